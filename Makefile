@@ -1,0 +1,207 @@
+# procpen: `make` builds build/procpen and nothing else. See README.md and docs/hacking.md.
+#
+#   make VARIANT=asan     the same with the sanitizers, in build/asan
+#   make LINK=shared      libev, libseccomp, jansson and libmd as shared libraries
+#   make check            installs what the tests need, then runs them (STAGES="unit wire" picks)
+#   make demo             installs what the build needs, then plays a session
+
+VERSION := 0.1.0
+VARIANT ?= release
+LINK ?= static
+CC ?= cc
+PKG_CONFIG ?= pkg-config
+PYTHON ?= /usr/bin/python3
+PREFIX ?= /usr/local
+WERROR ?= -Werror
+STAGES ?=
+V ?= 0
+
+# V=1 shows whole command lines.
+Q := $(if $(filter 1,$(V)),,@)
+quiet := $(findstring s,$(firstword -$(MAKEFLAGS)))
+say = $(if $(filter 1,$(V))$(quiet),@:,@echo '  $(1)  $@')
+
+B := build
+O := $(B)/$(VARIANT)
+
+# --- flags ------------------------------------------------------------------
+
+WARNINGS := -Wall -Wextra -Wshadow -Wcast-qual -Wstrict-prototypes -Wmissing-prototypes \
+	-Wformat=2 -Wundef -Wvla -Wimplicit-fallthrough -Wpointer-arith -Wwrite-strings $(WERROR)
+DEFINES := -D_GNU_SOURCE -DPROCPEN_VERSION=\"$(VERSION)\"
+INCLUDES := -Isrc -I$(B)/include
+
+comma := ,
+# $(call probe,FLAG): FLAG if the compiler takes it.
+probe = $(shell echo 'int main(void) { return 0; }' | \
+	$(CC) -Werror $(1) -x c - -o /dev/null 2>/dev/null && echo '$(1)')
+
+ifeq ($(VARIANT),release)
+OPT := -O2 -g
+HARDEN := $(call probe,-fstack-protector-strong) $(call probe,-fstack-clash-protection) \
+	$(call probe,-fcf-protection) -D_FORTIFY_SOURCE=2
+HARDEN_LD := -Wl,-z,relro,-z,now $(call probe,-Wl$(comma)-z$(comma)noexecstack)
+else ifeq ($(VARIANT),asan)
+OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
+else ifeq ($(VARIANT),debug)
+OPT := -O0 -g
+else
+$(error VARIANT is one of release, asan, debug)
+endif
+
+CPPFLAGS += $(DEFINES) $(INCLUDES)
+ALL_CFLAGS = -std=c11 $(OPT) -fPIE $(HARDEN) $(WARNINGS) $(CFLAGS) $(LIB_CFLAGS)
+ALL_LDFLAGS = $(OPT) -pie $(HARDEN_LD) $(LDFLAGS)
+
+LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson libseccomp libmd 2>/dev/null)
+LIB_NAMES := -lev -lseccomp -ljansson -lmd
+ifeq ($(LINK),static)
+LIBS := -Wl,-Bstatic $(LIB_NAMES) -Wl,-Bdynamic -lm
+else
+LIBS := $(LIB_NAMES) -lm
+endif
+
+# --- sources ----------------------------------------------------------------
+
+LAYERS := base os proc guard rpc cap app
+SOURCES := $(sort $(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
+SOURCES := $(filter-out src/os/shim.c src/app/main.c,$(SOURCES))
+GEN_NAMES := errors config caps
+GEN_HEADERS := $(GEN_NAMES:%=$(B)/include/gen/%.h)
+GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c)
+
+OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o)
+MAIN := $(O)/app/main.o
+ARCHIVE := $(O)/libprocpen.a
+
+UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
+UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
+HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
+
+.DELETE_ON_ERROR:
+.PHONY: all demo check stress bench lint docs unit tests clean install uninstall
+
+all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen)
+
+# --- the generator: schema/ -> tables, tools/list, reference -------------------
+
+GEN := $(B)/host/procpen-gen
+GEN_TOOL_SOURCES := $(sort $(wildcard src/gen/*.c)) src/base/buf.c src/base/mem.c
+
+$(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/buf.h src/base/mem.h
+	@$(PKG_CONFIG) --exists jansson libseccomp libmd || { \
+		echo "Libraries are missing; '.ci/deps build' installs them." >&2; exit 1; }
+	@mkdir -p $(@D)
+	$(call say,HOSTCC)
+	$(Q)$(CC) $(CPPFLAGS) -std=c11 -O1 -g $(WARNINGS) $(GEN_TOOL_SOURCES) -o $@ -ljansson
+
+$(B)/gen/stamp: $(GEN) $(sort $(wildcard schema/*.json))
+	@mkdir -p $(@D)
+	$(call say,GEN   )
+	$(Q)$(GEN) schema $(B)
+	@touch $@
+
+# The generator leaves a file alone that would not change: no needless compiling.
+$(GEN_HEADERS) $(GEN_SOURCES) $(B)/gen/reference.md: $(B)/gen/stamp
+	@:
+
+docs: $(B)/gen/reference.md
+	cmp -s $< docs/reference.md || cp $< docs/reference.md
+
+# --- objects and programs -----------------------------------------------------
+
+$(O)/%.o: src/%.c | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	$(call say,CC    )
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(O)/gen/%.o: $(B)/gen/%.c | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	$(call say,CC    )
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+# The keeper of a run: no libc, no sanitizer, one static file, carried inside procpen.
+SHIM_FLAGS := -std=c11 -Os -ffreestanding -fno-builtin -fno-stack-protector -fno-pic -fno-pie \
+	-fno-asynchronous-unwind-tables -fno-unwind-tables -fcf-protection=none \
+	-ffunction-sections -fdata-sections
+SHIM_LDFLAGS := -nostdlib -static -no-pie -Wl,--gc-sections,--build-id=none,-z,noexecstack \
+	-Wl,-z,norelro,-z,noseparate-code -s
+
+$(B)/shim: src/os/shim.c $(sort $(wildcard src/os/shim*.h))
+	@mkdir -p $(@D)
+	$(call say,SHIM  )
+	$(Q)$(CC) -D_GNU_SOURCE $(INCLUDES) $(SHIM_FLAGS) $(WARNINGS) $< $(SHIM_LDFLAGS) -o $@
+
+$(O)/os/shim_image.o: $(B)/shim
+$(O)/os/shim_image.o: CPPFLAGS += -DSHIM_IMAGE=\"$(B)/shim\"
+
+# The server's child shares its memory, the sanitizer's records too, until it executes.
+$(O)/os/spawn_child.o: OPT += -fno-sanitize=all
+
+$(ARCHIVE): $(OBJECTS)
+	@rm -f $@
+	$(call say,AR    )
+	$(Q)$(AR) rcs $@ $^
+
+$(O)/procpen: $(MAIN) $(ARCHIVE)
+	$(call say,LINK  )
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+$(B)/procpen: $(B)/release/procpen
+	$(Q)cp $< $@.new && mv $@.new $@
+
+# --- tests ----------------------------------------------------------------------
+
+$(O)/tests/%: tests/unit/%.c $(ARCHIVE)
+	@mkdir -p $(@D)
+	$(call say,TEST  )
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ $(ALL_LDFLAGS) $< $(ARCHIVE) \
+		$(LIBS) -lcmocka -o $@
+
+$(B)/tests/%: tests/hostile/%.c
+	@mkdir -p $(@D)
+	$(call say,CC    )
+	$(Q)$(CC) -D_GNU_SOURCE -std=c11 -O1 -g $(WARNINGS) $< -o $@
+
+unit: $(UNIT_PROGRAMS)
+
+# Everything the stages of tests/run-all run.
+tests: all $(HOSTILE)
+	$(MAKE) --no-print-directory VARIANT=asan all unit
+
+check:
+	.ci/deps test
+	tests/run-all $(STAGES)
+
+stress:
+	.ci/deps test
+	STRESS=1 tests/run-all $(STAGES)
+
+lint: $(GEN_HEADERS) $(B)/gen/reference.md
+	tests/lint
+
+bench:
+	.ci/deps build
+	$(MAKE) --no-print-directory all
+	tests/bench/run
+
+demo:
+	.ci/deps build
+	$(MAKE) --no-print-directory all
+	PROCPEN=$(B)/procpen $(PYTHON) tests/wire/run.py --demo fixtures/demo.wire
+
+# --- the rest ---------------------------------------------------------------------
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/procpen
+	install -m 755 $(B)/procpen $(DESTDIR)$(PREFIX)/bin/procpen
+	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/procpen
+
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/procpen
+	rm -rf $(DESTDIR)$(PREFIX)/share/doc/procpen
+
+clean:
+	rm -rf $(B)
+
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT_PROGRAMS:%=%.d)

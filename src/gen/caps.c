@@ -1,0 +1,296 @@
+/*
+ * The capability rows, and for each its table of parameters. Keywords that begin
+ * with "x-" go into the table only; tools/list does not show them.
+ */
+#include "gen/gen.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define HEADER "/* Generated from schema/ by src/gen. */\n"
+
+static const char *member(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
+/* Remove every member whose name begins with "x-", at any depth. */
+static void strip_private(json_t *value)
+{
+	json_t *below;
+	const char *name;
+	void *next;
+	size_t i;
+
+	json_object_foreach_safe(value, next, name, below) {
+		if (!strncmp(name, "x-", 2))
+			json_object_del(value, name);
+		else
+			strip_private(below);
+	}
+	json_array_foreach(value, i, below)
+		strip_private(below);
+}
+
+static void json_literal(struct buf *out, const json_t *value, int tabs)
+{
+	json_t *copy = json_deep_copy(value);
+	char *text;
+
+	strip_private(copy);
+	text = json_dumps(copy, JSON_COMPACT | JSON_ENCODE_ANY);
+	gen_literal(out, text, tabs);
+	free(text);
+	json_decref(copy);
+}
+
+void gen_caps_h(const struct gen *g, struct buf *out)
+{
+	char name[GEN_PATH_MAX];
+
+	buf_adds(out, HEADER "#ifndef PROCPEN_GEN_CAPS_H\n#define PROCPEN_GEN_CAPS_H\n\n"
+		 "#include \"cap/cap.h\"\n\n");
+	for (int i = 0; i < g->cap_count; i++) {
+		gen_c_name(member(g->caps[i], "name"), name);
+		buf_addf(out, "extern const struct cap_ops cap_%s;\n", name);
+	}
+	buf_adds(out, "\n#endif\n");
+}
+
+static void string_list(struct buf *out, const char *name, const json_t *list)
+{
+	json_t *value;
+	size_t i;
+
+	buf_addf(out, "static const char *const %s[] = {", name);
+	json_array_foreach(list, i, value) {
+		buf_adds(out, i % 6 ? " " : "\n\t");
+		buf_addf(out, "\"%s\",", json_string_value(value));
+	}
+	buf_adds(out, "\n\tNULL\n};\n\n");
+}
+
+/* Pairs of an accepted value and the one it stands for. */
+static void also_list(struct buf *out, const char *name, json_t *also)
+{
+	const char *value;
+	json_t *stands_for;
+
+	buf_addf(out, "static const char *const %s_also[] = {", name);
+	json_object_foreach(also, value, stands_for)
+		buf_addf(out, " \"%s\", \"%s\",", value, json_string_value(stands_for));
+	buf_adds(out, " NULL };\n\n");
+}
+
+static void type_mask(struct buf *out, const json_t *type)
+{
+	char name[GEN_PATH_MAX];
+	json_t *one;
+	size_t i;
+
+	if (json_is_string(type)) {
+		gen_upper(json_string_value(type), name);
+		buf_addf(out, "SCHEMA_%s", name);
+	}
+	json_array_foreach(type, i, one) {
+		gen_upper(json_string_value(one), name);
+		buf_addf(out, "%sSCHEMA_%s", i ? " | " : "", name);
+	}
+}
+
+static void bounds(struct buf *out, const json_t *field)
+{
+	const json_t *min = json_object_get(field, "minimum");
+	const json_t *above = json_object_get(field, "exclusiveMinimum");
+	const json_t *max = json_object_get(field, "maximum");
+
+	if (min || above)
+		buf_addf(out, "\t\t.has_min = true,\n\t\t.min = %.17g,\n",
+			 json_number_value(min ? min : above));
+	if (above)
+		buf_adds(out, "\t\t.min_exclusive = true,\n");
+	if (max)
+		buf_addf(out, "\t\t.has_max = true,\n\t\t.max = %.17g,\n", json_number_value(max));
+}
+
+static void size_bounds(struct buf *out, const json_t *field)
+{
+	static const struct {
+		const char *keyword, *member;
+	} sizes[] = {
+		{ "x-min-bytes", "min_bytes" }, { "x-max-bytes", "max_bytes" },
+		{ "minLength", "min_chars" }, { "maxLength", "max_chars" },
+		{ "maxItems", "max_items" }, { "maxProperties", "max_items" },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(sizes); i++) {
+		const json_t *value = json_object_get(field, sizes[i].keyword);
+
+		if (value)
+			buf_addf(out, "\t\t.%s = %lld,\n", sizes[i].member,
+				 (long long)json_integer_value(value));
+	}
+}
+
+static void quoted_member(struct buf *out, const json_t *field, const char *keyword,
+			  const char *name)
+{
+	if (json_object_get(field, keyword))
+		buf_addf(out, "\t\t.%s = \"%s\",\n", name, member(field, keyword));
+}
+
+/* The members of one struct schema_field; @table: C name of what belongs to it. */
+static void field_members(struct buf *out, const json_t *field, const char *table)
+{
+	char error[GEN_PATH_MAX];
+
+	buf_adds(out, "\t\t.type = ");
+	type_mask(out, json_object_get(field, "type"));
+	buf_adds(out, ",\n");
+	quoted_member(out, field, "x-alias", "alias");
+	quoted_member(out, field, "x-unit", "unit");
+	if (json_object_get(field, "x-alias-scale"))
+		buf_addf(out, "\t\t.alias_scale = %.17g,\n",
+			 json_number_value(json_object_get(field, "x-alias-scale")));
+	bounds(out, field);
+	size_bounds(out, field);
+	if (json_object_get(field, "enum"))
+		buf_addf(out, "\t\t.enums = %s_enum,\n", table);
+	if (json_object_get(field, "x-also"))
+		buf_addf(out, "\t\t.also = %s_also,\n", table);
+	if (json_object_get(field, "default")) {
+		buf_adds(out, "\t\t.default_json = ");
+		json_literal(out, json_object_get(field, "default"), 2);
+		buf_adds(out, ",\n");
+	}
+	if (json_object_get(field, "x-error")) {
+		gen_snake_upper(member(field, "x-error"), error);
+		buf_addf(out, "\t\t.error = ERR_%s,\n", error);
+	}
+	if (json_object_get(field, "items") || json_object_get(field, "additionalProperties"))
+		buf_addf(out, "\t\t.items = &%s_items,\n", table);
+}
+
+/* What a field points to comes before its table. */
+static void field_tables(struct buf *out, const json_t *field, const char *table)
+{
+	const json_t *items = json_object_get(field, "items");
+	char name[GEN_PATH_MAX * 2];
+
+	if (!items)
+		items = json_object_get(field, "additionalProperties");
+	if (items) {
+		snprintf(name, sizeof(name), "%s_items", table);
+		field_tables(out, items, name);
+		buf_addf(out, "static const struct schema_field %s = {\n\t\t.name = \"\",\n", name);
+		field_members(out, items, name);
+		buf_adds(out, "};\n\n");
+	}
+	if (json_object_get(field, "enum")) {
+		snprintf(name, sizeof(name), "%s_enum", table);
+		string_list(out, name, json_object_get(field, "enum"));
+	}
+	if (json_object_get(field, "x-also"))
+		also_list(out, table, json_object_get(field, "x-also"));
+}
+
+static bool is_required(const json_t *schema, const char *name)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(schema, "required"), i, one)
+		if (!strcmp(json_string_value(one), name))
+			return true;
+	return false;
+}
+
+static void input_table(struct buf *out, const json_t *cap, const char *c_name)
+{
+	const json_t *schema = json_object_get(cap, "inputSchema");
+	json_t *properties = json_object_get(schema, "properties"), *field;
+	char table[GEN_PATH_MAX * 2];
+	const char *name;
+
+	json_object_foreach(properties, name, field) {
+		snprintf(table, sizeof(table), "%s_%s", c_name, name);
+		field_tables(out, field, table);
+	}
+	snprintf(table, sizeof(table), "%s_unsupported", c_name);
+	string_list(out, table, json_object_get(cap, "unsupported"));
+	buf_addf(out, "static const struct schema_field %s_fields[] = {\n", c_name);
+	json_object_foreach(properties, name, field) {
+		snprintf(table, sizeof(table), "%s_%s", c_name, name);
+		buf_addf(out, "\t{\n\t\t.name = \"%s\",\n", name);
+		if (is_required(schema, name))
+			buf_adds(out, "\t\t.required = true,\n");
+		field_members(out, field, table);
+		buf_adds(out, "\t},\n");
+	}
+	buf_addf(out, "\t{ .name = NULL }\n};\n\n"
+		 "static const struct schema %s_input = { %s_fields, %s_unsupported };\n\n",
+		 c_name, c_name, c_name);
+}
+
+static void row_flags(struct buf *out, const json_t *cap)
+{
+	char flag[GEN_PATH_MAX];
+	json_t *one;
+	size_t i;
+
+	buf_adds(out, "\t\t.flags = 0");
+	json_array_foreach(json_object_get(cap, "flags"), i, one) {
+		gen_upper(json_string_value(one), flag);
+		buf_addf(out, " | CAP_%s", flag);
+	}
+	buf_adds(out, ",\n");
+}
+
+static void row(struct buf *out, const json_t *cap, const char *c_name)
+{
+	static const char *const texts[] = { "title", "description", "version" };
+	static const char *const shapes[][2] = {
+		{ "input_json", "inputSchema" },
+		{ "output_json", "outputSchema" },
+		{ "annotations_json", "annotations" },
+	};
+	char tier[GEN_PATH_MAX];
+
+	gen_upper(member(cap, "tier"), tier);
+	buf_addf(out, "\t{\n\t\t.name = \"%s\",\n\t\t.tool_name = \"%s\",\n", member(cap, "name"),
+		 c_name);
+	for (size_t i = 0; i < COUNT_OF(texts); i++) {
+		buf_addf(out, "\t\t.%s = ", texts[i]);
+		gen_literal(out, member(cap, texts[i]), 3);
+		buf_adds(out, ",\n");
+	}
+	buf_addf(out, "\t\t.tier = TIER_%s,\n", tier);
+	row_flags(out, cap);
+	buf_addf(out, "\t\t.input = &%s_input,\n", c_name);
+	for (size_t i = 0; i < COUNT_OF(shapes); i++) {
+		buf_addf(out, "\t\t.%s =\n\t\t\t", shapes[i][0]);
+		json_literal(out, json_object_get(cap, shapes[i][1]), 3);
+		buf_adds(out, ",\n");
+	}
+	buf_addf(out, "\t\t.ops = &cap_%s,\n\t},\n", c_name);
+}
+
+void gen_caps_c(const struct gen *g, struct buf *out)
+{
+	char name[GEN_PATH_MAX];
+
+	buf_adds(out, HEADER "#include \"gen/caps.h\"\n\n#include <stddef.h>\n\n");
+	for (int i = 0; i < g->cap_count; i++) {
+		gen_c_name(member(g->caps[i], "name"), name);
+		input_table(out, g->caps[i], name);
+	}
+	buf_adds(out, "const struct cap_row cap_rows[] = {\n");
+	for (int i = 0; i < g->cap_count; i++) {
+		gen_c_name(member(g->caps[i], "name"), name);
+		row(out, g->caps[i], name);
+	}
+	buf_adds(out, "\t{ .name = NULL }\n};\n");
+}

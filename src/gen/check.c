@@ -1,0 +1,474 @@
+/*
+ * What a schema file may say. The lists of keywords here are the whole subset
+ * of JSON Schema that base/schema implements; a new keyword is first written
+ * there, then listed here.
+ */
+#include "gen/gen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const char *const types[] = { "string",	"integer", "number", "boolean",
+				     "array",	"object",  NULL };
+
+static bool is_one_of(const char *text, const char *const *list)
+{
+	for (; *list; list++)
+		if (!strcmp(*list, text))
+			return true;
+	return false;
+}
+
+static void check_strings(const struct gen_at *at, const json_t *list)
+{
+	size_t i;
+	json_t *value;
+
+	if (!json_is_array(list) || !json_array_size(list))
+		gen_fail(at, "must be an array that is not empty");
+	json_array_foreach(list, i, value)
+		if (!json_is_string(value))
+			gen_fail(at, "element %zu must be a string", i);
+}
+
+static void check_unique_name(const struct gen_at *at, const json_t *rows, size_t i)
+{
+	const char *name = gen_str(at, json_array_get(rows, i), "name");
+
+	for (size_t k = 0; k < i; k++)
+		if (!strcmp(name, json_string_value(json_object_get(json_array_get(rows, k), "name"))))
+			gen_fail(at, "\"%s\" is there twice", name);
+}
+
+void gen_check_errors(const struct gen *g)
+{
+	static const char *const known[] = { "name", "code", "retryable", "hint", "text", NULL };
+	struct gen_at file = { .file = "errors.json" };
+	json_t *row;
+	size_t i;
+
+	if (!json_is_array(g->errors))
+		gen_fail(&file, "must be an array");
+	json_array_foreach(g->errors, i, row) {
+		struct gen_at at;
+		char place[32];
+		json_int_t code;
+
+		snprintf(place, sizeof(place), "%zu", i);
+		at = gen_below(&file, place);
+		gen_only(&at, row, known);
+		check_unique_name(&at, g->errors, i);
+		gen_str(&at, row, "hint");
+		gen_str(&at, row, "text");
+		code = gen_int(&at, row, "code");
+		if (!json_is_boolean(json_object_get(row, "retryable")))
+			gen_fail(&at, "\"retryable\" must be true or false");
+		if (code >= -32768 && code <= -32000 && code != -32700 &&
+		    (code < -32603 || code > -32600))
+			gen_fail(&at, "code %lld is reserved by JSON-RPC", (long long)code);
+		for (size_t k = 0; k < i; k++)
+			if (code == gen_int(&at, json_array_get(g->errors, k), "code"))
+				gen_fail(&at, "code %lld is there twice", (long long)code);
+	}
+}
+
+static void check_config_choices(const struct gen_at *at, const json_t *row)
+{
+	const json_t *choices = json_object_get(row, "choices");
+	const char *fallback = gen_str(at, row, "default");
+	json_t *choice;
+	size_t i;
+
+	check_strings(at, choices);
+	json_array_foreach(choices, i, choice)
+		if (!strcmp(json_string_value(choice), fallback))
+			return;
+	gen_fail(at, "default \"%s\" is none of the choices", fallback);
+}
+
+static void check_config_row(const struct gen_at *at, json_t *row)
+{
+	static const char *const known[] = { "name", "type", "default", "min", "max",
+					     "choices", "unit", "text", NULL };
+	const char *type = gen_str(at, row, "type");
+	const json_t *fallback = json_object_get(row, "default");
+
+	gen_only(at, row, known);
+	gen_str(at, row, "text");
+	gen_str_or(at, row, "unit", NULL);
+	if (!strcmp(type, "integer")) {
+		json_int_t value = gen_int(at, row, "default");
+
+		if (value < gen_int(at, row, "min") || value > gen_int(at, row, "max"))
+			gen_fail(at, "default %lld is out of bounds", (long long)value);
+	} else if (!strcmp(type, "boolean")) {
+		if (!json_is_boolean(fallback))
+			gen_fail(at, "default must be true or false");
+	} else if (!strcmp(type, "enum")) {
+		check_config_choices(at, row);
+	} else if (!strcmp(type, "names")) {
+		if (!json_is_string(fallback))
+			gen_fail(at, "default must be a string");
+	} else {
+		gen_fail(at, "type \"%s\" is not supported", type);
+	}
+}
+
+void gen_check_config(const struct gen *g)
+{
+	struct gen_at file = { .file = "config.json" };
+	json_t *row;
+	size_t i;
+
+	if (!json_is_array(g->config))
+		gen_fail(&file, "must be an array");
+	json_array_foreach(g->config, i, row) {
+		char place[32];
+		struct gen_at at;
+
+		snprintf(place, sizeof(place), "%zu", i);
+		at = gen_below(&file, place);
+		check_unique_name(&at, g->config, i);
+		at = gen_below(&file, gen_str(&at, row, "name"));
+		check_config_row(&at, row);
+	}
+}
+
+static bool has_type(const json_t *field, const char *name)
+{
+	const json_t *type = json_object_get(field, "type");
+	json_t *one;
+	size_t i;
+
+	if (json_is_string(type))
+		return !strcmp(json_string_value(type), name);
+	json_array_foreach(type, i, one)
+		if (!strcmp(json_string_value(one), name))
+			return true;
+	return false;
+}
+
+static void check_type(const struct gen_at *at, const json_t *field, bool nullable)
+{
+	const json_t *type = json_object_get(field, "type");
+	json_t *one;
+	size_t i;
+
+	if (json_is_string(type)) {
+		if (!is_one_of(json_string_value(type), types))
+			gen_fail(at, "type \"%s\" is not supported", json_string_value(type));
+		return;
+	}
+	if (!type)
+		gen_fail(at, "\"type\" is missing");
+	check_strings(at, type);
+	json_array_foreach(type, i, one)
+		if (!is_one_of(json_string_value(one), types) &&
+		    !(nullable && !strcmp(json_string_value(one), "null")))
+			gen_fail(at, "type \"%s\" is not supported", json_string_value(one));
+}
+
+/* A bound must be of a field that has such a bound. */
+static void check_bounds_fit(const struct gen_at *at, const json_t *field)
+{
+	static const struct {
+		const char *keyword, *type, *other;
+	} fits[] = {
+		{ "minimum", "integer", "number" }, { "maximum", "integer", "number" },
+		{ "exclusiveMinimum", "integer", "number" }, { "x-alias-scale", "number", "integer" },
+		{ "minLength", "string", NULL }, { "maxLength", "string", NULL },
+		{ "x-min-bytes", "string", NULL }, { "x-max-bytes", "string", NULL },
+		{ "enum", "string", NULL }, { "x-also", "string", NULL },
+		{ "items", "array", NULL }, { "additionalProperties", "object", NULL },
+		{ "maxItems", "array", NULL }, { "maxProperties", "object", NULL },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(fits); i++)
+		if (json_object_get(field, fits[i].keyword) && !has_type(field, fits[i].type) &&
+		    !(fits[i].other && has_type(field, fits[i].other)))
+			gen_fail(at, "\"%s\" does not go with this type", fits[i].keyword);
+	if (json_object_get(field, "minimum") && json_object_get(field, "exclusiveMinimum"))
+		gen_fail(at, "\"minimum\" and \"exclusiveMinimum\" exclude each other");
+	if (has_type(field, "array") && !json_object_get(field, "items"))
+		gen_fail(at, "\"items\" is missing");
+}
+
+static bool number_fits(const json_t *field, double value)
+{
+	const json_t *min = json_object_get(field, "minimum");
+	const json_t *above = json_object_get(field, "exclusiveMinimum");
+	const json_t *max = json_object_get(field, "maximum");
+
+	return !(min && value < json_number_value(min)) &&
+	       !(above && value <= json_number_value(above)) &&
+	       !(max && value > json_number_value(max));
+}
+
+static bool is_in(const json_t *list, const json_t *value)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(list, i, one)
+		if (json_equal(one, value))
+			return true;
+	return false;
+}
+
+static void check_default(const struct gen_at *at, const json_t *field)
+{
+	const json_t *value = json_object_get(field, "default");
+	const json_t *choices = json_object_get(field, "enum");
+	bool ok = true;
+
+	if (!value)
+		return;
+	if (json_is_string(value))
+		ok = has_type(field, "string") && (!choices || is_in(choices, value));
+	else if (json_is_integer(value))
+		ok = (has_type(field, "integer") || has_type(field, "number")) &&
+		     number_fits(field, json_number_value(value));
+	else if (json_is_real(value))
+		ok = has_type(field, "number") && number_fits(field, json_number_value(value));
+	else if (json_is_boolean(value))
+		ok = has_type(field, "boolean");
+	else if (json_is_object(value))
+		ok = has_type(field, "object") && !json_object_size(value);
+	else
+		ok = false;
+	if (!ok)
+		gen_fail(at, "the default does not fit the type, the values or the bounds");
+}
+
+static void check_also(const struct gen_at *at, const json_t *field)
+{
+	json_t *also = json_object_get(field, "x-also"), *stands_for;
+	const char *name;
+
+	if (!also)
+		return;
+	if (!json_is_object(also) || !json_object_get(field, "enum"))
+		gen_fail(at, "\"x-also\" must be an object beside \"enum\"");
+	json_object_foreach(also, name, stands_for)
+		if (!is_in(json_object_get(field, "enum"), stands_for))
+			gen_fail(at, "\"x-also\": \"%s\" must stand for one of \"enum\"", name);
+}
+
+/* One parameter, or the element of an array or map. */
+static void check_field(const struct gen *g, const struct gen_at *at, json_t *field)
+{
+	static const char *const known[] = {
+		"type", "description", "default", "minimum", "maximum", "exclusiveMinimum",
+		"minLength", "maxLength", "enum", "items", "additionalProperties", "maxItems",
+		"maxProperties", "x-alias", "x-alias-scale", "x-error", "x-max-bytes",
+		"x-min-bytes", "x-unit", "x-also", NULL
+	};
+	const char *error;
+	struct gen_at below;
+
+	gen_only(at, field, known);
+	check_type(at, field, false);
+	check_bounds_fit(at, field);
+	check_default(at, field);
+	check_also(at, field);
+	if (json_object_get(field, "enum"))
+		check_strings(at, json_object_get(field, "enum"));
+	gen_str_or(at, field, "x-alias", NULL);
+	if (json_object_get(field, "x-alias-scale") && !json_object_get(field, "x-alias"))
+		gen_fail(at, "\"x-alias-scale\" without \"x-alias\"");
+	error = gen_str_or(at, field, "x-error", NULL);
+	if (error && !gen_is_error(g, error))
+		gen_fail(at, "\"x-error\": no error \"%s\" in errors.json", error);
+	if (json_object_get(field, "items")) {
+		below = gen_below(at, "items");
+		check_field(g, &below, json_object_get(field, "items"));
+	}
+	if (json_object_get(field, "additionalProperties")) {
+		below = gen_below(at, "additionalProperties");
+		check_field(g, &below, json_object_get(field, "additionalProperties"));
+	}
+}
+
+static void check_required(const struct gen_at *at, const json_t *schema)
+{
+	const json_t *required = json_object_get(schema, "required");
+	json_t *name;
+	size_t i;
+
+	if (!required)
+		return;
+	check_strings(at, required);
+	json_array_foreach(required, i, name)
+		if (!json_object_get(json_object_get(schema, "properties"),
+				     json_string_value(name)))
+			gen_fail(at, "\"required\": no property \"%s\"", json_string_value(name));
+}
+
+static void check_input(const struct gen *g, const struct gen_at *at, json_t *schema)
+{
+	static const char *const known[] = { "type", "properties", "required",
+					     "additionalProperties", NULL };
+	struct gen_at properties, below;
+	const char *name;
+	json_t *field;
+
+	gen_only(at, schema, known);
+	if (strcmp(gen_str(at, schema, "type"), "object") != 0)
+		gen_fail(at, "type must be \"object\"");
+	if (!json_is_false(json_object_get(schema, "additionalProperties")))
+		gen_fail(at, "\"additionalProperties\" must be false");
+	properties = gen_below(at, "properties");
+	if (!json_is_object(json_object_get(schema, "properties")))
+		gen_fail(&properties, "must be an object");
+	json_object_foreach(json_object_get(schema, "properties"), name, field) {
+		below = gen_below(&properties, name);
+		check_field(g, &below, field);
+		gen_str(&below, field, "description");
+	}
+	check_required(at, schema);
+}
+
+/* Results are written by hand and checked by the tests: any depth, few keywords. */
+static void check_output(const struct gen_at *at, json_t *schema)
+{
+	static const char *const known[] = { "type", "properties", "required", "description",
+					     "items", "enum", "additionalProperties", NULL };
+	static const char *const deeper[] = { "items", "additionalProperties" };
+	const char *name;
+	json_t *field;
+	struct gen_at below;
+
+	gen_only(at, schema, known);
+	check_type(at, schema, true);
+	check_required(at, schema);
+	json_object_foreach(json_object_get(schema, "properties"), name, field) {
+		below = gen_below(at, name);
+		check_output(&below, field);
+	}
+	for (size_t i = 0; i < COUNT_OF(deeper); i++) {
+		field = json_object_get(schema, deeper[i]);
+		if (!field || json_is_boolean(field))
+			continue;
+		below = gen_below(at, deeper[i]);
+		check_output(&below, field);
+	}
+}
+
+static bool has_parameter(json_t *properties, const char *name)
+{
+	const char *property;
+	json_t *field;
+
+	json_object_foreach(properties, property, field) {
+		const json_t *alias = json_object_get(field, "x-alias");
+
+		if (!strcmp(property, name) || (alias && !strcmp(json_string_value(alias), name)))
+			return true;
+	}
+	return false;
+}
+
+static void check_examples(const struct gen_at *at, const json_t *cap)
+{
+	static const char *const known[] = { "comment", "params", NULL };
+	json_t *properties = json_object_get(json_object_get(cap, "inputSchema"), "properties");
+	json_t *example, *value;
+	const char *name;
+	size_t i;
+
+	if (!json_array_size(json_object_get(cap, "examples")))
+		gen_fail(at, "\"examples\" must be an array that is not empty");
+	json_array_foreach(json_object_get(cap, "examples"), i, example) {
+		gen_only(at, example, known);
+		gen_str(at, example, "comment");
+		if (!json_is_object(json_object_get(example, "params")))
+			gen_fail(at, "examples: \"params\" must be an object");
+		json_object_foreach(json_object_get(example, "params"), name, value)
+			if (!has_parameter(properties, name))
+				gen_fail(at, "examples: no parameter \"%s\"", name);
+	}
+}
+
+static void check_lists(const struct gen *g, const struct gen_at *at, const json_t *cap)
+{
+	static const char *const flags[] = { "command", "starts", NULL };
+	json_t *properties = json_object_get(json_object_get(cap, "inputSchema"), "properties");
+	json_t *value;
+	size_t i;
+
+	json_array_foreach(json_object_get(cap, "flags"), i, value)
+		if (!json_is_string(value) || !is_one_of(json_string_value(value), flags))
+			gen_fail(at, "\"flags\": element %zu is not supported", i);
+	check_strings(at, json_object_get(cap, "errors"));
+	json_array_foreach(json_object_get(cap, "errors"), i, value)
+		if (!gen_is_error(g, json_string_value(value)))
+			gen_fail(at, "\"errors\": no error \"%s\" in errors.json",
+				 json_string_value(value));
+	json_array_foreach(json_object_get(cap, "unsupported"), i, value)
+		if (!json_is_string(value) || has_parameter(properties, json_string_value(value)))
+			gen_fail(at, "\"unsupported\": element %zu is no name, or is supported", i);
+}
+
+static void check_annotations(const struct gen_at *at, json_t *annotations)
+{
+	static const char *const known[] = { "readOnlyHint", "destructiveHint", "idempotentHint",
+					     "openWorldHint", NULL };
+	const char *name;
+	json_t *value;
+
+	gen_only(at, annotations, known);
+	json_object_foreach(annotations, name, value)
+		if (!json_is_boolean(value))
+			gen_fail(at, "\"%s\" must be true or false", name);
+}
+
+/* The operator must be able to set the tier of every capability. */
+static void check_tier(const struct gen *g, const struct gen_at *at, const json_t *cap)
+{
+	static const char *const tiers[] = { "autonomous", "notify", "confirm", "deny", NULL };
+	const char *name = gen_str(at, cap, "name");
+	json_t *row;
+	size_t i;
+
+	if (!is_one_of(gen_str(at, cap, "tier"), tiers))
+		gen_fail(at, "tier \"%s\" is not supported", gen_str(at, cap, "tier"));
+	json_array_foreach(g->config, i, row) {
+		const char *option = json_string_value(json_object_get(row, "name"));
+
+		if (!strncmp(option, "tier.", 5) && !strcmp(option + 5, name))
+			return;
+	}
+	gen_fail(at, "config.json has no option \"tier.%s\"", name);
+}
+
+void gen_check_cap(const struct gen *g, const char *file, json_t *cap)
+{
+	static const char *const known[] = {
+		"name", "title", "description", "version", "order", "tier", "flags", "inputSchema",
+		"outputSchema", "annotations", "errors", "examples", "unsupported", NULL
+	};
+	struct gen_at at = { .file = file }, below;
+	const char *name;
+
+	gen_only(&at, cap, known);
+	name = gen_str(&at, cap, "name");
+	if (strlen(file) != strlen(name) + 5 || strncmp(file, name, strlen(name)) != 0)
+		gen_fail(&at, "the file must be called %s.json", name);
+	gen_str(&at, cap, "title");
+	gen_str(&at, cap, "description");
+	gen_str(&at, cap, "version");
+	gen_int(&at, cap, "order");
+	check_tier(g, &at, cap);
+	below = gen_below(&at, "inputSchema");
+	check_input(g, &below, json_object_get(cap, "inputSchema"));
+	below = gen_below(&at, "outputSchema");
+	if (strcmp(gen_str(&below, json_object_get(cap, "outputSchema"), "type"), "object") != 0)
+		gen_fail(&below, "type must be \"object\"");
+	check_output(&below, json_object_get(cap, "outputSchema"));
+	below = gen_below(&at, "annotations");
+	check_annotations(&below, json_object_get(cap, "annotations"));
+	check_lists(g, &at, cap);
+	check_examples(&at, cap);
+}

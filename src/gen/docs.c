@@ -1,0 +1,253 @@
+/* docs/reference.md: capabilities with their parameters, errors, options. */
+#include "gen/gen.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char *member(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
+/* Text inside a table cell. */
+static void cell(struct buf *out, const char *text)
+{
+	for (; *text; text++) {
+		if (*text == '|')
+			buf_addc(out, '\\');
+		buf_addc(out, *text);
+	}
+}
+
+static void compact(struct buf *out, const json_t *value)
+{
+	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+
+	cell(out, text);
+	free(text);
+}
+
+static void type_names(struct buf *out, const json_t *field)
+{
+	const json_t *type = json_object_get(field, "type");
+	const json_t *items = json_object_get(field, "items");
+	json_t *one;
+	size_t i;
+
+	if (!items)
+		items = json_object_get(field, "additionalProperties");
+	if (json_is_string(type))
+		buf_adds(out, json_string_value(type));
+	json_array_foreach(type, i, one)
+		buf_addf(out, "%s%s", i ? " or " : "", json_string_value(one));
+	if (json_is_object(items)) {
+		buf_adds(out, " of ");
+		type_names(out, items);
+	}
+}
+
+/* "4194304" as "4 MiB" where it is a whole number of such units. */
+static void size_text(struct buf *out, json_int_t value, const char *unit)
+{
+	static const char *const units[] = { "GiB", "MiB", "KiB" };
+
+	for (int i = 0; unit && !strcmp(unit, "bytes") && i < 3; i++) {
+		json_int_t one = (json_int_t)1 << (30 - 10 * i);
+
+		if (value >= one && value % one == 0) {
+			buf_addf(out, "%lld %s", (long long)(value / one), units[i]);
+			return;
+		}
+	}
+	buf_addf(out, "%lld", (long long)value);
+}
+
+static void bounds(struct buf *out, const json_t *field)
+{
+	static const struct {
+		const char *keyword, *before, *after;
+	} parts[] = {
+		{ "minimum", "≥ ", "" },	  { "exclusiveMinimum", "> ", "" },
+		{ "maximum", "≤ ", "" },	  { "x-min-bytes", "≥ ", " bytes" },
+		{ "x-max-bytes", "≤ ", " bytes" }, { "minLength", "≥ ", " characters" },
+		{ "maxLength", "≤ ", " characters" }, { "maxItems", "≤ ", " elements" },
+		{ "maxProperties", "≤ ", " members" },
+	};
+	const json_t *choices = json_object_get(field, "enum");
+	const char *comma = "";
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(choices, i, one) {
+		buf_addf(out, "%s`%s`", comma, json_string_value(one));
+		comma = ", ";
+	}
+	for (i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
+		const json_t *value = json_object_get(field, parts[i].keyword);
+
+		if (!value)
+			continue;
+		buf_addf(out, "%s%s", comma, parts[i].before);
+		compact(out, value);
+		buf_adds(out, parts[i].after);
+		comma = ", ";
+	}
+	if (member(field, "x-unit"))
+		buf_addf(out, "%s%s", *comma ? " " : "", member(field, "x-unit"));
+}
+
+static bool is_required(const json_t *schema, const char *name)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(schema, "required"), i, one)
+		if (!strcmp(json_string_value(one), name))
+			return true;
+	return false;
+}
+
+static void parameters(struct buf *out, const json_t *schema)
+{
+	json_t *field;
+	const char *name;
+
+	if (!json_object_size(json_object_get(schema, "properties"))) {
+		buf_adds(out, "No parameters.\n\n");
+		return;
+	}
+	buf_adds(out, "| parameter | type | default | values and bounds | meaning |\n"
+		      "|---|---|---|---|---|\n");
+	json_object_foreach(json_object_get(schema, "properties"), name, field) {
+		buf_addf(out, "| `%s`", name);
+		if (member(field, "x-alias"))
+			buf_addf(out, " (alias `%s`)", member(field, "x-alias"));
+		buf_adds(out, " | ");
+		type_names(out, field);
+		buf_adds(out, " | ");
+		if (is_required(schema, name)) {
+			buf_adds(out, "required");
+		} else if (json_object_get(field, "default")) {
+			buf_addc(out, '`');
+			compact(out, json_object_get(field, "default"));
+			buf_addc(out, '`');
+		}
+		buf_adds(out, " | ");
+		bounds(out, field);
+		buf_adds(out, " | ");
+		cell(out, member(field, "description"));
+		buf_adds(out, " |\n");
+	}
+	buf_addc(out, '\n');
+}
+
+static void results(struct buf *out, const json_t *schema)
+{
+	json_t *field;
+	const char *name;
+
+	buf_adds(out, "| result | type | meaning |\n|---|---|---|\n");
+	json_object_foreach(json_object_get(schema, "properties"), name, field) {
+		buf_addf(out, "| `%s` | ", name);
+		type_names(out, field);
+		buf_adds(out, " | ");
+		if (member(field, "description"))
+			cell(out, member(field, "description"));
+		buf_adds(out, " |\n");
+	}
+	buf_addc(out, '\n');
+}
+
+static void name_list(struct buf *out, const char *title, const json_t *list)
+{
+	json_t *one;
+	size_t i;
+
+	if (!json_array_size(list))
+		return;
+	buf_adds(out, title);
+	json_array_foreach(list, i, one)
+		buf_addf(out, "%s`%s`", i ? ", " : " ", json_string_value(one));
+	buf_adds(out, ".\n\n");
+}
+
+static void capability(struct buf *out, const json_t *cap)
+{
+	json_t *example;
+	size_t i;
+
+	buf_addf(out, "### %s\n\n%s\n\nVersion %s, tier %s.\n\n", member(cap, "name"),
+		 member(cap, "description"), member(cap, "version"), member(cap, "tier"));
+	parameters(out, json_object_get(cap, "inputSchema"));
+	results(out, json_object_get(cap, "outputSchema"));
+	name_list(out, "Errors:", json_object_get(cap, "errors"));
+	name_list(out, "Not supported yet, refused by name:", json_object_get(cap, "unsupported"));
+	buf_adds(out, "Examples:\n\n");
+	json_array_foreach(json_object_get(cap, "examples"), i, example) {
+		char *params = json_dumps(json_object_get(example, "params"), JSON_COMPACT);
+
+		buf_addf(out, "- %s\n  `%s`\n", member(example, "comment"), params);
+		free(params);
+	}
+	buf_addc(out, '\n');
+}
+
+static void options(struct buf *out, const json_t *config)
+{
+	json_t *row, *choice;
+	size_t i, k;
+
+	buf_adds(out, "## Options\n\nThe operator sets them with `procpen serve --set name=value`; "
+		 "integers may end in K, M or G, names are separated by commas.\n\n"
+		 "| option | type | default | values and bounds | meaning |\n|---|---|---|---|---|\n");
+	json_array_foreach(config, i, row) {
+		const json_t *value = json_object_get(row, "default");
+
+		buf_addf(out, "| `%s` | %s | ", member(row, "name"), member(row, "type"));
+		if (json_is_integer(value))
+			size_text(out, json_integer_value(value), member(row, "unit"));
+		else if (json_is_string(value))
+			buf_adds(out, *json_string_value(value) ? json_string_value(value) : "none");
+		else
+			compact(out, value);
+		buf_adds(out, " | ");
+		json_array_foreach(json_object_get(row, "choices"), k, choice)
+			buf_addf(out, "%s%s", k ? ", " : "", json_string_value(choice));
+		if (json_object_get(row, "min")) {
+			size_text(out, gen_int(&(struct gen_at){ .file = "config.json" }, row, "min"),
+				  member(row, "unit"));
+			buf_adds(out, " … ");
+			size_text(out, gen_int(&(struct gen_at){ .file = "config.json" }, row, "max"),
+				  member(row, "unit"));
+			if (member(row, "unit") && strcmp(member(row, "unit"), "bytes") != 0)
+				buf_addf(out, " %s", member(row, "unit"));
+		}
+		buf_adds(out, " | ");
+		cell(out, member(row, "text"));
+		buf_adds(out, " |\n");
+	}
+}
+
+void gen_reference(const struct gen *g, struct buf *out)
+{
+	json_t *row;
+	size_t i;
+
+	buf_adds(out, "# Reference\n\nGenerated from `schema/` (`make docs`); do not edit. "
+		 "What is behind it: [protocol.md](protocol.md).\n\n## Capabilities\n\n");
+	for (int c = 0; c < g->cap_count; c++)
+		capability(out, g->caps[c]);
+	buf_adds(out, "## Errors\n\n| type | code | retry can help | when | hint |\n"
+		 "|---|---|---|---|---|\n");
+	json_array_foreach(g->errors, i, row) {
+		buf_addf(out, "| `%s` | %lld | %s | ", member(row, "name"),
+			 (long long)json_integer_value(json_object_get(row, "code")),
+			 json_is_true(json_object_get(row, "retryable")) ? "yes" : "no");
+		cell(out, member(row, "text"));
+		buf_adds(out, " | ");
+		cell(out, member(row, "hint"));
+		buf_adds(out, " |\n");
+	}
+	buf_addc(out, '\n');
+	options(out, g->config);
+}

@@ -1,0 +1,79 @@
+/*
+ * gen - the host tool that turns schema/ into C tables and the reference page.
+ *
+ * For: one source for what the program checks, advertises and documents.
+ * Refuses: any keyword that the checks in base/schema do not implement, so that
+ * a schema file can never promise more than the program does. Every refusal
+ * names the file and the path inside it, and ends the build.
+ *
+ * Output depends on the files only: running it twice gives the same bytes. A
+ * file is written only when its content changes.
+ */
+#ifndef PROCPEN_GEN_GEN_H
+#define PROCPEN_GEN_GEN_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+#define GEN_FILES_MAX 64
+#define GEN_PATH_MAX 256
+
+/* Everything read from schema/. */
+struct gen {
+	const char *schema_dir;
+	json_t *errors;             /* array */
+	json_t *config;             /* array */
+	json_t *caps[GEN_FILES_MAX]; /* in the order of tools/list */
+	int cap_count;
+};
+
+/* Where in which file a value stands: "process.run.json", "inputSchema.properties.args". */
+struct gen_at {
+	const char *file;
+	char path[GEN_PATH_MAX];
+};
+
+/* Print "file: path: message" and end with status 1. */
+_Noreturn void gen_fail(const struct gen_at *at, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* The place of member or element @name below @at. */
+struct gen_at gen_below(const struct gen_at *at, const char *name);
+
+/* Typed members; a missing or wrong one ends the run. */
+const char *gen_str(const struct gen_at *at, const json_t *object, const char *name);
+const char *gen_str_or(const struct gen_at *at, const json_t *object, const char *name,
+		       const char *fallback);
+json_int_t gen_int(const struct gen_at *at, const json_t *object, const char *name);
+
+/* Fails when @object has a member that is not in @known (NULL-terminated). */
+void gen_only(const struct gen_at *at, json_t *object, const char *const *known);
+
+/* "process.run" -> "process_run"; "InvalidParams" -> "INVALID_PARAMS"; "a.b" -> "A_B". */
+void gen_c_name(const char *name, char out[GEN_PATH_MAX]);
+void gen_snake_upper(const char *camel, char out[GEN_PATH_MAX]);
+void gen_upper(const char *name, char out[GEN_PATH_MAX]);
+
+/* @text as a C string literal, broken over lines indented by @tabs where it is long. */
+void gen_literal(struct buf *out, const char *text, int tabs);
+
+/* A name in schema/errors.json? */
+bool gen_is_error(const struct gen *g, const char *name);
+
+/* check.c: refuse what is not supported or does not fit together. */
+void gen_check_errors(const struct gen *g);
+void gen_check_config(const struct gen *g);
+void gen_check_cap(const struct gen *g, const char *file, json_t *cap);
+
+/* tables.c, caps.c, docs.c: the outputs. */
+void gen_errors_h(const struct gen *g, struct buf *out);
+void gen_errors_c(const struct gen *g, struct buf *out);
+void gen_config_h(const struct gen *g, struct buf *out);
+void gen_config_c(const struct gen *g, struct buf *out);
+void gen_caps_h(const struct gen *g, struct buf *out);
+void gen_caps_c(const struct gen *g, struct buf *out);
+void gen_reference(const struct gen *g, struct buf *out);
+
+#endif

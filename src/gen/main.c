@@ -1,0 +1,165 @@
+/*
+ * procpen-gen SCHEMA_DIR BUILD_DIR: reads schema/, checks it, and writes
+ * BUILD_DIR/include/gen/{errors,config,caps}.h, BUILD_DIR/gen/{errors,config,caps}.c
+ * and BUILD_DIR/gen/reference.md.
+ *
+ * Every file in schema/ is a capability but errors, config and audit.
+ */
+#include "gen/gen.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/mem.h"
+
+#define OUTPUT_MAX (4u << 20)
+
+static const struct output {
+	const char *path;
+	void (*emit)(const struct gen *g, struct buf *out);
+} outputs[] = {
+	{ "include/gen/errors.h", gen_errors_h },
+	{ "include/gen/config.h", gen_config_h },
+	{ "include/gen/caps.h", gen_caps_h },
+	{ "gen/errors.c", gen_errors_c },
+	{ "gen/config.c", gen_config_c },
+	{ "gen/caps.c", gen_caps_c },
+	{ "gen/reference.md", gen_reference },
+};
+
+static json_t *load(const struct gen *g, const char *file)
+{
+	struct gen_at at = { .file = file };
+	char path[GEN_PATH_MAX * 2];
+	json_error_t error;
+	json_t *value;
+
+	snprintf(path, sizeof(path), "%s/%s", g->schema_dir, file);
+	value = json_load_file(path, JSON_REJECT_DUPLICATES, &error);
+	if (!value)
+		gen_fail(&at, "line %d: %s", error.line, error.text);
+	return value;
+}
+
+static int is_cap_file(const struct dirent *entry)
+{
+	static const char *const others[] = { "errors.json", "config.json", "audit.json" };
+	size_t len = strlen(entry->d_name);
+
+	for (size_t i = 0; i < COUNT_OF(others); i++)
+		if (!strcmp(entry->d_name, others[i]))
+			return 0;
+	return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
+}
+
+static json_int_t cap_order(const json_t *cap)
+{
+	return json_integer_value(json_object_get(cap, "order"));
+}
+
+/* Read and check every capability, and keep them in the order of tools/list. */
+static void load_caps(struct gen *g)
+{
+	struct gen_at at = { .file = g->schema_dir };
+	struct dirent **entries;
+	int n = scandir(g->schema_dir, &entries, is_cap_file, alphasort);
+
+	if (n < 0)
+		gen_fail(&at, "%s", strerror(errno));
+	if (n > GEN_FILES_MAX)
+		gen_fail(&at, "more than %d capabilities", GEN_FILES_MAX);
+	for (int i = 0; i < n; i++) {
+		json_t *cap = load(g, entries[i]->d_name);
+		int slot = g->cap_count;
+
+		gen_check_cap(g, entries[i]->d_name, cap);
+		at.file = entries[i]->d_name;
+		for (; slot > 0 && cap_order(g->caps[slot - 1]) >= cap_order(cap); slot--) {
+			if (cap_order(g->caps[slot - 1]) == cap_order(cap))
+				gen_fail(&at, "order is taken by %s",
+					 gen_str(&at, g->caps[slot - 1], "name"));
+			g->caps[slot] = g->caps[slot - 1];
+		}
+		g->caps[slot] = cap;
+		g->cap_count++;
+		free(entries[i]);
+	}
+	free(entries);
+}
+
+static bool file_has(const char *path, const struct buf *content)
+{
+	FILE *f = fopen(path, "rb");
+	char *have;
+	size_t len;
+
+	if (!f)
+		return false;
+	have = mem_zalloc(content->len + 1);
+	len = fread(have, 1, content->len + 1, f);
+	fclose(f);
+	len = len == content->len && !memcmp(have, content->data, len);
+	free(have);
+	return len;
+}
+
+static void make_folders(const char *path)
+{
+	char folder[GEN_PATH_MAX * 2];
+
+	for (const char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		snprintf(folder, sizeof(folder), "%.*s", (int)(slash - path), path);
+		mkdir(folder, 0777);
+	}
+}
+
+static void write_output(const char *build_dir, const struct output *o, const struct buf *content)
+{
+	struct gen_at at = { .file = o->path };
+	char path[GEN_PATH_MAX * 2];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", build_dir, o->path);
+	if (content->full)
+		gen_fail(&at, "larger than %u bytes", OUTPUT_MAX);
+	if (file_has(path, content))
+		return;
+	make_folders(path);
+	f = fopen(path, "wb");
+	if (!f || fwrite(content->data, 1, content->len, f) != content->len || fclose(f))
+		gen_fail(&at, "cannot write: %s", strerror(errno));
+}
+
+int main(int argc, char **argv)
+{
+	struct gen g = { 0 };
+
+	if (argc != 3) {
+		fprintf(stderr, "usage: procpen-gen SCHEMA_DIR BUILD_DIR\n");
+		return 2;
+	}
+	g.schema_dir = argv[1];
+	g.errors = load(&g, "errors.json");
+	gen_check_errors(&g);
+	g.config = load(&g, "config.json");
+	gen_check_config(&g);
+	load_caps(&g);
+
+	for (size_t i = 0; i < COUNT_OF(outputs); i++) {
+		struct buf content;
+
+		buf_init(&content, OUTPUT_MAX);
+		outputs[i].emit(&g, &content);
+		write_output(argv[2], &outputs[i], &content);
+		buf_release(&content);
+	}
+	json_decref(g.errors);
+	json_decref(g.config);
+	for (int i = 0; i < g.cap_count; i++)
+		json_decref(g.caps[i]);
+	return 0;
+}

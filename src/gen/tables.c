@@ -1,0 +1,124 @@
+/* The tables of error types and of options. */
+#include "gen/gen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define HEADER "/* Generated from schema/ by src/gen. */\n"
+
+static const char *member(const json_t *row, const char *name)
+{
+	return json_string_value(json_object_get(row, name));
+}
+
+static void literal_or_null(struct buf *out, const char *text, int tabs)
+{
+	if (text)
+		gen_literal(out, text, tabs);
+	else
+		buf_adds(out, "NULL");
+}
+
+void gen_errors_h(const struct gen *g, struct buf *out)
+{
+	char name[GEN_PATH_MAX];
+	json_t *row;
+	size_t i;
+
+	buf_adds(out, HEADER "#ifndef PROCPEN_GEN_ERRORS_H\n#define PROCPEN_GEN_ERRORS_H\n\n"
+		 "enum err_type {\n\tERR_NONE,\n");
+	json_array_foreach(g->errors, i, row) {
+		gen_snake_upper(member(row, "name"), name);
+		buf_addf(out, "\tERR_%s,\n", name);
+	}
+	buf_adds(out, "\tERR_COUNT\n};\n\n#endif\n");
+}
+
+void gen_errors_c(const struct gen *g, struct buf *out)
+{
+	json_t *row;
+	size_t i;
+
+	buf_adds(out, HEADER "#include \"base/err.h\"\n\n"
+		 "const struct err_row err_rows[ERR_COUNT] = {\n"
+		 "\t{ \"None\", 0, false, \"\" },\n");
+	json_array_foreach(g->errors, i, row) {
+		buf_addf(out, "\t{ \"%s\", %lld, %s,\n\t\t", member(row, "name"),
+			 (long long)json_integer_value(json_object_get(row, "code")),
+			 json_is_true(json_object_get(row, "retryable")) ? "true" : "false");
+		gen_literal(out, member(row, "hint"), 2);
+		buf_adds(out, " },\n");
+	}
+	buf_adds(out, "};\n");
+}
+
+void gen_config_h(const struct gen *g, struct buf *out)
+{
+	char name[GEN_PATH_MAX];
+	json_t *row;
+	size_t i;
+
+	buf_adds(out, HEADER "#ifndef PROCPEN_GEN_CONFIG_H\n#define PROCPEN_GEN_CONFIG_H\n\n"
+		 "enum config_key {\n");
+	json_array_foreach(g->config, i, row) {
+		gen_upper(member(row, "name"), name);
+		buf_addf(out, "\tCONFIG_%s,\n", name);
+	}
+	buf_adds(out, "\tCONFIG_COUNT\n};\n\n#endif\n");
+}
+
+/* The default as `--set name=...` would take it. */
+static void default_text(const json_t *row, struct buf *out)
+{
+	const json_t *value = json_object_get(row, "default");
+
+	if (json_is_integer(value))
+		buf_addf(out, "\"%lld\"", (long long)json_integer_value(value));
+	else if (json_is_boolean(value))
+		buf_adds(out, json_is_true(value) ? "\"true\"" : "\"false\"");
+	else
+		gen_literal(out, json_string_value(value), 2);
+}
+
+static void config_row(const json_t *row, size_t i, struct buf *out)
+{
+	char name[GEN_PATH_MAX], type[GEN_PATH_MAX];
+
+	gen_upper(member(row, "name"), name);
+	gen_upper(member(row, "type"), type);
+	buf_addf(out, "\t[CONFIG_%s] = {\n\t\t.name = \"%s\",\n\t\t.type = CONFIG_%s,\n", name,
+		 member(row, "name"), type);
+	if (json_object_get(row, "min"))
+		buf_addf(out, "\t\t.min = %lld,\n\t\t.max = %lld,\n",
+			 (long long)json_integer_value(json_object_get(row, "min")),
+			 (long long)json_integer_value(json_object_get(row, "max")));
+	buf_adds(out, "\t\t.default_text = ");
+	default_text(row, out);
+	if (json_object_get(row, "choices"))
+		buf_addf(out, ",\n\t\t.choices = choices_%zu", i);
+	buf_adds(out, ",\n\t\t.unit = ");
+	literal_or_null(out, member(row, "unit"), 2);
+	buf_adds(out, ",\n\t\t.text = ");
+	literal_or_null(out, member(row, "text"), 2);
+	buf_adds(out, ",\n\t},\n");
+}
+
+void gen_config_c(const struct gen *g, struct buf *out)
+{
+	json_t *row, *choice;
+	size_t i, k;
+
+	buf_adds(out, HEADER "#include <stddef.h>\n\n#include \"guard/config.h\"\n\n");
+	json_array_foreach(g->config, i, row) {
+		if (!json_object_get(row, "choices"))
+			continue;
+		buf_addf(out, "static const char *const choices_%zu[] = {", i);
+		json_array_foreach(json_object_get(row, "choices"), k, choice)
+			buf_addf(out, " \"%s\",", json_string_value(choice));
+		buf_adds(out, " NULL };\n");
+	}
+	buf_adds(out, "\nconst struct config_row config_rows[CONFIG_COUNT] = {\n");
+	json_array_foreach(g->config, i, row)
+		config_row(row, i, out);
+	buf_adds(out, "};\n");
+}
