@@ -1,0 +1,138 @@
+/*
+ * Growth doubles, so that adding n bytes one at a time costs O(n); the last
+ * step goes to the exact maximum, so that a bound is never overshot.
+ */
+#include "base/buf.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define BUF_CAP_MIN 256
+
+void buf_init(struct buf *b, size_t max)
+{
+	/* So that max + 1 and every doubling below it stay in range. */
+	*b = (struct buf){ .max = max < SIZE_MAX / 4 ? max : SIZE_MAX / 4 };
+}
+
+void buf_release(struct buf *b)
+{
+	free(b->data);
+	*b = (struct buf){ .max = b->max };
+}
+
+void buf_clear(struct buf *b)
+{
+	buf_truncate(b, 0);
+}
+
+char *buf_reserve(struct buf *b, size_t len)
+{
+	size_t need, cap;
+
+	if (b->full || len > b->max - b->len) {
+		b->full = true;
+		return NULL;
+	}
+	need = b->len + len + 1;
+	if (need > b->cap) {
+		cap = b->cap < BUF_CAP_MIN ? BUF_CAP_MIN : b->cap;
+		while (cap < need && cap <= b->max / 2)
+			cap *= 2;
+		if (cap < need || cap > b->max + 1)
+			cap = b->max + 1;
+		b->data = mem_realloc(b->data, cap);
+		b->cap = cap;
+		b->data[b->len] = '\0';
+	}
+	return b->data + b->len;
+}
+
+void buf_commit(struct buf *b, size_t used)
+{
+	BUG_IF(used >= b->cap - b->len);
+	b->len += used;
+	b->data[b->len] = '\0';
+}
+
+int buf_add(struct buf *b, const void *bytes, size_t len)
+{
+	char *to = buf_reserve(b, len);
+
+	if (!to)
+		return -1;
+	if (len)
+		memcpy(to, bytes, len);
+	buf_commit(b, len);
+	return 0;
+}
+
+int buf_adds(struct buf *b, const char *text)
+{
+	return buf_add(b, text, strlen(text));
+}
+
+int buf_addc(struct buf *b, char c)
+{
+	return buf_add(b, &c, 1);
+}
+
+int buf_addf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	int rc;
+
+	va_start(ap, fmt);
+	rc = buf_vaddf(b, fmt, ap);
+	va_end(ap);
+	return rc;
+}
+
+int buf_vaddf(struct buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+	char *to;
+	int len;
+
+	va_copy(again, ap);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	BUG_IF(len < 0);
+	to = buf_reserve(b, (size_t)len);
+	if (!to)
+		return -1;
+	vsnprintf(to, (size_t)len + 1, fmt, ap);
+	buf_commit(b, (size_t)len);
+	return 0;
+}
+
+void buf_consume(struct buf *b, size_t len)
+{
+	BUG_IF(len > b->len);
+	if (!len)
+		return;
+	b->len -= len;
+	memmove(b->data, b->data + len, b->len + 1);
+}
+
+void buf_truncate(struct buf *b, size_t len)
+{
+	BUG_IF(len > b->len);
+	b->len = len;
+	b->full = false;
+	if (b->data)
+		b->data[len] = '\0';
+}
+
+char *buf_steal(struct buf *b)
+{
+	char *data = b->data;
+
+	b->data = NULL;
+	buf_release(b);
+	return data;
+}

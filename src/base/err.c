@@ -1,0 +1,97 @@
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+/* printf into a fixed field; a text that does not fit is cut at a character. */
+static void format_cut(char *out, size_t size, const char *fmt, va_list ap)
+{
+	int len = vsnprintf(out, size, fmt, ap);
+
+	if (len < 0)
+		out[0] = '\0';
+	else if ((size_t)len >= size)
+		out[size - 1 - utf8_partial_tail(out, size - 1)] = '\0';
+}
+
+/* @message may be made from what @e holds: it is a copy, and @e is overwritten last. */
+static int err_fill(struct err *e, enum err_type type, int sys, const char *message)
+{
+	err_release(e);
+	e->type = type;
+	e->sys = sys;
+	memcpy(e->message, message, strlen(message) + 1);
+	return -1;
+}
+
+int err_set(struct err *e, enum err_type type, const char *fmt, ...)
+{
+	char message[sizeof(e->message)];
+	va_list ap;
+
+	va_start(ap, fmt);
+	format_cut(message, sizeof(message), fmt, ap);
+	va_end(ap);
+	return err_fill(e, type, 0, message);
+}
+
+int err_sys(struct err *e, enum err_type type, int sys, const char *fmt, ...)
+{
+	const char *what = strerrordesc_np(sys);
+	char message[sizeof(e->message)], reason[128];
+	va_list ap;
+
+	snprintf(reason, sizeof(reason), ": %s (%s)", what ? what : "Unknown error",
+		 err_sys_name(sys));
+
+	/* The reason is worth more than the end of a long message: keep room for it. */
+	va_start(ap, fmt);
+	format_cut(message, sizeof(message) - strlen(reason), fmt, ap);
+	va_end(ap);
+	strcat(message, reason);
+	return err_fill(e, type, sys, message);
+}
+
+int err_hint(struct err *e, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	format_cut(e->hint, sizeof(e->hint), fmt, ap);
+	va_end(ap);
+	return -1;
+}
+
+void err_detail(struct err *e, const char *name, json_t *value)
+{
+	if (!value)
+		return;
+	if (!e->details)
+		e->details = json_object();
+	json_object_set_new(e->details, name, value);
+}
+
+const char *err_hint_text(const struct err *e)
+{
+	return e->hint[0] ? e->hint : err_rows[e->type].hint;
+}
+
+const char *err_sys_name(int sys)
+{
+	static char unknown[16];
+	const char *name = strerrorname_np(sys);
+
+	if (name)
+		return name;
+	snprintf(unknown, sizeof(unknown), "E%d", sys);
+	return unknown;
+}
+
+void err_release(struct err *e)
+{
+	json_decref(e->details);
+	*e = (struct err)ERR_INIT;
+}

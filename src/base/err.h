@@ -1,0 +1,64 @@
+/*
+ * err - the one error object.
+ *
+ * Fallible functions return 0 or -1 and take a `struct err *` last. It is left
+ * untouched on success. Lower layers fill it and never log; whoever answers the
+ * request turns it into the wire form once (docs/protocol.md, "Errors").
+ *
+ * The types, their codes, whether a retry can help and the default hint come
+ * from schema/errors.json (generated: gen/errors.h).
+ *
+ * Ownership: the struct lives in the caller's memory; `details` is owned by it
+ * and freed by err_release(). An all-zero struct is "no error".
+ */
+#ifndef PROCPEN_BASE_ERR_H
+#define PROCPEN_BASE_ERR_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "gen/errors.h" /* enum err_type: ERR_NONE, ERR_INVALID_PARAMS, ... */
+
+struct err {
+	enum err_type type;
+	int sys;           /* errno behind it, 0 if none */
+	char message[768]; /* what failed, where and why */
+	char hint[512];    /* what to do next; empty: the type's default */
+	json_t *details;   /* object, or NULL */
+};
+
+/* One row of schema/errors.json. */
+struct err_row {
+	const char *name;      /* "ProcessNotFound" */
+	int code;              /* JSON-RPC code */
+	bool retryable;
+	const char *hint;      /* default hint */
+};
+extern const struct err_row err_rows[]; /* indexed by enum err_type */
+
+#define ERR_INIT { .type = ERR_NONE }
+
+/* Fill @e (type, message, no hint, no details). Always returns -1: `return err_set(...)`. */
+int err_set(struct err *e, enum err_type type, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* As err_set(), and remember errno value @sys; its text is appended as ": Text (ENAME)". */
+int err_sys(struct err *e, enum err_type type, int sys, const char *fmt, ...)
+	__attribute__((format(printf, 4, 5)));
+
+/* Set the hint of an error already set. Returns -1. */
+int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+/* Add a member to details; steals @value (NULL is ignored). */
+void err_detail(struct err *e, const char *name, json_t *value);
+
+/* The hint that goes out: the error's own, else its type's default. */
+const char *err_hint_text(const struct err *e);
+
+/* errno's symbolic name ("ENOENT"); "E<number>" when libc does not know it. Static or per-call buffer. */
+const char *err_sys_name(int sys);
+
+/* Free details and make @e "no error" again. */
+void err_release(struct err *e);
+
+#endif

@@ -1,0 +1,45 @@
+#include "base/ids.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+#define TAG_LEN 4
+
+void ids_instance(char out[IDS_INSTANCE_SIZE])
+{
+	uint64_t value;
+
+	/* Early in boot the pool may not be ready, and nothing here may wait for it. */
+	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != (ssize_t)sizeof(value)) {
+		value = (uint64_t)clock_wall_ms() << 20 ^ (uint64_t)clock_mono_us();
+		value = (value ^ (uint64_t)getpid() << 48) * UINT64_C(0x9e3779b97f4a7c15);
+	}
+	snprintf(out, IDS_INSTANCE_SIZE, "%016" PRIx64, value);
+}
+
+void ids_format(char out[IDS_TEXT_SIZE], uint64_t seq, const char *instance)
+{
+	snprintf(out, IDS_TEXT_SIZE, "p%" PRIu64 "-%.*s", seq, TAG_LEN, instance);
+}
+
+uint64_t ids_parse(const char *text, const char *instance)
+{
+	char expected[IDS_TEXT_SIZE];
+	uint64_t seq = 0;
+
+	if (*text != 'p')
+		return 0;
+	for (const char *c = text + 1; *c >= '0' && *c <= '9'; c++) {
+		if (seq > (UINT64_MAX - 9) / 10)
+			return 0;
+		seq = seq * 10 + (uint64_t)(*c - '0');
+	}
+	/* Only the one spelling that ids_format() gives. */
+	ids_format(expected, seq, instance);
+	return strcmp(text, expected) == 0 ? seq : 0;
+}

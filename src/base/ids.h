@@ -1,0 +1,24 @@
+/*
+ * ids - random instance name and process ids.
+ *
+ * A process id is "p<N>-<tag>": N counts up from 1 and is never used again, the
+ * tag is this server's own, so an id from an earlier server names nothing here.
+ */
+#ifndef PROCPEN_BASE_IDS_H
+#define PROCPEN_BASE_IDS_H
+
+#include <stdint.h>
+
+#define IDS_INSTANCE_SIZE 17 /* 16 hex digits and NUL */
+#define IDS_TEXT_SIZE 32
+
+/* Fill @out with a random instance name from getrandom(2); a clock-derived one if that fails. */
+void ids_instance(char out[IDS_INSTANCE_SIZE]);
+
+/* "p12-9c3f" from a sequence number and the instance name (its first four digits are the tag). */
+void ids_format(char out[IDS_TEXT_SIZE], uint64_t seq, const char *instance);
+
+/* The sequence number in @text if it is an id of @instance; 0 otherwise. */
+uint64_t ids_parse(const char *text, const char *instance);
+
+#endif

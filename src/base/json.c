@@ -1,0 +1,255 @@
+/*
+ * jansson stops at the first fault. When that fault is one that only we object
+ * to (a duplicate, a NUL in a name, a number out of range) the text is parsed a
+ * second time without the rule, because text that is also malformed further on
+ * must be reported as malformed.
+ *
+ * The raw walkers below rely on that: they only ever see valid JSON, so finding
+ * the end of a value needs no more than strings and brackets.
+ */
+#include "base/json.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define WHY_SIZE 160
+#define BOM "\xef\xbb\xbf"
+#define NUL_ESCAPE "\\u0000"
+
+static size_t bom_len(const char *text, size_t len)
+{
+	return len >= 3 && !memcmp(text, BOM, 3) ? 3 : 0;
+}
+
+/* @at stands on the opening quote: the place behind the closing one. */
+static size_t skip_string(const char *text, size_t len, size_t at)
+{
+	for (at++; at < len && text[at] != '"'; at++)
+		if (text[at] == '\\')
+			at++;
+	return at < len ? at + 1 : len;
+}
+
+static int deepest(const char *text, size_t len)
+{
+	int depth = 0, max = 0;
+
+	for (size_t at = 0; at < len; at++) {
+		if (text[at] == '"') {
+			at = skip_string(text, len, at) - 1;
+		} else if (text[at] == '[' || text[at] == '{') {
+			if (++depth > max)
+				max = depth;
+		} else if (text[at] == ']' || text[at] == '}') {
+			depth--;
+		}
+	}
+	return max;
+}
+
+static bool is_our_rule(enum json_error_code code)
+{
+	return code == json_error_duplicate_key || code == json_error_null_byte_in_key ||
+	       code == json_error_numeric_overflow;
+}
+
+/* A copy in which every escaped NUL is an escaped space. */
+static char *without_nul(const char *text, size_t len)
+{
+	char *copy = mem_strndup(text, len);
+
+	for (size_t at = 0; at + sizeof(NUL_ESCAPE) - 1 <= len; at++) {
+		if (copy[at] != '\\')
+			continue;
+		if (!memcmp(copy + at, NUL_ESCAPE, sizeof(NUL_ESCAPE) - 1))
+			copy[at + 4] = '2';
+		at++; /* so that an escaped backslash does not start an escape */
+	}
+	return copy;
+}
+
+/* Parse without the rules that are ours. *@code as jansson gives it. */
+static json_t *parse_lenient(const char *text, size_t len, enum json_error_code *code)
+{
+	AUTO_FREE char *copy = without_nul(text, len);
+	size_t flags = JSON_ALLOW_NUL | JSON_DECODE_ANY;
+	json_error_t error;
+	json_t *value = json_loadb(copy, len, flags, &error);
+
+	if (!value && json_error_code(&error) == json_error_numeric_overflow)
+		value = json_loadb(copy, len, flags | JSON_DECODE_INT_AS_REAL, &error);
+	*code = json_error_code(&error);
+	return value;
+}
+
+static void explain(const json_error_t *error, char why[WHY_SIZE])
+{
+	/* The precision leaves room for the position. */
+	snprintf(why, WHY_SIZE, "%.120s (byte %d)", error->text, error->position);
+}
+
+json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
+			char why[WHY_SIZE], json_t **lenient)
+{
+	size_t bom = bom_len(text, len);
+	enum json_error_code code;
+	json_error_t error;
+	json_t *value;
+
+	text += bom;
+	len -= bom;
+	if (lenient)
+		*lenient = NULL;
+	*fault = JSON_MALFORMED;
+	if (deepest(text, len) > depth_max) {
+		snprintf(why, WHY_SIZE, "nested deeper than %d levels", depth_max);
+		return NULL;
+	}
+	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
+			   &error);
+	if (value) {
+		*fault = JSON_OK;
+		return value;
+	}
+	explain(&error, why);
+	if (!is_our_rule(json_error_code(&error)))
+		return NULL;
+	value = parse_lenient(text, len, &code);
+	if (value || is_our_rule(code))
+		*fault = JSON_REFUSED;
+	if (lenient)
+		*lenient = value;
+	else
+		json_decref(value);
+	return NULL;
+}
+
+static size_t skip_space(const char *text, size_t len, size_t at)
+{
+	while (at < len && strchr(" \t\r\n", text[at]) && text[at])
+		at++;
+	return at;
+}
+
+/* The place behind the value that starts at @at. */
+static size_t skip_value(const char *text, size_t len, size_t at)
+{
+	int depth = 0;
+
+	do {
+		if (at < len && text[at] == '"') {
+			at = skip_string(text, len, at);
+			continue;
+		}
+		if (at < len && (text[at] == '{' || text[at] == '[')) {
+			depth++;
+			at++;
+		} else if (at < len && (text[at] == '}' || text[at] == ']')) {
+			depth--;
+			at++;
+		} else if (depth) {
+			at++;
+		} else {
+			while (at < len && !strchr(",]} \t\r\n", text[at]))
+				at++;
+		}
+	} while (depth && at < len);
+	return at;
+}
+
+/* Does the string token @token (with its quotes) spell @name? */
+static bool spells(const char *token, size_t len, const char *name)
+{
+	json_t *value;
+	bool same;
+
+	if (!memchr(token, '\\', len))
+		return len == strlen(name) + 2 && !memcmp(token + 1, name, len - 2);
+	value = json_loadb(token, len, JSON_DECODE_ANY, NULL);
+	same = value && !strcmp(json_string_value(value), name);
+	json_decref(value);
+	return same;
+}
+
+const char *json_raw_member(const char *text, size_t len, const char *name, size_t *token_len)
+{
+	size_t at = skip_space(text, len, bom_len(text, len)), key, value, end;
+
+	if (at >= len || text[at] != '{')
+		return NULL;
+	for (at++; at < len; at = skip_space(text, len, end) + 1) {
+		key = skip_space(text, len, at);
+		if (key >= len || text[key] != '"')
+			return NULL;
+		at = skip_string(text, len, key);
+		value = skip_space(text, len, skip_space(text, len, at) + 1);
+		end = skip_value(text, len, value);
+		if (value < len && spells(text + key, at - key, name)) {
+			*token_len = end - value;
+			return text + value;
+		}
+	}
+	return NULL;
+}
+
+const char *json_raw_element(const char *text, size_t len, size_t *pos, size_t *element_len)
+{
+	size_t at = *pos, start;
+
+	if (!at) {
+		at = skip_space(text, len, bom_len(text, len));
+		if (at >= len || text[at] != '[')
+			return NULL;
+	}
+	/* Here @at stands on the bracket or comma before the element, or on the end. */
+	if (at >= len || text[at] == ']')
+		return NULL;
+	start = skip_space(text, len, at + 1);
+	if (start >= len || text[start] == ']')
+		return NULL;
+	at = skip_value(text, len, start);
+	*element_len = at - start;
+	*pos = skip_space(text, len, at);
+	return text + start;
+}
+
+const char *json_get_str(const json_t *object, const char *name, const char *fallback)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return json_is_string(value) ? json_string_value(value) : fallback;
+}
+
+size_t json_get_strlen(const json_t *object, const char *name)
+{
+	return json_string_length(json_object_get(object, name));
+}
+
+int64_t json_get_int(const json_t *object, const char *name, int64_t fallback)
+{
+	const json_t *value = json_object_get(object, name);
+
+	if (json_is_integer(value))
+		return json_integer_value(value);
+	if (json_is_real(value) && fabs(json_real_value(value)) < 9.2e18)
+		return (int64_t)json_real_value(value);
+	return fallback;
+}
+
+double json_get_num(const json_t *object, const char *name, double fallback)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return json_is_number(value) ? json_number_value(value) : fallback;
+}
+
+bool json_get_bool(const json_t *object, const char *name, bool fallback)
+{
+	const json_t *value = json_object_get(object, name);
+
+	return json_is_boolean(value) ? json_is_true(value) : fallback;
+}

@@ -1,0 +1,51 @@
+/*
+ * json - strict parsing of one JSON text, and typed getters (parse only; writing is jsonw).
+ *
+ * Source of the rules: RFC 8259; jansson does the parsing. On top of it: a
+ * nesting limit, refusal of duplicate member names, and the distinction between
+ * text that is malformed and valid JSON that we refuse (docs/protocol.md).
+ */
+#ifndef PROCPEN_BASE_JSON_H
+#define PROCPEN_BASE_JSON_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum json_fault {
+	JSON_OK,
+	JSON_MALFORMED, /* not JSON, invalid UTF-8, or nested deeper than the limit */
+	JSON_REFUSED,   /* valid, but a duplicate member, a NUL in a member name, an integer beyond 64 bits */
+};
+
+/*
+ * Parse @len bytes of @text (a leading UTF-8 BOM is tolerated), nesting at most
+ * @depth_max. Returns a new reference, or NULL with *fault and a short reason in
+ * @why (at least 160 bytes). For JSON_REFUSED *@lenient, if not NULL, gets a new
+ * reference to the text parsed without these rules (NULL where that fails, and
+ * in every other case), good only for finding the id to answer: integers may be
+ * reals in it, and of a member that is there twice it has the last.
+ */
+json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
+			char why[160], json_t **lenient);
+
+/*
+ * The raw token of member @name of the object that starts @text (valid JSON as
+ * accepted by json_text_parse): returns its start and sets *@token_len, or NULL.
+ * Member names written with escapes are compared unescaped.
+ */
+const char *json_raw_member(const char *text, size_t len, const char *name, size_t *token_len);
+
+/* Walk the elements of the array that starts @text: *@pos is 0 at first; returns
+ * the next element's raw text and its length, or NULL at the end. */
+const char *json_raw_element(const char *text, size_t len, size_t *pos, size_t *element_len);
+
+/* Typed getters over a checked object; the member must exist or the default is given. */
+const char *json_get_str(const json_t *object, const char *name, const char *fallback);
+size_t json_get_strlen(const json_t *object, const char *name); /* bytes; 0 if absent */
+int64_t json_get_int(const json_t *object, const char *name, int64_t fallback); /* a real is truncated */
+double json_get_num(const json_t *object, const char *name, double fallback);
+bool json_get_bool(const json_t *object, const char *name, bool fallback);
+
+#endif

@@ -1,0 +1,78 @@
+#include "base/mem.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+_Noreturn static void out_of_memory(void)
+{
+	static const char text[] = "procpen: out of memory for its own bookkeeping; giving up\n";
+	ssize_t done = write(STDERR_FILENO, text, sizeof(text) - 1);
+
+	(void)done;
+	abort();
+}
+
+void *mem_zalloc(size_t size)
+{
+	void *p = calloc(1, size ? size : 1);
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+void *mem_realloc(void *old, size_t size)
+{
+	void *p = realloc(old, size ? size : 1);
+
+	if (!p)
+		out_of_memory();
+	return p;
+}
+
+char *mem_strdup(const char *text)
+{
+	return text ? mem_strndup(text, strlen(text)) : NULL;
+}
+
+char *mem_strndup(const char *bytes, size_t len)
+{
+	char *copy = mem_zalloc(len + 1);
+
+	if (len)
+		memcpy(copy, bytes, len);
+	return copy;
+}
+
+_Noreturn void mem_bug(const char *file, int line, const char *what)
+{
+	char text[256];
+	int len = snprintf(text, sizeof(text), "procpen: bug: %s:%d: %s\n", file, line, what);
+	size_t size = (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1;
+	ssize_t done = write(STDERR_FILENO, text, size);
+
+	(void)done;
+	abort();
+}
+
+void mem_cleanup_free(void *pointer_to_pointer)
+{
+	void *p;
+
+	/* The argument points to a pointer of any type: read it without aliasing it. */
+	memcpy(&p, pointer_to_pointer, sizeof(p));
+	free(p);
+}
+
+void mem_cleanup_close(int *fd)
+{
+	int saved = errno;
+
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+	errno = saved;
+}

@@ -1,0 +1,32 @@
+/*
+ * mem - allocation that cannot fail, and cleanup attributes for locals.
+ *
+ * For: small structs and strings of bounded size. Running out of memory for
+ * these aborts with a message (a supervisor that cannot track its children is
+ * worse than none; every keeper then kills its tree, see docs/security.md).
+ */
+#ifndef PROCPEN_BASE_MEM_H
+#define PROCPEN_BASE_MEM_H
+
+#include <stddef.h>
+
+void *mem_zalloc(size_t size);              /* zeroed; never NULL */
+void *mem_realloc(void *old, size_t size);  /* never NULL */
+char *mem_strdup(const char *text);         /* NULL stays NULL */
+char *mem_strndup(const char *bytes, size_t len); /* adds the NUL */
+
+/* Say what is broken and abort. For states that only a bug in procpen can reach. */
+_Noreturn void mem_bug(const char *file, int line, const char *what);
+#define BUG_IF(cond) do { if (cond) mem_bug(__FILE__, __LINE__, #cond); } while (0)
+
+/* Locals that clean up after themselves: `AUTO_FREE char *s`, `AUTO_CLOSE int fd = -1`.
+ * mem_cleanup_close() may also be called: it closes what is not -1 and sets it to -1. */
+void mem_cleanup_free(void *pointer_to_pointer);
+void mem_cleanup_close(int *fd);
+#define AUTO_FREE __attribute__((cleanup(mem_cleanup_free)))
+#define AUTO_CLOSE __attribute__((cleanup(mem_cleanup_close)))
+
+/* Number of elements of an array. */
+#define COUNT_OF(a) (sizeof(a) / sizeof((a)[0]))
+
+#endif

@@ -1,0 +1,501 @@
+/*
+ * One pass over the names that were given (so that a misspelt name is reported
+ * as such, not as another one missing), then one over the fields of the schema.
+ */
+#include "base/schema.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#define NAME_MAX_LEN 64
+#define SHOWN_MAX 60
+#define HINT_MAX 480
+
+static size_t min_of(size_t a, size_t b)
+{
+	return a < b ? a : b;
+}
+
+/* Levenshtein's distance; both at most NAME_MAX_LEN long. */
+static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
+{
+	size_t row[NAME_MAX_LEN + 1];
+
+	for (size_t j = 0; j <= b_len; j++)
+		row[j] = j;
+	for (size_t i = 1; i <= a_len; i++) {
+		size_t diagonal = row[0];
+
+		row[0] = i;
+		for (size_t j = 1; j <= b_len; j++) {
+			size_t change = diagonal + (a[i - 1] != b[j - 1]);
+
+			diagonal = row[j];
+			row[j] = min_of(change, min_of(row[j], row[j - 1]) + 1);
+		}
+	}
+	return row[b_len];
+}
+
+const char *schema_nearest(const char *name, const char *const *names)
+{
+	size_t len = strlen(name), best = NAME_MAX_LEN + 1;
+	const char *nearest = NULL;
+
+	if (len > NAME_MAX_LEN)
+		return NULL;
+	for (; *names; names++) {
+		size_t other = strlen(*names), d;
+
+		if (other > NAME_MAX_LEN)
+			continue;
+		d = distance(name, len, *names, other);
+		if (d < best && d <= ((len > other ? len : other) + 2) / 3) {
+			best = d;
+			nearest = *names;
+		}
+	}
+	return nearest;
+}
+
+/* --- what a field takes, in words ------------------------------------------ */
+
+static void add_types(struct buf *out, const struct schema_field *f)
+{
+	static const char *const names[] = { "a string",  "an integer", "a number",
+					     "a boolean", "an array",	"an object" };
+	const char *glue = "";
+
+	for (size_t i = 0; i < COUNT_OF(names); i++) {
+		if (!(f->type & 1u << i))
+			continue;
+		buf_addf(out, "%s%s", glue, names[i]);
+		glue = " or ";
+	}
+	if (f->items) {
+		buf_adds(out, f->type & SCHEMA_ARRAY ? ", each element " : ", each value ");
+		add_types(out, f->items);
+	}
+}
+
+static void add_bounds(struct buf *out, const struct schema_field *f)
+{
+	if (f->has_min)
+		buf_addf(out, " %s %.15g", f->min_exclusive ? "greater than" : "at least", f->min);
+	if (f->has_max)
+		buf_addf(out, "%s at most %.15g", f->has_min ? " and" : "", f->max);
+	if (f->unit)
+		buf_addf(out, " %s%s", f->has_min || f->has_max ? "" : "of ", f->unit);
+	if (f->min_bytes)
+		buf_addf(out, " of at least %zu", f->min_bytes);
+	if (f->max_bytes)
+		buf_addf(out, "%s at most %zu", f->min_bytes ? " and" : " of", f->max_bytes);
+	if (f->min_bytes || f->max_bytes)
+		buf_adds(out, " bytes");
+	if (f->min_chars)
+		buf_addf(out, " of at least %zu characters", f->min_chars);
+	if (f->max_chars)
+		buf_addf(out, " of at most %zu characters", f->max_chars);
+	if (f->max_items)
+		buf_addf(out, ", at most %zu", f->max_items);
+}
+
+static void add_expected(struct buf *out, const struct schema_field *f)
+{
+	if (!f->enums) {
+		add_types(out, f);
+		add_bounds(out, f);
+		return;
+	}
+	buf_adds(out, "one of ");
+	for (size_t i = 0; f->enums[i]; i++)
+		buf_addf(out, "%s\"%s\"", i ? ", " : "", f->enums[i]);
+}
+
+/* A value as a message quotes it: short, and cut at a character. */
+static void add_value(struct buf *out, const json_t *value)
+{
+	const char *text = json_string_value(value);
+	size_t len = json_string_length(value);
+	size_t shown = text ? utf8_cut(text, len, SHOWN_MAX) : 0;
+
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		buf_addf(out, "an object of %zu members", json_object_size(value));
+		break;
+	case JSON_ARRAY:
+		buf_addf(out, "an array of %zu elements", json_array_size(value));
+		break;
+	case JSON_STRING:
+		buf_addf(out, "\"%.*s\"%s", (int)shown, text, shown < len ? "..." : "");
+		break;
+	case JSON_INTEGER:
+		buf_addf(out, "%lld", (long long)json_integer_value(value));
+		break;
+	case JSON_REAL:
+		buf_addf(out, "%.15g", json_real_value(value));
+		break;
+	case JSON_TRUE:
+	case JSON_FALSE:
+		buf_adds(out, json_is_true(value) ? "true" : "false");
+		break;
+	case JSON_NULL:
+		buf_adds(out, "null");
+		break;
+	}
+}
+
+/* --- one value --------------------------------------------------------------- */
+
+/* The place of a value, for messages: a parameter, and what is below it. */
+struct place {
+	const struct schema_field *top; /* whose hint goes out */
+	const char *given;              /* the name that the caller used */
+	char label[2 * NAME_MAX_LEN];   /* "args[3]", "timeout (given as timeout_ms)" */
+};
+
+static int bad_param(struct err *e, enum err_type type, const char *name, const char *message,
+		     const char *hint)
+{
+	err_set(e, type, "%s", message);
+	err_hint(e, "%s", hint);
+	err_detail(e, "parameter", json_string(name));
+	return -1;
+}
+
+/* "limit must be <what f takes>, not <value>" with the field's whole description as hint. */
+static int bad_value(const struct place *p, const struct schema_field *f, const json_t *value,
+		     struct err *e)
+{
+	struct buf message, hint;
+
+	buf_init(&message, sizeof(e->message) - 1);
+	buf_init(&hint, HINT_MAX);
+	buf_addf(&message, "%s must be ", p->label);
+	add_expected(&message, f);
+	buf_adds(&message, ", not ");
+	add_value(&message, value);
+	buf_addf(&hint, "%s takes ", p->top->name);
+	add_expected(&hint, p->top);
+	buf_addc(&hint, '.');
+	bad_param(e, p->top->error ? p->top->error : ERR_INVALID_PARAMS, p->given, message.data,
+		  hint.data);
+	buf_release(&message);
+	buf_release(&hint);
+	return -1;
+}
+
+static int bad_string(const struct place *p, const char *problem, struct err *e)
+{
+	char message[256];
+
+	snprintf(message, sizeof(message), "%s %s", p->label, problem);
+	return bad_param(e, p->top->error ? p->top->error : ERR_INVALID_PARAMS, p->given, message,
+			 "Strings are UTF-8 without NUL, within the named bound.");
+}
+
+static bool is_whole(const json_t *value)
+{
+	double v = json_real_value(value);
+
+	return json_is_real(value) && fabs(v) <= 9007199254740992.0 && !(floor(v) < v);
+}
+
+static unsigned type_of(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_STRING:
+		return SCHEMA_STRING;
+	case JSON_INTEGER:
+		return SCHEMA_INTEGER | SCHEMA_NUMBER;
+	case JSON_REAL:
+		return SCHEMA_NUMBER | (is_whole(value) ? SCHEMA_INTEGER : 0);
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return SCHEMA_BOOLEAN;
+	case JSON_ARRAY:
+		return SCHEMA_ARRAY;
+	case JSON_OBJECT:
+		return SCHEMA_OBJECT;
+	case JSON_NULL:
+		break;
+	}
+	return 0;
+}
+
+static size_t count_chars(const char *text, size_t len)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < len; i++)
+		count += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return count;
+}
+
+static int check_string(const struct place *p, const struct schema_field *f, const json_t *value,
+			struct err *e)
+{
+	const char *text = json_string_value(value);
+	size_t len = json_string_length(value), chars;
+	char problem[128];
+
+	if (strlen(text) != len) {
+		snprintf(problem, sizeof(problem), "holds a NUL at byte %zu", strlen(text));
+		return bad_string(p, problem, e);
+	}
+	if (len < f->min_bytes || (f->max_bytes && len > f->max_bytes)) {
+		snprintf(problem, sizeof(problem), "is %zu bytes long; it must be %s %zu", len,
+			 len < f->min_bytes ? "at least" : "at most",
+			 len < f->min_bytes ? f->min_bytes : f->max_bytes);
+		return bad_string(p, problem, e);
+	}
+	if (!f->min_chars && !f->max_chars)
+		return 0;
+	chars = count_chars(text, len);
+	if (chars >= f->min_chars && (!f->max_chars || chars <= f->max_chars))
+		return 0;
+	snprintf(problem, sizeof(problem), "is %zu characters long; it must be %s %zu", chars,
+		 chars < f->min_chars ? "at least" : "at most",
+		 chars < f->min_chars ? f->min_chars : f->max_chars);
+	return bad_string(p, problem, e);
+}
+
+/* The canonical text when @text is one of the values or stands for one; else NULL. */
+static const char *find_enum(const struct schema_field *f, const char *text)
+{
+	for (size_t i = 0; f->enums[i]; i++)
+		if (!strcmp(f->enums[i], text))
+			return f->enums[i];
+	for (size_t i = 0; f->also && f->also[i]; i += 2)
+		if (!strcmp(f->also[i], text))
+			return f->also[i + 1];
+	return NULL;
+}
+
+static bool in_bounds(const struct schema_field *f, double v)
+{
+	if (f->has_min && (v < f->min || (f->min_exclusive && !(v > f->min))))
+		return false;
+	return !(f->has_max && v > f->max);
+}
+
+/*
+ * Check what is no container. *@normal: a new reference to what the value is
+ * replaced by, or NULL when it stays.
+ */
+static int check_scalar(const struct place *p, const struct schema_field *f, const json_t *value,
+			json_t **normal, struct err *e)
+{
+	*normal = NULL;
+	if (!(type_of(value) & f->type))
+		return bad_value(p, f, value, e);
+	if (json_is_string(value)) {
+		const char *found;
+
+		if (check_string(p, f, value, e))
+			return -1;
+		if (!f->enums)
+			return 0;
+		found = find_enum(f, json_string_value(value));
+		if (!found)
+			return bad_value(p, f, value, e);
+		if (strcmp(found, json_string_value(value)) != 0)
+			*normal = json_string(found);
+	}
+	if (json_is_number(value)) {
+		if (!in_bounds(f, json_number_value(value)))
+			return bad_value(p, f, value, e);
+		if (json_is_real(value) && !(f->type & SCHEMA_NUMBER))
+			*normal = json_integer((json_int_t)json_real_value(value));
+	}
+	return 0;
+}
+
+static int check_elements(const struct place *p, const struct schema_field *f, json_t *array,
+			  struct err *e)
+{
+	struct place below = *p;
+	json_t *value, *normal;
+	size_t i;
+
+	json_array_foreach(array, i, value) {
+		snprintf(below.label, sizeof(below.label), "%.64s[%zu]", p->given, i);
+		if (check_scalar(&below, f->items, value, &normal, e))
+			return -1;
+		if (normal)
+			json_array_set_new(array, i, normal);
+	}
+	return 0;
+}
+
+static int check_members(const struct place *p, const struct schema_field *f, json_t *object,
+			 struct err *e)
+{
+	struct place below = *p;
+	json_t *value, *normal;
+	const char *name;
+	void *next;
+
+	json_object_foreach_safe(object, next, name, value) {
+		size_t shown = utf8_cut(name, strlen(name), SHOWN_MAX);
+
+		snprintf(below.label, sizeof(below.label), "%.50s.%.*s", p->given, (int)shown, name);
+		if (check_scalar(&below, f->items, value, &normal, e))
+			return -1;
+		if (normal)
+			json_object_set_new(object, name, normal);
+	}
+	return 0;
+}
+
+static int check_value(const struct place *p, json_t *params, json_t *value, struct err *e)
+{
+	const struct schema_field *f = p->top;
+	json_t *normal;
+
+	if (check_scalar(p, f, value, &normal, e))
+		return -1;
+	if (normal)
+		json_object_set_new(params, f->name, normal);
+	if (!json_is_array(value) && !json_is_object(value))
+		return 0;
+	if (f->max_items && json_array_size(value) + json_object_size(value) > f->max_items)
+		return bad_value(p, f, value, e);
+	if (!f->items)
+		return 0;
+	return json_is_array(value) ? check_elements(p, f, value, e) :
+				      check_members(p, f, value, e);
+}
+
+/* --- names --------------------------------------------------------------------- */
+
+static bool is_known(const struct schema *s, const char *name)
+{
+	for (const struct schema_field *f = s->fields; f->name; f++)
+		if (!strcmp(f->name, name) || (f->alias && !strcmp(f->alias, name)))
+			return true;
+	return false;
+}
+
+static int bad_name(const struct schema *s, const char *name, struct err *e)
+{
+	size_t count = 0, shown = utf8_cut(name, strlen(name), SHOWN_MAX);
+	AUTO_FREE const char **names = NULL;
+	const char *nearest;
+	struct buf list;
+
+	for (const char *const *u = s->unsupported; u && *u; u++)
+		if (!strcmp(*u, name)) {
+			err_set(e, ERR_INVALID_PARAMS, "%s is not supported yet", name);
+			err_hint(e, "Leave %s out.", name);
+			err_detail(e, "parameter", json_string(name));
+			return -1;
+		}
+	for (const struct schema_field *f = s->fields; f->name; f++)
+		count += 2;
+	names = mem_zalloc((count + 1) * sizeof(*names));
+	buf_init(&list, HINT_MAX);
+	count = 0;
+	for (const struct schema_field *f = s->fields; f->name; f++) {
+		buf_addf(&list, "%s%s", count ? ", " : "", f->name);
+		names[count++] = f->name;
+		if (f->alias)
+			names[count++] = f->alias;
+	}
+	nearest = schema_nearest(name, names);
+	err_set(e, ERR_INVALID_PARAMS, "unknown parameter \"%.*s\"%s%s%s", (int)shown, name,
+		nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
+	if (list.len)
+		err_hint(e, "Parameters: %s.", list.data);
+	else
+		err_hint(e, "There are no parameters.");
+	err_detail(e, "parameter", json_stringn(name, shown));
+	err_detail(e, "nearest", nearest ? json_string(nearest) : NULL);
+	buf_release(&list);
+	return -1;
+}
+
+/* --- one field ------------------------------------------------------------------ */
+
+/* Put the value that came under the field's alias under its name. */
+static int rename_alias(const struct schema_field *f, struct place *p, json_t *params,
+			struct err *e)
+{
+	json_t *value = json_object_get(params, f->alias);
+	char message[2 * NAME_MAX_LEN];
+
+	if (!value)
+		return 0;
+	if (json_object_get(params, f->name)) {
+		snprintf(message, sizeof(message), "%s and %s are the same parameter", f->name,
+			 f->alias);
+		return bad_param(e, ERR_INVALID_PARAMS, f->alias, message,
+				 "Give only one of the two.");
+	}
+	p->given = f->alias;
+	snprintf(p->label, sizeof(p->label), "%s (given as %s)", f->name, f->alias);
+	if (f->alias_scale > 0 && json_is_number(value))
+		json_object_set_new(params, f->name,
+				    json_real(json_number_value(value) * f->alias_scale));
+	else
+		json_object_set(params, f->name, value);
+	json_object_del(params, f->alias);
+	return 0;
+}
+
+static int missing(const struct place *p, struct err *e)
+{
+	struct buf hint;
+	char message[2 * NAME_MAX_LEN];
+
+	snprintf(message, sizeof(message), "%s is required", p->top->name);
+	buf_init(&hint, HINT_MAX);
+	buf_addf(&hint, "Give %s: ", p->top->name);
+	add_expected(&hint, p->top);
+	buf_addc(&hint, '.');
+	bad_param(e, ERR_INVALID_PARAMS, p->top->name, message, hint.data);
+	buf_release(&hint);
+	return -1;
+}
+
+static int check_field(const struct schema_field *f, json_t *params, struct err *e)
+{
+	struct place p = { .top = f, .given = f->name };
+	json_t *value;
+
+	snprintf(p.label, sizeof(p.label), "%s", f->name);
+	if (f->alias && rename_alias(f, &p, params, e))
+		return -1;
+	value = json_object_get(params, f->name);
+	if (value)
+		return check_value(&p, params, value, e);
+	if (f->required)
+		return missing(&p, e);
+	if (f->default_json)
+		json_object_set_new(params, f->name,
+				    json_loads(f->default_json, JSON_DECODE_ANY, NULL));
+	return 0;
+}
+
+int schema_check(const struct schema *s, json_t *params, struct err *e)
+{
+	const char *name;
+	json_t *value;
+
+	if (!json_is_object(params)) {
+		err_set(e, ERR_INVALID_PARAMS, "the parameters must be an object");
+		return err_hint(e, "Send params as {\"name\": value}, not by position.");
+	}
+	json_object_foreach(params, name, value)
+		if (!is_known(s, name))
+			return bad_name(s, name, e);
+	for (const struct schema_field *f = s->fields; f->name; f++)
+		if (check_field(f, params, e))
+			return -1;
+	return 0;
+}

@@ -1,0 +1,72 @@
+/*
+ * schema - checks a value against our subset of JSON Schema and fills defaults.
+ *
+ * The tables are generated from schema/ (one file per capability); the generator
+ * refuses any keyword that is not listed here, so a table never says less than
+ * its file. Beside the JSON Schema keywords a field may have
+ *   x-alias     another name for it, and x-alias-scale: its unit's factor;
+ *   x-error     the error type of a bad value (InvalidFilter ...);
+ *   x-min-bytes, x-max-bytes  bounds in bytes of UTF-8 (minLength and maxLength
+ *               count characters);
+ *   x-unit      the unit of a number, named in errors;
+ *   x-also      further values of an enum and what each stands for.
+ * Every string is refused when it holds a NUL.
+ */
+#ifndef PROCPEN_BASE_SCHEMA_H
+#define PROCPEN_BASE_SCHEMA_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+
+enum schema_type {
+	SCHEMA_STRING = 1,
+	SCHEMA_INTEGER = 2,
+	SCHEMA_NUMBER = 4,
+	SCHEMA_BOOLEAN = 8,
+	SCHEMA_ARRAY = 16,
+	SCHEMA_OBJECT = 32,
+};
+
+struct schema_field {
+	const char *name;            /* NULL ends a list of fields */
+	const char *alias;           /* or NULL */
+	double alias_scale;          /* value = aliased value * scale; 0 means 1 */
+	unsigned type;               /* enum schema_type, or several of them */
+	bool required;
+	bool has_min, has_max, min_exclusive;
+	double min, max;             /* of numbers */
+	const char *unit;            /* "seconds", "bytes", ... named in errors; or NULL */
+	size_t min_bytes, max_bytes; /* of strings; max 0: no bound of its own */
+	size_t min_chars, max_chars; /* the same, counted in characters */
+	size_t max_items;            /* of arrays and objects; 0: no bound */
+	const char *const *enums;    /* NULL-terminated, or NULL */
+	const char *const *also;     /* pairs: further value, the one of enums it becomes; or NULL */
+	const char *default_json;    /* "100", "\"all\"", or NULL */
+	enum err_type error;         /* ERR_NONE: InvalidParams */
+	const struct schema_field *items; /* element of an array, value of an object; or NULL */
+};
+
+struct schema {
+	const struct schema_field *fields;   /* ended by name == NULL */
+	const char *const *unsupported;      /* names refused as "not supported yet"; NULL-terminated */
+};
+
+/*
+ * Check @params (an object; NULL and JSON null are not accepted here) against @s
+ * and normalise it in place: aliases renamed and scaled, defaults filled, 5.0
+ * made 5 where an integer is meant. Returns
+ * 0 or -1 with @e: the field, what was wrong, the bound and unit, and for an
+ * unknown name the nearest known one. Nothing outside @params is touched.
+ */
+int schema_check(const struct schema *s, json_t *params, struct err *e);
+
+/*
+ * The entry of @names (NULL-terminated) nearest to @name by edit distance, or
+ * NULL when none is near (distance above a third of the longer one, rounded up).
+ */
+const char *schema_nearest(const char *name, const char *const *names);
+
+#endif

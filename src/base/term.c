@@ -1,0 +1,65 @@
+#include "base/term.h"
+
+#include <string.h>
+
+#define ESC '\x1b'
+#define BEL '\a'
+
+/* End of a string sequence (OSC, DCS, SOS, PM, APC): behind BEL or ESC \; else the end of text. */
+static size_t skip_string(const char *text, size_t len, size_t at)
+{
+	for (; at < len; at++) {
+		if (text[at] == BEL)
+			return at + 1;
+		if (text[at] == ESC && at + 1 < len && text[at + 1] == '\\')
+			return at + 2;
+	}
+	return len;
+}
+
+/* CSI: parameters 0x30-0x3f, intermediates 0x20-0x2f, one final 0x40-0x7e. */
+static size_t skip_csi(const char *text, size_t len, size_t at)
+{
+	while (at < len && text[at] >= 0x20 && text[at] <= 0x3f)
+		at++;
+	return at < len && text[at] >= 0x40 && text[at] <= 0x7e ? at + 1 : at;
+}
+
+/* text[at] is ESC: where the sequence ends. */
+static size_t skip_escape(const char *text, size_t len, size_t at)
+{
+	if (++at >= len)
+		return at;
+	if (text[at] == '[')
+		return skip_csi(text, len, at + 1);
+	if (memchr("]PX^_", text[at], 5))
+		return skip_string(text, len, at + 1);
+	while (at < len && text[at] >= 0x20 && text[at] <= 0x2f)
+		at++; /* intermediates: charset selection and the like */
+	return at < len && text[at] >= 0x30 && text[at] <= 0x7e ? at + 1 : at;
+}
+
+size_t term_clean(char *text, size_t len)
+{
+	size_t to = 0, line = 0; /* where the current line starts in the result */
+
+	for (size_t at = 0; at < len;) {
+		char c = text[at];
+
+		if (c == ESC) {
+			at = skip_escape(text, len, at);
+			continue;
+		}
+		at++;
+		if (c == '\r') {
+			/* Before a newline it is only a line end; at the end nothing was redrawn. */
+			if (at < len && text[at] != '\n' && text[at] != '\r')
+				to = line;
+			continue;
+		}
+		text[to++] = c;
+		if (c == '\n')
+			line = to;
+	}
+	return to;
+}

@@ -1,0 +1,105 @@
+/*
+ * Table 3-7 of Unicode: the lead byte fixes the length and the range of the
+ * second byte; all later bytes are 80..BF. The first byte that does not fit ends
+ * the maximal subpart and is looked at again as a lead byte.
+ */
+#include "base/utf8.h"
+
+static bool is_continuation(unsigned char c)
+{
+	return (c & 0xc0) == 0x80;
+}
+
+/* Length a character with this lead byte has (0: no lead byte), and its second byte's range. */
+static size_t sequence(unsigned char lead, unsigned char *low, unsigned char *high)
+{
+	*low = 0x80;
+	*high = 0xbf;
+	if (lead < 0x80)
+		return 1;
+	if (lead < 0xc2 || lead > 0xf4)
+		return 0;
+	if (lead < 0xe0)
+		return 2;
+	if (lead == 0xe0)
+		*low = 0xa0; /* below: overlong */
+	else if (lead == 0xed)
+		*high = 0x9f; /* above: surrogates */
+	else if (lead == 0xf0)
+		*low = 0x90; /* below: overlong */
+	else if (lead == 0xf4)
+		*high = 0x8f; /* above: beyond U+10FFFF */
+	return lead < 0xf0 ? 3 : 4;
+}
+
+enum utf8_kind utf8_next(const char *s, size_t len, size_t *used)
+{
+	const unsigned char *u = (const unsigned char *)s;
+	unsigned char low, high;
+	size_t need = sequence(u[0], &low, &high);
+
+	*used = 1;
+	if (!need)
+		return UTF8_INVALID;
+	while (*used < need) {
+		if (*used == len)
+			return UTF8_PARTIAL;
+		if (u[*used] < low || u[*used] > high)
+			return UTF8_INVALID;
+		low = 0x80;
+		high = 0xbf;
+		++*used;
+	}
+	return UTF8_VALID;
+}
+
+bool utf8_valid(const char *s, size_t len)
+{
+	size_t at = 0, used;
+
+	while (at < len) {
+		if (utf8_next(s + at, len - at, &used) != UTF8_VALID)
+			return false;
+		at += used;
+	}
+	return true;
+}
+
+/* Where the last lead byte within 3 bytes of the end stands; len if there is none. */
+static size_t last_lead(const char *s, size_t len)
+{
+	for (size_t back = 1; back <= 3 && back <= len; back++)
+		if (!is_continuation((unsigned char)s[len - back]))
+			return len - back;
+	return len;
+}
+
+size_t utf8_partial_tail(const char *s, size_t len)
+{
+	size_t at = last_lead(s, len), used;
+
+	if (at < len && utf8_next(s + at, len - at, &used) == UTF8_PARTIAL)
+		return len - at;
+	return 0;
+}
+
+size_t utf8_partial_head(const char *s, size_t len)
+{
+	size_t n = 0;
+
+	while (n < 3 && n < len && is_continuation((unsigned char)s[n]))
+		n++;
+	return n;
+}
+
+size_t utf8_cut(const char *s, size_t len, size_t max)
+{
+	size_t at, used;
+
+	if (max >= len)
+		return len;
+	at = last_lead(s, max);
+	if (at < max && utf8_next(s + at, len - at, &used) == UTF8_VALID && at + used > max)
+		return at;
+	return max;
+}
