@@ -1,0 +1,134 @@
+#include "os/procfs.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* Read a small file as a C string. Length, or -1. */
+static ssize_t read_text(const char *path, char *out, size_t size)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return -1;
+	n = read(fd, out, size - 1);
+	if (n < 0)
+		return -1;
+	out[n] = '\0';
+	return n;
+}
+
+int procfs_stat(pid_t pid, struct procfs_stat *st)
+{
+	char path[64], text[1024], *at;
+	long parent;
+	unsigned long utime, stime;
+	long cutime, cstime, rss;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if (read_text(path, text, sizeof(text)) <= 0)
+		return -1;
+	at = strrchr(text, ')'); /* the name before it may hold anything */
+	if (!at || sscanf(at + 1,
+			  " %c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d "
+			  "%*d %*d %*u %*u %ld",
+			  &st->state, &parent, &utime, &stime, &cutime, &cstime, &rss) != 7)
+		return -1;
+	st->parent = (pid_t)parent;
+	st->child_ticks = (uint64_t)(cutime + cstime);
+	st->cpu_ticks = utime + stime + st->child_ticks;
+	st->rss_bytes = (uint64_t)rss * (uint64_t)sysconf(_SC_PAGESIZE);
+	return 0;
+}
+
+int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
+{
+	char path[64], text[512];
+	const char *r, *w;
+
+	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
+	if (read_text(path, text, sizeof(text)) <= 0)
+		return -1;
+	r = strstr(text, "\nread_bytes: ");
+	w = strstr(text, "\nwrite_bytes: ");
+	if (!r || !w)
+		return -1;
+	*read_bytes = strtoull(r + 13, NULL, 10);
+	*write_bytes = strtoull(w + 14, NULL, 10);
+	return 0;
+}
+
+/* Numbers in @text into @out. */
+static int take_pids(const char *text, pid_t *out, int max)
+{
+	int count = 0;
+
+	while (*text && count < max) {
+		char *end;
+		long pid = strtol(text, &end, 10);
+
+		if (end == text)
+			break;
+		out[count++] = (pid_t)pid;
+		text = end;
+	}
+	return count;
+}
+
+static int children_by_scan(pid_t pid, pid_t *out, int max)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+	int count = 0;
+
+	while (dir && count < max && (entry = readdir(dir))) {
+		struct procfs_stat st;
+		int candidate = atoi(entry->d_name);
+
+		if (candidate > 0 && !procfs_stat(candidate, &st) && st.parent == pid)
+			out[count++] = candidate;
+	}
+	if (dir)
+		closedir(dir);
+	return count;
+}
+
+int procfs_children(pid_t pid, pid_t *out, int max)
+{
+	char path[300], text[8192];
+	struct dirent *entry;
+	bool listed = false;
+	int count = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	dir = opendir(path);
+	while (dir && count < max && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
+		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
+		if (read_text(path, text, sizeof(text)) < 0)
+			continue;
+		listed = true;
+		count += take_pids(text, out + count, max - count);
+	}
+	if (dir)
+		closedir(dir);
+	return dir && !listed ? children_by_scan(pid, out, max) : count;
+}
+
+int procfs_tree(pid_t pid, pid_t *out, int max)
+{
+	int count = procfs_children(pid, out, max);
+
+	for (int i = 0; i < count; i++)
+		count += procfs_children(out[i], out + count, max - count);
+	return count;
+}

@@ -1,0 +1,197 @@
+/*
+ * SIGCHLD wakes the loop; then waitpid() is called until nothing is left to
+ * collect. Watched pids live in a small chained hash. A sweep looks at our direct
+ * children only: when an orphan dies its children become ours, and a direct
+ * child's pid cannot be reused before we collect it.
+ */
+#include "os/reaper.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "os/procfs.h"
+
+#define REAPER_SLOTS 256
+#define REAPER_CHILDREN_MAX 4096
+#define SWEEP_PERIOD_MS 2.0
+
+struct reaper_entry {
+	pid_t pid;
+	reaper_fn fn;
+	void *ctx;
+	struct reaper_entry *next;
+};
+
+struct sweep {
+	int64_t deadline_ms;
+	reaper_swept_fn fn;
+	void *ctx;
+	struct sweep *next;
+};
+
+struct reaper {
+	struct ev_loop *loop;
+	ev_signal signal;
+	ev_timer timer;
+	struct reaper_entry *slots[REAPER_SLOTS];
+	struct sweep *sweeps;
+};
+
+static struct reaper_entry **find_entry(struct reaper *r, pid_t pid)
+{
+	struct reaper_entry **at = &r->slots[(unsigned)pid % REAPER_SLOTS];
+
+	while (*at && (*at)->pid != pid)
+		at = &(*at)->next;
+	return at;
+}
+
+static void collect(struct reaper *r)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		struct reaper_entry **at = find_entry(r, pid), *entry = *at;
+
+		if (!entry)
+			continue; /* an orphan, or a start that failed before its exec */
+		*at = entry->next;
+		entry->fn(entry->ctx, pid, status);
+		free(entry);
+	}
+}
+
+static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	collect(w->data);
+}
+
+/* Kill our children that nobody watches; how many there were. */
+static int kill_orphans(struct reaper *r)
+{
+	static pid_t pids[REAPER_CHILDREN_MAX];
+	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
+	int orphans = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (*find_entry(r, pids[i]))
+			continue;
+		orphans++;
+		kill(pids[i], SIGKILL);
+	}
+	return orphans;
+}
+
+/* Take finished sweeps off the list before calling anybody: a callback may start another. */
+static void finish_sweeps(struct reaper *r, int left)
+{
+	int64_t now = clock_mono_ms();
+	struct sweep **at = &r->sweeps, *done = NULL;
+
+	while (*at) {
+		struct sweep *s = *at;
+
+		if (left && now < s->deadline_ms) {
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		s->next = done;
+		done = s;
+	}
+	while (done) {
+		struct sweep *s = done;
+
+		done = s->next;
+		s->fn(s->ctx, left);
+		free(s);
+	}
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct reaper *r = w->data;
+
+	(void)revents;
+	collect(r);
+	finish_sweeps(r, kill_orphans(r));
+	if (r->sweeps)
+		loop_timer_start(loop, w, SWEEP_PERIOD_MS);
+}
+
+struct reaper *reaper_new(struct ev_loop *loop)
+{
+	struct reaper *r = mem_zalloc(sizeof(*r));
+
+	r->loop = loop;
+	ev_signal_init(&r->signal, on_signal, SIGCHLD);
+	r->signal.data = r;
+	ev_timer_init(&r->timer, on_timer, 0., 0.);
+	r->timer.data = r;
+	ev_signal_start(loop, &r->signal);
+	ev_unref(loop); /* it alone must not keep the loop running */
+	return r;
+}
+
+void reaper_free(struct reaper *r)
+{
+	if (!r)
+		return;
+	ev_ref(r->loop);
+	ev_signal_stop(r->loop, &r->signal);
+	ev_timer_stop(r->loop, &r->timer);
+	for (size_t i = 0; i < REAPER_SLOTS; i++)
+		while (r->slots[i]) {
+			struct reaper_entry *next = r->slots[i]->next;
+
+			free(r->slots[i]);
+			r->slots[i] = next;
+		}
+	while (r->sweeps) {
+		struct sweep *next = r->sweeps->next;
+
+		free(r->sweeps);
+		r->sweeps = next;
+	}
+	free(r);
+}
+
+void reaper_watch(struct reaper *r, pid_t pid, reaper_fn fn, void *ctx)
+{
+	struct reaper_entry **at = find_entry(r, pid);
+
+	BUG_IF(*at);
+	*at = mem_zalloc(sizeof(**at));
+	(*at)->pid = pid;
+	(*at)->fn = fn;
+	(*at)->ctx = ctx;
+}
+
+void reaper_unwatch(struct reaper *r, pid_t pid)
+{
+	struct reaper_entry **at = find_entry(r, pid), *entry = *at;
+
+	if (!entry)
+		return;
+	*at = entry->next;
+	free(entry);
+}
+
+void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *ctx)
+{
+	struct sweep *s = mem_zalloc(sizeof(*s));
+
+	s->deadline_ms = clock_mono_ms() + deadline_ms;
+	s->fn = fn;
+	s->ctx = ctx;
+	s->next = r->sweeps;
+	r->sweeps = s;
+	loop_timer_start(r->loop, &r->timer, 0);
+}

@@ -1,0 +1,39 @@
+/*
+ * reaper - the only place that waits for children.
+ *
+ * The server is the sub-reaper of everything below it. Its own children are the
+ * keepers (one per run, os/keeper.h); anything else that becomes its child was
+ * orphaned by a keeper that died before its time, and is hunted by reaper_sweep().
+ * SIGCHLD is watched on our own loop; a child's pid stays ours until it is
+ * waited for here, so no signal can reach a recycled pid.
+ */
+#ifndef PROCPEN_OS_REAPER_H
+#define PROCPEN_OS_REAPER_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "os/loop.h"
+
+struct reaper;
+
+/* Called when a watched child is gone. The entry has left the table before the call. */
+typedef void (*reaper_fn)(void *ctx, pid_t pid, int wait_status);
+
+/* Called when a sweep ends: @left processes could not be killed (0: clean). */
+typedef void (*reaper_swept_fn)(void *ctx, int left);
+
+struct reaper *reaper_new(struct ev_loop *loop);
+void reaper_free(struct reaper *r);
+
+void reaper_watch(struct reaper *r, pid_t pid, reaper_fn fn, void *ctx);
+void reaper_unwatch(struct reaper *r, pid_t pid); /* it is still reaped */
+
+/*
+ * Kill every child of ours that nobody watches, with all its descendants, again
+ * and again until none is left or @deadline_ms have passed. Calls @fn once.
+ * Several sweeps may run; each gets its answer.
+ */
+void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *ctx);
+
+#endif

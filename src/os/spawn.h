@@ -1,0 +1,46 @@
+/*
+ * spawn - a plan becomes a keeper with a command below it.
+ *
+ * The server's child (clone with CLONE_VM|CLONE_VFORK on a stack of its own)
+ * only arranges descriptors and executes the shim; everything that touches the
+ * command is done by the shim (os/shim.c) after its own fork. Only raw system
+ * calls run between clone and exec, every signal is blocked, and all 64
+ * dispositions are reset there: see the head of spawn_child.c.
+ */
+#ifndef PROCPEN_OS_SPAWN_H
+#define PROCPEN_OS_SPAWN_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "os/confine.h"
+
+struct spawn_request {
+	const char *path;        /* program to execute, already looked up; used after the chdir */
+	char *const *argv;       /* the command's, NULL-terminated */
+	char *const *envp;
+	int cwd_fd;              /* O_PATH directory; borrowed */
+	int stdin_fd, stdout_fd, stderr_fd; /* the child's ends; borrowed */
+	struct confine *confine;
+};
+
+struct spawn_result {
+	pid_t keeper_pid;
+	int control_fd; /* our end, non-blocking, close-on-exec; owned by the caller */
+};
+
+/*
+ * Start. Returns 0 when the shim is running (whether the command could be
+ * executed is told later by SHIM_STARTED or SHIM_FAILED on the control socket),
+ * or -1 and @e: SpawnFailed with details.stage and details.errno, or
+ * SandboxUnavailable. On failure no process is left and no descriptor is kept.
+ */
+int spawn_start(const struct spawn_request *request, struct spawn_result *result, struct err *e);
+
+/* Turn a SHIM_FAILED report into the error for the client (@path for the message). */
+int spawn_failed(int stage, int sys, const char *path, struct err *e);
+
+/* The stage's name as in details.stage: "exec", "chdir", "seccomp" ... */
+const char *spawn_stage_name(int stage);
+
+#endif

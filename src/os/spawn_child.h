@@ -1,0 +1,23 @@
+/*
+ * spawn_child - what runs in the server's child between clone and exec.
+ *
+ * Private to os/spawn.c. The child shares the server's memory (CLONE_VM), so it
+ * makes raw system calls only, touches nothing but its own struct, and ends in
+ * exec or _exit.
+ */
+#ifndef PROCPEN_OS_SPAWN_CHILD_H
+#define PROCPEN_OS_SPAWN_CHILD_H
+
+struct spawn_child {
+	int stdin_fd, stdout_fd, stderr_fd, control_fd, cwd_fd;
+	int shim_fd;
+	char *const *argv;
+	char *const *envp;
+	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
+	volatile int error; /* its errno */
+};
+
+/* Entry of the child; @child is a struct spawn_child. The result is its exit status. */
+int spawn_child_run(void *child);
+
+#endif

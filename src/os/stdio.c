@@ -1,0 +1,130 @@
+#include "os/stdio.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define FIRST_FREE 5 /* 0, 1, 2 standard; 3 and 4 reserved for os/spawn */
+
+static bool is_kind(int fd, mode_t kind)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && (st.st_mode & S_IFMT) == kind;
+}
+
+/* Closed standard descriptors would be filled by the next open: put /dev/null there. */
+static int fill_gaps(struct err *e)
+{
+	int fd;
+
+	do {
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		if (fd < 0)
+			return err_sys(e, ERR_INTERNAL_ERROR, errno, "cannot open /dev/null");
+	} while (fd < FIRST_FREE);
+	close(fd);
+	return 0;
+}
+
+/* A description of our own for a pipe, or -1. */
+static int reopen(int fd, int access_mode)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, access_mode | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+static int take_end(struct stdio_end *end, int fd, int access_mode, struct err *e)
+{
+	int own = -1;
+
+	end->restore_flags = -1;
+	end->is_socket = is_kind(fd, S_IFSOCK);
+	if (is_kind(fd, S_IFIFO))
+		own = reopen(fd, access_mode);
+	if (own < 0) {
+		own = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
+		if (own < 0)
+			return err_sys(e, ERR_INTERNAL_ERROR, errno,
+				       "cannot duplicate descriptor %d", fd);
+		if (!end->is_socket && !is_kind(fd, S_IFREG)) {
+			end->restore_flags = fcntl(own, F_GETFL);
+			fcntl(own, F_SETFL, end->restore_flags | O_NONBLOCK);
+		}
+	}
+	end->fd = own;
+	return 0;
+}
+
+/* Everything that whoever started us left open stays out of our children. */
+static void cloexec_inherited(void)
+{
+	if (syscall(SYS_close_range, 3U, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) == 0)
+		return;
+	for (int fd = 3; fd < 1024; fd++)
+		fcntl(fd, F_SETFD, FD_CLOEXEC);
+}
+
+int stdio_take(struct stdio *s, struct err *e)
+{
+	s->in.fd = s->out.fd = -1;
+	if (fcntl(STDIN_FILENO, F_GETFD) < 0 || fcntl(STDOUT_FILENO, F_GETFD) < 0)
+		return err_set(e, ERR_INTERNAL_ERROR,
+			       "stdin or stdout is closed: the protocol needs both");
+	cloexec_inherited();
+	if (fill_gaps(e) || take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
+	    take_end(&s->out, STDOUT_FILENO, O_WRONLY, e))
+		return -1;
+	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return err_sys(e, ERR_INTERNAL_ERROR, errno,
+			       "cannot move the protocol off descriptors 0 and 1");
+	return 0;
+}
+
+static void release_end(struct stdio_end *end)
+{
+	if (end->fd < 0)
+		return;
+	if (end->restore_flags >= 0)
+		fcntl(end->fd, F_SETFL, end->restore_flags);
+	close(end->fd);
+	end->fd = -1;
+}
+
+void stdio_release(struct stdio *s)
+{
+	release_end(&s->in);
+	release_end(&s->out);
+}
+
+ssize_t stdio_read(const struct stdio_end *end, void *bytes, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = end->is_socket ? recv(end->fd, bytes, len, MSG_DONTWAIT)
+				   : read(end->fd, bytes, len);
+	while (n < 0 && errno == EINTR);
+	return n;
+}
+
+ssize_t stdio_write(const struct stdio_end *end, const void *bytes, size_t len)
+{
+	ssize_t n;
+
+	do
+		n = end->is_socket ? send(end->fd, bytes, len, MSG_DONTWAIT | MSG_NOSIGNAL)
+				   : write(end->fd, bytes, len);
+	while (n < 0 && errno == EINTR);
+	return n;
+}

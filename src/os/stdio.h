@@ -1,0 +1,43 @@
+/*
+ * stdio - takes the protocol off descriptors 0 and 1 at start.
+ *
+ * Afterwards 0 is /dev/null, 1 is a copy of 2 (so nothing can ever print into
+ * the protocol), 2 is as it was (or /dev/null when it was closed), 3 and 4 are
+ * reserved for os/spawn, and every other descriptor is close-on-exec.
+ *
+ * Reads and writes never block: sockets are used with MSG_DONTWAIT; pipes and
+ * terminals are reopened for a file description of our own, because O_NONBLOCK
+ * on the inherited one would also hit whoever shares it; where that fails the
+ * flag is set and taken back at the end. Files are read and written as they are.
+ */
+#ifndef PROCPEN_OS_STDIO_H
+#define PROCPEN_OS_STDIO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct stdio_end {
+	int fd;
+	bool is_socket;
+	int restore_flags; /* file status flags to put back at the end, or -1 */
+};
+
+struct stdio {
+	struct stdio_end in, out;
+};
+
+/* Move the protocol ends. Returns 0 or -1 (@e: which descriptor, why). */
+int stdio_take(struct stdio *s, struct err *e);
+
+/* Put flags back and close both ends. */
+void stdio_release(struct stdio *s);
+
+/* As read(2)/write(2), never blocking, EINTR retried. write: EPIPE never raises a signal
+ * as long as SIGPIPE is ignored by the caller. */
+ssize_t stdio_read(const struct stdio_end *end, void *bytes, size_t len);
+ssize_t stdio_write(const struct stdio_end *end, const void *bytes, size_t len);
+
+#endif
