@@ -1,0 +1,67 @@
+#include "proc/names.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const char *const states[] = {
+	[PROC_STATE_RUNNING] = "running",
+	[PROC_STATE_COMPLETED] = "completed",
+	[PROC_STATE_KILLED] = "killed",
+	[PROC_STATE_TIMED_OUT] = "timed_out",
+};
+
+static const char *const reasons[] = {
+	[PROC_REASON_RUNNING] = "running",
+	[PROC_REASON_EXITED] = "exited",
+	[PROC_REASON_SIGNALED] = "signaled",
+	[PROC_REASON_TIMEOUT] = "timeout",
+	[PROC_REASON_KILLED_BY_REQUEST] = "killed_by_request",
+	[PROC_REASON_CANCELLED] = "cancelled",
+	[PROC_REASON_MEMORY_LIMIT] = "memory_limit",
+	[PROC_REASON_CPU_LIMIT] = "cpu_limit",
+	[PROC_REASON_FILE_SIZE_LIMIT] = "file_size_limit",
+	[PROC_REASON_SECCOMP] = "seccomp",
+	[PROC_REASON_SERVER_SHUTDOWN] = "server_shutdown",
+};
+
+const char *names_state(enum proc_state state)
+{
+	return states[state];
+}
+
+const char *names_reason(enum proc_reason reason)
+{
+	return reasons[reason];
+}
+
+const char *names_signal(int signal)
+{
+	static char text[24];
+	const char *abbreviation = sigabbrev_np(signal);
+
+	if (abbreviation)
+		snprintf(text, sizeof(text), "SIG%s", abbreviation);
+	else if (signal > SIGRTMIN && signal <= SIGRTMAX)
+		snprintf(text, sizeof(text), "SIGRTMIN+%d", signal - SIGRTMIN);
+	else
+		snprintf(text, sizeof(text), signal == SIGRTMIN ? "SIGRTMIN" : "SIG%d", signal);
+	return text;
+}
+
+int names_signal_number(const char *text)
+{
+	char *end;
+	long number = strtol(text, &end, 10);
+
+	if (end != text && !*end)
+		return number > 0 && number <= SIGRTMAX ? (int)number : 0;
+	if (!strncasecmp(text, "SIG", 3))
+		text += 3;
+	for (int signal = 1; signal <= SIGRTMAX; signal++)
+		if (!strcasecmp(names_signal(signal) + 3, text))
+			return signal;
+	return 0;
+}

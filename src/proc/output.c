@@ -1,0 +1,197 @@
+#include "proc/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define FROZEN_TAIL_MIN (64 * 1024)
+#define PAGE_BYTES 4096
+
+void spool_init(struct spool *s)
+{
+	s->fd = -1;
+}
+
+void spool_close(struct spool *s)
+{
+	if (s->fd >= 0)
+		close(s->fd);
+	s->fd = -1;
+}
+
+static int spool_open(struct spool *s)
+{
+	if (s->fd < 0)
+		s->fd = memfd_create("procpen-log", MFD_CLOEXEC);
+	return s->fd;
+}
+
+void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t head_max,
+		 uint64_t tail_max)
+{
+	memset(o, 0, sizeof(*o));
+	o->spool = spool;
+	o->base = base;
+	o->head_max = head_max;
+	o->tail_max = tail_max;
+}
+
+/* Where byte @offset lies in the spool, and how many bytes follow it there without a break. */
+static uint64_t position(const struct output *o, uint64_t offset, uint64_t *contiguous)
+{
+	uint64_t in_tail;
+
+	if (offset < o->head_max) {
+		*contiguous = o->head_max - offset;
+		return o->base + offset;
+	}
+	in_tail = (offset - o->head_max) % o->tail_max;
+	*contiguous = o->tail_max - in_tail;
+	return o->base + o->head_max + in_tail;
+}
+
+/* The first byte of the tail that is kept. */
+static uint64_t tail_start(const struct output *o)
+{
+	uint64_t start = o->head_max;
+
+	if (o->total > o->head_max + o->tail_max)
+		start = o->total - o->tail_max;
+	return start > o->tail_from ? start : o->tail_from;
+}
+
+/* Whether @len bytes could be written where @offset belongs. */
+static bool store(struct output *o, uint64_t offset, const char *bytes, size_t len)
+{
+	uint64_t contiguous;
+
+	while (len) {
+		uint64_t at = position(o, offset, &contiguous);
+		size_t part = len < contiguous ? len : (size_t)contiguous;
+		ssize_t n = pwrite(o->spool->fd, bytes, part, (off_t)at);
+
+		if (n <= 0)
+			return false;
+		offset += (uint64_t)n;
+		bytes += n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/*
+ * The way without splice: for the first bytes (many streams never have any, and
+ * then need no spool), for systems that lack it, and for a store that takes no
+ * more bytes. Then they are still read off the pipe, so that the command is
+ * not stopped by our lack of space, and the hole begins where it happened.
+ */
+static ssize_t fill_by_copy(struct output *o, int pipe_fd, size_t max)
+{
+	static char bytes[16 * 1024];
+	ssize_t n = read(pipe_fd, bytes, max < sizeof(bytes) ? max : sizeof(bytes));
+
+	if (n <= 0)
+		return n;
+	if (!o->dropped && spool_open(o->spool) >= 0 && store(o, o->total, bytes, (size_t)n)) {
+		o->total += (uint64_t)n;
+		return n;
+	}
+	if (o->total < o->head_max)
+		o->head_max = o->total;
+	o->total += (uint64_t)n;
+	o->tail_from = o->total;
+	return n;
+}
+
+ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
+{
+	uint64_t contiguous;
+	loff_t at = (loff_t)position(o, o->total, &contiguous);
+	ssize_t n;
+
+	if (o->dropped || o->spool->fd < 0)
+		return fill_by_copy(o, pipe_fd, max);
+	do
+		n = splice(pipe_fd, NULL, o->spool->fd, &at,
+			   max < contiguous ? max : (size_t)contiguous,
+			   SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		o->total += (uint64_t)n;
+	else if (n < 0 && errno != EAGAIN)
+		return fill_by_copy(o, pipe_fd, max);
+	return n;
+}
+
+uint64_t output_kept(const struct output *o)
+{
+	uint64_t tail;
+
+	if (o->dropped)
+		return 0;
+	if (o->total <= o->head_max)
+		return o->total;
+	tail = o->total - o->head_max;
+	return o->head_max + (tail < o->tail_max ? tail : o->tail_max);
+}
+
+void output_freeze(struct output *o)
+{
+	uint64_t tail = o->total > o->head_max ? o->total - o->head_max : 0;
+
+	if (o->frozen || tail >= o->tail_max)
+		return;
+	o->frozen = true;
+	tail = (tail + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
+	if (tail < FROZEN_TAIL_MIN)
+		tail = FROZEN_TAIL_MIN;
+	if (tail < o->tail_max)
+		o->tail_max = tail; /* nothing has wrapped yet: every byte stays where it is */
+}
+
+void output_drop(struct output *o)
+{
+	o->dropped = true;
+}
+
+bool output_evicted(const struct output *o, uint64_t *from, uint64_t *to)
+{
+	*from = o->total < o->head_max ? o->total : o->head_max;
+	*to = o->total < o->head_max ? o->total : tail_start(o);
+	if (o->dropped) {
+		*from = 0;
+		*to = o->total;
+	}
+	return *to > *from;
+}
+
+ssize_t output_read(const struct output *o, uint64_t *offset, void *bytes, size_t len)
+{
+	uint64_t from, to, end = o->total, contiguous;
+	size_t done = 0;
+
+	if (output_evicted(o, &from, &to)) {
+		if (*offset >= from && *offset < to)
+			*offset = to;
+		if (*offset < from)
+			end = from;
+	}
+	if (*offset >= end || o->dropped)
+		return 0;
+	if (len > end - *offset)
+		len = (size_t)(end - *offset);
+	while (done < len) {
+		uint64_t at = position(o, *offset + done, &contiguous);
+		size_t want = len - done < contiguous ? len - done : (size_t)contiguous;
+		ssize_t n = pread(o->spool->fd, (char *)bytes + done, want, (off_t)at);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return -1;
+		done += (size_t)n;
+	}
+	return (ssize_t)done;
+}

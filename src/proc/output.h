@@ -1,0 +1,77 @@
+/*
+ * output - the store of one stream of one run.
+ *
+ * Bytes go from the pipe into an unlinked memory file by splice(2) and never
+ * through the server's heap. What is kept: the first `head_max` bytes and the
+ * last `tail_max`; offsets are absolute for ever. Byte o lies in the file at
+ * base + o when o < head_max, else at base + head_max + (o - head_max) mod tail_max.
+ *
+ * Kept: [0, head_end) and [tail_start, total). The hole [head_end, tail_start)
+ * was overwritten and is reported as evicted; empty while nothing was lost.
+ *
+ * Ownership: the pipe's read end belongs to the caller (proc/proc.c); the spool
+ * file is shared by both streams of a run and owned by struct spool.
+ *
+ * Why splice and not a mapping: a mapping's pages count as the server's resident
+ * memory; this way a flood never shows in it. See docs/architecture.md for figures.
+ */
+#ifndef PROCPEN_PROC_OUTPUT_H
+#define PROCPEN_PROC_OUTPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* The memory file of one run; created when the first byte arrives. */
+struct spool {
+	int fd; /* -1: none yet, or evicted */
+};
+
+void spool_init(struct spool *s);
+void spool_close(struct spool *s);
+
+struct output {
+	struct spool *spool;
+	uint64_t base;     /* where this stream's region starts in the spool */
+	uint64_t head_max;
+	uint64_t tail_max; /* may shrink once, see output_freeze() */
+	uint64_t tail_from; /* bytes before it are not in the tail (they could not be stored) */
+	uint64_t total;    /* bytes ever written by the process and read by us */
+	bool frozen;
+	bool dropped;      /* the spool was evicted: nothing is kept */
+};
+
+void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t head_max,
+		 uint64_t tail_max);
+
+/*
+ * Move up to @max bytes from @pipe_fd into the store. Returns bytes moved, 0 at
+ * end of file, -1 with errno EAGAIN when the pipe is empty. When the store cannot
+ * take bytes (ENOSPC, ENOMEM) they are read and counted all the same, and fall
+ * into the hole. @pipe_fd is non-blocking.
+ */
+ssize_t output_fill(struct output *o, int pipe_fd, size_t max);
+
+/* Bytes this stream holds in the spool now. */
+uint64_t output_kept(const struct output *o);
+
+/* Stop the tail from growing further (budget): its size becomes what it holds, at least 64 KiB. */
+void output_freeze(struct output *o);
+
+/* The spool is gone: everything up to total is evicted. */
+void output_drop(struct output *o);
+
+/* The hole: sets [*from, *to) and returns true if it is not empty. */
+bool output_evicted(const struct output *o, uint64_t *from, uint64_t *to);
+
+/*
+ * Read kept bytes at absolute @offset: at most @len, never across the hole. An
+ * offset inside the hole is moved to its end first (*@offset is updated). Returns
+ * bytes read, 0 at the end of the stream, -1 on a read error.
+ */
+ssize_t output_read(const struct output *o, uint64_t *offset, void *bytes, size_t len);
+
+#endif

@@ -1,0 +1,413 @@
+#include "proc/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "os/spawn.h"
+#include "proc/names.h"
+
+#define PAGE_BYTES 4096
+
+static void notify(struct proc *p, unsigned events)
+{
+	p->env->on_event(p->env->ctx, p, events);
+}
+
+/* ---- the end ---- */
+
+/* Signals that mean "end": after one was delivered a run counts as killed, however it ended. */
+static bool is_ending_signal(int signal)
+{
+	return signal == SIGTERM || signal == SIGKILL || signal == SIGINT || signal == SIGQUIT ||
+	       signal == SIGHUP;
+}
+
+static enum proc_reason reason_of_signal(int signal)
+{
+	switch (signal) {
+	case SIGSYS:
+		return PROC_REASON_SECCOMP;
+	case SIGXCPU:
+		return PROC_REASON_CPU_LIMIT;
+	case SIGXFSZ:
+		return PROC_REASON_FILE_SIZE_LIMIT;
+	default:
+		return PROC_REASON_SIGNALED;
+	}
+}
+
+static void decide_killed(struct proc *p)
+{
+	p->reason = p->kill_reason;
+	p->state = p->reason == PROC_REASON_TIMEOUT ? PROC_STATE_TIMED_OUT : PROC_STATE_KILLED;
+}
+
+/*
+ * Cause by evidence, in this order: our own kill that took effect, then what the
+ * wait status says. A command that exited by itself while our SIGKILL was under
+ * way has exited.
+ */
+static void decide_state(struct proc *p)
+{
+	bool by_signal = p->exited && WIFSIGNALED(p->wait_status);
+	bool asked = p->signal_sent &&
+		     (is_ending_signal(p->signal_sent) ||
+		      (by_signal && WTERMSIG(p->wait_status) == p->signal_sent));
+
+	if (p->kill_reason != PROC_REASON_RUNNING && (!p->exited || by_signal)) {
+		decide_killed(p);
+	} else if (asked) {
+		p->kill_reason = PROC_REASON_KILLED_BY_REQUEST;
+		decide_killed(p);
+	} else if (!p->exited || by_signal) {
+		p->state = PROC_STATE_KILLED;
+		p->reason = by_signal ? reason_of_signal(WTERMSIG(p->wait_status))
+				      : PROC_REASON_SIGNALED;
+	} else {
+		p->state = PROC_STATE_COMPLETED;
+		p->reason = PROC_REASON_EXITED;
+	}
+}
+
+static void note_end(struct proc *p)
+{
+	if (p->ended_mono_ms)
+		return;
+	p->ended_mono_ms = clock_mono_ms();
+	p->ended_wall_ms = clock_wall_ms();
+	p->pid = 0;
+}
+
+static void settle(struct proc *p)
+{
+	if (p->phase == PROC_SETTLED)
+		return;
+	loop_timer_stop(p->env->loop, &p->timeout);
+	loop_timer_stop(p->env->loop, &p->drain);
+	note_end(p);
+	decide_state(p);
+	p->phase = PROC_SETTLED;
+	feed_close(&p->feed);
+	notify(p, PROC_EVENT_SETTLED);
+}
+
+static bool drain_pumps(struct proc *p)
+{
+	bool out_ended = pump_drain(&p->out_pump), err_ended = pump_drain(&p->err_pump);
+
+	return out_ended && err_ended;
+}
+
+static void on_pump_data(void *ctx, struct pump *pump)
+{
+	struct proc *p = ctx;
+
+	(void)pump;
+	notify(p, PROC_EVENT_OUTPUT);
+	if (p->phase == PROC_DRAINING && !proc_output_open(p))
+		settle(p);
+}
+
+static void on_drain_over(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct proc *p = w->data;
+
+	(void)loop;
+	(void)revents;
+	drain_pumps(p);
+	settle(p);
+}
+
+/* ---- what the keeper tells ---- */
+
+static void take_usage(struct proc *p, const struct shim_report *report)
+{
+	int64_t peak = (int64_t)report->maxrss_kib * 1024;
+
+	p->usage.cpu_ms = (int64_t)(report->cpu_us + 500) / 1000;
+	if (peak > p->usage.memory_peak_bytes)
+		p->usage.memory_peak_bytes = peak;
+	p->usage.io_read_bytes = (int64_t)report->io_read_bytes;
+	p->usage.io_write_bytes = (int64_t)report->io_write_bytes;
+}
+
+static void on_started(struct proc *p, pid_t pid)
+{
+	p->pid = pid;
+	if (p->phase == PROC_STARTING)
+		p->phase = PROC_RUNNING;
+	notify(p, PROC_EVENT_STARTED);
+}
+
+static void on_exited(struct proc *p, const struct shim_report *report)
+{
+	p->exited = true;
+	p->wait_status = report->value;
+	p->leftover = report->live;
+	take_usage(p, report);
+	note_end(p);
+	loop_timer_stop(p->env->loop, &p->timeout);
+	if (p->phase != PROC_KILLING) {
+		p->phase = PROC_DRAINING;
+		loop_timer_start(p->env->loop, &p->drain, p->env->drain_ms);
+	}
+	notify(p, PROC_EVENT_EXITED);
+	/* What the command wrote before its exit is in the pipes by now. */
+	if (drain_pumps(p) && p->phase == PROC_DRAINING)
+		settle(p);
+}
+
+static void on_report(void *ctx, const struct shim_report *report)
+{
+	struct proc *p = ctx;
+
+	switch (report->event) {
+	case SHIM_STARTED:
+		on_started(p, report->value);
+		break;
+	case SHIM_FAILED:
+		spawn_failed(report->value, report->error, p->path, &p->failure);
+		break;
+	case SHIM_EXITED:
+		on_exited(p, report);
+		break;
+	case SHIM_SIGNALED:
+		p->signal_error = report->error;
+		if (!report->error)
+			p->signal_sent = report->value;
+		notify(p, PROC_EVENT_SIGNALED);
+		break;
+	case SHIM_EMPTY:
+		take_usage(p, report);
+		if (p->phase == PROC_DRAINING)
+			p->leftover = 0;
+		else if (p->phase != PROC_SETTLED && report->live > p->leftover)
+			p->leftover = report->live;
+		break;
+	}
+}
+
+static void on_tree_empty(void *ctx)
+{
+	struct proc *p = ctx;
+
+	p->pid = 0;
+	if (p->failure.type != ERR_NONE) {
+		notify(p, PROC_EVENT_FAILED); /* frees p */
+		return;
+	}
+	/* All writers are dead: what is in the pipes is all there will be. */
+	drain_pumps(p);
+	settle(p);
+	if (!p->tree.survivors) {
+		pump_close(&p->out_pump);
+		pump_close(&p->err_pump);
+	}
+	notify(p, PROC_EVENT_EMPTY);
+}
+
+static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	proc_kill_tree(w->data, PROC_REASON_TIMEOUT);
+}
+
+/* ---- the start ---- */
+
+/* The descriptors of one start; what is still here at the end is closed. */
+struct start {
+	int in_read, in_write;
+	int out_read, out_write;
+	int err_read, err_write;
+};
+
+static void close_fds(struct start *s)
+{
+	int *fds[] = { &s->in_read,  &s->in_write, &s->out_read,
+		       &s->out_write, &s->err_read, &s->err_write };
+
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
+		mem_cleanup_close(fds[i]);
+}
+
+/* A pipe whose end @ours (0 read, 1 write) is non-blocking. */
+static int make_pipe(int *read_end, int *write_end, int ours)
+{
+	int fds[2];
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		return -1;
+	fcntl(fds[ours], F_SETFL, O_NONBLOCK);
+	*read_end = fds[0];
+	*write_end = fds[1];
+	return 0;
+}
+
+static int open_pipes(struct start *s, const struct proc_spec *spec, struct err *e)
+{
+	if (make_pipe(&s->out_read, &s->out_write, 0) ||
+	    make_pipe(&s->err_read, &s->err_write, 0) ||
+	    (spec->has_stdin && make_pipe(&s->in_read, &s->in_write, 1)))
+		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
+	if (!spec->has_stdin) {
+		s->in_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (s->in_read < 0)
+			return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, "/dev/null", e);
+	}
+	return 0;
+}
+
+static struct proc *new_record(const struct proc_env *env, const struct proc_spec *spec)
+{
+	struct proc *p = mem_zalloc(sizeof(*p));
+	uint64_t region = (env->head_bytes + env->tail_bytes + PAGE_BYTES - 1) / PAGE_BYTES *
+			  PAGE_BYTES;
+
+	p->env = env;
+	p->command = mem_strdup(spec->command);
+	p->path = mem_strdup(spec->path);
+	p->cwd = mem_strdup(spec->cwd);
+	p->background = spec->background;
+	p->started_mono_ms = clock_mono_ms();
+	p->started_wall_ms = clock_wall_ms();
+	spool_init(&p->spool);
+	output_init(&p->out, &p->spool, 0, env->head_bytes, env->tail_bytes);
+	output_init(&p->err, &p->spool, region, env->head_bytes, env->tail_bytes);
+	p->out_pump.on_data = p->err_pump.on_data = on_pump_data;
+	p->out_pump.ctx = p->err_pump.ctx = p;
+	p->out_pump.io.fd = p->err_pump.io.fd = p->feed.io.fd = p->tree.control.fd = -1;
+	p->tree.on_report = on_report;
+	p->tree.on_empty = on_tree_empty;
+	p->tree.ctx = p;
+	ev_timer_init(&p->timeout, on_timeout, 0., 0.);
+	ev_timer_init(&p->drain, on_drain_over, 0., 0.);
+	p->timeout.data = p->drain.data = p;
+	return p;
+}
+
+/* The keeper runs: watch everything. */
+static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
+		  const struct spawn_result *spawned)
+{
+	struct ev_loop *loop = p->env->loop;
+
+	tree_start(&p->tree, loop, p->env->reaper, spawned->keeper_pid, spawned->control_fd);
+	pump_start(&p->out_pump, loop, s->out_read, &p->out);
+	pump_start(&p->err_pump, loop, s->err_read, &p->err);
+	s->out_read = s->err_read = -1;
+	if (spec->has_stdin) {
+		feed_start(&p->feed, loop, s->in_write, spec->stdin_bytes, spec->stdin_len);
+		s->in_write = -1;
+	}
+	if (spec->timeout_ms)
+		loop_timer_start(loop, &p->timeout, (double)spec->timeout_ms);
+}
+
+struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e)
+{
+	struct start s = { -1, -1, -1, -1, -1, -1 };
+	struct spawn_result spawned;
+	struct proc *p = NULL;
+
+	if (!open_pipes(&s, spec, e)) {
+		struct spawn_request request = {
+			.path = spec->path,
+			.argv = spec->argv,
+			.envp = spec->envp,
+			.cwd_fd = spec->cwd_fd,
+			.stdin_fd = s.in_read,
+			.stdout_fd = s.out_write,
+			.stderr_fd = s.err_write,
+			.confine = env->confine,
+		};
+
+		if (!spawn_start(&request, &spawned, e)) {
+			p = new_record(env, spec);
+			watch(p, spec, &s, &spawned);
+		}
+	}
+	close_fds(&s);
+	return p;
+}
+
+void proc_free(struct proc *p)
+{
+	if (!p)
+		return;
+	loop_timer_stop(p->env->loop, &p->timeout);
+	loop_timer_stop(p->env->loop, &p->drain);
+	pump_close(&p->out_pump);
+	pump_close(&p->err_pump);
+	feed_close(&p->feed);
+	tree_release(&p->tree);
+	spool_close(&p->spool);
+	err_release(&p->failure);
+	free(p->command);
+	free(p->path);
+	free(p->cwd);
+	free(p);
+}
+
+/* ---- what others ask and do ---- */
+
+int proc_exit_code(const struct proc *p)
+{
+	return p->state == PROC_STATE_COMPLETED && p->exited && WIFEXITED(p->wait_status)
+		       ? WEXITSTATUS(p->wait_status)
+		       : -1;
+}
+
+const char *proc_signal_name(const struct proc *p)
+{
+	if (p->state == PROC_STATE_RUNNING || !p->exited || !WIFSIGNALED(p->wait_status))
+		return NULL;
+	return names_signal(WTERMSIG(p->wait_status));
+}
+
+int64_t proc_duration_ms(const struct proc *p)
+{
+	return (p->ended_mono_ms ? p->ended_mono_ms : clock_mono_ms()) - p->started_mono_ms;
+}
+
+bool proc_output_open(const struct proc *p)
+{
+	return pump_open(&p->out_pump) || pump_open(&p->err_pump);
+}
+
+const struct usage *proc_usage(struct proc *p)
+{
+	if (p->tree.alive && p->tree.keeper_pid)
+		usage_live(p->tree.keeper_pid, &p->usage);
+	return &p->usage;
+}
+
+void proc_kill_tree(struct proc *p, enum proc_reason reason)
+{
+	if (!p->tree.alive)
+		return;
+	if (p->phase != PROC_SETTLED) {
+		/* The first reason holds; a command that is already over was not killed. */
+		if (!p->exited && p->kill_reason == PROC_REASON_RUNNING)
+			p->kill_reason = reason;
+		loop_timer_stop(p->env->loop, &p->timeout);
+		loop_timer_stop(p->env->loop, &p->drain);
+		p->phase = PROC_KILLING;
+	}
+	tree_kill(&p->tree, p->env->kill_patience_ms);
+}
+
+int proc_signal(struct proc *p, int signal, struct err *e)
+{
+	if (!tree_signal(&p->tree, signal))
+		return 0;
+	return err_sys(e, ERR_KILL_FAILED, errno, "%s could not be sent to %s",
+		       names_signal(signal), p->id);
+}

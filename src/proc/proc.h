@@ -1,0 +1,163 @@
+/*
+ * proc - one run: from its start to the last process of its tree.
+ *
+ * Three facts end a run, and they are kept apart: the command (leader) exited,
+ * the tree is empty, the pipes are at end of file. The record settles (gets its
+ * final state, and requests waiting for it are answered) after the first plus a
+ * short drain, or, when we kill it, after the second.
+ *
+ *   phase      meaning                                  leaves by
+ *   STARTING   keeper runs, command not yet executed    SHIM_STARTED / SHIM_FAILED
+ *   RUNNING    the command lives                        SHIM_EXITED
+ *   DRAINING   the command is over, output may come     both at end of file, or drain_ms
+ *   KILLING    SIGKILL for the tree was sent            the tree is empty, or survivors are counted
+ *   SETTLED    final; tree.alive tells of leftovers     -
+ *
+ * Owned by the table (proc/proctab.h), which is told of every change through the
+ * hook it sets; nobody else keeps a pointer across a return to the loop.
+ */
+#ifndef PROCPEN_PROC_PROC_H
+#define PROCPEN_PROC_PROC_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "base/ids.h"
+#include "os/confine.h"
+#include "os/loop.h"
+#include "os/reaper.h"
+#include "proc/output.h"
+#include "proc/pump.h"
+#include "proc/tree.h"
+#include "proc/usage.h"
+
+enum proc_phase { PROC_STARTING, PROC_RUNNING, PROC_DRAINING, PROC_KILLING, PROC_SETTLED };
+
+/* As clients see them; texts in proc/names.h. */
+enum proc_state { PROC_STATE_RUNNING, PROC_STATE_COMPLETED, PROC_STATE_KILLED, PROC_STATE_TIMED_OUT };
+
+enum proc_reason {
+	PROC_REASON_RUNNING,
+	PROC_REASON_EXITED,
+	PROC_REASON_SIGNALED,
+	PROC_REASON_TIMEOUT,
+	PROC_REASON_KILLED_BY_REQUEST,
+	PROC_REASON_CANCELLED,
+	PROC_REASON_MEMORY_LIMIT,
+	PROC_REASON_CPU_LIMIT,
+	PROC_REASON_FILE_SIZE_LIMIT,
+	PROC_REASON_SECCOMP,
+	PROC_REASON_SERVER_SHUTDOWN,
+};
+
+/* What happened to a run; a set of bits. */
+enum proc_event {
+	PROC_EVENT_STARTED = 1,  /* the command is executing */
+	PROC_EVENT_FAILED = 2,   /* it never did: p->failure; the record is gone after the hook */
+	PROC_EVENT_OUTPUT = 4,   /* more bytes are stored */
+	PROC_EVENT_SIGNALED = 8, /* a signal was delivered or not: p->signal_sent, p->signal_error */
+	PROC_EVENT_EXITED = 16,  /* the command is over (not yet settled) */
+	PROC_EVENT_SETTLED = 32, /* final state */
+	PROC_EVENT_EMPTY = 64,   /* no process of the run is left, or p->tree.survivors could not be killed */
+};
+
+/* What a run is made of. Everything is borrowed for the call. */
+struct proc_spec {
+	const char *command;   /* as shown to people: the string, or program and arguments joined by spaces */
+	const char *path;      /* program to execute */
+	char *const *argv;
+	char *const *envp;
+	int cwd_fd;
+	const char *cwd;       /* its name, for records */
+	const void *stdin_bytes;
+	size_t stdin_len;
+	bool has_stdin;        /* false: /dev/null */
+	bool background;
+	int64_t timeout_ms;    /* 0: none */
+};
+
+struct proc;
+
+/* What every run needs of its surroundings; one per table. */
+struct proc_env {
+	struct ev_loop *loop;
+	struct reaper *reaper;
+	struct confine *confine;
+	uint64_t head_bytes, tail_bytes; /* kept per stream */
+	int drain_ms;
+	int kill_patience_ms;            /* before a keeper that does not get done is replaced by the hunt */
+	void (*on_event)(void *ctx, struct proc *p, unsigned events);
+	void *ctx;
+};
+
+struct proc {
+	const struct proc_env *env;
+	struct proc *older, *newer; /* the table's list */
+	uint64_t seq;
+	char id[IDS_TEXT_SIZE];
+	char *command, *path, *cwd;
+	bool background;
+
+	enum proc_phase phase;
+	enum proc_state state;
+	enum proc_reason reason;
+	enum proc_reason kill_reason; /* why we killed it, noted before the signal; RUNNING: we did not */
+	bool exited;                  /* wait_status is real */
+	int wait_status;
+	int signal_sent;              /* last signal of proc_signal() that was delivered; 0: none */
+	int signal_error;             /* errno of the last one; 0: delivered */
+	uint32_t leftover;            /* live processes beside the leader when it settled, killed ones included */
+	struct err failure;           /* why it never started */
+
+	pid_t pid;                    /* of the command; 0 before its start and after its end */
+	int64_t started_mono_ms, ended_mono_ms;
+	int64_t started_wall_ms, ended_wall_ms;
+	struct usage usage;           /* final when the tree is empty */
+	uint64_t kept_bytes;          /* counted by the table against the log budget */
+
+	struct spool spool;
+	struct output out, err;
+	struct pump out_pump, err_pump;
+	struct feed feed;
+	struct tree tree;
+	ev_timer timeout, drain;
+};
+
+/*
+ * Start a run; seq and id are filled in by the table. Returns the record in phase
+ * STARTING, or NULL with SpawnFailed or SandboxUnavailable.
+ */
+struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e);
+
+/* Stop watching and free. Kills nothing: a live keeper sees its socket close and does. */
+void proc_free(struct proc *p);
+
+/* exit code if the command exited by itself and was not killed by us, else -1. */
+int proc_exit_code(const struct proc *p);
+
+/* Signal that ended it ("SIGKILL"), or NULL. */
+const char *proc_signal_name(const struct proc *p);
+
+/* Milliseconds from start to end, or to now. */
+int64_t proc_duration_ms(const struct proc *p);
+
+/* Is somebody still holding a pipe of this run? */
+bool proc_output_open(const struct proc *p);
+
+/* Current usage: read from /proc while processes live, final afterwards. */
+const struct usage *proc_usage(struct proc *p);
+
+/*
+ * SIGKILL for the whole tree because of @reason (TIMEOUT, KILLED_BY_REQUEST,
+ * CANCELLED, SERVER_SHUTDOWN). On a settled run with leftovers only these die
+ * and the state stays. No effect on an empty tree.
+ */
+void proc_kill_tree(struct proc *p, enum proc_reason reason);
+
+/* Send @signal to the command's process group; PROC_EVENT_SIGNALED tells the outcome.
+ * Returns 0, or -1 with KillFailed. */
+int proc_signal(struct proc *p, int signal, struct err *e);
+
+#endif

@@ -1,0 +1,211 @@
+#include "proc/proctab.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define KILL_PATIENCE_MS 1000
+#define SHUTDOWN_PATIENCE_MS 150
+#define INDEX_SLOTS 1024 /* power of two; ids count up, so runs spread evenly */
+
+struct proctab {
+	struct proc_env env;
+	struct proctab_options options;
+	const char *instance;
+	uint64_t last_seq;
+	struct proc *newest, *oldest;
+	struct proc *index[INDEX_SLOTS]; /* the newest record of each slot; older ones by walking */
+	int records, trees;
+	uint64_t kept_bytes;
+	bool closing;
+	proctab_hook hook;
+	void *hook_ctx;
+};
+
+static bool is_finished(const struct proc *p)
+{
+	return p->phase == PROC_SETTLED && !p->tree.alive;
+}
+
+static void remove_record(struct proctab *t, struct proc *p)
+{
+	struct proc **slot = &t->index[p->seq % INDEX_SLOTS];
+
+	*(p->newer ? &p->newer->older : &t->newest) = p->older;
+	*(p->older ? &p->older->newer : &t->oldest) = p->newer;
+	if (*slot == p)
+		*slot = NULL;
+	t->records--;
+	t->kept_bytes -= p->kept_bytes;
+	proc_free(p);
+}
+
+static void count_kept(struct proctab *t, struct proc *p)
+{
+	uint64_t kept = output_kept(&p->out) + output_kept(&p->err);
+
+	t->kept_bytes += kept - p->kept_bytes;
+	p->kept_bytes = kept;
+}
+
+static void drop_logs(struct proctab *t, struct proc *p)
+{
+	output_drop(&p->out);
+	output_drop(&p->err);
+	spool_close(&p->spool);
+	count_kept(t, p);
+}
+
+/* Finished runs give their logs, oldest first; then @writer's tails stop growing. */
+static void keep_budget(struct proctab *t, struct proc *writer)
+{
+	for (struct proc *p = t->oldest; p && t->kept_bytes > t->options.budget_bytes; p = p->newer)
+		if (is_finished(p) && p->kept_bytes)
+			drop_logs(t, p);
+	if (t->kept_bytes > t->options.budget_bytes) {
+		output_freeze(&writer->out);
+		output_freeze(&writer->err);
+	}
+}
+
+static void on_event(void *ctx, struct proc *p, unsigned events)
+{
+	struct proctab *t = ctx;
+
+	count_kept(t, p);
+	if (t->kept_bytes > t->options.budget_bytes)
+		keep_budget(t, p);
+	if (events & (PROC_EVENT_EMPTY | PROC_EVENT_FAILED))
+		t->trees--;
+	if (t->hook)
+		t->hook(t->hook_ctx, p, events);
+	if (events & PROC_EVENT_FAILED)
+		remove_record(t, p);
+}
+
+/* Make room among the finished ones, oldest first. */
+static void retire(struct proctab *t)
+{
+	int finished = t->records - t->trees;
+
+	for (struct proc *p = t->oldest, *next; p && finished > t->options.finished_max; p = next) {
+		next = p->newer;
+		if (!is_finished(p))
+			continue;
+		remove_record(t, p);
+		finished--;
+	}
+}
+
+struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct confine *confine,
+			    const char *instance, const struct proctab_options *options)
+{
+	struct proctab *t = mem_zalloc(sizeof(*t));
+
+	t->options = *options;
+	t->instance = instance;
+	t->env = (struct proc_env){
+		.loop = loop,
+		.reaper = reaper,
+		.confine = confine,
+		.head_bytes = options->head_bytes,
+		.tail_bytes = options->tail_bytes,
+		.drain_ms = options->drain_ms,
+		.kill_patience_ms = KILL_PATIENCE_MS,
+		.on_event = on_event,
+		.ctx = t,
+	};
+	return t;
+}
+
+void proctab_free(struct proctab *t)
+{
+	if (!t)
+		return;
+	while (t->oldest)
+		remove_record(t, t->oldest);
+	free(t);
+}
+
+void proctab_set_hook(struct proctab *t, proctab_hook hook, void *ctx)
+{
+	t->hook = hook;
+	t->hook_ctx = ctx;
+}
+
+struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, struct err *e)
+{
+	struct proc *p;
+
+	if (t->closing) {
+		err_set(e, ERR_LIMIT_REACHED, "the server is shutting down");
+		err_hint(e, "start a new server");
+		return NULL;
+	}
+	if (t->trees >= t->options.running_max) {
+		err_set(e, ERR_LIMIT_REACHED, "%d runs have live processes, the limit is %d",
+			t->trees, t->options.running_max);
+		err_hint(e, "wait for one to end or stop one with process.kill; the operator sets "
+			    "limits.running_processes");
+		return NULL;
+	}
+	p = proc_new(&t->env, spec, e);
+	if (!p)
+		return NULL;
+	retire(t);
+	p->seq = ++t->last_seq;
+	ids_format(p->id, p->seq, t->instance);
+	p->older = t->newest;
+	*(t->newest ? &t->newest->newer : &t->oldest) = p;
+	t->newest = p;
+	t->index[p->seq % INDEX_SLOTS] = p;
+	t->records++;
+	t->trees++;
+	return p;
+}
+
+struct proc *proctab_get(struct proctab *t, uint64_t seq)
+{
+	struct proc *p = t->index[seq % INDEX_SLOTS];
+
+	if (p && p->seq == seq)
+		return p;
+	for (p = t->newest; p && p->seq > seq; p = p->older)
+		;
+	return p && p->seq == seq ? p : NULL;
+}
+
+struct proc *proctab_find(struct proctab *t, const char *id, struct err *e)
+{
+	uint64_t seq = ids_parse(id, t->instance);
+	struct proc *p = seq ? proctab_get(t, seq) : NULL;
+
+	if (p)
+		return p;
+	if (seq && seq <= t->last_seq)
+		err_set(e, ERR_PROCESS_NOT_FOUND, "the record of %s is no longer kept", id);
+	else
+		err_set(e, ERR_PROCESS_NOT_FOUND, "no process is called %.64s", id);
+	return NULL;
+}
+
+struct proc *proctab_next(struct proctab *t, const struct proc *after)
+{
+	return after ? after->older : t->newest;
+}
+
+int proctab_trees(const struct proctab *t)
+{
+	return t->trees;
+}
+
+void proctab_shutdown(struct proctab *t)
+{
+	t->closing = true;
+	t->env.kill_patience_ms = SHUTDOWN_PATIENCE_MS;
+	for (struct proc *p = t->newest, *older; p; p = older) {
+		older = p->older;
+		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
+	}
+}

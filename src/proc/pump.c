@@ -1,0 +1,127 @@
+#include "proc/pump.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#define READ_MAX (512 * 1024)     /* per wake-up, so that a flood never starves the rest */
+#define LOUD_BYTES (1024 * 1024)  /* from here on a larger pipe pays */
+#define LOUD_PIPE (1024 * 1024)
+#define LOUD_PIPE_LESS (256 * 1024)
+
+/* Fewer, larger moves for a run that has proven to write much. Refused when the user's quota of
+ * pipe pages is used up: then it stays as it is. */
+static void grow_pipe(struct pump *p)
+{
+	p->loud = true;
+	if (fcntl(p->io.fd, F_SETPIPE_SZ, LOUD_PIPE) < 0)
+		(void)fcntl(p->io.fd, F_SETPIPE_SZ, LOUD_PIPE_LESS);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct pump *p = io->data;
+	size_t left = READ_MAX;
+	ssize_t n;
+
+	(void)revents;
+	do {
+		n = output_fill(p->out, io->fd, left);
+		left -= n > 0 ? (size_t)n : 0;
+	} while (n > 0 && left);
+	if (n == 0 || (n < 0 && errno != EAGAIN))
+		loop_close(loop, io);
+	else if (!p->loud && p->out->total >= LOUD_BYTES)
+		grow_pipe(p);
+	p->on_data(p->ctx, p);
+}
+
+void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out)
+{
+	p->loop = loop;
+	p->out = out;
+	ev_io_init(&p->io, on_readable, fd, EV_READ);
+	p->io.data = p;
+	ev_io_start(loop, &p->io);
+}
+
+bool pump_drain(struct pump *p)
+{
+	int waiting = 0;
+	size_t left;
+	ssize_t n;
+
+	if (!pump_open(p))
+		return true;
+	/* What is there now was written before the fact that made us drain. */
+	if (ioctl(p->io.fd, FIONREAD, &waiting) < 0 || waiting < 0)
+		waiting = READ_MAX;
+	left = (size_t)waiting;
+	do {
+		/* The last call looks for the end of file and may store a little more. */
+		n = output_fill(p->out, p->io.fd, left ? left : READ_MAX);
+		left -= n > 0 && (size_t)n < left ? (size_t)n : left;
+	} while (n > 0 && left);
+	if (n > 0)
+		n = output_fill(p->out, p->io.fd, READ_MAX);
+	if (n == 0)
+		loop_close(p->loop, &p->io);
+	return n == 0;
+}
+
+bool pump_open(const struct pump *p)
+{
+	return p->loop && p->io.fd >= 0;
+}
+
+void pump_close(struct pump *p)
+{
+	if (pump_open(p))
+		loop_close(p->loop, &p->io);
+}
+
+/* Write what the pipe takes. True when there is nothing more to do. */
+static bool feed_write(struct feed *f)
+{
+	while (f->pending.len) {
+		ssize_t n = write(f->io.fd, f->pending.data, f->pending.len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return errno != EAGAIN; /* EPIPE: nobody reads any more */
+		buf_consume(&f->pending, (size_t)n);
+	}
+	return true;
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *io, int revents)
+{
+	(void)loop;
+	(void)revents;
+	if (feed_write(io->data))
+		feed_close(io->data);
+}
+
+void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes, size_t len)
+{
+	f->loop = loop;
+	ev_io_init(&f->io, on_writable, fd, EV_WRITE);
+	f->io.data = f;
+	buf_init(&f->pending, len);
+	buf_add(&f->pending, bytes, len);
+	if (feed_write(f))
+		feed_close(f);
+	else
+		ev_io_start(loop, &f->io);
+}
+
+void feed_close(struct feed *f)
+{
+	if (!f->loop)
+		return;
+	if (f->io.fd >= 0)
+		loop_close(f->loop, &f->io);
+	buf_release(&f->pending);
+}

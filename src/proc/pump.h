@@ -1,0 +1,48 @@
+/*
+ * pump - moves bytes between a run's pipes and us without ever waiting.
+ *
+ * struct pump: one output pipe into its store. struct feed: the request's stdin
+ * into the command, then end of file. Both own their descriptor from start on.
+ */
+#ifndef PROCPEN_PROC_PUMP_H
+#define PROCPEN_PROC_PUMP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "os/loop.h"
+#include "proc/output.h"
+
+struct pump {
+	struct ev_loop *loop;
+	ev_io io;           /* fd -1: at end of file, or not started */
+	struct output *out;
+	bool loud;          /* its pipe was made larger */
+	void (*on_data)(void *ctx, struct pump *p); /* bytes were stored, or end of file */
+	void *ctx;
+};
+
+/* Watch @fd (non-blocking, taken over) and store what comes into @out. */
+void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out);
+
+/* Store what is in the pipe at this moment, at most that. No callback. Returns true at end of file. */
+bool pump_drain(struct pump *p);
+
+bool pump_open(const struct pump *p);
+void pump_close(struct pump *p);
+
+struct feed {
+	struct ev_loop *loop;
+	ev_io io; /* fd -1: everything was written, or not started */
+	struct buf pending;
+};
+
+/*
+ * Write @len bytes to @fd (non-blocking, taken over), as much as fits now, the
+ * rest when the command reads. Stops silently when it closes its stdin.
+ */
+void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes, size_t len);
+void feed_close(struct feed *f);
+
+#endif

@@ -1,0 +1,141 @@
+#include "proc/tree.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/socket.h>
+
+#define HUNT_MS 2000 /* how long orphans are hunted before they count as survivors */
+
+static void now_empty(struct tree *t, uint32_t survivors)
+{
+	if (!t->alive)
+		return;
+	t->alive = false;
+	t->survivors = survivors;
+	loop_timer_stop(t->loop, &t->escalate);
+	t->on_empty(t->ctx);
+}
+
+static void on_hunted(void *ctx, int left)
+{
+	struct tree *t = ctx;
+
+	t->hunting = false;
+	now_empty(t, (uint32_t)left);
+}
+
+/* The keeper is gone without having seen its tree empty. */
+static void hunt(struct tree *t)
+{
+	if (t->hunting || !t->alive)
+		return;
+	t->hunting = true;
+	loop_timer_stop(t->loop, &t->escalate);
+	reaper_sweep(t->reaper, HUNT_MS, on_hunted, t);
+}
+
+/* Its death alone decides nothing: reports may still wait in the socket. */
+static void on_keeper_dead(void *ctx, pid_t pid, int wait_status)
+{
+	struct tree *t = ctx;
+
+	(void)pid;
+	(void)wait_status;
+	t->keeper_pid = 0;
+	if (t->control.fd < 0 && !t->reported_empty)
+		hunt(t);
+}
+
+static void on_control(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct tree *t = io->data;
+	struct shim_report report;
+	ssize_t n;
+
+	(void)revents;
+	while ((n = recv(io->fd, &report, sizeof(report), MSG_DONTWAIT)) ==
+	       (ssize_t)sizeof(report)) {
+		if (report.event == SHIM_EMPTY || report.event == SHIM_FAILED)
+			t->reported_empty = true;
+		t->on_report(t->ctx, &report);
+		if (io->fd < 0)
+			return; /* released meanwhile */
+		if (t->reported_empty) {
+			loop_close(loop, io);
+			now_empty(t, 0);
+			return;
+		}
+	}
+	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	loop_close(loop, io);
+	if (!t->keeper_pid)
+		hunt(t);
+}
+
+static void on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct tree *t = w->data;
+
+	(void)loop;
+	(void)revents;
+	/* It is our child and not yet collected, so the pid is its own. Its death brings the hunt. */
+	if (t->keeper_pid)
+		kill(t->keeper_pid, SIGKILL);
+	else
+		hunt(t);
+}
+
+void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t keeper_pid,
+		int control_fd)
+{
+	t->loop = loop;
+	t->reaper = reaper;
+	t->keeper_pid = keeper_pid;
+	t->alive = true;
+	ev_io_init(&t->control, on_control, control_fd, EV_READ);
+	t->control.data = t;
+	ev_timer_init(&t->escalate, on_escalate, 0., 0.);
+	t->escalate.data = t;
+	ev_io_start(loop, &t->control);
+	reaper_watch(reaper, keeper_pid, on_keeper_dead, t);
+}
+
+static int send_request(struct tree *t, enum shim_command command, int arg)
+{
+	struct shim_request request = { .command = (uint32_t)command, .arg = arg };
+
+	if (t->control.fd < 0)
+		return -1;
+	return send(t->control.fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
+			       (ssize_t)sizeof(request)
+		       ? 0
+		       : -1;
+}
+
+void tree_kill(struct tree *t, int patience_ms)
+{
+	if (!t->alive || t->hunting)
+		return;
+	if (!t->killing)
+		(void)send_request(t, SHIM_KILL, 0); /* a failure means: it is dying, or stopped */
+	t->killing = true;
+	loop_timer_start(t->loop, &t->escalate, patience_ms);
+}
+
+int tree_signal(struct tree *t, int signal)
+{
+	return t->alive ? send_request(t, SHIM_SIGNAL, signal) : -1;
+}
+
+void tree_release(struct tree *t)
+{
+	if (!t->loop)
+		return;
+	loop_timer_stop(t->loop, &t->escalate);
+	if (t->keeper_pid)
+		reaper_unwatch(t->reaper, t->keeper_pid);
+	if (t->control.fd >= 0)
+		loop_close(t->loop, &t->control);
+	t->keeper_pid = 0;
+}

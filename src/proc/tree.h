@@ -1,0 +1,53 @@
+/*
+ * tree - who belongs to a run, and is it dead.
+ *
+ * The server's side of one keeper (os/shim.c). The keeper's reports are passed
+ * on as they come; `on_empty` is called exactly once, after the last of them,
+ * when no process of the run is left or when those left could not be killed.
+ *
+ * If the keeper dies before its time (the command may have its uid and kill it),
+ * its orphans become our children and are hunted by os/reaper. If it does not
+ * get its tree dead within the patience it was given, it is killed itself and
+ * the same hunt follows.
+ */
+#ifndef PROCPEN_PROC_TREE_H
+#define PROCPEN_PROC_TREE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "os/loop.h"
+#include "os/reaper.h"
+#include "os/shim_proto.h"
+
+struct tree {
+	struct ev_loop *loop;
+	struct reaper *reaper;
+	pid_t keeper_pid;    /* 0: not started, or reaped */
+	ev_io control;
+	ev_timer escalate;
+	bool alive;          /* on_empty has not been called */
+	bool killing;        /* SHIM_KILL was sent */
+	bool hunting;        /* the keeper is gone and its orphans are hunted */
+	bool reported_empty; /* SHIM_EMPTY or SHIM_FAILED has come */
+	uint32_t survivors;  /* processes that could not be killed */
+	void (*on_report)(void *ctx, const struct shim_report *report);
+	void (*on_empty)(void *ctx);
+	void *ctx;
+};
+
+/* The keeper runs: take over its control socket. on_report, on_empty and ctx are set before. */
+void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t keeper_pid,
+		int control_fd);
+
+/* SIGKILL for the whole tree; if it is not empty after @patience_ms, the hunt begins. */
+void tree_kill(struct tree *t, int patience_ms);
+
+/* Ask for @signal to the command's process group; SHIM_SIGNALED tells the outcome. 0 or -1. */
+int tree_signal(struct tree *t, int signal);
+
+/* Stop watching (the server is exiting); keepers see the closed socket and kill what is left. */
+void tree_release(struct tree *t);
+
+#endif

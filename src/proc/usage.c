@@ -1,0 +1,42 @@
+#include "proc/usage.h"
+
+#include <unistd.h>
+
+#include "os/procfs.h"
+
+#define USAGE_TREE_MAX 4096
+
+void usage_live(pid_t keeper_pid, struct usage *u)
+{
+	static pid_t pids[USAGE_TREE_MAX];
+	int64_t tick_ms = 1000 / sysconf(_SC_CLK_TCK);
+	uint64_t ticks = 0, rss = 0, io_read = 0, io_write = 0, r, w;
+	struct procfs_stat st;
+	int count;
+
+	if (keeper_pid <= 0)
+		return;
+	/* The keeper's own time is not the command's; what it has collected is. */
+	if (!procfs_stat(keeper_pid, &st))
+		ticks = st.child_ticks;
+	if (!procfs_io(keeper_pid, &r, &w)) {
+		io_read = r;
+		io_write = w;
+	}
+	count = procfs_tree(keeper_pid, pids, USAGE_TREE_MAX);
+	for (int i = 0; i < count; i++) {
+		if (procfs_stat(pids[i], &st))
+			continue;
+		ticks += st.cpu_ticks;
+		rss += st.rss_bytes;
+		if (!procfs_io(pids[i], &r, &w)) {
+			io_read += r;
+			io_write += w;
+		}
+	}
+	u->cpu_ms = (int64_t)ticks * tick_ms;
+	u->io_read_bytes = (int64_t)io_read;
+	u->io_write_bytes = (int64_t)io_write;
+	if ((int64_t)rss > u->memory_peak_bytes)
+		u->memory_peak_bytes = (int64_t)rss;
+}

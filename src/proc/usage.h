@@ -1,0 +1,25 @@
+/*
+ * usage - what a run used.
+ *
+ * Final numbers come from the run's keeper: its rusage of reaped children and
+ * its own /proc/self/io cover the whole tree, as every orphan becomes its child.
+ * What is missed: processes whose parent ignores SIGCHLD (the kernel drops their
+ * accounting). Live numbers are read from /proc for the tree as it stands.
+ */
+#ifndef PROCPEN_PROC_USAGE_H
+#define PROCPEN_PROC_USAGE_H
+
+#include <stdint.h>
+#include <sys/types.h>
+
+struct usage {
+	int64_t cpu_ms;
+	int64_t memory_peak_bytes; /* largest resident size of one process; live: of the sum seen so far */
+	int64_t io_read_bytes;     /* storage, not page cache (proc(5), /proc/PID/io) */
+	int64_t io_write_bytes;
+};
+
+/* Add up the tree below @keeper_pid into @u; memory_peak_bytes never goes down. */
+void usage_live(pid_t keeper_pid, struct usage *u);
+
+#endif
