@@ -1,0 +1,133 @@
+/*
+ * A line is appended to one buffer and written from its front; the descriptor is
+ * watched only while the client does not take bytes. `on_change` is called last,
+ * when the queue is consistent, and must not push.
+ */
+#include "rpc/outq.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define KEEP_BYTES (256u << 10) /* a larger buffer is given back when it is empty */
+#define SHIFT_BYTES (1u << 20)  /* written bytes in front of unwritten ones are dropped from here on */
+
+/*
+ * Answers are bounded by the number of open requests and the size of one answer,
+ * far below this; a client that lets so much pile up is treated as gone.
+ */
+#define HARD_MAX ((size_t)1 << 30)
+
+static size_t pending(const struct outq *q)
+{
+	return q->buf.len - q->sent;
+}
+
+static void die(struct outq *q)
+{
+	q->dead = true;
+	ev_io_stop(q->loop, &q->io);
+	buf_release(&q->buf);
+	q->sent = 0;
+}
+
+static void drop_sent(struct outq *q)
+{
+	if (!pending(q)) {
+		buf_clear(&q->buf);
+		q->sent = 0;
+		if (q->buf.cap > KEEP_BYTES)
+			buf_release(&q->buf);
+	} else if (q->sent >= SHIFT_BYTES && q->sent > q->buf.len / 2) {
+		buf_consume(&q->buf, q->sent);
+		q->sent = 0;
+	}
+}
+
+/* Write what the client takes. */
+static void flush(struct outq *q)
+{
+	while (pending(q)) {
+		ssize_t n = stdio_write(q->end, q->buf.data + q->sent, pending(q));
+
+		if (n > 0) {
+			q->sent += (size_t)n;
+			continue;
+		}
+		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+			die(q);
+			return;
+		}
+		ev_io_start(q->loop, &q->io);
+		break;
+	}
+	drop_sent(q);
+	if (!pending(q))
+		ev_io_stop(q->loop, &q->io);
+}
+
+/* Tell the owner once when a mark was crossed or the client is gone. */
+static void tell(struct outq *q, bool was_dead)
+{
+	bool was_stopped = q->stopped;
+
+	if (q->dead || pending(q) <= q->low)
+		q->stopped = false;
+	else if (pending(q) > q->high)
+		q->stopped = true;
+	if ((q->stopped != was_stopped || q->dead != was_dead) && q->on_change)
+		q->on_change(q->ctx);
+}
+
+static void on_writable(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct outq *q = io->data;
+
+	(void)loop;
+	(void)events;
+	flush(q);
+	tell(q, false);
+}
+
+void outq_init(struct outq *q, struct ev_loop *loop, const struct stdio_end *end, size_t high,
+	       void (*on_change)(void *ctx), void *ctx)
+{
+	memset(q, 0, sizeof(*q));
+	q->loop = loop;
+	q->end = end;
+	q->high = high;
+	q->low = high / 4;
+	q->on_change = on_change;
+	q->ctx = ctx;
+	buf_init(&q->buf, HARD_MAX);
+	ev_io_init(&q->io, on_writable, end->fd, EV_WRITE);
+	q->io.data = q;
+}
+
+void outq_release(struct outq *q)
+{
+	if (q->loop)
+		ev_io_stop(q->loop, &q->io);
+	buf_release(&q->buf);
+	q->sent = 0;
+}
+
+void outq_push(struct outq *q, const char *line, size_t len)
+{
+	if (q->dead)
+		return;
+	if (buf_add(&q->buf, line, len) || buf_addc(&q->buf, '\n'))
+		die(q);
+	else if (!ev_is_active(&q->io))
+		flush(q);
+	tell(q, false);
+}
+
+bool outq_room(const struct outq *q, size_t len)
+{
+	return !q->dead && pending(q) < q->high && len < q->high - pending(q);
+}
+
+bool outq_empty(const struct outq *q)
+{
+	return !pending(q);
+}

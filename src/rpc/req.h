@@ -1,0 +1,131 @@
+/*
+ * req - one request from its parse to its single answer.
+ *
+ * A request is known outside by its handle only. It is answered exactly once, by
+ * req_ok() or req_fail(), which shape the answer with the request's dialect,
+ * queue it and free the request. A request that its client cancelled in a
+ * dialect that wants silence is freed without an answer.
+ *
+ * Ownership: the table owns requests; a request owns its parsed root, and the
+ * `task` its handler hung on it (freed by task_free).
+ */
+#ifndef PROCPEN_RPC_REQ_H
+#define PROCPEN_RPC_REQ_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "os/loop.h"
+#include "rpc/outq.h"
+
+struct req;
+struct reqtab;
+struct cap_row; /* cap/cap.h; opaque here */
+
+/* How one dialect speaks. Constant tables; handlers never see which one it is. */
+struct dialect {
+	const char *name;
+	size_t page_bytes;   /* raw bytes of a process.logs answer by default */
+	size_t text_bytes;   /* encoded bytes that texts of a process may take in one answer */
+	int yield_ms;        /* default of process.run's yield_ms */
+	bool silent_cancel;  /* a cancelled request gets no answer */
+
+	/* Shape one answer as one line (no newline) into @line. @result: JSON object text. */
+	void (*ok)(const struct req *r, const struct buf *result, struct buf *line);
+	void (*fail)(const struct req *r, const struct err *e, struct buf *line);
+
+	/*
+	 * The host is told of a start before it happens. @json: the notice as a JSON
+	 * object {capability, tier, request_id, command, intent}. May be NULL.
+	 */
+	void (*notify)(struct reqtab *t, const struct req *r, const struct buf *json);
+
+	/*
+	 * Ask a human. Returns 0 when asked (then @answer is called exactly once,
+	 * later, with this request's handle, unless the request ends first), or -1
+	 * when this client cannot be asked. May be NULL: cannot.
+	 */
+	int (*confirm)(struct reqtab *t, struct req *r, const struct buf *json, int deadline_ms,
+		       void (*answer)(void *ctx, uint64_t handle, bool allowed, const char *why),
+		       void *ctx);
+};
+
+/* An array of requests that is answered by one array. */
+struct req_batch;
+
+struct req {
+	struct reqtab *tab;
+	uint64_t handle;
+	const struct dialect *dialect;
+	const struct cap_row *row; /* the capability called */
+	char *id;                  /* raw JSON token; never NULL (notifications make no request) */
+	json_t *root;              /* the whole message, owned */
+	json_t *params;            /* inside root; checked and normalised by the gate */
+	struct req_batch *batch;   /* or NULL */
+	size_t share;              /* this request may use 1/share of the reply caps (batches) */
+	bool cancelled;
+	void *task;                /* the handler's own */
+	void (*task_free)(void *task);
+	void (*on_cancel)(void *ctx, struct req *r); /* must lead to an answer; or NULL */
+	void *on_cancel_ctx;
+	ev_timer timer;            /* for the owner of the task; stopped when the request ends */
+	void (*on_timer)(void *ctx, struct req *r);
+	void *on_timer_ctx;
+	struct req *next, *prev;   /* all open requests, oldest first */
+	struct req *id_next, *handle_next; /* the table's hash chains */
+};
+
+struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int max);
+void reqtab_free(struct reqtab *t);
+struct outq *reqtab_outq(struct reqtab *t);
+
+/* Whom to tell that the request with @handle has ended (its open question is dropped then). Set once. */
+void reqtab_on_end(struct reqtab *t, void (*fn)(void *ctx, uint64_t handle), void *ctx);
+
+/*
+ * A new request. Consumes @root (also on failure). @id is a raw token, copied.
+ * Returns NULL with @e: LimitReached (too many open), or InvalidRequest when the
+ * same id is in flight (the caller then answers with id null).
+ */
+struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, size_t id_len,
+		    json_t *root, struct req_batch *batch, struct err *e);
+
+struct req *req_find(struct reqtab *t, uint64_t handle);               /* NULL if answered */
+struct req *req_find_id(struct reqtab *t, const char *id, size_t len); /* by raw token */
+struct req *reqtab_first(struct reqtab *t);                            /* then ->next */
+int reqtab_count(const struct reqtab *t);
+
+/*
+ * The single answer. The request is gone afterwards. @result is borrowed. An
+ * answer that passes the hard line limit becomes an InternalError.
+ */
+void req_ok(struct req *r, const struct buf *result);
+void req_fail(struct req *r, struct err *e); /* releases @e */
+
+/*
+ * The client cancels: marks it and calls on_cancel. Without one the request ends
+ * here: silently, or as PermissionDenied in a dialect that wants an answer.
+ */
+void req_cancel(struct req *r);
+
+/* Arm the request's one timer. */
+void req_timer(struct req *r, double ms, void (*fn)(void *ctx, struct req *r), void *ctx);
+
+/* Reply caps for this request (dialect's, divided by share). */
+size_t req_page_bytes(const struct req *r);
+size_t req_text_bytes(const struct req *r);
+
+/* A batch of @count elements; each element adds one answer, or none, by batch_add(). The array is
+ * queued when all are in; nothing when no element had an answer. Frees itself then. */
+struct req_batch *batch_new(struct reqtab *t, size_t count);
+void batch_add(struct req_batch *b, const char *answer, size_t len); /* len 0: no answer for this element */
+size_t batch_count(const struct req_batch *b);
+
+/* Queue an answer that belongs to no request (parse errors and the like): into the batch, or out. */
+void reqtab_send(struct reqtab *t, struct req_batch *batch, const char *line, size_t len);
+
+#endif

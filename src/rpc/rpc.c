@@ -1,0 +1,304 @@
+/*
+ * Source: JSON-RPC 2.0, sections 4 to 6. A message with a method and no id is a
+ * notification and is never answered; a message with a result or an error and no
+ * method is an answer of the client's and is never answered either. The id of an
+ * error is null where the message's own id is missing or illegal.
+ */
+#include "rpc/rpc.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+#define DEPTH_MAX 64
+#define BATCH_ELEMENTS_MAX 1000
+#define ENVELOPE_MAX (16u << 20) /* guard for lines written here; answers have their own bounds */
+
+enum kind { KIND_CALL, KIND_ANSWER, KIND_DROP, KIND_INVALID };
+
+static void begin_reply(struct jsonw *w, struct buf *line, const char *id, size_t id_len)
+{
+	jsonw_init(w, line);
+	jsonw_object(w, NULL);
+	jsonw_str(w, "jsonrpc", "2.0");
+	if (id)
+		jsonw_raw(w, "id", id, id_len);
+	else
+		jsonw_null(w, "id");
+}
+
+void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e)
+{
+	jsonw_object(w, key);
+	jsonw_str(w, "type", err_rows[e->type].name);
+	jsonw_str(w, "hint", err_hint_text(e));
+	jsonw_bool(w, "retryable", err_rows[e->type].retryable);
+	if (e->details)
+		jsonw_json(w, "details", e->details);
+	else
+		jsonw_raw(w, "details", "{}", 2);
+	jsonw_end_object(w);
+}
+
+void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e)
+{
+	struct jsonw w;
+
+	begin_reply(&w, line, id, id_len);
+	jsonw_object(&w, "error");
+	jsonw_int(&w, "code", err_rows[e->type].code);
+	jsonw_str(&w, "message", e->message);
+	rpc_write_error_data(&w, "data", e);
+	jsonw_end_object(&w);
+	jsonw_end_object(&w);
+}
+
+void rpc_write_result(struct buf *line, const char *id, const char *json, size_t json_len)
+{
+	struct jsonw w;
+
+	begin_reply(&w, line, id, strlen(id));
+	jsonw_raw(&w, "result", json, json_len);
+	jsonw_end_object(&w);
+}
+
+/* Answer with an error; releases @e. */
+static void send_error(struct reqtab *t, struct req_batch *batch, const char *id, size_t id_len,
+		       struct err *e)
+{
+	struct buf line;
+
+	buf_init(&line, ENVELOPE_MAX);
+	rpc_write_error(&line, id, id_len, e);
+	reqtab_send(t, batch, line.data, line.len);
+	buf_release(&line);
+	err_release(e);
+}
+
+void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e)
+{
+	if (m->id)
+		send_error(t, m->batch, m->id, m->id_len, e);
+	else
+		err_release(e);
+}
+
+struct req *rpc_request(struct reqtab *t, const struct dialect *d, const struct rpc_message *m)
+{
+	struct err e = ERR_INIT;
+	struct req *r;
+
+	r = req_new(t, d, m->id, m->id_len, json_incref(m->root), m->batch, &e);
+	if (r)
+		return r;
+	/* An answer with an id that is in flight would settle the other request. */
+	if (e.type == ERR_INVALID_REQUEST)
+		send_error(t, m->batch, NULL, 0, &e);
+	else
+		rpc_refuse(t, m, &e);
+	return NULL;
+}
+
+/* A string, or a number without a fractional part; its raw token is short enough to repeat. */
+static bool is_legal_id(const json_t *id, size_t raw_len)
+{
+	double value;
+
+	if (raw_len > RPC_ID_MAX)
+		return false;
+	if (json_is_string(id) || json_is_integer(id))
+		return true;
+	if (!json_is_real(id))
+		return false;
+	value = json_real_value(id);
+	return fabs(value) >= 9007199254740992.0 || (double)(int64_t)value == value;
+}
+
+static enum kind invalid(struct err *e, const char *what)
+{
+	err_set(e, ERR_INVALID_REQUEST, "not a JSON-RPC 2.0 message: %s", what);
+	return KIND_INVALID;
+}
+
+static bool is_version_2(const json_t *version)
+{
+	return json_is_string(version) && !strcmp(json_string_value(version), "2.0");
+}
+
+/* What is @m->root? Fills the rest of @m; of an invalid message, the id as far as it is legal. */
+static enum kind classify(struct rpc_message *m, const char *text, size_t len, struct err *e)
+{
+	const json_t *id = json_object_get(m->root, "id");
+	const json_t *method = json_object_get(m->root, "method");
+
+	if (!json_is_object(m->root))
+		return invalid(e, "it must be an object");
+	m->params = json_object_get(m->root, "params");
+	if (id) {
+		m->id = json_raw_member(text, len, "id", &m->id_len);
+		BUG_IF(!m->id);
+		if (!is_legal_id(id, m->id_len))
+			m->id = NULL;
+	}
+	if (!method && (json_object_get(m->root, "result") || json_object_get(m->root, "error")))
+		return KIND_ANSWER;
+	if (!is_version_2(json_object_get(m->root, "jsonrpc")))
+		return invalid(e, "`jsonrpc` must be \"2.0\"");
+	if (!json_is_string(method) ||
+	    strlen(json_string_value(method)) != json_string_length(method))
+		return invalid(e, "`method` must be a string without NUL");
+	m->method = json_string_value(method);
+	if (id && !m->id)
+		return invalid(e, "`id` must be a string or a whole number, of at most 1,024 bytes");
+	if (m->params && !json_is_object(m->params) && !json_is_array(m->params))
+		return id ? invalid(e, "`params` must be an object or an array") : KIND_DROP;
+	return KIND_CALL;
+}
+
+/* Handle one message; adds exactly one answer, or none, to @batch, now or later. */
+static void handle(struct rpc *rpc, json_t *root, const char *text, size_t len,
+		   struct req_batch *batch)
+{
+	struct rpc_message m = { .root = root, .batch = batch };
+	struct err e = ERR_INIT;
+
+	switch (classify(&m, text, len, &e)) {
+	case KIND_INVALID:
+		send_error(rpc->reqs, batch, m.id, m.id_len, &e);
+		return;
+	case KIND_CALL:
+		if (strncmp(m.method, "rpc.", 4)) {
+			rpc->route(rpc->ctx, &m);
+			break;
+		}
+		err_set(&e, ERR_METHOD_NOT_FOUND, "method names that start with rpc. are reserved");
+		rpc_refuse(rpc->reqs, &m, &e);
+		break;
+	case KIND_ANSWER:
+		m.id = NULL;
+		rpc->route(rpc->ctx, &m);
+		break;
+	case KIND_DROP:
+		break;
+	}
+	if (batch && !m.id)
+		batch_add(batch, NULL, 0);
+}
+
+/*
+ * The id of refused JSON, if there is no doubt which one is meant: the first
+ * member of that name and the last one (which the lenient parse keeps) agree.
+ */
+static const char *lenient_id(const json_t *lenient, const char *text, size_t len, size_t *id_len)
+{
+	const json_t *last = json_object_get(lenient, "id");
+	const char *raw = last ? json_raw_member(text, len, "id", id_len) : NULL;
+	json_t *first;
+	bool same;
+
+	if (!raw)
+		return NULL;
+	first = json_loadb(raw, *id_len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	same = first && json_equal(first, last) && is_legal_id(last, *id_len);
+	json_decref(first);
+	return same ? raw : NULL;
+}
+
+static void refuse_text(struct rpc *rpc, enum json_fault fault, const char *why,
+			const json_t *lenient, const char *text, size_t len)
+{
+	struct err e = ERR_INIT;
+	const char *id = NULL;
+	size_t id_len = 0;
+
+	if (fault == JSON_REFUSED) {
+		err_set(&e, ERR_INVALID_REQUEST, "refused JSON: %s", why);
+		id = lenient_id(lenient, text, len, &id_len);
+	} else {
+		err_set(&e, ERR_PARSE_ERROR, "malformed JSON: %s", why);
+	}
+	send_error(rpc->reqs, NULL, id, id_len, &e);
+}
+
+static void begin_batch(struct rpc *rpc, json_t *array, const char *text, size_t len)
+{
+	size_t count = json_array_size(array);
+	struct err e = ERR_INIT;
+
+	if (!count || count > BATCH_ELEMENTS_MAX) {
+		json_decref(array);
+		err_set(&e, ERR_INVALID_REQUEST, "a batch holds 1 to %d messages, this one %zu",
+			BATCH_ELEMENTS_MAX, count);
+		send_error(rpc->reqs, NULL, NULL, 0, &e);
+		return;
+	}
+	rpc->array = array;
+	rpc->batch = batch_new(rpc->reqs, count);
+	rpc->text = text;
+	rpc->len = len;
+	rpc->pos = rpc->index = 0;
+}
+
+bool rpc_more(struct rpc *rpc)
+{
+	const char *text;
+	size_t len;
+	json_t *root;
+
+	if (!rpc->array)
+		return false;
+	text = json_raw_element(rpc->text, rpc->len, &rpc->pos, &len);
+	BUG_IF(!text);
+	root = json_incref(json_array_get(rpc->array, rpc->index++));
+	if (rpc->index == json_array_size(rpc->array)) {
+		json_decref(rpc->array);
+		rpc->array = NULL;
+	}
+	handle(rpc, root, text, len, rpc->batch);
+	json_decref(root);
+	return rpc->array;
+}
+
+void rpc_line(struct rpc *rpc, const char *line, size_t len)
+{
+	enum json_fault fault;
+	json_t *lenient = NULL, *root;
+	char why[160];
+
+	BUG_IF(rpc->array);
+	if (len >= 3 && !memcmp(line, "\xef\xbb\xbf", 3)) {
+		line += 3;
+		len -= 3;
+	}
+	root = json_text_parse(line, len, DEPTH_MAX, &fault, why, &lenient);
+	if (!root) {
+		refuse_text(rpc, fault, why, lenient, line, len);
+		json_decref(lenient);
+	} else if (json_is_array(root)) {
+		begin_batch(rpc, root, line, len);
+	} else {
+		handle(rpc, root, line, len, NULL);
+		json_decref(root);
+	}
+}
+
+void rpc_release(struct rpc *rpc)
+{
+	size_t left = rpc->array ? json_array_size(rpc->array) - rpc->index : 0;
+
+	json_decref(rpc->array);
+	rpc->array = NULL;
+	while (left--)
+		batch_add(rpc->batch, NULL, 0);
+}
+
+void rpc_too_long(struct rpc *rpc, size_t line_max)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_PARSE_ERROR, "a line of more than %zu bytes was skipped", line_max);
+	err_hint(&e, "Send less at once; the operator can raise limits.line_bytes.");
+	send_error(rpc->reqs, NULL, NULL, 0, &e);
+}

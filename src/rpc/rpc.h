@@ -1,0 +1,80 @@
+/*
+ * rpc - the JSON-RPC 2.0 envelope.
+ *
+ * Source: https://www.jsonrpc.org/specification. Turns one line into messages
+ * and answers what is not one (-32700, -32600) itself. Knows no method: each
+ * message goes to the route function, which app/server.c sets.
+ */
+#ifndef PROCPEN_RPC_RPC_H
+#define PROCPEN_RPC_RPC_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "base/jsonw.h"
+#include "rpc/req.h"
+
+/* Longer ids are refused: every answer repeats its id, and answers are bounded. */
+#define RPC_ID_MAX 1024
+
+/* One well-formed message; everything in it is borrowed. */
+struct rpc_message {
+	json_t *root;
+	const char *method; /* NULL: a response to a request of ours */
+	json_t *params;     /* inside root; object, array or NULL */
+	const char *id;     /* raw token, or NULL for a notification; not NUL-terminated */
+	size_t id_len;
+	struct req_batch *batch;
+};
+
+typedef void (*rpc_route_fn)(void *ctx, struct rpc_message *m);
+
+/* The first three members are set by the owner, the rest is zero at first. */
+struct rpc {
+	struct reqtab *reqs;
+	rpc_route_fn route;
+	void *ctx;
+
+	json_t *array;           /* a batch whose elements are not all handled yet, or NULL */
+	struct req_batch *batch;
+	const char *text;        /* its line */
+	size_t len, pos, index;  /* length, where the next element starts, its number */
+};
+
+/*
+ * Handle one line of input. A batch is only begun: as long as rpc_more() returns
+ * true it has elements left, and @line must stay where it is. Each call handles one.
+ */
+void rpc_line(struct rpc *rpc, const char *line, size_t len);
+bool rpc_more(struct rpc *rpc);
+
+/* Free a batch that was not finished (the server ends). */
+void rpc_release(struct rpc *rpc);
+
+/*
+ * The request that @m makes in dialect @d (it holds its own reference to the
+ * root), or NULL when it was answered with the reason why not. @m has an id.
+ */
+struct req *rpc_request(struct reqtab *t, const struct dialect *d, const struct rpc_message *m);
+
+/* An over-long line was skipped: answer -32700 with id null. */
+void rpc_too_long(struct rpc *rpc, size_t line_max);
+
+/*
+ * Write {"jsonrpc":"2.0","id":<id>,"error":{code,message,data{type,hint,retryable,details}}}
+ * into @line. @id NULL writes null.
+ */
+void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e);
+
+/* The object {type, hint, retryable, details} as member @key. */
+void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e);
+
+/* {"jsonrpc":"2.0","id":<id>,"result":<json>} */
+void rpc_write_result(struct buf *line, const char *id, const char *json, size_t json_len);
+
+/* Answer @m with an error (nothing for a notification); releases @e. */
+void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e);
+
+#endif
