@@ -1,0 +1,285 @@
+#include "cap/cap.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "proc/names.h"
+
+#define NOTICE_COMMAND_MAX 4096
+#define NOTICE_MAX (64 * 1024)
+#define RESULT_MAX (16u * 1024 * 1024) /* replies are bounded by what goes in; this is a backstop */
+
+const struct cap_row *cap_find(const char *name)
+{
+	for (const struct cap_row *row = cap_rows; row->name; row++)
+		if (!strcmp(row->name, name) || !strcmp(row->tool_name, name))
+			return row;
+	return NULL;
+}
+
+enum tier cap_tier(const struct cap *c, const struct cap_row *row)
+{
+	return policy_tier(c->config, row->name, row->tier);
+}
+
+/* ---- audit ---- */
+
+/* What is known of the call so far. */
+static struct audit_event event_of(struct cap *c, const struct req *r)
+{
+	struct audit_event event = {
+		.event = "attempt",
+		.request_id = r->id,
+		.capability = r->row->name,
+		.tier = policy_tier_name(cap_tier(c, r->row)),
+		.intent = json_get_str(r->params, "intent", NULL),
+		.command = json_get_str(r->params, "command", NULL),
+		.process_id = json_get_str(r->params, "process_id", NULL),
+	};
+	struct blocklist_input unused;
+
+	if (r->task && r->row->ops->describe)
+		r->row->ops->describe(r, &unused, &event);
+	return event;
+}
+
+static void record(struct cap *c, const struct audit_event *event)
+{
+	struct err e = ERR_INIT;
+
+	if (!audit_write(c->audit, event, &e))
+		return;
+	log_error("%s", e.message);
+	err_release(&e);
+}
+
+/* Answer with @e; the record says so first. */
+static void refuse(struct cap *c, struct req *r, const char *decision, const char *rule,
+		   struct err *e)
+{
+	struct audit_event event = event_of(c, r);
+
+	event.decision = decision;
+	event.rule = rule;
+	event.outcome = err_rows[e->type].name;
+	record(c, &event);
+	req_fail(r, e);
+}
+
+/* The attempt must be on disk before anything starts. */
+static int record_attempt(struct cap *c, const struct req *r, const char *rule, struct err *e)
+{
+	struct audit_event event = event_of(c, r);
+
+	event.decision = "allowed";
+	event.rule = rule;
+	if (!(r->row->flags & CAP_STARTS) || !config_bool(c->config, CONFIG_AUDIT_REQUIRED)) {
+		record(c, &event);
+		return 0;
+	}
+	if (!audit_write(c->audit, &event, e))
+		return 0;
+	return err_hint(e, "nothing was started: the operator must make the audit log writable "
+			   "(--state-dir), or allow running without it (--set audit.required=false)");
+}
+
+/* ---- the gate ---- */
+
+static void start(struct cap *c, struct req *r, const char *rule)
+{
+	struct err e = ERR_INIT;
+	struct buf out;
+
+	if (record_attempt(c, r, rule, &e)) {
+		req_fail(r, &e);
+		return;
+	}
+	buf_init(&out, RESULT_MAX);
+	switch (r->row->ops->start(c, r, &out, &e)) {
+	case CAP_DONE:
+		req_ok(r, &out);
+		break;
+	case CAP_WAITING:
+		break;
+	case CAP_FAILED:
+		if (r->row->flags & CAP_STARTS) {
+			refuse(c, r, "failed", NULL, &e);
+			break;
+		}
+		req_fail(r, &e);
+		break;
+	}
+	buf_release(&out);
+}
+
+/* What the host is told or asked: as much of the command as a person reads. */
+static void write_notice(struct cap *c, const struct req *r, struct buf *json)
+{
+	const struct audit_event event = event_of(c, r);
+	size_t len = event.command ? strlen(event.command) : 0;
+	struct jsonw w;
+
+	jsonw_init(&w, json);
+	jsonw_object(&w, NULL);
+	jsonw_str(&w, "capability", event.capability);
+	jsonw_str(&w, "tier", event.tier);
+	jsonw_raw(&w, "request_id", r->id, strlen(r->id));
+	if (event.command)
+		jsonw_strn(&w, "command", event.command,
+			   len < NOTICE_COMMAND_MAX ? len : NOTICE_COMMAND_MAX);
+	if (event.process_id)
+		jsonw_str(&w, "process_id", event.process_id);
+	if (event.cwd)
+		jsonw_str(&w, "working_directory", event.cwd);
+	if (event.intent)
+		jsonw_str(&w, "intent", event.intent);
+	jsonw_end_object(&w);
+}
+
+static void tell(struct cap *c, const struct req *r)
+{
+	struct buf json;
+
+	buf_init(&json, NOTICE_MAX);
+	write_notice(c, r, &json);
+	log_notice("notify %s", json.data);
+	if (r->dialect->notify)
+		r->dialect->notify(c->reqs, r, &json);
+	buf_release(&json);
+}
+
+static void deny(struct cap *c, struct req *r, const char *rule, const char *why)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", r->row->name, why);
+	err_hint(&e, "do not retry unchanged; the operator can change this with --set tier.%s=...",
+		 r->row->name);
+	refuse(c, r, "denied", rule, &e);
+}
+
+static void on_confirmed(void *ctx, uint64_t handle, bool allowed, const char *why)
+{
+	struct cap *c = ctx;
+	struct req *r = req_find(c->reqs, handle);
+
+	if (!r)
+		return;
+	if (!allowed || c->closing)
+		deny(c, r, "tier.confirm", c->closing ? "the server is shutting down" : why);
+	else
+		start(c, r, "tier.confirm");
+}
+
+static void ask(struct cap *c, struct req *r)
+{
+	int deadline_ms = (int)config_int(c->config, CONFIG_CONFIRM_TIMEOUT_MS);
+	struct buf json;
+	int asked = -1;
+
+	buf_init(&json, NOTICE_MAX);
+	write_notice(c, r, &json);
+	log_notice("confirm %s", json.data);
+	if (r->dialect->confirm)
+		asked = r->dialect->confirm(c->reqs, r, &json, deadline_ms, on_confirmed, c);
+	buf_release(&json);
+	if (asked)
+		deny(c, r, "tier.confirm", "it needs confirmation and this client cannot be asked");
+}
+
+static void pass_tier(struct cap *c, struct req *r)
+{
+	switch (cap_tier(c, r->row)) {
+	case TIER_DENY:
+		deny(c, r, "tier.deny", "the operator denies this capability");
+		break;
+	case TIER_CONFIRM:
+		ask(c, r);
+		break;
+	case TIER_NOTIFY:
+		tell(c, r);
+		start(c, r, NULL);
+		break;
+	case TIER_AUTONOMOUS:
+		start(c, r, NULL);
+		break;
+	}
+}
+
+/* True when the blocklist stops it (answered). */
+static bool blocked(struct cap *c, struct req *r)
+{
+	struct blocklist_verdict verdict;
+	struct blocklist_input in;
+	struct audit_event event = { 0 };
+	struct err e = ERR_INIT;
+
+	if (!(r->row->flags & CAP_COMMAND))
+		return false;
+	r->row->ops->describe(r, &in, &event);
+	blocklist_judge(&in, &verdict);
+	if (!verdict.blocked)
+		return false;
+	err_set(&e, ERR_COMMAND_BLOCKED, "%s", verdict.reason);
+	err_hint(&e, "%s", verdict.suggestion);
+	err_detail(&e, "rule", json_string(verdict.rule));
+	if (verdict.has_span)
+		err_detail(&e, "span",
+			   json_pack("[I,I]", (json_int_t)verdict.start, (json_int_t)verdict.end));
+	refuse(c, r, "blocked", verdict.rule, &e);
+	return true;
+}
+
+void cap_call(struct cap *c, struct req *r)
+{
+	const struct cap_ops *ops = r->row->ops;
+	struct err e = ERR_INIT;
+
+	if (schema_check(r->row->input, r->params, &e) ||
+	    (ops->prepare && ops->prepare(c, r, &e))) {
+		refuse(c, r, "failed", NULL, &e);
+		return;
+	}
+	if (blocked(c, r))
+		return;
+	if (ops->resolve && ops->resolve(c, r, &e)) {
+		refuse(c, r, "failed", NULL, &e);
+		return;
+	}
+	pass_tier(c, r);
+}
+
+/* ---- what runs do ---- */
+
+static void record_end(struct cap *c, const struct proc *p, const char *outcome)
+{
+	struct audit_event event = {
+		.event = "end",
+		.process_id = p->id,
+		.capability = "process.run",
+		.command = p->command,
+		.cwd = p->cwd,
+		.outcome = outcome,
+	};
+
+	record(c, &event);
+}
+
+void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
+{
+	struct cap *c = cap;
+	char outcome[64];
+
+	if (events & PROC_EVENT_SETTLED) {
+		snprintf(outcome, sizeof(outcome), "%s/%s", names_state(p->state),
+			 names_reason(p->reason));
+		record_end(c, p, outcome);
+	}
+	if (events & PROC_EVENT_FAILED)
+		record_end(c, p, err_rows[p->failure.type].name);
+	wait_wake(&c->waits, c->reqs, c, p, events);
+}

@@ -1,0 +1,103 @@
+/*
+ * cap - the gate, and the shape of a capability.
+ *
+ * Every call of every dialect goes through cap_call(), in this order:
+ *
+ *   schema     types, bounds, unknown names; aliases and defaults   InvalidParams ...
+ *   prepare    the capability reads its parameters                  InvalidParams
+ *   blocklist  only rows with CAP_COMMAND, and before anything is   CommandBlocked
+ *              looked up: the verdict is the same on every machine
+ *   resolve    directory, environment, program; no effect yet       PathOutOfScope, ProtectedVariable,
+ *                                                                   CommandNotFound ...
+ *   tier       deny, confirm (waits for a human), notify            PermissionDenied
+ *   audit      the attempt is on disk                               PermissionDenied
+ *   start      the effect
+ *
+ * A capability is one file in schema/ and one cap_<name>.c with a `struct cap_ops`;
+ * the generator emits its row. It contains no policy.
+ */
+#ifndef PROCPEN_CAP_CAP_H
+#define PROCPEN_CAP_CAP_H
+
+#include <stdbool.h>
+
+#include "base/schema.h"
+#include "cap/wait.h"
+#include "guard/audit.h"
+#include "guard/blocklist.h"
+#include "guard/config.h"
+#include "guard/policy.h"
+#include "guard/scope.h"
+#include "proc/proctab.h"
+#include "rpc/req.h"
+
+struct cap;
+
+enum cap_flag {
+	CAP_COMMAND = 1, /* judged by the blocklist */
+	CAP_STARTS = 2,  /* starts something: needs its audit record on disk first */
+};
+
+enum cap_outcome {
+	CAP_DONE,    /* the result is in @out */
+	CAP_WAITING, /* req_ok() or req_fail() will be called later */
+	CAP_FAILED,  /* the error is in @e */
+};
+
+struct cap_ops {
+	/* Read the checked parameters into r->task. Returns 0 or -1. May be NULL. */
+	int (*prepare)(struct cap *c, struct req *r, struct err *e);
+
+	/* Look up what they name. No effect outside. Returns 0 or -1. May be NULL. */
+	int (*resolve)(struct cap *c, struct req *r, struct err *e);
+
+	/* Do it. @out: an empty buffer for the result's JSON object. */
+	enum cap_outcome (*start)(struct cap *c, struct req *r, struct buf *out, struct err *e);
+
+	/* What the gate judges and records (CAP_COMMAND rows): filled from r->task. May be NULL. */
+	void (*describe)(const struct req *r, struct blocklist_input *judge, struct audit_event *event);
+};
+
+/* One capability: generated from schema/<name>.json (gen/caps.h). */
+struct cap_row {
+	const char *name;        /* "process.run" */
+	const char *tool_name;   /* "process_run" */
+	const char *title, *description, *version;
+	enum tier tier;
+	unsigned flags;          /* enum cap_flag */
+	const struct schema *input;
+	const char *input_json, *output_json, *annotations_json; /* as tools/list shows them */
+	const struct cap_ops *ops;
+};
+extern const struct cap_row cap_rows[]; /* in the order of tools/list; ended by name == NULL */
+
+/* What capabilities work with. Everything is borrowed from app/server.c. */
+struct cap {
+	struct ev_loop *loop;
+	const struct config *config;
+	const struct scope *scope;
+	struct audit *audit;
+	struct proctab *procs;
+	struct confine *confine;
+	struct reqtab *reqs;
+	const char *instance, *version;
+	struct wait_list waits; /* requests that wait for a run; all zero at first */
+	bool closing; /* the server is shutting down: starts are refused */
+};
+
+/* By "process.run" or "process_run"; NULL if there is none. */
+const struct cap_row *cap_find(const char *name);
+
+/*
+ * Call r->row with r->params (object; the dialect has seen to that). Answers the
+ * request now or later.
+ */
+void cap_call(struct cap *c, struct req *r);
+
+/* Which tier the row has for this operator. */
+enum tier cap_tier(const struct cap *c, const struct cap_row *row);
+
+/* The proctab hook: wakes requests that wait for a run, writes end records. */
+void cap_on_proc_event(void *cap, struct proc *p, unsigned events);
+
+#endif

@@ -1,0 +1,93 @@
+/* agent.session: where this agent may work, under which limits and layers. */
+#include "base/jsonw.h"
+#include "cap/cap.h"
+
+static void write_directories(struct jsonw *w, const struct scope *scope)
+{
+	const char *const *directory = scope_directories(scope);
+
+	jsonw_str(w, "workspace", scope_workspace(scope));
+	jsonw_array(w, "accessible_directories");
+	for (; *directory; directory++)
+		jsonw_str(w, NULL, *directory);
+	jsonw_end_array(w);
+}
+
+/* The numeric options are the limits; their names are the operator's. */
+static void write_limits(struct jsonw *w, const struct config *config)
+{
+	jsonw_object(w, "limits");
+	for (int key = 0; key < CONFIG_COUNT; key++)
+		if (config_rows[key].type == CONFIG_INTEGER)
+			jsonw_int(w, config_rows[key].name,
+				  config_int(config, (enum config_key)key));
+	jsonw_end_object(w);
+	jsonw_object(w, "allowances");
+	jsonw_null(w, "cpu_limit");
+	jsonw_null(w, "memory_limit");
+	jsonw_end_object(w);
+}
+
+static void write_tiers(struct jsonw *w, const struct cap *c)
+{
+	jsonw_object(w, "tiers");
+	for (const struct cap_row *row = cap_rows; row->name; row++)
+		jsonw_str(w, row->name, policy_tier_name(cap_tier(c, row)));
+	jsonw_end_object(w);
+}
+
+static void write_missing(void *ctx, const char *layer, const char *reason)
+{
+	struct jsonw *w = ctx;
+
+	jsonw_object(w, NULL);
+	jsonw_str(w, "layer", layer);
+	jsonw_str(w, "reason", reason);
+	jsonw_end_object(w);
+}
+
+/* Layers are listed as active only when they can really be had: prepared now if not yet. */
+static void write_sandbox(struct jsonw *w, const struct cap *c)
+{
+	struct err e = ERR_INIT;
+	bool ready = !confine_prepare(c->confine, &e);
+
+	jsonw_object(w, "sandbox");
+	jsonw_array(w, "active");
+	for (const char *const *layer = confine_active(c->confine); ready && *layer; layer++)
+		jsonw_str(w, NULL, *layer);
+	jsonw_end_array(w);
+	jsonw_array(w, "missing");
+	if (!ready)
+		write_missing(w, "seccomp:default", e.message);
+	confine_each_missing(c->confine, write_missing, w);
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+	err_release(&e);
+}
+
+static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+{
+	struct jsonw w;
+
+	(void)r;
+	(void)e;
+	jsonw_init(&w, out);
+	jsonw_object(&w, NULL);
+	write_directories(&w, c->scope);
+	write_limits(&w, c->config);
+	write_tiers(&w, c);
+	write_sandbox(&w, c);
+	jsonw_object(&w, "server");
+	jsonw_str(&w, "name", "procpen");
+	jsonw_str(&w, "version", c->version);
+	jsonw_str(&w, "instance", c->instance);
+	jsonw_end_object(&w);
+	jsonw_str(&w, "audit_log", audit_path(c->audit));
+	jsonw_end_object(&w);
+	return CAP_DONE;
+}
+
+const struct cap_ops cap_agent_session = {
+	.start = start,
+};

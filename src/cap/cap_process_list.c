@@ -1,0 +1,63 @@
+/* process.list: records, newest first. */
+#include <string.h>
+
+#include "base/json.h"
+#include "cap/cap.h"
+#include "cap/view.h"
+#include "proc/names.h"
+
+#define LIVE_USAGE_MAX 20   /* runs whose usage is read anew; reading a tree takes 0.1 ms */
+#define ENTRY_RESERVE 1024  /* encoded bytes of an entry without its command and directory */
+
+static void write_entry(struct jsonw *w, struct proc *p, int *live_reads)
+{
+	const struct usage *usage = &p->usage;
+
+	if (p->tree.alive && (*live_reads)++ < LIVE_USAGE_MAX)
+		usage = proc_usage(p);
+	jsonw_object(w, NULL);
+	jsonw_str(w, "process_id", p->id);
+	view_command(w, p, VIEW_COMMAND_LIST_MAX);
+	jsonw_str(w, "state", names_state(p->state));
+	if (proc_exit_code(p) >= 0)
+		jsonw_int(w, "exit_code", proc_exit_code(p));
+	else
+		jsonw_null(w, "exit_code");
+	jsonw_time(w, "started_at", p->started_wall_ms);
+	jsonw_int(w, "duration_ms", proc_duration_ms(p));
+	view_usage(w, usage);
+	jsonw_str(w, "working_directory", p->cwd);
+	view_pid(w, p);
+	jsonw_end_object(w);
+}
+
+static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+{
+	const char *filter = json_get_str(r->params, "state_filter", "all");
+	int64_t limit = json_get_int(r->params, "limit", 50), total = 0, shown = 0;
+	size_t budget = req_text_bytes(r);
+	int live_reads = 0;
+	struct jsonw w;
+
+	(void)e;
+	jsonw_init(&w, out);
+	jsonw_object(&w, NULL);
+	jsonw_array(&w, "processes");
+	for (struct proc *p = NULL; (p = proctab_next(c->procs, p));) {
+		if (strcmp(filter, "all") && strcmp(filter, names_state(p->state)))
+			continue;
+		total++;
+		if (shown < limit && out->len + ENTRY_RESERVE + strlen(p->cwd) < budget) {
+			write_entry(&w, p, &live_reads);
+			shown++;
+		}
+	}
+	jsonw_end_array(&w);
+	jsonw_int(&w, "total", total);
+	jsonw_end_object(&w);
+	return CAP_DONE;
+}
+
+const struct cap_ops cap_process_list = {
+	.start = start,
+};

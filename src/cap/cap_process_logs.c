@@ -1,0 +1,195 @@
+/*
+ * process.logs: pages of what was kept. Both streams share one reply; the one
+ * asked for second gets what the first leaves.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "cap/cap.h"
+#include "proc/names.h"
+#include "proc/output_text.h"
+
+struct logs_task {
+	bool want_out, want_err;
+	bool has_out_offset, has_err_offset, has_tail;
+	uint64_t out_offset, err_offset, tail_lines;
+	size_t limit;
+	bool base64, clean;
+	uint64_t out_seen, err_seen; /* sizes when the wait began */
+	uint64_t seq;
+};
+
+static void read_offset(const json_t *params, const char *name, bool *has, uint64_t *offset)
+{
+	*has = json_object_get(params, name) != NULL;
+	*offset = (uint64_t)json_get_int(params, name, 0);
+}
+
+static int prepare(struct cap *c, struct req *r, struct err *e)
+{
+	struct logs_task *t = mem_zalloc(sizeof(*t));
+	const char *stream = json_get_str(r->params, "stream", "both");
+
+	(void)c;
+	r->task = t;
+	r->task_free = free;
+	t->want_out = strcmp(stream, "stderr") != 0;
+	t->want_err = strcmp(stream, "stdout") != 0;
+	read_offset(r->params, "offset", &t->has_out_offset, &t->out_offset);
+	read_offset(r->params, "stderr_offset", &t->has_err_offset, &t->err_offset);
+	if (!t->has_err_offset)
+		t->err_offset = t->out_offset;
+	t->has_tail = json_object_get(r->params, "tail_lines") != NULL;
+	t->tail_lines = (uint64_t)json_get_int(r->params, "tail_lines", 0);
+	t->limit = (size_t)json_get_int(r->params, "limit", (int64_t)req_page_bytes(r));
+	t->base64 = !strcmp(json_get_str(r->params, "encoding", "utf8"), "base64");
+	t->clean = json_get_bool(r->params, "clean", false);
+	if (t->has_tail && (t->has_out_offset || t->has_err_offset)) {
+		err_set(e, ERR_INVALID_PARAMS, "tail_lines and an offset exclude each other");
+		return err_hint(e, "give tail_lines for the end, or offset for a page");
+	}
+	return 0;
+}
+
+static void write_evicted(struct jsonw *w, const char *key, const struct output *o)
+{
+	uint64_t from, to;
+
+	if (!output_evicted(o, &from, &to)) {
+		jsonw_null(w, key);
+		return;
+	}
+	jsonw_array(w, key);
+	jsonw_int(w, NULL, (int64_t)from);
+	jsonw_int(w, NULL, (int64_t)to);
+	jsonw_end_array(w);
+}
+
+static uint64_t page_start(const struct logs_task *t, const struct output *o, uint64_t offset)
+{
+	if (t->has_tail)
+		offset = output_tail_offset(o, t->tail_lines);
+	return offset < o->total ? offset : o->total;
+}
+
+/* Write one stream, "" when it was not asked for. Encoded bytes used. */
+static size_t write_stream(struct jsonw *w, const char *key, const struct output *o,
+			   struct output_page *page, bool wanted)
+{
+	if (!wanted) {
+		jsonw_str(w, key, "");
+		page->next = page->offset;
+		return 0;
+	}
+	output_write_page(o, w, key, page);
+	return page->encoded;
+}
+
+static void write_result(struct buf *out, const struct req *r, struct proc *p)
+{
+	const struct logs_task *t = r->task;
+	size_t budget = req_text_bytes(r);
+	bool final = p->phase == PROC_SETTLED && !proc_output_open(p);
+	struct output_page pages[2], *o = &pages[0], *e = &pages[1];
+	uint64_t err_left;
+	struct jsonw w;
+
+	*o = (struct output_page){
+		.offset = page_start(t, &p->out, t->out_offset),
+		.max_bytes = t->limit,
+		.max_encoded = budget,
+		.base64 = t->base64,
+		.clean = t->clean,
+		.final = final,
+	};
+	*e = *o;
+	e->offset = page_start(t, &p->err, t->err_offset);
+	/* Leave stderr what it can need, up to half. */
+	err_left = t->want_err ? (p->err.total - e->offset) * 6 : 0;
+	o->max_encoded -= err_left < budget / 2 ? (size_t)err_left : budget / 2;
+
+	jsonw_init(&w, out);
+	jsonw_object(&w, NULL);
+	jsonw_str(&w, "process_id", p->id);
+	jsonw_str(&w, "state", names_state(p->state));
+	e->max_encoded = budget - write_stream(&w, "stdout", &p->out, o, t->want_out);
+	write_stream(&w, "stderr", &p->err, e, t->want_err);
+	jsonw_int(&w, "stdout_size", (int64_t)p->out.total);
+	jsonw_int(&w, "stderr_size", (int64_t)p->err.total);
+	jsonw_int(&w, "stdout_next_offset", (int64_t)o->next);
+	jsonw_int(&w, "stderr_next_offset", (int64_t)e->next);
+	write_evicted(&w, "stdout_evicted", &p->out);
+	write_evicted(&w, "stderr_evicted", &p->err);
+	jsonw_bool(&w, "truncated",
+		   (t->want_out && o->next < p->out.total) ||
+			   (t->want_err && e->next < p->err.total));
+	jsonw_end_object(&w);
+}
+
+static void answer(struct req *r, struct proc *p)
+{
+	struct buf result;
+
+	buf_init(&result, 16u * 1024 * 1024);
+	write_result(&result, r, p);
+	req_ok(r, &result);
+	buf_release(&result);
+}
+
+/* Is there anything beyond what the client has, or will there never be? */
+static bool has_news(const struct logs_task *t, const struct proc *p)
+{
+	if (p->phase == PROC_SETTLED)
+		return true;
+	return (t->want_out && p->out.total > t->out_seen) ||
+	       (t->want_err && p->err.total > t->err_seen);
+}
+
+static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
+{
+	(void)c;
+	if (!(events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) && !has_news(r->task, p))
+		return true;
+	answer(r, p);
+	return false;
+}
+
+static void on_timer(void *ctx, struct req *r)
+{
+	struct cap *c = ctx;
+	const struct logs_task *t = r->task;
+	struct proc *p = proctab_get(c->procs, t->seq);
+
+	if (p) /* live runs are kept, so it is there */
+		answer(r, p);
+}
+
+static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+{
+	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), e);
+	int64_t wait_ms = json_get_int(r->params, "wait_ms", 0);
+	struct logs_task *t = r->task;
+
+	if (!p)
+		return CAP_FAILED;
+	t->seq = p->seq;
+	/* With an offset the client has what lies before it; without one it has nothing yet. */
+	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
+	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
+	if (!wait_ms || has_news(t, p)) {
+		write_result(out, r, p);
+		return CAP_DONE;
+	}
+	wait_add(&c->waits, r, p, PROC_EVENT_OUTPUT | PROC_EVENT_SETTLED | PROC_EVENT_FAILED,
+		 on_event);
+	req_timer(r, (double)wait_ms, on_timer, c);
+	return CAP_WAITING;
+}
+
+const struct cap_ops cap_process_logs = {
+	.prepare = prepare,
+	.start = start,
+};

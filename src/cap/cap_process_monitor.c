@@ -1,0 +1,72 @@
+/* process.monitor: the record of a run, at once or when it has ended. */
+#include "base/json.h"
+#include "cap/cap.h"
+#include "cap/view.h"
+
+static void write_result(struct buf *out, struct proc *p)
+{
+	struct jsonw w;
+
+	jsonw_init(&w, out);
+	jsonw_object(&w, NULL);
+	jsonw_str(&w, "process_id", p->id);
+	view_command(&w, p, VIEW_COMMAND_MAX);
+	view_state(&w, p);
+	view_end(&w, p);
+	view_times(&w, p);
+	view_usage(&w, proc_usage(p));
+	view_pid(&w, p);
+	jsonw_bool(&w, "matched", p->phase == PROC_SETTLED);
+	jsonw_end_object(&w);
+}
+
+static void answer(struct req *r, struct proc *p)
+{
+	struct buf result;
+
+	buf_init(&result, 1024 * 1024);
+	write_result(&result, p);
+	req_ok(r, &result);
+	buf_release(&result);
+}
+
+static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
+{
+	(void)c;
+	(void)events;
+	answer(r, p);
+	return false;
+}
+
+/* Waited long enough: the record as it is. It cannot have gone: live runs are kept. */
+static void on_timer(void *ctx, struct req *r)
+{
+	struct cap *c = ctx;
+	struct err e = ERR_INIT;
+	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), &e);
+
+	if (p)
+		answer(r, p);
+	else
+		req_fail(r, &e);
+}
+
+static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+{
+	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), e);
+	int64_t wait_ms = json_get_int(r->params, "wait_ms", 0);
+
+	if (!p)
+		return CAP_FAILED;
+	if (!wait_ms || p->phase == PROC_SETTLED) {
+		write_result(out, p);
+		return CAP_DONE;
+	}
+	wait_add(&c->waits, r, p, PROC_EVENT_SETTLED | PROC_EVENT_FAILED, on_event);
+	req_timer(r, (double)wait_ms, on_timer, c);
+	return CAP_WAITING;
+}
+
+const struct cap_ops cap_process_monitor = {
+	.start = start,
+};

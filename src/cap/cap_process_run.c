@@ -1,0 +1,299 @@
+/*
+ * process.run: resolve looks up directory, environment and program; start hands
+ * them to the table. The answer comes from the run's events, from
+ * the yield timer, or from a cancellation (which kills the run and lets its end
+ * answer).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "cap/cap.h"
+#include "cap/command.h"
+#include "cap/view.h"
+#include "guard/env.h"
+#include "guard/shell_words.h"
+#include "proc/output_text.h"
+
+struct run_task {
+	struct command command;
+	char **envp;
+	int cwd_fd;
+	char *cwd, *path;
+	bool background;
+	int64_t timeout_ms, yield_ms;
+	struct output_tail out_tail, err_tail;
+	uint64_t seq; /* the run, once started */
+};
+
+static void task_free(void *task)
+{
+	struct run_task *t = task;
+
+	command_release(&t->command);
+	env_free(t->envp);
+	mem_cleanup_close(&t->cwd_fd);
+	free(t->cwd);
+	free(t->path);
+	free(t);
+}
+
+static struct run_task *task_new(struct req *r)
+{
+	const json_t *params = r->params;
+	struct run_task *t = mem_zalloc(sizeof(*t));
+	size_t texts = req_text_bytes(r) / 2;
+
+	t->cwd_fd = -1;
+	t->background = json_get_bool(params, "background", false);
+	t->timeout_ms = (int64_t)(json_get_num(params, "timeout", 300) * 1000 + 0.5);
+	if (t->timeout_ms < 1)
+		t->timeout_ms = 1;
+	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
+	t->out_tail.lines = (uint64_t)json_get_int(params, "stdout_lines", 100);
+	t->err_tail.lines =
+		(uint64_t)json_get_int(params, "stderr_lines", (int64_t)t->out_tail.lines);
+	t->out_tail.max_bytes = t->err_tail.max_bytes =
+		(size_t)json_get_int(params, "max_output_bytes", 16384);
+	t->out_tail.max_encoded = t->err_tail.max_encoded = texts;
+	r->task = t;
+	r->task_free = task_free;
+	return t;
+}
+
+/* A shell would say 127 for a lone word that names nothing; here it is told before a start. */
+static int check_shell_program(struct run_task *t, struct err *e)
+{
+	AUTO_FREE char *program = shell_words_program(t->command.text);
+	AUTO_FREE char *found = NULL;
+	struct err ignored = ERR_INIT;
+
+	if (!program || !env_find_program(t->envp, t->cwd_fd, program, &found, &ignored))
+		return 0;
+	if (ignored.type == ERR_COMMAND_NOT_FOUND) {
+		*e = ignored;
+		return -1;
+	}
+	err_release(&ignored); /* found but not executable: the shell says that itself */
+	return 0;
+}
+
+static int find_program(struct run_task *t, struct err *e)
+{
+	if (!t->command.shell)
+		return env_find_program(t->envp, t->cwd_fd, t->command.argv[0], &t->path, e);
+	t->path = mem_strdup("/bin/sh");
+	return check_shell_program(t, e);
+}
+
+static int prepare(struct cap *c, struct req *r, struct err *e)
+{
+	struct run_task *t = task_new(r);
+
+	(void)c;
+	return command_read(&t->command, r->params, e);
+}
+
+static int resolve(struct cap *c, struct req *r, struct err *e)
+{
+	struct run_task *t = r->task;
+
+	if (command_resolve(&t->command, e) ||
+	    env_build(c->config, json_object_get(r->params, "environment"), &t->envp, e) ||
+	    scope_open(c->scope, json_get_str(r->params, "working_directory", NULL), &t->cwd_fd,
+		       &t->cwd, e))
+		return -1;
+	return find_program(t, e);
+}
+
+static void describe(const struct req *r, struct blocklist_input *judge, struct audit_event *event)
+{
+	const struct run_task *t = r->task;
+
+	command_judge(&t->command, judge);
+	event->command = t->command.shown;
+	event->argv = (const char *const *)t->command.argv;
+	event->cwd = t->cwd;
+}
+
+/* ---- the answer ---- */
+
+static void write_warnings(struct jsonw *w, const struct proc *p, const struct run_task *t)
+{
+	bool settled = p->phase == PROC_SETTLED;
+	char text[256];
+
+	jsonw_array(w, "warnings");
+	if (t->background && t->command.stdin_bytes)
+		jsonw_str(w, NULL, "stdin was ignored: a background run reads /dev/null");
+	if (settled && p->tree.alive && p->leftover) {
+		snprintf(text, sizeof(text),
+			 "the command is over, but %u process%s of it still run%s%s; process.kill "
+			 "ends them, and so does the end of the session",
+			 p->leftover, p->leftover == 1 ? "" : "es", p->leftover == 1 ? "s" : "",
+			 proc_output_open(p) ? " and can still write to its output" : "");
+		jsonw_str(w, NULL, text);
+	}
+	if (p->tree.survivors) {
+		snprintf(text, sizeof(text), "%u process%s could not be killed", p->tree.survivors,
+			 p->tree.survivors == 1 ? "" : "es");
+		jsonw_str(w, NULL, text);
+	}
+	jsonw_end_array(w);
+}
+
+static void write_sandbox(struct jsonw *w, const struct cap *c)
+{
+	const char *const *layer = confine_active(c->confine);
+
+	jsonw_array(w, "sandbox");
+	for (; *layer; layer++)
+		jsonw_str(w, NULL, *layer);
+	jsonw_end_array(w);
+}
+
+static void write_output(struct jsonw *w, const struct proc *p, struct run_task *t)
+{
+	bool final = p->phase == PROC_SETTLED, out_cut, err_cut;
+
+	t->out_tail.final = t->err_tail.final = final;
+	out_cut = output_write_tail(&p->out, w, "stdout_summary", &t->out_tail);
+	err_cut = output_write_tail(&p->err, w, "stderr_summary", &t->err_tail);
+	jsonw_int(w, "stdout_size", (int64_t)p->out.total);
+	jsonw_int(w, "stderr_size", (int64_t)p->err.total);
+	jsonw_bool(w, "stdout_truncated", out_cut);
+	jsonw_bool(w, "stderr_truncated", err_cut);
+}
+
+static void write_result(struct buf *out, const struct cap *c, struct proc *p, struct run_task *t)
+{
+	struct jsonw w;
+
+	jsonw_init(&w, out);
+	jsonw_object(&w, NULL);
+	jsonw_str(&w, "process_id", p->id);
+	view_command(&w, p, VIEW_COMMAND_MAX);
+	view_state(&w, p);
+	view_end(&w, p);
+	jsonw_bool(&w, "success", proc_exit_code(p) == 0);
+	jsonw_bool(&w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
+	write_output(&w, p, t);
+	view_times(&w, p);
+	view_usage(&w, proc_usage(p));
+	view_pid(&w, p);
+	view_tree(&w, p);
+	write_sandbox(&w, c);
+	write_warnings(&w, p, t);
+	jsonw_end_object(&w);
+}
+
+static bool was_limited(const struct proc *p)
+{
+	return p->reason == PROC_REASON_MEMORY_LIMIT || p->reason == PROC_REASON_CPU_LIMIT ||
+	       p->reason == PROC_REASON_FILE_SIZE_LIMIT;
+}
+
+/* Ended by a limit: an error, with the whole result inside. */
+static void fail_limited(struct req *r, const struct proc *p, const struct buf *result)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_RESOURCE_LIMIT_EXCEEDED, "the run was ended by its %s (signal %s)",
+		p->reason == PROC_REASON_FILE_SIZE_LIMIT ? "file size limit" : "cpu time limit",
+		proc_signal_name(p));
+	err_detail(&e, "result", json_loadb(result->data, result->len, 0, NULL));
+	req_fail(r, &e);
+}
+
+static void answer(struct cap *c, struct req *r, struct proc *p)
+{
+	struct buf result;
+
+	buf_init(&result, 16u * 1024 * 1024);
+	write_result(&result, c, p, r->task);
+	if (p->phase == PROC_SETTLED && was_limited(p))
+		fail_limited(r, p, &result);
+	else
+		req_ok(r, &result);
+	buf_release(&result);
+}
+
+static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
+{
+	struct err e = ERR_INIT;
+
+	if (events & PROC_EVENT_FAILED) {
+		e = p->failure;
+		e.details = json_incref(e.details);
+		req_fail(r, &e);
+		return false;
+	}
+	answer(c, r, p);
+	return false;
+}
+
+/* yield_ms is over: the run lives on, the client gets what there is. */
+static void on_yield(void *ctx, struct req *r)
+{
+	struct cap *c = ctx;
+	const struct run_task *t = r->task;
+	struct proc *p = proctab_get(c->procs, t->seq);
+
+	if (p)
+		answer(c, r, p);
+}
+
+static void on_cancel(void *ctx, struct req *r)
+{
+	struct cap *c = ctx;
+	const struct run_task *t = r->task;
+	struct proc *p = proctab_get(c->procs, t->seq);
+
+	if (p)
+		proc_kill_tree(p, PROC_REASON_CANCELLED);
+}
+
+static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+{
+	struct run_task *t = r->task;
+	struct proc_spec spec = {
+		.command = t->command.shown,
+		.path = t->path,
+		.argv = t->command.argv,
+		.envp = t->envp,
+		.cwd_fd = t->cwd_fd,
+		.cwd = t->cwd,
+		.stdin_bytes = t->command.stdin_bytes,
+		.stdin_len = t->command.stdin_len,
+		.has_stdin = t->command.stdin_bytes && !t->background,
+		.background = t->background,
+		.timeout_ms = t->background ? 0 : t->timeout_ms,
+	};
+	struct proc *p;
+
+	(void)out;
+	p = proctab_start(c->procs, &spec, e);
+	if (!p)
+		return CAP_FAILED;
+	t->seq = p->seq;
+	mem_cleanup_close(&t->cwd_fd);
+	if (t->background) {
+		wait_add(&c->waits, r, p, PROC_EVENT_STARTED | PROC_EVENT_FAILED | PROC_EVENT_SETTLED,
+			 on_event);
+		return CAP_WAITING;
+	}
+	wait_add(&c->waits, r, p, PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);
+	r->on_cancel = on_cancel;
+	r->on_cancel_ctx = c;
+	if (t->yield_ms)
+		req_timer(r, (double)t->yield_ms, on_yield, c);
+	return CAP_WAITING;
+}
+
+const struct cap_ops cap_process_run = {
+	.prepare = prepare,
+	.resolve = resolve,
+	.start = start,
+	.describe = describe,
+};

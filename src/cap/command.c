@@ -1,0 +1,120 @@
+#include "cap/command.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "guard/shell_words.h"
+
+#define SHOWN_MAX (32u * 1024 * 1024) /* more than any request line can hold */
+
+static void read_args(struct command *c, const json_t *args)
+{
+	size_t count = json_array_size(args), i;
+	json_t *arg;
+
+	c->args = mem_zalloc((count + 1) * sizeof(*c->args));
+	json_array_foreach(args, i, arg)
+		c->args[i] = json_string_value(arg);
+}
+
+static void join(struct command *c)
+{
+	struct buf b;
+
+	buf_init(&b, SHOWN_MAX);
+	buf_adds(&b, c->text);
+	for (size_t i = 0; c->args && c->args[i]; i++) {
+		buf_addc(&b, ' ');
+		buf_adds(&b, c->args[i]);
+	}
+	c->shown = buf_steal(&b);
+}
+
+/* argv of @count leading words and then the request's args. */
+static void set_argv(struct command *c, const char *const *words, size_t count)
+{
+	size_t args = 0;
+
+	while (c->args && c->args[args])
+		args++;
+	c->argv = mem_zalloc((count + args + 1) * sizeof(*c->argv));
+	for (size_t i = 0; i < count; i++)
+		c->argv[i] = mem_strdup(words[i]);
+	for (size_t i = 0; i < args; i++)
+		c->argv[count + i] = mem_strdup(c->args[i]);
+}
+
+static int read_stdin(struct command *c, const json_t *params, struct err *e)
+{
+	const char *text = json_get_str(params, "stdin", NULL);
+	size_t len = json_get_strlen(params, "stdin");
+
+	if (!text)
+		return 0;
+	if (strcmp(json_get_str(params, "stdin_encoding", "utf8"), "base64")) {
+		c->stdin_bytes = mem_strndup(text, len);
+		c->stdin_len = len;
+		return 0;
+	}
+	c->stdin_bytes = base64_decode(text, len, &c->stdin_len);
+	if (c->stdin_bytes)
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS, "stdin is not base64 although stdin_encoding says so");
+	return err_hint(e, "send RFC 4648 base64 with padding and without line breaks, or "
+			   "stdin_encoding \"utf8\"");
+}
+
+int command_read(struct command *c, const json_t *params, struct err *e)
+{
+	const json_t *args = json_object_get(params, "args");
+
+	memset(c, 0, sizeof(*c));
+	c->text = json_get_str(params, "command", "");
+	c->shell = json_get_bool(params, "shell", args == NULL);
+	if (args)
+		read_args(c, args);
+	join(c);
+	return read_stdin(c, params, e);
+}
+
+int command_resolve(struct command *c, struct err *e)
+{
+	/* With args a shell gets them as $1, $2 ...; $0 is the shell's name. */
+	const char *const shell_words[] = { "/bin/sh", "-c", c->text, "sh" };
+
+	if (c->shell)
+		set_argv(c, shell_words, c->args ? 4 : 3);
+	else if (c->args)
+		set_argv(c, &c->text, 1);
+	else if (shell_words_split(c->text, &c->argv, e))
+		return -1;
+	if (c->argv[0] && *c->argv[0])
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS, "command names no program");
+	return err_hint(e, "give a program and args, or a string for the shell");
+}
+
+void command_release(struct command *c)
+{
+	for (size_t i = 0; c->argv && c->argv[i]; i++)
+		free(c->argv[i]);
+	free(c->argv);
+	free(c->args);
+	free(c->shown);
+	free(c->stdin_bytes);
+	memset(c, 0, sizeof(*c));
+}
+
+void command_judge(const struct command *c, struct blocklist_input *in)
+{
+	*in = (struct blocklist_input){
+		.command = c->text,
+		.args = c->args,
+		.stdin_bytes = c->stdin_bytes,
+		.stdin_len = c->stdin_len,
+	};
+}

@@ -1,0 +1,40 @@
+/*
+ * command - what a request wants to run, the same for process.run and is_blocked.
+ *
+ * Reads command, args, shell, stdin and stdin_encoding of checked parameters and
+ * resolves the three forms: a string for the shell, a program with arguments,
+ * and a string that is split into words. So both capabilities judge exactly what
+ * one of them runs.
+ */
+#ifndef PROCPEN_CAP_COMMAND_H
+#define PROCPEN_CAP_COMMAND_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "guard/blocklist.h"
+
+struct command {
+	const char *text;    /* the parameter; borrowed from the request */
+	const char **args;   /* borrowed strings, NULL-terminated; NULL: the request has no args */
+	bool shell;
+	char *shown;         /* text and args joined by single spaces */
+	char **argv;         /* what is executed, NULL-terminated; set by command_resolve() */
+	char *stdin_bytes;   /* decoded, or NULL */
+	size_t stdin_len;
+};
+
+/* Read the parameters. 0, or -1 with InvalidParams (bad base64). @c is zeroed first. */
+int command_read(struct command *c, const json_t *params, struct err *e);
+
+/* Fill argv. 0, or -1 with InvalidParams (a string that cannot be split into words, no program). */
+int command_resolve(struct command *c, struct err *e);
+
+void command_release(struct command *c);
+
+/* The blocklist's view of it; borrows from @c. */
+void command_judge(const struct command *c, struct blocklist_input *in);
+
+#endif

@@ -1,0 +1,65 @@
+#include "cap/view.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "proc/names.h"
+
+void view_command(struct jsonw *w, const struct proc *p, size_t max)
+{
+	size_t len = strlen(p->command), shown = utf8_cut(p->command, len, max);
+
+	jsonw_open_str(w, "command");
+	jsonw_piece(w, p->command, shown);
+	if (shown < len)
+		jsonw_piece(w, "…", strlen("…"));
+	jsonw_close_str(w);
+}
+
+void view_state(struct jsonw *w, const struct proc *p)
+{
+	jsonw_str(w, "state", names_state(p->state));
+	jsonw_str(w, "reason", names_reason(p->reason));
+}
+
+void view_end(struct jsonw *w, const struct proc *p)
+{
+	int code = proc_exit_code(p);
+
+	if (code >= 0)
+		jsonw_int(w, "exit_code", code);
+	else
+		jsonw_null(w, "exit_code");
+	jsonw_str(w, "signal", proc_signal_name(p));
+}
+
+void view_times(struct jsonw *w, const struct proc *p)
+{
+	jsonw_int(w, "duration_ms", proc_duration_ms(p));
+	jsonw_time(w, "started_at", p->started_wall_ms);
+	jsonw_time(w, "ended_at", p->ended_wall_ms);
+}
+
+void view_pid(struct jsonw *w, const struct proc *p)
+{
+	if (p->pid > 0)
+		jsonw_int(w, "pid", p->pid);
+	else
+		jsonw_null(w, "pid");
+}
+
+void view_usage(struct jsonw *w, const struct usage *u)
+{
+	jsonw_object(w, "resource_usage");
+	jsonw_int(w, "cpu_ms", u->cpu_ms);
+	jsonw_int(w, "memory_peak_bytes", u->memory_peak_bytes);
+	jsonw_int(w, "io_read_bytes", u->io_read_bytes);
+	jsonw_int(w, "io_write_bytes", u->io_write_bytes);
+	jsonw_end_object(w);
+}
+
+void view_tree(struct jsonw *w, const struct proc *p)
+{
+	jsonw_int(w, "leftover", p->leftover);
+	jsonw_int(w, "survivors", p->tree.survivors);
+}

@@ -1,0 +1,34 @@
+/*
+ * view - a run as the members of a result object, the same in every capability.
+ */
+#ifndef PROCPEN_CAP_VIEW_H
+#define PROCPEN_CAP_VIEW_H
+
+#include "base/jsonw.h"
+#include "proc/proc.h"
+
+#define VIEW_COMMAND_MAX 4096     /* bytes of the command shown for one run */
+#define VIEW_COMMAND_LIST_MAX 256 /* the same in a list */
+
+/* "command": at most @max bytes, cut at a character, with an ellipsis when cut. */
+void view_command(struct jsonw *w, const struct proc *p, size_t max);
+
+/* "state" and "reason". */
+void view_state(struct jsonw *w, const struct proc *p);
+
+/* "exit_code", "signal". */
+void view_end(struct jsonw *w, const struct proc *p);
+
+/* "started_at", "ended_at", "duration_ms". */
+void view_times(struct jsonw *w, const struct proc *p);
+
+/* "pid": null when over. */
+void view_pid(struct jsonw *w, const struct proc *p);
+
+/* "resource_usage". */
+void view_usage(struct jsonw *w, const struct usage *u);
+
+/* "leftover", "survivors". */
+void view_tree(struct jsonw *w, const struct proc *p);
+
+#endif

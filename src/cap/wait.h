@@ -1,0 +1,40 @@
+/*
+ * wait - requests that wait for something to happen to a run.
+ *
+ * A wait holds two handles (request and run), never a pointer to either. It is
+ * woken from the table's hook; what has been answered meanwhile is forgotten.
+ */
+#ifndef PROCPEN_CAP_WAIT_H
+#define PROCPEN_CAP_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "proc/proc.h"
+#include "rpc/req.h"
+
+struct cap; /* opaque here: cap/cap.h */
+struct wait;
+
+/*
+ * One of the awaited events came. Returns true to go on waiting; false when the
+ * request was answered.
+ */
+typedef bool (*wait_fn)(struct cap *c, struct req *r, struct proc *p, unsigned events);
+
+/* All waits of one server; an empty list is all zero. */
+struct wait_list {
+	struct wait *first;
+};
+
+void wait_release(struct wait_list *list);
+
+/* Wake @r by @fn on any of @events of @p. */
+void wait_add(struct wait_list *list, const struct req *r, const struct proc *p, unsigned events,
+	      wait_fn fn);
+
+/* Wake those requests of @reqs that wait for @events of @p; @c is passed on. */
+void wait_wake(struct wait_list *list, struct reqtab *reqs, struct cap *c, struct proc *p,
+	       unsigned events);
+
+#endif
