@@ -1,0 +1,21 @@
+/* place - where the server works: its workspace, and where it keeps its record. */
+#ifndef PROCPEN_APP_PLACE_H
+#define PROCPEN_APP_PLACE_H
+
+#include "base/err.h"
+#include "guard/scope.h"
+
+/*
+ * The workspace: @option, PROCPEN_WORKSPACE, CLAUDE_PROJECT_DIR, or the working
+ * directory unless that is the root or the home. Heap; NULL with @e when none of
+ * these names one. Whether it is a directory is scope_new()'s to find out.
+ */
+char *place_workspace(const char *option, struct err *e);
+
+/*
+ * The absolute path of the state directory: @option or audit_default_dir(). Heap;
+ * NULL with @e when there is none, or when a command could write there. Makes nothing.
+ */
+char *place_state_dir(const char *option, const struct scope *scope, struct err *e);
+
+#endif

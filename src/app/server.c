@@ -1,0 +1,425 @@
+/*
+ * Input is taken in turns. One turn reads a bounded number of bytes and handles
+ * messages for about a millisecond; what is left then is handled in the next
+ * turns (an idle watcher keeps the loop from sleeping), and nothing more is read
+ * before it is used up. Between two turns children, timers and the client's
+ * readiness are looked at, so no burst of requests delays them.
+ *
+ * The end is reached step by step in a prepare watcher, which sees every turn of
+ * the loop: it needs no word from whoever ends the last run or request.
+ */
+#include "app/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "app/place.h"
+#include "app/route.h"
+#include "app/version.h"
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "rpc/frame.h"
+
+#define READ_BYTES (64u << 10)
+#define READS_PER_TURN 4
+#define TURN_US 1000
+#define CLOSE_MS 1000 /* every run dead and every request answered */
+#define FLUSH_MS 150  /* without progress */
+
+struct server {
+	struct config config;
+	char instance[IDS_INSTANCE_SIZE];
+	struct rlimit nofile; /* as it was before we raised it */
+	struct ev_loop *loop;
+	struct stdio stdio;
+
+	struct scope *scope;
+	struct audit *audit;
+	struct confine *confine;
+	struct reaper *reaper;
+	struct proctab *procs;
+
+	struct frame frame;
+	struct outq out;
+	struct reqtab *reqs;
+	struct ask *ask;
+	struct rpc rpc;
+	struct route route;
+	struct cap cap;
+
+	ev_io in_io;
+	ev_idle work;      /* input is left over for the next turn */
+	ev_idle warm_up;   /* nothing to do: prepare for the first run */
+	ev_signal signals[3];
+	ev_prepare ending; /* active while closing */
+	ev_timer deadline; /* of closing, then of flushing */
+	int last_signal;
+	bool warm, eof, closing;
+	bool late;         /* closing takes too long: what is left is given up */
+	bool answered;     /* closing: all is answered, only flushing is left */
+	size_t unsent;
+};
+
+static void begin_closing(struct server *s)
+{
+	if (s->closing)
+		return;
+	s->closing = s->cap.closing = true;
+	ev_io_stop(s->loop, &s->in_io);
+	ev_idle_stop(s->loop, &s->work);
+	ev_idle_stop(s->loop, &s->warm_up);
+	while (rpc_more(&s->rpc))
+		; /* a batch that was begun is answered in full; nothing starts any more */
+	ask_end(s->ask, "the server is shutting down");
+	proctab_shutdown(s->procs);
+	loop_timer_start(s->loop, &s->deadline, CLOSE_MS);
+	ev_prepare_start(s->loop, &s->ending);
+}
+
+/* Requests that no run's end has answered. */
+static void fail_open_requests(struct server *s)
+{
+	struct req *r;
+
+	while ((r = reqtab_first(s->reqs))) {
+		struct err e = ERR_INIT;
+
+		err_set(&e, ERR_INTERNAL_ERROR, "the server is shutting down");
+		req_fail(r, &e);
+	}
+}
+
+static void on_ending(struct ev_loop *loop, ev_prepare *w, int events)
+{
+	struct server *s = w->data;
+	size_t unsent = s->out.buf.len - s->out.sent;
+
+	(void)events;
+	if (!s->answered) {
+		if (!s->late && (proctab_trees(s->procs) || reqtab_count(s->reqs)))
+			return;
+		fail_open_requests(s);
+		s->answered = true;
+		unsent = s->out.buf.len - s->out.sent;
+		loop_timer_start(loop, &s->deadline, FLUSH_MS);
+	} else if (unsent != s->unsent) {
+		loop_timer_start(loop, &s->deadline, FLUSH_MS);
+	}
+	s->unsent = unsent;
+	if (s->out.dead || outq_empty(&s->out))
+		ev_break(loop, EVBREAK_ALL);
+}
+
+static void on_deadline(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct server *s = w->data;
+
+	(void)events;
+	s->late = true;
+	if (s->answered)
+		ev_break(loop, EVBREAK_ALL);
+}
+
+/* The same signal again means: now. The keepers kill what is left when our ends close. */
+static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
+{
+	struct server *s = w->data;
+
+	(void)loop;
+	(void)events;
+	if (s->closing && w->signum == s->last_signal) {
+		stdio_release(&s->stdio);
+		_exit(0);
+	}
+	s->last_signal = w->signum;
+	begin_closing(s);
+}
+
+/* Handle one message. Returns false when no whole line is left. */
+static bool take_message(struct server *s)
+{
+	const char *line;
+	size_t len;
+
+	if (s->rpc.array) {
+		rpc_more(&s->rpc);
+		return true;
+	}
+	switch (frame_next(&s->frame, s->eof, &line, &len)) {
+	case FRAME_LINE:
+		rpc_line(&s->rpc, line, len);
+		return true;
+	case FRAME_TOO_LONG:
+		rpc_too_long(&s->rpc, s->frame.line_max);
+		return true;
+	case FRAME_NONE:
+		break;
+	}
+	return false;
+}
+
+/* Preparing takes milliseconds: not before the first answer, and not in a server that is only probed. */
+static void plan_warm_up(struct server *s)
+{
+	if (s->warm)
+		return;
+	s->warm = true;
+	ev_idle_start(s->loop, &s->warm_up);
+}
+
+static void take_turn(struct server *s)
+{
+	int64_t until = clock_mono_us() + TURN_US;
+	bool more = true;
+
+	while (more && !s->out.stopped && !s->out.dead) {
+		more = take_message(s);
+		if (more)
+			plan_warm_up(s);
+		if (clock_mono_us() >= until)
+			break;
+	}
+	if (s->out.dead || (!more && s->eof)) {
+		begin_closing(s);
+	} else if (s->out.stopped) {
+		ev_io_stop(s->loop, &s->in_io);
+		ev_idle_stop(s->loop, &s->work);
+	} else if (more) {
+		ev_io_stop(s->loop, &s->in_io);
+		ev_idle_start(s->loop, &s->work);
+	} else {
+		ev_idle_stop(s->loop, &s->work);
+		ev_io_start(s->loop, &s->in_io);
+	}
+}
+
+static void on_work(struct ev_loop *loop, ev_idle *w, int events)
+{
+	struct server *s = w->data;
+
+	(void)events;
+	if (s->closing)
+		ev_idle_stop(loop, w);
+	else
+		take_turn(s);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct server *s = io->data;
+
+	(void)loop;
+	(void)events;
+	for (int i = 0; i < READS_PER_TURN && !s->eof; i++) {
+		char *room = frame_reserve(&s->frame, READ_BYTES);
+		ssize_t n = stdio_read(&s->stdio.in, room, READ_BYTES);
+
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			break;
+		if (n <= 0)
+			s->eof = true;
+		else
+			frame_commit(&s->frame, (size_t)n);
+		if (n < (ssize_t)READ_BYTES)
+			break;
+	}
+	take_turn(s);
+}
+
+static void on_warm_up(struct ev_loop *loop, ev_idle *w, int events)
+{
+	struct server *s = w->data;
+	struct err e = ERR_INIT;
+
+	(void)events;
+	ev_idle_stop(loop, w);
+	if (confine_prepare(s->confine, &e))
+		err_release(&e); /* every run will be refused with it */
+}
+
+/* The client reads again, stopped reading, or is gone: the next turn sees to it. */
+static void on_out_change(void *ctx)
+{
+	struct server *s = ctx;
+
+	if (!s->closing)
+		ev_idle_start(s->loop, &s->work);
+}
+
+static void drop_question(void *ctx, uint64_t handle)
+{
+	ask_drop(ctx, handle);
+}
+
+/* What the process itself is, before anything is opened. */
+static void set_up_process(struct server *s)
+{
+	struct rlimit raised;
+
+	signal(SIGPIPE, SIG_IGN);
+	umask(077);
+	if (!getrlimit(RLIMIT_NOFILE, &s->nofile)) {
+		raised = s->nofile;
+		raised.rlim_cur = raised.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &raised);
+	}
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+}
+
+/* Memory of ours is nobody else's business; leak checkers must look at it, though. */
+static void hide_memory(void)
+{
+#if !defined(__SANITIZE_ADDRESS__)
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+#endif
+}
+
+/* Everything that can fail. */
+static int open_place(struct server *s, const struct server_options *options, struct err *e)
+{
+	AUTO_FREE char *workspace = NULL;
+	AUTO_FREE char *state_dir = NULL;
+
+	if (stdio_take(&s->stdio, e))
+		return -1;
+	workspace = place_workspace(options->workspace, e);
+	if (!workspace)
+		return -1;
+	s->scope = scope_new(workspace, options->directories, e);
+	if (!s->scope)
+		return -1;
+	state_dir = place_state_dir(options->state_dir, s->scope, e);
+	if (!state_dir)
+		return -1;
+	ids_instance(s->instance);
+	s->audit = audit_new(state_dir, s->instance);
+	return 0;
+}
+
+static void build_runs(struct server *s)
+{
+	const struct config *c = &s->config;
+	const struct confine_options confine = {
+		.umask = (uint32_t)config_int(c, CONFIG_PROCESS_UMASK),
+		.nofile = s->nofile,
+	};
+	const struct proctab_options runs = {
+		.running_max = (int)config_int(c, CONFIG_LIMITS_RUNNING_PROCESSES),
+		.finished_max = (int)config_int(c, CONFIG_LIMITS_FINISHED_RECORDS),
+		.head_bytes = (uint64_t)config_int(c, CONFIG_LOG_HEAD_BYTES),
+		.tail_bytes = (uint64_t)config_int(c, CONFIG_LOG_TAIL_BYTES),
+		.budget_bytes = (uint64_t)config_int(c, CONFIG_LOG_BUDGET_BYTES),
+		.drain_ms = (int)config_int(c, CONFIG_PROCESS_DRAIN_MS),
+	};
+
+	s->confine = confine_new(&confine);
+	s->reaper = reaper_new(s->loop);
+	s->procs = proctab_new(s->loop, s->reaper, s->confine, s->instance, &runs);
+	proctab_set_hook(s->procs, cap_on_proc_event, &s->cap);
+}
+
+static void build_protocol(struct server *s)
+{
+	const struct config *c = &s->config;
+
+	frame_init(&s->frame, (size_t)config_int(c, CONFIG_LIMITS_LINE_BYTES));
+	outq_init(&s->out, s->loop, &s->stdio.out,
+		  (size_t)config_int(c, CONFIG_LIMITS_OUTPUT_QUEUE_BYTES), on_out_change, s);
+	s->reqs = reqtab_new(s->loop, &s->out, (int)config_int(c, CONFIG_LIMITS_REQUESTS));
+	s->ask = ask_new(s->loop, &s->out);
+	reqtab_on_end(s->reqs, drop_question, s->ask);
+	s->cap = (struct cap){
+		.loop = s->loop,
+		.config = c,
+		.scope = s->scope,
+		.audit = s->audit,
+		.procs = s->procs,
+		.confine = s->confine,
+		.reqs = s->reqs,
+		.instance = s->instance,
+		.version = PROCPEN_VERSION,
+	};
+	route_init(&s->route, &s->cap, s->reqs, s->ask);
+	s->rpc = (struct rpc){ .reqs = s->reqs, .route = route_message, .ctx = &s->route };
+}
+
+static void watch_signal(struct server *s, ev_signal *w, int signum)
+{
+	struct sigaction old;
+
+	/* A server started under nohup outlives its terminal. */
+	if (signum == SIGHUP && !sigaction(signum, NULL, &old) && old.sa_handler == SIG_IGN)
+		return;
+	ev_signal_init(w, on_signal, signum);
+	w->data = s;
+	ev_signal_start(s->loop, w);
+}
+
+static void watch(struct server *s)
+{
+	ev_io_init(&s->in_io, on_readable, s->stdio.in.fd, EV_READ);
+	ev_idle_init(&s->work, on_work);
+	ev_set_priority(&s->work, EV_MAXPRI);
+	ev_idle_init(&s->warm_up, on_warm_up);
+	ev_set_priority(&s->warm_up, EV_MINPRI);
+	ev_prepare_init(&s->ending, on_ending);
+	ev_timer_init(&s->deadline, on_deadline, 0.0, 0.0);
+	s->in_io.data = s->work.data = s->warm_up.data = s->ending.data = s->deadline.data = s;
+	watch_signal(s, &s->signals[0], SIGTERM);
+	watch_signal(s, &s->signals[1], SIGINT);
+	watch_signal(s, &s->signals[2], SIGHUP);
+	ev_io_start(s->loop, &s->in_io);
+}
+
+/* In the reverse order of building; every request is answered by now. */
+static void tear_down(struct server *s)
+{
+	rpc_release(&s->rpc);
+	wait_release(&s->cap.waits);
+	proctab_free(s->procs);
+	reqtab_free(s->reqs);
+	ask_free(s->ask);
+	outq_release(&s->out);
+	frame_release(&s->frame);
+	reaper_free(s->reaper);
+	confine_free(s->confine);
+	for (size_t i = 0; i < COUNT_OF(s->signals); i++)
+		ev_signal_stop(s->loop, &s->signals[i]);
+	loop_free(s->loop);
+}
+
+int server_main(struct server_options *options)
+{
+	struct server s = { .config = options->config, .stdio = { { .fd = -1 }, { .fd = -1 } } };
+	struct err e = ERR_INIT;
+	int status = 0;
+
+	options->config = (struct config){ 0 };
+	set_up_process(&s);
+	if (open_place(&s, options, &e)) {
+		log_error("cannot start: %s. %s", e.message, err_hint_text(&e));
+		err_release(&e);
+		status = 1;
+	} else {
+		hide_memory();
+		s.loop = loop_new();
+		build_runs(&s);
+		build_protocol(&s);
+		watch(&s);
+		ev_run(s.loop, 0);
+		tear_down(&s);
+	}
+	stdio_release(&s.stdio);
+	audit_free(s.audit);
+	scope_free(s.scope);
+	config_release(&s.config);
+	return status;
+}
