@@ -20,7 +20,7 @@ struct mcp_legacy {
 	struct reqtab *reqs;
 	enum mcp_revision revision; /* of the session; 2025-11-25 before any */
 	bool initialized;
-	int log_level;              /* syslog order, 0 emergency ... 7 debug; notices go out at >= 5 */
+	int log_level;              /* syslog order: 0 emergency ... 7 debug; notices are 5 */
 };
 
 void mcp_legacy_init(struct mcp_legacy *m, struct cap *cap, struct reqtab *reqs);

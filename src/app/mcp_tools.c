@@ -76,8 +76,8 @@ static size_t decoded_size(const char *s, size_t len)
 		size += (size_t)(backslash - (s + i));
 		i += (size_t)(backslash - (s + i)) + 1;
 		if (i < len && s[i] == 'u') {
-			unsigned long c = strtoul((char[5]){ s[i + 1], s[i + 2], s[i + 3], s[i + 4] },
-						  NULL, 16);
+			char hex[5] = { s[i + 1], s[i + 2], s[i + 3], s[i + 4], '\0' };
+			unsigned long c = strtoul(hex, NULL, 16);
 
 			/* Each half of a surrogate pair stands for two of its four bytes. */
 			size += c >= 0x800 && (c < 0xd800 || c > 0xdfff) ? 2 : c >= 0x80 ? 1 : 0;

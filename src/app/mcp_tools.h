@@ -35,7 +35,7 @@ const struct cap_row *mcp_tools_nearest(const char *name);
 /* Write the object of a tools/list result. */
 void mcp_tools_write_list(struct buf *out, const struct mcp_tools_shape *shape);
 
-/* Write the object of a tools/call result; @result: the capability's own, compact as jsonw writes it. */
+/* Write the object of a tools/call result. @result: the capability's, as compact as jsonw is. */
 void mcp_tools_write_result(struct jsonw *w, const char *key, const struct buf *result,
 			    const struct mcp_tools_shape *shape);
 

@@ -92,7 +92,7 @@ static bool is_anything(const struct rpc_message *m)
 	return m->method;
 }
 
-/* A capability by its own name. As a notification it is ignored: nobody could hear of the result. */
+/* A capability by its own name. A notification is ignored: nobody could hear of the result. */
 static void call_capability(struct route *route, struct rpc_message *m)
 {
 	const struct cap_row *row = cap_find(m->method);

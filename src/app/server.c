@@ -166,7 +166,7 @@ static bool take_message(struct server *s)
 	return false;
 }
 
-/* Preparing takes milliseconds: not before the first answer, and not in a server that is only probed. */
+/* Preparing takes milliseconds: not before the first answer, and never in a server nobody uses. */
 static void plan_warm_up(struct server *s)
 {
 	if (s->warm)
@@ -254,9 +254,13 @@ static void on_out_change(void *ctx)
 		ev_idle_start(s->loop, &s->work);
 }
 
-static void drop_question(void *ctx, uint64_t handle)
+/* Nobody is to be asked or woken for a request that has ended. */
+static void on_request_end(void *ctx, uint64_t handle)
 {
-	ask_drop(ctx, handle);
+	struct server *s = ctx;
+
+	ask_drop(s->ask, handle);
+	wait_drop(&s->cap.waits, handle);
 }
 
 /* What the process itself is, before anything is opened. */
@@ -264,7 +268,8 @@ static void set_up_process(struct server *s)
 {
 	struct rlimit raised;
 
-	signal(SIGPIPE, SIG_IGN);
+	signal(SIGPIPE, SIG_IGN); /* a client that is gone is an error code */
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit of ours likewise, in the audit log */
 	umask(077);
 	if (!getrlimit(RLIMIT_NOFILE, &s->nofile)) {
 		raised = s->nofile;
@@ -335,7 +340,7 @@ static void build_protocol(struct server *s)
 		  (size_t)config_int(c, CONFIG_LIMITS_OUTPUT_QUEUE_BYTES), on_out_change, s);
 	s->reqs = reqtab_new(s->loop, &s->out, (int)config_int(c, CONFIG_LIMITS_REQUESTS));
 	s->ask = ask_new(s->loop, &s->out);
-	reqtab_on_end(s->reqs, drop_question, s->ask);
+	reqtab_on_end(s->reqs, on_request_end, s);
 	s->cap = (struct cap){
 		.loop = s->loop,
 		.config = c,

@@ -20,7 +20,7 @@ struct server_options {
 	struct config config;    /* moved into the server; all zero afterwards */
 };
 
-/* Run until the end. Returns the exit status: 0, or 1 with a message on stderr when it could not start. */
+/* Run until the end. Returns the exit status: 0, or 1 (told on stderr) if it cannot start. */
 int server_main(struct server_options *options);
 
 #endif

@@ -55,7 +55,7 @@ void err_detail(struct err *e, const char *name, json_t *value);
 /* The hint that goes out: the error's own, else its type's default. */
 const char *err_hint_text(const struct err *e);
 
-/* errno's symbolic name ("ENOENT"); "E<number>" when libc does not know it. Static or per-call buffer. */
+/* errno's symbolic name ("ENOENT"); "E<number>", good until the next call, when libc knows none. */
 const char *err_sys_name(int sys);
 
 /* Free details and make @e "no error" again. */

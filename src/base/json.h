@@ -16,16 +16,16 @@
 enum json_fault {
 	JSON_OK,
 	JSON_MALFORMED, /* not JSON, invalid UTF-8, or nested deeper than the limit */
-	JSON_REFUSED,   /* valid, but a duplicate member, a NUL in a member name, an integer beyond 64 bits */
+	JSON_REFUSED,   /* valid, but a member twice, a NUL in its name, a number out of range */
 };
 
 /*
  * Parse @len bytes of @text (a leading UTF-8 BOM is tolerated), nesting at most
  * @depth_max. Returns a new reference, or NULL with *fault and a short reason in
  * @why (at least 160 bytes). For JSON_REFUSED *@lenient, if not NULL, gets a new
- * reference to the text parsed without these rules (NULL where that fails, and
- * in every other case), good only for finding the id to answer: integers may be
- * reals in it, and of a member that is there twice it has the last.
+ * reference to the text parsed without these rules (NULL in every other case),
+ * good only for finding the id to answer: a number out of range is 0 in it, a NUL
+ * in a string is a space, and of a member that is there twice it has the last.
  */
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
 			char why[160], json_t **lenient);
@@ -44,7 +44,8 @@ const char *json_raw_element(const char *text, size_t len, size_t *pos, size_t *
 /* Typed getters over a checked object; the member must exist or the default is given. */
 const char *json_get_str(const json_t *object, const char *name, const char *fallback);
 size_t json_get_strlen(const json_t *object, const char *name); /* bytes; 0 if absent */
-int64_t json_get_int(const json_t *object, const char *name, int64_t fallback); /* a real is truncated */
+/* A real is truncated. */
+int64_t json_get_int(const json_t *object, const char *name, int64_t fallback);
 double json_get_num(const json_t *object, const char *name, double fallback);
 bool json_get_bool(const json_t *object, const char *name, bool fallback);
 

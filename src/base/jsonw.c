@@ -250,7 +250,8 @@ void jsonw_json(struct jsonw *w, const char *key, const json_t *value)
 
 void jsonw_base64(struct jsonw *w, const void *bytes, size_t len)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+				     "0123456789+/";
 	const unsigned char *s = bytes;
 	char *to;
 

@@ -42,7 +42,7 @@ void jsonw_end_array(struct jsonw *w);
 void jsonw_str(struct jsonw *w, const char *key, const char *text);
 void jsonw_strn(struct jsonw *w, const char *key, const char *bytes, size_t len);
 void jsonw_int(struct jsonw *w, const char *key, int64_t value);
-void jsonw_double(struct jsonw *w, const char *key, double value); /* %.17g shortest form; finite only */
+void jsonw_double(struct jsonw *w, const char *key, double value); /* shortest form; finite only */
 void jsonw_bool(struct jsonw *w, const char *key, bool value);
 void jsonw_null(struct jsonw *w, const char *key);
 
@@ -57,13 +57,14 @@ void jsonw_json(struct jsonw *w, const char *key, const json_t *value); /* compa
  */
 void jsonw_open_str(struct jsonw *w, const char *key);
 void jsonw_piece(struct jsonw *w, const char *bytes, size_t len);
-void jsonw_base64(struct jsonw *w, const void *bytes, size_t len); /* len % 3 == 0 except in the last piece */
+/* As jsonw_piece(); len % 3 == 0 except in the last piece. */
+void jsonw_base64(struct jsonw *w, const void *bytes, size_t len);
 void jsonw_close_str(struct jsonw *w);
 
 /* Bytes that @len bytes of text take between the quotes, after repair and escaping. */
 size_t jsonw_escaped_size(const char *bytes, size_t len);
 
-/* ISO 8601 UTC with milliseconds, "2026-11-21T08:00:00.123Z", from CLOCK_REALTIME ms; 0 writes null. */
+/* "2026-11-21T08:00:00.123Z" (ISO 8601, UTC) from CLOCK_REALTIME in ms; 0 writes null. */
 void jsonw_time(struct jsonw *w, const char *key, int64_t wall_ms);
 
 #endif

@@ -344,7 +344,8 @@ static int check_members(const struct place *p, const struct schema_field *f, js
 	json_object_foreach_safe(object, next, name, value) {
 		size_t shown = utf8_cut(name, strlen(name), SHOWN_MAX);
 
-		snprintf(below.label, sizeof(below.label), "%.50s.%.*s", p->given, (int)shown, name);
+		snprintf(below.label, sizeof(below.label), "%.50s.%.*s", p->given, (int)shown,
+			 name);
 		if (check_scalar(&below, f->items, value, &normal, e))
 			return -1;
 		if (normal)
@@ -360,8 +361,10 @@ static int check_value(const struct place *p, json_t *params, json_t *value, str
 
 	if (check_scalar(p, f, value, &normal, e))
 		return -1;
-	if (normal)
+	if (normal) {
 		json_object_set_new(params, f->name, normal);
+		return 0;
+	}
 	if (!json_is_array(value) && !json_is_object(value))
 		return 0;
 	if (f->max_items && json_array_size(value) + json_object_size(value) > f->max_items)

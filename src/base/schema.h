@@ -43,15 +43,15 @@ struct schema_field {
 	size_t min_chars, max_chars; /* the same, counted in characters */
 	size_t max_items;            /* of arrays and objects; 0: no bound */
 	const char *const *enums;    /* NULL-terminated, or NULL */
-	const char *const *also;     /* pairs: further value, the one of enums it becomes; or NULL */
+	const char *const *also;     /* pairs: further value, what it becomes; or NULL */
 	const char *default_json;    /* "100", "\"all\"", or NULL */
 	enum err_type error;         /* ERR_NONE: InvalidParams */
 	const struct schema_field *items; /* element of an array, value of an object; or NULL */
 };
 
 struct schema {
-	const struct schema_field *fields;   /* ended by name == NULL */
-	const char *const *unsupported;      /* names refused as "not supported yet"; NULL-terminated */
+	const struct schema_field *fields; /* ended by name == NULL */
+	const char *const *unsupported; /* refused as "not supported yet"; NULL-terminated */
 };
 
 /*

@@ -1,5 +1,6 @@
 #include "base/term.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 #define ESC '\x1b'
@@ -42,6 +43,7 @@ static size_t skip_escape(const char *text, size_t len, size_t at)
 size_t term_clean(char *text, size_t len)
 {
 	size_t to = 0, line = 0; /* where the current line starts in the result */
+	bool returned = false;   /* the next character drawn starts the line again */
 
 	for (size_t at = 0; at < len;) {
 		char c = text[at];
@@ -52,11 +54,12 @@ size_t term_clean(char *text, size_t len)
 		}
 		at++;
 		if (c == '\r') {
-			/* Before a newline it is only a line end; at the end nothing was redrawn. */
-			if (at < len && text[at] != '\n' && text[at] != '\r')
-				to = line;
+			returned = true; /* draws nothing itself: it may only end the line */
 			continue;
 		}
+		if (returned && c != '\n')
+			to = line;
+		returned = false;
 		text[to++] = c;
 		if (c == '\n')
 			line = to;

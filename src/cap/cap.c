@@ -42,6 +42,9 @@ static struct audit_event event_of(struct cap *c, const struct req *r)
 	};
 	struct blocklist_input unused;
 
+	if (event.process_id && !*event.process_id)
+		event.process_id = NULL; /* refused anyway: an id is never empty */
+
 	if (r->task && r->row->ops->describe)
 		r->row->ops->describe(r, &unused, &event);
 	return event;
@@ -274,6 +277,7 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 	struct cap *c = cap;
 	char outcome[64];
 
+	wait_wake(&c->waits, c->reqs, c, p, events); /* whoever waits is answered first */
 	if (events & PROC_EVENT_SETTLED) {
 		snprintf(outcome, sizeof(outcome), "%s/%s", names_state(p->state),
 			 names_reason(p->reason));
@@ -281,5 +285,4 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 	}
 	if (events & PROC_EVENT_FAILED)
 		record_end(c, p, err_rows[p->failure.type].name);
-	wait_wake(&c->waits, c->reqs, c, p, events);
 }

@@ -19,8 +19,9 @@
 struct kill_task {
 	int signal;
 	double force_after_ms; /* 0: never */
-	int sent;              /* the last signal really sent; 0: none */
-	bool was_over;         /* only leftovers were alive when the request came */
+	int sent;              /* the signal, once it was delivered to the command's group; else 0 */
+	bool killed_tree;      /* SIGKILL was sent to the tree ... */
+	bool kill_after_exit;  /* ... when the command was over: it may have found nobody */
 	uint64_t seq;
 };
 
@@ -58,11 +59,20 @@ static int prepare(struct cap *c, struct req *r, struct err *e)
 	return 0;
 }
 
+/* The last signal that really met a process. */
+static int signal_sent(const struct kill_task *t, const struct proc *p)
+{
+	if (t->kill_after_exit && !p->killed_rest)
+		return t->sent; /* there was no rest */
+	return t->killed_tree ? SIGKILL : t->sent;
+}
+
 static void answer(struct req *r, struct proc *p)
 {
 	const struct kill_task *t = r->task;
-	bool ended = p->state == PROC_STATE_KILLED && t->sent;
-	bool cleaned = t->sent == SIGKILL && (t->was_over || p->leftover > 0);
+	int sent = signal_sent(t, p);
+	bool ended = p->state == PROC_STATE_KILLED && sent;
+	bool cleaned = sent == SIGKILL && p->killed_rest;
 	struct buf result;
 	struct jsonw w;
 
@@ -70,7 +80,7 @@ static void answer(struct req *r, struct proc *p)
 	jsonw_init(&w, &result);
 	jsonw_object(&w, NULL);
 	jsonw_bool(&w, "killed", (ended || cleaned) && !p->tree.survivors);
-	jsonw_str(&w, "signal_sent", t->sent ? names_signal(t->sent) : NULL);
+	jsonw_str(&w, "signal_sent", sent ? names_signal(sent) : NULL);
 	jsonw_str(&w, "process_id", p->id);
 	jsonw_str(&w, "state", names_state(p->state));
 	jsonw_str(&w, "reason", names_reason(p->reason));
@@ -83,8 +93,8 @@ static void answer(struct req *r, struct proc *p)
 
 static void kill_rest(struct kill_task *t, struct proc *p)
 {
-	if (!p->exited || p->leftover || t->was_over)
-		t->sent = SIGKILL;
+	t->kill_after_exit = p->exited;
+	t->killed_tree = true;
 	proc_kill_tree(p, PROC_REASON_KILLED_BY_REQUEST);
 }
 
@@ -117,10 +127,10 @@ static bool on_signaled(struct cap *c, struct req *r, struct proc *p)
 
 	if (!p->signal_error) {
 		t->sent = t->signal;
-		if (t->signal != SIGTERM)
-			req_timer(r, OTHER_SIGNAL_WAIT_MS, on_no_end, c);
-		else if (t->force_after_ms > 0)
+		if (t->signal == SIGTERM && t->force_after_ms > 0)
 			req_timer(r, t->force_after_ms, on_force, c);
+		else
+			req_timer(r, OTHER_SIGNAL_WAIT_MS, on_no_end, c);
 		return true;
 	}
 	if (p->exited)
@@ -166,8 +176,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		return CAP_FAILED;
 	}
 	t->seq = p->seq;
-	t->was_over = p->exited;
-	if (t->signal == SIGKILL || t->was_over) {
+	if (t->signal == SIGKILL || p->exited) {
 		t->signal = SIGKILL;
 		kill_rest(t, p);
 	} else if (proc_signal(p, t->signal, e)) {

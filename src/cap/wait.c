@@ -35,6 +35,22 @@ void wait_add(struct wait_list *list, const struct req *r, const struct proc *p,
 	list->first = w;
 }
 
+void wait_drop(struct wait_list *list, uint64_t handle)
+{
+	struct wait **at = &list->first;
+
+	while (*at) {
+		struct wait *w = *at;
+
+		if (w->request != handle) {
+			at = &w->next;
+			continue;
+		}
+		*at = w->next;
+		free(w);
+	}
+}
+
 /* Take the waits for @events of run @seq off the list. */
 static struct wait *take_matching(struct wait_list *list, uint64_t seq, unsigned events)
 {

@@ -33,6 +33,9 @@ void wait_release(struct wait_list *list);
 void wait_add(struct wait_list *list, const struct req *r, const struct proc *p, unsigned events,
 	      wait_fn fn);
 
+/* The request with @handle has ended: forget its waits. */
+void wait_drop(struct wait_list *list, uint64_t handle);
+
 /* Wake those requests of @reqs that wait for @events of @p; @c is passed on. */
 void wait_wake(struct wait_list *list, struct reqtab *reqs, struct cap *c, struct proc *p,
 	       unsigned events);

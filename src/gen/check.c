@@ -38,7 +38,7 @@ static void check_unique_name(const struct gen_at *at, const json_t *rows, size_
 	const char *name = gen_str(at, json_array_get(rows, i), "name");
 
 	for (size_t k = 0; k < i; k++)
-		if (!strcmp(name, json_string_value(json_object_get(json_array_get(rows, k), "name"))))
+		if (!strcmp(name, gen_str(at, json_array_get(rows, k), "name")))
 			gen_fail(at, "\"%s\" is there twice", name);
 }
 
@@ -177,7 +177,8 @@ static void check_bounds_fit(const struct gen_at *at, const json_t *field)
 		const char *keyword, *type, *other;
 	} fits[] = {
 		{ "minimum", "integer", "number" }, { "maximum", "integer", "number" },
-		{ "exclusiveMinimum", "integer", "number" }, { "x-alias-scale", "number", "integer" },
+		{ "exclusiveMinimum", "integer", "number" },
+		{ "x-alias-scale", "number", "integer" },
 		{ "minLength", "string", NULL }, { "maxLength", "string", NULL },
 		{ "x-min-bytes", "string", NULL }, { "x-max-bytes", "string", NULL },
 		{ "enum", "string", NULL }, { "x-also", "string", NULL },
@@ -263,7 +264,7 @@ static void check_field(const struct gen *g, const struct gen_at *at, json_t *fi
 		"type", "description", "default", "minimum", "maximum", "exclusiveMinimum",
 		"minLength", "maxLength", "enum", "items", "additionalProperties", "maxItems",
 		"maxProperties", "x-alias", "x-alias-scale", "x-error", "x-max-bytes",
-		"x-min-bytes", "x-unit", "x-also", NULL
+		"x-min-bytes", "x-unit", "x-also", "x-text", "x-default", NULL
 	};
 	const char *error;
 	struct gen_at below;
@@ -276,6 +277,9 @@ static void check_field(const struct gen *g, const struct gen_at *at, json_t *fi
 	if (json_object_get(field, "enum"))
 		check_strings(at, json_object_get(field, "enum"));
 	gen_str_or(at, field, "x-alias", NULL);
+	gen_str_or(at, field, "x-text", NULL);
+	if (gen_str_or(at, field, "x-default", NULL) && json_object_get(field, "default"))
+		gen_fail(at, "\"x-default\" says what happens where there is no \"default\"");
 	if (json_object_get(field, "x-alias-scale") && !json_object_get(field, "x-alias"))
 		gen_fail(at, "\"x-alias-scale\" without \"x-alias\"");
 	error = gen_str_or(at, field, "x-error", NULL);
@@ -333,8 +337,9 @@ static void check_input(const struct gen *g, const struct gen_at *at, json_t *sc
 /* Results are written by hand and checked by the tests: any depth, few keywords. */
 static void check_output(const struct gen_at *at, json_t *schema)
 {
-	static const char *const known[] = { "type", "properties", "required", "description",
-					     "items", "enum", "additionalProperties", NULL };
+	static const char *const known[] = { "type",  "properties", "required",
+					     "items", "description", "additionalProperties",
+					     "enum",  "x-text",	   NULL };
 	static const char *const deeper[] = { "items", "additionalProperties" };
 	const char *name;
 	json_t *field;
@@ -343,6 +348,7 @@ static void check_output(const struct gen_at *at, json_t *schema)
 	gen_only(at, schema, known);
 	check_type(at, schema, true);
 	check_required(at, schema);
+	gen_str_or(at, schema, "x-text", NULL);
 	json_object_foreach(json_object_get(schema, "properties"), name, field) {
 		below = gen_below(at, name);
 		check_output(&below, field);

@@ -1,4 +1,9 @@
-/* docs/reference.md: capabilities with their parameters, errors, options. */
+/*
+ * docs/reference.md: capabilities with their parameters, errors, options.
+ *
+ * "x-text" says more than the short description that every model pays for, and
+ * "x-default" what holds where there is no one default; both are for this page only.
+ */
 #include "gen/gen.h"
 
 #include <stdlib.h>
@@ -7,6 +12,16 @@
 static const char *member(const json_t *object, const char *name)
 {
 	return json_string_value(json_object_get(object, name));
+}
+
+/* The whole meaning of a parameter or result member. */
+static const char *meaning(const json_t *field)
+{
+	const char *text = member(field, "x-text");
+
+	if (!text)
+		text = member(field, "description");
+	return text ? text : "";
 }
 
 /* Text inside a table cell. */
@@ -131,11 +146,13 @@ static void parameters(struct buf *out, const json_t *schema)
 			buf_addc(out, '`');
 			compact(out, json_object_get(field, "default"));
 			buf_addc(out, '`');
+		} else if (member(field, "x-default")) {
+			cell(out, member(field, "x-default"));
 		}
 		buf_adds(out, " | ");
 		bounds(out, field);
 		buf_adds(out, " | ");
-		cell(out, member(field, "description"));
+		cell(out, meaning(field));
 		buf_adds(out, " |\n");
 	}
 	buf_addc(out, '\n');
@@ -151,8 +168,9 @@ static void results(struct buf *out, const json_t *schema)
 		buf_addf(out, "| `%s` | ", name);
 		type_names(out, field);
 		buf_adds(out, " | ");
-		if (member(field, "description"))
-			cell(out, member(field, "description"));
+		bounds(out, field);
+		buf_adds(out, json_object_get(field, "enum") && *meaning(field) ? "; " : "");
+		cell(out, meaning(field));
 		buf_adds(out, " |\n");
 	}
 	buf_addc(out, '\n');
@@ -192,36 +210,45 @@ static void capability(struct buf *out, const json_t *cap)
 	buf_addc(out, '\n');
 }
 
+static void option_bounds(struct buf *out, const json_t *row)
+{
+	const char *unit = member(row, "unit");
+	json_t *choice;
+	size_t i;
+
+	json_array_foreach(json_object_get(row, "choices"), i, choice)
+		buf_addf(out, "%s%s", i ? ", " : "", json_string_value(choice));
+	if (!json_object_get(row, "min"))
+		return;
+	size_text(out, json_integer_value(json_object_get(row, "min")), unit);
+	buf_adds(out, " … ");
+	size_text(out, json_integer_value(json_object_get(row, "max")), unit);
+	if (unit && strcmp(unit, "bytes") != 0)
+		buf_addf(out, " %s", unit);
+}
+
 static void options(struct buf *out, const json_t *config)
 {
-	json_t *row, *choice;
-	size_t i, k;
+	json_t *row;
+	size_t i;
 
 	buf_adds(out, "## Options\n\nThe operator sets them with `procpen serve --set name=value`; "
-		 "integers may end in K, M or G, names are separated by commas.\n\n"
-		 "| option | type | default | values and bounds | meaning |\n|---|---|---|---|---|\n");
+		      "integers may end in K, M or G, names are separated by commas.\n\n"
+		      "| option | type | default | values and bounds | meaning |\n"
+		      "|---|---|---|---|---|\n");
 	json_array_foreach(config, i, row) {
 		const json_t *value = json_object_get(row, "default");
+		const char *text = json_string_value(value);
 
 		buf_addf(out, "| `%s` | %s | ", member(row, "name"), member(row, "type"));
 		if (json_is_integer(value))
 			size_text(out, json_integer_value(value), member(row, "unit"));
-		else if (json_is_string(value))
-			buf_adds(out, *json_string_value(value) ? json_string_value(value) : "none");
+		else if (text)
+			buf_adds(out, *text ? text : "none");
 		else
 			compact(out, value);
 		buf_adds(out, " | ");
-		json_array_foreach(json_object_get(row, "choices"), k, choice)
-			buf_addf(out, "%s%s", k ? ", " : "", json_string_value(choice));
-		if (json_object_get(row, "min")) {
-			size_text(out, gen_int(&(struct gen_at){ .file = "config.json" }, row, "min"),
-				  member(row, "unit"));
-			buf_adds(out, " … ");
-			size_text(out, gen_int(&(struct gen_at){ .file = "config.json" }, row, "max"),
-				  member(row, "unit"));
-			if (member(row, "unit") && strcmp(member(row, "unit"), "bytes") != 0)
-				buf_addf(out, " %s", member(row, "unit"));
-		}
+		option_bounds(out, row);
 		buf_adds(out, " | ");
 		cell(out, member(row, "text"));
 		buf_adds(out, " |\n");

@@ -98,14 +98,15 @@ const char *audit_path(const struct audit *a)
 static int fail(const struct audit *a, const char *path, int sys, const char *why, struct err *e)
 {
 	if (sys)
-		err_sys(e, ERR_PERMISSION_DENIED, sys, "the audit record cannot be written: %s \"%.256s\"",
-			why, path);
+		err_sys(e, ERR_PERMISSION_DENIED, sys,
+			"the audit record cannot be written: %s \"%.256s\"", why, path);
 	else
-		err_set(e, ERR_PERMISSION_DENIED, "the audit record cannot be written: \"%.256s\" %s", path,
-			why);
+		err_set(e, ERR_PERMISSION_DENIED,
+			"the audit record cannot be written: \"%.256s\" %s", path, why);
 	err_detail(e, "audit_log", json_string(a->path));
-	return err_hint(e, "The operator can free space, repair the directory, choose another one with "
-			   "--state-dir, or give up the record with --set audit.required=false.");
+	return err_hint(e, "The operator can free space, repair the directory, choose another one "
+			   "with --state-dir, or give up the record with --set "
+			   "audit.required=false.");
 }
 
 /* Create @path and whatever is missing above it. */

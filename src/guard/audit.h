@@ -2,9 +2,10 @@
  * audit - append-only record of every attempt and every end.
  *
  * One JSON line per event, fields as in schema/audit.json, each with the SHA-256
- * of the line before it, so that a changed or missing line shows. One file per
- * server in <state>/audit/, mode 0600, opened with O_APPEND | O_NOFOLLOW when the
- * first event is written (a server that is only probed leaves nothing behind).
+ * of the line before it (without its newline), so that a changed or missing line
+ * shows. One file per server in <state>/audit/, mode 0600, opened with
+ * O_APPEND | O_NOFOLLOW when the first event is written (a server that is only
+ * probed leaves nothing behind).
  *
  * The attempt is written before anything starts. Whether a call may go on when
  * it cannot be written is the gate's decision (cap/cap.c).
@@ -30,7 +31,7 @@ struct audit_event {
 	const char *command;    /* shown bounded and redacted */
 	const char *const *argv; /* hashed, byte-exact; or NULL: command is hashed */
 	const char *cwd;
-	const char *intent;
+	const char *intent;     /* shown bounded and redacted */
 	const char *outcome;    /* state/reason of an end, error type of a failure */
 };
 
@@ -53,8 +54,11 @@ const char *audit_path(const struct audit *a);
  */
 char *audit_default_dir(void);
 
-/* Copy of @text with what looks like a secret (password=..., Authorization: ..., token ...) masked, at most
- * 1,024 bytes, cut at a character. Heap. */
+/*
+ * Copy of @text with what looks like a secret (password=..., Authorization: ...,
+ * --token ...) masked, at most 1,024 bytes, cut at a character (then it ends in
+ * "..."). Heap.
+ */
 char *audit_redact(const char *text);
 
 #endif

@@ -23,8 +23,8 @@
 
 /* Anywhere in a name, compared without '-', '_' and '.'. */
 static const char *const secret_parts[] = {
-	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey", "credential",
-	"authorization",
+	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
+	"credential", "authorization",
 };
 
 /* As the last part of a name, behind '-', '_', '.' or at its start. */
@@ -36,14 +36,14 @@ static const char *const secret_headers[] = {
 };
 
 static const char *const token_prefixes[] = {
-	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-", "xoxb-", "xoxp-",
-	"xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ",
+	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-", "xoxb-",
+	"xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ",
 };
 
 static bool is_name_char(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
-	       c == '-' || c == '.';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-' || c == '.';
 }
 
 static bool is_gap(char c)

@@ -54,8 +54,8 @@ struct rule {
 static bool find_dd_disk(const struct text *t, struct span *m);
 
 #define AVOID_POWER \
-	"The machine's power state is not for a command to change. If the word is only data, put it " \
-	"into a file or spell it differently."
+	"The machine's power state is not for a command to change. If the word is only data, " \
+	"put it into a file or spell it differently."
 
 static const struct rule rules[] = {
 	{ "literal.rm_root", "rm -rf / at the end", "rm -rf /", EDGE_WORD_BEFORE | EDGE_TEXT_END,
@@ -97,7 +97,8 @@ static bool is_space(char c)
 
 static bool is_word(char c)
 {
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
 }
 
 static bool word_at(const struct text *t, size_t at)
@@ -275,8 +276,8 @@ static void fill_verdict(const struct rule *r, const struct text *t, struct span
 	v->end = in_stdin ? 0 : m.end;
 	snprintf(v->reason, sizeof(v->reason),
 		 "%s contains \"%s\", which matches the always-blocked pattern %s (rule %s). The "
-		 "pattern is searched anywhere in the text, so it also hits text that is only data. No "
-		 "client can override it.",
+		 "pattern is searched anywhere in the text, so it also hits text that is only "
+		 "data. No client can override it.",
 		 in_stdin ? "The stdin for a shell" : "The command", quote.data, r->shape, r->id);
 	buf_release(&quote);
 }

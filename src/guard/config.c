@@ -74,7 +74,7 @@ static int set_integer(const struct config_row *row, const char *text, struct co
 		err_set(e, ERR_INVALID_PARAMS,
 			"option %s: \"%.64s\" is not an integer from %lld to %lld%s%s", row->name,
 			text, (long long)row->min, (long long)row->max, *unit ? " " : "", unit);
-		return err_hint(e, "Give digits, for sizes with K, M or G behind them (units of 1024).");
+		return err_hint(e, "Give digits; behind them may stand K, M or G (units of 1024).");
 	}
 	v->number = n;
 	return 0;
@@ -88,8 +88,8 @@ static int set_boolean(const struct config_row *row, const char *text, struct co
 	else if (word_index(false_words, text) >= 0)
 		v->number = 0;
 	else
-		return err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is neither true nor false",
-			       row->name, text);
+		return err_set(e, ERR_INVALID_PARAMS,
+			       "option %s: \"%.64s\" is neither true nor false", row->name, text);
 	return 0;
 }
 
@@ -97,19 +97,20 @@ static int set_enum(const struct config_row *row, const char *text, struct confi
 		    struct err *e)
 {
 	int index = word_index(row->choices, text);
+	char list[256] = "";
+	size_t len = 0;
 
-	if (index < 0) {
-		char list[256] = "";
-		size_t len = 0;
-
-		for (int i = 0; row->choices[i] && len + strlen(row->choices[i]) + 3 < sizeof(list); i++) {
-			len = (size_t)(stpcpy(stpcpy(list + len, i ? ", " : ""), row->choices[i]) - list);
-		}
-		return err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is none of: %s", row->name,
-			       text, list);
+	if (index >= 0) {
+		v->number = index;
+		return 0;
 	}
-	v->number = index;
-	return 0;
+	for (const char *const *p = row->choices; *p; p++) {
+		if (len + strlen(*p) + 3 > sizeof(list))
+			break;
+		len = (size_t)(stpcpy(stpcpy(list + len, len ? ", " : ""), *p) - list);
+	}
+	return err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is none of: %s", row->name,
+		       text, list);
 }
 
 static void names_free(char **names)
@@ -148,7 +149,8 @@ static int set_names(const struct config_row *row, const char *text, struct conf
 		if (!name_ok(p, len)) {
 			names_free(names);
 			return err_set(e, ERR_INVALID_PARAMS,
-				       "option %s: \"%.*s\" is not a name (no blanks, no '=', '*' at the end only)",
+				       "option %s: \"%.*s\" is not a name (no blanks, no '=', "
+				       "'*' at the end only)",
 				       row->name, (int)(len < 64 ? len : 64), p);
 		}
 		names[count++] = mem_strndup(p, len);
@@ -211,7 +213,8 @@ static int unknown_option(const char *name, struct err *e)
 	const char *near = schema_nearest(name, names);
 
 	if (near)
-		err_set(e, ERR_INVALID_PARAMS, "unknown option \"%.64s\"; the nearest is \"%s\"", name, near);
+		err_set(e, ERR_INVALID_PARAMS, "unknown option \"%.64s\"; the nearest is \"%s\"",
+			name, near);
 	else
 		err_set(e, ERR_INVALID_PARAMS, "unknown option \"%.64s\"", name);
 	return err_hint(e, "docs/reference.md lists all options.");

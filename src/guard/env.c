@@ -172,8 +172,7 @@ static int check_names(const json_t *request, struct err *e)
 				       "environment: the name \"%.64s\" has a '=' in it", name);
 		if (!text || strlen(text) != json_string_length(value))
 			return err_set(e, ERR_INVALID_PARAMS,
-				       "environment: the value of \"%.64s\" is not a string without NUL",
-				       name);
+				       "environment: \"%.64s\" is not a string without NUL", name);
 	}
 	return 0;
 }
@@ -268,20 +267,24 @@ static int fail_exec(const char *path, int sys, struct err *e)
 	err_sys(e, ERR_SPAWN_FAILED, sys, "cannot execute \"%.256s\"", path);
 	err_detail(e, "stage", json_string("exec"));
 	err_detail(e, "errno", json_string(err_sys_name(sys)));
-	return err_hint(e, "Make it an executable file (chmod +x), or run it with its interpreter.");
+	return err_hint(e,
+			"Make it an executable file (chmod +x), or run it with its interpreter.");
 }
 
 static int fail_absent(const char *program, const char *path, struct err *e)
 {
 	if (!path) {
 		err_set(e, ERR_COMMAND_NOT_FOUND, "there is no file \"%.256s\"", program);
-		return err_hint(e, "A name with a slash is not looked up in PATH; it counts from the working "
-				   "directory. Check the path, or give the bare name (`which NAME` finds it).");
+		return err_hint(e, "A name with a slash is not looked up in PATH; it counts from "
+				   "the working directory. Check the path, or give the bare name "
+				   "(`which NAME` finds it).");
 	}
 	err_set(e, ERR_COMMAND_NOT_FOUND, "\"%.128s\" is in no directory of PATH=%.*s%s", program,
 		SHOWN_MAX, path, strlen(path) > SHOWN_MAX ? "..." : "");
 	err_detail(e, "path", json_string(path));
-	return err_hint(e, "PATH searched: %.*s%s. Check the spelling with `which`, or give the full path.",
+	return err_hint(e,
+			"PATH searched: %.*s%s. Check the spelling with `which`, or give the full "
+			"path.",
 			SHOWN_MAX, path, strlen(path) > SHOWN_MAX ? "..." : "");
 }
 

@@ -36,6 +36,7 @@ bool env_is_protected(const struct config *c, const char *name);
  * @cwd_fd. *@path: heap. Returns 0, or -1 with CommandNotFound (message and hint
  * name the PATH searched) or SpawnFailed (found, but nowhere executable; stage "exec").
  */
-int env_find_program(char *const *envp, int cwd_fd, const char *program, char **path, struct err *e);
+int env_find_program(char *const *envp, int cwd_fd, const char *program, char **path,
+		     struct err *e);
 
 #endif

@@ -126,8 +126,8 @@ static int add_directory(struct scope *s, const char *path, struct err *e)
 	int fd = open(path, OPEN_DIR);
 
 	if (fd < 0 || fstat(fd, &st) != 0) {
-		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot use \"%.256s\" as a directory to work in",
-			path);
+		err_sys(e, ERR_INVALID_PARAMS, errno,
+			"cannot use \"%.256s\" as a directory to work in", path);
 		if (fd >= 0)
 			close(fd);
 		return -1;
@@ -189,7 +189,8 @@ static int fail_open(const char *path, int sys, struct err *e)
 	if (sys == EMFILE || sys == ENFILE)
 		return err_sys(e, ERR_LIMIT_REACHED, sys, "working_directory cannot be opened now");
 	err_set(e, ERR_PATH_OUT_OF_SCOPE,
-		"working_directory \"%.256s\" is not a directory inside the accessible directories", path);
+		"working_directory \"%.256s\" is not a directory inside the accessible directories",
+		path);
 	return err_hint(e, "Call agent.session for the workspace and the accessible directories.");
 }
 

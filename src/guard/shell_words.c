@@ -15,16 +15,16 @@
 
 /* XCU 2.4, and the words it leaves to implementations. */
 static const char *const reserved_words[] = {
-	"!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "in", "then",
-	"until", "while", "[[", "]]", "function", "select",
+	"!", "{", "}", "case", "do", "done", "elif", "else", "esac", "fi", "for", "if", "in",
+	"then", "until", "while", "[[", "]]", "function", "select",
 };
 
 /* dash(1), "Builtins"; `time` is a reserved word in some shells. */
 static const char *const builtin_words[] = {
 	".", ":", "[", "alias", "bg", "break", "cd", "chdir", "command", "continue", "echo", "eval",
 	"exec", "exit", "export", "false", "fc", "fg", "getopts", "hash", "jobs", "kill", "local",
-	"printf", "pwd", "read", "readonly", "return", "set", "shift", "test", "time", "times", "trap",
-	"true", "type", "ulimit", "umask", "unalias", "unset", "wait",
+	"printf", "pwd", "read", "readonly", "return", "set", "shift", "test", "time", "times",
+	"trap", "true", "type", "ulimit", "umask", "unalias", "unset", "wait",
 };
 
 static bool is_blank(char c)
@@ -146,8 +146,9 @@ static const char *special_at(const struct words_reader *r, bool word_start)
 		return "a file name pattern";
 	case '[':
 		/* Alone it is the name of a program. */
-		return word_start && (r->p + 1 >= r->end || is_break(r->p[1])) ? NULL :
-										 "a file name pattern";
+		if (word_start && (r->p + 1 >= r->end || is_break(r->p[1])))
+			return NULL;
+		return "a file name pattern";
 	case '~':
 		return word_start ? "a home directory" : NULL;
 	case '#':
@@ -187,7 +188,8 @@ static int read_word(struct words_reader *r)
 
 static void skip_blanks(struct words_reader *r)
 {
-	while (r->p < r->end && (is_blank(*r->p) || (*r->p == '\\' && r->p + 1 < r->end && r->p[1] == '\n')))
+	while (r->p < r->end &&
+	       (is_blank(*r->p) || (*r->p == '\\' && r->p + 1 < r->end && r->p[1] == '\n')))
 		r->p += *r->p == '\\' ? 2 : 1;
 }
 
@@ -215,9 +217,10 @@ static int fail_split(const struct words_reader *r, const char *at, const char *
 	int shown = (int)utf8_cut(at, (size_t)(r->end - at), 16);
 
 	err_set(e, ERR_INVALID_PARAMS,
-		"command: cannot be split into words without a shell: %s at byte %zu (\"%.*s\")", what,
-		(size_t)(at - r->start), shown, at);
-	return err_hint(e, "Set shell to true, use single quotes for plain text, or give the words in args.");
+		"command: cannot be split into words without a shell: %s at byte %zu (\"%.*s\")",
+		what, (size_t)(at - r->start), shown, at);
+	return err_hint(e, "Set shell to true, use single quotes for plain text, or give the words "
+			   "in args.");
 }
 
 /* Read all words. The caller frees *@words in every case. */
@@ -236,7 +239,8 @@ static int split_all(struct words_reader *r, char ***words, struct err *e)
 		if (r->p >= r->end)
 			return 0;
 		if (is_break(*r->p))
-			return fail_split(r, at, *r->p == '\n' ? "a second line" : "an operator", e);
+			return fail_split(r, at, *r->p == '\n' ? "a second line" : "an operator",
+					  e);
 		if (count == 0 && assignment_len(at))
 			return fail_split(r, at, "an assignment", e);
 		if (read_word(r) != 0)

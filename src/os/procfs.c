@@ -65,20 +65,27 @@ int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
 	return 0;
 }
 
-/* Numbers in @text into @out. */
-static int take_pids(const char *text, pid_t *out, int max)
+/* Append the pids in the children file @path to the @count in @out; the new count, or -1. The kernel
+ * gives a long list in pieces, so one read is not enough. */
+static int add_children(const char *path, pid_t *out, int count, int max)
 {
-	int count = 0;
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	pid_t pid = 0;
+	ssize_t n;
 
-	while (*text && count < max) {
-		char *end;
-		long pid = strtol(text, &end, 10);
-
-		if (end == text)
-			break;
-		out[count++] = (pid_t)pid;
-		text = end;
-	}
+	if (fd < 0)
+		return -1;
+	while ((n = read(fd, text, sizeof(text))) > 0)
+		for (ssize_t i = 0; i < n; i++) {
+			if (text[i] >= '0' && text[i] <= '9') {
+				pid = pid * 10 + (text[i] - '0');
+				continue;
+			}
+			if (pid && count < max)
+				out[count++] = pid;
+			pid = 0;
+		}
 	return count;
 }
 
@@ -102,7 +109,7 @@ static int children_by_scan(pid_t pid, pid_t *out, int max)
 
 int procfs_children(pid_t pid, pid_t *out, int max)
 {
-	char path[300], text[8192];
+	char path[300];
 	struct dirent *entry;
 	bool listed = false;
 	int count = 0;
@@ -111,13 +118,16 @@ int procfs_children(pid_t pid, pid_t *out, int max)
 	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
 	dir = opendir(path);
 	while (dir && count < max && (entry = readdir(dir))) {
+		int more;
+
 		if (entry->d_name[0] == '.')
 			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
-		if (read_text(path, text, sizeof(text)) < 0)
+		more = add_children(path, out, count, max);
+		if (more < 0)
 			continue;
 		listed = true;
-		count += take_pids(text, out + count, max - count);
+		count = more;
 	}
 	if (dir)
 		closedir(dir);

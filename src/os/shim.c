@@ -70,6 +70,8 @@ static int self_pid;
 static int command_pid;   /* 0 when reaped */
 static int signal_fd, io_fd;
 static int have_children_file = 1;
+static int announced;
+static int killing;
 static uint32_t killed_most; /* processes beside the command that one pass found */
 
 static int tree[TREE_MAX];
@@ -335,12 +337,15 @@ static void report_event(enum shim_event event, int value, int error)
 	send_report(&report);
 }
 
-static void report_exit(int wait_status, uint32_t live)
+/* @empty: the command was the last; one report then tells both facts with one wake-up. */
+static void report_exit(int wait_status, int empty)
 {
 	struct shim_report report = {
-		.event = SHIM_EXITED, .value = wait_status, .live = live,
+		.event = SHIM_EXITED, .value = wait_status, .empty = (uint32_t)empty,
 	};
 
+	if (!empty)
+		report.live = count_live();
 	add_usage(&report);
 	send_report(&report);
 }
@@ -356,6 +361,41 @@ _Noreturn static void report_empty_and_leave(void)
 
 /* ---- children ---- */
 
+/* Wait a moment for a child to end. */
+static void nap(void)
+{
+	struct pollfd wait = { .fd = signal_fd, .events = POLLIN };
+	struct { int64_t s, ns; } pause = { 0, KILL_PASS_MS * 1000000 };
+
+	sys5(__NR_ppoll, &wait, 1, &pause, 0, 0);
+}
+
+static int has_children(void)
+{
+	return sys5(__NR_waitid, P_ALL, 0, 0, WNOHANG | WEXITED | WNOWAIT, 0) != -ECHILD;
+}
+
+/*
+ * The command is over. What a signal to its group has ended with it may still be
+ * on its way out: look a moment later, so that only what stays is called live.
+ */
+static void command_exited(int wait_status)
+{
+	long pid;
+	int empty;
+
+	command_pid = 0;
+	if (!killing && has_children())
+		nap();
+	do
+		pid = sys4(__NR_wait4, -1, 0, WNOHANG, 0);
+	while (pid > 0);
+	empty = pid == -ECHILD && !killing;
+	report_exit(wait_status, empty);
+	if (empty)
+		leave(0);
+}
+
 /* Collect the dead. Reports the command's exit; leaves when nobody is left. */
 static void reap(void)
 {
@@ -367,15 +407,8 @@ static void reap(void)
 			report_empty_and_leave();
 		if (pid == 0 || pid == -EINTR)
 			return;
-		if (pid == command_pid) {
-			int more = 0;
-			/* Look, without reaping, whether it was the last: then nothing needs counting. */
-			long left = sys5(__NR_waitid, P_ALL, 0, 0, WNOHANG | WEXITED | WNOWAIT, 0);
-
-			command_pid = 0;
-			more = left != -ECHILD;
-			report_exit(status, more ? count_live() : 0);
-		}
+		if (pid == command_pid)
+			command_exited(status);
 	}
 }
 
@@ -407,6 +440,7 @@ _Noreturn static void kill_tree(void)
 	struct pollfd wait = { .fd = signal_fd, .events = POLLIN };
 
 	reap(); /* what has already ended was not killed */
+	killing = 1;
 	for (int pass = 0;; pass++) {
 		struct { int64_t s, ns; } pause = {
 			0, (pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS) * 1000000
@@ -448,6 +482,13 @@ static void serve_control(void)
 		signal_command(request.arg);
 }
 
+static void announce(void)
+{
+	if (command_pid && !announced)
+		report_event(SHIM_STARTED, command_pid, 0);
+	announced = 1;
+}
+
 _Noreturn static void serve(void)
 {
 	struct pollfd polls[2] = {
@@ -456,8 +497,11 @@ _Noreturn static void serve(void)
 	};
 
 	for (;;) {
+		struct { int64_t s, ns; } first = { 0, SHIM_ANNOUNCE_MS * 1000000 };
+
 		reap();
-		sys5(__NR_ppoll, polls, 2, 0, 0, 0);
+		if (!sys5(__NR_ppoll, polls, 2, announced ? 0 : &first, 0, 0))
+			announce();
 		if (polls[1].revents)
 			sys3(__NR_read, signal_fd, scratch, sizeof(scratch));
 		if (polls[0].revents) {
@@ -617,6 +661,15 @@ static void wipe_arguments(void)
 		start[i] = name[i];
 }
 
+/* Hold no end of the command's pipes; one call, so that the server wakes once. */
+static void let_go(void)
+{
+	if (sys3(__NR_close_range, 0, 2, 0) < 0)
+		for (int fd = 0; fd < 3; fd++)
+			sys1(__NR_close, fd);
+	sys1(__NR_close, SHIM_FD_CWD);
+}
+
 _Noreturn void shim_main(long *stack);
 
 _Noreturn void shim_main(long *stack)
@@ -634,11 +687,11 @@ _Noreturn void shim_main(long *stack)
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
 	if (failure.stage)
 		fail_to_start((enum shim_stage)failure.stage, -(long)failure.error);
-	report_event(SHIM_STARTED, command_pid, 0);
+	reap(); /* a short command may be over before we run again */
+	if (plan.flags & SHIM_ANNOUNCE)
+		announce();
+	let_go();
 	wipe_arguments();
-	for (int fd = 0; fd < 3; fd++)
-		sys1(__NR_close, fd);
-	sys1(__NR_close, SHIM_FD_CWD);
 	serve();
 }
 

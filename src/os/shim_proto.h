@@ -26,7 +26,12 @@
 enum shim_flag {
 	SHIM_NO_NEW_PRIVS = 1, /* implied by a filter */
 	SHIM_SECCOMP = 2,      /* the filter below is required */
+	SHIM_ANNOUNCE = 4,     /* report SHIM_STARTED at once, not after SHIM_ANNOUNCE_MS */
 };
+
+/* A command that is over by then is never announced: its exit says it all, and saves the server
+ * a wake-up in the middle of a short run. */
+#define SHIM_ANNOUNCE_MS 3
 
 struct shim_rlimit {
 	uint32_t resource;
@@ -75,9 +80,10 @@ enum shim_stage {
 
 /* Shim to server. */
 enum shim_event {
-	SHIM_STARTED = 1,  /* value: pid of the command */
+	SHIM_STARTED = 1,  /* value: pid of the command; not sent when SHIM_EXITED comes first */
 	SHIM_FAILED = 2,   /* value: enum shim_stage, error: errno; the shim exits */
-	SHIM_EXITED = 3,   /* value: wait status of the command; live: processes of the run still alive */
+	SHIM_EXITED = 3,   /* value: wait status of the command; live: processes of the run still alive;
+			    * empty: there are none, and this is the last report */
 	SHIM_SIGNALED = 4, /* value: signal, error: 0 or errno; ESRCH when the command was already reaped */
 	SHIM_EMPTY = 5,    /* nothing is left; live: the most processes beside the command that a kill found */
 };
@@ -87,6 +93,8 @@ struct shim_report {
 	int32_t value;
 	int32_t error;
 	uint32_t live;
+	uint32_t empty;
+	uint32_t pad;
 	/* Usage so far of all that the shim has reaped: with SHIM_EXITED and SHIM_EMPTY. */
 	uint64_t cpu_us;
 	uint64_t maxrss_kib;

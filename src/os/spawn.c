@@ -80,12 +80,35 @@ static int send_plan(int fd, const struct spawn_request *request, struct err *e)
 		return spawn_failed(SHIM_STAGE_EXEC, ENAMETOOLONG, request->path, e);
 	if (confine_fill(request->confine, &plan, e))
 		return -1;
+	if (request->announce)
+		plan.flags |= SHIM_ANNOUNCE;
 	filter_size = (size_t)plan.filter_len * 8;
 	memcpy(plan.tail + filter_size, request->path, plan.path_len + 1);
 	len = SHIM_PLAN_HEAD + filter_size + plan.path_len + 1;
 	if (send(fd, &plan, len, MSG_NOSIGNAL) != (ssize_t)len)
 		return spawn_failed(SHIM_STAGE_PLAN, errno, request->path, e);
 	return 0;
+}
+
+/*
+ * Which signals we ignore. Looked up at the first start and kept: dispositions
+ * are set before the loop runs and never after.
+ */
+static uint64_t ignored_signals(void)
+{
+	static bool known;
+	static uint64_t ignored;
+	struct sigaction action;
+
+	for (int number = 1; !known && number <= 64; number++) {
+		/* libc hides two numbers that it uses itself (EINVAL): reset them always. */
+		bool hidden = sigaction(number, NULL, &action) < 0;
+
+		if (hidden || action.sa_handler == SIG_IGN)
+			ignored |= 1ULL << (number - 1);
+	}
+	known = true;
+	return ignored;
 }
 
 /*
@@ -130,6 +153,7 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 		.cwd_fd = request->cwd_fd,
 		.argv = request->argv,
 		.envp = request->envp,
+		.ignored = ignored_signals(),
 	};
 
 	child.shim_fd = shim_image_fd(e);

@@ -1,9 +1,10 @@
 /*
  * Every signal is blocked when this starts, and stays so across the exec: the
- * shim wants it that way and clears the mask for the command. Dispositions are
- * reset here because an ignored signal (we ignore SIGPIPE, a host may ignore
- * more) survives an exec. sigaction() of libc is not used: it may touch state
- * that belongs to the server, whose memory this is.
+ * shim wants it that way and clears the mask for the command. So no handler of
+ * the server can run here, and the exec drops them; only ignored signals (we
+ * ignore SIGPIPE, a host may have ignored more) would survive it and are reset.
+ * sigaction() of libc is not used: it may touch state that belongs to the
+ * server, whose memory this is.
  */
 #include "os/spawn_child.h"
 
@@ -32,12 +33,14 @@ static int failed(struct spawn_child *c, enum shim_stage stage)
 	return 127;
 }
 
-static void reset_dispositions(void)
+static void reset_ignored(uint64_t ignored)
 {
 	const struct kernel_sigaction by_default = { 0 };
 
-	for (int number = 1; number <= 64; number++)
-		syscall(SYS_rt_sigaction, number, &by_default, NULL, sizeof(uint64_t));
+	for (int number = 1; ignored; number++, ignored >>= 1)
+		if (ignored & 1)
+			syscall(SYS_rt_sigaction, number, &by_default, NULL,
+				sizeof(uint64_t));
 }
 
 /* Out of the way of the targets 0 to 4. */
@@ -58,7 +61,7 @@ int spawn_child_run(void *child)
 	int err = above_targets(c->stderr_fd), control = above_targets(c->control_fd);
 	int cwd = above_targets(c->cwd_fd), shim = above_targets(c->shim_fd);
 
-	reset_dispositions();
+	reset_ignored(c->ignored);
 	if (in < 0 || out < 0 || err < 0 || control < 0 || cwd < 0 || shim < 0 ||
 	    place(in, STDIN_FILENO) < 0 || place(out, STDOUT_FILENO) < 0 ||
 	    place(err, STDERR_FILENO) < 0 || place(control, SHIM_FD_CONTROL) < 0 ||

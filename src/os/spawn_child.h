@@ -8,11 +8,14 @@
 #ifndef PROCPEN_OS_SPAWN_CHILD_H
 #define PROCPEN_OS_SPAWN_CHILD_H
 
+#include <stdint.h>
+
 struct spawn_child {
 	int stdin_fd, stdout_fd, stderr_fd, control_fd, cwd_fd;
 	int shim_fd;
 	char *const *argv;
 	char *const *envp;
+	uint64_t ignored; /* signals to put back to their default, bit (number - 1) */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */
 };

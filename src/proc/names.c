@@ -6,6 +6,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/mem.h"
+
 static const char *const states[] = {
 	[PROC_STATE_RUNNING] = "running",
 	[PROC_STATE_COMPLETED] = "completed",
@@ -25,6 +27,14 @@ static const char *const reasons[] = {
 	[PROC_REASON_FILE_SIZE_LIMIT] = "file_size_limit",
 	[PROC_REASON_SECCOMP] = "seccomp",
 	[PROC_REASON_SERVER_SHUTDOWN] = "server_shutdown",
+};
+
+/* Further names of signal.h. SIGRTMAX is no constant. */
+static const struct {
+	const char *name;
+	int signal; /* 0: SIGRTMAX */
+} aliases[] = {
+	{ "IO", SIGIO }, { "IOT", SIGIOT }, { "CLD", SIGCLD }, { "RTMAX", 0 },
 };
 
 const char *names_state(enum proc_state state)
@@ -63,5 +73,8 @@ int names_signal_number(const char *text)
 	for (int signal = 1; signal <= SIGRTMAX; signal++)
 		if (!strcasecmp(names_signal(signal) + 3, text))
 			return signal;
+	for (size_t i = 0; i < COUNT_OF(aliases); i++)
+		if (!strcasecmp(aliases[i].name, text))
+			return aliases[i].signal ? aliases[i].signal : SIGRTMAX;
 	return 0;
 }

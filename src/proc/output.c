@@ -127,14 +127,11 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 
 uint64_t output_kept(const struct output *o)
 {
-	uint64_t tail;
-
 	if (o->dropped)
 		return 0;
 	if (o->total <= o->head_max)
 		return o->total;
-	tail = o->total - o->head_max;
-	return o->head_max + (tail < o->tail_max ? tail : o->tail_max);
+	return o->head_max + (o->total - tail_start(o));
 }
 
 void output_freeze(struct output *o)

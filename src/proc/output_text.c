@@ -98,15 +98,34 @@ bool output_write_tail(const struct output *o, struct jsonw *w, const char *key,
 	return offset + start > 0;
 }
 
-/* How much of @len bytes read (@more follow) makes a page of at most @max bytes in whole characters. */
+/* The largest cut at or before @max that splits neither a character nor an ill-formed sequence that
+ * becomes one U+FFFD, so that pages put together are the text of the whole. */
+static size_t cut_at_unit(const char *text, size_t len, size_t max)
+{
+	size_t used;
+
+	if (max >= len)
+		return len;
+	for (size_t back = 1; back <= 3 && back <= max; back++) {
+		size_t at = max - back;
+
+		if ((unsigned char)text[at] < 0xc0)
+			continue; /* only a lead byte starts a longer unit */
+		utf8_next(text + at, len - at, &used);
+		return at + used > max ? at : max;
+	}
+	return max;
+}
+
+/* How much of @len bytes that were read makes a page of at most @max bytes. */
 static size_t page_length(const char *text, size_t len, size_t max, bool final)
 {
-	size_t used, n = utf8_cut(text, len, max);
+	size_t used, n = cut_at_unit(text, len, max);
 
 	if (n == len && !final)
 		n -= utf8_partial_tail(text, n);
-	if (!n && len && max && utf8_next(text, len, &used) != UTF8_PARTIAL)
-		n = used; /* the first character alone is longer than the page */
+	if (!n && len && max && (utf8_next(text, len, &used) != UTF8_PARTIAL || final))
+		n = used; /* the first unit alone is longer than the page */
 	return n;
 }
 

@@ -154,11 +154,13 @@ static void on_exited(struct proc *p, const struct shim_report *report)
 	take_usage(p, report);
 	note_end(p);
 	loop_timer_stop(p->env->loop, &p->timeout);
-	if (p->phase != PROC_KILLING) {
+	if (p->phase != PROC_KILLING)
 		p->phase = PROC_DRAINING;
-		loop_timer_start(p->env->loop, &p->drain, p->env->drain_ms);
-	}
 	notify(p, PROC_EVENT_EXITED);
+	if (report->empty)
+		return; /* on_tree_empty() comes next and settles */
+	if (p->phase == PROC_DRAINING)
+		loop_timer_start(p->env->loop, &p->drain, p->env->drain_ms);
 	/* What the command wrote before its exit is in the pipes by now. */
 	if (drain_pumps(p) && p->phase == PROC_DRAINING)
 		settle(p);
@@ -186,6 +188,7 @@ static void on_report(void *ctx, const struct shim_report *report)
 		break;
 	case SHIM_EMPTY:
 		take_usage(p, report);
+		p->killed_rest = report->live;
 		if (p->phase == PROC_DRAINING)
 			p->leftover = 0;
 		else if (p->phase != PROC_SETTLED && report->live > p->leftover)
@@ -327,6 +330,7 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 			.stdout_fd = s.out_write,
 			.stderr_fd = s.err_write,
 			.confine = env->confine,
+			.announce = spec->background,
 		};
 
 		if (!spawn_start(&request, &spawned, e)) {
@@ -384,7 +388,7 @@ bool proc_output_open(const struct proc *p)
 
 const struct usage *proc_usage(struct proc *p)
 {
-	if (p->tree.alive && p->tree.keeper_pid)
+	if (p->tree.alive && p->tree.keeper_pid && (!p->exited || p->leftover))
 		usage_live(p->tree.keeper_pid, &p->usage);
 	return &p->usage;
 }

@@ -109,6 +109,7 @@ struct proc {
 	int signal_sent;              /* last signal of proc_signal() that was delivered; 0: none */
 	int signal_error;             /* errno of the last one; 0: delivered */
 	uint32_t leftover;            /* live processes beside the leader when it settled, killed ones included */
+	uint32_t killed_rest;         /* of these, what a SIGKILL for the tree still found */
 	struct err failure;           /* why it never started */
 
 	pid_t pid;                    /* of the command; 0 before its start and after its end */

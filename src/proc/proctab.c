@@ -69,6 +69,20 @@ static void keep_budget(struct proctab *t, struct proc *writer)
 	}
 }
 
+/* Make room among the finished ones, oldest first. */
+static void retire(struct proctab *t)
+{
+	int finished = t->records - t->trees;
+
+	for (struct proc *p = t->oldest, *next; p && finished > t->options.finished_max; p = next) {
+		next = p->newer;
+		if (!is_finished(p))
+			continue;
+		remove_record(t, p);
+		finished--;
+	}
+}
+
 static void on_event(void *ctx, struct proc *p, unsigned events)
 {
 	struct proctab *t = ctx;
@@ -82,20 +96,8 @@ static void on_event(void *ctx, struct proc *p, unsigned events)
 		t->hook(t->hook_ctx, p, events);
 	if (events & PROC_EVENT_FAILED)
 		remove_record(t, p);
-}
-
-/* Make room among the finished ones, oldest first. */
-static void retire(struct proctab *t)
-{
-	int finished = t->records - t->trees;
-
-	for (struct proc *p = t->oldest, *next; p && finished > t->options.finished_max; p = next) {
-		next = p->newer;
-		if (!is_finished(p))
-			continue;
-		remove_record(t, p);
-		finished--;
-	}
+	if (events & PROC_EVENT_EMPTY)
+		retire(t); /* may free p: an empty tree is the last thing a run tells */
 }
 
 struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct confine *confine,
@@ -153,7 +155,6 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 	p = proc_new(&t->env, spec, e);
 	if (!p)
 		return NULL;
-	retire(t);
 	p->seq = ++t->last_seq;
 	ids_format(p->id, p->seq, t->instance);
 	p->older = t->newest;

@@ -2,7 +2,7 @@
  * proctab - all runs: start, find by id, limits, retention, shutdown.
  *
  * Owns every struct proc. A record lives until more than `finished_max` records
- * are finished (oldest go first, when the next run starts) and never goes while
+ * are finished (oldest go first) and never goes while
  * its tree is alive. The log budget is shared by all: the logs of finished runs are given
  * up oldest first; when running runs alone exceed it, their tails stop growing.
  */

@@ -55,7 +55,7 @@ static void on_control(struct ev_loop *loop, ev_io *io, int revents)
 	(void)revents;
 	while ((n = recv(io->fd, &report, sizeof(report), MSG_DONTWAIT)) ==
 	       (ssize_t)sizeof(report)) {
-		if (report.event == SHIM_EMPTY || report.event == SHIM_FAILED)
+		if (report.event == SHIM_EMPTY || report.event == SHIM_FAILED || report.empty)
 			t->reported_empty = true;
 		t->on_report(t->ctx, &report);
 		if (io->fd < 0)

@@ -30,7 +30,7 @@ struct tree {
 	bool alive;          /* on_empty has not been called */
 	bool killing;        /* SHIM_KILL was sent */
 	bool hunting;        /* the keeper is gone and its orphans are hunted */
-	bool reported_empty; /* SHIM_EMPTY or SHIM_FAILED has come */
+	bool reported_empty; /* the keeper's last report has come */
 	uint32_t survivors;  /* processes that could not be killed */
 	void (*on_report)(void *ctx, const struct shim_report *report);
 	void (*on_empty)(void *ctx);

@@ -95,8 +95,8 @@ static void send_question(struct ask *a, const struct question *q, const char *m
 	buf_release(&line);
 }
 
-int ask_send(struct ask *a, const char *method, const struct buf *params, int deadline_ms, ask_fn fn,
-	     void *ctx, uint64_t handle)
+int ask_send(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
+	     ask_fn fn, void *ctx, uint64_t handle)
 {
 	char random[IDS_INSTANCE_SIZE];
 	struct question *q;

@@ -27,8 +27,8 @@ void ask_free(struct ask *a);
  * Send method and params (JSON object text). @fn is called once with @handle.
  * Returns 0, or -1 when too many questions are open or the client is gone.
  */
-int ask_send(struct ask *a, const char *method, const struct buf *params, int deadline_ms, ask_fn fn,
-	     void *ctx, uint64_t handle);
+int ask_send(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
+	     ask_fn fn, void *ctx, uint64_t handle);
 
 /* A response arrived (no method, with id). */
 void ask_answer(struct ask *a, const json_t *message);

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #define KEEP_BYTES (256u << 10) /* a larger buffer is given back when it is empty */
-#define SHIFT_BYTES (1u << 20)  /* written bytes in front of unwritten ones are dropped from here on */
+#define SHIFT_BYTES (1u << 20)  /* written bytes before unwritten ones are dropped from here on */
 
 /*
  * Answers are bounded by the number of open requests and the size of one answer,

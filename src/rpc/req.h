@@ -83,7 +83,7 @@ struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int max);
 void reqtab_free(struct reqtab *t);
 struct outq *reqtab_outq(struct reqtab *t);
 
-/* Whom to tell that the request with @handle has ended (its open question is dropped then). Set once. */
+/* Whom to tell that request @handle has ended (so that its question is dropped). Set once. */
 void reqtab_on_end(struct reqtab *t, void (*fn)(void *ctx, uint64_t handle), void *ctx);
 
 /*
@@ -119,13 +119,16 @@ void req_timer(struct req *r, double ms, void (*fn)(void *ctx, struct req *r), v
 size_t req_page_bytes(const struct req *r);
 size_t req_text_bytes(const struct req *r);
 
-/* A batch of @count elements; each element adds one answer, or none, by batch_add(). The array is
- * queued when all are in; nothing when no element had an answer. Frees itself then. */
+/*
+ * A batch of @count elements; each adds one answer by batch_add(), with @len 0 for
+ * none. When all are in the array is queued (nothing, if no element had an answer)
+ * and the batch frees itself.
+ */
 struct req_batch *batch_new(struct reqtab *t, size_t count);
-void batch_add(struct req_batch *b, const char *answer, size_t len); /* len 0: no answer for this element */
+void batch_add(struct req_batch *b, const char *answer, size_t len);
 size_t batch_count(const struct req_batch *b);
 
-/* Queue an answer that belongs to no request (parse errors and the like): into the batch, or out. */
+/* Queue an answer that belongs to no request (parse errors and the like). @batch may be NULL. */
 void reqtab_send(struct reqtab *t, struct req_batch *batch, const char *line, size_t len);
 
 #endif

@@ -151,7 +151,7 @@ static enum kind classify(struct rpc_message *m, const char *text, size_t len, s
 		return invalid(e, "`method` must be a string without NUL");
 	m->method = json_string_value(method);
 	if (id && !m->id)
-		return invalid(e, "`id` must be a string or a whole number, of at most 1,024 bytes");
+		return invalid(e, "`id` must be a string or a whole number of at most 1,024 bytes");
 	if (m->params && !json_is_object(m->params) && !json_is_array(m->params))
 		return id ? invalid(e, "`params` must be an object or an array") : KIND_DROP;
 	return KIND_CALL;

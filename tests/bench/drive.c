@@ -1,0 +1,184 @@
+/*
+ * drive MODE ARGS... -- SERVER ARGS... - measures one server in one way.
+ *
+ * Prints one JSON object of figures. Every answer is checked; a wrong one ends
+ * the program with status 1. The modes with heavy output are in drive_output.c,
+ * those about trees and many jobs in drive_jobs.c.
+ */
+#include "drive.h"
+
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "client.h"
+#include "stats.h"
+#include "watch.h"
+
+#define WINDOW_MAX 256
+#define LIFE_SECONDS 120
+
+static const char run_true[] = "{\"command\":\"true\",\"args\":[]}";
+static const char run_shell[] = "{\"command\":\"true\"}";
+
+/* @n runs, @window of them outstanding; one latency each into @took unless NULL. */
+void drive_runs(struct client *c, const char *params, size_t n, size_t window, double *took)
+{
+	double sent_at[WINDOW_MAX];
+	size_t sent = 0;
+	long first = c->next_id + 1, id;
+
+	for (size_t answered = 0; answered < n; answered++) {
+		const char *reply;
+
+		for (; sent < n && sent - answered < window; sent++) {
+			sent_at[(c->next_id + 1) % WINDOW_MAX] = stats_now_us();
+			client_send(c, "process.run", params);
+		}
+		reply = client_reply(c, &id);
+		if (id < first || client_number(reply, "exit_code") != 0)
+			client_die("unexpected answer: %.300s", reply);
+		if (took)
+			took[answered] = stats_now_us() - sent_at[id % WINDOW_MAX];
+	}
+}
+
+/* run argv|shell N WINDOW */
+static void run_mode(char **args, char **server)
+{
+	size_t n = strtoul(args[1], NULL, 10), window = strtoul(args[2], NULL, 10);
+	const char *params = strcmp(args[0], "shell") ? run_true : run_shell;
+	double *took = calloc(n, sizeof(*took)), begin, cpu;
+	struct client c;
+
+	if (window >= WINDOW_MAX || !took)
+		client_die("at most %d outstanding", WINDOW_MAX - 1);
+	client_start(&c, server);
+	drive_runs(&c, params, 20, 1, NULL);
+	cpu = watch_cpu_us(c.pid);
+	begin = stats_now_us();
+	drive_runs(&c, params, n, window, took);
+	begin = stats_now_us() - begin;
+	cpu = watch_cpu_us(c.pid) - cpu;
+	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), "rate",
+		    (double)n * 1e6 / begin, "cpu_us", cpu / (double)n, NULL);
+	client_stop(&c);
+	free(took);
+}
+
+/* One processor for both ends: else the figure is the distance between two of them. */
+static void pin(void)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+}
+
+/* ping N */
+static void ping_mode(char **args, char **server)
+{
+	size_t n = strtoul(args[0], NULL, 10);
+	double *took = calloc(n, sizeof(*took)), begin;
+	struct client c;
+
+	pin();
+	client_start(&c, server);
+	for (size_t i = 0; i < 100; i++)
+		client_call(&c, "ping", "{}");
+	for (size_t i = 0; i < n; i++) {
+		begin = stats_now_us();
+		client_call(&c, "ping", "{}");
+		took[i] = stats_now_us() - begin;
+	}
+	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), NULL);
+	client_stop(&c);
+	free(took);
+}
+
+/* start ping|tools|run N: from fork to the first answer */
+static void start_mode(char **args, char **server)
+{
+	size_t n = strtoul(args[1], NULL, 10);
+	double *took = calloc(n, sizeof(*took)), *end = calloc(n, sizeof(*end)), begin;
+	bool tools = !strcmp(args[0], "tools"), run = !strcmp(args[0], "run");
+	struct client c;
+
+	for (size_t i = 0; i < n; i++) {
+		begin = stats_now_us();
+		client_start(&c, server);
+		if (run)
+			drive_runs(&c, run_true, 1, 1, NULL);
+		else
+			client_call(&c, tools ? "tools/list" : "ping", "{}");
+		took[i] = stats_now_us() - begin;
+		begin = stats_now_us();
+		client_stop(&c);
+		end[i] = stats_now_us() - begin;
+	}
+	stats_print("p50_us", stats_at(took, n, 0.5), "end_us", stats_at(end, n, 0.5), NULL);
+	free(took);
+	free(end);
+}
+
+/* memory N: at rest, and after N runs */
+static void memory_mode(char **args, char **server)
+{
+	size_t n = strtoul(args[0], NULL, 10);
+	double rest, rest_pss, anon, fds;
+	struct client c;
+
+	client_start(&c, server);
+	client_call(&c, "ping", "{}");
+	rest = watch_status_kb(c.pid, "VmRSS");
+	rest_pss = watch_pss_kb(c.pid);
+	drive_runs(&c, run_true, 20, 1, NULL);
+	fds = watch_fds(c.pid);
+	anon = watch_status_kb(c.pid, "RssAnon");
+	drive_runs(&c, run_true, n, 32, NULL);
+	client_call(&c, "ping", "{}");
+	stats_print("rest_kb", rest, "rest_pss_kb", rest_pss, "after_kb",
+		    watch_status_kb(c.pid, "VmRSS"), "grown_kb",
+		    watch_status_kb(c.pid, "VmRSS") - rest, "anon_grown_kb",
+		    watch_status_kb(c.pid, "RssAnon") - anon, "fds_grown",
+		    watch_fds(c.pid) - fds, NULL);
+	client_stop(&c);
+}
+
+static const struct mode {
+	const char *name;
+	int args;
+	void (*fn)(char **args, char **server);
+} modes[] = {
+	{ "run", 3, run_mode },
+	{ "ping", 1, ping_mode },
+	{ "start", 2, start_mode },
+	{ "memory", 1, memory_mode },
+	{ "flood", 3, drive_flood },
+	{ "output", 2, drive_output },
+	{ "logs", 3, drive_logs },
+	{ "exact", 2, drive_exact },
+	{ "background", 1, drive_background },
+	{ "timeout", 2, drive_timeout },
+	{ "end", 2, drive_end },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < sizeof(modes) / sizeof(modes[0]); i++) {
+		const struct mode *m = &modes[i];
+
+		if (strcmp(m->name, argv[1]))
+			continue;
+		if (argc < m->args + 4 || strcmp(argv[m->args + 2], "--"))
+			break;
+		alarm(LIFE_SECONDS);
+		m->fn(argv + 2, argv + m->args + 3);
+		return 0;
+	}
+	fprintf(stderr, "usage: drive MODE ARGS... -- SERVER ARGS...; see tests/bench/report.py\n");
+	return 2;
+}

@@ -1,0 +1,176 @@
+/*
+ * floor - what the kernel itself takes: no server can be faster than this.
+ *
+ *   floor run N PROGRAM ARGS...      vfork, exec with three pipes, wait; N times, one at a time
+ *   floor filter FILE N PROGRAM ...  the same with the seccomp filter in FILE installed first
+ *   floor many N PROGRAM ARGS...     start N at once, then kill them
+ *   floor cat N FILE                 time to read FILE through `cat` and a pipe
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "stats.h"
+
+#define LIFE_SECONDS 60
+
+static struct sock_fprog filter;
+
+static void die(const char *what)
+{
+	fprintf(stderr, "floor: %s: %s\n", what, strerror(errno));
+	exit(1);
+}
+
+/* In the vforked child: only system calls, never returns. */
+static void become(char *const argv[], const int fds[3])
+{
+	for (int i = 0; i < 3; i++)
+		dup2(fds[i], i);
+	if (filter.len) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter))
+			_exit(126);
+	}
+	execv(argv[0], argv);
+	_exit(127);
+}
+
+static __attribute__((noinline)) pid_t start(char *const argv[], const int fds[3])
+{
+	pid_t pid = vfork();
+
+	if (pid == 0)
+		become(argv, fds);
+	if (pid < 0)
+		die("vfork");
+	return pid;
+}
+
+static void wait_for(pid_t pid, int wanted)
+{
+	int status;
+
+	if (waitpid(pid, &status, 0) != pid || status != wanted) {
+		errno = ECHILD;
+		die("the program did not end as it must");
+	}
+}
+
+/* Start with three pipes; the caller gets our ends of stdout and stderr. */
+static pid_t start_piped(char *const argv[], int *out, int *err)
+{
+	int p[3][2];
+	pid_t pid;
+
+	for (int i = 0; i < 3; i++)
+		if (pipe2(p[i], O_CLOEXEC))
+			die("pipe2");
+	pid = start(argv, (int[]){ p[0][0], p[1][1], p[2][1] });
+	close(p[0][0]);
+	close(p[0][1]);
+	close(p[1][1]);
+	close(p[2][1]);
+	*out = p[1][0];
+	*err = p[2][0];
+	return pid;
+}
+
+static size_t read_all(int fd)
+{
+	static char data[65536];
+	size_t sum = 0;
+	ssize_t n;
+
+	while ((n = read(fd, data, sizeof(data))) > 0)
+		sum += (size_t)n;
+	close(fd);
+	return sum;
+}
+
+static double run_once(char *const argv[], size_t *bytes)
+{
+	double begin = stats_now_us();
+	int out, err;
+	pid_t pid = start_piped(argv, &out, &err);
+
+	*bytes = read_all(out) + read_all(err);
+	wait_for(pid, 0);
+	return stats_now_us() - begin;
+}
+
+static int run_mode(size_t n, char *const argv[])
+{
+	double *took = calloc(n, sizeof(*took)), begin = stats_now_us(), sum;
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < n; i++)
+		took[i] = run_once(argv, &bytes);
+	sum = stats_now_us() - begin;
+	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), "rate",
+		    (double)n * 1e6 / sum, "bytes", (double)bytes, NULL);
+	free(took);
+	return 0;
+}
+
+static void read_filter(const char *path)
+{
+	static struct sock_filter code[BPF_MAXINSNS];
+	FILE *f = fopen(path, "re");
+
+	if (!f)
+		die(path);
+	filter.len = (unsigned short)fread(code, sizeof(code[0]), BPF_MAXINSNS, f);
+	filter.filter = code;
+	fclose(f);
+	if (!filter.len)
+		die(path);
+}
+
+static int many_mode(size_t n, char *const argv[])
+{
+	pid_t *pids = calloc(n, sizeof(*pids));
+	double begin = stats_now_us(), started;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (size_t i = 0; i < n; i++)
+		pids[i] = start(argv, (int[]){ null, null, null });
+	started = stats_now_us();
+	for (size_t i = 0; i < n; i++)
+		kill(pids[i], SIGKILL);
+	for (size_t i = 0; i < n; i++)
+		wait_for(pids[i], SIGKILL);
+	stats_print("start_ms", (started - begin) / 1e3, "kill_ms",
+		    (stats_now_us() - started) / 1e3, NULL);
+	free(pids);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	char *cat[] = { (char[]){ "/bin/cat" }, argc > 3 ? argv[3] : NULL, NULL };
+
+	alarm(LIFE_SECONDS);
+	if (argc > 4 && !strcmp(argv[1], "filter")) {
+		read_filter(argv[2]);
+		return run_mode(strtoul(argv[3], NULL, 10), argv + 4);
+	}
+	if (argc > 3 && !strcmp(argv[1], "run"))
+		return run_mode(strtoul(argv[2], NULL, 10), argv + 3);
+	if (argc > 3 && !strcmp(argv[1], "many"))
+		return many_mode(strtoul(argv[2], NULL, 10), argv + 3);
+	if (argc > 3 && !strcmp(argv[1], "cat"))
+		return run_mode(strtoul(argv[2], NULL, 10), cat);
+	fprintf(stderr, "usage: floor run|many N PROGRAM ARGS... | filter FILE N PROGRAM ARGS... "
+			"| cat N FILE\n");
+	return 2;
+}

@@ -1,0 +1,265 @@
+"""Measures procpen beside the bare floor and a bare server, interleaved, and prints ratios.
+
+    report.py BENCH-PROGRAMS SERVER [--json]       called by tests/bench/run
+
+Every experiment runs its arms in alternating rounds, in an order that turns each round; a ratio is
+the median of the ratios of single rounds, so that load from elsewhere meets all arms alike. A figure
+never fails this program, a wrong answer does.
+"""
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+QUICK = os.environ.get("BENCH") == "quick"
+LOG_BYTES = 8 << 20
+BIG_BYTES = (1 << 28) if QUICK else (1 << 30)
+JOBS = 1000
+RUNS_BEFORE_WEIGHING = 1000
+ARM_TIME_LIMIT = 150
+# Version managers put dozens of folders into PATH; looking `true` up there is not what is measured.
+ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+               "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
+
+
+class Experiment:
+    """One way of measuring: its arms by name, and how many rounds in the short and the long form."""
+
+    def __init__(self, name, rounds, arms):
+        self.name, self.arms = name, arms
+        self.rounds = rounds[0] if QUICK else rounds[1]
+        self.results = {arm: [] for arm in arms}
+
+    def measure(self, number):
+        """One round. Returns complaints about wrong answers."""
+        names = list(self.arms)
+        turn = number % len(names)
+        complaints = []
+        for arm in names[turn:] + names[:turn]:
+            figures, complaint = run_arm(self.arms[arm])
+            if complaint:
+                complaints.append(f"{self.name}, {arm}: {complaint}")
+            else:
+                self.results[arm].append((number, figures))
+        return complaints
+
+    def figure(self, arm, key):
+        """Median over the rounds, or None."""
+        values = [figures[key] for _, figures in self.results.get(arm, [])
+                  if figures[key] is not None]
+        return statistics.median(values) if values else None
+
+    def ratio(self, arm, base, key, base_key=None):
+        """Median of arm / base over the rounds that both have, or None."""
+        bases = dict(self.results.get(base, []))
+        values = [figures[key] / bases[number][base_key or key]
+                  for number, figures in self.results.get(arm, [])
+                  if number in bases and bases[number][base_key or key] > 0]
+        return statistics.median(values) if values else None
+
+
+def run_arm(argv):
+    """The figures one measuring program printed, or what went wrong."""
+    try:
+        done = subprocess.run(argv, stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              timeout=ARM_TIME_LIMIT, env=ENVIRONMENT, check=False)
+    except subprocess.TimeoutExpired:
+        return None, f"no end after {ARM_TIME_LIMIT} s"
+    if done.returncode:
+        return None, done.stderr.strip() or f"status {done.returncode}"
+    figures = json.loads(done.stdout)
+    for name in ("left", "survivors"):
+        if figures.get(name):
+            return None, f"{figures[name]:.0f} processes left alive"
+    return figures, None
+
+
+class Row:
+    """A line of the table. limit: what the ratio, or without a base the figure, is held against."""
+
+    def __init__(self, what, experiment, key, unit, **more):
+        self.what, self.experiment, self.key, self.unit = what, experiment, key, unit
+        self.arm = more.get("arm", "procpen")
+        self.base, self.base_key = more.get("base"), more.get("base_key")
+        self.limit, self.at_least = more.get("limit"), more.get("at_least", False)
+        self.absolute = more.get("absolute", self.base is None)
+        self.inverse = more.get("inverse", False)
+
+    def values(self, experiments):
+        e = experiments[self.experiment]
+        base = e.figure(self.base, self.base_key or self.key) if self.base else None
+        ratio = e.ratio(self.arm, self.base, self.key, self.base_key) if self.base else None
+        if ratio and self.inverse:
+            ratio = 1 / ratio
+        return base, e.figure(self.arm, self.key), ratio
+
+    def target(self):
+        if self.limit is None:
+            return ""
+        sign = ">=" if self.at_least else "<="
+        return f"{sign} {self.limit:g} " + (self.unit if self.absolute else f"x {self.base}")
+
+    def met(self, figure, ratio):
+        value = figure if self.absolute else ratio
+        if self.limit is None or value is None:
+            return None
+        return value >= self.limit if self.at_least else value <= self.limit
+
+    def result(self, experiments):
+        base, figure, ratio = self.values(experiments)
+        return {"what": self.what, "unit": self.unit, "base": self.base, "base_figure": base,
+                "arm": self.arm, "figure": figure, "ratio": ratio, "target": self.target(),
+                "met": self.met(figure, ratio)}
+
+
+ROWS = [
+    Row("run true, argv, one at a time: p50", "argv", "p50_us", "us", base="floor", limit=1.3),
+    Row("  of that, the seccomp filter", "argv", "p50_us", "us", base="floor", arm="floor+filter"),
+    Row("  a bare server", "argv", "p50_us", "us", base="floor", arm="bare"),
+    Row("  p99", "argv", "p99_us", "us", base="floor"),
+    Row("  server CPU per run", "argv", "cpu_us", "us", base="bare"),
+    Row("run true through sh, one at a time: p50", "shell", "p50_us", "us", base="floor"),
+    Row("runs, 64 outstanding", "many", "rate", "/s", base="bare", limit=0.78, at_least=True),
+    Row("  server CPU per run", "many", "cpu_us", "us", base="bare"),
+    Row("ping, p50", "ping", "p50_us", "us", base="bare", limit=2),
+    Row("start to first answer (ping)", "start", "p50_us", "us", base="bare", limit=1.5),
+    Row("start to tools/list", "start tools", "p50_us", "us", base="bare"),
+    Row("start to the answer of the first run", "start run", "p50_us", "us", base="bare"),
+    Row("memory at rest", "memory", "rest_kb", "KB", limit=4096),
+    Row("memory added by 1,000 runs", "memory", "grown_kb", "KB", limit=512),
+    Row("descriptors added by 1,000 runs", "memory", "fds_grown", "", limit=0),
+    Row("1,000 in the background: each, with keeper", "jobs", "kb_each", "KB", limit=24),
+    Row("  start all", "jobs", "start_ms", "ms", base="floor", limit=1300, absolute=True),
+    Row("  list", "jobs", "list_ms", "ms", limit=5),
+    Row("  kill all", "jobs", "kill_ms", "ms", base="floor", limit=400, absolute=True),
+    Row("much output in one run: rate", "output", "mb_per_s", "MB/s", base="bare", limit=0.85,
+        at_least=True),
+    Row("  server CPU per GB", "output", "cpu_ms_per_gb", "ms", base="bare", limit=200,
+        absolute=True),
+    Row("  heap grown", "output", "heap_grown_kb", "KB", limit=512),
+    Row("ping while a child floods: p99", "flood 1", "p99_us", "us", base="bare", limit=1000,
+        absolute=True),
+    Row("ping while 64 children flood: p99", "flood 64", "p99_us", "us", base="bare", limit=5000,
+        absolute=True),
+    Row("process.logs of 8 MiB in pages", "logs", "p50_us", "us", base="cat", limit=0.5,
+        at_least=True, inverse=True),
+    Row("64 runs of 1 MiB at once, bytes exact", "exact", "exact", "runs", limit=64, at_least=True),
+    Row("timeout: late by", "timeout plain", "late_p50_ms", "ms", limit=5),
+    Row("  with a child of its own session", "timeout setsid", "late_p50_ms", "ms", limit=5),
+    Row("  with a child that ignores TERM", "timeout ignore", "late_p50_ms", "ms", limit=5),
+    Row("20 trees when the server is killed: gone in", "end kill", "gone_ms", "ms", limit=1000),
+    Row("20 trees when its stdin closes: gone in", "end eof", "gone_ms", "ms", limit=1000),
+]
+
+
+def experiments_of(programs, server, scratch):
+    """All experiments by name."""
+    bare, drive = [f"{programs}/bare"], f"{programs}/drive"
+    floor, writer = f"{programs}/floor", f"{programs}/writer"
+    page_file, code = f"{scratch}/pages", f"{scratch}/filter"
+    true, sleep = (shutil.which(p, path=ENVIRONMENT["PATH"]) for p in ("true", "sleep"))
+    with open(page_file, "wb") as f:
+        subprocess.run([writer, str(LOG_BYTES), "3"], stdout=f, check=True)
+    with open(code, "wb") as f:
+        subprocess.run([f"{programs}/filter"], stdout=f, check=True)
+
+    def with_servers(*mode, floors=None):
+        return dict(floors or {}, bare=[drive, *mode, "--", *bare],
+                    procpen=[drive, *mode, "--", *server])
+
+    def procpen(*mode, floors=None):
+        return dict(floors or {}, procpen=[drive, *mode, "--", *server])
+
+    n = "100" if QUICK else "200"
+    writes = "0.5" if QUICK else "1.5"
+    found = [
+        Experiment("argv", (4, 20), with_servers("run", "argv", n, "1", floors={
+            "floor": [floor, "run", n, true],
+            "floor+filter": [floor, "filter", code, n, true]})),
+        Experiment("shell", (3, 10), with_servers("run", "shell", n, "1", floors={
+            "floor": [floor, "run", n, "/bin/sh", "-c", "true"]})),
+        Experiment("many", (3, 9), with_servers("run", "argv", "500" if QUICK else "1000", "64")),
+        Experiment("ping", (4, 12), with_servers("ping", "5000")),
+        Experiment("start", (3, 12), with_servers("start", "ping", "20")),
+        Experiment("start tools", (2, 5), with_servers("start", "tools", "20")),
+        Experiment("start run", (2, 5), with_servers("start", "run", "20")),
+        Experiment("memory", (1, 3), with_servers("memory", str(RUNS_BEFORE_WEIGHING))),
+        Experiment("jobs", (1, 4), procpen("background", str(JOBS), floors={
+            "floor": [floor, "many", str(JOBS), sleep, "30"]})),
+        Experiment("output", (2, 6), with_servers("output", str(BIG_BYTES), writer)),
+        Experiment("flood 1", (2, 5), with_servers("flood", "1", writes, writer)),
+        Experiment("flood 64", (2, 5), with_servers("flood", "64", writes, writer)),
+        Experiment("logs", (2, 6), procpen("logs", str(LOG_BYTES), "3", writer, floors={
+            "cat": [floor, "cat", "3", page_file]})),
+        Experiment("exact", (1, 2), procpen("exact", "1", writer)),
+        Experiment("timeout plain", (1, 3), procpen("timeout", "plain", "10")),
+        Experiment("timeout setsid", (1, 3), procpen("timeout", "setsid", "10")),
+        Experiment("timeout ignore", (1, 3), procpen("timeout", "ignore", "10")),
+        Experiment("end kill", (1, 3), procpen("end", "kill", "1")),
+        Experiment("end eof", (1, 3), procpen("end", "eof", "1")),
+    ]
+    return {e.name: e for e in found}
+
+
+def scale_output(experiment):
+    """CPU for a GB, whatever amount the form at hand wrote."""
+    for results in experiment.results.values():
+        for _, figures in results:
+            figures["cpu_ms_per_gb"] = figures["cpu_ms"] * (1 << 30) / BIG_BYTES
+
+
+def number(value, unit=""):
+    if value is None:
+        return "-"
+    digits = 0 if abs(value) >= 100 or value == int(value) else 1 if abs(value) >= 10 else 2
+    return f"{value:,.{digits}f} {unit}".rstrip()
+
+
+def print_table(rows):
+    widths = (46, 18, 14, 7, 16)
+    print("  ".join(t.ljust(w) for t, w in zip(
+        ("what", "base", "figure", "ratio", "target"), widths)) + "  met")
+    for r in rows:
+        name = "" if r["base"] is None else f"{r['base']} {number(r['base_figure'], r['unit'])}"
+        cells = (r["what"], name, number(r["figure"], r["unit"]),
+                 "-" if r["ratio"] is None else f"{r['ratio']:.2f}", r["target"])
+        met = {True: "yes", False: "NO", None: ""}[r["met"]]
+        print(("  ".join(t.ljust(w) for t, w in zip(cells, widths)) + "  " + met).rstrip())
+
+
+def main():
+    as_json = "--json" in sys.argv[3:]
+    programs, program = (os.path.abspath(p) for p in sys.argv[1:3])
+    begin, load = time.monotonic(), os.getloadavg()[0]
+    complaints = []
+    with tempfile.TemporaryDirectory(prefix="procpen-bench-") as scratch:
+        os.mkdir(f"{scratch}/workspace")
+        server = [program, "serve", "--workspace", f"{scratch}/workspace",
+                  "--state-dir", f"{scratch}/state", "--set", f"limits.running_processes={JOBS + 100}"]
+        experiments = experiments_of(programs, server, scratch)
+        for e in experiments.values():
+            if not as_json:
+                print(f"{time.monotonic() - begin:6.1f} s  {e.name}", file=sys.stderr)
+            for i in range(e.rounds):
+                complaints += e.measure(i)
+    scale_output(experiments["output"])
+    rows = [row.result(experiments) for row in ROWS]
+    took = time.monotonic() - begin
+    if as_json:
+        print(json.dumps({"rows": rows, "wrong_answers": complaints, "seconds": round(took, 1),
+                          "load_before": load, "quick": QUICK}, indent=1))
+    else:
+        print_table(rows)
+        print(f"\n{took:.0f} s, {os.cpu_count()} processors, load {load:.1f} before. A ratio is the median "
+              "of single rounds; base figures are medians.")
+        for complaint in complaints:
+            print(f"WRONG ANSWER: {complaint}")
+    return 1 if complaints else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,258 @@
+#!/usr/bin/env python3
+"""Makes the Nth system call of each kind fail, in the server, its keepers and its commands.
+
+Whatever fails, the server must not hang, not die of a signal, leave no process behind, answer
+each request at most once (and all of them, unless it exits), and never run a command without
+its filter: the commands of the session write NoNewPrivs and Seccomp from /proc/self/status
+into a file, and a file that says anything but 1 and 2 is a failure.
+
+strace(1) does the injection; its count is kept for each process on its own, so that one run
+hits the Nth call of every process. A first run without faults counts the calls. Short form: a
+few N for each call, spread over all; STRESS=1: every N.
+
+  run.py [CALL[:ERRNO[:N]] ...]    only these
+"""
+import collections
+import concurrent.futures
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), os.pardir, "system"))
+
+from client import STRESS, Failure, Server, Skip, check, open_servers, server_path
+
+# Which error each call is given; the first one is used in the short form.
+FAULTS = """
+    openat EMFILE ENOMEM        openat2 EMFILE ENOSYS EPERM   close EIO
+    pipe2 EMFILE ENFILE         socketpair EMFILE             eventfd2 EMFILE
+    memfd_create EMFILE ENOSYS  ftruncate ENOSPC              fallocate ENOSPC
+    mmap ENOMEM                 mprotect ENOMEM               brk ENOMEM
+    clone EAGAIN ENOMEM         clone3 ENOSYS EAGAIN          fork EAGAIN
+    vfork EAGAIN                execve ENOMEM EACCES          execveat ENOMEM ENOENT ENOSYS
+    read EIO EINTR              write EIO EINTR ENOSPC        pwrite64 ENOSPC
+    pread64 EIO                 splice ENOMEM EINVAL EINTR    lseek ESPIPE
+    fcntl EMFILE EINVAL         dup2 EMFILE                   dup3 EMFILE
+    close_range ENOSYS          seccomp EINVAL ENOMEM EPERM   prctl EINVAL EPERM
+    setsid EPERM                fchdir EACCES                 prlimit64 EPERM
+    rt_sigaction EINVAL         rt_sigprocmask EINVAL         wait4 EINTR
+    waitid EINTR                kill EPERM                    pidfd_open ENOSYS
+    sendto ENOBUFS EPIPE        sendmsg ENOBUFS               recvfrom ECONNRESET EINTR
+    recvmsg ECONNRESET EINTR    epoll_create1 EMFILE          epoll_ctl ENOMEM ENOSPC
+    epoll_wait EINTR            epoll_pwait EINTR             poll EINTR
+    getdents64 EIO              newfstatat EACCES             statx EACCES
+    readlink EACCES             readlinkat EACCES             mkdir EACCES
+    fchmod EPERM                getrandom ENOSYS              ppoll EINTR
+"""
+SHORT_COUNT = 3   # values of N for each call in the short form
+ANSWER_WAIT = 10.0
+EXIT_WAIT = 10.0
+STATUS = ("while read -r k v; do case $k in NoNewPrivs:|Seccomp:) echo \"$k$v\";; esac; done "
+          "</proc/self/status >status-%s; echo ran; ")
+# The dynamic loader makes these before main(), and dies when they fail.
+LOADER_CALLS = ("mmap", "mprotect", "brk")
+
+
+def faults():
+    """{call: [errno, ...]}"""
+    found = {}
+    for word in FAULTS.split():
+        if word.islower():
+            current = found.setdefault(word, [])
+        elif word[0] == "E":
+            current.append(word)
+        else:
+            current = found.setdefault(word, [])
+    return found
+
+
+class Session:
+    """The same little session every time, with what must hold at its end."""
+
+    def __init__(self, strace_args, call=None):
+        self.call = call
+        self.trace = tempfile.NamedTemporaryFile(prefix="procpen-trace-")
+        self.server = Server(start=False, wrapper=["strace", "-f", "-qq", "-o", self.trace.name]
+                             + strace_args)
+        self.answers = collections.Counter()
+        self.messages = {}
+        self.sent = []
+
+    def play(self):
+        server = self.server
+        try:
+            server.start()
+            self.requests()
+            server.close_input()
+            status = server.wait_exit(EXIT_WAIT)
+            self.take(0)
+            self.judge(status)
+        finally:
+            left = self.clean_up()
+        check(not left, "left behind: %s" % ", ".join(left))
+
+    def clean_up(self):
+        complaints = self.server.destroy()
+        open_servers.remove(self.server)
+        return complaints
+
+    def ask(self, method, params):
+        id = self.server.request(method, params)
+        self.sent.append(id)
+        return id
+
+    def take(self, timeout):
+        message = self.server.receive(timeout)
+        if isinstance(message, dict) and "method" not in message:
+            self.answers[message["id"]] += 1
+            self.messages[message["id"]] = message
+        return message
+
+    def answer(self, id):
+        """The answer to @id; None when the server has gone instead."""
+        end = time.monotonic() + ANSWER_WAIT
+        while id not in self.messages:
+            if self.take(max(0.0, end - time.monotonic())) is None:
+                if self.server.eof_seen or self.server.write_failed:
+                    return None
+                raise Failure("hangs: no answer to request %d" % id)
+        return self.messages[id]
+
+    def process_id(self, answer):
+        return ((answer or {}).get("result") or {}).get("process_id", "none")
+
+    def requests(self):
+        shell, argv, wait = (STATUS % n for n in ("shell", "argv", "wait"))
+        run = self.ask("process.run", {"command": shell + "cat", "stdin": "x" * 100})
+        first = self.answer(run)
+        self.answer(self.ask("process.run", {"command": "sh", "args": ["-c", argv + "exit 3"]}))
+        job = self.answer(self.ask("process.run", {
+            "command": wait + "(setsid sleep 30 &) ; exec sleep 30", "background": True}))
+        late = self.ask("process.run", {"command": "echo part; sleep 30 & sleep 30",
+                                        "timeout": 0.2})
+        self.answer(self.ask("process.logs", {"process_id": self.process_id(first)}))
+        self.answer(late)
+        self.answer(self.ask("process.kill", {"process_id": self.process_id(job),
+                                              "force_after": 1}))
+        self.answer(self.ask("process.list", {}))
+        self.ask("process.run", {"command": "sleep 30"})
+        self.server.flush()
+
+    def judge(self, status):
+        if status < 0 and not self.answers and self.call in LOADER_CALLS:
+            return
+        if "libev: " in self.server.stderr_text():
+            raise Skip("libev asserts that this call works")
+        check(0 <= status < 128, "ended by signal or with status %s: %.300s"
+              % (status, self.server.stderr_text()[-300:]))
+        while self.server.inbox:
+            self.take(0)
+        for id, count in self.answers.items():
+            check(count == 1, "request %s was answered %d times" % (id, count))
+            check(id in self.sent, "an answer to nothing: %s" % id)
+        if status == 0 and not self.server.write_failed and not self.output_failed():
+            missing = [id for id in self.sent if id not in self.answers]
+            check(not missing, "exit 0, and requests %s were never answered" % missing)
+        self.judge_status_files()
+
+    def output_failed(self):
+        """The fault hit the client's own streams: for the server the client was gone."""
+        with open(self.trace.name) as f:
+            text = f.read()
+        return re.search(r"\b(write|read|fcntl|epoll_ctl|poll)\(.*\(INJECTED\)", text) is not None
+
+    def judge_status_files(self):
+        for name in os.listdir(self.server.workspace):
+            if not name.startswith("status-"):
+                continue
+            with open(os.path.join(self.server.workspace, name)) as f:
+                text = f.read()
+            for line in re.findall(r"^(?:NoNewPrivs|Seccomp):.*$", text, re.M):
+                check(line in ("NoNewPrivs:1", "Seccomp:2"), "%s ran half-sandboxed: %s" % (
+                    name, line))
+
+
+def count_calls():
+    """The most calls of each kind that one process makes in a session without faults."""
+    session = Session(["-e", "trace=all"])
+    session.play()
+    counts = collections.Counter()
+    with open(session.trace.name) as f:
+        for line in f:
+            m = re.match(r"(\d+) +(\w+)\(", line)
+            if m:
+                counts[m[1], m[2]] += 1
+    most = collections.Counter()
+    for (_, call), count in counts.items():
+        most[call] = max(most[call], count)
+    return most
+
+
+def cases(most, words):
+    """(call, errno, n) of this run."""
+    for call, errors in faults().items():
+        if call not in most:
+            continue
+        total = most[call] + 2
+        for error in errors if STRESS or words else errors[:1]:
+            if STRESS:
+                numbers = range(1, total + 1)
+            else:
+                step = max(1, total // SHORT_COUNT)
+                numbers = sorted({1, 2} | set(range(step, total + 1, step)))[:SHORT_COUNT + 2]
+            for n in numbers:
+                name = "%s:%s:%d" % (call, error, n)
+                if not words or any((name + ":").startswith(w + ":") for w in words):
+                    yield call, error, n
+
+
+def run_case(case):
+    call, error, n = case
+    session = Session(["-e", "trace=" + call, "-e",
+                       "inject=%s:error=%s:when=%d" % (call, error, n)], call)
+    try:
+        session.play()
+    except Skip as e:
+        return case, "SKIP", str(e)
+    except Exception as e:
+        return case, "FAIL", "%s: %s" % (type(e).__name__, e)
+    return case, "ok", ""
+
+
+def can_trace():
+    if not shutil.which("strace"):
+        return "strace is not installed"
+    done = subprocess.run(["strace", "-f", "-qq", "-o", "/dev/null", "-e",
+                           "inject=chdir:error=EPERM:when=1", "true"], capture_output=True)
+    return None if done.returncode == 0 else "strace cannot trace here"
+
+
+def finish(passed, failed, skipped):
+    print("%d passed, %d failed, %d skipped" % (passed, failed, skipped))
+    sys.exit(1 if failed else 0)
+
+
+def main():
+    if not os.access(server_path(), os.X_OK):
+        print("FAIL  %s is missing: run make first" % server_path())
+        finish(0, 1, 0)
+    reason = can_trace()
+    if reason:
+        print("SKIP  fault injection: " + reason)
+        finish(0, 0, 1)
+    most = count_calls()
+    counts = collections.Counter()
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        for case, outcome, text in pool.map(run_case, cases(most, sys.argv[1:])):
+            counts[outcome] += 1
+            if text:
+                print("%-5s %s:%s:%d: %s" % (outcome, *case, text), flush=True)
+    finish(counts["ok"], counts["FAIL"], counts["SKIP"])
+
+
+if __name__ == "__main__":
+    main()

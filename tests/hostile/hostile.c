@@ -1,0 +1,530 @@
+/*
+ * hostile - a child that misbehaves on purpose, in one way per mode.
+ *
+ * Every process it makes ends by itself: an alarm of LIFE_SECONDS kills it, its
+ * SIGALRM is never ignored, and the number of processes is bounded, so that a
+ * defect of the program under test leaves a mess for a minute only.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define LIFE_SECONDS 90
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Called first in every process: alarms are not inherited by fork(2). */
+static void live_bounded(void)
+{
+	signal(SIGALRM, SIG_DFL);
+	alarm(LIFE_SECONDS);
+}
+
+static void sleep_ms(long ms)
+{
+	struct timespec left = { ms / 1000, (ms % 1000) * 1000000 };
+
+	while (nanosleep(&left, &left) && errno == EINTR)
+		;
+}
+
+/* Sleeps until something kills it. */
+static void sleep_on(void)
+{
+	for (;;)
+		sleep_ms(1000);
+}
+
+static void write_all(int fd, const void *bytes, size_t len)
+{
+	const char *p = bytes;
+
+	while (len > 0) {
+		ssize_t n = write(fd, p, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			_exit(3);
+		p += n;
+		len -= (size_t)n;
+	}
+}
+
+static pid_t fork_or_die(void)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		_exit(4);
+	if (pid == 0)
+		live_bounded();
+	return pid;
+}
+
+/* One line in one write, so that lines of several processes do not mix. */
+static void report(const char *kind)
+{
+	char line[128];
+	int n = snprintf(line, sizeof(line), "escapee %s %d\n", kind, (int)getpid());
+
+	write_all(1, line, (size_t)n);
+}
+
+static void ignore_all_signals(void)
+{
+	for (int sig = 1; sig <= 64; sig++) {
+		if (sig != SIGALRM)
+			signal(sig, SIG_IGN);
+	}
+}
+
+static void close_all(void)
+{
+	for (int fd = 0; fd < 1024; fd++)
+		close(fd);
+}
+
+/* Forks, and the parent goes: the child is an orphan. */
+static void orphan_self(void)
+{
+	if (fork_or_die() > 0)
+		_exit(0);
+}
+
+/* --- the escapees; each runs in a child of the leader and never returns */
+
+static void escape_child(void)
+{
+	report("child");
+}
+
+static void escape_double(void)
+{
+	orphan_self();
+	report("double");
+}
+
+static void escape_setsid(void)
+{
+	setsid();
+	report("setsid");
+}
+
+static void escape_group(void)
+{
+	setpgid(0, 0);
+	report("group");
+}
+
+static void escape_ignore(void)
+{
+	ignore_all_signals();
+	report("ignore");
+}
+
+/* As daemon(3) does it, and all descriptors closed. */
+static void escape_daemon(void)
+{
+	orphan_self();
+	setsid();
+	orphan_self();
+	if (chdir("/"))
+		_exit(5);
+	report("daemon");
+	close_all();
+}
+
+static void escape_stop(void)
+{
+	orphan_self();
+	setsid();
+	report("stop");
+	raise(SIGSTOP);
+}
+
+/* A process with its own orphans: the keeper sees them only when this one dies. */
+static void escape_subreaper(void)
+{
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+	if (fork_or_die() == 0) {
+		orphan_self();
+		setsid();
+		sleep_on();
+	}
+	report("subreaper");
+}
+
+/* Its children are never seen by wait(2). */
+static void escape_nowait(void)
+{
+	signal(SIGCHLD, SIG_IGN);
+	if (fork_or_die() == 0)
+		sleep_on();
+	report("nowait");
+}
+
+static void escape_rename(void)
+{
+	orphan_self();
+	setsid();
+	prctl(PR_SET_NAME, "[kworker/0:1]");
+	report("rename");
+}
+
+static const struct {
+	const char *name;
+	void (*run)(void);
+} escapees[] = {
+	{ "child", escape_child },
+	{ "double", escape_double },
+	{ "setsid", escape_setsid },
+	{ "group", escape_group },
+	{ "ignore", escape_ignore },
+	{ "daemon", escape_daemon },
+	{ "stop", escape_stop },
+	{ "subreaper", escape_subreaper },
+	{ "nowait", escape_nowait },
+	{ "rename", escape_rename },
+};
+
+static void start_escapee(const char *name)
+{
+	for (size_t i = 0; i < ARRAY_LEN(escapees); i++) {
+		if (strcmp(escapees[i].name, name) != 0)
+			continue;
+		if (fork_or_die() > 0)
+			return;
+		escapees[i].run();
+		sleep_on();
+	}
+	fprintf(stderr, "hostile: no escapee %s\n", name);
+	exit(2);
+}
+
+/* escape stay|leave KIND... */
+static int mode_escape(int argc, char **argv)
+{
+	bool stay = strcmp(argv[0], "stay") == 0;
+
+	for (int i = 1; i < argc; i++)
+		start_escapee(argv[i]);
+	/* Let every orphan be made and report itself before the leader goes. */
+	sleep_ms(300);
+	write_all(1, "ready\n", 6);
+	if (stay)
+		sleep_on();
+	return 0;
+}
+
+/*
+ * runner TOTAL: a chain that forks, starts a session and leaves its parent, for
+ * ever new pids. At most TOTAL processes in all, one or two at a time.
+ */
+static int mode_runner(int argc, char **argv)
+{
+	long total = argc > 0 ? atol(argv[0]) : 1000;
+
+	if (total > 200000)
+		total = 200000;
+	write_all(1, "running\n", 8);
+	if (fork_or_die() > 0)
+		sleep_on();
+	for (long i = 0; i < total; i++) {
+		orphan_self();
+		setsid();
+	}
+	sleep_on();
+	return 0;
+}
+
+/* flood STREAM BYTES: as fast as it can; 0: until it is killed. */
+static int mode_flood(int argc, char **argv)
+{
+	int fd = argc > 0 ? atoi(argv[0]) : 1;
+	long long left = argc > 1 ? atoll(argv[1]) : 0;
+	bool endless = left == 0;
+	static char block[65536];
+
+	for (size_t i = 0; i < sizeof(block); i++)
+		block[i] = i % 64 == 63 ? '\n' : (char)('a' + i % 26);
+	while (endless || left > 0) {
+		size_t len = endless || left > (long long)sizeof(block) ? sizeof(block) : (size_t)left;
+
+		write_all(fd, block, len);
+		left -= (long long)len;
+	}
+	return 0;
+}
+
+/*
+ * pattern BYTES SEED [STREAM]: lines of 16 bytes, "SSSSSSS" + "NNNNNNNN" + newline
+ * in hexadecimal (seed and number of the line), the last one cut.
+ */
+static int mode_pattern(int argc, char **argv)
+{
+	long long left = argc > 0 ? atoll(argv[0]) : 0;
+	unsigned seed = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 0;
+	int fd = argc > 2 ? atoi(argv[2]) : 1;
+	unsigned line = 0;
+
+	while (left > 0) {
+		char block[16 * 256 + 1];
+		size_t len = 0;
+
+		while (len < 16 * 256) {
+			snprintf(block + len, 17, "%07x%08x\n", seed & 0xfffffff, line++);
+			len += 16;
+		}
+		if ((long long)len > left)
+			len = (size_t)left;
+		write_all(fd, block, len);
+		left -= (long long)len;
+	}
+	return 0;
+}
+
+/* half MS [finish]: the first two bytes of a euro sign, then a pause. */
+static int mode_half(int argc, char **argv)
+{
+	write_all(1, "abc\xe2\x82", 5);
+	sleep_ms(argc > 0 ? atol(argv[0]) : 1000);
+	if (argc > 1)
+		write_all(1, "\xac\n", 2);
+	return 0;
+}
+
+/* closed MS CODE: closes its output and lives on. */
+static int mode_closed(int argc, char **argv)
+{
+	write_all(1, "bye\n", 4);
+	close(1);
+	close(2);
+	sleep_ms(argc > 0 ? atol(argv[0]) : 1000);
+	return argc > 1 ? atoi(argv[1]) : 0;
+}
+
+/* hold MS CODE: a grandchild keeps the pipes and writes later; the leader exits at once. */
+static int mode_hold(int argc, char **argv)
+{
+	long ms = argc > 0 ? atol(argv[0]) : 1000;
+
+	if (fork_or_die() == 0) {
+		sleep_ms(ms);
+		write_all(1, "late\n", 5);
+		sleep_on();
+	}
+	write_all(1, "leader\n", 7);
+	_exit(argc > 1 ? atoi(argv[1]) : 0);
+}
+
+/* print TEXT [CODE]: writes and is gone. */
+static int mode_print(int argc, char **argv)
+{
+	if (argc > 0)
+		write_all(1, argv[0], strlen(argv[0]));
+	_exit(argc > 1 ? atoi(argv[1]) : 0);
+}
+
+static int exit_on_term;
+
+static void on_term(int sig)
+{
+	(void)sig;
+	write_all(1, "term\n", 5);
+	_exit(exit_on_term);
+}
+
+/* term CODE: has a handler for SIGTERM that exits with CODE. */
+static int mode_term(int argc, char **argv)
+{
+	exit_on_term = argc > 0 ? atoi(argv[0]) : 0;
+	signal(SIGTERM, on_term);
+	write_all(1, "ready\n", 6);
+	sleep_on();
+	return 0;
+}
+
+static int mode_ignore(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	ignore_all_signals();
+	write_all(1, "ready\n", 6);
+	sleep_on();
+	return 0;
+}
+
+/* attack SIGNAL: sends it to its own parent, with a daemon beside it, and lives on. */
+static int mode_attack(int argc, char **argv)
+{
+	int sig = argc > 0 ? atoi(argv[0]) : SIGKILL;
+	pid_t parent = getppid();
+	char line[64];
+	int n;
+
+	start_escapee("daemon");
+	sleep_ms(300);
+	n = snprintf(line, sizeof(line), "attack %d\n", kill(parent, sig) ? errno : 0);
+	write_all(1, line, (size_t)n);
+	sleep_on();
+	return 0;
+}
+
+/* foreign: getpid(2) by the 32-bit entry of x86. */
+static int mode_foreign(int argc, char **argv)
+{
+	long result = 20;
+
+	(void)argc, (void)argv;
+#if defined(__x86_64__)
+	__asm__ volatile("int $0x80" : "+a"(result) : : "memory", "r8", "r9", "r10", "r11");
+#endif
+	printf("pid %ld\n", result);
+	return 0;
+}
+
+/* --- state: what a child inherits, as one JSON object */
+
+static void print_string(const char *text)
+{
+	putchar('"');
+	for (; *text; text++) {
+		if (*text == '"' || *text == '\\')
+			putchar('\\');
+		putchar(*text);
+	}
+	putchar('"');
+}
+
+static void print_descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	const struct dirent *entry;
+	const char *comma = "";
+
+	fputs("\"fds\":{", stdout);
+	while (dir && (entry = readdir(dir))) {
+		char path[64], target[512];
+		ssize_t n;
+
+		if (entry->d_name[0] == '.' || atoi(entry->d_name) == dirfd(dir))
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fd/%.20s", entry->d_name);
+		n = readlink(path, target, sizeof(target) - 1);
+		target[n < 0 ? 0 : n] = '\0';
+		printf("%s\"%s\":", comma, entry->d_name);
+		print_string(target);
+		comma = ",";
+	}
+	if (dir)
+		closedir(dir);
+	fputs("},", stdout);
+}
+
+static void print_signals(void)
+{
+	const char *comma = "";
+	sigset_t mask;
+
+	sigprocmask(SIG_BLOCK, NULL, &mask);
+	fputs("\"blocked\":[", stdout);
+	for (int sig = 1; sig <= 64; sig++) {
+		if (sigismember(&mask, sig) == 1) {
+			printf("%s%d", comma, sig);
+			comma = ",";
+		}
+	}
+	fputs("],\"not_default\":[", stdout);
+	comma = "";
+	for (int sig = 1; sig <= 64; sig++) {
+		struct sigaction action;
+
+		/* SIGALRM is ours, see live_bounded(). */
+		if (sig == SIGALRM || sigaction(sig, NULL, &action) || action.sa_handler == SIG_DFL)
+			continue;
+		printf("%s%d", comma, sig);
+		comma = ",";
+	}
+	fputs("],", stdout);
+}
+
+static void print_rlimits(void)
+{
+	static const struct {
+		const char *name;
+		int resource;
+	} limits[] = {
+		{ "cpu", RLIMIT_CPU }, { "fsize", RLIMIT_FSIZE }, { "data", RLIMIT_DATA },
+		{ "stack", RLIMIT_STACK }, { "core", RLIMIT_CORE }, { "nofile", RLIMIT_NOFILE },
+		{ "as", RLIMIT_AS }, { "nproc", RLIMIT_NPROC }, { "memlock", RLIMIT_MEMLOCK },
+	};
+
+	fputs("\"rlimits\":{", stdout);
+	for (size_t i = 0; i < ARRAY_LEN(limits); i++) {
+		struct rlimit limit;
+
+		getrlimit((__rlimit_resource_t)limits[i].resource, &limit);
+		printf("%s\"%s\":[%lld,%lld]", i ? "," : "", limits[i].name,
+		       limit.rlim_cur == RLIM_INFINITY ? -1 : (long long)limit.rlim_cur,
+		       limit.rlim_max == RLIM_INFINITY ? -1 : (long long)limit.rlim_max);
+	}
+	fputs("},", stdout);
+}
+
+static int mode_state(int argc, char **argv)
+{
+	mode_t mask = umask(0);
+	char cwd[4096];
+
+	(void)argc, (void)argv;
+	umask(mask);
+	putchar('{');
+	print_descriptors();
+	print_signals();
+	print_rlimits();
+	fputs("\"cwd\":", stdout);
+	print_string(getcwd(cwd, sizeof(cwd)) ? cwd : "?");
+	printf(",\"pid\":%d,\"sid\":%d,\"pgid\":%d,\"umask\":%d,\"no_new_privs\":%d,"
+	       "\"seccomp\":%d,\"tty\":%d,\"uid\":%d}\n",
+	       (int)getpid(), (int)getsid(0), (int)getpgrp(), (int)mask,
+	       prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0), prctl(PR_GET_SECCOMP, 0, 0, 0, 0),
+	       open("/dev/tty", O_RDWR | O_CLOEXEC) >= 0, (int)getuid());
+	return fflush(stdout) ? 1 : 0;
+}
+
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	int args_min;
+} modes[] = {
+	{ "escape", mode_escape, 1 }, { "runner", mode_runner, 0 }, { "flood", mode_flood, 0 },
+	{ "pattern", mode_pattern, 1 }, { "half", mode_half, 0 }, { "closed", mode_closed, 0 },
+	{ "hold", mode_hold, 0 }, { "print", mode_print, 0 }, { "term", mode_term, 0 },
+	{ "ignore", mode_ignore, 0 }, { "attack", mode_attack, 0 }, { "foreign", mode_foreign, 0 },
+	{ "state", mode_state, 0 },
+};
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(modes); i++) {
+		if (strcmp(modes[i].name, argv[1]) != 0 || argc - 2 < modes[i].args_min)
+			continue;
+		live_bounded();
+		return modes[i].run(argc - 2, argv + 2);
+	}
+	fputs("usage: hostile MODE [ARGUMENT]...; modes:", stderr);
+	for (size_t i = 0; i < ARRAY_LEN(modes); i++)
+		fprintf(stderr, " %s", modes[i].name);
+	fputs("\n", stderr);
+	return 2;
+}

@@ -1,0 +1,169 @@
+#!/usr/bin/env python3
+"""What a command inherits: three descriptors, default signals, a session of its own, no secrets."""
+import json
+import os
+import resource
+import signal
+
+from client import Server, Skip, Suite, check, equal
+
+suite = Suite()
+
+
+def state(server, **params):
+    return json.loads(server.hostile("state", **params)["stdout_summary"])
+
+
+@suite.test()
+def test_descriptors():
+    """Only 0, 1, 2, also while other runs hold pipes."""
+    server = Server()
+    for _ in range(5):
+        server.run("sleep 30", background=True)
+    got = state(server)
+    equal(sorted(got["fds"]), ["0", "1", "2"], "descriptors %s" % got["fds"])
+    equal(got["fds"]["0"], "/dev/null", "stdin")
+    check(got["fds"]["1"].startswith("pipe:") and got["fds"]["2"].startswith("pipe:") and
+          got["fds"]["1"] != got["fds"]["2"], "stdout and stderr: %s" % got["fds"])
+    got = state(server, stdin="x")
+    equal(sorted(got["fds"]), ["0", "1", "2"], "descriptors with stdin")
+    server.stop()
+
+
+@suite.test()
+def test_inherited_descriptors_go_no_further():
+    """A host that leaks descriptors into the server does not leak them into commands."""
+    server = Server(wrapper=["sh", "-c", 'exec "$@" 7</dev/null 8</dev/null 9>/dev/null', "sh"])
+    equal(sorted(state(server)["fds"]), ["0", "1", "2"], "descriptors")
+    server.stop()
+
+
+@suite.test()
+def test_signals():
+    """Default dispositions and an empty mask, whatever the host had set."""
+    def host():
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGPIPE, signal.SIGCHLD,
+                       signal.SIGUSR1, signal.SIGTSTP):
+            signal.signal(number, signal.SIG_IGN)
+        signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2, signal.SIGWINCH,
+                                                  signal.SIGQUIT])
+    for preexec in (None, host):
+        server = Server(preexec=preexec)
+        got = state(server)
+        equal(got["blocked"], [], "blocked signals")
+        equal(got["not_default"], [], "signals without their default disposition")
+        server.stop()
+
+
+@suite.test()
+def test_session():
+    server = Server()
+    got = state(server)
+    equal((got["sid"], got["pgid"]), (got["pid"], got["pid"]), "session and group")
+    equal(got["tty"], 0, "a controlling terminal")
+    check(got["pid"] != server.pid, "pid")
+    other = state(server)
+    check(other["sid"] != got["sid"], "two runs in one session")
+    server.stop()
+
+
+@suite.test()
+def test_umask():
+    server = Server(preexec=lambda: os.umask(0o077))
+    equal(state(server)["umask"], 0o022, "default umask")
+    server.stop()
+    server = Server("--set", "process.umask=027")
+    equal(state(server)["umask"], 0o027, "umask of the operator")
+    server.stop()
+    server = Server("--set", "process.umask=18")
+    equal(state(server)["umask"], 18, "decimal umask")
+    server.stop()
+
+
+@suite.test()
+def test_rlimits():
+    """The server raises its own descriptor limit; commands get the host's."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = min(512, hard)
+
+    def host():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    server = Server(preexec=host)
+    limits = state(server)["rlimits"]
+    equal(limits["nofile"], [wanted, hard], "nofile")
+    with open("/proc/%d/limits" % server.pid) as f:
+        for line in f:
+            if line.startswith("Max open files"):
+                equal(int(line.split()[3]), hard, "the server's own soft limit")
+    own = {"cpu": resource.RLIMIT_CPU, "as": resource.RLIMIT_AS, "fsize": resource.RLIMIT_FSIZE,
+           "stack": resource.RLIMIT_STACK}
+    for name, number in own.items():
+        equal(limits[name], list(resource.getrlimit(number)), name)
+    server.stop()
+
+
+@suite.test()
+def test_sandbox_flags():
+    server = Server()
+    for params in ({}, {"stdin": "x"}):
+        got = state(server, **params)
+        equal((got["no_new_privs"], got["seccomp"]), (1, 2), "no_new_privs, seccomp")
+    shell = server.run("%s state" % server.hostile_path())
+    got = json.loads(shell["stdout_summary"])
+    equal((got["no_new_privs"], got["seccomp"]), (1, 2), "through the shell")
+    server.stop()
+
+
+@suite.test()
+def test_environment():
+    secrets = {"OPENAI_API_KEY": "sk-1", "AWS_SECRET_ACCESS_KEY": "x", "SSH_AUTH_SOCK": "/s",
+               "LD_LIBRARY_PATH": "/nowhere", "XDG_STATE_HOME": "/tmp/nowhere", "IFS": "x",
+               "PROCPEN_WORKSPACE": "/nowhere", "MAIL": "x"}
+    server = Server(env=secrets)
+    text = server.run("env", ["-0"])["stdout_summary"]
+    names = dict(item.split("=", 1) for item in text.split("\0") if item)
+    allowed = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TZ", "TERM", "TMPDIR"}
+    extra = {n for n in names if n not in allowed and not n.startswith("LC_")}
+    equal(extra, set(), "variables that no operator allowed")
+    equal((names["HOME"], names["SHELL"], names["LANG"]), (server.home, "/bin/sh", "C.UTF-8"),
+          "base")
+    with_request = server.run("env", ["-0"], environment={"LC_ALL": "C", "OPENAI_API_KEY": "mine"})
+    text = with_request["stdout_summary"]
+    check("OPENAI_API_KEY=mine\0" in text and "LC_ALL=C\0" in text, "of the request: %r" % text)
+    server.stop()
+
+
+@suite.test()
+def test_bare_host_environment():
+    """A host that passes almost nothing: commands still find their programs."""
+    server = Server(start=False)
+    server.env = {k: v for k, v in server.env.items() if k.endswith("SAN_OPTIONS")}
+    server.start()
+    answer = server.run("ls / >/dev/null && echo $HOME:$TERM")
+    equal(answer["stdout_summary"], "/:dumb\n", "answer")
+    server.stop()
+
+
+@suite.test()
+def test_identity_and_directory():
+    server = Server()
+    got = state(server)
+    equal((got["uid"], got["cwd"]), (os.getuid(), os.path.realpath(server.workspace)), "uid, cwd")
+    server.stop()
+
+
+@suite.test()
+def test_nothing_printed_into_the_protocol():
+    """Descriptors 0 and 1 of the server itself are no longer the client's."""
+    if os.getuid() != 0:
+        raise Skip("the server is not dumpable: only root sees its descriptors")
+    server = Server()
+    server.run("true")
+    equal(os.readlink("/proc/%d/fd/0" % server.pid), "/dev/null", "fd 0 of the server")
+    equal(os.readlink("/proc/%d/fd/1" % server.pid), os.readlink("/proc/%d/fd/2" % server.pid),
+          "fd 1 of the server")
+    server.stop()
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,528 @@
+"""What all black-box tests share: a server under test, a JSON-RPC client, a test runner.
+
+Every server gets a base directory of its own, with workspace, state and home in it. HOME
+is part of the environment of every command, so the unique name of that directory marks
+all processes of a run: survivors() finds them in /proc wherever they have moved to.
+"""
+import collections
+import json
+import os
+import selectors
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+STRESS = os.environ.get("STRESS") == "1"
+WAIT = 20.0  # seconds after which a missing answer is a failure
+PASSED_ON = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS")
+SANITIZER_MARKS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:",
+                   "WARNING: MemorySanitizer", "AddressSanitizer:DEADLYSIGNAL")
+
+
+class Failure(Exception):
+    """The program did not do what the test wants."""
+
+
+class Skip(Exception):
+    """This test cannot run here; the text says why."""
+
+
+class RpcError(Exception):
+    """An error answer where a result was wanted."""
+
+    def __init__(self, error):
+        super().__init__(json.dumps(error)[:600])
+        self.error = error
+        self.code = error.get("code")
+        self.type = (error.get("data") or {}).get("type")
+
+
+def server_path():
+    path = os.environ.get("PROCPEN") or str(ROOT / "build" / "procpen")
+    return os.path.abspath(path)
+
+
+def check(condition, text):
+    if not condition:
+        raise Failure(text)
+
+
+def equal(got, want, what):
+    if got != want:
+        raise Failure("%s: got %.300r, want %.300r" % (what, got, want))
+
+
+def eventually(condition, timeout, text):
+    """Poll until @condition() is true; its value is returned."""
+    end = time.monotonic() + timeout
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise Failure("%s (waited %.1f s)" % (text, timeout))
+        time.sleep(0.01)
+
+
+# ---------------------------------------------------------------- processes
+
+def processes_marked(mark):
+    """Pids of live (not zombie) processes whose environment has @mark in HOME."""
+    found = []
+    needle = b"HOME=" + mark.encode()
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        try:
+            with open("/proc/%s/environ" % name, "rb") as f:
+                if needle not in f.read():
+                    continue
+            with open("/proc/%s/stat" % name) as f:
+                if f.read().rsplit(")", 1)[1].split()[0] in "ZX":
+                    continue
+        except OSError:
+            continue
+        found.append(int(name))
+    return found
+
+
+def process_text(pid):
+    try:
+        with open("/proc/%d/cmdline" % pid, "rb") as f:
+            return "%d %s" % (pid, f.read().replace(b"\0", b" ").decode(errors="replace")[:80])
+    except OSError:
+        return str(pid)
+
+
+def is_alive(pid):
+    """Does @pid run (zombies do not)?"""
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def status_kib(pid, field):
+    with open("/proc/%d/status" % pid) as f:
+        for line in f:
+            if line.startswith(field + ":"):
+                return int(line.split()[1])
+    raise Failure("no %s in /proc/%d/status" % (field, pid))
+
+
+def hostile_program():
+    """Path of the hostile child, compiled when it is missing or older than its source."""
+    source = ROOT / "tests" / "hostile" / "hostile.c"
+    program = ROOT / "build" / "tests" / "hostile"
+    if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
+        return str(program)
+    program.parent.mkdir(parents=True, exist_ok=True)
+    scratch = "%s.%d" % (program, os.getpid())
+    command = [os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra",
+               "-o", scratch, str(source)]
+    subprocess.run(command, check=True, timeout=120)
+    os.replace(scratch, program)
+    return str(program)
+
+
+def wait_pid(process, timeout):
+    """Exit status of a Popen object within @timeout, or None."""
+    try:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        return None
+
+
+# ------------------------------------------------------------------ a server
+
+class Server:
+    """One procpen under test. Not thread-safe; all waits are bounded."""
+
+    def __init__(self, *args, env=None, stdio="pipe", wrapper=(), base=None, start=True,
+                 preexec=None):
+        self.own_base = base is None
+        self.base = base or tempfile.mkdtemp(prefix="procpen-test-")
+        self.workspace = os.path.join(self.base, "workspace")
+        self.state = os.path.join(self.base, "state")
+        self.home = os.path.join(self.base, "home")
+        for path in (self.workspace, self.home):
+            os.makedirs(path, exist_ok=True)
+        self.args = list(args)
+        self.stdio = stdio
+        self.wrapper = list(wrapper)
+        self.preexec = preexec
+        self.env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.home,
+                    "LANG": "C.UTF-8", "TERM": "dumb"}
+        for name in PASSED_ON:
+            if name in os.environ:
+                self.env[name] = os.environ[name]
+        self.env.update(env or {})
+        self.process = None
+        self.on_line = None        # called with each raw line of the server
+        self.inbox = collections.deque()
+        self.notes = []            # notifications and requests of the server
+        self.next_id = 1
+        self.buffer = bytearray()
+        self.pending = bytearray() # bytes that the server did not take yet
+        self.eof_wanted = False
+        self.eof_seen = False
+        self.write_failed = False
+        self.read_paused = False
+        open_servers.append(self)
+        if start:
+            self.start()
+
+    # -- life
+
+    def start(self):
+        path = server_path()
+        if not os.access(path, os.X_OK):
+            raise Failure("%s is missing: run make first" % path)
+        command = self.wrapper + [path, "serve", "--workspace", self.workspace,
+                                  "--state-dir", self.state] + self.args
+        self.stderr_path = os.path.join(self.base, "stderr")
+        with open(self.stderr_path, "ab") as stderr:
+            if self.stdio == "socket":
+                ours, theirs = socket.socketpair()
+                self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, env=self.env,
+                                                stderr=stderr, cwd=self.workspace,
+                                                preexec_fn=self.preexec)
+                theirs.close()
+                self.socket = ours
+                self.w = self.r = ours.fileno()
+            else:
+                self.process = subprocess.Popen(command, stdin=subprocess.PIPE, bufsize=0,
+                                                stdout=subprocess.PIPE, stderr=stderr,
+                                                env=self.env, cwd=self.workspace,
+                                                preexec_fn=self.preexec)
+                self.w = self.process.stdin.fileno()
+                self.r = self.process.stdout.fileno()
+        self.pid = self.process.pid
+        os.set_blocking(self.r, False)
+        os.set_blocking(self.w, False)
+
+    def stderr_text(self):
+        try:
+            with open(self.stderr_path, errors="replace") as f:
+                return f.read()
+        except (OSError, AttributeError):
+            return ""
+
+    def signal(self, number):
+        os.kill(self.pid, number)
+
+    def close_input(self):
+        """End of file for the server, after what is still to be written."""
+        self.eof_wanted = True
+        self.pump(0)
+
+    def _close_now(self):
+        if self.w is None:
+            return
+        if self.stdio == "socket":
+            self.socket.shutdown(socket.SHUT_WR)
+        else:
+            self.process.stdin.close()
+        self.w = None
+
+    def close_output(self):
+        """The client stops listening for good: the server gets EPIPE."""
+        if self.stdio == "socket":
+            self.socket.close()
+            self.w = None
+        else:
+            self.process.stdout.close()
+        self.r = None
+
+    def wait_exit(self, timeout=10.0):
+        """Exit status; takes all output first so that a full pipe holds nothing up."""
+        end = time.monotonic() + timeout
+        while time.monotonic() < end:
+            if self.r is not None and not self.eof_seen:
+                self.pump(0.05)
+            status = wait_pid(self.process, 0.02)
+            if status is not None:
+                while self.r is not None and not self.eof_seen and self.pump(0.2):
+                    pass
+                return status
+        raise Failure("the server did not exit within %.1f s" % timeout)
+
+    def stop(self, timeout=10.0):
+        """EOF, and the exit status must be 0."""
+        self.close_input()
+        equal(self.wait_exit(timeout), 0, "exit status after EOF")
+
+    def survivors(self, grace=3.0):
+        """Processes of this server that are still alive after @grace seconds; the server itself
+        counts only when it should have ended."""
+        end = time.monotonic() + grace
+        while True:
+            left = processes_marked(self.base)
+            if self.process and self.process.poll() is None:
+                left = [pid for pid in left if pid != self.pid]
+            if not left or time.monotonic() > end:
+                return left
+            time.sleep(0.02)
+
+    def destroy(self):
+        """Ends everything by force; returns complaints about what was left."""
+        complaints = []
+        if self.process:
+            if self.process.poll() is None:
+                self.process.kill()
+            self.process.wait()
+            for stream in (self.process.stdin, self.process.stdout):
+                if stream and not stream.closed:
+                    stream.close()
+            if self.stdio == "socket":
+                self.socket.close()
+        left = self.survivors()
+        for pid in left:
+            complaints.append("left behind: " + process_text(pid))
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        text = self.stderr_text()
+        for mark in SANITIZER_MARKS:
+            at = text.find(mark)
+            if at >= 0:
+                complaints.append("sanitizer: " + text[at:at + 1500])
+                break
+        if self.own_base:
+            shutil.rmtree(self.base, ignore_errors=True)
+        return complaints
+
+    # -- bytes
+
+    def send_bytes(self, data):
+        self.pending += data
+        self.pump(0)
+
+    def flush(self, timeout=WAIT):
+        end = time.monotonic() + timeout
+        while self.pending and not self.write_failed:
+            check(time.monotonic() < end, "the server does not take its input")
+            self.pump(0.1)
+
+    def _write(self):
+        try:
+            done = os.write(self.w, self.pending[:262144])
+            del self.pending[:done]
+        except BlockingIOError:
+            pass
+        except OSError:
+            self.write_failed = True
+            self.pending.clear()
+        if self.eof_wanted and not self.pending:
+            self._close_now()
+
+    def _read(self):
+        try:
+            data = os.read(self.r, 262144)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self.eof_seen = True
+            return
+        self.buffer += data
+        if b"\n" not in data:
+            return
+        *lines, rest = bytes(self.buffer).split(b"\n")
+        self.buffer = bytearray(rest)
+        for line in lines:
+            if self.on_line:
+                self.on_line(line)
+            self.inbox.append(json.loads(line))
+
+    def pump(self, timeout):
+        """Move bytes both ways until something happened, at most @timeout seconds."""
+        with selectors.DefaultSelector() as poll:
+            if self.w is not None and (self.pending or self.eof_wanted):
+                if not self.pending:
+                    self._close_now()
+                else:
+                    poll.register(self.w, selectors.EVENT_WRITE)
+            if self.r is not None and not self.eof_seen and not self.read_paused:
+                if self.r == self.w and self.w in poll.get_map():
+                    poll.modify(self.r, selectors.EVENT_READ | selectors.EVENT_WRITE)
+                else:
+                    poll.register(self.r, selectors.EVENT_READ)
+            if not poll.get_map():
+                time.sleep(min(timeout, 0.01))
+                return False
+            events = poll.select(timeout)
+            for key, mask in events:
+                if mask & selectors.EVENT_READ and key.fd == self.r:
+                    self._read()
+                if mask & selectors.EVENT_WRITE:
+                    self._write()
+        return bool(events)
+
+    # -- messages
+
+    def send(self, message):
+        self.send_bytes(json.dumps(message).encode() + b"\n")
+
+    def request(self, method, params=None, id=None):
+        """Send a request; returns its id."""
+        if id is None:
+            id = self.next_id
+            self.next_id += 1
+        message = {"jsonrpc": "2.0", "id": id, "method": method}
+        if params is not None:
+            message["params"] = params
+        self.send(message)
+        return id
+
+    def notify(self, method, params=None):
+        self.send({"jsonrpc": "2.0", "method": method, "params": params or {}})
+
+    def receive(self, timeout=WAIT):
+        """The next message, or None when there is none in time or no more."""
+        end = time.monotonic() + timeout
+        while not self.inbox:
+            left = end - time.monotonic()
+            if left < 0 or self.eof_seen or self.r is None:
+                return None
+            self.pump(left)
+        return self.inbox.popleft()
+
+    def answer(self, id, timeout=WAIT):
+        """The answer to request @id; other answers are kept, notifications go to notes."""
+        end = time.monotonic() + timeout
+        kept = []
+        try:
+            while True:
+                message = self.receive(max(0.0, end - time.monotonic()))
+                if message is None:
+                    raise Failure("no answer to request %r within %.1f s%s" % (
+                        id, timeout, " (the server closed its output)" if self.eof_seen else ""))
+                if isinstance(message, dict) and "method" in message:
+                    self.notes.append(message)
+                elif isinstance(message, dict) and message.get("id") == id:
+                    return message
+                else:
+                    kept.append(message)
+        finally:
+            self.inbox.extendleft(reversed(kept))
+
+    def result(self, id, timeout=WAIT):
+        message = self.answer(id, timeout)
+        if "error" in message:
+            raise RpcError(message["error"])
+        return message["result"]
+
+    def call(self, method, params=None, timeout=WAIT):
+        return self.result(self.request(method, params), timeout)
+
+    def error(self, method, params=None, timeout=WAIT):
+        """The error object of a call that must fail."""
+        message = self.answer(self.request(method, params), timeout)
+        check("error" in message, "%s: expected an error, got %.300r" % (method, message))
+        return message["error"]
+
+    # -- capabilities
+
+    def run(self, command, args=None, **params):
+        params["command"] = command
+        if args is not None:
+            params["args"] = args
+        return self.call("process.run", params)
+
+    def hostile(self, *args, **params):
+        """Run the hostile child with @args."""
+        return self.run(self.hostile_path(), [str(a) for a in args], **params)
+
+    def hostile_path(self):
+        inside = os.path.join(self.workspace, "hostile")
+        if not os.path.exists(inside):
+            shutil.copy(hostile_program(), inside)
+        return inside
+
+    def logs(self, process_id, **params):
+        return self.call("process.logs", dict(params, process_id=process_id))
+
+    def ping(self, timeout=WAIT):
+        """Seconds that a ping took."""
+        start = time.monotonic()
+        self.call("ping", None, timeout)
+        return time.monotonic() - start
+
+
+open_servers = []
+
+
+def destroy_servers():
+    complaints = []
+    while open_servers:
+        complaints += open_servers.pop().destroy()
+    return complaints
+
+
+# ---------------------------------------------------------------- the runner
+
+class Suite:
+    """Tests of one file, run in the order of their definition."""
+
+    def __init__(self):
+        self.tests = []
+
+    def test(self, limit=60):
+        """Decorator: a test with a hard time limit in seconds."""
+        def add(function):
+            self.tests.append((function.__name__.replace("test_", "", 1), function, limit))
+            return function
+        return add
+
+    def run_one(self, name, function, limit):
+        def expired(number, frame):
+            raise Failure("the test took more than %d s" % limit)
+
+        signal.signal(signal.SIGALRM, expired)
+        signal.alarm(limit)
+        reason, outcome = "", "ok"
+        try:
+            function()
+        except Skip as e:
+            reason, outcome = str(e), "SKIP"
+        except (Failure, RpcError, OSError, subprocess.SubprocessError) as e:
+            where = traceback.extract_tb(e.__traceback__)
+            lines = [str(f.lineno) for f in where if f.filename == sys.argv[0] or
+                     os.path.basename(f.filename) == os.path.basename(sys.argv[0])]
+            reason = "%s: %s (line %s)" % (type(e).__name__, e, ", ".join(lines))
+            outcome = "FAIL"
+        except Exception:
+            reason, outcome = traceback.format_exc(), "FAIL"
+        finally:
+            signal.alarm(0)
+        complaints = destroy_servers()
+        if complaints:
+            reason = "; ".join(filter(None, [reason] + complaints))
+            outcome = "FAIL"
+        print("%-5s %s%s" % (outcome, name, ": " + reason if reason else ""), flush=True)
+        return outcome
+
+    def main(self):
+        wanted = sys.argv[1:]
+        if not os.access(server_path(), os.X_OK):
+            print("FAIL  %s is missing: run make first" % server_path())
+            print("0 passed, 1 failed, 0 skipped")
+            sys.exit(1)
+        counts = collections.Counter()
+        for name, function, limit in self.tests:
+            if wanted and not any(w in name for w in wanted):
+                continue
+            counts[self.run_one(name, function, limit)] += 1
+        print("%d passed, %d failed, %d skipped" % (counts["ok"], counts["FAIL"], counts["SKIP"]))
+        sys.exit(1 if counts["FAIL"] else 0)

@@ -1,0 +1,292 @@
+#!/usr/bin/env python3
+"""Nothing is lost and nothing is made up: every byte of every child, whatever it writes."""
+import base64
+import os
+import random
+import time
+
+from client import (STRESS, Server, Suite, check, equal, eventually, server_path,
+                    status_kib)
+
+suite = Suite()
+
+
+def pattern(size, seed):
+    """What `hostile pattern SIZE SEED` writes."""
+    lines = size // 16 + 1
+    return b"".join(b"%07x%08x\n" % (seed, n) for n in range(lines))[:size]
+
+
+def pages(server, process_id, stream, encoding="base64", start=0, **params):
+    """All kept bytes of one stream, page by page: [(offset, bytes), ...]."""
+    found, offset = [], start
+    while True:
+        answer = server.logs(process_id, stream=stream, encoding=encoding,
+                             **dict(params, offset=offset))
+        data = answer[stream]
+        data = base64.b64decode(data) if encoding == "base64" else data.encode()
+        following = answer[stream + "_next_offset"]
+        if following == offset or not data:
+            return found, answer
+        if encoding == "base64":
+            found.append((following - len(data), data))
+        else:
+            found.append((offset, data))
+        offset = following
+
+
+def whole(server, process_id, stream="stdout", **params):
+    return b"".join(data for _, data in pages(server, process_id, stream, **params)[0])
+
+
+@suite.test()
+def test_pages_give_every_byte_once():
+    server = Server()
+    rng = random.Random(1)
+    run = server.hostile("pattern", 1000003, 7)
+    want = pattern(1000003, 7)
+    equal(run["stdout_size"], len(want), "size")
+    equal(whole(server, run["process_id"]), want, "default pages")
+    equal(whole(server, run["process_id"], encoding="utf8"), want, "text pages")
+    for _ in range(3):
+        limit = rng.randint(1000, 300000)
+        equal(whole(server, run["process_id"], limit=limit), want, "pages of %d" % limit)
+    for _ in range(40):
+        offset, limit = rng.randint(0, len(want) + 5), rng.randint(1, 70000)
+        answer = server.logs(run["process_id"], stream="stdout", offset=offset, limit=limit)
+        equal(answer["stdout"].encode(), want[offset:offset + limit],
+              "offset %d limit %d" % (offset, limit))
+    server.stop()
+
+
+@suite.test()
+def test_ring_against_a_model():
+    """Head and tail of streams of many sizes around the limits, read in all ways."""
+    head, tail = 4096, 65536
+    server = Server("--set", "log.head_bytes=%d" % head, "--set", "log.tail_bytes=%d" % tail)
+    sizes = [0, 1, head - 1, head, head + 1, head + tail - 1, head + tail, head + tail + 1,
+             head + 2 * tail, head + 2 * tail + 17, 1000000]
+    for size in sizes:
+        run = server.hostile("pattern", size, 3, 2, stdout_lines=3)
+        want = pattern(size, 3)
+        hole = None if size <= head + tail else [head, size - tail]
+        kept = want if hole is None else want[:head] + want[size - tail:]
+        equal(run["stderr_size"], size, "size")
+        found, answer = pages(server, run["process_id"], "stderr", limit=5000)
+        equal(answer["stderr_evicted"], hole, "hole of %d bytes" % size)
+        equal(answer["stdout_evicted"], None, "hole of the other stream")
+        equal(b"".join(d for _, d in found), kept, "kept bytes of %d" % size)
+        for offset, data in found:
+            equal(data, want[offset:offset + len(data)], "page at %d of %d" % (offset, size))
+        lines = want.decode().splitlines(True)[-3:]
+        equal(run["stderr_summary"], "".join(lines), "summary of %d" % size)
+    server.stop()
+
+
+@suite.test()
+def test_random_bytes_as_text_and_raw():
+    """Text pages of random bytes: the same characters as one decoding of the whole."""
+    server = Server()
+    rng = random.Random(2)
+    pieces = [b"\xff", "é".encode(), "€".encode(), "😀".encode(), b"\xe2\x82", b"\xf0\x9f",
+              b"a\n", b"\xed\xa0\x80", b"\xc0\xaf", b"\0", b"\xf4\x90\x80\x80", b"\x80"]
+    for round in range(8):
+        data = b"".join(rng.choice(pieces) for _ in range(rng.randint(1, 3000)))
+        path = os.path.join(server.workspace, "data")
+        with open(path, "wb") as f:
+            f.write(data)
+        run = server.run("cat", ["data"])
+        equal(run["stdout_size"], len(data), "size")
+        equal(whole(server, run["process_id"]), data, "raw pages")
+        text = data.decode("utf-8", "replace")
+        for limit in (1, 2, 7, 1000, 1048576):
+            if limit < 7 and round > 1:
+                continue
+            equal(whole(server, run["process_id"], encoding="utf8", limit=limit).decode(), text,
+                  "text in pages of %d" % limit)
+    server.stop()
+
+
+@suite.test()
+def test_half_a_character():
+    """A character that is not finished yet is not shown, and not lost."""
+    server = Server()
+    run = server.hostile("half", 1000, "finish", background=True)
+    eventually(lambda: server.logs(run["process_id"])["stdout_size"] == 5, 10, "no output")
+    answer = server.logs(run["process_id"])
+    equal((answer["stdout"], answer["stdout_next_offset"]), ("abc", 3), "before the end")
+    server.call("process.monitor", {"process_id": run["process_id"], "wait_ms": 10000})
+    answer = server.logs(run["process_id"], offset=3)
+    equal((answer["stdout"], answer["stdout_next_offset"]), ("€\n", 7), "after the end")
+    never = server.hostile("half", 10)
+    equal(never["stdout_summary"], "abc\ufffd", "never finished")
+    server.stop()
+
+
+@suite.test()
+def test_closed_output_lives_on():
+    """End of file on both pipes is not the end of the run."""
+    server = Server()
+    start = time.monotonic()
+    answer = server.hostile("closed", 700, 3)
+    check(time.monotonic() - start > 0.6, "answered before the process ended")
+    equal((answer["exit_code"], answer["stdout_summary"]), (3, "bye\n"), "answer")
+    server.stop()
+
+
+@suite.test(120)
+def test_64_children_byte_by_byte():
+    server = Server("--set", "limits.running_processes=80", "--set", "log.head_bytes=4096")
+    size = 1000000
+    path = server.hostile_path()
+    ids = {server.request("process.run", {"command": path, "args": [
+        "pattern", str(size + n), str(n), str(1 + n % 2)], "stdout_lines": 1}): n
+        for n in range(64)}
+    for id, n in ids.items():
+        answer = server.result(id, 60)
+        stream = ("stdout", "stderr")[n % 2]
+        equal(answer["exit_code"], 0, "exit code of child %d" % n)
+        equal(answer[stream + "_size"], size + n, "size of child %d" % n)
+        check(whole(server, answer["process_id"], stream) == pattern(size + n, n),
+              "the bytes of child %d are not what it wrote" % n)
+    server.stop()
+
+
+@suite.test(400)
+def test_print_and_exit_loses_nothing():
+    """The last byte before the exit is never lost."""
+    total, window = (10000 if STRESS else 300), 32
+    server = Server("--set", "limits.requests=64")
+    path = server.hostile_path()
+    waiting = []
+    for n in range(total + window):
+        if n < total:
+            text = "run %d end" % n
+            waiting.append((server.request("process.run", {"command": path, "args": [
+                "print", text, str(n % 200)]}), n, text))
+        if len(waiting) >= window or n >= total:
+            if not waiting:
+                break
+            id, number, text = waiting.pop(0)
+            answer = server.result(id)
+            equal((answer["stdout_summary"], answer["exit_code"], answer["leftover"]),
+                  (text, number % 200, 0), "run %d" % number)
+    server.stop()
+
+
+def flood_measured(server, size, limit):
+    """Let one child write @size bytes; (answer, slowest ping, growth of the server in KiB)."""
+    server.ping()
+    server.run("true")
+    before = anonymous_kib(server.pid)
+    id = server.request("process.run", {"command": server.hostile_path(), "timeout": limit,
+                                        "args": ["flood", "1", str(size)]})
+    slowest, peak = 0.0, before
+    while True:
+        slowest = max(slowest, server.ping())
+        peak = max(peak, anonymous_kib(server.pid))
+        for message in list(server.inbox):
+            if isinstance(message, dict) and message.get("id") == id:
+                return server.result(id), slowest, peak - before
+        time.sleep(0.002)
+
+
+def anonymous_kib(pid):
+    return status_kib(pid, "RssAnon")
+
+
+@suite.test(600)
+def test_flood_keeps_memory_flat_and_pings_quick():
+    size = (10 << 30) if STRESS else (400 << 20)
+    server = Server()
+    answer, slowest, growth = flood_measured(server, size, 500)
+    equal((answer["stdout_size"], answer["exit_code"]), (size, 0), "size, exit code")
+    check(slowest < 1.0, "a ping took %.3f s" % slowest)
+    check(growth < (65536 if "asan" in server_path() else 8192), "the server grew by %d KiB" % growth)
+    last = server.logs(answer["process_id"], stream="stdout", offset=size - 64)
+    equal(len(last["stdout"]), 64, "the last bytes")
+    equal(last["stdout_evicted"][0], 262144, "start of the hole")
+    server.stop()
+
+
+@suite.test(120)
+def test_many_floods_at_once():
+    server = Server("--set", "log.budget_bytes=64M")
+    ids = [server.request("process.run", {"command": server.hostile_path(), "timeout": 60,
+                                          "args": ["flood", str(1 + n % 2), "20000000"]})
+           for n in range(16)]
+    slowest = max(server.ping() for _ in range(50))
+    check(slowest < 2.0, "a ping took %.3f s" % slowest)
+    for n, id in enumerate(ids):
+        answer = server.result(id, 60)
+        equal(answer[("stdout", "stderr")[n % 2] + "_size"], 20000000, "size")
+    server.stop()
+
+
+@suite.test()
+def test_budget_evicts_the_oldest():
+    """The log budget: finished runs lose their bytes, oldest first, and offsets stay true."""
+    server = Server("--set", "log.budget_bytes=1M", "--set", "log.head_bytes=64K",
+                    "--set", "log.tail_bytes=512K")
+    runs = [server.hostile("pattern", 400000, n) for n in range(6)]
+    newest = server.logs(runs[-1]["process_id"])
+    equal((newest["stdout_evicted"], newest["stdout_size"]), (None, 400000), "the newest run")
+    oldest = server.logs(runs[0]["process_id"])
+    equal((oldest["stdout"], oldest["stdout_size"], oldest["stdout_evicted"]),
+          ("", 400000, [0, 400000]), "the oldest run")
+    server.stop()
+
+
+@suite.test()
+def test_budget_stops_growing_tails():
+    """Running runs alone over the budget: their tails stop growing, the hole says so."""
+    server = Server("--set", "log.budget_bytes=1M", "--set", "log.head_bytes=64K",
+                    "--set", "log.tail_bytes=1M")
+    runs = [server.run("%s pattern 2000000 %d; exec sleep 60" % (server.hostile_path(), n),
+                       background=True) for n in range(4)]
+    for n, run in enumerate(runs):
+        eventually(lambda: server.logs(run["process_id"], limit=1)["stdout_size"] == 2000000, 20,
+                   "not all was taken")
+        answer = server.logs(run["process_id"], limit=10)
+        want = pattern(2000000, n)
+        equal(answer["stdout"].encode(), want[:10], "head")
+        start, end = answer["stdout_evicted"]
+        tail = whole(server, run["process_id"], start=end)
+        check(tail == want[end:], "the tail from %d is not what was written" % end)
+    server.stop()
+
+
+@suite.test()
+def test_two_streams_do_not_mix():
+    server = Server()
+    command = "i=0; while [ $i -lt 500 ]; do echo out$i; echo err$i >&2; i=$((i+1)); done"
+    run = server.run(command)
+    equal(whole(server, run["process_id"], "stdout").decode(),
+          "".join("out%d\n" % i for i in range(500)), "stdout")
+    equal(whole(server, run["process_id"], "stderr").decode(),
+          "".join("err%d\n" % i for i in range(500)), "stderr")
+    server.stop()
+
+
+@suite.test()
+def test_read_while_it_is_written():
+    """Pages taken with wait_ms while the child writes: every byte once, in order."""
+    server = Server()
+    size = 3000000
+    run = server.hostile("pattern", size, 5, background=True)
+    got, offset = bytearray(), 0
+    while len(got) < size:
+        answer = server.logs(run["process_id"], stream="stdout", offset=offset, wait_ms=5000,
+                             encoding="base64", limit=100000)
+        data = base64.b64decode(answer["stdout"])
+        check(data or answer["state"] != "running", "no data although it runs")
+        if not data:
+            break
+        got += data
+        offset = answer["stdout_next_offset"]
+    check(bytes(got) == pattern(size, 5), "the bytes differ (%d of %d)" % (len(got), size))
+    server.stop()
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,299 @@
+#!/usr/bin/env python3
+"""Nothing survives: every process of a run dies with it, whatever it did to get away."""
+import os
+import re
+import signal
+import time
+
+from client import STRESS, Server, Suite, check, equal, eventually, is_alive
+
+suite = Suite()
+
+KINDS = ["child", "double", "setsid", "group", "ignore", "daemon", "stop", "subreaper", "nowait",
+         "rename"]
+# Processes that each kind leaves alive beside the leader.
+LIVE = {kind: 1 for kind in KINDS}
+LIVE.update(subreaper=2, nowait=2)
+
+
+def escapees(text):
+    """Pids that the hostile child reported, by kind."""
+    return {kind: int(pid) for kind, pid in re.findall(r"^escapee (\w+) (\d+)$", text, re.M)}
+
+
+def start_hostile(server, kinds=KINDS, leader="stay"):
+    """A background run with all @kinds of escapees; its record and their pids."""
+    run = server.hostile("escape", leader, *kinds, background=True)
+    text = eventually(lambda: ready(server, run), 15, "the hostile child is not ready")
+    pids = escapees(text)
+    equal(sorted(pids), sorted(kinds), "escapees that reported themselves")
+    return run, pids
+
+
+def ready(server, run):
+    text = server.logs(run["process_id"])["stdout"]
+    return text if "ready\n" in text else None
+
+
+def all_dead(pids, timeout=5.0):
+    eventually(lambda: not [p for p in pids.values() if is_alive(p)], timeout,
+               "still alive: %s" % pids)
+
+
+def live_total(kinds=KINDS):
+    return sum(LIVE[kind] for kind in kinds)
+
+
+@suite.test()
+def test_timeout_kills_every_escapee():
+    server = Server()
+    id = server.request("process.run", {"command": server.hostile_path(), "timeout": 1.5,
+                                        "args": ["escape", "stay"] + KINDS})
+    answer = server.result(id)
+    pids = escapees(answer["stdout_summary"])
+    equal(sorted(pids), sorted(KINDS), "escapees")
+    left = {kind: pid for kind, pid in pids.items() if is_alive(pid)}
+    equal(left, {}, "alive when the answer came")
+    equal((answer["state"], answer["reason"], answer["exit_code"]),
+          ("timed_out", "timeout", None), "state")
+    equal((answer["leftover"], answer["survivors"]), (live_total(), 0), "leftover, survivors")
+    server.stop()
+
+
+@suite.test()
+def test_kill_takes_every_escapee():
+    for name, more in (("SIGTERM", {"force_after": 0.5}), ("SIGKILL", {})):
+        server = Server()
+        run, pids = start_hostile(server)
+        answer = server.call("process.kill", dict(more, process_id=run["process_id"],
+                                                  signal=name))
+        left = {kind: pid for kind, pid in pids.items() if is_alive(pid)}
+        equal(left, {}, "alive when the answer to %s came" % name)
+        equal((answer["killed"], answer["state"], answer["survivors"]), (True, "killed", 0), name)
+        server.stop()
+
+
+@suite.test()
+def test_each_escapee_alone():
+    server = Server()
+    for kind in KINDS:
+        run, pids = start_hostile(server, [kind])
+        answer = server.call("process.kill", {"process_id": run["process_id"],
+                                              "signal": "SIGKILL"})
+        equal([p for p in pids.values() if is_alive(p)], [], "%s alive after the answer" % kind)
+        equal((answer["leftover"], answer["survivors"]), (LIVE[kind], 0),
+              "%s: leftover, survivors" % kind)
+    server.stop()
+
+
+@suite.test()
+def test_cancel_kills_every_escapee():
+    server = Server()
+    id = server.request("process.run", {"command": server.hostile_path(),
+                                        "args": ["escape", "stay"] + KINDS})
+    run = eventually(lambda: server.call("process.list")["processes"], 10, "no run")[0]
+    text = eventually(lambda: ready(server, run), 15, "not ready")
+    server.notify("$/cancelRequest", {"id": id})
+    answer = server.result(id)
+    equal((answer["state"], answer["reason"]), ("killed", "cancelled"), "state")
+    all_dead(escapees(text), 0.5)
+    server.stop()
+
+
+@suite.test()
+def test_leader_gone_leftovers_listed_and_killed():
+    server = Server()
+    answer = server.hostile("escape", "leave", *KINDS)
+    pids = escapees(answer["stdout_summary"])
+    equal((answer["state"], answer["exit_code"]), ("completed", 0), "state")
+    equal((answer["leftover"], answer["survivors"]), (live_total(), 0), "leftover, survivors")
+    check(answer["warnings"], "leftovers without a warning")
+    equal([k for k, p in pids.items() if not is_alive(p)], [], "dead before anybody killed them")
+    killed = server.call("process.kill", {"process_id": answer["process_id"]})
+    equal((killed["killed"], killed["state"], killed["leftover"], killed["survivors"]),
+          (True, "completed", live_total(), 0), "process.kill of leftovers")
+    all_dead(pids, 0.5)
+    server.stop()
+
+
+@suite.test()
+def test_pipe_held_by_grandchild():
+    server = Server()
+    start = time.monotonic()
+    answer = server.hostile("hold", 600, 7)
+    took = time.monotonic() - start
+    check(took < 5, "the answer took %.1f s" % took)
+    equal((answer["exit_code"], answer["stdout_summary"], answer["leftover"]),
+          (7, "leader\n", 1), "answer")
+    eventually(lambda: server.logs(answer["process_id"])["stdout"] == "leader\nlate\n", 10,
+               "late output is missing")
+    server.call("process.kill", {"process_id": answer["process_id"]})
+    server.stop()
+
+
+def end_with(finish, status=0):
+    """A server with foreground and background hostile jobs is ended by @finish."""
+    server = Server()
+    run, pids = start_hostile(server)
+    left = server.hostile("escape", "leave", *KINDS)
+    pids.update(("left " + k, p) for k, p in escapees(left["stdout_summary"]).items())
+    for _ in range(5):
+        server.run("sleep 60", background=True)
+    equal([k for k, p in pids.items() if not is_alive(p)], [], "dead too early")
+    start = time.monotonic()
+    finish(server)
+    got = server.wait_exit()
+    took = time.monotonic() - start
+    equal(got, status, "exit status")
+    check(took < 3, "the end took %.2f s" % took)
+    all_dead(pids)
+    equal(server.survivors(5), [], "survivors")
+
+
+@suite.test()
+def test_eof_leaves_nothing():
+    end_with(lambda s: s.close_input())
+
+
+@suite.test()
+def test_sigterm_leaves_nothing():
+    end_with(lambda s: s.signal(signal.SIGTERM))
+
+
+@suite.test()
+def test_sigint_leaves_nothing():
+    end_with(lambda s: s.signal(signal.SIGINT))
+
+
+@suite.test()
+def test_sigkill_leaves_nothing():
+    end_with(lambda s: s.signal(signal.SIGKILL), -signal.SIGKILL)
+
+
+@suite.test()
+def test_client_gone_leaves_nothing():
+    """The host dies: both pipes close at once."""
+    def vanish(server):
+        server.close_output()
+        server.close_input()
+    end_with(vanish)
+
+
+@suite.test()
+def test_as_hosts_stop():
+    """SIGTERM and EOF together, SIGKILL 35 ms later."""
+    def finish(server):
+        server.signal(signal.SIGTERM)
+        server.close_input()
+        time.sleep(0.035)
+        server.signal(signal.SIGKILL)
+    server = Server()
+    run, pids = start_hostile(server)
+    finish(server)
+    server.wait_exit()
+    all_dead(pids)
+    equal(server.survivors(5), [], "survivors")
+
+
+@suite.test()
+def test_sigkill_during_starts():
+    """The server dies while runs are being started, many times."""
+    for i in range(30 if STRESS else 6):
+        server = Server()
+        for n in range(40):
+            server.request("process.run", {"command": "setsid sleep 60 & exec sleep 60",
+                                           "background": n % 2 == 0})
+        time.sleep(0.003 * (i % 10))
+        server.signal(signal.SIGKILL)
+        server.wait_exit()
+        equal(server.survivors(5), [], "survivors, round %d" % i)
+
+
+@suite.test(120)
+def test_runner_is_caught():
+    """A chain that forks, starts a new session and leaves its parent, as fast as it can."""
+    server = Server()
+    for _ in range(20 if STRESS else 4):
+        run = server.hostile("runner", 100000, background=True)
+        eventually(lambda: "running" in server.logs(run["process_id"])["stdout"], 10, "no start")
+        time.sleep(0.1)
+        answer = server.call("process.kill", {"process_id": run["process_id"],
+                                              "signal": "SIGKILL"})
+        equal((answer["killed"], answer["survivors"]), (True, 0), "kill of a runner")
+        equal(server.survivors(1), [], "alive after the kill")
+    server.stop()
+
+
+@suite.test()
+def test_runner_dies_with_the_server():
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        server = Server()
+        run = server.hostile("runner", 100000, background=True)
+        eventually(lambda: "running" in server.logs(run["process_id"])["stdout"], 10, "no start")
+        server.signal(number)
+        server.wait_exit()
+        equal(server.survivors(5), [], "survivors of %d" % number)
+
+
+@suite.test()
+def test_job_attacks_its_keeper():
+    """The job signals its parent where the kernel lets it: still nothing is left at the end."""
+    for number in (signal.SIGKILL, signal.SIGSTOP):
+        server = Server()
+        run = server.hostile("attack", int(number), background=True)
+        text = eventually(lambda: re.search(r"attack \d+\n",
+                                            server.logs(run["process_id"])["stdout"]), 10,
+                          "the attack did not report")[0]
+        server.ping(5)
+        id = server.request("process.kill", {"process_id": run["process_id"],
+                                             "signal": "SIGKILL"})
+        message = server.answer(id, 10)
+        if "result" in message:
+            equal(message["result"]["survivors"], 0, "survivors after %s" % text)
+        else:
+            equal(message["error"]["data"]["type"], "ProcessAlreadyExited", "answer")
+        eventually(lambda: not server.survivors(0), 5, "alive after the kill (%s)" % text)
+        again = server.run("echo still here")
+        equal(again["stdout_summary"], "still here\n", "the next run")
+        server.stop()
+
+
+@suite.test()
+def test_stopped_keeper_at_the_end():
+    """A job that stopped its keeper does not keep the server from ending."""
+    server = Server()
+    run = server.hostile("attack", int(signal.SIGSTOP), background=True)
+    eventually(lambda: "attack" in server.logs(run["process_id"])["stdout"], 10, "no report")
+    start = time.monotonic()
+    server.close_input()
+    equal(server.wait_exit(), 0, "exit status")
+    check(time.monotonic() - start < 5, "the end took too long")
+    equal(server.survivors(5), [], "survivors")
+
+
+@suite.test()
+def test_no_zombies():
+    server = Server()
+    for _ in range(20):
+        server.run("sleep 0.01 & true")
+    server.hostile("escape", "leave", "double", "daemon")
+    for record in server.call("process.list", {"limit": 100})["processes"]:
+        server.answer(server.request("process.kill", {"process_id": record["process_id"]}))
+
+    def zombies():
+        found = []
+        for name in os.listdir("/proc"):
+            try:
+                with open("/proc/%s/stat" % name) as f:
+                    fields = f.read().rsplit(")", 1)[1].split()
+            except (OSError, IndexError):
+                continue
+            if fields[0] == "Z" and int(fields[1]) == server.pid:
+                found.append(name)
+        return found
+    eventually(lambda: not zombies(), 5, "zombies of the server")
+    server.stop()
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,176 @@
+/* children - for tests with real processes: a loop, a reaper, one run at a time, bounded waits. */
+#ifndef PROCPEN_TESTS_UNIT_CHILDREN_H
+#define PROCPEN_TESTS_UNIT_CHILDREN_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/confine.h"
+#include "os/loop.h"
+#include "os/procfs.h"
+#include "os/reaper.h"
+#include "os/spawn.h"
+
+#define CHILDREN_WAIT_MS 10000 /* longer than any of these takes; a wait ends with its condition */
+
+struct children {
+	struct ev_loop *loop;
+	struct reaper *reaper;
+	struct confine *confine;
+	ev_timer tick;
+};
+
+static inline void children_tick(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)w;
+	(void)revents;
+}
+
+static inline void children_init(struct children *c)
+{
+	struct confine_options options = { .umask = 022 };
+
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &options.nofile), 0);
+	c->loop = loop_new();
+	c->reaper = reaper_new(c->loop);
+	c->confine = confine_new(&options);
+	ev_timer_init(&c->tick, children_tick, 0.005, 0.005);
+	ev_timer_start(c->loop, &c->tick);
+}
+
+/* Run the loop until @done says so. False after the time. */
+static inline bool children_wait(struct children *c, bool (*done)(void *ctx), void *ctx)
+{
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
+
+	while (!done(ctx)) {
+		if (clock_mono_ms() > until)
+			return false;
+		ev_run(c->loop, EVRUN_ONCE);
+	}
+	return true;
+}
+
+/* Run the loop for @ms. */
+static inline void children_pause(struct children *c, int ms)
+{
+	int64_t until = clock_mono_ms() + ms;
+
+	while (clock_mono_ms() < until)
+		ev_run(c->loop, EVRUN_ONCE);
+}
+
+static inline bool children_none(void *ctx)
+{
+	pid_t pid;
+
+	(void)ctx;
+	return procfs_children(getpid(), &pid, 1) == 0;
+}
+
+static inline bool children_gone(void *pid)
+{
+	struct procfs_stat st;
+
+	return procfs_stat(*(pid_t *)pid, &st) < 0 || st.state == 'Z' || st.state == 'X';
+}
+
+/* Nothing may be left of what a test started. */
+static inline void children_release(struct children *c)
+{
+	assert_true(children_wait(c, children_none, NULL));
+	ev_timer_stop(c->loop, &c->tick);
+	confine_free(c->confine);
+	reaper_free(c->reaper);
+	loop_free(c->loop);
+}
+
+/* One started command and the end of its output that we read. */
+struct started {
+	struct spawn_result spawned;
+	int output; /* stdout and stderr of the command */
+};
+
+/* Start @argv; argv[0] is the path. 0 or -1 with @e. */
+static inline int children_start(struct children *c, char *const *argv, struct started *s,
+				 struct err *e)
+{
+	char *environment[] = { (char[]){ "PATH=/usr/bin:/bin" }, NULL };
+	int pair[2], null = open("/dev/null", O_RDONLY | O_CLOEXEC), result;
+	int cwd = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	struct spawn_request request = {
+		.path = argv[0],
+		.argv = argv,
+		.envp = environment,
+		.cwd_fd = cwd,
+		.stdin_fd = null,
+		.stdout_fd = pair[1],
+		.stderr_fd = pair[1],
+		.confine = c->confine,
+	};
+
+	result = spawn_start(&request, &s->spawned, e);
+	s->output = pair[0];
+	close(pair[1]);
+	close(null);
+	close(cwd);
+	if (result)
+		close(pair[0]);
+	return result;
+}
+
+/* Start @script in a shell, which must work. */
+static inline void children_shell(struct children *c, const char *script, struct started *s)
+{
+	char *argv[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" }, NULL, NULL };
+	char *copy = strdup(script);
+	struct err e = ERR_INIT;
+
+	argv[2] = copy;
+	assert_int_equal(children_start(c, argv, s, &e), 0);
+	free(copy);
+}
+
+/* A whole line of the output, waited for, without its newline. */
+static inline const char *children_line(int fd, char *line, size_t size)
+{
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
+	size_t len = 0;
+
+	fcntl(fd, F_SETFL, O_NONBLOCK);
+	while (len < size - 1) {
+		ssize_t n = read(fd, line + len, 1);
+
+		if (n < 0 && errno == EAGAIN && clock_mono_ms() < until) {
+			usleep(1000);
+			continue;
+		}
+		if (n != 1 || line[len] == '\n')
+			break;
+		len++;
+	}
+	line[len] = '\0';
+	return line;
+}
+
+/* A number that the command printed on a line of its own: mostly a pid. */
+static inline int children_number(int fd)
+{
+	char line[64];
+
+	return atoi(children_line(fd, line, sizeof(line)));
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* scratch - a private temporary directory for one unit test, and files in it. */
+#ifndef PROCPEN_TESTS_UNIT_SCRATCH_H
+#define PROCPEN_TESTS_UNIT_SCRATCH_H
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define SCRATCH_PATH 256
+
+struct scratch {
+	char dir[64];            /* canonical: below /tmp */
+	char path[SCRATCH_PATH]; /* the last answer of scratch_path() */
+};
+
+static inline void scratch_init(struct scratch *s)
+{
+	strcpy(s->dir, "/tmp/procpen-unit.XXXXXX");
+	if (!mkdtemp(s->dir))
+		abort();
+}
+
+static inline int scratch_remove_one(const char *path, const struct stat *st, int type,
+				     struct FTW *ftw)
+{
+	(void)st;
+	(void)type;
+	(void)ftw;
+	return remove(path);
+}
+
+static inline void scratch_release(struct scratch *s)
+{
+	nftw(s->dir, scratch_remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* <dir>/@name, good until the next call. */
+static inline const char *scratch_path(struct scratch *s, const char *name)
+{
+	snprintf(s->path, sizeof(s->path), "%s/%s", s->dir, name);
+	return s->path;
+}
+
+/* The same in the caller's memory. */
+static inline void scratch_copy(struct scratch *s, const char *name, char out[SCRATCH_PATH])
+{
+	memcpy(out, scratch_path(s, name), SCRATCH_PATH);
+}
+
+static inline void scratch_mkdir(struct scratch *s, const char *name)
+{
+	if (mkdir(scratch_path(s, name), 0700) != 0)
+		abort();
+}
+
+static inline void scratch_file(struct scratch *s, const char *name, const char *text, mode_t mode)
+{
+	int fd = open(scratch_path(s, name), O_WRONLY | O_CREAT | O_TRUNC, mode);
+
+	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) ||
+	    fchmod(fd, mode) != 0)
+		abort();
+	close(fd);
+}
+
+static inline void scratch_link(struct scratch *s, const char *target, const char *name)
+{
+	if (symlink(target, scratch_path(s, name)) != 0)
+		abort();
+}
+
+#endif

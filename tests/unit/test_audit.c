@@ -1,0 +1,528 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include <sha2.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "scratch.h"
+
+#include "guard/audit.h"
+
+#define INSTANCE "0123456789abcdef"
+#define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"
+
+struct fixture {
+	struct scratch tmp;
+	char state[SCRATCH_PATH]; /* two components below it are missing */
+	struct audit *audit;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	scratch_init(&f->tmp);
+	scratch_copy(&f->tmp, "a/b", f->state);
+	f->audit = audit_new(f->state, INSTANCE);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	audit_free(f->audit);
+	scratch_release(&f->tmp);
+	free(f);
+	return 0;
+}
+
+static void write_ok(struct audit *a, const struct audit_event *event)
+{
+	struct err e = ERR_INIT;
+
+	if (audit_write(a, event, &e) != 0)
+		fail_msg("%s", e.message);
+}
+
+static void write_refused(struct audit *a, const char *part)
+{
+	struct audit_event event = { .event = "attempt", .capability = "process.run" };
+	struct err e = ERR_INIT;
+
+	assert_int_equal(audit_write(a, &event, &e), -1);
+	assert_int_equal(e.type, ERR_PERMISSION_DENIED);
+	if (!strstr(e.message, part))
+		fail_msg("\"%s\" is not in \"%s\"", part, e.message);
+	assert_non_null(strstr(e.hint, "--state-dir"));
+	assert_string_equal(json_string_value(json_object_get(e.details, "audit_log")),
+			    audit_path(a));
+	err_release(&e);
+}
+
+/* The whole file; *@lines: how many. Checks that the chain holds. */
+static char *read_chain(const struct audit *a, int *lines)
+{
+	FILE *file = fopen(audit_path(a), "r");
+	char prev[SHA256_DIGEST_STRING_LENGTH] = ZEROS;
+	char *text = NULL, *line;
+	size_t size = 0;
+
+	*lines = 0;
+	assert_non_null(file);
+	if (getdelim(&text, &size, '\0', file) < 0)
+		text = strdup("");
+	fclose(file);
+	for (line = text; *line;) {
+		char *end = strchr(line, '\n');
+
+		assert_non_null(end); /* no torn line */
+		json_t *root = json_loadb(line, (size_t)(end - line), JSON_REJECT_DUPLICATES, NULL);
+
+		assert_non_null(root);
+		assert_int_equal(json_integer_value(json_object_get(root, "seq")), ++*lines);
+		assert_string_equal(json_string_value(json_object_get(root, "prev")), prev);
+		SHA256Data((const uint8_t *)line, (size_t)(end - line), prev);
+		json_decref(root);
+		line = end + 1;
+	}
+	return text;
+}
+
+static void assert_lines(const struct audit *a, int expected)
+{
+	int lines;
+
+	free(read_chain(a, &lines));
+	assert_int_equal(lines, expected);
+}
+
+/* The last line, parsed. */
+static json_t *last_line(const struct audit *a)
+{
+	int lines;
+	char *text = read_chain(a, &lines);
+
+	text[strlen(text) - 1] = '\0';
+	char *line = strrchr(text, '\n');
+	json_t *root = json_loads(line ? line + 1 : text, 0, NULL);
+
+	free(text);
+	assert_non_null(root);
+	return root;
+}
+
+static const char *member(const json_t *line, const char *name)
+{
+	return json_string_value(json_object_get(line, name));
+}
+
+static void test_audit_nothing_before_the_first_event(void **state)
+{
+	struct fixture *f = *state;
+	char parent[SCRATCH_PATH];
+
+	scratch_copy(&f->tmp, "a", parent);
+	assert_int_equal(access(parent, F_OK), -1);
+	assert_memory_equal(audit_path(f->audit), f->state, strlen(f->state));
+	assert_non_null(strstr(audit_path(f->audit), "Z-" INSTANCE ".jsonl"));
+}
+
+static void test_audit_modes(void **state)
+{
+	static const char *const dirs[] = { "a", "a/b", "a/b/audit" };
+	struct audit_event event = { .event = "attempt", .capability = "process.list" };
+	struct fixture *f = *state;
+	mode_t old = umask(0);
+	struct stat st;
+
+	write_ok(f->audit, &event);
+	umask(old);
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
+		assert_int_equal(stat(scratch_path(&f->tmp, dirs[i]), &st), 0);
+		assert_int_equal(st.st_mode & 07777, 0700);
+	}
+	assert_int_equal(stat(audit_path(f->audit), &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0600);
+}
+
+static void test_audit_all_members(void **state)
+{
+	static const char *const argv[] = { "ls", "-l", "", NULL };
+	static const char *const names[] = {
+		"time", "seq", "instance", "event", "request_id", "process_id", "capability",
+		"tier", "decision", "rule", "command", "argv_sha256", "cwd", "intent", "outcome",
+		"prev",
+	};
+	struct audit_event event = {
+		"attempt", "\"r\\u0031\"", "p1-0123", "process.run", "notify", "allowed", "tier",
+		"ls -l ''",
+		argv, "/ws", "look", "running/none",
+	};
+	char hash[SHA256_DIGEST_STRING_LENGTH];
+	struct fixture *f = *state;
+
+	write_ok(f->audit, &event);
+	json_t *line = last_line(f->audit);
+
+	assert_int_equal(json_object_size(line), sizeof(names) / sizeof(names[0]));
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		assert_non_null(json_object_get(line, names[i]));
+	assert_string_equal(member(line, "instance"), INSTANCE);
+	assert_string_equal(member(line, "request_id"), "r1");
+	assert_string_equal(member(line, "command"), "ls -l ''");
+	assert_string_equal(member(line, "prev"), ZEROS);
+	assert_int_equal(strlen(member(line, "time")), strlen("2026-11-21T08:00:00.123Z"));
+	SHA256Data((const uint8_t *)"ls\0-l\0\0", 7, hash);
+	assert_string_equal(member(line, "argv_sha256"), hash);
+	json_decref(line);
+}
+
+static void test_audit_absent_members_are_left_out(void **state)
+{
+	struct audit_event event = { .event = "end", .capability = "process.run", .command = "ls" };
+	char hash[SHA256_DIGEST_STRING_LENGTH];
+	struct fixture *f = *state;
+
+	write_ok(f->audit, &event);
+	json_t *line = last_line(f->audit);
+
+	assert_int_equal(json_object_size(line), 8);
+	SHA256Data((const uint8_t *)"ls", 2, hash);
+	assert_string_equal(member(line, "argv_sha256"), hash);
+	json_decref(line);
+	event.command = NULL;
+	write_ok(f->audit, &event);
+	line = last_line(f->audit);
+	assert_int_equal(json_object_size(line), 6);
+	json_decref(line);
+}
+
+static void test_audit_chain(void **state)
+{
+	struct audit_event event = { .event = "attempt", .capability = "process.run" };
+	struct fixture *f = *state;
+	char text[32];
+
+	for (int i = 0; i < 50; i++) {
+		snprintf(text, sizeof(text), "echo %d", i);
+		event.command = text;
+		write_ok(f->audit, &event);
+	}
+	assert_lines(f->audit, 50);
+}
+
+static void test_audit_request_ids(void **state)
+{
+	struct audit_event event = { .event = "attempt", .capability = "is_blocked" };
+	struct fixture *f = *state;
+	char token[4096];
+	json_t *line;
+
+	event.request_id = "9007199254740993";
+	write_ok(f->audit, &event);
+	line = last_line(f->audit);
+	assert_int_equal(json_integer_value(json_object_get(line, "request_id")), 9007199254740993);
+	json_decref(line);
+
+	memset(token, 'x', sizeof(token));
+	strcpy(token + 256 - 2, "\""); /* 255 bytes: goes in as it is */
+	token[0] = '"';
+	event.request_id = token;
+	write_ok(f->audit, &event);
+	line = last_line(f->audit);
+	assert_int_equal(strlen(member(line, "request_id")), 253);
+	json_decref(line);
+
+	memset(token, 'x', 3000);
+	strcpy(token + 3000, "\"");
+	token[0] = '"';
+	memcpy(token + 255, "\xe2\x82\xac", 3); /* is cut before this character */
+	write_ok(f->audit, &event);
+	line = last_line(f->audit);
+	assert_int_equal(strlen(member(line, "request_id")), 255);
+	json_decref(line);
+}
+
+static void test_audit_hostile_text_stays_one_line(void **state)
+{
+	static char huge[1 << 20];
+	struct audit_event event = {
+		.event = "attempt",
+		.capability = "process.run",
+		.command = "a\nb\"\\\x01\xff\xe2\x82",
+		.cwd = "/a\nb",
+		.intent = "\n}\n{",
+	};
+	struct fixture *f = *state;
+
+	write_ok(f->audit, &event);
+	memset(huge, '\x01', sizeof(huge) - 1);
+	event.command = event.cwd = event.intent = event.rule = event.outcome = huge;
+	write_ok(f->audit, &event);
+	json_t *line = last_line(f->audit);
+
+	assert_int_equal(strlen(member(line, "command")), 1024);
+	assert_int_equal(strlen(member(line, "intent")), 1024);
+	assert_int_equal(strlen(member(line, "cwd")), 4096);
+	json_decref(line);
+	assert_lines(f->audit, 2);
+}
+
+static void test_audit_survives_a_full_disk(void **state)
+{
+	struct audit_event event = { .event = "attempt",
+				     .capability = "process.run",
+				     .command = "ls" };
+	struct fixture *f = *state;
+	struct rlimit old, low;
+	struct stat st;
+
+	signal(SIGXFSZ, SIG_IGN);
+	write_ok(f->audit, &event);
+	assert_int_equal(stat(audit_path(f->audit), &st), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+	for (int room = 0; room < 40; room += 13) {
+		/* With no room nothing is written, otherwise a part of the line. */
+		low = (struct rlimit){ (rlim_t)st.st_size + (rlim_t)room, old.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+		write_refused(f->audit, audit_path(f->audit));
+		write_refused(f->audit, audit_path(f->audit));
+		assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+		assert_lines(f->audit, 1);
+	}
+	write_ok(f->audit, &event);
+	assert_lines(f->audit, 2);
+	signal(SIGXFSZ, SIG_DFL);
+}
+
+static void test_audit_refuses_a_directory_that_others_can_write(void **state)
+{
+	static const mode_t modes[] = { 0770, 0702, 01777 };
+	struct fixture *f = *state;
+	struct audit_event event = { .event = "attempt", .capability = "process.run" };
+
+	scratch_mkdir(&f->tmp, "a");
+	scratch_mkdir(&f->tmp, "a/b");
+	scratch_mkdir(&f->tmp, "a/b/audit");
+	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+		assert_int_equal(chmod(scratch_path(&f->tmp, "a/b/audit"), modes[i]), 0);
+		write_refused(f->audit, "can be written by others");
+	}
+	assert_int_equal(access(audit_path(f->audit), F_OK), -1);
+	/* Repaired, the same object goes on. */
+	assert_int_equal(chmod(scratch_path(&f->tmp, "a/b/audit"), 0755), 0);
+	write_ok(f->audit, &event);
+	assert_lines(f->audit, 1);
+}
+
+static void test_audit_refuses_somebody_elses_directory(void **state)
+{
+	struct fixture *f = *state;
+
+	if (geteuid() != 0) {
+		print_message("# skipped: only root can give a directory away\n");
+		skip();
+	}
+	scratch_mkdir(&f->tmp, "a");
+	scratch_mkdir(&f->tmp, "a/b");
+	scratch_mkdir(&f->tmp, "a/b/audit");
+	assert_int_equal(chown(scratch_path(&f->tmp, "a/b/audit"), 12345, 12345), 0);
+	write_refused(f->audit, "belongs to somebody else");
+}
+
+static void test_audit_follows_no_link(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "a");
+	scratch_mkdir(&f->tmp, "a/b");
+	scratch_mkdir(&f->tmp, "real");
+	scratch_link(&f->tmp, "../../real", "a/b/audit");
+	write_refused(f->audit, "cannot open");
+	assert_int_equal(unlink(scratch_path(&f->tmp, "a/b/audit")), 0);
+	scratch_mkdir(&f->tmp, "a/b/audit");
+	scratch_file(&f->tmp, "victim", "", 0600);
+	assert_int_equal(symlink(scratch_path(&f->tmp, "victim"), audit_path(f->audit)), 0);
+	write_refused(f->audit, "cannot create");
+	assert_int_equal(unlink(audit_path(f->audit)), 0);
+	/* Nor does it write into a file that was there before. */
+	assert_int_equal(link(scratch_path(&f->tmp, "victim"), audit_path(f->audit)), 0);
+	write_refused(f->audit, "EEXIST");
+}
+
+static void test_audit_cannot_create(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_file(&f->tmp, "a", "", 0600);
+	write_refused(f->audit, "ENOTDIR");
+	assert_int_equal(unlink(scratch_path(&f->tmp, "a")), 0);
+	scratch_link(&f->tmp, "nowhere", "a");
+	write_refused(f->audit, "cannot create");
+}
+
+static void test_audit_default_dir(void **state)
+{
+	char *dir;
+
+	(void)state;
+	setenv("XDG_STATE_HOME", "/xdg", 1);
+	setenv("HOME", "/home/me", 1);
+	dir = audit_default_dir();
+	assert_string_equal(dir, "/xdg/procpen");
+	free(dir);
+	setenv("XDG_STATE_HOME", "relative", 1);
+	dir = audit_default_dir();
+	assert_string_equal(dir, "/home/me/.local/state/procpen");
+	free(dir);
+	unsetenv("XDG_STATE_HOME");
+	unsetenv("HOME");
+	assert_null(audit_default_dir());
+}
+
+/* ---- masking ---- */
+
+static void test_audit_redact_masks_secrets(void **state)
+{
+	static const struct {
+		const char *text, *shown;
+	} cases[] = {
+		{ "mysql --password=hunter2 db", "mysql --password=*** db" },
+		{ "mysql --password hunter2 db", "mysql --password *** db" },
+		{ "PGPASSWORD=x psql", "PGPASSWORD=*** psql" },
+		{ "DB_PASS='a b' run", "DB_PASS='***' run" },
+		{ "MYSQL_PWD=x y", "MYSQL_PWD=*** y" },
+		{ "export GITHUB_TOKEN=abc; ls", "export GITHUB_TOKEN=***; ls" },
+		{ "export API-KEY=\"a\\\"b\" c", "export API-KEY=\"***\" c" },
+		{ "x --api_key=abc&y=1", "x --api_key=***&y=1" },
+		{ "curl 'https://h/?token=abc&x=1'", "curl 'https://h/?token=***&x=1'" },
+		{ "AWS_SECRET_ACCESS_KEY=a/b+c= aws", "AWS_SECRET_ACCESS_KEY=*** aws" },
+		{ "curl -H 'Authorization: Basic abc def' h", "curl -H 'Authorization: ***' h" },
+		{ "curl -H \"authorization:Bearer abc\" h", "curl -H \"authorization:***\" h" },
+		{ "curl -H 'Cookie: a=b; c=d'", "curl -H 'Cookie: ***'" },
+		{ "curl -H 'X-Api-Key: abc'", "curl -H 'X-Api-Key: ***'" },
+		{ "use Bearer abcdefghijklmnop now", "use Bearer *** now" },
+		{ "curl -u me:secret h", "curl -u me:*** h" },
+		{ "curl --user=me:secret h", "curl --user=me:*** h" },
+		{ "git clone https://me:secret@h/x", "git clone https://me:***@h/x" },
+		{ "git clone https://ghp_0123456789abcdefghij@h", "git clone https://ghp_***@h" },
+		{ "echo ghp_0123456789abcdefghij", "echo ghp_***" },
+		{ "key sk-0123456789abcdefghij.", "key sk-***" },
+		{ "-d '{\"password\": \"a b\", \"x\": 1}'",
+		  "-d '{\"password\": \"***\", \"x\": 1}'" },
+		{ "-d \"{\\\"secret\\\":\\\"abc\\\"}\"", "-d \"{\\\"secret\\\":\\\"***\"}\"" },
+		{ "-d '{\"Authorization\": \"x y\"}'", "-d '{\"Authorization\": \"***\"}'" },
+		{ "password: hunter2\nnext", "password: ***\nnext" },
+		{ "echo '-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----'",
+		  "echo '-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----'" },
+		{ "password='never closed", "password='***" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		char *shown = audit_redact(cases[i].text);
+
+		assert_string_equal(shown, cases[i].shown);
+		free(shown);
+	}
+}
+
+static void test_audit_redact_leaves_the_rest_alone(void **state)
+{
+	static const char *const texts[] = {
+		"", " ", "ls -l", "git commit -m 'reset password flow'", "PWD=/x make",
+		"mkdir -p a/b", "make bypass=1", "echo token", "passwd", "password=",
+		"--token --next", "sort -u a.txt", "curl http://h:80/x", "git clone https://me@h/x",
+		"git clone git@h:x/y", "echo sk-short", "python tokenizer.py x", "author: me",
+		"a=b;c=d", "ssh://me@h", "bearer of news", "\xc3\xa4\xe2\x82\xac", "compass=north",
+		"secret://host", "token", "cookies: 5",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		char *shown = audit_redact(texts[i]);
+
+		assert_string_equal(shown, texts[i]);
+		free(shown);
+	}
+}
+
+static void test_audit_redact_is_bounded(void **state)
+{
+	enum { SIZE = 1 << 22 };
+	static const char *const pieces[] = {
+		"a", "\xe2\x82\xac", "password=", "password ", "://a:", "token=x ", "-u a", "\\\"",
+		"secret\\", "authorization ", "sk-", "\"password\": \"",
+	};
+	char *text = malloc(SIZE + 1);
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(pieces) / sizeof(pieces[0]); i++) {
+		size_t len = strlen(pieces[i]), n = 0;
+
+		for (; n + len <= SIZE; n += len)
+			memcpy(text + n, pieces[i], len);
+		text[n] = '\0';
+		char *shown = audit_redact(text);
+		json_t *valid = json_string(shown); /* NULL if it is not UTF-8 */
+
+		assert_true(strlen(shown) <= 1024);
+		assert_non_null(valid);
+		json_decref(valid);
+		free(shown);
+	}
+	/* The end is marked, and a secret across the cut is masked all the same. */
+	memset(text, 'a', 2000);
+	text[1000] = ' ';
+	strcpy(text + 1001, "password=hunter2hunter2hunter2");
+	char *shown = audit_redact(text);
+
+	assert_null(strstr(shown, "hunter2"));
+	free(shown);
+	memset(text, 'a', 2000);
+	text[2000] = '\0';
+	shown = audit_redact(text);
+	assert_int_equal(strlen(shown), 1024);
+	assert_string_equal(shown + 1021, "...");
+	free(shown);
+	text[1024] = '\0';
+	shown = audit_redact(text);
+	assert_string_equal(shown, text);
+	free(shown);
+	free(text);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_audit_nothing_before_the_first_event),
+		TEST(test_audit_modes),
+		TEST(test_audit_all_members),
+		TEST(test_audit_absent_members_are_left_out),
+		TEST(test_audit_chain),
+		TEST(test_audit_request_ids),
+		TEST(test_audit_hostile_text_stays_one_line),
+		TEST(test_audit_survives_a_full_disk),
+		TEST(test_audit_refuses_a_directory_that_others_can_write),
+		TEST(test_audit_refuses_somebody_elses_directory),
+		TEST(test_audit_follows_no_link),
+		TEST(test_audit_cannot_create),
+		TEST(test_audit_default_dir),
+		cmocka_unit_test(test_audit_redact_masks_secrets),
+		cmocka_unit_test(test_audit_redact_leaves_the_rest_alone),
+		cmocka_unit_test(test_audit_redact_is_bounded),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

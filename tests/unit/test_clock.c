@@ -1,0 +1,51 @@
+#include "unit.h"
+
+#include <time.h>
+
+#include "base/clock.h"
+
+static void test_clock_text_of_known_times(void **state)
+{
+	static const struct {
+		int64_t ms;
+		const char *text;
+	} rows[] = {
+		{ 0, "1970-01-01T00:00:00.000Z" },
+		{ 7, "1970-01-01T00:00:00.007Z" },
+		{ -1, "1969-12-31T23:59:59.999Z" },
+		{ -1000, "1969-12-31T23:59:59.000Z" },
+		{ INT64_C(951825599999), "2000-02-29T11:59:59.999Z" },
+		{ INT64_C(1795248000123), "2026-11-21T08:00:00.123Z" },
+	};
+	char text[CLOCK_TEXT_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		clock_wall_text(rows[i].ms, text);
+		assert_string_equal(text, rows[i].text);
+	}
+	clock_wall_text(INT64_MAX, text); /* no year fits: only must not overrun */
+}
+
+static void test_clock_goes_forward_and_units_agree(void **state)
+{
+	struct timespec nap = { .tv_nsec = 2000000 };
+	int64_t ms = clock_mono_ms(), us = clock_mono_us();
+
+	(void)state;
+	nanosleep(&nap, NULL);
+	assert_true(clock_mono_us() - us >= 2000);
+	assert_true(clock_mono_ms() >= ms + 1);
+	assert_true(us / 1000 - ms >= 0 && us / 1000 - ms < 10000);
+	assert_true(llabs(clock_wall_ms() / 1000 - (int64_t)time(NULL)) <= 1);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_clock_text_of_known_times),
+		cmocka_unit_test(test_clock_goes_forward_and_units_agree),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,208 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "guard/config.h"
+
+static int setup(void **state)
+{
+	static struct config c;
+
+	config_init(&c);
+	*state = &c;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	config_release(*state);
+	return 0;
+}
+
+static void assert_refused(struct config *c, const char *assignment, const char *part)
+{
+	struct err e = ERR_INIT;
+
+	assert_int_equal(config_set(c, assignment, &e), -1);
+	assert_int_equal(e.type, ERR_INVALID_PARAMS);
+	if (!strstr(e.message, part))
+		fail_msg("\"%s\" is not in \"%s\"", part, e.message);
+	err_release(&e);
+}
+
+static void assert_accepted(struct config *c, const char *assignment)
+{
+	struct err e = ERR_INIT;
+
+	if (config_set(c, assignment, &e) != 0)
+		fail_msg("%s: %s", assignment, e.message);
+	assert_int_equal(e.type, ERR_NONE);
+}
+
+static void test_config_defaults(void **state)
+{
+	const struct config *c = *state;
+
+	assert_int_equal(config_int(c, CONFIG_LIMITS_RUNNING_PROCESSES), 64);
+	assert_int_equal(config_int(c, CONFIG_LIMITS_LINE_BYTES), 4 << 20);
+	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 022);
+	assert_true(config_bool(c, CONFIG_AUDIT_REQUIRED));
+	assert_string_equal(config_choice(c, CONFIG_TIER_PROCESS_RUN), "default");
+	assert_string_equal(config_choice(c, CONFIG_BLOCKLIST_LITERAL_MATCH), "anywhere");
+	assert_null(config_names(c, CONFIG_ENV_ALLOW)[0]);
+}
+
+static void test_config_every_row_is_complete(void **state)
+{
+	(void)state;
+	for (int key = 0; key < CONFIG_COUNT; key++) {
+		const struct config_row *row = &config_rows[key];
+
+		assert_non_null(row->name);
+		assert_non_null(row->text);
+		assert_non_null(row->default_text);
+		assert_int_equal(config_find(row->name), key);
+		if (row->type == CONFIG_ENUM)
+			assert_non_null(row->choices);
+		if (row->type == CONFIG_INTEGER)
+			assert_true(row->min < row->max);
+	}
+	assert_int_equal(config_find("limits"), -1);
+	assert_int_equal(config_find(""), -1);
+}
+
+static void test_config_integer_bounds_and_suffixes(void **state)
+{
+	struct config *c = *state;
+
+	assert_accepted(c, "limits.line_bytes=64K");
+	assert_int_equal(config_int(c, CONFIG_LIMITS_LINE_BYTES), 65536);
+	assert_accepted(c, "limits.line_bytes=16M");
+	assert_int_equal(config_int(c, CONFIG_LIMITS_LINE_BYTES), 16 << 20);
+	assert_accepted(c, "log.budget_bytes=1g");
+	assert_int_equal(config_int(c, CONFIG_LOG_BUDGET_BYTES), 1 << 30);
+	assert_accepted(c, "process.drain_ms=0");
+	assert_int_equal(config_int(c, CONFIG_PROCESS_DRAIN_MS), 0);
+	assert_refused(c, "limits.line_bytes=65535", "65536");
+	assert_refused(c, "limits.line_bytes=16777217", "16777216");
+	assert_refused(c, "limits.requests=0", "from 1 to 4096");
+	assert_refused(c, "limits.requests=4097", "requests");
+	assert_int_equal(config_int(c, CONFIG_LIMITS_REQUESTS), 256);
+}
+
+static void test_config_integer_malformed(void **state)
+{
+	static const char *const bad[] = {
+		"limits.requests=", "limits.requests=-1", "limits.requests=+5",
+		"limits.requests= 5", "limits.requests=5 ", "limits.requests=0x10",
+		"limits.requests=1.5", "limits.requests=1e2", "limits.requests=5KK",
+		"limits.requests=5T", "limits.requests=K", "limits.requests=-",
+		"limits.requests=18446744073709551617", "log.budget_bytes=9223372036854775807G",
+	};
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		assert_refused(*state, bad[i], "is not an integer");
+}
+
+static void test_config_umask_takes_octal(void **state)
+{
+	struct config *c = *state;
+
+	assert_accepted(c, "process.umask=077");
+	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 077);
+	assert_accepted(c, "process.umask=18");
+	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 022);
+	assert_accepted(c, "process.umask=0");
+	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 0);
+	assert_accepted(c, "process.umask=0777");
+	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 0777);
+	assert_refused(c, "process.umask=01000", "511");
+	assert_refused(c, "process.umask=089", "511");
+	assert_refused(c, "process.umask=512", "511");
+}
+
+static void test_config_boolean(void **state)
+{
+	struct config *c = *state;
+
+	assert_accepted(c, "audit.required=false");
+	assert_false(config_bool(c, CONFIG_AUDIT_REQUIRED));
+	assert_accepted(c, "audit.required=on");
+	assert_true(config_bool(c, CONFIG_AUDIT_REQUIRED));
+	assert_accepted(c, "audit.required=0");
+	assert_false(config_bool(c, CONFIG_AUDIT_REQUIRED));
+	assert_refused(c, "audit.required=maybe", "neither true nor false");
+	assert_refused(c, "audit.required=", "neither true nor false");
+	assert_false(config_bool(c, CONFIG_AUDIT_REQUIRED));
+}
+
+static void test_config_enum(void **state)
+{
+	struct config *c = *state;
+
+	assert_accepted(c, "tier.process.kill=confirm");
+	assert_string_equal(config_choice(c, CONFIG_TIER_PROCESS_KILL), "confirm");
+	assert_refused(c, "tier.process.kill=allow", "default, autonomous, notify, confirm, deny");
+	assert_refused(c, "tier.process.kill=Deny", "none of");
+	assert_refused(c, "blocklist.literal_match=never", "anywhere");
+	assert_string_equal(config_choice(c, CONFIG_TIER_PROCESS_KILL), "confirm");
+}
+
+static void test_config_names(void **state)
+{
+	struct config *c = *state;
+
+	assert_accepted(c, "env.allow=SSH_AUTH_SOCK,CARGO_*,A");
+	char *const *names = config_names(c, CONFIG_ENV_ALLOW);
+
+	assert_string_equal(names[0], "SSH_AUTH_SOCK");
+	assert_string_equal(names[1], "CARGO_*");
+	assert_string_equal(names[2], "A");
+	assert_null(names[3]);
+	assert_refused(c, "env.allow=A,,B", "is not a name");
+	assert_refused(c, "env.allow=A,", "is not a name");
+	assert_refused(c, "env.allow=,", "is not a name");
+	assert_refused(c, "env.allow=A B", "\"A B\"");
+	assert_refused(c, "env.allow=A=B", "is not a name");
+	assert_refused(c, "env.allow=A*B", "'*' at the end only");
+	/* What was refused has changed nothing; a later value replaces the earlier one. */
+	assert_string_equal(config_names(c, CONFIG_ENV_ALLOW)[2], "A");
+	assert_accepted(c, "env.allow=X");
+	assert_string_equal(config_names(c, CONFIG_ENV_ALLOW)[0], "X");
+	assert_null(config_names(c, CONFIG_ENV_ALLOW)[1]);
+	assert_accepted(c, "env.allow=");
+	assert_null(config_names(c, CONFIG_ENV_ALLOW)[0]);
+}
+
+static void test_config_unknown_key_names_the_nearest(void **state)
+{
+	assert_refused(*state, "limits.requets=5", "limits.requests");
+	assert_refused(*state, "tier.process.runn=deny", "tier.process.run");
+	assert_refused(*state, "qqqqqqqqqqqqqqq=1", "unknown option");
+	assert_refused(*state, "=1", "unknown option");
+	assert_refused(*state, "limits.requests", "no '='");
+	assert_refused(*state, "", "no '='");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_config_defaults, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_every_row_is_complete, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_integer_bounds_and_suffixes, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_config_integer_malformed, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_umask_takes_octal, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_boolean, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_enum, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_unknown_key_names_the_nearest, setup,
+						teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,475 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <jansson.h>
+
+#include "scratch.h"
+
+#include "guard/env.h"
+
+struct fixture {
+	struct scratch tmp;
+	struct config config;
+	char **envp;
+};
+
+/* An empty environment, but for what the test library reads from it. */
+static void clean_environment(void)
+{
+	const char *output = getenv("CMOCKA_MESSAGE_OUTPUT");
+	char *kept = output ? strdup(output) : NULL;
+
+	clearenv();
+	if (kept)
+		setenv("CMOCKA_MESSAGE_OUTPUT", kept, 1);
+	free(kept);
+}
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	scratch_init(&f->tmp);
+	config_init(&f->config);
+	clean_environment();
+	setenv("PATH", "/server/bin:/bin", 1);
+	setenv("HOME", "/home/me", 1);
+	setenv("API_KEY", "secret", 1);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	env_free(f->envp);
+	config_release(&f->config);
+	scratch_release(&f->tmp);
+	free(f);
+	return 0;
+}
+
+static void set_option(struct fixture *f, const char *assignment)
+{
+	struct err e = ERR_INIT;
+
+	if (config_set(&f->config, assignment, &e) != 0)
+		fail_msg("%s", e.message);
+}
+
+/* Build from the JSON text @request (NULL: none); the answer is in f->envp. */
+static int build(struct fixture *f, const char *request, struct err *e)
+{
+	json_t *object = request ? json_loads(request, JSON_ALLOW_NUL, NULL) : NULL;
+	char **envp = NULL;
+
+	assert_true(!request || object);
+	int status = env_build(&f->config, object, &envp, e);
+
+	json_decref(object);
+	if (status != 0) {
+		assert_null(envp);
+		return status;
+	}
+	env_free(f->envp);
+	f->envp = envp;
+	return 0;
+}
+
+static void assert_built(struct fixture *f, const char *request)
+{
+	struct err e = ERR_INIT;
+
+	if (build(f, request, &e) != 0)
+		fail_msg("%s: %s", request, e.message);
+}
+
+static void assert_value(const struct fixture *f, const char *name, const char *value)
+{
+	const char *found = env_get(f->envp, name);
+
+	if (!value) {
+		assert_null(found);
+		return;
+	}
+	assert_non_null(found);
+	assert_string_equal(found, value);
+}
+
+static size_t count(char *const *envp)
+{
+	size_t n = 0;
+
+	while (envp[n])
+		n++;
+	return n;
+}
+
+static void test_env_base_is_small(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_built(f, NULL);
+	assert_value(f, "PATH", "/server/bin:/bin");
+	assert_value(f, "HOME", "/home/me");
+	assert_value(f, "SHELL", "/bin/sh");
+	assert_value(f, "LANG", "C.UTF-8");
+	assert_value(f, "TERM", "dumb");
+	assert_value(f, "API_KEY", NULL);
+	assert_int_equal(count(f->envp), 5);
+}
+
+static void test_env_base_defaults_and_inheritance(void **state)
+{
+	struct fixture *f = *state;
+
+	clean_environment();
+	assert_built(f, "{}");
+	assert_value(f, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	assert_value(f, "HOME", "/");
+	assert_value(f, "USER", NULL);
+	assert_int_equal(count(f->envp), 5);
+
+	setenv("PATH", "", 1); /* would mean the working directory */
+	setenv("USER", "me", 1);
+	setenv("LOGNAME", "me2", 1);
+	setenv("SHELL", "/bin/zsh", 1);
+	setenv("LANG", "de_DE.UTF-8", 1);
+	setenv("LC_ALL", "C", 1);
+	setenv("LC_CTYPE", "C.UTF-8", 1);
+	setenv("LCX", "no", 1);
+	setenv("TZ", "", 1); /* means UTC */
+	setenv("TERM", "xterm", 1);
+	assert_built(f, "{}");
+	assert_value(f, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+	assert_value(f, "USER", "me");
+	assert_value(f, "LOGNAME", "me2");
+	assert_value(f, "SHELL", "/bin/sh");
+	assert_value(f, "LANG", "de_DE.UTF-8");
+	assert_value(f, "LC_ALL", "C");
+	assert_value(f, "LC_CTYPE", "C.UTF-8");
+	assert_value(f, "LCX", NULL);
+	assert_value(f, "TZ", "");
+	assert_value(f, "TERM", "xterm");
+}
+
+static void test_env_request_wins(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_built(f, "{\"PATH\": \"/x\", \"A\": \"1=2\", \"EMPTY\": \"\", \"\xc3\xa4-b.c\": "
+			"\"\xe2\x82\xac\"}");
+	assert_value(f, "PATH", "/x");
+	assert_value(f, "A", "1=2");
+	assert_value(f, "EMPTY", "");
+	assert_value(f, "\xc3\xa4-b.c", "\xe2\x82\xac");
+	assert_value(f, "HOME", "/home/me");
+	assert_int_equal(count(f->envp), 8);
+}
+
+static void test_env_allow_list(void **state)
+{
+	struct fixture *f = *state;
+
+	setenv("CARGO_HOME", "/c", 1);
+	setenv("CARGO", "no", 1);
+	setenv("LD_LIBRARY_PATH", "/l", 1);
+	setenv("LD_PRELOAD", "/p", 1);
+	setenv("PROCPEN_X", "x", 1);
+	set_option(f, "env.allow=CARGO_*,LD_*,LD_LIBRARY_PATH,NOT_THERE,API_KEY");
+	assert_built(f, "{\"API_KEY\": \"mine\"}");
+	assert_value(f, "CARGO_HOME", "/c");
+	assert_value(f, "CARGO", NULL);
+	assert_value(f, "LD_LIBRARY_PATH", "/l"); /* named exactly */
+	assert_value(f, "LD_PRELOAD", NULL);	  /* by prefix only */
+	assert_value(f, "NOT_THERE", NULL);
+	assert_value(f, "API_KEY", "mine");
+	assert_int_equal(count(f->envp), 8);
+}
+
+static void test_env_protected_names(void **state)
+{
+	static const char *const names[] = {
+		"LD_PRELOAD", "LD_", "LD_X", "GCONV_PATH", "GLIBC_TUNABLES", "BASH_ENV", "ENV",
+		"BASH_FUNC_ls%%", "SHELLOPTS", "BASHOPTS", "PS4", "IFS", "PROCPEN_WORKSPACE",
+		"PROCPEN_",
+	};
+	static const char *const open_names[] = {
+		"PATH", "HOME", "LD", "ld_preload", "XLD_X", "ENVX", "BASH", "BASH_FUNC", "PS1",
+		"IFSX", "PROCPEN",
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		struct err e = ERR_INIT;
+		char request[128];
+
+		assert_true(env_is_protected(&f->config, names[i]));
+		snprintf(request, sizeof(request), "{\"A\": \"\", \"%s\": \"x\"}", names[i]);
+		assert_int_equal(build(f, request, &e), -1);
+		assert_int_equal(e.type, ERR_PROTECTED_VARIABLE);
+		assert_non_null(strstr(e.message, names[i]));
+		assert_string_equal(
+			json_string_value(json_array_get(json_object_get(e.details, "names"), 0)),
+			names[i]);
+		err_release(&e);
+	}
+	for (size_t i = 0; i < sizeof(open_names) / sizeof(open_names[0]); i++)
+		assert_false(env_is_protected(&f->config, open_names[i]));
+}
+
+static void test_env_protected_names_are_all_listed(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+	char request[8192] = "{\"OK\": \"\"";
+
+	for (int i = 0; i < 100; i++)
+		sprintf(request + strlen(request), ", \"LD_NUMBER_%d\": \"\"", i);
+	strcat(request, "}");
+	assert_int_equal(build(f, request, &e), -1);
+	assert_int_equal(json_array_size(json_object_get(e.details, "names")), 100);
+	assert_non_null(strstr(e.message, "LD_NUMBER_0, LD_NUMBER_1, "));
+	assert_string_equal(e.message + strlen(e.message) - 5, ", ...");
+	assert_null(strstr(e.message, "OK"));
+	err_release(&e);
+}
+
+static void test_env_operator_protects_more(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+
+	set_option(f, "env.protect=PATH,GIT_*");
+	assert_true(env_is_protected(&f->config, "PATH"));
+	assert_true(env_is_protected(&f->config, "GIT_DIR"));
+	assert_false(env_is_protected(&f->config, "GITX"));
+	assert_true(env_is_protected(&f->config, "LD_PRELOAD"));
+	assert_int_equal(build(f, "{\"PATH\": \"/x\", \"GIT_DIR\": \"y\"}", &e), -1);
+	assert_int_equal(json_array_size(json_object_get(e.details, "names")), 2);
+	err_release(&e);
+	assert_built(f, "{}");
+	assert_value(f, "PATH", "/server/bin:/bin");
+}
+
+static void test_env_malformed(void **state)
+{
+	static const char *const requests[] = {
+		"{\"\": \"x\"}", "{\"A=B\": \"x\"}", "{\"=\": \"x\"}", "{\"A\": 1}",
+		"{\"A\": null}", "{\"A\": \"x\\u0000y\"}",
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
+		struct err e = ERR_INIT;
+
+		assert_int_equal(build(f, requests[i], &e), -1);
+		assert_int_equal(e.type, ERR_INVALID_PARAMS);
+		err_release(&e);
+	}
+}
+
+static void test_env_get(void **state)
+{
+	char a[] = "A=1", ab[] = "AB=2", empty[] = "E=";
+	char *envp[] = { ab, a, empty, NULL };
+
+	(void)state;
+	assert_string_equal(env_get(envp, "A"), "1");
+	assert_string_equal(env_get(envp, "AB"), "2");
+	assert_string_equal(env_get(envp, "E"), "");
+	assert_null(env_get(envp, "B"));
+	assert_null(env_get(NULL, "A"));
+}
+
+static void test_env_many_variables(void **state)
+{
+	struct fixture *f = *state;
+	json_t *request = json_object();
+	struct err e = ERR_INIT;
+	char name[32];
+
+	for (int i = 0; i < 4096; i++) {
+		snprintf(name, sizeof(name), "V%d", i);
+		json_object_set_new(request, name, json_string(name));
+	}
+	assert_int_equal(env_build(&f->config, request, &f->envp, &e), 0);
+	assert_int_equal(count(f->envp), 4096 + 5);
+	assert_value(f, "V4095", "V4095");
+	json_decref(request);
+}
+
+/* ---- looking a program up ---- */
+
+/* <dir>/one: prog, plain (not executable), sub/ ; <dir>/two: prog, plain (executable), only2 */
+static int setup_programs(void **state)
+{
+	setup(state);
+	struct fixture *f = *state;
+	char path[1024], one[SCRATCH_PATH], two[SCRATCH_PATH];
+
+	scratch_mkdir(&f->tmp, "one");
+	scratch_mkdir(&f->tmp, "two");
+	scratch_mkdir(&f->tmp, "one/sub");
+	scratch_file(&f->tmp, "one/prog", "#!/bin/sh\n", 0755);
+	scratch_file(&f->tmp, "one/plain", "x", 0644);
+	scratch_file(&f->tmp, "one/denied", "x", 0644);
+	scratch_file(&f->tmp, "two/prog", "#!/bin/sh\n", 0755);
+	scratch_file(&f->tmp, "two/plain", "#!/bin/sh\n", 0755);
+	scratch_file(&f->tmp, "two/only2", "#!/bin/sh\n", 0755);
+	scratch_copy(&f->tmp, "one", one);
+	scratch_copy(&f->tmp, "two", two);
+	snprintf(path, sizeof(path), "/no-such-directory:%s:%s", one, two);
+	setenv("PATH", path, 1);
+	assert_built(f, NULL);
+	return 0;
+}
+
+static int find(struct fixture *f, const char *cwd, const char *program, char **path, struct err *e)
+{
+	int fd = open(scratch_path(&f->tmp, cwd), O_PATH | O_DIRECTORY);
+
+	*path = NULL;
+	int status = env_find_program(f->envp, fd, program, path, e);
+
+	close(fd);
+	return status;
+}
+
+static void assert_found(struct fixture *f, const char *cwd, const char *program,
+			 const char *expected)
+{
+	struct err e = ERR_INIT;
+	char *path;
+
+	if (find(f, cwd, program, &path, &e) != 0)
+		fail_msg("%s: %s", program, e.message);
+	assert_string_equal(path, expected);
+	free(path);
+}
+
+static void assert_not_found(struct fixture *f, const char *cwd, const char *program,
+			     enum err_type type)
+{
+	struct err e = ERR_INIT;
+	char *path;
+
+	assert_int_equal(find(f, cwd, program, &path, &e), -1);
+	assert_null(path);
+	assert_int_equal(e.type, type);
+	err_release(&e);
+}
+
+static void test_env_find_program_in_path(void **state)
+{
+	struct fixture *f = *state;
+	char expected[SCRATCH_PATH];
+
+	scratch_copy(&f->tmp, "one/prog", expected);
+	assert_found(f, "", "prog", expected);
+	scratch_copy(&f->tmp, "two/only2", expected);
+	assert_found(f, "", "only2", expected);
+	/* As execvp: one that cannot be executed is passed over, and so is a directory. */
+	scratch_copy(&f->tmp, "two/plain", expected);
+	assert_found(f, "", "plain", expected);
+	assert_not_found(f, "", "denied", ERR_SPAWN_FAILED);
+	assert_not_found(f, "", "sub", ERR_SPAWN_FAILED);
+	assert_not_found(f, "", "none", ERR_COMMAND_NOT_FOUND);
+	assert_not_found(f, "", "", ERR_COMMAND_NOT_FOUND);
+	/* The working directory is not searched. */
+	assert_not_found(f, "one/sub", "..", ERR_SPAWN_FAILED);
+	scratch_file(&f->tmp, "here", "#!/bin/sh\n", 0755);
+	assert_not_found(f, "", "here", ERR_COMMAND_NOT_FOUND);
+}
+
+static void test_env_find_program_errors_say_where(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+	char *path;
+
+	assert_int_equal(find(f, "", "none", &path, &e), -1);
+	assert_non_null(strstr(e.message, "/no-such-directory:"));
+	assert_non_null(strstr(e.hint, "/no-such-directory:"));
+	assert_non_null(strstr(e.hint, "which"));
+	assert_non_null(strstr(e.hint, "full path"));
+	err_release(&e);
+	assert_int_equal(find(f, "", "denied", &path, &e), -1);
+	assert_int_equal(e.sys, EACCES);
+	assert_string_equal(json_string_value(json_object_get(e.details, "stage")), "exec");
+	assert_string_equal(json_string_value(json_object_get(e.details, "errno")), "EACCES");
+	assert_non_null(strstr(e.message, "one/denied"));
+	err_release(&e);
+}
+
+static void test_env_find_program_with_a_slash(void **state)
+{
+	struct fixture *f = *state;
+	char absolute[SCRATCH_PATH];
+
+	scratch_copy(&f->tmp, "two/prog", absolute);
+	assert_found(f, "one", absolute, absolute);
+	assert_found(f, "one", "./prog", "./prog");
+	assert_found(f, "one", "../two/only2", "../two/only2");
+	assert_not_found(f, "one", "./only2", ERR_COMMAND_NOT_FOUND);
+	assert_not_found(f, "one", "prog/x", ERR_COMMAND_NOT_FOUND);
+	assert_not_found(f, "one", "./plain", ERR_SPAWN_FAILED);
+	assert_not_found(f, "one", "./sub", ERR_SPAWN_FAILED);
+	assert_not_found(f, "one", "/", ERR_SPAWN_FAILED);
+}
+
+static void test_env_find_program_relative_path_entries(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_built(f, "{\"PATH\": \"two\"}");
+	assert_found(f, "", "prog", "two/prog");
+	assert_not_found(f, "one", "prog", ERR_COMMAND_NOT_FOUND);
+	assert_built(f, "{\"PATH\": \"/none:\"}");
+	assert_found(f, "one", "prog", "./prog");
+	assert_built(f, "{\"PATH\": \"\"}");
+	assert_found(f, "one", "prog", "./prog");
+}
+
+static void test_env_find_program_long_names(void **state)
+{
+	struct fixture *f = *state;
+	char name[8192];
+
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	assert_not_found(f, "", name, ERR_COMMAND_NOT_FOUND);
+	name[0] = '/';
+	assert_not_found(f, "", name, ERR_COMMAND_NOT_FOUND);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+#define PROGRAM_TEST(name) cmocka_unit_test_setup_teardown(name, setup_programs, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_env_base_is_small),
+		TEST(test_env_base_defaults_and_inheritance),
+		TEST(test_env_request_wins),
+		TEST(test_env_allow_list),
+		TEST(test_env_protected_names),
+		TEST(test_env_protected_names_are_all_listed),
+		TEST(test_env_operator_protects_more),
+		TEST(test_env_malformed),
+		TEST(test_env_get),
+		TEST(test_env_many_variables),
+		PROGRAM_TEST(test_env_find_program_in_path),
+		PROGRAM_TEST(test_env_find_program_errors_say_where),
+		PROGRAM_TEST(test_env_find_program_with_a_slash),
+		PROGRAM_TEST(test_env_find_program_relative_path_entries),
+		PROGRAM_TEST(test_env_find_program_long_names),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

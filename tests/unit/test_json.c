@@ -1,0 +1,282 @@
+#include "unit.h"
+
+#include <dirent.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+#define DEPTH 64
+#define FILE_MAX 300000
+
+static enum json_fault fault_of(const char *text, size_t len)
+{
+	enum json_fault fault;
+	char why[160];
+	json_t *value = json_text_parse(text, len, DEPTH, &fault, why, NULL);
+
+	assert_int_equal(value != NULL, fault == JSON_OK);
+	if (!value)
+		assert_true(why[0]);
+	json_decref(value);
+	return fault;
+}
+
+#define assert_fault(text, fault) assert_int_equal(fault_of((text), sizeof(text) - 1), (fault))
+
+static void test_json_accepts_json(void **state)
+{
+	(void)state;
+	assert_fault("{}", JSON_OK);
+	assert_fault(" [1, \"a\", null, true, 1.5e3]\r", JSON_OK);
+	assert_fault("5", JSON_OK);
+	assert_fault("\xef\xbb\xbf{\"a\":1}", JSON_OK);
+	assert_fault("{\"a\":\"\\u0000\"}", JSON_OK);
+	assert_fault("{\"id\":9007199254740993}", JSON_OK);
+	assert_fault("[9223372036854775807,-9223372036854775808]", JSON_OK);
+}
+
+static void test_json_malformed(void **state)
+{
+	(void)state;
+	assert_fault("", JSON_MALFORMED);
+	assert_fault("\xef\xbb\xbf", JSON_MALFORMED);
+	assert_fault("{", JSON_MALFORMED);
+	assert_fault("{\"a\":1}x", JSON_MALFORMED);
+	assert_fault("{} {}", JSON_MALFORMED);
+	assert_fault("[1,]", JSON_MALFORMED);
+	assert_fault("{'a':1}", JSON_MALFORMED);
+	assert_fault("[NaN]", JSON_MALFORMED);
+	assert_fault("[\"\x80\"]", JSON_MALFORMED);
+	assert_fault("[\"a\nb\"]", JSON_MALFORMED);
+	assert_fault("[1]\0", JSON_MALFORMED);
+	assert_fault("[\"\\ud800\"]", JSON_MALFORMED);
+}
+
+static void test_json_refused_is_not_malformed(void **state)
+{
+	(void)state;
+	assert_fault("{\"a\":1,\"a\":2}", JSON_REFUSED);
+	assert_fault("{\"a\":1,\"\\u0061\":2}", JSON_REFUSED);
+	assert_fault("{\"x\":{\"a\":1,\"a\":1}}", JSON_REFUSED);
+	assert_fault("{\"a\\u0000b\":1}", JSON_REFUSED);
+	assert_fault("[9223372036854775808]", JSON_REFUSED);
+	assert_fault("[-9223372036854775809]", JSON_REFUSED);
+	assert_fault("[1e999]", JSON_REFUSED);
+}
+
+static void test_json_malformed_wins_over_refused(void **state)
+{
+	(void)state;
+	assert_fault("{\"a\":1,\"a\":2", JSON_MALFORMED);
+	assert_fault("{\"a\":1,\"a\":2}}", JSON_MALFORMED);
+	assert_fault("{\"a\\u0000b\":1,}", JSON_MALFORMED);
+	assert_fault("[9223372036854775808", JSON_MALFORMED);
+	assert_fault("{\"a\":1,\"a\":9223372036854775808,\"b\\u0000\":]", JSON_MALFORMED);
+}
+
+static json_t *lenient_of(const char *text)
+{
+	enum json_fault fault;
+	char why[160];
+	json_t *lenient = (json_t *)-1;
+
+	assert_null(json_text_parse(text, strlen(text), DEPTH, &fault, why, &lenient));
+	return lenient;
+}
+
+static void test_json_lenient_parse_finds_the_id(void **state)
+{
+	static const char *const refused[] = {
+		"{\"id\":7,\"params\":{\"a\":1,\"a\":2}}",
+		"{\"id\":7,\"params\":{\"a\\u0000\":1}}",
+		"{\"id\":7,\"params\":[99999999999999999999]}",
+		"{\"id\":7,\"params\":[-1.5e+999,0,1e5]}",
+		"{\"id\":7,\"p\":{\"a\":1,\"a\":[99999999999999999999],\"b\\u0000\":\"\\\\u0000\"}}",
+	};
+	json_t *lenient;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(refused); i++) {
+		lenient = lenient_of(refused[i]);
+		assert_non_null(lenient);
+		assert_true(json_number_value(json_object_get(lenient, "id")) > 6.5);
+		json_decref(lenient);
+	}
+	assert_null(lenient_of("{\"id\":7,"));
+}
+
+static void test_json_depth_is_counted_outside_strings(void **state)
+{
+	char text[1000];
+	enum json_fault fault;
+	char why[160];
+	json_t *value;
+
+	(void)state;
+	for (int depth = DEPTH; depth <= DEPTH + 1; depth++) {
+		memset(text, '[', (size_t)depth);
+		memset(text + depth, ']', (size_t)depth);
+		assert_int_equal(fault_of(text, 2 * (size_t)depth),
+				 depth == DEPTH ? JSON_OK : JSON_MALFORMED);
+	}
+	text[0] = '"';
+	memset(text + 1, '[', 200);
+	memcpy(text + 201, "\\\"{{{\"", 6);
+	assert_int_equal(fault_of(text, 207), JSON_OK);
+	assert_fault("[[]][[]]", JSON_MALFORMED);
+	value = json_text_parse("[[]]", 4, 1, &fault, why, NULL);
+	assert_null(value);
+	assert_string_equal(why, "nested deeper than 1 levels");
+}
+
+static void assert_raw(const char *text, const char *name, const char *expected)
+{
+	size_t len = 0;
+	const char *token = json_raw_member(text, strlen(text), name, &len);
+
+	if (!expected) {
+		assert_null(token);
+		return;
+	}
+	assert_non_null(token);
+	assert_int_equal(len, strlen(expected));
+	assert_memory_equal(token, expected, len);
+}
+
+static void test_json_raw_member_keeps_the_spelling(void **state)
+{
+	(void)state;
+	assert_raw("{\"id\":1.50e1}", "id", "1.50e1");
+	assert_raw("{\"id\":9007199254740993 }", "id", "9007199254740993");
+	assert_raw(" { \"a\" : [1,{\"id\":2}] , \"id\" : \"x\\u0079\\\"z\" } ", "id",
+		   "\"x\\u0079\\\"z\"");
+	assert_raw("{\"i\\u0064\":null,\"b\":2}", "id", "null");
+	assert_raw("{\"a\":\"}\\\"id\\\":5\",\"id\":{\"k\":[\"]\"]}}", "id", "{\"k\":[\"]\"]}");
+	assert_raw("\xef\xbb\xbf{\"id\":\"\"}", "id", "\"\"");
+	assert_raw("{\"a\":{\"id\":1}}", "id", NULL);
+	assert_raw("{}", "id", NULL);
+	assert_raw("[\"id\",1]", "id", NULL);
+	assert_raw("\"id\"", "id", NULL);
+	assert_raw("{\"idx\":1,\"i\":2}", "id", NULL);
+}
+
+static void test_json_raw_elements(void **state)
+{
+	static const char text[] = "\xef\xbb\xbf [ {\"a\":[1,2]} ,\"x,]\" ,3,[ ] ]";
+	static const char *const expected[] = { "{\"a\":[1,2]}", "\"x,]\"", "3", "[ ]" };
+	size_t pos = 0, len;
+	const char *element;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(expected); i++) {
+		element = json_raw_element(text, strlen(text), &pos, &len);
+		assert_non_null(element);
+		assert_int_equal(len, strlen(expected[i]));
+		assert_memory_equal(element, expected[i], len);
+	}
+	assert_null(json_raw_element(text, strlen(text), &pos, &len));
+	assert_null(json_raw_element(text, strlen(text), &pos, &len));
+	pos = 0;
+	assert_null(json_raw_element(" [ ] ", 5, &pos, &len));
+	pos = 0;
+	assert_null(json_raw_element("{}", 2, &pos, &len));
+}
+
+static void test_json_getters(void **state)
+{
+	json_t *o = json_pack("{s:s,s:i,s:f,s:b,s:n}", "s", "text", "i", 5, "f", 2.9, "b", 1, "n");
+
+	(void)state;
+	assert_string_equal(json_get_str(o, "s", "x"), "text");
+	assert_string_equal(json_get_str(o, "i", "x"), "x");
+	assert_null(json_get_str(o, "none", NULL));
+	assert_int_equal(json_get_strlen(o, "s"), 4);
+	assert_int_equal(json_get_strlen(o, "none"), 0);
+	assert_int_equal(json_get_int(o, "i", 9), 5);
+	assert_int_equal(json_get_int(o, "f", 9), 2);
+	assert_int_equal(json_get_int(o, "n", 9), 9);
+	assert_true(json_get_num(o, "f", 0) > 2.8);
+	assert_true(json_get_num(o, "i", 0) > 4.9);
+	assert_true(json_get_bool(o, "b", false));
+	assert_true(json_get_bool(o, "s", true));
+	json_decref(o);
+}
+
+/* --- the public suite ------------------------------------------------------------ */
+
+static size_t read_file(const char *dir, const char *name, char *text)
+{
+	char path[1024];
+	size_t len;
+	FILE *f;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	f = fopen(path, "rb");
+	assert_non_null(f);
+	len = fread(text, 1, FILE_MAX, f);
+	assert_true(len < FILE_MAX);
+	fclose(f);
+	return len;
+}
+
+/* Accepted by the grammar (y_), refused by it (n_), or left to the parser (i_). */
+static bool judge_file(const char *name, enum json_fault fault)
+{
+	if (name[0] == 'y')
+		/* Our own rule: no member twice. */
+		return fault == (strstr(name, "duplicated_key") ? JSON_REFUSED :
+				 strstr(name, "null_character_in_key") ||
+				 strstr(name, "escaped_null_in_key") ? JSON_REFUSED : JSON_OK);
+	return name[0] != 'n' || fault == JSON_MALFORMED;
+}
+
+static void test_json_agrees_with_the_public_suite(void **state)
+{
+	char dir[512], *text;
+	struct dirent *entry;
+	int wrong = 0, count = 0;
+	DIR *d;
+
+	(void)state;
+	snprintf(dir, sizeof(dir), "%s/JSONTestSuite/test_parsing", unit_corpora());
+	d = opendir(dir);
+	if (!d) {
+		printf("SKIP: no JSONTestSuite in %s\n", unit_corpora());
+		skip();
+	}
+	text = mem_zalloc(FILE_MAX);
+	while ((entry = readdir(d))) {
+		enum json_fault fault;
+
+		if (!strstr(entry->d_name, ".json"))
+			continue;
+		fault = fault_of(text, read_file(dir, entry->d_name, text));
+		count++;
+		if (!judge_file(entry->d_name, fault)) {
+			print_error("%s: fault %d\n", entry->d_name, (int)fault);
+			wrong++;
+		}
+	}
+	closedir(d);
+	free(text);
+	assert_true(count > 300);
+	assert_int_equal(wrong, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_json_accepts_json),
+		cmocka_unit_test(test_json_malformed),
+		cmocka_unit_test(test_json_refused_is_not_malformed),
+		cmocka_unit_test(test_json_malformed_wins_over_refused),
+		cmocka_unit_test(test_json_lenient_parse_finds_the_id),
+		cmocka_unit_test(test_json_depth_is_counted_outside_strings),
+		cmocka_unit_test(test_json_raw_member_keeps_the_spelling),
+		cmocka_unit_test(test_json_raw_elements),
+		cmocka_unit_test(test_json_getters),
+		cmocka_unit_test(test_json_agrees_with_the_public_suite),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,602 @@
+#include "unit.h"
+
+#include <fcntl.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "proc/output_text.h"
+
+#define TEXT_MAX 8192
+
+/* A stream with a pipe to write it from. */
+struct stream {
+	struct spool spool;
+	struct output out;
+	int pipe[2];
+};
+
+/* One member that was written, read back by a JSON parser. */
+struct reply {
+	struct buf json;
+	json_t *root;
+	const char *text;
+	size_t len;
+	size_t encoded; /* between the quotes */
+};
+
+static void stream_init(struct stream *s, uint64_t head, uint64_t tail)
+{
+	assert_int_equal(pipe2(s->pipe, O_CLOEXEC | O_NONBLOCK), 0);
+	spool_init(&s->spool);
+	output_init(&s->out, &s->spool, 0, head, tail);
+}
+
+static void stream_release(struct stream *s)
+{
+	spool_close(&s->spool);
+	close(s->pipe[0]);
+	close(s->pipe[1]);
+}
+
+static void stream_add(struct stream *s, const char *bytes, size_t len)
+{
+	uint64_t total = s->out.total + len;
+
+	assert_int_equal(write(s->pipe[1], bytes, len), len);
+	while (s->out.total < total)
+		assert_true(output_fill(&s->out, s->pipe[0], len) > 0);
+}
+
+/* A stream that keeps everything. */
+static void stream_of(struct stream *s, const char *bytes, size_t len)
+{
+	stream_init(s, 100000, 100000);
+	if (len)
+		stream_add(s, bytes, len);
+}
+
+static void reply_parse(struct reply *r)
+{
+	json_error_t e;
+
+	r->root = json_loadb(r->json.data, r->json.len, JSON_ALLOW_NUL, &e);
+	if (!r->root)
+		print_error("%s: %s\n", e.text, r->json.data);
+	assert_non_null(r->root);
+	r->text = json_string_value(json_object_get(r->root, "t"));
+	r->len = json_string_length(json_object_get(r->root, "t"));
+	r->encoded = r->json.len - strlen("{\"t\":\"\"}");
+}
+
+static void reply_release(struct reply *r)
+{
+	json_decref(r->root);
+	buf_release(&r->json);
+}
+
+static void write_page(const struct stream *s, struct output_page *page, struct reply *r)
+{
+	struct jsonw w;
+
+	buf_init(&r->json, 1 << 20);
+	jsonw_init(&w, &r->json);
+	jsonw_object(&w, NULL);
+	output_write_page(&s->out, &w, "t", page);
+	jsonw_end_object(&w);
+	reply_parse(r);
+	assert_int_equal(page->encoded, r->encoded);
+}
+
+static bool write_tail(const struct stream *s, const struct output_tail *tail, struct reply *r)
+{
+	struct jsonw w;
+	bool truncated;
+
+	buf_init(&r->json, 1 << 20);
+	jsonw_init(&w, &r->json);
+	jsonw_object(&w, NULL);
+	truncated = output_write_tail(&s->out, &w, "t", tail);
+	jsonw_end_object(&w);
+	reply_parse(r);
+	assert_true(r->encoded <= tail->max_encoded);
+	return truncated;
+}
+
+/* @text's trailing lines must be @want. */
+static void expect_tail(const char *text, struct output_tail tail, const char *want, bool truncated)
+{
+	struct stream s;
+	struct reply r;
+
+	stream_of(&s, text, strlen(text));
+	assert_int_equal(write_tail(&s, &tail, &r), truncated);
+	assert_string_equal(r.text, want);
+	reply_release(&r);
+	stream_release(&s);
+}
+
+static struct output_tail lines(uint64_t count)
+{
+	return (struct output_tail){
+		.lines = count, .max_bytes = 1000, .max_encoded = 10000, .final = true,
+	};
+}
+
+static struct output_tail bytes_max(size_t raw, size_t encoded)
+{
+	return (struct output_tail){
+		.lines = 100, .max_bytes = raw, .max_encoded = encoded, .final = true,
+	};
+}
+
+static void test_output_text_tail_by_lines(void **state)
+{
+	(void)state;
+	expect_tail("", lines(3), "", false);
+	expect_tail("a\nb\nc\n", lines(3), "a\nb\nc\n", false);
+	expect_tail("a\nb\nc\n", lines(2), "b\nc\n", true);
+	expect_tail("a\nb\nc", lines(2), "b\nc", true);
+	expect_tail("a\nb\nc\n", lines(1), "c\n", true);
+	expect_tail("a\n\n\n", lines(2), "\n\n", true);
+	expect_tail("\n", lines(1), "\n", false);
+	expect_tail("\na", lines(1), "a", true);
+	expect_tail("a\nb", lines(0), "", true);
+	expect_tail("a", lines(100), "a", false);
+}
+
+static void test_output_text_tail_by_bytes(void **state)
+{
+	(void)state;
+	expect_tail("abcdef", bytes_max(6, 1000), "abcdef", false);
+	expect_tail("abcdef", bytes_max(5, 1000), "bcdef", true);
+	expect_tail("a\xe2\x82\xac" "b", bytes_max(4, 1000), "\xe2\x82\xac" "b", true);
+	expect_tail("a\xe2\x82\xac" "b", bytes_max(3, 1000), "b", true);
+	expect_tail("a\xe2\x82\xac" "b", bytes_max(2, 1000), "b", true);
+	expect_tail("a\xe2\x82\xac" "b", bytes_max(0, 1000), "", true);
+}
+
+static void test_output_text_tail_by_encoded_size(void **state)
+{
+	(void)state;
+	expect_tail("ab\x01\x01", bytes_max(100, 14), "ab\x01\x01", false);
+	expect_tail("ab\x01\x01", bytes_max(100, 13), "b\x01\x01", true);
+	expect_tail("ab\x01\x01", bytes_max(100, 11), "\x01", true);
+	expect_tail("a\xe2\x82\xac", bytes_max(100, 3), "\xe2\x82\xac", true);
+	expect_tail("a\xe2\x82\xac", bytes_max(100, 2), "", true);
+	expect_tail("\"\"", bytes_max(100, 3), "\"", true);
+}
+
+static void test_output_text_tail_repairs(void **state)
+{
+	struct output_tail live = lines(10);
+
+	(void)state;
+	expect_tail("a\xff" "b", lines(10), "a\xef\xbf\xbd" "b", false);
+	expect_tail("a\xe2\x82", lines(10), "a\xef\xbf\xbd", false);
+	live.final = false;
+	expect_tail("a\xff\xe2\x82\xac", live, "a\xef\xbf\xbd\xe2\x82\xac", false);
+	/* unfinished: it comes later */
+	{
+		struct stream s;
+		struct reply r;
+
+		stream_of(&s, "a\xe2\x82", 3);
+		write_tail(&s, &live, &r);
+		assert_string_equal(r.text, "a");
+		reply_release(&r);
+		stream_release(&s);
+	}
+}
+
+/* Of a stream with a hole the lines behind it. */
+static void test_output_text_tail_behind_the_hole(void **state)
+{
+	struct output_tail tail = lines(100);
+	struct stream s;
+	struct reply r;
+
+	(void)state;
+	stream_init(&s, 4, 6);
+	stream_add(&s, "head middle tail\n", 17);
+	assert_true(write_tail(&s, &tail, &r));
+	assert_string_equal(r.text, " tail\n");
+	assert_int_equal(output_tail_offset(&s.out, 100), 11);
+	reply_release(&r);
+	output_drop(&s.out);
+	assert_true(write_tail(&s, &tail, &r));
+	assert_string_equal(r.text, "");
+	assert_int_equal(output_tail_offset(&s.out, 100), 17);
+	reply_release(&r);
+	stream_release(&s);
+}
+
+/* The naive way: count newlines from the end. */
+static uint64_t naive_tail_offset(const char *text, size_t len, uint64_t count)
+{
+	uint64_t found = 0;
+
+	if (!count)
+		return len;
+	for (size_t at = len; at > 0; at--)
+		if (text[at - 1] == '\n' && at != len && ++found == count)
+			return at;
+	return 0;
+}
+
+static void test_output_text_tail_offset(void **state)
+{
+	uint64_t seed = 3;
+	char text[400];
+
+	(void)state;
+	for (int round = 0; round < 500; round++) {
+		size_t len = unit_random(&seed) % sizeof(text);
+		uint64_t count = unit_random(&seed) % 8;
+		struct stream s;
+
+		for (size_t i = 0; i < len; i++)
+			text[i] = unit_random(&seed) % 9 ? 'x' : '\n';
+		stream_of(&s, text, len);
+		assert_int_equal(output_tail_offset(&s.out, count),
+				 naive_tail_offset(text, len, count));
+		stream_release(&s);
+	}
+}
+
+/* Lines that start and end where one chunk of the search meets the next. */
+static void test_output_text_tail_offset_across_chunks(void **state)
+{
+	enum { CHUNK = 16 * 1024, LEN = 3 * CHUNK };
+	char *text = malloc(LEN);
+
+	(void)state;
+	for (int delta = -2; delta <= 2; delta++) {
+		struct stream s;
+
+		memset(text, 'x', LEN);
+		text[LEN - CHUNK + delta] = '\n';
+		text[LEN - 1] = '\n';
+		stream_init(&s, 1 << 20, 1 << 20);
+		for (size_t at = 0; at < LEN; at += 4096)
+			stream_add(&s, text + at, 4096);
+		assert_int_equal(output_tail_offset(&s.out, 1), LEN - CHUNK + delta + 1);
+		assert_int_equal(output_tail_offset(&s.out, 2), 0);
+		stream_release(&s);
+	}
+	free(text);
+}
+
+/* ---- pages ---- */
+
+static void expect_page(const char *text, struct output_page page, const char *want, uint64_t next)
+{
+	struct stream s;
+	struct reply r;
+
+	stream_of(&s, text, strlen(text));
+	write_page(&s, &page, &r);
+	assert_string_equal(r.text, want);
+	assert_int_equal(page.next, next);
+	reply_release(&r);
+	stream_release(&s);
+}
+
+static struct output_page page_of(uint64_t offset, size_t max, bool final)
+{
+	return (struct output_page){
+		.offset = offset, .max_bytes = max, .max_encoded = 1000, .final = final,
+	};
+}
+
+static void test_output_text_pages_end_at_characters(void **state)
+{
+	(void)state;
+	expect_page("ab\xe2\x82\xac", page_of(0, 5, true), "ab\xe2\x82\xac", 5);
+	expect_page("ab\xe2\x82\xac", page_of(0, 4, true), "ab", 2);
+	expect_page("ab\xe2\x82\xac", page_of(0, 3, true), "ab", 2);
+	expect_page("ab\xe2\x82\xac", page_of(2, 1, true), "\xe2\x82\xac", 5);
+	expect_page("ab", page_of(2, 10, true), "", 2);
+	expect_page("ab", page_of(7, 10, true), "", 7);
+	/* an ill-formed subpart is one U+FFFD, so it is one piece too */
+	expect_page("ab\xe2\x82" "c", page_of(0, 3, true), "ab", 2);
+	expect_page("ab\xe2\x82" "c", page_of(2, 1, true), "\xef\xbf\xbd", 4);
+}
+
+static void test_output_text_unfinished_characters(void **state)
+{
+	(void)state;
+	expect_page("ab\xe2\x82", page_of(0, 10, false), "ab", 2);
+	expect_page("ab\xe2\x82", page_of(0, 10, true), "ab\xef\xbf\xbd", 4);
+	expect_page("ab\xe2\x82", page_of(2, 10, false), "", 2);
+	/* also where the page's own limit falls into it */
+	expect_page("ab\xe2\x82", page_of(0, 3, false), "ab", 2);
+	expect_page("ab\xe2\x82", page_of(2, 1, false), "", 2);
+	expect_page("ab\xe2\x82", page_of(2, 1, true), "\xef\xbf\xbd", 4);
+	expect_page("ab\xf0\x9f\x98", page_of(0, 4, false), "ab", 2);
+}
+
+static void test_output_text_pages_by_encoded_size(void **state)
+{
+	struct output_page page = page_of(0, 100, true);
+
+	(void)state;
+	page.max_encoded = 8;
+	expect_page("ab\x01" "c", page, "ab\x01", 3);
+	page.max_encoded = 7;
+	expect_page("ab\x01" "c", page, "ab", 2);
+	page.max_encoded = 3;
+	expect_page("\x01" "c", page, "\x01", 1); /* one character always comes */
+}
+
+static void test_output_text_clean_page(void **state)
+{
+	struct output_page page = page_of(0, 100, true);
+
+	(void)state;
+	page.clean = true;
+	expect_page("\x1b[31mred\x1b[0m 1%\r2%\n", page, "2%\n", 19);
+}
+
+static void test_output_text_base64_pages(void **state)
+{
+	uint64_t seed = 9;
+	char bytes[300], got[300];
+
+	(void)state;
+	for (int round = 0; round < 200; round++) {
+		size_t len = unit_random(&seed) % sizeof(bytes), have = 0;
+		struct output_page page = { .base64 = true };
+		struct stream s;
+
+		for (size_t i = 0; i < len; i++)
+			bytes[i] = (char)unit_random(&seed);
+		stream_of(&s, bytes, len);
+		page.max_bytes = 1 + unit_random(&seed) % 50;
+		page.max_encoded = 4 + unit_random(&seed) % 70;
+		while (have < len) {
+			struct reply r;
+			size_t part;
+			char *raw;
+
+			page.offset = have;
+			write_page(&s, &page, &r);
+			assert_true(r.encoded <= page.max_encoded);
+			raw = base64_decode(r.text, r.len, &part);
+			assert_non_null(raw);
+			assert_true(part > 0 && part <= page.max_bytes);
+			assert_int_equal(page.next, have + part);
+			memcpy(got + have, raw, part);
+			have += part;
+			free(raw);
+			reply_release(&r);
+		}
+		assert_memory_equal(got, bytes, len);
+		stream_release(&s);
+	}
+}
+
+/* ---- pages put together are the whole ---- */
+
+/* Append @bytes with every ill-formed subpart as one U+FFFD. */
+static void repair(struct buf *to, const char *bytes, size_t len)
+{
+	size_t used;
+
+	for (size_t at = 0; at < len; at += used) {
+		if (utf8_next(bytes + at, len - at, &used) == UTF8_VALID)
+			buf_add(to, bytes + at, used);
+		else
+			buf_adds(to, UTF8_REPLACEMENT);
+	}
+}
+
+static size_t random_text(uint64_t *seed, char *out, size_t max)
+{
+	static const char *const pieces[] = {
+		"a", "b", "\n", "\"", "\\", "\x01", "\x7f", "\xc3\xa9", "\xe2\x82\xac",
+		"\xf0\x9f\x98\x80", "\xc3", "\xe2", "\x82", "\xf0\x9f", "\xff", "\xc0", "\xed\xa0",
+		"\xf4\x90", "\xbf", "\xe0\x80", "\xf0\x9f\x98", "\xe2\x82",
+	};
+	size_t len = 0;
+
+	while (len + 4 < max) {
+		const char *piece = pieces[unit_random(seed) % (sizeof(pieces) / sizeof(pieces[0]))];
+
+		if (unit_random(seed) % 40 == 0) {
+			out[len++] = '\0';
+			continue;
+		}
+		memcpy(out + len, piece, strlen(piece));
+		len += strlen(piece);
+	}
+	return len;
+}
+
+/* Read pages from @*offset on until there is nothing more now, into @all. */
+static void read_pages(const struct stream *s, uint64_t *offset, bool final, uint64_t *seed,
+		       struct buf *all)
+{
+	for (;;) {
+		struct output_page page = page_of(*offset, 1 + unit_random(seed) % 12, final);
+		struct reply r;
+		size_t used;
+
+		page.max_encoded = 6 + unit_random(seed) % 40;
+		write_page(s, &page, &r);
+		buf_add(all, r.text, r.len);
+		assert_true(page.next >= page.offset && page.offset >= *offset);
+		if (page.next - page.offset > page.max_bytes) {
+			/* then it is one character or one ill-formed subpart */
+			utf8_next(r.text, r.len, &used);
+			assert_int_equal(used, r.len);
+		}
+		if (page.next - page.offset > 1)
+			assert_true(r.encoded <= page.max_encoded);
+		reply_release(&r);
+		if (page.next == page.offset)
+			return;
+		*offset = page.next;
+	}
+}
+
+static void expect_same(const struct buf *got, const struct buf *want)
+{
+	assert_int_equal(got->len, want->len);
+	assert_memory_equal(got->data, want->data, want->len);
+}
+
+static void test_output_text_pages_are_the_whole(void **state)
+{
+	uint64_t seed = 21;
+	char text[300];
+
+	(void)state;
+	for (int round = 0; round < 1500; round++) {
+		size_t len = random_text(&seed, text, 20 + unit_random(&seed) % 200);
+		struct buf got, want;
+		uint64_t offset = 0;
+		struct stream s;
+
+		buf_init(&got, 1 << 20);
+		buf_init(&want, 1 << 20);
+		repair(&want, text, len);
+		stream_of(&s, text, len);
+		read_pages(&s, &offset, true, &seed, &got);
+		assert_int_equal(offset, len);
+		expect_same(&got, &want);
+		stream_release(&s);
+		buf_release(&got);
+		buf_release(&want);
+	}
+}
+
+/* The reader follows while bytes come, cut anywhere. */
+static void test_output_text_live_pages_are_the_whole(void **state)
+{
+	uint64_t seed = 22;
+	char text[300];
+
+	(void)state;
+	for (int round = 0; round < 1000; round++) {
+		size_t len = random_text(&seed, text, 20 + unit_random(&seed) % 150), at = 0;
+		struct buf got, want;
+		uint64_t offset = 0;
+		struct stream s;
+
+		buf_init(&got, 1 << 20);
+		buf_init(&want, 1 << 20);
+		repair(&want, text, len);
+		stream_of(&s, "", 0);
+		while (at < len) {
+			size_t part = 1 + unit_random(&seed) % 5;
+
+			part = part < len - at ? part : len - at;
+			stream_add(&s, text + at, part);
+			at += part;
+			read_pages(&s, &offset, false, &seed, &got);
+			assert_true(at - offset <= 3); /* at most an unfinished character waits */
+		}
+		read_pages(&s, &offset, true, &seed, &got);
+		assert_int_equal(offset, len);
+		expect_same(&got, &want);
+		stream_release(&s);
+		buf_release(&got);
+		buf_release(&want);
+	}
+}
+
+/* With a hole both parts are repaired apart, and a live page does not wait at the hole. */
+static void test_output_text_pages_around_the_hole(void **state)
+{
+	uint64_t seed = 23, from, to;
+	char text[300];
+
+	(void)state;
+	for (int round = 0; round < 1000; round++) {
+		size_t len = random_text(&seed, text, 200);
+		struct buf got, want;
+		uint64_t offset = 0;
+		struct stream s;
+
+		buf_init(&got, 1 << 20);
+		buf_init(&want, 1 << 20);
+		stream_init(&s, 1 + unit_random(&seed) % 60, 1 + unit_random(&seed) % 60);
+		stream_add(&s, text, len);
+		assert_true(output_evicted(&s.out, &from, &to));
+		repair(&want, text, (size_t)from);
+		repair(&want, text + to, len - (size_t)to);
+		read_pages(&s, &offset, false, &seed, &got);
+		read_pages(&s, &offset, true, &seed, &got);
+		assert_int_equal(offset, len);
+		expect_same(&got, &want);
+		stream_release(&s);
+		buf_release(&got);
+		buf_release(&want);
+	}
+}
+
+/* Trailing lines of random text: what comes is the end of the repaired whole, cut where allowed. */
+static void test_output_text_tail_is_an_end_of_the_whole(void **state)
+{
+	uint64_t seed = 24;
+	char text[300];
+
+	(void)state;
+	for (int round = 0; round < 1500; round++) {
+		size_t len = random_text(&seed, text, 20 + unit_random(&seed) % 200);
+		struct output_tail tail = {
+			.lines = 1 + unit_random(&seed) % 5,
+			.max_bytes = unit_random(&seed) % 150,
+			.max_encoded = 12 + unit_random(&seed) % 300,
+			.final = true,
+		};
+		size_t newlines = 0, used;
+		struct stream s;
+		struct buf want;
+		struct reply r;
+
+		buf_init(&want, 1 << 20);
+		stream_of(&s, text, len);
+		write_tail(&s, &tail, &r);
+		repair(&want, text, len);
+		for (size_t i = 0; i + 1 < r.len; i++)
+			newlines += r.text[i] == '\n';
+		assert_true(newlines < tail.lines);
+		/* A cut inside an ill-formed subpart shows its rest as U+FFFD or not at all. */
+		used = r.len >= 3 && !memcmp(r.text, UTF8_REPLACEMENT, 3) ? 3 : 0;
+		assert_true(r.len - used <= want.len);
+		assert_memory_equal(want.data + want.len - (r.len - used), r.text + used,
+				    r.len - used);
+		reply_release(&r);
+		buf_release(&want);
+		stream_release(&s);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_output_text_tail_by_lines),
+		cmocka_unit_test(test_output_text_tail_by_bytes),
+		cmocka_unit_test(test_output_text_tail_by_encoded_size),
+		cmocka_unit_test(test_output_text_tail_repairs),
+		cmocka_unit_test(test_output_text_tail_behind_the_hole),
+		cmocka_unit_test(test_output_text_tail_offset),
+		cmocka_unit_test(test_output_text_tail_offset_across_chunks),
+		cmocka_unit_test(test_output_text_pages_end_at_characters),
+		cmocka_unit_test(test_output_text_unfinished_characters),
+		cmocka_unit_test(test_output_text_pages_by_encoded_size),
+		cmocka_unit_test(test_output_text_clean_page),
+		cmocka_unit_test(test_output_text_base64_pages),
+		cmocka_unit_test(test_output_text_pages_are_the_whole),
+		cmocka_unit_test(test_output_text_live_pages_are_the_whole),
+		cmocka_unit_test(test_output_text_pages_around_the_hole),
+		cmocka_unit_test(test_output_text_tail_is_an_end_of_the_whole),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,196 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "wire_end.h"
+
+static void push(struct wire_end *w, const char *line)
+{
+	outq_push(&w->out, line, strlen(line));
+}
+
+/* Push numbered lines of about a kilobyte until the queue says stop; how many. */
+static int fill(struct wire_end *w)
+{
+	char line[1024];
+	int count = 0;
+
+	while (!w->out.stopped && count < 10000) {
+		snprintf(line, sizeof(line), "%d %0900d", count, 0);
+		push(w, line);
+		count++;
+	}
+	return count;
+}
+
+/* Read numbered lines while the loop runs; how many came, in order and whole. */
+static int drain(struct wire_end *w)
+{
+	const char *line;
+	int count = 0;
+
+	do {
+		while ((line = wire_end_line(w))) {
+			assert_int_equal(atoi(line), count);
+			assert_int_equal(strlen(line) - strcspn(line, " "), 901);
+			count++;
+		}
+		ev_run(w->loop, EVRUN_NOWAIT);
+	} while (!outq_empty(&w->out));
+	while (wire_end_line(w))
+		count++;
+	return count;
+}
+
+static void test_outq_writes_at_once(void **state)
+{
+	struct wire_end w;
+
+	(void)state;
+	wire_end_open(&w, 1 << 20);
+	push(&w, "{}");
+	push(&w, "");
+	assert_true(outq_empty(&w.out));
+	assert_string_equal(wire_end_line(&w), "{}");
+	assert_string_equal(wire_end_line(&w), "");
+	assert_null(wire_end_line(&w));
+	assert_int_equal(w.changes, 0);
+	wire_end_close(&w);
+}
+
+static void test_outq_says_stop_once_and_go_on_once(void **state)
+{
+	struct wire_end w;
+	int count;
+
+	(void)state;
+	wire_end_open(&w, 100000);
+	count = fill(&w);
+	assert_true(count > 100 && count < 1000);
+	assert_true(w.out.stopped);
+	assert_int_equal(w.changes, 1);
+	assert_int_equal(drain(&w), count);
+	assert_false(w.out.stopped);
+	assert_int_equal(w.changes, 2);
+	assert_false(ev_is_active(&w.out.io));
+	wire_end_close(&w);
+}
+
+static void test_outq_loses_nothing_above_the_mark(void **state)
+{
+	char line[1024];
+	struct wire_end w;
+	int count;
+
+	(void)state;
+	wire_end_open(&w, 10000);
+	count = fill(&w);
+	for (int i = 0; i < 3000; i++) {
+		snprintf(line, sizeof(line), "%d %0900d", count++, 0);
+		push(&w, line);
+	}
+	assert_int_equal(drain(&w), count);
+	wire_end_close(&w);
+}
+
+static void test_outq_goes_on_only_below_the_low_mark(void **state)
+{
+	struct wire_end w;
+
+	(void)state;
+	wire_end_open(&w, 100000);
+	fill(&w);
+	for (int i = 0; i < 10000 && w.out.stopped; i++) {
+		wire_end_line(&w);
+		ev_run(w.loop, EVRUN_NOWAIT);
+	}
+	assert_false(w.out.stopped);
+	assert_true(w.out.buf.len - w.out.sent <= w.out.low);
+	wire_end_close(&w);
+}
+
+static void test_outq_room_ends_at_the_mark(void **state)
+{
+	struct wire_end w;
+
+	(void)state;
+	wire_end_open(&w, 100000);
+	assert_true(outq_room(&w.out, 99999));
+	assert_false(outq_room(&w.out, 100000));
+	fill(&w);
+	assert_false(outq_room(&w.out, 1));
+	drain(&w);
+	assert_true(outq_room(&w.out, 99999));
+	wire_end_close(&w);
+}
+
+static void test_outq_client_gone(void **state)
+{
+	struct wire_end w;
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	wire_end_open(&w, 100000);
+	close(w.far);
+	w.far = -1;
+	push(&w, "{}");
+	assert_true(w.out.dead);
+	assert_int_equal(w.changes, 1);
+	push(&w, "{}");
+	assert_int_equal(w.changes, 1);
+	assert_true(outq_empty(&w.out));
+	assert_false(outq_room(&w.out, 1));
+	wire_end_close(&w);
+}
+
+static void test_outq_client_gone_while_lines_wait(void **state)
+{
+	struct wire_end w;
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	wire_end_open(&w, 100000);
+	fill(&w);
+	close(w.far);
+	w.far = -1;
+	for (int i = 0; i < 10 && !w.out.dead; i++)
+		ev_run(w.loop, EVRUN_NOWAIT);
+	assert_true(w.out.dead);
+	assert_false(w.out.stopped);
+	wire_end_close(&w);
+}
+
+/* A queue that was large gives its memory back. */
+static void test_outq_memory_comes_back(void **state)
+{
+	struct wire_end w;
+
+	(void)state;
+	wire_end_open(&w, 4 << 20);
+	fill(&w);
+	drain(&w);
+	assert_true(w.out.buf.cap <= 256 << 10);
+	wire_end_close(&w);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_outq_writes_at_once),
+		cmocka_unit_test(test_outq_says_stop_once_and_go_on_once),
+		cmocka_unit_test(test_outq_loses_nothing_above_the_mark),
+		cmocka_unit_test(test_outq_goes_on_only_below_the_low_mark),
+		cmocka_unit_test(test_outq_room_ends_at_the_mark),
+		cmocka_unit_test(test_outq_client_gone),
+		cmocka_unit_test(test_outq_client_gone_while_lines_wait),
+		cmocka_unit_test(test_outq_memory_comes_back),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

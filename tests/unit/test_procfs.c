@@ -1,0 +1,187 @@
+#include "unit.h"
+
+#include "children.h"
+
+#include "os/procfs.h"
+
+/* A child that does nothing until the other end of @hold is closed. */
+static pid_t fork_idle(int hold[2])
+{
+	pid_t pid = fork();
+	char byte;
+
+	if (pid)
+		return pid;
+	close(hold[1]);
+	while (read(hold[0], &byte, 1) > 0)
+		;
+	_exit(0);
+}
+
+static void let_go(int hold[2], int count)
+{
+	close(hold[0]);
+	close(hold[1]);
+	while (count-- > 0)
+		assert_true(waitpid(-1, NULL, 0) > 0);
+}
+
+static void test_procfs_stat_of_ourselves(void **state)
+{
+	struct procfs_stat st;
+
+	(void)state;
+	assert_int_equal(procfs_stat(getpid(), &st), 0);
+	assert_int_equal(st.state, 'R');
+	assert_int_equal(st.parent, getppid());
+	assert_true(st.rss_bytes > 100000);
+	assert_true(st.cpu_ticks >= st.child_ticks);
+}
+
+/* The name stands in the middle of the line and may hold anything. */
+static void test_procfs_stat_with_a_hostile_name(void **state)
+{
+	char name[16];
+	struct procfs_stat st;
+
+	(void)state;
+	assert_int_equal(prctl(PR_GET_NAME, name), 0);
+	assert_int_equal(prctl(PR_SET_NAME, "x) Z 1 2 (y) "), 0);
+	assert_int_equal(procfs_stat(getpid(), &st), 0);
+	prctl(PR_SET_NAME, name);
+	assert_int_equal(st.state, 'R');
+	assert_int_equal(st.parent, getppid());
+}
+
+static void test_procfs_stat_counts_time(void **state)
+{
+	struct procfs_stat before, after;
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
+
+	(void)state;
+	assert_int_equal(procfs_stat(getpid(), &before), 0);
+	do
+		assert_int_equal(procfs_stat(getpid(), &after), 0);
+	while (after.cpu_ticks < before.cpu_ticks + 3 && clock_mono_ms() < until);
+	assert_true(after.cpu_ticks >= before.cpu_ticks + 3);
+	assert_int_equal(after.child_ticks, before.child_ticks);
+}
+
+static void test_procfs_of_nobody(void **state)
+{
+	struct procfs_stat st;
+	uint64_t r, w;
+	pid_t pid = fork(), out[4];
+
+	(void)state;
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(procfs_stat(pid, &st), -1);
+	assert_int_equal(procfs_io(pid, &r, &w), -1);
+	assert_int_equal(procfs_children(pid, out, 4), 0);
+	assert_int_equal(procfs_tree(pid, out, 4), 0);
+	assert_int_equal(procfs_stat(0, &st), -1);
+	assert_int_equal(procfs_stat(-1, &st), -1);
+}
+
+static void test_procfs_zombie(void **state)
+{
+	struct procfs_stat st = { 0 };
+	siginfo_t info;
+	pid_t pid = fork(), out[4];
+
+	(void)state;
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT), 0);
+	assert_int_equal(procfs_stat(pid, &st), 0);
+	assert_int_equal(st.state, 'Z');
+	assert_int_equal(st.parent, getpid());
+	assert_int_equal(procfs_children(getpid(), out, 4), 1);
+	assert_int_equal(out[0], pid);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+static void test_procfs_io(void **state)
+{
+	uint64_t r = 1, w = 1;
+
+	(void)state;
+	if (access("/proc/self/io", R_OK)) {
+		print_message("SKIP: this kernel does not account for i/o\n");
+		skip();
+	}
+	assert_int_equal(procfs_io(getpid(), &r, &w), 0);
+	assert_true(r < UINT64_C(1) << 50 && w < UINT64_C(1) << 50);
+}
+
+static void test_procfs_children_and_tree(void **state)
+{
+	pid_t a, b, c, out[8];
+	int hold[2], tell[2];
+
+	(void)state;
+	assert_int_equal(pipe(hold), 0);
+	assert_int_equal(pipe(tell), 0);
+	a = fork_idle(hold);
+	b = fork();
+	if (!b) {
+		c = fork_idle(hold);
+		if (write(tell[1], &c, sizeof(c)) != sizeof(c))
+			_exit(1);
+		close(hold[1]);
+		_exit(waitpid(c, NULL, 0) == c ? 0 : 1);
+	}
+	assert_int_equal(read(tell[0], &c, sizeof(c)), sizeof(c));
+	assert_int_equal(procfs_children(getpid(), out, 8), 2);
+	assert_int_equal(out[0], a);
+	assert_int_equal(out[1], b);
+	assert_int_equal(procfs_tree(getpid(), out, 8), 3);
+	assert_int_equal(out[2], c);
+	assert_int_equal(procfs_tree(getpid(), out, 2), 2);
+	assert_int_equal(procfs_children(getpid(), out, 1), 1);
+	assert_int_equal(procfs_children(getpid(), out, 0), 0);
+	let_go(hold, 2);
+	close(tell[0]);
+	close(tell[1]);
+}
+
+/* The kernel gives a long list in pieces of a page. */
+static void test_procfs_many_children(void **state)
+{
+	enum { MANY = 1100 };
+	static pid_t want[MANY], out[MANY + 10];
+	int hold[2], started = 0, found;
+
+	(void)state;
+	assert_int_equal(pipe(hold), 0);
+	while (started < MANY) {
+		pid_t pid = fork_idle(hold);
+
+		if (pid < 0)
+			break;
+		want[started++] = pid;
+	}
+	found = procfs_children(getpid(), out, MANY + 10);
+	let_go(hold, started);
+	assert_int_equal(started, MANY);
+	assert_int_equal(found, MANY);
+	assert_memory_equal(out, want, sizeof(want));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_procfs_stat_of_ourselves),
+		cmocka_unit_test(test_procfs_stat_with_a_hostile_name),
+		cmocka_unit_test(test_procfs_stat_counts_time),
+		cmocka_unit_test(test_procfs_of_nobody),
+		cmocka_unit_test(test_procfs_zombie),
+		cmocka_unit_test(test_procfs_io),
+		cmocka_unit_test(test_procfs_children_and_tree),
+		cmocka_unit_test(test_procfs_many_children),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

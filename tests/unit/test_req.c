@@ -1,0 +1,356 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+
+#include "rpc/req.h"
+#include "wire_end.h"
+
+static void write_ok(const struct req *r, const struct buf *result, struct buf *line)
+{
+	buf_addf(line, "ok %s %s", r->id, result->data);
+}
+
+static void write_fail(const struct req *r, const struct err *e, struct buf *line)
+{
+	buf_addf(line, "fail %s %s", r->id, err_rows[e->type].name);
+}
+
+static const struct dialect speaking = {
+	.page_bytes = 1000, .text_bytes = 800, .ok = write_ok, .fail = write_fail,
+};
+static const struct dialect silent = {
+	.silent_cancel = true, .ok = write_ok, .fail = write_fail,
+};
+
+static int ended, freed, called;
+static uint64_t last_ended;
+
+static void on_end(void *ctx, uint64_t handle)
+{
+	(void)ctx;
+	ended++;
+	last_ended = handle;
+}
+
+static void on_free(void *task)
+{
+	assert_ptr_equal(task, &freed);
+	freed++;
+}
+
+static struct reqtab *open_table(struct wire_end *w, int max)
+{
+	struct reqtab *t;
+
+	wire_end_open(w, 1 << 20);
+	t = reqtab_new(w->loop, &w->out, max);
+	reqtab_on_end(t, on_end, NULL);
+	ended = freed = called = 0;
+	return t;
+}
+
+static void close_table(struct wire_end *w, struct reqtab *t)
+{
+	reqtab_free(t);
+	wire_end_close(w);
+}
+
+static struct req *add(struct reqtab *t, const struct dialect *d, const char *id,
+		       struct req_batch *batch)
+{
+	struct err e = ERR_INIT;
+	struct req *r = req_new(t, d, id, strlen(id), json_object(), batch, &e);
+
+	assert_non_null(r);
+	return r;
+}
+
+static void answer(struct req *r, const char *json)
+{
+	struct buf result;
+
+	buf_init(&result, 100);
+	buf_adds(&result, json);
+	req_ok(r, &result);
+	buf_release(&result);
+}
+
+static void refuse(struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_PROCESS_NOT_FOUND, "none");
+	err_detail(&e, "x", json_true());
+	req_fail(r, &e);
+	assert_null(e.details);
+}
+
+static void test_req_is_answered_once_and_gone(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req *r = add(t, &speaking, "\"a\"", NULL);
+	uint64_t handle = r->handle;
+
+	(void)state;
+	r->task = &freed;
+	r->task_free = on_free;
+	assert_ptr_equal(req_find(t, handle), r);
+	assert_ptr_equal(req_find_id(t, "\"a\" and more", 3), r);
+	assert_int_equal(reqtab_count(t), 1);
+	answer(r, "{}");
+	assert_string_equal(wire_end_line(&w), "ok \"a\" {}");
+	assert_null(req_find(t, handle));
+	assert_null(req_find_id(t, "\"a\"", 3));
+	assert_int_equal(reqtab_count(t), 0);
+	assert_int_equal(freed, 1);
+	assert_int_equal(ended, 1);
+	assert_int_equal(last_ended, handle);
+	close_table(&w, t);
+}
+
+static void test_req_fails_in_its_dialect(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+
+	(void)state;
+	refuse(add(t, &speaking, "7", NULL));
+	assert_string_equal(wire_end_line(&w), "fail 7 ProcessNotFound");
+	close_table(&w, t);
+}
+
+static void test_req_same_id_in_flight_is_refused(void **state)
+{
+	struct err e = ERR_INIT;
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req *r = add(t, &speaking, "1", NULL);
+
+	(void)state;
+	assert_null(req_new(t, &speaking, "1", 1, json_pack("{si}", "id", 1), NULL, &e));
+	assert_int_equal(e.type, ERR_INVALID_REQUEST);
+	assert_int_equal(json_integer_value(json_object_get(e.details, "id")), 1);
+	err_release(&e);
+	add(t, &speaking, "\"1\"", NULL);
+	add(t, &speaking, "11", NULL);
+	answer(r, "{}");
+	add(t, &speaking, "1", NULL);
+	close_table(&w, t);
+}
+
+static void test_req_limit(void **state)
+{
+	struct err e = ERR_INIT;
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 2);
+	struct req *r = add(t, &speaking, "1", NULL);
+
+	(void)state;
+	add(t, &speaking, "2", NULL);
+	assert_null(req_new(t, &speaking, "3", 1, json_object(), NULL, &e));
+	assert_int_equal(e.type, ERR_LIMIT_REACHED);
+	err_release(&e);
+	answer(r, "{}");
+	add(t, &speaking, "3", NULL);
+	close_table(&w, t);
+}
+
+static void test_req_list_is_oldest_first_and_survives_removal(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 1000);
+	uint64_t handles[600];
+	char id[16];
+	int seen = 0;
+
+	(void)state;
+	for (int i = 0; i < 600; i++) {
+		snprintf(id, sizeof(id), "%d", i);
+		handles[i] = add(t, &speaking, id, NULL)->handle;
+	}
+	for (int i = 0; i < 600; i += 3)
+		answer(req_find(t, handles[i]), "{}");
+	answer(req_find(t, handles[598]), "{}");
+	for (struct req *r = reqtab_first(t); r; r = r->next, seen++)
+		assert_ptr_equal(req_find_id(t, r->id, strlen(r->id)), r);
+	assert_int_equal(seen, 399);
+	assert_string_equal(reqtab_first(t)->id, "1");
+	close_table(&w, t);
+	assert_int_equal(ended, 600);
+}
+
+static void on_cancel(void *ctx, struct req *r)
+{
+	assert_ptr_equal(ctx, &called);
+	called++;
+	assert_true(r->cancelled);
+}
+
+static struct req *add_cancellable(struct reqtab *t, const struct dialect *d)
+{
+	struct req *r = add(t, d, "5", NULL);
+
+	r->on_cancel = on_cancel;
+	r->on_cancel_ctx = &called;
+	return r;
+}
+
+static void test_req_cancel_is_answered_where_the_dialect_speaks(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req *r = add_cancellable(t, &speaking);
+
+	(void)state;
+	req_cancel(r);
+	req_cancel(r);
+	assert_int_equal(called, 1);
+	answer(r, "{}");
+	assert_string_equal(wire_end_line(&w), "ok 5 {}");
+	close_table(&w, t);
+}
+
+static void test_req_cancel_is_silent_where_the_dialect_is(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req *r = add_cancellable(t, &silent);
+
+	(void)state;
+	req_cancel(r);
+	assert_int_equal(reqtab_count(t), 1);
+	answer(r, "{}");
+	assert_int_equal(reqtab_count(t), 0);
+	r = add_cancellable(t, &silent);
+	req_cancel(r);
+	refuse(r);
+	assert_null(wire_end_line(&w));
+	answer(add(t, &silent, "6", NULL), "{}");
+	assert_string_equal(wire_end_line(&w), "ok 6 {}");
+	close_table(&w, t);
+}
+
+static void test_req_cancel_without_handler_ends_the_request(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+
+	(void)state;
+	req_cancel(add(t, &speaking, "1", NULL));
+	assert_string_equal(wire_end_line(&w), "fail 1 PermissionDenied");
+	req_cancel(add(t, &silent, "1", NULL));
+	assert_null(wire_end_line(&w));
+	assert_int_equal(reqtab_count(t), 0);
+	close_table(&w, t);
+}
+
+static void on_timer(void *ctx, struct req *r)
+{
+	called++;
+	assert_ptr_equal(ctx, &called);
+	answer(r, "{}");
+}
+
+static void test_req_timer_fires_once_and_dies_with_the_request(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req *r = add(t, &speaking, "1", NULL);
+
+	(void)state;
+	req_timer(r, 1, on_timer, &called);
+	req_timer(r, 2, on_timer, &called);
+	ev_run(w.loop, 0);
+	assert_int_equal(called, 1);
+	r = add(t, &speaking, "2", NULL);
+	req_timer(r, 1, on_timer, &called);
+	answer(r, "{}");
+	ev_run(w.loop, 0);
+	assert_int_equal(called, 1);
+	close_table(&w, t);
+}
+
+static void test_req_batch_is_one_array_when_all_are_in(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req_batch *b = batch_new(t, 4);
+	struct req *r1 = add(t, &speaking, "1", b), *r2 = add(t, &silent, "2", b);
+	struct req *r3 = add(t, &speaking, "3", b);
+
+	(void)state;
+	assert_int_equal(batch_count(b), 4);
+	assert_int_equal(req_page_bytes(r1), 250);
+	assert_int_equal(req_text_bytes(r1), 200);
+	answer(r3, "{}");
+	batch_add(b, NULL, 0);
+	req_cancel(r2);
+	assert_null(wire_end_line(&w));
+	refuse(r1);
+	assert_string_equal(wire_end_line(&w), "[ok 3 {},fail 1 ProcessNotFound]");
+	close_table(&w, t);
+}
+
+static void test_req_batch_without_answers_sends_nothing(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req_batch *b = batch_new(t, 2);
+
+	(void)state;
+	reqtab_send(t, b, NULL, 0);
+	req_cancel(add(t, &silent, "2", b));
+	assert_null(wire_end_line(&w));
+	assert_int_equal(w.changes, 0);
+	close_table(&w, t);
+}
+
+static void write_huge(const struct req *r, const struct buf *result, struct buf *line)
+{
+	static const char block[1 << 16];
+
+	(void)r;
+	(void)result;
+	while (!buf_add(line, block, sizeof(block)))
+		;
+}
+
+static void test_req_answer_beyond_the_guard_becomes_an_error(void **state)
+{
+	static const struct dialect huge = { .ok = write_huge, .fail = write_fail };
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req_batch *b = batch_new(t, 1);
+
+	(void)state;
+	answer(add(t, &huge, "1", NULL), "{}");
+	assert_string_equal(wire_end_line(&w), "fail 1 InternalError");
+	answer(add(t, &huge, "1", b), "{}");
+	assert_string_equal(wire_end_line(&w), "[fail 1 InternalError]");
+	close_table(&w, t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_req_is_answered_once_and_gone),
+		cmocka_unit_test(test_req_fails_in_its_dialect),
+		cmocka_unit_test(test_req_same_id_in_flight_is_refused),
+		cmocka_unit_test(test_req_limit),
+		cmocka_unit_test(test_req_list_is_oldest_first_and_survives_removal),
+		cmocka_unit_test(test_req_cancel_is_answered_where_the_dialect_speaks),
+		cmocka_unit_test(test_req_cancel_is_silent_where_the_dialect_is),
+		cmocka_unit_test(test_req_cancel_without_handler_ends_the_request),
+		cmocka_unit_test(test_req_timer_fires_once_and_dies_with_the_request),
+		cmocka_unit_test(test_req_batch_is_one_array_when_all_are_in),
+		cmocka_unit_test(test_req_batch_without_answers_sends_nothing),
+		cmocka_unit_test(test_req_answer_beyond_the_guard_becomes_an_error),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

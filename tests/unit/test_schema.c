@@ -1,0 +1,290 @@
+#include "unit.h"
+
+#include "base/mem.h"
+#include "base/schema.h"
+
+static const char *const colors[] = { "red", "green", NULL };
+static const char *const also[] = { "rouge", "red", NULL };
+static const char *const later[] = { "tty", NULL };
+static const struct schema_field word = { .name = "", .type = SCHEMA_STRING, .max_bytes = 8 };
+static const struct schema_field whole = { .name = "", .type = SCHEMA_INTEGER };
+static const struct schema_field fields[] = {
+	{ .name = "text", .type = SCHEMA_STRING, .required = true, .min_chars = 1, .max_bytes = 10 },
+	{ .name = "short", .type = SCHEMA_STRING, .max_chars = 3 },
+	{ .name = "count", .type = SCHEMA_INTEGER, .has_min = true, .min = 1, .has_max = true,
+	  .max = 1000, .unit = "lines", .default_json = "100" },
+	{ .name = "timeout", .alias = "timeout_ms", .alias_scale = 0.001, .type = SCHEMA_NUMBER,
+	  .has_min = true, .min_exclusive = true, .has_max = true, .max = 3600, .unit = "seconds" },
+	{ .name = "directory", .alias = "dir", .type = SCHEMA_STRING },
+	{ .name = "color", .type = SCHEMA_STRING, .enums = colors, .also = also,
+	  .default_json = "\"green\"", .error = ERR_INVALID_FILTER },
+	{ .name = "flag", .type = SCHEMA_BOOLEAN, .default_json = "false" },
+	{ .name = "words", .type = SCHEMA_ARRAY, .items = &word, .max_items = 3 },
+	{ .name = "numbers", .type = SCHEMA_ARRAY, .items = &whole },
+	{ .name = "map", .type = SCHEMA_OBJECT, .items = &word, .max_items = 2 },
+	{ .name = "signal", .type = SCHEMA_STRING | SCHEMA_INTEGER, .has_max = true, .max = 64 },
+	{ .name = NULL }
+};
+static const struct schema schema = { fields, later };
+
+/* What is left of @text after the check, compact and sorted; or its error. */
+static struct err error;
+
+static json_t *check(const char *text)
+{
+	json_t *params = json_loads(text, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+
+	assert_non_null(params);
+	err_release(&error);
+	if (schema_check(&schema, params, &error)) {
+		assert_int_not_equal(error.type, ERR_NONE);
+		json_decref(params);
+		return NULL;
+	}
+	assert_int_equal(error.type, ERR_NONE);
+	return params;
+}
+
+static void assert_result(const char *text, const char *expected)
+{
+	json_t *params = check(text), *wanted = json_loads(expected, JSON_DECODE_ANY, NULL);
+
+	assert_non_null(wanted);
+	if (!params)
+		fail_msg("%s: %s", text, error.message);
+	if (!json_equal(params, wanted))
+		fail_msg("%s: %s", text, json_dumps(params, JSON_COMPACT));
+	json_decref(params);
+	json_decref(wanted);
+}
+
+static void assert_refused(const char *text, const char *message)
+{
+	json_t *params = check(text);
+
+	assert_null(params);
+	assert_string_equal(error.message, message);
+}
+
+static void test_schema_fills_defaults(void **state)
+{
+	(void)state;
+	assert_result("{\"text\":\"a\"}",
+		      "{\"text\":\"a\",\"count\":100,\"color\":\"green\",\"flag\":false}");
+	assert_result("{\"text\":\"a\",\"count\":1,\"color\":\"red\",\"flag\":true}",
+		      "{\"text\":\"a\",\"count\":1,\"color\":\"red\",\"flag\":true}");
+}
+
+#define REST ",\"count\":100,\"color\":\"green\",\"flag\":false}"
+
+static void test_schema_renames_and_scales_aliases(void **state)
+{
+	json_t *params;
+
+	(void)state;
+	assert_result("{\"text\":\"a\",\"dir\":\"d\"}", "{\"text\":\"a\",\"directory\":\"d\"" REST);
+	params = check("{\"text\":\"a\",\"timeout_ms\":1500}");
+	assert_non_null(params);
+	assert_null(json_object_get(params, "timeout_ms"));
+	assert_true(json_number_value(json_object_get(params, "timeout")) > 1.499);
+	assert_true(json_number_value(json_object_get(params, "timeout")) < 1.501);
+	json_decref(params);
+	assert_refused("{\"text\":\"a\",\"timeout\":1,\"timeout_ms\":1000}",
+		       "timeout and timeout_ms are the same parameter");
+	assert_refused("{\"text\":\"a\",\"timeout_ms\":4000000}",
+		       "timeout (given as timeout_ms) must be a number greater than 0 and at most "
+		       "3600 seconds, not 4000");
+	assert_refused("{\"text\":\"a\",\"timeout_ms\":\"5\"}",
+		       "timeout (given as timeout_ms) must be a number greater than 0 and at most "
+		       "3600 seconds, not \"5\"");
+}
+
+static void test_schema_bounds_are_exact(void **state)
+{
+	(void)state;
+	assert_result("{\"text\":\"1234567890\",\"timeout\":3600,\"count\":1000}",
+		      "{\"text\":\"1234567890\",\"timeout\":3600,\"count\":1000,"
+		      "\"color\":\"green\",\"flag\":false}");
+	assert_refused("{\"text\":\"a\",\"timeout\":0}",
+		       "timeout must be a number greater than 0 and at most 3600 seconds, not 0");
+	assert_refused("{\"text\":\"a\",\"timeout\":3600.001}",
+		       "timeout must be a number greater than 0 and at most 3600 seconds, not 3600.001");
+	assert_refused("{\"text\":\"a\",\"count\":0}",
+		       "count must be an integer at least 1 and at most 1000 lines, not 0");
+	assert_refused("{\"text\":\"a\",\"count\":1001}",
+		       "count must be an integer at least 1 and at most 1000 lines, not 1001");
+	assert_refused("{\"text\":\"12345678901\"}", "text is 11 bytes long; it must be at most 10");
+	assert_refused("{\"text\":\"\"}", "text is 0 characters long; it must be at least 1");
+	assert_result("{\"text\":\"a\",\"short\":\"\xc3\xa4\xc3\xa4\xc3\xa4\"}",
+		      "{\"text\":\"a\",\"short\":\"\xc3\xa4\xc3\xa4\xc3\xa4\"" REST);
+	assert_refused("{\"text\":\"a\",\"short\":\"abcd\"}",
+		       "short is 4 characters long; it must be at most 3");
+}
+
+static void test_schema_types_are_strict(void **state)
+{
+	static const struct {
+		const char *value, *shown;
+	} rows[] = {
+		{ "true", "true" }, { "\"5\"", "\"5\"" }, { "5.5", "5.5" }, { "null", "null" },
+		{ "[]", "an array of 0 elements" }, { "{\"a\":1}", "an object of 1 members" },
+		{ "1e300", "1e+300" },
+	};
+	char text[100], message[200];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		snprintf(text, sizeof(text), "{\"text\":\"a\",\"count\":%s}", rows[i].value);
+		snprintf(message, sizeof(message),
+			 "count must be an integer at least 1 and at most 1000 lines, not %s",
+			 rows[i].shown);
+		assert_refused(text, message);
+	}
+	assert_refused("{\"text\":\"a\",\"flag\":1}", "flag must be a boolean, not 1");
+	assert_result("{\"text\":\"a\",\"signal\":9}", "{\"text\":\"a\",\"signal\":9" REST);
+	assert_result("{\"text\":\"a\",\"signal\":\"KILL\"}", "{\"text\":\"a\",\"signal\":\"KILL\"" REST);
+	assert_refused("{\"text\":\"a\",\"signal\":65}",
+		       "signal must be a string or an integer at most 64, not 65");
+	assert_refused("{\"text\":\"a\",\"signal\":true}",
+		       "signal must be a string or an integer at most 64, not true");
+}
+
+static void test_schema_makes_whole_reals_integers(void **state)
+{
+	json_t *params = check("{\"text\":\"a\",\"count\":5.0,\"numbers\":[1,2.0],\"timeout\":5.0}");
+
+	(void)state;
+	assert_non_null(params);
+	assert_true(json_is_integer(json_object_get(params, "count")));
+	assert_int_equal(json_integer_value(json_object_get(params, "count")), 5);
+	assert_true(json_is_integer(json_array_get(json_object_get(params, "numbers"), 1)));
+	assert_true(json_is_real(json_object_get(params, "timeout")));
+	json_decref(params);
+	assert_refused("{\"text\":\"a\",\"numbers\":[1,2.5]}", "numbers[1] must be an integer, not 2.5");
+}
+
+static void test_schema_enums(void **state)
+{
+	(void)state;
+	assert_result("{\"text\":\"a\",\"color\":\"rouge\"}",
+		      "{\"text\":\"a\",\"color\":\"red\",\"count\":100,\"flag\":false}");
+	assert_refused("{\"text\":\"a\",\"color\":\"blue\"}",
+		       "color must be one of \"red\", \"green\", not \"blue\"");
+	assert_int_equal(error.type, ERR_INVALID_FILTER);
+	assert_string_equal(error.hint, "color takes one of \"red\", \"green\".");
+	assert_refused("{\"text\":\"a\",\"color\":5}", "color must be one of \"red\", \"green\", not 5");
+	assert_int_equal(error.type, ERR_INVALID_FILTER);
+}
+
+static void test_schema_elements_and_members(void **state)
+{
+	(void)state;
+	assert_result("{\"text\":\"a\",\"words\":[\"x\",\"\",\"12345678\"],\"map\":{\"\":\"\"}}",
+		      "{\"text\":\"a\",\"words\":[\"x\",\"\",\"12345678\"],\"map\":{\"\":\"\"}" REST);
+	assert_refused("{\"text\":\"a\",\"words\":[\"x\",5]}",
+		       "words[1] must be a string of at most 8 bytes, not 5");
+	assert_refused("{\"text\":\"a\",\"words\":[\"123456789\"]}",
+		       "words[0] is 9 bytes long; it must be at most 8");
+	assert_refused("{\"text\":\"a\",\"words\":[\"a\",\"b\",\"c\",\"d\"]}",
+		       "words must be an array, each element a string, at most 3, "
+		       "not an array of 4 elements");
+	assert_refused("{\"text\":\"a\",\"map\":{\"k\":null}}",
+		       "map.k must be a string of at most 8 bytes, not null");
+	assert_refused("{\"text\":\"a\",\"map\":{\"a\":\"\",\"b\":\"\",\"c\":\"\"}}",
+		       "map must be an object, each value a string, at most 2, "
+		       "not an object of 3 members");
+}
+
+static void test_schema_refuses_nul_in_every_string(void **state)
+{
+	(void)state;
+	assert_refused("{\"text\":\"a\\u0000b\"}", "text holds a NUL at byte 1");
+	assert_refused("{\"text\":\"a\",\"words\":[\"\\u0000\"]}", "words[0] holds a NUL at byte 0");
+	assert_refused("{\"text\":\"a\",\"map\":{\"k\":\"xy\\u0000\"}}", "map.k holds a NUL at byte 2");
+	assert_refused("{\"text\":\"a\",\"color\":\"red\\u0000\"}", "color holds a NUL at byte 3");
+}
+
+static void test_schema_names(void **state)
+{
+	(void)state;
+	assert_refused("{\"texd\":\"a\"}", "unknown parameter \"texd\"; did you mean \"text\"?");
+	assert_string_equal(json_string_value(json_object_get(error.details, "nearest")), "text");
+	assert_string_equal(error.hint, "Parameters: text, short, count, timeout, directory, color, "
+					"flag, words, numbers, map, signal.");
+	assert_refused("{\"timeoutms\":1}", "unknown parameter \"timeoutms\"; did you mean "
+					    "\"timeout_ms\"?");
+	assert_refused("{\"text\":\"a\",\"zzzzzzzz\":1}", "unknown parameter \"zzzzzzzz\"");
+	assert_null(json_object_get(error.details, "nearest"));
+	assert_refused("{\"text\":\"a\",\"tty\":true}", "tty is not supported yet");
+	assert_refused("{}", "text is required");
+	assert_string_equal(error.hint,
+			    "Give text: a string of at most 10 bytes of at least 1 characters.");
+	assert_refused("[]", "the parameters must be an object");
+}
+
+static void test_schema_survives_hostile_names_and_values(void **state)
+{
+	json_t *params = json_object();
+	char name[5001];
+
+	(void)state;
+	for (size_t i = 0; i + 1 < sizeof(name); i += 2)
+		memcpy(name + i, "\xc3\xa4", 2);
+	name[sizeof(name) - 1] = '\0';
+	json_object_set_new(params, name, json_null());
+	err_release(&error);
+	assert_int_equal(schema_check(&schema, params, &error), -1);
+	assert_true(strlen(error.message) < 200);
+	json_object_clear(params);
+	json_object_set_new(params, "text", json_string("a"));
+	json_object_set_new(params, "map", json_pack("{s:s}", name, "123456789"));
+	assert_int_equal(schema_check(&schema, params, &error), -1);
+	json_object_clear(params);
+	json_object_set_new(params, "text", json_string("a"));
+	json_object_set_new(params, "color", json_string(name));
+	assert_int_equal(schema_check(&schema, params, &error), -1);
+	assert_true(strlen(error.message) < 200);
+	json_decref(params);
+}
+
+static void test_schema_nearest(void **state)
+{
+	static const char *const names[] = { "working_directory", "cwd", "environment", "env", NULL };
+	char longest[200];
+
+	(void)state;
+	assert_string_equal(schema_nearest("cwdd", names), "cwd");
+	assert_string_equal(schema_nearest("working_dir", names), "working_directory");
+	assert_string_equal(schema_nearest("enviroment", names), "environment");
+	assert_null(schema_nearest("stdin", names));
+	assert_null(schema_nearest("", names));
+	memset(longest, 'c', sizeof(longest) - 1);
+	longest[sizeof(longest) - 1] = '\0';
+	assert_null(schema_nearest(longest, names));
+}
+
+static int release(void **state)
+{
+	(void)state;
+	err_release(&error);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_schema_fills_defaults),
+		cmocka_unit_test(test_schema_renames_and_scales_aliases),
+		cmocka_unit_test(test_schema_bounds_are_exact),
+		cmocka_unit_test(test_schema_types_are_strict),
+		cmocka_unit_test(test_schema_makes_whole_reals_integers),
+		cmocka_unit_test(test_schema_enums),
+		cmocka_unit_test(test_schema_elements_and_members),
+		cmocka_unit_test(test_schema_refuses_nul_in_every_string),
+		cmocka_unit_test(test_schema_names),
+		cmocka_unit_test(test_schema_survives_hostile_names_and_values),
+		cmocka_unit_test(test_schema_nearest),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, release);
+}

@@ -1,0 +1,458 @@
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include <cmocka.h>
+
+#include "scratch.h"
+
+#include "guard/scope.h"
+
+/*
+ * <dir>/ws            the workspace: sub/deep, file, links in and out
+ * <dir>/ws_evil       its name starts like the workspace's
+ * <dir>/extra         a second accessible directory
+ * <dir>/outside       not accessible
+ */
+struct fixture {
+	struct scratch tmp;
+	struct scope *scope;
+};
+
+static int setup(void **state)
+{
+	static const char *const dirs[] = {
+		"ws", "ws/sub", "ws/sub/deep", "ws_evil", "extra", "extra/in", "outside",
+		"outside/x",
+	};
+	struct fixture *f = calloc(1, sizeof(*f));
+	struct err e = ERR_INIT;
+
+	scratch_init(&f->tmp);
+	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++)
+		scratch_mkdir(&f->tmp, dirs[i]);
+	scratch_file(&f->tmp, "ws/file", "x", 0600);
+	scratch_link(&f->tmp, "sub/deep", "ws/link_in");
+	scratch_link(&f->tmp, "../outside", "ws/link_out");
+	scratch_link(&f->tmp, "..", "ws/link_up");
+	scratch_link(&f->tmp, "../extra/in", "ws/link_extra");
+	scratch_link(&f->tmp, "/proc/self/cwd", "ws/link_magic");
+	scratch_link(&f->tmp, "ws/sub", "link_to_ws");
+	scratch_link(&f->tmp, "nowhere", "dangling");
+	scratch_link(&f->tmp, "loop", "loop");
+
+	char extra[SCRATCH_PATH];
+	char *list[] = { extra, NULL };
+
+	scratch_copy(&f->tmp, "extra", extra);
+	f->scope = scope_new(scratch_path(&f->tmp, "ws"), list, &e);
+	if (!f->scope)
+		fail_msg("%s", e.message);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	scope_free(f->scope);
+	scratch_release(&f->tmp);
+	free(f);
+	return 0;
+}
+
+/* @path is accessible and is <dir>/@expected. */
+static void assert_inside(struct fixture *f, const char *path, const char *expected)
+{
+	struct err e = ERR_INIT;
+	struct stat opened, wanted;
+	char *name = NULL;
+	int fd = -1;
+
+	if (scope_open(f->scope, path, &fd, &name, &e) != 0)
+		fail_msg("%s: %s", path, e.message);
+	assert_string_equal(name, scratch_path(&f->tmp, expected));
+	assert_int_equal(fstat(fd, &opened), 0);
+	assert_int_equal(stat(scratch_path(&f->tmp, expected), &wanted), 0);
+	assert_int_equal(opened.st_ino, wanted.st_ino);
+	assert_int_equal(fcntl(fd, F_GETFD), FD_CLOEXEC);
+	assert_int_equal(fcntl(fd, F_GETFL) & O_PATH, O_PATH);
+	close(fd);
+	free(name);
+}
+
+/* @path is refused with the one message that all refusals share. */
+static void assert_outside(struct fixture *f, const char *path)
+{
+	struct err e = ERR_INIT;
+	char *name = NULL, wanted[1024];
+	int fd = -1;
+
+	errno = EMFILE; /* left over from elsewhere: must not show */
+	if (scope_open(f->scope, path, &fd, &name, &e) == 0)
+		fail_msg("accepted: %s as %s", path, name);
+	snprintf(wanted, sizeof(wanted),
+		 "working_directory \"%.256s\" is not a directory inside the accessible "
+		 "directories",
+		 path);
+	assert_int_equal(e.type, ERR_PATH_OUT_OF_SCOPE);
+	assert_string_equal(e.message, wanted);
+	assert_int_equal(e.sys, 0);
+	assert_null(e.details);
+	assert_non_null(strstr(err_hint_text(&e), "agent.session"));
+	assert_int_equal(fd, -1);
+	assert_null(name);
+	err_release(&e);
+}
+
+static void test_scope_names(void **state)
+{
+	struct fixture *f = *state;
+	const char *const *dirs = scope_directories(f->scope);
+
+	assert_string_equal(scope_workspace(f->scope), scratch_path(&f->tmp, "ws"));
+	assert_string_equal(dirs[0], scratch_path(&f->tmp, "ws"));
+	assert_string_equal(dirs[1], scratch_path(&f->tmp, "extra"));
+	assert_null(dirs[2]);
+}
+
+static void test_scope_opens_what_lies_inside(void **state)
+{
+	struct fixture *f = *state;
+	char path[SCRATCH_PATH];
+
+	assert_inside(f, NULL, "ws");
+	assert_inside(f, "", "ws");
+	assert_inside(f, ".", "ws");
+	assert_inside(f, "sub", "ws/sub");
+	assert_inside(f, "sub/", "ws/sub");
+	assert_inside(f, "sub/deep/../..", "ws");
+	assert_inside(f, "../ws/sub", "ws/sub");
+	assert_inside(f, "link_in", "ws/sub/deep");
+	assert_inside(f, "link_extra", "extra/in");
+	assert_inside(f, "../extra", "extra");
+	assert_inside(f, "../link_to_ws", "ws/sub");
+	scratch_copy(&f->tmp, "ws/sub", path);
+	assert_inside(f, path, "ws/sub");
+	scratch_copy(&f->tmp, "extra/in", path);
+	assert_inside(f, path, "extra/in");
+	scratch_copy(&f->tmp, "link_to_ws", path);
+	assert_inside(f, path, "ws/sub");
+}
+
+static void test_scope_refuses_what_lies_outside(void **state)
+{
+	static const char *const relative[] = {
+		"..", "../ws_evil", "../outside", "sub/../..", "link_out", "link_out/x", "link_up",
+		"link_magic", "missing", "sub/missing", "file", "file/x", "../missing",
+		"../dangling", "../loop", "...",
+	};
+	static const char *const absolute[] = {
+		"ws_evil", "outside", "outside/x", "missing", "ws/file", "",
+	};
+	struct fixture *f = *state;
+	char path[SCRATCH_PATH];
+
+	for (size_t i = 0; i < sizeof(relative) / sizeof(relative[0]); i++)
+		assert_outside(f, relative[i]);
+	for (size_t i = 0; i < sizeof(absolute) / sizeof(absolute[0]); i++) {
+		scratch_copy(&f->tmp, absolute[i], path);
+		assert_outside(f, path);
+	}
+	assert_outside(f, "/");
+	assert_outside(f, "/proc");
+	assert_outside(f, "/proc/1");
+	assert_outside(f, "/root/.ssh");
+}
+
+/* Even where the link leads inside: it would mean another directory to the client. */
+static void test_scope_refuses_magic_links(void **state)
+{
+	struct fixture *f = *state;
+	char here[4096], path[64];
+	int fd = open(scratch_path(&f->tmp, "ws/sub"), O_PATH | O_DIRECTORY);
+
+	assert_non_null(getcwd(here, sizeof(here)));
+	assert_int_equal(chdir(scratch_path(&f->tmp, "ws")), 0);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	assert_outside(f, "/proc/self/cwd");
+	assert_outside(f, "/proc/self/cwd/sub");
+	assert_outside(f, "link_magic");
+	assert_outside(f, path);
+	assert_int_equal(chdir(here), 0);
+	close(fd);
+}
+
+static void test_scope_refuses_names_that_are_too_long(void **state)
+{
+	struct fixture *f = *state;
+	char path[8192];
+
+	memset(path, 'a', sizeof(path) - 1);
+	path[sizeof(path) - 1] = '\0';
+	assert_outside(f, path);
+	for (size_t i = 0; i + 1 < sizeof(path) - 1; i += 2)
+		memcpy(path + i, "./", 2);
+	assert_outside(f, path);
+}
+
+static void test_scope_checks_identity_not_names(void **state)
+{
+	struct fixture *f = *state;
+	char from[SCRATCH_PATH], to[SCRATCH_PATH];
+
+	/* The directory with the workspace's name is not the workspace any more. */
+	scratch_copy(&f->tmp, "ws", from);
+	scratch_copy(&f->tmp, "moved", to);
+	assert_int_equal(rename(from, to), 0);
+	scratch_mkdir(&f->tmp, "ws");
+	scratch_mkdir(&f->tmp, "ws/sub");
+	assert_outside(f, from);
+	assert_inside(f, NULL, "moved");
+	assert_inside(f, "sub", "moved/sub");
+	assert_inside(f, to, "moved");
+}
+
+static void test_scope_follows_a_swapped_directory(void **state)
+{
+	struct fixture *f = *state;
+	char sub[SCRATCH_PATH], outside[SCRATCH_PATH];
+
+	scratch_copy(&f->tmp, "ws/sub", sub);
+	scratch_copy(&f->tmp, "outside/sub", outside);
+	assert_int_equal(rename(sub, outside), 0);
+	scratch_link(&f->tmp, "../outside/sub", "ws/sub");
+	assert_outside(f, "sub");
+	assert_outside(f, "sub/deep");
+	assert_int_equal(unlink(sub), 0);
+	assert_int_equal(rename(outside, sub), 0);
+	assert_inside(f, "sub/deep", "ws/sub/deep");
+}
+
+static void test_scope_nested_and_repeated_directories(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+	char inner[SCRATCH_PATH], same[SCRATCH_PATH];
+	char *list[] = { inner, same, NULL };
+
+	scratch_copy(&f->tmp, "ws/sub/deep", inner);
+	scratch_copy(&f->tmp, "ws/./sub/../sub", same);
+	struct scope *s = scope_new(scratch_path(&f->tmp, "ws/sub"), list, &e);
+
+	assert_non_null(s);
+	assert_string_equal(scope_directories(s)[1], inner);
+	assert_null(scope_directories(s)[2]);
+
+	struct fixture nested = { .tmp = f->tmp, .scope = s };
+
+	assert_inside(&nested, "deep", "ws/sub/deep");
+	assert_outside(&nested, "..");
+	assert_outside(&nested, "../link_up");
+	scope_free(s);
+}
+
+static void test_scope_workspace_is_named_canonically(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+	struct scope *s = scope_new(scratch_path(&f->tmp, "link_to_ws"), NULL, &e);
+
+	assert_non_null(s);
+	assert_string_equal(scope_workspace(s), scratch_path(&f->tmp, "ws/sub"));
+	scope_free(s);
+}
+
+static void test_scope_of_the_root_holds_everything(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+	struct fixture root = { .tmp = f->tmp, .scope = scope_new("/", NULL, &e) };
+
+	assert_non_null(root.scope);
+	assert_inside(&root, scratch_path(&f->tmp, "outside") + 1, "outside");
+	scope_free(root.scope);
+}
+
+static void test_scope_new_refuses_what_is_no_directory(void **state)
+{
+	static const char *const bad[] = { "missing", "ws/file", "dangling", "loop" };
+	struct fixture *f = *state;
+	char path[SCRATCH_PATH];
+
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+		struct err e = ERR_INIT;
+		char *list[] = { path, NULL };
+
+		scratch_copy(&f->tmp, bad[i], path);
+		assert_null(scope_new(path, NULL, &e));
+		assert_int_equal(e.type, ERR_INVALID_PARAMS);
+		assert_non_null(strstr(e.message, path));
+		assert_null(scope_new(scratch_path(&f->tmp, "ws"), list, &e));
+		err_release(&e);
+	}
+	scope_free(NULL);
+}
+
+static void test_scope_out_of_descriptors_is_no_verdict(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit old, low;
+	struct err e = ERR_INIT;
+	char *name = NULL;
+	int fd = -1, next = open("/dev/null", O_RDONLY);
+
+	close(next);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &old), 0);
+	for (int extra = 0; extra < 2; extra++) {
+		/* None left, and one left where the walk upward needs another. */
+		low = (struct rlimit){ .rlim_cur = (rlim_t)next + (rlim_t)extra,
+				       .rlim_max = old.rlim_max };
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+		int status = scope_open(f->scope, "sub/deep", &fd, &name, &e);
+
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &old), 0);
+		assert_int_equal(status, -1);
+		assert_int_equal(e.type, ERR_LIMIT_REACHED);
+		err_release(&e);
+	}
+}
+
+/* Make openat2(2) fail with @sys from now on, as old kernels and containers do. */
+static int without_openat2(int sys)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat2, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)sys),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(code) / sizeof(code[0]), code };
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return -1;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program);
+}
+
+/* In a child of its own: 0 when the fallback says what the real call says. */
+static int fallback_check(const struct scope *s, int sys)
+{
+	static const char *const outside[] = {
+		"..", "../outside", "link_out", "missing", "file", "../ws_evil",
+	};
+	struct err e = ERR_INIT;
+	char *name = NULL;
+	int fd;
+
+	if (without_openat2(sys) != 0)
+		return 1;
+	if (syscall(SYS_openat2, -1, NULL, NULL, 0) != -1 || errno != sys)
+		return 2;
+	if (scope_open(s, "link_in/..", &fd, &name, &e) != 0 || !strstr(name, "/ws/sub"))
+		return 3;
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
+		if (scope_open(s, outside[i], &fd, &name, &e) == 0 ||
+		    e.type != ERR_PATH_OUT_OF_SCOPE)
+			return 4;
+	return 0;
+}
+
+static void test_scope_without_openat2(void **state)
+{
+	static const int refusals[] = { ENOSYS, EPERM };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
+		int status;
+		pid_t pid = fork();
+
+		assert_true(pid >= 0);
+		if (pid == 0)
+			_exit(fallback_check(f->scope, refusals[i]));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), 0);
+	}
+}
+
+static void test_scope_covers(void **state)
+{
+	static const struct {
+		const char *path;
+		bool covered;
+	} cases[] = {
+		{ "ws", true }, { "ws/", true }, { "ws/sub", true }, { "ws/new", true },
+		{ "ws/new/a/b/", true }, { "ws/file", true }, { "ws/link_in/new", true },
+		{ "link_to_ws/new", true }, { "extra/x", true }, { "outside/../ws/x", true },
+		{ "ws_evil", false }, { "ws_evil/new", false }, { "outside", false },
+		{ "new", false }, { "new/ws", false }, { "ws/link_out/new", false },
+		{ "ws/link_up", false }, { "", false }, { "wsnew", false }, { "ws/../new", false },
+		{ "new..", false }, { "new/..x", false },
+		/* Where these will lead is not known: taken as covered. */
+		{ "dangling", true }, { "dangling/", true }, { "dangling/x", true },
+		{ "new/../ws", true },
+	};
+	struct fixture *f = *state;
+	char path[SCRATCH_PATH];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		scratch_copy(&f->tmp, cases[i].path, path);
+		if (scope_covers(f->scope, path) != cases[i].covered)
+			fail_msg("%s: should be %d", path, cases[i].covered);
+	}
+	assert_false(scope_covers(f->scope, "/"));
+	assert_false(scope_covers(f->scope, "/no-such-directory/x"));
+}
+
+static int lowest_free_descriptor(void)
+{
+	int fd = open("/dev/null", O_RDONLY);
+
+	assert_true(fd >= 0);
+	close(fd);
+	return fd;
+}
+
+static void test_scope_leaks_no_descriptors(void **state)
+{
+	int before = lowest_free_descriptor();
+
+	test_scope_opens_what_lies_inside(state);
+	test_scope_refuses_what_lies_outside(state);
+	test_scope_covers(state);
+	assert_int_equal(lowest_free_descriptor(), before);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_scope_names),
+		TEST(test_scope_opens_what_lies_inside),
+		TEST(test_scope_refuses_what_lies_outside),
+		TEST(test_scope_refuses_magic_links),
+		TEST(test_scope_refuses_names_that_are_too_long),
+		TEST(test_scope_checks_identity_not_names),
+		TEST(test_scope_follows_a_swapped_directory),
+		TEST(test_scope_nested_and_repeated_directories),
+		TEST(test_scope_workspace_is_named_canonically),
+		TEST(test_scope_of_the_root_holds_everything),
+		TEST(test_scope_new_refuses_what_is_no_directory),
+		TEST(test_scope_out_of_descriptors_is_no_verdict),
+		TEST(test_scope_without_openat2),
+		TEST(test_scope_covers),
+		TEST(test_scope_leaks_no_descriptors),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,343 @@
+"""Checks everything that a server writes, whatever the story expects of it.
+
+Each line: UTF-8, strict JSON, bounded. Each message: the JSON-RPC shape, exactly one answer
+per request. Each result: the capability's output schema. Each error: schema/errors.json. MCP
+messages: the official schema of their revision, when it is at hand.
+"""
+import json
+import os
+from pathlib import Path
+
+try:
+    import jsonschema
+except ImportError:  # the demo does without, the tests do not: see Schemas
+    jsonschema = None
+
+from client import ROOT, Failure, check
+from jsontext import Token, dump, parse
+
+LINE_MAX = 1 << 20
+TOOLS_MAX = 12 * 1024
+ERROR_META = "dev.procpen/error"
+REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+NEWEST = REVISIONS[-1]
+MCP_RESULTS = {"initialize": "InitializeResult", "ping": "EmptyResult",
+               "tools/list": "ListToolsResult", "tools/call": "CallToolResult",
+               "logging/setLevel": "EmptyResult"}
+MCP_NOTIFICATIONS = {"notifications/message": "LoggingMessageNotification"}
+
+# What no story can reach: the reason stands beside it. All others must be seen.
+UNREACHED_ERRORS = {
+    "InternalError": "a defect, or a system that fails (tests/fault)",
+    "SandboxUnavailable": "needs a kernel that refuses the filter (tests/fault)",
+    "ProcessRunning": "belongs to process.delete",
+    "KillFailed": "needs a process that the server may not signal",
+}
+
+
+class Schemas:
+    """All schemas, loaded once, and what has been exercised of them."""
+
+    def __init__(self):
+        folder = ROOT / "schema"
+        self.capabilities = {}
+        for path in sorted(folder.glob("*.json")):
+            data = json.loads(path.read_text())
+            if isinstance(data, dict) and "outputSchema" in data:
+                self.capabilities[data["name"]] = data
+        self.errors = self._load_errors(folder / "errors.json")
+        self.outputs = {name: self._validator(c["outputSchema"])
+                        for name, c in self.capabilities.items()}
+        self.audit = self._validator(json.loads((folder / "audit.json").read_text()))
+        self.mcp_folder = Path(os.environ.get("MCP_SCHEMAS") or ROOT.parent / "shared" /
+                               "mcp-schemas")
+        self.mcp = {}
+        self.seen_capabilities = set()
+        self.seen_errors = set()
+        self.seen_dialects = set()
+
+    @staticmethod
+    def _validator(schema):
+        return jsonschema.Draft202012Validator(schema) if jsonschema else None
+
+    @staticmethod
+    def _load_errors(path):
+        data = json.loads(path.read_text())
+        rows = data if isinstance(data, list) else data["errors"]
+        return {row["name"]: row["code"] for row in rows}
+
+    def mcp_available(self):
+        return all((self.mcp_folder / (r + ".json")).exists() for r in REVISIONS)
+
+    def mcp_validator(self, revision, definition):
+        """None when the official schemas, or what checks them, are not here."""
+        key = (revision, definition)
+        if key not in self.mcp:
+            path = self.mcp_folder / (revision + ".json")
+            if not path.exists() or not jsonschema:
+                return None
+            schema = json.loads(path.read_text())
+            place = "definitions" if "definitions" in schema else "$defs"
+            kind = (jsonschema.Draft7Validator if place == "definitions"
+                    else jsonschema.Draft202012Validator)
+            self.mcp[key] = kind(dict(schema, **{"$ref": "#/%s/%s" % (place, definition)}))
+        return self.mcp[key]
+
+    def missing(self):
+        """What a whole run should have exercised and did not."""
+        dialects = {"plain", "without initialize"} | set(REVISIONS)
+        wanted = [("capability", set(self.capabilities) - self.seen_capabilities),
+                  ("error type", set(self.errors) - self.seen_errors - set(UNREACHED_ERRORS)),
+                  ("dialect", dialects - self.seen_dialects)]
+        return ["%s %s was never exercised" % (kind, name)
+                for kind, names in wanted for name in sorted(names)]
+
+
+def conform(validator, value, what):
+    if validator is None:
+        return
+    error = jsonschema.exceptions.best_match(validator.iter_errors(value))
+    if error:
+        place = "/".join(str(p) for p in error.absolute_path)
+        raise Failure("%s: %s: %.400s" % (what, place or "(root)", error.message))
+
+
+class Session:
+    """Follows both directions of one session."""
+
+    def __init__(self, schemas, line_bytes=4 << 20):
+        self.schemas = schemas
+        self.line_bytes = line_bytes
+        self.revision = None
+        self.sent = bytearray()
+        self.open = {}        # id token -> (method, params) of requests that must be answered
+        self.loose = {}       # the same, of messages that may be answered under their id
+        self.silent = set()   # ids that were cancelled in a dialect that then stays silent
+        self.asked = {}       # ids of the server's own requests
+
+    # -- from the client
+
+    def client_bytes(self, data):
+        self.sent += data
+        *lines, rest = bytes(self.sent).split(b"\n")
+        self.sent = bytearray(rest)
+        for line in lines:
+            self._client_line(line)
+
+    def client_eof(self):
+        self._client_line(bytes(self.sent))
+        self.sent = bytearray()
+
+    def _client_line(self, line):
+        line = line.removeprefix(b"\xef\xbb\xbf")
+        if len(line) > self.line_bytes:
+            return
+        try:
+            message = parse(line)
+            refused = _refusable(message)
+        except ValueError:
+            refused = True
+        if refused:
+            self._client_refused(line)
+            return
+        for item in message if isinstance(message, list) else [message]:
+            if isinstance(item, dict):
+                self._client_message(item)
+
+    def _client_refused(self, line):
+        """Text that is no strict JSON may still be answered under its id."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError):
+            return
+        if isinstance(message, dict) and "id" in message:
+            self.loose[dump(message["id"])] = (None, None)
+
+    def _client_message(self, m):
+        method, params = m.get("method"), m.get("params")
+        if method == "notifications/cancelled" and isinstance(params, dict):
+            self.silent.add(dump(params.get("requestId")))
+        if "id" not in m:
+            return
+        key = dump(m["id"])
+        well_formed = (m.get("jsonrpc") == "2.0" and isinstance(method, str)
+                       and _is_id(m["id"]))
+        if well_formed and key not in self.open:
+            self.open[key] = (method, params)
+        elif not well_formed:
+            self.loose[key] = (method, params)
+
+    # -- from the server
+
+    def server_line(self, line):
+        """Raises Failure when the line is not what any server of ours may write."""
+        check(len(line) < LINE_MAX, "a line of %d bytes" % len(line))
+        try:
+            message = parse(line)
+        except ValueError as e:
+            raise Failure("not strict JSON (%s): %.200r" % (e, line))
+        if isinstance(message, list):
+            check(message, "an empty array as an answer")
+            for item in message:
+                self._server_message(item)
+        else:
+            self._server_message(message)
+
+    def _server_message(self, m):
+        check(isinstance(m, dict) and m.get("jsonrpc") == "2.0", "no jsonrpc 2.0: %.200r" % m)
+        if "method" in m:
+            self._server_speaks(m)
+            return
+        check(set(m) in ({"jsonrpc", "id", "result"}, {"jsonrpc", "id", "error"}),
+              "not the members of an answer: %s" % sorted(m))
+        if m["id"] is None:
+            check("error" in m, "a result with id null")
+            self._error(m["error"])
+            return
+        key = dump(m["id"])
+        if key in self.open:
+            method, params = self.open.pop(key)
+        elif key in self.loose:
+            method, params = self.loose.pop(key)
+        else:
+            raise Failure("an answer to no open request: id %s" % key)
+        if "error" in m:
+            self._error(m["error"])
+        else:
+            self._result(method, params, m)
+
+    def _server_speaks(self, m):
+        method = m["method"]
+        if "id" in m:
+            check(method == "capability.confirm", "an unknown request of the server: %s" % method)
+            check(dump(m["id"]) not in self.asked, "a question with an id used before")
+            self.asked[dump(m["id"])] = m
+        else:
+            check(method in ("capability.notify", "notifications/message"),
+                  "an unknown notification: %s" % method)
+        check(set(m) <= {"jsonrpc", "id", "method", "params"}, "extra members: %s" % sorted(m))
+        if method in MCP_NOTIFICATIONS:
+            check(self.revision, "notifications/message before initialize")
+            self._mcp(m, "JSONRPCMessage")
+            self._mcp(m, MCP_NOTIFICATIONS[method])
+
+    def _mcp(self, value, definition):
+        revision = self.revision or NEWEST
+        conform(self.schemas.mcp_validator(revision, definition), _plain(value),
+                "MCP %s %s" % (revision, definition))
+
+    def _error(self, error):
+        check(set(error) == {"code", "message", "data"}, "error members: %s" % sorted(error))
+        check(isinstance(error["message"], str) and error["message"], "an empty message")
+        self._error_data(error["data"], error["code"])
+
+    def _error_data(self, data, code):
+        check(isinstance(data, dict), "error without data")
+        name = data.get("type")
+        check(name in self.schemas.errors, "unknown error type %r" % name)
+        check(self.schemas.errors[name] == code, "%s with code %r" % (name, code))
+        check(set(data) <= {"type", "hint", "retryable", "details"}, "data: %s" % sorted(data))
+        check(isinstance(data.get("retryable"), bool), "%s: retryable is no boolean" % name)
+        check(isinstance(data.get("hint"), str) and data["hint"], "%s: no hint" % name)
+        self.schemas.seen_errors.add(name)
+
+    def _result(self, method, params, message):
+        result = message["result"]
+        if method in self.schemas.capabilities:
+            conform(self.schemas.outputs[method], _plain(result), "result of " + method)
+            self.schemas.seen_capabilities.add(method)
+            self.schemas.seen_dialects.add("plain")
+        elif method in MCP_RESULTS:
+            if method == "initialize":
+                self.revision = result.get("protocolVersion")
+                check(self.revision in REVISIONS, "unknown revision %r" % self.revision)
+            self._mcp(message, "JSONRPCMessage")
+            self._mcp(result, MCP_RESULTS[method])
+            if method == "tools/call":
+                self._tool_result(params, result)
+            elif method == "tools/list":
+                self._tools(result)
+        else:
+            raise Failure("a result for %r" % method)
+
+    def _tool_result(self, params, result):
+        revision = self.revision or NEWEST
+        self.schemas.seen_dialects.add(self.revision or "without initialize")
+        check(result["content"] and all(c["type"] == "text" for c in result["content"]),
+              "content is not text")
+        text = "\n".join(c["text"] for c in result["content"])
+        if result.get("isError"):
+            check("structuredContent" not in result, "an error with structuredContent")
+            data = dict(result["_meta"][ERROR_META])
+            self._error_data({k: v for k, v in data.items() if k not in ("code", "message")},
+                             data.get("code"))
+            check(text.startswith(data["type"] + ": "), "text of an error: %.100r" % text)
+            return
+        name = params["name"].replace("process_", "process.").replace("agent_", "agent.")
+        if revision < "2025-06-18":
+            check("structuredContent" not in result, "structuredContent in " + revision)
+            self.schemas.seen_capabilities.add(name)
+            return
+        structured = _plain(result["structuredContent"])
+        conform(self.schemas.outputs[name], structured, "structuredContent of " + name)
+        for key, value in structured.items():
+            if isinstance(value, str) and value.strip():
+                check(value.rstrip("\n") in text, "the text lacks %s: %.200r" % (key, value))
+        self.schemas.seen_capabilities.add(name)
+
+    def _tools(self, result):
+        revision = self.revision or NEWEST
+        names = [t["name"] for t in result["tools"]]
+        wanted = {name.replace(".", "_") for name in self.schemas.capabilities}
+        check(set(names) == wanted and len(names) == len(wanted), "tools: %s" % names)
+        size = len(json.dumps(result["tools"], separators=(",", ":")).encode())
+        check(size <= TOOLS_MAX, "the tools take %d bytes" % size)
+        for tool in result["tools"]:
+            extra = {"inputSchema", "name", "description"}
+            if revision >= "2025-03-26":
+                extra |= {"annotations"}
+            if revision >= "2025-06-18":
+                extra |= {"title", "outputSchema"}
+            check(set(tool) == extra, "%s in %s: %s" % (tool["name"], revision, sorted(tool)))
+            for key in ("inputSchema", "outputSchema"):
+                if key in tool and jsonschema:
+                    jsonschema.Draft7Validator.check_schema(tool[key])
+                    jsonschema.Draft202012Validator.check_schema(tool[key])
+                    check(tool[key]["type"] == "object", "a schema whose root is no object")
+                    check("x-" not in json.dumps(list(_keys(tool[key]))), "x- keyword shown")
+
+    # -- at the end
+
+    def finish(self):
+        left = [key for key in self.open if key not in self.silent]
+        check(not left, "never answered: ids %s" % ", ".join(left))
+
+
+def _refusable(value, depth=1):
+    """Is this valid JSON that a server of ours refuses as a whole?"""
+    if isinstance(value, dict):
+        return depth > 64 or any("\0" in k or _refusable(v, depth + 1) for k, v in value.items())
+    if isinstance(value, list):
+        return depth > 64 or any(_refusable(v, depth + 1) for v in value)
+    return isinstance(value, int) and not -(1 << 63) <= value < 1 << 63
+
+
+def _is_id(value):
+    if isinstance(value, Token):
+        return float(value).is_integer()
+    return isinstance(value, (int, str)) and not isinstance(value, bool)
+
+
+def _keys(value):
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield key
+            yield from _keys(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _keys(inner)
+
+
+def _plain(value):
+    """The value as an ordinary JSON parser sees it."""
+    return json.loads(dump(value))
