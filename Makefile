@@ -120,20 +120,23 @@ $(O)/gen/%.o: $(B)/gen/%.c | $(GEN_HEADERS)
 	$(call say,CC    )
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-# The keeper of a run: no libc, no sanitizer, one static file, carried inside procpen.
+SHIM := $(B)/procpen-shim
+
+# The keeper of a run: no libc, no sanitizer, one static file, carried inside procpen; also
+# installed, for hosts where a program cannot be run from a memory file.
 SHIM_FLAGS := -std=c11 -Os -ffreestanding -fno-builtin -fno-stack-protector -fno-pic -fno-pie \
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -fcf-protection=none \
 	-ffunction-sections -fdata-sections
 SHIM_LDFLAGS := -nostdlib -static -no-pie -Wl,--gc-sections,--build-id=none,-z,noexecstack \
 	-Wl,-z,norelro,-z,noseparate-code -s
 
-$(B)/shim: src/os/shim.c $(sort $(wildcard src/os/shim*.h))
+$(SHIM): src/os/shim.c $(sort $(wildcard src/os/shim*.h))
 	@mkdir -p $(@D)
 	$(call say,SHIM  )
 	$(Q)$(CC) -D_GNU_SOURCE $(INCLUDES) $(SHIM_FLAGS) $(WARNINGS) $< $(SHIM_LDFLAGS) -o $@
 
-$(O)/os/shim_image.o: $(B)/shim
-$(O)/os/shim_image.o: CPPFLAGS += -DSHIM_IMAGE=\"$(B)/shim\"
+$(O)/os/shim_image.o: $(SHIM)
+$(O)/os/shim_image.o: CPPFLAGS += -DSHIM_IMAGE=\"$(SHIM)\"
 
 # The server's child shares its memory, the sanitizer's records too, until it executes.
 $(O)/os/spawn_child.o: OPT += -fno-sanitize=all
@@ -193,12 +196,14 @@ demo:
 # --- the rest ---------------------------------------------------------------------
 
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/doc/procpen
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec \
+		$(DESTDIR)$(PREFIX)/share/doc/procpen
 	install -m 755 $(B)/procpen $(DESTDIR)$(PREFIX)/bin/procpen
+	install -m 755 $(SHIM) $(DESTDIR)$(PREFIX)/libexec/procpen-shim
 	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/procpen
 
 uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/procpen
+	rm -f $(DESTDIR)$(PREFIX)/bin/procpen $(DESTDIR)$(PREFIX)/libexec/procpen-shim
 	rm -rf $(DESTDIR)$(PREFIX)/share/doc/procpen
 
 clean:

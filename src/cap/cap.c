@@ -87,7 +87,8 @@ static int record_attempt(struct cap *c, const struct req *r, const char *rule, 
 	if (!audit_write(c->audit, &event, e))
 		return 0;
 	return err_hint(e, "nothing was started: the operator must make the audit log writable "
-			   "(--state-dir), or allow running without it (--set audit.required=false)");
+			   "(--state-dir), or allow running without it "
+			   "(--set audit.required=false)");
 }
 
 /* ---- the gate ---- */

@@ -7,8 +7,7 @@
  *   prepare    the capability reads its parameters                  InvalidParams
  *   blocklist  only rows with CAP_COMMAND, and before anything is   CommandBlocked
  *              looked up: the verdict is the same on every machine
- *   resolve    directory, environment, program; no effect yet       PathOutOfScope, ProtectedVariable,
- *                                                                   CommandNotFound ...
+ *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
  *   tier       deny, confirm (waits for a human), notify            PermissionDenied
  *   audit      the attempt is on disk                               PermissionDenied
  *   start      the effect
@@ -55,7 +54,8 @@ struct cap_ops {
 	enum cap_outcome (*start)(struct cap *c, struct req *r, struct buf *out, struct err *e);
 
 	/* What the gate judges and records (CAP_COMMAND rows): filled from r->task. May be NULL. */
-	void (*describe)(const struct req *r, struct blocklist_input *judge, struct audit_event *event);
+	void (*describe)(const struct req *r, struct blocklist_input *judge,
+			 struct audit_event *event);
 };
 
 /* One capability: generated from schema/<name>.json (gen/caps.h). */

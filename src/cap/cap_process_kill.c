@@ -19,7 +19,7 @@
 struct kill_task {
 	int signal;
 	double force_after_ms; /* 0: never */
-	int sent;              /* the signal, once it was delivered to the command's group; else 0 */
+	int sent;              /* the signal once the command's group has got it; else 0 */
 	bool killed_tree;      /* SIGKILL was sent to the tree ... */
 	bool kill_after_exit;  /* ... when the command was over: it may have found nobody */
 	uint64_t seq;
@@ -172,7 +172,8 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	if (!p)
 		return CAP_FAILED;
 	if (!p->tree.alive) {
-		err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended and left nothing behind", p->id);
+		err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended and left nothing behind",
+			p->id);
 		return CAP_FAILED;
 	}
 	t->seq = p->seq;

@@ -279,8 +279,8 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	t->seq = p->seq;
 	mem_cleanup_close(&t->cwd_fd);
 	if (t->background) {
-		wait_add(&c->waits, r, p, PROC_EVENT_STARTED | PROC_EVENT_FAILED | PROC_EVENT_SETTLED,
-			 on_event);
+		wait_add(&c->waits, r, p,
+			 PROC_EVENT_STARTED | PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);
 		return CAP_WAITING;
 	}
 	wait_add(&c->waits, r, p, PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);

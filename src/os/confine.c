@@ -58,7 +58,7 @@ static int prepare_seccomp(struct confine *c, struct err *e)
 	free(c->filter);
 	c->filter = NULL;
 	return err_set(e, ERR_SANDBOX_UNAVAILABLE,
-		       "the system call filter has %zu instructions, more than the keeper takes (%d)",
+		       "the system call filter has %zu instructions, the keeper takes %d",
 		       c->filter_len, SHIM_FILTER_MAX);
 }
 
@@ -85,7 +85,7 @@ static const char *const active_names[] = {
 static const struct {
 	const char *layer, *reason;
 } missing_layers[] = {
-	{ "landlock", "not part of this version: file access is limited by the user's permissions only" },
+	{ "landlock", "not part of this version: only the user's permissions limit file access" },
 	{ "namespaces", "not part of this version: commands see the host's processes and network" },
 	{ "cgroup", "not part of this version: memory and cpu limits cannot be set" },
 };

@@ -322,10 +322,27 @@ static void add_usage(struct shim_report *report)
 		read_io(report);
 }
 
-/* A report that cannot be sent is lost with the server that would read it; EOF tells us next. */
+/* Wait a moment; a child's end cuts it short. */
+static void nap(void)
+{
+	struct pollfd wait = { .fd = signal_fd, .events = POLLIN };
+	struct { int64_t s, ns; } pause = { 0, KILL_PASS_MS * 1000000 };
+
+	sys5(__NR_ppoll, &wait, 1, &pause, 0, 0);
+}
+
+/* A report must not be lost for want of a buffer. When the server is gone there is nobody to tell,
+ * and the closed socket tells us so next. */
 static void send_report(const struct shim_report *report)
 {
-	sys6(__NR_sendto, SHIM_FD_CONTROL, (long)report, sizeof(*report), MSG_NOSIGNAL_FLAG, 0, 0);
+	long result;
+
+	do {
+		result = sys6(__NR_sendto, SHIM_FD_CONTROL, (long)report, sizeof(*report),
+			      MSG_NOSIGNAL_FLAG, 0, 0);
+		if (result == -ENOBUFS || result == -ENOMEM || result == -EAGAIN)
+			nap();
+	} while (result == -ENOBUFS || result == -ENOMEM || result == -EAGAIN || result == -EINTR);
 }
 
 static void report_event(enum shim_event event, int value, int error)
@@ -360,15 +377,6 @@ _Noreturn static void report_empty_and_leave(void)
 }
 
 /* ---- children ---- */
-
-/* Wait a moment for a child to end. */
-static void nap(void)
-{
-	struct pollfd wait = { .fd = signal_fd, .events = POLLIN };
-	struct { int64_t s, ns; } pause = { 0, KILL_PASS_MS * 1000000 };
-
-	sys5(__NR_ppoll, &wait, 1, &pause, 0, 0);
-}
 
 static int has_children(void)
 {
@@ -405,7 +413,9 @@ static void reap(void)
 
 		if (pid == -ECHILD)
 			report_empty_and_leave();
-		if (pid == 0 || pid == -EINTR)
+		if (pid == -EINTR)
+			continue;
+		if (pid <= 0)
 			return;
 		if (pid == command_pid)
 			command_exited(status);

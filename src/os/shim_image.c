@@ -45,11 +45,12 @@ static int write_all(int fd, const char *bytes, size_t len)
 /* A memory file with the image, reopened read-only: a file open for writing cannot be executed. */
 static int open_memory(void)
 {
-	AUTO_CLOSE int fd = memfd_create("procpen-shim", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_EXEC);
+	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
+	AUTO_CLOSE int fd = memfd_create("procpen-shim", flags | MFD_EXEC);
 	char path[40];
 
 	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("procpen-shim", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+		fd = memfd_create("procpen-shim", flags);
 	if (fd < 0 || fchmod(fd, 0500) < 0 ||
 	    write_all(fd, shim_image_start, (size_t)(shim_image_end - shim_image_start)) ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
@@ -95,8 +96,8 @@ int shim_image_fd(struct err *e)
 	if (image_fd >= 0)
 		return image_fd;
 	err_sys(e, ERR_SPAWN_FAILED, sys, "cannot make the keeper's program executable");
-	err_hint(e, "allow executable memory files (sysctl vm.memfd_noexec=0 or 1), mount /proc, or "
-		    "install libexec/procpen-shim beside the program");
+	err_hint(e, "allow executable memory files (sysctl vm.memfd_noexec=0 or 1), mount /proc, "
+		    "or install libexec/procpen-shim beside the program");
 	err_detail(e, "stage", json_string("shim"));
 	return -1;
 }

@@ -39,7 +39,7 @@ struct shim_rlimit {
 	uint64_t soft, hard;
 };
 
-/* Sent as the first plan_size bytes: header, then filter_len instructions, then path and its NUL. */
+/* Sent as header, then filter_len instructions, then path and its NUL. */
 struct shim_plan {
 	uint32_t flags; /* enum shim_flag */
 	uint32_t umask;
@@ -54,7 +54,7 @@ struct shim_plan {
 
 /* Server to shim, after the plan. */
 enum shim_command {
-	SHIM_SIGNAL = 1, /* arg: signal for the command's process group; answered by SHIM_SIGNALED */
+	SHIM_SIGNAL = 1, /* arg: signal for the command's group; answered by SHIM_SIGNALED */
 	SHIM_KILL = 2,   /* SIGKILL for the whole tree; ends in SHIM_EMPTY */
 };
 struct shim_request {
@@ -82,10 +82,11 @@ enum shim_stage {
 enum shim_event {
 	SHIM_STARTED = 1,  /* value: pid of the command; not sent when SHIM_EXITED comes first */
 	SHIM_FAILED = 2,   /* value: enum shim_stage, error: errno; the shim exits */
-	SHIM_EXITED = 3,   /* value: wait status of the command; live: processes of the run still alive;
+	SHIM_EXITED = 3,   /* value: wait status of the command; live: processes still alive;
 			    * empty: there are none, and this is the last report */
-	SHIM_SIGNALED = 4, /* value: signal, error: 0 or errno; ESRCH when the command was already reaped */
-	SHIM_EMPTY = 5,    /* nothing is left; live: the most processes beside the command that a kill found */
+	SHIM_SIGNALED = 4, /* value: signal, error: 0 or errno; ESRCH: the command is over */
+	SHIM_EMPTY = 5,    /* nothing is left; live: the most processes beside the command that
+			    * a kill found */
 };
 
 struct shim_report {

@@ -46,7 +46,9 @@ static void reset_ignored(uint64_t ignored)
 /* Out of the way of the targets 0 to 4. */
 static int above_targets(int fd)
 {
-	return fd > SHIM_FD_CWD ? fd : (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, SHIM_FD_CWD + 1);
+	if (fd > SHIM_FD_CWD)
+		return fd;
+	return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, SHIM_FD_CWD + 1);
 }
 
 static int place(int from, int to)

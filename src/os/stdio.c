@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -33,7 +34,16 @@ static int fill_gaps(struct err *e)
 	return 0;
 }
 
-/* A description of our own for a pipe, or -1. */
+/* Opening it again gives another description of the same thing. The master end of a terminal is
+ * different: it would give a new terminal. */
+static bool is_reopenable(int fd)
+{
+	unsigned number;
+
+	return is_kind(fd, S_IFIFO) || (isatty(fd) && ioctl(fd, TIOCGPTN, &number) < 0);
+}
+
+/* A description of our own for a pipe or terminal, or -1. */
 static int reopen(int fd, int access_mode)
 {
 	char path[40];
@@ -48,7 +58,7 @@ static int take_end(struct stdio_end *end, int fd, int access_mode, struct err *
 
 	end->restore_flags = -1;
 	end->is_socket = is_kind(fd, S_IFSOCK);
-	if (is_kind(fd, S_IFIFO))
+	if (is_reopenable(fd))
 		own = reopen(fd, access_mode);
 	if (own < 0) {
 		own = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
@@ -103,8 +113,9 @@ static void release_end(struct stdio_end *end)
 
 void stdio_release(struct stdio *s)
 {
-	release_end(&s->in);
+	/* Against the order of taking: when both share a description, the flags of before both. */
 	release_end(&s->out);
+	release_end(&s->in);
 }
 
 ssize_t stdio_read(const struct stdio_end *end, void *bytes, size_t len)

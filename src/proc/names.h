@@ -1,8 +1,27 @@
-/* names - the texts of states, reasons and signals as clients see them. */
+/* names - states, reasons and signals of a run, and their texts as clients see them. */
 #ifndef PROCPEN_PROC_NAMES_H
 #define PROCPEN_PROC_NAMES_H
 
-#include "proc/proc.h"
+enum proc_state {
+	PROC_STATE_RUNNING,
+	PROC_STATE_COMPLETED,
+	PROC_STATE_KILLED,
+	PROC_STATE_TIMED_OUT,
+};
+
+enum proc_reason {
+	PROC_REASON_RUNNING,
+	PROC_REASON_EXITED,
+	PROC_REASON_SIGNALED,
+	PROC_REASON_TIMEOUT,
+	PROC_REASON_KILLED_BY_REQUEST,
+	PROC_REASON_CANCELLED,
+	PROC_REASON_MEMORY_LIMIT,
+	PROC_REASON_CPU_LIMIT,
+	PROC_REASON_FILE_SIZE_LIMIT,
+	PROC_REASON_SECCOMP,
+	PROC_REASON_SERVER_SHUTDOWN,
+};
 
 const char *names_state(enum proc_state state);   /* "timed_out" */
 const char *names_reason(enum proc_reason reason); /* "killed_by_request" */

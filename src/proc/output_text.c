@@ -145,14 +145,15 @@ void output_write_page(const struct output *o, struct jsonw *w, const char *key,
 	size_t want = page->max_bytes;
 	AUTO_FREE char *text = NULL;
 	uint64_t left, from, to;
-	size_t len, n;
+	size_t room, len, n;
 	ssize_t got;
 
 	if (page->base64 && want > page->max_encoded / 4 * 3)
 		want = page->max_encoded / 4 * 3;
 	left = o->total > page->offset ? o->total - page->offset : 0;
-	text = mem_zalloc((left < want + extra ? (size_t)left : want + extra) + 1);
-	got = output_read(o, &page->offset, text, left < want + extra ? (size_t)left : want + extra);
+	room = left < want + extra ? (size_t)left : want + extra;
+	text = mem_zalloc(room + 1);
+	got = output_read(o, &page->offset, text, room);
 	len = got > 0 ? (size_t)got : 0;
 	if (page->base64) {
 		jsonw_open_str(w, key);

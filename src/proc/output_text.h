@@ -14,7 +14,7 @@ struct output_tail {
 	uint64_t lines;
 	size_t max_bytes;   /* raw */
 	size_t max_encoded; /* after escaping */
-	bool final;         /* no more bytes will come: an unfinished character is written as U+FFFD */
+	bool final;         /* no more bytes will come: an unfinished character is written too */
 };
 
 /*
@@ -32,7 +32,8 @@ struct output_page {
 	size_t max_encoded;  /* in: after encoding */
 	bool base64;         /* in: raw bytes as base64, else text */
 	bool clean;          /* in: without terminal escapes and redrawn lines (text only) */
-	bool final;          /* in: no more bytes will come (an unfinished character is then written as U+FFFD) */
+	bool final;          /* in: no more bytes will come; an unfinished character is then
+			      * written as U+FFFD */
 	size_t encoded;      /* out: bytes between the quotes */
 };
 

@@ -28,6 +28,7 @@
 #include "os/confine.h"
 #include "os/loop.h"
 #include "os/reaper.h"
+#include "proc/names.h"
 #include "proc/output.h"
 #include "proc/pump.h"
 #include "proc/tree.h"
@@ -35,37 +36,21 @@
 
 enum proc_phase { PROC_STARTING, PROC_RUNNING, PROC_DRAINING, PROC_KILLING, PROC_SETTLED };
 
-/* As clients see them; texts in proc/names.h. */
-enum proc_state { PROC_STATE_RUNNING, PROC_STATE_COMPLETED, PROC_STATE_KILLED, PROC_STATE_TIMED_OUT };
-
-enum proc_reason {
-	PROC_REASON_RUNNING,
-	PROC_REASON_EXITED,
-	PROC_REASON_SIGNALED,
-	PROC_REASON_TIMEOUT,
-	PROC_REASON_KILLED_BY_REQUEST,
-	PROC_REASON_CANCELLED,
-	PROC_REASON_MEMORY_LIMIT,
-	PROC_REASON_CPU_LIMIT,
-	PROC_REASON_FILE_SIZE_LIMIT,
-	PROC_REASON_SECCOMP,
-	PROC_REASON_SERVER_SHUTDOWN,
-};
-
 /* What happened to a run; a set of bits. */
 enum proc_event {
 	PROC_EVENT_STARTED = 1,  /* the command is executing */
 	PROC_EVENT_FAILED = 2,   /* it never did: p->failure; the record is gone after the hook */
 	PROC_EVENT_OUTPUT = 4,   /* more bytes are stored */
-	PROC_EVENT_SIGNALED = 8, /* a signal was delivered or not: p->signal_sent, p->signal_error */
+	PROC_EVENT_SIGNALED = 8, /* a signal's outcome: p->signal_sent, p->signal_error */
 	PROC_EVENT_EXITED = 16,  /* the command is over (not yet settled) */
 	PROC_EVENT_SETTLED = 32, /* final state */
-	PROC_EVENT_EMPTY = 64,   /* no process of the run is left, or p->tree.survivors could not be killed */
+	PROC_EVENT_EMPTY = 64,   /* no process is left, or p->tree.survivors cannot be killed;
+				  * the record may be gone after the hook */
 };
 
 /* What a run is made of. Everything is borrowed for the call. */
 struct proc_spec {
-	const char *command;   /* as shown to people: the string, or program and arguments joined by spaces */
+	const char *command;   /* as shown: the string, or program and arguments joined by spaces */
 	const char *path;      /* program to execute */
 	char *const *argv;
 	char *const *envp;
@@ -87,7 +72,7 @@ struct proc_env {
 	struct confine *confine;
 	uint64_t head_bytes, tail_bytes; /* kept per stream */
 	int drain_ms;
-	int kill_patience_ms;            /* before a keeper that does not get done is replaced by the hunt */
+	int kill_patience_ms;            /* for a keeper to get its tree dead; then the hunt */
 	void (*on_event)(void *ctx, struct proc *p, unsigned events);
 	void *ctx;
 };
@@ -103,12 +88,13 @@ struct proc {
 	enum proc_phase phase;
 	enum proc_state state;
 	enum proc_reason reason;
-	enum proc_reason kill_reason; /* why we killed it, noted before the signal; RUNNING: we did not */
+	enum proc_reason kill_reason; /* noted before our SIGKILL; RUNNING: we sent none */
 	bool exited;                  /* wait_status is real */
 	int wait_status;
 	int signal_sent;              /* last signal of proc_signal() that was delivered; 0: none */
 	int signal_error;             /* errno of the last one; 0: delivered */
-	uint32_t leftover;            /* live processes beside the leader when it settled, killed ones included */
+	uint32_t leftover;            /* live processes beside the leader when it settled,
+				       * those just killed included */
 	uint32_t killed_rest;         /* of these, what a SIGKILL for the tree still found */
 	struct err failure;           /* why it never started */
 

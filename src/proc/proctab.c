@@ -57,11 +57,12 @@ static void drop_logs(struct proctab *t, struct proc *p)
 	count_kept(t, p);
 }
 
-/* Finished runs give their logs, oldest first; then @writer's tails stop growing. */
+/* Finished runs give their logs, oldest first, but not @writer: its end may be what is told, and
+ * its log part of the answer. Then its tails stop growing. */
 static void keep_budget(struct proctab *t, struct proc *writer)
 {
 	for (struct proc *p = t->oldest; p && t->kept_bytes > t->options.budget_bytes; p = p->newer)
-		if (is_finished(p) && p->kept_bytes)
+		if (p != writer && is_finished(p) && p->kept_bytes)
 			drop_logs(t, p);
 	if (t->kept_bytes > t->options.budget_bytes) {
 		output_freeze(&writer->out);

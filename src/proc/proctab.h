@@ -45,9 +45,10 @@ struct proc *proctab_get(struct proctab *t, uint64_t seq); /* NULL if gone */
 /* Newest first: the next older record than @after (NULL: the newest). */
 struct proc *proctab_next(struct proctab *t, const struct proc *after);
 
-int proctab_trees(const struct proctab *t); /* runs with any process alive; what running_max limits */
+/* Runs with any process alive; what running_max limits. */
+int proctab_trees(const struct proctab *t);
 
-/* Kill everything (reason server_shutdown) and refuse new starts. SETTLED/EMPTY come through the hook. */
+/* Kill everything (reason server_shutdown) and refuse new starts; ends come by the hook. */
 void proctab_shutdown(struct proctab *t);
 
 #endif

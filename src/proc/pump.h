@@ -26,7 +26,7 @@ struct pump {
 /* Watch @fd (non-blocking, taken over) and store what comes into @out. */
 void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out);
 
-/* Store what is in the pipe at this moment, at most that. No callback. Returns true at end of file. */
+/* Store what is in the pipe at this moment. No callback. Returns true at end of file. */
 bool pump_drain(struct pump *p);
 
 bool pump_open(const struct pump *p);

@@ -79,7 +79,7 @@ static void on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	/* It is our child and not yet collected, so the pid is its own. Its death brings the hunt. */
+	/* Our child and not yet collected, so the pid is its own. Its death brings the hunt. */
 	if (t->keeper_pid)
 		kill(t->keeper_pid, SIGKILL);
 	else

@@ -14,7 +14,7 @@
 
 struct usage {
 	int64_t cpu_ms;
-	int64_t memory_peak_bytes; /* largest resident size of one process; live: of the sum seen so far */
+	int64_t memory_peak_bytes; /* largest resident size of one process; live: of the sum seen */
 	int64_t io_read_bytes;     /* storage, not page cache (proc(5), /proc/PID/io) */
 	int64_t io_write_bytes;
 };

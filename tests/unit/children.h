@@ -4,10 +4,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -119,6 +121,7 @@ static inline int children_start(struct children *c, char *const *argv, struct s
 		.stdout_fd = pair[1],
 		.stderr_fd = pair[1],
 		.confine = c->confine,
+		.announce = true,
 	};
 
 	result = spawn_start(&request, &s->spawned, e);
@@ -141,6 +144,17 @@ static inline void children_shell(struct children *c, const char *script, struct
 	argv[2] = copy;
 	assert_int_equal(children_start(c, argv, s, &e), 0);
 	free(copy);
+}
+
+/* The next report of a keeper: 0, or -1 at end of file or when none comes. */
+static inline int children_report(int control_fd, struct shim_report *report)
+{
+	struct pollfd wait = { .fd = control_fd, .events = POLLIN };
+
+	memset(report, 0, sizeof(*report));
+	if (poll(&wait, 1, CHILDREN_WAIT_MS) != 1)
+		return -1;
+	return recv(control_fd, report, sizeof(*report), MSG_DONTWAIT) == sizeof(*report) ? 0 : -1;
 }
 
 /* A whole line of the output, waited for, without its newline. */

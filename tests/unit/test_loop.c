@@ -1,0 +1,216 @@
+#include "unit.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "os/loop.h"
+
+/* How many registrations for descriptor @fd the epoll sets of this process hold. */
+static int registrations(int fd)
+{
+	char path[300], target[64], line[128], want[32];
+	DIR *dir = opendir("/proc/self/fd");
+	struct dirent *entry;
+	int count = 0;
+
+	snprintf(want, sizeof(want), "tfd: %8d ", fd);
+	while ((entry = readdir(dir))) {
+		ssize_t n;
+		FILE *info;
+
+		snprintf(path, sizeof(path), "/proc/self/fd/%s", entry->d_name);
+		n = readlink(path, target, sizeof(target) - 1);
+		target[n > 0 ? n : 0] = '\0';
+		if (strcmp(target, "anon_inode:[eventpoll]"))
+			continue;
+		snprintf(path, sizeof(path), "/proc/self/fdinfo/%s", entry->d_name);
+		info = fopen(path, "re");
+		while (info && fgets(line, sizeof(line), info))
+			count += !strncmp(line, want, strlen(want));
+		if (info)
+			fclose(info);
+	}
+	closedir(dir);
+	return count;
+}
+
+static void on_io(struct ev_loop *loop, ev_io *io, int revents)
+{
+	char byte;
+
+	(void)loop;
+	(void)revents;
+	if (read(io->fd, &byte, 1) == 1)
+		++*(int *)io->data;
+}
+
+/* Watch the read end of a new pipe; a copy of it stays open as in a child before its exec. */
+static void watch_pipe(struct ev_loop *loop, ev_io *io, int *write_end, int *copy, int *calls)
+{
+	int pair[2];
+
+	assert_int_equal(pipe2(pair, O_CLOEXEC | O_NONBLOCK), 0);
+	*write_end = pair[1];
+	*copy = dup(pair[0]);
+	*calls = 0;
+	ev_io_init(io, on_io, pair[0], EV_READ);
+	io->data = calls;
+	ev_io_start(loop, io);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(registrations(pair[0]), 1);
+}
+
+static void test_loop_close_removes_the_registration(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	int write_end, copy, calls, fd;
+	ev_io io;
+
+	(void)state;
+	watch_pipe(loop, &io, &write_end, &copy, &calls);
+	fd = io.fd;
+	assert_int_equal(write(write_end, "x", 1), 1);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(calls, 1);
+	loop_close(loop, &io);
+	assert_int_equal(io.fd, -1);
+	assert_false(ev_is_active(&io));
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	assert_int_equal(registrations(fd), 0);
+	assert_int_equal(write(write_end, "x", 1), 1);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(calls, 1);
+	loop_close(loop, &io); /* no effect */
+	close(write_end);
+	close(copy);
+	loop_free(loop);
+}
+
+/* What it is for: a plain close leaves the registration. */
+static void test_loop_plain_close_would_not(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	int write_end, copy, calls, fd;
+	ev_io io;
+
+	(void)state;
+	watch_pipe(loop, &io, &write_end, &copy, &calls);
+	fd = io.fd;
+	ev_io_stop(loop, &io);
+	close(fd);
+	assert_int_equal(registrations(fd), 1);
+	close(write_end);
+	close(copy);
+	loop_free(loop);
+}
+
+/* A number that is used again is watched as the new file. */
+static void test_loop_descriptor_used_again(void **state)
+{
+	struct ev_loop *loop = loop_new();
+
+	(void)state;
+	for (int i = 0; i < 20; i++) {
+		int write_end, copy, calls;
+		ev_io io;
+
+		watch_pipe(loop, &io, &write_end, &copy, &calls);
+		assert_int_equal(write(write_end, "x", 1), 1);
+		ev_run(loop, EVRUN_NOWAIT);
+		assert_int_equal(calls, 1);
+		loop_close(loop, &io);
+		close(write_end);
+		close(copy);
+	}
+	loop_free(loop);
+}
+
+/* A descriptor that was never polled can be closed too, and files that epoll does not take. */
+static void test_loop_close_before_the_first_run(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	int calls = 0;
+	ev_io io;
+
+	(void)state;
+	ev_io_init(&io, on_io, open("/dev/null", O_RDONLY | O_CLOEXEC), EV_READ);
+	io.data = &calls;
+	ev_io_start(loop, &io);
+	loop_close(loop, &io);
+	assert_int_equal(io.fd, -1);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_int_equal(calls, 0);
+	loop_free(loop);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	++*(int *)w->data;
+}
+
+static void test_loop_timer_fires_once(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	int64_t started = clock_mono_ms();
+	int calls = 0;
+	ev_timer timer;
+
+	(void)state;
+	ev_timer_init(&timer, on_timer, 0., 0.);
+	timer.data = &calls;
+	loop_timer_start(loop, &timer, 30);
+	ev_run(loop, 0); /* ends when nothing is active */
+	assert_int_equal(calls, 1);
+	assert_true(clock_mono_ms() - started >= 29);
+	assert_true(clock_mono_ms() - started < 5000);
+	loop_free(loop);
+}
+
+/* Arming again counts from then on, also when the loop has not run for a while. */
+static void test_loop_timer_restart_and_stop(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	int64_t started;
+	int calls = 0;
+	ev_timer timer;
+
+	(void)state;
+	ev_timer_init(&timer, on_timer, 0., 0.);
+	timer.data = &calls;
+	loop_timer_stop(loop, &timer);
+	loop_timer_start(loop, &timer, 10);
+	usleep(40000);
+	started = clock_mono_ms();
+	loop_timer_start(loop, &timer, 40);
+	ev_run(loop, 0);
+	assert_int_equal(calls, 1);
+	assert_true(clock_mono_ms() - started >= 39);
+	loop_timer_start(loop, &timer, 1);
+	loop_timer_stop(loop, &timer);
+	loop_timer_stop(loop, &timer);
+	ev_run(loop, 0);
+	assert_int_equal(calls, 1);
+	loop_timer_start(loop, &timer, -5); /* at once */
+	ev_run(loop, 0);
+	assert_int_equal(calls, 2);
+	loop_free(loop);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_loop_close_removes_the_registration),
+		cmocka_unit_test(test_loop_plain_close_would_not),
+		cmocka_unit_test(test_loop_descriptor_used_again),
+		cmocka_unit_test(test_loop_close_before_the_first_run),
+		cmocka_unit_test(test_loop_timer_fires_once),
+		cmocka_unit_test(test_loop_timer_restart_and_stop),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,476 @@
+#include "unit.h"
+
+#include "children.h"
+
+#include "proc/proctab.h"
+
+#define INSTANCE "9c3f000000000000"
+#define KIB 1024
+#define EVENTS_MAX 4096
+
+/* What the hook was told, by sequence number. */
+static struct {
+	unsigned events[EVENTS_MAX];
+	int settled[EVENTS_MAX], empty[EVENTS_MAX];
+	enum err_type failure;
+} told;
+
+static struct children all;
+static struct proctab *table;
+
+static void on_event(void *ctx, struct proc *p, unsigned events)
+{
+	(void)ctx;
+	assert_true(p->seq > 0 && p->seq < EVENTS_MAX);
+	told.events[p->seq] |= events;
+	told.settled[p->seq] += (events & PROC_EVENT_SETTLED) != 0;
+	told.empty[p->seq] += (events & PROC_EVENT_EMPTY) != 0;
+	if (events & PROC_EVENT_FAILED)
+		told.failure = p->failure.type;
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	memset(&told, 0, sizeof(told));
+	children_init(&all);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	proctab_free(table);
+	table = NULL;
+	children_release(&all);
+	return 0;
+}
+
+static void open_table(int running, int finished, uint64_t head, uint64_t tail, uint64_t budget)
+{
+	const struct proctab_options options = {
+		.running_max = running,
+		.finished_max = finished,
+		.head_bytes = head,
+		.tail_bytes = tail,
+		.budget_bytes = budget,
+		.drain_ms = 50,
+	};
+
+	table = proctab_new(all.loop, all.reaper, all.confine, INSTANCE, &options);
+	proctab_set_hook(table, on_event, NULL);
+}
+
+static void open_plain_table(void)
+{
+	open_table(10, 10, 4 * KIB, 64 * KIB, 1024 * KIB);
+}
+
+static struct proc *start(char *const *argv, int64_t timeout_ms, struct err *e)
+{
+	char *environment[] = { (char[]){ "PATH=/usr/bin:/bin" }, NULL };
+	int cwd = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	const struct proc_spec spec = {
+		.command = argv[0],
+		.path = argv[0],
+		.argv = argv,
+		.envp = environment,
+		.cwd_fd = cwd,
+		.cwd = "/tmp",
+		.timeout_ms = timeout_ms,
+	};
+	struct proc *p = proctab_start(table, &spec, e);
+
+	close(cwd);
+	return p;
+}
+
+static struct proc *shell(const char *script, struct err *e)
+{
+	char *argv[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" }, NULL, NULL };
+	struct proc *p;
+
+	argv[2] = strdup(script);
+	p = start(argv, 0, e);
+	free(argv[2]);
+	return p;
+}
+
+/* Start what must start; its number. */
+static uint64_t run(const char *script)
+{
+	struct err e = ERR_INIT;
+	struct proc *p = shell(script, &e);
+
+	if (!p)
+		print_error("%s\n", e.message);
+	assert_non_null(p);
+	assert_int_equal(p->phase, PROC_STARTING);
+	return p->seq;
+}
+
+static bool is_settled(void *seq)
+{
+	return told.settled[*(uint64_t *)seq] > 0;
+}
+
+static bool is_empty(void *seq)
+{
+	return told.empty[*(uint64_t *)seq] > 0;
+}
+
+static uint64_t run_to_the_end(const char *script)
+{
+	uint64_t seq = run(script);
+
+	assert_true(children_wait(&all, is_empty, &seq));
+	assert_int_equal(told.settled[seq], 1);
+	assert_int_equal(told.empty[seq], 1);
+	return seq;
+}
+
+/* Kill @seq and wait for its end. */
+static void stop(uint64_t seq)
+{
+	proc_kill_tree(proctab_get(table, seq), PROC_REASON_KILLED_BY_REQUEST);
+	assert_true(children_wait(&all, is_empty, &seq));
+}
+
+static void test_proctab_one_run(void **state)
+{
+	uint64_t seq, offset = 0;
+	char bytes[16] = "";
+	struct proc *p;
+
+	(void)state;
+	open_plain_table();
+	seq = run_to_the_end("echo hello; echo oops >&2; exit 3");
+	p = proctab_get(table, seq);
+	assert_non_null(p);
+	assert_int_equal(p->phase, PROC_SETTLED);
+	assert_int_equal(p->state, PROC_STATE_COMPLETED);
+	assert_int_equal(p->reason, PROC_REASON_EXITED);
+	assert_int_equal(proc_exit_code(p), 3);
+	assert_null(proc_signal_name(p));
+	assert_int_equal(output_read(&p->out, &offset, bytes, 15), 6);
+	assert_string_equal(bytes, "hello\n");
+	assert_int_equal(p->err.total, 5);
+	assert_false(proc_output_open(p));
+	assert_int_equal(proctab_trees(table), 0);
+}
+
+static void test_proctab_failed_start_leaves_no_record(void **state)
+{
+	char *argv[] = { (char[]){ "/nonexistent" }, NULL };
+	struct err e = ERR_INIT;
+	struct proc *p;
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
+
+	(void)state;
+	open_plain_table();
+	p = start(argv, 0, &e);
+	assert_non_null(p);
+	while (!(told.events[1] & PROC_EVENT_FAILED) && clock_mono_ms() < until)
+		ev_run(all.loop, EVRUN_ONCE);
+	/* its pipes may end before */
+	assert_int_equal(told.events[1] & ~(unsigned)PROC_EVENT_OUTPUT, PROC_EVENT_FAILED);
+	assert_int_equal(told.failure, ERR_SPAWN_FAILED);
+	assert_null(proctab_get(table, 1));
+	assert_null(proctab_next(table, NULL));
+	assert_int_equal(proctab_trees(table), 0);
+}
+
+static void test_proctab_find(void **state)
+{
+	struct err e = ERR_INIT;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_to_the_end("true");
+	assert_int_equal(seq, 1);
+	assert_ptr_equal(proctab_find(table, "p1-9c3f", &e), proctab_get(table, 1));
+	assert_null(proctab_find(table, "p2-9c3f", &e));
+	assert_int_equal(e.type, ERR_PROCESS_NOT_FOUND);
+	assert_null(proctab_find(table, "p1-0000", &e));
+	assert_int_equal(e.type, ERR_PROCESS_NOT_FOUND);
+	assert_null(proctab_find(table, "", &e));
+	assert_null(proctab_get(table, 0));
+	assert_null(proctab_get(table, 1025)); /* the same slot */
+	err_release(&e);
+}
+
+static void test_proctab_limit_of_running(void **state)
+{
+	struct err e = ERR_INIT;
+	uint64_t a, b;
+
+	(void)state;
+	open_table(2, 10, 4 * KIB, 64 * KIB, 1024 * KIB);
+	a = run("sleep 300");
+	b = run("sleep 300");
+	assert_null(shell("true", &e));
+	assert_int_equal(e.type, ERR_LIMIT_REACHED);
+	assert_non_null(strstr(e.message, "2"));
+	err_release(&e);
+	assert_int_equal(proctab_trees(table), 2);
+	stop(a);
+	assert_int_equal(proctab_trees(table), 1);
+	assert_int_equal(run_to_the_end("true"), 3);
+	stop(b);
+	assert_int_equal(proctab_trees(table), 0);
+}
+
+/* A run whose command is over counts as long as any of its processes lives. */
+static void test_proctab_leftovers_count_as_running(void **state)
+{
+	struct err e = ERR_INIT;
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_table(1, 10, 4 * KIB, 64 * KIB, 1024 * KIB);
+	seq = run("setsid sleep 300 >/dev/null 2>&1 & exit 0");
+	assert_true(children_wait(&all, is_settled, &seq));
+	p = proctab_get(table, seq);
+	assert_int_equal(p->state, PROC_STATE_COMPLETED);
+	assert_int_equal(p->leftover, 1);
+	assert_int_equal(proctab_trees(table), 1);
+	assert_null(shell("true", &e));
+	assert_int_equal(e.type, ERR_LIMIT_REACHED);
+	err_release(&e);
+	stop(seq);
+	p = proctab_get(table, seq);
+	assert_int_equal(p->state, PROC_STATE_COMPLETED); /* that was its end, whatever came later */
+	assert_int_equal(proc_exit_code(p), 0);
+	assert_int_equal(told.settled[seq], 1);
+}
+
+static void test_proctab_retention(void **state)
+{
+	struct err e = ERR_INIT;
+	struct proc *p;
+
+	(void)state;
+	open_table(10, 2, 4 * KIB, 64 * KIB, 1024 * KIB);
+	for (int i = 0; i < 5; i++)
+		run_to_the_end("true");
+	run_to_the_end("true");
+	p = proctab_next(table, NULL);
+	assert_int_equal(p->seq, 6);
+	p = proctab_next(table, p);
+	assert_int_equal(p->seq, 5);
+	assert_null(proctab_get(table, 3));
+	assert_null(proctab_find(table, "p3-9c3f", &e));
+	assert_int_equal(e.type, ERR_PROCESS_NOT_FOUND);
+	assert_non_null(strstr(e.message, "no longer"));
+	err_release(&e);
+	for (int count = 2; (p = proctab_next(table, p)); count++)
+		assert_true(count < 3);
+}
+
+/* The oldest record is not retired while its tree lives. */
+static void test_proctab_retention_spares_the_living(void **state)
+{
+	uint64_t running, leftover;
+
+	(void)state;
+	open_table(10, 1, 4 * KIB, 64 * KIB, 1024 * KIB);
+	running = run("sleep 300");
+	leftover = run("setsid sleep 300 >/dev/null 2>&1 & exit 0");
+	assert_true(children_wait(&all, is_settled, &leftover));
+	for (int i = 0; i < 4; i++)
+		run_to_the_end("true");
+	assert_non_null(proctab_get(table, running));
+	assert_non_null(proctab_get(table, leftover));
+	assert_null(proctab_get(table, 3));
+	stop(leftover);
+	stop(running);
+}
+
+static void test_proctab_no_finished_records(void **state)
+{
+	uint64_t seq;
+
+	(void)state;
+	open_table(10, 0, 4 * KIB, 64 * KIB, 1024 * KIB);
+	seq = run_to_the_end("true");
+	run_to_the_end("true");
+	assert_null(proctab_get(table, seq));
+	assert_int_equal(proctab_trees(table), 0);
+}
+
+/* An index slot with several records gives each of them. */
+static void test_proctab_index_slots(void **state)
+{
+	uint64_t first, last = 0;
+
+	(void)state;
+	open_table(10, 1000, 4 * KIB, 64 * KIB, 1024 * KIB);
+	first = run("sleep 300");
+	while (last < first + 1024)
+		last = run_to_the_end("");
+	assert_int_equal(proctab_get(table, first)->seq, first);
+	assert_int_equal(proctab_get(table, last)->seq, last);
+	assert_int_equal(proctab_get(table, 500)->seq, 500);
+	assert_null(proctab_get(table, last + 1));
+	stop(first);
+}
+
+static void test_proctab_timeout(void **state)
+{
+	char *argv[] = { (char[]){ "/bin/sleep" }, (char[]){ "300" }, NULL };
+	struct err e = ERR_INIT;
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	p = start(argv, 50, &e);
+	assert_non_null(p);
+	seq = p->seq;
+	assert_true(children_wait(&all, is_empty, &seq));
+	p = proctab_get(table, seq);
+	assert_int_equal(p->state, PROC_STATE_TIMED_OUT);
+	assert_int_equal(p->reason, PROC_REASON_TIMEOUT);
+	assert_int_equal(proc_exit_code(p), -1);
+	assert_string_equal(proc_signal_name(p), "SIGKILL");
+	assert_true(proc_duration_ms(p) >= 50);
+}
+
+#define WRITE_KIB(n) "head -c " #n "k /dev/zero"
+
+static void expect_logs_gone(uint64_t seq, bool gone)
+{
+	struct proc *p = proctab_get(table, seq);
+	uint64_t from = 0, to = 0;
+
+	assert_non_null(p);
+	assert_int_equal(output_evicted(&p->out, &from, &to) && from == 0 && to == p->out.total,
+			 gone);
+	assert_int_equal(output_kept(&p->out), gone ? 0 : p->out.total);
+	assert_int_equal(p->kept_bytes, output_kept(&p->out) + output_kept(&p->err));
+}
+
+/* Logs of finished runs go first, oldest first, and only as many as needed. */
+static void test_proctab_budget_evicts_the_oldest(void **state)
+{
+	uint64_t a, b, c;
+
+	(void)state;
+	open_table(10, 10, 4 * KIB, 1024 * KIB, 250 * KIB);
+	a = run_to_the_end(WRITE_KIB(100));
+	b = run_to_the_end(WRITE_KIB(100));
+	expect_logs_gone(a, false);
+	c = run_to_the_end(WRITE_KIB(100));
+	expect_logs_gone(a, true);
+	expect_logs_gone(b, false);
+	expect_logs_gone(c, false);
+	assert_int_equal(proctab_get(table, a)->out.total, 100 * KIB);
+	run_to_the_end(WRITE_KIB(240));
+	expect_logs_gone(b, true);
+	expect_logs_gone(c, true);
+}
+
+/* When running runs alone pass it, the writer's tail stops growing and goes round. What it has is
+ * still there when its end is told, and goes when another run needs the room. */
+static void test_proctab_budget_freezes_writers(void **state)
+{
+	uint64_t seq, from, to;
+	struct proc *p;
+
+	(void)state;
+	open_table(10, 10, 4 * KIB, 8192 * KIB, 1024 * KIB);
+	seq = run_to_the_end(WRITE_KIB(6000));
+	p = proctab_get(table, seq);
+	assert_int_equal(p->out.total, 6000 * KIB);
+	assert_true(p->out.frozen);
+	assert_true(output_kept(&p->out) < 1700 * KIB); /* one turn of the loop above the budget */
+	assert_true(output_evicted(&p->out, &from, &to));
+	assert_int_equal(from, 4 * KIB);
+	assert_int_equal(output_kept(&p->out), p->out.total - (to - from));
+	run_to_the_end("echo x");
+	expect_logs_gone(seq, true);
+}
+
+/* A run that is alive keeps its log while a finished one can give. */
+static void test_proctab_budget_spares_the_running(void **state)
+{
+	uint64_t running, finished;
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
+
+	(void)state;
+	open_table(10, 10, 4 * KIB, 1024 * KIB, 250 * KIB);
+	running = run(WRITE_KIB(100) "; sleep 300");
+	while (proctab_get(table, running)->out.total < 100 * KIB && clock_mono_ms() < until)
+		ev_run(all.loop, EVRUN_ONCE);
+	finished = run_to_the_end(WRITE_KIB(100));
+	run_to_the_end(WRITE_KIB(100));
+	expect_logs_gone(running, false);
+	expect_logs_gone(finished, true);
+	stop(running);
+}
+
+static void test_proctab_shutdown(void **state)
+{
+	struct err e = ERR_INIT;
+	uint64_t a, b, done;
+
+	(void)state;
+	open_plain_table();
+	done = run_to_the_end("exit 4");
+	a = run("sleep 300");
+	b = run("trap '' TERM; setsid sleep 300 & sleep 300");
+	children_pause(&all, 30);
+	proctab_shutdown(table);
+	assert_null(shell("true", &e));
+	assert_int_equal(e.type, ERR_LIMIT_REACHED);
+	err_release(&e);
+	assert_true(children_wait(&all, is_empty, &a));
+	assert_true(children_wait(&all, is_empty, &b));
+	assert_int_equal(proctab_trees(table), 0);
+	assert_int_equal(proctab_get(table, a)->state, PROC_STATE_KILLED);
+	assert_int_equal(proctab_get(table, a)->reason, PROC_REASON_SERVER_SHUTDOWN);
+	assert_int_equal(proctab_get(table, b)->reason, PROC_REASON_SERVER_SHUTDOWN);
+	assert_int_equal(proctab_get(table, done)->state, PROC_STATE_COMPLETED);
+	assert_int_equal(proc_exit_code(proctab_get(table, done)), 4);
+}
+
+/* A table that goes while runs live (the server exits): the closed sockets end them. */
+static void test_proctab_free_ends_what_lives(void **state)
+{
+	(void)state;
+	open_plain_table();
+	run("sleep 300");
+	run("setsid sleep 300 & sleep 300");
+	children_pause(&all, 30);
+	proctab_free(table);
+	table = NULL;
+	assert_true(children_wait(&all, children_none, NULL));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_proctab_one_run, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_failed_start_leaves_no_record, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_find, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_limit_of_running, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_leftovers_count_as_running, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_retention, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_retention_spares_the_living, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_no_finished_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_index_slots, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_timeout, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_budget_evicts_the_oldest, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_budget_freezes_writers, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_budget_spares_the_running, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_shutdown, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_free_ends_what_lives, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,220 @@
+#include "unit.h"
+
+#include "children.h"
+
+struct seen {
+	int calls, status, left;
+	pid_t pid;
+};
+
+static struct children all;
+
+static int setup(void **state)
+{
+	(void)state;
+	children_init(&all);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	children_release(&all);
+	return 0;
+}
+
+static void on_dead(void *ctx, pid_t pid, int wait_status)
+{
+	struct seen *s = ctx;
+
+	s->calls++;
+	s->pid = pid;
+	s->status = wait_status;
+}
+
+static void on_swept(void *ctx, int left)
+{
+	struct seen *s = ctx;
+
+	s->calls++;
+	s->left = left;
+}
+
+static bool was_called(void *ctx)
+{
+	return ((struct seen *)ctx)->calls > 0;
+}
+
+/* A child that waits to be killed; it ignores what it can. */
+static pid_t fork_stubborn(void)
+{
+	pid_t pid = fork();
+
+	if (pid)
+		return pid;
+	signal(SIGTERM, SIG_IGN);
+	alarm(60);
+	for (;;)
+		pause();
+}
+
+static void test_reaper_tells_the_end(void **state)
+{
+	struct seen s = { 0 };
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid)
+		_exit(7);
+	reaper_watch(all.reaper, pid, on_dead, &s);
+	assert_true(children_wait(&all, was_called, &s));
+	assert_int_equal(s.pid, pid);
+	assert_true(WIFEXITED(s.status));
+	assert_int_equal(WEXITSTATUS(s.status), 7);
+	children_pause(&all, 10);
+	assert_int_equal(s.calls, 1);
+	assert_int_equal(kill(pid, 0), -1); /* collected */
+}
+
+/* Pids that share a slot of the table are told apart. */
+static void test_reaper_many(void **state)
+{
+	enum { COUNT = 40 };
+	struct seen s[COUNT] = { 0 };
+	pid_t pids[COUNT];
+
+	(void)state;
+	for (int i = 0; i < COUNT; i++) {
+		pids[i] = fork();
+		if (!pids[i])
+			_exit(i);
+		reaper_watch(all.reaper, pids[i], on_dead, &s[i]);
+	}
+	for (int i = 0; i < COUNT; i++) {
+		assert_true(children_wait(&all, was_called, &s[i]));
+		assert_int_equal(s[i].pid, pids[i]);
+		assert_int_equal(WEXITSTATUS(s[i].status), i);
+		assert_int_equal(s[i].calls, 1);
+	}
+}
+
+static void test_reaper_unwatched_is_still_collected(void **state)
+{
+	struct seen s = { 0 };
+	pid_t pid = fork();
+
+	(void)state;
+	if (!pid)
+		_exit(0);
+	reaper_watch(all.reaper, pid, on_dead, &s);
+	reaper_unwatch(all.reaper, pid);
+	reaper_unwatch(all.reaper, pid);
+	assert_true(children_wait(&all, children_none, NULL));
+	assert_int_equal(s.calls, 0);
+}
+
+static void test_reaper_sweep_of_nothing(void **state)
+{
+	struct seen s = { .left = 99 };
+
+	(void)state;
+	reaper_sweep(all.reaper, 1000, on_swept, &s);
+	assert_int_equal(s.calls, 0); /* never from inside the call */
+	assert_true(children_wait(&all, was_called, &s));
+	assert_int_equal(s.left, 0);
+}
+
+/* Unwatched children and what they started; a watched one stays. */
+static void test_reaper_sweep(void **state)
+{
+	struct seen swept = { .left = 99 }, good = { 0 };
+	pid_t kept = fork_stubborn(), orphan, grandchild;
+	int tell[2];
+
+	(void)state;
+	reaper_watch(all.reaper, kept, on_dead, &good);
+	assert_int_equal(pipe(tell), 0);
+	orphan = fork();
+	if (!orphan) {
+		grandchild = fork_stubborn();
+		setsid();
+		if (write(tell[1], &grandchild, sizeof(grandchild)) < 0)
+			_exit(1);
+		alarm(60);
+		for (;;)
+			pause();
+	}
+	assert_int_equal(read(tell[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
+	reaper_sweep(all.reaper, CHILDREN_WAIT_MS, on_swept, &swept);
+	assert_true(children_wait(&all, was_called, &swept));
+	assert_int_equal(swept.left, 0);
+	assert_true(children_gone(&orphan));
+	assert_true(children_gone(&grandchild));
+	assert_false(children_gone(&kept));
+	assert_int_equal(good.calls, 0);
+	kill(kept, SIGKILL);
+	assert_true(children_wait(&all, was_called, &good));
+	assert_int_equal(WTERMSIG(good.status), SIGKILL);
+	close(tell[0]);
+	close(tell[1]);
+}
+
+/* Out of time it says how many it saw; each sweep has its own answer. */
+static void test_reaper_sweep_deadline(void **state)
+{
+	struct seen late = { 0 }, patient = { .left = 99 };
+
+	(void)state;
+	fork_stubborn();
+	fork_stubborn();
+	reaper_sweep(all.reaper, 0, on_swept, &late);
+	reaper_sweep(all.reaper, CHILDREN_WAIT_MS, on_swept, &patient);
+	assert_true(children_wait(&all, was_called, &patient));
+	assert_int_equal(late.calls, 1);
+	assert_int_equal(late.left, 2);
+	assert_int_equal(patient.calls, 1);
+	assert_int_equal(patient.left, 0);
+}
+
+/* The end of a sweep may start the next. */
+static void sweep_again(void *ctx, int left)
+{
+	(void)left;
+	reaper_sweep(all.reaper, 1000, on_swept, ctx);
+}
+
+static void test_reaper_sweep_from_its_callback(void **state)
+{
+	struct seen s = { .left = 99 };
+
+	(void)state;
+	reaper_sweep(all.reaper, 1000, sweep_again, &s);
+	assert_true(children_wait(&all, was_called, &s));
+	assert_int_equal(s.calls, 1);
+	assert_int_equal(s.left, 0);
+}
+
+/* The reaper alone does not keep a loop running. */
+static void test_reaper_does_not_hold_the_loop(void **state)
+{
+	(void)state;
+	ev_timer_stop(all.loop, &all.tick);
+	assert_int_equal(ev_run(all.loop, EVRUN_ONCE), 0);
+	ev_timer_start(all.loop, &all.tick);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reaper_tells_the_end),
+		cmocka_unit_test(test_reaper_many),
+		cmocka_unit_test(test_reaper_unwatched_is_still_collected),
+		cmocka_unit_test(test_reaper_sweep_of_nothing),
+		cmocka_unit_test(test_reaper_sweep),
+		cmocka_unit_test(test_reaper_sweep_deadline),
+		cmocka_unit_test(test_reaper_sweep_from_its_callback),
+		cmocka_unit_test(test_reaper_does_not_hold_the_loop),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}

@@ -1,0 +1,339 @@
+#include "unit.h"
+
+#include "children.h"
+
+#include "proc/tree.h"
+
+/* One run and what was told about it. */
+struct run {
+	struct tree tree;
+	struct started started;
+	struct shim_report exited, signaled, empty;
+	int reports, empties;
+};
+
+static struct children all;
+
+static int setup(void **state)
+{
+	(void)state;
+	children_init(&all);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	children_release(&all);
+	return 0;
+}
+
+static void on_report(void *ctx, const struct shim_report *report)
+{
+	struct run *r = ctx;
+
+	assert_int_equal(r->empties, 0); /* nothing comes behind on_empty */
+	r->reports++;
+	if (report->event == SHIM_EXITED)
+		r->exited = *report;
+	else if (report->event == SHIM_SIGNALED)
+		r->signaled = *report;
+	else if (report->event == SHIM_EMPTY)
+		r->empty = *report;
+}
+
+static void on_empty(void *ctx)
+{
+	struct run *r = ctx;
+
+	r->empties++;
+}
+
+static bool is_empty(void *ctx)
+{
+	return ((struct run *)ctx)->empties > 0;
+}
+
+static bool is_signaled(void *ctx)
+{
+	return ((struct run *)ctx)->signaled.event != 0;
+}
+
+static bool is_exited(void *ctx)
+{
+	return ((struct run *)ctx)->exited.event != 0;
+}
+
+static void run_start(struct run *r, const char *script)
+{
+	memset(r, 0, sizeof(*r));
+	children_shell(&all, script, &r->started);
+	r->tree.on_report = on_report;
+	r->tree.on_empty = on_empty;
+	r->tree.ctx = r;
+	tree_start(&r->tree, all.loop, all.reaper, r->started.spawned.keeper_pid,
+		   r->started.spawned.control_fd);
+}
+
+/* It must become empty, once, with nobody left. */
+static void run_finish(struct run *r)
+{
+	assert_true(children_wait(&all, is_empty, r));
+	assert_true(children_wait(&all, children_none, NULL));
+	children_pause(&all, 10);
+	assert_int_equal(r->empties, 1);
+	assert_false(r->tree.alive);
+	assert_int_equal(r->tree.survivors, 0);
+	assert_int_equal(r->tree.control.fd, -1);
+	tree_release(&r->tree);
+	close(r->started.output);
+}
+
+/* A child, one in a session of its own, and one whose parent is gone; their pids are printed. */
+#define ESCAPEES \
+	"sleep 300 & echo $!; setsid sleep 300 & echo $!; " \
+	"(setsid sh -c 'setsid sleep 300 & echo $!') ; "
+
+static void read_escapees(struct run *r, pid_t pids[3])
+{
+	for (int i = 0; i < 3; i++) {
+		pids[i] = children_number(r->started.output);
+		assert_true(pids[i] > 1);
+		assert_false(children_gone(&pids[i]));
+	}
+}
+
+static void expect_gone(pid_t pids[3])
+{
+	for (int i = 0; i < 3; i++)
+		assert_true(children_wait(&all, children_gone, &pids[i]));
+}
+
+static void test_tree_ends_by_itself(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_start(&r, "exit 3");
+	run_finish(&r);
+	assert_int_equal(WEXITSTATUS(r.exited.value), 3);
+	assert_int_equal(tree_signal(&r.tree, SIGTERM), -1);
+	tree_kill(&r.tree, 10); /* no effect on an empty tree */
+	assert_int_equal(r.empties, 1);
+}
+
+static void test_tree_failed_start(void **state)
+{
+	char *argv[] = { (char[]){ "/nonexistent" }, NULL };
+	struct err e = ERR_INIT;
+	struct run r = { 0 };
+
+	(void)state;
+	assert_int_equal(children_start(&all, argv, &r.started, &e), 0);
+	r.tree.on_report = on_report;
+	r.tree.on_empty = on_empty;
+	r.tree.ctx = &r;
+	tree_start(&r.tree, all.loop, all.reaper, r.started.spawned.keeper_pid,
+		   r.started.spawned.control_fd);
+	run_finish(&r);
+	assert_int_equal(r.reports, 1);
+	assert_int_equal(r.exited.event, 0);
+}
+
+static void test_tree_kill_takes_every_escapee(void **state)
+{
+	pid_t pids[3];
+	struct run r;
+
+	(void)state;
+	run_start(&r, ESCAPEES "sleep 300");
+	read_escapees(&r, pids);
+	tree_kill(&r.tree, 5000);
+	run_finish(&r);
+	for (int i = 0; i < 3; i++)
+		assert_true(children_gone(&pids[i])); /* when it says empty, not later */
+	assert_true(WIFSIGNALED(r.exited.value));
+	assert_int_equal(WTERMSIG(r.exited.value), SIGKILL);
+	assert_true(r.empty.live >= 3);
+}
+
+/* Processes that ignore every signal that can be ignored, and fork while they are killed. */
+static void test_tree_kill_of_stubborn_ones(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_start(&r, "trap '' TERM INT HUP QUIT; echo 1; "
+		      "for i in 1 2 3; do (while :; do sleep 0.01 & done) & sleep 0.02; done; "
+		      "sleep 300");
+	assert_int_equal(children_number(r.started.output), 1);
+	children_pause(&all, 100);
+	tree_kill(&r.tree, 8000);
+	run_finish(&r);
+}
+
+static void test_tree_leftovers_outlive_the_command_until_killed(void **state)
+{
+	pid_t pids[3];
+	struct run r;
+
+	(void)state;
+	run_start(&r, ESCAPEES "exit 0");
+	read_escapees(&r, pids);
+	assert_true(children_wait(&all, is_exited, &r));
+	assert_int_equal(r.exited.live, 3);
+	assert_false(r.exited.empty);
+	children_pause(&all, 50);
+	assert_int_equal(r.empties, 0);
+	for (int i = 0; i < 3; i++)
+		assert_false(children_gone(&pids[i]));
+	tree_kill(&r.tree, 5000);
+	run_finish(&r);
+	expect_gone(pids);
+}
+
+/* A command has the keeper's uid and may kill it. */
+static void test_tree_keeper_killed(void **state)
+{
+	pid_t pids[3];
+	struct run r;
+
+	(void)state;
+	run_start(&r, ESCAPEES "sleep 300");
+	read_escapees(&r, pids);
+	assert_int_equal(kill(r.tree.keeper_pid, SIGKILL), 0);
+	run_finish(&r);
+	expect_gone(pids);
+	assert_int_equal(r.empty.event, 0);
+}
+
+/* A keeper that does not get done is replaced by the hunt. */
+static void test_tree_keeper_stopped(void **state)
+{
+	pid_t pids[3];
+	struct run r;
+
+	(void)state;
+	run_start(&r, ESCAPEES "sleep 300");
+	read_escapees(&r, pids);
+	assert_int_equal(kill(r.tree.keeper_pid, SIGSTOP), 0);
+	tree_kill(&r.tree, 50);
+	run_finish(&r);
+	expect_gone(pids);
+}
+
+/* Two hunts at a time; a healthy run beside them is not touched. */
+static void test_tree_hunt_spares_other_runs(void **state)
+{
+	struct run a, b, good;
+
+	(void)state;
+	run_start(&good, "echo 1; sleep 300");
+	run_start(&a, "setsid sleep 300 & echo $!; sleep 300");
+	run_start(&b, "setsid sleep 300 & echo $!; sleep 300");
+	assert_int_equal(children_number(good.started.output), 1);
+	assert_true(children_number(a.started.output) > 0);
+	assert_true(children_number(b.started.output) > 0);
+	kill(a.tree.keeper_pid, SIGKILL);
+	kill(b.tree.keeper_pid, SIGKILL);
+	assert_true(children_wait(&all, is_empty, &a));
+	assert_true(children_wait(&all, is_empty, &b));
+	children_pause(&all, 30);
+	assert_int_equal(good.empties, 0);
+	assert_int_equal(good.exited.event, 0);
+	tree_kill(&good.tree, 5000);
+	run_finish(&good);
+	run_finish(&a);
+	run_finish(&b);
+}
+
+/* The server was killed: the closed socket alone ends the tree. */
+static void test_tree_dies_with_the_control_socket(void **state)
+{
+	struct started s;
+	pid_t pids[3];
+
+	(void)state;
+	children_shell(&all, ESCAPEES "sleep 300", &s);
+	for (int i = 0; i < 3; i++)
+		pids[i] = children_number(s.output);
+	close(s.spawned.control_fd);
+	assert_true(children_wait(&all, children_none, NULL));
+	for (int i = 0; i < 3; i++)
+		assert_true(children_gone(&pids[i]));
+	close(s.output);
+}
+
+static void test_tree_release_ends_it(void **state)
+{
+	struct run r;
+	pid_t pid;
+
+	(void)state;
+	run_start(&r, "setsid sleep 300 & echo $!; sleep 300");
+	pid = children_number(r.started.output);
+	tree_release(&r.tree);
+	assert_true(children_wait(&all, children_none, NULL));
+	assert_true(children_gone(&pid));
+	assert_int_equal(r.empties, 0);
+	close(r.started.output);
+}
+
+static void test_tree_signal(void **state)
+{
+	struct run r;
+
+	(void)state;
+	run_start(&r, "trap 'exit 3' TERM; echo 1; while :; do sleep 0.02; done");
+	assert_int_equal(children_number(r.started.output), 1);
+	assert_int_equal(tree_signal(&r.tree, SIGTERM), 0);
+	assert_true(children_wait(&all, is_signaled, &r));
+	assert_int_equal(r.signaled.value, SIGTERM);
+	assert_int_equal(r.signaled.error, 0);
+	run_finish(&r);
+	assert_int_equal(WEXITSTATUS(r.exited.value), 3);
+}
+
+/* The signal goes to the command's group, not to those that left it. */
+static void test_tree_signal_reaches_the_group_only(void **state)
+{
+	pid_t in, out;
+	struct run r;
+
+	(void)state;
+	run_start(&r, "sleep 300 & echo $!; setsid sleep 300 & echo $!; sleep 300");
+	in = children_number(r.started.output);
+	out = children_number(r.started.output);
+	children_pause(&all, 20);
+	assert_int_equal(tree_signal(&r.tree, SIGTERM), 0);
+	assert_true(children_wait(&all, is_exited, &r));
+	assert_true(children_wait(&all, children_gone, &in));
+	assert_false(children_gone(&out));
+	assert_int_equal(tree_signal(&r.tree, SIGTERM), 0); /* the command is over */
+	r.signaled.event = 0;
+	assert_true(children_wait(&all, is_signaled, &r));
+	assert_int_equal(r.signaled.error, ESRCH);
+	tree_kill(&r.tree, 5000);
+	run_finish(&r);
+	assert_true(children_gone(&out));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_tree_ends_by_itself),
+		cmocka_unit_test(test_tree_failed_start),
+		cmocka_unit_test(test_tree_kill_takes_every_escapee),
+		cmocka_unit_test(test_tree_kill_of_stubborn_ones),
+		cmocka_unit_test(test_tree_leftovers_outlive_the_command_until_killed),
+		cmocka_unit_test(test_tree_keeper_killed),
+		cmocka_unit_test(test_tree_keeper_stopped),
+		cmocka_unit_test(test_tree_hunt_spares_other_runs),
+		cmocka_unit_test(test_tree_dies_with_the_control_socket),
+		cmocka_unit_test(test_tree_release_ends_it),
+		cmocka_unit_test(test_tree_signal),
+		cmocka_unit_test(test_tree_signal_reaches_the_group_only),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
