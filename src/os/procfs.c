@@ -65,8 +65,8 @@ int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
 	return 0;
 }
 
-/* Append the pids in the children file @path to the @count in @out; the new count, or -1. The kernel
- * gives a long list in pieces, so one read is not enough. */
+/* Append the pids in the children file @path to the @count in @out; the new count, or -1. The
+ * kernel gives a long list in pieces, so one read is not enough. */
 static int add_children(const char *path, pid_t *out, int count, int max)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);

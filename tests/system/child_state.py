@@ -5,7 +5,8 @@ import os
 import resource
 import signal
 
-from client import Server, Skip, Suite, check, equal
+from client import Server, Skip, check, equal
+from suite import Suite
 
 suite = Suite()
 

@@ -5,7 +5,8 @@ import pty
 import subprocess
 import time
 
-from client import Server, Suite, check, equal, server_path
+from client import Server, check, equal, server_path
+from suite import Suite
 
 suite = Suite()
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'

@@ -1,4 +1,4 @@
-"""What all black-box tests share: a server under test, a JSON-RPC client, a test runner.
+"""What all black-box tests share: a server under test, a JSON-RPC client, /proc.
 
 Every server gets a base directory of its own, with workspace, state and home in it. HOME
 is part of the environment of every command, so the unique name of that directory marks
@@ -12,10 +12,8 @@ import shutil
 import signal
 import socket
 import subprocess
-import sys
 import tempfile
 import time
-import traceback
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -426,12 +424,6 @@ class Server:
     def call(self, method, params=None, timeout=WAIT):
         return self.result(self.request(method, params), timeout)
 
-    def error(self, method, params=None, timeout=WAIT):
-        """The error object of a call that must fail."""
-        message = self.answer(self.request(method, params), timeout)
-        check("error" in message, "%s: expected an error, got %.300r" % (method, message))
-        return message["error"]
-
     # -- capabilities
 
     def run(self, command, args=None, **params):
@@ -468,61 +460,3 @@ def destroy_servers():
     while open_servers:
         complaints += open_servers.pop().destroy()
     return complaints
-
-
-# ---------------------------------------------------------------- the runner
-
-class Suite:
-    """Tests of one file, run in the order of their definition."""
-
-    def __init__(self):
-        self.tests = []
-
-    def test(self, limit=60):
-        """Decorator: a test with a hard time limit in seconds."""
-        def add(function):
-            self.tests.append((function.__name__.replace("test_", "", 1), function, limit))
-            return function
-        return add
-
-    def run_one(self, name, function, limit):
-        def expired(number, frame):
-            raise Failure("the test took more than %d s" % limit)
-
-        signal.signal(signal.SIGALRM, expired)
-        signal.alarm(limit)
-        reason, outcome = "", "ok"
-        try:
-            function()
-        except Skip as e:
-            reason, outcome = str(e), "SKIP"
-        except (Failure, RpcError, OSError, subprocess.SubprocessError) as e:
-            where = traceback.extract_tb(e.__traceback__)
-            lines = [str(f.lineno) for f in where if f.filename == sys.argv[0] or
-                     os.path.basename(f.filename) == os.path.basename(sys.argv[0])]
-            reason = "%s: %s (line %s)" % (type(e).__name__, e, ", ".join(lines))
-            outcome = "FAIL"
-        except Exception:
-            reason, outcome = traceback.format_exc(), "FAIL"
-        finally:
-            signal.alarm(0)
-        complaints = destroy_servers()
-        if complaints:
-            reason = "; ".join(filter(None, [reason] + complaints))
-            outcome = "FAIL"
-        print("%-5s %s%s" % (outcome, name, ": " + reason if reason else ""), flush=True)
-        return outcome
-
-    def main(self):
-        wanted = sys.argv[1:]
-        if not os.access(server_path(), os.X_OK):
-            print("FAIL  %s is missing: run make first" % server_path())
-            print("0 passed, 1 failed, 0 skipped")
-            sys.exit(1)
-        counts = collections.Counter()
-        for name, function, limit in self.tests:
-            if wanted and not any(w in name for w in wanted):
-                continue
-            counts[self.run_one(name, function, limit)] += 1
-        print("%d passed, %d failed, %d skipped" % (counts["ok"], counts["FAIL"], counts["SKIP"]))
-        sys.exit(1 if counts["FAIL"] else 0)

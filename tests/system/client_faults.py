@@ -9,8 +9,9 @@ import subprocess
 import tempfile
 import time
 
-from client import (STRESS, Server, Suite, check, equal, eventually, processes_marked, server_path,
+from client import (STRESS, Server, check, equal, eventually, processes_marked, server_path,
                     status_kib)
+from suite import Suite
 
 suite = Suite()
 

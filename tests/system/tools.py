@@ -4,7 +4,8 @@ import os
 import shutil
 import textwrap
 
-from client import Server, Skip, Suite, check, equal
+from client import Server, Skip, check, equal
+from suite import Suite
 
 suite = Suite()
 
@@ -234,7 +235,8 @@ def test_text_tools():
             "find . -type f | xargs -P 4 wc -l | grep -c in; awk '{n++} END {print n}' in; "
             "sed -i s/a/z/ in; cp -a in out; mv out there; ln there hard; cat hard; stat -c %s in; "
             "dd if=/dev/zero of=zero bs=1k count=4 2>/dev/null; timeout 5 true; nice true; "
-            "flock in true; mktemp -p . >/dev/null; date >/dev/null; id -u; ps >/dev/null; echo end",
+            "flock in true; mktemp -p . >/dev/null; date >/dev/null; id -u; ps >/dev/null; "
+            "echo end",
             "end")
     server.stop()
 

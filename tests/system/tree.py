@@ -5,7 +5,8 @@ import re
 import signal
 import time
 
-from client import STRESS, Server, Suite, check, equal, eventually, is_alive
+from client import STRESS, Server, check, equal, eventually, is_alive
+from suite import Suite
 
 suite = Suite()
 

@@ -234,6 +234,7 @@ class Examples:
     def __init__(self, capability, schemas):
         self.capability = capability
         self.session = Session(schemas)
+        self.processes = 0
 
     def play(self):
         name = self.capability["name"]
@@ -243,7 +244,7 @@ class Examples:
         server.on_line = self.session.server_line
         server.start()
         for number, example in enumerate(self.capability["examples"], 1):
-            params = dict(example.get("params", example.get("arguments", {})))
+            params = dict(example["params"])
             if "process_id" in params:
                 params["process_id"] = self.a_process(server)
             self.call(server, "%s-%d" % (name, number), name, params)
@@ -261,10 +262,10 @@ class Examples:
         return answer["result"]
 
     def a_process(self, server):
-        params = {"command": "echo started; exec sleep 30", "background": True}
-        id = "process-%d" % len(self.session.schemas.seen_errors)
-        return self.call(server, id + str(time.monotonic_ns()), "process.run",
-                         params)["process_id"]
+        self.processes += 1
+        answer = self.call(server, "process-%d" % self.processes, "process.run",
+                           {"command": "echo started; exec sleep 30", "background": True})
+        return answer["process_id"]
 
 
 # ------------------------------------------------------------------ the run
