@@ -156,7 +156,7 @@ static long read_proc(const char *path)
 }
 
 /* State letter and parent of @pid from /proc/PID/stat; 0 if it is gone. */
-static char proc_state(int pid, int *parent)
+static char state_of(int pid, int *parent)
 {
 	char path[40];
 	const char *at;
@@ -246,7 +246,7 @@ static int add_children_by_scan(int count)
 			int pid = (int)take_number(&name), parent = 0;
 
 			at += entry->reclen;
-			if (pid && proc_state(pid, &parent) && parent == self_pid &&
+			if (pid && state_of(pid, &parent) && parent == self_pid &&
 			    count < TREE_MAX)
 				tree[count++] = pid;
 		}
@@ -274,7 +274,7 @@ static uint32_t count_live(void)
 	uint32_t live = 0;
 
 	for (int i = 0; i < count; i++) {
-		char state = tree[i] == command_pid ? 0 : proc_state(tree[i], NULL);
+		char state = tree[i] == command_pid ? 0 : state_of(tree[i], NULL);
 
 		if (state && state != 'Z' && state != 'X')
 			live++;
@@ -432,7 +432,7 @@ static void kill_pass(void)
 	count = list_tree();
 	for (int i = 0; i < count; i++) {
 		if (tree[i] != command_pid) {
-			char state = proc_state(tree[i], NULL);
+			char state = state_of(tree[i], NULL);
 
 			others += state && state != 'Z' && state != 'X';
 		}

@@ -69,11 +69,12 @@ static void test_spawn_tells_pid_and_exit(void **state)
 	int pid;
 
 	(void)state;
-	children_shell(&all, "echo $$; sleep 0.1; exit 7", &s);
+	children_shell(&all, "trap 'exit 7' TERM; echo $$; while :; do sleep 0.02; done", &s);
 	assert_int_equal(children_report(s.spawned.control_fd, &report), 0);
 	assert_int_equal(report.event, SHIM_STARTED);
 	pid = children_number(s.output);
 	assert_int_equal(report.value, pid);
+	assert_int_equal(kill(pid, SIGTERM), 0);
 	assert_int_equal(children_report(s.spawned.control_fd, &report), 0);
 	assert_int_equal(report.event, SHIM_EXITED);
 	assert_true(WIFEXITED(report.value));

@@ -301,10 +301,9 @@ static void test_tree_signal_reaches_the_group_only(void **state)
 	struct run r;
 
 	(void)state;
-	run_start(&r, "sleep 300 & echo $!; setsid sleep 300 & echo $!; sleep 300");
+	run_start(&r, "sleep 300 & echo $!; setsid sh -c 'echo $$; exec sleep 300' & sleep 300");
 	in = children_number(r.started.output);
 	out = children_number(r.started.output);
-	children_pause(&all, 20);
 	assert_int_equal(tree_signal(&r.tree, SIGTERM), 0);
 	assert_true(children_wait(&all, is_exited, &r));
 	assert_true(children_wait(&all, children_gone, &in));
