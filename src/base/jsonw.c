@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
+#define PART_BYTES 8192 /* copied in one go; room for it is reserved */
 #define EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (c))
 
 void jsonw_init(struct jsonw *w, struct buf *out)
@@ -96,72 +97,101 @@ static bool is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-/* Length of the run at the start of @s that needs no change. */
-static size_t plain_run(const char *s, size_t len)
-{
-	size_t at = 0, used;
-
-	while (at < len) {
-		if (len - at >= 8 && eight_plain(s + at))
-			at += 8;
-		else if (is_plain((unsigned char)s[at]))
-			at++;
-		else if ((unsigned char)s[at] >= 0x80 &&
-			 utf8_next(s + at, len - at, &used) == UTF8_VALID)
-			at += used;
-		else
-			break;
-	}
-	return at;
-}
-
-/* What the bytes at @s become, which are not plain; *@used of them. */
-static const char *replacement(const char *s, size_t len, size_t *used, char text[8])
+/* What the byte at @s becomes, which is neither plain nor part of a valid character. */
+static const char *replacement(unsigned char c, char text[8])
 {
 	static const char letters[][3] = {
 		['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b", ['\f'] = "\\f",
 		['\n'] = "\\n", ['\r'] = "\\r",	 ['\t'] = "\\t",
 	};
-	unsigned char c = (unsigned char)s[0];
 
-	if (c >= 0x80) {
-		utf8_next(s, len, used);
+	if (c >= 0x80)
 		return UTF8_REPLACEMENT;
-	}
-	*used = 1;
 	if (c < COUNT_OF(letters) && letters[c][0])
 		return letters[c];
 	snprintf(text, 8, "\\u%04x", c);
 	return text;
 }
 
-/* Escape into @out (or nowhere, when NULL); returns the size of the result. */
-static size_t escape(struct buf *out, const char *s, size_t len)
+/*
+ * Copy the plain ASCII at the start of @s to @to, which has room for @len bytes
+ * and seven more: whole words are copied before they are looked at.
+ */
+static size_t copy_plain(char *to, const char *s, size_t len)
 {
-	size_t at = 0, size = 0, run, used;
-	const char *instead;
-	char text[8];
+	size_t at = 0;
 
-	while (at < len) {
-		run = plain_run(s + at, len - at);
-		if (run && out)
-			buf_add(out, s + at, run);
-		at += run;
-		size += run;
-		if (at == len)
+	for (; len - at >= 8; at += 8) {
+		memcpy(to + at, s + at, 8);
+		if (!eight_plain(s + at))
 			break;
-		instead = replacement(s + at, len - at, &used, text);
-		if (out)
-			buf_adds(out, instead);
-		at += used;
-		size += strlen(instead);
 	}
-	return size;
+	for (; at < len && is_plain((unsigned char)s[at]); at++)
+		to[at] = s[at];
+	return at;
+}
+
+/* The next character or ill-formed sequence that is not plain ASCII: its text and size. */
+static const char *next_special(const char *s, size_t len, size_t *used, size_t *size,
+				char text[8])
+{
+	const char *instead;
+
+	*used = 1;
+	if ((unsigned char)*s >= 0x80 && utf8_next(s, len, used) == UTF8_VALID) {
+		*size = *used;
+		return s;
+	}
+	instead = replacement((unsigned char)*s, text);
+	*size = strlen(instead);
+	return instead;
+}
+
+/* Escape as much of @s as takes at most @budget bytes in @out; how much of @s that was. */
+static size_t escape(struct buf *out, const char *s, size_t len, size_t budget)
+{
+	size_t at = 0, used, size, run, part;
+	const char *instead;
+	char text[8], *room;
+
+	while (at < len && budget) {
+		part = len - at < budget ? len - at : budget;
+		part = part < PART_BYTES ? part : PART_BYTES;
+		room = buf_reserve(out, part + 8);
+		if (!room)
+			return at; /* the buffer says that it is full */
+		run = copy_plain(room, s + at, part);
+		buf_commit(out, run);
+		at += run;
+		budget -= run;
+		while (at < len && !is_plain((unsigned char)s[at])) {
+			instead = next_special(s + at, len - at, &used, &size, text);
+			if (size > budget || buf_add(out, instead, size))
+				return at;
+			at += used;
+			budget -= size;
+		}
+	}
+	return at;
 }
 
 size_t jsonw_escaped_size(const char *bytes, size_t len)
 {
-	return escape(NULL, bytes, len);
+	size_t at = 0, total = 0, used, size;
+	char text[8];
+
+	while (at < len) {
+		if (len - at >= 8 && eight_plain(bytes + at)) {
+			used = size = 8;
+		} else if (is_plain((unsigned char)bytes[at])) {
+			used = size = 1;
+		} else {
+			next_special(bytes + at, len - at, &used, &size, text);
+		}
+		at += used;
+		total += size;
+	}
+	return total;
 }
 
 void jsonw_open_str(struct jsonw *w, const char *key)
@@ -174,7 +204,13 @@ void jsonw_open_str(struct jsonw *w, const char *key)
 void jsonw_piece(struct jsonw *w, const char *bytes, size_t len)
 {
 	BUG_IF(!w->in_string);
-	escape(w->out, bytes, len);
+	escape(w->out, bytes, len, SIZE_MAX);
+}
+
+size_t jsonw_piece_upto(struct jsonw *w, const char *bytes, size_t len, size_t max_encoded)
+{
+	BUG_IF(!w->in_string);
+	return escape(w->out, bytes, len, max_encoded);
 }
 
 void jsonw_close_str(struct jsonw *w)

@@ -57,6 +57,10 @@ void jsonw_json(struct jsonw *w, const char *key, const json_t *value); /* compa
  */
 void jsonw_open_str(struct jsonw *w, const char *key);
 void jsonw_piece(struct jsonw *w, const char *bytes, size_t len);
+
+/* As jsonw_piece(), but only as many whole characters as take at most @max_encoded bytes in the
+ * string; returns how many of @bytes were written. */
+size_t jsonw_piece_upto(struct jsonw *w, const char *bytes, size_t len, size_t max_encoded);
 /* As jsonw_piece(); len % 3 == 0 except in the last piece. */
 void jsonw_base64(struct jsonw *w, const void *bytes, size_t len);
 void jsonw_close_str(struct jsonw *w);

@@ -1,6 +1,5 @@
 #include "base/term.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 #define ESC '\x1b'
@@ -38,6 +37,11 @@ static size_t skip_escape(const char *text, size_t len, size_t at)
 	while (at < len && text[at] >= 0x20 && text[at] <= 0x2f)
 		at++; /* intermediates: charset selection and the like */
 	return at < len && text[at] >= 0x30 && text[at] <= 0x7e ? at + 1 : at;
+}
+
+bool term_escape_ends(const char *text, size_t len)
+{
+	return skip_escape(text, len, 0) < len;
 }
 
 size_t term_clean(char *text, size_t len)

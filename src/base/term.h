@@ -8,9 +8,13 @@
 #ifndef PROCPEN_BASE_TERM_H
 #define PROCPEN_BASE_TERM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Clean @text in place; the new length (never more than @len). */
 size_t term_clean(char *text, size_t len);
+
+/* Does the escape sequence that starts @text (with ESC, @len > 0) end before the text does? */
+bool term_escape_ends(const char *text, size_t len);
 
 #endif

@@ -244,12 +244,13 @@ const char *env_get(char *const *envp, const char *name)
 	return NULL;
 }
 
-/* 0 when @path can be executed, else an errno value. */
-static int exec_check(int cwd_fd, const char *path)
+/* 0 when @path can be executed, else an errno value; *@exists: there is such a file. */
+static int exec_check(int cwd_fd, const char *path, bool *exists)
 {
 	struct stat st;
 
-	if (fstatat(cwd_fd, path, &st, 0) != 0)
+	*exists = fstatat(cwd_fd, path, &st, 0) == 0;
+	if (!*exists)
 		return errno;
 	if (!S_ISREG(st.st_mode))
 		return EACCES;
@@ -313,13 +314,15 @@ static int find_in_path(const char *search, int cwd_fd, const char *program, cha
 	for (const char *dir = search;; dir++) {
 		size_t len = strcspn(dir, ":");
 		char *candidate = join_program(dir, len, program);
-		int sys = exec_check(cwd_fd, candidate);
+		bool exists;
+		int sys = exec_check(cwd_fd, candidate, &exists);
 
 		if (sys == 0) {
 			*path = candidate;
 			return 0;
 		}
-		if (!is_absent(sys) && !denied) {
+		/* A directory that we may not search hides its files: then they are not there. */
+		if (exists && !denied) {
 			denied = candidate;
 			denied_sys = sys;
 		} else {
@@ -345,7 +348,8 @@ int env_find_program(char *const *envp, int cwd_fd, const char *program, char **
 			return fail_absent(program, search, e);
 		return find_in_path(search, cwd_fd, program, path, e);
 	}
-	int sys = exec_check(cwd_fd, program);
+	bool exists;
+	int sys = exec_check(cwd_fd, program, &exists);
 
 	if (is_absent(sys))
 		return fail_absent(program, NULL, e);

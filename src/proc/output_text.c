@@ -7,6 +7,10 @@
 #include "base/term.h"
 #include "base/utf8.h"
 
+#define PIECE_BYTES (64 * 1024)
+#define UNIT_MAX 3        /* bytes that may be needed to finish a character at a cut */
+#define ESCAPE_MAX 4096   /* a longer escape sequence is cut like text */
+
 /* Start of the last @lines lines of @text: behind the newline before them. */
 static size_t lines_start(const char *text, size_t len, uint64_t lines)
 {
@@ -129,48 +133,112 @@ static size_t page_length(const char *text, size_t len, size_t max, bool final)
 	return n;
 }
 
-static void write_page_text(struct jsonw *w, const char *key, struct output_page *page, char *text,
-			    size_t len)
+/* Bytes at the end that start an escape sequence which the next page finishes; never all of them. */
+static size_t unfinished_escape(const char *text, size_t len)
 {
-	if (page->clean)
-		len = term_clean(text, len);
-	page->encoded = jsonw_escaped_size(text, len);
-	jsonw_strn(w, key, text, len);
+	size_t window = len < ESCAPE_MAX ? len : ESCAPE_MAX;
+	const char *escape = window ? memrchr(text + len - window, '\x1b', window) : NULL;
+	size_t tail = escape ? len - (size_t)(escape - text) : 0;
+
+	return tail && tail < len && !term_escape_ends(escape, tail) ? tail : 0;
+}
+
+/*
+ * Read up to @len bytes at *@at. *@last: nothing follows them, because the stream
+ * is over or the hole begins.
+ */
+static size_t read_piece(const struct output *o, const struct output_page *page, uint64_t *at,
+			 char *bytes, size_t len, bool *last)
+{
+	ssize_t got = output_read(o, at, bytes, len);
+	size_t n = got > 0 ? (size_t)got : 0;
+	uint64_t from, to;
+
+	*last = (page->final && *at + n == o->total) ||
+		(output_evicted(o, &from, &to) && *at + n == from);
+	return n;
+}
+
+/* Text goes in pieces straight from the store into the reply. */
+static void write_text(const struct output *o, struct jsonw *w, struct output_page *page)
+{
+	size_t left = page->max_bytes, start = w->out->len, len, max, n, written, used;
+	static char piece[PIECE_BYTES + UNIT_MAX];
+	bool last;
+
+	/* The first read may move the offset behind the hole. */
+	len = read_piece(o, page, &page->offset, piece, 0, &last);
+	page->next = page->offset;
+	do {
+		max = left < PIECE_BYTES ? left : PIECE_BYTES;
+		len = read_piece(o, page, &page->next, piece, max + UNIT_MAX, &last);
+		n = page_length(piece, len, max, last);
+		used = w->out->len - start;
+		written = used < page->max_encoded
+				  ? jsonw_piece_upto(w, piece, n, page->max_encoded - used)
+				  : 0;
+		if (!written && n && page->next == page->offset) {
+			utf8_next(piece, n, &written); /* every page makes progress */
+			jsonw_piece(w, piece, written);
+		}
+		page->next += written;
+		left -= max;
+	} while (left && n && written == n && !(last && n == len));
+	page->encoded = w->out->len - start;
+}
+
+/* Cleaning looks at the page as a whole. */
+static void write_clean(const struct output *o, struct jsonw *w, struct output_page *page)
+{
+	uint64_t left = o->total > page->offset ? o->total - page->offset : 0;
+	size_t room = left < page->max_bytes + UNIT_MAX ? (size_t)left : page->max_bytes + UNIT_MAX;
+	AUTO_FREE char *text = mem_zalloc(room + 1);
+	size_t start = w->out->len, len, n;
+	bool last;
+
+	len = read_piece(o, page, &page->offset, text, room, &last);
+	n = page_length(text, len, page->max_bytes, last);
+	n = prefix_that_fits(text, n, page->max_encoded);
+	if (!last || n < len)
+		n -= unfinished_escape(text, n);
+	page->next = page->offset + n;
+	jsonw_piece(w, text, term_clean(text, n));
+	page->encoded = w->out->len - start;
+}
+
+static void write_base64(const struct output *o, struct jsonw *w, struct output_page *page)
+{
+	size_t left = page->max_encoded / 4 * 3, start = w->out->len, n;
+	static char piece[PIECE_BYTES / 3 * 3];
+	bool last;
+
+	left = left < page->max_bytes ? left : page->max_bytes;
+	page->next = page->offset;
+	for (bool first = true; left; first = false) {
+		n = left < sizeof(piece) ? left : sizeof(piece);
+		n = read_piece(o, page, &page->next, piece, n, &last);
+		if (first)
+			page->offset = page->next;
+		jsonw_base64(w, piece, n);
+		page->next += n;
+		left -= n;
+		if (n < sizeof(piece) || last)
+			break;
+	}
+	page->encoded = w->out->len - start;
 }
 
 void output_write_page(const struct output *o, struct jsonw *w, const char *key,
 		       struct output_page *page)
 {
-	size_t extra = page->base64 ? 0 : 3; /* to finish a character at the end */
-	size_t want = page->max_bytes;
-	AUTO_FREE char *text = NULL;
-	uint64_t left, from, to;
-	size_t room, len, n;
-	ssize_t got;
-
-	if (page->base64 && want > page->max_encoded / 4 * 3)
-		want = page->max_encoded / 4 * 3;
-	left = o->total > page->offset ? o->total - page->offset : 0;
-	room = left < want + extra ? (size_t)left : want + extra;
-	text = mem_zalloc(room + 1);
-	got = output_read(o, &page->offset, text, room);
-	len = got > 0 ? (size_t)got : 0;
-	if (page->base64) {
-		jsonw_open_str(w, key);
-		jsonw_base64(w, text, len);
-		jsonw_close_str(w);
-		page->encoded = (len + 2) / 3 * 4;
-		page->next = page->offset + len;
-		return;
-	}
-	/* Nothing will ever follow the last byte before the hole either. */
-	bool final = page->final ||
-		     (output_evicted(o, &from, &to) && page->offset + len == from);
-
-	n = page_length(text, len, want, final);
-	n = prefix_that_fits(text, n, page->max_encoded);
-	page->next = page->offset + n;
-	write_page_text(w, key, page, text, n);
+	jsonw_open_str(w, key);
+	if (page->base64)
+		write_base64(o, w, page);
+	else if (page->clean)
+		write_clean(o, w, page);
+	else
+		write_text(o, w, page);
+	jsonw_close_str(w);
 }
 
 uint64_t output_tail_offset(const struct output *o, uint64_t lines)

@@ -3,11 +3,15 @@
     report.py BENCH-PROGRAMS SERVER [--json]       called by tests/bench/run
 
 Every experiment runs its arms in alternating rounds, in an order that turns each round; a ratio is
-the median of the ratios of single rounds, so that load from elsewhere meets all arms alike. A figure
-never fails this program, a wrong answer does.
+the median of the ratios of single rounds. That evens out slow changes of the machine, but not other
+work on it: arms with different numbers of processes lose different amounts to it, and ratios shift
+in either direction. So what others used of the machine is measured with every arm, and verdicts of
+experiments that had company carry a question mark. A figure never fails this program, a wrong
+answer does.
 """
 import json
 import os
+import resource
 import shutil
 import statistics
 import subprocess
@@ -21,18 +25,21 @@ BIG_BYTES = (1 << 28) if QUICK else (1 << 30)
 JOBS = 1000
 RUNS_BEFORE_WEIGHING = 1000
 ARM_TIME_LIMIT = 150
+COMPANY_MAX = 0.10  # share of the processors used by others from which on figures are in doubt
+TIMED_UNITS = ("us", "ms", "/s", "MB/s")  # memory and exactness do not depend on company
 # Version managers put dozens of folders into PATH; looking `true` up there is not what is measured.
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
 
 
 class Experiment:
-    """One way of measuring: its arms by name, and how many rounds in the short and the long form."""
+    """One way of measuring: its arms by name, and how many rounds in the short and long form."""
 
     def __init__(self, name, rounds, arms):
         self.name, self.arms = name, arms
         self.rounds = rounds[0] if QUICK else rounds[1]
         self.results = {arm: [] for arm in arms}
+        self.company = []  # of each arm of each round
 
     def measure(self, number):
         """One round. Returns complaints about wrong answers."""
@@ -40,7 +47,8 @@ class Experiment:
         turn = number % len(names)
         complaints = []
         for arm in names[turn:] + names[:turn]:
-            figures, complaint = run_arm(self.arms[arm])
+            with Company(self.company):
+                figures, complaint = run_arm(self.arms[arm])
             if complaint:
                 complaints.append(f"{self.name}, {arm}: {complaint}")
             else:
@@ -60,6 +68,33 @@ class Experiment:
                   for number, figures in self.results.get(arm, [])
                   if number in bases and bases[number][base_key or key] > 0]
         return statistics.median(values) if values else None
+
+
+class Company:
+    """What others use of the processors meanwhile: all busy time less that of our children.
+
+    Processes that die with their keepers are not counted as ours: it errs on the side of doubt.
+    """
+
+    def __init__(self, shares):
+        self.shares = shares
+
+    @staticmethod
+    def _busy():
+        with open("/proc/stat", encoding="ascii") as f:
+            ticks = [int(t) for t in f.readline().split()[1:9]]
+        children, own = (resource.getrusage(who) for who in
+                         (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
+        idle = ticks[3] + ticks[4]
+        return ((sum(ticks) - idle) / os.sysconf("SC_CLK_TCK") -
+                sum(u.ru_utime + u.ru_stime for u in (children, own)))
+
+    def __enter__(self):
+        self.busy, self.begin = self._busy(), time.monotonic()
+
+    def __exit__(self, *_):
+        wall = (time.monotonic() - self.begin) * os.cpu_count()
+        self.shares.append(max(0.0, self._busy() - self.busy) / wall)
 
 
 def run_arm(argv):
@@ -111,7 +146,10 @@ class Row:
 
     def result(self, experiments):
         base, figure, ratio = self.values(experiments)
-        return {"what": self.what, "unit": self.unit, "base": self.base, "base_figure": base,
+        company = statistics.median(experiments[self.experiment].company)
+        return {"company": round(company, 3),
+                "in_doubt": self.unit in TIMED_UNITS and company > COMPANY_MAX,
+                "what": self.what, "unit": self.unit, "base": self.base, "base_figure": base,
                 "arm": self.arm, "figure": figure, "ratio": ratio, "target": self.target(),
                 "met": self.met(figure, ratio)}
 
@@ -228,6 +266,8 @@ def print_table(rows):
         cells = (r["what"], name, number(r["figure"], r["unit"]),
                  "-" if r["ratio"] is None else f"{r['ratio']:.2f}", r["target"])
         met = {True: "yes", False: "NO", None: ""}[r["met"]]
+        if met and r["in_doubt"]:
+            met += "?"
         print(("  ".join(t.ljust(w) for t, w in zip(cells, widths)) + "  " + met).rstrip())
 
 
@@ -239,7 +279,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="procpen-bench-") as scratch:
         os.mkdir(f"{scratch}/workspace")
         server = [program, "serve", "--workspace", f"{scratch}/workspace",
-                  "--state-dir", f"{scratch}/state", "--set", f"limits.running_processes={JOBS + 100}"]
+                  "--state-dir", f"{scratch}/state",
+                  "--set", f"limits.running_processes={JOBS + 100}"]
         experiments = experiments_of(programs, server, scratch)
         for e in experiments.values():
             if not as_json:
@@ -254,8 +295,14 @@ def main():
                           "load_before": load, "quick": QUICK}, indent=1))
     else:
         print_table(rows)
-        print(f"\n{took:.0f} s, {os.cpu_count()} processors, load {load:.1f} before. A ratio is the median "
-              "of single rounds; base figures are medians.")
+        print(f"\n{took:.0f} s, {os.cpu_count()} processors, load {load:.1f} before. A ratio is "
+              "the median of single rounds; base figures are medians.")
+        doubtful = [r["company"] for r in rows if r["in_doubt"]]
+        if doubtful:
+            print(f"? {len(doubtful)} of {len(rows)} rows were measured while others used "
+                  f"{min(doubtful):.0%} to {max(doubtful):.0%} of the machine (median of the rounds, "
+                  f"limit {COMPANY_MAX:.0%}):\n  those ratios and verdicts prove nothing; measure "
+                  "again on an idle machine.")
         for complaint in complaints:
             print(f"WRONG ANSWER: {complaint}")
     return 1 if complaints else 0

@@ -407,6 +407,27 @@ static void test_env_find_program_errors_say_where(void **state)
 	err_release(&e);
 }
 
+/* A home of somebody else in PATH must not make every misspelling "not executable". */
+static void test_env_find_program_skips_a_closed_directory(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+	bool was_root = geteuid() == 0;
+	char *path;
+	int found;
+
+	chmod(scratch_path(&f->tmp, "one"), 0600);
+	if (was_root)
+		assert_int_equal(seteuid(65534), 0);
+	found = find(f, "", "none", &path, &e);
+	if (was_root)
+		assert_int_equal(seteuid(0), 0);
+	chmod(scratch_path(&f->tmp, "one"), 0700);
+	assert_int_equal(found, -1);
+	assert_int_equal(e.type, ERR_COMMAND_NOT_FOUND);
+	err_release(&e);
+}
+
 static void test_env_find_program_with_a_slash(void **state)
 {
 	struct fixture *f = *state;
@@ -466,6 +487,7 @@ int main(void)
 		TEST(test_env_many_variables),
 		PROGRAM_TEST(test_env_find_program_in_path),
 		PROGRAM_TEST(test_env_find_program_errors_say_where),
+		PROGRAM_TEST(test_env_find_program_skips_a_closed_directory),
 		PROGRAM_TEST(test_env_find_program_with_a_slash),
 		PROGRAM_TEST(test_env_find_program_relative_path_entries),
 		PROGRAM_TEST(test_env_find_program_long_names),
