@@ -42,9 +42,8 @@ static const char instructions[] =
 	"- state, reason, exit_code and signal are facts: exit_code is null unless the "
 	"command ended by itself.\n"
 	"- Some destructive commands are always refused (CommandBlocked); is_blocked "
-	"tells beforehand. This list is a guardrail against mistakes, not a boundary; the "
-	"sandbox is. Do not rephrase a blocked command: follow the suggestion or ask the "
-	"user.\n"
+	"tells beforehand. This list is a guardrail against mistakes, not a boundary. Do "
+	"not rephrase a blocked command: follow the suggestion or ask the user.\n"
 	"- agent_session shows the workspace, limits, permission tiers and sandbox "
 	"layers. Errors carry a hint that says what to do next.";
 

@@ -263,6 +263,7 @@ static void record_end(struct cap *c, const struct proc *p, const char *outcome)
 {
 	struct audit_event event = {
 		.event = "end",
+		.request_id = p->origin, /* joins the end to its attempt */
 		.process_id = p->id,
 		.capability = "process.run",
 		.command = p->command,
@@ -285,5 +286,5 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 		record_end(c, p, outcome);
 	}
 	if (events & PROC_EVENT_FAILED)
-		record_end(c, p, err_rows[p->failure.type].name);
+		record_end(c, p, err_rows[p->failure->type].name);
 }

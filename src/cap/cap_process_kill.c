@@ -79,13 +79,13 @@ static void answer(struct req *r, struct proc *p)
 	buf_init(&result, 64 * 1024);
 	jsonw_init(&w, &result);
 	jsonw_object(&w, NULL);
-	jsonw_bool(&w, "killed", (ended || cleaned) && !p->tree.survivors);
+	jsonw_bool(&w, "killed", (ended || cleaned) && !p->survivors);
 	jsonw_str(&w, "signal_sent", sent ? names_signal(sent) : NULL);
 	jsonw_str(&w, "process_id", p->id);
 	jsonw_str(&w, "state", names_state(p->state));
 	jsonw_str(&w, "reason", names_reason(p->reason));
 	jsonw_int(&w, "leftover", p->leftover);
-	jsonw_int(&w, "survivors", p->tree.survivors);
+	jsonw_int(&w, "survivors", p->survivors);
 	jsonw_end_object(&w);
 	req_ok(r, &result);
 	buf_release(&result);
@@ -171,7 +171,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	(void)out;
 	if (!p)
 		return CAP_FAILED;
-	if (!p->tree.alive) {
+	if (!p->tree_alive) {
 		err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended and left nothing behind",
 			p->id);
 		return CAP_FAILED;

@@ -13,7 +13,7 @@ static void write_entry(struct jsonw *w, struct proc *p, int *live_reads)
 {
 	const struct usage *usage = &p->usage;
 
-	if (p->tree.alive && (*live_reads)++ < LIVE_USAGE_MAX)
+	if (p->tree_alive && (*live_reads)++ < LIVE_USAGE_MAX)
 		usage = proc_usage(p);
 	jsonw_object(w, NULL);
 	jsonw_str(w, "process_id", p->id);

@@ -127,7 +127,7 @@ static void write_warnings(struct jsonw *w, const struct proc *p, const struct r
 	jsonw_array(w, "warnings");
 	if (t->background && t->command.stdin_bytes)
 		jsonw_str(w, NULL, "stdin was ignored: a background run reads /dev/null");
-	if (settled && p->tree.alive && p->leftover) {
+	if (settled && p->tree_alive && p->leftover) {
 		snprintf(text, sizeof(text),
 			 "the command is over, but %u process%s of it still run%s%s; process.kill "
 			 "ends them, and so does the end of the session",
@@ -135,9 +135,9 @@ static void write_warnings(struct jsonw *w, const struct proc *p, const struct r
 			 proc_output_open(p) ? " and can still write to its output" : "");
 		jsonw_str(w, NULL, text);
 	}
-	if (p->tree.survivors) {
-		snprintf(text, sizeof(text), "%u process%s could not be killed", p->tree.survivors,
-			 p->tree.survivors == 1 ? "" : "es");
+	if (p->survivors) {
+		snprintf(text, sizeof(text), "%u process%s could not be killed", p->survivors,
+			 p->survivors == 1 ? "" : "es");
 		jsonw_str(w, NULL, text);
 	}
 	jsonw_end_array(w);
@@ -224,7 +224,7 @@ static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned even
 	struct err e = ERR_INIT;
 
 	if (events & PROC_EVENT_FAILED) {
-		e = p->failure;
+		e = *p->failure;
 		e.details = json_incref(e.details);
 		req_fail(r, &e);
 		return false;
@@ -259,6 +259,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	struct run_task *t = r->task;
 	struct proc_spec spec = {
 		.command = t->command.shown,
+		.origin = r->id,
 		.path = t->path,
 		.argv = t->command.argv,
 		.envp = t->envp,

@@ -61,5 +61,5 @@ void view_usage(struct jsonw *w, const struct usage *u)
 void view_tree(struct jsonw *w, const struct proc *p)
 {
 	jsonw_int(w, "leftover", p->leftover);
-	jsonw_int(w, "survivors", p->tree.survivors);
+	jsonw_int(w, "survivors", p->survivors);
 }

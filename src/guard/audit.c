@@ -260,7 +260,7 @@ static void build_line(const struct audit *a, const struct audit_event *event, s
 	add_text(&w, "decision", event->decision, 64);
 	add_text(&w, "rule", event->rule, 256);
 	add_redacted(&w, "command", event->command);
-	if (event->argv || event->command) {
+	if (event->argv || (event->command && event->decision)) {
 		hash_command(event, hash);
 		jsonw_str(&w, "argv_sha256", hash);
 	}

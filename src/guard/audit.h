@@ -29,7 +29,7 @@ struct audit_event {
 	const char *decision;   /* allowed, blocked, denied, failed */
 	const char *rule;       /* blocklist rule, or what decided */
 	const char *command;    /* shown bounded and redacted */
-	const char *const *argv; /* hashed, byte-exact; or NULL: command is hashed */
+	const char *const *argv; /* hashed, byte-exact; NULL: the command is, in an attempt */
 	const char *cwd;
 	const char *intent;     /* shown bounded and redacted */
 	const char *outcome;    /* state/reason of an end, error type of a failure */

@@ -1,7 +1,9 @@
 #include "os/confine.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "os/confine_seccomp.h"
@@ -19,6 +21,23 @@ struct confine_step {
 	int (*prepare)(struct confine *c, struct err *e); /* NULL: nothing to prepare */
 	void (*fill)(const struct confine *c, struct shim_plan *plan);
 };
+
+/* The keeper finds what a command leaves behind in /proc: nothing can be promised without. */
+static int prepare_keeper(struct confine *c, struct err *e)
+{
+	(void)c;
+	if (access("/proc/self/task", R_OK | X_OK) == 0)
+		return 0;
+	err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
+		"/proc cannot be read, so processes that a command leaves behind could not be found");
+	return err_hint(e, "the operator must mount /proc where the server runs");
+}
+
+static void fill_keeper(const struct confine *c, struct shim_plan *plan)
+{
+	(void)c;
+	(void)plan; /* it is there whatever the plan says */
+}
 
 static void fill_session(const struct confine *c, struct shim_plan *plan)
 {
@@ -71,6 +90,7 @@ static void fill_seccomp(const struct confine *c, struct shim_plan *plan)
 
 /* In the order in which the command's process enters them. */
 static const struct confine_step steps[] = {
+	{ "keeper", prepare_keeper, fill_keeper },
 	{ "session", NULL, fill_session },
 	{ "rlimits", NULL, fill_rlimits },
 	{ "no_new_privs", NULL, fill_no_new_privs },

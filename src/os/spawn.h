@@ -22,7 +22,7 @@ struct spawn_request {
 	int cwd_fd;              /* O_PATH directory; borrowed */
 	int stdin_fd, stdout_fd, stderr_fd; /* the child's ends; borrowed */
 	struct confine *confine;
-	bool announce;           /* tell at once that the command executes, also if it is short */
+	bool announce;           /* tell when the command executes, unless it is over by then */
 };
 
 struct spawn_result {

@@ -133,7 +133,7 @@ static size_t page_length(const char *text, size_t len, size_t max, bool final)
 	return n;
 }
 
-/* Bytes at the end that start an escape sequence which the next page finishes; never all of them. */
+/* Bytes at the end that start an escape sequence which the next page finishes; never all. */
 static size_t unfinished_escape(const char *text, size_t len)
 {
 	size_t window = len < ESCAPE_MAX ? len : ESCAPE_MAX;

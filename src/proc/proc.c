@@ -89,18 +89,18 @@ static void settle(struct proc *p)
 {
 	if (p->phase == PROC_SETTLED)
 		return;
-	loop_timer_stop(p->env->loop, &p->timeout);
-	loop_timer_stop(p->env->loop, &p->drain);
+	loop_timer_stop(p->env->loop, &p->live->timeout);
+	loop_timer_stop(p->env->loop, &p->live->drain);
 	note_end(p);
 	decide_state(p);
 	p->phase = PROC_SETTLED;
-	feed_close(&p->feed);
+	feed_close(&p->live->feed);
 	notify(p, PROC_EVENT_SETTLED);
 }
 
 static bool drain_pumps(struct proc *p)
 {
-	bool out_ended = pump_drain(&p->out_pump), err_ended = pump_drain(&p->err_pump);
+	bool out_ended = pump_drain(&p->live->out), err_ended = pump_drain(&p->live->err);
 
 	return out_ended && err_ended;
 }
@@ -153,14 +153,14 @@ static void on_exited(struct proc *p, const struct shim_report *report)
 	p->leftover = report->live;
 	take_usage(p, report);
 	note_end(p);
-	loop_timer_stop(p->env->loop, &p->timeout);
+	loop_timer_stop(p->env->loop, &p->live->timeout);
 	if (p->phase != PROC_KILLING)
 		p->phase = PROC_DRAINING;
 	notify(p, PROC_EVENT_EXITED);
 	if (report->empty)
 		return; /* on_tree_empty() comes next and settles */
 	if (p->phase == PROC_DRAINING)
-		loop_timer_start(p->env->loop, &p->drain, p->env->drain_ms);
+		loop_timer_start(p->env->loop, &p->live->drain, p->env->drain_ms);
 	/* What the command wrote before its exit is in the pipes by now. */
 	if (drain_pumps(p) && p->phase == PROC_DRAINING)
 		settle(p);
@@ -175,7 +175,8 @@ static void on_report(void *ctx, const struct shim_report *report)
 		on_started(p, report->value);
 		break;
 	case SHIM_FAILED:
-		spawn_failed(report->value, report->error, p->path, &p->failure);
+		p->failure = mem_zalloc(sizeof(*p->failure));
+		spawn_failed(report->value, report->error, p->path, p->failure);
 		break;
 	case SHIM_EXITED:
 		on_exited(p, report);
@@ -197,23 +198,40 @@ static void on_report(void *ctx, const struct shim_report *report)
 	}
 }
 
+/* Nothing of the run is left to be watched. */
+static void release_live(struct proc *p)
+{
+	struct proc_live *live = p->live;
+
+	if (!live)
+		return;
+	loop_timer_stop(p->env->loop, &live->timeout);
+	loop_timer_stop(p->env->loop, &live->drain);
+	pump_close(&live->out);
+	pump_close(&live->err);
+	feed_close(&live->feed);
+	tree_release(&live->tree);
+	free(live);
+	p->live = NULL;
+}
+
 static void on_tree_empty(void *ctx)
 {
 	struct proc *p = ctx;
 
 	p->pid = 0;
-	if (p->failure.type != ERR_NONE) {
+	if (p->failure) {
 		notify(p, PROC_EVENT_FAILED); /* frees p */
 		return;
 	}
 	/* All writers are dead: what is in the pipes is all there will be. */
 	drain_pumps(p);
+	p->tree_alive = false;
+	p->survivors = p->live->tree.survivors;
 	settle(p);
-	if (!p->tree.survivors) {
-		pump_close(&p->out_pump);
-		pump_close(&p->err_pump);
-	}
-	notify(p, PROC_EVENT_EMPTY);
+	if (!p->survivors)
+		release_live(p);
+	notify(p, PROC_EVENT_EMPTY); /* may free p */
 }
 
 static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
@@ -268,6 +286,22 @@ static int open_pipes(struct start *s, const struct proc_spec *spec, struct err 
 	return 0;
 }
 
+static struct proc_live *new_live(struct proc *p)
+{
+	struct proc_live *live = mem_zalloc(sizeof(*live));
+
+	live->out.on_data = live->err.on_data = on_pump_data;
+	live->out.ctx = live->err.ctx = p;
+	live->out.io.fd = live->err.io.fd = live->feed.io.fd = live->tree.control.fd = -1;
+	live->tree.on_report = on_report;
+	live->tree.on_empty = on_tree_empty;
+	live->tree.ctx = p;
+	ev_timer_init(&live->timeout, on_timeout, 0., 0.);
+	ev_timer_init(&live->drain, on_drain_over, 0., 0.);
+	live->timeout.data = live->drain.data = p;
+	return live;
+}
+
 static struct proc *new_record(const struct proc_env *env, const struct proc_spec *spec)
 {
 	struct proc *p = mem_zalloc(sizeof(*p));
@@ -276,6 +310,7 @@ static struct proc *new_record(const struct proc_env *env, const struct proc_spe
 
 	p->env = env;
 	p->command = mem_strdup(spec->command);
+	p->origin = mem_strdup(spec->origin);
 	p->path = mem_strdup(spec->path);
 	p->cwd = mem_strdup(spec->cwd);
 	p->background = spec->background;
@@ -284,15 +319,8 @@ static struct proc *new_record(const struct proc_env *env, const struct proc_spe
 	spool_init(&p->spool);
 	output_init(&p->out, &p->spool, 0, env->head_bytes, env->tail_bytes);
 	output_init(&p->err, &p->spool, region, env->head_bytes, env->tail_bytes);
-	p->out_pump.on_data = p->err_pump.on_data = on_pump_data;
-	p->out_pump.ctx = p->err_pump.ctx = p;
-	p->out_pump.io.fd = p->err_pump.io.fd = p->feed.io.fd = p->tree.control.fd = -1;
-	p->tree.on_report = on_report;
-	p->tree.on_empty = on_tree_empty;
-	p->tree.ctx = p;
-	ev_timer_init(&p->timeout, on_timeout, 0., 0.);
-	ev_timer_init(&p->drain, on_drain_over, 0., 0.);
-	p->timeout.data = p->drain.data = p;
+	p->tree_alive = true;
+	p->live = new_live(p);
 	return p;
 }
 
@@ -302,16 +330,16 @@ static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
 {
 	struct ev_loop *loop = p->env->loop;
 
-	tree_start(&p->tree, loop, p->env->reaper, spawned->keeper_pid, spawned->control_fd);
-	pump_start(&p->out_pump, loop, s->out_read, &p->out);
-	pump_start(&p->err_pump, loop, s->err_read, &p->err);
+	tree_start(&p->live->tree, loop, p->env->reaper, spawned->keeper_pid, spawned->control_fd);
+	pump_start(&p->live->out, loop, s->out_read, &p->out);
+	pump_start(&p->live->err, loop, s->err_read, &p->err);
 	s->out_read = s->err_read = -1;
 	if (spec->has_stdin) {
-		feed_start(&p->feed, loop, s->in_write, spec->stdin_bytes, spec->stdin_len);
+		feed_start(&p->live->feed, loop, s->in_write, spec->stdin_bytes, spec->stdin_len);
 		s->in_write = -1;
 	}
 	if (spec->timeout_ms)
-		loop_timer_start(loop, &p->timeout, (double)spec->timeout_ms);
+		loop_timer_start(loop, &p->live->timeout, (double)spec->timeout_ms);
 }
 
 struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e)
@@ -346,15 +374,13 @@ void proc_free(struct proc *p)
 {
 	if (!p)
 		return;
-	loop_timer_stop(p->env->loop, &p->timeout);
-	loop_timer_stop(p->env->loop, &p->drain);
-	pump_close(&p->out_pump);
-	pump_close(&p->err_pump);
-	feed_close(&p->feed);
-	tree_release(&p->tree);
+	release_live(p);
 	spool_close(&p->spool);
-	err_release(&p->failure);
+	if (p->failure)
+		err_release(p->failure);
+	free(p->failure);
 	free(p->command);
+	free(p->origin);
 	free(p->path);
 	free(p->cwd);
 	free(p);
@@ -383,34 +409,34 @@ int64_t proc_duration_ms(const struct proc *p)
 
 bool proc_output_open(const struct proc *p)
 {
-	return pump_open(&p->out_pump) || pump_open(&p->err_pump);
+	return p->live && (pump_open(&p->live->out) || pump_open(&p->live->err));
 }
 
 const struct usage *proc_usage(struct proc *p)
 {
-	if (p->tree.alive && p->tree.keeper_pid && (!p->exited || p->leftover))
-		usage_live(p->tree.keeper_pid, &p->usage);
+	if (p->tree_alive && (!p->exited || p->leftover))
+		usage_live(p->live->tree.keeper_pid, &p->usage);
 	return &p->usage;
 }
 
 void proc_kill_tree(struct proc *p, enum proc_reason reason)
 {
-	if (!p->tree.alive)
+	if (!p->tree_alive)
 		return;
 	if (p->phase != PROC_SETTLED) {
 		/* The first reason holds; a command that is already over was not killed. */
 		if (!p->exited && p->kill_reason == PROC_REASON_RUNNING)
 			p->kill_reason = reason;
-		loop_timer_stop(p->env->loop, &p->timeout);
-		loop_timer_stop(p->env->loop, &p->drain);
+		loop_timer_stop(p->env->loop, &p->live->timeout);
+		loop_timer_stop(p->env->loop, &p->live->drain);
 		p->phase = PROC_KILLING;
 	}
-	tree_kill(&p->tree, p->env->kill_patience_ms);
+	tree_kill(&p->live->tree, p->env->kill_patience_ms);
 }
 
 int proc_signal(struct proc *p, int signal, struct err *e)
 {
-	if (!tree_signal(&p->tree, signal))
+	if (p->live && !tree_signal(&p->live->tree, signal))
 		return 0;
 	return err_sys(e, ERR_KILL_FAILED, errno, "%s could not be sent to %s",
 		       names_signal(signal), p->id);

@@ -11,7 +11,7 @@
  *   RUNNING    the command lives                        SHIM_EXITED
  *   DRAINING   the command is over, output may come     both at end of file, or drain_ms
  *   KILLING    SIGKILL for the tree was sent            the tree is empty, or survivors are counted
- *   SETTLED    final; tree.alive tells of leftovers     -
+ *   SETTLED    final; tree_alive tells of leftovers     -
  *
  * Owned by the table (proc/proctab.h), which is told of every change through the
  * hook it sets; nobody else keeps a pointer across a return to the loop.
@@ -44,13 +44,14 @@ enum proc_event {
 	PROC_EVENT_SIGNALED = 8, /* a signal's outcome: p->signal_sent, p->signal_error */
 	PROC_EVENT_EXITED = 16,  /* the command is over (not yet settled) */
 	PROC_EVENT_SETTLED = 32, /* final state */
-	PROC_EVENT_EMPTY = 64,   /* no process is left, or p->tree.survivors cannot be killed;
+	PROC_EVENT_EMPTY = 64,   /* no process is left, or p->survivors cannot be killed;
 				  * the record may be gone after the hook */
 };
 
 /* What a run is made of. Everything is borrowed for the call. */
 struct proc_spec {
 	const char *command;   /* as shown: the string, or program and arguments joined by spaces */
+	const char *origin;    /* who asked (request id); kept for the record of the end */
 	const char *path;      /* program to execute */
 	char *const *argv;
 	char *const *envp;
@@ -77,12 +78,20 @@ struct proc_env {
 	void *ctx;
 };
 
+/* What a run needs while any of it is alive; most records are kept long after. */
+struct proc_live {
+	struct pump out, err;
+	struct feed feed;
+	struct tree tree;
+	ev_timer timeout, drain;
+};
+
 struct proc {
 	const struct proc_env *env;
 	struct proc *older, *newer; /* the table's list */
 	uint64_t seq;
 	char id[IDS_TEXT_SIZE];
-	char *command, *path, *cwd;
+	char *command, *origin, *path, *cwd;
 	bool background;
 
 	enum proc_phase phase;
@@ -90,13 +99,15 @@ struct proc {
 	enum proc_reason reason;
 	enum proc_reason kill_reason; /* noted before our SIGKILL; RUNNING: we sent none */
 	bool exited;                  /* wait_status is real */
+	bool tree_alive;              /* something of it is, or may be, alive */
 	int wait_status;
 	int signal_sent;              /* last signal of proc_signal() that was delivered; 0: none */
 	int signal_error;             /* errno of the last one; 0: delivered */
 	uint32_t leftover;            /* live processes beside the leader when it settled,
 				       * those just killed included */
 	uint32_t killed_rest;         /* of these, what a SIGKILL for the tree still found */
-	struct err failure;           /* why it never started */
+	uint32_t survivors;           /* could not be killed */
+	struct err *failure;          /* why it never started, or NULL */
 
 	pid_t pid;                    /* of the command; 0 before its start and after its end */
 	int64_t started_mono_ms, ended_mono_ms;
@@ -106,10 +117,7 @@ struct proc {
 
 	struct spool spool;
 	struct output out, err;
-	struct pump out_pump, err_pump;
-	struct feed feed;
-	struct tree tree;
-	ev_timer timeout, drain;
+	struct proc_live *live;       /* NULL when all of it is over */
 };
 
 /*

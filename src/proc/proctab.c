@@ -25,7 +25,7 @@ struct proctab {
 
 static bool is_finished(const struct proc *p)
 {
-	return p->phase == PROC_SETTLED && !p->tree.alive;
+	return p->phase == PROC_SETTLED && !p->tree_alive;
 }
 
 static void remove_record(struct proctab *t, struct proc *p)

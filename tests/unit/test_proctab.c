@@ -26,7 +26,7 @@ static void on_event(void *ctx, struct proc *p, unsigned events)
 	told.settled[p->seq] += (events & PROC_EVENT_SETTLED) != 0;
 	told.empty[p->seq] += (events & PROC_EVENT_EMPTY) != 0;
 	if (events & PROC_EVENT_FAILED)
-		told.failure = p->failure.type;
+		told.failure = p->failure->type;
 }
 
 static int setup(void **state)
