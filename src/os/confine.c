@@ -29,7 +29,7 @@ static int prepare_keeper(struct confine *c, struct err *e)
 	if (access("/proc/self/task", R_OK | X_OK) == 0)
 		return 0;
 	err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
-		"/proc cannot be read, so processes that a command leaves behind could not be found");
+		"/proc cannot be read: processes that a command leaves behind could not be found");
 	return err_hint(e, "the operator must mount /proc where the server runs");
 }
 

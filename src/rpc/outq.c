@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define KEEP_BYTES (256u << 10) /* a larger buffer is given back when it is empty */
+#define DIRECT_BYTES (16u << 10) /* a line that is not worth copying */
 #define SHIFT_BYTES (1u << 20)  /* written bytes before unwritten ones are dropped from here on */
 
 /*
@@ -111,10 +112,31 @@ void outq_release(struct outq *q)
 	q->sent = 0;
 }
 
+/* Nothing waits: write a long line from where it is, and queue what the client does not take. */
+static size_t write_directly(struct outq *q, const char *line, size_t len)
+{
+	size_t done = 0;
+	ssize_t n;
+
+	while (done < len) {
+		n = stdio_write(q->end, line + done, len - done);
+		if (n <= 0)
+			break; /* full, or an error that flush() will meet again */
+		done += (size_t)n;
+	}
+	return done;
+}
+
 void outq_push(struct outq *q, const char *line, size_t len)
 {
 	if (q->dead)
 		return;
+	if (len >= DIRECT_BYTES && !pending(q)) {
+		size_t done = write_directly(q, line, len);
+
+		line += done;
+		len -= done;
+	}
 	if (buf_add(&q->buf, line, len) || buf_addc(&q->buf, '\n'))
 		die(q);
 	else if (!ev_is_active(&q->io))
