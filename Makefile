@@ -65,7 +65,7 @@ endif
 
 LAYERS := base os proc guard rpc cap app
 SOURCES := $(sort $(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
-SOURCES := $(filter-out src/os/shim.c src/app/main.c,$(SOURCES))
+SOURCES := $(filter-out src/app/main.c,$(SOURCES))
 GEN_NAMES := errors config caps
 GEN_HEADERS := $(GEN_NAMES:%=$(B)/include/gen/%.h)
 GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c)
@@ -130,10 +130,12 @@ SHIM_FLAGS := -std=c11 -Os -ffreestanding -fno-builtin -fno-stack-protector -fno
 SHIM_LDFLAGS := -nostdlib -static -no-pie -Wl,--gc-sections,--build-id=none,-z,noexecstack \
 	-Wl,-z,norelro,-z,noseparate-code -s
 
-$(SHIM): src/os/shim.c $(sort $(wildcard src/os/shim*.h))
+SHIM_SOURCES := $(sort $(wildcard src/os/shim/*.c))
+
+$(SHIM): $(SHIM_SOURCES) $(sort $(wildcard src/os/shim/*.h src/os/shim*.h))
 	@mkdir -p $(@D)
 	$(call say,SHIM  )
-	$(Q)$(CC) -D_GNU_SOURCE $(INCLUDES) $(SHIM_FLAGS) $(WARNINGS) $< $(SHIM_LDFLAGS) -o $@
+	$(Q)$(CC) -D_GNU_SOURCE $(INCLUDES) $(SHIM_FLAGS) $(WARNINGS) $(SHIM_SOURCES) $(SHIM_LDFLAGS) -o $@
 
 $(O)/os/shim_image.o: $(SHIM)
 $(O)/os/shim_image.o: CPPFLAGS += -DSHIM_IMAGE=\"$(SHIM)\"

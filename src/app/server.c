@@ -11,6 +11,7 @@
 #include "app/server.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@
 #define READS_PER_TURN 4
 #define TURN_US 1000
 #define CLOSE_MS 1000 /* every run dead and every request answered */
+#define PAUSED_LOOK_MS 500
 #define FLUSH_MS 150  /* without progress */
 
 struct server {
@@ -61,6 +63,7 @@ struct server {
 	ev_signal signals[3];
 	ev_prepare ending; /* active while closing */
 	ev_timer deadline; /* of closing, then of flushing */
+	ev_timer paused;   /* looks whether a client that does not read is still there */
 	int last_signal;
 	bool warm, eof, closing;
 	bool late;         /* closing takes too long: what is left is given up */
@@ -192,6 +195,7 @@ static void take_turn(struct server *s)
 	} else if (s->out.stopped) {
 		ev_io_stop(s->loop, &s->in_io);
 		ev_idle_stop(s->loop, &s->work);
+		loop_timer_start(s->loop, &s->paused, PAUSED_LOOK_MS);
 	} else if (more) {
 		ev_io_stop(s->loop, &s->in_io);
 		ev_idle_start(s->loop, &s->work);
@@ -199,6 +203,21 @@ static void take_turn(struct server *s)
 		ev_idle_stop(s->loop, &s->work);
 		ev_io_start(s->loop, &s->in_io);
 	}
+}
+
+/* A client that neither reads nor writes is gone, though its end of stdout is still open. */
+static void on_paused(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct server *s = w->data;
+	struct pollfd in = { .fd = s->stdio.in.fd, .events = POLLRDHUP };
+
+	(void)events;
+	if (s->closing || !s->out.stopped)
+		return;
+	if (poll(&in, 1, 0) > 0 && (in.revents & (POLLHUP | POLLRDHUP | POLLERR)))
+		begin_closing(s);
+	else
+		loop_timer_start(loop, w, PAUSED_LOOK_MS);
 }
 
 static void on_work(struct ev_loop *loop, ev_idle *w, int events)
@@ -217,7 +236,8 @@ static void on_readable(struct ev_loop *loop, ev_io *io, int events)
 	struct server *s = io->data;
 
 	(void)loop;
-	(void)events;
+	if (events & EV_ERROR)
+		s->eof = true; /* it cannot be watched: as if the client had closed it */
 	for (int i = 0; i < READS_PER_TURN && !s->eof; i++) {
 		char *room = frame_reserve(&s->frame, READ_BYTES);
 		ssize_t n = stdio_read(&s->stdio.in, room, READ_BYTES);
@@ -377,7 +397,9 @@ static void watch(struct server *s)
 	ev_set_priority(&s->warm_up, EV_MINPRI);
 	ev_prepare_init(&s->ending, on_ending);
 	ev_timer_init(&s->deadline, on_deadline, 0.0, 0.0);
+	ev_timer_init(&s->paused, on_paused, 0.0, 0.0);
 	s->in_io.data = s->work.data = s->warm_up.data = s->ending.data = s->deadline.data = s;
+	s->paused.data = s;
 	watch_signal(s, &s->signals[0], SIGTERM);
 	watch_signal(s, &s->signals[1], SIGINT);
 	watch_signal(s, &s->signals[2], SIGHUP);

@@ -1,5 +1,5 @@
 /*
- * shim_proto - what the server and the shim (src/os/shim.c) say to each other.
+ * shim_proto - what the server and the shim (src/os/shim/) say to each other.
  *
  * Both sides are built together and the shim is carried inside procpen, so this
  * is an internal ABI without versions. One SOCK_SEQPACKET socketpair per run; a

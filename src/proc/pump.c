@@ -10,11 +10,19 @@
 #define LOUD_PIPE (1024 * 1024)
 #define LOUD_PIPE_LESS (256 * 1024)
 
+#define LOUD_MANY 4               /* at once; then large pipes only make turns longer */
+#define READ_LESS (64 * 1024)     /* per wake-up while there are many */
+#define RETRY_MS 50
+
+static unsigned loud_count; /* pumps that are loud and open */
+
 /* Fewer, larger moves for a run that has proven to write much. Refused when the user's quota of
  * pipe pages is used up: then it stays as it is. */
 static void grow_pipe(struct pump *p)
 {
 	p->loud = true;
+	if (++loud_count > LOUD_MANY)
+		return;
 	if (fcntl(p->io.fd, F_SETPIPE_SZ, LOUD_PIPE) < 0)
 		(void)fcntl(p->io.fd, F_SETPIPE_SZ, LOUD_PIPE_LESS);
 }
@@ -22,23 +30,35 @@ static void grow_pipe(struct pump *p)
 static void on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct pump *p = io->data;
-	size_t left = READ_MAX;
+	size_t left = loud_count > LOUD_MANY ? READ_LESS : READ_MAX;
 	ssize_t n;
 
-	(void)revents;
+	/* The kernel has no memory to watch it: libev has stopped the watcher. Look again soon. */
+	if (revents & EV_ERROR)
+		loop_timer_start(loop, &p->retry, RETRY_MS);
 	do {
 		n = output_fill(p->out, io->fd, left);
 		left -= n > 0 ? (size_t)n : 0;
 	} while (n > 0 && left);
 	if (n == 0 || (n < 0 && errno != EAGAIN))
-		loop_close(loop, io);
+		pump_close(p);
 	else if (!p->loud && p->out->total >= LOUD_BYTES)
 		grow_pipe(p);
 	p->on_data(p->ctx, p);
 }
 
+static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct pump *p = w->data;
+
+	(void)revents;
+	ev_io_start(loop, &p->io);
+}
+
 void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out)
 {
+	ev_timer_init(&p->retry, on_retry, 0., 0.);
+	p->retry.data = p;
 	p->loop = loop;
 	p->out = out;
 	ev_io_init(&p->io, on_readable, fd, EV_READ);
@@ -66,7 +86,7 @@ bool pump_drain(struct pump *p)
 	if (n > 0)
 		n = output_fill(p->out, p->io.fd, READ_MAX);
 	if (n == 0)
-		loop_close(p->loop, &p->io);
+		pump_close(p);
 	return n == 0;
 }
 
@@ -77,8 +97,12 @@ bool pump_open(const struct pump *p)
 
 void pump_close(struct pump *p)
 {
-	if (pump_open(p))
-		loop_close(p->loop, &p->io);
+	if (!pump_open(p))
+		return;
+	loop_timer_stop(p->loop, &p->retry);
+	loop_close(p->loop, &p->io);
+	loud_count -= p->loud;
+	p->loud = false;
 }
 
 /* Write what the pipe takes. True when there is nothing more to do. */
@@ -99,8 +123,7 @@ static bool feed_write(struct feed *f)
 static void on_writable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	(void)loop;
-	(void)revents;
-	if (feed_write(io->data))
+	if (feed_write(io->data) || (revents & EV_ERROR))
 		feed_close(io->data);
 }
 

@@ -18,7 +18,8 @@ struct pump {
 	struct ev_loop *loop;
 	ev_io io;           /* fd -1: at end of file, or not started */
 	struct output *out;
-	bool loud;          /* its pipe was made larger */
+	ev_timer retry;     /* of watching, when the kernel refused it */
+	bool loud;          /* has written much and is counted as such */
 	void (*on_data)(void *ctx, struct pump *p); /* bytes were stored, or end of file */
 	void *ctx;
 };

@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/socket.h>
 
+#include "base/log.h"
+
 #define HUNT_MS 2000 /* how long orphans are hunted before they count as survivors */
 
 static void now_empty(struct tree *t, uint32_t survivors)
@@ -52,7 +54,13 @@ static void on_control(struct ev_loop *loop, ev_io *io, int revents)
 	struct shim_report report;
 	ssize_t n;
 
-	(void)revents;
+	if (revents & EV_ERROR) { /* it cannot be watched: end the run, not the server */
+		log_warn("a run is ended because its keeper cannot be watched");
+		loop_close(loop, io);
+		if (!t->keeper_pid)
+			hunt(t);
+		return;
+	}
 	while ((n = recv(io->fd, &report, sizeof(report), MSG_DONTWAIT)) ==
 	       (ssize_t)sizeof(report)) {
 		if (report.event == SHIM_EMPTY || report.event == SHIM_FAILED || report.empty)

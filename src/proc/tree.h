@@ -1,7 +1,7 @@
 /*
  * tree - who belongs to a run, and is it dead.
  *
- * The server's side of one keeper (os/shim.c). The keeper's reports are passed
+ * The server's side of one keeper (os/shim/). The keeper's reports are passed
  * on as they come; `on_empty` is called exactly once, after the last of them,
  * when no process of the run is left or when those left could not be killed.
  *

@@ -84,8 +84,10 @@ static void on_writable(struct ev_loop *loop, ev_io *io, int events)
 	struct outq *q = io->data;
 
 	(void)loop;
-	(void)events;
-	flush(q);
+	if (events & EV_ERROR)
+		die(q); /* it cannot be watched */
+	else
+		flush(q);
 	tell(q, false);
 }
 

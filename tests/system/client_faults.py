@@ -56,7 +56,7 @@ def test_client_that_never_reads_again():
         server.close_input()
         server.flush()
 
-    for pages, finish in ((4, by_eof), (20, lambda s: s.signal(signal.SIGTERM))):
+    for pages, finish in ((4, by_eof), (20, by_eof), (20, lambda s: s.signal(signal.SIGTERM))):
         server = Server()
         run = server.hostile("pattern", 900000, 1)
         server.run("sleep 60", background=True)

@@ -1,7 +1,7 @@
 /*
- * shim_sys - raw system calls for the shim, which has no libc.
+ * sys - raw system calls for the shim, which has no libc.
  *
- * Only what shim.c uses. Numbers come from the kernel's own headers; each call
+ * Only what the shim uses. Numbers come from the kernel's own headers; each call
  * returns the kernel's value, a negative errno on failure.
  */
 #ifndef PROCPEN_OS_SHIM_SYS_H
