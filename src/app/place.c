@@ -68,6 +68,16 @@ static char *make_absolute(char *path)
 	return absolute;
 }
 
+/* Could a command write the record that would be kept below @dir? */
+static bool holds_record(const struct scope *scope, const char *dir)
+{
+	AUTO_FREE char *audit = NULL;
+
+	if (scope_covers(scope, dir))
+		return true;
+	return asprintf(&audit, "%s/audit", dir) < 0 || scope_covers(scope, audit);
+}
+
 char *place_state_dir(const char *option, const struct scope *scope, struct err *e)
 {
 	char *dir = option && *option ? mem_strdup(option) : audit_default_dir();
@@ -84,7 +94,7 @@ char *place_state_dir(const char *option, const struct scope *scope, struct err 
 		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");
 		return NULL;
 	}
-	if (!scope_covers(scope, dir))
+	if (!holds_record(scope, dir))
 		return dir;
 	err_set(e, ERR_INVALID_PARAMS,
 		"the state directory %.400s lies where commands may write: a command could "

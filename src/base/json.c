@@ -35,21 +35,33 @@ static size_t skip_string(const char *text, size_t len, size_t at)
 	return at < len ? at + 1 : len;
 }
 
-static int deepest(const char *text, size_t len)
+/* What parsing @text will cost, found without building anything: nesting, and how many values. */
+static void measure(const char *text, size_t len, int *depth_max, size_t *values)
 {
-	int depth = 0, max = 0;
+	int depth = 0;
 
+	*depth_max = 0;
+	*values = 1;
 	for (size_t at = 0; at < len; at++) {
-		if (text[at] == '"') {
+		switch (text[at]) {
+		case '"':
 			at = skip_string(text, len, at) - 1;
-		} else if (text[at] == '[' || text[at] == '{') {
-			if (++depth > max)
-				max = depth;
-		} else if (text[at] == ']' || text[at] == '}') {
+			break;
+		case '[':
+		case '{':
+			if (++depth > *depth_max)
+				*depth_max = depth;
+			++*values;
+			break;
+		case ',':
+			++*values;
+			break;
+		case ']':
+		case '}':
 			depth--;
+			break;
 		}
 	}
-	return max;
 }
 
 static bool is_our_rule(enum json_error_code code)
@@ -146,16 +158,23 @@ static void explain(const json_error_t *error, char why[WHY_SIZE])
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
 			char why[WHY_SIZE], json_t **lenient)
 {
-	size_t bom = bom_len(text, len);
+	size_t bom = bom_len(text, len), values;
 	json_error_t error;
 	json_t *value;
+	int depth;
 
 	text += bom;
 	len -= bom;
 	if (lenient)
 		*lenient = NULL;
 	*fault = JSON_MALFORMED;
-	if (deepest(text, len) > depth_max) {
+	measure(text, len, &depth, &values);
+	if (values > JSON_VALUES_MAX) {
+		*fault = JSON_REFUSED;
+		snprintf(why, WHY_SIZE, "more than %d values in one text", JSON_VALUES_MAX);
+		return NULL;
+	}
+	if (depth > depth_max) {
 		snprintf(why, WHY_SIZE, "nested deeper than %d levels", depth_max);
 		return NULL;
 	}

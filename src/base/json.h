@@ -13,10 +13,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* A line of 4 MiB can hold two million values, and each takes some 100 bytes of memory. */
+#define JSON_VALUES_MAX 200000
+
 enum json_fault {
 	JSON_OK,
 	JSON_MALFORMED, /* not JSON, invalid UTF-8, or nested deeper than the limit */
-	JSON_REFUSED,   /* valid, but a member twice, a NUL in its name, a number out of range */
+	JSON_REFUSED,   /* valid, but a member twice, a NUL in its name, a number out of range;
+			 * or too many values */
 };
 
 /*

@@ -4,13 +4,11 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/jsonw.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cap/notice.h"
 #include "proc/names.h"
 
-#define NOTICE_COMMAND_MAX 4096
-#define NOTICE_MAX (64 * 1024)
 #define RESULT_MAX (16u * 1024 * 1024) /* replies are bounded by what goes in; this is a backstop */
 
 const struct cap_row *cap_find(const char *name)
@@ -120,35 +118,23 @@ static void start(struct cap *c, struct req *r, const char *rule)
 	buf_release(&out);
 }
 
-/* What the host is told or asked: as much of the command as a person reads. */
+/* What the host is told or asked (cap/notice.h). */
 static void write_notice(struct cap *c, const struct req *r, struct buf *json)
 {
 	const struct audit_event event = event_of(c, r);
-	size_t len = event.command ? strlen(event.command) : 0;
-	struct jsonw w;
+	struct blocklist_input in = { 0 };
+	struct audit_event unused;
 
-	jsonw_init(&w, json);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "capability", event.capability);
-	jsonw_str(&w, "tier", event.tier);
-	jsonw_raw(&w, "request_id", r->id, strlen(r->id));
-	if (event.command)
-		jsonw_strn(&w, "command", event.command,
-			   len < NOTICE_COMMAND_MAX ? len : NOTICE_COMMAND_MAX);
-	if (event.process_id)
-		jsonw_str(&w, "process_id", event.process_id);
-	if (event.cwd)
-		jsonw_str(&w, "working_directory", event.cwd);
-	if (event.intent)
-		jsonw_str(&w, "intent", event.intent);
-	jsonw_end_object(&w);
+	if (r->row->flags & CAP_COMMAND)
+		r->row->ops->describe(r, &in, &unused);
+	buf_init(json, NOTICE_MAX);
+	notice_write(json, r, &event, &in);
 }
 
 static void tell(struct cap *c, const struct req *r)
 {
 	struct buf json;
 
-	buf_init(&json, NOTICE_MAX);
 	write_notice(c, r, &json);
 	log_notice("notify %s", json.data);
 	if (r->dialect->notify)
@@ -166,6 +152,12 @@ static void deny(struct cap *c, struct req *r, const char *rule, const char *why
 	refuse(c, r, "denied", rule, &e);
 }
 
+static void confirmed(struct cap *c, struct req *r)
+{
+	r->on_cancel = NULL; /* what it starts sets its own */
+	start(c, r, "tier.confirm");
+}
+
 static void on_confirmed(void *ctx, uint64_t handle, bool allowed, const char *why)
 {
 	struct cap *c = ctx;
@@ -176,7 +168,13 @@ static void on_confirmed(void *ctx, uint64_t handle, bool allowed, const char *w
 	if (!allowed || c->closing)
 		deny(c, r, "tier.confirm", c->closing ? "the server is shutting down" : why);
 	else
-		start(c, r, "tier.confirm");
+		confirmed(c, r);
+}
+
+/* The client does not want it any more: the attempt is recorded like any other denial. */
+static void on_cancel_question(void *ctx, struct req *r)
+{
+	deny(ctx, r, "tier.confirm", "cancelled by the client");
 }
 
 static void ask(struct cap *c, struct req *r)
@@ -185,9 +183,10 @@ static void ask(struct cap *c, struct req *r)
 	struct buf json;
 	int asked = -1;
 
-	buf_init(&json, NOTICE_MAX);
 	write_notice(c, r, &json);
 	log_notice("confirm %s", json.data);
+	r->on_cancel = on_cancel_question;
+	r->on_cancel_ctx = c;
 	if (r->dialect->confirm)
 		asked = r->dialect->confirm(c->reqs, r, &json, deadline_ms, on_confirmed, c);
 	buf_release(&json);

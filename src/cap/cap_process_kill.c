@@ -120,17 +120,13 @@ static void on_no_end(void *ctx, struct req *r)
 }
 
 /* The signal's outcome is known. False when the request was answered. */
-static bool on_signaled(struct cap *c, struct req *r, struct proc *p)
+static bool on_signaled(struct req *r, struct proc *p)
 {
 	struct kill_task *t = r->task;
 	struct err e = ERR_INIT;
 
 	if (!p->signal_error) {
 		t->sent = t->signal;
-		if (t->signal == SIGTERM && t->force_after_ms > 0)
-			req_timer(r, t->force_after_ms, on_force, c);
-		else
-			req_timer(r, OTHER_SIGNAL_WAIT_MS, on_no_end, c);
 		return true;
 	}
 	if (p->exited)
@@ -146,12 +142,13 @@ static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned even
 	struct kill_task *t = r->task;
 	struct err e = ERR_INIT;
 
+	(void)c;
 	if (events & PROC_EVENT_FAILED) {
 		err_set(&e, ERR_PROCESS_ALREADY_EXITED, "%s was never started", p->id);
 		req_fail(r, &e);
 		return false;
 	}
-	if ((events & PROC_EVENT_SIGNALED) && !t->sent && !on_signaled(c, r, p))
+	if ((events & PROC_EVENT_SIGNALED) && !t->sent && !on_signaled(r, p))
 		return false;
 	if ((events & PROC_EVENT_EXITED) && t->signal == SIGTERM)
 		kill_rest(t, p);
@@ -182,6 +179,10 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		kill_rest(t, p);
 	} else if (proc_signal(p, t->signal, e)) {
 		return CAP_FAILED;
+	} else if (t->signal == SIGTERM && t->force_after_ms > 0) {
+		req_timer(r, t->force_after_ms, on_force, c);
+	} else {
+		req_timer(r, OTHER_SIGNAL_WAIT_MS, on_no_end, c);
 	}
 	wait_add(&c->waits, r, p,
 		 PROC_EVENT_SIGNALED | PROC_EVENT_EXITED | PROC_EVENT_SETTLED | PROC_EVENT_EMPTY |

@@ -47,7 +47,8 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		if (strcmp(filter, "all") && strcmp(filter, names_state(p->state)))
 			continue;
 		total++;
-		if (shown < limit && out->len + ENTRY_RESERVE + strlen(p->cwd) < budget) {
+		if (shown < limit &&
+		    (!shown || out->len + ENTRY_RESERVE + strlen(p->cwd) < budget)) {
 			write_entry(&w, p, &live_reads);
 			shown++;
 		}

@@ -202,7 +202,7 @@ static void fail_limited(struct req *r, const struct proc *p, const struct buf *
 	err_set(&e, ERR_RESOURCE_LIMIT_EXCEEDED, "the run was ended by its %s (signal %s)",
 		p->reason == PROC_REASON_FILE_SIZE_LIMIT ? "file size limit" : "cpu time limit",
 		proc_signal_name(p));
-	err_detail(&e, "result", json_loadb(result->data, result->len, 0, NULL));
+	err_detail(&e, "result", json_loadb(result->data, result->len, JSON_ALLOW_NUL, NULL));
 	req_fail(r, &e);
 }
 
@@ -229,6 +229,8 @@ static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned even
 		req_fail(r, &e);
 		return false;
 	}
+	if (r->cancelled && p->phase != PROC_SETTLED)
+		return true; /* it is being killed: the answer is its end */
 	answer(c, r, p);
 	return false;
 }
@@ -240,7 +242,7 @@ static void on_yield(void *ctx, struct req *r)
 	const struct run_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
 
-	if (p)
+	if (p && !r->cancelled)
 		answer(c, r, p);
 }
 
@@ -279,14 +281,14 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		return CAP_FAILED;
 	t->seq = p->seq;
 	mem_cleanup_close(&t->cwd_fd);
+	r->on_cancel = on_cancel;
+	r->on_cancel_ctx = c;
 	if (t->background) {
 		wait_add(&c->waits, r, p,
 			 PROC_EVENT_STARTED | PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);
 		return CAP_WAITING;
 	}
 	wait_add(&c->waits, r, p, PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);
-	r->on_cancel = on_cancel;
-	r->on_cancel_ctx = c;
 	if (t->yield_ms)
 		req_timer(r, (double)t->yield_ms, on_yield, c);
 	return CAP_WAITING;

@@ -88,6 +88,7 @@ static const struct rule rules[] = {
 
 static const char *const shells[] = {
 	"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "csh", "tcsh",
+	"rbash", "bash-static", "$0", "$SHELL", "SHELL", "$BASH", "eval", "stdin",
 };
 
 static bool is_space(char c)
@@ -209,7 +210,7 @@ static struct text command_text(const struct blocklist_input *in, char **heap)
 
 static bool splits_words(char c)
 {
-	return is_space(c) || (c && strchr(";|&()'\"`", c));
+	return is_space(c) || (c && strchr(";|&()<>{}!#\\'\"`=", c));
 }
 
 static bool is_shell(const char *word, size_t len)
@@ -226,7 +227,10 @@ static bool is_shell(const char *word, size_t len)
 	return false;
 }
 
-/* Is any word of the text the name of a shell? Then what it reads may be run. */
+/*
+ * May the text run what it reads? It names a shell (or something that stands for
+ * one, like $0 and $SHELL), evaluates text, or names its own input.
+ */
 static bool names_shell(const struct text *t)
 {
 	for (size_t i = 0; i < t->len;) {

@@ -104,7 +104,7 @@ static int children_by_scan(pid_t pid, pid_t *out, int max)
 	}
 	if (dir)
 		closedir(dir);
-	return count;
+	return dir ? count : -1;
 }
 
 int procfs_children(pid_t pid, pid_t *out, int max)
@@ -131,14 +131,16 @@ int procfs_children(pid_t pid, pid_t *out, int max)
 	}
 	if (dir)
 		closedir(dir);
-	return dir && !listed ? children_by_scan(pid, out, max) : count;
+	return listed ? count : children_by_scan(pid, out, max);
 }
 
 int procfs_tree(pid_t pid, pid_t *out, int max)
 {
-	int count = procfs_children(pid, out, max);
+	int count = procfs_children(pid, out, max), more;
 
-	for (int i = 0; i < count; i++)
-		count += procfs_children(out[i], out + count, max - count);
-	return count;
+	for (int i = 0; i < count; i++) {
+		more = procfs_children(out[i], out + count, max - count);
+		count += more > 0 ? more : 0;
+	}
+	return count > 0 ? count : 0;
 }

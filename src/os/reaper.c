@@ -6,6 +6,7 @@
  */
 #include "os/reaper.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -39,6 +40,7 @@ struct reaper {
 	ev_timer timer;
 	struct reaper_entry *slots[REAPER_SLOTS];
 	struct sweep *sweeps;
+	bool childless; /* the last collection found that we have no child at all */
 };
 
 static struct reaper_entry **find_entry(struct reaper *r, pid_t pid)
@@ -55,6 +57,7 @@ static void collect(struct reaper *r)
 	int status;
 	pid_t pid;
 
+	errno = 0;
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		struct reaper_entry **at = find_entry(r, pid), *entry = *at;
 
@@ -63,7 +66,9 @@ static void collect(struct reaper *r)
 		*at = entry->next;
 		entry->fn(entry->ctx, pid, status);
 		free(entry);
+		errno = 0;
 	}
+	r->childless = pid < 0 && errno == ECHILD;
 }
 
 static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
@@ -73,13 +78,16 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 	collect(w->data);
 }
 
-/* Kill our children that nobody watches; how many there were. */
+/* Kill our children that nobody watches; how many there were, or -1 when they cannot be listed: that
+ * must never count as "none". */
 static int kill_orphans(struct reaper *r)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];
 	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
 	int orphans = 0;
 
+	if (count < 0)
+		return r->childless ? 0 : -1;
 	for (int i = 0; i < count; i++) {
 		if (*find_entry(r, pids[i]))
 			continue;
@@ -110,7 +118,7 @@ static void finish_sweeps(struct reaper *r, int left)
 		struct sweep *s = done;
 
 		done = s->next;
-		s->fn(s->ctx, left);
+		s->fn(s->ctx, left < 0 ? 1 : left);
 		free(s);
 	}
 }

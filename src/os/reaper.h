@@ -20,7 +20,8 @@ struct reaper;
 /* Called when a watched child is gone. The entry has left the table before the call. */
 typedef void (*reaper_fn)(void *ctx, pid_t pid, int wait_status);
 
-/* Called when a sweep ends: @left processes could not be killed (0: clean). */
+/* Called when a sweep ends: @left processes could not be killed
+ * (0: clean; 1 also when they could not even be listed). */
 typedef void (*reaper_swept_fn)(void *ctx, int left);
 
 struct reaper *reaper_new(struct ev_loop *loop);

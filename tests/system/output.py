@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Nothing is lost and nothing is made up: every byte of every child, whatever it writes."""
 import base64
+import collections
 import os
 import random
 import time

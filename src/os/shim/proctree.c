@@ -17,7 +17,7 @@ struct dirent64 {
 };
 
 static int self_pid;
-static int have_children_file = 1;
+static int children_fd = -1; /* our own children; open from the start, in case descriptors run out */
 static int tree[TREE_MAX];
 static char scratch[4096];
 
@@ -91,16 +91,13 @@ static char state_of(int pid, int *parent)
 	return at[2];
 }
 
-/* Append the children that @path (a /proc children file) lists to tree[]; the new count. */
-static int add_children(const char *path, int count)
+/* Append what the children file @fd lists to tree[]; the new count. */
+static int add_listed(long fd, int count)
 {
-	long fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 	int number = 0;
-	long n;
+	long n, at = 0;
 
-	if (fd < 0)
-		return count;
-	while ((n = sys3(__NR_read, fd, scratch, sizeof(scratch))) > 0)
+	for (; (n = sys4(__NR_pread64, fd, scratch, sizeof(scratch), at)) > 0; at += n)
 		for (long i = 0; i < n; i++) {
 			if (scratch[i] >= '0' && scratch[i] <= '9') {
 				number = number * 10 + (scratch[i] - '0');
@@ -110,6 +107,16 @@ static int add_children(const char *path, int count)
 				number = 0;
 			}
 		}
+	return count;
+}
+
+static int add_children(const char *path, int count)
+{
+	long fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return count;
+	count = add_listed(fd, count);
 	sys1(__NR_close, fd);
 	return count;
 }
@@ -169,9 +176,9 @@ int proctree_list(const int **pids)
 	int count = 0;
 
 	*pids = tree;
-	if (!have_children_file)
+	if (children_fd < 0)
 		return add_children_by_scan(0);
-	count = add_children_of(self_pid, 0);
+	count = add_listed(children_fd, 0);
 	for (int i = 0; i < count; i++)
 		count = add_children_of(tree[i], count);
 	return count;
@@ -218,5 +225,5 @@ void proctree_init(int pid)
 
 	self_pid = pid;
 	put_text(at, "/children");
-	have_children_file = sys4(__NR_faccessat, AT_FDCWD, path, 4 /* R_OK */, 0) == 0;
+	children_fd = (int)sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC, 0);
 }

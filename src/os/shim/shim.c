@@ -121,13 +121,15 @@ static void add_usage(struct shim_report *report)
 		proctree_io(io_fd, &report->io_read_bytes, &report->io_write_bytes);
 }
 
-/* Wait a moment; a child's end cuts it short. */
-static void nap(void)
+/* Wait @ms milliseconds; a child's end cuts it short. */
+static void nap(int ms)
 {
 	struct pollfd wait = { .fd = signal_fd, .events = POLLIN };
-	struct { int64_t s, ns; } pause = { 0, KILL_PASS_MS * 1000000 };
+	struct { int64_t s, ns; } pause = { 0, ms * 1000000 };
 
-	sys5(__NR_ppoll, &wait, 1, &pause, 0, 0);
+	/* A descriptor limit that somebody lowered for us makes ppoll fail: then just wait. */
+	if (sys5(__NR_ppoll, &wait, 1, &pause, 0, 0) < 0)
+		sys2(__NR_nanosleep, &pause, 0);
 }
 
 /* A report must not be lost for want of a buffer. When the server is gone there is nobody to tell:
@@ -140,7 +142,7 @@ static void send_report(const struct shim_report *report)
 		result = sys6(__NR_sendto, SHIM_FD_CONTROL, (long)report, sizeof(*report),
 			      MSG_NOSIGNAL_FLAG, 0, 0);
 		if (result == -ENOBUFS || result == -ENOMEM || result == -EAGAIN)
-			nap();
+			nap(KILL_PASS_MS);
 	} while (result == -ENOBUFS || result == -ENOMEM || result == -EAGAIN || result == -EINTR);
 	server_gone |= result < 0;
 }
@@ -194,7 +196,7 @@ static void command_exited(int wait_status)
 
 	command_pid = 0;
 	if (!killing && has_children())
-		nap();
+		nap(KILL_PASS_MS);
 	do
 		pid = sys4(__NR_wait4, -1, 0, WNOHANG, 0);
 	while (pid > 0);
@@ -244,17 +246,11 @@ static void kill_pass(void)
 /* Kill until wait4() says that there is nobody: the only exact proof. */
 _Noreturn static void kill_tree(void)
 {
-	struct pollfd wait = { .fd = signal_fd, .events = POLLIN };
-
 	reap(); /* what has already ended was not killed */
 	killing = 1;
 	for (int pass = 0;; pass++) {
-		struct { int64_t s, ns; } pause = {
-			0, (pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS) * 1000000
-		};
-
 		kill_pass();
-		sys5(__NR_ppoll, &wait, 1, &pause, 0, 0);
+		nap(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
 		sys3(__NR_read, signal_fd, scratch, sizeof(scratch));
 		reap();
 	}
@@ -305,12 +301,18 @@ _Noreturn static void serve(void)
 
 	for (;;) {
 		struct { int64_t s, ns; } first = { 0, SHIM_ANNOUNCE_MS * 1000000 };
+		long ready;
 
 		reap();
 		if (server_gone)
 			kill_tree();
-		if (!sys5(__NR_ppoll, polls, 2, announced ? 0 : &first, 0, 0))
+		ready = sys5(__NR_ppoll, polls, 2, announced ? 0 : &first, 0, 0);
+		if (!ready)
 			announce();
+		if (ready < 0 && ready != -EINTR) { /* it cannot tell us: look at both */
+			sys2(__NR_nanosleep, &first, 0);
+			polls[0].revents = polls[1].revents = POLLIN;
+		}
 		if (polls[1].revents)
 			sys3(__NR_read, signal_fd, scratch, sizeof(scratch));
 		if (polls[0].revents) {
@@ -359,6 +361,8 @@ static void become_keeper(void)
 			      O_CLOEXEC | O_NONBLOCK);
 	if (signal_fd < 0)
 		fail_to_start(SHIM_STAGE_FORK, signal_fd);
+	/* The command may have stopped us when the server dies: this continues us, to clean up. */
+	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
 	result = sys5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (result < 0)
 		fail_to_start(SHIM_STAGE_FORK, result);

@@ -1,0 +1,22 @@
+/*
+ * notice - what the host is told before a start, or asked to confirm.
+ *
+ * A human decides by it, so it shows what will happen and never hides that
+ * something is left out: a long text keeps its head and its tail with a mark
+ * between them, its full size is given, and `truncated` is true.
+ */
+#ifndef PROCPEN_CAP_NOTICE_H
+#define PROCPEN_CAP_NOTICE_H
+
+#include "guard/audit.h"
+#include "guard/blocklist.h"
+#include "rpc/req.h"
+
+#define NOTICE_MAX (512 * 1024) /* every text below at its bound, every byte escaped, fits */
+
+/* Write the notice for @r as a JSON object. @event: what is recorded of it; @in: command, args and
+ * stdin as the blocklist sees them (all zero when the capability has no command). */
+void notice_write(struct buf *json, const struct req *r, const struct audit_event *event,
+		  const struct blocklist_input *in);
+
+#endif
