@@ -441,7 +441,7 @@ int server_main(struct server_options *options)
 		build_runs(&s);
 		build_protocol(&s);
 		watch(&s);
-		ev_run(s.loop, EVRUN_NOWAIT); /* a watch that is refused is told only in a next turn */
+		ev_run(s.loop, EVRUN_NOWAIT); /* a refused watch is told in the next turn only */
 		ev_run(s.loop, 0);
 		tear_down(&s);
 	}

@@ -24,9 +24,9 @@ int procfs_stat(pid_t pid, struct procfs_stat *st);
 /* Storage bytes of @pid and its reaped children (/proc/PID/io). 0 or -1. */
 int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes);
 
-/* Up to @max children of all threads of @pid into @out; how many, or -1 when they cannot be listed
- * (no descriptor, no memory). Falls back to a scan of /proc where the kernel lacks the children file,
- * and for a process that is gone. */
+/* Up to @max children of all threads of @pid into @out; how many, or -1 when they cannot be
+ * listed (no descriptor, no memory). Falls back to a scan of /proc where the kernel lacks the
+ * children file, and for a process that is gone. */
 int procfs_children(pid_t pid, pid_t *out, int max);
 
 /* Everything below @pid, breadth first, up to @max; how many. */

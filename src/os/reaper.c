@@ -78,8 +78,8 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 	collect(w->data);
 }
 
-/* Kill our children that nobody watches; how many there were, or -1 when they cannot be listed: that
- * must never count as "none". */
+/* Kill our children that nobody watches; how many there were, or -1 when they cannot be listed:
+ * that must never count as "none". */
 static int kill_orphans(struct reaper *r)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];

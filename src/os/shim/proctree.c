@@ -17,7 +17,7 @@ struct dirent64 {
 };
 
 static int self_pid;
-static int children_fd = -1; /* our own children; open from the start, in case descriptors run out */
+static int children_fd = -1; /* our own children: open early, in case descriptors run out */
 static int tree[TREE_MAX];
 static char scratch[4096];
 
