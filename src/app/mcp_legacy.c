@@ -114,6 +114,7 @@ static void notify(struct reqtab *t, const struct req *r, const struct buf *json
 	.name = "mcp " revision, \
 	.page_bytes = 32u << 10, \
 	.text_bytes = 480u << 10, \
+	.list_bytes = 160u << 10, /* in the text a list is JSON again and may double */ \
 	.yield_ms = 45000, \
 	.silent_cancel = true, \
 	.ok = answer_ok, \

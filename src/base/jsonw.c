@@ -109,7 +109,10 @@ static const char *replacement(unsigned char c, char text[8])
 		return UTF8_REPLACEMENT;
 	if (c < COUNT_OF(letters) && letters[c][0])
 		return letters[c];
-	snprintf(text, 8, "\\u%04x", c);
+	memcpy(text, "\\u00", 4);
+	text[4] = (char)('0' + (c >> 4)); /* below 0x20: 0 or 1 */
+	text[5] = "0123456789abcdef"[c & 15];
+	text[6] = '\0';
 	return text;
 }
 
@@ -143,7 +146,7 @@ static const char *next_special(const char *s, size_t len, size_t *used, size_t 
 		return s;
 	}
 	instead = replacement((unsigned char)*s, text);
-	*size = strlen(instead);
+	*size = instead == text ? 6 : (unsigned char)*s >= 0x80 ? 3 : 2;
 	return instead;
 }
 

@@ -35,7 +35,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 {
 	const char *filter = json_get_str(r->params, "state_filter", "all");
 	int64_t limit = json_get_int(r->params, "limit", 50), total = 0, shown = 0;
-	size_t budget = req_text_bytes(r);
+	size_t budget = req_list_bytes(r);
 	int live_reads = 0;
 	struct jsonw w;
 

@@ -19,6 +19,7 @@
 #define REAPER_SLOTS 256
 #define REAPER_CHILDREN_MAX 4096
 #define SWEEP_PERIOD_MS 2.0
+#define COLLECT_MAX 256 /* in one turn: orphans may die as fast as we collect them */
 
 struct reaper_entry {
 	pid_t pid;
@@ -54,11 +55,11 @@ static struct reaper_entry **find_entry(struct reaper *r, pid_t pid)
 
 static void collect(struct reaper *r)
 {
-	int status;
-	pid_t pid;
+	int status, count = 0;
+	pid_t pid = 0;
 
 	errno = 0;
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	while (count++ < COLLECT_MAX && (pid = waitpid(-1, &status, WNOHANG)) > 0) {
 		struct reaper_entry **at = find_entry(r, pid), *entry = *at;
 
 		if (!entry)
@@ -68,6 +69,8 @@ static void collect(struct reaper *r)
 		free(entry);
 		errno = 0;
 	}
+	if (pid > 0) /* more may wait: let the loop turn first */
+		loop_timer_start(r->loop, &r->timer, 0);
 	r->childless = pid < 0 && errno == ECHILD;
 }
 
@@ -129,7 +132,8 @@ static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)revents;
 	collect(r);
-	finish_sweeps(r, kill_orphans(r));
+	if (r->sweeps)
+		finish_sweeps(r, kill_orphans(r));
 	if (r->sweeps)
 		loop_timer_start(loop, w, SWEEP_PERIOD_MS);
 }

@@ -42,8 +42,11 @@ static size_t first_size(const char *text, size_t len, size_t *used)
 /* How many bytes to drop at the start so that the rest takes at most @budget when escaped. */
 static size_t drop_to_fit(const char *text, size_t len, size_t budget)
 {
-	size_t size = jsonw_escaped_size(text, len), at = 0, used;
+	/* A byte takes at least one: what lies further back than the budget cannot fit. */
+	size_t at = len > budget ? len - budget : 0, size, used;
 
+	at += at ? utf8_partial_head(text + at, len - at) : 0;
+	size = jsonw_escaped_size(text + at, len - at);
 	while (size > budget && at < len) {
 		size -= first_size(text + at, len - at, &used);
 		at += used;
@@ -56,7 +59,7 @@ static size_t prefix_that_fits(const char *text, size_t len, size_t budget)
 {
 	size_t size = 0, at = 0, used;
 
-	if (jsonw_escaped_size(text, len) <= budget)
+	if (len <= budget && jsonw_escaped_size(text, len) <= budget)
 		return len;
 	while (at < len) {
 		size += first_size(text + at, len - at, &used);

@@ -5,7 +5,10 @@
 #include <sys/socket.h>
 
 #include "base/log.h"
+#include "os/procfs.h"
 
+#define PATIENCE_MS 1000 /* more for a keeper that is at work ... */
+#define PATIENCE_MAX 10  /* ... so many times */
 #define HUNT_MS 2000 /* how long orphans are hunted before they count as survivors */
 
 static void now_empty(struct tree *t, uint32_t survivors)
@@ -81,17 +84,26 @@ static void on_control(struct ev_loop *loop, ev_io *io, int revents)
 		hunt(t);
 }
 
+/* A keeper that is at work is better at it than anybody else: only one that is stopped, traced or
+ * stuck in the kernel is given up. */
+static bool is_working(pid_t keeper_pid)
+{
+	struct procfs_stat st;
+
+	return !procfs_stat(keeper_pid, &st) && (st.state == 'R' || st.state == 'S');
+}
+
 static void on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct tree *t = w->data;
 
-	(void)loop;
 	(void)revents;
-	/* Our child and not yet collected, so the pid is its own. Its death brings the hunt. */
-	if (t->keeper_pid)
-		kill(t->keeper_pid, SIGKILL);
-	else
+	if (!t->keeper_pid)
 		hunt(t);
+	else if (is_working(t->keeper_pid) && t->patience++ < PATIENCE_MAX)
+		loop_timer_start(loop, w, PATIENCE_MS);
+	else /* our child and not yet collected, so the pid is its own; its death brings the hunt */
+		kill(t->keeper_pid, SIGKILL);
 }
 
 void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t keeper_pid,

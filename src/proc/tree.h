@@ -6,9 +6,9 @@
  * when no process of the run is left or when those left could not be killed.
  *
  * If the keeper dies before its time (the command may have its uid and kill it),
- * its orphans become our children and are hunted by os/reaper. If it does not
- * get its tree dead within the patience it was given, it is killed itself and
- * the same hunt follows.
+ * its orphans become our children and are hunted by os/reaper. If it is found
+ * stopped or stuck when its patience is over, it is killed itself and the same
+ * hunt follows; one that is still at work gets more time.
  */
 #ifndef PROCPEN_PROC_TREE_H
 #define PROCPEN_PROC_TREE_H
@@ -29,6 +29,7 @@ struct tree {
 	ev_timer escalate;
 	bool alive;          /* on_empty has not been called */
 	bool killing;        /* SHIM_KILL was sent */
+	int patience;        /* how often a working keeper was given more time */
 	bool hunting;        /* the keeper is gone and its orphans are hunted */
 	bool reported_empty; /* the keeper's last report has come */
 	uint32_t survivors;  /* processes that could not be killed */

@@ -77,6 +77,7 @@ const struct dialect plain_dialect = {
 	.name = "plain",
 	.page_bytes = TEXT_BYTES,
 	.text_bytes = TEXT_BYTES,
+	.list_bytes = TEXT_BYTES,
 	.yield_ms = 0,
 	.silent_cancel = false,
 	.ok = write_ok,

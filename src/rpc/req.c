@@ -276,6 +276,11 @@ size_t req_page_bytes(const struct req *r)
 	return r->dialect->page_bytes / r->share;
 }
 
+size_t req_list_bytes(const struct req *r)
+{
+	return r->dialect->list_bytes / r->share;
+}
+
 size_t req_text_bytes(const struct req *r)
 {
 	return r->dialect->text_bytes / r->share;

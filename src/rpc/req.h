@@ -31,6 +31,7 @@ struct dialect {
 	const char *name;
 	size_t page_bytes;   /* raw bytes of a process.logs answer by default */
 	size_t text_bytes;   /* encoded bytes that texts of a process may take in one answer */
+	size_t list_bytes;   /* encoded bytes that a list of records may take in one answer */
 	int yield_ms;        /* default of process.run's yield_ms */
 	bool silent_cancel;  /* a cancelled request gets no answer */
 
@@ -118,6 +119,7 @@ void req_timer(struct req *r, double ms, void (*fn)(void *ctx, struct req *r), v
 /* Reply caps for this request (dialect's, divided by share). */
 size_t req_page_bytes(const struct req *r);
 size_t req_text_bytes(const struct req *r);
+size_t req_list_bytes(const struct req *r);
 
 /*
  * A batch of @count elements; each adds one answer by batch_add(), with @len 0 for

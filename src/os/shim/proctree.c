@@ -171,14 +171,18 @@ static int add_children_by_scan(int count)
 	return count;
 }
 
+int proctree_children(const int **pids)
+{
+	*pids = tree;
+	return children_fd < 0 ? add_children_by_scan(0) : add_listed(children_fd, 0);
+}
+
 int proctree_list(const int **pids)
 {
-	int count = 0;
+	int count = proctree_children(pids);
 
-	*pids = tree;
 	if (children_fd < 0)
-		return add_children_by_scan(0);
-	count = add_listed(children_fd, 0);
+		return count;
 	for (int i = 0; i < count; i++)
 		count = add_children_of(tree[i], count);
 	return count;

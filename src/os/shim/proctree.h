@@ -9,6 +9,9 @@
 /* @pid is our own. Looks once whether the kernel lists children (CONFIG_PROC_CHILDREN). */
 void proctree_init(int pid);
 
+/* Our own children; *@pids is good until the next call. How many. One system call, mostly. */
+int proctree_children(const int **pids);
+
 /* Everything below us, breadth first; *@pids is good until the next call. How many. */
 int proctree_list(const int **pids);
 

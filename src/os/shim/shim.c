@@ -206,10 +206,10 @@ static void command_exited(int wait_status)
 		leave(0);
 }
 
-/* Collect the dead. Reports the command's exit; leaves when nobody is left. */
-static void reap(void)
+/* Collect the dead; how many. Reports the command's exit; leaves when nobody is left. */
+static int reap(void)
 {
-	for (;;) {
+	for (int count = 0;; count++) {
 		int status = 0;
 		long pid = sys4(__NR_wait4, -1, &status, WNOHANG, 0);
 
@@ -218,7 +218,7 @@ static void reap(void)
 		if (pid == -EINTR)
 			continue;
 		if (pid <= 0)
-			return;
+			return count;
 		if (pid == command_pid)
 			command_exited(status);
 	}
@@ -243,6 +243,22 @@ static void kill_pass(void)
 		killed_most = others;
 }
 
+/*
+ * Orphans become our children the moment their parent dies, and may fork again
+ * the next: kill what is ours without a pause for as long as that finds the dead.
+ */
+static void kill_orphans(void)
+{
+	const int *pids;
+	int count;
+
+	do {
+		count = proctree_children(&pids);
+		for (int i = 0; i < count; i++)
+			sys2(__NR_kill, pids[i], SIGKILL);
+	} while (reap() > 0);
+}
+
 /* Kill until wait4() says that there is nobody: the only exact proof. */
 _Noreturn static void kill_tree(void)
 {
@@ -250,6 +266,7 @@ _Noreturn static void kill_tree(void)
 	killing = 1;
 	for (int pass = 0;; pass++) {
 		kill_pass();
+		kill_orphans();
 		nap(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
 		sys3(__NR_read, signal_fd, scratch, sizeof(scratch));
 		reap();
