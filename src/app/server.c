@@ -31,9 +31,11 @@
 
 #define READ_BYTES (64u << 10)
 #define READS_PER_TURN 4
+#define SPOOLS_MIN 16
 #define TURN_US 1000
 #define CLOSE_MS 1000 /* every run dead and every request answered */
 #define PAUSED_LOOK_MS 500
+#define FLUSH_EOF_MS 2000 /* a client that only closed its end may still read */
 #define FLUSH_MS 150  /* without progress */
 
 struct server {
@@ -112,9 +114,9 @@ static void on_ending(struct ev_loop *loop, ev_prepare *w, int events)
 		fail_open_requests(s);
 		s->answered = true;
 		unsent = s->out.buf.len - s->out.sent;
-		loop_timer_start(loop, &s->deadline, FLUSH_MS);
+		loop_timer_start(loop, &s->deadline, s->last_signal ? FLUSH_MS : FLUSH_EOF_MS);
 	} else if (unsent != s->unsent) {
-		loop_timer_start(loop, &s->deadline, FLUSH_MS);
+		loop_timer_start(loop, &s->deadline, s->last_signal ? FLUSH_MS : FLUSH_EOF_MS);
 	}
 	s->unsent = unsent;
 	if (s->out.dead || outq_empty(&s->out))
@@ -329,6 +331,16 @@ static int open_place(struct server *s, const struct server_options *options, st
 	return 0;
 }
 
+/* Descriptors that finished logs may hold: what running runs (six each) and we do not need. */
+static int spools_max(const struct server *s)
+{
+	int64_t running = config_int(&s->config, CONFIG_LIMITS_RUNNING_PROCESSES);
+	rlim_t hard = s->nofile.rlim_max;
+	int64_t left = (hard < INT32_MAX ? (int64_t)hard : INT32_MAX) - 6 * running - 64;
+
+	return left < SPOOLS_MIN ? SPOOLS_MIN : (int)left;
+}
+
 static void build_runs(struct server *s)
 {
 	const struct config *c = &s->config;
@@ -343,6 +355,7 @@ static void build_runs(struct server *s)
 		.tail_bytes = (uint64_t)config_int(c, CONFIG_LOG_TAIL_BYTES),
 		.budget_bytes = (uint64_t)config_int(c, CONFIG_LOG_BUDGET_BYTES),
 		.drain_ms = (int)config_int(c, CONFIG_PROCESS_DRAIN_MS),
+		.spools_max = spools_max(s),
 	};
 
 	s->confine = confine_new(&confine);

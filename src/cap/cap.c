@@ -108,11 +108,7 @@ static void start(struct cap *c, struct req *r, const char *rule)
 	case CAP_WAITING:
 		break;
 	case CAP_FAILED:
-		if (r->row->flags & CAP_STARTS) {
-			refuse(c, r, "failed", NULL, &e);
-			break;
-		}
-		req_fail(r, &e);
+		refuse(c, r, "failed", NULL, &e);
 		break;
 	}
 	buf_release(&out);

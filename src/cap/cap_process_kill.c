@@ -148,7 +148,8 @@ static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned even
 		req_fail(r, &e);
 		return false;
 	}
-	if ((events & PROC_EVENT_SIGNALED) && !t->sent && !on_signaled(r, p))
+	if ((events & PROC_EVENT_SIGNALED) && !t->sent && p->signal_tried == t->signal &&
+	    !on_signaled(r, p))
 		return false;
 	if ((events & PROC_EVENT_EXITED) && t->signal == SIGTERM)
 		kill_rest(t, p);
@@ -168,6 +169,11 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	(void)out;
 	if (!p)
 		return CAP_FAILED;
+	if (!p->tree_alive && p->survivors) {
+		err_set(e, ERR_KILL_FAILED, "%u processes of %s took SIGKILL and did not end",
+			p->survivors, p->id);
+		return CAP_FAILED;
+	}
 	if (!p->tree_alive) {
 		err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended and left nothing behind",
 			p->id);
@@ -178,7 +184,9 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		t->signal = SIGKILL;
 		kill_rest(t, p);
 	} else if (proc_signal(p, t->signal, e)) {
-		return CAP_FAILED;
+		err_release(e); /* its keeper is gone, and it is being killed: wait for that */
+		t->signal = SIGKILL;
+		kill_rest(t, p);
 	} else if (t->signal == SIGTERM && t->force_after_ms > 0) {
 		req_timer(r, t->force_after_ms, on_force, c);
 	} else {

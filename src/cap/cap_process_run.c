@@ -16,6 +16,8 @@
 #include "guard/shell_words.h"
 #include "proc/output_text.h"
 
+#define START_LATE_MS 5000 /* a background run whose keeper is silent is answered all the same */
+
 struct run_task {
 	struct command command;
 	char **envp;
@@ -286,6 +288,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	if (t->background) {
 		wait_add(&c->waits, r, p,
 			 PROC_EVENT_STARTED | PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);
+		req_timer(r, START_LATE_MS, on_yield, c);
 		return CAP_WAITING;
 	}
 	wait_add(&c->waits, r, p, PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);

@@ -177,12 +177,22 @@ static int mend(struct audit *a)
 	return 0;
 }
 
+/* A record that nobody can find, or that is not what we wrote, is none. */
+static bool is_tampered(const struct audit *a)
+{
+	struct stat st;
+
+	return fstat(a->fd, &st) == 0 && (st.st_nlink == 0 || st.st_size != a->length);
+}
+
 static int append(struct audit *a, const struct buf *line, struct err *e)
 {
 	if (a->fd < 0 && open_file(a, e) != 0)
 		return -1;
 	if (mend(a) != 0)
 		return fail(a, a->path, errno, "cannot repair", e);
+	if (is_tampered(a))
+		return fail(a, a->path, ESTALE, "somebody removed or changed", e);
 	ssize_t n;
 
 	do {

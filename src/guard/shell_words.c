@@ -19,12 +19,15 @@ static const char *const reserved_words[] = {
 	"then", "until", "while", "[[", "]]", "function", "select",
 };
 
-/* dash(1), "Builtins"; `time` is a reserved word in some shells. */
+/* dash(1), "Builtins", and what bash and busybox add, as /bin/sh may be either. */
 static const char *const builtin_words[] = {
 	".", ":", "[", "alias", "bg", "break", "cd", "chdir", "command", "continue", "echo", "eval",
 	"exec", "exit", "export", "false", "fc", "fg", "getopts", "hash", "jobs", "kill", "local",
 	"printf", "pwd", "read", "readonly", "return", "set", "shift", "test", "time", "times",
 	"trap", "true", "type", "ulimit", "umask", "unalias", "unset", "wait",
+	"bind", "builtin", "caller", "compgen", "complete", "compopt", "declare", "dirs", "disown",
+	"enable", "help", "history", "let", "logout", "mapfile", "popd", "pushd", "readarray",
+	"shopt", "source", "suspend", "typeset",
 };
 
 static bool is_blank(char c)

@@ -4,7 +4,8 @@
  * system call number when it is loaded). In front of it stands a prologue of our
  * own for what such a table cannot say: a foreign architecture dies before
  * anything else is looked at, numbers that this list has never heard of are
- * unknown, and socket(2) takes four families and no other. BPF loads 32 bits of
+ * unknown, and socket(2) and
+ * socketpair(2) take four families and no other. BPF loads 32 bits of
  * an argument here, as the kernel itself does for these; in the table argument
  * rules are masked to 32 bits for the same reason.
  */
@@ -150,7 +151,8 @@ static const struct sock_filter prologue[] = {
 	RETURN(SECCOMP_RET_KILL_PROCESS),
 	IF_AT_LEAST(LAST_REVIEWED_CALL + 1, 0, 1),
 	RETURN(SECCOMP_RET_ERRNO | ENOSYS),
-	IF_EQUAL(SYS_socket, 0, 7), /* 7: to the end of the prologue */
+	IF_EQUAL(SYS_socket, 1, 0),
+	IF_EQUAL(SYS_socketpair, 0, 7), /* 7: to the end of the prologue */
 	LOAD(args[0]),
 	IF_EQUAL(AF_UNIX, 4, 0),
 	IF_EQUAL(AF_INET, 3, 0),

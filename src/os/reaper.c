@@ -30,6 +30,7 @@ struct reaper_entry {
 
 struct sweep {
 	int64_t deadline_ms;
+	int found; /* the most orphans seen at once */
 	reaper_swept_fn fn;
 	void *ctx;
 	struct sweep *next;
@@ -109,6 +110,7 @@ static void finish_sweeps(struct reaper *r, int left)
 	while (*at) {
 		struct sweep *s = *at;
 
+		s->found = left > s->found ? left : s->found;
 		if (left && now < s->deadline_ms) {
 			at = &s->next;
 			continue;
@@ -121,7 +123,7 @@ static void finish_sweeps(struct reaper *r, int left)
 		struct sweep *s = done;
 
 		done = s->next;
-		s->fn(s->ctx, left < 0 ? 1 : left);
+		s->fn(s->ctx, s->found, left < 0 ? 1 : left);
 		free(s);
 	}
 }
@@ -206,4 +208,20 @@ void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *c
 	s->next = r->sweeps;
 	r->sweeps = s;
 	loop_timer_start(r->loop, &r->timer, 0);
+}
+
+void reaper_sweep_cancel(struct reaper *r, const void *ctx)
+{
+	struct sweep **at = &r->sweeps;
+
+	while (*at) {
+		struct sweep *s = *at;
+
+		if (s->ctx != ctx) {
+			at = &s->next;
+			continue;
+		}
+		*at = s->next;
+		free(s);
+	}
 }

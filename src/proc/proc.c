@@ -94,7 +94,6 @@ static void settle(struct proc *p)
 	note_end(p);
 	decide_state(p);
 	p->phase = PROC_SETTLED;
-	feed_close(&p->live->feed);
 	notify(p, PROC_EVENT_SETTLED);
 }
 
@@ -182,6 +181,7 @@ static void on_report(void *ctx, const struct shim_report *report)
 		on_exited(p, report);
 		break;
 	case SHIM_SIGNALED:
+		p->signal_tried = report->value;
 		p->signal_error = report->error;
 		if (!report->error)
 			p->signal_sent = report->value;
@@ -215,6 +215,18 @@ static void release_live(struct proc *p)
 	p->live = NULL;
 }
 
+/* What was found after the keeper's death counts like what it would have found. */
+static void count_hunted(struct proc *p)
+{
+	uint32_t found = p->live->tree.hunted, others = found && !p->exited ? found - 1 : found;
+
+	if (!found)
+		return;
+	p->killed_rest = found;
+	if (others > p->leftover)
+		p->leftover = others;
+}
+
 static void on_tree_empty(void *ctx)
 {
 	struct proc *p = ctx;
@@ -228,6 +240,7 @@ static void on_tree_empty(void *ctx)
 	drain_pumps(p);
 	p->tree_alive = false;
 	p->survivors = p->live->tree.survivors;
+	count_hunted(p);
 	settle(p);
 	if (!p->survivors)
 		release_live(p);

@@ -102,7 +102,8 @@ struct proc {
 	bool tree_alive;              /* something of it is, or may be, alive */
 	int wait_status;
 	int signal_sent;              /* last signal of proc_signal() that was delivered; 0: none */
-	int signal_error;             /* errno of the last one; 0: delivered */
+	int signal_tried;             /* the last one whose outcome is known ... */
+	int signal_error;             /* ... its errno; 0: delivered */
 	uint32_t leftover;            /* live processes beside the leader when it settled,
 				       * those just killed included */
 	uint32_t killed_rest;         /* of these, what a SIGKILL for the tree still found */
@@ -114,6 +115,7 @@ struct proc {
 	int64_t started_wall_ms, ended_wall_ms;
 	struct usage usage;           /* final when the tree is empty */
 	uint64_t kept_bytes;          /* counted by the table against the log budget */
+	bool spool_counted;           /* and its descriptor against spools_max */
 
 	struct spool spool;
 	struct output out, err;

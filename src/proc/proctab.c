@@ -17,6 +17,7 @@ struct proctab {
 	struct proc *newest, *oldest;
 	struct proc *index[INDEX_SLOTS]; /* the newest record of each slot; older ones by walking */
 	int records, trees;
+	int spools; /* finished runs whose log holds a descriptor */
 	uint64_t kept_bytes;
 	bool closing;
 	proctab_hook hook;
@@ -38,6 +39,7 @@ static void remove_record(struct proctab *t, struct proc *p)
 		*slot = NULL;
 	t->records--;
 	t->kept_bytes -= p->kept_bytes;
+	t->spools -= p->spool_counted;
 	proc_free(p);
 }
 
@@ -51,6 +53,8 @@ static void count_kept(struct proctab *t, struct proc *p)
 
 static void drop_logs(struct proctab *t, struct proc *p)
 {
+	t->spools -= p->spool_counted;
+	p->spool_counted = false;
 	output_drop(&p->out);
 	output_drop(&p->err);
 	spool_close(&p->spool);
@@ -84,6 +88,18 @@ static void retire(struct proctab *t)
 	}
 }
 
+/* @p has finished and keeps its log: the oldest ones make room for its descriptor. */
+static void limit_spools(struct proctab *t, struct proc *p)
+{
+	if (p->spool.fd < 0)
+		return;
+	p->spool_counted = true;
+	t->spools++;
+	for (p = t->oldest; p && t->spools > t->options.spools_max; p = p->newer)
+		if (p->spool_counted)
+			drop_logs(t, p);
+}
+
 static void on_event(void *ctx, struct proc *p, unsigned events)
 {
 	struct proctab *t = ctx;
@@ -97,6 +113,8 @@ static void on_event(void *ctx, struct proc *p, unsigned events)
 		t->hook(t->hook_ctx, p, events);
 	if (events & PROC_EVENT_FAILED)
 		remove_record(t, p);
+	if (events & PROC_EVENT_EMPTY)
+		limit_spools(t, p);
 	if (events & PROC_EVENT_EMPTY)
 		retire(t); /* may free p: an empty tree is the last thing a run tells */
 }

@@ -4,7 +4,8 @@
  * Owns every struct proc. A record lives until more than `finished_max` records
  * are finished (oldest go first) and never goes while
  * its tree is alive. The log budget is shared by all: the logs of finished runs are given
- * up oldest first; when running runs alone exceed it, their tails stop growing.
+ * up oldest first; when running runs alone exceed it, their tails stop growing. They
+ * are given up too when they hold more descriptors than `spools_max`.
  */
 #ifndef PROCPEN_PROC_PROCTAB_H
 #define PROCPEN_PROC_PROCTAB_H
@@ -21,6 +22,7 @@ struct proctab_options {
 	int finished_max;
 	uint64_t head_bytes, tail_bytes, budget_bytes;
 	int drain_ms;
+	int spools_max; /* finished runs that may keep a log: each holds a descriptor */
 };
 
 struct proctab;

@@ -21,11 +21,12 @@ static void now_empty(struct tree *t, uint32_t survivors)
 	t->on_empty(t->ctx);
 }
 
-static void on_hunted(void *ctx, int left)
+static void on_hunted(void *ctx, int found, int left)
 {
 	struct tree *t = ctx;
 
 	t->hunting = false;
+	t->hunted = (uint32_t)found;
 	now_empty(t, (uint32_t)left);
 }
 
@@ -99,8 +100,8 @@ static void on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)revents;
 	if (!t->keeper_pid)
-		hunt(t);
-	else if (is_working(t->keeper_pid) && t->patience++ < PATIENCE_MAX)
+		return; /* its last words are still to be read; the end of file behind decides */
+	if (is_working(t->keeper_pid) && t->patience++ < PATIENCE_MAX)
 		loop_timer_start(loop, w, PATIENCE_MS);
 	else /* our child and not yet collected, so the pid is its own; its death brings the hunt */
 		kill(t->keeper_pid, SIGKILL);
@@ -125,8 +126,10 @@ static int send_request(struct tree *t, enum shim_command command, int arg)
 {
 	struct shim_request request = { .command = (uint32_t)command, .arg = arg };
 
-	if (t->control.fd < 0)
+	if (t->control.fd < 0) {
+		errno = ESRCH; /* the keeper is gone: its orphans are being hunted */
 		return -1;
+	}
 	return send(t->control.fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
 			       (ssize_t)sizeof(request)
 		       ? 0
@@ -153,6 +156,8 @@ void tree_release(struct tree *t)
 	if (!t->loop)
 		return;
 	loop_timer_stop(t->loop, &t->escalate);
+	if (t->hunting)
+		reaper_sweep_cancel(t->reaper, t);
 	if (t->keeper_pid)
 		reaper_unwatch(t->reaper, t->keeper_pid);
 	if (t->control.fd >= 0)

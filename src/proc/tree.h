@@ -32,6 +32,7 @@ struct tree {
 	int patience;        /* how often a working keeper was given more time */
 	bool hunting;        /* the keeper is gone and its orphans are hunted */
 	bool reported_empty; /* the keeper's last report has come */
+	uint32_t hunted;     /* processes that the hunt found */
 	uint32_t survivors;  /* processes that could not be killed */
 	void (*on_report)(void *ctx, const struct shim_report *report);
 	void (*on_empty)(void *ctx);

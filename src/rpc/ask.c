@@ -13,7 +13,7 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 
-#define QUESTIONS_MAX 64
+#define QUESTIONS_MAX 4096 /* as many as requests may be open (limits.requests) */
 #define QUESTION_BYTES_MAX (8u << 20) /* guard; whoever asks bounds what is shown */
 #define ID_SIZE (sizeof("ask-") + IDS_INSTANCE_SIZE)
 

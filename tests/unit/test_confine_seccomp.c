@@ -135,7 +135,8 @@ static void test_confine_seccomp_every_number(void **state)
 {
 	(void)state;
 	for (int nr = 0; nr <= 600; nr++) {
-		bool by_argument = nr == SYS_clone || nr == SYS_ioctl || nr == SYS_socket;
+		bool by_argument = nr == SYS_clone || nr == SYS_ioctl || nr == SYS_socket ||
+				   nr == SYS_socketpair;
 
 		if (call((uint32_t)nr, AF_INET, 0) != expected(nr))
 			print_error("system call %d\n", nr);
@@ -270,6 +271,7 @@ static void test_confine_seccomp_socket_families(void **state)
 		uint32_t want = good ? SECCOMP_RET_ALLOW : DENIED(EAFNOSUPPORT);
 
 		assert_int_equal(call(SYS_socket, family, 0), want);
+		assert_int_equal(call(SYS_socketpair, family, 0), want);
 		assert_int_equal(call(SYS_socket, family, UINT64_MAX), want);
 		for (int bit = 32; bit < 64; bit++)
 			assert_int_equal(call(SYS_socket, family | UINT64_C(1) << bit, 0), want);

@@ -55,6 +55,7 @@ static void open_table(int running, int finished, uint64_t head, uint64_t tail, 
 		.tail_bytes = tail,
 		.budget_bytes = budget,
 		.drain_ms = 50,
+		.spools_max = 100,
 	};
 
 	table = proctab_new(all.loop, all.reaper, all.confine, INSTANCE, &options);

@@ -32,8 +32,9 @@ static void on_dead(void *ctx, pid_t pid, int wait_status)
 	s->status = wait_status;
 }
 
-static void on_swept(void *ctx, int left)
+static void on_swept(void *ctx, int found, int left)
 {
+	(void)found;
 	struct seen *s = ctx;
 
 	s->calls++;
@@ -177,8 +178,9 @@ static void test_reaper_sweep_deadline(void **state)
 }
 
 /* The end of a sweep may start the next. */
-static void sweep_again(void *ctx, int left)
+static void sweep_again(void *ctx, int found, int left)
 {
+	(void)found;
 	(void)left;
 	reaper_sweep(all.reaper, 1000, on_swept, ctx);
 }

@@ -177,7 +177,6 @@ static void test_shell_words_program_of_simple_commands(void **state)
 		{ "echo2 x", "echo2" },
 		{ "frob a#b {a,b} a=b", "frob" },
 		{ "frob $", "frob" },
-		{ "source x", "source" },
 	};
 
 	(void)state;
