@@ -194,10 +194,22 @@ static int fail_open(const char *path, int sys, struct err *e)
 	return err_hint(e, "Call agent.session for the workspace and the accessible directories.");
 }
 
+/* The common case: nothing to check, it is the directory that was opened at start. */
+static int open_workspace(const struct scope *s, int *fd, char **name, struct err *e)
+{
+	int copy = fcntl(s->dirs[0].fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		return fail_open(".", errno, e);
+	*fd = copy;
+	*name = name_of(copy, s->names[0]); /* it may have been renamed since */
+	return 0;
+}
+
 int scope_open(const struct scope *s, const char *path, int *fd, char **name, struct err *e)
 {
 	if (!path || path[0] == '\0')
-		path = ".";
+		return open_workspace(s, fd, name, e);
 	int opened = open_directory(s->dirs[0].fd, path);
 
 	if (opened < 0)

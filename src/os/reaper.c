@@ -30,7 +30,7 @@ struct reaper_entry {
 
 struct sweep {
 	int64_t deadline_ms;
-	int found; /* the most orphans seen at once */
+	int found; /* the most live orphans seen at once */
 	reaper_swept_fn fn;
 	void *ctx;
 	struct sweep *next;
@@ -82,9 +82,9 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 	collect(w->data);
 }
 
-/* Kill our children that nobody watches; how many there were, or -1 when they cannot be listed:
- * that must never count as "none". */
-static int kill_orphans(struct reaper *r)
+/* Kill our children that nobody watches; how many there were (*@live of them no zombies),
+ * or -1 when they cannot be listed: that must never count as "none". */
+static int kill_orphans(struct reaper *r, int *live)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];
 	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
@@ -92,17 +92,21 @@ static int kill_orphans(struct reaper *r)
 
 	if (count < 0)
 		return r->childless ? 0 : -1;
+	*live = 0;
 	for (int i = 0; i < count; i++) {
+		struct procfs_stat st;
+
 		if (*find_entry(r, pids[i]))
 			continue;
 		orphans++;
+		*live += !procfs_stat(pids[i], &st) && st.state != 'Z' && st.state != 'X';
 		kill(pids[i], SIGKILL);
 	}
 	return orphans;
 }
 
 /* Take finished sweeps off the list before calling anybody: a callback may start another. */
-static void finish_sweeps(struct reaper *r, int left)
+static void finish_sweeps(struct reaper *r, int live, int left)
 {
 	int64_t now = clock_mono_ms();
 	struct sweep **at = &r->sweeps, *done = NULL;
@@ -110,7 +114,7 @@ static void finish_sweeps(struct reaper *r, int left)
 	while (*at) {
 		struct sweep *s = *at;
 
-		s->found = left > s->found ? left : s->found;
+		s->found = live > s->found ? live : s->found;
 		if (left && now < s->deadline_ms) {
 			at = &s->next;
 			continue;
@@ -131,11 +135,14 @@ static void finish_sweeps(struct reaper *r, int left)
 static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct reaper *r = w->data;
+	int live = 0, left;
 
 	(void)revents;
 	collect(r);
-	if (r->sweeps)
-		finish_sweeps(r, kill_orphans(r));
+	if (r->sweeps) {
+		left = kill_orphans(r, &live);
+		finish_sweeps(r, live, left);
+	}
 	if (r->sweeps)
 		loop_timer_start(loop, w, SWEEP_PERIOD_MS);
 }

@@ -175,7 +175,7 @@ static void on_report(void *ctx, const struct shim_report *report)
 		break;
 	case SHIM_FAILED:
 		p->failure = mem_zalloc(sizeof(*p->failure));
-		spawn_failed(report->value, report->error, p->path, p->failure);
+		spawn_failed(report->value, report->error, p->live->path, p->failure);
 		break;
 	case SHIM_EXITED:
 		on_exited(p, report);
@@ -211,20 +211,22 @@ static void release_live(struct proc *p)
 	pump_close(&live->err);
 	feed_close(&live->feed);
 	tree_release(&live->tree);
+	free(live->path);
 	free(live);
 	p->live = NULL;
 }
 
-/* What was found after the keeper's death counts like what it would have found. */
+/* What was found alive after the keeper's death counts like what it would have found; the command
+ * itself has died with the keeper (its parent-death signal). */
 static void count_hunted(struct proc *p)
 {
-	uint32_t found = p->live->tree.hunted, others = found && !p->exited ? found - 1 : found;
+	uint32_t found = p->live->tree.hunted;
 
 	if (!found)
 		return;
 	p->killed_rest = found;
-	if (others > p->leftover)
-		p->leftover = others;
+	if (found > p->leftover)
+		p->leftover = found;
 }
 
 static void on_tree_empty(void *ctx)
@@ -299,10 +301,11 @@ static int open_pipes(struct start *s, const struct proc_spec *spec, struct err 
 	return 0;
 }
 
-static struct proc_live *new_live(struct proc *p)
+static struct proc_live *new_live(struct proc *p, const char *path)
 {
 	struct proc_live *live = mem_zalloc(sizeof(*live));
 
+	live->path = mem_strdup(path);
 	live->out.on_data = live->err.on_data = on_pump_data;
 	live->out.ctx = live->err.ctx = p;
 	live->out.io.fd = live->err.io.fd = live->feed.io.fd = live->tree.control.fd = -1;
@@ -317,15 +320,18 @@ static struct proc_live *new_live(struct proc *p)
 
 static struct proc *new_record(const struct proc_env *env, const struct proc_spec *spec)
 {
-	struct proc *p = mem_zalloc(sizeof(*p));
+	size_t command = strlen(spec->command) + 1, cwd = strlen(spec->cwd) + 1;
+	size_t origin = spec->origin ? strlen(spec->origin) + 1 : 0;
+	/* One piece of memory: a thousand records are kept. */
+	struct proc *p = mem_zalloc(sizeof(*p) + command + cwd + origin);
 	uint64_t region = (env->head_bytes + env->tail_bytes + PAGE_BYTES - 1) / PAGE_BYTES *
 			  PAGE_BYTES;
 
 	p->env = env;
-	p->command = mem_strdup(spec->command);
-	p->origin = mem_strdup(spec->origin);
-	p->path = mem_strdup(spec->path);
-	p->cwd = mem_strdup(spec->cwd);
+	p->command = memcpy(p + 1, spec->command, command);
+	p->cwd = memcpy(p->command + command, spec->cwd, cwd);
+	if (origin)
+		p->origin = memcpy(p->cwd + cwd, spec->origin, origin);
 	p->background = spec->background;
 	p->started_mono_ms = clock_mono_ms();
 	p->started_wall_ms = clock_wall_ms();
@@ -333,7 +339,7 @@ static struct proc *new_record(const struct proc_env *env, const struct proc_spe
 	output_init(&p->out, &p->spool, 0, env->head_bytes, env->tail_bytes);
 	output_init(&p->err, &p->spool, region, env->head_bytes, env->tail_bytes);
 	p->tree_alive = true;
-	p->live = new_live(p);
+	p->live = new_live(p, spec->path);
 	return p;
 }
 
@@ -392,10 +398,6 @@ void proc_free(struct proc *p)
 	if (p->failure)
 		err_release(p->failure);
 	free(p->failure);
-	free(p->command);
-	free(p->origin);
-	free(p->path);
-	free(p->cwd);
 	free(p);
 }
 

@@ -84,6 +84,7 @@ struct proc_live {
 	struct feed feed;
 	struct tree tree;
 	ev_timer timeout, drain;
+	char *path; /* of the program, for the message when it cannot be executed */
 };
 
 struct proc {
@@ -91,7 +92,7 @@ struct proc {
 	struct proc *older, *newer; /* the table's list */
 	uint64_t seq;
 	char id[IDS_TEXT_SIZE];
-	char *command, *origin, *path, *cwd;
+	char *command, *origin, *cwd; /* behind the struct, in the same allocation */
 	bool background;
 
 	enum proc_phase phase;

@@ -5,7 +5,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define READ_MAX (512 * 1024)     /* per wake-up, so that a flood never starves the rest */
+#define READ_MAX (256 * 1024)     /* per wake-up, so that a flood never starves the rest */
 #define LOUD_BYTES (1024 * 1024)  /* from here on a larger pipe pays */
 #define LOUD_PIPE (1024 * 1024)
 #define LOUD_PIPE_LESS (256 * 1024)

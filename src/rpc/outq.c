@@ -6,9 +6,11 @@
 #include "rpc/outq.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 
 #define KEEP_BYTES (256u << 10) /* a larger buffer is given back when it is empty */
+#define LONG_PIPE (1 << 20) /* asked for once a line did not fit; refused is fine */
 #define DIRECT_BYTES (16u << 10) /* a line that is not worth copying */
 #define SHIFT_BYTES (1u << 20)  /* written bytes before unwritten ones are dropped from here on */
 
@@ -125,6 +127,10 @@ static size_t write_directly(struct outq *q, const char *line, size_t len)
 		if (n <= 0)
 			break; /* full, or an error that flush() will meet again */
 		done += (size_t)n;
+	}
+	if (done < len && !q->grown) { /* fewer, larger turns for whoever reads long lines */
+		q->grown = true;
+		(void)fcntl(q->end->fd, F_SETPIPE_SZ, LONG_PIPE);
 	}
 	return done;
 }

@@ -23,6 +23,7 @@ struct outq {
 	size_t sent;      /* bytes of buf already written */
 	size_t high, low;
 	bool stopped;     /* above the high mark, not yet below the low one */
+	bool grown;       /* a larger pipe was asked for */
 	bool dead;        /* the client is gone (EPIPE) or the stream failed */
 	ev_io io;
 	void (*on_change)(void *ctx); /* stopped or dead changed; set once */

@@ -248,6 +248,36 @@ static int mode_runner(int argc, char **argv)
 	return 0;
 }
 
+/*
+ * chains COUNT SECONDS MS: COUNT runners at once, each one or two live processes
+ * that close everything and go on as their own child after MS; all end by
+ * themselves after SECONDS.
+ */
+static int mode_chains(int argc, char **argv)
+{
+	int count = argc > 0 ? atoi(argv[0]) : 1;
+	time_t end = time(NULL) + (argc > 1 ? atoi(argv[1]) : 5);
+	long ms = argc > 2 ? atol(argv[2]) : 0;
+
+	ignore_all_signals();
+	signal(SIGCHLD, SIG_DFL);
+	write_all(1, "running\n", 8);
+	for (int i = 0; i < count && i < 300; i++) {
+		if (fork_or_die() > 0)
+			continue;
+		close_all();
+		while (time(NULL) < end) {
+			orphan_self();
+			setsid();
+			if (ms > 0)
+				sleep_ms(ms);
+		}
+		_exit(0);
+	}
+	sleep_on();
+	return 0;
+}
+
 /* flood STREAM BYTES: as fast as it can; 0: until it is killed. */
 static int mode_flood(int argc, char **argv)
 {
@@ -376,6 +406,50 @@ static int mode_attack(int argc, char **argv)
 	sleep_ms(300);
 	n = snprintf(line, sizeof(line), "attack %d\n", kill(parent, sig) ? errno : 0);
 	write_all(1, line, (size_t)n);
+	sleep_on();
+	return 0;
+}
+
+static pid_t parent_of(pid_t pid)
+{
+	char path[32], text[512], *at;
+	FILE *file;
+	int parent = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	file = fopen(path, "r");
+	if (!file || !fgets(text, sizeof(text), file))
+		_exit(6);
+	fclose(file);
+	at = strrchr(text, ')');
+	if (!at || sscanf(at + 1, " %*c %d", &parent) != 1)
+		_exit(6);
+	return parent;
+}
+
+/*
+ * descriptors keeper|server stay|kill: takes all new descriptors from its parent
+ * or grandparent, then kills its parent if told to; a daemon and the leader live on.
+ */
+static int mode_descriptors(int argc, char **argv)
+{
+	struct rlimit none = { 0, 0 };
+	pid_t keeper = getppid();
+	pid_t victim = strcmp(argv[0], "keeper") == 0 ? keeper : parent_of(keeper);
+	char line[64];
+	int n;
+
+	start_escapee("daemon");
+	sleep_ms(300);
+	n = prlimit(victim, RLIMIT_NOFILE, NULL, &none);
+	none.rlim_cur = 0; /* the hard limit stays: anybody may raise it again */
+	if (n == 0)
+		n = prlimit(victim, RLIMIT_NOFILE, &none, NULL);
+	n = snprintf(line, sizeof(line), "descriptors %d\n", n ? errno : 0);
+	write_all(1, line, (size_t)n);
+	sleep_ms(200);
+	if (argc > 1 && strcmp(argv[1], "kill") == 0)
+		kill(keeper, SIGKILL);
 	sleep_on();
 	return 0;
 }
@@ -511,7 +585,8 @@ static const struct {
 	{ "pattern", mode_pattern, 1 }, { "half", mode_half, 0 }, { "closed", mode_closed, 0 },
 	{ "hold", mode_hold, 0 }, { "print", mode_print, 0 }, { "term", mode_term, 0 },
 	{ "ignore", mode_ignore, 0 }, { "attack", mode_attack, 0 }, { "foreign", mode_foreign, 0 },
-	{ "state", mode_state, 0 },
+	{ "state", mode_state, 0 }, { "chains", mode_chains, 0 },
+	{ "descriptors", mode_descriptors, 1 },
 };
 
 int main(int argc, char **argv)

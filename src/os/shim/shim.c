@@ -42,6 +42,7 @@
 #define MSG_NOSIGNAL_FLAG 0x4000
 #define MSG_DONTWAIT_FLAG 0x40
 #define RUSAGE_CHILDREN_WHO (-1)
+#define CHILD_STACK 3072  /* on our own stack, whose page is there anyway */
 #define KILL_PASS_MS 1    /* pause between passes while something still lives */
 #define KILL_SLOW_MS 20   /* the same after KILL_FAST_PASSES (unkillable sleepers) */
 #define KILL_FAST_PASSES 500
@@ -62,7 +63,6 @@ static int server_gone; /* a report could not be delivered for good */
 static uint32_t killed_most; /* processes beside the command that one pass found */
 
 static char scratch[4096];
-static char child_stack[16384] __attribute__((aligned(16)));
 
 /* The compiler may call these even in freestanding code. */
 void *memset(void *to, int byte, size_t len);
@@ -421,6 +421,7 @@ _Noreturn void shim_main(long *stack);
 
 _Noreturn void shim_main(long *stack)
 {
+	char child_stack[CHILD_STACK] __attribute__((aligned(16)));
 	long argc = stack[0];
 
 	command.argv = (char **)(stack + 1);

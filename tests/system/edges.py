@@ -1,0 +1,272 @@
+#!/usr/bin/env python3
+"""Sizes and moments at the edge: cancels that come at once, floods, few descriptors, lost files."""
+import base64
+import json
+import os
+import resource
+import subprocess
+import time
+
+from client import STRESS, Server, Skip, check, equal, eventually, server_path
+from suite import Suite
+
+suite = Suite()
+
+LINE_MAX = 1 << 20
+
+
+def line(method, request_id=None, **params):
+    message = {"jsonrpc": "2.0", "method": method, "params": params}
+    if request_id is not None:
+        message["id"] = request_id
+    return json.dumps(message).encode() + b"\n"
+
+
+def states(server):
+    """State of each process that is on record."""
+    found = server.call("process.list", {"limit": 1000})["processes"]
+    return {p["process_id"]: p["state"] for p in found}
+
+
+@suite.test()
+def test_cancel_in_the_same_write():
+    """A background run that is cancelled before it has started is killed, and the answer says so."""
+    server = Server()
+    cancelled = 0
+    for n in range(40):
+        server.send_bytes(line("process.run", "r%d" % n, command="sleep 60", background=True) +
+                          line("$/cancelRequest", id="r%d" % n))
+        answer = server.result("r%d" % n)
+        if answer["state"] == "running":  # it had started before the second line was read
+            server.call("process.kill", {"process_id": answer["process_id"],
+                                         "signal": "SIGKILL"})
+            continue
+        equal((answer["state"], answer["reason"], answer["exit_code"]),
+              ("killed", "cancelled", None), "answer")
+        cancelled += 1
+    check(cancelled >= 30, "only %d of 40 were cancelled" % cancelled)
+    equal(server.call("process.list", {"state_filter": "running"})["total"], 0, "running")
+    equal(server.survivors(0), [], "alive")
+    server.stop()
+
+
+@suite.test()
+def test_silent_cancel_in_the_same_write():
+    """The same in MCP, where nobody would ever learn the id of what lives on."""
+    server = Server()
+    for n in range(10):
+        call = line("tools/call", "r%d" % n, name="process_run",
+                    arguments={"command": "sleep 60", "background": True})
+        server.send_bytes(call + line("notifications/cancelled", requestId="r%d" % n))
+    server.ping()
+    answered = [m["id"] for m in list(server.inbox) if "id" in m]
+    eventually(lambda: list(states(server).values()).count("running") <= len(answered), 5,
+               "cancelled runs live on")
+    server.stop()
+
+
+@suite.test()
+def test_cancel_races_the_yield():
+    """Who is told "running" has a run that does run, never one that is being killed."""
+    server = Server("--set", "limits.running_processes=512")
+    running = []
+    for n in range(400 if STRESS else 120):
+        server.send_bytes(line("process.run", n, command="sleep 60", yield_ms=2))
+        time.sleep(0.0015)
+        server.send_bytes(line("$/cancelRequest", id=n))
+        answer = server.result(n)
+        if answer["state"] == "running":
+            running.append(answer["process_id"])
+        else:
+            equal((answer["state"], answer["reason"]), ("killed", "cancelled"), "answer")
+    time.sleep(0.2)
+    now = states(server)
+    dead = [p for p in running if now[p] != "running"]
+    equal(dead, [], "told to be running while it was killed")
+    server.stop()
+
+
+@suite.test()
+def test_list_in_a_big_batch():
+    """A share of the reply that is too small for one entry still gives one."""
+    server = Server()
+    for _ in range(3):
+        server.run("true")
+    batch = [{"jsonrpc": "2.0", "id": "b%d" % n, "method": "process.list"} for n in range(1000)]
+    server.send(batch)
+    answers = None
+    while answers is None:
+        message = server.receive()
+        answers = message if isinstance(message, list) else None
+    results = [a["result"] for a in answers if "result" in a]
+    check(results, "no list was answered: %.300s" % answers[:1])
+    for result in results:
+        check(result["total"] == 3 and result["processes"], "an empty list: %.300s" % result)
+    server.stop()
+
+
+@suite.test()
+def test_too_many_values():
+    """A line of small size that makes a huge tree is refused as a whole; strings count once."""
+    server = Server()
+    before = server.ping()
+    for text in ("[" + "0," * 250000 + "0]", "[" + "{}," * 250000 + "{}]",
+                 '{"a":[' + "[]," * 250000 + "[]]}"):
+        server.send_bytes(b'{"jsonrpc":"2.0","id":"v","method":"ping","params":{"x":%s}}\n' %
+                          text.encode())
+        message = server.receive()
+        check("error" in message, "taken: %.200s" % message)
+        equal(message["error"]["code"], -32600, "code")
+    server.send_bytes(line("ping", "s", x="[],{}" * 250000))
+    equal(server.result("s"), {}, "a long string")
+    check(server.ping() < before + 1, "a ping afterwards")
+    server.stop()
+
+
+@suite.test()
+def test_few_descriptors():
+    """Logs of finished runs hold descriptors: the oldest are given up before a start fails."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 512:
+        raise Skip("the hard descriptor limit is %d, this test sets it to 512" % hard)
+    server = Server(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512)))
+    ids = []
+    for n in range(700):
+        run = server.run("echo %d" % n)
+        equal((run["state"], run["stdout_summary"]), ("completed", "%d\n" % n), "run %d" % n)
+        ids.append(run["process_id"])
+    equal(server.logs(ids[-1])["stdout"], "699\n", "the newest log")
+    oldest = server.logs(ids[0])
+    equal((oldest["stdout"], oldest["stdout_size"], oldest["stdout_evicted"]), ("", 2, [0, 2]),
+          "the oldest log")
+    for n in range(40):
+        equal(server.run("sleep 60", background=True)["state"], "running", "background %d" % n)
+    server.stop()
+
+
+@suite.test()
+def test_control_characters_hold_nobody_up():
+    """Long summaries in which every byte is escaped are made without stopping the others."""
+    server = Server()
+    with open(os.path.join(server.workspace, "c"), "wb") as f:
+        f.write(b"\x01" * LINE_MAX)
+    server.ping()
+    ids = [server.request("process.run", {"command": "cat c; cat c >&2",
+                                          "max_output_bytes": LINE_MAX}) for _ in range(16)]
+    worst = 0.0
+    for _ in range(20):
+        worst = max(worst, server.ping(30))
+        time.sleep(0.01)
+    for id in ids:
+        equal(server.result(id, 30)["stdout_size"], LINE_MAX, "size of the output")
+    limit = 10 if "asan" in server_path() else 2
+    check(worst < limit, "a ping waited %.2f s" % worst)
+    server.stop()
+
+
+@suite.test()
+def test_tool_list_fits_a_line():
+    """A list goes out twice in MCP, once escaped once more: the line keeps its bound."""
+    lines = []
+    server = Server()
+    server.on_line = lines.append
+    quoted = ": '" + "\\" * 250 + "'"
+    ids = [server.request("process.run", {"command": quoted}) for _ in range(60)]
+    for n in range(700):
+        equal(server.result(ids[n])["exit_code"], 0, "exit code")
+        if len(ids) < 700:
+            ids.append(server.request("process.run", {"command": quoted}))
+    server.call("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
+                               "clientInfo": {"name": "t", "version": "1"}})
+    answer = server.call("tools/call", {"name": "process_list", "arguments": {"limit": 1000}})
+    listed = answer["structuredContent"]
+    check(listed["total"] == 700 and len(listed["processes"]) > 50, "%d of %d processes" % (
+        len(listed["processes"]), listed["total"]))
+    longest = max(len(text) for text in lines)
+    check(longest < LINE_MAX, "a line of %d bytes" % longest)
+    server.stop()
+
+
+def flooded(server, pages):
+    """Ask for so many pages of about a million bytes, and do not read them."""
+    run = server.hostile("pattern", 3000000, 1)
+    server.run("sleep 60", background=True)
+    server.read_paused = True
+    for n in range(pages):
+        server.send_bytes(line("process.logs", "p%d" % n, process_id=run["process_id"],
+                               stream="stdout", encoding="base64", offset=0))
+
+
+@suite.test()
+def test_client_that_closes_and_waits():
+    """The client closes its end and waits, without reading: the server ends all the same."""
+    server = Server()
+    flooded(server, 40)
+    server.flush()
+    time.sleep(0.3)
+    server.close_input()
+    start = time.monotonic()
+    try:
+        equal(server.process.wait(10), 0, "exit status")
+    except subprocess.TimeoutExpired:
+        check(False, "the server did not end within 10 s")
+    check(time.monotonic() - start < 8, "the end took too long")
+    equal(server.survivors(3), [], "survivors")
+
+
+@suite.test()
+def test_client_that_pauses_after_the_end():
+    """Answers wait for a client that closed its end and reads a little later."""
+    server = Server()
+    flooded(server, 5)
+    server.flush()
+    server.close_input()
+    time.sleep(0.6)
+    server.read_paused = False
+    sizes = [len(base64.b64decode(server.result("p%d" % n)["stdout"])) for n in range(5)]
+    check(min(sizes) > 500000, "pages of %s bytes" % sizes)
+    equal(server.wait_exit(), 0, "exit status")
+    equal(bytes(server.buffer), b"", "a cut line")
+
+
+@suite.test()
+def test_record_lies_in_the_workspace():
+    """The state directory is elsewhere, but the folder that the record is in is not."""
+    server = Server(start=False)
+    state = os.path.join(server.base, "place")
+    audit = os.path.join(state, "audit")
+    os.mkdir(state, 0o700)
+    os.mkdir(audit, 0o700)
+    for args in (["--workspace", audit], ["--workspace", server.workspace, "--allow-dir", audit]):
+        done = subprocess.run([server_path(), "serve", "--state-dir", state] + args, text=True,
+                              input="", capture_output=True, env=server.env, timeout=20,
+                              cwd=server.workspace, check=False)
+        check(done.returncode != 0 and not done.stdout, "%s: status %d" % (args, done.returncode))
+        check("--state-dir" in done.stderr, "%s: %r" % (args, done.stderr))
+
+
+@suite.test()
+def test_lost_record():
+    """The record was removed, or cut, under the server: nothing starts that nobody could find."""
+    def cut(path):
+        os.truncate(path, 10)
+
+    def add(path):
+        with open(path, "ab") as f:
+            f.write(b"{}\n")
+
+    for harm in (os.unlink, cut, add):
+        server = Server()
+        equal(server.run("echo fine")["exit_code"], 0, "a run before")
+        folder = os.path.join(server.state, "audit")
+        harm(os.path.join(folder, os.listdir(folder)[0]))
+        answer = server.answer(server.request("process.run", {"command": "touch ran"}))
+        check("error" in answer, "%s: a run without a record" % harm.__name__)
+        equal((answer["error"]["code"], answer["error"]["data"]["type"]),
+              (1003, "PermissionDenied"), harm.__name__)
+        check(not os.path.exists(os.path.join(server.workspace, "ran")), "it ran")
+        server.stop()
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""Commands that turn on their keeper, or on the server itself: calls are answered, nothing stays."""
+import os
+import re
+import resource
+import signal
+import time
+
+from client import STRESS, Server, Skip, check, equal, eventually, is_alive, processes_marked
+from suite import Suite
+
+suite = Suite()
+
+
+def said(server, run, word):
+    """The number behind @word in what the run printed; None until it has."""
+    logs = server.logs(run["process_id"])
+    found = re.search(word + r" (\d+)", logs["stdout"])
+    check(found or logs["state"] == "running", "%s before it said %s" % (logs["state"], word))
+    return found
+
+
+def stopped_keeper(server):
+    """A background run that has stopped its keeper."""
+    run = server.hostile("attack", int(signal.SIGSTOP), background=True)
+    number = int(eventually(lambda: said(server, run, "attack"), 15, "no attack")[1])
+    if number:
+        raise Skip("a command cannot stop its keeper here: %s" % os.strerror(number))
+    return run
+
+
+def without_descriptors(server, victim, then):
+    """A background run that took all descriptors from the keeper or the server."""
+    run = server.hostile("descriptors", victim, then, background=True)
+    number = int(eventually(lambda: said(server, run, "descriptors"), 15, "no attack")[1])
+    if number:
+        raise Skip("a command cannot set limits of its %s here: %s" % (
+            victim, os.strerror(number)))
+    return run
+
+
+def gone(server):
+    equal(server.survivors(3), [], "alive 3 s after the end of the server")
+
+
+@suite.test()
+def test_kill_is_answered_when_the_keeper_is_stopped():
+    """The time runs from the request, not from the keeper's word that the signal was sent."""
+    for params in ({"signal": "SIGTERM", "force_after": 0.5}, {"signal": "SIGUSR1"}):
+        server = Server()
+        run = stopped_keeper(server)
+        id = server.request("process.kill", dict(params, process_id=run["process_id"]))
+        message = server.answer(id, 10)
+        if params["signal"] == "SIGTERM":
+            equal((message["result"]["killed"], message["result"]["survivors"]), (True, 0),
+                  "answer")
+            eventually(lambda: not server.survivors(0), 3, "alive after process.kill")
+        else:
+            check("result" in message or message["error"]["data"]["type"] == "KillFailed",
+                  "answer %s" % message)
+        server.ping(5)
+        server.stop()
+
+
+@suite.test()
+def test_stopped_keeper_and_a_killed_server():
+    server = Server()
+    stopped_keeper(server)
+    server.signal(signal.SIGKILL)
+    server.wait_exit()
+    gone(server)
+
+
+@suite.test()
+def test_keeper_without_descriptors_and_a_killed_server():
+    server = Server()
+    without_descriptors(server, "keeper", "stay")
+    server.signal(signal.SIGKILL)
+    server.wait_exit()
+    gone(server)
+
+
+@suite.test()
+def test_server_without_descriptors_and_a_killed_keeper():
+    """Who cannot list processes must not say that none is left."""
+    server = Server()
+    run = without_descriptors(server, "server", "kill")
+    answer = eventually(lambda: ended(server, run), 10, "the run has no end")
+    left = [pid for pid in processes_marked(server.base) if pid != server.pid]
+    kill = server.answer(server.request("process.kill", {"process_id": run["process_id"],
+                                                         "signal": "SIGKILL"}))
+    for pid in left:  # this test's own: the alarm would end them in a minute
+        if is_alive(pid):
+            os.kill(pid, signal.SIGKILL)
+    check(answer["state"] != "running", "state %s" % answer["state"])
+    if left:
+        check("error" in kill and kill["error"]["data"]["type"] == "KillFailed" or
+              "result" in kill and kill["result"]["survivors"] > 0,
+              "%d processes live and nobody says so: %s" % (len(left), kill))
+    server.stop()
+
+
+def ended(server, run):
+    answer = server.call("process.monitor", {"process_id": run["process_id"]})
+    return answer if answer["state"] != "running" else None
+
+
+@suite.test()
+def test_leftover_counts_the_hunted():
+    """The keeper dies: whom the server finds and kills itself is counted like by the keeper."""
+    server = Server()
+    answer = server.hostile("attack", int(signal.SIGKILL), timeout=20)
+    found = re.search(r"attack (\d+)", answer["stdout_summary"])
+    if found and int(found[1]):
+        raise Skip("a command cannot kill its keeper here: %s" % os.strerror(int(found[1])))
+    equal(answer["state"], "killed", "state")
+    check(answer["leftover"] >= 1, "a daemon was killed and leftover is %d" % answer["leftover"])
+    equal((answer["survivors"], server.survivors(0)), (0, []), "survivors")
+    server.stop()
+
+
+def kill_chains(count):
+    """Timed-out run of @count chains; its answer, the longest ping meanwhile, and the time."""
+    server = Server()
+    start, worst = time.monotonic(), 0.0
+    id = server.request("process.run", {"command": server.hostile_path(), "timeout": 0.7,
+                                        "args": ["chains", str(count), "4"]})
+    while not any(m.get("id") == id for m in server.inbox):
+        worst = max(worst, server.ping(15))
+        check(time.monotonic() - start < 15, "no answer to a timeout")
+        time.sleep(0.02)
+    answer = server.result(id)
+    took = time.monotonic() - start
+    left = server.survivors(0)
+    equal(answer["state"], "timed_out", "state")
+    check(answer["survivors"] or not left, "alive after the answer: %s" % left)
+    server.stop()
+    eventually(lambda: not server.survivors(0), 6, "alive after the end")
+    return answer, worst, took
+
+
+@suite.test()
+def test_chains_of_runners():
+    """Many runners at once do not outrun the kill, and nobody else waits for it."""
+    answer, worst, took = kill_chains(20)
+    equal(answer["survivors"], 0, "survivors")
+    check(took < 3.5, "the kill took until the chains' own end: %.1f s" % took)
+    check(worst < 1, "a ping waited %.2f s" % worst)
+
+
+@suite.test()
+def test_flood_of_runners():
+    """They use up the processors and die as fast as anybody can collect them: calls go on."""
+    _, worst, _ = kill_chains(100)
+    check(worst < 1, "a ping waited %.2f s" % worst)
+
+
+@suite.test(60)
+def test_end_with_many_runs():
+    """EOF with a thousand runs, again and again: the server ends in order."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < 8192:
+        raise Skip("a thousand runs need 8192 descriptors, the hard limit is %d" % hard)
+    for turn in range(50 if STRESS else 5):
+        server = Server("--set", "limits.running_processes=1000",
+                        "--set", "limits.requests=1000")
+        ids = [server.request("process.run", {"command": "sleep", "args": ["60"],
+                                              "background": True}) for _ in range(1000)]
+        for id in ids:
+            answer = server.answer(id, 30)
+            short = answer.get("error", {}).get("data", {}).get("details", {}).get("errno")
+            if short in ("EAGAIN", "ENOMEM"):
+                raise Skip("a thousand runs at once cannot be started here: %s" % short)
+            check("result" in answer, "a start failed: %s" % answer)
+        server.close_input()
+        equal(server.wait_exit(), 0, "exit status in round %d" % turn)
+        equal(server.survivors(3), [], "survivors in round %d" % turn)
+
+
+if __name__ == "__main__":
+    suite.main()
