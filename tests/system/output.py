@@ -212,6 +212,23 @@ def test_flood_keeps_memory_flat_and_pings_quick():
     server.stop()
 
 
+@suite.test()
+def test_an_answered_run_has_given_its_place_back():
+    """As many runs at once as are allowed, each replaced when its answer comes: none is refused."""
+    server = Server("--set", "limits.running_processes=8")
+
+    def start():
+        return server.request("process.run", {"command": "true", "args": []})
+
+    open_ids = collections.deque(start() for _ in range(8))
+    for n in range(2000 if STRESS else 300):
+        equal(server.result(open_ids.popleft(), 30)["exit_code"], 0, "run %d" % n)
+        open_ids.append(start())
+    for id in open_ids:
+        server.result(id, 30)
+    server.stop()
+
+
 @suite.test(120)
 def test_many_floods_at_once():
     server = Server("--set", "log.budget_bytes=64M")
