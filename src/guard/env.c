@@ -111,6 +111,8 @@ static const char *inherit_next(const char *pattern, char ***at, size_t *name_le
 	for (; *at && **at; (*at)++) {
 		const char *item = **at;
 
+		if (*item != *pattern && *pattern != '*')
+			continue; /* nearly all of them, for nearly every pattern */
 		*name_len = strcspn(item, "=");
 		if (*name_len > 0 && item[*name_len] == '=' &&
 		    name_matches(pattern, item, *name_len)) {
