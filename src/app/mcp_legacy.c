@@ -288,8 +288,10 @@ static void call_tool(struct mcp_legacy *m, const struct rpc_message *message)
 		return;
 	}
 	r = rpc_request(m->reqs, &dialects[m->revision], message);
-	if (!r)
+	if (!r) {
+		cap_refused(m->cap, row, arguments, message->id, message->id_len);
 		return;
+	}
 	if (!arguments) {
 		arguments = json_object();
 		json_object_set_new(message->params, "arguments", arguments);

@@ -113,8 +113,10 @@ static void call_capability(struct route *route, struct rpc_message *m)
 		return;
 	}
 	r = rpc_request(route->reqs, &plain_dialect, m);
-	if (!r)
+	if (!r) {
+		cap_refused(route->cap, row, params, m->id, m->id_len);
 		return;
+	}
 	if (!params) {
 		params = json_object();
 		json_object_set_new(m->root, "params", params);

@@ -252,6 +252,24 @@ void cap_call(struct cap *c, struct req *r)
 	pass_tier(c, r);
 }
 
+void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
+		 size_t id_len)
+{
+	bool full = reqtab_count(c->reqs) >= config_int(c->config, CONFIG_LIMITS_REQUESTS);
+	AUTO_FREE char *request_id = mem_strndup(id, id_len);
+	const struct audit_event event = {
+		.event = "attempt",
+		.request_id = request_id,
+		.capability = row->name,
+		.tier = policy_tier_name(cap_tier(c, row)),
+		.decision = "failed",
+		.command = json_get_str(params, "command", NULL),
+		.outcome = err_rows[full ? ERR_LIMIT_REACHED : ERR_INVALID_REQUEST].name,
+	};
+
+	record(c, &event);
+}
+
 /* ---- what runs do ---- */
 
 static void record_end(struct cap *c, const struct proc *p, const char *outcome)

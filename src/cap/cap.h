@@ -94,6 +94,13 @@ const struct cap_row *cap_find(const char *name);
  */
 void cap_call(struct cap *c, struct req *r);
 
+/*
+ * A call of @row never became a request (too many are open, or its id is in
+ * flight) and has been answered so: record the attempt. @id is its raw token.
+ */
+void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
+		 size_t id_len);
+
 /* Which tier the row has for this operator. */
 enum tier cap_tier(const struct cap *c, const struct cap_row *row);
 
