@@ -35,6 +35,7 @@ struct tree {
 	uint32_t hunted;     /* processes that the hunt found */
 	uint32_t survivors;  /* processes that could not be killed */
 	void (*on_report)(void *ctx, const struct shim_report *report);
+	void (*on_listener)(void *ctx, int fd); /* takes the descriptor; NULL: it is closed */
 	void (*on_empty)(void *ctx);
 	void *ctx;
 };

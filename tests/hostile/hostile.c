@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -72,11 +73,17 @@ static pid_t fork_or_die(void)
 	return pid;
 }
 
-/* One line in one write, so that lines of several processes do not mix. */
+/* One line in one write, so that lines of several processes do not mix. The inode of the PID
+ * namespace tells the reader where the number counts. */
 static void report(const char *kind)
 {
 	char line[128];
-	int n = snprintf(line, sizeof(line), "escapee %s %d\n", kind, (int)getpid());
+	struct stat ns = { 0 };
+	int n;
+
+	stat("/proc/self/ns/pid", &ns);
+	n = snprintf(line, sizeof(line), "escapee %s %d %lu\n", kind, (int)getpid(),
+		     (unsigned long)ns.st_ino);
 
 	write_all(1, line, (size_t)n);
 }
@@ -576,6 +583,19 @@ static int mode_state(int argc, char **argv)
 	return fflush(stdout) ? 1 : 0;
 }
 
+/* traced: makes its parent, the keeper, its tracer; then stops for a signal and for an exec. */
+static int mode_traced(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (ptrace(PTRACE_TRACEME, 0, 0, 0))
+		return 3;
+	signal(SIGUSR1, SIG_IGN);
+	raise(SIGUSR1);
+	execl("/bin/sh", "sh", "-c", "sleep 0.2; exit 5", (char *)NULL);
+	return 4;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -586,7 +606,7 @@ static const struct {
 	{ "hold", mode_hold, 0 }, { "print", mode_print, 0 }, { "term", mode_term, 0 },
 	{ "ignore", mode_ignore, 0 }, { "attack", mode_attack, 0 }, { "foreign", mode_foreign, 0 },
 	{ "state", mode_state, 0 }, { "chains", mode_chains, 0 },
-	{ "descriptors", mode_descriptors, 1 },
+	{ "descriptors", mode_descriptors, 1 }, { "traced", mode_traced, 0 },
 };
 
 int main(int argc, char **argv)
