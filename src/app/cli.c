@@ -5,14 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/cli_doctor.h"
+#include "app/cli_run.h"
 #include "app/version.h"
 #include "base/mem.h"
-#include "base/schema.h"
-
-#define STATUS_USAGE 2
 
 static const char help_text[] =
-	"Usage: procpen serve [OPTION]...\n"
 	"\n"
 	"Runs commands for an agent in one workspace. Speaks JSON-RPC 2.0, plain or as MCP,\n"
 	"one message a line, on stdin and stdout. Without arguments, and with stdin no terminal:\n"
@@ -35,11 +33,28 @@ static int say_hint(void)
 	fputs("procpen is started by an agent host and speaks JSON-RPC on stdin and stdout.\n"
 	      "To talk to it by hand: procpen serve --workspace DIR. More: procpen --help\n",
 	      stderr);
-	return STATUS_USAGE;
+	return CLI_STATUS_USAGE;
 }
+
+/*
+ * The first word of the command line. run: does it all and returns the exit status,
+ * with the words from the command's name on; NULL for serve, which the rest of this
+ * file reads.
+ */
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *usage;
+} commands[] = {
+	{ "serve", NULL, "serve [OPTION]..." },
+	{ "run", cli_run, "run [OPTION]... -- PROGRAM [ARGUMENT]..." },
+	{ "doctor", cli_doctor, "doctor [--json] [OPTION]..." },
+};
 
 static int say_help(void)
 {
+	for (size_t i = 0; i < COUNT_OF(commands); i++)
+		printf("%s procpen %s\n", i ? "      " : "Usage:", commands[i].usage);
 	fputs(help_text, stdout);
 	for (int i = 0; i < CONFIG_COUNT; i++)
 		printf("  %s=%s\n      %s\n", config_rows[i].name, config_rows[i].default_text,
@@ -53,116 +68,56 @@ static int say_version(void)
 	return 0;
 }
 
-static int say_unknown(const char *what, const char *name, const char *const *known)
+/* The row of the command called @name, or -1 (told on stderr). */
+static int find_command(const char *name)
 {
-	const char *nearest = schema_nearest(name, known);
+	const char *names[COUNT_OF(commands) + 1] = { NULL };
 
-	fprintf(stderr, "procpen: unknown %s %s", what, name);
-	if (nearest)
-		fprintf(stderr, "; did you mean %s?", nearest);
-	fputs("\nMore: procpen --help\n", stderr);
-	return STATUS_USAGE;
-}
-
-static int add_directory(struct cli *cli, const char *value)
-{
-	size_t size = (cli->directory_count + 2) * sizeof(*cli->directories);
-
-	cli->directories = mem_realloc(cli->directories, size);
-	cli->directories[cli->directory_count++] = mem_strdup(value);
-	cli->directories[cli->directory_count] = NULL;
-	cli->options.directories = cli->directories;
-	return CLI_SERVE;
-}
-
-static int set_workspace(struct cli *cli, const char *value)
-{
-	cli->options.workspace = value;
-	return CLI_SERVE;
-}
-
-static int set_state_dir(struct cli *cli, const char *value)
-{
-	cli->options.state_dir = value;
-	return CLI_SERVE;
-}
-
-static int set_config(struct cli *cli, const char *value)
-{
-	struct err e = ERR_INIT;
-
-	if (!config_set(&cli->options.config, value, &e))
-		return CLI_SERVE;
-	fprintf(stderr, "procpen: --set %s: %s. %s\n", value, e.message, err_hint_text(&e));
-	err_release(&e);
-	return STATUS_USAGE;
-}
-
-static const struct {
-	const char *name;
-	int (*set)(struct cli *cli, const char *value);
-} options[] = {
-	{ "--workspace", set_workspace },
-	{ "--allow-dir", add_directory },
-	{ "--state-dir", set_state_dir },
-	{ "--set", set_config },
-};
-
-/* One option at argv[*at], as --name value or --name=value; moves *at to its last word. */
-static int take_option(struct cli *cli, char **argv, int *at)
-{
-	static const char *const known[] = { "--workspace", "--allow-dir", "--state-dir", "--set",
-					     "--help",	    "--version",   NULL };
-	const char *equals = strchr(argv[*at], '=');
-	AUTO_FREE char *name = equals ? mem_strndup(argv[*at], (size_t)(equals - argv[*at]))
-				      : mem_strdup(argv[*at]);
-
-	if (!strcmp(argv[*at], "--help") || !strcmp(argv[*at], "-h"))
-		return say_help();
-	if (!strcmp(argv[*at], "--version"))
-		return say_version();
-	for (size_t i = 0; i < COUNT_OF(options); i++) {
-		const char *value = equals ? equals + 1 : argv[*at + 1];
-
-		if (strcmp(name, options[i].name))
-			continue;
-		if (!value || !*value) {
-			fprintf(stderr, "procpen: %s needs a value\n", name);
-			return STATUS_USAGE;
-		}
-		*at += !equals;
-		return options[i].set(cli, value);
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		if (!strcmp(name, commands[i].name))
+			return (int)i;
+		names[i] = commands[i].name;
 	}
-	return say_unknown("option", name, known);
+	cli_say_unknown("command", name, names);
+	return -1;
+}
+
+/* Help and version are said whatever else is asked; what stands behind -- is a command's. */
+static int say_if_asked(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return say_help();
+		if (!strcmp(argv[i], "--version"))
+			return say_version();
+	}
+	return CLI_SERVE;
 }
 
 int cli_parse(struct cli *cli, int argc, char **argv)
 {
-	static const char *const commands[] = { "serve", NULL };
-	int at = 1;
+	int at = 1, status;
 
 	memset(cli, 0, sizeof(*cli));
 	config_init(&cli->options.config);
 	if (argc < 2)
 		return isatty(STDIN_FILENO) ? say_hint() : CLI_SERVE;
+	status = say_if_asked(argc, argv);
+	if (status != CLI_SERVE)
+		return status;
 	if (argv[1][0] != '-') {
-		if (strcmp(argv[1], "serve"))
-			return say_unknown("command", argv[1], commands);
+		int row = find_command(argv[1]);
+
+		if (row < 0)
+			return CLI_STATUS_USAGE;
+		if (commands[row].run)
+			return commands[row].run(argc - 1, argv + 1);
 		at = 2;
 	}
 	for (; at < argc; at++) {
-		int status = take_option(cli, argv, &at);
-
+		status = cli_take_option(cli, argv, &at);
 		if (status != CLI_SERVE)
 			return status;
 	}
 	return CLI_SERVE;
-}
-
-void cli_release(struct cli *cli)
-{
-	for (size_t i = 0; i < cli->directory_count; i++)
-		free(cli->directories[i]);
-	free(cli->directories);
-	config_release(&cli->options.config);
 }

@@ -11,9 +11,14 @@
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/command.h"
+#include "cap/denied.h"
+#include "cap/run_env.h"
+#include "cap/run_limits.h"
+#include "cap/run_user.h"
 #include "cap/view.h"
 #include "guard/env.h"
 #include "guard/shell_words.h"
+#include "os/confine_seccomp.h"
 #include "proc/output_text.h"
 
 #define START_LATE_MS 5000 /* a background run whose keeper is silent is answered all the same */
@@ -23,7 +28,10 @@ struct run_task {
 	char **envp;
 	int cwd_fd;
 	char *cwd, *path;
-	bool background;
+	struct user user;
+	bool background, explain;
+	struct confine_request confine;
+	struct run_limits limits; /* what it borrows */
 	int64_t timeout_ms, yield_ms;
 	struct output_tail out_tail, err_tail;
 	uint64_t seq; /* the run, once started */
@@ -38,6 +46,7 @@ static void task_free(void *task)
 	mem_cleanup_close(&t->cwd_fd);
 	free(t->cwd);
 	free(t->path);
+	users_release(&t->user);
 	free(t);
 }
 
@@ -53,6 +62,10 @@ static struct run_task *task_new(struct req *r)
 	if (t->timeout_ms < 1)
 		t->timeout_ms = 1;
 	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
+	t->explain = json_get_bool(params, "explain_denials", false);
+	t->confine.explain = t->explain && confine_seccomp_can_notify();
+	t->confine.network_off = !json_get_bool(params, "network", true);
+	t->confine.strict = !strcmp(json_get_str(params, "profile", "default"), "strict");
 	t->out_tail.lines = (uint64_t)json_get_int(params, "stdout_lines", 100);
 	t->err_tail.lines =
 		(uint64_t)json_get_int(params, "stderr_lines", (int64_t)t->out_tail.lines);
@@ -93,16 +106,23 @@ static int prepare(struct cap *c, struct req *r, struct err *e)
 {
 	struct run_task *t = task_new(r);
 
-	(void)c;
+	if (run_limits_read(c->config, r->params, &t->limits, &t->confine, e))
+		return -1;
 	return command_read(&t->command, r->params, e);
 }
 
 static int resolve(struct cap *c, struct req *r, struct err *e)
 {
 	struct run_task *t = r->task;
+	const struct run_env env = {
+		.config = c->config, .confine = c->confine, .request = &t->confine, .user = &t->user,
+		.environment = json_object_get(r->params, "environment"),
+	};
 
 	if (command_resolve(&t->command, e) ||
-	    env_build(c->config, json_object_get(r->params, "environment"), &t->envp, e) ||
+	    run_user_read(c->config, json_get_str(r->params, "user", NULL), &t->user, &t->confine,
+			  e) ||
+	    run_env_build(&env, &t->envp, e) ||
 	    scope_open(c->scope, json_get_str(r->params, "working_directory", NULL), &t->cwd_fd,
 		       &t->cwd, e))
 		return -1;
@@ -117,6 +137,7 @@ static void describe(const struct req *r, struct blocklist_input *judge, struct 
 	event->command = t->command.shown;
 	event->argv = (const char *const *)t->command.argv;
 	event->cwd = t->cwd;
+	event->user = t->user.name;
 }
 
 /* ---- the answer ---- */
@@ -127,6 +148,10 @@ static void write_warnings(struct jsonw *w, const struct proc *p, const struct r
 	char text[256];
 
 	jsonw_array(w, "warnings");
+	if (p->applied.profile == CONFINE_NONE)
+		jsonw_str(w, NULL, "NOT SANDBOXED: the operator has set sandbox.profile=none; this "
+				   "command could do whatever the user can do");
+	run_limits_warn(w, p);
 	if (t->background && t->command.stdin_bytes)
 		jsonw_str(w, NULL, "stdin was ignored: a background run reads /dev/null");
 	if (settled && p->tree_alive && p->leftover) {
@@ -142,16 +167,20 @@ static void write_warnings(struct jsonw *w, const struct proc *p, const struct r
 			 p->survivors == 1 ? "" : "es");
 		jsonw_str(w, NULL, text);
 	}
+	denied_warn(w, p, t->explain);
 	jsonw_end_array(w);
 }
 
-static void write_sandbox(struct jsonw *w, const struct cap *c)
+static void write_layer(void *ctx, const char *layer)
 {
-	const char *const *layer = confine_active(c->confine);
+	jsonw_str(ctx, NULL, layer);
+}
 
+static void write_sandbox(struct jsonw *w, const struct cap *c, const struct proc *p)
+{
 	jsonw_array(w, "sandbox");
-	for (; *layer; layer++)
-		jsonw_str(w, NULL, *layer);
+	confine_each_applied(c->confine, &p->applied, write_layer, w);
+	limits_each(&p->limits, write_layer, w);
 	jsonw_end_array(w);
 }
 
@@ -185,39 +214,25 @@ static void write_result(struct buf *out, const struct cap *c, struct proc *p, s
 	view_usage(&w, proc_usage(p));
 	view_pid(&w, p);
 	view_tree(&w, p);
-	write_sandbox(&w, c);
+	write_sandbox(&w, c, p);
 	write_warnings(&w, p, t);
+	denied_write(&w, p);
 	jsonw_end_object(&w);
-}
-
-static bool was_limited(const struct proc *p)
-{
-	return p->reason == PROC_REASON_MEMORY_LIMIT || p->reason == PROC_REASON_CPU_LIMIT ||
-	       p->reason == PROC_REASON_FILE_SIZE_LIMIT;
-}
-
-/* Ended by a limit: an error, with the whole result inside. */
-static void fail_limited(struct req *r, const struct proc *p, const struct buf *result)
-{
-	struct err e = ERR_INIT;
-
-	err_set(&e, ERR_RESOURCE_LIMIT_EXCEEDED, "the run was ended by its %s (signal %s)",
-		p->reason == PROC_REASON_FILE_SIZE_LIMIT ? "file size limit" : "cpu time limit",
-		proc_signal_name(p));
-	err_detail(&e, "result", json_loadb(result->data, result->len, JSON_ALLOW_NUL, NULL));
-	req_fail(r, &e);
 }
 
 static void answer(struct cap *c, struct req *r, struct proc *p)
 {
+	struct err e = ERR_INIT;
 	struct buf result;
 
 	buf_init(&result, 16u * 1024 * 1024);
 	write_result(&result, c, p, r->task);
-	if (p->phase == PROC_SETTLED && was_limited(p))
-		fail_limited(r, p, &result);
-	else
+	if (p->phase == PROC_SETTLED && run_limits_struck(p)) {
+		run_limits_error(p, &result, &e); /* an error, with the whole result inside */
+		req_fail(r, &e);
+	} else {
 		req_ok(r, &result);
+	}
 	buf_release(&result);
 }
 
@@ -274,6 +289,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		.has_stdin = t->command.stdin_bytes && !t->background,
 		.background = t->background,
 		.timeout_ms = t->background ? 0 : t->timeout_ms,
+		.confine = t->confine,
 	};
 	struct proc *p;
 

@@ -31,6 +31,7 @@ struct audit_event {
 	const char *command;    /* shown bounded and redacted */
 	const char *const *argv; /* hashed, byte-exact; NULL: the command is, in an attempt */
 	const char *cwd;
+	const char *user;       /* whom the command runs as; NULL: the server's own user */
 	const char *intent;     /* shown bounded and redacted */
 	const char *outcome;    /* state/reason of an end, error type of a failure */
 };

@@ -214,7 +214,18 @@ static int check_protected(const struct config *c, const json_t *request, struct
 	return -1;
 }
 
-int env_build(const struct config *c, const json_t *request, char ***envp, struct err *e)
+static void add_default(struct env_list *list, const char *pair)
+{
+	size_t len = strcspn(pair, "=");
+	AUTO_FREE char *name = mem_strndup(pair, len);
+
+	if (!env_get(list->items, name))
+		list_set(list, 0, name, len, pair + len + 1);
+	list->inherited = list->count; /* a request replaces it like any other */
+}
+
+int env_build(const struct config *c, char *const *defaults, const json_t *request, char ***envp,
+	      struct err *e)
 {
 	struct env_list list = { 0 };
 	const char *name;
@@ -223,10 +234,23 @@ int env_build(const struct config *c, const json_t *request, char ***envp, struc
 	if (request && (check_names(request, e) != 0 || check_protected(c, request, e) != 0))
 		return -1;
 	add_inherited(&list, c);
+	for (; defaults && *defaults; defaults++)
+		add_default(&list, *defaults);
 	json_object_foreach((json_t *)(uintptr_t)request, name, value)
 		list_set(&list, list.inherited, name, strlen(name), json_string_value(value));
 	*envp = list.items;
 	return 0;
+}
+
+void env_set(char ***envp, const char *name, const char *value)
+{
+	struct env_list list = { .items = *envp };
+
+	while (list.items && list.items[list.count])
+		list.count++;
+	list.room = list.count + 1;
+	list_set(&list, list.count, name, strlen(name), value);
+	*envp = list.items;
 }
 
 void env_free(char **envp)
