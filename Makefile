@@ -79,7 +79,7 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 .DELETE_ON_ERROR:
-.PHONY: all demo check stress bench lint docs unit tests clean install uninstall
+.PHONY: all demo check stress bench lint docs golden unit tests clean install uninstall
 
 all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen)
 
@@ -169,6 +169,10 @@ $(B)/tests/%: tests/hostile/%.c
 	$(Q)$(CC) -D_GNU_SOURCE -std=c11 -O1 -g $(WARNINGS) $< -o $@
 
 unit: $(UNIT_PROGRAMS)
+
+# What the filter says to every call, and its table in docs/security.md, written anew.
+golden: $(O)/tests/test_seccomp_golden
+	PROCPEN_GOLDEN=write $<
 
 # Everything the stages of tests/run-all run.
 tests: all $(HOSTILE)
