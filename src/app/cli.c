@@ -5,14 +5,24 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/cli_setup.h"
 #include "app/version.h"
 #include "base/mem.h"
 #include "base/schema.h"
 
 #define STATUS_USAGE 2
 
+/* What the first word can be. Each gets what stands behind it and returns the exit status. */
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv); /* NULL: serve, which main() does */
+	const char *usage;
+} commands[] = {
+	{ "serve", NULL, "procpen serve [OPTION]..." },
+	{ "setup", cli_setup, "procpen setup HOST [--write]   configuration for an agent host" },
+};
+
 static const char help_text[] =
-	"Usage: procpen serve [OPTION]...\n"
 	"\n"
 	"Runs commands for an agent in one workspace. Speaks JSON-RPC 2.0, plain or as MCP,\n"
 	"one message a line, on stdin and stdout. Without arguments, and with stdin no terminal:\n"
@@ -40,6 +50,8 @@ static int say_hint(void)
 
 static int say_help(void)
 {
+	for (size_t i = 0; i < COUNT_OF(commands); i++)
+		printf("%s%s\n", i ? "       " : "Usage: ", commands[i].usage);
 	fputs(help_text, stdout);
 	for (int i = 0; i < CONFIG_COUNT; i++)
 		printf("  %s=%s\n      %s\n", config_rows[i].name, config_rows[i].default_text,
@@ -136,9 +148,21 @@ static int take_option(struct cli *cli, char **argv, int *at)
 	return say_unknown("option", name, known);
 }
 
+/* The command that argv[1] names: CLI_SERVE, or the exit status when it has been run. */
+static int run_command(int argc, char **argv)
+{
+	const char *names[COUNT_OF(commands) + 1] = { NULL };
+
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		names[i] = commands[i].name;
+		if (!strcmp(argv[1], names[i]))
+			return commands[i].run ? commands[i].run(argc - 2, argv + 2) : CLI_SERVE;
+	}
+	return say_unknown("command", argv[1], names);
+}
+
 int cli_parse(struct cli *cli, int argc, char **argv)
 {
-	static const char *const commands[] = { "serve", NULL };
 	int at = 1;
 
 	memset(cli, 0, sizeof(*cli));
@@ -146,8 +170,10 @@ int cli_parse(struct cli *cli, int argc, char **argv)
 	if (argc < 2)
 		return isatty(STDIN_FILENO) ? say_hint() : CLI_SERVE;
 	if (argv[1][0] != '-') {
-		if (strcmp(argv[1], "serve"))
-			return say_unknown("command", argv[1], commands);
+		int status = run_command(argc, argv);
+
+		if (status != CLI_SERVE)
+			return status;
 		at = 2;
 	}
 	for (; at < argc; at++) {
