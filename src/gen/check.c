@@ -42,6 +42,18 @@ static void check_unique_name(const struct gen_at *at, const json_t *rows, size_
 			gen_fail(at, "\"%s\" is there twice", name);
 }
 
+/* JSON-RPC's own codes, and those that MCP defines, may be used as they are defined. */
+static bool is_reserved(json_int_t code)
+{
+	static const int defined[] = { -32700, -32603, -32602, -32601, -32600,
+				       -32002, -32021, -32022 };
+
+	for (size_t i = 0; i < COUNT_OF(defined); i++)
+		if (code == defined[i])
+			return false;
+	return code >= -32768 && code <= -32000;
+}
+
 void gen_check_errors(const struct gen *g)
 {
 	static const char *const known[] = { "name", "code", "retryable", "hint", "text", NULL };
@@ -65,8 +77,7 @@ void gen_check_errors(const struct gen *g)
 		code = gen_int(&at, row, "code");
 		if (!json_is_boolean(json_object_get(row, "retryable")))
 			gen_fail(&at, "\"retryable\" must be true or false");
-		if (code >= -32768 && code <= -32000 && code != -32700 &&
-		    (code < -32603 || code > -32600))
+		if (is_reserved(code))
 			gen_fail(&at, "code %lld is reserved by JSON-RPC", (long long)code);
 		for (size_t k = 0; k < i; k++)
 			if (code == gen_int(&at, json_array_get(g->errors, k), "code"))
