@@ -148,6 +148,20 @@ static void deny(struct cap *c, struct req *r, const char *rule, const char *why
 	refuse(c, r, "denied", rule, &e);
 }
 
+/* The one denial that the user can do something about. */
+static void deny_unasked(struct cap *c, struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_PERMISSION_DENIED,
+		"%s needs a human's confirmation, and this client cannot be asked", r->row->name);
+	err_hint(&e,
+		 "tell the user: use a host that can ask (MCP elicitation), or start procpen with "
+		 "`serve --set tier.%s=notify` to allow these calls without asking",
+		 r->row->name);
+	refuse(c, r, "denied", "tier.confirm", &e);
+}
+
 static void confirmed(struct cap *c, struct req *r)
 {
 	r->on_cancel = NULL; /* what it starts sets its own */
@@ -173,11 +187,24 @@ static void on_cancel_question(void *ctx, struct req *r)
 	deny(ctx, r, "tier.confirm", "cancelled by the client");
 }
 
+/* The question is the answer; the client calls again with what the human said. */
+static void answer_with_question(struct cap *c, struct req *r, const struct buf *json)
+{
+	struct audit_event event = event_of(c, r);
+
+	event.decision = "asked";
+	event.rule = "tier.confirm";
+	record(c, &event);
+	r->question = true;
+	r->on_cancel = NULL;
+	req_ok(r, json);
+}
+
 static void ask(struct cap *c, struct req *r)
 {
 	int deadline_ms = (int)config_int(c->config, CONFIG_CONFIRM_TIMEOUT_MS);
+	enum req_asked asked = REQ_CANNOT_ASK;
 	struct buf json;
-	int asked = -1;
 
 	write_notice(c, r, &json);
 	log_notice("confirm %s", json.data);
@@ -185,9 +212,11 @@ static void ask(struct cap *c, struct req *r)
 	r->on_cancel_ctx = c;
 	if (r->dialect->confirm)
 		asked = r->dialect->confirm(c->reqs, r, &json, deadline_ms, on_confirmed, c);
+	if (asked == REQ_ASK_BY_ANSWER)
+		answer_with_question(c, r, &json);
+	else if (asked == REQ_CANNOT_ASK)
+		deny_unasked(c, r);
 	buf_release(&json);
-	if (asked)
-		deny(c, r, "tier.confirm", "it needs confirmation and this client cannot be asked");
 }
 
 static void pass_tier(struct cap *c, struct req *r)
@@ -256,6 +285,13 @@ void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params,
 		 size_t id_len)
 {
 	bool full = reqtab_count(c->reqs) >= config_int(c->config, CONFIG_LIMITS_REQUESTS);
+
+	cap_refused_as(c, row, params, id, id_len, full ? ERR_LIMIT_REACHED : ERR_INVALID_REQUEST);
+}
+
+void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
+		    size_t id_len, enum err_type why)
+{
 	AUTO_FREE char *request_id = mem_strndup(id, id_len);
 	const struct audit_event event = {
 		.event = "attempt",
@@ -264,7 +300,7 @@ void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params,
 		.tier = policy_tier_name(cap_tier(c, row)),
 		.decision = "failed",
 		.command = json_get_str(params, "command", NULL),
-		.outcome = err_rows[full ? ERR_LIMIT_REACHED : ERR_INVALID_REQUEST].name,
+		.outcome = err_rows[why].name,
 	};
 
 	record(c, &event);
@@ -300,4 +336,6 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 	}
 	if (events & PROC_EVENT_FAILED)
 		record_end(c, p, err_rows[p->failure->type].name);
+	if (c->on_run)
+		c->on_run(c->on_run_ctx, p, events);
 }

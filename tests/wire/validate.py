@@ -13,6 +13,8 @@ from official import (HANDSHAKE, META, NEWEST, REVISIONS, STATELESS, Official, c
 
 LINE_MAX = 1 << 20
 TOOLS_MAX = 12 * 1024
+TEXT_MAX = 10000           # characters of a tool result's text
+LEFT_OUT = " left out here"  # the mark where some are missing
 ERROR_META = "dev.procpen/error"
 OWN_NOTIFICATIONS = {"capability.notify"}
 OWN_REQUESTS = {"capability.confirm"}
@@ -266,8 +268,11 @@ class Session:
               "content is not text")
         text = "\n".join(c["text"] for c in result["content"])
         if result.get("isError"):
-            check("structuredContent" not in result, "an error with structuredContent")
             data = dict(result["_meta"][ERROR_META])
+            if revision < "2025-06-18":
+                check("structuredContent" not in result, "structuredContent in " + revision)
+            else:
+                check(result["structuredContent"] == {"error": data}, "structured error")
             self._error_data({k: v for k, v in data.items() if k not in ("code", "message")},
                              data.get("code"))
             check(text.startswith(data["type"] + ": "), "text of an error: %.100r" % text)
@@ -280,9 +285,13 @@ class Session:
             return
         structured = plain(result["structuredContent"])
         conform(self.schemas.outputs[name], structured, "structuredContent of " + name)
+        check(len(text) <= TEXT_MAX, "a text of %d characters" % len(text))
         for key, value in structured.items():
             if isinstance(value, str) and value.strip():
-                check(value.rstrip("\n") in text, "the text lacks %s: %.200r" % (key, value))
+                shown = value.rstrip("\n")
+                if LEFT_OUT in text:  # then at least its end is there
+                    shown = shown[-1000:]
+                check(shown in text, "the text lacks %s: %.200r" % (key, value))
         self.schemas.seen_capabilities.add(name)
 
     def _tools(self, revision, result):
