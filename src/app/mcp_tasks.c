@@ -199,8 +199,10 @@ bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, struct buf *line
 
 void mcp_tasks_on_run(struct mcp_tasks *t, const struct proc *run, unsigned events)
 {
-	const struct mcp_task *task = find_key(t, run->seq);
+	const struct mcp_task *task = NULL;
 
+	if (events & (PROC_EVENT_FAILED | PROC_EVENT_SETTLED)) /* output comes too often to look */
+		task = find_key(t, run->seq);
 	if (task)
 		mcp_task_on_run(t->m, task, run, events);
 }
