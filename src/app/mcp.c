@@ -8,7 +8,7 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 
-#define REPLY_BYTES_MAX (1u << 20) /* guard for answers that are no capability's */
+#define REPLY_BYTES_MAX (8u << 20) /* guard for answers that are no capability's */
 
 const struct mcp_shape mcp_shapes[MCP_REVISIONS] = {
 	[MCP_2024_11_05] = { .name = "2024-11-05" },

@@ -173,13 +173,18 @@ static enum req_asked confirm(struct reqtab *t, struct req *r, const struct buf 
 /* ---- dialects ---- */
 
 /*
- * The text of a result stands in the line twice, as text and as structured
- * content, and a page is sized for what a model is shown.
+ * A line is to stay below 1 MiB. What a process wrote stands in a result's
+ * structured content, and of a run that a limit ended a second time, in the error
+ * object of _meta; in a resource it stands once, and both streams must fit whole
+ * when every byte is escaped. A page is sized for what a model is shown.
  */
+#define TEXT_BYTES_tool (400u << 10)
+#define TEXT_BYTES_read (800u << 10)
+
 #define DIALECT(revision, kind) { \
 	.name = "mcp " revision " " #kind, \
 	.page_bytes = 32u << 10, \
-	.text_bytes = 480u << 10, \
+	.text_bytes = TEXT_BYTES_##kind, \
 	.list_bytes = 160u << 10, \
 	.summary_bytes = 4096, \
 	.yield_ms = 45000, \

@@ -13,7 +13,7 @@
 #include "proc/names.h"
 
 #define PAGE 100             /* entries of one page of the list */
-#define TAIL_BYTES (64u << 10) /* of each stream; escaped it is at most 384 KiB of the line */
+#define TAIL_BYTES (64u << 10) /* of each stream; escaped at most 384 KiB (see app/mcp_call.c) */
 #define TEMPLATES_TTL_MS 3600000
 #define CURSOR "before-"
 

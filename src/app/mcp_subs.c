@@ -275,6 +275,14 @@ static uint64_t wanted(struct mcp *m, const struct rpc_message *message,
 	return run;
 }
 
+/* Runs that were forgotten will not change any more. */
+static void forget_gone(struct mcp *m, struct listener *l)
+{
+	for (size_t i = l->count; i-- > 0;)
+		if (!mcp_resources_run(m, l->items[i].name, NULL))
+			remove_item(l, i);
+}
+
 void mcp_subs_subscribe(struct mcp *m, const struct rpc_message *message,
 		        enum mcp_revision revision)
 {
@@ -285,6 +293,8 @@ void mcp_subs_subscribe(struct mcp *m, const struct rpc_message *message,
 
 	if (!run)
 		return;
+	if (s->session.count == ITEMS_MAX)
+		forget_gone(m, &s->session);
 	if (s->session.count == ITEMS_MAX) {
 		err_set(&e, ERR_LIMIT_REACHED, "%d resources are subscribed to, the most there are",
 			ITEMS_MAX);
