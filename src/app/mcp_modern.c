@@ -25,17 +25,17 @@ bool mcp_modern_owns(const struct rpc_message *message)
 
 static int check_version(const json_t *meta, struct err *e)
 {
-	const json_t *value = json_object_get(meta, MCP_META "protocolVersion");
+	const char *version = mcp_text(meta, MCP_META "protocolVersion");
 
-	if (!json_is_string(value))
+	if (!version)
 		return err_set(e, ERR_INVALID_PARAMS,
 			       "_meta must have `" MCP_META "protocolVersion`, a string");
-	if (!strcmp(json_string_value(value), SHAPE->name))
+	if (!strcmp(version, SHAPE->name))
 		return 0;
 	err_set(e, ERR_UNSUPPORTED_PROTOCOL_VERSION, "protocol version %.60s is not supported",
-		json_string_value(value));
+		version);
 	err_detail(e, "supported", json_pack("[s]", SHAPE->name));
-	err_detail(e, "requested", json_copy((json_t *)(uintptr_t)value));
+	err_detail(e, "requested", json_string(version));
 	return -1;
 }
 
