@@ -14,6 +14,7 @@ from official import (HANDSHAKE, META, NEWEST, REVISIONS, STATELESS, Official, c
 LINE_MAX = 1 << 20
 TOOLS_MAX = 12 * 1024
 TEXT_MAX = 10000           # characters of a tool result's text
+ID_MAX = 1024               # bytes of a raw id
 LEFT_OUT = " left out here"  # the mark where some are missing
 ERROR_META = "dev.procpen/error"
 OWN_NOTIFICATIONS = {"capability.notify"}
@@ -333,7 +334,9 @@ def _refusable(value, depth=1):
 def _is_id(value):
     if isinstance(value, Token):
         return float(value).is_integer()
-    return isinstance(value, (int, str)) and not isinstance(value, bool)
+    if isinstance(value, str):
+        return len(dump(value)) <= ID_MAX
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _keys(value):
