@@ -58,7 +58,8 @@ class Host:
     def health(self):
         """(is it connected, what the host says)."""
         status, out, err = self.scratch.run(self.command(), self.env, limit=LIMIT)
-        return status == 0 and self.sign in out, out[-500:] or err[-500:]
+        return (status == 0 and self.sign in out + err,
+                "status %s: %s %s" % (status, out[-300:], err[-300:]))
 
     def cwd(self):
         with open(os.path.join(self.scratch.records, "cwd"), encoding="utf-8") as f:

@@ -4,12 +4,19 @@
 The heart of it is a whole round trip of a confirmation: the call is parked, the question is shown,
 a human's answer goes back, and only then, and only once, the command runs.
 """
+import glob
 import json
 import os
+import re
+import selectors
+import subprocess
 import sys
+import time
 
 from packages import Missing, Packages
-from rig import Counts, Scratch, server_path
+from rig import Counts, Scratch, server_path, stop
+
+LIMIT = 30  # seconds for what must come
 
 
 class Mcpdo:
@@ -36,7 +43,7 @@ class Mcpdo:
 
     def run(self, *args):
         """(status, parsed output or its text)."""
-        status, out, err = self.scratch.run(self.argv + list(args), self.env, limit=60)
+        status, out, err = self.scratch.run(self.argv + list(args), self.env, limit=LIMIT)
         for text in (out, err):
             try:
                 return status, json.loads(text)
@@ -44,11 +51,39 @@ class Mcpdo:
                 continue
         return status, out + err
 
+    def begin(self, name, *args):
+        """A command that goes on until it is stopped or its call ends."""
+        return self.scratch.start(self.argv + ["@" + name, *args], self.env, cwd=self.scratch.work,
+                                  stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                  stderr=subprocess.STDOUT)
+
+    def recorded(self, pattern):
+        """The newest match of @pattern in what the server wrote; None if there is none."""
+        found = []
+        for path in glob.glob(os.path.join(self.scratch.records, "lines.*")):
+            with open(path, encoding="utf-8") as f:
+                found += re.findall(pattern, "".join(x for x in f if x.startswith("< ")))
+        return found[-1] if found else None
+
     def connect(self, name):
         return self.run("connect", name, "--config", self.config, "--era", self.era)
 
     def on(self, name, *args):
         return self.run("@" + name, *args)
+
+
+def read_until(pipe, wanted):
+    """What comes out of a pipe until @wanted, its end, or the limit."""
+    seen, end = b"", time.monotonic() + LIMIT
+    with selectors.DefaultSelector() as selector:
+        selector.register(pipe, selectors.EVENT_READ)
+        while time.monotonic() < end and wanted not in seen:
+            if selector.select(0.5):
+                data = os.read(pipe.fileno(), 65536)
+                if not data:
+                    break
+                seen += data
+    return seen
 
 
 def find(value, key):
@@ -81,20 +116,48 @@ class Trip:
                   (status, out))
         status, out = self.mcpdo.on("plain", "tools/call", "process_run", "command:=exit 3")
         self.note(status == 0 and find(out, "exit_code") == 3, "tools/call", (status, out))
-        status, out = self.mcpdo.on("plain", "tools/call", "process_run",
-                                    "command:=echo first; sleep 60", "background:=true")
-        run = find(out, "process_id") or ""
-        self.note(status == 0 and bool(run), "a run in the background", (status, out))
-        uri = "proc://logs/" + run
-        status, out = self.mcpdo.on("plain", "resources/read", uri)
-        self.note(status == 0 and "first" in json.dumps(out), "resources/read", (status, out))
-        status, out = self.mcpdo.on("plain", "resources/subscribe", uri)
-        self.note(status == 0, "resources/subscribe", (status, out))
-        status, out = self.mcpdo.on("plain", "resources/unsubscribe", uri)
-        self.note(status == 0, "resources/unsubscribe", (status, out))
-        status, out = self.mcpdo.on("plain", "tools/call", "process_kill",
-                                    "process_id:=" + run, "signal:=KILL")
+        self.background()
+
+    def background(self):
+        """In the stateless era this client sees a task, and its connection waits for the end."""
+        modern = self.mcpdo.era == "modern"
+        command = "echo noise; sleep 0.5" if modern else "while sleep 0.2; do echo noise; done"
+        status, out = self.mcpdo.on("plain", "tools/call", "process_run", "command:=" + command,
+                                    "background:=true")
+        run = find(out, "process_id") or "none"
+        state = find(out, "state")
+        self.note(status == 0 and state == ("completed" if modern else "running"),
+                  "a run in the background", (status, out))
+        self.resource("proc://logs/" + run, modern)
+        if modern:
+            self.task()
+            return
+        status, out = self.mcpdo.on("plain", "tools/call", "process_kill", "process_id:=" + run,
+                                    "signal:=KILL")
         self.note(status == 0 and find(out, "killed") is True, "process_kill", (status, out))
+
+    def resource(self, uri, over):
+        status, out = self.mcpdo.on("plain", "resources/read", uri)
+        self.note(status == 0 and (over or "noise" in json.dumps(out)), "resources/read",
+                  (status, out))
+        listener = self.mcpdo.begin("plain", "resources/subscribe", uri)
+        wanted = b"subscribed" if over else b"resources/updated"
+        seen = read_until(listener.stdout, wanted)
+        self.note(wanted in seen, "resources/subscribe", seen.decode()[-300:])
+        stop(listener)
+        if not over:
+            status, out = self.mcpdo.on("plain", "resources/unsubscribe", uri)
+            self.note(status == 0, "resources/unsubscribe", (status, out))
+
+    def task(self):
+        """The task of the run that is over; its id is in the record only."""
+        task = self.mcpdo.recorded(r'"taskId": ?"([^"]+)"') or "none"
+        for method, wanted in (("get", 0), ("cancel", 0), ("get", 0)):
+            status, out = self.mcpdo.on("plain", "tasks/" + method, task)
+            good = status == wanted and (method != "get" or find(out, "status") == "completed")
+            self.note(good, "tasks/%s of a task that is over" % method, (status, out))
+        status, out = self.mcpdo.on("plain", "tasks/get", task[:-1])
+        self.note(status != 0, "tasks/get with an id that is none", (status, out))
 
     def ask(self, command):
         """Call; what is asked, or None."""
