@@ -71,7 +71,7 @@ static void tool_fail(const struct req *r, const struct err *e, struct buf *line
 	struct jsonw w;
 
 	if (e->type == ERR_METHOD_NOT_FOUND || e->type == ERR_INVALID_REQUEST ||
-	    e->type == ERR_PARSE_ERROR) {
+	    e->type == ERR_PARSE_ERROR || e->type == ERR_MISSING_CLIENT_CAPABILITY) {
 		rpc_write_error(line, r->id, strlen(r->id), e);
 		return;
 	}
