@@ -50,8 +50,8 @@ static void add_item(struct listener *l, uint64_t run, const char *name, bool ta
 	for (size_t i = 0; i < l->count; i++)
 		if (l->items[i].task == task && !strcmp(l->items[i].name, name))
 			return;
-	if (!l->items)
-		l->items = mem_zalloc(ITEMS_MAX * sizeof(*l->items));
+	if (!(l->count & (l->count - 1))) /* at 0, 1, 2, 4, ...: room for twice as many */
+		l->items = mem_realloc(l->items, (2 * l->count + 1) * sizeof(*l->items));
 	item = &l->items[l->count++];
 	*item = (struct item){ .run = run, .name = mem_strdup(name), .task = task, .dirty = task };
 }

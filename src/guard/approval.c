@@ -131,8 +131,8 @@ static int use_up(struct approval *a, const struct payload *p, int64_t now, stru
 	if (a->used_count == USED_MAX)
 		return err_set(e, ERR_INVALID_PARAMS,
 			       "requestState is not taken: too many were used within a short time");
-	if (!a->used)
-		a->used = mem_zalloc(USED_MAX * sizeof(*a->used));
+	if (!(a->used_count & (a->used_count - 1))) /* at 0, 1, 2, 4, ...: room for twice as many */
+		a->used = mem_realloc(a->used, (2 * a->used_count + 1) * sizeof(*a->used));
 	u = &a->used[a->used_count++];
 	memcpy(u->nonce, p->nonce, NONCE_SIZE);
 	u->expiry = get_time(p->expiry);
