@@ -1,8 +1,9 @@
 /*
  * jansson stops at the first fault. When that fault is one that only we object
- * to (a duplicate, a NUL in a name, a number out of range, half of a surrogate
- * pair, which jansson calls a syntax error) the text is parsed a second time without the rule, because text that is also malformed further on
- * must be reported as malformed.
+ * to (a duplicate, a NUL in a name, a number out of range, and half of a
+ * surrogate pair, which jansson calls a syntax error) the text is parsed a second
+ * time without the rule, because text that is also malformed further on must be
+ * reported as malformed.
  *
  * The raw walkers below rely on that: they only ever see valid JSON, so finding
  * the end of a value needs no more than strings and brackets.
