@@ -34,7 +34,8 @@ static void begin_reply(struct jsonw *w, struct buf *line, const char *id, size_
 static bool has_own_data(const struct err *e)
 {
 	return e->type == ERR_RESOURCE_NOT_FOUND || e->type == ERR_MISSING_CLIENT_CAPABILITY ||
-	       e->type == ERR_UNSUPPORTED_PROTOCOL_VERSION;
+	       e->type == ERR_UNSUPPORTED_PROTOCOL_VERSION ||
+	       (e->type == ERR_INVALID_PARAMS && json_object_get(e->details, "uri"));
 }
 
 void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e)

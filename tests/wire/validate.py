@@ -234,7 +234,8 @@ class Session:
         name = data.get("type")
         check(name in self.schemas.errors, "unknown error type %r" % name)
         check(self.schemas.errors[name] == code, "%s with code %r" % (name, code))
-        check(name in OWN_DATA or set(data) <= {"type", "hint", "retryable", "details"},
+        further = {"uri"} if name == "InvalidParams" else set()  # a resource that is not there
+        check(name in OWN_DATA or set(data) <= {"type", "hint", "retryable", "details"} | further,
               "data: %s" % sorted(data))
         check(isinstance(data.get("retryable"), bool), "%s: retryable is no boolean" % name)
         check(isinstance(data.get("hint"), str) and data["hint"], "%s: no hint" % name)
