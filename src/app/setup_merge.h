@@ -10,15 +10,9 @@
 
 #include <stddef.h>
 
-#include "app/setup_host.h"
+#include "app/setup_entry.h"
 #include "base/buf.h"
 #include "base/err.h"
-
-enum setup_merged {
-	SETUP_MERGED,  /* @out is the new text */
-	SETUP_THERE,   /* the very same entry is there already */
-	SETUP_REFUSED, /* @e says why */
-};
 
 /* The configuration file @text with the entry for @program and @workspace (setup_host.h). */
 enum setup_merged setup_merge(const struct setup_host *host, const char *text, size_t len,

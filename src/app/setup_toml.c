@@ -3,7 +3,7 @@
  * take members from one. The walk before it is there to be sure of that: it knows TOML's keys,
  * strings, lists and comments well enough to find every name, and stops at all else.
  */
-#include "app/setup_merge_parts.h"
+#include "app/setup_toml.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct name {
 };
 
 struct walk {
-	const struct setup_merge_job *job;
+	const struct setup_entry *job;
 	const char *at, *end;
 	struct name table; /* the header we are below */
 	bool there;        /* our entry is in the file */
@@ -218,8 +218,7 @@ static enum setup_merged refuse(const struct walk *w, struct err *e)
 	return SETUP_REFUSED;
 }
 
-enum setup_merged setup_merge_toml(const struct setup_merge_job *job, struct buf *out,
-				   struct err *e)
+enum setup_merged setup_toml_merge(const struct setup_entry *job, struct buf *out, struct err *e)
 {
 	struct walk w = { .job = job, .at = job->text, .end = job->text + job->len };
 	struct buf entry;
@@ -247,6 +246,6 @@ enum setup_merged setup_merge_toml(const struct setup_merge_job *job, struct buf
 	buf_add(out, entry.data, entry.len);
 	buf_release(&entry);
 	if (w.there)
-		return same ? SETUP_THERE : setup_merge_other(e);
+		return same ? SETUP_THERE : setup_entry_other(e);
 	return SETUP_MERGED;
 }

@@ -3,7 +3,7 @@
  * object has members, and whether or not the last of them has a comma behind it. Comments and
  * trailing commas are replaced by spaces in a copy, so offsets in it are offsets in the text.
  */
-#include "app/setup_merge_parts.h"
+#include "app/setup_json.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -94,8 +94,9 @@ static size_t behind_brace(const char *plain, size_t len, const char *parent)
 {
 	size_t token_len;
 	const char *token = parent ? json_raw_member(plain, len, parent, &token_len) : plain;
+	const char *brace = memchr(token, '{', len - (size_t)(token - plain));
 
-	return (size_t)((const char *)memchr(token, '{', len - (size_t)(token - plain)) - plain) + 1;
+	return (size_t)(brace - plain) + 1;
 }
 
 /* What the file indents by: the space before its first member. */
@@ -128,7 +129,7 @@ static void new_line(struct buf *out, int level, const char *unit)
 }
 
 /* The members that go in at @at: the entry, within its parent when that is new. */
-static int add_members(const struct setup_merge_job *job, const char *plain, bool has_parent,
+static int add_members(const struct setup_entry *job, const char *plain, bool has_parent,
 		       size_t at, const char *unit, struct buf *out, struct err *e)
 {
 	int level = has_parent ? 2 : 1;
@@ -154,7 +155,7 @@ static int add_members(const struct setup_merge_job *job, const char *plain, boo
 }
 
 /* The entry as a value, or NULL with @e. */
-static json_t *entry_value(const struct setup_merge_job *job, struct err *e)
+static json_t *entry_value(const struct setup_entry *job, struct err *e)
 {
 	struct buf text;
 	json_t *value = NULL;
@@ -167,7 +168,7 @@ static json_t *entry_value(const struct setup_merge_job *job, struct err *e)
 }
 
 /* Is @out just @root with the entry? Adds the entry to @root. */
-static bool means(const struct setup_merge_job *job, const struct buf *out, json_t *root,
+static bool means(const struct setup_entry *job, const struct buf *out, json_t *root,
 		  json_t *entry)
 {
 	AUTO_FREE char *plain = NULL;
@@ -184,7 +185,7 @@ static bool means(const struct setup_merge_job *job, const struct buf *out, json
 	return same;
 }
 
-static enum setup_merged merge(const struct setup_merge_job *job, const char *plain, json_t *root,
+static enum setup_merged merge(const struct setup_entry *job, const char *plain, json_t *root,
 			       json_t *entry, struct buf *out, struct err *e)
 {
 	json_t *parent = json_object_get(root, job->host->parent);
@@ -197,7 +198,7 @@ static enum setup_merged merge(const struct setup_merge_job *job, const char *pl
 		return SETUP_REFUSED;
 	}
 	if (there)
-		return json_equal(there, entry) ? SETUP_THERE : setup_merge_other(e);
+		return json_equal(there, entry) ? SETUP_THERE : setup_entry_other(e);
 	find_unit(plain, job->len, unit);
 	at = behind_brace(plain, job->len, parent ? job->host->parent : NULL);
 	buf_add(out, job->text, at);
@@ -211,8 +212,7 @@ static enum setup_merged merge(const struct setup_merge_job *job, const char *pl
 	return SETUP_REFUSED;
 }
 
-enum setup_merged setup_merge_json(const struct setup_merge_job *job, struct buf *out,
-				   struct err *e)
+enum setup_merged setup_json_merge(const struct setup_entry *job, struct buf *out, struct err *e)
 {
 	AUTO_FREE char *plain = NULL;
 	json_t *root = parse(job->host, job->text, job->len, &plain, e);
