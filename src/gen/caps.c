@@ -17,6 +17,21 @@ static const char *member(const json_t *object, const char *name)
 	return json_string_value(json_object_get(object, name));
 }
 
+/*
+ * Several hosts take one type for a parameter only: of more, the one that "x-shown-type"
+ * picks is shown, without the bounds of the others.
+ */
+static void show_one_type(json_t *field)
+{
+	json_t *shown = json_object_get(field, "x-shown-type");
+
+	if (!shown)
+		return;
+	json_object_set(field, "type", shown);
+	json_object_del(field, "minimum");
+	json_object_del(field, "maximum");
+}
+
 /* Remove every member whose name begins with "x-", at any depth. */
 static void strip_private(json_t *value)
 {
@@ -25,6 +40,7 @@ static void strip_private(json_t *value)
 	void *next;
 	size_t i;
 
+	show_one_type(value);
 	json_object_foreach_safe(value, next, name, below) {
 		if (!strncmp(name, "x-", 2))
 			json_object_del(value, name);
