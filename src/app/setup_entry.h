@@ -1,4 +1,4 @@
-/* setup_entry - an entry that is to go into the text of a configuration file, and what came of it. */
+/* setup_entry - an entry for the text of a configuration file, and what came of it. */
 #ifndef PROCPEN_APP_SETUP_ENTRY_H
 #define PROCPEN_APP_SETUP_ENTRY_H
 

@@ -7,7 +7,7 @@ import stat
 import subprocess
 import tomllib
 
-from client import Server, check, equal, server_path
+from client import ROOT, Server, check, equal, server_path
 from suite import Suite
 
 suite = Suite()
@@ -344,6 +344,22 @@ def test_words():
         status, out, err = home.run(*args)
         equal((status, out), (2, ""), "%s: status, stdout" % args)
         check(wanted in err, "%s: no %r in %r" % (args, wanted, err))
+
+
+@suite.test()
+def test_docs_know_every_host():
+    page = (ROOT / "docs" / "hosts.md").read_text(encoding="utf-8")
+    headings = re.findall(r"^## (.+)$", page, re.M)
+    listed = re.findall(r"^  ([a-z-]+) +(\S.*)$", Home().ok("--help")[0].split("Hosts:")[1], re.M)
+    equal(sorted(name for name, _ in listed), sorted([*JSON_HOSTS, *OTHER_HOSTS]), "hosts")
+    for name, title in listed:
+        section = title.split(" (")[0]
+        check(section in headings, "docs/hosts.md has no section %s" % section)
+        text = page.split("## %s\n" % section)[1].split("\n## ")[0]
+        check("**Trap:**" in text, "no trap for " + name)
+        if name in JSON_HOSTS:
+            file, parent = JSON_HOSTS[name].split()
+            check(file in text and parent in text, "%s: docs lack %s or %s" % (name, file, parent))
 
 
 if __name__ == "__main__":
