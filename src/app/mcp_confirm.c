@@ -88,6 +88,8 @@ static void write_message(struct jsonw *w, const json_t *notice)
 		{ "Command", "command" },
 		{ "Arguments", "args" },
 		{ "Process", "process_id" },
+		{ "Which runs", "process_command" },
+		{ "Signal", "signal" },
 		{ "Directory", "working_directory" },
 		{ "Input", "stdin" },
 		{ "Variables set", "environment_names" },

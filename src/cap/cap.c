@@ -119,12 +119,17 @@ static void write_notice(struct cap *c, const struct req *r, struct buf *json)
 {
 	const struct audit_event event = event_of(c, r);
 	struct blocklist_input in = { 0 };
+	const struct proc *target = NULL;
+	struct err ignored = ERR_INIT;
 	struct audit_event unused;
 
 	if (r->row->flags & CAP_COMMAND)
 		r->row->ops->describe(r, &in, &unused);
+	if (event.process_id)
+		target = proctab_find(c->procs, event.process_id, &ignored);
+	err_release(&ignored);
 	buf_init(json, NOTICE_MAX);
-	notice_write(json, r, &event, &in);
+	notice_write(json, r, &event, &in, target ? target->command : NULL);
 }
 
 static void tell(struct cap *c, const struct req *r)
