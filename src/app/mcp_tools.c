@@ -8,6 +8,8 @@
 
 #define ERROR_KEY "dev.procpen/error"
 #define ERROR_TEXT_ROOM 1500 /* of a text, for message and hint */
+#define HOST_LIMIT_KEY "anthropic/maxResultSizeChars" /* one host puts longer results aside */
+#define SHOWN_MAX 200000     /* two pages of 32 KiB, escaped, and a list of records */
 #define TOOLS_TTL_MS 3600000 /* the tools of a server never change */
 
 static void begin_content(struct jsonw *w)
@@ -118,6 +120,11 @@ static void write_tool(struct jsonw *w, const struct cap_row *row,
 		jsonw_raw(w, "outputSchema", row->output_json, strlen(row->output_json));
 	if (shape->annotations)
 		jsonw_raw(w, "annotations", row->annotations_json, strlen(row->annotations_json));
+	if (shape->structured && row->flags & CAP_LONG) {
+		jsonw_object(w, "_meta");
+		jsonw_int(w, HOST_LIMIT_KEY, SHOWN_MAX);
+		jsonw_end_object(w);
+	}
 	jsonw_end_object(w);
 }
 

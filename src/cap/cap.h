@@ -35,6 +35,7 @@ struct cap;
 enum cap_flag {
 	CAP_COMMAND = 1, /* judged by the blocklist */
 	CAP_STARTS = 2,  /* starts something: needs its audit record on disk first */
+	CAP_LONG = 4,    /* its result may be longer than hosts show unless they are told */
 };
 
 enum cap_outcome {

@@ -308,6 +308,8 @@ class Session:
                 extra |= {"annotations"}
             if revision >= "2025-06-18":
                 extra |= {"title", "outputSchema"}
+                if tool["name"] in ("process_logs", "process_list"):
+                    extra |= {"_meta"}
             check(set(tool) == extra, "%s in %s: %s" % (tool["name"], revision, sorted(tool)))
             for key in ("inputSchema", "outputSchema"):
                 if key in tool and jsonschema:
