@@ -62,7 +62,8 @@ class Packages:
         try:
             done = subprocess.run(
                 ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts",
-                 "--loglevel=error", "--fetch-retries=1"],
+                 "--loglevel=error", "--fetch-retries=1", "--fetch-retry-mintimeout=1000",
+                 "--fetch-retry-maxtimeout=2000"],
                 cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True,
                 timeout=INSTALL_LIMIT, check=False)
         except subprocess.TimeoutExpired:

@@ -3,7 +3,8 @@
 import os
 import time
 
-from client import Server, check, equal, eventually
+from client import check, equal, eventually
+from followed import Server
 from suite import Suite
 
 suite = Suite()
