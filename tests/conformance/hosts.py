@@ -23,6 +23,7 @@ exec %(tap)s "$@"
 
 class Host:
     """What all hosts have in common."""
+    in_project = True  # its health check starts servers where its sessions do
 
     def __init__(self, packages, scratch):
         self.packages, self.scratch = packages, scratch
@@ -103,6 +104,7 @@ class Opencode(Host):
 
 class Codex(Host):
     """Its own protocol for editors tells the state and the tools of each server."""
+    in_project = False  # without a session it starts them in its own folder
     name, config = "codex", (".codex", "config.toml")
     requests = ({"id": 1, "method": "initialize",
                  "params": {"clientInfo": {"name": "rig", "version": "1"}}},
@@ -159,8 +161,9 @@ def check(counts, host):
     counts.note(connected, host.name + ": its own health check", said)
     if not connected:
         return
-    print("      started in %s" % host.cwd().replace(host.scratch.home, "HOME").replace(
-        host.scratch.work, "the project"))
+    if host.in_project:
+        counts.note(host.cwd() == host.scratch.work, host.name + ": started in the project",
+                    host.cwd())
     host.scratch.judge(counts, host.name)
 
 
