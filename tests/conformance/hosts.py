@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Real agent hosts, offline: each reads what `procpen setup` wrote and says that it is connected.
+Claude Code also lets a model on the loopback interface call a tool, and shows it the result.
 
 A host gets a scratch home and a project. `procpen setup HOST --write` makes its configuration; then
 the path of procpen in it is replaced by that of a wrapper that records every line and where it was
@@ -11,6 +12,7 @@ import selectors
 import sys
 import time
 
+from model import Model
 from packages import Missing, Packages
 from rig import Counts, Scratch, server_path
 
@@ -62,19 +64,50 @@ class Host:
         return (status == 0 and self.sign in out + err,
                 "status %s: %s %s" % (status, out[-300:], err[-300:]))
 
+    def sessions(self, counts):
+        """What its model sees of calls, where one can be had offline."""
+
     def cwd(self):
         with open(os.path.join(self.scratch.records, "cwd"), encoding="utf-8") as f:
             return f.read().strip()
 
 
 class ClaudeCode(Host):
-    """`claude mcp list` speaks to each server."""
+    """`claude mcp list` speaks to each server; `claude -p` works with any model."""
     name, config, sign = "claude-code", (".claude.json",), "Connected"
+    offline = {"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "ENABLE_TOOL_SEARCH": "false",
+               "ANTHROPIC_API_KEY": "none"}
+
+    def program(self):
+        self.env.update(self.offline)
+        return self.packages.path("@anthropic-ai", "claude-code-linux-x64", "claude")
 
     def command(self):
-        self.env["CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC"] = "1"
-        return [self.packages.path("@anthropic-ai", "claude-code-linux-x64", "claude"),
-                "mcp", "list"]
+        return [self.program(), "mcp", "list"]
+
+    def session(self, arguments):
+        """The one result that the model is shown of process_run, and all tools it is offered."""
+        model = Model("mcp__procpen__process_run", arguments)
+        status, out, err = self.scratch.run(
+            [self.program(), "-p", "go", "--allowedTools", "mcp__procpen", "--output-format",
+             "stream-json", "--verbose"], dict(self.env, ANTHROPIC_BASE_URL=model.url),
+            limit=LIMIT)
+        model.end()
+        if status or len(model.results) != 1:
+            return {"content": "status %s: %s %s" % (status, out[-300:], err[-300:])}, model.tools
+        return model.results[0], model.tools
+
+    def sessions(self, counts):
+        result, tools = self.session({"command": "echo seen; exit 3"})
+        text = json.dumps(result)
+        counts.note("exit_code" in text and "seen" in text and not result.get("is_error"),
+                    "claude-code: its model calls a command and reads its result", text)
+        counts.note(len([t for t in tools if t.startswith("mcp__procpen__")]) == 7,
+                    "claude-code: its model is offered all tools", str(sorted(tools)))
+        result, _ = self.session({"command": "true", "timeuot": 5})
+        text = json.dumps(result)
+        counts.note(result.get("is_error") is True and "InvalidParams" in text and
+                    "did you mean" in text, "claude-code: its model reads what was wrong", text)
 
 
 class GeminiCli(Host):
@@ -164,6 +197,7 @@ def check(counts, host):
     if host.in_project:
         counts.note(host.cwd() == host.scratch.work, host.name + ": started in the project",
                     host.cwd())
+    host.sessions(counts)
     host.scratch.judge(counts, host.name)
 
 
