@@ -1,5 +1,6 @@
 #include "app/cli.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,6 +8,7 @@
 
 #include "app/cli_doctor.h"
 #include "app/cli_run.h"
+#include "app/cli_setup.h"
 #include "app/version.h"
 #include "base/mem.h"
 
@@ -45,10 +47,12 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *usage;
+	bool own_help;
 } commands[] = {
-	{ "serve", NULL, "serve [OPTION]..." },
-	{ "run", cli_run, "run [OPTION]... -- PROGRAM [ARGUMENT]..." },
-	{ "doctor", cli_doctor, "doctor [--json] [OPTION]..." },
+	{ "serve", NULL, "serve [OPTION]...", false },
+	{ "run", cli_run, "run [OPTION]... -- PROGRAM [ARGUMENT]...", false },
+	{ "doctor", cli_doctor, "doctor [--json] [OPTION]...", false },
+	{ "setup", cli_setup, "setup HOST [--write]   configuration for an agent host", true },
 };
 
 static int say_help(void)
@@ -96,24 +100,23 @@ static int say_if_asked(int argc, char **argv)
 
 int cli_parse(struct cli *cli, int argc, char **argv)
 {
-	int at = 1, status;
+	int at = 1, row = 0, status; /* row 0: serve */
 
 	memset(cli, 0, sizeof(*cli));
 	config_init(&cli->options.config);
 	if (argc < 2)
 		return isatty(STDIN_FILENO) ? say_hint() : CLI_SERVE;
-	status = say_if_asked(argc, argv);
-	if (status != CLI_SERVE)
-		return status;
 	if (argv[1][0] != '-') {
-		int row = find_command(argv[1]);
-
+		row = find_command(argv[1]);
 		if (row < 0)
 			return CLI_STATUS_USAGE;
-		if (commands[row].run)
-			return commands[row].run(argc - 1, argv + 1);
 		at = 2;
 	}
+	status = commands[row].own_help ? CLI_SERVE : say_if_asked(argc, argv);
+	if (status != CLI_SERVE)
+		return status;
+	if (commands[row].run)
+		return commands[row].run(argc - 1, argv + 1);
 	for (; at < argc; at++) {
 		status = cli_take_option(cli, argv, &at);
 		if (status != CLI_SERVE)

@@ -73,6 +73,7 @@ static void begin_closing(struct server *s)
 	while (rpc_more(&s->rpc))
 		; /* a batch that was begun is answered in full; nothing starts any more */
 	ask_end(s->ask, "the server is shutting down");
+	route_closing(&s->route);
 	proctab_shutdown(s->procs);
 	loop_timer_start(s->loop, &s->deadline, CLOSE_MS);
 	ev_prepare_start(s->loop, &s->ending);
@@ -272,6 +273,7 @@ static void on_request_end(void *ctx, uint64_t handle)
 
 	ask_drop(s->ask, handle);
 	wait_drop(&s->cap.waits, handle);
+	route_request_ended(&s->route, handle);
 }
 
 /* Descriptors that finished logs may hold: what running runs (six each) and we do not need. */
@@ -365,6 +367,7 @@ static void tear_down(struct server *s)
 	wait_release(&s->cap.waits);
 	proctab_free(s->procs);
 	reqtab_free(s->reqs);
+	route_release(&s->route);
 	ask_free(s->ask);
 	outq_release(&s->out);
 	frame_release(&s->frame);

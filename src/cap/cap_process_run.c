@@ -11,19 +11,18 @@
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/command.h"
-#include "cap/denied.h"
 #include "cap/run_env.h"
 #include "cap/run_limits.h"
 #include "cap/run_user.h"
-#include "cap/view.h"
+#include "cap/run_view.h"
 #include "guard/env.h"
 #include "guard/shell_words.h"
 #include "os/confine_seccomp.h"
-#include "proc/output_text.h"
 
 #define START_LATE_MS 5000 /* a background run whose keeper is silent is answered all the same */
 
 struct run_task {
+	struct run_view view; /* first: see cap/run_view.h */
 	struct command command;
 	char **envp;
 	int cwd_fd;
@@ -33,7 +32,6 @@ struct run_task {
 	struct confine_request confine;
 	struct run_limits limits; /* what it borrows */
 	int64_t timeout_ms, yield_ms;
-	struct output_tail out_tail, err_tail;
 	uint64_t seq; /* the run, once started */
 };
 
@@ -54,7 +52,6 @@ static struct run_task *task_new(struct req *r)
 {
 	const json_t *params = r->params;
 	struct run_task *t = mem_zalloc(sizeof(*t));
-	size_t texts = req_text_bytes(r) / 2;
 
 	t->cwd_fd = -1;
 	t->background = json_get_bool(params, "background", false);
@@ -66,12 +63,7 @@ static struct run_task *task_new(struct req *r)
 	t->confine.explain = t->explain && confine_seccomp_can_notify();
 	t->confine.network_off = !json_get_bool(params, "network", true);
 	t->confine.strict = !strcmp(json_get_str(params, "profile", "default"), "strict");
-	t->out_tail.lines = (uint64_t)json_get_int(params, "stdout_lines", 100);
-	t->err_tail.lines =
-		(uint64_t)json_get_int(params, "stderr_lines", (int64_t)t->out_tail.lines);
-	t->out_tail.max_bytes = t->err_tail.max_bytes =
-		(size_t)json_get_int(params, "max_output_bytes", 16384);
-	t->out_tail.max_encoded = t->err_tail.max_encoded = texts;
+	run_view_read(&t->view, r);
 	r->task = t;
 	r->task_free = task_free;
 	return t;
@@ -106,9 +98,12 @@ static int prepare(struct cap *c, struct req *r, struct err *e)
 {
 	struct run_task *t = task_new(r);
 
-	if (run_limits_read(c->config, r->params, &t->limits, &t->confine, e))
+	if (run_limits_read(c->config, r->params, &t->limits, &t->confine, e) ||
+	    command_read(&t->command, r->params, e))
 		return -1;
-	return command_read(&t->command, r->params, e);
+	t->view.stdin_ignored = t->background && t->command.stdin_bytes;
+	t->view.explain = t->explain;
+	return 0;
 }
 
 static int resolve(struct cap *c, struct req *r, struct err *e)
@@ -142,97 +137,18 @@ static void describe(const struct req *r, struct blocklist_input *judge, struct 
 
 /* ---- the answer ---- */
 
-static void write_warnings(struct jsonw *w, const struct proc *p, const struct run_task *t)
-{
-	bool settled = p->phase == PROC_SETTLED;
-	char text[256];
-
-	jsonw_array(w, "warnings");
-	if (p->applied.profile == CONFINE_NONE)
-		jsonw_str(w, NULL, "NOT SANDBOXED: the operator has set sandbox.profile=none; this "
-				   "command could do whatever the user can do");
-	run_limits_warn(w, p);
-	if (t->background && t->command.stdin_bytes)
-		jsonw_str(w, NULL, "stdin was ignored: a background run reads /dev/null");
-	if (settled && p->tree_alive && p->leftover) {
-		snprintf(text, sizeof(text),
-			 "the command is over, but %u process%s of it still run%s%s; process.kill "
-			 "ends them, and so does the end of the session",
-			 p->leftover, p->leftover == 1 ? "" : "es", p->leftover == 1 ? "s" : "",
-			 proc_output_open(p) ? " and can still write to its output" : "");
-		jsonw_str(w, NULL, text);
-	}
-	if (p->survivors) {
-		snprintf(text, sizeof(text), "%u process%s could not be killed", p->survivors,
-			 p->survivors == 1 ? "" : "es");
-		jsonw_str(w, NULL, text);
-	}
-	denied_warn(w, p, t->explain);
-	jsonw_end_array(w);
-}
-
-static void write_layer(void *ctx, const char *layer)
-{
-	jsonw_str(ctx, NULL, layer);
-}
-
-static void write_sandbox(struct jsonw *w, const struct cap *c, const struct proc *p)
-{
-	jsonw_array(w, "sandbox");
-	confine_each_applied(c->confine, &p->applied, write_layer, w);
-	limits_each(&p->limits, write_layer, w);
-	jsonw_end_array(w);
-}
-
-static void write_output(struct jsonw *w, const struct proc *p, struct run_task *t)
-{
-	bool final = p->phase == PROC_SETTLED, out_cut, err_cut;
-
-	t->out_tail.final = t->err_tail.final = final;
-	out_cut = output_write_tail(&p->out, w, "stdout_summary", &t->out_tail);
-	err_cut = output_write_tail(&p->err, w, "stderr_summary", &t->err_tail);
-	jsonw_int(w, "stdout_size", (int64_t)p->out.total);
-	jsonw_int(w, "stderr_size", (int64_t)p->err.total);
-	jsonw_bool(w, "stdout_truncated", out_cut);
-	jsonw_bool(w, "stderr_truncated", err_cut);
-}
-
-static void write_result(struct buf *out, const struct cap *c, struct proc *p, struct run_task *t)
-{
-	struct jsonw w;
-
-	jsonw_init(&w, out);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "process_id", p->id);
-	view_command(&w, p, VIEW_COMMAND_MAX);
-	view_state(&w, p);
-	view_end(&w, p);
-	jsonw_bool(&w, "success", proc_exit_code(p) == 0);
-	jsonw_bool(&w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
-	write_output(&w, p, t);
-	view_times(&w, p);
-	view_usage(&w, proc_usage(p));
-	view_pid(&w, p);
-	view_tree(&w, p);
-	write_sandbox(&w, c, p);
-	write_warnings(&w, p, t);
-	denied_write(&w, p);
-	jsonw_end_object(&w);
-}
-
 static void answer(struct cap *c, struct req *r, struct proc *p)
 {
+	struct run_task *t = r->task;
 	struct err e = ERR_INIT;
 	struct buf result;
 
 	buf_init(&result, 16u * 1024 * 1024);
-	write_result(&result, c, p, r->task);
-	if (p->phase == PROC_SETTLED && run_limits_struck(p)) {
-		run_limits_error(p, &result, &e); /* an error, with the whole result inside */
+	run_view_write(&result, c, p, &t->view);
+	if (run_view_is_failure(p, &result, &e))
 		req_fail(r, &e);
-	} else {
+	else
 		req_ok(r, &result);
-	}
 	buf_release(&result);
 }
 
@@ -297,7 +213,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	p = proctab_start(c->procs, &spec, e);
 	if (!p)
 		return CAP_FAILED;
-	t->seq = p->seq;
+	r->run = t->seq = p->seq;
 	mem_cleanup_close(&t->cwd_fd);
 	r->on_cancel = on_cancel;
 	r->on_cancel_ctx = c;

@@ -89,8 +89,23 @@ static bool write_command(struct jsonw *w, const struct req *r, const struct blo
 	return cut;
 }
 
+/* What happens to which run. */
+static bool write_target(struct jsonw *w, const struct req *r, const char *process_id,
+			 const char *target)
+{
+	const json_t *signal = json_object_get(r->params, "signal");
+	bool cut = false;
+
+	jsonw_str(w, "process_id", process_id);
+	if (target)
+		cut = write_text(w, "process_command", target, strlen(target), TEXT_MAX);
+	if (signal)
+		jsonw_json(w, "signal", signal);
+	return cut;
+}
+
 void notice_write(struct buf *json, const struct req *r, const struct audit_event *event,
-		  const struct blocklist_input *in)
+		  const struct blocklist_input *in, const char *target)
 {
 	bool cut = false;
 	struct jsonw w;
@@ -103,7 +118,7 @@ void notice_write(struct buf *json, const struct req *r, const struct audit_even
 	if (in->command)
 		cut = write_command(&w, r, in);
 	if (event->process_id)
-		jsonw_str(&w, "process_id", event->process_id);
+		cut |= write_target(&w, r, event->process_id, target);
 	if (event->cwd)
 		jsonw_str(&w, "working_directory", event->cwd);
 	if (event->intent)

@@ -14,9 +14,12 @@
 
 #define NOTICE_MAX (512 * 1024) /* every text below at its bound, every byte escaped, fits */
 
-/* Write the notice for @r as a JSON object. @event: what is recorded of it; @in: command, args and
- * stdin as the blocklist sees them (all zero when the capability has no command). */
+/*
+ * Write the notice for @r as a JSON object. @event: what is recorded of it; @in:
+ * command, args and stdin as the blocklist sees them (all zero when the capability
+ * has no command); @target: the command of the run that it names, or NULL.
+ */
 void notice_write(struct buf *json, const struct req *r, const struct audit_event *event,
-		  const struct blocklist_input *in);
+		  const struct blocklist_input *in, const char *target);
 
 #endif

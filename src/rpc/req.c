@@ -194,6 +194,7 @@ static void end_request(struct req *r)
 	if (r->task && r->task_free)
 		r->task_free(r->task);
 	json_decref(r->root);
+	free(r->extra);
 	free(r->id);
 	free(r);
 }

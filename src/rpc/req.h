@@ -26,12 +26,15 @@ struct req;
 struct reqtab;
 struct cap_row; /* cap/cap.h; opaque here */
 
+enum req_asked { REQ_ASKED, REQ_ASK_BY_ANSWER, REQ_CANNOT_ASK };
+
 /* How one dialect speaks. Constant tables; handlers never see which one it is. */
 struct dialect {
 	const char *name;
 	size_t page_bytes;   /* raw bytes of a process.logs answer by default */
 	size_t text_bytes;   /* encoded bytes that texts of a process may take in one answer */
 	size_t list_bytes;   /* encoded bytes that a list of records may take in one answer */
+	size_t summary_bytes; /* default of process.run's max_output_bytes */
 	int yield_ms;        /* default of process.run's yield_ms */
 	bool silent_cancel;  /* a cancelled request gets no answer */
 
@@ -46,13 +49,17 @@ struct dialect {
 	void (*notify)(struct reqtab *t, const struct req *r, const struct buf *json);
 
 	/*
-	 * Ask a human. Returns 0 when asked (then @answer is called exactly once,
-	 * later, with this request's handle, unless the request ends first), or -1
-	 * when this client cannot be asked. May be NULL: cannot.
+	 * Ask a human. REQ_ASKED: @answer is called exactly once with this request's
+	 * handle, later or from within, unless the request ends first.
+	 * REQ_ASK_BY_ANSWER: the question goes out as the answer of this request, and
+	 * the client calls again; the caller sets r->question and answers with @json.
+	 * REQ_CANNOT_ASK: this client has no way to ask. May be NULL: cannot.
 	 */
-	int (*confirm)(struct reqtab *t, struct req *r, const struct buf *json, int deadline_ms,
-		       void (*answer)(void *ctx, uint64_t handle, bool allowed, const char *why),
-		       void *ctx);
+	enum req_asked (*confirm)(struct reqtab *t, struct req *r, const struct buf *json,
+				  int deadline_ms,
+				  void (*answer)(void *ctx, uint64_t handle, bool allowed,
+						 const char *why),
+				  void *ctx);
 };
 
 /* An array of requests that is answered by one array. */
@@ -69,6 +76,9 @@ struct req {
 	struct req_batch *batch;   /* or NULL */
 	size_t share;              /* this request may use 1/share of the reply caps (batches) */
 	bool cancelled;
+	bool question;             /* what it is answered with is a question, not its result */
+	uint64_t run;              /* struct proc.seq of what it started or waits for; or 0 */
+	void *extra;               /* the dialect's own, freed with free(); or NULL */
 	void *task;                /* the handler's own */
 	void (*task_free)(void *task);
 	void (*on_cancel)(void *ctx, struct req *r); /* must lead to an answer; or NULL */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 #define DEPTH_MAX 64
@@ -29,9 +30,23 @@ static void begin_reply(struct jsonw *w, struct buf *line, const char *id, size_
 		jsonw_null(w, "id");
 }
 
+/* Of these, MCP says itself what stands in `data`; our members stand beside it. */
+static bool has_own_data(const struct err *e)
+{
+	return e->type == ERR_RESOURCE_NOT_FOUND || e->type == ERR_MISSING_CLIENT_CAPABILITY ||
+	       e->type == ERR_UNSUPPORTED_PROTOCOL_VERSION ||
+	       (e->type == ERR_INVALID_PARAMS && json_object_get(e->details, "uri"));
+}
+
 void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e)
 {
+	const char *name;
+	json_t *value;
+
 	jsonw_object(w, key);
+	if (has_own_data(e))
+		json_object_foreach(e->details, name, value)
+			jsonw_json(w, name, value);
 	jsonw_str(w, "type", err_rows[e->type].name);
 	jsonw_str(w, "hint", err_hint_text(e));
 	jsonw_bool(w, "retryable", err_rows[e->type].retryable);
@@ -157,6 +172,22 @@ static enum kind classify(struct rpc_message *m, const char *text, size_t len, s
 	return KIND_CALL;
 }
 
+/* Answer what is no message and has no id, unless too much of that came; releases @e. */
+static void refuse_garbage(struct rpc *rpc, struct err *e)
+{
+	if (rpc->garbage < RPC_GARBAGE_MAX) {
+		rpc->garbage++;
+		send_error(rpc->reqs, NULL, NULL, 0, e);
+		return;
+	}
+	if (rpc->garbage == RPC_GARBAGE_MAX)
+		log_notice("%d inputs in a row were no JSON-RPC (the last: %.120s): no answers "
+			   "until a message comes",
+			   RPC_GARBAGE_MAX, e->message);
+	rpc->garbage = RPC_GARBAGE_MAX + 1;
+	err_release(e);
+}
+
 /* Handle one message; adds exactly one answer, or none, to @batch, now or later. */
 static void handle(struct rpc *rpc, json_t *root, const char *text, size_t len,
 		   struct req_batch *batch)
@@ -164,9 +195,16 @@ static void handle(struct rpc *rpc, json_t *root, const char *text, size_t len,
 	struct rpc_message m = { .root = root, .batch = batch };
 	struct err e = ERR_INIT;
 
-	switch (classify(&m, text, len, &e)) {
+	enum kind kind = classify(&m, text, len, &e);
+
+	if (kind != KIND_INVALID)
+		rpc->garbage = 0;
+	switch (kind) {
 	case KIND_INVALID:
-		send_error(rpc->reqs, batch, m.id, m.id_len, &e);
+		if (m.id || batch)
+			send_error(rpc->reqs, batch, m.id, m.id_len, &e);
+		else
+			refuse_garbage(rpc, &e);
 		return;
 	case KIND_CALL:
 		if (strncmp(m.method, "rpc.", 4)) {
@@ -219,7 +257,10 @@ static void refuse_text(struct rpc *rpc, enum json_fault fault, const char *why,
 	} else {
 		err_set(&e, ERR_PARSE_ERROR, "malformed JSON: %s", why);
 	}
-	send_error(rpc->reqs, NULL, id, id_len, &e);
+	if (id)
+		send_error(rpc->reqs, NULL, id, id_len, &e);
+	else
+		refuse_garbage(rpc, &e);
 }
 
 static void begin_batch(struct rpc *rpc, json_t *array, const char *text, size_t len)
@@ -231,7 +272,7 @@ static void begin_batch(struct rpc *rpc, json_t *array, const char *text, size_t
 		json_decref(array);
 		err_set(&e, ERR_INVALID_REQUEST, "a batch holds 1 to %d messages, this one %zu",
 			BATCH_ELEMENTS_MAX, count);
-		send_error(rpc->reqs, NULL, NULL, 0, &e);
+		refuse_garbage(rpc, &e);
 		return;
 	}
 	rpc->array = array;
@@ -300,5 +341,5 @@ void rpc_too_long(struct rpc *rpc, size_t line_max)
 
 	err_set(&e, ERR_PARSE_ERROR, "a line of more than %zu bytes was skipped", line_max);
 	err_hint(&e, "Send less at once; the operator can raise limits.line_bytes.");
-	send_error(rpc->reqs, NULL, NULL, 0, &e);
+	refuse_garbage(rpc, &e);
 }

@@ -4,6 +4,10 @@
  * Source: https://www.jsonrpc.org/specification. Turns one line into messages
  * and answers what is not one (-32700, -32600) itself. Knows no method: each
  * message goes to the route function, which app/server.c sets.
+ *
+ * Input that is no message and has no id is answered with id null, but only
+ * RPC_GARBAGE_MAX times in a row: two programs that answer each other's errors
+ * would never stop.
  */
 #ifndef PROCPEN_RPC_RPC_H
 #define PROCPEN_RPC_RPC_H
@@ -18,6 +22,8 @@
 
 /* Longer ids are refused: every answer repeats its id, and answers are bounded. */
 #define RPC_ID_MAX 1024
+
+#define RPC_GARBAGE_MAX 16
 
 /* One well-formed message; everything in it is borrowed. */
 struct rpc_message {
@@ -41,6 +47,7 @@ struct rpc {
 	struct req_batch *batch;
 	const char *text;        /* its line */
 	size_t len, pos, index;  /* length, where the next element starts, its number */
+	int garbage;             /* inputs in a row that were no message and had no id */
 };
 
 /*
@@ -68,7 +75,8 @@ void rpc_too_long(struct rpc *rpc, size_t line_max);
  */
 void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e);
 
-/* The object {type, hint, retryable, details} as member @key. */
+/* The object {type, hint, retryable, details} as member @key; of an error that MCP defines, the
+ * members of details also stand in it directly. */
 void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e);
 
 /* {"jsonrpc":"2.0","id":<id>,"result":<json>} */

@@ -138,7 +138,7 @@ static void test_rpc_malformed_text_is_a_parse_error(void **state)
 	static const char *const lines[] = {
 		"{", "nope", "{\"a\":1,}", V "\"id\":1,\"method\":\"echo\"} x",
 		V "\"id\":1,\"method\":\"\xff\"}", "[1", "'a'", "NaN",
-		"{\"id\":1,\"id\":1", "\"\\ud800\"",
+		"{\"id\":1,\"id\":1", "\"\\ud800",
 	};
 	struct fixture *f = *state;
 
