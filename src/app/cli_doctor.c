@@ -104,7 +104,10 @@ static void print_text(json_t *found)
 /* CLI_GO_ON: go on; else the exit status. */
 static int read_options(struct cli *cli, bool *json, int argc, char **argv)
 {
+	static const char *const own[] = { "--json", NULL };
+
 	config_init(&cli->options.config);
+	cli->own = own;
 	for (int at = 1; at < argc; at++) {
 		int status;
 
@@ -132,6 +135,7 @@ int cli_doctor(int argc, char **argv)
 	json_t *found;
 
 	if (status == CLI_GO_ON) {
+		engine_hold_descriptors();
 		engine_set_up_process(&n);
 		if (engine_open(&n, &cli.options, &e)) {
 			fprintf(stderr, "procpen doctor: %s. %s\n", e.message, err_hint_text(&e));

@@ -7,6 +7,8 @@
 #include "base/mem.h"
 #include "base/schema.h"
 
+#define KNOWN_MAX 32
+
 int cli_say_unknown(const char *what, const char *name, const char *const *known)
 {
 	const char *nearest = schema_nearest(name, known);
@@ -62,10 +64,20 @@ static const struct {
 	{ "--set", set_config },
 };
 
+static int say_unknown_option(const struct cli *cli, const char *name)
+{
+	const char *known[KNOWN_MAX + 1] = { "--help", "--version" };
+	size_t count = 2;
+
+	for (size_t i = 0; i < COUNT_OF(options); i++)
+		known[count++] = options[i].name;
+	for (size_t i = 0; cli->own && cli->own[i] && count < KNOWN_MAX; i++)
+		known[count++] = cli->own[i];
+	return cli_say_unknown("option", name, known);
+}
+
 int cli_take_option(struct cli *cli, char **argv, int *at)
 {
-	static const char *const known[] = { "--workspace", "--allow-dir", "--state-dir", "--set",
-					     "--help",	    "--version",   NULL };
 	const char *equals = strchr(argv[*at], '=');
 	AUTO_FREE char *name = equals ? mem_strndup(argv[*at], (size_t)(equals - argv[*at]))
 				      : mem_strdup(argv[*at]);
@@ -82,7 +94,7 @@ int cli_take_option(struct cli *cli, char **argv, int *at)
 		*at += !equals;
 		return options[i].set(cli, value);
 	}
-	return cli_say_unknown("option", name, known);
+	return say_unknown_option(cli, name);
 }
 
 void cli_release(struct cli *cli)

@@ -11,6 +11,8 @@ struct cli {
 	struct engine_options options;
 	char **directories; /* behind options.directories; owned */
 	size_t directory_count;
+	const char *const *own; /* names of options that this command alone has, for a near miss;
+				 * NULL-terminated, or NULL */
 };
 
 /* One option at argv[*at], as --name value or --name=value; moves *at to its last word. CLI_GO_ON,

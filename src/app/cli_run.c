@@ -200,8 +200,12 @@ static int take_option(struct wish *w, char **argv, int *at)
 /* CLI_GO_ON: the wish is complete; else the exit status. */
 static int read_wish(struct wish *w, int argc, char **argv)
 {
+	static const char *own[COUNT_OF(options) + 1];
 	int at = 1, status = 0;
 
+	for (size_t i = 0; i < COUNT_OF(options); i++)
+		own[i] = options[i].name;
+	w->cli.own = own;
 	config_init(&w->cli.options.config);
 	for (; at < argc && argv[at][0] == '-' && strcmp(argv[at], "--"); at++) {
 		status = take_option(w, argv, &at);
@@ -400,7 +404,8 @@ static int start(const struct wish *w, struct run *r, struct err *e)
 	return 0;
 }
 
-static void watch(const struct wish *w, struct run *r)
+/* Before the command is there: whoever hears of it may send one at once. */
+static void watch_signals(struct run *r)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
@@ -409,6 +414,10 @@ static void watch(const struct wish *w, struct run *r)
 		r->signals[i].data = r;
 		ev_signal_start(r->engine.loop, &r->signals[i]);
 	}
+}
+
+static void watch_time(const struct wish *w, struct run *r)
+{
 	ev_timer_init(&r->timeout, on_timeout, 0., 0.);
 	r->timeout.data = r;
 	if (w->timeout_s > 0)
@@ -441,9 +450,10 @@ static int run_to_end(const struct wish *w, struct run *r)
 	char outcome[48];
 	int status;
 
+	watch_signals(r);
 	if (start(w, r, &e))
 		return say(&e);
-	watch(w, r);
+	watch_time(w, r);
 	ev_run(r->engine.loop, 0);
 	tree_release(&r->tree);
 	status = exit_status(r);
@@ -457,6 +467,7 @@ static int carry_out(struct wish *w, struct run *r)
 {
 	struct err e = ERR_INIT;
 
+	engine_hold_descriptors();
 	engine_set_up_process(&r->engine);
 	if (stdio_guard(&e) || engine_open(&r->engine, &w->cli.options, &e))
 		return say(&e);

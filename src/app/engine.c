@@ -1,13 +1,27 @@
 #include "app/engine.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "app/place.h"
 #include "app/sandbox.h"
 #include "base/mem.h"
+
+void engine_hold_descriptors(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd < 0) /* nobody can be told; what follows would be wrong */
+		abort();
+	close(fd);
+}
 
 void engine_set_up_process(struct engine *n)
 {
@@ -49,7 +63,8 @@ int engine_open(struct engine *n, struct engine_options *options, struct err *e)
 {
 	n->config = options->config;
 	options->config = (struct config){ 0 };
-	if (sandbox_check(&n->config, e) || open_place(n, options, e))
+	if (sandbox_check(&n->config, e) || open_place(n, options, e) ||
+	    sandbox_check_record(&n->config, n->state_dir, e))
 		return -1;
 	hide_memory();
 	ids_instance(n->instance);

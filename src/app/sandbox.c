@@ -61,10 +61,31 @@ static int check_layers(char *const *names, struct err *e)
 
 		if (layer >= 0 && layer != CONFINE_CGROUP)
 			continue;
-		err_set(e, ERR_INVALID_PARAMS, "sandbox.require: there is no layer \"%.64s\" to require",
-			*names);
+		err_set(e, ERR_INVALID_PARAMS,
+			"sandbox.require: there is no layer \"%.64s\" to require", *names);
 		return err_hint(e, "landlock, pid_namespace, mount_namespace, capabilities, "
 				   "credentials and network_off can be required");
+	}
+	return 0;
+}
+
+/* Could a command write the record below @state_dir? */
+int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e)
+{
+	for (char *const *path = config_names(config, CONFIG_SANDBOX_WRITABLE); *path; path++) {
+		char *const directories[] = { NULL };
+		struct err ignored = ERR_INIT;
+		struct scope *place = scope_new(*path, directories, &ignored);
+		bool covers = place && scope_covers(place, state_dir);
+
+		scope_free(place);
+		err_release(&ignored); /* a file, or not there: it covers nothing */
+		if (!covers)
+			continue;
+		err_set(e, ERR_INVALID_PARAMS,
+			"sandbox.writable: %.256s holds the state directory: a command could "
+			"rewrite its own record", *path);
+		return err_hint(e, "Name another place with --state-dir DIR.");
 	}
 	return 0;
 }
@@ -72,10 +93,10 @@ static int check_layers(char *const *names, struct err *e)
 static int check_paths(const struct config *config, enum config_key key, struct err *e)
 {
 	for (char *const *path = config_names(config, key); *path; path++)
-		if ((*path)[0] != '/') {
+		if ((*path)[0] != '/' || strchr(*path, '*')) {
 			err_set(e, ERR_INVALID_PARAMS, "%s: \"%.256s\" is not an absolute path",
 				config_rows[key].name, *path);
-			return err_hint(e, "paths begin with a slash");
+			return err_hint(e, "paths begin with a slash, and patterns are not taken");
 		}
 	return 0;
 }

@@ -51,6 +51,9 @@ static void write_warnings(struct jsonw *w, const struct proc *p, const struct r
 			 p->survivors == 1 ? "" : "es");
 		jsonw_str(w, NULL, text);
 	}
+	if (p->keeper_lost)
+		jsonw_str(w, NULL, "the keeper of this run was killed from outside: how the command "
+				   "ended, or whether it ran at all, is not known");
 	denied_warn(w, p, v->explain);
 	jsonw_end_array(w);
 }

@@ -129,6 +129,7 @@ static int enter_seccomp(struct entering *n, struct err *e)
 		.strict = applied->profile == CONFINE_STRICT,
 		.no_network = applied->layers & BIT(CONFINE_NETWORK_OFF) && !applied->net_ns,
 		.notify = n->request->explain,
+		.keeper_is_init = applied->layers & BIT(CONFINE_PID_NS),
 		.protect_pid = applied->layers & BIT(CONFINE_PID_NS) ? 0 : getpid(),
 		.protect_group = applied->layers & BIT(CONFINE_PID_NS) ? 0 : getpgrp(),
 	};

@@ -104,6 +104,14 @@ static bool covers_any(const char *hidden, char *const *writable)
 	return false;
 }
 
+static bool is_inside_any(const char *path, char *const *writable)
+{
+	for (; *writable; writable++)
+		if (is_within(path, *writable))
+			return true;
+	return false;
+}
+
 void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 			  const char *const *hidden)
 {
@@ -118,10 +126,12 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 	before = m->left_out;
 	covered = resolve(m, hidden, true);
 	for (size_t i = 0; covered[i]; i++) {
-		if (covers_any(covered[i], kept))
+		if (covers_any(covered[i], kept) || is_within(covered[i], "/proc")) {
 			m->unhidden++;
-		else
-			add_entry(m, SHIM_MOUNT_HIDE, covered[i]);
+			continue;
+		}
+		m->movable += is_inside_any(covered[i], kept);
+		add_entry(m, SHIM_MOUNT_HIDE, covered[i]);
 	}
 	m->unhidden += m->left_out - before;
 	free_paths(kept);

@@ -15,8 +15,9 @@ struct confine_mounts {
 	uint8_t *entries;
 	size_t size; /* at most SHIM_PATHS_MAX */
 	int left_out; /* entries that did not fit or do not exist */
-	int unhidden; /* paths that should be hidden and stay visible: no room, or a writable path
-		       * lies inside */
+	int unhidden; /* paths that should be hidden and stay visible: no room, a writable path
+		       * lies inside, or they are in /proc, which is mounted anew */
+	int movable;  /* hidden paths below a writable directory, which a command can rename */
 };
 
 /*

@@ -182,7 +182,8 @@ static char **join(const char *const *a, const char *const *b, const char *const
 static int build_lists(struct confine *c, struct err *e)
 {
 	/* Where sockets of other programs are, and files of everybody. */
-	static const char *const strict_hidden[] = { "/run", "/tmp", "/var/tmp", NULL };
+	static const char *const strict_hidden[] = { "/run", "/tmp", "/var/tmp", "/dev/pts",
+						     NULL };
 	const char *places[3] = { NULL }, *const *writable;
 	char **hidden;
 

@@ -172,8 +172,7 @@ void confine_each_missing(const struct confine *c,
 			fn(ctx, confine_row_name((enum confine_layer)i), c->layers[i].reason,
 			   c->layers[i].remedy);
 	if ((can & limits) != limits)
-		fn(ctx, "cgroup", cgroups_reason(c->cgroups),
-		   cgroups_remedy(c->cgroups));
+		fn(ctx, "cgroup", cgroups_reason(c->cgroups), cgroups_remedy(c->cgroups));
 	if (c->net_probed && !c->net_ns_usable && c->options.namespaces && c->net_reason[0])
 		fn(ctx, "network_namespace", c->net_reason,
 		   "nothing has to be done: the network is switched off by the filter instead");
@@ -186,7 +185,7 @@ static void file_gaps(const struct confine *c, const struct confine_applied *app
 {
 	bool landlock = applied->layers & BIT(CONFINE_LANDLOCK);
 	bool mounts = applied->layers & BIT(CONFINE_MOUNT_NS);
-	char text[160];
+	char text[192];
 
 	if (!landlock && !mounts)
 		fn(ctx, "files: commands can write whatever the user can write");
@@ -198,7 +197,15 @@ static void file_gaps(const struct confine *c, const struct confine_applied *app
 	if (mounts && c->mounts[0].unhidden) {
 		snprintf(text, sizeof(text),
 			 "files: %d paths of sandbox.hide stay visible: a writable path lies inside, "
-			 "or there are too many", c->mounts[0].unhidden);
+			 "they are in /proc, or there are too many",
+			 c->mounts[0].unhidden);
+		fn(ctx, text);
+	}
+	if (mounts && c->mounts[0].movable) {
+		snprintf(text, sizeof(text),
+			 "files: %d paths of sandbox.hide lie in a writable directory: a command can "
+			 "rename what is above them, and later ones then see them",
+			 c->mounts[0].movable);
 		fn(ctx, text);
 	}
 	if (!landlock && c->privileged)
@@ -240,6 +247,8 @@ void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char 
 		fn(ctx, "network: all of it, loopback services and cloud metadata included");
 	if (!is_scoped(c, &applied) && !applied.net_ns)
 		fn(ctx, "sockets: abstract sockets of other programs can be reached");
+	if (applied.profile != CONFINE_STRICT || !(applied.layers & BIT(CONFINE_MOUNT_NS)))
+		fn(ctx, "terminals: other terminals of the user can be read and written");
 	fn(ctx, "sockets: services of the user that listen in the file system (a container "
 		"engine, D-Bus, an SSH agent) can be asked to act");
 }

@@ -147,7 +147,10 @@ static size_t pids_block(struct builder *b)
 
 	if (b->pids != NO_LABEL)
 		return b->pids;
-	if (o->protect_group > 0) {
+	if (o->keeper_is_init) {
+		values[0] = 1;
+		count = 1;
+	} else if (o->protect_group > 0) {
 		values[count++] = -(uint32_t)o->protect_group;
 		if (o->protect_group != o->protect_pid)
 			values[count++] = (uint32_t)o->protect_group;
@@ -264,7 +267,8 @@ static size_t answer_of(const struct builder *b, const struct filter_row *row)
 static unsigned sets_of(const struct confine_seccomp_options *o)
 {
 	return FILTER_ALWAYS | (o->strict ? FILTER_STRICT | FILTER_OFFLINE : 0u) |
-	       (o->no_network ? FILTER_OFFLINE : 0u) | (o->protect_pid > 0 ? FILTER_DOORS : 0u);
+	       (o->no_network ? FILTER_OFFLINE : 0u) | (o->protect_pid > 0 ? FILTER_DOORS : 0u) |
+	       (o->keeper_is_init ? FILTER_INIT : 0u);
 }
 
 /* Which row decides each call: the one that takes all of it, else the later one. */

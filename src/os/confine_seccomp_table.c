@@ -14,6 +14,9 @@
 #define DENY(name, group) ROW(name, group, ALWAYS, ALL, EPERM)
 #define STRICT(name, group) ROW(name, group, STRICT, ALL, EPERM)
 #define DOOR(name, group, check) ROW(name, group, DOORS, check, EPERM)
+/* Those that a keeper in its own namespace has too: signals do not reach an init, these do. */
+#define ATTRIBUTE(name, check) \
+	{ name, FILTER_ATTRIBUTES, FILTER_DOORS | FILTER_INIT, FILTER_##check, EPERM }
 
 const struct filter_row filter_rows[] = {
 	DENY("kexec_load", BOOT),
@@ -114,13 +117,13 @@ const struct filter_row filter_rows[] = {
 	DOOR("pidfd_open", PIDFDS, PID_FIRST),
 	/* It takes a directory of /proc for a process, which no filter can tell apart. */
 	ROW("pidfd_send_signal", PIDFDS, DOORS, ALL, ENOSYS),
-	DOOR("prlimit64", ATTRIBUTES, PID_FIRST),
-	DOOR("sched_setparam", ATTRIBUTES, PID_FIRST),
-	DOOR("sched_setscheduler", ATTRIBUTES, PID_FIRST),
-	DOOR("sched_setattr", ATTRIBUTES, PID_FIRST),
-	DOOR("sched_setaffinity", ATTRIBUTES, PID_FIRST),
-	DOOR("setpriority", ATTRIBUTES, PRIORITY),
-	DOOR("ioprio_set", ATTRIBUTES, IOPRIO),
+	ATTRIBUTE("prlimit64", PID_FIRST),
+	ATTRIBUTE("sched_setparam", PID_FIRST),
+	ATTRIBUTE("sched_setscheduler", PID_FIRST),
+	ATTRIBUTE("sched_setattr", PID_FIRST),
+	ATTRIBUTE("sched_setaffinity", PID_FIRST),
+	ATTRIBUTE("setpriority", PRIORITY),
+	ATTRIBUTE("ioprio_set", IOPRIO),
 	DOOR("process_vm_readv", TRACING, PID_FIRST),
 	DOOR("process_vm_writev", TRACING, PID_FIRST),
 	DOOR("ptrace", TRACING, PID_SECOND),
@@ -165,7 +168,8 @@ const char *const filter_reasons[FILTER_GROUP_COUNT] = {
 	[FILTER_TRACING] = "reading and changing other processes",
 	[FILTER_RARE] = "least privilege: rarely used calls, and IPC that outlives the run",
 	[FILTER_SIGNALS] = "signals to the server and the keeper",
-	[FILTER_ATTRIBUTES] = "limits and priority of the server and the keeper",
+	[FILTER_ATTRIBUTES] = "limits and priority of the server and the keeper, which watches "
+			      "limits itself",
 	[FILTER_OWNERS] = "the kernel would send them a descriptor's signals",
 	[FILTER_PIDFDS] = "a descriptor of them is a way around all of this; tools fall back to "
 			  "kill",

@@ -24,6 +24,7 @@ enum filter_set {
 	FILTER_STRICT = 2,  /* the strict profile */
 	FILTER_OFFLINE = 4, /* no network, and no network namespace; also strict */
 	FILTER_DOORS = 8,   /* no PID namespace between command and server */
+	FILTER_INIT = 16,   /* a PID namespace, whose init is the keeper */
 };
 
 /* What of a call is refused. */

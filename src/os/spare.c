@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -19,6 +20,12 @@
 #define AGE_MAX_MS 30000 /* it pins the mounts of its time */
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_SPARE)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL | SHIM_NET_NS)
+
+/* What lies at a path; all zero: nothing. */
+struct identity {
+	dev_t dev;
+	ino_t ino;
+};
 
 struct spare {
 	struct ev_loop *loop;
@@ -29,6 +36,7 @@ struct spare {
 	bool wanted;
 	ev_idle idle;
 	ev_timer age;
+	struct identity *hidden; /* what lay at the plan's hidden paths, one after another */
 	int mounts_fd;          /* /proc/self/mountinfo: tells of changes (proc(5)) */
 	struct spawn_result keeper; /* keeper_pid 0: there is none */
 	bool ready;
@@ -51,6 +59,7 @@ static void discard(struct spare *s)
 {
 	if (!s->keeper.keeper_pid)
 		return;
+	reaper_unwatch(s->reaper, s->keeper.keeper_pid);
 	s->keeper.keeper_pid = 0;
 	mem_cleanup_close(&s->keeper.control_fd);
 	loop_timer_stop(s->loop, &s->age);
@@ -61,6 +70,57 @@ static void on_age(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)loop;
 	(void)revents;
 	discard(w->data);
+}
+
+/* The next entry of @plan from *@at on that hides something, or NULL. */
+static const struct shim_mount *next_hidden(const struct shim_plan *plan, size_t *at)
+{
+	const uint8_t *entries = plan->tail + (size_t)plan->filter_len * 8;
+
+	while (*at < plan->mounts_size) {
+		const struct shim_mount *entry = (const void *)(entries + *at);
+
+		*at += entry->size;
+		if (entry->kind == SHIM_MOUNT_HIDE)
+			return entry;
+	}
+	return NULL;
+}
+
+static struct identity identify(const char *path)
+{
+	struct stat st;
+
+	if (lstat(path, &st) < 0)
+		return (struct identity){ 0, 0 };
+	return (struct identity){ st.st_dev, st.st_ino };
+}
+
+/* A keeper covers what it finds, so what it will find is noted before it is started. */
+static void note_hidden(struct spare *s)
+{
+	const struct shim_mount *entry;
+	size_t at = 0, count = 0;
+
+	while ((entry = next_hidden(s->plan, &at))) {
+		s->hidden = mem_realloc(s->hidden, (count + 1) * sizeof(*s->hidden));
+		s->hidden[count++] = identify(entry->path);
+	}
+}
+
+/* Has something come to a hidden path since, or gone from it? */
+static bool hidden_changed(const struct spare *s)
+{
+	const struct shim_mount *entry;
+	size_t at = 0, count = 0;
+
+	while ((entry = next_hidden(s->plan, &at))) {
+		struct identity now = identify(entry->path), *then = &s->hidden[count++];
+
+		if (now.dev != then->dev || now.ino != then->ino)
+			return true;
+	}
+	return false;
 }
 
 static void start_one(struct spare *s)
@@ -75,6 +135,7 @@ static void start_one(struct spare *s)
 	};
 	struct err ignored = ERR_INIT; /* the next run starts in the ordinary way, and tells */
 
+	note_hidden(s);
 	if (root < 0 || null < 0 || spawn_start(&request, &s->keeper, &ignored)) {
 		s->keeper = (struct spawn_result){ .control_fd = -1 };
 		err_release(&ignored);
@@ -114,10 +175,9 @@ void spare_free(struct spare *s)
 	if (!s)
 		return;
 	ev_idle_stop(s->loop, &s->idle);
-	if (s->keeper.keeper_pid)
-		reaper_unwatch(s->reaper, s->keeper.keeper_pid);
 	discard(s);
 	mem_cleanup_close(&s->mounts_fd);
+	free(s->hidden);
 	free(s->plan);
 	free(s);
 }
@@ -232,7 +292,7 @@ int spare_take(struct spare *s, const struct spawn_request *request, struct spaw
 	if (!s->keeper.keeper_pid || request->plan->group_fd >= 0 || !is_ready(s) ||
 	    !is_same(s, request))
 		return -1;
-	if (mounts_changed(s)) {
+	if (mounts_changed(s) || hidden_changed(s)) {
 		discard(s);
 		return -1;
 	}

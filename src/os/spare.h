@@ -5,8 +5,9 @@
  * same for every run of a server, so after a start one more keeper is made when
  * the loop has nothing else to do, and waits for the next command. It holds
  * nothing of any command, has every layer that it will need, dies with the server,
- * and is thrown away when it is old, when the host's mounts have changed, or when
- * a run asks for something else; that run is started in the ordinary way.
+ * and is thrown away when it is old, when the host's mounts have changed, when
+ * something came to a path that is to be hidden, or when a run asks for something
+ * else; that run is started in the ordinary way.
  */
 #ifndef PROCPEN_OS_SPARE_H
 #define PROCPEN_OS_SPARE_H

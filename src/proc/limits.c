@@ -87,6 +87,7 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 	int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 	int64_t seconds = l->cpu_seconds > 0 ? l->cpu_seconds : 1; /* the kernel takes 0 for 1 */
 
+	/* Also for a limit that the command has set itself. */
 	if (signal == SIGXCPU)
 		return PROC_REASON_CPU_LIMIT;
 	if (signal == SIGXFSZ)

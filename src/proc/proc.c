@@ -278,6 +278,7 @@ static void on_tree_empty(void *ctx)
 	drain_pumps(p);
 	p->tree_alive = false;
 	p->survivors = p->live->tree.survivors;
+	p->keeper_lost = p->live->tree.lost && !p->exited;
 	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 	count_hunted(p);
 	settle(p);

@@ -119,6 +119,7 @@ struct proc {
 				       * those just killed included */
 	uint32_t killed_rest;         /* of these, what a SIGKILL for the tree still found */
 	uint32_t survivors;           /* could not be killed */
+	bool keeper_lost;             /* how the command ended, or whether it ran, is unknown */
 	struct denials *denials;      /* what its filter refused; NULL: nobody listens */
 	struct err *failure;          /* why it never started, or NULL */
 

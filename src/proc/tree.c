@@ -37,7 +37,7 @@ static void hunt(struct tree *t)
 {
 	if (t->hunting || !t->alive)
 		return;
-	t->hunting = true;
+	t->hunting = t->lost = true;
 	loop_timer_stop(t->loop, &t->escalate);
 	reaper_sweep(t->reaper, HUNT_MS, on_hunted, t);
 }

@@ -95,6 +95,19 @@ static long try_prlimit_write(void)
 	return prlimit(server, RLIMIT_NOFILE, &same, NULL);
 }
 
+/* A keeper that can open nothing is blind to the limits that it watches. */
+static long try_prlimit_keeper(void)
+{
+	struct rlimit few = { 16, 16 };
+
+	return prlimit(keeper, RLIMIT_NOFILE, &few, NULL);
+}
+
+static long try_priority_keeper(void)
+{
+	return setpriority(PRIO_PROCESS, (id_t)keeper, 19);
+}
+
 static long try_priority(void)
 {
 	errno = 0;
@@ -246,6 +259,7 @@ static const struct {
 	{ "pidfd", try_pidfd }, { "pidfd_getfd", try_pidfd_getfd }, { "ptrace", try_ptrace },
 	{ "ptrace_keeper", try_ptrace_keeper }, { "vm_read", try_vm_read },
 	{ "prlimit_read", try_prlimit_read }, { "prlimit_write", try_prlimit_write },
+	{ "prlimit_keeper", try_prlimit_keeper }, { "priority_keeper", try_priority_keeper },
 	{ "priority", try_priority }, { "affinity", try_affinity },
 	{ "scheduler", try_scheduler }, { "ioprio", try_ioprio }, { "mem", try_mem },
 	{ "maps", try_maps }, { "environ", try_environ }, { "fd_list", try_fd_list },

@@ -8,6 +8,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,6 +17,7 @@
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -596,6 +598,36 @@ static int mode_traced(int argc, char **argv)
 	return 4;
 }
 
+static void *take_memory(void *bytes)
+{
+	size_t size = (size_t)bytes;
+	volatile char *memory;
+
+	sleep(1);
+	memory = malloc(size);
+	for (int i = 0; memory && i < 6; i++) {
+		for (size_t at = 0; at < size; at += 4096)
+			memory[at] = (char)i;
+		usleep(500000);
+	}
+	puts("kept");
+	fflush(stdout);
+	_exit(0);
+}
+
+/* headless MIB: the first thread ends, another one takes memory: a zombie to look at. */
+static int mode_headless(int argc, char **argv)
+{
+	size_t size = (size_t)atoi(argv[0]) << 20;
+	pthread_t thread;
+
+	(void)argc;
+	if (size > (size_t)256 << 20 || pthread_create(&thread, NULL, take_memory, (void *)size))
+		return 3;
+	syscall(SYS_exit, 0);
+	return 4;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -607,6 +639,7 @@ static const struct {
 	{ "ignore", mode_ignore, 0 }, { "attack", mode_attack, 0 }, { "foreign", mode_foreign, 0 },
 	{ "state", mode_state, 0 }, { "chains", mode_chains, 0 },
 	{ "descriptors", mode_descriptors, 1 }, { "traced", mode_traced, 0 },
+	{ "headless", mode_headless, 1 },
 };
 
 int main(int argc, char **argv)

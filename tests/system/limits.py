@@ -117,6 +117,16 @@ def test_memory_of_one_process(mode):
 
 
 @in_each_mode
+def test_memory_of_a_process_whose_first_thread_has_ended(mode):
+    limited = Limited(mode)
+    limited.hog = limited.server.hostile_path()
+    answer = limited.run("headless", 150)
+    equal((answer["exit_code"], answer["stdout_summary"]), (0, "kept\n"), "without a limit")
+    check_killed(limited.limited("headless", 150, memory_limit=64 * MIB), "memory_limit")
+    limited.close()
+
+
+@in_each_mode
 def test_memory_of_four_processes(mode):
     """Each of them is far below the limit."""
     limited = Limited(mode)

@@ -469,6 +469,26 @@ static void test_env_find_program_long_names(void **state)
 	assert_not_found(f, "", name, ERR_COMMAND_NOT_FOUND);
 }
 
+static void test_env_set(void **state)
+{
+	struct fixture *f = *state;
+	size_t count = 0, now = 0;
+
+	assert_built(f, "{\"A\": \"1\"}");
+	while (f->envp[count])
+		count++;
+	env_set(&f->envp, "HOME", "/elsewhere"); /* in place */
+	env_set(&f->envp, "HOM", "x");           /* no prefix of it */
+	env_set(&f->envp, "NEW", "");
+	assert_string_equal(env_get(f->envp, "HOME"), "/elsewhere");
+	assert_string_equal(env_get(f->envp, "HOM"), "x");
+	assert_string_equal(env_get(f->envp, "NEW"), "");
+	assert_string_equal(env_get(f->envp, "A"), "1");
+	while (f->envp[now])
+		now++;
+	assert_int_equal(now, count + 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define PROGRAM_TEST(name) cmocka_unit_test_setup_teardown(name, setup_programs, teardown)
 
@@ -484,6 +504,7 @@ int main(void)
 		TEST(test_env_operator_protects_more),
 		TEST(test_env_malformed),
 		TEST(test_env_get),
+		TEST(test_env_set),
 		TEST(test_env_many_variables),
 		PROGRAM_TEST(test_env_find_program_in_path),
 		PROGRAM_TEST(test_env_find_program_errors_say_where),

@@ -22,10 +22,10 @@ static const struct {
 	const char *name;
 	struct confine_seccomp_options options;
 } profiles[] = {
-	{ "default", { 0 } },
-	{ "default-offline", { .no_network = true } },
+	{ "default", { .keeper_is_init = true } },
+	{ "default-offline", { .no_network = true, .keeper_is_init = true } },
 	{ "default-doors", { .protect_pid = SERVER_PID, .protect_group = SERVER_GROUP } },
-	{ "strict", { .strict = true } },
+	{ "strict", { .strict = true, .keeper_is_init = true } },
 	{ "strict-doors", { .strict = true, .protect_pid = SERVER_PID, .protect_group = SERVER_GROUP } },
 };
 #define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
@@ -242,6 +242,8 @@ static const char *when(uint8_t set)
 		return "strict; network off without a network namespace";
 	case FILTER_DOORS:
 		return "without a PID namespace";
+	case FILTER_DOORS | FILTER_INIT:
+		return "always, for the keeper; for the others without a PID namespace";
 	default:
 		fail_msg("set %d has no words here", set);
 		return "";

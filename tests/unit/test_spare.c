@@ -525,6 +525,47 @@ static void test_spare_mounts_changed(void **state)
 	scratch_release(&tmp);
 }
 
+/* A keeper covers what it finds: what came later to a path that is to be hidden would be seen. */
+static void test_spare_hidden_path_comes_to_be(void **state)
+{
+	struct scratch tmp;
+	char later[SCRATCH_PATH], script[SCRATCH_PATH + 8], text[100];
+	const char *const hidden[] = { later, NULL }, *const writable[] = { "/tmp", NULL };
+	struct confine_options options = {
+		.instance = "hiding", .network = true, .namespaces = true, .writable = writable,
+		.hidden = hidden, .nofile = { 1024, 4096 },
+	};
+	struct confine *hiding;
+	pid_t keeper;
+	struct spare *s;
+	struct job *j;
+
+	(void)state;
+	scratch_init(&tmp);
+	scratch_copy(&tmp, "later", later);
+	snprintf(script, sizeof(script), "cat %s", later);
+	hiding = confine_new(&options);
+	s = ready(hiding, &keeper);
+	scratch_file(&tmp, "later", "secret", 0644);
+	j = job_new(hiding, &nothing, script);
+	if (!(j->plan.flags & SHIM_MOUNTS)) {
+		print_message("SKIP: no mount namespace here\n");
+		job_free(j);
+	} else {
+		children_pause(&all, 100);
+		assert_int_equal(spare_take(s, &j->request, &j->result), -1);
+		assert_true(children_wait(&all, children_none, NULL));
+		spare_want(s, &j->request);
+		take(s, j);
+		read_all(j, j->out, text, sizeof(text));
+		assert_string_equal(text, "");
+		assert_int_equal(finish(j), 0);
+	}
+	end(s);
+	confine_free(hiding);
+	scratch_release(&tmp);
+}
+
 static void test_spare_grows_old(void **state)
 {
 	pid_t keeper;
@@ -597,6 +638,7 @@ int main(void)
 		cmocka_unit_test(test_spare_ends_with_its_owner),
 		cmocka_unit_test(test_spare_server_dies),
 		cmocka_unit_test(test_spare_mounts_changed),
+		cmocka_unit_test(test_spare_hidden_path_comes_to_be),
 		cmocka_unit_test(test_spare_grows_old),
 		cmocka_unit_test(test_spare_leaks_no_descriptor),
 	};

@@ -203,13 +203,6 @@ int proctree_list(const int **pids)
 	return count;
 }
 
-int proctree_is_live(int pid)
-{
-	char state = state_of(pid, NULL);
-
-	return state && state != 'Z' && state != 'X';
-}
-
 /* The number in the @fields-th field behind *@at, which moves there. */
 static uint64_t skip_fields(const char **at, int fields)
 {
@@ -229,6 +222,16 @@ int proctree_facts(int pid, struct proctree_facts *facts)
 	facts->child_ticks += skip_fields(&at, 1); /* cstime */
 	facts->threads = (uint32_t)skip_fields(&at, 3);
 	return 0;
+}
+
+/* A process whose first thread has ended is a zombie to look at, and lives on in the others. */
+int proctree_is_live(int pid)
+{
+	struct proctree_facts facts;
+
+	if (proctree_facts(pid, &facts))
+		return 0;
+	return (facts.state != 'Z' || facts.threads > 1) && facts.state != 'X';
 }
 
 /* What stands in scratch behind the beginning of a line and blanks; 0 if there is no such line. */
@@ -283,17 +286,49 @@ static void learn_page_size(void)
 		page_bytes = 4096;
 }
 
-int proctree_memory(int pid, struct proctree_memory *memory)
+/* Resident and shared pages in the statm that was just read. */
+static void take_pages(uint64_t *resident, uint64_t *shared)
 {
 	const char *at = scratch;
+
+	*resident = skip_fields(&at, 1);
+	*shared = skip_fields(&at, 1);
+}
+
+/* The memory of a process is told by any thread that has not ended; the first one may have. */
+static void take_pages_of_threads(int pid, uint64_t *resident, uint64_t *shared)
+{
+	static char entries[2048];
+	char path[64], *tail;
+	long fd, n;
+
+	tail = put_text(put_number(put_text(path, "/proc/"), (unsigned)pid), "/task/");
+	fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	while (!*resident && (n = sys3(__NR_getdents64, fd, entries, sizeof(entries))) > 0)
+		for (long at = 0; at < n && !*resident;) {
+			struct dirent64 *entry = (struct dirent64 *)(void *)(entries + at);
+
+			at += entry->reclen;
+			put_text(put_text(tail, entry->name), "/statm");
+			if (entry->name[0] != '.' && read_proc(path) > 0)
+				take_pages(resident, shared);
+		}
+	sys1(__NR_close, fd);
+}
+
+int proctree_memory(int pid, struct proctree_memory *memory)
+{
 	uint64_t resident, shared;
 
 	if (!page_bytes)
 		learn_page_size();
 	if (read_of(pid, "/statm") <= 0)
 		return -1;
-	resident = skip_fields(&at, 1);
-	shared = skip_fields(&at, 1);
+	take_pages(&resident, &shared);
+	if (!resident)
+		take_pages_of_threads(pid, &resident, &shared);
 	memory->resident = resident * page_bytes;
 	memory->private = (resident > shared ? resident - shared : 0) * page_bytes;
 	return 0;

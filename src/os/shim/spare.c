@@ -9,7 +9,7 @@
 #include "os/shim/sys.h"
 
 #define FDS_MAX (4 + SHIM_EXTRA_FDS_MAX) /* 0, 1, 2, the directory, the plan's */
-#define ABOVE 32                         /* out of the way of all targets */
+#define ABOVE (SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX) /* out of the way of all targets */
 
 static char *pointers[SHIM_STRINGS_MAX_COUNT + 2];
 static char *strings, *strings_end;
@@ -116,6 +116,13 @@ static int get_ready(struct command *c)
 		    0, 0) < 0 ? -1 : 0;
 }
 
+static int failed(struct command *c, enum shim_stage stage, int error)
+{
+	c->stage = (int)stage;
+	c->error = error;
+	return -1;
+}
+
 int spare_wait(struct command *c)
 {
 	struct rights rights;
@@ -124,13 +131,15 @@ int spare_wait(struct command *c)
 	if (get_ready(c))
 		return -1;
 	n = receive(c->plan, &rights);
+	if (n <= 0)
+		return -1; /* there will be no command */
 	count = rights.head.len < sizeof(rights.head)
 			? 0
 			: (long)((rights.head.len - sizeof(rights.head)) / sizeof(int));
-	if (n < (long)SHIM_PLAN_HEAD || count < 4 || count > FDS_MAX || place(&rights, (int)count))
-		return -1;
-	if (take_strings(c, (unsigned long)n - SHIM_PLAN_HEAD))
-		return -1;
+	if (n < (long)SHIM_PLAN_HEAD || take_strings(c, (unsigned long)n - SHIM_PLAN_HEAD))
+		return failed(c, SHIM_STAGE_PLAN, EPROTO);
+	if (count < 4 || count > FDS_MAX || place(&rights, (int)count))
+		return failed(c, SHIM_STAGE_DESCRIPTORS, EMFILE);
 	c->plan->flags &= ~(uint32_t)SHIM_SECCOMP; /* it is inherited */
 	return 0;
 }

@@ -16,8 +16,8 @@ void spare_reserve(void);
 /*
  * Install the filter of @c->plan, say SHIM_READY, wait. Afterwards plan, argv, envp
  * and descriptors are the command's, and the plan has no filter left to install.
- * Returns 0; -1 when the server is gone or speaks nonsense: leave. A failure to
- * install is told in @c->stage.
+ * Returns 0; -1 when the server is gone: leave. A failure to install, or of what came,
+ * is told in @c->stage.
  */
 int spare_wait(struct command *c);
 
