@@ -75,8 +75,7 @@ class Scratch:
             out, err = program.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             stop(program)
-            out, err = program.communicate()
-            return None, out.decode(errors="replace"), err.decode(errors="replace")
+            return None, *rest_of(program)
         return program.returncode, out.decode(errors="replace"), err.decode(errors="replace")
 
     def judge(self, counts, name, session=Session):
@@ -118,6 +117,15 @@ def stop(program):
     except ProcessLookupError:
         pass
     program.wait()
+
+
+def rest_of(program):
+    """What a stopped program wrote; a process that left its session may still hold the pipes."""
+    try:
+        out, err = program.communicate(timeout=5)
+    except subprocess.TimeoutExpired as e:
+        out, err = e.stdout or b"", e.stderr or b""
+    return out.decode(errors="replace"), err.decode(errors="replace")
 
 
 def steps(counts, name, status, out, err):
