@@ -19,6 +19,9 @@ from validate import Schemas, Session  # noqa: E402
 
 LIMIT = 600  # seconds for one program
 
+# Whoever stops a rig stops what it started, too: SystemExit runs every cleanup.
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
+
 
 class Counts(collections.Counter):
     """Prints one line for each check and the counts at the end."""
