@@ -1,5 +1,6 @@
 """What the rigs share: programs run in scratch homes, checks counted, records of a tap judged."""
 import collections
+import contextlib
 import glob
 import json
 import os
@@ -14,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "system"), str(ROOT / "tests" / "wire")]
 
+import client  # noqa: E402
 from client import Failure, server_path  # noqa: E402
 from validate import Schemas, Session  # noqa: E402
 
@@ -58,6 +60,9 @@ class Scratch:
     def __exit__(self, *_):
         for program in self.programs:
             stop(program)
+        for pid in client.processes_marked(self.base):  # what left its session
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.base, ignore_errors=True)
 
     def tapped(self, name, *command):
@@ -79,6 +84,9 @@ class Scratch:
         except subprocess.TimeoutExpired:
             stop(program)
             return None, *rest_of(program)
+        except SystemExit:
+            stop(program)
+            raise
         return program.returncode, out.decode(errors="replace"), err.decode(errors="replace")
 
     def judge(self, counts, name, session=Session):
