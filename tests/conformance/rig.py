@@ -1,5 +1,6 @@
 """What the rigs share: programs run in scratch homes, checks counted, records of a tap judged."""
 import collections
+import contextlib
 import glob
 import json
 import os
@@ -14,10 +15,14 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 sys.path[:0] = [str(ROOT / "tests" / "system"), str(ROOT / "tests" / "wire")]
 
+import client  # noqa: E402
 from client import Failure, server_path  # noqa: E402
 from validate import Schemas, Session  # noqa: E402
 
 LIMIT = 600  # seconds for one program
+
+# Whoever stops a rig stops what it started, too: SystemExit runs every cleanup.
+signal.signal(signal.SIGTERM, lambda number, frame: sys.exit(128 + number))
 
 
 class Counts(collections.Counter):
@@ -55,6 +60,9 @@ class Scratch:
     def __exit__(self, *_):
         for program in self.programs:
             stop(program)
+        for pid in client.processes_marked(self.base):  # what left its session
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.base, ignore_errors=True)
 
     def tapped(self, name, *command):
@@ -75,8 +83,10 @@ class Scratch:
             out, err = program.communicate(timeout=limit)
         except subprocess.TimeoutExpired:
             stop(program)
-            out, err = program.communicate()
-            return None, out.decode(errors="replace"), err.decode(errors="replace")
+            return None, *rest_of(program)
+        except SystemExit:
+            stop(program)
+            raise
         return program.returncode, out.decode(errors="replace"), err.decode(errors="replace")
 
     def judge(self, counts, name, session=Session):
@@ -118,6 +128,15 @@ def stop(program):
     except ProcessLookupError:
         pass
     program.wait()
+
+
+def rest_of(program):
+    """What a stopped program wrote; a process that left its session may still hold the pipes."""
+    try:
+        out, err = program.communicate(timeout=5)
+    except subprocess.TimeoutExpired as e:
+        out, err = e.stdout or b"", e.stderr or b""
+    return out.decode(errors="replace"), err.decode(errors="replace")
 
 
 def steps(counts, name, status, out, err):
