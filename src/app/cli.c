@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/cli_check.h"
 #include "app/version.h"
 #include "base/mem.h"
 #include "base/schema.h"
@@ -12,7 +13,6 @@
 #define STATUS_USAGE 2
 
 static const char help_text[] =
-	"Usage: procpen serve [OPTION]...\n"
 	"\n"
 	"Runs commands for an agent in one workspace. Speaks JSON-RPC 2.0, plain or as MCP,\n"
 	"one message a line, on stdin and stdout. Without arguments, and with stdin no terminal:\n"
@@ -38,8 +38,24 @@ static int say_hint(void)
 	return STATUS_USAGE;
 }
 
+/*
+ * The first word of the command line. run: does it all and returns the exit status,
+ * with the words from the command's name on; NULL for serve, which the rest of this
+ * file reads.
+ */
+static const struct {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *usage;
+} commands[] = {
+	{ "serve", NULL, "serve [OPTION]..." },
+	{ "check", cli_check, "check [--json] ['COMMAND' | -- PROGRAM [ARGUMENT]... | --lines]" },
+};
+
 static int say_help(void)
 {
+	for (size_t i = 0; i < COUNT_OF(commands); i++)
+		printf("%s procpen %s\n", i ? "      " : "Usage:", commands[i].usage);
 	fputs(help_text, stdout);
 	for (int i = 0; i < CONFIG_COUNT; i++)
 		printf("  %s=%s\n      %s\n", config_rows[i].name, config_rows[i].default_text,
@@ -136,9 +152,22 @@ static int take_option(struct cli *cli, char **argv, int *at)
 	return say_unknown("option", name, known);
 }
 
+/* The row of the command called @name, or -1 (told on stderr). */
+static int find_command(const char *name)
+{
+	const char *names[COUNT_OF(commands) + 1] = { NULL };
+
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		if (!strcmp(name, commands[i].name))
+			return (int)i;
+		names[i] = commands[i].name;
+	}
+	say_unknown("command", name, names);
+	return -1;
+}
+
 int cli_parse(struct cli *cli, int argc, char **argv)
 {
-	static const char *const commands[] = { "serve", NULL };
 	int at = 1;
 
 	memset(cli, 0, sizeof(*cli));
@@ -146,8 +175,12 @@ int cli_parse(struct cli *cli, int argc, char **argv)
 	if (argc < 2)
 		return isatty(STDIN_FILENO) ? say_hint() : CLI_SERVE;
 	if (argv[1][0] != '-') {
-		if (strcmp(argv[1], "serve"))
-			return say_unknown("command", argv[1], commands);
+		int row = find_command(argv[1]);
+
+		if (row < 0)
+			return STATUS_USAGE;
+		if (commands[row].run)
+			return commands[row].run(argc - 1, argv + 1);
 		at = 2;
 	}
 	for (; at < argc; at++) {

@@ -118,3 +118,19 @@ void command_judge(const struct command *c, struct blocklist_input *in)
 		.stdin_len = c->stdin_len,
 	};
 }
+
+void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v)
+{
+	jsonw_bool(w, "blocked", v->blocked);
+	jsonw_str(w, "block_reason", v->blocked ? v->reason : NULL);
+	jsonw_str(w, "rule", v->blocked ? v->rule : NULL);
+	if (v->blocked && v->has_span) {
+		jsonw_array(w, "span");
+		jsonw_int(w, NULL, (int64_t)v->start);
+		jsonw_int(w, NULL, (int64_t)v->end);
+		jsonw_end_array(w);
+	} else {
+		jsonw_null(w, "span");
+	}
+	jsonw_str(w, "suggestion", v->blocked ? v->suggestion : NULL);
+}

@@ -14,6 +14,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/jsonw.h"
 #include "guard/blocklist.h"
 
 struct command {
@@ -36,5 +37,8 @@ void command_release(struct command *c);
 
 /* The blocklist's view of it; borrows from @c. */
 void command_judge(const struct command *c, struct blocklist_input *in);
+
+/* The members of is_blocked's result, into the open object. */
+void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v);
 
 #endif
