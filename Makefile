@@ -68,9 +68,9 @@ SOURCES := $(sort $(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
 SOURCES := $(filter-out src/app/main.c,$(SOURCES))
 GEN_NAMES := errors config caps
 GEN_HEADERS := $(GEN_NAMES:%=$(B)/include/gen/%.h)
-GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c)
+GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c) $(B)/gen/blocklist.c $(B)/gen/blocklist_examples.c
 
-OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o)
+OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o) $(O)/gen/blocklist.o
 MAIN := $(O)/app/main.o
 ARCHIVE := $(O)/libprocpen.a
 
