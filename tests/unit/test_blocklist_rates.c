@@ -6,6 +6,7 @@
 #include "unit.h"
 
 #include "corpus.h"
+#include "verdict.h"
 
 enum { MUST, SHOULD, BENIGN, SEED, REAL, TRICK_BLOCK, TRICK_SHOULD, TRICK_ALLOW, CLASSES };
 
@@ -47,25 +48,6 @@ static int class_of(const struct corpus_row *row)
 	return strstr(row->remark, "tier=must") ? MUST : SHOULD;
 }
 
-/* What every verdict keeps, whatever it says. */
-static void check_shape(const char *command, const struct blocklist_verdict *v)
-{
-	if (!v->blocked) {
-		assert_null(v->rule);
-		assert_false(v->has_span);
-		return;
-	}
-	assert_non_null(v->rule);
-	assert_non_null(strchr(v->rule, '.'));
-	assert_non_null(v->suggestion);
-	assert_int_not_equal(v->reason[0], 0);
-	assert_null(strpbrk(v->reason, "\n\x1b\r"));
-	if (v->has_span) {
-		assert_true(v->start <= v->end);
-		assert_true(v->end <= strlen(command));
-	}
-}
-
 static void print_row(const char *class, const struct corpus_row *row,
 		      const struct blocklist_verdict *v)
 {
@@ -86,7 +68,7 @@ static void count(void *ctx, const struct corpus_row *row)
 	struct blocklist_verdict v;
 	bool blocked = corpus_judge(row->command, &v);
 
-	check_shape(row->command, &v);
+	verdict_check(&v, strlen(row->command));
 	r->rate[class].rows++;
 	r->rate[class].blocked += blocked;
 	if (blocked == harmless)
