@@ -16,6 +16,7 @@
 struct name {
 	char text[64];
 	int program, wrapper;
+	char flows[GEN_PATH_MAX]; /* "FLOW_KIND_A | FLOW_KIND_B" */
 };
 
 static struct gen_at at_row(const char *list, size_t i)
@@ -67,6 +68,18 @@ static void check_boolean(const struct gen_at *at, const json_t *row, const char
 		gen_fail(at, "\"%s\" must be true or false", name);
 }
 
+/* A set of positions in a component is kept in 64 bits. */
+static void check_paths(const struct gen_at *at, const json_t *row, const char *name)
+{
+	json_t *text;
+	size_t i;
+
+	check_strings(at, row, name);
+	json_array_foreach(json_object_get(row, name), i, text)
+		if (json_string_length(text) >= 60)
+			gen_fail(at, "\"%s\" is too long", json_string_value(text));
+}
+
 static void check_target(const struct gen_at *at, json_t *row)
 {
 	static const char *const known[] = { "name", "text", "paths", "except", "tree", "empty",
@@ -75,8 +88,8 @@ static void check_target(const struct gen_at *at, json_t *row)
 	gen_only(at, row, known);
 	gen_str(at, row, "name");
 	gen_str(at, row, "text");
-	check_strings(at, row, "paths");
-	check_strings(at, row, "except");
+	check_paths(at, row, "paths");
+	check_paths(at, row, "except");
 	check_boolean(at, row, "tree");
 	check_boolean(at, row, "empty");
 	check_boolean(at, row, "guess");
@@ -121,6 +134,17 @@ static void check_wrapper(const struct gen_at *at, json_t *row)
 		kind++;
 	if (!*kind)
 		gen_fail(at, "kind \"%s\" is not known", gen_str(at, row, "kind"));
+}
+
+/* Its kind is a constant of the table's header: a wrong one does not compile. */
+static void check_flow(const struct gen_at *at, json_t *row)
+{
+	static const char *const known[] = { "kind", "names", NULL };
+
+	gen_only(at, row, known);
+	gen_str(at, row, "kind");
+	gen_str(at, row, "names");
+	check_words(at, row, "names");
 }
 
 static bool known_target(const struct gen *g, const char *name, size_t len)
@@ -184,7 +208,7 @@ static void check_unique_ids(const json_t *rules)
 
 void gen_check_blocklist(const struct gen *g)
 {
-	static const char *const known[] = { "targets", "programs", "wrappers", "rules", NULL };
+	static const char *const known[] = { "targets", "programs", "wrappers", "flows", "rules", NULL };
 	struct gen_at top = { .file = FILE_NAME };
 	json_t *row;
 	size_t i;
@@ -206,6 +230,11 @@ void gen_check_blocklist(const struct gen *g)
 		struct gen_at at = at_row("wrappers", i);
 
 		check_wrapper(&at, row);
+	}
+	json_array_foreach(json_object_get(g->blocklist, "flows"), i, row) {
+		struct gen_at at = at_row("flows", i);
+
+		check_flow(&at, row);
 	}
 	json_array_foreach(json_object_get(g->blocklist, "rules"), i, row) {
 		struct gen_at at = at_row("rules", i);
@@ -324,6 +353,20 @@ static void emit_programs(const json_t *programs, struct buf *out)
 	buf_adds(out, "};\n\n");
 }
 
+/* An option that holds text takes a value; but a shell's -c is a flag. */
+static void wrapper_values(const json_t *row, struct buf *out)
+{
+	const char *values = member(row, "values"), *text = member(row, "text");
+	struct buf b;
+
+	buf_init(&b, 1u << 16);
+	buf_addf(&b, "%s%s", values ? values : "", values && text ? " " : "");
+	if (text && strcmp(member(row, "kind"), "shell"))
+		buf_adds(&b, text);
+	spaced(out, "values", b.len ? b.data : NULL);
+	buf_release(&b);
+}
+
 static void emit_wrappers(const json_t *wrappers, struct buf *out)
 {
 	static const char *const flags[] = { "assigns", "remote", "feeds", "multicall" };
@@ -335,7 +378,7 @@ static void emit_wrappers(const json_t *wrappers, struct buf *out)
 	json_array_foreach(wrappers, i, row) {
 		gen_upper(member(row, "kind"), kind);
 		buf_addf(out, "\t{ .kind = WRAPPER_%s,", kind);
-		spaced(out, "values", member(row, "values"));
+		wrapper_values(row, out);
 		spaced(out, "text", member(row, "text"));
 		spaced(out, "inert", member(row, "inert"));
 		spaced(out, "directory", member(row, "directory"));
@@ -426,6 +469,20 @@ static void set_once(const struct gen_at *at, const char *name, int *slot, size_
 	*slot = (int)row;
 }
 
+static void add_flow(const struct gen_at *at, struct name *name, const char *kind)
+{
+	char upper[GEN_PATH_MAX];
+	size_t len = strlen(name->flows);
+	int added;
+
+	gen_upper(kind, upper);
+	added = snprintf(name->flows + len, sizeof(name->flows) - len, "%sFLOW_KIND_%s",
+			     len ? " | " : "", upper);
+
+	if (added < 0 || (size_t)added >= sizeof(name->flows) - len)
+		gen_fail(at, "too many kinds for \"%s\"", name->text);
+}
+
 static void collect(const struct gen *g, const char *list, const char *key)
 {
 	json_t *row;
@@ -444,6 +501,8 @@ static void collect(const struct gen *g, const char *list, const char *key)
 				set_once(&at, name->text, &name->program, i);
 			if (!strcmp(list, "wrappers"))
 				set_once(&at, name->text, &name->wrapper, i);
+			if (!strcmp(list, "flows"))
+				add_flow(&at, name, member(row, "kind"));
 		}
 	}
 }
@@ -483,6 +542,7 @@ static void emit_names(const struct gen *g, struct buf *out)
 	name_count = 0;
 	collect(g, "programs", "names");
 	collect(g, "wrappers", "names");
+	collect(g, "flows", "names");
 	collect(g, "rules", "commands");
 	qsort(names, name_count, sizeof(names[0]), by_text);
 	for (size_t n = 0; n < name_count; n++)
@@ -498,7 +558,7 @@ static void emit_names(const struct gen *g, struct buf *out)
 			buf_addf(out, "&wrappers[%d], ", names[n].wrapper);
 		else
 			buf_adds(out, "NULL, ");
-		buf_addf(out, "rules_%zu },\n", n);
+		buf_addf(out, "%s, rules_%zu },\n", names[n].flows[0] ? names[n].flows : "0", n);
 	}
 	buf_addf(out, "};\nconst unsigned blocklist_name_count = %zu;\n\n", name_count);
 }

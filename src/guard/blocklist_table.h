@@ -72,11 +72,30 @@ struct blocklist_rule {
 	const char *suggestion;
 };
 
+/* What a program does with the text that goes through it; bits. */
+enum blocklist_flow_kind {
+	FLOW_KIND_FETCH = 1,     /* writes what comes from the network */
+	FLOW_KIND_DECODE = 2,    /* makes text readable */
+	FLOW_KIND_DECODE_D = 4,  /* the same with -d */
+	FLOW_KIND_DECODE_R = 8,  /* the same with -r */
+	FLOW_KIND_PS = 16,       /* lists processes */
+	FLOW_KIND_PGREP = 32,    /* lists processes by a pattern */
+	FLOW_KIND_PICK = 64,     /* leaves out lines, or parts of them */
+	FLOW_KIND_KEEP = 128,    /* keeps every line */
+	FLOW_KIND_PRINT = 256,   /* writes its words, or what they name */
+	FLOW_KIND_LIST = 512,    /* writes names of files: ls, echo */
+	FLOW_KIND_FIND = 1024,
+	FLOW_KIND_FD = 2048,
+	FLOW_KIND_COMPUTE = 4096, /* an interpreter */
+	FLOW_KIND_HIDDEN = 8192,  /* has options that hold shell text (blocklist_hidden) */
+};
+
 /* What is known of a program's name; sorted by name for a binary search. */
 struct blocklist_name {
 	const char *name;
 	const struct blocklist_program *program; /* or NULL */
 	const struct blocklist_wrapper *wrapper; /* or NULL */
+	unsigned flow; /* enum blocklist_flow_kind */
 	const uint16_t *rules; /* numbers of rules on this command, ended by UINT16_MAX */
 };
 

@@ -1,0 +1,632 @@
+/*
+ * The text becomes tokens: strings, names, single characters. A name that means
+ * something, followed by its arguments, is a call. Arguments are the constant
+ * strings up to the end of the bracket or of the statement; strings joined by +, .
+ * or nothing are one; anything else beside them makes them partly unknown.
+ */
+#include "guard/blocklist_code.h"
+
+#include <string.h>
+
+#include "guard/blocklist_args.h"
+#include "guard/shell_wrap.h"
+
+#define TOKENS_MAX 20000
+#define ARGS_MAX 64
+#define VARIABLES_MAX 32
+
+enum token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_RUN, TOKEN_OTHER };
+
+struct token {
+	enum token_kind kind;
+	size_t start, end;        /* in the text */
+	struct shell_word string; /* of TOKEN_STRING and TOKEN_RUN: what it means */
+};
+
+struct reader {
+	const struct shell_word *text;
+	struct shell_arena *arena;
+	struct token *tokens;
+	size_t count;
+	bool awk;
+	struct { size_t start, len; size_t token; } variables[VARIABLES_MAX];
+	size_t variable_count;
+	struct blocklist_code_calls calls;
+};
+
+/* ---- tokens ---- */
+
+static bool name_char(char c)
+{
+	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9');
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The character behind a backslash at @i; *@used bytes of the text. */
+static char escaped(const char *s, size_t len, size_t i, size_t *used)
+{
+	char c = i + 1 < len ? s[i + 1] : '\\';
+
+	*used = i + 1 < len ? 2 : 1;
+	if (c == 'n')
+		return '\n';
+	if (c == 't')
+		return '\t';
+	if (c == 'x' && i + 3 < len && hex_digit(s[i + 2]) >= 0 && hex_digit(s[i + 3]) >= 0) {
+		*used = 4;
+		return (char)(hex_digit(s[i + 2]) * 16 + hex_digit(s[i + 3]));
+	}
+	if (c >= '0' && c <= '7') {
+		int value = 0;
+
+		for (*used = 1; *used < 4 && i + *used < len && s[i + *used] >= '0' &&
+				s[i + *used] <= '7'; ++*used)
+			value = value * 8 + s[i + *used] - '0';
+		return (char)value;
+	}
+	return c;
+}
+
+/* The string between @from and @to: its escapes resolved. */
+static struct shell_word string_value(struct reader *r, size_t from, size_t to)
+{
+	const struct shell_text *t = &r->text->text;
+	char *s = shell_alloc(r->arena, to - from + 1);
+	uint8_t *kind = shell_alloc(r->arena, to - from + 1);
+	uint32_t *at = shell_alloc(r->arena, (to - from + 1) * sizeof(*at));
+	size_t len = 0, used;
+
+	for (size_t i = from; i < to; i += used, len++) {
+		used = 1;
+		s[len] = t->s[i] == '\\' ? escaped(t->s, to, i, &used) : t->s[i];
+		kind[len] = r->text->kind[i];
+		at[len] = t->at ? t->at[i] : (uint32_t)i;
+	}
+	if (len && s[0] == '~' && kind[0] == SHELL_LITERAL)
+		kind[0] = SHELL_TILDE;
+	return (struct shell_word){ .text = { .s = s, .at = at, .len = len }, .kind = kind,
+				    .start = r->text->start, .end = r->text->end };
+}
+
+static void add_token(struct reader *r, enum token_kind kind, size_t start, size_t end)
+{
+	if (r->count < TOKENS_MAX)
+		r->tokens[r->count++] = (struct token){ .kind = kind, .start = start, .end = end };
+}
+
+static void add_string(struct reader *r, enum token_kind kind, size_t start, size_t from,
+		       size_t to, size_t end)
+{
+	if (r->count == TOKENS_MAX)
+		return;
+	add_token(r, kind, start, end);
+	r->tokens[r->count - 1].string = string_value(r, from, to);
+}
+
+/* Where the string that opens at @i with @quote (@width times) ends; the text's end if never. */
+static size_t string_end(const struct shell_text *t, size_t i, char quote, size_t width)
+{
+	for (; i < t->len; i++) {
+		size_t n = 0;
+
+		if (t->s[i] == '\\') {
+			i++;
+			continue;
+		}
+		while (n < width && i + n < t->len && t->s[i + n] == quote)
+			n++;
+		if (n == width)
+			return i;
+	}
+	return t->len;
+}
+
+static size_t read_string(struct reader *r, size_t i)
+{
+	const struct shell_text *t = &r->text->text;
+	char quote = t->s[i];
+	size_t width = i + 2 < t->len && quote != '`' && t->s[i + 1] == quote &&
+		       t->s[i + 2] == quote ? 3 : 1;
+	size_t end = string_end(t, i + width, quote, width);
+
+	add_string(r, quote == '`' ? TOKEN_RUN : TOKEN_STRING, i, i + width, end, end + width);
+	return end + width;
+}
+
+/* q{} qq() qw[] qx{} of Perl, %x() %w[] %q() of Ruby. Returns 0 if it is none of them. */
+static size_t read_quote_like(struct reader *r, size_t i)
+{
+	static const char open[] = "{([<", close[] = "})]>";
+	const struct shell_text *t = &r->text->text;
+	size_t k = i + 1, end;
+	const char *pair;
+	bool run;
+
+	if (t->s[i] == 'q')
+		k += k < t->len && strchr("qwx", t->s[k]) != NULL;
+	else if (k < t->len && strchr("xwqQWi", t->s[k]))
+		k++;
+	else
+		return 0;
+	run = t->s[k - 1] == 'x';
+	if (k >= t->len || (i && name_char(t->s[i - 1])))
+		return 0;
+	pair = strchr(open, t->s[k]);
+	if (!t->s[k] || (!pair && !strchr("|!/", t->s[k])))
+		return 0;
+	end = string_end(t, k + 1, pair ? close[pair - open] : t->s[k], 1);
+	add_string(r, run ? TOKEN_RUN : TOKEN_STRING, i, k + 1, end, end + 1);
+	return end + 1;
+}
+
+static void tokenize(struct reader *r)
+{
+	const struct shell_text *t = &r->text->text;
+
+	for (size_t i = 0, next; i < t->len; i = next) {
+		char c = t->s[i];
+
+		next = i + 1;
+		if (c == ' ' || c == '\t' || c == '\n')
+			continue;
+		if (c == '"' || c == '\'' || c == '`') {
+			next = read_string(r, i);
+		} else if ((c == 'q' || c == '%') && read_quote_like(r, i)) {
+			next = r->tokens[r->count - 1].end;
+		} else if (name_char(c)) {
+			while (next < t->len && name_char(t->s[next]))
+				next++;
+			add_token(r, TOKEN_NAME, i, next);
+		} else {
+			add_token(r, TOKEN_OTHER, i, next);
+		}
+	}
+}
+
+/* ---- asking ---- */
+
+static bool token_in(const struct reader *r, size_t i, const char *list)
+{
+	const struct token *t = &r->tokens[i];
+
+	return i < r->count && t->kind == TOKEN_NAME &&
+	       blocklist_listed(list, r->text->text.s + t->start, t->end - t->start);
+}
+
+static bool is_char(const struct reader *r, size_t i, char c)
+{
+	return i < r->count && r->tokens[i].kind == TOKEN_OTHER &&
+	       r->text->text.s[r->tokens[i].start] == c;
+}
+
+static bool any_name(const struct reader *r, const char *list)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (token_in(r, i, list))
+			return true;
+	return false;
+}
+
+static void add_call(struct reader *r, struct blocklist_code_call call)
+{
+	if (r->calls.count == r->calls.room) {
+		struct blocklist_code_call *old = r->calls.list;
+
+		r->calls.room = r->calls.room ? r->calls.room * 2 : 8;
+		r->calls.list = shell_alloc(r->arena, r->calls.room * sizeof(*old));
+		if (r->calls.count)
+			memcpy(r->calls.list, old, r->calls.count * sizeof(*old));
+	}
+	r->calls.list[r->calls.count++] = call;
+}
+
+/* ---- arguments ---- */
+
+struct arguments {
+	struct shell_word words[ARGS_MAX]; /* constant strings, and names of homes as ~ */
+	bool joined[ARGS_MAX]; /* something unknown stands beside it in the same argument */
+	size_t count;
+	bool array;   /* in brackets of its own: words of a command */
+	bool unknown; /* an argument that is no string */
+	size_t end;   /* token behind them */
+};
+
+static struct shell_word one_char(struct reader *r, char c, uint8_t kind, size_t at)
+{
+	char *s = shell_copy(r->arena, &c, 1);
+	uint8_t *kinds = shell_alloc(r->arena, 2);
+	uint32_t *where = shell_alloc(r->arena, 2 * sizeof(*where));
+
+	kinds[0] = kind;
+	where[0] = r->text->text.at ? r->text->text.at[at] : (uint32_t)at;
+	return (struct shell_word){ .text = { .s = s, .at = where, .len = 1 }, .kind = kinds,
+				    .start = r->text->start, .end = r->text->end };
+}
+
+static const struct token *variable(const struct reader *r, size_t i)
+{
+	const struct token *t = &r->tokens[i];
+
+	for (size_t k = r->variable_count; k-- > 0;)
+		if (r->variables[k].len == t->end - t->start &&
+		    memcmp(r->text->text.s + r->variables[k].start, r->text->text.s + t->start,
+			   t->end - t->start) == 0)
+			return &r->tokens[r->variables[k].token];
+	return NULL;
+}
+
+static void append(struct reader *r, struct arguments *a, const struct shell_word *piece, bool join)
+{
+	struct shell_word two[2], joined;
+
+	if (join && a->count) {
+		two[0] = a->words[a->count - 1];
+		two[1] = *piece;
+		joined = shell_wrap_join(two, 2, r->arena);
+		/* Without the space between: the first, then the second in its place. */
+		joined = shell_wrap_slice(&joined, 0, two[0].text.len, r->arena);
+		two[0] = one_char(r, '\1', SHELL_LITERAL, 0);
+		two[0] = shell_wrap_join((struct shell_word[]){ joined, two[0] }, 2, r->arena);
+		joined = shell_wrap_replace(&two[0], " \1", 2, piece, r->arena);
+		a->words[a->count - 1] = joined;
+	} else if (a->count < ARGS_MAX) {
+		a->words[a->count++] = *piece;
+	}
+}
+
+static const char homes[] = " HOME home homedir expanduser_home HOMEPATH ";
+static const char silent[] = " r b u f rb br String os path Path pathlib join expanduser ENV environ "
+			     "process env File fs require shell True False true false capture_output "
+			     "check text stdout stderr PIPE subprocess recursive force ignore_errors "
+			     "qw q qq m s exit and or not sh";
+
+/* Does this argument go on with another piece: + . or a slash of Path? */
+static bool joins(const struct reader *r, size_t i)
+{
+	return is_char(r, i, '+') || is_char(r, i, '.') || (is_char(r, i, '/') && i);
+}
+
+/* A name among the arguments: a constant of the text, a home, or something unknown. */
+static void take_name(struct reader *r, struct arguments *a, size_t i, bool join)
+{
+	const struct token *value = variable(r, i);
+	struct shell_word piece;
+
+	if (value) {
+		append(r, a, &value->string, join);
+	} else if (token_in(r, i, homes)) {
+		piece = one_char(r, '~', SHELL_TILDE, r->tokens[i].start);
+		append(r, a, &piece, join);
+	} else if (!token_in(r, i, silent) && !(r->text->text.s[r->tokens[i].start] <= '9' &&
+						 r->text->text.s[r->tokens[i].start] >= '0')) {
+		a->unknown = true;
+		if (join && a->count) {
+			piece = one_char(r, '?', SHELL_UNKNOWN, r->tokens[i].start);
+			append(r, a, &piece, true);
+		}
+	}
+}
+
+/* The strings from token @i on, to the end of the bracket or of the statement. */
+static void read_arguments(struct reader *r, size_t i, struct arguments *a)
+{
+	size_t depth = 0;
+	bool join = false;
+
+	memset(a, 0, sizeof(*a));
+	for (; i < r->count; i++) {
+		const struct token *t = &r->tokens[i];
+		char c = t->kind == TOKEN_OTHER ? r->text->text.s[t->start] : 0;
+
+		if (c == '(' || c == '[' || c == '{') {
+			depth++;
+			a->array |= c == '[';
+		} else if (c == ')' || c == ']' || c == '}') {
+			if (depth <= 1)
+				break;
+			depth--;
+		} else if ((c == ';' || c == '|' || c == '&') && !depth) {
+			break;
+		} else if (c == ',') {
+			join = false;
+			continue;
+		} else if (t->kind == TOKEN_STRING) {
+			append(r, a, &t->string, join);
+		} else if (t->kind == TOKEN_NAME) {
+			take_name(r, a, i, join);
+		}
+		join = joins(r, i) || (join && c && strchr("([{$@", c)) ||
+		       (t->kind == TOKEN_STRING && i + 1 < r->count &&
+			r->tokens[i + 1].kind == TOKEN_STRING);
+	}
+	a->end = i;
+}
+
+/* ---- calls ---- */
+
+static const char runs[] =
+	" system popen Popen exec execl execlp execle execv execvp execve execvpe spawn spawnl spawnlp "
+	"spawnv spawnvp spawnSync execSync execFile execFileSync call check_call check_output run "
+	"getoutput getstatusoutput shell_exec passthru proc_open pcntl_exec popen2 popen3 capture2 "
+	"capture2e capture3 posix_spawn posix_spawnp execute spawn_shell create_subprocess_shell "
+	"create_subprocess_exec sh command CreateProcess startProcess Command outputOf exec_sync $ ";
+static const char removes_tree[] =
+	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
+	"rimraf emptyDirSync emptyDir remove_entry_secure remove_entry deltree delTree ";
+static const char removes[] = " unlink remove unlinkSync removedirs delete rename renameSync move "
+			      "rm_f safe_unlink replace mv ";
+static const char writes[] = " open fopen writeFileSync writeFile appendFileSync appendFile "
+			     "file_put_contents write_text write_bytes truncate truncateSync File IO "
+			     "createWriteStream copyfile copy copy2 copyFileSync cp copyFile sysopen "
+			     "writeTextFile copyfileobj writelines ";
+static const char modes_tree[] = " chmod_R chown_R ";
+
+/* "w", "wb", "r+", ">", "a": the argument of open() that lets it write. */
+static bool is_write_mode(const struct shell_word *w)
+{
+	const char *s = w->text.s;
+
+	return w->text.len <= 6 && (strpbrk(s, "wa+>x") != NULL) &&
+	       strspn(s, "rwabtx+> <:utf8") == w->text.len;
+}
+
+static bool calls_open(const struct reader *r, size_t i)
+{
+	return token_in(r, i, " open fopen sysopen File IO ");
+}
+
+static void add_effect(struct reader *r, const char *effect, const struct shell_word *word)
+{
+	struct shell_word *copy = shell_alloc(r->arena, sizeof(*copy));
+
+	*copy = *word;
+	add_call(r, (struct blocklist_code_call){ CODE_EFFECT, effect, copy, 1 });
+}
+
+/* open(F, ">/dev/sda"): the path behind the sign. */
+static void write_by_sign(struct reader *r, const struct shell_word *w)
+{
+	size_t skip = strspn(w->text.s, "+> ");
+	struct shell_word path;
+
+	if (!skip || w->text.s[0] == ' ' || skip == w->text.len)
+		return;
+	path = shell_wrap_slice(w, skip, w->text.len, r->arena);
+	add_effect(r, "write", &path);
+}
+
+/* open(F, "|cmd") and open(F, "cmd|") of Perl. */
+static void run_by_sign(struct reader *r, const struct shell_word *w)
+{
+	size_t len = w->text.len;
+	struct shell_word *text;
+
+	if (len < 2 || (w->text.s[0] != '|' && w->text.s[len - 1] != '|'))
+		return;
+	text = shell_alloc(r->arena, sizeof(*text));
+	*text = shell_wrap_slice(w, w->text.s[0] == '|', len - (w->text.s[len - 1] == '|'),
+				 r->arena);
+	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, text, 1 });
+}
+
+static void read_write(struct reader *r, size_t i)
+{
+	struct arguments a;
+	bool mode = !calls_open(r, i);
+
+	read_arguments(r, i + 1, &a);
+	for (size_t k = 1; k < a.count; k++)
+		mode |= is_write_mode(&a.words[k]);
+	for (size_t k = 0; k < a.count; k++) {
+		if (calls_open(r, i)) {
+			write_by_sign(r, &a.words[k]);
+			run_by_sign(r, &a.words[k]);
+		}
+		if (mode)
+			add_effect(r, "write", &a.words[k]);
+	}
+	if (!a.count && i >= 3 && r->tokens[i - 2].kind == TOKEN_OTHER)
+		return;
+}
+
+/* Path("/etc/passwd").write_text(...), Path("/x").unlink(): the string is before the call. */
+static void read_method(struct reader *r, size_t i, const char *effect)
+{
+	if (i >= 3 && is_char(r, i - 1, '.') && is_char(r, i - 2, ')') &&
+	    r->tokens[i - 3].kind == TOKEN_STRING)
+		add_effect(r, effect, &r->tokens[i - 3].string);
+}
+
+/* Places that a loop of the text lists: glob("/ *"), listdir("/"), os.walk("/"), Dir["/ *"]. */
+static void add_listed(struct reader *r, const char *effect)
+{
+	static const char lists[] = " glob iglob Dir readdir opendir globSync ";
+	static const char walks[] = " walk listdir scandir readdirSync rglob iterdir find finddepth "
+				    "children entries rii ";
+
+	for (size_t i = 0; i < r->count; i++) {
+		bool globs = token_in(r, i, lists);
+		struct arguments a;
+
+		if (!globs && !token_in(r, i, walks))
+			continue;
+		read_arguments(r, i + 1, &a);
+		if (!a.count && i >= 3)
+			read_method(r, i, effect);
+		for (size_t k = 0; k < a.count; k++) {
+			uint8_t *kind = shell_alloc(r->arena, a.words[k].text.len + 1);
+
+			memcpy(kind, a.words[k].kind, a.words[k].text.len);
+			for (size_t b = 0; globs && b < a.words[k].text.len; b++)
+				if (strchr("*?[]", a.words[k].text.s[b]))
+					kind[b] = SHELL_GLOB;
+			a.words[k].kind = kind;
+			add_effect(r, effect, &a.words[k]);
+		}
+	}
+}
+
+static void read_remove(struct reader *r, size_t i, const char *effect)
+{
+	struct arguments a;
+
+	read_arguments(r, i + 1, &a);
+	for (size_t k = 0; k < a.count; k++)
+		add_effect(r, effect, &a.words[k]);
+	read_method(r, i, effect);
+	if (!a.count)
+		add_listed(r, "remove_tree");
+}
+
+static void read_run(struct reader *r, size_t i)
+{
+	struct arguments a;
+	struct shell_word *words;
+
+	read_arguments(r, i + 1, &a);
+	if (!a.count)
+		return;
+	words = shell_alloc(r->arena, a.count * sizeof(*words));
+	memcpy(words, a.words, a.count * sizeof(*words));
+	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, words, 1 });
+	if (a.count > 1) {
+		add_call(r, (struct blocklist_code_call){ CODE_WORDS, NULL, words, a.count });
+		/* execl("/bin/rm", "rm", "-rf", "/"): the name is there twice. */
+		if (a.count > 2)
+			add_call(r, (struct blocklist_code_call){ CODE_WORDS, NULL, words + 1,
+								  a.count - 1 });
+	}
+}
+
+/* os.kill(-1, 9), kill 9, -1, process.kill(1) */
+static void read_kill(struct reader *r, size_t i)
+{
+	const char *s = r->text->text.s, *effect = NULL;
+
+	for (size_t k = i + 1; k < r->count && k < i + 10 && !is_char(r, k, ')') &&
+			       !is_char(r, k, ';'); k++) {
+		bool minus = is_char(r, k - 1, '-');
+
+		if (r->tokens[k].kind != TOKEN_NAME || r->tokens[k].end - r->tokens[k].start != 1 ||
+		    s[r->tokens[k].start] != '1')
+			continue;
+		if (minus)
+			effect = "kill_all";
+		else if (is_char(r, k - 1, '(') || is_char(r, k - 1, ','))
+			effect = "kill_init";
+	}
+	if (effect)
+		add_call(r, (struct blocklist_code_call){ CODE_FOUND, effect, NULL, 0 });
+}
+
+static void found(struct reader *r, const char *effect)
+{
+	add_call(r, (struct blocklist_code_call){ CODE_FOUND, effect, NULL, 0 });
+}
+
+/* Things that lie in the whole of the text. */
+static void read_whole(struct reader *r)
+{
+	static const char evals[] = " exec eval execfile run runInThisContext runInNewContext "
+				    "instance_eval class_eval assert create_function Function loads "
+				    "system popen shell_exec ";
+	static const char fetches[] = " urlopen urllib urllib2 requests httpx http https fetch "
+				      "file_get_contents LWP get curl_exec urlretrieve open_uri "
+				      "HTTParty axios URI Net ";
+	static const char decoders[] = " b64decode b32decode a85decode b85decode base64 decode64 "
+				       "base64_decode unhexlify fromhex unpack atob decode_base64 "
+				       "decompress gzinflate rot13 str_rot13 convert_uu hex2bin "
+				       "codecs marshal ";
+	static const char loops[] = " while until loop for ";
+
+	if (any_name(r, " fork vfork cluster ") && any_name(r, loops))
+		found(r, "process.fork_bomb");
+	if (!any_name(r, evals))
+		return;
+	if (any_name(r, " exec eval execfile instance_eval create_function Function assert ") &&
+	    any_name(r, fetches))
+		found(r, "pipe.remote");
+	if (any_name(r, decoders))
+		found(r, "pipe.decoded");
+}
+
+/* awk: print "x" > "/dev/sda", print | "sh", "cmd" | getline */
+static void read_awk(struct reader *r, size_t i)
+{
+	const struct token *t = &r->tokens[i];
+	struct shell_word *text;
+
+	if (t->kind != TOKEN_STRING)
+		return;
+	if (i && is_char(r, i - 1, '>'))
+		add_effect(r, "write", &t->string);
+	if ((i && is_char(r, i - 1, '|')) || is_char(r, i + 1, '|')) {
+		text = shell_alloc(r->arena, sizeof(*text));
+		*text = t->string;
+		add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, text, 1 });
+	}
+}
+
+static void read_token(struct reader *r, size_t i)
+{
+	if (r->tokens[i].kind == TOKEN_RUN) {
+		add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, &r->tokens[i].string, 1 });
+		return;
+	}
+	if (r->awk)
+		read_awk(r, i);
+	if (token_in(r, i, runs))
+		read_run(r, i);
+	if (token_in(r, i, removes_tree))
+		read_remove(r, i, "remove_tree");
+	if (token_in(r, i, removes))
+		read_remove(r, i, "remove");
+	if (token_in(r, i, modes_tree))
+		read_remove(r, i, "mode_tree");
+	if (token_in(r, i, writes)) {
+		read_write(r, i);
+		if (token_in(r, i, " write_text write_bytes truncate write "))
+			read_method(r, i, "write");
+	}
+	if (token_in(r, i, " kill killpg "))
+		read_kill(r, i);
+}
+
+/* NAME = "constant" */
+static void note_variable(struct reader *r, size_t i)
+{
+	size_t value = i + 2;
+
+	if (r->tokens[i].kind != TOKEN_NAME || !is_char(r, i + 1, '=') || value >= r->count ||
+	    r->tokens[value].kind != TOKEN_STRING || r->variable_count == VARIABLES_MAX)
+		return;
+	r->variables[r->variable_count].start = r->tokens[i].start;
+	r->variables[r->variable_count].len = r->tokens[i].end - r->tokens[i].start;
+	r->variables[r->variable_count++].token = value;
+}
+
+struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, bool awk,
+						struct shell_arena *arena)
+{
+	struct reader r = { .text = text, .arena = arena, .awk = awk };
+	size_t room = text->text.len < TOKENS_MAX ? text->text.len : TOKENS_MAX;
+
+	r.tokens = shell_alloc(arena, (room + 1) * sizeof(*r.tokens));
+	tokenize(&r);
+	for (size_t i = 0; i < r.count; i++) {
+		read_token(&r, i);
+		note_variable(&r, i);
+	}
+	if (!awk)
+		read_whole(&r);
+	return r.calls;
+}
