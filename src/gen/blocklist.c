@@ -116,13 +116,14 @@ static void check_program(const struct gen_at *at, json_t *row)
 	}
 }
 
-static const char *const wrapper_kinds[] = { "run", "shell", "text", "option", "code", NULL };
+static const char *const wrapper_kinds[] = { "run", "shell", "text", "option", "scan", "code",
+					       NULL };
 
 static void check_wrapper(const struct gen_at *at, json_t *row)
 {
 	static const char *const known[] = { "names", "kind", "values", "text", "inert", "skip",
 					     "directory", "assigns", "remote", "feeds",
-					     "multicall", NULL };
+					     "lenient", "multicall", NULL };
 	const char *const *kind = wrapper_kinds;
 
 	gen_only(at, row, known);
@@ -369,7 +370,7 @@ static void wrapper_values(const json_t *row, struct buf *out)
 
 static void emit_wrappers(const json_t *wrappers, struct buf *out)
 {
-	static const char *const flags[] = { "assigns", "remote", "feeds", "multicall" };
+	static const char *const flags[] = { "assigns", "remote", "feeds", "lenient", "multicall" };
 	char kind[GEN_PATH_MAX];
 	json_t *row;
 	size_t i;

@@ -79,11 +79,12 @@ static void add_operand(struct blocklist_args *a, const struct shell_word *word)
 	a->operands[a->operand_count++] = word;
 }
 
-/* Does a value option of @values begin with the long name @name ("--rec")? */
+/* Does a value option of @values begin with the long name @name ("--rec")? --force is
+ * itself, not short for --force-drivers. */
 static bool long_takes_value(const char *values, const char *name, size_t len)
 {
 	for (const char *v = values; v && (v = strstr(v, " --")) != NULL; v++)
-		if (strncmp(v + 1, name, len) == 0)
+		if (strncmp(v + 1, name, len) == 0 && v[1 + len] != '-')
 			return true;
 	return false;
 }
@@ -158,7 +159,7 @@ void blocklist_args_read(struct blocklist_args *a, const struct shell_word *word
 		const struct shell_word *w = &words[i], *next = i + 1 < count ? w + 1 : NULL;
 		const char *s = w->text.s;
 
-		if (!over && w->text.len && w->kind[0] == SHELL_UNKNOWN_FIELDS)
+		if (!over && w->text.len == 1 && w->kind[0] == SHELL_UNKNOWN_FIELDS)
 			a->any_option = true;
 		if (!over && w->text.len > 1 && (s[0] == '-' || (s[0] == '+' && in_order)) &&
 		    w->kind[0] == SHELL_LITERAL) {

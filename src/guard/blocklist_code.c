@@ -13,6 +13,7 @@
 
 #define TOKENS_MAX 20000
 #define ARGS_MAX 64
+#define ARGUMENT_TOKENS_MAX 512
 #define VARIABLES_MAX 32
 
 enum token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_RUN, TOKEN_OTHER };
@@ -323,7 +324,7 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 	bool join = false;
 
 	memset(a, 0, sizeof(*a));
-	for (; i < r->count; i++) {
+	for (size_t last = i + ARGUMENT_TOKENS_MAX; i < r->count && i < last; i++) {
 		const struct token *t = &r->tokens[i];
 		char c = t->kind == TOKEN_OTHER ? r->text->text.s[t->start] : 0;
 
@@ -358,7 +359,7 @@ static const char runs[] =
 	"spawnv spawnvp spawnSync execSync execFile execFileSync call check_call check_output run "
 	"getoutput getstatusoutput shell_exec passthru proc_open pcntl_exec popen2 popen3 capture2 "
 	"capture2e capture3 posix_spawn posix_spawnp execute spawn_shell create_subprocess_shell "
-	"create_subprocess_exec sh command CreateProcess startProcess Command outputOf exec_sync $ ";
+	"create_subprocess_exec sh command cmd CreateProcess startProcess Command outputOf exec_sync $ ";
 static const char removes_tree[] =
 	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
 	"rimraf emptyDirSync emptyDir remove_entry_secure remove_entry deltree delTree ";
@@ -446,6 +447,18 @@ static void read_method(struct reader *r, size_t i, const char *effect)
 		add_effect(r, effect, &r->tokens[i - 3].string);
 }
 
+/* Strings given to glob(), and to what may glob itself. */
+static void mark_globs(struct reader *r, struct shell_word *w)
+{
+	uint8_t *kind = shell_alloc(r->arena, w->text.len + 1);
+
+	memcpy(kind, w->kind, w->text.len);
+	for (size_t i = 0; i < w->text.len; i++)
+		if (strchr("*?[]", w->text.s[i]) && kind[i] == SHELL_LITERAL)
+			kind[i] = SHELL_GLOB;
+	w->kind = kind;
+}
+
 /* Places that a loop of the text lists: glob("/ *"), listdir("/"), os.walk("/"), Dir["/ *"]. */
 static void add_listed(struct reader *r, const char *effect)
 {
@@ -463,13 +476,8 @@ static void add_listed(struct reader *r, const char *effect)
 		if (!a.count && i >= 3)
 			read_method(r, i, effect);
 		for (size_t k = 0; k < a.count; k++) {
-			uint8_t *kind = shell_alloc(r->arena, a.words[k].text.len + 1);
-
-			memcpy(kind, a.words[k].kind, a.words[k].text.len);
-			for (size_t b = 0; globs && b < a.words[k].text.len; b++)
-				if (strchr("*?[]", a.words[k].text.s[b]))
-					kind[b] = SHELL_GLOB;
-			a.words[k].kind = kind;
+			if (globs)
+				mark_globs(r, &a.words[k]);
 			add_effect(r, effect, &a.words[k]);
 		}
 	}
@@ -480,8 +488,10 @@ static void read_remove(struct reader *r, size_t i, const char *effect)
 	struct arguments a;
 
 	read_arguments(r, i + 1, &a);
-	for (size_t k = 0; k < a.count; k++)
+	for (size_t k = 0; k < a.count; k++) {
+		mark_globs(r, &a.words[k]);
 		add_effect(r, effect, &a.words[k]);
+	}
 	read_method(r, i, effect);
 	if (!a.count)
 		add_listed(r, "remove_tree");
@@ -493,6 +503,8 @@ static void read_run(struct reader *r, size_t i)
 	struct shell_word *words;
 
 	read_arguments(r, i + 1, &a);
+	if (!a.count && i >= 2 && is_char(r, i - 1, '.') && r->tokens[i - 2].kind == TOKEN_STRING)
+		a.words[a.count++] = r->tokens[i - 2].string; /* "text".execute() */
 	if (!a.count)
 		return;
 	words = shell_alloc(r->arena, a.count * sizeof(*words));

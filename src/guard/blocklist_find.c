@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "guard/blocklist_args.h"
 #include "guard/shell_wrap.h"
 
@@ -61,8 +62,8 @@ struct shell_word blocklist_contents(const struct shell_word *place, struct shel
 {
 	struct shell_word star;
 
-	if (!place)
-		return known_text("?", SHELL_UNKNOWN, NULL, arena);
+	if (!place || (place->text.len == 1 && place->kind[0] >= SHELL_UNKNOWN))
+		return known_text("?", SHELL_UNKNOWN, place, arena);
 	star = known_text("*", SHELL_GLOB, place, arena);
 	return path_of(place, &star, arena);
 }
@@ -81,12 +82,22 @@ static bool has_wildcard(const struct shell_word *w)
 	return strpbrk(w->text.s, "*?[") != NULL;
 }
 
+/* Below these a pattern of names says what is meant. */
+static bool named_place(const struct shell_word *place)
+{
+	static const char *const tops[] = { "/dev", "/boot", "/etc", "/lib", "/usr/lib", "/bin",
+					    "/sbin", "/usr/bin", "/usr/sbin", "/sys", "/proc" };
+
+	for (size_t i = 0; i < COUNT_OF(tops); i++)
+		if (strncmp(place->text.s, tops[i], strlen(tops[i])) == 0)
+			return true;
+	return false;
+}
+
 /* What {} stands for, found below @place. */
 static struct shell_word subject(struct search *s, const struct shell_word *place)
 {
-	bool device = place && strncmp(place->text.s, "/dev", 4) == 0;
-
-	if (s->narrow && s->name && place && (device || !has_wildcard(s->name))) {
+	if (s->narrow && s->name && place && (named_place(place) || !has_wildcard(s->name))) {
 		struct shell_word name = known_text(s->name->text.s, SHELL_LITERAL, s->name, s->arena);
 		uint8_t *kinds = shell_alloc(s->arena, name.text.len + 1);
 
@@ -144,7 +155,8 @@ static void add_run(struct search *s, const struct shell_word *words, size_t cou
 		}
 		list[count] = stand_in;
 		add_action(s, (struct blocklist_found_action){
-				      FIND_RUN, stand_in, list, count + (append && !placed) });
+				      FIND_RUN, stand_in, list, count + (append && !placed),
+				      s->narrow });
 	}
 	s->narrow = narrow;
 }
@@ -152,7 +164,8 @@ static void add_run(struct search *s, const struct shell_word *words, size_t cou
 static void add_each(struct search *s, enum blocklist_find_kind kind)
 {
 	for (size_t p = 0; p < s->place_count; p++)
-		add_action(s, (struct blocklist_found_action){ kind, subject(s, s->places[p]), NULL, 0 });
+		add_action(s, (struct blocklist_found_action){ kind, subject(s, s->places[p]), NULL, 0,
+							       s->narrow });
 }
 
 static void add_place(struct search *s, const struct shell_word *place)
@@ -235,7 +248,8 @@ static size_t read_part(struct search *s, size_t i)
 	} else if (blocklist_listed(runs, w->text.s, w->text.len)) {
 		taken = read_exec(s, i);
 	} else if (blocklist_listed(files, w->text.s, w->text.len) && i + 1 < s->count) {
-		add_action(s, (struct blocklist_found_action){ FIND_WRITE, s->words[i + 1], NULL, 0 });
+		add_action(s, (struct blocklist_found_action){ FIND_WRITE, s->words[i + 1], NULL, 0,
+							       false });
 		taken = 2;
 	} else if (!s->depth && (is(w, "-o") || is(w, "-or") || is(w, ","))) {
 		s->narrow = s->weak = false;

@@ -27,6 +27,7 @@ struct blocklist_found_action {
 	struct shell_word subject;
 	struct shell_word *words;
 	size_t count;
+	bool narrow; /* tests pick some of the files */
 };
 
 struct blocklist_found_actions {

@@ -126,19 +126,28 @@ static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
 	return flow | in;
 }
 
+static void add_name(struct blocklist_flows *f, const char *name)
+{
+	for (size_t k = 0; k < COUNT_OF(f->remote_names); k++)
+		if (!f->remote_names[k][0]) {
+			strncpy(f->remote_names[k], name, sizeof(f->remote_names[k]) - 1);
+			return;
+		}
+}
+
 static void note_names(struct blocklist_flows *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
 
-	if (c->word_count || !(f->children[index] & (FLOW_REMOTE | FLOW_DECODED)))
-		return;
-	for (size_t i = 0; i < c->assign_count; i++)
-		for (size_t k = 0; k < COUNT_OF(f->remote_names); k++)
-			if (!f->remote_names[k][0]) {
-				strncpy(f->remote_names[k], c->assigns[i].name,
-					sizeof(f->remote_names[k]) - 1);
-				break;
-			}
+	if (!c->word_count && (f->children[index] & (FLOW_REMOTE | FLOW_DECODED)))
+		for (size_t i = 0; i < c->assign_count; i++)
+			add_name(f, c->assigns[i].name);
+	/* curl | while read x */
+	if (c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
+	    (blocklist_flow_input(f, index) & FLOW_REMOTE))
+		for (size_t i = 1; i < c->word_count; i++)
+			if (c->words[i].text.s[0] != '-')
+				add_name(f, c->words[i].text.s);
 }
 
 void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *script,
@@ -184,6 +193,18 @@ unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 	return flow;
 }
 
+/* "$(curl)" */
+static bool fetched(const char *name)
+{
+	size_t len = strlen(name);
+	const struct blocklist_name *program;
+
+	if (len < 4 || name[0] != '$' || name[1] != '(')
+		return false;
+	program = blocklist_lookup(name + 2, len - 3);
+	return program && (program->flow & FLOW_KIND_FETCH);
+}
+
 unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
 			     const struct shell_word *word)
 {
@@ -193,6 +214,9 @@ unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
 		unknown = word->kind[i] == SHELL_UNKNOWN || word->kind[i] == SHELL_UNKNOWN_FIELDS;
 	if (!unknown)
 		return 0;
+	for (uint32_t i = 0; i < word->unknown_count; i++)
+		if (fetched(word->unknowns[i].name))
+			return FLOW_REMOTE;
 	for (uint32_t i = 0; i < word->unknown_count; i++)
 		for (size_t k = 0; k < COUNT_OF(f->remote_names) && f->remote_names[k][0]; k++)
 			if (strcmp(f->remote_names[k], word->unknowns[i].name) == 0)

@@ -87,7 +87,7 @@ static const struct blocklist_rule *effect_rule(const char *effect, uint64_t cla
 	for (unsigned i = 0; i < blocklist_rule_count; i++) {
 		const struct blocklist_rule *rule = &blocklist_rules[i];
 
-		if (rule->effects && (!rule->targets || (rule->targets & classes)) &&
+		if (rule->effects && (!rule->targets || !classes || (rule->targets & classes)) &&
 		    (!guess || rule->guess) &&
 		    blocklist_listed(rule->effects, effect, strlen(effect)))
 			return rule;
@@ -213,7 +213,7 @@ static bool effect_holds(const struct blocklist_rules *r, const struct blocklist
 {
 	if (e->unless && blocklist_args_has(&r->args, e->unless))
 		return false;
-	return !e->need || r->args.any_option || (r->each && strstr(e->need, " -R ")) ||
+	return !e->need || ((r->args.any_option || r->each) && strstr(e->need, " -R ")) ||
 	       blocklist_args_has(&r->args, e->need);
 }
 

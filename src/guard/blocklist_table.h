@@ -41,6 +41,7 @@ enum blocklist_wrapper_kind {
 	WRAPPER_SHELL,  /* a shell: -c TEXT, or a script on stdin */
 	WRAPPER_TEXT,   /* its operands, joined by spaces, are shell text */
 	WRAPPER_OPTION, /* only the value of an option is run: su -c TEXT */
+	WRAPPER_SCAN,   /* runs some of its words; which, only it knows */
 	WRAPPER_CODE,   /* an interpreter of another language */
 };
 
@@ -54,6 +55,7 @@ struct blocklist_wrapper {
 	bool assigns;       /* NAME=VALUE before the command */
 	bool remote;        /* its command is shell text in one or more words */
 	bool feeds;         /* adds words of its own to the command (xargs) */
+	bool lenient;       /* its text may be none for a shell */
 	bool multicall;     /* its first operand is a program by name (busybox) */
 };
 

@@ -34,6 +34,9 @@ static bool walk_words(struct blocklist_walk *w, const struct shell_word *words,
 		       const struct stage *at);
 static bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 			const struct shell_word *args, size_t arg_count, const struct stage *at);
+static bool judge_name(struct blocklist_walk *w, const struct blocklist_name *name,
+		       const struct shell_word *words, size_t count, bool guess,
+		       const struct stage *at);
 
 static bool is(const struct shell_word *w, const char *text)
 {
@@ -302,8 +305,9 @@ static bool walk_wrapped(struct blocklist_walk *w, const struct shell_wrap *wrap
 		return wrap->fed ? walk_fed(w, wrap, &words[0], at)
 				 : walk_words(w, wrap->words, wrap->count, at);
 	case WRAP_TEXT:
-		return wrap->fed ? walk_fed_texts(w, wrap, &words[0], at)
-				 : walk_texts(w, wrap, at);
+		if (wrap->fed)
+			return walk_fed_texts(w, wrap, &words[0], at);
+		return walk_texts(w, wrap, at) || walk_words(w, wrap->also, wrap->also_count, at);
 	case WRAP_STDIN:
 	case WRAP_CODE_STDIN:
 		return walk_stdin(w, wrap, words, count, at);
@@ -333,7 +337,7 @@ static bool open_wrapper(struct blocklist_walk *w, const struct blocklist_wrappe
 		inner.assigns = wrap.assigns;
 		inner.assign_count = wrap.assign_count;
 	}
-	inner.lenient |= wrapper->kind == WRAPPER_TEXT || wrapper->remote;
+	inner.lenient |= wrapper->kind == WRAPPER_TEXT || wrapper->remote || wrapper->lenient;
 	if (wrap.directory) {
 		struct shell_word dir = shell_wrap_slice(wrap.directory, wrap.directory_skip,
 							 wrap.directory->text.len, &w->arena);
@@ -358,8 +362,9 @@ static bool walk_find(struct blocklist_walk *w, const struct shell_word *words, 
 		bool blocked = false;
 
 		if (action->kind == FIND_DELETE)
-			blocked = blocklist_judge_effect(&w->rules, "remove_tree", &action->subject,
-							 0, false, &w->finding);
+			blocked = blocklist_judge_effect(&w->rules,
+							 action->narrow ? "remove" : "remove_tree",
+							 &action->subject, 0, false, &w->finding);
 		else if (action->kind == FIND_WRITE)
 			blocked = blocklist_judge_effect(&w->rules, "write", &action->subject, 0,
 							 false, &w->finding);
@@ -445,6 +450,20 @@ static bool only_blanks(const struct shell_word *word)
 	return strspn(word->text.s, " \t\n") == word->text.len;
 }
 
+/* Is standard input /dev/null? */
+static bool from_null(const struct stage *at)
+{
+	const struct shell_command *c;
+
+	if (!at->script || at->index == SHELL_NONE)
+		return false;
+	c = &at->script->commands[at->index];
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].op == SHELL_FROM && is(&c->redirects[i].target, "/dev/null"))
+			return true;
+	return false;
+}
+
 static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			 const struct stage *at)
 {
@@ -452,10 +471,12 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 	struct stage inner = *at;
 	size_t n;
 
-	if (!at->input || (count > 1 && !is(&words[count - 1], "-") && count == 2))
+	if (count > 1 && !is(&words[count - 1], "-"))
 		return false;
-	if (only_blanks(at->input))
+	if (at->input ? only_blanks(at->input) : from_null(at))
 		return found(w, "jobs", words[0].start, words[count - 1].end);
+	if (!at->input)
+		return false;
 	inner.input = NULL;
 	inner.lenient = true;
 	n = split_items(w, at->input, true, lines, NAMES_MAX);
@@ -471,6 +492,25 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 		}
 		text = shell_wrap_slice(&lines[i], skip, lines[i].text.len, &w->arena);
 		if (walk_nested(w, &text, NULL, 0, &inner))
+			return true;
+	}
+	return false;
+}
+
+/* nft -f -, iptables-restore: each line of standard input is a command of its own. */
+static bool walk_lines(struct blocklist_walk *w, const char *program,
+		       const struct shell_word *words, size_t count, const struct stage *at)
+{
+	struct shell_word lines[NAMES_MAX], list[NAMES_MAX + 1];
+	size_t n, k;
+
+	if (from_null(at))
+		return found(w, "firewall.empty", words[0].start, words[count - 1].end);
+	n = at->input ? split_items(w, at->input, true, lines, NAMES_MAX) : 0;
+	for (size_t i = 0; i < n; i++) {
+		list[0] = words[0];
+		k = split_items(w, &lines[i], false, list + 1, NAMES_MAX);
+		if (judge_name(w, blocklist_lookup(program, strlen(program)), list, k + 1, false, at))
 			return true;
 	}
 	return false;
@@ -575,6 +615,11 @@ static bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 		if (name_is(s, len, " cd chdir "))
 			return walk_cd(w, words, count);
 		return name_is(s, len, " crontab ") && walk_crontab(w, words, count, at);
+	case 'i':
+		return name_is(s, len, " iptables-restore ip6tables-restore iptables-nft-restore ") &&
+		       walk_lines(w, "iptables", words, count, at);
+	case 'n':
+		return name_is(s, len, " nft ") && walk_lines(w, "nft", words, count, at);
 	case 't':
 		return name_is(s, len, " trap ") && walk_trap(w, words, count, at);
 	case 'e':
@@ -607,6 +652,8 @@ static bool walk_unknown_name(struct blocklist_walk *w, const struct shell_word 
 						   blocklist_lookup("chmod", 5),
 						   blocklist_lookup("dd", 2) };
 
+	if (run_flow(w, word_flow(at, &words[0]), words, 1))
+		return true;
 	if (count < 2)
 		return false;
 	blocklist_args_read(args, words, count, NULL, false);
@@ -703,6 +750,19 @@ static bool has_pattern(const struct shell_text *base, const uint8_t *kind)
 	return false;
 }
 
+/* A pattern that fits any name says nothing: it has no letter, and a star or unknown part. */
+static bool fits_any(const struct shell_text *base, const uint8_t *kind)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < base->len; i++) {
+		if (kind[i] == SHELL_LITERAL)
+			return false;
+		open |= base->s[i] == '*' || kind[i] != SHELL_GLOB;
+	}
+	return open;
+}
+
 /* /etc/init.d/ufw stop is service ufw stop */
 static bool walk_init_script(struct blocklist_walk *w, const struct shell_word *words,
 			     size_t count, const struct stage *at)
@@ -731,6 +791,8 @@ static bool walk_program(struct blocklist_walk *w, const struct shell_word *word
 		return count > 1 && !words[0].text.len && walk_words(w, words + 1, count - 1, at);
 	if (base.len == 1 && unknown_at(&words[0], words[0].text.len - 1))
 		return walk_unknown_name(w, words, count, at);
+	if (has_pattern(&base, kind) && fits_any(&base, kind))
+		return false;
 	if (has_pattern(&base, kind))
 		return walk_pattern_name(w, &base, kind, words, count, at);
 	if (is_function(at, &words[0]))
@@ -762,6 +824,19 @@ static bool walk_words(struct blocklist_walk *w, const struct shell_word *words,
 
 /* ---- one script ---- */
 
+/* : > FILE empties it. */
+static bool writes_nothing(const struct shell_command *c)
+{
+	const struct shell_word *w = c->words;
+
+	if (c->word_count == 0)
+		return true;
+	if (c->word_count == 1)
+		return is(w, ":") || is(w, "true") || is(w, "echo");
+	return c->word_count == 2 && (is(w, "cat") || is(w, "echo") || is(w, "printf")) &&
+	       (is(w + 1, "/dev/null") || is(w + 1, "-n") || !w[1].text.len);
+}
+
 static bool walk_redirects(struct blocklist_walk *w, const struct shell_command *c)
 {
 	for (size_t i = 0; i < c->redirect_count; i++) {
@@ -769,6 +844,9 @@ static bool walk_redirects(struct blocklist_walk *w, const struct shell_command 
 		const char *effect = r->op == SHELL_APPEND ? "append"
 				     : r->op == SHELL_TO || r->op == SHELL_BOTH ? "write" : NULL;
 
+		if (effect && r->op == SHELL_TO && writes_nothing(c) &&
+		    blocklist_judge_effect(&w->rules, "wipe", &r->target, 0, false, &w->finding))
+			return true;
 		if (effect && blocklist_judge_effect(&w->rules, effect, &r->target, 0, false,
 						     &w->finding)) {
 			w->finding.start = c->start;
@@ -820,7 +898,9 @@ static bool calls(const struct shell_script *s, const struct shell_function *f, 
 	for (uint32_t i = f->first; i < f->last && i < s->command_count; i++) {
 		const struct shell_command *c = &s->commands[i];
 
-		if (!c->word_count || strcmp(c->words[0].text.s, g))
+		if (!c->word_count ||
+		    (strcmp(c->words[0].text.s, g) &&
+		     (!c->words[0].variable || strcmp(c->words[0].variable, "FUNCNAME"))))
 			continue;
 		if (c->context & SHELL_BACKGROUND)
 			*forks = true;
@@ -883,13 +963,18 @@ static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 	return blocked;
 }
 
+/* Either the outermost @text, or @word out of another text. */
 static bool parse_and_walk(struct blocklist_walk *w, const struct shell_text *text,
-			   const struct shell_setup *setup, bool lenient)
+			   const struct shell_word *word, const struct shell_setup *setup,
+			   bool lenient)
 {
 	struct shell_script script;
 	bool blocked;
 
-	shell_parse_with(text, setup, &w->budget, &script);
+	if (word)
+		shell_parse_word(word, setup, &w->budget, &script);
+	else
+		shell_parse_with(text, setup, &w->budget, &script);
 	blocked = walk_script(w, &script);
 	if (!blocked && script.trouble == SHELL_SYNTAX && !lenient)
 		blocked = found(w, "text.unparsable", script.trouble_at, script.trouble_at);
@@ -925,7 +1010,7 @@ static bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 	setup.variables = all;
 	setup.variable_count = n;
 	w->depth++;
-	blocked = parse_and_walk(w, &text->text, &setup, at->lenient);
+	blocked = parse_and_walk(w, NULL, text, &setup, at->lenient);
 	w->depth--;
 	return blocked;
 }
@@ -953,7 +1038,7 @@ bool blocklist_walk_text(struct blocklist_walk *w, const struct shell_text *text
 				     .variable_count = w->variable_count, .args = args,
 				     .arg_count = arg_count, .input = input };
 
-	return parse_and_walk(w, text, &setup, false);
+	return parse_and_walk(w, text, NULL, &setup, false);
 }
 
 bool blocklist_walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t count,

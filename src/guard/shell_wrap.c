@@ -11,13 +11,17 @@ struct builder {
 	uint32_t *at;
 	uint8_t *kind;
 	size_t len;
+	struct shell_unknown *unknowns; /* room for one per byte, made when needed */
+	size_t unknown_count;
+	size_t room;
+	struct shell_arena *arena;
 };
 
 static struct builder build(struct shell_arena *arena, size_t room)
 {
 	return (struct builder){ shell_alloc(arena, room + 1),
 				 shell_alloc(arena, (room + 1) * sizeof(uint32_t)),
-				 shell_alloc(arena, room + 1), 0 };
+				 shell_alloc(arena, room + 1), 0, NULL, 0, room, arena };
 }
 
 static void add(struct builder *b, const struct shell_word *w, size_t from, size_t to)
@@ -28,6 +32,16 @@ static void add(struct builder *b, const struct shell_word *w, size_t from, size
 	memcpy(b->kind + b->len, w->kind + from, len);
 	for (size_t i = 0; i < len; i++)
 		b->at[b->len + i] = w->text.at ? w->text.at[from + i] : (uint32_t)(from + i);
+	for (size_t i = 0; i < w->unknown_count; i++) {
+		struct shell_unknown u = w->unknowns[i];
+
+		if (u.index < from || u.index >= to)
+			continue;
+		if (!b->unknowns)
+			b->unknowns = shell_alloc(b->arena, (b->room + 1) * sizeof(u));
+		u.index = (uint32_t)(u.index - from + b->len);
+		b->unknowns[b->unknown_count++] = u;
+	}
 	b->len += len;
 }
 
@@ -41,34 +55,14 @@ static void add_space(struct builder *b, uint32_t at)
 static struct shell_word built(const struct builder *b, uint32_t start, uint32_t end)
 {
 	return (struct shell_word){ .text = { .s = b->s, .at = b->at, .len = b->len },
-				    .kind = b->kind, .start = start, .end = end };
-}
-
-/* The names of unknown parts of @count words, moved to where join puts them. */
-static void join_unknowns(struct shell_word *joined, const struct shell_word *words, size_t count,
-			  struct shell_arena *arena)
-{
-	struct shell_unknown *all;
-	size_t total = 0, base = 0;
-
-	for (size_t i = 0; i < count; i++)
-		total += words[i].unknown_count;
-	if (!total)
-		return;
-	all = shell_alloc(arena, total * sizeof(*all));
-	for (size_t i = 0, n = 0; i < count; base += words[i].text.len + 1, i++)
-		for (size_t k = 0; k < words[i].unknown_count; k++, n++) {
-			all[n] = words[i].unknowns[k];
-			all[n].index += (uint32_t)base;
-		}
-	joined->unknowns = all;
-	joined->unknown_count = (uint32_t)total;
+				    .kind = b->kind, .start = start, .end = end,
+				    .unknowns = b->unknowns,
+				    .unknown_count = (uint32_t)b->unknown_count };
 }
 
 struct shell_word shell_wrap_join(const struct shell_word *words, size_t count,
 				  struct shell_arena *arena)
 {
-	struct shell_word joined;
 	struct builder b;
 	size_t room = 0;
 
@@ -80,9 +74,7 @@ struct shell_word shell_wrap_join(const struct shell_word *words, size_t count,
 			add_space(&b, words[i].start);
 		add(&b, &words[i], 0, words[i].text.len);
 	}
-	joined = built(&b, count ? words[0].start : 0, count ? words[count - 1].end : 0);
-	join_unknowns(&joined, words, count, arena);
-	return joined;
+	return built(&b, count ? words[0].start : 0, count ? words[count - 1].end : 0);
 }
 
 struct shell_word shell_wrap_replace(const struct shell_word *word, const char *old, size_t len,
@@ -325,14 +317,18 @@ static void open_shell(struct opening *o)
 	}
 }
 
-/* parallel CMD ::: A B, watch CMD, tmux ... CMD */
+/* parallel CMD ::: A B, watch CMD, tmux new CMD */
 static void open_text(struct opening *o)
 {
-	size_t at = o->args->first_operand, end = at, n = 0;
+	size_t at = o->args->first_operand, end, n = 0;
 	struct shell_word *texts = shell_alloc(o->arena, (o->count + 1) * sizeof(*texts));
 	struct shell_word template, both[2];
 
-	while (end < o->count && strncmp(o->words[end].text.s, ":::", 3))
+	if (o->wrapper->skip && at < o->count) { /* options of the subcommand */
+		blocklist_args_read(o->args, o->words + at, o->count - at, o->wrapper->values, true);
+		at += o->args->first_operand;
+	}
+	for (end = at; end < o->count && strncmp(o->words[end].text.s, ":::", 3);)
 		end++;
 	template = shell_wrap_join(o->words + at, end - at, o->arena);
 	for (size_t i = end + 1; i < o->count; i++) {
@@ -353,7 +349,25 @@ static void open_text(struct opening *o)
 	o->out->kind = n || o->out->fed ? WRAP_TEXT : WRAP_NOTHING;
 	o->out->texts = texts;
 	o->out->text_count = n;
-	o->out->words = NULL;
+	o->out->also = o->words + at;
+	o->out->also_count = end - at;
+}
+
+/* Options are not known: every word that names a program may be where the command begins. */
+static void open_scan(struct opening *o)
+{
+	for (size_t i = 1; i < o->count; i++) {
+		bool foreign;
+		struct shell_text base = blocklist_base_name(&o->words[i], &foreign);
+		const struct blocklist_name *name = blocklist_lookup(base.s, base.len);
+
+		if (!name || (!name->wrapper && !name->program && name->rules[0] == UINT16_MAX))
+			continue;
+		o->out->kind = WRAP_WORDS;
+		o->out->words = o->words + i;
+		o->out->count = o->count - i;
+		return;
+	}
 }
 
 static void open_code(struct opening *o)
@@ -364,7 +378,9 @@ static void open_code(struct opening *o)
 	o->out->count = o->count - at;
 	if (option_texts(o, WRAP_CODE))
 		return;
-	if (!o->wrapper->text) { /* awk: the first operand is the program */
+	if (at + 1 < o->count && word_is(&o->words[at], "eval")) { /* deno eval */
+		set_text(o, WRAP_CODE, &o->words[at + 1]);
+	} else if (!o->wrapper->text) { /* awk: the first operand is the program */
 		if (at < o->count && !blocklist_args_has(o->args, " -f --file "))
 			set_text(o, WRAP_CODE, &o->words[at]);
 	} else if (at == o->count || is_stdin(&o->words[at])) {
@@ -373,6 +389,16 @@ static void open_code(struct opening *o)
 	} else {
 		o->out->kind = WRAP_CODE_FILE;
 	}
+}
+
+/* su -c TEXT; runuser -u USER COMMAND */
+static void open_option(struct opening *o)
+{
+	if (option_texts(o, WRAP_TEXT) || !blocklist_args_has(o->args, " -u --user "))
+		return;
+	o->out->words = o->words + o->args->first_operand;
+	o->out->count = o->count - o->args->first_operand;
+	o->out->kind = o->out->count ? WRAP_WORDS : WRAP_NOTHING;
 }
 
 void shell_wrap_open(const struct blocklist_wrapper *wrapper, const struct shell_word *words,
@@ -398,7 +424,9 @@ void shell_wrap_open(const struct blocklist_wrapper *wrapper, const struct shell
 	else if (wrapper->kind == WRAPPER_TEXT)
 		open_text(&o);
 	else if (wrapper->kind == WRAPPER_OPTION)
-		option_texts(&o, WRAP_TEXT);
+		open_option(&o);
+	else if (wrapper->kind == WRAPPER_SCAN)
+		open_scan(&o);
 	else
 		open_code(&o);
 }

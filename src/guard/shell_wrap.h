@@ -34,6 +34,8 @@ struct shell_wrap {
 	size_t count;
 	const struct shell_word *texts;
 	size_t text_count;
+	const struct shell_word *also; /* the same words as a command, for a text made of words */
+	size_t also_count;
 	const struct shell_assign *assigns; /* of env and sudo */
 	size_t assign_count;
 	const struct shell_word *directory; /* it runs there, or NULL */
