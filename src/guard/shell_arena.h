@@ -28,6 +28,15 @@ void *shell_alloc(struct shell_arena *a, size_t size);
 /* A copy of @len bytes, ended by NUL. */
 char *shell_copy(struct shell_arena *a, const char *bytes, size_t len);
 
+/* Where the arena stands, and back to there: everything given since is gone. */
+struct shell_arena_mark {
+	struct shell_chunk *chunks;
+	char *next, *end;
+	size_t used;
+};
+struct shell_arena_mark shell_arena_mark(const struct shell_arena *a);
+void shell_arena_rewind(struct shell_arena *a, const struct shell_arena_mark *mark);
+
 /* More was given than the limit allows: stop. */
 bool shell_arena_spent(const struct shell_arena *a);
 

@@ -413,6 +413,7 @@ static void add_unknowns(struct expander *e, const struct cell *v, size_t len, s
 
 void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out)
 {
+	e->fuel = e->fuel > 16 ? e->fuel - 16 : 0;
 	char *s = shell_alloc(e->arena, len + 1);
 	uint8_t *kind = shell_alloc(e->arena, len + 1);
 	uint32_t *at = shell_alloc(e->arena, (len + 1) * sizeof(*at));
@@ -562,7 +563,10 @@ static void simple_word(struct expander *e, const struct ast_word *w, struct wor
 	word.text.s = shell_copy(e->arena, t->s, t->len);
 	word.text.len = t->len;
 	if (t->at) {
-		word.text.at = t->at;
+		uint32_t *at = shell_alloc(e->arena, t->len * sizeof(*at));
+
+		memcpy(at, t->at, t->len * sizeof(*at));
+		word.text.at = at;
 	} else {
 		word.text.at = e->identity + t->pos;
 	}

@@ -104,6 +104,7 @@ enum status { STATUS_UNKNOWN, STATUS_OK, STATUS_FAILED };
 /* The memory of a script: what its words point to, and what nested scripts look up. */
 struct shell_memory {
 	struct shell_arena arena;
+	struct shell_arena tree; /* of the commands that are walked, and of functions */
 	struct variables variables;
 	struct function *functions;
 	struct alias *aliases;
@@ -139,6 +140,7 @@ struct expander {
 	struct local *prefix;  /* what is taken back at the end of the present command */
 	struct local *locals;  /* ... of the present call of a function */
 	bool in_call;
+	bool keep_tree; /* a function was defined: its tree is needed later */
 	struct shell_word *process; /* what is known of what the last <(...) writes */
 	/* One choice among possible values. */
 	bool choosing;

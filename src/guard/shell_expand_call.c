@@ -16,6 +16,7 @@ void expand_define(struct expander *e, const struct ast_node *n)
 
 	f->name = n->name ? n->name : "";
 	f->node = n;
+	e->keep_tree = true;
 	f->index = SHELL_NONE;
 	f->older = e->memory->functions;
 	e->memory->functions = f;
@@ -133,14 +134,15 @@ void expand_uncalled(struct expander *e)
 enum status expand_text(struct expander *e, const struct shell_word *word)
 {
 	struct shell_text text = expand_marked_text(e->arena, word);
-	struct lex_state lex = { .arena = e->arena, .depth = e->depth, .posix = e->posix,
+	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth, .posix = e->posix,
 				 .again = 2 * text.len + 256 };
 	uint32_t at = text.len > 0 ? text.at[0] : 0;
 	struct ast_node *program;
 	bool marked = e->marked;
 	enum status s;
 
-	if (!expand_enter(e, at))
+	e->fuel = e->fuel > 2 * text.len ? e->fuel - 2 * text.len : 0;
+	if (expand_failed(e) || !expand_enter(e, at))
 		return STATUS_UNKNOWN;
 	e->marked = true;
 	program = lex_program(&lex, &text);

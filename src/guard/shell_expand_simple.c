@@ -274,7 +274,7 @@ void expand_assign(struct expander *e, const struct ast_assign *a, struct shell_
 	else
 		vars_set(e, a->name, assigned_values(e, a));
 	v = vars_value(e, a->name, &unset);
-	out->name = a->name;
+	out->name = shell_copy(e->arena, a->name, strlen(a->name));
 	out->value.start = a->value ? a->value->start : 0;
 	out->value.end = a->value ? a->value->end : 0;
 	word_make(e, v ? v->v : NULL, v ? v->len : 0, &out->value);

@@ -4,7 +4,7 @@
 #include "guard/shell_expand.h"
 
 /* Values of a plain kind that a loop is walked for, by the loops around it. */
-static const size_t loop_values[] = { 256, 32, 8, 4 };
+static const size_t loop_values[] = { 64, 8, 4, 2 };
 
 /* Where a walk is, to come back to. */
 struct place {

@@ -568,6 +568,29 @@ struct ast_node *lex_list(struct lex_reader *r)
 	return n;
 }
 
+/*
+ * One step of a long text: as few commands as are complete in themselves, so that
+ * their tree is gone before the next ones are read.
+ */
+struct ast_node *lex_next(struct lex_reader *r)
+{
+	struct ast_node *n = lex_new_node(r, AST_LIST), **tail = &n->body;
+	bool separated = true;
+
+	lex_newlines(r);
+	while (!lex_failed(r) && !ends_list(r)) {
+		lex_and_or(r, &tail);
+		separated = !lex_failed(r) && take_separator(r);
+		if (!separated || !r->pending)
+			break;
+	}
+	if ((!n->body || !separated) && !lex_failed(r) && r->pos < r->end)
+		lex_unexpected(r);
+	if (r->pending)
+		lex_here_bodies(r);
+	return n->body ? n : NULL;
+}
+
 struct ast_node *lex_program(struct lex_state *state, const struct shell_text *text)
 {
 	struct lex_reader r;

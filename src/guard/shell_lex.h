@@ -39,6 +39,8 @@ struct lex_reader {
 
 /* The whole text; what was read before a trouble, never NULL. */
 struct ast_node *lex_program(struct lex_state *state, const struct shell_text *text);
+/* The next commands with all of their here-documents; NULL: no more, or a trouble. */
+struct ast_node *lex_next(struct lex_reader *r);
 
 void lex_reader_init(struct lex_reader *r, struct lex_state *state, const struct shell_text *text);
 struct ast_node *lex_new_node(struct lex_reader *r, enum ast_type type);

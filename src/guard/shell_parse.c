@@ -16,7 +16,7 @@
 #define TEXT_MAX (8u << 20)
 
 /* Steps that expansion may take on top of what the text itself has. */
-#define FUEL_BASE (4u << 20)
+#define FUEL_BASE (1u << 20)
 
 /* ---- before the first command ---- */
 
@@ -70,17 +70,33 @@ static void set_identity(struct expander *e, const struct shell_text *text)
 
 /* ---- one reading ---- */
 
+/* Reads and walks the next commands. Their tree goes, unless a function is in it. */
+static bool walk_next(struct expander *e, struct lex_reader *r)
+{
+	struct shell_arena_mark mark = shell_arena_mark(&e->memory->tree);
+	struct ast_node *n = lex_next(r);
+
+	e->keep_tree = false;
+	if (n)
+		expand_walk(e, n);
+	if (!e->keep_tree)
+		shell_arena_rewind(&e->memory->tree, &mark);
+	return n && !lex_failed(r);
+}
+
 static void walk_reading(struct expander *e, struct lex_state *lex, const struct shell_text *text,
 			 const struct shell_setup *setup)
 {
-	struct ast_node *program = lex_program(lex, text);
+	struct lex_reader r;
 	size_t mark = vars_mark(e);
 
 	e->posix = lex->posix;
 	e->context = 0;
 	e->function = e->piped_from = e->parent = SHELL_NONE;
 	apply_setup(e, setup);
-	expand_walk(e, program);
+	lex_reader_init(&r, lex, text);
+	while (e->script->trouble == SHELL_FINE && walk_next(e, &r))
+		;
 	expand_uncalled(e);
 	vars_undo(e, mark);
 	e->input = NULL;
@@ -99,7 +115,7 @@ static void take_trouble(struct shell_script *script, const struct lex_state *le
 static void read_text(struct expander *e, const struct shell_text *text,
 		      const struct shell_setup *setup)
 {
-	struct lex_state lex = { .arena = e->arena, .depth = e->depth, .again = 2 * text->len + 256 };
+	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth, .again = 2 * text->len + 256 };
 	struct lex_state posix = lex;
 
 	walk_reading(e, &lex, text, setup);
@@ -132,7 +148,7 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 		.arena = &m->arena,
 		.script = script,
 		.budget = budget,
-		.fuel = FUEL_BASE + 8 * text->len,
+		.fuel = FUEL_BASE + 4 * text->len,
 		.depth = budget->depth,
 		.marked = marked,
 	};
@@ -140,7 +156,9 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 	set_outer(m, setup);
 	set_identity(&e, text);
 	read_text(&e, text, setup);
-	budget->bytes -= m->arena.used < budget->bytes ? m->arena.used : budget->bytes;
+	size_t used = m->arena.used + m->tree.used;
+
+	budget->bytes -= used < budget->bytes ? used : budget->bytes;
 }
 
 static void start_script(struct shell_budget *budget, struct shell_script *script)
@@ -149,6 +167,7 @@ static void start_script(struct shell_budget *budget, struct shell_script *scrip
 
 	memset(script, 0, sizeof(*script));
 	shell_arena_init(&m->arena, budget->bytes);
+	shell_arena_init(&m->tree, budget->bytes);
 	script->memory = m;
 }
 
@@ -202,6 +221,7 @@ void shell_script_free(struct shell_script *script)
 
 	if (m) {
 		shell_arena_release(&m->arena);
+		shell_arena_release(&m->tree);
 		free(m);
 	}
 	free(script->commands);

@@ -37,10 +37,10 @@ struct shell_word {
 	struct shell_text text; /* ended by NUL */
 	const uint8_t *kind;    /* enum shell_kind of each byte */
 	uint32_t start, end;    /* of the source of the whole word in the outermost text */
-	bool quoted;            /* any part was quoted ("" is a word) */
 	const char *variable;   /* if the word is exactly one unresolved variable: its name, else NULL */
 	const struct shell_unknown *unknowns; /* those with a name, by index */
 	uint32_t unknown_count;
+	bool quoted;            /* any part was quoted ("" is a word) */
 	const struct shell_word *content; /* of a word <(...): what is known of what it writes */
 };
 
@@ -131,6 +131,6 @@ struct shell_budget {
 	size_t commands;  /* simple commands still allowed */
 	size_t bytes;     /* memory that may still be produced */
 };
-#define SHELL_BUDGET_INIT { .depth = 64, .commands = 100000, .bytes = 256u << 20 }
+#define SHELL_BUDGET_INIT { .depth = 64, .commands = 100000, .bytes = 96u << 20 }
 
 #endif
