@@ -81,12 +81,12 @@ HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.
 .DELETE_ON_ERROR:
 .PHONY: all demo check stress bench lint docs unit tests clean install uninstall
 
-all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen)
+all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked
 
 # --- the generator: schema/ -> tables, tools/list, reference -------------------
 
 GEN := $(B)/host/procpen-gen
-GEN_TOOL_SOURCES := $(sort $(wildcard src/gen/*.c)) src/base/buf.c src/base/mem.c
+GEN_TOOL_SOURCES := $(filter-out src/gen/examples.c,$(sort $(wildcard src/gen/*.c))) src/base/buf.c src/base/mem.c
 
 $(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/buf.h src/base/mem.h
 	@$(PKG_CONFIG) --exists jansson libseccomp libmd || { \
@@ -151,6 +151,20 @@ $(ARCHIVE): $(OBJECTS)
 $(O)/procpen: $(MAIN) $(ARCHIVE)
 	$(call say,LINK  )
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+# The examples of schema/blocklist.json are judged as they say, or there is no build.
+$(O)/examples: $(O)/gen/examples.o $(O)/gen/blocklist_examples.o $(ARCHIVE)
+	$(call say,LINK  )
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+$(O)/gen/examples.o: src/gen/examples.c | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	$(call say,CC    )
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(O)/examples.checked: $(O)/examples
+	$(Q)$<
+	@touch $@
 
 $(B)/procpen: $(B)/release/procpen
 	$(Q)cp $< $@.new && mv $@.new $@

@@ -35,9 +35,9 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	struct blocklist_input in;
 	struct jsonw w;
 
-	(void)c;
 	(void)e;
 	command_judge(r->task, &in);
+	command_judge_options(c->config, &in);
 	blocklist_judge(&in, &v);
 	jsonw_init(&w, out);
 	jsonw_object(&w, NULL);

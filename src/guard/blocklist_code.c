@@ -30,6 +30,7 @@ struct reader {
 	struct token *tokens;
 	size_t count;
 	bool awk;
+	bool renames; /* something is imported under another name */
 	struct { size_t start, len; size_t token; } variables[VARIABLES_MAX];
 	size_t variable_count;
 	struct blocklist_code_calls calls;
@@ -497,6 +498,37 @@ static void read_remove(struct reader *r, size_t i, const char *effect)
 		add_listed(r, "remove_tree");
 }
 
+/* exec rm -rf / of Tcl: bare words to the end of the line. */
+static void read_bare(struct reader *r, size_t i)
+{
+	const struct shell_text *t = &r->text->text;
+	size_t from = r->tokens[i].end, to = from;
+	struct shell_word *text;
+
+	if (!token_in(r, i, " exec spawn ") || i + 1 >= r->count ||
+	    r->tokens[i + 1].kind != TOKEN_NAME)
+		return;
+	while (to < t->len && t->s[to] != '\n' && t->s[to] != ';')
+		to++;
+	text = shell_alloc(r->arena, sizeof(*text));
+	*text = shell_wrap_slice(r->text, from, to, r->arena);
+	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, text, 1 });
+}
+
+/* from os import system as s: another name for a call. */
+static bool renamed(const struct reader *r, size_t i)
+{
+	for (size_t k = 2; k < r->count && k < 200; k++)
+		if (token_in(r, k - 1, " as ") && token_in(r, k - 2, runs) &&
+		    r->tokens[k].kind == TOKEN_NAME &&
+		    r->tokens[k].end - r->tokens[k].start == r->tokens[i].end - r->tokens[i].start &&
+		    memcmp(r->text->text.s + r->tokens[k].start,
+			   r->text->text.s + r->tokens[i].start,
+			   r->tokens[i].end - r->tokens[i].start) == 0)
+			return k != i;
+	return false;
+}
+
 static void read_run(struct reader *r, size_t i)
 {
 	struct arguments a;
@@ -505,6 +537,8 @@ static void read_run(struct reader *r, size_t i)
 	read_arguments(r, i + 1, &a);
 	if (!a.count && i >= 2 && is_char(r, i - 1, '.') && r->tokens[i - 2].kind == TOKEN_STRING)
 		a.words[a.count++] = r->tokens[i - 2].string; /* "text".execute() */
+	if (!a.count)
+		read_bare(r, i);
 	if (!a.count)
 		return;
 	words = shell_alloc(r->arena, a.count * sizeof(*words));
@@ -596,7 +630,7 @@ static void read_token(struct reader *r, size_t i)
 	}
 	if (r->awk)
 		read_awk(r, i);
-	if (token_in(r, i, runs))
+	if (token_in(r, i, runs) || (r->renames && r->tokens[i].kind == TOKEN_NAME && renamed(r, i)))
 		read_run(r, i);
 	if (token_in(r, i, removes_tree))
 		read_remove(r, i, "remove_tree");
@@ -634,6 +668,7 @@ struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, b
 
 	r.tokens = shell_alloc(arena, (room + 1) * sizeof(*r.tokens));
 	tokenize(&r);
+	r.renames = any_name(&r, " as ");
 	for (size_t i = 0; i < r.count; i++) {
 		read_token(&r, i);
 		note_variable(&r, i);

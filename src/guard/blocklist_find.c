@@ -62,7 +62,8 @@ struct shell_word blocklist_contents(const struct shell_word *place, struct shel
 {
 	struct shell_word star;
 
-	if (!place || (place->text.len == 1 && place->kind[0] >= SHELL_UNKNOWN))
+	if (!place || !place->text.len ||
+	    (place->text.len == 1 && place->kind[0] >= SHELL_UNKNOWN))
 		return known_text("?", SHELL_UNKNOWN, place, arena);
 	star = known_text("*", SHELL_GLOB, place, arena);
 	return path_of(place, &star, arena);
@@ -161,8 +162,26 @@ static void add_run(struct search *s, const struct shell_word *words, size_t cou
 	s->narrow = narrow;
 }
 
+/* find / -name 'libc*' finds it in these too. */
+static void add_below_root(struct search *s, enum blocklist_find_kind kind)
+{
+	static const char *const tops[] = { "/etc", "/lib", "/bin" };
+	const struct shell_word *root = NULL;
+
+	for (size_t p = 0; p < s->place_count; p++)
+		if (is(s->places[p], "/"))
+			root = s->places[p];
+	for (size_t i = 0; root && s->narrow && s->name && i < COUNT_OF(tops); i++) {
+		struct shell_word top = known_text(tops[i], SHELL_LITERAL, root, s->arena);
+
+		add_action(s, (struct blocklist_found_action){ kind, subject(s, &top), NULL, 0, true });
+	}
+}
+
 static void add_each(struct search *s, enum blocklist_find_kind kind)
 {
+	if (kind == FIND_DELETE)
+		add_below_root(s, kind);
 	for (size_t p = 0; p < s->place_count; p++)
 		add_action(s, (struct blocklist_found_action){ kind, subject(s, s->places[p]), NULL, 0,
 							       s->narrow });

@@ -652,7 +652,11 @@ static bool walk_unknown_name(struct blocklist_walk *w, const struct shell_word 
 						   blocklist_lookup("chmod", 5),
 						   blocklist_lookup("dd", 2) };
 
-	if (run_flow(w, word_flow(at, &words[0]), words, 1))
+	bool itself = at->script && at->index != SHELL_NONE &&
+		      words == at->script->commands[at->index].words;
+	unsigned flow = word_flow(at, &words[0]);
+
+	if (run_flow(w, itself ? flow : flow & FLOW_REMOTE, words, 1))
 		return true;
 	if (count < 2)
 		return false;

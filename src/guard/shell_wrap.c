@@ -28,6 +28,8 @@ static void add(struct builder *b, const struct shell_word *w, size_t from, size
 {
 	size_t len = to - from;
 
+	if (!len)
+		return;
 	memcpy(b->s + b->len, w->text.s + from, len);
 	memcpy(b->kind + b->len, w->kind + from, len);
 	for (size_t i = 0; i < len; i++)
@@ -236,8 +238,8 @@ static void open_split(struct opening *o, size_t at)
 	struct shell_word *all = shell_alloc(o->arena, (n + rest) * sizeof(*all));
 	struct shell_word joined;
 
-	memcpy(all, o->out->texts, n * sizeof(*all));
-	memcpy(all + n, o->words + at, rest * sizeof(*all));
+	for (size_t i = 0; i < n + rest; i++)
+		all[i] = i < n ? o->out->texts[i] : o->words[at + i - n];
 	joined = shell_wrap_join(all, n + rest, o->arena);
 	set_text(o, WRAP_TEXT, &joined);
 }
