@@ -225,6 +225,7 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 void expand_unknown(struct expander *e, struct cells *out, const char *name, bool quoted,
 		    uint32_t at);
 void expand_append(struct expander *e, struct cells *out, const struct value *v, bool quoted);
+const char *expand_key(struct expander *e, const char *name, const struct ast_word *index);
 /* ${x#p} and its kind on known cells. */
 struct value *expand_trim(struct expander *e, const struct value *v, const struct ast_param *p,
 			  const struct cells *pattern);

@@ -33,6 +33,13 @@ static struct value *rest_value(struct expander *e, const struct shell_word *w, 
 	return value_make(e, all->v + from, all->len - from);
 }
 
+static struct value *value_home(struct expander *e, uint32_t at)
+{
+	struct cell c = { at, expand_name(e, "HOME"), CELL_TILDE, '~' };
+
+	return value_make(e, &c, 1);
+}
+
 static void declare_one(struct expander *e, const struct shell_word *w, bool local, bool export)
 {
 	size_t n = name_length(w);
@@ -119,9 +126,19 @@ static enum status do_shift(struct expander *e, const struct call *c)
 
 /* ---- read ---- */
 
-static bool is_blank(const struct cell *c)
+/* Separates fields: a blank, or what IFS says. */
+static bool is_separator(const char *ifs, const struct cell *c)
 {
-	return c->kind == CELL_QUOTED && (c->c == ' ' || c->c == '\t');
+	return c->kind == CELL_QUOTED && c->c && strchr(ifs, c->c);
+}
+
+static const char *read_ifs(struct expander *e)
+{
+	bool unset;
+	const struct value *v = vars_value(e, "IFS", &unset);
+	const char *ifs = v ? cells_string(e, v->v, v->len) : NULL;
+
+	return ifs ? ifs : " \t\n";
 }
 
 static bool is_newline(const struct cell *c)
@@ -129,40 +146,74 @@ static bool is_newline(const struct cell *c)
 	return c->kind == CELL_QUOTED && c->c == '\n';
 }
 
-/* The fields of a line to the names; the last one gets what is left. */
+/* The next field from *@at; the last one is what is left. */
+static struct value *read_field(struct expander *e, const char *ifs, const struct cell *line,
+				size_t len, size_t *at, bool last)
+{
+	while (*at < len && is_separator(ifs, &line[*at]))
+		++*at;
+	size_t from = *at;
+
+	while (*at < len && (last || !is_separator(ifs, &line[*at])))
+		++*at;
+	size_t to = *at;
+
+	while (to > from && is_separator(ifs, &line[to - 1]))
+		to--;
+	return value_make(e, line + from, to - from);
+}
+
+/* read -a: the fields of a line become an array. */
+static void read_array(struct expander *e, const struct call *c, size_t first,
+		       const struct cell *line, size_t len)
+{
+	struct binding *b = shell_alloc(e->arena, sizeof(*b));
+	const char *ifs = read_ifs(e);
+	size_t at = 0;
+
+	b->is_array = true;
+	b->items = shell_alloc(e->arena, (len / 2 + 2) * sizeof(struct value *));
+	while (at < len) {
+		struct value *v = read_field(e, ifs, line, len, &at, false);
+
+		if (v->len > 0)
+			b->items[b->item_count++] = v;
+	}
+	b->values = b->item_count > 0 ? b->items[0] : NULL;
+	if (first < c->count && name_length(&c->words[first]) > 0)
+		vars_set_binding(e, c->words[first].text.s, b);
+}
+
+/* The fields of a line to the names. */
 static void read_fields(struct expander *e, const struct call *c, size_t first,
 			const struct cell *line, size_t len)
 {
+	const char *ifs = read_ifs(e);
 	size_t at = 0;
 
 	for (size_t i = first; i < c->count; i++) {
-		while (at < len && is_blank(&line[at]))
-			at++;
-		size_t from = at;
+		struct value *v = read_field(e, ifs, line, len, &at, i + 1 == c->count);
 
-		while (at < len && (i + 1 == c->count || !is_blank(&line[at])))
-			at++;
-		size_t to = at;
-
-		while (to > from && is_blank(&line[to - 1]))
-			to--;
 		if (name_length(&c->words[i]) > 0)
-			vars_set(e, c->words[i].text.s, value_make(e, line + from, to - from));
+			vars_set(e, c->words[i].text.s, v);
 	}
 	if (first == c->count)
 		vars_set(e, "REPLY", value_make(e, line, len));
 }
 
 /* Index of the first name behind the options. */
-static size_t read_names(const struct call *c)
+static size_t read_names(const struct call *c, bool *array)
 {
 	size_t i = 1;
+
+	*array = false;
 
 	while (i < c->count && c->words[i].text.s[0] == '-') {
 		const char *s = c->words[i++].text.s;
 
-		if (strchr("adinNptu", s[strlen(s) - 1]) && s[1])
-			i += s[strlen(s) - 1] != 'a';
+		*array |= strchr(s, 'a') != NULL;
+		if (s[1] && strchr("dinNptu", s[strlen(s) - 1]))
+			i++;
 	}
 	return i < c->count ? i : c->count;
 }
@@ -170,7 +221,8 @@ static size_t read_names(const struct call *c)
 /* In a loop, each line is a value that the names may have. */
 static enum status do_read(struct expander *e, const struct call *c)
 {
-	size_t first = read_names(c), at = 0;
+	bool array;
+	size_t first = read_names(c, &array), at = 0;
 	const struct value *in = e->input;
 	struct join j;
 
@@ -187,7 +239,10 @@ static enum status do_read(struct expander *e, const struct call *c)
 
 		while (end < in->len && !is_newline(&in->v[end]))
 			end++;
-		read_fields(e, c, first, in->v + at, end - at);
+		if (array)
+			read_array(e, c, first, in->v + at, end - at);
+		else
+			read_fields(e, c, first, in->v + at, end - at);
 		at = end + 1;
 		if (e->loops == 0 || at >= in->len)
 			break;
@@ -223,6 +278,36 @@ static enum status do_mapfile(struct expander *e, const struct call *c)
 	b->values = b->item_count > 0 ? b->items[0] : NULL;
 	vars_set_binding(e, name->text.s, b);
 	return STATUS_OK;
+}
+
+/* ---- cd ---- */
+
+/* cd gives PWD a value: the directory, or unknown if it is relative to an unknown one. */
+static enum status do_cd(struct expander *e, const struct call *c)
+{
+	const struct shell_word *w = &c->words[c->count - 1];
+	const char *path = c->count > 1 ? expand_constant(w) : NULL;
+	bool unset;
+	const struct value *before = vars_value(e, "PWD", &unset);
+	struct cells joined = { 0 };
+
+	if (path && path[0] != '/' && path[0] != '-' && before && cells_known(before->v, before->len)) {
+		cells_copy(e, &joined, before->v, before->len);
+		cells_add(e, &joined, '/', CELL_QUOTED, w->start, 0);
+	}
+	if (path && (path[0] == '/' || joined.len > 0)) {
+		const struct value *v = word_value(e, w);
+
+		cells_copy(e, &joined, v->v, v->len);
+		vars_set(e, "PWD", value_make(e, joined.v, joined.len));
+	} else if (c->count == 1 || (w->text.len > 0 && w->kind[0] == SHELL_TILDE)) {
+		vars_set(e, "PWD", c->count == 1 ? value_home(e, c->words[0].start)
+						 : word_value(e, w));
+	} else {
+		vars_set(e, "PWD", value_unknown(e, "PWD", w->start));
+	}
+	cells_release(&joined);
+	return STATUS_UNKNOWN;
 }
 
 /* ---- the rest ---- */
@@ -303,6 +388,7 @@ static const struct builtin {
 	bool declares;
 } builtins[] = {
 	{ ":", do_true, false },        { "alias", do_alias, true },
+	{ "cd", do_cd, false },         { "chdir", do_cd, false },
 	{ "declare", do_declare, true }, { "eval", do_eval, false },
 	{ "export", do_declare, true }, { "false", do_false, false },
 	{ "let", do_let, false },       { "local", do_declare, true },

@@ -25,13 +25,28 @@ void expand_define(struct expander *e, const struct ast_node *n)
 		expand_trouble(e, SHELL_TOO_LONG, "too many functions", n->start);
 }
 
+/* A function of an outer text has its place in this script's table, too. */
+static struct function *import_function(struct expander *e, const struct function *f)
+{
+	bool keep = e->keep_tree;
+
+	expand_define(e, f->node);
+	e->keep_tree = keep;
+	return e->memory->functions;
+}
+
 struct function *expand_find_function(struct expander *e, const char *name)
 {
-	for (const struct shell_memory *m = e->memory; m; m = m->outer)
+	const struct shell_memory *m = e->memory;
+
+	for (;;) {
 		for (struct function *f = m->functions; f; f = f->older)
 			if (strcmp(f->name, name) == 0)
-				return f;
-	return NULL;
+				return m == e->memory ? f : import_function(e, f);
+		if (!m->outer || m->outer_exported_only)
+			return NULL;
+		m = m->outer;
+	}
 }
 
 /* The function's place in the script's table, made at its first walk. */

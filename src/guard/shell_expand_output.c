@@ -320,6 +320,84 @@ static enum status do_basename(struct expander *e, const struct call *c)
 	return STATUS_OK;
 }
 
+/* pwd: what cd made of it. */
+static enum status do_pwd(struct expander *e, const struct call *c)
+{
+	bool unset;
+	const struct value *v = vars_value(e, "PWD", &unset);
+
+	if (v)
+		cells_copy(e, e->capture, v->v, v->len);
+	else
+		unknown(e, c);
+	return STATUS_OK;
+}
+
+/* realpath and readlink -f of a path; a link would lead elsewhere, but nobody knows. */
+static enum status do_realpath(struct expander *e, const struct call *c)
+{
+	const struct shell_word *w = &c->words[c->count - 1];
+	bool link = strcmp(c->words[0].text.s, "readlink") == 0;
+
+	if (c->count < (link ? 3u : 2u) || w->text.len == 0 || w->text.s[0] == '-' ||
+	    (w->kind[0] != SHELL_TILDE && w->text.s[0] != '/')) {
+		unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	const struct value *v = word_value(e, w);
+
+	cells_copy(e, e->capture, v->v, v->len);
+	return STATUS_UNKNOWN;
+}
+
+/* seq 3, seq 1 3: the numbers, if they are few. */
+static enum status do_seq(struct expander *e, const struct call *c)
+{
+	const char *s[2] = { "1", "1" };
+	char text[32];
+
+	if (c->count < 2 || c->count > 3) {
+		unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	for (size_t i = 1; i < c->count; i++)
+		s[i == c->count - 1] = expand_constant(&c->words[i]);
+	long long from = s[0] ? strtoll(s[0], NULL, 10) : 0, to = s[1] ? strtoll(s[1], NULL, 10) : -1;
+
+	if (!s[0] || !s[1] || to < from || to - from > 63) {
+		unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	for (; from <= to; from++) {
+		snprintf(text, sizeof(text), "%lld\n", from);
+		cells_text(e, e->capture, text, CELL_QUOTED, c->words[0].start);
+	}
+	return STATUS_OK;
+}
+
+/* expr 1 + 1: its words are the arithmetic. */
+static enum status do_expr(struct expander *e, const struct call *c)
+{
+	struct cells sum = { 0 };
+	int64_t result;
+	char text[32];
+
+	for (size_t i = 1; i < c->count; i++) {
+		const struct value *v = word_value(e, &c->words[i]);
+
+		cells_copy(e, &sum, v->v, v->len);
+		cells_add(e, &sum, ' ', CELL_QUOTED, 0, 0);
+	}
+	if (c->count == 4 && expand_arith(e, &sum, &result)) {
+		snprintf(text, sizeof(text), "%lld\n", (long long)result);
+		cells_text(e, e->capture, text, CELL_QUOTED, c->words[0].start);
+	} else {
+		unknown(e, c);
+	}
+	cells_release(&sum);
+	return STATUS_UNKNOWN;
+}
+
 static enum status do_filter(struct expander *e, const struct call *c)
 {
 	struct cells out = { 0 };
@@ -344,7 +422,9 @@ static const struct program {
 	const char *name;
 	enum status (*run)(struct expander *e, const struct call *c);
 } programs[] = {
-	{ "basename", do_basename }, { "cat", do_cat },        { "cd", do_nothing },
+	{ "basename", do_basename }, { "cat", do_cat },        { "expr", do_expr },
+	{ "pwd", do_pwd },           { "readlink", do_realpath }, { "realpath", do_realpath },
+	{ "seq", do_seq },
 	{ "command", do_command },   { "dirname", do_basename }, { "echo", do_echo },
 	{ "mkdir", do_nothing },     { "printf", do_printf },  { "rev", do_rev },
 	{ "sleep", do_nothing },     { "tee", do_cat },        { "test", do_nothing },

@@ -132,9 +132,33 @@ static int64_t index_number(struct expander *e, const struct ast_word *index)
 	return n;
 }
 
+/* The name of an associative array's element, "m[k]"; NULL: the index may be a number. */
+const char *expand_key(struct expander *e, const char *name, const struct ast_word *index)
+{
+	struct cells c = { 0 };
+	const char *key, *joined = NULL;
+
+	expand_parts(e, index->parts, &c, EXPAND_ONE);
+	key = cells_string(e, c.v, c.len);
+	cells_release(&c);
+	if (key && *key && (*key < '0' || *key > '9')) {
+		char *s = shell_alloc(e->arena, strlen(name) + strlen(key) + 3);
+
+		sprintf(s, "%s[%s]", name, key);
+		joined = s;
+	}
+	return joined;
+}
+
 /* x[i]; NULL: not known. */
 static struct value *element(struct expander *e, const struct ast_param *p, uint32_t at)
 {
+	const char *key = expand_key(e, p->name, p->index);
+	bool unset;
+	struct value *v = key ? vars_value(e, key, &unset) : NULL;
+
+	if (v)
+		return v;
 	struct binding *b = vars_get(e, p->name);
 	int64_t n = index_number(e, p->index);
 
@@ -316,11 +340,8 @@ static void default_op(struct expander *e, const struct ast_param *p, const stru
 	if (v) {
 		expand_append(e, out, v, quoted);
 	} else if (p->op == PARAM_ERROR) {
-		char name[80];
-
 		/* Not empty, or the command does not run. */
-		snprintf(name, sizeof(name), "%.64s:?", p->name);
-		expand_unknown(e, out, p->colon ? name : p->name, quoted, at);
+		expand_unknown(e, out, p->colon ? ":?" : p->name, quoted, at);
 	} else {
 		expand_unknown(e, out, p->name, quoted, at);
 	}
@@ -364,6 +385,7 @@ static bool expand_several(struct expander *e, const struct ast_param *p, bool q
 			length_of_all(e, b->item_count, quoted, at, out);
 		else if (p->op != PARAM_PLAIN || !whole_array(e, p, quoted, out))
 			expand_unknown(e, out, p->name, false, at);
+		run_words(e, p);
 		return true;
 	}
 	if ((p->name[0] != '@' && p->name[0] != '*') || !e->params.known)
@@ -394,6 +416,14 @@ static const char *indirect_name(struct expander *e, const char *name, uint32_t 
 	return v && v->len > 0 ? cells_string(e, v->v, v->len) : NULL;
 }
 
+/* ${HOME%/}: what ends in no slash is what it was. */
+static bool trims_slash(const struct ast_param *p)
+{
+	const struct ast_part *t = p->op == PARAM_SUFFIX && p->arg ? p->arg->parts : NULL;
+
+	return t && !t->next && t->type == PART_TEXT && t->text.len == 1 && t->text.s[0] == '/';
+}
+
 static void expand_single(struct expander *e, const struct ast_param *p, const char *name,
 			  bool quoted, uint32_t at, struct cells *out)
 {
@@ -419,7 +449,8 @@ static void expand_single(struct expander *e, const struct ast_param *p, const c
 	if (v)
 		expand_append(e, out, v, quoted);
 	else
-		expand_unknown(e, out, p->op == PARAM_PLAIN ? name : "${}", quoted, at);
+		expand_unknown(e, out, p->op == PARAM_PLAIN || trims_slash(p) ? name : "${}",
+			       quoted, at);
 }
 
 void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,

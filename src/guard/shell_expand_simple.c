@@ -88,7 +88,7 @@ static void redirect_effect(struct expander *e, const struct ast_redirect *r,
 			set_input(e, word_value(e, &out->target));
 		break;
 	case SHELL_STRING:
-		if (input)
+		if (input && r->target)
 			here_string(e, r);
 		break;
 	case SHELL_FROM:
@@ -215,6 +215,24 @@ static struct value *assigned_values(struct expander *e, const struct ast_assign
 	return first;
 }
 
+/* An item; [key]=value also sets name[key]. */
+static struct value *array_item(struct expander *e, const char *name, const struct shell_word *w)
+{
+	struct value *v = word_value(e, w);
+	const char *close = w->text.s[0] == '[' ? strstr(w->text.s, "]=") : NULL;
+
+	if (!close)
+		return v;
+	size_t key = (size_t)(close - w->text.s) + 1, len = strlen(name);
+	char *joined = shell_alloc(e->arena, len + key + 1);
+
+	memcpy(joined, name, len);
+	memcpy(joined + len, w->text.s, key);
+	v = value_make(e, v->v + key + 1, v->len - key - 1);
+	vars_set(e, joined, v);
+	return v;
+}
+
 static void assign_array(struct expander *e, const struct ast_assign *a)
 {
 	struct binding *b = shell_alloc(e->arena, sizeof(*b));
@@ -230,7 +248,7 @@ static void assign_array(struct expander *e, const struct ast_assign *a)
 	for (uint32_t i = 0; i < old; i++)
 		b->items[i] = before->items[i];
 	for (size_t i = 0; i < words.len; i++)
-		b->items[old + i] = word_value(e, &words.v[i]);
+		b->items[old + i] = array_item(e, a->name, &words.v[i]);
 	b->values = b->item_count > 0 ? b->items[0] : NULL;
 	e->fuel = e->fuel > b->item_count ? e->fuel - b->item_count : 0;
 	words_release(&words);
@@ -242,9 +260,12 @@ static void assign_array(struct expander *e, const struct ast_assign *a)
 static void assign_element(struct expander *e, const struct ast_assign *a)
 {
 	struct binding *before = vars_get(e, a->name), *b = shell_alloc(e->arena, sizeof(*b));
+	const char *key = expand_key(e, a->name, a->index);
 	struct cells c = { 0 };
 	int64_t n;
 
+	if (key)
+		vars_set(e, key, expand_value(e, a->value));
 	expand_parts(e, a->index->parts, &c, EXPAND_ONE);
 	if (!expand_arith(e, &c, &n) || n < 0 || n >= INDEX_MAX)
 		n = 0;

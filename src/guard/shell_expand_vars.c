@@ -86,7 +86,8 @@ static struct binding *binding_at(const struct variable *v, uint32_t stamp)
 }
 
 /* In the texts around this one, as it was at their command. */
-static struct binding *outer_binding(const struct shell_memory *m, const char *name)
+static const struct binding *outer_binding(const struct shell_memory *m, const char *name,
+					   const struct shell_memory **from)
 {
 	bool exported_only = false;
 
@@ -99,18 +100,69 @@ static struct binding *outer_binding(const struct shell_memory *m, const char *n
 			m->variables.slot_count > 0 ? *find_slot(&m->variables, name) : NULL;
 		struct binding *b = v ? binding_at(v, stamp) : NULL;
 
+		*from = m;
 		if (b)
 			return exported_only && !b->exported ? NULL : b;
 	}
 	return NULL;
 }
 
-struct binding *vars_get(struct expander *e, const char *name)
+static void push_moment(struct expander *e, struct variable *v, struct binding *b);
+
+/* A value of an outer text: its unknown characters get names of this one. */
+static struct value *import_value(struct expander *e, const struct shell_memory *from,
+				  const struct value *values)
+{
+	struct value *first = NULL, **tail = &first;
+
+	for (; values; values = values->other) {
+		struct value *v = value_make(e, values->v, values->len);
+
+		for (uint32_t i = 0; i < v->len; i++)
+			if (v->v[i].name > 0)
+				v->v[i].name = expand_name(e, from->names[v->v[i].name]);
+		*tail = v;
+		tail = &v->other;
+	}
+	return first;
+}
+
+static struct binding *import_binding(struct expander *e, const struct shell_memory *from,
+				      const struct binding *b)
+{
+	struct binding *copy = shell_alloc(e->arena, sizeof(*copy));
+
+	*copy = *b;
+	copy->values = import_value(e, from, b->values);
+	copy->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
+	for (uint32_t i = 0; i < b->item_count; i++)
+		copy->items[i] = b->items[i] ? import_value(e, from, b->items[i]) : NULL;
+	e->fuel = e->fuel > b->item_count ? e->fuel - b->item_count : 0;
+	return copy;
+}
+
+/* The variable, taken from the outer texts if this one has not set it; NULL: nobody has. */
+static struct variable *lookup(struct expander *e, const char *name)
 {
 	struct variable *v = vars_find(&e->memory->variables, name);
-	struct binding *b = v ? current(v) : NULL;
+	const struct shell_memory *from = NULL;
 
-	return b || !e->memory->outer ? b : outer_binding(e->memory, name);
+	if ((v && v->count > 0) || !e->memory->outer)
+		return v;
+	const struct binding *b = outer_binding(e->memory, name, &from);
+
+	if (!b)
+		return v;
+	v = make_variable(e, name);
+	push_moment(e, v, import_binding(e, from, b));
+	return v;
+}
+
+struct binding *vars_get(struct expander *e, const char *name)
+{
+	struct variable *v = lookup(e, name);
+
+	return v ? current(v) : NULL;
 }
 
 static struct value *pick(struct value *values, uint32_t digit)
@@ -146,18 +198,13 @@ static uint32_t digit_of(struct expander *e, struct variable *v, uint32_t values
 
 struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 {
-	struct variable *v = vars_find(&e->memory->variables, name);
+	struct variable *v = lookup(e, name);
 	struct binding *b = v ? current(v) : NULL;
 
-	*is_unset = false;
-	if (!b)
-		b = e->memory->outer ? outer_binding(e->memory, name) : NULL;
-	if (!b)
+	*is_unset = b && !b->is_set;
+	if (!b || !b->values)
 		return NULL;
-	*is_unset = !b->is_set;
-	if (!b->values)
-		return NULL;
-	return pick(b->values, v && current(v) == b ? digit_of(e, v, count_values(b->values)) : 0);
+	return pick(b->values, digit_of(e, v, count_values(b->values)));
 }
 
 /* ---- changes ---- */

@@ -16,7 +16,7 @@
 #define TEXT_MAX (8u << 20)
 
 /* Steps that expansion may take on top of what the text itself has. */
-#define FUEL_BASE (1u << 20)
+#define FUEL_BASE (384u << 10)
 
 /* ---- before the first command ---- */
 
@@ -148,7 +148,7 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 		.arena = &m->arena,
 		.script = script,
 		.budget = budget,
-		.fuel = FUEL_BASE + 4 * text->len,
+		.fuel = FUEL_BASE + 6 * text->len,
 		.depth = budget->depth,
 		.marked = marked,
 	};
