@@ -150,12 +150,24 @@ static void note_names(struct blocklist_flows *f, uint32_t index)
 				add_name(f, c->words[i].text.s);
 }
 
+/* Does any command write into another one, or into a word? */
+static bool connected(const struct shell_script *script)
+{
+	for (uint32_t i = 0; i < script->command_count; i++)
+		if (script->commands[i].piped_from != SHELL_NONE ||
+		    script->commands[i].parent != SHELL_NONE)
+			return true;
+	return false;
+}
+
 void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *script,
 			 struct shell_arena *arena)
 {
 	memset(f, 0, sizeof(*f));
 	f->script = script;
 	f->out = shell_alloc(arena, script->command_count + 1);
+	if (!connected(script))
+		return;
 	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
 	for (uint32_t i = 0; i < script->command_count; i++)
 		f->kinds[i] = (uint16_t)kind_of(&script->commands[i]);
@@ -178,7 +190,7 @@ unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 	const struct shell_command *c = &f->script->commands[index];
 	unsigned flow = from_socket(c) ? FLOW_REMOTE : 0;
 
-	if (c->piped_from != SHELL_NONE && c->piped_from < f->script->command_count)
+	if (f->out && c->piped_from != SHELL_NONE && c->piped_from < f->script->command_count)
 		flow |= f->out[c->piped_from];
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
@@ -188,9 +200,24 @@ unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 	}
 	/* tee >(sh): it reads what the command writes that it is a word of. */
 	if ((c->context & SHELL_IN_PROCESS) && c->parent != SHELL_NONE &&
-	    c->parent < f->script->command_count && c->piped_from == SHELL_NONE)
+	    f->out && c->parent < f->script->command_count && c->piped_from == SHELL_NONE)
 		flow |= f->out[c->parent];
 	return flow;
+}
+
+unsigned blocklist_flow_output(const struct blocklist_flows *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	unsigned kind = f->kinds ? f->kinds[index] : kind_of(c);
+
+	if (f->out)
+		return f->out[index];
+	return (kind & FLOW_KIND_FETCH ? FLOW_REMOTE : 0) | (decodes(c, kind) ? FLOW_DECODED : 0);
+}
+
+unsigned blocklist_flow_children(const struct blocklist_flows *f, uint32_t index)
+{
+	return f->children ? f->children[index] : 0;
 }
 
 /* "$(curl)" */
@@ -221,7 +248,7 @@ unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
 		for (size_t k = 0; k < COUNT_OF(f->remote_names) && f->remote_names[k][0]; k++)
 			if (strcmp(f->remote_names[k], word->unknowns[i].name) == 0)
 				return FLOW_REMOTE;
-	return f->children[index];
+	return blocklist_flow_children(f, index);
 }
 
 /* ---- names ---- */

@@ -22,6 +22,7 @@ enum blocklist_flow {
 
 struct blocklist_flows {
 	const struct shell_script *script;
+	/* NULL where no command is connected with another one. */
 	uint16_t *kinds;   /* of each command: enum blocklist_flow_kind of its program */
 	uint8_t *out;      /* of each command: what it writes */
 	uint8_t *children; /* of each command: what its substitutions write */
@@ -34,6 +35,12 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 
 /* Flows into the standard input of command @index: through its pipe and its redirections. */
 unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index);
+
+/* Flows out of command @index. */
+unsigned blocklist_flow_output(const struct blocklist_flows *f, uint32_t index);
+
+/* Flows out of the substitutions in the words of command @index. */
+unsigned blocklist_flow_children(const struct blocklist_flows *f, uint32_t index);
 
 /* Does an unknown part of @word come from the network by a variable or a substitution? */
 unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "guard/blocklist_args.h"
+#include "guard/blocklist_rules.h"
 #include "guard/shell_wrap.h"
 
 /*
@@ -117,6 +117,9 @@ static const struct hiding {
 	{ " sed gsed ", "-n1e ", false, "" },
 };
 
+/* More than there are names in the table. */
+#define NAMES 2048
+
 struct hidden {
 	const struct shell_word *words;
 	size_t count;
@@ -178,18 +181,58 @@ static void search_alias(struct hidden *h)
 	}
 }
 
-size_t blocklist_hidden_texts(const char *name, size_t len, const struct shell_word *words,
+/*
+ * Rows of each program: the table is in groups of the same names, and a program is in
+ * two groups at most. Numbers count from 1; 0: none.
+ */
+static uint8_t groups[NAMES][2];
+
+static void note_group(const struct hiding *row)
+{
+	uint8_t number = (uint8_t)(row - hidings + 1);
+
+	for (const char *s = row->names; *s;) {
+		size_t len;
+		const struct blocklist_name *name;
+		uint8_t *slot;
+
+		s += *s == ' ';
+		len = strcspn(s, " ");
+		name = len ? blocklist_lookup(s, len) : NULL;
+		s += len;
+		if (!name)
+			continue;
+		slot = groups[name - blocklist_names];
+		slot[slot[0] != 0] = number;
+	}
+}
+
+static void fill_groups(void)
+{
+	BUG_IF(blocklist_name_count > NAMES);
+	for (size_t i = 0; i < COUNT_OF(hidings); i++)
+		if (!i || strcmp(hidings[i].names, hidings[i - 1].names))
+			note_group(&hidings[i]);
+}
+
+size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct shell_word *words,
 			      size_t count, struct shell_arena *arena, struct shell_word *texts,
 			      size_t room)
 {
 	struct hidden h = { words, count, arena, texts, 0, room };
+	static bool filled;
+	const uint8_t *of;
 
-	if (count < 2)
-		return 0;
-	for (size_t i = 0; i < COUNT_OF(hidings); i++)
-		if (blocklist_listed(hidings[i].names, name, len))
+	if (!filled)
+		fill_groups();
+	filled = true;
+	of = groups[name - blocklist_names];
+	for (size_t g = 0; g < 2 && of[g] && count > 1; g++)
+		for (size_t i = of[g] - 1u; i < COUNT_OF(hidings) &&
+					    strcmp(hidings[i].names, hidings[of[g] - 1].names) == 0;
+		     i++)
 			search(&h, &hidings[i]);
-	if (len == 3 && memcmp(name, "git", 3) == 0)
+	if (strcmp(name->name, "git") == 0)
 		search_alias(&h);
 	return h.n;
 }

@@ -9,11 +9,12 @@
 
 #include <stddef.h>
 
+#include "guard/blocklist_table.h"
 #include "guard/shell_arena.h"
 #include "guard/shell_script.h"
 
-/* Texts that the program called @name would have a shell run. Returns how many. */
-size_t blocklist_hidden_texts(const char *name, size_t len, const struct shell_word *words,
+/* Texts that the program @name would have a shell run. Returns how many. */
+size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct shell_word *words,
 			      size_t count, struct shell_arena *arena, struct shell_word *texts,
 			      size_t room);
 

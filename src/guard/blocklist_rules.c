@@ -2,29 +2,51 @@
 
 #include <string.h>
 
+#include "base/mem.h"
 #include "guard/shell_parse.h"
 
 #define NAME_MAX_BYTES 64
+#define SLOTS 4096
 
 /* ---- names ---- */
 
+/* Names by their hash; made once, never changed. More than twice as many slots as names. */
+static const struct blocklist_name *slots[SLOTS];
+
+static uint32_t hash(const char *text, size_t len)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)text[i]) * 16777619u;
+	return h;
+}
+
+static void fill_slots(void)
+{
+	BUG_IF(blocklist_name_count * 2 > SLOTS);
+	for (unsigned i = 0; i < blocklist_name_count; i++) {
+		uint32_t at = hash(blocklist_names[i].name, strlen(blocklist_names[i].name));
+
+		while (slots[at % SLOTS])
+			at++;
+		slots[at % SLOTS] = &blocklist_names[i];
+	}
+}
+
 static const struct blocklist_name *search(const char *text, size_t len)
 {
-	size_t low = 0, high = blocklist_name_count;
+	static bool filled;
 
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		const char *name = blocklist_names[mid].name;
-		int order = strncmp(text, name, len);
+	if (!filled) {
+		fill_slots();
+		filled = true;
+	}
+	for (uint32_t at = hash(text, len); slots[at % SLOTS]; at++) {
+		const char *name = slots[at % SLOTS]->name;
 
-		if (order == 0 && name[len])
-			order = -1;
-		if (order == 0)
-			return &blocklist_names[mid];
-		if (order < 0)
-			high = mid;
-		else
-			low = mid + 1;
+		if (strncmp(name, text, len) == 0 && !name[len])
+			return slots[at % SLOTS];
 	}
 	return NULL;
 }

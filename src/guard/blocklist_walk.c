@@ -4,6 +4,7 @@
 
 #include "base/mem.h"
 #include "guard/blocklist_code.h"
+#include "guard/blocklist_container.h"
 #include "guard/blocklist_find.h"
 #include "guard/blocklist_flow.h"
 #include "guard/blocklist_hidden.h"
@@ -16,6 +17,8 @@
 #define ITEMS_MAX 256
 /* Names with unknown parts that are compared with all names of the table. */
 #define PATTERNS_MAX 100
+/* With more functions than this, none hides a program, and only few pairs are compared. */
+#define FUNCTIONS_MAX 64
 
 /* Where a command stands. All of it may be empty. */
 struct stage {
@@ -280,18 +283,21 @@ static bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
 	return walk_nested(w, at->input, wrap->words, wrap->count, at);
 }
 
-/* sh FILE: only what <(...) writes is known. */
+/* sh FILE: what <(...) writes is known, and what the text itself wrote into the file before. */
 static bool walk_file(struct blocklist_walk *w, const struct shell_wrap *wrap, bool code,
 		      const struct stage *at)
 {
-	const struct shell_word *file = &wrap->words[0];
+	const struct shell_word *file = &wrap->words[0], *content = file->content;
+	const struct blocklist_file *written = content ? NULL : blocklist_file_find(&w->files, file);
 
-	if (remote_text(w, file, at))
+	if (remote_text(w, file, at) || (written && run_flow(w, written->flow, file, 1)))
 		return true;
-	if (!file->content)
+	if (written && written->known)
+		content = &written->content;
+	if (!content)
 		return false;
-	return code ? walk_code(w, file->content, false, at)
-		    : walk_nested(w, file->content, wrap->words, wrap->count, at);
+	return code ? walk_code(w, content, false, at)
+		    : walk_nested(w, content, wrap->words, wrap->count, at);
 }
 
 static bool walk_wrapped(struct blocklist_walk *w, const struct shell_wrap *wrap,
@@ -386,7 +392,7 @@ static bool walk_kill(struct blocklist_walk *w, const struct shell_word *words, 
 	const char *effect;
 
 	if (at->flows && at->index != SHELL_NONE)
-		all |= (at->flows->children[at->index] & FLOW_ALL_PIDS) != 0;
+		all |= (blocklist_flow_children(at->flows, at->index) & FLOW_ALL_PIDS) != 0;
 	effect = blocklist_kill_effect(words, count, all);
 	return effect && found(w, effect, words[0].start, words[count - 1].end);
 }
@@ -516,6 +522,25 @@ static bool walk_lines(struct blocklist_walk *w, const char *program,
 	return false;
 }
 
+/* make -f -: the lines of recipes. */
+static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			  const struct stage *at)
+{
+	struct shell_word lines[NAMES_MAX];
+	struct stage inner = *at;
+	size_t n;
+
+	if (!at->input || count < 2 || !is(&words[count - 1], "-"))
+		return false;
+	n = split_items(w, at->input, true, lines, NAMES_MAX);
+	inner.input = NULL;
+	inner.lenient = true;
+	for (size_t i = 0; i < n; i++)
+		if (lines[i].text.s[0] == '\t' && walk_nested(w, &lines[i], NULL, 0, &inner))
+			return true;
+	return false;
+}
+
 static bool walk_git(struct blocklist_walk *w, const struct shell_word *words, size_t count)
 {
 	struct blocklist_dir before = w->rules.dir;
@@ -566,18 +591,28 @@ static bool walk_cd(struct blocklist_walk *w, const struct shell_word *words, si
 }
 
 /* Texts in options of programs that are no wrappers: tar, git, vim, ... */
-static bool walk_hidden(struct blocklist_walk *w, const char *name, size_t len,
+static bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
 			const struct shell_word *words, size_t count, const struct stage *at)
 {
 	struct shell_word texts[NAMES_MAX];
 	struct stage inner = *at;
-	size_t n = blocklist_hidden_texts(name, len, words, count, &w->arena, texts, NAMES_MAX);
+	size_t n = blocklist_hidden_texts(name, words, count, &w->arena, texts, NAMES_MAX);
 
 	inner.lenient = true;
 	for (size_t i = 0; i < n; i++)
 		if (walk_nested(w, &texts[i], NULL, 0, &inner))
 			return true;
 	return false;
+}
+
+static bool walk_container(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			   const struct stage *at)
+{
+	struct blocklist_container c = blocklist_container_open(words, count, &w->arena);
+	struct stage inner = *at;
+
+	inner.lenient = true;
+	return c.count && walk_words(w, c.words, c.count, &inner);
 }
 
 static bool name_is(const char *s, size_t len, const char *list)
@@ -594,6 +629,8 @@ static bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 			return walk_kill(w, words, count, at);
 		return name_is(s, len, " killall ") && walk_pkill(w, words, count);
 	case 'p':
+		if (name_is(s, len, " podman "))
+			return walk_container(w, words, count, at);
 		if (name_is(s, len, " pkill "))
 			return walk_pkill(w, words, count);
 		return name_is(s, len, " pushd ") && walk_cd(w, words, count);
@@ -618,12 +655,16 @@ static bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 	case 'i':
 		return name_is(s, len, " iptables-restore ip6tables-restore iptables-nft-restore ") &&
 		       walk_lines(w, "iptables", words, count, at);
+	case 'm':
+		return name_is(s, len, " make ") && walk_makefile(w, words, count, at);
 	case 'n':
 		return name_is(s, len, " nft ") && walk_lines(w, "nft", words, count, at);
 	case 't':
 		return name_is(s, len, " trap ") && walk_trap(w, words, count, at);
 	case 'e':
 		return name_is(s, len, " eval ") && walk_eval(w, words, count, at);
+	case 'd':
+		return name_is(s, len, " docker ") && walk_container(w, words, count, at);
 	case 'a':
 	case 'b':
 		return name_is(s, len, " at batch ") && walk_jobs(w, words, count, at);
@@ -717,7 +758,8 @@ static bool is_function(const struct stage *at, const struct shell_word *word)
 	const struct shell_script *s = at->script;
 	uint32_t start;
 
-	if (!s || !s->function_count || at->index == SHELL_NONE ||
+	if (!s || !s->function_count || s->function_count > FUNCTIONS_MAX ||
+	    at->index == SHELL_NONE ||
 	    word != &s->commands[at->index].words[0])
 		return false;
 	start = s->commands[at->index].start;
@@ -783,6 +825,17 @@ static bool walk_init_script(struct blocklist_walk *w, const struct shell_word *
 	return judge_name(w, blocklist_lookup("service", 7), list, count + 1, false, at);
 }
 
+/* ./x.sh, which the text wrote before. */
+static bool walk_own_file(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			  const struct stage *at)
+{
+	struct shell_wrap wrap = { .kind = WRAP_FILE, .words = words, .count = count };
+	struct stage inner = *at;
+
+	inner.lenient = true;
+	return walk_file(w, &wrap, false, &inner);
+}
+
 static bool walk_program(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			 const struct stage *at)
 {
@@ -803,12 +856,14 @@ static bool walk_program(struct blocklist_walk *w, const struct shell_word *word
 		return false;
 	if (literal_command(w, &base, words, count) || walk_init_script(w, words, count, at))
 		return true;
+	if (blocklist_file_find(&w->files, &words[0]) && walk_own_file(w, words, count, at))
+		return true;
 	name = blocklist_lookup(base.s, base.len);
 	if (name && judge_name(w, name, words, count, foreign && !name->wrapper, at))
 		return true;
 	return walk_special(w, base.s, base.len, words, count, at) ||
 	       (name && (name->flow & FLOW_KIND_HIDDEN) &&
-		walk_hidden(w, base.s, base.len, words, count, at));
+		walk_hidden(w, name, words, count, at));
 }
 
 static bool walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t count,
@@ -886,8 +941,11 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 
 	if (walk_redirects(w, c) || walk_assigns(w, c->assigns, c->assign_count, &at))
 		return true;
-	if (c->word_count && !(c->context & SHELL_TEST))
-		return walk_words(w, c->words, c->word_count, &at);
+	if (c->word_count && !(c->context & SHELL_TEST) &&
+	    walk_words(w, c->words, c->word_count, &at))
+		return true;
+	if (c->redirect_count || c->word_count > 1)
+		blocklist_file_note(&w->files, flows, index, &w->arena);
 	return false;
 }
 
@@ -920,17 +978,43 @@ static bool calls(const struct shell_script *s, const struct shell_function *f, 
 /* A function that starts itself, through at most one other function, in new processes. */
 static bool fork_bomb(struct blocklist_walk *w, const struct shell_script *s)
 {
-	size_t most = s->function_count < 64 ? s->function_count : 64;
+	size_t most = s->function_count < FUNCTIONS_MAX ? s->function_count : FUNCTIONS_MAX;
 
-	for (size_t i = 0; i < most; i++)
-		for (size_t k = 0; k < most; k++) {
-			const struct shell_function *f = &s->functions[i], *g = &s->functions[k];
-			bool there, back;
+	for (size_t i = 0; i < s->function_count; i++) {
+		const struct shell_function *f = &s->functions[i];
+		bool there, back;
 
-			if (calls(s, f, g->name, &there) && calls(s, g, f->name, &back) &&
-			    (there || back))
+		if (calls(s, f, f->name, &there) && there)
+			return found(w, "process.fork_bomb", f->start, f->end);
+		for (size_t k = 0; i < most && k < i; k++)
+			if (calls(s, f, s->functions[k].name, &there) &&
+			    calls(s, &s->functions[k], f->name, &back) && (there || back))
 				return found(w, "process.fork_bomb", f->start, f->end);
-		}
+	}
+	return false;
+}
+
+static bool is_endless(const struct shell_command *c)
+{
+	return c->word_count == 1 && (c->context & SHELL_IN_LOOP) &&
+	       !(c->context & SHELL_BACKGROUND) && (is(&c->words[0], ":") || is(&c->words[0], "true"));
+}
+
+/* while true; do X & done: only starts, and waits for nothing. */
+static bool loop_bomb(struct blocklist_walk *w, const struct shell_script *s)
+{
+	for (uint32_t i = 0, k; i < s->command_count; i = k) {
+		k = i + 1;
+		if (!is_endless(&s->commands[i]))
+			continue;
+		while (k < s->command_count && (s->commands[k].context & SHELL_IN_LOOP) &&
+		       (s->commands[k].context & SHELL_BACKGROUND))
+			k++;
+		if (k > i + 1 && (k == s->command_count ||
+				  !(s->commands[k].context & SHELL_IN_LOOP)))
+			return found(w, "process.fork_bomb", s->commands[i].start,
+				     s->commands[k - 1].end);
+	}
 	return false;
 }
 
@@ -951,7 +1035,7 @@ static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 {
 	struct blocklist_dir start = w->rules.dir, outside = start;
 	struct blocklist_flows flows;
-	bool inside = false, blocked = fork_bomb(w, s);
+	bool inside = false, blocked = fork_bomb(w, s) || loop_bomb(w, s);
 
 	blocklist_flow_read(&flows, s, &w->arena);
 	for (uint32_t i = 0; !blocked && i < s->command_count; i++) {

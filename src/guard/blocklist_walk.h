@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "guard/blocklist_files.h"
 #include "guard/blocklist_literal.h"
 #include "guard/blocklist_rules.h"
 #include "guard/shell_arena.h"
@@ -27,6 +28,7 @@ struct blocklist_walk {
 	bool literals; /* also look for the literal patterns where a command stands */
 	unsigned depth;
 	size_t steps;  /* commands looked at, nested ones too */
+	struct blocklist_files files; /* what the text wrote before */
 	const struct shell_assign *variables; /* of the request's environment */
 	size_t variable_count;
 };
