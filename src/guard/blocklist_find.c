@@ -204,6 +204,14 @@ static const char weak_tests[] = " -mtime -mmin -atime -amin -ctime -cmin -size 
 				 "-context ";
 static const char other_values[] = " -maxdepth -mindepth -type -xtype -printf -D -O -regextype ";
 
+/* -perm -4000: setuid programs are no few files like any other. */
+static bool special_mode(const struct shell_word *value)
+{
+	const char *s = value->text.s;
+
+	return (s[0] == '-' || s[0] == '/') && strchr("2467", s[1]) && strlen(s) == 5;
+}
+
 static void test_name(struct search *s, const struct shell_word *value)
 {
 	if (s->negated || wildcards_only(value))
@@ -227,7 +235,7 @@ static size_t read_test(struct search *s, size_t i)
 		s->narrow |= !s->negated;
 		return 1;
 	} else if (value && blocklist_listed(weak_tests, text, len))
-		s->weak |= !s->negated;
+		s->weak |= !s->negated && !special_mode(value);
 	else if (!value || !blocklist_listed(other_values, text, len))
 		return 1;
 	return 2;

@@ -165,9 +165,9 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 {
 	memset(f, 0, sizeof(*f));
 	f->script = script;
-	f->out = shell_alloc(arena, script->command_count + 1);
 	if (!connected(script))
 		return;
+	f->out = shell_alloc(arena, script->command_count + 1);
 	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
 	for (uint32_t i = 0; i < script->command_count; i++)
 		f->kinds[i] = (uint16_t)kind_of(&script->commands[i]);

@@ -271,7 +271,9 @@ static bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
 		       const struct shell_word *words, size_t count, const struct stage *at)
 {
 	bool code = wrap->kind == WRAP_CODE_STDIN;
+	struct stage inner = *at;
 
+	inner.input = NULL; /* the shell has read it; what is left of it is judged here too */
 	if (run_flow(w, input_flow(at), words, count))
 		return true;
 	if (!at->input)
@@ -279,8 +281,8 @@ static bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
 	if (remote_text(w, at->input, at))
 		return true;
 	if (code)
-		return walk_code(w, at->input, false, at);
-	return walk_nested(w, at->input, wrap->words, wrap->count, at);
+		return walk_code(w, at->input, false, &inner);
+	return walk_nested(w, at->input, wrap->words, wrap->count, &inner);
 }
 
 /* sh FILE: what <(...) writes is known, and what the text itself wrote into the file before. */
