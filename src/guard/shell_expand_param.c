@@ -471,7 +471,8 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 		bool unset;
 		struct value *v = name && p->op == PARAM_OTHER ? lookup(e, name, at, &unset) : NULL;
 
-		if (v && p->arg && p->arg->parts && p->arg->parts->text.s[0] == '@')
+		if (v && p->arg && p->arg->parts && p->arg->parts->text.len > 0 &&
+		    p->arg->parts->text.s[0] == '@')
 			expand_append(e, out, v, quoted);
 		else
 			expand_unknown(e, out, "${}", quoted, at);

@@ -259,7 +259,12 @@ static struct ast_assign *lex_assign(struct lex_reader *r, size_t name_len)
 	if (lex_peek(r, 0) == '[') {
 		r->pos++;
 		a->index = lex_word_until(r, STOP_BRACKET);
-		r->pos++;
+		r->pos += lex_peek(r, 0) == ']';
+	}
+	/* An index with brackets of its own inside: what bash makes of it nobody can read. */
+	if (lex_peek(r, 0) != '=' && lex_peek(r, 0) != '+') {
+		lex_unexpected(r);
+		return a;
 	}
 	a->append = lex_peek(r, 0) == '+';
 	r->pos += a->append ? 2 : 1;

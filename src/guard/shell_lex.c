@@ -236,7 +236,7 @@ static void quoted_run(struct lex_reader *r, struct lex_word *b, int term)
 	size_t from = r->pos;
 
 	for (; r->pos < r->end; r->pos++) {
-		char c = r->text.s[r->pos];
+		int c = (unsigned char)r->text.s[r->pos];
 
 		if (c == '\\' || c == '$' || c == '`' || c == term || (c == '"' && term == '}'))
 			break;
