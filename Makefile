@@ -79,7 +79,7 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 .DELETE_ON_ERROR:
-.PHONY: all demo check stress bench lint docs unit tests clean install uninstall
+.PHONY: all demo check stress bench fuzz lint docs unit tests clean install uninstall
 
 all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked
 
@@ -206,6 +206,23 @@ bench:
 	.ci/deps build
 	$(MAKE) --no-print-directory all
 	tests/bench/run
+
+# The shell parser and the verdict under libFuzzer; FUZZ_SECONDS=60. Needs clang.
+FUZZ_SOURCES := $(wildcard src/base/*.c) $(filter-out src/guard/audit%.c,$(wildcard src/guard/*.c)) \
+	$(B)/gen/errors.c $(B)/gen/config.c $(B)/gen/blocklist.c
+
+$(B)/fuzz/fuzz_shell: tests/fuzz/fuzz_shell.c $(FUZZ_SOURCES) $(wildcard src/guard/*.h) | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	$(call say,FUZZ  )
+	$(Q)clang $(DEFINES) $(INCLUDES) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=all $(LIB_CFLAGS) $(filter %.c,$^) -o $@ -ljansson
+
+fuzz:
+	@if command -v clang > /dev/null; then \
+		$(MAKE) --no-print-directory $(B)/fuzz/fuzz_shell && tests/fuzz/run $(B)/fuzz/fuzz_shell; \
+	else \
+		echo "SKIP fuzz: clang is not installed"; echo "0 passed, 0 failed, 1 skipped"; \
+	fi
 
 demo:
 	.ci/deps build
