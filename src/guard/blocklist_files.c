@@ -29,8 +29,9 @@ const struct blocklist_file *blocklist_file_find(const struct blocklist_files *f
 	return NULL;
 }
 
+/* Everything is copied: the script that is read may be gone when the file is run. */
 static void add(struct blocklist_files *files, const char *name, size_t len,
-		const struct shell_word *content, unsigned flow)
+		const struct shell_word *content, unsigned flow, struct shell_arena *arena)
 {
 	struct blocklist_file *f;
 
@@ -38,10 +39,10 @@ static void add(struct blocklist_files *files, const char *name, size_t len,
 	    (!content && !flow))
 		return;
 	f = &files->list[files->count++];
-	*f = (struct blocklist_file){ .name = name, .len = len, .known = content != NULL,
-				      .flow = flow };
+	*f = (struct blocklist_file){ .name = shell_copy(arena, name, len), .len = len, 
+				      .known = content != NULL, .flow = flow };
 	if (content)
-		f->content = *content;
+		f->content = shell_wrap_slice(content, 0, content->text.len, arena);
 }
 
 /* The text that the command writes to its standard output. */
@@ -67,7 +68,8 @@ static bool output_of(const struct shell_command *c, struct shell_arena *arena,
 }
 
 /* curl -o FILE, wget -O FILE, wget URL: the last part of its path. */
-static void note_download(struct blocklist_files *files, const struct shell_command *c)
+static void note_download(struct blocklist_files *files, const struct shell_command *c,
+			  struct shell_arena *arena)
 {
 	bool foreign;
 	struct shell_text base = blocklist_base_name(&c->words[0], &foreign);
@@ -85,22 +87,23 @@ static void note_download(struct blocklist_files *files, const struct shell_comm
 		    !strstr(c->words[i + 1].text.s, "://")) {
 			const char *name = plain_name(&c->words[++i], &len);
 
-			add(files, name, len, NULL, FLOW_REMOTE);
+			add(files, name, len, NULL, FLOW_REMOTE, arena);
 			named = true;
 		} else if (!named && strstr(s, "/") && s[0] != '-' && slash[1]) {
-			add(files, slash + 1, strlen(slash + 1), NULL, FLOW_REMOTE);
+			add(files, slash + 1, strlen(slash + 1), NULL, FLOW_REMOTE, arena);
 		}
 	}
 }
 
-static void note_tee(struct blocklist_files *files, const struct shell_command *c, unsigned flow)
+static void note_tee(struct blocklist_files *files, const struct shell_command *c, unsigned flow,
+		     struct shell_arena *arena)
 {
 	for (size_t i = 1; i < c->word_count; i++) {
 		size_t len;
 		const char *name = plain_name(&c->words[i], &len);
 
 		if (name && name[0] != '-')
-			add(files, name, len, c->input, c->input ? 0 : flow);
+			add(files, name, len, c->input, c->input ? 0 : flow, arena);
 	}
 }
 
@@ -125,10 +128,10 @@ void blocklist_file_note(struct blocklist_files *files, const struct blocklist_f
 			known = output_of(c, arena, &content);
 		looked = true;
 		add(files, name, len, known ? &content : NULL,
-		    known ? 0 : blocklist_flow_output(flows, index));
+		    known ? 0 : blocklist_flow_output(flows, index), arena);
 	}
 	if (strcmp(c->words[0].text.s, "tee") == 0)
-		note_tee(files, c, blocklist_flow_input(flows, index));
+		note_tee(files, c, blocklist_flow_input(flows, index), arena);
 	else
-		note_download(files, c);
+		note_download(files, c, arena);
 }

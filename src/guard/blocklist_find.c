@@ -21,6 +21,7 @@ struct search {
 	unsigned depth;
 	const struct shell_word *name; /* -name of a plain text, or below /dev */
 	struct blocklist_found_actions out;
+	size_t room;
 };
 
 static const uint8_t here_kind[] = { SHELL_LITERAL };
@@ -112,13 +113,15 @@ static struct shell_word subject(struct search *s, const struct shell_word *plac
 
 static void add_action(struct search *s, struct blocklist_found_action action)
 {
-	struct blocklist_found_action *list;
+	struct blocklist_found_action *list = s->out.list;
 
-	list = shell_alloc(s->arena, (s->out.count + 1) * sizeof(*list));
-	if (s->out.count)
-		memcpy(list, s->out.list, s->out.count * sizeof(*list));
-	list[s->out.count++] = action;
-	s->out.list = list;
+	if (s->out.count == s->room) {
+		s->room = s->room ? s->room * 2 : 8;
+		s->out.list = shell_alloc(s->arena, s->room * sizeof(*list));
+		if (s->out.count)
+			memcpy(s->out.list, list, s->out.count * sizeof(*list));
+	}
+	s->out.list[s->out.count++] = action;
 }
 
 /* For -exec: changing modes of what is chosen by its mode, age or size is no whole tree. */

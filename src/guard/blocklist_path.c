@@ -406,11 +406,23 @@ static uint64_t match_tree(struct path *p, bool only_globs)
 	return stripped ? found | (match(p) & tree_classes) : found;
 }
 
+/* "$A/$B": it takes two accidents to leave nothing. */
+static bool two_unknowns(const struct tokens *t)
+{
+	size_t parts = 0;
+
+	for (size_t i = 0; i < t->len; i++)
+		parts += t->s[i] == MARK_MAYBE && (i == 0 || t->s[i - 1] == '/');
+	return parts > 1;
+}
+
 /* Without what may be empty. */
 static bool drop_maybe(struct tokens *t)
 {
 	size_t len = 0;
 
+	if (two_unknowns(t))
+		return false;
 	for (size_t i = 0; i < t->len; i++)
 		if (t->s[i] != MARK_MAYBE)
 			t->s[len++] = t->s[i];

@@ -798,17 +798,26 @@ static bool has_pattern(const struct shell_text *base, const uint8_t *kind)
 	return false;
 }
 
-/* A pattern that fits any name says nothing: it has no letter, and a star or unknown part. */
-static bool fits_any(const struct shell_text *base, const uint8_t *kind)
+/*
+ * A pattern that fits nearly any name says nothing: one with less than a letter, or two
+ * letters beside an unknown part; but /sbin/???? says its length.
+ */
+static bool fits_any(const struct shell_word *word, const struct shell_text *base,
+		     const uint8_t *kind)
 {
-	bool open = false;
+	size_t letters = 0;
+	bool open = false, unknown = false;
 
 	for (size_t i = 0; i < base->len; i++) {
-		if (kind[i] == SHELL_LITERAL)
-			return false;
-		open |= base->s[i] == '*' || kind[i] != SHELL_GLOB;
+		char c = base->s[i];
+
+		letters += kind[i] == SHELL_LITERAL && ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+		unknown |= kind[i] != SHELL_LITERAL && kind[i] != SHELL_GLOB;
+		open |= c == '*' && kind[i] == SHELL_GLOB;
 	}
-	return open;
+	if (unknown)
+		return letters < 2;
+	return !letters && (open || word->text.s[0] != '/');
 }
 
 /* /etc/init.d/ufw stop is service ufw stop */
@@ -850,7 +859,7 @@ static bool walk_program(struct blocklist_walk *w, const struct shell_word *word
 		return count > 1 && !words[0].text.len && walk_words(w, words + 1, count - 1, at);
 	if (base.len == 1 && unknown_at(&words[0], words[0].text.len - 1))
 		return walk_unknown_name(w, words, count, at);
-	if (has_pattern(&base, kind) && fits_any(&base, kind))
+	if (has_pattern(&base, kind) && fits_any(&words[0], &base, kind))
 		return false;
 	if (has_pattern(&base, kind))
 		return walk_pattern_name(w, &base, kind, words, count, at);
@@ -935,12 +944,29 @@ static bool walk_assigns(struct blocklist_walk *w, const struct shell_assign *li
 	return false;
 }
 
+/* sh < /dev/stdin */
+static bool reads_outer_input(const struct shell_command *c)
+{
+	static const char names[] = " /dev/stdin /dev/fd/0 /proc/self/fd/0 ";
+
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_word *file = &c->redirects[i].target;
+
+		if (c->redirects[i].op == SHELL_FROM &&
+		    blocklist_listed(names, file->text.s, file->text.len))
+			return true;
+	}
+	return false;
+}
+
 static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 			 const struct blocklist_flows *flows, uint32_t index)
 {
 	const struct shell_command *c = &s->commands[index];
 	struct stage at = { .script = s, .flows = flows, .index = index, .input = c->input };
 
+	if (!at.input && reads_outer_input(c))
+		at.input = w->input;
 	if (walk_redirects(w, c) || walk_assigns(w, c->assigns, c->assign_count, &at))
 		return true;
 	if (c->word_count && !(c->context & SHELL_TEST) &&
@@ -1077,6 +1103,15 @@ static bool parse_and_walk(struct blocklist_walk *w, const struct shell_text *te
 	return blocked;
 }
 
+/* What is unknown in a text may bring the quote that is missing. */
+static bool has_unknown(const struct shell_word *text)
+{
+	for (size_t i = 0; i < text->text.len; i++)
+		if (unknown_at(text, i))
+			return true;
+	return false;
+}
+
 static bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 			const struct shell_word *args, size_t arg_count, const struct stage *at)
 {
@@ -1100,7 +1135,7 @@ static bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 	setup.variables = all;
 	setup.variable_count = n;
 	w->depth++;
-	blocked = parse_and_walk(w, NULL, text, &setup, at->lenient);
+	blocked = parse_and_walk(w, NULL, text, &setup, at->lenient || has_unknown(text));
 	w->depth--;
 	return blocked;
 }
@@ -1128,6 +1163,7 @@ bool blocklist_walk_text(struct blocklist_walk *w, const struct shell_text *text
 				     .variable_count = w->variable_count, .args = args,
 				     .arg_count = arg_count, .input = input };
 
+	w->input = input;
 	return parse_and_walk(w, text, NULL, &setup, false);
 }
 
