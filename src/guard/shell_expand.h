@@ -204,6 +204,8 @@ struct value *word_value(struct expander *e, const struct shell_word *word);
 /* ---- shell_expand_mark.c: unknown characters in a text that is read again ---- */
 
 struct shell_text expand_marked_text(struct shell_arena *arena, const struct shell_word *w);
+/* Has it characters that are not known? */
+bool expand_is_partial(const struct shell_word *w);
 const char *expand_unknown_name(const struct shell_word *w, size_t index);
 uint32_t expand_mark(struct expander *e, const struct ast_text *t, uint32_t i, bool quoted,
 		     struct cells *out);

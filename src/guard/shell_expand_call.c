@@ -162,6 +162,9 @@ enum status expand_text(struct expander *e, const struct shell_word *word)
 	e->marked = true;
 	program = lex_program(&lex, &text);
 	s = expand_walk(e, program);
+	/* What is not known may be what it lacks: a quote, or a target. */
+	if (lex.trouble == SHELL_SYNTAX && expand_is_partial(word))
+		lex.trouble = SHELL_FINE;
 	if (lex.trouble != SHELL_FINE && e->script->trouble == SHELL_FINE)
 		expand_trouble(e, lex.trouble, lex.trouble_text, lex.trouble_at);
 	e->marked = marked;

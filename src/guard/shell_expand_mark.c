@@ -12,6 +12,14 @@
 static const char special[] = "$()<{}. ";
 static const char replaced[] = "\002\003\004\005\006\016\017\020";
 
+bool expand_is_partial(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++)
+		if (w->kind[i] >= SHELL_UNKNOWN)
+			return true;
+	return false;
+}
+
 static char *put_name(char *s, const char *name)
 {
 	for (; *name; name++) {

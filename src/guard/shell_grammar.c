@@ -395,6 +395,7 @@ static struct ast_node *lex_simple(struct lex_reader *r)
 	if (end == start)
 		lex_unexpected(r);
 	n->end = lex_origin_end(r, end);
+	lex_order(&n->start, &n->end);
 	return n;
 }
 
@@ -570,6 +571,7 @@ struct ast_node *lex_list(struct lex_reader *r)
 			break;
 	}
 	n->end = lex_origin_end(r, r->pos);
+	lex_order(&n->start, &n->end);
 	return n;
 }
 

@@ -411,5 +411,6 @@ struct ast_node *lex_compound(struct lex_reader *r)
 	if (n->type != AST_FUNCTION)
 		lex_redirects(r, &tail);
 	n->end = lex_origin_end(r, r->pos);
+	lex_order(&n->start, &n->end);
 	return n;
 }

@@ -76,6 +76,16 @@ uint32_t lex_origin_end(const struct lex_reader *r, size_t pos)
 	return pos == 0 ? lex_origin(r, 0) : lex_origin(r, pos - 1) + 1;
 }
 
+void lex_order(uint32_t *start, uint32_t *end)
+{
+	if (*start > *end) {
+		uint32_t last = *end > 0 ? *end - 1 : 0;
+
+		*end = *start + 1;
+		*start = last;
+	}
+}
+
 struct ast_text lex_slice(const struct lex_reader *r, size_t from, size_t to)
 {
 	return (struct ast_text){
@@ -155,6 +165,7 @@ void lex_word_end(struct lex_reader *r, struct lex_word *b)
 	struct ast_word *w = b->word;
 
 	w->end = lex_origin_end(r, r->pos);
+	lex_order(&w->start, &w->end);
 	w->simple = w->parts && !w->parts->next && w->parts->type == PART_TEXT &&
 		    !w->parts->quoted && is_plain_run(w->parts->text.s, w->parts->text.len);
 }
@@ -407,7 +418,7 @@ struct ast_word *lex_word(struct lex_reader *r)
 	lex_continuation(r);
 	int c = lex_peek(r, 0);
 
-	if (lex_is_meta(c) && !starts_process(r, c))
+	if (lex_failed(r) || (lex_is_meta(c) && !starts_process(r, c)))
 		return NULL;
 	return lex_word_until(r, STOP_WORD);
 }

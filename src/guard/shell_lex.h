@@ -73,6 +73,8 @@ void lex_leave(struct lex_reader *r);
 int lex_peek(const struct lex_reader *r, size_t ahead); /* -1: the end */
 uint32_t lex_origin(const struct lex_reader *r, size_t pos);
 uint32_t lex_origin_end(const struct lex_reader *r, size_t pos);
+/* A text that was put together from others may begin behind its end: *start, *end in order. */
+void lex_order(uint32_t *start, uint32_t *end);
 struct ast_text lex_slice(const struct lex_reader *r, size_t from, size_t to);
 bool lex_is_meta(int c);
 bool lex_is_name(int c, bool first);

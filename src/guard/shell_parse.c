@@ -77,7 +77,8 @@ static bool walk_next(struct expander *e, struct lex_reader *r)
 	struct ast_node *n = lex_next(r);
 
 	e->keep_tree = false;
-	if (n)
+	/* dash runs nothing of what it refuses; bash's refusal is ours, and tells what was found. */
+	if (n && !(r->state->posix && lex_failed(r)))
 		expand_walk(e, n);
 	if (!e->keep_tree)
 		shell_arena_rewind(&e->memory->tree, &mark);
@@ -212,6 +213,8 @@ void shell_parse_word(const struct shell_word *word, const struct shell_setup *s
 		budget->depth--;
 		run(&text, setup, budget, script, true);
 		budget->depth++;
+		if (script->trouble == SHELL_SYNTAX && expand_is_partial(word))
+			script->trouble = SHELL_FINE;
 	}
 }
 

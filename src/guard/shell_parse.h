@@ -58,7 +58,8 @@ void shell_parse(const struct shell_text *text, struct shell_budget *budget,
 /*
  * The same for a text that is a resolved word, such as the one behind sh -c: its
  * unknown characters stay unknown ones with their names, in quotes too. Takes a
- * level of the depth.
+ * level of the depth. If it does not parse, what is not known may be what it
+ * lacks: that is no trouble, and the commands before the place are there.
  */
 void shell_parse_word(const struct shell_word *word, const struct shell_setup *setup,
 		      struct shell_budget *budget, struct shell_script *script);
