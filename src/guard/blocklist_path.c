@@ -457,7 +457,8 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 	floating = p.kind == PATH_FLOATING;
 	if (p.kind == PATH_ABSOLUTE)
 		found = match_tree(&p, reach == REACH_FILE);
-	if (reach != REACH_TREE_OR_EMPTY || named || !drop_maybe(&t) || !t.len || t.s[0] != '/')
+	if (reach != REACH_TREE_OR_EMPTY || named || !drop_maybe(&t) || !t.len ||
+	    (t.s[0] != '/' && t.s[0] != MARK_HOME))
 		return found;
 	resolve(&p, &t, false, dir);
 	return found | (match_tree(&p, false) & (floating ? root_class : empty_classes));

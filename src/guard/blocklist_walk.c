@@ -162,12 +162,14 @@ static size_t split_items(struct blocklist_walk *w, const struct shell_word *tex
 }
 
 /* What xargs gets: known items, names of files, or one unknown word. */
-static size_t fed_items(struct blocklist_walk *w, const struct stage *at, bool lines,
-			const struct shell_word *near, struct shell_word *items, size_t room)
+static size_t fed_items(struct blocklist_walk *w, const struct stage *at, bool lines, bool whole,
+			const struct shell_word *near, struct shell_word *items)
 {
-	size_t n = 0;
+	size_t n = 0, room = NAMES_MAX;
 
-	if (at->input)
+	if (at->input && whole && !memchr(at->input->text.s, '\0', at->input->text.len))
+		items[n++] = *at->input;
+	if (at->input && !n)
 		n = split_items(w, at->input, lines, items, room);
 	if (!n && at->flows && at->index != SHELL_NONE)
 		n = blocklist_flow_names(at->flows, at->script->commands[at->index].piped_from,
@@ -206,7 +208,7 @@ static bool walk_fed(struct blocklist_walk *w, const struct shell_wrap *wrap,
 	struct stage inner = *at;
 	size_t n;
 
-	n = fed_items(w, at, wrap->placeholder != NULL, near, items, NAMES_MAX);
+	n = fed_items(w, at, wrap->placeholder || wrap->lines, wrap->whole, near, items);
 	inner.each = true;
 	inner.input = NULL;
 	if (!wrap->count)
@@ -246,7 +248,7 @@ static bool walk_fed_texts(struct blocklist_walk *w, const struct shell_wrap *wr
 {
 	struct shell_word items[NAMES_MAX], both[2];
 	struct stage inner = *at;
-	size_t n = fed_items(w, at, true, near, items, NAMES_MAX);
+	size_t n = fed_items(w, at, true, false, near, items);
 
 	inner.input = NULL;
 	inner.each = true;
@@ -977,6 +979,17 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 	return false;
 }
 
+/* "$FUNCNAME" is whatever function it stands in. */
+static bool names_function(const struct shell_word *word, const char *g)
+{
+	const char *unknown;
+
+	if (strcmp(word->text.s, g) == 0)
+		return true;
+	unknown = word->text.len == 1 ? shell_word_unknown(word, 0) : word->variable;
+	return unknown && strcmp(unknown, "FUNCNAME") == 0;
+}
+
 /* Does function @f call @g in a way that makes another process? */
 static bool calls(const struct shell_script *s, const struct shell_function *f, const char *g,
 		  bool *forks)
@@ -988,9 +1001,7 @@ static bool calls(const struct shell_script *s, const struct shell_function *f, 
 	for (uint32_t i = f->first; i < f->last && i < s->command_count; i++) {
 		const struct shell_command *c = &s->commands[i];
 
-		if (!c->word_count ||
-		    (strcmp(c->words[0].text.s, g) &&
-		     (!c->words[0].variable || strcmp(c->words[0].variable, "FUNCNAME"))))
+		if (!c->word_count || !names_function(&c->words[0], g))
 			continue;
 		if (c->context & SHELL_BACKGROUND)
 			*forks = true;

@@ -219,6 +219,8 @@ static void take_placeholder(struct opening *o)
 	const struct blocklist_option *option;
 
 	o->out->fed = true;
+	o->out->whole = blocklist_args_has(o->args, " -0 --null ");
+	o->out->lines = blocklist_args_has(o->args, " -d --delimiter -L --max-lines ");
 	option = blocklist_args_next(o->args, " -I -J ", &from);
 	if (option && option->value) {
 		o->out->placeholder = option->value->text.s + option->skip;

@@ -41,6 +41,8 @@ struct shell_wrap {
 	const struct shell_word *directory; /* it runs there, or NULL */
 	size_t directory_skip;
 	bool fed;                 /* words from standard input are added (xargs) */
+	bool whole;               /* not split at blanks and lines */
+	bool lines;               /* split at lines only */
 	const char *placeholder;  /* where: in place of this text; NULL: behind the last word */
 	size_t placeholder_len;
 };
