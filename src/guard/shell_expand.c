@@ -574,6 +574,20 @@ static void simple_word(struct expander *e, const struct ast_word *w, struct wor
 	word_add(out, &word);
 }
 
+/* "$@" without parameters is no word, for all its quotes. */
+static bool vanishes(const struct expander *e, const struct ast_word *w, const struct cells *c)
+{
+	bool all = false;
+
+	for (size_t i = 0; i < c->len; i++)
+		if (c->v[i].kind != CELL_EMPTY)
+			return false;
+	for (const struct ast_part *p = w->parts; p && c->len > 0; p = p->next)
+		all |= p->type == PART_PARAM && p->param->op == PARAM_PLAIN && p->param->name &&
+		       strcmp(p->param->name, "@") == 0;
+	return all && e->params.known;
+}
+
 void expand_word(struct expander *e, const struct ast_word *w, struct words *out)
 {
 	struct cells c = { 0 };
@@ -583,6 +597,8 @@ void expand_word(struct expander *e, const struct ast_word *w, struct words *out
 		return;
 	}
 	expand_parts(e, w->parts, &c, EXPAND_FIELDS);
+	if (vanishes(e, w, &c))
+		c.len = 0;
 	if (!e->posix && expand_has_brace(&c)) {
 		word_with_braces(e, w, &c, out);
 	} else {

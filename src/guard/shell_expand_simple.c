@@ -66,12 +66,13 @@ static void set_input(struct expander *e, struct value *v)
 }
 
 /* A here-string has a newline that its word has not. */
-static void here_string(struct expander *e, const struct ast_redirect *r)
+static void here_string(struct expander *e, const struct shell_word *word)
 {
+	const struct value *v = word_value(e, word);
 	struct cells c = { 0 };
 
-	expand_parts(e, r->target->parts, &c, EXPAND_ONE);
-	cells_add(e, &c, '\n', CELL_QUOTED, r->target->end, 0);
+	cells_copy(e, &c, v->v, v->len);
+	cells_add(e, &c, '\n', CELL_QUOTED, word->end, 0);
 	set_input(e, value_make(e, c.v, c.len));
 	cells_release(&c);
 }
@@ -88,8 +89,8 @@ static void redirect_effect(struct expander *e, const struct ast_redirect *r,
 			set_input(e, word_value(e, &out->target));
 		break;
 	case SHELL_STRING:
-		if (input && r->target)
-			here_string(e, r);
+		if (input)
+			here_string(e, &out->target);
 		break;
 	case SHELL_FROM:
 	case SHELL_BOTH:

@@ -433,23 +433,25 @@ static bool take_time(struct lex_reader *r)
 	return true;
 }
 
-/* "!" and "time" before a pipeline; true: a command must follow. */
+/* "!" and "time" before a pipeline, or alone to bash; true: a command must follow. */
 static bool take_prefixes(struct lex_reader *r, struct ast_node *n)
 {
-	bool command = true;
+	bool prefixed = false;
 
 	for (;;) {
 		if (lex_take_reserved(r, WORD_BANG)) {
 			n->negated = !n->negated;
-			command = true;
+			prefixed = !r->state->posix;
 		} else if (take_time(r)) {
-			command = !lex_is_meta(lex_peek(r, 0)) || lex_peek(r, 0) == '(' ||
-				  lex_peek(r, 0) == '<' || lex_peek(r, 0) == '>';
+			prefixed = true;
 		} else {
-			return command;
+			break;
 		}
 		lex_blank(r);
 	}
+	int c = lex_peek(r, 0);
+
+	return !prefixed || !lex_is_meta(c) || c == '(' || c == '<' || c == '>' || c == '|';
 }
 
 static bool take_pipe(struct lex_reader *r)

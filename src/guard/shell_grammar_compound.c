@@ -401,7 +401,7 @@ struct ast_node *lex_compound(struct lex_reader *r)
 		r->pos = end;
 		if (!dispatch(r, n, word)) {
 			r->pos = start;
-			if (word != WORD_IN && word != WORD_TIME)
+			if (word != WORD_TIME)
 				lex_unexpected(r);
 			return NULL;
 		}
