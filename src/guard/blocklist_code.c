@@ -425,10 +425,12 @@ static void read_write(struct reader *r, size_t i)
 	struct arguments a;
 	bool mode = !calls_open(r, i);
 
+	bool copies = token_in(r, i, " copyfile copy copy2 copyFileSync cp copyFile copyfileobj ");
+
 	read_arguments(r, i + 1, &a);
 	for (size_t k = 1; k < a.count; k++)
 		mode |= is_write_mode(&a.words[k]);
-	for (size_t k = 0; k < a.count; k++) {
+	for (size_t k = copies && a.count ? a.count - 1 : 0; k < a.count; k++) {
 		if (calls_open(r, i)) {
 			write_by_sign(r, &a.words[k]);
 			run_by_sign(r, &a.words[k]);
@@ -436,8 +438,6 @@ static void read_write(struct reader *r, size_t i)
 		if (mode)
 			add_effect(r, "write", &a.words[k]);
 	}
-	if (!a.count && i >= 3 && r->tokens[i - 2].kind == TOKEN_OTHER)
-		return;
 }
 
 /* Path("/etc/passwd").write_text(...), Path("/x").unlink(): the string is before the call. */

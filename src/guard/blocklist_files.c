@@ -45,8 +45,7 @@ static void add(struct blocklist_files *files, const char *name, size_t len,
 		f->content = shell_wrap_slice(content, 0, content->text.len, arena);
 }
 
-/* The text that the command writes to its standard output. */
-static bool output_of(const struct shell_command *c, struct shell_arena *arena,
+bool blocklist_output(const struct shell_command *c, struct shell_arena *arena,
 		      struct shell_word *out)
 {
 	size_t i = 1;
@@ -125,7 +124,7 @@ void blocklist_file_note(struct blocklist_files *files, const struct blocklist_f
 			continue;
 		name = plain_name(&r->target, &len);
 		if (!looked)
-			known = output_of(c, arena, &content);
+			known = blocklist_output(c, arena, &content);
 		looked = true;
 		add(files, name, len, known ? &content : NULL,
 		    known ? 0 : blocklist_flow_output(flows, index), arena);

@@ -35,4 +35,8 @@ void blocklist_file_note(struct blocklist_files *files, const struct blocklist_f
 const struct blocklist_file *blocklist_file_find(const struct blocklist_files *files,
 						 const struct shell_word *name);
 
+/* The text that echo, printf or cat writes to its standard output. False: not known. */
+bool blocklist_output(const struct shell_command *c, struct shell_arena *arena,
+		      struct shell_word *out);
+
 #endif

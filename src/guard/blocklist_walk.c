@@ -961,6 +961,18 @@ static bool reads_outer_input(const struct shell_command *c)
 	return false;
 }
 
+/* echo x > >(sh), tee >(sh): what goes into the process. */
+static const struct shell_word *parent_output(struct blocklist_walk *w,
+					      const struct shell_command *parent)
+{
+	struct shell_word *out;
+
+	if (parent->word_count && is(&parent->words[0], "tee"))
+		return parent->input;
+	out = shell_alloc(&w->arena, sizeof(*out));
+	return blocklist_output(parent, &w->arena, out) ? out : NULL;
+}
+
 static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 			 const struct blocklist_flows *flows, uint32_t index)
 {
@@ -969,6 +981,8 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 
 	if (!at.input && reads_outer_input(c))
 		at.input = w->input;
+	if (!at.input && (c->context & SHELL_IN_PROCESS) && c->parent < s->command_count)
+		at.input = parent_output(w, &s->commands[c->parent]);
 	if (walk_redirects(w, c) || walk_assigns(w, c->assigns, c->assign_count, &at))
 		return true;
 	if (c->word_count && !(c->context & SHELL_TEST) &&
