@@ -403,7 +403,7 @@ static const struct builtin {
 static const struct builtin *find_builtin(const char *name)
 {
 	for (size_t i = 0; i < COUNT_OF(builtins); i++)
-		if (strcmp(builtins[i].name, name) == 0)
+		if (builtins[i].name[0] == name[0] && strcmp(builtins[i].name, name) == 0)
 			return &builtins[i];
 	return NULL;
 }

@@ -32,7 +32,8 @@ static const struct {
 static enum lex_reserved find_reserved(struct lex_reader *r, const char *word)
 {
 	for (size_t i = 0; i < COUNT_OF(reserved_words); i++) {
-		if (strcmp(reserved_words[i].text, word) != 0)
+		if (reserved_words[i].text[0] != word[0] ||
+		    strcmp(reserved_words[i].text, word) != 0)
 			continue;
 		if (reserved_words[i].bash && reserved_words[i].which != WORD_TIME)
 			r->state->ambiguous = true;

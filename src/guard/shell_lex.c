@@ -100,7 +100,22 @@ struct ast_text lex_slice(const struct lex_reader *r, size_t from, size_t to)
 
 bool lex_is_meta(int c)
 {
-	return c == -1 || (c > 0 && strchr(" \t\n;&|<>()", c));
+	switch (c) {
+	case -1:
+	case ' ':
+	case '\t':
+	case '\n':
+	case ';':
+	case '&':
+	case '|':
+	case '<':
+	case '>':
+	case '(':
+	case ')':
+		return true;
+	default:
+		return false;
+	}
 }
 
 bool lex_is_name(int c, bool first)
