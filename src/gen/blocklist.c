@@ -123,7 +123,7 @@ static void check_wrapper(const struct gen_at *at, json_t *row)
 {
 	static const char *const known[] = { "names", "kind", "values", "text", "inert", "skip",
 					     "directory", "assigns", "remote", "feeds",
-					     "lenient", "multicall", NULL };
+					     "lenient", "login", "multicall", NULL };
 	const char *const *kind = wrapper_kinds;
 
 	gen_only(at, row, known);
@@ -370,7 +370,8 @@ static void wrapper_values(const json_t *row, struct buf *out)
 
 static void emit_wrappers(const json_t *wrappers, struct buf *out)
 {
-	static const char *const flags[] = { "assigns", "remote", "feeds", "lenient", "multicall" };
+	static const char *const flags[] = { "assigns", "remote", "feeds", "lenient", "login",
+					     "multicall" };
 	char kind[GEN_PATH_MAX];
 	json_t *row;
 	size_t i;

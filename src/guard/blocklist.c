@@ -239,21 +239,13 @@ static bool has_blank(const char *s)
 static bool walk_split_command(struct judging *j, struct blocklist_walk *w,
 			       const struct shell_word *words)
 {
-	struct shell_word all;
-	struct shell_word escape = known_word(&w->arena, "'\\''", 4, 0, true);
-	struct shell_word *list;
+	struct shell_word two[2], all;
 
 	if (!has_blank(j->in->command))
 		return false;
-	list = shell_alloc(&w->arena, (j->arg_count * 3 + 1) * sizeof(*list));
-	list[0] = words[0];
-	for (size_t i = 1; i <= j->arg_count; i++) {
-		struct shell_word marker = known_word(&w->arena, "'\1'", 3, words[i].start, true);
-		struct shell_word safe = shell_wrap_replace(&words[i], "'", 1, &escape, &w->arena);
-
-		list[i] = shell_wrap_replace(&marker, "\1", 1, &safe, &w->arena);
-	}
-	all = shell_wrap_join(list, j->arg_count + 1, &w->arena);
+	two[0] = words[0];
+	two[1] = shell_wrap_quote(words + 1, j->arg_count, &w->arena);
+	all = shell_wrap_join(two, 2, &w->arena);
 	return blocklist_walk_text(w, &all.text, NULL, 0, NULL) &&
 	       strncmp(w->finding.rule->id, "text.", 5) != 0;
 }

@@ -6,6 +6,7 @@
  */
 #include "guard/blocklist_code.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "guard/blocklist_args.h"
@@ -180,6 +181,12 @@ static void tokenize(struct reader *r)
 		next = i + 1;
 		if (c == ' ' || c == '\t' || c == '\n')
 			continue;
+		if (c == '#' && (i == 0 || strchr(" \t\n;", t->s[i - 1]))) {
+			const char *end = memchr(t->s + i, '\n', t->len - i);
+
+			next = end ? (size_t)(end - t->s) : t->len;
+			continue;
+		}
 		if (c == '"' || c == '\'' || c == '`') {
 			next = read_string(r, i);
 		} else if ((c == 'q' || c == '%') && read_quote_like(r, i)) {
@@ -239,6 +246,7 @@ struct arguments {
 	size_t count;
 	bool array;   /* in brackets of its own: words of a command */
 	bool unknown; /* an argument that is no string */
+	bool format;  /* behind the operator % */
 	size_t end;   /* token behind them */
 };
 
@@ -270,7 +278,10 @@ static void append(struct reader *r, struct arguments *a, const struct shell_wor
 {
 	struct shell_word two[2], joined;
 
-	if (join && a->count) {
+	if (a->format && a->count) { /* "rm %s" % "/" */
+		a->words[a->count - 1] = shell_wrap_replace(&a->words[a->count - 1], "%s", 2, piece,
+							    r->arena);
+	} else if (join && a->count) {
 		two[0] = a->words[a->count - 1];
 		two[1] = *piece;
 		joined = shell_wrap_join(two, 2, r->arena);
@@ -340,7 +351,10 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 			break;
 		} else if (c == ',') {
 			join = false;
+			a->format &= depth > 1;
 			continue;
+		} else if (c == '%' && i && r->tokens[i - 1].kind == TOKEN_STRING) {
+			a->format = true;
 		} else if (t->kind == TOKEN_STRING) {
 			append(r, a, &t->string, join);
 		} else if (t->kind == TOKEN_NAME) {
@@ -364,8 +378,8 @@ static const char runs[] =
 static const char removes_tree[] =
 	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
 	"rimraf emptyDirSync emptyDir remove_entry_secure remove_entry deltree delTree ";
-static const char removes[] = " unlink remove unlinkSync removedirs delete rename renameSync move "
-			      "rm_f safe_unlink replace mv ";
+static const char removes[] = " unlink remove unlinkSync removedirs delete rm_f safe_unlink ";
+static const char moves[] = " rename renameSync move replace mv copyout ";
 static const char writes[] = " open fopen writeFileSync writeFile appendFileSync appendFile "
 			     "file_put_contents write_text write_bytes truncate truncateSync File IO "
 			     "createWriteStream copyfile copy copy2 copyFileSync cp copyFile sysopen "
@@ -428,7 +442,8 @@ static void read_write(struct reader *r, size_t i)
 	bool copies = token_in(r, i, " copyfile copy copy2 copyFileSync cp copyFile copyfileobj ");
 
 	read_arguments(r, i + 1, &a);
-	for (size_t k = 1; k < a.count; k++)
+	mode |= any_name(r, " O_WRONLY O_RDWR O_TRUNC ");
+	for (size_t k = a.count < 2; k < a.count; k++)
 		mode |= is_write_mode(&a.words[k]);
 	for (size_t k = copies && a.count ? a.count - 1 : 0; k < a.count; k++) {
 		if (calls_open(r, i)) {
@@ -529,6 +544,26 @@ static bool renamed(const struct reader *r, size_t i)
 	return false;
 }
 
+/* "rm -rf $x" and "rm -rf #{x}", where x was given a constant before. */
+static struct shell_word with_variables(struct reader *r, const struct shell_word *word)
+{
+	struct shell_word out = *word;
+
+	for (size_t v = 0; v < r->variable_count; v++) {
+		const char *name = r->text->text.s + r->variables[v].start;
+		const struct shell_word *value = &r->tokens[r->variables[v].token].string;
+		char *old = shell_alloc(r->arena, r->variables[v].len + 4);
+
+		sprintf(old, "$%.*s", (int)r->variables[v].len, name);
+		if (strstr(out.text.s, old))
+			out = shell_wrap_replace(&out, old, strlen(old), value, r->arena);
+		sprintf(old, "#{%.*s}", (int)r->variables[v].len, name);
+		if (strstr(out.text.s, old))
+			out = shell_wrap_replace(&out, old, strlen(old), value, r->arena);
+	}
+	return out;
+}
+
 static void read_run(struct reader *r, size_t i)
 {
 	struct arguments a;
@@ -542,7 +577,8 @@ static void read_run(struct reader *r, size_t i)
 	if (!a.count)
 		return;
 	words = shell_alloc(r->arena, a.count * sizeof(*words));
-	memcpy(words, a.words, a.count * sizeof(*words));
+	for (size_t k = 0; k < a.count; k++)
+		words[k] = with_variables(r, &a.words[k]);
 	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, words, 1 });
 	if (a.count > 1) {
 		add_call(r, (struct blocklist_code_call){ CODE_WORDS, NULL, words, a.count });
@@ -551,6 +587,20 @@ static void read_run(struct reader *r, size_t i)
 			add_call(r, (struct blocklist_code_call){ CODE_WORDS, NULL, words + 1,
 								  a.count - 1 });
 	}
+}
+
+/* eval("...") of a constant */
+static void read_eval(struct reader *r, size_t i)
+{
+	struct arguments a;
+	struct shell_word *text;
+
+	read_arguments(r, i + 1, &a);
+	if (!a.count)
+		return;
+	text = shell_alloc(r->arena, sizeof(*text));
+	*text = a.words[0];
+	add_call(r, (struct blocklist_code_call){ CODE_NESTED, NULL, text, 1 });
 }
 
 /* os.kill(-1, 9), kill 9, -1, process.kill(1) */
@@ -630,15 +680,22 @@ static void read_token(struct reader *r, size_t i)
 	}
 	if (r->awk)
 		read_awk(r, i);
+	if (r->awk && token_in(r, i, " system ") && is_char(r, i + 1, '(') && is_char(r, i + 2, '$'))
+		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL, NULL, 0 });
 	if (token_in(r, i, runs) || (r->renames && r->tokens[i].kind == TOKEN_NAME && renamed(r, i)))
 		read_run(r, i);
+	if (token_in(r, i, " exec eval "))
+		read_eval(r, i);
 	if (token_in(r, i, removes_tree))
 		read_remove(r, i, "remove_tree");
 	if (token_in(r, i, removes))
 		read_remove(r, i, "remove");
+	if (token_in(r, i, moves))
+		read_remove(r, i, "move");
 	if (token_in(r, i, modes_tree))
 		read_remove(r, i, "mode_tree");
-	if (token_in(r, i, writes)) {
+	if (token_in(r, i, writes) || (i >= 2 && token_in(r, i, " write binwrite ") &&
+				       token_in(r, i - 2, " File IO "))) {
 		read_write(r, i);
 		if (token_in(r, i, " write_text write_bytes truncate write "))
 			read_method(r, i, "write");

@@ -139,43 +139,71 @@ static bool only_changes_mode(const struct shell_word *words, size_t count)
 	return false;
 }
 
+/* The command of -exec for one of what is found. */
+static void add_run_on(struct search *s, const struct shell_word *words, size_t count, bool append,
+		       const struct shell_word *place)
+{
+	struct shell_word stand_in = subject(s, place);
+	struct shell_word *list = shell_alloc(s->arena, (count + 1) * sizeof(*list));
+	bool placed = false;
+
+	for (size_t i = 0; i < count; i++) {
+		list[i] = words[i];
+		if (!strstr(words[i].text.s, "{}"))
+			continue;
+		list[i] = is(&words[i], "{}") ? stand_in
+			: shell_wrap_replace(&words[i], "{}", 2, &stand_in, s->arena);
+		placed = true;
+	}
+	list[count] = stand_in;
+	add_action(s, (struct blocklist_found_action){ FIND_RUN, stand_in, list,
+						       count + (append && !placed), s->narrow });
+}
+
+/*
+ * Where else a name below / may be found: with a pattern it is not said. Returns how
+ * many of @tops; /boot only if the pattern names what is there.
+ */
+static size_t below_root(const struct search *s, const char *const **tops)
+{
+	static const char *const places[] = { "/etc", "/lib", "/bin", "/boot" };
+	static const char *const kernels[] = { "vmlinu", "initr", "grub", "System.map" };
+	bool root = false;
+
+	*tops = places;
+	for (size_t p = 0; p < s->place_count; p++)
+		root |= is(s->places[p], "/");
+	if (!root || !s->narrow || !s->name)
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(kernels); i++)
+		if (strncmp(s->name->text.s, kernels[i], strlen(kernels[i])) == 0)
+			return COUNT_OF(places);
+	return COUNT_OF(places) - 1;
+}
+
 static void add_run(struct search *s, const struct shell_word *words, size_t count, bool append)
 {
-	bool narrow = s->narrow, placed = false;
+	bool narrow = s->narrow;
+	const char *const *tops;
 
 	if (s->weak && only_changes_mode(words, count))
 		s->narrow = true;
-	for (size_t p = 0; p < s->place_count && count; p++) {
-		struct shell_word stand_in = subject(s, s->places[p]);
-		struct shell_word *list = shell_alloc(s->arena, (count + 1) * sizeof(*list));
+	for (size_t p = 0; p < s->place_count && count && !shell_arena_spent(s->arena); p++)
+		add_run_on(s, words, count, append, s->places[p]);
+	for (size_t i = below_root(s, &tops); i-- > 0 && count && !shell_arena_spent(s->arena);) {
+		struct shell_word top = known_text(tops[i], SHELL_LITERAL, words, s->arena);
 
-		for (size_t i = 0; i < count; i++) {
-			list[i] = words[i];
-			if (!strstr(words[i].text.s, "{}"))
-				continue;
-			list[i] = is(&words[i], "{}") ? stand_in
-				: shell_wrap_replace(&words[i], "{}", 2, &stand_in, s->arena);
-			placed = true;
-		}
-		list[count] = stand_in;
-		add_action(s, (struct blocklist_found_action){
-				      FIND_RUN, stand_in, list, count + (append && !placed),
-				      s->narrow });
+		add_run_on(s, words, count, append, &top);
 	}
 	s->narrow = narrow;
 }
 
-/* find / -name 'libc*' finds it in these too. */
 static void add_below_root(struct search *s, enum blocklist_find_kind kind)
 {
-	static const char *const tops[] = { "/etc", "/lib", "/bin" };
-	const struct shell_word *root = NULL;
+	const char *const *tops;
 
-	for (size_t p = 0; p < s->place_count; p++)
-		if (is(s->places[p], "/"))
-			root = s->places[p];
-	for (size_t i = 0; root && s->narrow && s->name && i < COUNT_OF(tops); i++) {
-		struct shell_word top = known_text(tops[i], SHELL_LITERAL, root, s->arena);
+	for (size_t i = below_root(s, &tops); i-- > 0;) {
+		struct shell_word top = known_text(tops[i], SHELL_LITERAL, s->places[0], s->arena);
 
 		add_action(s, (struct blocklist_found_action){ kind, subject(s, &top), NULL, 0, true });
 	}

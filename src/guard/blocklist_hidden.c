@@ -52,6 +52,7 @@ static const struct hiding {
 	{ " gdb ", "--args", true, "" },
 	{ " capsh ", "-c", true, "" },
 	{ " kubectl oc nerdctl crictl docker podman ", "--", true, "" },
+	{ " dc ", "-e", true, "!" },
 	{ " sqlite3 ", ".shell ", false, "" },
 	{ " sqlite3 ", ".system ", false, "" },
 	{ " psql mysql mariadb ", "-c", true, "\\!" },
@@ -71,6 +72,7 @@ static const struct hiding {
 	{ " git ", "--exec", true, "" },
 	{ " git ", "-x", true, "" },
 	{ " git ", "foreach", true, "" },
+	{ " git ", "--recursive", true, "" },
 	{ " git ", "run", true, "" },
 	{ " git ", "--tree-filter", true, "" },
 	{ " git ", "--index-filter", true, "" },
@@ -142,7 +144,7 @@ static void add(struct hidden *h, const struct shell_word *w, size_t skip)
 /* All words from @i on as one text: programs like xterm -e take them so. */
 static void add_rest(struct hidden *h, size_t i, size_t skip)
 {
-	struct shell_word joined = shell_wrap_join(h->words + i, h->count - i, h->arena);
+	struct shell_word joined = shell_wrap_quote(h->words + i, h->count - i, h->arena);
 
 	add(h, &joined, skip);
 }

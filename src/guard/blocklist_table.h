@@ -56,6 +56,7 @@ struct blocklist_wrapper {
 	bool remote;        /* its command is shell text in one or more words */
 	bool feeds;         /* adds words of its own to the command (xargs) */
 	bool lenient;       /* its text may be none for a shell */
+	bool login;         /* without a command it starts a shell */
 	bool multicall;     /* its first operand is a program by name (busybox) */
 };
 

@@ -111,6 +111,17 @@ static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, b
 
 		if (c->kind == CODE_SHELL && walk_nested(w, c->words, NULL, 0, &inner))
 			return true;
+		if (c->kind == CODE_NESTED && w->depth < DEPTH_MAX) {
+			bool blocked;
+
+			w->depth++;
+			blocked = walk_code(w, c->words, awk, &inner);
+			w->depth--;
+			if (blocked)
+				return true;
+		}
+		if (c->kind == CODE_INPUT && at->input && walk_nested(w, at->input, NULL, 0, &inner))
+			return true;
 		if (c->kind == CODE_WORDS && walk_words(w, c->words, c->count, &inner))
 			return true;
 		if (c->kind == CODE_EFFECT &&
@@ -545,6 +556,46 @@ static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *wor
 	return false;
 }
 
+/* s/A/B/e of sed runs B, as far as that is known. */
+static bool walk_sed_run(struct blocklist_walk *w, const struct shell_word *script,
+			 const struct stage *at)
+{
+	const char *s = script->text.s, *start = strchr(s, 's'), *middle, *end;
+	struct stage inner = *at;
+	struct shell_word text;
+
+	if (!start || !start[1] || start[1] == ' ')
+		return false;
+	middle = strchr(start + 2, start[1]);
+	end = middle ? strchr(middle + 1, start[1]) : NULL;
+	if (!end || !memchr(end, 'e', strspn(end + 1, "egpiIm0123456789") + 1))
+		return false;
+	inner.lenient = true;
+	text = shell_wrap_slice(script, (size_t)(middle + 1 - s), (size_t)(end - s), &w->arena);
+	return walk_nested(w, &text, NULL, 0, &inner);
+}
+
+/* The command w FILE of sed, and the flag w of its s command. */
+static bool walk_sed(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		     const struct stage *stage)
+{
+	for (size_t i = 1; i < count; i++) {
+		const char *s = words[i].text.s, *at = strstr(s, "w /");
+		struct shell_word file;
+		size_t from;
+
+		if (s[0] != '-' && s[0] != '/' && walk_sed_run(w, &words[i], stage))
+			return true;
+		if (!at)
+			continue;
+		from = (size_t)(at + 2 - s);
+		file = shell_wrap_slice(&words[i], from, from + strcspn(s + from, "\n;}"), &w->arena);
+		if (blocklist_judge_effect(&w->rules, "write", &file, 0, false, &w->finding))
+			return true;
+	}
+	return false;
+}
+
 static bool walk_git(struct blocklist_walk *w, const struct shell_word *words, size_t count)
 {
 	struct blocklist_dir before = w->rules.dir;
@@ -639,6 +690,8 @@ static bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 			return walk_pkill(w, words, count);
 		return name_is(s, len, " pushd ") && walk_cd(w, words, count);
 	case 's':
+		if (name_is(s, len, " sed "))
+			return walk_sed(w, words, count, at);
 		if (name_is(s, len, " skill slay snice "))
 			return walk_pkill(w, words, count);
 		return name_is(s, len, " source ") && walk_source(w, words, count, at);
@@ -728,6 +781,8 @@ static bool walk_pattern_name(struct blocklist_walk *w, const struct shell_text 
 	struct shell_word name = { 0 };
 	size_t n = 0;
 
+	if (strpbrk(base->s, " \t\n")) /* no program has such a name */
+		return false;
 	if (w->rules.patterns++ >= PATTERNS_MAX)
 		return too_complex(w, words[0].start);
 	pattern[n++] = ' ';

@@ -112,6 +112,32 @@ struct shell_word shell_wrap_slice(const struct shell_word *word, size_t from, s
 	return built(&b, word->start, word->end);
 }
 
+static struct shell_word fixed_word(const char *text, uint32_t at, struct shell_arena *arena)
+{
+	size_t len = strlen(text);
+	uint32_t *where = shell_alloc(arena, (len + 1) * sizeof(*where));
+
+	for (size_t i = 0; i < len; i++)
+		where[i] = at;
+	return (struct shell_word){ .text = { .s = text, .at = where, .len = len },
+				    .kind = shell_alloc(arena, len + 1), .start = at, .end = at };
+}
+
+struct shell_word shell_wrap_quote(const struct shell_word *words, size_t count,
+				   struct shell_arena *arena)
+{
+	struct shell_word *list = shell_alloc(arena, (count + 1) * sizeof(*list));
+
+	for (size_t i = 0; i < count; i++) {
+		struct shell_word marker = fixed_word("'\1'", words[i].start, arena);
+		struct shell_word escape = fixed_word("'\\''", words[i].start, arena);
+		struct shell_word safe = shell_wrap_replace(&words[i], "'", 1, &escape, arena);
+
+		list[i] = shell_wrap_replace(&marker, "\1", 1, &safe, arena);
+	}
+	return shell_wrap_join(list, count, arena);
+}
+
 /* ---- opening ---- */
 
 struct opening {
@@ -281,8 +307,10 @@ static void open_run(struct opening *o)
 		o->out->count = 0;
 	} else if (w->remote) {
 		o->out->kind = o->args->operand_count ? WRAP_STDIN : WRAP_NOTHING;
-	} else {
-		o->out->kind = o->out->count || w->feeds ? WRAP_WORDS : WRAP_NOTHING;
+	} else if (o->out->count || w->feeds) {
+		o->out->kind = WRAP_WORDS;
+	} else if (w->login) {
+		o->out->kind = WRAP_STDIN;
 	}
 }
 
@@ -398,8 +426,12 @@ static void open_code(struct opening *o)
 /* su -c TEXT; runuser -u USER COMMAND */
 static void open_option(struct opening *o)
 {
-	if (option_texts(o, WRAP_TEXT) || !blocklist_args_has(o->args, " -u --user "))
+	if (option_texts(o, WRAP_TEXT))
 		return;
+	if (!blocklist_args_has(o->args, " -u --user ")) {
+		o->out->kind = o->wrapper->login ? WRAP_STDIN : WRAP_NOTHING;
+		return;
+	}
 	o->out->words = o->words + o->args->first_operand;
 	o->out->count = o->count - o->args->first_operand;
 	o->out->kind = o->out->count ? WRAP_WORDS : WRAP_NOTHING;

@@ -56,6 +56,10 @@ void shell_wrap_open(const struct blocklist_wrapper *wrapper, const struct shell
 struct shell_word shell_wrap_join(const struct shell_word *words, size_t count,
 				  struct shell_arena *arena);
 
+/* The same, but each word in quotes, so that it is shell text for the same words. */
+struct shell_word shell_wrap_quote(const struct shell_word *words, size_t count,
+				   struct shell_arena *arena);
+
 /* A copy of @word in which each @old is replaced by @value. */
 struct shell_word shell_wrap_replace(const struct shell_word *word, const char *old, size_t len,
 				     const struct shell_word *value, struct shell_arena *arena);
