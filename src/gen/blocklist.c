@@ -209,7 +209,8 @@ static void check_unique_ids(const json_t *rules)
 
 void gen_check_blocklist(const struct gen *g)
 {
-	static const char *const known[] = { "targets", "programs", "wrappers", "flows", "rules", NULL };
+	static const char *const known[] = { "targets", "programs", "wrappers",
+					     "flows",	"rules",    NULL };
 	struct gen_at top = { .file = FILE_NAME };
 	json_t *row;
 	size_t i;

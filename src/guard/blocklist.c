@@ -136,18 +136,19 @@ static void fill_too_long(struct judging *j, const char *what)
 
 	blocklist_found("text.too_complex", 0, 0, &f);
 	set_place(j, f.rule->id, f.rule->suggestion, (struct span){ 0, 0 }, true);
-	snprintf(j->v->reason, sizeof(j->v->reason),
-		 "The %s is longer than %u bytes, so it is not judged, and what cannot be judged is "
-		 "not run (rule %s). No client can override it.",
-		 what, BLOCKLIST_TEXT_MAX, f.rule->id);
+	snprintf(
+		j->v->reason, sizeof(j->v->reason),
+		"The %s is longer than %u bytes, so it is not judged, and what cannot be judged is "
+		"not run (rule %s). No client can override it.",
+		what, BLOCKLIST_TEXT_MAX, f.rule->id);
 }
 
 /* ---- the literal layer ---- */
 
 static void judge_literal(struct judging *j)
 {
-	static const char anywhere[] =
-		"The pattern is searched anywhere in the text, so it also hits text that is only data.";
+	static const char anywhere[] = "The pattern is searched anywhere in the text, so it also "
+				       "hits text that is only data.";
 	struct blocklist_literal l;
 
 	if (blocklist_literal_find(j->text.s, j->text.len, &l))

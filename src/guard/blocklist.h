@@ -22,7 +22,8 @@ struct blocklist_input {
 	const char *const *args; /* NULL-terminated, or NULL when there are none */
 	const void *stdin_bytes; /* raw, or NULL */
 	size_t stdin_len;
-	const char *const *environment; /* "NAME=VALUE", NULL-terminated, or NULL: known variables */
+	const char *const
+		*environment;	 /* "NAME=VALUE", NULL-terminated, or NULL: known variables */
 	const char *directory;   /* working directory as the request gives it, or NULL */
 	bool shell;              /* with args: they are $1 ... of a shell that runs the command */
 	bool literal_in_commands; /* literal patterns only where a command stands */

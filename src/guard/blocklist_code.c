@@ -297,10 +297,11 @@ static void append(struct reader *r, struct arguments *a, const struct shell_wor
 }
 
 static const char homes[] = " HOME home homedir expanduser_home HOMEPATH ";
-static const char silent[] = " r b u f rb br String os path Path pathlib join expanduser ENV environ "
-			     "process env File fs require shell True False true false capture_output "
-			     "check text stdout stderr PIPE subprocess recursive force ignore_errors "
-			     "qw q qq m s exit and or not sh";
+static const char silent[] =
+	" r b u f rb br String os path Path pathlib join expanduser ENV environ "
+	"process env File fs require shell True False true false capture_output "
+	"check text stdout stderr PIPE subprocess recursive force ignore_errors "
+	"qw q qq m s exit and or not sh";
 
 /* Does this argument go on with another piece: + . or a slash of Path? */
 static bool joins(const struct reader *r, size_t i)
@@ -370,20 +371,23 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 /* ---- calls ---- */
 
 static const char runs[] =
-	" system popen Popen exec execl execlp execle execv execvp execve execvpe spawn spawnl spawnlp "
+	" system popen Popen exec execl execlp execle execv execvp execve execvpe spawn spawnl "
+	"spawnlp "
 	"spawnv spawnvp spawnSync execSync execFile execFileSync call check_call check_output run "
 	"getoutput getstatusoutput shell_exec passthru proc_open pcntl_exec popen2 popen3 capture2 "
 	"capture2e capture3 posix_spawn posix_spawnp execute spawn_shell create_subprocess_shell "
-	"create_subprocess_exec sh command cmd CreateProcess startProcess Command outputOf exec_sync $ ";
+	"create_subprocess_exec sh command cmd CreateProcess startProcess Command outputOf "
+	"exec_sync $ ";
 static const char removes_tree[] =
 	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
 	"rimraf emptyDirSync emptyDir remove_entry_secure remove_entry deltree delTree ";
 static const char removes[] = " unlink remove unlinkSync removedirs delete rm_f safe_unlink ";
 static const char moves[] = " rename renameSync move replace mv copyout ";
-static const char writes[] = " open fopen writeFileSync writeFile appendFileSync appendFile "
-			     "file_put_contents write_text write_bytes truncate truncateSync File IO "
-			     "createWriteStream copyfile copy copy2 copyFileSync cp copyFile sysopen "
-			     "writeTextFile copyfileobj writelines ";
+static const char writes[] =
+	" open fopen writeFileSync writeFile appendFileSync appendFile "
+	"file_put_contents write_text write_bytes truncate truncateSync File IO "
+	"createWriteStream copyfile copy copy2 copyFileSync cp copyFile sysopen "
+	"writeTextFile copyfileobj writelines ";
 static const char modes_tree[] = " chmod_R chown_R ";
 
 /* "w", "wb", "r+", ">", "a": the argument of open() that lets it write. */
@@ -479,8 +483,9 @@ static void mark_globs(struct reader *r, struct shell_word *w)
 static void add_listed(struct reader *r, const char *effect)
 {
 	static const char lists[] = " glob iglob Dir readdir opendir globSync ";
-	static const char walks[] = " walk listdir scandir readdirSync rglob iterdir find finddepth "
-				    "children entries rii ";
+	static const char walks[] =
+		" walk listdir scandir readdirSync rglob iterdir find finddepth "
+		"children entries rii ";
 
 	for (size_t i = 0; i < r->count; i++) {
 		bool globs = token_in(r, i, lists);
@@ -536,7 +541,8 @@ static bool renamed(const struct reader *r, size_t i)
 	for (size_t k = 2; k < r->count && k < 200; k++)
 		if (token_in(r, k - 1, " as ") && token_in(r, k - 2, runs) &&
 		    r->tokens[k].kind == TOKEN_NAME &&
-		    r->tokens[k].end - r->tokens[k].start == r->tokens[i].end - r->tokens[i].start &&
+		    r->tokens[k].end - r->tokens[k].start ==
+			    r->tokens[i].end - r->tokens[i].start &&
 		    memcmp(r->text->text.s + r->tokens[k].start,
 			   r->text->text.s + r->tokens[i].start,
 			   r->tokens[i].end - r->tokens[i].start) == 0)
@@ -632,9 +638,10 @@ static void found(struct reader *r, const char *effect)
 /* Things that lie in the whole of the text. */
 static void read_whole(struct reader *r)
 {
-	static const char evals[] = " exec eval execfile run runInThisContext runInNewContext "
-				    "instance_eval class_eval assert create_function Function loads "
-				    "system popen shell_exec ";
+	static const char evals[] =
+		" exec eval execfile run runInThisContext runInNewContext "
+		"instance_eval class_eval assert create_function Function loads "
+		"system popen shell_exec ";
 	static const char fetches[] = " urlopen urllib urllib2 requests httpx http https fetch "
 				      "file_get_contents LWP get curl_exec urlretrieve open_uri "
 				      "HTTParty axios URI Net ";
@@ -675,14 +682,17 @@ static void read_awk(struct reader *r, size_t i)
 static void read_token(struct reader *r, size_t i)
 {
 	if (r->tokens[i].kind == TOKEN_RUN) {
-		add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, &r->tokens[i].string, 1 });
+		add_call(r,
+			 (struct blocklist_code_call){ CODE_SHELL, NULL, &r->tokens[i].string, 1 });
 		return;
 	}
 	if (r->awk)
 		read_awk(r, i);
-	if (r->awk && token_in(r, i, " system ") && is_char(r, i + 1, '(') && is_char(r, i + 2, '$'))
+	if (r->awk && token_in(r, i, " system ") && is_char(r, i + 1, '(') &&
+	    is_char(r, i + 2, '$'))
 		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL, NULL, 0 });
-	if (token_in(r, i, runs) || (r->renames && r->tokens[i].kind == TOKEN_NAME && renamed(r, i)))
+	if (token_in(r, i, runs) ||
+	    (r->renames && r->tokens[i].kind == TOKEN_NAME && renamed(r, i)))
 		read_run(r, i);
 	if (token_in(r, i, " exec eval "))
 		read_eval(r, i);

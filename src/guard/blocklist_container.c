@@ -10,8 +10,10 @@
 
 /* Options that take a value, as far as they stand before an image. */
 static const char values[] =
-	" -v --volume --mount -e --env --env-file -w --workdir -u --user --name -p --publish --network "
-	"--net --entrypoint -h --hostname --label -l --memory -m --cpus --pid --ipc --device --cap-add "
+	" -v --volume --mount -e --env --env-file -w --workdir -u --user --name -p --publish "
+	"--network "
+	"--net --entrypoint -h --hostname --label -l --memory -m --cpus --pid --ipc --device "
+	"--cap-add "
 	"--cap-drop --security-opt --tmpfs --ulimit --add-host --dns --restart --log-driver --gpus "
 	"--platform --pull --volumes-from --userns --uts --cgroupns --shm-size ";
 
@@ -63,9 +65,8 @@ static void read_mount(struct container *c, const struct shell_word *w, size_t s
 				continue;
 			from = (size_t)(at - w->text.s) + strlen(key);
 			end = strchr(w->text.s + from, ',');
-			parts[side] = shell_wrap_slice(w, from,
-						       end ? (size_t)(end - w->text.s) : w->text.len,
-						       c->arena);
+			parts[side] = shell_wrap_slice(
+				w, from, end ? (size_t)(end - w->text.s) : w->text.len, c->arena);
 		}
 	if (parts[0].text.len && parts[1].text.len && c->mount_count < MOUNTS_MAX)
 		c->mounts[c->mount_count++] = (struct mount){ parts[0], parts[1] };

@@ -39,7 +39,7 @@ static void add(struct blocklist_files *files, const char *name, size_t len,
 	    (!content && !flow))
 		return;
 	f = &files->list[files->count++];
-	*f = (struct blocklist_file){ .name = shell_copy(arena, name, len), .len = len, 
+	*f = (struct blocklist_file){ .name = shell_copy(arena, name, len), .len = len,
 				      .known = content != NULL, .flow = flow };
 	if (content)
 		f->content = shell_wrap_slice(content, 0, content->text.len, arena);

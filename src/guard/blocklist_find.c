@@ -100,7 +100,8 @@ static bool named_place(const struct shell_word *place)
 static struct shell_word subject(struct search *s, const struct shell_word *place)
 {
 	if (s->narrow && s->name && place && (named_place(place) || !has_wildcard(s->name))) {
-		struct shell_word name = known_text(s->name->text.s, SHELL_LITERAL, s->name, s->arena);
+		struct shell_word name =
+			known_text(s->name->text.s, SHELL_LITERAL, s->name, s->arena);
 		uint8_t *kinds = shell_alloc(s->arena, name.text.len + 1);
 
 		for (size_t i = 0; i < name.text.len; i++)
@@ -127,7 +128,8 @@ static void add_action(struct search *s, struct blocklist_found_action action)
 /* For -exec: changing modes of what is chosen by its mode, age or size is no whole tree. */
 static bool only_changes_mode(const struct shell_word *words, size_t count)
 {
-	static const char changers[] = " chmod chown chgrp setfacl restorecon chcon gzip bzip2 xz mv cp ";
+	static const char changers[] =
+		" chmod chown chgrp setfacl restorecon chcon gzip bzip2 xz mv cp ";
 
 	for (size_t i = 0; i < count && i < 2; i++) {
 		const char *slash = strrchr(words[i].text.s, '/');
@@ -205,7 +207,8 @@ static void add_below_root(struct search *s, enum blocklist_find_kind kind)
 	for (size_t i = below_root(s, &tops); i-- > 0;) {
 		struct shell_word top = known_text(tops[i], SHELL_LITERAL, s->places[0], s->arena);
 
-		add_action(s, (struct blocklist_found_action){ kind, subject(s, &top), NULL, 0, true });
+		add_action(s, (struct blocklist_found_action){ kind, subject(s, &top), NULL, 0,
+							       true });
 	}
 }
 
@@ -214,8 +217,8 @@ static void add_each(struct search *s, enum blocklist_find_kind kind)
 	if (kind == FIND_DELETE)
 		add_below_root(s, kind);
 	for (size_t p = 0; p < s->place_count; p++)
-		add_action(s, (struct blocklist_found_action){ kind, subject(s, s->places[p]), NULL, 0,
-							       s->narrow });
+		add_action(s, (struct blocklist_found_action){ kind, subject(s, s->places[p]), NULL,
+							       0, s->narrow });
 }
 
 static void add_place(struct search *s, const struct shell_word *place)
@@ -226,8 +229,9 @@ static void add_place(struct search *s, const struct shell_word *place)
 
 /* ---- find ---- */
 
-static const char names_tests[] = " -name -iname -path -ipath -wholename -iwholename -regex -iregex "
-				  "-lname -ilname ";
+static const char names_tests[] =
+	" -name -iname -path -ipath -wholename -iwholename -regex -iregex "
+	"-lname -ilname ";
 static const char strong_tests[] = " -group -inum -samefile -gid -fstype -uid -user -newer -anewer "
 				   "-cnewer -newermt -links ";
 static const char strong_flags[] = " -empty -nouser -nogroup ";
@@ -343,8 +347,9 @@ static void read_find(struct search *s)
 static void read_fd(struct search *s)
 {
 	static const char runs[] = " -x --exec -X --exec-batch ";
-	static const char values[] = " -e --extension -t --type -E --exclude -d --max-depth --min-depth "
-				     "-S --size --changed-within --changed-before -o --owner -j -c ";
+	static const char values[] =
+		" -e --extension -t --type -E --exclude -d --max-depth --min-depth "
+		"-S --size --changed-within --changed-before -o --owner -j -c ";
 	bool pattern = false;
 	size_t i = 1;
 

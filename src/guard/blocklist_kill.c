@@ -18,7 +18,8 @@ static size_t skip_signal(const struct shell_word *words, size_t count, bool *no
 	size_t i = 1;
 
 	*none = false;
-	if (i < count && (is(&words[i], "-s") || is(&words[i], "-n") || is(&words[i], "--signal"))) {
+	if (i < count &&
+	    (is(&words[i], "-s") || is(&words[i], "-n") || is(&words[i], "--signal"))) {
 		*none = i + 1 < count && is(&words[i + 1], "0");
 		i += 2;
 	} else if (i < count && words[i].text.s[0] == '-' && !is(&words[i], "--")) {
@@ -67,8 +68,8 @@ static bool fits_everything(const struct shell_word *w)
 	if (w->text.len == 1 && *s >= 'a' && *s <= 'z')
 		return true;
 	return strspn(s, ".*^$?+|()[]/- :\\") == w->text.len || strcmp(s, "\\w") == 0 ||
-	       strcmp(s, "[a-z]") == 0 || strcmp(s, "[a-z]*") == 0 || strcmp(s, "[[:alnum:]]") == 0 ||
-	       strcmp(s, "[^ ]") == 0 || strcmp(s, "\\w+") == 0;
+	       strcmp(s, "[a-z]") == 0 || strcmp(s, "[a-z]*") == 0 ||
+	       strcmp(s, "[[:alnum:]]") == 0 || strcmp(s, "[^ ]") == 0 || strcmp(s, "\\w+") == 0;
 }
 
 /* -USR1 is a signal, not a cluster of letters. */

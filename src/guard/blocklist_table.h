@@ -15,7 +15,8 @@
 struct blocklist_target {
 	const char *name;
 	const char *text;          /* "a system directory" */
-	const char *const *paths;  /* patterns, NULL-terminated; "/x/ **" without the space: and all below */
+	const char *const
+		*paths; /* patterns, NULL-terminated; "/x/ **" without the space: and all below */
 	const char *const *except; /* not these; NULL-terminated */
 	bool tree;                 /* also hit when all that is in it is meant, as in "/etc/ *" */
 	bool empty;                /* also hit when an unknown part of the path may be empty */

@@ -37,7 +37,8 @@ struct blocklist_walk {
 void blocklist_walk_init(struct blocklist_walk *w);
 void blocklist_walk_release(struct blocklist_walk *w);
 
-/* Judge shell text. @args: its $0, $1, ...; @input: its standard input, or NULL. True: a finding. */
+/* Judge shell text. @args: its $0, $1, ...; @input: its standard input, or NULL. True: a finding.
+ */
 bool blocklist_walk_text(struct blocklist_walk *w, const struct shell_text *text,
 			 const struct shell_word *args, size_t arg_count,
 			 const struct shell_word *input);

@@ -357,7 +357,8 @@ static void open_text(struct opening *o)
 	struct shell_word template, both[2];
 
 	if (o->wrapper->skip && at < o->count) { /* options of the subcommand */
-		blocklist_args_read(o->args, o->words + at, o->count - at, o->wrapper->values, true);
+		blocklist_args_read(o->args, o->words + at, o->count - at, o->wrapper->values,
+				    true);
 		at += o->args->first_operand;
 	}
 	for (end = at; end < o->count && strncmp(o->words[end].text.s, ":::", 3);)
