@@ -259,6 +259,68 @@ static void expand_command_part(struct expander *e, const struct ast_part *p, st
 	cells_release(&output);
 }
 
+/* In $x{y,z} the names are xy and xz. */
+static bool is_before_brace(const struct expander *e, const struct ast_part *p,
+			    enum expand_mode mode)
+{
+	const struct ast_part *next = p->next;
+
+	return mode == EXPAND_FIELDS && !e->posix && !p->quoted && next &&
+	       next->type == PART_TEXT && !next->quoted && next->text.len > 0 &&
+	       next->text.s[0] == '{' && p->param->op == PARAM_PLAIN && p->param->name &&
+	       p->text.len == strlen(p->param->name) + 1 && p->param->name[0] != '@' &&
+	       p->param->name[0] >= 'A';
+}
+
+static void expand_param_part(struct expander *e, const struct ast_part *p, struct cells *out,
+			      enum expand_mode mode)
+{
+	if (is_before_brace(e, p, mode)) {
+		cells_add(e, out, '$', CELL_DOLLAR, part_start(p), 0);
+		cells_text(e, out, p->param->name, CELL_PLAIN, part_start(p));
+	} else {
+		expand_param(e, p->param, p->quoted, part_start(p), out);
+	}
+}
+
+static bool is_name_cell(const struct cell *c)
+{
+	return c->kind <= CELL_PLAIN && ((c->c >= 'a' && c->c <= 'z') || c->c == '_' ||
+					 (c->c >= 'A' && c->c <= 'Z') || (c->c >= '0' && c->c <= '9'));
+}
+
+/* The parameters that brace expansion has completed. */
+static void expand_dollars(struct expander *e, struct cells *c)
+{
+	struct cells out = { 0 };
+
+	for (size_t i = 0; i < c->len && !expand_failed(e); i++) {
+		char name[64];
+		size_t n = 0;
+
+		if (c->v[i].kind != CELL_DOLLAR) {
+			cells_copy(e, &out, &c->v[i], 1);
+			continue;
+		}
+		uint32_t at = c->v[i].at;
+
+		for (; i + 1 < c->len && n < sizeof(name) - 1 && is_name_cell(&c->v[i + 1]); i++)
+			name[n++] = c->v[i + 1].c;
+		name[n] = '\0';
+		expand_param(e, &(struct ast_param){ .name = name }, false, at, &out);
+	}
+	cells_release(c);
+	*c = out;
+}
+
+static bool has_dollar(const struct cells *c)
+{
+	for (size_t i = 0; i < c->len; i++)
+		if (c->v[i].kind == CELL_DOLLAR)
+			return true;
+	return false;
+}
+
 void expand_parts(struct expander *e, const struct ast_part *parts, struct cells *out,
 		  enum expand_mode mode)
 {
@@ -268,7 +330,7 @@ void expand_parts(struct expander *e, const struct ast_part *parts, struct cells
 			expand_text_part(e, p, out);
 			break;
 		case PART_PARAM:
-			expand_param(e, p->param, p->quoted, part_start(p), out);
+			expand_param_part(e, p, out, mode);
 			break;
 		case PART_COMMAND:
 			expand_command_part(e, p, out);
@@ -280,7 +342,6 @@ void expand_parts(struct expander *e, const struct ast_part *parts, struct cells
 			expand_process(e, p, out);
 		}
 	}
-	(void)mode;
 }
 
 /* ---- tilde ---- */
@@ -548,6 +609,8 @@ static void word_with_braces(struct expander *e, const struct ast_word *w, struc
 
 	expand_braces(e, c, &list);
 	for (size_t i = 0; i < list.len && !expand_failed(e); i++) {
+		if (has_dollar(&list.v[i]))
+			expand_dollars(e, &list.v[i]);
 		expand_tilde(e, &list.v[i], EXPAND_FIELDS);
 		split_words(e, w, &list.v[i], out);
 	}
@@ -602,6 +665,8 @@ void expand_word(struct expander *e, const struct ast_word *w, struct words *out
 	if (!e->posix && expand_has_brace(&c)) {
 		word_with_braces(e, w, &c, out);
 	} else {
+		if (has_dollar(&c))
+			expand_dollars(e, &c);
 		expand_tilde(e, &c, EXPAND_FIELDS);
 		split_words(e, w, &c, out);
 	}

@@ -23,6 +23,7 @@ enum cell_kind {
 	CELL_TILDE,
 	CELL_BREAK,   /* between two words of "$@" */
 	CELL_EMPTY,   /* no character, but its word exists: "" */
+	CELL_DOLLAR,  /* of $x before a brace: bash reads the name behind brace expansion */
 	CELL_GLOB,    /* of a value that is a list of file names: acts in quotes too */
 };
 

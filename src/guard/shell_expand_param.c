@@ -195,7 +195,7 @@ static void append_word(struct expander *e, const struct ast_word *w, struct cel
 		return;
 	size_t from = out->len;
 
-	expand_parts(e, w->parts, out, EXPAND_FIELDS);
+	expand_parts(e, w->parts, out, EXPAND_PATTERN);
 	/* An unquoted word behind - or + is split like the rest; ~ at its start is a home. */
 	for (size_t i = from; i < out->len; i++)
 		if (out->v[i].kind == CELL_PLAIN &&

@@ -87,7 +87,7 @@ static const char *const pieces[] = {
 static const char *const frames[] = {
 	"%s; %s", "%s && %s", "( %s ) | %s", "{ %s; }; %s", "if %s; then %s; fi",
 	"while %s; do %s; done", "for i in a; do %s; %s; done", "case x in a) %s;; *) %s;; esac",
-	"f() { %s; }; %s", "a $( %s) %s", "\"$( %s)\" %s", "%s &\n%s", "%s <<E\n%s\nE\n", "%s # %s",
+	"f() { %s; }; %s", "a $( %s) %s", "\"$( %s)\" %s", "%s &\n%s", "%s <<'E'\n%s\nE\n", "%s # %s",
 	"a ${x:-%s} %s", "! %s | %s",
 };
 
@@ -169,7 +169,7 @@ static const char *const word_pieces[] = {
 	"${#x}", "\\\n", "\"\\$x\\\\\"", "'\\'", "${y}", "\"$y\"", "/", ".", "-", "=", "${x##*q}",
 };
 static const char *const bash_pieces[] = {
-	"{i,j}", "{1..3}", "$'k\\x6c'", "${x/q/r}", "${x//p}", "${x:1}", "${x:0:2}", "${x^^}", "${a[1]}",
+	"{i,j}", "{1..3}", "$x{,/n} ", "$n{x,y} ", "$'k\\x6c'", "${x/q/r}", "${x//p}", "${x:1}", "${x:0:2}", "${x^^}", "${a[1]}",
 	"\"${a[@]}\"", "${a[*]}", "{m}", "${x: -1}",
 };
 
@@ -211,7 +211,7 @@ static void compare_words(const char *shell, bool bash)
 	buf_init(&ours, 65536);
 	buf_adds(&text, "set -f; x=pqpq; y='s t'; set -- u 'v w'; ");
 	if (bash)
-		buf_adds(&text, "a=(1 '2 3'); ");
+		buf_adds(&text, "a=(1 '2 3'); nx=4; ny='5 6'; ");
 	buf_adds(&text, "printf '<%s>' ");
 	for (size_t n = 1 + pick(8); n > 0; n--)
 		buf_adds(&text, bash && pick(3) == 0 ? bash_pieces[pick(COUNT(bash_pieces))]
