@@ -194,8 +194,8 @@ void blocklist_args_release(struct blocklist_args *a)
 
 static bool value_is(const struct blocklist_option *o, const char *text, size_t len)
 {
-	return o->value && o->value->text.len - o->skip == len &&
-	       memcmp(o->value->text.s + o->skip, text, len) == 0;
+	return o->value &&
+	       glob_fits(text, len, o->value->text.s + o->skip, o->value->text.len - o->skip);
 }
 
 /* One entry of a list ("-r", "--recursive", "-m=off") against one option. */

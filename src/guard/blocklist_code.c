@@ -9,27 +9,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guard/blocklist_args.h"
+#include "guard/blocklist_code_text.h"
 #include "guard/shell_wrap.h"
 
-#define TOKENS_MAX 20000
 #define ARGS_MAX 64
 #define ARGUMENT_TOKENS_MAX 512
 #define VARIABLES_MAX 32
 
-enum token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_RUN, TOKEN_OTHER };
-
-struct token {
-	enum token_kind kind;
-	size_t start, end;        /* in the text */
-	struct shell_word string; /* of TOKEN_STRING and TOKEN_RUN: what it means */
-};
-
 struct reader {
-	const struct shell_word *text;
-	struct shell_arena *arena;
-	struct token *tokens;
-	size_t count;
+	struct code_text t;
 	bool awk;
 	bool renames; /* something is imported under another name */
 	struct { size_t start, len; size_t token; } variables[VARIABLES_MAX];
@@ -37,201 +25,13 @@ struct reader {
 	struct blocklist_code_calls calls;
 };
 
-/* ---- tokens ---- */
-
-static bool name_char(char c)
-{
-	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-	       (c >= '0' && c <= '9');
-}
-
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	if (c >= 'a' && c <= 'f')
-		return c - 'a' + 10;
-	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
-/* The character behind a backslash at @i; *@used bytes of the text. */
-static char escaped(const char *s, size_t len, size_t i, size_t *used)
-{
-	char c = i + 1 < len ? s[i + 1] : '\\';
-
-	*used = i + 1 < len ? 2 : 1;
-	if (c == 'n')
-		return '\n';
-	if (c == 't')
-		return '\t';
-	if (c == 'x' && i + 3 < len && hex_digit(s[i + 2]) >= 0 && hex_digit(s[i + 3]) >= 0) {
-		*used = 4;
-		return (char)(hex_digit(s[i + 2]) * 16 + hex_digit(s[i + 3]));
-	}
-	if (c >= '0' && c <= '7') {
-		int value = 0;
-
-		for (*used = 1; *used < 4 && i + *used < len && s[i + *used] >= '0' &&
-				s[i + *used] <= '7'; ++*used)
-			value = value * 8 + s[i + *used] - '0';
-		return (char)value;
-	}
-	return c;
-}
-
-/* The string between @from and @to: its escapes resolved. */
-static struct shell_word string_value(struct reader *r, size_t from, size_t to)
-{
-	const struct shell_text *t = &r->text->text;
-	char *s = shell_alloc(r->arena, to - from + 1);
-	uint8_t *kind = shell_alloc(r->arena, to - from + 1);
-	uint32_t *at = shell_alloc(r->arena, (to - from + 1) * sizeof(*at));
-	size_t len = 0, used;
-
-	for (size_t i = from; i < to; i += used, len++) {
-		used = 1;
-		s[len] = t->s[i] == '\\' ? escaped(t->s, to, i, &used) : t->s[i];
-		kind[len] = r->text->kind[i];
-		at[len] = t->at ? t->at[i] : (uint32_t)i;
-	}
-	if (len && s[0] == '~' && kind[0] == SHELL_LITERAL)
-		kind[0] = SHELL_TILDE;
-	return (struct shell_word){ .text = { .s = s, .at = at, .len = len }, .kind = kind,
-				    .start = r->text->start, .end = r->text->end };
-}
-
-static void add_token(struct reader *r, enum token_kind kind, size_t start, size_t end)
-{
-	if (r->count < TOKENS_MAX)
-		r->tokens[r->count++] = (struct token){ .kind = kind, .start = start, .end = end };
-}
-
-static void add_string(struct reader *r, enum token_kind kind, size_t start, size_t from,
-		       size_t to, size_t end)
-{
-	if (r->count == TOKENS_MAX)
-		return;
-	add_token(r, kind, start, end);
-	r->tokens[r->count - 1].string = string_value(r, from, to);
-}
-
-/* Where the string that opens at @i with @quote (@width times) ends; the text's end if never. */
-static size_t string_end(const struct shell_text *t, size_t i, char quote, size_t width)
-{
-	for (; i < t->len; i++) {
-		size_t n = 0;
-
-		if (t->s[i] == '\\') {
-			i++;
-			continue;
-		}
-		while (n < width && i + n < t->len && t->s[i + n] == quote)
-			n++;
-		if (n == width)
-			return i;
-	}
-	return t->len;
-}
-
-static size_t read_string(struct reader *r, size_t i)
-{
-	const struct shell_text *t = &r->text->text;
-	char quote = t->s[i];
-	size_t width = i + 2 < t->len && quote != '`' && t->s[i + 1] == quote &&
-		       t->s[i + 2] == quote ? 3 : 1;
-	size_t end = string_end(t, i + width, quote, width);
-
-	add_string(r, quote == '`' ? TOKEN_RUN : TOKEN_STRING, i, i + width, end, end + width);
-	return end + width;
-}
-
-/* q{} qq() qw[] qx{} of Perl, %x() %w[] %q() of Ruby. Returns 0 if it is none of them. */
-static size_t read_quote_like(struct reader *r, size_t i)
-{
-	static const char open[] = "{([<", close[] = "})]>";
-	const struct shell_text *t = &r->text->text;
-	size_t k = i + 1, end;
-	const char *pair;
-	bool run;
-
-	if (t->s[i] == 'q')
-		k += k < t->len && strchr("qwx", t->s[k]) != NULL;
-	else if (k < t->len && strchr("xwqQWi", t->s[k]))
-		k++;
-	else
-		return 0;
-	run = t->s[k - 1] == 'x';
-	if (k >= t->len || (i && name_char(t->s[i - 1])))
-		return 0;
-	pair = strchr(open, t->s[k]);
-	if (!t->s[k] || (!pair && !strchr("|!/", t->s[k])))
-		return 0;
-	end = string_end(t, k + 1, pair ? close[pair - open] : t->s[k], 1);
-	add_string(r, run ? TOKEN_RUN : TOKEN_STRING, i, k + 1, end, end + 1);
-	return end + 1;
-}
-
-static void tokenize(struct reader *r)
-{
-	const struct shell_text *t = &r->text->text;
-
-	for (size_t i = 0, next; i < t->len; i = next) {
-		char c = t->s[i];
-
-		next = i + 1;
-		if (c == ' ' || c == '\t' || c == '\n')
-			continue;
-		if (c == '#' && (i == 0 || strchr(" \t\n;", t->s[i - 1]))) {
-			const char *end = memchr(t->s + i, '\n', t->len - i);
-
-			next = end ? (size_t)(end - t->s) : t->len;
-			continue;
-		}
-		if (c == '"' || c == '\'' || c == '`') {
-			next = read_string(r, i);
-		} else if ((c == 'q' || c == '%') && read_quote_like(r, i)) {
-			next = r->tokens[r->count - 1].end;
-		} else if (name_char(c)) {
-			while (next < t->len && name_char(t->s[next]))
-				next++;
-			add_token(r, TOKEN_NAME, i, next);
-		} else {
-			add_token(r, TOKEN_OTHER, i, next);
-		}
-	}
-}
-
-/* ---- asking ---- */
-
-static bool token_in(const struct reader *r, size_t i, const char *list)
-{
-	const struct token *t = &r->tokens[i];
-
-	return i < r->count && t->kind == TOKEN_NAME &&
-	       blocklist_listed(list, r->text->text.s + t->start, t->end - t->start);
-}
-
-static bool is_char(const struct reader *r, size_t i, char c)
-{
-	return i < r->count && r->tokens[i].kind == TOKEN_OTHER &&
-	       r->text->text.s[r->tokens[i].start] == c;
-}
-
-static bool any_name(const struct reader *r, const char *list)
-{
-	for (size_t i = 0; i < r->count; i++)
-		if (token_in(r, i, list))
-			return true;
-	return false;
-}
-
 static void add_call(struct reader *r, struct blocklist_code_call call)
 {
 	if (r->calls.count == r->calls.room) {
 		struct blocklist_code_call *old = r->calls.list;
 
 		r->calls.room = r->calls.room ? r->calls.room * 2 : 8;
-		r->calls.list = shell_alloc(r->arena, r->calls.room * sizeof(*old));
+		r->calls.list = shell_alloc(r->t.arena, r->calls.room * sizeof(*old));
 		if (r->calls.count)
 			memcpy(r->calls.list, old, r->calls.count * sizeof(*old));
 	}
@@ -252,25 +52,25 @@ struct arguments {
 
 static struct shell_word one_char(struct reader *r, char c, uint8_t kind, size_t at)
 {
-	char *s = shell_copy(r->arena, &c, 1);
-	uint8_t *kinds = shell_alloc(r->arena, 2);
-	uint32_t *where = shell_alloc(r->arena, 2 * sizeof(*where));
+	char *s = shell_copy(r->t.arena, &c, 1);
+	uint8_t *kinds = shell_alloc(r->t.arena, 2);
+	uint32_t *where = shell_alloc(r->t.arena, 2 * sizeof(*where));
 
 	kinds[0] = kind;
-	where[0] = r->text->text.at ? r->text->text.at[at] : (uint32_t)at;
+	where[0] = r->t.text->text.at ? r->t.text->text.at[at] : (uint32_t)at;
 	return (struct shell_word){ .text = { .s = s, .at = where, .len = 1 }, .kind = kinds,
-				    .start = r->text->start, .end = r->text->end };
+				    .start = r->t.text->start, .end = r->t.text->end };
 }
 
-static const struct token *variable(const struct reader *r, size_t i)
+static const struct code_token *variable(const struct reader *r, size_t i)
 {
-	const struct token *t = &r->tokens[i];
+	const struct code_token *t = &r->t.tokens[i];
 
 	for (size_t k = r->variable_count; k-- > 0;)
 		if (r->variables[k].len == t->end - t->start &&
-		    memcmp(r->text->text.s + r->variables[k].start, r->text->text.s + t->start,
+		    memcmp(r->t.text->text.s + r->variables[k].start, r->t.text->text.s + t->start,
 			   t->end - t->start) == 0)
-			return &r->tokens[r->variables[k].token];
+			return &r->t.tokens[r->variables[k].token];
 	return NULL;
 }
 
@@ -280,16 +80,16 @@ static void append(struct reader *r, struct arguments *a, const struct shell_wor
 
 	if (a->format && a->count) { /* "rm %s" % "/" */
 		a->words[a->count - 1] = shell_wrap_replace(&a->words[a->count - 1], "%s", 2, piece,
-							    r->arena);
+							    r->t.arena);
 	} else if (join && a->count) {
 		two[0] = a->words[a->count - 1];
 		two[1] = *piece;
-		joined = shell_wrap_join(two, 2, r->arena);
+		joined = shell_wrap_join(two, 2, r->t.arena);
 		/* Without the space between: the first, then the second in its place. */
-		joined = shell_wrap_slice(&joined, 0, two[0].text.len, r->arena);
+		joined = shell_wrap_slice(&joined, 0, two[0].text.len, r->t.arena);
 		two[0] = one_char(r, '\1', SHELL_LITERAL, 0);
-		two[0] = shell_wrap_join((struct shell_word[]){ joined, two[0] }, 2, r->arena);
-		joined = shell_wrap_replace(&two[0], " \1", 2, piece, r->arena);
+		two[0] = shell_wrap_join((struct shell_word[]){ joined, two[0] }, 2, r->t.arena);
+		joined = shell_wrap_replace(&two[0], " \1", 2, piece, r->t.arena);
 		a->words[a->count - 1] = joined;
 	} else if (a->count < ARGS_MAX) {
 		a->words[a->count++] = *piece;
@@ -306,25 +106,27 @@ static const char silent[] =
 /* Does this argument go on with another piece: + . or a slash of Path? */
 static bool joins(const struct reader *r, size_t i)
 {
-	return is_char(r, i, '+') || is_char(r, i, '.') || (is_char(r, i, '/') && i);
+	return code_is_char(&r->t, i, '+') || code_is_char(&r->t, i, '.') ||
+	       (code_is_char(&r->t, i, '/') && i);
 }
 
 /* A name among the arguments: a constant of the text, a home, or something unknown. */
 static void take_name(struct reader *r, struct arguments *a, size_t i, bool join)
 {
-	const struct token *value = variable(r, i);
+	const struct code_token *value = variable(r, i);
 	struct shell_word piece;
 
 	if (value) {
 		append(r, a, &value->string, join);
-	} else if (token_in(r, i, homes)) {
-		piece = one_char(r, '~', SHELL_TILDE, r->tokens[i].start);
+	} else if (code_token_in(&r->t, i, homes)) {
+		piece = one_char(r, '~', SHELL_TILDE, r->t.tokens[i].start);
 		append(r, a, &piece, join);
-	} else if (!token_in(r, i, silent) && !(r->text->text.s[r->tokens[i].start] <= '9' &&
-						 r->text->text.s[r->tokens[i].start] >= '0')) {
+	} else if (!code_token_in(&r->t, i, silent) &&
+		   !(r->t.text->text.s[r->t.tokens[i].start] <= '9' &&
+		     r->t.text->text.s[r->t.tokens[i].start] >= '0')) {
 		a->unknown = true;
 		if (join && a->count) {
-			piece = one_char(r, '?', SHELL_UNKNOWN, r->tokens[i].start);
+			piece = one_char(r, '?', SHELL_UNKNOWN, r->t.tokens[i].start);
 			append(r, a, &piece, true);
 		}
 	}
@@ -337,9 +139,9 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 	bool join = false;
 
 	memset(a, 0, sizeof(*a));
-	for (size_t last = i + ARGUMENT_TOKENS_MAX; i < r->count && i < last; i++) {
-		const struct token *t = &r->tokens[i];
-		char c = t->kind == TOKEN_OTHER ? r->text->text.s[t->start] : 0;
+	for (size_t last = i + ARGUMENT_TOKENS_MAX; i < r->t.count && i < last; i++) {
+		const struct code_token *t = &r->t.tokens[i];
+		char c = t->kind == TOKEN_OTHER ? r->t.text->text.s[t->start] : 0;
 
 		if (c == '(' || c == '[' || c == '{') {
 			depth++;
@@ -354,7 +156,7 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 			join = false;
 			a->format &= depth > 1;
 			continue;
-		} else if (c == '%' && i && r->tokens[i - 1].kind == TOKEN_STRING) {
+		} else if (c == '%' && i && r->t.tokens[i - 1].kind == TOKEN_STRING) {
 			a->format = true;
 		} else if (t->kind == TOKEN_STRING) {
 			append(r, a, &t->string, join);
@@ -362,8 +164,8 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 			take_name(r, a, i, join);
 		}
 		join = joins(r, i) || (join && c && strchr("([{$@", c)) ||
-		       (t->kind == TOKEN_STRING && i + 1 < r->count &&
-			r->tokens[i + 1].kind == TOKEN_STRING);
+		       (t->kind == TOKEN_STRING && i + 1 < r->t.count &&
+			r->t.tokens[i + 1].kind == TOKEN_STRING);
 	}
 	a->end = i;
 }
@@ -401,12 +203,12 @@ static bool is_write_mode(const struct shell_word *w)
 
 static bool calls_open(const struct reader *r, size_t i)
 {
-	return token_in(r, i, " open fopen sysopen File IO ");
+	return code_token_in(&r->t, i, " open fopen sysopen File IO ");
 }
 
 static void add_effect(struct reader *r, const char *effect, const struct shell_word *word)
 {
-	struct shell_word *copy = shell_alloc(r->arena, sizeof(*copy));
+	struct shell_word *copy = shell_alloc(r->t.arena, sizeof(*copy));
 
 	*copy = *word;
 	add_call(r, (struct blocklist_code_call){ CODE_EFFECT, effect, copy, 1 });
@@ -420,7 +222,7 @@ static void write_by_sign(struct reader *r, const struct shell_word *w)
 
 	if (!skip || w->text.s[0] == ' ' || skip == w->text.len)
 		return;
-	path = shell_wrap_slice(w, skip, w->text.len, r->arena);
+	path = shell_wrap_slice(w, skip, w->text.len, r->t.arena);
 	add_effect(r, "write", &path);
 }
 
@@ -432,9 +234,9 @@ static void run_by_sign(struct reader *r, const struct shell_word *w)
 
 	if (len < 2 || (w->text.s[0] != '|' && w->text.s[len - 1] != '|'))
 		return;
-	text = shell_alloc(r->arena, sizeof(*text));
+	text = shell_alloc(r->t.arena, sizeof(*text));
 	*text = shell_wrap_slice(w, w->text.s[0] == '|', len - (w->text.s[len - 1] == '|'),
-				 r->arena);
+				 r->t.arena);
 	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, text, 1 });
 }
 
@@ -443,10 +245,11 @@ static void read_write(struct reader *r, size_t i)
 	struct arguments a;
 	bool mode = !calls_open(r, i);
 
-	bool copies = token_in(r, i, " copyfile copy copy2 copyFileSync cp copyFile copyfileobj ");
+	bool copies = code_token_in(&r->t, i,
+				    " copyfile copy copy2 copyFileSync cp copyFile copyfileobj ");
 
 	read_arguments(r, i + 1, &a);
-	mode |= any_name(r, " O_WRONLY O_RDWR O_TRUNC ");
+	mode |= code_any_name(&r->t, " O_WRONLY O_RDWR O_TRUNC ");
 	for (size_t k = a.count < 2; k < a.count; k++)
 		mode |= is_write_mode(&a.words[k]);
 	for (size_t k = copies && a.count ? a.count - 1 : 0; k < a.count; k++) {
@@ -462,15 +265,15 @@ static void read_write(struct reader *r, size_t i)
 /* Path("/etc/passwd").write_text(...), Path("/x").unlink(): the string is before the call. */
 static void read_method(struct reader *r, size_t i, const char *effect)
 {
-	if (i >= 3 && is_char(r, i - 1, '.') && is_char(r, i - 2, ')') &&
-	    r->tokens[i - 3].kind == TOKEN_STRING)
-		add_effect(r, effect, &r->tokens[i - 3].string);
+	if (i >= 3 && code_is_char(&r->t, i - 1, '.') && code_is_char(&r->t, i - 2, ')') &&
+	    r->t.tokens[i - 3].kind == TOKEN_STRING)
+		add_effect(r, effect, &r->t.tokens[i - 3].string);
 }
 
 /* Strings given to glob(), and to what may glob itself. */
 static void mark_globs(struct reader *r, struct shell_word *w)
 {
-	uint8_t *kind = shell_alloc(r->arena, w->text.len + 1);
+	uint8_t *kind = shell_alloc(r->t.arena, w->text.len + 1);
 
 	memcpy(kind, w->kind, w->text.len);
 	for (size_t i = 0; i < w->text.len; i++)
@@ -487,11 +290,11 @@ static void add_listed(struct reader *r, const char *effect)
 		" walk listdir scandir readdirSync rglob iterdir find finddepth "
 		"children entries rii ";
 
-	for (size_t i = 0; i < r->count; i++) {
-		bool globs = token_in(r, i, lists);
+	for (size_t i = 0; i < r->t.count; i++) {
+		bool globs = code_token_in(&r->t, i, lists);
 		struct arguments a;
 
-		if (!globs && !token_in(r, i, walks))
+		if (!globs && !code_token_in(&r->t, i, walks))
 			continue;
 		read_arguments(r, i + 1, &a);
 		if (!a.count && i >= 3)
@@ -521,31 +324,31 @@ static void read_remove(struct reader *r, size_t i, const char *effect)
 /* exec rm -rf / of Tcl: bare words to the end of the line. */
 static void read_bare(struct reader *r, size_t i)
 {
-	const struct shell_text *t = &r->text->text;
-	size_t from = r->tokens[i].end, to = from;
+	const struct shell_text *t = &r->t.text->text;
+	size_t from = r->t.tokens[i].end, to = from;
 	struct shell_word *text;
 
-	if (!token_in(r, i, " exec spawn ") || i + 1 >= r->count ||
-	    r->tokens[i + 1].kind != TOKEN_NAME)
+	if (!code_token_in(&r->t, i, " exec spawn ") || i + 1 >= r->t.count ||
+	    r->t.tokens[i + 1].kind != TOKEN_NAME)
 		return;
 	while (to < t->len && t->s[to] != '\n' && t->s[to] != ';')
 		to++;
-	text = shell_alloc(r->arena, sizeof(*text));
-	*text = shell_wrap_slice(r->text, from, to, r->arena);
+	text = shell_alloc(r->t.arena, sizeof(*text));
+	*text = shell_wrap_slice(r->t.text, from, to, r->t.arena);
 	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, text, 1 });
 }
 
 /* from os import system as s: another name for a call. */
 static bool renamed(const struct reader *r, size_t i)
 {
-	for (size_t k = 2; k < r->count && k < 200; k++)
-		if (token_in(r, k - 1, " as ") && token_in(r, k - 2, runs) &&
-		    r->tokens[k].kind == TOKEN_NAME &&
-		    r->tokens[k].end - r->tokens[k].start ==
-			    r->tokens[i].end - r->tokens[i].start &&
-		    memcmp(r->text->text.s + r->tokens[k].start,
-			   r->text->text.s + r->tokens[i].start,
-			   r->tokens[i].end - r->tokens[i].start) == 0)
+	for (size_t k = 2; k < r->t.count && k < 200; k++)
+		if (code_token_in(&r->t, k - 1, " as ") && code_token_in(&r->t, k - 2, runs) &&
+		    r->t.tokens[k].kind == TOKEN_NAME &&
+		    r->t.tokens[k].end - r->t.tokens[k].start ==
+			    r->t.tokens[i].end - r->t.tokens[i].start &&
+		    memcmp(r->t.text->text.s + r->t.tokens[k].start,
+			   r->t.text->text.s + r->t.tokens[i].start,
+			   r->t.tokens[i].end - r->t.tokens[i].start) == 0)
 			return k != i;
 	return false;
 }
@@ -556,16 +359,16 @@ static struct shell_word with_variables(struct reader *r, const struct shell_wor
 	struct shell_word out = *word;
 
 	for (size_t v = 0; v < r->variable_count; v++) {
-		const char *name = r->text->text.s + r->variables[v].start;
-		const struct shell_word *value = &r->tokens[r->variables[v].token].string;
-		char *old = shell_alloc(r->arena, r->variables[v].len + 4);
+		const char *name = r->t.text->text.s + r->variables[v].start;
+		const struct shell_word *value = &r->t.tokens[r->variables[v].token].string;
+		char *old = shell_alloc(r->t.arena, r->variables[v].len + 4);
 
 		sprintf(old, "$%.*s", (int)r->variables[v].len, name);
 		if (strstr(out.text.s, old))
-			out = shell_wrap_replace(&out, old, strlen(old), value, r->arena);
+			out = shell_wrap_replace(&out, old, strlen(old), value, r->t.arena);
 		sprintf(old, "#{%.*s}", (int)r->variables[v].len, name);
 		if (strstr(out.text.s, old))
-			out = shell_wrap_replace(&out, old, strlen(old), value, r->arena);
+			out = shell_wrap_replace(&out, old, strlen(old), value, r->t.arena);
 	}
 	return out;
 }
@@ -576,13 +379,14 @@ static void read_run(struct reader *r, size_t i)
 	struct shell_word *words;
 
 	read_arguments(r, i + 1, &a);
-	if (!a.count && i >= 2 && is_char(r, i - 1, '.') && r->tokens[i - 2].kind == TOKEN_STRING)
-		a.words[a.count++] = r->tokens[i - 2].string; /* "text".execute() */
+	if (!a.count && i >= 2 && code_is_char(&r->t, i - 1, '.') &&
+	    r->t.tokens[i - 2].kind == TOKEN_STRING)
+		a.words[a.count++] = r->t.tokens[i - 2].string; /* "text".execute() */
 	if (!a.count)
 		read_bare(r, i);
 	if (!a.count)
 		return;
-	words = shell_alloc(r->arena, a.count * sizeof(*words));
+	words = shell_alloc(r->t.arena, a.count * sizeof(*words));
 	for (size_t k = 0; k < a.count; k++)
 		words[k] = with_variables(r, &a.words[k]);
 	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, words, 1 });
@@ -604,7 +408,7 @@ static void read_eval(struct reader *r, size_t i)
 	read_arguments(r, i + 1, &a);
 	if (!a.count)
 		return;
-	text = shell_alloc(r->arena, sizeof(*text));
+	text = shell_alloc(r->t.arena, sizeof(*text));
 	*text = a.words[0];
 	add_call(r, (struct blocklist_code_call){ CODE_NESTED, NULL, text, 1 });
 }
@@ -612,18 +416,19 @@ static void read_eval(struct reader *r, size_t i)
 /* os.kill(-1, 9), kill 9, -1, process.kill(1) */
 static void read_kill(struct reader *r, size_t i)
 {
-	const char *s = r->text->text.s, *effect = NULL;
+	const char *s = r->t.text->text.s, *effect = NULL;
 
-	for (size_t k = i + 1; k < r->count && k < i + 10 && !is_char(r, k, ')') &&
-			       !is_char(r, k, ';'); k++) {
-		bool minus = is_char(r, k - 1, '-');
+	for (size_t k = i + 1; k < r->t.count && k < i + 10 && !code_is_char(&r->t, k, ')') &&
+			       !code_is_char(&r->t, k, ';'); k++) {
+		bool minus = code_is_char(&r->t, k - 1, '-');
 
-		if (r->tokens[k].kind != TOKEN_NAME || r->tokens[k].end - r->tokens[k].start != 1 ||
-		    s[r->tokens[k].start] != '1')
+		if (r->t.tokens[k].kind != TOKEN_NAME ||
+		    r->t.tokens[k].end - r->t.tokens[k].start != 1 ||
+		    s[r->t.tokens[k].start] != '1')
 			continue;
 		if (minus)
 			effect = "kill_all";
-		else if (is_char(r, k - 1, '(') || is_char(r, k - 1, ','))
+		else if (code_is_char(&r->t, k - 1, '(') || code_is_char(&r->t, k - 1, ','))
 			effect = "kill_init";
 	}
 	if (effect)
@@ -651,29 +456,30 @@ static void read_whole(struct reader *r)
 				       "codecs marshal ";
 	static const char loops[] = " while until loop for ";
 
-	if (any_name(r, " fork vfork cluster ") && any_name(r, loops))
+	if (code_any_name(&r->t, " fork vfork cluster ") && code_any_name(&r->t, loops))
 		found(r, "process.fork_bomb");
-	if (!any_name(r, evals))
+	if (!code_any_name(&r->t, evals))
 		return;
-	if (any_name(r, " exec eval execfile instance_eval create_function Function assert ") &&
-	    any_name(r, fetches))
+	if (code_any_name(&r->t,
+			  " exec eval execfile instance_eval create_function Function assert ") &&
+	    code_any_name(&r->t, fetches))
 		found(r, "pipe.remote");
-	if (any_name(r, decoders))
+	if (code_any_name(&r->t, decoders))
 		found(r, "pipe.decoded");
 }
 
 /* awk: print "x" > "/dev/sda", print | "sh", "cmd" | getline */
 static void read_awk(struct reader *r, size_t i)
 {
-	const struct token *t = &r->tokens[i];
+	const struct code_token *t = &r->t.tokens[i];
 	struct shell_word *text;
 
 	if (t->kind != TOKEN_STRING)
 		return;
-	if (i && is_char(r, i - 1, '>'))
+	if (i && code_is_char(&r->t, i - 1, '>'))
 		add_effect(r, "write", &t->string);
-	if ((i && is_char(r, i - 1, '|')) || is_char(r, i + 1, '|')) {
-		text = shell_alloc(r->arena, sizeof(*text));
+	if ((i && code_is_char(&r->t, i - 1, '|')) || code_is_char(&r->t, i + 1, '|')) {
+		text = shell_alloc(r->t.arena, sizeof(*text));
 		*text = t->string;
 		add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, text, 1 });
 	}
@@ -681,36 +487,37 @@ static void read_awk(struct reader *r, size_t i)
 
 static void read_token(struct reader *r, size_t i)
 {
-	if (r->tokens[i].kind == TOKEN_RUN) {
-		add_call(r,
-			 (struct blocklist_code_call){ CODE_SHELL, NULL, &r->tokens[i].string, 1 });
+	if (r->t.tokens[i].kind == TOKEN_RUN) {
+		add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, &r->t.tokens[i].string,
+							  1 });
 		return;
 	}
 	if (r->awk)
 		read_awk(r, i);
-	if (r->awk && token_in(r, i, " system ") && is_char(r, i + 1, '(') &&
-	    is_char(r, i + 2, '$'))
+	if (r->awk && code_token_in(&r->t, i, " system ") && code_is_char(&r->t, i + 1, '(') &&
+	    code_is_char(&r->t, i + 2, '$'))
 		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL, NULL, 0 });
-	if (token_in(r, i, runs) ||
-	    (r->renames && r->tokens[i].kind == TOKEN_NAME && renamed(r, i)))
+	if (code_token_in(&r->t, i, runs) ||
+	    (r->renames && r->t.tokens[i].kind == TOKEN_NAME && renamed(r, i)))
 		read_run(r, i);
-	if (token_in(r, i, " exec eval "))
+	if (code_token_in(&r->t, i, " exec eval "))
 		read_eval(r, i);
-	if (token_in(r, i, removes_tree))
+	if (code_token_in(&r->t, i, removes_tree))
 		read_remove(r, i, "remove_tree");
-	if (token_in(r, i, removes))
+	if (code_token_in(&r->t, i, removes))
 		read_remove(r, i, "remove");
-	if (token_in(r, i, moves))
+	if (code_token_in(&r->t, i, moves))
 		read_remove(r, i, "move");
-	if (token_in(r, i, modes_tree))
+	if (code_token_in(&r->t, i, modes_tree))
 		read_remove(r, i, "mode_tree");
-	if (token_in(r, i, writes) || (i >= 2 && token_in(r, i, " write binwrite ") &&
-				       token_in(r, i - 2, " File IO "))) {
+	if (code_token_in(&r->t, i, writes) ||
+	    (i >= 2 && code_token_in(&r->t, i, " write binwrite ") &&
+	     code_token_in(&r->t, i - 2, " File IO "))) {
 		read_write(r, i);
-		if (token_in(r, i, " write_text write_bytes truncate write "))
+		if (code_token_in(&r->t, i, " write_text write_bytes truncate write "))
 			read_method(r, i, "write");
 	}
-	if (token_in(r, i, " kill killpg "))
+	if (code_token_in(&r->t, i, " kill killpg "))
 		read_kill(r, i);
 }
 
@@ -719,24 +526,23 @@ static void note_variable(struct reader *r, size_t i)
 {
 	size_t value = i + 2;
 
-	if (r->tokens[i].kind != TOKEN_NAME || !is_char(r, i + 1, '=') || value >= r->count ||
-	    r->tokens[value].kind != TOKEN_STRING || r->variable_count == VARIABLES_MAX)
+	if (r->t.tokens[i].kind != TOKEN_NAME || !code_is_char(&r->t, i + 1, '=') ||
+	    value >= r->t.count || r->t.tokens[value].kind != TOKEN_STRING ||
+	    r->variable_count == VARIABLES_MAX)
 		return;
-	r->variables[r->variable_count].start = r->tokens[i].start;
-	r->variables[r->variable_count].len = r->tokens[i].end - r->tokens[i].start;
+	r->variables[r->variable_count].start = r->t.tokens[i].start;
+	r->variables[r->variable_count].len = r->t.tokens[i].end - r->t.tokens[i].start;
 	r->variables[r->variable_count++].token = value;
 }
 
 struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, bool awk,
 						struct shell_arena *arena)
 {
-	struct reader r = { .text = text, .arena = arena, .awk = awk };
-	size_t room = text->text.len < TOKENS_MAX ? text->text.len : TOKENS_MAX;
+	struct reader r = { .t = { .text = text, .arena = arena }, .awk = awk };
 
-	r.tokens = shell_alloc(arena, (room + 1) * sizeof(*r.tokens));
-	tokenize(&r);
-	r.renames = any_name(&r, " as ");
-	for (size_t i = 0; i < r.count; i++) {
+	code_tokenize(&r.t);
+	r.renames = code_any_name(&r.t, " as ");
+	for (size_t i = 0; i < r.t.count; i++) {
 		read_token(&r, i);
 		note_variable(&r, i);
 	}
