@@ -76,7 +76,8 @@ static bool all_pids(const struct shell_command *c, unsigned kind)
 		       !has_word(c, " -C -p -u --pid ");
 	if (kind & FLOW_KIND_PGREP)
 		return has_word(c, " . .* * ^ ") || has_letter(c, "v") ||
-		       (c->word_count == 2 && !c->words[1].text.len);
+		       (c->word_count == 2 && !c->words[1].text.len) ||
+		       (c->word_count == 3 && has_word(c, " -u -U --euid --uid "));
 	return (kind & (FLOW_KIND_LIST | FLOW_KIND_FIND)) && has_word(c, " /proc ");
 }
 

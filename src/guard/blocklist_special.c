@@ -122,6 +122,21 @@ static bool from_null(const struct blocklist_stage *at)
 	return false;
 }
 
+/* : | crontab - */
+static bool from_nothing(const struct blocklist_stage *at)
+{
+	const struct shell_command *c;
+	uint32_t from;
+
+	if (!at->script || at->index == SHELL_NONE)
+		return false;
+	from = at->script->commands[at->index].piped_from;
+	if (from >= at->script->command_count)
+		return false;
+	c = &at->script->commands[from];
+	return c->word_count == 1 && (word_is(c->words, ":") || word_is(c->words, "true"));
+}
+
 static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			 const struct blocklist_stage *at)
 {
@@ -131,7 +146,7 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 
 	if (count > 1 && !word_is(&words[count - 1], "-"))
 		return false;
-	if (at->input ? only_blanks(at->input) : from_null(at))
+	if (at->input ? only_blanks(at->input) : from_null(at) || from_nothing(at))
 		return walk_found(w, "jobs", words[0].start, words[count - 1].end);
 	if (!at->input)
 		return false;
