@@ -245,4 +245,4 @@ uninstall:
 clean:
 	rm -rf $(B)
 
--include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT_PROGRAMS:%=%.d)
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(O)/gen/examples.d $(O)/gen/blocklist_examples.d $(UNIT_PROGRAMS:%=%.d)

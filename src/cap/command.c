@@ -140,6 +140,7 @@ void command_judge(const struct command *c, struct blocklist_input *in)
 		.stdin_len = c->stdin_len,
 		.environment = (const char *const *)c->environment,
 		.directory = c->directory,
+		.no_shell = !c->shell && !c->args,
 		.shell = c->shell,
 	};
 }

@@ -291,6 +291,7 @@ static void judge_structure(struct judging *j)
 
 	blocklist_walk_init(&w);
 	w.literals = j->in->literal_in_commands;
+	w.no_shell = j->in->no_shell;
 	if (walk(j, &w)) {
 		struct span m = clamp(&j->text, w.finding.start, w.finding.end);
 

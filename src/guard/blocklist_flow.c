@@ -186,6 +186,26 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 		note_names(f, i);
 }
 
+static bool is_sink(const struct shell_word *w)
+{
+	for (uint32_t i = 0; i < w->unknown_count; i++)
+		if (strcmp(w->unknowns[i].name, ">(") == 0)
+			return true;
+	return false;
+}
+
+/* Is there a >(...) among its words? */
+static bool writes_into(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->word_count; i++)
+		if (is_sink(&c->words[i]))
+			return true;
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (is_sink(&c->redirects[i].target))
+			return true;
+	return false;
+}
+
 unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
@@ -201,7 +221,8 @@ unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 	}
 	/* tee >(sh): it reads what the command writes that it is a word of. */
 	if ((c->context & SHELL_IN_PROCESS) && c->parent != SHELL_NONE &&
-	    f->out && c->parent < f->script->command_count && c->piped_from == SHELL_NONE)
+	    f->out && c->parent < f->script->command_count && c->piped_from == SHELL_NONE &&
+	    writes_into(&f->script->commands[c->parent]))
 		flow |= f->out[c->parent];
 	return flow;
 }

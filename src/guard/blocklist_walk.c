@@ -8,6 +8,8 @@
 #include "guard/blocklist_stage.h"
 
 #define STEPS_MAX 250000
+/* A longer input does not go through the parser: every command may be the one that reads it. */
+#define INPUT_MAX (32u << 10)
 /* Names with unknown parts that are compared with all names of the table. */
 #define PATTERNS_MAX 100
 /* With more functions than this, none hides a program. */
@@ -299,6 +301,17 @@ static bool walk_assigns(struct blocklist_walk *w, const struct shell_assign *li
 	return false;
 }
 
+/* Does a redirection give it another standard input? */
+static bool has_input(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].fd <= 0 &&
+		    (c->redirects[i].op == SHELL_FROM || c->redirects[i].op == SHELL_HERE ||
+		     c->redirects[i].op == SHELL_STRING))
+			return true;
+	return false;
+}
+
 /* sh < /dev/stdin */
 static bool reads_outer_input(const struct shell_command *c)
 {
@@ -334,7 +347,8 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 		.script = s, .flows = flows, .index = index, .input = c->input
 	};
 
-	if (!at.input && reads_outer_input(c))
+	if (!at.input && w->input &&
+	    (reads_outer_input(c) || (w->input->text.len > INPUT_MAX && !has_input(c))))
 		at.input = w->input;
 	if (!at.input && (c->context & SHELL_IN_PROCESS) && c->parent < s->command_count)
 		at.input = parent_output(w, &s->commands[c->parent]);
@@ -474,7 +488,9 @@ bool blocklist_walk_text(struct blocklist_walk *w, const struct shell_text *text
 				     .arg_count = arg_count, .input = input };
 
 	w->input = input;
-	return parse_and_walk(w, text, NULL, &setup, false);
+	if (input && input->text.len > INPUT_MAX)
+		setup.input = NULL;
+	return parse_and_walk(w, text, NULL, &setup, w->no_shell);
 }
 
 bool blocklist_walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t count,

@@ -25,6 +25,7 @@ struct blocklist_walk {
 	struct blocklist_rules rules;
 	struct blocklist_finding finding;
 	struct blocklist_literal literal; /* with @literals: what was found, if id is set */
+	bool no_shell; /* outermost text that is none for a shell is not run */
 	bool literals; /* also look for the literal patterns where a command stands */
 	unsigned depth;
 	size_t steps;  /* commands looked at, nested ones too */

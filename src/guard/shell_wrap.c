@@ -438,6 +438,25 @@ static void open_option(struct opening *o)
 	o->out->kind = o->out->count ? WRAP_WORDS : WRAP_NOTHING;
 }
 
+/* busybox PROGRAM ..., coreutils --coreutils-prog=PROGRAM ... */
+static void open_multicall(struct opening *o)
+{
+	static const char option[] = "--coreutils-prog=";
+	struct shell_word *list;
+
+	if (o->count < 2)
+		return;
+	o->out->kind = WRAP_WORDS;
+	o->out->count = o->count - 1;
+	o->out->words = o->words + 1;
+	if (strncmp(o->words[1].text.s, option, strlen(option)))
+		return;
+	list = shell_alloc(o->arena, o->out->count * sizeof(*list));
+	memcpy(list, o->out->words, o->out->count * sizeof(*list));
+	list[0] = shell_wrap_slice(&list[0], strlen(option), list[0].text.len, o->arena);
+	o->out->words = list;
+}
+
 void shell_wrap_open(const struct blocklist_wrapper *wrapper, const struct shell_word *words,
 		     size_t count, struct blocklist_args *args, struct shell_arena *arena,
 		     struct shell_wrap *out)
@@ -446,9 +465,7 @@ void shell_wrap_open(const struct blocklist_wrapper *wrapper, const struct shell
 
 	memset(out, 0, sizeof(*out));
 	if (wrapper->multicall) {
-		out->words = words + 1;
-		out->count = count - 1;
-		out->kind = count > 1 ? WRAP_WORDS : WRAP_NOTHING;
+		open_multicall(&o);
 		return;
 	}
 	blocklist_args_read(args, words, count, wrapper->values, wrapper->kind != WRAPPER_OPTION);

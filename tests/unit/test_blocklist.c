@@ -234,6 +234,36 @@ static void test_blocklist_literal_in_commands(void **state)
 	}
 }
 
+/* Long input does not go through the parser; it is judged where a shell may read it. */
+static void test_blocklist_long_stdin(void **state)
+{
+	static const char tail[] = "\nrm -fr /etc\n";
+	size_t len = 500000;
+	char *text = malloc(len + 1);
+
+	(void)state;
+	memset(text, '#', len);
+	memcpy(text + len - strlen(tail), tail, strlen(tail) + 1);
+	assert_true(judge_all("sh", NULL, text, len).blocked);
+	assert_true(judge_all("cat | sudo bash -s", NULL, text, len).blocked);
+	assert_false(judge_all("sh -c 'wc -l'", NULL, text, len).blocked);
+	assert_false(judge_all("grep -c x", NULL, text, len).blocked);
+	assert_false(judge_all("sh < /dev/null; cat", NULL, text, len).blocked);
+	text[len - strlen(tail)] = '\0';
+	assert_false(judge_all("sh", NULL, text, len - strlen(tail)).blocked);
+	free(text);
+}
+
+/* A string that is only split into words: one that cannot be is not run at all. */
+static void test_blocklist_without_shell(void **state)
+{
+	(void)state;
+	assert_false(judge_input(&(struct blocklist_input){ .command = "echo 'open",
+							    .no_shell = true }).blocked);
+	assert_true(judge_input(&(struct blocklist_input){ .command = "rm -fr '/etc'",
+							   .no_shell = true }).blocked);
+}
+
 /* What cannot be judged is not run. */
 static void test_blocklist_cannot_judge(void **state)
 {
@@ -304,6 +334,8 @@ int main(void)
 		cmocka_unit_test(test_blocklist_nul_does_not_end_stdin),
 		cmocka_unit_test(test_blocklist_environment_and_directory),
 		cmocka_unit_test(test_blocklist_literal_in_commands),
+		cmocka_unit_test(test_blocklist_long_stdin),
+		cmocka_unit_test(test_blocklist_without_shell),
 		cmocka_unit_test(test_blocklist_cannot_judge),
 		cmocka_unit_test(test_blocklist_reason_quotes_safely),
 	};

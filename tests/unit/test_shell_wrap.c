@@ -88,6 +88,7 @@ static void test_wrap_finds_the_command(void **state)
 		{ "nsenter -t 1 -m ls", "ls", 1 },
 		{ "exec -a name ls", "ls", 1 },
 		{ "busybox rm x", "rm", 2 },
+		{ "coreutils --coreutils-prog=rm x", "rm", 2 },
 		{ "xargs -n 1 -I {} rm {}", "rm", 2 },
 		{ "bwrap --bind / / rm x", "rm", 2 },
 		{ "runuser -u me -- rm x", "rm", 2 },
