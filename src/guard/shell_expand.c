@@ -285,8 +285,9 @@ static void expand_param_part(struct expander *e, const struct ast_part *p, stru
 
 static bool is_name_cell(const struct cell *c)
 {
-	return c->kind <= CELL_PLAIN && ((c->c >= 'a' && c->c <= 'z') || c->c == '_' ||
-					 (c->c >= 'A' && c->c <= 'Z') || (c->c >= '0' && c->c <= '9'));
+	return c->kind <= CELL_PLAIN &&
+	       ((c->c >= 'a' && c->c <= 'z') || (c->c >= 'A' && c->c <= 'Z') ||
+		(c->c >= '0' && c->c <= '9') || c->c == '_');
 }
 
 /* The parameters that brace expansion has completed. */

@@ -119,6 +119,9 @@ struct shell_memory {
 	bool outer_exported_only;
 };
 
+/* Levels of the walk for each level of the text: functions call functions. */
+#define EXPAND_LEVELS 4u
+
 struct expander {
 	struct shell_memory *memory;
 	struct shell_arena *arena;

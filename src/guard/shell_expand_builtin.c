@@ -291,7 +291,8 @@ static enum status do_cd(struct expander *e, const struct call *c)
 	const struct value *before = vars_value(e, "PWD", &unset);
 	struct cells joined = { 0 };
 
-	if (path && path[0] != '/' && path[0] != '-' && before && cells_known(before->v, before->len)) {
+	if (path && path[0] != '/' && path[0] != '-' && before &&
+	    cells_known(before->v, before->len)) {
 		cells_copy(e, &joined, before->v, before->len);
 		cells_add(e, &joined, '/', CELL_QUOTED, w->start, 0);
 	}
@@ -306,6 +307,8 @@ static enum status do_cd(struct expander *e, const struct call *c)
 	} else {
 		vars_set(e, "PWD", value_unknown(e, "PWD", w->start));
 	}
+	if (before)
+		vars_set(e, "OLDPWD", value_make(e, before->v, before->len));
 	cells_release(&joined);
 	return STATUS_UNKNOWN;
 }

@@ -1,12 +1,10 @@
 /* Functions, aliases and eval: texts of the script that run again elsewhere. */
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
 #include "guard/shell_expand.h"
 #include "guard/shell_lex.h"
-
-#include <stdlib.h>
-
-#include "base/mem.h"
 
 /* ---- functions ---- */
 
@@ -149,7 +147,8 @@ void expand_uncalled(struct expander *e)
 enum status expand_text(struct expander *e, const struct shell_word *word)
 {
 	struct shell_text text = expand_marked_text(e->arena, word);
-	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth, .posix = e->posix,
+	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth / EXPAND_LEVELS,
+				 .posix = e->posix,
 				 .again = 2 * text.len + 256 };
 	uint32_t at = text.len > 0 ? text.at[0] : 0;
 	struct ast_node *program;

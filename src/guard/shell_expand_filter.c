@@ -151,8 +151,9 @@ static bool filter_xxd(const struct filter *f)
 /* ---- lines ---- */
 
 /* Calls @line for each line without its newline, then adds the newline. */
-static bool each_line(const struct filter *f, bool (*line)(const struct filter *, const struct cell *,
-							    size_t, const char *), const char *arg)
+typedef bool line_fn(const struct filter *f, const struct cell *v, size_t len, const char *arg);
+
+static bool each_line(const struct filter *f, line_fn *line, const char *arg)
 {
 	uint32_t from = 0;
 
@@ -180,7 +181,8 @@ static bool sed_line(const struct filter *f, const struct cell *v, size_t len, c
 	for (size_t i = 0; i < len;) {
 		size_t k = 0;
 
-		while (k < n && i + k < len && v[i + k].c == from[k] && v[i + k].kind == CELL_QUOTED)
+		while (k < n && i + k < len && v[i + k].c == from[k] &&
+		       v[i + k].kind == CELL_QUOTED)
 			k++;
 		if (k < n || n == 0 || done) {
 			cells_copy(f->e, f->out, &v[i++], 1);
@@ -223,7 +225,8 @@ static bool read_cut(const struct filter *f, struct cut *c)
 
 		if (!s || s[0] != '-' || !s[1])
 			return false;
-		const char *arg = s[2] ? s + 2 : ++i < f->count ? expand_constant(&f->words[i]) : NULL;
+		const char *arg = s[2] ? s + 2 :
+				  ++i < f->count ? expand_constant(&f->words[i]) : NULL;
 
 		if (!arg || !strchr("dfcb", s[1]))
 			return false;

@@ -90,7 +90,8 @@ uint32_t expand_mark(struct expander *e, const struct ast_text *t, uint32_t i, b
 		     struct cells *out)
 {
 	const char *end = memchr(t->s + i + 1, '\001', t->len - i - 1);
-	uint32_t at = t->at ? t->at[i] : t->pos + i, last = end ? (uint32_t)(end - t->s) : t->len - 1;
+	uint32_t at = t->at ? t->at[i] : t->pos + i;
+	uint32_t last = end ? (uint32_t)(end - t->s) : t->len - 1;
 	char name[64];
 	size_t len = 0;
 

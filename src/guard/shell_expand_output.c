@@ -362,7 +362,8 @@ static enum status do_seq(struct expander *e, const struct call *c)
 	}
 	for (size_t i = 1; i < c->count; i++)
 		s[i == c->count - 1] = expand_constant(&c->words[i]);
-	long long from = s[0] ? strtoll(s[0], NULL, 10) : 0, to = s[1] ? strtoll(s[1], NULL, 10) : -1;
+	long long from = s[0] ? strtoll(s[0], NULL, 10) : 0;
+	long long to = s[1] ? strtoll(s[1], NULL, 10) : -1;
 
 	if (!s[0] || !s[1] || to < from || to - from > 63) {
 		unknown(e, c);

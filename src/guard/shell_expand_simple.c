@@ -95,7 +95,8 @@ static void redirect_effect(struct expander *e, const struct ast_redirect *r,
 	case SHELL_FROM:
 	case SHELL_BOTH:
 		if (input)
-			set_input(e, out->target.content ? word_value(e, out->target.content) : NULL);
+			set_input(e, out->target.content ? word_value(e, out->target.content)
+							 : NULL);
 		break;
 	case SHELL_TO:
 	case SHELL_APPEND:
@@ -384,7 +385,8 @@ static enum status run(struct expander *e, const struct shell_word *words, size_
 	struct function *f;
 	enum status s;
 
-	while (name && count > 1 && (strcmp(name, "command") == 0 || strcmp(name, "builtin") == 0) &&
+	while (name && count > 1 &&
+	       (strcmp(name, "command") == 0 || strcmp(name, "builtin") == 0) &&
 	       words[1].text.s[0] != '-') {
 		name = expand_constant(&words[1]);
 		words++;

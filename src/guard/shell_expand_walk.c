@@ -242,8 +242,8 @@ static bool is_plain_value(const struct shell_word *w)
 	for (size_t i = 0; i < w->text.len; i++) {
 		char c = w->text.s[i];
 
-		if (w->kind[i] != SHELL_LITERAL || !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
-						     (c >= 'A' && c <= 'Z')))
+		if (w->kind[i] != SHELL_LITERAL ||
+		    !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
 			return false;
 	}
 	return true;

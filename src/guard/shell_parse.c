@@ -15,8 +15,13 @@
 /* Longest text: its offsets are 32 bits, and stdin may be up to 1 MiB. */
 #define TEXT_MAX (8u << 20)
 
-/* Steps that expansion may take on top of what the text itself has. */
-#define FUEL_BASE (384u << 10)
+/* Steps that expansion may take: a short text may make more of itself than a long one. */
+static uint64_t fuel_for(size_t len)
+{
+	uint64_t ample = 20 * (uint64_t)len, most = (4u << 20) + 4 * (uint64_t)len;
+
+	return (512u << 10) + (ample < most ? ample : most);
+}
 
 /* ---- before the first command ---- */
 
@@ -77,7 +82,7 @@ static bool walk_next(struct expander *e, struct lex_reader *r)
 	struct ast_node *n = lex_next(r);
 
 	e->keep_tree = false;
-	/* dash runs nothing of what it refuses; bash's refusal is ours, and tells what was found. */
+	/* dash runs nothing of what it refuses; bash's refusal is ours, with what was found. */
 	if (n && !(r->state->posix && lex_failed(r)))
 		expand_walk(e, n);
 	if (!e->keep_tree)
@@ -116,7 +121,8 @@ static void take_trouble(struct shell_script *script, const struct lex_state *le
 static void read_text(struct expander *e, const struct shell_text *text,
 		      const struct shell_setup *setup)
 {
-	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth, .again = 2 * text->len + 256 };
+	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth / EXPAND_LEVELS,
+				 .again = 2 * text->len + 256 };
 	struct lex_state posix = lex;
 
 	walk_reading(e, &lex, text, setup);
@@ -149,8 +155,8 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 		.arena = &m->arena,
 		.script = script,
 		.budget = budget,
-		.fuel = FUEL_BASE + 6 * text->len,
-		.depth = budget->depth,
+		.fuel = fuel_for(text->len),
+		.depth = budget->depth * EXPAND_LEVELS,
 		.marked = marked,
 	};
 

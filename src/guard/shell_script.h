@@ -37,7 +37,7 @@ struct shell_word {
 	struct shell_text text; /* ended by NUL */
 	const uint8_t *kind;    /* enum shell_kind of each byte */
 	uint32_t start, end;    /* of the source of the whole word in the outermost text */
-	const char *variable;   /* if the word is exactly one unresolved variable: its name, else NULL */
+	const char *variable;   /* the name, if the word is exactly one unresolved variable */
 	const struct shell_unknown *unknowns; /* those with a name, by index */
 	uint32_t unknown_count;
 	bool quoted;            /* any part was quoted ("" is a word) */
@@ -92,8 +92,8 @@ struct shell_command {
 	uint32_t function;  /* the innermost function it stands in, or SHELL_NONE */
 	uint32_t piped_from; /* a command whose output is its standard input (the last simple one of
 			      * the stage before; for a group: the first in it), or SHELL_NONE */
-	uint32_t parent;    /* SHELL_IN_SUBSTITUTION, SHELL_IN_PROCESS: the command whose word it is in,
-			     * else SHELL_NONE */
+	uint32_t parent;    /* of one in a substitution or process: the command whose word it is
+			     * in, else SHELL_NONE */
 	const struct shell_word *input; /* what is known of its standard input: a here-document, a
 					 * here-string, or what echo, printf and the like write into
 					 * the pipe; NULL if nothing is known */
