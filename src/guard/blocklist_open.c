@@ -314,6 +314,8 @@ bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrap
 		blocklist_chdir(&w->rules.dir, &dir);
 	}
 	blocked = walk_wrapped(w, &wrap, words, count, !wrapper->text, &inner);
-	w->rules.dir = before;
+	/* command cd and builtin cd change the shell's own directory. */
+	if (!word_is(&words[0], "command") && !word_is(&words[0], "builtin"))
+		w->rules.dir = before;
 	return blocked;
 }

@@ -385,18 +385,20 @@ static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
 
 static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 {
-	struct blocklist_dir start = w->rules.dir, outside = start;
+	struct blocklist_dir start = w->rules.dir, outside = start, before = start;
 	struct blocklist_flows flows;
 	bool inside = false, blocked = bomb(w, s);
 
 	blocklist_flow_read(&flows, s, &w->arena);
 	for (uint32_t i = 0; !blocked && i < s->command_count; i++) {
 		const struct shell_command *c = &s->commands[i];
-		struct blocklist_dir before = w->rules.dir;
+		bool defined = (c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL);
 
+		if (defined)
+			before = w->rules.dir;
 		enter(w, c, &outside, &inside);
 		blocked = walk_command(w, s, &flows, i);
-		if ((c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL))
+		if (defined)
 			w->rules.dir = before;
 	}
 	w->rules.dir = start;
