@@ -178,6 +178,8 @@ bool expand_failed(struct expander *e);
 bool expand_enter(struct expander *e, uint32_t at);
 void expand_leave(struct expander *e);
 
+/* shell_expand_cells.c. Room for @more cells; false: the expansion is too long. */
+bool cells_room(struct expander *e, struct cells *c, size_t more);
 void cells_release(struct cells *c);
 void cells_add(struct expander *e, struct cells *c, char ch, enum cell_kind kind, uint32_t at,
 	       uint16_t name);

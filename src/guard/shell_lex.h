@@ -35,7 +35,7 @@ struct lex_reader {
 	struct lex_here *pending, **pending_tail; /* here-documents whose bodies come */
 };
 
-/* ---- shell_grammar.c, shell_grammar_compound.c: commands ---- */
+/* ---- shell_grammar.c, with _redirect and _compound: commands ---- */
 
 /* The whole text; what was read before a trouble, never NULL. */
 struct ast_node *lex_program(struct lex_state *state, const struct shell_text *text);
@@ -58,6 +58,8 @@ enum lex_reserved {
 /* The reserved word at the position, which stays where it is; *end: behind the word. */
 enum lex_reserved lex_peek_reserved(struct lex_reader *r, size_t *end);
 bool lex_take_reserved(struct lex_reader *r, enum lex_reserved which);
+/* Takes @text, with lines joined inside of it. */
+bool lex_take_operator(struct lex_reader *r, const char *text);
 void lex_redirects(struct lex_reader *r, struct ast_redirect ***tail);
 bool lex_redirect(struct lex_reader *r, struct ast_redirect ***tail);
 
