@@ -235,9 +235,10 @@ static int take_option(struct check *c, char **argv, int *at)
 			return complain("a value is missing behind", word);
 		return options[i].take(c, argv[++*at]);
 	}
-	fprintf(stderr, "procpen check: unknown option %s%s%s%s\nMore: procpen check --help\n", word,
-		nearest ? "; did you mean " : "", nearest ? nearest : "",
-		nearest ? "?" : "");
+	fprintf(stderr, "procpen check: unknown option %s", word);
+	if (nearest)
+		fprintf(stderr, "; did you mean %s?", nearest);
+	fputs("\nMore: procpen check --help\n", stderr);
 	return STATUS_NONE;
 }
 

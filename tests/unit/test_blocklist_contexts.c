@@ -120,6 +120,21 @@ static bool is_whole(const struct corpus_row *row)
 	       (row->command[0] != '#' || strchr(row->command, '\n'));
 }
 
+/*
+ * find puts its own path into every {} of the command, also inside a quoted text; and
+ * $0 is another word behind find, xargs and the argument of bash -c.
+ */
+static bool keeps_sense(const struct context *c, const char *command)
+{
+	static const char *const givers[] = { "find ", "xargs ", "sudo -n bash" };
+
+	for (size_t i = 0; i < COUNT(givers); i++)
+		if (!strncmp(c->before, givers[i], strlen(givers[i])) &&
+		    ((i == 0 && strstr(command, "{}")) || strstr(command, "$0")))
+			return false;
+	return true;
+}
+
 static void run_row(void *ctx, const struct corpus_row *row)
 {
 	bool blocked = !strcmp(row->label, "block");
@@ -129,7 +144,8 @@ static void run_row(void *ctx, const struct corpus_row *row)
 	for (size_t i = 0; i < COUNT(runs); i++) {
 		char *text = put(&runs[i], row->command);
 
-		expect(ctx, text, blocked);
+		if (keeps_sense(&runs[i], row->command))
+			expect(ctx, text, blocked);
 		free(text);
 	}
 }
