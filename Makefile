@@ -70,9 +70,9 @@ SOURCES := $(sort $(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
 SOURCES := $(filter-out src/app/main.c,$(SOURCES))
 GEN_NAMES := errors config caps
 GEN_HEADERS := $(GEN_NAMES:%=$(B)/include/gen/%.h)
-GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c)
+GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c) $(B)/gen/blocklist.c $(B)/gen/blocklist_examples.c
 
-OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o)
+OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o) $(O)/gen/blocklist.o
 MAIN := $(O)/app/main.o
 ARCHIVE := $(O)/libprocpen.a
 
@@ -81,15 +81,15 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 .DELETE_ON_ERROR:
-.PHONY: all demo check stress bench lint docs golden unit tests fixture conformance hosts clean \
+.PHONY: all demo check stress bench fuzz lint docs golden unit tests fixture conformance hosts clean \
 	install uninstall
 
-all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen)
+all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked
 
 # --- the generator: schema/ -> tables, tools/list, reference -------------------
 
 GEN := $(B)/host/procpen-gen
-GEN_TOOL_SOURCES := $(sort $(wildcard src/gen/*.c)) src/base/buf.c src/base/mem.c
+GEN_TOOL_SOURCES := $(filter-out src/gen/examples.c,$(sort $(wildcard src/gen/*.c))) src/base/buf.c src/base/mem.c
 
 $(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/buf.h src/base/mem.h
 	@$(PKG_CONFIG) --exists jansson libseccomp libmd || { \
@@ -155,6 +155,20 @@ $(O)/procpen: $(MAIN) $(ARCHIVE)
 	$(call say,LINK  )
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
+# The examples of schema/blocklist.json are judged as they say, or there is no build.
+$(O)/examples: $(O)/gen/examples.o $(O)/gen/blocklist_examples.o $(ARCHIVE)
+	$(call say,LINK  )
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+$(O)/gen/examples.o: src/gen/examples.c | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	$(call say,CC    )
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(O)/examples.checked: $(O)/examples
+	$(Q)$<
+	@touch $@
+
 $(B)/procpen: $(B)/release/procpen
 	$(Q)cp $< $@.new && mv $@.new $@
 
@@ -165,6 +179,9 @@ $(O)/tests/%: tests/unit/%.c $(ARCHIVE)
 	$(call say,TEST  )
 	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ $(ALL_LDFLAGS) $< $(ARCHIVE) \
 		$(LIBS) -lcmocka -o $@
+
+# The start of a run is replaced by a recorder; nothing is executed in this test.
+$(O)/tests/test_one_verdict: LDFLAGS += -Wl,--wrap=proctab_start
 
 $(B)/tests/%: tests/hostile/%.c
 	@mkdir -p $(@D)
@@ -217,6 +234,23 @@ bench:
 	$(MAKE) --no-print-directory all
 	tests/bench/run
 
+# The shell parser and the verdict under libFuzzer; FUZZ_SECONDS=60. Needs clang.
+FUZZ_SOURCES := $(wildcard src/base/*.c) $(filter-out src/guard/audit%.c,$(wildcard src/guard/*.c)) \
+	$(B)/gen/errors.c $(B)/gen/config.c $(B)/gen/blocklist.c
+
+$(B)/fuzz/fuzz_shell: tests/fuzz/fuzz_shell.c $(FUZZ_SOURCES) $(wildcard src/guard/*.h) | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	$(call say,FUZZ  )
+	$(Q)clang $(DEFINES) $(INCLUDES) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \
+		-fno-sanitize-recover=all $(LIB_CFLAGS) $(filter %.c,$^) -o $@ -ljansson
+
+fuzz:
+	@if command -v clang > /dev/null; then \
+		$(MAKE) --no-print-directory $(B)/fuzz/fuzz_shell && tests/fuzz/run $(B)/fuzz/fuzz_shell; \
+	else \
+		echo "SKIP fuzz: clang is not installed"; echo "0 passed, 0 failed, 1 skipped"; \
+	fi
+
 demo:
 	.ci/deps build
 	$(MAKE) --no-print-directory all
@@ -238,4 +272,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
--include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(UNIT_PROGRAMS:%=%.d) $(FIXTURE_OBJECTS:.o=.d)
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(O)/gen/examples.d $(O)/gen/blocklist_examples.d \
+	$(UNIT_PROGRAMS:%=%.d) $(FIXTURE_OBJECTS:.o=.d)

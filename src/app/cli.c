@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/cli_check.h"
 #include "app/cli_doctor.h"
 #include "app/cli_run.h"
 #include "app/cli_setup.h"
@@ -52,6 +53,8 @@ static const struct {
 	{ "serve", NULL, "serve [OPTION]...", false },
 	{ "run", cli_run, "run [OPTION]... -- PROGRAM [ARGUMENT]...", false },
 	{ "doctor", cli_doctor, "doctor [--json] [OPTION]...", false },
+	{ "check", cli_check,
+	  "check [--json] ['COMMAND' | -- PROGRAM [ARGUMENT]... | --lines]", true },
 	{ "setup", cli_setup, "setup HOST [--write]   configuration for an agent host", true },
 };
 

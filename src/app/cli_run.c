@@ -40,6 +40,8 @@ struct wish {
 	bool shell;
 	struct confine_request confine;
 	json_t *environment;
+	const char **pairs; /* the same as NAME=VALUE, NULL-terminated; or NULL */
+	size_t pair_count;
 	char **command; /* the words behind --, NULL-terminated */
 };
 
@@ -122,6 +124,9 @@ static int set_env(struct wish *w, const char *value)
 		return complain("--env takes NAME=VALUE", value);
 	if (!w->environment)
 		w->environment = json_object();
+	w->pairs = mem_realloc(w->pairs, (w->pair_count + 2) * sizeof(*w->pairs));
+	w->pairs[w->pair_count++] = value;
+	w->pairs[w->pair_count] = NULL;
 	return json_object_set_new(w->environment, name, json_string(equals + 1))
 		       ? complain("not text in UTF-8", value)
 		       : 0;
@@ -277,6 +282,10 @@ static int judge(const struct wish *w, const struct run *r, struct err *e)
 	const struct blocklist_input input = {
 		.command = w->command[0],
 		.args = w->shell ? NULL : (const char *const *)w->command + 1,
+		.environment = w->pairs,
+		.directory = w->cwd,
+		.literal_in_commands = !strcmp(
+			config_choice(&r->engine.config, CONFIG_BLOCKLIST_LITERAL_MATCH), "command"),
 	};
 	struct blocklist_verdict verdict;
 	enum tier tier = policy_tier(&r->engine.config, "process.run", TIER_NOTIFY);
@@ -502,6 +511,7 @@ int cli_run(int argc, char **argv)
 	users_release(&r.user);
 	mem_cleanup_close(&r.cwd_fd);
 	json_decref(w.environment);
+	free(w.pairs);
 	cli_release(&w.cli);
 	return status;
 }

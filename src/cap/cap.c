@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "cap/command.h"
 #include "cap/notice.h"
 #include "proc/names.h"
 
@@ -254,6 +255,7 @@ static bool blocked(struct cap *c, struct req *r)
 	if (!(r->row->flags & CAP_COMMAND))
 		return false;
 	r->row->ops->describe(r, &in, &event);
+	command_judge_options(c->config, &in);
 	blocklist_judge(&in, &verdict);
 	if (!verdict.blocked)
 		return false;

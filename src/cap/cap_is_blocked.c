@@ -35,24 +35,13 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	struct blocklist_input in;
 	struct jsonw w;
 
-	(void)c;
 	(void)e;
 	command_judge(r->task, &in);
+	command_judge_options(c->config, &in);
 	blocklist_judge(&in, &v);
 	jsonw_init(&w, out);
 	jsonw_object(&w, NULL);
-	jsonw_bool(&w, "blocked", v.blocked);
-	jsonw_str(&w, "block_reason", v.blocked ? v.reason : NULL);
-	jsonw_str(&w, "rule", v.blocked ? v.rule : NULL);
-	if (v.blocked && v.has_span) {
-		jsonw_array(&w, "span");
-		jsonw_int(&w, NULL, (int64_t)v.start);
-		jsonw_int(&w, NULL, (int64_t)v.end);
-		jsonw_end_array(&w);
-	} else {
-		jsonw_null(&w, "span");
-	}
-	jsonw_str(&w, "suggestion", v.blocked ? v.suggestion : NULL);
+	command_write_verdict(&w, &v);
 	jsonw_end_object(&w);
 	return CAP_DONE;
 }

@@ -68,6 +68,22 @@ static int read_stdin(struct command *c, const json_t *params, struct err *e)
 			   "stdin_encoding \"utf8\"");
 }
 
+static void read_environment(struct command *c, json_t *environment)
+{
+	const char *name;
+	json_t *value;
+	size_t n = 0;
+
+	c->environment = mem_zalloc((json_object_size(environment) + 1) * sizeof(*c->environment));
+	json_object_foreach(environment, name, value) {
+		struct buf b;
+
+		buf_init(&b, SHOWN_MAX);
+		buf_addf(&b, "%s=%s", name, json_string_value(value));
+		c->environment[n++] = buf_steal(&b);
+	}
+}
+
 int command_read(struct command *c, const json_t *params, struct err *e)
 {
 	const json_t *args = json_object_get(params, "args");
@@ -75,8 +91,11 @@ int command_read(struct command *c, const json_t *params, struct err *e)
 	memset(c, 0, sizeof(*c));
 	c->text = json_get_str(params, "command", "");
 	c->shell = json_get_bool(params, "shell", args == NULL);
+	c->directory = json_get_str(params, "working_directory", NULL);
 	if (args)
 		read_args(c, args);
+	if (json_object_size(json_object_get(params, "environment")))
+		read_environment(c, json_object_get(params, "environment"));
 	join(c);
 	return read_stdin(c, params, e);
 }
@@ -106,6 +125,9 @@ void command_release(struct command *c)
 	free(c->args);
 	free(c->shown);
 	free(c->stdin_bytes);
+	for (size_t i = 0; c->environment && c->environment[i]; i++)
+		free(c->environment[i]);
+	free(c->environment);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -116,5 +138,32 @@ void command_judge(const struct command *c, struct blocklist_input *in)
 		.args = c->args,
 		.stdin_bytes = c->stdin_bytes,
 		.stdin_len = c->stdin_len,
+		.environment = (const char *const *)c->environment,
+		.directory = c->directory,
+		.no_shell = !c->shell && !c->args,
+		.shell = c->shell,
 	};
+}
+
+void command_judge_options(const struct config *config, struct blocklist_input *in)
+{
+	const char *where = config_choice(config, CONFIG_BLOCKLIST_LITERAL_MATCH);
+
+	in->literal_in_commands = strcmp(where, "command") == 0;
+}
+
+void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v)
+{
+	jsonw_bool(w, "blocked", v->blocked);
+	jsonw_str(w, "block_reason", v->blocked ? v->reason : NULL);
+	jsonw_str(w, "rule", v->blocked ? v->rule : NULL);
+	if (v->blocked && v->has_span) {
+		jsonw_array(w, "span");
+		jsonw_int(w, NULL, (int64_t)v->start);
+		jsonw_int(w, NULL, (int64_t)v->end);
+		jsonw_end_array(w);
+	} else {
+		jsonw_null(w, "span");
+	}
+	jsonw_str(w, "suggestion", v->blocked ? v->suggestion : NULL);
 }

@@ -1,7 +1,7 @@
 /*
  * command - what a request wants to run, the same for process.run and is_blocked.
  *
- * Reads command, args, shell, stdin and stdin_encoding of checked parameters and
+ * Reads command, args, shell, stdin, environment and directory of checked parameters and
  * resolves the three forms: a string for the shell, a program with arguments,
  * and a string that is split into words. So both capabilities judge exactly what
  * one of them runs.
@@ -14,7 +14,9 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/jsonw.h"
 #include "guard/blocklist.h"
+#include "guard/config.h"
 
 struct command {
 	const char *text;    /* the parameter; borrowed from the request */
@@ -24,6 +26,8 @@ struct command {
 	char **argv;         /* what is executed, NULL-terminated; set by command_resolve() */
 	char *stdin_bytes;   /* decoded, or NULL */
 	size_t stdin_len;
+	char **environment;  /* "NAME=VALUE" of the request, NULL-terminated; NULL: none */
+	const char *directory; /* working_directory of the request, or NULL; borrowed */
 };
 
 /* Read the parameters. 0, or -1 with InvalidParams (bad base64). @c is zeroed first. */
@@ -34,7 +38,13 @@ int command_resolve(struct command *c, struct err *e);
 
 void command_release(struct command *c);
 
-/* The blocklist's view of it; borrows from @c. */
+/* The blocklist's view of it; borrows from @c. What the operator set is not in it. */
 void command_judge(const struct command *c, struct blocklist_input *in);
+
+/* The operator's part of it: blocklist.literal_match. */
+void command_judge_options(const struct config *config, struct blocklist_input *in);
+
+/* The members of is_blocked's result, into the open object. */
+void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v);
 
 #endif

@@ -25,6 +25,7 @@ struct gen {
 	const char *schema_dir;
 	json_t *errors;             /* array */
 	json_t *config;             /* array */
+	json_t *blocklist;          /* object */
 	json_t *caps[GEN_FILES_MAX]; /* in the order of tools/list */
 	int cap_count;
 };
@@ -65,13 +66,16 @@ bool gen_is_error(const struct gen *g, const char *name);
 /* check.c: refuse what is not supported or does not fit together. */
 void gen_check_errors(const struct gen *g);
 void gen_check_config(const struct gen *g);
+void gen_check_blocklist(const struct gen *g);
 void gen_check_cap(const struct gen *g, const char *file, json_t *cap);
 
-/* tables.c, caps.c, docs.c: the outputs. */
+/* tables.c, blocklist.c, caps.c, docs.c: the outputs. */
 void gen_errors_h(const struct gen *g, struct buf *out);
 void gen_errors_c(const struct gen *g, struct buf *out);
 void gen_config_h(const struct gen *g, struct buf *out);
 void gen_config_c(const struct gen *g, struct buf *out);
+void gen_blocklist_c(const struct gen *g, struct buf *out);
+void gen_blocklist_examples_c(const struct gen *g, struct buf *out);
 void gen_caps_h(const struct gen *g, struct buf *out);
 void gen_caps_c(const struct gen *g, struct buf *out);
 void gen_reference(const struct gen *g, struct buf *out);

@@ -1,9 +1,9 @@
 /*
  * procpen-gen SCHEMA_DIR BUILD_DIR: reads schema/, checks it, and writes
- * BUILD_DIR/include/gen/{errors,config,caps}.h, BUILD_DIR/gen/{errors,config,caps}.c
- * and BUILD_DIR/gen/reference.md.
+ * BUILD_DIR/include/gen/{errors,config,caps}.h, BUILD_DIR/gen/{errors,config,caps}.c,
+ * BUILD_DIR/gen/blocklist{,_examples}.c and BUILD_DIR/gen/reference.md.
  *
- * Every file in schema/ is a capability but errors, config and audit.
+ * Every file in schema/ is a capability but errors, config, audit and blocklist.
  */
 #include "gen/gen.h"
 
@@ -28,6 +28,8 @@ static const struct output {
 	{ "gen/errors.c", gen_errors_c },
 	{ "gen/config.c", gen_config_c },
 	{ "gen/caps.c", gen_caps_c },
+	{ "gen/blocklist.c", gen_blocklist_c },
+	{ "gen/blocklist_examples.c", gen_blocklist_examples_c },
 	{ "gen/reference.md", gen_reference },
 };
 
@@ -47,7 +49,8 @@ static json_t *load(const struct gen *g, const char *file)
 
 static int is_cap_file(const struct dirent *entry)
 {
-	static const char *const others[] = { "errors.json", "config.json", "audit.json" };
+	static const char *const others[] = { "errors.json", "config.json", "audit.json",
+						"blocklist.json" };
 	size_t len = strlen(entry->d_name);
 
 	for (size_t i = 0; i < COUNT_OF(others); i++)
@@ -147,6 +150,8 @@ int main(int argc, char **argv)
 	gen_check_errors(&g);
 	g.config = load(&g, "config.json");
 	gen_check_config(&g);
+	g.blocklist = load(&g, "blocklist.json");
+	gen_check_blocklist(&g);
 	load_caps(&g);
 
 	for (size_t i = 0; i < COUNT_OF(outputs); i++) {
@@ -159,6 +164,7 @@ int main(int argc, char **argv)
 	}
 	json_decref(g.errors);
 	json_decref(g.config);
+	json_decref(g.blocklist);
 	for (int i = 0; i < g.cap_count; i++)
 		json_decref(g.caps[i]);
 	return 0;

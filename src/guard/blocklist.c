@@ -1,10 +1,6 @@
 /*
- * Twelve patterns as a table of small matchers written by hand, each linear in
- * the text: a pattern is a sequence of literal pieces and of gaps. A match is
- * tried at every place where its first piece stands; because the pieces are
- * fixed and white space never starts a pattern, no byte is looked at more than a
- * constant number of times. The one pattern with free text inside (dd) searches
- * its pieces one after the other.
+ * The two layers on one input, and the reason in words. The literal layer is asked
+ * first: it is cheap, and its rules keep the names that its users know.
  */
 #include "guard/blocklist.h"
 
@@ -15,9 +11,14 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "guard/blocklist_literal.h"
+#include "guard/blocklist_walk.h"
+#include "guard/shell_wrap.h"
 
 /* Bytes of a match that a reason quotes. */
 #define QUOTE_MAX 64
+/* Offsets from here on are in the stdin. */
+#define STDIN_BASE 0x80000000u
 
 struct text {
 	const char *s;
@@ -28,224 +29,16 @@ struct span {
 	size_t start, end;
 };
 
-/* What must stand around a match. */
-enum edge {
-	EDGE_NONE = 0,
-	EDGE_WORD_BEFORE = 1, /* no word character before it */
-	EDGE_WORD_AFTER = 2,  /* no word character behind it */
-	EDGE_WORD_NEXT = 4,   /* a word character behind it */
-	EDGE_TEXT_END = 8,    /* nothing but white space behind it */
+/* Everything about one verdict. */
+struct judging {
+	const struct blocklist_input *in;
+	struct blocklist_verdict *v;
+	struct text text; /* command, or command and args joined */
+	struct text fed;  /* stdin */
+	size_t arg_count;
 };
 
-struct rule {
-	const char *id;
-	const char *shape; /* the pattern as people write it */
-	/*
-	 * The matcher's form. ' ' is one or more white space, '~' is any amount of
-	 * it, anything else stands for itself.
-	 */
-	const char *pattern;
-	unsigned edges; /* enum edge */
-	const char *suggestion;
-	/* Instead of @pattern, for what the little language cannot say. */
-	bool (*find)(const struct text *t, struct span *m);
-};
-
-static bool find_dd_disk(const struct text *t, struct span *m);
-
-#define AVOID_POWER \
-	"The machine's power state is not for a command to change. If the word is only data, " \
-	"put it into a file or spell it differently."
-
-static const struct rule rules[] = {
-	{ "literal.rm_root", "rm -rf / at the end", "rm -rf /", EDGE_WORD_BEFORE | EDGE_TEXT_END,
-	  "Delete a path below the workspace instead, for example: rm -rf ./build", NULL },
-	{ "literal.rm_root_glob", "rm -rf /*", "rm -rf /*", EDGE_WORD_BEFORE,
-	  "Delete a path below the workspace instead, for example: rm -rf ./build/*", NULL },
-	{ "literal.mkfs", "mkfs.<type>", "mkfs.", EDGE_WORD_BEFORE | EDGE_WORD_NEXT,
-	  "To make a file system in an image file, use: mke2fs -F ./fs.img", NULL },
-	{ "literal.dd_disk", "dd if=... of=/dev/sd...", NULL, EDGE_NONE,
-	  "Write to an image file instead: dd if=... of=./disk.img", find_dd_disk },
-	{ "literal.redirect_disk", "> /dev/sd...", ">~/dev/sd", EDGE_NONE,
-	  "Write to a file in the workspace, or to /dev/null", NULL },
-	{ "literal.chmod_root", "chmod -R 777 / at the end", "chmod -R 777 /",
-	  EDGE_WORD_BEFORE | EDGE_TEXT_END,
-	  "Change the mode of a path below the workspace, and only as far as needed, for example: "
-	  "chmod -R u+rwX ./dir", NULL },
-	{ "literal.fork_bomb", ":(){ :|:& };:", ":~(~)~{~:~|~:~&~}~;~:", EDGE_NONE,
-	  "Bound what is started in parallel, for example with: xargs -P 4", NULL },
-	{ "literal.shutdown", "the word shutdown", "shutdown", EDGE_WORD_BEFORE | EDGE_WORD_AFTER,
-	  AVOID_POWER, NULL },
-	{ "literal.reboot", "the word reboot", "reboot", EDGE_WORD_BEFORE | EDGE_WORD_AFTER,
-	  AVOID_POWER, NULL },
-	{ "literal.init_runlevel_0", "init 0", "init 0", EDGE_WORD_BEFORE, AVOID_POWER, NULL },
-	{ "literal.init_runlevel_6", "init 6", "init 6", EDGE_WORD_BEFORE, AVOID_POWER, NULL },
-	{ "literal.firewalld_off", "systemctl disable firewalld", "systemctl disable firewalld",
-	  EDGE_WORD_BEFORE, "Look at the state instead: systemctl status firewalld", NULL },
-	{ "literal.iptables_flush", "iptables -F", "iptables -F", EDGE_WORD_BEFORE,
-	  "List the rules instead: iptables -S", NULL },
-};
-
-static const char *const shells[] = {
-	"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "csh", "tcsh",
-	"rbash", "bash-static", "$0", "$SHELL", "SHELL", "$BASH", "eval", "stdin",
-};
-
-static bool is_space(char c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_word(char c)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-	       c == '_';
-}
-
-static bool word_at(const struct text *t, size_t at)
-{
-	return at < t->len && is_word(t->s[at]);
-}
-
-static bool edges_hold(const struct text *t, struct span m, unsigned edges)
-{
-	if ((edges & EDGE_WORD_BEFORE) && m.start > 0 && is_word(t->s[m.start - 1]))
-		return false;
-	if ((edges & EDGE_WORD_AFTER) && word_at(t, m.end))
-		return false;
-	if ((edges & EDGE_WORD_NEXT) && !word_at(t, m.end))
-		return false;
-	if (edges & EDGE_TEXT_END)
-		for (size_t i = m.end; i < t->len; i++)
-			if (!is_space(t->s[i]))
-				return false;
-	return true;
-}
-
-/* Does @pattern match at @start? *@end: behind the match. */
-static bool match_at(const struct text *t, size_t start, const char *pattern, size_t *end)
-{
-	size_t i = start;
-
-	for (; *pattern; pattern++) {
-		if (*pattern == ' ' || *pattern == '~') {
-			if (*pattern == ' ' && (i >= t->len || !is_space(t->s[i])))
-				return false;
-			while (i < t->len && is_space(t->s[i]))
-				i++;
-		} else if (i < t->len && t->s[i] == *pattern) {
-			i++;
-		} else {
-			return false;
-		}
-	}
-	*end = i;
-	return true;
-}
-
-/* First match of @pattern with @edges at or behind @from. */
-static bool find_pattern(const struct text *t, size_t from, const char *pattern, unsigned edges,
-			 struct span *m)
-{
-	for (size_t i = from; i < t->len; i++) {
-		const char *hit = memchr(t->s + i, pattern[0], t->len - i);
-
-		if (!hit)
-			return false;
-		i = (size_t)(hit - t->s);
-		m->start = i;
-		if (match_at(t, i, pattern, &m->end) && edges_hold(t, *m, edges))
-			return true;
-	}
-	return false;
-}
-
-/* The word dd, then if=, then of=/dev/sd; whatever stands between them. */
-static bool find_dd_disk(const struct text *t, struct span *m)
-{
-	struct span input, output;
-
-	if (!find_pattern(t, 0, "dd", EDGE_WORD_BEFORE | EDGE_WORD_AFTER, m) ||
-	    !find_pattern(t, m->end, "if=", EDGE_NONE, &input) ||
-	    !find_pattern(t, input.end, "of=/dev/sd", EDGE_NONE, &output))
-		return false;
-	m->end = output.end;
-	return true;
-}
-
-/* The first rule of the table that matches anywhere in @t. */
-static const struct rule *find_rule(const struct text *t, struct span *m)
-{
-	for (size_t i = 0; i < COUNT_OF(rules); i++) {
-		const struct rule *r = &rules[i];
-
-		if (r->find ? r->find(t, m) : find_pattern(t, 0, r->pattern, r->edges, m))
-			return r;
-	}
-	return NULL;
-}
-
-/* ---- what is searched ---- */
-
-/* Command and arguments joined by single spaces. *@heap is what the caller frees. */
-static struct text command_text(const struct blocklist_input *in, char **heap)
-{
-	struct text t = { in->command, strlen(in->command) };
-	size_t len = t.len;
-
-	*heap = NULL;
-	if (!in->args || !in->args[0])
-		return t;
-	for (size_t i = 0; in->args[i]; i++)
-		len += 1 + strlen(in->args[i]);
-	*heap = mem_zalloc(len + 1);
-	char *end = stpcpy(*heap, in->command);
-
-	for (size_t i = 0; in->args[i]; i++)
-		end = stpcpy(stpcpy(end, " "), in->args[i]);
-	t.s = *heap;
-	t.len = len;
-	return t;
-}
-
-static bool splits_words(char c)
-{
-	return is_space(c) || (c && strchr(";|&()<>{}!#\\'\"`=", c));
-}
-
-static bool is_shell(const char *word, size_t len)
-{
-	const char *slash = memrchr(word, '/', len);
-
-	if (slash) {
-		len -= (size_t)(slash + 1 - word);
-		word = slash + 1;
-	}
-	for (size_t i = 0; i < COUNT_OF(shells); i++)
-		if (strlen(shells[i]) == len && memcmp(shells[i], word, len) == 0)
-			return true;
-	return false;
-}
-
-/*
- * May the text run what it reads? It names a shell (or something that stands for
- * one, like $0 and $SHELL), evaluates text, or names its own input.
- */
-static bool names_shell(const struct text *t)
-{
-	for (size_t i = 0; i < t->len;) {
-		size_t start = i;
-
-		while (i < t->len && !splits_words(t->s[i]))
-			i++;
-		if (is_shell(t->s + start, i - start))
-			return true;
-		i += i < t->len;
-	}
-	return false;
-}
-
-/* ---- the verdict ---- */
+/* ---- the verdict in words ---- */
 
 /* The match in printable form: one line, valid UTF-8, bounded. */
 static void quote_match(const struct text *t, struct span m, struct buf *out)
@@ -265,43 +58,295 @@ static void quote_match(const struct text *t, struct span m, struct buf *out)
 		buf_adds(out, "...");
 }
 
-static void fill_verdict(const struct rule *r, const struct text *t, struct span m, bool in_stdin,
-			 struct blocklist_verdict *v)
+static void set_place(struct judging *j, const char *rule, const char *suggestion, struct span m,
+		      bool in_stdin)
 {
+	j->v->blocked = true;
+	j->v->rule = rule;
+	j->v->suggestion = suggestion;
+	j->v->has_span = !in_stdin;
+	j->v->start = in_stdin ? 0 : m.start;
+	j->v->end = in_stdin ? 0 : m.end;
+}
+
+static void fill_literal(struct judging *j, const struct blocklist_literal *l, struct span m,
+			 bool in_stdin, const char *where)
+{
+	const struct text *t = in_stdin ? &j->fed : &j->text;
 	struct buf quote;
 
 	buf_init(&quote, QUOTE_MAX + 16);
 	quote_match(t, m, &quote);
-	v->blocked = true;
-	v->rule = r->id;
-	v->suggestion = r->suggestion;
-	v->has_span = !in_stdin;
-	v->start = in_stdin ? 0 : m.start;
-	v->end = in_stdin ? 0 : m.end;
-	snprintf(v->reason, sizeof(v->reason),
-		 "%s contains \"%s\", which matches the always-blocked pattern %s (rule %s). The "
-		 "pattern is searched anywhere in the text, so it also hits text that is only "
-		 "data. No client can override it.",
-		 in_stdin ? "The stdin for a shell" : "The command", quote.data, r->shape, r->id);
+	set_place(j, l->id, l->suggestion, m, in_stdin);
+	snprintf(j->v->reason, sizeof(j->v->reason),
+		 "%s contains \"%s\", which matches the always-blocked pattern %s (rule %s). %s "
+		 "No client can override it.",
+		 in_stdin ? "The stdin for a shell" : "The command", quote.data, l->shape, l->id,
+		 where);
 	buf_release(&quote);
+}
+
+/* ": it names a system directory" */
+static const char *target_text(uint64_t classes)
+{
+	for (unsigned i = 0; i < blocklist_target_count; i++)
+		if (classes >> i & 1)
+			return blocklist_targets[i].text;
+	return NULL;
+}
+
+static struct span clamp(const struct text *t, uint32_t start, uint32_t end)
+{
+	struct span m = { start, end };
+
+	if (m.end > t->len)
+		m.end = t->len;
+	if (m.start > m.end)
+		m.start = m.end;
+	return m;
+}
+
+static void fill_finding(struct judging *j, const struct blocklist_finding *f)
+{
+	bool in_stdin = f->start >= STDIN_BASE;
+	const struct text *t = in_stdin ? &j->fed : &j->text;
+	struct span m = clamp(t, f->start - (in_stdin ? STDIN_BASE : 0),
+			      f->end - (in_stdin ? STDIN_BASE : 0));
+	const char *target = target_text(f->classes);
+	struct buf quote;
+
+	buf_init(&quote, QUOTE_MAX + 16);
+	if (m.start == m.end)
+		m.end = m.start + strnlen(t->s + m.start, t->len - m.start);
+	quote_match(t, m, &quote);
+	set_place(j, f->rule->id, f->rule->suggestion, m, in_stdin);
+	snprintf(j->v->reason, sizeof(j->v->reason),
+		 "%s \"%s\" %s%s%s%s%s (rule %s, protects %s). No client can override it.",
+		 in_stdin ? "In the stdin:" : "", quote.data ? quote.data : "", f->rule->reason,
+		 target ? "; it means " : "", target ? target : "", f->detail ? ": " : "",
+		 f->detail ? f->detail : "", f->rule->id, f->rule->protects);
+	if (!in_stdin)
+		memmove(j->v->reason, j->v->reason + 1, strlen(j->v->reason));
+	buf_release(&quote);
+}
+
+static void fill_too_long(struct judging *j, const char *what)
+{
+	struct blocklist_finding f = { 0 };
+
+	blocklist_found("text.too_complex", 0, 0, &f);
+	set_place(j, f.rule->id, f.rule->suggestion, (struct span){ 0, 0 }, true);
+	snprintf(
+		j->v->reason, sizeof(j->v->reason),
+		"The %s is longer than %u bytes, so it is not judged, and what cannot be judged is "
+		"not run (rule %s). No client can override it.",
+		what, BLOCKLIST_TEXT_MAX, f.rule->id);
+}
+
+/* ---- the literal layer ---- */
+
+static void judge_literal(struct judging *j)
+{
+	static const char anywhere[] = "The pattern is searched anywhere in the text, so it also "
+				       "hits text that is only data.";
+	struct blocklist_literal l;
+
+	if (blocklist_literal_find(j->text.s, j->text.len, &l))
+		fill_literal(j, &l, (struct span){ l.start, l.end }, false, anywhere);
+	else if (j->fed.len && blocklist_names_shell(j->text.s, j->text.len) &&
+		 blocklist_literal_find(j->fed.s, j->fed.len, &l))
+		fill_literal(j, &l, (struct span){ l.start, l.end }, true, anywhere);
+}
+
+/* ---- the structural layer ---- */
+
+/* @len bytes of @s, which stand at @at in the outermost text, as a word. */
+static struct shell_word known_word(struct shell_arena *arena, const char *s, size_t len,
+				    uint32_t at, bool fixed)
+{
+	uint32_t *where = shell_alloc(arena, (len + 1) * sizeof(*where));
+
+	for (size_t i = 0; i < len; i++)
+		where[i] = at + (fixed ? 0 : (uint32_t)i);
+	return (struct shell_word){ .text = { .s = shell_copy(arena, s, len), .at = where,
+					      .len = len },
+				    .kind = shell_alloc(arena, len + 1), .start = at,
+				    .end = at + (uint32_t)len, .quoted = true };
+}
+
+static void read_environment(struct blocklist_walk *w, const char *const *environment)
+{
+	struct shell_assign *list;
+	size_t n = 0;
+
+	while (environment && environment[n])
+		n++;
+	list = shell_alloc(&w->arena, (n + 1) * sizeof(*list));
+	for (size_t i = 0; i < n; i++) {
+		const char *equals = strchr(environment[i], '=');
+		size_t len = equals ? (size_t)(equals - environment[i]) : strlen(environment[i]);
+
+		list[i].name = shell_copy(&w->arena, environment[i], len);
+		list[i].value = known_word(&w->arena, equals ? equals + 1 : "",
+					   equals ? strlen(equals + 1) : 0, 0, true);
+	}
+	w->variables = list;
+	w->variable_count = n;
+}
+
+/* BASH_FUNC_name%%=() { ... } defines a function in every bash. */
+static bool walk_functions(struct blocklist_walk *w)
+{
+	for (size_t i = 0; i < w->variable_count; i++) {
+		const struct shell_word *value = &w->variables[i].value;
+		struct shell_word text;
+		char *s;
+
+		if (strncmp(w->variables[i].name, "BASH_FUNC_", 10) ||
+		    strncmp(value->text.s, "()", 2))
+			continue;
+		s = shell_alloc(&w->arena, value->text.len + 2);
+		s[0] = 'f';
+		memcpy(s + 1, value->text.s, value->text.len);
+		text = known_word(&w->arena, s, value->text.len + 1, 0, true);
+		if (blocklist_walk_text(w, &text.text, NULL, 0, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* Command and args as words of the joined text. */
+static struct shell_word *argv_words(struct judging *j, struct shell_arena *arena)
+{
+	struct shell_word *words = shell_alloc(arena, (j->arg_count + 1) * sizeof(*words));
+	size_t at = strlen(j->in->command);
+
+	words[0] = known_word(arena, j->in->command, at, 0, false);
+	for (size_t i = 0; i < j->arg_count; i++) {
+		size_t len = strlen(j->in->args[i]);
+
+		words[i + 1] = known_word(arena, j->in->args[i], len, (uint32_t)at + 1, false);
+		at += 1 + len;
+	}
+	return words;
+}
+
+static bool has_blank(const char *s)
+{
+	return s[strcspn(s, " \t\n;|&<>")] != '\0';
+}
+
+/* "rm -rf" with args "/" is no program that exists, but what is meant is clear. */
+static bool walk_split_command(struct judging *j, struct blocklist_walk *w,
+			       const struct shell_word *words)
+{
+	struct shell_word two[2], all;
+
+	if (!has_blank(j->in->command))
+		return false;
+	two[0] = words[0];
+	two[1] = shell_wrap_quote(words + 1, j->arg_count, &w->arena);
+	all = shell_wrap_join(two, 2, &w->arena);
+	return blocklist_walk_text(w, &all.text, NULL, 0, NULL) &&
+	       strncmp(w->finding.rule->id, "text.", 5) != 0;
+}
+
+static bool walk_argv(struct judging *j, struct blocklist_walk *w, const struct shell_word *input)
+{
+	struct shell_word *words = argv_words(j, &w->arena);
+	struct shell_text text = { .s = j->in->command, .len = strlen(j->in->command) };
+
+	if (!j->in->shell)
+		return blocklist_walk_words(w, words, j->arg_count + 1, input) ||
+		       walk_split_command(j, w, words);
+	words[0] = known_word(&w->arena, "sh", 2, 0, true);
+	return blocklist_walk_text(w, &text, words, j->arg_count + 1, input);
+}
+
+static bool walk(struct judging *j, struct blocklist_walk *w)
+{
+	struct shell_word fed, *input = NULL;
+	struct shell_text text = { .s = j->text.s, .len = j->text.len };
+
+	if (j->fed.len) {
+		fed = known_word(&w->arena, j->fed.s, j->fed.len, STDIN_BASE, false);
+		input = &fed;
+	}
+	read_environment(w, j->in->environment);
+	if (j->in->directory && j->in->directory[0] == '/') {
+		struct shell_word dir = known_word(&w->arena, j->in->directory,
+						   strlen(j->in->directory), 0, true);
+		blocklist_chdir(&w->rules.dir, &dir);
+	}
+	if (walk_functions(w))
+		return true;
+	return j->in->args && j->in->args[0] ? walk_argv(j, w, input)
+					     : blocklist_walk_text(w, &text, NULL, 0, input);
+}
+
+static void judge_structure(struct judging *j)
+{
+	static const char here[] = "It stands where a command is run.";
+	struct blocklist_walk w;
+
+	blocklist_walk_init(&w);
+	w.literals = j->in->literal_in_commands;
+	w.no_shell = j->in->no_shell;
+	if (walk(j, &w)) {
+		struct span m = clamp(&j->text, w.finding.start, w.finding.end);
+
+		if (w.literal.id)
+			fill_literal(j, &w.literal, m, w.finding.start >= STDIN_BASE, here);
+		else
+			fill_finding(j, &w.finding);
+	}
+	blocklist_walk_release(&w);
+}
+
+/* ---- entry ---- */
+
+/* Command and arguments joined by single spaces. *@heap is what the caller frees. */
+static void join(struct judging *j, char **heap)
+{
+	const struct blocklist_input *in = j->in;
+	size_t len = strlen(in->command);
+	char *end;
+
+	*heap = NULL;
+	j->text = (struct text){ in->command, len };
+	if (!in->args || !in->args[0])
+		return;
+	for (; in->args[j->arg_count]; j->arg_count++)
+		len += 1 + strlen(in->args[j->arg_count]);
+	*heap = mem_zalloc(len + 1);
+	end = stpcpy(*heap, in->command);
+	for (size_t i = 0; in->args[i]; i++)
+		end = stpcpy(stpcpy(end, " "), in->args[i]);
+	j->text = (struct text){ *heap, len };
 }
 
 void blocklist_judge(const struct blocklist_input *in, struct blocklist_verdict *v)
 {
 	AUTO_FREE char *heap = NULL;
-	struct text t = command_text(in, &heap);
-	const struct rule *r;
-	struct span m;
+	struct judging j = { .in = in, .v = v, .fed = { in->stdin_bytes, in->stdin_len } };
 
 	memset(v, 0, sizeof(*v));
-	r = find_rule(&t, &m);
-	if (r) {
-		fill_verdict(r, &t, m, false, v);
-	} else if (in->stdin_bytes && in->stdin_len && names_shell(&t)) {
-		struct text fed = { in->stdin_bytes, in->stdin_len };
-
-		r = find_rule(&fed, &m);
-		if (r)
-			fill_verdict(r, &fed, m, true, v);
+	join(&j, &heap);
+	if (j.text.len > BLOCKLIST_TEXT_MAX) {
+		fill_too_long(&j, "command");
+		return;
 	}
+	if (!in->stdin_bytes)
+		j.fed.len = 0;
+	if (j.fed.len > BLOCKLIST_TEXT_MAX) {
+		if (blocklist_names_shell(j.text.s, j.text.len)) {
+			fill_too_long(&j, "stdin for a shell");
+			return;
+		}
+		j.fed.len = 0;
+	}
+	if (!in->literal_in_commands)
+		judge_literal(&j);
+	if (!v->blocked)
+		judge_structure(&j);
 }

@@ -20,6 +20,7 @@ import tempfile
 import time
 
 QUICK = os.environ.get("BENCH") == "quick"
+CORPORA = os.path.abspath(os.environ.get("PROCPEN_CORPORA", "../shared/corpora"))
 LOG_BYTES = 8 << 20
 BIG_BYTES = (1 << 28) if QUICK else (1 << 30)
 JOBS = 1000
@@ -204,6 +205,17 @@ ROWS = [
     Row("  with a child that ignores TERM", "timeout ignore", "late_p50_ms", "ms", limit=5),
     Row("20 trees when the server is killed: gone in", "end kill", "gone_ms", "ms", limit=1000),
     Row("20 trees when its stdin closes: gone in", "end eof", "gone_ms", "ms", limit=1000),
+    Row("verdict on 10 kB, the worst of many shapes", "judge", "small_ms", "ms", limit=1),
+    Row("  on 1 MiB, the worst of many shapes", "judge", "large_ms", "ms", limit=50),
+    Row("  on 100,000 commands", "judge", "many_ms", "ms", limit=50),
+    Row("  on a command of nl2bash, mean", "judge", "real_us", "us"),
+    Row("blocked of the sample: must", "judge", "must_percent", "%", limit=97, at_least=True),
+    Row("  should", "judge", "should_percent", "%", limit=75, at_least=True),
+    Row("  benign", "judge", "benign_percent", "%", limit=0.5),
+    Row("  seed-literal", "judge", "seed_percent", "%", limit=100, at_least=True),
+    Row("  nl2bash (some of it is destructive)", "judge", "real_percent", "%"),
+    Row("blocked of our tricks: block", "judge", "block_percent", "%", limit=100, at_least=True),
+    Row("  allow", "judge", "allow_percent", "%", limit=0),
 ]
 
 
@@ -270,6 +282,7 @@ def experiments_of(programs, server, scratch):
         Experiment("timeout ignore", (1, 3), procpen("timeout", "ignore", "10")),
         Experiment("end kill", (1, 3), procpen("end", "kill", "1")),
         Experiment("end eof", (1, 3), procpen("end", "eof", "1")),
+        Experiment("judge", (1, 3), {"procpen": [f"{programs}/judge", CORPORA]}),
     ]
     return {e.name: e for e in found}
 

@@ -1,123 +1,35 @@
-/* The commands in this file and in the corpus are text to judge. None of them is ever run. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
+/* The commands in this file are text to judge. None of them is ever run. */
+#include "unit.h"
 
-#include <cmocka.h>
 #include <jansson.h>
 
+#include "base/mem.h"
 #include "guard/blocklist.h"
+#include "verdict.h"
 
-#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+static struct blocklist_verdict judge_input(const struct blocklist_input *in)
+{
+	struct blocklist_verdict v;
+	size_t len = strlen(in->command);
+
+	blocklist_judge(in, &v);
+	for (size_t i = 0; in->args && in->args[i]; i++)
+		len += 1 + strlen(in->args[i]);
+	verdict_check(&v, len);
+	return v;
+}
 
 static struct blocklist_verdict judge(const char *command)
 {
-	struct blocklist_input in = { .command = command };
-	struct blocklist_verdict v;
-
-	blocklist_judge(&in, &v);
-	return v;
+	return judge_input(&(struct blocklist_input){ .command = command });
 }
 
 /* Judge @command with @args (NULL-terminated) and @text on stdin. */
 static struct blocklist_verdict judge_all(const char *command, const char *const *args,
 					  const char *text, size_t len)
 {
-	struct blocklist_input in = { command, args, text, len };
-	struct blocklist_verdict v;
-
-	blocklist_judge(&in, &v);
-	return v;
-}
-
-static void assert_open(const char *command)
-{
-	struct blocklist_verdict v = judge(command);
-
-	if (v.blocked)
-		fail_msg("\"%s\": %s", command, v.reason);
-	assert_null(v.rule);
-	assert_null(v.suggestion);
-	assert_false(v.has_span);
-	assert_string_equal(v.reason, "");
-}
-
-static void test_blocklist_each_pattern(void **state)
-{
-	static const struct {
-		const char *text, *rule;
-		size_t start, end;
-	} cases[] = {
-		{ "rm -rf /", "literal.rm_root", 0, 8 },
-		{ "sudo rm \t-rf\n/ \n", "literal.rm_root", 5, 14 },
-		{ "/bin/rm -rf /", "literal.rm_root", 5, 13 },
-		{ "rm\f-rf\v/\r\n", "literal.rm_root", 0, 8 },
-		{ "rm -rf /*", "literal.rm_root_glob", 0, 9 },
-		{ "rm -rf /* /.[!.]*", "literal.rm_root_glob", 0, 9 },
-		{ "mkfs.ext4 /dev/sda1", "literal.mkfs", 0, 5 },
-		{ "man mkfs.8", "literal.mkfs", 4, 9 },
-		{ "dd if=/dev/zero of=/dev/sda bs=1M", "literal.dd_disk", 0, 26 },
-		{ "dd bs=1M if=x count=1 of=/dev/sdb1", "literal.dd_disk", 0, 32 },
-		{ "cat x > /dev/sda", "literal.redirect_disk", 6, 15 },
-		{ "cat x >>/dev/sdb", "literal.redirect_disk", 7, 15 },
-		{ "chmod -R 777 /", "literal.chmod_root", 0, 14 },
-		{ "chmod  -R  777  /  ", "literal.chmod_root", 0, 17 },
-		{ ":(){ :|:& };:", "literal.fork_bomb", 0, 13 },
-		{ ":(){:|:&};:", "literal.fork_bomb", 0, 11 },
-		{ ": ( ) {\n: | : &\n} ; :", "literal.fork_bomb", 0, 21 },
-		{ "shutdown -h now", "literal.shutdown", 0, 8 },
-		{ "git commit -m 'fix reboot'", "literal.reboot", 19, 25 },
-		{ "init 0", "literal.init_runlevel_0", 0, 6 },
-		{ "telinit; init  6", "literal.init_runlevel_6", 9, 16 },
-		{ "git init 0-day-notes", "literal.init_runlevel_0", 4, 10 },
-		{ "npm init 6pack", "literal.init_runlevel_6", 4, 10 },
-		{ "systemctl  disable firewalld", "literal.firewalld_off", 0, 28 },
-		{ "systemctl disable firewalld-double", "literal.firewalld_off", 0, 27 },
-		{ "iptables -F", "literal.iptables_flush", 0, 11 },
-		{ "iptables -FORWARD", "literal.iptables_flush", 0, 11 },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(cases); i++) {
-		struct blocklist_verdict v = judge(cases[i].text);
-
-		if (!v.blocked)
-			fail_msg("not blocked: %s", cases[i].text);
-		assert_string_equal(v.rule, cases[i].rule);
-		assert_true(v.has_span);
-		assert_int_equal(v.start, cases[i].start);
-		assert_int_equal(v.end, cases[i].end);
-		assert_non_null(v.suggestion);
-		assert_non_null(strstr(v.reason, v.rule));
-		assert_non_null(strstr(v.reason, "only data"));
-		assert_non_null(strstr(v.reason, "override"));
-	}
-}
-
-static void test_blocklist_near_misses(void **state)
-{
-	static const char *const texts[] = {
-		"", " ", "ls", "rm -rf /tmp/x", "rm -rf / tmp", "rm -rf ./", "rm -rf", "rm -rf/",
-		"farm -rf /", "rm -fr /", "rm_ -rf /", "_rm -rf /", "ls # rm -rf / would be bad",
-		"rm -rf ./*", "mkfs", "mkfs.", "mkfs. x", "xmkfs.ext4", "dd if=a of=b",
-		"dd if=/dev/zero of=images/dev/sda.img", "dd of=/dev/sda if=x",
-		"add if=x of=/dev/sda", "dd if=x of=/dev/stdout", "cat x > dev/sda",
-		"cat x > /dev/null", "cat x >| /dev/sda", "chmod -R 777 ./public",
-		"chmod -R 777 /x", "chmod -r 777 /", "# chmod -R 777 /\nls -l", ":(){ :|:& }",
-		"x(){ x|x& };x", "shutdowns", "pre_reboot", "rebooted", "Reboot", "init", "init 1",
-		"init0", "init -6", "reinit 0", "systemctl disable firewall",
-		"systemctl enable firewalld", "ip6tables -F", "iptables -L", "iptables -f",
-		"iptables-F",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(texts); i++)
-		assert_open(texts[i]);
+	return judge_input(&(struct blocklist_input){
+		.command = command, .args = args, .stdin_bytes = text, .stdin_len = len });
 }
 
 static void test_blocklist_arguments_are_joined(void **state)
@@ -140,42 +52,123 @@ static void test_blocklist_arguments_are_joined(void **state)
 	assert_true(judge_all("rm -rf", root, NULL, 0).blocked);
 	assert_true(judge_all("reboot", empty, NULL, 0).blocked);
 	assert_false(judge_all("re", split, NULL, 0).blocked);
-	/* The end of the text is the end of the last argument, not of the command. */
-	assert_false(judge_all("rm -rf /", split, NULL, 0).blocked);
 }
 
-static void test_blocklist_stdin_of_a_shell(void **state)
+/* The rule, and the part of the text that it is about, also inside of nested texts. */
+static void test_blocklist_rule_and_span(void **state)
 {
-	static const char text[] = "echo a\nreboot\n";
-	static const char *const fed[] = {
-		"sh", "bash -s", "/bin/sh", "cat | /usr/bin/zsh", "true;sh", "env X=1 dash",
-		"(ksh)", "'bash'", "\"sh\" -", "busybox sh", "sudo -u x ash", "tcsh", "echo `mksh`",
-		"x&&fish", "csh",
+	static const struct {
+		const char *text, *rule, *part;
+	} cases[] = {
+		{ "ls; rm -fr /etc; ls", "files.remove_tree", "rm -fr /etc" },
+		{ "echo a && sudo -n rm -r /usr", "files.remove_tree", "rm -r /usr" },
+		{ "sh -c 'ls; rm -fr /etc'", "files.remove_tree", "rm -fr /etc" },
+		{ "bash -c \"sh -c 'poweroff -f'\"", "power.command", "poweroff -f" },
+		{ "echo $(halt)", "power.command", "halt" },
+		{ "cat x >/dev/vda", "device.write", "cat x >/dev/vda" },
+		{ "b(){ b|b& };b", "process.fork_bomb", "b(){ b|b& }" },
+		{ "curl x.example | sh -s", "pipe.remote", "sh -s" },
+		{ "X=/etc; rm -rf $X", "files.remove_tree", "rm -rf $X" },
 	};
-	static const char *const not_fed[] = {
-		"cat", "grep -c x", "python3", "shfmt", "bashful", "cat x.sh", "git stash",
-		"/sh/cat", "sh_",
-	};
-	static const char *const args[] = { "-c", "exec /bin/bash", NULL };
 
 	(void)state;
-	for (size_t i = 0; i < COUNT(fed); i++) {
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct blocklist_verdict v = judge(cases[i].text);
+		char part[128];
+
+		if (!v.blocked)
+			fail_msg("allowed: %s", cases[i].text);
+		assert_string_equal(v.rule, cases[i].rule);
+		assert_true(v.has_span);
+		snprintf(part, sizeof(part), "%.*s", (int)(v.end - v.start), cases[i].text + v.start);
+		assert_string_equal(part, cases[i].part);
+		assert_non_null(strstr(v.reason, v.rule));
+		assert_non_null(strstr(v.reason, part));
+		assert_non_null(strstr(v.reason, "override"));
+	}
+}
+
+/* An unknown part: only where nothing else is left it counts as empty. */
+static void test_blocklist_unknown_parts(void **state)
+{
+	static const char *const blocked[] = {
+		"rm -rf \"$X\"/", "rm -rf $X/*", "rm -rf /$X", "rm -rf ~/$X", "rm -rf /etc/$X",
+		"rm $FLAGS /etc", "$RM -rf /etc", "$SUDO rm -rf /etc", "dd if=x of=/dev/$DISK",
+		"mke2fs $DISK", "rm -rf /usr/lib/../$X",
+	};
+	static const char *const allowed[] = {
+		"rm -rf \"$X\"", "rm -rf build/$X", "rm -rf \"${X:?}\"/*", "rm -rf $X/lib",
+		"rm -rf \"$A/$B\"", "rm -rf /opt/$APP", "rm -rf \"$PWD\"/*", "rm -rf $(mktemp -d)/*",
+		"dd if=x of=$FILE", "$CMD -rf build", "rm -rf /tmp/$X", "cp -r $A $B", "$EDITOR notes",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(blocked); i++)
+		if (!judge(blocked[i]).blocked)
+			fail_msg("allowed: %s", blocked[i]);
+	for (size_t i = 0; i < COUNT_OF(allowed); i++) {
+		struct blocklist_verdict v = judge(allowed[i]);
+
+		if (v.blocked)
+			fail_msg("%s: %s", allowed[i], v.reason);
+	}
+}
+
+static void test_blocklist_argv(void **state)
+{
+	static const char *const root[] = { "-fr", "/etc", NULL };
+	static const char *const shell[] = { "-c", "rm -fr \"$1\"", "x", "/etc", NULL };
+	static const char *const data[] = { "a\nrm -fr /etc", NULL };
+	static const char *const rest[] = { "/etc", NULL };
+	struct blocklist_verdict v;
+
+	(void)state;
+	v = judge_all("/bin/rm", root, NULL, 0);
+	assert_string_equal(v.rule, "files.remove_tree");
+	assert_int_equal(v.start, 0);
+	assert_int_equal(v.end, strlen("/bin/rm -fr /etc"));
+	v = judge_all("sh", shell, NULL, 0);
+	assert_string_equal(v.rule, "files.remove_tree");
+	assert_int_equal(v.start, strlen("sh -c "));
+	assert_false(judge_all("echo", data, NULL, 0).blocked);
+	/* Part of the words in command: what is meant is judged, though no such program exists. */
+	assert_true(judge_all("rm -fr", rest, NULL, 0).blocked);
+	assert_false(judge_all("rm -fr x", data, NULL, 0).blocked);
+	/* With a shell, args are its parameters. */
+	v = judge_input(&(struct blocklist_input){ .command = "rm -fr \"$1\"", .args = rest,
+						   .shell = true });
+	assert_string_equal(v.rule, "files.remove_tree");
+	v = judge_input(&(struct blocklist_input){ .command = "echo \"$1\"", .args = rest,
+						   .shell = true });
+	assert_false(v.blocked);
+}
+
+static void test_blocklist_stdin(void **state)
+{
+	static const char text[] = "echo a\nrm -fr /etc\n";
+	static const char *const fed[] = {
+		"sh", "bash -s", "/bin/sh -", "cat | zsh", "true;sh", "env X=1 dash", "(ksh)",
+		"sudo -u x ash", "busybox sh", "sh /dev/stdin", ". /dev/stdin", "xargs -0 sh -c",
+	};
+	static const char *const not_fed[] = {
+		"cat", "grep -c x", "shfmt", "git stash", "sh -c ls", "sh x.sh", "tee x",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(fed); i++) {
 		struct blocklist_verdict v = judge_all(fed[i], NULL, text, sizeof(text) - 1);
 
 		if (!v.blocked)
-			fail_msg("not blocked: %s", fed[i]);
-		assert_string_equal(v.rule, "literal.reboot");
+			fail_msg("allowed: %s", fed[i]);
+		assert_string_equal(v.rule, "files.remove_tree");
 		assert_false(v.has_span);
 		assert_non_null(strstr(v.reason, "stdin"));
 		assert_false(judge_all(fed[i], NULL, NULL, 0).blocked);
 		assert_false(judge_all(fed[i], NULL, "ls\n", 3).blocked);
 	}
-	for (size_t i = 0; i < COUNT(not_fed); i++)
+	for (size_t i = 0; i < COUNT_OF(not_fed); i++)
 		if (judge_all(not_fed[i], NULL, text, sizeof(text) - 1).blocked)
 			fail_msg("blocked: %s", not_fed[i]);
-	assert_true(judge_all("env", args, text, sizeof(text) - 1).blocked);
-	/* What stands in the command itself is reported first. */
-	assert_true(judge_all("sh reboot", NULL, text, sizeof(text) - 1).has_span);
 }
 
 static void test_blocklist_nul_does_not_end_stdin(void **state)
@@ -188,6 +181,123 @@ static void test_blocklist_nul_does_not_end_stdin(void **state)
 	assert_true(judge_all("sh", NULL, at_end, sizeof(at_end) - 1).blocked);
 	/* The bytes need no NUL behind them. */
 	assert_false(judge_all("sh", NULL, "reboot", 5).blocked);
+}
+
+static void test_blocklist_environment_and_directory(void **state)
+{
+	static const char *const target[] = { "T=/etc", NULL };
+	static const char *const harmless[] = { "T=build", "NOTE=rm -fr /etc", NULL };
+	static const char *const function[] = { "BASH_FUNC_ls%%=() { rm -fr /etc; }", NULL };
+
+	(void)state;
+	assert_true(judge_input(&(struct blocklist_input){ .command = "rm -rf \"$T\"",
+							   .environment = target }).blocked);
+	assert_true(judge_input(&(struct blocklist_input){ .command = "sh -c 'rm -rf \"$T\"'",
+							   .environment = target }).blocked);
+	assert_false(judge_input(&(struct blocklist_input){ .command = "rm -rf \"$T\"",
+							    .environment = harmless }).blocked);
+	assert_true(judge_input(&(struct blocklist_input){ .command = "ls",
+							   .environment = function }).blocked);
+	assert_true(judge_input(&(struct blocklist_input){ .command = "rm -rf *",
+							   .directory = "/etc" }).blocked);
+	assert_true(judge_input(&(struct blocklist_input){ .command = "rm -rf ../../usr",
+							   .directory = "/a/b" }).blocked);
+	assert_false(judge_input(&(struct blocklist_input){ .command = "rm -rf *",
+							    .directory = "/home/me/p" }).blocked);
+	assert_false(judge("rm -rf *").blocked);
+}
+
+/* blocklist.literal_match=command: the patterns count only where a command stands. */
+static void test_blocklist_literal_in_commands(void **state)
+{
+	static const char *const data[] = {
+		"git commit -m 'fix reboot'", "echo rm -rf /", "make reboot", "man mkfs.ext4",
+		"grep -c init 0", "iptables-save # iptables -F",
+	};
+	static const char *const commands[] = {
+		"rm -rf /", "sudo reboot", "true && init 0", "mkfs.ext4 -F ./fs.img",
+		"sh -c 'shutdown -c'", "/sbin/reboot",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(data); i++) {
+		assert_true(judge(data[i]).blocked);
+		assert_false(judge_input(&(struct blocklist_input){
+			.command = data[i], .literal_in_commands = true }).blocked);
+	}
+	for (size_t i = 0; i < COUNT_OF(commands); i++) {
+		struct blocklist_verdict v = judge_input(&(struct blocklist_input){
+			.command = commands[i], .literal_in_commands = true });
+
+		if (!v.blocked)
+			fail_msg("allowed: %s", commands[i]);
+	}
+}
+
+/* Long input does not go through the parser; it is judged where a shell may read it. */
+static void test_blocklist_long_stdin(void **state)
+{
+	static const char tail[] = "\nrm -fr /etc\n";
+	size_t len = 500000;
+	char *text = malloc(len + 1);
+
+	(void)state;
+	memset(text, '#', len);
+	memcpy(text + len - strlen(tail), tail, strlen(tail) + 1);
+	assert_true(judge_all("sh", NULL, text, len).blocked);
+	assert_true(judge_all("cat | sudo bash -s", NULL, text, len).blocked);
+	assert_false(judge_all("sh -c 'wc -l'", NULL, text, len).blocked);
+	assert_false(judge_all("grep -c x", NULL, text, len).blocked);
+	assert_false(judge_all("sh < /dev/null; cat", NULL, text, len).blocked);
+	text[len - strlen(tail)] = '\0';
+	assert_false(judge_all("sh", NULL, text, len - strlen(tail)).blocked);
+	free(text);
+}
+
+/* A string that is only split into words: one that cannot be is not run at all. */
+static void test_blocklist_without_shell(void **state)
+{
+	(void)state;
+	assert_false(judge_input(&(struct blocklist_input){ .command = "echo 'open",
+							    .no_shell = true }).blocked);
+	assert_true(judge_input(&(struct blocklist_input){ .command = "rm -fr '/etc'",
+							   .no_shell = true }).blocked);
+}
+
+/* What cannot be judged is not run. */
+static void test_blocklist_cannot_judge(void **state)
+{
+	static const char *const broken[] = {
+		"echo \"a", "echo 'a", "echo $(ls", "if true; then ls", "ls |", "(ls", "echo `ls",
+	};
+	size_t len = BLOCKLIST_TEXT_MAX + 1;
+	char *text = malloc(len + 1);
+	struct blocklist_verdict v;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(broken); i++) {
+		v = judge(broken[i]);
+		if (!v.blocked)
+			fail_msg("allowed: %s", broken[i]);
+		assert_string_equal(v.rule, "text.unparsable");
+	}
+	memset(text, 'x', len);
+	text[len] = '\0';
+	v = judge(text);
+	assert_string_equal(v.rule, "text.too_complex");
+	text[len - 1] = '\0';
+	assert_false(judge(text).blocked);
+	text[len - 1] = 'x';
+	assert_string_equal(judge_all("sh", NULL, text, len).rule, "text.too_complex");
+	assert_false(judge_all("cat", NULL, text, len).blocked);
+	for (size_t i = 0; i + 6 < len; i += 5)
+		memcpy(text + i, "sudo ", 5);
+	assert_string_equal(judge(text).rule, "text.too_complex");
+	for (size_t i = 0; i < len; i++)
+		text[i] = i % 2 ? ';' : 'x';
+	text[400001] = '\0';
+	assert_string_equal(judge(text).rule, "text.too_complex");
+	free(text);
 }
 
 static void test_blocklist_reason_quotes_safely(void **state)
@@ -213,137 +323,21 @@ static void test_blocklist_reason_quotes_safely(void **state)
 	assert_non_null(strstr(v.reason, "override"));
 }
 
-/* Texts that a matcher with backtracking would need minutes for. */
-static void test_blocklist_is_linear(void **state)
-{
-	static const char *const pieces[] = {
-		"rm ", "rm -rf /  ", ": ", ":(){ ", "> ", ">", "dd if=", "init ", "     ",
-		"of=/dev/s", ":(){ :|:& }x", "chmod -R 777 / ", "systemctl disable ", "sh;",
-	};
-	enum { SIZE = 4 << 20 };
-	char *text = malloc(SIZE + 2);
-	clock_t start = clock();
-
-	(void)state;
-	for (size_t i = 0; i < COUNT(pieces); i++) {
-		size_t len = strlen(pieces[i]), n = 0;
-
-		for (; n + len <= SIZE; n += len)
-			memcpy(text + n, pieces[i], len);
-		strcpy(text + n, "x");
-		assert_false(judge(text).blocked);
-		assert_false(judge_all("sh", NULL, text, n + 1).blocked);
-	}
-	free(text);
-	/* About 1 s with the sanitizers; a quadratic one would take hours. */
-	assert_true((clock() - start) / CLOCKS_PER_SEC < 60);
-}
-
-/* ---- the corpus: label, command as a JSON string, reason ---- */
-
-static FILE *open_corpus(const char *name)
-{
-	const char *dir = getenv("PROCPEN_CORPORA");
-	char path[4096];
-
-	snprintf(path, sizeof(path), "%s/%s", dir ? dir : "../shared/corpora", name);
-	FILE *file = fopen(path, "r");
-
-	if (!file)
-		printf("# skipped: there is no %s\n", path);
-	return file;
-}
-
-/*
- * Dangerous rows that the plain patterns miss are left to other layers; blocking
- * one here (a fork bomb over several lines) is no mistake.
- */
-static void check_row(const char *label, const char *command, const char *reason)
-{
-	bool blocked = judge(command).blocked;
-
-	if (strcmp(label, "seed-literal") == 0 || strstr(reason, "seed=hit")) {
-		if (!blocked)
-			fail_msg("not blocked: %s (%s)", command, reason);
-	} else if (strcmp(label, "benign") == 0 && !strstr(reason, "literal pattern")) {
-		if (blocked)
-			fail_msg("blocked: %s (%s)", command, reason);
-	}
-}
-
-static void test_blocklist_agrees_with_the_corpus(void **state)
-{
-	FILE *file = open_corpus("blocklist_dev.tsv");
-	char *line = NULL;
-	size_t size = 0;
-	int rows = 0;
-
-	(void)state;
-	if (!file)
-		skip();
-	while (getline(&line, &size, file) > 0) {
-		char *save, *label = strtok_r(line, "\t", &save);
-		char *text = strtok_r(NULL, "\t", &save), *reason = strtok_r(NULL, "\t", &save);
-
-		if (!text || text[0] != '"')
-			continue;
-		json_t *command = json_loads(text, JSON_DECODE_ANY, NULL);
-
-		assert_non_null(command);
-		check_row(label, json_string_value(command), reason);
-		json_decref(command);
-		rows++;
-	}
-	assert_true(rows > 400);
-	free(line);
-	fclose(file);
-}
-
-static void check_argv_row(const json_t *row)
-{
-	const json_t *list = json_object_get(row, "args"), *text = json_object_get(row, "stdin");
-	const char *args[64] = { NULL };
-	struct blocklist_verdict v;
-
-	assert_true(json_array_size(list) < COUNT(args));
-	for (size_t i = 0; i < json_array_size(list); i++)
-		args[i] = json_string_value(json_array_get(list, i));
-	v = judge_all(json_string_value(json_object_get(row, "command")), args,
-		      json_string_value(text), json_string_length(text));
-	if (strcmp(json_string_value(json_object_get(row, "label")), "benign") == 0 && v.blocked)
-		fail_msg("%s: %s", json_string_value(json_object_get(row, "id")), v.reason);
-}
-
-static void test_blocklist_agrees_with_the_argv_corpus(void **state)
-{
-	FILE *file = open_corpus("blocklist_argv_dev.jsonl");
-	int rows = 0;
-	json_t *row;
-
-	(void)state;
-	if (!file)
-		skip();
-	while ((row = json_loadf(file, JSON_DISABLE_EOF_CHECK, NULL))) {
-		check_argv_row(row);
-		json_decref(row);
-		rows++;
-	}
-	assert_true(rows > 10);
-	fclose(file);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_blocklist_each_pattern),
-		cmocka_unit_test(test_blocklist_near_misses),
 		cmocka_unit_test(test_blocklist_arguments_are_joined),
-		cmocka_unit_test(test_blocklist_stdin_of_a_shell),
+		cmocka_unit_test(test_blocklist_rule_and_span),
+		cmocka_unit_test(test_blocklist_unknown_parts),
+		cmocka_unit_test(test_blocklist_argv),
+		cmocka_unit_test(test_blocklist_stdin),
 		cmocka_unit_test(test_blocklist_nul_does_not_end_stdin),
+		cmocka_unit_test(test_blocklist_environment_and_directory),
+		cmocka_unit_test(test_blocklist_literal_in_commands),
+		cmocka_unit_test(test_blocklist_long_stdin),
+		cmocka_unit_test(test_blocklist_without_shell),
+		cmocka_unit_test(test_blocklist_cannot_judge),
 		cmocka_unit_test(test_blocklist_reason_quotes_safely),
-		cmocka_unit_test(test_blocklist_is_linear),
-		cmocka_unit_test(test_blocklist_agrees_with_the_corpus),
-		cmocka_unit_test(test_blocklist_agrees_with_the_argv_corpus),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

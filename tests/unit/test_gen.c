@@ -227,6 +227,35 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 	setup(NULL);
 }
 
+static void test_gen_refuses_a_wrong_blocklist(void **state)
+{
+	static const struct {
+		const char *from, *to, *says;
+	} rows[] = {
+		{ "\"targets\": \"root system app home\"", "\"targets\": \"root sistem\"",
+		  "target \"sistem\" is not known" },
+		{ "\"protects\"", "\"protect\"", "\"protect\" is not supported here" },
+		{ "\"kind\": \"shell\"", "\"kind\": \"shel\"", "kind \"shel\" is not known" },
+		{ "\"names\": \"truncate\"", "\"names\": \"shred\"", "\"shred\" is there twice" },
+		{ "\"id\": \"boot.files\"", "\"id\": \"boot.modules\"",
+		  "the id \"boot.modules\" is taken" },
+		{ "\"reason\"", "\"raison\"", "\"raison\" is not supported here" },
+		{ "\"commands\": \"efibootmgr\"", "\"commands\": \"efibootmgr  x\"",
+		  "single spaces" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		setup(NULL);
+		change("blocklist.json", rows[i].from, rows[i].to);
+		assert_int_equal(generate("a"), 1);
+		if (!strstr(output, rows[i].says) || !strstr(output, "blocklist.json: "))
+			fail_msg("expected %s\ngot %s", rows[i].says, output);
+		scratch_release(&scratch);
+	}
+	setup(NULL);
+}
+
 static void test_gen_tools_list_stays_small(void **state)
 {
 	static const char *const parts[] = { ".title = ", ".description = ", ".input_json =",
@@ -268,6 +297,7 @@ int main(void)
 						NULL, teardown),
 		cmocka_unit_test_setup_teardown(test_gen_refuses_what_does_not_fit_together, NULL,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_gen_refuses_a_wrong_blocklist, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_gen_tools_list_stays_small, setup, teardown),
 	};
 

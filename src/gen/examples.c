@@ -1,0 +1,37 @@
+/*
+ * A program of the build: every example of schema/blocklist.json is blocked by the
+ * rule it stands under, every counterexample is not blocked. Only where a command
+ * stands: the literal patterns would hide the rules. Runs none of them.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "guard/blocklist.h"
+#include "guard/blocklist_table.h"
+
+/* A harmless example may be text that a literal pattern forbids even there. */
+static int check(const struct blocklist_example *e)
+{
+	const struct blocklist_input in = { .command = e->command, .literal_in_commands = true };
+	struct blocklist_verdict v;
+
+	blocklist_judge(&in, &v);
+	if (e->blocked && v.blocked &&
+	    (strcmp(v.rule, e->rule) == 0 || strncmp(v.rule, "literal.", 8) == 0))
+		return 0;
+	if (!e->blocked && !v.blocked)
+		return 0;
+	fprintf(stderr, "blocklist.json: %s: %s \"%s\" is %s%s\n", e->rule,
+		e->blocked ? "example" : "counterexample", e->command,
+		v.blocked ? "blocked by " : "allowed", v.blocked ? v.rule : "");
+	return 1;
+}
+
+int main(void)
+{
+	int failed = 0;
+
+	for (unsigned i = 0; i < blocklist_example_count; i++)
+		failed += check(&blocklist_examples[i]);
+	return failed != 0;
+}

@@ -1,0 +1,552 @@
+/*
+ * The text becomes tokens: strings, names, single characters. A name that means
+ * something, followed by its arguments, is a call. Arguments are the constant
+ * strings up to the end of the bracket or of the statement; strings joined by +, .
+ * or nothing are one; anything else beside them makes them partly unknown.
+ */
+#include "guard/blocklist_code.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "guard/blocklist_code_text.h"
+#include "guard/shell_wrap.h"
+
+#define ARGS_MAX 64
+#define ARGUMENT_TOKENS_MAX 512
+#define VARIABLES_MAX 32
+
+struct reader {
+	struct code_text t;
+	bool awk;
+	bool renames; /* something is imported under another name */
+	struct { size_t start, len; size_t token; } variables[VARIABLES_MAX];
+	size_t variable_count;
+	struct blocklist_code_calls calls;
+};
+
+static void add_call(struct reader *r, struct blocklist_code_call call)
+{
+	if (r->calls.count == r->calls.room) {
+		struct blocklist_code_call *old = r->calls.list;
+
+		r->calls.room = r->calls.room ? r->calls.room * 2 : 8;
+		r->calls.list = shell_alloc(r->t.arena, r->calls.room * sizeof(*old));
+		if (r->calls.count)
+			memcpy(r->calls.list, old, r->calls.count * sizeof(*old));
+	}
+	r->calls.list[r->calls.count++] = call;
+}
+
+/* ---- arguments ---- */
+
+struct arguments {
+	struct shell_word words[ARGS_MAX]; /* constant strings, and names of homes as ~ */
+	bool joined[ARGS_MAX]; /* something unknown stands beside it in the same argument */
+	size_t count;
+	bool array;   /* in brackets of its own: words of a command */
+	bool unknown; /* an argument that is no string */
+	bool format;  /* behind the operator % */
+	size_t end;   /* token behind them */
+};
+
+static struct shell_word one_char(struct reader *r, char c, uint8_t kind, size_t at)
+{
+	char *s = shell_copy(r->t.arena, &c, 1);
+	uint8_t *kinds = shell_alloc(r->t.arena, 2);
+	uint32_t *where = shell_alloc(r->t.arena, 2 * sizeof(*where));
+
+	kinds[0] = kind;
+	where[0] = r->t.text->text.at ? r->t.text->text.at[at] : (uint32_t)at;
+	return (struct shell_word){ .text = { .s = s, .at = where, .len = 1 }, .kind = kinds,
+				    .start = r->t.text->start, .end = r->t.text->end };
+}
+
+static const struct code_token *variable(const struct reader *r, size_t i)
+{
+	const struct code_token *t = &r->t.tokens[i];
+
+	for (size_t k = r->variable_count; k-- > 0;)
+		if (r->variables[k].len == t->end - t->start &&
+		    memcmp(r->t.text->text.s + r->variables[k].start, r->t.text->text.s + t->start,
+			   t->end - t->start) == 0)
+			return &r->t.tokens[r->variables[k].token];
+	return NULL;
+}
+
+static void append(struct reader *r, struct arguments *a, const struct shell_word *piece, bool join)
+{
+	struct shell_word two[2], joined;
+
+	if (a->format && a->count) { /* "rm %s" % "/" */
+		a->words[a->count - 1] = shell_wrap_replace(&a->words[a->count - 1], "%s", 2, piece,
+							    r->t.arena);
+	} else if (join && a->count) {
+		two[0] = a->words[a->count - 1];
+		two[1] = *piece;
+		joined = shell_wrap_join(two, 2, r->t.arena);
+		/* Without the space between: the first, then the second in its place. */
+		joined = shell_wrap_slice(&joined, 0, two[0].text.len, r->t.arena);
+		two[0] = one_char(r, '\1', SHELL_LITERAL, 0);
+		two[0] = shell_wrap_join((struct shell_word[]){ joined, two[0] }, 2, r->t.arena);
+		joined = shell_wrap_replace(&two[0], " \1", 2, piece, r->t.arena);
+		a->words[a->count - 1] = joined;
+	} else if (a->count < ARGS_MAX) {
+		a->words[a->count++] = *piece;
+	}
+}
+
+static const char homes[] = " HOME home homedir expanduser_home HOMEPATH ";
+static const char silent[] =
+	" r b u f rb br String os path Path pathlib join expanduser ENV environ "
+	"process env File fs require shell True False true false capture_output "
+	"check text stdout stderr PIPE subprocess recursive force ignore_errors "
+	"qw q qq m s exit and or not sh";
+
+/* Does this argument go on with another piece: + . or a slash of Path? */
+static bool joins(const struct reader *r, size_t i)
+{
+	return code_is_char(&r->t, i, '+') || code_is_char(&r->t, i, '.') ||
+	       (code_is_char(&r->t, i, '/') && i);
+}
+
+/* A name among the arguments: a constant of the text, a home, or something unknown. */
+static void take_name(struct reader *r, struct arguments *a, size_t i, bool join)
+{
+	const struct code_token *value = variable(r, i);
+	struct shell_word piece;
+
+	if (value) {
+		append(r, a, &value->string, join);
+	} else if (code_token_in(&r->t, i, homes)) {
+		piece = one_char(r, '~', SHELL_TILDE, r->t.tokens[i].start);
+		append(r, a, &piece, join);
+	} else if (!code_token_in(&r->t, i, silent) &&
+		   !(r->t.text->text.s[r->t.tokens[i].start] <= '9' &&
+		     r->t.text->text.s[r->t.tokens[i].start] >= '0')) {
+		a->unknown = true;
+		if (join && a->count) {
+			piece = one_char(r, '?', SHELL_UNKNOWN, r->t.tokens[i].start);
+			append(r, a, &piece, true);
+		}
+	}
+}
+
+/* The strings from token @i on, to the end of the bracket or of the statement. */
+static void read_arguments(struct reader *r, size_t i, struct arguments *a)
+{
+	size_t depth = 0;
+	bool join = false;
+
+	memset(a, 0, sizeof(*a));
+	for (size_t last = i + ARGUMENT_TOKENS_MAX; i < r->t.count && i < last; i++) {
+		const struct code_token *t = &r->t.tokens[i];
+		char c = t->kind == TOKEN_OTHER ? r->t.text->text.s[t->start] : 0;
+
+		if (c == '(' || c == '[' || c == '{') {
+			depth++;
+			a->array |= c == '[';
+		} else if (c == ')' || c == ']' || c == '}') {
+			if (depth <= 1)
+				break;
+			depth--;
+		} else if ((c == ';' || c == '|' || c == '&') && !depth) {
+			break;
+		} else if (c == ',') {
+			join = false;
+			a->format &= depth > 1;
+			continue;
+		} else if (c == '%' && i && r->t.tokens[i - 1].kind == TOKEN_STRING) {
+			a->format = true;
+		} else if (t->kind == TOKEN_STRING) {
+			append(r, a, &t->string, join);
+		} else if (t->kind == TOKEN_NAME) {
+			take_name(r, a, i, join);
+		}
+		join = joins(r, i) || (join && c && strchr("([{$@", c)) ||
+		       (t->kind == TOKEN_STRING && i + 1 < r->t.count &&
+			r->t.tokens[i + 1].kind == TOKEN_STRING);
+	}
+	a->end = i;
+}
+
+/* ---- calls ---- */
+
+static const char runs[] =
+	" system popen Popen exec execl execlp execle execv execvp execve execvpe spawn spawnl "
+	"spawnlp "
+	"spawnv spawnvp spawnSync execSync execFile execFileSync call check_call check_output run "
+	"getoutput getstatusoutput shell_exec passthru proc_open pcntl_exec popen2 popen3 capture2 "
+	"capture2e capture3 posix_spawn posix_spawnp execute spawn_shell create_subprocess_shell "
+	"create_subprocess_exec sh command cmd CreateProcess startProcess Command outputOf "
+	"exec_sync $ ";
+static const char removes_tree[] =
+	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
+	"rimraf emptyDirSync emptyDir remove_entry_secure remove_entry deltree delTree ";
+static const char removes[] = " unlink remove unlinkSync removedirs delete rm_f safe_unlink ";
+static const char moves[] = " rename renameSync move replace mv copyout ";
+static const char writes[] =
+	" open fopen writeFileSync writeFile appendFileSync appendFile "
+	"file_put_contents write_text write_bytes truncate truncateSync File IO "
+	"createWriteStream copyfile copy copy2 copyFileSync cp copyFile sysopen "
+	"writeTextFile copyfileobj writelines ";
+static const char modes_tree[] = " chmod_R chown_R ";
+
+/* "w", "wb", "r+", ">", "a": the argument of open() that lets it write. */
+static bool is_write_mode(const struct shell_word *w)
+{
+	const char *s = w->text.s;
+
+	return w->text.len <= 6 && (strpbrk(s, "wa+>x") != NULL) &&
+	       strspn(s, "rwabtx+> <:utf8") == w->text.len;
+}
+
+static bool calls_open(const struct reader *r, size_t i)
+{
+	return code_token_in(&r->t, i, " open fopen sysopen File IO ");
+}
+
+static void add_effect(struct reader *r, const char *effect, const struct shell_word *word)
+{
+	struct shell_word *copy = shell_alloc(r->t.arena, sizeof(*copy));
+
+	*copy = *word;
+	add_call(r, (struct blocklist_code_call){ CODE_EFFECT, effect, copy, 1 });
+}
+
+/* open(F, ">/dev/sda"): the path behind the sign. */
+static void write_by_sign(struct reader *r, const struct shell_word *w)
+{
+	size_t skip = strspn(w->text.s, "+> ");
+	struct shell_word path;
+
+	if (!skip || w->text.s[0] == ' ' || skip == w->text.len)
+		return;
+	path = shell_wrap_slice(w, skip, w->text.len, r->t.arena);
+	add_effect(r, "write", &path);
+}
+
+/* open(F, "|cmd") and open(F, "cmd|") of Perl. */
+static void run_by_sign(struct reader *r, const struct shell_word *w)
+{
+	size_t len = w->text.len;
+	struct shell_word *text;
+
+	if (len < 2 || (w->text.s[0] != '|' && w->text.s[len - 1] != '|'))
+		return;
+	text = shell_alloc(r->t.arena, sizeof(*text));
+	*text = shell_wrap_slice(w, w->text.s[0] == '|', len - (w->text.s[len - 1] == '|'),
+				 r->t.arena);
+	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, text, 1 });
+}
+
+static void read_write(struct reader *r, size_t i)
+{
+	struct arguments a;
+	bool mode = !calls_open(r, i);
+
+	bool copies = code_token_in(&r->t, i,
+				    " copyfile copy copy2 copyFileSync cp copyFile copyfileobj ");
+
+	read_arguments(r, i + 1, &a);
+	mode |= code_any_name(&r->t, " O_WRONLY O_RDWR O_TRUNC ");
+	for (size_t k = a.count < 2; k < a.count; k++)
+		mode |= is_write_mode(&a.words[k]);
+	for (size_t k = copies && a.count ? a.count - 1 : 0; k < a.count; k++) {
+		if (calls_open(r, i)) {
+			write_by_sign(r, &a.words[k]);
+			run_by_sign(r, &a.words[k]);
+		}
+		if (mode)
+			add_effect(r, "write", &a.words[k]);
+	}
+}
+
+/* Path("/etc/passwd").write_text(...), Path("/x").unlink(): the string is before the call. */
+static void read_method(struct reader *r, size_t i, const char *effect)
+{
+	if (i >= 3 && code_is_char(&r->t, i - 1, '.') && code_is_char(&r->t, i - 2, ')') &&
+	    r->t.tokens[i - 3].kind == TOKEN_STRING)
+		add_effect(r, effect, &r->t.tokens[i - 3].string);
+}
+
+/* Strings given to glob(), and to what may glob itself. */
+static void mark_globs(struct reader *r, struct shell_word *w)
+{
+	uint8_t *kind = shell_alloc(r->t.arena, w->text.len + 1);
+
+	memcpy(kind, w->kind, w->text.len);
+	for (size_t i = 0; i < w->text.len; i++)
+		if (strchr("*?[]", w->text.s[i]) && kind[i] == SHELL_LITERAL)
+			kind[i] = SHELL_GLOB;
+	w->kind = kind;
+}
+
+/* Places that a loop of the text lists: glob("/ *"), listdir("/"), os.walk("/"), Dir["/ *"]. */
+static void add_listed(struct reader *r, const char *effect)
+{
+	static const char lists[] = " glob iglob Dir readdir opendir globSync ";
+	static const char walks[] =
+		" walk listdir scandir readdirSync rglob iterdir find finddepth "
+		"children entries rii ";
+
+	for (size_t i = 0; i < r->t.count; i++) {
+		bool globs = code_token_in(&r->t, i, lists);
+		struct arguments a;
+
+		if (!globs && !code_token_in(&r->t, i, walks))
+			continue;
+		read_arguments(r, i + 1, &a);
+		if (!a.count && i >= 3)
+			read_method(r, i, effect);
+		for (size_t k = 0; k < a.count; k++) {
+			if (globs)
+				mark_globs(r, &a.words[k]);
+			add_effect(r, effect, &a.words[k]);
+		}
+	}
+}
+
+static void read_remove(struct reader *r, size_t i, const char *effect)
+{
+	struct arguments a;
+
+	read_arguments(r, i + 1, &a);
+	for (size_t k = 0; k < a.count; k++) {
+		mark_globs(r, &a.words[k]);
+		add_effect(r, effect, &a.words[k]);
+	}
+	read_method(r, i, effect);
+	if (!a.count)
+		add_listed(r, "remove_tree");
+}
+
+/* exec rm -rf / of Tcl: bare words to the end of the line. */
+static void read_bare(struct reader *r, size_t i)
+{
+	const struct shell_text *t = &r->t.text->text;
+	size_t from = r->t.tokens[i].end, to = from;
+	struct shell_word *text;
+
+	if (!code_token_in(&r->t, i, " exec spawn ") || i + 1 >= r->t.count ||
+	    r->t.tokens[i + 1].kind != TOKEN_NAME)
+		return;
+	while (to < t->len && t->s[to] != '\n' && t->s[to] != ';')
+		to++;
+	text = shell_alloc(r->t.arena, sizeof(*text));
+	*text = shell_wrap_slice(r->t.text, from, to, r->t.arena);
+	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, text, 1 });
+}
+
+/* from os import system as s: another name for a call. */
+static bool renamed(const struct reader *r, size_t i)
+{
+	for (size_t k = 2; k < r->t.count && k < 200; k++)
+		if (code_token_in(&r->t, k - 1, " as ") && code_token_in(&r->t, k - 2, runs) &&
+		    r->t.tokens[k].kind == TOKEN_NAME &&
+		    r->t.tokens[k].end - r->t.tokens[k].start ==
+			    r->t.tokens[i].end - r->t.tokens[i].start &&
+		    memcmp(r->t.text->text.s + r->t.tokens[k].start,
+			   r->t.text->text.s + r->t.tokens[i].start,
+			   r->t.tokens[i].end - r->t.tokens[i].start) == 0)
+			return k != i;
+	return false;
+}
+
+/* "rm -rf $x" and "rm -rf #{x}", where x was given a constant before. */
+static struct shell_word with_variables(struct reader *r, const struct shell_word *word)
+{
+	struct shell_word out = *word;
+
+	for (size_t v = 0; v < r->variable_count; v++) {
+		const char *name = r->t.text->text.s + r->variables[v].start;
+		const struct shell_word *value = &r->t.tokens[r->variables[v].token].string;
+		char *old = shell_alloc(r->t.arena, r->variables[v].len + 4);
+
+		sprintf(old, "$%.*s", (int)r->variables[v].len, name);
+		if (strstr(out.text.s, old))
+			out = shell_wrap_replace(&out, old, strlen(old), value, r->t.arena);
+		sprintf(old, "#{%.*s}", (int)r->variables[v].len, name);
+		if (strstr(out.text.s, old))
+			out = shell_wrap_replace(&out, old, strlen(old), value, r->t.arena);
+	}
+	return out;
+}
+
+static void read_run(struct reader *r, size_t i)
+{
+	struct arguments a;
+	struct shell_word *words;
+
+	read_arguments(r, i + 1, &a);
+	if (!a.count && i >= 2 && code_is_char(&r->t, i - 1, '.') &&
+	    r->t.tokens[i - 2].kind == TOKEN_STRING)
+		a.words[a.count++] = r->t.tokens[i - 2].string; /* "text".execute() */
+	if (!a.count)
+		read_bare(r, i);
+	if (!a.count)
+		return;
+	words = shell_alloc(r->t.arena, a.count * sizeof(*words));
+	for (size_t k = 0; k < a.count; k++)
+		words[k] = with_variables(r, &a.words[k]);
+	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, words, 1 });
+	if (a.count > 1) {
+		add_call(r, (struct blocklist_code_call){ CODE_WORDS, NULL, words, a.count });
+		/* execl("/bin/rm", "rm", "-rf", "/"): the name is there twice. */
+		if (a.count > 2)
+			add_call(r, (struct blocklist_code_call){ CODE_WORDS, NULL, words + 1,
+								  a.count - 1 });
+	}
+}
+
+/* eval("...") of a constant */
+static void read_eval(struct reader *r, size_t i)
+{
+	struct arguments a;
+	struct shell_word *text;
+
+	read_arguments(r, i + 1, &a);
+	if (!a.count)
+		return;
+	text = shell_alloc(r->t.arena, sizeof(*text));
+	*text = a.words[0];
+	add_call(r, (struct blocklist_code_call){ CODE_NESTED, NULL, text, 1 });
+}
+
+/* os.kill(-1, 9), kill 9, -1, process.kill(1) */
+static void read_kill(struct reader *r, size_t i)
+{
+	const char *s = r->t.text->text.s, *effect = NULL;
+
+	for (size_t k = i + 1; k < r->t.count && k < i + 10 && !code_is_char(&r->t, k, ')') &&
+			       !code_is_char(&r->t, k, ';'); k++) {
+		bool minus = code_is_char(&r->t, k - 1, '-');
+
+		if (r->t.tokens[k].kind != TOKEN_NAME ||
+		    r->t.tokens[k].end - r->t.tokens[k].start != 1 ||
+		    s[r->t.tokens[k].start] != '1')
+			continue;
+		if (minus)
+			effect = "kill_all";
+		else if (code_is_char(&r->t, k - 1, '(') || code_is_char(&r->t, k - 1, ','))
+			effect = "kill_init";
+	}
+	if (effect)
+		add_call(r, (struct blocklist_code_call){ CODE_FOUND, effect, NULL, 0 });
+}
+
+static void found(struct reader *r, const char *effect)
+{
+	add_call(r, (struct blocklist_code_call){ CODE_FOUND, effect, NULL, 0 });
+}
+
+/* Things that lie in the whole of the text. */
+static void read_whole(struct reader *r)
+{
+	static const char evals[] =
+		" exec eval execfile run runInThisContext runInNewContext "
+		"instance_eval class_eval assert create_function Function loads "
+		"system popen shell_exec ";
+	static const char fetches[] = " urlopen urllib urllib2 requests httpx http https fetch "
+				      "file_get_contents LWP get curl_exec urlretrieve open_uri "
+				      "HTTParty axios URI Net ";
+	static const char decoders[] = " b64decode b32decode a85decode b85decode base64 decode64 "
+				       "base64_decode unhexlify fromhex unpack atob decode_base64 "
+				       "decompress gzinflate rot13 str_rot13 convert_uu hex2bin "
+				       "codecs marshal ";
+	static const char loops[] = " while until loop for ";
+
+	if (code_any_name(&r->t, " fork vfork cluster ") && code_any_name(&r->t, loops))
+		found(r, "process.fork_bomb");
+	if (!code_any_name(&r->t, evals))
+		return;
+	if (code_any_name(&r->t,
+			  " exec eval execfile instance_eval create_function Function assert ") &&
+	    code_any_name(&r->t, fetches))
+		found(r, "pipe.remote");
+	if (code_any_name(&r->t, decoders))
+		found(r, "pipe.decoded");
+}
+
+/* awk: print "x" > "/dev/sda", print | "sh", "cmd" | getline */
+static void read_awk(struct reader *r, size_t i)
+{
+	const struct code_token *t = &r->t.tokens[i];
+	struct shell_word *text;
+
+	if (t->kind != TOKEN_STRING)
+		return;
+	if (i && code_is_char(&r->t, i - 1, '>'))
+		add_effect(r, "write", &t->string);
+	if ((i && code_is_char(&r->t, i - 1, '|')) || code_is_char(&r->t, i + 1, '|')) {
+		text = shell_alloc(r->t.arena, sizeof(*text));
+		*text = t->string;
+		add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, text, 1 });
+	}
+}
+
+static void read_token(struct reader *r, size_t i)
+{
+	if (r->t.tokens[i].kind == TOKEN_RUN) {
+		add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, &r->t.tokens[i].string,
+							  1 });
+		return;
+	}
+	if (r->awk)
+		read_awk(r, i);
+	if (r->awk && code_token_in(&r->t, i, " system ") && code_is_char(&r->t, i + 1, '(') &&
+	    code_is_char(&r->t, i + 2, '$'))
+		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL, NULL, 0 });
+	if (code_token_in(&r->t, i, runs) ||
+	    (r->renames && r->t.tokens[i].kind == TOKEN_NAME && renamed(r, i)))
+		read_run(r, i);
+	if (code_token_in(&r->t, i, " exec eval "))
+		read_eval(r, i);
+	if (code_token_in(&r->t, i, removes_tree))
+		read_remove(r, i, "remove_tree");
+	if (code_token_in(&r->t, i, removes))
+		read_remove(r, i, "remove");
+	if (code_token_in(&r->t, i, moves))
+		read_remove(r, i, "move");
+	if (code_token_in(&r->t, i, modes_tree))
+		read_remove(r, i, "mode_tree");
+	if (code_token_in(&r->t, i, writes) ||
+	    (i >= 2 && code_token_in(&r->t, i, " write binwrite ") &&
+	     code_token_in(&r->t, i - 2, " File IO "))) {
+		read_write(r, i);
+		if (code_token_in(&r->t, i, " write_text write_bytes truncate write "))
+			read_method(r, i, "write");
+	}
+	if (code_token_in(&r->t, i, " kill killpg "))
+		read_kill(r, i);
+}
+
+/* NAME = "constant" */
+static void note_variable(struct reader *r, size_t i)
+{
+	size_t value = i + 2;
+
+	if (r->t.tokens[i].kind != TOKEN_NAME || !code_is_char(&r->t, i + 1, '=') ||
+	    value >= r->t.count || r->t.tokens[value].kind != TOKEN_STRING ||
+	    r->variable_count == VARIABLES_MAX)
+		return;
+	r->variables[r->variable_count].start = r->t.tokens[i].start;
+	r->variables[r->variable_count].len = r->t.tokens[i].end - r->t.tokens[i].start;
+	r->variables[r->variable_count++].token = value;
+}
+
+struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, bool awk,
+						struct shell_arena *arena)
+{
+	struct reader r = { .t = { .text = text, .arena = arena }, .awk = awk };
+
+	code_tokenize(&r.t);
+	r.renames = code_any_name(&r.t, " as ");
+	for (size_t i = 0; i < r.t.count; i++) {
+		read_token(&r, i);
+		note_variable(&r, i);
+	}
+	if (!awk)
+		read_whole(&r);
+	return r.calls;
+}

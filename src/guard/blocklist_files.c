@@ -1,0 +1,136 @@
+#include "guard/blocklist_files.h"
+
+#include <string.h>
+
+#include "guard/blocklist_args.h"
+#include "guard/blocklist_rules.h"
+#include "guard/shell_parse.h"
+#include "guard/shell_wrap.h"
+
+static const char *plain_name(const struct shell_word *w, size_t *len)
+{
+	const char *s = shell_word_constant(w);
+
+	while (s && s[0] == '.' && s[1] == '/')
+		s += 2;
+	*len = s ? strlen(s) : 0;
+	return *len ? s : NULL;
+}
+
+const struct blocklist_file *blocklist_file_find(const struct blocklist_files *files,
+						 const struct shell_word *name)
+{
+	size_t len;
+	const char *s = files->count ? plain_name(name, &len) : NULL;
+
+	for (size_t i = files->count; s && i-- > 0;)
+		if (files->list[i].len == len && memcmp(files->list[i].name, s, len) == 0)
+			return &files->list[i];
+	return NULL;
+}
+
+/* Everything is copied: the script that is read may be gone when the file is run. */
+static void add(struct blocklist_files *files, const char *name, size_t len,
+		const struct shell_word *content, unsigned flow, struct shell_arena *arena)
+{
+	struct blocklist_file *f;
+
+	if (!name || strncmp(name, "/dev/", 5) == 0 || files->count == BLOCKLIST_FILES_MAX ||
+	    (!content && !flow))
+		return;
+	f = &files->list[files->count++];
+	*f = (struct blocklist_file){ .name = shell_copy(arena, name, len), .len = len,
+				      .known = content != NULL, .flow = flow };
+	if (content)
+		f->content = shell_wrap_slice(content, 0, content->text.len, arena);
+}
+
+bool blocklist_output(const struct shell_command *c, struct shell_arena *arena,
+		      struct shell_word *out)
+{
+	size_t i = 1;
+
+	if (!c->word_count)
+		return false;
+	if (strcmp(c->words[0].text.s, "cat") == 0 && c->input && c->word_count == 1) {
+		*out = *c->input;
+		return true;
+	}
+	if (strcmp(c->words[0].text.s, "echo") && strcmp(c->words[0].text.s, "printf"))
+		return false;
+	while (i < c->word_count && c->words[i].text.s[0] == '-')
+		i++;
+	*out = shell_wrap_join(c->words + i, c->word_count - i, arena);
+	if (out->text.len > 1 && strcmp(out->text.s + out->text.len - 2, "\\n") == 0)
+		*out = shell_wrap_slice(out, 0, out->text.len - 2, arena);
+	return true;
+}
+
+/* curl -o FILE, wget -O FILE, wget URL: the last part of its path. */
+static void note_download(struct blocklist_files *files, const struct shell_command *c,
+			  struct shell_arena *arena)
+{
+	bool foreign;
+	struct shell_text base = blocklist_base_name(&c->words[0], &foreign);
+	const struct blocklist_name *program = blocklist_lookup(base.s, base.len);
+	bool named = false;
+
+	if (!program || !(program->flow & FLOW_KIND_FETCH))
+		return;
+	for (size_t i = 1; i < c->word_count; i++) {
+		const char *s = c->words[i].text.s, *slash = strrchr(s, '/');
+		size_t len;
+
+		if (blocklist_listed(" -o -O --output --output-document ", s, strlen(s)) &&
+		    i + 1 < c->word_count && c->words[i + 1].text.s[0] != '-' &&
+		    !strstr(c->words[i + 1].text.s, "://")) {
+			const char *name = plain_name(&c->words[++i], &len);
+
+			add(files, name, len, NULL, FLOW_REMOTE, arena);
+			named = true;
+		} else if (!named && strstr(s, "/") && s[0] != '-' && slash[1]) {
+			add(files, slash + 1, strlen(slash + 1), NULL, FLOW_REMOTE, arena);
+		}
+	}
+}
+
+static void note_tee(struct blocklist_files *files, const struct shell_command *c, unsigned flow,
+		     struct shell_arena *arena)
+{
+	for (size_t i = 1; i < c->word_count; i++) {
+		size_t len;
+		const char *name = plain_name(&c->words[i], &len);
+
+		if (name && name[0] != '-')
+			add(files, name, len, c->input, c->input ? 0 : flow, arena);
+	}
+}
+
+void blocklist_file_note(struct blocklist_files *files, const struct blocklist_flows *flows,
+			 uint32_t index, struct shell_arena *arena)
+{
+	const struct shell_command *c = &flows->script->commands[index];
+	struct shell_word content;
+	bool known = false, looked = false;
+
+	if (files->count == BLOCKLIST_FILES_MAX || !c->word_count)
+		return;
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		size_t len;
+		const char *name;
+
+		if ((r->op != SHELL_TO && r->op != SHELL_APPEND) || r->fd > 1)
+			continue;
+		name = plain_name(&r->target, &len);
+		if (!looked)
+			known = blocklist_output(c, arena, &content);
+		looked = true;
+		add(files, name, len, known ? &content : NULL,
+		    known ? 0 : blocklist_flow_output(flows, index), arena);
+	}
+	if (strcmp(c->words[0].text.s, "tee") == 0)
+		note_tee(files, c, blocklist_flow_input(flows, index), arena);
+	else
+		note_download(files, c, arena);
+}

@@ -1,0 +1,326 @@
+#include "guard/blocklist_flow.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "guard/blocklist_args.h"
+#include "guard/blocklist_find.h"
+#include "guard/blocklist_rules.h"
+#include "guard/shell_wrap.h"
+
+/* How many words of wrappers before a program are passed over. */
+#define WRAPPERS_MAX 8
+/* How many stages of a pipeline names are followed through. */
+#define STAGES_MAX 16
+
+static const struct blocklist_name *name_of(const struct shell_word *w)
+{
+	bool foreign;
+	struct shell_text base = blocklist_base_name(w, &foreign);
+
+	return blocklist_lookup(base.s, base.len);
+}
+
+/* The kinds of the program that is run, behind wrappers like sudo. */
+static unsigned kind_of(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->word_count && i < WRAPPERS_MAX; i++) {
+		const struct blocklist_name *name;
+
+		if (i && c->words[i].text.s[0] == '-')
+			continue;
+		name = name_of(&c->words[i]);
+		if (name && name->flow)
+			return name->flow;
+		if (!name || !name->wrapper ||
+		    (name->wrapper->kind != WRAPPER_RUN && !name->wrapper->multicall))
+			return 0;
+	}
+	return 0;
+}
+
+static bool has_word(const struct shell_command *c, const char *list)
+{
+	for (size_t i = 1; i < c->word_count; i++)
+		if (blocklist_listed(list, c->words[i].text.s, c->words[i].text.len))
+			return true;
+	return false;
+}
+
+/* A letter among the short options of @c. */
+static bool has_letter(const struct shell_command *c, const char *letters)
+{
+	for (size_t i = 1; i < c->word_count; i++) {
+		const char *s = c->words[i].text.s;
+
+		if (s[0] == '-' && s[1] != '-' && strpbrk(s, letters))
+			return true;
+	}
+	return false;
+}
+
+static bool decodes(const struct shell_command *c, unsigned kind)
+{
+	if (kind & FLOW_KIND_DECODE_D)
+		return has_letter(c, "dD") || has_word(c, " --decode --decrypt --decompress ");
+	if (kind & FLOW_KIND_DECODE_R)
+		return has_letter(c, "r");
+	return kind & FLOW_KIND_DECODE;
+}
+
+static bool all_pids(const struct shell_command *c, unsigned kind)
+{
+	if (kind & FLOW_KIND_PS)
+		return c->word_count > 1 && (has_letter(c, "eA") ||
+					     strpbrk(c->words[1].text.s, "ax") != NULL) &&
+		       !has_word(c, " -C -p -u --pid ");
+	if (kind & FLOW_KIND_PGREP)
+		return has_word(c, " . .* * ^ ") || has_letter(c, "v") ||
+		       (c->word_count == 2 && !c->words[1].text.len) ||
+		       (c->word_count == 3 && has_word(c, " -u -U --euid --uid "));
+	return (kind & (FLOW_KIND_LIST | FLOW_KIND_FIND)) && has_word(c, " /proc ");
+}
+
+/* An interpreter that computes text: -c or -e, and nothing comes in. */
+static bool computes(const struct shell_command *c, unsigned kind)
+{
+	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 && c->piped_from == SHELL_NONE &&
+	       has_word(c, " -c -e -E -r ") && !has_letter(c, "np");
+}
+
+/* awk '{print $1}' and grep -v pick columns and leave a few lines out, no more. */
+static bool picks(const struct shell_command *c, unsigned kind)
+{
+	return (kind & FLOW_KIND_PICK) && !has_word(c, " -v ") &&
+	       !(c->word_count > 1 && c->words[1].text.s[0] == '{');
+}
+
+static bool from_socket(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const char *s = c->redirects[i].target.text.s;
+
+		if (strncmp(s, "/dev/tcp/", 9) == 0 || strncmp(s, "/dev/udp/", 9) == 0)
+			return true;
+	}
+	return false;
+}
+
+static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	unsigned flow = 0, in = blocklist_flow_input(f, index), kind = f->kinds[index];
+
+	if (!kind)
+		return in;
+	if (kind & FLOW_KIND_FETCH)
+		flow |= FLOW_REMOTE;
+	if (decodes(c, kind) || computes(c, kind))
+		flow |= FLOW_DECODED;
+	if (all_pids(c, kind))
+		flow |= FLOW_ALL_PIDS;
+	if (picks(c, kind))
+		in &= ~(unsigned)FLOW_ALL_PIDS;
+	/* What echo prints of a substitution comes from there. */
+	if (kind & FLOW_KIND_PRINT)
+		flow |= f->children[index];
+	return flow | in;
+}
+
+static void add_name(struct blocklist_flows *f, const char *name)
+{
+	for (size_t k = 0; k < COUNT_OF(f->remote_names); k++)
+		if (!f->remote_names[k][0]) {
+			strncpy(f->remote_names[k], name, sizeof(f->remote_names[k]) - 1);
+			return;
+		}
+}
+
+static void note_names(struct blocklist_flows *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+
+	if (!c->word_count && (f->children[index] & (FLOW_REMOTE | FLOW_DECODED)))
+		for (size_t i = 0; i < c->assign_count; i++)
+			add_name(f, c->assigns[i].name);
+	/* curl | while read x */
+	if (c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
+	    (blocklist_flow_input(f, index) & FLOW_REMOTE))
+		for (size_t i = 1; i < c->word_count; i++)
+			if (c->words[i].text.s[0] != '-')
+				add_name(f, c->words[i].text.s);
+}
+
+/* Does any command write into another one, or into a word? */
+static bool connected(const struct shell_script *script)
+{
+	for (uint32_t i = 0; i < script->command_count; i++)
+		if (script->commands[i].piped_from != SHELL_NONE ||
+		    script->commands[i].parent != SHELL_NONE)
+			return true;
+	return false;
+}
+
+void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *script,
+			 struct shell_arena *arena)
+{
+	memset(f, 0, sizeof(*f));
+	f->script = script;
+	if (!connected(script))
+		return;
+	f->out = shell_alloc(arena, script->command_count + 1);
+	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
+	for (uint32_t i = 0; i < script->command_count; i++)
+		f->kinds[i] = (uint16_t)kind_of(&script->commands[i]);
+	f->children = shell_alloc(arena, script->command_count + 1);
+	/* Twice, because a substitution may stand before or behind what it is part of. */
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < script->command_count; i++) {
+			const struct shell_command *c = &script->commands[i];
+
+			f->out[i] |= (uint8_t)out_of(f, i);
+			if (c->parent != SHELL_NONE && c->parent < script->command_count)
+				f->children[c->parent] |= f->out[i];
+		}
+	for (uint32_t i = 0; i < script->command_count; i++)
+		note_names(f, i);
+}
+
+static bool is_sink(const struct shell_word *w)
+{
+	for (uint32_t i = 0; i < w->unknown_count; i++)
+		if (strcmp(w->unknowns[i].name, ">(") == 0)
+			return true;
+	return false;
+}
+
+/* Is there a >(...) among its words? */
+static bool writes_into(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->word_count; i++)
+		if (is_sink(&c->words[i]))
+			return true;
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (is_sink(&c->redirects[i].target))
+			return true;
+	return false;
+}
+
+unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	unsigned flow = from_socket(c) ? FLOW_REMOTE : 0;
+
+	if (f->out && c->piped_from != SHELL_NONE && c->piped_from < f->script->command_count)
+		flow |= f->out[c->piped_from];
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+
+		if (r->op == SHELL_STRING || r->op == SHELL_HERE || r->op == SHELL_FROM)
+			flow |= blocklist_flow_word(f, index, &r->target);
+	}
+	/* tee >(sh): it reads what the command writes that it is a word of. */
+	if ((c->context & SHELL_IN_PROCESS) && c->parent != SHELL_NONE &&
+	    f->out && c->parent < f->script->command_count && c->piped_from == SHELL_NONE &&
+	    writes_into(&f->script->commands[c->parent]))
+		flow |= f->out[c->parent];
+	return flow;
+}
+
+unsigned blocklist_flow_output(const struct blocklist_flows *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	unsigned kind = f->kinds ? f->kinds[index] : kind_of(c);
+
+	if (f->out)
+		return f->out[index];
+	return (kind & FLOW_KIND_FETCH ? FLOW_REMOTE : 0) | (decodes(c, kind) ? FLOW_DECODED : 0);
+}
+
+unsigned blocklist_flow_children(const struct blocklist_flows *f, uint32_t index)
+{
+	return f->children ? f->children[index] : 0;
+}
+
+/* "$(curl)" */
+static bool fetched(const char *name)
+{
+	size_t len = strlen(name);
+	const struct blocklist_name *program;
+
+	if (len < 4 || name[0] != '$' || name[1] != '(')
+		return false;
+	program = blocklist_lookup(name + 2, len - 3);
+	return program && (program->flow & FLOW_KIND_FETCH);
+}
+
+unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
+			     const struct shell_word *word)
+{
+	bool unknown = false;
+
+	for (size_t i = 0; i < word->text.len && !unknown; i++)
+		unknown = word->kind[i] == SHELL_UNKNOWN || word->kind[i] == SHELL_UNKNOWN_FIELDS;
+	if (!unknown)
+		return 0;
+	for (uint32_t i = 0; i < word->unknown_count; i++)
+		if (fetched(word->unknowns[i].name))
+			return FLOW_REMOTE;
+	for (uint32_t i = 0; i < word->unknown_count; i++)
+		for (size_t k = 0; k < COUNT_OF(f->remote_names) && f->remote_names[k][0]; k++)
+			if (strcmp(f->remote_names[k], word->unknowns[i].name) == 0)
+				return FLOW_REMOTE;
+	return blocklist_flow_children(f, index);
+}
+
+/* ---- names ---- */
+
+/* ls DIR prints what is in it; ls -d and a glob print themselves. */
+static size_t names_of_ls(const struct shell_command *c, struct shell_arena *arena,
+			  struct shell_word *names, size_t room)
+{
+	static const uint8_t dot_kind[] = { SHELL_LITERAL };
+	static const struct shell_word dot = { .text = { .s = ".", .len = 1 }, .kind = dot_kind };
+	bool itself = has_letter(c, "d") || (name_of(&c->words[0])->flow & FLOW_KIND_PRINT);
+	size_t n = 0;
+
+	for (size_t i = 1; i < c->word_count && n < room; i++)
+		if (c->words[i].text.s[0] != '-')
+			names[n++] = itself ? c->words[i]
+					    : blocklist_contents(&c->words[i], arena);
+	if (!n && room)
+		names[n++] = blocklist_contents(&dot, arena);
+	return n;
+}
+
+static size_t names_of_find(const struct shell_command *c, bool is_fd, struct shell_arena *arena,
+			    struct shell_word *names, size_t room)
+{
+	struct blocklist_found_actions a = blocklist_find_read(c->words, c->word_count, is_fd,
+							       arena);
+	size_t n = 0;
+
+	for (size_t i = 0; i < a.count && n < room; i++)
+		if (a.list[i].kind == FIND_PRINT)
+			names[n++] = a.list[i].subject;
+	return n;
+}
+
+size_t blocklist_flow_names(const struct blocklist_flows *f, uint32_t index,
+			    struct shell_arena *arena, struct shell_word *names, size_t room)
+{
+	for (int stage = 0; stage < STAGES_MAX && index < f->script->command_count; stage++) {
+		const struct shell_command *c = &f->script->commands[index];
+		const struct blocklist_name *name = c->word_count ? name_of(&c->words[0]) : NULL;
+		unsigned kind = name ? name->flow : 0;
+
+		if (kind & (FLOW_KIND_FIND | FLOW_KIND_FD))
+			return names_of_find(c, kind & FLOW_KIND_FD, arena, names, room);
+		if (kind & FLOW_KIND_LIST)
+			return names_of_ls(c, arena, names, room);
+		if (!(kind & FLOW_KIND_KEEP) && !((kind & FLOW_KIND_PICK) && has_word(c, " -v ")))
+			return 0;
+		index = c->piped_from;
+	}
+	return 0;
+}

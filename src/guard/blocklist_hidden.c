@@ -1,0 +1,240 @@
+#include "guard/blocklist_hidden.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "guard/blocklist_rules.h"
+#include "guard/shell_wrap.h"
+
+/*
+ * Of the programs in @names: a word that begins with @prefix (its rest is the text), or,
+ * with @next, the word behind one that is @prefix; what follows must begin with @mark,
+ * which is left out.
+ */
+static const struct hiding {
+	const char *names;
+	const char *prefix;
+	bool next;
+	const char *mark;
+} hidings[] = {
+	{ " tar gtar bsdtar ", "--checkpoint-action=exec=", false, "" },
+	{ " tar gtar bsdtar ", "--to-command=", false, "" },
+	{ " tar gtar bsdtar ", "--use-compress-program=", false, "" },
+	{ " tar gtar bsdtar ", "--rsh-command=", false, "" },
+	{ " tar gtar bsdtar ", "--rmt-command=", false, "" },
+	{ " tar gtar bsdtar ", "--info-script=", false, "" },
+	{ " tar gtar bsdtar ", "--new-volume-script=", false, "" },
+	{ " tar gtar bsdtar ", "-I", true, "" },
+	{ " tar gtar bsdtar ", "--use-compress-program", true, "" },
+	{ " tar gtar bsdtar ", "--to-command", true, "" },
+	{ " tar gtar bsdtar ", "-F", true, "" },
+	{ " rsync ", "-e", true, "" },
+	{ " rsync ", "--rsh=", false, "" },
+	{ " rsync ", "--rsync-path=", false, "" },
+	{ " ssh scp sftp ", "-o", true, "ProxyCommand=" },
+	{ " ssh scp sftp ", "-o", true, "ProxyCommand " },
+	{ " ssh scp sftp ", "-o", true, "LocalCommand=" },
+	{ " ssh scp sftp ", "-oProxyCommand=", false, "" },
+	{ " ssh scp sftp ", "-oLocalCommand=", false, "" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "-c", true, ":!" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "-c", true, "!" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "--cmd", true, "!" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "--cmd", true, ":!" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "+!", false, "" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "+:!", false, "" },
+	{ " less more man ", "+!", false, "" },
+	{ " man ", "-P", true, "" },
+	{ " man ", "--pager=", false, "" },
+	{ " man ", "-H", false, "" },
+	{ " gdb ", "-ex", true, "shell " },
+	{ " gdb ", "-ex", true, "!" },
+	{ " gdb ", "--eval-command=shell ", false, "" },
+	{ " gdb ", "--args", true, "" },
+	{ " capsh ", "-c", true, "" },
+	{ " kubectl oc nerdctl crictl docker podman ", "--", true, "" },
+	{ " dc ", "-e", true, "!" },
+	{ " sqlite3 ", ".shell ", false, "" },
+	{ " sqlite3 ", ".system ", false, "" },
+	{ " psql mysql mariadb ", "-c", true, "\\!" },
+	{ " psql mysql mariadb ", "-e", true, "\\!" },
+	{ " psql mysql mariadb ", "-e", true, "system " },
+	{ " zip ", "-TT", true, "" },
+	{ " zip ", "--unzip-command", true, "" },
+	{ " git ", "-c", true, "core.pager=" },
+	{ " git ", "-c", true, "core.editor=" },
+	{ " git ", "-c", true, "core.sshCommand=" },
+	{ " git ", "-c", true, "core.fsmonitor=" },
+	{ " git ", "-c", true, "diff.external=" },
+	{ " git ", "-c", true, "sequence.editor=" },
+	{ " git ", "-c", true, "credential.helper=!" },
+	{ " git ", "--upload-pack=", false, "" },
+	{ " git ", "--receive-pack=", false, "" },
+	{ " git ", "--exec", true, "" },
+	{ " git ", "-x", true, "" },
+	{ " git ", "foreach", true, "" },
+	{ " git ", "--recursive", true, "" },
+	{ " git ", "run", true, "" },
+	{ " git ", "--tree-filter", true, "" },
+	{ " git ", "--index-filter", true, "" },
+	{ " git ", "--msg-filter", true, "" },
+	{ " git ", "--extcmd=", false, "" },
+	{ " hg ", "--config", true, "alias.x=!" },
+	{ " npx npm yarn pnpm ", "-c", true, "" },
+	{ " npx npm yarn pnpm ", "--call", true, "" },
+	{ " nix-shell ", "--run", true, "" },
+	{ " nix-shell ", "--command", true, "" },
+	{ " vagrant ", "-c", true, "" },
+	{ " vagrant ", "--command", true, "" },
+	{ " ansible ", "-a", true, "" },
+	{ " ansible ", "--args", true, "" },
+	{ " gcloud ", "--command=", false, "" },
+	{ " gcloud ", "--command", true, "" },
+	{ " nc ncat netcat ", "-c", true, "" },
+	{ " nc ncat netcat ", "--sh-exec", true, "" },
+	{ " socat ", "EXEC:", false, "" },
+	{ " socat ", "SYSTEM:", false, "" },
+	{ " make gmake ", "SHELL=", false, "" },
+	{ " inotifywait fswatch nodemon ", "--exec", true, "" },
+	{ " nodemon ", "-x", true, "" },
+	{ " watchexec ", "--", true, "" },
+	{ " xterm urxvt rxvt konsole alacritty kitty ", "-e", true, "" },
+	{ " gnome-terminal xfce4-terminal terminator ", "-x", true, "" },
+	{ " gnome-terminal xfce4-terminal terminator ", "-e", true, "" },
+	{ " gnome-terminal ", "--command=", false, "" },
+	{ " expect ", "-c", true, "spawn " },
+	{ " emacs ", "--eval", true, "(shell-command " },
+	{ " logrotate ", "--mail=", false, "" },
+	{ " unshare ", "--fork=", false, "" },
+	{ " split ", "--filter=", false, "" },
+	{ " split ", "--filter", true, "" },
+	{ " sort ", "--compress-program=", false, "" },
+	{ " tcpdump ", "-z", true, "" },
+	{ " entr ", "-s", true, "" },
+	{ " start-stop-daemon ", "--exec", true, "" },
+	{ " start-stop-daemon ", "--startas", true, "" },
+	{ " start-stop-daemon ", "-x", true, "" },
+	{ " run-one flatpak-spawn ", "--host", true, "" },
+	{ " sed gsed ", "1e ", false, "" },
+	{ " sed gsed ", "e ", false, "" },
+	{ " sed gsed ", "-n1e ", false, "" },
+};
+
+/* More than there are names in the table. */
+#define NAMES 2048
+
+struct hidden {
+	const struct shell_word *words;
+	size_t count;
+	struct shell_arena *arena;
+	struct shell_word *texts;
+	size_t n, room;
+};
+
+static bool begins(const struct shell_word *w, const char *prefix)
+{
+	return strncmp(w->text.s, prefix, strlen(prefix)) == 0;
+}
+
+static void add(struct hidden *h, const struct shell_word *w, size_t skip)
+{
+	if (h->n < h->room && skip < w->text.len)
+		h->texts[h->n++] = shell_wrap_slice(w, skip, w->text.len, h->arena);
+}
+
+/* All words from @i on as one text: programs like xterm -e take them so. */
+static void add_rest(struct hidden *h, size_t i, size_t skip)
+{
+	struct shell_word joined = shell_wrap_quote(h->words + i, h->count - i, h->arena);
+
+	add(h, &joined, skip);
+}
+
+static void search(struct hidden *h, const struct hiding *rule)
+{
+	size_t mark = strlen(rule->mark);
+
+	for (size_t i = 1; i < h->count; i++) {
+		const struct shell_word *w = &h->words[i];
+
+		if (!rule->next && begins(w, rule->prefix))
+			add(h, w, strlen(rule->prefix));
+		if (rule->next && i + 1 < h->count && strcmp(w->text.s, rule->prefix) == 0 &&
+		    begins(w + 1, rule->mark)) {
+			add(h, w + 1, mark);
+			if (!mark && i + 2 < h->count)
+				add_rest(h, i + 1, 0);
+		}
+	}
+}
+
+/* git -c alias.NAME='!TEXT', git config alias.NAME '!TEXT' */
+static void search_alias(struct hidden *h)
+{
+	for (size_t i = 1; i < h->count; i++) {
+		const char *s = h->words[i].text.s, *bang;
+
+		if (strncmp(s, "alias.", 6))
+			continue;
+		bang = strstr(s, "=!");
+		if (bang)
+			add(h, &h->words[i], (size_t)(bang + 2 - s));
+		else if (i + 1 < h->count && h->words[i + 1].text.s[0] == '!')
+			add(h, &h->words[i + 1], 1);
+	}
+}
+
+/*
+ * Rows of each program: the table is in groups of the same names, and a program is in
+ * two groups at most. Numbers count from 1; 0: none.
+ */
+static uint8_t groups[NAMES][2];
+
+static void note_group(const struct hiding *row)
+{
+	uint8_t number = (uint8_t)(row - hidings + 1);
+
+	for (const char *s = row->names; *s;) {
+		size_t len;
+		const struct blocklist_name *name;
+		uint8_t *slot;
+
+		s += *s == ' ';
+		len = strcspn(s, " ");
+		name = len ? blocklist_lookup(s, len) : NULL;
+		s += len;
+		if (!name)
+			continue;
+		slot = groups[name - blocklist_names];
+		slot[slot[0] != 0] = number;
+	}
+}
+
+static void fill_groups(void)
+{
+	BUG_IF(blocklist_name_count > NAMES);
+	for (size_t i = 0; i < COUNT_OF(hidings); i++)
+		if (!i || strcmp(hidings[i].names, hidings[i - 1].names))
+			note_group(&hidings[i]);
+}
+
+size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct shell_word *words,
+			      size_t count, struct shell_arena *arena, struct shell_word *texts,
+			      size_t room)
+{
+	struct hidden h = { words, count, arena, texts, 0, room };
+	static bool filled;
+	const uint8_t *of;
+
+	if (!filled)
+		fill_groups();
+	filled = true;
+	of = groups[name - blocklist_names];
+	for (size_t g = 0; g < 2 && of[g] && count > 1; g++)
+		for (size_t i = of[g] - 1u; i < COUNT_OF(hidings) &&
+					    strcmp(hidings[i].names, hidings[of[g] - 1].names) == 0;
+		     i++)
+			search(&h, &hidings[i]);
+	if (strcmp(name->name, "git") == 0)
+		search_alias(&h);
+	return h.n;
+}

@@ -1,0 +1,21 @@
+/*
+ * blocklist_hidden - shell text in the options of programs that are no wrappers.
+ *
+ * tar --to-command, git -c alias.x='!...', vim -c ':!...', ssh -o ProxyCommand, find
+ * the text, not what it does.
+ */
+#ifndef PROCPEN_GUARD_BLOCKLIST_HIDDEN_H
+#define PROCPEN_GUARD_BLOCKLIST_HIDDEN_H
+
+#include <stddef.h>
+
+#include "guard/blocklist_table.h"
+#include "guard/shell_arena.h"
+#include "guard/shell_script.h"
+
+/* Texts that the program @name would have a shell run. Returns how many. */
+size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct shell_word *words,
+			      size_t count, struct shell_arena *arena, struct shell_word *texts,
+			      size_t room);
+
+#endif

@@ -1,0 +1,321 @@
+/*
+ * What wrappers run: words, shell text, text of other languages, and what comes to
+ * them through pipes. Declared in blocklist_stage.h.
+ */
+#include "guard/blocklist_stage.h"
+
+#include "guard/blocklist_code.h"
+#include "guard/blocklist_find.h"
+#include "guard/blocklist_walk.h"
+
+/* ---- flows ---- */
+
+/* A finding for text from @flow that is run. */
+bool walk_flow(struct blocklist_walk *w, unsigned flow, const struct shell_word *words,
+		     size_t count)
+{
+	uint32_t start = count ? words[0].start : 0, end = count ? words[count - 1].end : 0;
+
+	if (flow & FLOW_REMOTE)
+		return walk_found(w, "pipe.remote", start, end);
+	if (flow & FLOW_DECODED)
+		return walk_found(w, "pipe.decoded", start, end);
+	return false;
+}
+
+unsigned walk_input_flow(const struct blocklist_stage *at)
+{
+	return at->flows && at->index != SHELL_NONE ? blocklist_flow_input(at->flows, at->index)
+						    : 0;
+}
+
+unsigned walk_word_flow(const struct blocklist_stage *at, const struct shell_word *word)
+{
+	return at->flows && at->index != SHELL_NONE
+		       ? blocklist_flow_word(at->flows, at->index, word) : 0;
+}
+
+/* Text that begins unknown and comes from afar: $(curl ...), <(curl ...). */
+bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
+			const struct blocklist_stage *at)
+{
+	size_t i = strspn(text->text.s, " \t\n\"'");
+
+	return word_unknown_at(text, i) && walk_flow(w, walk_word_flow(at, text), text, 1);
+}
+
+/* ---- code of other languages ---- */
+
+static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, bool awk,
+		      const struct blocklist_stage *at)
+{
+	struct blocklist_code_calls calls = blocklist_code_read(code, awk, &w->arena);
+	struct blocklist_stage inner = *at;
+
+	inner.lenient = true;
+	for (size_t i = 0; i < calls.count; i++) {
+		const struct blocklist_code_call *c = &calls.list[i];
+
+		if (c->kind == CODE_SHELL && walk_nested(w, c->words, NULL, 0, &inner))
+			return true;
+		if (c->kind == CODE_NESTED && w->depth < WALK_DEPTH_MAX) {
+			bool blocked;
+
+			w->depth++;
+			blocked = walk_code(w, c->words, awk, &inner);
+			w->depth--;
+			if (blocked)
+				return true;
+		}
+		if (c->kind == CODE_INPUT && at->input &&
+		    walk_nested(w, at->input, NULL, 0, &inner))
+			return true;
+		if (c->kind == CODE_WORDS && walk_words(w, c->words, c->count, &inner))
+			return true;
+		if (c->kind == CODE_EFFECT &&
+		    blocklist_judge_effect(&w->rules, c->effect, c->words, 0, false, &w->finding))
+			return true;
+		if (c->kind == CODE_FOUND && walk_found(w, c->effect, code->start, code->end))
+			return true;
+	}
+	return false;
+}
+
+/* ---- words that come from standard input ---- */
+
+static struct shell_word unknown_word(struct blocklist_walk *w, const struct shell_word *near)
+{
+	struct shell_word word = blocklist_contents(NULL, &w->arena);
+
+	((uint8_t *)(uintptr_t)word.kind)[0] = SHELL_UNKNOWN_FIELDS;
+	word.start = near ? near->start : 0;
+	word.end = near ? near->end : 0;
+	return word;
+}
+
+size_t walk_items(struct blocklist_walk *w, const struct shell_word *text, bool lines,
+			  struct shell_word *items, size_t room)
+{
+	const char *stops = lines ? "\n" : " \t\n", *s = text->text.s;
+	size_t n = 0, i = 0;
+
+	while (i < text->text.len && n < room) {
+		size_t from, quoted = 0;
+
+		while (i < text->text.len && (strchr(stops, s[i]) || !s[i]))
+			i++;
+		from = i;
+		if (!lines && i < text->text.len && (s[i] == '"' || s[i] == '\'')) {
+			const char *end = memchr(s + i + 1, s[i], text->text.len - i - 1);
+
+			quoted = end != NULL;
+			i = end ? (size_t)(end - s) : i;
+		}
+		while (i < text->text.len && s[i] && !strchr(stops, s[i]))
+			i++;
+		if (i > from)
+			items[n++] = shell_wrap_slice(text, from + quoted, i - quoted, &w->arena);
+	}
+	return n;
+}
+
+/* What xargs gets: known items, names of files, or one unknown word. */
+static size_t fed_items(struct blocklist_walk *w, const struct blocklist_stage *at, bool lines,
+			bool whole, const struct shell_word *near, struct shell_word *items)
+{
+	size_t n = 0, room = WALK_NAMES_MAX;
+
+	if (at->input && whole && !memchr(at->input->text.s, '\0', at->input->text.len))
+		items[n++] = *at->input;
+	if (at->input && !n)
+		n = walk_items(w, at->input, lines, items, room);
+	if (!n && at->flows && at->index != SHELL_NONE)
+		n = blocklist_flow_names(at->flows, at->script->commands[at->index].piped_from,
+					 &w->arena, items, room);
+	if (!n)
+		items[n++] = unknown_word(w, near);
+	return n;
+}
+
+static bool walk_placed(struct blocklist_walk *w, const struct shell_wrap *wrap,
+			const struct shell_word *items, size_t n, const struct blocklist_stage *at)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct shell_word *words = shell_alloc(&w->arena, wrap->count * sizeof(*words));
+
+		for (size_t k = 0; k < wrap->count; k++) {
+			words[k] = wrap->words[k];
+			if (wrap->words[k].text.len == wrap->placeholder_len &&
+			    word_is(&wrap->words[k], wrap->placeholder))
+				words[k] = items[i];
+			else if (strstr(wrap->words[k].text.s, wrap->placeholder))
+				words[k] = shell_wrap_replace(&wrap->words[k], wrap->placeholder,
+							      wrap->placeholder_len, &items[i],
+							      &w->arena);
+		}
+		if (walk_words(w, words, wrap->count, at))
+			return true;
+	}
+	return false;
+}
+
+static bool walk_fed(struct blocklist_walk *w, const struct shell_wrap *wrap,
+		     const struct shell_word *near, const struct blocklist_stage *at)
+{
+	struct shell_word items[WALK_NAMES_MAX], *words;
+	struct blocklist_stage inner = *at;
+	size_t n;
+
+	n = fed_items(w, at, wrap->placeholder || wrap->lines, wrap->whole, near, items);
+	inner.each = true;
+	inner.input = NULL;
+	if (!wrap->count)
+		return false;
+	if (wrap->placeholder) {
+		char *copy = shell_copy(&w->arena, wrap->placeholder, wrap->placeholder_len);
+		struct shell_wrap placed = *wrap;
+
+		placed.placeholder = copy;
+		return walk_placed(w, &placed, items, n, &inner);
+	}
+	words = shell_alloc(&w->arena, (wrap->count + n) * sizeof(*words));
+	memcpy(words, wrap->words, wrap->count * sizeof(*words));
+	memcpy(words + wrap->count, items, n * sizeof(*words));
+	return walk_words(w, words, wrap->count + n, &inner);
+}
+
+/* ---- wrappers ---- */
+
+static bool walk_texts(struct blocklist_walk *w, const struct shell_wrap *wrap,
+		       const struct blocklist_stage *at)
+{
+	for (size_t i = 0; i < wrap->text_count; i++) {
+		const struct shell_word *text = &wrap->texts[i];
+
+		if (walk_remote(w, text, at) ||
+		    (at->each && word_unknown_at(text, 0) &&
+		     walk_flow(w, walk_input_flow(at), text, 1)) ||
+		    walk_nested(w, text, wrap->words, wrap->count, at))
+			return true;
+	}
+	return false;
+}
+
+/* parallel without ::: runs lines of its standard input, or adds them to its text. */
+static bool walk_fed_texts(struct blocklist_walk *w, const struct shell_wrap *wrap,
+			   const struct shell_word *near, const struct blocklist_stage *at)
+{
+	struct shell_word items[WALK_NAMES_MAX], both[2];
+	struct blocklist_stage inner = *at;
+	size_t n = fed_items(w, at, true, false, near, items);
+
+	inner.input = NULL;
+	inner.each = true;
+	if (!wrap->text_count && walk_flow(w, walk_input_flow(at), near, 1))
+		return true;
+	for (size_t i = 0; i < n; i++) {
+		both[0] = wrap->text_count ? wrap->texts[0] : items[i];
+		if (wrap->text_count && strstr(both[0].text.s, "{}")) {
+			both[0] = shell_wrap_replace(&both[0], "{}", 2, &items[i], &w->arena);
+		} else if (wrap->text_count) {
+			both[1] = items[i];
+			both[0] = shell_wrap_join(both, 2, &w->arena);
+		}
+		if (walk_nested(w, &both[0], NULL, 0, &inner))
+			return true;
+	}
+	return false;
+}
+
+/* A shell or an interpreter that reads its program from standard input. */
+bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
+		const struct shell_word *words, size_t count, const struct blocklist_stage *at)
+{
+	bool code = wrap->kind == WRAP_CODE_STDIN;
+	struct blocklist_stage inner = *at;
+
+	inner.input = NULL; /* the shell has read it; what is left of it is judged here too */
+	if (walk_flow(w, walk_input_flow(at), words, count))
+		return true;
+	if (!at->input)
+		return false;
+	if (walk_remote(w, at->input, at))
+		return true;
+	if (code)
+		return walk_code(w, at->input, false, &inner);
+	return walk_nested(w, at->input, wrap->words, wrap->count, &inner);
+}
+
+/* sh FILE: what <(...) writes is known, and what the text itself wrote into the file before. */
+bool walk_file(struct blocklist_walk *w, const struct shell_wrap *wrap, bool code,
+		      const struct blocklist_stage *at)
+{
+	const struct shell_word *file = &wrap->words[0], *content = file->content;
+	const struct blocklist_file *written =
+		content ? NULL : blocklist_file_find(&w->files, file);
+
+	if (walk_remote(w, file, at) || (written && walk_flow(w, written->flow, file, 1)))
+		return true;
+	if (written && written->known)
+		content = &written->content;
+	if (!content)
+		return false;
+	return code ? walk_code(w, content, false, at)
+		    : walk_nested(w, content, wrap->words, wrap->count, at);
+}
+
+static bool walk_wrapped(struct blocklist_walk *w, const struct shell_wrap *wrap,
+			 const struct shell_word *words, size_t count, bool awk,
+			 const struct blocklist_stage *at)
+{
+	switch (wrap->kind) {
+	case WRAP_NOTHING:
+		return false;
+	case WRAP_WORDS:
+		return wrap->fed ? walk_fed(w, wrap, &words[0], at)
+				 : walk_words(w, wrap->words, wrap->count, at);
+	case WRAP_TEXT:
+		if (wrap->fed)
+			return walk_fed_texts(w, wrap, &words[0], at);
+		return walk_texts(w, wrap, at) || walk_words(w, wrap->also, wrap->also_count, at);
+	case WRAP_STDIN:
+	case WRAP_CODE_STDIN:
+		return walk_stdin(w, wrap, words, count, at);
+	case WRAP_FILE:
+		return walk_file(w, wrap, false, at);
+	case WRAP_CODE_FILE:
+		return walk_file(w, wrap, true, at);
+	case WRAP_CODE:
+		for (size_t i = 0; i < wrap->text_count; i++)
+			if (walk_remote(w, &wrap->texts[i], at) ||
+			    walk_code(w, &wrap->texts[i], awk, at))
+				return true;
+	}
+	return false;
+}
+
+bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrapper,
+		  const struct shell_word *words, size_t count, const struct blocklist_stage *at)
+{
+	struct blocklist_dir before = w->rules.dir;
+	struct blocklist_stage inner = *at;
+	struct shell_wrap wrap;
+	bool blocked;
+
+	shell_wrap_open(wrapper, words, count, &w->rules.args, &w->arena, &wrap);
+	if (wrap.assign_count) {
+		inner.assigns = wrap.assigns;
+		inner.assign_count = wrap.assign_count;
+	}
+	inner.lenient |= wrapper->kind == WRAPPER_TEXT || wrapper->remote || wrapper->lenient;
+	if (wrap.directory) {
+		struct shell_word dir = shell_wrap_slice(wrap.directory, wrap.directory_skip,
+							 wrap.directory->text.len, &w->arena);
+		blocklist_chdir(&w->rules.dir, &dir);
+	}
+	blocked = walk_wrapped(w, &wrap, words, count, !wrapper->text, &inner);
+	/* command cd and builtin cd change the shell's own directory. */
+	if (!word_is(&words[0], "command") && !word_is(&words[0], "builtin"))
+		w->rules.dir = before;
+	return blocked;
+}

@@ -1,0 +1,363 @@
+#include "guard/blocklist_rules.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "guard/shell_parse.h"
+
+#define NAME_MAX_BYTES 64
+#define SLOTS 4096
+
+/* ---- names ---- */
+
+/* Names by their hash; made once, never changed. More than twice as many slots as names. */
+static const struct blocklist_name *slots[SLOTS];
+
+static uint32_t hash(const char *text, size_t len)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)text[i]) * 16777619u;
+	return h;
+}
+
+static void fill_slots(void)
+{
+	BUG_IF(blocklist_name_count * 2 > SLOTS);
+	for (unsigned i = 0; i < blocklist_name_count; i++) {
+		uint32_t at = hash(blocklist_names[i].name, strlen(blocklist_names[i].name));
+
+		while (slots[at % SLOTS])
+			at++;
+		slots[at % SLOTS] = &blocklist_names[i];
+	}
+}
+
+static const struct blocklist_name *search(const char *text, size_t len)
+{
+	static bool filled;
+
+	if (!filled) {
+		fill_slots();
+		filled = true;
+	}
+	for (uint32_t at = hash(text, len); slots[at % SLOTS]; at++) {
+		const char *name = slots[at % SLOTS]->name;
+
+		if (strncmp(name, text, len) == 0 && !name[len])
+			return slots[at % SLOTS];
+	}
+	return NULL;
+}
+
+/* python3.11 is python; mkfs.anything is mkfs.* */
+const struct blocklist_name *blocklist_lookup(const char *text, size_t len)
+{
+	const struct blocklist_name *name;
+	char prefix[NAME_MAX_BYTES];
+	size_t cut = len;
+	const char *dot;
+
+	if (!len || len >= sizeof(prefix) - 2)
+		return NULL;
+	name = search(text, len);
+	if (name)
+		return name;
+	while (cut && ((text[cut - 1] >= '0' && text[cut - 1] <= '9') || text[cut - 1] == '.' ||
+		       text[cut - 1] == '-'))
+		cut--;
+	if (cut && cut < len)
+		name = search(text, cut);
+	dot = memchr(text, '.', len);
+	if (name || !dot)
+		return name;
+	cut = (size_t)(dot - text);
+	memcpy(prefix, text, cut);
+	memcpy(prefix + cut, ".*", 2);
+	return search(prefix, cut + 2);
+}
+
+/* Folders whose programs are the system's own, and anything named by a path from the root. */
+struct shell_text blocklist_base_name(const struct shell_word *word, bool *foreign)
+{
+	struct shell_text base = word->text;
+	const char *slash = memrchr(base.s, '/', base.len);
+
+	*foreign = false;
+	if (!slash)
+		return base;
+	*foreign = base.s[0] != '/' && word->kind[0] == SHELL_LITERAL;
+	base.len -= (size_t)(slash + 1 - base.s);
+	base.s = slash + 1;
+	return base;
+}
+
+/* ---- effects ---- */
+
+static enum blocklist_reach reach_of(const char *effect)
+{
+	static const char trees[] = " move mode_tree killers unmount mount mirror ";
+
+	if (strcmp(effect, "remove_tree") == 0 || strcmp(effect, "clean") == 0)
+		return REACH_TREE_OR_EMPTY;
+	return blocklist_listed(trees, effect, strlen(effect)) ? REACH_TREE : REACH_FILE;
+}
+
+static const struct blocklist_rule *effect_rule(const char *effect, uint64_t classes, bool guess)
+{
+	for (unsigned i = 0; i < blocklist_rule_count; i++) {
+		const struct blocklist_rule *rule = &blocklist_rules[i];
+
+		if (rule->effects && (!rule->targets || !classes || (rule->targets & classes)) &&
+		    (!guess || rule->guess) &&
+		    blocklist_listed(rule->effects, effect, strlen(effect)))
+			return rule;
+	}
+	return NULL;
+}
+
+bool blocklist_found(const char *effect, uint32_t start, uint32_t end, struct blocklist_finding *f)
+{
+	const struct blocklist_rule *rule = effect_rule(effect, 0, false);
+
+	if (!rule)
+		return false;
+	*f = (struct blocklist_finding){ .rule = rule, .start = start, .end = end };
+	return true;
+}
+
+bool blocklist_judge_effect(struct blocklist_rules *r, const char *effect,
+			    const struct shell_word *word, size_t skip, bool guess,
+			    struct blocklist_finding *f)
+{
+	uint64_t classes = blocklist_classify(word, skip, &r->dir, reach_of(effect));
+	const struct blocklist_rule *rule = classes ? effect_rule(effect, classes, guess) : NULL;
+
+	if (!rule || !rule->targets)
+		return false;
+	*f = (struct blocklist_finding){ .rule = rule, .start = word->start, .end = word->end,
+					 .classes = classes & rule->targets };
+	return true;
+}
+
+/* ---- which operands ---- */
+
+/* One operand to look at: a word, and where in it. */
+struct operand {
+	const struct shell_word *word;
+	size_t skip;
+};
+
+static const char target_directory[] = " -t --target-directory ";
+
+/* A word TYPE:PATH,OPTION of socat: where the path begins; it is cut at the comma. */
+static size_t socat_skip(const struct shell_word *w)
+{
+	static const char types[] = " OPEN open FILE file GOPEN gopen CREATE create CREAT creat ";
+	const char *colon = memchr(w->text.s, ':', w->text.len);
+
+	if (!colon || !blocklist_listed(types, w->text.s, (size_t)(colon - w->text.s)))
+		return SIZE_MAX;
+	return (size_t)(colon + 1 - w->text.s);
+}
+
+/* Does the selector @which take operand number @i, and from which byte on? */
+static bool selected(const struct blocklist_args *a, const char *which, size_t i, size_t *skip)
+{
+	const struct shell_word *w = a->operands[i];
+	size_t count = a->operand_count, len = strlen(which);
+
+	*skip = 0;
+	if (which[len - 1] == '=') {
+		*skip = len;
+		return w->text.len > len && memcmp(w->text.s, which, len) == 0;
+	}
+	if (strcmp(which, "all") == 0)
+		return true;
+	if (strcmp(which, "first") == 0)
+		return i == 0;
+	if (strcmp(which, "rest") == 0)
+		return i > 0;
+	if (strcmp(which, "last") == 0)
+		return i + 1 == count;
+	if (strcmp(which, "but_last") == 0)
+		return i + 1 < count;
+	if (strcmp(which, "sources") == 0)
+		return i + 1 < count || blocklist_args_has(a, target_directory);
+	if (strcmp(which, "dest") == 0)
+		return i > 0 && i + 1 == count && !blocklist_args_has(a, target_directory);
+	if (strcmp(which, "dest_second") == 0 || strcmp(which, "second_device") == 0)
+		return i == 1;
+	if (strcmp(which, "convert_dest") == 0)
+		return i + 1 == count && blocklist_word_fits(a->operands[0], 0, " convert dd ");
+	if (strcmp(which, "socat") == 0) {
+		*skip = socat_skip(w);
+		return *skip != SIZE_MAX;
+	}
+	return false;
+}
+
+/* The next thing that @which selects, from number *@at on: operands, then values of options. */
+static bool next_selected(const struct blocklist_args *a, const char *which, size_t *at,
+			  struct operand *out)
+{
+	const struct blocklist_option *option;
+	size_t from;
+
+	if (which[0] == '-' || strcmp(which, "dest") == 0) {
+		const char *list = which[0] == '-' ? which : target_directory;
+
+		for (from = *at; from < a->option_count;) {
+			option = blocklist_args_next(a, list, &from);
+			*at = from;
+			if (option && option->value) {
+				*out = (struct operand){ option->value, option->skip };
+				return true;
+			}
+		}
+		if (which[0] == '-')
+			return false;
+		if (*at < a->option_count)
+			*at = a->option_count;
+	}
+	from = strcmp(which, "dest") == 0 ? a->option_count : 0;
+	for (; *at < from + a->operand_count; ++*at)
+		if (selected(a, which, *at - from, &out->skip)) {
+			out->word = a->operands[(*at)++ - from];
+			return true;
+		}
+	return false;
+}
+
+/* What is done to each file needs no -R to reach all of them. */
+static bool effect_holds(const struct blocklist_rules *r, const struct blocklist_effect *e)
+{
+	if (e->unless && blocklist_args_has(&r->args, e->unless))
+		return false;
+	return !e->need || ((r->args.any_option || r->each) && strstr(e->need, " -R ")) ||
+	       blocklist_args_has(&r->args, e->need);
+}
+
+static bool judge_effects(struct blocklist_rules *r, const struct blocklist_program *program,
+			  bool guess, struct blocklist_finding *f)
+{
+	for (const struct blocklist_effect *e = program->effects; e->name; e++) {
+		struct operand o;
+		size_t at = 0;
+
+		if (!effect_holds(r, e))
+			continue;
+		while (next_selected(&r->args, e->operands, &at, &o))
+			if (blocklist_judge_effect(r, e->name, o.word, o.skip, guess, f))
+				return true;
+	}
+	return false;
+}
+
+/* ---- rules on programs ---- */
+
+static bool group_fits(const struct blocklist_args *a, const struct shell_word *words,
+		       size_t count, const char *group, size_t i)
+{
+	if (i < a->operand_count)
+		return blocklist_word_fits(a->operands[i], 0, group);
+	/* A mode like -x looks like an option. */
+	for (size_t k = 1; strstr(group, " -") && k < count; k++)
+		if (words[k].text.s[0] == '-' && blocklist_word_fits(&words[k], 0, group))
+			return true;
+	return false;
+}
+
+/* Each group fits an operand behind that of the group before; the first one the first operand. */
+static bool words_hold(const struct blocklist_args *a, const struct shell_word *words,
+		       size_t count, const struct blocklist_rule *rule)
+{
+	size_t at = 0;
+
+	for (size_t g = 0; rule->words[g]; g++) {
+		const char *group = rule->words[g];
+		bool anywhere = g > 0 || strncmp(group, " ...", 4) == 0, found = false;
+
+		if (strncmp(group, " ...", 4) == 0)
+			group += 4;
+		for (size_t i = at; !found && i <= a->operand_count; i++) {
+			found = group_fits(a, words, count, group, i);
+			if (found)
+				at = i + (i < a->operand_count);
+			if (!anywhere && i < a->operand_count && !strstr(group, " -"))
+				break;
+		}
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+static bool options_hold(const struct blocklist_args *a, const struct blocklist_rule *rule)
+{
+	if (rule->forbid && blocklist_args_has(a, rule->forbid))
+		return false;
+	for (size_t i = 0; rule->need[i]; i++)
+		if (!blocklist_args_has(a, rule->need[i]) && !(a->any_option && rule->targets))
+			return false;
+	return true;
+}
+
+static bool targets_hold(struct blocklist_rules *r, const struct blocklist_rule *rule,
+			 uint64_t *classes)
+{
+	const char *which = rule->operands ? rule->operands : "all";
+	struct operand o;
+	size_t at = 0;
+
+	while (rule->targets && next_selected(&r->args, which, &at, &o)) {
+		*classes = rule->targets & blocklist_classify(o.word, o.skip, &r->dir, REACH_TREE);
+		if (*classes)
+			return true;
+	}
+	return !rule->targets;
+}
+
+static bool judge_rule(struct blocklist_rules *r, const struct blocklist_rule *rule,
+		       const struct shell_word *words, size_t count, struct blocklist_finding *f)
+{
+	uint64_t classes = 0;
+
+	if (!options_hold(&r->args, rule) || !words_hold(&r->args, words, count, rule) ||
+	    !targets_hold(r, rule, &classes))
+		return false;
+	*f = (struct blocklist_finding){ .rule = rule, .start = words[0].start,
+					 .end = words[count - 1].end, .classes = classes };
+	return true;
+}
+
+static const char always_inert[] = " --help --version ";
+
+static bool inert(const struct blocklist_args *a, const struct blocklist_program *program)
+{
+	return blocklist_args_has(a, always_inert) ||
+	       (program && program->inert && blocklist_args_has(a, program->inert));
+}
+
+bool blocklist_judge_program(struct blocklist_rules *r, const struct blocklist_name *name,
+			     const struct shell_word *words, size_t count, bool guess,
+			     struct blocklist_finding *f)
+{
+	if (!name->program && name->rules[0] == UINT16_MAX)
+		return false;
+	blocklist_args_read(&r->args, words, count,
+			    name->program ? name->program->values : NULL, false);
+	if (inert(&r->args, name->program))
+		return false;
+	if (name->program && judge_effects(r, name->program, guess, f)) {
+		f->start = words[0].start;
+		f->end = words[count - 1].end;
+		return true;
+	}
+	for (const uint16_t *rule = name->rules; *rule != UINT16_MAX; rule++)
+		if ((!guess || blocklist_rules[*rule].guess) &&
+		    judge_rule(r, &blocklist_rules[*rule], words, count, f))
+			return true;
+	return false;
+}

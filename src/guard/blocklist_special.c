@@ -1,0 +1,385 @@
+/* Programs with a reading of their own. Declared in blocklist_stage.h. */
+#include "guard/blocklist_stage.h"
+
+#include "guard/blocklist_container.h"
+#include "guard/blocklist_find.h"
+#include "guard/blocklist_hidden.h"
+#include "guard/blocklist_kill.h"
+#include "guard/blocklist_walk.h"
+
+static bool walk_find(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		      bool is_fd, const struct blocklist_stage *at)
+{
+	struct blocklist_found_actions a = blocklist_find_read(words, count, is_fd, &w->arena);
+	struct blocklist_stage inner = *at;
+
+	inner.each = true;
+	for (size_t i = 0; i < a.count; i++) {
+		struct blocklist_found_action *action = &a.list[i];
+		bool blocked = false;
+
+		if (action->kind == FIND_DELETE)
+			blocked = blocklist_judge_effect(&w->rules,
+							 action->narrow ? "remove" : "remove_tree",
+							 &action->subject, 0, false, &w->finding);
+		else if (action->kind == FIND_WRITE)
+			blocked = blocklist_judge_effect(&w->rules, "write", &action->subject, 0,
+							 false, &w->finding);
+		else if (action->kind == FIND_RUN && action->count)
+			blocked = walk_words(w, action->words, action->count, &inner);
+		if (blocked) {
+			w->finding.start = words[0].start;
+			w->finding.end = words[count - 1].end;
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool walk_kill(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		      const struct blocklist_stage *at)
+{
+	bool all = at->each && (walk_input_flow(at) & FLOW_ALL_PIDS);
+	const char *effect;
+
+	if (at->flows && at->index != SHELL_NONE)
+		all |= (blocklist_flow_children(at->flows, at->index) & FLOW_ALL_PIDS) != 0;
+	effect = blocklist_kill_effect(words, count, all);
+	return effect && walk_found(w, effect, words[0].start, words[count - 1].end);
+}
+
+static bool walk_pkill(struct blocklist_walk *w, const struct shell_word *words, size_t count)
+{
+	const char *effect = blocklist_pkill_effect(words, count);
+
+	return effect && walk_found(w, effect, words[0].start, words[count - 1].end);
+}
+
+/* source FILE: of a file only what <(...) or standard input gives is known. */
+static bool walk_source(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			const struct blocklist_stage *at)
+{
+	static const char stdin_names[] = " /dev/stdin /dev/fd/0 /proc/self/fd/0 ";
+	struct shell_wrap wrap = { .kind = WRAP_STDIN, .words = words, .count = count };
+	struct blocklist_stage inner = *at;
+
+	inner.same_shell = true;
+	if (count < 2)
+		return false;
+	if (blocklist_listed(stdin_names, words[1].text.s, words[1].text.len))
+		return walk_stdin(w, &wrap, words, count, &inner);
+	wrap.words = words + 1;
+	wrap.count = count - 1;
+	return walk_file(w, &wrap, false, &inner);
+}
+
+/* trap TEXT SIGNAL */
+static bool walk_trap(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		      const struct blocklist_stage *at)
+{
+	struct blocklist_stage inner = *at;
+	size_t i = 1 + (count > 1 && word_is(&words[1], "--"));
+
+	inner.same_shell = true;
+	if (count < i + 2 || words[i].text.s[0] == '-' || !words[i].text.len)
+		return false;
+	return walk_nested(w, &words[i], NULL, 0, &inner);
+}
+
+/* eval: the parser opens what it knows; here only where the text comes from. */
+static bool walk_eval(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		      const struct blocklist_stage *at)
+{
+	return count > 1 && walk_remote(w, &words[1], at);
+}
+
+/* at and batch take shell text from standard input, crontab - takes lines of it. */
+static bool walk_jobs(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		      const struct blocklist_stage *at)
+{
+	struct shell_wrap wrap = { .kind = WRAP_STDIN, .words = words, .count = 1 };
+
+	return walk_stdin(w, &wrap, words, count, at);
+}
+
+static bool only_blanks(const struct shell_word *word)
+{
+	return strspn(word->text.s, " \t\n") == word->text.len;
+}
+
+/* Is standard input /dev/null? */
+static bool from_null(const struct blocklist_stage *at)
+{
+	const struct shell_command *c;
+
+	if (!at->script || at->index == SHELL_NONE)
+		return false;
+	c = &at->script->commands[at->index];
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].op == SHELL_FROM &&
+		    word_is(&c->redirects[i].target, "/dev/null"))
+			return true;
+	return false;
+}
+
+/* : | crontab - */
+static bool from_nothing(const struct blocklist_stage *at)
+{
+	const struct shell_command *c;
+	uint32_t from;
+
+	if (!at->script || at->index == SHELL_NONE)
+		return false;
+	from = at->script->commands[at->index].piped_from;
+	if (from >= at->script->command_count)
+		return false;
+	c = &at->script->commands[from];
+	return c->word_count == 1 && (word_is(c->words, ":") || word_is(c->words, "true"));
+}
+
+static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			 const struct blocklist_stage *at)
+{
+	struct shell_word lines[WALK_NAMES_MAX];
+	struct blocklist_stage inner = *at;
+	size_t n;
+
+	if (count > 1 && !word_is(&words[count - 1], "-"))
+		return false;
+	if (at->input ? only_blanks(at->input) : from_null(at) || from_nothing(at))
+		return walk_found(w, "jobs", words[0].start, words[count - 1].end);
+	if (!at->input)
+		return false;
+	inner.input = NULL;
+	inner.lenient = true;
+	n = walk_items(w, at->input, true, lines, WALK_NAMES_MAX);
+	for (size_t i = 0; i < n; i++) {
+		const char *s = lines[i].text.s;
+		size_t skip = strspn(s, " \t");
+		int fields = s[skip] == '@' ? 1 : 5;
+		struct shell_word text;
+
+		while (fields-- > 0) {
+			skip += strcspn(s + skip, " \t");
+			skip += strspn(s + skip, " \t");
+		}
+		text = shell_wrap_slice(&lines[i], skip, lines[i].text.len, &w->arena);
+		if (walk_nested(w, &text, NULL, 0, &inner))
+			return true;
+	}
+	return false;
+}
+
+/* nft -f -, iptables-restore: each line of standard input is a command of its own. */
+static bool walk_lines(struct blocklist_walk *w, const char *program,
+		       const struct shell_word *words, size_t count,
+		       const struct blocklist_stage *at)
+{
+	struct shell_word lines[WALK_NAMES_MAX], list[WALK_NAMES_MAX + 1];
+	size_t n, k;
+
+	if (from_null(at))
+		return walk_found(w, "firewall.empty", words[0].start, words[count - 1].end);
+	n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+	for (size_t i = 0; i < n; i++) {
+		list[0] = words[0];
+		k = walk_items(w, &lines[i], false, list + 1, WALK_NAMES_MAX);
+		if (walk_named(w, blocklist_lookup(program, strlen(program)), list, k + 1, false,
+			       at))
+			return true;
+	}
+	return false;
+}
+
+/* make -f -: the lines of recipes. */
+static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			  const struct blocklist_stage *at)
+{
+	struct shell_word lines[WALK_NAMES_MAX];
+	struct blocklist_stage inner = *at;
+	size_t n;
+
+	if (!at->input || count < 2 || !word_is(&words[count - 1], "-"))
+		return false;
+	n = walk_items(w, at->input, true, lines, WALK_NAMES_MAX);
+	inner.input = NULL;
+	inner.lenient = true;
+	for (size_t i = 0; i < n; i++)
+		if (lines[i].text.s[0] == '\t' && walk_nested(w, &lines[i], NULL, 0, &inner))
+			return true;
+	return false;
+}
+
+/* s/A/B/e of sed runs B, as far as that is known. */
+static bool walk_sed_run(struct blocklist_walk *w, const struct shell_word *script,
+			 const struct blocklist_stage *at)
+{
+	const char *s = script->text.s, *start = strchr(s, 's'), *middle, *end;
+	struct blocklist_stage inner = *at;
+	struct shell_word text;
+
+	if (!start || !start[1] || start[1] == ' ')
+		return false;
+	middle = strchr(start + 2, start[1]);
+	end = middle ? strchr(middle + 1, start[1]) : NULL;
+	if (!end || !memchr(end, 'e', strspn(end + 1, "egpiIm0123456789") + 1))
+		return false;
+	inner.lenient = true;
+	text = shell_wrap_slice(script, (size_t)(middle + 1 - s), (size_t)(end - s), &w->arena);
+	return walk_nested(w, &text, NULL, 0, &inner);
+}
+
+/* The command w FILE of sed, and the flag w of its s command. */
+static bool walk_sed(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		     const struct blocklist_stage *stage)
+{
+	for (size_t i = 1; i < count; i++) {
+		const char *s = words[i].text.s, *at = strstr(s, "w /");
+		struct shell_word file;
+		size_t from;
+
+		if (s[0] != '-' && s[0] != '/' && walk_sed_run(w, &words[i], stage))
+			return true;
+		if (!at)
+			continue;
+		from = (size_t)(at + 2 - s);
+		file = shell_wrap_slice(&words[i], from, from + strcspn(s + from, "\n;}"),
+					&w->arena);
+		if (blocklist_judge_effect(&w->rules, "write", &file, 0, false, &w->finding))
+			return true;
+	}
+	return false;
+}
+
+static bool walk_git(struct blocklist_walk *w, const struct shell_word *words, size_t count)
+{
+	struct blocklist_dir before = w->rules.dir;
+	static const uint8_t dot_kind[] = { SHELL_LITERAL };
+	struct shell_word here = { .text = { .s = ".", .len = 1 }, .kind = dot_kind,
+				   .start = words[0].start, .end = words[count - 1].end };
+	bool blocked = false, clean = false, force = false, dry = false;
+
+	for (size_t i = 1; i < count; i++) {
+		const char *s = words[i].text.s;
+
+		if (!clean && word_is(&words[i], "-C") && i + 1 < count)
+			blocklist_chdir(&w->rules.dir, &words[++i]);
+		else if (!clean && strncmp(s, "--work-tree=", 12) == 0) {
+			struct shell_word dir = shell_wrap_slice(&words[i], 12, words[i].text.len,
+								 &w->arena);
+			blocklist_chdir(&w->rules.dir, &dir);
+		} else if (word_is(&words[i], "clean"))
+			clean = true;
+		else if (clean && s[0] == '-') {
+			force |= strchr(s, 'f') != NULL;
+			dry |= strchr(s, 'n') != NULL;
+		} else if (clean && force && !dry)
+			blocked |= blocklist_judge_effect(&w->rules, "clean", &words[i], 0, false,
+							  &w->finding);
+	}
+	if (clean && force && !dry && !blocked)
+		blocked = blocklist_judge_effect(&w->rules, "clean", &here, 0, false, &w->finding);
+	w->rules.dir = before;
+	return blocked;
+}
+
+static bool walk_cd(struct blocklist_walk *w, const struct shell_word *words, size_t count)
+{
+	static const uint8_t home_kind[] = { SHELL_TILDE };
+	static const struct shell_word home = { .text = { .s = "~", .len = 1 }, .kind = home_kind };
+	size_t i = 1;
+
+	while (i < count && words[i].text.s[0] == '-' && words[i].text.len > 1)
+		i++;
+	if (i == count)
+		blocklist_chdir(&w->rules.dir, &home);
+	else if (word_is(&words[i], "-"))
+		w->rules.dir.known = false;
+	else
+		blocklist_chdir(&w->rules.dir, &words[i]);
+	return false;
+}
+
+bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
+		 const struct shell_word *words, size_t count, const struct blocklist_stage *at)
+{
+	struct shell_word texts[WALK_NAMES_MAX];
+	struct blocklist_stage inner = *at;
+	size_t n = blocklist_hidden_texts(name, words, count, &w->arena, texts, WALK_NAMES_MAX);
+
+	inner.lenient = true;
+	for (size_t i = 0; i < n; i++)
+		if (walk_nested(w, &texts[i], NULL, 0, &inner))
+			return true;
+	return false;
+}
+
+static bool walk_container(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			   const struct blocklist_stage *at)
+{
+	struct blocklist_container c = blocklist_container_open(words, count, &w->arena);
+	struct blocklist_stage inner = *at;
+
+	inner.lenient = true;
+	return c.count && walk_words(w, c.words, c.count, &inner);
+}
+
+static bool name_is(const char *s, size_t len, const char *list)
+{
+	return blocklist_listed(list, s, len);
+}
+
+bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
+		  const struct shell_word *words, size_t count, const struct blocklist_stage *at)
+{
+	switch (s[0]) {
+	case 'k':
+		if (name_is(s, len, " kill "))
+			return walk_kill(w, words, count, at);
+		return name_is(s, len, " killall ") && walk_pkill(w, words, count);
+	case 'p':
+		if (name_is(s, len, " podman "))
+			return walk_container(w, words, count, at);
+		if (name_is(s, len, " pkill "))
+			return walk_pkill(w, words, count);
+		return name_is(s, len, " pushd ") && walk_cd(w, words, count);
+	case 's':
+		if (name_is(s, len, " sed "))
+			return walk_sed(w, words, count, at);
+		if (name_is(s, len, " skill slay snice "))
+			return walk_pkill(w, words, count);
+		return name_is(s, len, " source ") && walk_source(w, words, count, at);
+	case '.':
+		return len == 1 && walk_source(w, words, count, at);
+	case 'f':
+		if (name_is(s, len, " find "))
+			return walk_find(w, words, count, false, at);
+		return name_is(s, len, " fd fdfind ") && walk_find(w, words, count, true, at);
+	case 'g':
+		if (name_is(s, len, " gfind "))
+			return walk_find(w, words, count, false, at);
+		return name_is(s, len, " git ") && walk_git(w, words, count);
+	case 'c':
+		if (name_is(s, len, " cd chdir "))
+			return walk_cd(w, words, count);
+		return name_is(s, len, " crontab ") && walk_crontab(w, words, count, at);
+	case 'i':
+		return name_is(s, len,
+			       " iptables-restore ip6tables-restore iptables-nft-restore ") &&
+		       walk_lines(w, "iptables", words, count, at);
+	case 'm':
+		return name_is(s, len, " make ") && walk_makefile(w, words, count, at);
+	case 'n':
+		return name_is(s, len, " nft ") && walk_lines(w, "nft", words, count, at);
+	case 't':
+		return name_is(s, len, " trap ") && walk_trap(w, words, count, at);
+	case 'e':
+		return name_is(s, len, " eval ") && walk_eval(w, words, count, at);
+	case 'd':
+		return name_is(s, len, " docker ") && walk_container(w, words, count, at);
+	case 'a':
+	case 'b':
+		return name_is(s, len, " at batch ") && walk_jobs(w, words, count, at);
+	}
+	return false;
+}

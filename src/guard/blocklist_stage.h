@@ -1,0 +1,102 @@
+/*
+ * blocklist_stage - the parts of guard/blocklist_walk to each other.
+ *
+ * walk: one command, one script. open: what wrappers, pipes and other languages run.
+ * special: programs whose words are read in a way of their own. Each function that
+ * returns bool tells whether there is a finding, which is then in the walk.
+ */
+#ifndef PROCPEN_GUARD_BLOCKLIST_STAGE_H
+#define PROCPEN_GUARD_BLOCKLIST_STAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "guard/blocklist_flow.h"
+#include "guard/blocklist_table.h"
+#include "guard/shell_script.h"
+#include "guard/shell_wrap.h"
+
+/* Deeper than this is too complex. */
+#define WALK_DEPTH_MAX 40
+/* Names, lines and items that one command gets from elsewhere. */
+#define WALK_NAMES_MAX 32
+
+struct blocklist_walk;
+
+/* Where a command stands. All of it may be empty. */
+struct blocklist_stage {
+	const struct shell_script *script;
+	const struct blocklist_flows *flows;
+	uint32_t index;
+	const struct shell_word *input; /* known text on its standard input */
+	const struct shell_assign *assigns;
+	size_t assign_count;
+	bool each; /* it gets all files below a place, one by one */
+	bool same_shell; /* a text it runs sees all variables */
+	bool lenient; /* a text it holds may be no shell text after all */
+};
+
+/* ---- walk ---- */
+
+bool walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		const struct blocklist_stage *at);
+bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
+		 const struct shell_word *args, size_t arg_count, const struct blocklist_stage *at);
+
+/* By everything that the table says of @name. */
+bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
+		const struct shell_word *words, size_t count, bool guess,
+		const struct blocklist_stage *at);
+
+/* The finding of the rule with the effect @id. */
+bool walk_found(struct blocklist_walk *w, const char *id, uint32_t start, uint32_t end);
+bool walk_too_complex(struct blocklist_walk *w, uint32_t at);
+
+/* ---- open ---- */
+
+bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrapper,
+		  const struct shell_word *words, size_t count, const struct blocklist_stage *at);
+
+/* A shell or an interpreter that reads its program from standard input, or from a file. */
+bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
+		const struct shell_word *words, size_t count, const struct blocklist_stage *at);
+bool walk_file(struct blocklist_walk *w, const struct shell_wrap *wrap, bool code,
+	       const struct blocklist_stage *at);
+
+/* Text that is run and comes from @flow; text that begins unknown and comes from afar. */
+bool walk_flow(struct blocklist_walk *w, unsigned flow, const struct shell_word *words,
+	       size_t count);
+bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
+		 const struct blocklist_stage *at);
+unsigned walk_input_flow(const struct blocklist_stage *at);
+unsigned walk_word_flow(const struct blocklist_stage *at, const struct shell_word *word);
+
+/* The items of known text: words, or lines if @lines. */
+size_t walk_items(struct blocklist_walk *w, const struct shell_word *text, bool lines,
+		  struct shell_word *items, size_t room);
+
+/* ---- special ---- */
+
+bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
+		  const struct shell_word *words, size_t count, const struct blocklist_stage *at);
+
+/* Texts in options of programs that are no wrappers: tar, git, vim, ... */
+bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
+		 const struct shell_word *words, size_t count, const struct blocklist_stage *at);
+
+/* ---- words ---- */
+
+static inline bool word_is(const struct shell_word *w, const char *text)
+{
+	return strcmp(w->text.s, text) == 0;
+}
+
+static inline bool word_unknown_at(const struct shell_word *w, size_t i)
+{
+	return i < w->text.len &&
+	       (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS);
+}
+
+#endif

@@ -1,0 +1,504 @@
+#include "guard/blocklist_walk.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "guard/blocklist_bomb.h"
+#include "guard/blocklist_flow.h"
+#include "guard/blocklist_stage.h"
+
+#define STEPS_MAX 250000
+/* A longer input does not go through the parser: every command may be the one that reads it. */
+#define INPUT_MAX (32u << 10)
+/* Names with unknown parts that are compared with all names of the table. */
+#define PATTERNS_MAX 100
+/* With more functions than this, none hides a program. */
+#define FUNCTIONS_MAX 64
+
+bool walk_found(struct blocklist_walk *w, const char *id, uint32_t start, uint32_t end)
+{
+	return blocklist_found(id, start, end, &w->finding);
+}
+
+bool walk_too_complex(struct blocklist_walk *w, uint32_t at)
+{
+	return walk_found(w, "text.too_complex", at, at);
+}
+
+/* ---- one command ---- */
+
+bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
+		       const struct shell_word *words, size_t count, bool guess,
+		       const struct blocklist_stage *at)
+{
+	w->rules.each = at->each;
+	if (blocklist_judge_program(&w->rules, name, words, count, guess, &w->finding))
+		return true;
+	return !guess && name->wrapper && walk_wrapper(w, name->wrapper, words, count, at);
+}
+
+/* The program is not known, but its words fit one that nobody would run on them. */
+static bool walk_unknown_name(struct blocklist_walk *w, const struct shell_word *words,
+			      size_t count, const struct blocklist_stage *at)
+{
+	struct blocklist_args *args = &w->rules.args;
+	const struct blocklist_name *guesses[] = { blocklist_lookup("rm", 2),
+						   blocklist_lookup("chmod", 5),
+						   blocklist_lookup("dd", 2) };
+
+	bool itself = at->script && at->index != SHELL_NONE &&
+		      words == at->script->commands[at->index].words;
+	unsigned flow = walk_word_flow(at, &words[0]);
+
+	if (walk_flow(w, itself ? flow : flow & FLOW_REMOTE, words, 1))
+		return true;
+	if (count < 2)
+		return false;
+	blocklist_args_read(args, words, count, NULL, false);
+	w->rules.each = false;
+	for (size_t i = 0; i < COUNT_OF(guesses); i++) {
+		if (i == 0 && !(blocklist_args_has(args, " -f --force ") &&
+				blocklist_args_has(args, " -r -R --recursive ")))
+			continue;
+		if (blocklist_judge_program(&w->rules, guesses[i], words, count, true, &w->finding))
+			return true;
+	}
+	/* It may be empty, or a wrapper like sudo. */
+	return words[1].text.len && words[1].text.s[0] != '-' && !word_unknown_at(&words[1], 0) &&
+	       walk_words(w, words + 1, count - 1, at);
+}
+
+/* A name with globs or unknown parts: each name of the table that fits it. */
+static bool walk_pattern_name(struct blocklist_walk *w, const struct shell_text *base,
+			      const uint8_t *kind, const struct shell_word *words, size_t count,
+			      const struct blocklist_stage *at)
+{
+	char *pattern = shell_alloc(&w->arena, base->len * 2 + 3);
+	struct shell_word name = { 0 };
+	size_t n = 0;
+
+	if (strpbrk(base->s, " \t\n")) /* no program has such a name */
+		return false;
+	if (w->rules.patterns++ >= PATTERNS_MAX)
+		return walk_too_complex(w, words[0].start);
+	pattern[n++] = ' ';
+	for (size_t i = 0; i < base->len; i++) {
+		bool glob = kind[i] == SHELL_GLOB && base->s[i] != ']';
+
+		if (glob && base->s[i] == '[')
+			while (i + 1 < base->len && base->s[i] != ']')
+				i++;
+		if (kind[i] == SHELL_LITERAL && strchr("*?\\", base->s[i]))
+			pattern[n++] = '\\';
+		pattern[n++] = kind[i] == SHELL_LITERAL ? base->s[i]
+			       : glob && base->s[i] != '*' ? '?' : '*';
+	}
+	pattern[n] = ' ';
+	for (unsigned i = 0; i < blocklist_name_count; i++) {
+		const char *text = blocklist_names[i].name;
+		static const uint8_t plain[64];
+
+		name.text = (struct shell_text){ .s = text, .len = strlen(text) };
+		name.kind = plain;
+		if (blocklist_word_fits(&name, 0, pattern) &&
+		    walk_named(w, &blocklist_names[i], words, count, false, at))
+			return true;
+	}
+	return false;
+}
+
+/* A function of the text hides the program of its name, unless one could take it away. */
+static bool is_function(const struct blocklist_stage *at, const struct shell_word *word)
+{
+	const struct shell_script *s = at->script;
+	uint32_t start;
+
+	if (!s || !s->function_count || s->function_count > FUNCTIONS_MAX ||
+	    at->index == SHELL_NONE ||
+	    word != &s->commands[at->index].words[0])
+		return false;
+	start = s->commands[at->index].start;
+	for (size_t i = 0; i < s->function_count; i++)
+		if (strcmp(s->functions[i].name, word->text.s) == 0 &&
+		    (s->functions[i].end <= start ||
+		     (s->functions[i].start <= start && start < s->functions[i].end)))
+			return true;
+	return false;
+}
+
+/* A literal pattern at the start of the command. */
+static bool literal_command(struct blocklist_walk *w, const struct shell_text *base,
+			    const struct shell_word *words, size_t count)
+{
+	struct shell_word joined;
+	size_t skip = words[0].text.len - base->len;
+
+	if (!w->literals)
+		return false;
+	joined = shell_wrap_join(words, count, &w->arena);
+	if (!blocklist_literal_at_start(joined.text.s + skip, joined.text.len - skip, &w->literal))
+		return false;
+	w->finding.start = words[0].start;
+	w->finding.end = words[count - 1].end;
+	return true;
+}
+
+static bool has_pattern(const struct shell_text *base, const uint8_t *kind)
+{
+	for (size_t i = 0; i < base->len; i++)
+		if (kind[i] != SHELL_LITERAL)
+			return true;
+	return false;
+}
+
+/*
+ * A pattern that fits nearly any name says nothing: one with less than a letter, or two
+ * letters beside an unknown part; but /sbin/???? says its length.
+ */
+static bool fits_any(const struct shell_word *word, const struct shell_text *base,
+		     const uint8_t *kind)
+{
+	size_t letters = 0;
+	bool open = false, unknown = false;
+
+	for (size_t i = 0; i < base->len; i++) {
+		char c = base->s[i];
+
+		letters += kind[i] == SHELL_LITERAL &&
+			   ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+		unknown |= kind[i] != SHELL_LITERAL && kind[i] != SHELL_GLOB;
+		open |= c == '*' && kind[i] == SHELL_GLOB;
+	}
+	if (unknown)
+		return letters < 2;
+	return !letters && (open || word->text.s[0] != '/');
+}
+
+/* /etc/init.d/ufw stop is service ufw stop */
+static bool walk_init_script(struct blocklist_walk *w, const struct shell_word *words,
+			     size_t count, const struct blocklist_stage *at)
+{
+	const char *s = words[0].text.s, *slash = strrchr(s, '/');
+	struct shell_word *list;
+
+	if (!slash || (strncmp(s, "/etc/init.d/", 12) && strncmp(s, "/etc/rc.d/", 10)))
+		return false;
+	list = shell_alloc(&w->arena, (count + 1) * sizeof(*list));
+	list[0] = words[0];
+	list[1] =
+		shell_wrap_slice(&words[0], (size_t)(slash + 1 - s), words[0].text.len, &w->arena);
+	memcpy(list + 2, words + 1, (count - 1) * sizeof(*list));
+	return walk_named(w, blocklist_lookup("service", 7), list, count + 1, false, at);
+}
+
+/* ./x.sh, which the text wrote before. */
+static bool walk_own_file(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			  const struct blocklist_stage *at)
+{
+	struct shell_wrap wrap = { .kind = WRAP_FILE, .words = words, .count = count };
+	struct blocklist_stage inner = *at;
+
+	inner.lenient = true;
+	return walk_file(w, &wrap, false, &inner);
+}
+
+static bool walk_program(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			 const struct blocklist_stage *at)
+{
+	bool foreign;
+	struct shell_text base = blocklist_base_name(&words[0], &foreign);
+	const uint8_t *kind = words[0].kind + (base.s - words[0].text.s);
+	const struct blocklist_name *name;
+
+	if (!base.len)
+		return count > 1 && !words[0].text.len && walk_words(w, words + 1, count - 1, at);
+	if (base.len == 1 && word_unknown_at(&words[0], words[0].text.len - 1))
+		return walk_unknown_name(w, words, count, at);
+	if (has_pattern(&base, kind) && fits_any(&words[0], &base, kind))
+		return false;
+	if (has_pattern(&base, kind))
+		return walk_pattern_name(w, &base, kind, words, count, at);
+	if (is_function(at, &words[0]))
+		return false;
+	if (literal_command(w, &base, words, count) || walk_init_script(w, words, count, at))
+		return true;
+	if (blocklist_file_find(&w->files, &words[0]) && walk_own_file(w, words, count, at))
+		return true;
+	name = blocklist_lookup(base.s, base.len);
+	if (name && walk_named(w, name, words, count, foreign && !name->wrapper, at))
+		return true;
+	return walk_special(w, base.s, base.len, words, count, at) ||
+	       (name && (name->flow & FLOW_KIND_HIDDEN) &&
+		walk_hidden(w, name, words, count, at));
+}
+
+bool walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		       const struct blocklist_stage *at)
+{
+	bool blocked;
+
+	if (!count)
+		return false;
+	if (w->depth >= WALK_DEPTH_MAX || ++w->steps > STEPS_MAX || shell_arena_spent(&w->arena))
+		return walk_too_complex(w, words[0].start);
+	w->depth++;
+	blocked = walk_program(w, words, count, at);
+	w->depth--;
+	return blocked;
+}
+
+/* ---- one script ---- */
+
+/* : > FILE empties it. */
+static bool writes_nothing(const struct shell_command *c)
+{
+	const struct shell_word *w = c->words;
+
+	if (c->word_count == 0)
+		return true;
+	if (c->word_count == 1)
+		return word_is(w, ":") || word_is(w, "true") || word_is(w, "echo");
+	return c->word_count == 2 &&
+	       (word_is(w, "cat") || word_is(w, "echo") || word_is(w, "printf")) &&
+	       (word_is(w + 1, "/dev/null") || word_is(w + 1, "-n") || !w[1].text.len);
+}
+
+static bool walk_redirects(struct blocklist_walk *w, const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		const char *effect = r->op == SHELL_APPEND ? "append"
+				     : r->op == SHELL_TO || r->op == SHELL_BOTH ? "write" : NULL;
+
+		if (effect && r->op == SHELL_TO && writes_nothing(c) &&
+		    blocklist_judge_effect(&w->rules, "wipe", &r->target, 0, false, &w->finding))
+			return true;
+		if (effect && blocklist_judge_effect(&w->rules, effect, &r->target, 0, false,
+						     &w->finding)) {
+			w->finding.start = c->start;
+			w->finding.end = c->end;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* PAGER='rm -rf ~' man x: variables whose text a program runs. */
+static bool walk_assigns(struct blocklist_walk *w, const struct shell_assign *list, size_t count,
+			 const struct blocklist_stage *at)
+{
+	static const char run[] =
+		" PROMPT_COMMAND PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR "
+		"GIT_SSH_COMMAND GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF LESSOPEN "
+		"BROWSER RSYNC_RSH SUDO_EDITOR GIT_PROXY_COMMAND SHELLOPTS_COMMAND ";
+	struct blocklist_stage inner = *at;
+
+	inner.lenient = true;
+	for (size_t i = 0; i < count; i++)
+		if (blocklist_listed(run, list[i].name, strlen(list[i].name)) &&
+		    walk_nested(w, &list[i].value, NULL, 0, &inner))
+			return true;
+	return false;
+}
+
+/* Does a redirection give it another standard input? */
+static bool has_input(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].fd <= 0 &&
+		    (c->redirects[i].op == SHELL_FROM || c->redirects[i].op == SHELL_HERE ||
+		     c->redirects[i].op == SHELL_STRING))
+			return true;
+	return false;
+}
+
+/* sh < /dev/stdin */
+static bool reads_outer_input(const struct shell_command *c)
+{
+	static const char names[] = " /dev/stdin /dev/fd/0 /proc/self/fd/0 ";
+
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_word *file = &c->redirects[i].target;
+
+		if (c->redirects[i].op == SHELL_FROM &&
+		    blocklist_listed(names, file->text.s, file->text.len))
+			return true;
+	}
+	return false;
+}
+
+/* echo x > >(sh), tee >(sh): what goes into the process. */
+static const struct shell_word *parent_output(struct blocklist_walk *w,
+					      const struct shell_command *parent)
+{
+	struct shell_word *out;
+
+	if (parent->word_count && word_is(&parent->words[0], "tee"))
+		return parent->input;
+	out = shell_alloc(&w->arena, sizeof(*out));
+	return blocklist_output(parent, &w->arena, out) ? out : NULL;
+}
+
+static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
+			 const struct blocklist_flows *flows, uint32_t index)
+{
+	const struct shell_command *c = &s->commands[index];
+	struct blocklist_stage at = {
+		.script = s, .flows = flows, .index = index, .input = c->input
+	};
+
+	if (!at.input && w->input &&
+	    (reads_outer_input(c) || (w->input->text.len > INPUT_MAX && !has_input(c))))
+		at.input = w->input;
+	if (!at.input && (c->context & SHELL_IN_PROCESS) && c->parent < s->command_count)
+		at.input = parent_output(w, &s->commands[c->parent]);
+	if (walk_redirects(w, c) || walk_assigns(w, c->assigns, c->assign_count, &at))
+		return true;
+	if (c->word_count && !(c->context & SHELL_TEST) &&
+	    walk_words(w, c->words, c->word_count, &at))
+		return true;
+	if (c->redirect_count || c->word_count > 1)
+		blocklist_file_note(&w->files, flows, index, &w->arena);
+	return false;
+}
+
+/* cd in a subshell ends with it; a definition alone changes nothing. */
+static void enter(struct blocklist_walk *w, const struct shell_command *c,
+		  struct blocklist_dir *outside, bool *inside)
+{
+	bool sub = c->context & (SHELL_IN_SUBSHELL | SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS);
+
+	if (sub && !*inside)
+		*outside = w->rules.dir;
+	else if (!sub && *inside)
+		w->rules.dir = *outside;
+	*inside = sub;
+}
+
+static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
+{
+	uint32_t start, end;
+
+	return blocklist_bomb_find(s, &start, &end) &&
+	       walk_found(w, "process.fork_bomb", start, end);
+}
+
+static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
+{
+	struct blocklist_dir start = w->rules.dir, outside = start, before = start;
+	struct blocklist_flows flows;
+	bool inside = false, blocked = bomb(w, s);
+
+	blocklist_flow_read(&flows, s, &w->arena);
+	for (uint32_t i = 0; !blocked && i < s->command_count; i++) {
+		const struct shell_command *c = &s->commands[i];
+		bool defined = (c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL);
+
+		if (defined)
+			before = w->rules.dir;
+		enter(w, c, &outside, &inside);
+		blocked = walk_command(w, s, &flows, i);
+		if (defined)
+			w->rules.dir = before;
+	}
+	w->rules.dir = start;
+	return blocked;
+}
+
+/* Either the outermost @text, or @word out of another text. */
+static bool parse_and_walk(struct blocklist_walk *w, const struct shell_text *text,
+			   const struct shell_word *word, const struct shell_setup *setup,
+			   bool lenient)
+{
+	struct shell_script script;
+	bool blocked;
+
+	if (word)
+		shell_parse_word(word, setup, &w->budget, &script);
+	else
+		shell_parse_with(text, setup, &w->budget, &script);
+	blocked = walk_script(w, &script);
+	if (!blocked && script.trouble == SHELL_SYNTAX && !lenient)
+		blocked = walk_found(w, "text.unparsable", script.trouble_at, script.trouble_at);
+	else if (!blocked && script.trouble != SHELL_FINE && script.trouble != SHELL_SYNTAX)
+		blocked = walk_found(w, "text.too_complex", script.trouble_at, script.trouble_at);
+	if (blocked && script.trouble != SHELL_FINE && !w->finding.detail &&
+	    strncmp(w->finding.rule->id, "text.", 5) == 0)
+		w->finding.detail = script.trouble_text;
+	shell_script_free(&script);
+	return blocked;
+}
+
+/* What is unknown in a text may bring the quote that is missing. */
+static bool has_unknown(const struct shell_word *text)
+{
+	for (size_t i = 0; i < text->text.len; i++)
+		if (word_unknown_at(text, i))
+			return true;
+	return false;
+}
+
+bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
+		 const struct shell_word *args, size_t arg_count, const struct blocklist_stage *at)
+{
+	struct shell_setup setup = { .args = args, .arg_count = arg_count, .input = at->input };
+	struct shell_assign *all;
+	size_t n = at->assign_count + (at->script ? 0 : w->variable_count);
+	bool blocked;
+
+	if (w->depth >= WALK_DEPTH_MAX || shell_arena_spent(&w->arena))
+		return walk_too_complex(w, text->start);
+	if (at->script && at->index != SHELL_NONE) {
+		setup.outer = at->script;
+		setup.outer_command = at->index;
+		setup.exported_only = !at->same_shell;
+	}
+	all = shell_alloc(&w->arena, (n + 1) * sizeof(*all));
+	if (!at->script && w->variable_count)
+		memcpy(all, w->variables, w->variable_count * sizeof(*all));
+	if (at->assign_count)
+		memcpy(all + (n - at->assign_count), at->assigns, at->assign_count * sizeof(*all));
+	setup.variables = all;
+	setup.variable_count = n;
+	w->depth++;
+	blocked = parse_and_walk(w, NULL, text, &setup, at->lenient || has_unknown(text));
+	w->depth--;
+	return blocked;
+}
+
+/* ---- entry ---- */
+
+void blocklist_walk_init(struct blocklist_walk *w)
+{
+	memset(w, 0, sizeof(*w));
+	shell_arena_init(&w->arena, 128u << 20);
+	w->budget = (struct shell_budget)SHELL_BUDGET_INIT;
+}
+
+void blocklist_walk_release(struct blocklist_walk *w)
+{
+	shell_arena_release(&w->arena);
+	blocklist_args_release(&w->rules.args);
+}
+
+bool blocklist_walk_text(struct blocklist_walk *w, const struct shell_text *text,
+			 const struct shell_word *args, size_t arg_count,
+			 const struct shell_word *input)
+{
+	struct shell_setup setup = { .variables = w->variables,
+				     .variable_count = w->variable_count, .args = args,
+				     .arg_count = arg_count, .input = input };
+
+	w->input = input;
+	if (input && input->text.len > INPUT_MAX)
+		setup.input = NULL;
+	return parse_and_walk(w, text, NULL, &setup, w->no_shell);
+}
+
+bool blocklist_walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			  const struct shell_word *input)
+{
+	struct blocklist_stage at = { .index = SHELL_NONE, .input = input };
+
+	return walk_words(w, words, count, &at);
+}

@@ -1,0 +1,115 @@
+#include "guard/shell_arena.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include <sys/mman.h>
+
+#include "base/mem.h"
+
+#define CHUNK_FIRST 4096u
+#define CHUNK_MAX (4u << 20)
+#define HUGE_PAGE (2u << 20)
+#define ALIGN 8u
+
+struct shell_chunk {
+	struct shell_chunk *older;
+	size_t size;
+};
+
+void shell_arena_init(struct shell_arena *a, size_t limit)
+{
+	memset(a, 0, sizeof(*a));
+	a->limit = limit;
+}
+
+void shell_arena_release(struct shell_arena *a)
+{
+	while (a->chunks) {
+		struct shell_chunk *c = a->chunks;
+
+		a->chunks = c->older;
+		free(c);
+	}
+	shell_arena_init(a, a->limit);
+}
+
+/*
+ * Large chunks ask for huge pages: for a text of a megabyte, the kernel's work for
+ * each small page costs more than all of the parser's.
+ */
+static struct shell_chunk *new_chunk(size_t *size)
+{
+	if (*size < HUGE_PAGE)
+		return mem_realloc(NULL, *size);
+	*size = (*size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+	void *chunk = aligned_alloc(HUGE_PAGE, *size);
+
+	BUG_IF(!chunk);
+	madvise(chunk, *size, MADV_HUGEPAGE);
+	return chunk;
+}
+
+/* Chunks double, so that a short text costs one small allocation. */
+static void add_chunk(struct shell_arena *a, size_t need)
+{
+	size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_FIRST;
+
+	if (size > CHUNK_MAX)
+		size = CHUNK_MAX;
+	if (size < need + sizeof(struct shell_chunk))
+		size = need + sizeof(struct shell_chunk);
+	struct shell_chunk *c = new_chunk(&size);
+
+	c->older = a->chunks;
+	c->size = size;
+	a->chunks = c;
+	a->next = (char *)(c + 1);
+	a->end = (char *)c + size;
+	a->used += size;
+}
+
+void *shell_alloc(struct shell_arena *a, size_t size)
+{
+	size_t rounded = (size + ALIGN - 1) / ALIGN * ALIGN;
+
+	if ((size_t)(a->end - a->next) < rounded)
+		add_chunk(a, rounded);
+	void *p = a->next;
+
+	a->next += rounded;
+	memset(p, 0, rounded);
+	return p;
+}
+
+char *shell_copy(struct shell_arena *a, const char *bytes, size_t len)
+{
+	char *copy = shell_alloc(a, len + 1);
+
+	if (len > 0)
+		memcpy(copy, bytes, len);
+	return copy;
+}
+
+struct shell_arena_mark shell_arena_mark(const struct shell_arena *a)
+{
+	return (struct shell_arena_mark){ a->chunks, a->next, a->end, a->used };
+}
+
+void shell_arena_rewind(struct shell_arena *a, const struct shell_arena_mark *mark)
+{
+	while (a->chunks != mark->chunks) {
+		struct shell_chunk *c = a->chunks;
+
+		a->chunks = c->older;
+		free(c);
+	}
+	a->next = mark->next;
+	a->end = mark->end;
+	a->used = mark->used;
+}
+
+bool shell_arena_spent(const struct shell_arena *a)
+{
+	return a->used > a->limit;
+}

@@ -1,0 +1,193 @@
+/* Bounds of the walk; cells, values, and the names of unknown characters. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "guard/shell_expand.h"
+
+/* Cells of one word or value. */
+#define CELLS_MAX (4u << 20)
+
+/* ---- bounds ---- */
+
+void expand_trouble(struct expander *e, enum shell_trouble trouble, const char *what, uint32_t at)
+{
+	if (e->script->trouble != SHELL_FINE)
+		return;
+	e->script->trouble = trouble;
+	e->script->trouble_text = what;
+	e->script->trouble_at = at;
+}
+
+bool expand_failed(struct expander *e)
+{
+	if (e->fuel == 0 || shell_arena_spent(e->arena))
+		expand_trouble(e, SHELL_TOO_LONG, "an expansion too long to judge", 0);
+	return e->script->trouble != SHELL_FINE;
+}
+
+bool expand_enter(struct expander *e, uint32_t at)
+{
+	if (e->depth == 0) {
+		expand_trouble(e, SHELL_TOO_DEEP, "too many levels of nesting", at);
+		return false;
+	}
+	e->depth--;
+	return true;
+}
+
+void expand_leave(struct expander *e)
+{
+	e->depth++;
+}
+
+/* ---- cells ---- */
+
+void cells_release(struct cells *c)
+{
+	free(c->v);
+	*c = (struct cells){ 0 };
+}
+
+bool cells_room(struct expander *e, struct cells *c, size_t more)
+{
+	if (more > CELLS_MAX - c->len || more > e->fuel) {
+		e->fuel = 0;
+		return false;
+	}
+	e->fuel -= more;
+	if (c->len + more > c->cap) {
+		size_t cap = c->cap ? c->cap * 2 : 32;
+
+		c->cap = cap > c->len + more ? cap : c->len + more;
+		c->v = mem_realloc(c->v, c->cap * sizeof(*c->v));
+	}
+	return true;
+}
+
+void cells_add(struct expander *e, struct cells *c, char ch, enum cell_kind kind, uint32_t at,
+	       uint16_t name)
+{
+	if (cells_room(e, c, 1))
+		c->v[c->len++] = (struct cell){ at, name, (uint8_t)kind, ch };
+}
+
+void cells_copy(struct expander *e, struct cells *c, const struct cell *from, size_t len)
+{
+	if (len == 0 || !cells_room(e, c, len))
+		return;
+	memcpy(c->v + c->len, from, len * sizeof(*from));
+	c->len += len;
+}
+
+void cells_text(struct expander *e, struct cells *c, const char *text, enum cell_kind kind,
+		uint32_t at)
+{
+	for (; *text; text++)
+		cells_add(e, c, *text, kind, at, 0);
+}
+
+bool cells_known(const struct cell *v, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (v[i].kind > CELL_FIELD && v[i].kind != CELL_EMPTY)
+			return false;
+	return true;
+}
+
+char *cells_string(struct expander *e, const struct cell *v, size_t len)
+{
+	size_t n = 0;
+	char *s;
+
+	if (!cells_known(v, len))
+		return NULL;
+	s = shell_alloc(e->arena, len + 1);
+	for (size_t i = 0; i < len; i++)
+		if (v[i].kind != CELL_EMPTY)
+			s[n++] = v[i].c;
+	return s;
+}
+
+/* ---- values and names ---- */
+
+static struct cell as_value(struct cell c)
+{
+	if (c.kind == CELL_PLAIN || c.kind == CELL_FIELD)
+		c.kind = CELL_QUOTED;
+	else if (c.kind == CELL_UNKNOWN_FIELDS)
+		c.kind = CELL_UNKNOWN;
+	else if (c.kind == CELL_BREAK)
+		c = (struct cell){ c.at, 0, CELL_QUOTED, ' ' };
+	return c;
+}
+
+struct value *value_make(struct expander *e, const struct cell *v, size_t len)
+{
+	struct value *value = shell_alloc(e->arena, sizeof(*value));
+
+	value->v = shell_alloc(e->arena, len * sizeof(*v));
+	for (size_t i = 0; i < len; i++)
+		if (v[i].kind != CELL_EMPTY)
+			value->v[value->len++] = as_value(v[i]);
+	return value;
+}
+
+struct value *value_text(struct expander *e, const char *text, uint32_t at)
+{
+	struct cells c = { 0 };
+	struct value *v;
+
+	cells_text(e, &c, text, CELL_QUOTED, at);
+	v = value_make(e, c.v, c.len);
+	cells_release(&c);
+	return v;
+}
+
+struct value *value_unknown(struct expander *e, const char *name, uint32_t at)
+{
+	struct cell c = { at, expand_name(e, name), CELL_UNKNOWN, '?' };
+
+	return value_make(e, &c, 1);
+}
+
+const char *expand_name_text(const struct expander *e, uint16_t name)
+{
+	return name > 0 ? e->memory->names[name] : NULL;
+}
+
+#define NAME_SLOTS 4096u
+
+/* The number of a name; 0 when there are too many to tell apart. */
+uint16_t expand_name(struct expander *e, const char *name)
+{
+	struct shell_memory *m = e->memory;
+	uint32_t h = 5381;
+
+	if (!name)
+		return 0;
+	for (const char *p = name; *p; p++)
+		h = h * 33 ^ (unsigned char)*p;
+	if (!m->name_slots)
+		m->name_slots = shell_alloc(e->arena, NAME_SLOTS * sizeof(*m->name_slots));
+	uint32_t i = h % NAME_SLOTS;
+
+	while (m->name_slots[i] && strcmp(m->names[m->name_slots[i]], name) != 0)
+		i = (i + 1) % NAME_SLOTS;
+	if (m->name_slots[i])
+		return m->name_slots[i];
+	if (m->name_count >= NAME_SLOTS / 2)
+		return 0;
+	if (m->name_count + 1 >= m->name_cap) {
+		size_t cap = m->name_cap ? m->name_cap * 2 : 16;
+		const char **names = shell_alloc(e->arena, cap * sizeof(*names));
+
+		if (m->name_cap > 0)
+			memcpy(names, m->names, m->name_cap * sizeof(*names));
+		m->names = names;
+		m->name_cap = cap;
+	}
+	m->names[++m->name_count] = shell_copy(e->arena, name, strlen(name));
+	m->name_slots[i] = (uint16_t)m->name_count;
+	return m->name_slots[i];
+}

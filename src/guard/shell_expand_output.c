@@ -1,0 +1,461 @@
+/*
+ * What a command writes, as far as its words and its input tell: echo, printf,
+ * cat, and filters that people hide commands with. It never reads a file.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "guard/shell_expand.h"
+
+struct call {
+	const struct shell_word *words;
+	size_t count;
+};
+
+/* ---- escapes ---- */
+
+static int octal(const struct value *v, uint32_t *i, int max)
+{
+	int n = 0;
+
+	for (; max > 0 && *i < v->len && v->v[*i].c >= '0' && v->v[*i].c <= '7'; max--)
+		n = n * 8 + (v->v[(*i)++].c - '0');
+	return n;
+}
+
+static int hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' :
+	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+	       c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static int hex(const struct value *v, uint32_t *i, int max)
+{
+	int n = 0;
+
+	for (; max > 0 && *i < v->len && hex_digit(v->v[*i].c) >= 0; max--)
+		n = n * 16 + hex_digit(v->v[(*i)++].c);
+	return n;
+}
+
+/* The sequence at the backslash at *@i. False: \c, the output ends. */
+static bool escape(struct expander *e, const struct value *v, uint32_t *i, bool zero,
+		   struct cells *out)
+{
+	static const char letters[] = "abefnrtv", values[] = "\a\b\033\f\n\r\t\v";
+	uint32_t at = v->v[*i].at;
+	char c = *i + 1 < v->len ? v->v[*i + 1].c : '\\';
+	const char *known = c ? strchr(letters, c) : NULL;
+	uint32_t k = *i + 2;
+
+	if (known) {
+		cells_add(e, out, values[known - letters], CELL_QUOTED, at, 0);
+	} else if (c == 'c') {
+		return false;
+	} else if (c >= '0' && c <= '7') {
+		k = *i + (zero && c == '0' ? 2 : 1);
+		cells_add(e, out, (char)octal(v, &k, 3), CELL_QUOTED, at, 0);
+	} else if (c == 'x' && k < v->len && hex_digit(v->v[k].c) >= 0) {
+		cells_add(e, out, (char)hex(v, &k, 2), CELL_QUOTED, at, 0);
+	} else {
+		cells_add(e, out, '\\', CELL_QUOTED, at, 0);
+		if (c != '\\')
+			k = *i + 1;
+	}
+	*i = k;
+	return true;
+}
+
+/* @v with its escapes done; false: \c ended the output. */
+static bool escaped(struct expander *e, const struct value *v, struct cells *out)
+{
+	for (uint32_t i = 0; i < v->len;) {
+		if (v->v[i].kind != CELL_QUOTED || v->v[i].c != '\\')
+			cells_copy(e, out, &v->v[i++], 1);
+		else if (!escape(e, v, &i, true, out))
+			return false;
+	}
+	return true;
+}
+
+/* ---- echo ---- */
+
+static bool is_echo_option(const char *s)
+{
+	return s && s[0] == '-' && s[1] && strspn(s + 1, "neE") == strlen(s + 1);
+}
+
+/* Escapes act as in dash, unless -E says otherwise: what they hide matters more. */
+static enum status do_echo(struct expander *e, const struct call *c)
+{
+	bool newline = true, escapes = true;
+	size_t i = 1;
+
+	for (; i < c->count && is_echo_option(expand_constant(&c->words[i])); i++) {
+		newline &= !strchr(c->words[i].text.s, 'n');
+		escapes = !strchr(c->words[i].text.s, 'E');
+	}
+	for (size_t first = i; i < c->count; i++) {
+		const struct value *v = word_value(e, &c->words[i]);
+
+		if (i > first)
+			cells_add(e, e->capture, ' ', CELL_QUOTED, c->words[i].start, 0);
+		if (!escapes)
+			cells_copy(e, e->capture, v->v, v->len);
+		else if (!escaped(e, v, e->capture))
+			return STATUS_OK;
+	}
+	if (newline)
+		cells_add(e, e->capture, '\n', CELL_QUOTED, c->words[0].end, 0);
+	return STATUS_OK;
+}
+
+/* ---- printf ---- */
+
+struct format {
+	struct expander *e;
+	const struct shell_word *args;
+	size_t count, next;
+	struct cells *out;
+	bool used; /* a conversion took an argument */
+	bool ended;
+};
+
+static const struct shell_word *next_arg(struct format *f)
+{
+	f->used = true;
+	return f->next < f->count ? &f->args[f->next++] : NULL;
+}
+
+/* %d %x %o %c of a constant number. */
+static void number(struct format *f, char type, uint32_t at)
+{
+	const struct shell_word *w = next_arg(f);
+	const char *s = w ? expand_constant(w) : "0";
+	char text[32];
+
+	if (!s) {
+		cells_add(f->e, f->out, '?', CELL_UNKNOWN, at, 0);
+		return;
+	}
+	long long n = s[0] == '\'' || s[0] == '"' ? (unsigned char)s[1] : strtoll(s, NULL, 0);
+
+	snprintf(text, sizeof(text), type == 'x' ? "%llx" : type == 'X' ? "%llX" :
+		 type == 'o' ? "%llo" : "%lld", n);
+	cells_text(f->e, f->out, text, CELL_QUOTED, at);
+}
+
+static void text_arg(struct format *f, char type)
+{
+	const struct shell_word *w = next_arg(f);
+
+	if (!w)
+		return;
+	const struct value *v = word_value(f->e, w);
+
+	if (type == 'b')
+		f->ended |= !escaped(f->e, v, f->out);
+	else
+		cells_copy(f->e, f->out, v->v, type == 'c' && v->len > 0 ? 1 : v->len);
+}
+
+/* The conversion at the '%' at @i; behind it. Widths are not padded: blanks change nothing. */
+static uint32_t conversion(struct format *f, const struct value *v, uint32_t i)
+{
+	uint32_t at = v->v[i].at;
+
+	for (i++; i < v->len && strchr("-+ #0123456789.*lhjzt", v->v[i].c); i++)
+		if (v->v[i].c == '*')
+			next_arg(f);
+	char type = i < v->len ? v->v[i].c : '%';
+
+	if (type == '%')
+		cells_add(f->e, f->out, '%', CELL_QUOTED, at, 0);
+	else if (strchr("sbcq", type))
+		text_arg(f, type);
+	else if (strchr("diouxX", type))
+		number(f, type, at);
+	else
+		cells_add(f->e, f->out, '?', CELL_UNKNOWN, at, 0);
+	return i + 1;
+}
+
+bool expand_printf(struct expander *e, const struct shell_word *words, size_t count,
+		   struct cells *out)
+{
+	const struct value *v = word_value(e, &words[0]);
+	struct format f = { .e = e, .args = words + 1, .count = count - 1, .out = out };
+
+	do {
+		f.used = false;
+		for (uint32_t i = 0; i < v->len && !f.ended;) {
+			if (v->v[i].kind == CELL_QUOTED && v->v[i].c == '%')
+				i = conversion(&f, v, i);
+			else if (v->v[i].kind == CELL_QUOTED && v->v[i].c == '\\')
+				f.ended |= !escape(e, v, &i, false, out);
+			else
+				cells_copy(e, out, &v->v[i++], 1);
+		}
+	} while (f.used && f.next < f.count && !f.ended && !expand_failed(e));
+	return true;
+}
+
+static enum status do_printf(struct expander *e, const struct call *c)
+{
+	size_t first = c->count > 1 && strcmp(c->words[1].text.s, "--") == 0 ? 2 : 1;
+
+	if (c->count > first)
+		expand_printf(e, c->words + first, c->count - first, e->capture);
+	return STATUS_OK;
+}
+
+/* ---- what passes its input on ---- */
+
+static void unknown(struct expander *e, const struct call *c)
+{
+	const char *name = c->count > 0 ? expand_constant(&c->words[0]) : NULL;
+	const char *slash = name ? strrchr(name, '/') : NULL;
+	char text[64];
+
+	if (name)
+		snprintf(text, sizeof(text), "$(%.32s)", slash ? slash + 1 : name);
+	cells_add(e, e->capture, '?', CELL_UNKNOWN, c->count > 0 ? c->words[0].start : 0,
+		  name ? expand_name(e, text) : 0);
+}
+
+/* Has the command a word that names a file? */
+static bool has_operand(const struct call *c)
+{
+	for (size_t i = 1; i < c->count; i++)
+		if (c->words[i].text.s[0] != '-' || c->words[i].text.len == 0)
+			return true;
+	return false;
+}
+
+static enum status do_cat(struct expander *e, const struct call *c)
+{
+	const struct value *in = e->input;
+
+	/* cat <(echo x) */
+	if (c->count == 2 && c->words[1].content)
+		in = word_value(e, c->words[1].content);
+	else if (has_operand(c) && strcmp(c->words[0].text.s, "tee") != 0)
+		in = NULL;
+	if (in)
+		cells_copy(e, e->capture, in->v, in->len);
+	else
+		unknown(e, c);
+	return STATUS_UNKNOWN;
+}
+
+/* One line at a time, from its end to its start. */
+static enum status do_rev(struct expander *e, const struct call *c)
+{
+	const struct value *in = has_operand(c) ? NULL : e->input;
+	uint32_t from = 0;
+
+	if (!in) {
+		unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	for (uint32_t i = 0; i <= in->len; i++) {
+		if (i < in->len && in->v[i].c != '\n')
+			continue;
+		for (uint32_t k = i; k-- > from;)
+			cells_copy(e, e->capture, &in->v[k], 1);
+		if (i < in->len)
+			cells_copy(e, e->capture, &in->v[i], 1);
+		from = i + 1;
+	}
+	return STATUS_UNKNOWN;
+}
+
+/* ---- where a program is ---- */
+
+/* which rm, command -v rm, type -p rm: a path that ends in the name. */
+static enum status do_which(struct expander *e, const struct call *c)
+{
+	const struct shell_word *w = &c->words[c->count - 1];
+	const char *name = c->count > 1 ? expand_constant(w) : NULL;
+
+	if (!name || name[0] == '-') {
+		unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	if (!strchr(name, '/'))
+		cells_text(e, e->capture, "/usr/bin/", CELL_QUOTED, w->start);
+	cells_text(e, e->capture, name, CELL_QUOTED, w->start);
+	cells_add(e, e->capture, '\n', CELL_QUOTED, w->start, 0);
+	return STATUS_UNKNOWN;
+}
+
+static enum status do_command(struct expander *e, const struct call *c)
+{
+	if (c->count == 3 && strcmp(c->words[1].text.s, "-v") == 0)
+		return do_which(e, c);
+	unknown(e, c);
+	return STATUS_UNKNOWN;
+}
+
+/* basename /x/rm, dirname /x/y */
+static enum status do_basename(struct expander *e, const struct call *c)
+{
+	const char *path = c->count == 2 ? expand_constant(&c->words[1]) : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	bool base = strcmp(c->words[0].text.s, "basename") == 0;
+
+	if (!path || (slash && !slash[1])) {
+		unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	const char *part = base ? (slash ? slash + 1 : path)
+				: !slash ? "." : slash == path ? "/"
+				: shell_copy(e->arena, path, (size_t)(slash - path));
+
+	cells_text(e, e->capture, part, CELL_QUOTED, c->words[1].start);
+	cells_add(e, e->capture, '\n', CELL_QUOTED, c->words[1].start, 0);
+	return STATUS_OK;
+}
+
+/* pwd: what cd made of it. */
+static enum status do_pwd(struct expander *e, const struct call *c)
+{
+	bool unset;
+	const struct value *v = vars_value(e, "PWD", &unset);
+
+	if (v)
+		cells_copy(e, e->capture, v->v, v->len);
+	else
+		unknown(e, c);
+	return STATUS_OK;
+}
+
+/* realpath and readlink -f of a path; a link would lead elsewhere, but nobody knows. */
+static enum status do_realpath(struct expander *e, const struct call *c)
+{
+	const struct shell_word *w = &c->words[c->count - 1];
+	bool link = strcmp(c->words[0].text.s, "readlink") == 0;
+
+	if (c->count < (link ? 3u : 2u) || w->text.len == 0 || w->text.s[0] == '-' ||
+	    (w->kind[0] != SHELL_TILDE && w->text.s[0] != '/')) {
+		unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	const struct value *v = word_value(e, w);
+
+	cells_copy(e, e->capture, v->v, v->len);
+	return STATUS_UNKNOWN;
+}
+
+/* seq 3, seq 1 3: the numbers, if they are few. */
+static enum status do_seq(struct expander *e, const struct call *c)
+{
+	const char *s[2] = { "1", "1" };
+	char text[32];
+
+	if (c->count < 2 || c->count > 3) {
+		unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	for (size_t i = 1; i < c->count; i++)
+		s[i == c->count - 1] = expand_constant(&c->words[i]);
+	long long from = s[0] ? strtoll(s[0], NULL, 10) : 0;
+	long long to = s[1] ? strtoll(s[1], NULL, 10) : -1;
+
+	if (!s[0] || !s[1] || to < from || to - from > 63) {
+		unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	for (; from <= to; from++) {
+		snprintf(text, sizeof(text), "%lld\n", from);
+		cells_text(e, e->capture, text, CELL_QUOTED, c->words[0].start);
+	}
+	return STATUS_OK;
+}
+
+/* expr 1 + 1: its words are the arithmetic. */
+static enum status do_expr(struct expander *e, const struct call *c)
+{
+	struct cells sum = { 0 };
+	int64_t result;
+	char text[32];
+
+	for (size_t i = 1; i < c->count; i++) {
+		const struct value *v = word_value(e, &c->words[i]);
+
+		cells_copy(e, &sum, v->v, v->len);
+		cells_add(e, &sum, ' ', CELL_QUOTED, 0, 0);
+	}
+	if (c->count == 4 && expand_arith(e, &sum, &result)) {
+		snprintf(text, sizeof(text), "%lld\n", (long long)result);
+		cells_text(e, e->capture, text, CELL_QUOTED, c->words[0].start);
+	} else {
+		unknown(e, c);
+	}
+	cells_release(&sum);
+	return STATUS_UNKNOWN;
+}
+
+static enum status do_filter(struct expander *e, const struct call *c)
+{
+	struct cells out = { 0 };
+	bool known = e->input && expand_filter(e, c->words, c->count, e->input, &out);
+
+	if (known)
+		cells_copy(e, e->capture, out.v, out.len);
+	else
+		unknown(e, c);
+	cells_release(&out);
+	return STATUS_UNKNOWN;
+}
+
+static enum status do_nothing(struct expander *e, const struct call *c)
+{
+	(void)e;
+	(void)c;
+	return STATUS_UNKNOWN;
+}
+
+static const struct program {
+	const char *name;
+	enum status (*run)(struct expander *e, const struct call *c);
+} programs[] = {
+	{ "basename", do_basename }, { "cat", do_cat },        { "expr", do_expr },
+	{ "pwd", do_pwd },           { "readlink", do_realpath }, { "realpath", do_realpath },
+	{ "seq", do_seq },
+	{ "command", do_command },   { "dirname", do_basename }, { "echo", do_echo },
+	{ "mkdir", do_nothing },     { "printf", do_printf },  { "rev", do_rev },
+	{ "sleep", do_nothing },     { "tee", do_cat },        { "test", do_nothing },
+	{ "touch", do_nothing },     { "trap", do_nothing },   { "type", do_which },
+	{ "which", do_which },       { "[", do_nothing },      { "base64", do_filter },
+	{ "base32", do_filter },     { "basenc", do_filter },  { "cut", do_filter },
+	{ "head", do_filter },       { "openssl", do_filter }, { "sed", do_filter },
+	{ "tail", do_filter },       { "tr", do_filter },      { "xxd", do_filter },
+	{ "tac", do_filter },        { "sort", do_filter },    { "uniq", do_filter },
+};
+
+static const char *base_name(const struct shell_word *w)
+{
+	const char *name = expand_constant(w), *slash = name ? strrchr(name, '/') : NULL;
+
+	return slash ? slash + 1 : name;
+}
+
+enum status expand_output(struct expander *e, const struct shell_word *words, size_t count)
+{
+	struct call c = { words, count };
+	const char *name = base_name(&words[0]);
+
+	if (!e->capture)
+		return name && (strcmp(name, "echo") == 0 || strcmp(name, "printf") == 0)
+			       ? STATUS_OK : STATUS_UNKNOWN;
+	for (size_t i = 0; name && i < COUNT_OF(programs); i++) {
+		if (strcmp(programs[i].name, name) == 0)
+			return programs[i].run(e, &c);
+	}
+	unknown(e, &c);
+	return STATUS_UNKNOWN;
+}

@@ -1,0 +1,489 @@
+/*
+ * Lists, pipelines and simple commands. Recursive descent on characters: a shell
+ * has no tokens that do not depend on where they stand.
+ */
+#include "guard/shell_lex.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* ---- reserved words ---- */
+
+static const struct {
+	const char *text;
+	enum lex_reserved which;
+	bool bash; /* an ordinary word to dash */
+} reserved_words[] = {
+	{ "!", WORD_BANG, false },       { "{", WORD_OPEN, false },
+	{ "}", WORD_CLOSE, false },      { "[[", WORD_TEST, true },
+	{ "case", WORD_CASE, false },    { "coproc", WORD_COPROC, true },
+	{ "do", WORD_DO, false },        { "done", WORD_DONE, false },
+	{ "elif", WORD_ELIF, false },    { "else", WORD_ELSE, false },
+	{ "esac", WORD_ESAC, false },    { "fi", WORD_FI, false },
+	{ "for", WORD_FOR, false },      { "function", WORD_FUNCTION, true },
+	{ "if", WORD_IF, false },        { "in", WORD_IN, false },
+	{ "select", WORD_SELECT, true }, { "then", WORD_THEN, false },
+	{ "time", WORD_TIME, true },     { "until", WORD_UNTIL, false },
+	{ "while", WORD_WHILE, false },
+};
+
+static enum lex_reserved find_reserved(struct lex_reader *r, const char *word)
+{
+	for (size_t i = 0; i < COUNT_OF(reserved_words); i++) {
+		if (reserved_words[i].text[0] != word[0] ||
+		    strcmp(reserved_words[i].text, word) != 0)
+			continue;
+		if (reserved_words[i].bash && reserved_words[i].which != WORD_TIME)
+			r->state->ambiguous = true;
+		return reserved_words[i].bash && r->state->posix ? WORD_NONE
+								 : reserved_words[i].which;
+	}
+	return WORD_NONE;
+}
+
+enum lex_reserved lex_peek_reserved(struct lex_reader *r, size_t *end)
+{
+	char word[10];
+	size_t len = 0, i = r->pos;
+	int c = lex_peek(r, 0);
+
+	if (c <= 0 || !strchr("!{}[cdefistuw\\", c))
+		return WORD_NONE;
+	for (; i < r->end && !lex_is_meta((unsigned char)r->text.s[i]); i++) {
+		if (r->text.s[i] == '\\' && i + 1 < r->end && r->text.s[i + 1] == '\n') {
+			i++;
+			continue;
+		}
+		if (len + 1 >= sizeof(word))
+			return WORD_NONE;
+		word[len++] = r->text.s[i];
+	}
+	word[len] = '\0';
+	*end = i;
+	return find_reserved(r, word);
+}
+
+bool lex_take_reserved(struct lex_reader *r, enum lex_reserved which)
+{
+	size_t end = 0;
+
+	if (lex_failed(r) || lex_peek_reserved(r, &end) != which)
+		return false;
+	r->pos = end;
+	return true;
+}
+
+/* ---- assignments ---- */
+
+/* Length of NAME before =, += or [index]= at the position; 0: no assignment. */
+static size_t assigned_name(const struct lex_reader *r)
+{
+	size_t i = 0;
+
+	while (lex_is_name(lex_peek(r, i), i == 0))
+		i++;
+	if (i == 0)
+		return 0;
+	if (lex_peek(r, i) == '=')
+		return i;
+	if (r->state->posix)
+		return 0;
+	if (lex_peek(r, i) == '+' && lex_peek(r, i + 1) == '=')
+		return i;
+	if (lex_peek(r, i) != '[')
+		return 0;
+	/* name[index]= : an index of a constant or a variable is what anybody writes. */
+	for (size_t j = i + 1; j < i + 256 && lex_peek(r, j) > ' '; j++)
+		if (lex_peek(r, j) == ']' && (lex_peek(r, j + 1) == '=' ||
+		    (lex_peek(r, j + 1) == '+' && lex_peek(r, j + 2) == '=')))
+			return i;
+	return 0;
+}
+
+static struct ast_word *array_items(struct lex_reader *r)
+{
+	struct ast_word *first = NULL, **tail = &first, *w;
+	size_t open = r->pos++;
+
+	for (;;) {
+		lex_newlines(r);
+		w = lex_word(r);
+		if (!w)
+			break;
+		*tail = w;
+		tail = &w->next;
+	}
+	if (lex_peek(r, 0) == ')')
+		r->pos++;
+	else if (r->pos >= r->end)
+		lex_fail(r, SHELL_SYNTAX, "a parenthesis that is not closed", open);
+	else
+		lex_unexpected(r);
+	return first;
+}
+
+static struct ast_assign *lex_assign(struct lex_reader *r, size_t name_len)
+{
+	struct ast_assign *a = shell_alloc(r->state->arena, sizeof(*a));
+
+	a->name = shell_copy(r->state->arena, r->text.s + r->pos, name_len);
+	r->pos += name_len;
+	if (lex_peek(r, 0) == '[') {
+		r->pos++;
+		a->index = lex_word_until(r, STOP_BRACKET);
+		r->pos += lex_peek(r, 0) == ']';
+	}
+	/* An index with brackets of its own inside: what bash makes of it nobody can read. */
+	if (lex_peek(r, 0) != '=' && lex_peek(r, 0) != '+') {
+		lex_unexpected(r);
+		return a;
+	}
+	a->append = lex_peek(r, 0) == '+';
+	r->pos += a->append ? 2 : 1;
+	if (lex_peek(r, 0) == '(' && !r->state->posix) {
+		a->is_array = true;
+		a->items = array_items(r);
+	} else {
+		a->value = lex_word(r);
+	}
+	return a;
+}
+
+/* NAME=( as an argument: declare, local, export. */
+static bool is_late_array(const struct lex_reader *r)
+{
+	size_t len = r->state->posix ? 0 : assigned_name(r);
+
+	return len > 0 && ((lex_peek(r, len) == '=' && lex_peek(r, len + 1) == '(') ||
+			   (lex_peek(r, len) == '+' && lex_peek(r, len + 2) == '('));
+}
+
+/* ---- simple commands and functions ---- */
+
+struct ast_node *lex_new_node(struct lex_reader *r, enum ast_type type)
+{
+	struct ast_node *n = shell_alloc(r->state->arena, sizeof(*n));
+
+	n->type = (uint8_t)type;
+	n->start = lex_origin(r, r->pos);
+	return n;
+}
+
+/* The text of a word without its quotes; NULL if there is more in it than text. */
+static const char *word_text(struct lex_reader *r, const struct ast_word *w)
+{
+	size_t len = 0;
+	char *s;
+
+	for (const struct ast_part *p = w->parts; p; p = p->next) {
+		if (p->type != PART_TEXT)
+			return NULL;
+		len += p->text.len;
+	}
+	s = shell_alloc(r->state->arena, len + 1);
+	len = 0;
+	for (const struct ast_part *p = w->parts; p; p = p->next) {
+		memcpy(s + len, p->text.s, p->text.len);
+		len += p->text.len;
+	}
+	return s;
+}
+
+/* "name" was read and "(" follows: the rest of "name() body". */
+static void function_rest(struct lex_reader *r, struct ast_node *n)
+{
+	n->name = word_text(r, n->words);
+	r->pos++;
+	lex_blank(r);
+	if (!n->name || lex_peek(r, 0) != ')') {
+		lex_unexpected(r);
+		return;
+	}
+	r->pos++;
+	lex_function_body(r, n);
+}
+
+struct simple_reader {
+	struct ast_node *node;
+	struct ast_word **word_tail;
+	struct ast_assign **assign_tail;
+	struct ast_redirect **redirect_tail;
+};
+
+static void add_assign(struct lex_reader *r, struct simple_reader *s, size_t name_len)
+{
+	struct ast_assign *a = lex_assign(r, name_len);
+
+	a->late = s->node->words != NULL;
+	*s->assign_tail = a;
+	s->assign_tail = &a->next;
+}
+
+/* One assignment, redirection or word. False: the command ends here. */
+static bool simple_piece(struct lex_reader *r, struct simple_reader *s)
+{
+	size_t name_len = s->node->words ? 0 : assigned_name(r);
+
+	if (lex_redirect(r, &s->redirect_tail))
+		return true;
+	if (name_len > 0) {
+		add_assign(r, s, name_len);
+		return true;
+	}
+	if (s->node->words && is_late_array(r)) {
+		add_assign(r, s, assigned_name(r));
+		return true;
+	}
+	struct ast_word *w = lex_word(r);
+
+	if (!w)
+		return false;
+	*s->word_tail = w;
+	s->word_tail = &w->next;
+	return true;
+}
+
+static bool is_function_start(const struct lex_reader *r, const struct ast_node *n)
+{
+	return lex_peek(r, 0) == '(' && n->words && !n->words->next && !n->assigns &&
+	       !n->redirects;
+}
+
+static struct ast_node *lex_simple(struct lex_reader *r)
+{
+	struct ast_node *n = lex_new_node(r, AST_SIMPLE);
+	struct simple_reader s = { n, &n->words, &n->assigns, &n->redirects };
+	size_t start = r->pos, end = start;
+
+	while (!lex_failed(r) && simple_piece(r, &s)) {
+		end = r->pos;
+		lex_blank(r);
+		if (is_function_start(r, n)) {
+			function_rest(r, n);
+			end = r->pos;
+			break;
+		}
+	}
+	if (end == start)
+		lex_unexpected(r);
+	n->end = lex_origin_end(r, end);
+	lex_order(&n->start, &n->end);
+	return n;
+}
+
+struct ast_node *lex_command(struct lex_reader *r)
+{
+	struct ast_node *n;
+
+	if (!lex_enter(r))
+		return lex_new_node(r, AST_LIST);
+	n = lex_compound(r);
+	if (!n)
+		n = lex_simple(r);
+	lex_leave(r);
+	return n;
+}
+
+/* ---- pipelines and lists ---- */
+
+/* bash's "time" without options but -p; with others it is a program. */
+static bool take_time(struct lex_reader *r)
+{
+	size_t start = r->pos;
+
+	if (!lex_take_reserved(r, WORD_TIME))
+		return false;
+	lex_blank(r);
+	if (lex_peek(r, 0) == '-' && lex_peek(r, 1) == 'p' && lex_is_meta(lex_peek(r, 2))) {
+		r->pos += 2;
+		lex_blank(r);
+	}
+	if (lex_peek(r, 0) == '-') {
+		r->pos = start;
+		return false;
+	}
+	return true;
+}
+
+/* "!" and "time" before a pipeline, or alone to bash; true: a command must follow. */
+static bool take_prefixes(struct lex_reader *r, struct ast_node *n)
+{
+	bool prefixed = false;
+
+	for (;;) {
+		if (lex_take_reserved(r, WORD_BANG)) {
+			n->negated = !n->negated;
+			prefixed = !r->state->posix;
+		} else if (take_time(r)) {
+			prefixed = true;
+		} else {
+			break;
+		}
+		lex_blank(r);
+	}
+	int c = lex_peek(r, 0);
+
+	return !prefixed || !lex_is_meta(c) || c == '(' || c == '<' || c == '>' || c == '|';
+}
+
+static bool take_pipe(struct lex_reader *r)
+{
+	lex_continuation(r);
+	if (lex_peek(r, 0) != '|')
+		return false;
+	size_t start = r->pos++;
+
+	lex_continuation(r);
+	if (lex_peek(r, 0) == '|') {
+		r->pos = start;
+		return false;
+	}
+	if (lex_peek(r, 0) == '&' && !r->state->posix)
+		r->pos++;
+	return true;
+}
+
+static struct ast_node *lex_pipeline(struct lex_reader *r)
+{
+	struct ast_node *n = lex_new_node(r, AST_PIPE), **tail = &n->body;
+
+	if (take_prefixes(r, n)) {
+		do {
+			lex_newlines(r);
+			*tail = lex_command(r);
+			tail = &(*tail)->next;
+			lex_blank(r);
+		} while (!lex_failed(r) && take_pipe(r));
+	}
+	n->end = n->body ? n->body->end : n->start;
+	if (n->body && !n->body->next && !n->negated)
+		return n->body;
+	return n;
+}
+
+/* "&&" or "||", and the newlines behind. */
+static bool take_join(struct lex_reader *r, enum ast_join *join)
+{
+	if (lex_take_operator(r, "&&"))
+		*join = JOIN_AND;
+	else if (lex_take_operator(r, "||"))
+		*join = JOIN_OR;
+	else
+		return false;
+	return true;
+}
+
+static bool ends_list(struct lex_reader *r)
+{
+	size_t end;
+	int c = lex_peek(r, 0);
+
+	if (c == -1 || c == ')')
+		return true;
+	if (c == ';' && (lex_peek(r, 1) == ';' || lex_peek(r, 1) == '&'))
+		return true;
+	switch (lex_peek_reserved(r, &end)) {
+	case WORD_CLOSE:
+	case WORD_DO:
+	case WORD_DONE:
+	case WORD_ELIF:
+	case WORD_ELSE:
+	case WORD_ESAC:
+	case WORD_FI:
+	case WORD_THEN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Pipelines joined by && and ||, added at *@tail. */
+static void lex_and_or(struct lex_reader *r, struct ast_node ***tail)
+{
+	enum ast_join join = JOIN_ALWAYS;
+	struct ast_node **first = *tail;
+
+	do {
+		if (join != JOIN_ALWAYS)
+			lex_newlines(r);
+		struct ast_node *n = lex_pipeline(r);
+
+		n->join = (uint8_t)join;
+		**tail = n;
+		*tail = &n->next;
+		lex_blank(r);
+	} while (!lex_failed(r) && take_join(r, &join));
+	if (lex_peek(r, 0) == '&')
+		for (struct ast_node *n = *first; n; n = n->next)
+			n->background = true;
+}
+
+/* Behind a command: ";", "&" or newlines. False: none of them. */
+static bool take_separator(struct lex_reader *r)
+{
+	int c = lex_peek(r, 0);
+
+	if (c == ';' && (lex_peek(r, 1) == ';' || lex_peek(r, 1) == '&'))
+		return false;
+	if (c == ';' || c == '&')
+		r->pos++;
+	else if (c != '\n')
+		return false;
+	lex_newlines(r);
+	return true;
+}
+
+/* Commands up to what ends a list; that stays unread. */
+struct ast_node *lex_list(struct lex_reader *r)
+{
+	struct ast_node *n = lex_new_node(r, AST_LIST), **tail = &n->body;
+
+	lex_newlines(r);
+	while (!lex_failed(r) && !ends_list(r)) {
+		lex_and_or(r, &tail);
+		if (lex_failed(r) || !take_separator(r))
+			break;
+	}
+	n->end = lex_origin_end(r, r->pos);
+	lex_order(&n->start, &n->end);
+	return n;
+}
+
+/*
+ * One step of a long text: as few commands as are complete in themselves, so that
+ * their tree is gone before the next ones are read.
+ */
+struct ast_node *lex_next(struct lex_reader *r)
+{
+	struct ast_node *n = lex_new_node(r, AST_LIST), **tail = &n->body;
+	bool separated = true;
+
+	lex_newlines(r);
+	while (!lex_failed(r) && !ends_list(r)) {
+		lex_and_or(r, &tail);
+		separated = !lex_failed(r) && take_separator(r);
+		if (!separated || !r->pending)
+			break;
+	}
+	if ((!n->body || !separated) && !lex_failed(r) && r->pos < r->end)
+		lex_unexpected(r);
+	if (r->pending)
+		lex_here_bodies(r);
+	return n->body ? n : NULL;
+}
+
+struct ast_node *lex_program(struct lex_state *state, const struct shell_text *text)
+{
+	struct lex_reader r;
+	struct ast_node *n;
+
+	lex_reader_init(&r, state, text);
+	n = lex_list(&r);
+	if (!lex_failed(&r) && r.pos < r.end)
+		lex_unexpected(&r);
+	if (r.pending)
+		lex_here_bodies(&r);
+	return n;
+}

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""procpen check: its forms, its exit status, and that it does nothing but judge."""
+import json
+import os
+import subprocess
+
+from client import Server, check, equal, server_path
+from suite import Suite
+
+suite = Suite()
+LIMIT = 1 << 20
+
+
+def run(*args, input=b"", stdout=subprocess.PIPE, env=None):
+    """(status, stdout, stderr) of one `procpen check`."""
+    done = subprocess.run([server_path(), "check"] + list(args), input=input, stdout=stdout,
+                          stderr=subprocess.PIPE, timeout=20, check=False,
+                          env=dict(os.environ, **(env or {})))
+    return done.returncode, (done.stdout or b"").decode(), done.stderr.decode()
+
+
+def verdicts(*args, input=b""):
+    """(status, the JSON objects it printed)."""
+    status, out, err = run("--json", *args, input=input)
+    equal(err, "", "stderr of check %s" % (args,))
+    return status, [json.loads(line) for line in out.splitlines()]
+
+
+@suite.test()
+def test_exit_status():
+    for args, wanted in (((b"ls -l",), 0), ((b"rm -fr /",), 1), ((b"echo 'rm -fr /'",), 0),
+                         ((b"--", b"rm", b"-fr", b"/"), 1), ((b"--", b"echo", b"rm -fr /"), 0),
+                         ((b"--", b"poweroff"), 1), ((b"caf\xe9 \xff",), 0)):
+        status, out, err = run(*args)
+        equal((status, err), (wanted, ""), "%s: status, stderr" % (args,))
+        check(out.startswith("blocked by " if wanted else "allowed\n"), "%s: %r" % (args, out))
+
+
+@suite.test()
+def test_usage():
+    for args, said in (((), "no command"), (("",), "no command"), (("--",), "no command"),
+                       (("ls", "-l"), "quote"), (("--lines", "ls"), "--lines"),
+                       (("--jsom", "ls"), "--json"), (("--env", "X", "ls"), "NAME=VALUE"),
+                       (("--env", "=x", "ls"), "NAME=VALUE"), (("--stdin",), "missing"),
+                       (("--set", "nonsense=1", "ls"), "nonsense"), (("-",), "no command")):
+        status, out, err = run(*args)
+        equal((status, out), (2, ""), "check %s: status, stdout" % (args,))
+        check(said in err, "check %s: no %r in %r" % (args, said, err))
+    status, out, _ = run("--help")
+    equal(status, 0, "status of --help")
+    check("--lines" in out and "Exit status" in out, "text of --help: " + out)
+    done = subprocess.run([server_path(), "chek", "ls"], capture_output=True, text=True,
+                          stdin=subprocess.DEVNULL, timeout=20, check=False)
+    equal((done.returncode, done.stdout), (2, ""), "an unknown command: status, stdout")
+    check("check" in done.stderr, "no nearest name in %r" % done.stderr)
+
+
+@suite.test()
+def test_the_reason_helps():
+    text = "cd x && 'rm' -r -f /"
+    status, out, _ = run(text)
+    equal(status, 1, "status")
+    status, found = verdicts(text)
+    equal((status, len(found)), (1, 1), "status, objects")
+    verdict = found[0]
+    equal((verdict["command"], verdict["blocked"]), (text, True), "command, blocked")
+    start, end = verdict["span"]
+    check("rm" in text[start:end] and "/" in text[start:end], "span %s" % verdict["span"])
+    for part in (verdict["rule"], verdict["block_reason"], verdict["suggestion"],
+                 "%d to %d" % (start, end)):
+        check(part and part in out, "no %r in %r" % (part, out))
+    status, found = verdicts("ls")
+    equal((status, found), (0, [{"command": "ls", "blocked": False, "block_reason": None,
+                                 "rule": None, "span": None, "suggestion": None}]), "allowed")
+
+
+@suite.test()
+def test_lines():
+    text = b"ls\n\necho 'poweroff'\nsudo poweroff\nls"
+    status, out, err = run("--lines", input=text)
+    equal((status, err), (1, ""), "status, stderr")
+    lines = out.splitlines()
+    equal([line.split(":")[0] for line in lines], ["1", "2", "3", "4", "5"], "line numbers")
+    equal([" blocked by " in line for line in lines], [False] * 3 + [True, False], "blocked")
+    status, found = verdicts("--lines", input=text)
+    equal([(v["line"], v["blocked"]) for v in found],
+          [(1, False), (2, False), (3, False), (4, True), (5, False)], "objects")
+    equal((run("--lines", input=b"ls\npwd\n")[0], run("--lines")[0]), (0, 0), "nothing blocked")
+
+
+@suite.test()
+def test_text_from_stdin():
+    equal(run("-", input=b"ls\n# rest\n")[0], 0, "a harmless script")
+    equal(run("-", input=b"ls\nif true; then\n  poweroff\nfi\n")[0], 1, "a script")
+    status, out, err = run("-", input=b"ls\0rm")
+    equal((status, out), (2, ""), "a NUL byte: status, stdout")
+    check("NUL" in err, err)
+    status, out, err = run("--lines", input=b"ls\nl\0s\nls\n")
+    equal((status, out), (2, "1: allowed\n"), "a NUL byte in a line: status, stdout")
+
+
+@suite.test()
+def test_size():
+    """1 MiB is read; what is longer is blocked, and what lies behind its end counts too."""
+    fits = b"echo " + b"x" * (LIMIT - 5)
+    equal((run("-", input=fits)[0], run("--lines", input=fits + b"\nls")[0]), (0, 0), "1 MiB")
+    for size in (1, 2, LIMIT):
+        status, found = verdicts("-", input=fits + b"x" * size)
+        equal((status, len(found)), (1, 1), "%d more" % size)
+        check("literal" not in found[0]["rule"], "rule " + found[0]["rule"])
+    status, found = verdicts("--lines", input=fits + b"; true\nls\n")
+    equal([v["blocked"] for v in found], [True, False], "a line that is too long, and one behind")
+
+
+@suite.test()
+def test_stdin_and_variables():
+    for args, wanted in ((("--stdin", "poweroff", "sh"), 1), (("--stdin=poweroff", "--", "sh"), 1),
+                         (("--stdin", "poweroff", "cat"), 0), (("--env", "X=/", "rm -fr $X"), 1),
+                         (("--env=X=build", "rm -fr $X"), 0),
+                         (("--env", "A=power", "--env", "B=off", "$A$B"), 1)):
+        equal(run(*args)[0], wanted, "status of %s" % (args,))
+
+
+@suite.test()
+def test_operator_setting():
+    text = "git commit -m 'shut it down: reboot'"
+    equal(run(text)[0], 1, "a literal pattern in data")
+    equal(run("--set", "blocklist.literal_match=command", text)[0], 0, "the same, by command only")
+    equal(run("--set", "blocklist.literal_match=command", "sudo reboot")[0], 1, "a command")
+
+
+@suite.test()
+def test_it_only_judges():
+    server = Server(start=False)
+    mark = os.path.join(server.base, "mark")
+    env = {"XDG_STATE_HOME": server.base + "/state", "HOME": server.home}
+    for args in (("touch " + mark,), ("--", "touch", mark), ("$(touch %s)" % mark,),
+                 ("--stdin", "touch " + mark, "sh")):
+        equal(run(*args, env=env)[0], 0, "status of %s" % (args,))
+    equal(run("--lines", input=("touch " + mark).encode(), env=env)[0], 0, "status of --lines")
+    check(not os.path.exists(mark), "something was run")
+    check(not os.path.exists(server.base + "/state"), "something was recorded")
+
+
+@suite.test()
+def test_output_that_fails():
+    with open("/dev/full", "wb") as full:
+        status, _, err = run("ls", stdout=full)
+    equal(status, 2, "status with a full disk")
+    check("stdout" in err, err)
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,236 @@
+/*
+ * Texts that are made to hurt the judge, not to pass it: shapes that nest and
+ * multiply, broken characters, halves of commands, changed bytes. There is always a
+ * verdict, whole and printable, and the sanitizers find nothing.
+ */
+#include "unit.h"
+
+#include <dirent.h>
+
+#include "corpus.h"
+#include "shapes.h"
+#include "verdict.h"
+
+static const char *const sh[] = { NULL };
+
+/* @text as a string, as an argument, and as the stdin of a shell. */
+static void judge_everywhere(const char *text, size_t len)
+{
+	const char *const args[] = { "-c", text, NULL };
+	const struct blocklist_input inputs[] = {
+		{ .command = text, .shell = true },
+		{ .command = "sh", .args = args },
+		{ .command = "sh", .args = sh, .stdin_bytes = text, .stdin_len = len },
+	};
+	struct blocklist_verdict v;
+
+	for (size_t i = 0; i < sizeof(inputs) / sizeof(inputs[0]); i++) {
+		blocklist_judge(&inputs[i], &v);
+		verdict_check(&v, strlen(text) + sizeof("sh -c "));
+	}
+}
+
+static void judge_shape(const struct shape *shape, size_t size, bool everywhere)
+{
+	char *text = shape_text(shape, size);
+	struct blocklist_verdict v;
+
+	if (everywhere) {
+		judge_everywhere(text, strlen(text));
+	} else {
+		corpus_judge(text, &v);
+		verdict_check(&v, strlen(text));
+	}
+	free(text);
+}
+
+static bool long_form(void)
+{
+	const char *stress = getenv("STRESS");
+
+	return stress && !strcmp(stress, "1");
+}
+
+static void test_hostile_shapes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < SHAPE_COUNT; i++) {
+		judge_shape(&shapes[i], 10, true);
+		judge_shape(&shapes[i], 1000, true);
+		judge_shape(&shapes[i], 20000, true);
+		if (long_form()) {
+			judge_shape(&shapes[i], 131071, true);
+			judge_shape(&shapes[i], 1u << 20, false);
+		}
+	}
+}
+
+/* What is too long, too deep, too much, or no shell is blocked, never let through. */
+static void test_hostile_beyond_bounds(void **state)
+{
+	static const struct shape beyond[] = {
+		{ "", "true;", "", NULL },	{ "", "$(", "true", ")" },
+		{ "", "sh -c ", "true", NULL }, { "", "(", "true", ")" },
+		{ "", "eval ", "true", NULL },	{ "echo ", "{a,b}", "", NULL },
+	};
+	struct blocklist_verdict v;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(beyond) / sizeof(beyond[0]); i++) {
+		char *text = shape_text(&beyond[i], (1u << 20) + 100);
+
+		if (!corpus_judge(text, &v))
+			fail_msg("%s... is allowed", beyond[i].piece);
+		assert_null(strstr(v.rule, "literal."));
+		assert_non_null(v.suggestion);
+		free(text);
+	}
+}
+
+static void prefixes_of(void *ctx, const struct corpus_row *row)
+{
+	size_t len = strlen(row->command);
+	char *text = strdup(row->command);
+
+	(void)ctx;
+	for (size_t cut = len; cut > 0; cut -= 1 + (len > 40 && cut > 3 && !long_form() ? 3 : 0)) {
+		struct blocklist_verdict v;
+
+		text[cut] = '\0';
+
+		corpus_judge(text, &v);
+		verdict_check(&v, cut);
+	}
+	free(text);
+}
+
+static void test_hostile_prefixes(void **state)
+{
+	FILE *file = corpus_fixture("blocklist_tricks.tsv");
+
+	(void)state;
+	assert_non_null(file);
+	assert_true(corpus_table(file, prefixes_of, NULL) > 1000);
+	fclose(file);
+}
+
+/* Change, insert, remove, or copy bytes of @text, which has room for @room. */
+static void mutate(char *text, size_t room, uint64_t *seed)
+{
+	static const char bytes[] = "'\"`$(){}[];&|<>\\#~*?! \n\t=:/-0ae\x80\xff\x01";
+	size_t len = strlen(text);
+
+	for (uint32_t n = 1 + unit_random(seed) % 4; n > 0 && len > 0; n--) {
+		size_t at = unit_random(seed) % len;
+		char byte = bytes[unit_random(seed) % (sizeof(bytes) - 1)];
+
+		switch (unit_random(seed) % 3) {
+		case 0:
+			text[at] = byte;
+			break;
+		case 1:
+			memmove(text + at, text + at + 1, len - at);
+			len--;
+			break;
+		default:
+			if (len + 2 > room)
+				break;
+			memmove(text + at + 1, text + at, len - at + 1);
+			text[at] = byte;
+			len++;
+		}
+	}
+}
+
+static void mutants_of(void *ctx, const struct corpus_row *row)
+{
+	size_t room = strlen(row->command) + 64;
+	char *text = malloc(room);
+
+	assert_non_null(text);
+	for (int i = long_form() ? 200 : 6; i > 0; i--) {
+		struct blocklist_verdict v;
+
+		strcpy(text, row->command);
+		mutate(text, room, ctx);
+		corpus_judge(text, &v);
+		verdict_check(&v, strlen(text));
+	}
+	free(text);
+}
+
+static void test_hostile_mutants(void **state)
+{
+	FILE *file = corpus_fixture("blocklist_tricks.tsv");
+	uint64_t seed = 20261121;
+
+	(void)state;
+	assert_non_null(file);
+	corpus_table(file, mutants_of, &seed);
+	fclose(file);
+}
+
+/* ---- the public texts: JSON files, naughty strings, broken UTF-8 ---- */
+
+static void judge_text(void *ctx, const struct corpus_row *row)
+{
+	(void)ctx;
+	judge_everywhere(row->command, strlen(row->command));
+}
+
+static bool judge_file(const char *path)
+{
+	FILE *file = fopen(path, "r");
+	char *whole = NULL;
+	size_t size = 0;
+	ssize_t len;
+
+	if (!file)
+		return false;
+	corpus_lines(file, "", judge_text, NULL);
+	rewind(file);
+	len = getdelim(&whole, &size, EOF, file);
+	if (len > 0)
+		judge_everywhere(whole, (size_t)len); /* a NUL ends the string, not the stdin */
+	free(whole);
+	fclose(file);
+	return true;
+}
+
+static void test_hostile_public_texts(void **state)
+{
+	static const char *const names[] = { "UTF-8-test.txt", "blns.json", "blns.LICENSE" };
+	char path[4096];
+	struct dirent *entry;
+	DIR *dir;
+
+	(void)state;
+	snprintf(path, sizeof(path), "%s/JSONTestSuite/test_parsing", unit_corpora());
+	dir = opendir(path);
+	if (!dir)
+		skip();
+	while ((entry = readdir(dir))) {
+		snprintf(path, sizeof(path), "%s/JSONTestSuite/test_parsing/%s", unit_corpora(),
+			 entry->d_name);
+		if (entry->d_name[0] != '.')
+			assert_true(judge_file(path));
+	}
+	closedir(dir);
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", unit_corpora(), names[i]);
+		assert_true(judge_file(path));
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_hostile_shapes),
+		cmocka_unit_test(test_hostile_beyond_bounds),
+		cmocka_unit_test(test_hostile_prefixes),
+		cmocka_unit_test(test_hostile_mutants),
+		cmocka_unit_test(test_hostile_public_texts),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

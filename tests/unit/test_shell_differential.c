@@ -1,0 +1,262 @@
+/*
+ * The parser against real shells. Syntax: random texts are given to `dash -n` and
+ * `bash -n`, which run nothing. Words: random quoting and expansion of constants,
+ * printed by the shells' own printf; there is no command in those words but printf.
+ */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "guard/shell_parse.h"
+
+#define COUNT(a) (sizeof(a) / sizeof((a)[0]))
+#define TEXTS 150
+
+extern char **environ;
+
+static uint32_t seed = 20240917;
+
+static size_t pick(size_t n)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+/* ---- shells ---- */
+
+static const char *find_shell(const char *name)
+{
+	static char path[64];
+
+	snprintf(path, sizeof(path), "/bin/%s", name);
+	if (access(path, X_OK) == 0)
+		return path;
+	snprintf(path, sizeof(path), "/usr/bin/%s", name);
+	return access(path, X_OK) == 0 ? path : NULL;
+}
+
+/* Runs @shell @option @text; what it wrote to stdout in @out. Returns its exit status. */
+static int run_shell(const char *shell, const char *option, const char *text, struct buf *out)
+{
+	char *argv[] = { (char *)(uintptr_t)shell, (char *)(uintptr_t)option, (char[]){ "-c" },
+			 (char *)(uintptr_t)text, NULL };
+	posix_spawn_file_actions_t actions;
+	int pipes[2], status;
+	char chunk[4096];
+	ssize_t n;
+	pid_t pid;
+
+	assert_int_equal(pipe(pipes), 0);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_adddup2(&actions, pipes[1], 1);
+	posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
+	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_addclose(&actions, pipes[0]);
+	assert_int_equal(posix_spawn(&pid, shell, &actions, NULL, argv, environ), 0);
+	posix_spawn_file_actions_destroy(&actions);
+	close(pipes[1]);
+	while ((n = read(pipes[0], chunk, sizeof(chunk))) > 0)
+		buf_add(out, chunk, (size_t)n);
+	close(pipes[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+/* ---- syntax ---- */
+
+static const char *const pieces[] = {
+	"a", "b c", "x=1", "'q r'", "\"d $x\"", "$x", "${x:-y}", "$(a)", "$((1+2))", ";", "&", "&&",
+	"||", "|", "\n", "(", ")", "{ ", " }", "if a", "; then", "; else", "; fi", "while a", "; do",
+	"; done", "for i in a b", "case x in", "a)", ";;", "esac", "f()", "! a", "> f", "2>&1", "< f",
+	"<<E\nt\nE\n", "<<'E'\n$x\nE\n", "# c\n", "\\\n", "\\;", "<(a)", "{a,b}", "~", "[x]", "elif b",
+	"do", "until a", "<<<w", "$'x'", "|&", "=", "$", "\"", "'",
+};
+
+static const char *const frames[] = {
+	"%s; %s", "%s && %s", "( %s ) | %s", "{ %s; }; %s", "if %s; then %s; fi",
+	"while %s; do %s; done", "for i in a; do %s; %s; done", "case x in a) %s;; *) %s;; esac",
+	"f() { %s; }; %s", "a $( %s) %s", "\"$( %s)\" %s", "%s &\n%s", "%s <<'E'\n%s\nE\n", "%s # %s",
+	"a ${x:-%s} %s", "! %s | %s",
+};
+
+static void add_text(struct buf *b, unsigned depth)
+{
+	if (depth == 0 || pick(3) == 0) {
+		buf_adds(b, pieces[pick(COUNT(pieces))]);
+		return;
+	}
+	for (const char *p = frames[pick(COUNT(frames))]; *p; p++) {
+		if (p[0] != '%') {
+			buf_addc(b, *p);
+			continue;
+		}
+		add_text(b, depth - 1);
+		p++;
+	}
+}
+
+static enum shell_trouble trouble_of(const char *text)
+{
+	struct shell_budget budget = SHELL_BUDGET_INIT;
+	struct shell_text t = { .s = text, .len = strlen(text) };
+	struct shell_script s;
+	enum shell_trouble trouble;
+
+	shell_parse(&t, &budget, &s);
+	trouble = s.trouble;
+	shell_script_free(&s);
+	return trouble;
+}
+
+/* bash takes it: so do we. Neither takes it: nor do we. */
+static void compare_syntax(const char *dash, const char *bash, const char *text)
+{
+	struct buf unused;
+
+	buf_init(&unused, 65536);
+	bool in_dash = run_shell(dash, "-n", text, &unused) == 0;
+	bool in_bash = run_shell(bash, "-n", text, &unused) == 0;
+	enum shell_trouble ours = trouble_of(text);
+
+	buf_release(&unused);
+	if (in_bash && ours != SHELL_FINE)
+		fail_msg("bash takes it, we do not (%d): %s", ours, text);
+	if (!in_dash && !in_bash && ours == SHELL_FINE)
+		fail_msg("no shell takes it, we do: %s", text);
+}
+
+static void test_shell_differential_syntax(void **state)
+{
+	char *dash = mem_strdup(find_shell("dash")), *bash = mem_strdup(find_shell("bash"));
+
+	(void)state;
+	if (!dash || !bash) {
+		free(dash);
+		free(bash);
+		print_message("SKIP shell_differential: dash or bash is not installed\n");
+		skip();
+	}
+	for (size_t i = 0; i < TEXTS; i++) {
+		struct buf b;
+
+		buf_init(&b, 65536);
+		add_text(&b, 3);
+		compare_syntax(dash, bash, b.data);
+		buf_release(&b);
+	}
+	free(dash);
+	free(bash);
+}
+
+/* ---- words ---- */
+
+/* Of quoting and expansion, what both shells know; then what only bash knows. */
+static const char *const word_pieces[] = {
+	"a", "b", " ", " ", "'c d'", "\"e f\"", "\\g", "\\ ", "${x}", "\"$x\"", "${x}", "${x#p}", "${x%%q*}",
+	"${none-d e}", "\"${none:-f g}\"", "${x:+h}", "$((2*3))", "''", "\"\"", "$#", "$1", "$@", "\"$@\"",
+	"${#x}", "\\\n", "\"\\$x\\\\\"", "'\\'", "${y}", "\"$y\"", "/", ".", "-", "=", "${x##*q}",
+};
+static const char *const bash_pieces[] = {
+	"{i,j}", "{1..3}", "$x{,/n} ", "$n{x,y} ",
+	"$'k\\x6c'", "${x/q/r}", "${x//p}", "${x:1}", "${x:0:2}", "${x^^}",
+	"${a[1]}", "\"${a[@]}\"", "${a[*]}", "{m}", "${x: -1}",
+};
+
+static void our_words(const char *text, struct buf *out)
+{
+	struct shell_budget budget = SHELL_BUDGET_INIT;
+	struct shell_text t = { .s = text, .len = strlen(text) };
+	struct shell_script s;
+
+	shell_parse(&t, &budget, &s);
+	if (s.trouble != SHELL_FINE)
+		fail_msg("%s: %s", s.trouble_text, text);
+	/* The last command of the first reading that is a printf. */
+	for (size_t i = 0; i < s.command_count; i++) {
+		struct shell_command *c = &s.commands[i];
+
+		if (c->word_count < 2 || strcmp(c->words[0].text.s, "printf") != 0)
+			continue;
+		for (size_t k = 2; k < c->word_count; k++) {
+			const char *word = shell_word_constant(&c->words[k]);
+
+			if (!word)
+				fail_msg("not resolved: %s", text);
+			buf_addf(out, "<%s>", word);
+		}
+		if (c->word_count == 2)
+			buf_adds(out, "<>");
+		break;
+	}
+	shell_script_free(&s);
+}
+
+static void compare_words(const char *shell, bool bash)
+{
+	struct buf text, theirs, ours;
+
+	buf_init(&text, 65536);
+	buf_init(&theirs, 65536);
+	buf_init(&ours, 65536);
+	buf_adds(&text, "set -f; x=pqpq; y='s t'; set -- u 'v w'; ");
+	if (bash)
+		buf_adds(&text, "a=(1 '2 3'); nx=4; ny='5 6'; ");
+	buf_adds(&text, "printf '<%s>' ");
+	for (size_t n = 1 + pick(8); n > 0; n--)
+		buf_adds(&text, bash && pick(3) == 0 ? bash_pieces[pick(COUNT(bash_pieces))]
+						     : word_pieces[pick(COUNT(word_pieces))]);
+	our_words(text.data, &ours);
+	assert_int_equal(run_shell(shell, "-f", text.data, &theirs), 0);
+	if (strcmp(ours.data, theirs.data) != 0)
+		fail_msg("%s\nours   %s\n%s %s", text.data, ours.data, shell, theirs.data);
+	buf_release(&text);
+	buf_release(&theirs);
+	buf_release(&ours);
+}
+
+static void words_of(const char *name)
+{
+	const char *shell = find_shell(name);
+
+	if (!shell) {
+		print_message("SKIP shell_differential: %s is not installed\n", name);
+		skip();
+	}
+	for (size_t i = 0; i < TEXTS; i++)
+		compare_words(shell, strcmp(name, "bash") == 0);
+}
+
+static void test_shell_differential_words_of_dash(void **state)
+{
+	(void)state;
+	words_of("dash");
+}
+
+static void test_shell_differential_words_of_bash(void **state)
+{
+	(void)state;
+	words_of("bash");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_shell_differential_syntax),
+		cmocka_unit_test(test_shell_differential_words_of_dash),
+		cmocka_unit_test(test_shell_differential_words_of_bash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
