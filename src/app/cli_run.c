@@ -476,7 +476,7 @@ static int carry_out(struct wish *w, struct run *r)
 	struct err e = ERR_INIT;
 
 	if (passes_directory())
-		return complain("a directory as standard input or output would lead out of the sandbox",
+		return complain("a directory as standard input or output leads out of the sandbox",
 				NULL);
 	engine_set_up_process(&r->engine);
 	if (stdio_guard(&e) || engine_open(&r->engine, &w->cli.options, &e))

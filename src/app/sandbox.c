@@ -80,7 +80,8 @@ int sandbox_check_record(const struct config *config, const char *state_dir, str
 		char *const directories[] = { NULL };
 		struct err ignored = ERR_INIT;
 		struct scope *place = scope_new(*path, directories, &ignored);
-		bool covers = place && (scope_covers(place, state_dir) || scope_covers(place, audit));
+		bool covers = place && (scope_covers(place, state_dir) ||
+					scope_covers(place, audit));
 
 		scope_free(place);
 		err_release(&ignored); /* a file, or not there: it covers nothing */
