@@ -9,6 +9,7 @@
 
 #include "app/cli_options.h"
 #include "app/engine.h"
+#include "app/place.h"
 #include "app/version.h"
 #include "base/mem.h"
 
@@ -119,10 +120,47 @@ static int read_options(struct cli *cli, bool *json, int argc, char **argv)
 		if (status != CLI_GO_ON)
 			return status;
 	}
-	/* Where it is called does not matter much; that nothing is named is no complaint. */
-	if (!cli->options.workspace && !getenv("PROCPEN_WORKSPACE"))
-		cli->options.workspace = ".";
 	return CLI_GO_ON;
+}
+
+/* Could a server with these options start where we are called? */
+static bool is_place(const struct engine_options *options)
+{
+	struct err ignored = ERR_INIT;
+	AUTO_FREE char *workspace = place_workspace(NULL, &ignored);
+	AUTO_FREE char *state_dir = NULL;
+	struct scope *scope = NULL;
+
+	if (workspace)
+		scope = scope_new(workspace, options->directories, &ignored);
+	if (scope)
+		state_dir = place_state_dir(options->state_dir, scope, &ignored);
+	scope_free(scope);
+	err_release(&ignored);
+	return state_dir != NULL;
+}
+
+/* Where it is called does not matter much: in a place that is no workspace, the home above all,
+ * an empty one is made for the time. */
+static void choose_place(struct cli *cli, char *scratch)
+{
+	if (!cli->options.workspace && !is_place(&cli->options) && mkdtemp(scratch))
+		cli->options.workspace = scratch;
+	else
+		*scratch = '\0';
+}
+
+static int print(json_t *found, bool json)
+{
+	if (json) {
+		json_dumpf(found, stdout, JSON_INDENT(2));
+		puts("");
+	} else {
+		print_text(found);
+	}
+	if (fflush(stdout) || ferror(stdout))
+		return 1;
+	return json_is_true(json_object_get(found, "ok")) ? 0 : 1;
 }
 
 int cli_doctor(int argc, char **argv)
@@ -130,27 +168,26 @@ int cli_doctor(int argc, char **argv)
 	struct engine n = { 0 };
 	struct cli cli = { 0 };
 	struct err e = ERR_INIT;
+	char scratch[] = "/tmp/procpen-doctor.XXXXXX";
 	bool json = false;
 	int status = read_options(&cli, &json, argc, argv);
 	json_t *found;
 
 	if (status == CLI_GO_ON) {
-		engine_hold_descriptors();
 		engine_set_up_process(&n);
+		choose_place(&cli, scratch);
 		if (engine_open(&n, &cli.options, &e)) {
 			fprintf(stderr, "procpen doctor: %s. %s\n", e.message, err_hint_text(&e));
 			err_release(&e);
 			status = 1;
 		} else {
 			found = examine(&n);
-			status = json_is_true(json_object_get(found, "ok")) ? 0 : 1;
-			if (json)
-				json_dumpf(found, stdout, JSON_INDENT(2)), puts("");
-			else
-				print_text(found);
+			status = print(found, json);
 			json_decref(found);
 		}
 		engine_close(&n);
+		if (*scratch)
+			rmdir(scratch);
 	}
 	cli_release(&cli);
 	return status;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -20,6 +21,7 @@
 #include "guard/env.h"
 #include "guard/policy.h"
 #include "os/spawn.h"
+#include "os/start.h"
 #include "os/stdio.h"
 #include "proc/names.h"
 #include "proc/tree.h"
@@ -388,22 +390,17 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 
 static int start(const struct wish *w, struct run *r, struct err *e)
 {
-	static struct shim_plan plan;
 	char shell[] = "/bin/sh", option[] = "-c";
 	char *by_shell[] = { shell, option, w->command[0], NULL };
 	struct spawn_request request = {
 		.path = r->path, .argv = w->shell ? by_shell : w->command, .envp = r->envp,
 		.cwd_fd = r->cwd_fd, .cwd = r->cwd,
 		.stdin_fd = STDIN_FILENO, .stdout_fd = STDOUT_FILENO, .stderr_fd = STDERR_FILENO,
-		.plan = &plan, .fds = r->confine.fds,
 	};
 	struct spawn_result spawned;
 
-	if (confine_enter(r->engine.confine, &w->confine, 1, &plan, &r->confine, e))
-		return -1;
-	request.clone_flags = r->confine.clone_flags;
-	request.fd_count = r->confine.fd_count;
-	if (spawn_start(&request, &spawned, e))
+	if (start_command(r->engine.confine, &w->confine, 1, NULL, &request, &r->confine, &spawned,
+			  e))
 		return -1;
 	r->tree.on_report = on_report;
 	r->tree.on_empty = on_empty;
@@ -472,11 +469,24 @@ static int run_to_end(const struct wish *w, struct run *r)
 	return status;
 }
 
+/* A descriptor of a directory belongs to the mounts outside. */
+static bool passes_directory(void)
+{
+	struct stat st;
+
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (!fstat(fd, &st) && S_ISDIR(st.st_mode))
+			return true;
+	return false;
+}
+
 static int carry_out(struct wish *w, struct run *r)
 {
 	struct err e = ERR_INIT;
 
-	engine_hold_descriptors();
+	if (passes_directory())
+		return complain("a directory as standard input or output leads out of the sandbox",
+				NULL);
 	engine_set_up_process(&r->engine);
 	if (stdio_guard(&e) || engine_open(&r->engine, &w->cli.options, &e))
 		return say(&e);

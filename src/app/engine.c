@@ -1,27 +1,13 @@
 #include "app/engine.h"
 
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "app/place.h"
 #include "app/sandbox.h"
 #include "base/mem.h"
-
-void engine_hold_descriptors(void)
-{
-	int fd;
-
-	do
-		fd = open("/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd < 0) /* nobody can be told; what follows would be wrong */
-		abort();
-	close(fd);
-}
 
 void engine_set_up_process(struct engine *n)
 {

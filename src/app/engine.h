@@ -36,10 +36,6 @@ struct engine {
 	struct confine *confine;
 };
 
-/* A descriptor of ours must not become a command's 0, 1 or 2 because the caller has closed those:
- * they are /dev/null then. For commands that pass theirs on. */
-void engine_hold_descriptors(void);
-
 /* What this process itself is: signals that must not end it, mask, limits, sub-reaper. Before
  * anything is opened. */
 void engine_set_up_process(struct engine *n);

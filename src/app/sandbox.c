@@ -72,11 +72,16 @@ static int check_layers(char *const *names, struct err *e)
 /* Could a command write the record below @state_dir? */
 int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e)
 {
+	AUTO_FREE char *audit = NULL;
+
+	if (asprintf(&audit, "%s/audit", state_dir) < 0)
+		abort();
 	for (char *const *path = config_names(config, CONFIG_SANDBOX_WRITABLE); *path; path++) {
 		char *const directories[] = { NULL };
 		struct err ignored = ERR_INIT;
 		struct scope *place = scope_new(*path, directories, &ignored);
-		bool covers = place && scope_covers(place, state_dir);
+		bool covers = place && (scope_covers(place, state_dir) ||
+					scope_covers(place, audit));
 
 		scope_free(place);
 		err_release(&ignored); /* a file, or not there: it covers nothing */

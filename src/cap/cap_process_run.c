@@ -110,7 +110,8 @@ static int resolve(struct cap *c, struct req *r, struct err *e)
 {
 	struct run_task *t = r->task;
 	const struct run_env env = {
-		.config = c->config, .confine = c->confine, .request = &t->confine, .user = &t->user,
+		.config = c->config, .confine = c->confine, .request = &t->confine,
+		.user = &t->user,
 		.environment = json_object_get(r->params, "environment"),
 	};
 

@@ -15,7 +15,8 @@ static int refuse(const char *name, struct err *e)
 {
 	err_set(e, ERR_PERMISSION_DENIED, "user: the operator lets no request run as \"%.64s\"",
 		name);
-	return err_hint(e, "Leave user out, or ask the operator: serve --set sandbox.users=NAME,...");
+	return err_hint(e, "Leave user out, or ask the operator: serve --set "
+			   "sandbox.users=NAME,...");
 }
 
 static int find(const char *name, struct user *user, struct err *e)

@@ -104,12 +104,24 @@ static bool covers_any(const char *hidden, char *const *writable)
 	return false;
 }
 
-static bool is_inside_any(const char *path, char *const *writable)
+/* A command could rename a directory above @hidden: those below a writable one are pinned, from
+ * the top on. */
+static void pin_above(struct confine_mounts *m, const char *hidden, char *const *writable)
 {
-	for (; *writable; writable++)
-		if (is_within(path, *writable))
-			return true;
-	return false;
+	AUTO_FREE char *path = mem_strdup(hidden);
+
+	for (; *writable; writable++) {
+		size_t top = strlen(*writable);
+
+		if (!is_within(hidden, *writable))
+			continue;
+		for (char *end = strchr(path + top + 1, '/'); end; end = strchr(end + 1, '/')) {
+			*end = '\0';
+			add_entry(m, SHIM_MOUNT_PIN, path);
+			*end = '/';
+		}
+		return;
+	}
 }
 
 void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
@@ -130,7 +142,7 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 			m->unhidden++;
 			continue;
 		}
-		m->movable += is_inside_any(covered[i], kept);
+		pin_above(m, covered[i], kept);
 		add_entry(m, SHIM_MOUNT_HIDE, covered[i]);
 	}
 	m->unhidden += m->left_out - before;

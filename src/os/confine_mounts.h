@@ -17,7 +17,6 @@ struct confine_mounts {
 	int left_out; /* entries that did not fit or do not exist */
 	int unhidden; /* paths that should be hidden and stay visible: no room, a writable path
 		       * lies inside, or they are in /proc, which is mounted anew */
-	int movable;  /* hidden paths below a writable directory, which a command can rename */
 };
 
 /*

@@ -196,16 +196,9 @@ static void file_gaps(const struct confine *c, const struct confine_applied *app
 		fn(ctx, "files: what sandbox.hide names can be read");
 	if (mounts && c->mounts[0].unhidden) {
 		snprintf(text, sizeof(text),
-			 "files: %d paths of sandbox.hide stay visible: a writable path lies inside, "
-			 "they are in /proc, or there are too many",
+			 "files: %d paths of sandbox.hide stay visible: a writable path lies "
+			 "inside, they are in /proc, or there are too many",
 			 c->mounts[0].unhidden);
-		fn(ctx, text);
-	}
-	if (mounts && c->mounts[0].movable) {
-		snprintf(text, sizeof(text),
-			 "files: %d paths of sandbox.hide lie in a writable directory: a command can "
-			 "rename what is above them, and later ones then see them",
-			 c->mounts[0].movable);
 		fn(ctx, text);
 	}
 	if (!landlock && c->privileged)

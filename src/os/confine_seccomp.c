@@ -215,6 +215,9 @@ static size_t new_block(struct builder *b, enum filter_check check)
 		any_of(b, harmless_personalities, COUNT_OF(harmless_personalities), b->allow,
 		       b->eperm);
 		return load_argument(b, 0);
+	case FILTER_PID_OTHER:
+		jump(b, BPF_JEQ, 0, b->allow, b->eperm);
+		return load_argument(b, 0);
 	case FILTER_PID_FIRST:
 		return pid_in_argument(b, 0);
 	case FILTER_PID_SECOND:

@@ -117,7 +117,9 @@ const struct filter_row filter_rows[] = {
 	DOOR("pidfd_open", PIDFDS, PID_FIRST),
 	/* It takes a directory of /proc for a process, which no filter can tell apart. */
 	ROW("pidfd_send_signal", PIDFDS, DOORS, ALL, ENOSYS),
-	ATTRIBUTE("prlimit64", PID_FIRST),
+	/* Any other process may be the keeper of another run, which watches its limits. */
+	DOOR("prlimit64", ATTRIBUTES, PID_OTHER),
+	ROW("prlimit64", ATTRIBUTES, INIT, PID_FIRST, EPERM),
 	ATTRIBUTE("sched_setparam", PID_FIRST),
 	ATTRIBUTE("sched_setscheduler", PID_FIRST),
 	ATTRIBUTE("sched_setattr", PID_FIRST),
@@ -183,6 +185,7 @@ const char *const filter_check_texts[FILTER_CHECK_COUNT] = {
 	[FILTER_FAMILY_RARE] = "of a family other than UNIX, INET, INET6, NETLINK",
 	[FILTER_FAMILY_REMOTE] = "of a family other than UNIX",
 	[FILTER_PERSONALITY] = "other than PER_LINUX, PER_LINUX32 (with UNAME26), or a query",
+	[FILTER_PID_OTHER] = "of another process than itself",
 	[FILTER_PID_FIRST] = "of the server, its process group, the keeper, or -1",
 	[FILTER_PID_SECOND] = "of the server or the keeper",
 	[FILTER_PRIORITY] = "of the server, its process group, the keeper, or a user",

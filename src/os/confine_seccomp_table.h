@@ -36,6 +36,7 @@ enum filter_check {
 	FILTER_FAMILY_RARE,   /* first argument: not UNIX, INET, INET6, NETLINK */
 	FILTER_FAMILY_REMOTE, /* first argument: not UNIX */
 	FILTER_PERSONALITY,   /* first argument: not one of the harmless values */
+	FILTER_PID_OTHER,     /* first argument: not 0 */
 	FILTER_PID_FIRST,     /* first argument: server, its group, keeper, everybody */
 	FILTER_PID_SECOND,    /* the same, second argument */
 	FILTER_PRIORITY,      /* the same, or a whole user (setpriority) */

@@ -52,6 +52,7 @@ enum shim_flag {
 enum shim_mount_kind {
 	SHIM_MOUNT_WRITABLE = 1, /* stays writable */
 	SHIM_MOUNT_HIDE = 2,     /* an empty directory, or an empty file, lies over it */
+	SHIM_MOUNT_PIN = 3,      /* a directory that cannot be renamed: something hidden is below */
 };
 
 /* Entries stand one behind another in the tail, each padded to 8 bytes. */

@@ -21,12 +21,6 @@
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_SPARE)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL | SHIM_NET_NS)
 
-/* What lies at a path; all zero: nothing. */
-struct identity {
-	dev_t dev;
-	ino_t ino;
-};
-
 struct spare {
 	struct ev_loop *loop;
 	struct reaper *reaper;
@@ -36,11 +30,19 @@ struct spare {
 	bool wanted;
 	ev_idle idle;
 	ev_timer age;
-	struct identity *hidden; /* what lay at the plan's hidden paths, one after another */
+	int *hidden;            /* what lay at the plan's hidden paths, in order; -1: nothing. Held
+				 * open, so that nothing else gets its inode number */
+	size_t hidden_count;
 	int mounts_fd;          /* /proc/self/mountinfo: tells of changes (proc(5)) */
 	struct spawn_result keeper; /* keeper_pid 0: there is none */
 	bool ready;
 };
+
+static void forget_hidden(struct spare *s)
+{
+	while (s->hidden_count)
+		mem_cleanup_close(&s->hidden[--s->hidden_count]);
+}
 
 static void on_keeper_dead(void *ctx, pid_t pid, int wait_status)
 {
@@ -52,6 +54,7 @@ static void on_keeper_dead(void *ctx, pid_t pid, int wait_status)
 	s->keeper.keeper_pid = 0;
 	mem_cleanup_close(&s->keeper.control_fd);
 	loop_timer_stop(s->loop, &s->age);
+	forget_hidden(s);
 }
 
 /* It sees its socket close, and leaves; the reaper collects it. */
@@ -63,6 +66,7 @@ static void discard(struct spare *s)
 	s->keeper.keeper_pid = 0;
 	mem_cleanup_close(&s->keeper.control_fd);
 	loop_timer_stop(s->loop, &s->age);
+	forget_hidden(s);
 }
 
 static void on_age(struct ev_loop *loop, ev_timer *w, int revents)
@@ -87,25 +91,27 @@ static const struct shim_mount *next_hidden(const struct shim_plan *plan, size_t
 	return NULL;
 }
 
-static struct identity identify(const char *path)
-{
-	struct stat st;
-
-	if (lstat(path, &st) < 0)
-		return (struct identity){ 0, 0 };
-	return (struct identity){ st.st_dev, st.st_ino };
-}
-
 /* A keeper covers what it finds, so what it will find is noted before it is started. */
 static void note_hidden(struct spare *s)
 {
 	const struct shim_mount *entry;
-	size_t at = 0, count = 0;
+	size_t at = 0;
 
+	forget_hidden(s);
 	while ((entry = next_hidden(s->plan, &at))) {
-		s->hidden = mem_realloc(s->hidden, (count + 1) * sizeof(*s->hidden));
-		s->hidden[count++] = identify(entry->path);
+		s->hidden = mem_realloc(s->hidden, (s->hidden_count + 1) * sizeof(*s->hidden));
+		s->hidden[s->hidden_count++] = open(entry->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 	}
+}
+
+static bool is_still(const char *path, int fd)
+{
+	struct stat now, then;
+	bool there = !lstat(path, &now);
+
+	if (fd < 0 || fstat(fd, &then) < 0)
+		return !there && fd < 0;
+	return there && now.st_dev == then.st_dev && now.st_ino == then.st_ino;
 }
 
 /* Has something come to a hidden path since, or gone from it? */
@@ -114,12 +120,9 @@ static bool hidden_changed(const struct spare *s)
 	const struct shim_mount *entry;
 	size_t at = 0, count = 0;
 
-	while ((entry = next_hidden(s->plan, &at))) {
-		struct identity now = identify(entry->path), *then = &s->hidden[count++];
-
-		if (now.dev != then->dev || now.ino != then->ino)
+	while ((entry = next_hidden(s->plan, &at)))
+		if (count >= s->hidden_count || !is_still(entry->path, s->hidden[count++]))
 			return true;
-	}
 	return false;
 }
 
@@ -302,6 +305,7 @@ int spare_take(struct spare *s, const struct spawn_request *request, struct spaw
 	reaper_unwatch(s->reaper, s->keeper.keeper_pid);
 	loop_timer_stop(s->loop, &s->age);
 	s->keeper = (struct spawn_result){ .control_fd = -1 };
+	forget_hidden(s);
 	return 0;
 }
 

@@ -67,7 +67,8 @@ static bool in_time(const struct removal *r)
 
 static void remove_contents(struct removal *r, int dir, int depth);
 
-/* Its owner may have locked a directory; its owner are we. By descriptor: chmod(2) follows links. */
+/* Its owner may have locked a directory; its owner are we. By descriptor: chmod(2) follows a
+ * link. */
 static int unlock_directory(int at, const char *name)
 {
 	AUTO_CLOSE int fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);

@@ -88,7 +88,7 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 	int64_t seconds = l->cpu_seconds > 0 ? l->cpu_seconds : 1; /* the kernel takes 0 for 1 */
 
 	/* Also for a limit that the command has set itself. */
-	if (signal == SIGXCPU)
+	if (signal == SIGXCPU && usage->cpu_ms >= 10 * CPU_PROOF_PERCENT) /* a second at least */
 		return PROC_REASON_CPU_LIMIT;
 	if (signal == SIGXFSZ)
 		return PROC_REASON_FILE_SIZE_LIMIT;

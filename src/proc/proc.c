@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "os/procfs.h"
 #include "os/spawn.h"
+#include "os/start.h"
 #include "proc/names.h"
 
 #define PAGE_BYTES 4096
@@ -413,13 +414,9 @@ static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
 		loop_timer_start(loop, &p->live->timeout, (double)spec->timeout_ms);
 }
 
-/* Start the keeper in the layers that the run asks for. If the kernel has just refused it new
- * namespaces, once more without them; where they are required that fails. */
 static int spawn(const struct proc_env *env, const struct proc_spec *spec, const struct start *s,
 		 struct confine_run *run, struct spawn_result *spawned, struct err *e)
 {
-	static struct shim_plan plan; /* big, and used by one start at a time */
-	struct confine_request confine = spec->confine;
 	struct spawn_request request = {
 		.path = spec->path,
 		.argv = spec->argv,
@@ -429,30 +426,11 @@ static int spawn(const struct proc_env *env, const struct proc_spec *spec, const
 		.stdin_fd = s->in_read,
 		.stdout_fd = s->out_write,
 		.stderr_fd = s->err_write,
-		.plan = &plan,
-		.fds = run->fds,
 		.announce = spec->background,
 	};
-	int result;
 
-	for (;; confine.no_namespaces = true) {
-		if (confine_enter(env->confine, &confine, spec->seq, &plan, run, e))
-			return -1;
-		request.clone_flags = run->clone_flags;
-		request.fd_count = run->fd_count;
-		result = env->spare ? spare_take(env->spare, &request, spawned) : -1;
-		if (result)
-			result = spawn_start(&request, spawned, e);
-		if (!result) {
-			if (env->spare)
-				spare_want(env->spare, &request);
-			return 0;
-		}
-		confine_run_release(run);
-		if (!spawned->refused || confine.no_namespaces)
-			return -1;
-		err_release(e);
-	}
+	return start_command(env->confine, &spec->confine, spec->seq, env->spare, &request, run,
+			     spawned, e);
 }
 
 struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e)

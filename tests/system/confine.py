@@ -287,6 +287,30 @@ def test_hidden_paths(place, options):
 
 
 @each_form
+def test_hidden_below_the_workspace(place, options):
+    """A command cannot bring it to light for itself or the next one by renaming what is above."""
+    key = place.path("workspace", "sub", "deep", "key")
+    ways = ("mv sub moved; mv sub/deep sub/other; mv moved/deep moved/other; rm -rf sub/deep; "
+            "find . -name key -exec cat {} + 2>/dev/null; true")
+    for hide in ([], ["--set", "sandbox.hide=" + key]):
+        shutil.rmtree(place.path("workspace"))
+        os.makedirs(os.path.dirname(key))
+        with open(key, "w", encoding="utf-8") as f:
+            f.write("secret")
+        place.own()
+        server = place.server(*options, *hide)
+        seen, sandbox = "", []
+        for _ in range(3):
+            result = server.run(ways)
+            seen, sandbox = seen + result["stdout_summary"], result["sandbox"]
+        server.stop()
+        if not hide:
+            check("secret" in seen, "it is not readable anyway")
+        elif "mount_namespace" in sandbox:
+            check("secret" not in seen, "it came to light")
+
+
+@each_form
 def test_hidden_and_holding_the_workspace(place, options):
     """It cannot be hidden, and that is told."""
     server = place.server(*options, "--set", "sandbox.hide=" + place.base)

@@ -120,6 +120,24 @@ def test_doctor_json():
 
 
 @suite.test()
+def test_doctor_anywhere():
+    """Also in the home and in /, which are no workspaces; nothing stays of it."""
+    with Place() as place:
+        before = set(glob.glob("/tmp/procpen-doctor.*"))
+        for cwd in ("/", place.env["HOME"], place.workspace):
+            done = subprocess.run([server_path(), "doctor", "--json"], cwd=cwd, env=place.env,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+            found = json.loads(done.stdout or b"{}")
+            check_shape(found)
+            equal((done.returncode, found["workspace"] == cwd),
+                  (0 if found["ok"] else 1, cwd == place.workspace), "status, workspace in " + cwd)
+        equal(set(glob.glob("/tmp/procpen-doctor.*")) - before, set(), "left behind")
+        with open("/dev/full", "wb") as full:
+            equal(subprocess.run([server_path(), "doctor"], cwd="/", env=place.env, stdout=full,
+                                 timeout=20).returncode, 1, "status when nobody can read it")
+
+
+@suite.test()
 def test_doctor_text():
     """The same findings for people."""
     with Place() as place:

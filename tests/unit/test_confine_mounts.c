@@ -70,7 +70,8 @@ static const struct shim_mount *next(const struct fixture *f, size_t *at)
 	return entry;
 }
 
-/* All entries as "+path -path", paths below the scratch directory without it. */
+/* All entries as "+path -path =path" (writable, hidden, pinned); those below the scratch directory
+ * without it. */
 static const char *shown(const struct fixture *f)
 {
 	static char text[8192];
@@ -84,7 +85,8 @@ static const char *shown(const struct fixture *f)
 		if (!strncmp(path, f->tmp.dir, len) && (path[len] == '/' || !path[len]))
 			path += len + (path[len] == '/');
 		strcat(text, *text ? " " : "");
-		strcat(text, entry->kind == SHIM_MOUNT_WRITABLE ? "+" : "-");
+		assert_true(entry->kind >= SHIM_MOUNT_WRITABLE && entry->kind <= SHIM_MOUNT_PIN);
+		strcat(text, &"+\0-\0="[2 * (entry->kind - SHIM_MOUNT_WRITABLE)]);
 		strcat(text, *path ? path : ".");
 	}
 	return text;
@@ -187,7 +189,8 @@ static void test_confine_mounts_links(void **state)
 	add(f, HIDDEN, "link/in/deep/er/secret");
 	add(f, HIDDEN, "/nowhere/at/all");
 	build(f);
-	assert_string_equal(shown(f), "+real/in -real/secret -real/in/deep/er/secret -/nowhere/at/all");
+	assert_string_equal(shown(f), "+real/in -real/secret =real/in/deep =real/in/deep/er "
+				      "-real/in/deep/er/secret -/nowhere/at/all");
 	assert_int_equal(f->m.left_out, 2);
 }
 
@@ -222,6 +225,27 @@ static void test_confine_mounts_hidden_and_writable(void **state)
 	build(f);
 	assert_string_equal(shown(f), "+top/ws -top/ws/secret -top/other");
 	assert_int_equal(f->m.unhidden, 4); /* and that is told */
+}
+
+/* What lies above a hidden path in a writable one cannot be renamed: from the top on, and not more. */
+static void test_confine_mounts_pins(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "ws");
+	scratch_mkdir(&f->tmp, "ws/a");
+	scratch_mkdir(&f->tmp, "ws/a/b");
+	scratch_mkdir(&f->tmp, "out");
+	scratch_mkdir(&f->tmp, "out/a");
+	add(f, WRITABLE, "ws");
+	add(f, HIDDEN, "ws/direct");
+	add(f, HIDDEN, "ws/a/b/c");
+	add(f, HIDDEN, "out/a/b");
+	add(f, HIDDEN, "ws_evil/a/b");
+	add(f, HIDDEN, "/proc/kcore");
+	build(f);
+	assert_string_equal(shown(f), "+ws -ws/direct =ws/a =ws/a/b -ws/a/b/c -out/a/b -ws_evil/a/b");
+	assert_int_equal(f->m.unhidden, 1); /* /proc is the run's own */
 }
 
 static void test_confine_mounts_root_is_writable(void **state)
@@ -316,6 +340,7 @@ int main(void)
 		TEST(test_confine_mounts_links),
 		TEST(test_confine_mounts_hidden_links),
 		TEST(test_confine_mounts_hidden_and_writable),
+		TEST(test_confine_mounts_pins),
 		TEST(test_confine_mounts_root_is_writable),
 		TEST(test_confine_mounts_missing_paths),
 		TEST(test_confine_mounts_too_many),

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <sys/socket.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
 #define LAST_REVIEWED 471
@@ -355,7 +356,7 @@ static void check_pid(uint32_t nr, unsigned argument, uint64_t other)
 static void test_confine_seccomp_doors_first_argument(void **state)
 {
 	static const int calls[] = {
-		SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo, SYS_prlimit64,
+		SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
 		SYS_sched_setparam, SYS_sched_setscheduler, SYS_sched_setattr, SYS_sched_setaffinity,
 		SYS_process_vm_readv, SYS_process_vm_writev, 434 /* pidfd_open */,
 	};
@@ -365,6 +366,25 @@ static void test_confine_seccomp_doors_first_argument(void **state)
 		check_pid((uint32_t)calls[i], 0, 0);
 		check_pid((uint32_t)calls[i], 0, SERVER_PID); /* the others do not matter */
 	}
+}
+
+/* Any other process may be somebody's keeper; with the keeper as init it is number 1. */
+static void test_confine_seccomp_doors_limits(void **state)
+{
+	struct filter init = filter_make((struct confine_seccomp_options){ .keeper_is_init = true });
+
+	(void)state;
+	assert_int_equal(call3(DOORS, SYS_prlimit64, 0, RLIMIT_NOFILE, 1), SECCOMP_RET_ALLOW);
+	assert_int_equal(call3(DOORS, SYS_prlimit64, HIGH, RLIMIT_NOFILE, 1), SECCOMP_RET_ALLOW);
+	assert_int_equal(call3(DOORS, SYS_prlimit64, 1, RLIMIT_NOFILE, 1), DENIED(EPERM));
+	assert_int_equal(call3(DOORS, SYS_prlimit64, 4711, RLIMIT_NOFILE, 0), DENIED(EPERM));
+	assert_int_equal(call3(PLAIN, SYS_prlimit64, 4711, RLIMIT_NOFILE, 1), SECCOMP_RET_ALLOW);
+	assert_int_equal(filter_call(&init, SYS_prlimit64, 1, RLIMIT_NOFILE, 1), DENIED(EPERM));
+	assert_int_equal(filter_call(&init, SYS_prlimit64, HIGH | 1, RLIMIT_NOFILE, 1), DENIED(EPERM));
+	assert_int_equal(filter_call(&init, SYS_prlimit64, 2, RLIMIT_NOFILE, 1), SECCOMP_RET_ALLOW);
+	assert_int_equal(filter_call(&init, SYS_setpriority, PRIO_PROCESS, 1, 19), DENIED(EPERM));
+	assert_int_equal(filter_call(&init, SYS_kill, 1, 9, 0), SECCOMP_RET_ALLOW);
+	filter_free(&init);
 }
 
 static void test_confine_seccomp_doors_ptrace(void **state)
@@ -517,6 +537,7 @@ int main(void)
 		cmocka_unit_test(test_confine_seccomp_personality),
 		cmocka_unit_test(test_confine_seccomp_only_local_sockets),
 		cmocka_unit_test(test_confine_seccomp_doors_first_argument),
+		cmocka_unit_test(test_confine_seccomp_doors_limits),
 		cmocka_unit_test(test_confine_seccomp_doors_ptrace),
 		cmocka_unit_test(test_confine_seccomp_doors_priority),
 		cmocka_unit_test(test_confine_seccomp_doors_owner),

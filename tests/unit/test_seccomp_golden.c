@@ -242,6 +242,8 @@ static const char *when(uint8_t set)
 		return "strict; network off without a network namespace";
 	case FILTER_DOORS:
 		return "without a PID namespace";
+	case FILTER_INIT:
+		return "with a PID namespace";
 	case FILTER_DOORS | FILTER_INIT:
 		return "always, for the keeper; for the others without a PID namespace";
 	default:

@@ -235,8 +235,9 @@ static void test_spare_runs_a_command(void **state)
 static void test_spare_is_like_an_ordinary_start(void **state)
 {
 	static const char script[] =
-		"pwd; umask; ulimit -c; ulimit -Hn; ulimit -t; grep -E '^(Sig(Blk|Ign|Cgt)|Cap|NoNew|Seccomp)' "
-		"/proc/self/status; ls /proc/self/fd; set -- $(cat /proc/$$/stat); echo $(($5 - $1)) $(($6 - $1)); "
+		"pwd; umask; ulimit -c; ulimit -Hn; ulimit -t; "
+		"grep -E '^(Sig(Blk|Ign|Cgt)|Cap|NoNew|Seccomp)' /proc/self/status; "
+		"ls /proc/self/fd; set -- $(cat /proc/$$/stat); echo $(($5 - $1)) $(($6 - $1)); "
 		"touch /etc/procpen-test 2>&1; env | sort";
 	const struct shim_rlimit limit = { .resource = RLIMIT_CPU, .soft = 77, .hard = 78 };
 	const struct confine_request ask = { .rlimits = &limit, .rlimit_count = 1 };
@@ -287,6 +288,34 @@ static void test_spare_does_not_fit(void **state)
 	assert_int_equal(j->result.keeper_pid, keeper);
 	assert_int_equal(finish(j), 0);
 	end(s);
+}
+
+/* Plans of one length that say something else. */
+static void test_spare_of_other_places(void **state)
+{
+	static const char *const writable[] = { "/usr", NULL }; /* as long as /tmp */
+	struct confine_options options = {
+		.instance = "layered", .umask = 027, .network = true, .namespaces = true,
+		.writable = writable, .nofile = { 1024, 4096 },
+	};
+	struct confine *other = confine_new(&options);
+	pid_t keeper;
+	struct spare *s = ready(layered, &keeper);
+	struct job *mine = job_new(layered, &nothing, "true"), *theirs = job_new(other, &nothing, "true");
+
+	(void)state;
+	if (mine->plan.flags & SHIM_MOUNTS) {
+		assert_int_equal(mine->plan.mounts_size, theirs->plan.mounts_size);
+		assert_int_equal(mine->plan.filter_len, theirs->plan.filter_len);
+		expect_unfit(s, theirs, keeper);
+	} else {
+		print_message("SKIP: no mount namespace here\n");
+		job_free(theirs);
+	}
+	take(s, mine);
+	assert_int_equal(finish(mine), 0);
+	end(s);
+	confine_free(other);
 }
 
 /* Every byte but NUL, empty arguments, many of them. */
@@ -628,6 +657,7 @@ int main(void)
 		cmocka_unit_test(test_spare_runs_a_command),
 		cmocka_unit_test(test_spare_is_like_an_ordinary_start),
 		cmocka_unit_test(test_spare_does_not_fit),
+		cmocka_unit_test(test_spare_of_other_places),
 		cmocka_unit_test(test_spare_arguments_and_environment),
 		cmocka_unit_test(test_spare_bounds),
 		cmocka_unit_test(test_spare_shows_no_arguments),

@@ -2,7 +2,8 @@
  * The order of the mounts matters. First a clone is taken of each tree that stays
  * writable, then everything is made read-only in one call, then what is hidden is
  * covered, then the clones are put back in their places; a new /proc comes last, because the
- * maps and the paths are written through the old one.
+ * maps and the paths are written through the old one. What is hidden below a writable
+ * directory comes after that, with everything above it pinned to its name.
  *
  * A descriptor from outside (the working directory, the ruleset) belongs to a
  * mount of the old namespace and would lead around all of this: so directories
@@ -190,6 +191,20 @@ static long hide(const struct shim_mount *entry)
 	return result;
 }
 
+/* What something is mounted on cannot be renamed or removed (rename(2), EBUSY). */
+static long pin(const struct shim_mount *entry)
+{
+	char path[32];
+	long fd = open_entry(entry), result;
+
+	if (fd <= 0)
+		return fd;
+	descriptor_path(path, (int)fd);
+	result = sys5(__NR_mount, path, path, 0, MS_BIND | MS_REC, 0);
+	sys1(__NR_close, fd);
+	return result;
+}
+
 static const struct shim_mount *next_entry(const struct shim_plan *plan, uint32_t *at)
 {
 	const uint8_t *entries = plan->tail + plan->filter_len * 8UL;
@@ -221,9 +236,12 @@ static long hide_all(const struct shim_plan *plan)
 	const struct shim_mount *entry;
 	long result = 0;
 
-	for (uint32_t at = 0; !result && (entry = next_entry(plan, &at));)
+	for (uint32_t at = 0; !result && (entry = next_entry(plan, &at));) {
 		if (entry->kind == SHIM_MOUNT_HIDE)
 			result = hide(entry);
+		if (entry->kind == SHIM_MOUNT_PIN)
+			result = pin(entry);
+	}
 	return result;
 }
 
