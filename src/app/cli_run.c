@@ -287,7 +287,8 @@ static int judge(const struct wish *w, const struct run *r, struct err *e)
 		.environment = w->pairs,
 		.directory = w->cwd,
 		.literal_in_commands = !strcmp(
-			config_choice(&r->engine.config, CONFIG_BLOCKLIST_LITERAL_MATCH), "command"),
+			config_choice(&r->engine.config, CONFIG_BLOCKLIST_LITERAL_MATCH),
+			"command"),
 	};
 	struct blocklist_verdict verdict;
 	enum tier tier = policy_tier(&r->engine.config, "process.run", TIER_NOTIFY);

@@ -52,8 +52,8 @@ static void write_warnings(struct jsonw *w, const struct proc *p, const struct r
 		jsonw_str(w, NULL, text);
 	}
 	if (p->keeper_lost)
-		jsonw_str(w, NULL, "the keeper of this run was killed from outside: how the command "
-				   "ended, or whether it ran at all, is not known");
+		jsonw_str(w, NULL, "the keeper of this run was killed from outside: how the "
+				   "command ended, or whether it ran at all, is not known");
 	denied_warn(w, p, v->explain);
 	jsonw_end_array(w);
 }
