@@ -50,13 +50,12 @@ struct server {
 
 	ev_io in_io;
 	ev_idle work;      /* input is left over for the next turn */
-	ev_idle warm_up;   /* nothing to do: prepare for the first run */
 	ev_signal signals[3];
 	ev_prepare ending; /* active while closing */
 	ev_timer deadline; /* of closing, then of flushing */
 	ev_timer paused;   /* looks whether a client that does not read is still there */
 	int last_signal;
-	bool warm, eof, closing;
+	bool eof, closing;
 	bool late;         /* closing takes too long: what is left is given up */
 	bool answered;     /* closing: all is answered, only flushing is left */
 	size_t unsent;
@@ -69,7 +68,6 @@ static void begin_closing(struct server *s)
 	s->closing = s->cap.closing = true;
 	ev_io_stop(s->loop, &s->in_io);
 	ev_idle_stop(s->loop, &s->work);
-	ev_idle_stop(s->loop, &s->warm_up);
 	while (rpc_more(&s->rpc))
 		; /* a batch that was begun is answered in full; nothing starts any more */
 	ask_end(s->ask, "the server is shutting down");
@@ -161,15 +159,6 @@ static bool take_message(struct server *s)
 	return false;
 }
 
-/* Preparing takes milliseconds: not before the first answer, and never in a server nobody uses. */
-static void plan_warm_up(struct server *s)
-{
-	if (s->warm)
-		return;
-	s->warm = true;
-	ev_idle_start(s->loop, &s->warm_up);
-}
-
 static void take_turn(struct server *s)
 {
 	int64_t until = clock_mono_us() + TURN_US;
@@ -177,8 +166,6 @@ static void take_turn(struct server *s)
 
 	while (more && !s->out.stopped && !s->out.dead) {
 		more = take_message(s);
-		if (more)
-			plan_warm_up(s);
 		if (clock_mono_us() >= until)
 			break;
 	}
@@ -244,17 +231,6 @@ static void on_readable(struct ev_loop *loop, ev_io *io, int events)
 			break;
 	}
 	take_turn(s);
-}
-
-static void on_warm_up(struct ev_loop *loop, ev_idle *w, int events)
-{
-	struct server *s = w->data;
-	struct err e = ERR_INIT;
-
-	(void)events;
-	ev_idle_stop(loop, w);
-	if (confine_prepare(s->engine.confine, &e))
-		err_release(&e); /* every run will be refused with it */
 }
 
 /* The client reads again, stopped reading, or is gone: the next turn sees to it. */
@@ -347,12 +323,10 @@ static void watch(struct server *s)
 	ev_io_init(&s->in_io, on_readable, s->stdio.in.fd, EV_READ);
 	ev_idle_init(&s->work, on_work);
 	ev_set_priority(&s->work, EV_MAXPRI);
-	ev_idle_init(&s->warm_up, on_warm_up);
-	ev_set_priority(&s->warm_up, EV_MINPRI);
 	ev_prepare_init(&s->ending, on_ending);
 	ev_timer_init(&s->deadline, on_deadline, 0.0, 0.0);
 	ev_timer_init(&s->paused, on_paused, 0.0, 0.0);
-	s->in_io.data = s->work.data = s->warm_up.data = s->ending.data = s->deadline.data = s;
+	s->in_io.data = s->work.data = s->ending.data = s->deadline.data = s;
 	s->paused.data = s;
 	watch_signal(s, &s->signals[0], SIGTERM);
 	watch_signal(s, &s->signals[1], SIGINT);

@@ -25,36 +25,45 @@ class Place:
     """Folders that the server's user owns, and a listening abstract socket."""
 
     def __init__(self, user):
+        self.user = user
         self.base = tempfile.mkdtemp(prefix="procpen-doors-", dir="/var/tmp")
         self.outside = os.path.join(self.base, "outside")
         self.name = os.path.basename(self.base)
         os.makedirs(os.path.join(self.base, "state", "audit"), mode=0o700)
         os.mkdir(self.outside)
-        for path in (os.path.join(self.outside, "there"),
-                     os.path.join(self.base, "state", "audit", "first")):
-            with open(path, "w", encoding="utf-8") as f:
-                f.write("there\n")
         for name in ("workspace", "home"):
             os.mkdir(os.path.join(self.base, name))
         shutil.copy(hostile_program("doors"), self.base)
-        if user:
-            for folder, _, names in os.walk(self.base):
-                for name in [folder] + [os.path.join(folder, n) for n in names]:
-                    os.chown(name, user, user)
+        self.fill()
         self.socket = socket.socket(socket.AF_UNIX)
         self.socket.bind("\0" + self.name)
         self.socket.listen(64)
 
+    def fill(self):
+        """Behind each door is what belongs there, also after a walk that took it away."""
+        shutil.rmtree(self.outside)
+        os.mkdir(self.outside)
+        for path in (os.path.join(self.outside, "there"),
+                     os.path.join(self.base, "state", "audit", "first")):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("there\n")
+        if self.user:
+            for folder, _, names in os.walk(self.base):
+                for name in [folder] + [os.path.join(folder, n) for n in names]:
+                    os.chown(name, self.user, self.user)
+
     def walk(self, *options, wrapper=()):
-        """What each door says to a command of a server with @options; and its sandbox."""
+        """What each door says to a command of a server with @options; its sandbox; its gaps."""
+        self.fill()
         server = Server(*options, base=self.base, wrapper=wrapper)
+        gaps = " ".join(server.call("agent.session")["sandbox"]["gaps"])
         result = server.run(os.path.join(self.base, "doors"),
                             [str(server.pid), "0", server.state, self.outside, self.name])
         doors = dict(re.findall(r"^door (\w+) (open|shut \S+)$", result["stdout_summary"], re.M))
         equal(result["exit_code"], 0, "exit code; %s" % result)
         server.ping()
         server.stop()
-        return doors, result["sandbox"]
+        return doors, result["sandbox"], gaps
 
     def close(self):
         self.socket.close()
@@ -63,6 +72,18 @@ class Place:
 
 def opened(doors):
     return {name for name, what in doors.items() if what == "open"}
+
+
+def open_by_kernel(sandbox, gaps):
+    """What an older kernel's Landlock leaves open, and the server tells."""
+    told = {"abstract": "abstract sockets of other programs can be reached",
+            "outside_truncate": "files outside the workspace can be truncated"}
+    found = {door for door, gap in told.items() if gap in gaps}
+    if "abstract" in found and "pid_namespace" in sandbox:
+        # The call succeeds, but the kernel drops what the first process of a PID namespace is sent
+        # from inside; tree.py sends it SIGKILL and SIGSTOP.
+        found.add("kill_keeper")
+    return found
 
 
 def as_user(user):
@@ -77,14 +98,16 @@ def compare(user, options, stays_open):
         raise Skip("setpriv is not installed")
     place = Place(user)
     try:
-        bare, sandbox = place.walk("--set", "sandbox.profile=none", wrapper=as_user(user))
+        bare, sandbox, _ = place.walk("--set", "sandbox.profile=none", wrapper=as_user(user))
         check(any("NOT SANDBOXED" in layer for layer in sandbox), "the profile none is not shouted")
         root = not user and os.geteuid() == 0
         closed = set(bare) - opened(bare) - NEVER_OPEN - (set() if root else NEEDS_ROOT)
         equal(closed, set(), "doors that are shut without a sandbox, so their test proves nothing")
-        doors, sandbox = place.walk(*options, wrapper=as_user(user))
-        equal(sorted(opened(doors) - stays_open), [],
+        doors, sandbox, gaps = place.walk(*options, wrapper=as_user(user))
+        equal(sorted(opened(doors) - stays_open - open_by_kernel(sandbox, gaps)), [],
               "open in %s" % " ".join(sandbox))
+        equal({name: what for name, what in doors.items() if what == "shut ENOENT"
+               and name.startswith("outside")}, {}, "doors with nothing behind them")
     finally:
         place.close()
 

@@ -157,7 +157,10 @@ def test_signals_to_server_and_keeper():
     """What the doors are for: SIGKILL to server, group, keeper and everybody ends nobody."""
     shell = "for p in $PPID %d -%d -1; do kill -9 $p; done; kill -STOP %d; echo alive"
     server = in_a_group_of_its_own(*SHARED)
-    result = server.run(shell % (server.pid, server.pid, server.pid), explain_denials=True)
+    # In a file, because the blocklist refuses such words.
+    with open(os.path.join(server.workspace, "signals.sh"), "w", encoding="utf-8") as f:
+        f.write(shell % (server.pid, server.pid, server.pid))
+    result = server.run("/bin/sh", ["signals.sh"], explain_denials=True)
     equal((result["state"], result["stdout_summary"]), ("completed", "alive\n"), "the run")
     equal(denied(result)["kill"], (5, "EPERM"), "refused")
     equal(server.run("echo on")["stdout_summary"], "on\n", "the next run")
