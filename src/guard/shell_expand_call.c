@@ -150,12 +150,13 @@ enum status expand_text(struct expander *e, const struct shell_word *word)
 	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth / EXPAND_LEVELS,
 				 .posix = e->posix,
 				 .again = 2 * text.len + 256 };
+	struct shell_arena_mark mark = shell_arena_mark(lex.arena);
 	uint32_t at = text.len > 0 ? text.at[0] : 0;
 	struct ast_node *program;
 	bool marked = e->marked;
 	enum status s;
 
-	e->fuel = e->fuel > 2 * text.len ? e->fuel - 2 * text.len : 0;
+	expand_charge(e, 2 * text.len);
 	if (expand_failed(e) || !expand_enter(e, at))
 		return STATUS_UNKNOWN;
 	e->marked = true;
@@ -167,6 +168,8 @@ enum status expand_text(struct expander *e, const struct shell_word *word)
 	if (lex.trouble != SHELL_FINE && e->script->trouble == SHELL_FINE)
 		expand_trouble(e, lex.trouble, lex.trouble_text, lex.trouble_at);
 	e->marked = marked;
+	if (!e->keep_tree && !shell_arena_spent(lex.arena))
+		shell_arena_rewind(lex.arena, &mark);
 	expand_leave(e);
 	return s;
 }

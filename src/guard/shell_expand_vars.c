@@ -137,7 +137,7 @@ static struct binding *import_binding(struct expander *e, const struct shell_mem
 	copy->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
 	for (uint32_t i = 0; i < b->item_count; i++)
 		copy->items[i] = b->items[i] ? import_value(e, from, b->items[i]) : NULL;
-	e->fuel = e->fuel > b->item_count ? e->fuel - b->item_count : 0;
+	expand_charge(e, b->item_count);
 	return copy;
 }
 

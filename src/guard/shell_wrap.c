@@ -88,6 +88,10 @@ struct shell_word shell_wrap_replace(const struct shell_word *word, const char *
 
 	for (size_t i = 0; i + len <= word->text.len; i++)
 		hits += memcmp(s + i, old, len) == 0;
+	if (hits && value->text.len > SHELL_WRAP_TEXT_MAX / hits) {
+		shell_arena_exhaust(arena);
+		return *word;
+	}
 	b = build(arena, word->text.len + hits * value->text.len);
 	for (size_t i = 0; i + len <= word->text.len;) {
 		if (memcmp(s + i, old, len)) {
