@@ -9,13 +9,16 @@
 
 /* Steps of the budget for a command besides its words, for what the table says of one program
  * and one of its words, and for the names that a pattern is compared with. */
-#define WORK_COMMAND 40u
+#define WORK_COMMAND 32u
+#define WORK_WORD 8u
 #define WORK_REDIRECT 150u
 #define WORK_RULE 30u
-#define WORK_OPERAND 12u
+#define WORK_OPERAND 20u
 #define WORK_PATTERN 6000u
 /* What wrappers and code may put together. */
 #define MEMORY_MAX (16u << 20)
+/* More than the longest request over the protocol has room for. */
+#define COMMANDS_MAX 70000u
 /* A longer input does not go through the parser: every command may be the one that reads it. */
 #define INPUT_MAX (32u << 10)
 /* Names with unknown parts that are compared with all names of the table. */
@@ -52,7 +55,8 @@ static void charge_rules(struct blocklist_walk *w, const struct blocklist_name *
 		effects++;
 	for (size_t i = 1; i < count; i++) /* a cluster has an option in each letter */
 		letters += words[i].text.s[0] == '-' ? words[i].text.len : 1;
-	shell_budget_take(&w->budget, (rules + effects) * (WORK_RULE + WORK_OPERAND * letters));
+	shell_budget_take(&w->budget, rules * (WORK_RULE + WORK_RULE * letters) +
+					      effects * (WORK_RULE + WORK_OPERAND * letters));
 }
 
 bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
@@ -271,7 +275,7 @@ bool walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t
 
 	if (!count)
 		return false;
-	if (w->depth >= WALK_DEPTH_MAX || walk_spent(w, WORK_COMMAND + WORK_OPERAND * count))
+	if (w->depth >= WALK_DEPTH_MAX || walk_spent(w, WORK_COMMAND + WORK_WORD * count))
 		return walk_too_complex(w, words[0].start);
 	w->depth++;
 	blocked = walk_program(w, words, count, at);
@@ -432,7 +436,7 @@ static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 	bool inside = false, blocked = bomb(w, s);
 
 	blocklist_flow_read(&flows, s, &w->arena);
-	shell_budget_take(&w->budget, 16 * s->command_count);
+	shell_budget_take(&w->budget, WORK_WORD * s->command_count);
 	for (uint32_t i = 0; !blocked && i < s->command_count; i++) {
 		const struct shell_command *c = &s->commands[i];
 		bool defined = (c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL);
@@ -524,6 +528,7 @@ void blocklist_walk_init(struct blocklist_walk *w)
 	memset(w, 0, sizeof(*w));
 	shell_arena_init(&w->arena, MEMORY_MAX);
 	w->budget = (struct shell_budget)SHELL_BUDGET_INIT;
+	w->budget.commands = COMMANDS_MAX;
 }
 
 void blocklist_walk_release(struct blocklist_walk *w)

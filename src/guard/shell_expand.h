@@ -179,8 +179,8 @@ bool expand_enter(struct expander *e, uint32_t at);
 void expand_leave(struct expander *e);
 
 /* Steps besides those of the characters. */
-#define WORK_COMMAND 48u
-#define WORK_WORD 12u
+#define WORK_COMMAND 24u
+#define WORK_WORD 10u
 /* Words that one word list may have. */
 #define WORDS_MAX 100000u
 

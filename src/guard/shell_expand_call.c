@@ -144,6 +144,9 @@ void expand_uncalled(struct expander *e)
 
 /* ---- texts ---- */
 
+/* A longer text that the script made itself is not read again. */
+#define AGAIN_MAX (256u << 10)
+
 enum status expand_text(struct expander *e, const struct shell_word *word)
 {
 	struct shell_text text = expand_marked_text(e->arena, word);
@@ -183,6 +186,11 @@ enum status expand_eval(struct expander *e, const struct shell_word *words, size
 	enum status s;
 
 	for (size_t i = 0; i < count && !expand_failed(e); i++) {
+		if (joined.len + words[i].text.len > AGAIN_MAX) {
+			expand_trouble(e, SHELL_TOO_LONG, "an eval too long to judge",
+				       words[i].start);
+			break;
+		}
 		const struct value *v = word_value(e, &words[i]);
 
 		if (i > 0)

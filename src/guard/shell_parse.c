@@ -17,12 +17,13 @@
 /* Longest text: its offsets are 32 bits, and stdin may be up to 1 MiB. */
 #define TEXT_MAX (8u << 20)
 
-/* Steps that a text of @len bytes may take of all that are left. */
+/* Steps that a text of @len bytes may take of all that are left: who looks at its commands
+ * needs some, too. */
 static uint64_t fuel_for(size_t len, const struct shell_budget *budget)
 {
-	uint64_t ample = (1u << 20) + 40 * (uint64_t)len;
+	uint64_t ample = (1u << 20) + 40 * (uint64_t)len, most = budget->work / 8 * 5;
 
-	return ample < budget->work ? ample : budget->work;
+	return ample < most ? ample : most;
 }
 
 /* ---- before the first command ---- */

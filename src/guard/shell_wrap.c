@@ -368,7 +368,7 @@ static void open_text(struct opening *o)
 	for (end = at; end < o->count && strncmp(o->words[end].text.s, ":::", 3);)
 		end++;
 	template = shell_wrap_join(o->words + at, end - at, o->arena);
-	for (size_t i = end + 1; i < o->count; i++) {
+	for (size_t i = end + 1; i < o->count && !shell_arena_spent(o->arena); i++) {
 		if (strncmp(o->words[i].text.s, ":::", 3) == 0)
 			continue;
 		both[0] = template;
