@@ -17,7 +17,7 @@
 #define VARIABLES_MAX 32
 #define ALIASES_MAX 64
 /* Tokens that are looked at for one text, and blocks of bytes that are put together. */
-#define STEPS_MAX 100000
+#define STEPS_MAX 60000
 #define STEP_BYTES 16
 
 struct reader {

@@ -7,18 +7,17 @@
 #include "guard/blocklist_flow.h"
 #include "guard/blocklist_stage.h"
 
-/* Steps of the budget for a command besides its words, for what the table says of one program
- * and one of its words, and for the names that a pattern is compared with. */
+/* Steps of the budget for a command, a word, and names that a pattern is compared with. */
 #define WORK_COMMAND 32u
 #define WORK_WORD 8u
 #define WORK_REDIRECT 150u
-#define WORK_RULE 30u
-#define WORK_OPERAND 20u
 #define WORK_PATTERN 6000u
 /* What wrappers and code may put together. */
 #define MEMORY_MAX (16u << 20)
 /* More than the longest request over the protocol has room for. */
 #define COMMANDS_MAX 70000u
+/* All steps of a verdict: less than 50 ms. */
+#define WORK_MAX 5600000u
 /* A longer input does not go through the parser: every command may be the one that reads it. */
 #define INPUT_MAX (32u << 10)
 /* Names with unknown parts that are compared with all names of the table. */
@@ -36,34 +35,13 @@ bool walk_too_complex(struct blocklist_walk *w, uint32_t at)
 	return walk_found(w, "text.too_complex", at, at);
 }
 
-bool walk_spent(struct blocklist_walk *w, size_t steps)
-{
-	return !shell_budget_take(&w->budget, steps) || shell_arena_spent(&w->arena);
-}
-
 /* ---- one command ---- */
-
-static void charge_rules(struct blocklist_walk *w, const struct blocklist_name *name,
-			 const struct shell_word *words, size_t count)
-{
-	const struct blocklist_effect *e = name->program ? name->program->effects : NULL;
-	size_t rules = 0, effects = 0, letters = 1;
-
-	while (name->rules[rules] != UINT16_MAX)
-		rules++;
-	while (e && e[effects].name)
-		effects++;
-	for (size_t i = 1; i < count; i++) /* a cluster has an option in each letter */
-		letters += words[i].text.s[0] == '-' ? words[i].text.len : 1;
-	shell_budget_take(&w->budget, rules * (WORK_RULE + WORK_RULE * letters) +
-					      effects * (WORK_RULE + WORK_OPERAND * letters));
-}
 
 bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
 		       const struct shell_word *words, size_t count, bool guess,
 		       const struct blocklist_stage *at)
 {
-	charge_rules(w, name, words, count);
+	walk_charge_rules(w, name, words, count);
 	if (walk_spent(w, 0))
 		return walk_too_complex(w, words[0].start);
 	w->rules.each = at->each;
@@ -529,6 +507,7 @@ void blocklist_walk_init(struct blocklist_walk *w)
 	shell_arena_init(&w->arena, MEMORY_MAX);
 	w->budget = (struct shell_budget)SHELL_BUDGET_INIT;
 	w->budget.commands = COMMANDS_MAX;
+	w->budget.work = WORK_MAX;
 }
 
 void blocklist_walk_release(struct blocklist_walk *w)

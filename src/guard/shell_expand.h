@@ -181,6 +181,8 @@ void expand_leave(struct expander *e);
 /* Steps besides those of the characters. */
 #define WORK_COMMAND 24u
 #define WORK_WORD 10u
+#define WORK_VARIABLE 24u
+#define WORK_SUBSTITUTION 48u
 /* Words that one word list may have. */
 #define WORDS_MAX 100000u
 

@@ -338,7 +338,7 @@ bool expand_arith(struct expander *e, const struct cells *text, int64_t *result)
 	struct arith a = { .e = e, .p = cells_string(e, text->v, text->len) };
 
 	expand_charge(e, WORK_ARITH + WORK_ARITH_CHAR * text->len);
-	if (!a.p)
+	if (!a.p || e->fuel == 0)
 		return false;
 	skip(&a);
 	*result = *a.p ? parse_comma(&a) : 0;

@@ -250,6 +250,7 @@ void vars_set_binding(struct expander *e, const char *name, struct binding *b)
 	struct variable *v = make_variable(e, name);
 	struct binding *before = current(v);
 
+	expand_charge(e, WORK_VARIABLE);
 	b->is_set = true;
 	b->exported |= before && before->exported;
 	bind(e, v, b);

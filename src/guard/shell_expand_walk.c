@@ -416,6 +416,7 @@ void expand_substitution(struct expander *e, const struct ast_node *list, struct
 
 	if (!list || !expand_enter(e, list->start))
 		return;
+	expand_charge(e, WORK_SUBSTITUTION);
 	e->context = (e->context & ~(unsigned)SHELL_IN_PROCESS) | SHELL_IN_SUBSTITUTION |
 		     SHELL_IN_SUBSHELL;
 	e->capture = out;
