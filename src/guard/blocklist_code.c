@@ -15,11 +15,18 @@
 #define ARGS_MAX 64
 #define ARGUMENT_TOKENS_MAX 512
 #define VARIABLES_MAX 32
+#define ALIASES_MAX 64
+/* Tokens that are looked at for one text, and blocks of bytes that are put together. */
+#define STEPS_MAX 60000
+#define STEP_BYTES 16
 
 struct reader {
 	struct code_text t;
 	bool awk;
-	bool renames; /* something is imported under another name */
+	size_t aliases[ALIASES_MAX]; /* tokens that are another name for a call */
+	size_t alias_count;
+	bool write_flags; /* a flag to open for writing is named */
+	bool listed;  /* places that loops list were added */
 	struct { size_t start, len; size_t token; } variables[VARIABLES_MAX];
 	size_t variable_count;
 	struct blocklist_code_calls calls;
@@ -36,6 +43,16 @@ static void add_call(struct reader *r, struct blocklist_code_call call)
 			memcpy(r->calls.list, old, r->calls.count * sizeof(*old));
 	}
 	r->calls.list[r->calls.count++] = call;
+}
+
+/* False: too much was looked at. */
+static bool step(struct reader *r, size_t steps)
+{
+	r->calls.steps += steps;
+	if (r->calls.steps <= STEPS_MAX)
+		return true;
+	shell_arena_exhaust(r->t.arena);
+	return false;
 }
 
 /* ---- arguments ---- */
@@ -77,7 +94,10 @@ static const struct code_token *variable(const struct reader *r, size_t i)
 static void append(struct reader *r, struct arguments *a, const struct shell_word *piece, bool join)
 {
 	struct shell_word two[2], joined;
+	size_t before = a->count ? a->words[a->count - 1].text.len : 0;
 
+	if (!step(r, (before + piece->text.len) / STEP_BYTES))
+		return;
 	if (a->format && a->count) { /* "rm %s" % "/" */
 		a->words[a->count - 1] = shell_wrap_replace(&a->words[a->count - 1], "%s", 2, piece,
 							    r->t.arena);
@@ -139,7 +159,8 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 	bool join = false;
 
 	memset(a, 0, sizeof(*a));
-	for (size_t last = i + ARGUMENT_TOKENS_MAX; i < r->t.count && i < last; i++) {
+	for (size_t last = i + ARGUMENT_TOKENS_MAX; i < r->t.count && i < last && step(r, 1);
+	     i++) {
 		const struct code_token *t = &r->t.tokens[i];
 		char c = t->kind == TOKEN_OTHER ? r->t.text->text.s[t->start] : 0;
 
@@ -249,7 +270,7 @@ static void read_write(struct reader *r, size_t i)
 				    " copyfile copy copy2 copyFileSync cp copyFile copyfileobj ");
 
 	read_arguments(r, i + 1, &a);
-	mode |= code_any_name(&r->t, " O_WRONLY O_RDWR O_TRUNC ");
+	mode |= r->write_flags;
 	for (size_t k = a.count < 2; k < a.count; k++)
 		mode |= is_write_mode(&a.words[k]);
 	for (size_t k = copies && a.count ? a.count - 1 : 0; k < a.count; k++) {
@@ -290,6 +311,9 @@ static void add_listed(struct reader *r, const char *effect)
 		" walk listdir scandir readdirSync rglob iterdir find finddepth "
 		"children entries rii ";
 
+	if (r->listed)
+		return;
+	r->listed = true;
 	for (size_t i = 0; i < r->t.count; i++) {
 		bool globs = code_token_in(&r->t, i, lists);
 		struct arguments a;
@@ -339,17 +363,28 @@ static void read_bare(struct reader *r, size_t i)
 }
 
 /* from os import system as s: another name for a call. */
+static void note_aliases(struct reader *r)
+{
+	for (size_t k = 2; k < r->t.count && k < 200 && r->alias_count < ALIASES_MAX; k++)
+		if (code_token_in(&r->t, k - 1, " as ") && code_token_in(&r->t, k - 2, runs) &&
+		    r->t.tokens[k].kind == TOKEN_NAME)
+			r->aliases[r->alias_count++] = k;
+}
+
+static bool same_token(const struct reader *r, const struct code_token *a,
+		       const struct code_token *b)
+{
+	const char *s = r->t.text->text.s;
+
+	return a->end - a->start == b->end - b->start &&
+	       memcmp(s + a->start, s + b->start, a->end - a->start) == 0;
+}
+
 static bool renamed(const struct reader *r, size_t i)
 {
-	for (size_t k = 2; k < r->t.count && k < 200; k++)
-		if (code_token_in(&r->t, k - 1, " as ") && code_token_in(&r->t, k - 2, runs) &&
-		    r->t.tokens[k].kind == TOKEN_NAME &&
-		    r->t.tokens[k].end - r->t.tokens[k].start ==
-			    r->t.tokens[i].end - r->t.tokens[i].start &&
-		    memcmp(r->t.text->text.s + r->t.tokens[k].start,
-			   r->t.text->text.s + r->t.tokens[i].start,
-			   r->t.tokens[i].end - r->t.tokens[i].start) == 0)
-			return k != i;
+	for (size_t n = 0; n < r->alias_count; n++)
+		if (same_token(r, &r->t.tokens[r->aliases[n]], &r->t.tokens[i]))
+			return r->aliases[n] != i;
 	return false;
 }
 
@@ -363,6 +398,8 @@ static struct shell_word with_variables(struct reader *r, const struct shell_wor
 		const struct shell_word *value = &r->t.tokens[r->variables[v].token].string;
 		char *old = shell_alloc(r->t.arena, r->variables[v].len + 4);
 
+		if (!step(r, 1 + out.text.len / STEP_BYTES))
+			break;
 		sprintf(old, "$%.*s", (int)r->variables[v].len, name);
 		if (strstr(out.text.s, old))
 			out = shell_wrap_replace(&out, old, strlen(old), value, r->t.arena);
@@ -498,7 +535,7 @@ static void read_token(struct reader *r, size_t i)
 	    code_is_char(&r->t, i + 2, '$'))
 		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL, NULL, 0 });
 	if (code_token_in(&r->t, i, runs) ||
-	    (r->renames && r->t.tokens[i].kind == TOKEN_NAME && renamed(r, i)))
+	    (r->alias_count && r->t.tokens[i].kind == TOKEN_NAME && renamed(r, i)))
 		read_run(r, i);
 	if (code_token_in(&r->t, i, " exec eval "))
 		read_eval(r, i);
@@ -541,8 +578,9 @@ struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, b
 	struct reader r = { .t = { .text = text, .arena = arena }, .awk = awk };
 
 	code_tokenize(&r.t);
-	r.renames = code_any_name(&r.t, " as ");
-	for (size_t i = 0; i < r.t.count; i++) {
+	r.write_flags = code_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
+	note_aliases(&r);
+	for (size_t i = 0; i < r.t.count && step(&r, 1); i++) {
 		read_token(&r, i);
 		note_variable(&r, i);
 	}

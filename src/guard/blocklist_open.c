@@ -46,11 +46,19 @@ bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
 
 /* ---- code of other languages ---- */
 
+/* Steps of the budget for a token, or as much work. */
+#define WORK_TOKEN 40u
+
 static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, bool awk,
 		      const struct blocklist_stage *at)
 {
-	struct blocklist_code_calls calls = blocklist_code_read(code, awk, &w->arena);
+	struct blocklist_code_calls calls;
 	struct blocklist_stage inner = *at;
+
+	if (walk_spent(w, 400 + code->text.len))
+		return walk_too_complex(w, code->start);
+	calls = blocklist_code_read(code, awk, &w->arena);
+	shell_budget_take(&w->budget, WORK_TOKEN * calls.steps);
 
 	inner.lenient = true;
 	for (size_t i = 0; i < calls.count; i++) {
