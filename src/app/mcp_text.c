@@ -212,7 +212,8 @@ static void choose_stream(struct member *m, const struct proc *run)
 		stream = &run->out;
 	else if (run && is_called(m, "stderr_summary"))
 		stream = &run->err;
-	if (!stream || stream->dropped || shown_size(stream) <= decoded_size(m->value + 1, m->len - 2))
+	if (!stream || stream->dropped ||
+	    shown_size(stream) <= decoded_size(m->value + 1, m->len - 2))
 		return;
 	m->stream = stream;
 	m->block = true;
@@ -401,7 +402,7 @@ static void write_value(struct jsonw *w, const struct text *t, const struct memb
 		add(w, "\n");
 }
 
-/* What of the start can be shown in @max bytes, cut at a line's end if one is near, else at a character. */
+/* What of the start fits into @max bytes, cut at a line's end if one is near, else at a character. */
 static size_t write_head(struct jsonw *w, const struct output *o, size_t max)
 {
 	char bytes[MCP_TEXT_MAX];

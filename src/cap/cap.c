@@ -130,7 +130,8 @@ static void write_notice(struct cap *c, const struct req *r, bool question, stru
 		target = proctab_find(c->procs, event.process_id, &ignored);
 	err_release(&ignored);
 	buf_init(json, NOTICE_MAX);
-	notice_write(json, r, &event, &in, target ? target->command : NULL, question);
+	notice_write(json, r, &event, &in, r->row->input, target ? target->command : NULL,
+		     question);
 }
 
 static void tell(struct cap *c, const struct req *r)

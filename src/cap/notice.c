@@ -90,8 +90,8 @@ static bool write_values(struct jsonw *w, json_t *environment)
 	return cut;
 }
 
-/* Whatever else the request says: how it runs, as whom, for how long. */
-static bool write_options(struct jsonw *w, json_t *params)
+/* Whatever else the request says that is not usual: how it runs, as whom, for how long. */
+static bool write_options(struct jsonw *w, const struct schema *input, json_t *params)
 {
 	static const char *const elsewhere[] = { "command",	"args",	 "stdin",
 						 "environment", "intent", "working_directory",
@@ -101,7 +101,7 @@ static bool write_options(struct jsonw *w, json_t *params)
 	const char *name;
 
 	json_object_foreach(params, name, value) {
-		known = false;
+		known = schema_is_default(input, name, value);
 		for (size_t i = 0; i < COUNT_OF(elsewhere); i++)
 			known |= !strcmp(name, elsewhere[i]);
 		if (known)
@@ -142,7 +142,7 @@ static bool write_environment(struct jsonw *w, json_t *environment)
 }
 
 static bool write_command(struct jsonw *w, const struct req *r, const struct blocklist_input *in,
-			  bool question)
+			  const struct schema *input, bool question)
 {
 	json_t *environment = json_object_get(r->params, "environment");
 	size_t len = strlen(in->command);
@@ -159,7 +159,7 @@ static bool write_command(struct jsonw *w, const struct req *r, const struct blo
 		cut |= write_environment(w, environment);
 	if (environment && question)
 		cut |= write_values(w, environment);
-	cut |= write_options(w, r->params);
+	cut |= write_options(w, input, r->params);
 	return cut;
 }
 
@@ -179,7 +179,8 @@ static bool write_target(struct jsonw *w, const struct req *r, const char *proce
 }
 
 void notice_write(struct buf *json, const struct req *r, const struct audit_event *event,
-		  const struct blocklist_input *in, const char *target, bool question)
+		  const struct blocklist_input *in, const struct schema *input, const char *target,
+		  bool question)
 {
 	bool cut = false;
 	struct jsonw w;
@@ -190,7 +191,7 @@ void notice_write(struct buf *json, const struct req *r, const struct audit_even
 	jsonw_str(&w, "tier", event->tier);
 	jsonw_raw(&w, "request_id", r->id, strlen(r->id));
 	if (in->command)
-		cut = write_command(&w, r, in, question);
+		cut = write_command(&w, r, in, input, question);
 	if (event->process_id)
 		cut |= write_target(&w, r, event->process_id, target);
 	if (event->cwd)

@@ -22,7 +22,7 @@
 #define SHOWN_MAX 240
 
 /* Protected names that details list, and bytes of each. */
-#define NAMES_MAX 64
+#define NAMES_MAX 100
 #define NAME_SHOWN 128
 
 struct base_row {
