@@ -402,7 +402,7 @@ static void write_value(struct jsonw *w, const struct text *t, const struct memb
 		add(w, "\n");
 }
 
-/* What of the start fits into @max bytes, cut at a line's end if one is near, else at a character. */
+/* What of the start fits into @max bytes, cut at a near line's end, else at a character. */
 static size_t write_head(struct jsonw *w, const struct output *o, size_t max)
 {
 	char bytes[MCP_TEXT_MAX];
