@@ -8,8 +8,6 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 
-#define REPLY_BYTES_MAX (8u << 20) /* guard for answers that are no capability's */
-
 const struct mcp_shape mcp_shapes[MCP_REVISIONS] = {
 	[MCP_2024_11_05] = { .name = "2024-11-05" },
 	[MCP_2025_03_26] = { .name = "2025-03-26", .batches = true, .annotations = true },
@@ -122,15 +120,22 @@ void mcp_reply_begin(struct mcp_reply *reply, const struct rpc_message *message,
 {
 	reply->message = message;
 	reply->shape = shape;
-	buf_init(&reply->line, REPLY_BYTES_MAX);
+	buf_init(&reply->line, REQ_LINE_MAX);
 	mcp_begin_result(&reply->w, &reply->line, message->id, message->id_len, shape, "complete");
 }
 
 void mcp_reply_send(struct mcp *m, struct mcp_reply *reply)
 {
+	struct req_batch *batch = reply->message->batch;
+	struct err e = ERR_INIT;
+
 	mcp_end_result(&reply->w, reply->shape);
-	BUG_IF(reply->line.full); /* whoever fills it bounds it */
-	reqtab_send(m->reqs, reply->message->batch, reply->line.data, reply->line.len);
+	if (reply->line.full || !req_fits(batch, reply->line.len)) {
+		req_too_large(&e);
+		rpc_refuse(m->reqs, reply->message, &e);
+	} else {
+		reqtab_send(m->reqs, batch, reply->line.data, reply->line.len);
+	}
 	buf_release(&reply->line);
 }
 

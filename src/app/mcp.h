@@ -47,6 +47,8 @@ struct mcp_subs;
 struct mcp_tasks;
 
 /* The state of this server's MCP side; there is one. */
+#define MCP_LEVEL_DEFAULT 6 /* info */
+
 struct mcp {
 	struct cap *cap;
 	struct reqtab *reqs;

@@ -16,7 +16,7 @@
 #include "rpc/plain.h"
 
 #define LEVEL_NOTICE 5
-#define NOTICE_BYTES_MAX (1u << 20)
+#define NOTICE_BYTES_MAX REQ_LINE_MAX
 
 static struct mcp *speaker;
 static enum mcp_revision revision_of(const struct req *r);
@@ -235,16 +235,21 @@ void mcp_call_list(struct mcp *m, const struct rpc_message *message, enum mcp_re
 	mcp_reply_send(m, &reply);
 }
 
-/* Give the call of @row to the gate, with @arguments (consumed) inside the message's params. */
+/*
+ * Give the call of @row to the gate, with @arguments (consumed) inside the message's params.
+ * @asked: what the client asked for, which a confirmation is good for.
+ */
 static void call(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision,
-		 const struct dialect *d, const struct cap_row *row, json_t *arguments)
+		 const struct dialect *d, const struct cap_row *row, json_t *arguments,
+		 const json_t *asked)
 {
 	struct mcp_confirmation *confirmation = NULL;
 	struct err e = ERR_INIT;
 	struct req *r;
 
-	if (mcp_shapes[revision].stateless &&
-	    mcp_confirm_read(m, message, row, arguments, &confirmation, &e)) {
+	/* What is refused right away leaves the confirmation good for another try. */
+	if (mcp_shapes[revision].stateless && !message->taken && !reqtab_full(m->reqs) &&
+	    mcp_confirm_read(m, message, row, asked, &confirmation, &e)) {
 		rpc_refuse(m->reqs, message, &e);
 		cap_refused_as(m->cap, row, arguments, message->id, message->id_len,
 			       ERR_INVALID_PARAMS);
@@ -293,11 +298,12 @@ void mcp_call_tool(struct mcp *m, const struct rpc_message *message, enum mcp_re
 		return;
 	}
 	row = mcp_text(message->params, "name") ? cap_find(name) : NULL;
-	if (row)
-		call(m, message, revision, &tool_dialects[revision], row,
-		     arguments ? json_incref(arguments) : json_object());
-	else
+	if (!row) {
 		refuse_tool(m, message, name);
+		return;
+	}
+	arguments = arguments ? json_incref(arguments) : json_object();
+	call(m, message, revision, &tool_dialects[revision], row, arguments, arguments);
 }
 
 void mcp_call_read(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
@@ -311,21 +317,17 @@ void mcp_call_read(struct mcp *m, const struct rpc_message *message, enum mcp_re
 	}
 	arguments = mcp_resources_arguments(m, uri);
 	if (arguments)
+		/* The newest output is elsewhere each time; the resource is the same. */
 		call(m, message, revision, &read_dialects[revision], cap_find("process.logs"),
-		     arguments);
+		     arguments, json_object_get(message->params, "uri"));
 	else
 		mcp_resources_refuse(m, message, uri, &mcp_shapes[revision]);
 }
 
 void mcp_call_cancel(struct mcp *m, const struct rpc_message *message)
 {
-	const json_t *wanted = json_object_get(message->params, "requestId");
+	struct req *r = req_find_value(m->reqs, json_object_get(message->params, "requestId"));
 
-	for (struct req *r = reqtab_first(m->reqs); wanted && r; r = r->next) {
-		if (r->dialect != &plain_dialect &&
-		    json_equal(json_object_get(r->root, "id"), wanted)) {
-			req_cancel(r);
-			return;
-		}
-	}
+	if (r && r->dialect != &plain_dialect)
+		req_cancel(r);
 }

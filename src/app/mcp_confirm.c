@@ -27,15 +27,24 @@ static uint32_t code_point(const char *s, size_t len)
 	return c;
 }
 
-/* Would it be invisible, or change how its neighbours are shown? */
+/*
+ * Would it be invisible, look like a plain space (which it is not for a shell), or
+ * change how its neighbours are shown? Unicode 15: Default_Ignorable_Code_Point, Zs
+ * but U+0020, Zl, Zp, Cc, format controls, and two signs without ink.
+ */
 static bool is_hidden(uint32_t c)
 {
 	static const struct {
 		uint32_t from, to;
 	} ranges[] = {
-		{ 0x7f, 0x9f },	    { 0xad, 0xad },	{ 0x61c, 0x61c },     { 0x180e, 0x180e },
-		{ 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f },   { 0x3164, 0x3164 },
-		{ 0xfeff, 0xfeff }, { 0xfff9, 0xfffb }, { 0xe0000, 0xe007f },
+		{ 0x7f, 0xa0 },	      { 0xad, 0xad },	    { 0x34f, 0x34f },
+		{ 0x61c, 0x61c },     { 0x115f, 0x1160 },   { 0x1680, 0x1680 },
+		{ 0x17b4, 0x17b5 },   { 0x180b, 0x180f },   { 0x2000, 0x200f },
+		{ 0x2028, 0x202f },   { 0x205f, 0x206f },   { 0x2800, 0x2800 },
+		{ 0x3000, 0x3000 },   { 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },
+		{ 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },
+		{ 0x13430, 0x1343f }, { 0x1bca0, 0x1bca3 }, { 0x1d159, 0x1d159 },
+		{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(ranges); i++)
@@ -92,7 +101,8 @@ static void write_message(struct jsonw *w, const json_t *notice)
 		{ "Signal", "signal" },
 		{ "Directory", "working_directory" },
 		{ "Input", "stdin" },
-		{ "Variables set", "environment_names" },
+		{ "Variables set", "environment" },
+		{ "Options", "options" },
 		{ "Reason given by the agent", "intent" },
 	};
 
@@ -257,7 +267,7 @@ static int read_answer(struct mcp *m, const json_t *params, struct mcp_confirmat
 }
 
 int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const struct cap_row *row,
-		     const json_t *arguments, struct mcp_confirmation **found, struct err *e)
+		     const json_t *asked, struct mcp_confirmation **found, struct err *e)
 {
 	struct mcp_confirmation *c;
 
@@ -265,7 +275,7 @@ int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const str
 	if (cap_tier(m->cap, row) != TIER_CONFIRM)
 		return 0;
 	c = mem_zalloc(sizeof(*c));
-	digest_json(row->name, arguments, c->request);
+	digest_json(row->name, asked, c->request);
 	if (read_answer(m, message->params, c, e)) {
 		free(c);
 		return err_hint(e, "Nothing ran. Call again without requestState and "

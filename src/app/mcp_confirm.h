@@ -20,7 +20,7 @@ enum mcp_consent { MCP_NOT_ASKED, MCP_ALLOWED, MCP_REFUSED };
 
 /* What a stateless call brought along, and what goes out with its question (r->extra). */
 struct mcp_confirmation {
-	unsigned char request[HMAC_SIZE]; /* digest of capability and arguments */
+	unsigned char request[HMAC_SIZE]; /* digest of capability and what is asked for */
 	enum mcp_consent consent;
 	unsigned char shown[HMAC_SIZE];   /* what the consent was given to */
 	const char *why;                  /* it was refused */
@@ -29,11 +29,11 @@ struct mcp_confirmation {
 
 /*
  * Before the gate: read inputResponses and requestState of a stateless call of
- * @row with @arguments as they were sent. Returns 0 and sets *@found (heap; NULL
- * when nobody is asked for this capability), or -1 with InvalidParams.
+ * @row for @asked: its arguments as they were sent, or the URI. Returns 0 and sets
+ * *@found (heap; NULL when nobody is asked for this capability), or -1 with InvalidParams.
  */
 int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const struct cap_row *row,
-		     const json_t *arguments, struct mcp_confirmation **found, struct err *e);
+		     const json_t *asked, struct mcp_confirmation **found, struct err *e);
 
 typedef void (*mcp_answer_fn)(void *ctx, uint64_t handle, bool allowed, const char *why);
 

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "app/mcp_call.h"
+#include "app/mcp_subs.h"
 #include "app/version.h"
 #include "base/json.h"
 #include "base/jsonw.h"
@@ -32,7 +33,7 @@ static void write_initialize(const struct mcp_shape *shape, struct jsonw *w)
 /* A revision that we do not know, or one without a handshake, is answered with our newest. */
 static void initialize(struct mcp *m, const struct rpc_message *message)
 {
-	const char *wanted = json_get_str(message->params, "protocolVersion", NULL);
+	const char *wanted = mcp_text(message->params, "protocolVersion");
 	const json_t *capabilities = json_object_get(message->params, "capabilities");
 	struct mcp_reply reply;
 
@@ -46,6 +47,8 @@ static void initialize(struct mcp *m, const struct rpc_message *message)
 		if (!mcp_shapes[i].stateless && !strcmp(wanted, mcp_shapes[i].name))
 			m->revision = (enum mcp_revision)i;
 	m->initialized = true;
+	m->log_level = MCP_LEVEL_DEFAULT;
+	mcp_subs_reset(m->subs);
 	m->elicits = mcp_shows_forms(json_object_get(capabilities, "elicitation"));
 	mcp_reply_begin(&reply, message, shape_of(m));
 	write_initialize(shape_of(m), &reply.w);
@@ -59,10 +62,10 @@ static void ping(struct mcp *m, const struct rpc_message *message)
 
 static void set_level(struct mcp *m, const struct rpc_message *message)
 {
-	const char *name = json_get_str(message->params, "level", "");
+	const char *name = mcp_text(message->params, "level");
 
 	for (size_t i = 0; i < COUNT_OF(level_names); i++) {
-		if (strcmp(name, level_names[i]))
+		if (!name || strcmp(name, level_names[i]))
 			continue;
 		m->log_level = (int)i;
 		mcp_reply_empty(m, message, shape_of(m));

@@ -35,7 +35,7 @@ static int check_version(const json_t *meta, struct err *e)
 	err_set(e, ERR_UNSUPPORTED_PROTOCOL_VERSION, "protocol version %.60s is not supported",
 		version);
 	err_detail(e, "supported", json_pack("[s]", SHAPE->name));
-	err_detail(e, "requested", json_string(version));
+	err_detail_text(e, "requested", version);
 	return -1;
 }
 

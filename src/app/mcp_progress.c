@@ -12,7 +12,8 @@
 #define EVERY_MS 200
 #define LOOK_BACK 1024   /* bytes that are searched for the newest line */
 #define MESSAGE_MAX 200
-#define LINE_MAX_BYTES 8192
+#define TOKEN_MAX 1024
+#define LINE_MAX_BYTES 16384 /* a token and a message, every byte of them escaped */
 
 struct watch {
 	uint64_t handle;
@@ -163,7 +164,8 @@ void mcp_progress_watch(struct mcp_progress *p, const struct req *r, const struc
 	const json_t *token = json_object_get(mcp_meta(r->root), "progressToken");
 	struct watch *w;
 
-	if (!json_is_string(token) && !json_is_number(token))
+	if (!json_is_number(token) &&
+	    (!json_is_string(token) || json_string_length(token) > TOKEN_MAX))
 		return;
 	w = mem_zalloc(sizeof(*w));
 	w->handle = r->handle;

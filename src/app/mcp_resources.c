@@ -59,7 +59,7 @@ void mcp_resources_error(struct err *e, const char *uri, const struct mcp_shape 
 	err_set(e, shape->stateless ? ERR_INVALID_PARAMS : ERR_RESOURCE_NOT_FOUND,
 		"there is no resource `%.100s`", uri);
 	err_hint(e, "%s", err_rows[ERR_RESOURCE_NOT_FOUND].hint);
-	err_detail(e, "uri", json_string(uri));
+	err_detail_text(e, "uri", uri);
 }
 
 void mcp_resources_refuse(struct mcp *m, const struct rpc_message *message, const char *uri,
@@ -77,7 +77,7 @@ void mcp_resources_refuse(struct mcp *m, const struct rpc_message *message, cons
 static int read_cursor(const json_t *params, uint64_t *before)
 {
 	const json_t *cursor = json_object_get(params, "cursor");
-	const char *text = json_string_value(cursor);
+	const char *text = mcp_text(params, "cursor");
 	char *end;
 
 	*before = 0;

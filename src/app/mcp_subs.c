@@ -322,6 +322,12 @@ void mcp_subs_unsubscribe(struct mcp *m, const struct rpc_message *message,
 	mcp_reply_empty(m, message, &mcp_shapes[revision]);
 }
 
+void mcp_subs_reset(struct mcp_subs *s)
+{
+	clear(&s->session);
+	s->session.lists_dirty = 0;
+}
+
 /* ---- stateless ---- */
 
 /* The end of a listener that we end: no members but the id. */

@@ -24,6 +24,9 @@ void mcp_subs_unsubscribe(struct mcp *m, const struct rpc_message *message,
 void mcp_subs_listen(struct mcp *m, const struct rpc_message *message,
 		     enum mcp_revision revision);
 
+/* Handshake: a new session begins, which has subscribed to nothing. */
+void mcp_subs_reset(struct mcp_subs *s);
+
 /* Request @handle has ended. */
 void mcp_subs_drop(struct mcp_subs *s, uint64_t handle);
 

@@ -103,12 +103,18 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 	jsonw_end_object(w);
 }
 
-void mcp_task_cancel(struct mcp *m, const struct mcp_task *task)
+/* It kills as process.kill would, so the same tier and the same record hold. */
+int mcp_task_cancel(struct mcp *m, const struct rpc_message *message, const struct mcp_task *task,
+		    struct err *e)
 {
 	struct proc *run = run_of(m, task);
 
-	if (run && run->phase != PROC_SETTLED)
-		proc_kill_tree(run, PROC_REASON_CANCELLED);
+	if (!run || run->phase == PROC_SETTLED)
+		return 0;
+	if (cap_permit(m->cap, cap_find("process.kill"), message->id, message->id_len, run->id, e))
+		return -1;
+	proc_kill_tree(run, PROC_REASON_CANCELLED);
+	return 0;
 }
 
 /* A run asks for nothing, so whatever is answered is not outstanding. */

@@ -41,8 +41,9 @@ void mcp_task_look(struct mcp *m, const struct mcp_task *task, struct mcp_task_l
 void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 		    const struct mcp_task_look *look);
 
-/* The client wants it ended; the client answers what it asked for. */
-void mcp_task_cancel(struct mcp *m, const struct mcp_task *task);
+/* The client wants it ended, by @message (-1: that is not allowed); it answers a question. */
+int mcp_task_cancel(struct mcp *m, const struct rpc_message *message, const struct mcp_task *task,
+		    struct err *e);
 void mcp_task_update(struct mcp *m, const struct mcp_task *task, const json_t *responses);
 
 /* Something happened to the run with the key of @task. */

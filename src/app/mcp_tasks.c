@@ -262,9 +262,12 @@ void mcp_tasks_cancel(struct mcp *m, const struct rpc_message *message,
 		      enum mcp_revision revision)
 {
 	const struct mcp_task *task = wanted(m, message);
+	struct err e = ERR_INIT;
 
 	if (!task)
 		return;
-	mcp_task_cancel(m, task);
-	mcp_reply_empty(m, message, &mcp_shapes[revision]);
+	if (mcp_task_cancel(m, message, task, &e))
+		rpc_refuse(m->reqs, message, &e);
+	else
+		mcp_reply_empty(m, message, &mcp_shapes[revision]);
 }

@@ -155,6 +155,54 @@ static bool is_called(const struct member *m, const char *name)
 	return m->key_len == strlen(name) && !memcmp(m->key, name, m->key_len);
 }
 
+/* Up to @max kept bytes of @o at @offset; how many. */
+static size_t read_part(const struct output *o, uint64_t offset, char *bytes, size_t max)
+{
+	size_t got = 0;
+
+	while (got < max) {
+		uint64_t at = offset + got;
+		ssize_t n = output_read(o, &at, bytes + got, max - got);
+
+		if (n <= 0 || at != offset + got)
+			break; /* the end, or the part that is no longer kept */
+		got += (size_t)n;
+	}
+	return got;
+}
+
+/*
+ * How many of @bytes, in whole characters, can be shown in @max bytes, when what is
+ * ill-formed is repaired: U+FFFD takes three. *@size: what they take.
+ */
+static size_t shown_prefix(const char *bytes, size_t len, size_t max, size_t *size)
+{
+	size_t at = 0, used, part;
+
+	*size = 0;
+	for (; at < len; at += used) {
+		part = utf8_next(bytes + at, len - at, &used) == UTF8_VALID
+			       ? used
+			       : strlen(UTF8_REPLACEMENT);
+		if (*size + part > max)
+			break;
+		*size += part;
+	}
+	return at;
+}
+
+/* Bytes that all of @o takes when it is shown; MCP_TEXT_MAX if that is more than there is. */
+static size_t shown_size(const struct output *o)
+{
+	char bytes[MCP_TEXT_MAX];
+	size_t len, size;
+
+	if (o->total >= MCP_TEXT_MAX)
+		return MCP_TEXT_MAX;
+	len = read_part(o, 0, bytes, (size_t)o->total);
+	return shown_prefix(bytes, len, MCP_TEXT_MAX, &size) < len ? MCP_TEXT_MAX : size;
+}
+
 /* A stream that the summary does not show whole is shown by its two ends. */
 static void choose_stream(struct member *m, const struct proc *run)
 {
@@ -164,7 +212,8 @@ static void choose_stream(struct member *m, const struct proc *run)
 		stream = &run->out;
 	else if (run && is_called(m, "stderr_summary"))
 		stream = &run->err;
-	if (!stream || stream->dropped || stream->total <= decoded_size(m->value + 1, m->len - 2))
+	if (!stream || stream->dropped ||
+	    shown_size(stream) <= decoded_size(m->value + 1, m->len - 2))
 		return;
 	m->stream = stream;
 	m->block = true;
@@ -176,7 +225,7 @@ static void read_member(struct text *t, struct member *m, const struct proc *run
 	m->stream = NULL;
 	choose_stream(m, run);
 	if (m->stream)
-		m->need = m->stream->total < MCP_TEXT_MAX ? (size_t)m->stream->total : MCP_TEXT_MAX;
+		m->need = shown_size(m->stream);
 	else if (m->block)
 		m->need = decoded_size(m->value + 1, m->len - 2);
 	if (is_called(m, "process_id")) {
@@ -353,47 +402,42 @@ static void write_value(struct jsonw *w, const struct text *t, const struct memb
 		add(w, "\n");
 }
 
-/* Up to @max kept bytes of @o at @offset; how many. */
-static size_t read_part(const struct output *o, uint64_t offset, char *bytes, size_t max)
-{
-	size_t got = 0;
-
-	while (got < max) {
-		uint64_t at = offset + got;
-		ssize_t n = output_read(o, &at, bytes + got, max - got);
-
-		if (n <= 0 || at != offset + got)
-			break; /* the end, or the part that is no longer kept */
-		got += (size_t)n;
-	}
-	return got;
-}
-
-/* The first @max bytes, cut at a line's end if one is near, else at a character. */
+/* What of the start fits into @max bytes, cut at a near line's end, else at a character. */
 static size_t write_head(struct jsonw *w, const struct output *o, size_t max)
 {
 	char bytes[MCP_TEXT_MAX];
-	size_t len = read_part(o, 0, bytes, max);
-	const char *newline = memrchr(bytes, '\n', len);
+	size_t len = read_part(o, 0, bytes, max), size;
+	const char *newline;
 
+	len = shown_prefix(bytes, len - utf8_partial_tail(bytes, len), max, &size);
+	newline = memrchr(bytes, '\n', len);
 	if (newline && newline + NEWLINE_NEAR > bytes + len)
 		len = (size_t)(newline + 1 - bytes);
-	else
-		len -= utf8_partial_tail(bytes, len);
 	jsonw_piece(w, bytes, len);
 	return len;
 }
 
-/* The last @max bytes at most, into @bytes; returns where they begin in the stream. */
+/*
+ * What of the end can be shown in @max bytes: @bytes from *@start to *@len; returns where
+ * that begins in the stream.
+ */
 static uint64_t read_tail(const struct output *o, size_t max, char *bytes, size_t *start,
 			  size_t *len)
 {
-	uint64_t offset = o->total - max;
+	uint64_t offset = o->total > max ? o->total - max : 0;
+	size_t size, over, near;
 	const char *newline;
 
 	*len = read_part(o, offset, bytes, max);
-	newline = memchr(bytes, '\n', *len < NEWLINE_NEAR ? *len : NEWLINE_NEAR);
-	*start = newline ? (size_t)(newline + 1 - bytes) : utf8_partial_head(bytes, *len);
+	*start = offset ? utf8_partial_head(bytes, *len) : 0;
+	shown_prefix(bytes + *start, *len - *start, SIZE_MAX, &size);
+	over = size > max ? size - max : 0;
+	if (over) /* a character takes up to four: the first that ends at or behind it */
+		*start += shown_prefix(bytes + *start, *len - *start, over + 3, &size);
+	near = *len - *start < NEWLINE_NEAR ? *len - *start : NEWLINE_NEAR;
+	newline = memchr(bytes + *start, '\n', near);
+	if (newline)
+		*start = (size_t)(newline + 1 - bytes);
 	return offset + *start;
 }
 
@@ -405,7 +449,7 @@ static void write_stream(struct jsonw *w, const struct text *t, const struct mem
 	size_t head, start, len;
 	uint64_t from;
 
-	if (o->total <= m->budget) {
+	if (m->need <= m->budget) {
 		len = read_part(o, 0, bytes, (size_t)o->total);
 		jsonw_piece(w, bytes, len);
 	} else {

@@ -16,7 +16,6 @@
 #include "guard/approval.h"
 #include "rpc/plain.h"
 
-#define LEVEL_DEFAULT 6 /* info */
 
 static void on_run(void *ctx, struct proc *p, unsigned events)
 {
@@ -36,7 +35,7 @@ void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struc
 	m->reqs = reqs;
 	m->ask = ask;
 	m->revision = MCP_NEWEST_HANDSHAKE;
-	m->log_level = LEVEL_DEFAULT;
+	m->log_level = MCP_LEVEL_DEFAULT;
 	m->approvals = approval_new();
 	m->progress = mcp_progress_new(m);
 	m->subs = mcp_subs_new(m);
@@ -98,15 +97,10 @@ static bool is_cancel(const struct rpc_message *m)
 
 static void cancel(struct route *route, struct rpc_message *m)
 {
-	const json_t *wanted = json_object_get(m->params, "id");
+	struct req *r = req_find_value(route->reqs, json_object_get(m->params, "id"));
 
-	for (struct req *r = reqtab_first(route->reqs); wanted && r; r = r->next) {
-		if (r->dialect == &plain_dialect &&
-		    json_equal(json_object_get(r->root, "id"), wanted)) {
-			req_cancel(r);
-			return;
-		}
-	}
+	if (r && r->dialect == &plain_dialect)
+		req_cancel(r);
 }
 
 static void refuse_method(struct route *route, struct rpc_message *m)
@@ -170,9 +164,23 @@ static const struct {
 	{ is_anything, call_capability },
 };
 
+/* A call, which the audit log is to have also when it is refused. */
+static bool is_call(const struct rpc_message *m)
+{
+	return !strcmp(m->method, "tools/call") || !strcmp(m->method, "resources/read") ||
+	       cap_find(m->method);
+}
+
 void route_message(void *ctx, struct rpc_message *m)
 {
+	struct route *route = ctx;
+	struct err e = ERR_INIT;
 	size_t i = 0;
+
+	if (m->taken && !is_call(m)) {
+		rpc_refuse(route->reqs, m, &e);
+		return;
+	}
 
 	while (!dialects[i].wants(m))
 		i++;

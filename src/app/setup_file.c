@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,6 +47,9 @@ int setup_file_read(struct setup_file *file, const char *path, struct err *e)
 		struct stat st;
 
 		file->path = mem_strdup(path);
+		if (path[strlen(path) - 1] == '/')
+			return err_set(e, ERR_INVALID_PARAMS, "%.400s is the name of a folder",
+				       path);
 		if (!lstat(path, &st))
 			return err_set(e, ERR_INVALID_PARAMS,
 				       "%.400s is a symbolic link that leads nowhere", path);
@@ -58,6 +62,11 @@ int setup_file_read(struct setup_file *file, const char *path, struct err *e)
 		return fail(e, "open", file->path);
 	if (!S_ISREG(file->st.st_mode))
 		return err_set(e, ERR_INVALID_PARAMS, "%.400s is no regular file", file->path);
+	if (file->st.st_nlink > 1)
+		return err_set(e, ERR_INVALID_PARAMS,
+			       "%.400s has further names (hard links), which would keep the old "
+			       "content",
+			       file->path);
 	file->exists = true;
 	return read_all(fd, file, e);
 }
@@ -167,6 +176,7 @@ int setup_file_replace(struct setup_file *file, const struct buf *text, char **b
 	AUTO_FREE char *fresh = NULL;
 
 	*backup = NULL;
+	signal(SIGXFSZ, SIG_IGN); /* a limit is an error like any other, and cleaned up after */
 	if (asprintf(&fresh, "%s.procpen-%d", file->path, (int)getpid()) < 0) {
 		fresh = NULL;
 		return fail(e, "name a copy of", file->path);

@@ -4,6 +4,7 @@
  */
 #include "app/setup_host.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,11 +47,13 @@ const struct setup_host setup_hosts[] = {
 		  "time limit is tool_timeout_sec." },
 	{ .name = "gemini-cli", .title = "Gemini CLI", .format = SETUP_JSONC,
 	  .folder = ".gemini", .file = "settings.json", .parent = "mcpServers", .workspace = "",
+	  .dollar_names = true,
 	  .note = "Servers start in trusted folders only. It gives servers its environment and "
 		  "cannot ask its user for a confirmation." },
 	{ .name = "opencode", .title = "opencode", .format = SETUP_JSONC,
 	  .folder_env = "XDG_CONFIG_HOME", .folder = ".config", .file = "opencode/opencode.json",
 	  .parent = "mcp", .type = "local", .joined = true, .workspace = "",
+	  .brace_names = true,
 	  .note = "The command is one list, and `env` is called `environment`. When you have an "
 		  "opencode.jsonc, name it with --file." },
 	{ .name = "goose", .title = "Goose", .format = SETUP_YAML,
@@ -64,6 +67,7 @@ const struct setup_host setup_hosts[] = {
 	{ .name = "neovim", .title = "Neovim (mcphub.nvim)", .format = SETUP_JSONC,
 	  .folder_env = "XDG_CONFIG_HOME", .folder = ".config", .file = "mcphub/servers.json",
 	  .parent = "mcpServers",
+	  .dollar_names = true,
 	  .note = "One hub serves all editors, so its working directory is no project." },
 	{ .name = "emacs", .title = "Emacs (mcp.el)", .format = SETUP_LISP,
 	  .note = "Put it into your init file; M-x mcp-hub starts it." },
@@ -100,6 +104,12 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 	}
 	if (folder && *folder == '/')
 		return join(folder, "", host->file);
+	/* XDG says to ignore one that is relative; hosts do not ignore theirs. */
+	if (folder && *folder && strncmp(host->folder_env, "XDG_", 4)) {
+		err_set(e, ERR_INVALID_PARAMS, "%s is no absolute path", host->folder_env);
+		err_hint(e, "Name the file with --file FILE.");
+		return NULL;
+	}
 	if (home && *home == '/')
 		return join(home, host->folder, host->file);
 	err_set(e, ERR_INVALID_PARAMS, "cannot tell where %s keeps its file: HOME is not set",
@@ -108,8 +118,22 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 	return NULL;
 }
 
+/* What in @text would @host replace? Or NULL. */
+static const char *find_variable(const struct setup_host *host, const char *text)
+{
+	if (strstr(text, "${"))
+		return "`${`, which hosts replace";
+	for (const char *c = text; host->dollar_names && *c; c++)
+		if (*c == '$' && (isalnum((unsigned char)c[1]) || c[1] == '_'))
+			return "`$` before a name, which this host replaces";
+	if (host->brace_names && (strstr(text, "{env:") || strstr(text, "{file:")))
+		return "`{env:` or `{file:`, which this host replaces";
+	return NULL;
+}
+
 /* May @text stand in a configuration file? @ours: the host's own variables are meant. */
-static int check_text(const char *what, const char *text, bool ours, struct err *e)
+static int check_text(const struct setup_host *host, const char *what, const char *text, bool ours,
+		      struct err *e)
 {
 	const char *wrong = NULL;
 
@@ -118,8 +142,8 @@ static int check_text(const char *what, const char *text, bool ours, struct err 
 			wrong = "a control character";
 	if (!utf8_valid(text, strlen(text)))
 		wrong = "bytes that are not UTF-8";
-	else if (!ours && strstr(text, "${"))
-		wrong = "`${`, which hosts replace";
+	else if (!ours && !wrong)
+		wrong = find_variable(host, text);
 	if (!wrong)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "the path of the %s has %s in it", what, wrong);
@@ -223,7 +247,8 @@ int setup_host_entry(const struct setup_host *host, const char *program, const c
 {
 	bool ours = host->workspace && !strcmp(workspace, host->workspace);
 
-	if (check_text("program", program, false, e) || check_text("workspace", workspace, ours, e))
+	if (check_text(host, "program", program, false, e) ||
+	    check_text(host, "workspace", workspace, ours, e))
 		return -1;
 	switch (host->format) {
 	case SETUP_JSON:

@@ -34,6 +34,8 @@ struct setup_host {
 	bool joined;            /* command and arguments are one list */
 	const char *workspace;  /* what stands for the project: a variable of the host, "" when
 				 * procpen finds it by itself, NULL when it must be named */
+	bool dollar_names;      /* it replaces $NAME, not only ${NAME} */
+	bool brace_names;       /* it replaces {env:NAME} and {file:NAME} */
 	const char *note;       /* what to mind with this host */
 };
 

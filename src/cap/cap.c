@@ -116,7 +116,7 @@ static void start(struct cap *c, struct req *r, const char *rule)
 }
 
 /* What the host is told or asked (cap/notice.h). */
-static void write_notice(struct cap *c, const struct req *r, struct buf *json)
+static void write_notice(struct cap *c, const struct req *r, bool question, struct buf *json)
 {
 	const struct audit_event event = event_of(c, r);
 	struct blocklist_input in = { 0 };
@@ -130,14 +130,15 @@ static void write_notice(struct cap *c, const struct req *r, struct buf *json)
 		target = proctab_find(c->procs, event.process_id, &ignored);
 	err_release(&ignored);
 	buf_init(json, NOTICE_MAX);
-	notice_write(json, r, &event, &in, target ? target->command : NULL);
+	notice_write(json, r, &event, &in, r->row->input, target ? target->command : NULL,
+		     question);
 }
 
 static void tell(struct cap *c, const struct req *r)
 {
 	struct buf json;
 
-	write_notice(c, r, &json);
+	write_notice(c, r, false, &json);
 	log_notice("notify %s", json.data);
 	if (r->dialect->notify)
 		r->dialect->notify(c->reqs, r, &json);
@@ -212,8 +213,10 @@ static void ask(struct cap *c, struct req *r)
 	enum req_asked asked = REQ_CANNOT_ASK;
 	struct buf json;
 
-	write_notice(c, r, &json);
+	write_notice(c, r, false, &json);
 	log_notice("confirm %s", json.data);
+	buf_release(&json);
+	write_notice(c, r, true, &json);
 	r->on_cancel = on_cancel_question;
 	r->on_cancel_ctx = c;
 	if (r->dialect->confirm)
@@ -311,6 +314,40 @@ void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *para
 	};
 
 	record(c, &event);
+}
+
+int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t id_len,
+	       const char *process_id, struct err *e)
+{
+	AUTO_FREE char *request_id = mem_strndup(id, id_len);
+	enum tier tier = cap_tier(c, row);
+	struct audit_event event = {
+		.event = "attempt",
+		.request_id = request_id,
+		.capability = row->name,
+		.tier = policy_tier_name(tier),
+		.process_id = process_id,
+		.decision = "allowed",
+	};
+
+	if (tier == TIER_NOTIFY)
+		log_notice("notify %s of %s, asked for by request %s", row->name, process_id,
+			   request_id);
+	if (tier == TIER_CONFIRM || tier == TIER_DENY) {
+		event.decision = "denied";
+		event.rule = tier == TIER_DENY ? "tier.deny" : "tier.confirm";
+		event.outcome = err_rows[ERR_PERMISSION_DENIED].name;
+		err_set(e, ERR_PERMISSION_DENIED, "%s of process %s is not allowed this way: %s",
+			row->name, process_id,
+			tier == TIER_DENY ? "the operator denies this capability"
+					  : "it needs a human's confirmation");
+		err_hint(e, tier == TIER_DENY ? "do not retry; the operator can change this with "
+						"--set tier.%s=..."
+					      : "Call %s, which asks.",
+			 row->name);
+	}
+	record(c, &event);
+	return tier == TIER_CONFIRM || tier == TIER_DENY ? -1 : 0;
 }
 
 /* ---- what runs do ---- */

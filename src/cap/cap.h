@@ -110,6 +110,14 @@ void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params,
 void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
 		    size_t id_len, enum err_type why);
 
+/*
+ * A request (raw @id) that is no call of @row does to run @process_id what such a call
+ * would do. Records the attempt; returns -1 with PermissionDenied unless the tier lets
+ * it pass without a question.
+ */
+int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t id_len,
+	       const char *process_id, struct err *e);
+
 /* Which tier the row has for this operator. */
 enum tier cap_tier(const struct cap *c, const struct cap_row *row);
 

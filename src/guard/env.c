@@ -14,11 +14,16 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* Bytes of names or of a PATH that a message shows. */
 #define SHOWN_MAX 240
+
+/* Protected names that details list, and bytes of each. */
+#define NAMES_MAX 100
+#define NAME_SHOWN 128
 
 struct base_row {
 	const char *name;     /* a trailing '*' makes it a prefix */
@@ -204,7 +209,9 @@ static int check_protected(const struct config *c, const json_t *request, struct
 			continue;
 		if (!names)
 			names = json_array();
-		json_array_append_new(names, json_string(name));
+		if (json_array_size(names) < NAMES_MAX)
+			json_array_append_new(names, json_stringn(name, utf8_cut(name, strlen(name),
+										 NAME_SHOWN)));
 		line_add(line, sizeof(line), name);
 	}
 	if (!names)
@@ -308,7 +315,7 @@ static int fail_absent(const char *program, const char *path, struct err *e)
 	}
 	err_set(e, ERR_COMMAND_NOT_FOUND, "\"%.128s\" is in no directory of PATH=%.*s%s", program,
 		SHOWN_MAX, path, strlen(path) > SHOWN_MAX ? "..." : "");
-	err_detail(e, "path", json_string(path));
+	err_detail_text(e, "path", path);
 	return err_hint(e,
 			"PATH searched: %.*s%s. Check the spelling with `which`, or give the full "
 			"path.",

@@ -167,20 +167,26 @@ int ask_send_mcp(struct ask *a, const char *method, const struct buf *params, in
 	return send_new(a, method, params, deadline_ms, fn, ctx, handle, true);
 }
 
+static bool is_id(const struct question *q, const json_t *id)
+{
+	return json_is_string(id) && json_string_length(id) == strlen(q->id) &&
+	       !strcmp(json_string_value(id), q->id);
+}
+
 void ask_answer(struct ask *a, const json_t *message)
 {
-	const char *id = json_string_value(json_object_get(message, "id"));
+	const json_t *id = json_object_get(message, "id");
 	const json_t *result = json_object_get(message, "result");
 	const json_t *error = json_object_get(message, "error");
 	const char *text = json_string_value(json_object_get(error, "message"));
 	struct question **at = &a->questions;
 	char why[256];
 
-	while (id && *at && strcmp((*at)->id, id))
+	while (*at && !is_id(*at, id))
 		at = &(*at)->next;
-	if (!id || !*at)
+	if (!*at)
 		return;
-	if (error)
+	if (error && !json_is_null(error))
 		result = NULL;
 	snprintf(why, sizeof(why), "the client answered with an error%s%.160s", text ? ": " : "",
 		 text ? text : "");

@@ -62,6 +62,15 @@ struct dialect {
 				  void *ctx);
 };
 
+/*
+ * The longest line that is written, without its newline. What would be longer is
+ * answered with an error.
+ */
+#define REQ_LINE_MAX ((1u << 20) - 1)
+
+/* Of the line of a batch, what is kept for each answer that is still to come: an error. */
+#define REQ_BATCH_EACH 1000
+
 /* An array of requests that is answered by one array. */
 struct req_batch;
 
@@ -71,6 +80,7 @@ struct req {
 	const struct dialect *dialect;
 	const struct cap_row *row; /* the capability called */
 	char *id;                  /* raw JSON token; never NULL (notifications make no request) */
+	char *key;                 /* the same, the same for every spelling of it */
 	json_t *root;              /* the whole message, owned */
 	json_t *params;            /* inside root; checked and normalised by the gate */
 	struct req_batch *batch;   /* or NULL */
@@ -106,9 +116,14 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 		    json_t *root, struct req_batch *batch, struct err *e);
 
 struct req *req_find(struct reqtab *t, uint64_t handle);               /* NULL if answered */
-struct req *req_find_id(struct reqtab *t, const char *id, size_t len); /* by raw token */
+
+/* By id: a raw token, or a value. Ids are compared as values: 1.0 is 1, "\u0061" is "a". */
+struct req *req_find_id(struct reqtab *t, const char *id, size_t len);
+struct req *req_find_value(struct reqtab *t, const json_t *id); /* NULL finds nothing */
+
 struct req *reqtab_first(struct reqtab *t);                            /* then ->next */
 int reqtab_count(const struct reqtab *t);
+bool reqtab_full(const struct reqtab *t);                              /* req_new() will fail */
 
 /*
  * The single answer. The request is gone afterwards. @result is borrowed. An
@@ -139,6 +154,15 @@ size_t req_list_bytes(const struct req *r);
 struct req_batch *batch_new(struct reqtab *t, size_t count);
 void batch_add(struct req_batch *b, const char *answer, size_t len);
 size_t batch_count(const struct req_batch *b);
+
+/* Does an answer of @len bytes fit: into a line, or (@b not NULL) beside the others of a batch? */
+bool req_fits(const struct req_batch *b, size_t len);
+
+/* The error for a message with the @id of an open request; sets @e. */
+void req_taken(struct err *e, const json_t *id);
+
+/* The error that is sent instead of an answer that does not fit; sets @e. */
+void req_too_large(struct err *e);
 
 /* Queue an answer that belongs to no request (parse errors and the like). @batch may be NULL. */
 void reqtab_send(struct reqtab *t, struct req_batch *batch, const char *line, size_t len);

@@ -22,6 +22,7 @@
 
 /* Longer ids are refused: every answer repeats its id, and answers are bounded. */
 #define RPC_ID_MAX 1024
+#define RPC_BATCH_ID_MAX 256 /* a thousand answers must fit into one line */
 
 #define RPC_GARBAGE_MAX 16
 
@@ -33,6 +34,7 @@ struct rpc_message {
 	const char *id;     /* raw token, or NULL for a notification; not NUL-terminated */
 	size_t id_len;
 	struct req_batch *batch;
+	bool taken; /* the id is that of an open request, which no answer to this may settle */
 };
 
 typedef void (*rpc_route_fn)(void *ctx, struct rpc_message *m);
@@ -82,7 +84,10 @@ void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e)
 /* {"jsonrpc":"2.0","id":<id>,"result":<json>} */
 void rpc_write_result(struct buf *line, const char *id, const char *json, size_t json_len);
 
-/* Answer @m with an error (nothing for a notification); releases @e. */
+/*
+ * Answer @m with an error (nothing for a notification); releases @e. Where the id is
+ * taken the error is that it is, and has the id null.
+ */
 void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e);
 
 #endif

@@ -100,6 +100,12 @@ static void test_setup_toml_refused(void **state)
 		"mcp_servers.x.command = 1", "[mcp_servers]\nprocpen.x = 1", "[[mcp_servers]]", "[",
 		"[a", "a", "a =", "a = '", "a = \"\\", "a = \"\"\"x\"\"", "a = [", "a = ]", "a = 1 2 ]",
 		"\"\\u0061\" = 1", "a.b.c.d.e.f.g.h.i = 1", "=", ".", "a..b = 1",
+		"a = 1 b = 2", "a = foo", "a = 1foo", "a = \"\001\"", "a = \"\xff\"", "a = 1\r",
+		"a = 1\r[mcp_servers.procpen]\r\n", "a = {b = 1,\n c = 2}", "a = \"\\q\"",
+		"a = 1\na = 2", "[t]\n[t]", "a = {b = 1, b = 2}", "a = [1 2]", "a = [,]", "a = {b}",
+		"a = 2024-01-01 x", "# \177",
+		"[mcp_servers.procpen]\ncommand = \"" PROGRAM "\"\n"
+		"args = [\"serve\", \"--workspace\", \"/w\"]\nenabled = false\n",
 	};
 
 	(void)state;
@@ -134,6 +140,16 @@ static void test_setup_host_texts(void **state)
 	assert_int_equal(setup_host_snippet(host, "/a\xff", "/w", &out, &e), -1);
 	err_release(&e);
 	assert_int_equal(setup_host_snippet(host, PROGRAM, "/${HOME}", &out, &e), -1);
+	err_release(&e);
+	assert_int_equal(setup_host_snippet(host, PROGRAM, "/$HOME", &out, &e), 0);
+	host = setup_host_find("gemini-cli");
+	assert_int_equal(setup_host_snippet(host, PROGRAM, "/$HOME", &out, &e), -1);
+	err_release(&e);
+	assert_int_equal(setup_host_snippet(host, PROGRAM, "/a$/$-", &out, &e), 0);
+	host = setup_host_find("opencode");
+	assert_int_equal(setup_host_snippet(host, PROGRAM, "/{env:HOME}", &out, &e), -1);
+	err_release(&e);
+	assert_int_equal(setup_host_snippet(host, PROGRAM, "/{file:x}", &out, &e), -1);
 	err_release(&e);
 	buf_release(&out);
 }

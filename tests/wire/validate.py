@@ -13,8 +13,9 @@ from official import (HANDSHAKE, META, NEWEST, REVISIONS, STATELESS, Official, c
 
 LINE_MAX = 1 << 20
 TOOLS_MAX = 12 * 1024
-TEXT_MAX = 10000           # characters of a tool result's text
+TEXT_MAX = 10000           # bytes of a tool result's text
 ID_MAX = 1024               # bytes of a raw id
+BATCH_ID_MAX = 256          # the same, in a batch
 LEFT_OUT = " left out here"  # the mark where some are missing
 ERROR_META = "dev.procpen/error"
 OWN_NOTIFICATIONS = {"capability.notify"}
@@ -112,7 +113,7 @@ class Session:
             return
         for item in message if isinstance(message, list) else [message]:
             if isinstance(item, dict):
-                self._client_message(item)
+                self._client_message(item, BATCH_ID_MAX if item is not message else ID_MAX)
 
     def _client_refused(self, line):
         """Text that is no strict JSON may still be answered under its id."""
@@ -123,7 +124,7 @@ class Session:
         if isinstance(message, dict) and "id" in message:
             self.loose[dump(message["id"])] = (None, None)
 
-    def _client_message(self, m):
+    def _client_message(self, m, id_max):
         method, params = m.get("method"), m.get("params")
         if method == "notifications/cancelled" and isinstance(params, dict):
             self.silent.add(dump(params.get("requestId")))
@@ -131,8 +132,9 @@ class Session:
             return
         key = dump(m["id"])
         well_formed = (m.get("jsonrpc") == "2.0" and isinstance(method, str)
-                       and _is_id(m["id"]))
-        if well_formed and key not in self.open:
+                       and _is_id(m["id"], id_max))
+        taken = well_formed and _id_value(m["id"]) in [_id_value(parse(k)) for k in self.open]
+        if well_formed and not taken:
             self.open[key] = (method, params)
         elif not well_formed:
             self.loose[key] = (method, params)
@@ -287,12 +289,13 @@ class Session:
             return
         structured = plain(result["structuredContent"])
         conform(self.schemas.outputs[name], structured, "structuredContent of " + name)
-        check(len(text) <= TEXT_MAX, "a text of %d characters" % len(text))
+        size = len(text.encode())
+        check(size <= TEXT_MAX, "a text of %d bytes" % size)
         for key, value in structured.items():
             if isinstance(value, str) and value.strip():
                 shown = value.rstrip("\n")
                 if LEFT_OUT in text:  # then at least its end is there
-                    shown = shown[-1000:]
+                    shown = shown.encode()[-1000:].decode("utf-8", "ignore")
                 check(shown in text, "the text lacks %s: %.200r" % (key, value))
         self.schemas.seen_capabilities.add(name)
 
@@ -334,11 +337,18 @@ def _refusable(value, depth=1):
     return isinstance(value, int) and not -(1 << 63) <= value < 1 << 63
 
 
-def _is_id(value):
+def _id_value(value):
+    """The same for all spellings of an id."""
+    if isinstance(value, Token):
+        return int(float(value))
+    return value
+
+
+def _is_id(value, id_max):
     if isinstance(value, Token):
         return float(value).is_integer()
     if isinstance(value, str):
-        return len(dump(value)) <= ID_MAX
+        return len(dump(value)) <= id_max
     return isinstance(value, int) and not isinstance(value, bool)
 
 
