@@ -196,13 +196,15 @@ def test_writing(place, options):
         server = place.server(*options)
         found, sandbox = doors(server, ATTEMPTS, *args, profile=profile)
         server.stop()
-        os.unlink(args[-1])
+        if os.path.exists(args[-1]):
+            os.unlink(args[-1])
         if not keeps_files(sandbox):
             raise Skip("nothing keeps files here: %s" % sandbox)
         equal(is_shut(found, "in"), {}, "shut in the workspace (%s)" % profile)
         for label in ("out", "evil", "home", "dots"):
             equal(is_open(found, label), {}, "open outside (%s, %s)" % (profile, sandbox))
-        equal(set(is_open(found, "shm")), {"shm.append"}, "/dev/shm")
+        if os.stat("/dev/shm").st_mode & 0o1777 == 0o1777:  # as it is everywhere but in a chroot
+            equal(set(is_open(found, "shm")), {"shm.append"}, "/dev/shm")
 
 
 @each_form

@@ -101,6 +101,8 @@ def compare(user, options, stays_open):
         bare, sandbox, _ = place.walk("--set", "sandbox.profile=none", wrapper=as_user(user))
         check(any("NOT SANDBOXED" in layer for layer in sandbox), "the profile none is not shouted")
         root = not user and os.geteuid() == 0
+        if bare["mount"] == "shut EINVAL":
+            NEVER_OPEN.add("mount")  # in a chroot / is no mount, and the call proves nothing
         closed = set(bare) - opened(bare) - NEVER_OPEN - (set() if root else NEEDS_ROOT)
         equal(closed, set(), "doors that are shut without a sandbox, so their test proves nothing")
         doors, sandbox, gaps = place.walk(*options, wrapper=as_user(user))
