@@ -106,6 +106,34 @@ static void note_tee(struct blocklist_files *files, const struct shell_command *
 	}
 }
 
+/* cp /bin/rm x, ln -s /bin/rm x, mv: x is a name of the program. */
+static void note_copy(struct blocklist_files *files, const struct shell_command *c,
+		      struct shell_arena *arena)
+{
+	static const char copiers[] = " cp ln mv install ";
+	const struct shell_word *from, *to = &c->words[c->word_count - 1];
+	bool foreign;
+	struct shell_text base;
+	const char *name;
+	size_t len, before;
+
+	if (c->word_count < 3 ||
+	    !blocklist_listed(copiers, c->words[0].text.s, c->words[0].text.len))
+		return;
+	from = to - 1;
+	base = blocklist_base_name(from, &foreign);
+	name = plain_name(to, &len);
+	if (!name || from->text.s[0] != '/' || !strstr(from->text.s, "bin/") ||
+	    !blocklist_lookup(base.s, base.len) || strcmp(from->text.s, to->text.s) == 0)
+		return;
+	before = files->count;
+	add(files, name, len, from, 0, arena);
+	if (files->count > before) {
+		files->list[before].program = true;
+		files->list[before].known = false;
+	}
+}
+
 void blocklist_file_note(struct blocklist_files *files, const struct blocklist_flows *flows,
 			 uint32_t index, struct shell_arena *arena)
 {
@@ -133,4 +161,5 @@ void blocklist_file_note(struct blocklist_files *files, const struct blocklist_f
 		note_tee(files, c, blocklist_flow_input(flows, index), arena);
 	else
 		note_download(files, c, arena);
+	note_copy(files, c, arena);
 }

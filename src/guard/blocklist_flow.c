@@ -1,5 +1,6 @@
 #include "guard/blocklist_flow.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -68,8 +69,16 @@ static bool decodes(const struct shell_command *c, unsigned kind)
 	return kind & FLOW_KIND_DECODE;
 }
 
+/* seq 1 65535: as many as there are ids of processes */
+static bool counts_high(const struct shell_command *c)
+{
+	return c->word_count > 1 && strtol(c->words[c->word_count - 1].text.s, NULL, 10) > 1000;
+}
+
 static bool all_pids(const struct shell_command *c, unsigned kind)
 {
+	if ((kind & FLOW_KIND_PS) && strcmp(c->words[0].text.s, "seq") == 0)
+		return counts_high(c);
 	if (kind & FLOW_KIND_PS)
 		return c->word_count > 1 && (has_letter(c, "eA") ||
 					     strpbrk(c->words[1].text.s, "ax") != NULL) &&
@@ -91,7 +100,10 @@ static bool computes(const struct shell_command *c, unsigned kind)
 /* awk '{print $1}' and grep -v pick columns and leave a few lines out, no more. */
 static bool picks(const struct shell_command *c, unsigned kind)
 {
-	return (kind & FLOW_KIND_PICK) && !has_word(c, " -v ") &&
+	static const char keeps[] = " -v [0-9] ^[0-9] [0-9]+ [0-9]* ^[0-9]+ ^[0-9]* ^[0-9]+$ "
+				    "^[0-9]*$ ^[0-9][0-9]*$ +2 -n+2 ";
+
+	return (kind & FLOW_KIND_PICK) && !has_word(c, keeps) &&
 	       !(c->word_count > 1 && c->words[1].text.s[0] == '{');
 }
 
@@ -113,7 +125,8 @@ static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
 
 	if (!kind)
 		return in;
-	if (kind & FLOW_KIND_FETCH)
+	if ((kind & FLOW_KIND_FETCH) ||
+	    ((kind & FLOW_KIND_DECODE_D) && has_word(c, " s_client "))) /* openssl */
 		flow |= FLOW_REMOTE;
 	if (decodes(c, kind) || computes(c, kind))
 		flow |= FLOW_DECODED;
@@ -242,16 +255,21 @@ unsigned blocklist_flow_children(const struct blocklist_flows *f, uint32_t index
 	return f->children ? f->children[index] : 0;
 }
 
-/* "$(curl)" */
-static bool fetched(const char *name)
+/* "$(curl)": where its output comes from. */
+static unsigned flow_of_name(const char *name)
 {
 	size_t len = strlen(name);
 	const struct blocklist_name *program;
 
 	if (len < 4 || name[0] != '$' || name[1] != '(')
-		return false;
+		return 0;
 	program = blocklist_lookup(name + 2, len - 3);
-	return program && (program->flow & FLOW_KIND_FETCH);
+	if (!program)
+		return 0;
+	if (program->flow & FLOW_KIND_FETCH)
+		return FLOW_REMOTE;
+	return strncmp(name, "$(base", 6) == 0 || (program->flow & FLOW_KIND_DECODE_R)
+		       ? FLOW_DECODED : 0;
 }
 
 unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
@@ -264,8 +282,8 @@ unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
 	if (!unknown)
 		return 0;
 	for (uint32_t i = 0; i < word->unknown_count; i++)
-		if (fetched(word->unknowns[i].name))
-			return FLOW_REMOTE;
+		if (flow_of_name(word->unknowns[i].name))
+			return flow_of_name(word->unknowns[i].name);
 	for (uint32_t i = 0; i < word->unknown_count; i++)
 		for (size_t k = 0; k < COUNT_OF(f->remote_names) && f->remote_names[k][0]; k++)
 			if (strcmp(f->remote_names[k], word->unknowns[i].name) == 0)

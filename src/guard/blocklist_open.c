@@ -25,8 +25,10 @@ bool walk_flow(struct blocklist_walk *w, unsigned flow, const struct shell_word 
 
 unsigned walk_input_flow(const struct blocklist_stage *at)
 {
-	return at->flows && at->index != SHELL_NONE ? blocklist_flow_input(at->flows, at->index)
-						    : 0;
+	unsigned flow = at->flows && at->index != SHELL_NONE
+				? blocklist_flow_input(at->flows, at->index) : 0;
+
+	return flow ? flow : at->outer_flow;
 }
 
 unsigned walk_word_flow(const struct blocklist_stage *at, const struct shell_word *word)
@@ -67,6 +69,8 @@ static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, b
 			if (blocked)
 				return true;
 		}
+		if (c->kind == CODE_INPUT && walk_flow(w, walk_input_flow(at), code, 1))
+			return true;
 		if (c->kind == CODE_INPUT && at->input &&
 		    walk_nested(w, at->input, NULL, 0, &inner))
 			return true;
@@ -294,6 +298,25 @@ static bool walk_wrapped(struct blocklist_walk *w, const struct shell_wrap *wrap
 	return false;
 }
 
+/* env 'BASH_FUNC_ls%%=() { ...; }' bash: the body of a function for every bash. */
+static bool walk_functions(struct blocklist_walk *w, const struct shell_wrap *wrap,
+			   const struct blocklist_stage *at)
+{
+	for (size_t i = 0; i < wrap->assign_count; i++) {
+		const struct shell_word *value = &wrap->assigns[i].value;
+		const char *body = strchr(value->text.s, '{');
+		struct shell_word text;
+
+		if (strncmp(wrap->assigns[i].name, "BASH_FUNC_", 10) || !body)
+			continue;
+		text = shell_wrap_slice(value, (size_t)(body - value->text.s), value->text.len,
+					&w->arena);
+		if (walk_nested(w, &text, NULL, 0, at))
+			return true;
+	}
+	return false;
+}
+
 bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrapper,
 		  const struct shell_word *words, size_t count, const struct blocklist_stage *at)
 {
@@ -313,7 +336,8 @@ bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrap
 							 wrap.directory->text.len, &w->arena);
 		blocklist_chdir(&w->rules.dir, &dir);
 	}
-	blocked = walk_wrapped(w, &wrap, words, count, !wrapper->text, &inner);
+	blocked = walk_functions(w, &wrap, &inner) ||
+		  walk_wrapped(w, &wrap, words, count, !wrapper->text, &inner);
 	/* command cd and builtin cd change the shell's own directory. */
 	if (!word_is(&words[0], "command") && !word_is(&words[0], "builtin"))
 		w->rules.dir = before;

@@ -33,6 +33,7 @@ struct blocklist_stage {
 	const struct shell_word *input; /* known text on its standard input */
 	const struct shell_assign *assigns;
 	size_t assign_count;
+	unsigned outer_flow; /* where the input of the text it stands in comes from */
 	bool each; /* it gets all files below a place, one by one */
 	bool same_shell; /* a text it runs sees all variables */
 	bool lenient; /* a text it holds may be no shell text after all */

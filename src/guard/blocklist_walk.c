@@ -191,14 +191,24 @@ static bool walk_init_script(struct blocklist_walk *w, const struct shell_word *
 	return walk_named(w, blocklist_lookup("service", 7), list, count + 1, false, at);
 }
 
-/* ./x.sh, which the text wrote before. */
+/* ./x.sh, which the text wrote before, or ./x, which is a copy of a program. */
 static bool walk_own_file(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			  const struct blocklist_stage *at)
 {
+	const struct blocklist_file *f = blocklist_file_find(&w->files, &words[0]);
 	struct shell_wrap wrap = { .kind = WRAP_FILE, .words = words, .count = count };
 	struct blocklist_stage inner = *at;
+	struct shell_word *list;
 
 	inner.lenient = true;
+	if (f->program) {
+		list = shell_alloc(&w->arena, count * sizeof(*list));
+		memcpy(list, words, count * sizeof(*list));
+		list[0] = f->content;
+		list[0].start = words[0].start;
+		list[0].end = words[0].end;
+		return walk_words(w, list, count, at);
+	}
 	return walk_file(w, &wrap, false, &inner);
 }
 
@@ -339,6 +349,46 @@ static const struct shell_word *parent_output(struct blocklist_walk *w,
 	return blocklist_output(parent, &w->arena, out) ? out : NULL;
 }
 
+/* Files that a shell or git runs by itself: text written there is text that is run. */
+static bool runs_itself(const struct shell_word *file)
+{
+	static const char *const ends[] = { "/.bashrc", "/.profile", "/.bash_profile", "/.zshrc",
+					    "/.bash_login", "/.zshenv", "/.zprofile",
+					    "/etc/profile", "/etc/bash.bashrc" };
+	const char *s = file->text.s;
+
+	if (strstr(s, ".git/hooks/") || strstr(s, "/etc/profile.d/"))
+		return true;
+	for (size_t i = 0; i < COUNT_OF(ends); i++)
+		if (file->text.len >= strlen(ends[i]) &&
+		    strcmp(s + file->text.len - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool walk_autorun(struct blocklist_walk *w, const struct shell_command *c,
+			 const struct blocklist_stage *at)
+{
+	struct blocklist_stage inner = *at;
+	struct shell_word text;
+
+	inner.lenient = true;
+	inner.input = NULL;
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+
+		if ((r->op == SHELL_TO || r->op == SHELL_APPEND) && runs_itself(&r->target) &&
+		    blocklist_output(c, &w->arena, &text))
+			return walk_nested(w, &text, NULL, 0, &inner);
+	}
+	if (!c->word_count || !c->input || !word_is(&c->words[0], "tee"))
+		return false;
+	for (size_t i = 1; i < c->word_count; i++)
+		if (runs_itself(&c->words[i]))
+			return walk_nested(w, c->input, NULL, 0, &inner);
+	return false;
+}
+
 static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 			 const struct blocklist_flows *flows, uint32_t index)
 {
@@ -352,7 +402,9 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 		at.input = w->input;
 	if (!at.input && (c->context & SHELL_IN_PROCESS) && c->parent < s->command_count)
 		at.input = parent_output(w, &s->commands[c->parent]);
-	if (walk_redirects(w, c) || walk_assigns(w, c->assigns, c->assign_count, &at))
+	if (c->piped_from == SHELL_NONE && !has_input(c) && !(c->context & SHELL_IN_SUBSTITUTION))
+		at.outer_flow = w->input_flow;
+	if (walk_redirects(w, c) || walk_autorun(w, c, &at) || walk_assigns(w, c->assigns, c->assign_count, &at))
 		return true;
 	if (c->word_count && !(c->context & SHELL_TEST) &&
 	    walk_words(w, c->words, c->word_count, &at))
@@ -444,10 +496,12 @@ bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 	struct shell_setup setup = { .args = args, .arg_count = arg_count, .input = at->input };
 	struct shell_assign *all;
 	size_t n = at->assign_count + (at->script ? 0 : w->variable_count);
+	unsigned outer = w->input_flow;
 	bool blocked;
 
 	if (w->depth >= WALK_DEPTH_MAX || shell_arena_spent(&w->arena))
 		return walk_too_complex(w, text->start);
+	w->input_flow = walk_input_flow(at);
 	if (at->script && at->index != SHELL_NONE) {
 		setup.outer = at->script;
 		setup.outer_command = at->index;
@@ -463,6 +517,7 @@ bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 	w->depth++;
 	blocked = parse_and_walk(w, NULL, text, &setup, at->lenient || has_unknown(text));
 	w->depth--;
+	w->input_flow = outer;
 	return blocked;
 }
 

@@ -30,6 +30,7 @@ struct blocklist_walk {
 	unsigned depth;
 	size_t steps;  /* commands looked at, nested ones too */
 	const struct shell_word *input; /* standard input of the outermost command, or NULL */
+	unsigned input_flow; /* where the input of the nested text comes from */
 	struct blocklist_files files; /* what the text wrote before */
 	const struct shell_assign *variables; /* of the request's environment */
 	size_t variable_count;

@@ -394,6 +394,8 @@ static void open_scan(struct opening *o)
 		struct shell_text base = blocklist_base_name(&o->words[i], &foreign);
 		const struct blocklist_name *name = blocklist_lookup(base.s, base.len);
 
+		if (word_is(&o->words[i], "exec")) /* direnv exec . CMD */
+			continue;
 		if (!name || (!name->wrapper && !name->program && name->rules[0] == UINT16_MAX))
 			continue;
 		o->out->kind = WRAP_WORDS;
@@ -424,11 +426,19 @@ static void open_code(struct opening *o)
 	}
 }
 
-/* su -c TEXT; runuser -u USER COMMAND */
+/* su -c TEXT; runuser -u USER COMMAND; script FILE COMMAND */
 static void open_option(struct opening *o)
 {
+	size_t skip = o->wrapper->skip;
+
 	if (option_texts(o, WRAP_TEXT))
 		return;
+	if (skip && o->args->operand_count > skip) {
+		o->out->words = o->args->operands[skip];
+		o->out->count = (size_t)(o->words + o->count - o->out->words);
+		o->out->kind = WRAP_WORDS;
+		return;
+	}
 	if (!blocklist_args_has(o->args, " -u --user ")) {
 		o->out->kind = o->wrapper->login ? WRAP_STDIN : WRAP_NOTHING;
 		return;
