@@ -383,7 +383,7 @@ static void add_listed(struct reader *r, const char *effect)
 		if (!globs && !code_token_in(&r->t, i, walks))
 			continue;
 		read_arguments(r, i + 1, &a);
-		if (!a.count && i >= 3)
+		if (i >= 3)
 			read_method(r, i, effect);
 		for (size_t k = 0; k < a.count; k++) {
 			if (globs)
@@ -470,7 +470,7 @@ static void read_run_source(struct reader *r, size_t i, size_t end)
 	static const char fetches[] = " urlopen requests httpx curl_exec file_get_contents "
 				      "create_connection makefile recv ";
 
-	for (size_t k = i + 1; k < end && k < i + 8; k++) {
+	for (size_t k = i + 1; k < end && k < i + 6 && r->t.tokens[k].kind != TOKEN_STRING; k++) {
 		if (code_token_in(&r->t, k, fetches))
 			add_call(r, (struct blocklist_code_call){ CODE_FOUND, "pipe.remote", NULL,
 								  0 });
@@ -485,7 +485,7 @@ static void read_run(struct reader *r, size_t i)
 	struct shell_word *words;
 
 	read_arguments(r, i + 1, &a);
-	if (!a.count && code_token_in(&r->t, i, " system popen exec eval ") &&
+	if (code_token_in(&r->t, i, " system popen exec eval ") &&
 	    code_is_char(&r->t, i + 1, '('))
 		read_run_source(r, i, a.end);
 	if (!a.count && i >= 2 && code_is_char(&r->t, i - 1, '.') &&
@@ -649,6 +649,7 @@ static bool is_quoted_call(const struct reader *r, size_t i)
 static void read_token(struct reader *r, size_t i)
 {
 	if (r->t.tokens[i].kind == TOKEN_RUN) {
+		r->t.tokens[i].string = with_variables(r, &r->t.tokens[i].string);
 		add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, &r->t.tokens[i].string,
 							  1 });
 		return;
@@ -661,6 +662,10 @@ static void read_token(struct reader *r, size_t i)
 	if (r->awk && code_token_in(&r->t, i, " system ") && code_is_char(&r->t, i + 1, '(') &&
 	    code_is_char(&r->t, i + 2, '$'))
 		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL, NULL, 0 });
+	if (r->awk && code_token_in(&r->t, i, " system ") && i + 3 < r->t.count &&
+	    r->t.tokens[i + 2].kind == TOKEN_STRING && code_is_char(&r->t, i + 3, '$'))
+		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL,
+							  &r->t.tokens[i + 2].string, 1 });
 	if (code_token_in(&r->t, i, runs) ||
 	    ((r->renames || r->alias_count) && r->t.tokens[i].kind == TOKEN_NAME && renamed(r, i)))
 		read_run(r, i);
@@ -690,7 +695,7 @@ static void read_token(struct reader *r, size_t i)
 /* "a", "a" + "b", "a"."b", ["a", "b"] from token @i on, as one text. */
 static bool constant(struct reader *r, size_t i, struct shell_word *out)
 {
-	bool list = code_is_char(&r->t, i, '[');
+	bool list = code_is_char(&r->t, i, '[') || code_is_char(&r->t, i, '(');
 	struct arguments *a;
 
 	i += list;
@@ -720,7 +725,8 @@ static void note_variable(struct reader *r, size_t i)
 	size_t value = i + 2;
 	struct shell_word text;
 
-	if (r->t.tokens[i].kind != TOKEN_NAME || !code_is_char(&r->t, i + 1, '=') ||
+	if (r->t.tokens[i].kind != TOKEN_NAME ||
+	    !(code_is_char(&r->t, i + 1, '=') || code_token_in(&r->t, i + 1, " in ")) ||
 	    r->variable_count == VARIABLES_MAX || !constant(r, value, &text))
 		return;
 	r->variables[r->variable_count].start = r->t.tokens[i].start;
@@ -735,6 +741,9 @@ struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, b
 
 	code_tokenize(&r.t);
 	r.renames = code_any_name(&r.t, " as require import ");
+	for (size_t i = 1; i < r.t.count; i++) /* ... for x in ["a"]: used before it is named */
+		if (code_token_in(&r.t, i, " in "))
+			note_variable(&r, i - 1);
 	for (size_t i = 0; i < r.t.count; i++) {
 		read_token(&r, i);
 		note_variable(&r, i);

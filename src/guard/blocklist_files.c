@@ -48,6 +48,8 @@ static void add(struct blocklist_files *files, const char *name, size_t len,
 bool blocklist_output(const struct shell_command *c, struct shell_arena *arena,
 		      struct shell_word *out)
 {
+	static const uint8_t kind[] = { SHELL_LITERAL };
+	static const struct shell_word newline = { .text = { .s = "\n", .len = 1 }, .kind = kind };
 	size_t i = 1;
 
 	if (!c->word_count)
@@ -61,6 +63,8 @@ bool blocklist_output(const struct shell_command *c, struct shell_arena *arena,
 	while (i < c->word_count && c->words[i].text.s[0] == '-')
 		i++;
 	*out = shell_wrap_join(c->words + i, c->word_count - i, arena);
+	if (c->words[0].text.s[0] == 'p') /* printf 'a\nb\n' */
+		*out = shell_wrap_replace(out, "\\n", 2, &newline, arena);
 	if (out->text.len > 1 && strcmp(out->text.s + out->text.len - 2, "\\n") == 0)
 		*out = shell_wrap_slice(out, 0, out->text.len - 2, arena);
 	return true;

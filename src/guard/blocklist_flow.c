@@ -118,6 +118,29 @@ static bool from_socket(const struct shell_command *c)
 	return false;
 }
 
+/* exec 5<>/dev/tcp/HOST/PORT */
+static void note_socket(struct blocklist_flows *f, const struct shell_command *c)
+{
+	for (size_t i = 0; from_socket(c) && i < c->redirect_count; i++)
+		if (c->redirects[i].op == SHELL_BOTH && c->redirects[i].fd > 2 &&
+		    c->redirects[i].fd < 32)
+			f->sockets |= 1u << c->redirects[i].fd;
+}
+
+/* sh <&5 */
+static bool reads_socket(const struct blocklist_flows *f, const struct shell_command *c)
+{
+	for (size_t i = 0; f->sockets && i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		long fd = strtol(r->target.text.s, NULL, 10);
+
+		if (r->op == SHELL_DUP && r->fd <= 0 && fd > 2 && fd < 32 &&
+		    (f->sockets & (1u << fd)))
+			return true;
+	}
+	return false;
+}
+
 static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
@@ -179,6 +202,9 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 {
 	memset(f, 0, sizeof(*f));
 	f->script = script;
+	for (uint32_t i = 0; i < script->command_count; i++)
+		if (script->commands[i].redirect_count)
+			note_socket(f, &script->commands[i]);
 	if (!connected(script))
 		return;
 	f->out = shell_alloc(arena, script->command_count + 1);
@@ -222,7 +248,7 @@ static bool writes_into(const struct shell_command *c)
 unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
-	unsigned flow = from_socket(c) ? FLOW_REMOTE : 0;
+	unsigned flow = from_socket(c) || reads_socket(f, c) ? FLOW_REMOTE : 0;
 
 	if (f->out && c->piped_from != SHELL_NONE && c->piped_from < f->script->command_count)
 		flow |= f->out[c->piped_from];

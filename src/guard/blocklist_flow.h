@@ -26,6 +26,7 @@ struct blocklist_flows {
 	uint16_t *kinds;   /* of each command: enum blocklist_flow_kind of its program */
 	uint8_t *out;      /* of each command: what it writes */
 	uint8_t *children; /* of each command: what its substitutions write */
+	uint32_t sockets; /* file descriptors below 32 that are connections */
 	char remote_names[8][32]; /* variables that hold text from the network, "" ends */
 };
 

@@ -71,9 +71,15 @@ static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, b
 		}
 		if (c->kind == CODE_INPUT && walk_flow(w, walk_input_flow(at), code, 1))
 			return true;
-		if (c->kind == CODE_INPUT && at->input &&
-		    walk_nested(w, at->input, NULL, 0, &inner))
-			return true;
+		if (c->kind == CODE_INPUT && at->input) {
+			struct shell_word both[2] = { *at->input, *at->input };
+
+			if (c->count)
+				both[0] = c->words[0];
+			both[0] = shell_wrap_join(both, 1 + (c->count > 0), &w->arena);
+			if (walk_nested(w, &both[0], NULL, 0, &inner))
+				return true;
+		}
 		if (c->kind == CODE_WORDS && walk_words(w, c->words, c->count, &inner))
 			return true;
 		if (c->kind == CODE_EFFECT &&

@@ -144,6 +144,9 @@ static bool walk_chpasswd(struct blocklist_walk *w, const struct shell_word *wor
 	struct shell_word lines[WALK_NAMES_MAX];
 	size_t n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
 
+	if (at->script && at->index != SHELL_NONE &&
+	    word_is(&at->script->commands[at->index].words[0], "chroot"))
+		return false; /* the root of an image */
 	for (size_t i = 0; i < n; i++)
 		if (strncmp(lines[i].text.s, "root:", 5) == 0)
 			return walk_found(w, "root_password", words[0].start,
@@ -448,6 +451,8 @@ bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 	case 'm':
 		return name_is(s, len, " make gmake ") && walk_makefile(w, words, count, at);
 	case 'n':
+		if (name_is(s, len, " nerdctl "))
+			return walk_container(w, words, count, at);
 		return name_is(s, len, " nft ") && walk_lines(w, "nft", words, count, at);
 	case 't':
 		return name_is(s, len, " trap ") && walk_trap(w, words, count, at);

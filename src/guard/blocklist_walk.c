@@ -371,6 +371,7 @@ static bool walk_autorun(struct blocklist_walk *w, const struct shell_command *c
 {
 	struct blocklist_stage inner = *at;
 	struct shell_word text;
+	size_t tee = 0;
 
 	inner.lenient = true;
 	inner.input = NULL;
@@ -381,12 +382,36 @@ static bool walk_autorun(struct blocklist_walk *w, const struct shell_command *c
 		    blocklist_output(c, &w->arena, &text))
 			return walk_nested(w, &text, NULL, 0, &inner);
 	}
-	if (!c->word_count || !c->input || !word_is(&c->words[0], "tee"))
+	if (!c->input)
 		return false;
-	for (size_t i = 1; i < c->word_count; i++)
+	while (tee < c->word_count && tee < 4 && !word_is(&c->words[tee], "tee"))
+		tee++;
+	for (size_t i = tee + 1; tee < 4 && i < c->word_count; i++)
 		if (runs_itself(&c->words[i]))
 			return walk_nested(w, c->input, NULL, 0, &inner);
 	return false;
+}
+
+/* sh -i | nc HOST PORT: whoever is at the other end sees what the shell answers. */
+static bool walk_answers(struct blocklist_walk *w, const struct shell_script *s,
+			 const struct shell_command *c)
+{
+	const struct shell_command *from;
+	const struct blocklist_name *shell, *sender;
+
+	if (!c->word_count || c->piped_from >= s->command_count)
+		return false;
+	from = &s->commands[c->piped_from];
+	sender = blocklist_lookup(c->words[0].text.s, c->words[0].text.len);
+	if (!from->word_count || !sender || !(sender->flow & FLOW_KIND_FETCH))
+		return false;
+	shell = blocklist_lookup(from->words[0].text.s, from->words[0].text.len);
+	if (!shell || !shell->wrapper || shell->wrapper->kind != WRAPPER_SHELL)
+		return false;
+	for (size_t i = 1; i < from->word_count; i++)
+		if (!word_is(&from->words[i], "-i") && !word_is(&from->words[i], "-s"))
+			return false;
+	return walk_found(w, "pipe.remote", from->start, c->end);
 }
 
 static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
@@ -404,7 +429,7 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 		at.input = parent_output(w, &s->commands[c->parent]);
 	if (c->piped_from == SHELL_NONE && !has_input(c) && !(c->context & SHELL_IN_SUBSTITUTION))
 		at.outer_flow = w->input_flow;
-	if (walk_redirects(w, c) || walk_autorun(w, c, &at) || walk_assigns(w, c->assigns, c->assign_count, &at))
+	if (walk_answers(w, s, c) || walk_redirects(w, c) || walk_autorun(w, c, &at) || walk_assigns(w, c->assigns, c->assign_count, &at))
 		return true;
 	if (c->word_count && !(c->context & SHELL_TEST) &&
 	    walk_words(w, c->words, c->word_count, &at))
