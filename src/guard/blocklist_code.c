@@ -25,7 +25,9 @@
 struct reader {
 	struct code_text t;
 	bool awk;
-	bool renames; /* something is imported under another name */
+	bool trees;   /* what is removed is removed with all below it */
+	bool opens_to_write;
+	bool listed[2]; /* add_listed() was here: to change modes, to remove */
 	struct { size_t start, len; struct shell_word value; } variables[VARIABLES_MAX];
 	size_t variable_count;
 	size_t aliases[ALIASES_MAX]; /* tokens: names that were given a call */
@@ -335,7 +337,7 @@ static void read_write(struct reader *r, size_t i)
 				    " copyfile copy copy2 copyFileSync cp copyFile copyfileobj ");
 
 	read_arguments(r, i + 1, &a);
-	mode |= code_any_name(&r->t, " O_WRONLY O_RDWR O_TRUNC ");
+	mode |= r->opens_to_write;
 	for (size_t k = a.count < 2; k < a.count; k++)
 		mode |= is_write_mode(&a.words[k]);
 	for (size_t k = copies && a.count ? a.count - 1 : 0; k < a.count; k++) {
@@ -398,8 +400,9 @@ static const char removed[] = "remove";
 static void read_remove(struct reader *r, size_t i, const char *effect)
 {
 	struct arguments a;
+	bool removes_it = strcmp(effect, "mode_call") != 0;
 
-	if (effect == removed && code_any_name(&r->t, " recursive directory "))
+	if (effect == removed && r->trees)
 		effect = "remove_tree";
 	read_arguments(r, i + 1, &a);
 	for (size_t k = 0; k < a.count; k++) {
@@ -407,8 +410,9 @@ static void read_remove(struct reader *r, size_t i, const char *effect)
 		add_effect(r, effect, &a.words[k]);
 	}
 	read_method(r, i, effect);
-	if (!a.count)
-		add_listed(r, strcmp(effect, "mode_call") ? "remove_tree" : effect);
+	if (!a.count && !r->listed[removes_it])
+		add_listed(r, removes_it ? "remove_tree" : effect);
+	r->listed[removes_it] |= !a.count;
 }
 
 /* exec rm -rf / of Tcl: bare words to the end of the line. */
@@ -451,16 +455,20 @@ static void note_alias(struct reader *r, size_t i)
 }
 
 /* from os import system as s, {execSync: e}: another name for a call. */
+static void note_renames(struct reader *r)
+{
+	for (size_t k = 2; k < r->t.count && r->alias_count < ALIASES_MAX; k++)
+		if (r->t.tokens[k].kind == TOKEN_NAME &&
+		    (code_is_char(&r->t, k - 1, ':') || code_token_in(&r->t, k - 1, " as ")) &&
+		    code_token_in(&r->t, k - 2, runs))
+			r->aliases[r->alias_count++] = k;
+}
+
 static bool renamed(const struct reader *r, size_t i)
 {
 	for (size_t k = 0; k < r->alias_count; k++)
 		if (same_text(r, r->aliases[k], i))
 			return r->aliases[k] != i;
-	for (size_t k = 2; k < r->t.count && k < 200; k++)
-		if ((code_token_in(&r->t, k - 1, " as ") || code_is_char(&r->t, k - 1, ':')) &&
-		    code_token_in(&r->t, k - 2, runs) && r->t.tokens[k].kind == TOKEN_NAME &&
-		    same_text(r, k, i))
-			return k != i;
 	return false;
 }
 
@@ -667,7 +675,7 @@ static void read_token(struct reader *r, size_t i)
 		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL,
 							  &r->t.tokens[i + 2].string, 1 });
 	if (code_token_in(&r->t, i, runs) ||
-	    ((r->renames || r->alias_count) && r->t.tokens[i].kind == TOKEN_NAME && renamed(r, i)))
+	    (r->alias_count && r->t.tokens[i].kind == TOKEN_NAME && renamed(r, i)))
 		read_run(r, i);
 	if (code_token_in(&r->t, i, " exec eval "))
 		read_eval(r, i);
@@ -740,7 +748,9 @@ struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, b
 	struct reader r = { .t = { .text = text, .arena = arena }, .awk = awk };
 
 	code_tokenize(&r.t);
-	r.renames = code_any_name(&r.t, " as require import ");
+	note_renames(&r);
+	r.trees = code_any_name(&r.t, " recursive directory ");
+	r.opens_to_write = code_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
 	for (size_t i = 1; i < r.t.count; i++) /* ... for x in ["a"]: used before it is named */
 		if (code_token_in(&r.t, i, " in "))
 			note_variable(&r, i - 1);
