@@ -98,13 +98,16 @@ static bool loop_bomb(const struct shell_script *s, uint32_t *start, uint32_t *e
 	return false;
 }
 
-/* $0 stands for sh; all its letters come from one place. */
+/* $0 stands for the shell; its letters come from one place, or from elsewhere. */
 static bool is_itself(const struct shell_command *c)
 {
 	for (size_t i = 0; i < c->word_count; i++) {
 		const struct shell_word *w = &c->words[i];
 
-		if (!is(w, "sh") || !w->text.at || w->text.at[0] != w->text.at[1])
+		if (!(is(w, "sh") || is(w, "bash") || is(w, "dash")) || !w->text.at)
+			return false;
+		if (w->text.at[0] != w->text.at[1] && w->text.at[0] >= c->start &&
+		    w->text.at[0] < c->end)
 			return false;
 	}
 	return c->word_count > 0;

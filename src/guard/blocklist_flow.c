@@ -90,10 +90,21 @@ static bool all_pids(const struct shell_command *c, unsigned kind)
 	return (kind & (FLOW_KIND_LIST | FLOW_KIND_FIND)) && has_word(c, " /proc ");
 }
 
+static bool holds_decoder(const struct shell_command *c)
+{
+	for (size_t i = 1; i < c->word_count; i++)
+		if (strstr(c->words[i].text.s, "b64decode") ||
+		    strstr(c->words[i].text.s, "decode_base64") ||
+		    strstr(c->words[i].text.s, "fromhex"))
+			return true;
+	return false;
+}
+
 /* An interpreter that computes text: -c or -e, and nothing comes in. */
 static bool computes(const struct shell_command *c, unsigned kind)
 {
-	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 && c->piped_from == SHELL_NONE &&
+	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
+	       (c->piped_from == SHELL_NONE || holds_decoder(c)) &&
 	       has_word(c, " -c -e -E -r ") && !has_letter(c, "np");
 }
 

@@ -12,6 +12,8 @@
 #define INPUT_MAX (32u << 10)
 /* Names with unknown parts that are compared with all names of the table. */
 #define PATTERNS_MAX 100
+/* Subshells in each other whose working directories are told apart. */
+#define SUBSHELLS_MAX 8
 /* With more functions than this, none hides a program. */
 #define FUNCTIONS_MAX 64
 
@@ -429,7 +431,8 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 		at.input = parent_output(w, &s->commands[c->parent]);
 	if (c->piped_from == SHELL_NONE && !has_input(c) && !(c->context & SHELL_IN_SUBSTITUTION))
 		at.outer_flow = w->input_flow;
-	if (walk_answers(w, s, c) || walk_redirects(w, c) || walk_autorun(w, c, &at) || walk_assigns(w, c->assigns, c->assign_count, &at))
+	if (walk_answers(w, s, c) || walk_redirects(w, c) || walk_autorun(w, c, &at) ||
+	    walk_assigns(w, c->assigns, c->assign_count, &at))
 		return true;
 	if (c->word_count && !(c->context & SHELL_TEST) &&
 	    walk_words(w, c->words, c->word_count, &at))
@@ -439,17 +442,28 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 	return false;
 }
 
-/* cd in a subshell ends with it; a definition alone changes nothing. */
-static void enter(struct blocklist_walk *w, const struct shell_command *c,
-		  struct blocklist_dir *outside, bool *inside)
-{
-	bool sub = c->context & (SHELL_IN_SUBSHELL | SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS);
+/* The subshells a command stands in, and the working directory outside of each. */
+struct subshells {
+	struct {
+		unsigned scope;
+		struct blocklist_dir outside;
+	} list[SUBSHELLS_MAX];
+	size_t count;
+};
 
-	if (sub && !*inside)
-		*outside = w->rules.dir;
-	else if (!sub && *inside)
-		w->rules.dir = *outside;
-	*inside = sub;
+/* cd in a subshell ends with it. Deeper than the list is long it stays. */
+static void enter(struct blocklist_walk *w, const struct shell_command *c, struct subshells *s)
+{
+	unsigned scope = c->context & ~SHELL_CONTEXT_MASK, depth = shell_subshell_depth(scope);
+
+	while (s->count && s->list[s->count - 1].scope != scope &&
+	       shell_subshell_depth(s->list[s->count - 1].scope) >= depth)
+		w->rules.dir = s->list[--s->count].outside;
+	if (!depth || s->count == SUBSHELLS_MAX ||
+	    (s->count && s->list[s->count - 1].scope == scope))
+		return;
+	s->list[s->count].scope = scope;
+	s->list[s->count++].outside = w->rules.dir;
 }
 
 static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
@@ -462,9 +476,12 @@ static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
 
 static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 {
-	struct blocklist_dir start = w->rules.dir, outside = start, before = start;
+	struct blocklist_dir start = w->rules.dir, before = start;
+	struct subshells subshells;
 	struct blocklist_flows flows;
-	bool inside = false, blocked = bomb(w, s);
+	bool blocked = bomb(w, s);
+
+	subshells.count = 0;
 
 	blocklist_flow_read(&flows, s, &w->arena);
 	for (uint32_t i = 0; !blocked && i < s->command_count; i++) {
@@ -473,7 +490,7 @@ static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 
 		if (defined)
 			before = w->rules.dir;
-		enter(w, c, &outside, &inside);
+		enter(w, c, &subshells);
 		blocked = walk_command(w, s, &flows, i);
 		if (defined)
 			w->rules.dir = before;
