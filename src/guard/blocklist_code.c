@@ -172,7 +172,8 @@ static char character(const struct reader *r, size_t i)
 {
 	long code;
 
-	if (!code_token_in(&r->t, i, " chr Chr fromCharCode ") || !code_is_char(&r->t, i + 1, '(') ||
+	if (!code_token_in(&r->t, i, " chr Chr fromCharCode ") ||
+	    !code_is_char(&r->t, i + 1, '(') ||
 	    i + 3 >= r->t.count || r->t.tokens[i + 2].kind != TOKEN_NAME ||
 	    !code_is_char(&r->t, i + 3, ')'))
 		return 0;

@@ -134,6 +134,9 @@ static bool from_nothing(const struct blocklist_stage *at)
 	if (from >= at->script->command_count)
 		return false;
 	c = &at->script->commands[from];
+	if (c->word_count == 2)
+		return (word_is(c->words, "cat") && word_is(c->words + 1, "/dev/null")) ||
+		       (word_is(c->words, "echo") && word_is(c->words + 1, "-n"));
 	return c->word_count == 1 && (word_is(c->words, ":") || word_is(c->words, "true"));
 }
 
