@@ -3,6 +3,8 @@
 #   make VARIANT=asan     the same with the sanitizers, in build/asan
 #   make LINK=shared      libev, libseccomp, jansson and libmd as shared libraries
 #   make check            installs what the tests need, then runs them (STAGES="unit wire" picks)
+#   make conformance      official MCP suite and clients (from npm) against procpen
+#   make hosts            real agent hosts (from npm), offline, with procpen as their server
 #   make demo             installs what the build needs, then plays a session
 
 VERSION := 0.1.0
@@ -79,7 +81,8 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 .DELETE_ON_ERROR:
-.PHONY: all demo check stress bench fuzz lint docs unit tests clean install uninstall
+.PHONY: all demo check stress bench fuzz lint docs golden unit tests fixture conformance hosts clean \
+	install uninstall
 
 all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked
 
@@ -187,6 +190,26 @@ $(B)/tests/%: tests/hostile/%.c
 
 unit: $(UNIT_PROGRAMS)
 
+# What the filter says to every call, and its table in docs/security.md, written anew.
+golden: $(O)/tests/test_seccomp_golden
+	PROCPEN_GOLDEN=write $<
+
+# procpen's protocol with the conformance suite's tools: these objects come before the archive, so
+# the linker takes their capability table, lists and sources instead of procpen's own.
+FIXTURE_SOURCES := $(sort $(wildcard tests/conformance/fixture/*.c))
+FIXTURE_OBJECTS := $(FIXTURE_SOURCES:tests/conformance/%.c=$(O)/%.o)
+
+$(O)/fixture/%.o: tests/conformance/fixture/%.c | $(GEN_HEADERS)
+	@mkdir -p $(@D)
+	$(call say,CC    )
+	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+
+$(B)/procpen-fixture: $(FIXTURE_OBJECTS) $(MAIN) $(ARCHIVE)
+	$(call say,LINK  )
+	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+
+fixture: $(B)/procpen-fixture
+
 # Everything the stages of tests/run-all run.
 tests: all $(HOSTILE)
 	$(MAKE) --no-print-directory VARIANT=asan all unit
@@ -198,6 +221,10 @@ check:
 stress:
 	.ci/deps test
 	STRESS=1 tests/run-all $(STAGES)
+
+conformance hosts:
+	.ci/deps test
+	tests/run-all $@
 
 lint: $(GEN_HEADERS) $(B)/gen/reference.md
 	tests/lint
@@ -245,4 +272,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
--include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(O)/gen/examples.d $(O)/gen/blocklist_examples.d $(UNIT_PROGRAMS:%=%.d)
+-include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(O)/gen/examples.d $(O)/gen/blocklist_examples.d \
+	$(UNIT_PROGRAMS:%=%.d) $(FIXTURE_OBJECTS:.o=.d)

@@ -1,16 +1,17 @@
 #include "app/cli.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "app/cli_check.h"
+#include "app/cli_doctor.h"
+#include "app/cli_run.h"
+#include "app/cli_setup.h"
 #include "app/version.h"
 #include "base/mem.h"
-#include "base/schema.h"
-
-#define STATUS_USAGE 2
 
 static const char help_text[] =
 	"\n"
@@ -35,7 +36,7 @@ static int say_hint(void)
 	fputs("procpen is started by an agent host and speaks JSON-RPC on stdin and stdout.\n"
 	      "To talk to it by hand: procpen serve --workspace DIR. More: procpen --help\n",
 	      stderr);
-	return STATUS_USAGE;
+	return CLI_STATUS_USAGE;
 }
 
 /*
@@ -47,9 +48,14 @@ static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *usage;
+	bool own_help;
 } commands[] = {
-	{ "serve", NULL, "serve [OPTION]..." },
-	{ "check", cli_check, "check [--json] ['COMMAND' | -- PROGRAM [ARGUMENT]... | --lines]" },
+	{ "serve", NULL, "serve [OPTION]...", false },
+	{ "run", cli_run, "run [OPTION]... -- PROGRAM [ARGUMENT]...", false },
+	{ "doctor", cli_doctor, "doctor [--json] [OPTION]...", false },
+	{ "check", cli_check,
+	  "check [--json] ['COMMAND' | -- PROGRAM [ARGUMENT]... | --lines]", true },
+	{ "setup", cli_setup, "setup HOST [--write]   configuration for an agent host", true },
 };
 
 static int say_help(void)
@@ -69,89 +75,6 @@ static int say_version(void)
 	return 0;
 }
 
-static int say_unknown(const char *what, const char *name, const char *const *known)
-{
-	const char *nearest = schema_nearest(name, known);
-
-	fprintf(stderr, "procpen: unknown %s %s", what, name);
-	if (nearest)
-		fprintf(stderr, "; did you mean %s?", nearest);
-	fputs("\nMore: procpen --help\n", stderr);
-	return STATUS_USAGE;
-}
-
-static int add_directory(struct cli *cli, const char *value)
-{
-	size_t size = (cli->directory_count + 2) * sizeof(*cli->directories);
-
-	cli->directories = mem_realloc(cli->directories, size);
-	cli->directories[cli->directory_count++] = mem_strdup(value);
-	cli->directories[cli->directory_count] = NULL;
-	cli->options.directories = cli->directories;
-	return CLI_SERVE;
-}
-
-static int set_workspace(struct cli *cli, const char *value)
-{
-	cli->options.workspace = value;
-	return CLI_SERVE;
-}
-
-static int set_state_dir(struct cli *cli, const char *value)
-{
-	cli->options.state_dir = value;
-	return CLI_SERVE;
-}
-
-static int set_config(struct cli *cli, const char *value)
-{
-	struct err e = ERR_INIT;
-
-	if (!config_set(&cli->options.config, value, &e))
-		return CLI_SERVE;
-	fprintf(stderr, "procpen: --set %s: %s. %s\n", value, e.message, err_hint_text(&e));
-	err_release(&e);
-	return STATUS_USAGE;
-}
-
-static const struct {
-	const char *name;
-	int (*set)(struct cli *cli, const char *value);
-} options[] = {
-	{ "--workspace", set_workspace },
-	{ "--allow-dir", add_directory },
-	{ "--state-dir", set_state_dir },
-	{ "--set", set_config },
-};
-
-/* One option at argv[*at], as --name value or --name=value; moves *at to its last word. */
-static int take_option(struct cli *cli, char **argv, int *at)
-{
-	static const char *const known[] = { "--workspace", "--allow-dir", "--state-dir", "--set",
-					     "--help",	    "--version",   NULL };
-	const char *equals = strchr(argv[*at], '=');
-	AUTO_FREE char *name = equals ? mem_strndup(argv[*at], (size_t)(equals - argv[*at]))
-				      : mem_strdup(argv[*at]);
-
-	if (!strcmp(argv[*at], "--help") || !strcmp(argv[*at], "-h"))
-		return say_help();
-	if (!strcmp(argv[*at], "--version"))
-		return say_version();
-	for (size_t i = 0; i < COUNT_OF(options); i++) {
-		const char *value = equals ? equals + 1 : argv[*at + 1];
-
-		if (strcmp(name, options[i].name))
-			continue;
-		if (!value || !*value) {
-			fprintf(stderr, "procpen: %s needs a value\n", name);
-			return STATUS_USAGE;
-		}
-		*at += !equals;
-		return options[i].set(cli, value);
-	}
-	return say_unknown("option", name, known);
-}
-
 /* The row of the command called @name, or -1 (told on stderr). */
 static int find_command(const char *name)
 {
@@ -162,40 +85,45 @@ static int find_command(const char *name)
 			return (int)i;
 		names[i] = commands[i].name;
 	}
-	say_unknown("command", name, names);
+	cli_say_unknown("command", name, names);
 	return -1;
+}
+
+/* Help and version are said whatever else is asked; what stands behind -- is a command's. */
+static int say_if_asked(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
+			return say_help();
+		if (!strcmp(argv[i], "--version"))
+			return say_version();
+	}
+	return CLI_SERVE;
 }
 
 int cli_parse(struct cli *cli, int argc, char **argv)
 {
-	int at = 1;
+	int at = 1, row = 0, status; /* row 0: serve */
 
 	memset(cli, 0, sizeof(*cli));
 	config_init(&cli->options.config);
 	if (argc < 2)
 		return isatty(STDIN_FILENO) ? say_hint() : CLI_SERVE;
 	if (argv[1][0] != '-') {
-		int row = find_command(argv[1]);
-
+		row = find_command(argv[1]);
 		if (row < 0)
-			return STATUS_USAGE;
-		if (commands[row].run)
-			return commands[row].run(argc - 1, argv + 1);
+			return CLI_STATUS_USAGE;
 		at = 2;
 	}
+	status = commands[row].own_help ? CLI_SERVE : say_if_asked(argc, argv);
+	if (status != CLI_SERVE)
+		return status;
+	if (commands[row].run)
+		return commands[row].run(argc - 1, argv + 1);
 	for (; at < argc; at++) {
-		int status = take_option(cli, argv, &at);
-
+		status = cli_take_option(cli, argv, &at);
 		if (status != CLI_SERVE)
 			return status;
 	}
 	return CLI_SERVE;
-}
-
-void cli_release(struct cli *cli)
-{
-	for (size_t i = 0; i < cli->directory_count; i++)
-		free(cli->directories[i]);
-	free(cli->directories);
-	config_release(&cli->options.config);
 }

@@ -1,4 +1,5 @@
 #include "app/cli.h"
+#include "app/server.h"
 
 int main(int argc, char **argv)
 {

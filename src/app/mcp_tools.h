@@ -1,45 +1,33 @@
 /*
- * mcp_tools - capabilities as MCP tools: the list, and results as text.
+ * mcp_tools - capabilities as MCP tools: the list, and the members of results.
  *
- * The text of a result is complete on its own, because several hosts show their
- * model nothing else:
- *
- *	exit_code: 1
- *	resource_usage: {"cpu_ms":3}
- *	--- stderr_summary (42 bytes)
- *	cc: error: no input files
- *
- * First everything short, one member a line, then strings that are long or have
- * several lines, each with its size, so that no output can pass for a member.
+ * Text and structured content are each complete on their own, also of an error:
+ * hosts show their model the one or the other. The structured content of an error
+ * is {"error": {type, code, message, hint, retryable, details}}, which the output
+ * schemas in the list allow.
  */
 #ifndef PROCPEN_APP_MCP_TOOLS_H
 #define PROCPEN_APP_MCP_TOOLS_H
 
-#include <stdbool.h>
-#include <stddef.h>
-
+#include "app/mcp.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/jsonw.h"
-#include "cap/cap.h"
-
-/* What a revision of the protocol knows of tools. */
-struct mcp_tools_shape {
-	bool annotations; /* since 2025-03-26 */
-	bool structured;  /* title, outputSchema, structuredContent: since 2025-06-18 */
-};
 
 /* The capability whose name, or tool name, is nearest to an unknown one; NULL when none is near. */
 const struct cap_row *mcp_tools_nearest(const char *name);
 
-/* Write the object of a tools/list result. */
-void mcp_tools_write_list(struct buf *out, const struct mcp_tools_shape *shape);
+/* Write the members of a tools/list result. */
+void mcp_tools_write_list(struct jsonw *w, const struct mcp_shape *shape);
 
-/* Write the object of a tools/call result. @result: the capability's, as compact as jsonw is. */
-void mcp_tools_write_result(struct jsonw *w, const char *key, const struct buf *result,
-			    const struct mcp_tools_shape *shape);
+/*
+ * Write the members of a tools/call result. @result: the capability's, as compact
+ * as jsonw is. @run: see mcp_text_write().
+ */
+void mcp_tools_write_result(struct jsonw *w, const struct buf *result,
+			    const struct mcp_shape *shape, const struct proc *run);
 
-/* The same for an error: the text says all, the error object lies under one key of _meta. */
-void mcp_tools_write_error(struct jsonw *w, const char *key, const struct err *e);
+/* The same for an error, with _meta, where the error object stands too. */
+void mcp_tools_write_error(struct jsonw *w, const struct err *e, const struct mcp_shape *shape);
 
 #endif

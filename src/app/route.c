@@ -6,18 +6,63 @@
 
 #include <string.h>
 
+#include "app/mcp_call.h"
+#include "app/mcp_legacy.h"
+#include "app/mcp_modern.h"
+#include "app/mcp_progress.h"
+#include "app/mcp_subs.h"
+#include "app/mcp_tasks.h"
 #include "app/mcp_tools.h"
+#include "guard/approval.h"
 #include "rpc/plain.h"
 
-#define STATELESS_KEY "io.modelcontextprotocol/protocolVersion"
+
+static void on_run(void *ctx, struct proc *p, unsigned events)
+{
+	struct route *route = ctx;
+
+	mcp_tasks_on_run(route->mcp.tasks, p, events); /* first: the others tell of it */
+	mcp_progress_on_run(route->mcp.progress, p, events);
+	mcp_subs_on_run(route->mcp.subs, p, events);
+}
 
 void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struct ask *ask)
 {
-	route->cap = cap;
-	route->reqs = reqs;
-	route->ask = ask;
-	mcp_legacy_init(&route->mcp, cap, reqs);
+	struct mcp *m = &route->mcp;
+
+	*route = (struct route){ .cap = cap, .reqs = reqs, .ask = ask };
+	m->cap = cap;
+	m->reqs = reqs;
+	m->ask = ask;
+	m->revision = MCP_NEWEST_HANDSHAKE;
+	m->log_level = MCP_LEVEL_DEFAULT;
+	m->approvals = approval_new();
+	m->progress = mcp_progress_new(m);
+	m->subs = mcp_subs_new(m);
+	m->tasks = mcp_tasks_new(m);
+	mcp_call_init(m);
 	plain_set_ask(ask);
+	cap->on_run = on_run;
+	cap->on_run_ctx = route;
+}
+
+void route_release(struct route *route)
+{
+	mcp_subs_free(route->mcp.subs);
+	mcp_progress_free(route->mcp.progress);
+	mcp_tasks_free(route->mcp.tasks);
+	approval_free(route->mcp.approvals);
+}
+
+void route_request_ended(struct route *route, uint64_t handle)
+{
+	mcp_progress_drop(route->mcp.progress, handle);
+	mcp_subs_drop(route->mcp.subs, handle);
+}
+
+void route_closing(struct route *route)
+{
+	mcp_subs_end(route->mcp.subs);
 }
 
 static bool is_response(const struct rpc_message *m)
@@ -30,22 +75,9 @@ static void take_response(struct route *route, struct rpc_message *m)
 	ask_answer(route->ask, m->root);
 }
 
-/* MCP without a handshake, which is not spoken yet: its clients fall back on this error. */
-static bool is_stateless(const struct rpc_message *m)
+static void take_modern(struct route *route, struct rpc_message *m)
 {
-	return !strcmp(m->method, "server/discover") ||
-	       json_object_get(json_object_get(m->params, "_meta"), STATELESS_KEY);
-}
-
-static void refuse_stateless(struct route *route, struct rpc_message *m)
-{
-	struct err e = ERR_INIT;
-
-	err_set(&e, ERR_METHOD_NOT_FOUND,
-		"this server speaks MCP with a handshake (2024-11-05 to 2025-11-25), "
-		"not the stateless revisions");
-	err_hint(&e, "Send initialize, and no protocol version in _meta.");
-	rpc_refuse(route->reqs, m, &e);
+	mcp_modern_message(&route->mcp, m);
 }
 
 static bool is_mcp(const struct rpc_message *m)
@@ -65,15 +97,10 @@ static bool is_cancel(const struct rpc_message *m)
 
 static void cancel(struct route *route, struct rpc_message *m)
 {
-	const json_t *wanted = json_object_get(m->params, "id");
+	struct req *r = req_find_value(route->reqs, json_object_get(m->params, "id"));
 
-	for (struct req *r = reqtab_first(route->reqs); wanted && r; r = r->next) {
-		if (r->dialect == &plain_dialect &&
-		    json_equal(json_object_get(r->root, "id"), wanted)) {
-			req_cancel(r);
-			return;
-		}
-	}
+	if (r && r->dialect == &plain_dialect)
+		req_cancel(r);
 }
 
 static void refuse_method(struct route *route, struct rpc_message *m)
@@ -131,15 +158,29 @@ static const struct {
 	void (*take)(struct route *route, struct rpc_message *m);
 } dialects[] = {
 	{ is_response, take_response },
-	{ is_stateless, refuse_stateless },
+	{ mcp_modern_owns, take_modern },
 	{ is_mcp, take_mcp },
 	{ is_cancel, cancel },
 	{ is_anything, call_capability },
 };
 
+/* A call, which the audit log is to have also when it is refused. */
+static bool is_call(const struct rpc_message *m)
+{
+	return !strcmp(m->method, "tools/call") || !strcmp(m->method, "resources/read") ||
+	       cap_find(m->method);
+}
+
 void route_message(void *ctx, struct rpc_message *m)
 {
+	struct route *route = ctx;
+	struct err e = ERR_INIT;
 	size_t i = 0;
+
+	if (m->taken && !is_call(m)) {
+		rpc_refuse(route->reqs, m, &e);
+		return;
+	}
 
 	while (!dialects[i].wants(m))
 		i++;

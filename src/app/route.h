@@ -2,19 +2,25 @@
 #ifndef PROCPEN_APP_ROUTE_H
 #define PROCPEN_APP_ROUTE_H
 
-#include "app/mcp_legacy.h"
-#include "rpc/ask.h"
+#include "app/mcp.h"
 
 struct route {
 	struct cap *cap;
 	struct reqtab *reqs;
 	struct ask *ask;
-	struct mcp_legacy mcp;
+	struct mcp mcp;
 };
 
 void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struct ask *ask);
+void route_release(struct route *route); /* after every request has ended */
 
 /* A rpc_route_fn; @ctx: the struct route. */
 void route_message(void *ctx, struct rpc_message *m);
+
+/* Request @handle has ended: nobody is to be told of its progress. */
+void route_request_ended(struct route *route, uint64_t handle);
+
+/* The server is closing: requests that only listen are answered. */
+void route_closing(struct route *route);
 
 #endif

@@ -15,16 +15,12 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "app/place.h"
 #include "app/route.h"
 #include "app/version.h"
 #include "base/clock.h"
-#include "base/ids.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "rpc/frame.h"
@@ -39,16 +35,9 @@
 #define FLUSH_MS 150  /* without progress */
 
 struct server {
-	struct config config;
-	char instance[IDS_INSTANCE_SIZE];
-	struct rlimit nofile; /* as it was before we raised it */
-	struct ev_loop *loop;
+	struct engine engine;
+	struct ev_loop *loop; /* the engine's */
 	struct stdio stdio;
-
-	struct scope *scope;
-	struct audit *audit;
-	struct confine *confine;
-	struct reaper *reaper;
 	struct proctab *procs;
 
 	struct frame frame;
@@ -61,13 +50,12 @@ struct server {
 
 	ev_io in_io;
 	ev_idle work;      /* input is left over for the next turn */
-	ev_idle warm_up;   /* nothing to do: prepare for the first run */
 	ev_signal signals[3];
 	ev_prepare ending; /* active while closing */
 	ev_timer deadline; /* of closing, then of flushing */
 	ev_timer paused;   /* looks whether a client that does not read is still there */
 	int last_signal;
-	bool warm, eof, closing;
+	bool eof, closing;
 	bool late;         /* closing takes too long: what is left is given up */
 	bool answered;     /* closing: all is answered, only flushing is left */
 	size_t unsent;
@@ -80,10 +68,10 @@ static void begin_closing(struct server *s)
 	s->closing = s->cap.closing = true;
 	ev_io_stop(s->loop, &s->in_io);
 	ev_idle_stop(s->loop, &s->work);
-	ev_idle_stop(s->loop, &s->warm_up);
 	while (rpc_more(&s->rpc))
 		; /* a batch that was begun is answered in full; nothing starts any more */
 	ask_end(s->ask, "the server is shutting down");
+	route_closing(&s->route);
 	proctab_shutdown(s->procs);
 	loop_timer_start(s->loop, &s->deadline, CLOSE_MS);
 	ev_prepare_start(s->loop, &s->ending);
@@ -171,15 +159,6 @@ static bool take_message(struct server *s)
 	return false;
 }
 
-/* Preparing takes milliseconds: not before the first answer, and never in a server nobody uses. */
-static void plan_warm_up(struct server *s)
-{
-	if (s->warm)
-		return;
-	s->warm = true;
-	ev_idle_start(s->loop, &s->warm_up);
-}
-
 static void take_turn(struct server *s)
 {
 	int64_t until = clock_mono_us() + TURN_US;
@@ -187,8 +166,6 @@ static void take_turn(struct server *s)
 
 	while (more && !s->out.stopped && !s->out.dead) {
 		more = take_message(s);
-		if (more)
-			plan_warm_up(s);
 		if (clock_mono_us() >= until)
 			break;
 	}
@@ -256,17 +233,6 @@ static void on_readable(struct ev_loop *loop, ev_io *io, int events)
 	take_turn(s);
 }
 
-static void on_warm_up(struct ev_loop *loop, ev_idle *w, int events)
-{
-	struct server *s = w->data;
-	struct err e = ERR_INIT;
-
-	(void)events;
-	ev_idle_stop(loop, w);
-	if (confine_prepare(s->confine, &e))
-		err_release(&e); /* every run will be refused with it */
-}
-
 /* The client reads again, stopped reading, or is gone: the next turn sees to it. */
 static void on_out_change(void *ctx)
 {
@@ -283,59 +249,14 @@ static void on_request_end(void *ctx, uint64_t handle)
 
 	ask_drop(s->ask, handle);
 	wait_drop(&s->cap.waits, handle);
-}
-
-/* What the process itself is, before anything is opened. */
-static void set_up_process(struct server *s)
-{
-	struct rlimit raised;
-
-	signal(SIGPIPE, SIG_IGN); /* a client that is gone is an error code */
-	signal(SIGXFSZ, SIG_IGN); /* a file size limit of ours likewise, in the audit log */
-	umask(077);
-	if (!getrlimit(RLIMIT_NOFILE, &s->nofile)) {
-		raised = s->nofile;
-		raised.rlim_cur = raised.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &raised);
-	}
-	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
-}
-
-/* Memory of ours is nobody else's business; leak checkers must look at it, though. */
-static void hide_memory(void)
-{
-#if !defined(__SANITIZE_ADDRESS__)
-	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-#endif
-}
-
-/* Everything that can fail. */
-static int open_place(struct server *s, const struct server_options *options, struct err *e)
-{
-	AUTO_FREE char *workspace = NULL;
-	AUTO_FREE char *state_dir = NULL;
-
-	if (stdio_take(&s->stdio, e))
-		return -1;
-	workspace = place_workspace(options->workspace, e);
-	if (!workspace)
-		return -1;
-	s->scope = scope_new(workspace, options->directories, e);
-	if (!s->scope)
-		return -1;
-	state_dir = place_state_dir(options->state_dir, s->scope, e);
-	if (!state_dir)
-		return -1;
-	ids_instance(s->instance);
-	s->audit = audit_new(state_dir, s->instance);
-	return 0;
+	route_request_ended(&s->route, handle);
 }
 
 /* Descriptors that finished logs may hold: what running runs (six each) and we do not need. */
 static int spools_max(const struct server *s)
 {
-	int64_t running = config_int(&s->config, CONFIG_LIMITS_RUNNING_PROCESSES);
-	rlim_t hard = s->nofile.rlim_max;
+	int64_t running = config_int(&s->engine.config, CONFIG_LIMITS_RUNNING_PROCESSES);
+	rlim_t hard = s->engine.nofile.rlim_max;
 	int64_t left = (hard < INT32_MAX ? (int64_t)hard : INT32_MAX) - 6 * running - 64;
 
 	return left < SPOOLS_MIN ? SPOOLS_MIN : (int)left;
@@ -343,11 +264,7 @@ static int spools_max(const struct server *s)
 
 static void build_runs(struct server *s)
 {
-	const struct config *c = &s->config;
-	const struct confine_options confine = {
-		.umask = (uint32_t)config_int(c, CONFIG_PROCESS_UMASK),
-		.nofile = s->nofile,
-	};
+	const struct config *c = &s->engine.config;
 	const struct proctab_options runs = {
 		.running_max = (int)config_int(c, CONFIG_LIMITS_RUNNING_PROCESSES),
 		.finished_max = (int)config_int(c, CONFIG_LIMITS_FINISHED_RECORDS),
@@ -356,17 +273,17 @@ static void build_runs(struct server *s)
 		.budget_bytes = (uint64_t)config_int(c, CONFIG_LOG_BUDGET_BYTES),
 		.drain_ms = (int)config_int(c, CONFIG_PROCESS_DRAIN_MS),
 		.spools_max = spools_max(s),
+		.ahead = config_bool(c, CONFIG_SANDBOX_AHEAD),
 	};
 
-	s->confine = confine_new(&confine);
-	s->reaper = reaper_new(s->loop);
-	s->procs = proctab_new(s->loop, s->reaper, s->confine, s->instance, &runs);
+	s->procs = proctab_new(s->loop, s->engine.reaper, s->engine.confine, s->engine.instance,
+			       &runs);
 	proctab_set_hook(s->procs, cap_on_proc_event, &s->cap);
 }
 
 static void build_protocol(struct server *s)
 {
-	const struct config *c = &s->config;
+	const struct config *c = &s->engine.config;
 
 	frame_init(&s->frame, (size_t)config_int(c, CONFIG_LIMITS_LINE_BYTES));
 	outq_init(&s->out, s->loop, &s->stdio.out,
@@ -377,12 +294,12 @@ static void build_protocol(struct server *s)
 	s->cap = (struct cap){
 		.loop = s->loop,
 		.config = c,
-		.scope = s->scope,
-		.audit = s->audit,
+		.scope = s->engine.scope,
+		.audit = s->engine.audit,
 		.procs = s->procs,
-		.confine = s->confine,
+		.confine = s->engine.confine,
 		.reqs = s->reqs,
-		.instance = s->instance,
+		.instance = s->engine.instance,
 		.version = PROCPEN_VERSION,
 	};
 	route_init(&s->route, &s->cap, s->reqs, s->ask);
@@ -406,12 +323,10 @@ static void watch(struct server *s)
 	ev_io_init(&s->in_io, on_readable, s->stdio.in.fd, EV_READ);
 	ev_idle_init(&s->work, on_work);
 	ev_set_priority(&s->work, EV_MAXPRI);
-	ev_idle_init(&s->warm_up, on_warm_up);
-	ev_set_priority(&s->warm_up, EV_MINPRI);
 	ev_prepare_init(&s->ending, on_ending);
 	ev_timer_init(&s->deadline, on_deadline, 0.0, 0.0);
 	ev_timer_init(&s->paused, on_paused, 0.0, 0.0);
-	s->in_io.data = s->work.data = s->warm_up.data = s->ending.data = s->deadline.data = s;
+	s->in_io.data = s->work.data = s->ending.data = s->deadline.data = s;
 	s->paused.data = s;
 	watch_signal(s, &s->signals[0], SIGTERM);
 	watch_signal(s, &s->signals[1], SIGINT);
@@ -426,31 +341,28 @@ static void tear_down(struct server *s)
 	wait_release(&s->cap.waits);
 	proctab_free(s->procs);
 	reqtab_free(s->reqs);
+	route_release(&s->route);
 	ask_free(s->ask);
 	outq_release(&s->out);
 	frame_release(&s->frame);
-	reaper_free(s->reaper);
-	confine_free(s->confine);
+	engine_stop(&s->engine);
 	for (size_t i = 0; i < COUNT_OF(s->signals); i++)
 		ev_signal_stop(s->loop, &s->signals[i]);
-	loop_free(s->loop);
 }
 
-int server_main(struct server_options *options)
+int server_main(struct engine_options *options)
 {
-	struct server s = { .config = options->config, .stdio = { { .fd = -1 }, { .fd = -1 } } };
+	struct server s = { .stdio = { { .fd = -1 }, { .fd = -1 } } };
 	struct err e = ERR_INIT;
 	int status = 0;
 
-	options->config = (struct config){ 0 };
-	set_up_process(&s);
-	if (open_place(&s, options, &e)) {
+	engine_set_up_process(&s.engine);
+	if (stdio_take(&s.stdio, &e) || engine_open(&s.engine, options, &e)) {
 		log_error("cannot start: %s. %s", e.message, err_hint_text(&e));
 		err_release(&e);
 		status = 1;
 	} else {
-		hide_memory();
-		s.loop = loop_new();
+		s.loop = s.engine.loop;
 		build_runs(&s);
 		build_protocol(&s);
 		watch(&s);
@@ -459,8 +371,6 @@ int server_main(struct server_options *options)
 		tear_down(&s);
 	}
 	stdio_release(&s.stdio);
-	audit_free(s.audit);
-	scope_free(s.scope);
-	config_release(&s.config);
+	engine_close(&s.engine);
 	return status;
 }

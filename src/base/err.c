@@ -74,6 +74,11 @@ void err_detail(struct err *e, const char *name, json_t *value)
 	json_object_set_new(e->details, name, value);
 }
 
+void err_detail_text(struct err *e, const char *name, const char *text)
+{
+	err_detail(e, name, json_stringn(text, utf8_cut(text, strlen(text), ERR_TEXT_MAX)));
+}
+
 const char *err_hint_text(const struct err *e)
 {
 	return e->hint[0] ? e->hint : err_rows[e->type].hint;

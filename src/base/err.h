@@ -27,6 +27,8 @@ struct err {
 	json_t *details;   /* object, or NULL */
 };
 
+#define ERR_TEXT_MAX 1024 /* bytes of a text from outside that stands in details */
+
 /* One row of schema/errors.json. */
 struct err_row {
 	const char *name;      /* "ProcessNotFound" */
@@ -51,6 +53,9 @@ int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 
 
 /* Add a member to details; steals @value (NULL is ignored). */
 void err_detail(struct err *e, const char *name, json_t *value);
+
+/* As err_detail(), of a text that somebody else chose: cut at ERR_TEXT_MAX bytes. */
+void err_detail_text(struct err *e, const char *name, const char *text);
 
 /* The hint that goes out: the error's own, else its type's default. */
 const char *err_hint_text(const struct err *e);

@@ -1,8 +1,9 @@
 /*
  * jansson stops at the first fault. When that fault is one that only we object
- * to (a duplicate, a NUL in a name, a number out of range) the text is parsed a
- * second time without the rule, because text that is also malformed further on
- * must be reported as malformed.
+ * to (a duplicate, a NUL in a name, a number out of range, and half of a
+ * surrogate pair, which jansson calls a syntax error) the text is parsed a second
+ * time without the rule, because text that is also malformed further on must be
+ * reported as malformed.
  *
  * The raw walkers below rely on that: they only ever see valid JSON, so finding
  * the end of a value needs no more than strings and brackets.
@@ -19,7 +20,7 @@
 
 #define WHY_SIZE 160
 #define BOM "\xef\xbb\xbf"
-#define NUL_ESCAPE "\\u0000"
+#define ESCAPE_LEN 6 /* of \\uXXXX */
 
 static size_t bom_len(const char *text, size_t len)
 {
@@ -64,10 +65,13 @@ static void measure(const char *text, size_t len, int *depth_max, size_t *values
 	}
 }
 
-static bool is_our_rule(enum json_error_code code)
+static bool is_our_rule(const json_error_t *error)
 {
+	enum json_error_code code = json_error_code(error);
+
 	return code == json_error_duplicate_key || code == json_error_null_byte_in_key ||
-	       code == json_error_numeric_overflow;
+	       code == json_error_numeric_overflow ||
+	       !strncmp(error->text, "invalid Unicode '", strlen("invalid Unicode '"));
 }
 
 static size_t skip_digits(const char *text, size_t at)
@@ -110,24 +114,57 @@ static bool out_of_range(const char *number, size_t len)
 	return errno == ERANGE;
 }
 
-/* Make every escaped NUL in the string at @at an escaped space; the place behind the string. */
+/* The code unit of the escape \\uXXXX that starts @text (of at least six bytes), or -1. */
+static long code_unit(const char *text)
+{
+	char hex[5] = { 0 }, *end;
+	long unit;
+
+	if (text[0] != '\\' || text[1] != 'u')
+		return -1;
+	memcpy(hex, text + 2, 4);
+	unit = strtol(hex, &end, 16);
+	return end == hex + 4 && hex[0] != '+' && hex[0] != '-' && hex[0] != ' ' ? unit : -1;
+}
+
+static bool is_high(long unit)
+{
+	return unit >= 0xd800 && unit <= 0xdbff;
+}
+
+static bool is_low(long unit)
+{
+	return unit >= 0xdc00 && unit <= 0xdfff;
+}
+
+/*
+ * Make every escaped NUL, and every half of a surrogate pair, in the string at @at
+ * an escaped space; the place behind the string.
+ */
 static size_t defuse_string(char *text, size_t len, size_t at)
 {
 	size_t end = skip_string(text, len, at);
+	long unit;
 
-	for (at++; at + sizeof(NUL_ESCAPE) - 1 < end; at++) {
+	for (at++; at + ESCAPE_LEN < end; at++) {
 		if (text[at] != '\\')
 			continue;
-		if (!memcmp(text + at, NUL_ESCAPE, sizeof(NUL_ESCAPE) - 1))
-			text[at + 4] = '2';
+		unit = code_unit(text + at);
+		if (is_high(unit) && at + 2 * ESCAPE_LEN < end &&
+		    is_low(code_unit(text + at + ESCAPE_LEN))) {
+			at += 2 * ESCAPE_LEN - 1;
+			continue;
+		}
+		if (!unit || is_high(unit) || is_low(unit))
+			memcpy(text + at + 2, "0020", 4);
 		at++; /* so that an escaped backslash does not start an escape */
 	}
 	return end;
 }
 
 /*
- * Parse without the rules that are ours: in a copy of the text an escaped NUL
- * is a space, and a number out of range is 0.
+ * Parse without the rules that are ours: in a copy of the text an escaped NUL, or
+ * half of a surrogate pair, is a space, and a number out of range is 0.
  */
 static json_t *parse_lenient(const char *text, size_t len)
 {
@@ -190,7 +227,7 @@ json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_f
 		return value;
 	}
 	explain(&error, why);
-	if (!is_our_rule(json_error_code(&error)))
+	if (!is_our_rule(&error))
 		return NULL;
 	value = parse_lenient(text, len);
 	if (value)

@@ -19,8 +19,8 @@
 enum json_fault {
 	JSON_OK,
 	JSON_MALFORMED, /* not JSON, invalid UTF-8, or nested deeper than the limit */
-	JSON_REFUSED,   /* valid, but a member twice, a NUL in its name, a number out of range;
-			 * or too many values */
+	JSON_REFUSED,   /* valid, but a member twice, a NUL in its name, a number out of range,
+			 * half of a surrogate pair; or too many values */
 };
 
 /*
@@ -29,7 +29,8 @@ enum json_fault {
  * @why (at least 160 bytes). For JSON_REFUSED *@lenient, if not NULL, gets a new
  * reference to the text parsed without these rules (NULL in every other case),
  * good only for finding the id to answer: a number out of range is 0 in it, a NUL
- * in a string is a space, and of a member that is there twice it has the last.
+ * or half of a surrogate pair in a string is a space, and of a member that is there
+ * twice it has the last.
  */
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
 			char why[160], json_t **lenient);

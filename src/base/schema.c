@@ -502,3 +502,19 @@ int schema_check(const struct schema *s, json_t *params, struct err *e)
 			return -1;
 	return 0;
 }
+
+bool schema_is_default(const struct schema *s, const char *name, const json_t *value)
+{
+	const struct schema_field *f = s->fields;
+	json_t *usual;
+	bool same;
+
+	while (f->name && strcmp(f->name, name))
+		f++;
+	if (!f->name || !f->default_json)
+		return false;
+	usual = json_loads(f->default_json, JSON_DECODE_ANY, NULL);
+	same = json_equal(usual, value);
+	json_decref(usual);
+	return same;
+}

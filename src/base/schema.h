@@ -63,6 +63,9 @@ struct schema {
  */
 int schema_check(const struct schema *s, json_t *params, struct err *e);
 
+/* Is @value what schema_check() puts where @name is missing? */
+bool schema_is_default(const struct schema *s, const char *name, const json_t *value);
+
 /*
  * The entry of @names (NULL-terminated) nearest to @name by edit distance, or
  * NULL when none is near (distance above a third of the longer one, rounded up).

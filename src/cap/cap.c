@@ -116,23 +116,29 @@ static void start(struct cap *c, struct req *r, const char *rule)
 }
 
 /* What the host is told or asked (cap/notice.h). */
-static void write_notice(struct cap *c, const struct req *r, struct buf *json)
+static void write_notice(struct cap *c, const struct req *r, bool question, struct buf *json)
 {
 	const struct audit_event event = event_of(c, r);
 	struct blocklist_input in = { 0 };
+	const struct proc *target = NULL;
+	struct err ignored = ERR_INIT;
 	struct audit_event unused;
 
 	if (r->row->flags & CAP_COMMAND)
 		r->row->ops->describe(r, &in, &unused);
+	if (event.process_id)
+		target = proctab_find(c->procs, event.process_id, &ignored);
+	err_release(&ignored);
 	buf_init(json, NOTICE_MAX);
-	notice_write(json, r, &event, &in);
+	notice_write(json, r, &event, &in, r->row->input, target ? target->command : NULL,
+		     question);
 }
 
 static void tell(struct cap *c, const struct req *r)
 {
 	struct buf json;
 
-	write_notice(c, r, &json);
+	write_notice(c, r, false, &json);
 	log_notice("notify %s", json.data);
 	if (r->dialect->notify)
 		r->dialect->notify(c->reqs, r, &json);
@@ -147,6 +153,20 @@ static void deny(struct cap *c, struct req *r, const char *rule, const char *why
 	err_hint(&e, "do not retry unchanged; the operator can change this with --set tier.%s=...",
 		 r->row->name);
 	refuse(c, r, "denied", rule, &e);
+}
+
+/* The one denial that the user can do something about. */
+static void deny_unasked(struct cap *c, struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_PERMISSION_DENIED,
+		"%s needs a human's confirmation, and this client cannot be asked", r->row->name);
+	err_hint(&e,
+		 "tell the user: use a host that can ask (MCP elicitation), or start procpen with "
+		 "`serve --set tier.%s=notify` to allow these calls without asking",
+		 r->row->name);
+	refuse(c, r, "denied", "tier.confirm", &e);
 }
 
 static void confirmed(struct cap *c, struct req *r)
@@ -174,21 +194,38 @@ static void on_cancel_question(void *ctx, struct req *r)
 	deny(ctx, r, "tier.confirm", "cancelled by the client");
 }
 
+/* The question is the answer; the client calls again with what the human said. */
+static void answer_with_question(struct cap *c, struct req *r, const struct buf *json)
+{
+	struct audit_event event = event_of(c, r);
+
+	event.decision = "asked";
+	event.rule = "tier.confirm";
+	record(c, &event);
+	r->question = true;
+	r->on_cancel = NULL;
+	req_ok(r, json);
+}
+
 static void ask(struct cap *c, struct req *r)
 {
 	int deadline_ms = (int)config_int(c->config, CONFIG_CONFIRM_TIMEOUT_MS);
+	enum req_asked asked = REQ_CANNOT_ASK;
 	struct buf json;
-	int asked = -1;
 
-	write_notice(c, r, &json);
+	write_notice(c, r, false, &json);
 	log_notice("confirm %s", json.data);
+	buf_release(&json);
+	write_notice(c, r, true, &json);
 	r->on_cancel = on_cancel_question;
 	r->on_cancel_ctx = c;
 	if (r->dialect->confirm)
 		asked = r->dialect->confirm(c->reqs, r, &json, deadline_ms, on_confirmed, c);
+	if (asked == REQ_ASK_BY_ANSWER)
+		answer_with_question(c, r, &json);
+	else if (asked == REQ_CANNOT_ASK)
+		deny_unasked(c, r);
 	buf_release(&json);
-	if (asked)
-		deny(c, r, "tier.confirm", "it needs confirmation and this client cannot be asked");
 }
 
 static void pass_tier(struct cap *c, struct req *r)
@@ -258,6 +295,13 @@ void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params,
 		 size_t id_len)
 {
 	bool full = reqtab_count(c->reqs) >= config_int(c->config, CONFIG_LIMITS_REQUESTS);
+
+	cap_refused_as(c, row, params, id, id_len, full ? ERR_LIMIT_REACHED : ERR_INVALID_REQUEST);
+}
+
+void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
+		    size_t id_len, enum err_type why)
+{
 	AUTO_FREE char *request_id = mem_strndup(id, id_len);
 	const struct audit_event event = {
 		.event = "attempt",
@@ -266,10 +310,44 @@ void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params,
 		.tier = policy_tier_name(cap_tier(c, row)),
 		.decision = "failed",
 		.command = json_get_str(params, "command", NULL),
-		.outcome = err_rows[full ? ERR_LIMIT_REACHED : ERR_INVALID_REQUEST].name,
+		.outcome = err_rows[why].name,
 	};
 
 	record(c, &event);
+}
+
+int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t id_len,
+	       const char *process_id, struct err *e)
+{
+	AUTO_FREE char *request_id = mem_strndup(id, id_len);
+	enum tier tier = cap_tier(c, row);
+	struct audit_event event = {
+		.event = "attempt",
+		.request_id = request_id,
+		.capability = row->name,
+		.tier = policy_tier_name(tier),
+		.process_id = process_id,
+		.decision = "allowed",
+	};
+
+	if (tier == TIER_NOTIFY)
+		log_notice("notify %s of %s, asked for by request %s", row->name, process_id,
+			   request_id);
+	if (tier == TIER_CONFIRM || tier == TIER_DENY) {
+		event.decision = "denied";
+		event.rule = tier == TIER_DENY ? "tier.deny" : "tier.confirm";
+		event.outcome = err_rows[ERR_PERMISSION_DENIED].name;
+		err_set(e, ERR_PERMISSION_DENIED, "%s of process %s is not allowed this way: %s",
+			row->name, process_id,
+			tier == TIER_DENY ? "the operator denies this capability"
+					  : "it needs a human's confirmation");
+		err_hint(e, tier == TIER_DENY ? "do not retry; the operator can change this with "
+						"--set tier.%s=..."
+					      : "Call %s, which asks.",
+			 row->name);
+	}
+	record(c, &event);
+	return tier == TIER_CONFIRM || tier == TIER_DENY ? -1 : 0;
 }
 
 /* ---- what runs do ---- */
@@ -302,4 +380,6 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 	}
 	if (events & PROC_EVENT_FAILED)
 		record_end(c, p, err_rows[p->failure->type].name);
+	if (c->on_run)
+		c->on_run(c->on_run_ctx, p, events);
 }

@@ -35,6 +35,7 @@ struct cap;
 enum cap_flag {
 	CAP_COMMAND = 1, /* judged by the blocklist */
 	CAP_STARTS = 2,  /* starts something: needs its audit record on disk first */
+	CAP_LONG = 4,    /* its result may be longer than hosts show unless they are told */
 };
 
 enum cap_outcome {
@@ -83,6 +84,10 @@ struct cap {
 	const char *instance, *version;
 	struct wait_list waits; /* requests that wait for a run; all zero at first */
 	bool closing; /* the server is shutting down: starts are refused */
+
+	/* A dialect's interest in what runs do; called last. May be NULL. */
+	void (*on_run)(void *ctx, struct proc *p, unsigned events);
+	void *on_run_ctx;
 };
 
 /* By "process.run" or "process_run"; NULL if there is none. */
@@ -100,6 +105,18 @@ void cap_call(struct cap *c, struct req *r);
  */
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
 		 size_t id_len);
+
+/* As cap_refused(), when what the call brought along (a confirmation) was refused with @why. */
+void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
+		    size_t id_len, enum err_type why);
+
+/*
+ * A request (raw @id) that is no call of @row does to run @process_id what such a call
+ * would do. Records the attempt; returns -1 with PermissionDenied unless the tier lets
+ * it pass without a question.
+ */
+int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t id_len,
+	       const char *process_id, struct err *e);
 
 /* Which tier the row has for this operator. */
 enum tier cap_tier(const struct cap *c, const struct cap_row *row);

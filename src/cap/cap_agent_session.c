@@ -1,6 +1,7 @@
 /* agent.session: where this agent may work, under which limits and layers. */
 #include "base/jsonw.h"
 #include "cap/cap.h"
+#include "cap/run_limits.h"
 
 static void write_directories(struct jsonw *w, const struct scope *scope)
 {
@@ -22,10 +23,7 @@ static void write_limits(struct jsonw *w, const struct config *config)
 			jsonw_int(w, config_rows[key].name,
 				  config_int(config, (enum config_key)key));
 	jsonw_end_object(w);
-	jsonw_object(w, "allowances");
-	jsonw_null(w, "cpu_limit");
-	jsonw_null(w, "memory_limit");
-	jsonw_end_object(w);
+	run_limits_write(w, config);
 }
 
 static void write_tiers(struct jsonw *w, const struct cap *c)
@@ -36,13 +34,28 @@ static void write_tiers(struct jsonw *w, const struct cap *c)
 	jsonw_end_object(w);
 }
 
-static void write_missing(void *ctx, const char *layer, const char *reason)
+/* Whom a request may name as user. */
+static void write_users(struct jsonw *w, const struct config *config)
+{
+	jsonw_array(w, "users");
+	for (char *const *name = config_names(config, CONFIG_SANDBOX_USERS); *name; name++)
+		jsonw_str(w, NULL, *name);
+	jsonw_end_array(w);
+}
+
+static void write_text(void *ctx, const char *text)
+{
+	jsonw_str(ctx, NULL, text);
+}
+
+static void write_missing(void *ctx, const char *layer, const char *reason, const char *remedy)
 {
 	struct jsonw *w = ctx;
 
 	jsonw_object(w, NULL);
 	jsonw_str(w, "layer", layer);
 	jsonw_str(w, "reason", reason);
+	jsonw_str(w, "remedy", remedy);
 	jsonw_end_object(w);
 }
 
@@ -51,16 +64,23 @@ static void write_sandbox(struct jsonw *w, const struct cap *c)
 {
 	struct err e = ERR_INIT;
 	bool ready = !confine_prepare(c->confine, &e);
+	struct confine_applied usual;
 
 	jsonw_object(w, "sandbox");
 	jsonw_array(w, "active");
-	for (const char *const *layer = confine_active(c->confine); ready && *layer; layer++)
-		jsonw_str(w, NULL, *layer);
+	confine_probe_all(c->confine);
+	if (ready) {
+		confine_usual(c->confine, &usual);
+		confine_each_applied(c->confine, &usual, write_text, w);
+	}
 	jsonw_end_array(w);
 	jsonw_array(w, "missing");
 	if (!ready)
-		write_missing(w, "seccomp:default", e.message);
+		write_missing(w, "all", e.message, err_hint_text(&e));
 	confine_each_missing(c->confine, write_missing, w);
+	jsonw_end_array(w);
+	jsonw_array(w, "gaps");
+	confine_each_gap(c->confine, write_text, w);
 	jsonw_end_array(w);
 	jsonw_end_object(w);
 	err_release(&e);
@@ -77,6 +97,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	write_directories(&w, c->scope);
 	write_limits(&w, c->config);
 	write_tiers(&w, c);
+	write_users(&w, c->config);
 	write_sandbox(&w, c);
 	jsonw_object(&w, "server");
 	jsonw_str(&w, "name", "procpen");

@@ -183,6 +183,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		write_result(out, r, p);
 		return CAP_DONE;
 	}
+	r->run = p->seq;
 	wait_add(&c->waits, r, p, PROC_EVENT_OUTPUT | PROC_EVENT_SETTLED | PROC_EVENT_FAILED,
 		 on_event);
 	req_timer(r, (double)wait_ms, on_timer, c);

@@ -1,6 +1,7 @@
 /* process.monitor: the record of a run, at once or when it has ended. */
 #include "base/json.h"
 #include "cap/cap.h"
+#include "cap/denied.h"
 #include "cap/view.h"
 
 static void write_result(struct buf *out, struct proc *p)
@@ -17,6 +18,7 @@ static void write_result(struct buf *out, struct proc *p)
 	view_usage(&w, proc_usage(p));
 	view_pid(&w, p);
 	jsonw_bool(&w, "matched", p->phase == PROC_SETTLED);
+	denied_write(&w, p);
 	jsonw_end_object(&w);
 }
 
@@ -62,6 +64,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		write_result(out, p);
 		return CAP_DONE;
 	}
+	r->run = p->seq;
 	wait_add(&c->waits, r, p, PROC_EVENT_SETTLED | PROC_EVENT_FAILED, on_event);
 	req_timer(r, (double)wait_ms, on_timer, c);
 	return CAP_WAITING;

@@ -11,21 +11,27 @@
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/command.h"
-#include "cap/view.h"
+#include "cap/run_env.h"
+#include "cap/run_limits.h"
+#include "cap/run_user.h"
+#include "cap/run_view.h"
 #include "guard/env.h"
 #include "guard/shell_words.h"
-#include "proc/output_text.h"
+#include "os/confine_seccomp.h"
 
 #define START_LATE_MS 5000 /* a background run whose keeper is silent is answered all the same */
 
 struct run_task {
+	struct run_view view; /* first: see cap/run_view.h */
 	struct command command;
 	char **envp;
 	int cwd_fd;
 	char *cwd, *path;
-	bool background;
+	struct user user;
+	bool background, explain;
+	struct confine_request confine;
+	struct run_limits limits; /* what it borrows */
 	int64_t timeout_ms, yield_ms;
-	struct output_tail out_tail, err_tail;
 	uint64_t seq; /* the run, once started */
 };
 
@@ -38,6 +44,7 @@ static void task_free(void *task)
 	mem_cleanup_close(&t->cwd_fd);
 	free(t->cwd);
 	free(t->path);
+	users_release(&t->user);
 	free(t);
 }
 
@@ -45,7 +52,6 @@ static struct run_task *task_new(struct req *r)
 {
 	const json_t *params = r->params;
 	struct run_task *t = mem_zalloc(sizeof(*t));
-	size_t texts = req_text_bytes(r) / 2;
 
 	t->cwd_fd = -1;
 	t->background = json_get_bool(params, "background", false);
@@ -53,12 +59,11 @@ static struct run_task *task_new(struct req *r)
 	if (t->timeout_ms < 1)
 		t->timeout_ms = 1;
 	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
-	t->out_tail.lines = (uint64_t)json_get_int(params, "stdout_lines", 100);
-	t->err_tail.lines =
-		(uint64_t)json_get_int(params, "stderr_lines", (int64_t)t->out_tail.lines);
-	t->out_tail.max_bytes = t->err_tail.max_bytes =
-		(size_t)json_get_int(params, "max_output_bytes", 16384);
-	t->out_tail.max_encoded = t->err_tail.max_encoded = texts;
+	t->explain = json_get_bool(params, "explain_denials", false);
+	t->confine.explain = t->explain && confine_seccomp_can_notify();
+	t->confine.network_off = !json_get_bool(params, "network", true);
+	t->confine.strict = !strcmp(json_get_str(params, "profile", "default"), "strict");
+	run_view_read(&t->view, r);
 	r->task = t;
 	r->task_free = task_free;
 	return t;
@@ -93,16 +98,27 @@ static int prepare(struct cap *c, struct req *r, struct err *e)
 {
 	struct run_task *t = task_new(r);
 
-	(void)c;
-	return command_read(&t->command, r->params, e);
+	if (run_limits_read(c->config, r->params, &t->limits, &t->confine, e) ||
+	    command_read(&t->command, r->params, e))
+		return -1;
+	t->view.stdin_ignored = t->background && t->command.stdin_bytes;
+	t->view.explain = t->explain;
+	return 0;
 }
 
 static int resolve(struct cap *c, struct req *r, struct err *e)
 {
 	struct run_task *t = r->task;
+	const struct run_env env = {
+		.config = c->config, .confine = c->confine, .request = &t->confine,
+		.user = &t->user,
+		.environment = json_object_get(r->params, "environment"),
+	};
 
 	if (command_resolve(&t->command, e) ||
-	    env_build(c->config, json_object_get(r->params, "environment"), &t->envp, e) ||
+	    run_user_read(c->config, json_get_str(r->params, "user", NULL), &t->user, &t->confine,
+			  e) ||
+	    run_env_build(&env, &t->envp, e) ||
 	    scope_open(c->scope, json_get_str(r->params, "working_directory", NULL), &t->cwd_fd,
 		       &t->cwd, e))
 		return -1;
@@ -117,105 +133,21 @@ static void describe(const struct req *r, struct blocklist_input *judge, struct 
 	event->command = t->command.shown;
 	event->argv = (const char *const *)t->command.argv;
 	event->cwd = t->cwd;
+	event->user = t->user.name;
 }
 
 /* ---- the answer ---- */
 
-static void write_warnings(struct jsonw *w, const struct proc *p, const struct run_task *t)
-{
-	bool settled = p->phase == PROC_SETTLED;
-	char text[256];
-
-	jsonw_array(w, "warnings");
-	if (t->background && t->command.stdin_bytes)
-		jsonw_str(w, NULL, "stdin was ignored: a background run reads /dev/null");
-	if (settled && p->tree_alive && p->leftover) {
-		snprintf(text, sizeof(text),
-			 "the command is over, but %u process%s of it still run%s%s; process.kill "
-			 "ends them, and so does the end of the session",
-			 p->leftover, p->leftover == 1 ? "" : "es", p->leftover == 1 ? "s" : "",
-			 proc_output_open(p) ? " and can still write to its output" : "");
-		jsonw_str(w, NULL, text);
-	}
-	if (p->survivors) {
-		snprintf(text, sizeof(text), "%u process%s could not be killed", p->survivors,
-			 p->survivors == 1 ? "" : "es");
-		jsonw_str(w, NULL, text);
-	}
-	jsonw_end_array(w);
-}
-
-static void write_sandbox(struct jsonw *w, const struct cap *c)
-{
-	const char *const *layer = confine_active(c->confine);
-
-	jsonw_array(w, "sandbox");
-	for (; *layer; layer++)
-		jsonw_str(w, NULL, *layer);
-	jsonw_end_array(w);
-}
-
-static void write_output(struct jsonw *w, const struct proc *p, struct run_task *t)
-{
-	bool final = p->phase == PROC_SETTLED, out_cut, err_cut;
-
-	t->out_tail.final = t->err_tail.final = final;
-	out_cut = output_write_tail(&p->out, w, "stdout_summary", &t->out_tail);
-	err_cut = output_write_tail(&p->err, w, "stderr_summary", &t->err_tail);
-	jsonw_int(w, "stdout_size", (int64_t)p->out.total);
-	jsonw_int(w, "stderr_size", (int64_t)p->err.total);
-	jsonw_bool(w, "stdout_truncated", out_cut);
-	jsonw_bool(w, "stderr_truncated", err_cut);
-}
-
-static void write_result(struct buf *out, const struct cap *c, struct proc *p, struct run_task *t)
-{
-	struct jsonw w;
-
-	jsonw_init(&w, out);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "process_id", p->id);
-	view_command(&w, p, VIEW_COMMAND_MAX);
-	view_state(&w, p);
-	view_end(&w, p);
-	jsonw_bool(&w, "success", proc_exit_code(p) == 0);
-	jsonw_bool(&w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
-	write_output(&w, p, t);
-	view_times(&w, p);
-	view_usage(&w, proc_usage(p));
-	view_pid(&w, p);
-	view_tree(&w, p);
-	write_sandbox(&w, c);
-	write_warnings(&w, p, t);
-	jsonw_end_object(&w);
-}
-
-static bool was_limited(const struct proc *p)
-{
-	return p->reason == PROC_REASON_MEMORY_LIMIT || p->reason == PROC_REASON_CPU_LIMIT ||
-	       p->reason == PROC_REASON_FILE_SIZE_LIMIT;
-}
-
-/* Ended by a limit: an error, with the whole result inside. */
-static void fail_limited(struct req *r, const struct proc *p, const struct buf *result)
-{
-	struct err e = ERR_INIT;
-
-	err_set(&e, ERR_RESOURCE_LIMIT_EXCEEDED, "the run was ended by its %s (signal %s)",
-		p->reason == PROC_REASON_FILE_SIZE_LIMIT ? "file size limit" : "cpu time limit",
-		proc_signal_name(p));
-	err_detail(&e, "result", json_loadb(result->data, result->len, JSON_ALLOW_NUL, NULL));
-	req_fail(r, &e);
-}
-
 static void answer(struct cap *c, struct req *r, struct proc *p)
 {
+	struct run_task *t = r->task;
+	struct err e = ERR_INIT;
 	struct buf result;
 
 	buf_init(&result, 16u * 1024 * 1024);
-	write_result(&result, c, p, r->task);
-	if (p->phase == PROC_SETTLED && was_limited(p))
-		fail_limited(r, p, &result);
+	run_view_write(&result, c, p, &t->view);
+	if (run_view_is_failure(p, &result, &e))
+		req_fail(r, &e);
 	else
 		req_ok(r, &result);
 	buf_release(&result);
@@ -274,6 +206,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		.has_stdin = t->command.stdin_bytes && !t->background,
 		.background = t->background,
 		.timeout_ms = t->background ? 0 : t->timeout_ms,
+		.confine = t->confine,
 	};
 	struct proc *p;
 
@@ -281,7 +214,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	p = proctab_start(c->procs, &spec, e);
 	if (!p)
 		return CAP_FAILED;
-	t->seq = p->seq;
+	r->run = t->seq = p->seq;
 	mem_cleanup_close(&t->cwd_fd);
 	r->on_cancel = on_cancel;
 	r->on_cancel_ctx = c;

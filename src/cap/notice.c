@@ -11,6 +11,7 @@
 #define ITEMS_MAX 8192 /* bytes of all arguments, and of all environment names, that are shown */
 #define ARGS_MAX 512
 #define STDIN_MAX 2048
+#define VALUE_MAX 1024 /* bytes of one variable's value or one option */
 
 /* @text whole, or its two ends. Returns true when something was left out. */
 static bool write_text(struct jsonw *w, const char *key, const char *text, size_t len, size_t max)
@@ -49,7 +50,76 @@ static bool write_args(struct jsonw *w, const char *const *args)
 	return cut;
 }
 
-/* Which variables the request sets; their values may be secrets. */
+/* @text as a JSON string, whole or its two ends. Sets *@cut when something was left out. */
+static json_t *short_text(const char *text, size_t len, bool *cut)
+{
+	struct buf quoted;
+	struct jsonw w;
+	json_t *value;
+
+	buf_init(&quoted, 8 * VALUE_MAX);
+	jsonw_init(&w, &quoted);
+	*cut |= write_text(&w, NULL, text, len, VALUE_MAX);
+	value = json_loadb(quoted.data, quoted.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	buf_release(&quoted);
+	return value;
+}
+
+/* The variables that the request sets, as far as there is room. */
+static bool write_values(struct jsonw *w, json_t *environment)
+{
+	json_t *shown = json_object();
+	size_t left = ITEMS_MAX;
+	bool cut = false;
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(environment, name, value) {
+		size_t len = json_string_length(value), size = strlen(name) + len + 1;
+
+		size = len > VALUE_MAX ? strlen(name) + VALUE_MAX : size;
+		if (size > left) {
+			cut = true;
+			break;
+		}
+		left -= size;
+		json_object_set_new(shown, name, short_text(json_string_value(value), len, &cut));
+	}
+	jsonw_json(w, "environment", shown);
+	json_decref(shown);
+	return cut;
+}
+
+/* Whatever else the request says that is not usual: how it runs, as whom, for how long. */
+static bool write_options(struct jsonw *w, const struct schema *input, json_t *params)
+{
+	static const char *const elsewhere[] = { "command",	"args",	 "stdin",
+						 "environment", "intent", "working_directory",
+						 "process_id",	"signal" };
+	json_t *options = json_object(), *value;
+	bool cut = false, known;
+	const char *name;
+
+	json_object_foreach(params, name, value) {
+		known = schema_is_default(input, name, value);
+		for (size_t i = 0; i < COUNT_OF(elsewhere); i++)
+			known |= !strcmp(name, elsewhere[i]);
+		if (known)
+			continue;
+		if (json_is_string(value))
+			value = short_text(json_string_value(value), json_string_length(value),
+					   &cut);
+		else
+			json_incref(value);
+		json_object_set_new(options, name, value);
+	}
+	if (json_object_size(options))
+		jsonw_json(w, "options", options);
+	json_decref(options);
+	return cut;
+}
+
+/* Which variables the request sets. */
 static bool write_environment(struct jsonw *w, json_t *environment)
 {
 	size_t left = ITEMS_MAX;
@@ -71,7 +141,8 @@ static bool write_environment(struct jsonw *w, json_t *environment)
 	return cut;
 }
 
-static bool write_command(struct jsonw *w, const struct req *r, const struct blocklist_input *in)
+static bool write_command(struct jsonw *w, const struct req *r, const struct blocklist_input *in,
+			  const struct schema *input, bool question)
 {
 	json_t *environment = json_object_get(r->params, "environment");
 	size_t len = strlen(in->command);
@@ -86,11 +157,30 @@ static bool write_command(struct jsonw *w, const struct req *r, const struct blo
 	}
 	if (environment)
 		cut |= write_environment(w, environment);
+	if (environment && question)
+		cut |= write_values(w, environment);
+	cut |= write_options(w, input, r->params);
+	return cut;
+}
+
+/* What happens to which run. */
+static bool write_target(struct jsonw *w, const struct req *r, const char *process_id,
+			 const char *target)
+{
+	const json_t *signal = json_object_get(r->params, "signal");
+	bool cut = false;
+
+	jsonw_str(w, "process_id", process_id);
+	if (target)
+		cut = write_text(w, "process_command", target, strlen(target), TEXT_MAX);
+	if (signal)
+		jsonw_json(w, "signal", signal);
 	return cut;
 }
 
 void notice_write(struct buf *json, const struct req *r, const struct audit_event *event,
-		  const struct blocklist_input *in)
+		  const struct blocklist_input *in, const struct schema *input, const char *target,
+		  bool question)
 {
 	bool cut = false;
 	struct jsonw w;
@@ -101,9 +191,9 @@ void notice_write(struct buf *json, const struct req *r, const struct audit_even
 	jsonw_str(&w, "tier", event->tier);
 	jsonw_raw(&w, "request_id", r->id, strlen(r->id));
 	if (in->command)
-		cut = write_command(&w, r, in);
+		cut = write_command(&w, r, in, input, question);
 	if (event->process_id)
-		jsonw_str(&w, "process_id", event->process_id);
+		cut |= write_target(&w, r, event->process_id, target);
 	if (event->cwd)
 		jsonw_str(&w, "working_directory", event->cwd);
 	if (event->intent)

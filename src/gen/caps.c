@@ -17,6 +17,21 @@ static const char *member(const json_t *object, const char *name)
 	return json_string_value(json_object_get(object, name));
 }
 
+/*
+ * Several hosts take one type for a parameter only: of more, the one that "x-shown-type"
+ * picks is shown, without the bounds of the others.
+ */
+static void show_one_type(json_t *field)
+{
+	json_t *shown = json_object_get(field, "x-shown-type");
+
+	if (!shown)
+		return;
+	json_object_set(field, "type", shown);
+	json_object_del(field, "minimum");
+	json_object_del(field, "maximum");
+}
+
 /* Remove every member whose name begins with "x-", at any depth. */
 static void strip_private(json_t *value)
 {
@@ -25,6 +40,7 @@ static void strip_private(json_t *value)
 	void *next;
 	size_t i;
 
+	show_one_type(value);
 	json_object_foreach_safe(value, next, name, below) {
 		if (!strncmp(name, "x-", 2))
 			json_object_del(value, name);
@@ -249,12 +265,26 @@ static void row_flags(struct buf *out, const json_t *cap)
 	buf_adds(out, ",\n");
 }
 
+/*
+ * What tools/list shows of a result. Some clients check the structured content of
+ * errors too: they must find `error` allowed there, and nothing else required.
+ */
+static void output_literal(struct buf *out, const json_t *schema)
+{
+	json_t *shown = json_deep_copy(schema);
+
+	json_object_del(shown, "required");
+	json_object_set_new(json_object_get(shown, "properties"), "error",
+			    json_pack("{s:s}", "type", "object"));
+	json_literal(out, shown, 3);
+	json_decref(shown);
+}
+
 static void row(struct buf *out, const json_t *cap, const char *c_name)
 {
 	static const char *const texts[] = { "title", "description", "version" };
 	static const char *const shapes[][2] = {
 		{ "input_json", "inputSchema" },
-		{ "output_json", "outputSchema" },
 		{ "annotations_json", "annotations" },
 	};
 	char tier[GEN_PATH_MAX];
@@ -275,6 +305,9 @@ static void row(struct buf *out, const json_t *cap, const char *c_name)
 		json_literal(out, json_object_get(cap, shapes[i][1]), 3);
 		buf_adds(out, ",\n");
 	}
+	buf_adds(out, "\t\t.output_json =\n\t\t\t");
+	output_literal(out, json_object_get(cap, "outputSchema"));
+	buf_adds(out, ",\n");
 	buf_addf(out, "\t\t.ops = &cap_%s,\n\t},\n", c_name);
 }
 

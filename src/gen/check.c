@@ -42,6 +42,18 @@ static void check_unique_name(const struct gen_at *at, const json_t *rows, size_
 			gen_fail(at, "\"%s\" is there twice", name);
 }
 
+/* JSON-RPC's own codes, and those that MCP defines, may be used as they are defined. */
+static bool is_reserved(json_int_t code)
+{
+	static const int defined[] = { -32700, -32603, -32602, -32601, -32600,
+				       -32002, -32021, -32022 };
+
+	for (size_t i = 0; i < COUNT_OF(defined); i++)
+		if (code == defined[i])
+			return false;
+	return code >= -32768 && code <= -32000;
+}
+
 void gen_check_errors(const struct gen *g)
 {
 	static const char *const known[] = { "name", "code", "retryable", "hint", "text", NULL };
@@ -65,8 +77,7 @@ void gen_check_errors(const struct gen *g)
 		code = gen_int(&at, row, "code");
 		if (!json_is_boolean(json_object_get(row, "retryable")))
 			gen_fail(&at, "\"retryable\" must be true or false");
-		if (code >= -32768 && code <= -32000 && code != -32700 &&
-		    (code < -32603 || code > -32600))
+		if (is_reserved(code))
 			gen_fail(&at, "code %lld is reserved by JSON-RPC", (long long)code);
 		for (size_t k = 0; k < i; k++)
 			if (code == gen_int(&at, json_array_get(g->errors, k), "code"))
@@ -264,7 +275,7 @@ static void check_field(const struct gen *g, const struct gen_at *at, json_t *fi
 		"type", "description", "default", "minimum", "maximum", "exclusiveMinimum",
 		"minLength", "maxLength", "enum", "items", "additionalProperties", "maxItems",
 		"maxProperties", "x-alias", "x-alias-scale", "x-error", "x-max-bytes",
-		"x-min-bytes", "x-unit", "x-also", "x-text", "x-default", NULL
+		"x-min-bytes", "x-unit", "x-also", "x-text", "x-default", "x-shown-type", NULL
 	};
 	const char *error;
 	struct gen_at below;
@@ -282,6 +293,9 @@ static void check_field(const struct gen *g, const struct gen_at *at, json_t *fi
 		gen_fail(at, "\"x-default\" says what happens where there is no \"default\"");
 	if (json_object_get(field, "x-alias-scale") && !json_object_get(field, "x-alias"))
 		gen_fail(at, "\"x-alias-scale\" without \"x-alias\"");
+	if (gen_str_or(at, field, "x-shown-type", NULL) &&
+	    !json_is_array(json_object_get(field, "type")))
+		gen_fail(at, "\"x-shown-type\" picks one of several types");
 	error = gen_str_or(at, field, "x-error", NULL);
 	if (error && !gen_is_error(g, error))
 		gen_fail(at, "\"x-error\": no error \"%s\" in errors.json", error);
@@ -399,7 +413,7 @@ static void check_examples(const struct gen_at *at, const json_t *cap)
 
 static void check_lists(const struct gen *g, const struct gen_at *at, const json_t *cap)
 {
-	static const char *const flags[] = { "command", "starts", NULL };
+	static const char *const flags[] = { "command", "starts", "long", NULL };
 	json_t *properties = json_object_get(json_object_get(cap, "inputSchema"), "properties");
 	json_t *value;
 	size_t i;

@@ -275,6 +275,7 @@ static void build_line(const struct audit *a, const struct audit_event *event, s
 		jsonw_str(&w, "argv_sha256", hash);
 	}
 	add_text(&w, "cwd", event->cwd, CWD_MAX);
+	add_text(&w, "user", event->user, CWD_MAX);
 	add_redacted(&w, "intent", event->intent);
 	add_text(&w, "outcome", event->outcome, 256);
 	jsonw_str(&w, "prev", a->prev);

@@ -26,11 +26,12 @@ struct audit_event {
 	const char *process_id;
 	const char *capability;
 	const char *tier;       /* "notify" ... */
-	const char *decision;   /* allowed, blocked, denied, failed */
+	const char *decision;   /* allowed, asked, blocked, denied, failed */
 	const char *rule;       /* blocklist rule, or what decided */
 	const char *command;    /* shown bounded and redacted */
 	const char *const *argv; /* hashed, byte-exact; NULL: the command is, in an attempt */
 	const char *cwd;
+	const char *user;       /* whom the command runs as; NULL: the server's own user */
 	const char *intent;     /* shown bounded and redacted */
 	const char *outcome;    /* state/reason of an end, error type of a failure */
 };

@@ -7,11 +7,12 @@
 
 bool blocklist_listed(const char *list, const char *text, size_t len)
 {
-	while (list && *list) {
+	while (list && len) {
 		list += *list == ' ';
-		if (strncmp(list, text, len) == 0 && (list[len] == ' ' || !list[len]))
-			return len > 0;
-		list += strcspn(list, " ");
+		if (*list == *text && strncmp(list, text, len) == 0 &&
+		    (list[len] == ' ' || !list[len]))
+			return true;
+		list = strchr(list, ' ');
 	}
 	return false;
 }
@@ -198,11 +199,20 @@ static bool value_is(const struct blocklist_option *o, const char *text, size_t 
 	       glob_fits(text, len, o->value->text.s + o->skip, o->value->text.len - o->skip);
 }
 
+static size_t dashes_of(const char *entry)
+{
+	size_t n = 0;
+
+	while (n < 2 && (entry[n] == '-' || entry[n] == '+'))
+		n++;
+	return n;
+}
+
 /* One entry of a list ("-r", "--recursive", "-m=off") against one option. */
 static bool option_is(const struct blocklist_option *o, const char *entry, size_t len)
 {
 	const char *equals = memchr(entry, '=', len);
-	size_t name = equals ? (size_t)(equals - entry) : len, dashes = strspn(entry, "-+");
+	size_t name = equals ? (size_t)(equals - entry) : len, dashes = dashes_of(entry);
 
 	if (name <= dashes || o->is_long != (dashes == 2))
 		return false;
@@ -217,16 +227,14 @@ const struct blocklist_option *blocklist_args_next(const struct blocklist_args *
 						   const char *list, size_t *from)
 {
 	for (; *from < a->option_count; ++*from) {
-		const char *entry = list;
+		const struct blocklist_option *o = &a->options[*from];
 
-		while (*entry) {
-			size_t len;
-
+		for (const char *entry = list, *end; *entry; entry = end) {
 			entry += *entry == ' ';
-			len = strcspn(entry, " ");
-			if (len && option_is(&a->options[*from], entry, len))
+			end = strchrnul(entry, ' ');
+			if (o->len && o->name[0] == entry[dashes_of(entry)] &&
+			    option_is(o, entry, (size_t)(end - entry)))
 				return &a->options[(*from)++];
-			entry += len;
 		}
 	}
 	return NULL;

@@ -24,7 +24,7 @@ static bool names_function(const struct shell_word *word, const char *g)
 {
 	const char *unknown;
 
-	if (strcmp(word->text.s, g) == 0)
+	if (word->text.s[0] == g[0] && strcmp(word->text.s, g) == 0)
 		return true;
 	unknown = word->text.len == 1 ? shell_word_unknown(word, 0) : word->variable;
 	return unknown && strcmp(unknown, "FUNCNAME") == 0;

@@ -18,15 +18,18 @@
 #define ARGS_MAX 64
 #define ARGUMENT_TOKENS_MAX 512
 #define VARIABLES_MAX 32
-
-#define ALIASES_MAX 8
+#define ALIASES_MAX 64
+/* Tokens that are looked at for one text, and blocks of bytes that are put together. */
+#define STEPS_MAX 60000
+#define STEP_BYTES 16
 #define CONSTANT_PIECES_MAX 64
 
 struct reader {
 	struct code_text t;
 	bool awk;
 	bool trees;   /* what is removed is removed with all below it */
-	bool opens_to_write;
+	bool write_flags; /* a flag to open for writing is named */
+	bool getline; /* of awk: something is read by it */
 	bool listed[2]; /* add_listed() was here: to change modes, to remove */
 	struct { size_t start, len; struct shell_word value; } variables[VARIABLES_MAX];
 	size_t variable_count;
@@ -46,6 +49,16 @@ static void add_call(struct reader *r, struct blocklist_code_call call)
 			memcpy(r->calls.list, old, r->calls.count * sizeof(*old));
 	}
 	r->calls.list[r->calls.count++] = call;
+}
+
+/* False: too much was looked at. */
+static bool step(struct reader *r, size_t steps)
+{
+	r->calls.steps += steps;
+	if (r->calls.steps <= STEPS_MAX)
+		return true;
+	shell_arena_exhaust(r->t.arena);
+	return false;
 }
 
 /* ---- arguments ---- */
@@ -87,10 +100,15 @@ static const struct shell_word *variable(const struct reader *r, size_t i)
 static void append(struct reader *r, struct arguments *a, const struct shell_word *piece, bool join)
 {
 	struct shell_word two[2], joined;
+	size_t before = a->count ? a->words[a->count - 1].text.len : 0;
 
+	if (!step(r, (before + piece->text.len) / STEP_BYTES))
+		return;
 	if (a->format && a->count) { /* "rm %s" % "/", "rm {}".format("/") */
 		a->words[a->count - 1] = shell_wrap_replace(&a->words[a->count - 1], "%s", 2, piece,
 							    r->t.arena);
+		if (!step(r, a->words[a->count - 1].text.len / STEP_BYTES))
+			return;
 		a->words[a->count - 1] = shell_wrap_replace(&a->words[a->count - 1], "{}", 2, piece,
 							    r->t.arena);
 	} else if (join && a->count) {
@@ -120,7 +138,13 @@ static struct shell_word with_variables(struct reader *r, const struct shell_wor
 		const char *name = r->t.text->text.s + r->variables[v].start;
 		char *old = shell_alloc(r->t.arena, r->variables[v].len + 4);
 
-		for (size_t k = 0; k < COUNT_OF(forms); k++) {
+		if (!step(r, 1 + out.text.len / STEP_BYTES))
+			break;
+		sprintf(old, "%.*s", (int)r->variables[v].len, name);
+		if (!strstr(out.text.s, old))
+			continue;
+		for (size_t k = 0; k < COUNT_OF(forms) && step(r, out.text.len / STEP_BYTES);
+		     k++) {
 			sprintf(old, "%s%.*s%s", forms[k][0], (int)r->variables[v].len, name,
 				forms[k][1]);
 			if (strstr(out.text.s, old))
@@ -197,6 +221,8 @@ static void reverse_last(struct reader *r, struct arguments *a)
 	char *s = shell_copy(r->t.arena, w->text.s, len);
 	uint8_t *kind = shell_alloc(r->t.arena, len + 1);
 
+	if (!step(r, len / STEP_BYTES))
+		return;
 	for (size_t k = 0; k < len; k++) {
 		s[k] = w->text.s[len - 1 - k];
 		kind[k] = w->kind[len - 1 - k];
@@ -212,7 +238,8 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 	bool join = false;
 
 	memset(a, 0, sizeof(*a));
-	for (size_t last = i + ARGUMENT_TOKENS_MAX; i < r->t.count && i < last; i++) {
+	for (size_t last = i + ARGUMENT_TOKENS_MAX; i < r->t.count && i < last && step(r, 1);
+	     i++) {
 		const struct code_token *t = &r->t.tokens[i];
 		char c = t->kind == TOKEN_OTHER ? r->t.text->text.s[t->start] : 0;
 
@@ -338,7 +365,7 @@ static void read_write(struct reader *r, size_t i)
 				    " copyfile copy copy2 copyFileSync cp copyFile copyfileobj ");
 
 	read_arguments(r, i + 1, &a);
-	mode |= r->opens_to_write;
+	mode |= r->write_flags;
 	for (size_t k = a.count < 2; k < a.count; k++)
 		mode |= is_write_mode(&a.words[k]);
 	for (size_t k = copies && a.count ? a.count - 1 : 0; k < a.count; k++) {
@@ -635,7 +662,7 @@ static void read_awk(struct reader *r, size_t i)
 		return;
 	if (i && code_is_char(&r->t, i - 1, '>'))
 		add_effect(r, "write", &t->string);
-	if (strncmp(t->string.text.s, "/inet/", 6) == 0 && code_any_name(&r->t, " getline "))
+	if (strncmp(t->string.text.s, "/inet/", 6) == 0 && r->getline)
 		found(r, "pipe.remote");
 	if ((i && code_is_char(&r->t, i - 1, '|')) || code_is_char(&r->t, i + 1, '|')) {
 		text = shell_alloc(r->t.arena, sizeof(*text));
@@ -719,6 +746,8 @@ static bool constant(struct reader *r, size_t i, struct shell_word *out)
 		if (r->t.tokens[i + 2].kind != TOKEN_STRING ||
 		    !(comma || code_is_char(&r->t, i + 1, '+') || code_is_char(&r->t, i + 1, '.')))
 			break;
+		if (comma && !step(r, (two[0].text.len + two[1].text.len) / STEP_BYTES))
+			break;
 		if (comma)
 			a->words[0] = shell_wrap_join(two, 2, r->t.arena);
 		else
@@ -751,11 +780,12 @@ struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, b
 	code_tokenize(&r.t);
 	note_renames(&r);
 	r.trees = code_any_name(&r.t, " recursive directory ");
-	r.opens_to_write = code_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
+	r.write_flags = code_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
+	r.getline = awk && code_any_name(&r.t, " getline ");
 	for (size_t i = 1; i < r.t.count; i++) /* ... for x in ["a"]: used before it is named */
 		if (code_token_in(&r.t, i, " in "))
 			note_variable(&r, i - 1);
-	for (size_t i = 0; i < r.t.count; i++) {
+	for (size_t i = 0; i < r.t.count && step(&r, 1); i++) {
 		read_token(&r, i);
 		note_variable(&r, i);
 	}

@@ -35,9 +35,13 @@ struct blocklist_code_call {
 struct blocklist_code_calls {
 	struct blocklist_code_call *list;
 	size_t count, room;
+	size_t steps; /* tokens looked at to read it, again and again */
 };
 
-/* Read @text. @awk: the language is awk, where ">" writes. The result lives in @arena. */
+/*
+ * Read @text. @awk: the language is awk, where ">" writes. The result lives in @arena,
+ * which is exhausted where the text is too tangled to be read in bounded time.
+ */
 struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, bool awk,
 						struct shell_arena *arena);
 

@@ -67,17 +67,21 @@ static struct shell_word string_value(struct code_text *r, size_t from, size_t t
 
 static void add_token(struct code_text *r, enum code_token_kind kind, size_t start, size_t end)
 {
-	if (r->count < CODE_TOKENS_MAX)
-		r->tokens[r->count++] =
-			(struct code_token){ .kind = kind, .start = start, .end = end };
+	if (r->count == CODE_TOKENS_MAX) { /* what would come unread may be the harm */
+		shell_arena_exhaust(r->arena);
+		return;
+	}
+	r->tokens[r->count++] = (struct code_token){ .kind = kind, .start = start, .end = end };
 }
 
 static void add_string(struct code_text *r, enum code_token_kind kind, size_t start, size_t from,
 		       size_t to, size_t end)
 {
-	if (r->count == CODE_TOKENS_MAX)
-		return;
+	size_t before = r->count;
+
 	add_token(r, kind, start, end);
+	if (r->count == before)
+		return;
 	r->tokens[r->count - 1].string = string_value(r, from, to);
 }
 

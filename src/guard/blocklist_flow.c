@@ -132,7 +132,9 @@ static bool from_socket(const struct shell_command *c)
 /* exec 5<>/dev/tcp/HOST/PORT */
 static void note_socket(struct blocklist_flows *f, const struct shell_command *c)
 {
-	for (size_t i = 0; from_socket(c) && i < c->redirect_count; i++)
+	if (!from_socket(c))
+		return;
+	for (size_t i = 0; i < c->redirect_count; i++)
 		if (c->redirects[i].op == SHELL_BOTH && c->redirects[i].fd > 2 &&
 		    c->redirects[i].fd < 32)
 			f->sockets |= 1u << c->redirects[i].fd;
@@ -198,44 +200,6 @@ static void note_names(struct blocklist_flows *f, uint32_t index)
 				add_name(f, c->words[i].text.s);
 }
 
-/* Does any command write into another one, or into a word? */
-static bool connected(const struct shell_script *script)
-{
-	for (uint32_t i = 0; i < script->command_count; i++)
-		if (script->commands[i].piped_from != SHELL_NONE ||
-		    script->commands[i].parent != SHELL_NONE)
-			return true;
-	return false;
-}
-
-void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *script,
-			 struct shell_arena *arena)
-{
-	memset(f, 0, sizeof(*f));
-	f->script = script;
-	for (uint32_t i = 0; i < script->command_count; i++)
-		if (script->commands[i].redirect_count)
-			note_socket(f, &script->commands[i]);
-	if (!connected(script))
-		return;
-	f->out = shell_alloc(arena, script->command_count + 1);
-	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
-	for (uint32_t i = 0; i < script->command_count; i++)
-		f->kinds[i] = (uint16_t)kind_of(&script->commands[i]);
-	f->children = shell_alloc(arena, script->command_count + 1);
-	/* Twice, because a substitution may stand before or behind what it is part of. */
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t i = 0; i < script->command_count; i++) {
-			const struct shell_command *c = &script->commands[i];
-
-			f->out[i] |= (uint8_t)out_of(f, i);
-			if (c->parent != SHELL_NONE && c->parent < script->command_count)
-				f->children[c->parent] |= f->out[i];
-		}
-	for (uint32_t i = 0; i < script->command_count; i++)
-		note_names(f, i);
-}
-
 static bool is_sink(const struct shell_word *w)
 {
 	for (uint32_t i = 0; i < w->unknown_count; i++)
@@ -256,6 +220,48 @@ static bool writes_into(const struct shell_command *c)
 	return false;
 }
 
+/* Does any command write into another one, or into a word? */
+static bool connected(const struct shell_script *script)
+{
+	for (uint32_t i = 0; i < script->command_count; i++)
+		if (script->commands[i].piped_from != SHELL_NONE ||
+		    script->commands[i].parent != SHELL_NONE)
+			return true;
+	return false;
+}
+
+void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *script,
+			 struct shell_arena *arena)
+{
+	memset(f, 0, sizeof(*f));
+	f->script = script;
+	f->fed_by = SHELL_NONE;
+	for (uint32_t i = 0; i < script->command_count; i++)
+		if (script->commands[i].redirect_count)
+			note_socket(f, &script->commands[i]);
+	if (!connected(script))
+		return;
+	f->out = shell_alloc(arena, script->command_count + 1);
+	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
+	for (uint32_t i = 0; i < script->command_count; i++)
+		f->kinds[i] = (uint16_t)kind_of(&script->commands[i]);
+	f->children = shell_alloc(arena, script->command_count + 1);
+	f->sinks = shell_alloc(arena, script->command_count + 1);
+	for (uint32_t i = 0; i < script->command_count; i++)
+		f->sinks[i] = writes_into(&script->commands[i]);
+	/* Twice, because a substitution may stand before or behind what it is part of. */
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < script->command_count; i++) {
+			const struct shell_command *c = &script->commands[i];
+
+			f->out[i] |= (uint8_t)out_of(f, i);
+			if (c->parent != SHELL_NONE && c->parent < script->command_count)
+				f->children[c->parent] |= f->out[i];
+		}
+	for (uint32_t i = 0; i < script->command_count; i++)
+		note_names(f, i);
+}
+
 unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
@@ -272,7 +278,7 @@ unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 	/* tee >(sh): it reads what the command writes that it is a word of. */
 	if ((c->context & SHELL_IN_PROCESS) && c->parent != SHELL_NONE &&
 	    f->out && c->parent < f->script->command_count && c->piped_from == SHELL_NONE &&
-	    writes_into(&f->script->commands[c->parent]))
+	    f->sinks[c->parent])
 		flow |= f->out[c->parent];
 	return flow;
 }

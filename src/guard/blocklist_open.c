@@ -23,14 +23,6 @@ bool walk_flow(struct blocklist_walk *w, unsigned flow, const struct shell_word 
 	return false;
 }
 
-unsigned walk_input_flow(const struct blocklist_stage *at)
-{
-	unsigned flow = at->flows && at->index != SHELL_NONE
-				? blocklist_flow_input(at->flows, at->index) : 0;
-
-	return flow ? flow : at->outer_flow;
-}
-
 unsigned walk_word_flow(const struct blocklist_stage *at, const struct shell_word *word)
 {
 	return at->flows && at->index != SHELL_NONE
@@ -48,11 +40,19 @@ bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
 
 /* ---- code of other languages ---- */
 
+/* Steps of the budget for a token, or as much work. */
+#define WORK_TOKEN 40u
+
 static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, bool awk,
 		      const struct blocklist_stage *at)
 {
-	struct blocklist_code_calls calls = blocklist_code_read(code, awk, &w->arena);
+	struct blocklist_code_calls calls;
 	struct blocklist_stage inner = *at;
+
+	if (walk_spent(w, 400 + code->text.len))
+		return walk_too_complex(w, code->start);
+	calls = blocklist_code_read(code, awk, &w->arena);
+	shell_budget_take(&w->budget, WORK_TOKEN * calls.steps);
 
 	inner.lenient = true;
 	for (size_t i = 0; i < calls.count; i++) {
@@ -69,7 +69,7 @@ static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, b
 			if (blocked)
 				return true;
 		}
-		if (c->kind == CODE_INPUT && walk_flow(w, walk_input_flow(at), code, 1))
+		if (c->kind == CODE_INPUT && walk_flow(w, at->input_flow, code, 1))
 			return true;
 		if (c->kind == CODE_INPUT && at->input) {
 			struct shell_word both[2] = { *at->input, *at->input };
@@ -126,6 +126,7 @@ size_t walk_items(struct blocklist_walk *w, const struct shell_word *text, bool 
 		if (i > from)
 			items[n++] = shell_wrap_slice(text, from + quoted, i - quoted, &w->arena);
 	}
+	shell_budget_take(&w->budget, i); /* many commands may have one input */
 	return n;
 }
 
@@ -204,7 +205,7 @@ static bool walk_texts(struct blocklist_walk *w, const struct shell_wrap *wrap,
 
 		if (walk_remote(w, text, at) ||
 		    (at->each && word_unknown_at(text, 0) &&
-		     walk_flow(w, walk_input_flow(at), text, 1)) ||
+		     walk_flow(w, at->input_flow, text, 1)) ||
 		    walk_nested(w, text, wrap->words, wrap->count, at))
 			return true;
 	}
@@ -221,7 +222,7 @@ static bool walk_fed_texts(struct blocklist_walk *w, const struct shell_wrap *wr
 
 	inner.input = NULL;
 	inner.each = true;
-	if (!wrap->text_count && walk_flow(w, walk_input_flow(at), near, 1))
+	if (!wrap->text_count && walk_flow(w, at->input_flow, near, 1))
 		return true;
 	for (size_t i = 0; i < n; i++) {
 		both[0] = wrap->text_count ? wrap->texts[0] : items[i];
@@ -245,7 +246,7 @@ bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
 	struct blocklist_stage inner = *at;
 
 	inner.input = NULL; /* the shell has read it; what is left of it is judged here too */
-	if (walk_flow(w, walk_input_flow(at), words, count))
+	if (walk_flow(w, at->input_flow, words, count))
 		return true;
 	if (!at->input)
 		return false;

@@ -337,8 +337,19 @@ static bool wholly_unknown(struct part p)
 	return p.len > 0;
 }
 
+/* Most nodes are told apart by their first character. */
+static bool begins_otherwise(const struct node *n, struct part p)
+{
+	char c = n->len ? n->text[0] : '*';
+
+	return p.len && p.s[0] <= 0xff && c != '*' && c != '?' && c != '~' &&
+	       p.s[0] != (unsigned char)c;
+}
+
 static bool part_matches(const struct node *n, struct part p, bool is_plain)
 {
+	if (begins_otherwise(n, p))
+		return false;
 	if (is_plain && !n->glob) {
 		if (n->len != p.len)
 			return false;

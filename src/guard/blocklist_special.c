@@ -39,7 +39,7 @@ static bool walk_find(struct blocklist_walk *w, const struct shell_word *words, 
 static bool walk_kill(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 		      const struct blocklist_stage *at)
 {
-	bool all = at->each && (walk_input_flow(at) & FLOW_ALL_PIDS);
+	bool all = at->each && (at->input_flow & FLOW_ALL_PIDS);
 	const char *effect;
 
 	if (at->flows && at->index != SHELL_NONE)
@@ -189,9 +189,10 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 
 	if (count > 1 && !word_is(&words[count - 1], "-"))
 		return false;
+	shell_budget_take(&w->budget, at->input ? at->input->text.len : 0);
 	if (at->input ? only_blanks(at->input) : from_null(at) || from_nothing(at))
 		return walk_found(w, "jobs", words[0].start, words[count - 1].end);
-	if (walk_flow(w, walk_input_flow(at) & FLOW_REMOTE, words, count))
+	if (walk_flow(w, at->input_flow & FLOW_REMOTE, words, count))
 		return true;
 	if (!at->input)
 		return false;
@@ -267,7 +268,7 @@ static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *wor
 	const struct shell_word *text = makefile_text(words, count, at, &input);
 	size_t n = text ? walk_items(w, text, true, lines, WALK_NAMES_MAX) : 0;
 
-	if (input && walk_flow(w, walk_input_flow(at), words, count))
+	if (input && walk_flow(w, at->input_flow, words, count))
 		return true;
 	inner.input = NULL;
 	inner.lenient = true;

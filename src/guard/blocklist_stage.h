@@ -33,7 +33,7 @@ struct blocklist_stage {
 	const struct shell_word *input; /* known text on its standard input */
 	const struct shell_assign *assigns;
 	size_t assign_count;
-	unsigned outer_flow; /* where the input of the text it stands in comes from */
+	unsigned input_flow; /* enum blocklist_flow of what its standard input is */
 	bool each; /* it gets all files below a place, one by one */
 	bool same_shell; /* a text it runs sees all variables */
 	bool lenient; /* a text it holds may be no shell text after all */
@@ -50,6 +50,12 @@ bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
 		const struct shell_word *words, size_t count, bool guess,
 		const struct blocklist_stage *at);
+
+/* Takes @steps from the budget; true: there is nothing left of it, or of the memory. */
+bool walk_spent(struct blocklist_walk *w, size_t steps);
+/* Takes what it costs to hold the rules of @name against @words. */
+void walk_charge_rules(struct blocklist_walk *w, const struct blocklist_name *name,
+		       const struct shell_word *words, size_t count);
 
 /* The finding of the rule with the effect @id. */
 bool walk_found(struct blocklist_walk *w, const char *id, uint32_t start, uint32_t end);
@@ -71,7 +77,6 @@ bool walk_flow(struct blocklist_walk *w, unsigned flow, const struct shell_word 
 	       size_t count);
 bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
 		 const struct blocklist_stage *at);
-unsigned walk_input_flow(const struct blocklist_stage *at);
 unsigned walk_word_flow(const struct blocklist_stage *at, const struct shell_word *word);
 
 /* The items of known text: words, or lines if @lines. */

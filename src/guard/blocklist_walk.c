@@ -7,7 +7,17 @@
 #include "guard/blocklist_flow.h"
 #include "guard/blocklist_stage.h"
 
-#define STEPS_MAX 250000
+/* Steps of the budget for a command, a word, and names that a pattern is compared with. */
+#define WORK_COMMAND 32u
+#define WORK_WORD 8u
+#define WORK_REDIRECT 150u
+#define WORK_PATTERN 6000u
+/* What wrappers and code may put together. */
+#define MEMORY_MAX (16u << 20)
+/* More than the longest request over the protocol has room for. */
+#define COMMANDS_MAX 70000u
+/* All steps of a verdict: less than 50 ms. */
+#define WORK_MAX 5600000u
 /* A longer input does not go through the parser: every command may be the one that reads it. */
 #define INPUT_MAX (32u << 10)
 /* Names with unknown parts that are compared with all names of the table. */
@@ -33,6 +43,9 @@ bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
 		       const struct shell_word *words, size_t count, bool guess,
 		       const struct blocklist_stage *at)
 {
+	walk_charge_rules(w, name, words, count);
+	if (walk_spent(w, 0))
+		return walk_too_complex(w, words[0].start);
 	w->rules.each = at->each;
 	if (blocklist_judge_program(&w->rules, name, words, count, guess, &w->finding))
 		return true;
@@ -83,6 +96,7 @@ static bool walk_pattern_name(struct blocklist_walk *w, const struct shell_text 
 		return false;
 	if (w->rules.patterns++ >= PATTERNS_MAX)
 		return walk_too_complex(w, words[0].start);
+	shell_budget_take(&w->budget, WORK_PATTERN);
 	pattern[n++] = ' ';
 	for (size_t i = 0; i < base->len; i++) {
 		bool glob = kind[i] == SHELL_GLOB && base->s[i] != ']';
@@ -251,7 +265,7 @@ bool walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t
 
 	if (!count)
 		return false;
-	if (w->depth >= WALK_DEPTH_MAX || ++w->steps > STEPS_MAX || shell_arena_spent(&w->arena))
+	if (w->depth >= WALK_DEPTH_MAX || walk_spent(w, WORK_COMMAND + WORK_WORD * count))
 		return walk_too_complex(w, words[0].start);
 	w->depth++;
 	blocked = walk_program(w, words, count, at);
@@ -277,6 +291,7 @@ static bool writes_nothing(const struct shell_command *c)
 
 static bool walk_redirects(struct blocklist_walk *w, const struct shell_command *c)
 {
+	shell_budget_take(&w->budget, WORK_REDIRECT * c->redirect_count);
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
 		const char *effect = r->op == SHELL_APPEND ? "append"
@@ -339,16 +354,21 @@ static bool reads_outer_input(const struct shell_command *c)
 	return false;
 }
 
-/* echo x > >(sh), tee >(sh): what goes into the process. */
+/* echo x > >(sh), tee >(sh): what goes into the process. All of a command's get the same. */
 static const struct shell_word *parent_output(struct blocklist_walk *w,
-					      const struct shell_command *parent)
+					      struct blocklist_flows *flows, uint32_t index)
 {
+	const struct shell_command *parent = &flows->script->commands[index];
 	struct shell_word *out;
 
 	if (parent->word_count && word_is(&parent->words[0], "tee"))
 		return parent->input;
+	if (flows->fed_by == index)
+		return flows->fed;
 	out = shell_alloc(&w->arena, sizeof(*out));
-	return blocklist_output(parent, &w->arena, out) ? out : NULL;
+	flows->fed = blocklist_output(parent, &w->arena, out) ? out : NULL;
+	flows->fed_by = index;
+	return flows->fed;
 }
 
 /* Files that a shell or git runs by itself: text written there is text that is run. */
@@ -410,14 +430,17 @@ static bool walk_answers(struct blocklist_walk *w, const struct shell_script *s,
 	shell = blocklist_lookup(from->words[0].text.s, from->words[0].text.len);
 	if (!shell || !shell->wrapper || shell->wrapper->kind != WRAPPER_SHELL)
 		return false;
-	for (size_t i = 1; i < from->word_count; i++)
+	for (size_t i = 1; i < from->word_count; i++) {
 		if (!word_is(&from->words[i], "-i") && !word_is(&from->words[i], "-s"))
 			return false;
+		if (walk_spent(w, WORK_WORD))
+			return walk_too_complex(w, from->start);
+	}
 	return walk_found(w, "pipe.remote", from->start, c->end);
 }
 
 static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
-			 const struct blocklist_flows *flows, uint32_t index)
+			 struct blocklist_flows *flows, uint32_t index)
 {
 	const struct shell_command *c = &s->commands[index];
 	struct blocklist_stage at = {
@@ -428,9 +451,11 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 	    (reads_outer_input(c) || (w->input->text.len > INPUT_MAX && !has_input(c))))
 		at.input = w->input;
 	if (!at.input && (c->context & SHELL_IN_PROCESS) && c->parent < s->command_count)
-		at.input = parent_output(w, &s->commands[c->parent]);
-	if (c->piped_from == SHELL_NONE && !has_input(c) && !(c->context & SHELL_IN_SUBSTITUTION))
-		at.outer_flow = w->input_flow;
+		at.input = parent_output(w, flows, c->parent);
+	at.input_flow = blocklist_flow_input(flows, index);
+	if (!at.input_flow && c->piped_from == SHELL_NONE && !has_input(c) &&
+	    !(c->context & SHELL_IN_SUBSTITUTION))
+		at.input_flow = w->input_flow;
 	if (walk_answers(w, s, c) || walk_redirects(w, c) || walk_autorun(w, c, &at) ||
 	    walk_assigns(w, c->assigns, c->assign_count, &at))
 		return true;
@@ -469,7 +494,11 @@ static void enter(struct blocklist_walk *w, const struct shell_command *c, struc
 static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
 {
 	uint32_t start, end;
+	size_t others = s->function_count < FUNCTIONS_MAX ? s->function_count : FUNCTIONS_MAX;
 
+	for (size_t i = 0; i < s->function_count; i++)
+		if (walk_spent(w, others * (s->functions[i].last - s->functions[i].first + 1)))
+			return walk_too_complex(w, s->functions[i].start);
 	return blocklist_bomb_find(s, &start, &end) &&
 	       walk_found(w, "process.fork_bomb", start, end);
 }
@@ -484,14 +513,21 @@ static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 	subshells.count = 0;
 
 	blocklist_flow_read(&flows, s, &w->arena);
+	shell_budget_take(&w->budget, WORK_WORD * s->command_count);
 	for (uint32_t i = 0; !blocked && i < s->command_count; i++) {
 		const struct shell_command *c = &s->commands[i];
 		bool defined = (c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL);
+		struct shell_arena_mark mark = shell_arena_mark(&w->arena);
+		size_t files = w->files.count;
+		uint32_t fed_by = flows.fed_by;
 
 		if (defined)
 			before = w->rules.dir;
 		enter(w, c, &subshells);
 		blocked = walk_command(w, s, &flows, i);
+		if (!blocked && w->files.count == files && flows.fed_by == fed_by &&
+		    !shell_arena_spent(&w->arena))
+			shell_arena_rewind(&w->arena, &mark);
 		if (defined)
 			w->rules.dir = before;
 	}
@@ -505,6 +541,7 @@ static bool parse_and_walk(struct blocklist_walk *w, const struct shell_text *te
 			   bool lenient)
 {
 	struct shell_script script;
+	size_t bytes = w->budget.bytes;
 	bool blocked;
 
 	if (word)
@@ -520,6 +557,7 @@ static bool parse_and_walk(struct blocklist_walk *w, const struct shell_text *te
 	    strncmp(w->finding.rule->id, "text.", 5) == 0)
 		w->finding.detail = script.trouble_text;
 	shell_script_free(&script);
+	w->budget.bytes = bytes;
 	return blocked;
 }
 
@@ -541,9 +579,9 @@ bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 	unsigned outer = w->input_flow;
 	bool blocked;
 
-	if (w->depth >= WALK_DEPTH_MAX || shell_arena_spent(&w->arena))
+	if (w->depth >= WALK_DEPTH_MAX || walk_spent(w, text->text.len))
 		return walk_too_complex(w, text->start);
-	w->input_flow = walk_input_flow(at);
+	w->input_flow = at->input_flow;
 	if (at->script && at->index != SHELL_NONE) {
 		setup.outer = at->script;
 		setup.outer_command = at->index;
@@ -568,14 +606,22 @@ bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 void blocklist_walk_init(struct blocklist_walk *w)
 {
 	memset(w, 0, sizeof(*w));
-	shell_arena_init(&w->arena, 128u << 20);
+	shell_arena_init(&w->arena, MEMORY_MAX);
 	w->budget = (struct shell_budget)SHELL_BUDGET_INIT;
+	w->budget.commands = COMMANDS_MAX;
+	w->budget.work = WORK_MAX;
 }
 
 void blocklist_walk_release(struct blocklist_walk *w)
 {
 	shell_arena_release(&w->arena);
 	blocklist_args_release(&w->rules.args);
+}
+
+/* Something was given up because there was too much of it: what was not judged is not run. */
+static bool left_over(struct blocklist_walk *w)
+{
+	return walk_spent(w, 0) && walk_too_complex(w, 0);
 }
 
 bool blocklist_walk_text(struct blocklist_walk *w, const struct shell_text *text,
@@ -589,7 +635,7 @@ bool blocklist_walk_text(struct blocklist_walk *w, const struct shell_text *text
 	w->input = input;
 	if (input && input->text.len > INPUT_MAX)
 		setup.input = NULL;
-	return parse_and_walk(w, text, NULL, &setup, w->no_shell);
+	return parse_and_walk(w, text, NULL, &setup, w->no_shell) || left_over(w);
 }
 
 bool blocklist_walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t count,
@@ -597,5 +643,5 @@ bool blocklist_walk_words(struct blocklist_walk *w, const struct shell_word *wor
 {
 	struct blocklist_stage at = { .index = SHELL_NONE, .input = input };
 
-	return walk_words(w, words, count, &at);
+	return walk_words(w, words, count, &at) || left_over(w);
 }

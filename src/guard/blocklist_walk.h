@@ -28,7 +28,6 @@ struct blocklist_walk {
 	bool no_shell; /* outermost text that is none for a shell is not run */
 	bool literals; /* also look for the literal patterns where a command stands */
 	unsigned depth;
-	size_t steps;  /* commands looked at, nested ones too */
 	const struct shell_word *input; /* standard input of the outermost command, or NULL */
 	unsigned input_flow; /* where the input of the nested text comes from */
 	struct blocklist_files files; /* what the text wrote before */

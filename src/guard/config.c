@@ -157,6 +157,11 @@ static int set_names(const struct config_row *row, const char *text, struct conf
 		if (p[len] == '\0')
 			break;
 	}
+	if (row->max && count > (size_t)row->max) {
+		names_free(names);
+		return err_set(e, ERR_INVALID_PARAMS, "option %s takes at most %lld names, not %zu",
+			       row->name, (long long)row->max, count);
+	}
 	names_free(v->names);
 	v->names = names;
 	return 0;

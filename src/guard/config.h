@@ -20,7 +20,7 @@ enum config_type { CONFIG_INTEGER, CONFIG_BOOLEAN, CONFIG_ENUM, CONFIG_NAMES };
 struct config_row {
 	const char *name; /* "limits.running_processes" */
 	enum config_type type;
-	int64_t min, max;            /* of integers */
+	int64_t min, max;            /* of integers; of names: how many, 0: any number */
 	const char *default_text;    /* as --set takes it */
 	const char *const *choices;  /* of enums; NULL-terminated */
 	const char *unit;            /* or NULL */

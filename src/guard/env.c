@@ -14,11 +14,16 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "base/utf8.h"
 
 #define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 /* Bytes of names or of a PATH that a message shows. */
 #define SHOWN_MAX 240
+
+/* Protected names that details list, and bytes of each. */
+#define NAMES_MAX 100
+#define NAME_SHOWN 128
 
 struct base_row {
 	const char *name;     /* a trailing '*' makes it a prefix */
@@ -204,7 +209,9 @@ static int check_protected(const struct config *c, const json_t *request, struct
 			continue;
 		if (!names)
 			names = json_array();
-		json_array_append_new(names, json_string(name));
+		if (json_array_size(names) < NAMES_MAX)
+			json_array_append_new(names, json_stringn(name, utf8_cut(name, strlen(name),
+										 NAME_SHOWN)));
 		line_add(line, sizeof(line), name);
 	}
 	if (!names)
@@ -214,7 +221,18 @@ static int check_protected(const struct config *c, const json_t *request, struct
 	return -1;
 }
 
-int env_build(const struct config *c, const json_t *request, char ***envp, struct err *e)
+static void add_default(struct env_list *list, const char *pair)
+{
+	size_t len = strcspn(pair, "=");
+	AUTO_FREE char *name = mem_strndup(pair, len);
+
+	if (!env_get(list->items, name))
+		list_set(list, 0, name, len, pair + len + 1);
+	list->inherited = list->count; /* a request replaces it like any other */
+}
+
+int env_build(const struct config *c, char *const *defaults, const json_t *request, char ***envp,
+	      struct err *e)
 {
 	struct env_list list = { 0 };
 	const char *name;
@@ -223,10 +241,23 @@ int env_build(const struct config *c, const json_t *request, char ***envp, struc
 	if (request && (check_names(request, e) != 0 || check_protected(c, request, e) != 0))
 		return -1;
 	add_inherited(&list, c);
+	for (; defaults && *defaults; defaults++)
+		add_default(&list, *defaults);
 	json_object_foreach((json_t *)(uintptr_t)request, name, value)
 		list_set(&list, list.inherited, name, strlen(name), json_string_value(value));
 	*envp = list.items;
 	return 0;
+}
+
+void env_set(char ***envp, const char *name, const char *value)
+{
+	struct env_list list = { .items = *envp };
+
+	while (list.items && list.items[list.count])
+		list.count++;
+	list.room = list.count + 1;
+	list_set(&list, list.count, name, strlen(name), value);
+	*envp = list.items;
 }
 
 void env_free(char **envp)
@@ -284,7 +315,7 @@ static int fail_absent(const char *program, const char *path, struct err *e)
 	}
 	err_set(e, ERR_COMMAND_NOT_FOUND, "\"%.128s\" is in no directory of PATH=%.*s%s", program,
 		SHOWN_MAX, path, strlen(path) > SHOWN_MAX ? "..." : "");
-	err_detail(e, "path", json_string(path));
+	err_detail_text(e, "path", path);
 	return err_hint(e,
 			"PATH searched: %.*s%s. Check the spelling with `which`, or give the full "
 			"path.",

@@ -8,9 +8,11 @@
 #include "base/mem.h"
 
 #define CHUNK_FIRST 4096u
-#define CHUNK_MAX (4u << 20)
+#define CHUNK_MAX (2u << 20)
 #define HUGE_PAGE (2u << 20)
-#define ALIGN 8u
+/* Chunks that are kept for the next script: a page given back is cleared again at its next use. */
+#define SPARE_MAX 16u
+#define SPARE_BYTES (1u << 20)
 
 struct shell_chunk {
 	struct shell_chunk *older;
@@ -23,13 +25,51 @@ void shell_arena_init(struct shell_arena *a, size_t limit)
 	a->limit = limit;
 }
 
+/* ---- chunks ---- */
+
+/* Chunks without an owner. A sanitizer wants to see each one go. */
+static struct {
+	struct shell_chunk *list;
+	size_t count, bytes;
+} spare;
+
+static void drop_chunk(struct shell_chunk *c)
+{
+#ifndef __SANITIZE_ADDRESS__
+	if (spare.count < SPARE_MAX && spare.bytes + c->size <= SPARE_BYTES) {
+		c->older = spare.list;
+		spare.list = c;
+		spare.count++;
+		spare.bytes += c->size;
+		return;
+	}
+#endif
+	free(c);
+}
+
+/* A spare chunk of @size bytes, or up to four times as many; NULL: there is none. */
+static struct shell_chunk *take_spare(size_t size)
+{
+	for (struct shell_chunk **at = &spare.list; *at; at = &(*at)->older) {
+		struct shell_chunk *c = *at;
+
+		if (c->size < size || c->size / 4 > size)
+			continue;
+		*at = c->older;
+		spare.count--;
+		spare.bytes -= c->size;
+		return c;
+	}
+	return NULL;
+}
+
 void shell_arena_release(struct shell_arena *a)
 {
 	while (a->chunks) {
 		struct shell_chunk *c = a->chunks;
 
 		a->chunks = c->older;
-		free(c);
+		drop_chunk(c);
 	}
 	shell_arena_init(a, a->limit);
 }
@@ -40,6 +80,12 @@ void shell_arena_release(struct shell_arena *a)
  */
 static struct shell_chunk *new_chunk(size_t *size)
 {
+	struct shell_chunk *c = take_spare(*size);
+
+	if (c) {
+		*size = c->size;
+		return c;
+	}
 	if (*size < HUGE_PAGE)
 		return mem_realloc(NULL, *size);
 	*size = (*size + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
@@ -69,12 +115,9 @@ static void add_chunk(struct shell_arena *a, size_t need)
 	a->used += size;
 }
 
-void *shell_alloc(struct shell_arena *a, size_t size)
+void *shell_alloc_chunk(struct shell_arena *a, size_t rounded)
 {
-	size_t rounded = (size + ALIGN - 1) / ALIGN * ALIGN;
-
-	if ((size_t)(a->end - a->next) < rounded)
-		add_chunk(a, rounded);
+	add_chunk(a, rounded);
 	void *p = a->next;
 
 	a->next += rounded;
@@ -102,14 +145,9 @@ void shell_arena_rewind(struct shell_arena *a, const struct shell_arena_mark *ma
 		struct shell_chunk *c = a->chunks;
 
 		a->chunks = c->older;
-		free(c);
+		drop_chunk(c);
 	}
 	a->next = mark->next;
 	a->end = mark->end;
 	a->used = mark->used;
-}
-
-bool shell_arena_spent(const struct shell_arena *a)
-{
-	return a->used > a->limit;
 }

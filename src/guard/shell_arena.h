@@ -11,6 +11,9 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
+
+#define SHELL_ARENA_ALIGN 8u
 
 struct shell_arena {
 	struct shell_chunk *chunks;
@@ -23,7 +26,7 @@ void shell_arena_init(struct shell_arena *a, size_t limit);
 void shell_arena_release(struct shell_arena *a);
 
 /* @size zeroed bytes, aligned for any of our structs; never NULL. */
-void *shell_alloc(struct shell_arena *a, size_t size);
+static inline void *shell_alloc(struct shell_arena *a, size_t size);
 
 /* A copy of @len bytes, ended by NUL. */
 char *shell_copy(struct shell_arena *a, const char *bytes, size_t len);
@@ -38,6 +41,29 @@ struct shell_arena_mark shell_arena_mark(const struct shell_arena *a);
 void shell_arena_rewind(struct shell_arena *a, const struct shell_arena_mark *mark);
 
 /* More was given than the limit allows: stop. */
-bool shell_arena_spent(const struct shell_arena *a);
+static inline bool shell_arena_spent(const struct shell_arena *a)
+{
+	return a->used > a->limit;
+}
+
+/* As if more had been given: for a piece that nobody should get. */
+static inline void shell_arena_exhaust(struct shell_arena *a)
+{
+	a->used = a->limit + 1;
+}
+
+/* Private: the same as shell_alloc() where the newest chunk is full. */
+void *shell_alloc_chunk(struct shell_arena *a, size_t rounded);
+
+static inline void *shell_alloc(struct shell_arena *a, size_t size)
+{
+	size_t rounded = (size + SHELL_ARENA_ALIGN - 1) / SHELL_ARENA_ALIGN * SHELL_ARENA_ALIGN;
+	void *p = a->next;
+
+	if ((size_t)(a->end - a->next) < rounded)
+		return shell_alloc_chunk(a, rounded);
+	a->next += rounded;
+	return memset(p, 0, rounded);
+}
 
 #endif

@@ -220,8 +220,9 @@ void words_release(struct words *w)
 	*w = (struct words){ 0 };
 }
 
-void word_add(struct words *out, const struct shell_word *word)
+void word_add(struct expander *e, struct words *out, const struct shell_word *word)
 {
+	expand_charge(e, out->len < WORDS_MAX ? WORK_WORD : e->fuel);
 	if (out->len == out->cap) {
 		out->cap = out->cap ? out->cap * 2 : 8;
 		out->v = mem_realloc(out->v, out->cap * sizeof(*out->v));
@@ -287,7 +288,7 @@ static void add_unknowns(struct expander *e, const struct cell *v, size_t len, s
 
 void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out)
 {
-	e->fuel = e->fuel > 16 ? e->fuel - 16 : 0;
+	expand_charge(e, 16);
 	char *s = shell_alloc(e->arena, len + 1);
 	uint8_t *kind = shell_alloc(e->arena, len + 1);
 	uint32_t *at = shell_alloc(e->arena, (len + 1) * sizeof(*at));
@@ -330,7 +331,7 @@ static void split_end(struct splitter *s)
 
 	if (s->started) {
 		word_make(s->e, s->now.v, s->now.len, &w);
-		word_add(s->out, &w);
+		word_add(s->e, s->out, &w);
 	}
 	s->now.len = 0;
 	s->started = false;
@@ -411,7 +412,7 @@ static void split_words(struct expander *e, const struct ast_word *w, const stru
 		struct shell_word word = { .start = w->start, .end = w->end };
 
 		word_make(e, c->v, c->len, &word);
-		word_add(out, &word);
+		word_add(e, out, &word);
 	}
 }
 
@@ -447,7 +448,7 @@ static void simple_word(struct expander *e, const struct ast_word *w, struct wor
 		word.text.at = e->identity + t->pos;
 	}
 	word.kind = t->len < e->identity_len ? e->zeros : shell_alloc(e->arena, t->len + 1);
-	word_add(out, &word);
+	word_add(e, out, &word);
 }
 
 /* "$@" without parameters is no word, for all its quotes. */

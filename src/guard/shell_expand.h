@@ -179,6 +179,19 @@ bool expand_failed(struct expander *e);
 bool expand_enter(struct expander *e, uint32_t at);
 void expand_leave(struct expander *e);
 
+/* Steps besides those of the characters. */
+#define WORK_COMMAND 24u
+#define WORK_WORD 10u
+#define WORK_VARIABLE 24u
+#define WORK_SUBSTITUTION 48u
+/* Words that one word list may have. */
+#define WORDS_MAX 100000u
+
+static inline void expand_charge(struct expander *e, uint64_t steps)
+{
+	e->fuel = e->fuel > steps ? e->fuel - steps : 0;
+}
+
 /* shell_expand_cells.c. Room for @more cells; false: the expansion is too long. */
 bool cells_room(struct expander *e, struct cells *c, size_t more);
 void cells_release(struct cells *c);
@@ -205,7 +218,7 @@ void expand_one(struct expander *e, const struct ast_word *w, struct shell_word 
 void words_release(struct words *w);
 /* A word of a finished text. */
 void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out);
-void word_add(struct words *out, const struct shell_word *word);
+void word_add(struct expander *e, struct words *out, const struct shell_word *word);
 struct value *word_value(struct expander *e, const struct shell_word *word);
 
 /* ---- shell_expand_mark.c: unknown characters in a text that is read again ---- */

@@ -6,6 +6,9 @@
 #include "guard/shell_expand.h"
 
 #define LEVELS_MAX 64
+/* Steps of an expression, and of a character that each level of operators looks at. */
+#define WORK_ARITH 60u
+#define WORK_ARITH_CHAR 12u
 
 struct arith {
 	struct expander *e;
@@ -25,9 +28,12 @@ static void skip(struct arith *a)
 
 static bool take(struct arith *a, const char *op)
 {
-	size_t len = strlen(op);
+	size_t len;
 
 	skip(a);
+	if (*a->p != op[0])
+		return false;
+	len = strlen(op);
 	if (strncmp(a->p, op, len) != 0)
 		return false;
 	a->p += len;
@@ -331,7 +337,8 @@ bool expand_arith(struct expander *e, const struct cells *text, int64_t *result)
 {
 	struct arith a = { .e = e, .p = cells_string(e, text->v, text->len) };
 
-	if (!a.p)
+	expand_charge(e, WORK_ARITH + WORK_ARITH_CHAR * text->len);
+	if (!a.p || e->fuel == 0)
 		return false;
 	skip(&a);
 	*result = *a.p ? parse_comma(&a) : 0;

@@ -194,7 +194,8 @@ static void alternatives(struct brace_word *b, size_t open, size_t close, struct
 		add_sequence(b, &q, out, b->c->v[open].at);
 		return;
 	}
-	for (size_t i = start; i <= close; i++) {
+	/* With more than the most, multiply() tells that there are too many. */
+	for (size_t i = start; i <= close && out->len <= RESULTS_MAX; i++) {
 		if (i < close && b->close[i]) {
 			i = b->close[i];
 			continue;

@@ -119,7 +119,7 @@ static enum status do_shift(struct expander *e, const struct call *c)
 	v[0] = e->params.v[0];
 	for (size_t i = 1; i < count - n; i++)
 		v[i] = e->params.v[i + n];
-	e->fuel = e->fuel > count ? e->fuel - count : 0;
+	expand_charge(e, count);
 	e->params = (struct params){ v, count - n, true };
 	return STATUS_OK;
 }
@@ -403,11 +403,17 @@ static const struct builtin {
 	{ "unset", do_unset, false },
 };
 
+/* The table is in the order of the first letters. */
 static const struct builtin *find_builtin(const char *name)
 {
-	for (size_t i = 0; i < COUNT_OF(builtins); i++)
-		if (builtins[i].name[0] == name[0] && strcmp(builtins[i].name, name) == 0)
+	for (size_t i = 0; name[0] && i < COUNT_OF(builtins); i++) {
+		const char *text = builtins[i].name;
+
+		if (text[0] > name[0])
+			break;
+		if (text[0] == name[0] && text[1] == name[1] && strcmp(text, name) == 0)
 			return &builtins[i];
+	}
 	return NULL;
 }
 

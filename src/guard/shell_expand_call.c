@@ -144,18 +144,22 @@ void expand_uncalled(struct expander *e)
 
 /* ---- texts ---- */
 
+/* A longer text that the script made itself is not read again. */
+#define AGAIN_MAX (256u << 10)
+
 enum status expand_text(struct expander *e, const struct shell_word *word)
 {
 	struct shell_text text = expand_marked_text(e->arena, word);
 	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth / EXPAND_LEVELS,
 				 .posix = e->posix,
 				 .again = 2 * text.len + 256 };
+	struct shell_arena_mark mark = shell_arena_mark(lex.arena);
 	uint32_t at = text.len > 0 ? text.at[0] : 0;
 	struct ast_node *program;
 	bool marked = e->marked;
 	enum status s;
 
-	e->fuel = e->fuel > 2 * text.len ? e->fuel - 2 * text.len : 0;
+	expand_charge(e, 2 * text.len);
 	if (expand_failed(e) || !expand_enter(e, at))
 		return STATUS_UNKNOWN;
 	e->marked = true;
@@ -167,6 +171,8 @@ enum status expand_text(struct expander *e, const struct shell_word *word)
 	if (lex.trouble != SHELL_FINE && e->script->trouble == SHELL_FINE)
 		expand_trouble(e, lex.trouble, lex.trouble_text, lex.trouble_at);
 	e->marked = marked;
+	if (!e->keep_tree && !shell_arena_spent(lex.arena))
+		shell_arena_rewind(lex.arena, &mark);
 	expand_leave(e);
 	return s;
 }
@@ -180,6 +186,11 @@ enum status expand_eval(struct expander *e, const struct shell_word *words, size
 	enum status s;
 
 	for (size_t i = 0; i < count && !expand_failed(e); i++) {
+		if (joined.len + words[i].text.len > AGAIN_MAX) {
+			expand_trouble(e, SHELL_TOO_LONG, "an eval too long to judge",
+				       words[i].start);
+			break;
+		}
 		const struct value *v = word_value(e, &words[i]);
 
 		if (i > 0)

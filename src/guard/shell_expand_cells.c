@@ -6,7 +6,7 @@
 #include "guard/shell_expand.h"
 
 /* Cells of one word or value. */
-#define CELLS_MAX (4u << 20)
+#define CELLS_MAX (5u << 18)
 
 /* ---- bounds ---- */
 
@@ -21,7 +21,7 @@ void expand_trouble(struct expander *e, enum shell_trouble trouble, const char *
 
 bool expand_failed(struct expander *e)
 {
-	if (e->fuel == 0 || shell_arena_spent(e->arena))
+	if (e->fuel == 0 || shell_arena_spent(e->arena) || shell_arena_spent(&e->memory->tree))
 		expand_trouble(e, SHELL_TOO_LONG, "an expansion too long to judge", 0);
 	return e->script->trouble != SHELL_FINE;
 }
@@ -57,7 +57,7 @@ bool cells_room(struct expander *e, struct cells *c, size_t more)
 	}
 	e->fuel -= more;
 	if (c->len + more > c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 32;
+		size_t cap = c->cap ? c->cap * 2 : 16;
 
 		c->cap = cap > c->len + more ? cap : c->len + more;
 		c->v = mem_realloc(c->v, c->cap * sizeof(*c->v));

@@ -453,7 +453,7 @@ enum status expand_output(struct expander *e, const struct shell_word *words, si
 		return name && (strcmp(name, "echo") == 0 || strcmp(name, "printf") == 0)
 			       ? STATUS_OK : STATUS_UNKNOWN;
 	for (size_t i = 0; name && i < COUNT_OF(programs); i++) {
-		if (strcmp(programs[i].name, name) == 0)
+		if (programs[i].name[0] == name[0] && strcmp(programs[i].name, name) == 0)
 			return programs[i].run(e, &c);
 	}
 	unknown(e, &c);

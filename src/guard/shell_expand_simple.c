@@ -22,6 +22,7 @@ uint32_t expand_new_command(struct expander *e, uint32_t start, uint32_t end)
 		return SHELL_NONE;
 	}
 	e->budget->commands--;
+	expand_charge(e, WORK_COMMAND);
 	if (s->command_count == e->command_cap) {
 		e->command_cap = e->command_cap ? e->command_cap * 2 : 8;
 		s->commands = mem_realloc(s->commands, e->command_cap * sizeof(*s->commands));
@@ -136,6 +137,7 @@ void expand_redirects(struct expander *e, const struct ast_redirect *list, uint3
 	if (count == 0)
 		return;
 	redirects = shell_alloc(e->arena, count * sizeof(*redirects));
+	expand_charge(e, WORK_COMMAND * count);
 	count = 0;
 	e->parent = command;
 	for (const struct ast_redirect *r = list; r && !expand_failed(e); r = r->next)
@@ -252,7 +254,7 @@ static void assign_array(struct expander *e, const struct ast_assign *a)
 	for (size_t i = 0; i < words.len; i++)
 		b->items[old + i] = array_item(e, a->name, &words.v[i]);
 	b->values = b->item_count > 0 ? b->items[0] : NULL;
-	e->fuel = e->fuel > b->item_count ? e->fuel - b->item_count : 0;
+	expand_charge(e, b->item_count);
 	words_release(&words);
 	vars_set_binding(e, a->name, b);
 }
@@ -279,7 +281,7 @@ static void assign_element(struct expander *e, const struct ast_assign *a)
 	b->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
 	for (uint32_t i = 0; i < b->item_count; i++)
 		b->items[i] = i < old ? before->items[i] : value_text(e, "", 0);
-	e->fuel = e->fuel > b->item_count ? e->fuel - b->item_count : 0;
+	expand_charge(e, b->item_count);
 	b->items[n] = expand_value(e, a->value);
 	b->values = b->items[0];
 	vars_set_binding(e, a->name, b);
@@ -360,7 +362,7 @@ static void expand_words(struct expander *e, const struct ast_node *n, uint32_t 
 			struct shell_word one;
 
 			expand_one(e, w, &one);
-			word_add(&words, &one);
+			word_add(e, &words, &one);
 		} else {
 			expand_word(e, w, &words);
 		}

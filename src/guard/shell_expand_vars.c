@@ -137,7 +137,7 @@ static struct binding *import_binding(struct expander *e, const struct shell_mem
 	copy->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
 	for (uint32_t i = 0; i < b->item_count; i++)
 		copy->items[i] = b->items[i] ? import_value(e, from, b->items[i]) : NULL;
-	e->fuel = e->fuel > b->item_count ? e->fuel - b->item_count : 0;
+	expand_charge(e, b->item_count);
 	return copy;
 }
 
@@ -250,6 +250,7 @@ void vars_set_binding(struct expander *e, const char *name, struct binding *b)
 	struct variable *v = make_variable(e, name);
 	struct binding *before = current(v);
 
+	expand_charge(e, WORK_VARIABLE);
 	b->is_set = true;
 	b->exported |= before && before->exported;
 	bind(e, v, b);

@@ -313,13 +313,13 @@ static enum status walk_test(struct expander *e, const struct ast_node *n)
 		return STATUS_UNKNOWN;
 	word_make(e, (struct cell[]){ { n->start, 0, CELL_QUOTED, '[' },
 				      { n->start + 1, 0, CELL_QUOTED, '[' } }, 2, &open);
-	word_add(&words, &open);
+	word_add(e, &words, &open);
 	e->parent = index;
 	for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next) {
 		struct shell_word word;
 
 		expand_one(e, w, &word);
-		word_add(&words, &word);
+		word_add(e, &words, &word);
 	}
 	e->parent = parent;
 	struct shell_command *c = &e->script->commands[index];
@@ -426,6 +426,7 @@ void expand_substitution(struct expander *e, const struct ast_node *list, struct
 
 	if (!list || !expand_enter(e, list->start))
 		return;
+	expand_charge(e, WORK_SUBSTITUTION);
 	e->context = (e->context & ~(unsigned)SHELL_IN_PROCESS) | SHELL_IN_SUBSTITUTION;
 	enter_subshell(e);
 	e->capture = out;

@@ -29,11 +29,21 @@ static const struct {
 	{ "while", WORD_WHILE, false },
 };
 
+/* Where the words with these letters begin. */
+#define FIRST_E 8u
+#define FIRST_S 16u
+
 static enum lex_reserved find_reserved(struct lex_reader *r, const char *word)
 {
-	for (size_t i = 0; i < COUNT_OF(reserved_words); i++) {
-		if (reserved_words[i].text[0] != word[0] ||
-		    strcmp(reserved_words[i].text, word) != 0)
+	/* The table is in the order of the first letters behind the signs. */
+	size_t from = word[0] < 'e' || word[0] > 'z' ? 0 : word[0] < 's' ? FIRST_E : FIRST_S;
+
+	for (size_t i = from; i < COUNT_OF(reserved_words); i++) {
+		const char *text = reserved_words[i].text;
+
+		if (text[0] > word[0] && text[0] >= 'a' && text[0] <= 'z')
+			break;
+		if (text[0] != word[0] || text[1] != word[1] || strcmp(text, word) != 0)
 			continue;
 		if (reserved_words[i].bash && reserved_words[i].which != WORD_TIME)
 			r->state->ambiguous = true;
@@ -43,14 +53,11 @@ static enum lex_reserved find_reserved(struct lex_reader *r, const char *word)
 	return WORD_NONE;
 }
 
-enum lex_reserved lex_peek_reserved(struct lex_reader *r, size_t *end)
+static enum lex_reserved read_reserved(struct lex_reader *r, size_t *end)
 {
 	char word[10];
 	size_t len = 0, i = r->pos;
-	int c = lex_peek(r, 0);
 
-	if (c <= 0 || !strchr("!{}[cdefistuw\\", c))
-		return WORD_NONE;
 	for (; i < r->end && !lex_is_meta((unsigned char)r->text.s[i]); i++) {
 		if (r->text.s[i] == '\\' && i + 1 < r->end && r->text.s[i + 1] == '\n') {
 			i++;
@@ -63,6 +70,20 @@ enum lex_reserved lex_peek_reserved(struct lex_reader *r, size_t *end)
 	word[len] = '\0';
 	*end = i;
 	return find_reserved(r, word);
+}
+
+enum lex_reserved lex_peek_reserved(struct lex_reader *r, size_t *end)
+{
+	int c = lex_peek(r, 0);
+
+	if (c < 0 || !(lex_classes[c] & LEX_RESERVED))
+		return WORD_NONE;
+	if (r->peeked != r->pos) {
+		r->peeked = r->pos;
+		r->peeked_word = (uint8_t)read_reserved(r, &r->peeked_end);
+	}
+	*end = r->peeked_end;
+	return (enum lex_reserved)r->peeked_word;
 }
 
 bool lex_take_reserved(struct lex_reader *r, enum lex_reserved which)

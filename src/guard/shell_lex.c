@@ -15,6 +15,7 @@ void lex_reader_init(struct lex_reader *r, struct lex_state *state, const struct
 	r->text = *text;
 	r->end = text->len;
 	r->pending_tail = &r->pending;
+	r->peeked = SIZE_MAX;
 }
 
 void lex_fail(struct lex_reader *r, enum shell_trouble trouble, const char *what, size_t at)
@@ -35,11 +36,6 @@ void lex_unexpected(struct lex_reader *r)
 		lex_fail(r, SHELL_SYNTAX, "a word or operator where none may stand", r->pos);
 }
 
-bool lex_failed(const struct lex_reader *r)
-{
-	return r->state->trouble != SHELL_FINE;
-}
-
 bool lex_enter(struct lex_reader *r)
 {
 	if (r->state->depth == 0) {
@@ -55,11 +51,6 @@ bool lex_enter(struct lex_reader *r)
 void lex_leave(struct lex_reader *r)
 {
 	r->state->depth++;
-}
-
-int lex_peek(const struct lex_reader *r, size_t ahead)
-{
-	return r->pos + ahead < r->end ? (unsigned char)r->text.s[r->pos + ahead] : -1;
 }
 
 uint32_t lex_origin(const struct lex_reader *r, size_t pos)
@@ -98,31 +89,36 @@ struct ast_text lex_slice(const struct lex_reader *r, size_t from, size_t to)
 
 /* ---- characters ---- */
 
-bool lex_is_meta(int c)
-{
-	switch (c) {
-	case -1:
-	case ' ':
-	case '\t':
-	case '\n':
-	case ';':
-	case '&':
-	case '|':
-	case '<':
-	case '>':
-	case '(':
-	case ')':
-		return true;
-	default:
-		return false;
-	}
-}
+#define N LEX_NAME
+#define D LEX_DIGIT
+#define M LEX_META
+#define R LEX_RESERVED
+#define P LEX_PATTERN
+#define E LEX_ESCAPE
 
-bool lex_is_name(int c, bool first)
-{
-	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-	       (!first && c >= '0' && c <= '9');
-}
+const uint8_t lex_classes[256] = {
+	['\001'] = P, [' '] = M, ['\t'] = M, ['\n'] = M, [';'] = M, ['&'] = M, ['|'] = M,
+	['<'] = M, ['>'] = M, ['('] = M, [')'] = M, ['!'] = R, ['{'] = R | P, ['}'] = R | P,
+	['['] = R | P, [']'] = P, ['*'] = P, ['?'] = P, ['~'] = P, ['\\'] = R | E, ['$'] = E,
+	['`'] = E, ['\''] = E, ['"'] = E, ['_'] = N,
+	['0'] = D, ['1'] = D, ['2'] = D, ['3'] = D, ['4'] = D, ['5'] = D, ['6'] = D, ['7'] = D,
+	['8'] = D, ['9'] = D,
+	['A'] = N, ['B'] = N, ['C'] = N, ['D'] = N, ['E'] = N, ['F'] = N, ['G'] = N, ['H'] = N,
+	['I'] = N, ['J'] = N, ['K'] = N, ['L'] = N, ['M'] = N, ['N'] = N, ['O'] = N, ['P'] = N,
+	['Q'] = N, ['R'] = N, ['S'] = N, ['T'] = N, ['U'] = N, ['V'] = N, ['W'] = N, ['X'] = N,
+	['Y'] = N, ['Z'] = N,
+	['a'] = N, ['b'] = N, ['c'] = N | R, ['d'] = N | R, ['e'] = N | R, ['f'] = N | R,
+	['g'] = N, ['h'] = N, ['i'] = N | R, ['j'] = N, ['k'] = N, ['l'] = N, ['m'] = N,
+	['n'] = N, ['o'] = N, ['p'] = N, ['q'] = N, ['r'] = N, ['s'] = N | R, ['t'] = N | R,
+	['u'] = N | R, ['v'] = N, ['w'] = N | R, ['x'] = N, ['y'] = N, ['z'] = N,
+};
+
+#undef N
+#undef D
+#undef M
+#undef R
+#undef P
+#undef E
 
 /* A backslash before a newline joins two lines, also in the middle of an operator. */
 void lex_continuation(struct lex_reader *r)
@@ -170,7 +166,7 @@ void lex_word_start(struct lex_reader *r, struct lex_word *b)
 static bool is_plain_run(const char *s, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (strchr("*?[]{}~\001", s[i]))
+		if (!s[i] || lex_is(s[i], LEX_PATTERN))
 			return false;
 	return true;
 }
@@ -350,8 +346,8 @@ static void unquoted_run(struct lex_reader *r, struct lex_word *b, enum lex_stop
 	for (; r->pos < r->end; r->pos++) {
 		char c = r->text.s[r->pos];
 
-		if (c == '\\' || c == '$' || c == '`' || c == '\'' || c == '"' ||
-		    ends_at((unsigned char)c, stop))
+		if (lex_is(c, LEX_ESCAPE) ||
+		    (stop == STOP_WORD ? lex_is(c, LEX_META) : ends_at((unsigned char)c, stop)))
 			break;
 	}
 	lex_add_text(r, b, from, r->pos, false);

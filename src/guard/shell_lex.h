@@ -33,6 +33,8 @@ struct lex_reader {
 	struct shell_text text;
 	size_t pos, end;
 	struct lex_here *pending, **pending_tail; /* here-documents whose bodies come */
+	size_t peeked, peeked_end; /* where a reserved word was last looked for, and its end */
+	uint8_t peeked_word;	   /* enum lex_reserved: what was found there */
 };
 
 /* ---- shell_grammar.c, with _redirect and _compound: commands ---- */
@@ -68,18 +70,50 @@ bool lex_redirect(struct lex_reader *r, struct ast_redirect ***tail);
 /* Note the first trouble; no reader goes on behind it. */
 void lex_fail(struct lex_reader *r, enum shell_trouble trouble, const char *what, size_t at);
 void lex_unexpected(struct lex_reader *r);
-bool lex_failed(const struct lex_reader *r);
+static inline bool lex_failed(const struct lex_reader *r)
+{
+	return r->state->trouble != SHELL_FINE;
+}
 bool lex_enter(struct lex_reader *r);
 void lex_leave(struct lex_reader *r);
 
-int lex_peek(const struct lex_reader *r, size_t ahead); /* -1: the end */
+/* The character @ahead of the position; -1: the end. */
+static inline int lex_peek(const struct lex_reader *r, size_t ahead)
+{
+	return r->pos + ahead < r->end ? (unsigned char)r->text.s[r->pos + ahead] : -1;
+}
 uint32_t lex_origin(const struct lex_reader *r, size_t pos);
 uint32_t lex_origin_end(const struct lex_reader *r, size_t pos);
 /* A text that was put together from others may begin behind its end: *start, *end in order. */
 void lex_order(uint32_t *start, uint32_t *end);
 struct ast_text lex_slice(const struct lex_reader *r, size_t from, size_t to);
-bool lex_is_meta(int c);
-bool lex_is_name(int c, bool first);
+
+/* What a character may be. */
+enum lex_class {
+	LEX_NAME = 1,	  /* a letter or _ */
+	LEX_DIGIT = 2,
+	LEX_META = 4,	  /* ends a word */
+	LEX_RESERVED = 8, /* begins a reserved word, or may hide one */
+	LEX_PATTERN = 16, /* unquoted, more than itself; or a mark of shell_expand_mark */
+	LEX_ESCAPE = 32,  /* ends a run of plain characters */
+};
+extern const uint8_t lex_classes[256];
+
+static inline bool lex_is(char c, unsigned classes)
+{
+	return lex_classes[(unsigned char)c] & classes;
+}
+
+static inline bool lex_is_meta(int c)
+{
+	return c < 0 || (lex_classes[c] & LEX_META);
+}
+
+static inline bool lex_is_name(int c, bool first)
+{
+	return c >= 0 && (lex_classes[c] & (first ? LEX_NAME : LEX_NAME | LEX_DIGIT));
+}
+
 void lex_continuation(struct lex_reader *r);
 void lex_blank(struct lex_reader *r);
 void lex_newlines(struct lex_reader *r);

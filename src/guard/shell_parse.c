@@ -12,15 +12,18 @@
 #include "guard/shell_expand.h"
 #include "guard/shell_lex.h"
 
+/* Steps of a text besides its characters. */
+#define WORK_TEXT 100u
 /* Longest text: its offsets are 32 bits, and stdin may be up to 1 MiB. */
 #define TEXT_MAX (8u << 20)
 
-/* Steps that expansion may take: a short text may make more of itself than a long one. */
-static uint64_t fuel_for(size_t len)
+/* Steps that a text of @len bytes may take of all that are left: who looks at its commands
+ * needs some, too. */
+static uint64_t fuel_for(size_t len, const struct shell_budget *budget)
 {
-	uint64_t ample = 20 * (uint64_t)len, most = (4u << 20) + 4 * (uint64_t)len;
+	uint64_t ample = (1u << 20) + 40 * (uint64_t)len, most = budget->work / 8 * 5;
 
-	return (512u << 10) + (ample < most ? ample : most);
+	return ample < most ? ample : most;
 }
 
 /* ---- before the first command ---- */
@@ -96,6 +99,7 @@ static void walk_reading(struct expander *e, struct lex_state *lex, const struct
 	struct lex_reader r;
 	size_t mark = vars_mark(e);
 
+	expand_charge(e, WORK_TEXT + text->len);
 	e->posix = lex->posix;
 	e->context = 0;
 	e->function = e->piped_from = e->parent = SHELL_NONE;
@@ -155,10 +159,12 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 		.arena = &m->arena,
 		.script = script,
 		.budget = budget,
-		.fuel = fuel_for(text->len),
+		.fuel = fuel_for(text->len, budget),
 		.depth = budget->depth * EXPAND_LEVELS,
 		.marked = marked,
 	};
+
+	uint64_t fuel = e.fuel;
 
 	set_outer(m, setup);
 	set_identity(&e, text);
@@ -166,6 +172,7 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 	size_t used = m->arena.used + m->tree.used;
 
 	budget->bytes -= used < budget->bytes ? used : budget->bytes;
+	shell_budget_take(budget, fuel - e.fuel);
 }
 
 static void start_script(struct shell_budget *budget, struct shell_script *script)
@@ -174,7 +181,7 @@ static void start_script(struct shell_budget *budget, struct shell_script *scrip
 
 	memset(script, 0, sizeof(*script));
 	shell_arena_init(&m->arena, budget->bytes);
-	shell_arena_init(&m->tree, budget->bytes);
+	shell_arena_init(&m->tree, budget->bytes / 2);
 	script->memory = m;
 }
 

@@ -143,8 +143,18 @@ struct shell_script {
 struct shell_budget {
 	unsigned depth;   /* levels of nesting still allowed */
 	size_t commands;  /* simple commands still allowed */
-	size_t bytes;     /* memory that may still be produced */
+	size_t bytes;     /* memory that scripts may still take, those in use counted */
+	uint64_t work;    /* steps still allowed: a character that is read, copied or compared
+			   * is one, a word or a command is several; about 6 ns each */
 };
-#define SHELL_BUDGET_INIT { .depth = 64, .commands = 100000, .bytes = 96u << 20 }
+#define SHELL_BUDGET_INIT \
+	{ .depth = 64, .commands = 100000, .bytes = 20u << 20, .work = 6u << 20 }
+
+/* Takes @steps from what is left; false: there is no more. */
+static inline bool shell_budget_take(struct shell_budget *b, uint64_t steps)
+{
+	b->work = b->work > steps ? b->work - steps : 0;
+	return b->work > 0;
+}
 
 #endif

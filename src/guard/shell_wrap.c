@@ -88,6 +88,10 @@ struct shell_word shell_wrap_replace(const struct shell_word *word, const char *
 
 	for (size_t i = 0; i + len <= word->text.len; i++)
 		hits += memcmp(s + i, old, len) == 0;
+	if (hits && value->text.len > SHELL_WRAP_TEXT_MAX / hits) {
+		shell_arena_exhaust(arena);
+		return *word;
+	}
 	b = build(arena, word->text.len + hits * value->text.len);
 	for (size_t i = 0; i + len <= word->text.len;) {
 		if (memcmp(s + i, old, len)) {
@@ -364,7 +368,7 @@ static void open_text(struct opening *o)
 	for (end = at; end < o->count && strncmp(o->words[end].text.s, ":::", 3);)
 		end++;
 	template = shell_wrap_join(o->words + at, end - at, o->arena);
-	for (size_t i = end + 1; i < o->count; i++) {
+	for (size_t i = end + 1; i < o->count && !shell_arena_spent(o->arena); i++) {
 		if (strncmp(o->words[i].text.s, ":::", 3) == 0)
 			continue;
 		both[0] = template;

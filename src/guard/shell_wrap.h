@@ -60,7 +60,11 @@ struct shell_word shell_wrap_join(const struct shell_word *words, size_t count,
 struct shell_word shell_wrap_quote(const struct shell_word *words, size_t count,
 				   struct shell_arena *arena);
 
-/* A copy of @word in which each @old is replaced by @value. */
+/* A longer text is not put together. */
+#define SHELL_WRAP_TEXT_MAX (1u << 20)
+
+/* A copy of @word in which each @old is replaced by @value. If it would be too long, @word
+ * itself, and @arena is exhausted. */
 struct shell_word shell_wrap_replace(const struct shell_word *word, const char *old, size_t len,
 				     const struct shell_word *value, struct shell_arena *arena);
 

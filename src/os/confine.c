@@ -1,164 +1,442 @@
+/*
+ * One row per layer: its name and what it writes into a plan. Which layers can be
+ * had is confine_probe.c's to find out, and confine_report.c's to tell.
+ */
 #include "os/confine.h"
 
-#include <errno.h>
+#include <linux/capability.h>
+#include <sched.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "os/confine_seccomp.h"
+#include "os/confine_state.h"
 
-struct confine {
-	struct confine_options options;
-	bool prepared;
-	struct sock_filter *filter;
-	size_t filter_len;
+/* What a container's root keeps (the usual default of container engines), less making device
+ * files. capabilities(7). */
+#define ROOT_CAPS ((1ULL << CAP_CHOWN) | (1ULL << CAP_DAC_OVERRIDE) | (1ULL << CAP_FOWNER) | \
+		   (1ULL << CAP_FSETID) | (1ULL << CAP_KILL) | (1ULL << CAP_SETGID) | \
+		   (1ULL << CAP_SETUID) | (1ULL << CAP_SETPCAP) | \
+		   (1ULL << CAP_NET_BIND_SERVICE) | (1ULL << CAP_NET_RAW) | \
+		   (1ULL << CAP_SYS_CHROOT) | (1ULL << CAP_AUDIT_WRITE) | (1ULL << CAP_SETFCAP))
+
+/* One run being confined. */
+struct entering {
+	struct confine *c;
+	const struct confine_request *request;
+	struct shim_plan *plan;
+	struct confine_run *run;
 };
 
-/* One layer: prepared once, then written into every plan. */
-struct confine_step {
-	const char *name; /* as reported */
-	int (*prepare)(struct confine *c, struct err *e); /* NULL: nothing to prepare */
-	void (*fill)(const struct confine *c, struct shim_plan *plan);
-};
+/* ---- filters ---- */
 
-/* The keeper finds what a command leaves behind in /proc: nothing can be promised without. */
-static int prepare_keeper(struct confine *c, struct err *e)
+/* The filter of a variant, built when it is first needed. */
+static int get_filter(struct confine *c, const struct confine_seccomp_options *options,
+		      const struct confine_filter **filter, struct err *e)
 {
-	(void)c;
-	if (access("/proc/self/task", R_OK | X_OK) == 0)
-		return 0;
-	err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
-		"/proc cannot be read: processes that a command leaves behind could not be found");
-	return err_hint(e, "the operator must mount /proc where the server runs");
+	size_t index = (size_t)options->strict | (size_t)options->no_network << 1 |
+		       (size_t)options->notify << 2 | (size_t)(options->protect_pid != 0) << 3;
+	struct confine_filter *f = &c->filters[index];
+
+	if (!f->program && confine_seccomp_build(options, &f->program, &f->len, e))
+		return -1;
+	if (f->len > SHIM_FILTER_MAX)
+		return err_set(e, ERR_SANDBOX_UNAVAILABLE,
+			       "the system call filter has %zu instructions, the keeper takes %d",
+			       f->len, SHIM_FILTER_MAX);
+	*filter = f;
+	return 0;
 }
 
-static void fill_keeper(const struct confine *c, struct shim_plan *plan)
+/* ---- what each layer writes into a plan ---- */
+
+static int add_rlimit(struct shim_plan *plan, uint32_t resource, uint64_t soft, uint64_t hard)
 {
-	(void)c;
-	(void)plan; /* it is there whatever the plan says */
+	uint32_t i = 0;
+
+	while (i < plan->rlimit_count && plan->rlimits[i].resource != resource)
+		i++;
+	BUG_IF(i >= SHIM_RLIMITS_MAX);
+	plan->rlimit_count += i == plan->rlimit_count;
+	plan->rlimits[i] = (struct shim_rlimit){ .resource = resource, .soft = soft, .hard = hard };
+	return 0;
 }
 
-static void fill_session(const struct confine *c, struct shim_plan *plan)
+static int enter_nothing(struct entering *n, struct err *e)
 {
-	plan->umask = c->options.umask; /* setsid is the shim's own first step */
+	(void)n;
+	(void)e;
+	return 0; /* the keeper does it whatever the plan says */
 }
 
-static void add_rlimit(struct shim_plan *plan, unsigned resource, rlim_t soft, rlim_t hard)
+static int enter_session(struct entering *n, struct err *e)
 {
-	BUG_IF(plan->rlimit_count >= SHIM_RLIMITS_MAX);
-	plan->rlimits[plan->rlimit_count++] = (struct shim_rlimit){
-		.resource = resource,
-		.soft = soft,
-		.hard = hard,
-	};
+	(void)e;
+	n->plan->umask = n->c->options.umask;
+	n->plan->flags |= SHIM_OOM_SCORE;
+	return 0;
 }
 
 /* The server raises its own descriptor limit; a command gets what the server was given. Core
  * files would put a command's memory, secrets included, into the workspace. */
-static void fill_rlimits(const struct confine *c, struct shim_plan *plan)
+static int enter_rlimits(struct entering *n, struct err *e)
 {
-	add_rlimit(plan, RLIMIT_CORE, 0, 0);
-	add_rlimit(plan, RLIMIT_NOFILE, c->options.nofile.rlim_cur, c->options.nofile.rlim_max);
-}
+	const struct rlimit *nofile = &n->c->options.nofile;
 
-static void fill_no_new_privs(const struct confine *c, struct shim_plan *plan)
-{
-	(void)c;
-	plan->flags |= SHIM_NO_NEW_PRIVS;
-}
-
-static int prepare_seccomp(struct confine *c, struct err *e)
-{
-	if (confine_seccomp_build(&c->filter, &c->filter_len, e))
-		return -1;
-	if (c->filter_len <= SHIM_FILTER_MAX)
-		return 0;
-	free(c->filter);
-	c->filter = NULL;
-	return err_set(e, ERR_SANDBOX_UNAVAILABLE,
-		       "the system call filter has %zu instructions, the keeper takes %d",
-		       c->filter_len, SHIM_FILTER_MAX);
-}
-
-static void fill_seccomp(const struct confine *c, struct shim_plan *plan)
-{
-	plan->flags |= SHIM_SECCOMP;
-	plan->filter_len = (uint32_t)c->filter_len;
-	memcpy(plan->tail, c->filter, c->filter_len * sizeof(*c->filter));
-}
-
-/* In the order in which the command's process enters them. */
-static const struct confine_step steps[] = {
-	{ "keeper", prepare_keeper, fill_keeper },
-	{ "session", NULL, fill_session },
-	{ "rlimits", NULL, fill_rlimits },
-	{ "no_new_privs", NULL, fill_no_new_privs },
-	{ "seccomp:default", prepare_seccomp, fill_seccomp },
-};
-
-static const char *const active_names[] = {
-	"keeper", "session", "rlimits", "no_new_privs", "seccomp:default", NULL,
-};
-
-/* Layers of the design that this version does not have; said in every agent.session. */
-static const struct {
-	const char *layer, *reason;
-} missing_layers[] = {
-	{ "landlock", "not part of this version: only the user's permissions limit file access" },
-	{ "namespaces", "not part of this version: commands see the host's processes and network" },
-	{ "cgroup", "not part of this version: memory and cpu limits cannot be set" },
-};
-
-struct confine *confine_new(const struct confine_options *options)
-{
-	struct confine *c = mem_zalloc(sizeof(*c));
-
-	c->options = *options;
-	return c;
-}
-
-void confine_free(struct confine *c)
-{
-	if (!c)
-		return;
-	free(c->filter);
-	free(c);
-}
-
-int confine_prepare(struct confine *c, struct err *e)
-{
-	if (c->prepared)
-		return 0;
-	for (size_t i = 0; i < COUNT_OF(steps); i++)
-		if (steps[i].prepare && steps[i].prepare(c, e))
-			return -1;
-	c->prepared = true;
+	(void)e;
+	add_rlimit(n->plan, RLIMIT_CORE, 0, 0);
+	add_rlimit(n->plan, RLIMIT_NOFILE, nofile->rlim_cur, nofile->rlim_max);
+	for (size_t i = 0; i < n->request->rlimit_count; i++)
+		add_rlimit(n->plan, n->request->rlimits[i].resource, n->request->rlimits[i].soft,
+			   n->request->rlimits[i].hard);
 	return 0;
 }
 
-int confine_fill(struct confine *c, struct shim_plan *plan, struct err *e)
+static int enter_no_new_privs(struct entering *n, struct err *e)
 {
+	(void)e;
+	n->plan->flags |= SHIM_NO_NEW_PRIVS;
+	return 0;
+}
+
+static int enter_credentials(struct entering *n, struct err *e)
+{
+	n->plan->flags |= SHIM_CREDENTIALS;
+	n->plan->uid = n->request->uid;
+	n->plan->gid = n->request->gid;
+	n->run->applied.uid = n->request->uid;
+	if (!n->c->users_tmpdir)
+		return 0;
+	return tmpdir_make_for(n->c->users_tmpdir, n->request->uid, n->request->gid, e);
+}
+
+static int enter_capabilities(struct entering *n, struct err *e)
+{
+	(void)e;
+	n->plan->flags |= SHIM_DROP_CAPS;
+	n->plan->caps = n->request->as_user && n->request->uid ? 0 : ROOT_CAPS;
+	return 0;
+}
+
+static int enter_seccomp(struct entering *n, struct err *e)
+{
+	const struct confine_applied *applied = &n->run->applied;
+	const struct confine_seccomp_options options = {
+		.strict = applied->profile == CONFINE_STRICT,
+		.no_network = applied->layers & BIT(CONFINE_NETWORK_OFF) && !applied->net_ns,
+		.notify = n->request->explain,
+		.keeper_is_init = applied->layers & BIT(CONFINE_PID_NS),
+		.protect_pid = applied->layers & BIT(CONFINE_PID_NS) ? 0 : getpid(),
+		.protect_group = applied->layers & BIT(CONFINE_PID_NS) ? 0 : getpgrp(),
+	};
+	const struct confine_filter *filter = NULL;
+
+	if (get_filter(n->c, &options, &filter, e))
+		return -1;
+	n->plan->flags |= SHIM_SECCOMP | (options.notify ? SHIM_LISTENER : 0);
+	n->plan->filter_len = (uint32_t)filter->len;
+	memcpy(n->plan->tail, filter->program, filter->len * sizeof(*filter->program));
+	return 0;
+}
+
+static int32_t pass_fd(struct confine_run *run, int fd)
+{
+	BUG_IF(run->fd_count >= SHIM_EXTRA_FDS_MAX);
+	run->fds[run->fd_count] = fd;
+	return SHIM_FD_EXTRA + run->fd_count++;
+}
+
+static int enter_landlock(struct entering *n, struct err *e)
+{
+	(void)e;
+	n->plan->landlock_fd = pass_fd(n->run, n->c->ruleset);
+	return 0;
+}
+
+static void enter_user_ns(struct entering *n)
+{
+	if (n->c->privileged || n->run->clone_flags & CLONE_NEWUSER)
+		return;
+	n->run->clone_flags |= CLONE_NEWUSER;
+	/* What the new namespace gives its first process ends with the exec at the latest. */
+	n->plan->flags |= SHIM_USER_NS | SHIM_DROP_CAPS;
+	n->plan->uid = n->c->uid;
+	n->plan->gid = n->c->gid;
+}
+
+static int enter_pid_ns(struct entering *n, struct err *e)
+{
+	(void)e;
+	enter_user_ns(n);
+	n->run->clone_flags |= CLONE_NEWPID;
+	n->plan->flags |= SHIM_PID_NS;
+	return 0;
+}
+
+/* Behind the filter in the tail, so this row stands below the filter's. */
+static int enter_mount_ns(struct entering *n, struct err *e)
+{
+	bool strict = n->run->applied.profile == CONFINE_STRICT;
+	const struct confine_mounts *m = &n->c->mounts[strict];
+
+	(void)e;
+	enter_user_ns(n);
+	n->run->clone_flags |= CLONE_NEWNS;
+	n->plan->flags |= SHIM_MOUNTS;
+	n->plan->mounts_size = (uint32_t)m->size;
+	memcpy(n->plan->tail + n->plan->filter_len * sizeof(struct sock_filter), m->entries,
+	       m->size);
+	return 0;
+}
+
+static int enter_network_off(struct entering *n, struct err *e)
+{
+	(void)e;
+	if (!n->run->applied.net_ns)
+		return 0; /* the filter's rule */
+	enter_user_ns(n);
+	n->run->clone_flags |= CLONE_NEWNET;
+	n->plan->flags |= SHIM_NET_NS;
+	return 0;
+}
+
+static int enter_cgroup(struct entering *n, struct err *e)
+{
+	int fds[CGROUP_JOIN_FDS_MAX], count = cgroup_join_fds(n->run->cgroup, fds);
+	int group = cgroup_clone_fd(n->run->cgroup);
+
+	(void)e;
+	n->plan->group_fd = group < 0 ? -1 : pass_fd(n->run, group);
+	for (int i = 0; i < count; i++)
+		n->plan->joins[n->plan->join_count++] = pass_fd(n->run, fds[i]);
+	return 0;
+}
+
+/* In the order of the enum. */
+static const struct {
+	const char *name;
+	int (*enter)(struct entering *n, struct err *e);
+} rows[CONFINE_LAYER_COUNT] = {
+	[CONFINE_KEEPER] = { "keeper", enter_nothing },
+	[CONFINE_SESSION] = { "session", enter_session },
+	[CONFINE_RLIMITS] = { "rlimits", enter_rlimits },
+	[CONFINE_NO_NEW_PRIVS] = { "no_new_privs", enter_no_new_privs },
+	[CONFINE_CREDENTIALS] = { "credentials", enter_credentials },
+	[CONFINE_CAPABILITIES] = { "capabilities", enter_capabilities },
+	[CONFINE_SECCOMP] = { "seccomp", enter_seccomp },
+	[CONFINE_LANDLOCK] = { "landlock", enter_landlock },
+	[CONFINE_PID_NS] = { "pid_namespace", enter_pid_ns },
+	[CONFINE_MOUNT_NS] = { "mount_namespace", enter_mount_ns },
+	[CONFINE_NETWORK_OFF] = { "network_off", enter_network_off },
+	[CONFINE_CGROUP] = { "cgroup", enter_cgroup },
+};
+
+const char *confine_row_name(enum confine_layer layer)
+{
+	return rows[layer].name;
+}
+
+int confine_layer_find(const char *name)
+{
+	for (int i = 0; i < CONFINE_LAYER_COUNT; i++)
+		if (!strcmp(rows[i].name, name))
+			return i;
+	return -1;
+}
+
+/* ---- limits ---- */
+
+/* RLIMIT_NPROC counts per user namespace since Linux 5.14; before, all that the user runs. */
+static bool counts_per_namespace(void)
+{
+	struct utsname name;
+	int major = 0, minor = 0;
+
+	return !uname(&name) && sscanf(name.release, "%d.%d", &major, &minor) == 2 &&
+	       (major > 5 || (major == 5 && minor >= 14));
+}
+
+static bool limits_tasks_by_rlimit(const struct confine *c, const struct confine_run *run)
+{
+	return !c->privileged && run->applied.layers & NAMESPACE_LAYERS && counts_per_namespace();
+}
+
+/* The share of @limits that a group takes; the rest is for the keeper. */
+static struct cgroup_limits split_limits(struct confine *c, const struct confine_request *request,
+					 int64_t tasks, struct confine_run *run)
+{
+	unsigned can = 0;
+	struct cgroup_limits limits = {
+		.memory_bytes = request->memory_bytes,
+		.cpu_permille = request->cpu_permille,
+		.tasks = limits_tasks_by_rlimit(c, run) ? 0 : tasks,
+	};
+
+	if (limits.memory_bytes || limits.cpu_permille || request->tasks)
+		can = cgroups_prepare(c->cgroups);
+	/* The usual limit of tasks alone is not worth a group: the keeper counts them. */
+	run->watched_memory = limits.memory_bytes && !(can & CGROUP_MEMORY);
+	run->watched_cpu = limits.cpu_permille && !(can & CGROUP_CPU);
+	run->watched_tasks = limits.tasks && !(can & CGROUP_TASKS);
+	if (run->watched_memory)
+		limits.memory_bytes = 0;
+	if (run->watched_cpu)
+		limits.cpu_permille = 0;
+	if (run->watched_tasks)
+		limits.tasks = 0;
+	return limits;
+}
+
+/* Not above what the request has set, nor above what we may set at all. */
+static void limit_processes(struct shim_plan *plan, uint64_t tasks)
+{
+	struct rlimit own;
+
+	if (!getrlimit(RLIMIT_NPROC, &own) && own.rlim_max < tasks)
+		tasks = own.rlim_max;
+	for (uint32_t i = 0; i < plan->rlimit_count; i++)
+		if (plan->rlimits[i].resource == RLIMIT_NPROC && plan->rlimits[i].hard <= tasks)
+			return;
+	add_rlimit(plan, RLIMIT_NPROC, tasks, tasks);
+}
+
+/* No RLIMIT_DATA beside it: programs reserve far more than they use (a JVM most of its heap). */
+static void watch_limits(struct entering *n, int64_t tasks)
+{
+	struct shim_limits *limits = &n->plan->limits;
+
+	if (n->run->watched_memory)
+		limits->memory_bytes = (uint64_t)n->request->memory_bytes;
+	if (n->run->watched_cpu)
+		limits->cpu_permille = (uint32_t)n->request->cpu_permille;
+	if (n->run->watched_tasks)
+		limits->tasks = (uint32_t)tasks;
+	if (tasks && limits_tasks_by_rlimit(n->c, n->run))
+		limit_processes(n->plan, (uint64_t)tasks);
+}
+
+/* Before the layers are entered: a group is one of them. */
+static int make_group(struct entering *n, int64_t tasks, uint64_t seq, struct err *e)
+{
+	struct cgroup_limits limits = split_limits(n->c, n->request, tasks, n->run);
+
+	if (!limits.memory_bytes && !limits.cpu_permille && !limits.tasks)
+		return 0;
+	n->run->cgroup = cgroup_new(n->c->cgroups, seq, &limits, e);
+	if (!n->run->cgroup)
+		return -1;
+	n->run->applied.layers |= BIT(CONFINE_CGROUP);
+	return 0;
+}
+
+/* ---- one run ---- */
+
+/* Which layers this run gets, of those that can be had. */
+void confine_choose(const struct confine *c, const struct confine_request *request,
+		    struct confine_applied *applied)
+{
+	bool network_off = !c->options.network || request->network_off;
+	uint32_t layers = ALWAYS_LAYERS;
+
+	applied->profile = request->strict ? CONFINE_STRICT : c->options.profile;
+	network_off |= applied->profile == CONFINE_STRICT;
+	if (applied->profile != CONFINE_NONE)
+		layers |= BIT(CONFINE_NO_NEW_PRIVS) | BIT(CONFINE_CAPABILITIES) |
+			  BIT(CONFINE_SECCOMP) | BIT(CONFINE_LANDLOCK) |
+			  (request->no_namespaces ? 0 : NAMESPACE_LAYERS);
+	if (network_off)
+		layers |= BIT(CONFINE_NETWORK_OFF) | BIT(CONFINE_SECCOMP) |
+			  BIT(CONFINE_NO_NEW_PRIVS);
+	if (request->as_user)
+		layers |= BIT(CONFINE_CREDENTIALS);
+	applied->layers = layers & c->usable;
+	applied->net_ns = network_off && !request->no_namespaces && c->net_ns_usable;
+}
+
+/* What this run must have beyond what the operator requires. */
+static uint32_t required(const struct confine *c, const struct confine_request *request,
+			 const struct confine_applied *applied)
+{
+	uint32_t bits = c->options.required | ALWAYS_LAYERS;
+
+	if (request->as_user)
+		bits |= BIT(CONFINE_CREDENTIALS);
+	if (applied->profile != CONFINE_NONE)
+		bits |= BIT(CONFINE_NO_NEW_PRIVS) | BIT(CONFINE_SECCOMP);
+	if (applied->layers & BIT(CONFINE_NETWORK_OFF) && !applied->net_ns)
+		bits |= BIT(CONFINE_SECCOMP);
+	/* Strict promises that nothing outside is written: one of two can keep that. */
+	if (applied->profile == CONFINE_STRICT && !(applied->layers & BIT(CONFINE_LANDLOCK)))
+		bits |= BIT(CONFINE_MOUNT_NS);
+	return bits;
+}
+
+static int check_required(const struct confine *c, const struct confine_request *request,
+			  const struct confine_applied *applied, struct err *e)
+{
+	uint32_t missing = required(c, request, applied) & ~applied->layers & ~BIT(CONFINE_CGROUP);
+	int layer = 0;
+
+	if (!missing)
+		return 0;
+	while (!(missing & BIT(layer)))
+		layer++;
+	err_set(e, ERR_SANDBOX_UNAVAILABLE, "the layer %s is required and cannot be had: %s",
+		rows[layer].name,
+		request->no_namespaces && BIT(layer) & NAMESPACE_LAYERS
+			? "the kernel has just refused a new namespace"
+			: c->layers[layer].reason);
+	err_detail(e, "layer", json_string(rows[layer].name));
+	return -1;
+}
+
+int confine_fill(struct confine *c, const struct confine_request *request, struct shim_plan *plan,
+		 struct confine_run *run, struct err *e)
+{
+	struct entering n = { c, request, plan, run };
+
+	for (int i = 0; i < CONFINE_LAYER_COUNT; i++)
+		if (run->applied.layers & BIT(i) && rows[i].enter(&n, e))
+			return -1;
+	return 0;
+}
+
+void confine_clear(struct shim_plan *plan, struct confine_run *run)
+{
+	memset(plan, 0, SHIM_PLAN_HEAD);
+	memset(run, 0, sizeof(*run));
+	plan->landlock_fd = plan->group_fd = -1;
+}
+
+int confine_enter(struct confine *c, const struct confine_request *request, uint64_t seq,
+		  struct shim_plan *plan, struct confine_run *run, struct err *e)
+{
+	struct entering n = { c, request, plan, run };
+	int64_t tasks = request->tasks ? request->tasks : c->options.tasks;
+
+	confine_clear(plan, run);
 	if (confine_prepare(c, e))
 		return -1;
-	plan->flags = 0;
-	plan->rlimit_count = 0;
-	plan->filter_len = 0;
-	for (size_t i = 0; i < COUNT_OF(steps); i++)
-		steps[i].fill(c, plan);
+	if (!c->options.network || request->network_off || request->strict ||
+	    c->options.profile == CONFINE_STRICT)
+		confine_probe_network(c);
+	confine_choose(c, request, &run->applied);
+	if (check_required(c, request, &run->applied, e) || make_group(&n, tasks, seq, e))
+		return -1;
+	if (confine_fill(c, request, plan, run, e)) {
+		confine_run_release(run);
+		return -1;
+	}
+	watch_limits(&n, tasks);
 	return 0;
 }
 
-const char *const *confine_active(const struct confine *c)
+void confine_run_release(struct confine_run *run)
 {
-	(void)c;
-	return active_names;
-}
-
-void confine_each_missing(const struct confine *c,
-			  void (*fn)(void *ctx, const char *layer, const char *reason), void *ctx)
-{
-	(void)c;
-	for (size_t i = 0; i < COUNT_OF(missing_layers); i++)
-		fn(ctx, missing_layers[i].layer, missing_layers[i].reason);
+	cgroup_free(run->cgroup);
+	run->cgroup = NULL;
 }

@@ -1,47 +1,73 @@
 /*
  * confine - the layers between a command and the machine, as an ordered table.
  *
- * Each mechanism is one file (os/confine_<name>.c) and one row in confine.c:
- * prepared once per server, entered in the command's own process by the shim,
- * which is told how through the plan (os/shim_proto.h). A layer that cannot be
- * prepared makes every start fail (SandboxUnavailable); one that cannot be
- * entered makes that start fail in its stage. Nothing runs half confined.
+ * Each mechanism is one file (os/confine_<name>.c, os/cgroup.c) and one or more
+ * rows in confine.c. A layer is probed once, by really entering it (a trial: the
+ * keeper does everything but the exec), prepared once, and entered in the
+ * command's own process by the keeper, which is told how through the plan
+ * (os/shim_proto.h). What is missing is reported with its reason; what a run asks
+ * for or the operator requires and cannot be had makes its start fail
+ * (SandboxUnavailable). Nothing runs half confined without saying so.
  *
- * Preparing is lazy: a server that never runs a command never builds a filter.
+ * All of it is lazy: a server that never runs a command never tries anything.
  */
 #ifndef PROCPEN_OS_CONFINE_H
 #define PROCPEN_OS_CONFINE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <sys/resource.h>
-
 #include "base/err.h"
-#include "os/shim_proto.h"
+#include "os/confine_types.h"
 
 struct confine;
-
-/* What the operator decides; copied. */
-struct confine_options {
-	uint32_t umask;
-	struct rlimit nofile; /* descriptor limits given back to children */
-};
 
 struct confine *confine_new(const struct confine_options *options);
 void confine_free(struct confine *c);
 
-/* Build what is not built yet. Returns 0 or -1 (SandboxUnavailable: layer, why). Idempotent. */
+/*
+ * Probe and build what is not probed and built yet; takes milliseconds the first
+ * time. Returns 0 or -1 (SandboxUnavailable: a required layer, why). Idempotent.
+ */
 int confine_prepare(struct confine *c, struct err *e);
 
-/* Write all layers into @plan (flags, umask, rlimits, filter). Prepares when needed. */
-int confine_fill(struct confine *c, struct shim_plan *plan, struct err *e);
+/*
+ * Write everything but path, working directory and announce into @plan, and the
+ * parent's part into @run (zeroed first; release it always). @seq names the run's
+ * control group. Returns 0 or -1: SandboxUnavailable.
+ */
+int confine_enter(struct confine *c, const struct confine_request *request, uint64_t seq,
+		  struct shim_plan *plan, struct confine_run *run, struct err *e);
+void confine_run_release(struct confine_run *run);
 
-/* Layers as reported: names of applied ones ("seccomp:default", ...), NULL-terminated, static. */
-const char *const *confine_active(const struct confine *c);
+/* As reported: "seccomp:default", "landlock:7", "network:off" ... Good until the next call. */
+const char *confine_layer_name(const struct confine *c, const struct confine_applied *applied,
+			       enum confine_layer layer);
 
-/* Layers that are not applied: calls @fn for each with its reason. */
+/* Calls @fn for each layer of @applied, in order. */
+void confine_each_applied(const struct confine *c, const struct confine_applied *applied,
+			  void (*fn)(void *ctx, const char *layer), void *ctx);
+
+/* The private temporary directory of such a run, heap; NULL: none. It exists after
+ * confine_enter(). */
+char *confine_temporary(const struct confine *c, const struct confine_request *request);
+
+/* Can a run write below @path, so that caches may stay where they are? */
+bool confine_can_write(const struct confine *c, const char *path);
+
+/* The descriptor limit, control groups and all else that only reports ask for; prepares. */
+void confine_probe_all(struct confine *c);
+
+/* What runs of the operator's profile enter when they ask for nothing. */
+void confine_usual(const struct confine *c, struct confine_applied *applied);
+
+/* Calls @fn for each layer that cannot be had: why, and the one thing to do about it. */
 void confine_each_missing(const struct confine *c,
-			  void (*fn)(void *ctx, const char *layer, const char *reason), void *ctx);
+			  void (*fn)(void *ctx, const char *layer, const char *reason,
+				     const char *remedy),
+			  void *ctx);
+
+/* What stays open in spite of the active layers, one sentence each. */
+void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char *gap), void *ctx);
+
+/* The bit of a layer by its name without detail ("landlock"), or -1. */
+int confine_layer_find(const char *name);
 
 #endif

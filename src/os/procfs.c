@@ -144,3 +144,37 @@ int procfs_tree(pid_t pid, pid_t *out, int max)
 	}
 	return count > 0 ? count : 0;
 }
+
+/* The last number in the NSpid line, or 0. */
+static pid_t innermost(pid_t pid)
+{
+	char path[40], text[4096];
+	const char *line, *last;
+	AUTO_CLOSE int fd = -1;
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (n <= 0)
+		return 0;
+	text[n] = '\0';
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return 0;
+	last = line + strcspn(line + 1, "\n");
+	while (last > line && *last >= '0' && *last <= '9')
+		last--;
+	return (pid_t)atoi(last + 1);
+}
+
+pid_t procfs_find_inner(pid_t keeper, pid_t inner)
+{
+	pid_t pids[64]; /* the command is the first of them: far more than it takes */
+	int count = procfs_children(keeper, pids, (int)COUNT_OF(pids));
+
+	for (int i = 0; i < count; i++)
+		if (innermost(pids[i]) == inner)
+			return pids[i];
+	return 0;
+}

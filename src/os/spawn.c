@@ -27,6 +27,14 @@ static const char *const stage_names[SHIM_STAGE_COUNT] = {
 	[SHIM_STAGE_NO_NEW_PRIVS] = "no_new_privs",
 	[SHIM_STAGE_SECCOMP] = "seccomp",
 	[SHIM_STAGE_EXEC] = "exec",
+	[SHIM_STAGE_USER_NS] = "user_namespace",
+	[SHIM_STAGE_MOUNTS] = "mounts",
+	[SHIM_STAGE_PROC] = "proc",
+	[SHIM_STAGE_NET_NS] = "network_namespace",
+	[SHIM_STAGE_CGROUP] = "cgroup",
+	[SHIM_STAGE_CREDENTIALS] = "credentials",
+	[SHIM_STAGE_LANDLOCK] = "landlock",
+	[SHIM_STAGE_LISTENER] = "listener",
 };
 
 const char *spawn_stage_name(int stage)
@@ -57,7 +65,8 @@ static const char *hint_for(int stage, int sys)
 
 int spawn_failed(int stage, int sys, const char *path, struct err *e)
 {
-	bool layer = stage == SHIM_STAGE_NO_NEW_PRIVS || stage == SHIM_STAGE_SECCOMP;
+	bool layer = stage == SHIM_STAGE_NO_NEW_PRIVS || stage == SHIM_STAGE_SECCOMP ||
+		     stage > SHIM_STAGE_EXEC;
 	const char *hint = hint_for(stage, sys);
 
 	err_sys(e, layer ? ERR_SANDBOX_UNAVAILABLE : ERR_SPAWN_FAILED, sys,
@@ -69,23 +78,33 @@ int spawn_failed(int stage, int sys, const char *path, struct err *e)
 	return -1;
 }
 
+/* Add what is the command's own to the plan; bytes of the message, 0: a path is too long. */
+static size_t complete_plan(const struct spawn_request *request)
+{
+	struct shim_plan *plan = request->plan;
+	const char *cwd = request->cwd ? request->cwd : "";
+	uint8_t *at = plan->tail + (size_t)plan->filter_len * 8 + plan->mounts_size;
+	size_t path_len = strlen(request->path), cwd_len = strlen(cwd);
+
+	if (path_len >= SHIM_PATH_MAX || cwd_len >= SHIM_PATH_MAX)
+		return 0;
+	if (request->announce)
+		plan->flags |= SHIM_ANNOUNCE;
+	plan->path_len = (uint32_t)path_len;
+	plan->cwd_len = (uint32_t)cwd_len;
+	memcpy(at, request->path, path_len + 1);
+	memcpy(at + path_len + 1, cwd, cwd_len + 1);
+	return (size_t)(at - (uint8_t *)plan) + path_len + cwd_len + 2;
+}
+
 /* Queue the plan before the shim exists: it then never waits for it. */
 static int send_plan(int fd, const struct spawn_request *request, struct err *e)
 {
-	static struct shim_plan plan; /* 12 KB: too big for the stack, used by one call at a time */
-	size_t filter_size, len;
+	size_t len = complete_plan(request);
 
-	plan.path_len = (uint32_t)strlen(request->path);
-	if (plan.path_len >= SHIM_PATH_MAX)
+	if (!len)
 		return spawn_failed(SHIM_STAGE_EXEC, ENAMETOOLONG, request->path, e);
-	if (confine_fill(request->confine, &plan, e))
-		return -1;
-	if (request->announce)
-		plan.flags |= SHIM_ANNOUNCE;
-	filter_size = (size_t)plan.filter_len * 8;
-	memcpy(plan.tail + filter_size, request->path, plan.path_len + 1);
-	len = SHIM_PLAN_HEAD + filter_size + plan.path_len + 1;
-	if (send(fd, &plan, len, MSG_NOSIGNAL) != (ssize_t)len)
+	if (send(fd, request->plan, len, MSG_NOSIGNAL) != (ssize_t)len)
 		return spawn_failed(SHIM_STAGE_PLAN, errno, request->path, e);
 	return 0;
 }
@@ -116,7 +135,7 @@ static uint64_t ignored_signals(void)
  * suspended until its exec or exit. Signals are blocked around it: a handler of
  * ours must not run in a child that shares our memory.
  */
-static pid_t clone_child(struct spawn_child *child)
+static pid_t clone_child(struct spawn_child *child, int namespaces)
 {
 	static char *stack;
 	sigset_t all, before;
@@ -133,8 +152,8 @@ static pid_t clone_child(struct spawn_child *child)
 	}
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = clone(spawn_child_run, stack + CHILD_STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD,
-		    child);
+	pid = clone(spawn_child_run, stack + CHILD_STACK_SIZE,
+		    CLONE_VM | CLONE_VFORK | SIGCHLD | namespaces, child);
 	sys = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = sys;
@@ -147,15 +166,19 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 	AUTO_CLOSE int ours = -1;
 	AUTO_CLOSE int theirs = -1;
 	struct spawn_child child = {
-		.stdin_fd = request->stdin_fd,
-		.stdout_fd = request->stdout_fd,
-		.stderr_fd = request->stderr_fd,
-		.cwd_fd = request->cwd_fd,
+		.fds = { request->stdin_fd, request->stdout_fd, request->stderr_fd, -1,
+			 request->cwd_fd },
+		.fd_count = SHIM_FD_EXTRA + request->fd_count,
 		.argv = request->argv,
 		.envp = request->envp,
+		.user_ns = request->clone_flags & CLONE_NEWUSER,
 		.ignored = ignored_signals(),
 	};
 
+	result->refused = false;
+	if (request->fd_count)
+		memcpy(child.fds + SHIM_FD_EXTRA, request->fds,
+		       (size_t)request->fd_count * sizeof(int));
 	child.shim_fd = shim_image_fd(e);
 	if (child.shim_fd < 0)
 		return -1;
@@ -166,8 +189,9 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 	fcntl(ours, F_SETFL, O_NONBLOCK);
 	if (send_plan(ours, request, e))
 		return -1;
-	child.control_fd = theirs;
-	result->keeper_pid = clone_child(&child);
+	child.fds[SHIM_FD_CONTROL] = theirs;
+	result->keeper_pid = clone_child(&child, request->clone_flags);
+	result->refused = result->keeper_pid < 0 && request->clone_flags && errno != EAGAIN;
 	if (result->keeper_pid < 0)
 		return spawn_failed(SHIM_STAGE_FORK, errno, request->path, e);
 	if (child.stage) /* it has exited; the reaper collects it */

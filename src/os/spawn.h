@@ -13,21 +13,26 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "os/confine.h"
+#include "os/shim_proto.h"
 
 struct spawn_request {
 	const char *path;        /* program to execute, already looked up; used after the chdir */
 	char *const *argv;       /* the command's, NULL-terminated */
 	char *const *envp;
 	int cwd_fd;              /* O_PATH directory; borrowed */
+	const char *cwd;         /* its canonical path, for a mount namespace; NULL with none */
 	int stdin_fd, stdout_fd, stderr_fd; /* the child's ends; borrowed */
-	struct confine *confine;
+	struct shim_plan *plan;  /* filled by confine_enter(); path, cwd and announce are added */
+	int clone_flags;         /* CLONE_NEW*, for the keeper */
+	const int *fds;          /* for the keeper, from SHIM_FD_EXTRA on; borrowed */
+	int fd_count;            /* at most SHIM_EXTRA_FDS_MAX */
 	bool announce;           /* tell when the command executes, unless it is over by then */
 };
 
 struct spawn_result {
 	pid_t keeper_pid;
 	int control_fd; /* our end, non-blocking, close-on-exec; owned by the caller */
+	bool refused;   /* on failure: the kernel refused clone_flags (EPERM, ENOSPC, ...) */
 };
 
 /*

@@ -10,13 +10,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "os/shim_proto.h"
 
 /* As the kernel defines it (signal(7), "rt_sigaction"): all zero is SIG_DFL. */
 struct kernel_sigaction {
@@ -43,31 +45,56 @@ static void reset_ignored(uint64_t ignored)
 				sizeof(uint64_t));
 }
 
-/* Out of the way of the targets 0 to 4. */
+/* Out of the way of all targets. */
 static int above_targets(int fd)
 {
-	if (fd > SHIM_FD_CWD)
-		return fd;
-	return (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, SHIM_FD_CWD + 1);
+	const int first = SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX;
+
+	return fd >= first ? fd : (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, first);
 }
 
-static int place(int from, int to)
+/*
+ * The first process of a user namespace has all capabilities there, but loses
+ * them at an exec, because its uid is not 0 in it: those that the shim needs to
+ * set the namespaces up go along as ambient ones (capabilities(7)). The command
+ * gets none of them.
+ */
+static int keep_capabilities(void)
 {
-	return (int)syscall(SYS_dup3, from, to, 0);
+	static const int needed[] = { CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_NET_ADMIN,
+				      CAP_SYS_ADMIN };
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+	int result;
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -1;
+	data[0].inheritable = data[0].permitted;
+	data[1].inheritable = data[1].permitted;
+	result = (int)syscall(SYS_capset, &header, data);
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed) && !result; i++)
+		result = (int)syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, needed[i], 0,
+				      0);
+	return result;
 }
 
 int spawn_child_run(void *child)
 {
 	struct spawn_child *c = child;
-	int in = above_targets(c->stdin_fd), out = above_targets(c->stdout_fd);
-	int err = above_targets(c->stderr_fd), control = above_targets(c->control_fd);
-	int cwd = above_targets(c->cwd_fd), shim = above_targets(c->shim_fd);
+	int shim = above_targets(c->shim_fd);
+	bool fine = shim >= 0;
 
 	reset_ignored(c->ignored);
-	if (in < 0 || out < 0 || err < 0 || control < 0 || cwd < 0 || shim < 0 ||
-	    place(in, STDIN_FILENO) < 0 || place(out, STDOUT_FILENO) < 0 ||
-	    place(err, STDERR_FILENO) < 0 || place(control, SHIM_FD_CONTROL) < 0 ||
-	    place(cwd, SHIM_FD_CWD) < 0)
+	if (c->user_ns && keep_capabilities() < 0)
+		return failed(c, SHIM_STAGE_USER_NS);
+	/* The array is the server's memory, but nobody else looks at it while we run. */
+	for (int i = 0; i < c->fd_count && fine; i++) {
+		c->fds[i] = above_targets(c->fds[i]);
+		fine = c->fds[i] >= 0;
+	}
+	for (int i = 0; i < c->fd_count && fine; i++)
+		fine = syscall(SYS_dup3, c->fds[i], i, 0) >= 0;
+	if (!fine)
 		return failed(c, SHIM_STAGE_DESCRIPTORS);
 	syscall(SYS_execveat, shim, "", c->argv, c->envp, AT_EMPTY_PATH);
 	return failed(c, SHIM_STAGE_SHIM_EXEC);

@@ -8,13 +8,18 @@
 #ifndef PROCPEN_OS_SPAWN_CHILD_H
 #define PROCPEN_OS_SPAWN_CHILD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
+#include "os/shim_proto.h"
+
 struct spawn_child {
-	int stdin_fd, stdout_fd, stderr_fd, control_fd, cwd_fd;
+	int fds[SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX]; /* which descriptor becomes number i */
+	int fd_count;
 	int shim_fd;
 	char *const *argv;
 	char *const *envp;
+	bool user_ns;     /* cloned into a new user namespace: the shim needs what that gives */
 	uint64_t ignored; /* signals to put back to their default, bit (number - 1) */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */

@@ -83,14 +83,19 @@ static void cloexec_inherited(void)
 		fcntl(fd, F_SETFD, FD_CLOEXEC);
 }
 
+int stdio_guard(struct err *e)
+{
+	cloexec_inherited();
+	return fill_gaps(e);
+}
+
 int stdio_take(struct stdio *s, struct err *e)
 {
 	s->in.fd = s->out.fd = -1;
 	if (fcntl(STDIN_FILENO, F_GETFD) < 0 || fcntl(STDOUT_FILENO, F_GETFD) < 0)
 		return err_set(e, ERR_INTERNAL_ERROR,
 			       "stdin or stdout is closed: the protocol needs both");
-	cloexec_inherited();
-	if (fill_gaps(e) || take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
+	if (stdio_guard(e) || take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
 	    take_end(&s->out, STDOUT_FILENO, O_WRONLY, e))
 		return -1;
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);

@@ -29,6 +29,10 @@ struct stdio {
 	struct stdio_end in, out;
 };
 
+/* Fill closed standard descriptors with /dev/null, so that no file of ours becomes one, and keep
+ * all that we inherited beside them out of our children. 0 or -1. Before anything is opened. */
+int stdio_guard(struct err *e);
+
 /* Move the protocol ends. Returns 0 or -1 (@e: which descriptor, why). */
 int stdio_take(struct stdio *s, struct err *e);
 

@@ -25,6 +25,7 @@ static const char *const reasons[] = {
 	[PROC_REASON_MEMORY_LIMIT] = "memory_limit",
 	[PROC_REASON_CPU_LIMIT] = "cpu_limit",
 	[PROC_REASON_FILE_SIZE_LIMIT] = "file_size_limit",
+	[PROC_REASON_PROCESS_LIMIT] = "process_limit",
 	[PROC_REASON_SECCOMP] = "seccomp",
 	[PROC_REASON_SERVER_SHUTDOWN] = "server_shutdown",
 };

@@ -10,7 +10,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "os/procfs.h"
 #include "os/spawn.h"
+#include "os/start.h"
 #include "proc/names.h"
 
 #define PAGE_BYTES 4096
@@ -29,18 +31,14 @@ static bool is_ending_signal(int signal)
 	       signal == SIGHUP;
 }
 
-static enum proc_reason reason_of_signal(int signal)
+/* What a wait status says by itself. */
+static enum proc_reason reason_of_status(const struct proc *p)
 {
-	switch (signal) {
-	case SIGSYS:
-		return PROC_REASON_SECCOMP;
-	case SIGXCPU:
-		return PROC_REASON_CPU_LIMIT;
-	case SIGXFSZ:
-		return PROC_REASON_FILE_SIZE_LIMIT;
-	default:
-		return PROC_REASON_SIGNALED;
-	}
+	enum proc_reason limit = limits_of_status(&p->limits, p->wait_status, &p->usage);
+
+	if (limit != PROC_REASON_RUNNING)
+		return limit;
+	return WTERMSIG(p->wait_status) == SIGSYS ? PROC_REASON_SECCOMP : PROC_REASON_SIGNALED;
 }
 
 static void decide_killed(struct proc *p)
@@ -52,7 +50,7 @@ static void decide_killed(struct proc *p)
 /*
  * Cause by evidence, in this order: our own kill that took effect, then what the
  * wait status says. A command that exited by itself while our SIGKILL was under
- * way has exited.
+ * way has exited, unless a limit had struck before: what it made of that is no result.
  */
 static void decide_state(struct proc *p)
 {
@@ -61,15 +59,15 @@ static void decide_state(struct proc *p)
 		     (is_ending_signal(p->signal_sent) ||
 		      (by_signal && WTERMSIG(p->wait_status) == p->signal_sent));
 
-	if (p->kill_reason != PROC_REASON_RUNNING && (!p->exited || by_signal)) {
+	if (p->kill_reason != PROC_REASON_RUNNING &&
+	    (!p->exited || by_signal || p->kill_reason == p->limits.struck)) {
 		decide_killed(p);
 	} else if (asked) {
 		p->kill_reason = PROC_REASON_KILLED_BY_REQUEST;
 		decide_killed(p);
 	} else if (!p->exited || by_signal) {
 		p->state = PROC_STATE_KILLED;
-		p->reason = by_signal ? reason_of_signal(WTERMSIG(p->wait_status))
-				      : PROC_REASON_SIGNALED;
+		p->reason = by_signal ? reason_of_status(p) : PROC_REASON_SIGNALED;
 	} else {
 		p->state = PROC_STATE_COMPLETED;
 		p->reason = PROC_REASON_EXITED;
@@ -130,16 +128,35 @@ static void take_usage(struct proc *p, const struct shim_report *report)
 {
 	int64_t peak = (int64_t)report->maxrss_kib * 1024;
 
+	if (peak < (int64_t)report->memory_peak_bytes)
+		peak = (int64_t)report->memory_peak_bytes;
 	p->usage.cpu_ms = (int64_t)(report->cpu_us + 500) / 1000;
 	if (peak > p->usage.memory_peak_bytes)
 		p->usage.memory_peak_bytes = peak;
 	p->usage.io_read_bytes = (int64_t)report->io_read_bytes;
 	p->usage.io_write_bytes = (int64_t)report->io_write_bytes;
+	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
+}
+
+/* A limit is proven to have struck: the whole run ends with it. */
+static void on_limit(void *ctx)
+{
+	struct proc *p = ctx;
+
+	proc_kill_tree(p, p->limits.struck);
+}
+
+/* In a PID namespace the keeper knows another number than we do. */
+static pid_t outer_pid(const struct proc *p, pid_t pid)
+{
+	if (!(p->applied.layers & 1u << CONFINE_PID_NS))
+		return pid;
+	return procfs_find_inner(p->live->tree.keeper_pid, pid);
 }
 
 static void on_started(struct proc *p, pid_t pid)
 {
-	p->pid = pid;
+	p->pid = outer_pid(p, pid);
 	if (p->phase == PROC_STARTING)
 		p->phase = PROC_RUNNING;
 	notify(p, PROC_EVENT_STARTED);
@@ -147,6 +164,8 @@ static void on_started(struct proc *p, pid_t pid)
 
 static void on_exited(struct proc *p, const struct shim_report *report)
 {
+	if (limits_look(&p->limits, p->live->confine.cgroup))
+		on_limit(p); /* the watch may not have told yet */
 	p->exited = true;
 	p->wait_status = report->value;
 	p->leftover = report->live;
@@ -187,6 +206,10 @@ static void on_report(void *ctx, const struct shim_report *report)
 			p->signal_sent = report->value;
 		notify(p, PROC_EVENT_SIGNALED);
 		break;
+	case SHIM_LIMITED:
+		limits_reported(&p->limits, report);
+		on_limit(p);
+		break;
 	case SHIM_EMPTY:
 		take_usage(p, report);
 		p->killed_rest = report->live;
@@ -196,6 +219,17 @@ static void on_report(void *ctx, const struct shim_report *report)
 			p->leftover = report->live;
 		break;
 	}
+}
+
+/* The command's filter tells of refused calls from now on. */
+static void on_listener(void *ctx, int fd)
+{
+	struct proc *p = ctx;
+
+	if (p->denials)
+		mem_cleanup_close(&fd);
+	else
+		p->denials = denials_new(p->env->loop, fd);
 }
 
 /* Nothing of the run is left to be watched. */
@@ -211,6 +245,9 @@ static void release_live(struct proc *p)
 	pump_close(&live->err);
 	feed_close(&live->feed);
 	tree_release(&live->tree);
+	limits_watch_stop(&live->limits, p->env->loop);
+	denials_stop(p->denials);
+	confine_run_release(&live->confine);
 	free(live->path);
 	free(live);
 	p->live = NULL;
@@ -242,6 +279,8 @@ static void on_tree_empty(void *ctx)
 	drain_pumps(p);
 	p->tree_alive = false;
 	p->survivors = p->live->tree.survivors;
+	p->keeper_lost = p->live->tree.lost && !p->exited;
+	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 	count_hunted(p);
 	settle(p);
 	if (!p->survivors)
@@ -287,6 +326,16 @@ static int make_pipe(int *read_end, int *write_end, int ours)
 	return 0;
 }
 
+/* A command opens /dev/stdout by name as well, so its pipes belong to whom it runs as. */
+static void give_pipes(const struct start *s, const struct confine_request *confine)
+{
+	const int fds[] = { s->in_write, s->out_read, s->err_read };
+
+	for (size_t i = 0; confine->as_user && i < COUNT_OF(fds); i++)
+		if (fds[i] >= 0)
+			(void)!fchown(fds[i], confine->uid, confine->gid);
+}
+
 static int open_pipes(struct start *s, const struct proc_spec *spec, struct err *e)
 {
 	if (make_pipe(&s->out_read, &s->out_write, 0) ||
@@ -298,6 +347,7 @@ static int open_pipes(struct start *s, const struct proc_spec *spec, struct err 
 		if (s->in_read < 0)
 			return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, "/dev/null", e);
 	}
+	give_pipes(s, &spec->confine);
 	return 0;
 }
 
@@ -309,7 +359,9 @@ static struct proc_live *new_live(struct proc *p, const char *path)
 	live->out.on_data = live->err.on_data = on_pump_data;
 	live->out.ctx = live->err.ctx = p;
 	live->out.io.fd = live->err.io.fd = live->feed.io.fd = live->tree.control.fd = -1;
+	live->limits.oom.fd = -1;
 	live->tree.on_report = on_report;
+	live->tree.on_listener = on_listener;
 	live->tree.on_empty = on_tree_empty;
 	live->tree.ctx = p;
 	ev_timer_init(&live->timeout, on_timeout, 0., 0.);
@@ -332,6 +384,7 @@ static struct proc *new_record(const struct proc_env *env, const struct proc_spe
 	p->cwd = memcpy(p->command + command, spec->cwd, cwd);
 	if (origin)
 		p->origin = memcpy(p->cwd + cwd, spec->origin, origin);
+	p->seq = spec->seq;
 	p->background = spec->background;
 	p->started_mono_ms = clock_mono_ms();
 	p->started_wall_ms = clock_wall_ms();
@@ -361,29 +414,42 @@ static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
 		loop_timer_start(loop, &p->live->timeout, (double)spec->timeout_ms);
 }
 
+static int spawn(const struct proc_env *env, const struct proc_spec *spec, const struct start *s,
+		 struct confine_run *run, struct spawn_result *spawned, struct err *e)
+{
+	struct spawn_request request = {
+		.path = spec->path,
+		.argv = spec->argv,
+		.envp = spec->envp,
+		.cwd_fd = spec->cwd_fd,
+		.cwd = spec->cwd,
+		.stdin_fd = s->in_read,
+		.stdout_fd = s->out_write,
+		.stderr_fd = s->err_write,
+		.announce = spec->background,
+	};
+
+	return start_command(env->confine, &spec->confine, spec->seq, env->spare, &request, run,
+			     spawned, e);
+}
+
 struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e)
 {
 	struct start s = { -1, -1, -1, -1, -1, -1 };
 	struct spawn_result spawned;
+	struct confine_run run = { 0 };
 	struct proc *p = NULL;
 
-	if (!open_pipes(&s, spec, e)) {
-		struct spawn_request request = {
-			.path = spec->path,
-			.argv = spec->argv,
-			.envp = spec->envp,
-			.cwd_fd = spec->cwd_fd,
-			.stdin_fd = s.in_read,
-			.stdout_fd = s.out_write,
-			.stderr_fd = s.err_write,
-			.confine = env->confine,
-			.announce = spec->background,
-		};
-
-		if (!spawn_start(&request, &spawned, e)) {
-			p = new_record(env, spec);
-			watch(p, spec, &s, &spawned);
-		}
+	if (!open_pipes(&s, spec, e) && !spawn(env, spec, &s, &run, &spawned, e)) {
+		p = new_record(env, spec);
+		p->applied = run.applied;
+		p->live->confine = run;
+		limits_init(&p->limits, &spec->confine, &run);
+		limits_watch_start(&p->live->limits, env->loop, &p->limits, run.cgroup, on_limit,
+				   p);
+		if (run.cgroup)
+			cgroup_joined(run.cgroup); /* the keeper has its own descriptors */
+		watch(p, spec, &s, &spawned);
 	}
 	close_fds(&s);
 	return p;
@@ -394,6 +460,7 @@ void proc_free(struct proc *p)
 	if (!p)
 		return;
 	release_live(p);
+	denials_free(p->denials);
 	spool_close(&p->spool);
 	if (p->failure)
 		err_release(p->failure);
@@ -431,6 +498,8 @@ const struct usage *proc_usage(struct proc *p)
 {
 	if (p->tree_alive && (!p->exited || p->leftover))
 		usage_live(p->live->tree.keeper_pid, &p->usage);
+	if (p->live)
+		limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 	return &p->usage;
 }
 

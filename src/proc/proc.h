@@ -26,8 +26,11 @@
 #include "base/err.h"
 #include "base/ids.h"
 #include "os/confine.h"
+#include "os/denials.h"
 #include "os/loop.h"
 #include "os/reaper.h"
+#include "os/spare.h"
+#include "proc/limits.h"
 #include "proc/names.h"
 #include "proc/output.h"
 #include "proc/pump.h"
@@ -50,6 +53,7 @@ enum proc_event {
 
 /* What a run is made of. Everything is borrowed for the call. */
 struct proc_spec {
+	uint64_t seq;          /* set by the table */
 	const char *command;   /* as shown: the string, or program and arguments joined by spaces */
 	const char *origin;    /* who asked (request id); kept for the record of the end */
 	const char *path;      /* program to execute */
@@ -62,6 +66,7 @@ struct proc_spec {
 	bool has_stdin;        /* false: /dev/null */
 	bool background;
 	int64_t timeout_ms;    /* 0: none */
+	struct confine_request confine; /* what this run asks of its sandbox */
 };
 
 struct proc;
@@ -71,6 +76,7 @@ struct proc_env {
 	struct ev_loop *loop;
 	struct reaper *reaper;
 	struct confine *confine;
+	struct spare *spare;             /* NULL: every keeper is started when it is needed */
 	uint64_t head_bytes, tail_bytes; /* kept per stream */
 	int drain_ms;
 	int kill_patience_ms;            /* for a keeper to get its tree dead; then the hunt */
@@ -83,6 +89,8 @@ struct proc_live {
 	struct pump out, err;
 	struct feed feed;
 	struct tree tree;
+	struct confine_run confine;
+	struct limits_watch limits;
 	ev_timer timeout, drain;
 	char *path; /* of the program, for the message when it cannot be executed */
 };
@@ -94,6 +102,8 @@ struct proc {
 	char id[IDS_TEXT_SIZE];
 	char *command, *origin, *cwd; /* behind the struct, in the same allocation */
 	bool background;
+	struct confine_applied applied; /* layers that it runs in */
+	struct limits limits;
 
 	enum proc_phase phase;
 	enum proc_state state;
@@ -109,6 +119,8 @@ struct proc {
 				       * those just killed included */
 	uint32_t killed_rest;         /* of these, what a SIGKILL for the tree still found */
 	uint32_t survivors;           /* could not be killed */
+	bool keeper_lost;             /* how the command ended, or whether it ran, is unknown */
+	struct denials *denials;      /* what its filter refused; NULL: nobody listens */
 	struct err *failure;          /* why it never started, or NULL */
 
 	pid_t pid;                    /* of the command; 0 before its start and after its end */
@@ -124,7 +136,7 @@ struct proc {
 };
 
 /*
- * Start a run; seq and id are filled in by the table. Returns the record in phase
+ * Start a run; the id is filled in by the table. Returns the record in phase
  * STARTING, or NULL with SpawnFailed or SandboxUnavailable.
  */
 struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e);

@@ -137,6 +137,8 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 		.on_event = on_event,
 		.ctx = t,
 	};
+	if (options->ahead)
+		t->env.spare = spare_new(loop, reaper);
 	return t;
 }
 
@@ -146,6 +148,7 @@ void proctab_free(struct proctab *t)
 		return;
 	while (t->oldest)
 		remove_record(t, t->oldest);
+	spare_free(t->env.spare);
 	free(t);
 }
 
@@ -157,6 +160,7 @@ void proctab_set_hook(struct proctab *t, proctab_hook hook, void *ctx)
 
 struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, struct err *e)
 {
+	struct proc_spec numbered = *spec;
 	struct proc *p;
 
 	if (t->closing) {
@@ -164,6 +168,7 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 		err_hint(e, "start a new server");
 		return NULL;
 	}
+	numbered.seq = t->last_seq + 1;
 	if (t->trees >= t->options.running_max) {
 		err_set(e, ERR_LIMIT_REACHED, "%d runs have live processes, the limit is %d",
 			t->trees, t->options.running_max);
@@ -171,10 +176,10 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 			    "limits.running_processes");
 		return NULL;
 	}
-	p = proc_new(&t->env, spec, e);
+	p = proc_new(&t->env, &numbered, e);
 	if (!p)
 		return NULL;
-	p->seq = ++t->last_seq;
+	t->last_seq++;
 	ids_format(p->id, p->seq, t->instance);
 	p->older = t->newest;
 	*(t->newest ? &t->newest->newer : &t->oldest) = p;
@@ -224,6 +229,8 @@ void proctab_shutdown(struct proctab *t)
 {
 	t->closing = true;
 	t->env.kill_patience_ms = SHUTDOWN_PATIENCE_MS;
+	spare_free(t->env.spare);
+	t->env.spare = NULL;
 	for (struct proc *p = t->newest, *older; p; p = older) {
 		older = p->older;
 		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 
 #include "base/log.h"
+#include "base/mem.h"
 #include "os/procfs.h"
 
 #define PATIENCE_MS 1000 /* more for a keeper that is at work ... */
@@ -35,7 +37,7 @@ static void hunt(struct tree *t)
 {
 	if (t->hunting || !t->alive)
 		return;
-	t->hunting = true;
+	t->hunting = t->lost = true;
 	loop_timer_stop(t->loop, &t->escalate);
 	reaper_sweep(t->reaper, HUNT_MS, on_hunted, t);
 }
@@ -52,11 +54,55 @@ static void on_keeper_dead(void *ctx, pid_t pid, int wait_status)
 		hunt(t);
 }
 
+/* One report, and the descriptor that came with it or -1. */
+static ssize_t receive(int control, struct shim_report *report, int *fd)
+{
+	union {
+		struct cmsghdr header; /* aligns it */
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} rights;
+	struct iovec part = { report, sizeof(*report) };
+	struct msghdr message = {
+		.msg_iov = &part,
+		.msg_iovlen = 1,
+		.msg_control = &rights,
+		.msg_controllen = sizeof(rights),
+	};
+	const struct cmsghdr *first;
+	ssize_t n = recvmsg(control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+
+	/* It left without reading our last request; its own last words are behind this error. */
+	if (n < 0 && errno == ECONNRESET)
+		n = recvmsg(control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	*fd = -1;
+	if (n < 0)
+		return n;
+	first = CMSG_FIRSTHDR(&message);
+	if (first && first->cmsg_level == SOL_SOCKET && first->cmsg_type == SCM_RIGHTS)
+		memcpy(fd, CMSG_DATA(first), sizeof(*fd));
+	if (n != (ssize_t)sizeof(*report))
+		mem_cleanup_close(fd);
+	return n;
+}
+
+/* Only one kind of report brings a descriptor; any other is closed. */
+static void pass_on(struct tree *t, const struct shim_report *report, int fd)
+{
+	if (report->event == SHIM_LISTENING && fd >= 0 && t->on_listener) {
+		t->on_listener(t->ctx, fd);
+		return;
+	}
+	mem_cleanup_close(&fd);
+	if (report->event != SHIM_LISTENING)
+		t->on_report(t->ctx, report);
+}
+
 static void on_control(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct tree *t = io->data;
 	struct shim_report report;
 	ssize_t n;
+	int fd;
 
 	if (revents & EV_ERROR) { /* it cannot be watched: end the run, not the server */
 		log_warn("a run is ended because its keeper cannot be watched");
@@ -65,11 +111,10 @@ static void on_control(struct ev_loop *loop, ev_io *io, int revents)
 			hunt(t);
 		return;
 	}
-	while ((n = recv(io->fd, &report, sizeof(report), MSG_DONTWAIT)) ==
-	       (ssize_t)sizeof(report)) {
+	while ((n = receive(io->fd, &report, &fd)) == (ssize_t)sizeof(report)) {
 		if (report.event == SHIM_EMPTY || report.event == SHIM_FAILED || report.empty)
 			t->reported_empty = true;
-		t->on_report(t->ctx, &report);
+		pass_on(t, &report, fd);
 		if (io->fd < 0)
 			return; /* released meanwhile */
 		if (t->reported_empty) {

@@ -24,6 +24,7 @@ struct question {
 	void *ctx;
 	uint64_t handle;
 	int deadline_ms;
+	bool mcp; /* taken back when nobody waits for the answer */
 	ev_timer timer;
 	struct question *next;
 };
@@ -55,6 +56,38 @@ static struct question *take(struct ask *a, struct question **at)
 	return q;
 }
 
+/* Tell the client that no answer is wanted any more. */
+static void withdraw(struct ask *a, const struct question *q, const char *why)
+{
+	struct buf line;
+	struct jsonw w;
+
+	if (!q->mcp)
+		return;
+	buf_init(&line, QUESTION_BYTES_MAX);
+	jsonw_init(&w, &line);
+	jsonw_object(&w, NULL);
+	jsonw_str(&w, "jsonrpc", "2.0");
+	jsonw_str(&w, "method", "notifications/cancelled");
+	jsonw_object(&w, "params");
+	jsonw_str(&w, "requestId", q->id);
+	jsonw_str(&w, "reason", why);
+	jsonw_end_object(&w);
+	jsonw_end_object(&w);
+	outq_push(a->out, line.data, line.len);
+	buf_release(&line);
+}
+
+/* Nobody answered it. */
+static void give_up(struct ask *a, struct question **at, const char *why)
+{
+	struct question *q = take(a, at);
+
+	withdraw(a, q, why);
+	q->fn(q->ctx, q->handle, NULL, why);
+	free(q);
+}
+
 static void settle(struct ask *a, struct question **at, const json_t *result, const char *why)
 {
 	struct question *q = take(a, at);
@@ -74,7 +107,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 	snprintf(why, sizeof(why), "nobody answered within %d ms", q->deadline_ms);
 	while (*at != q)
 		at = &(*at)->next;
-	settle(q->ask, at, NULL, why);
+	give_up(q->ask, at, why);
 }
 
 static void send_question(struct ask *a, const struct question *q, const char *method,
@@ -95,8 +128,8 @@ static void send_question(struct ask *a, const struct question *q, const char *m
 	buf_release(&line);
 }
 
-int ask_send(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
-	     ask_fn fn, void *ctx, uint64_t handle)
+static int send_new(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
+		    ask_fn fn, void *ctx, uint64_t handle, bool mcp)
 {
 	char random[IDS_INSTANCE_SIZE];
 	struct question *q;
@@ -108,6 +141,7 @@ int ask_send(struct ask *a, const char *method, const struct buf *params, int de
 	q->fn = fn;
 	q->ctx = ctx;
 	q->handle = handle;
+	q->mcp = mcp;
 	q->deadline_ms = deadline_ms;
 	ids_instance(random);
 	snprintf(q->id, sizeof(q->id), "ask-%s", random);
@@ -121,20 +155,38 @@ int ask_send(struct ask *a, const char *method, const struct buf *params, int de
 	return 0;
 }
 
+int ask_send(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
+	     ask_fn fn, void *ctx, uint64_t handle)
+{
+	return send_new(a, method, params, deadline_ms, fn, ctx, handle, false);
+}
+
+int ask_send_mcp(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
+		 ask_fn fn, void *ctx, uint64_t handle)
+{
+	return send_new(a, method, params, deadline_ms, fn, ctx, handle, true);
+}
+
+static bool is_id(const struct question *q, const json_t *id)
+{
+	return json_is_string(id) && json_string_length(id) == strlen(q->id) &&
+	       !strcmp(json_string_value(id), q->id);
+}
+
 void ask_answer(struct ask *a, const json_t *message)
 {
-	const char *id = json_string_value(json_object_get(message, "id"));
+	const json_t *id = json_object_get(message, "id");
 	const json_t *result = json_object_get(message, "result");
 	const json_t *error = json_object_get(message, "error");
 	const char *text = json_string_value(json_object_get(error, "message"));
 	struct question **at = &a->questions;
 	char why[256];
 
-	while (id && *at && strcmp((*at)->id, id))
+	while (*at && !is_id(*at, id))
 		at = &(*at)->next;
-	if (!id || !*at)
+	if (!*at)
 		return;
-	if (error)
+	if (error && !json_is_null(error))
 		result = NULL;
 	snprintf(why, sizeof(why), "the client answered with an error%s%.160s", text ? ": " : "",
 		 text ? text : "");
@@ -146,17 +198,22 @@ void ask_drop(struct ask *a, uint64_t handle)
 	struct question **at = &a->questions;
 
 	while (*at) {
-		if ((*at)->handle == handle)
-			free(take(a, at));
-		else
-			at = &(*at)->next;
+		struct question *q = *at;
+
+		if (q->handle != handle) {
+			at = &q->next;
+			continue;
+		}
+		take(a, at);
+		withdraw(a, q, "the request that asked has ended");
+		free(q);
 	}
 }
 
 void ask_end(struct ask *a, const char *why)
 {
 	while (a->questions)
-		settle(a, &a->questions, NULL, why);
+		give_up(a, &a->questions, why);
 }
 
 void ask_free(struct ask *a)

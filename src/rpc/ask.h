@@ -1,7 +1,7 @@
 /*
  * ask - requests of ours to the client, and their answers.
  *
- * For: capability.confirm (and elicitation later). Each question has an id of
+ * For: capability.confirm and MCP's elicitation. Each question has an id of
  * our own that nobody can guess, one deadline, and is settled once: by its
  * answer, by its deadline, or by ask_drop(). Unknown, late and repeated answers
  * are ignored.
@@ -29,6 +29,13 @@ void ask_free(struct ask *a);
  */
 int ask_send(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
 	     ask_fn fn, void *ctx, uint64_t handle);
+
+/*
+ * The same in MCP, where a question that nobody waits for any more (its deadline,
+ * its request's end, the server's) is taken back with notifications/cancelled.
+ */
+int ask_send_mcp(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
+		 ask_fn fn, void *ctx, uint64_t handle);
 
 /* A response arrived (no method, with id). */
 void ask_answer(struct ask *a, const json_t *message);

@@ -61,16 +61,20 @@ static void on_answer(void *ctx, uint64_t handle, const json_t *result, const ch
 	confirmation.answer(ctx, handle, json_is_true(allow), json_is_true(allow) ? NULL : why);
 }
 
-static int confirm(struct reqtab *t, struct req *r, const struct buf *json, int deadline_ms,
-		   void (*answer)(void *ctx, uint64_t handle, bool allowed, const char *why),
-		   void *ctx)
+static enum req_asked confirm(struct reqtab *t, struct req *r, const struct buf *json,
+			      int deadline_ms,
+			      void (*answer)(void *ctx, uint64_t handle, bool allowed,
+					     const char *why),
+			      void *ctx)
 {
 	(void)t;
 	if (!confirmation.ask)
-		return -1;
+		return REQ_CANNOT_ASK;
 	confirmation.answer = answer;
 	return ask_send(confirmation.ask, "capability.confirm", json, deadline_ms, on_answer, ctx,
-			r->handle);
+			r->handle)
+		       ? REQ_CANNOT_ASK
+		       : REQ_ASKED;
 }
 
 const struct dialect plain_dialect = {
@@ -78,6 +82,7 @@ const struct dialect plain_dialect = {
 	.page_bytes = TEXT_BYTES,
 	.text_bytes = TEXT_BYTES,
 	.list_bytes = TEXT_BYTES,
+	.summary_bytes = 16384,
 	.yield_ms = 0,
 	.silent_cancel = false,
 	.ok = write_ok,

@@ -1,10 +1,12 @@
 /*
  * Open requests are on one list (oldest first) and on two hash chains, by handle
- * and by raw id token. A request leaves all of them before its answer is queued,
+ * and by id. A request leaves all of them before its answer is queued,
  * so whatever the answer sets off finds it gone.
  */
 #include "rpc/req.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,12 +15,8 @@
 #define CHAINS 256
 #define KEEP_BYTES (64u << 10) /* a larger answer buffer is given back after use */
 
-/*
- * Answers are kept within 1 MiB by the capabilities (req_text_bytes); this is
- * the guard behind that, below the 10 MiB at which client libraries hang up.
- */
-#define ANSWER_MAX (8u << 20)
-#define BATCH_MAX (32u << 20) /* ANSWER_MAX of results, and an error for each element */
+/* Whole numbers that a double holds, and int64_t too. */
+#define REAL_ID_MAX 9.2e18
 
 struct reqtab {
 	struct ev_loop *loop;
@@ -39,12 +37,12 @@ struct req_batch {
 };
 
 /* FNV-1a */
-static unsigned id_chain(const char *id, size_t len)
+static unsigned id_chain(const char *key)
 {
 	uint32_t hash = 2166136261u;
 
-	for (size_t i = 0; i < len; i++)
-		hash = (hash ^ (unsigned char)id[i]) * 16777619u;
+	for (; *key; key++)
+		hash = (hash ^ (unsigned char)*key) * 16777619u;
 	return (hash ^ hash >> 16) % CHAINS;
 }
 
@@ -55,7 +53,7 @@ struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int max)
 	t->loop = loop;
 	t->out = out;
 	t->max = max;
-	buf_init(&t->line, ANSWER_MAX);
+	buf_init(&t->line, REQ_LINE_MAX);
 	return t;
 }
 
@@ -80,6 +78,11 @@ int reqtab_count(const struct reqtab *t)
 	return t->count;
 }
 
+bool reqtab_full(const struct reqtab *t)
+{
+	return t->count >= t->max;
+}
+
 struct req *req_find(struct reqtab *t, uint64_t handle)
 {
 	struct req *r = t->by_handle[handle % CHAINS];
@@ -89,13 +92,66 @@ struct req *req_find(struct reqtab *t, uint64_t handle)
 	return r;
 }
 
-struct req *req_find_id(struct reqtab *t, const char *id, size_t len)
+/* Is the raw token @id the only way to spell its value, but for escapes and fractions? */
+static bool is_canonical(const char *id, size_t len)
 {
-	struct req *r = t->by_id[id_chain(id, len)];
+	if (*id == '"')
+		return !memchr(id, '\\', len);
+	for (size_t i = 0; i < len; i++)
+		if (id[i] < '0' || id[i] > '9')
+			return false;
+	return true;
+}
 
-	while (r && (strncmp(r->id, id, len) || r->id[len]))
+/* The canonical spelling of the raw token @id; heap. */
+static char *id_key(const char *id, size_t len)
+{
+	char text[32], *key;
+	json_t *value;
+	double real;
+
+	if (is_canonical(id, len))
+		return mem_strndup(id, len);
+	value = json_loadb(id, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
+	BUG_IF(!value);
+	real = json_real_value(value);
+	if (!json_is_real(value)) {
+		key = json_dumps(value, JSON_ENCODE_ANY);
+		BUG_IF(!key);
+	} else {
+		if (fabs(real) < REAL_ID_MAX)
+			snprintf(text, sizeof(text), "%lld", (long long)real);
+		else
+			snprintf(text, sizeof(text), "%.17g", real);
+		key = mem_strdup(text);
+	}
+	json_decref(value);
+	return key;
+}
+
+static struct req *find_key(struct reqtab *t, const char *key)
+{
+	struct req *r = t->by_id[id_chain(key)];
+
+	while (r && strcmp(r->key, key))
 		r = r->id_next;
 	return r;
+}
+
+struct req *req_find_id(struct reqtab *t, const char *id, size_t len)
+{
+	AUTO_FREE char *key = id_key(id, len);
+
+	return find_key(t, key);
+}
+
+struct req *req_find_value(struct reqtab *t, const json_t *id)
+{
+	AUTO_FREE char *token = NULL;
+
+	if (json_is_string(id) || json_is_number(id))
+		token = json_dumps(id, JSON_ENCODE_ANY);
+	return token ? req_find_id(t, token, strlen(token)) : NULL;
 }
 
 static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
@@ -109,7 +165,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 
 static void link_request(struct reqtab *t, struct req *r)
 {
-	struct req **chain = &t->by_id[id_chain(r->id, strlen(r->id))];
+	struct req **chain = &t->by_id[id_chain(r->key)];
 
 	r->id_next = *chain;
 	*chain = r;
@@ -127,7 +183,7 @@ static void link_request(struct reqtab *t, struct req *r)
 
 static void unlink_request(struct reqtab *t, struct req *r)
 {
-	struct req **at = &t->by_id[id_chain(r->id, strlen(r->id))];
+	struct req **at = &t->by_id[id_chain(r->key)];
 
 	while (*at != r)
 		at = &(*at)->id_next;
@@ -141,18 +197,22 @@ static void unlink_request(struct reqtab *t, struct req *r)
 	t->count--;
 }
 
-static int check_new(struct reqtab *t, const char *id, size_t id_len, const json_t *root,
-		     struct err *e)
+void req_taken(struct err *e, const json_t *id)
 {
-	if (req_find_id(t, id, id_len)) {
-		err_set(e, ERR_INVALID_REQUEST,
-			"a request with this id is still open: its answer could not be told from "
-			"this one's");
-		err_hint(e, "Give every request its own id until it is answered.");
-		err_detail(e, "id", json_incref(json_object_get(root, "id")));
+	err_set(e, ERR_INVALID_REQUEST,
+		"a request with this id is still open: its answer could not be told from this "
+		"one's");
+	err_hint(e, "Give every request its own id until it is answered.");
+	err_detail(e, "id", json_incref((json_t *)(uintptr_t)id));
+}
+
+static int check_new(struct reqtab *t, const char *key, const json_t *root, struct err *e)
+{
+	if (find_key(t, key)) {
+		req_taken(e, json_object_get(root, "id"));
 		return -1;
 	}
-	if (t->count < t->max)
+	if (!reqtab_full(t))
 		return 0;
 	err_set(e, ERR_LIMIT_REACHED, "%d requests are open, the most that are taken at once",
 		t->count);
@@ -162,9 +222,11 @@ static int check_new(struct reqtab *t, const char *id, size_t id_len, const json
 struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, size_t id_len,
 		    json_t *root, struct req_batch *batch, struct err *e)
 {
+	char *key = id_key(id, id_len);
 	struct req *r;
 
-	if (check_new(t, id, id_len, root, e)) {
+	if (check_new(t, key, root, e)) {
+		free(key);
 		json_decref(root);
 		return NULL;
 	}
@@ -173,6 +235,7 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 	r->handle = ++t->last_handle;
 	r->dialect = d;
 	r->id = mem_strndup(id, id_len);
+	r->key = key;
 	r->root = root;
 	r->batch = batch;
 	r->share = batch ? batch->count : 1;
@@ -194,13 +257,24 @@ static void end_request(struct req *r)
 	if (r->task && r->task_free)
 		r->task_free(r->task);
 	json_decref(r->root);
+	free(r->extra);
+	free(r->key);
 	free(r->id);
 	free(r);
 }
 
-static bool batch_fits(const struct req_batch *b, size_t len)
+bool req_fits(const struct req_batch *b, size_t len)
 {
-	return b->answers.len + len <= ANSWER_MAX;
+	if (b) /* a bracket or comma before each, and one behind the last */
+		len += b->answers.len + 2 + (b->left - 1) * REQ_BATCH_EACH;
+	return len <= REQ_LINE_MAX;
+}
+
+void req_too_large(struct err *e)
+{
+	err_set(e, ERR_INTERNAL_ERROR, "the answer does not fit into a line of %u bytes",
+		REQ_LINE_MAX);
+	err_hint(e, "Ask for less at once (limit, stdout_lines, smaller batches).");
 }
 
 /* The answer is in t->line (empty: none): end the request and send it. */
@@ -209,11 +283,10 @@ static void finish(struct req *r)
 	struct reqtab *t = r->tab;
 	struct req_batch *batch = r->batch;
 
-	if (t->line.full || (batch && !batch_fits(batch, t->line.len))) {
+	if (t->line.full || !req_fits(batch, t->line.len)) {
 		struct err e = ERR_INIT;
 
-		err_set(&e, ERR_INTERNAL_ERROR, "the answer is larger than %u bytes", ANSWER_MAX);
-		err_hint(&e, "Ask for less at once (limit, stdout_lines, smaller batches).");
+		req_too_large(&e);
 		buf_clear(&t->line);
 		r->dialect->fail(r, &e, &t->line);
 		err_release(&e);
@@ -307,7 +380,7 @@ struct req_batch *batch_new(struct reqtab *t, size_t count)
 
 	b->tab = t;
 	b->count = b->left = count;
-	buf_init(&b->answers, BATCH_MAX);
+	buf_init(&b->answers, REQ_LINE_MAX);
 	return b;
 }
 
@@ -329,6 +402,7 @@ void batch_add(struct req_batch *b, const char *answer, size_t len)
 		buf_addc(&b->answers, ']');
 		outq_push(b->tab->out, b->answers.data, b->answers.len);
 	}
+	BUG_IF(b->answers.full); /* req_fits() was asked */
 	buf_release(&b->answers);
 	free(b);
 }

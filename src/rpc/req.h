@@ -26,12 +26,15 @@ struct req;
 struct reqtab;
 struct cap_row; /* cap/cap.h; opaque here */
 
+enum req_asked { REQ_ASKED, REQ_ASK_BY_ANSWER, REQ_CANNOT_ASK };
+
 /* How one dialect speaks. Constant tables; handlers never see which one it is. */
 struct dialect {
 	const char *name;
 	size_t page_bytes;   /* raw bytes of a process.logs answer by default */
 	size_t text_bytes;   /* encoded bytes that texts of a process may take in one answer */
 	size_t list_bytes;   /* encoded bytes that a list of records may take in one answer */
+	size_t summary_bytes; /* default of process.run's max_output_bytes */
 	int yield_ms;        /* default of process.run's yield_ms */
 	bool silent_cancel;  /* a cancelled request gets no answer */
 
@@ -46,14 +49,27 @@ struct dialect {
 	void (*notify)(struct reqtab *t, const struct req *r, const struct buf *json);
 
 	/*
-	 * Ask a human. Returns 0 when asked (then @answer is called exactly once,
-	 * later, with this request's handle, unless the request ends first), or -1
-	 * when this client cannot be asked. May be NULL: cannot.
+	 * Ask a human. REQ_ASKED: @answer is called exactly once with this request's
+	 * handle, later or from within, unless the request ends first.
+	 * REQ_ASK_BY_ANSWER: the question goes out as the answer of this request, and
+	 * the client calls again; the caller sets r->question and answers with @json.
+	 * REQ_CANNOT_ASK: this client has no way to ask. May be NULL: cannot.
 	 */
-	int (*confirm)(struct reqtab *t, struct req *r, const struct buf *json, int deadline_ms,
-		       void (*answer)(void *ctx, uint64_t handle, bool allowed, const char *why),
-		       void *ctx);
+	enum req_asked (*confirm)(struct reqtab *t, struct req *r, const struct buf *json,
+				  int deadline_ms,
+				  void (*answer)(void *ctx, uint64_t handle, bool allowed,
+						 const char *why),
+				  void *ctx);
 };
+
+/*
+ * The longest line that is written, without its newline. What would be longer is
+ * answered with an error.
+ */
+#define REQ_LINE_MAX ((1u << 20) - 1)
+
+/* Of the line of a batch, what is kept for each answer that is still to come: an error. */
+#define REQ_BATCH_EACH 1000
 
 /* An array of requests that is answered by one array. */
 struct req_batch;
@@ -64,11 +80,15 @@ struct req {
 	const struct dialect *dialect;
 	const struct cap_row *row; /* the capability called */
 	char *id;                  /* raw JSON token; never NULL (notifications make no request) */
+	char *key;                 /* the same, the same for every spelling of it */
 	json_t *root;              /* the whole message, owned */
 	json_t *params;            /* inside root; checked and normalised by the gate */
 	struct req_batch *batch;   /* or NULL */
 	size_t share;              /* this request may use 1/share of the reply caps (batches) */
 	bool cancelled;
+	bool question;             /* what it is answered with is a question, not its result */
+	uint64_t run;              /* struct proc.seq of what it started or waits for; or 0 */
+	void *extra;               /* the dialect's own, freed with free(); or NULL */
 	void *task;                /* the handler's own */
 	void (*task_free)(void *task);
 	void (*on_cancel)(void *ctx, struct req *r); /* must lead to an answer; or NULL */
@@ -96,9 +116,14 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 		    json_t *root, struct req_batch *batch, struct err *e);
 
 struct req *req_find(struct reqtab *t, uint64_t handle);               /* NULL if answered */
-struct req *req_find_id(struct reqtab *t, const char *id, size_t len); /* by raw token */
+
+/* By id: a raw token, or a value. Ids are compared as values: 1.0 is 1, "\u0061" is "a". */
+struct req *req_find_id(struct reqtab *t, const char *id, size_t len);
+struct req *req_find_value(struct reqtab *t, const json_t *id); /* NULL finds nothing */
+
 struct req *reqtab_first(struct reqtab *t);                            /* then ->next */
 int reqtab_count(const struct reqtab *t);
+bool reqtab_full(const struct reqtab *t);                              /* req_new() will fail */
 
 /*
  * The single answer. The request is gone afterwards. @result is borrowed. An
@@ -129,6 +154,15 @@ size_t req_list_bytes(const struct req *r);
 struct req_batch *batch_new(struct reqtab *t, size_t count);
 void batch_add(struct req_batch *b, const char *answer, size_t len);
 size_t batch_count(const struct req_batch *b);
+
+/* Does an answer of @len bytes fit: into a line, or (@b not NULL) beside the others of a batch? */
+bool req_fits(const struct req_batch *b, size_t len);
+
+/* The error for a message with the @id of an open request; sets @e. */
+void req_taken(struct err *e, const json_t *id);
+
+/* The error that is sent instead of an answer that does not fit; sets @e. */
+void req_too_large(struct err *e);
 
 /* Queue an answer that belongs to no request (parse errors and the like). @batch may be NULL. */
 void reqtab_send(struct reqtab *t, struct req_batch *batch, const char *line, size_t len);

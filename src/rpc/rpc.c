@@ -10,11 +10,11 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 #define DEPTH_MAX 64
 #define BATCH_ELEMENTS_MAX 1000
-#define ENVELOPE_MAX (16u << 20) /* guard for lines written here; answers have their own bounds */
 
 enum kind { KIND_CALL, KIND_ANSWER, KIND_DROP, KIND_INVALID };
 
@@ -29,9 +29,23 @@ static void begin_reply(struct jsonw *w, struct buf *line, const char *id, size_
 		jsonw_null(w, "id");
 }
 
+/* Of these, MCP says itself what stands in `data`; our members stand beside it. */
+static bool has_own_data(const struct err *e)
+{
+	return e->type == ERR_RESOURCE_NOT_FOUND || e->type == ERR_MISSING_CLIENT_CAPABILITY ||
+	       e->type == ERR_UNSUPPORTED_PROTOCOL_VERSION ||
+	       (e->type == ERR_INVALID_PARAMS && json_object_get(e->details, "uri"));
+}
+
 void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e)
 {
+	const char *name;
+	json_t *value;
+
 	jsonw_object(w, key);
+	if (has_own_data(e))
+		json_object_foreach(e->details, name, value)
+			jsonw_json(w, name, value);
 	jsonw_str(w, "type", err_rows[e->type].name);
 	jsonw_str(w, "hint", err_hint_text(e));
 	jsonw_bool(w, "retryable", err_rows[e->type].retryable);
@@ -70,8 +84,13 @@ static void send_error(struct reqtab *t, struct req_batch *batch, const char *id
 {
 	struct buf line;
 
-	buf_init(&line, ENVELOPE_MAX);
+	buf_init(&line, REQ_LINE_MAX);
 	rpc_write_error(&line, id, id_len, e);
+	if (line.full || !req_fits(batch, line.len)) {
+		req_too_large(e);
+		buf_clear(&line);
+		rpc_write_error(&line, id, id_len, e);
+	}
 	reqtab_send(t, batch, line.data, line.len);
 	buf_release(&line);
 	err_release(e);
@@ -79,10 +98,14 @@ static void send_error(struct reqtab *t, struct req_batch *batch, const char *id
 
 void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e)
 {
-	if (m->id)
+	if (m->taken) {
+		req_taken(e, json_object_get(m->root, "id"));
+		send_error(t, m->batch, NULL, 0, e);
+	} else if (m->id) {
 		send_error(t, m->batch, m->id, m->id_len, e);
-	else
+	} else {
 		err_release(e);
+	}
 }
 
 struct req *rpc_request(struct reqtab *t, const struct dialect *d, const struct rpc_message *m)
@@ -93,20 +116,16 @@ struct req *rpc_request(struct reqtab *t, const struct dialect *d, const struct 
 	r = req_new(t, d, m->id, m->id_len, json_incref(m->root), m->batch, &e);
 	if (r)
 		return r;
-	/* An answer with an id that is in flight would settle the other request. */
-	if (e.type == ERR_INVALID_REQUEST)
-		send_error(t, m->batch, NULL, 0, &e);
-	else
-		rpc_refuse(t, m, &e);
+	rpc_refuse(t, m, &e);
 	return NULL;
 }
 
 /* A string, or a number without a fractional part; its raw token is short enough to repeat. */
-static bool is_legal_id(const json_t *id, size_t raw_len)
+static bool is_legal_id(const json_t *id, size_t raw_len, size_t max)
 {
 	double value;
 
-	if (raw_len > RPC_ID_MAX)
+	if (raw_len > max)
 		return false;
 	if (json_is_string(id) || json_is_integer(id))
 		return true;
@@ -124,7 +143,8 @@ static enum kind invalid(struct err *e, const char *what)
 
 static bool is_version_2(const json_t *version)
 {
-	return json_is_string(version) && !strcmp(json_string_value(version), "2.0");
+	return json_is_string(version) && json_string_length(version) == strlen("2.0") &&
+	       !strcmp(json_string_value(version), "2.0");
 }
 
 /* What is @m->root? Fills the rest of @m; of an invalid message, the id as far as it is legal. */
@@ -132,6 +152,7 @@ static enum kind classify(struct rpc_message *m, const char *text, size_t len, s
 {
 	const json_t *id = json_object_get(m->root, "id");
 	const json_t *method = json_object_get(m->root, "method");
+	size_t id_max = m->batch ? RPC_BATCH_ID_MAX : RPC_ID_MAX;
 
 	if (!json_is_object(m->root))
 		return invalid(e, "it must be an object");
@@ -139,7 +160,7 @@ static enum kind classify(struct rpc_message *m, const char *text, size_t len, s
 	if (id) {
 		m->id = json_raw_member(text, len, "id", &m->id_len);
 		BUG_IF(!m->id);
-		if (!is_legal_id(id, m->id_len))
+		if (!is_legal_id(id, m->id_len, id_max))
 			m->id = NULL;
 	}
 	if (!method && (json_object_get(m->root, "result") || json_object_get(m->root, "error")))
@@ -151,10 +172,32 @@ static enum kind classify(struct rpc_message *m, const char *text, size_t len, s
 		return invalid(e, "`method` must be a string without NUL");
 	m->method = json_string_value(method);
 	if (id && !m->id)
-		return invalid(e, "`id` must be a string or a whole number of at most 1,024 bytes");
+		return err_set(e, ERR_INVALID_REQUEST,
+			       "not a JSON-RPC 2.0 message: `id` must be a string or a whole "
+			       "number of at most %zu bytes here",
+			       id_max),
+		       KIND_INVALID;
 	if (m->params && !json_is_object(m->params) && !json_is_array(m->params))
 		return id ? invalid(e, "`params` must be an object or an array") : KIND_DROP;
 	return KIND_CALL;
+}
+
+/* Answer what is no message and has no id, unless too much of that came; releases @e. */
+static void refuse_garbage(struct rpc *rpc, struct req_batch *batch, struct err *e)
+{
+	if (rpc->garbage < RPC_GARBAGE_MAX) {
+		rpc->garbage++;
+		send_error(rpc->reqs, batch, NULL, 0, e);
+		return;
+	}
+	if (batch)
+		batch_add(batch, NULL, 0);
+	if (rpc->garbage == RPC_GARBAGE_MAX)
+		log_notice("%d inputs in a row were no JSON-RPC (the last: %.120s): no answers "
+			   "until a message comes",
+			   RPC_GARBAGE_MAX, e->message);
+	rpc->garbage = RPC_GARBAGE_MAX + 1;
+	err_release(e);
 }
 
 /* Handle one message; adds exactly one answer, or none, to @batch, now or later. */
@@ -164,9 +207,17 @@ static void handle(struct rpc *rpc, json_t *root, const char *text, size_t len,
 	struct rpc_message m = { .root = root, .batch = batch };
 	struct err e = ERR_INIT;
 
-	switch (classify(&m, text, len, &e)) {
+	enum kind kind = classify(&m, text, len, &e);
+
+	m.taken = kind != KIND_ANSWER && m.id && req_find_id(rpc->reqs, m.id, m.id_len);
+	if (kind != KIND_INVALID)
+		rpc->garbage = 0;
+	switch (kind) {
 	case KIND_INVALID:
-		send_error(rpc->reqs, batch, m.id, m.id_len, &e);
+		if (m.id)
+			rpc_refuse(rpc->reqs, &m, &e);
+		else
+			refuse_garbage(rpc, batch, &e);
 		return;
 	case KIND_CALL:
 		if (strncmp(m.method, "rpc.", 4)) {
@@ -201,7 +252,7 @@ static const char *lenient_id(const json_t *lenient, const char *text, size_t le
 	if (!raw)
 		return NULL;
 	first = json_loadb(raw, *id_len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-	same = first && json_equal(first, last) && is_legal_id(last, *id_len);
+	same = first && json_equal(first, last) && is_legal_id(last, *id_len, RPC_ID_MAX);
 	json_decref(first);
 	return same ? raw : NULL;
 }
@@ -219,7 +270,12 @@ static void refuse_text(struct rpc *rpc, enum json_fault fault, const char *why,
 	} else {
 		err_set(&e, ERR_PARSE_ERROR, "malformed JSON: %s", why);
 	}
-	send_error(rpc->reqs, NULL, id, id_len, &e);
+	if (id && req_find_id(rpc->reqs, id, id_len))
+		id = NULL;
+	if (id)
+		send_error(rpc->reqs, NULL, id, id_len, &e);
+	else
+		refuse_garbage(rpc, NULL, &e);
 }
 
 static void begin_batch(struct rpc *rpc, json_t *array, const char *text, size_t len)
@@ -231,7 +287,7 @@ static void begin_batch(struct rpc *rpc, json_t *array, const char *text, size_t
 		json_decref(array);
 		err_set(&e, ERR_INVALID_REQUEST, "a batch holds 1 to %d messages, this one %zu",
 			BATCH_ELEMENTS_MAX, count);
-		send_error(rpc->reqs, NULL, NULL, 0, &e);
+		refuse_garbage(rpc, NULL, &e);
 		return;
 	}
 	rpc->array = array;
@@ -300,5 +356,5 @@ void rpc_too_long(struct rpc *rpc, size_t line_max)
 
 	err_set(&e, ERR_PARSE_ERROR, "a line of more than %zu bytes was skipped", line_max);
 	err_hint(&e, "Send less at once; the operator can raise limits.line_bytes.");
-	send_error(rpc->reqs, NULL, NULL, 0, &e);
+	refuse_garbage(rpc, NULL, &e);
 }

@@ -4,6 +4,10 @@
  * Source: https://www.jsonrpc.org/specification. Turns one line into messages
  * and answers what is not one (-32700, -32600) itself. Knows no method: each
  * message goes to the route function, which app/server.c sets.
+ *
+ * Input that is no message and has no id is answered with id null, but only
+ * RPC_GARBAGE_MAX times in a row: two programs that answer each other's errors
+ * would never stop.
  */
 #ifndef PROCPEN_RPC_RPC_H
 #define PROCPEN_RPC_RPC_H
@@ -18,6 +22,9 @@
 
 /* Longer ids are refused: every answer repeats its id, and answers are bounded. */
 #define RPC_ID_MAX 1024
+#define RPC_BATCH_ID_MAX 256 /* a thousand answers must fit into one line */
+
+#define RPC_GARBAGE_MAX 16
 
 /* One well-formed message; everything in it is borrowed. */
 struct rpc_message {
@@ -27,6 +34,7 @@ struct rpc_message {
 	const char *id;     /* raw token, or NULL for a notification; not NUL-terminated */
 	size_t id_len;
 	struct req_batch *batch;
+	bool taken; /* the id is that of an open request, which no answer to this may settle */
 };
 
 typedef void (*rpc_route_fn)(void *ctx, struct rpc_message *m);
@@ -41,6 +49,7 @@ struct rpc {
 	struct req_batch *batch;
 	const char *text;        /* its line */
 	size_t len, pos, index;  /* length, where the next element starts, its number */
+	int garbage;             /* inputs in a row that were no message and had no id */
 };
 
 /*
@@ -68,13 +77,17 @@ void rpc_too_long(struct rpc *rpc, size_t line_max);
  */
 void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e);
 
-/* The object {type, hint, retryable, details} as member @key. */
+/* The object {type, hint, retryable, details} as member @key; of an error that MCP defines, the
+ * members of details also stand in it directly. */
 void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e);
 
 /* {"jsonrpc":"2.0","id":<id>,"result":<json>} */
 void rpc_write_result(struct buf *line, const char *id, const char *json, size_t json_len);
 
-/* Answer @m with an error (nothing for a notification); releases @e. */
+/*
+ * Answer @m with an error (nothing for a notification); releases @e. Where the id is
+ * taken the error is that it is, and has the id null.
+ */
 void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e);
 
 #endif

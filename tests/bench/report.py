@@ -159,13 +159,23 @@ class Row:
 
 
 ROWS = [
-    Row("run true, argv, one at a time: p50", "argv", "p50_us", "us", base="floor", limit=1.3),
+    Row("run true, argv, one at a time: p50", "argv", "p50_us", "us", base="floor", limit=1.5),
+    Row("  without namespaces", "argv", "p50_us", "us", base="floor", arm="no namespaces", limit=1.3),
     Row("  of that, the seccomp filter", "argv", "p50_us", "us", base="floor", arm="floor+filter"),
     Row("  a bare server", "argv", "p50_us", "us", base="floor", arm="bare"),
     Row("  p99", "argv", "p99_us", "us", base="floor"),
+    Row("  nothing started ahead: keeper alone", "layers", "p50_us", "us", base="floor", arm="keeper"),
+    Row("    + filter, Landlock, capabilities", "layers", "p50_us", "us", base="floor",
+        arm="filters"),
+    Row("    + PID and mount namespace", "layers", "p50_us", "us", base="floor", arm="namespaces"),
+    Row("    + network namespace", "layers", "p50_us", "us", base="floor", arm="network off"),
+    Row("    + control group of three limits", "layers", "p50_us", "us", base="floor", arm="limits"),
+    Row("  all of it, one started ahead", "layers", "p50_us", "us", base="floor"),
     Row("  server CPU per run", "argv", "cpu_us", "us", base="bare"),
     Row("run true through sh, one at a time: p50", "shell", "p50_us", "us", base="floor"),
-    Row("runs, 64 outstanding", "many", "rate", "/s", base="bare", limit=0.78, at_least=True),
+    Row("runs, 64 outstanding", "many", "rate", "/s", base="bare", limit=0.65, at_least=True),
+    Row("  without namespaces", "many", "rate", "/s", base="bare", arm="no namespaces", limit=0.78,
+        at_least=True),
     Row("  server CPU per run", "many", "cpu_us", "us", base="bare"),
     Row("ping, p50", "ping", "p50_us", "us", base="bare", limit=2),
     Row("start to first answer (ping)", "start", "p50_us", "us", base="bare", limit=1.5),
@@ -227,15 +237,33 @@ def experiments_of(programs, server, scratch):
     def procpen(*mode, floors=None):
         return dict(floors or {}, procpen=[drive, *mode, "--", *server])
 
+    def sandboxed(*options):
+        return server + [word for option in options for word in ("--set", option)]
+
+    def layers(mode):
+        late = "sandbox.ahead=false"
+        arms = {"keeper": ["sandbox.profile=none", late],
+                "filters": ["sandbox.namespaces=false", late], "namespaces": [late],
+                "network off": [late, "sandbox.network=false"],
+                "limits": [late, "sandbox.network=false", "process.memory_bytes=1G",
+                           "process.cpu_percent=400"]}
+        return {name: [drive, *mode, "--", *sandboxed(*options)] for name, options in arms.items()}
+
     n = "100" if QUICK else "200"
-    writes = "0.5" if QUICK else "1.5"
+    many, writes = ("500", "0.5") if QUICK else ("1000", "1.5")
     found = [
         Experiment("argv", (4, 20), with_servers("run", "argv", n, "1", floors={
             "floor": [floor, "run", n, true],
-            "floor+filter": [floor, "filter", code, n, true]})),
+            "floor+filter": [floor, "filter", code, n, true],
+            "no namespaces": [drive, "run", "argv", n, "1", "--",
+                              *sandboxed("sandbox.namespaces=false")]})),
+        Experiment("layers", (2, 8), procpen("run", "argv", n, "1", floors=dict(
+            layers(("run", "argv", n, "1")), floor=[floor, "run", n, true]))),
         Experiment("shell", (3, 10), with_servers("run", "shell", n, "1", floors={
             "floor": [floor, "run", n, "/bin/sh", "-c", "true"]})),
-        Experiment("many", (3, 9), with_servers("run", "argv", "500" if QUICK else "1000", "64")),
+        Experiment("many", (3, 9), with_servers("run", "argv", many, "64", floors={
+            "no namespaces": [drive, "run", "argv", many, "64", "--",
+                              *sandboxed("sandbox.namespaces=false")]})),
         Experiment("ping", (4, 12), with_servers("ping", "5000")),
         Experiment("start", (3, 12), with_servers("start", "ping", "20")),
         Experiment("start tools", (2, 5), with_servers("start", "tools", "20")),

@@ -49,6 +49,7 @@ FAULTS = """
     readlink EACCES             readlinkat EACCES             mkdir EACCES
     fchmod EPERM                getrandom ENOSYS              ppoll EINTR
 """
+MCP = "io.modelcontextprotocol/"
 SHORT_COUNT = 3   # values of N for each call in the short form
 ANSWER_WAIT = 10.0
 EXIT_WAIT = 10.0
@@ -77,7 +78,8 @@ class Session:
     def __init__(self, strace_args, call=None):
         self.call = call
         self.trace = tempfile.NamedTemporaryFile(prefix="procpen-trace-")
-        self.server = Server(start=False, wrapper=["strace", "-f", "-qq", "-o", self.trace.name]
+        self.server = Server("--set", "tier.agent.session=confirm", start=False,
+                             wrapper=["strace", "-f", "-qq", "-o", self.trace.name]
                              + strace_args)
         self.answers = collections.Counter()
         self.messages = {}
@@ -140,8 +142,30 @@ class Session:
         self.answer(self.ask("process.kill", {"process_id": self.process_id(job),
                                               "force_after": 1}))
         self.answer(self.ask("process.list", {}))
+        self.mcp_requests()
         self.ask("process.run", {"command": "sleep 30"})
         self.server.flush()
+
+    def call_tool(self, name, arguments, **params):
+        meta = {MCP + "protocolVersion": "2026-07-28", MCP + "clientCapabilities": {
+            "elicitation": {}, "extensions": {MCP + "tasks": {}}}, "progressToken": name}
+        answer = self.answer(self.ask("tools/call", dict(
+            params, name=name, arguments=arguments, _meta=meta)))
+        return (answer or {}).get("result") or {}
+
+    def mcp_requests(self):
+        """A task that is watched, and an approval: without one nothing of the session is shown."""
+        task = self.call_tool("process_run", {"command": "echo out; sleep 30", "background": True})
+        self.ask("subscriptions/listen", {
+            "notifications": {"taskIds": [task.get("taskId", "none")]},
+            "_meta": {MCP + "protocolVersion": "2026-07-28", MCP + "clientCapabilities": {
+                "extensions": {MCP + "tasks": {}}}}})
+        asked = self.call_tool("agent_session", {})
+        check(asked.get("isError") or "structuredContent" not in asked, "shown without approval")
+        yes = {"confirm": {"action": "accept", "content": {"allow": True}}}
+        if asked.get("requestState"):
+            self.call_tool("agent_session", {}, requestState=asked["requestState"],
+                           inputResponses=yes)
 
     def judge(self, status):
         if status < 0 and not self.answers and self.call in LOADER_CALLS:

@@ -8,13 +8,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -72,11 +75,17 @@ static pid_t fork_or_die(void)
 	return pid;
 }
 
-/* One line in one write, so that lines of several processes do not mix. */
+/* One line in one write, so that lines of several processes do not mix. The inode of the PID
+ * namespace tells the reader where the number counts. */
 static void report(const char *kind)
 {
 	char line[128];
-	int n = snprintf(line, sizeof(line), "escapee %s %d\n", kind, (int)getpid());
+	struct stat ns = { 0 };
+	int n;
+
+	stat("/proc/self/ns/pid", &ns);
+	n = snprintf(line, sizeof(line), "escapee %s %d %lu\n", kind, (int)getpid(),
+		     (unsigned long)ns.st_ino);
 
 	write_all(1, line, (size_t)n);
 }
@@ -576,6 +585,49 @@ static int mode_state(int argc, char **argv)
 	return fflush(stdout) ? 1 : 0;
 }
 
+/* traced: makes its parent, the keeper, its tracer; then stops for a signal and for an exec. */
+static int mode_traced(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	if (ptrace(PTRACE_TRACEME, 0, 0, 0))
+		return 3;
+	signal(SIGUSR1, SIG_IGN);
+	raise(SIGUSR1);
+	execl("/bin/sh", "sh", "-c", "sleep 0.2; exit 5", (char *)NULL);
+	return 4;
+}
+
+static void *take_memory(void *bytes)
+{
+	size_t size = (size_t)bytes;
+	volatile char *memory;
+
+	sleep(1);
+	memory = malloc(size);
+	for (int i = 0; memory && i < 6; i++) {
+		for (size_t at = 0; at < size; at += 4096)
+			memory[at] = (char)i;
+		usleep(500000);
+	}
+	puts("kept");
+	fflush(stdout);
+	_exit(0);
+}
+
+/* headless MIB: the first thread ends, another one takes memory: a zombie to look at. */
+static int mode_headless(int argc, char **argv)
+{
+	size_t size = (size_t)atoi(argv[0]) << 20;
+	pthread_t thread;
+
+	(void)argc;
+	if (size > (size_t)256 << 20 || pthread_create(&thread, NULL, take_memory, (void *)size))
+		return 3;
+	syscall(SYS_exit, 0);
+	return 4;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
@@ -586,7 +638,8 @@ static const struct {
 	{ "hold", mode_hold, 0 }, { "print", mode_print, 0 }, { "term", mode_term, 0 },
 	{ "ignore", mode_ignore, 0 }, { "attack", mode_attack, 0 }, { "foreign", mode_foreign, 0 },
 	{ "state", mode_state, 0 }, { "chains", mode_chains, 0 },
-	{ "descriptors", mode_descriptors, 1 },
+	{ "descriptors", mode_descriptors, 1 }, { "traced", mode_traced, 0 },
+	{ "headless", mode_headless, 1 },
 };
 
 int main(int argc, char **argv)

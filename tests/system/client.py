@@ -7,6 +7,7 @@ all processes of a run: survivors() finds them in /proc wherever they have moved
 import collections
 import json
 import os
+import re
 import selectors
 import shutil
 import signal
@@ -69,6 +70,12 @@ def eventually(condition, timeout, text):
         time.sleep(0.01)
 
 
+# PROCPEN_TEST_MODE: as where the kernel allows no namespaces; and with nothing but the keeper.
+MODES = {"": [], "plain": ["--set", "sandbox.namespaces=false"],
+         "bare": ["--set", "sandbox.profile=none"],
+         "strict": ["--set", "sandbox.profile=strict"]}
+
+
 # ---------------------------------------------------------------- processes
 
 def processes_marked(mark):
@@ -99,8 +106,38 @@ def process_text(pid):
         return str(pid)
 
 
+class InnerPid(int):
+    """A pid as a process of the PID namespace @namespace (an inode number) knows it."""
+
+    def __new__(cls, number, namespace):
+        self = super().__new__(cls, number)
+        self.namespace = namespace
+        return self
+
+
+def outer_pid(pid):
+    """Our number of an InnerPid, or None when there is no such process."""
+    if pid.namespace == os.stat("/proc/self/ns/pid").st_ino:
+        return int(pid)
+    for name in os.listdir("/proc"):
+        try:
+            if not name.isdigit() or os.stat("/proc/%s/ns/pid" % name).st_ino != pid.namespace:
+                continue
+            with open("/proc/%s/status" % name) as f:
+                numbers = re.search(r"^NSpid:(.*)$", f.read(), re.M)
+            if int(numbers[1].split()[-1]) == pid:
+                return int(name)
+        except OSError:
+            continue
+    return None
+
+
 def is_alive(pid):
     """Does @pid run (zombies do not)?"""
+    if isinstance(pid, InnerPid):
+        pid = outer_pid(pid)
+        if pid is None:
+            return False
     try:
         with open("/proc/%d/stat" % pid) as f:
             return f.read().rsplit(")", 1)[1].split()[0] not in "ZX"
@@ -116,10 +153,10 @@ def status_kib(pid, field):
     raise Failure("no %s in /proc/%d/status" % (field, pid))
 
 
-def hostile_program():
-    """Path of the hostile child, compiled when it is missing or older than its source."""
-    source = ROOT / "tests" / "hostile" / "hostile.c"
-    program = ROOT / "build" / "tests" / "hostile"
+def hostile_program(name="hostile"):
+    """Path of a child of tests/hostile, compiled when it is missing or older than its source."""
+    source = ROOT / "tests" / "hostile" / (name + ".c")
+    program = ROOT / "build" / "tests" / name
     if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
         return str(program)
     program.parent.mkdir(parents=True, exist_ok=True)
@@ -153,7 +190,7 @@ class Server:
         self.home = os.path.join(self.base, "home")
         for path in (self.workspace, self.home):
             os.makedirs(path, exist_ok=True)
-        self.args = list(args)
+        self.args = MODES[os.environ.get("PROCPEN_TEST_MODE", "")] + list(args)
         self.stdio = stdio
         self.wrapper = list(wrapper)
         self.preexec = preexec
@@ -436,10 +473,10 @@ class Server:
         """Run the hostile child with @args."""
         return self.run(self.hostile_path(), [str(a) for a in args], **params)
 
-    def hostile_path(self):
-        inside = os.path.join(self.workspace, "hostile")
+    def hostile_path(self, name="hostile"):
+        inside = os.path.join(self.workspace, name)
         if not os.path.exists(inside):
-            shutil.copy(hostile_program(), inside)
+            shutil.copy(hostile_program(name), inside)
         return inside
 
     def logs(self, process_id, **params):

@@ -7,7 +7,8 @@ import resource
 import subprocess
 import time
 
-from client import STRESS, Server, Skip, check, equal, eventually, server_path
+from client import STRESS, Skip, check, equal, eventually, server_path
+from followed import Server
 from suite import Suite
 
 suite = Suite()

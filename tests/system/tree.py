@@ -5,7 +5,7 @@ import re
 import signal
 import time
 
-from client import STRESS, Server, check, equal, eventually, is_alive
+from client import STRESS, InnerPid, Server, check, equal, eventually, is_alive
 from suite import Suite
 
 suite = Suite()
@@ -19,7 +19,8 @@ LIVE.update(subreaper=2, nowait=2)
 
 def escapees(text):
     """Pids that the hostile child reported, by kind."""
-    return {kind: int(pid) for kind, pid in re.findall(r"^escapee (\w+) (\d+)$", text, re.M)}
+    found = re.findall(r"^escapee (\w+) (\d+) (\d+)$", text, re.M)
+    return {kind: InnerPid(pid, int(namespace)) for kind, pid, namespace in found}
 
 
 def start_hostile(server, kinds=KINDS, leader="stay"):
@@ -297,6 +298,16 @@ def test_no_zombies():
                 found.append(name)
         return found
     eventually(lambda: not zombies(), 5, "zombies of the server")
+    server.stop()
+
+
+@suite.test()
+def test_a_stop_of_a_traced_command_is_no_end():
+    server = Server()
+    answer = server.hostile("traced")
+    equal((answer["state"], answer["exit_code"], answer["leftover"]), ("completed", 5, 0),
+          "state, exit code, leftover")
+    check(answer["duration_ms"] >= 200, "it was called over while it ran")
     server.stop()
 
 

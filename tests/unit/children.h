@@ -27,6 +27,7 @@ struct children {
 	struct reaper *reaper;
 	struct confine *confine;
 	ev_timer tick;
+	int group_fd; /* a directory of control groups (v2) to start in; 0: none */
 };
 
 static inline void children_tick(struct ev_loop *loop, ev_timer *w, int revents)
@@ -38,7 +39,12 @@ static inline void children_tick(struct ev_loop *loop, ev_timer *w, int revents)
 
 static inline void children_init(struct children *c)
 {
-	struct confine_options options = { .umask = 022 };
+	static const char *const writable[] = { "/tmp", NULL };
+	/* Without namespaces, so that a pid that a command prints means the same here. */
+	struct confine_options options = {
+		.instance = "test", .umask = 022, .network = true, .writable = writable,
+		.nofile = { 1024, 4096 },
+	};
 
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
@@ -112,6 +118,9 @@ static inline int children_start(struct children *c, char *const *argv, struct s
 	int cwd = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	static struct shim_plan plan;
+	const struct confine_request nothing = { 0 };
+	struct confine_run run;
 	struct spawn_request request = {
 		.path = argv[0],
 		.argv = argv,
@@ -120,11 +129,21 @@ static inline int children_start(struct children *c, char *const *argv, struct s
 		.stdin_fd = null,
 		.stdout_fd = pair[1],
 		.stderr_fd = pair[1],
-		.confine = c->confine,
+		.plan = &plan,
+		.fds = run.fds,
 		.announce = true,
 	};
 
-	result = spawn_start(&request, &s->spawned, e);
+	result = confine_enter(c->confine, &nothing, 1, &plan, &run, e);
+	if (!result) {
+		if (c->group_fd) {
+			plan.group_fd = SHIM_FD_EXTRA + run.fd_count;
+			run.fds[run.fd_count++] = c->group_fd;
+		}
+		request.fd_count = run.fd_count;
+		result = spawn_start(&request, &s->spawned, e);
+	}
+	confine_run_release(&run);
 	s->output = pair[0];
 	close(pair[1]);
 	close(null);

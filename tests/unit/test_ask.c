@@ -232,9 +232,58 @@ static void test_ask_number_of_questions_is_bounded(void **state)
 	close_ask(&w, a);
 }
 
+/* In MCP a question that nobody waits for is taken back; one that was answered is not. */
+static void check_withdrawn(struct wire_end *w, const json_t *sent)
+{
+	json_t *line = json_loads(wire_end_line(w), 0, NULL);
+	const json_t *params = json_object_get(line, "params");
+
+	assert_string_equal(json_string_value(json_object_get(line, "method")),
+			    "notifications/cancelled");
+	assert_true(json_equal(json_object_get(params, "requestId"), json_object_get(sent, "id")));
+	json_decref(line);
+}
+
+static json_t *mcp_question(struct wire_end *w, struct ask *a, uint64_t handle)
+{
+	struct buf params;
+	json_t *sent;
+
+	buf_init(&params, 100);
+	buf_adds(&params, "{}");
+	assert_int_equal(ask_send_mcp(a, "elicitation/create", &params, 60000, on_answer, &answers,
+				      handle), 0);
+	sent = json_loads(wire_end_line(w), 0, NULL);
+	buf_release(&params);
+	return sent;
+}
+
+static void test_ask_takes_mcp_questions_back(void **state)
+{
+	struct wire_end w;
+	struct ask *a = open_ask(&w);
+	json_t *one = mcp_question(&w, a, 1), *two = mcp_question(&w, a, 2), *three;
+
+	(void)state;
+	ask_drop(a, 1);
+	check_withdrawn(&w, one);
+	reply(a, two, "result", json_object());
+	assert_int_equal(answers, 1);
+	three = mcp_question(&w, a, 3); /* the next line: nothing was taken back before it */
+	ask_end(a, "the end");
+	check_withdrawn(&w, three);
+	assert_int_equal(answers, 2);
+	assert_string_equal(why_not, "the end");
+	json_decref(one);
+	json_decref(two);
+	json_decref(three);
+	close_ask(&w, a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ask_takes_mcp_questions_back),
 		cmocka_unit_test(test_ask_is_a_request_with_an_id_of_its_own),
 		cmocka_unit_test(test_ask_is_settled_once),
 		cmocka_unit_test(test_ask_error_answer_has_a_reason),

@@ -159,13 +159,13 @@ static void test_audit_all_members(void **state)
 	static const char *const argv[] = { "ls", "-l", "", NULL };
 	static const char *const names[] = {
 		"time", "seq", "instance", "event", "request_id", "process_id", "capability",
-		"tier", "decision", "rule", "command", "argv_sha256", "cwd", "intent", "outcome",
-		"prev",
+		"tier", "decision", "rule", "command", "argv_sha256", "cwd", "user",
+		"intent", "outcome", "prev",
 	};
 	struct audit_event event = {
 		"attempt", "\"r\\u0031\"", "p1-0123", "process.run", "notify", "allowed", "tier",
 		"ls -l ''",
-		argv, "/ws", "look", "running/none",
+		argv, "/ws", "nobody", "look", "running/none",
 	};
 	char hash[SHA256_DIGEST_STRING_LENGTH];
 	struct fixture *f = *state;

@@ -178,6 +178,19 @@ static void test_config_names(void **state)
 	assert_null(config_names(c, CONFIG_ENV_ALLOW)[0]);
 }
 
+static void test_config_names_have_a_maximum(void **state)
+{
+	struct config *c = *state;
+
+	assert_null(config_names(c, CONFIG_SANDBOX_USER)[0]);
+	assert_accepted(c, "sandbox.user=nobody");
+	assert_refused(c, "sandbox.user=a,b", "at most 1 names, not 2");
+	assert_string_equal(config_names(c, CONFIG_SANDBOX_USER)[0], "nobody");
+	assert_accepted(c, "sandbox.user=");
+	assert_null(config_names(c, CONFIG_SANDBOX_USER)[0]);
+	assert_accepted(c, "sandbox.users=a,b,c,d,e");
+}
+
 static void test_config_unknown_key_names_the_nearest(void **state)
 {
 	assert_refused(*state, "limits.requets=5", "limits.requests");
@@ -200,6 +213,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_config_boolean, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_enum, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_names, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_config_names_have_a_maximum, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_unknown_key_names_the_nearest, setup,
 						teardown),
 	};

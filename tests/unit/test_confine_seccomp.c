@@ -1,99 +1,51 @@
 /*
- * The program is run by an interpreter of our own, on every call and argument
- * that the profile speaks of. What is denied is written down here by number.
+ * The program is run by an interpreter of our own (filter.h), on every call and
+ * argument that the profiles speak of. What is denied is written down here by
+ * number; tests/golden holds the same by name.
  */
-#include "unit.h"
+#include "filter.h"
 
 #include <errno.h>
-#include <linux/audit.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <sched.h>
-#include <stdbool.h>
 #include <sys/socket.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 
-#include "os/confine_seccomp.h"
+#define LAST_REVIEWED 471
+#define NUMBER_MAX 600
 
-#if defined(__x86_64__)
-#define NATIVE AUDIT_ARCH_X86_64
-#else
-#define NATIVE AUDIT_ARCH_AARCH64
-#endif
-#define LAST_REVIEWED 469
-#define DENIED(number) (SECCOMP_RET_ERRNO | (number))
+/* Every variant there is. */
+enum { PLAIN, STRICT = 1, OFFLINE = 2, DOORS = 4, VARIANTS = 8 };
+static struct filter filters[VARIANTS];
 
-static struct sock_filter *program;
-static size_t program_len;
-static size_t most_steps;
-
-static bool jump_taken(const struct sock_filter *at, uint32_t a)
+static uint32_t call3(int variant, uint32_t nr, uint64_t a0, uint64_t a1, uint64_t a2)
 {
-	switch (BPF_OP(at->code)) {
-	case BPF_JEQ:
-		return a == at->k;
-	case BPF_JGE:
-		return a >= at->k;
-	case BPF_JGT:
-		return a > at->k;
-	case BPF_JSET:
-		return a & at->k;
-	default:
-		fail_msg("jump %#x is not known here", at->code);
-		return false;
-	}
-}
-
-/* What the kernel would do with @data. */
-static uint32_t emulate(const struct seccomp_data *data)
-{
-	uint32_t a = 0;
-	size_t pc = 0, steps = 0;
-
-	for (;;) {
-		const struct sock_filter *at = program + pc;
-
-		assert_true(pc < program_len);
-		pc++;
-		steps++;
-		if (at->code == (BPF_RET | BPF_K)) {
-			most_steps = steps > most_steps ? steps : most_steps;
-			return at->k;
-		}
-		if (at->code == (BPF_LD | BPF_W | BPF_ABS)) {
-			assert_true(at->k % 4 == 0 && at->k + 4 <= sizeof(*data));
-			memcpy(&a, (const char *)data + at->k, 4);
-		} else if (at->code == (BPF_ALU | BPF_AND | BPF_K)) {
-			a &= at->k;
-		} else if (at->code == (BPF_JMP | BPF_JA)) {
-			pc += at->k;
-		} else if (BPF_CLASS(at->code) == BPF_JMP && BPF_SRC(at->code) == BPF_K) {
-			pc += jump_taken(at, a) ? at->jt : at->jf;
-		} else {
-			fail_msg("instruction %#x is not known here", at->code);
-		}
-	}
+	return filter_call(&filters[variant], nr, a0, a1, a2);
 }
 
 static uint32_t call(uint32_t nr, uint64_t a0, uint64_t a1)
 {
-	struct seccomp_data data = { .nr = (int)nr, .arch = NATIVE, .args = { a0, a1 } };
-
-	return emulate(&data);
+	return call3(PLAIN, nr, a0, a1, 0);
 }
 
 static int setup(void **state)
 {
-	struct err e = ERR_INIT;
-
 	(void)state;
-	return confine_seccomp_build(&program, &program_len, &e);
+	for (int variant = 0; variant < VARIANTS; variant++)
+		filters[variant] = filter_make((struct confine_seccomp_options){
+			.strict = variant & STRICT,
+			.no_network = variant & OFFLINE,
+			.protect_pid = variant & DOORS ? SERVER_PID : 0,
+			.protect_group = variant & DOORS ? SERVER_GROUP : 0,
+		});
+	return 0;
 }
 
 static int teardown(void **state)
 {
 	(void)state;
-	free(program);
+	for (int variant = 0; variant < VARIANTS; variant++)
+		filter_free(&filters[variant]);
 	return 0;
 }
 
@@ -115,7 +67,7 @@ static const int always_denied[] = {
 	323, /* userfaultfd */ 425, /* io_uring_setup */ 426, /* io_uring_enter */
 	427, /* io_uring_register */ 428, /* open_tree */ 429, /* move_mount */ 430, /* fsopen */
 	431, /* fsconfig */ 432, /* fsmount */ 433, /* fspick */ 442, /* mount_setattr */
-	443, /* quotactl_fd */ 450, /* set_mempolicy_home_node */ 467, /* open_tree_attr */
+	443, /* quotactl_fd */ 450, /* set_mempolicy_home_node */ 467, /* open_tree_attr */ 470, /* listns */
 };
 
 static uint32_t expected(int nr)
@@ -125,7 +77,7 @@ static uint32_t expected(int nr)
 			return DENIED(EPERM);
 	if (nr == 435) /* clone3 */
 		return DENIED(ENOSYS);
-	if (nr > LAST_REVIEWED)
+	if ((nr >= 337 && nr <= 423) || nr > LAST_REVIEWED) /* unassigned */
 		return DENIED(ENOSYS);
 	return SECCOMP_RET_ALLOW;
 }
@@ -134,7 +86,7 @@ static uint32_t expected(int nr)
 static void test_confine_seccomp_every_number(void **state)
 {
 	(void)state;
-	for (int nr = 0; nr <= 600; nr++) {
+	for (int nr = 0; nr <= NUMBER_MAX; nr++) {
 		bool by_argument = nr == SYS_clone || nr == SYS_ioctl || nr == SYS_socket ||
 				   nr == SYS_socketpair;
 
@@ -160,8 +112,9 @@ static void test_confine_seccomp_numbers_beyond_the_list(void **state)
 static void test_confine_seccomp_x32_dies(void **state)
 {
 	(void)state;
-	for (uint32_t nr = 0; nr <= 600; nr++)
-		assert_int_equal(call(0x40000000u + nr, 0, 0), SECCOMP_RET_KILL_PROCESS);
+	for (uint32_t nr = 0; nr <= NUMBER_MAX; nr++)
+		for (int variant = 0; variant < VARIANTS; variant++)
+			assert_int_equal(call3(variant, 0x40000000u + nr, 0, 0, 0), SECCOMP_RET_KILL_PROCESS);
 	assert_int_equal(call(0x80000000u, 0, 0), SECCOMP_RET_KILL_PROCESS);
 	assert_int_equal(call(0xfffffffeu, 0, 0), SECCOMP_RET_KILL_PROCESS);
 }
@@ -174,10 +127,12 @@ static void test_confine_seccomp_foreign_architectures_die(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++)
-		for (int nr = -1; nr <= 600; nr++) {
+		for (int nr = -1; nr <= NUMBER_MAX; nr++) {
 			struct seccomp_data data = { .nr = nr, .arch = foreign[i] };
 
-			assert_int_equal(emulate(&data), SECCOMP_RET_KILL_PROCESS);
+			for (int variant = 0; variant < VARIANTS; variant++)
+				assert_int_equal(filter_run(&filters[variant], &data),
+						 SECCOMP_RET_KILL_PROCESS);
 		}
 }
 
@@ -191,7 +146,10 @@ static void test_confine_seccomp_what_every_program_needs(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++)
-		assert_int_equal(call((uint32_t)needed[i], 0, 0), SECCOMP_RET_ALLOW);
+		for (int variant = 0; variant < VARIANTS; variant++)
+			if (needed[i] != SYS_ptrace || !(variant & STRICT))
+				assert_int_equal(call3(variant, (uint32_t)needed[i], 0, 0, 0),
+						 SECCOMP_RET_ALLOW);
 }
 
 static void test_confine_seccomp_clone(void **state)
@@ -281,14 +239,283 @@ static void test_confine_seccomp_socket_families(void **state)
 	assert_int_equal(call(SYS_socketpair, AF_UNIX, 0), SECCOMP_RET_ALLOW);
 }
 
-/* Small and shallow: it is run at every call of a command. */
-static void test_confine_seccomp_size(void **state)
+/* ---- strict ---- */
+
+static void test_confine_seccomp_strict_denies_more(void **state)
+{
+	static const int more[] = {
+		SYS_ptrace, SYS_process_vm_readv, SYS_process_vm_writev, 440 /* process_madvise */,
+		438 /* pidfd_getfd */, SYS_kcmp, SYS_name_to_handle_at, SYS_fanotify_mark, SYS_adjtimex,
+		SYS_clock_adjtime, SYS_vmsplice, 447 /* memfd_secret */, SYS_mlockall, SYS_msgget,
+		SYS_semget, SYS_shmget, SYS_mq_open,
+#if defined(__x86_64__)
+		SYS_modify_ldt,
+#endif
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++) {
+		assert_int_equal(call((uint32_t)more[i], 0, 0), SECCOMP_RET_ALLOW);
+		assert_int_equal(call3(STRICT, (uint32_t)more[i], 0, 0, 0), DENIED(EPERM));
+		assert_int_equal(call3(STRICT, (uint32_t)more[i], UINT64_MAX, UINT64_MAX, UINT64_MAX),
+				 DENIED(EPERM));
+		assert_int_equal(call3(STRICT | DOORS, (uint32_t)more[i], 0, 0, 0), DENIED(EPERM));
+	}
+}
+
+/* Whatever the default profile refuses, each tighter variant refuses too, in the same way. */
+static void test_confine_seccomp_variants_only_tighten(void **state)
+{
+	static const uint64_t values[] = { 0, 1, 2, 8, 15, 16, 17, SERVER_PID, UINT64_MAX, 0x5412,
+					   0x8901, CLONE_NEWUSER };
+	const size_t count = sizeof(values) / sizeof(values[0]);
+
+	(void)state;
+	for (uint32_t nr = 0; nr <= NUMBER_MAX; nr++)
+		for (size_t i = 0; i < count * count; i++) {
+			uint64_t a0 = values[i / count], a1 = values[i % count];
+			uint32_t plain = call3(PLAIN, nr, a0, a1, SERVER_PID);
+
+			for (int variant = 1; variant < VARIANTS && plain != SECCOMP_RET_ALLOW; variant++)
+				assert_int_equal(call3(variant, nr, a0, a1, SERVER_PID), plain);
+		}
+}
+
+static void test_confine_seccomp_personality(void **state)
+{
+	static const uint32_t harmless[] = { 0, 8, 0x20000, 0x20008, 0xffffffff };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(harmless[0]); i++) {
+		assert_int_equal(call3(STRICT, SYS_personality, harmless[i], 0, 0), SECCOMP_RET_ALLOW);
+		assert_int_equal(call3(STRICT, SYS_personality, HIGH | harmless[i], 0, 0),
+				 SECCOMP_RET_ALLOW);
+	}
+	for (int bit = 0; bit < 32; bit++) {
+		uint32_t value = UINT32_C(1) << bit;
+
+		if (value == 8 || value == 0x20000)
+			continue;
+		assert_int_equal(call3(STRICT, SYS_personality, value, 0, 0), DENIED(EPERM));
+		assert_int_equal(call3(STRICT, SYS_personality, value | 8, 0, 0), DENIED(EPERM));
+		assert_int_equal(call3(STRICT, SYS_personality, HIGH | value, 0, 0), DENIED(EPERM));
+		assert_int_equal(call3(PLAIN, SYS_personality, value, 0, 0), SECCOMP_RET_ALLOW);
+	}
+}
+
+/* ---- no network without a namespace ---- */
+
+static void test_confine_seccomp_only_local_sockets(void **state)
+{
+	static const int variants[] = { OFFLINE, STRICT, STRICT | OFFLINE, OFFLINE | DOORS };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(variants) / sizeof(variants[0]); i++)
+		for (uint64_t family = 0; family <= 64; family++) {
+			uint32_t want = family == AF_UNIX ? SECCOMP_RET_ALLOW : DENIED(EAFNOSUPPORT);
+
+			assert_int_equal(call3(variants[i], SYS_socket, family, 1, 0), want);
+			assert_int_equal(call3(variants[i], SYS_socketpair, family, 1, 0), want);
+			for (int bit = 32; bit < 64; bit++)
+				assert_int_equal(call3(variants[i], SYS_socket, family | UINT64_C(1) << bit,
+						       1, 0), want);
+		}
+	assert_int_equal(call3(OFFLINE, SYS_socket, 0x80000001, 1, 0), DENIED(EAFNOSUPPORT));
+}
+
+/* ---- the server's doors ---- */
+
+/* Pids that must be refused, and others that must not. */
+static const uint64_t shut[] = {
+	SERVER_PID, SERVER_GROUP, (uint32_t)-SERVER_GROUP, UINT64_MAX - SERVER_GROUP + 1, SHIM_KEEPER_PID,
+	UINT32_MAX, UINT64_MAX, HIGH | SERVER_PID, UINT64_C(1) << 32 | SERVER_PID, HIGH | SHIM_KEEPER_PID,
+	UINT64_C(1) << 63 | UINT32_MAX,
+};
+static const uint64_t open_pids[] = {
+	0, 1, 2, SERVER_PID - 1, SERVER_PID + 1, (uint32_t)-SERVER_PID, SERVER_GROUP + 1, 4194304, 0x7fffffff,
+	0x80000000, HIGH, HIGH | 77, UINT32_MAX - 1, (uint64_t)SERVER_PID << 32, SHIM_KEEPER_PID + 1,
+};
+
+static void check_pid(uint32_t nr, unsigned argument, uint64_t other)
+{
+	for (size_t i = 0; i < sizeof(shut) / sizeof(shut[0]); i++) {
+		uint64_t args[3] = { other, other, other };
+
+		args[argument] = shut[i];
+		assert_int_equal(call3(DOORS, nr, args[0], args[1], args[2]), DENIED(EPERM));
+		assert_int_equal(call3(PLAIN, nr, args[0], args[1], args[2]), SECCOMP_RET_ALLOW);
+	}
+	for (size_t i = 0; i < sizeof(open_pids) / sizeof(open_pids[0]); i++) {
+		uint64_t args[3] = { other, other, other };
+
+		args[argument] = open_pids[i];
+		assert_int_equal(call3(DOORS, nr, args[0], args[1], args[2]), SECCOMP_RET_ALLOW);
+	}
+}
+
+static void test_confine_seccomp_doors_first_argument(void **state)
+{
+	static const int calls[] = {
+		SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo,
+		SYS_sched_setparam, SYS_sched_setscheduler, SYS_sched_setattr, SYS_sched_setaffinity,
+		SYS_process_vm_readv, SYS_process_vm_writev, 434 /* pidfd_open */,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		check_pid((uint32_t)calls[i], 0, 0);
+		check_pid((uint32_t)calls[i], 0, SERVER_PID); /* the others do not matter */
+	}
+}
+
+/* Any other process may be somebody's keeper; with the keeper as init it is number 1. */
+static void test_confine_seccomp_doors_limits(void **state)
+{
+	struct filter init = filter_make((struct confine_seccomp_options){ .keeper_is_init = true });
+
+	(void)state;
+	assert_int_equal(call3(DOORS, SYS_prlimit64, 0, RLIMIT_NOFILE, 1), SECCOMP_RET_ALLOW);
+	assert_int_equal(call3(DOORS, SYS_prlimit64, HIGH, RLIMIT_NOFILE, 1), SECCOMP_RET_ALLOW);
+	assert_int_equal(call3(DOORS, SYS_prlimit64, 1, RLIMIT_NOFILE, 1), DENIED(EPERM));
+	assert_int_equal(call3(DOORS, SYS_prlimit64, 4711, RLIMIT_NOFILE, 0), DENIED(EPERM));
+	assert_int_equal(call3(PLAIN, SYS_prlimit64, 4711, RLIMIT_NOFILE, 1), SECCOMP_RET_ALLOW);
+	assert_int_equal(filter_call(&init, SYS_prlimit64, 1, RLIMIT_NOFILE, 1), DENIED(EPERM));
+	assert_int_equal(filter_call(&init, SYS_prlimit64, HIGH | 1, RLIMIT_NOFILE, 1), DENIED(EPERM));
+	assert_int_equal(filter_call(&init, SYS_prlimit64, 2, RLIMIT_NOFILE, 1), SECCOMP_RET_ALLOW);
+	assert_int_equal(filter_call(&init, SYS_setpriority, PRIO_PROCESS, 1, 19), DENIED(EPERM));
+	assert_int_equal(filter_call(&init, SYS_kill, 1, 9, 0), SECCOMP_RET_ALLOW);
+	filter_free(&init);
+}
+
+static void test_confine_seccomp_doors_ptrace(void **state)
 {
 	(void)state;
-	for (uint32_t nr = 0; nr <= 600; nr++)
-		call(nr, 0, 0);
-	assert_true(program_len <= 400);
-	assert_true(most_steps <= 60);
+	for (uint64_t request = 0; request < 40; request++)
+		check_pid(SYS_ptrace, 1, request);
+	assert_int_equal(call3(DOORS, SYS_ptrace, 0x4206, SERVER_PID, 0), DENIED(EPERM));
+}
+
+/* PRIO_PROCESS 0, PRIO_PGRP 1, PRIO_USER 2; ioprio_set counts from 1. */
+static void test_confine_seccomp_doors_priority(void **state)
+{
+	static const struct {
+		int nr;
+		uint64_t user;
+	} calls[] = { { SYS_setpriority, 2 }, { SYS_ioprio_set, 3 } };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		uint32_t nr = (uint32_t)calls[i].nr;
+
+		for (uint64_t which = 0; which < calls[i].user; which++)
+			check_pid(nr, 1, which);
+		for (uint64_t who = 0; who < 70000; who = who * 2 + 1) {
+			assert_int_equal(call3(DOORS, nr, calls[i].user, who, 0), DENIED(EPERM));
+			assert_int_equal(call3(DOORS, nr, HIGH | calls[i].user, who, 0), DENIED(EPERM));
+			assert_int_equal(call3(PLAIN, nr, calls[i].user, who, 0), SECCOMP_RET_ALLOW);
+		}
+	}
+}
+
+static void test_confine_seccomp_doors_owner(void **state)
+{
+	(void)state;
+	for (uint64_t command = 0; command < 1100; command++) {
+		uint32_t want = command == 15 /* F_SETOWN_EX */ ? DENIED(EPERM) : SECCOMP_RET_ALLOW;
+
+		assert_int_equal(call3(DOORS, SYS_fcntl, 3, command, 0), want);
+		assert_int_equal(call3(DOORS, SYS_fcntl, SERVER_PID, HIGH | command, 1), want);
+		for (size_t i = 0; i < sizeof(shut) / sizeof(shut[0]); i++)
+			assert_int_equal(call3(DOORS, SYS_fcntl, 3, command, shut[i]),
+					 command == 8 /* F_SETOWN */ ? DENIED(EPERM) : want);
+		assert_int_equal(call3(PLAIN, SYS_fcntl, 3, command, SERVER_PID), SECCOMP_RET_ALLOW);
+	}
+	for (uint64_t request = 0x8900; request < 0x8910; request++) {
+		bool owner = request == 0x8901 || request == 0x8902; /* FIOSETOWN, SIOCSPGRP */
+
+		assert_int_equal(call3(DOORS, SYS_ioctl, 3, request, 0),
+				 owner ? DENIED(EPERM) : SECCOMP_RET_ALLOW);
+		assert_int_equal(call3(DOORS, SYS_ioctl, 3, HIGH | request, 0),
+				 owner ? DENIED(EPERM) : SECCOMP_RET_ALLOW);
+		assert_int_equal(call3(PLAIN, SYS_ioctl, 3, request, 0), SECCOMP_RET_ALLOW);
+	}
+	assert_int_equal(call3(DOORS, SYS_ioctl, 3, 0x5412, 0), DENIED(EPERM));
+}
+
+/* It takes a directory of /proc for a process: no argument tells. */
+static void test_confine_seccomp_doors_pidfd_signal(void **state)
+{
+	(void)state;
+	assert_int_equal(call3(DOORS, 424, 3, 9, 0), DENIED(ENOSYS));
+	assert_int_equal(call3(PLAIN, 424, 3, 9, 0), SECCOMP_RET_ALLOW);
+}
+
+/* A server that leads its group, and one whose group is outside its PID namespace. */
+static void test_confine_seccomp_doors_groups(void **state)
+{
+	struct filter leads = filter_make((struct confine_seccomp_options){
+		.protect_pid = SERVER_PID, .protect_group = SERVER_PID });
+	struct filter none = filter_make((struct confine_seccomp_options){ .protect_pid = SERVER_PID });
+
+	(void)state;
+	assert_int_equal(filter_call(&leads, SYS_kill, (uint32_t)-SERVER_PID, 9, 0), DENIED(EPERM));
+	assert_int_equal(filter_call(&leads, SYS_kill, SERVER_PID, 9, 0), DENIED(EPERM));
+	assert_int_equal(filter_call(&leads, SYS_kill, SERVER_GROUP, 9, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(filter_call(&none, SYS_kill, SERVER_PID, 9, 0), DENIED(EPERM));
+	assert_int_equal(filter_call(&none, SYS_kill, 0, 9, 0), SECCOMP_RET_ALLOW);
+	assert_int_equal(filter_call(&none, SYS_kill, (uint32_t)-SERVER_GROUP, 9, 0), SECCOMP_RET_ALLOW);
+	filter_free(&leads);
+	filter_free(&none);
+}
+
+/* ---- a listener ---- */
+
+/* Told is exactly what is refused, but for ENOSYS; what is allowed never waits for anybody. */
+static void test_confine_seccomp_notify(void **state)
+{
+	static const uint64_t values[] = { 0, 1, 2, 8, 15, 16, 17, SERVER_PID, UINT64_MAX, 0x5412,
+					   CLONE_NEWUSER };
+	const size_t count = sizeof(values) / sizeof(values[0]);
+
+	(void)state;
+	for (int variant = 0; variant < VARIANTS; variant++) {
+		struct filter told = filter_make((struct confine_seccomp_options){
+			.strict = variant & STRICT,
+			.no_network = variant & OFFLINE,
+			.notify = true,
+			.protect_pid = variant & DOORS ? SERVER_PID : 0,
+			.protect_group = variant & DOORS ? SERVER_GROUP : 0,
+		});
+
+		for (uint32_t nr = 0; nr <= NUMBER_MAX; nr++)
+			for (size_t i = 0; i < count * count; i++) {
+				uint64_t a0 = values[i / count], a1 = values[i % count];
+				uint32_t plain = call3(variant, nr, a0, a1, SERVER_PID);
+				bool silent = plain == SECCOMP_RET_ALLOW || plain == DENIED(ENOSYS);
+
+				assert_int_equal(filter_call(&told, nr, a0, a1, SERVER_PID),
+						 silent ? plain : SECCOMP_RET_USER_NOTIF);
+			}
+		assert_int_equal(filter_call(&told, 0x40000000u, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+		filter_free(&told);
+	}
+}
+
+/* Small and shallow: every command pays for its length, every number for its depth. */
+static void test_confine_seccomp_size(void **state)
+{
+	static const size_t longest[VARIANTS] = {
+		[PLAIN] = 80,	 [STRICT] = 95, [OFFLINE] = 80, [STRICT | OFFLINE] = 95, [DOORS] = 120,
+		[STRICT | DOORS] = 130, [OFFLINE | DOORS] = 120, [STRICT | OFFLINE | DOORS] = 130,
+	};
+
+	(void)state;
+	for (int variant = 0; variant < VARIANTS; variant++) {
+		for (uint32_t nr = 0; nr <= NUMBER_MAX; nr++)
+			call3(variant, nr, 0, 0, 0);
+		assert_in_range(filters[variant].len, 1, longest[variant]);
+		assert_in_range(filters[variant].most_steps, 1, 20);
+	}
 }
 
 int main(void)
@@ -305,6 +532,18 @@ int main(void)
 		cmocka_unit_test(test_confine_seccomp_clone_bit_by_bit),
 		cmocka_unit_test(test_confine_seccomp_ioctl),
 		cmocka_unit_test(test_confine_seccomp_socket_families),
+		cmocka_unit_test(test_confine_seccomp_strict_denies_more),
+		cmocka_unit_test(test_confine_seccomp_variants_only_tighten),
+		cmocka_unit_test(test_confine_seccomp_personality),
+		cmocka_unit_test(test_confine_seccomp_only_local_sockets),
+		cmocka_unit_test(test_confine_seccomp_doors_first_argument),
+		cmocka_unit_test(test_confine_seccomp_doors_limits),
+		cmocka_unit_test(test_confine_seccomp_doors_ptrace),
+		cmocka_unit_test(test_confine_seccomp_doors_priority),
+		cmocka_unit_test(test_confine_seccomp_doors_owner),
+		cmocka_unit_test(test_confine_seccomp_doors_pidfd_signal),
+		cmocka_unit_test(test_confine_seccomp_doors_groups),
+		cmocka_unit_test(test_confine_seccomp_notify),
 		cmocka_unit_test(test_confine_seccomp_size),
 	};
 

@@ -69,7 +69,7 @@ static int build(struct fixture *f, const char *request, struct err *e)
 	char **envp = NULL;
 
 	assert_true(!request || object);
-	int status = env_build(&f->config, object, &envp, e);
+	int status = env_build(&f->config, NULL, object, &envp, e);
 
 	json_decref(object);
 	if (status != 0) {
@@ -223,17 +223,23 @@ static void test_env_protected_names(void **state)
 		assert_false(env_is_protected(&f->config, open_names[i]));
 }
 
-static void test_env_protected_names_are_all_listed(void **state)
+static void test_env_protected_names_are_listed(void **state)
 {
 	struct fixture *f = *state;
 	struct err e = ERR_INIT;
 	char request[8192] = "{\"OK\": \"\"";
+	const json_t *names;
 
-	for (int i = 0; i < 100; i++)
+	strcat(request, ", \"LD_");
+	memset(request + strlen(request), 'X', 3000);
+	strcat(request, "\": \"\"");
+	for (int i = 0; i < 120; i++)
 		sprintf(request + strlen(request), ", \"LD_NUMBER_%d\": \"\"", i);
 	strcat(request, "}");
 	assert_int_equal(build(f, request, &e), -1);
-	assert_int_equal(json_array_size(json_object_get(e.details, "names")), 100);
+	names = json_object_get(e.details, "names");
+	assert_int_equal(json_array_size(names), 100);
+	assert_int_equal(json_string_length(json_array_get(names, 0)), 128);
 	assert_non_null(strstr(e.message, "LD_NUMBER_0, LD_NUMBER_1, "));
 	assert_string_equal(e.message + strlen(e.message) - 5, ", ...");
 	assert_null(strstr(e.message, "OK"));
@@ -298,7 +304,7 @@ static void test_env_many_variables(void **state)
 		snprintf(name, sizeof(name), "V%d", i);
 		json_object_set_new(request, name, json_string(name));
 	}
-	assert_int_equal(env_build(&f->config, request, &f->envp, &e), 0);
+	assert_int_equal(env_build(&f->config, NULL, request, &f->envp, &e), 0);
 	assert_int_equal(count(f->envp), 4096 + 5);
 	assert_value(f, "V4095", "V4095");
 	json_decref(request);
@@ -469,6 +475,26 @@ static void test_env_find_program_long_names(void **state)
 	assert_not_found(f, "", name, ERR_COMMAND_NOT_FOUND);
 }
 
+static void test_env_set(void **state)
+{
+	struct fixture *f = *state;
+	size_t count = 0, now = 0;
+
+	assert_built(f, "{\"A\": \"1\"}");
+	while (f->envp[count])
+		count++;
+	env_set(&f->envp, "HOME", "/elsewhere"); /* in place */
+	env_set(&f->envp, "HOM", "x");           /* no prefix of it */
+	env_set(&f->envp, "NEW", "");
+	assert_string_equal(env_get(f->envp, "HOME"), "/elsewhere");
+	assert_string_equal(env_get(f->envp, "HOM"), "x");
+	assert_string_equal(env_get(f->envp, "NEW"), "");
+	assert_string_equal(env_get(f->envp, "A"), "1");
+	while (f->envp[now])
+		now++;
+	assert_int_equal(now, count + 2);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 #define PROGRAM_TEST(name) cmocka_unit_test_setup_teardown(name, setup_programs, teardown)
 
@@ -480,10 +506,11 @@ int main(void)
 		TEST(test_env_request_wins),
 		TEST(test_env_allow_list),
 		TEST(test_env_protected_names),
-		TEST(test_env_protected_names_are_all_listed),
+		TEST(test_env_protected_names_are_listed),
 		TEST(test_env_operator_protects_more),
 		TEST(test_env_malformed),
 		TEST(test_env_get),
+		TEST(test_env_set),
 		TEST(test_env_many_variables),
 		PROGRAM_TEST(test_env_find_program_in_path),
 		PROGRAM_TEST(test_env_find_program_errors_say_where),

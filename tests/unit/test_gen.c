@@ -131,6 +131,7 @@ static void test_gen_keeps_private_keywords_out_of_tools_list(void **state)
 	assert_non_null(strstr(text, "process_logs_stream_also[] = { \"combined\", \"both\", NULL }"));
 	assert_null(strstr(text, "\\\"combined"));
 	assert_non_null(strstr(text, "SCHEMA_STRING | SCHEMA_INTEGER"));
+	assert_null(strstr(text, "\\\"type\\\":[\\\"string\\\",\\\"integer\\\"]"));
 }
 
 static void test_gen_refuses_what_the_checks_do_not_implement(void **state)
@@ -145,6 +146,8 @@ static void test_gen_refuses_what_the_checks_do_not_implement(void **state)
 		  "process.run.json: inputSchema.properties.args.items: \"pattern\" is not supported" },
 		{ "process.kill.json", "[\"string\", \"integer\"]", "[\"string\", \"null\"]",
 		  "process.kill.json: inputSchema.properties.signal: type \"null\" is not supported" },
+		{ "process.kill.json", "[\"string\", \"integer\"]", "\"string\"",
+		  "process.kill.json: inputSchema.properties.signal: " },
 		{ "is_blocked.json", "\"tier\"", "\"teir\"", "is_blocked.json: \"teir\" is not" },
 		{ "is_blocked.json", "\"additionalProperties\": false", "\"additionalProperties\": true",
 		  "is_blocked.json: inputSchema: \"additionalProperties\" must be false" },

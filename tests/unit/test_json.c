@@ -49,7 +49,9 @@ static void test_json_malformed(void **state)
 	assert_fault("[\"\x80\"]", JSON_MALFORMED);
 	assert_fault("[\"a\nb\"]", JSON_MALFORMED);
 	assert_fault("[1]\0", JSON_MALFORMED);
-	assert_fault("[\"\\ud800\"]", JSON_MALFORMED);
+	assert_fault("[\"\\ud8\"]", JSON_MALFORMED);
+	assert_fault("[\"\\ud800\" 1]", JSON_MALFORMED);
+	assert_fault("[\"\\ud80g\"]", JSON_MALFORMED);
 }
 
 static void test_json_refused_is_not_malformed(void **state)
@@ -62,6 +64,11 @@ static void test_json_refused_is_not_malformed(void **state)
 	assert_fault("[9223372036854775808]", JSON_REFUSED);
 	assert_fault("[-9223372036854775809]", JSON_REFUSED);
 	assert_fault("[1e999]", JSON_REFUSED);
+	assert_fault("[\"\\ud800\"]", JSON_REFUSED);
+	assert_fault("[\"a\\udfffb\"]", JSON_REFUSED);
+	assert_fault("[\"\\ud83d\\ude00\\ud800\\u0041\"]", JSON_REFUSED);
+	assert_fault("[\"\\ud800\\ud800\", 1, \"\\\\ud800\"]", JSON_REFUSED);
+	assert_fault("{\"\\ude00\":1}", JSON_REFUSED);
 }
 
 static void test_json_malformed_wins_over_refused(void **state)

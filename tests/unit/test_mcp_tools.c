@@ -9,11 +9,14 @@
 
 #include "app/mcp_tools.h"
 
-static const struct mcp_tools_shape plain = { .annotations = false, .structured = false };
-static const struct mcp_tools_shape full = { .annotations = true, .structured = true };
+static const struct mcp_shape plain = { .name = "old" };
+static const struct mcp_shape full = { .name = "new", .annotations = true, .structured = true };
+static const struct mcp_shape stateless = {
+	.name = "stateless", .annotations = true, .structured = true, .stateless = true,
+};
 
 /* The tools/call result for the capability result @json. */
-static json_t *shaped(const char *json, const struct mcp_tools_shape *shape)
+static json_t *shaped(const char *json, const struct mcp_shape *shape)
 {
 	struct buf result, out;
 	struct jsonw w;
@@ -23,7 +26,9 @@ static json_t *shaped(const char *json, const struct mcp_tools_shape *shape)
 	buf_init(&out, 1 << 20);
 	buf_adds(&result, json);
 	jsonw_init(&w, &out);
-	mcp_tools_write_result(&w, NULL, &result, shape);
+	jsonw_object(&w, NULL);
+	mcp_tools_write_result(&w, &result, shape, NULL);
+	jsonw_end_object(&w);
 	value = json_loads(out.data, 0, NULL);
 	assert_non_null(value);
 	buf_release(&result);
@@ -102,7 +107,7 @@ static void test_mcp_tools_structured_content_by_revision(void **state)
 	json_decref(old);
 }
 
-static json_t *shaped_error(struct err *e)
+static json_t *shaped_error(struct err *e, const struct mcp_shape *shape)
 {
 	struct buf out;
 	struct jsonw w;
@@ -110,7 +115,9 @@ static json_t *shaped_error(struct err *e)
 
 	buf_init(&out, 1 << 20);
 	jsonw_init(&w, &out);
-	mcp_tools_write_error(&w, NULL, e);
+	jsonw_object(&w, NULL);
+	mcp_tools_write_error(&w, e, shape);
+	jsonw_end_object(&w);
 	value = json_loads(out.data, 0, NULL);
 	assert_non_null(value);
 	buf_release(&out);
@@ -126,10 +133,12 @@ static void test_mcp_tools_error_says_all_in_its_text(void **state)
 	(void)state;
 	err_set(&e, ERR_PROCESS_NOT_FOUND, "no process p9");
 	err_hint(&e, "Call process.list.");
-	call = shaped_error(&e);
+	call = shaped_error(&e, &full);
 	assert_string_equal(text_of(call), "ProcessNotFound: no process p9. Call process.list.");
 	assert_true(json_is_true(json_object_get(call, "isError")));
-	assert_null(json_object_get(call, "structuredContent"));
+	object = json_object_get(json_object_get(call, "structuredContent"), "error");
+	assert_string_equal(json_string_value(json_object_get(object, "message")), "no process p9");
+	assert_string_equal(json_string_value(json_object_get(object, "hint")), "Call process.list.");
 	object = json_object_get(json_object_get(call, "_meta"), "dev.procpen/error");
 	assert_int_equal(json_integer_value(json_object_get(object, "code")), 1010);
 	assert_string_equal(json_string_value(json_object_get(object, "type")), "ProcessNotFound");
@@ -146,28 +155,63 @@ static void test_mcp_tools_error_shows_the_partial_result(void **state)
 	err_set(&e, ERR_RESOURCE_LIMIT_EXCEEDED, "too much.");
 	err_hint(&e, "Less.");
 	err_detail(&e, "result", json_pack("{ss ss}", "state", "killed", "out", "a\nb"));
-	call = shaped_error(&e);
+	call = shaped_error(&e, &plain);
+	assert_null(json_object_get(call, "structuredContent"));
 	assert_string_equal(text_of(call), "ResourceLimitExceeded: too much. Less.\nstate: killed\n"
 					   "--- out (3 bytes)\na\nb\n");
 	json_decref(call);
 }
 
-static void test_mcp_tools_list_by_revision(void **state)
+static void list(struct buf *out, const struct mcp_shape *shape)
 {
-	struct buf old, new;
+	struct jsonw w;
+
+	buf_init(out, 1 << 20);
+	jsonw_init(&w, out);
+	jsonw_object(&w, NULL);
+	mcp_tools_write_list(&w, shape);
+	jsonw_end_object(&w);
+}
+
+/* A client that checks structured content against the schema, also of an error, finds no fault. */
+static void test_mcp_tools_output_schemas_allow_an_error(void **state)
+{
+	json_t *tools, *tool, *schema;
+	struct buf out;
+	size_t i;
 
 	(void)state;
-	buf_init(&old, 1 << 20);
-	buf_init(&new, 1 << 20);
-	mcp_tools_write_list(&old, &plain);
-	mcp_tools_write_list(&new, &full);
+	list(&out, &full);
+	tools = json_loads(out.data, 0, NULL);
+	json_array_foreach(json_object_get(tools, "tools"), i, tool) {
+		schema = json_object_get(tool, "outputSchema");
+		assert_null(json_object_get(schema, "required"));
+		assert_non_null(json_object_get(json_object_get(schema, "properties"), "error"));
+		assert_true(strlen(json_string_value(json_object_get(tool, "description"))) < 2048);
+	}
+	assert_true(i > 5);
+	json_decref(tools);
+	buf_release(&out);
+}
+
+static void test_mcp_tools_list_by_revision(void **state)
+{
+	struct buf old, new, newest;
+
+	(void)state;
+	list(&old, &plain);
+	list(&new, &full);
+	list(&newest, &stateless);
 	assert_null(strstr(old.data, "outputSchema"));
 	assert_null(strstr(old.data, "annotations"));
 	assert_non_null(strstr(new.data, "outputSchema"));
 	assert_non_null(strstr(new.data, "annotations"));
+	assert_null(strstr(new.data, "ttlMs"));
+	assert_non_null(strstr(newest.data, "\"ttlMs\":3600000,\"cacheScope\":\"public\""));
 	assert_true(new.len <= 12 * 1024);
 	buf_release(&old);
 	buf_release(&new);
+	buf_release(&newest);
 }
 
 static void test_mcp_tools_nearest(void **state)
@@ -188,6 +232,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_tools_structured_content_by_revision),
 		cmocka_unit_test(test_mcp_tools_error_says_all_in_its_text),
 		cmocka_unit_test(test_mcp_tools_error_shows_the_partial_result),
+		cmocka_unit_test(test_mcp_tools_output_schemas_allow_an_error),
 		cmocka_unit_test(test_mcp_tools_list_by_revision),
 		cmocka_unit_test(test_mcp_tools_nearest),
 	};

@@ -1,5 +1,8 @@
 #include "unit.h"
 
+#include <pthread.h>
+#include <sched.h>
+
 #include "children.h"
 
 #include "os/procfs.h"
@@ -170,6 +173,101 @@ static void test_procfs_many_children(void **state)
 	assert_memory_equal(out, want, sizeof(want));
 }
 
+/* In a PID namespace a process has two numbers; a keeper's child is found by its inner one. */
+static int inner_body(void *hold)
+{
+	char byte;
+	pid_t pid = fork();
+
+	if (!pid) {
+		close(((int *)hold)[1]);
+		while (read(((int *)hold)[0], &byte, 1) > 0)
+			;
+		_exit(0);
+	}
+	close(((int *)hold)[1]);
+	while (read(((int *)hold)[0], &byte, 1) > 0)
+		;
+	while (waitpid(-1, NULL, 0) > 0)
+		;
+	_exit(0);
+}
+
+static bool has_a_child(void *pid)
+{
+	pid_t out[2];
+
+	return procfs_children(*(pid_t *)pid, out, 2) == 1;
+}
+
+static void test_procfs_find_inner(void **state)
+{
+	static char stack[65536] __attribute__((aligned(16)));
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
+	pid_t init, child, out[2], found;
+	int hold[2];
+
+	(void)state;
+	assert_int_equal(pipe(hold), 0);
+	init = clone(inner_body, stack + sizeof(stack), CLONE_NEWPID | SIGCHLD, hold);
+	if (init < 0)
+		init = clone(inner_body, stack + sizeof(stack),
+			     CLONE_NEWUSER | CLONE_NEWPID | SIGCHLD, hold);
+	if (init < 0) {
+		close(hold[0]);
+		close(hold[1]);
+		print_message("SKIP: no PID namespace here: %s\n", strerror(errno));
+		skip();
+	}
+	while (!has_a_child(&init) && clock_mono_ms() < until)
+		usleep(1000);
+	assert_int_equal(procfs_children(init, out, 2), 1);
+	child = out[0];
+	found = procfs_find_inner(init, 2);
+	assert_int_equal(found, child);
+	assert_int_equal(procfs_find_inner(init, child == 3 ? 4 : 3), 0); /* nobody's number */
+	assert_int_equal(procfs_find_inner(getpid(), 1), init);
+	assert_int_equal(procfs_find_inner(getpid(), 2), 0); /* children only, no grandchildren */
+	let_go(hold, 1);
+	assert_int_equal(procfs_find_inner(init, 2), 0);
+}
+
+/* Without a namespace both numbers are the same. */
+static void test_procfs_find_inner_without_namespace(void **state)
+{
+	int hold[2];
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe(hold), 0);
+	pid = fork_idle(hold);
+	assert_int_equal(procfs_find_inner(getpid(), pid), pid);
+	assert_int_equal(procfs_find_inner(getpid(), 1), 0);
+	assert_int_equal(procfs_find_inner(pid, pid), 0);
+	let_go(hold, 1);
+}
+
+static void *fork_in_thread(void *hold)
+{
+	fork_idle(hold);
+	return NULL;
+}
+
+/* Children of any thread count, also when the thread that forked is gone. */
+static void test_procfs_children_of_threads(void **state)
+{
+	pthread_t thread;
+	pid_t out[4];
+	int hold[2];
+
+	(void)state;
+	assert_int_equal(pipe(hold), 0);
+	assert_int_equal(pthread_create(&thread, NULL, fork_in_thread, hold), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	assert_int_equal(procfs_children(getpid(), out, 4), 1);
+	let_go(hold, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -181,6 +279,9 @@ int main(void)
 		cmocka_unit_test(test_procfs_io),
 		cmocka_unit_test(test_procfs_children_and_tree),
 		cmocka_unit_test(test_procfs_many_children),
+		cmocka_unit_test(test_procfs_find_inner),
+		cmocka_unit_test(test_procfs_find_inner_without_namespace),
+		cmocka_unit_test(test_procfs_children_of_threads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -143,6 +143,66 @@ static void test_req_same_id_in_flight_is_refused(void **state)
 	close_table(&w, t);
 }
 
+/* All spellings of an id are one id; 1 and "1" are two. */
+static void test_req_ids_are_values(void **state)
+{
+	static const char *const same[][2] = {
+		{ "1", "1.0" }, { "1", "10e-1" }, { "-0", "0" }, { "-0.0", "0" },
+		{ "\"a\"", "\"\\u0061\"" }, { "\"/\"", "\"\\/\"" }, { "\"\\n\"", "\"\\u000a\"" },
+		{ "\"\\ud83d\\ude00\"", "\"\xf0\x9f\x98\x80\"" }, { "1e300", "10e299" },
+	}, *const other[][2] = {
+		{ "1", "\"1\"" }, { "\"a\"", "\"a\\u0000\"" }, { "9007199254740993", "9007199254740992" },
+		{ "1", "-1" }, { "\"a\"", "\"A\"" },
+	};
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	json_t *value;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(same) / sizeof(*same); i++)
+		for (int k = 0; k < 2; k++) {
+			struct req *r = add(t, &speaking, same[i][k], NULL);
+
+			assert_string_equal(r->id, same[i][k]);
+			assert_ptr_equal(req_find_id(t, same[i][!k], strlen(same[i][!k])), r);
+			value = json_loads(same[i][!k], JSON_DECODE_ANY, NULL);
+			assert_ptr_equal(req_find_value(t, value), r);
+			json_decref(value);
+			answer(r, "{}");
+			wire_end_line(&w);
+		}
+	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
+		struct req *r = add(t, &speaking, other[i][0], NULL);
+
+		assert_null(req_find_id(t, other[i][1], strlen(other[i][1])));
+		answer(r, "{}");
+		wire_end_line(&w);
+	}
+	assert_null(req_find_value(t, NULL));
+	close_table(&w, t);
+}
+
+/* Each answer of a batch leaves room for an error in the place of those to come. */
+static void test_req_batch_is_one_line(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req_batch *b = batch_new(t, 3);
+
+	(void)state;
+	assert_true(req_fits(NULL, REQ_LINE_MAX));
+	assert_false(req_fits(NULL, REQ_LINE_MAX + 1));
+	assert_true(req_fits(b, REQ_LINE_MAX - 2 - 2 * REQ_BATCH_EACH));
+	assert_false(req_fits(b, REQ_LINE_MAX - 1 - 2 * REQ_BATCH_EACH));
+	batch_add(b, "1", 1);
+	assert_true(req_fits(b, REQ_LINE_MAX - 4 - REQ_BATCH_EACH));
+	assert_false(req_fits(b, REQ_LINE_MAX - 3 - REQ_BATCH_EACH));
+	batch_add(b, NULL, 0);
+	batch_add(b, "2", 1);
+	assert_string_equal(wire_end_line(&w), "[1,2]");
+	close_table(&w, t);
+}
+
 static void test_req_limit(void **state)
 {
 	struct err e = ERR_INIT;
@@ -341,6 +401,8 @@ int main(void)
 		cmocka_unit_test(test_req_is_answered_once_and_gone),
 		cmocka_unit_test(test_req_fails_in_its_dialect),
 		cmocka_unit_test(test_req_same_id_in_flight_is_refused),
+		cmocka_unit_test(test_req_ids_are_values),
+		cmocka_unit_test(test_req_batch_is_one_line),
 		cmocka_unit_test(test_req_limit),
 		cmocka_unit_test(test_req_list_is_oldest_first_and_survives_removal),
 		cmocka_unit_test(test_req_cancel_is_answered_where_the_dialect_speaks),

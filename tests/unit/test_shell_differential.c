@@ -50,8 +50,8 @@ static const char *find_shell(const char *name)
 /* Runs @shell @option @text; what it wrote to stdout in @out. Returns its exit status. */
 static int run_shell(const char *shell, const char *option, const char *text, struct buf *out)
 {
-	char *argv[] = { (char *)(uintptr_t)shell, (char *)(uintptr_t)option,
-			 (char *)(uintptr_t)"-c", (char *)(uintptr_t)text, NULL };
+	char *argv[] = { (char *)(uintptr_t)shell, (char *)(uintptr_t)option, (char[]){ "-c" },
+			 (char *)(uintptr_t)text, NULL };
 	posix_spawn_file_actions_t actions;
 	int pipes[2], status;
 	char chunk[4096];

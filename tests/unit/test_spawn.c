@@ -240,6 +240,46 @@ static void test_spawn_leaks_no_descriptor(void **state)
 	assert_int_equal(after, before);
 }
 
+/* A hierarchy of version 2 that we may make a group in, mounted as hybrid hosts or others do. */
+static const char *group_place(void)
+{
+	static const char *const places[] = { "/sys/fs/cgroup/unified", "/sys/fs/cgroup" };
+	char path[128];
+
+	for (size_t i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/cgroup.procs", places[i]);
+		if (!access(path, W_OK))
+			return places[i];
+	}
+	return NULL;
+}
+
+static void test_spawn_into_a_control_group(void **state)
+{
+	const char *place = group_place();
+	char path[128], line[256] = "";
+	struct shim_report report;
+	struct started s;
+
+	(void)state;
+	if (!place)
+		skip();
+	snprintf(path, sizeof(path), "%s/procpen-test-%d", place, (int)getpid());
+	if (mkdir(path, 0700))
+		skip();
+	all.group_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	children_shell(&all, "grep ^0: /proc/self/cgroup", &s);
+	close(all.group_fd);
+	all.group_fd = 0;
+	children_line(s.output, line, sizeof(line));
+	do
+		assert_int_equal(children_report(s.spawned.control_fd, &report), 0);
+	while (report.event == SHIM_STARTED);
+	finish(&s);
+	rmdir(path);
+	assert_non_null(strstr(line, strrchr(path, '/')));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +293,7 @@ int main(void)
 		cmocka_unit_test(test_spawn_stage_names),
 		cmocka_unit_test(test_spawn_confinement_failures_are_named),
 		cmocka_unit_test(test_spawn_leaks_no_descriptor),
+		cmocka_unit_test(test_spawn_into_a_control_group),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

@@ -317,6 +317,106 @@ static void test_tree_signal_reaches_the_group_only(void **state)
 	assert_true(children_gone(&out));
 }
 
+/* ---- a descriptor that comes with a report ---- */
+
+static int listener_fd;
+
+static void on_listener(void *ctx, int fd)
+{
+	(void)ctx;
+	listener_fd = fd;
+}
+
+static void send_report_with_fd(int to, uint32_t event, int fd)
+{
+	char bytes[CMSG_SPACE(sizeof(int))] = { 0 };
+	struct shim_report report = { .event = event, .value = 7 };
+	struct iovec part = { &report, sizeof(report) };
+	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = bytes,
+				  .msg_controllen = sizeof(bytes) };
+	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+
+	header->cmsg_level = SOL_SOCKET;
+	header->cmsg_type = SCM_RIGHTS;
+	header->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
+	assert_int_equal(sendmsg(to, &message, 0), (ssize_t)sizeof(report));
+}
+
+/* A tree whose keeper says what we want: only its socket is real. Returns our end of it. */
+static int fake_keeper(struct run *r, void (*listener)(void *ctx, int fd))
+{
+	int pair[2];
+	pid_t pid;
+
+	memset(r, 0, sizeof(*r));
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
+	pid = fork();
+	if (!pid)
+		_exit(0);
+	r->tree.on_report = on_report;
+	r->tree.on_listener = listener;
+	r->tree.on_empty = on_empty;
+	r->tree.ctx = r;
+	tree_start(&r->tree, all.loop, all.reaper, pid, pair[0]);
+	return pair[1];
+}
+
+/* Is the write end of @pipe_read's pipe closed everywhere? */
+static bool is_abandoned(int pipe_read)
+{
+	char byte;
+
+	return read(pipe_read, &byte, 1) == 0;
+}
+
+static void test_tree_listener_is_handed_on(void **state)
+{
+	const struct shim_report over = { .event = SHIM_EMPTY };
+	struct run r;
+	int keeper = fake_keeper(&r, on_listener), pair[2];
+
+	(void)state;
+	assert_int_equal(pipe2(pair, O_CLOEXEC | O_NONBLOCK), 0);
+	listener_fd = -1;
+	send_report_with_fd(keeper, SHIM_LISTENING, pair[1]);
+	close(pair[1]);
+	assert_int_equal(send(keeper, &over, sizeof(over), 0), (ssize_t)sizeof(over));
+	assert_true(children_wait(&all, is_empty, &r));
+	assert_int_equal(r.reports, 1); /* SHIM_LISTENING is none of them */
+	assert_true(listener_fd >= 0);
+	assert_int_equal(fcntl(listener_fd, F_GETFD), FD_CLOEXEC);
+	assert_false(is_abandoned(pair[0]));
+	close(listener_fd);
+	assert_true(is_abandoned(pair[0]));
+	close(pair[0]);
+	close(keeper);
+	tree_release(&r.tree);
+}
+
+/* Where nobody wants it, and where none belongs, it is closed. */
+static void test_tree_unwanted_descriptors_are_closed(void **state)
+{
+	static const uint32_t events[] = { SHIM_LISTENING, SHIM_SIGNALED };
+	const struct shim_report over = { .event = SHIM_EMPTY };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		struct run r;
+		int keeper = fake_keeper(&r, i ? on_listener : NULL), pair[2];
+
+		assert_int_equal(pipe2(pair, O_CLOEXEC | O_NONBLOCK), 0);
+		send_report_with_fd(keeper, events[i], pair[1]);
+		close(pair[1]);
+		assert_int_equal(send(keeper, &over, sizeof(over), 0), (ssize_t)sizeof(over));
+		assert_true(children_wait(&all, is_empty, &r));
+		assert_true(is_abandoned(pair[0]));
+		close(pair[0]);
+		close(keeper);
+		tree_release(&r.tree);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -332,6 +432,8 @@ int main(void)
 		cmocka_unit_test(test_tree_release_ends_it),
 		cmocka_unit_test(test_tree_signal),
 		cmocka_unit_test(test_tree_signal_reaches_the_group_only),
+		cmocka_unit_test(test_tree_listener_is_handed_on),
+		cmocka_unit_test(test_tree_unwanted_descriptors_are_closed),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

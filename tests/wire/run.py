@@ -30,7 +30,8 @@ from jsontext import dump, parse
 from match import message_mismatch, mismatch
 from show import Show
 from story import Story
-from validate import Schemas, Session, jsonschema
+from official import jsonschema
+from validate import Schemas, Session
 
 STORY_LIMIT = 60  # seconds
 
@@ -322,9 +323,9 @@ def play_all(words):
     def wanted(name):
         return not words or any(word in name for word in words)
 
-    if not schemas.mcp_available():
+    if not schemas.official.available():
         print("SKIP  the official MCP schemas are not in %s: shapes of messages are checked by "
-              "this program only" % schemas.mcp_folder)
+              "this program only" % schemas.official.folder)
         counts["skipped"] += 1
     for path in sorted(glob.glob(str(ROOT / "fixtures" / "wire" / "*.wire"))):
         if wanted(os.path.basename(path)):

@@ -5,26 +5,23 @@ per request. Each result: the capability's output schema. Each error: schema/err
 messages: the official schema of their revision, when it is at hand.
 """
 import json
-import os
-from pathlib import Path
-
-try:
-    import jsonschema
-except ImportError:  # the demo does without, the tests do not: see Schemas
-    jsonschema = None
 
 from client import ROOT, Failure, check
 from jsontext import Token, dump, parse
+from official import (HANDSHAKE, META, NEWEST, REVISIONS, STATELESS, Official, conform, is_mcp,
+                      jsonschema, plain, requested_revision)
 
 LINE_MAX = 1 << 20
 TOOLS_MAX = 12 * 1024
+TEXT_MAX = 10000           # bytes of a tool result's text
+ID_MAX = 1024               # bytes of a raw id
+BATCH_ID_MAX = 256          # the same, in a batch
+LEFT_OUT = " left out here"  # the mark where some are missing
 ERROR_META = "dev.procpen/error"
-REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
-NEWEST = REVISIONS[-1]
-MCP_RESULTS = {"initialize": "InitializeResult", "ping": "EmptyResult",
-               "tools/list": "ListToolsResult", "tools/call": "CallToolResult",
-               "logging/setLevel": "EmptyResult"}
-MCP_NOTIFICATIONS = {"notifications/message": "LoggingMessageNotification"}
+OWN_NOTIFICATIONS = {"capability.notify"}
+OWN_REQUESTS = {"capability.confirm"}
+# Of these the protocol says what stands in `data` beside our members.
+OWN_DATA = {"ResourceNotFound", "MissingClientCapability", "UnsupportedProtocolVersion"}
 
 # What no story can reach: the reason stands beside it. All others must be seen.
 UNREACHED_ERRORS = {
@@ -49,9 +46,7 @@ class Schemas:
         self.outputs = {name: self._validator(c["outputSchema"])
                         for name, c in self.capabilities.items()}
         self.audit = self._validator(json.loads((folder / "audit.json").read_text()))
-        self.mcp_folder = Path(os.environ.get("MCP_SCHEMAS") or ROOT.parent / "shared" /
-                               "mcp-schemas")
-        self.mcp = {}
+        self.official = Official()
         self.seen_capabilities = set()
         self.seen_errors = set()
         self.seen_dialects = set()
@@ -66,40 +61,14 @@ class Schemas:
         rows = data if isinstance(data, list) else data["errors"]
         return {row["name"]: row["code"] for row in rows}
 
-    def mcp_available(self):
-        return all((self.mcp_folder / (r + ".json")).exists() for r in REVISIONS)
-
-    def mcp_validator(self, revision, definition):
-        """None when the official schemas, or what checks them, are not here."""
-        key = (revision, definition)
-        if key not in self.mcp:
-            path = self.mcp_folder / (revision + ".json")
-            if not path.exists() or not jsonschema:
-                return None
-            schema = json.loads(path.read_text())
-            place = "definitions" if "definitions" in schema else "$defs"
-            kind = (jsonschema.Draft7Validator if place == "definitions"
-                    else jsonschema.Draft202012Validator)
-            self.mcp[key] = kind(dict(schema, **{"$ref": "#/%s/%s" % (place, definition)}))
-        return self.mcp[key]
-
     def missing(self):
         """What a whole run should have exercised and did not."""
-        dialects = {"plain", "without initialize"} | set(REVISIONS)
+        dialects = {"plain", "without initialize", *REVISIONS}
         wanted = [("capability", set(self.capabilities) - self.seen_capabilities),
                   ("error type", set(self.errors) - self.seen_errors - set(UNREACHED_ERRORS)),
                   ("dialect", dialects - self.seen_dialects)]
         return ["%s %s was never exercised" % (kind, name)
                 for kind, names in wanted for name in sorted(names)]
-
-
-def conform(validator, value, what):
-    if validator is None:
-        return
-    error = jsonschema.exceptions.best_match(validator.iter_errors(value))
-    if error:
-        place = "/".join(str(p) for p in error.absolute_path)
-        raise Failure("%s: %s: %.400s" % (what, place or "(root)", error.message))
 
 
 class Session:
@@ -114,6 +83,8 @@ class Session:
         self.loose = {}       # the same, of messages that may be answered under their id
         self.silent = set()   # ids that were cancelled in a dialect that then stays silent
         self.asked = {}       # ids of the server's own requests
+        self.progress = {}    # token -> last progress
+        self.listening = set()  # ids of subscriptions that were acknowledged
 
     # -- from the client
 
@@ -142,7 +113,7 @@ class Session:
             return
         for item in message if isinstance(message, list) else [message]:
             if isinstance(item, dict):
-                self._client_message(item)
+                self._client_message(item, BATCH_ID_MAX if item is not message else ID_MAX)
 
     def _client_refused(self, line):
         """Text that is no strict JSON may still be answered under its id."""
@@ -153,7 +124,7 @@ class Session:
         if isinstance(message, dict) and "id" in message:
             self.loose[dump(message["id"])] = (None, None)
 
-    def _client_message(self, m):
+    def _client_message(self, m, id_max):
         method, params = m.get("method"), m.get("params")
         if method == "notifications/cancelled" and isinstance(params, dict):
             self.silent.add(dump(params.get("requestId")))
@@ -161,8 +132,9 @@ class Session:
             return
         key = dump(m["id"])
         well_formed = (m.get("jsonrpc") == "2.0" and isinstance(method, str)
-                       and _is_id(m["id"]))
-        if well_formed and key not in self.open:
+                       and _is_id(m["id"], id_max))
+        taken = well_formed and _id_value(m["id"]) in [_id_value(parse(k)) for k in self.open]
+        if well_formed and not taken:
             self.open[key] = (method, params)
         elif not well_formed:
             self.loose[key] = (method, params)
@@ -201,30 +173,58 @@ class Session:
             method, params = self.loose.pop(key)
         else:
             raise Failure("an answer to no open request: id %s" % key)
-        if "error" in m:
-            self._error(m["error"])
-        else:
+        self.listening.discard(key)
+        if "error" not in m:
             self._result(method, params, m)
+            return
+        self._error(m["error"])
+        if is_mcp(method) or requested_revision(params) is not None:
+            self.schemas.official.error(self._revision(params), m)
+
+    def _revision(self, params):
+        """What the request with these params speaks."""
+        if requested_revision(params) is not None:
+            return STATELESS
+        return self.revision or NEWEST
 
     def _server_speaks(self, m):
         method = m["method"]
+        check(set(m) <= {"jsonrpc", "id", "method", "params"}, "extra members: %s" % sorted(m))
         if "id" in m:
-            check(method == "capability.confirm", "an unknown request of the server: %s" % method)
             check(dump(m["id"]) not in self.asked, "a question with an id used before")
             self.asked[dump(m["id"])] = m
-        else:
-            check(method in ("capability.notify", "notifications/message"),
-                  "an unknown notification: %s" % method)
-        check(set(m) <= {"jsonrpc", "id", "method", "params"}, "extra members: %s" % sorted(m))
-        if method in MCP_NOTIFICATIONS:
-            check(self.revision, "notifications/message before initialize")
-            self._mcp(m, "JSONRPCMessage")
-            self._mcp(m, MCP_NOTIFICATIONS[method])
+            if method not in OWN_REQUESTS:
+                check(self.revision, "%s before initialize" % method)
+                self.schemas.official.request(self.revision, m)
+        elif method not in OWN_NOTIFICATIONS:
+            self.schemas.official.notification(self._notified_revision(method, m["params"]), m)
 
-    def _mcp(self, value, definition):
-        revision = self.revision or NEWEST
-        conform(self.schemas.mcp_validator(revision, definition), _plain(value),
-                "MCP %s %s" % (revision, definition))
+    def _notified_revision(self, method, params):
+        """Whom a notification is for, and whether it may come."""
+        if method == "notifications/progress":
+            return self._progress(params)
+        subscription = params.get("_meta", {}).get(META + "subscriptionId")
+        if subscription is None:
+            check(self.revision, "%s before initialize" % method)
+            return self.revision
+        key = dump(subscription)
+        check(self.open.get(key, [None])[0] == "subscriptions/listen",
+              "%s for %s, where nobody listens" % (method, key))
+        first = method == "notifications/subscriptions/acknowledged"
+        check(first != (key in self.listening), "%s for %s out of turn" % (method, key))
+        self.listening.add(key)
+        return STATELESS
+
+    def _progress(self, params):
+        token, value = dump(params["progressToken"]), float(params["progress"])
+        owners = [p for _, p in self.open.values() if isinstance(p, dict)
+                  and isinstance(p.get("_meta"), dict) and "progressToken" in p["_meta"]
+                  and dump(p["_meta"]["progressToken"]) == token]
+        check(owners, "progress for %s, which no open request wants" % token)
+        check(value > self.progress.get(token, -1), "progress %s of %s does not grow"
+              % (value, token))
+        self.progress[token] = value
+        return self._revision(owners[-1])
 
     def _error(self, error):
         check(set(error) == {"code", "message", "data"}, "error members: %s" % sorted(error))
@@ -236,7 +236,9 @@ class Session:
         name = data.get("type")
         check(name in self.schemas.errors, "unknown error type %r" % name)
         check(self.schemas.errors[name] == code, "%s with code %r" % (name, code))
-        check(set(data) <= {"type", "hint", "retryable", "details"}, "data: %s" % sorted(data))
+        further = {"uri"} if name == "InvalidParams" else set()  # a resource that is not there
+        check(name in OWN_DATA or set(data) <= {"type", "hint", "retryable", "details"} | further,
+              "data: %s" % sorted(data))
         check(isinstance(data.get("retryable"), bool), "%s: retryable is no boolean" % name)
         check(isinstance(data.get("hint"), str) and data["hint"], "%s: no hint" % name)
         self.schemas.seen_errors.add(name)
@@ -244,49 +246,60 @@ class Session:
     def _result(self, method, params, message):
         result = message["result"]
         if method in self.schemas.capabilities:
-            conform(self.schemas.outputs[method], _plain(result), "result of " + method)
+            conform(self.schemas.outputs[method], result, "result of " + method)
             self.schemas.seen_capabilities.add(method)
             self.schemas.seen_dialects.add("plain")
-        elif method in MCP_RESULTS:
-            if method == "initialize":
-                self.revision = result.get("protocolVersion")
-                check(self.revision in REVISIONS, "unknown revision %r" % self.revision)
-            self._mcp(message, "JSONRPCMessage")
-            self._mcp(result, MCP_RESULTS[method])
-            if method == "tools/call":
-                self._tool_result(params, result)
-            elif method == "tools/list":
-                self._tools(result)
-        else:
-            raise Failure("a result for %r" % method)
+            return
+        check(is_mcp(method), "a result for %r" % method)
+        if method == "initialize":
+            self.revision = result.get("protocolVersion")
+            check(self.revision in HANDSHAKE, "unknown revision %r" % self.revision)
+        revision = self._revision(params)
+        self.schemas.official.result(revision, method, message)
+        if method == "tools/list":
+            self._tools(revision, result)
+        elif method == "tools/call" and result.get("resultType", "complete") == "complete":
+            self._tool_result(revision, params["name"], result)
+        elif method == "tasks/get" and result["status"] == "completed":
+            self._tool_result(revision, None, result["result"])
 
-    def _tool_result(self, params, result):
-        revision = self.revision or NEWEST
-        self.schemas.seen_dialects.add(self.revision or "without initialize")
+    def _tool_result(self, revision, name, result):
+        """@name: the tool's, or None for a task, which is a run always."""
+        stateless = revision == STATELESS
+        self.schemas.seen_dialects.add(revision if self.revision or stateless
+                                       else "without initialize")
         check(result["content"] and all(c["type"] == "text" for c in result["content"]),
               "content is not text")
         text = "\n".join(c["text"] for c in result["content"])
         if result.get("isError"):
-            check("structuredContent" not in result, "an error with structuredContent")
             data = dict(result["_meta"][ERROR_META])
+            if revision < "2025-06-18":
+                check("structuredContent" not in result, "structuredContent in " + revision)
+            else:
+                check(result["structuredContent"] == {"error": data}, "structured error")
             self._error_data({k: v for k, v in data.items() if k not in ("code", "message")},
                              data.get("code"))
             check(text.startswith(data["type"] + ": "), "text of an error: %.100r" % text)
             return
-        name = params["name"].replace("process_", "process.").replace("agent_", "agent.")
+        name = (name or "process_run").replace("process_", "process.")
+        name = name.replace("agent_", "agent.")
         if revision < "2025-06-18":
             check("structuredContent" not in result, "structuredContent in " + revision)
             self.schemas.seen_capabilities.add(name)
             return
-        structured = _plain(result["structuredContent"])
+        structured = plain(result["structuredContent"])
         conform(self.schemas.outputs[name], structured, "structuredContent of " + name)
+        size = len(text.encode())
+        check(size <= TEXT_MAX, "a text of %d bytes" % size)
         for key, value in structured.items():
             if isinstance(value, str) and value.strip():
-                check(value.rstrip("\n") in text, "the text lacks %s: %.200r" % (key, value))
+                shown = value.rstrip("\n")
+                if LEFT_OUT in text:  # then at least its end is there
+                    shown = shown.encode()[-1000:].decode("utf-8", "ignore")
+                check(shown in text, "the text lacks %s: %.200r" % (key, value))
         self.schemas.seen_capabilities.add(name)
 
-    def _tools(self, result):
-        revision = self.revision or NEWEST
+    def _tools(self, revision, result):
         names = [t["name"] for t in result["tools"]]
         wanted = {name.replace(".", "_") for name in self.schemas.capabilities}
         check(set(names) == wanted and len(names) == len(wanted), "tools: %s" % names)
@@ -298,6 +311,8 @@ class Session:
                 extra |= {"annotations"}
             if revision >= "2025-06-18":
                 extra |= {"title", "outputSchema"}
+                if tool["name"] in ("process_logs", "process_list"):
+                    extra |= {"_meta"}
             check(set(tool) == extra, "%s in %s: %s" % (tool["name"], revision, sorted(tool)))
             for key in ("inputSchema", "outputSchema"):
                 if key in tool and jsonschema:
@@ -322,10 +337,19 @@ def _refusable(value, depth=1):
     return isinstance(value, int) and not -(1 << 63) <= value < 1 << 63
 
 
-def _is_id(value):
+def _id_value(value):
+    """The same for all spellings of an id."""
+    if isinstance(value, Token):
+        return int(float(value))
+    return value
+
+
+def _is_id(value, id_max):
     if isinstance(value, Token):
         return float(value).is_integer()
-    return isinstance(value, (int, str)) and not isinstance(value, bool)
+    if isinstance(value, str):
+        return len(dump(value)) <= id_max
+    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _keys(value):
@@ -337,7 +361,3 @@ def _keys(value):
         for inner in value:
             yield from _keys(inner)
 
-
-def _plain(value):
-    """The value as an ordinary JSON parser sees it."""
-    return json.loads(dump(value))

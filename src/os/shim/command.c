@@ -1,12 +1,17 @@
 #include "os/shim/command.h"
 
 #include <asm/signal.h>
+#include <linux/capability.h>
 #include <linux/errno.h>
+#include <linux/fcntl.h>
 #include <linux/filter.h>
 #include <linux/prctl.h>
 #include <linux/seccomp.h>
 
+#include "os/shim/message.h"
+#include "os/shim/namespaces.h"
 #include "os/shim/sys.h"
+
 
 static int failed(struct command *c, enum shim_stage stage, long result)
 {
@@ -19,7 +24,7 @@ static int set_rlimits(struct command *c)
 {
 	const struct shim_plan *plan = c->plan;
 
-	for (uint32_t i = 0; i < plan->rlimit_count && i < SHIM_RLIMITS_MAX; i++) {
+	for (uint32_t i = 0; i < plan->rlimit_count; i++) {
 		uint64_t pair[2] = { plan->rlimits[i].soft, plan->rlimits[i].hard };
 		long result = sys4(__NR_prlimit64, 0, plan->rlimits[i].resource, pair, 0);
 
@@ -29,55 +34,191 @@ static int set_rlimits(struct command *c)
 	return 0;
 }
 
-static int install_filter(struct command *c)
+/* The rules that shut the keeper's doors do not know its pid before it lives. A spare is the
+ * keeper itself. */
+static void name_keeper(const struct shim_plan *plan, struct sock_filter *filter, uint32_t len)
+{
+	uint32_t keeper = (uint32_t)(plan->flags & SHIM_SPARE ? sys0(__NR_getpid)
+							      : sys0(__NR_getppid));
+
+	for (uint32_t i = 0; i < len; i++)
+		if (filter[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && filter[i].k == SHIM_KEEPER_PID)
+			filter[i].k = keeper;
+}
+
+/* One descriptor to pass on. */
+struct one_fd {
+	struct message_control head;
+	int fd, pad;
+};
+
+/* Who hears of refused calls is the server; this process keeps no way to answer them. */
+static int hand_over(struct command *c, int listener)
+{
+	struct shim_report report = { .event = SHIM_LISTENING };
+	struct one_fd rights = {
+		.head = { __builtin_offsetof(struct one_fd, pad), SOL_SOCKET_LEVEL,
+			  SCM_RIGHTS_TYPE },
+		.fd = listener,
+	};
+	struct message_part part = { &report, sizeof(report) };
+	struct message message = {
+		.parts = &part,
+		.part_count = 1,
+		.control = &rights,
+		.control_len = sizeof(rights),
+	};
+	long result = sys3(__NR_sendmsg, SHIM_FD_CONTROL, &message, MSG_NOSIGNAL_FLAG);
+
+	sys1(__NR_close, listener);
+	return result < 0 ? failed(c, SHIM_STAGE_LISTENER, result) : 0;
+}
+
+int command_install_filter(struct command *c)
 {
 	struct sock_fprog program = {
 		.len = (unsigned short)c->plan->filter_len,
 		.filter = (struct sock_filter *)(void *)c->plan->tail,
 	};
-	/* Without SPEC_ALLOW kernels before 5.16 slow a filtered process down; before 4.17
-	 * they do not know the flag. */
-	long result = sys3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-			   &program);
-
-	if (result == -EINVAL)
-		result = sys3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
-	return result < 0 ? failed(c, SHIM_STAGE_SECCOMP, result) : 0;
-}
-
-static int confine(struct command *c)
-{
+	int listens = (c->plan->flags & SHIM_LISTENER) != 0;
+	unsigned flags = listens ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
 	long result;
 
-	if (set_rlimits(c))
+	name_keeper(c->plan, program.filter, program.len);
+	/* Without SPEC_ALLOW kernels before 5.16 slow a filtered process down; before 4.17
+	 * they do not know the flag. */
+	result = sys3(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
+		      flags | SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
+	if (result == -EINVAL)
+		result = sys3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+	if (result < 0)
+		return failed(c, listens ? SHIM_STAGE_LISTENER : SHIM_STAGE_SECCOMP, result);
+	return listens ? hand_over(c, (int)result) : 0;
+}
+
+/* cgroups(7): who writes 0 joins. */
+static int join_groups(struct command *c)
+{
+	for (uint32_t i = 0; i < c->plan->join_count; i++) {
+		long result = sys3(__NR_write, c->plan->joins[i], "0", 1);
+
+		if (result < 0)
+			return failed(c, SHIM_STAGE_CGROUP, result);
+	}
+	return 0;
+}
+
+/* Raw calls, so for this process alone: it is the only thread there is. */
+static int change_user(struct command *c)
+{
+	long result = sys2(__NR_setgroups, 0, 0);
+
+	if (!result)
+		result = sys3(__NR_setresgid, c->plan->gid, c->plan->gid, c->plan->gid);
+	if (!result)
+		result = sys3(__NR_setresuid, c->plan->uid, c->plan->uid, c->plan->uid);
+	if (result < 0)
+		return failed(c, SHIM_STAGE_CREDENTIALS, result);
+	/* It was entered with more rights; a user who could not must not be there. */
+	result = sys3(__NR_faccessat, AT_FDCWD, c->cwd[0] ? c->cwd : ".", 1 /* X_OK */);
+	return result < 0 ? failed(c, SHIM_STAGE_CHDIR, result) : 0;
+}
+
+/* capabilities(7): root gets at an exec what the bounding set leaves. While it may be cut: another
+ * user cannot. */
+static int cut_bounding_set(struct command *c)
+{
+	long result = 0;
+
+	for (int cap = 0; cap < 64 && !result; cap++)
+		if (!(c->plan->caps >> cap & 1))
+			result = sys5(__NR_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
+	if (result == -EINVAL)
+		result = 0; /* behind the last one that this kernel knows */
+	return result < 0 ? failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
+}
+
+static int drop_capabilities(struct command *c)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+	uint64_t keep = c->plan->caps;
+	long result;
+
+	sys5(__NR_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
+	result = sys2(__NR_capget, &header, data);
+	for (int half = 0; half < 2 && !result; half++) {
+		data[half].permitted &= (uint32_t)(keep >> 32 * half);
+		data[half].effective &= data[half].permitted;
+		data[half].inheritable = 0;
+	}
+	if (!result)
+		result = sys2(__NR_capset, &header, data);
+	return result < 0 ? failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
+}
+
+static int enter_landlock(struct command *c)
+{
+	long result = sys2(__NR_landlock_restrict_self, c->plan->landlock_fd, 0);
+
+	return result < 0 ? failed(c, SHIM_STAGE_LANDLOCK, result) : 0;
+}
+
+/* Groups first, while they may still be written; what needs privilege before it goes; the filter
+ * last, because it may refuse what the others need. */
+static int confine(struct command *c)
+{
+	uint32_t flags = c->plan->flags;
+	long result;
+
+	if (join_groups(c) || set_rlimits(c))
 		return 1;
-	if (c->plan->flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
+	if (flags & SHIM_DROP_CAPS && cut_bounding_set(c))
+		return 1;
+	if (flags & SHIM_CREDENTIALS && change_user(c))
+		return 1;
+	if (flags & SHIM_DROP_CAPS && drop_capabilities(c))
+		return 1;
+	/* The command itself must not outlive its keeper; what it forks is hunted by others. A
+	 * change of user would clear this (prctl(2)). */
+	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		if (result < 0)
 			return failed(c, SHIM_STAGE_NO_NEW_PRIVS, result);
 	}
-	return c->plan->flags & SHIM_SECCOMP ? install_filter(c) : 0;
+	if (c->plan->landlock_fd >= 0 && enter_landlock(c))
+		return 1;
+	return flags & SHIM_SECCOMP ? command_install_filter(c) : 0;
+}
+
+/* In a mount namespace of its own the descriptor would lead out of it: by name, and compared. */
+static long enter_directory(const struct command *c)
+{
+	long fd = SHIM_FD_CWD;
+
+	if (c->plan->flags & SHIM_MOUNTS)
+		fd = namespaces_open_same(c->cwd, SHIM_FD_CWD);
+	return fd < 0 ? fd : sys1(__NR_fchdir, fd);
 }
 
 int command_run(void *command)
 {
 	struct command *c = command;
-	const char *path = (const char *)c->plan->tail +
-			   c->plan->filter_len * sizeof(struct sock_filter);
 	uint64_t no_signals = 0;
 	long result;
 
 	result = sys0(__NR_setsid);
 	if (result < 0)
 		return failed(c, SHIM_STAGE_SESSION, result);
-	result = sys1(__NR_fchdir, SHIM_FD_CWD);
+	result = enter_directory(c);
 	if (result < 0)
 		return failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
-	/* The command itself must not outlive its keeper; what it forks is hunted by others. */
-	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (confine(c))
 		return 1;
+	if (c->plan->flags & SHIM_TRIAL)
+		return 0;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &no_signals, 0, sizeof(no_signals));
-	return failed(c, SHIM_STAGE_EXEC, sys3(__NR_execve, path, c->argv, c->envp));
+	return failed(c, SHIM_STAGE_EXEC, sys3(__NR_execve, c->path, c->argv, c->envp));
 }

@@ -13,9 +13,14 @@
 struct command {
 	struct shim_plan *plan;
 	char **argv, **envp;
+	const char *path; /* of the program */
+	const char *cwd;  /* with SHIM_MOUNTS: the working directory by name, "" otherwise */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */
 };
+
+/* Install the plan's filter in this process. 0, or 1 with the failure in @c. */
+int command_install_filter(struct command *c);
 
 /* Entry of the child; @command is a struct command. The result is its exit status. */
 int command_run(void *command);

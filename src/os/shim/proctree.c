@@ -2,6 +2,7 @@
 
 #include <stddef.h>
 
+#include <asm/signal.h>
 #include <linux/fcntl.h>
 
 #include "os/shim/sys.h"
@@ -20,6 +21,7 @@ static int self_pid;
 static int children_fd = -1; /* our own children: open early, in case descriptors run out */
 static int tree[TREE_MAX];
 static char scratch[4096];
+static uint64_t page_bytes; /* 0: not asked yet */
 
 static char *put_text(char *at, const char *text)
 {
@@ -67,21 +69,34 @@ static long read_proc(const char *path)
 	return n;
 }
 
+/* Read /proc/PID/@name into scratch; its length, or not more than 0. */
+static long read_of(int pid, const char *name)
+{
+	char path[40];
+
+	put_text(put_number(put_text(path, "/proc/"), (unsigned)pid), name);
+	return read_proc(path);
+}
+
+/* The ") S ..." of /proc/PID/stat, or 0 if @pid is gone. */
+static const char *behind_name(int pid)
+{
+	long n = read_of(pid, "/stat");
+	const char *at = scratch + n;
+
+	if (n <= 0)
+		return 0;
+	while (at > scratch && *at != ')') /* the name may hold anything, also ')' */
+		at--;
+	return at[0] == ')' && at[1] == ' ' ? at : 0;
+}
+
 /* State letter and parent of @pid from /proc/PID/stat; 0 if it is gone. */
 static char state_of(int pid, int *parent)
 {
-	char path[40];
-	const char *at;
-	long n;
+	const char *at = behind_name(pid);
 
-	put_text(put_number(put_text(path, "/proc/"), (unsigned)pid), "/stat");
-	n = read_proc(path);
-	if (n <= 0)
-		return 0;
-	at = scratch + n;
-	while (at > scratch && *at != ')') /* the name may hold anything, also ')' */
-		at--;
-	if (at[0] != ')' || at[1] != ' ')
+	if (!at)
 		return 0;
 	if (parent) {
 		const char *number = at + 4;
@@ -188,11 +203,146 @@ int proctree_list(const int **pids)
 	return count;
 }
 
+/* The number in the @fields-th field behind *@at, which moves there. */
+static uint64_t skip_fields(const char **at, int fields)
+{
+	while (fields && **at)
+		fields -= *(*at)++ == ' ';
+	return take_number(at);
+}
+
+int proctree_facts(int pid, struct proctree_facts *facts)
+{
+	const char *at = behind_name(pid);
+
+	if (!at)
+		return -1;
+	facts->state = at[2];
+	facts->child_ticks = skip_fields(&at, 14); /* cutime, 16th of all fields */
+	facts->child_ticks += skip_fields(&at, 1); /* cstime */
+	facts->threads = (uint32_t)skip_fields(&at, 3);
+	return 0;
+}
+
+/* A process whose first thread has ended is a zombie to look at, and lives on in the others. */
 int proctree_is_live(int pid)
 {
-	char state = state_of(pid, NULL);
+	struct proctree_facts facts;
 
-	return state && state != 'Z' && state != 'X';
+	if (proctree_facts(pid, &facts))
+		return 0;
+	return (facts.state != 'Z' || facts.threads > 1) && facts.state != 'X';
+}
+
+/* What stands in scratch behind the beginning of a line and blanks; 0 if there is no such line. */
+static const char *behind(const char *name)
+{
+	for (const char *at = scratch; *at; at++) {
+		size_t n = 0;
+
+		while (name[n] && at[n] == name[n])
+			n++;
+		if (!name[n]) {
+			for (at += n; *at == ' ' || *at == '\t'; at++)
+				;
+			return at;
+		}
+		while (*at && *at != '\n')
+			at++;
+		if (!*at)
+			break;
+	}
+	return 0;
+}
+
+static uint64_t line_kib(const char *name)
+{
+	const char *at = behind(name);
+
+	return at ? take_number(&at) : 0;
+}
+
+int proctree_stop_pending(int pid)
+{
+	const unsigned bit = SIGSTOP - 1, place = 15 - bit / 4; /* 16 digits, the highest first */
+	const char *at = read_of(pid, "/status") > 0 ? behind("ShdPnd:") : 0;
+	unsigned digit;
+
+	for (unsigned i = 0; at && i < 16; i++)
+		if (!at[i])
+			return 0;
+	if (!at)
+		return 0;
+	digit = (unsigned)(at[place] <= '9' ? at[place] - '0' : at[place] - 'a' + 10);
+	return digit >> bit % 4 & 1;
+}
+
+/* The unit of statm; some machines have pages of 16 or 64 KiB. */
+static void learn_page_size(void)
+{
+	if (read_proc("/proc/self/smaps") > 0)
+		page_bytes = line_kib("KernelPageSize:") * 1024;
+	if (!page_bytes)
+		page_bytes = 4096;
+}
+
+/* Resident and shared pages in the statm that was just read. */
+static void take_pages(uint64_t *resident, uint64_t *shared)
+{
+	const char *at = scratch;
+
+	*resident = skip_fields(&at, 1);
+	*shared = skip_fields(&at, 1);
+}
+
+/* The memory of a process is told by any thread that has not ended; the first one may have. */
+static void take_pages_of_threads(int pid, uint64_t *resident, uint64_t *shared)
+{
+	static char entries[2048];
+	char path[64], *tail;
+	long fd, n;
+
+	tail = put_text(put_number(put_text(path, "/proc/"), (unsigned)pid), "/task/");
+	fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	while (!*resident && (n = sys3(__NR_getdents64, fd, entries, sizeof(entries))) > 0)
+		for (long at = 0; at < n && !*resident;) {
+			struct dirent64 *entry = (struct dirent64 *)(void *)(entries + at);
+
+			at += entry->reclen;
+			put_text(put_text(tail, entry->name), "/statm");
+			if (entry->name[0] != '.' && read_proc(path) > 0)
+				take_pages(resident, shared);
+		}
+	sys1(__NR_close, fd);
+}
+
+int proctree_memory(int pid, struct proctree_memory *memory)
+{
+	uint64_t resident, shared;
+
+	if (!page_bytes)
+		learn_page_size();
+	if (read_of(pid, "/statm") <= 0)
+		return -1;
+	take_pages(&resident, &shared);
+	if (!resident)
+		take_pages_of_threads(pid, &resident, &shared);
+	memory->resident = resident * page_bytes;
+	memory->private = (resident > shared ? resident - shared : 0) * page_bytes;
+	return 0;
+}
+
+int64_t proctree_proportional(int pid)
+{
+	uint64_t kib;
+
+	if (read_of(pid, "/smaps_rollup") <= 0)
+		return -1;
+	kib = line_kib("Pss_Anon:") + line_kib("Pss_Shmem:");
+	/* Kernels before 5.3 have neither line; every process has anonymous memory. */
+	return kib ? (int64_t)((kib + line_kib("SwapPss:")) * 1024) : -1;
 }
 
 void proctree_io(int io_fd, uint64_t *read_bytes, uint64_t *write_bytes)

@@ -18,6 +18,33 @@ int proctree_list(const int **pids);
 /* Does @pid exist, and is it no zombie? */
 int proctree_is_live(int pid);
 
+struct proctree_facts {
+	char state;           /* 'R', 'S', 'T' ... */
+	uint32_t threads;
+	uint64_t child_ticks; /* cpu time of the children it has waited for, in 1/100 s */
+};
+
+/* What /proc/PID/stat says. 0, or -1 when the process is gone. */
+int proctree_facts(int pid, struct proctree_facts *facts);
+
+/* Has @pid got a SIGSTOP that it has not yet acted upon? */
+int proctree_stop_pending(int pid);
+
+struct proctree_memory {
+	uint64_t resident; /* bytes in memory, each page counted in full */
+	uint64_t private;  /* of these, what belongs to no file and no shared memory */
+};
+
+/* Cheap. 0, or -1 when the process is gone. */
+int proctree_memory(int pid, struct proctree_memory *memory);
+
+/*
+ * Dear (the kernel walks the page tables): its share of anonymous and shared memory, swap
+ * included, files not. A page that n processes map counts 1/n for each, so that the sum over a
+ * tree is true. -1 when it cannot be had.
+ */
+int64_t proctree_proportional(int pid);
+
 /* Storage bytes of an open /proc/self/io: our own and those of all that we have reaped. */
 void proctree_io(int io_fd, uint64_t *read_bytes, uint64_t *write_bytes);
 

@@ -12,6 +12,9 @@
  *   the tree is empty    wait4() says ECHILD: reported, then the shim exits
  *   the tree is dead     SIGKILL to all that /proc lists below us, until ECHILD
  *
+ * Where it may have a PID namespace it is the init of that: then one kill(-1)
+ * reaches all of it at one moment, and the kernel ends all of it when the shim dies.
+ *
  * It kills when told to, and when the control socket closes, so a server that
  * was killed leaves nothing behind. It holds none of the command's pipes, blocks
  * every signal, and is not dumpable (the command, which has its uid, can neither
@@ -29,18 +32,21 @@
 #include <linux/filter.h>
 #include <linux/poll.h>
 #include <linux/prctl.h>
+#include <linux/ptrace.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/socket.h>
 #include <linux/wait.h>
 
 #include "os/shim/command.h"
+#include "os/shim/message.h"
+#include "os/shim/namespaces.h"
+#include "os/shim/spare.h"
 #include "os/shim/proctree.h"
 #include "os/shim/sys.h"
+#include "os/shim/watch.h"
 #include "os/shim_proto.h"
 
-#define MSG_NOSIGNAL_FLAG 0x4000
-#define MSG_DONTWAIT_FLAG 0x40
 #define RUSAGE_CHILDREN_WHO (-1)
 #define CHILD_STACK 3072  /* on our own stack, whose page is there anyway */
 #define KILL_PASS_MS 1    /* pause between passes while something still lives */
@@ -117,6 +123,7 @@ static void add_usage(struct shim_report *report)
 	report->cpu_us = (uint64_t)(usage.utime_s + usage.stime_s) * 1000000 +
 			 (uint64_t)(usage.utime_us + usage.stime_us);
 	report->maxrss_kib = (uint64_t)usage.maxrss_kib;
+	report->memory_peak_bytes = watch_memory_peak();
 	if (io_fd >= 0)
 		proctree_io(io_fd, &report->io_read_bytes, &report->io_write_bytes);
 }
@@ -186,22 +193,41 @@ static int has_children(void)
 }
 
 /*
+ * A dead child's pid, 0 when none is, -ECHILD when nobody is left. A child can make
+ * us its tracer (ptrace(2), PTRACE_TRACEME) and then stops for each signal: that is
+ * no end. It is let go, with the signal.
+ */
+static long collect(int *status)
+{
+	for (;;) {
+		long pid = sys4(__NR_wait4, -1, status, WNOHANG, 0);
+		int signal = *status >> 8 & 0xff;
+
+		if (pid == -EINTR)
+			continue;
+		if (pid <= 0 || (*status & 0xff) != 0x7f)
+			return pid;
+		sys4(__NR_ptrace, PTRACE_DETACH, pid, 0, signal == SIGTRAP ? 0 : signal);
+	}
+}
+
+/*
  * The command is over. What a signal to its group has ended with it may still be
  * on its way out: look a moment later, so that only what stays is called live.
  */
-static void command_exited(int wait_status)
+static void command_exited(int exit_status)
 {
+	int empty, wait_status;
 	long pid;
-	int empty;
 
 	command_pid = 0;
 	if (!killing && has_children())
 		nap(KILL_PASS_MS);
 	do
-		pid = sys4(__NR_wait4, -1, 0, WNOHANG, 0);
+		pid = collect(&wait_status);
 	while (pid > 0);
 	empty = pid == -ECHILD && !killing;
-	report_exit(wait_status, empty);
+	report_exit(exit_status, empty);
 	if (empty)
 		leave(0);
 }
@@ -211,7 +237,7 @@ static int reap(void)
 {
 	for (int count = 0;; count++) {
 		int status = 0;
-		long pid = sys4(__NR_wait4, -1, &status, WNOHANG, 0);
+		long pid = collect(&status);
 
 		if (pid == -ECHILD)
 			report_empty_and_leave();
@@ -222,6 +248,17 @@ static int reap(void)
 		if (pid == command_pid)
 			command_exited(status);
 	}
+}
+
+/* As init of a PID namespace: all of it, at one moment; the count only the first time. */
+static void kill_namespace(void)
+{
+	static int counted;
+
+	if (!counted)
+		killed_most = count_live();
+	counted = 1;
+	sys2(__NR_kill, -1, SIGKILL);
 }
 
 /* SIGKILL for everything below us. A pid in the list can only be reused after it was reaped by
@@ -265,7 +302,10 @@ _Noreturn static void kill_tree(void)
 	reap(); /* what has already ended was not killed */
 	killing = 1;
 	for (int pass = 0;; pass++) {
-		kill_pass();
+		if (plan.flags & SHIM_PID_NS)
+			kill_namespace();
+		else
+			kill_pass();
 		kill_orphans();
 		nap(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
 		sys3(__NR_read, signal_fd, scratch, sizeof(scratch));
@@ -280,6 +320,7 @@ static void signal_command(int number)
 	long result = -ESRCH;
 
 	reap();
+	watch_before_signal();
 	if (command_pid) {
 		result = sys2(__NR_kill, -command_pid, number);
 		if (result == -ESRCH)
@@ -309,6 +350,31 @@ static void announce(void)
 	announced = 1;
 }
 
+/* Told before the kill, so that the cause is known whatever ends first. */
+_Noreturn static void limited(enum shim_limit limit)
+{
+	struct shim_report report = {
+		.event = SHIM_LIMITED, .value = (int32_t)limit, .live = watch_tasks(),
+	};
+
+	add_usage(&report);
+	send_report(&report);
+	kill_tree();
+}
+
+/* Until something happens, or is due. */
+static long wait_for(struct pollfd polls[2])
+{
+	int64_t ns = watch_wait();
+	struct { int64_t s, ns; } pause;
+
+	if (!announced && (ns < 0 || ns > SHIM_ANNOUNCE_MS * 1000000))
+		ns = SHIM_ANNOUNCE_MS * 1000000;
+	pause.s = ns / 1000000000;
+	pause.ns = ns % 1000000000;
+	return sys5(__NR_ppoll, polls, 2, ns < 0 ? 0 : &pause, 0, 0);
+}
+
 _Noreturn static void serve(void)
 {
 	struct pollfd polls[2] = {
@@ -317,17 +383,21 @@ _Noreturn static void serve(void)
 	};
 
 	for (;;) {
-		struct { int64_t s, ns; } first = { 0, SHIM_ANNOUNCE_MS * 1000000 };
+		struct { int64_t s, ns; } moment = { 0, SHIM_ANNOUNCE_MS * 1000000 };
+		enum shim_limit limit;
 		long ready;
 
 		reap();
 		if (server_gone)
 			kill_tree();
-		ready = sys5(__NR_ppoll, polls, 2, announced ? 0 : &first, 0, 0);
+		limit = watch_look();
+		if (limit)
+			limited(limit);
+		ready = wait_for(polls);
 		if (!ready)
 			announce();
 		if (ready < 0 && ready != -EINTR) { /* it cannot tell us: look at both */
-			sys2(__NR_nanosleep, &first, 0);
+			sys2(__NR_nanosleep, &moment, 0);
 			polls[0].revents = polls[1].revents = POLLIN;
 		}
 		if (polls[1].revents)
@@ -341,14 +411,26 @@ _Noreturn static void serve(void)
 
 /* ---- start ---- */
 
+/* What follows the header must be exactly what the header says. */
+static int take_tail(unsigned long size)
+{
+	unsigned long filter = plan.filter_len * sizeof(struct sock_filter);
+
+	if (plan.filter_len > SHIM_FILTER_MAX || plan.mounts_size > SHIM_PATHS_MAX ||
+	    plan.path_len >= SHIM_PATH_MAX || plan.cwd_len >= SHIM_PATH_MAX ||
+	    plan.join_count > SHIM_JOINS_MAX || plan.rlimit_count > SHIM_RLIMITS_MAX ||
+	    size != filter + plan.mounts_size + plan.path_len + plan.cwd_len + 2)
+		return -1;
+	command.path = (const char *)plan.tail + filter + plan.mounts_size;
+	command.cwd = command.path + plan.path_len + 1;
+	return 0;
+}
+
 static void receive_plan(void)
 {
 	long n = sys6(__NR_recvfrom, SHIM_FD_CONTROL, (long)&plan, sizeof(plan), 0, 0, 0);
-	unsigned long tail = n < (long)SHIM_PLAN_HEAD ? 0 : (unsigned long)n - SHIM_PLAN_HEAD;
-	unsigned long filter = plan.filter_len * sizeof(struct sock_filter);
 
-	if (!tail || plan.filter_len > SHIM_FILTER_MAX || plan.path_len >= SHIM_PATH_MAX ||
-	    tail != filter + plan.path_len + 1) {
+	if (n < (long)SHIM_PLAN_HEAD || take_tail((unsigned long)n - SHIM_PLAN_HEAD)) {
 		report_event(SHIM_FAILED, SHIM_STAGE_PLAN, n < 0 ? (int)-n : EPROTO);
 		leave(1);
 	}
@@ -362,6 +444,27 @@ _Noreturn static void fail_to_start(enum shim_stage stage, long result)
 	leave(1);
 }
 
+/* proc(5), oom_score_adj: when memory runs out, what a run holds goes before its host. May be
+ * refused where somebody keeps /proc read-only; then the kernel's own choice stands. */
+static void offer_to_oom_killer(void)
+{
+	long fd = sys4(__NR_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC, 0);
+
+	if (fd < 0)
+		return;
+	sys3(__NR_write, fd, "500", 3);
+	sys1(__NR_close, fd);
+}
+
+static void enter_namespaces(void)
+{
+	enum shim_stage stage;
+	long result = namespaces_enter(&plan, &stage);
+
+	if (result < 0)
+		fail_to_start(stage, result);
+}
+
 static void become_keeper(void)
 {
 	uint64_t child_signal = 1ULL << (SIGCHLD - 1);
@@ -369,17 +472,17 @@ static void become_keeper(void)
 
 	proctree_init((int)sys0(__NR_getpid));
 	/* None of our descriptors may reach the command, except 0, 1 and 2. */
-	if (sys3(__NR_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) < 0) {
-		sys3(__NR_fcntl, SHIM_FD_CONTROL, F_SETFD, FD_CLOEXEC);
-		sys3(__NR_fcntl, SHIM_FD_CWD, F_SETFD, FD_CLOEXEC);
-	}
+	if (sys3(__NR_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) < 0)
+		for (int fd = 3; fd < SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX; fd++)
+			sys3(__NR_fcntl, fd, F_SETFD, FD_CLOEXEC);
 	io_fd = (int)sys4(__NR_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC, 0);
 	signal_fd = (int)sys4(__NR_signalfd4, -1, &child_signal, sizeof(child_signal),
 			      O_CLOEXEC | O_NONBLOCK);
 	if (signal_fd < 0)
 		fail_to_start(SHIM_STAGE_FORK, signal_fd);
-	/* The command may have stopped us when the server dies: this continues us, to clean up. */
-	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGCONT, 0, 0, 0);
+	/* The command may have stopped us when the server dies: this continues us, to clean up.
+	 * An init takes all with it when it is killed. */
+	sys5(__NR_prctl, PR_SET_PDEATHSIG, plan.flags & SHIM_PID_NS ? SIGKILL : SIGCONT, 0, 0, 0);
 	result = sys5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (result < 0)
 		fail_to_start(SHIM_STAGE_FORK, result);
@@ -417,20 +520,63 @@ static void let_go(void)
 	sys1(__NR_close, SHIM_FD_CWD);
 }
 
+/* Into its control group at once, because joining later costs a grace period of the kernel
+ * (milliseconds); where that is refused it joins. */
+static int clone_command(char stack[CHILD_STACK])
+{
+	struct clone_args args = {
+		.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.stack = (uintptr_t)stack,
+		.stack_size = CHILD_STACK,
+		.cgroup = (uint64_t)plan.group_fd,
+	};
+	uint32_t joins = plan.join_count;
+	long pid = -ENOSYS;
+
+	if (plan.group_fd >= 0) {
+		plan.join_count = 0; /* the child shares our memory */
+		pid = sys_clone3_call(&args, sizeof(args), command_run, &command);
+		plan.join_count = joins;
+	}
+	if (pid < 0)
+		pid = sys_clone_call(CLONE_VM | CLONE_VFORK | SIGCHLD, stack + CHILD_STACK,
+				     command_run, &command);
+	return (int)pid;
+}
+
+/* The server may end, or think better of it, before a command comes. */
+static void wait_for_command(void)
+{
+	wipe_arguments();
+	if (!spare_wait(&command))
+		return;
+	if (command.stage)
+		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
+	leave(0);
+}
+
 _Noreturn void shim_main(long *stack);
 
 _Noreturn void shim_main(long *stack)
 {
 	char child_stack[CHILD_STACK] __attribute__((aligned(16)));
 	long argc = stack[0];
+	int was_spare;
 
 	command.argv = (char **)(stack + 1);
 	command.envp = command.argv + argc + 1;
 	receive_plan();
+	if (plan.flags & SHIM_OOM_SCORE)
+		offer_to_oom_killer();
+	enter_namespaces();
+	was_spare = plan.flags & SHIM_SPARE;
+	if (was_spare)
+		spare_reserve();
 	become_keeper();
-	command_pid = (int)sys_clone_call(CLONE_VM | CLONE_VFORK | SIGCHLD,
-					  child_stack + sizeof(child_stack), command_run,
-					  &command);
+	if (was_spare)
+		wait_for_command();
+	command_pid = clone_command(child_stack);
 	if (command_pid < 0)
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
 	if (command.stage)
@@ -439,7 +585,11 @@ _Noreturn void shim_main(long *stack)
 	if (plan.flags & SHIM_ANNOUNCE)
 		announce();
 	let_go();
-	wipe_arguments();
+	if (was_spare)
+		spare_wipe();
+	else
+		wipe_arguments();
+	watch_start(&plan);
 	serve();
 }
 

@@ -57,6 +57,31 @@ static inline long sys_clone_call(unsigned long flags, void *stack_top, int (*fn
 	return ret;
 }
 
+/* The same by clone3(2); @args is its struct, and says which stack. */
+static inline long sys_clone3_call(void *args, unsigned long size, int (*fn)(void *), void *arg)
+{
+	long ret;
+	register int (*r12)(void *) __asm__("r12") = fn;
+	register void *r13 __asm__("r13") = arg;
+
+	__asm__ volatile("syscall\n\t"
+			 "test %%rax, %%rax\n\t"
+			 "jnz 1f\n\t"
+			 "xor %%ebp, %%ebp\n\t"
+			 "mov %%r13, %%rdi\n\t"
+			 "call *%%r12\n\t"
+			 "mov %%eax, %%edi\n\t"
+			 "mov %[exit], %%eax\n\t"
+			 "syscall\n\t"
+			 "ud2\n"
+			 "1:"
+			 : "=a"(ret)
+			 : "a"((long)__NR_clone3), "D"(args), "S"(size), "r"(r12), "r"(r13),
+			   [exit] "i"(__NR_exit)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+
 /* The kernel enters with argc at the top of the stack and no return address. */
 #define SHIM_ENTRY(main_fn)                          \
 	__asm__(".globl _start\n_start:\n\t"         \
@@ -108,6 +133,30 @@ static inline long sys_clone_call(unsigned long flags, void *stack_top, int (*fn
 			 "1:"
 			 : "+r"(x0)
 			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x19), "r"(x20),
+			   [exit] "i"(__NR_exit)
+			 : "memory", "x30");
+	return x0;
+}
+
+static inline long sys_clone3_call(void *args, unsigned long size, int (*fn)(void *), void *arg)
+{
+	register long x8 __asm__("x8") = __NR_clone3;
+	register long x0 __asm__("x0") = (long)args;
+	register long x1 __asm__("x1") = (long)size;
+	register int (*x19)(void *) __asm__("x19") = fn;
+	register void *x20 __asm__("x20") = arg;
+
+	__asm__ volatile("svc 0\n\t"
+			 "cbnz x0, 1f\n\t"
+			 "mov x29, xzr\n\t"
+			 "mov x0, x20\n\t"
+			 "blr x19\n\t"
+			 "mov x8, %[exit]\n\t"
+			 "svc 0\n\t"
+			 "brk 1\n"
+			 "1:"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x19), "r"(x20),
 			   [exit] "i"(__NR_exit)
 			 : "memory", "x30");
 	return x0;

@@ -1,0 +1,31 @@
+/*
+ * hmac - HMAC-SHA-256 (RFC 2104, FIPS 180-4) and the plain digest, over libmd.
+ *
+ * For: tokens that leave the program and must come back unchanged, and digests
+ * of what they stand for.
+ */
+#ifndef PROCPEN_BASE_HMAC_H
+#define PROCPEN_BASE_HMAC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define HMAC_SIZE 32
+
+/* Digest of @len bytes. */
+void hmac_digest(const void *bytes, size_t len, unsigned char out[HMAC_SIZE]);
+
+/* Keyed digest of @len bytes. A key longer than 64 bytes is digested first, as the RFC says. */
+void hmac_sign(const void *key, size_t key_len, const void *bytes, size_t len,
+	       unsigned char out[HMAC_SIZE]);
+
+/* Are @len bytes equal? Takes the same time wherever they differ. */
+bool hmac_equal(const void *a, const void *b, size_t len);
+
+/* Lower-case hex of @len bytes, with NUL: @out holds 2 * len + 1. */
+void hmac_hex(const unsigned char *bytes, size_t len, char *out);
+
+/* Reads exactly 2 * @len lower-case hex digits. Returns 0, or -1 when there is anything else. */
+int hmac_unhex(const char *text, unsigned char *bytes, size_t len);
+
+#endif

@@ -1,0 +1,79 @@
+#include "cap/denied.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "os/denials.h"
+
+/* A native call never kills: the filter's only death is a foreign one's, and that has no errno. */
+static bool has_named_death(const struct denial *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!list[i].error)
+			return true;
+	return false;
+}
+
+static void write_call(struct jsonw *w, const char *name, uint64_t count, const char *error)
+{
+	jsonw_object(w, NULL);
+	jsonw_str(w, "name", name);
+	jsonw_int(w, "count", (int64_t)count);
+	jsonw_str(w, "error", error);
+	jsonw_end_object(w);
+}
+
+void denied_write(struct jsonw *w, const struct proc *p)
+{
+	size_t count;
+	const struct denial *list = denials_list(p->denials, &count);
+	bool died = p->reason == PROC_REASON_SECCOMP;
+
+	if (!p->denials && !died)
+		return;
+	jsonw_array(w, "denied_calls");
+	for (size_t i = 0; i < count; i++)
+		write_call(w, *list[i].name ? list[i].name : NULL, list[i].count,
+			   list[i].error ? err_sys_name(list[i].error) : "SIGSYS");
+	if (died && !has_named_death(list, count))
+		write_call(w, NULL, 1, "SIGSYS");
+	jsonw_end_array(w);
+}
+
+static void warn_of(struct jsonw *w, const struct denial *denial)
+{
+	char text[160], number[32];
+
+	snprintf(number, sizeof(number), "system call %" PRId32, denial->nr);
+	snprintf(text, sizeof(text), "the sandbox refused %s (%" PRIu64 " time%s): %s",
+		 *denial->name ? denial->name : number, denial->count,
+		 denial->count == 1 ? "" : "s",
+		 denial->error ? err_sys_name(denial->error) : "SIGSYS, a foreign system call");
+	jsonw_str(w, NULL, text);
+}
+
+void denied_warn(struct jsonw *w, const struct proc *p, bool asked)
+{
+	size_t count;
+	const struct denial *list = denials_list(p->denials, &count);
+	uint64_t others = denials_others(p->denials);
+	char text[96];
+
+	for (size_t i = 0; i < count; i++)
+		warn_of(w, &list[i]);
+	if (others) {
+		snprintf(text, sizeof(text), "the sandbox refused other calls %" PRIu64 " time%s",
+			 others, others == 1 ? "" : "s");
+		jsonw_str(w, NULL, text);
+	}
+	if (asked && !p->denials)
+		jsonw_str(w, NULL, "refused system calls cannot be named: that needs Linux 5.0 "
+				   "and a sandbox profile with a filter");
+	if (p->reason == PROC_REASON_SECCOMP && !p->denials)
+		jsonw_str(w, NULL, "the command died of SIGSYS; which system call it made is "
+				   "known only with explain_denials");
+	else if (p->reason == PROC_REASON_SECCOMP && !has_named_death(list, count))
+		jsonw_str(w, NULL, "the command died of SIGSYS, but not by this sandbox: a filter "
+				   "of its own, or a signal");
+}

@@ -1,0 +1,335 @@
+#include "cap/run_limits.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/schema.h"
+
+/* Less than this no program starts in: what an operator sets below it counts as this. */
+#define MEMORY_MIN (4 * 1024 * 1024)
+#define CPU_MIN 0.01
+
+static const struct {
+	const char *name;
+	unsigned resource;
+} kinds[] = {
+	{ "nofile", RLIMIT_NOFILE }, { "cpu", RLIMIT_CPU },
+	{ "as", RLIMIT_AS },	     { "nproc", RLIMIT_NPROC },
+	{ "fsize", RLIMIT_FSIZE },   { "memlock", RLIMIT_MEMLOCK },
+	{ "stack", RLIMIT_STACK },   { "data", RLIMIT_DATA },
+	{ "core", RLIMIT_CORE },     { "rss", RLIMIT_RSS },
+	{ "locks", RLIMIT_LOCKS },   { "sigpending", RLIMIT_SIGPENDING },
+	{ "msgqueue", RLIMIT_MSGQUEUE }, { "nice", RLIMIT_NICE },
+	{ "rtprio", RLIMIT_RTPRIO }, { "rttime", RLIMIT_RTTIME },
+};
+
+#define KINDS_HINT "limits takes nofile, cpu, as, nproc, fsize, memlock, stack, data, core, rss, " \
+	"locks, sigpending, msgqueue, nice, rtprio, rttime; each an integer or " \
+	"{\"soft\": integer, \"hard\": integer}."
+
+/* ---- cpu_limit and memory_limit ---- */
+
+/* @asked: 0 when the request is silent. Returns what holds; 0: no limit. */
+static int64_t choose(int64_t asked, int64_t usual, int64_t allowance)
+{
+	int64_t limit = asked ? asked : usual ? usual : allowance;
+
+	return allowance && limit > allowance ? allowance : limit;
+}
+
+/* Less is hardly ever running, and more than one of the mechanisms cannot do it. */
+static int check_fraction(double fraction, struct err *e)
+{
+	if (fraction >= CPU_MIN)
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS, "cpu_limit must be at least %g of one core, not %g", CPU_MIN,
+		fraction);
+	err_hint(e, "cpu_limit is a fraction of one core: 0.5 is half of one, 2 is two.");
+	err_detail(e, "parameter", json_string("cpu_limit"));
+	return -1;
+}
+
+static int read_cpu(const struct config *config, const json_t *params,
+		    struct confine_request *request, struct err *e)
+{
+	int64_t allowance = config_int(config, CONFIG_LIMITS_CPU_PERCENT) * 10;
+	double fraction = json_get_num(params, "cpu_limit", 0);
+	int64_t asked = (int64_t)ceil(fraction * 1000 - 1e-6);
+
+	if (json_object_get(params, "cpu_limit") && check_fraction(fraction, e))
+		return -1;
+	request->cpu_permille =
+		choose(asked, config_int(config, CONFIG_PROCESS_CPU_PERCENT) * 10, allowance);
+	if (!allowance || asked <= allowance)
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS,
+		"cpu_limit %.15g is above the allowance of %.15g of one core (limits.cpu_percent)",
+		fraction, (double)allowance / 1000);
+	err_hint(e, "Ask for at most %.15g; agent.session shows the allowances.",
+		 (double)allowance / 1000);
+	err_detail(e, "parameter", json_string("cpu_limit"));
+	err_detail(e, "allowance", json_real((double)allowance / 1000));
+	return -1;
+}
+
+static int64_t memory_option(const struct config *config, enum config_key key)
+{
+	int64_t bytes = config_int(config, key);
+
+	return bytes && bytes < MEMORY_MIN ? MEMORY_MIN : bytes;
+}
+
+static int read_memory(const struct config *config, const json_t *params,
+		       struct confine_request *request, struct err *e)
+{
+	int64_t allowance = memory_option(config, CONFIG_LIMITS_MEMORY_BYTES);
+	int64_t asked = json_get_int(params, "memory_limit", 0);
+
+	request->memory_bytes =
+		choose(asked, memory_option(config, CONFIG_PROCESS_MEMORY_BYTES), allowance);
+	if (!allowance || asked <= allowance)
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS,
+		"memory_limit %" PRId64 " is above the allowance of %" PRId64
+		" bytes (limits.memory_bytes)",
+		asked, allowance);
+	err_hint(e, "Ask for at most %" PRId64 "; agent.session shows the allowances.", allowance);
+	err_detail(e, "parameter", json_string("memory_limit"));
+	err_detail(e, "allowance", json_integer(allowance));
+	return -1;
+}
+
+/* ---- limits ---- */
+
+static int bad(struct err *e, const char *name, const char *problem)
+{
+	err_set(e, ERR_INVALID_PARAMS, "limits.%.64s %s", name, problem);
+	err_hint(e, KINDS_HINT);
+	err_detail(e, "parameter", json_string("limits"));
+	return -1;
+}
+
+static int unknown_kind(const char *name, struct err *e)
+{
+	const char *names[COUNT_OF(kinds) + 1] = { NULL };
+	const char *nearest;
+
+	for (size_t i = 0; i < COUNT_OF(kinds); i++)
+		names[i] = kinds[i].name;
+	nearest = schema_nearest(name, names);
+	bad(e, name, "is no limit that can be set");
+	err_detail(e, "nearest", nearest ? json_string(nearest) : NULL);
+	return -1;
+}
+
+/* One bound of limits.@name: 0 with *@out untouched when it is absent. */
+static int read_bound(const char *name, const json_t *value, uint64_t *out, struct err *e)
+{
+	if (!value)
+		return 0;
+	if (!json_is_integer(value) || json_integer_value(value) < 0)
+		return bad(e, name, "must be an integer that is not negative, or an object "
+				    "{\"soft\": ..., \"hard\": ...} of such integers");
+	*out = (uint64_t)json_integer_value(value);
+	return 0;
+}
+
+static int check_members(const char *name, const json_t *object, struct err *e)
+{
+	size_t known = (json_object_get(object, "soft") != NULL) +
+		       (json_object_get(object, "hard") != NULL);
+
+	if (known && known == json_object_size(object))
+		return 0;
+	return bad(e, name, "must have \"soft\" or \"hard\" or both, and nothing else");
+}
+
+/* What is not given stays as the server has it, as far as the other allows. */
+static int read_pair(const char *name, json_t *value, const struct rlimit *own,
+		     struct shim_rlimit *l, struct err *e)
+{
+	bool both = !json_is_object(value);
+	const json_t *soft = both ? value : json_object_get(value, "soft");
+	const json_t *hard = both ? value : json_object_get(value, "hard");
+	char problem[160];
+
+	if (!both && check_members(name, value, e))
+		return -1;
+	l->hard = own->rlim_max;
+	if (read_bound(name, hard, &l->hard, e))
+		return -1;
+	l->soft = own->rlim_cur < l->hard ? own->rlim_cur : l->hard;
+	if (read_bound(name, soft, &l->soft, e))
+		return -1;
+	if (l->hard > own->rlim_max || (soft && l->soft > own->rlim_max)) {
+		snprintf(problem, sizeof(problem),
+			 "%" PRIu64 " is above the server's hard limit of %" PRIu64,
+			 l->hard > own->rlim_max ? l->hard : l->soft, (uint64_t)own->rlim_max);
+		return bad(e, name, problem);
+	}
+	/* One number for the processor: the signal that proves the cause comes before SIGKILL. */
+	if (both && l->resource == RLIMIT_CPU && l->hard < own->rlim_max)
+		l->hard++;
+	return l->soft <= l->hard ? 0 : bad(e, name, "has a soft limit above its hard one");
+}
+
+static int read_rlimits(const json_t *params, struct run_limits *l,
+			struct confine_request *request, struct err *e)
+{
+	json_t *limits = json_object_get(params, "limits"), *value;
+	const char *name;
+
+	request->rlimits = l->rlimits;
+	request->rlimit_count = 0;
+	json_object_foreach(limits, name, value) {
+		struct shim_rlimit *one = &l->rlimits[request->rlimit_count];
+		struct rlimit own;
+		size_t i = 0;
+
+		while (i < COUNT_OF(kinds) && strcmp(kinds[i].name, name) != 0)
+			i++;
+		if (i == COUNT_OF(kinds))
+			return unknown_kind(name, e);
+		one->resource = kinds[i].resource;
+		if (getrlimit(kinds[i].resource, &own))
+			return bad(e, name, "is not known to this kernel");
+		if (read_pair(name, value, &own, one, e))
+			return -1;
+		request->rlimit_count++;
+	}
+	return 0;
+}
+
+int run_limits_read(const struct config *config, const json_t *params, struct run_limits *l,
+		    struct confine_request *request, struct err *e)
+{
+	request->tasks = config_int(config, CONFIG_LIMITS_TASKS_PER_RUN);
+	if (read_cpu(config, params, request, e) || read_memory(config, params, request, e))
+		return -1;
+	return read_rlimits(params, l, request, e);
+}
+
+/* ---- what is told ---- */
+
+void run_limits_write(struct jsonw *w, const struct config *config)
+{
+	int64_t cpu = config_int(config, CONFIG_LIMITS_CPU_PERCENT);
+	int64_t memory = memory_option(config, CONFIG_LIMITS_MEMORY_BYTES);
+	struct rlimit own;
+
+	jsonw_object(w, "allowances");
+	if (cpu)
+		jsonw_double(w, "cpu_limit", (double)cpu / 100);
+	else
+		jsonw_null(w, "cpu_limit");
+	if (memory)
+		jsonw_int(w, "memory_limit", memory);
+	else
+		jsonw_null(w, "memory_limit");
+	jsonw_object(w, "limits");
+	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
+		if (getrlimit(kinds[i].resource, &own) || own.rlim_max > INT64_MAX)
+			jsonw_null(w, kinds[i].name);
+		else
+			jsonw_int(w, kinds[i].name, (int64_t)own.rlim_max);
+	}
+	jsonw_end_object(w);
+	jsonw_end_object(w);
+}
+
+bool run_limits_struck(const struct proc *p)
+{
+	return p->reason == PROC_REASON_MEMORY_LIMIT || p->reason == PROC_REASON_CPU_LIMIT ||
+	       p->reason == PROC_REASON_FILE_SIZE_LIMIT || p->reason == PROC_REASON_PROCESS_LIMIT;
+}
+
+static void memory_error(const struct proc *p, struct err *e)
+{
+	const struct limits *l = &p->limits;
+
+	if (l->oom_kills > 0)
+		err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
+			"the run was ended by its memory limit of %" PRId64
+			" bytes: the kernel killed %" PRId64 " process%s of it",
+			l->memory_bytes, l->oom_kills, l->oom_kills == 1 ? "" : "es");
+	else
+		err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
+			"the run was ended by its memory limit of %" PRId64
+			" bytes: it had %" PRId64,
+			l->memory_bytes, l->seen);
+	err_hint(e, "Use less memory, or ask for a higher memory_limit within the allowance that "
+		    "agent.session shows.");
+	err_detail(e, "limit", json_string("memory_limit"));
+	err_detail(e, "limit_value", json_integer(l->memory_bytes));
+	err_detail(e, "seen", l->seen >= 0 ? json_integer(l->seen) : NULL);
+}
+
+static void process_error(const struct proc *p, struct err *e)
+{
+	err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
+		"the run was ended by its limit of %" PRId64
+		" processes and threads: it had %" PRId64,
+		p->limits.tasks, p->limits.seen);
+	err_hint(e, "Start fewer at once; the operator sets limits.tasks_per_run.");
+	err_detail(e, "limit", json_string("limits.tasks_per_run"));
+	err_detail(e, "limit_value", json_integer(p->limits.tasks));
+	err_detail(e, "seen", json_integer(p->limits.seen));
+}
+
+/* A limit that one process has for itself: the request's, or one that the command has set. */
+static void rlimit_error(const struct proc *p, struct err *e)
+{
+	bool cpu = p->reason == PROC_REASON_CPU_LIMIT;
+	int64_t value = cpu ? p->limits.cpu_seconds : p->limits.file_bytes;
+
+	err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED, "the run was ended by its %s limit (signal %s)",
+		cpu ? "cpu time" : "file size", proc_signal_name(p));
+	err_hint(e, "Use less, or ask for a higher limits.%s; agent.session shows how much is "
+		    "allowed.", cpu ? "cpu" : "fsize");
+	err_detail(e, "limit", json_string(cpu ? "limits.cpu" : "limits.fsize"));
+	err_detail(e, "limit_value", value >= 0 ? json_integer(value) : NULL);
+	err_detail(e, "signal", json_string(proc_signal_name(p)));
+}
+
+void run_limits_error(const struct proc *p, const struct buf *result, struct err *e)
+{
+	if (p->reason == PROC_REASON_MEMORY_LIMIT)
+		memory_error(p, e);
+	else if (p->reason == PROC_REASON_PROCESS_LIMIT)
+		process_error(p, e);
+	else
+		rlimit_error(p, e);
+	err_detail(e, "result", json_loadb(result->data, result->len, JSON_ALLOW_NUL, NULL));
+}
+
+/* A sampled limit that was passed so shortly that nobody saw it in time. */
+static bool was_passed(const struct proc *p)
+{
+	return p->limits.memory == LIMITS_SAMPLED && p->state == PROC_STATE_COMPLETED &&
+	       p->usage.memory_peak_bytes > p->limits.memory_bytes;
+}
+
+void run_limits_warn(struct jsonw *w, const struct proc *p)
+{
+	char text[256];
+
+	if (p->limits.tasks_refused > 0) {
+		snprintf(text, sizeof(text),
+			 "%" PRId64 " times the kernel refused a new process or thread: the run "
+			 "may have %" PRId64 " at once (limits.tasks_per_run)",
+			 p->limits.tasks_refused, p->limits.tasks);
+		jsonw_str(w, NULL, text);
+	}
+	if (was_passed(p)) {
+		snprintf(text, sizeof(text),
+			 "the peak of %" PRId64 " bytes is above memory_limit %" PRId64
+			 ": it was over, or was memory of files, before it could be acted on",
+			 p->usage.memory_peak_bytes, p->limits.memory_bytes);
+		jsonw_str(w, NULL, text);
+	}
+}

@@ -1,0 +1,52 @@
+#include "cap/run_user.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static bool is_listed(char *const *names, const char *name)
+{
+	for (; *names; names++)
+		if (!strcmp(*names, name))
+			return true;
+	return false;
+}
+
+static int refuse(const char *name, struct err *e)
+{
+	err_set(e, ERR_PERMISSION_DENIED, "user: the operator lets no request run as \"%.64s\"",
+		name);
+	return err_hint(e, "Leave user out, or ask the operator: serve --set "
+			   "sandbox.users=NAME,...");
+}
+
+static int find(const char *name, struct user *user, struct err *e)
+{
+	if (geteuid() == 0)
+		return users_find(name, user, e);
+	err_set(e, ERR_INVALID_PARAMS, "user: the server is not root, and cannot become \"%.64s\"",
+		name);
+	return err_hint(e, "Leave user out: commands run as the server's own user.");
+}
+
+int run_user_read(const struct config *config, const char *wanted, struct user *user,
+		  struct confine_request *request, struct err *e)
+{
+	const char *usual = config_names(config, CONFIG_SANDBOX_USER)[0];
+
+	*user = (struct user){ 0 };
+	if (wanted && !(usual && !strcmp(usual, wanted)) &&
+	    !is_listed(config_names(config, CONFIG_SANDBOX_USERS), wanted))
+		return refuse(wanted, e);
+	if (!wanted && !usual)
+		return 0;
+	if (find(wanted ? wanted : usual, user, e)) {
+		if (wanted)
+			return -1;
+		e->type = ERR_SANDBOX_UNAVAILABLE; /* no fault of the request */
+		return err_hint(e, "the operator's option sandbox.user cannot be followed");
+	}
+	request->as_user = true;
+	request->uid = user->uid;
+	request->gid = user->gid;
+	return 0;
+}

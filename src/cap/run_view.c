@@ -1,0 +1,116 @@
+#include "cap/run_view.h"
+
+#include <stdio.h>
+
+#include "base/json.h"
+#include "cap/denied.h"
+#include "cap/run_limits.h"
+#include "cap/view.h"
+
+static bool is_given(const struct req *r, const char *name)
+{
+	return json_object_get(r->params, name);
+}
+
+void run_view_read(struct run_view *v, const struct req *r)
+{
+	int64_t lines = json_get_int(r->params, "stdout_lines", 100);
+	int64_t bytes = json_get_int(r->params, "max_output_bytes",
+				     (int64_t)r->dialect->summary_bytes);
+
+	v->out.lines = (uint64_t)lines;
+	v->err.lines = (uint64_t)json_get_int(r->params, "stderr_lines", lines);
+	v->out.max_bytes = v->err.max_bytes = (size_t)bytes;
+	v->out.max_encoded = v->err.max_encoded = req_text_bytes(r) / 2;
+	v->by_default = !is_given(r, "stdout_lines") && !is_given(r, "stderr_lines") &&
+			!is_given(r, "max_output_bytes");
+}
+
+static void write_warnings(struct jsonw *w, const struct proc *p, const struct run_view *v)
+{
+	bool settled = p->phase == PROC_SETTLED;
+	char text[256];
+
+	jsonw_array(w, "warnings");
+	if (p->applied.profile == CONFINE_NONE)
+		jsonw_str(w, NULL, "NOT SANDBOXED: the operator has set sandbox.profile=none; this "
+				   "command could do whatever the user can do");
+	run_limits_warn(w, p);
+	if (v->stdin_ignored)
+		jsonw_str(w, NULL, "stdin was ignored: a background run reads /dev/null");
+	if (settled && p->tree_alive && p->leftover) {
+		snprintf(text, sizeof(text),
+			 "the command is over, but %u process%s of it still run%s%s; process.kill "
+			 "ends them, and so does the end of the session",
+			 p->leftover, p->leftover == 1 ? "" : "es", p->leftover == 1 ? "s" : "",
+			 proc_output_open(p) ? " and can still write to its output" : "");
+		jsonw_str(w, NULL, text);
+	}
+	if (p->survivors) {
+		snprintf(text, sizeof(text), "%u process%s could not be killed", p->survivors,
+			 p->survivors == 1 ? "" : "es");
+		jsonw_str(w, NULL, text);
+	}
+	if (p->keeper_lost)
+		jsonw_str(w, NULL, "the keeper of this run was killed from outside: how the "
+				   "command ended, or whether it ran at all, is not known");
+	denied_warn(w, p, v->explain);
+	jsonw_end_array(w);
+}
+
+static void write_layer(void *ctx, const char *layer)
+{
+	jsonw_str(ctx, NULL, layer);
+}
+
+static void write_sandbox(struct jsonw *w, const struct cap *c, const struct proc *p)
+{
+	jsonw_array(w, "sandbox");
+	confine_each_applied(c->confine, &p->applied, write_layer, w);
+	limits_each(&p->limits, write_layer, w);
+	jsonw_end_array(w);
+}
+
+static void write_output(struct jsonw *w, const struct proc *p, struct run_view *v)
+{
+	bool final = p->phase == PROC_SETTLED, out_cut, err_cut;
+
+	v->out.final = v->err.final = final;
+	out_cut = output_write_tail(&p->out, w, "stdout_summary", &v->out);
+	err_cut = output_write_tail(&p->err, w, "stderr_summary", &v->err);
+	jsonw_int(w, "stdout_size", (int64_t)p->out.total);
+	jsonw_int(w, "stderr_size", (int64_t)p->err.total);
+	jsonw_bool(w, "stdout_truncated", out_cut);
+	jsonw_bool(w, "stderr_truncated", err_cut);
+}
+
+void run_view_write(struct buf *out, const struct cap *c, struct proc *p, struct run_view *v)
+{
+	struct jsonw w;
+
+	jsonw_init(&w, out);
+	jsonw_object(&w, NULL);
+	jsonw_str(&w, "process_id", p->id);
+	view_command(&w, p, VIEW_COMMAND_MAX);
+	view_state(&w, p);
+	view_end(&w, p);
+	jsonw_bool(&w, "success", proc_exit_code(p) == 0);
+	jsonw_bool(&w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
+	write_output(&w, p, v);
+	view_times(&w, p);
+	view_usage(&w, proc_usage(p));
+	view_pid(&w, p);
+	view_tree(&w, p);
+	write_sandbox(&w, c, p);
+	write_warnings(&w, p, v);
+	denied_write(&w, p);
+	jsonw_end_object(&w);
+}
+
+bool run_view_is_failure(const struct proc *p, const struct buf *result, struct err *e)
+{
+	if (p->phase != PROC_SETTLED || !run_limits_struck(p))
+		return false;
+	run_limits_error(p, result, e);
+	return true;
+}

@@ -1,0 +1,65 @@
+/* confine_state - private to os/confine*.c: what the three files of the module share. */
+#ifndef PROCPEN_OS_CONFINE_STATE_H
+#define PROCPEN_OS_CONFINE_STATE_H
+
+#include <linux/filter.h>
+
+#include "base/err.h"
+#include "os/cgroup.h"
+#include "os/confine_mounts.h"
+#include "os/confine_types.h"
+#include "os/tmpdir.h"
+
+#define BIT(layer) (1u << (layer))
+#define ALWAYS_LAYERS (BIT(CONFINE_KEEPER) | BIT(CONFINE_SESSION) | BIT(CONFINE_RLIMITS))
+#define NAMESPACE_LAYERS (BIT(CONFINE_PID_NS) | BIT(CONFINE_MOUNT_NS))
+#define FILTER_VARIANTS 16
+
+struct confine_filter {
+	struct sock_filter *program; /* NULL: not built yet */
+	size_t len;
+};
+
+struct confine {
+	struct confine_options options; /* pointers replaced by the copies below */
+	char **writable_option, **hidden_option;
+	bool privileged; /* the effective uid is 0 */
+	uint32_t uid, gid;
+	struct tmpdir *tmpdir, *users_tmpdir;
+	struct cgroups *cgroups;
+
+	bool prepared;
+	struct err failure;  /* of preparing; type 0: it went well */
+	uint32_t usable;     /* bit per layer that can be had */
+	struct {
+		char reason[192];   /* why not */
+		const char *remedy; /* the one thing to do; NULL: nothing is missing */
+	} layers[CONFINE_LAYER_COUNT];
+	struct confine_filter filters[FILTER_VARIANTS];
+	char **writable;     /* all that commands may write: options, devices, temporary */
+	int landlock_abi, ruleset;
+	struct confine_mounts mounts[2]; /* default, strict */
+	bool net_probed, net_ns_usable;
+	char net_reason[96];
+};
+
+/* The name of a layer without detail. */
+const char *confine_row_name(enum confine_layer layer);
+
+/* An empty plan and run. (confine.c) */
+void confine_clear(struct shim_plan *plan, struct confine_run *run);
+
+void confine_list_free(char **list);
+
+/* Write the layers of @run->applied into an empty plan. 0 or -1. (confine.c) */
+int confine_fill(struct confine *c, const struct confine_request *request, struct shim_plan *plan,
+		 struct confine_run *run, struct err *e);
+
+/* Find out whether a network namespace works; once. (confine_probe.c) */
+void confine_probe_network(struct confine *c);
+
+/* Which of the usable layers a run with @request enters. (confine.c) */
+void confine_choose(const struct confine *c, const struct confine_request *request,
+		    struct confine_applied *applied);
+
+#endif

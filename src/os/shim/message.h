@@ -1,0 +1,32 @@
+/* message - messages with descriptors, as the kernel has them (sendmsg(2), cmsg(3)). */
+#ifndef PROCPEN_OS_SHIM_MESSAGE_H
+#define PROCPEN_OS_SHIM_MESSAGE_H
+
+#define SOL_SOCKET_LEVEL 1
+#define SCM_RIGHTS_TYPE 1
+#define MSG_NOSIGNAL_FLAG 0x4000
+#define MSG_DONTWAIT_FLAG 0x40
+#define MSG_CMSG_CLOEXEC_FLAG 0x40000000
+
+struct message_part {
+	void *base;
+	unsigned long len;
+};
+
+struct message {
+	void *name;
+	int name_len;
+	struct message_part *parts;
+	unsigned long part_count;
+	void *control;
+	unsigned long control_len;
+	unsigned flags;
+};
+
+/* The head of a control message; its data follow at once. */
+struct message_control {
+	unsigned long len; /* of this head and the data */
+	int level, type;
+};
+
+#endif

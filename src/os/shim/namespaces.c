@@ -1,0 +1,311 @@
+/*
+ * The order of the mounts matters. First a clone is taken of each tree that stays
+ * writable, then everything is made read-only in one call, then what is hidden is
+ * covered, then the clones are put back in their places; a new /proc comes last, because the
+ * maps and the paths are written through the old one. What is hidden below a writable
+ * directory comes after that, with everything above it pinned to its name.
+ *
+ * A descriptor from outside (the working directory, the ruleset) belongs to a
+ * mount of the old namespace and would lead around all of this: so directories
+ * are opened again by name here, and compared.
+ */
+#include "os/shim/namespaces.h"
+
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/if.h>
+#include <linux/mount.h>
+#include <linux/openat2.h>
+#include <linux/sockios.h>
+#include <linux/stat.h>
+#include <stddef.h>
+
+#include "os/shim/sys.h"
+
+#ifndef MS_NOSUID /* newer headers keep these in linux/mount.h */
+#define MS_RDONLY 1
+#define MS_NOSUID 2
+#define MS_NODEV 4
+#define MS_NOEXEC 8
+#define MS_BIND 4096
+#define MS_REC 16384
+#define MS_PRIVATE (1 << 18)
+#endif
+#define OPEN_PATH 010000000 /* O_PATH */
+#define DESCRIPTORS_MAX 64
+
+/* What is clonable and stays writable: the clone, and the place it goes back to. */
+struct kept {
+	int tree, place;
+};
+
+static long write_file(const char *path, const char *text, unsigned long len)
+{
+	long fd = sys4(__NR_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
+	long result;
+
+	if (fd < 0)
+		return fd;
+	result = sys3(__NR_write, fd, text, len);
+	sys1(__NR_close, fd);
+	return result < 0 ? result : 0;
+}
+
+static char *put_number(char *to, uint32_t number)
+{
+	char digits[10];
+	int count = 0;
+
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while (number /= 10);
+	while (count)
+		*to++ = digits[--count];
+	return to;
+}
+
+/* "1000 1000 1": one identity, itself. */
+static long write_map(const char *path, uint32_t id)
+{
+	char line[24], *end = put_number(line, id);
+
+	*end++ = ' ';
+	end = put_number(end, id);
+	*end++ = ' ';
+	*end++ = '1';
+	return write_file(path, line, (unsigned long)(end - line));
+}
+
+/* user_namespaces(7): setgroups must be given up before an unprivileged gid_map. */
+static long write_maps(const struct shim_plan *plan)
+{
+	long result = write_map("/proc/self/uid_map", plan->uid);
+
+	if (!result)
+		result = write_file("/proc/self/setgroups", "deny", 4);
+	return result ? result : write_map("/proc/self/gid_map", plan->gid);
+}
+
+static long open_path(const char *path)
+{
+	struct open_how how = {
+		.flags = OPEN_PATH | O_CLOEXEC,
+		.resolve = RESOLVE_NO_SYMLINKS,
+	};
+
+	return sys4(__NR_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+static long identify(int fd, uint64_t *dev, uint64_t *ino)
+{
+	struct statx st;
+	long result = sys5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_INO | STATX_TYPE, &st);
+
+	*dev = (uint64_t)st.stx_dev_major << 32 | st.stx_dev_minor;
+	*ino = st.stx_ino;
+	return result;
+}
+
+long namespaces_open_same(const char *path, int same)
+{
+	uint64_t dev, ino, want_dev, want_ino;
+	long fd = open_path(path), result;
+
+	if (fd < 0)
+		return fd;
+	result = identify((int)fd, &dev, &ino);
+	if (!result)
+		result = identify(same, &want_dev, &want_ino);
+	if (!result && (dev != want_dev || ino != want_ino))
+		result = -ESTALE;
+	if (!result)
+		return fd;
+	sys1(__NR_close, fd);
+	return result;
+}
+
+/* The place of an entry, if it still is what the plan says; 0: gone or another, skip it. */
+static long open_entry(const struct shim_mount *entry)
+{
+	uint64_t dev, ino;
+	long fd = open_path(entry->path);
+
+	if (fd < 0)
+		return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EACCES ? 0 : fd;
+	if (!entry->ino ||
+	    (!identify((int)fd, &dev, &ino) && dev == entry->dev && ino == entry->ino))
+		return fd;
+	sys1(__NR_close, fd);
+	return 0;
+}
+
+static long keep(const struct shim_mount *entry, struct kept *kept)
+{
+	long place = open_entry(entry), tree;
+
+	if (place <= 0)
+		return place;
+	tree = sys3(__NR_open_tree, place, "",
+		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
+	if (tree < 0)
+		return tree;
+	kept->place = (int)place;
+	kept->tree = (int)tree;
+	return 1;
+}
+
+static long is_directory(int fd)
+{
+	struct statx st;
+
+	return !sys5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &st) &&
+	       (st.stx_mode & 0170000) == 0040000;
+}
+
+/* Mounting over an open descriptor: the classic call takes a path, and this one names it. */
+static char *descriptor_path(char *path, int fd)
+{
+	static const char prefix[] = "/proc/self/fd/";
+	size_t i;
+
+	for (i = 0; i < sizeof(prefix) - 1; i++)
+		path[i] = prefix[i];
+	*put_number(path + i, (uint32_t)fd) = '\0';
+	return path;
+}
+
+static long hide(const struct shim_mount *entry)
+{
+	char path[32];
+	long fd = open_entry(entry), result;
+
+	if (fd <= 0)
+		return fd;
+	descriptor_path(path, (int)fd);
+	if (is_directory((int)fd))
+		result = sys5(__NR_mount, "procpen", path, "tmpfs",
+			      MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,mode=555");
+	else
+		result = sys5(__NR_mount, "/dev/null", path, 0, MS_BIND, 0);
+	sys1(__NR_close, fd);
+	return result;
+}
+
+/* What something is mounted on cannot be renamed or removed (rename(2), EBUSY). */
+static long pin(const struct shim_mount *entry)
+{
+	char path[32];
+	long fd = open_entry(entry), result;
+
+	if (fd <= 0)
+		return fd;
+	descriptor_path(path, (int)fd);
+	result = sys5(__NR_mount, path, path, 0, MS_BIND | MS_REC, 0);
+	sys1(__NR_close, fd);
+	return result;
+}
+
+static const struct shim_mount *next_entry(const struct shim_plan *plan, uint32_t *at)
+{
+	const uint8_t *entries = plan->tail + plan->filter_len * 8UL;
+	const struct shim_mount *entry = (const void *)(entries + *at);
+
+	if (*at + sizeof(*entry) >= plan->mounts_size || entry->size < sizeof(*entry) ||
+	    entry->size > plan->mounts_size - *at)
+		return 0;
+	*at += entry->size;
+	return entry;
+}
+
+static long attach(const struct kept *kept, int count)
+{
+	long result = 0;
+
+	for (int i = 0; i < count; i++) {
+		if (!result)
+			result = sys5(__NR_move_mount, kept[i].tree, "", kept[i].place, "",
+				      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+		sys1(__NR_close, kept[i].tree);
+		sys1(__NR_close, kept[i].place);
+	}
+	return result;
+}
+
+static long hide_all(const struct shim_plan *plan)
+{
+	const struct shim_mount *entry;
+	long result = 0;
+
+	for (uint32_t at = 0; !result && (entry = next_entry(plan, &at));) {
+		if (entry->kind == SHIM_MOUNT_HIDE)
+			result = hide(entry);
+		if (entry->kind == SHIM_MOUNT_PIN)
+			result = pin(entry);
+	}
+	return result;
+}
+
+static long make_mounts(const struct shim_plan *plan)
+{
+	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
+	struct kept kept[DESCRIPTORS_MAX];
+	const struct shim_mount *entry;
+	long result = sys5(__NR_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
+	int count = 0;
+
+	for (uint32_t at = 0; result >= 0 && (entry = next_entry(plan, &at));)
+		if (entry->kind == SHIM_MOUNT_WRITABLE) {
+			result = count < DESCRIPTORS_MAX ? keep(entry, &kept[count]) : -E2BIG;
+			count += result > 0;
+		}
+	if (result >= 0)
+		result = sys5(__NR_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only,
+			      sizeof(read_only));
+	if (!result)
+		result = attach(kept, count);
+	return result ? result : hide_all(plan);
+}
+
+/* Its processes alone, and nothing of the kernel to be written. */
+static long mount_proc(void)
+{
+	return sys5(__NR_mount, "proc", "/proc", "proc",
+		    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0);
+}
+
+static long loopback_up(void)
+{
+	struct ifreq lo = { .ifr_name = "lo" };
+	long fd = sys3(__NR_socket, 2 /* AF_INET */, 2 /* SOCK_DGRAM */ | O_CLOEXEC, 0), result;
+
+	if (fd < 0)
+		return fd;
+	result = sys3(__NR_ioctl, fd, SIOCGIFFLAGS, &lo);
+	lo.ifr_flags |= IFF_UP;
+	if (!result)
+		result = sys3(__NR_ioctl, fd, SIOCSIFFLAGS, &lo);
+	sys1(__NR_close, fd);
+	return result;
+}
+
+long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage)
+{
+	long result = 0;
+
+	*stage = SHIM_STAGE_USER_NS;
+	if (plan->flags & SHIM_USER_NS)
+		result = write_maps(plan);
+	if (!result && (plan->flags & SHIM_NET_NS)) {
+		*stage = SHIM_STAGE_NET_NS;
+		result = loopback_up();
+	}
+	if (!result && (plan->flags & SHIM_MOUNTS)) {
+		*stage = SHIM_STAGE_MOUNTS;
+		result = make_mounts(plan);
+	}
+	if (!result && (plan->flags & SHIM_MOUNTS) && (plan->flags & SHIM_PID_NS)) {
+		*stage = SHIM_STAGE_PROC;
+		result = mount_proc();
+	}
+	return result;
+}

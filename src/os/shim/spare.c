@@ -1,0 +1,151 @@
+#include "os/shim/spare.h"
+
+#include <linux/errno.h>
+#include <linux/fcntl.h>
+#include <linux/prctl.h>
+#include <stdint.h>
+
+#include "os/shim/message.h"
+#include "os/shim/sys.h"
+
+#define FDS_MAX (4 + SHIM_EXTRA_FDS_MAX) /* 0, 1, 2, the directory, the plan's */
+#define ABOVE (SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX) /* out of the way of all targets */
+
+static char *pointers[SHIM_STRINGS_MAX_COUNT + 2];
+static char *strings, *strings_end;
+
+/* The descriptors come at whatever numbers are free. */
+struct rights {
+	struct message_control head;
+	int fds[FDS_MAX];
+};
+
+static long receive(struct shim_plan *plan, struct rights *rights)
+{
+	struct message_part part = { plan, sizeof(*plan) };
+	struct message message = {
+		.parts = &part, .part_count = 1,
+		.control = rights, .control_len = sizeof(*rights),
+	};
+	long n;
+
+	rights->head.len = 0;
+	do
+		n = sys3(__NR_recvmsg, SHIM_FD_CONTROL, &message, MSG_CMSG_CLOEXEC_FLAG);
+	while (n == -EINTR);
+	return n;
+}
+
+/* Where the i-th belongs: the control socket is in its place already. */
+static int target(int i)
+{
+	return i < SHIM_FD_CONTROL ? i : i + 1;
+}
+
+static int place(const struct rights *rights, int count)
+{
+	long moved[FDS_MAX];
+
+	for (int i = 0; i < count; i++) {
+		moved[i] = sys3(__NR_fcntl, rights->fds[i], F_DUPFD_CLOEXEC, ABOVE);
+		sys1(__NR_close, rights->fds[i]);
+		if (moved[i] < 0)
+			return -1;
+	}
+	for (int i = 0; i < count; i++) {
+		/* 0, 1 and 2 are the command's; all others end with its exec. */
+		if (sys3(__NR_dup3, moved[i], target(i), i < 3 ? 0 : O_CLOEXEC) < 0)
+			return -1;
+		sys1(__NR_close, moved[i]);
+	}
+	return 0;
+}
+
+/* @count texts, one behind another, as an array of pointers; what comes behind them. */
+static char *split(char *from, uint32_t count, char **array)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		array[i] = from;
+		while (from < strings_end && *from)
+			from++;
+		from++;
+	}
+	array[count] = 0;
+	return from;
+}
+
+static int take_strings(struct command *c, unsigned long size)
+{
+	const struct shim_plan *plan = c->plan;
+	unsigned long paths = plan->path_len + plan->cwd_len + 2UL;
+
+	if (plan->filter_len || plan->mounts_size || plan->path_len >= SHIM_PATH_MAX ||
+	    plan->cwd_len >= SHIM_PATH_MAX || plan->join_count > SHIM_JOINS_MAX ||
+	    plan->rlimit_count > SHIM_RLIMITS_MAX ||
+	    plan->argc + plan->envc > SHIM_STRINGS_MAX_COUNT ||
+	    size != paths + plan->strings_size)
+		return -1;
+	c->path = (const char *)plan->tail;
+	c->cwd = c->path + plan->path_len + 1;
+	strings = (char *)c->plan->tail + paths;
+	strings_end = strings + plan->strings_size;
+	if (plan->strings_size && strings_end[-1])
+		return -1;
+	c->argv = pointers;
+	c->envp = pointers + plan->argc + 1;
+	split(split(strings, plan->argc, c->argv), plan->envc, c->envp);
+	return 0;
+}
+
+void spare_reserve(void)
+{
+	for (int i = 0; i < SHIM_EXTRA_FDS_MAX; i++)
+		sys3(__NR_dup3, SHIM_FD_CWD, SHIM_FD_EXTRA + i, O_CLOEXEC);
+}
+
+static int get_ready(struct command *c)
+{
+	const struct shim_report report = { .event = SHIM_READY };
+	long result = 0;
+
+	if (c->plan->flags & SHIM_NO_NEW_PRIVS)
+		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (result < 0 || (c->plan->flags & SHIM_SECCOMP && command_install_filter(c)))
+		return -1;
+	return sys6(__NR_sendto, SHIM_FD_CONTROL, (long)&report, sizeof(report), MSG_NOSIGNAL_FLAG,
+		    0, 0) < 0 ? -1 : 0;
+}
+
+static int failed(struct command *c, enum shim_stage stage, int error)
+{
+	c->stage = (int)stage;
+	c->error = error;
+	return -1;
+}
+
+int spare_wait(struct command *c)
+{
+	struct rights rights;
+	long n, count;
+
+	if (get_ready(c))
+		return -1;
+	n = receive(c->plan, &rights);
+	if (n <= 0)
+		return -1; /* there will be no command */
+	count = rights.head.len < sizeof(rights.head)
+			? 0
+			: (long)((rights.head.len - sizeof(rights.head)) / sizeof(int));
+	if (n < (long)SHIM_PLAN_HEAD || take_strings(c, (unsigned long)n - SHIM_PLAN_HEAD))
+		return failed(c, SHIM_STAGE_PLAN, EPROTO);
+	if (count < 4 || count > FDS_MAX || place(&rights, (int)count))
+		return failed(c, SHIM_STAGE_DESCRIPTORS, EMFILE);
+	c->plan->flags &= ~(uint32_t)SHIM_SECCOMP; /* it is inherited */
+	return 0;
+}
+
+void spare_wipe(void)
+{
+	for (volatile char *at = strings; at && at < strings_end; at++)
+		*at = '\0';
+}

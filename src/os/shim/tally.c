@@ -1,0 +1,233 @@
+#include "os/shim/tally.h"
+
+#include <linux/time.h>
+
+#include "os/shim/proctree.h"
+#include "os/shim/sys.h"
+
+#define MEMBERS_MAX 8192 /* as many as a walk sees */
+#define PROBES 32
+#define AGE_MAX 64 /* looks; a walk may miss a process that gets another parent meanwhile */
+#define RUSAGE_CHILDREN_WHO (-1)
+#define TICK_NS 10000000u /* of the times in /proc: USER_HZ is 100 everywhere */
+#define CLOCK_OF_PROCESS(pid) (((long)~(pid) << 3) | 2) /* its scheduler clock, clock_getres(2) */
+
+struct kernel_rusage {
+	long utime_s, utime_us, stime_s, stime_us;
+	long rest[14];
+};
+
+static struct member table[MEMBERS_MAX]; /* hashed by pid */
+static uint16_t orders[2][MEMBERS_MAX];  /* slots in the order of this walk and the last */
+static uint16_t *order = orders[0], *order_before = orders[1];
+static size_t member_count, count_before;
+static uint16_t look;
+static uint64_t seen_ns; /* all steps of all clocks that we ever saw */
+static uint64_t gone_ns; /* what the clocks of those that are gone showed last */
+static uint64_t most_ns;
+static long reaped_us;
+
+static uint64_t clock_ns(long id)
+{
+	struct { int64_t s, ns; } t;
+
+	if (sys2(__NR_clock_gettime, id, &t) < 0)
+		return 0;
+	return (uint64_t)t.s * 1000000000u + (uint64_t)t.ns;
+}
+
+uint64_t tally_now(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t tally_own_cpu(void)
+{
+	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* Time of all that we have waited for, and of all that they had waited for. */
+static long reaped(void)
+{
+	struct kernel_rusage u = { 0 };
+
+	sys2(__NR_getrusage, RUSAGE_CHILDREN_WHO, &u);
+	return (u.utime_s + u.stime_s) * 1000000 + u.utime_us + u.stime_us;
+}
+
+static struct member *put(unsigned slot)
+{
+	order[member_count++] = (uint16_t)slot;
+	table[slot].look = look;
+	return &table[slot];
+}
+
+/*
+ * *@m: the entry of @pid, made if need be, as part of this look; NULL when its places are taken.
+ * Returns 0 if the walk came by it before (it has got another parent meanwhile).
+ */
+static int enter(int pid, struct member **m)
+{
+	unsigned vacant = MEMBERS_MAX;
+
+	*m = 0;
+	for (unsigned i = 0; i < PROBES; i++) {
+		unsigned slot = ((unsigned)pid + i) % MEMBERS_MAX;
+		int is_this = table[slot].pid == pid, age = (uint16_t)(look - table[slot].look);
+
+		if (is_this && age == 0)
+			return 0;
+		if (is_this && age <= AGE_MAX) {
+			*m = put(slot);
+			(*m)->is_new = 0;
+			return 1;
+		}
+		if (vacant == MEMBERS_MAX && (age > AGE_MAX || !table[slot].pid))
+			vacant = slot;
+	}
+	if (vacant < MEMBERS_MAX) {
+		table[vacant] = (struct member){ .pid = pid, .is_new = 1 };
+		*m = put(vacant);
+	}
+	return 1;
+}
+
+static uint64_t add_cpu(struct member *m, int pid)
+{
+	uint64_t now = clock_ns(CLOCK_OF_PROCESS(pid));
+
+	if (!m)
+		return now;
+	if (now > m->cpu_ns)
+		seen_ns += now - m->cpu_ns;
+	if (now)
+		m->cpu_ns = now;
+	return now;
+}
+
+static void add_memory(int pid, struct tally *t)
+{
+	struct proctree_memory memory;
+
+	if (proctree_memory(pid, &memory))
+		return;
+	t->resident += memory.resident;
+	t->private += memory.private;
+	if (memory.private > t->largest)
+		t->largest = memory.private;
+}
+
+/* Returns the time of children that @pid has waited for. */
+static uint64_t add_facts(struct member *m, int pid, struct tally *t)
+{
+	struct proctree_facts facts;
+
+	if (proctree_facts(pid, &facts))
+		return 0;
+	t->tasks += facts.threads;
+	t->running += facts.state == 'R';
+	if (m)
+		m->halted = facts.state == 'T' || facts.state == 't';
+	return facts.child_ticks * TICK_NS;
+}
+
+/* Who was there the last time and is dead now. */
+static void count_gone(void)
+{
+	for (size_t i = 0; i < count_before; i++) {
+		struct member *m = &table[order_before[i]];
+
+		if (m->look == look || clock_ns(CLOCK_OF_PROCESS(m->pid)))
+			continue;
+		gone_ns += m->cpu_ns;
+		m->pid = 0;
+	}
+}
+
+static void begin_look(void)
+{
+	uint16_t *before = order;
+
+	order = order_before;
+	order_before = before;
+	count_before = member_count;
+	member_count = 0;
+	look++;
+	reaped_us = reaped();
+}
+
+/*
+ * Time is known twice: by the clocks of the living and what the kernel has collected of
+ * the dead, and by what we saw of all clocks. The first is exact unless the kernel has
+ * forgotten somebody: then what was collected is less than what the dead had shown.
+ */
+static void add_up(uint64_t living, uint64_t collected, struct tally *t)
+{
+	collected += (uint64_t)reaped_us * 1000;
+	/* Who ends between two readings is missed once: never go back. */
+	if (living + collected > most_ns)
+		most_ns = living + collected;
+	t->cpu_ns = most_ns > seen_ns ? most_ns : seen_ns;
+	/* Each living parent shows its two sums cut to whole ticks. */
+	t->forgotten = gone_ns > collected + (member_count + 1) * 2 * TICK_NS;
+}
+
+void tally_look(unsigned parts, struct tally *t)
+{
+	const int *tree;
+	int count = proctree_list(&tree);
+	uint64_t living = 0, collected = 0;
+
+	*t = (struct tally){ 0 };
+	begin_look();
+	for (int i = 0; i < count; i++) {
+		struct member *m;
+
+		if (!enter(tree[i], &m))
+			continue;
+		living += add_cpu(m, tree[i]);
+		if (parts & TALLY_MEMORY)
+			add_memory(tree[i], t);
+		if (parts & (TALLY_CPU | TALLY_TASKS))
+			collected += add_facts(m, tree[i], t);
+	}
+	if (!(parts & TALLY_CPU))
+		return;
+	count_gone();
+	add_up(living, collected, t);
+}
+
+int tally_quiet(void)
+{
+	if (!member_count || reaped() != reaped_us)
+		return 0;
+	for (size_t i = 0; i < member_count; i++) {
+		const struct member *m = &table[order[i]];
+
+		if (clock_ns(CLOCK_OF_PROCESS(m->pid)) != m->cpu_ns)
+			return 0;
+	}
+	return 1;
+}
+
+uint64_t tally_memory_exact(void)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < member_count; i++) {
+		int pid = table[order[i]].pid;
+		int64_t share = proctree_proportional(pid);
+		struct proctree_memory memory;
+
+		if (share >= 0)
+			sum += (uint64_t)share;
+		else if (!proctree_memory(pid, &memory))
+			sum += memory.private;
+	}
+	return sum;
+}
+
+struct member *tally_member(size_t i)
+{
+	return i < member_count ? &table[order[i]] : 0;
+}

@@ -1,0 +1,183 @@
+#include "os/shim/throttle.h"
+
+#include <asm/signal.h>
+
+#include "os/shim/proctree.h"
+#include "os/shim/sys.h"
+
+#define TICK_NS 10000000
+#define QUIET_NS 100000000  /* between looks at a tree that sleeps */
+#define WINDOW_NS 100000000 /* unused time is kept for so long, like the kernel's own period */
+#define PASSES_MAX 8        /* over a tree that forks while it is being stopped */
+#define ROUNDING_NS 1000
+#define CPU_SET_BYTES 1024
+
+struct kernel_sigaction {
+	unsigned long handler, flags, restorer, mask;
+};
+
+static int64_t permille, balance_ns, processors;
+static uint64_t last_ns, last_cpu_ns;
+static int whole_namespace, stopped;
+
+static int64_t count_processors(void)
+{
+	static unsigned char set[CPU_SET_BYTES];
+	long n = sys3(__NR_sched_getaffinity, 0, sizeof(set), set);
+	int64_t count = 0;
+
+	for (long i = 0; i < n; i++)
+		for (unsigned bits = set[i]; bits; bits &= bits - 1)
+			count++;
+	return count ? count : 1;
+}
+
+void throttle_start(uint32_t limit, int reaches_all)
+{
+	/* Or each stop of a child of ours would wake us up. */
+	struct kernel_sigaction quiet = { .flags = SA_NOCLDSTOP };
+
+	permille = limit;
+	whole_namespace = reaches_all;
+	processors = count_processors();
+	last_ns = tally_now();
+	sys4(__NR_rt_sigaction, SIGCHLD, &quiet, 0, sizeof(quiet.mask));
+}
+
+/* Signal those of the last look that run; how many. Who has been sent a SIGSTOP by somebody else is
+ * as good as stopped, and not by us. */
+static int stop_members(void)
+{
+	struct member *m;
+	int count = 0;
+
+	for (size_t i = 0; (m = tally_member(i)); i++) {
+		if (!m->halted && !m->ours)
+			m->halted = proctree_stop_pending(m->pid) != 0;
+		if (m->halted)
+			continue;
+		if (!whole_namespace)
+			sys2(__NR_kill, m->pid, SIGSTOP);
+		m->halted = m->ours = 1;
+		count++;
+	}
+	return count;
+}
+
+/* Look until nothing new shows up: then all that could fork are stopped. */
+static void stop_what_forks(void)
+{
+	struct tally ignored;
+	struct member *m;
+	int more = 1;
+
+	for (int pass = 0; more && pass < PASSES_MAX; pass++) {
+		tally_look(TALLY_CPU, &ignored);
+		for (size_t i = 0; (m = tally_member(i)); i++)
+			m->halted |= m->ours; /* the signal may still be on its way */
+		more = stop_members();
+	}
+}
+
+/* Whoever turns up while the namespace is stopped was stopped with it: the kernel also stops
+ * children whose fork was under way. */
+static void adopt_new(void)
+{
+	struct member *m;
+
+	for (size_t i = 0; (m = tally_member(i)); i++)
+		m->ours |= m->is_new;
+}
+
+/* One call reaches all at once. */
+static void stop_namespace(void)
+{
+	struct tally ignored;
+
+	sys2(__NR_kill, -1, SIGSTOP);
+	tally_look(TALLY_CPU, &ignored);
+	adopt_new();
+}
+
+static void stop_tree(void)
+{
+	stop_members();
+	stopped = 1;
+	if (whole_namespace)
+		stop_namespace();
+	else
+		stop_what_forks();
+}
+
+void throttle_let_go(void)
+{
+	struct tally ignored;
+	struct member *m;
+	size_t count = 0;
+	int foreign = 0; /* stopped by the command itself */
+
+	if (!stopped)
+		return;
+	if (whole_namespace) {
+		tally_look(TALLY_CPU, &ignored);
+		adopt_new();
+	}
+	for (; (m = tally_member(count)); count++)
+		foreign |= m->halted && !m->ours;
+	while (count--) {
+		m = tally_member(count);
+		if (m->ours)
+			sys2(__NR_kill, m->pid, SIGCONT);
+		m->ours = m->halted = 0;
+	}
+	if (whole_namespace && !foreign) /* also to a child that is still being forked */
+		sys2(__NR_kill, -1, SIGCONT);
+	stopped = 0;
+}
+
+/* What went out in the last @span_ns. Where time was forgotten the wall clock counts instead, for
+ * each process that was seen running. */
+static int64_t used(int64_t span_ns, const struct tally *t, int quiet)
+{
+	int64_t known = (int64_t)(t->cpu_ns - last_cpu_ns), by_clock;
+
+	if (!t->forgotten || quiet || stopped)
+		return known;
+	by_clock = t->running > processors ? processors : t->running ? t->running : 1;
+	by_clock *= span_ns;
+	return by_clock > known ? by_clock : known;
+}
+
+void throttle_account(uint64_t now_ns, const struct tally *t, int quiet)
+{
+	const int64_t most = WINDOW_NS / 1000 * permille;
+	int64_t span_ns = (int64_t)(now_ns - last_ns);
+
+	balance_ns += span_ns * permille / 1000 - used(span_ns, t, quiet);
+	if (balance_ns > most)
+		balance_ns = most;
+	last_ns = now_ns;
+	last_cpu_ns = t->cpu_ns;
+	if (stopped && whole_namespace && !quiet)
+		adopt_new();
+	if (balance_ns >= 0 && stopped)
+		throttle_let_go();
+	else if (balance_ns < 0 && !(stopped && quiet)) /* also what others have continued */
+		stop_tree();
+}
+
+uint64_t throttle_wait(unsigned quiet)
+{
+	int64_t wait = (int64_t)TICK_NS << (quiet < 4 ? quiet : 4), until;
+
+	if (wait > QUIET_NS)
+		wait = QUIET_NS;
+	if (stopped) {
+		until = -balance_ns * 1000 / permille + ROUNDING_NS;
+		return (uint64_t)(until < wait ? until : wait);
+	}
+	if (permille >= processors * 1000)
+		return QUIET_NS;
+	until = balance_ns * 1000 / (processors * 1000 - permille); /* no debt before */
+	return (uint64_t)(until > wait ? until : wait);
+}

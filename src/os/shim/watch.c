@@ -1,0 +1,157 @@
+#include "os/shim/watch.h"
+
+#include <linux/sched.h>
+
+#include "os/shim/sys.h"
+#include "os/shim/tally.h"
+#include "os/shim/throttle.h"
+
+#define MS 1000000u
+#define LOOK_MIN (20u * MS)
+#define LOOK_MAX (200u * MS)
+#define GROWTH_BYTES_PER_MS (4u << 20) /* what a tree takes at most, as measured with two hogs */
+#define GROWTH_TASKS_PER_MS 20
+#define COST_SHARE 20 /* a look may take this part of the time until the next */
+
+static const struct shim_limits *limits;
+static unsigned parts;      /* enum tally_part; 0: nothing is watched */
+static unsigned quiet;      /* so many turns ago something ran */
+static uint64_t due;
+static uint64_t peak;
+static struct tally last;
+
+/* The last dear measurement of memory. */
+static struct {
+	uint64_t used, resident; /* true figure, and the cheap one of the same moment */
+	uint64_t due;            /* not again before, unless it may have grown to the limit */
+	int wanted;              /* the last look did without, and went by the old figure */
+} exact;
+
+void watch_start(const struct shim_plan *plan)
+{
+	limits = &plan->limits;
+	parts = (limits->memory_bytes ? TALLY_MEMORY : 0) | (limits->tasks ? TALLY_TASKS : 0) |
+		(limits->cpu_permille ? TALLY_CPU : 0);
+	if (!parts)
+		return;
+	if (limits->cpu_permille)
+		throttle_start(limits->cpu_permille, (plan->flags & SHIM_PID_NS) != 0);
+	due = tally_now() + (limits->cpu_permille ? LOOK_MIN / 2 : LOOK_MIN);
+}
+
+int64_t watch_wait(void)
+{
+	uint64_t now;
+
+	if (!parts)
+		return -1;
+	now = tally_now();
+	return due > now ? (int64_t)(due - now) : 0;
+}
+
+/*
+ * The sum of what is resident is never less than the tree has, and what the largest
+ * process has for itself is never more. Only with the limit between these two the true
+ * figure is asked for, and that not all the time.
+ */
+static uint64_t memory_used(uint64_t now)
+{
+	const uint64_t limit = limits->memory_bytes;
+	uint64_t before;
+
+	exact.wanted = 0;
+	if (last.resident <= limit)
+		return last.private;
+	if (last.largest > limit)
+		return last.largest;
+	if (now < exact.due && last.resident + exact.used <= exact.resident + limit) {
+		exact.wanted = 1;
+		return exact.used;
+	}
+	before = tally_own_cpu();
+	exact.used = tally_memory_exact();
+	exact.resident = last.resident;
+	exact.due = now + (tally_own_cpu() - before) * COST_SHARE;
+	return exact.used;
+}
+
+static uint64_t clamp(uint64_t value, uint64_t most)
+{
+	return value < LOOK_MIN ? LOOK_MIN : value < most ? value : most;
+}
+
+/* How long the tree cannot exceed anything, as far as that can be said; a look has cost us
+ * @cost of processor time. */
+static uint64_t wait_after(uint64_t cost)
+{
+	uint64_t wait = LOOK_MAX, share;
+
+	if (limits->memory_bytes) {
+		const uint64_t limit = limits->memory_bytes;
+		uint64_t used = last.resident <= limit ? last.resident : exact.used;
+		uint64_t left = limit > used ? limit - used : 0;
+
+		wait = clamp(left / GROWTH_BYTES_PER_MS * MS, wait);
+	}
+	if (limits->tasks) {
+		uint64_t left = limits->tasks > last.tasks ? limits->tasks - last.tasks : 0;
+
+		wait = clamp(left / GROWTH_TASKS_PER_MS * MS, wait);
+	}
+	if (limits->cpu_permille) {
+		share = throttle_wait(quiet);
+		wait = share < wait ? share : wait;
+	}
+	return cost * COST_SHARE > wait ? cost * COST_SHARE : wait;
+}
+
+/* Nothing has run: nothing has grown, and only the account of the processor goes on. */
+static void look_quietly(uint64_t now)
+{
+	quiet++;
+	if (limits->cpu_permille)
+		throttle_account(now, &last, 1);
+	due = now + wait_after(0);
+}
+
+enum shim_limit watch_look(void)
+{
+	uint64_t now = parts ? tally_now() : 0, used, before;
+
+	if (!parts || now < due)
+		return 0;
+	if (!exact.wanted && tally_quiet()) {
+		look_quietly(now);
+		return 0;
+	}
+	quiet = 0;
+	before = tally_own_cpu();
+	tally_look(parts, &last);
+	used = parts & TALLY_MEMORY ? memory_used(now) : 0;
+	if (used > peak)
+		peak = used;
+	if (limits->memory_bytes && used > limits->memory_bytes)
+		return SHIM_LIMIT_MEMORY;
+	if (limits->tasks && last.tasks > limits->tasks)
+		return SHIM_LIMIT_TASKS;
+	if (limits->cpu_permille)
+		throttle_account(now, &last, 0);
+	due = now + wait_after(tally_own_cpu() - before);
+	return 0;
+}
+
+uint64_t watch_memory_peak(void)
+{
+	return peak;
+}
+
+uint32_t watch_tasks(void)
+{
+	return last.tasks;
+}
+
+void watch_before_signal(void)
+{
+	if (parts & TALLY_CPU)
+		throttle_let_go();
+}

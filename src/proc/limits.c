@@ -1,0 +1,184 @@
+#include "proc/limits.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#include "base/mem.h"
+
+/* The kernel compares a time that it counts in ticks; the exact sum is off by some of them. */
+#define CPU_PROOF_PERCENT 80
+#define LOOKS_MAX 10 /* for an out-of-memory kill to be counted, after 1, 2, 4 ... ms */
+
+static const struct shim_rlimit *find_rlimit(const struct confine_request *request,
+					     uint32_t resource)
+{
+	for (size_t i = 0; i < request->rlimit_count; i++)
+		if (request->rlimits[i].resource == resource)
+			return &request->rlimits[i];
+	return NULL;
+}
+
+static enum limits_holder holder(int64_t limit, bool watched, const struct confine_run *run)
+{
+	if (!limit)
+		return LIMITS_NOBODY;
+	if (watched)
+		return LIMITS_SAMPLED;
+	return run->cgroup ? LIMITS_GROUP : LIMITS_RLIMIT;
+}
+
+static int64_t bounded(uint64_t value)
+{
+	return value > INT64_MAX ? -1 : (int64_t)value; /* RLIM_INFINITY is no limit */
+}
+
+void limits_init(struct limits *l, const struct confine_request *request,
+		 const struct confine_run *run)
+{
+	const struct shim_rlimit *cpu = find_rlimit(request, RLIMIT_CPU);
+	const struct shim_rlimit *file = find_rlimit(request, RLIMIT_FSIZE);
+
+	*l = (struct limits){
+		.memory_bytes = request->memory_bytes,
+		.cpu_permille = request->cpu_permille,
+		.tasks = request->tasks,
+		.cpu_seconds = cpu ? bounded(cpu->hard) : -1,
+		.file_bytes = file ? bounded(file->soft) : -1,
+		.memory = holder(request->memory_bytes, run->watched_memory, run),
+		.cpu = holder(request->cpu_permille, run->watched_cpu, run),
+		.processes = holder(request->tasks, run->watched_tasks, run),
+		.struck = PROC_REASON_RUNNING,
+		.seen = -1,
+	};
+}
+
+static void strike(struct limits *l, enum proc_reason reason, int64_t seen)
+{
+	if (l->struck != PROC_REASON_RUNNING)
+		return;
+	l->struck = reason;
+	l->seen = seen;
+}
+
+void limits_reported(struct limits *l, const struct shim_report *report)
+{
+	if (report->value == SHIM_LIMIT_TASKS)
+		strike(l, PROC_REASON_PROCESS_LIMIT, report->live);
+	else
+		strike(l, PROC_REASON_MEMORY_LIMIT, (int64_t)report->memory_peak_bytes);
+}
+
+bool limits_look(struct limits *l, struct cgroup *group)
+{
+	int64_t kills = group ? cgroup_oom_kills(group) : -1;
+
+	if (kills <= 0)
+		return false;
+	l->oom_kills = kills;
+	strike(l, PROC_REASON_MEMORY_LIMIT, -1);
+	return true;
+}
+
+enum proc_reason limits_of_status(const struct limits *l, int wait_status,
+				  const struct usage *usage)
+{
+	int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
+	int64_t seconds = l->cpu_seconds > 0 ? l->cpu_seconds : 1; /* the kernel takes 0 for 1 */
+
+	/* Also for a limit that the command has set itself. */
+	if (signal == SIGXCPU && usage->cpu_ms >= 10 * CPU_PROOF_PERCENT) /* a second at least */
+		return PROC_REASON_CPU_LIMIT;
+	if (signal == SIGXFSZ)
+		return PROC_REASON_FILE_SIZE_LIMIT;
+	if (signal == SIGKILL && l->cpu_seconds >= 0 &&
+	    usage->cpu_ms / (10 * CPU_PROOF_PERCENT) >= seconds)
+		return PROC_REASON_CPU_LIMIT;
+	return PROC_REASON_RUNNING;
+}
+
+void limits_each(const struct limits *l, void (*fn)(void *ctx, const char *text), void *ctx)
+{
+	static const char *const texts[][4] = {
+		{ NULL, "memory_limit:cgroup", NULL, "memory_limit:sampled" },
+		{ NULL, "cpu_limit:cgroup", NULL, "cpu_limit:duty_cycle" },
+		{ NULL, "process_limit:cgroup", "process_limit:rlimit", "process_limit:counted" },
+	};
+	const enum limits_holder holders[] = { l->memory, l->cpu, l->processes };
+
+	for (size_t i = 0; i < COUNT_OF(texts); i++)
+		if (texts[i][holders[i]])
+			fn(ctx, texts[i][holders[i]]);
+}
+
+void limits_group_usage(struct limits *l, const struct cgroup *group, struct usage *u)
+{
+	struct cgroup_usage counted;
+
+	if (!group)
+		return;
+	cgroup_usage(group, &counted);
+	if (counted.cpu_us >= 0)
+		u->cpu_ms = (counted.cpu_us + 500) / 1000;
+	if (counted.memory_peak_bytes >= 0)
+		u->memory_peak_bytes = counted.memory_peak_bytes;
+	if (counted.tasks_refused > 0)
+		l->tasks_refused = counted.tasks_refused;
+}
+
+/* Version 1 tells of trouble first and counts the kill a moment later. */
+static void look(struct limits_watch *w, struct ev_loop *loop)
+{
+	if (limits_look(w->limits, w->group)) {
+		loop_timer_stop(loop, &w->again);
+		loop_close(loop, &w->oom); /* once is enough */
+		w->on_struck(w->ctx);
+	} else if (w->looks < LOOKS_MAX) {
+		loop_timer_start(loop, &w->again, 1 << w->looks++);
+	}
+}
+
+static void on_again(struct ev_loop *loop, ev_timer *timer, int revents)
+{
+	(void)revents;
+	look(timer->data, loop);
+}
+
+static void on_oom(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct limits_watch *w = io->data;
+
+	w->looks = 0;
+	if (revents & EV_ERROR) /* it cannot be watched: the counter is still read at the end */
+		loop_close(loop, io);
+	else
+		look(w, loop);
+}
+
+/* A descriptor of our own: what the group closes by itself the loop would not forget. */
+void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct limits *l,
+			struct cgroup *group, void (*on_struck)(void *ctx), void *ctx)
+{
+	int fd = group ? cgroup_oom_fd(group) : -1;
+
+	if (fd >= 0)
+		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	ev_io_init(&w->oom, on_oom, fd, EV_READ);
+	ev_timer_init(&w->again, on_again, 0., 0.);
+	w->oom.data = w->again.data = w;
+	w->looks = 0;
+	w->limits = l;
+	w->group = group;
+	w->on_struck = on_struck;
+	w->ctx = ctx;
+	if (fd >= 0)
+		ev_io_start(loop, &w->oom);
+}
+
+void limits_watch_stop(struct limits_watch *w, struct ev_loop *loop)
+{
+	if (w->group)
+		loop_timer_stop(loop, &w->again);
+	loop_close(loop, &w->oom);
+}

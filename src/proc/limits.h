@@ -1,0 +1,87 @@
+/*
+ * limits - which limits hold for a run, and the proof that one of them struck.
+ *
+ * Three kinds of proof: the keeper's report (it samples where no control group
+ * counts), the group's counter of out-of-memory kills, and the wait status. A
+ * SIGKILL alone proves nothing. What struck first stays.
+ *
+ * A process that the kernel ends for the memory limit ends its whole run, whatever
+ * the command makes of it: half a run is no result. Limits that make a call fail
+ * (processes of a group, open files) are the command's own affair.
+ *
+ * Plain data in the run's record, and one watcher for as long as the run lives.
+ */
+#ifndef PROCPEN_PROC_LIMITS_H
+#define PROCPEN_PROC_LIMITS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "os/confine.h"
+#include "os/loop.h"
+#include "proc/names.h"
+#include "proc/usage.h"
+
+/* Who holds a limit. */
+enum limits_holder {
+	LIMITS_NOBODY,  /* there is none */
+	LIMITS_GROUP,   /* a control group */
+	LIMITS_RLIMIT,  /* the kernel, by an rlimit */
+	LIMITS_SAMPLED, /* the keeper looks now and then */
+};
+
+struct limits {
+	int64_t memory_bytes; /* 0: none, for all of these */
+	int64_t cpu_permille;
+	int64_t tasks;
+	int64_t cpu_seconds;  /* of one process, RLIMIT_CPU, the hard one; -1: none */
+	int64_t file_bytes;   /* RLIMIT_FSIZE, the soft one; -1: none */
+	enum limits_holder memory, cpu, processes;
+
+	enum proc_reason struck; /* the limit that is proven to have struck; RUNNING: none */
+	int64_t seen;            /* bytes or processes that were there then; -1: unknown */
+	int64_t oom_kills;       /* processes that the kernel killed for the group's memory */
+	int64_t tasks_refused;   /* forks that the group refused */
+};
+
+/* What @run enters of what @request asks for. */
+void limits_init(struct limits *l, const struct confine_request *request,
+		 const struct confine_run *run);
+
+/* The keeper is killing the run for a limit. */
+void limits_reported(struct limits *l, const struct shim_report *report);
+
+/* Look at the counters of @group (may be NULL). Was memory the cause of a kill? */
+bool limits_look(struct limits *l, struct cgroup *group);
+
+/*
+ * Which limit a wait status proves: SIGXCPU and SIGXFSZ, and SIGKILL of a command that has used
+ * all the time of its RLIMIT_CPU (the kernel's answer at the hard limit). RUNNING: none.
+ */
+enum proc_reason limits_of_status(const struct limits *l, int wait_status,
+				  const struct usage *usage);
+
+/* "memory_limit:cgroup", "cpu_limit:duty_cycle", ...: calls @fn for each limit in force. */
+void limits_each(const struct limits *l, void (*fn)(void *ctx, const char *text), void *ctx);
+
+/* Put what @group has counted (may be NULL) in place of what @u has. */
+void limits_group_usage(struct limits *l, const struct cgroup *group, struct usage *u);
+
+/* Tells when the kernel kills a process of a group for its memory. */
+struct limits_watch {
+	ev_io oom;      /* fd -1: nothing to watch */
+	ev_timer again; /* trouble was told before the kill was counted */
+	int looks;
+	struct limits *limits;
+	struct cgroup *group;
+	void (*on_struck)(void *ctx); /* may stop the watch */
+	void *ctx;
+};
+
+/* @group may be NULL. All is borrowed until limits_watch_stop(), which may be called twice; before
+ * the start oom.fd must be -1 for that. */
+void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct limits *l,
+			struct cgroup *group, void (*on_struck)(void *ctx), void *ctx);
+void limits_watch_stop(struct limits_watch *w, struct ev_loop *loop);
+
+#endif

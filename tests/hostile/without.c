@@ -1,0 +1,121 @@
+/*
+ * without - runs a program as on a kernel that lacks some system calls.
+ *
+ *     without FEATURE PROGRAM [ARGUMENT]...
+ *
+ * An outer filter answers the calls of FEATURE with the error that such a kernel
+ * gives. Features are named in the table below.
+ */
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define CALLS_MAX 8
+#define NEW_NAMESPACES 0x7e020000u /* CLONE_NEW*: NS CGROUP UTS IPC USER PID NET */
+
+static const struct {
+	const char *name;
+	int error;
+	int calls[CALLS_MAX]; /* ended by -1 */
+} features[] = {
+	{ "pidfd", ENOSYS, { SYS_pidfd_open, SYS_pidfd_send_signal, SYS_pidfd_getfd, -1 } },
+	{ "close_range", ENOSYS, { SYS_close_range, -1 } },
+	{ "openat2", ENOSYS, { SYS_openat2, -1 } },
+	{ "landlock", ENOSYS, { SYS_landlock_create_ruleset, SYS_landlock_add_rule,
+				SYS_landlock_restrict_self, -1 } },
+	{ "landlock_switched_off", EOPNOTSUPP, { SYS_landlock_create_ruleset, -1 } },
+	{ "landlock_refused", EPERM, { SYS_landlock_restrict_self, -1 } },
+	{ "new_mounts", ENOSYS, { SYS_open_tree, SYS_move_mount, SYS_mount_setattr, -1 } },
+	{ "mount", EPERM, { SYS_mount, SYS_mount_setattr, SYS_move_mount, -1 } },
+	{ "clone3", ENOSYS, { SYS_clone3, -1 } },
+	{ "splice", EINVAL, { SYS_splice, -1 } },
+	/* by arguments, see below */
+	{ "namespaces", EPERM, { -1 } },
+	{ "seccomp_listener", EINVAL, { -1 } },
+};
+
+#define LOAD(offset) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (offset))
+#define ANSWER(error) BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)(error))
+#define ALLOW BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define IS(value, yes, no) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (value), (yes), (no))
+#define HAS(bits, yes, no) BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, (bits), (yes), (no))
+#define ARGUMENT(i) (offsetof(struct seccomp_data, args) + 8 * (i))
+
+static int install(struct sock_filter *code, size_t len)
+{
+	struct sock_fprog program = { (unsigned short)len, code };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program);
+}
+
+static int without_calls(const int *calls, int error)
+{
+	struct sock_filter code[2 * CALLS_MAX + 2] = { LOAD(offsetof(struct seccomp_data, nr)) };
+	size_t len = 1;
+
+	for (; *calls >= 0; calls++) {
+		code[len++] = (struct sock_filter)IS((unsigned)*calls, 0, 1);
+		code[len++] = (struct sock_filter)ANSWER(error);
+	}
+	code[len++] = (struct sock_filter)ALLOW;
+	return install(code, len);
+}
+
+static int without_namespaces(int error)
+{
+	struct sock_filter code[] = {
+		LOAD(offsetof(struct seccomp_data, nr)),
+		IS(SYS_clone, 1, 0), /* what procpen uses */
+		ALLOW,
+		LOAD(ARGUMENT(0)),
+		HAS(NEW_NAMESPACES, 0, 1),
+		ANSWER(error),
+		ALLOW,
+	};
+
+	return install(code, sizeof(code) / sizeof(*code));
+}
+
+static int without_listener(int error)
+{
+	struct sock_filter code[] = {
+		LOAD(offsetof(struct seccomp_data, nr)),
+		IS(SYS_seccomp, 1, 0),
+		ALLOW,
+		LOAD(ARGUMENT(1)),
+		HAS(SECCOMP_FILTER_FLAG_NEW_LISTENER, 0, 1),
+		ANSWER(error),
+		ALLOW,
+	};
+
+	return install(code, sizeof(code) / sizeof(*code));
+}
+
+int main(int argc, char **argv)
+{
+	for (size_t i = 0; argc > 2 && i < sizeof(features) / sizeof(*features); i++) {
+		int error = features[i].error, result;
+
+		if (strcmp(features[i].name, argv[1]))
+			continue;
+		if (!strcmp(argv[1], "namespaces"))
+			result = without_namespaces(error);
+		else if (!strcmp(argv[1], "seccomp_listener"))
+			result = without_listener(error);
+		else
+			result = without_calls(features[i].calls, error);
+		if (!result)
+			execvp(argv[2], argv + 2);
+		perror("without");
+		return 126;
+	}
+	fprintf(stderr, "usage: without FEATURE PROGRAM [ARGUMENT]...\n");
+	return 2;
+}

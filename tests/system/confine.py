@@ -1,0 +1,720 @@
+#!/usr/bin/env python3
+"""What keeps a command to its places and off the network: as the user that started this, as an
+ordinary user, and as where namespaces are refused. Each attempt first succeeds without a sandbox."""
+import glob
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+
+from client import RpcError, Server, Skip, check, equal, hostile_program
+from suite import Suite
+
+suite = Suite()
+PYTHON = "/usr/bin/python3"
+ORDINARY = 65534
+NO_NAMESPACES = ["--set", "sandbox.namespaces=false"]
+NO_SANDBOX = ["--set", "sandbox.profile=none"]
+
+# Arguments: LABEL PATH... Tries what changes files below each directory, or the file itself.
+ATTEMPTS = """
+import errno, os, sys
+def attempt(name, call):
+    try:
+        call()
+        print(name, "open")
+    except OSError as e:
+        print(name, "shut", errno.errorcode.get(e.errno, e.errno))
+def write(path, how):
+    with open(path, how) as f:
+        f.write("written\\n")
+for label, path in zip(sys.argv[1::2], sys.argv[2::2]):
+    if not os.path.isdir(path):
+        attempt(label + ".append", lambda: write(path, "a"))
+        continue
+    at = lambda name: os.path.join(path, name)
+    attempt(label + ".append", lambda: write(at("there"), "a"))
+    attempt(label + ".create", lambda: write(at("new"), "x"))
+    attempt(label + ".mkdir", lambda: os.mkdir(at("dir")))
+    attempt(label + ".link", lambda: os.symlink("x", at("link")))
+    attempt(label + ".rename", lambda: os.rename(at("victim"), at("renamed")))
+    attempt(label + ".unlink", lambda: os.unlink(at("gone")))
+"""
+
+# Arguments: PORT, then what to do: nothing, or "own" to try the loopback device itself.
+NETWORK = """
+import errno, socket, sys
+def attempt(name, call):
+    try:
+        call()
+        print(name, "open")
+    except OSError as e:
+        print(name, "shut", errno.errorcode.get(e.errno, e.errno))
+port = int(sys.argv[1])
+def udp():
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.sendto(b"hello", ("127.0.0.1", port))
+    s.settimeout(3)
+    s.recv(10)
+def own():
+    s = socket.socket()
+    s.bind(("127.0.0.1", 0))
+    s.listen(1)
+    socket.create_connection(s.getsockname(), 3).close()
+attempt("tcp", lambda: socket.create_connection(("127.0.0.1", port), 3).close())
+attempt("udp", udp)
+attempt("own", own)
+attempt("unix", lambda: socket.socketpair())
+"""
+
+
+class Place:
+    """Folders of the server's user below /var/tmp (or @top), and a server there."""
+
+    def __init__(self, user=0, top="/var/tmp", workspace=None):
+        if user and os.geteuid() != 0:
+            raise Skip("only root can become another user")
+        if user and not shutil.which("setpriv"):
+            raise Skip("setpriv is not installed")
+        self.user = user
+        self.base = tempfile.mkdtemp(prefix="procpen-confine-", dir=top)
+        os.chmod(self.base, 0o755)
+        self.workspace = workspace or os.path.join(self.base, "workspace")
+        for name in ("workspace", "workspace_evil", "outside", "extra", "extra_evil", "home"):
+            self.fill(os.path.join(self.base, name))
+        self.own()
+
+    def fill(self, folder):
+        os.makedirs(folder, exist_ok=True)
+        for name in ("there", "victim", "gone"):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as f:
+                f.write("there\n")
+
+    def own(self):
+        for folder, _, names in os.walk(self.base):
+            for name in [folder] + [os.path.join(folder, n) for n in names]:
+                if self.user:
+                    os.chown(name, self.user, self.user, follow_symlinks=False)
+
+    def path(self, *names):
+        return os.path.join(self.base, *names)
+
+    def server(self, *options, wrapper=()):
+        as_user = ["setpriv", "--reuid", str(self.user), "--regid", str(self.user),
+                   "--clear-groups", "--"] if self.user else []
+        return Server(*options, base=self.base, wrapper=as_user + list(wrapper))
+
+    def close(self):
+        shutil.rmtree(self.base, ignore_errors=True)
+
+
+def doors(server, script, *args, **params):
+    """{name: "open" or the errno} of a probe, and the layers it ran in."""
+    result = server.run(PYTHON, ["-c", script] + list(args), **params)
+    equal(result["exit_code"], 0, "exit code of the probe; %s" % result["stderr_summary"])
+    found = dict(re.findall(r"^(\S+) (?:shut )?(\S+)$", result["stdout_summary"], re.M))
+    check(found, "the probe said nothing: %s" % result)
+    return found, result["sandbox"]
+
+
+def is_open(found, label):
+    return {name: what for name, what in found.items()
+            if name.startswith(label + ".") and what == "open"}
+
+
+def is_shut(found, label):
+    return {name: what for name, what in found.items()
+            if name.startswith(label + ".") and what != "open"}
+
+
+def session(server):
+    return server.call("agent.session")["sandbox"]
+
+
+def forms():
+    """(name, user, options) of each form that a user may have."""
+    for user in (0, ORDINARY):
+        for options in ([], NO_NAMESPACES):
+            yield user, options
+
+
+def keeps_files(sandbox):
+    return any(layer.startswith(("landlock", "mount_namespace")) for layer in sandbox)
+
+
+def profiles(place, options):
+    """The profiles that a run may have here: strict needs one layer that keeps files."""
+    server = place.server(*options)
+    kept = keeps_files(session(server)["active"])
+    server.stop()
+    return ("default", "strict") if kept else ("default",)
+
+
+def needs_strict(place, options):
+    if "strict" not in profiles(place, options):
+        raise Skip("nothing keeps files here, so nothing runs under strict")
+
+
+def each_form(body):
+    """One test for each form."""
+    for user, options in forms():
+        def test(user=user, options=options):
+            place = Place(user)
+            try:
+                body(place, options)
+            finally:
+                place.close()
+        test.__name__ = "%s_%s_%s" % (body.__name__, "ordinary" if user else "as_started",
+                                      "plain" if options else "full")
+        suite.test()(test)
+    return body
+
+
+# ---------------------------------------------------------------- files
+
+@each_form
+def test_writing(place, options):
+    """In the writable places all, anywhere else nothing, in both profiles."""
+    args = ["in", place.path("workspace"), "out", place.path("outside"),
+            "evil", place.path("workspace_evil"), "home", place.path("home"),
+            "dots", place.path("workspace", "..", "outside"),
+            "shm", "/dev/shm/" + os.path.basename(place.base)]
+    server = place.server(*NO_SANDBOX)
+    found, _ = doors(server, ATTEMPTS, *args[:6])
+    for label in ("in", "out", "evil"):
+        equal(len(is_open(found, label)), 6, "open without a sandbox: %s" % found)
+    server.stop()
+    for profile in profiles(place, options):
+        for name in ("workspace", "workspace_evil", "outside", "home"):
+            shutil.rmtree(place.path(name))
+            place.fill(place.path(name))
+        place.own()
+        server = place.server(*options)
+        found, sandbox = doors(server, ATTEMPTS, *args, profile=profile)
+        server.stop()
+        os.unlink(args[-1])
+        if not keeps_files(sandbox):
+            raise Skip("nothing keeps files here: %s" % sandbox)
+        equal(is_shut(found, "in"), {}, "shut in the workspace (%s)" % profile)
+        for label in ("out", "evil", "home", "dots"):
+            equal(is_open(found, label), {}, "open outside (%s, %s)" % (profile, sandbox))
+        equal(set(is_open(found, "shm")), {"shm.append"}, "/dev/shm")
+
+
+@each_form
+def test_temporary_directory(place, options):
+    server = place.server(*options)
+    result = server.run("echo $TMPDIR; stat -c '%%a %%u' $TMPDIR; mktemp; "
+                        "echo x >$TMPDIR/kept; for d in /tmp /var/tmp; do touch $d/%s 2>/dev/null && "
+                        "rm $d/%s && echo $d; done" % ((os.path.basename(place.base) + "-no",) * 2))
+    tmpdir, mode, made, *shared = result["stdout_summary"].rstrip("\n").split("\n")
+    equal(os.path.dirname(tmpdir), server.state, "where TMPDIR is")
+    equal(mode, "700 %d" % (place.user or os.geteuid()), "its mode and owner")
+    equal(os.path.dirname(made), tmpdir, "mktemp uses it")
+    if keeps_files(result["sandbox"]):
+        equal(shared, [], "shared folders that can be written")
+    else:
+        equal(shared, ["/tmp", "/var/tmp"], "without a layer for files")
+    equal(server.run("cat $TMPDIR/kept")["stdout_summary"].strip(), "x", "the next run sees it")
+    server.stop()
+    equal(glob.glob(server.state + "/tmp-*"), [], "left after an orderly end")
+
+
+@each_form
+def test_temporary_directory_after_sigkill(place, options):
+    server = place.server(*options)
+    server.run("mkdir -p $TMPDIR/a/b; touch $TMPDIR/a/b/c; chmod 0 $TMPDIR/a/b")
+    server.signal(signal.SIGKILL)
+    server.wait_exit()
+    left = glob.glob(server.state + "/tmp-*")
+    equal(len(left), 1, "left by the killed server")
+    server = place.server(*options)
+    server.run("true")
+    now = glob.glob(server.state + "/tmp-*")
+    check(len(now) == 1 and now != left, "after a run of the next server: %s" % now)
+    server.stop()
+
+
+@each_form
+def test_writable_option(place, options):
+    """A directory and a file more, and nothing beside them."""
+    file = place.path("outside", "there")
+    server = place.server(*options, "--set",
+                          "sandbox.writable=%s,%s,%s" % (place.path("extra"), file,
+                                                         place.path("not", "there")))
+    found, sandbox = doors(server, ATTEMPTS, "extra", place.path("extra"), "file", file,
+                           "evil", place.path("extra_evil"), "out", place.path("outside"))
+    server.stop()
+    if not keeps_files(sandbox):
+        raise Skip("nothing keeps files here: %s" % sandbox)
+    equal(is_shut(found, "extra"), {}, "shut in sandbox.writable")
+    equal(found["file.append"], "open", "the named file")
+    equal(is_open(found, "evil"), {}, "open beside")
+    equal(set(is_open(found, "out")), {"out.append"}, "open beside the named file")
+
+
+@each_form
+def test_hidden_paths(place, options):
+    """Files, directories, what comes later, by links too; and the record always."""
+    for name in ("dir", "link_target"):
+        place.fill(place.path("secret", name))
+    os.symlink("secret/link_target", place.path("link"))
+    place.own()
+    hidden = [place.path("secret", "dir"), place.path("home", "there"), place.path("link", "there"),
+              place.path("link", "later"), place.path("workspace", "victim")]
+    server = place.server(*options, "--set", "sandbox.hide=" + ",".join(hidden))
+    script = "cat %s %s 2>/dev/null; ls %s %s 2>/dev/null; true" % (
+        " ".join(hidden[1:]), hidden[0] + "/there", hidden[0], server.state + "/audit")
+    bare = place.server(*NO_SANDBOX)
+    server.run("true")
+    with open(place.path("link", "later"), "w", encoding="utf-8") as f:
+        f.write("there too\n")
+    place.own()
+    check(bare.run(script)["stdout_summary"].count("there") >= 5, "it cannot be read at all")
+    result = server.run(script)
+    gaps = " ".join(session(server)["gaps"])
+    bare.stop()
+    server.stop()
+    if "mount_namespace" in result["sandbox"]:
+        equal(result["stdout_summary"].replace(hidden[0] + ":", "").replace(
+            server.state + "/audit:", "").split(), [], "of what is hidden")
+    else:
+        check("sandbox.hide names can be read" in gaps, "no gap says so: %s" % gaps)
+
+
+@each_form
+def test_hidden_below_the_workspace(place, options):
+    """A command cannot bring it to light for itself or the next one by renaming what is above."""
+    key = place.path("workspace", "sub", "deep", "key")
+    ways = ("mv sub moved; mv sub/deep sub/other; mv moved/deep moved/other; rm -rf sub/deep; "
+            "find . -name key -exec cat {} + 2>/dev/null; true")
+    for hide in ([], ["--set", "sandbox.hide=" + key]):
+        shutil.rmtree(place.path("workspace"))
+        os.makedirs(os.path.dirname(key))
+        with open(key, "w", encoding="utf-8") as f:
+            f.write("secret")
+        place.own()
+        server = place.server(*options, *hide)
+        seen, sandbox = "", []
+        for _ in range(3):
+            result = server.run(ways)
+            seen, sandbox = seen + result["stdout_summary"], result["sandbox"]
+        server.stop()
+        if not hide:
+            check("secret" in seen, "it is not readable anyway")
+        elif "mount_namespace" in sandbox:
+            check("secret" not in seen, "it came to light")
+
+
+@each_form
+def test_hidden_and_holding_the_workspace(place, options):
+    """It cannot be hidden, and that is told."""
+    server = place.server(*options, "--set", "sandbox.hide=" + place.base)
+    result = server.run("echo x >made; cat made")
+    equal(result["stdout_summary"].strip(), "x", "the workspace is there")
+    gaps = " ".join(session(server)["gaps"])
+    server.stop()
+    check("sandbox.hide" in gaps, "no gap says so: %s" % gaps)
+
+
+@each_form
+def test_workspace_below_tmp(place, options):
+    """The workspace is writable there, its neighbours are not."""
+    other = Place(place.user, top="/tmp")
+    try:
+        for profile in profiles(place, options):
+            server = other.server(*options)
+            found, sandbox = doors(server, ATTEMPTS, "in", other.path("workspace"),
+                                   "out", other.path("outside"), profile=profile)
+            server.stop()
+            if not keeps_files(sandbox):
+                raise Skip("nothing keeps files here: %s" % sandbox)
+            equal(is_shut(found, "in"), {}, "shut in the workspace")
+            equal(is_open(found, "out"), {}, "open in /tmp")
+            shutil.rmtree(other.path("workspace"))
+            other.fill(other.path("workspace"))
+            other.own()
+    finally:
+        other.close()
+
+
+@each_form
+def test_nested_and_linked_workspace(place, options):
+    """The workspace by a link, an accessible directory in another, one of them linked."""
+    os.rename(place.path("workspace"), place.path("real"))
+    os.symlink("real", place.path("workspace"))
+    place.fill(place.path("real", "sub", "deep"))
+    place.fill(place.path("real", "sub"))
+    os.symlink("real/sub", place.path("alias"))
+    place.own()
+    server = place.server(*options, "--allow-dir", place.path("alias"),
+                          "--allow-dir", place.path("workspace", "sub", "deep"))
+    found, sandbox = doors(server, ATTEMPTS, "link", place.path("workspace"),
+                           "alias", place.path("alias"), "deep", place.path("real", "sub", "deep"),
+                           "out", place.path("outside"))
+    equal([len(is_open(found, label)) for label in ("link", "alias", "deep")], [6, 6, 6], "writable")
+    if keeps_files(sandbox):
+        equal(is_open(found, "out"), {}, "open outside")
+    equal(server.run("pwd", working_directory=place.path("alias"))["stdout_summary"].strip(),
+          place.path("real", "sub"), "working directory by a link")
+    server.stop()
+
+
+@each_form
+def test_swapped_directory(place, options):
+    """A link in the place of an accessible directory leads nowhere."""
+    server = place.server(*options, "--allow-dir", place.path("extra"))
+    found, sandbox = doors(server, ATTEMPTS, "extra", place.path("extra"))
+    if not keeps_files(sandbox):
+        raise Skip("nothing keeps files here: %s" % sandbox)
+    equal(is_shut(found, "extra"), {}, "shut before")
+    os.rename(place.path("extra"), place.path("extra_before"))
+    os.symlink("outside", place.path("extra"))
+    for profile in ("default", "strict", "default"):
+        found, _ = doors(server, ATTEMPTS, "swapped", place.path("extra"), profile=profile)
+        equal(is_open(found, "swapped"), {}, "open by the swapped link")
+    try:
+        result = server.run("touch by_directory; pwd", working_directory=place.path("extra"))
+        check(result["stdout_summary"].strip() != place.path("outside"), "it ran outside")
+    except RpcError as e:
+        check(e.type in ("PathOutOfScope", "SpawnFailed", "SandboxUnavailable"), str(e))
+    check(not os.path.exists(place.path("outside", "by_directory")), "written outside")
+    server.ping()
+    server.stop()
+
+
+@each_form
+def test_swapped_by_a_command(place, options):
+    """A command swaps an accessible directory inside its workspace; the next run is kept in."""
+    place.fill(place.path("workspace", "sub"))
+    place.own()
+    server = place.server(*options, "--allow-dir", place.path("workspace", "sub"))
+    result = server.run("mv sub away && ln -s %s sub" % place.path("outside"))
+    if not keeps_files(result["sandbox"]):
+        raise Skip("nothing keeps files here: %s" % result["sandbox"])
+    equal(result["exit_code"], 0, "the swap")
+    for _ in range(2):
+        found, _ = doors(server, ATTEMPTS, "sub", place.path("workspace", "sub"))
+        equal(is_open(found, "sub"), {}, "open by the swapped link")
+    try:
+        server.run("touch by_directory", working_directory="sub")
+    except RpcError as e:
+        check(e.type in ("PathOutOfScope", "SpawnFailed", "SandboxUnavailable"), str(e))
+    check(not os.path.exists(place.path("outside", "by_directory")), "written outside")
+    server.stop()
+
+
+@each_form
+def test_moved_workspace(place, options):
+    """The workspace is renamed and another made: a run is refused or works in one of the two."""
+    server = place.server(*options)
+    server.run("touch before")
+    os.rename(place.path("workspace"), place.path("moved"))
+    for again in range(2):
+        try:
+            result = server.run("touch after; pwd; touch %s" % place.path("outside", "no"))
+            check(result["stdout_summary"].strip() in (place.path("workspace"), place.path("moved")),
+                  "it ran in %r" % result["stdout_summary"])
+            if keeps_files(result["sandbox"]):
+                check(not os.path.exists(place.path("outside", "no")), "written outside")
+        except RpcError as e:
+            check(e.type in ("PathOutOfScope", "SpawnFailed", "SandboxUnavailable"), str(e))
+            check(not os.path.exists(place.path("moved", "after")), "refused and run")
+        if not again:
+            place.fill(place.path("workspace"))
+            place.own()
+    server.ping()
+    server.stop()
+
+
+# Ways from the working directory, and from what a process has, out of a mount namespace.
+WAYS_OUT = """
+import errno, os, sys
+base = sys.argv[1]
+def attempt(name, call):
+    try:
+        call()
+        print(name, "open")
+    except OSError as e:
+        print(name, "shut", errno.errorcode.get(e.errno, e.errno))
+def make(path, at=None):
+    os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600, dir_fd=at))
+def above():
+    up = os.open("..", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        make("outside/above", up)
+    finally:
+        os.close(up)
+def by_path_descriptor():
+    here = os.open(".", os.O_PATH | os.O_DIRECTORY)
+    make("../outside/path_descriptor", here)
+def from_root():
+    root = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
+    make(base[1:] + "/outside/root", root)
+def by_keeper(name):
+    make("/proc/%d/%s%s/outside/keeper" % (os.getppid(), name, base))
+def chdir_up():
+    os.chdir("../outside")
+    make("chdir")
+attempt("way.above", above)
+attempt("way.path_descriptor", by_path_descriptor)
+attempt("way.root", from_root)
+attempt("way.cwd", lambda: make("/proc/self/cwd/../outside/cwd"))
+attempt("way.own_root", lambda: make("/proc/self/root%s/outside/own_root" % base))
+attempt("way.init_root", lambda: make("/proc/1/root%s/outside/init_root" % base))
+attempt("way.init_cwd", lambda: make("/proc/1/cwd%s/outside/init_cwd" % base))
+attempt("way.keeper_root", lambda: by_keeper("root"))
+attempt("way.chdir", chdir_up)
+for fd in os.listdir("/proc/self/fd"):
+    attempt("way.fd" + fd, lambda: make("/proc/self/fd/%s/../outside/fd%s" % (fd, fd)))
+"""
+
+
+@each_form
+def test_no_way_out(place, options):
+    """Also by the mount namespace alone, where no Landlock helps."""
+    bare = place.server(*NO_SANDBOX)
+    found, _ = doors(bare, WAYS_OUT, place.base)
+    bare.stop()
+    for way in ("above", "path_descriptor", "root", "cwd", "own_root", "chdir"):
+        equal(found["way." + way], "open", "without a sandbox")
+    for wrapper in ([], [hostile_program("without"), "landlock"]):
+        shutil.rmtree(place.path("outside"))
+        place.fill(place.path("outside"))
+        place.own()
+        server = place.server(*options, wrapper=wrapper)
+        found, sandbox = doors(server, WAYS_OUT, place.base)
+        server.stop()
+        if keeps_files(sandbox):
+            equal(is_open(found, "way"), {}, "open in %s" % sandbox)
+            equal(sorted(os.listdir(place.path("outside"))), ["gone", "there", "victim"], "outside")
+
+
+@each_form
+def test_inherited_descriptors(place, options):
+    """What a host left open in the server, directories above all, does not reach a command."""
+    opener = ["/bin/sh", "-c", 'exec 5<"$0" 9<"$0" 8<"$0/outside/there"; exec "$@"', place.base]
+    shown = subprocess.run(opener[:2] + ['exec 5<"$0" 9<"$0"; ls /proc/self/fd', place.base],
+                           capture_output=True, text=True, check=True).stdout.split()
+    check("5" in shown and "9" in shown, "a child inherits nothing anyway: %s" % shown)
+    for wrapper in ([], [hostile_program("without"), "close_range"]):
+        server = place.server(*options, wrapper=opener + wrapper)
+        for params in ({}, {"stdin": "x"}, {"network": False}):
+            result = server.run("ls", ["/proc/self/fd"], **params)
+            equal(result["stdout_summary"].split(), ["0", "1", "2", "3"], "descriptors")
+        server.stop()
+
+
+# ---------------------------------------------------------------- network
+
+class Listener:
+    """A service of this host on loopback: it takes connections and echoes datagrams."""
+
+    def __enter__(self):
+        self.tcp = socket.socket()
+        self.tcp.bind(("127.0.0.1", 0))
+        self.tcp.listen(16)
+        self.port = self.tcp.getsockname()[1]
+        self.echo = subprocess.Popen([PYTHON, "-c", """
+import socket, sys
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.bind(("127.0.0.1", int(sys.argv[1])))
+print("ready", flush=True)
+while True:
+    data, whom = s.recvfrom(100)
+    s.sendto(data, whom)
+""", str(self.port)], stdout=subprocess.PIPE)
+        self.echo.stdout.readline()
+        return self
+
+    def __exit__(self, *_):
+        self.echo.kill()
+        self.echo.wait()
+        self.echo.stdout.close()
+        self.tcp.close()
+
+
+@each_form
+def test_network(place, options):
+    """On by default; off when the operator, the request or strict says so, by kernel means."""
+    off = ["--set", "sandbox.network=false"]
+    needs_strict(place, options)
+    with Listener() as host:
+        for extra, params in (([], {"network": False}), (off, {}), (off, {"network": True}),
+                              ([], {"profile": "strict"}),
+                              (["--set", "sandbox.profile=strict"], {"profile": "default"}),
+                              (["--set", "sandbox.profile=strict"], {"network": True})):
+            server = place.server(*options, *extra)
+            found, sandbox = doors(server, NETWORK, str(host.port), **params)
+            server.stop()
+            layer = [name for name in sandbox if name.startswith("network_off")]
+            equal(len(layer), 1, "network_off in %s" % sandbox)
+            check(found["tcp"] != "open" and found["udp"] != "open",
+                  "%s, %s: %s" % (extra, params, found))
+            equal(found["unix"], "open", "sockets within the run")
+            if layer == ["network_off:seccomp"]:
+                equal((found["tcp"], found["own"]), ("EAFNOSUPPORT", "EAFNOSUPPORT"), "by filter")
+            elif "seccomp:strict" not in sandbox:
+                equal(found["own"], "open", "the run's own loopback")
+            check(not options or layer == ["network_off:seccomp"], "layer %s" % layer)
+        server = place.server(*options)
+        found, sandbox = doors(server, NETWORK, str(host.port))
+        server.stop()
+        equal((found["tcp"], found["udp"], found["own"]), ("open",) * 3, "the network is on")
+        check(not any(name.startswith("network_off") for name in sandbox), str(sandbox))
+
+
+# ---------------------------------------------------------------- what is required
+
+@each_form
+def test_request_only_tightens(place, options):
+    needs_strict(place, options)
+    server = place.server(*options, "--set", "sandbox.profile=strict")
+    for params in ({}, {"profile": "default"}, {"profile": "strict"}):
+        sandbox = server.run("true", **params)["sandbox"]
+        check("seccomp:strict" in sandbox, "%s: %s" % (params, sandbox))
+    for params in ({"profile": "none"}, {"profile": ""}, {"sandbox": "none"}):
+        try:
+            server.run("touch ran", **params)
+            check(False, "%s was taken" % params)
+        except RpcError as e:
+            equal(e.type, "InvalidParams", str(params))
+    server.stop()
+    server = place.server(*options)
+    check("seccomp:default" in server.run("true")["sandbox"], "the default profile")
+    check("seccomp:strict" in server.run("true", profile="strict")["sandbox"], "tightened")
+    server.stop()
+    check(not os.path.exists(place.path("workspace", "ran")), "it ran")
+
+
+def refused(server, layer, **params):
+    """process.run is SandboxUnavailable because of @layer, and nothing runs."""
+    for _ in range(2):
+        try:
+            server.run("touch", [server.workspace + "/ran"], **params)
+        except RpcError as e:
+            equal(e.type, "SandboxUnavailable", str(e))
+            equal(e.error["data"]["details"].get("layer"), layer, "details: %s" % e)
+            check("doctor" in json.dumps(e.error) or e.error["data"]["hint"], "a hint: %s" % e)
+        else:
+            check(False, "it was not refused")
+    check(not os.path.exists(server.workspace + "/ran"), "it ran")
+    server.ping()
+    server.stop()
+
+
+@each_form
+def test_required_layer_missing(place, options):
+    without = hostile_program("without")
+    refused(place.server(*options, "--set", "sandbox.require=landlock",
+                         wrapper=[without, "landlock"]), "landlock")
+    refused(place.server(*options, "--set", "sandbox.require=landlock",
+                         wrapper=[without, "landlock_refused"]), "landlock")
+    refused(place.server("--set", "sandbox.namespaces=false", "--set",
+                         "sandbox.require=mount_namespace"), "mount_namespace")
+    refused(place.server(*options, "--set", "sandbox.require=pid_namespace",
+                         wrapper=[without, "namespaces"]), "pid_namespace")
+    # Strict needs one of the two that keep files, whoever asks for it.
+    server = place.server("--set", "sandbox.namespaces=false", wrapper=[without, "landlock"])
+    equal(server.run("true")["exit_code"], 0, "the default profile does without")
+    refused(server, "mount_namespace", profile="strict")
+
+
+@suite.test()
+def test_required_names_are_checked():
+    """A name that means nothing would protect nothing: the server does not start."""
+    place = Place()
+    try:
+        for setting in ("sandbox.require=landlok", "sandbox.require=landlock,everything",
+                        "sandbox.hide=secret", "sandbox.writable=cache", "sandbox.hide=/home/*",
+                        "sandbox.user=a,b"):
+            server = place.server("--set", setting)
+            check(server.wait_exit() != 0, "%s: it started" % setting)
+            check(setting.split("=")[0] in server.stderr_text(), server.stderr_text())
+    finally:
+        place.close()
+
+
+# ---------------------------------------------------------------- another user
+
+@suite.test()
+def test_user():
+    """Only whom the operator lists, and only from root."""
+    place = Place()
+    os.chmod(place.path("workspace"), 0o777)
+    try:
+        server = place.server("--set", "sandbox.users=nobody,nosuchuser")
+        for user, kind in (("daemon", "PermissionDenied"), ("root", "PermissionDenied"),
+                           ("nosuchuser", "InvalidParams")):
+            try:
+                server.run("touch ran", user=user)
+                check(False, "user %s was taken" % user)
+            except RpcError as e:
+                wanted = kind if os.geteuid() == 0 or kind == "PermissionDenied" else "InvalidParams"
+                equal(e.type, wanted, str(e))
+        check(not os.path.exists(place.path("workspace", "ran")), "it ran")
+        if os.geteuid() != 0:
+            raise Skip("only root can run commands as another user")
+        equal(server.call("agent.session")["users"], ["nobody", "nosuchuser"], "users")
+        body = ("id -u; id -G; echo $HOME $USER $LOGNAME; stat -c %a:%u $TMPDIR; echo ok >/dev/stdout; "
+                "touch mine && stat -c %U mine; grep ^CapBnd /proc/self/status")
+        for again in range(3):  # the third finds a keeper that waits
+            result = server.run(body, user="nobody")
+            lines = result["stdout_summary"].split("\n")
+            equal(lines[0:2], ["65534", "65534"], "ids: %s" % result)
+            equal(lines[2].split()[1:], ["nobody", "nobody"], "USER, LOGNAME")
+            check(lines[2].split()[0] != place.path("home"), "HOME is the server's")
+            equal(lines[3:6], ["700:65534", "ok", "nobody"], "TMPDIR, /dev/stdout, owner of a file")
+            equal(lines[6].split()[1], "0" * 16, "capabilities")
+            check("credentials:65534" in result["sandbox"], str(result["sandbox"]))
+            other = server.run("id -u; echo $HOME; ls $TMPDIR/../..")
+            equal(other["stdout_summary"].split("\n")[:2],
+                  [str(os.geteuid()), place.path("home")], "a run of the server's own user")
+        result = server.run("echo $HOME $USER", user="nobody", environment={"HOME": "/x", "USER": "y"})
+        equal(result["stdout_summary"].strip(), "/x y", "the request's own variables")
+        server.stop()
+        equal(glob.glob("/var/lib/procpen/tmp-*"), [], "temporary directory after the end")
+    finally:
+        place.close()
+
+
+@suite.test()
+def test_user_by_default():
+    if os.geteuid() != 0:
+        raise Skip("only root can run commands as another user")
+    place = Place()
+    try:
+        server = place.server("--set", "sandbox.user=nobody", "--set", "sandbox.users=daemon")
+        for params, want in (({}, "nobody"), ({"user": "nobody"}, "nobody"), ({"user": "daemon"}, "daemon")):
+            equal(server.run("id -un", **params)["stdout_summary"].strip(), want, str(params))
+        os.chmod(place.path("workspace"), 0o700)
+        try:
+            server.run("touch ran")
+            check(False, "it ran where it may not go")
+        except RpcError as e:
+            equal((e.type, e.error["data"]["details"]["stage"]), ("SpawnFailed", "chdir"), str(e))
+        server.stop()
+        record = "".join(open(name, encoding="utf-8").read()
+                         for name in glob.glob(server.state + "/audit/*"))
+        check('"user":"daemon"' in record and '"user":"nobody"' in record, "the record names them")
+        place.user = ORDINARY
+        shutil.rmtree(server.state)
+        place.own()
+        server = place.server("--set", "sandbox.user=nobody")
+        try:
+            server.run("touch", [place.path("workspace", "ran")])
+            check(False, "it ran as the server's own user")
+        except RpcError as e:
+            equal(e.type, "SandboxUnavailable", str(e))
+        server.stop()
+        check(not os.path.exists(place.path("workspace", "ran")), "it ran")
+    finally:
+        place.close()
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,640 @@
+#!/usr/bin/env python3
+"""procpen doctor and procpen run: what they print, how they end, what they leave."""
+import glob
+import json
+import os
+import pty
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from client import (PASSED_ON, Skip, check, equal, eventually, hostile_program, is_alive,
+                    processes_marked, server_path)
+from suite import Suite
+
+suite = Suite()
+PYTHON = "/usr/bin/python3"
+# What commands leave behind ends while procpen does: without namespaces as with.
+FORMS = ([], ["--set", "sandbox.namespaces=false"])
+
+
+class Place:
+    """A workspace, a state directory and a home whose name marks every process."""
+
+    def __init__(self):
+        self.base = tempfile.mkdtemp(prefix="procpen-run-")
+        for name in ("workspace", "home"):
+            os.mkdir(os.path.join(self.base, name))
+        self.workspace = os.path.join(self.base, "workspace")
+        self.state = os.path.join(self.base, "state")
+        self.env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "LANG": "C.UTF-8",
+                    "HOME": os.path.join(self.base, "home")}
+        for name in PASSED_ON:
+            if name in os.environ:
+                self.env[name] = os.environ[name]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        left = processes_marked(self.base)
+        for pid in left:
+            os.kill(pid, signal.SIGKILL)
+        temporary = glob.glob(self.state + "/tmp-*")
+        shutil.rmtree(self.base, ignore_errors=True)
+        if kind is None:
+            equal(left, [], "processes left behind")
+            equal(temporary, [], "temporary directory left behind")
+
+    def argv(self, *words, wrapper=()):
+        return list(wrapper) + [server_path()] + list(words[:1]) + [
+            "--workspace", self.workspace, "--state-dir", self.state] + list(words[1:])
+
+    def call(self, *words, wrapper=(), input=None, **how):
+        """(status, stdout, stderr) of one procpen."""
+        how.setdefault("stdin", subprocess.DEVNULL if input is None else None)
+        if input is not None:
+            del how["stdin"]
+        done = subprocess.run(self.argv(*words, wrapper=wrapper), env=self.env, timeout=40,
+                              input=input, capture_output=True, cwd=self.workspace, **how)
+        return (done.returncode, done.stdout.decode(errors="replace"),
+                done.stderr.decode(errors="replace"))
+
+    def run(self, *words, **how):
+        return self.call("run", *words, **how)
+
+    def start(self, *words, wrapper=(), **how):
+        how.setdefault("stdin", subprocess.DEVNULL)
+        return subprocess.Popen(self.argv("run", *words, wrapper=wrapper), env=self.env,
+                                cwd=self.workspace, **how)
+
+    def records(self):
+        found = []
+        for name in sorted(glob.glob(self.state + "/audit/*")):
+            with open(name, encoding="utf-8") as f:
+                found += [json.loads(line) for line in f]
+        return found
+
+
+# ---------------------------------------------------------------- doctor
+
+def examine(place, *options, wrapper=()):
+    status, out, err = place.call("doctor", "--json", *options, wrapper=wrapper)
+    try:
+        return status, json.loads(out)
+    except ValueError:
+        check(False, "status %d, no JSON: %s %s" % (status, out, err))
+
+
+MEMBERS = {"version": str, "machine": dict, "workspace": str, "ok": bool, "active": list,
+           "missing": list, "gaps": list}
+
+
+def check_shape(found):
+    """As docs/protocol.md says."""
+    equal({name: type(value) for name, value in found.items()}, MEMBERS, "members")
+    equal({name: type(value) for name, value in found["machine"].items()},
+          {"kernel": str, "machine": str, "uid": int}, "members of machine")
+    check(all(isinstance(t, str) and t for t in found["active"] + found["gaps"]), "texts")
+    for row in found["missing"]:
+        equal(sorted(row), ["layer", "reason", "remedy"], "members of a missing layer")
+        check(all(row.values()), "empty text in %s" % row)
+
+
+@suite.test()
+def test_doctor_json():
+    with Place() as place:
+        status, found = examine(place)
+        check_shape(found)
+        equal(status, 0 if found["ok"] else 1, "status")
+        equal(found["workspace"], place.workspace, "workspace")
+        equal(found["machine"]["kernel"], os.uname().release, "kernel")
+        equal(found["machine"]["uid"], os.geteuid(), "uid")
+        for layer in ("keeper", "session", "rlimits", "no_new_privs", "seccomp:default"):
+            check(layer in found["active"], "%s in %s" % (layer, found["active"]))
+        check(not place.records(), "doctor runs nothing, and records nothing")
+
+
+@suite.test()
+def test_doctor_anywhere():
+    """Also in the home and in /, which are no workspaces; nothing stays of it."""
+    with Place() as place:
+        before = set(glob.glob("/tmp/procpen-doctor.*"))
+        for cwd in ("/", place.env["HOME"], place.workspace):
+            done = subprocess.run([server_path(), "doctor", "--json"], cwd=cwd, env=place.env,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+            found = json.loads(done.stdout or b"{}")
+            check_shape(found)
+            equal((done.returncode, found["workspace"] == cwd),
+                  (0 if found["ok"] else 1, cwd == place.workspace), "status, workspace in " + cwd)
+        equal(set(glob.glob("/tmp/procpen-doctor.*")) - before, set(), "left behind")
+        with open("/dev/full", "wb") as full:
+            equal(subprocess.run([server_path(), "doctor"], cwd="/", env=place.env, stdout=full,
+                                 timeout=20).returncode, 1, "status when nobody can read it")
+
+
+@suite.test()
+def test_doctor_text():
+    """The same findings for people."""
+    with Place() as place:
+        status, found = examine(place)
+        text_status, out, err = place.call("doctor")
+        equal((text_status, err), (status, ""), "status, stderr")
+        for layer in found["active"]:
+            check(re.search(r"^  ok +%s$" % re.escape(layer), out, re.M), "%s in %s" % (layer, out))
+        for row in found["missing"]:
+            check(row["reason"] in out and "do: " + row["remedy"] in out, "%s in %s" % (row, out))
+        for gap in found["gaps"]:
+            check("- " + gap in out, "%s in %s" % (gap, out))
+
+
+@suite.test()
+def test_doctor_missing_layers():
+    """Status 1, the layer, why, and what to do about it; in text too."""
+    cases = {"landlock": {"landlock"}, "landlock_switched_off": {"landlock"},
+             "landlock_refused": {"landlock"}, "namespaces": {"pid_namespace", "mount_namespace"},
+             "mount": {"pid_namespace", "mount_namespace"},
+             "new_mounts": {"pid_namespace", "mount_namespace"}}
+    with Place() as place:
+        _, usual = examine(place)
+        there = {layer.split(":")[0] for layer in usual["active"]}
+        tried = 0
+        for feature, layers in cases.items():
+            if not layers <= there:
+                continue
+            tried += 1
+            wrapper = [hostile_program("without"), feature]
+            status, found = examine(place, wrapper=wrapper)
+            check_shape(found)
+            equal((status, found["ok"]), (1, False), "without %s" % feature)
+            told = {row["layer"] for row in found["missing"]}
+            check(layers <= told, "without %s: %s" % (feature, told))
+            active = {layer.split(":")[0] for layer in found["active"]}
+            check(not layers & active, "without %s: %s" % (feature, active))
+            status, out, _ = place.call("doctor", wrapper=wrapper)
+            equal(status, 1, "status of the text")
+            for layer in layers:
+                check(re.search(r"^  missing +%s: " % layer, out, re.M), out)
+        if not tried:
+            raise Skip("nothing is there that could be taken away")
+
+
+@suite.test()
+def test_doctor_follows_options():
+    with Place() as place:
+        status, found = examine(place, "--set", "sandbox.namespaces=false")
+        equal((status, found["ok"]), (1, False), "without namespaces")
+        check(not any("namespace" in layer for layer in found["active"]), str(found["active"]))
+        status, found = examine(place, "--set", "sandbox.profile=strict")
+        check("seccomp:strict" in found["active"], str(found["active"]))
+        check(any(layer.startswith("network_off") for layer in found["active"]), str(found["active"]))
+        _, found = examine(place, "--set", "sandbox.profile=none")
+        check(any("NOT SANDBOXED" in layer for layer in found["active"]), str(found["active"]))
+        equal("--json" in place.call("doctor", "--jsn")[2], True, "the nearest option")
+        for words in (["--jsn"], ["--set", "sandbox.profle=strict"], ["--workspace"]):
+            status, out, err = place.call("doctor", *words)
+            check(status == 2 and not out and err, "%s: %d %r %r" % (words, status, out, err))
+        status, _, err = place.call("doctor", "--set", "sandbox.require=landlok")
+        check(status == 1 and "landlok" in err, "%d %r" % (status, err))
+
+
+# ---------------------------------------------------------------- run: exit status
+
+@suite.test()
+def test_exit_status():
+    """Every one of them, as the command's own."""
+    with Place() as place:
+        for status in range(256):
+            equal(place.run("--", "/bin/sh", "-c", "exit %d" % status), (status, "", ""), "exit %d" % status)
+
+
+@suite.test()
+def test_signal_status():
+    with Place() as place:
+        for number in (signal.SIGTERM, signal.SIGKILL, signal.SIGINT, signal.SIGSEGV, signal.SIGUSR1):
+            status, out, _ = place.run("--shell", "--", "kill -%d $$" % number)
+            equal((status, out), (128 + number, ""), "signal %d" % number)
+
+
+@suite.test()
+def test_reserved_status():
+    """127 not found, 126 not executable, 125 procpen's own, 77 refused, 2 a wrong command line."""
+    with Place() as place:
+        plain = os.path.join(place.workspace, "plain")
+        with open(plain, "w", encoding="utf-8") as f:
+            f.write("text")
+        cases = [
+            (127, ["--", "no-such-program-here"], "no-such-program-here"),
+            (127, ["--", "./no-such-file"], "no-such-file"),
+            (127, ["--shell", "--", "no-such-program-here"], "no-such-program-here"),
+            (126, ["--", plain], "plain"),
+            (126, ["--", "/"], "/"),
+            (77, ["--shell", "--", "shutdown now"], ""),
+            (77, ["--", "echo", "reboot"], ""),
+            (77, ["--cwd", "/", "--", "true"], ""),
+            (77, ["--env", "LD_PRELOAD=/x", "--", "true"], "LD_PRELOAD"),
+            (77, ["--set", "tier.process.run=deny", "--", "true"], "deny"),
+            (77, ["--set", "tier.process.run=confirm", "--", "true"], "nobody can be asked"),
+            (125, ["--workspace", place.base + "/missing", "--", "true"], "missing"),
+            (125, ["--state-dir", place.workspace + "/state", "--", "true"], "--state-dir"),
+            (125, ["--set", "sandbox.namespaces=false", "--set", "sandbox.require=pid_namespace",
+                   "--", "true"], "pid_namespace"),
+            (2, [], "no command"),
+            (2, ["--"], "no command"),
+            (2, ["--tmeout", "3", "--", "true"], "--timeout"),
+            (2, ["--timeout", "x", "--", "true"], "x"),
+            (2, ["--timeout", "0", "--", "true"], "0"),
+            (2, ["--timeout", "nan", "--", "true"], "nan"),
+            (2, ["--memory", "12", "--", "true"], "1M"),
+            (2, ["--cpu", "-1", "--", "true"], "-1"),
+            (2, ["--env", "NOVALUE", "--", "true"], "NAME=VALUE"),
+            (2, ["--strict=yes", "--", "true"], "no value"),
+            (2, ["--shell", "--", "a", "b"], "one command line"),
+        ]
+        for wanted, words, text in cases:
+            status, out, err = place.run(*words)
+            equal((status, out), (wanted, ""), "%s: %s" % (words, err))
+            check(text in err and err.endswith("\n"), "%s: no %r in %r" % (words, text, err))
+
+
+# ---------------------------------------------------------------- run: input and output
+
+@suite.test()
+def test_output_is_passed_live():
+    """The first line is here while the command still runs; both streams, byte for byte."""
+    with Place() as place:
+        done = os.path.join(place.workspace, "go")
+        script = "echo first; echo oops >&2; while [ ! -e go ]; do sleep 0.02; done; printf 'last\\001\\377'"
+        run = place.start("--shell", "--", script, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        equal(run.stdout.readline(), b"first\n", "first line")
+        equal(run.stderr.readline(), b"oops\n", "stderr")
+        equal(run.poll(), None, "it runs on")
+        open(done, "w", encoding="utf-8").close()
+        out, err = run.communicate(timeout=20)
+        equal((run.returncode, out, err), (0, b"last\x01\xff", b""), "the rest")
+
+
+@suite.test()
+def test_much_output():
+    with Place() as place:
+        status, out, _ = place.run("--", PYTHON, "-c", "import sys; sys.stdout.write('x' * 5000000)")
+        equal((status, len(out)), (0, 5000000), "status, bytes")
+
+
+@suite.test()
+def test_stdin():
+    with Place() as place:
+        data = os.urandom(3000000)
+        done = subprocess.run(place.argv("run", "--", "cat"), env=place.env, input=data,
+                              capture_output=True, timeout=30)
+        check(done.returncode == 0 and done.stdout == data, "stdin to stdout")
+        equal(place.run("--", "cat"), (0, "", ""), "an empty stdin")
+
+
+@suite.test()
+def test_closed_standard_descriptors():
+    """What is closed is /dev/null for the command, never a file of procpen's own."""
+    with Place() as place:
+        shown = os.path.join(place.workspace, "shown")
+        command = "for fd in 0 1 2; do readlink /proc/$$/fd/$fd; done >shown"
+        for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+            words = " ".join("'%s'" % word for word in place.argv("run", "--shell", "--", command))
+            subprocess.run(["/bin/sh", "-c", "exec %s %s" % (words, closed)], env=place.env,
+                           stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                           stderr=subprocess.DEVNULL, timeout=20, check=True)
+            with open(shown, encoding="utf-8") as f:
+                lines = f.read().split("\n")
+            equal([lines[0], lines[2]], ["/dev/null", "/dev/null"], "descriptors after %s" % closed)
+
+
+@suite.test()
+def test_inherited_descriptors():
+    for wrapper in ([], [hostile_program("without"), "close_range"]):
+        with Place() as place:
+            with open("/dev/zero", "rb") as extra:
+                os.set_inheritable(extra.fileno(), True)
+                done = subprocess.run(place.argv("run", "--", "ls", "/proc/self/fd", wrapper=wrapper),
+                                      env=place.env, capture_output=True, timeout=20,
+                                      close_fds=False, stdin=subprocess.DEVNULL)
+            equal(done.stdout.split(), [b"0", b"1", b"2", b"3"], "descriptors")
+
+
+@suite.test()
+def test_stdout_is_closed():
+    """A reader that goes away ends the command as it would without procpen."""
+    with Place() as place:
+        run = place.start("--", "yes", stdout=subprocess.PIPE)
+        run.stdout.read(1000)
+        run.stdout.close()
+        equal(run.wait(20), 128 + signal.SIGPIPE, "status")
+        run = place.start("--", "sleep", "0.3", stdout=subprocess.PIPE)
+        run.stdout.close()
+        equal(run.wait(20), 0, "a command that does not write")
+
+
+def talk(master, until, limit=15):
+    """What the terminal shows up to @until."""
+    seen, end = b"", time.monotonic() + limit
+    while until not in seen:
+        check(time.monotonic() < end, "no %r in %r" % (until, seen))
+        if select.select([master], [], [], 0.1)[0]:
+            try:
+                seen += os.read(master, 65536)
+            except OSError:
+                break
+    check(until in seen, "no %r in %r" % (until, seen))
+    return seen
+
+
+def open_terminal():
+    try:
+        return pty.openpty()
+    except OSError as e:
+        raise Skip("no pseudo-terminal can be had here: %s" % e)
+
+
+@suite.test()
+def test_terminal():
+    """The command has the caller's terminal: it is one, and input comes through."""
+    for form in FORMS:
+        with Place() as place:
+            master, slave = open_terminal()
+            script = "test -t 0 && test -t 1 && test -t 2 && echo all; read line; echo got $line; exit 5"
+            run = place.start(*form, "--shell", "--", script, stdin=slave, stdout=slave, stderr=slave)
+            os.close(slave)
+            talk(master, b"all")
+            os.write(master, b"hello\n")
+            talk(master, b"got hello")
+            equal(run.wait(20), 5, "status")
+            os.close(master)
+
+
+# ---------------------------------------------------------------- run: signals
+
+TRAP = "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.02; done"
+DEAF = "trap '' INT TERM; (setsid sleep 300 &) ; echo ready; while :; do sleep 0.02; done"
+
+
+def begin(place, *words):
+    run = place.start(*words, stdout=subprocess.PIPE)
+    equal(run.stdout.readline(), b"ready\n", "first line")
+    return run
+
+
+def over(run, limit=20):
+    status = run.wait(limit)
+    out = run.stdout.read()
+    run.stdout.close()
+    return status, out
+
+
+@suite.test()
+def test_interrupt_once():
+    """The command gets it, and may have the last word."""
+    for form in FORMS:
+        with Place() as place:
+            run = begin(place, *form, "--shell", "--", TRAP)
+            run.send_signal(signal.SIGINT)
+            equal(over(run), (9, b"caught\n"), "status, output")
+            run = begin(place, *form, "--shell", "--", "echo ready; exec sleep 60")
+            run.send_signal(signal.SIGINT)
+            equal(over(run), (128 + signal.SIGINT, b""), "a command that dies of it")
+
+
+@suite.test()
+def test_interrupt_twice():
+    """A command that ignores the first does not ignore the second, nor does its daemon."""
+    for form in FORMS:
+        with Place() as place:
+            run = begin(place, *form, "--shell", "--", DEAF)
+            run.send_signal(signal.SIGINT)
+            time.sleep(0.3)
+            equal(run.poll(), None, "it goes on after the first")
+            run.send_signal(signal.SIGINT)
+            equal(over(run)[0], 128 + signal.SIGKILL, "status after the second")
+            equal(processes_marked(place.base), [], "alive")
+
+
+@suite.test()
+def test_interrupt_from_the_terminal():
+    """Ctrl-C, typed."""
+    with Place() as place:
+        master, slave = open_terminal()
+
+        def own_terminal():
+            os.setsid()
+            import fcntl
+            import termios
+            fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+
+        run = place.start("--shell", "--", TRAP, stdin=slave, stdout=slave, stderr=slave,
+                          preexec_fn=own_terminal)
+        os.close(slave)
+        talk(master, b"ready")
+        os.write(master, b"\x03")
+        talk(master, b"caught")
+        equal(run.wait(20), 9, "status")
+        os.close(master)
+
+
+@suite.test()
+def test_terminate():
+    """SIGTERM and SIGHUP end the whole tree, whatever it ignores."""
+    for form in FORMS:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            with Place() as place:
+                run = begin(place, *form, "--shell", "--", DEAF)
+                run.send_signal(number)
+                equal(over(run)[0], 128 + signal.SIGKILL, "status")
+                equal(processes_marked(place.base), [], "alive")
+
+
+@suite.test()
+def test_killed_procpen():
+    """SIGKILL for procpen itself: nothing outlives it for long."""
+    for form in FORMS:
+        place = Place()
+        run = begin(place, *form, "--shell", "--", DEAF)
+        run.kill()
+        run.wait(20)
+        run.stdout.close()
+        eventually(lambda: not processes_marked(place.base), 3, "alive after SIGKILL of procpen")
+        equal(place.run("--", "true")[0], 0, "the next one")
+        with place:
+            pass  # and it has removed the temporary directory of the first
+
+
+# ---------------------------------------------------------------- run: ends and limits
+
+@suite.test()
+def test_timeout():
+    """124, and every escapee dead."""
+    escapees = "(setsid sh -c 'trap \"\" TERM; sleep 300' &) ; nohup sleep 300 >/dev/null 2>&1 & "
+    for form in FORMS:
+        with Place() as place:
+            status, _, err = place.run(*form, "--timeout", "0.5", "--shell", "--", escapees + "sleep 60")
+            equal(status, 124, "status: %s" % err)
+            check("timeout" in err, "stderr %r" % err)
+            equal(processes_marked(place.base), [], "alive")
+            status, out, err = place.run(*form, "--timeout", "30", "--", "echo", "quick")
+            equal((status, out, err), (0, "quick\n", ""), "a quick command")
+
+
+@suite.test()
+def test_left_behind():
+    """A daemon that holds the output open ends with the command, and holds nothing up."""
+    for form in FORMS:
+        with Place() as place:
+            script = "setsid sh -c 'trap \"\" HUP TERM; sleep 300' & setsid sleep 300 >/dev/null 2>&1 & echo done; exit 3"
+            status, out, _ = place.run(*form, "--shell", "--", script)
+            equal((status, out), (3, "done\n"), "status, output")
+            equal(processes_marked(place.base), [], "alive")
+
+
+@suite.test()
+def test_memory():
+    with Place() as place:
+        hog = "b = []\nfor i in range(400): b.append(bytearray(b'x') * 1048576)"
+        equal(place.run("--", PYTHON, "-c", hog)[0], 0, "without a limit")
+        for form in FORMS:
+            status, _, err = place.run(*form, "--memory", "64M", "--", PYTHON, "-c", hog)
+            equal(status, 128 + signal.SIGKILL, "status: %s" % err)
+            check("memory" in err, "stderr %r" % err)
+            equal(place.run(*form, "--memory", "256M", "--", PYTHON, "-c", "pass")[0], 0, "enough")
+
+
+BURN = """
+import os, time
+end = time.monotonic() + 1.0
+while time.monotonic() < end:
+    pass
+t = os.times()
+print(t.user + t.system)
+"""
+
+
+@suite.test()
+def test_cpu():
+    """Slowed down to a part of a processor: half the time or less where a tenth is asked for."""
+    with Place() as place:
+        for form in FORMS:
+            status, out, err = place.run(*form, "--cpu", "0.1", "--", PYTHON, "-c", BURN)
+            equal(status, 0, err)
+            check(float(out) < 0.5, "%s s of processor time in a second" % out)
+
+
+@suite.test()
+def test_options():
+    with Place() as place:
+        os.mkdir(os.path.join(place.workspace, "sub"))
+        for words in (["--env", "A=1", "--env", "B=x=y", "--cwd", "sub"],
+                      ["--env=A=1", "--env=B=x=y", "--cwd=" + place.workspace + "/sub"]):
+            status, out, err = place.run(*words, "--shell", "--", "echo $A $B; pwd")
+            equal((status, out), (0, "1 x=y\n%s/sub\n" % place.workspace), err)
+        status, out, _ = place.run("--", "printf", "%s|", "a b", "", "$HOME", "--timeout")
+        equal(out, "a b||$HOME|--timeout|", "words")
+        equal(place.run("printf", "%s", "--timeout")[1], "--timeout", "words without --")
+        status, out, _ = place.run("--shell", "--", "echo $HOME $((1+2)) | tr 1-9 a-i")
+        check(out.endswith(" c\n"), "--shell: %r" % out)
+
+
+CONNECT = """
+import socket
+try:
+    socket.create_connection(("127.0.0.1", %d), 3)
+    print("open")
+except OSError as e:
+    print("shut")
+try:
+    import os
+    open(%r, "w")
+    print("open")
+except OSError as e:
+    print("shut")
+"""
+
+
+@suite.test()
+def test_network_and_profile():
+    import socket
+    host = socket.socket()
+    host.bind(("127.0.0.1", 0))
+    host.listen(16)
+    for form in FORMS:
+        with Place() as place:
+            _, found = examine(place, *form)
+            kept = any(layer.startswith(("landlock", "mount_n")) for layer in found["active"])
+            probe = ["--", PYTHON, "-c", CONNECT % (host.getsockname()[1], place.base + "/outside")]
+            free = place.run(*form, "--set", "sandbox.profile=none", *probe)[1]
+            equal(free, "open\nopen\n", "without a sandbox")
+            files = "shut\n" if kept else "open\n"
+            equal(place.run(*form, *probe)[1], "open\n" + files, "default")
+            equal(place.run(*form, "--no-network", *probe)[1], "shut\n" + files, "--no-network")
+            if kept:
+                equal(place.run(*form, "--strict", *probe)[1], "shut\nshut\n", "--strict")
+    host.close()
+
+
+@suite.test()
+def test_user():
+    with Place() as place:
+        if os.geteuid() != 0:
+            status, _, err = place.run("--user", "nobody", "--", "id")
+            check(status == 125 and "root" in err, "%d %r" % (status, err))
+            return
+        os.chmod(place.base, 0o755)
+        os.chmod(place.workspace, 0o755)
+        status, out, err = place.run("--user", "nobody", "--shell", "--",
+                                     "id -un; echo $USER; echo x >$TMPDIR/y && cat $TMPDIR/y")
+        equal((status, out), (0, "nobody\nnobody\nx\n"), err)
+        equal(place.run("--user", "no-such-account", "--", "id")[0], 125, "unknown account")
+        equal(place.run("--user", "a,b", "--", "id")[0], 2, "two names")
+        os.chmod(place.workspace, 0o700)
+        status, out, err = place.run("--user", "nobody", "--", "id")
+        equal((status, out), (125, ""), "a workspace that it may not enter: %s" % err)
+
+
+# ---------------------------------------------------------------- run: the record
+
+@suite.test()
+def test_record():
+    """Each attempt before it, and each end; what is refused too; and nothing without a record."""
+    with Place() as place:
+        place.run("--env", "SECRET=hidden", "--", "echo", "one")
+        place.run("--shell", "--", "exit 7")
+        place.run("--", "echo", "reboot")
+        lines = place.records()
+        events = [(r["event"], r.get("decision"), r.get("outcome")) for r in lines]
+        for event in (("attempt", "allowed", None), ("end", None, "exit status 0"),
+                      ("end", None, "exit status 7"), ("attempt", "blocked", "CommandBlocked")):
+            check(event in events, "%s in %s" % (event, events))
+        commands = [r.get("command") for r in lines]
+        check("echo one" in commands and "exit 7" in commands, str(commands))
+        check("hidden" not in json.dumps(lines), "a value of the environment is on record")
+        shutil.rmtree(place.state)
+        with open(place.state, "w", encoding="utf-8") as f:
+            f.write("no directory")
+        status, _, err = place.run("--", "touch", place.workspace + "/ran")
+        check(status in (77, 125) and not os.path.exists(place.workspace + "/ran"),
+              "%d %r" % (status, err))
+        os.unlink(place.state)
+
+
+@suite.test()
+def test_help_names_them():
+    with Place() as place:
+        done = subprocess.run([server_path(), "--help"], capture_output=True, text=True, timeout=20)
+        for word in ("procpen run", "procpen doctor", "--json"):
+            check(word in done.stdout, "%s in %s" % (word, done.stdout[:600]))
+        for words in (["rum", "--", "true"], ["docter"]):
+            status = subprocess.run([server_path()] + words, capture_output=True, timeout=20,
+                                    env=place.env).returncode
+            equal(status, 2, str(words))
+
+
+if __name__ == "__main__":
+    suite.main()

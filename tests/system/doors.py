@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""The doors from a command to the server, its keeper, its record and the host: each is first shown to
+be open without the sandbox, then shut in it, in every form that a user may have."""
+import os
+import re
+import shutil
+import socket
+import tempfile
+
+from client import Failure, Server, Skip, check, equal, hostile_program
+from suite import Suite
+
+suite = Suite()
+
+# What stays open without namespaces, as docs/security.md says.
+OPEN_WITHOUT_NAMESPACES = {"outside_chmod", "outside_times", "audit_read", "exe"}
+# What a command may do to files of its own user only where the user is root.
+NEEDS_ROOT = {"sysctl", "device", "mount", "mem", "maps", "environ", "fd_list", "root", "exe",
+              "ptrace", "ptrace_keeper", "vm_read", "keeper_mem", "pidfd_getfd"}
+# Shut for everybody, with or without a sandbox.
+NEVER_OPEN = {"own_descriptor"}
+
+
+class Place:
+    """Folders that the server's user owns, and a listening abstract socket."""
+
+    def __init__(self, user):
+        self.user = user
+        self.base = tempfile.mkdtemp(prefix="procpen-doors-", dir="/var/tmp")
+        self.outside = os.path.join(self.base, "outside")
+        self.name = os.path.basename(self.base)
+        os.makedirs(os.path.join(self.base, "state", "audit"), mode=0o700)
+        os.mkdir(self.outside)
+        for name in ("workspace", "home"):
+            os.mkdir(os.path.join(self.base, name))
+        shutil.copy(hostile_program("doors"), self.base)
+        self.fill()
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind("\0" + self.name)
+        self.socket.listen(64)
+
+    def fill(self):
+        """Behind each door is what belongs there, also after a walk that took it away."""
+        shutil.rmtree(self.outside)
+        os.mkdir(self.outside)
+        for path in (os.path.join(self.outside, "there"),
+                     os.path.join(self.base, "state", "audit", "first")):
+            with open(path, "w", encoding="utf-8") as f:
+                f.write("there\n")
+        if self.user:
+            for folder, _, names in os.walk(self.base):
+                for name in [folder] + [os.path.join(folder, n) for n in names]:
+                    os.chown(name, self.user, self.user)
+
+    def walk(self, *options, wrapper=()):
+        """What each door says to a command of a server with @options; its sandbox; its gaps."""
+        self.fill()
+        server = Server(*options, base=self.base, wrapper=wrapper)
+        gaps = " ".join(server.call("agent.session")["sandbox"]["gaps"])
+        result = server.run(os.path.join(self.base, "doors"),
+                            [str(server.pid), "0", server.state, self.outside, self.name])
+        doors = dict(re.findall(r"^door (\w+) (open|shut \S+)$", result["stdout_summary"], re.M))
+        equal(result["exit_code"], 0, "exit code; %s" % result)
+        server.ping()
+        server.stop()
+        return doors, result["sandbox"], gaps
+
+    def close(self):
+        self.socket.close()
+        shutil.rmtree(self.base, ignore_errors=True)
+
+
+def opened(doors):
+    return {name for name, what in doors.items() if what == "open"}
+
+
+def open_by_kernel(sandbox, gaps):
+    """What an older kernel's Landlock leaves open, and the server tells."""
+    told = {"abstract": "abstract sockets of other programs can be reached",
+            "outside_truncate": "files outside the workspace can be truncated"}
+    found = {door for door, gap in told.items() if gap in gaps}
+    if "abstract" in found and "pid_namespace" in sandbox:
+        # The call succeeds, but the kernel drops what the first process of a PID namespace is sent
+        # from inside; tree.py sends it SIGKILL and SIGSTOP.
+        found.add("kill_keeper")
+    return found
+
+
+def as_user(user):
+    return ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups",
+            "--"] if user else []
+
+
+def compare(user, options, stays_open):
+    if os.geteuid() != 0 and user:
+        raise Skip("only root can become another user")
+    if user and not shutil.which("setpriv"):
+        raise Skip("setpriv is not installed")
+    place = Place(user)
+    try:
+        bare, sandbox, _ = place.walk("--set", "sandbox.profile=none", wrapper=as_user(user))
+        check(any("NOT SANDBOXED" in layer for layer in sandbox), "the profile none is not shouted")
+        root = not user and os.geteuid() == 0
+        closed = set(bare) - opened(bare) - NEVER_OPEN - (set() if root else NEEDS_ROOT)
+        equal(closed, set(), "doors that are shut without a sandbox, so their test proves nothing")
+        doors, sandbox, gaps = place.walk(*options, wrapper=as_user(user))
+        equal(sorted(opened(doors) - stays_open - open_by_kernel(sandbox, gaps)), [],
+              "open in %s" % " ".join(sandbox))
+        equal({name: what for name, what in doors.items() if what == "shut ENOENT"
+               and name.startswith("outside")}, {}, "doors with nothing behind them")
+    finally:
+        place.close()
+
+
+def namespaces_work(user):
+    """Does the sandbox of this user have them here? Told by procpen itself."""
+    place = Place(user)
+    try:
+        server = Server(base=place.base, wrapper=as_user(user))
+        active = server.call("agent.session")["sandbox"]["active"]
+        server.stop()
+        return "pid_namespace" in active, any(a.startswith("landlock") for a in active)
+    finally:
+        place.close()
+
+
+def with_namespaces(user):
+    if os.geteuid() != 0 and user:
+        raise Skip("only root can become another user")
+    if not namespaces_work(user)[0]:
+        raise Skip("namespaces are not allowed here")
+    compare(user, [], set())
+
+
+def without_namespaces(user):
+    if os.geteuid() != 0 and user:
+        raise Skip("only root can become another user")
+    if not namespaces_work(user)[1]:
+        raise Skip("no Landlock here")
+    root = not user and os.geteuid() == 0
+    compare(user, ["--set", "sandbox.namespaces=false"],
+            OPEN_WITHOUT_NAMESPACES | ({"fd_list"} if root else set()))
+
+
+@suite.test()
+def test_as_started_with_namespaces():
+    with_namespaces(0)
+
+
+@suite.test()
+def test_as_started_without_namespaces():
+    without_namespaces(0)
+
+
+@suite.test()
+def test_as_ordinary_user_with_namespaces():
+    with_namespaces(65534)
+
+
+@suite.test()
+def test_as_ordinary_user_without_namespaces():
+    without_namespaces(65534)
+
+
+# Asks the kernel to send the server SIGTERM when a pipe becomes readable (fcntl(2), F_SETOWN).
+SIGNAL_BY_PIPE = """
+import fcntl, os, sys
+r, w = os.pipe()
+try:
+    fcntl.fcntl(r, fcntl.F_SETOWN, int(sys.argv[1]))
+except OSError as e:
+    sys.exit(str(e))
+fcntl.fcntl(r, 10, 15)
+fcntl.fcntl(r, fcntl.F_SETFL, fcntl.fcntl(r, fcntl.F_GETFL) | os.O_ASYNC)
+os.write(w, b"x")
+"""
+
+
+def signal_by_pipe(*options):
+    """Does the server outlive it?"""
+    server = Server(*options)
+    server.run("/usr/bin/python3", ["-c", SIGNAL_BY_PIPE, str(server.pid)], background=True)
+    try:
+        server.wait_exit(2)
+    except Failure:
+        server.ping()
+        server.stop()
+        return True
+    return False
+
+
+@suite.test()
+def test_signal_by_pipe():
+    check(not signal_by_pipe("--set", "sandbox.profile=none"), "the door is not open at all")
+    pid_namespace, landlock = namespaces_work(0)
+    if not pid_namespace and not landlock:
+        raise Skip("neither a PID namespace nor Landlock here")
+    if pid_namespace:
+        check(signal_by_pipe(), "the server was ended")
+    if landlock:
+        server = Server()
+        gaps = " ".join(server.call("agent.session")["sandbox"]["gaps"])
+        server.stop()
+        check(signal_by_pipe("--set", "sandbox.namespaces=false") or "F_SETOWN" in gaps,
+              "the server was ended, and no gap says so")
+
+
+if __name__ == "__main__":
+    suite.main()

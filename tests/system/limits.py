@@ -1,0 +1,424 @@
+#!/usr/bin/env python3
+"""Limits of a run hold for its whole tree, strike with proof, and never hit the server.
+
+Each test runs in three modes: with a control group, where the keeper samples inside a PID
+namespace, and where it samples without any namespace. Each hog is first seen to get what it
+wants without the limit.
+"""
+import os
+import shutil
+import stat
+import subprocess
+import tempfile
+
+from client import RpcError, Server, Skip, check, equal, hostile_program, is_alive
+from suite import Suite
+
+suite = Suite()
+
+MIB = 1 << 20
+USER = 65534
+# Control groups out of the way, for a server that is root.
+WITHOUT_GROUPS = ["unshare", "--mount", "sh", "-c",
+                  'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh"]
+HOLDERS = {
+    "group": ("memory_limit:cgroup", "cpu_limit:cgroup", "process_limit:cgroup"),
+    "sampled": ("memory_limit:sampled", "cpu_limit:duty_cycle", "process_limit:counted"),
+    "plain": ("memory_limit:sampled", "cpu_limit:duty_cycle", "process_limit:counted"),
+}
+
+
+class Limited:
+    """A server in one of the modes, and runs of the hog in it."""
+
+    def __init__(self, mode, *options):
+        self.mode = mode
+        wrapper = []
+        if mode != "group" and os.geteuid() == 0:
+            if subprocess.run(WITHOUT_GROUPS + ["true"], capture_output=True).returncode:
+                raise Skip("this root can mount nothing over /sys/fs/cgroup")
+            wrapper = WITHOUT_GROUPS
+        if mode == "plain":
+            options += ("--set", "sandbox.namespaces=false")
+        self.server = Server(*options, wrapper=wrapper)
+        self.hog = os.path.join(self.server.workspace, "hog")
+        shutil.copy(hostile_program("hog"), self.hog)
+
+    def run(self, *args, **params):
+        return self.server.run(self.hog, [str(a) for a in args], **params)
+
+    def limited(self, *args, **params):
+        """Details of the ResourceLimitExceeded that the run must end in."""
+        try:
+            answer = self.run(*args, **params)
+        except RpcError as e:
+            equal(e.type, "ResourceLimitExceeded", "error")
+            details = e.error["data"]["details"]
+            self.check_mode(details["result"])
+            return details
+        self.check_mode(answer)
+        check(False, "it was not ended: %.500r" % answer)
+
+    def check_mode(self, result):
+        """Is the limit held by what this mode is about?"""
+        kinds = [w for w in result["sandbox"] if w.startswith(("memory_limit:", "cpu_limit:"))]
+        held = [w for w in kinds if w not in HOLDERS[self.mode]]
+        if held and self.mode == "group":
+            raise Skip("no control group with this limit can be made here: %s" % held[0])
+        if held:
+            raise Skip("a control group holds the limit here: %s" % held[0])
+        if self.mode == "sampled" and "pid_namespace" not in result["sandbox"]:
+            raise Skip("no PID namespace can be made here")
+
+    def close(self):
+        """The server has noticed nothing of all that."""
+        self.server.ping()
+        equal(self.server.run("echo", ["alive"])["stdout_summary"], "alive\n", "a run afterwards")
+        self.server.stop()
+        equal(self.server.survivors(), [], "alive")
+
+
+def in_each_mode(function):
+    for mode in HOLDERS:
+        def one(mode=mode):
+            function(mode)
+        one.__name__ = "%s_%s" % (function.__name__, mode)
+        suite.test()(one)
+    return function
+
+
+def check_killed(details, reason):
+    result = details["result"]
+    equal((result["state"], result["reason"], result["exit_code"], result["survivors"]),
+          ("killed", reason, None, 0), "partial result")
+    for member in ("process_id", "stdout_summary", "stderr_summary", "duration_ms", "started_at",
+                   "ended_at", "resource_usage", "sandbox", "warnings"):
+        check(member in result, "the partial result has no %s" % member)
+
+
+# -------------------------------------------------------------------- memory
+
+def check_memory(limited, kind, free_mb, limit_mb):
+    answer = limited.run("memory", kind, free_mb)
+    equal((answer["exit_code"], answer["stdout_summary"]), (0, "grown\n"), "without a limit")
+    details = limited.limited("memory", kind, free_mb, memory_limit=limit_mb * MIB)
+    check_killed(details, "memory_limit")
+    equal((details["limit"], details["limit_value"]), ("memory_limit", limit_mb * MIB), "limit")
+    check("grown" not in details["result"]["stdout_summary"], "it got all it wanted")
+    if limited.mode != "group":
+        check(details["seen"] > limit_mb * MIB, "killed with %d bytes" % details["seen"])
+
+
+@in_each_mode
+def test_memory_of_one_process(mode):
+    limited = Limited(mode)
+    check_memory(limited, "private", 300, 60)
+    limited.close()
+
+
+@in_each_mode
+def test_memory_of_a_process_whose_first_thread_has_ended(mode):
+    limited = Limited(mode)
+    limited.hog = limited.server.hostile_path()
+    answer = limited.run("headless", 150)
+    equal((answer["exit_code"], answer["stdout_summary"]), (0, "kept\n"), "without a limit")
+    check_killed(limited.limited("headless", 150, memory_limit=64 * MIB), "memory_limit")
+    limited.close()
+
+
+@in_each_mode
+def test_memory_of_four_processes(mode):
+    """Each of them is far below the limit."""
+    limited = Limited(mode)
+    check_memory(limited, "four", 160, 100)
+    limited.close()
+
+
+@in_each_mode
+def test_shared_memory(mode):
+    limited = Limited(mode)
+    check_memory(limited, "shared", 200, 60)
+    limited.close()
+
+
+@in_each_mode
+def test_memory_of_a_daemon(mode):
+    """Own session, parents gone, signals ignored, pipes closed: still of the run."""
+    limited = Limited(mode)
+    check_memory(limited, "daemon", 200, 60)
+    limited.close()
+
+
+@in_each_mode
+def test_memory_that_is_copied_on_write(mode):
+    """Pages count when they are there, not when they could be."""
+    limited = Limited(mode)
+    answer = limited.run("memory", "inherited", 40, memory_limit=100 * MIB)
+    limited.check_mode(answer)
+    equal((answer["exit_code"], answer["stdout_summary"]), (0, "grown\n"),
+          "five processes with the same 40 MiB")
+    check_memory(limited, "copied", 40, 100)
+    limited.close()
+
+
+@in_each_mode
+def test_memory_of_a_grandchild_ends_the_run(mode):
+    """What the shells above would have made of it does not matter."""
+    limited = Limited(mode)
+    script = "sh -c 'sh -c \"./hog memory private 200; sleep 50\"; sleep 50'; echo over; exit 0"
+    try:
+        answer = limited.server.run(script, memory_limit=60 * MIB)
+    except RpcError as e:
+        details = e.error["data"]["details"]
+        limited.check_mode(details["result"])
+        check_killed(details, "memory_limit")
+        equal(details["result"]["stdout_summary"], "", "output")
+    else:
+        check(False, "it was not ended: %.500r" % answer)
+    limited.close()
+
+
+@in_each_mode
+def test_memory_in_the_background(mode):
+    """Nobody waits: the record tells, and the neighbour lives on."""
+    limited = Limited(mode)
+    server = limited.server
+    other = server.run("sleep 60", background=True, memory_limit=60 * MIB)
+    limited.check_mode(other)
+    run = limited.run("memory", "private", 200, background=True, memory_limit=60 * MIB)
+    seen = server.call("process.monitor", {"process_id": run["process_id"], "wait_ms": 20000})
+    equal((seen["state"], seen["reason"]), ("killed", "memory_limit"), "record")
+    check(seen["resource_usage"]["memory_peak_bytes"] >= 60 * MIB, "peak: %r" % seen)
+    check(is_alive(other["pid"]), "the other run is dead")
+    server.call("process.kill", {"process_id": other["process_id"], "signal": "KILL"})
+    limited.close()
+
+
+def test_runtimes_under_memory_limit(mode, name, command, source=None, file=None):
+    if not shutil.which(name):
+        raise Skip("%s is not installed" % name)
+    limited = Limited(mode)
+    if source:
+        with open(os.path.join(limited.server.workspace, file), "w") as f:
+            f.write(source)
+    answer = limited.server.run(command, memory_limit=512 * MIB, timeout=100)
+    limited.check_mode(answer)
+    equal((answer["exit_code"], answer["stdout_summary"].strip()), (0, "ran"),
+          "%s: %s" % (name, answer["stderr_summary"][-300:]))
+    limited.close()
+
+
+JAVA = """
+public class Ran {
+    public static void main(String[] none) throws Exception {
+        Thread[] all = new Thread[16];
+        byte[][] kept = new byte[60][];
+        for (int i = 0; i < kept.length; i++) kept[i] = new byte[1 << 20];
+        for (int i = 0; i < all.length; i++) { all[i] = new Thread(() -> {}); all[i].start(); }
+        for (Thread one : all) one.join();
+        System.out.println("ran");
+    }
+}
+"""
+NODE = ("node -e \"const {Worker}=require('worker_threads');const kept=[];"
+        "for(let i=0;i<60;i++)kept.push(Buffer.alloc(1<<20,1));"
+        "new Worker('setTimeout(()=>{},50)',{eval:true})"
+        ".on('exit',()=>console.log(kept.length===60?'ran':'no'))\"")
+GO = ("package main\n\nimport \"fmt\"\n\nfunc main() {\n\tkept := make([]byte, 60<<20)\n"
+      "\tfor i := range kept {\n\t\tkept[i] = 1\n\t}\n\tfmt.Println(\"ran\")\n}\n")
+
+for run_mode in ("group", "plain"):
+    for run_name, arguments in (("node", (NODE,)), ("java", ("java Ran.java", JAVA, "Ran.java")),
+                                ("go", ("GOFLAGS=-mod=mod go run ran.go", GO, "ran.go"))):
+        def runtime(mode=run_mode, name=run_name, arguments=arguments):
+            test_runtimes_under_memory_limit(mode, name, *arguments)
+        runtime.__name__ = "test_%s_under_memory_limit_%s" % (run_name, run_mode)
+        suite.test(150)(runtime)
+
+
+# ------------------------------------------------------------------ processor
+
+def cpu_share(answer):
+    return answer["resource_usage"]["cpu_ms"] / max(1, answer["duration_ms"])
+
+
+def check_share(limited, *args):
+    """At most a twentieth of a core, and the time to see that. A loaded machine gives less."""
+    tries = (cpu_share(limited.run(*args)) for _ in range(6))  # others may be busy here
+    free = next((share for share in tries if share > 0.15), 0)
+    check(free, "without a limit it uses too little of a core to show anything")
+    answer = limited.run(*args, cpu_limit=0.05)
+    limited.check_mode(answer)
+    equal((answer["state"], answer["exit_code"]), ("completed", 0), "it is slowed down, not killed")
+    used = answer["resource_usage"]["cpu_ms"]
+    allowed = 0.05 * answer["duration_ms"] * 1.25 + 150
+    check(used <= allowed, "%d ms of cpu in %d ms" % (used, answer["duration_ms"]))
+
+
+@in_each_mode
+def test_cpu_of_one_process(mode):
+    limited = Limited(mode)
+    check_share(limited, "spin", 1, 1500)
+    limited.close()
+
+
+@in_each_mode
+def test_cpu_of_four_processes(mode):
+    limited = Limited(mode)
+    check_share(limited, "spin", 4, 1500)
+    limited.close()
+
+
+@in_each_mode
+def test_cpu_of_short_lived_children(mode):
+    limited = Limited(mode)
+    check_share(limited, "short", "waited", 5, 1500)
+    check_share(limited, "short", "orphaned", 20, 1500)
+    limited.close()
+
+
+@in_each_mode
+def test_cpu_that_the_kernel_forgets(mode):
+    """A parent that ignores SIGCHLD leaves no account: 800 ms of work at 0.1 take 8 s, less what
+    it takes to notice."""
+    limited = Limited(mode)
+    free = limited.run("forgotten", 160, 5)
+    answer = limited.run("forgotten", 160, 5, cpu_limit=0.1, timeout=50)
+    limited.check_mode(answer)
+    equal((free["exit_code"], answer["exit_code"]), (0, 0), "exit codes")
+    check(answer["duration_ms"] > 2500, "done in %d ms" % answer["duration_ms"])
+    check(free["duration_ms"] < answer["duration_ms"], "%d ms without a limit, %d with it" % (
+        free["duration_ms"], answer["duration_ms"]))
+    limited.close()
+
+
+@in_each_mode
+def test_a_command_that_stops_its_own(mode):
+    """What the command has stopped is not continued by the limit, and what it continues runs."""
+    limited = Limited(mode)
+    answer = limited.run("stopped", cpu_limit=0.3)
+    limited.check_mode(answer)
+    equal(answer["stdout_summary"], "still stopped\nended by itself\n", "what it saw")
+    limited.close()
+
+
+@in_each_mode
+def test_signals_reach_a_slowed_command(mode):
+    """TERM while it is in debt; the handler runs."""
+    limited = Limited(mode)
+    server = limited.server
+    run = server.run("trap 'echo got; exit 3' TERM; while :; do :; done", background=True,
+                     cpu_limit=0.05)
+    limited.check_mode(run)
+    while server.call("process.monitor", {"process_id": run["process_id"]}
+                      )["resource_usage"]["cpu_ms"] < 20:
+        pass
+    killed = server.call("process.kill", {"process_id": run["process_id"], "signal": "TERM"})
+    equal((killed["killed"], killed["signal_sent"], killed["survivors"]), (True, "SIGTERM", 0),
+          "kill")
+    equal(server.logs(run["process_id"])["stdout"], "got\n", "output")
+    limited.close()
+
+
+# ------------------------------------------------------------------ processes
+
+@in_each_mode
+def test_processes(mode):
+    """A group or an rlimit refuses the fork; where the keeper counts the run is ended."""
+    limited = Limited(mode, "--set", "limits.tasks_per_run=40")
+    free = Server("--set", "limits.tasks_per_run=0")
+    shutil.copy(limited.hog, free.workspace)
+    equal(free.run("./hog processes 150")["stdout_summary"], "150 made\n", "without a limit")
+    free.stop()
+    try:
+        answer = limited.run("processes", 150)
+    except RpcError as e:
+        details = e.error["data"]["details"]
+        check("process_limit:counted" in details["result"]["sandbox"], "who counted?")
+        check_killed(details, "process_limit")
+        equal((details["limit"], details["limit_value"]), ("limits.tasks_per_run", 40), "limit")
+        check(details["seen"] > 40, "killed with %d" % details["seen"])
+        if mode == "group":
+            raise Skip("no control group with this limit can be made here")
+    else:
+        made, what = answer["stdout_summary"].split()
+        check(what == "refused" and int(made) <= 40, "it made %s" % answer["stdout_summary"])
+        if "process_limit:cgroup" in answer["sandbox"]:
+            check(any("limits.tasks_per_run" in w for w in answer["warnings"]),
+                  "no warning: %s" % answer["warnings"])
+        elif mode == "group":
+            raise Skip("no control group with this limit can be made here")
+    limited.close()
+
+
+@suite.test()
+def test_as_an_ordinary_user():
+    """No group, no privilege: the limits hold all the same."""
+    if os.geteuid() != 0:
+        raise Skip("this is an ordinary user already: the other tests have shown it")
+    if not shutil.which("setpriv"):
+        raise Skip("setpriv is not installed")
+    base = tempfile.mkdtemp(prefix="procpen-test-")
+    try:
+        os.chmod(base, 0o755)
+        for name in ("workspace", "state", "home"):
+            os.mkdir(os.path.join(base, name), 0o700)
+            os.chown(os.path.join(base, name), USER, USER)
+        os.chown(base, USER, USER)
+        program = shutil.copy(hostile_program("hog"), os.path.join(base, "workspace", "hog"))
+        os.chmod(program, os.stat(program).st_mode | stat.S_IXOTH | stat.S_IROTH)
+        server = Server("--set", "limits.tasks_per_run=40", base=base, wrapper=[
+            "setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", "--"])
+        for args, reason in ((["memory", "four", "160"], "memory_limit"),
+                             (["processes", "150"], "process_limit")):
+            try:
+                answer = server.run("./hog", args, memory_limit=100 * MIB)
+            except RpcError as e:
+                check_killed(e.error["data"]["details"], reason)
+            else:
+                equal(reason, "process_limit", "what was not ended")
+                check("refused" in answer["stdout_summary"], "processes: %r" % answer)
+        server.ping()
+        server.stop()
+    finally:
+        shutil.rmtree(base, ignore_errors=True)
+
+
+# --------------------------------------------------------------------- usage
+
+@in_each_mode
+def test_usage_is_of_the_whole_tree(mode):
+    """The peak is a sum over processes, not of the largest, where somebody watches."""
+    limited = Limited(mode)
+    answer = limited.run("memory", "four", 160, memory_limit=300 * MIB)
+    limited.check_mode(answer)
+    peak = answer["resource_usage"]["memory_peak_bytes"]
+    check(peak > 120 * MIB, "peak %d" % peak)
+    limited.close()
+
+
+@suite.test()
+def test_limits_of_the_operator():
+    """Without a word in the request the default holds, and without that the allowance."""
+    server = Server("--set", "limits.memory_bytes=200M", "--set", "process.memory_bytes=50M")
+    shutil.copy(hostile_program("hog"), server.workspace)
+    try:
+        server.run("./hog memory private 120")
+        check(False, "the default does not hold")
+    except RpcError as e:
+        equal(e.error["data"]["details"]["limit_value"], 50 * MIB, "limit")
+    answer = server.run("./hog memory private 120", memory_limit=200 * MIB)
+    equal(answer["stdout_summary"], "grown\n", "within the allowance")
+    server.stop()
+    server = Server("--set", "limits.memory_bytes=50M")
+    shutil.copy(hostile_program("hog"), server.workspace)
+    try:
+        server.run("./hog memory private 120")
+        check(False, "the allowance does not hold")
+    except RpcError as e:
+        equal(e.error["data"]["details"]["limit_value"], 50 * MIB, "limit")
+    server.stop()
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""What MCP clients rely on beyond single messages: rates, probes, and what a human saw."""
+import os
+import time
+
+from client import check, equal, eventually
+from followed import Server
+from suite import Suite
+
+suite = Suite()
+
+META = "io.modelcontextprotocol/"
+INTERVAL_MS = 200  # between two reports, or two updates of one resource
+
+
+def stateless(params=None, capabilities=None, **meta):
+    """Params of a request of the stateless era."""
+    own = {META + "protocolVersion": "2026-07-28", META + "clientCapabilities": capabilities or {}}
+    return dict(params or {}, _meta=dict(own, **meta))
+
+
+def run_tool(server, arguments, params=None, **how):
+    tool = dict(params or {}, name="process_run", arguments=arguments)
+    return server.call("tools/call", stateless(tool, **how))
+
+
+CHATTER = "i=0; while [ $i -lt 600 ]; do echo line $i; i=$((i+1)); sleep 0.002; done"
+
+
+@suite.test()
+def test_progress_is_rare_and_grows():
+    """However much a command writes, five reports a second; the values grow; none comes later."""
+    server = Server()
+    result = run_tool(server, {"command": CHATTER}, progressToken="p")["structuredContent"]
+    equal(result["exit_code"], 0, "exit code")
+    reports = [n["params"] for n in server.notes if n["method"] == "notifications/progress"]
+    most = result["duration_ms"] // INTERVAL_MS + 2
+    check(2 <= len(reports) <= most, "%d reports in %d ms" % (len(reports), result["duration_ms"]))
+    values = [r["progress"] for r in reports]
+    check(all(a < b for a, b in zip(values, values[1:])), "values: %s" % values)
+    check(values[-1] <= result["stdout_size"], "more than there is: %s" % values)
+    check(all(r["message"].startswith("line ") for r in reports[1:]), "messages: %s" % reports)
+    equal(server.receive(0.5), None, "after the answer")
+    server.stop()
+
+
+@suite.test()
+def test_updates_are_coalesced():
+    """A resource that changes all the time is told of five times a second, and at its end."""
+    server = Server()
+    started = server.run(CHATTER, background=True)
+    uri = "proc://logs/" + started["process_id"]
+    listen = server.request("subscriptions/listen",
+                            stateless({"notifications": {"resourceSubscriptions": [uri]}}))
+    end = server.call("process.monitor", {"process_id": started["process_id"], "wait_ms": 30000})
+    equal(end["state"], "completed", "state")
+    server.receive(2 * INTERVAL_MS / 1000)  # the last one may be on its way
+    server.ping()
+    updates = [n for n in server.notes if n["method"] == "notifications/resources/updated"]
+    check(1 <= len(updates) <= end["duration_ms"] // INTERVAL_MS + 2,
+          "%d updates in %d ms" % (len(updates), end["duration_ms"]))
+    server.close_input()
+    equal(server.result(listen)["_meta"][META + "subscriptionId"], listen, "end of the listener")
+    equal(server.wait_exit(), 0, "exit status")
+
+
+@suite.test()
+def test_probes_leave_nothing_and_disturb_nobody():
+    """Clients start throw-away copies to look at what a server can do."""
+    real = Server()
+    process = real.run("sleep 60", background=True)["process_id"]
+    before = sorted(os.listdir(os.path.join(real.state, "audit")))
+    probes = [Server(base=real.base) for _ in range(6)]
+    for probe in probes:
+        probe.request("server/discover", stateless(), id="probe")
+    for probe in probes:
+        check("2026-07-28" in probe.result("probe")["supportedVersions"], "no versions")
+    for probe in probes:
+        probe.close_input()
+        equal(probe.wait_exit(), 0, "exit status of a probe")
+    equal(sorted(os.listdir(os.path.join(real.state, "audit"))), before, "files in the state")
+    equal(os.listdir(real.workspace), [], "files in the workspace")
+    equal(real.call("process.monitor", {"process_id": process})["state"], "running", "the run")
+    real.stop()
+    alone = Server()
+    alone.call("server/discover", stateless())
+    alone.stop()
+    check(not os.path.exists(alone.state), "a server that was only looked at has left something")
+
+
+YES = {"confirm": {"action": "accept", "content": {"allow": True}}}
+ASKING = {"elicitation": {}}
+
+
+@suite.test()
+def test_what_was_shown_is_what_runs():
+    """A link that points elsewhere when the approval comes back: the human is asked again."""
+    server = Server("--set", "tier.process.run=confirm")
+    link = os.path.join(server.workspace, "link")
+    for name in ("one", "two"):
+        os.mkdir(os.path.join(server.workspace, name))
+    os.symlink("one", link)
+    arguments = {"command": "pwd -P; touch ran", "working_directory": "link"}
+    first = run_tool(server, arguments, capabilities=ASKING)
+    message = first["inputRequests"]["confirm"]["params"]["message"]
+    check("/one" in message, "shown: %s" % message)
+    os.unlink(link)
+    os.symlink("two", link)
+    again = run_tool(server, arguments, capabilities=ASKING,
+                     params={"requestState": first["requestState"], "inputResponses": YES})
+    equal(again["resultType"], "input_required", "an approval of something else")
+    message = again["inputRequests"]["confirm"]["params"]["message"]
+    check("/two" in message and "/one" not in message, "shown: %s" % message)
+    check(not os.path.exists(os.path.join(server.workspace, "two", "ran")), "it ran")
+    done = run_tool(server, arguments, capabilities=ASKING,
+                    params={"requestState": again["requestState"], "inputResponses": YES})
+    check(done["structuredContent"]["stdout_summary"].endswith("/two\n"), "ran elsewhere")
+    server.stop()
+
+
+@suite.test()
+def test_an_approval_survives_no_restart():
+    """A state of an earlier server is no state, though everything else is the same."""
+    first = Server("--set", "tier.process.run=confirm")
+    arguments = {"command": "echo ran"}
+    state = run_tool(first, arguments, capabilities=ASKING)["requestState"]
+    first.stop()
+    second = Server("--set", "tier.process.run=confirm", base=first.base)
+    for _ in range(2):  # before and after it has a key of its own
+        id = second.request("tools/call", stateless({
+            "name": "process_run", "arguments": arguments, "requestState": state,
+            "inputResponses": YES}, ASKING))
+        equal(second.answer(id)["error"]["code"], -32602, "error code")
+        run_tool(second, arguments, capabilities=ASKING)
+    equal(second.call("process.list")["total"], 0, "runs")
+    second.stop()
+
+
+@suite.test()
+def test_what_a_slow_reader_missed_is_told_later():
+    """No notification is queued for a client that does not read; once it does, it hears of all."""
+    server = Server("--set", "limits.output_queue_bytes=1M")
+    loud = server.hostile("pattern", 900000, 1)["process_id"]
+    runs = [server.run("sleep 1; echo x; sleep 60", background=True)["process_id"]
+            for _ in range(3)]
+    uris = ["proc://logs/" + process for process in runs]
+    server.request("subscriptions/listen", stateless({
+        "notifications": {"resourceSubscriptions": uris}}))
+    server.ping()
+    server.read_paused = True
+    ids = [server.request("process.logs", {"process_id": loud, "stream": "stdout"})
+           for _ in range(4)]
+    end = time.monotonic() + 2
+    while time.monotonic() < end:
+        server.pump(0.05)
+    server.read_paused = False
+    for id in ids[:2]:  # these were ready before any of the runs had written
+        server.result(id)
+    equal([n for n in server.notes if n["method"].endswith("updated")], [], "told too early")
+    for id in ids[2:]:
+        server.result(id)
+
+    def told():
+        server.ping()
+        return sorted(n["params"]["uri"] for n in server.notes if n["method"].endswith("updated"))
+
+    eventually(lambda: told() == sorted(uris), 10, "not told of what was missed: %s" % told())
+    server.stop()
+
+
+if __name__ == "__main__":
+    suite.main()

@@ -1,0 +1,351 @@
+#include "unit.h"
+
+#include <stdarg.h>
+#include <sys/sysmacros.h>
+
+#include "os/confine_mounts.h"
+#include "os/shim_proto.h"
+#include "scratch.h"
+
+#define MANY 200
+
+struct fixture {
+	struct scratch tmp;
+	struct confine_mounts m;
+	char *lists[2][MANY + 1]; /* writable, hidden */
+	size_t counts[2];
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	scratch_init(&f->tmp);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	confine_mounts_release(&f->m);
+	for (size_t i = 0; i < 2; i++)
+		while (f->counts[i])
+			free(f->lists[i][--f->counts[i]]);
+	scratch_release(&f->tmp);
+	free(f);
+	return 0;
+}
+
+enum { WRITABLE, HIDDEN };
+
+/* An absolute path, or one below the scratch directory. */
+static void add(struct fixture *f, int list, const char *name)
+{
+	f->lists[list][f->counts[list]++] =
+		strdup(name[0] == '/' ? name : scratch_path(&f->tmp, name));
+}
+
+static void build(struct fixture *f)
+{
+	confine_mounts_release(&f->m);
+	confine_mounts_build(&f->m, (const char *const *)f->lists[WRITABLE],
+			     (const char *const *)f->lists[HIDDEN]);
+	assert_true(f->m.size <= SHIM_PATHS_MAX);
+	assert_int_equal(f->m.size % 8, 0);
+}
+
+/* The next entry from *@at on, or NULL. */
+static const struct shim_mount *next(const struct fixture *f, size_t *at)
+{
+	const struct shim_mount *entry = (const void *)(f->m.entries + *at);
+
+	if (*at >= f->m.size)
+		return NULL;
+	assert_int_equal(entry->size % 8, 0);
+	assert_true(entry->size >= sizeof(*entry) + strlen(entry->path) + 1);
+	*at += entry->size;
+	assert_true(*at <= f->m.size);
+	return entry;
+}
+
+/* All entries as "+path -path =path" (writable, hidden, pinned); those below the scratch directory
+ * without it. */
+static const char *shown(const struct fixture *f)
+{
+	static char text[8192];
+	const struct shim_mount *entry;
+	size_t at = 0, len = strlen(f->tmp.dir);
+
+	text[0] = '\0';
+	while ((entry = next(f, &at))) {
+		const char *path = entry->path;
+
+		if (!strncmp(path, f->tmp.dir, len) && (path[len] == '/' || !path[len]))
+			path += len + (path[len] == '/');
+		strcat(text, *text ? " " : "");
+		assert_true(entry->kind >= SHIM_MOUNT_WRITABLE && entry->kind <= SHIM_MOUNT_PIN);
+		strcat(text, &"+\0-\0="[2 * (entry->kind - SHIM_MOUNT_WRITABLE)]);
+		strcat(text, *path ? path : ".");
+	}
+	return text;
+}
+
+static void test_confine_mounts_of_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	confine_mounts_build(&f->m, NULL, NULL);
+	assert_int_equal(f->m.size, 0);
+	assert_int_equal(f->m.left_out, 0);
+	confine_mounts_release(&f->m);
+	confine_mounts_release(&f->m); /* empty again */
+	build(f);
+	assert_string_equal(shown(f), "");
+}
+
+static void test_confine_mounts_know_their_file(void **state)
+{
+	struct fixture *f = *state;
+	const struct shim_mount *entry;
+	struct stat st;
+	size_t at = 0;
+
+	scratch_mkdir(&f->tmp, "ws");
+	add(f, WRITABLE, "ws");
+	add(f, HIDDEN, "secret");
+	build(f);
+	assert_string_equal(shown(f), "+ws -secret");
+	entry = next(f, &at);
+	assert_int_equal(stat(scratch_path(&f->tmp, "ws"), &st), 0);
+	assert_int_equal(entry->ino, st.st_ino);
+	assert_int_equal(entry->dev, (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev));
+	entry = next(f, &at);
+	assert_int_equal(entry->ino, 0); /* whatever comes to lie there */
+	assert_int_equal(entry->dev, 0);
+}
+
+static void test_confine_mounts_nesting(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "a");
+	scratch_mkdir(&f->tmp, "a/b");
+	scratch_mkdir(&f->tmp, "a/b/c");
+	scratch_mkdir(&f->tmp, "d");
+	add(f, WRITABLE, "a/b/c");
+	add(f, WRITABLE, "a");
+	add(f, WRITABLE, "a/b");
+	add(f, WRITABLE, "d");
+	add(f, WRITABLE, "a");
+	build(f);
+	assert_string_equal(shown(f), "+a +d");
+	assert_int_equal(f->m.left_out, 0);
+}
+
+/* /ws does not stand for /ws_evil, nor the other way round. */
+static void test_confine_mounts_prefixes(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "ws");
+	scratch_mkdir(&f->tmp, "ws_evil");
+	scratch_mkdir(&f->tmp, "w");
+	add(f, WRITABLE, "ws");
+	add(f, WRITABLE, "ws_evil");
+	add(f, WRITABLE, "w");
+	add(f, HIDDEN, "ws_hidden");
+	build(f);
+	assert_string_equal(shown(f), "+ws +ws_evil +w -ws_hidden");
+}
+
+static void test_confine_mounts_prefix_does_not_cover(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "ws_evil");
+	add(f, WRITABLE, "ws_evil");
+	add(f, HIDDEN, "ws");
+	build(f);
+	assert_string_equal(shown(f), "+ws_evil -ws");
+}
+
+static void test_confine_mounts_links(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "real");
+	scratch_mkdir(&f->tmp, "real/in");
+	scratch_link(&f->tmp, "real", "link");
+	scratch_link(&f->tmp, "link/in", "far");
+	scratch_link(&f->tmp, "loop", "loop");
+	scratch_link(&f->tmp, "nowhere", "broken");
+	add(f, WRITABLE, "far");
+	add(f, WRITABLE, "link/../link/in");
+	add(f, WRITABLE, "loop");
+	add(f, WRITABLE, "broken");
+	add(f, HIDDEN, "link/secret"); /* not there yet */
+	add(f, HIDDEN, "link/in/deep/er/secret");
+	add(f, HIDDEN, "/nowhere/at/all");
+	build(f);
+	assert_string_equal(shown(f), "+real/in -real/secret =real/in/deep =real/in/deep/er "
+				      "-real/in/deep/er/secret -/nowhere/at/all");
+	assert_int_equal(f->m.left_out, 2);
+}
+
+static void test_confine_mounts_hidden_links(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "real");
+	scratch_file(&f->tmp, "real/key", "", 0600);
+	scratch_link(&f->tmp, "real", "link");
+	add(f, HIDDEN, "link/key");
+	build(f);
+	assert_string_equal(shown(f), "-real/key");
+}
+
+/* What is hidden lies inside a writable path, or beside it, but never over one: by its real name. */
+static void test_confine_mounts_hidden_and_writable(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "top");
+	scratch_mkdir(&f->tmp, "top/ws");
+	scratch_mkdir(&f->tmp, "top/ws/secret");
+	scratch_link(&f->tmp, "top", "other");
+	add(f, WRITABLE, "top/ws");
+	add(f, HIDDEN, "top");
+	add(f, HIDDEN, "top/ws");
+	add(f, HIDDEN, "other");
+	add(f, HIDDEN, "/");
+	add(f, HIDDEN, "top/ws/secret");
+	add(f, HIDDEN, "top/other");
+	build(f);
+	assert_string_equal(shown(f), "+top/ws -top/ws/secret -top/other");
+	assert_int_equal(f->m.unhidden, 4); /* and that is told */
+}
+
+/* What lies above a hidden path in a writable one cannot be renamed: from the top on, and not more. */
+static void test_confine_mounts_pins(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "ws");
+	scratch_mkdir(&f->tmp, "ws/a");
+	scratch_mkdir(&f->tmp, "ws/a/b");
+	scratch_mkdir(&f->tmp, "out");
+	scratch_mkdir(&f->tmp, "out/a");
+	add(f, WRITABLE, "ws");
+	add(f, HIDDEN, "ws/direct");
+	add(f, HIDDEN, "ws/a/b/c");
+	add(f, HIDDEN, "out/a/b");
+	add(f, HIDDEN, "ws_evil/a/b");
+	add(f, HIDDEN, "/proc/kcore");
+	build(f);
+	assert_string_equal(shown(f), "+ws -ws/direct =ws/a =ws/a/b -ws/a/b/c -out/a/b -ws_evil/a/b");
+	assert_int_equal(f->m.unhidden, 1); /* /proc is the run's own */
+}
+
+static void test_confine_mounts_root_is_writable(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "ws");
+	add(f, WRITABLE, "ws");
+	add(f, WRITABLE, "/");
+	add(f, HIDDEN, "ws");
+	build(f);
+	assert_string_equal(shown(f), "+/");
+}
+
+static void test_confine_mounts_missing_paths(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "ws");
+	add(f, WRITABLE, "missing");
+	add(f, WRITABLE, "ws");
+	add(f, HIDDEN, "missing");
+	build(f);
+	assert_string_equal(shown(f), "+ws -missing");
+	assert_int_equal(f->m.left_out, 1);
+}
+
+static int count_kind(const struct fixture *f, uint32_t kind)
+{
+	const struct shim_mount *entry;
+	size_t at = 0;
+	int count = 0;
+
+	while ((entry = next(f, &at)))
+		count += entry->kind == kind;
+	return count;
+}
+
+/* The keeper has 64 places: the rest is counted. */
+static void test_confine_mounts_too_many(void **state)
+{
+	struct fixture *f = *state;
+	char name[16];
+	int kept;
+
+	for (int i = 0; i < MANY; i++) {
+		snprintf(name, sizeof(name), "d%d", i);
+		scratch_mkdir(&f->tmp, name);
+		add(f, WRITABLE, name);
+	}
+	build(f);
+	kept = count_kind(f, SHIM_MOUNT_WRITABLE);
+	assert_true(kept >= 32 && kept <= 64);
+	assert_int_equal(kept + f->m.left_out, MANY);
+	assert_int_equal(f->m.unhidden, 0);
+}
+
+/* A table of fixed size: what does not fit is counted, and what stands in it is whole. */
+static void test_confine_mounts_too_long(void **state)
+{
+	struct fixture *f = *state;
+	char name[4000], end[16];
+	int hidden;
+
+	scratch_mkdir(&f->tmp, "ws");
+	add(f, WRITABLE, "ws");
+	for (int i = 0; i < 20; i++) {
+		memset(name, 'x', sizeof(name));
+		snprintf(end, sizeof(end), "%d", i);
+		strcpy(name + sizeof(name) - sizeof(end), end);
+		name[0] = '/';
+		add(f, HIDDEN, name);
+	}
+	build(f);
+	hidden = count_kind(f, SHIM_MOUNT_HIDE);
+	assert_int_equal(count_kind(f, SHIM_MOUNT_WRITABLE), 1);
+	assert_true(hidden >= 3 && hidden < 20);
+	assert_int_equal(hidden + f->m.left_out, 20);
+	assert_int_equal(f->m.unhidden, f->m.left_out);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_confine_mounts_of_nothing),
+		TEST(test_confine_mounts_know_their_file),
+		TEST(test_confine_mounts_nesting),
+		TEST(test_confine_mounts_prefixes),
+		TEST(test_confine_mounts_prefix_does_not_cover),
+		TEST(test_confine_mounts_links),
+		TEST(test_confine_mounts_hidden_links),
+		TEST(test_confine_mounts_hidden_and_writable),
+		TEST(test_confine_mounts_pins),
+		TEST(test_confine_mounts_root_is_writable),
+		TEST(test_confine_mounts_missing_paths),
+		TEST(test_confine_mounts_too_many),
+		TEST(test_confine_mounts_too_long),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+#include "unit.h"
+
+#include <signal.h>
+#include <sys/resource.h>
+
+#include "proc/limits.h"
+
+#define EXITED(code) ((code) << 8) /* wait(2) statuses */
+#define SIGNALED(number) (number)
+
+static const struct confine_run plain_run;
+
+static struct limits made(const struct confine_request *request, const struct confine_run *run)
+{
+	struct limits l;
+
+	limits_init(&l, request, run);
+	return l;
+}
+
+static void count_text(void *ctx, const char *text)
+{
+	strcat(strcat(ctx, text), " ");
+}
+
+static void expect_texts(const struct limits *l, const char *want)
+{
+	char texts[200] = "";
+
+	limits_each(l, count_text, texts);
+	assert_string_equal(texts, want);
+}
+
+static void test_limits_holders(void **state)
+{
+	const struct confine_request all = {
+		.memory_bytes = 1, .cpu_permille = 2, .tasks = 3,
+	};
+	const struct confine_request none = { .memory_bytes = 0 };
+	struct confine_run run = { .watched_memory = true, .watched_tasks = true };
+	struct limits l;
+
+	(void)state;
+	l = made(&none, &plain_run);
+	expect_texts(&l, "");
+	run.cgroup = (void *)&run; /* only looked at for being there */
+	l = made(&all, &run);
+	expect_texts(&l, "memory_limit:sampled cpu_limit:cgroup process_limit:counted ");
+	run = (struct confine_run){ .watched_cpu = true, .watched_memory = true };
+	l = made(&all, &run);
+	expect_texts(&l, "memory_limit:sampled cpu_limit:duty_cycle process_limit:rlimit ");
+	assert_int_equal(l.memory_bytes, 1);
+	assert_int_equal(l.cpu_permille, 2);
+	assert_int_equal(l.tasks, 3);
+}
+
+static void test_limits_of_a_wait_status(void **state)
+{
+	const struct shim_rlimit two_seconds = { .resource = RLIMIT_CPU, .soft = 1, .hard = 2 };
+	const struct confine_request with = { .rlimits = &two_seconds, .rlimit_count = 1 };
+	const struct confine_request without = { .rlimit_count = 0 };
+	struct usage little = { .cpu_ms = 300 }, enough = { .cpu_ms = 2004 };
+	struct limits l = made(&with, &plain_run), none = made(&without, &plain_run);
+
+	(void)state;
+	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXCPU), &enough), PROC_REASON_CPU_LIMIT);
+	/* The smallest such limit is a second: less was somebody's kill. */
+	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXCPU), &little), PROC_REASON_RUNNING);
+	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXFSZ), &little),
+			 PROC_REASON_FILE_SIZE_LIMIT);
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &enough), PROC_REASON_CPU_LIMIT);
+	/* A SIGKILL alone proves nothing, nor does time alone. */
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &little), PROC_REASON_RUNNING);
+	assert_int_equal(limits_of_status(&none, SIGNALED(SIGKILL), &enough), PROC_REASON_RUNNING);
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGTERM), &enough), PROC_REASON_RUNNING);
+	assert_int_equal(limits_of_status(&l, EXITED(0), &enough), PROC_REASON_RUNNING);
+	assert_int_equal(limits_of_status(&l, EXITED(SIGXCPU), &enough), PROC_REASON_RUNNING);
+}
+
+static void test_limits_numbers_of_the_request(void **state)
+{
+	const struct shim_rlimit rlimits[] = {
+		{ .resource = RLIMIT_FSIZE, .soft = 1000, .hard = 2000 },
+		{ .resource = RLIMIT_CPU, .soft = 7, .hard = RLIM_INFINITY },
+	};
+	const struct confine_request request = { .rlimits = rlimits, .rlimit_count = 2 };
+	struct limits l = made(&request, &plain_run);
+
+	(void)state;
+	assert_int_equal(l.file_bytes, 1000);
+	assert_int_equal(l.cpu_seconds, -1);
+	assert_int_equal(l.struck, PROC_REASON_RUNNING);
+}
+
+/* What struck first is the cause. */
+static void test_limits_first_report_stays(void **state)
+{
+	const struct confine_request request = { .memory_bytes = 100, .tasks = 5 };
+	const struct shim_report memory = {
+		.event = SHIM_LIMITED, .value = SHIM_LIMIT_MEMORY, .memory_peak_bytes = 200,
+	};
+	const struct shim_report tasks = {
+		.event = SHIM_LIMITED, .value = SHIM_LIMIT_TASKS, .live = 9,
+	};
+	struct limits l = made(&request, &plain_run);
+
+	(void)state;
+	limits_reported(&l, &memory);
+	limits_reported(&l, &tasks);
+	assert_int_equal(l.struck, PROC_REASON_MEMORY_LIMIT);
+	assert_int_equal(l.seen, 200);
+	l = made(&request, &plain_run);
+	limits_reported(&l, &tasks);
+	assert_int_equal(l.struck, PROC_REASON_PROCESS_LIMIT);
+	assert_int_equal(l.seen, 9);
+}
+
+static void test_limits_without_a_group(void **state)
+{
+	const struct confine_request request = { .memory_bytes = 100 };
+	struct usage usage = { .cpu_ms = 1, .memory_peak_bytes = 2 };
+	struct limits l = made(&request, &plain_run);
+	struct limits_watch watch = { .oom.fd = -1 };
+	struct ev_loop *loop = loop_new();
+
+	(void)state;
+	assert_false(limits_look(&l, NULL));
+	limits_group_usage(&l, NULL, &usage);
+	assert_int_equal(usage.memory_peak_bytes, 2);
+	limits_watch_stop(&watch, loop); /* before a start */
+	limits_watch_start(&watch, loop, &l, NULL, NULL, NULL);
+	limits_watch_stop(&watch, loop);
+	limits_watch_stop(&watch, loop);
+	loop_free(loop);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_limits_holders),
+		cmocka_unit_test(test_limits_of_a_wait_status),
+		cmocka_unit_test(test_limits_numbers_of_the_request),
+		cmocka_unit_test(test_limits_first_report_stays),
+		cmocka_unit_test(test_limits_without_a_group),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,191 @@
+#include "unit.h"
+
+#include <unistd.h>
+
+#include "cap/run_env.h"
+#include "cap/run_user.h"
+#include "guard/env.h"
+
+struct fixture {
+	struct config config;
+	struct confine_request request;
+	struct user user;
+	struct err e;
+};
+
+static int setup(void **state)
+{
+	struct fixture *f = calloc(1, sizeof(*f));
+
+	config_init(&f->config);
+	*state = f;
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	struct fixture *f = *state;
+
+	users_release(&f->user);
+	err_release(&f->e);
+	config_release(&f->config);
+	free(f);
+	return 0;
+}
+
+static void set(struct fixture *f, const char *assignment)
+{
+	assert_int_equal(config_set(&f->config, assignment, &f->e), 0);
+}
+
+static int read_user(struct fixture *f, const char *wanted)
+{
+	users_release(&f->user);
+	err_release(&f->e);
+	f->request = (struct confine_request){ 0 };
+	return run_user_read(&f->config, wanted, &f->user, &f->request, &f->e);
+}
+
+static void expect_refused(struct fixture *f, const char *wanted, enum err_type type)
+{
+	assert_int_equal(read_user(f, wanted), -1);
+	assert_int_equal(f->e.type, type);
+	assert_false(f->request.as_user);
+	assert_null(f->user.name);
+}
+
+
+static void test_users_find(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(users_find("root", &f->user, &f->e), 0);
+	assert_string_equal(f->user.name, "root");
+	assert_int_equal(f->user.uid, 0);
+	assert_int_equal(f->user.home[0], '/');
+	users_release(&f->user);
+	assert_null(f->user.name);
+	users_release(&f->user);
+}
+
+static void test_users_find_nobody_else(void **state)
+{
+	static const char *const names[] = { "", "no-such-account", "0", "roo", "root:", "root:x",
+					     "root:x:0:0", "#root", "\n" };
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		assert_int_equal(users_find(names[i], &f->user, &f->e), -1);
+		assert_int_equal(f->e.type, ERR_INVALID_PARAMS);
+		assert_null(f->user.name);
+		err_release(&f->e);
+	}
+}
+
+static void test_run_user_of_nobody(void **state)
+{
+	struct fixture *f = *state;
+
+	assert_int_equal(read_user(f, NULL), 0);
+	assert_false(f->request.as_user);
+	assert_null(f->user.name);
+}
+
+static void test_run_user_must_be_listed(void **state)
+{
+	struct fixture *f = *state;
+
+	expect_refused(f, "nobody", ERR_PERMISSION_DENIED);
+	expect_refused(f, "root", ERR_PERMISSION_DENIED);
+	set(f, "sandbox.users=nobody");
+	expect_refused(f, "root", ERR_PERMISSION_DENIED);
+	expect_refused(f, "nobod", ERR_PERMISSION_DENIED);
+	expect_refused(f, "nobody,root", ERR_PERMISSION_DENIED);
+	set(f, "sandbox.users=no*");
+	expect_refused(f, "nobody", ERR_PERMISSION_DENIED); /* no patterns */
+}
+
+static void test_run_user_listed(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "sandbox.users=daemon,root,no-such-account");
+	if (geteuid()) {
+		expect_refused(f, "daemon", ERR_INVALID_PARAMS);
+		assert_non_null(strstr(f->e.message, "not root"));
+		return;
+	}
+	expect_refused(f, "no-such-account", ERR_INVALID_PARAMS);
+	assert_int_equal(read_user(f, "daemon"), 0);
+	assert_true(f->request.as_user);
+	assert_int_equal(f->request.uid, f->user.uid);
+	assert_int_equal(f->request.gid, f->user.gid);
+	assert_int_not_equal(f->request.uid, 0);
+	assert_int_equal(read_user(f, NULL), 0); /* listed, not the usual */
+	assert_false(f->request.as_user);
+}
+
+static void test_run_user_of_the_operator(void **state)
+{
+	struct fixture *f = *state;
+
+	set(f, "sandbox.user=nobody");
+	if (geteuid()) {
+		expect_refused(f, NULL, ERR_SANDBOX_UNAVAILABLE);
+		return;
+	}
+	assert_int_equal(read_user(f, NULL), 0);
+	assert_true(f->request.as_user);
+	assert_string_equal(f->user.name, "nobody");
+	assert_int_equal(read_user(f, "nobody"), 0); /* what it would get anyway */
+	expect_refused(f, "root", ERR_PERMISSION_DENIED); /* no way back */
+	set(f, "sandbox.user=no-such-account");
+	expect_refused(f, NULL, ERR_SANDBOX_UNAVAILABLE);
+}
+
+static void expect_env(struct fixture *f, const char *request, const char *home, const char *user)
+{
+	json_t *environment = json_loads(request, 0, NULL);
+	struct confine_options options = { .instance = "unit", .network = true };
+	struct confine *confine = confine_new(&options);
+	const struct run_env run = { &f->config, confine, &f->request, &f->user, environment };
+	char **envp;
+
+	assert_int_equal(run_env_build(&run, &envp, &f->e), 0);
+	assert_string_equal(env_get(envp, "HOME"), home);
+	assert_string_equal(env_get(envp, "USER"), user);
+	env_free(envp);
+	confine_free(confine);
+	json_decref(environment);
+}
+
+static void test_run_env_follows_the_user(void **state)
+{
+	struct fixture *f = *state;
+
+	setenv("HOME", "/the/servers", 1);
+	setenv("USER", "server", 1);
+	expect_env(f, "{}", "/the/servers", "server");
+	f->user = (struct user){ strdup("guest"), strdup("/home/guest"), 1234, 1234 };
+	expect_env(f, "{}", "/home/guest", "guest");
+	expect_env(f, "{\"HOME\": \"/asked\"}", "/asked", "guest");
+	set(f, "env.allow=HOME"); /* it would be the wrong one */
+	expect_env(f, "{\"USER\": \"me\"}", "/home/guest", "me");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(test_users_find),
+		TEST(test_users_find_nobody_else),
+		TEST(test_run_user_of_nobody),
+		TEST(test_run_user_must_be_listed),
+		TEST(test_run_user_listed),
+		TEST(test_run_user_of_the_operator),
+		TEST(test_run_env_follows_the_user),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
