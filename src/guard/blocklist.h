@@ -25,7 +25,7 @@ struct blocklist_input {
 	const char *const
 		*environment;	 /* "NAME=VALUE", NULL-terminated, or NULL: known variables */
 	const char *directory;   /* working directory as the request gives it, or NULL */
-	bool no_shell;           /* the command is only split into words */
+	bool no_shell;           /* only split into words; what cannot be split is not run */
 	bool shell;              /* with args: they are $1 ... of a shell that runs the command */
 	bool literal_in_commands; /* literal patterns only where a command stands */
 };

@@ -98,7 +98,43 @@ static bool loop_bomb(const struct shell_script *s, uint32_t *start, uint32_t *e
 	return false;
 }
 
+/* $0 stands for the shell; its letters come from one place, or from elsewhere. */
+static bool is_itself(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->word_count; i++) {
+		const struct shell_word *w = &c->words[i];
+
+		if (!(is(w, "sh") || is(w, "bash") || is(w, "dash")) || !w->text.at)
+			return false;
+		if (w->text.at[0] != w->text.at[1] && w->text.at[0] >= c->start &&
+		    w->text.at[0] < c->end)
+			return false;
+	}
+	return c->word_count > 0;
+}
+
+/* $0 & $0 */
+static bool self_bomb(const struct shell_script *s, uint32_t *start, uint32_t *end)
+{
+	uint32_t first = SHELL_NONE, last = SHELL_NONE;
+	bool forks = false;
+
+	for (uint32_t i = 0; i < s->command_count; i++) {
+		const struct shell_command *c = &s->commands[i];
+
+		if (!is_itself(c))
+			continue;
+		forks |= (c->context & SHELL_BACKGROUND) || c->piped_from != SHELL_NONE;
+		if (first == SHELL_NONE)
+			first = i;
+		else
+			last = i;
+	}
+	return forks && last != SHELL_NONE &&
+	       tell(s->commands[first].start, s->commands[last].end, start, end);
+}
+
 bool blocklist_bomb_find(const struct shell_script *s, uint32_t *start, uint32_t *end)
 {
-	return fork_bomb(s, start, end) || loop_bomb(s, start, end);
+	return fork_bomb(s, start, end) || loop_bomb(s, start, end) || self_bomb(s, start, end);
 }

@@ -7,8 +7,11 @@
 #include "guard/blocklist_code.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/mem.h"
+#include "guard/blocklist_args.h"
 #include "guard/blocklist_code_text.h"
 #include "guard/shell_wrap.h"
 
@@ -19,16 +22,19 @@
 /* Tokens that are looked at for one text, and blocks of bytes that are put together. */
 #define STEPS_MAX 60000
 #define STEP_BYTES 16
+#define CONSTANT_PIECES_MAX 64
 
 struct reader {
 	struct code_text t;
 	bool awk;
-	size_t aliases[ALIASES_MAX]; /* tokens that are another name for a call */
-	size_t alias_count;
+	bool trees;   /* what is removed is removed with all below it */
 	bool write_flags; /* a flag to open for writing is named */
-	bool listed;  /* places that loops list were added */
-	struct { size_t start, len; size_t token; } variables[VARIABLES_MAX];
+	bool getline; /* of awk: something is read by it */
+	bool listed[2]; /* add_listed() was here: to change modes, to remove */
+	struct { size_t start, len; struct shell_word value; } variables[VARIABLES_MAX];
 	size_t variable_count;
+	size_t aliases[ALIASES_MAX]; /* tokens: names that were given a call */
+	size_t alias_count;
 	struct blocklist_code_calls calls;
 };
 
@@ -79,7 +85,7 @@ static struct shell_word one_char(struct reader *r, char c, uint8_t kind, size_t
 				    .start = r->t.text->start, .end = r->t.text->end };
 }
 
-static const struct code_token *variable(const struct reader *r, size_t i)
+static const struct shell_word *variable(const struct reader *r, size_t i)
 {
 	const struct code_token *t = &r->t.tokens[i];
 
@@ -87,7 +93,7 @@ static const struct code_token *variable(const struct reader *r, size_t i)
 		if (r->variables[k].len == t->end - t->start &&
 		    memcmp(r->t.text->text.s + r->variables[k].start, r->t.text->text.s + t->start,
 			   t->end - t->start) == 0)
-			return &r->t.tokens[r->variables[k].token];
+			return &r->variables[k].value;
 	return NULL;
 }
 
@@ -98,8 +104,12 @@ static void append(struct reader *r, struct arguments *a, const struct shell_wor
 
 	if (!step(r, (before + piece->text.len) / STEP_BYTES))
 		return;
-	if (a->format && a->count) { /* "rm %s" % "/" */
+	if (a->format && a->count) { /* "rm %s" % "/", "rm {}".format("/") */
 		a->words[a->count - 1] = shell_wrap_replace(&a->words[a->count - 1], "%s", 2, piece,
+							    r->t.arena);
+		if (!step(r, a->words[a->count - 1].text.len / STEP_BYTES))
+			return;
+		a->words[a->count - 1] = shell_wrap_replace(&a->words[a->count - 1], "{}", 2, piece,
 							    r->t.arena);
 	} else if (join && a->count) {
 		two[0] = a->words[a->count - 1];
@@ -114,6 +124,35 @@ static void append(struct reader *r, struct arguments *a, const struct shell_wor
 	} else if (a->count < ARGS_MAX) {
 		a->words[a->count++] = *piece;
 	}
+}
+
+/* "rm -rf $x", "rm -rf #{x}" and f"rm -rf {x}", where x was given a constant before. */
+static struct shell_word with_variables(struct reader *r, const struct shell_word *word)
+{
+	static const char *const forms[][2] = {
+		{ "$", "" }, { "#{", "}" }, { "${", "}" }, { "{", "}" }
+	};
+	struct shell_word out = *word;
+
+	for (size_t v = 0; v < r->variable_count; v++) {
+		const char *name = r->t.text->text.s + r->variables[v].start;
+		char *old = shell_alloc(r->t.arena, r->variables[v].len + 4);
+
+		if (!step(r, 1 + out.text.len / STEP_BYTES))
+			break;
+		sprintf(old, "%.*s", (int)r->variables[v].len, name);
+		if (!strstr(out.text.s, old))
+			continue;
+		for (size_t k = 0; k < COUNT_OF(forms) && step(r, out.text.len / STEP_BYTES);
+		     k++) {
+			sprintf(old, "%s%.*s%s", forms[k][0], (int)r->variables[v].len, name,
+				forms[k][1]);
+			if (strstr(out.text.s, old))
+				out = shell_wrap_replace(&out, old, strlen(old),
+							 &r->variables[v].value, r->t.arena);
+		}
+	}
+	return out;
 }
 
 static const char homes[] = " HOME home homedir expanduser_home HOMEPATH ";
@@ -133,11 +172,11 @@ static bool joins(const struct reader *r, size_t i)
 /* A name among the arguments: a constant of the text, a home, or something unknown. */
 static void take_name(struct reader *r, struct arguments *a, size_t i, bool join)
 {
-	const struct code_token *value = variable(r, i);
+	const struct shell_word *value = variable(r, i);
 	struct shell_word piece;
 
 	if (value) {
-		append(r, a, &value->string, join);
+		append(r, a, value, join);
 	} else if (code_token_in(&r->t, i, homes)) {
 		piece = one_char(r, '~', SHELL_TILDE, r->t.tokens[i].start);
 		append(r, a, &piece, join);
@@ -152,6 +191,46 @@ static void take_name(struct reader *r, struct arguments *a, size_t i, bool join
 	}
 }
 
+/* chr(47), String.fromCharCode(47): 0 if token @i begins no such call. */
+static char character(const struct reader *r, size_t i)
+{
+	long code;
+
+	if (!code_token_in(&r->t, i, " chr Chr fromCharCode ") ||
+	    !code_is_char(&r->t, i + 1, '(') ||
+	    i + 3 >= r->t.count || r->t.tokens[i + 2].kind != TOKEN_NAME ||
+	    !code_is_char(&r->t, i + 3, ')'))
+		return 0;
+	code = strtol(r->t.text->text.s + r->t.tokens[i + 2].start, NULL, 0);
+	return code > 0 && code < 127 ? (char)code : 0;
+}
+
+/* "ffo"[::-1] */
+static bool reverses(const struct reader *r, size_t i)
+{
+	const struct code_token *t = &r->t.tokens[i];
+
+	return t->end + 5 <= r->t.text->text.len && i && r->t.tokens[i - 1].kind == TOKEN_STRING &&
+	       strncmp(r->t.text->text.s + t->start, "[::-1]", 6) == 0;
+}
+
+static void reverse_last(struct reader *r, struct arguments *a)
+{
+	struct shell_word *w = &a->words[a->count - 1];
+	size_t len = w->text.len;
+	char *s = shell_copy(r->t.arena, w->text.s, len);
+	uint8_t *kind = shell_alloc(r->t.arena, len + 1);
+
+	if (!step(r, len / STEP_BYTES))
+		return;
+	for (size_t k = 0; k < len; k++) {
+		s[k] = w->text.s[len - 1 - k];
+		kind[k] = w->kind[len - 1 - k];
+	}
+	w->text.s = s;
+	w->kind = kind;
+}
+
 /* The strings from token @i on, to the end of the bracket or of the statement. */
 static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 {
@@ -164,7 +243,22 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 		const struct code_token *t = &r->t.tokens[i];
 		char c = t->kind == TOKEN_OTHER ? r->t.text->text.s[t->start] : 0;
 
-		if (c == '(' || c == '[' || c == '{') {
+		if (character(r, i)) {
+			struct shell_word piece =
+				one_char(r, character(r, i), SHELL_LITERAL, t->start);
+
+			append(r, a, &piece, join);
+			join = joins(r, i + 4);
+			i += 3;
+			continue;
+		} else if (c == '[' && a->count && reverses(r, i)) {
+			reverse_last(r, a);
+			i += 5;
+		} else if (c == '.' && code_token_in(&r->t, i + 1, " format ") && a->count) {
+			a->format = true;
+			i++;
+			continue;
+		} else if (c == '(' || c == '[' || c == '{') {
 			depth++;
 			a->array |= c == '[';
 		} else if (c == ')' || c == ']' || c == '}') {
@@ -204,6 +298,7 @@ static const char runs[] =
 static const char removes_tree[] =
 	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
 	"rimraf emptyDirSync emptyDir remove_entry_secure remove_entry deltree delTree ";
+static const char run_names[] = " system popen Popen exec run call check_output execSync spawn ";
 static const char removes[] = " unlink remove unlinkSync removedirs delete rm_f safe_unlink ";
 static const char moves[] = " rename renameSync move replace mv copyout ";
 static const char writes[] =
@@ -311,9 +406,6 @@ static void add_listed(struct reader *r, const char *effect)
 		" walk listdir scandir readdirSync rglob iterdir find finddepth "
 		"children entries rii ";
 
-	if (r->listed)
-		return;
-	r->listed = true;
 	for (size_t i = 0; i < r->t.count; i++) {
 		bool globs = code_token_in(&r->t, i, lists);
 		struct arguments a;
@@ -321,7 +413,7 @@ static void add_listed(struct reader *r, const char *effect)
 		if (!globs && !code_token_in(&r->t, i, walks))
 			continue;
 		read_arguments(r, i + 1, &a);
-		if (!a.count && i >= 3)
+		if (i >= 3)
 			read_method(r, i, effect);
 		for (size_t k = 0; k < a.count; k++) {
 			if (globs)
@@ -331,18 +423,24 @@ static void add_listed(struct reader *r, const char *effect)
 	}
 }
 
+static const char removed[] = "remove";
+
 static void read_remove(struct reader *r, size_t i, const char *effect)
 {
 	struct arguments a;
+	bool removes_it = strcmp(effect, "mode_call") != 0;
 
+	if (effect == removed && r->trees)
+		effect = "remove_tree";
 	read_arguments(r, i + 1, &a);
 	for (size_t k = 0; k < a.count; k++) {
 		mark_globs(r, &a.words[k]);
 		add_effect(r, effect, &a.words[k]);
 	}
 	read_method(r, i, effect);
-	if (!a.count)
-		add_listed(r, "remove_tree");
+	if (!a.count && !r->listed[removes_it])
+		add_listed(r, removes_it ? "remove_tree" : effect);
+	r->listed[removes_it] |= !a.count;
 }
 
 /* exec rm -rf / of Tcl: bare words to the end of the line. */
@@ -362,52 +460,59 @@ static void read_bare(struct reader *r, size_t i)
 	add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, text, 1 });
 }
 
-/* from os import system as s: another name for a call. */
-static void note_aliases(struct reader *r)
+static bool same_text(const struct reader *r, size_t i, size_t k)
 {
-	for (size_t k = 2; k < r->t.count && k < 200 && r->alias_count < ALIASES_MAX; k++)
-		if (code_token_in(&r->t, k - 1, " as ") && code_token_in(&r->t, k - 2, runs) &&
-		    r->t.tokens[k].kind == TOKEN_NAME)
-			r->aliases[r->alias_count++] = k;
-}
-
-static bool same_token(const struct reader *r, const struct code_token *a,
-		       const struct code_token *b)
-{
-	const char *s = r->t.text->text.s;
+	const struct code_token *a = &r->t.tokens[i], *b = &r->t.tokens[k];
 
 	return a->end - a->start == b->end - b->start &&
-	       memcmp(s + a->start, s + b->start, a->end - a->start) == 0;
+	       memcmp(r->t.text->text.s + a->start, r->t.text->text.s + b->start,
+		      a->end - a->start) == 0;
+}
+
+/* s = os.system, const e = require("child_process").execSync */
+static void note_alias(struct reader *r, size_t i)
+{
+	if (!code_token_in(&r->t, i, runs) || code_is_char(&r->t, i + 1, '(') ||
+	    !code_is_char(&r->t, i - 1, '.') || r->alias_count == ALIASES_MAX)
+		return;
+	for (size_t k = i; k-- > 1 && i - k < 10 && !code_is_char(&r->t, k, ';');)
+		if (code_is_char(&r->t, k, '=') && r->t.tokens[k - 1].kind == TOKEN_NAME) {
+			r->aliases[r->alias_count++] = k - 1;
+			return;
+		}
+}
+
+/* from os import system as s, {execSync: e}: another name for a call. */
+static void note_renames(struct reader *r)
+{
+	for (size_t k = 2; k < r->t.count && r->alias_count < ALIASES_MAX; k++)
+		if (r->t.tokens[k].kind == TOKEN_NAME &&
+		    (code_is_char(&r->t, k - 1, ':') || code_token_in(&r->t, k - 1, " as ")) &&
+		    code_token_in(&r->t, k - 2, runs))
+			r->aliases[r->alias_count++] = k;
 }
 
 static bool renamed(const struct reader *r, size_t i)
 {
-	for (size_t n = 0; n < r->alias_count; n++)
-		if (same_token(r, &r->t.tokens[r->aliases[n]], &r->t.tokens[i]))
-			return r->aliases[n] != i;
+	for (size_t k = 0; k < r->alias_count; k++)
+		if (same_text(r, r->aliases[k], i))
+			return r->aliases[k] != i;
 	return false;
 }
 
-/* "rm -rf $x" and "rm -rf #{x}", where x was given a constant before. */
-static struct shell_word with_variables(struct reader *r, const struct shell_word *word)
+/* os.system(requests.get(url).text), exec(sys.stdin.read()) */
+static void read_run_source(struct reader *r, size_t i, size_t end)
 {
-	struct shell_word out = *word;
+	static const char fetches[] = " urlopen requests httpx curl_exec file_get_contents "
+				      "create_connection makefile recv ";
 
-	for (size_t v = 0; v < r->variable_count; v++) {
-		const char *name = r->t.text->text.s + r->variables[v].start;
-		const struct shell_word *value = &r->t.tokens[r->variables[v].token].string;
-		char *old = shell_alloc(r->t.arena, r->variables[v].len + 4);
-
-		if (!step(r, 1 + out.text.len / STEP_BYTES))
-			break;
-		sprintf(old, "$%.*s", (int)r->variables[v].len, name);
-		if (strstr(out.text.s, old))
-			out = shell_wrap_replace(&out, old, strlen(old), value, r->t.arena);
-		sprintf(old, "#{%.*s}", (int)r->variables[v].len, name);
-		if (strstr(out.text.s, old))
-			out = shell_wrap_replace(&out, old, strlen(old), value, r->t.arena);
+	for (size_t k = i + 1; k < end && k < i + 6 && r->t.tokens[k].kind != TOKEN_STRING; k++) {
+		if (code_token_in(&r->t, k, fetches))
+			add_call(r, (struct blocklist_code_call){ CODE_FOUND, "pipe.remote", NULL,
+								  0 });
+		if (code_token_in(&r->t, k, " stdin STDIN "))
+			add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL, NULL, 0 });
 	}
-	return out;
 }
 
 static void read_run(struct reader *r, size_t i)
@@ -416,6 +521,9 @@ static void read_run(struct reader *r, size_t i)
 	struct shell_word *words;
 
 	read_arguments(r, i + 1, &a);
+	if (code_token_in(&r->t, i, " system popen exec eval ") &&
+	    code_is_char(&r->t, i + 1, '('))
+		read_run_source(r, i, a.end);
 	if (!a.count && i >= 2 && code_is_char(&r->t, i - 1, '.') &&
 	    r->t.tokens[i - 2].kind == TOKEN_STRING)
 		a.words[a.count++] = r->t.tokens[i - 2].string; /* "text".execute() */
@@ -477,6 +585,42 @@ static void found(struct reader *r, const char *effect)
 	add_call(r, (struct blocklist_code_call){ CODE_FOUND, effect, NULL, 0 });
 }
 
+/* A string that names a shell: "/bin/sh -i", "bash". */
+static bool names_shell(const struct reader *r)
+{
+	static const char shells[] = " sh bash /bin/sh /bin/bash dash /bin/dash ";
+
+	for (size_t i = 0; i < r->t.count; i++) {
+		const struct shell_word *w = &r->t.tokens[i].string;
+
+		if (r->t.tokens[i].kind == TOKEN_STRING && w->text.len &&
+		    blocklist_listed(shells, w->text.s, strcspn(w->text.s, " ")))
+			return true;
+	}
+	return false;
+}
+
+/* A connection and a shell on it. */
+static bool remote_shell(const struct reader *r)
+{
+	return code_any_name(&r->t, " socket fsockopen pfsockopen TCPSocket Socket connect "
+				    "create_connection createConnection Sockets INET ") &&
+	       (code_any_name(&r->t, " dup2 ") || names_shell(r)) &&
+	       code_any_name(&r->t, " exec spawn pty popen Popen call run system shell_exec "
+				    "proc_open execve passthru subprocess ");
+}
+
+/* while True: Popen([sys.executable] + sys.argv) */
+static bool starts_itself(const struct reader *r)
+{
+	bool endless = code_any_name(&r->t, " loop ") || strstr(r->t.text->text.s, "(;;)") ||
+		       (code_any_name(&r->t, " while until ") &&
+			code_any_name(&r->t, " 1 True true "));
+
+	return endless && code_any_name(&r->t, " Popen spawn fork execFile ") &&
+	       code_any_name(&r->t, " executable execPath __filename __FILE__ argv argv0 ");
+}
+
 /* Things that lie in the whole of the text. */
 static void read_whole(struct reader *r)
 {
@@ -493,8 +637,11 @@ static void read_whole(struct reader *r)
 				       "codecs marshal ";
 	static const char loops[] = " while until loop for ";
 
-	if (code_any_name(&r->t, " fork vfork cluster ") && code_any_name(&r->t, loops))
+	if ((code_any_name(&r->t, " fork vfork cluster pcntl_fork ") &&
+	     code_any_name(&r->t, loops)) || starts_itself(r))
 		found(r, "process.fork_bomb");
+	if (remote_shell(r))
+		found(r, "pipe.remote");
 	if (!code_any_name(&r->t, evals))
 		return;
 	if (code_any_name(&r->t,
@@ -515,6 +662,8 @@ static void read_awk(struct reader *r, size_t i)
 		return;
 	if (i && code_is_char(&r->t, i - 1, '>'))
 		add_effect(r, "write", &t->string);
+	if (strncmp(t->string.text.s, "/inet/", 6) == 0 && r->getline)
+		found(r, "pipe.remote");
 	if ((i && code_is_char(&r->t, i - 1, '|')) || code_is_char(&r->t, i + 1, '|')) {
 		text = shell_alloc(r->t.arena, sizeof(*text));
 		*text = t->string;
@@ -522,18 +671,37 @@ static void read_awk(struct reader *r, size_t i)
 	}
 }
 
+/* getattr(os, "system")("..."), require("child_process")["exec"]("...") */
+static bool is_quoted_call(const struct reader *r, size_t i)
+{
+	const struct code_token *t = &r->t.tokens[i];
+
+	return t->kind == TOKEN_STRING &&
+	       (code_is_char(&r->t, i + 1, ')') || code_is_char(&r->t, i + 1, ']')) &&
+	       code_is_char(&r->t, i + 2, '(') &&
+	       blocklist_listed(run_names, t->string.text.s, t->string.text.len);
+}
+
 static void read_token(struct reader *r, size_t i)
 {
 	if (r->t.tokens[i].kind == TOKEN_RUN) {
+		r->t.tokens[i].string = with_variables(r, &r->t.tokens[i].string);
 		add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL, &r->t.tokens[i].string,
 							  1 });
 		return;
 	}
 	if (r->awk)
 		read_awk(r, i);
+	note_alias(r, i);
+	if (is_quoted_call(r, i))
+		read_run(r, i + 1);
 	if (r->awk && code_token_in(&r->t, i, " system ") && code_is_char(&r->t, i + 1, '(') &&
 	    code_is_char(&r->t, i + 2, '$'))
 		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL, NULL, 0 });
+	if (r->awk && code_token_in(&r->t, i, " system ") && i + 3 < r->t.count &&
+	    r->t.tokens[i + 2].kind == TOKEN_STRING && code_is_char(&r->t, i + 3, '$'))
+		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL,
+							  &r->t.tokens[i + 2].string, 1 });
 	if (code_token_in(&r->t, i, runs) ||
 	    (r->alias_count && r->t.tokens[i].kind == TOKEN_NAME && renamed(r, i)))
 		read_run(r, i);
@@ -542,9 +710,11 @@ static void read_token(struct reader *r, size_t i)
 	if (code_token_in(&r->t, i, removes_tree))
 		read_remove(r, i, "remove_tree");
 	if (code_token_in(&r->t, i, removes))
-		read_remove(r, i, "remove");
+		read_remove(r, i, removed);
 	if (code_token_in(&r->t, i, moves))
 		read_remove(r, i, "move");
+	if (code_token_in(&r->t, i, " chmod chmodSync ") && code_is_char(&r->t, i + 1, '('))
+		read_remove(r, i, "mode_call");
 	if (code_token_in(&r->t, i, modes_tree))
 		read_remove(r, i, "mode_tree");
 	if (code_token_in(&r->t, i, writes) ||
@@ -554,22 +724,52 @@ static void read_token(struct reader *r, size_t i)
 		if (code_token_in(&r->t, i, " write_text write_bytes truncate write "))
 			read_method(r, i, "write");
 	}
-	if (code_token_in(&r->t, i, " kill killpg "))
+	if (code_token_in(&r->t, i, " kill killpg posix_kill "))
 		read_kill(r, i);
+}
+
+/* "a", "a" + "b", "a"."b", ["a", "b"] from token @i on, as one text. */
+static bool constant(struct reader *r, size_t i, struct shell_word *out)
+{
+	bool list = code_is_char(&r->t, i, '[') || code_is_char(&r->t, i, '(');
+	struct arguments *a;
+
+	i += list;
+	if (i >= r->t.count || r->t.tokens[i].kind != TOKEN_STRING)
+		return false;
+	a = shell_alloc(r->t.arena, sizeof(*a));
+	a->words[a->count++] = r->t.tokens[i].string;
+	for (size_t n = 0; n < CONSTANT_PIECES_MAX && i + 2 < r->t.count; n++, i += 2) {
+		bool comma = list && code_is_char(&r->t, i + 1, ',');
+		struct shell_word two[2] = { a->words[0], r->t.tokens[i + 2].string };
+
+		if (r->t.tokens[i + 2].kind != TOKEN_STRING ||
+		    !(comma || code_is_char(&r->t, i + 1, '+') || code_is_char(&r->t, i + 1, '.')))
+			break;
+		if (comma && !step(r, (two[0].text.len + two[1].text.len) / STEP_BYTES))
+			break;
+		if (comma)
+			a->words[0] = shell_wrap_join(two, 2, r->t.arena);
+		else
+			append(r, a, &two[1], true);
+	}
+	*out = a->words[0];
+	return true;
 }
 
 /* NAME = "constant" */
 static void note_variable(struct reader *r, size_t i)
 {
 	size_t value = i + 2;
+	struct shell_word text;
 
-	if (r->t.tokens[i].kind != TOKEN_NAME || !code_is_char(&r->t, i + 1, '=') ||
-	    value >= r->t.count || r->t.tokens[value].kind != TOKEN_STRING ||
-	    r->variable_count == VARIABLES_MAX)
+	if (r->t.tokens[i].kind != TOKEN_NAME ||
+	    !(code_is_char(&r->t, i + 1, '=') || code_token_in(&r->t, i + 1, " in ")) ||
+	    r->variable_count == VARIABLES_MAX || !constant(r, value, &text))
 		return;
 	r->variables[r->variable_count].start = r->t.tokens[i].start;
 	r->variables[r->variable_count].len = r->t.tokens[i].end - r->t.tokens[i].start;
-	r->variables[r->variable_count++].token = value;
+	r->variables[r->variable_count++].value = text;
 }
 
 struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, bool awk,
@@ -578,8 +778,13 @@ struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, b
 	struct reader r = { .t = { .text = text, .arena = arena }, .awk = awk };
 
 	code_tokenize(&r.t);
+	note_renames(&r);
+	r.trees = code_any_name(&r.t, " recursive directory ");
 	r.write_flags = code_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
-	note_aliases(&r);
+	r.getline = awk && code_any_name(&r.t, " getline ");
+	for (size_t i = 1; i < r.t.count; i++) /* ... for x in ["a"]: used before it is named */
+		if (code_token_in(&r.t, i, " in "))
+			note_variable(&r, i - 1);
 	for (size_t i = 0; i < r.t.count && step(&r, 1); i++) {
 		read_token(&r, i);
 		note_variable(&r, i);

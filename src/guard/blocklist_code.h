@@ -21,7 +21,7 @@ enum blocklist_code_kind {
 	CODE_WORDS,  /* a program is run with these words */
 	CODE_EFFECT, /* @effect is done to words[0] */
 	CODE_NESTED, /* words[0] is text of the same language that is run */
-	CODE_INPUT,  /* its standard input is run as shell text */
+	CODE_INPUT,  /* its standard input is run as shell text, behind words[0] if there is one */
 	CODE_FOUND,  /* @effect is there, whatever it is done to */
 };
 

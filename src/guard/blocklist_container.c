@@ -107,6 +107,18 @@ static struct shell_word turn(struct container *c, const struct shell_word *word
 	return turned;
 }
 
+/* chroot INSIDE: where the machine's root is mounted, what follows sees the machine. */
+static bool enters_root(const struct container *c, const struct shell_word *words, size_t count)
+{
+	if (count < 3 || strcmp(words[0].text.s, "chroot"))
+		return false;
+	for (size_t i = 0; i < c->mount_count; i++)
+		if (strcmp(c->mounts[i].outside.text.s, "/") == 0 &&
+		    strcmp(c->mounts[i].inside.text.s, words[1].text.s) == 0)
+			return true;
+	return false;
+}
+
 struct blocklist_container blocklist_container_open(const struct shell_word *words, size_t count,
 						    struct shell_arena *arena)
 {
@@ -127,6 +139,11 @@ struct blocklist_container blocklist_container_open(const struct shell_word *wor
 		return out;
 	out.words = shell_alloc(arena, (count - first) * sizeof(*out.words));
 	out.count = count - first;
+	if (enters_root(&c, words + first, out.count)) {
+		out.count -= 2;
+		memcpy(out.words, words + first + 2, out.count * sizeof(*out.words));
+		return out;
+	}
 	for (size_t i = 0; i < out.count; i++)
 		out.words[i] = turn(&c, &words[first + i]);
 	return out;

@@ -48,6 +48,8 @@ static void add(struct blocklist_files *files, const char *name, size_t len,
 bool blocklist_output(const struct shell_command *c, struct shell_arena *arena,
 		      struct shell_word *out)
 {
+	static const uint8_t kind[] = { SHELL_LITERAL };
+	static const struct shell_word newline = { .text = { .s = "\n", .len = 1 }, .kind = kind };
 	size_t i = 1;
 
 	if (!c->word_count)
@@ -61,6 +63,8 @@ bool blocklist_output(const struct shell_command *c, struct shell_arena *arena,
 	while (i < c->word_count && c->words[i].text.s[0] == '-')
 		i++;
 	*out = shell_wrap_join(c->words + i, c->word_count - i, arena);
+	if (c->words[0].text.s[0] == 'p') /* printf 'a\nb\n' */
+		*out = shell_wrap_replace(out, "\\n", 2, &newline, arena);
 	if (out->text.len > 1 && strcmp(out->text.s + out->text.len - 2, "\\n") == 0)
 		*out = shell_wrap_slice(out, 0, out->text.len - 2, arena);
 	return true;
@@ -106,6 +110,34 @@ static void note_tee(struct blocklist_files *files, const struct shell_command *
 	}
 }
 
+/* cp /bin/rm x, ln -s /bin/rm x, mv: x is a name of the program. */
+static void note_copy(struct blocklist_files *files, const struct shell_command *c,
+		      struct shell_arena *arena)
+{
+	static const char copiers[] = " cp ln mv install ";
+	const struct shell_word *from, *to = &c->words[c->word_count - 1];
+	bool foreign;
+	struct shell_text base;
+	const char *name;
+	size_t len, before;
+
+	if (c->word_count < 3 ||
+	    !blocklist_listed(copiers, c->words[0].text.s, c->words[0].text.len))
+		return;
+	from = to - 1;
+	base = blocklist_base_name(from, &foreign);
+	name = plain_name(to, &len);
+	if (!name || from->text.s[0] != '/' || !strstr(from->text.s, "bin/") ||
+	    !blocklist_lookup(base.s, base.len) || strcmp(from->text.s, to->text.s) == 0)
+		return;
+	before = files->count;
+	add(files, name, len, from, 0, arena);
+	if (files->count > before) {
+		files->list[before].program = true;
+		files->list[before].known = false;
+	}
+}
+
 void blocklist_file_note(struct blocklist_files *files, const struct blocklist_flows *flows,
 			 uint32_t index, struct shell_arena *arena)
 {
@@ -133,4 +165,5 @@ void blocklist_file_note(struct blocklist_files *files, const struct blocklist_f
 		note_tee(files, c, blocklist_flow_input(flows, index), arena);
 	else
 		note_download(files, c, arena);
+	note_copy(files, c, arena);
 }

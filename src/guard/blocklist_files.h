@@ -18,6 +18,7 @@ struct blocklist_file {
 	const char *name; /* without a leading ./ */
 	size_t len;
 	bool known;
+	bool program;     /* it is the program that the content names */
 	struct shell_word content;
 	unsigned flow;    /* enum blocklist_flow, when the content is not known */
 };

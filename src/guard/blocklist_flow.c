@@ -1,5 +1,6 @@
 #include "guard/blocklist_flow.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -68,8 +69,16 @@ static bool decodes(const struct shell_command *c, unsigned kind)
 	return kind & FLOW_KIND_DECODE;
 }
 
+/* seq 1 65535: as many as there are ids of processes */
+static bool counts_high(const struct shell_command *c)
+{
+	return c->word_count > 1 && strtol(c->words[c->word_count - 1].text.s, NULL, 10) > 1000;
+}
+
 static bool all_pids(const struct shell_command *c, unsigned kind)
 {
+	if ((kind & FLOW_KIND_PS) && strcmp(c->words[0].text.s, "seq") == 0)
+		return counts_high(c);
 	if (kind & FLOW_KIND_PS)
 		return c->word_count > 1 && (has_letter(c, "eA") ||
 					     strpbrk(c->words[1].text.s, "ax") != NULL) &&
@@ -81,17 +90,31 @@ static bool all_pids(const struct shell_command *c, unsigned kind)
 	return (kind & (FLOW_KIND_LIST | FLOW_KIND_FIND)) && has_word(c, " /proc ");
 }
 
+static bool holds_decoder(const struct shell_command *c)
+{
+	for (size_t i = 1; i < c->word_count; i++)
+		if (strstr(c->words[i].text.s, "b64decode") ||
+		    strstr(c->words[i].text.s, "decode_base64") ||
+		    strstr(c->words[i].text.s, "fromhex"))
+			return true;
+	return false;
+}
+
 /* An interpreter that computes text: -c or -e, and nothing comes in. */
 static bool computes(const struct shell_command *c, unsigned kind)
 {
-	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 && c->piped_from == SHELL_NONE &&
+	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
+	       (c->piped_from == SHELL_NONE || holds_decoder(c)) &&
 	       has_word(c, " -c -e -E -r ") && !has_letter(c, "np");
 }
 
 /* awk '{print $1}' and grep -v pick columns and leave a few lines out, no more. */
 static bool picks(const struct shell_command *c, unsigned kind)
 {
-	return (kind & FLOW_KIND_PICK) && !has_word(c, " -v ") &&
+	static const char keeps[] = " -v [0-9] ^[0-9] [0-9]+ [0-9]* ^[0-9]+ ^[0-9]* ^[0-9]+$ "
+				    "^[0-9]*$ ^[0-9][0-9]*$ +2 -n+2 ";
+
+	return (kind & FLOW_KIND_PICK) && !has_word(c, keeps) &&
 	       !(c->word_count > 1 && c->words[1].text.s[0] == '{');
 }
 
@@ -106,6 +129,31 @@ static bool from_socket(const struct shell_command *c)
 	return false;
 }
 
+/* exec 5<>/dev/tcp/HOST/PORT */
+static void note_socket(struct blocklist_flows *f, const struct shell_command *c)
+{
+	if (!from_socket(c))
+		return;
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].op == SHELL_BOTH && c->redirects[i].fd > 2 &&
+		    c->redirects[i].fd < 32)
+			f->sockets |= 1u << c->redirects[i].fd;
+}
+
+/* sh <&5 */
+static bool reads_socket(const struct blocklist_flows *f, const struct shell_command *c)
+{
+	for (size_t i = 0; f->sockets && i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		long fd = strtol(r->target.text.s, NULL, 10);
+
+		if (r->op == SHELL_DUP && r->fd <= 0 && fd > 2 && fd < 32 &&
+		    (f->sockets & (1u << fd)))
+			return true;
+	}
+	return false;
+}
+
 static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
@@ -113,7 +161,8 @@ static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
 
 	if (!kind)
 		return in;
-	if (kind & FLOW_KIND_FETCH)
+	if ((kind & FLOW_KIND_FETCH) ||
+	    ((kind & FLOW_KIND_DECODE_D) && has_word(c, " s_client "))) /* openssl */
 		flow |= FLOW_REMOTE;
 	if (decodes(c, kind) || computes(c, kind))
 		flow |= FLOW_DECODED;
@@ -187,6 +236,9 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 	memset(f, 0, sizeof(*f));
 	f->script = script;
 	f->fed_by = SHELL_NONE;
+	for (uint32_t i = 0; i < script->command_count; i++)
+		if (script->commands[i].redirect_count)
+			note_socket(f, &script->commands[i]);
 	if (!connected(script))
 		return;
 	f->out = shell_alloc(arena, script->command_count + 1);
@@ -213,7 +265,7 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
-	unsigned flow = from_socket(c) ? FLOW_REMOTE : 0;
+	unsigned flow = from_socket(c) || reads_socket(f, c) ? FLOW_REMOTE : 0;
 
 	if (f->out && c->piped_from != SHELL_NONE && c->piped_from < f->script->command_count)
 		flow |= f->out[c->piped_from];
@@ -246,16 +298,21 @@ unsigned blocklist_flow_children(const struct blocklist_flows *f, uint32_t index
 	return f->children ? f->children[index] : 0;
 }
 
-/* "$(curl)" */
-static bool fetched(const char *name)
+/* "$(curl)": where its output comes from. */
+static unsigned flow_of_name(const char *name)
 {
 	size_t len = strlen(name);
 	const struct blocklist_name *program;
 
 	if (len < 4 || name[0] != '$' || name[1] != '(')
-		return false;
+		return 0;
 	program = blocklist_lookup(name + 2, len - 3);
-	return program && (program->flow & FLOW_KIND_FETCH);
+	if (!program)
+		return 0;
+	if (program->flow & FLOW_KIND_FETCH)
+		return FLOW_REMOTE;
+	return strncmp(name, "$(base", 6) == 0 || (program->flow & FLOW_KIND_DECODE_R)
+		       ? FLOW_DECODED : 0;
 }
 
 unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
@@ -268,8 +325,8 @@ unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
 	if (!unknown)
 		return 0;
 	for (uint32_t i = 0; i < word->unknown_count; i++)
-		if (fetched(word->unknowns[i].name))
-			return FLOW_REMOTE;
+		if (flow_of_name(word->unknowns[i].name))
+			return flow_of_name(word->unknowns[i].name);
 	for (uint32_t i = 0; i < word->unknown_count; i++)
 		for (size_t k = 0; k < COUNT_OF(f->remote_names) && f->remote_names[k][0]; k++)
 			if (strcmp(f->remote_names[k], word->unknowns[i].name) == 0)

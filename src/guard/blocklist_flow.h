@@ -29,6 +29,7 @@ struct blocklist_flows {
 	uint8_t *sinks;    /* of each command: is there a >(...) among its words? */
 	const struct shell_word *fed; /* kept by guard/blocklist_walk: what goes into the >(...) */
 	uint32_t fed_by;              /* of this command, or SHELL_NONE */
+	uint32_t sockets; /* file descriptors below 32 that are connections */
 	char remote_names[8][32]; /* variables that hold text from the network, "" ends */
 };
 

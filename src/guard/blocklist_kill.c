@@ -99,6 +99,8 @@ const char *blocklist_pkill_effect(const struct shell_word *words, size_t count)
 	if (!blocklist_args_has(&a, " -l --list --help -V --version -0 ")) {
 		if (blocklist_args_has(&a, " -v --inverse ") || (of_user && !a.operand_count))
 			effect = "kill_pattern";
+		if (blocklist_args_has(&a, " -P=1 --parent=1 ")) /* most of what runs */
+			effect = "kill_pattern";
 		for (size_t i = 0; i < a.operand_count; i++)
 			if (fits_everything(a.operands[i]))
 				effect = "kill_pattern";

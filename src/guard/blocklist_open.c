@@ -23,12 +23,6 @@ bool walk_flow(struct blocklist_walk *w, unsigned flow, const struct shell_word 
 	return false;
 }
 
-unsigned walk_input_flow(const struct blocklist_stage *at)
-{
-	return at->flows && at->index != SHELL_NONE ? blocklist_flow_input(at->flows, at->index)
-						    : 0;
-}
-
 unsigned walk_word_flow(const struct blocklist_stage *at, const struct shell_word *word)
 {
 	return at->flows && at->index != SHELL_NONE
@@ -75,9 +69,17 @@ static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, b
 			if (blocked)
 				return true;
 		}
-		if (c->kind == CODE_INPUT && at->input &&
-		    walk_nested(w, at->input, NULL, 0, &inner))
+		if (c->kind == CODE_INPUT && walk_flow(w, at->input_flow, code, 1))
 			return true;
+		if (c->kind == CODE_INPUT && at->input) {
+			struct shell_word both[2] = { *at->input, *at->input };
+
+			if (c->count)
+				both[0] = c->words[0];
+			both[0] = shell_wrap_join(both, 1 + (c->count > 0), &w->arena);
+			if (walk_nested(w, &both[0], NULL, 0, &inner))
+				return true;
+		}
 		if (c->kind == CODE_WORDS && walk_words(w, c->words, c->count, &inner))
 			return true;
 		if (c->kind == CODE_EFFECT &&
@@ -124,6 +126,7 @@ size_t walk_items(struct blocklist_walk *w, const struct shell_word *text, bool 
 		if (i > from)
 			items[n++] = shell_wrap_slice(text, from + quoted, i - quoted, &w->arena);
 	}
+	shell_budget_take(&w->budget, i); /* many commands may have one input */
 	return n;
 }
 
@@ -202,7 +205,7 @@ static bool walk_texts(struct blocklist_walk *w, const struct shell_wrap *wrap,
 
 		if (walk_remote(w, text, at) ||
 		    (at->each && word_unknown_at(text, 0) &&
-		     walk_flow(w, walk_input_flow(at), text, 1)) ||
+		     walk_flow(w, at->input_flow, text, 1)) ||
 		    walk_nested(w, text, wrap->words, wrap->count, at))
 			return true;
 	}
@@ -219,7 +222,7 @@ static bool walk_fed_texts(struct blocklist_walk *w, const struct shell_wrap *wr
 
 	inner.input = NULL;
 	inner.each = true;
-	if (!wrap->text_count && walk_flow(w, walk_input_flow(at), near, 1))
+	if (!wrap->text_count && walk_flow(w, at->input_flow, near, 1))
 		return true;
 	for (size_t i = 0; i < n; i++) {
 		both[0] = wrap->text_count ? wrap->texts[0] : items[i];
@@ -243,7 +246,7 @@ bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
 	struct blocklist_stage inner = *at;
 
 	inner.input = NULL; /* the shell has read it; what is left of it is judged here too */
-	if (walk_flow(w, walk_input_flow(at), words, count))
+	if (walk_flow(w, at->input_flow, words, count))
 		return true;
 	if (!at->input)
 		return false;
@@ -302,6 +305,25 @@ static bool walk_wrapped(struct blocklist_walk *w, const struct shell_wrap *wrap
 	return false;
 }
 
+/* env 'BASH_FUNC_ls%%=() { ...; }' bash: the body of a function for every bash. */
+static bool walk_functions(struct blocklist_walk *w, const struct shell_wrap *wrap,
+			   const struct blocklist_stage *at)
+{
+	for (size_t i = 0; i < wrap->assign_count; i++) {
+		const struct shell_word *value = &wrap->assigns[i].value;
+		const char *body = strchr(value->text.s, '{');
+		struct shell_word text;
+
+		if (strncmp(wrap->assigns[i].name, "BASH_FUNC_", 10) || !body)
+			continue;
+		text = shell_wrap_slice(value, (size_t)(body - value->text.s), value->text.len,
+					&w->arena);
+		if (walk_nested(w, &text, NULL, 0, at))
+			return true;
+	}
+	return false;
+}
+
 bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrapper,
 		  const struct shell_word *words, size_t count, const struct blocklist_stage *at)
 {
@@ -321,7 +343,8 @@ bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrap
 							 wrap.directory->text.len, &w->arena);
 		blocklist_chdir(&w->rules.dir, &dir);
 	}
-	blocked = walk_wrapped(w, &wrap, words, count, !wrapper->text, &inner);
+	blocked = walk_functions(w, &wrap, &inner) ||
+		  walk_wrapped(w, &wrap, words, count, !wrapper->text, &inner);
 	/* command cd and builtin cd change the shell's own directory. */
 	if (!word_is(&words[0], "command") && !word_is(&words[0], "builtin"))
 		w->rules.dir = before;

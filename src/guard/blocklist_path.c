@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "guard/blocklist_args.h"
 #include "guard/blocklist_table.h"
 #include "guard/shell_parse.h"
 
@@ -450,6 +451,15 @@ static bool named_directory(const struct shell_word *w, size_t skip)
 	return name && (strcmp(name, "PWD") == 0 || strcmp(name, "$(pwd)") == 0);
 }
 
+/* $(findmnt -no SOURCE /): the device of a mounted file system. */
+static bool names_device(const struct shell_word *word)
+{
+	static const char programs[] = " $(findmnt) $(df) $(lsblk) $(blkid) ";
+
+	return word->unknown_count == 1 &&
+	       blocklist_listed(programs, word->unknowns[0].name, strlen(word->unknowns[0].name));
+}
+
 uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 			    const struct blocklist_dir *dir, enum blocklist_reach reach)
 {
@@ -463,7 +473,7 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 		return 0;
 	named = named_directory(word, skip);
 	if (!named && wholly_unknown((struct part){ t.s, t.len }))
-		return unknown_class;
+		return unknown_class | (names_device(word) ? guess_classes : 0);
 	resolve(&p, &t, named, dir);
 	floating = p.kind == PATH_FLOATING;
 	if (p.kind == PATH_ABSOLUTE)

@@ -97,7 +97,8 @@ struct shell_text blocklist_base_name(const struct shell_word *word, bool *forei
 
 static enum blocklist_reach reach_of(const char *effect)
 {
-	static const char trees[] = " move mode_tree killers unmount mount mirror ";
+	static const char trees[] =
+		" move mode_tree mode_call replace killers unmount mount mirror ";
 
 	if (strcmp(effect, "remove_tree") == 0 || strcmp(effect, "clean") == 0)
 		return REACH_TREE_OR_EMPTY;

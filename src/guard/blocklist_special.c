@@ -39,7 +39,7 @@ static bool walk_find(struct blocklist_walk *w, const struct shell_word *words, 
 static bool walk_kill(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 		      const struct blocklist_stage *at)
 {
-	bool all = at->each && (walk_input_flow(at) & FLOW_ALL_PIDS);
+	bool all = at->each && (at->input_flow & FLOW_ALL_PIDS);
 	const char *effect;
 
 	if (at->flows && at->index != SHELL_NONE)
@@ -134,7 +134,50 @@ static bool from_nothing(const struct blocklist_stage *at)
 	if (from >= at->script->command_count)
 		return false;
 	c = &at->script->commands[from];
+	if (c->word_count == 2)
+		return (word_is(c->words, "cat") && word_is(c->words + 1, "/dev/null")) ||
+		       (word_is(c->words, "echo") && word_is(c->words + 1, "-n"));
 	return c->word_count == 1 && (word_is(c->words, ":") || word_is(c->words, "true"));
+}
+
+/* echo root:x | chpasswd */
+static bool walk_chpasswd(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			  const struct blocklist_stage *at)
+{
+	struct shell_word lines[WALK_NAMES_MAX];
+	size_t n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+
+	if (at->script && at->index != SHELL_NONE &&
+	    word_is(&at->script->commands[at->index].words[0], "chroot"))
+		return false; /* the root of an image */
+	for (size_t i = 0; i < n; i++)
+		if (strncmp(lines[i].text.s, "root:", 5) == 0)
+			return walk_found(w, "root_password", words[0].start,
+					  words[count - 1].end);
+	return false;
+}
+
+/* Lines for ed: !COMMAND and w FILE. */
+static bool walk_ed(struct blocklist_walk *w, const struct blocklist_stage *at)
+{
+	struct shell_word lines[WALK_NAMES_MAX], rest;
+	struct blocklist_stage inner = *at;
+	size_t n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+
+	inner.input = NULL;
+	inner.lenient = true;
+	for (size_t i = 0; i < n; i++) {
+		bool writes = strncmp(lines[i].text.s, "w ", 2) == 0;
+
+		if (!writes && lines[i].text.s[0] != '!')
+			continue;
+		rest = shell_wrap_slice(&lines[i], 1 + writes, lines[i].text.len, &w->arena);
+		if (writes ? blocklist_judge_effect(&w->rules, "write", &rest, 0, false,
+						    &w->finding)
+			   : walk_nested(w, &rest, NULL, 0, &inner))
+			return true;
+	}
+	return false;
 }
 
 static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *words, size_t count,
@@ -146,8 +189,11 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 
 	if (count > 1 && !word_is(&words[count - 1], "-"))
 		return false;
+	shell_budget_take(&w->budget, at->input ? at->input->text.len : 0);
 	if (at->input ? only_blanks(at->input) : from_null(at) || from_nothing(at))
 		return walk_found(w, "jobs", words[0].start, words[count - 1].end);
+	if (walk_flow(w, at->input_flow & FLOW_REMOTE, words, count))
+		return true;
 	if (!at->input)
 		return false;
 	inner.input = NULL;
@@ -191,22 +237,52 @@ static bool walk_lines(struct blocklist_walk *w, const char *program,
 	return false;
 }
 
-/* make -f -: the lines of recipes. */
+/* The makefile of -f - or -f <(...), as far as its text is known. *@input: it is what comes in. */
+static const struct shell_word *makefile_text(const struct shell_word *words, size_t count,
+					      const struct blocklist_stage *at, bool *input)
+{
+	static const char stdin_names[] = " - /dev/stdin /dev/fd/0 ";
+
+	*input = false;
+	for (size_t i = 1; i < count; i++) {
+		bool next = word_is(&words[i], "-f") && i + 1 < count;
+		const struct shell_word *file = &words[i + next];
+
+		*input = word_is(&words[i], "-f-") ||
+			 (next && blocklist_listed(stdin_names, file->text.s, file->text.len));
+		if (*input)
+			return at->input;
+		if (next && file->content)
+			return file->content;
+	}
+	return NULL;
+}
+
+/* make -f -: the lines of recipes, and what stands behind ; in a rule. */
 static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			  const struct blocklist_stage *at)
 {
 	struct shell_word lines[WALK_NAMES_MAX];
 	struct blocklist_stage inner = *at;
-	size_t n;
+	bool input;
+	const struct shell_word *text = makefile_text(words, count, at, &input);
+	size_t n = text ? walk_items(w, text, true, lines, WALK_NAMES_MAX) : 0;
 
-	if (!at->input || count < 2 || !word_is(&words[count - 1], "-"))
-		return false;
-	n = walk_items(w, at->input, true, lines, WALK_NAMES_MAX);
+	if (input && walk_flow(w, at->input_flow, words, count))
+		return true;
 	inner.input = NULL;
 	inner.lenient = true;
-	for (size_t i = 0; i < n; i++)
-		if (lines[i].text.s[0] == '\t' && walk_nested(w, &lines[i], NULL, 0, &inner))
+	for (size_t i = 0; i < n; i++) {
+		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
+		struct shell_word run;
+
+		if (!recipe)
+			continue;
+		run = shell_wrap_slice(&lines[i], (size_t)(recipe - s) + 1, lines[i].text.len,
+				       &w->arena);
+		if (walk_nested(w, &run, NULL, 0, &inner))
 			return true;
+	}
 	return false;
 }
 
@@ -238,6 +314,13 @@ static bool walk_sed(struct blocklist_walk *w, const struct shell_word *words, s
 		struct shell_word file;
 		size_t from;
 
+		if (stage->input && (word_is(&words[i], "e") || word_is(&words[i], "1e"))) {
+			struct blocklist_stage inner = *stage;
+
+			inner.input = NULL;
+			if (walk_nested(w, stage->input, NULL, 0, &inner))
+				return true;
+		}
 		if (s[0] != '-' && s[0] != '/' && walk_sed_run(w, &words[i], stage))
 			return true;
 		if (!at)
@@ -362,18 +445,24 @@ bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 	case 'c':
 		if (name_is(s, len, " cd chdir "))
 			return walk_cd(w, words, count);
+		if (name_is(s, len, " chpasswd "))
+			return walk_chpasswd(w, words, count, at);
 		return name_is(s, len, " crontab ") && walk_crontab(w, words, count, at);
 	case 'i':
 		return name_is(s, len,
 			       " iptables-restore ip6tables-restore iptables-nft-restore ") &&
 		       walk_lines(w, "iptables", words, count, at);
 	case 'm':
-		return name_is(s, len, " make ") && walk_makefile(w, words, count, at);
+		return name_is(s, len, " make gmake ") && walk_makefile(w, words, count, at);
 	case 'n':
+		if (name_is(s, len, " nerdctl "))
+			return walk_container(w, words, count, at);
 		return name_is(s, len, " nft ") && walk_lines(w, "nft", words, count, at);
 	case 't':
 		return name_is(s, len, " trap ") && walk_trap(w, words, count, at);
 	case 'e':
+		if (name_is(s, len, " ed "))
+			return walk_ed(w, at);
 		return name_is(s, len, " eval ") && walk_eval(w, words, count, at);
 	case 'd':
 		return name_is(s, len, " docker ") && walk_container(w, words, count, at);

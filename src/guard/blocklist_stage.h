@@ -33,6 +33,7 @@ struct blocklist_stage {
 	const struct shell_word *input; /* known text on its standard input */
 	const struct shell_assign *assigns;
 	size_t assign_count;
+	unsigned input_flow; /* enum blocklist_flow of what its standard input is */
 	bool each; /* it gets all files below a place, one by one */
 	bool same_shell; /* a text it runs sees all variables */
 	bool lenient; /* a text it holds may be no shell text after all */
@@ -76,7 +77,6 @@ bool walk_flow(struct blocklist_walk *w, unsigned flow, const struct shell_word 
 	       size_t count);
 bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
 		 const struct blocklist_stage *at);
-unsigned walk_input_flow(const struct blocklist_stage *at);
 unsigned walk_word_flow(const struct blocklist_stage *at, const struct shell_word *word);
 
 /* The items of known text: words, or lines if @lines. */

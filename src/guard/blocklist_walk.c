@@ -22,6 +22,8 @@
 #define INPUT_MAX (32u << 10)
 /* Names with unknown parts that are compared with all names of the table. */
 #define PATTERNS_MAX 100
+/* Subshells in each other whose working directories are told apart. */
+#define SUBSHELLS_MAX 8
 /* With more functions than this, none hides a program. */
 #define FUNCTIONS_MAX 64
 
@@ -205,14 +207,24 @@ static bool walk_init_script(struct blocklist_walk *w, const struct shell_word *
 	return walk_named(w, blocklist_lookup("service", 7), list, count + 1, false, at);
 }
 
-/* ./x.sh, which the text wrote before. */
+/* ./x.sh, which the text wrote before, or ./x, which is a copy of a program. */
 static bool walk_own_file(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			  const struct blocklist_stage *at)
 {
+	const struct blocklist_file *f = blocklist_file_find(&w->files, &words[0]);
 	struct shell_wrap wrap = { .kind = WRAP_FILE, .words = words, .count = count };
 	struct blocklist_stage inner = *at;
+	struct shell_word *list;
 
 	inner.lenient = true;
+	if (f->program) {
+		list = shell_alloc(&w->arena, count * sizeof(*list));
+		memcpy(list, words, count * sizeof(*list));
+		list[0] = f->content;
+		list[0].start = words[0].start;
+		list[0].end = words[0].end;
+		return walk_words(w, list, count, at);
+	}
 	return walk_file(w, &wrap, false, &inner);
 }
 
@@ -359,6 +371,74 @@ static const struct shell_word *parent_output(struct blocklist_walk *w,
 	return flows->fed;
 }
 
+/* Files that a shell or git runs by itself: text written there is text that is run. */
+static bool runs_itself(const struct shell_word *file)
+{
+	static const char *const ends[] = { "/.bashrc", "/.profile", "/.bash_profile", "/.zshrc",
+					    "/.bash_login", "/.zshenv", "/.zprofile",
+					    "/etc/profile", "/etc/bash.bashrc" };
+	const char *s = file->text.s;
+
+	if (strstr(s, ".git/hooks/") || strstr(s, "/etc/profile.d/"))
+		return true;
+	for (size_t i = 0; i < COUNT_OF(ends); i++)
+		if (file->text.len >= strlen(ends[i]) &&
+		    strcmp(s + file->text.len - strlen(ends[i]), ends[i]) == 0)
+			return true;
+	return false;
+}
+
+static bool walk_autorun(struct blocklist_walk *w, const struct shell_command *c,
+			 const struct blocklist_stage *at)
+{
+	struct blocklist_stage inner = *at;
+	struct shell_word text;
+	size_t tee = 0;
+
+	inner.lenient = true;
+	inner.input = NULL;
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+
+		if ((r->op == SHELL_TO || r->op == SHELL_APPEND) && runs_itself(&r->target) &&
+		    blocklist_output(c, &w->arena, &text))
+			return walk_nested(w, &text, NULL, 0, &inner);
+	}
+	if (!c->input)
+		return false;
+	while (tee < c->word_count && tee < 4 && !word_is(&c->words[tee], "tee"))
+		tee++;
+	for (size_t i = tee + 1; tee < 4 && i < c->word_count; i++)
+		if (runs_itself(&c->words[i]))
+			return walk_nested(w, c->input, NULL, 0, &inner);
+	return false;
+}
+
+/* sh -i | nc HOST PORT: whoever is at the other end sees what the shell answers. */
+static bool walk_answers(struct blocklist_walk *w, const struct shell_script *s,
+			 const struct shell_command *c)
+{
+	const struct shell_command *from;
+	const struct blocklist_name *shell, *sender;
+
+	if (!c->word_count || c->piped_from >= s->command_count)
+		return false;
+	from = &s->commands[c->piped_from];
+	sender = blocklist_lookup(c->words[0].text.s, c->words[0].text.len);
+	if (!from->word_count || !sender || !(sender->flow & FLOW_KIND_FETCH))
+		return false;
+	shell = blocklist_lookup(from->words[0].text.s, from->words[0].text.len);
+	if (!shell || !shell->wrapper || shell->wrapper->kind != WRAPPER_SHELL)
+		return false;
+	for (size_t i = 1; i < from->word_count; i++) {
+		if (!word_is(&from->words[i], "-i") && !word_is(&from->words[i], "-s"))
+			return false;
+		if (walk_spent(w, WORK_WORD))
+			return walk_too_complex(w, from->start);
+	}
+	return walk_found(w, "pipe.remote", from->start, c->end);
+}
+
 static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 			 struct blocklist_flows *flows, uint32_t index)
 {
@@ -372,7 +452,12 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 		at.input = w->input;
 	if (!at.input && (c->context & SHELL_IN_PROCESS) && c->parent < s->command_count)
 		at.input = parent_output(w, flows, c->parent);
-	if (walk_redirects(w, c) || walk_assigns(w, c->assigns, c->assign_count, &at))
+	at.input_flow = blocklist_flow_input(flows, index);
+	if (!at.input_flow && c->piped_from == SHELL_NONE && !has_input(c) &&
+	    !(c->context & SHELL_IN_SUBSTITUTION))
+		at.input_flow = w->input_flow;
+	if (walk_answers(w, s, c) || walk_redirects(w, c) || walk_autorun(w, c, &at) ||
+	    walk_assigns(w, c->assigns, c->assign_count, &at))
 		return true;
 	if (c->word_count && !(c->context & SHELL_TEST) &&
 	    walk_words(w, c->words, c->word_count, &at))
@@ -382,17 +467,28 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 	return false;
 }
 
-/* cd in a subshell ends with it; a definition alone changes nothing. */
-static void enter(struct blocklist_walk *w, const struct shell_command *c,
-		  struct blocklist_dir *outside, bool *inside)
-{
-	bool sub = c->context & (SHELL_IN_SUBSHELL | SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS);
+/* The subshells a command stands in, and the working directory outside of each. */
+struct subshells {
+	struct {
+		unsigned scope;
+		struct blocklist_dir outside;
+	} list[SUBSHELLS_MAX];
+	size_t count;
+};
 
-	if (sub && !*inside)
-		*outside = w->rules.dir;
-	else if (!sub && *inside)
-		w->rules.dir = *outside;
-	*inside = sub;
+/* cd in a subshell ends with it. Deeper than the list is long it stays. */
+static void enter(struct blocklist_walk *w, const struct shell_command *c, struct subshells *s)
+{
+	unsigned scope = c->context & ~SHELL_CONTEXT_MASK, depth = shell_subshell_depth(scope);
+
+	while (s->count && s->list[s->count - 1].scope != scope &&
+	       shell_subshell_depth(s->list[s->count - 1].scope) >= depth)
+		w->rules.dir = s->list[--s->count].outside;
+	if (!depth || s->count == SUBSHELLS_MAX ||
+	    (s->count && s->list[s->count - 1].scope == scope))
+		return;
+	s->list[s->count].scope = scope;
+	s->list[s->count++].outside = w->rules.dir;
 }
 
 static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
@@ -409,9 +505,12 @@ static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
 
 static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 {
-	struct blocklist_dir start = w->rules.dir, outside = start, before = start;
+	struct blocklist_dir start = w->rules.dir, before = start;
+	struct subshells subshells;
 	struct blocklist_flows flows;
-	bool inside = false, blocked = bomb(w, s);
+	bool blocked = bomb(w, s);
+
+	subshells.count = 0;
 
 	blocklist_flow_read(&flows, s, &w->arena);
 	shell_budget_take(&w->budget, WORK_WORD * s->command_count);
@@ -424,7 +523,7 @@ static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 
 		if (defined)
 			before = w->rules.dir;
-		enter(w, c, &outside, &inside);
+		enter(w, c, &subshells);
 		blocked = walk_command(w, s, &flows, i);
 		if (!blocked && w->files.count == files && flows.fed_by == fed_by &&
 		    !shell_arena_spent(&w->arena))
@@ -477,10 +576,12 @@ bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 	struct shell_setup setup = { .args = args, .arg_count = arg_count, .input = at->input };
 	struct shell_assign *all;
 	size_t n = at->assign_count + (at->script ? 0 : w->variable_count);
+	unsigned outer = w->input_flow;
 	bool blocked;
 
 	if (w->depth >= WALK_DEPTH_MAX || walk_spent(w, text->text.len))
 		return walk_too_complex(w, text->start);
+	w->input_flow = at->input_flow;
 	if (at->script && at->index != SHELL_NONE) {
 		setup.outer = at->script;
 		setup.outer_command = at->index;
@@ -496,6 +597,7 @@ bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 	w->depth++;
 	blocked = parse_and_walk(w, NULL, text, &setup, at->lenient || has_unknown(text));
 	w->depth--;
+	w->input_flow = outer;
 	return blocked;
 }
 

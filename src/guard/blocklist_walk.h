@@ -29,6 +29,7 @@ struct blocklist_walk {
 	bool literals; /* also look for the literal patterns where a command stands */
 	unsigned depth;
 	const struct shell_word *input; /* standard input of the outermost command, or NULL */
+	unsigned input_flow; /* where the input of the nested text comes from */
 	struct blocklist_files files; /* what the text wrote before */
 	const struct shell_assign *variables; /* of the request's environment */
 	size_t variable_count;

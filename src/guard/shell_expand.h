@@ -138,6 +138,7 @@ struct expander {
 	struct shell_word *input_word; /* the same, made when first needed */
 	/* Where the walk is. */
 	unsigned context;
+	unsigned subshells; /* how many were entered */
 	uint32_t function, piped_from, parent;
 	unsigned depth; /* levels still allowed */
 	unsigned loops; /* loops around */

@@ -118,6 +118,16 @@ static enum status walk_stage(struct expander *e, const struct ast_node *n, stru
 	return s;
 }
 
+/* What is inside ends with the place that was saved before. */
+static void enter_subshell(struct expander *e)
+{
+	unsigned depth = shell_subshell_depth(e->context);
+
+	depth += depth < SHELL_SUBSHELL_DEPTH_MAX;
+	e->context = (e->context & SHELL_CONTEXT_MASK) | SHELL_IN_SUBSHELL |
+		     depth << SHELL_DEPTH_SHIFT | ++e->subshells << SHELL_SUBSHELL_SHIFT;
+}
+
 static enum status walk_pipe(struct expander *e, const struct ast_node *pipe)
 {
 	struct place place = save_place(e);
@@ -131,7 +141,7 @@ static enum status walk_pipe(struct expander *e, const struct ast_node *pipe)
 		struct cells output = { 0 };
 		uint32_t first = (uint32_t)e->script->command_count;
 
-		e->context |= SHELL_IN_SUBSHELL;
+		enter_subshell(e);
 		s = walk_stage(e, n, n->next ? &output : place.capture);
 		restore_place(e, &place);
 		if (e->script->command_count > first)
@@ -396,7 +406,7 @@ enum status expand_walk(struct expander *e, const struct ast_node *n)
 	if (n->background)
 		e->context |= SHELL_BACKGROUND;
 	if (apart)
-		e->context |= SHELL_IN_SUBSHELL;
+		enter_subshell(e);
 	s = n->type == AST_SIMPLE ? expand_simple(e, n) : walk_compound(e, n);
 	if (apart)
 		vars_undo(e, mark);
@@ -417,8 +427,8 @@ void expand_substitution(struct expander *e, const struct ast_node *list, struct
 	if (!list || !expand_enter(e, list->start))
 		return;
 	expand_charge(e, WORK_SUBSTITUTION);
-	e->context = (e->context & ~(unsigned)SHELL_IN_PROCESS) | SHELL_IN_SUBSTITUTION |
-		     SHELL_IN_SUBSHELL;
+	e->context = (e->context & ~(unsigned)SHELL_IN_PROCESS) | SHELL_IN_SUBSTITUTION;
+	enter_subshell(e);
 	e->capture = out;
 	expand_walk(e, list);
 	while (out->len > 0 && out->v[out->len - 1].c == '\n' &&
@@ -439,8 +449,8 @@ void expand_process(struct expander *e, const struct ast_part *p, struct cells *
 
 	if (!expand_enter(e, at))
 		return;
-	e->context = (e->context & ~(unsigned)SHELL_IN_SUBSTITUTION) | SHELL_IN_PROCESS |
-		     SHELL_IN_SUBSHELL;
+	e->context = (e->context & ~(unsigned)SHELL_IN_SUBSTITUTION) | SHELL_IN_PROCESS;
+	enter_subshell(e);
 	e->capture = input ? &output : NULL;
 	expand_walk(e, p->list);
 	if (input) {

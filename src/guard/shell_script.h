@@ -81,6 +81,20 @@ enum shell_context {
 
 #define SHELL_NONE UINT32_MAX
 
+/*
+ * Above the flags a context holds how deep the subshell is that a command stands in, and a
+ * number that tells it from its neighbours; both are 0 outside.
+ */
+#define SHELL_CONTEXT_MASK 0xffffu
+#define SHELL_DEPTH_SHIFT 16
+#define SHELL_SUBSHELL_SHIFT 24
+#define SHELL_SUBSHELL_DEPTH_MAX 255u
+
+static inline unsigned shell_subshell_depth(unsigned context)
+{
+	return (context >> SHELL_DEPTH_SHIFT) & SHELL_SUBSHELL_DEPTH_MAX;
+}
+
 struct shell_command {
 	struct shell_word *words; /* after brace expansion; [0] is the command's name */
 	size_t word_count;

@@ -390,14 +390,41 @@ static void open_text(struct opening *o)
 	o->out->also_count = end - at;
 }
 
+/*
+ * uv run pytest -k halt: behind run, the first word that cannot be the value of an option
+ * is the program, known or not.
+ */
+static size_t scan_end(const struct opening *o)
+{
+	static const char runners[] = " uv poetry pipenv hatch rye conda mamba micromamba ";
+	size_t i = 1;
+
+	if (!blocklist_listed(runners, o->words[0].text.s, o->words[0].text.len))
+		return o->count;
+	while (i < o->count && !word_is(&o->words[i], "run"))
+		i++;
+	for (i++; i < o->count; i++)
+		if (o->words[i].text.s[0] != '-' && o->words[i - 1].text.s[0] != '-')
+			return i + 1;
+	return o->count;
+}
+
 /* Options are not known: every word that names a program may be where the command begins. */
 static void open_scan(struct opening *o)
 {
-	for (size_t i = 1; i < o->count; i++) {
+	size_t end = scan_end(o);
+
+	for (size_t i = 1; i < end; i++) {
 		bool foreign;
 		struct shell_text base = blocklist_base_name(&o->words[i], &foreign);
 		const struct blocklist_name *name = blocklist_lookup(base.s, base.len);
 
+		/* direnv exec . CMD, mise exec -- CMD */
+		if (word_is(&o->words[i], "exec") && i + 1 < o->count &&
+		    (word_is(&o->words[i + 1], ".") || word_is(&o->words[i + 1], "--"))) {
+			i++;
+			continue;
+		}
 		if (!name || (!name->wrapper && !name->program && name->rules[0] == UINT16_MAX))
 			continue;
 		o->out->kind = WRAP_WORDS;
@@ -428,11 +455,19 @@ static void open_code(struct opening *o)
 	}
 }
 
-/* su -c TEXT; runuser -u USER COMMAND */
+/* su -c TEXT; runuser -u USER COMMAND; script FILE COMMAND */
 static void open_option(struct opening *o)
 {
+	size_t skip = o->wrapper->skip;
+
 	if (option_texts(o, WRAP_TEXT))
 		return;
+	if (skip && o->args->operand_count > skip) {
+		o->out->words = o->args->operands[skip];
+		o->out->count = (size_t)(o->words + o->count - o->out->words);
+		o->out->kind = WRAP_WORDS;
+		return;
+	}
 	if (!blocklist_args_has(o->args, " -u --user ")) {
 		o->out->kind = o->wrapper->login ? WRAP_STDIN : WRAP_NOTHING;
 		return;
