@@ -129,8 +129,12 @@ static int find_usable(struct confine *c, struct err *e)
 	struct confine_trial t = { 0 };
 	int result;
 
-	while ((result = try_all(c, false, &t, e)) > 0 && learn(c, &t))
-		;
+	uint32_t before;
+
+	do { /* each trial speaks against a layer that was still there, or nothing can run */
+		before = c->usable;
+		result = try_all(c, false, &t, e);
+	} while (result > 0 && learn(c, &t) && c->usable != before);
 	if (result > 0)
 		err_sys(e, ERR_SANDBOX_UNAVAILABLE, t.error,
 			"no command can be started: a trial failed in its stage %s",
