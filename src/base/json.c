@@ -20,7 +20,7 @@
 
 #define WHY_SIZE 160
 #define BOM "\xef\xbb\xbf"
-#define ESCAPE_LEN 6 /* of \\uXXXX */
+#define ESCAPE_LEN 6 /* of \\uhhhh */
 
 static size_t bom_len(const char *text, size_t len)
 {
@@ -114,7 +114,7 @@ static bool out_of_range(const char *number, size_t len)
 	return errno == ERANGE;
 }
 
-/* The code unit of the escape \\uXXXX that starts @text (of at least six bytes), or -1. */
+/* The code unit of the escape \\uhhhh that starts @text (of at least six bytes), or -1. */
 static long code_unit(const char *text)
 {
 	char hex[5] = { 0 }, *end;
