@@ -19,7 +19,7 @@ struct facts {
 	int64_t io_priority;
 };
 
-static struct facts as_made, now;
+static struct facts as_made;
 
 static void look(struct facts *f)
 {
@@ -35,11 +35,11 @@ void intact_remember(void)
 	look(&as_made);
 }
 
-static int is_same(void)
+static int is_same(const struct facts *now)
 {
-	const unsigned char *a = (const unsigned char *)&as_made, *b = (const unsigned char *)&now;
+	const unsigned char *a = (const unsigned char *)&as_made, *b = (const unsigned char *)now;
 
-	for (unsigned i = 0; i < sizeof(now); i++)
+	for (unsigned i = 0; i < sizeof(*now); i++)
 		if (a[i] != b[i])
 			return 0;
 	return 1;
@@ -60,6 +60,8 @@ static int drop_signals(void)
 
 int intact_check(void)
 {
+	struct facts now = { 0 };
+
 	look(&now);
-	return is_same() && drop_signals();
+	return is_same(&now) && drop_signals();
 }

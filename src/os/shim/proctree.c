@@ -19,8 +19,8 @@ struct dirent64 {
 
 static int self_pid;
 static int children_fd = -1; /* our own children: open early, in case descriptors run out */
-static int tree[TREE_MAX];
-static char scratch[4096];
+static int tree[TREE_MAX] SHIM_LARGE;
+static char scratch[4096] SHIM_LARGE;
 static uint64_t page_bytes; /* 0: not asked yet */
 
 static char *put_text(char *at, const char *text)
@@ -139,7 +139,7 @@ static int add_children(const char *path, int count)
 /* Append the children of all threads of @pid. */
 static int add_children_of(int pid, int count)
 {
-	static char entries[2048];
+	static char entries[2048] SHIM_LARGE;
 	char path[64], *tail;
 	long fd, n;
 
@@ -165,7 +165,7 @@ static int add_children_of(int pid, int count)
  * their parents are dead and they are ours. */
 static int add_children_by_scan(int count)
 {
-	static char entries[2048];
+	static char entries[2048] SHIM_LARGE;
 	long fd = sys4(__NR_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	long n;
 
@@ -299,7 +299,7 @@ static void take_pages(uint64_t *resident, uint64_t *shared)
 /* The memory of a process is told by any thread that has not ended; the first one may have. */
 static void take_pages_of_threads(int pid, uint64_t *resident, uint64_t *shared)
 {
-	static char entries[2048];
+	static char entries[2048] SHIM_LARGE;
 	char path[64], *tail;
 	long fd, n;
 

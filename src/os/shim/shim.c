@@ -57,7 +57,7 @@
 #define KILL_SLOW_MS 20   /* the same after KILL_FAST_PASSES (unkillable sleepers) */
 #define KILL_FAST_PASSES 500
 
-static struct shim_plan plan;
+static struct shim_plan plan SHIM_FIRST_OF_LARGE;
 static struct command command = { .plan = &plan };
 static int command_pid;   /* 0 when reaped */
 static int signal_fd, io_fd;
@@ -66,8 +66,6 @@ static int over; /* the tree is empty, and we wait for another command */
 static int killing;
 static int server_gone; /* a report could not be delivered for good */
 static uint32_t killed_most; /* processes beside the command that one pass found */
-
-static char scratch[4096];
 
 _Noreturn static void leave(int status)
 {
@@ -95,6 +93,14 @@ static void add_usage(struct shim_report *report)
 {
 	used_tell(report);
 	report->memory_peak_bytes = watch_memory_peak();
+}
+
+/* What SIGCHLD wanted to say, wait4() tells better. */
+static void drop_notices(void)
+{
+	char notices[4 * 128]; /* signalfd(2), struct signalfd_siginfo */
+
+	sys3(__NR_read, signal_fd, notices, sizeof(notices));
 }
 
 /* Wait @ms milliseconds; a child's end cuts it short. */
@@ -278,7 +284,7 @@ _Noreturn static void kill_tree(void)
 			kill_pass();
 		kill_orphans();
 		nap(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
-		sys3(__NR_read, signal_fd, scratch, sizeof(scratch));
+		drop_notices();
 		reap();
 	}
 }
@@ -376,7 +382,7 @@ static void serve(void)
 			polls[0].revents = polls[1].revents = POLLIN;
 		}
 		if (polls[1].revents)
-			sys3(__NR_read, signal_fd, scratch, sizeof(scratch));
+			drop_notices();
 		if (polls[0].revents) {
 			reap();
 			if (!over)

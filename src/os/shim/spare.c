@@ -12,7 +12,7 @@
 #define FDS_MAX (4 + SHIM_EXTRA_FDS_MAX) /* 0, 1, 2, the directory, the plan's */
 #define ABOVE (SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX) /* out of the way of all targets */
 
-static char *pointers[SHIM_STRINGS_MAX_COUNT + 2];
+static char *pointers[SHIM_STRINGS_MAX_COUNT + 2] SHIM_LARGE;
 static char *strings, *strings_end;
 
 /* The descriptors come at whatever numbers are free. */

@@ -9,6 +9,11 @@
 
 #include <asm/unistd.h>
 
+/* Behind all small data (the linker sorts by name), so that what every keeper writes shares few
+ * pages: of the plan mostly the beginning. */
+#define SHIM_FIRST_OF_LARGE __attribute__((section(".bss.zy_large")))
+#define SHIM_LARGE __attribute__((section(".bss.zz_large")))
+
 #if defined(__x86_64__)
 
 static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)

@@ -12,8 +12,8 @@
 #define TICK_NS 10000000u /* of the times in /proc: USER_HZ is 100 everywhere */
 #define CLOCK_OF_PROCESS(pid) (((long)~(pid) << 3) | 2) /* its scheduler clock, clock_getres(2) */
 
-static struct member table[MEMBERS_MAX]; /* hashed by pid */
-static uint16_t orders[2][MEMBERS_MAX];  /* slots in the order of this walk and the last */
+static struct member table[MEMBERS_MAX] SHIM_LARGE; /* hashed by pid */
+static uint16_t orders[2][MEMBERS_MAX] SHIM_LARGE;  /* slots in the order of this walk and the last */
 static uint16_t *order = orders[0], *order_before = orders[1];
 static size_t member_count, count_before;
 static uint16_t look;

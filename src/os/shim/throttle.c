@@ -22,7 +22,7 @@ static int whole_namespace, stopped;
 
 static int64_t count_processors(void)
 {
-	static unsigned char set[CPU_SET_BYTES];
+	static unsigned char set[CPU_SET_BYTES] SHIM_LARGE;
 	long n = sys3(__NR_sched_getaffinity, 0, sizeof(set), set);
 	int64_t count = 0;
 
