@@ -180,3 +180,13 @@ int cgroup_kill_listed(int dir)
 	cgroup_each_child(dir, kill_below, &top);
 	return top.result;
 }
+
+int cgroup_kill_frozen(const struct cgroup_fs *fs, int dir, const char *file, const char *thaw)
+{
+	int result = cgroup_kill_listed(dir);
+
+	if (fs->write(dir, file, thaw))
+		return -1;
+	/* It may have been too busy to freeze at once. */
+	return cgroup_kill_listed(dir) ? -1 : result;
+}
