@@ -392,31 +392,33 @@ def over(run, limit=20):
     return status, out
 
 
+def interrupted(script):
+    """In each form, in a place of its own: @script begun, and given SIGINT."""
+    for form in FORMS:
+        with Place() as place:
+            run = begin(place, *form, "--shell", "--", script)
+            run.send_signal(signal.SIGINT)
+            yield place, run
+
+
 @suite.test()
 def test_interrupt_once():
     """The command gets it, and may have the last word."""
-    for form in FORMS:
-        with Place() as place:
-            run = begin(place, *form, "--shell", "--", TRAP)
-            run.send_signal(signal.SIGINT)
-            equal(over(run), (9, b"caught\n"), "status, output")
-            run = begin(place, *form, "--shell", "--", "echo ready; exec sleep 60")
-            run.send_signal(signal.SIGINT)
-            equal(over(run), (128 + signal.SIGINT, b""), "a command that dies of it")
+    for _, run in interrupted(TRAP):
+        equal(over(run), (9, b"caught\n"), "status, output")
+    for _, run in interrupted("echo ready; exec sleep 60"):
+        equal(over(run), (128 + signal.SIGINT, b""), "a command that dies of it")
 
 
 @suite.test()
 def test_interrupt_twice():
     """A command that ignores the first does not ignore the second, nor does its daemon."""
-    for form in FORMS:
-        with Place() as place:
-            run = begin(place, *form, "--shell", "--", DEAF)
-            run.send_signal(signal.SIGINT)
-            time.sleep(0.3)
-            equal(run.poll(), None, "it goes on after the first")
-            run.send_signal(signal.SIGINT)
-            equal(over(run)[0], 128 + signal.SIGKILL, "status after the second")
-            equal(processes_marked(place.base), [], "alive")
+    for place, run in interrupted(DEAF):
+        time.sleep(0.3)
+        equal(run.poll(), None, "it goes on after the first")
+        run.send_signal(signal.SIGINT)
+        equal(over(run)[0], 128 + signal.SIGKILL, "status after the second")
+        equal(processes_marked(place.base), [], "alive")
 
 
 @suite.test()
