@@ -258,18 +258,24 @@ static bool skip_list(struct walk *w)
 	return skip_close(w, ']', problem);
 }
 
+/* A name and the "=" behind it. */
+static bool read_key(struct walk *w, struct name *name)
+{
+	if (!read_name(w, name))
+		return false;
+	if (peek(w) != '=')
+		return fail(w, "a name without value");
+	w->at++;
+	seen_add(&w->members, name->hash);
+	return true;
+}
+
 /* A name, hashed on from that of its table, and its value. */
 static bool skip_member(struct walk *w, uint64_t table)
 {
 	struct name name = { .hash = table };
 
-	if (!read_name(w, &name))
-		return false;
-	if (peek(w) != '=')
-		return fail(w, "a name without value");
-	w->at++;
-	seen_add(&w->members, name.hash);
-	if (!skip_value(w))
+	if (!read_key(w, &name) || !skip_value(w))
 		return false;
 	skip_space(w);
 	return true;
@@ -348,13 +354,7 @@ static bool read_member(struct walk *w)
 {
 	struct name name = w->table;
 
-	if (!read_name(w, &name))
-		return false;
-	if (peek(w) != '=')
-		return fail(w, "a name without value");
-	w->at++;
-	seen_add(&w->members, name.hash);
-	return judge(w, &name, false) && skip_value(w);
+	return read_key(w, &name) && judge(w, &name, false) && skip_value(w);
 }
 
 static bool read_line(struct walk *w)
