@@ -357,15 +357,21 @@ def open_terminal():
         raise Skip("no pseudo-terminal can be had here: %s" % e)
 
 
+def start_in_terminal(place, *words, **params):
+    """The run, and our end of its terminal."""
+    master, slave = open_terminal()
+    run = place.start(*words, stdin=slave, stdout=slave, stderr=slave, **params)
+    os.close(slave)
+    return run, master
+
+
 @suite.test()
 def test_terminal():
     """The command has the caller's terminal: it is one, and input comes through."""
     for form in FORMS:
         with Place() as place:
-            master, slave = open_terminal()
             script = "test -t 0 && test -t 1 && test -t 2 && echo all; read line; echo got $line; exit 5"
-            run = place.start(*form, "--shell", "--", script, stdin=slave, stdout=slave, stderr=slave)
-            os.close(slave)
+            run, master = start_in_terminal(place, *form, "--shell", "--", script)
             talk(master, b"all")
             os.write(master, b"hello\n")
             talk(master, b"got hello")
@@ -425,17 +431,13 @@ def test_interrupt_twice():
 def test_interrupt_from_the_terminal():
     """Ctrl-C, typed."""
     with Place() as place:
-        master, slave = open_terminal()
-
         def own_terminal():
             os.setsid()
             import fcntl
             import termios
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
-        run = place.start("--shell", "--", TRAP, stdin=slave, stdout=slave, stderr=slave,
-                          preexec_fn=own_terminal)
-        os.close(slave)
+        run, master = start_in_terminal(place, "--shell", "--", TRAP, preexec_fn=own_terminal)
         talk(master, b"ready")
         os.write(master, b"\x03")
         talk(master, b"caught")
