@@ -135,7 +135,8 @@ static void take_usage(struct proc *p, const struct shim_report *report)
 		p->usage.memory_peak_bytes = peak;
 	p->usage.io_read_bytes = (int64_t)report->io_read_bytes;
 	p->usage.io_write_bytes = (int64_t)report->io_write_bytes;
-	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
+	if (!report->empty) /* or it is read when everything is over, which is now */
+		limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 }
 
 /* A limit is proven to have struck: the whole run ends with it. */
@@ -512,7 +513,7 @@ const struct usage *proc_usage(struct proc *p)
 {
 	if (p->tree_alive && (!p->exited || p->leftover))
 		usage_live(p->live->tree.keeper_pid, &p->live->past, &p->usage);
-	if (p->live)
+	if (p->live && p->tree_alive)
 		limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 	return &p->usage;
 }
