@@ -315,7 +315,8 @@ static void watch_limits(struct entering *n, int64_t tasks)
 		limits->cpu_permille = (uint32_t)n->request->cpu_permille;
 	if (n->run->watched_tasks)
 		limits->tasks = (uint32_t)tasks;
-	if (tasks && limits_tasks_by_rlimit(n->c, n->run))
+	n->run->rlimited_tasks = tasks && limits_tasks_by_rlimit(n->c, n->run);
+	if (n->run->rlimited_tasks)
 		limit_processes(n->plan, (uint64_t)tasks);
 }
 

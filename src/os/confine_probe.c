@@ -103,8 +103,8 @@ static bool learn(struct confine *c, const struct confine_trial *t)
 
 static const struct confine_request ask_nothing;
 
-/* One trial of all that is thought usable, whatever the operator's profile leaves out. 0, 1 with the
- * place of the failure in @t, or -1: the plan could not be made. */
+/* One trial of all that is thought usable, whatever the operator's profile leaves out. 0, 1 with
+ * the place of the failure in @t, or -1: the plan could not be made. */
 static int try_all(struct confine *c, bool net_ns, struct confine_trial *t, struct err *e)
 {
 	static struct shim_plan plan;
