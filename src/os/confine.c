@@ -278,7 +278,7 @@ static struct cgroup_limits split_limits(struct confine *c, const struct confine
 
 	if (limits.memory_bytes || limits.cpu_permille || request->tasks)
 		can = cgroups_prepare(c->cgroups);
-	/* The usual limit of tasks alone is not worth a group: the keeper counts them. */
+	/* The operator's limit of tasks, which @request does not repeat, is not worth a group. */
 	run->watched_memory = limits.memory_bytes && !(can & CGROUP_MEMORY);
 	run->watched_cpu = limits.cpu_permille && !(can & CGROUP_CPU);
 	run->watched_tasks = limits.tasks && !(can & CGROUP_TASKS);

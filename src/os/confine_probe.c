@@ -227,6 +227,24 @@ static int prepare(struct confine *c, struct err *e)
 	return find_usable(c, e);
 }
 
+/* Not of this machine, but of this moment. */
+static bool is_passing(int sys)
+{
+	return sys == ETIMEDOUT || sys == EAGAIN || sys == ENOMEM || sys == EMFILE ||
+	       sys == ENFILE || sys == ENOSPC;
+}
+
+static void start_over(struct confine *c)
+{
+	for (size_t i = 0; i < COUNT_OF(c->mounts); i++)
+		confine_mounts_release(&c->mounts[i]);
+	confine_list_free(c->writable);
+	c->writable = NULL;
+	mem_cleanup_close(&c->ruleset);
+	err_release(&c->failure);
+	c->prepared = false;
+}
+
 int confine_prepare(struct confine *c, struct err *e)
 {
 	if (!c->prepared) {
@@ -237,5 +255,7 @@ int confine_prepare(struct confine *c, struct err *e)
 		return 0;
 	*e = c->failure;
 	json_incref(e->details);
+	if (is_passing(e->sys))
+		start_over(c);
 	return -1;
 }

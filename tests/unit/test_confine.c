@@ -361,6 +361,29 @@ static void test_confine_explain(void **state)
 	assert_true(f->plan.flags & SHIM_LISTENER);
 }
 
+/* What a busy moment refused is tried again by the next run, not kept for the server's life. */
+static void test_confine_passing_failure(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit usual, none;
+	uint32_t before;
+
+	make(f);
+	enter_well(f, &nothing);
+	before = usable(f);
+	make(f);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	none = usual;
+	none.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(enter(f, &nothing), -1);
+	assert_int_equal(f->e.type, ERR_SANDBOX_UNAVAILABLE);
+	err_release(&f->e);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	enter_well(f, &nothing);
+	assert_int_equal(usable(f), before);
+}
+
 /* ---- what is required ---- */
 
 static void expect_unavailable(struct fixture *f, const struct confine_request *request,
@@ -810,6 +833,7 @@ int main(void)
 		TEST(test_confine_request_only_tightens),
 		TEST(test_confine_refused_namespaces),
 		TEST(test_confine_explain),
+		TEST(test_confine_passing_failure),
 		TEST(test_confine_required_and_switched_off),
 		TEST(test_confine_required_by_any_profile),
 		TEST(test_confine_required_and_not_asked_for),
