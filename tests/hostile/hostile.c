@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -39,6 +40,15 @@ static void sleep_ms(long ms)
 
 	while (nanosleep(&left, &left) && errno == EINTR)
 		;
+}
+
+/* Until the reader of our output has taken all of it. */
+static void wait_until_read(void)
+{
+	int left = 1;
+
+	while (!ioctl(1, FIONREAD, &left) && left > 0)
+		sleep_ms(1);
 }
 
 /* Sleeps until something kills it. */
@@ -486,13 +496,15 @@ static int mode_descriptors(int argc, char **argv)
 	int n;
 
 	start_escapees(1, kinds);
+	wait_until_read();
+	sleep_ms(300); /* and stored, which takes the server a descriptor */
 	n = prlimit(victim, RLIMIT_NOFILE, NULL, &none);
 	none.rlim_cur = 0; /* the hard limit stays: anybody may raise it again */
 	if (n == 0)
 		n = prlimit(victim, RLIMIT_NOFILE, &none, NULL);
 	n = snprintf(line, sizeof(line), "descriptors %d\n", n ? errno : 0);
 	write_all(1, line, (size_t)n);
-	sleep_ms(200);
+	wait_until_read();
 	if (argc > 1 && strcmp(argv[1], "kill") == 0)
 		kill(keeper, SIGKILL);
 	sleep_on();
