@@ -279,16 +279,14 @@ def test_cpu_of_short_lived_children(mode):
 
 @in_each_mode
 def test_cpu_that_the_kernel_forgets(mode):
-    """A parent that ignores SIGCHLD leaves no account: 800 ms of work at 0.1 take 8 s, less what
-    it takes to notice."""
+    """A parent that ignores SIGCHLD leaves no account: 500 ms of work at 0.1 take 5 s, less what
+    it takes to notice. No other load can make that shorter."""
     limited = Limited(mode)
-    free = limited.run("forgotten", 160, 5)
-    answer = limited.run("forgotten", 160, 5, cpu_limit=0.1, timeout=50)
+    free = limited.run("forgotten", 100, 5)
+    answer = limited.run("forgotten", 100, 5, cpu_limit=0.1, timeout=200)
     limited.check_mode(answer)
     equal((free["exit_code"], answer["exit_code"]), (0, 0), "exit codes")
     check(answer["duration_ms"] > 2500, "done in %d ms" % answer["duration_ms"])
-    check(free["duration_ms"] < answer["duration_ms"], "%d ms without a limit, %d with it" % (
-        free["duration_ms"], answer["duration_ms"]))
     limited.close()
 
 
