@@ -468,7 +468,7 @@ class Server:
         params["command"] = command
         if args is not None:
             params["args"] = args
-        return self.call("process.run", params)
+        return self.call("process.run", params, WAIT + params.get("timeout", 0))
 
     def hostile(self, *args, **params):
         """Run the hostile child with @args."""
