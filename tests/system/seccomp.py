@@ -309,6 +309,10 @@ def test_no_filter_to_explain():
     result = server.run("true", explain_denials=True)
     check("denied_calls" not in result, "denied_calls")
     check(any("cannot be named" in w for w in result["warnings"]), "%s" % result["warnings"])
+    result = server.run("kill -SYS $$")
+    equal((result["reason"], result["signal"]), ("signaled", "SIGSYS"), "no filter can have sent it")
+    check("denied_calls" not in result, "denied_calls")
+    check(not any("SIGSYS" in w for w in result["warnings"]), "%s" % result["warnings"])
     server.stop()
 
 
