@@ -67,11 +67,29 @@ static void drop_namespaces(struct confine *c, const char *what, int error)
 	drop(c, CONFINE_MOUNT_NS, remedy, "%s (%s)", what, err_sys_name(error));
 }
 
+/* Not of this machine, but of this moment. */
+static bool is_passing(int sys)
+{
+	return sys == ETIMEDOUT || sys == EAGAIN || sys == ENOMEM || sys == EMFILE ||
+	       sys == ENFILE || sys == ENOSPC;
+}
+
+/* Some allow new namespaces and refuse what they are for, the keeper's start itself included. */
+static bool learn_of_start(struct confine *c, const struct confine_trial *t)
+{
+	if (is_passing(t->error) || !(c->usable & NAMESPACE_LAYERS))
+		return false;
+	drop_namespaces(c, "nothing can be started in new namespaces", t->error);
+	return true;
+}
+
 /* Which layer a failed trial speaks against; false: none, nothing can run. */
 static bool learn(struct confine *c, const struct confine_trial *t)
 {
 	switch (t->stage) {
 	case SHIM_STAGE_FORK:
+		if (t->error == EAGAIN)
+			return false;
 		drop_namespaces(c, "the kernel refuses new namespaces", t->error);
 		return true;
 	case SHIM_STAGE_USER_NS:
@@ -85,6 +103,8 @@ static bool learn(struct confine *c, const struct confine_trial *t)
 		     "a /proc of its own cannot be mounted (%s)", err_sys_name(t->error));
 		return true;
 	case SHIM_STAGE_CREDENTIALS:
+		if (!(c->usable & BIT(CONFINE_CAPABILITIES)))
+			break; /* those of a user namespace */
 		drop(c, CONFINE_CAPABILITIES, "give the server CAP_SETPCAP, or run as an "
 		     "ordinary user", "the bounding set cannot be cut (%s)",
 		     err_sys_name(t->error));
@@ -98,12 +118,13 @@ static bool learn(struct confine *c, const struct confine_trial *t)
 		     "a filter cannot be installed (%s)", err_sys_name(t->error));
 		return true;
 	}
-	return false;
+	return learn_of_start(c, t);
 }
 
 static const struct confine_request ask_nothing;
 
-/* One trial of what is thought usable; the layers of @profile, so that "none" proves little. */
+/* One trial of all that is thought usable, whatever the operator's profile leaves out. 0, 1 with
+ * the place of the failure in @t, or -1: the plan could not be made. */
 static int try_all(struct confine *c, bool net_ns, struct confine_trial *t, struct err *e)
 {
 	static struct shim_plan plan;
@@ -127,9 +148,8 @@ static int try_all(struct confine *c, bool net_ns, struct confine_trial *t, stru
 static int find_usable(struct confine *c, struct err *e)
 {
 	struct confine_trial t = { 0 };
-	int result;
-
 	uint32_t before;
+	int result;
 
 	do { /* each trial speaks against a layer that was still there, or nothing can run */
 		before = c->usable;
@@ -227,6 +247,17 @@ static int prepare(struct confine *c, struct err *e)
 	return find_usable(c, e);
 }
 
+static void start_over(struct confine *c)
+{
+	for (size_t i = 0; i < COUNT_OF(c->mounts); i++)
+		confine_mounts_release(&c->mounts[i]);
+	confine_list_free(c->writable);
+	c->writable = NULL;
+	mem_cleanup_close(&c->ruleset);
+	err_release(&c->failure);
+	c->prepared = false;
+}
+
 int confine_prepare(struct confine *c, struct err *e)
 {
 	if (!c->prepared) {
@@ -237,5 +268,7 @@ int confine_prepare(struct confine *c, struct err *e)
 		return 0;
 	*e = c->failure;
 	json_incref(e->details);
+	if (is_passing(e->sys))
+		start_over(c);
 	return -1;
 }

@@ -19,7 +19,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 STRESS = os.environ.get("STRESS") == "1"
-WAIT = 20.0  # seconds after which a missing answer is a failure
+WAIT = 20.0  # seconds after which a missing answer, or an end that does not come, is a failure
 PASSED_ON = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS")
 SANITIZER_MARKS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:",
                    "WARNING: MemorySanitizer", "AddressSanitizer:DEADLYSIGNAL")
@@ -277,7 +277,7 @@ class Server:
             self.process.stdout.close()
         self.r = None
 
-    def wait_exit(self, timeout=10.0):
+    def wait_exit(self, timeout=WAIT):
         """Exit status; takes all output first so that a full pipe holds nothing up."""
         end = time.monotonic() + timeout
         while time.monotonic() < end:
@@ -290,20 +290,21 @@ class Server:
                 return status
         raise Failure("the server did not exit within %.1f s" % timeout)
 
-    def stop(self, timeout=10.0):
+    def stop(self, timeout=WAIT):
         """EOF, and the exit status must be 0."""
         self.close_input()
         equal(self.wait_exit(timeout), 0, "exit status after EOF")
 
-    def survivors(self, grace=3.0):
+    def survivors(self, grace=WAIT):
         """Processes of this server that are still alive after @grace seconds; the server itself
         counts only when it should have ended."""
         end = time.monotonic() + grace
         while True:
+            over = time.monotonic() >= end  # before the look, which may take long itself
             left = processes_marked(self.base)
             if self.process and self.process.poll() is None:
                 left = [pid for pid in left if pid != self.pid]
-            if not left or time.monotonic() > end:
+            if not left or over:
                 return left
             time.sleep(0.02)
 
@@ -467,7 +468,7 @@ class Server:
         params["command"] = command
         if args is not None:
             params["args"] = args
-        return self.call("process.run", params)
+        return self.call("process.run", params, WAIT + params.get("timeout", 0))
 
     def hostile(self, *args, **params):
         """Run the hostile child with @args."""

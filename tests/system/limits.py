@@ -3,15 +3,18 @@
 
 Each test runs in three modes: with a control group, where the keeper samples inside a PID
 namespace, and where it samples without any namespace. Each hog is first seen to get what it
-wants without the limit.
+wants without the limit; under it, it keeps what it has got, so that a keeper that is late on a busy
+machine sees it all the same.
 """
 import os
+import re
 import shutil
 import stat
 import subprocess
 import tempfile
 
-from client import RpcError, Server, Skip, check, equal, hostile_program, is_alive
+from client import (RpcError, Server, Skip, check, equal, eventually, hostile_program,
+                    is_alive)
 from suite import Suite
 
 suite = Suite()
@@ -93,7 +96,7 @@ def in_each_mode(function):
         def one(mode=mode):
             function(mode)
         one.__name__ = "%s_%s" % (function.__name__, mode)
-        suite.test()(one)
+        suite.test(240)(one)
     return function
 
 
@@ -128,10 +131,11 @@ def check_killed(details, reason):
 def check_memory(limited, kind, free_mb, limit_mb):
     answer = limited.run("memory", kind, free_mb)
     check_exit(answer, "grown\n", "without a limit")
-    details = limited.limited("memory", kind, free_mb, memory_limit=limit_mb * MIB)
+    details = limited.limited("memory", kind, free_mb, "keep", memory_limit=limit_mb * MIB)
     check_killed(details, "memory_limit")
     equal((details["limit"], details["limit_value"]), ("memory_limit", limit_mb * MIB), "limit")
-    check("grown" not in details["result"]["stdout_summary"], "it got all it wanted")
+    if limited.mode == "group":  # exact; the keeper looks now and then
+        check("grown" not in details["result"]["stdout_summary"], "it got all it wanted")
     if limited.mode != "group":
         check(details["seen"] > limit_mb * MIB, "killed with %d bytes" % details["seen"])
 
@@ -156,7 +160,7 @@ def test_memory_of_a_process_whose_first_thread_has_ended(limited):
     limited.hog = limited.server.hostile_path()
     answer = limited.run("headless", 150)
     check_exit(answer, "kept\n", "without a limit")
-    check_killed(limited.limited("headless", 150, memory_limit=64 * MIB), "memory_limit")
+    check_killed(limited.limited("headless", 150, "keep", memory_limit=64 * MIB), "memory_limit")
 
 
 @with_limited()
@@ -170,10 +174,10 @@ def test_memory_that_is_copied_on_write(limited):
 @with_limited()
 def test_memory_of_a_grandchild_ends_the_run(limited):
     """What the shells above would have made of it does not matter."""
-    script = "sh -c 'sh -c \"./hog memory private 200; sleep 50\"; sleep 50'; echo over; exit 0"
+    script = "sh -c 'sh -c \"./hog memory private 200 keep; sleep 50\"; sleep 50'; echo over; exit 0"
     details = limited.script_limited(script, memory_limit=60 * MIB)
     check_killed(details, "memory_limit")
-    equal(details["result"]["stdout_summary"], "", "output")
+    check("over" not in details["result"]["stdout_summary"], "a shell went on")
 
 
 @with_limited()
@@ -182,7 +186,7 @@ def test_memory_in_the_background(limited):
     server = limited.server
     other = server.run("sleep 60", background=True, memory_limit=60 * MIB)
     limited.check_mode(other)
-    run = limited.answer("memory", "private", 200, background=True, memory_limit=60 * MIB)
+    run = limited.answer("memory", "private", 200, "keep", background=True, memory_limit=60 * MIB)
     seen = server.call("process.monitor", {"process_id": run["process_id"], "wait_ms": 20000})
     equal((seen["state"], seen["reason"]), ("killed", "memory_limit"), "record")
     check(seen["resource_usage"]["memory_peak_bytes"] >= 60 * MIB, "peak: %r" % seen)
@@ -239,32 +243,33 @@ def cpu_share(answer):
 
 
 def check_share(limited, *args):
-    """At most a twentieth of a core, and the time to see that. A loaded machine gives less."""
-    tries = (cpu_share(limited.run(*args)) for _ in range(6))  # others may be busy here
-    free = next((share for share in tries if share > 0.15), 0)
-    check(free, "without a limit it uses too little of a core to show anything")
-    answer = limited.run(*args, cpu_limit=0.05)
-    limited.check_mode(answer)
-    equal((answer["state"], answer["exit_code"]), ("completed", 0), "it is slowed down, not killed")
-    used = answer["resource_usage"]["cpu_ms"]
-    allowed = 0.05 * answer["duration_ms"] * 1.25 + 150
-    check(used <= allowed, "%d ms of cpu in %d ms" % (used, answer["duration_ms"]))
+    """At 0.03 of a core less than a third of what it gets without a limit. What else the machine does
+    lowers that, and makes the keeper late: then it is asked again, for longer."""
+    for ms in (1500, 4000, 10000):
+        free = cpu_share(limited.run(*args, ms))
+        answer = limited.run(*args, ms, cpu_limit=0.03, timeout=100)
+        limited.check_mode(answer)
+        equal((answer["state"], answer["exit_code"]), ("completed", 0), "it is slowed down, not killed")
+        share = cpu_share(answer)
+        if share < free / 3 and share < 0.03 * 1.25 + 150 / ms:
+            return
+    check(False, "%.3f of a core, and %.3f without a limit" % (share, free))
 
 
 @with_limited()
 def test_cpu_of_one_process(limited):
-    check_share(limited, "spin", 1, 1500)
+    check_share(limited, "spin", 1)
 
 
 @with_limited()
 def test_cpu_of_four_processes(limited):
-    check_share(limited, "spin", 4, 1500)
+    check_share(limited, "spin", 4)
 
 
 @with_limited()
 def test_cpu_of_short_lived_children(limited):
-    check_share(limited, "short", "waited", 5, 1500)
-    check_share(limited, "short", "orphaned", 20, 1500)
+    check_share(limited, "short", "waited", 5)
+    check_share(limited, "short", "orphaned", 20)
 
 
 @in_each_mode
@@ -313,7 +318,7 @@ def test_processes(limited):
     equal(free.run("./hog processes 150")["stdout_summary"], "150 made\n", "without a limit")
     free.stop()
     try:
-        answer = limited.run("processes", 150)
+        answer = limited.run("processes", 150, "keep")
     except RpcError as e:
         details = e.error["data"]["details"]
         check("process_limit:counted" in details["result"]["sandbox"], "who counted?")
@@ -350,8 +355,8 @@ def test_as_an_ordinary_user():
         os.chmod(program, os.stat(program).st_mode | stat.S_IXOTH | stat.S_IROTH)
         server = Server("--set", "limits.tasks_per_run=40", base=base, wrapper=[
             "setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", "--"])
-        for args, reason in ((["memory", "four", "160"], "memory_limit"),
-                             (["processes", "150"], "process_limit")):
+        for args, reason in ((["memory", "four", "160", "keep"], "memory_limit"),
+                             (["processes", "150", "keep"], "process_limit")):
             try:
                 answer = server.run("./hog", args, memory_limit=100 * MIB)
             except RpcError as e:
@@ -370,15 +375,44 @@ def test_as_an_ordinary_user():
 @with_limited()
 def test_usage_is_of_the_whole_tree(limited):
     """The peak is a sum over processes, not of the largest, where somebody watches."""
-    answer = limited.answer("memory", "four", 160, memory_limit=300 * MIB)
-    peak = answer["resource_usage"]["memory_peak_bytes"]
+    for ms in (1000, 4000, 12000):  # that all of it is there; on a busy machine a look may be late
+        answer = limited.answer("memory", "four", 160, ms, memory_limit=300 * MIB)
+        peak = answer["resource_usage"]["memory_peak_bytes"]
+        if peak > 120 * MIB:
+            break
     check(peak > 120 * MIB, "peak %d" % peak)
+
+
+def written(script, folder):
+    """Bytes that a command has written, as the kernel counts them for its parent."""
+    done = subprocess.run(["/bin/sh", "-c", "(%s); cat /proc/$$/io" % script], cwd=folder, check=True,
+                          capture_output=True, text=True)
+    return int(re.search(r"^write_bytes: (\d+)$", done.stdout, re.M)[1])
+
+
+@suite.test()
+def test_storage_is_counted_for_the_whole_tree():
+    """Also what an orphan has written, whom only the keeper waits for."""
+    one = "dd if=/dev/zero of=%s bs=1M count=8 conv=fsync 2>/dev/null"
+    server = Server()
+    if written(one % "own", server.workspace) < 8 * MIB:
+        raise Skip("this kernel, or this file system, counts no writing")
+    answer = server.run("%s; (setsid sh -c '%s; touch done' &); while [ ! -e done ]; do sleep 0.02; done"
+                        % (one % "first", one % "second"))
+
+    def counted():  # the orphan may end a little after the command
+        seen = server.call("process.monitor", {"process_id": answer["process_id"]})["resource_usage"]
+        return seen if seen["io_write_bytes"] >= 16 * MIB else None
+    used = eventually(counted, 20, "not all is counted")
+    check(used["io_write_bytes"] < 24 * MIB, "written: %s" % used)
+    equal(server.run("true")["resource_usage"]["io_write_bytes"], 0, "of a run that writes nothing")
+    server.stop()
 
 
 def check_operator_limit(server, what):
     """120 MiB are refused by @what, which is 50 MiB."""
     try:
-        server.run("./hog memory private 120")
+        server.run("./hog memory private 120 keep")
         check(False, "%s does not hold" % what)
     except RpcError as e:
         equal(e.error["data"]["details"]["limit_value"], 50 * MIB, "limit")

@@ -46,7 +46,13 @@ static void test_limits_holders(void **state)
 	run.cgroup = (void *)&run; /* only looked at for being there */
 	l = made(&all, &run);
 	expect_texts(&l, "memory_limit:sampled cpu_limit:cgroup process_limit:counted ");
-	run = (struct confine_run){ .watched_cpu = true, .watched_memory = true };
+	run.rlimited_tasks = true; /* the group has only the other limits */
+	run.watched_tasks = false;
+	l = made(&all, &run);
+	expect_texts(&l, "memory_limit:sampled cpu_limit:cgroup process_limit:rlimit ");
+	run = (struct confine_run){
+		.watched_cpu = true, .watched_memory = true, .rlimited_tasks = true,
+	};
 	l = made(&all, &run);
 	expect_texts(&l, "memory_limit:sampled cpu_limit:duty_cycle process_limit:rlimit ");
 	assert_int_equal(l.memory_bytes, 1);
@@ -60,11 +66,16 @@ static void test_limits_of_a_wait_status(void **state)
 	const struct confine_request with = { .rlimits = &two_seconds, .rlimit_count = 1 };
 	const struct confine_request without = { .rlimit_count = 0 };
 	struct usage little = { .cpu_ms = 300 }, enough = { .cpu_ms = 2004 };
+	struct usage busy = { .cpu_ms = 709 }, busy_too = { .cpu_ms = 1409 };
 	struct limits l = made(&with, &plain_run), none = made(&without, &plain_run);
 
 	(void)state;
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXCPU), &enough), PROC_REASON_CPU_LIMIT);
-	/* The smallest such limit is a second: less was somebody's kill. */
+	/* As seen on a busy machine, where the kernel's ticks and the exact sum differ. */
+	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXCPU), &busy), PROC_REASON_CPU_LIMIT);
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &busy), PROC_REASON_RUNNING);
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &busy_too), PROC_REASON_CPU_LIMIT);
+	/* The smallest such limit is a second: much less was somebody's kill. */
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXCPU), &little), PROC_REASON_RUNNING);
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXFSZ), &little),
 			 PROC_REASON_FILE_SIZE_LIMIT);
@@ -75,6 +86,23 @@ static void test_limits_of_a_wait_status(void **state)
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGTERM), &enough), PROC_REASON_RUNNING);
 	assert_int_equal(limits_of_status(&l, EXITED(0), &enough), PROC_REASON_RUNNING);
 	assert_int_equal(limits_of_status(&l, EXITED(SIGXCPU), &enough), PROC_REASON_RUNNING);
+}
+
+/* Since Linux 5.5 a limit of no time at all strikes at once. */
+static void test_limits_of_no_time(void **state)
+{
+	const struct shim_rlimit soft = { .resource = RLIMIT_CPU, .soft = 0, .hard = 1 };
+	const struct shim_rlimit hard = { .resource = RLIMIT_CPU, .soft = 0, .hard = 0 };
+	const struct confine_request with_soft = { .rlimits = &soft, .rlimit_count = 1 };
+	const struct confine_request with_hard = { .rlimits = &hard, .rlimit_count = 1 };
+	struct usage little = { .cpu_ms = 7 };
+	struct limits l = made(&with_soft, &plain_run);
+
+	(void)state;
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGXCPU), &little), PROC_REASON_CPU_LIMIT);
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &little), PROC_REASON_RUNNING);
+	l = made(&with_hard, &plain_run);
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &little), PROC_REASON_CPU_LIMIT);
 }
 
 static void test_limits_numbers_of_the_request(void **state)
@@ -139,6 +167,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits_holders),
 		cmocka_unit_test(test_limits_of_a_wait_status),
+		cmocka_unit_test(test_limits_of_no_time),
 		cmocka_unit_test(test_limits_numbers_of_the_request),
 		cmocka_unit_test(test_limits_first_report_stays),
 		cmocka_unit_test(test_limits_without_a_group),
