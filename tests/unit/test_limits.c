@@ -60,6 +60,7 @@ static void test_limits_of_a_wait_status(void **state)
 	const struct confine_request with = { .rlimits = &two_seconds, .rlimit_count = 1 };
 	const struct confine_request without = { .rlimit_count = 0 };
 	struct usage little = { .cpu_ms = 300 }, enough = { .cpu_ms = 2004 };
+	struct usage busy = { .cpu_ms = 1556 }; /* of two seconds by the kernel's ticks */
 	struct limits l = made(&with, &plain_run), none = made(&without, &plain_run);
 
 	(void)state;
@@ -69,6 +70,7 @@ static void test_limits_of_a_wait_status(void **state)
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXFSZ), &little),
 			 PROC_REASON_FILE_SIZE_LIMIT);
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &enough), PROC_REASON_CPU_LIMIT);
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &busy), PROC_REASON_CPU_LIMIT);
 	/* A SIGKILL alone proves nothing, nor does time alone. */
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &little), PROC_REASON_RUNNING);
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGKILL), &enough), PROC_REASON_RUNNING);
