@@ -3,7 +3,7 @@
 import os
 import time
 
-from client import check, equal, eventually
+from client import WAIT, check, equal, eventually
 from followed import Server
 from suite import Suite
 
@@ -52,7 +52,7 @@ def test_updates_are_coalesced():
     uri = "proc://logs/" + started["process_id"]
     listen = server.request("subscriptions/listen",
                             stateless({"notifications": {"resourceSubscriptions": [uri]}}))
-    end = server.call("process.monitor", {"process_id": started["process_id"], "wait_ms": 30000})
+    end = server.call("process.monitor", {"process_id": started["process_id"], "wait_ms": 60000})
     equal(end["state"], "completed", "state")
     server.receive(2 * INTERVAL_MS / 1000)  # the last one may be on its way
     server.ping()
@@ -136,35 +136,48 @@ def test_an_approval_survives_no_restart():
     second.stop()
 
 
+def made(server, name):
+    """Wait until a command has made the file, while the server can write as much as is read."""
+    def there():
+        server.pump(0.01)
+        return os.path.exists(os.path.join(server.workspace, name))
+    eventually(there, WAIT, "no command has made " + name)
+
+
 @suite.test()
 def test_what_a_slow_reader_missed_is_told_later():
     """No notification is queued for a client that does not read; once it does, it hears of all."""
     server = Server("--set", "limits.output_queue_bytes=1M")
     loud = server.hostile("pattern", 900000, 1)["process_id"]
-    runs = [server.run("sleep 1; echo x; sleep 60", background=True)["process_id"]
-            for _ in range(3)]
+    runs = [server.run("until [ -e go ]; do sleep 0.02; done; echo x; touch said%d; sleep 60" % n,
+                       background=True)["process_id"] for n in range(3)]
     uris = ["proc://logs/" + process for process in runs]
     server.request("subscriptions/listen", stateless({
         "notifications": {"resourceSubscriptions": uris}}))
     server.ping()
     server.read_paused = True
-    ids = [server.request("process.logs", {"process_id": loud, "stream": "stdout"})
-           for _ in range(4)]
-    end = time.monotonic() + 2
+    page = {"process_id": loud, "stream": "stdout"}
+    first = server.request("process.logs", page)
+    mark = server.request("process.run", {"command": "touch taken"})
+    ids = [server.request("process.logs", page) for _ in range(3)]
+    made(server, "taken")  # so the first page is in the queue before any of the runs writes
+    open(os.path.join(server.workspace, "go"), "w").close()
+    for n in range(3):
+        made(server, "said%d" % n)
+    end = time.monotonic() + 1
     while time.monotonic() < end:
         server.pump(0.05)
     server.read_paused = False
-    for id in ids[:2]:  # these were ready before any of the runs had written
-        server.result(id)
+    server.result(first)
     equal([n for n in server.notes if n["method"].endswith("updated")], [], "told too early")
-    for id in ids[2:]:
+    for id in [mark] + ids:
         server.result(id)
 
     def told():
         server.ping()
         return sorted(n["params"]["uri"] for n in server.notes if n["method"].endswith("updated"))
 
-    eventually(lambda: told() == sorted(uris), 10, "not told of what was missed: %s" % told())
+    eventually(lambda: told() == sorted(uris), WAIT, "not told of what was missed: %s" % told())
     server.stop()
 
 
