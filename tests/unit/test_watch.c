@@ -123,11 +123,11 @@ static void pause_ms(int ms)
 	usleep((useconds_t)ms * 1000);
 }
 
-static const char memory_script[] = "head -c 60000000 /dev/zero | tail -c 50000000 >/dev/null";
+#define TAKES_MEMORY "head -c 60000000 /dev/zero | tail -c 50000000"
 
 static void test_watch_nothing(void **state)
 {
-	struct keeper k = start(memory_script, &no_limits);
+	struct keeper k = start(TAKES_MEMORY " >/dev/null", &no_limits);
 	struct shim_report report, last;
 
 	(void)state;
@@ -140,7 +140,7 @@ static void test_watch_nothing(void **state)
 static void test_watch_memory(void **state)
 {
 	const struct shim_limits limits = { .memory_bytes = 20 * MIB };
-	struct keeper k = start(memory_script, &limits);
+	struct keeper k = start(TAKES_MEMORY " | sleep 300", &limits); /* held until it is seen */
 	struct shim_report report, last;
 
 	(void)state;
@@ -167,17 +167,18 @@ static void test_watch_memory_within(void **state)
 
 static void test_watch_tasks(void **state)
 {
-	static const char script[] = "for i in $(seq 30); do sleep 2 & done; wait";
+	static const char held[] = "for i in $(seq 30); do sleep 300 & done; wait";
+	static const char within[] = "for i in $(seq 30); do sleep 2 & done; wait";
 	const struct shim_limits limits = { .tasks = 10 }, more = { .tasks = 100 };
 	struct shim_report report, last;
-	struct keeper k = start(script, &limits);
+	struct keeper k = start(held, &limits);
 
 	(void)state;
 	assert_true(hear_all(&k, SHIM_LIMITED, &report, &last));
 	assert_int_equal(report.value, SHIM_LIMIT_TASKS);
 	assert_true(report.live > 10);
 	finish(&k);
-	k = start(script, &more);
+	k = start(within, &more);
 	assert_false(hear_all(&k, SHIM_LIMITED, &report, &last));
 	finish(&k);
 }
@@ -207,7 +208,10 @@ static void test_watch_cpu(void **state)
 	(void)state;
 	for (int i = 0; i < 8 && free < 90; i++)
 		free = share_of(&no_limits, 1000);
-	assert_true(free >= 90);
+	if (free < 90) {
+		print_message("SKIP: others leave too little of the processor to show a limit\n");
+		skip();
+	}
 	assert_in_range(share_of(&limits, 3000), 0, 80);
 }
 
