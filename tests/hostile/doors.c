@@ -105,13 +105,12 @@ static long try_prlimit_keeper(void)
 
 static long try_priority_keeper(void)
 {
-	return setpriority(PRIO_PROCESS, (id_t)keeper, 19);
+	return setpriority(PRIO_PROCESS, (id_t)keeper, getpriority(PRIO_PROCESS, (id_t)keeper));
 }
 
 static long try_priority(void)
 {
-	errno = 0;
-	return setpriority(PRIO_PROCESS, (id_t)server, 0);
+	return setpriority(PRIO_PROCESS, (id_t)server, getpriority(PRIO_PROCESS, (id_t)server));
 }
 
 static long try_affinity(void)
