@@ -5,10 +5,12 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include "base/clock.h"
 #include "os/tmpdir.h"
 #include "scratch.h"
 
 #define ORDINARY 65534 /* a user without rights, where we are root */
+#define WAIT_MS 120000 /* longer than any of these takes */
 
 static int setup(void **state)
 {
@@ -213,17 +215,18 @@ static void nest(const char *top, const char *name, int levels)
 	close(at);
 }
 
-/* Deeper than any path, descriptor limit or stack; the time is bounded, so it takes some servers. */
-static void expect_removed_in_the_end(struct scratch *s)
+/* The time of each server is bounded, so it takes some of them: more where others are busy. */
+static void expect_removed_in_the_end(struct scratch *s, const char *name)
 {
-	int turn;
+	int64_t until = clock_mono_ms() + WAIT_MS;
 
-	for (turn = 0; is_there(s, "state/tmp-deep"); turn++) {
-		assert_true(turn < 500);
+	while (is_there(s, name)) {
+		assert_true(clock_mono_ms() < until);
 		tmpdir_free(make(s, "next"));
 	}
 }
 
+/* Deeper than any path, descriptor limit or stack. */
 static void test_tmpdir_deep_tree(void **state)
 {
 	struct scratch *s = *state;
@@ -235,7 +238,7 @@ static void test_tmpdir_deep_tree(void **state)
 	few.rlim_max = before.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
 	tmpdir_free(t);
-	expect_removed_in_the_end(s);
+	expect_removed_in_the_end(s, "state/tmp-deep");
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
 }
 
@@ -256,7 +259,7 @@ static void test_tmpdir_deep_tree_and_taken_names(void **state)
 		scratch_file(s, name, "", 0600);
 	}
 	tmpdir_free(t);
-	expect_removed_in_the_end(s);
+	expect_removed_in_the_end(s, "state/tmp-deep");
 }
 
 /* As a user whom permissions bind: run @body in a child that is one, below a place of its own. */
@@ -402,11 +405,11 @@ static void test_tmpdir_any_name_and_kind(void **state)
 /* More than can be removed in the time of a start is left to others, and they come to an end. */
 static void test_tmpdir_takes_a_bounded_time(void **state)
 {
-	enum { MANY = 20000 };
+	enum { MANY = 60000 };
 	struct scratch *s = *state;
 	struct tmpdir *t;
 	bool left;
-	int at, turn;
+	int at;
 
 	leave_stale(s, "big");
 	at = open(scratch_path(s, "state/tmp-big"), O_RDONLY | O_DIRECTORY);
@@ -420,12 +423,11 @@ static void test_tmpdir_takes_a_bounded_time(void **state)
 	t = make(s, "next");
 	left = is_there(s, "state/tmp-big");
 	tmpdir_free(t);
-	/* So many files take longer than a start may. */
-	assert_true(left);
-	for (turn = 0; is_there(s, "state/tmp-big"); turn++) {
-		assert_true(turn < 1000);
-		tmpdir_free(make(s, "next"));
+	if (!left) {
+		print_message("SKIP: so many files do not take longer here than a start may\n");
+		skip();
 	}
+	expect_removed_in_the_end(s, "state/tmp-big");
 }
 
 static void test_tmpdir_for_users(void **state)
