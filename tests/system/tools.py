@@ -187,7 +187,7 @@ def test_bash_job_control():
         coproc cat; echo through >&${COPROC[1]}; read -r line <&${COPROC[0]}; echo $line
         eval "exec ${COPROC[1]}>&-"; wait
         """)
-    answer = server.run("bash", ["jobs.sh"], timeout=20)
+    answer = server.run("bash", ["jobs.sh"], timeout=100)
     text = answer["stdout_summary"]
     for wanted in ("second 5\n", "1\n", "first 143\n", "same\n", "got usr1\n", "through\n"):
         check(wanted in text, "no %r in %r, stderr %r" % (wanted, text, answer["stderr_summary"]))
