@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <math.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,11 +10,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "app/cli_options.h"
+#include "app/cli_wish.h"
 #include "app/engine.h"
 #include "base/buf.h"
 #include "base/mem.h"
 #include "cap/run_env.h"
+#include "cap/run_limits.h"
 #include "cap/run_user.h"
 #include "guard/blocklist.h"
 #include "guard/env.h"
@@ -23,7 +23,7 @@
 #include "os/spawn.h"
 #include "os/start.h"
 #include "os/stdio.h"
-#include "proc/names.h"
+#include "proc/limits.h"
 #include "proc/tree.h"
 
 #define STATUS_REFUSED 77
@@ -34,199 +34,26 @@
 #define STATUS_SIGNAL 128
 #define PATIENCE_MS 1000
 
-/* What the command line asks for. */
-struct wish {
-	struct cli cli; /* options shared with serve */
-	const char *cwd;
-	double timeout_s; /* 0: none */
-	bool shell;
-	struct confine_request confine;
-	json_t *environment;
-	const char **pairs; /* the same as NAME=VALUE, NULL-terminated; or NULL */
-	size_t pair_count;
-	char **command; /* the words behind --, NULL-terminated */
-};
-
 /* One run from its start to the end of its tree. */
 struct run {
 	struct engine engine;
 	struct tree tree;
 	struct confine_run confine;
+	struct run_limits rlimits; /* what the wish borrows */
+	struct limits limits;
+	struct limits_watch watch;
 	ev_timer timeout;
 	ev_signal signals[3];
 	char *shown;         /* program and arguments joined by spaces */
+	char *by_shell[4];   /* sh -c LINE */
+	char *const *argv;   /* what is executed: this, or the words of the command line */
 	char **envp, *path, *cwd;
 	struct user user;
 	int cwd_fd;
-	int wait_status, limit; /* limit: enum shim_limit */
+	int wait_status;
 	bool exited, timed_out, interrupted;
 	struct err failure;
 };
-
-/* ---- the command line ---- */
-
-static int complain(const char *what, const char *value)
-{
-	fprintf(stderr, "procpen run: %s%s%s\nMore: procpen --help\n", what, value ? ": " : "",
-		value ? value : "");
-	return CLI_STATUS_USAGE;
-}
-
-static int take_number(const char *text, double max, double *number)
-{
-	char *end;
-
-	*number = strtod(text, &end);
-	return *end || end == text || !isfinite(*number) || *number <= 0 || *number > max
-		       ? complain("not a number in bounds", text)
-		       : 0;
-}
-
-static int set_timeout(struct wish *w, const char *value)
-{
-	return take_number(value, 1e7, &w->timeout_s);
-}
-
-static int set_cpu(struct wish *w, const char *value)
-{
-	double cores;
-
-	if (take_number(value, 4096, &cores))
-		return CLI_STATUS_USAGE;
-	w->confine.cpu_permille = (int64_t)(cores * 1000 + 0.5);
-	return 0;
-}
-
-static int set_memory(struct wish *w, const char *value)
-{
-	char *end;
-	double number = strtod(value, &end);
-	const char *units = "KMG", *unit = *end ? strchr(units, *end) : NULL;
-
-	for (const char *at = units; unit && at <= unit; at++)
-		number *= 1024;
-	if ((*end && (!unit || end[1])) || !(number >= 1 << 20) || number > 1e15)
-		return complain("--memory takes bytes, at least 1M, with K, M or G", value);
-	w->confine.memory_bytes = (int64_t)number;
-	return 0;
-}
-
-static int set_cwd(struct wish *w, const char *value)
-{
-	w->cwd = value;
-	return 0;
-}
-
-static int set_env(struct wish *w, const char *value)
-{
-	const char *equals = strchr(value, '=');
-	AUTO_FREE char *name = equals ? mem_strndup(value, (size_t)(equals - value)) : NULL;
-
-	if (!name)
-		return complain("--env takes NAME=VALUE", value);
-	if (!w->environment)
-		w->environment = json_object();
-	w->pairs = mem_realloc(w->pairs, (w->pair_count + 2) * sizeof(*w->pairs));
-	w->pairs[w->pair_count++] = value;
-	w->pairs[w->pair_count] = NULL;
-	return json_object_set_new(w->environment, name, json_string(equals + 1))
-		       ? complain("not text in UTF-8", value)
-		       : 0;
-}
-
-/* Whoever types the command line is the operator. */
-static int set_user(struct wish *w, const char *value)
-{
-	AUTO_FREE char *option = NULL;
-	struct err e = ERR_INIT;
-
-	if (asprintf(&option, "sandbox.user=%s", value) < 0)
-		abort();
-	if (!config_set(&w->cli.options.config, option, &e))
-		return 0;
-	err_release(&e);
-	return complain("--user takes one name", value);
-}
-
-static int set_strict(struct wish *w, const char *value)
-{
-	(void)value;
-	w->confine.strict = true;
-	return 0;
-}
-
-static int set_no_network(struct wish *w, const char *value)
-{
-	(void)value;
-	w->confine.network_off = true;
-	return 0;
-}
-
-static int set_shell(struct wish *w, const char *value)
-{
-	(void)value;
-	w->shell = true;
-	return 0;
-}
-
-static const struct {
-	const char *name;
-	bool has_value;
-	int (*set)(struct wish *w, const char *value);
-} options[] = {
-	{ "--timeout", true, set_timeout }, { "--cpu", true, set_cpu },
-	{ "--memory", true, set_memory },   { "--cwd", true, set_cwd },
-	{ "--env", true, set_env },	    { "--strict", false, set_strict },
-	{ "--user", true, set_user },
-	{ "--no-network", false, set_no_network }, { "--shell", false, set_shell },
-};
-
-/* An option of run itself, or one that serve has too. 0, or the exit status. */
-static int take_option(struct wish *w, char **argv, int *at)
-{
-	const char *word = argv[*at], *equals = strchr(word, '=');
-	size_t len = equals ? (size_t)(equals - word) : strlen(word);
-	int status;
-
-	for (size_t i = 0; i < COUNT_OF(options); i++) {
-		const char *value = equals ? equals + 1 : argv[*at + 1];
-
-		if (strlen(options[i].name) != len || strncmp(options[i].name, word, len))
-			continue;
-		if (!options[i].has_value)
-			return equals ? complain("takes no value", word) : options[i].set(w, NULL);
-		if (!value || !*value)
-			return complain("needs a value", word);
-		*at += !equals;
-		return options[i].set(w, value);
-	}
-	status = cli_take_option(&w->cli, argv, at);
-	return status == CLI_GO_ON ? 0 : status;
-}
-
-/* CLI_GO_ON: the wish is complete; else the exit status. */
-static int read_wish(struct wish *w, int argc, char **argv)
-{
-	static const char *own[COUNT_OF(options) + 1];
-	int at = 1, status = 0;
-
-	for (size_t i = 0; i < COUNT_OF(options); i++)
-		own[i] = options[i].name;
-	w->cli.own = own;
-	config_init(&w->cli.options.config);
-	for (; at < argc && argv[at][0] == '-' && strcmp(argv[at], "--"); at++) {
-		status = take_option(w, argv, &at);
-		if (status)
-			return status;
-	}
-	at += at < argc && !strcmp(argv[at], "--");
-	if (at >= argc)
-		return complain("no command is given", NULL);
-	if (w->shell && at + 1 != argc)
-		return complain("--shell takes one command line", NULL);
-	w->command = argv + at;
-	return CLI_GO_ON;
-}
 
 /* ---- may it run? ---- */
 
@@ -279,7 +106,43 @@ static char *join_words(char *const *words)
 	return text;
 }
 
-static int judge(const struct wish *w, const struct run *r, struct err *e)
+/* As for every other run: what is not on record does not start. */
+static int record(const struct run *r, struct audit_event line, struct err *e)
+{
+	line.capability = "process.run";
+	line.command = r->shown;
+	line.cwd = r->cwd;
+	line.user = r->user.name;
+	if (!audit_write(r->engine.audit, &line, e))
+		return 0;
+	if (config_bool(&r->engine.config, CONFIG_AUDIT_REQUIRED))
+		return -1;
+	err_release(e);
+	return 0;
+}
+
+static enum tier tier_of(const struct run *r)
+{
+	return policy_tier(&r->engine.config, "process.run", TIER_NOTIFY);
+}
+
+/* Say @e, on record first. */
+static int refuse(const struct run *r, const char *decision, const char *rule, struct err *e)
+{
+	const struct audit_event line = {
+		.event = "attempt", .decision = decision, .rule = rule,
+		.tier = policy_tier_name(tier_of(r)), .argv = (const char *const *)r->argv,
+		.outcome = err_rows[e->type].name,
+	};
+	struct err ignored = ERR_INIT;
+
+	record(r, line, &ignored);
+	err_release(&ignored);
+	return say(e);
+}
+
+/* 0, or the exit status: refused by the blocklist or the tier. */
+static int judge(const struct wish *w, const struct run *r)
 {
 	const struct blocklist_input input = {
 		.command = w->command[0],
@@ -291,18 +154,21 @@ static int judge(const struct wish *w, const struct run *r, struct err *e)
 			"command"),
 	};
 	struct blocklist_verdict verdict;
-	enum tier tier = policy_tier(&r->engine.config, "process.run", TIER_NOTIFY);
+	enum tier tier = tier_of(r);
+	struct err e = ERR_INIT;
 
 	blocklist_judge(&input, &verdict);
 	if (verdict.blocked) {
-		err_set(e, ERR_COMMAND_BLOCKED, "%s", verdict.reason);
-		return err_hint(e, "%s", verdict.suggestion);
+		err_set(&e, ERR_COMMAND_BLOCKED, "%s", verdict.reason);
+		err_hint(&e, "%s", verdict.suggestion);
+		return refuse(r, "blocked", verdict.rule, &e);
 	}
 	if (tier < TIER_CONFIRM)
 		return 0;
-	return err_set(e, ERR_PERMISSION_DENIED, "the tier of process.run is %s%s",
-		       policy_tier_name(tier),
-		       tier == TIER_CONFIRM ? ", and nobody can be asked here" : "");
+	err_set(&e, ERR_PERMISSION_DENIED, "the tier of process.run is %s%s",
+		policy_tier_name(tier),
+		tier == TIER_CONFIRM ? ", and nobody can be asked here" : "");
+	return refuse(r, "denied", tier == TIER_CONFIRM ? "tier.confirm" : "tier.deny", &e);
 }
 
 static int look_up(struct wish *w, struct run *r, struct err *e)
@@ -312,7 +178,8 @@ static int look_up(struct wish *w, struct run *r, struct err *e)
 		.user = &r->user, .environment = w->environment,
 	};
 
-	if (run_user_read(&r->engine.config, NULL, &r->user, &w->confine, e) ||
+	if (run_limits_read(&r->engine.config, w->limits, &r->rlimits, &w->confine, e) ||
+	    run_user_read(&r->engine.config, NULL, &r->user, &w->confine, e) ||
 	    run_env_build(&env, &r->envp, e) ||
 	    scope_open(r->engine.scope, w->cwd, &r->cwd_fd, &r->cwd, e))
 		return -1;
@@ -321,23 +188,6 @@ static int look_up(struct wish *w, struct run *r, struct err *e)
 		return 0;
 	}
 	return env_find_program(r->envp, r->cwd_fd, w->command[0], &r->path, e);
-}
-
-/* As for every other run: what is not on record does not start. */
-static int record(const struct run *r, const char *event, const char *decision,
-		  const char *outcome, struct err *e)
-{
-	const struct audit_event line = {
-		.event = event, .capability = "process.run", .decision = decision,
-		.command = r->shown, .cwd = r->cwd, .user = r->user.name, .outcome = outcome,
-	};
-
-	if (!audit_write(r->engine.audit, &line, e))
-		return 0;
-	if (config_bool(&r->engine.config, CONFIG_AUDIT_REQUIRED))
-		return -1;
-	err_release(e);
-	return 0;
 }
 
 /* ---- the run ---- */
@@ -349,8 +199,9 @@ static void on_report(void *ctx, const struct shim_report *report)
 	if (report->event == SHIM_FAILED)
 		spawn_failed(report->value, report->error, r->path, &r->failure);
 	if (report->event == SHIM_LIMITED)
-		r->limit = report->value;
+		limits_reported(&r->limits, report);
 	if (report->event == SHIM_EXITED) {
+		limits_look(&r->limits, r->confine.cgroup); /* the watch may not have told yet */
 		r->exited = true;
 		r->wait_status = report->value;
 		tree_kill(&r->tree, PATIENCE_MS); /* what it has left behind */
@@ -362,6 +213,14 @@ static void on_empty(void *ctx)
 	struct run *r = ctx;
 
 	ev_break(r->engine.loop, EVBREAK_ALL);
+}
+
+/* The kernel has killed a process of the group for its memory: half a run is no result. */
+static void on_struck(void *ctx)
+{
+	struct run *r = ctx;
+
+	tree_kill(&r->tree, PATIENCE_MS);
 }
 
 static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
@@ -391,10 +250,8 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 
 static int start(const struct wish *w, struct run *r, struct err *e)
 {
-	char shell[] = "/bin/sh", option[] = "-c";
-	char *by_shell[] = { shell, option, w->command[0], NULL };
 	struct spawn_request request = {
-		.path = r->path, .argv = w->shell ? by_shell : w->command, .envp = r->envp,
+		.path = r->path, .argv = r->argv, .envp = r->envp,
 		.cwd_fd = r->cwd_fd, .cwd = r->cwd,
 		.stdin_fd = STDIN_FILENO, .stdout_fd = STDOUT_FILENO, .stderr_fd = STDERR_FILENO,
 	};
@@ -408,6 +265,8 @@ static int start(const struct wish *w, struct run *r, struct err *e)
 	r->tree.ctx = r;
 	tree_start(&r->tree, r->engine.loop, r->engine.reaper, spawned.keeper_pid,
 		   spawned.control_fd);
+	limits_init(&r->limits, &w->confine, &r->confine);
+	limits_watch_start(&r->watch, r->engine.loop, &r->limits, r->confine.cgroup, on_struck, r);
 	return 0;
 }
 
@@ -433,19 +292,17 @@ static void watch_time(const struct wish *w, struct run *r)
 
 static int exit_status(struct run *r)
 {
-	const char *limit = NULL;
-
 	if (r->failure.type)
 		return say(&r->failure);
-	if (r->limit || (r->confine.cgroup && cgroup_oom_kills(r->confine.cgroup) > 0))
-		limit = r->limit == SHIM_LIMIT_TASKS ? "tasks" : "memory";
-	if (limit)
-		fprintf(stderr, "procpen: ended by its %s limit\n", limit);
+	if (r->limits.struck != PROC_REASON_RUNNING)
+		fprintf(stderr, "procpen: ended by its %s limit\n",
+			r->limits.struck == PROC_REASON_PROCESS_LIMIT ? "tasks" : "memory");
 	if (r->timed_out) {
 		fputs("procpen: ended by --timeout\n", stderr);
 		return STATUS_TIMEOUT;
 	}
-	if (!r->exited)
+	/* What the command made of a limit that struck is no result. */
+	if (!r->exited || r->limits.struck != PROC_REASON_RUNNING)
 		return STATUS_SIGNAL + SIGKILL;
 	return WIFEXITED(r->wait_status) ? WEXITSTATUS(r->wait_status)
 					 : STATUS_SIGNAL + WTERMSIG(r->wait_status);
@@ -453,19 +310,22 @@ static int exit_status(struct run *r)
 
 static int run_to_end(const struct wish *w, struct run *r)
 {
+	struct audit_event line = { .event = "end" };
 	struct err e = ERR_INIT;
 	char outcome[48];
 	int status;
 
 	watch_signals(r);
 	if (start(w, r, &e))
-		return say(&e);
+		return refuse(r, "failed", NULL, &e);
 	watch_time(w, r);
 	ev_run(r->engine.loop, 0);
 	tree_release(&r->tree);
+	limits_watch_stop(&r->watch, r->engine.loop);
 	status = exit_status(r);
 	snprintf(outcome, sizeof(outcome), "exit status %d", status);
-	if (record(r, "end", NULL, outcome, &e))
+	line.outcome = outcome;
+	if (record(r, line, &e))
 		err_release(&e);
 	return status;
 }
@@ -483,34 +343,48 @@ static bool passes_directory(void)
 
 static int carry_out(struct wish *w, struct run *r)
 {
+	struct audit_event line = { .event = "attempt", .decision = "allowed" };
 	struct err e = ERR_INIT;
+	int status;
 
 	if (passes_directory())
-		return complain("a directory as standard input or output leads out of the sandbox",
-				NULL);
+		return wish_complain("a directory as standard input or output leads out of the "
+				     "sandbox", NULL);
 	engine_set_up_process(&r->engine);
 	if (stdio_guard(&e) || engine_open(&r->engine, &w->cli.options, &e))
 		return say(&e);
-	if (judge(w, r, &e)) {
-		struct err ignored = ERR_INIT;
-
-		record(r, "attempt", "blocked", err_rows[e.type].name, &ignored);
-		err_release(&ignored);
-		return say(&e);
-	}
-	if (look_up(w, r, &e) || record(r, "attempt", "allowed", NULL, &e))
+	status = judge(w, r);
+	if (status)
+		return status;
+	if (look_up(w, r, &e))
+		return refuse(r, "failed", NULL, &e);
+	line.tier = policy_tier_name(tier_of(r));
+	line.argv = (const char *const *)r->argv;
+	if (record(r, line, &e))
 		return say(&e);
 	return run_to_end(w, r);
+}
+
+static void set_argv(const struct wish *w, struct run *r)
+{
+	static char shell[] = "/bin/sh", option[] = "-c";
+
+	r->by_shell[0] = shell;
+	r->by_shell[1] = option;
+	r->by_shell[2] = w->command[0];
+	r->argv = w->shell ? r->by_shell : w->command;
 }
 
 int cli_run(int argc, char **argv)
 {
 	struct wish w = { 0 };
-	struct run r = { .cwd_fd = -1, .tree = { .control = { .fd = -1 } } };
-	int status = read_wish(&w, argc, argv);
+	struct run r = { .cwd_fd = -1, .tree = { .control = { .fd = -1 } },
+			 .watch = { .oom = { .fd = -1 } } };
+	int status = wish_read(&w, argc, argv);
 
 	if (status == CLI_GO_ON) {
 		r.shown = join_words(w.command);
+		set_argv(&w, &r);
 		status = carry_out(&w, &r);
 		confine_run_release(&r.confine);
 		engine_close(&r.engine);
@@ -521,8 +395,6 @@ int cli_run(int argc, char **argv)
 	free(r.shown);
 	users_release(&r.user);
 	mem_cleanup_close(&r.cwd_fd);
-	json_decref(w.environment);
-	free(w.pairs);
-	cli_release(&w.cli);
+	wish_release(&w);
 	return status;
 }

@@ -278,7 +278,7 @@ static struct cgroup_limits split_limits(struct confine *c, const struct confine
 
 	if (limits.memory_bytes || limits.cpu_permille || request->tasks)
 		can = cgroups_prepare(c->cgroups);
-	/* The usual limit of tasks alone is not worth a group: the keeper counts them. */
+	/* The operator's limit of tasks, which @request does not repeat, is not worth a group. */
 	run->watched_memory = limits.memory_bytes && !(can & CGROUP_MEMORY);
 	run->watched_cpu = limits.cpu_permille && !(can & CGROUP_CPU);
 	run->watched_tasks = limits.tasks && !(can & CGROUP_TASKS);
@@ -315,7 +315,8 @@ static void watch_limits(struct entering *n, int64_t tasks)
 		limits->cpu_permille = (uint32_t)n->request->cpu_permille;
 	if (n->run->watched_tasks)
 		limits->tasks = (uint32_t)tasks;
-	if (tasks && limits_tasks_by_rlimit(n->c, n->run))
+	n->run->rlimited_tasks = tasks && limits_tasks_by_rlimit(n->c, n->run);
+	if (n->run->rlimited_tasks)
 		limit_processes(n->plan, (uint64_t)tasks);
 }
 
@@ -375,21 +376,52 @@ static uint32_t required(const struct confine *c, const struct confine_request *
 	return bits;
 }
 
+/* A layer that this machine has and this run does not enter. */
+static const char *why_not_entered(int layer)
+{
+	switch (layer) {
+	case CONFINE_NETWORK_OFF:
+		return "the network is on for this run";
+	case CONFINE_CREDENTIALS:
+		return "this run would be as the server's own user";
+	default:
+		return "the profile none is without it";
+	}
+}
+
+static const char *how_to_enter(int layer)
+{
+	switch (layer) {
+	case CONFINE_NETWORK_OFF:
+		return "ask for it with network: false or profile: strict; the operator can switch "
+		       "the network off for all runs with sandbox.network=false";
+	case CONFINE_CREDENTIALS:
+		return "name a user; the operator can name one for all runs with sandbox.user";
+	default:
+		return "the operator has set sandbox.profile=none and sandbox.require, which "
+		       "contradict each other";
+	}
+}
+
 static int check_required(const struct confine *c, const struct confine_request *request,
 			  const struct confine_applied *applied, struct err *e)
 {
 	uint32_t missing = required(c, request, applied) & ~applied->layers & ~BIT(CONFINE_CGROUP);
+	const char *reason;
 	int layer = 0;
 
 	if (!missing)
 		return 0;
 	while (!(missing & BIT(layer)))
 		layer++;
+	if (request->no_namespaces && BIT(layer) & NAMESPACE_LAYERS)
+		reason = "the kernel has just refused a new namespace";
+	else
+		reason = c->usable & BIT(layer) ? why_not_entered(layer) : c->layers[layer].reason;
 	err_set(e, ERR_SANDBOX_UNAVAILABLE, "the layer %s is required and cannot be had: %s",
-		rows[layer].name,
-		request->no_namespaces && BIT(layer) & NAMESPACE_LAYERS
-			? "the kernel has just refused a new namespace"
-			: c->layers[layer].reason);
+		rows[layer].name, reason);
+	if (c->usable & BIT(layer) && !request->no_namespaces)
+		err_hint(e, "%s", how_to_enter(layer));
 	err_detail(e, "layer", json_string(rows[layer].name));
 	return -1;
 }

@@ -24,7 +24,8 @@ void confine_free(struct confine *c);
 
 /*
  * Probe and build what is not probed and built yet; takes milliseconds the first
- * time. Returns 0 or -1 (SandboxUnavailable: a required layer, why). Idempotent.
+ * time. Returns 0 or -1 (SandboxUnavailable: why nothing can run). Idempotent; a
+ * failure for want of time, memory or descriptors is tried again by the next call.
  */
 int confine_prepare(struct confine *c, struct err *e);
 

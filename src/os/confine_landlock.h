@@ -12,8 +12,6 @@
 #ifndef PROCPEN_OS_CONFINE_LANDLOCK_H
 #define PROCPEN_OS_CONFINE_LANDLOCK_H
 
-#include <stdbool.h>
-
 #include "base/err.h"
 
 #define LANDLOCK_ABI_TRUNCATE 3
@@ -30,7 +28,7 @@ int confine_landlock_abi(void);
  */
 int confine_landlock_build(int abi, const char *const *writable, struct err *e);
 
-/* What @abi leaves open, one sentence each; NULL-terminated, static. */
+/* Calls @fn for what @abi leaves open, one sentence each. */
 void confine_landlock_gaps(int abi, void (*fn)(void *ctx, const char *gap), void *ctx);
 
 #endif

@@ -104,23 +104,31 @@ static bool covers_any(const char *hidden, char *const *writable)
 	return false;
 }
 
+/* The outermost of @writable that holds @path: one inside another can be renamed like anything in
+ * it. NULL: none does. */
+static const char *outermost(const char *path, char *const *writable)
+{
+	const char *top = NULL;
+
+	for (; *writable; writable++)
+		if (is_within(path, *writable) && (!top || strlen(*writable) < strlen(top)))
+			top = *writable;
+	return top;
+}
+
 /* A command could rename a directory above @hidden: those below a writable one are pinned, from
  * the top on. */
 static void pin_above(struct confine_mounts *m, const char *hidden, char *const *writable)
 {
 	AUTO_FREE char *path = mem_strdup(hidden);
+	const char *top = outermost(hidden, writable);
 
-	for (; *writable; writable++) {
-		size_t top = strlen(*writable);
-
-		if (!is_within(hidden, *writable))
-			continue;
-		for (char *end = strchr(path + top + 1, '/'); end; end = strchr(end + 1, '/')) {
-			*end = '\0';
-			add_entry(m, SHIM_MOUNT_PIN, path);
-			*end = '/';
-		}
+	if (!top)
 		return;
+	for (char *end = strchr(path + strlen(top) + 1, '/'); end; end = strchr(end + 1, '/')) {
+		*end = '\0';
+		add_entry(m, SHIM_MOUNT_PIN, path);
+		*end = '/';
 	}
 }
 

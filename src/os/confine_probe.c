@@ -103,7 +103,8 @@ static bool learn(struct confine *c, const struct confine_trial *t)
 
 static const struct confine_request ask_nothing;
 
-/* One trial of what is thought usable; the layers of @profile, so that "none" proves little. */
+/* One trial of all that is thought usable, whatever the operator's profile leaves out. 0, 1 with
+ * the place of the failure in @t, or -1: the plan could not be made. */
 static int try_all(struct confine *c, bool net_ns, struct confine_trial *t, struct err *e)
 {
 	static struct shim_plan plan;
@@ -127,9 +128,8 @@ static int try_all(struct confine *c, bool net_ns, struct confine_trial *t, stru
 static int find_usable(struct confine *c, struct err *e)
 {
 	struct confine_trial t = { 0 };
-	int result;
-
 	uint32_t before;
+	int result;
 
 	do { /* each trial speaks against a layer that was still there, or nothing can run */
 		before = c->usable;
@@ -227,6 +227,24 @@ static int prepare(struct confine *c, struct err *e)
 	return find_usable(c, e);
 }
 
+/* Not of this machine, but of this moment. */
+static bool is_passing(int sys)
+{
+	return sys == ETIMEDOUT || sys == EAGAIN || sys == ENOMEM || sys == EMFILE ||
+	       sys == ENFILE || sys == ENOSPC;
+}
+
+static void start_over(struct confine *c)
+{
+	for (size_t i = 0; i < COUNT_OF(c->mounts); i++)
+		confine_mounts_release(&c->mounts[i]);
+	confine_list_free(c->writable);
+	c->writable = NULL;
+	mem_cleanup_close(&c->ruleset);
+	err_release(&c->failure);
+	c->prepared = false;
+}
+
 int confine_prepare(struct confine *c, struct err *e)
 {
 	if (!c->prepared) {
@@ -237,5 +255,7 @@ int confine_prepare(struct confine *c, struct err *e)
 		return 0;
 	*e = c->failure;
 	json_incref(e->details);
+	if (is_passing(e->sys))
+		start_over(c);
 	return -1;
 }

@@ -77,6 +77,7 @@ struct confine_run {
 	int fd_count;
 	struct cgroup *cgroup; /* owned; NULL: none */
 	bool watched_memory, watched_cpu, watched_tasks; /* by the keeper, not by a control group */
+	bool rlimited_tasks; /* by RLIMIT_NPROC, not by a control group */
 };
 
 #endif

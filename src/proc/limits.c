@@ -23,13 +23,13 @@ static const struct shim_rlimit *find_rlimit(const struct confine_request *reque
 	return NULL;
 }
 
-static enum limits_holder holder(int64_t limit, bool watched, const struct confine_run *run)
+static enum limits_holder holder(int64_t limit, bool watched, bool rlimited)
 {
 	if (!limit)
 		return LIMITS_NOBODY;
 	if (watched)
 		return LIMITS_SAMPLED;
-	return run->cgroup ? LIMITS_GROUP : LIMITS_RLIMIT;
+	return rlimited ? LIMITS_RLIMIT : LIMITS_GROUP;
 }
 
 static int64_t bounded(uint64_t value)
@@ -49,9 +49,9 @@ void limits_init(struct limits *l, const struct confine_request *request,
 		.tasks = request->tasks,
 		.cpu_seconds = cpu ? bounded(cpu->hard) : -1,
 		.file_bytes = file ? bounded(file->soft) : -1,
-		.memory = holder(request->memory_bytes, run->watched_memory, run),
-		.cpu = holder(request->cpu_permille, run->watched_cpu, run),
-		.processes = holder(request->tasks, run->watched_tasks, run),
+		.memory = holder(request->memory_bytes, run->watched_memory, false),
+		.cpu = holder(request->cpu_permille, run->watched_cpu, false),
+		.processes = holder(request->tasks, run->watched_tasks, run->rlimited_tasks),
 		.struck = PROC_REASON_RUNNING,
 		.seen = -1,
 	};

@@ -38,7 +38,9 @@ static enum proc_reason reason_of_status(const struct proc *p)
 
 	if (limit != PROC_REASON_RUNNING)
 		return limit;
-	return WTERMSIG(p->wait_status) == SIGSYS ? PROC_REASON_SECCOMP : PROC_REASON_SIGNALED;
+	return WTERMSIG(p->wait_status) == SIGSYS && p->applied.layers & 1u << CONFINE_SECCOMP
+		       ? PROC_REASON_SECCOMP
+		       : PROC_REASON_SIGNALED;
 }
 
 static void decide_killed(struct proc *p)

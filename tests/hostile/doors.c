@@ -110,17 +110,20 @@ static long try_priority_keeper(void)
 
 static long try_priority(void)
 {
-	return setpriority(PRIO_PROCESS, (id_t)server, getpriority(PRIO_PROCESS, (id_t)server));
+	int now; /* to better it takes privilege, and it may have been started with any */
+
+	errno = 0;
+	now = getpriority(PRIO_PROCESS, (id_t)server);
+	return errno ? -1 : setpriority(PRIO_PROCESS, (id_t)server, now);
 }
 
 static long try_affinity(void)
 {
-	cpu_set_t set;
+	cpu_set_t same;
 
-	CPU_ZERO(&set);
-	CPU_SET(0, &set);
-	CPU_SET(1, &set);
-	return sched_setaffinity(server, sizeof(set), &set);
+	return sched_getaffinity(server, sizeof(same), &same)
+		       ? -1
+		       : sched_setaffinity(server, sizeof(same), &same);
 }
 
 static long try_scheduler(void)

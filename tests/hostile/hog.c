@@ -72,6 +72,59 @@ static void wait_for_all(void)
 		;
 }
 
+/*
+ * Children and their parent wait for each other: each child says that it has come so
+ * far, and goes on when all have. Nothing here depends on how fast anybody is.
+ */
+struct meeting {
+	int arrived[2], gone_on[2]; /* pipes; at the end of the second's writers all go on */
+};
+
+static void meeting_begin(struct meeting *m)
+{
+	if (pipe(m->arrived) || pipe(m->gone_on))
+		_exit(3);
+}
+
+/* In a child. */
+static void meeting_wait(struct meeting *m)
+{
+	char byte;
+
+	close(m->gone_on[1]);
+	if (write(m->arrived[1], "x", 1) != 1)
+		_exit(3);
+	close(m->arrived[1]);
+	while (read(m->gone_on[0], &byte, 1) < 0 && errno == EINTR)
+		;
+}
+
+/* In the parent: until @count children are there; false: one has ended before. */
+static int meeting_await(struct meeting *m, int count)
+{
+	char byte;
+
+	close(m->arrived[1]);
+	while (count > 0 && read(m->arrived[0], &byte, 1) == 1)
+		count--;
+	return count == 0;
+}
+
+/* They go on. */
+static void meeting_end(struct meeting *m)
+{
+	close(m->gone_on[1]);
+}
+
+/* All is taken: say so, and keep it for MS more, with "keep" until somebody ends us. */
+static long keep_ms;
+
+static void grown(void)
+{
+	say("grown\n");
+	sleep_ms(keep_ms);
+}
+
 static char *map(size_t mb, int kind)
 {
 	char *at = mmap(NULL, mb * MIB, PROT_READ | PROT_WRITE, kind | MAP_ANONYMOUS, -1, 0);
@@ -93,39 +146,63 @@ static void grow(long mb, int kind)
 static void private_memory(long mb)
 {
 	grow(mb, MAP_PRIVATE);
-	say("grown\n");
+	grown();
 }
 
 static void shared_memory(long mb)
 {
 	grow(mb, MAP_SHARED);
-	say("grown\n");
+	grown();
+}
+
+/* Four children, each with what @take does; "grown" when all have done it. */
+static void by_four(void (*take)(char *at, long mb), char *at, long mb)
+{
+	struct meeting m;
+
+	meeting_begin(&m);
+	for (int i = 0; i < 4; i++)
+		if (bounded_fork() == 0) {
+			close(m.arrived[0]);
+			take(at, mb);
+			meeting_wait(&m);
+			_exit(0);
+		}
+	if (!meeting_await(&m, 4))
+		_exit(4);
+	grown();
+	meeting_end(&m);
+	wait_for_all();
+}
+
+static void take_quarter(char *at, long mb)
+{
+	(void)at;
+	grow(mb / 4, MAP_PRIVATE);
+}
+
+static void take_nothing(char *at, long mb)
+{
+	(void)at;
+	(void)mb;
+}
+
+static void write_all(char *at, long mb)
+{
+	memset(at, 2, (size_t)mb * MIB);
 }
 
 /* Four processes with a quarter each. */
 static void four(long mb)
 {
-	for (int i = 0; i < 4; i++)
-		if (bounded_fork() == 0) {
-			grow(mb / 4, MAP_PRIVATE);
-			sleep_ms(1500);
-			_exit(0);
-		}
-	wait_for_all();
-	say("grown\n");
+	by_four(take_quarter, NULL, mb);
 }
 
 /* Four children that only look at what their parent has: it is there once. */
 static void inherited(long mb)
 {
 	grow(mb, MAP_PRIVATE);
-	for (int i = 0; i < 4; i++)
-		if (bounded_fork() == 0) {
-			sleep_ms(1000);
-			_exit(0);
-		}
-	wait_for_all();
-	say("grown\n");
+	by_four(take_nothing, NULL, mb);
 }
 
 /* The same, but each child then writes: no process gets larger, the tree does. */
@@ -134,23 +211,20 @@ static void copied(long mb)
 	char *at = map((size_t)mb, MAP_PRIVATE);
 
 	memset(at, 1, (size_t)mb * MIB);
-	for (int i = 0; i < 4; i++)
-		if (bounded_fork() == 0) {
-			sleep_ms(200);
-			memset(at, 2, (size_t)mb * MIB);
-			sleep_ms(1500);
-			_exit(0);
-		}
-	wait_for_all();
-	say("grown\n");
+	by_four(write_all, at, mb);
 }
 
-/* A daemon that ignores what can be ignored; its parents are gone. */
+/* A daemon that ignores what can be ignored; its parents are gone, but for the first. */
 static void daemonised(long mb)
 {
+	struct meeting m;
+
+	meeting_begin(&m);
 	if (bounded_fork() != 0) {
-		sleep_ms(3000);
-		say("grown\n");
+		if (!meeting_await(&m, 1))
+			_exit(4);
+		grown();
+		meeting_end(&m);
 		return;
 	}
 	setsid();
@@ -163,7 +237,7 @@ static void daemonised(long mb)
 	close(1);
 	close(2);
 	grow(mb, MAP_PRIVATE);
-	sleep_ms(5000);
+	meeting_wait(&m);
 	_exit(0);
 }
 
@@ -181,6 +255,8 @@ static int mode_memory(char **args)
 
 	if (mb < 1 || mb > MEMORY_MAX_MB)
 		return 2;
+	if (args[2])
+		keep_ms = !strcmp(args[2], "keep") ? LIFE_SECONDS * 1000 : atol(args[2]);
 	for (size_t i = 0; i < ARRAY_LEN(memories); i++)
 		if (!strcmp(memories[i].name, args[0])) {
 			memories[i].fn(mb);
@@ -189,23 +265,29 @@ static int mode_memory(char **args)
 	return 2;
 }
 
-/* How many processes it can have at once; 'N refused' when a fork failed. */
+/* How many processes it can have at once; 'N refused' when a fork failed. With "keep" it has all of
+ * N until somebody ends it. */
 static int mode_processes(char **args)
 {
 	int wanted = args[0] ? atoi(args[0]) : 0, made = 0;
+	struct meeting m;
 	char text[64];
 
 	if (wanted < 1 || wanted > PROCESSES_MAX)
 		return 2;
+	meeting_begin(&m);
 	for (pid_t pid = 1; made < wanted && pid > 0; made += pid > 0) {
 		pid = bounded_fork();
 		if (pid == 0) {
-			sleep_ms(500);
+			meeting_wait(&m);
 			_exit(0);
 		}
 	}
 	snprintf(text, sizeof(text), "%d %s\n", made, made == wanted ? "made" : "refused");
 	say(text);
+	if (made == wanted && args[1])
+		sleep_ms(LIFE_SECONDS * 1000);
+	meeting_end(&m);
 	wait_for_all();
 	return 0;
 }
@@ -318,7 +400,7 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(modes); i++)
 		if (!strcmp(argv[1], modes[i].name))
 			return modes[i].fn(argv + 2);
-	fprintf(stderr, "usage: hog memory KIND MB | processes N | spin N MS | "
+	fprintf(stderr, "usage: hog memory KIND MB [keep|MS] | processes N [keep] | spin N MS | "
 			"short waited|orphaned MS TOTAL_MS | forgotten N MS | stopped\n");
 	return 2;
 }

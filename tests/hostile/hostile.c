@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -39,6 +40,15 @@ static void sleep_ms(long ms)
 
 	while (nanosleep(&left, &left) && errno == EINTR)
 		;
+}
+
+/* Until the reader of our output has taken all of it. */
+static void wait_until_read(void)
+{
+	int left = 1;
+
+	while (!ioctl(1, FIONREAD, &left) && left > 0)
+		sleep_ms(1);
 }
 
 /* Sleeps until something kills it. */
@@ -75,6 +85,17 @@ static pid_t fork_or_die(void)
 	return pid;
 }
 
+static int reported = -1; /* the leader counts the bytes that come out of it */
+static pid_t left_behind; /* the parent that the last orphan_self() left */
+
+/* The kernel gives an orphan its new parent when the old one is no more to be counted. */
+static void wait_until_orphaned(void)
+{
+	while (left_behind && getppid() == left_behind)
+		sleep_ms(1);
+	left_behind = 0;
+}
+
 /* One line in one write, so that lines of several processes do not mix. The inode of the PID
  * namespace tells the reader where the number counts. */
 static void report(const char *kind)
@@ -83,11 +104,14 @@ static void report(const char *kind)
 	struct stat ns = { 0 };
 	int n;
 
+	wait_until_orphaned();
 	stat("/proc/self/ns/pid", &ns);
 	n = snprintf(line, sizeof(line), "escapee %s %d %lu\n", kind, (int)getpid(),
 		     (unsigned long)ns.st_ino);
 
 	write_all(1, line, (size_t)n);
+	write_all(reported, "", 1);
+	close(reported);
 }
 
 static void ignore_all_signals(void)
@@ -104,9 +128,10 @@ static void close_all(void)
 		close(fd);
 }
 
-/* Forks, and the parent goes: the child is an orphan. */
+/* Forks, and the parent goes: the child is an orphan, soon. */
 static void orphan_self(void)
 {
+	left_behind = getpid();
 	if (fork_or_die() > 0)
 		_exit(0);
 }
@@ -146,6 +171,7 @@ static void escape_ignore(void)
 static void escape_daemon(void)
 {
 	orphan_self();
+	wait_until_orphaned();
 	setsid();
 	orphan_self();
 	if (chdir("/"))
@@ -165,12 +191,16 @@ static void escape_stop(void)
 /* A process with its own orphans: the keeper sees them only when this one dies. */
 static void escape_subreaper(void)
 {
+	pid_t child;
+
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	if (fork_or_die() == 0) {
+	child = fork_or_die();
+	if (child == 0) {
 		orphan_self();
 		setsid();
 		sleep_on();
 	}
+	waitpid(child, NULL, 0);
 	report("subreaper");
 }
 
@@ -221,15 +251,31 @@ static void start_escapee(const char *name)
 	exit(2);
 }
 
+/* Start these, and wait until each has got where it wants and has reported itself. */
+static void start_escapees(int count, char **kinds)
+{
+	int pair[2];
+	char byte;
+
+	if (pipe(pair))
+		_exit(5);
+	reported = pair[1];
+	for (int i = 0; i < count; i++)
+		start_escapee(kinds[i]);
+	close(pair[1]);
+	while (count > 0 && read(pair[0], &byte, 1) == 1)
+		count--;
+	close(pair[0]);
+	if (count > 0)
+		_exit(6); /* one has died before its report */
+}
+
 /* escape stay|leave KIND... */
 static int mode_escape(int argc, char **argv)
 {
 	bool stay = strcmp(argv[0], "stay") == 0;
 
-	for (int i = 1; i < argc; i++)
-		start_escapee(argv[i]);
-	/* Let every orphan be made and report itself before the leader goes. */
-	sleep_ms(300);
+	start_escapees(argc - 1, argv + 1);
 	write_all(1, "ready\n", 6);
 	if (stay)
 		sleep_on();
@@ -355,13 +401,13 @@ static int mode_closed(int argc, char **argv)
 	return argc > 1 ? atoi(argv[1]) : 0;
 }
 
-/* hold MS CODE: a grandchild keeps the pipes and writes later; the leader exits at once. */
+/* hold FILE CODE: a grandchild keeps the pipes and writes when there is such a file; the leader
+ * exits at once. */
 static int mode_hold(int argc, char **argv)
 {
-	long ms = argc > 0 ? atol(argv[0]) : 1000;
-
 	if (fork_or_die() == 0) {
-		sleep_ms(ms);
+		while (access(argv[0], F_OK))
+			sleep_ms(10);
 		write_all(1, "late\n", 5);
 		sleep_on();
 	}
@@ -410,11 +456,11 @@ static int mode_attack(int argc, char **argv)
 {
 	int sig = argc > 0 ? atoi(argv[0]) : SIGKILL;
 	pid_t parent = getppid();
+	char daemon[] = "daemon", *kinds[] = { daemon };
 	char line[64];
 	int n;
 
-	start_escapee("daemon");
-	sleep_ms(300);
+	start_escapees(1, kinds);
 	n = snprintf(line, sizeof(line), "attack %d\n", kill(parent, sig) ? errno : 0);
 	write_all(1, line, (size_t)n);
 	sleep_on();
@@ -447,18 +493,20 @@ static int mode_descriptors(int argc, char **argv)
 	struct rlimit none = { 0, 0 };
 	pid_t keeper = getppid();
 	pid_t victim = strcmp(argv[0], "keeper") == 0 ? keeper : parent_of(keeper);
+	char daemon[] = "daemon", *kinds[] = { daemon };
 	char line[64];
 	int n;
 
-	start_escapee("daemon");
-	sleep_ms(300);
+	start_escapees(1, kinds);
+	wait_until_read();
+	sleep_ms(300); /* and stored, which takes the server a descriptor */
 	n = prlimit(victim, RLIMIT_NOFILE, NULL, &none);
 	none.rlim_cur = 0; /* the hard limit stays: anybody may raise it again */
 	if (n == 0)
 		n = prlimit(victim, RLIMIT_NOFILE, &none, NULL);
 	n = snprintf(line, sizeof(line), "descriptors %d\n", n ? errno : 0);
 	write_all(1, line, (size_t)n);
-	sleep_ms(200);
+	wait_until_read();
 	if (argc > 1 && strcmp(argv[1], "kill") == 0)
 		kill(keeper, SIGKILL);
 	sleep_on();
@@ -600,30 +648,45 @@ static int mode_traced(int argc, char **argv)
 	return 4;
 }
 
+static bool keeps_memory;
+
+/* Is the first thread of this process over? */
+static bool is_headless(void)
+{
+	char text[512], *at;
+	FILE *file = fopen("/proc/self/stat", "r");
+
+	if (!file || !fgets(text, sizeof(text), file))
+		_exit(6);
+	fclose(file);
+	at = strrchr(text, ')');
+	return at && at[1] == ' ' && at[2] == 'Z';
+}
+
 static void *take_memory(void *bytes)
 {
 	size_t size = (size_t)bytes;
 	volatile char *memory;
 
-	sleep(1);
+	while (!is_headless())
+		sleep_ms(1);
 	memory = malloc(size);
-	for (int i = 0; memory && i < 6; i++) {
-		for (size_t at = 0; at < size; at += 4096)
-			memory[at] = (char)i;
-		usleep(500000);
-	}
-	puts("kept");
-	fflush(stdout);
+	for (size_t at = 0; memory && at < size; at += 4096)
+		memory[at] = 1;
+	write_all(1, "kept\n", 5);
+	if (keeps_memory)
+		sleep_on();
 	_exit(0);
 }
 
-/* headless MIB: the first thread ends, another one takes memory: a zombie to look at. */
+/* headless MIB [keep]: the first thread ends, another one takes memory: a zombie to look at. With
+ * keep it has that until it is killed. */
 static int mode_headless(int argc, char **argv)
 {
 	size_t size = (size_t)atoi(argv[0]) << 20;
 	pthread_t thread;
 
-	(void)argc;
+	keeps_memory = argc > 1;
 	if (size > (size_t)256 << 20 || pthread_create(&thread, NULL, take_memory, (void *)size))
 		return 3;
 	syscall(SYS_exit, 0);
@@ -637,7 +700,7 @@ static const struct {
 } modes[] = {
 	{ "escape", mode_escape, 1 }, { "runner", mode_runner, 0 }, { "flood", mode_flood, 0 },
 	{ "pattern", mode_pattern, 1 }, { "half", mode_half, 0 }, { "closed", mode_closed, 0 },
-	{ "hold", mode_hold, 0 }, { "print", mode_print, 0 }, { "term", mode_term, 0 },
+	{ "hold", mode_hold, 1 }, { "print", mode_print, 0 }, { "term", mode_term, 0 },
 	{ "ignore", mode_ignore, 0 }, { "attack", mode_attack, 0 }, { "foreign", mode_foreign, 0 },
 	{ "state", mode_state, 0 }, { "chains", mode_chains, 0 },
 	{ "descriptors", mode_descriptors, 1 }, { "traced", mode_traced, 0 },

@@ -20,8 +20,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 STRESS = os.environ.get("STRESS") == "1"
 # Seconds after which what does not come is a failure. A guard against waiting for ever, no statement
-# about speed: how long anything takes depends on the machine and on what else it does.
-WAIT = 120.0
+# about speed: how long anything takes depends on the machine and on what else it does. Shorter than
+# what the tests start would live by itself.
+WAIT = 40.0
 PASSED_ON = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS")
 SANITIZER_MARKS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:",
                    "WARNING: MemorySanitizer", "AddressSanitizer:DEADLYSIGNAL")
@@ -297,15 +298,16 @@ class Server:
         self.close_input()
         equal(self.wait_exit(timeout), 0, "exit status after EOF")
 
-    def survivors(self, grace=30.0):
+    def survivors(self, grace=WAIT):
         """Processes of this server that are still alive after @grace seconds; the server itself
         counts only when it should have ended."""
         end = time.monotonic() + grace
         while True:
+            over = time.monotonic() >= end  # before the look, which may take long itself
             left = processes_marked(self.base)
             if self.process and self.process.poll() is None:
                 left = [pid for pid in left if pid != self.pid]
-            if not left or time.monotonic() > end:
+            if not left or over:
                 return left
             time.sleep(0.02)
 
@@ -469,7 +471,7 @@ class Server:
         params["command"] = command
         if args is not None:
             params["args"] = args
-        return self.call("process.run", params)
+        return self.call("process.run", params, WAIT + params.get("timeout", 0))
 
     def hostile(self, *args, **params):
         """Run the hostile child with @args."""

@@ -58,14 +58,14 @@ port = int(sys.argv[1])
 def udp():
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     s.sendto(b"hello", ("127.0.0.1", port))
-    s.settimeout(3)
+    s.settimeout(15)
     s.recv(10)
 def own():
     s = socket.socket()
     s.bind(("127.0.0.1", 0))
     s.listen(1)
-    socket.create_connection(s.getsockname(), 3).close()
-attempt("tcp", lambda: socket.create_connection(("127.0.0.1", port), 3).close())
+    socket.create_connection(s.getsockname(), 15).close()
+attempt("tcp", lambda: socket.create_connection(("127.0.0.1", port), 15).close())
 attempt("udp", udp)
 attempt("own", own)
 attempt("unix", lambda: socket.socketpair())
@@ -291,25 +291,29 @@ def test_hidden_paths(place, options):
 @each_form
 def test_hidden_below_the_workspace(place, options):
     """A command cannot bring it to light for itself or the next one by renaming what is above."""
-    key = place.path("workspace", "sub", "deep", "key")
-    ways = ("mv sub moved; mv sub/deep sub/other; mv moved/deep moved/other; rm -rf sub/deep; "
+    ways = ("cd %s; mv sub moved; mv sub/deep sub/other; mv moved/deep moved/other; rm -rf sub/deep; "
             "find . -name key -exec cat {} + 2>/dev/null; true")
-    for hide in ([], ["--set", "sandbox.hide=" + key]):
-        shutil.rmtree(place.path("workspace"))
-        os.makedirs(os.path.dirname(key))
-        with open(key, "w", encoding="utf-8") as f:
+    key = [place.path(name, "sub", "deep", "key") for name in ("workspace", "extra")]
+    # The second place is writable twice: a directory, and another one above it.
+    nested = "sandbox.writable=%s,%s" % (place.path("extra", "sub"), place.path("extra"))
+    for at, hide in ((0, []), (0, [key[0]]), (1, [key[1]])):
+        folder = os.path.dirname(os.path.dirname(os.path.dirname(key[at])))
+        shutil.rmtree(folder)
+        os.makedirs(os.path.dirname(key[at]))
+        with open(key[at], "w", encoding="utf-8") as f:
             f.write("secret")
         place.own()
-        server = place.server(*options, *hide)
+        server = place.server(*options, "--set", nested,
+                              *(word for path in hide for word in ("--set", "sandbox.hide=" + path)))
         seen, sandbox = "", []
         for _ in range(3):
-            result = server.run(ways)
+            result = server.run(ways % folder)
             seen, sandbox = seen + result["stdout_summary"], result["sandbox"]
         server.stop()
         if not hide:
             check("secret" in seen, "it is not readable anyway")
         elif "mount_namespace" in sandbox:
-            check("secret" not in seen, "it came to light")
+            check("secret" not in seen, "it came to light in %s" % folder)
 
 
 @each_form

@@ -126,7 +126,7 @@ def test_doctor_anywhere():
         before = set(glob.glob("/tmp/procpen-doctor.*"))
         for cwd in ("/", place.env["HOME"], place.workspace):
             done = subprocess.run([server_path(), "doctor", "--json"], cwd=cwd, env=place.env,
-                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=20)
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=40)
             found = json.loads(done.stdout or b"{}")
             check_shape(found)
             equal((done.returncode, found["workspace"] == cwd),
@@ -134,7 +134,7 @@ def test_doctor_anywhere():
         equal(set(glob.glob("/tmp/procpen-doctor.*")) - before, set(), "left behind")
         with open("/dev/full", "wb") as full:
             equal(subprocess.run([server_path(), "doctor"], cwd="/", env=place.env, stdout=full,
-                                 timeout=20).returncode, 1, "status when nobody can read it")
+                                 timeout=40).returncode, 1, "status when nobody can read it")
 
 
 @suite.test()
@@ -274,7 +274,7 @@ def test_output_is_passed_live():
         equal(run.stderr.readline(), b"oops\n", "stderr")
         equal(run.poll(), None, "it runs on")
         open(done, "w", encoding="utf-8").close()
-        out, err = run.communicate(timeout=20)
+        out, err = run.communicate(timeout=40)
         equal((run.returncode, out, err), (0, b"last\x01\xff", b""), "the rest")
 
 
@@ -305,7 +305,7 @@ def test_closed_standard_descriptors():
             words = " ".join("'%s'" % word for word in place.argv("run", "--shell", "--", command))
             subprocess.run(["/bin/sh", "-c", "exec %s %s" % (words, closed)], env=place.env,
                            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                           stderr=subprocess.DEVNULL, timeout=20, check=True)
+                           stderr=subprocess.DEVNULL, timeout=40, check=True)
             with open(shown, encoding="utf-8") as f:
                 lines = f.read().split("\n")
             equal([lines[0], lines[2]], ["/dev/null", "/dev/null"], "descriptors after %s" % closed)
@@ -318,7 +318,7 @@ def test_inherited_descriptors():
             with open("/dev/zero", "rb") as extra:
                 os.set_inheritable(extra.fileno(), True)
                 done = subprocess.run(place.argv("run", "--", "ls", "/proc/self/fd", wrapper=wrapper),
-                                      env=place.env, capture_output=True, timeout=20,
+                                      env=place.env, capture_output=True, timeout=40,
                                       close_fds=False, stdin=subprocess.DEVNULL)
             equal(done.stdout.split(), [b"0", b"1", b"2", b"3"], "descriptors")
 
@@ -330,13 +330,13 @@ def test_stdout_is_closed():
         run = place.start("--", "yes", stdout=subprocess.PIPE)
         run.stdout.read(1000)
         run.stdout.close()
-        equal(run.wait(20), 128 + signal.SIGPIPE, "status")
+        equal(run.wait(40), 128 + signal.SIGPIPE, "status")
         run = place.start("--", "sleep", "0.3", stdout=subprocess.PIPE)
         run.stdout.close()
-        equal(run.wait(20), 0, "a command that does not write")
+        equal(run.wait(40), 0, "a command that does not write")
 
 
-def talk(master, until, limit=15):
+def talk(master, until, limit=20):
     """What the terminal shows up to @until."""
     seen, end = b"", time.monotonic() + limit
     while until not in seen:
@@ -369,7 +369,7 @@ def test_terminal():
             talk(master, b"all")
             os.write(master, b"hello\n")
             talk(master, b"got hello")
-            equal(run.wait(20), 5, "status")
+            equal(run.wait(40), 5, "status")
             os.close(master)
 
 
@@ -377,6 +377,7 @@ def test_terminal():
 
 TRAP = "trap 'echo caught; exit 9' INT; echo ready; while :; do sleep 0.02; done"
 DEAF = "trap '' INT TERM; (setsid sleep 300 &) ; echo ready; while :; do sleep 0.02; done"
+HEARS = "trap 'echo heard' INT; " + DEAF.replace("INT ", "")
 
 
 def begin(place, *words):
@@ -385,7 +386,7 @@ def begin(place, *words):
     return run
 
 
-def over(run, limit=20):
+def over(run, limit=40):
     status = run.wait(limit)
     out = run.stdout.read()
     run.stdout.close()
@@ -407,12 +408,12 @@ def test_interrupt_once():
 
 @suite.test()
 def test_interrupt_twice():
-    """A command that ignores the first does not ignore the second, nor does its daemon."""
+    """A command that goes on after the first does not after the second, nor does its daemon."""
     for form in FORMS:
         with Place() as place:
-            run = begin(place, *form, "--shell", "--", DEAF)
+            run = begin(place, *form, "--shell", "--", HEARS)
             run.send_signal(signal.SIGINT)
-            time.sleep(0.3)
+            equal(run.stdout.readline(), b"heard\n", "the command after the first")
             equal(run.poll(), None, "it goes on after the first")
             run.send_signal(signal.SIGINT)
             equal(over(run)[0], 128 + signal.SIGKILL, "status after the second")
@@ -437,7 +438,7 @@ def test_interrupt_from_the_terminal():
         talk(master, b"ready")
         os.write(master, b"\x03")
         talk(master, b"caught")
-        equal(run.wait(20), 9, "status")
+        equal(run.wait(40), 9, "status")
         os.close(master)
 
 
@@ -460,9 +461,9 @@ def test_killed_procpen():
         place = Place()
         run = begin(place, *form, "--shell", "--", DEAF)
         run.kill()
-        run.wait(20)
+        run.wait(40)
         run.stdout.close()
-        eventually(lambda: not processes_marked(place.base), 3, "alive after SIGKILL of procpen")
+        eventually(lambda: not processes_marked(place.base), 20, "alive after SIGKILL of procpen")
         equal(place.run("--", "true")[0], 0, "the next one")
         with place:
             pass  # and it has removed the temporary directory of the first
@@ -495,36 +496,82 @@ def test_left_behind():
             equal(processes_marked(place.base), [], "alive")
 
 
+# Takes 400 MiB, and says so; with an argument it keeps them until somebody ends it.
+HOG = """
+import sys, time
+b = []
+for i in range(400):
+    b.append(bytearray(b'x') * 1048576)
+print("grown", flush=True)
+if len(sys.argv) > 1:
+    time.sleep(60)
+"""
+
+
 @suite.test()
 def test_memory():
+    """The whole run ends with the process that went beyond it, whatever a shell makes of that."""
     with Place() as place:
-        hog = "b = []\nfor i in range(400): b.append(bytearray(b'x') * 1048576)"
-        equal(place.run("--", PYTHON, "-c", hog)[0], 0, "without a limit")
+        equal(place.run("--", PYTHON, "-c", HOG)[:2], (0, "grown\n"), "without a limit")
+        with open(os.path.join(place.workspace, "hog.py"), "w", encoding="utf-8") as f:
+            f.write(HOG)
         for form in FORMS:
-            status, _, err = place.run(*form, "--memory", "64M", "--", PYTHON, "-c", hog)
-            equal(status, 128 + signal.SIGKILL, "status: %s" % err)
-            check("memory" in err, "stderr %r" % err)
+            for words in (["--", PYTHON, "hog.py", "keep"],
+                          ["--shell", "--", PYTHON + " hog.py keep; echo after; exit 3"]):
+                status, out, err = place.run(*form, "--memory", "64M", *words)
+                equal((status, "after" in out), (128 + signal.SIGKILL, False), "%s: %s" % (words, err))
+                check("ended by its memory limit" in err, "stderr %r" % err)
             equal(place.run(*form, "--memory", "256M", "--", PYTHON, "-c", "pass")[0], 0, "enough")
 
 
+@suite.test()
+def test_limits_of_the_operator():
+    """The options of serve hold here too: default, allowance, the smallest that means something."""
+    with Place() as place:
+        with open(os.path.join(place.workspace, "hog.py"), "w", encoding="utf-8") as f:
+            f.write(HOG)
+        for option in ("process.memory_bytes=64M", "limits.memory_bytes=64M"):
+            status, _, err = place.run("--set", option, "--", PYTHON, "hog.py", "keep")
+            equal(status, 128 + signal.SIGKILL, "%s: %s" % (option, err))
+            check("ended by its memory limit" in err, "stderr %r" % err)
+        for words, text in ((["--set", "limits.memory_bytes=64M", "--memory", "65M"], "limits.memory_bytes"),
+                            (["--set", "limits.cpu_percent=50", "--cpu", "0.6"], "limits.cpu_percent"),
+                            (["--cpu", "0.0001"], "0.01")):
+            status, out, err = place.run(*words, "--", "echo", "ran")
+            equal((status, out), (125, ""), "%s: %s" % (words, err))
+            check(text in err, "%s: %r" % (words, err))
+        equal(place.run("--set", "limits.memory_bytes=64M", "--memory", "64M", "--set",
+                        "limits.cpu_percent=50", "--cpu", "0.5", "--", "echo", "ran")[:2], (0, "ran\n"),
+              "as much as is allowed")
+
+
+# Works for a second as a clock on the wall has it, or as many as are asked for; prints what of
+# them it got of a processor.
 BURN = """
-import os, time
-end = time.monotonic() + 1.0
+import os, sys, time
+seconds = float(sys.argv[1])
+end = time.monotonic() + seconds
 while time.monotonic() < end:
     pass
 t = os.times()
-print(t.user + t.system)
+print((t.user + t.system) / seconds)
 """
 
 
 @suite.test()
 def test_cpu():
-    """Slowed down to a part of a processor: half the time or less where a tenth is asked for."""
+    """Slowed down: with a limit of 0.03 it gets less than a third of what it gets without. A machine
+    that is busy with other things is asked again, for longer."""
     with Place() as place:
         for form in FORMS:
-            status, out, err = place.run(*form, "--cpu", "0.1", "--", PYTHON, "-c", BURN)
-            equal(status, 0, err)
-            check(float(out) < 0.5, "%s s of processor time in a second" % out)
+            for seconds in ("1", "3", "9"):
+                free = float(place.run(*form, "--", PYTHON, "-c", BURN, seconds)[1])
+                status, out, err = place.run(*form, "--cpu", "0.03", "--", PYTHON, "-c", BURN, seconds)
+                equal(status, 0, err)
+                if float(out) < free / 3:
+                    break
+            else:
+                check(False, "%s of a processor, and %.2f without a limit" % (out, free))
 
 
 @suite.test()
@@ -545,7 +592,7 @@ def test_options():
 CONNECT = """
 import socket
 try:
-    socket.create_connection(("127.0.0.1", %d), 3)
+    socket.create_connection(("127.0.0.1", %d), 15)
     print("open")
 except OSError as e:
     print("shut")
@@ -612,6 +659,21 @@ def test_record():
         for event in (("attempt", "allowed", None), ("end", None, "exit status 0"),
                       ("end", None, "exit status 7"), ("attempt", "blocked", "CommandBlocked")):
             check(event in events, "%s in %s" % (event, events))
+        place.run("--set", "tier.process.run=deny", "--", "true")
+        place.run("--", "no-such-program-here")
+        place.run("--cwd", "/", "--", "true")
+        lines = place.records()
+        events = [(r.get("decision"), r.get("rule"), r.get("outcome")) for r in lines]
+        for event in (("blocked", "literal.reboot", "CommandBlocked"),
+                      ("denied", "tier.deny", "PermissionDenied"),
+                      ("failed", None, "CommandNotFound"), ("failed", None, "PathOutOfScope")):
+            check(event in events, "%s in %s" % (event, events))
+        place.run("--", "echo", "one two")
+        place.run("--", "echo", "one", "two")
+        place.run("--shell", "--", "echo one two")
+        hashes = [r["argv_sha256"] for r in place.records()
+                  if r["event"] == "attempt" and r["command"] == "echo one two"]
+        equal((len(hashes), len(set(hashes))), (3, 3), "each command has a hash of its own")
         commands = [r.get("command") for r in lines]
         check("echo one" in commands and "exit 7" in commands, str(commands))
         check("hidden" not in json.dumps(lines), "a value of the environment is on record")
@@ -627,11 +689,11 @@ def test_record():
 @suite.test()
 def test_help_names_them():
     with Place() as place:
-        done = subprocess.run([server_path(), "--help"], capture_output=True, text=True, timeout=20)
+        done = subprocess.run([server_path(), "--help"], capture_output=True, text=True, timeout=40)
         for word in ("procpen run", "procpen doctor", "--json"):
             check(word in done.stdout, "%s in %s" % (word, done.stdout[:600]))
         for words in (["rum", "--", "true"], ["docter"]):
-            status = subprocess.run([server_path()] + words, capture_output=True, timeout=20,
+            status = subprocess.run([server_path()] + words, capture_output=True, timeout=40,
                                     env=place.env).returncode
             equal(status, 2, str(words))
 

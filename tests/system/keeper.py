@@ -4,6 +4,7 @@ import os
 import re
 import resource
 import signal
+import subprocess
 import time
 
 os.environ["PROCPEN_TEST_MODE"] = "bare"  # any layer would keep a command from its keeper
@@ -24,7 +25,7 @@ def said(server, run, word):
 def stopped_keeper(server):
     """A background run that has stopped its keeper."""
     run = server.hostile("attack", int(signal.SIGSTOP), background=True)
-    number = int(eventually(lambda: said(server, run, "attack"), 15, "no attack")[1])
+    number = int(eventually(lambda: said(server, run, "attack"), 20, "no attack")[1])
     if number:
         raise Skip("a command cannot stop its keeper here: %s" % os.strerror(number))
     return run
@@ -33,7 +34,7 @@ def stopped_keeper(server):
 def without_descriptors(server, victim, then):
     """A background run that took all descriptors from the keeper or the server."""
     run = server.hostile("descriptors", victim, then, background=True)
-    number = int(eventually(lambda: said(server, run, "descriptors"), 15, "no attack")[1])
+    number = int(eventually(lambda: said(server, run, "descriptors"), 20, "no attack")[1])
     if number:
         raise Skip("a command cannot set limits of its %s here: %s" % (
             victim, os.strerror(number)))
@@ -41,7 +42,7 @@ def without_descriptors(server, victim, then):
 
 
 def gone(server):
-    equal(server.survivors(3), [], "alive 3 s after the end of the server")
+    equal(server.survivors(), [], "alive after the end of the server")
 
 
 @suite.test()
@@ -51,15 +52,15 @@ def test_kill_is_answered_when_the_keeper_is_stopped():
         server = Server()
         run = stopped_keeper(server)
         id = server.request("process.kill", dict(params, process_id=run["process_id"]))
-        message = server.answer(id, 10)
+        message = server.answer(id)
         if params["signal"] == "SIGTERM":
             equal((message["result"]["killed"], message["result"]["survivors"]), (True, 0),
                   "answer")
-            eventually(lambda: not server.survivors(0), 3, "alive after process.kill")
+            eventually(lambda: not server.survivors(0), 20, "alive after process.kill")
         else:
             check("result" in message or message["error"]["data"]["type"] == "KillFailed",
                   "answer %s" % message)
-        server.ping(5)
+        server.ping()
         server.stop()
 
 
@@ -86,7 +87,7 @@ def test_server_without_descriptors_and_a_killed_keeper():
     """Who cannot list processes must not say that none is left."""
     server = Server()
     run = without_descriptors(server, "server", "kill")
-    answer = eventually(lambda: ended(server, run), 10, "the run has no end")
+    answer = eventually(lambda: ended(server, run), 20, "the run has no end")
     left = [pid for pid in processes_marked(server.base) if pid != server.pid]
     kill = server.answer(server.request("process.kill", {"process_id": run["process_id"],
                                                          "signal": "SIGKILL"}))
@@ -120,40 +121,58 @@ def test_leftover_counts_the_hunted():
     server.stop()
 
 
-def kill_chains(count):
-    """Timed-out run of @count chains; its answer, the longest ping meanwhile, and the time."""
+class Idle:
+    """A process that has nothing to do but to answer, as a measure of what else goes on here."""
+
+    def __enter__(self):
+        self.cat = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+        return self
+
+    def ask(self):
+        """Seconds that an answer took."""
+        start = time.monotonic()
+        self.cat.stdin.write(b"x")
+        self.cat.stdout.read(1)
+        return time.monotonic() - start
+
+    def __exit__(self, *_):
+        self.cat.communicate()
+
+
+def kill_chains(count, seconds):
+    """A run of @count chains, which end by themselves after @seconds, is timed out. Its answer."""
     server = Server()
-    start, worst = time.monotonic(), 0.0
+    worst = idle_worst = 0.0
+    end = time.monotonic() + 50
     id = server.request("process.run", {"command": server.hostile_path(), "timeout": 0.7,
-                                        "args": ["chains", str(count), "4"]})
-    while not any(m.get("id") == id for m in server.inbox):
-        worst = max(worst, server.ping(15))
-        check(time.monotonic() - start < 15, "no answer to a timeout")
-        time.sleep(0.02)
+                                        "args": ["chains", str(count), str(seconds)]})
+    with Idle() as idle:
+        while not any(m.get("id") == id for m in server.inbox):
+            worst = max(worst, server.ping())
+            idle_worst = max(idle_worst, idle.ask())
+            check(time.monotonic() < end, "no answer to a timeout")
+            time.sleep(0.02)
     answer = server.result(id)
-    took = time.monotonic() - start
     left = server.survivors(0)
     equal(answer["state"], "timed_out", "state")
     check(answer["survivors"] or not left, "alive after the answer: %s" % left)
     server.stop()
-    eventually(lambda: not server.survivors(0), 6, "alive after the end")
-    return answer, worst, took
+    eventually(lambda: not server.survivors(0), 20, "alive after the end")
+    check(worst < max(1, 10 * idle_worst), "a ping waited %.2f s, an idle process %.2f s" % (
+        worst, idle_worst))
+    return answer
 
 
 @suite.test()
 def test_chains_of_runners():
     """Many runners at once do not outrun the kill, and nobody else waits for it."""
-    answer, worst, took = kill_chains(20)
-    equal(answer["survivors"], 0, "survivors")
-    check(took < 3.5, "the kill took until the chains' own end: %.1f s" % took)
-    check(worst < 1, "a ping waited %.2f s" % worst)
+    equal(kill_chains(20, 60)["survivors"], 0, "survivors")
 
 
 @suite.test()
 def test_flood_of_runners():
     """They use up the processors and die as fast as anybody can collect them: calls go on."""
-    _, worst, _ = kill_chains(100)
-    check(worst < 1, "a ping waited %.2f s" % worst)
+    kill_chains(100, 4)
 
 
 @suite.test()
@@ -175,7 +194,7 @@ def test_end_with_many_runs():
             check("result" in answer, "a start failed: %s" % answer)
         server.close_input()
         equal(server.wait_exit(), 0, "exit status in round %d" % turn)
-        equal(server.survivors(3), [], "survivors in round %d" % turn)
+        equal(server.survivors(), [], "survivors in round %d" % turn)
 
 
 if __name__ == "__main__":

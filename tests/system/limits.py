@@ -3,7 +3,8 @@
 
 Each test runs in three modes: with a control group, where the keeper samples inside a PID
 namespace, and where it samples without any namespace. Each hog is first seen to get what it
-wants without the limit.
+wants without the limit; under it, it keeps what it has got, so that a keeper that is late on a busy
+machine sees it all the same.
 """
 import os
 import shutil
@@ -83,7 +84,7 @@ def in_each_mode(function):
         def one(mode=mode):
             function(mode)
         one.__name__ = "%s_%s" % (function.__name__, mode)
-        suite.test()(one)
+        suite.test(240)(one)
     return function
 
 
@@ -101,10 +102,11 @@ def check_killed(details, reason):
 def check_memory(limited, kind, free_mb, limit_mb):
     answer = limited.run("memory", kind, free_mb)
     equal((answer["exit_code"], answer["stdout_summary"]), (0, "grown\n"), "without a limit")
-    details = limited.limited("memory", kind, free_mb, memory_limit=limit_mb * MIB)
+    details = limited.limited("memory", kind, free_mb, "keep", memory_limit=limit_mb * MIB)
     check_killed(details, "memory_limit")
     equal((details["limit"], details["limit_value"]), ("memory_limit", limit_mb * MIB), "limit")
-    check("grown" not in details["result"]["stdout_summary"], "it got all it wanted")
+    if limited.mode == "group":  # exact; the keeper looks now and then
+        check("grown" not in details["result"]["stdout_summary"], "it got all it wanted")
     if limited.mode != "group":
         check(details["seen"] > limit_mb * MIB, "killed with %d bytes" % details["seen"])
 
@@ -122,7 +124,7 @@ def test_memory_of_a_process_whose_first_thread_has_ended(mode):
     limited.hog = limited.server.hostile_path()
     answer = limited.run("headless", 150)
     equal((answer["exit_code"], answer["stdout_summary"]), (0, "kept\n"), "without a limit")
-    check_killed(limited.limited("headless", 150, memory_limit=64 * MIB), "memory_limit")
+    check_killed(limited.limited("headless", 150, "keep", memory_limit=64 * MIB), "memory_limit")
     limited.close()
 
 
@@ -165,14 +167,14 @@ def test_memory_that_is_copied_on_write(mode):
 def test_memory_of_a_grandchild_ends_the_run(mode):
     """What the shells above would have made of it does not matter."""
     limited = Limited(mode)
-    script = "sh -c 'sh -c \"./hog memory private 200; sleep 50\"; sleep 50'; echo over; exit 0"
+    script = "sh -c 'sh -c \"./hog memory private 200 keep; sleep 50\"; sleep 50'; echo over; exit 0"
     try:
         answer = limited.server.run(script, memory_limit=60 * MIB)
     except RpcError as e:
         details = e.error["data"]["details"]
         limited.check_mode(details["result"])
         check_killed(details, "memory_limit")
-        equal(details["result"]["stdout_summary"], "", "output")
+        check("over" not in details["result"]["stdout_summary"], "a shell went on")
     else:
         check(False, "it was not ended: %.500r" % answer)
     limited.close()
@@ -185,7 +187,7 @@ def test_memory_in_the_background(mode):
     server = limited.server
     other = server.run("sleep 60", background=True, memory_limit=60 * MIB)
     limited.check_mode(other)
-    run = limited.run("memory", "private", 200, background=True, memory_limit=60 * MIB)
+    run = limited.run("memory", "private", 200, "keep", background=True, memory_limit=60 * MIB)
     seen = server.call("process.monitor", {"process_id": run["process_id"], "wait_ms": 20000})
     equal((seen["state"], seen["reason"]), ("killed", "memory_limit"), "record")
     check(seen["resource_usage"]["memory_peak_bytes"] >= 60 * MIB, "peak: %r" % seen)
@@ -243,53 +245,51 @@ def cpu_share(answer):
 
 
 def check_share(limited, *args):
-    """At most a twentieth of a core, and the time to see that. A loaded machine gives less."""
-    tries = (cpu_share(limited.run(*args)) for _ in range(6))  # others may be busy here
-    free = next((share for share in tries if share > 0.15), 0)
-    if not free:
-        raise Skip("others leave too little of a core to show anything")
-    answer = limited.run(*args, cpu_limit=0.05)
-    limited.check_mode(answer)
-    equal((answer["state"], answer["exit_code"]), ("completed", 0), "it is slowed down, not killed")
-    used = answer["resource_usage"]["cpu_ms"]
-    allowed = 0.05 * answer["duration_ms"] * 1.25 + 150
-    check(used <= allowed, "%d ms of cpu in %d ms" % (used, answer["duration_ms"]))
+    """At 0.03 of a core less than a third of what it gets without a limit. What else the machine does
+    lowers that, and makes the keeper late: then it is asked again, for longer."""
+    for ms in (1500, 4000, 10000):
+        free = cpu_share(limited.run(*args, ms))
+        answer = limited.run(*args, ms, cpu_limit=0.03, timeout=100)
+        limited.check_mode(answer)
+        equal((answer["state"], answer["exit_code"]), ("completed", 0), "it is slowed down, not killed")
+        share = cpu_share(answer)
+        if share < free / 3 and share < 0.03 * 1.25 + 150 / ms:
+            return
+    check(False, "%.3f of a core, and %.3f without a limit" % (share, free))
 
 
 @in_each_mode
 def test_cpu_of_one_process(mode):
     limited = Limited(mode)
-    check_share(limited, "spin", 1, 1500)
+    check_share(limited, "spin", 1)
     limited.close()
 
 
 @in_each_mode
 def test_cpu_of_four_processes(mode):
     limited = Limited(mode)
-    check_share(limited, "spin", 4, 1500)
+    check_share(limited, "spin", 4)
     limited.close()
 
 
 @in_each_mode
 def test_cpu_of_short_lived_children(mode):
     limited = Limited(mode)
-    check_share(limited, "short", "waited", 5, 1500)
-    check_share(limited, "short", "orphaned", 20, 1500)
+    check_share(limited, "short", "waited", 5)
+    check_share(limited, "short", "orphaned", 20)
     limited.close()
 
 
 @in_each_mode
 def test_cpu_that_the_kernel_forgets(mode):
-    """A parent that ignores SIGCHLD leaves no account: 800 ms of work at 0.1 take 8 s, less what
-    it takes to notice."""
+    """A parent that ignores SIGCHLD leaves no account: 500 ms of work at 0.1 take 5 s, less what
+    it takes to notice. No other load can make that shorter."""
     limited = Limited(mode)
-    free = limited.run("forgotten", 160, 5)
-    answer = limited.run("forgotten", 160, 5, cpu_limit=0.1, timeout=50)
+    free = limited.run("forgotten", 100, 5)
+    answer = limited.run("forgotten", 100, 5, cpu_limit=0.1, timeout=200)
     limited.check_mode(answer)
     equal((free["exit_code"], answer["exit_code"]), (0, 0), "exit codes")
     check(answer["duration_ms"] > 2500, "done in %d ms" % answer["duration_ms"])
-    check(free["duration_ms"] < answer["duration_ms"], "%d ms without a limit, %d with it" % (
-        free["duration_ms"], answer["duration_ms"]))
     limited.close()
 
 
@@ -332,7 +332,7 @@ def test_processes(mode):
     equal(free.run("./hog processes 150")["stdout_summary"], "150 made\n", "without a limit")
     free.stop()
     try:
-        answer = limited.run("processes", 150)
+        answer = limited.run("processes", 150, "keep")
     except RpcError as e:
         details = e.error["data"]["details"]
         check("process_limit:counted" in details["result"]["sandbox"], "who counted?")
@@ -370,8 +370,8 @@ def test_as_an_ordinary_user():
         os.chmod(program, os.stat(program).st_mode | stat.S_IXOTH | stat.S_IROTH)
         server = Server("--set", "limits.tasks_per_run=40", base=base, wrapper=[
             "setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups", "--"])
-        for args, reason in ((["memory", "four", "160"], "memory_limit"),
-                             (["processes", "150"], "process_limit")):
+        for args, reason in ((["memory", "four", "160", "keep"], "memory_limit"),
+                             (["processes", "150", "keep"], "process_limit")):
             try:
                 answer = server.run("./hog", args, memory_limit=100 * MIB)
             except RpcError as e:
@@ -391,9 +391,12 @@ def test_as_an_ordinary_user():
 def test_usage_is_of_the_whole_tree(mode):
     """The peak is a sum over processes, not of the largest, where somebody watches."""
     limited = Limited(mode)
-    answer = limited.run("memory", "four", 160, memory_limit=300 * MIB)
-    limited.check_mode(answer)
-    peak = answer["resource_usage"]["memory_peak_bytes"]
+    for ms in (1000, 4000, 12000):  # that all of it is there; on a busy machine a look may be late
+        answer = limited.run("memory", "four", 160, ms, memory_limit=300 * MIB)
+        limited.check_mode(answer)
+        peak = answer["resource_usage"]["memory_peak_bytes"]
+        if peak > 120 * MIB:
+            break
     check(peak > 120 * MIB, "peak %d" % peak)
     limited.close()
 
@@ -404,7 +407,7 @@ def test_limits_of_the_operator():
     server = Server("--set", "limits.memory_bytes=200M", "--set", "process.memory_bytes=50M")
     shutil.copy(hostile_program("hog"), server.workspace)
     try:
-        server.run("./hog memory private 120")
+        server.run("./hog memory private 120 keep")
         check(False, "the default does not hold")
     except RpcError as e:
         equal(e.error["data"]["details"]["limit_value"], 50 * MIB, "limit")
@@ -414,7 +417,7 @@ def test_limits_of_the_operator():
     server = Server("--set", "limits.memory_bytes=50M")
     shutil.copy(hostile_program("hog"), server.workspace)
     try:
-        server.run("./hog memory private 120")
+        server.run("./hog memory private 120 keep")
         check(False, "the allowance does not hold")
     except RpcError as e:
         equal(e.error["data"]["details"]["limit_value"], 50 * MIB, "limit")

@@ -145,7 +145,8 @@ def test_doors_to_the_server():
         server = in_a_group_of_its_own(*profile, *SHARED)
         refused(server, doors(server))
         # one that another filter rule does not cover: others are reached as before
-        got, _ = calls(server, ["kill:0:0", "prlimit64:0:7:0:0", "setpriority:0:0:19",
+        own = os.getpriority(os.PRIO_PROCESS, 0)  # to better it takes privilege
+        got, _ = calls(server, ["kill:0:0", "prlimit64:0:7:0:0", "setpriority:0:0:%d" % own,
                                 "fcntl:0:8:0", "pidfd_send_signal:-1:0:0:0"])
         equal(got, [0, 0, 0, 0, errno.ENOSYS], "oneself")
         check(server.ping() >= 0, "the server lives")
@@ -167,7 +168,7 @@ def test_signals_to_server_and_keeper():
     server.stop()
     victim = in_a_group_of_its_own(*NONE, *SHARED)
     victim.request("process.run", {"command": "kill -9 %d" % victim.pid})
-    equal(victim.process.wait(10), -9, "without the filter")
+    equal(victim.process.wait(20), -9, "without the filter")
 
 
 @suite.test()
@@ -206,7 +207,7 @@ def test_explained_in_background():
     table = numbers()
     started = server.run(server.hostile_path("calls"), [str(table["mount"])], background=True,
                          explain_denials=True)
-    ended = server.call("process.monitor", {"process_id": started["process_id"], "wait_ms": 10000})
+    ended = server.call("process.monitor", {"process_id": started["process_id"], "wait_ms": 15000})
     equal(denied(ended), {"mount": (1, "EPERM")}, "process.monitor")
     server.stop()
 
@@ -216,7 +217,7 @@ def test_explained_descendants():
     """Every process of the tree, after every exec, has the same filter."""
     server = Server()
     program, nr = server.hostile_path("calls"), numbers()["mount"]
-    result = server.run("for i in 1 2 3 4; do (setsid %s %d & %s %d); done; wait; sleep 0.1"
+    result = server.run("for i in 1 2 3 4; do (setsid %s %d & %s %d; wait); done"
                         % (program, nr, program, nr), explain_denials=True)
     equal(denied(result)["mount"], (8, "EPERM"), "of eight processes")
     server.stop()
@@ -240,8 +241,11 @@ def test_flood_of_denials():
 def test_flood_is_killed_at_timeout():
     """A process that waits for an answer dies like any other."""
     server = Server()
-    result = server.run(server.hostile_path("calls"), ["x100000000:%d" % numbers()["mount"]],
-                        explain_denials=True, timeout=1)
+    for timeout in (1, 5, 20):  # a busy machine may not have got as far as the first call
+        result = server.run(server.hostile_path("calls"), ["x100000000:%d" % numbers()["mount"]],
+                            explain_denials=True, timeout=timeout)
+        if denied(result):
+            break
     equal((result["state"], result["survivors"]), ("timed_out", 0), "the end")
     check(denied(result)["mount"][0] > 0, "counted")
     server.stop()
@@ -305,6 +309,10 @@ def test_no_filter_to_explain():
     result = server.run("true", explain_denials=True)
     check("denied_calls" not in result, "denied_calls")
     check(any("cannot be named" in w for w in result["warnings"]), "%s" % result["warnings"])
+    result = server.run("kill -SYS $$")
+    equal((result["reason"], result["signal"]), ("signaled", "SIGSYS"), "no filter can have sent it")
+    check("denied_calls" not in result, "denied_calls")
+    check(not any("SIGSYS" in w for w in result["warnings"]), "%s" % result["warnings"])
     server.stop()
 
 
@@ -324,7 +332,7 @@ def test_listener_goes_no_further():
     started = server.run("sleep 60", background=True, explain_denials=True)
     equal(listeners(), 1, "while it runs")
     server.call("process.kill", {"process_id": started["process_id"], "signal": "KILL"})
-    eventually(lambda: listeners() == 0, 10, "the listener stays open")
+    eventually(lambda: listeners() == 0, 20, "the listener stays open")
     server.stop()
 
 

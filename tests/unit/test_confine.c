@@ -361,6 +361,29 @@ static void test_confine_explain(void **state)
 	assert_true(f->plan.flags & SHIM_LISTENER);
 }
 
+/* What a busy moment refused is tried again by the next run, not kept for the server's life. */
+static void test_confine_passing_failure(void **state)
+{
+	struct fixture *f = *state;
+	struct rlimit usual, none;
+	uint32_t before;
+
+	make(f);
+	enter_well(f, &nothing);
+	before = usable(f);
+	make(f);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	none = usual;
+	none.rlim_cur = 3;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	assert_int_equal(enter(f, &nothing), -1);
+	assert_int_equal(f->e.type, ERR_SANDBOX_UNAVAILABLE);
+	err_release(&f->e);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	enter_well(f, &nothing);
+	assert_int_equal(usable(f), before);
+}
+
 /* ---- what is required ---- */
 
 static void expect_unavailable(struct fixture *f, const struct confine_request *request,
@@ -398,6 +421,30 @@ static void test_confine_required_by_any_profile(void **state)
 	make(f);
 	assert_int_equal(enter(f, &nothing), -1);
 	assert_int_equal(f->e.type, ERR_SANDBOX_UNAVAILABLE);
+	if (!(usable(f) & BIT(CONFINE_LANDLOCK)))
+		return; /* the reason is another one, and told by the tests above */
+	assert_non_null(strstr(f->e.message, "the profile none is without it"));
+	assert_non_null(strstr(err_hint_text(&f->e), "sandbox.require"));
+}
+
+/* The machine has it, this run does not ask for it: neither is called missing on this machine. */
+static void test_confine_required_and_not_asked_for(void **state)
+{
+	struct fixture *f = *state;
+
+	f->options.network = true;
+	f->options.required = BIT(CONFINE_NETWORK_OFF);
+	make(f);
+	expect_unavailable(f, &nothing, "network_off", "the network is on for this run");
+	assert_non_null(strstr(err_hint_text(&f->e), "network: false"));
+	err_release(&f->e);
+	enter_well(f, &(struct confine_request){ .network_off = true });
+	if (geteuid() != 0)
+		return;
+	f->options.required = BIT(CONFINE_CREDENTIALS);
+	make(f);
+	expect_unavailable(f, &nothing, "credentials", "as the server's own user");
+	assert_non_null(strstr(err_hint_text(&f->e), "sandbox.user"));
 }
 
 static void test_confine_required_each(void **state)
@@ -786,8 +833,10 @@ int main(void)
 		TEST(test_confine_request_only_tightens),
 		TEST(test_confine_refused_namespaces),
 		TEST(test_confine_explain),
+		TEST(test_confine_passing_failure),
 		TEST(test_confine_required_and_switched_off),
 		TEST(test_confine_required_by_any_profile),
+		TEST(test_confine_required_and_not_asked_for),
 		TEST(test_confine_required_each),
 		TEST(test_confine_required_and_just_refused),
 		TEST(test_confine_rlimits),

@@ -248,6 +248,21 @@ static void test_confine_mounts_pins(void **state)
 	assert_int_equal(f->m.unhidden, 1); /* /proc is the run's own */
 }
 
+/* One of two writable places may lie in the other, and be named first: it can be renamed as well. */
+static void test_confine_mounts_pins_nested(void **state)
+{
+	struct fixture *f = *state;
+
+	scratch_mkdir(&f->tmp, "ws");
+	scratch_mkdir(&f->tmp, "ws/a");
+	scratch_mkdir(&f->tmp, "ws/a/b");
+	add(f, WRITABLE, "ws/a");
+	add(f, WRITABLE, "ws");
+	add(f, HIDDEN, "ws/a/b/c");
+	build(f);
+	assert_string_equal(shown(f), "+ws =ws/a =ws/a/b -ws/a/b/c");
+}
+
 static void test_confine_mounts_root_is_writable(void **state)
 {
 	struct fixture *f = *state;
@@ -341,6 +356,7 @@ int main(void)
 		TEST(test_confine_mounts_hidden_links),
 		TEST(test_confine_mounts_hidden_and_writable),
 		TEST(test_confine_mounts_pins),
+		TEST(test_confine_mounts_pins_nested),
 		TEST(test_confine_mounts_root_is_writable),
 		TEST(test_confine_mounts_missing_paths),
 		TEST(test_confine_mounts_too_many),

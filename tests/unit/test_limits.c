@@ -46,7 +46,13 @@ static void test_limits_holders(void **state)
 	run.cgroup = (void *)&run; /* only looked at for being there */
 	l = made(&all, &run);
 	expect_texts(&l, "memory_limit:sampled cpu_limit:cgroup process_limit:counted ");
-	run = (struct confine_run){ .watched_cpu = true, .watched_memory = true };
+	run.rlimited_tasks = true; /* the group has only the other limits */
+	run.watched_tasks = false;
+	l = made(&all, &run);
+	expect_texts(&l, "memory_limit:sampled cpu_limit:cgroup process_limit:rlimit ");
+	run = (struct confine_run){
+		.watched_cpu = true, .watched_memory = true, .rlimited_tasks = true,
+	};
 	l = made(&all, &run);
 	expect_texts(&l, "memory_limit:sampled cpu_limit:duty_cycle process_limit:rlimit ");
 	assert_int_equal(l.memory_bytes, 1);

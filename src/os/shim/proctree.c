@@ -221,6 +221,7 @@ int proctree_facts(int pid, struct proctree_facts *facts)
 	facts->child_ticks = skip_fields(&at, 14); /* cutime, 16th of all fields */
 	facts->child_ticks += skip_fields(&at, 1); /* cstime */
 	facts->threads = (uint32_t)skip_fields(&at, 3);
+	facts->ignores_children = skip_fields(&at, 13) >> (SIGCHLD - 1) & 1; /* sigignore, 33rd */
 	return 0;
 }
 

@@ -22,6 +22,7 @@ struct proctree_facts {
 	char state;           /* 'R', 'S', 'T' ... */
 	uint32_t threads;
 	uint64_t child_ticks; /* cpu time of the children it has waited for, in 1/100 s */
+	int ignores_children; /* it ignores SIGCHLD: the kernel drops the time of those that end */
 };
 
 /* What /proc/PID/stat says. 0, or -1 when the process is gone. */

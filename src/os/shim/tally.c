@@ -26,6 +26,8 @@ static uint64_t seen_ns; /* all steps of all clocks that we ever saw */
 static uint64_t gone_ns; /* what the clocks of those that are gone showed last */
 static uint64_t most_ns;
 static long reaped_us;
+static int ignored; /* some process was seen that ignores SIGCHLD */
+static int dropped; /* and one of the tree ended meanwhile: time is missing from now on */
 
 static uint64_t clock_ns(long id)
 {
@@ -126,6 +128,7 @@ static uint64_t add_facts(struct member *m, int pid, struct tally *t)
 		return 0;
 	t->tasks += facts.threads;
 	t->running += facts.state == 'R';
+	ignored |= facts.ignores_children ? 1 : 0;
 	if (m)
 		m->halted = facts.state == 'T' || facts.state == 't';
 	return facts.child_ticks * TICK_NS;
@@ -140,6 +143,7 @@ static void count_gone(void)
 		if (m->look == look || clock_ns(CLOCK_OF_PROCESS(m->pid)))
 			continue;
 		gone_ns += m->cpu_ns;
+		dropped |= ignored;
 		m->pid = 0;
 	}
 }
@@ -159,7 +163,8 @@ static void begin_look(void)
 /*
  * Time is known twice: by the clocks of the living and what the kernel has collected of
  * the dead, and by what we saw of all clocks. The first is exact unless the kernel has
- * forgotten somebody: then what was collected is less than what the dead had shown.
+ * forgotten somebody: then what was collected is less than what the dead had shown, or
+ * one has ended in the sight of a parent that says that it does not care.
  */
 static void add_up(uint64_t living, uint64_t collected, struct tally *t)
 {
@@ -169,7 +174,7 @@ static void add_up(uint64_t living, uint64_t collected, struct tally *t)
 		most_ns = living + collected;
 	t->cpu_ns = most_ns > seen_ns ? most_ns : seen_ns;
 	/* Each living parent shows its two sums cut to whole ticks. */
-	t->forgotten = gone_ns > collected + (member_count + 1) * 2 * TICK_NS;
+	t->forgotten = dropped || gone_ns > collected + (member_count + 1) * 2 * TICK_NS;
 }
 
 void tally_look(unsigned parts, struct tally *t)
