@@ -179,7 +179,7 @@ static void test_watch_tasks(void **state)
 	assert_int_equal(report.value, SHIM_LIMIT_TASKS);
 	assert_true(report.live > 10);
 	finish(&k);
-	k = start(within, &more);
+	k = start(script, &more);
 	assert_false(hear_all(&k, SHIM_LIMITED, &report, &last));
 	finish(&k);
 }
