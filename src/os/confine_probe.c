@@ -67,11 +67,29 @@ static void drop_namespaces(struct confine *c, const char *what, int error)
 	drop(c, CONFINE_MOUNT_NS, remedy, "%s (%s)", what, err_sys_name(error));
 }
 
+/* Not of this machine, but of this moment. */
+static bool is_passing(int sys)
+{
+	return sys == ETIMEDOUT || sys == EAGAIN || sys == ENOMEM || sys == EMFILE ||
+	       sys == ENFILE || sys == ENOSPC;
+}
+
+/* Some allow new namespaces and refuse what they are for, the keeper's start itself included. */
+static bool learn_of_start(struct confine *c, const struct confine_trial *t)
+{
+	if (is_passing(t->error) || !(c->usable & NAMESPACE_LAYERS))
+		return false;
+	drop_namespaces(c, "nothing can be started in new namespaces", t->error);
+	return true;
+}
+
 /* Which layer a failed trial speaks against; false: none, nothing can run. */
 static bool learn(struct confine *c, const struct confine_trial *t)
 {
 	switch (t->stage) {
 	case SHIM_STAGE_FORK:
+		if (t->error == EAGAIN)
+			return false;
 		drop_namespaces(c, "the kernel refuses new namespaces", t->error);
 		return true;
 	case SHIM_STAGE_USER_NS:
@@ -85,6 +103,8 @@ static bool learn(struct confine *c, const struct confine_trial *t)
 		     "a /proc of its own cannot be mounted (%s)", err_sys_name(t->error));
 		return true;
 	case SHIM_STAGE_CREDENTIALS:
+		if (!(c->usable & BIT(CONFINE_CAPABILITIES)))
+			break; /* those of a user namespace */
 		drop(c, CONFINE_CAPABILITIES, "give the server CAP_SETPCAP, or run as an "
 		     "ordinary user", "the bounding set cannot be cut (%s)",
 		     err_sys_name(t->error));
@@ -98,7 +118,7 @@ static bool learn(struct confine *c, const struct confine_trial *t)
 		     "a filter cannot be installed (%s)", err_sys_name(t->error));
 		return true;
 	}
-	return false;
+	return learn_of_start(c, t);
 }
 
 static const struct confine_request ask_nothing;
@@ -225,13 +245,6 @@ static int prepare(struct confine *c, struct err *e)
 		drop(c, CONFINE_MOUNT_NS, "sandbox.namespaces=on", "switched off by the operator");
 	}
 	return find_usable(c, e);
-}
-
-/* Not of this machine, but of this moment. */
-static bool is_passing(int sys)
-{
-	return sys == ETIMEDOUT || sys == EAGAIN || sys == ENOMEM || sys == EMFILE ||
-	       sys == ENFILE || sys == ENOSPC;
 }
 
 static void start_over(struct confine *c)

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -60,6 +61,17 @@ static void collect(const struct spawn_result *started)
 		;
 }
 
+/* Where a start failed that spawn_start() told of. */
+static int stage_of(const struct err *e)
+{
+	const char *name = json_string_value(json_object_get(e->details, "stage"));
+
+	for (int stage = 1; name && stage < SHIM_STAGE_COUNT; stage++)
+		if (!strcmp(spawn_stage_name(stage), name))
+			return stage;
+	return SHIM_STAGE_SHIM_EXEC;
+}
+
 int confine_trial_run(struct shim_plan *plan, int clone_flags, const int *fds, int fd_count,
 		      struct confine_trial *t)
 {
@@ -77,7 +89,7 @@ int confine_trial_run(struct shim_plan *plan, int clone_flags, const int *fds, i
 
 	plan->flags |= SHIM_TRIAL;
 	if (spawn_start(&request, &started, &e)) {
-		t->stage = started.refused ? SHIM_STAGE_FORK : SHIM_STAGE_SHIM_EXEC;
+		t->stage = stage_of(&e);
 		t->error = e.sys;
 		err_release(&e);
 		return -1;

@@ -11,7 +11,7 @@
 #include "os/shim_proto.h"
 
 struct confine_trial {
-	int stage; /* enum shim_stage where it failed; SHIM_STAGE_FORK: the clone was refused */
+	int stage; /* enum shim_stage where it failed; SHIM_STAGE_FORK: the clone failed */
 	int error; /* errno */
 };
 

@@ -4,8 +4,8 @@
  * The server's child (clone with CLONE_VM|CLONE_VFORK on a stack of its own)
  * only arranges descriptors and executes the shim; everything that touches the
  * command is done by the shim (os/shim/) after its own fork. Only raw system
- * calls run between clone and exec, every signal is blocked, and all 64
- * dispositions are reset there: see the head of spawn_child.c.
+ * calls run between clone and exec, every signal is blocked, and ignored ones are
+ * put back to their default there: see the head of spawn_child.c.
  */
 #ifndef PROCPEN_OS_SPAWN_H
 #define PROCPEN_OS_SPAWN_H

@@ -48,6 +48,7 @@ void limits_init(struct limits *l, const struct confine_request *request,
 		.cpu_permille = request->cpu_permille,
 		.tasks = request->tasks,
 		.cpu_seconds = cpu ? bounded(cpu->hard) : -1,
+		.cpu_at_once = cpu && cpu->soft == 0,
 		.file_bytes = file ? bounded(file->soft) : -1,
 		.memory = holder(request->memory_bytes, run->watched_memory, false),
 		.cpu = holder(request->cpu_permille, run->watched_cpu, false),
@@ -88,15 +89,15 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 				  const struct usage *usage)
 {
 	int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-	int64_t seconds = l->cpu_seconds > 0 ? l->cpu_seconds : 1; /* the kernel takes 0 for 1 */
+	bool a_second = usage->cpu_ms >= 10 * CPU_PROOF_PERCENT;
 
-	/* Also for a limit that the command has set itself. */
-	if (signal == SIGXCPU && usage->cpu_ms >= 10 * CPU_PROOF_PERCENT) /* a second at least */
+	/* Also for a limit that the command has set itself. Kernels before 5.5 take 0 for 1. */
+	if (signal == SIGXCPU && (a_second || l->cpu_at_once))
 		return PROC_REASON_CPU_LIMIT;
 	if (signal == SIGXFSZ)
 		return PROC_REASON_FILE_SIZE_LIMIT;
 	if (signal == SIGKILL && l->cpu_seconds >= 0 &&
-	    usage->cpu_ms / (10 * CPU_PROOF_PERCENT) >= seconds)
+	    usage->cpu_ms / (10 * CPU_PROOF_PERCENT) >= l->cpu_seconds)
 		return PROC_REASON_CPU_LIMIT;
 	return PROC_REASON_RUNNING;
 }

@@ -37,6 +37,9 @@ static const struct {
 	{ "splice", EINVAL, { SYS_splice, -1 } },
 	/* by arguments, see below */
 	{ "namespaces", EPERM, { -1 } },
+	/* a new user namespace that gives nothing */
+	{ "ambient", EPERM, { -1 } },
+	{ "bounding", EPERM, { -1 } },
 	{ "seccomp_listener", EINVAL, { -1 } },
 };
 
@@ -83,6 +86,25 @@ static int without_namespaces(int error)
 	return install(code, sizeof(code) / sizeof(*code));
 }
 
+/* prctl(@option) with @second, or with anything when that is negative. */
+static int without_prctl(int error, unsigned option, int second)
+{
+	struct sock_filter code[] = {
+		LOAD(offsetof(struct seccomp_data, nr)),
+		IS(SYS_prctl, 1, 0),
+		ALLOW,
+		LOAD(ARGUMENT(0)),
+		IS(option, 1, 0),
+		ALLOW,
+		LOAD(ARGUMENT(1)),
+		IS((unsigned)second, 0, second < 0 ? 0 : 1),
+		ANSWER(error),
+		ALLOW,
+	};
+
+	return install(code, sizeof(code) / sizeof(*code));
+}
+
 static int without_listener(int error)
 {
 	struct sock_filter code[] = {
@@ -107,6 +129,10 @@ int main(int argc, char **argv)
 			continue;
 		if (!strcmp(argv[1], "namespaces"))
 			result = without_namespaces(error);
+		else if (!strcmp(argv[1], "ambient"))
+			result = without_prctl(error, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE);
+		else if (!strcmp(argv[1], "bounding"))
+			result = without_prctl(error, PR_CAPBSET_DROP, -1);
 		else if (!strcmp(argv[1], "seccomp_listener"))
 			result = without_listener(error);
 		else

@@ -117,6 +117,21 @@ def test_sandbox_flags():
 
 
 @suite.test()
+def test_memory_of_the_machine():
+    """When it runs out the kernel takes a command before the server."""
+    with open("/proc/self/oom_score_adj", encoding="utf-8") as f:
+        own = f.read().strip()
+    for options in ([], ["--set", "sandbox.ahead=false"], ["--set", "sandbox.profile=none"]):
+        server = Server(*options)
+        for _ in range(3):
+            equal(server.run("cat", ["/proc/self/oom_score_adj"])["stdout_summary"].strip(), "500",
+                  "of a command, %s" % options)
+        with open("/proc/%d/oom_score_adj" % server.pid, encoding="utf-8") as f:
+            equal(f.read().strip(), own, "of the server")
+        server.stop()
+
+
+@suite.test()
 def test_environment():
     secrets = {"OPENAI_API_KEY": "sk-1", "AWS_SECRET_ACCESS_KEY": "x", "SSH_AUTH_SOCK": "/s",
                "LD_LIBRARY_PATH": "/nowhere", "XDG_STATE_HOME": "/tmp/nowhere", "IFS": "x",

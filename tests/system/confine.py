@@ -614,6 +614,26 @@ def refused(server, layer, **params):
 
 
 @each_form
+def test_namespaces_that_are_good_for_nothing(place, options):
+    """The clone is allowed, and what it is for is refused before the keeper runs: done without."""
+    usual = place.server(*options)
+    active = session(usual)["active"]
+    usual.stop()
+    for feature in ("ambient", "bounding"):
+        server = place.server(*options, wrapper=[hostile_program("without"), feature])
+        equal(server.run("echo", ["ran"])["stdout_summary"], "ran\n", "a command")
+        sandbox = session(server)
+        server.stop()
+        told = {m["layer"]: m["reason"] for m in sandbox["missing"]}
+        gone = {"pid_namespace", "mount_namespace"}
+        if not place.user and os.geteuid() == 0:  # it needs no user namespace
+            gone = {"capabilities"} if feature == "bounding" else set()
+        equal(set(active) - set(sandbox["active"]), gone & set(active), "gone without " + feature)
+        for layer in gone & set(active):
+            check("EPERM" in told[layer], "%s" % told)
+
+
+@each_form
 def test_required_layer_missing(place, options):
     without = hostile_program("without")
     refused(place.server(*options, "--set", "sandbox.require=landlock",

@@ -7,12 +7,14 @@ wants without the limit; under it, it keeps what it has got, so that a keeper th
 machine sees it all the same.
 """
 import os
+import re
 import shutil
 import stat
 import subprocess
 import tempfile
 
-from client import RpcError, Server, Skip, check, equal, hostile_program, is_alive
+from client import (RpcError, Server, Skip, check, equal, eventually, hostile_program,
+                    is_alive)
 from suite import Suite
 
 suite = Suite()
@@ -399,6 +401,32 @@ def test_usage_is_of_the_whole_tree(mode):
             break
     check(peak > 120 * MIB, "peak %d" % peak)
     limited.close()
+
+
+def written(script, folder):
+    """Bytes that a command has written, as the kernel counts them for its parent."""
+    done = subprocess.run(["/bin/sh", "-c", "(%s); cat /proc/$$/io" % script], cwd=folder, check=True,
+                          capture_output=True, text=True)
+    return int(re.search(r"^write_bytes: (\d+)$", done.stdout, re.M)[1])
+
+
+@suite.test()
+def test_storage_is_counted_for_the_whole_tree():
+    """Also what an orphan has written, whom only the keeper waits for."""
+    one = "dd if=/dev/zero of=%s bs=1M count=8 conv=fsync 2>/dev/null"
+    server = Server()
+    if written(one % "own", server.workspace) < 8 * MIB:
+        raise Skip("this kernel, or this file system, counts no writing")
+    answer = server.run("%s; (setsid sh -c '%s; touch done' &); while [ ! -e done ]; do sleep 0.02; done"
+                        % (one % "first", one % "second"))
+
+    def counted():  # the orphan may end a little after the command
+        seen = server.call("process.monitor", {"process_id": answer["process_id"]})["resource_usage"]
+        return seen if seen["io_write_bytes"] >= 16 * MIB else None
+    used = eventually(counted, 20, "not all is counted")
+    check(used["io_write_bytes"] < 24 * MIB, "written: %s" % used)
+    equal(server.run("true")["resource_usage"]["io_write_bytes"], 0, "of a run that writes nothing")
+    server.stop()
 
 
 @suite.test()

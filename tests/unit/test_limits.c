@@ -85,6 +85,23 @@ static void test_limits_of_a_wait_status(void **state)
 	assert_int_equal(limits_of_status(&l, EXITED(SIGXCPU), &enough), PROC_REASON_RUNNING);
 }
 
+/* Since Linux 5.5 a limit of no time at all strikes at once. */
+static void test_limits_of_no_time(void **state)
+{
+	const struct shim_rlimit soft = { .resource = RLIMIT_CPU, .soft = 0, .hard = 1 };
+	const struct shim_rlimit hard = { .resource = RLIMIT_CPU, .soft = 0, .hard = 0 };
+	const struct confine_request with_soft = { .rlimits = &soft, .rlimit_count = 1 };
+	const struct confine_request with_hard = { .rlimits = &hard, .rlimit_count = 1 };
+	struct usage little = { .cpu_ms = 7 };
+	struct limits l = made(&with_soft, &plain_run);
+
+	(void)state;
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGXCPU), &little), PROC_REASON_CPU_LIMIT);
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &little), PROC_REASON_RUNNING);
+	l = made(&with_hard, &plain_run);
+	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &little), PROC_REASON_CPU_LIMIT);
+}
+
 static void test_limits_numbers_of_the_request(void **state)
 {
 	const struct shim_rlimit rlimits[] = {
@@ -147,6 +164,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_limits_holders),
 		cmocka_unit_test(test_limits_of_a_wait_status),
+		cmocka_unit_test(test_limits_of_no_time),
 		cmocka_unit_test(test_limits_numbers_of_the_request),
 		cmocka_unit_test(test_limits_first_report_stays),
 		cmocka_unit_test(test_limits_without_a_group),
