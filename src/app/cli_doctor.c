@@ -11,18 +11,38 @@
 #include "app/engine.h"
 #include "app/place.h"
 #include "app/version.h"
+#include "base/buf.h"
 #include "base/mem.h"
+#include "base/utf8.h"
 
 /* The findings are gathered once, as the JSON that --json prints; the text is made of it. */
+static json_t *string_of(const char *text)
+{
+	size_t left = strlen(text), used;
+	struct buf repaired; /* a path may have any bytes */
+	json_t *string;
+
+	buf_init(&repaired, 64 * 1024);
+	for (; left; text += used, left -= used) {
+		if (utf8_next(text, left, &used) == UTF8_VALID)
+			buf_add(&repaired, text, used);
+		else
+			buf_adds(&repaired, UTF8_REPLACEMENT);
+	}
+	string = json_stringn(repaired.len ? repaired.data : "", repaired.len);
+	buf_release(&repaired);
+	return string;
+}
+
 static void add_text(void *list, const char *text)
 {
-	json_array_append_new(list, json_string(text));
+	json_array_append_new(list, string_of(text));
 }
 
 static void add_missing(void *list, const char *layer, const char *reason, const char *remedy)
 {
-	json_array_append_new(list, json_pack("{s:s, s:s, s:s}", "layer", layer, "reason", reason,
-					      "remedy", remedy));
+	json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "layer", layer, "reason",
+					      string_of(reason), "remedy", string_of(remedy)));
 }
 
 static json_t *machine(void)
@@ -66,9 +86,10 @@ static json_t *examine(struct engine *n)
 		confine_each_gap(n->confine, add_text, gaps);
 	}
 	confine_each_missing(n->confine, add_missing, missing);
-	return json_pack("{s:s, s:o, s:s, s:b, s:o, s:o, s:o}", "version", PROCPEN_VERSION,
-			 "machine", machine(), "workspace", scope_workspace(n->scope), "ok",
-			 is_whole(missing), "active", active, "missing", missing, "gaps", gaps);
+	return json_pack("{s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "version", PROCPEN_VERSION,
+			 "machine", machine(), "workspace",
+			 string_of(scope_workspace(n->scope)), "ok", is_whole(missing), "active",
+			 active, "missing", missing, "gaps", gaps);
 }
 
 static const char *text_of(const json_t *object, const char *name)

@@ -7,10 +7,8 @@
 
 #include "base/mem.h"
 
-/*
- * The kernel compares a time that it counts in whole ticks. On a busy machine that is far more than
- * the exact sum, which is what we see: 22 % were missing of a second or two.
- */
+/* The kernel compares a time that it counts in ticks, whoever has them; on a busy machine the exact
+ * sum, which is all that is told, was seen to be a third less. */
 #define CPU_PROOF_PERCENT 50
 #define LOOKS_MAX 10 /* for an out-of-memory kill to be counted, after 1, 2, 4 ... ms */
 
@@ -89,10 +87,9 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 				  const struct usage *usage)
 {
 	int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
-	bool a_second = usage->cpu_ms >= 10 * CPU_PROOF_PERCENT;
 
 	/* Also for a limit that the command has set itself. Kernels before 5.5 take 0 for 1. */
-	if (signal == SIGXCPU && (a_second || l->cpu_at_once))
+	if (signal == SIGXCPU && (usage->cpu_ms >= 10 * CPU_PROOF_PERCENT || l->cpu_at_once))
 		return PROC_REASON_CPU_LIMIT;
 	if (signal == SIGXFSZ)
 		return PROC_REASON_FILE_SIZE_LIMIT;

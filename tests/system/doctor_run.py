@@ -153,6 +153,29 @@ def test_doctor_text():
 
 
 @suite.test()
+def test_doctor_when_nothing_can_run():
+    """Why is told, whatever bytes a path has; and a path that is no UTF-8 is shown all the same."""
+    with Place() as place:
+        for name in (b"file", b"file\xff"):
+            file = os.path.join(os.fsencode(place.base), name)
+            with open(file, "w", encoding="utf-8") as f:
+                f.write("no directory")
+            status, found = examine(place, "--state-dir", file)
+            check_shape(found)
+            equal((status, found["ok"], found["active"]), (1, False, []), "state directory %r" % name)
+            check(any("temporary directory" in row["reason"] for row in found["missing"]),
+                  "%s" % found["missing"])
+            status, out, _ = place.call("doctor", "--state-dir", file)
+            check(status == 1 and "missing  all: " in out, "%d %r" % (status, out))
+        odd = os.path.join(os.fsencode(place.base), b"odd\xff")
+        os.mkdir(odd)
+        status, found = examine(place, "--workspace", odd)
+        check_shape(found)
+        equal((status, found["workspace"]), (0 if found["ok"] else 1, place.base + "/odd\ufffd"),
+              "status, workspace")
+
+
+@suite.test()
 def test_doctor_missing_layers():
     """Status 1, the layer, why, and what to do about it; in text too."""
     cases = {"landlock": {"landlock"}, "landlock_switched_off": {"landlock"},

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What MCP clients rely on beyond single messages: rates, probes, and what a human saw."""
+import json
 import os
 import time
 
-from client import WAIT, check, equal, eventually
+from client import WAIT, Skip, check, equal, eventually
 from followed import Server
 from suite import Suite
 
@@ -86,6 +87,39 @@ def test_probes_leave_nothing_and_disturb_nobody():
     alone.call("server/discover", stateless())
     alone.stop()
     check(not os.path.exists(alone.state), "a server that was only looked at has left something")
+
+
+TASKS = {"extensions": {META + "tasks": {}}}
+LONE_TASKS = 256  # kept of runs that never started
+
+
+@suite.test()
+def test_tasks_of_failed_starts_are_bounded():
+    """A start that fails after it was answered as a task is remembered, but not without end."""
+    server = Server()
+    path = os.path.join(server.workspace, "bad")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("#!/no/such/interpreter\n")
+    os.chmod(path, 0o755)
+    tasks = []
+    for n in range(4000):
+        answer = run_tool(server, {"command": "./bad", "args": [], "yield_ms": 1},
+                          capabilities=TASKS)
+        if answer["resultType"] == "task":
+            tasks.append(answer["taskId"])
+        if len(tasks) > LONE_TASKS + 20:
+            break
+        if n == 300 and len(tasks) < 30:
+            raise Skip("a start fails within a millisecond here")
+    check(len(tasks) > LONE_TASKS + 20, "only %d of the starts became tasks" % len(tasks))
+
+    def get(task):
+        return server.answer(server.request("tasks/get", stateless({"taskId": task}, TASKS)))
+
+    eventually(lambda: get(tasks[-1])["result"]["status"] == "completed", WAIT, "the newest task")
+    check("SpawnFailed" in json.dumps(get(tasks[-1])), "what the newest says")
+    equal(get(tasks[0])["error"]["code"], -32602, "the oldest task")
+    server.stop()
 
 
 YES = {"confirm": {"action": "accept", "content": {"allow": True}}}
