@@ -172,7 +172,7 @@ def test_chains_of_runners():
 @suite.test()
 def test_flood_of_runners():
     """They use up the processors and die as fast as anybody can collect them: calls go on."""
-    kill_chains(100, 4)
+    kill_chains(100, 15)
 
 
 @suite.test()
