@@ -71,6 +71,7 @@ struct mcp_method {
 	void (*call)(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision);
 	bool handshake, stateless;
 };
+extern const struct mcp_method mcp_methods[]; /* procpen's; app/mcp_methods.c */
 
 /* Lists that can change while the server runs; a set of bits. */
 enum mcp_list { MCP_LIST_TOOLS = 1, MCP_LIST_PROMPTS = 2, MCP_LIST_RESOURCES = 4 };
@@ -80,12 +81,12 @@ struct mcp_offer {
 	const char *name, *title;
 	const char *instructions;           /* for models; less than 2 KB */
 	const char *handshake, *stateless;  /* the capabilities of each era, as JSON */
-	const struct mcp_method *methods;
+	const struct mcp_method *methods;   /* that go before mcp_methods; NULL: none */
 	unsigned lists;                     /* enum mcp_list: whose changes can be listened to */
 };
 extern const struct mcp_offer mcp_offer; /* app/mcp_offer.c */
 
-/* Serve @message by the offer's method of that name. Returns false when there is none. */
+/* Serve @message by the method of that name. Returns false when there is none in this era. */
 bool mcp_serve(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision);
 
 /* @object's member @name, as a string without NUL; NULL when it is anything else. */

@@ -122,16 +122,11 @@ static void send_log_message(struct reqtab *t, const struct buf *json)
 	if (!speaker->initialized || speaker->log_level < LEVEL_NOTICE)
 		return;
 	buf_init(&line, NOTICE_BYTES_MAX);
-	jsonw_init(&w, &line);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "jsonrpc", "2.0");
-	jsonw_str(&w, "method", "notifications/message");
-	jsonw_object(&w, "params");
+	rpc_open_notification(&w, &line, "notifications/message");
 	jsonw_str(&w, "level", "notice");
 	jsonw_str(&w, "logger", "procpen");
 	jsonw_raw(&w, "data", json->data, json->len);
-	jsonw_end_object(&w);
-	jsonw_end_object(&w);
+	rpc_close_notification(&w);
 	if (!line.full)
 		outq_push(reqtab_outq(t), line.data, line.len);
 	buf_release(&line);

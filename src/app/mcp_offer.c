@@ -1,12 +1,8 @@
 /*
- * What this server offers over MCP. Only data: which methods there are in which
- * era, and what a client is told of them. How they are spoken is elsewhere.
+ * What this server offers over MCP, as a client is told. Only data; its methods
+ * are in app/mcp_methods.c.
  */
 #include "app/mcp.h"
-#include "app/mcp_call.h"
-#include "app/mcp_resources.h"
-#include "app/mcp_subs.h"
-#include "app/mcp_tasks.h"
 
 static const char instructions[] =
 	"procpen runs commands in one workspace and keeps track of every process they "
@@ -32,22 +28,6 @@ static const char instructions[] =
 
 _Static_assert(sizeof(instructions) <= 2048, "hosts cut longer instructions");
 
-static const struct mcp_method methods[] = {
-	{ "tools/call", mcp_call_tool, .handshake = true, .stateless = true },
-	{ "tools/list", mcp_call_list, .handshake = true, .stateless = true },
-	{ "resources/list", mcp_resources_list, .handshake = true, .stateless = true },
-	{ "resources/templates/list", mcp_resources_templates, .handshake = true,
-	  .stateless = true },
-	{ "resources/read", mcp_call_read, .handshake = true, .stateless = true },
-	{ "resources/subscribe", mcp_subs_subscribe, .handshake = true },
-	{ "resources/unsubscribe", mcp_subs_unsubscribe, .handshake = true },
-	{ "subscriptions/listen", mcp_subs_listen, .stateless = true },
-	{ "tasks/get", mcp_tasks_get, .stateless = true },
-	{ "tasks/update", mcp_tasks_update, .stateless = true },
-	{ "tasks/cancel", mcp_tasks_cancel, .stateless = true },
-	{ .name = NULL },
-};
-
 const struct mcp_offer mcp_offer = {
 	.name = "procpen",
 	.title = "procpen process runner",
@@ -55,5 +35,4 @@ const struct mcp_offer mcp_offer = {
 	.handshake = "{\"tools\":{},\"resources\":{\"subscribe\":true},\"logging\":{}}",
 	.stateless = "{\"tools\":{},\"resources\":{\"subscribe\":true},"
 		     "\"extensions\":{\"" MCP_TASKS "\":{}}}",
-	.methods = methods,
 };

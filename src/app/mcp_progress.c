@@ -61,19 +61,14 @@ static bool report(struct mcp_progress *p, struct watch *w, uint64_t value, int6
 	bool sent;
 
 	buf_init(&line, LINE_MAX_BYTES);
-	jsonw_init(&j, &line);
-	jsonw_object(&j, NULL);
-	jsonw_str(&j, "jsonrpc", "2.0");
-	jsonw_str(&j, "method", "notifications/progress");
-	jsonw_object(&j, "params");
+	rpc_open_notification(&j, &line, "notifications/progress");
 	jsonw_raw(&j, "progressToken", w->token, strlen(w->token));
 	jsonw_int(&j, "progress", (int64_t)value);
 	if (total >= 0)
 		jsonw_int(&j, "total", total);
 	if (w->shape->annotations && len)
 		jsonw_strn(&j, "message", text, len);
-	jsonw_end_object(&j);
-	jsonw_end_object(&j);
+	rpc_close_notification(&j);
 	sent = mcp_notify(p->m, &line);
 	buf_release(&line);
 	if (sent) {

@@ -77,21 +77,11 @@ static void clear(struct listener *l)
 static void begin(struct jsonw *w, struct buf *line, const struct listener *l, const char *method)
 {
 	buf_init(line, LINE_MAX_BYTES);
-	jsonw_init(w, line);
-	jsonw_object(w, NULL);
-	jsonw_str(w, "jsonrpc", "2.0");
-	jsonw_str(w, "method", method);
-	jsonw_object(w, "params");
+	rpc_open_notification(w, line, method);
 	if (!l->id)
 		return;
 	jsonw_object(w, "_meta");
 	jsonw_raw(w, MCP_META "subscriptionId", l->id, strlen(l->id));
-	jsonw_end_object(w);
-}
-
-static void end(struct jsonw *w)
-{
-	jsonw_end_object(w);
 	jsonw_end_object(w);
 }
 
@@ -107,7 +97,7 @@ static bool send_item(struct mcp_subs *s, const struct listener *l, const struct
 		there = mcp_tasks_write(s->m->tasks, &w, item->run);
 	else
 		jsonw_str(&w, "uri", item->name);
-	end(&w);
+	rpc_close_notification(&w);
 	sent = !there || mcp_notify(s->m, &line);
 	buf_release(&line);
 	return sent;
@@ -132,7 +122,7 @@ static void flush_lists(struct mcp_subs *s, struct listener *l)
 		if (!(l->lists_dirty & lists[i].list))
 			continue;
 		begin(&w, &line, l, lists[i].method);
-		end(&w);
+		rpc_close_notification(&w);
 		if (mcp_notify(s->m, &line))
 			l->lists_dirty &= ~(unsigned)lists[i].list;
 		buf_release(&line);
@@ -428,7 +418,7 @@ static void acknowledge(struct mcp *m, const struct listener *l, const json_t *u
 	if (tasks)
 		write_honoured(&w, l, "taskIds", true);
 	jsonw_end_object(&w);
-	end(&w);
+	rpc_close_notification(&w);
 	outq_push(reqtab_outq(m->reqs), line.data, line.len);
 	buf_release(&line);
 }

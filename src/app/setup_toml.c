@@ -234,21 +234,50 @@ static bool skip_scalar(struct walk *w)
 
 static bool skip_value(struct walk *w);
 
+static bool skip_close(struct walk *w, char close, const char *problem)
+{
+	if (peek(w) != close)
+		return fail(w, problem);
+	w->at++;
+	return true;
+}
+
 static bool skip_list(struct walk *w)
 {
-	for (w->at++;; w->at++) {
+	static const char problem[] = "a list without end";
+
+	do {
+		w->at++;
 		skip_blank(w);
 		if (w->at >= w->end)
-			return fail(w, "a list without end");
+			return fail(w, problem);
 		if (*w->at != ']' && !skip_value(w))
 			return false;
 		skip_blank(w);
-		if (peek(w) == ']')
-			break;
-		if (peek(w) != ',')
-			return fail(w, "a list without end");
-	}
+	} while (peek(w) == ',');
+	return skip_close(w, ']', problem);
+}
+
+/* A name and the "=" behind it. */
+static bool read_key(struct walk *w, struct name *name)
+{
+	if (!read_name(w, name))
+		return false;
+	if (peek(w) != '=')
+		return fail(w, "a name without value");
 	w->at++;
+	seen_add(&w->members, name->hash);
+	return true;
+}
+
+/* A name, hashed on from that of its table, and its value. */
+static bool skip_member(struct walk *w, uint64_t table)
+{
+	struct name name = { .hash = table };
+
+	if (!read_key(w, &name) || !skip_value(w))
+		return false;
+	skip_space(w);
 	return true;
 }
 
@@ -259,29 +288,14 @@ static bool skip_inline(struct walk *w)
 
 	w->at++;
 	skip_space(w);
-	if (peek(w) == '}') {
+	if (peek(w) != '}' && !skip_member(w, own))
+		return false;
+	while (peek(w) == ',') {
 		w->at++;
-		return true;
-	}
-	for (;; w->at++) {
-		struct name name = { .hash = own };
-
-		if (!read_name(w, &name))
+		if (!skip_member(w, own))
 			return false;
-		if (peek(w) != '=')
-			return fail(w, "a name without value");
-		w->at++;
-		seen_add(&w->members, name.hash);
-		if (!skip_value(w))
-			return false;
-		skip_space(w);
-		if (peek(w) == '}')
-			break;
-		if (peek(w) != ',')
-			return fail(w, "an inline table without end");
 	}
-	w->at++;
-	return true;
+	return skip_close(w, '}', "an inline table without end");
 }
 
 static bool skip_value(struct walk *w)
@@ -340,13 +354,7 @@ static bool read_member(struct walk *w)
 {
 	struct name name = w->table;
 
-	if (!read_name(w, &name))
-		return false;
-	if (peek(w) != '=')
-		return fail(w, "a name without value");
-	w->at++;
-	seen_add(&w->members, name.hash);
-	return judge(w, &name, false) && skip_value(w);
+	return read_key(w, &name) && judge(w, &name, false) && skip_value(w);
 }
 
 static bool read_line(struct walk *w)

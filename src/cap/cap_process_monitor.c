@@ -8,12 +8,7 @@ static void write_result(struct buf *out, struct proc *p)
 {
 	struct jsonw w;
 
-	jsonw_init(&w, out);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "process_id", p->id);
-	view_command(&w, p, VIEW_COMMAND_MAX);
-	view_state(&w, p);
-	view_end(&w, p);
+	view_open(&w, out, p);
 	view_times(&w, p);
 	view_usage(&w, proc_usage(p));
 	view_pid(&w, p);

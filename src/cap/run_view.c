@@ -88,12 +88,7 @@ void run_view_write(struct buf *out, const struct cap *c, struct proc *p, struct
 {
 	struct jsonw w;
 
-	jsonw_init(&w, out);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "process_id", p->id);
-	view_command(&w, p, VIEW_COMMAND_MAX);
-	view_state(&w, p);
-	view_end(&w, p);
+	view_open(&w, out, p);
 	jsonw_bool(&w, "success", proc_exit_code(p) == 0);
 	jsonw_bool(&w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
 	write_output(&w, p, v);

@@ -5,6 +5,8 @@
 #include "base/utf8.h"
 #include "proc/names.h"
 
+#define COMMAND_MAX 4096 /* bytes of the command shown for one run */
+
 void view_command(struct jsonw *w, const struct proc *p, size_t max)
 {
 	size_t len = strlen(p->command), shown = utf8_cut(p->command, len, max);
@@ -16,13 +18,13 @@ void view_command(struct jsonw *w, const struct proc *p, size_t max)
 	jsonw_close_str(w);
 }
 
-void view_state(struct jsonw *w, const struct proc *p)
+static void write_state(struct jsonw *w, const struct proc *p)
 {
 	jsonw_str(w, "state", names_state(p->state));
 	jsonw_str(w, "reason", names_reason(p->reason));
 }
 
-void view_end(struct jsonw *w, const struct proc *p)
+static void write_end(struct jsonw *w, const struct proc *p)
 {
 	int code = proc_exit_code(p);
 
@@ -31,6 +33,16 @@ void view_end(struct jsonw *w, const struct proc *p)
 	else
 		jsonw_null(w, "exit_code");
 	jsonw_str(w, "signal", proc_signal_name(p));
+}
+
+void view_open(struct jsonw *w, struct buf *out, const struct proc *p)
+{
+	jsonw_init(w, out);
+	jsonw_object(w, NULL);
+	jsonw_str(w, "process_id", p->id);
+	view_command(w, p, COMMAND_MAX);
+	write_state(w, p);
+	write_end(w, p);
 }
 
 void view_times(struct jsonw *w, const struct proc *p)

@@ -7,17 +7,14 @@
 #include "base/jsonw.h"
 #include "proc/proc.h"
 
-#define VIEW_COMMAND_MAX 4096     /* bytes of the command shown for one run */
-#define VIEW_COMMAND_LIST_MAX 256 /* the same in a list */
+#define VIEW_COMMAND_LIST_MAX 256 /* bytes of the command shown in a list of runs */
+
+/* Begin the object of one run: "process_id", "command", "state", "reason", "exit_code" and
+ * "signal". */
+void view_open(struct jsonw *w, struct buf *out, const struct proc *p);
 
 /* "command": at most @max bytes, cut at a character, with an ellipsis when cut. */
 void view_command(struct jsonw *w, const struct proc *p, size_t max);
-
-/* "state" and "reason". */
-void view_state(struct jsonw *w, const struct proc *p);
-
-/* "exit_code", "signal". */
-void view_end(struct jsonw *w, const struct proc *p);
 
 /* "started_at", "ended_at", "duration_ms". */
 void view_times(struct jsonw *w, const struct proc *p);

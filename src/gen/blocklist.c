@@ -80,73 +80,98 @@ static void check_paths(const struct gen_at *at, const json_t *row, const char *
 			gen_fail(at, "\"%s\" is too long", json_string_value(text));
 }
 
-static void check_target(const struct gen_at *at, json_t *row)
+static void check_text(const struct gen_at *at, const json_t *row, const char *name)
 {
-	static const char *const known[] = { "name", "text", "paths", "except", "tree", "empty",
-					     "guess", NULL };
-
-	gen_only(at, row, known);
-	gen_str(at, row, "name");
-	gen_str(at, row, "text");
-	check_paths(at, row, "paths");
-	check_paths(at, row, "except");
-	check_boolean(at, row, "tree");
-	check_boolean(at, row, "empty");
-	check_boolean(at, row, "guess");
+	gen_str(at, row, name);
 }
 
-static void check_program(const struct gen_at *at, json_t *row)
+static void check_names(const struct gen_at *at, const json_t *row, const char *name)
 {
-	static const char *const known[] = { "names", "values", "inert", "effects", NULL };
-	static const char *const effect_known[] = { "effect", "operands", "need", "unless", NULL };
+	check_text(at, row, name);
+	check_words(at, row, name);
+}
+
+static void check_kind(const struct gen_at *at, const json_t *row, const char *name)
+{
+	static const char *const known[] = { "run", "shell", "text", "option", "scan", "code",
+					     NULL };
+	const char *const *kind = known;
+	const char *text = gen_str(at, row, name);
+
+	while (*kind && strcmp(*kind, text))
+		kind++;
+	if (!*kind)
+		gen_fail(at, "%s \"%s\" is not known", name, text);
+}
+
+/* What a row may have, and how that is checked (NULL: where it is used). */
+struct field {
+	const char *name;
+	void (*check)(const struct gen_at *at, const json_t *row, const char *name);
+};
+#define FIELDS_MAX 20
+
+static void check_row(const struct gen_at *at, json_t *row, const struct field *fields)
+{
+	const char *known[FIELDS_MAX + 1] = { NULL };
+
+	for (size_t i = 0; i < FIELDS_MAX && fields[i].name; i++)
+		known[i] = fields[i].name;
+	gen_only(at, row, known);
+	for (size_t i = 0; i < FIELDS_MAX && fields[i].name; i++)
+		if (fields[i].check)
+			fields[i].check(at, row, fields[i].name);
+}
+
+static void check_effects(const struct gen_at *at, const json_t *row, const char *name)
+{
+	static const struct field fields[FIELDS_MAX] = {
+		{ "effect", check_text },
+		{ "operands", check_text },
+		{ "need", check_words },
+		{ "unless", check_words },
+	};
 	json_t *effect;
 	size_t i;
 
-	gen_only(at, row, known);
-	gen_str(at, row, "names");
-	check_words(at, row, "names");
-	check_words(at, row, "values");
-	check_words(at, row, "inert");
-	json_array_foreach(json_object_get(row, "effects"), i, effect) {
-		gen_only(at, effect, effect_known);
-		gen_str(at, effect, "effect");
-		gen_str(at, effect, "operands");
-		check_words(at, effect, "need");
-		check_words(at, effect, "unless");
-	}
+	json_array_foreach(json_object_get(row, name), i, effect)
+		check_row(at, effect, fields);
 }
 
-static const char *const wrapper_kinds[] = { "run", "shell", "text", "option", "scan", "code",
-					       NULL };
-
-static void check_wrapper(const struct gen_at *at, json_t *row)
-{
-	static const char *const known[] = { "names", "kind", "values", "text", "inert", "skip",
-					     "directory", "assigns", "remote", "feeds",
-					     "lenient", "login", "multicall", NULL };
-	const char *const *kind = wrapper_kinds;
-
-	gen_only(at, row, known);
-	gen_str(at, row, "names");
-	check_words(at, row, "names");
-	check_words(at, row, "values");
-	check_words(at, row, "text");
-	while (*kind && strcmp(*kind, gen_str(at, row, "kind")))
-		kind++;
-	if (!*kind)
-		gen_fail(at, "kind \"%s\" is not known", gen_str(at, row, "kind"));
-}
-
-/* Its kind is a constant of the table's header: a wrong one does not compile. */
-static void check_flow(const struct gen_at *at, json_t *row)
-{
-	static const char *const known[] = { "kind", "names", NULL };
-
-	gen_only(at, row, known);
-	gen_str(at, row, "kind");
-	gen_str(at, row, "names");
-	check_words(at, row, "names");
-}
+/* A flow's kind is a constant of the table's header: a wrong one does not compile. */
+static const struct section {
+	const char *name;
+	struct field fields[FIELDS_MAX];
+} sections[] = {
+	{ "targets", {
+		{ "name", check_text }, { "text", check_text },
+		{ "paths", check_paths }, { "except", check_paths },
+		{ "tree", check_boolean }, { "empty", check_boolean }, { "guess", check_boolean },
+	} },
+	{ "programs", {
+		{ "names", check_names }, { "values", check_words }, { "inert", check_words },
+		{ "effects", check_effects },
+	} },
+	{ "wrappers", {
+		{ "names", check_names }, { "kind", check_kind },
+		{ "values", check_words }, { "text", check_words },
+		{ "inert", NULL }, { "skip", NULL }, { "directory", NULL }, { "assigns", NULL },
+		{ "remote", NULL }, { "feeds", NULL }, { "lenient", NULL }, { "login", NULL },
+		{ "multicall", NULL },
+	} },
+	{ "flows", {
+		{ "kind", check_text }, { "names", check_names },
+	} },
+	{ "rules", {
+		{ "id", check_text }, { "protects", check_text },
+		{ "reason", check_text }, { "suggestion", check_text },
+		{ "commands", check_words }, { "effects", check_words },
+		{ "need", check_strings }, { "words", check_strings },
+		{ "examples", check_strings }, { "counterexamples", check_strings },
+		{ "forbid", NULL }, { "targets", NULL }, { "operands", NULL }, { "guess", NULL },
+		{ "operandless", NULL },
+	} },
+};
 
 static bool known_target(const struct gen *g, const char *name, size_t len)
 {
@@ -170,26 +195,11 @@ static void check_rule_targets(const struct gen *g, const struct gen_at *at, con
 	}
 }
 
-static void check_rule(const struct gen *g, const struct gen_at *at, json_t *row)
+/* Beyond its fields. */
+static void check_rule(const struct gen *g, const struct gen_at *at, const json_t *row)
 {
-	static const char *const known[] = { "id", "protects", "commands", "effects", "need",
-					     "forbid", "words", "targets", "operands", "guess",
-					     "operandless", "reason", "suggestion", "examples",
-					     "counterexamples", NULL };
-
-	gen_only(at, row, known);
-	gen_str(at, row, "id");
-	gen_str(at, row, "protects");
-	gen_str(at, row, "reason");
-	gen_str(at, row, "suggestion");
 	if (!member(row, "commands") == !member(row, "effects"))
 		gen_fail(at, "needs either \"commands\" or \"effects\"");
-	check_words(at, row, "commands");
-	check_words(at, row, "effects");
-	check_strings(at, row, "need");
-	check_strings(at, row, "words");
-	check_strings(at, row, "examples");
-	check_strings(at, row, "counterexamples");
 	check_rule_targets(g, at, row);
 }
 
@@ -207,42 +217,32 @@ static void check_unique_ids(const json_t *rules)
 	}
 }
 
-void gen_check_blocklist(const struct gen *g)
+static void check_section(const struct gen *g, const struct section *section)
 {
-	static const char *const known[] = { "targets", "programs", "wrappers",
-					     "flows",	"rules",    NULL };
-	struct gen_at top = { .file = FILE_NAME };
 	json_t *row;
 	size_t i;
 
-	gen_only(&top, g->blocklist, known);
-	json_array_foreach(json_object_get(g->blocklist, "targets"), i, row) {
-		struct gen_at at = at_row("targets", i);
+	json_array_foreach(json_object_get(g->blocklist, section->name), i, row) {
+		struct gen_at at = at_row(section->name, i);
 
-		if (i >= TARGETS_MAX)
+		check_row(&at, row, section->fields);
+		if (!strcmp(section->name, "targets") && i >= TARGETS_MAX)
 			gen_fail(&at, "more than %d classes", TARGETS_MAX);
-		check_target(&at, row);
+		if (!strcmp(section->name, "rules"))
+			check_rule(g, &at, row);
 	}
-	json_array_foreach(json_object_get(g->blocklist, "programs"), i, row) {
-		struct gen_at at = at_row("programs", i);
+}
 
-		check_program(&at, row);
-	}
-	json_array_foreach(json_object_get(g->blocklist, "wrappers"), i, row) {
-		struct gen_at at = at_row("wrappers", i);
+void gen_check_blocklist(const struct gen *g)
+{
+	const char *known[COUNT_OF(sections) + 1] = { NULL };
+	struct gen_at top = { .file = FILE_NAME };
 
-		check_wrapper(&at, row);
-	}
-	json_array_foreach(json_object_get(g->blocklist, "flows"), i, row) {
-		struct gen_at at = at_row("flows", i);
-
-		check_flow(&at, row);
-	}
-	json_array_foreach(json_object_get(g->blocklist, "rules"), i, row) {
-		struct gen_at at = at_row("rules", i);
-
-		check_rule(g, &at, row);
-	}
+	for (size_t i = 0; i < COUNT_OF(sections); i++)
+		known[i] = sections[i].name;
+	gen_only(&top, g->blocklist, known);
+	for (size_t i = 0; i < COUNT_OF(sections); i++)
+		check_section(g, &sections[i]);
 	check_unique_ids(json_object_get(g->blocklist, "rules"));
 }
 

@@ -156,7 +156,7 @@ static int64_t refused(const struct cgroup *g)
 {
 	int pids = cgroup_group_dir(g, CGROUP_ROLE_PIDS);
 
-	return pids < 0 ? -1 : g->all->ops->tasks_refused(pids);
+	return pids < 0 ? -1 : cgroup_read_number(pids, "pids.events", "max");
 }
 
 void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u)

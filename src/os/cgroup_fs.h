@@ -89,4 +89,8 @@ int cgroup_remove_tree(const struct cgroup_fs *fs, int dir, const char *name);
  */
 int cgroup_kill_listed(int dir);
 
+/* The same in a group that cannot fork because it freezes: what is frozen dies when @thaw, written
+ * to @file, lets it go. */
+int cgroup_kill_frozen(const struct cgroup_fs *fs, int dir, const char *file, const char *thaw);
+
 #endif

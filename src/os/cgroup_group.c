@@ -90,8 +90,8 @@ const char *cgroup_group_limit(struct cgroup *g, const struct cgroup_limits *lim
 	if (limits->cpu_permille &&
 	    ops->limit_cpu(fs, cgroup_group_dir(g, CGROUP_ROLE_CPU), limits->cpu_permille))
 		return "cpu";
-	if (limits->tasks &&
-	    ops->limit_tasks(fs, cgroup_group_dir(g, CGROUP_ROLE_PIDS), limits->tasks))
+	if (limits->tasks && cgroup_write_number(fs, cgroup_group_dir(g, CGROUP_ROLE_PIDS),
+						 "pids.max", limits->tasks))
 		return "tasks";
 	if (limits->memory_bytes)
 		g->oom_fd = ops->watch_oom(fs, memory, &g->oom_source);

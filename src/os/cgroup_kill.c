@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/pid_list.h"
 
 #define PASSES_MAX 32
 #define HANDLES_MAX 64 /* open at once */
@@ -39,8 +40,10 @@ static bool holds(const struct pids *p, pid_t pid)
 }
 
 /* Processes of other PID namespaces are listed as 0; we are never to be killed by this. */
-static void add_pid(struct pids *p, pid_t pid)
+static void add_pid(void *ctx, pid_t pid)
 {
+	struct pids *p = ctx;
+
 	if (pid <= 1 || pid == getpid() || p->count == PIDS_MAX)
 		return;
 	if (p->count == p->room) {
@@ -54,26 +57,15 @@ static void add_pid(struct pids *p, pid_t pid)
 static int list(int dir, struct pids *p)
 {
 	AUTO_CLOSE int fd = openat(dir, "cgroup.procs", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	char text[4096];
-	pid_t pid = 0;
-	ssize_t n;
+	int result;
 
 	p->count = 0;
 	if (fd < 0)
 		return -1;
-	while ((n = read(fd, text, sizeof(text))) > 0)
-		for (ssize_t i = 0; i < n; i++) {
-			if (text[i] >= '0' && text[i] <= '9') {
-				pid = pid * 10 + (text[i] - '0');
-				continue;
-			}
-			add_pid(p, pid);
-			pid = 0;
-		}
-	add_pid(p, pid);
+	result = pid_list_read(fd, add_pid, p);
 	if (p->count)
 		qsort(p->all, p->count, sizeof(*p->all), compare);
-	return n < 0 ? -1 : 0;
+	return result;
 }
 
 /* 0, or -1 when it may not be killed. Without a handle: an old kernel, or no descriptor left. */
@@ -179,4 +171,14 @@ int cgroup_kill_listed(int dir)
 
 	cgroup_each_child(dir, kill_below, &top);
 	return top.result;
+}
+
+int cgroup_kill_frozen(const struct cgroup_fs *fs, int dir, const char *file, const char *thaw)
+{
+	int result = cgroup_kill_listed(dir);
+
+	if (fs->write(dir, file, thaw))
+		return -1;
+	/* It may have been too busy to freeze at once. */
+	return cgroup_kill_listed(dir) ? -1 : result;
 }

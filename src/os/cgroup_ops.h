@@ -1,5 +1,6 @@
 /*
- * cgroup_ops - what the two versions do differently, as a table.
+ * cgroup_ops - what the two versions do differently, as a table. The pids controller is the same
+ * in both.
  *
  * A function works in one directory of a group, that of the role which it serves (under version
  * 2 all roles have the same). They return 0, or -1 with errno, if nothing else is said.
@@ -16,7 +17,6 @@ struct cgroup_ops {
 	const char *join_file; /* who writes "0" to it joins */
 	int (*limit_memory)(const struct cgroup_fs *fs, int dir, int64_t bytes);
 	int (*limit_cpu)(const struct cgroup_fs *fs, int dir, int64_t permille);
-	int (*limit_tasks)(const struct cgroup_fs *fs, int dir, int64_t tasks);
 
 	/* A descriptor that becomes readable when the memory limit strikes, or -1. *@source is
 	 * one more that belongs to it, or -1; the caller closes both. */
@@ -27,7 +27,6 @@ struct cgroup_ops {
 	/* -1: cannot tell */
 	int64_t (*memory_peak)(int dir);
 	int64_t (*cpu_us)(int dir);
-	int64_t (*tasks_refused)(int dir);
 
 	/* @pids and @freezer: the directories of these roles, or -1. */
 	int (*kill)(const struct cgroup_fs *fs, int pids, int freezer);

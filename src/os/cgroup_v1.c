@@ -52,11 +52,6 @@ static int limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
 	return -1;
 }
 
-static int limit_tasks(const struct cgroup_fs *fs, int dir, int64_t tasks)
-{
-	return cgroup_write_number(fs, dir, "pids.max", tasks);
-}
-
 static int watch_oom(const struct cgroup_fs *fs, int dir, int *source)
 {
 	AUTO_CLOSE int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
@@ -115,27 +110,15 @@ static int64_t cpu_us(int dir)
 	return ns < 0 ? -1 : ns / 1000;
 }
 
-static int64_t tasks_refused(int dir)
-{
-	return cgroup_read_number(dir, "pids.events", "max");
-}
-
-/* Without new processes, or while all are frozen, killing what is listed is complete. What is
- * frozen dies when it thaws. */
+/* Without new processes, or while all are frozen, killing what is listed is complete. */
 static int kill_all(const struct cgroup_fs *fs, int pids, int freezer)
 {
-	int result;
-
 	if (pids >= 0 && !fs->write(pids, "pids.max", "0"))
 		return cgroup_kill_listed(pids);
 	if (freezer < 0)
 		return -1;
 	fs->write(freezer, "freezer.state", "FROZEN");
-	result = cgroup_kill_listed(freezer);
-	if (fs->write(freezer, "freezer.state", "THAWED"))
-		return -1;
-	/* It may have been too busy to freeze at once. */
-	return cgroup_kill_listed(freezer) ? -1 : result;
+	return cgroup_kill_frozen(fs, freezer, "freezer.state", "THAWED");
 }
 
 const struct cgroup_ops cgroup_ops_v1 = {
@@ -144,11 +127,9 @@ const struct cgroup_ops cgroup_ops_v1 = {
 	.join_file = "tasks",
 	.limit_memory = limit_memory,
 	.limit_cpu = limit_cpu,
-	.limit_tasks = limit_tasks,
 	.watch_oom = watch_oom,
 	.oom_kills = oom_kills,
 	.memory_peak = memory_peak,
 	.cpu_us = cpu_us,
-	.tasks_refused = tasks_refused,
 	.kill = kill_all,
 };

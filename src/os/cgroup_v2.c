@@ -42,11 +42,6 @@ static int limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
 	return fs->write(dir, "cpu.max", text);
 }
 
-static int limit_tasks(const struct cgroup_fs *fs, int dir, int64_t tasks)
-{
-	return cgroup_write_number(fs, dir, "pids.max", tasks);
-}
-
 static int64_t oom_kills(int dir, int fd, int source)
 {
 	char text[512];
@@ -95,24 +90,16 @@ static int64_t cpu_us(int dir)
 	return cgroup_read_number(dir, "cpu.stat", "usage_usec");
 }
 
-static int64_t tasks_refused(int dir)
-{
-	return cgroup_read_number(dir, "pids.events", "max");
-}
-
 /* cgroup.kill is Linux 5.14; before, what is frozen cannot fork and dies all the same. */
 static int kill_all(const struct cgroup_fs *fs, int pids, int freezer)
 {
-	int dir = freezer >= 0 ? freezer : pids, result;
+	int dir = freezer >= 0 ? freezer : pids;
 
 	if (!fs->write(dir, "cgroup.kill", "1"))
 		return 0;
 	if (errno != ENOENT || fs->write(dir, "cgroup.freeze", "1"))
 		return -1;
-	result = cgroup_kill_listed(dir);
-	if (fs->write(dir, "cgroup.freeze", "0"))
-		return -1;
-	return cgroup_kill_listed(dir) ? -1 : result;
+	return cgroup_kill_frozen(fs, dir, "cgroup.freeze", "0");
 }
 
 const struct cgroup_ops cgroup_ops_v2 = {
@@ -120,12 +107,10 @@ const struct cgroup_ops cgroup_ops_v2 = {
 	.join_file = "cgroup.procs",
 	.limit_memory = limit_memory,
 	.limit_cpu = limit_cpu,
-	.limit_tasks = limit_tasks,
 	.watch_oom = watch_oom,
 	.oom_kills = oom_kills,
 	.memory_peak = memory_peak,
 	.cpu_us = cpu_us,
-	.tasks_refused = tasks_refused,
 	.kill = kill_all,
 };
 

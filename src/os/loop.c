@@ -55,15 +55,25 @@ void loop_free(struct ev_loop *loop)
 	ev_loop_destroy(loop);
 }
 
-void loop_close(struct ev_loop *loop, ev_io *io)
+int loop_let_go(struct ev_loop *loop, ev_io *io)
 {
-	if (io->fd < 0)
-		return;
+	int fd = io->fd;
+
+	if (fd < 0)
+		return -1;
 	ev_io_stop(loop, io);
 	if (loop_epoll_fd >= 0)
-		epoll_ctl(loop_epoll_fd, EPOLL_CTL_DEL, io->fd, NULL);
-	close(io->fd);
+		epoll_ctl(loop_epoll_fd, EPOLL_CTL_DEL, fd, NULL);
 	io->fd = -1;
+	return fd;
+}
+
+void loop_close(struct ev_loop *loop, ev_io *io)
+{
+	int fd = loop_let_go(loop, io);
+
+	if (fd >= 0)
+		close(fd);
 }
 
 void loop_timer_start(struct ev_loop *loop, ev_timer *timer, double ms)

@@ -19,7 +19,10 @@
 struct ev_loop *loop_new(void);
 void loop_free(struct ev_loop *loop);
 
-/* Stop @io, remove its registration from the kernel, close its descriptor. */
+/* Stop @io and remove its registration from the kernel; its descriptor, now the caller's, or -1. */
+int loop_let_go(struct ev_loop *loop, ev_io *io);
+
+/* The same, and close the descriptor. */
 void loop_close(struct ev_loop *loop, ev_io *io);
 
 /* (Re)arm @timer to fire once in @ms milliseconds from now; loop_timer_stop() is idempotent. */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/pid_list.h"
 
 /* Read a small file as a C string. Length, or -1. */
 static ssize_t read_text(const char *path, char *out, size_t size)
@@ -65,28 +66,29 @@ int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
 	return 0;
 }
 
-/* Append the pids in the children file @path to the @count in @out; the new count, or -1. The
- * kernel gives a long list in pieces, so one read is not enough. */
+struct children {
+	pid_t *out;
+	int count, max;
+};
+
+static void add_child(void *ctx, pid_t pid)
+{
+	struct children *c = ctx;
+
+	if (pid && c->count < c->max)
+		c->out[c->count++] = pid;
+}
+
+/* Append the pids in the children file @path to the @count in @out; the new count, or -1. */
 static int add_children(const char *path, pid_t *out, int count, int max)
 {
 	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char text[4096];
-	pid_t pid = 0;
-	ssize_t n;
+	struct children c = { out, count, max };
 
 	if (fd < 0)
 		return -1;
-	while ((n = read(fd, text, sizeof(text))) > 0)
-		for (ssize_t i = 0; i < n; i++) {
-			if (text[i] >= '0' && text[i] <= '9') {
-				pid = pid * 10 + (text[i] - '0');
-				continue;
-			}
-			if (pid && count < max)
-				out[count++] = pid;
-			pid = 0;
-		}
-	return count;
+	pid_list_read(fd, add_child, &c); /* of a process that ends, what it could be told */
+	return c.count;
 }
 
 static int children_by_scan(pid_t pid, pid_t *out, int max)

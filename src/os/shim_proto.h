@@ -45,7 +45,10 @@ enum shim_flag {
 	SHIM_TRIAL = 512,      /* do everything but the exec: the command exits with 0 */
 	SHIM_CREDENTIALS = 1024, /* the command runs as uid and gid below, without other groups */
 	SHIM_OOM_SCORE = 2048, /* the kernel shall take these processes before others */
-	SHIM_SPARE = 4096,     /* the command comes later, in a second plan: see shim/spare.h */
+	SHIM_SPARE = 4096,     /* the command comes in a second plan: see shim/spare.h */
+	SHIM_FED = 8192,       /* with SHIM_SPARE: that comes at once, nobody asks for SHIM_READY */
+	SHIM_STAYS = 16384,    /* second plan: wait for another command when this one is over,
+				* has left nothing, and we are as we were */
 };
 
 /* What is done at a path of the new mount namespace. */
@@ -167,8 +170,9 @@ struct shim_report {
 	int32_t error;
 	uint32_t live;
 	uint32_t empty;
-	uint32_t pad;
-	/* Usage so far of all that the shim has reaped: with SHIM_EXITED and SHIM_EMPTY. */
+	uint32_t stays; /* with `empty`: it waits for another second plan; until that comes all
+			 * requests are void */
+	/* Usage so far of what was reaped of this tree: with SHIM_EXITED and SHIM_EMPTY. */
 	uint64_t cpu_us;
 	uint64_t maxrss_kib;
 	uint64_t memory_peak_bytes; /* of the whole tree, as sampled; 0: not watched */

@@ -3,6 +3,10 @@
  * its plan has the same ones. Everything else of a plan (limits, groups, umask,
  * capabilities) is entered by the command's own process and comes with the second
  * message.
+ *
+ * Keepers of one kind are alike: made by the same plan, in the same state of the
+ * host's mounts and of what lies at hidden paths. With the first difference there is
+ * another kind, and no keeper of an old one is used again.
  */
 #include "os/spare.h"
 
@@ -17,31 +21,65 @@
 
 #include "base/mem.h"
 
-#define AGE_MAX_MS 30000 /* it pins the mounts of its time */
-#define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_SPARE)
+#define WAITING_MAX 16    /* as many commands of a burst find one */
+#define UNUSED_MS 30000   /* what nobody has needed for so long goes */
+#define MORE_MS 5         /* a short command gives its keeper back before another one is made */
+#define RUNS_MAX 1000     /* of one keeper */
+#define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_SPARE | SHIM_FED | SHIM_STAYS)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL | SHIM_NET_NS)
+
+struct keeper {
+	pid_t pid;
+	int control_fd;
+	bool ready; /* it has said so */
+	struct spawn_past past;
+};
 
 struct spare {
 	struct ev_loop *loop;
 	struct reaper *reaper;
-	struct shim_plan *plan; /* what the waiting keeper, or the next, is made with */
+	struct shim_plan *plan; /* what keepers are made with now; NULL: nothing was started yet */
 	size_t made_of;         /* bytes of its tail that count */
 	int clone_flags;
-	bool wanted;
-	ev_idle idle;
-	ev_timer age;
+	uint32_t kind;          /* counts up; 0 is none */
+	struct keeper waiting[WAITING_MAX];
+	size_t count;
+	size_t least;           /* so many have waited all the time since `unused` began */
+	ev_timer more, unused;
 	int *hidden;            /* what lay at the plan's hidden paths, in order; -1: nothing. Held
 				 * open, so that nothing else gets its inode number */
 	size_t hidden_count;
 	int mounts_fd;          /* /proc/self/mountinfo: tells of changes (proc(5)) */
-	struct spawn_result keeper; /* keeper_pid 0: there is none */
-	bool ready;
 };
 
-static void forget_hidden(struct spare *s)
+/* ---- those that wait ---- */
+
+/* Take the i-th out. */
+static struct keeper take_out(struct spare *s, size_t i)
 {
-	while (s->hidden_count)
-		mem_cleanup_close(&s->hidden[--s->hidden_count]);
+	struct keeper k = s->waiting[i];
+
+	s->waiting[i] = s->waiting[--s->count];
+	if (s->count < s->least)
+		s->least = s->count;
+	if (!s->count)
+		loop_timer_stop(s->loop, &s->unused);
+	reaper_unwatch(s->reaper, k.pid);
+	return k;
+}
+
+/* It sees its socket close, and leaves; the reaper collects it. */
+static void dismiss(struct spare *s, size_t i)
+{
+	struct keeper k = take_out(s, i);
+
+	close(k.control_fd);
+}
+
+static void dismiss_all(struct spare *s)
+{
+	while (s->count)
+		dismiss(s, s->count - 1);
 }
 
 static void on_keeper_dead(void *ctx, pid_t pid, int wait_status)
@@ -49,31 +87,46 @@ static void on_keeper_dead(void *ctx, pid_t pid, int wait_status)
 	struct spare *s = ctx;
 
 	(void)wait_status;
-	if (s->keeper.keeper_pid != pid)
-		return;
-	s->keeper.keeper_pid = 0;
-	mem_cleanup_close(&s->keeper.control_fd);
-	loop_timer_stop(s->loop, &s->age);
-	forget_hidden(s);
+	for (size_t i = 0; i < s->count; i++) {
+		if (s->waiting[i].pid == pid) {
+			dismiss(s, i);
+			return;
+		}
+	}
 }
 
-/* It sees its socket close, and leaves; the reaper collects it. */
-static void discard(struct spare *s)
+static void begin_period(struct spare *s)
 {
-	if (!s->keeper.keeper_pid)
-		return;
-	reaper_unwatch(s->reaper, s->keeper.keeper_pid);
-	s->keeper.keeper_pid = 0;
-	mem_cleanup_close(&s->keeper.control_fd);
-	loop_timer_stop(s->loop, &s->age);
-	forget_hidden(s);
+	s->least = s->count;
+	loop_timer_start(s->loop, &s->unused, UNUSED_MS);
 }
 
-static void on_age(struct ev_loop *loop, ev_timer *w, int revents)
+static void on_unused(struct ev_loop *loop, ev_timer *w, int revents)
 {
+	struct spare *s = w->data;
+
 	(void)loop;
 	(void)revents;
-	discard(w->data);
+	for (size_t left = s->least; left; left--)
+		dismiss(s, 0);
+	if (s->count)
+		begin_period(s);
+}
+
+static void add(struct spare *s, const struct keeper *k)
+{
+	s->waiting[s->count++] = *k;
+	reaper_watch(s->reaper, k->pid, on_keeper_dead, s);
+	if (s->count == 1)
+		begin_period(s);
+}
+
+/* ---- what they were made with, and in which world ---- */
+
+static void forget_hidden(struct spare *s)
+{
+	while (s->hidden_count)
+		mem_cleanup_close(&s->hidden[--s->hidden_count]);
 }
 
 /* The next entry of @plan from *@at on that hides something, or NULL. */
@@ -91,7 +144,7 @@ static const struct shim_mount *next_hidden(const struct shim_plan *plan, size_t
 	return NULL;
 }
 
-/* A keeper covers what it finds, so what it will find is noted before it is started. */
+/* A keeper covers what it finds, so what they will find is noted before the first is started. */
 static void note_hidden(struct spare *s)
 {
 	const struct shim_mount *entry;
@@ -126,67 +179,6 @@ static bool hidden_changed(const struct spare *s)
 	return false;
 }
 
-static void start_one(struct spare *s)
-{
-	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	char name[] = "procpen-spare", *argv[] = { name, NULL }, *envp[] = { NULL };
-	struct spawn_request request = {
-		.path = "", .argv = argv, .envp = envp, .cwd_fd = root,
-		.stdin_fd = null, .stdout_fd = null, .stderr_fd = null,
-		.plan = s->plan, .clone_flags = s->clone_flags,
-	};
-	struct err ignored = ERR_INIT; /* the next run starts in the ordinary way, and tells */
-
-	note_hidden(s);
-	if (root < 0 || null < 0 || spawn_start(&request, &s->keeper, &ignored)) {
-		s->keeper = (struct spawn_result){ .control_fd = -1 };
-		err_release(&ignored);
-		return;
-	}
-	s->ready = false;
-	reaper_watch(s->reaper, s->keeper.keeper_pid, on_keeper_dead, s);
-	loop_timer_start(s->loop, &s->age, AGE_MAX_MS);
-}
-
-static void on_idle(struct ev_loop *loop, ev_idle *w, int revents)
-{
-	struct spare *s = w->data;
-
-	(void)revents;
-	ev_idle_stop(loop, w);
-	if (!s->keeper.keeper_pid)
-		start_one(s);
-}
-
-struct spare *spare_new(struct ev_loop *loop, struct reaper *reaper)
-{
-	struct spare *s = mem_zalloc(sizeof(*s));
-
-	s->loop = loop;
-	s->reaper = reaper;
-	s->keeper.control_fd = s->mounts_fd = -1;
-	ev_idle_init(&s->idle, on_idle);
-	ev_set_priority(&s->idle, EV_MINPRI);
-	ev_timer_init(&s->age, on_age, 0., 0.);
-	s->idle.data = s->age.data = s;
-	return s;
-}
-
-void spare_free(struct spare *s)
-{
-	if (!s)
-		return;
-	ev_idle_stop(s->loop, &s->idle);
-	discard(s);
-	mem_cleanup_close(&s->mounts_fd);
-	free(s->hidden);
-	free(s->plan);
-	free(s);
-}
-
-/* ---- does it fit? ---- */
-
 static size_t tail_of(const struct shim_plan *plan)
 {
 	return (size_t)plan->filter_len * 8 + plan->mounts_size;
@@ -196,13 +188,13 @@ static bool is_same(const struct spare *s, const struct spawn_request *request)
 {
 	const struct shim_plan *a = s->plan, *b = request->plan;
 
-	return s->clone_flags == request->clone_flags &&
+	return a && s->clone_flags == request->clone_flags &&
 	       !((a->flags ^ b->flags) & ~(uint32_t)OWN_FLAGS) && a->uid == b->uid &&
 	       a->gid == b->gid && a->filter_len == b->filter_len &&
 	       a->mounts_size == b->mounts_size && !memcmp(a->tail, b->tail, s->made_of);
 }
 
-/* Mounts made or gone since the keeper took its copy of them. */
+/* Mounts made or gone since the last look. */
 static bool mounts_changed(const struct spare *s)
 {
 	struct pollfd look = { .fd = s->mounts_fd, .events = POLLPRI };
@@ -210,15 +202,102 @@ static bool mounts_changed(const struct spare *s)
 	return s->mounts_fd < 0 || poll(&look, 1, 0) != 0;
 }
 
-/* Its first word says that everything is in place; without it, it is not to be trusted yet. */
-static bool is_ready(struct spare *s)
+/* What keepers are made with from now on. */
+static void set_plan(struct spare *s, const struct spawn_request *request)
 {
-	struct shim_report report;
+	const struct shim_plan *plan = request->plan;
 
-	if (!s->ready &&
-	    recv(s->keeper.control_fd, &report, sizeof(report), MSG_DONTWAIT) == sizeof(report))
-		s->ready = report.event == SHIM_READY;
-	return s->ready;
+	if (!s->plan)
+		s->plan = mem_zalloc(sizeof(*s->plan));
+	if (s->mounts_fd < 0)
+		s->mounts_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+	memset(s->plan, 0, SHIM_PLAN_HEAD);
+	s->plan->flags = (plan->flags & ~(uint32_t)OWN_FLAGS) | SHIM_SPARE;
+	s->plan->uid = plan->uid;
+	s->plan->gid = plan->gid;
+	s->plan->landlock_fd = s->plan->group_fd = -1;
+	s->plan->filter_len = plan->filter_len;
+	s->plan->mounts_size = plan->mounts_size;
+	s->made_of = tail_of(plan);
+	memcpy(s->plan->tail, plan->tail, s->made_of);
+	s->clone_flags = request->clone_flags;
+}
+
+/* Before a keeper is used or made: is the world still that of the others? */
+static void look_around(struct spare *s, bool other_plan)
+{
+	bool changed = mounts_changed(s); /* this tells once only */
+
+	if (!changed && !other_plan && !hidden_changed(s))
+		return;
+	dismiss_all(s);
+	note_hidden(s);
+	s->kind++;
+}
+
+/* ---- starting one ---- */
+
+/* @path is for messages; the plan has none. @flags: SHIM_FED or 0. */
+static int make(struct spare *s, const char *path, uint32_t flags, struct spawn_result *result,
+		struct err *e)
+{
+	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	char name[] = "procpen-spare", *argv[] = { name, NULL }, *envp[] = { NULL };
+	struct spawn_request request = {
+		.path = path, .argv = argv, .envp = envp, .cwd_fd = root,
+		.stdin_fd = null, .stdout_fd = null, .stderr_fd = null,
+		.plan = s->plan, .clone_flags = s->clone_flags,
+	};
+
+	*result = (struct spawn_result){ .control_fd = -1 };
+	if (root < 0 || null < 0)
+		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, path, e);
+	s->plan->flags = (s->plan->flags & ~(uint32_t)SHIM_FED) | flags;
+	return spawn_start(&request, result, e);
+}
+
+static void on_more(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct spare *s = w->data;
+	struct spawn_result made;
+	struct err ignored = ERR_INIT; /* the next run starts in the ordinary way, and tells */
+
+	(void)loop;
+	(void)revents;
+	if (s->count)
+		return;
+	look_around(s, false);
+	if (make(s, "", 0, &made, &ignored))
+		err_release(&ignored);
+	else
+		add(s, &(struct keeper){ .pid = made.keeper_pid, .control_fd = made.control_fd });
+}
+
+struct spare *spare_new(struct ev_loop *loop, struct reaper *reaper)
+{
+	struct spare *s = mem_zalloc(sizeof(*s));
+
+	s->loop = loop;
+	s->reaper = reaper;
+	s->mounts_fd = -1;
+	ev_timer_init(&s->more, on_more, 0., 0.);
+	ev_timer_init(&s->unused, on_unused, 0., 0.);
+	s->more.data = s->unused.data = s;
+	return s;
+}
+
+void spare_free(struct spare *s)
+{
+	if (!s)
+		return;
+	loop_timer_stop(s->loop, &s->more);
+	dismiss_all(s);
+	forget_hidden(s);
+	mem_cleanup_close(&s->mounts_fd);
+	free(s->hidden);
+	free(s->plan);
+	free(s);
 }
 
 /* ---- the second plan ---- */
@@ -255,6 +334,10 @@ static size_t write_second(struct shim_plan *plan, const struct spawn_request *r
 		return 0;
 	memcpy(plan, request->plan, SHIM_PLAN_HEAD);
 	plan->flags |= request->announce ? SHIM_ANNOUNCE : 0;
+	/* With one of these a command cannot write below /proc/PID of its keeper, which none of
+	 * intact.c's looks would show. */
+	if (plan->flags & SHIM_MOUNTS || plan->landlock_fd >= 0)
+		plan->flags |= SHIM_STAYS;
 	plan->filter_len = plan->mounts_size = plan->strings_size = 0;
 	plan->path_len = (uint32_t)path_len;
 	plan->cwd_len = (uint32_t)cwd_len;
@@ -268,68 +351,106 @@ static size_t write_second(struct shim_plan *plan, const struct spawn_request *r
 		       : 0;
 }
 
-static bool send_second(const struct spare *s, const struct spawn_request *request)
+/* 0, or -1 with errno. */
+static int send_second(int control_fd, const struct shim_plan *plan, size_t len,
+		       const struct spawn_request *request)
 {
-	static struct shim_plan plan; /* big, and used by one call at a time */
 	struct rights rights = {
 		.head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS },
 		.fds = { request->stdin_fd, request->stdout_fd, request->stderr_fd,
 			 request->cwd_fd },
 	};
-	size_t len = write_second(&plan, request);
-	struct iovec part = { &plan, len };
+	size_t count = 4 + (size_t)request->fd_count;
+	struct iovec part = { (void *)(uintptr_t)plan, len };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &rights };
 
-	if (!len)
-		return false;
 	if (request->fd_count)
 		memcpy(rights.fds + 4, request->fds, (size_t)request->fd_count * sizeof(int));
-	rights.head.cmsg_len = CMSG_LEN((4 + (size_t)request->fd_count) * sizeof(int));
-	message.msg_controllen = CMSG_SPACE((4 + (size_t)request->fd_count) * sizeof(int));
-	return sendmsg(s->keeper.control_fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) ==
-	       (ssize_t)len;
+	rights.head.cmsg_len = CMSG_LEN(count * sizeof(int));
+	message.msg_controllen = CMSG_SPACE(count * sizeof(int));
+	return sendmsg(control_fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len ? 0 : -1;
 }
 
-int spare_take(struct spare *s, const struct spawn_request *request, struct spawn_result *result)
+/* ---- commands ---- */
+
+/* Its first word says that everything is in place; without it, it is not to be trusted yet. */
+static bool is_ready(struct keeper *k)
 {
-	if (!s->keeper.keeper_pid || request->plan->group_fd >= 0 || !is_ready(s) ||
-	    !is_same(s, request))
-		return -1;
-	if (mounts_changed(s) || hidden_changed(s)) {
-		discard(s);
-		return -1;
+	struct shim_report report;
+
+	if (!k->ready && recv(k->control_fd, &report, sizeof(report), MSG_DONTWAIT) ==
+				 sizeof(report))
+		k->ready = report.event == SHIM_READY;
+	return k->ready;
+}
+
+/* Give the command to one that waits, the last one first: its memory is the warmest. */
+static int give(struct spare *s, const struct shim_plan *second, size_t len,
+		const struct spawn_request *request, struct spawn_result *result)
+{
+	for (size_t i = s->count; i--;) {
+		struct keeper k;
+
+		if (!is_ready(&s->waiting[i]))
+			continue;
+		k = take_out(s, i);
+		if (!send_second(k.control_fd, second, len, request)) {
+			*result = (struct spawn_result){
+				.keeper_pid = k.pid, .control_fd = k.control_fd,
+				.kind = s->kind, .past = k.past,
+			};
+			return 0;
+		}
+		close(k.control_fd);
 	}
-	if (!send_second(s, request))
-		return -1;
-	*result = s->keeper;
-	reaper_unwatch(s->reaper, s->keeper.keeper_pid);
-	loop_timer_stop(s->loop, &s->age);
-	s->keeper = (struct spawn_result){ .control_fd = -1 };
-	forget_hidden(s);
-	return 0;
+	return -1;
 }
 
-void spare_want(struct spare *s, const struct spawn_request *request)
+int spare_start(struct spare *s, const struct spawn_request *request, struct spawn_result *result,
+		struct err *e)
 {
-	const struct shim_plan *plan = request->plan;
+	static struct shim_plan second; /* big, and used by one call at a time */
+	bool other_plan;
+	size_t len;
 
-	if (plan->flags & NEVER || plan->group_fd >= 0 ||
-	    (s->keeper.keeper_pid && is_same(s, request)))
+	if (request->plan->flags & NEVER || request->plan->group_fd >= 0)
+		return spawn_start(request, result, e);
+	len = write_second(&second, request);
+	if (!len)
+		return spawn_start(request, result, e);
+	other_plan = !is_same(s, request);
+	if (other_plan)
+		set_plan(s, request);
+	look_around(s, other_plan);
+	if (!s->count && !ev_is_active(&s->more))
+		loop_timer_start(s->loop, &s->more, MORE_MS);
+	if (!give(s, &second, len, request, result))
+		return 0;
+	if (make(s, request->path, SHIM_FED, result, e))
+		return -1;
+	result->kind = s->kind;
+	if (!send_second(result->control_fd, &second, len, request))
+		return 0;
+	spawn_failed(SHIM_STAGE_PLAN, errno, request->path, e);
+	mem_cleanup_close(&result->control_fd);
+	return -1;
+}
+
+void spare_return(struct spare *s, const struct spawn_result *started,
+		  const struct shim_report *last)
+{
+	struct keeper k = {
+		.pid = started->keeper_pid, .control_fd = started->control_fd, .ready = true,
+		.past = started->past,
+	};
+
+	if (!s || started->kind != s->kind || s->count == WAITING_MAX ||
+	    ++k.past.runs >= RUNS_MAX) {
+		close(k.control_fd);
 		return;
-	if (!s->plan)
-		s->plan = mem_zalloc(sizeof(*s->plan));
-	if (s->mounts_fd < 0)
-		s->mounts_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
-	discard(s);
-	memset(s->plan, 0, SHIM_PLAN_HEAD);
-	s->plan->flags = (plan->flags & ~(uint32_t)OWN_FLAGS) | SHIM_SPARE;
-	s->plan->uid = plan->uid;
-	s->plan->gid = plan->gid;
-	s->plan->landlock_fd = s->plan->group_fd = -1;
-	s->plan->filter_len = plan->filter_len;
-	s->plan->mounts_size = plan->mounts_size;
-	s->made_of = tail_of(plan);
-	memcpy(s->plan->tail, plan->tail, s->made_of);
-	s->clone_flags = request->clone_flags;
-	ev_idle_start(s->loop, &s->idle);
+	}
+	k.past.cpu_us += last->cpu_us;
+	k.past.io_read_bytes += last->io_read_bytes;
+	k.past.io_write_bytes += last->io_write_bytes;
+	add(s, &k);
 }

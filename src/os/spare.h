@@ -1,13 +1,17 @@
 /*
- * spare - one keeper started ahead, so that a command finds its sandbox ready.
+ * spare - keepers that wait for a command, so that it finds its sandbox ready.
  *
- * Namespaces, mounts and the filter take longer than many commands. They are the
- * same for every run of a server, so after a start one more keeper is made when
- * the loop has nothing else to do, and waits for the next command. It holds
- * nothing of any command, has every layer that it will need, dies with the server,
- * and is thrown away when it is old, when the host's mounts have changed, when
- * something came to a path that is to be hidden, or when a run asks for something
- * else; that run is started in the ordinary way.
+ * Namespaces, mounts and the filter take longer than many commands, and are the same
+ * for every run of a server. So a keeper whose tree has become empty by itself, and
+ * that no command has touched (os/shim/intact.h), waits for another command; and
+ * when none waits while a command runs, one is made ahead.
+ *
+ * What waits holds nothing of any command, has every layer that it will need, and dies
+ * with the server. It is sent away when nobody has needed it for half a minute, when
+ * the host's mounts have changed, when something came to a path that is to be hidden,
+ * or when a run asks for something else. Some runs are never started like this: with
+ * a listener or a network namespace of their own, in a control group of version 2, or
+ * with more arguments than a message takes.
  */
 #ifndef PROCPEN_OS_SPARE_H
 #define PROCPEN_OS_SPARE_H
@@ -20,16 +24,18 @@ struct spare;
 
 struct spare *spare_new(struct ev_loop *loop, struct reaper *reaper);
 
-/* Ends a waiting keeper. */
+/* Sends away all that wait. */
 void spare_free(struct spare *s);
 
-/*
- * Give @request to the waiting keeper. 0: it has it, and @result is as after
- * spawn_start(). -1: there is none that fits; nothing has happened.
- */
-int spare_take(struct spare *s, const struct spawn_request *request, struct spawn_result *result);
+/* Like spawn_start(), by a keeper that waits if one fits. Call only with the loop at work. */
+int spare_start(struct spare *s, const struct spawn_request *request, struct spawn_result *result,
+		struct err *e);
 
-/* @request was just started: make a keeper for another like it when there is time. */
-void spare_want(struct spare *s, const struct spawn_request *request);
+/*
+ * The keeper of @started has told in its @last report that it stays (shim_report.stays). Takes its
+ * socket, and the pid, which nobody may be watching any more. @s may be NULL: it is sent away.
+ */
+void spare_return(struct spare *s, const struct spawn_result *started,
+		  const struct shim_report *last);
 
 #endif

@@ -175,7 +175,7 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 		.ignored = ignored_signals(),
 	};
 
-	result->refused = false;
+	*result = (struct spawn_result){ .control_fd = -1 };
 	if (request->fd_count)
 		memcpy(child.fds + SHIM_FD_EXTRA, request->fds,
 		       (size_t)request->fd_count * sizeof(int));

@@ -29,10 +29,18 @@ struct spawn_request {
 	bool announce;           /* tell when the command executes, unless it is over by then */
 };
 
+/* What a keeper has collected of commands before this one. */
+struct spawn_past {
+	uint32_t runs;
+	uint64_t cpu_us, io_read_bytes, io_write_bytes;
+};
+
 struct spawn_result {
 	pid_t keeper_pid;
 	int control_fd; /* our end, non-blocking, close-on-exec; owned by the caller */
 	bool refused;   /* on failure: the kernel refused clone_flags (EPERM, ENOSPC, ...) */
+	uint32_t kind;  /* os/spare's own; 0: the keeper leaves with its command */
+	struct spawn_past past;
 };
 
 /*

@@ -10,9 +10,7 @@ static int try_once(struct confine *confine, const struct confine_request *wante
 	request->clone_flags = run->clone_flags;
 	request->fds = run->fds;
 	request->fd_count = run->fd_count;
-	if (spare && !spare_take(spare, request, spawned))
-		return 0;
-	if (!spawn_start(request, spawned, e))
+	if (!(spare ? spare_start(spare, request, spawned, e) : spawn_start(request, spawned, e)))
 		return 0;
 	confine_run_release(run);
 	return -1;
@@ -33,7 +31,5 @@ int start_command(struct confine *confine, const struct confine_request *wanted,
 		changed.no_namespaces = true;
 		result = try_once(confine, &changed, seq, spare, request, run, spawned, e);
 	}
-	if (!result && spare)
-		spare_want(spare, request);
 	return result;
 }

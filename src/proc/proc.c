@@ -290,6 +290,17 @@ static void on_tree_empty(void *ctx)
 	notify(p, PROC_EVENT_EMPTY); /* may free p */
 }
 
+static void on_keeper(void *ctx, pid_t keeper_pid, int control_fd, const struct shim_report *last)
+{
+	const struct proc *p = ctx;
+	const struct spawn_result started = {
+		.keeper_pid = keeper_pid, .control_fd = control_fd,
+		.kind = p->live->keeper_kind, .past = p->live->past,
+	};
+
+	spare_return(p->env->spare, &started, last);
+}
+
 static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	(void)loop;
@@ -364,6 +375,7 @@ static struct proc_live *new_live(struct proc *p, const char *path)
 	live->limits.oom.fd = -1;
 	live->tree.on_report = on_report;
 	live->tree.on_listener = on_listener;
+	live->tree.on_keeper = on_keeper;
 	live->tree.on_empty = on_tree_empty;
 	live->tree.ctx = p;
 	ev_timer_init(&live->timeout, on_timeout, 0., 0.);
@@ -404,6 +416,8 @@ static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
 {
 	struct ev_loop *loop = p->env->loop;
 
+	p->live->past = spawned->past;
+	p->live->keeper_kind = spawned->kind;
 	tree_start(&p->live->tree, loop, p->env->reaper, spawned->keeper_pid, spawned->control_fd);
 	pump_start(&p->live->out, loop, s->out_read, &p->out);
 	pump_start(&p->live->err, loop, s->err_read, &p->err);
@@ -499,7 +513,7 @@ bool proc_output_open(const struct proc *p)
 const struct usage *proc_usage(struct proc *p)
 {
 	if (p->tree_alive && (!p->exited || p->leftover))
-		usage_live(p->live->tree.keeper_pid, &p->usage);
+		usage_live(p->live->tree.keeper_pid, &p->live->past, &p->usage);
 	if (p->live)
 		limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 	return &p->usage;

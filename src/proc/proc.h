@@ -92,6 +92,8 @@ struct proc_live {
 	struct confine_run confine;
 	struct limits_watch limits;
 	ev_timer timeout, drain;
+	struct spawn_past past; /* of the keeper */
+	uint32_t keeper_kind;   /* likewise, for spare_return() */
 	char *path; /* of the program, for the message when it cannot be executed */
 };
 

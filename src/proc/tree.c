@@ -97,6 +97,20 @@ static void pass_on(struct tree *t, const struct shim_report *report, int fd)
 		t->on_report(t->ctx, report);
 }
 
+/* The last report has come. */
+static void part(struct tree *t, const struct shim_report *last)
+{
+	pid_t keeper_pid = t->keeper_pid;
+
+	if (!last->stays || !t->on_keeper || !keeper_pid) {
+		loop_close(t->loop, &t->control);
+		return;
+	}
+	reaper_unwatch(t->reaper, keeper_pid);
+	t->keeper_pid = 0;
+	t->on_keeper(t->ctx, keeper_pid, loop_let_go(t->loop, &t->control), last);
+}
+
 static void on_control(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct tree *t = io->data;
@@ -118,7 +132,7 @@ static void on_control(struct ev_loop *loop, ev_io *io, int revents)
 		if (io->fd < 0)
 			return; /* released meanwhile */
 		if (t->reported_empty) {
-			loop_close(loop, io);
+			part(t, &report);
 			now_empty(t, 0);
 			return;
 		}

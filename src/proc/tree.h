@@ -37,11 +37,15 @@ struct tree {
 	uint32_t survivors;  /* processes that could not be killed */
 	void (*on_report)(void *ctx, const struct shim_report *report);
 	void (*on_listener)(void *ctx, int fd); /* takes the descriptor; NULL: it is closed */
+	/* Before on_empty: the keeper stays for another command, as @last says. Takes the socket
+	 * and the pid; NULL: the socket is closed, and the keeper leaves. */
+	void (*on_keeper)(void *ctx, pid_t keeper_pid, int control_fd,
+			  const struct shim_report *last);
 	void (*on_empty)(void *ctx);
 	void *ctx;
 };
 
-/* The keeper runs: take over its control socket. on_report, on_empty and ctx are set before. */
+/* The keeper runs: take over its control socket. The hooks and ctx are set before. */
 void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t keeper_pid,
 		int control_fd);
 

@@ -6,7 +6,13 @@
 
 #define USAGE_TREE_MAX 4096
 
-void usage_live(pid_t keeper_pid, struct usage *u)
+/* Two sources of one figure, each rounded in its own way. */
+static int64_t since(uint64_t now, uint64_t before)
+{
+	return now > before ? (int64_t)(now - before) : 0;
+}
+
+void usage_live(pid_t keeper_pid, const struct spawn_past *past, struct usage *u)
 {
 	static pid_t pids[USAGE_TREE_MAX];
 	int64_t tick_ms = 1000 / sysconf(_SC_CLK_TCK);
@@ -34,9 +40,9 @@ void usage_live(pid_t keeper_pid, struct usage *u)
 			io_write += w;
 		}
 	}
-	u->cpu_ms = (int64_t)ticks * tick_ms;
-	u->io_read_bytes = (int64_t)io_read;
-	u->io_write_bytes = (int64_t)io_write;
+	u->cpu_ms = since(ticks * (uint64_t)tick_ms, past->cpu_us / 1000);
+	u->io_read_bytes = since(io_read, past->io_read_bytes);
+	u->io_write_bytes = since(io_write, past->io_write_bytes);
 	if ((int64_t)rss > u->memory_peak_bytes)
 		u->memory_peak_bytes = (int64_t)rss;
 }

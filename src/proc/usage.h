@@ -12,6 +12,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "os/spawn.h"
+
 struct usage {
 	int64_t cpu_ms;
 	int64_t memory_peak_bytes; /* largest resident size of one process; live: of the sum seen */
@@ -19,7 +21,10 @@ struct usage {
 	int64_t io_write_bytes;
 };
 
-/* Add up the tree below @keeper_pid into @u; memory_peak_bytes never goes down. */
-void usage_live(pid_t keeper_pid, struct usage *u);
+/*
+ * Add up the tree below @keeper_pid into @u, without what the keeper has collected of other
+ * commands before (@past); memory_peak_bytes never goes down.
+ */
+void usage_live(pid_t keeper_pid, const struct spawn_past *past, struct usage *u);
 
 #endif

@@ -12,6 +12,7 @@
 #include "base/ids.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "rpc/rpc.h"
 
 #define QUESTIONS_MAX 4096 /* as many as requests may be open (limits.requests) */
 #define QUESTION_BYTES_MAX (8u << 20) /* guard; whoever asks bounds what is shown */
@@ -65,15 +66,10 @@ static void withdraw(struct ask *a, const struct question *q, const char *why)
 	if (!q->mcp)
 		return;
 	buf_init(&line, QUESTION_BYTES_MAX);
-	jsonw_init(&w, &line);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "jsonrpc", "2.0");
-	jsonw_str(&w, "method", "notifications/cancelled");
-	jsonw_object(&w, "params");
+	rpc_open_notification(&w, &line, "notifications/cancelled");
 	jsonw_str(&w, "requestId", q->id);
 	jsonw_str(&w, "reason", why);
-	jsonw_end_object(&w);
-	jsonw_end_object(&w);
+	rpc_close_notification(&w);
 	outq_push(a->out, line.data, line.len);
 	buf_release(&line);
 }

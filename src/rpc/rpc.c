@@ -78,6 +78,21 @@ void rpc_write_result(struct buf *line, const char *id, const char *json, size_t
 	jsonw_end_object(&w);
 }
 
+void rpc_open_notification(struct jsonw *w, struct buf *line, const char *method)
+{
+	jsonw_init(w, line);
+	jsonw_object(w, NULL);
+	jsonw_str(w, "jsonrpc", "2.0");
+	jsonw_str(w, "method", method);
+	jsonw_object(w, "params");
+}
+
+void rpc_close_notification(struct jsonw *w)
+{
+	jsonw_end_object(w);
+	jsonw_end_object(w);
+}
+
 /* Answer with an error; releases @e. */
 static void send_error(struct reqtab *t, struct req_batch *batch, const char *id, size_t id_len,
 		       struct err *e)

@@ -84,6 +84,11 @@ void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e)
 /* {"jsonrpc":"2.0","id":<id>,"result":<json>} */
 void rpc_write_result(struct buf *line, const char *id, const char *json, size_t json_len);
 
+/* Begin {"jsonrpc":"2.0","method":<method>,"params":{ in the empty @line; the caller adds members,
+ * and close ends both objects. */
+void rpc_open_notification(struct jsonw *w, struct buf *line, const char *method);
+void rpc_close_notification(struct jsonw *w);
+
 /*
  * Answer @m with an error (nothing for a notification); releases @e. Where the id is
  * taken the error is that it is, and has the id null.

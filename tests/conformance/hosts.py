@@ -13,8 +13,7 @@ import sys
 import time
 
 from model import Model
-from packages import Missing, Packages
-from rig import Counts, Scratch, server_path
+from rig import Scratch, main, server_path
 
 LIMIT = 120  # seconds for one health check
 WRAPPER = """#!/bin/sh
@@ -201,20 +200,13 @@ def check(counts, host):
     host.scratch.judge(counts, host.name)
 
 
-def main():
-    counts = Counts()
-    try:
-        packages = Packages("hosts")
-    except Missing as e:
-        counts.skip("hosts", e)
-        return counts.end()
+def test(counts, packages):
     for kind in (ClaudeCode, Codex, GeminiCli, Opencode):
         if len(sys.argv) > 1 and kind.name not in sys.argv[1:]:
             continue
         with Scratch() as scratch:
             check(counts, kind(packages, scratch))
-    return counts.end()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main("hosts", "hosts", test)

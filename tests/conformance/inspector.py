@@ -7,10 +7,8 @@ what counts is the median of the ratios, and that procpen is the faster one.
 import json
 import re
 import statistics
-import sys
 
-from packages import Missing, Packages
-from rig import Counts, Scratch, server_path
+from rig import Scratch, main, server_path
 
 ERAS = ("legacy", "modern", "auto")
 LOAD = ("--load", "--load-requests", "1500", "--load-concurrency", "32")
@@ -106,13 +104,7 @@ def load(counts, inspector, packages):
                 "the reference server is faster")
 
 
-def main():
-    counts = Counts()
-    try:
-        packages = Packages("clients")
-    except Missing as e:
-        counts.skip("inspector", e)
-        return counts.end()
+def test(counts, packages):
     with Scratch() as scratch:
         inspector = Inspector(packages, scratch)
         for era in ERAS:
@@ -120,8 +112,7 @@ def main():
         strict(counts, inspector, scratch.tapped("lines"))
         scratch.judge(counts, "lines")
         load(counts, inspector, packages)
-    return counts.end()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main("clients", "inspector", test)

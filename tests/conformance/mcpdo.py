@@ -10,11 +10,9 @@ import os
 import re
 import selectors
 import subprocess
-import sys
 import time
 
-from packages import Missing, Packages
-from rig import Counts, Scratch, server_path, stop
+from rig import Scratch, main, server_path, stop
 
 LIMIT = 30  # seconds for what must come
 
@@ -195,13 +193,7 @@ def ran(witness):
         return len(f.readlines())
 
 
-def main():
-    counts = Counts()
-    try:
-        packages = Packages("clients")
-    except Missing as e:
-        counts.skip("mcpdo", e)
-        return counts.end()
+def test(counts, packages):
     for era in ("legacy", "modern"):
         with Scratch() as scratch:
             mcpdo = Mcpdo(packages, scratch, era)
@@ -213,8 +205,7 @@ def main():
                 status, out = mcpdo.run("daemon", "stop")
             trip.note(status == 0, "daemon stop", (status, out))
             scratch.judge(counts, "lines")
-    return counts.end()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main("clients", "mcpdo", test)

@@ -17,6 +17,7 @@ sys.path[:0] = [str(ROOT / "tests" / "system"), str(ROOT / "tests" / "wire")]
 
 import client  # noqa: E402
 from client import Failure, server_path  # noqa: E402
+from packages import Missing, Packages  # noqa: E402
 from validate import Schemas, Session  # noqa: E402
 
 LIMIT = 600  # seconds for one program
@@ -149,3 +150,15 @@ def steps(counts, name, status, out, err):
             found += 1
     if status != 0 or not found:
         counts.note(False, name, "status %s: %s" % (status, err[-400:] or out[-400:]))
+
+
+def main(name, what, test):
+    """The program: @test with the set @name of packages, or a SKIP of @what that says why not."""
+    counts = Counts()
+    try:
+        packages = Packages(name)
+    except Missing as e:
+        counts.skip(what, e)
+    else:
+        test(counts, packages)
+    sys.exit(counts.end())

@@ -2,8 +2,7 @@
 """Both official SDK clients against procpen, through a tap whose records are judged."""
 import sys
 
-from packages import Missing, Packages
-from rig import HERE, Counts, Scratch, steps
+from rig import HERE, Scratch, main, steps
 
 SCRIPTS = (("sdk 1.x", "sdk_v1.mjs", {}),
            ("client 2.x legacy", "sdk_v2.mjs", {"MODE": "legacy"}),
@@ -11,13 +10,7 @@ SCRIPTS = (("sdk 1.x", "sdk_v1.mjs", {}),
            ("client 2.x pinned", "sdk_v2.mjs", {"MODE": "2026-07-28"}))
 
 
-def main():
-    counts = Counts()
-    try:
-        packages = Packages("clients")
-    except Missing as e:
-        counts.skip("SDK clients", e)
-        return counts.end()
+def test(counts, packages):
     for name, script, env in SCRIPTS:
         if len(sys.argv) > 1 and not any(word in name for word in sys.argv[1:]):
             continue
@@ -27,8 +20,7 @@ def main():
                                                SERVER_CWD=scratch.work, **env)
             steps(counts, name, *scratch.run([packages.node, str(HERE / script)], environment))
             scratch.judge(counts, "lines")
-    return counts.end()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main("clients", "SDK clients", test)

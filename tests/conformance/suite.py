@@ -11,10 +11,8 @@ import json
 import os
 import re
 import subprocess
-import sys
 
-from packages import Missing, Packages
-from rig import HERE, ROOT, Counts, Scratch, server_path
+from rig import HERE, ROOT, Scratch, main, server_path
 from official import is_mcp
 from validate import Session
 
@@ -148,18 +146,11 @@ def itself(counts, packages, scratch):
     scratch.judge(counts, "procpen")
 
 
-def main():
-    counts = Counts()
-    try:
-        packages = Packages("suite")
-    except Missing as e:
-        counts.skip("conformance suite", e)
-        return counts.end()
+def test(counts, packages):
     for part in (fixture, itself):
         with Scratch() as scratch:
             part(counts, packages, scratch)
-    return counts.end()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main("suite", "conformance suite", test)

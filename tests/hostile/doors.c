@@ -190,43 +190,18 @@ static long try_audit_read(void)
 }
 
 static long try_outside(void) { return make_in(outside, "made"); }
-static long in_outside(char *path, size_t size)
+static const char *there(void)
 {
-	return snprintf(path, size, "%s/there", outside);
+	static char path[4096];
+
+	snprintf(path, sizeof(path), "%s/there", outside);
+	return path;
 }
 
-static long try_outside_chmod(void)
-{
-	char path[4096];
-
-	in_outside(path, sizeof(path));
-	return chmod(path, 0644);
-}
-
-static long try_outside_times(void)
-{
-	char path[4096];
-
-	in_outside(path, sizeof(path));
-	return utimes(path, NULL);
-}
-
-static long try_outside_truncate(void)
-{
-	char path[4096];
-
-	in_outside(path, sizeof(path));
-	return truncate(path, 3);
-}
-
-static long try_outside_rename(void)
-{
-	char path[4096];
-
-	in_outside(path, sizeof(path));
-	return rename(path, "taken");
-}
-
+static long try_outside_chmod(void) { return chmod(there(), 0644); }
+static long try_outside_times(void) { return utimes(there(), NULL); }
+static long try_outside_truncate(void) { return truncate(there(), 3); }
+static long try_outside_rename(void) { return rename(there(), "taken"); }
 static long try_abstract(void)
 {
 	struct sockaddr_un to = { .sun_family = AF_UNIX };

@@ -71,14 +71,15 @@ static int without_calls(const int *calls, int error)
 	return install(code, len);
 }
 
-static int without_namespaces(int error)
+/* Refuse @nr when its @argument has one of @bits. */
+static int without_bits(unsigned nr, int argument, unsigned bits, int error)
 {
 	struct sock_filter code[] = {
 		LOAD(offsetof(struct seccomp_data, nr)),
-		IS(SYS_clone, 1, 0), /* what procpen uses */
+		IS(nr, 1, 0),
 		ALLOW,
-		LOAD(ARGUMENT(0)),
-		HAS(NEW_NAMESPACES, 0, 1),
+		LOAD(ARGUMENT(argument)),
+		HAS(bits, 0, 1),
 		ANSWER(error),
 		ALLOW,
 	};
@@ -105,21 +106,6 @@ static int without_prctl(int error, unsigned option, int second)
 	return install(code, sizeof(code) / sizeof(*code));
 }
 
-static int without_listener(int error)
-{
-	struct sock_filter code[] = {
-		LOAD(offsetof(struct seccomp_data, nr)),
-		IS(SYS_seccomp, 1, 0),
-		ALLOW,
-		LOAD(ARGUMENT(1)),
-		HAS(SECCOMP_FILTER_FLAG_NEW_LISTENER, 0, 1),
-		ANSWER(error),
-		ALLOW,
-	};
-
-	return install(code, sizeof(code) / sizeof(*code));
-}
-
 int main(int argc, char **argv)
 {
 	for (size_t i = 0; argc > 2 && i < sizeof(features) / sizeof(*features); i++) {
@@ -128,13 +114,13 @@ int main(int argc, char **argv)
 		if (strcmp(features[i].name, argv[1]))
 			continue;
 		if (!strcmp(argv[1], "namespaces"))
-			result = without_namespaces(error);
+			result = without_bits(SYS_clone, 0, NEW_NAMESPACES, error); /* as procpen does */
 		else if (!strcmp(argv[1], "ambient"))
 			result = without_prctl(error, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE);
 		else if (!strcmp(argv[1], "bounding"))
 			result = without_prctl(error, PR_CAPBSET_DROP, -1);
 		else if (!strcmp(argv[1], "seccomp_listener"))
-			result = without_listener(error);
+			result = without_bits(SYS_seccomp, 1, SECCOMP_FILTER_FLAG_NEW_LISTENER, error);
 		else
 			result = without_calls(features[i].calls, error);
 		if (!result)

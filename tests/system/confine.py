@@ -20,15 +20,19 @@ ORDINARY = 65534
 NO_NAMESPACES = ["--set", "sandbox.namespaces=false"]
 NO_SANDBOX = ["--set", "sandbox.profile=none"]
 
-# Arguments: LABEL PATH... Tries what changes files below each directory, or the file itself.
-ATTEMPTS = """
-import errno, os, sys
+# Begins the scripts that follow: each call is an attempt with a name, and says how it went.
+ATTEMPT = """
+import errno, os, socket, sys
 def attempt(name, call):
     try:
         call()
         print(name, "open")
     except OSError as e:
         print(name, "shut", errno.errorcode.get(e.errno, e.errno))
+"""
+
+# Arguments: LABEL PATH... Tries what changes files below each directory, or the file itself.
+ATTEMPTS = ATTEMPT + """
 def write(path, how):
     with open(path, how) as f:
         f.write("written\\n")
@@ -46,14 +50,7 @@ for label, path in zip(sys.argv[1::2], sys.argv[2::2]):
 """
 
 # Arguments: PORT, then what to do: nothing, or "own" to try the loopback device itself.
-NETWORK = """
-import errno, socket, sys
-def attempt(name, call):
-    try:
-        call()
-        print(name, "open")
-    except OSError as e:
-        print(name, "shut", errno.errorcode.get(e.errno, e.errno))
+NETWORK = ATTEMPT + """
 port = int(sys.argv[1])
 def udp():
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
@@ -438,15 +435,8 @@ def test_moved_workspace(place, options):
 
 
 # Ways from the working directory, and from what a process has, out of a mount namespace.
-WAYS_OUT = """
-import errno, os, sys
+WAYS_OUT = ATTEMPT + """
 base = sys.argv[1]
-def attempt(name, call):
-    try:
-        call()
-        print(name, "open")
-    except OSError as e:
-        print(name, "shut", errno.errorcode.get(e.errno, e.errno))
 def make(path, at=None):
     os.close(os.open(path, os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600, dir_fd=at))
 def above():

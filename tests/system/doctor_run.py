@@ -380,15 +380,21 @@ def open_terminal():
         raise Skip("no pseudo-terminal can be had here: %s" % e)
 
 
+def start_in_terminal(place, *words, **params):
+    """The run, and our end of its terminal."""
+    master, slave = open_terminal()
+    run = place.start(*words, stdin=slave, stdout=slave, stderr=slave, **params)
+    os.close(slave)
+    return run, master
+
+
 @suite.test()
 def test_terminal():
     """The command has the caller's terminal: it is one, and input comes through."""
     for form in FORMS:
         with Place() as place:
-            master, slave = open_terminal()
             script = "test -t 0 && test -t 1 && test -t 2 && echo all; read line; echo got $line; exit 5"
-            run = place.start(*form, "--shell", "--", script, stdin=slave, stdout=slave, stderr=slave)
-            os.close(slave)
+            run, master = start_in_terminal(place, *form, "--shell", "--", script)
             talk(master, b"all")
             os.write(master, b"hello\n")
             talk(master, b"got hello")
@@ -416,48 +422,46 @@ def over(run, limit=40):
     return status, out
 
 
+def interrupted(script):
+    """In each form, in a place of its own: @script begun, and given SIGINT."""
+    for form in FORMS:
+        with Place() as place:
+            run = begin(place, *form, "--shell", "--", script)
+            run.send_signal(signal.SIGINT)
+            yield place, run
+
+
 @suite.test()
 def test_interrupt_once():
     """The command gets it, and may have the last word."""
-    for form in FORMS:
-        with Place() as place:
-            run = begin(place, *form, "--shell", "--", TRAP)
-            run.send_signal(signal.SIGINT)
-            equal(over(run), (9, b"caught\n"), "status, output")
-            run = begin(place, *form, "--shell", "--", "echo ready; exec sleep 60")
-            run.send_signal(signal.SIGINT)
-            equal(over(run), (128 + signal.SIGINT, b""), "a command that dies of it")
+    for _, run in interrupted(TRAP):
+        equal(over(run), (9, b"caught\n"), "status, output")
+    for _, run in interrupted("echo ready; exec sleep 60"):
+        equal(over(run), (128 + signal.SIGINT, b""), "a command that dies of it")
 
 
 @suite.test()
 def test_interrupt_twice():
     """A command that goes on after the first does not after the second, nor does its daemon."""
-    for form in FORMS:
-        with Place() as place:
-            run = begin(place, *form, "--shell", "--", HEARS)
-            run.send_signal(signal.SIGINT)
-            equal(run.stdout.readline(), b"heard\n", "the command after the first")
-            equal(run.poll(), None, "it goes on after the first")
-            run.send_signal(signal.SIGINT)
-            equal(over(run)[0], 128 + signal.SIGKILL, "status after the second")
-            equal(processes_marked(place.base), [], "alive")
+    for place, run in interrupted(HEARS):
+        equal(run.stdout.readline(), b"heard\n", "the command after the first")
+        equal(run.poll(), None, "it goes on after the first")
+        run.send_signal(signal.SIGINT)
+        equal(over(run)[0], 128 + signal.SIGKILL, "status after the second")
+        equal(processes_marked(place.base), [], "alive")
 
 
 @suite.test()
 def test_interrupt_from_the_terminal():
     """Ctrl-C, typed."""
     with Place() as place:
-        master, slave = open_terminal()
-
         def own_terminal():
             os.setsid()
             import fcntl
             import termios
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
-        run = place.start("--shell", "--", TRAP, stdin=slave, stdout=slave, stderr=slave,
-                          preexec_fn=own_terminal)
-        os.close(slave)
+        run, master = start_in_terminal(place, "--shell", "--", TRAP, preexec_fn=own_terminal)
         talk(master, b"ready")
         os.write(master, b"\x03")
         talk(master, b"caught")

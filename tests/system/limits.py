@@ -50,10 +50,20 @@ class Limited:
     def run(self, *args, **params):
         return self.server.run(self.hog, [str(a) for a in args], **params)
 
+    def answer(self, *args, **params):
+        """The answer of a run that this mode's limits do not end."""
+        answer = self.run(*args, **params)
+        self.check_mode(answer)
+        return answer
+
     def limited(self, *args, **params):
         """Details of the ResourceLimitExceeded that the run must end in."""
+        return self.script_limited(self.hog, [str(a) for a in args], **params)
+
+    def script_limited(self, command, args=None, **params):
+        """The same, of any command."""
         try:
-            answer = self.run(*args, **params)
+            answer = self.server.run(command, args, **params)
         except RpcError as e:
             equal(e.type, "ResourceLimitExceeded", "error")
             details = e.error["data"]["details"]
@@ -90,6 +100,23 @@ def in_each_mode(function):
     return function
 
 
+def with_limited(*options):
+    """Decorator: in each mode, with a Limited of its own that has to be well at the end."""
+    def decorate(function):
+        def test(mode):
+            limited = Limited(mode, *options)
+            function(limited)
+            limited.close()
+        test.__name__ = function.__name__
+        in_each_mode(test)
+        return function
+    return decorate
+
+
+def check_exit(answer, output, what):
+    equal((answer["exit_code"], answer["stdout_summary"]), (0, output), what)
+
+
 def check_killed(details, reason):
     result = details["result"]
     equal((result["state"], result["reason"], result["exit_code"], result["survivors"]),
@@ -103,7 +130,7 @@ def check_killed(details, reason):
 
 def check_memory(limited, kind, free_mb, limit_mb):
     answer = limited.run("memory", kind, free_mb)
-    equal((answer["exit_code"], answer["stdout_summary"]), (0, "grown\n"), "without a limit")
+    check_exit(answer, "grown\n", "without a limit")
     details = limited.limited("memory", kind, free_mb, "keep", memory_limit=limit_mb * MIB)
     check_killed(details, "memory_limit")
     equal((details["limit"], details["limit_value"]), ("memory_limit", limit_mb * MIB), "limit")
@@ -113,89 +140,58 @@ def check_memory(limited, kind, free_mb, limit_mb):
         check(details["seen"] > limit_mb * MIB, "killed with %d bytes" % details["seen"])
 
 
-@in_each_mode
-def test_memory_of_one_process(mode):
-    limited = Limited(mode)
-    check_memory(limited, "private", 300, 60)
-    limited.close()
+MEMORY = {
+    "test_memory_of_one_process": ("private", 300, 60),
+    "test_memory_of_four_processes": ("four", 160, 100),  # each is far below the limit
+    "test_shared_memory": ("shared", 200, 60),
+    # Own session, parents gone, signals ignored, pipes closed: still of the run.
+    "test_memory_of_a_daemon": ("daemon", 200, 60),
+}
+
+for memory_name, grown in MEMORY.items():
+    def memory(limited, grown=grown):
+        check_memory(limited, *grown)
+    memory.__name__ = memory_name
+    with_limited()(memory)
 
 
-@in_each_mode
-def test_memory_of_a_process_whose_first_thread_has_ended(mode):
-    limited = Limited(mode)
+@with_limited()
+def test_memory_of_a_process_whose_first_thread_has_ended(limited):
     limited.hog = limited.server.hostile_path()
     answer = limited.run("headless", 150)
-    equal((answer["exit_code"], answer["stdout_summary"]), (0, "kept\n"), "without a limit")
+    check_exit(answer, "kept\n", "without a limit")
     check_killed(limited.limited("headless", 150, "keep", memory_limit=64 * MIB), "memory_limit")
-    limited.close()
 
 
-@in_each_mode
-def test_memory_of_four_processes(mode):
-    """Each of them is far below the limit."""
-    limited = Limited(mode)
-    check_memory(limited, "four", 160, 100)
-    limited.close()
-
-
-@in_each_mode
-def test_shared_memory(mode):
-    limited = Limited(mode)
-    check_memory(limited, "shared", 200, 60)
-    limited.close()
-
-
-@in_each_mode
-def test_memory_of_a_daemon(mode):
-    """Own session, parents gone, signals ignored, pipes closed: still of the run."""
-    limited = Limited(mode)
-    check_memory(limited, "daemon", 200, 60)
-    limited.close()
-
-
-@in_each_mode
-def test_memory_that_is_copied_on_write(mode):
+@with_limited()
+def test_memory_that_is_copied_on_write(limited):
     """Pages count when they are there, not when they could be."""
-    limited = Limited(mode)
-    answer = limited.run("memory", "inherited", 40, memory_limit=100 * MIB)
-    limited.check_mode(answer)
-    equal((answer["exit_code"], answer["stdout_summary"]), (0, "grown\n"),
-          "five processes with the same 40 MiB")
+    answer = limited.answer("memory", "inherited", 40, memory_limit=100 * MIB)
+    check_exit(answer, "grown\n", "five processes with the same 40 MiB")
     check_memory(limited, "copied", 40, 100)
-    limited.close()
 
 
-@in_each_mode
-def test_memory_of_a_grandchild_ends_the_run(mode):
+@with_limited()
+def test_memory_of_a_grandchild_ends_the_run(limited):
     """What the shells above would have made of it does not matter."""
-    limited = Limited(mode)
     script = "sh -c 'sh -c \"./hog memory private 200 keep; sleep 50\"; sleep 50'; echo over; exit 0"
-    try:
-        answer = limited.server.run(script, memory_limit=60 * MIB)
-    except RpcError as e:
-        details = e.error["data"]["details"]
-        limited.check_mode(details["result"])
-        check_killed(details, "memory_limit")
-        check("over" not in details["result"]["stdout_summary"], "a shell went on")
-    else:
-        check(False, "it was not ended: %.500r" % answer)
-    limited.close()
+    details = limited.script_limited(script, memory_limit=60 * MIB)
+    check_killed(details, "memory_limit")
+    check("over" not in details["result"]["stdout_summary"], "a shell went on")
 
 
-@in_each_mode
-def test_memory_in_the_background(mode):
+@with_limited()
+def test_memory_in_the_background(limited):
     """Nobody waits: the record tells, and the neighbour lives on."""
-    limited = Limited(mode)
     server = limited.server
     other = server.run("sleep 60", background=True, memory_limit=60 * MIB)
     limited.check_mode(other)
-    run = limited.run("memory", "private", 200, "keep", background=True, memory_limit=60 * MIB)
+    run = limited.answer("memory", "private", 200, "keep", background=True, memory_limit=60 * MIB)
     seen = server.call("process.monitor", {"process_id": run["process_id"], "wait_ms": 20000})
     equal((seen["state"], seen["reason"]), ("killed", "memory_limit"), "record")
     check(seen["resource_usage"]["memory_peak_bytes"] >= 60 * MIB, "peak: %r" % seen)
     check(is_alive(other["pid"]), "the other run is dead")
     server.call("process.kill", {"process_id": other["process_id"], "signal": "KILL"})
-    limited.close()
 
 
 def test_runtimes_under_memory_limit(mode, name, command, source=None, file=None):
@@ -260,26 +256,20 @@ def check_share(limited, *args):
     check(False, "%.3f of a core, and %.3f without a limit" % (share, free))
 
 
-@in_each_mode
-def test_cpu_of_one_process(mode):
-    limited = Limited(mode)
+@with_limited()
+def test_cpu_of_one_process(limited):
     check_share(limited, "spin", 1)
-    limited.close()
 
 
-@in_each_mode
-def test_cpu_of_four_processes(mode):
-    limited = Limited(mode)
+@with_limited()
+def test_cpu_of_four_processes(limited):
     check_share(limited, "spin", 4)
-    limited.close()
 
 
-@in_each_mode
-def test_cpu_of_short_lived_children(mode):
-    limited = Limited(mode)
+@with_limited()
+def test_cpu_of_short_lived_children(limited):
     check_share(limited, "short", "waited", 5)
     check_share(limited, "short", "orphaned", 20)
-    limited.close()
 
 
 @in_each_mode
@@ -295,20 +285,16 @@ def test_cpu_that_the_kernel_forgets(mode):
     limited.close()
 
 
-@in_each_mode
-def test_a_command_that_stops_its_own(mode):
+@with_limited()
+def test_a_command_that_stops_its_own(limited):
     """What the command has stopped is not continued by the limit, and what it continues runs."""
-    limited = Limited(mode)
-    answer = limited.run("stopped", cpu_limit=0.3)
-    limited.check_mode(answer)
+    answer = limited.answer("stopped", cpu_limit=0.3)
     equal(answer["stdout_summary"], "still stopped\nended by itself\n", "what it saw")
-    limited.close()
 
 
-@in_each_mode
-def test_signals_reach_a_slowed_command(mode):
+@with_limited()
+def test_signals_reach_a_slowed_command(limited):
     """TERM while it is in debt; the handler runs."""
-    limited = Limited(mode)
     server = limited.server
     run = server.run("trap 'echo got; exit 3' TERM; while :; do :; done", background=True,
                      cpu_limit=0.05)
@@ -320,15 +306,13 @@ def test_signals_reach_a_slowed_command(mode):
     equal((killed["killed"], killed["signal_sent"], killed["survivors"]), (True, "SIGTERM", 0),
           "kill")
     equal(server.logs(run["process_id"])["stdout"], "got\n", "output")
-    limited.close()
 
 
 # ------------------------------------------------------------------ processes
 
-@in_each_mode
-def test_processes(mode):
+@with_limited("--set", "limits.tasks_per_run=40")
+def test_processes(limited):
     """A group or an rlimit refuses the fork; where the keeper counts the run is ended."""
-    limited = Limited(mode, "--set", "limits.tasks_per_run=40")
     free = Server("--set", "limits.tasks_per_run=0")
     shutil.copy(limited.hog, free.workspace)
     equal(free.run("./hog processes 150")["stdout_summary"], "150 made\n", "without a limit")
@@ -341,7 +325,7 @@ def test_processes(mode):
         check_killed(details, "process_limit")
         equal((details["limit"], details["limit_value"]), ("limits.tasks_per_run", 40), "limit")
         check(details["seen"] > 40, "killed with %d" % details["seen"])
-        if mode == "group":
+        if limited.mode == "group":
             raise Skip("no control group with this limit can be made here")
     else:
         made, what = answer["stdout_summary"].split()
@@ -349,9 +333,8 @@ def test_processes(mode):
         if "process_limit:cgroup" in answer["sandbox"]:
             check(any("limits.tasks_per_run" in w for w in answer["warnings"]),
                   "no warning: %s" % answer["warnings"])
-        elif mode == "group":
+        elif limited.mode == "group":
             raise Skip("no control group with this limit can be made here")
-    limited.close()
 
 
 @suite.test()
@@ -389,18 +372,15 @@ def test_as_an_ordinary_user():
 
 # --------------------------------------------------------------------- usage
 
-@in_each_mode
-def test_usage_is_of_the_whole_tree(mode):
+@with_limited()
+def test_usage_is_of_the_whole_tree(limited):
     """The peak is a sum over processes, not of the largest, where somebody watches."""
-    limited = Limited(mode)
     for ms in (1000, 4000, 12000):  # that all of it is there; on a busy machine a look may be late
-        answer = limited.run("memory", "four", 160, ms, memory_limit=300 * MIB)
-        limited.check_mode(answer)
+        answer = limited.answer("memory", "four", 160, ms, memory_limit=300 * MIB)
         peak = answer["resource_usage"]["memory_peak_bytes"]
         if peak > 120 * MIB:
             break
     check(peak > 120 * MIB, "peak %d" % peak)
-    limited.close()
 
 
 def written(script, folder):
@@ -429,26 +409,27 @@ def test_storage_is_counted_for_the_whole_tree():
     server.stop()
 
 
+def check_operator_limit(server, what):
+    """120 MiB are refused by @what, which is 50 MiB."""
+    try:
+        server.run("./hog memory private 120 keep")
+        check(False, "%s does not hold" % what)
+    except RpcError as e:
+        equal(e.error["data"]["details"]["limit_value"], 50 * MIB, "limit")
+
+
 @suite.test()
 def test_limits_of_the_operator():
     """Without a word in the request the default holds, and without that the allowance."""
     server = Server("--set", "limits.memory_bytes=200M", "--set", "process.memory_bytes=50M")
     shutil.copy(hostile_program("hog"), server.workspace)
-    try:
-        server.run("./hog memory private 120 keep")
-        check(False, "the default does not hold")
-    except RpcError as e:
-        equal(e.error["data"]["details"]["limit_value"], 50 * MIB, "limit")
+    check_operator_limit(server, "the default")
     answer = server.run("./hog memory private 120", memory_limit=200 * MIB)
     equal(answer["stdout_summary"], "grown\n", "within the allowance")
     server.stop()
     server = Server("--set", "limits.memory_bytes=50M")
     shutil.copy(hostile_program("hog"), server.workspace)
-    try:
-        server.run("./hog memory private 120 keep")
-        check(False, "the allowance does not hold")
-    except RpcError as e:
-        equal(e.error["data"]["details"]["limit_value"], 50 * MIB, "limit")
+    check_operator_limit(server, "the allowance")
     server.stop()
 
 

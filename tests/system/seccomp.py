@@ -265,6 +265,11 @@ def test_more_calls_than_names():
     server.stop()
 
 
+def check_died(result, name, what):
+    equal((result["reason"], result["signal"]), ("seccomp", "SIGSYS"), "the end, " + what)
+    equal(result["denied_calls"], [{"name": name, "count": 1, "error": "SIGSYS"}], what)
+
+
 @suite.test()
 def test_died_of_a_foreign_call():
     """Another architecture's call kills; a listener knows its name."""
@@ -279,12 +284,10 @@ def test_died_of_a_foreign_call():
     open_server.stop()
     for args, name in ((["i386:20"], "i386 getpid"), ([str(0x40000000 + 39)], "x32 getpid")):
         result = server.run(program, args)
-        equal((result["reason"], result["signal"]), ("seccomp", "SIGSYS"), "the end")
-        equal(result["denied_calls"], [{"name": None, "count": 1, "error": "SIGSYS"}], "nobody listens")
+        check_died(result, None, "nobody listens")
         check(any("only with explain_denials" in w for w in result["warnings"]), "%s" % result["warnings"])
         result = server.run(program, args, explain_denials=True)
-        equal((result["reason"], result["signal"]), ("seccomp", "SIGSYS"), "the end with a listener")
-        equal(result["denied_calls"], [{"name": name, "count": 1, "error": "SIGSYS"}], "named")
+        check_died(result, name, "with a listener")
         result = server.run("trap '' SYS; %s %s" % (program, args[0]), explain_denials=True)
         equal((result["exit_code"], result["stdout_summary"]), (0, "%d\n" % errno.ENOSYS),
               "one who ignores SIGSYS is refused all the same")
@@ -298,8 +301,7 @@ def test_died_of_its_own_filter():
     program = server.hostile_path("calls")
     for explain in (False, True):
         result = server.run(program, ["self-filter"], explain_denials=explain)
-        equal((result["reason"], result["signal"]), ("seccomp", "SIGSYS"), "the end")
-        equal(result["denied_calls"], [{"name": None, "count": 1, "error": "SIGSYS"}], "its name")
+        check_died(result, None, "its name")
     server.stop()
 
 

@@ -170,8 +170,13 @@ static inline int children_report(int control_fd, struct shim_report *report)
 {
 	struct pollfd wait = { .fd = control_fd, .events = POLLIN };
 
+	int count;
+
 	memset(report, 0, sizeof(*report));
-	if (poll(&wait, 1, CHILDREN_WAIT_MS) != 1)
+	do
+		count = poll(&wait, 1, CHILDREN_WAIT_MS);
+	while (count < 0 && errno == EINTR); /* some child has ended */
+	if (count != 1)
 		return -1;
 	return recv(control_fd, report, sizeof(*report), MSG_DONTWAIT) == sizeof(*report) ? 0 : -1;
 }

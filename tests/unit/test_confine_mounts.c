@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include <stdarg.h>
+#include <stdbool.h>
 #include <sys/sysmacros.h>
 
 #include "os/confine_mounts.h"
@@ -8,6 +8,7 @@
 #include "scratch.h"
 
 #define MANY 200
+#define WORD_SIZE 64
 
 struct fixture {
 	struct scratch tmp;
@@ -45,6 +46,26 @@ static void add(struct fixture *f, int list, const char *name)
 {
 	f->lists[list][f->counts[list]++] =
 		strdup(name[0] == '/' ? name : scratch_path(&f->tmp, name));
+}
+
+/* The next of the words with single spaces between them; false behind the last. */
+static bool take_word(const char **words, char word[WORD_SIZE])
+{
+	size_t len = strcspn(*words, " ");
+
+	assert_true(len < WORD_SIZE);
+	memcpy(word, *words, len);
+	word[len] = '\0';
+	*words += len + ((*words)[len] == ' ');
+	return len > 0;
+}
+
+static void make_directories(struct fixture *f, const char *names)
+{
+	char name[WORD_SIZE];
+
+	while (take_word(&names, name))
+		scratch_mkdir(&f->tmp, name);
 }
 
 static void build(struct fixture *f)
@@ -92,6 +113,19 @@ static const char *shown(const struct fixture *f)
 	return text;
 }
 
+/* What becomes of these lists of words, as shown(). */
+static const char *built(struct fixture *f, const char *writable, const char *hidden)
+{
+	char name[WORD_SIZE];
+
+	while (take_word(&writable, name))
+		add(f, WRITABLE, name);
+	while (take_word(&hidden, name))
+		add(f, HIDDEN, name);
+	build(f);
+	return shown(f);
+}
+
 static void test_confine_mounts_of_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -112,11 +146,8 @@ static void test_confine_mounts_know_their_file(void **state)
 	struct stat st;
 	size_t at = 0;
 
-	scratch_mkdir(&f->tmp, "ws");
-	add(f, WRITABLE, "ws");
-	add(f, HIDDEN, "secret");
-	build(f);
-	assert_string_equal(shown(f), "+ws -secret");
+	make_directories(f, "ws");
+	assert_string_equal(built(f, "ws", "secret"), "+ws -secret");
 	entry = next(f, &at);
 	assert_int_equal(stat(scratch_path(&f->tmp, "ws"), &st), 0);
 	assert_int_equal(entry->ino, st.st_ino);
@@ -130,17 +161,8 @@ static void test_confine_mounts_nesting(void **state)
 {
 	struct fixture *f = *state;
 
-	scratch_mkdir(&f->tmp, "a");
-	scratch_mkdir(&f->tmp, "a/b");
-	scratch_mkdir(&f->tmp, "a/b/c");
-	scratch_mkdir(&f->tmp, "d");
-	add(f, WRITABLE, "a/b/c");
-	add(f, WRITABLE, "a");
-	add(f, WRITABLE, "a/b");
-	add(f, WRITABLE, "d");
-	add(f, WRITABLE, "a");
-	build(f);
-	assert_string_equal(shown(f), "+a +d");
+	make_directories(f, "a a/b a/b/c d");
+	assert_string_equal(built(f, "a/b/c a a/b d a", ""), "+a +d");
 	assert_int_equal(f->m.left_out, 0);
 }
 
@@ -149,48 +171,32 @@ static void test_confine_mounts_prefixes(void **state)
 {
 	struct fixture *f = *state;
 
-	scratch_mkdir(&f->tmp, "ws");
-	scratch_mkdir(&f->tmp, "ws_evil");
-	scratch_mkdir(&f->tmp, "w");
-	add(f, WRITABLE, "ws");
-	add(f, WRITABLE, "ws_evil");
-	add(f, WRITABLE, "w");
-	add(f, HIDDEN, "ws_hidden");
-	build(f);
-	assert_string_equal(shown(f), "+ws +ws_evil +w -ws_hidden");
+	make_directories(f, "ws ws_evil w");
+	assert_string_equal(built(f, "ws ws_evil w", "ws_hidden"), "+ws +ws_evil +w -ws_hidden");
 }
 
 static void test_confine_mounts_prefix_does_not_cover(void **state)
 {
 	struct fixture *f = *state;
 
-	scratch_mkdir(&f->tmp, "ws_evil");
-	add(f, WRITABLE, "ws_evil");
-	add(f, HIDDEN, "ws");
-	build(f);
-	assert_string_equal(shown(f), "+ws_evil -ws");
+	make_directories(f, "ws_evil");
+	assert_string_equal(built(f, "ws_evil", "ws"), "+ws_evil -ws");
 }
 
 static void test_confine_mounts_links(void **state)
 {
 	struct fixture *f = *state;
 
-	scratch_mkdir(&f->tmp, "real");
-	scratch_mkdir(&f->tmp, "real/in");
+	make_directories(f, "real real/in");
 	scratch_link(&f->tmp, "real", "link");
 	scratch_link(&f->tmp, "link/in", "far");
 	scratch_link(&f->tmp, "loop", "loop");
 	scratch_link(&f->tmp, "nowhere", "broken");
-	add(f, WRITABLE, "far");
-	add(f, WRITABLE, "link/../link/in");
-	add(f, WRITABLE, "loop");
-	add(f, WRITABLE, "broken");
-	add(f, HIDDEN, "link/secret"); /* not there yet */
-	add(f, HIDDEN, "link/in/deep/er/secret");
-	add(f, HIDDEN, "/nowhere/at/all");
-	build(f);
-	assert_string_equal(shown(f), "+real/in -real/secret =real/in/deep =real/in/deep/er "
-				      "-real/in/deep/er/secret -/nowhere/at/all");
+	/* link/secret is not there yet. */
+	assert_string_equal(built(f, "far link/../link/in loop broken",
+				  "link/secret link/in/deep/er/secret /nowhere/at/all"),
+			    "+real/in -real/secret =real/in/deep =real/in/deep/er "
+			    "-real/in/deep/er/secret -/nowhere/at/all");
 	assert_int_equal(f->m.left_out, 2);
 }
 
@@ -198,12 +204,10 @@ static void test_confine_mounts_hidden_links(void **state)
 {
 	struct fixture *f = *state;
 
-	scratch_mkdir(&f->tmp, "real");
+	make_directories(f, "real");
 	scratch_file(&f->tmp, "real/key", "", 0600);
 	scratch_link(&f->tmp, "real", "link");
-	add(f, HIDDEN, "link/key");
-	build(f);
-	assert_string_equal(shown(f), "-real/key");
+	assert_string_equal(built(f, "", "link/key"), "-real/key");
 }
 
 /* What is hidden lies inside a writable path, or beside it, but never over one: by its real name. */
@@ -211,19 +215,10 @@ static void test_confine_mounts_hidden_and_writable(void **state)
 {
 	struct fixture *f = *state;
 
-	scratch_mkdir(&f->tmp, "top");
-	scratch_mkdir(&f->tmp, "top/ws");
-	scratch_mkdir(&f->tmp, "top/ws/secret");
+	make_directories(f, "top top/ws top/ws/secret");
 	scratch_link(&f->tmp, "top", "other");
-	add(f, WRITABLE, "top/ws");
-	add(f, HIDDEN, "top");
-	add(f, HIDDEN, "top/ws");
-	add(f, HIDDEN, "other");
-	add(f, HIDDEN, "/");
-	add(f, HIDDEN, "top/ws/secret");
-	add(f, HIDDEN, "top/other");
-	build(f);
-	assert_string_equal(shown(f), "+top/ws -top/ws/secret -top/other");
+	assert_string_equal(built(f, "top/ws", "top top/ws other / top/ws/secret top/other"),
+			    "+top/ws -top/ws/secret -top/other");
 	assert_int_equal(f->m.unhidden, 4); /* and that is told */
 }
 
@@ -232,19 +227,9 @@ static void test_confine_mounts_pins(void **state)
 {
 	struct fixture *f = *state;
 
-	scratch_mkdir(&f->tmp, "ws");
-	scratch_mkdir(&f->tmp, "ws/a");
-	scratch_mkdir(&f->tmp, "ws/a/b");
-	scratch_mkdir(&f->tmp, "out");
-	scratch_mkdir(&f->tmp, "out/a");
-	add(f, WRITABLE, "ws");
-	add(f, HIDDEN, "ws/direct");
-	add(f, HIDDEN, "ws/a/b/c");
-	add(f, HIDDEN, "out/a/b");
-	add(f, HIDDEN, "ws_evil/a/b");
-	add(f, HIDDEN, "/proc/kcore");
-	build(f);
-	assert_string_equal(shown(f), "+ws -ws/direct =ws/a =ws/a/b -ws/a/b/c -out/a/b -ws_evil/a/b");
+	make_directories(f, "ws ws/a ws/a/b out out/a");
+	assert_string_equal(built(f, "ws", "ws/direct ws/a/b/c out/a/b ws_evil/a/b /proc/kcore"),
+			    "+ws -ws/direct =ws/a =ws/a/b -ws/a/b/c -out/a/b -ws_evil/a/b");
 	assert_int_equal(f->m.unhidden, 1); /* /proc is the run's own */
 }
 
@@ -267,24 +252,16 @@ static void test_confine_mounts_root_is_writable(void **state)
 {
 	struct fixture *f = *state;
 
-	scratch_mkdir(&f->tmp, "ws");
-	add(f, WRITABLE, "ws");
-	add(f, WRITABLE, "/");
-	add(f, HIDDEN, "ws");
-	build(f);
-	assert_string_equal(shown(f), "+/");
+	make_directories(f, "ws");
+	assert_string_equal(built(f, "ws /", "ws"), "+/");
 }
 
 static void test_confine_mounts_missing_paths(void **state)
 {
 	struct fixture *f = *state;
 
-	scratch_mkdir(&f->tmp, "ws");
-	add(f, WRITABLE, "missing");
-	add(f, WRITABLE, "ws");
-	add(f, HIDDEN, "missing");
-	build(f);
-	assert_string_equal(shown(f), "+ws -missing");
+	make_directories(f, "ws");
+	assert_string_equal(built(f, "missing ws", "missing"), "+ws -missing");
 	assert_int_equal(f->m.left_out, 1);
 }
 
@@ -325,7 +302,7 @@ static void test_confine_mounts_too_long(void **state)
 	char name[4000], end[16];
 	int hidden;
 
-	scratch_mkdir(&f->tmp, "ws");
+	make_directories(f, "ws");
 	add(f, WRITABLE, "ws");
 	for (int i = 0; i < 20; i++) {
 		memset(name, 'x', sizeof(name));

@@ -20,6 +20,7 @@
 #include "base/clock.h"
 #include "os/confine_seccomp.h"
 #include "os/denials.h"
+#include "send_fd.h"
 
 #define WAIT_MS 60000 /* a bound; every wait ends with its condition */
 
@@ -57,19 +58,9 @@ struct child {
 	int status;
 };
 
-static void send_fd(int to, int fd)
+static void give_fd(int to, int fd)
 {
-	char bytes[CMSG_SPACE(sizeof(int))] = { 0 };
-	struct iovec part = { &(char){ 'x' }, 1 };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = bytes,
-				  .msg_controllen = sizeof(bytes) };
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
-
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-	if (sendmsg(to, &message, 0) != 1)
+	if (send_fd(to, &(char){ 'x' }, 1, fd) != 1)
 		_exit(101);
 	close(fd);
 }
@@ -109,7 +100,7 @@ static struct child start(int (*work)(void))
 	if (!child.pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-		send_fd(pair[1], (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
+		give_fd(pair[1], (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER,
 					      SECCOMP_FILTER_FLAG_NEW_LISTENER, &program));
 		_exit(work());
 	}

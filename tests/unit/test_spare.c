@@ -2,7 +2,9 @@
 
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/syscall.h>
 
+#include "base/mem.h"
 #include "children.h"
 #include "os/spare.h"
 #include "scratch.h"
@@ -78,104 +80,111 @@ static void job_free(struct job *j)
 	free(j);
 }
 
-/* The command has its ends: let go of ours, and read @fd to its end. */
-static size_t read_all(struct job *j, int fd, char *text, size_t size)
+/* The command has its ends: let go of ours. */
+static void job_let_go(struct job *j)
 {
-	size_t len = 0;
-	ssize_t n;
-
 	for (int i = 0; i < 3; i++) {
 		if (j->ends[i] >= 0)
 			close(j->ends[i]);
 		j->ends[i] = -1;
 	}
+}
+
+static bool job_has_namespaces(struct confine *c)
+{
+	const struct confine_request nothing_special = { 0 };
+	struct job *j = job_new(c, &nothing_special, "true");
+	bool has = j->run.clone_flags;
+
+	job_free(j);
+	return has;
+}
+
+/* Read @fd to its end. */
+static size_t read_all(struct job *j, int fd, char *text, size_t size)
+{
+	size_t len = 0;
+	ssize_t n;
+
+	job_let_go(j);
 	while ((n = read(fd, text + len, size - 1 - len)) > 0)
 		len += (size_t)n;
 	text[len] = '\0';
 	return len;
 }
 
-/* ---- waiting for the keeper ---- */
+/* ---- starting and ending ---- */
 
-struct taking {
-	struct spare *spare;
-	struct job *job;
+static void start(struct spare *s, struct job *j)
+{
+	struct err e = ERR_INIT;
+
+	assert_int_equal(spare_start(s, &j->request, &j->result, &e), 0);
+}
+
+/* What a run has told at its end. */
+struct ending {
+	int status;
+	bool stays;
+	struct shim_report last;
 };
 
-static bool taken(void *ctx)
+/* Its last words; the keeper goes back to @s if it stays (NULL: it is sent away). */
+static struct ending end_of(struct spare *s, struct job *j)
 {
-	struct taking *t = ctx;
-
-	return !spare_take(t->spare, &t->job->request, &t->job->result);
-}
-
-static void take(struct spare *s, struct job *j)
-{
-	struct taking t = { s, j };
-
-	assert_true(children_wait(&all, taken, &t));
-}
-
-static bool one_child(void *pid)
-{
-	pid_t pids[2];
-
-	if (procfs_children(getpid(), pids, 2) != 1 || children_gone(&pids[0]))
-		return false;
-	*(pid_t *)pid = pids[0];
-	return true;
-}
-
-/* A waiting keeper is the only child there is. */
-static pid_t keeper_of(struct spare *s)
-{
-	pid_t pid = 0;
-
-	(void)s;
-	assert_true(children_wait(&all, one_child, &pid));
-	return pid;
-}
-
-/* Nothing comes of @job, and the keeper that waits goes on waiting. */
-static void expect_unfit(struct spare *s, struct job *job, pid_t keeper)
-{
-	assert_int_equal(spare_take(s, &job->request, &job->result), -1);
-	children_pause(&all, 20);
-	assert_int_equal(spare_take(s, &job->request, &job->result), -1);
-	assert_int_equal(keeper_of(s), keeper);
-	job_free(job);
-}
-
-/* Its exit status, when everything is over. */
-static int finish(struct job *j)
-{
+	struct ending ending = { .status = -1 };
 	struct shim_report report;
-	int status = -1;
 
-	while (!children_report(j->result.control_fd, &report)) {
+	while (!ending.stays && !children_report(j->result.control_fd, &report)) {
 		if (report.event == SHIM_EXITED)
-			status = report.value;
+			ending.status = report.value;
 		if (report.event == SHIM_FAILED)
 			fail_msg("failed in %s: errno %d", spawn_stage_name(report.value), report.error);
+		ending.last = report;
+		ending.stays = report.stays;
 	}
-	close(j->result.control_fd);
-	assert_true(children_wait(&all, children_none, NULL));
+	if (ending.stays)
+		spare_return(s, &j->result, &ending.last);
+	else
+		close(j->result.control_fd);
 	job_free(j);
-	return status;
+	return ending;
+}
+
+/* Its exit status; its keeper is sent away. */
+static int finish(struct job *j)
+{
+	return end_of(NULL, j).status;
 }
 
 static const struct confine_request nothing;
 
-/* A spare that waits for a command of @c; its keeper's pid. */
+/* A keeper that waits for a command of @c: it has served one already. */
 static struct spare *ready(struct confine *c, pid_t *keeper)
 {
 	struct spare *s = spare_new(all.loop, all.reaper);
-	struct job *like = job_new(c, &nothing, "true");
+	struct job *first = job_new(c, &nothing, "true");
 
-	spare_want(s, &like->request);
-	job_free(like);
-	*keeper = keeper_of(s);
+	start(s, first);
+	*keeper = first->result.keeper_pid;
+	assert_true(end_of(s, first).stays);
 	return s;
+}
+
+/* Another keeper, and not @keeper, is started for @job. If that is of a new kind @keeper goes; if
+ * it is started in the ordinary way @keeper waits on. */
+static void expect_unfit(struct spare *s, struct job *job, pid_t keeper)
+{
+	bool gone;
+
+	start(s, job);
+	gone = job->result.kind != 0;
+	assert_int_not_equal(job->result.keeper_pid, keeper);
+	assert_int_equal(end_of(NULL, job).status, 0);
+	if (gone)
+		assert_true(children_wait(&all, children_gone, &keeper));
+	else
+		assert_false(children_gone(&keeper));
 }
 
 static void end(struct spare *s)
@@ -184,19 +193,28 @@ static void end(struct spare *s)
 	assert_true(children_wait(&all, children_none, NULL));
 }
 
+/* Some child that is not @ctx[0]; it goes to ctx[1]. */
+static bool another_child(void *ctx)
+{
+	pid_t *pair = ctx, pids[4];
+	int count = procfs_children(getpid(), pids, 4);
+
+	for (int i = 0; i < count; i++)
+		if (pids[i] != pair[0])
+			pair[1] = pids[i];
+	return pair[1] != 0;
+}
+
 /* ---- tests ---- */
 
+/* The first command finds none that waits. */
 static void test_spare_of_nothing(void **state)
 {
 	struct spare *s = spare_new(all.loop, all.reaper);
-	struct job *j = job_new(all.confine, &nothing, "true");
 
 	(void)state;
-	assert_int_equal(spare_take(s, &j->request, &j->result), -1);
 	children_pause(&all, 20);
-	assert_int_equal(spare_take(s, &j->request, &j->result), -1);
 	assert_true(children_none(NULL));
-	job_free(j);
 	end(s);
 	spare_free(NULL);
 }
@@ -208,7 +226,7 @@ static void run_ahead(struct confine *c)
 	struct spare *s = ready(c, &keeper);
 	struct job *j = job_new(c, &nothing, "echo out; echo err >&2; cat; exit 7");
 
-	take(s, j);
+	start(s, j);
 	assert_int_equal(j->result.keeper_pid, keeper);
 	assert_int_equal(write(j->in, "input\n", 6), 6);
 	close(j->in);
@@ -218,9 +236,6 @@ static void run_ahead(struct confine *c)
 	read_all(j, j->err, text, sizeof(text));
 	assert_string_equal(text, "err\n");
 	assert_int_equal(finish(j), 7 << 8);
-	j = job_new(c, &nothing, "true"); /* once only */
-	assert_int_equal(spare_take(s, &j->request, &j->result), -1);
-	job_free(j);
 	end(s);
 }
 
@@ -251,7 +266,8 @@ static void test_spare_is_like_an_ordinary_start(void **state)
 		struct spare *s = ready(both[i], &keeper);
 		struct job *j = job_new(both[i], &ask, script);
 
-		take(s, j);
+		start(s, j);
+		assert_int_equal(j->result.keeper_pid, keeper);
 		read_all(j, j->out, ahead, sizeof(ahead));
 		assert_int_equal(finish(j), 0);
 		j = job_new(both[i], &ask, script);
@@ -265,28 +281,43 @@ static void test_spare_is_like_an_ordinary_start(void **state)
 	}
 }
 
+/* Another kind of sandbox: what waits is sent away. */
 static void test_spare_does_not_fit(void **state)
 {
-	const struct confine_request strict = { .strict = true }, explain = { .explain = true };
-	const struct confine_request offline = { .network_off = true };
+	const struct confine_request asks[] = {
+		{ .strict = true }, { .network_off = true },
+		{ .as_user = true, .uid = 65534, .gid = 65534 },
+	};
 	pid_t keeper;
-	struct spare *s = ready(layered, &keeper);
-	struct job *j;
+	struct spare *s;
 
 	(void)state;
-	expect_unfit(s, job_new(layered, &strict, "true"), keeper);
-	expect_unfit(s, job_new(layered, &explain, "true"), keeper);
-	expect_unfit(s, job_new(layered, &offline, "true"), keeper);
-	j = job_new(layered, &nothing, "true");
-	if (j->run.clone_flags)
+	for (size_t i = 0; i < COUNT_OF(asks) - (geteuid() != 0); i++) {
+		s = ready(layered, &keeper);
+		expect_unfit(s, job_new(layered, &asks[i], "true"), keeper);
+		end(s);
+	}
+	s = ready(layered, &keeper);
+	if (job_has_namespaces(layered))
 		expect_unfit(s, job_new(all.confine, &nothing, "true"), keeper);
-	if (!geteuid())
-		expect_unfit(s, job_new(layered, &(struct confine_request){ .as_user = true, .uid = 65534,
-									  .gid = 65534 },
-				      "true"), keeper);
-	take(s, j); /* all the time it was there for this */
-	assert_int_equal(j->result.keeper_pid, keeper);
-	assert_int_equal(finish(j), 0);
+	end(s);
+}
+
+/* A listener belongs to one command. That run goes its own way, and the keeper waits on. */
+static void test_spare_never_with_a_listener(void **state)
+{
+	const struct confine_request explain = { .explain = true };
+	pid_t keeper;
+	struct spare *s = ready(all.confine, &keeper);
+	struct job *j = job_new(all.confine, &explain, "true");
+	struct err e = ERR_INIT;
+
+	(void)state;
+	assert_int_equal(spare_start(s, &j->request, &j->result, &e), 0);
+	assert_int_not_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(j->result.kind, 0);
+	assert_false(end_of(s, j).stays);
+	assert_false(children_gone(&keeper));
 	end(s);
 }
 
@@ -312,8 +343,7 @@ static void test_spare_of_other_places(void **state)
 		print_message("SKIP: no mount namespace here\n");
 		job_free(theirs);
 	}
-	take(s, mine);
-	assert_int_equal(finish(mine), 0);
+	job_free(mine);
 	end(s);
 	confine_free(other);
 }
@@ -347,7 +377,7 @@ static void test_spare_arguments_and_environment(void **state)
 		len = (size_t)(stpcpy(want + len, *at) - want);
 	for (char **at = j->environment; *at; at++, len++)
 		len = (size_t)(stpcpy(want + len, *at) - want);
-	take(s, j);
+	start(s, j);
 	assert_int_equal(read_all(j, j->out, text, sizeof(text)), len);
 	assert_memory_equal(text, want, len);
 	assert_int_equal(finish(j), 0);
@@ -379,7 +409,7 @@ static void test_spare_bounds(void **state)
 	j = job_new(all.confine, &nothing, "echo ${#BIG}");
 	big[SHIM_STRINGS_MAX - rest - 1] = '\0';
 	add_text(j->environment, big);
-	take(s, j);
+	start(s, j);
 	assert_int_equal(j->result.keeper_pid, keeper);
 	read_all(j, j->out, text, sizeof(text));
 	assert_int_equal(atoi(text), SHIM_STRINGS_MAX - (int)rest - 1 - 4);
@@ -399,7 +429,8 @@ static void test_spare_shows_no_arguments(void **state)
 
 	(void)state;
 	add_text(j->argv, "secret-argument");
-	take(s, j);
+	start(s, j);
+	assert_int_equal(j->result.keeper_pid, keeper);
 	assert_int_equal(read(j->out, text, 1), 1); /* it executes */
 	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)keeper);
 	fd = open(path, O_RDONLY);
@@ -414,73 +445,298 @@ static void test_spare_shows_no_arguments(void **state)
 	end(s);
 }
 
-static void test_spare_of_another_kind(void **state)
+/* A command that takes its time: meanwhile one more keeper is made, and it serves the next. */
+static void test_spare_made_ahead(void **state)
+{
+	struct confine *both[] = { all.confine, layered };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		pid_t pair[2] = { 0, 0 };
+		struct spare *s = ready(both[i], &pair[0]);
+		struct job *slow = job_new(both[i], &nothing, "cat"), *j;
+		bool served = false;
+
+		start(s, slow);
+		assert_true(children_wait(&all, another_child, pair));
+		for (int tries = 0; !served && tries < 200; tries++) { /* it may not be ready yet */
+			j = job_new(both[i], &nothing, "exit 3");
+			start(s, j);
+			served = j->result.keeper_pid == pair[1];
+			assert_int_equal(end_of(NULL, j).status, 3 << 8);
+			children_pause(&all, 10);
+		}
+		assert_true(served);
+		close(slow->in);
+		slow->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		job_let_go(slow);
+		assert_int_equal(end_of(s, slow).status, 0);
+		end(s);
+	}
+}
+
+/* ---- one after another ---- */
+
+/* Nothing adds up from command to command. */
+static void test_spare_serves_again(void **state)
+{
+	static const char busy[] = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; "
+				   "dd if=/dev/zero of=/dev/null bs=60000000 count=1 2>&1 | tail -c 0";
+	static const char idle[] = "echo $EXTRA$#; ls /proc/self/fd | wc -l";
+	struct confine *both[] = { all.confine, layered };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		pid_t keeper;
+		struct spare *s = ready(both[i], &keeper);
+		char text[100];
+
+		for (int run = 0; run < 5; run++) {
+			struct job *j = job_new(both[i], &nothing, run == 1 ? busy : idle);
+			struct ending ending;
+
+			if (run == 3)
+				add_text(j->environment, "EXTRA=x");
+			start(s, j);
+			assert_int_equal(j->result.keeper_pid, keeper);
+			read_all(j, j->out, text, sizeof(text));
+			if (run != 1)
+				assert_string_equal(text, run == 3 ? "x0\n4\n" : "0\n4\n");
+			ending = end_of(s, j);
+			assert_true(ending.stays);
+			if (run == 1) {
+				assert_true(ending.last.cpu_us > 50000);
+				assert_true(ending.last.maxrss_kib > 40000);
+			} else {
+				assert_true(ending.last.cpu_us < 50000);
+				assert_true(ending.last.maxrss_kib < 40000);
+			}
+		}
+		end(s);
+	}
+}
+
+static void change_class(pid_t keeper)
+{
+	const struct sched_param param = { 0 };
+
+	assert_int_equal(sched_setscheduler(keeper, SCHED_BATCH, &param), 0);
+}
+
+static void renice(pid_t keeper)
+{
+	int nice = getpriority(PRIO_PROCESS, (id_t)keeper);
+
+	if (nice == 19) /* no way down */
+		change_class(keeper);
+	else
+		assert_int_equal(setpriority(PRIO_PROCESS, (id_t)keeper, nice + 1), 0);
+}
+
+static void change_io_priority(pid_t keeper)
+{
+	assert_int_equal(syscall(SYS_ioprio_set, 1, keeper, 3 << 13), 0); /* idle */
+}
+
+static void change_limit(pid_t keeper)
+{
+	struct rlimit limit;
+
+	assert_int_equal(prlimit(keeper, RLIMIT_NOFILE, NULL, &limit), 0);
+	limit.rlim_cur--;
+	assert_int_equal(prlimit(keeper, RLIMIT_NOFILE, &limit, NULL), 0);
+}
+
+static void change_processors(pid_t keeper)
+{
+	cpu_set_t one, now;
+
+	CPU_ZERO(&one);
+	assert_int_equal(sched_getaffinity(keeper, sizeof(now), &now), 0);
+	for (int i = 0; !CPU_COUNT(&one); i++)
+		if (CPU_ISSET(i, &now))
+			CPU_SET(i, &one);
+	if (CPU_EQUAL(&one, &now)) /* there is but one: something else, then */
+		renice(keeper);
+	else
+		assert_int_equal(sched_setaffinity(keeper, sizeof(one), &one), 0);
+}
+
+static void leave_alone(pid_t keeper)
+{
+	(void)keeper;
+}
+
+/* What one command could have done to its keeper is not what the next finds. */
+static void test_spare_touched(void **state)
+{
+	static void (*const touches[])(pid_t) = {
+		leave_alone,  renice,	    change_io_priority,
+		change_class, change_limit, change_processors,
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(touches); i++) {
+		pid_t keeper;
+		struct spare *s = ready(i % 2 ? all.confine : layered, &keeper);
+		struct job *j = job_new(i % 2 ? all.confine : layered, &nothing, "cat");
+
+		start(s, j);
+		assert_int_equal(j->result.keeper_pid, keeper);
+		touches[i](keeper);
+		close(j->in);
+		j->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		job_let_go(j);
+		assert_int_equal(end_of(s, j).stays, touches[i] == leave_alone);
+		end(s);
+	}
+}
+
+/* Every signal is blocked there, and would be kept for as long as it lives. */
+static void test_spare_drops_signals(void **state)
+{
+	char path[40], text[4096];
+	pid_t keeper;
+	struct spare *s = ready(all.confine, &keeper);
+	struct job *j = job_new(all.confine, &nothing,
+				"for s in 1 2 10 15 34 35 64; do kill -$s $PPID; done");
+	ssize_t n;
+	int fd;
+
+	(void)state;
+	start(s, j);
+	assert_true(end_of(s, j).stays);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)keeper);
+	fd = open(path, O_RDONLY);
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	assert_true(n > 0);
+	text[n] = '\0';
+	assert_non_null(strstr(text, "ShdPnd:\t0000000000000000"));
+	end(s);
+}
+
+static void test_spare_with_something_left(void **state)
+{
+	struct shim_request end_all = { .command = SHIM_KILL };
+	struct spare *s = spare_new(all.loop, all.reaper);
+	struct job *j = job_new(layered, &nothing, "sleep 1000 & exec 2>&1");
+	struct shim_report report;
+
+	(void)state;
+	start(s, j);
+	do
+		assert_int_equal(children_report(j->result.control_fd, &report), 0);
+	while (report.event == SHIM_STARTED);
+	assert_int_equal(report.event, SHIM_EXITED);
+	assert_false(report.empty);
+	assert_false(report.stays);
+	assert_int_equal(send(j->result.control_fd, &end_all, sizeof(end_all), 0), sizeof(end_all));
+	assert_false(end_of(s, j).stays);
+	end(s);
+}
+
+/* What was meant for the command before has come too late. */
+static void test_spare_late_requests(void **state)
+{
+	const struct shim_request late[] = {
+		{ .command = SHIM_KILL }, { .command = SHIM_SIGNAL, .arg = SIGKILL },
+	};
+	pid_t keeper;
+	struct spare *s = ready(layered, &keeper);
+	struct job *j = job_new(layered, &nothing, "true");
+	struct ending ending;
+	struct spawn_result result;
+
+	(void)state;
+	start(s, j);
+	result = j->result;
+	assert_int_equal(children_report(result.control_fd, &ending.last), 0);
+	assert_true(ending.last.stays);
+	for (size_t i = 0; i < COUNT_OF(late); i++)
+		assert_int_equal(send(result.control_fd, &late[i], sizeof(late[i]), 0),
+				 sizeof(late[i]));
+	spare_return(s, &result, &ending.last);
+	job_free(j);
+	j = job_new(layered, &nothing, "exit 4");
+	start(s, j);
+	assert_int_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(finish(j), 4 << 8);
+	end(s);
+}
+
+/* It was made for the kind of command that was asked for then. */
+static void test_spare_of_an_old_kind(void **state)
 {
 	const struct confine_request offline = { .network_off = true };
-	pid_t keeper, other;
-	struct spare *s = ready(all.confine, &keeper);
-	struct job *j = job_new(all.confine, &offline, "true");
-
-	(void)state;
-	assert_false(j->run.clone_flags);
-	spare_want(s, &j->request); /* in place of the first */
-	assert_true(children_wait(&all, children_gone, &keeper));
-	other = keeper_of(s);
-	assert_int_not_equal(other, keeper);
-	take(s, j);
-	assert_int_equal(j->result.keeper_pid, other);
-	assert_int_equal(finish(j), 0);
-	end(s);
-}
-
-/* A listener belongs to one command: none is made ahead, and the one that waits stays. */
-static void test_spare_never_made_ahead(void **state)
-{
-	const struct confine_request explain = { .explain = true };
-	pid_t keeper;
-	struct spare *s = ready(all.confine, &keeper);
-	struct job *j = job_new(all.confine, &explain, "true");
-
-	(void)state;
-	spare_want(s, &j->request);
-	children_pause(&all, 20);
-	assert_int_equal(keeper_of(s), keeper);
-	job_free(j);
-	end(s);
-}
-
-static void test_spare_wanted_twice_is_made_once(void **state)
-{
-	pid_t keeper;
-	struct spare *s = ready(all.confine, &keeper);
+	struct spare *s = spare_new(all.loop, all.reaper);
 	struct job *j = job_new(all.confine, &nothing, "true");
+	struct job *other = job_new(all.confine, &offline, "true");
+	pid_t keeper;
 
 	(void)state;
-	for (int i = 0; i < 3; i++) {
-		spare_want(s, &j->request);
+	start(s, j);
+	keeper = j->result.keeper_pid;
+	start(s, other);
+	assert_true(end_of(s, j).stays); /* it would, but nobody wants it */
+	assert_true(children_wait(&all, children_gone, &keeper));
+	assert_int_equal(end_of(NULL, other).status, 0);
+	end(s);
+}
+
+/* More than can be needed soon are sent away at once. */
+static void test_spare_keeps_some_of_a_burst(void **state)
+{
+	struct spare *s = spare_new(all.loop, all.reaper);
+	struct job *jobs[20];
+	pid_t pids[64];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(jobs); i++) {
+		jobs[i] = job_new(all.confine, &nothing, "true");
+		start(s, jobs[i]);
+	}
+	for (size_t i = 0; i < COUNT_OF(jobs); i++)
+		assert_true(end_of(s, jobs[i]).stays);
+	for (int tries = 0; tries < 1000; tries++) {
+		if (procfs_children(getpid(), pids, 64) <= 16)
+			break;
 		children_pause(&all, 10);
 	}
-	assert_int_equal(keeper_of(s), keeper);
-	job_free(j);
+	assert_int_equal(procfs_children(getpid(), pids, 64), 16);
 	end(s);
 }
 
 /* A keeper that dies is forgotten, and the next start makes another. */
 static void test_spare_keeper_dies(void **state)
 {
-	pid_t keeper, other;
+	pid_t keeper;
 	struct spare *s = ready(all.confine, &keeper);
-	struct job *j = job_new(all.confine, &nothing, "true");
+	struct job *j = job_new(all.confine, &nothing, "exit 5");
 
 	(void)state;
 	assert_int_equal(kill(keeper, SIGKILL), 0);
-	assert_true(children_wait(&all, children_none, NULL));
-	assert_int_equal(spare_take(s, &j->request, &j->result), -1);
-	spare_want(s, &j->request);
-	other = keeper_of(s);
-	take(s, j);
-	assert_int_equal(j->result.keeper_pid, other);
-	assert_int_equal(finish(j), 0);
+	assert_true(children_wait(&all, children_gone, &keeper));
+	start(s, j);
+	assert_int_not_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(finish(j), 5 << 8);
+	end(s);
+}
+
+/* The same before the server has seen it. */
+static void test_spare_keeper_has_just_died(void **state)
+{
+	pid_t keeper;
+	struct spare *s = ready(all.confine, &keeper);
+	struct job *j = job_new(all.confine, &nothing, "exit 6");
+	siginfo_t info;
+
+	(void)state;
+	assert_int_equal(kill(keeper, SIGKILL), 0);
+	assert_int_equal(waitid(P_PID, (id_t)keeper, &info, WEXITED | WNOWAIT), 0);
+	start(s, j);
+	assert_int_not_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(finish(j), 6 << 8);
 	end(s);
 }
 
@@ -524,7 +780,7 @@ static void test_spare_mounts_changed(void **state)
 {
 	struct scratch tmp;
 	char script[300], text[100];
-	pid_t keeper, other;
+	pid_t keeper;
 	struct spare *s;
 	struct job *j;
 
@@ -539,13 +795,9 @@ static void test_spare_mounts_changed(void **state)
 	scratch_file(&tmp, "seen", "", 0644);
 	snprintf(script, sizeof(script), "ls %s", tmp.dir);
 	j = job_new(layered, &nothing, script);
-	children_pause(&all, 100); /* it is ready by then, and refused all the same */
-	assert_int_equal(spare_take(s, &j->request, &j->result), -1);
-	assert_true(children_wait(&all, children_none, NULL));
-	spare_want(s, &j->request);
-	other = keeper_of(s);
-	assert_int_not_equal(other, keeper);
-	take(s, j);
+	start(s, j);
+	assert_int_not_equal(j->result.keeper_pid, keeper);
+	assert_true(children_wait(&all, children_gone, &keeper));
 	read_all(j, j->out, text, sizeof(text));
 	assert_string_equal(text, "seen\n");
 	assert_int_equal(finish(j), 0);
@@ -581,11 +833,9 @@ static void test_spare_hidden_path_comes_to_be(void **state)
 		print_message("SKIP: no mount namespace here\n");
 		job_free(j);
 	} else {
-		children_pause(&all, 100);
-		assert_int_equal(spare_take(s, &j->request, &j->result), -1);
-		assert_true(children_wait(&all, children_none, NULL));
-		spare_want(s, &j->request);
-		take(s, j);
+		start(s, j);
+		assert_int_not_equal(j->result.keeper_pid, keeper);
+		assert_true(children_wait(&all, children_gone, &keeper));
 		read_all(j, j->out, text, sizeof(text));
 		assert_string_equal(text, "");
 		assert_int_equal(finish(j), 0);
@@ -661,10 +911,17 @@ int main(void)
 		cmocka_unit_test(test_spare_arguments_and_environment),
 		cmocka_unit_test(test_spare_bounds),
 		cmocka_unit_test(test_spare_shows_no_arguments),
-		cmocka_unit_test(test_spare_of_another_kind),
-		cmocka_unit_test(test_spare_never_made_ahead),
-		cmocka_unit_test(test_spare_wanted_twice_is_made_once),
+		cmocka_unit_test(test_spare_never_with_a_listener),
+		cmocka_unit_test(test_spare_made_ahead),
+		cmocka_unit_test(test_spare_serves_again),
+		cmocka_unit_test(test_spare_touched),
+		cmocka_unit_test(test_spare_drops_signals),
+		cmocka_unit_test(test_spare_with_something_left),
+		cmocka_unit_test(test_spare_late_requests),
+		cmocka_unit_test(test_spare_of_an_old_kind),
+		cmocka_unit_test(test_spare_keeps_some_of_a_burst),
 		cmocka_unit_test(test_spare_keeper_dies),
+		cmocka_unit_test(test_spare_keeper_has_just_died),
 		cmocka_unit_test(test_spare_ends_with_its_owner),
 		cmocka_unit_test(test_spare_server_dies),
 		cmocka_unit_test(test_spare_mounts_changed),

@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include "children.h"
+#include "send_fd.h"
 
 #include "proc/tree.h"
 
@@ -329,18 +330,9 @@ static void on_listener(void *ctx, int fd)
 
 static void send_report_with_fd(int to, uint32_t event, int fd)
 {
-	char bytes[CMSG_SPACE(sizeof(int))] = { 0 };
 	struct shim_report report = { .event = event, .value = 7 };
-	struct iovec part = { &report, sizeof(report) };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = bytes,
-				  .msg_controllen = sizeof(bytes) };
-	struct cmsghdr *header = CMSG_FIRSTHDR(&message);
 
-	header->cmsg_level = SOL_SOCKET;
-	header->cmsg_type = SCM_RIGHTS;
-	header->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(header), &fd, sizeof(fd));
-	assert_int_equal(sendmsg(to, &message, 0), (ssize_t)sizeof(report));
+	assert_int_equal(send_fd(to, &report, sizeof(report), fd), (ssize_t)sizeof(report));
 }
 
 /* A tree whose keeper says what we want: only its socket is real. Returns our end of it. */

@@ -1,11 +1,14 @@
 #include "os/shim/command.h"
 
+#include <stddef.h>
+
 #include <asm/signal.h>
 #include <linux/capability.h>
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/filter.h>
 #include <linux/prctl.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 
 #include "os/shim/message.h"
@@ -204,7 +207,8 @@ static long enter_directory(const struct command *c)
 	return fd < 0 ? fd : sys1(__NR_fchdir, fd);
 }
 
-int command_run(void *command)
+/* Entry of the child; the result is its exit status. */
+static int command_run(void *command)
 {
 	struct command *c = command;
 	uint64_t no_signals = 0;
@@ -223,4 +227,50 @@ int command_run(void *command)
 		return 0;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &no_signals, 0, sizeof(no_signals));
 	return failed(c, SHIM_STAGE_EXEC, sys3(__NR_execve, c->path, c->argv, c->envp));
+}
+
+/* Into its control group at once, because joining later costs a grace period of the kernel
+ * (milliseconds); where that is refused it joins. */
+int command_start(struct command *c, char stack[COMMAND_STACK])
+{
+	struct clone_args args = {
+		.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP,
+		.exit_signal = SIGCHLD,
+		.stack = (uintptr_t)stack,
+		.stack_size = COMMAND_STACK,
+		.cgroup = (uint64_t)c->plan->group_fd,
+	};
+	uint32_t joins = c->plan->join_count;
+	long pid = -ENOSYS;
+
+	if (c->plan->group_fd >= 0) {
+		c->plan->join_count = 0; /* the child shares our memory */
+		pid = sys_clone3_call(&args, sizeof(args), command_run, c);
+		c->plan->join_count = joins;
+	}
+	if (pid < 0)
+		pid = sys_clone_call(CLONE_VM | CLONE_VFORK | SIGCHLD, stack + COMMAND_STACK,
+				     command_run, c);
+	return (int)pid;
+}
+
+/* Our own argv and environment are the command's: wipe them, so that a process list shows the
+ * command once and our memory holds none of its secrets. The name fits any argv[0] or is cut. */
+void command_wipe(const struct command *c)
+{
+	static const char name[] = "procpen-shim";
+	char *start = c->argv[0], *end = start;
+
+	for (char **text = c->argv; *text; text++)
+		for (end = *text; *end; end++)
+			;
+	for (char **text = c->envp; *text; text++)
+		for (end = *text; *end; end++)
+			;
+	if (!start || end <= start)
+		return;
+	for (char *at = start; at < end; at++)
+		*at = '\0';
+	for (size_t i = 0; i < sizeof(name) - 1 && start + i < end; i++)
+		start[i] = name[i];
 }

@@ -10,6 +10,8 @@
 
 #include "os/shim_proto.h"
 
+#define COMMAND_STACK 3072 /* of the child; on our own stack, whose page is there anyway */
+
 struct command {
 	struct shim_plan *plan;
 	char **argv, **envp;
@@ -22,7 +24,11 @@ struct command {
 /* Install the plan's filter in this process. 0, or 1 with the failure in @c. */
 int command_install_filter(struct command *c);
 
-/* Entry of the child; @command is a struct command. The result is its exit status. */
-int command_run(void *command);
+/* Clone the command's process. Its pid once it executes or has failed (see @c), or a negative
+ * errno. */
+int command_start(struct command *c, char stack[COMMAND_STACK]);
+
+/* Wipe @c's arguments and environment where they are our own, as the kernel put them there. */
+void command_wipe(const struct command *c);
 
 #endif

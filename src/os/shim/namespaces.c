@@ -174,7 +174,9 @@ static char *descriptor_path(char *path, int fd)
 	return path;
 }
 
-static long hide(const struct shim_mount *entry)
+/* Hide it below something empty, or pin it by a mount of its own: what something is mounted on
+ * cannot be renamed or removed (rename(2), EBUSY). */
+static long cover(const struct shim_mount *entry)
 {
 	char path[32];
 	long fd = open_entry(entry), result;
@@ -182,25 +184,13 @@ static long hide(const struct shim_mount *entry)
 	if (fd <= 0)
 		return fd;
 	descriptor_path(path, (int)fd);
-	if (is_directory((int)fd))
+	if (entry->kind == SHIM_MOUNT_PIN)
+		result = sys5(__NR_mount, path, path, 0, MS_BIND | MS_REC, 0);
+	else if (is_directory((int)fd))
 		result = sys5(__NR_mount, "procpen", path, "tmpfs",
 			      MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,mode=555");
 	else
 		result = sys5(__NR_mount, "/dev/null", path, 0, MS_BIND, 0);
-	sys1(__NR_close, fd);
-	return result;
-}
-
-/* What something is mounted on cannot be renamed or removed (rename(2), EBUSY). */
-static long pin(const struct shim_mount *entry)
-{
-	char path[32];
-	long fd = open_entry(entry), result;
-
-	if (fd <= 0)
-		return fd;
-	descriptor_path(path, (int)fd);
-	result = sys5(__NR_mount, path, path, 0, MS_BIND | MS_REC, 0);
 	sys1(__NR_close, fd);
 	return result;
 }
@@ -231,17 +221,14 @@ static long attach(const struct kept *kept, int count)
 	return result;
 }
 
-static long hide_all(const struct shim_plan *plan)
+static long cover_all(const struct shim_plan *plan)
 {
 	const struct shim_mount *entry;
 	long result = 0;
 
-	for (uint32_t at = 0; !result && (entry = next_entry(plan, &at));) {
-		if (entry->kind == SHIM_MOUNT_HIDE)
-			result = hide(entry);
-		if (entry->kind == SHIM_MOUNT_PIN)
-			result = pin(entry);
-	}
+	for (uint32_t at = 0; !result && (entry = next_entry(plan, &at));)
+		if (entry->kind == SHIM_MOUNT_HIDE || entry->kind == SHIM_MOUNT_PIN)
+			result = cover(entry);
 	return result;
 }
 
@@ -263,7 +250,7 @@ static long make_mounts(const struct shim_plan *plan)
 			      sizeof(read_only));
 	if (!result)
 		result = attach(kept, count);
-	return result ? result : hide_all(plan);
+	return result ? result : cover_all(plan);
 }
 
 /* Its processes alone, and nothing of the kernel to be written. */

@@ -1,5 +1,6 @@
 #include "os/shim/proctree.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include <asm/signal.h>
@@ -19,8 +20,8 @@ struct dirent64 {
 
 static int self_pid;
 static int children_fd = -1; /* our own children: open early, in case descriptors run out */
-static int tree[TREE_MAX];
-static char scratch[4096];
+static int tree[TREE_MAX] SHIM_LARGE;
+static char scratch[4096] SHIM_LARGE;
 static uint64_t page_bytes; /* 0: not asked yet */
 
 static char *put_text(char *at, const char *text)
@@ -136,53 +137,74 @@ static int add_children(const char *path, int count)
 	return count;
 }
 
-/* Append the children of all threads of @pid. */
-static int add_children_of(int pid, int count)
+/* Call @fn with each name in the directory @path, those that begin with a dot left out, until it
+ * says no. It may not look into another directory meanwhile. */
+static void each_entry(const char *path, bool (*fn)(void *ctx, const char *name), void *ctx)
 {
-	static char entries[2048];
-	char path[64], *tail;
-	long fd, n;
+	static char entries[2048] SHIM_LARGE;
+	long fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
+	bool more = true;
+	long n;
 
-	tail = put_text(put_number(put_text(path, "/proc/"), (unsigned)pid), "/task/");
-	fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
 	if (fd < 0)
-		return count;
-	while ((n = sys3(__NR_getdents64, fd, entries, sizeof(entries))) > 0)
-		for (long at = 0; at < n;) {
+		return;
+	while (more && (n = sys3(__NR_getdents64, fd, entries, sizeof(entries))) > 0)
+		for (long at = 0; more && at < n;) {
 			struct dirent64 *entry = (struct dirent64 *)(void *)(entries + at);
 
 			at += entry->reclen;
-			if (entry->name[0] == '.')
-				continue;
-			put_text(put_text(tail, entry->name), "/children");
-			count = add_children(path, count);
+			if (entry->name[0] != '.')
+				more = fn(ctx, entry->name);
 		}
 	sys1(__NR_close, fd);
-	return count;
+}
+
+/* A walk over the threads of a process. */
+struct threads {
+	char path[64];
+	char *tail; /* in it, where a thread's name goes */
+	int count;  /* of tree[] */
+	uint64_t *resident, *shared;
+};
+
+static void each_thread(int pid, bool (*fn)(void *ctx, const char *name), struct threads *t)
+{
+	t->tail = put_text(put_number(put_text(t->path, "/proc/"), (unsigned)pid), "/task/");
+	each_entry(t->path, fn, t);
+}
+
+static bool add_children_of_thread(void *ctx, const char *name)
+{
+	struct threads *t = ctx;
+
+	put_text(put_text(t->tail, name), "/children");
+	t->count = add_children(t->path, t->count);
+	return true;
+}
+
+/* Append the children of all threads of @pid. */
+static int add_children_of(int pid, int count)
+{
+	struct threads t = { .count = count };
+
+	each_thread(pid, add_children_of_thread, &t);
+	return t.count;
+}
+
+static bool add_child(void *ctx, const char *name)
+{
+	int *count = ctx, pid = (int)take_number(&name), parent = 0;
+
+	if (pid && state_of(pid, &parent) && parent == self_pid && *count < TREE_MAX)
+		tree[(*count)++] = pid;
+	return true;
 }
 
 /* Without CONFIG_PROC_CHILDREN: our own children by a scan of /proc. Deeper ones follow when
  * their parents are dead and they are ours. */
 static int add_children_by_scan(int count)
 {
-	static char entries[2048];
-	long fd = sys4(__NR_openat, AT_FDCWD, "/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	long n;
-
-	if (fd < 0)
-		return count;
-	while ((n = sys3(__NR_getdents64, fd, entries, sizeof(entries))) > 0)
-		for (long at = 0; at < n;) {
-			struct dirent64 *entry = (struct dirent64 *)(void *)(entries + at);
-			const char *name = entry->name;
-			int pid = (int)take_number(&name), parent = 0;
-
-			at += entry->reclen;
-			if (pid && state_of(pid, &parent) && parent == self_pid &&
-			    count < TREE_MAX)
-				tree[count++] = pid;
-		}
-	sys1(__NR_close, fd);
+	each_entry("/proc", add_child, &count);
 	return count;
 }
 
@@ -296,27 +318,22 @@ static void take_pages(uint64_t *resident, uint64_t *shared)
 	*shared = skip_fields(&at, 1);
 }
 
+static bool take_pages_of_thread(void *ctx, const char *name)
+{
+	struct threads *t = ctx;
+
+	put_text(put_text(t->tail, name), "/statm");
+	if (read_proc(t->path) > 0)
+		take_pages(t->resident, t->shared);
+	return !*t->resident;
+}
+
 /* The memory of a process is told by any thread that has not ended; the first one may have. */
 static void take_pages_of_threads(int pid, uint64_t *resident, uint64_t *shared)
 {
-	static char entries[2048];
-	char path[64], *tail;
-	long fd, n;
+	struct threads t = { .resident = resident, .shared = shared };
 
-	tail = put_text(put_number(put_text(path, "/proc/"), (unsigned)pid), "/task/");
-	fd = sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	while (!*resident && (n = sys3(__NR_getdents64, fd, entries, sizeof(entries))) > 0)
-		for (long at = 0; at < n && !*resident;) {
-			struct dirent64 *entry = (struct dirent64 *)(void *)(entries + at);
-
-			at += entry->reclen;
-			put_text(put_text(tail, entry->name), "/statm");
-			if (entry->name[0] != '.' && read_proc(path) > 0)
-				take_pages(resident, shared);
-		}
-	sys1(__NR_close, fd);
+	each_thread(pid, take_pages_of_thread, &t);
 }
 
 int proctree_memory(int pid, struct proctree_memory *memory)

@@ -15,6 +15,10 @@
  * Where it may have a PID namespace it is the init of that: then one kill(-1)
  * reaches all of it at one moment, and the kernel ends all of it when the shim dies.
  *
+ * A keeper that was started ahead (spare.c) may serve one command after another: when
+ * the tree has become empty by itself and nobody has touched the keeper (intact.c) it
+ * waits again, and nothing but the namespaces and the filter is kept.
+ *
  * It kills when told to, and when the control socket closes, so a server that
  * was killed leaves nothing behind. It holds none of the command's pipes, blocks
  * every signal, and is not dumpable (the command, which has its uid, can neither
@@ -33,65 +37,35 @@
 #include <linux/poll.h>
 #include <linux/prctl.h>
 #include <linux/ptrace.h>
-#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/socket.h>
 #include <linux/wait.h>
 
 #include "os/shim/command.h"
+#include "os/shim/intact.h"
 #include "os/shim/message.h"
 #include "os/shim/namespaces.h"
-#include "os/shim/spare.h"
 #include "os/shim/proctree.h"
+#include "os/shim/report.h"
+#include "os/shim/spare.h"
 #include "os/shim/sys.h"
+#include "os/shim/used.h"
 #include "os/shim/watch.h"
 #include "os/shim_proto.h"
 
-#define RUSAGE_CHILDREN_WHO (-1)
-#define CHILD_STACK 3072  /* on our own stack, whose page is there anyway */
 #define KILL_PASS_MS 1    /* pause between passes while something still lives */
 #define KILL_SLOW_MS 20   /* the same after KILL_FAST_PASSES (unkillable sleepers) */
 #define KILL_FAST_PASSES 500
 
-struct kernel_rusage {
-	long utime_s, utime_us, stime_s, stime_us;
-	long maxrss_kib;
-	long rest[13];
-};
-
-static struct shim_plan plan;
+static struct shim_plan plan SHIM_FIRST_OF_LARGE;
 static struct command command = { .plan = &plan };
 static int command_pid;   /* 0 when reaped */
 static int signal_fd, io_fd;
 static int announced;
+static int over; /* the tree is empty, and we wait for another command */
 static int killing;
 static int server_gone; /* a report could not be delivered for good */
 static uint32_t killed_most; /* processes beside the command that one pass found */
-
-static char scratch[4096];
-
-/* The compiler may call these even in freestanding code. */
-void *memset(void *to, int byte, size_t len);
-void *memcpy(void *restrict to, const void *restrict from, size_t len);
-
-void *memset(void *to, int byte, size_t len)
-{
-	volatile char *p = to;
-
-	while (len--)
-		*p++ = (char)byte;
-	return to;
-}
-
-void *memcpy(void *restrict to, const void *restrict from, size_t len)
-{
-	volatile char *p = to;
-	const char *q = from;
-
-	while (len--)
-		*p++ = *q++;
-	return to;
-}
 
 _Noreturn static void leave(int status)
 {
@@ -117,15 +91,16 @@ static uint32_t count_live(void)
 
 static void add_usage(struct shim_report *report)
 {
-	struct kernel_rusage usage = { 0 };
-
-	sys2(__NR_getrusage, RUSAGE_CHILDREN_WHO, &usage);
-	report->cpu_us = (uint64_t)(usage.utime_s + usage.stime_s) * 1000000 +
-			 (uint64_t)(usage.utime_us + usage.stime_us);
-	report->maxrss_kib = (uint64_t)usage.maxrss_kib;
+	used_tell(report);
 	report->memory_peak_bytes = watch_memory_peak();
-	if (io_fd >= 0)
-		proctree_io(io_fd, &report->io_read_bytes, &report->io_write_bytes);
+}
+
+/* What SIGCHLD wanted to say, wait4() tells better. */
+static void drop_notices(void)
+{
+	char notices[4 * 128]; /* signalfd(2), struct signalfd_siginfo */
+
+	sys3(__NR_read, signal_fd, notices, sizeof(notices));
 }
 
 /* Wait @ms milliseconds; a child's end cuts it short. */
@@ -139,19 +114,10 @@ static void nap(int ms)
 		sys2(__NR_nanosleep, &pause, 0);
 }
 
-/* A report must not be lost for want of a buffer. When the server is gone there is nobody to tell:
- * then the tree is killed next. */
+/* When the server is gone there is nobody to tell: then the tree is killed next. */
 static void send_report(const struct shim_report *report)
 {
-	long result;
-
-	do {
-		result = sys6(__NR_sendto, SHIM_FD_CONTROL, (long)report, sizeof(*report),
-			      MSG_NOSIGNAL_FLAG, 0, 0);
-		if (result == -ENOBUFS || result == -ENOMEM || result == -EAGAIN)
-			nap(KILL_PASS_MS);
-	} while (result == -ENOBUFS || result == -ENOMEM || result == -EAGAIN || result == -EINTR);
-	server_gone |= result < 0;
+	server_gone |= report_send(report) < 0;
 }
 
 static void report_event(enum shim_event event, int value, int error)
@@ -164,10 +130,11 @@ static void report_event(enum shim_event event, int value, int error)
 }
 
 /* @empty: the command was the last; one report then tells both facts with one wake-up. */
-static void report_exit(int wait_status, int empty)
+static void report_exit(int wait_status, int empty, int stays)
 {
 	struct shim_report report = {
 		.event = SHIM_EXITED, .value = wait_status, .empty = (uint32_t)empty,
+		.stays = (uint32_t)stays,
 	};
 
 	if (!empty)
@@ -200,11 +167,14 @@ static int has_children(void)
 static long collect(int *status)
 {
 	for (;;) {
-		long pid = sys4(__NR_wait4, -1, status, WNOHANG, 0);
+		struct kernel_rusage usage;
+		long pid = sys4(__NR_wait4, -1, status, WNOHANG, &usage);
 		int signal = *status >> 8 & 0xff;
 
 		if (pid == -EINTR)
 			continue;
+		if (pid > 0 && (*status & 0xff) != 0x7f)
+			used_add(&usage);
 		if (pid <= 0 || (*status & 0xff) != 0x7f)
 			return pid;
 		sys4(__NR_ptrace, PTRACE_DETACH, pid, 0, signal == SIGTRAP ? 0 : signal);
@@ -217,7 +187,7 @@ static long collect(int *status)
  */
 static void command_exited(int exit_status)
 {
-	int empty, wait_status;
+	int empty, stays, wait_status;
 	long pid;
 
 	command_pid = 0;
@@ -227,12 +197,15 @@ static void command_exited(int exit_status)
 		pid = collect(&wait_status);
 	while (pid > 0);
 	empty = pid == -ECHILD && !killing;
-	report_exit(exit_status, empty);
-	if (empty)
+	stays = empty && plan.flags & SHIM_STAYS && intact_check();
+	report_exit(exit_status, empty, stays);
+	over = stays && !server_gone;
+	if (empty && !over)
 		leave(0);
 }
 
-/* Collect the dead; how many. Reports the command's exit; leaves when nobody is left. */
+/* Collect the dead; how many. Reports the command's exit; leaves when nobody is left, unless we
+ * stay: then `over` is set. */
 static int reap(void)
 {
 	for (int count = 0;; count++) {
@@ -247,6 +220,8 @@ static int reap(void)
 			return count;
 		if (pid == command_pid)
 			command_exited(status);
+		if (over)
+			return count;
 	}
 }
 
@@ -299,6 +274,7 @@ static void kill_orphans(void)
 /* Kill until wait4() says that there is nobody: the only exact proof. */
 _Noreturn static void kill_tree(void)
 {
+	plan.flags &= ~(uint32_t)SHIM_STAYS;
 	reap(); /* what has already ended was not killed */
 	killing = 1;
 	for (int pass = 0;; pass++) {
@@ -308,7 +284,7 @@ _Noreturn static void kill_tree(void)
 			kill_pass();
 		kill_orphans();
 		nap(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
-		sys3(__NR_read, signal_fd, scratch, sizeof(scratch));
+		drop_notices();
 		reap();
 	}
 }
@@ -320,6 +296,8 @@ static void signal_command(int number)
 	long result = -ESRCH;
 
 	reap();
+	if (over)
+		return;
 	watch_before_signal();
 	if (command_pid) {
 		result = sys2(__NR_kill, -command_pid, number);
@@ -375,7 +353,8 @@ static long wait_for(struct pollfd polls[2])
 	return sys5(__NR_ppoll, polls, 2, ns < 0 ? 0 : &pause, 0, 0);
 }
 
-_Noreturn static void serve(void)
+/* Returns when the command is over and we stay. */
+static void serve(void)
 {
 	struct pollfd polls[2] = {
 		{ .fd = SHIM_FD_CONTROL, .events = POLLIN },
@@ -388,6 +367,8 @@ _Noreturn static void serve(void)
 		long ready;
 
 		reap();
+		if (over)
+			return;
 		if (server_gone)
 			kill_tree();
 		limit = watch_look();
@@ -401,10 +382,11 @@ _Noreturn static void serve(void)
 			polls[0].revents = polls[1].revents = POLLIN;
 		}
 		if (polls[1].revents)
-			sys3(__NR_read, signal_fd, scratch, sizeof(scratch));
+			drop_notices();
 		if (polls[0].revents) {
 			reap();
-			serve_control();
+			if (!over)
+				serve_control();
 		}
 	}
 }
@@ -490,27 +472,6 @@ static void become_keeper(void)
 	sys5(__NR_prctl, PR_SET_NAME, "procpen-shim", 0, 0, 0);
 }
 
-/* Our own argv and environment are the command's: wipe them, so that a process list shows the
- * command once and our memory holds none of its secrets. The name fits any argv[0] or is cut. */
-static void wipe_arguments(void)
-{
-	static const char name[] = "procpen-shim";
-	char *start = command.argv[0], *end = start;
-
-	for (char **text = command.argv; *text; text++)
-		for (end = *text; *end; end++)
-			;
-	for (char **text = command.envp; *text; text++)
-		for (end = *text; *end; end++)
-			;
-	if (!start || end <= start)
-		return;
-	for (char *at = start; at < end; at++)
-		*at = '\0';
-	for (size_t i = 0; i < sizeof(name) - 1 && start + i < end; i++)
-		start[i] = name[i];
-}
-
 /* Hold no end of the command's pipes; one call, so that the server wakes once. */
 static void let_go(void)
 {
@@ -520,37 +481,40 @@ static void let_go(void)
 	sys1(__NR_close, SHIM_FD_CWD);
 }
 
-/* Into its control group at once, because joining later costs a grace period of the kernel
- * (milliseconds); where that is refused it joins. */
-static int clone_command(char stack[CHILD_STACK])
+/* Returns when we stay. @forget: drop what is the command's own and not needed any more. */
+static void keep(char stack[COMMAND_STACK], void (*forget)(void))
 {
-	struct clone_args args = {
-		.flags = CLONE_VM | CLONE_VFORK | CLONE_INTO_CGROUP,
-		.exit_signal = SIGCHLD,
-		.stack = (uintptr_t)stack,
-		.stack_size = CHILD_STACK,
-		.cgroup = (uint64_t)plan.group_fd,
-	};
-	uint32_t joins = plan.join_count;
-	long pid = -ENOSYS;
+	announced = over = 0;
+	killed_most = 0;
+	used_start(io_fd);
+	command_pid = command_start(&command, stack);
+	if (command_pid < 0)
+		fail_to_start(SHIM_STAGE_FORK, command_pid);
+	if (command.stage)
+		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
+	reap(); /* a short command may be over before we run again */
+	if (plan.flags & SHIM_ANNOUNCE)
+		announce();
+	forget();
+	watch_start(&plan);
+	if (!over)
+		serve();
+}
 
-	if (plan.group_fd >= 0) {
-		plan.join_count = 0; /* the child shares our memory */
-		pid = sys_clone3_call(&args, sizeof(args), command_run, &command);
-		plan.join_count = joins;
-	}
-	if (pid < 0)
-		pid = sys_clone_call(CLONE_VM | CLONE_VFORK | SIGCHLD, stack + CHILD_STACK,
-				     command_run, &command);
-	return (int)pid;
+static void forget_arguments(void)
+{
+	let_go();
+	command_wipe(&command);
 }
 
 /* The server may end, or think better of it, before a command comes. */
-static void wait_for_command(void)
+_Noreturn static void keep_one_after_another(char stack[COMMAND_STACK])
 {
-	wipe_arguments();
-	if (!spare_wait(&command))
-		return;
+	int result = spare_prepare(&command);
+
+	command_wipe(&command);
+	while (!result && !(result = spare_wait(&command)))
+		keep(stack, spare_forget);
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
 	leave(0);
@@ -560,9 +524,8 @@ _Noreturn void shim_main(long *stack);
 
 _Noreturn void shim_main(long *stack)
 {
-	char child_stack[CHILD_STACK] __attribute__((aligned(16)));
+	char child_stack[COMMAND_STACK] __attribute__((aligned(16)));
 	long argc = stack[0];
-	int was_spare;
 
 	command.argv = (char **)(stack + 1);
 	command.envp = command.argv + argc + 1;
@@ -570,27 +533,13 @@ _Noreturn void shim_main(long *stack)
 	if (plan.flags & SHIM_OOM_SCORE)
 		offer_to_oom_killer();
 	enter_namespaces();
-	was_spare = plan.flags & SHIM_SPARE;
-	if (was_spare)
+	if (plan.flags & SHIM_SPARE)
 		spare_reserve();
 	become_keeper();
-	if (was_spare)
-		wait_for_command();
-	command_pid = clone_command(child_stack);
-	if (command_pid < 0)
-		fail_to_start(SHIM_STAGE_FORK, command_pid);
-	if (command.stage)
-		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
-	reap(); /* a short command may be over before we run again */
-	if (plan.flags & SHIM_ANNOUNCE)
-		announce();
-	let_go();
-	if (was_spare)
-		spare_wipe();
-	else
-		wipe_arguments();
-	watch_start(&plan);
-	serve();
+	if (plan.flags & SHIM_SPARE)
+		keep_one_after_another(child_stack);
+	keep(child_stack, forget_arguments);
+	leave(0);
 }
 
 SHIM_ENTRY(shim_main);

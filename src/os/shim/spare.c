@@ -5,13 +5,14 @@
 #include <linux/prctl.h>
 #include <stdint.h>
 
+#include "os/shim/intact.h"
 #include "os/shim/message.h"
 #include "os/shim/sys.h"
 
 #define FDS_MAX (4 + SHIM_EXTRA_FDS_MAX) /* 0, 1, 2, the directory, the plan's */
 #define ABOVE (SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX) /* out of the way of all targets */
 
-static char *pointers[SHIM_STRINGS_MAX_COUNT + 2];
+static char *pointers[SHIM_STRINGS_MAX_COUNT + 2] SHIM_LARGE;
 static char *strings, *strings_end;
 
 /* The descriptors come at whatever numbers are free. */
@@ -42,10 +43,36 @@ static int target(int i)
 	return i < SHIM_FD_CONTROL ? i : i + 1;
 }
 
+/* Free all numbers on which the command's descriptors will come, or have come and were passed on:
+ * two calls, so that the server wakes once for the ends of its pipes. */
+static void let_go(void)
+{
+	if (sys3(__NR_close_range, 0, 2, 0) >= 0 &&
+	    sys3(__NR_close_range, SHIM_FD_CWD, ABOVE - 1, 0) >= 0)
+		return;
+	for (int fd = 0; fd < ABOVE; fd++)
+		if (fd != SHIM_FD_CONTROL)
+			sys1(__NR_close, fd);
+}
+
+/* The kernel takes the lowest free numbers, which is where they belong. */
+static int are_in_place(const struct rights *rights, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (rights->fds[i] != target(i))
+			return 0;
+	for (int fd = 0; fd < 3; fd++) /* these outlive the exec */
+		if (sys3(__NR_fcntl, fd, F_SETFD, 0) < 0)
+			return 0;
+	return 1;
+}
+
 static int place(const struct rights *rights, int count)
 {
 	long moved[FDS_MAX];
 
+	if (are_in_place(rights, count))
+		return 0;
 	for (int i = 0; i < count; i++) {
 		moved[i] = sys3(__NR_fcntl, rights->fds[i], F_DUPFD_CLOEXEC, ABOVE);
 		sys1(__NR_close, rights->fds[i]);
@@ -103,19 +130,6 @@ void spare_reserve(void)
 		sys3(__NR_dup3, SHIM_FD_CWD, SHIM_FD_EXTRA + i, O_CLOEXEC);
 }
 
-static int get_ready(struct command *c)
-{
-	const struct shim_report report = { .event = SHIM_READY };
-	long result = 0;
-
-	if (c->plan->flags & SHIM_NO_NEW_PRIVS)
-		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (result < 0 || (c->plan->flags & SHIM_SECCOMP && command_install_filter(c)))
-		return -1;
-	return sys6(__NR_sendto, SHIM_FD_CONTROL, (long)&report, sizeof(report), MSG_NOSIGNAL_FLAG,
-		    0, 0) < 0 ? -1 : 0;
-}
-
 static int failed(struct command *c, enum shim_stage stage, int error)
 {
 	c->stage = (int)stage;
@@ -123,14 +137,33 @@ static int failed(struct command *c, enum shim_stage stage, int error)
 	return -1;
 }
 
+int spare_prepare(struct command *c)
+{
+	const struct shim_report report = { .event = SHIM_READY };
+	long result = 0;
+
+	if (c->plan->flags & SHIM_NO_NEW_PRIVS)
+		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (result < 0)
+		return failed(c, SHIM_STAGE_NO_NEW_PRIVS, (int)-result);
+	if (c->plan->flags & SHIM_SECCOMP && command_install_filter(c))
+		return -1;
+	intact_remember();
+	let_go();
+	if (c->plan->flags & SHIM_FED)
+		return 0;
+	return sys6(__NR_sendto, SHIM_FD_CONTROL, (long)&report, sizeof(report), MSG_NOSIGNAL_FLAG,
+		    0, 0) < 0 ? -1 : 0;
+}
+
 int spare_wait(struct command *c)
 {
 	struct rights rights;
 	long n, count;
 
-	if (get_ready(c))
-		return -1;
-	n = receive(c->plan, &rights);
+	do
+		n = receive(c->plan, &rights);
+	while (n == (long)sizeof(struct shim_request)); /* it was for the command before */
 	if (n <= 0)
 		return -1; /* there will be no command */
 	count = rights.head.len < sizeof(rights.head)
@@ -144,8 +177,9 @@ int spare_wait(struct command *c)
 	return 0;
 }
 
-void spare_wipe(void)
+void spare_forget(void)
 {
+	let_go();
 	for (volatile char *at = strings; at && at < strings_end; at++)
 		*at = '\0';
 }

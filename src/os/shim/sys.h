@@ -9,6 +9,11 @@
 
 #include <asm/unistd.h>
 
+/* Behind all small data (the linker sorts by name), so that what every keeper writes shares few
+ * pages: of the plan mostly the beginning. */
+#define SHIM_FIRST_OF_LARGE __attribute__((section(".bss.zy_large")))
+#define SHIM_LARGE __attribute__((section(".bss.zz_large")))
+
 #if defined(__x86_64__)
 
 static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
@@ -26,12 +31,11 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 }
 
 /*
- * clone(2) with a stack of its own: the child calls fn(arg) and exits with its
- * result. Written in assembly because the child may not return into a frame
- * that the parent is using.
+ * @nr is clone(2) or clone3(2) with a stack of its own, @a and @b its first arguments: the
+ * child calls fn(arg) and exits with its result. Written in assembly because the child may
+ * not return into a frame that the parent is using.
  */
-static inline long sys_clone_call(unsigned long flags, void *stack_top, int (*fn)(void *),
-				  void *arg)
+static inline long sys_start_child(long nr, long a, long b, int (*fn)(void *), void *arg)
 {
 	long ret;
 	register long r10 __asm__("r10") = 0;
@@ -51,32 +55,7 @@ static inline long sys_clone_call(unsigned long flags, void *stack_top, int (*fn
 			 "ud2\n"
 			 "1:"
 			 : "=a"(ret)
-			 : "a"((long)__NR_clone), "D"(flags), "S"(stack_top), "d"(0L), "r"(r10),
-			   "r"(r8), "r"(r12), "r"(r13), [exit] "i"(__NR_exit)
-			 : "rcx", "r11", "memory");
-	return ret;
-}
-
-/* The same by clone3(2); @args is its struct, and says which stack. */
-static inline long sys_clone3_call(void *args, unsigned long size, int (*fn)(void *), void *arg)
-{
-	long ret;
-	register int (*r12)(void *) __asm__("r12") = fn;
-	register void *r13 __asm__("r13") = arg;
-
-	__asm__ volatile("syscall\n\t"
-			 "test %%rax, %%rax\n\t"
-			 "jnz 1f\n\t"
-			 "xor %%ebp, %%ebp\n\t"
-			 "mov %%r13, %%rdi\n\t"
-			 "call *%%r12\n\t"
-			 "mov %%eax, %%edi\n\t"
-			 "mov %[exit], %%eax\n\t"
-			 "syscall\n\t"
-			 "ud2\n"
-			 "1:"
-			 : "=a"(ret)
-			 : "a"((long)__NR_clone3), "D"(args), "S"(size), "r"(r12), "r"(r13),
+			 : "a"(nr), "D"(a), "S"(b), "d"(0L), "r"(r10), "r"(r8), "r"(r12), "r"(r13),
 			   [exit] "i"(__NR_exit)
 			 : "rcx", "r11", "memory");
 	return ret;
@@ -110,12 +89,11 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 	return x0;
 }
 
-static inline long sys_clone_call(unsigned long flags, void *stack_top, int (*fn)(void *),
-				  void *arg)
+static inline long sys_start_child(long nr, long a, long b, int (*fn)(void *), void *arg)
 {
-	register long x8 __asm__("x8") = __NR_clone;
-	register long x0 __asm__("x0") = (long)flags;
-	register long x1 __asm__("x1") = (long)stack_top;
+	register long x8 __asm__("x8") = nr;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
 	register long x2 __asm__("x2") = 0;
 	register long x3 __asm__("x3") = 0;
 	register long x4 __asm__("x4") = 0;
@@ -138,30 +116,6 @@ static inline long sys_clone_call(unsigned long flags, void *stack_top, int (*fn
 	return x0;
 }
 
-static inline long sys_clone3_call(void *args, unsigned long size, int (*fn)(void *), void *arg)
-{
-	register long x8 __asm__("x8") = __NR_clone3;
-	register long x0 __asm__("x0") = (long)args;
-	register long x1 __asm__("x1") = (long)size;
-	register int (*x19)(void *) __asm__("x19") = fn;
-	register void *x20 __asm__("x20") = arg;
-
-	__asm__ volatile("svc 0\n\t"
-			 "cbnz x0, 1f\n\t"
-			 "mov x29, xzr\n\t"
-			 "mov x0, x20\n\t"
-			 "blr x19\n\t"
-			 "mov x8, %[exit]\n\t"
-			 "svc 0\n\t"
-			 "brk 1\n"
-			 "1:"
-			 : "+r"(x0)
-			 : "r"(x8), "r"(x1), "r"(x19), "r"(x20),
-			   [exit] "i"(__NR_exit)
-			 : "memory", "x30");
-	return x0;
-}
-
 #define SHIM_ENTRY(main_fn)                          \
 	__asm__(".globl _start\n_start:\n\t"         \
 		"mov x29, xzr\n\t"                   \
@@ -173,6 +127,18 @@ static inline long sys_clone3_call(void *args, unsigned long size, int (*fn)(voi
 #else
 #error "the shim knows x86_64 and aarch64; add the two calls above for this machine"
 #endif
+
+static inline long sys_clone_call(unsigned long flags, void *stack_top, int (*fn)(void *),
+				  void *arg)
+{
+	return sys_start_child(__NR_clone, (long)flags, (long)stack_top, fn, arg);
+}
+
+/* The same by clone3(2); @args is its struct, and says which stack. */
+static inline long sys_clone3_call(void *args, unsigned long size, int (*fn)(void *), void *arg)
+{
+	return sys_start_child(__NR_clone3, (long)args, (long)size, fn, arg);
+}
 
 #define sys0(nr) sys6(nr, 0, 0, 0, 0, 0, 0)
 #define sys1(nr, a) sys6(nr, (long)(a), 0, 0, 0, 0, 0)

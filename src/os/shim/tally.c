@@ -4,28 +4,23 @@
 
 #include "os/shim/proctree.h"
 #include "os/shim/sys.h"
+#include "os/shim/used.h"
 
 #define MEMBERS_MAX 8192 /* as many as a walk sees */
 #define PROBES 32
 #define AGE_MAX 64 /* looks; a walk may miss a process that gets another parent meanwhile */
-#define RUSAGE_CHILDREN_WHO (-1)
 #define TICK_NS 10000000u /* of the times in /proc: USER_HZ is 100 everywhere */
 #define CLOCK_OF_PROCESS(pid) (((long)~(pid) << 3) | 2) /* its scheduler clock, clock_getres(2) */
 
-struct kernel_rusage {
-	long utime_s, utime_us, stime_s, stime_us;
-	long rest[14];
-};
-
-static struct member table[MEMBERS_MAX]; /* hashed by pid */
-static uint16_t orders[2][MEMBERS_MAX];  /* slots in the order of this walk and the last */
+static struct member table[MEMBERS_MAX] SHIM_LARGE; /* hashed by pid */
+static uint16_t orders[2][MEMBERS_MAX] SHIM_LARGE;  /* slots in the order of this walk and the last */
 static uint16_t *order = orders[0], *order_before = orders[1];
 static size_t member_count, count_before;
 static uint16_t look;
 static uint64_t seen_ns; /* all steps of all clocks that we ever saw */
 static uint64_t gone_ns; /* what the clocks of those that are gone showed last */
 static uint64_t most_ns;
-static long reaped_us;
+static uint64_t reaped_us; /* of all that were collected by the keeper itself */
 static int ignored; /* some process was seen that ignores SIGCHLD */
 static int dropped; /* and one of the tree ended meanwhile: time is missing from now on */
 
@@ -46,15 +41,6 @@ uint64_t tally_now(void)
 uint64_t tally_own_cpu(void)
 {
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
-}
-
-/* Time of all that we have waited for, and of all that they had waited for. */
-static long reaped(void)
-{
-	struct kernel_rusage u = { 0 };
-
-	sys2(__NR_getrusage, RUSAGE_CHILDREN_WHO, &u);
-	return (u.utime_s + u.stime_s) * 1000000 + u.utime_us + u.stime_us;
 }
 
 static struct member *put(unsigned slot)
@@ -157,7 +143,7 @@ static void begin_look(void)
 	count_before = member_count;
 	member_count = 0;
 	look++;
-	reaped_us = reaped();
+	reaped_us = used_cpu_us();
 }
 
 /*
@@ -168,13 +154,21 @@ static void begin_look(void)
  */
 static void add_up(uint64_t living, uint64_t collected, struct tally *t)
 {
-	collected += (uint64_t)reaped_us * 1000;
+	collected += reaped_us * 1000;
 	/* Who ends between two readings is missed once: never go back. */
 	if (living + collected > most_ns)
 		most_ns = living + collected;
 	t->cpu_ns = most_ns > seen_ns ? most_ns : seen_ns;
 	/* Each living parent shows its two sums cut to whole ticks. */
 	t->forgotten = dropped || gone_ns > collected + (member_count + 1) * 2 * TICK_NS;
+}
+
+void tally_reset(void)
+{
+	look += AGE_MAX + 1; /* all that the table has is too old */
+	member_count = count_before = 0;
+	seen_ns = gone_ns = most_ns = reaped_us = 0;
+	ignored = dropped = 0;
 }
 
 void tally_look(unsigned parts, struct tally *t)
@@ -204,7 +198,7 @@ void tally_look(unsigned parts, struct tally *t)
 
 int tally_quiet(void)
 {
-	if (!member_count || reaped() != reaped_us)
+	if (!member_count || used_cpu_us() != reaped_us)
 		return 0;
 	for (size_t i = 0; i < member_count; i++) {
 		const struct member *m = &table[order[i]];

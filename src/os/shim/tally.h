@@ -35,6 +35,9 @@ struct member {
 	uint64_t cpu_ns; /* its own clock */
 };
 
+/* Another tree: forget what was seen. */
+void tally_reset(void);
+
 /* Walk the tree. @parts: enum tally_part. */
 void tally_look(unsigned parts, struct tally *t);
 

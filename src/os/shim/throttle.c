@@ -22,7 +22,7 @@ static int whole_namespace, stopped;
 
 static int64_t count_processors(void)
 {
-	static unsigned char set[CPU_SET_BYTES];
+	static unsigned char set[CPU_SET_BYTES] SHIM_LARGE;
 	long n = sys3(__NR_sched_getaffinity, 0, sizeof(set), set);
 	int64_t count = 0;
 
@@ -40,7 +40,10 @@ void throttle_start(uint32_t limit, int reaches_all)
 	permille = limit;
 	whole_namespace = reaches_all;
 	processors = count_processors();
+	balance_ns = 0;
+	stopped = 0;
 	last_ns = tally_now();
+	last_cpu_ns = 0;
 	sys4(__NR_rt_sigaction, SIGCHLD, &quiet, 0, sizeof(quiet.mask));
 }
 

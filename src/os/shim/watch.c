@@ -32,8 +32,14 @@ void watch_start(const struct shim_plan *plan)
 	limits = &plan->limits;
 	parts = (limits->memory_bytes ? TALLY_MEMORY : 0) | (limits->tasks ? TALLY_TASKS : 0) |
 		(limits->cpu_permille ? TALLY_CPU : 0);
+	quiet = 0;
+	peak = 0;
+	last = (struct tally){ 0 };
+	exact.used = exact.resident = exact.due = 0;
+	exact.wanted = 0;
 	if (!parts)
 		return;
+	tally_reset();
 	if (limits->cpu_permille)
 		throttle_start(limits->cpu_permille, (plan->flags & SHIM_PID_NS) != 0);
 	due = tally_now() + (limits->cpu_permille ? LOOK_MIN / 2 : LOOK_MIN);
