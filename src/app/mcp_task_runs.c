@@ -69,6 +69,7 @@ void mcp_task_look(struct mcp *m, const struct mcp_task *task, struct mcp_task_l
 		look_at_run(task, run, look);
 	} else if (own->failure.type && clock_mono_ms() - own->failed_ms < FAILED_KEPT_MS) {
 		look->status = MCP_TASK_COMPLETED;
+		look->lone = true;
 		look->changed_ms = task->created_ms;
 		snprintf(look->message, sizeof(look->message), "process %s could not be started",
 			 task->name);

@@ -28,6 +28,7 @@ struct mcp_task {
 struct mcp_task_look {
 	enum mcp_task_status status;
 	int64_t changed_ms; /* wall clock */
+	bool lone;          /* only the task remembers it: the oldest of these are forgotten */
 	char message[160];
 };
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 
 #define POLL_MS 1000
+#define LONE_MAX 256 /* tasks whose run never started */
 #define TAG_BYTES 16
 #define ID_SIZE (IDS_TEXT_SIZE + 1 + 2 * TAG_BYTES)
 
@@ -50,17 +51,19 @@ void mcp_tasks_free(struct mcp_tasks *t)
 	free(t);
 }
 
-/* Forget the tasks that their source has forgotten. */
+/* Forget the tasks that their source has forgotten, and the oldest that nothing else remembers. */
 static void sweep(struct mcp_tasks *t)
 {
-	struct mcp_task **at = &t->first;
+	struct mcp_task **at = &t->first; /* the newest */
 	struct mcp_task_look look;
+	int lone = 0;
 
 	while (*at) {
 		struct mcp_task *task = *at;
 
 		mcp_task_look(t->m, task, &look);
-		if (look.status != MCP_TASK_GONE) {
+		lone += look.lone;
+		if (look.status != MCP_TASK_GONE && (!look.lone || lone <= LONE_MAX)) {
 			at = &task->next;
 			continue;
 		}

@@ -29,7 +29,7 @@
 #define READS_PER_TURN 4
 #define SPOOLS_MIN 16
 #define TURN_US 1000
-#define CLOSE_MS 1000 /* every run dead and every request answered */
+#define CLOSE_MS 3000 /* every run dead and every request answered */
 #define PAUSED_LOOK_MS 500
 #define FLUSH_EOF_MS 2000 /* a client that only closed its end may still read */
 #define FLUSH_MS 150  /* without progress */

@@ -105,7 +105,7 @@ static long try_prlimit_keeper(void)
 
 static long try_priority_keeper(void)
 {
-	return setpriority(PRIO_PROCESS, (id_t)keeper, 19);
+	return setpriority(PRIO_PROCESS, (id_t)keeper, getpriority(PRIO_PROCESS, (id_t)keeper));
 }
 
 static long try_priority(void)

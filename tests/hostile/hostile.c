@@ -379,13 +379,15 @@ static int mode_pattern(int argc, char **argv)
 	return 0;
 }
 
-/* half MS [finish]: the first two bytes of a euro sign, then a pause. */
+/* half [PATH]: the first two bytes of a euro sign; its last one when PATH is there. */
 static int mode_half(int argc, char **argv)
 {
 	write_all(1, "abc\xe2\x82", 5);
-	sleep_ms(argc > 0 ? atol(argv[0]) : 1000);
-	if (argc > 1)
+	if (argc > 0) {
+		while (access(argv[0], F_OK))
+			sleep_ms(10);
 		write_all(1, "\xac\n", 2);
+	}
 	return 0;
 }
 

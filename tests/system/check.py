@@ -4,7 +4,7 @@ import json
 import os
 import subprocess
 
-from client import Server, check, equal, server_path
+from client import WAIT, Server, check, equal, server_path
 from suite import Suite
 
 suite = Suite()
@@ -14,7 +14,7 @@ LIMIT = 1 << 20
 def run(*args, input=b"", stdout=subprocess.PIPE, env=None):
     """(status, stdout, stderr) of one `procpen check`."""
     done = subprocess.run([server_path(), "check"] + list(args), input=input, stdout=stdout,
-                          stderr=subprocess.PIPE, timeout=20, check=False,
+                          stderr=subprocess.PIPE, timeout=WAIT, check=False,
                           env=dict(os.environ, **(env or {})))
     return done.returncode, (done.stdout or b"").decode(), done.stderr.decode()
 
@@ -50,7 +50,7 @@ def test_usage():
     equal(status, 0, "status of --help")
     check("--lines" in out and "Exit status" in out, "text of --help: " + out)
     done = subprocess.run([server_path(), "chek", "ls"], capture_output=True, text=True,
-                          stdin=subprocess.DEVNULL, timeout=20, check=False)
+                          stdin=subprocess.DEVNULL, timeout=WAIT, check=False)
     equal((done.returncode, done.stdout), (2, ""), "an unknown command: status, stdout")
     check("check" in done.stderr, "no nearest name in %r" % done.stderr)
 

@@ -3,9 +3,8 @@
 import os
 import pty
 import subprocess
-import time
 
-from client import Server, Skip, check, equal, server_path
+from client import WAIT, Server, Skip, check, equal, server_path
 from suite import Suite
 
 suite = Suite()
@@ -18,7 +17,7 @@ def run(*args, cwd=None, env=None, input=PING, stdin=None):
     environment = dict(server.env, **(env or {}))
     extra = {"stdin": stdin} if stdin is not None else {"input": input}
     done = subprocess.run([server_path()] + list(args), cwd=cwd or server.workspace,
-                          env=environment, capture_output=True, timeout=20, **extra)
+                          env=environment, capture_output=True, timeout=WAIT, **extra)
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
@@ -154,16 +153,13 @@ def test_default_state_directory():
 
 @suite.test()
 def test_a_start_leaves_nothing():
-    """Throw-away probes: no file, no directory, and a quick first answer."""
+    """Throw-away probes: no file, no directory."""
     server = Server(start=False)
-    start = time.monotonic()
     status, out, _ = run("serve", "--workspace", server.workspace, "--state-dir", server.state)
-    took = time.monotonic() - start
     equal(status, 0, "status")
     check('"result"' in out, "answer")
     equal((os.path.exists(server.state), os.listdir(server.workspace), os.listdir(server.home)),
           (False, [], []), "files left behind")
-    check(took < 2, "start, answer and end took %.2f s" % took)
 
 
 if __name__ == "__main__":

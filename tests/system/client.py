@@ -4,6 +4,7 @@ Every server gets a base directory of its own, with workspace, state and home in
 is part of the environment of every command, so the unique name of that directory marks
 all processes of a run: survivors() finds them in /proc wherever they have moved to.
 """
+import atexit
 import collections
 import json
 import os
@@ -19,7 +20,10 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 STRESS = os.environ.get("STRESS") == "1"
-WAIT = 20.0  # seconds after which a missing answer, or an end that does not come, is a failure
+# Seconds after which what does not come is a failure. A guard against waiting for ever, no statement
+# about speed: how long anything takes depends on the machine and on what else it does. Shorter than
+# what the tests start would live by itself.
+WAIT = 40.0
 PASSED_ON = ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS")
 SANITIZER_MARKS = ("ERROR: AddressSanitizer", "ERROR: LeakSanitizer", "runtime error:",
                    "WARNING: MemorySanitizer", "AddressSanitizer:DEADLYSIGNAL")
@@ -43,9 +47,35 @@ class RpcError(Exception):
         self.type = (error.get("data") or {}).get("type")
 
 
+os.umask(0o022)  # some tests are another user, who has to get at what is made here
+reachable = {}
+
+
+def others_reach(path):
+    """Where root may start the program, may others? They may not pass root's home, for instance."""
+    folders = all(os.stat(p).st_mode & 0o001 for p in Path(path).resolve().parents)
+    return folders and os.stat(path).st_mode & 0o005 == 0o005
+
+
+def for_others(path):
+    """@path, or a copy of it that every user can start: root's tests become other users."""
+    if os.geteuid() != 0 or not os.access(path, os.X_OK) or others_reach(path):
+        return path
+    if path not in reachable:
+        folder = tempfile.mkdtemp(prefix="procpen-copy-")
+        atexit.register(shutil.rmtree, folder, ignore_errors=True)
+        os.chmod(folder, 0o755)
+        copy = os.path.join(folder, os.path.relpath(path, ROOT).replace("../", ""))
+        os.makedirs(os.path.dirname(copy), exist_ok=True)
+        shutil.copy(path, copy)
+        os.chmod(copy, 0o755)
+        reachable[path] = copy
+    return reachable[path]
+
+
 def server_path():
     path = os.environ.get("PROCPEN") or str(ROOT / "build" / "procpen")
-    return os.path.abspath(path)
+    return for_others(os.path.abspath(path))
 
 
 def check(condition, text):
@@ -158,14 +188,14 @@ def hostile_program(name="hostile"):
     source = ROOT / "tests" / "hostile" / (name + ".c")
     program = ROOT / "build" / "tests" / name
     if program.exists() and program.stat().st_mtime >= source.stat().st_mtime:
-        return str(program)
+        return for_others(str(program))
     program.parent.mkdir(parents=True, exist_ok=True)
     scratch = "%s.%d" % (program, os.getpid())
     command = [os.environ.get("CC", "cc"), "-std=c11", "-D_GNU_SOURCE", "-O1", "-Wall", "-Wextra",
                "-o", scratch, str(source)]
     subprocess.run(command, check=True, timeout=120)
     os.replace(scratch, program)
-    return str(program)
+    return for_others(str(program))
 
 
 def wait_pid(process, timeout):

@@ -9,8 +9,8 @@ import subprocess
 import tempfile
 import time
 
-from client import (STRESS, Server, check, equal, eventually, processes_marked, server_path,
-                    status_kib)
+from client import (STRESS, WAIT, Server, check, equal, eventually, is_alive, processes_marked,
+                    server_path, status_kib)
 from suite import Suite
 
 suite = Suite()
@@ -34,16 +34,17 @@ def test_client_that_does_not_read():
     ids = [server.request("process.logs", {"process_id": run["process_id"], "stream": "stdout"})
            for _ in range(200)]
     peak, end = before, time.monotonic() + 2.5
-    while time.monotonic() < end:
+    last = end + WAIT
+    while time.monotonic() < end or not os.path.exists(mark):
+        check(time.monotonic() < last, "a run stood still while the client did not read")
         server.pump(0.05)
         peak = max(peak, rss_anon(server))
     limit = 65536 if "asan" in server_path() else 24576
     check(peak - before < limit, "the server grew by %d KiB" % (peak - before))
     check(server.pending or server.process.poll() is None, "the server is gone")
-    check(os.path.exists(mark), "a run stood still while the client did not read")
     server.read_paused = False
     for id in ids:
-        equal(len(server.result(id, 30)["stdout"]), 900000, "a page after the pause")
+        equal(len(server.result(id)["stdout"]), 900000, "a page after the pause")
     equal(server.result(slow)["exit_code"], 0, "slow run")
     equal(server.result(late)["state"], "timed_out", "the timer went on")
     server.stop()
@@ -66,9 +67,7 @@ def test_client_that_never_reads_again():
         server.flush()
         time.sleep(0.5)
         finish(server)
-        start = time.monotonic()
-        equal(server.process.wait(10), 0, "exit status")
-        check(time.monotonic() - start < 5, "the end took too long")
+        equal(server.process.wait(WAIT), 0, "exit status")
         equal(server.survivors(), [], "survivors")
 
 
@@ -79,7 +78,7 @@ def test_epipe():
     server.run("sleep 60", background=True)
     server.close_output()
     server.request("process.list")
-    equal(server.process.wait(10), 0, "exit status")
+    equal(server.process.wait(WAIT), 0, "exit status")
     equal(server.survivors(), [], "survivors")
 
 
@@ -103,7 +102,7 @@ def test_garbage():
                 data[place:place] = bytes([rng.randrange(256)])
         server.send_bytes(bytes(data).replace(b"\n", b" ") + b"\n")
     server.send_bytes(bytes(rng.randrange(256) for _ in range(100000)) + b"\n")
-    check(server.ping(30) < 20, "no ping after garbage")
+    server.ping()
     equal(server.run("echo alive")["stdout_summary"], "alive\n", "a run after garbage")
     server.stop()
 
@@ -180,7 +179,7 @@ def test_files_as_stdio():
         source.seek(0)
         process = start_plain(server, source, target)
         try:
-            equal(process.wait(15), 0, "exit status")
+            equal(process.wait(WAIT), 0, "exit status")
         finally:
             process.kill()
         target.seek(0)
@@ -198,7 +197,7 @@ def test_run_from_a_file():
         source.seek(0)
         process = start_plain(server, source, subprocess.PIPE)
         try:
-            output = process.communicate(timeout=15)[0]
+            output = process.communicate(timeout=WAIT)[0]
         finally:
             process.kill()
     equal(process.returncode, 0, "exit status")
@@ -212,12 +211,12 @@ def test_run_from_a_file():
 def test_devnull_and_closed_stdin():
     server = Server(start=False)
     process = start_plain(server, subprocess.DEVNULL, subprocess.PIPE)
-    equal((process.communicate(timeout=15)[0], process.returncode), (b"", 0), "/dev/null")
+    equal((process.communicate(timeout=WAIT)[0], process.returncode), (b"", 0), "/dev/null")
     process = subprocess.Popen(
         ["sh", "-c", 'exec "$@" <&-', "sh", server_path(), "serve", "--workspace",
          server.workspace, "--state-dir", server.state], stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, env=server.env)
-    process.communicate(timeout=15)
+    process.communicate(timeout=WAIT)
     check(process.returncode in (0, 1, 2), "exit status %d" % process.returncode)
 
 
@@ -230,43 +229,45 @@ def test_flags_are_given_back():
     check(os.get_blocking(theirs.fileno()), "blocking before")
     process = start_plain(server, theirs, theirs)
     ours.sendall(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n')
-    ours.settimeout(10)
+    ours.settimeout(WAIT)
     check(b'"id":1' in ours.recv(4096).replace(b" ", b""), "answer")
     ours.shutdown(socket.SHUT_WR)
-    equal(process.wait(10), 0, "exit status")
+    equal(process.wait(WAIT), 0, "exit status")
     check(os.get_blocking(theirs.fileno()), "the flags were not restored")
     ours.close()
     theirs.close()
 
 
 @suite.test()
-def test_eof_is_quick_and_answers_everything():
+def test_eof_answers_everything():
     server = Server()
     path = server.hostile_path()
     ids = [server.request("process.run", {"command": path, "args": ["ignore"]})
            for _ in range(20)]
     eventually(lambda: server.call("process.list", {"state_filter": "running", "limit": 1})
-               ["total"] == 20, 10, "not all run")
+               ["total"] == 20, WAIT, "not all run")
     for _ in range(20):
         server.run("sleep 60", background=True)
-    start = time.monotonic()
     server.close_input()
     for id in ids:
-        answer = server.result(id, 10)
+        answer = server.result(id)
         equal((answer["state"], answer["reason"], answer["exit_code"], answer["survivors"]),
               ("killed", "server_shutdown", None, 0), "answer at the end")
     equal(server.wait_exit(), 0, "exit status")
-    took = time.monotonic() - start
-    check(took < 2.0, "the end took %.2f s" % took)
 
 
 @suite.test()
 def test_no_request_after_sigterm():
-    """What arrives after SIGTERM starts nothing."""
+    """What arrives after SIGTERM starts nothing, though the server still waits for its reader."""
     server = Server()
-    server.run("sleep 60", background=True)
+    page = {"process_id": server.hostile("pattern", 900000, 1)["process_id"], "stream": "stdout"}
+    pid = server.run("sleep 60", background=True)["pid"]
+    check(is_alive(pid), "it does not run")
+    server.read_paused = True
+    server.request("process.logs", page)  # less than what would stop the server from reading
+    server.flush()
     server.signal(signal.SIGTERM)
-    time.sleep(0.02)
+    eventually(lambda: not is_alive(pid), WAIT, "SIGTERM ends no run")
     server.request("process.run", {"command": "touch ran; sleep 60"})
     equal(server.wait_exit(), 0, "exit status")
     check(not os.path.exists(os.path.join(server.workspace, "ran")), "a run after SIGTERM")
@@ -279,10 +280,8 @@ def test_second_sigterm():
     check(run["process_id"], "run")
     server.signal(signal.SIGTERM)
     server.signal(signal.SIGTERM)
-    start = time.monotonic()
     server.wait_exit()
-    check(time.monotonic() - start < 3, "the end took too long")
-    equal(server.survivors(5), [], "survivors")
+    equal(server.survivors(), [], "survivors")
 
 
 @suite.test()
@@ -294,7 +293,7 @@ def test_several_servers_at_once():
         equal(server.run("echo %d" % n)["stdout_summary"], "%d\n" % n, "server %d" % n)
     for server in others:
         server.close_input()
-        equal(server.process.wait(10), 0, "exit status")
+        equal(server.process.wait(WAIT), 0, "exit status")
     equal(first.run("echo on")["stdout_summary"], "on\n", "the first one lives")
     first.stop()
 

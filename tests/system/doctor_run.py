@@ -585,7 +585,7 @@ print((t.user + t.system) / seconds)
 """
 
 
-@suite.test(120)
+@suite.test()
 def test_cpu():
     """Slowed down: with a limit of 0.03 it gets less than a third of what it gets without. A machine
     that is busy with other things is asked again, for longer."""

@@ -233,7 +233,7 @@ for run_mode in ("group", "plain"):
         def runtime(mode=run_mode, name=run_name, arguments=arguments):
             test_runtimes_under_memory_limit(mode, name, *arguments)
         runtime.__name__ = "test_%s_under_memory_limit_%s" % (run_name, run_mode)
-        suite.test(150)(runtime)
+        suite.test()(runtime)
 
 
 # ------------------------------------------------------------------ processor

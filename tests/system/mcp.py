@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """What MCP clients rely on beyond single messages: rates, probes, and what a human saw."""
+import json
 import os
 import time
 
-from client import check, equal, eventually
+from client import WAIT, Skip, check, equal, eventually
 from followed import Server
 from suite import Suite
 
@@ -52,7 +53,7 @@ def test_updates_are_coalesced():
     uri = "proc://logs/" + started["process_id"]
     listen = server.request("subscriptions/listen",
                             stateless({"notifications": {"resourceSubscriptions": [uri]}}))
-    end = server.call("process.monitor", {"process_id": started["process_id"], "wait_ms": 30000})
+    end = server.call("process.monitor", {"process_id": started["process_id"], "wait_ms": 60000})
     equal(end["state"], "completed", "state")
     server.receive(2 * INTERVAL_MS / 1000)  # the last one may be on its way
     server.ping()
@@ -86,6 +87,39 @@ def test_probes_leave_nothing_and_disturb_nobody():
     alone.call("server/discover", stateless())
     alone.stop()
     check(not os.path.exists(alone.state), "a server that was only looked at has left something")
+
+
+TASKS = {"extensions": {META + "tasks": {}}}
+LONE_TASKS = 256  # kept of runs that never started
+
+
+@suite.test()
+def test_tasks_of_failed_starts_are_bounded():
+    """A start that fails after it was answered as a task is remembered, but not without end."""
+    server = Server()
+    path = os.path.join(server.workspace, "bad")
+    with open(path, "w", encoding="utf-8") as f:
+        f.write("#!/no/such/interpreter\n")
+    os.chmod(path, 0o755)
+    tasks = []
+    for n in range(4000):
+        answer = run_tool(server, {"command": "./bad", "args": [], "yield_ms": 1},
+                          capabilities=TASKS)
+        if answer["resultType"] == "task":
+            tasks.append(answer["taskId"])
+        if len(tasks) > LONE_TASKS + 20:
+            break
+        if n == 300 and len(tasks) < 30:
+            raise Skip("a start fails within a millisecond here")
+    check(len(tasks) > LONE_TASKS + 20, "only %d of the starts became tasks" % len(tasks))
+
+    def get(task):
+        return server.answer(server.request("tasks/get", stateless({"taskId": task}, TASKS)))
+
+    eventually(lambda: get(tasks[-1])["result"]["status"] == "completed", WAIT, "the newest task")
+    check("SpawnFailed" in json.dumps(get(tasks[-1])), "what the newest says")
+    equal(get(tasks[0])["error"]["code"], -32602, "the oldest task")
+    server.stop()
 
 
 YES = {"confirm": {"action": "accept", "content": {"allow": True}}}
@@ -136,35 +170,48 @@ def test_an_approval_survives_no_restart():
     second.stop()
 
 
+def made(server, name):
+    """Wait until a command has made the file, while the server can write as much as is read."""
+    def there():
+        server.pump(0.01)
+        return os.path.exists(os.path.join(server.workspace, name))
+    eventually(there, WAIT, "no command has made " + name)
+
+
 @suite.test()
 def test_what_a_slow_reader_missed_is_told_later():
     """No notification is queued for a client that does not read; once it does, it hears of all."""
     server = Server("--set", "limits.output_queue_bytes=1M")
     loud = server.hostile("pattern", 900000, 1)["process_id"]
-    runs = [server.run("sleep 1; echo x; sleep 60", background=True)["process_id"]
-            for _ in range(3)]
+    runs = [server.run("until [ -e go ]; do sleep 0.02; done; echo x; touch said%d; sleep 60" % n,
+                       background=True)["process_id"] for n in range(3)]
     uris = ["proc://logs/" + process for process in runs]
     server.request("subscriptions/listen", stateless({
         "notifications": {"resourceSubscriptions": uris}}))
     server.ping()
     server.read_paused = True
-    ids = [server.request("process.logs", {"process_id": loud, "stream": "stdout"})
-           for _ in range(4)]
-    end = time.monotonic() + 2
+    page = {"process_id": loud, "stream": "stdout"}
+    first = server.request("process.logs", page)
+    mark = server.request("process.run", {"command": "touch taken"})
+    ids = [server.request("process.logs", page) for _ in range(3)]
+    made(server, "taken")  # so the first page is in the queue before any of the runs writes
+    open(os.path.join(server.workspace, "go"), "w").close()
+    for n in range(3):
+        made(server, "said%d" % n)
+    end = time.monotonic() + 1
     while time.monotonic() < end:
         server.pump(0.05)
     server.read_paused = False
-    for id in ids[:2]:  # these were ready before any of the runs had written
-        server.result(id)
+    server.result(first)
     equal([n for n in server.notes if n["method"].endswith("updated")], [], "told too early")
-    for id in ids[2:]:
+    for id in [mark] + ids:
         server.result(id)
 
     def told():
         server.ping()
         return sorted(n["params"]["uri"] for n in server.notes if n["method"].endswith("updated"))
 
-    eventually(lambda: told() == sorted(uris), 10, "not told of what was missed: %s" % told())
+    eventually(lambda: told() == sorted(uris), WAIT, "not told of what was missed: %s" % told())
     server.stop()
 
 

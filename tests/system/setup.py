@@ -7,7 +7,7 @@ import stat
 import subprocess
 import tomllib
 
-from client import ROOT, Server, check, equal, server_path
+from client import ROOT, WAIT, Server, check, equal, server_path
 from suite import Suite
 
 suite = Suite()
@@ -33,7 +33,7 @@ class Home:
         self.env = {"HOME": self.path, "PATH": os.environ["PATH"]}
 
     def run(self, *args, **env):
-        done = subprocess.run([server_path(), "setup", *args], cwd=self.workspace, timeout=20,
+        done = subprocess.run([server_path(), "setup", *args], cwd=self.workspace, timeout=WAIT,
                               env=dict(self.env, **env), capture_output=True, text=True,
                               stdin=subprocess.DEVNULL)
         return done.returncode, done.stdout, done.stderr
@@ -113,7 +113,7 @@ def test_the_entry_starts_a_server():
     for name, place in JSON_HOSTS.items():
         out, _ = home.ok(name, "--workspace", home.workspace)
         command = command_of(json.loads(out)[place.split()[1]]["procpen"])
-        done = subprocess.run(command, cwd="/", env=home.env, input=PING, timeout=20, text=True,
+        done = subprocess.run(command, cwd="/", env=home.env, input=PING, timeout=WAIT, text=True,
                               capture_output=True)
         equal((done.returncode, json.loads(done.stdout)["result"]), (0, {}), name)
 
@@ -141,7 +141,7 @@ def test_workspace():
     home.refused({}, "zed", "--workspace", server_path())
     for wide in ("/", home.path):
         done = subprocess.run([server_path(), "setup", "zed"], cwd=wide, env=home.env,
-                              capture_output=True, text=True, timeout=20)
+                              capture_output=True, text=True, timeout=WAIT)
         check(done.returncode == 1 and "--workspace" in done.stderr, "%s: %s" % (wide, done))
 
 

@@ -19,8 +19,8 @@ class Suite:
     def __init__(self):
         self.tests = []
 
-    def test(self, limit=60):
-        """Decorator: a test with a hard time limit in seconds."""
+    def test(self, limit=300):
+        """Decorator: a test with a hard time limit in seconds, a guard against hanging."""
         def add(function):
             self.tests.append((function.__name__.replace("test_", "", 1), function, limit))
             return function

@@ -89,7 +89,7 @@ def test_git():
     server.stop()
 
 
-@suite.test(120)
+@suite.test()
 def test_node():
     need("node")
     server = Server()
@@ -110,7 +110,7 @@ def test_node():
     server.stop()
 
 
-@suite.test(120)
+@suite.test()
 def test_node_server_on_loopback():
     need("node")
     if os.environ.get("PROCPEN_TEST_MODE") == "strict":
@@ -131,7 +131,7 @@ def test_node_server_on_loopback():
     server.stop()
 
 
-@suite.test(180)
+@suite.test()
 def test_npm():
     need("npm", "node")
     server = Server()
@@ -187,14 +187,14 @@ def test_bash_job_control():
         coproc cat; echo through >&${COPROC[1]}; read -r line <&${COPROC[0]}; echo $line
         eval "exec ${COPROC[1]}>&-"; wait
         """)
-    answer = server.run("bash", ["jobs.sh"], timeout=20)
+    answer = server.run("bash", ["jobs.sh"], timeout=100)
     text = answer["stdout_summary"]
     for wanted in ("second 5\n", "1\n", "first 143\n", "same\n", "got usr1\n", "through\n"):
         check(wanted in text, "no %r in %r, stderr %r" % (wanted, text, answer["stderr_summary"]))
     server.stop()
 
 
-@suite.test(180)
+@suite.test()
 def test_go():
     need("go")
     server = Server()
@@ -224,7 +224,7 @@ def test_go():
     server.stop()
 
 
-@suite.test(180)
+@suite.test()
 def test_java():
     need("java", "javac")
     server = Server()

@@ -209,7 +209,7 @@ def test_sigkill_during_starts():
         equal(server.survivors(), [], "survivors, round %d" % i)
 
 
-@suite.test(120)
+@suite.test()
 def test_runner_is_caught():
     """A chain that forks, starts a new session and leaves its parent, as fast as it can."""
     server = Server()

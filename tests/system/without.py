@@ -54,7 +54,7 @@ def play(feature):
         done = subprocess.run([sys.executable, str(ROOT / "tests" / "wire" / "run.py")] +
                               (SHORT if feature == "seccomp_listener" else WORDS),
                               env=dict(os.environ, PROCPEN=script), capture_output=True, text=True,
-                              timeout=250)
+                              timeout=900)
     failures = [line for line in done.stdout.split("\n") if line.startswith("FAIL")]
     counts = re.search(r"^(\d+) passed, (\d+) failed", done.stdout, re.M)
     check(counts and int(counts[1]), "no story was played: %s" % done.stdout[-300:])
@@ -77,7 +77,7 @@ for _feature in FEATURES:
     def _test(feature=_feature):
         lacking(feature)
     _test.__name__ = "test_without_" + _feature
-    suite.test()(_test)
+    suite.test(1000)(_test)
 
 
 if __name__ == "__main__":

