@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/procfs.h"
 
 #define WAITING_MAX 16    /* as many commands of a burst find one */
 #define UNUSED_MS 30000   /* what nobody has needed for so long goes */
@@ -384,6 +386,16 @@ static bool is_ready(struct keeper *k)
 	return k->ready;
 }
 
+/* Where nothing keeps commands from it, one may have stopped a keeper: it would never read what we
+ * send, nor see its socket close. */
+static bool is_stopped(const struct spare *s, const struct keeper *k)
+{
+	struct procfs_stat st;
+
+	return !(s->plan->flags & SHIM_PID_NS) && !procfs_stat(k->pid, &st) &&
+	       (st.state == 'T' || st.state == 't');
+}
+
 /* Give the command to one that waits, the last one first: its memory is the warmest. */
 static int give(struct spare *s, const struct shim_plan *second, size_t len,
 		const struct spawn_request *request, struct spawn_result *result)
@@ -394,7 +406,9 @@ static int give(struct spare *s, const struct shim_plan *second, size_t len,
 		if (!is_ready(&s->waiting[i]))
 			continue;
 		k = take_out(s, i);
-		if (!send_second(k.control_fd, second, len, request)) {
+		if (is_stopped(s, &k))
+			kill(k.pid, SIGKILL); /* our child, and not yet collected */
+		else if (!send_second(k.control_fd, second, len, request)) {
 			*result = (struct spawn_result){
 				.keeper_pid = k.pid, .control_fd = k.control_fd,
 				.kind = s->kind, .past = k.past,

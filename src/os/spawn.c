@@ -50,6 +50,11 @@ static const char *hint_for(int stage, int sys)
 		       "reaches 131,072 bytes: pass the data through stdin or a file";
 	if (stage == SHIM_STAGE_CHDIR)
 		return "the working directory cannot be entered: check its permissions";
+	if (sys == EAGAIN || sys == ENOMEM || sys == EMFILE || sys == ENFILE)
+		return "the machine is short of processes, memory or descriptors: stop something "
+		       "and try again";
+	if (stage != SHIM_STAGE_EXEC)
+		return NULL;
 	if (sys == ENOEXEC)
 		return "the file has no known format: add a #! line, or run it through its "
 		       "interpreter";
@@ -57,9 +62,6 @@ static const char *hint_for(int stage, int sys)
 		return "the file is not executable: chmod +x it, or run it through its interpreter";
 	if (sys == ENOENT)
 		return "the file or the interpreter in its #! line does not exist";
-	if (sys == EAGAIN || sys == ENOMEM || sys == EMFILE || sys == ENFILE)
-		return "the machine is short of processes, memory or descriptors: stop something "
-		       "and try again";
 	return NULL;
 }
 

@@ -291,6 +291,15 @@ static void on_tree_empty(void *ctx)
 	notify(p, PROC_EVENT_EMPTY); /* may free p */
 }
 
+/* Its control group still knows all of them, whoever their parents are now. */
+static void on_lost(void *ctx)
+{
+	const struct proc *p = ctx;
+
+	if (p->live->confine.cgroup)
+		(void)cgroup_kill(p->live->confine.cgroup); /* the hunt tells what is left */
+}
+
 static void on_keeper(void *ctx, pid_t keeper_pid, int control_fd, const struct shim_report *last)
 {
 	const struct proc *p = ctx;
@@ -376,6 +385,7 @@ static struct proc_live *new_live(struct proc *p, const char *path)
 	live->limits.oom.fd = -1;
 	live->tree.on_report = on_report;
 	live->tree.on_listener = on_listener;
+	live->tree.on_lost = on_lost;
 	live->tree.on_keeper = on_keeper;
 	live->tree.on_empty = on_tree_empty;
 	live->tree.ctx = p;

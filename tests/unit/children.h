@@ -93,6 +93,13 @@ static inline bool children_gone(void *pid)
 	return procfs_stat(*(pid_t *)pid, &st) < 0 || st.state == 'Z' || st.state == 'X';
 }
 
+static inline bool children_stopped(void *pid)
+{
+	struct procfs_stat st;
+
+	return !procfs_stat(*(pid_t *)pid, &st) && st.state == 'T';
+}
+
 /* Nothing may be left of what a test started. */
 static inline void children_release(struct children *c)
 {

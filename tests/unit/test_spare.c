@@ -723,7 +723,23 @@ static void test_spare_keeper_dies(void **state)
 	end(s);
 }
 
-/* The same before the server has seen it. */
+/* It would take the command and do nothing. */
+static void test_spare_keeper_is_stopped(void **state)
+{
+	pid_t keeper;
+	struct spare *s = ready(all.confine, &keeper);
+	struct job *j = job_new(all.confine, &nothing, "exit 7");
+
+	(void)state;
+	assert_int_equal(kill(keeper, SIGSTOP), 0);
+	assert_true(children_wait(&all, children_stopped, &keeper));
+	start(s, j);
+	assert_int_not_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(finish(j), 7 << 8);
+	end(s);
+}
+
+/* It dies before the server has seen that. */
 static void test_spare_keeper_has_just_died(void **state)
 {
 	pid_t keeper;
@@ -921,6 +937,7 @@ int main(void)
 		cmocka_unit_test(test_spare_of_an_old_kind),
 		cmocka_unit_test(test_spare_keeps_some_of_a_burst),
 		cmocka_unit_test(test_spare_keeper_dies),
+		cmocka_unit_test(test_spare_keeper_is_stopped),
 		cmocka_unit_test(test_spare_keeper_has_just_died),
 		cmocka_unit_test(test_spare_ends_with_its_owner),
 		cmocka_unit_test(test_spare_server_dies),

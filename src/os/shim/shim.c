@@ -169,14 +169,17 @@ static long collect(int *status)
 	for (;;) {
 		struct kernel_rusage usage;
 		long pid = sys4(__NR_wait4, -1, status, WNOHANG, &usage);
-		int signal = *status >> 8 & 0xff;
+		int signal;
 
 		if (pid == -EINTR)
 			continue;
-		if (pid > 0 && (*status & 0xff) != 0x7f)
-			used_add(&usage);
-		if (pid <= 0 || (*status & 0xff) != 0x7f)
+		if (pid <= 0)
 			return pid;
+		if ((*status & 0xff) != 0x7f) {
+			used_add(&usage);
+			return pid;
+		}
+		signal = *status >> 8 & 0xff;
 		sys4(__NR_ptrace, PTRACE_DETACH, pid, 0, signal == SIGTRAP ? 0 : signal);
 	}
 }
@@ -214,8 +217,6 @@ static int reap(void)
 
 		if (pid == -ECHILD)
 			report_empty_and_leave();
-		if (pid == -EINTR)
-			continue;
 		if (pid <= 0)
 			return count;
 		if (pid == command_pid)

@@ -13,7 +13,7 @@
 #define CLOCK_OF_PROCESS(pid) (((long)~(pid) << 3) | 2) /* its scheduler clock, clock_getres(2) */
 
 static struct member table[MEMBERS_MAX] SHIM_LARGE; /* hashed by pid */
-static uint16_t orders[2][MEMBERS_MAX] SHIM_LARGE;  /* slots in the order of this walk and the last */
+static uint16_t orders[2][MEMBERS_MAX] SHIM_LARGE;  /* slots, as this walk and the last went */
 static uint16_t *order = orders[0], *order_before = orders[1];
 static size_t member_count, count_before;
 static uint16_t look;
