@@ -5,18 +5,6 @@
 
 #include "base/mem.h"
 
-bool blocklist_listed(const char *list, const char *text, size_t len)
-{
-	while (list && len) {
-		list += *list == ' ';
-		if (*list == *text && strncmp(list, text, len) == 0 &&
-		    (list[len] == ' ' || !list[len]))
-			return true;
-		list = strchr(list, ' ');
-	}
-	return false;
-}
-
 /* Glob with * and ?, no backtracking beyond the last star; \ makes the next one plain. */
 static bool glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 {
@@ -199,20 +187,11 @@ static bool value_is(const struct blocklist_option *o, const char *text, size_t 
 	       glob_fits(text, len, o->value->text.s + o->skip, o->value->text.len - o->skip);
 }
 
-static size_t dashes_of(const char *entry)
-{
-	size_t n = 0;
-
-	while (n < 2 && (entry[n] == '-' || entry[n] == '+'))
-		n++;
-	return n;
-}
-
 /* One entry of a list ("-r", "--recursive", "-m=off") against one option. */
 static bool option_is(const struct blocklist_option *o, const char *entry, size_t len)
 {
 	const char *equals = memchr(entry, '=', len);
-	size_t name = equals ? (size_t)(equals - entry) : len, dashes = dashes_of(entry);
+	size_t name = equals ? (size_t)(equals - entry) : len, dashes = blocklist_dashes(entry);
 
 	if (name <= dashes || o->is_long != (dashes == 2))
 		return false;
@@ -226,13 +205,17 @@ static bool option_is(const struct blocklist_option *o, const char *entry, size_
 const struct blocklist_option *blocklist_args_next(const struct blocklist_args *a,
 						   const char *list, size_t *from)
 {
+	const struct blocklist_list *notes = blocklist_list_notes(list);
+
 	for (; *from < a->option_count; ++*from) {
 		const struct blocklist_option *o = &a->options[*from];
 
+		if (!o->len || !blocklist_list_begins(notes, o->name[0]))
+			continue;
 		for (const char *entry = list, *end; *entry; entry = end) {
 			entry += *entry == ' ';
 			end = strchrnul(entry, ' ');
-			if (o->len && o->name[0] == entry[dashes_of(entry)] &&
+			if (o->name[0] == entry[blocklist_dashes(entry)] &&
 			    option_is(o, entry, (size_t)(end - entry)))
 				return &a->options[(*from)++];
 		}
@@ -244,5 +227,5 @@ bool blocklist_args_has(const struct blocklist_args *a, const char *list)
 {
 	size_t from = 0;
 
-	return list && blocklist_args_next(a, list, &from);
+	return list && a->option_count && blocklist_args_next(a, list, &from);
 }

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "guard/blocklist_list.h"
 #include "guard/shell_script.h"
 
 struct blocklist_option {
@@ -42,9 +43,6 @@ void blocklist_args_release(struct blocklist_args *a);
 const struct blocklist_option *blocklist_args_next(const struct blocklist_args *a,
 						   const char *list, size_t *from);
 bool blocklist_args_has(const struct blocklist_args *a, const char *list);
-
-/* Is the text of @len bytes in the table's list @list? */
-bool blocklist_listed(const char *list, const char *text, size_t len);
 
 /* Does all of @word (as text, from @skip on) fit a word of @list, where * and ? are globs? */
 bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char *list);
