@@ -327,11 +327,12 @@ static bool walk_functions(struct blocklist_walk *w, const struct shell_wrap *wr
 bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrapper,
 		  const struct shell_word *words, size_t count, const struct blocklist_stage *at)
 {
-	struct blocklist_dir before = w->rules.dir;
+	struct blocklist_dir before;
 	struct blocklist_stage inner = *at;
 	struct shell_wrap wrap;
 	bool blocked;
 
+	blocklist_dir_copy(&before, &w->rules.dir);
 	shell_wrap_open(wrapper, words, count, &w->rules.args, &w->arena, &wrap);
 	if (wrap.assign_count) {
 		inner.assigns = wrap.assigns;
@@ -347,6 +348,6 @@ bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrap
 		  walk_wrapped(w, &wrap, words, count, !wrapper->text, &inner);
 	/* command cd and builtin cd change the shell's own directory. */
 	if (!word_is(&words[0], "command") && !word_is(&words[0], "builtin"))
-		w->rules.dir = before;
+		blocklist_dir_copy(&w->rules.dir, &before);
 	return blocked;
 }

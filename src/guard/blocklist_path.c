@@ -507,9 +507,10 @@ void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word)
 {
 	static struct tokens t;
 	static struct path p;
-	struct blocklist_dir before = *dir;
+	struct blocklist_dir before;
 
 	need_tree();
+	blocklist_dir_copy(&before, dir);
 	dir->known = false;
 	if (!tokenize(word, 0, &t))
 		return;

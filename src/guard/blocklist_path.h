@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "guard/shell_script.h"
 
@@ -27,6 +28,14 @@ struct blocklist_dir {
 	size_t len;
 	uint16_t path[256]; /* absolute and resolved, in tokens of this module */
 };
+
+/* The same as *@to = *@from, but only what is in use is copied. */
+static inline void blocklist_dir_copy(struct blocklist_dir *to, const struct blocklist_dir *from)
+{
+	to->known = from->known;
+	to->len = from->len;
+	memcpy(to->path, from->path, from->len * sizeof(from->path[0]));
+}
 
 /* What an operand stands for. */
 enum blocklist_reach {

@@ -336,12 +336,13 @@ static bool walk_sed(struct blocklist_walk *w, const struct shell_word *words, s
 
 static bool walk_git(struct blocklist_walk *w, const struct shell_word *words, size_t count)
 {
-	struct blocklist_dir before = w->rules.dir;
+	struct blocklist_dir before;
 	static const uint8_t dot_kind[] = { SHELL_LITERAL };
 	struct shell_word here = { .text = { .s = ".", .len = 1 }, .kind = dot_kind,
 				   .start = words[0].start, .end = words[count - 1].end };
 	bool blocked = false, clean = false, force = false, dry = false;
 
+	blocklist_dir_copy(&before, &w->rules.dir);
 	for (size_t i = 1; i < count; i++) {
 		const char *s = words[i].text.s;
 
@@ -362,7 +363,7 @@ static bool walk_git(struct blocklist_walk *w, const struct shell_word *words, s
 	}
 	if (clean && force && !dry && !blocked)
 		blocked = blocklist_judge_effect(&w->rules, "clean", &here, 0, false, &w->finding);
-	w->rules.dir = before;
+	blocklist_dir_copy(&w->rules.dir, &before);
 	return blocked;
 }
 

@@ -483,12 +483,12 @@ static void enter(struct blocklist_walk *w, const struct shell_command *c, struc
 
 	while (s->count && s->list[s->count - 1].scope != scope &&
 	       shell_subshell_depth(s->list[s->count - 1].scope) >= depth)
-		w->rules.dir = s->list[--s->count].outside;
+		blocklist_dir_copy(&w->rules.dir, &s->list[--s->count].outside);
 	if (!depth || s->count == SUBSHELLS_MAX ||
 	    (s->count && s->list[s->count - 1].scope == scope))
 		return;
 	s->list[s->count].scope = scope;
-	s->list[s->count++].outside = w->rules.dir;
+	blocklist_dir_copy(&s->list[s->count++].outside, &w->rules.dir);
 }
 
 static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
@@ -505,13 +505,14 @@ static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
 
 static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 {
-	struct blocklist_dir start = w->rules.dir, before = start;
+	struct blocklist_dir start, before;
 	struct subshells subshells;
 	struct blocklist_flows flows;
 	bool blocked = bomb(w, s);
 
 	subshells.count = 0;
-
+	blocklist_dir_copy(&start, &w->rules.dir);
+	blocklist_dir_copy(&before, &start);
 	blocklist_flow_read(&flows, s, &w->arena);
 	shell_budget_take(&w->budget, WORK_WORD * s->command_count);
 	for (uint32_t i = 0; !blocked && i < s->command_count; i++) {
@@ -522,16 +523,16 @@ static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 		uint32_t fed_by = flows.fed_by;
 
 		if (defined)
-			before = w->rules.dir;
+			blocklist_dir_copy(&before, &w->rules.dir);
 		enter(w, c, &subshells);
 		blocked = walk_command(w, s, &flows, i);
 		if (!blocked && w->files.count == files && flows.fed_by == fed_by &&
 		    !shell_arena_spent(&w->arena))
 			shell_arena_rewind(&w->arena, &mark);
 		if (defined)
-			w->rules.dir = before;
+			blocklist_dir_copy(&w->rules.dir, &before);
 	}
-	w->rules.dir = start;
+	blocklist_dir_copy(&w->rules.dir, &start);
 	return blocked;
 }
 

@@ -85,8 +85,12 @@ struct params {
 	bool known;
 };
 
+/* Functions and aliases are found by their names in this many lists. */
+#define NAMED_LISTS 64u
+
 struct function {
 	struct function *older;
+	struct function *same; /* the next older one in its list */
 	const char *name;
 	const struct ast_node *node;
 	uint32_t index; /* among the script's, SHELL_NONE: not walked yet */
@@ -94,7 +98,7 @@ struct function {
 };
 
 struct alias {
-	struct alias *older;
+	struct alias *same; /* the next older one in its list */
 	const char *name;
 	struct value *value;
 	bool active;
@@ -107,8 +111,9 @@ struct shell_memory {
 	struct shell_arena arena;
 	struct shell_arena tree; /* of the commands that are walked, and of functions */
 	struct variables variables;
-	struct function *functions;
-	struct alias *aliases;
+	struct function *functions; /* the newest */
+	struct function **function_lists; /* by name; NULL: there are none */
+	struct alias **alias_lists;
 	size_t function_count, alias_count;
 	const char **names; /* of unknown characters, by cell.name */
 	size_t name_count, name_cap;
@@ -307,6 +312,8 @@ const struct shell_word *expand_input_word(struct expander *e);
 /* Functions or aliases of one text: each call looks through them. */
 #define FUNCTIONS_MAX 1000
 
+/* The text defines nothing yet. */
+void expand_forget(struct expander *e);
 void expand_define(struct expander *e, const struct ast_node *n);
 struct function *expand_find_function(struct expander *e, const char *name);
 /* @words begin with the function's name. */

@@ -43,10 +43,31 @@ void expand_leave(struct expander *e)
 
 /* ---- cells ---- */
 
+/* The memory of the last cells that were released: most words are short, and one at a time. */
+static struct cell *spare;
+#define SPARE_CELLS 256u
+
 void cells_release(struct cells *c)
 {
-	free(c->v);
+	if (c->cap == SPARE_CELLS && !spare)
+		spare = c->v;
+	else
+		free(c->v);
 	*c = (struct cells){ 0 };
+}
+
+static void cells_grow(struct cells *c, size_t need)
+{
+	size_t cap = c->cap ? c->cap * 2 : SPARE_CELLS;
+
+	if (!c->cap && need <= SPARE_CELLS && spare) {
+		c->v = spare;
+		c->cap = SPARE_CELLS;
+		spare = NULL;
+		return;
+	}
+	c->cap = cap > need ? cap : need;
+	c->v = mem_realloc(c->v, c->cap * sizeof(*c->v));
 }
 
 bool cells_room(struct expander *e, struct cells *c, size_t more)
@@ -56,12 +77,8 @@ bool cells_room(struct expander *e, struct cells *c, size_t more)
 		return false;
 	}
 	e->fuel -= more;
-	if (c->len + more > c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 16;
-
-		c->cap = cap > c->len + more ? cap : c->len + more;
-		c->v = mem_realloc(c->v, c->cap * sizeof(*c->v));
-	}
+	if (c->len + more > c->cap)
+		cells_grow(c, c->len + more);
 	return true;
 }
 
@@ -126,9 +143,11 @@ struct value *value_make(struct expander *e, const struct cell *v, size_t len)
 {
 	struct value *value = shell_alloc(e->arena, sizeof(*value));
 
-	value->v = shell_alloc(e->arena, len * sizeof(*v));
+	value->v = shell_alloc_raw(e->arena, len * sizeof(*v));
 	for (size_t i = 0; i < len; i++)
-		if (v[i].kind != CELL_EMPTY)
+		if (v[i].kind == CELL_QUOTED)
+			value->v[value->len++] = v[i];
+		else if (v[i].kind != CELL_EMPTY)
 			value->v[value->len++] = as_value(v[i]);
 	return value;
 }

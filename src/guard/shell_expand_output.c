@@ -450,7 +450,8 @@ enum status expand_output(struct expander *e, const struct shell_word *words, si
 	const char *name = base_name(&words[0]);
 
 	if (!e->capture)
-		return name && (strcmp(name, "echo") == 0 || strcmp(name, "printf") == 0)
+		return name && (name[0] == 'e' || name[0] == 'p') &&
+				       (strcmp(name, "echo") == 0 || strcmp(name, "printf") == 0)
 			       ? STATUS_OK : STATUS_UNKNOWN;
 	for (size_t i = 0; name && i < COUNT_OF(programs); i++) {
 		if (programs[i].name[0] == name[0] && strcmp(programs[i].name, name) == 0)

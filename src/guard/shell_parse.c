@@ -133,9 +133,7 @@ static void read_text(struct expander *e, const struct shell_text *text,
 	take_trouble(e->script, &lex);
 	if (!lex.ambiguous || e->script->trouble != SHELL_FINE)
 		return;
-	e->memory->functions = NULL;
-	e->memory->function_count = 0;
-	e->memory->aliases = NULL;
+	expand_forget(e);
 	posix.posix = true;
 	walk_reading(e, &posix, text, setup);
 	if (posix.trouble != SHELL_SYNTAX)
