@@ -171,10 +171,13 @@ static void add_rest(struct hidden *h, size_t i, size_t skip)
 static void search(struct hidden *h, const struct hiding *rule)
 {
 	size_t mark = strlen(rule->mark);
+	char first = rule->prefix[0];
 
 	for (size_t i = 1; i < h->count; i++) {
 		const struct shell_word *w = &h->words[i];
 
+		if (first && w->text.s[0] != first)
+			continue;
 		if (!rule->next && begins(w, rule->prefix))
 			add(h, w, strlen(rule->prefix));
 		if (rule->next && i + 1 < h->count && strcmp(w->text.s, rule->prefix) == 0 &&
@@ -192,7 +195,7 @@ static void search_alias(struct hidden *h)
 	for (size_t i = 1; i < h->count; i++) {
 		const char *s = h->words[i].text.s, *bang;
 
-		if (strncmp(s, "alias.", 6))
+		if (s[0] != 'a' || strncmp(s, "alias.", 6))
 			continue;
 		bang = strstr(s, "=!");
 		if (bang)
@@ -207,6 +210,8 @@ static void search_alias(struct hidden *h)
  * two groups at most. Numbers count from 1; 0: none.
  */
 static uint8_t groups[NAMES][2];
+/* Behind the group that begins at a row. */
+static uint8_t group_ends[COUNT_OF(hidings)];
 
 static void note_group(const struct hiding *row)
 {
@@ -231,9 +236,13 @@ static void note_group(const struct hiding *row)
 static void fill_groups(void)
 {
 	BUG_IF(blocklist_name_count > NAMES);
-	for (size_t i = 0; i < COUNT_OF(hidings); i++)
-		if (!i || strcmp(hidings[i].names, hidings[i - 1].names))
+	for (size_t i = 0, from = 0; i < COUNT_OF(hidings); i++) {
+		if (!i || strcmp(hidings[i].names, hidings[i - 1].names)) {
 			note_group(&hidings[i]);
+			from = i;
+		}
+		group_ends[from] = (uint8_t)(i + 1);
+	}
 }
 
 size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct shell_word *words,
@@ -249,9 +258,7 @@ size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct sh
 	filled = true;
 	of = groups[name - blocklist_names];
 	for (size_t g = 0; g < 2 && of[g] && count > 1; g++)
-		for (size_t i = of[g] - 1u; i < COUNT_OF(hidings) &&
-					    strcmp(hidings[i].names, hidings[of[g] - 1].names) == 0;
-		     i++)
+		for (size_t i = of[g] - 1u; i < group_ends[of[g] - 1]; i++)
 			search(&h, &hidings[i]);
 	if (strcmp(name->name, "git") == 0)
 		search_alias(&h);
