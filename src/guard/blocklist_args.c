@@ -5,6 +5,14 @@
 
 #include "base/mem.h"
 
+static bool has_unknown(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++)
+		if (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS)
+			return true;
+	return false;
+}
+
 /* Glob with * and ?, no backtracking beyond the last star; \ makes the next one plain. */
 static bool glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 {
@@ -46,6 +54,13 @@ bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char 
 		list += len;
 	}
 	return false;
+}
+
+bool blocklist_word_listed(const struct shell_word *word, const char *list)
+{
+	if (blocklist_list_notes(list)->globs)
+		return blocklist_word_fits(word, 0, list);
+	return blocklist_listed(list, word->text.s, word->text.len) && !has_unknown(word);
 }
 
 /* ---- reading ---- */
@@ -126,14 +141,6 @@ static size_t read_short(struct blocklist_args *a, const struct shell_word *word
 			return one.value == next && next;
 	}
 	return 0;
-}
-
-static bool has_unknown(const struct shell_word *w)
-{
-	for (size_t i = 0; i < w->text.len; i++)
-		if (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS)
-			return true;
-	return false;
 }
 
 void blocklist_args_read(struct blocklist_args *a, const struct shell_word *words, size_t count,

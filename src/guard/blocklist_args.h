@@ -44,7 +44,10 @@ const struct blocklist_option *blocklist_args_next(const struct blocklist_args *
 						   const char *list, size_t *from);
 bool blocklist_args_has(const struct blocklist_args *a, const char *list);
 
-/* Does all of @word (as text, from @skip on) fit a word of @list, where * and ? are globs? */
+/* Does all of @word (as text, from @skip on) fit a word of @list, where * and ? are globs? The
+ * list may be one that was put together. */
 bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char *list);
+/* The same for the whole word and a list that is a constant of the program. */
+bool blocklist_word_listed(const struct shell_word *word, const char *list);
 
 #endif

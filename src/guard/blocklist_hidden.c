@@ -140,11 +140,14 @@ static const struct hiding {
 
 /* More than there are names in the table. */
 #define NAMES 2048
+/* Steps for each character that is put in quotes, and about as many characters for its word. */
+#define WORK_QUOTE 8u
 
 struct hidden {
 	const struct shell_word *words;
 	size_t count;
 	struct shell_arena *arena;
+	struct shell_budget *budget;
 	struct shell_word *texts;
 	size_t n, room;
 };
@@ -154,17 +157,30 @@ static bool begins(const struct shell_word *w, const char *prefix)
 	return strncmp(w->text.s, prefix, strlen(prefix)) == 0;
 }
 
+/* What there is no room for may be the harm. */
 static void add(struct hidden *h, const struct shell_word *w, size_t skip)
 {
-	if (h->n < h->room && skip < w->text.len)
+	if (skip >= w->text.len)
+		return;
+	if (h->n == h->room)
+		shell_arena_exhaust(h->arena);
+	else
 		h->texts[h->n++] = shell_wrap_slice(w, skip, w->text.len, h->arena);
 }
 
 /* All words from @i on as one text: programs like xterm -e take them so. */
 static void add_rest(struct hidden *h, size_t i, size_t skip)
 {
-	struct shell_word joined = shell_wrap_quote(h->words + i, h->count - i, h->arena);
+	struct shell_word joined;
+	size_t len = 0;
 
+	for (size_t k = i; k < h->count; k++)
+		len += h->words[k].text.len + WORK_QUOTE;
+	if (h->n == h->room || !shell_budget_take(h->budget, WORK_QUOTE * len)) {
+		shell_arena_exhaust(h->arena);
+		return;
+	}
+	joined = shell_wrap_quote(h->words + i, h->count - i, h->arena);
 	add(h, &joined, skip);
 }
 
@@ -173,7 +189,7 @@ static void search(struct hidden *h, const struct hiding *rule)
 	size_t mark = strlen(rule->mark);
 	char first = rule->prefix[0];
 
-	for (size_t i = 1; i < h->count; i++) {
+	for (size_t i = 1; i < h->count && !shell_arena_spent(h->arena); i++) {
 		const struct shell_word *w = &h->words[i];
 
 		if (first && w->text.s[0] != first)
@@ -246,10 +262,10 @@ static void fill_groups(void)
 }
 
 size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct shell_word *words,
-			      size_t count, struct shell_arena *arena, struct shell_word *texts,
-			      size_t room)
+			      size_t count, struct shell_arena *arena,
+			      struct shell_budget *budget, struct shell_word *texts, size_t room)
 {
-	struct hidden h = { words, count, arena, texts, 0, room };
+	struct hidden h = { words, count, arena, budget, texts, 0, room };
 	static bool filled;
 	const uint8_t *of;
 
@@ -259,7 +275,8 @@ size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct sh
 	of = groups[name - blocklist_names];
 	for (size_t g = 0; g < 2 && of[g] && count > 1; g++)
 		for (size_t i = of[g] - 1u; i < group_ends[of[g] - 1]; i++)
-			search(&h, &hidings[i]);
+			if (shell_budget_take(budget, 1 + count / 2))
+				search(&h, &hidings[i]);
 	if (strcmp(name->name, "git") == 0)
 		search_alias(&h);
 	return h.n;

@@ -18,6 +18,7 @@ struct blocklist_list {
 	const char *text;
 	unsigned mask;       /* slots - 1 */
 	uint16_t *slots;     /* 1 + where a word begins, by its hash; 0: none */
+	bool globs;          /* a word has * ? or \\ in it */
 	uint64_t letters[2]; /* the first character of each word behind its dashes */
 };
 

@@ -41,7 +41,7 @@ bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
 /* ---- code of other languages ---- */
 
 /* Steps of the budget for a token, or as much work. */
-#define WORK_TOKEN 40u
+#define WORK_TOKEN 15u
 
 static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, bool awk,
 		      const struct blocklist_stage *at)

@@ -7,6 +7,9 @@
 #include "guard/blocklist_kill.h"
 #include "guard/blocklist_walk.h"
 
+/* Steps for a word that may be a pattern of names. */
+#define WORK_PATTERN_WORD 60u
+
 static bool walk_find(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 		      bool is_fd, const struct blocklist_stage *at)
 {
@@ -50,7 +53,11 @@ static bool walk_kill(struct blocklist_walk *w, const struct shell_word *words, 
 
 static bool walk_pkill(struct blocklist_walk *w, const struct shell_word *words, size_t count)
 {
-	const char *effect = blocklist_pkill_effect(words, count);
+	const char *effect;
+
+	if (walk_spent(w, WORK_PATTERN_WORD * count))
+		return walk_too_complex(w, words[0].start);
+	effect = blocklist_pkill_effect(words, count);
 
 	return effect && walk_found(w, effect, words[0].start, words[count - 1].end);
 }
@@ -389,8 +396,11 @@ bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
 {
 	struct shell_word texts[WALK_NAMES_MAX];
 	struct blocklist_stage inner = *at;
-	size_t n = blocklist_hidden_texts(name, words, count, &w->arena, texts, WALK_NAMES_MAX);
+	size_t n = blocklist_hidden_texts(name, words, count, &w->arena, &w->budget, texts,
+					  WALK_NAMES_MAX);
 
+	if (walk_spent(w, 0))
+		return walk_too_complex(w, words[0].start);
 	inner.lenient = true;
 	for (size_t i = 0; i < n; i++)
 		if (walk_nested(w, &texts[i], NULL, 0, &inner))

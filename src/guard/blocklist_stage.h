@@ -51,11 +51,10 @@ bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
 		const struct shell_word *words, size_t count, bool guess,
 		const struct blocklist_stage *at);
 
-/* Takes @steps from the budget; true: there is nothing left of it, or of the memory. */
+/* Takes @steps from the budget, and those of the rules since the last time; true: there is nothing left of it, or of the memory. */
 bool walk_spent(struct blocklist_walk *w, size_t steps);
-/* Takes what it costs to hold the rules of @name against @words. */
-void walk_charge_rules(struct blocklist_walk *w, const struct blocklist_name *name,
-		       const struct shell_word *words, size_t count);
+/* The same for what it costs to read @words as options and operands. */
+bool walk_charge_words(struct blocklist_walk *w, const struct shell_word *words, size_t count);
 
 /* The finding of the rule with the effect @id. */
 bool walk_found(struct blocklist_walk *w, const char *id, uint32_t start, uint32_t end);

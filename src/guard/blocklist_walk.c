@@ -10,7 +10,7 @@
 /* Steps of the budget for a command, a word, and names that a pattern is compared with. */
 #define WORK_COMMAND 32u
 #define WORK_WORD 8u
-#define WORK_REDIRECT 150u
+#define WORK_REDIRECT 60u
 #define WORK_PATTERN 6000u
 /* What wrappers and code may put together. */
 #define MEMORY_MAX (16u << 20)
@@ -43,12 +43,13 @@ bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
 		       const struct shell_word *words, size_t count, bool guess,
 		       const struct blocklist_stage *at)
 {
-	walk_charge_rules(w, name, words, count);
-	if (walk_spent(w, 0))
+	if (walk_charge_words(w, words, count))
 		return walk_too_complex(w, words[0].start);
 	w->rules.each = at->each;
 	if (blocklist_judge_program(&w->rules, name, words, count, guess, &w->finding))
 		return true;
+	if (walk_spent(w, 0))
+		return walk_too_complex(w, words[0].start);
 	return !guess && name->wrapper && walk_wrapper(w, name->wrapper, words, count, at);
 }
 

@@ -118,6 +118,7 @@ struct shell_memory {
 	const char **names; /* of unknown characters, by cell.name */
 	size_t name_count, name_cap;
 	uint16_t *name_slots;
+	unsigned name_slot_count;
 	const struct shell_memory *outer;
 	const struct shell_script *outer_script;
 	uint32_t outer_stamp;
@@ -188,6 +189,7 @@ void expand_leave(struct expander *e);
 #define WORK_COMMAND 24u
 #define WORK_WORD 10u
 #define WORK_VARIABLE 24u
+#define WORK_PARAM 10u
 #define WORK_SUBSTITUTION 48u
 /* Words that one word list may have. */
 #define WORDS_MAX 100000u

@@ -218,10 +218,15 @@ static void unknown(struct expander *e, const struct call *c)
 {
 	const char *name = c->count > 0 ? expand_constant(&c->words[0]) : NULL;
 	const char *slash = name ? strrchr(name, '/') : NULL;
-	char text[64];
+	char text[36] = "$(";
+	size_t len;
 
-	if (name)
-		snprintf(text, sizeof(text), "$(%.32s)", slash ? slash + 1 : name);
+	if (name) {
+		name = slash ? slash + 1 : name;
+		len = strnlen(name, 32);
+		memcpy(text + 2, name, len);
+		memcpy(text + 2 + len, ")", 2);
+	}
 	cells_add(e, e->capture, '?', CELL_UNKNOWN, c->count > 0 ? c->words[0].start : 0,
 		  name ? expand_name(e, text) : 0);
 }

@@ -458,6 +458,7 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 {
 	const char *name = p->name;
 
+	expand_charge(e, WORK_PARAM);
 	if (!name || !expand_enter(e, at)) {
 		run_words(e, p);
 		expand_unknown(e, out, "${}", quoted, at);
