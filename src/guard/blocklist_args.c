@@ -39,6 +39,12 @@ static bool glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 	return i == plen;
 }
 
+/* Most words of a list are told apart by their first character. */
+static bool may_begin(char entry, const char *text)
+{
+	return entry == *text || entry == '*' || entry == '?' || entry == '\\';
+}
+
 bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char *list)
 {
 	for (size_t i = skip; i < word->text.len; i++)
@@ -48,8 +54,9 @@ bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char 
 		size_t len;
 
 		list += *list == ' ';
-		len = strcspn(list, " ");
-		if (len && glob_fits(list, len, word->text.s + skip, word->text.len - skip))
+		len = (size_t)(strchrnul(list, ' ') - list);
+		if (len && may_begin(*list, word->text.s + skip) &&
+		    glob_fits(list, len, word->text.s + skip, word->text.len - skip))
 			return true;
 		list += len;
 	}

@@ -25,6 +25,7 @@ static void note_word(struct blocklist_list *notes, const char *word, size_t len
 	unsigned char c = (unsigned char)word[blocklist_dashes(word)] & 0x7f;
 
 	notes->letters[c >> 6] |= 1ull << (c & 63);
+	notes->words++;
 	notes->globs |= memchr(word, '*', len) || memchr(word, '?', len) ||
 			memchr(word, '\\', len);
 	while (notes->slots[at & notes->mask])

@@ -16,6 +16,7 @@
 /* What a list holds. */
 struct blocklist_list {
 	const char *text;
+	unsigned words;
 	unsigned mask;       /* slots - 1 */
 	uint16_t *slots;     /* 1 + where a word begins, by its hash; 0: none */
 	bool globs;          /* a word has * ? or \\ in it */

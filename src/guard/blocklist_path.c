@@ -50,7 +50,11 @@ struct node {
 	bool glob;
 	uint64_t here, below, except; /* classes of exactly this; of this and all below */
 	struct node *children, *next;
+	struct node **lists; /* the same children by their first character; the last one: any */
+	struct node *same;   /* the next one in such a list */
 };
+
+#define LISTS 16u
 
 static struct node top;
 static uint64_t tree_classes, empty_classes, guess_classes, root_class, unknown_class;
@@ -68,6 +72,13 @@ static struct node *child_of(struct node *parent, const char *text, size_t len)
 	n->glob = memchr(text, '*', len) || memchr(text, '?', len);
 	n->next = parent->children;
 	parent->children = n;
+	if (!parent->lists)
+		parent->lists = mem_zalloc((LISTS + 1) * sizeof(struct node *));
+	struct node **list = &parent->lists[strchr("*?~", text[0]) ? LISTS
+						: (unsigned char)text[0] % LISTS];
+
+	n->same = *list;
+	*list = n;
 	return n;
 }
 
@@ -373,9 +384,20 @@ static uint64_t match_below(const struct node *n, const struct path *p, size_t i
 	is_plain = plain(p->parts[i]);
 	if (wholly_unknown(p->parts[i]))
 		mask = guess_classes | empty_classes;
-	for (const struct node *c = n->children; c; c = c->next)
-		if (part_matches(c, p->parts[i], is_plain))
-			found |= match_below(c, p, i + 1, except) & mask;
+	if (!n->lists)
+		return found;
+	if (p->parts[i].s[0] > 0xff) {
+		for (const struct node *c = n->children; c; c = c->next)
+			if (part_matches(c, p->parts[i], is_plain))
+				found |= match_below(c, p, i + 1, except) & mask;
+		return found;
+	}
+	const struct node *same[] = { n->lists[p->parts[i].s[0] % LISTS], n->lists[LISTS] };
+
+	for (size_t k = 0; k < COUNT_OF(same); k++)
+		for (const struct node *c = same[k]; c; c = c->same)
+			if (part_matches(c, p->parts[i], is_plain))
+				found |= match_below(c, p, i + 1, except) & mask;
 	return found;
 }
 

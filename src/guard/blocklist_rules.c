@@ -309,7 +309,11 @@ static bool operand_fits(struct blocklist_rules *r, const char *group, size_t i)
 {
 	const struct shell_word *w = r->args.operands[i];
 
-	return !spend(r, WORK_OPERAND + w->text.len) && blocklist_word_listed(w, group);
+	/* A list of patterns is gone through. */
+	const struct blocklist_list *notes = blocklist_list_notes(group);
+	uint64_t steps = WORK_OPERAND + (notes->globs ? 2 * (uint64_t)notes->words : 0);
+
+	return !spend(r, steps + w->text.len) && blocklist_word_listed(w, group);
 }
 
 /* Each group fits an operand behind that of the group before; the first one the first operand. */

@@ -189,7 +189,8 @@ void expand_leave(struct expander *e);
 #define WORK_COMMAND 24u
 #define WORK_WORD 10u
 #define WORK_VARIABLE 24u
-#define WORK_PARAM 10u
+#define WORK_PARAM 12u
+#define WORK_TEXT 100u
 #define WORK_SUBSTITUTION 48u
 /* Words that one word list may have. */
 #define WORDS_MAX 100000u

@@ -188,7 +188,7 @@ enum status expand_text(struct expander *e, const struct shell_word *word)
 	bool marked = e->marked;
 	enum status s;
 
-	expand_charge(e, 2 * text.len);
+	expand_charge(e, WORK_TEXT + 5 * text.len);
 	if (expand_failed(e) || !expand_enter(e, at))
 		return STATUS_UNKNOWN;
 	e->marked = true;

@@ -44,13 +44,13 @@ void expand_leave(struct expander *e)
 /* ---- cells ---- */
 
 /* The memory of the last cells that were released: most words are short, and one at a time. */
-static struct cell *spare;
-#define SPARE_CELLS 256u
+static struct cells spare;
+#define SPARE_MAX 1024u
 
 void cells_release(struct cells *c)
 {
-	if (c->cap == SPARE_CELLS && !spare)
-		spare = c->v;
+	if (!spare.v && c->cap <= SPARE_MAX)
+		spare = *c;
 	else
 		free(c->v);
 	*c = (struct cells){ 0 };
@@ -58,12 +58,12 @@ void cells_release(struct cells *c)
 
 static void cells_grow(struct cells *c, size_t need)
 {
-	size_t cap = c->cap ? c->cap * 2 : SPARE_CELLS;
+	size_t cap = c->cap ? c->cap * 2 : 16;
 
-	if (!c->cap && need <= SPARE_CELLS && spare) {
-		c->v = spare;
-		c->cap = SPARE_CELLS;
-		spare = NULL;
+	if (!c->cap && need <= spare.cap) {
+		c->v = spare.v;
+		c->cap = spare.cap;
+		spare = (struct cells){ 0 };
 		return;
 	}
 	c->cap = cap > need ? cap : need;

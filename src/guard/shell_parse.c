@@ -12,8 +12,6 @@
 #include "guard/shell_expand.h"
 #include "guard/shell_lex.h"
 
-/* Steps of a text besides its characters. */
-#define WORK_TEXT 100u
 /* Longest text: its offsets are 32 bits, and stdin may be up to 1 MiB. */
 #define TEXT_MAX (8u << 20)
 
