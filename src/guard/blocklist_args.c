@@ -14,7 +14,7 @@ static bool has_unknown(const struct shell_word *w)
 }
 
 /* Glob with * and ?, no backtracking beyond the last star; \ makes the next one plain. */
-static bool glob_fits(const char *p, size_t plen, const char *s, size_t slen)
+bool blocklist_glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 {
 	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0;
 
@@ -56,7 +56,7 @@ bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char 
 		list += *list == ' ';
 		len = (size_t)(strchrnul(list, ' ') - list);
 		if (len && may_begin(*list, word->text.s + skip) &&
-		    glob_fits(list, len, word->text.s + skip, word->text.len - skip))
+		    blocklist_glob_fits(list, len, word->text.s + skip, word->text.len - skip))
 			return true;
 		list += len;
 	}
@@ -198,7 +198,7 @@ void blocklist_args_release(struct blocklist_args *a)
 static bool value_is(const struct blocklist_option *o, const char *text, size_t len)
 {
 	return o->value &&
-	       glob_fits(text, len, o->value->text.s + o->skip, o->value->text.len - o->skip);
+	       blocklist_glob_fits(text, len, o->value->text.s + o->skip, o->value->text.len - o->skip);
 }
 
 /* One entry of a list ("-r", "--recursive", "-m=off") against one option. */

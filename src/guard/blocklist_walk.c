@@ -11,13 +11,23 @@
 #define WORK_COMMAND 32u
 #define WORK_WORD 8u
 #define WORK_REDIRECT 60u
-#define WORK_PATTERN 6000u
+#define WORK_PATTERN 1200u
+/* And where the first character is not known either. */
+#define WORK_PATTERN_ANY 6000u
 /* What wrappers and code may put together. */
 #define MEMORY_MAX (16u << 20)
 /* More than the longest request over the protocol has room for. */
 #define COMMANDS_MAX 70000u
-/* All steps of a verdict: less than 50 ms. */
-#define WORK_MAX 5600000u
+/*
+ * All steps of a verdict, of about 3 ns or less each: a text of up to WORK_SHORT bytes may
+ * take one millisecond. What is longer is a program, not a command: calls of its functions
+ * and loops count more, and each byte gives more, up to all that a verdict may take.
+ */
+#define WORK_BASE 180000u
+#define WORK_BYTE 15u
+#define WORK_SHORT 10000u
+#define WORK_LONG_BYTE 120u
+#define WORK_MAX 8000000u
 /* A longer input does not go through the parser: every command may be the one that reads it. */
 #define INPUT_MAX (32u << 10)
 /* Names with unknown parts that are compared with all names of the table. */
@@ -89,16 +99,15 @@ static bool walk_pattern_name(struct blocklist_walk *w, const struct shell_text 
 			      const uint8_t *kind, const struct shell_word *words, size_t count,
 			      const struct blocklist_stage *at)
 {
-	char *pattern = shell_alloc(&w->arena, base->len * 2 + 3);
-	struct shell_word name = { 0 };
+	char *pattern = shell_alloc(&w->arena, base->len * 2 + 1);
 	size_t n = 0;
+	char first = '\0';
 
 	if (strpbrk(base->s, " \t\n")) /* no program has such a name */
 		return false;
 	if (w->rules.patterns++ >= PATTERNS_MAX)
 		return walk_too_complex(w, words[0].start);
 	shell_budget_take(&w->budget, WORK_PATTERN);
-	pattern[n++] = ' ';
 	for (size_t i = 0; i < base->len; i++) {
 		bool glob = kind[i] == SHELL_GLOB && base->s[i] != ']';
 
@@ -110,14 +119,15 @@ static bool walk_pattern_name(struct blocklist_walk *w, const struct shell_text 
 		pattern[n++] = kind[i] == SHELL_LITERAL ? base->s[i]
 			       : glob && base->s[i] != '*' ? '?' : '*';
 	}
-	pattern[n] = ' ';
+	if (!strchr("*?\\", pattern[0]))
+		first = pattern[0];
+	else
+		shell_budget_take(&w->budget, WORK_PATTERN_ANY);
 	for (unsigned i = 0; i < blocklist_name_count; i++) {
 		const char *text = blocklist_names[i].name;
-		static const uint8_t plain[64];
 
-		name.text = (struct shell_text){ .s = text, .len = strlen(text) };
-		name.kind = plain;
-		if (blocklist_word_fits(&name, 0, pattern) &&
+		if ((!first || text[0] == first) &&
+		    blocklist_glob_fits(pattern, n, text, strlen(text)) &&
 		    walk_named(w, &blocklist_names[i], words, count, false, at))
 			return true;
 	}
@@ -136,7 +146,8 @@ static bool is_function(const struct blocklist_stage *at, const struct shell_wor
 		return false;
 	start = s->commands[at->index].start;
 	for (size_t i = 0; i < s->function_count; i++)
-		if (strcmp(s->functions[i].name, word->text.s) == 0 &&
+		if (s->functions[i].name[0] == word->text.s[0] &&
+		    strcmp(s->functions[i].name, word->text.s) == 0 &&
 		    (s->functions[i].end <= start ||
 		     (s->functions[i].start <= start && start < s->functions[i].end)))
 			return true;
@@ -605,13 +616,22 @@ bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 
 /* ---- entry ---- */
 
-void blocklist_walk_init(struct blocklist_walk *w)
+static uint64_t work_for(size_t bytes)
+{
+	size_t part = bytes < WORK_SHORT ? bytes : WORK_SHORT;
+	uint64_t work = WORK_BASE + WORK_BYTE * (uint64_t)part +
+			WORK_LONG_BYTE * (uint64_t)(bytes - part);
+
+	return work < WORK_MAX ? work : WORK_MAX;
+}
+
+void blocklist_walk_init(struct blocklist_walk *w, size_t bytes)
 {
 	memset(w, 0, sizeof(*w));
 	shell_arena_init(&w->arena, MEMORY_MAX);
 	w->budget = (struct shell_budget)SHELL_BUDGET_INIT;
 	w->budget.commands = COMMANDS_MAX;
-	w->budget.work = WORK_MAX;
+	w->budget.work = work_for(bytes);
 }
 
 void blocklist_walk_release(struct blocklist_walk *w)
@@ -623,7 +643,11 @@ void blocklist_walk_release(struct blocklist_walk *w)
 /* Something was given up because there was too much of it: what was not judged is not run. */
 static bool left_over(struct blocklist_walk *w)
 {
-	return walk_spent(w, 0) && walk_too_complex(w, 0);
+	if (!walk_spent(w, 0))
+		return false;
+	walk_too_complex(w, 0);
+	w->finding.detail = "more work than a text of its length may take";
+	return true;
 }
 
 bool blocklist_walk_text(struct blocklist_walk *w, const struct shell_text *text,

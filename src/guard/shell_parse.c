@@ -19,7 +19,7 @@
  * needs some, too. */
 static uint64_t fuel_for(size_t len, const struct shell_budget *budget)
 {
-	uint64_t ample = (1u << 20) + 40 * (uint64_t)len, most = budget->work / 8 * 5;
+	uint64_t ample = (1u << 20) + 40 * (uint64_t)len, most = budget->work / 4 * 3;
 
 	return ample < most ? ample : most;
 }
