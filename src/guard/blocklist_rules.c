@@ -97,10 +97,10 @@ struct shell_text blocklist_base_name(const struct shell_word *word, bool *forei
 
 /* Steps of a rule or an effect, of an option that a list is asked for, and of an operand that a
  * list or a selector is asked for; of a path, besides its characters. */
-#define WORK_RULE 6u
-#define WORK_OPTION 2u
-#define WORK_OPERAND 5u
-#define WORK_PATH 40u
+#define WORK_RULE 5u
+#define WORK_OPTION 1u
+#define WORK_OPERAND 4u
+#define WORK_PATH 24u
 
 /* Notes @steps; true: there is nothing left. */
 static bool spend(struct blocklist_rules *r, uint64_t steps)
@@ -119,7 +119,7 @@ static bool has(struct blocklist_rules *r, const char *list)
 static uint64_t classify(struct blocklist_rules *r, const struct shell_word *word, size_t skip,
 			 enum blocklist_reach reach)
 {
-	if (spend(r, WORK_PATH + 2 * word->text.len))
+	if (spend(r, WORK_PATH + 2 * (uint64_t)word->text.len))
 		return 0;
 	return blocklist_classify(word, skip, &r->dir, reach);
 }
@@ -311,7 +311,7 @@ static bool operand_fits(struct blocklist_rules *r, const char *group, size_t i)
 
 	/* A list of patterns is gone through. */
 	const struct blocklist_list *notes = blocklist_list_notes(group);
-	uint64_t steps = WORK_OPERAND + (notes->globs ? 2 * (uint64_t)notes->words : 0);
+	uint64_t steps = WORK_OPERAND + (notes->globs ? 4 * (uint64_t)notes->words : 0);
 
 	return !spend(r, steps + w->text.len) && blocklist_word_listed(w, group);
 }

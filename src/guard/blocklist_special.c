@@ -7,15 +7,20 @@
 #include "guard/blocklist_kill.h"
 #include "guard/blocklist_walk.h"
 
-/* Steps for a word that may be a pattern of names. */
-#define WORK_PATTERN_WORD 60u
+/* Steps to read one word, and one that may be a pattern of names; of find, besides its words. */
+#define WORK_READ_WORD 12u
+#define WORK_PATTERN_WORD 70u
+#define WORK_FIND 60u
 
 static bool walk_find(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 		      bool is_fd, const struct blocklist_stage *at)
 {
-	struct blocklist_found_actions a = blocklist_find_read(words, count, is_fd, &w->arena);
+	struct blocklist_found_actions a;
 	struct blocklist_stage inner = *at;
 
+	if (walk_spent(w, WORK_FIND + WORK_READ_WORD * count))
+		return walk_too_complex(w, words[0].start);
+	a = blocklist_find_read(words, count, is_fd, &w->arena);
 	inner.each = true;
 	for (size_t i = 0; i < a.count; i++) {
 		struct blocklist_found_action *action = &a.list[i];

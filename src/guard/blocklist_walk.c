@@ -8,25 +8,24 @@
 #include "guard/blocklist_stage.h"
 
 /* Steps of the budget for a command, a word, and names that a pattern is compared with. */
-#define WORK_COMMAND 32u
-#define WORK_WORD 8u
+#define WORK_COMMAND 20u
+#define WORK_WORD 4u
 #define WORK_REDIRECT 60u
 #define WORK_PATTERN 1200u
-/* And where the first character is not known either. */
-#define WORK_PATTERN_ANY 6000u
+/* And where the length, the first and the last character are not known. */
+#define WORK_PATTERN_OPEN 6000u
 /* What wrappers and code may put together. */
 #define MEMORY_MAX (16u << 20)
 /* More than the longest request over the protocol has room for. */
 #define COMMANDS_MAX 70000u
 /*
- * All steps of a verdict, of about 3 ns or less each: a text of up to WORK_SHORT bytes may
- * take one millisecond. What is longer is a program, not a command: calls of its functions
- * and loops count more, and each byte gives more, up to all that a verdict may take.
+ * The steps of a verdict, of 3 ns or less each: a text of up to WORK_SHORT bytes may take
+ * one millisecond, whatever its loops and functions make of it. A longer one is a program,
+ * and gets more for each byte, up to the most that any verdict may take.
  */
-#define WORK_BASE 180000u
-#define WORK_BYTE 15u
+#define WORK_BASE 330000u
 #define WORK_SHORT 10000u
-#define WORK_LONG_BYTE 120u
+#define WORK_BYTE 240u
 #define WORK_MAX 8000000u
 /* A longer input does not go through the parser: every command may be the one that reads it. */
 #define INPUT_MAX (32u << 10)
@@ -94,43 +93,82 @@ static bool walk_unknown_name(struct blocklist_walk *w, const struct shell_word 
 	       walk_words(w, words + 1, count - 1, at);
 }
 
+/* A pattern for names, and what tells most names apart from it at a glance. */
+struct name_pattern {
+	char *text;
+	size_t len;
+	char first;  /* 0: any */
+	char last;   /* the same */
+	size_t least; /* characters that it stands for */
+	bool open;   /* or more */
+};
+
+/* Lengths of the names of the table. */
+static uint8_t name_lengths[2048];
+
+static void fill_lengths(void)
+{
+	BUG_IF(blocklist_name_count > COUNT_OF(name_lengths));
+	for (unsigned i = 0; i < blocklist_name_count; i++)
+		name_lengths[i] = (uint8_t)strlen(blocklist_names[i].name);
+}
+
+static struct name_pattern make_pattern(const struct shell_text *base, const uint8_t *kind,
+					struct shell_arena *arena)
+{
+	struct name_pattern p = { .text = shell_alloc(arena, base->len * 2 + 1) };
+
+	for (size_t i = 0; i < base->len; i++) {
+		bool glob = kind[i] == SHELL_GLOB && base->s[i] != ']';
+		bool plain = kind[i] == SHELL_LITERAL;
+
+		if (glob && base->s[i] == '[')
+			while (i + 1 < base->len && base->s[i] != ']')
+				i++;
+		if (plain && strchr("*?\\", base->s[i]))
+			p.text[p.len++] = '\\';
+		else if (plain && !p.len)
+			p.first = base->s[i];
+		p.text[p.len] = plain ? base->s[i] : glob && base->s[i] != '*' ? '?' : '*';
+		p.last = plain ? base->s[i] : '\0';
+		p.least += plain || p.text[p.len] == '?';
+		p.open |= !plain && p.text[p.len] == '*';
+		p.len++;
+	}
+	return p;
+}
+
+static bool pattern_fits(const struct name_pattern *p, unsigned i)
+{
+	const char *name = blocklist_names[i].name;
+	size_t len = name_lengths[i];
+
+	if ((p->first && name[0] != p->first) || (p->last && name[len - 1] != p->last) ||
+	    (p->open ? len < p->least : len != p->least))
+		return false;
+	return blocklist_glob_fits(p->text, p->len, name, len);
+}
+
 /* A name with globs or unknown parts: each name of the table that fits it. */
 static bool walk_pattern_name(struct blocklist_walk *w, const struct shell_text *base,
 			      const uint8_t *kind, const struct shell_word *words, size_t count,
 			      const struct blocklist_stage *at)
 {
-	char *pattern = shell_alloc(&w->arena, base->len * 2 + 1);
-	size_t n = 0;
-	char first = '\0';
+	struct name_pattern pattern;
 
 	if (strpbrk(base->s, " \t\n")) /* no program has such a name */
 		return false;
 	if (w->rules.patterns++ >= PATTERNS_MAX)
 		return walk_too_complex(w, words[0].start);
-	shell_budget_take(&w->budget, WORK_PATTERN);
-	for (size_t i = 0; i < base->len; i++) {
-		bool glob = kind[i] == SHELL_GLOB && base->s[i] != ']';
-
-		if (glob && base->s[i] == '[')
-			while (i + 1 < base->len && base->s[i] != ']')
-				i++;
-		if (kind[i] == SHELL_LITERAL && strchr("*?\\", base->s[i]))
-			pattern[n++] = '\\';
-		pattern[n++] = kind[i] == SHELL_LITERAL ? base->s[i]
-			       : glob && base->s[i] != '*' ? '?' : '*';
-	}
-	if (!strchr("*?\\", pattern[0]))
-		first = pattern[0];
-	else
-		shell_budget_take(&w->budget, WORK_PATTERN_ANY);
-	for (unsigned i = 0; i < blocklist_name_count; i++) {
-		const char *text = blocklist_names[i].name;
-
-		if ((!first || text[0] == first) &&
-		    blocklist_glob_fits(pattern, n, text, strlen(text)) &&
+	if (!name_lengths[0])
+		fill_lengths();
+	pattern = make_pattern(base, kind, &w->arena);
+	shell_budget_take(&w->budget, pattern.open && !pattern.first && !pattern.last
+					      ? WORK_PATTERN_OPEN : WORK_PATTERN);
+	for (unsigned i = 0; i < blocklist_name_count; i++)
+		if (pattern_fits(&pattern, i) &&
 		    walk_named(w, &blocklist_names[i], words, count, false, at))
 			return true;
-	}
 	return false;
 }
 
@@ -618,9 +656,8 @@ bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 
 static uint64_t work_for(size_t bytes)
 {
-	size_t part = bytes < WORK_SHORT ? bytes : WORK_SHORT;
-	uint64_t work = WORK_BASE + WORK_BYTE * (uint64_t)part +
-			WORK_LONG_BYTE * (uint64_t)(bytes - part);
+	size_t more = bytes > WORK_SHORT ? bytes - WORK_SHORT : 0;
+	uint64_t work = WORK_BASE + WORK_BYTE * (uint64_t)more;
 
 	return work < WORK_MAX ? work : WORK_MAX;
 }

@@ -19,6 +19,7 @@ struct shell_arena {
 	struct shell_chunk *chunks;
 	char *next, *end; /* the free part of the newest chunk */
 	size_t used;      /* bytes of all chunks */
+	size_t given;     /* bytes that were asked for, those taken back counted too */
 	size_t limit;
 };
 
@@ -63,6 +64,7 @@ static inline void *shell_alloc_raw(struct shell_arena *a, size_t size)
 	size_t rounded = (size + SHELL_ARENA_ALIGN - 1) / SHELL_ARENA_ALIGN * SHELL_ARENA_ALIGN;
 	void *p = a->next;
 
+	a->given += rounded;
 	if ((size_t)(a->end - a->next) < rounded)
 		return shell_alloc_chunk(a, rounded);
 	a->next += rounded;

@@ -187,10 +187,12 @@ void expand_leave(struct expander *e);
 
 /* Steps besides those of the characters. */
 #define WORK_COMMAND 24u
-#define WORK_WORD 10u
-#define WORK_VARIABLE 24u
+#define WORK_WORD 6u
+#define WORK_VARIABLE 18u
 #define WORK_PARAM 12u
+#define WORK_STAGE 20u /* of a pipeline */
 #define WORK_TEXT 100u
+#define WORK_TREE 7u /* bytes of the tree for which reading takes one step */
 #define WORK_SUBSTITUTION 48u
 /* Words that one word list may have. */
 #define WORDS_MAX 100000u

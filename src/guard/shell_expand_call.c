@@ -187,12 +187,15 @@ enum status expand_text(struct expander *e, const struct shell_word *word)
 	struct ast_node *program;
 	bool marked = e->marked;
 	enum status s;
+	size_t given;
 
-	expand_charge(e, WORK_TEXT + 5 * text.len);
+	expand_charge(e, WORK_TEXT + 4 * text.len);
 	if (expand_failed(e) || !expand_enter(e, at))
 		return STATUS_UNKNOWN;
 	e->marked = true;
+	given = lex.arena->given;
 	program = lex_program(&lex, &text);
+	expand_charge(e, (lex.arena->given - given) / WORK_TREE);
 	s = expand_walk(e, program);
 	/* What is not known may be what it lacks: a quote, or a target. */
 	if (lex.trouble == SHELL_SYNTAX && expand_is_partial(word))

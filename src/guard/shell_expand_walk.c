@@ -141,6 +141,7 @@ static enum status walk_pipe(struct expander *e, const struct ast_node *pipe)
 		struct cells output = { 0 };
 		uint32_t first = (uint32_t)e->script->command_count;
 
+		expand_charge(e, WORK_STAGE);
 		enter_subshell(e);
 		s = walk_stage(e, n, n->next ? &output : place.capture);
 		restore_place(e, &place);

@@ -397,6 +397,10 @@ static struct ast_node *lex_pipeline(struct lex_reader *r)
 /* "&&" or "||", and the newlines behind. */
 static bool take_join(struct lex_reader *r, enum ast_join *join)
 {
+	int c = lex_peek(r, 0);
+
+	if (c != '&' && c != '|' && c != '\\')
+		return false;
 	if (lex_take_operator(r, "&&"))
 		*join = JOIN_AND;
 	else if (lex_take_operator(r, "||"))

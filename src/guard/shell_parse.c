@@ -15,13 +15,10 @@
 /* Longest text: its offsets are 32 bits, and stdin may be up to 1 MiB. */
 #define TEXT_MAX (8u << 20)
 
-/* Steps that a text of @len bytes may take of all that are left: who looks at its commands
- * needs some, too. */
-static uint64_t fuel_for(size_t len, const struct shell_budget *budget)
+/* Steps that a text may take of all that are left: who looks at its commands needs some, too. */
+static uint64_t fuel_for(const struct shell_budget *budget)
 {
-	uint64_t ample = (1u << 20) + 40 * (uint64_t)len, most = budget->work / 4 * 3;
-
-	return ample < most ? ample : most;
+	return budget->work / 4 * 3;
 }
 
 /* ---- before the first command ---- */
@@ -80,8 +77,10 @@ static void set_identity(struct expander *e, const struct shell_text *text)
 static bool walk_next(struct expander *e, struct lex_reader *r)
 {
 	struct shell_arena_mark mark = shell_arena_mark(&e->memory->tree);
+	size_t given = e->memory->tree.given;
 	struct ast_node *n = lex_next(r);
 
+	expand_charge(e, (e->memory->tree.given - given) / WORK_TREE);
 	e->keep_tree = false;
 	/* dash runs nothing of what it refuses; bash's refusal is ours, with what was found. */
 	if (n && !(r->state->posix && lex_failed(r)))
@@ -155,7 +154,7 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 		.arena = &m->arena,
 		.script = script,
 		.budget = budget,
-		.fuel = fuel_for(text->len, budget),
+		.fuel = fuel_for(budget),
 		.depth = budget->depth * EXPAND_LEVELS,
 		.marked = marked,
 	};
