@@ -26,7 +26,7 @@
 #define WORK_BASE 330000u
 #define WORK_SHORT 10000u
 #define WORK_BYTE 240u
-#define WORK_MAX 8000000u
+#define WORK_MAX 4800000u
 /* A longer input does not go through the parser: every command may be the one that reads it. */
 #define INPUT_MAX (32u << 10)
 /* Names with unknown parts that are compared with all names of the table. */

@@ -299,7 +299,7 @@ static void add_unknowns(struct expander *e, const struct cell *v, size_t len, s
 
 void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out)
 {
-	expand_charge(e, 10 + len);
+	expand_charge(e, 10 + len / 2);
 	char *s = shell_alloc_raw(e->arena, len + 1);
 	uint8_t *kind = shell_alloc_raw(e->arena, len + 1);
 	uint32_t *at = shell_alloc_raw(e->arena, (len + 1) * sizeof(*at));

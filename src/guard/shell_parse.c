@@ -96,7 +96,7 @@ static void walk_reading(struct expander *e, struct lex_state *lex, const struct
 	struct lex_reader r;
 	size_t mark = vars_mark(e);
 
-	expand_charge(e, WORK_TEXT + 2 * text->len);
+	expand_charge(e, WORK_TEXT + text->len);
 	e->posix = lex->posix;
 	e->context = 0;
 	e->function = e->piped_from = e->parent = SHELL_NONE;
