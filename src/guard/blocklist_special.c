@@ -156,8 +156,8 @@ static bool from_nothing(const struct blocklist_stage *at)
 static bool walk_chpasswd(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			  const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX];
-	size_t n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+	struct shell_word *lines;
+	size_t n = at->input ? walk_items(w, at->input, true, &lines) : 0;
 
 	if (at->script && at->index != SHELL_NONE &&
 	    word_is(&at->script->commands[at->index].words[0], "chroot"))
@@ -172,9 +172,9 @@ static bool walk_chpasswd(struct blocklist_walk *w, const struct shell_word *wor
 /* Lines for ed: !COMMAND and w FILE. */
 static bool walk_ed(struct blocklist_walk *w, const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX], rest;
+	struct shell_word *lines, rest;
 	struct blocklist_stage inner = *at;
-	size_t n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+	size_t n = at->input ? walk_items(w, at->input, true, &lines) : 0;
 
 	inner.input = NULL;
 	inner.lenient = true;
@@ -195,7 +195,7 @@ static bool walk_ed(struct blocklist_walk *w, const struct blocklist_stage *at)
 static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			 const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX];
+	struct shell_word *lines;
 	struct blocklist_stage inner = *at;
 	size_t n;
 
@@ -210,7 +210,7 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 		return false;
 	inner.input = NULL;
 	inner.lenient = true;
-	n = walk_items(w, at->input, true, lines, WALK_NAMES_MAX);
+	n = walk_items(w, at->input, true, &lines);
 	for (size_t i = 0; i < n; i++) {
 		const char *s = lines[i].text.s;
 		size_t skip = strspn(s, " \t");
@@ -233,17 +233,17 @@ static bool walk_lines(struct blocklist_walk *w, const char *program,
 		       const struct shell_word *words, size_t count,
 		       const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX], list[WALK_NAMES_MAX + 1];
+	struct shell_word *lines, *list;
 	size_t n, k;
 
 	if (from_null(at))
 		return walk_found(w, "firewall.empty", words[0].start, words[count - 1].end);
-	n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+	n = at->input ? walk_items(w, at->input, true, &lines) : 0;
 	for (size_t i = 0; i < n; i++) {
-		list[0] = words[0];
-		k = walk_items(w, &lines[i], false, list + 1, WALK_NAMES_MAX);
-		if (walk_named(w, blocklist_lookup(program, strlen(program)), list, k + 1, false,
-			       at))
+		k = walk_items(w, &lines[i], false, &list);
+		list[-1] = words[0];
+		if (walk_named(w, blocklist_lookup(program, strlen(program)), list - 1, k + 1,
+			       false, at))
 			return true;
 	}
 	return false;
@@ -274,11 +274,11 @@ static const struct shell_word *makefile_text(const struct shell_word *words, si
 static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			  const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX];
+	struct shell_word *lines;
 	struct blocklist_stage inner = *at;
 	bool input;
 	const struct shell_word *text = makefile_text(words, count, at, &input);
-	size_t n = text ? walk_items(w, text, true, lines, WALK_NAMES_MAX) : 0;
+	size_t n = text ? walk_items(w, text, true, &lines) : 0;
 
 	if (input && walk_flow(w, at->input_flow, words, count))
 		return true;

@@ -20,7 +20,7 @@
 
 /* Deeper than this is too complex. */
 #define WALK_DEPTH_MAX 40
-/* Names, lines and items that one command gets from elsewhere. */
+/* Names of files and texts in options that one command gets from elsewhere. */
 #define WALK_NAMES_MAX 32
 
 struct blocklist_walk;
@@ -78,9 +78,12 @@ bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
 		 const struct blocklist_stage *at);
 unsigned walk_word_flow(const struct blocklist_stage *at, const struct shell_word *word);
 
-/* The items of known text: words, or lines if @lines. */
+/*
+ * The items of known text: words, or lines if @lines. All of them, unless the budget ends.
+ * There is room for one more before *@items and behind the last.
+ */
 size_t walk_items(struct blocklist_walk *w, const struct shell_word *text, bool lines,
-		  struct shell_word *items, size_t room);
+		  struct shell_word **items);
 
 /* ---- special ---- */
 

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "guard/shell_lex.h"
 
 /* ---- parts to cells ---- */
 
@@ -303,17 +304,21 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 	char *s = shell_alloc_raw(e->arena, len + 1);
 	uint8_t *kind = shell_alloc_raw(e->arena, len + 1);
 	uint32_t *at = shell_alloc_raw(e->arena, (len + 1) * sizeof(*at));
-	size_t bracket = last_bracket(v, len), n = 0, named = 0;
+	size_t bracket = SIZE_MAX, n = 0, named = 0;
 	bool open = false, quoted = out->quoted;
 
 	for (size_t i = 0; i < len; i++) {
 		if (v[i].kind == CELL_QUOTED) {
 			kind[n] = SHELL_LITERAL;
 			quoted = true;
+		} else if (is_globbing(&v[i]) && !lex_is(v[i].c, LEX_PATTERN)) {
+			kind[n] = SHELL_LITERAL;
 		} else if (v[i].kind == CELL_EMPTY) {
 			quoted = true;
 			continue;
 		} else {
+			if (v[i].c == '[' && bracket == SIZE_MAX)
+				bracket = last_bracket(v, len);
 			kind[n] = final_kind(v, i, bracket, open);
 			open = kind[n] == SHELL_GLOB && v[i].c == '[' ? true :
 				kind[n] == SHELL_GLOB && v[i].c == ']' ? false : open;
@@ -492,7 +497,8 @@ void expand_word(struct expander *e, const struct ast_word *w, struct words *out
 {
 	struct cells c = { 0 };
 
-	if (w->simple && (w->parts->text.at || w->parts->text.pos < e->identity_len)) {
+	if (w->simple && (w->parts->text.at ||
+			  (e->identity && w->parts->text.pos < e->identity_len))) {
 		simple_word(e, w, out);
 		return;
 	}

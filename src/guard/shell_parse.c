@@ -59,16 +59,22 @@ static void set_outer(struct shell_memory *m, const struct shell_setup *setup)
 		m->outer_stamp = setup->outer->commands[setup->outer_command].stamp;
 }
 
-/* Offsets 0, 1, 2, ... and as many zeros, for words that are copies of the text. */
+/*
+ * As many zeros as there are bytes, for words that are copies of the text; and offsets 0, 1,
+ * 2, ... where the text has none of its own.
+ */
 static void set_identity(struct expander *e, const struct shell_text *text)
 {
-	uint32_t *identity = shell_alloc(e->arena, (text->len + 1) * sizeof(*identity));
+	uint32_t *identity;
 
+	e->zeros = shell_alloc(e->arena, text->len + 2);
+	e->identity_len = text->len + 1;
+	if (text->at)
+		return;
+	identity = shell_alloc_raw(e->arena, (text->len + 1) * sizeof(*identity));
 	for (size_t i = 0; i <= text->len; i++)
 		identity[i] = (uint32_t)i;
 	e->identity = identity;
-	e->zeros = shell_alloc(e->arena, text->len + 2);
-	e->identity_len = text->len + 1;
 }
 
 /* ---- one reading ---- */

@@ -171,6 +171,32 @@ static void test_work_hidden_texts(void **state)
 	assert_string_equal(s.rule, "text.too_complex");
 }
 
+/* What a command gets from elsewhere is read to its end: the harm may stand there. */
+static void test_work_items(void **state)
+{
+	static const struct shape harmless[] = {
+		{ "echo ", "f ", "g | xargs rm -rf", NULL },
+		{ "crontab - <<E\n", "0 0 * * * true\n", "E\n", NULL },
+		{ "nft -f - <<E\n", "list ruleset\n", "E\n", NULL },
+	};
+	static const struct shape harmful[] = {
+		{ "echo ", "f ", "/ | xargs rm -rf", NULL },
+		{ "crontab - <<E\n", "0 0 * * * true\n", "0 0 * * * rm -rf /etc\nE\n", NULL },
+		{ "nft -f - <<E\n", "list ruleset\n", "flush ruleset\nE\n", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(harmful) / sizeof(harmful[0]); i++) {
+		struct spent s = judge_shape(&harmless[i], 2000);
+
+		if (s.blocked)
+			fail_msg("%s: %s", harmless[i].before, s.rule);
+		s = judge_shape(&harmful[i], 2000);
+		if (!s.blocked || !strncmp(s.rule, "text.", 5))
+			fail_msg("%s: %s", harmful[i].before, s.rule);
+	}
+}
+
 /* More text may take more work, up to the most. */
 static void test_work_allowance(void **state)
 {
@@ -259,6 +285,7 @@ int main(void)
 		cmocka_unit_test(test_work_hostile),
 		cmocka_unit_test(test_work_of_programs),
 		cmocka_unit_test(test_work_hidden_texts),
+		cmocka_unit_test(test_work_items),
 		cmocka_unit_test(test_work_allowance),
 		cmocka_unit_test(test_work_lists),
 		cmocka_unit_test(test_work_lists_of_the_table),
