@@ -197,8 +197,8 @@ void blocklist_args_release(struct blocklist_args *a)
 
 static bool value_is(const struct blocklist_option *o, const char *text, size_t len)
 {
-	return o->value &&
-	       blocklist_glob_fits(text, len, o->value->text.s + o->skip, o->value->text.len - o->skip);
+	return o->value && blocklist_glob_fits(text, len, o->value->text.s + o->skip,
+					       o->value->text.len - o->skip);
 }
 
 /* One entry of a list ("-r", "--recursive", "-m=off") against one option. */

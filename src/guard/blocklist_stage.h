@@ -51,7 +51,10 @@ bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
 		const struct shell_word *words, size_t count, bool guess,
 		const struct blocklist_stage *at);
 
-/* Takes @steps from the budget, and those of the rules since the last time; true: there is nothing left of it, or of the memory. */
+/*
+ * Takes @steps from the budget, and those of the rules since the last time; true: there is
+ * nothing left of it, or of the memory.
+ */
 bool walk_spent(struct blocklist_walk *w, size_t steps);
 /* The same for what it costs to read @words as options and operands. */
 bool walk_charge_words(struct blocklist_walk *w, const struct shell_word *words, size_t count);

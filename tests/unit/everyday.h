@@ -37,7 +37,7 @@ static const struct everyday {
 	{ "removals", { "", "rm -rf build/cache\nrm -f ./tmp/x.log\n", "", NULL } },
 	{ "pipelines",
 	  { "",
-	    "grep -rn \"TODO\" src | sort | uniq -c | sort -rn | head -20\n"
+	    "grep -rn \"include\" src | sort | uniq -c | sort -rn | head -20\n"
 	    "ps aux | grep node | awk '{print $2}' | wc -l\n",
 	    "", NULL } },
 	{ "finds",
