@@ -348,18 +348,26 @@ static bool wholly_unknown(struct part p)
 	return p.len > 0;
 }
 
-/* Most nodes are told apart by their first character. */
-static bool begins_otherwise(const struct node *n, struct part p)
-{
-	char c = n->len ? n->text[0] : '*';
+/* Work of the present classification. */
+static uint64_t steps;
 
-	return p.len && p.s[0] <= 0xff && c != '*' && c != '?' && c != '~' &&
-	       p.s[0] != (unsigned char)c;
+static bool differ(char pattern, uint16_t c)
+{
+	return c <= 0xff && pattern != '*' && pattern != '?' && pattern != '~' &&
+	       c != (unsigned char)pattern;
+}
+
+/* Most nodes are told apart by their first character, or by their last one. */
+static bool ends_differ(const struct node *n, struct part p)
+{
+	return n->len && p.len &&
+	       (differ(n->text[0], p.s[0]) || differ(n->text[n->len - 1], p.s[p.len - 1]));
 }
 
 static bool part_matches(const struct node *n, struct part p, bool is_plain)
 {
-	if (begins_otherwise(n, p))
+	steps++;
+	if (ends_differ(n, p))
 		return false;
 	if (is_plain && !n->glob) {
 		if (n->len != p.len)
@@ -369,6 +377,7 @@ static bool part_matches(const struct node *n, struct part p, bool is_plain)
 				return false;
 		return true;
 	}
+	steps += 4 + p.len * n->len / 4;
 	return intersect(n->text, n->len, p);
 }
 
@@ -490,6 +499,7 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 	uint64_t found = 0;
 	bool named, floating;
 
+	steps = 0;
 	need_tree();
 	if (skip >= word->text.len || !tokenize(word, skip, &t))
 		return 0;
@@ -505,6 +515,11 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 		return found;
 	resolve(&p, &t, false, dir);
 	return found | (match_tree(&p, false) & (floating ? root_class : empty_classes));
+}
+
+uint64_t blocklist_path_steps(void)
+{
+	return steps;
 }
 
 /* ---- the working directory ---- */

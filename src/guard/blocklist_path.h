@@ -48,6 +48,10 @@ enum blocklist_reach {
 uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 			    const struct blocklist_dir *dir, enum blocklist_reach reach);
 
+/* Steps of the budget that the last call took, besides those for its characters: a glob is
+ * compared with many patterns. */
+uint64_t blocklist_path_steps(void);
+
 /* What cd to @word leads to; unknown if that cannot be told. */
 void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word);
 

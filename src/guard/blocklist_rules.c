@@ -119,9 +119,13 @@ static bool has(struct blocklist_rules *r, const char *list)
 static uint64_t classify(struct blocklist_rules *r, const struct shell_word *word, size_t skip,
 			 enum blocklist_reach reach)
 {
+	uint64_t classes;
+
 	if (spend(r, WORK_PATH + 2 * (uint64_t)word->text.len))
 		return 0;
-	return blocklist_classify(word, skip, &r->dir, reach);
+	classes = blocklist_classify(word, skip, &r->dir, reach);
+	spend(r, blocklist_path_steps());
+	return classes;
 }
 
 /* ---- effects ---- */
