@@ -11,6 +11,7 @@
 #define WORK_READ_WORD 12u
 #define WORK_PATTERN_WORD 70u
 #define WORK_FIND 60u
+#define WORK_MOUNT 5u
 
 static bool walk_find(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 		      bool is_fd, const struct blocklist_stage *at)
@@ -416,9 +417,16 @@ bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
 static bool walk_container(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			   const struct blocklist_stage *at)
 {
-	struct blocklist_container c = blocklist_container_open(words, count, &w->arena);
+	struct blocklist_container c;
 	struct blocklist_stage inner = *at;
+	size_t mounts = 0;
 
+	for (size_t i = 1; i < count; i++)
+		mounts += words[i].text.s[0] == '-' && strpbrk(words[i].text.s, "vm");
+	/* Each word is held against each mount. */
+	if (walk_spent(w, count * (WORK_READ_WORD + WORK_MOUNT * (mounts < 32 ? mounts : 32))))
+		return walk_too_complex(w, words[0].start);
+	c = blocklist_container_open(words, count, &w->arena);
 	inner.lenient = true;
 	return c.count && walk_words(w, c.words, c.count, &inner);
 }

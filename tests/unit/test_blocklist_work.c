@@ -160,6 +160,7 @@ static void test_work_of_programs(void **state)
 static void test_work_hidden_texts(void **state)
 {
 	static const struct shape many = { "tar cf x ", "--to-command=true ", "y", NULL };
+	static const struct shape mounts = { "docker run ", "-v a:/b ", "-v /:/host i rm -rf /b", NULL };
 	static const struct shape rests = { "git ", "-x a ", "b", NULL };
 	struct spent s = judge_shape(&many, 400);
 
@@ -168,6 +169,8 @@ static void test_work_hidden_texts(void **state)
 	s = judge_shape(&many, 4000);
 	assert_string_equal(s.rule, "text.too_complex");
 	s = judge_shape(&rests, 10000);
+	assert_string_equal(s.rule, "text.too_complex");
+	s = judge_shape(&mounts, 2000);
 	assert_string_equal(s.rule, "text.too_complex");
 }
 
@@ -178,20 +181,23 @@ static void test_work_items(void **state)
 		{ "echo ", "f ", "g | xargs rm -rf", NULL },
 		{ "crontab - <<E\n", "0 0 * * * true\n", "E\n", NULL },
 		{ "nft -f - <<E\n", "list ruleset\n", "E\n", NULL },
+		{ "docker run ", "-v a:/b ", "-v /:/host image rm -rf /b", NULL },
 	};
 	static const struct shape harmful[] = {
 		{ "echo ", "f ", "/ | xargs rm -rf", NULL },
 		{ "crontab - <<E\n", "0 0 * * * true\n", "0 0 * * * rm -rf /etc\nE\n", NULL },
 		{ "nft -f - <<E\n", "list ruleset\n", "flush ruleset\nE\n", NULL },
+		{ "docker run ", "-v a:/b ", "-v /:/host image rm -rf /host/etc", NULL },
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(harmful) / sizeof(harmful[0]); i++) {
-		struct spent s = judge_shape(&harmless[i], 2000);
+		size_t size = i == 3 ? 250 : 2000; /* up to 32 mounts are held apart */
+		struct spent s = judge_shape(&harmless[i], size);
 
 		if (s.blocked)
 			fail_msg("%s: %s", harmless[i].before, s.rule);
-		s = judge_shape(&harmful[i], 2000);
+		s = judge_shape(&harmful[i], size);
 		if (!s.blocked || !strncmp(s.rule, "text.", 5))
 			fail_msg("%s: %s", harmful[i].before, s.rule);
 	}
