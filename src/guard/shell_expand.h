@@ -191,6 +191,9 @@ void expand_leave(struct expander *e);
 #define WORK_VARIABLE 18u
 #define WORK_PARAM 12u
 #define WORK_STAGE 20u /* of a pipeline */
+#define WORK_COMPOUND 3u
+#define WORK_BACKGROUND 14u
+#define WORK_CALL 10u
 #define WORK_TEXT 100u
 #define WORK_TREE 7u /* bytes of the tree for which reading takes one step */
 #define WORK_SUBSTITUTION 48u

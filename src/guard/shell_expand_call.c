@@ -108,6 +108,7 @@ static enum status walk_body(struct expander *e, struct function *f, struct para
 
 	if (!expand_enter(e, f->node->start))
 		return STATUS_UNKNOWN;
+	expand_charge(e, WORK_CALL);
 	if (listed)
 		list_function(e, f);
 	f->active = e->in_call = true;

@@ -400,6 +400,7 @@ enum status expand_walk(struct expander *e, const struct ast_node *n)
 	}
 	if (!expand_enter(e, n->start))
 		return STATUS_UNKNOWN;
+	expand_charge(e, n->background ? WORK_BACKGROUND : WORK_COMPOUND);
 	struct place place = save_place(e);
 	size_t mark = vars_mark(e);
 	bool apart = n->type == AST_SUBSHELL || n->background;
