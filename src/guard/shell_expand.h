@@ -189,6 +189,7 @@ void expand_leave(struct expander *e);
 #define WORK_COMMAND 24u
 #define WORK_WORD 6u
 #define WORK_VARIABLE 18u
+#define WORK_ASSIGN 30u
 #define WORK_PARAM 12u
 #define WORK_STAGE 20u /* of a pipeline */
 #define WORK_COMPOUND 3u

@@ -143,7 +143,7 @@ struct value *value_make(struct expander *e, const struct cell *v, size_t len)
 {
 	struct value *value = shell_alloc(e->arena, sizeof(*value));
 
-	expand_charge(e, 8 + len);
+	expand_charge(e, 8 + 2 * len);
 	value->v = shell_alloc_raw(e->arena, len * sizeof(*v));
 	for (size_t i = 0; i < len; i++)
 		if (v[i].kind == CELL_QUOTED)

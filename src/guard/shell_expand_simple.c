@@ -292,6 +292,7 @@ void expand_assign(struct expander *e, const struct ast_assign *a, struct shell_
 	bool unset;
 	struct value *v;
 
+	expand_charge(e, WORK_ASSIGN);
 	if (a->is_array)
 		assign_array(e, a);
 	else if (a->index)
