@@ -401,10 +401,7 @@ struct value *word_value(struct expander *e, const struct shell_word *word)
 	const struct shell_text *t = &word->text;
 	uint32_t named = 0;
 
-	if (t->len > e->fuel) {
-		e->fuel = 0;
-		return v;
-	}
+	/* As long as the word even where the fuel ends: who asks cuts it at what the word has. */
 	expand_charge(e, t->len);
 	v->v = shell_alloc_raw(e->arena, t->len * sizeof(*v->v));
 	v->len = (uint32_t)t->len;

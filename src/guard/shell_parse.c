@@ -170,6 +170,7 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 	set_outer(m, setup);
 	set_identity(&e, text);
 	read_text(&e, text, setup);
+	expand_failed(&e); /* the fuel may have ended in the last step */
 	size_t used = m->arena.used + m->tree.used;
 
 	budget->bytes -= used < budget->bytes ? used : budget->bytes;

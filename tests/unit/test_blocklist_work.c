@@ -5,6 +5,7 @@
  */
 #include "unit.h"
 
+#include "corpus.h"
 #include "everyday.h"
 #include "guard/blocklist_table.h"
 #include "guard/blocklist_walk.h"
@@ -18,7 +19,8 @@ struct spent {
 	size_t memory;   /* bytes that the judge asked for */
 };
 
-static struct spent judge(const char *text)
+/* @limit: less than the text may take; 0: as much as it may. */
+static struct spent judge_within(const char *text, uint64_t limit)
 {
 	struct shell_text whole = { .s = text, .len = strlen(text) };
 	struct blocklist_walk w;
@@ -27,6 +29,8 @@ static struct spent judge(const char *text)
 	size_t commands;
 
 	blocklist_walk_init(&w, whole.len);
+	if (limit)
+		w.budget.work = limit;
 	work = w.budget.work;
 	commands = w.budget.commands;
 	s.blocked = blocklist_walk_text(&w, &whole, NULL, 0, NULL);
@@ -38,6 +42,11 @@ static struct spent judge(const char *text)
 	s.memory = w.arena.given;
 	blocklist_walk_release(&w);
 	return s;
+}
+
+static struct spent judge(const char *text)
+{
+	return judge_within(text, 0);
 }
 
 static struct spent judge_shape(const struct shape *shape, size_t size)
@@ -136,6 +145,45 @@ static void test_work_hostile(void **state)
 			stopped += !strcmp(s.rule, "text.too_complex");
 		}
 	assert_true(stopped > 20); /* or nothing was tried */
+}
+
+/* Wherever the work ends: there is a verdict, and it is not "allowed". */
+static void cut_short(const char *text, uint64_t *seed, size_t times)
+{
+	uint64_t most = judge(text).work;
+
+	for (size_t i = 0; i < times && most > 1; i++) {
+		uint64_t limit = 1 + unit_random(seed) % (most - 1);
+		struct spent s = judge_within(text, limit);
+
+		if (!s.blocked)
+			fail_msg("%.60s: allowed after %lu of %lu steps", text,
+				 (unsigned long)limit, (unsigned long)most);
+	}
+}
+
+static void cut_row(void *ctx, const struct corpus_row *row)
+{
+	cut_short(row->command, ctx, 3);
+}
+
+static void test_work_ends_anywhere(void **state)
+{
+	FILE *file = corpus_fixture("blocklist_tricks.tsv");
+	uint64_t seed = 20261122;
+
+	(void)state;
+	for (size_t i = 0; i < EVERYDAY_COUNT + SHAPE_COUNT; i++) {
+		const struct shape *shape = i < EVERYDAY_COUNT ? &everyday[i].shape
+							      : &shapes[i - EVERYDAY_COUNT];
+		char *text = shape_text(shape, 600);
+
+		cut_short(text, &seed, 40);
+		free(text);
+	}
+	assert_non_null(file);
+	assert_true(corpus_table(file, cut_row, &seed) > 1000);
+	fclose(file);
 }
 
 /* The words of each program of the table are read in ways of their own. */
@@ -289,6 +337,7 @@ int main(void)
 		cmocka_unit_test(test_work_is_linear),
 		cmocka_unit_test(test_work_small_texts),
 		cmocka_unit_test(test_work_hostile),
+		cmocka_unit_test(test_work_ends_anywhere),
 		cmocka_unit_test(test_work_of_programs),
 		cmocka_unit_test(test_work_hidden_texts),
 		cmocka_unit_test(test_work_items),
