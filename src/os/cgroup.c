@@ -104,6 +104,9 @@ struct cgroup *cgroup_new(struct cgroups *all, uint64_t seq, const struct cgroup
 			all->reason);
 		return NULL;
 	}
+	g = cgroup_group_take_idle(all, roles, limits->tasks);
+	if (g)
+		return g;
 	snprintf(suffix, sizeof(suffix), "%" PRIu64, seq);
 	g = cgroup_group_alloc(all, roles, suffix);
 	if (cgroup_group_make(g, &failed)) {
@@ -131,6 +134,8 @@ int cgroup_join_fds(const struct cgroup *g, int fds[CGROUP_JOIN_FDS_MAX])
 
 void cgroup_joined(struct cgroup *g)
 {
+	if (g->events_fd >= 0)
+		return; /* it will be needed again */
 	for (int i = 0; i < CGROUP_PLACES_MAX; i++)
 		mem_cleanup_close(&g->joins[i]);
 }
@@ -152,13 +157,6 @@ int64_t cgroup_oom_kills(struct cgroup *g)
 	return memory < 0 ? -1 : g->all->ops->oom_kills(memory, g->oom_fd, g->oom_source);
 }
 
-static int64_t refused(const struct cgroup *g)
-{
-	int pids = cgroup_group_dir(g, CGROUP_ROLE_PIDS);
-
-	return pids < 0 ? -1 : cgroup_read_number(pids, "pids.events", "max");
-}
-
 void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u)
 {
 	const struct cgroup_ops *ops = g->all->ops;
@@ -167,7 +165,9 @@ void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u)
 
 	u->memory_peak_bytes = memory < 0 ? -1 : ops->memory_peak(memory);
 	u->cpu_us = cpu < 0 ? -1 : ops->cpu_us(cpu);
-	u->tasks_refused = g->killed ? g->refused : refused(g);
+	u->tasks_refused = g->killed ? g->refused : cgroup_group_refused(g);
+	if (u->tasks_refused >= 0)
+		u->tasks_refused -= g->refused_before;
 }
 
 int cgroup_kill(struct cgroup *g)
@@ -178,7 +178,7 @@ int cgroup_kill(struct cgroup *g)
 	if (pids < 0 && freezer < 0)
 		return -1;
 	if (!g->killed)
-		g->refused = refused(g);
+		g->refused = cgroup_group_refused(g);
 	g->killed = true;
 	return g->all->ops->kill(g->all->fs, pids, freezer);
 }
@@ -193,10 +193,22 @@ void cgroup_free(struct cgroup *g)
 	cgroup_group_retire(g);
 }
 
+void cgroup_give_back(struct cgroup *g)
+{
+	if (g && !cgroup_group_keep_idle(g))
+		cgroup_free(g);
+}
+
 void cgroups_free(struct cgroups *all)
 {
 	if (!all)
 		return;
+	while (all->idle) {
+		struct cgroup *g = all->idle;
+
+		all->idle = g->next;
+		cgroup_group_retire(g);
+	}
 	cgroup_group_sweep(all, true);
 	cgroup_v2_leave(&all->delegation);
 	for (int i = 0; i < all->place_count; i++)

@@ -105,6 +105,14 @@ int cgroup_kill(struct cgroup *g);
  * cgroup_new(), cgroup_free() or cgroups_free(). */
 void cgroup_free(struct cgroup *g);
 
+/*
+ * The same for one whose run has ended by itself and left no process, which the caller knows for
+ * certain: if it only counts tasks it may be kept for another run with the same limit, since to
+ * make and to remove a directory costs more than many commands. The name stays that of its first
+ * run.
+ */
+void cgroup_give_back(struct cgroup *g);
+
 /* For tests: the same on other files and another kernel (os/cgroup_fs.h). */
 struct cgroup_fs;
 struct cgroups *cgroups_new_at(const char *instance, const struct cgroup_fs *fs);

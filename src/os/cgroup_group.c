@@ -11,6 +11,7 @@
 /* Another server that cleans up cannot tell a new group from a dead server's by its lock yet. */
 #define MAKE_ATTEMPTS 3
 #define RETIRED_LOOKS 8 /* at groups that were not empty, per call */
+#define IDLE_MAX 16
 
 struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const char *suffix)
 {
@@ -18,7 +19,7 @@ struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const cha
 
 	g->all = all;
 	g->roles = roles;
-	g->oom_fd = g->oom_source = -1;
+	g->oom_fd = g->oom_source = g->events_fd = -1;
 	for (int i = 0; i < CGROUP_PLACES_MAX; i++)
 		g->dirs[i] = g->joins[i] = -1;
 	snprintf(g->name, sizeof(g->name), "%s%s", all->prefix, suffix);
@@ -93,15 +94,68 @@ const char *cgroup_group_limit(struct cgroup *g, const struct cgroup_limits *lim
 	if (limits->tasks && cgroup_write_number(fs, cgroup_group_dir(g, CGROUP_ROLE_PIDS),
 						 "pids.max", limits->tasks))
 		return "tasks";
+	g->tasks = limits->tasks;
 	if (limits->memory_bytes)
 		g->oom_fd = ops->watch_oom(fs, memory, &g->oom_source);
 	return NULL;
+}
+
+int64_t cgroup_group_refused(const struct cgroup *g)
+{
+	int pids = cgroup_group_dir(g, CGROUP_ROLE_PIDS);
+	char text[64];
+	ssize_t n;
+
+	if (g->events_fd < 0)
+		return pids < 0 ? -1 : cgroup_read_number(pids, "pids.events", "max");
+	n = pread(g->events_fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? cgroup_find_number(text, "max") : -1;
+}
+
+struct cgroup *cgroup_group_take_idle(struct cgroups *all, unsigned roles, int64_t tasks)
+{
+	for (struct cgroup **at = &all->idle; *at; at = &(*at)->next) {
+		struct cgroup *g = *at;
+
+		if (g->roles != roles || g->tasks != tasks)
+			continue;
+		*at = g->next;
+		g->next = NULL;
+		all->idle_count--;
+		return g;
+	}
+	return NULL;
+}
+
+/* Only what counts tasks and nothing else: that counter can be read anew, others cannot be reset. */
+bool cgroup_group_keep_idle(struct cgroup *g)
+{
+	struct cgroups *all = g->all;
+	int place = all->role_place[CGROUP_ROLE_PIDS];
+
+	if (all->ops->version != 1 || g->roles != 1U << CGROUP_ROLE_PIDS || !g->tasks ||
+	    g->killed || all->idle_count == IDLE_MAX)
+		return false;
+	if (g->events_fd < 0)
+		g->events_fd = openat(g->dirs[place], "pids.events", O_RDONLY | O_CLOEXEC);
+	if (g->joins[place] < 0)
+		g->joins[place] = openat(g->dirs[place], all->ops->join_file,
+					 O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	g->refused_before = cgroup_group_refused(g);
+	if (g->events_fd < 0 || g->joins[place] < 0 || g->refused_before < 0)
+		return false;
+	g->next = all->idle;
+	all->idle = g;
+	all->idle_count++;
+	return true;
 }
 
 static void close_group(struct cgroup *g)
 {
 	mem_cleanup_close(&g->oom_fd);
 	mem_cleanup_close(&g->oom_source);
+	mem_cleanup_close(&g->events_fd);
 	for (int i = 0; i < CGROUP_PLACES_MAX; i++) {
 		mem_cleanup_close(&g->joins[i]);
 		mem_cleanup_close(&g->dirs[i]);

@@ -30,11 +30,13 @@ struct cgroups {
 	struct cgroup_delegation delegation;
 	char reason[1024];
 	struct cgroup *retired; /* freed, but somebody lived in them */
+	struct cgroup *idle;    /* given back, each for another run with its limits */
+	int idle_count;
 };
 
 struct cgroup {
 	struct cgroups *all;
-	struct cgroup *next; /* in retired */
+	struct cgroup *next; /* in retired or idle */
 	char name[CGROUP_NAME_SIZE];
 	unsigned roles;
 	int dirs[CGROUP_PLACES_MAX]; /* -1: none there */
@@ -42,6 +44,10 @@ struct cgroup {
 	int oom_fd, oom_source;
 	bool killed;
 	int64_t refused; /* before the kill, which makes forks fail too */
+	int64_t tasks;   /* limit; 0: none */
+	/* Of one that was given back once: pids.events, open (or -1), and what it counted then. */
+	int events_fd;
+	int64_t refused_before;
 };
 
 /* A group whose name ends in @suffix, with no directory yet. */
@@ -52,6 +58,13 @@ int cgroup_group_make(struct cgroup *g, const struct cgroup_place **failed);
 
 /* Set the limits. NULL, or the name of the one that failed, with errno. */
 const char *cgroup_group_limit(struct cgroup *g, const struct cgroup_limits *limits);
+
+/* How often its tasks limit has struck since it was made; -1: cannot tell. */
+int64_t cgroup_group_refused(const struct cgroup *g);
+
+/* The groups that wait: one for @roles and @tasks or NULL; add @g. False when it cannot be kept. */
+struct cgroup *cgroup_group_take_idle(struct cgroups *all, unsigned roles, int64_t tasks);
+bool cgroup_group_keep_idle(struct cgroup *g);
 
 /* Remove and free it, or keep it in all->retired while somebody lives in it. Keeps errno. */
 void cgroup_group_retire(struct cgroup *g);

@@ -469,6 +469,9 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 
 void confine_run_release(struct confine_run *run)
 {
-	cgroup_free(run->cgroup);
+	if (run->left_nothing)
+		cgroup_give_back(run->cgroup);
+	else
+		cgroup_free(run->cgroup);
 	run->cgroup = NULL;
 }

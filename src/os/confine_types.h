@@ -76,6 +76,7 @@ struct confine_run {
 	int fds[SHIM_EXTRA_FDS_MAX]; /* borrowed; for the keeper, from SHIM_FD_EXTRA on */
 	int fd_count;
 	struct cgroup *cgroup; /* owned; NULL: none */
+	bool left_nothing;     /* set by who knows that the tree has ended by itself, all of it */
 	bool watched_memory, watched_cpu, watched_tasks; /* by the keeper, not by a control group */
 	bool rlimited_tasks; /* by RLIMIT_NPROC, not by a control group */
 };

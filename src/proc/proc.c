@@ -302,12 +302,13 @@ static void on_lost(void *ctx)
 
 static void on_keeper(void *ctx, pid_t keeper_pid, int control_fd, const struct shim_report *last)
 {
-	const struct proc *p = ctx;
+	struct proc *p = ctx;
 	const struct spawn_result started = {
 		.keeper_pid = keeper_pid, .control_fd = control_fd,
 		.kind = p->live->keeper_kind, .past = p->live->past,
 	};
 
+	p->live->confine.left_nothing = true;
 	spare_return(p->env->spare, &started, last);
 }
 

@@ -718,6 +718,54 @@ static void test_cgroup_cleans_after_the_dead(void **state)
 	cgroups_free(other);
 }
 
+/* What one run did to a group is not what the next finds. */
+static void test_cgroup_given_back(void **state)
+{
+	const struct cgroup_limits limits = { .tasks = 4 }, others = { .tasks = 5 };
+	struct cgroup_usage u;
+	struct cgroup *g, *other;
+	char name[CGROUP_NAME_SIZE];
+	int kept;
+
+	(void)state;
+	need(CGROUP_TASKS);
+	g = make(&limits);
+	strcpy(name, g->name);
+	run_in(g, fork_twenty);
+	assert_true(wait_empty(g));
+	cgroup_usage(g, &u);
+	assert_true(u.tasks_refused > 0);
+	cgroup_give_back(g);
+	kept = all->idle_count;
+	assert_int_equal(kept, cgroups_version(all) == 1);
+	assert_int_equal(is_there(name), kept);
+	other = make(&others);
+	assert_string_not_equal(other->name, name);
+	for (int i = 0; i < 3; i++) {
+		g = make(&limits);
+		if (kept)
+			assert_string_equal(g->name, name);
+		cgroup_usage(g, &u);
+		assert_int_equal(u.tasks_refused, 0);
+		run_in(g, fork_twenty);
+		assert_true(wait_empty(g));
+		cgroup_usage(g, &u);
+		assert_true(u.tasks_refused > 0);
+		cgroup_joined(g);
+		cgroup_give_back(g);
+	}
+	cgroup_give_back(other);
+	assert_int_equal(all->idle_count, kept ? 2 : 0);
+	g = make(&(struct cgroup_limits){ .tasks = 4, .count = CGROUP_MEMORY });
+	if (g->roles != 1U << CGROUP_ROLE_PIDS) { /* it counts what cannot be reset */
+		cgroup_give_back(g);
+		assert_int_equal(all->idle_count, kept ? 2 : 0);
+	} else {
+		cgroup_free(g);
+	}
+	cgroup_give_back(NULL);
+}
+
 static void test_cgroup_same_name_twice(void **state)
 {
 	const struct cgroup_limits limits = { .count = 0 };
@@ -797,6 +845,7 @@ int main(void)
 		cmocka_unit_test(test_cgroup_clone_into),
 		cmocka_unit_test(test_cgroup_busy_group_is_removed_later),
 		cmocka_unit_test(test_cgroup_cleans_after_the_dead),
+		cmocka_unit_test(test_cgroup_given_back),
 		cmocka_unit_test(test_cgroup_same_name_twice),
 		cmocka_unit_test(test_cgroup_no_descriptor_is_lost),
 		cmocka_unit_test(test_cgroup_leaves_nothing),
