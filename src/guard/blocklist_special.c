@@ -1,6 +1,7 @@
 /* Programs with a reading of their own. Declared in blocklist_stage.h. */
 #include "guard/blocklist_stage.h"
 
+#include "guard/blocklist_all.h"
 #include "guard/blocklist_container.h"
 #include "guard/blocklist_find.h"
 #include "guard/blocklist_hidden.h"
@@ -36,15 +37,34 @@ static bool walk_find(struct blocklist_walk *w, const struct shell_word *words, 
 	return false;
 }
 
+/* Lists of everything that these words take: by xargs, $(...), or a variable. */
+static unsigned walk_lists(const struct shell_word *words, size_t count,
+			   const struct blocklist_stage *at)
+{
+	bool fed = at->each || word_is(&words[count - 1], "-");
+	unsigned input = fed ? at->input_flow : 0;
+
+	if (at->flows && at->flows->lists && at->index != SHELL_NONE)
+		return blocklist_flow_lists(at->flows, at->index, words, count, input);
+	return input & FLOW_LISTS;
+}
+
+/* apt purge $(dpkg --get-selections) */
+static bool walk_all(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		     const struct blocklist_stage *at)
+{
+	unsigned flow = walk_lists(words, count, at);
+	const char *effect = flow ? blocklist_all_taken(words, count, flow) : NULL;
+
+	return effect && walk_found(w, effect, words[0].start, words[count - 1].end);
+}
+
 static bool walk_kill(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 		      const struct blocklist_stage *at)
 {
-	bool all = at->each && (at->input_flow & FLOW_ALL_PIDS);
-	const char *effect;
+	bool all = walk_lists(words, count, at) & FLOW_ALL_PIDS;
+	const char *effect = blocklist_kill_effect(words, count, all);
 
-	if (at->flows && at->index != SHELL_NONE)
-		all |= (blocklist_flow_children(at->flows, at->index) & FLOW_ALL_PIDS) != 0;
-	effect = blocklist_kill_effect(words, count, all);
 	return effect && walk_found(w, effect, words[0].start, words[count - 1].end);
 }
 
@@ -415,6 +435,9 @@ static bool name_is(const char *s, size_t len, const char *list)
 bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 		  const struct shell_word *words, size_t count, const struct blocklist_stage *at)
 {
+	if (((at->flows && at->flows->lists) || (at->input_flow & FLOW_LISTS)) &&
+	    walk_all(w, words, count, at))
+		return true;
 	switch (s[0]) {
 	case 'k':
 		if (name_is(s, len, " kill "))

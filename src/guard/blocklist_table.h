@@ -92,6 +92,8 @@ enum blocklist_flow_kind {
 	FLOW_KIND_FD = 2048,
 	FLOW_KIND_COMPUTE = 4096, /* an interpreter */
 	FLOW_KIND_HIDDEN = 8192,  /* has options that hold shell text (blocklist_hidden) */
+	FLOW_KIND_ALL = 16384,    /* may list all there is of a kind (blocklist_all) */
+	FLOW_KIND_STORE = 32768,  /* may write what somebody else put there */
 };
 
 /* What is known of a program's name; sorted by name for a binary search. */

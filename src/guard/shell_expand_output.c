@@ -412,6 +412,13 @@ static enum status do_filter(struct expander *e, const struct call *c)
 	return STATUS_UNKNOWN;
 }
 
+static enum status do_names(struct expander *e, const struct call *c)
+{
+	if (!expand_names(e, c->words, c->count))
+		unknown(e, c);
+	return STATUS_UNKNOWN;
+}
+
 static enum status do_nothing(struct expander *e, const struct call *c)
 {
 	(void)e;
@@ -435,6 +442,8 @@ static const struct program {
 	{ "head", do_filter },       { "openssl", do_filter }, { "sed", do_filter },
 	{ "tail", do_filter },       { "tr", do_filter },      { "xxd", do_filter },
 	{ "tac", do_filter },        { "sort", do_filter },    { "uniq", do_filter },
+	{ "find", do_names },        { "ls", do_names },       { "du", do_names },
+	{ "tree", do_names },        { "locate", do_names },
 };
 
 static const char *base_name(const struct shell_word *w)
