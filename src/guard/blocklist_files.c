@@ -114,7 +114,7 @@ static void note_tee(struct blocklist_files *files, const struct shell_command *
 static void note_copy(struct blocklist_files *files, const struct shell_command *c,
 		      struct shell_arena *arena)
 {
-	static const char copiers[] = " cp ln mv install ";
+	static const char copiers[] = " cp ln mv install hash ";
 	const struct shell_word *from, *to = &c->words[c->word_count - 1];
 	bool foreign;
 	struct shell_text base;

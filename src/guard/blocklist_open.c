@@ -43,8 +43,8 @@ bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
 /* Steps of the budget for a token, or as much work. */
 #define WORK_TOKEN 40u
 
-static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, bool awk,
-		      const struct blocklist_stage *at)
+bool walk_code(struct blocklist_walk *w, const struct shell_word *code, bool awk,
+	       const struct blocklist_stage *at)
 {
 	struct blocklist_code_calls calls;
 	struct blocklist_stage inner = *at;

@@ -220,16 +220,9 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 	inner.lenient = true;
 	n = walk_items(w, at->input, true, lines, WALK_NAMES_MAX);
 	for (size_t i = 0; i < n; i++) {
-		const char *s = lines[i].text.s;
-		size_t skip = strspn(s, " \t");
-		int fields = s[skip] == '@' ? 1 : 5;
-		struct shell_word text;
-
-		while (fields-- > 0) {
-			skip += strcspn(s + skip, " \t");
-			skip += strspn(s + skip, " \t");
-		}
-		text = shell_wrap_slice(&lines[i], skip, lines[i].text.len, &w->arena);
+		size_t skip = walk_cron_skip(lines[i].text.s, false);
+		struct shell_word text =
+		        shell_wrap_slice(&lines[i], skip, lines[i].text.len, &w->arena);
 		if (walk_nested(w, &text, NULL, 0, &inner))
 			return true;
 	}

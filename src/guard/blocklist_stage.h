@@ -66,6 +66,10 @@ bool walk_too_complex(struct blocklist_walk *w, uint32_t at);
 bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrapper,
 		  const struct shell_word *words, size_t count, const struct blocklist_stage *at);
 
+/* Text of another language. @awk: of awk, where ">" writes. */
+bool walk_code(struct blocklist_walk *w, const struct shell_word *code, bool awk,
+	       const struct blocklist_stage *at);
+
 /* A shell or an interpreter that reads its program from standard input, or from a file. */
 bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
 		const struct shell_word *words, size_t count, const struct blocklist_stage *at);
@@ -91,6 +95,20 @@ bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 /* Texts in options of programs that are no wrappers: tar, git, vim, ... */
 bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
 		 const struct shell_word *words, size_t count, const struct blocklist_stage *at);
+
+/* ---- more ---- */
+
+/* @name: what the table says of it, or NULL; @s is the program's name. */
+bool walk_more(struct blocklist_walk *w, const struct blocklist_name *name, const char *s,
+	       size_t len, const struct shell_word *words, size_t count,
+	       const struct blocklist_stage *at);
+
+/* A file whose text is run without anybody asking: a shell's, cron's, systemd's, git's. */
+bool walk_runs_itself(const struct shell_word *file);
+bool walk_own_start(struct blocklist_walk *w, const struct shell_word *file,
+		    const struct shell_word *text, const struct blocklist_stage *at);
+/* Where the command begins in a line of a crontab, with a column for the user or not. */
+size_t walk_cron_skip(const char *s, bool user);
 
 /* ---- words ---- */
 

@@ -292,6 +292,7 @@ void expand_assign(struct expander *e, const struct ast_assign *a, struct shell_
 	bool unset;
 	struct value *v;
 
+	e->process = NULL;
 	if (a->is_array)
 		assign_array(e, a);
 	else if (a->index)
@@ -303,6 +304,7 @@ void expand_assign(struct expander *e, const struct ast_assign *a, struct shell_
 	out->value.start = a->value ? a->value->start : 0;
 	out->value.end = a->value ? a->value->end : 0;
 	word_make(e, v ? v->v : NULL, v ? v->len : 0, &out->value);
+	out->value.content = e->process; /* BASH_ENV=<(...) */
 }
 
 /* The assignments of a command; before a name they hold for this command only. */

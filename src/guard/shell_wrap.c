@@ -293,6 +293,10 @@ static void open_run(struct opening *o)
 	for (unsigned i = 0; i < w->skip && at < o->count; i++)
 		if (w->remote || !blocklist_lookup(o->words[at].text.s, o->words[at].text.len))
 			at++;
+	while (w->remote && at < o->count && o->words[at].text.s[0] == '-') /* ssh HOST -t CMD */
+		at += 1 + blocklist_listed(w->values, o->words[at].text.s, o->words[at].text.len);
+	if (at > o->count)
+		at = o->count;
 	if (at < o->count && word_is(&o->words[at], "--"))
 		at++;
 	if (at + 1 < o->count && w->text &&
@@ -419,9 +423,10 @@ static void open_scan(struct opening *o)
 		struct shell_text base = blocklist_base_name(&o->words[i], &foreign);
 		const struct blocklist_name *name = blocklist_lookup(base.s, base.len);
 
-		/* direnv exec . CMD, mise exec -- CMD */
+		/* direnv exec . CMD, mise exec -- CMD, aws-vault exec PROFILE -- CMD */
 		if (word_is(&o->words[i], "exec") && i + 1 < o->count &&
-		    (word_is(&o->words[i + 1], ".") || word_is(&o->words[i + 1], "--"))) {
+		    (word_is(&o->words[i + 1], ".") || word_is(&o->words[i + 1], "--") ||
+		     (i + 2 < o->count && word_is(&o->words[i + 2], "--")))) {
 			i++;
 			continue;
 		}
