@@ -62,6 +62,8 @@ static const struct hiding {
 	{ " dc ", "-e", true, "!" },
 	{ " compgen complete ", "-C", true, "" },
 	{ " fc ", "-e", true, "" },
+	{ " ghci ", "-e", true, ":!" },
+	{ " osascript ", "-e", true, "do shell script " },
 	{ " screen ", "stuff", true, "" },
 	{ " systemd-run ", "-p", true, "ExecStart=" },
 	{ " systemd-run ", "-p", true, "ExecStartPre=" },
@@ -167,10 +169,23 @@ static bool begins(const struct shell_word *w, const char *prefix)
 	return strncmp(w->text.s, prefix, strlen(prefix)) == 0;
 }
 
+/* Quotes around all of it belong to the other language: call system("TEXT"). */
 static void add(struct hidden *h, const struct shell_word *w, size_t skip)
 {
-	if (h->n < h->room && skip < w->text.len)
-		h->texts[h->n++] = shell_wrap_slice(w, skip, w->text.len, h->arena);
+	const char *s = w->text.s;
+	size_t to = w->text.len;
+
+	if (to > skip + 1 && s[to - 1] == ')' && strchr("'\"", s[to - 2]))
+		to--;
+	if (to > skip + 1 && strchr("'\"", s[skip]) && s[to - 1] == s[skip] &&
+	    (size_t)(strchr(s + skip + 1, s[skip]) - s) == to - 1) {
+		skip++;
+		to--;
+	} else {
+		to = w->text.len;
+	}
+	if (h->n < h->room && skip < to)
+		h->texts[h->n++] = shell_wrap_slice(w, skip, to, h->arena);
 }
 
 /* All words from @i on as one text: programs like xterm -e take them so. */

@@ -270,8 +270,10 @@ static bool walk_bind(struct blocklist_walk *w, const struct shell_word *words, 
 	const char *colon = count == 3 && word_is(&words[1], "-x")
 				    ? strchr(words[2].text.s, ':') : NULL;
 
-	return colon && run_rest(w, &words[2], (size_t)(colon + 1 - words[2].text.s),
-				 words[2].text.len, at);
+	size_t from = colon ? (size_t)(colon + 1 - words[2].text.s) : 0;
+	size_t quote = colon && colon[1] == '"';
+
+	return colon && run_rest(w, &words[2], from + quote, words[2].text.len - quote, at);
 }
 
 /* make CC=TEXT: programs that the rules of every makefile run. */

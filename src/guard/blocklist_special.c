@@ -237,7 +237,10 @@ static bool walk_lines(struct blocklist_walk *w, const char *program,
 	struct shell_word lines[WALK_NAMES_MAX], list[WALK_NAMES_MAX + 1];
 	size_t n, k;
 
-	if (from_null(at))
+	if (count > 1 && (word_is(&words[1], "-t") || word_is(&words[1], "--test")))
+		return false;
+	if (from_null(at) || (at->input && only_blanks(at->input) && count == 1) ||
+	    (count > 1 && word_is(&words[count - 1], "/dev/null")))
 		return walk_found(w, "firewall.empty", words[0].start, words[count - 1].end);
 	n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
 	for (size_t i = 0; i < n; i++) {
@@ -315,7 +318,31 @@ static bool walk_sed_run(struct blocklist_walk *w, const struct shell_word *scri
 		return false;
 	inner.lenient = true;
 	text = shell_wrap_slice(script, (size_t)(middle + 1 - s), (size_t)(end - s), &w->arena);
+	if (at->input && strchr(text.text.s, '&') && walk_nested(w, at->input, NULL, 0, &inner))
+		return true;
 	return walk_nested(w, &text, NULL, 0, &inner);
+}
+
+/* The command e TEXT of sed. */
+static bool walk_sed_lines(struct blocklist_walk *w, const struct shell_word *script,
+			   const struct blocklist_stage *at)
+{
+	const char *s = script->text.s;
+	struct blocklist_stage inner = *at;
+	struct shell_word text;
+
+	inner.lenient = true;
+	inner.input = NULL;
+	for (const char *e = s; (e = strstr(e, "e ")) != NULL; e++) {
+		size_t from = (size_t)(e + 2 - s);
+
+		if (e > s && !strchr(";!}0123456789$/ \n", e[-1]))
+			continue;
+		text = shell_wrap_slice(script, from, from + strcspn(s + from, "\n"), &w->arena);
+		if (walk_nested(w, &text, NULL, 0, &inner))
+			return true;
+	}
+	return false;
 }
 
 /* The command w FILE of sed, and the flag w of its s command. */
@@ -335,6 +362,10 @@ static bool walk_sed(struct blocklist_walk *w, const struct shell_word *words, s
 				return true;
 		}
 		if (s[0] != '-' && s[0] != '/' && walk_sed_run(w, &words[i], stage))
+			return true;
+		if (i < 3 && s[0] != '-' && walk_sed_lines(w, &words[i], stage))
+			return true;
+		if (word_is(&words[i], "e") && walk_flow(w, stage->input_flow, words, count))
 			return true;
 		if (!at)
 			continue;
@@ -484,6 +515,8 @@ bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 		return name_is(s, len, " docker ") && walk_container(w, words, count, at);
 	case 'a':
 	case 'b':
+		if (name_is(s, len, " bfs "))
+			return walk_find(w, words, count, false, at);
 		return name_is(s, len, " at batch ") && walk_jobs(w, words, count, at);
 	}
 	return false;

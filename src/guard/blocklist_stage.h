@@ -33,6 +33,8 @@ struct blocklist_stage {
 	const struct shell_word *input; /* known text on its standard input */
 	const struct shell_assign *assigns;
 	size_t assign_count;
+	const struct shell_word *args; /* of a text of another language */
+	size_t arg_count;
 	unsigned input_flow; /* enum blocklist_flow of what its standard input is */
 	bool each; /* it gets all files below a place, one by one */
 	bool same_shell; /* a text it runs sees all variables */

@@ -151,6 +151,8 @@ struct expander {
 	bool choosing;
 	uint32_t epoch;
 	uint64_t choice_left, choice_count;
+	const char *namerefs[4]; /* declare -n: names that hold the name that is meant */
+	unsigned nameref_count;
 	bool marked; /* text has unknown characters in it, see shell_expand_mark.c */
 	bool posix;
 };
@@ -248,6 +250,8 @@ void expand_unknown(struct expander *e, struct cells *out, const char *name, boo
 		    uint32_t at);
 void expand_append(struct expander *e, struct cells *out, const struct value *v, bool quoted);
 const char *expand_key(struct expander *e, const char *name, const struct ast_word *index);
+/* What a name of declare -n stands for; any other name is itself. */
+const char *expand_nameref(struct expander *e, const char *name);
 /* ${x#p} and its kind on known cells. */
 struct value *expand_trim(struct expander *e, const struct value *v, const struct ast_param *p,
 			  const struct cells *pattern);

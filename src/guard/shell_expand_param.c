@@ -416,6 +416,33 @@ static const char *indirect_name(struct expander *e, const char *name, uint32_t 
 	return v && v->len > 0 ? cells_string(e, v->v, v->len) : NULL;
 }
 
+const char *expand_nameref(struct expander *e, const char *name)
+{
+	for (unsigned i = 0; i < e->nameref_count; i++)
+		if (strcmp(e->namerefs[i], name) == 0) {
+			const char *meant = indirect_name(e, name, 0);
+
+			return meant ? meant : name;
+		}
+	return name;
+}
+
+/* ${PWD%%"${PWD#?}"}: all but its first character is cut off. */
+static bool keeps_first(struct expander *e, const struct ast_param *p, const char *name)
+{
+	struct cells c = { 0 };
+	bool same = false;
+
+	if (p->op != PARAM_SUFFIX || !p->arg || !starts_with_slash(name))
+		return false;
+	expand_parts(e, p->arg->parts, &c, EXPAND_PATTERN);
+	for (size_t i = 0; i < c.len; i++)
+		same |= c.v[i].kind >= CELL_UNKNOWN && c.v[i].name &&
+			strcmp(expand_name_text(e, c.v[i].name), "${}") == 0;
+	cells_release(&c);
+	return same;
+}
+
 /* ${HOME%/}: what ends in no slash is what it was. */
 static bool trims_slash(const struct ast_param *p)
 {
@@ -441,6 +468,8 @@ static void expand_single(struct expander *e, const struct ast_param *p, const c
 		    number_of(e, p->arg, &from) && from == 0 && number_of(e, p->arg2, &len) &&
 		    len == 1)
 			v = value_text(e, "/", at);
+		else if (!v && keeps_first(e, p, name))
+			v = value_text(e, "/", at);
 		else if (v)
 			v = compute(e, v, p);
 		else
@@ -465,6 +494,8 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 	}
 	if (p->indirect && p->op != PARAM_NAMES)
 		name = indirect_name(e, name, at);
+	else if (e->nameref_count)
+		name = expand_nameref(e, name);
 	if (!name || p->op == PARAM_NAMES || p->op == PARAM_OTHER) {
 		run_words(e, p);
 		/* ${x@P}, ${x@E} and the like leave a plain value as it is. */

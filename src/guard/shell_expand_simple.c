@@ -292,19 +292,17 @@ void expand_assign(struct expander *e, const struct ast_assign *a, struct shell_
 	bool unset;
 	struct value *v;
 
-	e->process = NULL;
 	if (a->is_array)
 		assign_array(e, a);
 	else if (a->index)
 		assign_element(e, a);
 	else
-		vars_set(e, a->name, assigned_values(e, a));
-	v = vars_value(e, a->name, &unset);
+		vars_set(e, expand_nameref(e, a->name), assigned_values(e, a));
+	v = vars_value(e, expand_nameref(e, a->name), &unset);
 	out->name = shell_copy(e->arena, a->name, strlen(a->name));
 	out->value.start = a->value ? a->value->start : 0;
 	out->value.end = a->value ? a->value->end : 0;
 	word_make(e, v ? v->v : NULL, v ? v->len : 0, &out->value);
-	out->value.content = e->process; /* BASH_ENV=<(...) */
 }
 
 /* The assignments of a command; before a name they hold for this command only. */
