@@ -375,6 +375,20 @@ bool walk_own_start(struct blocklist_walk *w, const struct shell_word *file,
 	return false;
 }
 
+/* curl -o ~/.bashrc URL, wget -P /etc/cron.d URL */
+static bool walk_fetched(struct blocklist_walk *w, const struct shell_word *words, size_t count)
+{
+	for (size_t i = 1; i + 1 < count; i++) {
+		const char *s = words[i].text.s;
+		size_t len = words[i].text.len;
+
+		if (s[0] == '-' && len > 1 && (strchr("oOP", s[len - 1]) || strstr(s, "--output")) &&
+		    walk_runs_itself(&words[i + 1]))
+			return walk_flow(w, FLOW_REMOTE, words, count);
+	}
+	return false;
+}
+
 bool walk_more(struct blocklist_walk *w, const struct blocklist_name *name, const char *s,
 	       size_t len, const struct shell_word *words, size_t count,
 	       const struct blocklist_stage *at)
@@ -415,6 +429,9 @@ bool walk_more(struct blocklist_walk *w, const struct blocklist_name *name, cons
 		return listed(" ftp lftp ", s, len) && walk_bang_lines(w, at);
 	case 'u':
 		return listed(" unset ", s, len) && walk_index(w, words, count, at);
+	case 'c':
+	case 'w':
+		return listed(" curl wget ", s, len) && walk_fetched(w, words, count);
 	case 'b':
 		if (listed(" bash ", s, len))
 			return walk_startup(w, words, count, at);

@@ -405,6 +405,8 @@ static bool walk_autorun(struct blocklist_walk *w, const struct shell_command *c
 			      c->words, c->word_count))
 			return true;
 	}
+	if (!c->input && !(at->input_flow & FLOW_REMOTE))
+		return false;
 	while (tee < c->word_count && tee < 4 && !word_is(&c->words[tee], "tee"))
 		tee++;
 	for (size_t i = tee + 1; tee < 4 && i < c->word_count; i++)
