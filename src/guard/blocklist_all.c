@@ -59,7 +59,7 @@ static const struct lister {
 	unsigned flow;
 } listers[] = {
 	{ " dpkg ", " -l --list --get-selections ", NULL, " * ", NULL, FLOW_PACKAGES },
-	{ " dpkg-query ", " -l --list -W --show ", NULL, " * ", "-f", FLOW_PACKAGES },
+	{ " dpkg-query ", " -l --list -W --show ", NULL, " * ", NULL, FLOW_PACKAGES },
 	{ " rpm ", " -qa --all -aq -q ", "a", "", NULL, FLOW_PACKAGES },
 	{ " pacman ", NULL, "Q", "", "tdmuonis", FLOW_PACKAGES },
 	{ " apk ", " info ", NULL, " info ", NULL, FLOW_PACKAGES },

@@ -800,7 +800,8 @@ static void read_token(struct reader *r, size_t i)
 		read_remove(r, i, removed);
 	if (code_token_in(&r->t, i, moves))
 		read_remove(r, i, "move");
-	if (code_token_in(&r->t, i, " chmod chmodSync ") && code_is_char(&r->t, i + 1, '('))
+	if (code_token_in(&r->t, i, " chmod chmodSync ") && i + 1 < r->t.count &&
+	    (code_is_char(&r->t, i + 1, '(') || r->t.tokens[i + 1].kind == TOKEN_NAME))
 		read_remove(r, i, "mode_call");
 	if (code_token_in(&r->t, i, modes_tree))
 		read_remove(r, i, "mode_tree");

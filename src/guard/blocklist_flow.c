@@ -87,7 +87,7 @@ static bool all_pids(const struct shell_command *c, unsigned kind)
 					     strpbrk(c->words[1].text.s, "ax") != NULL) &&
 		       !has_word(c, " -C -p -u --pid ");
 	if (kind & FLOW_KIND_PGREP)
-		return has_word(c, " . .* * ^ ") || has_letter(c, "v") ||
+		return has_word(c, " . .* * ^ init systemd ") || has_letter(c, "v") ||
 		       (c->word_count == 2 && !c->words[1].text.len) ||
 		       (c->word_count == 3 && has_word(c, " -u -U --euid --uid "));
 	return (kind & (FLOW_KIND_LIST | FLOW_KIND_FIND)) && has_word(c, " /proc ");
@@ -111,7 +111,7 @@ static bool computes(const struct shell_command *c, unsigned kind)
 		return strstr(c->words[0].text.s, "awk") != NULL;
 	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
 	       (c->piped_from == SHELL_NONE || holds_decoder(c)) &&
-	       has_word(c, " -c -e -E -r ") && !has_letter(c, "np");
+	       has_word(c, " -c -e -E -r -p --print -pe ") && !has_letter(c, "n");
 }
 
 static bool from_socket(const struct shell_command *c)
@@ -169,7 +169,7 @@ static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
 	if (kind & FLOW_KIND_STORE)
 		flow |= blocklist_store_flow(c);
 	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && blocklist_all_picks(c))
-		in &= ~(unsigned)FLOW_LISTS;
+		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is enough */
 	/* What echo prints of a substitution comes from there. */
 	if (kind & FLOW_KIND_PRINT)
 		flow |= f->children[index];

@@ -208,6 +208,25 @@ static bool walk_bang_lines(struct blocklist_walk *w, const struct blocklist_sta
 	return false;
 }
 
+/* parted DISK, with its commands on standard input. */
+static bool walk_parted(struct blocklist_walk *w, const struct blocklist_name *name,
+			const struct shell_word *words, size_t count,
+			const struct blocklist_stage *at)
+{
+	struct shell_word lines[WALK_NAMES_MAX], *list;
+	size_t n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+
+	list = shell_alloc(&w->arena, (count + WALK_NAMES_MAX) * sizeof(*list));
+	memcpy(list, words, count * sizeof(*list));
+	for (size_t i = 0; i < n; i++) {
+		size_t k = walk_items(w, &lines[i], false, list + count, WALK_NAMES_MAX);
+
+		if (walk_named(w, name, list, count + k, false, at))
+			return true;
+	}
+	return false;
+}
+
 /* ---- PowerShell ---- */
 
 /* Is @text in @s, whatever the case? */
@@ -411,6 +430,8 @@ bool walk_more(struct blocklist_walk *w, const struct blocklist_name *name, cons
 		return listed(" sftp sh ", s, len) &&
 		       (len == 2 ? walk_startup(w, words, count, at) : walk_bang_lines(w, at));
 	case 'p':
+		if (name && at->input && listed(" parted ", s, len))
+			return walk_parted(w, name, words, count, at);
 		if (listed(" psql ", s, len))
 			return walk_sql(w, words, count, at);
 		return listed(" pwsh powershell ", s, len) && walk_pwsh(w, words, count, at);
@@ -437,6 +458,8 @@ bool walk_more(struct blocklist_walk *w, const struct blocklist_name *name, cons
 			return walk_startup(w, words, count, at);
 		return listed(" bind ", s, len) && walk_bind(w, words, count, at);
 	case 'd':
+		if (len == 2 && s[1] == 'c')
+			return walk_bang_lines(w, at);
 		return word_in(&words[0], " duckdb ") && walk_sql(w, words, count, at);
 	}
 	return false;

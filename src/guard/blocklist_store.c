@@ -42,7 +42,7 @@ static const struct store {
 	{ " tar gtar bsdtar ", { " --to-stdout -O *O* " }, FLOW_DECODED },
 	{ " dd ", { " skip=* " }, FLOW_DECODED },
 	{ " ar ", { " p " }, FLOW_DECODED },
-	{ " jq ", { " *@base64d* " }, FLOW_DECODED },
+	{ " jq ", { " *@base64d* -n -rn -nr -nj --null-input " }, FLOW_DECODED },
 	{ " python ", { " -m ", " base64 quopri uu binhex " }, FLOW_DECODED },
 };
 

@@ -110,6 +110,16 @@ static bool has_letter(const struct shell_word *words, size_t count, char letter
 	return false;
 }
 
+/* ls PATTERN prints what fits, as ls -d does, where it is files. */
+static bool all_globs(const struct shell_word *words, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (words[i].text.s[0] != '-' &&
+		    !memchr(words[i].kind, SHELL_GLOB, words[i].text.len))
+			return false;
+	return true;
+}
+
 /* locate '*', locate /: all there is. */
 static bool locate_names(struct expander *e, const struct shell_word *words, size_t count)
 {
@@ -130,7 +140,7 @@ bool expand_names(struct expander *e, const struct shell_word *words, size_t cou
 	if (strcmp(name, "find") == 0)
 		return find_names(e, words, count);
 	if (strcmp(name, "ls") == 0)
-		return has_letter(words, count, 'd') &&
+		return (has_letter(words, count, 'd') || all_globs(words, count)) &&
 		       each_place(e, words, count, "", false);
 	if (strcmp(name, "du") == 0)
 		return has_letter(words, count, 'a') &&

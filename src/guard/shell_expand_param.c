@@ -45,11 +45,14 @@ static bool is_number(const char *name)
 static void append_all(struct expander *e, const char *name, struct value **v, size_t count,
 		       bool quoted, struct cells *out)
 {
+	bool unset;
+	const struct value *ifs = quoted && name[0] == '*' ? vars_value(e, "IFS", &unset) : NULL;
+
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0 && (name[0] == '@' || !quoted))
 			cells_add(e, out, '\0', CELL_BREAK, 0, 0);
-		else if (i > 0)
-			cells_add(e, out, ' ', CELL_QUOTED, 0, 0);
+		else if (i > 0 && (!ifs || ifs->len))
+			cells_add(e, out, ifs ? ifs->v[0].c : ' ', CELL_QUOTED, 0, 0);
 		expand_append(e, out, v[i], quoted);
 	}
 	if (count == 0 && quoted && name[0] == '*')

@@ -55,15 +55,16 @@ static bool add_replacement(char *out, size_t *len, const char *by, const char *
 {
 	for (; *by; by++) {
 		int group = by[0] == '&' ? 0 : -1;
+		bool escaped = by[0] == '\\' && by[1];
 
-		if (by[0] == '\\' && by[1]) {
+		if (escaped) {
 			by++;
 			group = *by >= '0' && *by <= '9' ? *by - '0' : -1;
 			if (group < 0 && strchr("LUEluent", *by) && *by != 'n')
 				return false;
 		}
 		if (group < 0) {
-			if (!add(out, len, by[-1] == '\\' && *by == 'n' ? "\n" : by, 1))
+			if (!add(out, len, escaped && *by == 'n' ? "\n" : by, 1))
 				return false;
 		} else if (m[group].rm_so >= 0 &&
 			   !add(out, len, line + m[group].rm_so,

@@ -449,6 +449,9 @@ static void open_code(struct opening *o)
 		return;
 	if (at + 1 < o->count && word_is(&o->words[at], "eval")) { /* deno eval */
 		set_text(o, WRAP_CODE, &o->words[at + 1]);
+	} else if (at + 1 < o->count && word_is(&o->words[at], "run") &&
+		   is_stdin(&o->words[at + 1])) { /* deno run - */
+		o->out->kind = WRAP_CODE_STDIN;
 	} else if (!o->wrapper->text) { /* awk: the first operand is the program */
 		if (at < o->count && !blocklist_args_has(o->args, " -f --file "))
 			set_text(o, WRAP_CODE, &o->words[at]);
