@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "guard/blocklist_args.h"
-#include "guard/blocklist_flow.h"
 #include "guard/blocklist_rules.h"
 
 /* How many words of wrappers before a program are passed over. */

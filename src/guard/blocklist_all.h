@@ -15,7 +15,7 @@
 #include "guard/blocklist_table.h"
 #include "guard/shell_script.h"
 
-/* What of enum blocklist_flow @c lists, if its program is one of those that list. */
+/* What of enum blocklist_flow (guard/blocklist_table) @c lists, if its program does so. */
 unsigned blocklist_all_listed(const struct shell_command *c);
 
 /* Does this filter leave out lines, so that what goes through is no list of all any more? */

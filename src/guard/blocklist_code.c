@@ -674,7 +674,8 @@ static void read_whole(struct reader *r)
 				      "HTTParty axios URI Net ";
 	static const char decoders[] = " b64decode b32decode a85decode b85decode base64 decode64 "
 				       "base64_decode unhexlify fromhex unpack atob decode_base64 "
-				       "decompress gzinflate pack rot13 str_rot13 convert_uu hex2bin "
+				       "decompress gzinflate pack rot13 str_rot13 convert_uu "
+				       "hex2bin "
 				       "codecs marshal ";
 	static const char loops[] = " while until loop for ";
 

@@ -120,6 +120,19 @@ static bool names_output(const char *program, const char *s)
 	       (s[len - 1] == 'o' || (s[len - 1] == 'O' && !curl));
 }
 
+/* curl writes to its output unless -O says that the file keeps its name. */
+static bool has_remote_name(const struct shell_command *c)
+{
+	for (size_t i = 1; i < c->word_count; i++) {
+		const char *s = c->words[i].text.s;
+
+		if (strncmp(s, "--remote-name", 13) == 0 ||
+		    (s[0] == '-' && s[1] != '-' && strchr(s, 'O')))
+			return true;
+	}
+	return false;
+}
+
 /* scp HOST:X DEST, rsync, sftp: what comes from another machine. */
 static void note_copied_from_afar(struct blocklist_files *files, const struct shell_command *c,
 				  struct shell_arena *arena)
@@ -148,13 +161,15 @@ static void note_download(struct blocklist_files *files, const struct shell_comm
 	bool foreign;
 	struct shell_text base = blocklist_base_name(&c->words[0], &foreign);
 	const struct blocklist_name *program = blocklist_lookup(base.s, base.len);
-	bool named = false;
+	bool named = false, keeps = true;
 	char room[KEY_MAX];
 
 	if (blocklist_listed(" scp rsync sftp ", base.s, base.len) && c->word_count > 1)
 		note_copied_from_afar(files, c, arena);
 	if (!program || !(program->flow & FLOW_KIND_FETCH))
 		return;
+	if (strcmp(program->name, "curl") == 0)
+		keeps = has_remote_name(c);
 	for (size_t i = 1; i < c->word_count; i++) {
 		const char *s = c->words[i].text.s, *slash = strrchr(s, '/');
 		size_t len;
@@ -166,7 +181,7 @@ static void note_download(struct blocklist_files *files, const struct shell_comm
 
 			add(files, name, len, NULL, FLOW_REMOTE, arena);
 			named = true;
-		} else if (!named && strstr(s, "/") && s[0] != '-' && slash[1]) {
+		} else if (!named && keeps && strstr(s, "/") && s[0] != '-' && slash[1]) {
 			add(files, slash + 1, strlen(slash + 1), NULL, FLOW_REMOTE, arena);
 		}
 	}

@@ -131,9 +131,8 @@ static void note_socket(struct blocklist_flows *f, const struct shell_command *c
 	if (!from_socket(c))
 		return;
 	for (size_t i = 0; i < c->redirect_count; i++)
-		if (c->redirects[i].op == SHELL_BOTH && c->redirects[i].fd > 2 &&
-		    c->redirects[i].fd < 32)
-			f->sockets |= 1u << c->redirects[i].fd;
+		if (c->redirects[i].op == SHELL_BOTH && c->redirects[i].fd > 2)
+			f->sockets |= 1u << (c->redirects[i].fd & 31);
 }
 
 /* sh <&5 */
@@ -143,8 +142,8 @@ static bool reads_socket(const struct blocklist_flows *f, const struct shell_com
 		const struct shell_redirect *r = &c->redirects[i];
 		long fd = strtol(r->target.text.s, NULL, 10);
 
-		if (r->op == SHELL_DUP && r->fd <= 0 && fd > 2 && fd < 32 &&
-		    (f->sockets & (1u << fd)))
+		if (r->op == SHELL_DUP && r->fd <= 0 && fd > 2 &&
+		    (f->sockets & (1u << (fd & 31))))
 			return true;
 	}
 	return false;
@@ -302,7 +301,8 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 			f->out[i] |= (uint16_t)out_of(f, i);
 			f->lists |= (f->out[i] & FLOW_LISTS) != 0;
 			if (c->parent != SHELL_NONE && c->parent < script->command_count)
-				f->children[c->parent] |= f->out[i] & ~(piped(f, i) ? FLOW_LISTS : 0);
+				f->children[c->parent] |=
+					f->out[i] & ~(piped(f, i) ? FLOW_LISTS : 0);
 		}
 	for (uint32_t i = 0; i < script->command_count; i++)
 		note_names(f, i);

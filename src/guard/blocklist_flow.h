@@ -12,24 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "guard/blocklist_table.h"
 #include "guard/shell_arena.h"
 #include "guard/shell_script.h"
-
-enum blocklist_flow {
-	FLOW_REMOTE = 1,  /* from the network */
-	FLOW_DECODED = 2, /* made readable only here */
-	FLOW_ALL_PIDS = 4, /* ids of all processes */
-	/* Names of all there is of a kind, see guard/blocklist_all. */
-	FLOW_PACKAGES = 8,
-	FLOW_UNITS = 16,
-	FLOW_USERS = 32,
-	FLOW_DISKS = 64,
-	FLOW_MODULES = 128,
-	FLOW_MOUNTS = 256,
-	FLOW_LINKS = 512,
-	FLOW_JOBS = 1024,
-	FLOW_LISTS = 2044, /* any of these */
-};
 
 struct blocklist_flows {
 	const struct shell_script *script;
@@ -40,7 +25,7 @@ struct blocklist_flows {
 	uint8_t *sinks;    /* of each command: is there a >(...) among its words? */
 	const struct shell_word *fed; /* kept by guard/blocklist_walk: what goes into the >(...) */
 	uint32_t fed_by;              /* of this command, or SHELL_NONE */
-	uint32_t sockets; /* file descriptors below 32 that are connections */
+	uint32_t sockets; /* file descriptors, modulo 32, that are connections */
 	char remote_names[8][32]; /* variables that hold text from the network, "" ends */
 	bool lists; /* some command lists all there is of a kind */
 	char list_names[8][32]; /* variables and "$(program)" that hold such lists, "" ends */

@@ -26,11 +26,12 @@ static bool word_in(const struct shell_word *w, const char *list)
 static bool walk_tar(struct blocklist_walk *w, const struct blocklist_name *name,
 		     const struct shell_word *words, size_t count, const struct blocklist_stage *at)
 {
+	static const char letters[] = "AcdrtuxvzjJZfCTXIWkmOpPhSsBbGgLlUw";
 	const char *s = count > 1 ? words[1].text.s : "-";
 	size_t len = strlen(s), next = 2, n = 1;
 	struct shell_word *list;
 
-	if (s[0] == '-' || !len || len > 12 || strspn(s, "AcdrtuxvzjJZfCTXIWkmOpPhSsBbGgLlUw") != len)
+	if (s[0] == '-' || !len || len > 12 || strspn(s, letters) != len)
 		return false;
 	list = shell_alloc(&w->arena, (count + len + 2) * sizeof(*list));
 	list[0] = words[0];
@@ -401,7 +402,8 @@ static bool walk_fetched(struct blocklist_walk *w, const struct shell_word *word
 		const char *s = words[i].text.s;
 		size_t len = words[i].text.len;
 
-		if (s[0] == '-' && len > 1 && (strchr("oOP", s[len - 1]) || strstr(s, "--output")) &&
+		if (s[0] == '-' && len > 1 &&
+		    (strchr("oOP", s[len - 1]) || strstr(s, "--output")) &&
 		    walk_runs_itself(&words[i + 1]))
 			return walk_flow(w, FLOW_REMOTE, words, count);
 	}

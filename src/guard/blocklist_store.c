@@ -4,8 +4,8 @@
 
 #include "base/mem.h"
 #include "guard/blocklist_args.h"
-#include "guard/blocklist_flow.h"
 #include "guard/blocklist_rules.h"
+#include "guard/blocklist_table.h"
 
 /* With a word of each list; a word of a list may end in * and then any rest fits. */
 static const struct store {
@@ -26,7 +26,8 @@ static const struct store {
 	{ " redis-cli valkey-cli ", { " get hget lpop rpop lindex GET HGET LPOP RPOP " },
 	  FLOW_REMOTE },
 	{ " mysql mariadb psql mongo mongosh clickhouse-client cqlsh ",
-	  { " -e -c -Ne -Nse -Bse -se -sNe -Atc -Ate -tc -qAtc -tAc --execute* --command* --eval* " },
+	  { " -e -c -Ne -Nse -Bse -se -sNe -Atc -Ate -tc -qAtc -tAc --execute* --command* "
+	    "--eval* " },
 	  FLOW_REMOTE },
 	{ " etcdctl consul vault ", { " get read " }, FLOW_REMOTE },
 	{ " gh glab ", { " api gist " }, FLOW_REMOTE },

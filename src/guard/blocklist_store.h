@@ -10,7 +10,7 @@
 
 #include "guard/shell_script.h"
 
-/* FLOW_REMOTE or FLOW_DECODED of guard/blocklist_flow, or 0. */
+/* FLOW_REMOTE or FLOW_DECODED of guard/blocklist_table, or 0. */
 unsigned blocklist_store_flow(const struct shell_command *c);
 
 #endif

@@ -217,6 +217,8 @@ static bool walk_own_file(struct blocklist_walk *w, const struct shell_word *wor
 	struct shell_word *list;
 
 	inner.lenient = true;
+	if (!f->program && !strchr(words[0].text.s, '/')) /* looked for in PATH, not here */
+		return false;
 	if (f->program) {
 		list = shell_alloc(&w->arena, count * sizeof(*list));
 		memcpy(list, words, count * sizeof(*list));
@@ -248,7 +250,8 @@ static bool walk_program(struct blocklist_walk *w, const struct shell_word *word
 		return false;
 	if (literal_command(w, &base, words, count) || walk_init_script(w, words, count, at))
 		return true;
-	if (blocklist_file_find(&w->files, &words[0]) && walk_own_file(w, words, count, at))
+	if (w->files.count && blocklist_file_find(&w->files, &words[0]) &&
+	    walk_own_file(w, words, count, at))
 		return true;
 	name = blocklist_lookup(base.s, base.len);
 	if (name && walk_named(w, name, words, count, foreign && !name->wrapper, at))

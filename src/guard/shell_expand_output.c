@@ -488,6 +488,7 @@ static const struct program {
 	{ "pwd", do_pwd },           { "readlink", do_realpath }, { "realpath", do_realpath },
 	{ "seq", do_seq },
 	{ "command", do_command },   { "dirname", do_basename }, { "echo", do_echo },
+	{ "print", do_echo },
 	{ "mkdir", do_nothing },     { "printf", do_printf },  { "rev", do_rev },
 	{ "sleep", do_nothing },     { "tee", do_cat },        { "test", do_nothing },
 	{ "touch", do_nothing },     { "trap", do_nothing },   { "type", do_which },
