@@ -259,6 +259,9 @@ static void reverse_last(struct reader *r, struct arguments *a)
 	w->kind = kind;
 }
 
+/* Functions whose result is their argument, as far as it matters here. */
+static const char quoters[] = " escapeshellarg escapeshellcmd quote str String strval ";
+
 /* The strings from token @i on, to the end of the bracket or of the statement. */
 static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 {
@@ -317,6 +320,8 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 			take_name(r, a, i, join);
 		}
 		join = joins(r, i) || (join && c && strchr("([{$@", c)) ||
+		       (join && code_is_char(&r->t, i + 1, '(') &&
+			code_token_in(&r->t, i, quoters)) ||
 		       (t->kind == TOKEN_STRING && i + 1 < r->t.count &&
 			r->t.tokens[i + 1].kind == TOKEN_STRING);
 	}

@@ -103,6 +103,19 @@ static bool holds_decoder(const struct shell_command *c)
 	return false;
 }
 
+/* Does a text among its words ask for what comes in? */
+static bool reads_input(const struct shell_command *c)
+{
+	static const char *const asks[] = { "stdin", "STDIN", "input", "<>", "gets", "ARGF", "$_",
+					    "readline", "fd 0", "fileinput" };
+
+	for (size_t i = 1; i < c->word_count; i++)
+		for (size_t k = 0; k < COUNT_OF(asks); k++)
+			if (strstr(c->words[i].text.s, asks[k]))
+				return true;
+	return false;
+}
+
 /* An interpreter that computes text: -c or -e, or BEGIN of awk, and nothing comes in. */
 static bool computes(const struct shell_command *c, unsigned kind)
 {
@@ -110,7 +123,7 @@ static bool computes(const struct shell_command *c, unsigned kind)
 	    strncmp(c->words[1].text.s, "BEGIN", 5) == 0)
 		return strstr(c->words[0].text.s, "awk") != NULL;
 	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
-	       (c->piped_from == SHELL_NONE || holds_decoder(c)) &&
+	       (c->piped_from == SHELL_NONE || holds_decoder(c) || !reads_input(c)) &&
 	       has_word(c, " -c -e -E -r -p --print -pe ") && !has_letter(c, "n");
 }
 

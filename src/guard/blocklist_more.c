@@ -1,7 +1,7 @@
 /*
  * More programs with a reading of their own: editors and databases that write files or
- * run commands from the text of an option, tar's letters without a dash, PowerShell,
- * what runs by itself from a file. Declared in blocklist_stage.h.
+ * run commands from the text of an option, tar's letters without a dash, PowerShell.
+ * Declared in blocklist_stage.h.
  */
 #include "guard/blocklist_stage.h"
 
@@ -87,8 +87,8 @@ static bool writes_any(struct blocklist_walk *w, const struct shell_word *word,
 	return false;
 }
 
-static bool run_rest(struct blocklist_walk *w, const struct shell_word *word, size_t from,
-		     size_t to, const struct blocklist_stage *at)
+bool walk_rest(struct blocklist_walk *w, const struct shell_word *word, size_t from, size_t to,
+	       const struct blocklist_stage *at)
 {
 	struct shell_word text = shell_wrap_slice(word, from, to, &w->arena);
 	struct blocklist_stage inner = *at;
@@ -118,7 +118,7 @@ static bool walk_colon(struct blocklist_walk *w, const struct shell_word *word, 
 		}
 	}
 	if (s[from] == '!')
-		return run_rest(w, word, from + 1, word->text.len, at);
+		return walk_rest(w, word, from + 1, word->text.len, at);
 	rest = shell_wrap_slice(word, from, word->text.len, &w->arena);
 	return writes_any(w, &rest, marks) ||
 	       (strchr(rest.text.s, '(') && walk_code(w, &rest, false, at));
@@ -163,7 +163,7 @@ static bool walk_sql_text(struct blocklist_walk *w, const struct shell_word *wor
 			continue;
 		from = (size_t)(hit - s) + strlen(runs[i]);
 		to = from + strcspn(s + from, s[from - 1] == '\'' ? "'" : "\n");
-		if (run_rest(w, word, from, to, at))
+		if (walk_rest(w, word, from, to, at))
 			return true;
 	}
 	return false;
@@ -189,7 +189,7 @@ static bool walk_m4(struct blocklist_walk *w, const struct blocklist_stage *at)
 	from = (size_t)(hit - s) + 7;
 	from += strspn(s + from, "` ");
 	to = from + strcspn(s + from, "')");
-	return run_rest(w, at->input, from, to, at);
+	return walk_rest(w, at->input, from, to, at);
 }
 
 /* Lines !TEXT and shell TEXT of ftp, gdb and their like. */
@@ -203,7 +203,7 @@ static bool walk_bang_lines(struct blocklist_walk *w, const struct blocklist_sta
 		size_t skip = strspn(s, " ~:");
 
 		skip += s[skip] == '!' ? 1 : strncmp(s + skip, "shell ", 6) == 0 ? 6 : 0;
-		if (skip > strspn(s, " ~:") && run_rest(w, &lines[i], skip, lines[i].text.len, at))
+		if (skip > strspn(s, " ~:") && walk_rest(w, &lines[i], skip, lines[i].text.len, at))
 			return true;
 	}
 	return false;
@@ -277,7 +277,7 @@ static bool walk_index(struct blocklist_walk *w, const struct shell_word *words,
 		const char *s = words[i].text.s, *open = strstr(s, "$("), *end = strrchr(s, ')');
 
 		if (open && end > open &&
-		    run_rest(w, &words[i], (size_t)(open + 2 - s), (size_t)(end - s), at))
+		    walk_rest(w, &words[i], (size_t)(open + 2 - s), (size_t)(end - s), at))
 			return true;
 	}
 	return false;
@@ -293,7 +293,7 @@ static bool walk_bind(struct blocklist_walk *w, const struct shell_word *words, 
 	size_t from = colon ? (size_t)(colon + 1 - words[2].text.s) : 0;
 	size_t quote = colon && colon[1] == '"';
 
-	return colon && run_rest(w, &words[2], from + quote, words[2].text.len - quote, at);
+	return colon && walk_rest(w, &words[2], from + quote, words[2].text.len - quote, at);
 }
 
 /* make CC=TEXT: programs that the rules of every makefile run. */
@@ -310,7 +310,7 @@ static bool walk_make_variables(struct blocklist_walk *w, const struct shell_wor
 		while (len && strchr(":?+!", s[len - 1]))
 			len--;
 		if (len && listed(names, s, len) &&
-		    run_rest(w, &words[i], (size_t)(equals + 1 - s), words[i].text.len, at))
+		    walk_rest(w, &words[i], (size_t)(equals + 1 - s), words[i].text.len, at))
 			return true;
 	}
 	return false;
@@ -332,68 +332,7 @@ static bool walk_startup(struct blocklist_walk *w, const struct shell_word *word
 	return false;
 }
 
-/* ---- files that run by themselves ---- */
-
-bool walk_runs_itself(const struct shell_word *file)
-{
-	static const char *const ends[] = { "/.bashrc", "/.profile", "/.bash_profile", "/.zshrc",
-					    "/.bash_login", "/.zshenv", "/.zprofile",
-					    "/.bash_aliases", "/.bash_logout",
-					    "/etc/profile", "/etc/bash.bashrc", "/etc/crontab" };
-	static const char *const parts[] = { ".git/hooks/", "/etc/profile.d/", "/etc/cron.",
-					     "/var/spool/cron/", "/systemd/system/",
-					     "/systemd/user/", "/etc/update-motd.d/",
-					     "/etc/init.d/", "/etc/network/if-up.d/" };
-	const char *s = file->text.s;
-
-	for (size_t i = 0; i < COUNT_OF(parts); i++)
-		if (strstr(s, parts[i]))
-			return true;
-	for (size_t i = 0; i < COUNT_OF(ends); i++)
-		if (file->text.len >= strlen(ends[i]) &&
-		    strcmp(s + file->text.len - strlen(ends[i]), ends[i]) == 0)
-			return true;
-	return false;
-}
-
-/* Where the command begins in a line of a crontab, with a column for the user or not. */
-size_t walk_cron_skip(const char *s, bool user)
-{
-	size_t skip = strspn(s, " \t");
-	int fields = (s[skip] == '@' ? 1 : 5) + user;
-
-	while (fields-- > 0) {
-		skip += strcspn(s + skip, " \t");
-		skip += strspn(s + skip, " \t");
-	}
-	return skip;
-}
-
-bool walk_own_start(struct blocklist_walk *w, const struct shell_word *file,
-		    const struct shell_word *text, const struct blocklist_stage *at)
-{
-	const char *path = file->text.s;
-	bool cron = strstr(path, "/etc/crontab") || strstr(path, "/etc/cron.d/");
-	bool unit = strstr(path, "/systemd/") != NULL;
-	struct shell_word lines[WALK_NAMES_MAX];
-	size_t n;
-
-	if (!cron && !unit)
-		return walk_nested(w, text, NULL, 0, at);
-	n = walk_items(w, text, true, lines, WALK_NAMES_MAX);
-	for (size_t i = 0; i < n; i++) {
-		const char *s = lines[i].text.s, *equals = strchr(s, '=');
-		size_t skip = cron ? walk_cron_skip(s, true) : 0;
-
-		if (unit && (strncmp(s, "Exec", 4) || !equals))
-			continue;
-		if (unit)
-			skip = (size_t)(equals + 1 - s) + strspn(equals + 1, "-@:+! ");
-		if (skip < lines[i].text.len && run_rest(w, &lines[i], skip, lines[i].text.len, at))
-			return true;
-	}
-	return false;
-}
+/* ---- all of them ---- */
 
 /* curl -o ~/.bashrc URL, wget -P /etc/cron.d URL */
 static bool walk_fetched(struct blocklist_walk *w, const struct shell_word *words, size_t count)

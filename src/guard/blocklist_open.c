@@ -285,25 +285,13 @@ static const struct shell_word *descriptor_text(const struct blocklist_stage *at
 						const struct shell_word *file)
 {
 	const char *s = file->text.s;
-	const struct shell_command *c;
 	long fd;
 
 	if (!at->script || at->index == SHELL_NONE ||
 	    (strncmp(s, "/dev/fd/", 8) && strncmp(s, "/proc/self/fd/", 14)))
 		return NULL;
 	fd = strtol(strrchr(s, '/') + 1, NULL, 10);
-	c = &at->script->commands[at->index];
-	for (size_t i = 0; i < c->redirect_count; i++) {
-		const struct shell_redirect *r = &c->redirects[i];
-
-		if (r->fd != fd)
-			continue;
-		if (r->op == SHELL_HERE || r->op == SHELL_STRING)
-			return &r->target;
-		if (r->op == SHELL_FROM && r->target.content)
-			return r->target.content;
-	}
-	return NULL;
+	return walk_opened(&at->script->commands[at->index], fd);
 }
 
 /* sh FILE: what <(...) writes is known, and what the text itself wrote into the file before. */

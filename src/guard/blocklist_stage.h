@@ -105,6 +105,17 @@ bool walk_more(struct blocklist_walk *w, const struct blocklist_name *name, cons
 	       size_t len, const struct shell_word *words, size_t count,
 	       const struct blocklist_stage *at);
 
+/* The part of @word from @from up to @to as shell text. */
+bool walk_rest(struct blocklist_walk *w, const struct shell_word *word, size_t from, size_t to,
+	       const struct blocklist_stage *at);
+
+/* ---- start ---- */
+
+/* What is known of the descriptor @fd that the redirections of @c open, or NULL. */
+const struct shell_word *walk_opened(const struct shell_command *c, long fd);
+/* exec 3<<<TEXT; sh <&3: what is known of the descriptor that command @index reads, or NULL. */
+const struct shell_word *walk_descriptor(const struct shell_script *s, uint32_t index);
+
 /* A file whose text is run without anybody asking: a shell's, cron's, systemd's, git's. */
 bool walk_runs_itself(const struct shell_word *file);
 bool walk_own_start(struct blocklist_walk *w, const struct shell_word *file,

@@ -458,6 +458,8 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 		at.input = w->input;
 	if (!at.input && (c->context & SHELL_IN_PROCESS) && c->parent < s->command_count)
 		at.input = parent_output(w, flows, c->parent);
+	if (!at.input && c->redirect_count)
+		at.input = walk_descriptor(s, index);
 	at.input_flow = blocklist_flow_input(flows, index);
 	if (!at.input_flow && c->piped_from == SHELL_NONE && !has_input(c) &&
 	    !(c->context & SHELL_IN_SUBSTITUTION))
