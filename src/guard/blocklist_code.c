@@ -284,6 +284,7 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 			i += 3;
 			continue;
 		} else if (r->codes && t->kind == TOKEN_NAME &&
+			   strchr("0123456789", r->t.text->text.s[t->start]) && step(r, 8) &&
 			   characters(r, i, &codes, &behind)) {
 			append(r, a, &codes, join);
 			i = behind - 1;

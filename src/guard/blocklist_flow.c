@@ -162,7 +162,8 @@ static bool reads_socket(const struct blocklist_flows *f, const struct shell_com
 	return false;
 }
 
-static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
+/* @first: what the command itself makes is not known yet, besides what goes through it. */
+static unsigned out_of(const struct blocklist_flows *f, uint32_t index, bool first)
 {
 	const struct shell_command *c = &f->script->commands[index];
 	unsigned flow = 0, in = blocklist_flow_input(f, index), kind = f->kinds[index];
@@ -176,9 +177,9 @@ static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
 		flow |= FLOW_DECODED;
 	if (all_pids(c, kind))
 		flow |= FLOW_ALL_PIDS;
-	if (kind & FLOW_KIND_ALL)
+	if (first && (kind & FLOW_KIND_ALL))
 		flow |= blocklist_all_listed(c);
-	if (kind & FLOW_KIND_STORE)
+	if (first && (kind & FLOW_KIND_STORE))
 		flow |= blocklist_store_flow(c);
 	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && blocklist_all_picks(c))
 		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is enough */
@@ -311,7 +312,7 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 		for (uint32_t i = 0; i < script->command_count; i++) {
 			const struct shell_command *c = &script->commands[i];
 
-			f->out[i] |= (uint16_t)out_of(f, i);
+			f->out[i] |= (uint16_t)out_of(f, i, pass == 0);
 			f->lists |= (f->out[i] & FLOW_LISTS) != 0;
 			if (c->parent != SHELL_NONE && c->parent < script->command_count)
 				f->children[c->parent] |=

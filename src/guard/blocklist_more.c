@@ -106,15 +106,17 @@ static bool walk_colon(struct blocklist_walk *w, const struct shell_word *word, 
 					     "wn ", NULL };
 	static const char *const before[] = { "silent! ", "silent ", "sil ", "exe ", "execute ",
 					      "r ", "read ", "w ", "%", "1," };
-	const char *s = word->text.s;
+	const char *s = word->text.s, *bang = strchr(s + from, '!');
 	struct shell_word rest;
+	int left = 8; /* of such words before it */
 
-	for (size_t i = 0, skip; i < COUNT_OF(before); i++) {
+	for (size_t i = 0, skip; bang && i < COUNT_OF(before) && left; i++) {
 		from += strspn(s + from, ": '\"");
 		skip = strlen(before[i]);
-		if (strncmp(s + from, before[i], skip) == 0 && strchr(s + from, '!')) {
+		if (s + from + skip <= bang + 1 && strncmp(s + from, before[i], skip) == 0) {
 			from += skip;
 			i = (size_t)-1;
+			left--;
 		}
 	}
 	if (s[from] == '!')

@@ -336,7 +336,7 @@ static bool walk_sed_lines(struct blocklist_walk *w, const struct shell_word *sc
 	for (const char *e = s; (e = strstr(e, "e ")) != NULL; e++) {
 		size_t from = (size_t)(e + 2 - s);
 
-		if (e > s && !strchr(";!}0123456789$/ \n", e[-1]))
+		if (e > s && !strchr(";!}0123456789$/\n", e[-1]))
 			continue;
 		text = shell_wrap_slice(script, from, from + strcspn(s + from, "\n"), &w->arena);
 		if (walk_nested(w, &text, NULL, 0, &inner))

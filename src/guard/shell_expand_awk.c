@@ -187,14 +187,14 @@ static bool run_block(struct awk *a, const char *s)
 
 static bool run_lines(struct awk *a, const struct value *in, const char *program)
 {
-	size_t from = 0;
+	size_t from = 0, work = 16 + strlen(program);
 
 	for (size_t i = 0; i <= in->len && from < in->len; i++) {
 		if (i < in->len && in->v[i].c != '\n')
 			continue;
 		a->line = in->v + from;
 		a->len = i - from;
-		expand_charge(a->e, 16 + 4 * a->len);
+		expand_charge(a->e, work + 4 * a->len);
 		if (expand_failed(a->e) || !run_block(a, program))
 			return false;
 		from = i + 1;

@@ -146,6 +146,9 @@ static const char *run_y(struct sed *s, const char *script)
 	p = p ? take(p + 1, slash, to, sizeof(to)) : NULL;
 	if (!p || strlen(from) != strlen(to))
 		return NULL;
+	expand_charge(s->e, WORK_MATCH(strlen(s->text[0])));
+	if (expand_failed(s->e))
+		return NULL;
 	for (char *c = s->text[0]; *c; c++) {
 		const char *hit = strchr(from, *c);
 
