@@ -158,7 +158,8 @@ static bool awk_picks(const struct shell_command *c)
 	const char *s = program ? program->text.s : "/";
 
 	s += strspn(s, " \t\n");
-	if (strncmp(s, "NR", 2) == 0 || strncmp(s, "FNR", 3) == 0)
+	if (strncmp(s, "NR>", 3) == 0 || strncmp(s, "NR!=", 4) == 0 || strncmp(s, "NR >", 4) == 0 ||
+	    strncmp(s, "FNR>", 4) == 0)
 		s += strcspn(s, "{");
 	return *s != '{';
 }

@@ -83,11 +83,23 @@ static void add(struct blocklist_files *files, const char *name, size_t len,
 		f->content = shell_wrap_slice(content, 0, content->text.len, arena);
 }
 
+/* printf '%s\n' A B: the format once for each word. */
+static struct shell_word formatted(const struct shell_word *words, size_t count,
+				   struct shell_arena *arena)
+{
+	struct shell_word *list = shell_alloc(arena, count * sizeof(*list));
+
+	for (size_t i = 1; i < count; i++)
+		list[i - 1] = shell_wrap_replace(&words[0], "%s", 2, &words[i], arena);
+	return shell_wrap_join(list, count - 1, arena);
+}
+
 bool blocklist_output(const struct shell_command *c, struct shell_arena *arena,
 		      struct shell_word *out)
 {
 	static const uint8_t kind[] = { SHELL_LITERAL };
 	static const struct shell_word newline = { .text = { .s = "\n", .len = 1 }, .kind = kind };
+	static const struct shell_word tab = { .text = { .s = "\t", .len = 1 }, .kind = kind };
 	size_t i = 1;
 
 	if (!c->word_count)
@@ -101,8 +113,14 @@ bool blocklist_output(const struct shell_command *c, struct shell_arena *arena,
 	while (i < c->word_count && c->words[i].text.s[0] == '-')
 		i++;
 	*out = shell_wrap_join(c->words + i, c->word_count - i, arena);
-	if (c->words[0].text.s[0] == 'p') /* printf 'a\nb\n' */
+	if (c->words[0].text.s[0] == 'p' && i + 1 < c->word_count &&
+	    strstr(c->words[i].text.s, "%s"))
+		*out = formatted(c->words + i, c->word_count - i, arena);
+	if (c->words[0].text.s[0] == 'p') { /* printf 'a\nb\n' */
 		*out = shell_wrap_replace(out, "\\n", 2, &newline, arena);
+		if (strstr(out->text.s, "\\t"))
+			*out = shell_wrap_replace(out, "\\t", 2, &tab, arena);
+	}
 	if (out->text.len > 1 && strcmp(out->text.s + out->text.len - 2, "\\n") == 0)
 		*out = shell_wrap_slice(out, 0, out->text.len - 2, arena);
 	return true;

@@ -95,6 +95,7 @@ static const struct hiding {
 	{ " git ", "--receive-pack=", false, "" },
 	{ " git ", "--exec", true, "" },
 	{ " git ", "--exec=", false, "" },
+	{ " git ", "-O", false, "" },
 	{ " git ", "ext::", false, "" },
 	{ " git ", "-x", true, "" },
 	{ " git ", "foreach", true, "" },

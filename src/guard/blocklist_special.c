@@ -127,6 +127,19 @@ static bool only_blanks(const struct shell_word *word)
 	return strspn(word->text.s, " \t\n") == word->text.len;
 }
 
+/* Nothing but comments: a crontab without a job. */
+static bool no_jobs(const struct shell_word *text)
+{
+	const char *s = text->text.s;
+
+	for (; *s; s += strcspn(s, "\n")) {
+		s += strspn(s, " \t\n");
+		if (*s && *s != '#')
+			return false;
+	}
+	return true;
+}
+
 /* Is standard input /dev/null? */
 static bool from_null(const struct blocklist_stage *at)
 {
@@ -155,7 +168,8 @@ static bool from_nothing(const struct blocklist_stage *at)
 		return false;
 	c = &at->script->commands[from];
 	if (c->word_count == 2)
-		return (word_is(c->words, "cat") && word_is(c->words + 1, "/dev/null")) ||
+		return (word_is(c->words, "printf") && !c->words[1].text.len) ||
+		       (word_is(c->words, "cat") && word_is(c->words + 1, "/dev/null")) ||
 		       (word_is(c->words, "echo") && word_is(c->words + 1, "-n"));
 	return c->word_count == 1 && (word_is(c->words, ":") || word_is(c->words, "true"));
 }
@@ -210,7 +224,7 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 	if (count > 1 && !word_is(&words[count - 1], "-"))
 		return false;
 	shell_budget_take(&w->budget, at->input ? at->input->text.len : 0);
-	if (at->input ? only_blanks(at->input) : from_null(at) || from_nothing(at))
+	if (at->input ? no_jobs(at->input) : from_null(at) || from_nothing(at))
 		return walk_found(w, "jobs", words[0].start, words[count - 1].end);
 	if (walk_flow(w, at->input_flow & FLOW_REMOTE, words, count))
 		return true;
@@ -274,6 +288,23 @@ static const struct shell_word *makefile_text(const struct shell_word *words, si
 	return NULL;
 }
 
+/* The Makefile that the text wrote before. */
+static const struct shell_word *written_makefile(struct blocklist_walk *w)
+{
+	static const char *const names[] = { "Makefile", "makefile", "GNUmakefile" };
+	static const uint8_t kind[16];
+
+	for (size_t i = 0; w->files.count && i < 3; i++) {
+		struct shell_word name = { .text = { .s = names[i], .len = strlen(names[i]) },
+					   .kind = kind };
+		const struct blocklist_file *f = blocklist_file_find(&w->files, &name);
+
+		if (f && f->known)
+			return &f->content;
+	}
+	return NULL;
+}
+
 /* make -f -: the lines of recipes, and what stands behind ; in a rule. */
 static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			  const struct blocklist_stage *at)
@@ -282,6 +313,9 @@ static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *wor
 	struct blocklist_stage inner = *at;
 	bool input;
 	const struct shell_word *text = makefile_text(words, count, at, &input);
+
+	if (!text && !input)
+		text = written_makefile(w);
 	size_t n = text ? walk_items(w, text, true, lines, WALK_NAMES_MAX) : 0;
 
 	if (input && walk_flow(w, at->input_flow, words, count))
@@ -364,6 +398,9 @@ static bool walk_sed(struct blocklist_walk *w, const struct shell_word *words, s
 		if (s[0] != '-' && s[0] != '/' && walk_sed_run(w, &words[i], stage))
 			return true;
 		if (i < 3 && s[0] != '-' && walk_sed_lines(w, &words[i], stage))
+			return true;
+		if (words[i].content && word_is(&words[i - 1], "-f") &&
+		    walk_sed_lines(w, words[i].content, stage))
 			return true;
 		if (word_is(&words[i], "e") && walk_flow(w, stage->input_flow, words, count))
 			return true;

@@ -270,6 +270,15 @@ static struct value *change_case(struct expander *e, const struct value *v,
 	return cells_known(v->v, v->len) ? r : NULL;
 }
 
+/* Known, or a list of file names: /proc/[0-9]*. */
+static bool names_files(const struct value *v)
+{
+	for (uint32_t i = 0; i < v->len; i++)
+		if (v->v[i].kind != CELL_GLOB && !cells_known(&v->v[i], 1))
+			return false;
+	return true;
+}
+
 /* Operators that compute a text from a known value. NULL: the result is not known. */
 static struct value *compute(struct expander *e, const struct value *v, const struct ast_param *p)
 {
@@ -295,10 +304,12 @@ static struct value *compute(struct expander *e, const struct value *v, const st
 			expand_parts(e, p->arg->parts, &pattern, EXPAND_PATTERN);
 		if (p->arg2)
 			expand_parts(e, p->arg2->parts, &by, EXPAND_ONE);
-		if (cells_known(v->v, v->len) && cells_known(pattern.v, pattern.len))
-			r = p->op == PARAM_PREFIX || p->op == PARAM_SUFFIX
-				    ? expand_trim(e, v, p, &pattern)
-				    : expand_replace(e, v, p, &pattern, &by);
+		if (!cells_known(pattern.v, pattern.len))
+			r = NULL;
+		else if (p->op == PARAM_PREFIX || p->op == PARAM_SUFFIX)
+			r = names_files(v) ? expand_trim(e, v, p, &pattern) : NULL;
+		else if (cells_known(v->v, v->len))
+			r = expand_replace(e, v, p, &pattern, &by);
 		cells_release(&pattern);
 		cells_release(&by);
 		return r;

@@ -420,6 +420,11 @@ enum status expand_walk(struct expander *e, const struct ast_node *n)
 		vars_undo(e, mark);
 	else
 		place.params = e->params;
+	if (!apart && !n->redirects && n->body && /* exec < FILE */
+	    (n->type == AST_LIST || (n->type == AST_PIPE && !n->body->next))) {
+		place.input = e->input;
+		place.input_word = e->input_word;
+	}
 	restore_place(e, &place);
 	expand_leave(e);
 	return n->background ? STATUS_OK : s;

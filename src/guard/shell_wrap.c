@@ -453,8 +453,17 @@ static void open_code(struct opening *o)
 		   is_stdin(&o->words[at + 1])) { /* deno run - */
 		o->out->kind = WRAP_CODE_STDIN;
 	} else if (!o->wrapper->text) { /* awk: the first operand is the program */
-		if (at < o->count && !blocklist_args_has(o->args, " -f --file "))
+		size_t from = 0;
+		const struct blocklist_option *file =
+			blocklist_args_next(o->args, " -f --file ", &from);
+
+		if (file && file->value && !file->skip) {
+			o->out->kind = WRAP_CODE_FILE;
+			o->out->words = file->value;
+			o->out->count = 1;
+		} else if (at < o->count && !file) {
 			set_text(o, WRAP_CODE, &o->words[at]);
+		}
 	} else if (at == o->count || is_stdin(&o->words[at])) {
 		if (!blocklist_args_has(o->args, " -m "))
 			o->out->kind = WRAP_CODE_STDIN;
