@@ -229,6 +229,21 @@ static const struct taker {
 	{ " at ", NULL, "rd", FLOW_JOBS, "jobs" },
 };
 
+/* rm -rf $home, rm -rf /home/$user; but not what is below it. */
+static bool takes_homes(const struct shell_word *words, size_t count)
+{
+	for (size_t i = 1; i < count; i++) {
+		const struct shell_word *w = &words[i];
+		size_t at = strncmp(w->text.s, "/home/", 6) == 0 ? 6 : 0;
+		bool unknown = at < w->text.len && (w->kind[at] == SHELL_UNKNOWN ||
+						    w->kind[at] == SHELL_UNKNOWN_FIELDS);
+
+		if (unknown && (!w->text.s[at + 1] || strcmp(w->text.s + at + 1, "/") == 0))
+			return true;
+	}
+	return false;
+}
+
 /* What of these devices is only read. */
 static bool only_reads(const struct shell_word *words, size_t count)
 {
@@ -265,7 +280,8 @@ const char *blocklist_all_taken(const struct shell_word *words, size_t count, un
 		    (t->need && !has_word(words, count, t->need)) ||
 		    (t->letters && !has_letter(words, count, t->letters)))
 			continue;
-		if (t->flow == FLOW_DISKS && only_reads(words, count))
+		if ((t->flow == FLOW_DISKS && only_reads(words, count)) ||
+		    (t->flow == FLOW_USERS && base.s[0] == 'r' && !takes_homes(words, count)))
 			continue;
 		return t->effect;
 	}

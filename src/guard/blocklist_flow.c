@@ -251,10 +251,10 @@ static void note_lists(struct blocklist_flows *f, uint32_t index)
 			 slash ? slash + 1 : c->words[0].text.s);
 		add_list(f, name, out);
 	}
-	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0)
-		for (size_t i = 1; i < c->word_count; i++)
-			if (c->words[i].text.s[0] != '-')
-				add_list(f, c->words[i].text.s, in);
+	/* Whoever reads several columns looks at them. */
+	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
+	    (c->word_count == 2 || c->words[c->word_count - 2].text.s[0] == '-'))
+		add_list(f, c->words[c->word_count - 1].text.s, in);
 }
 
 static bool is_sink(const struct shell_word *w)
