@@ -242,7 +242,7 @@ $(B)/fuzz/fuzz_shell: tests/fuzz/fuzz_shell.c $(FUZZ_SOURCES) $(wildcard src/gua
 	@mkdir -p $(@D)
 	$(call say,FUZZ  )
 	$(Q)clang $(DEFINES) $(INCLUDES) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $(LIB_CFLAGS) $(filter %.c,$^) -o $@ -ljansson
+		-fno-sanitize-recover=all $(LIB_CFLAGS) $(filter %.c,$^) -o $@ -ljansson -lmd
 
 fuzz:
 	@if command -v clang > /dev/null; then \

@@ -263,6 +263,16 @@ static bool walk_argv(struct judging *j, struct blocklist_walk *w, const struct 
 	return blocklist_walk_text(w, &text, words, j->arg_count + 1, input);
 }
 
+/* Bytes of the request's variables. */
+static size_t environment_bytes(const char *const *environment)
+{
+	size_t bytes = 0;
+
+	for (; environment && *environment; environment++)
+		bytes += strlen(*environment) + 1;
+	return bytes;
+}
+
 static bool walk(struct judging *j, struct blocklist_walk *w)
 {
 	struct shell_word fed, *input = NULL;
@@ -289,7 +299,8 @@ static void judge_structure(struct judging *j)
 	static const char here[] = "It stands where a command is run.";
 	struct blocklist_walk w;
 
-	blocklist_walk_init(&w);
+	blocklist_walk_init(&w,
+			    j->text.len + j->fed.len + environment_bytes(j->in->environment));
 	w.literals = j->in->literal_in_commands;
 	w.no_shell = j->in->no_shell;
 	if (walk(j, &w)) {

@@ -5,20 +5,16 @@
 
 #include "base/mem.h"
 
-bool blocklist_listed(const char *list, const char *text, size_t len)
+static bool has_unknown(const struct shell_word *w)
 {
-	while (list && len) {
-		list += *list == ' ';
-		if (*list == *text && strncmp(list, text, len) == 0 &&
-		    (list[len] == ' ' || !list[len]))
+	for (size_t i = 0; i < w->text.len; i++)
+		if (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS)
 			return true;
-		list = strchr(list, ' ');
-	}
 	return false;
 }
 
 /* Glob with * and ?, no backtracking beyond the last star; \ makes the next one plain. */
-static bool glob_fits(const char *p, size_t plen, const char *s, size_t slen)
+bool blocklist_glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 {
 	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0;
 
@@ -43,6 +39,12 @@ static bool glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 	return i == plen;
 }
 
+/* Most words of a list are told apart by their first character. */
+static bool may_begin(char entry, const char *text)
+{
+	return entry == *text || entry == '*' || entry == '?' || entry == '\\';
+}
+
 bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char *list)
 {
 	for (size_t i = skip; i < word->text.len; i++)
@@ -52,12 +54,20 @@ bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char 
 		size_t len;
 
 		list += *list == ' ';
-		len = strcspn(list, " ");
-		if (len && glob_fits(list, len, word->text.s + skip, word->text.len - skip))
+		len = (size_t)(strchrnul(list, ' ') - list);
+		if (len && may_begin(*list, word->text.s + skip) &&
+		    blocklist_glob_fits(list, len, word->text.s + skip, word->text.len - skip))
 			return true;
 		list += len;
 	}
 	return false;
+}
+
+bool blocklist_word_listed(const struct shell_word *word, const char *list)
+{
+	if (blocklist_list_notes(list)->globs)
+		return blocklist_word_fits(word, 0, list);
+	return blocklist_listed(list, word->text.s, word->text.len) && !has_unknown(word);
 }
 
 /* ---- reading ---- */
@@ -143,14 +153,6 @@ static size_t read_short(struct blocklist_args *a, const struct shell_word *word
 	return 0;
 }
 
-static bool has_unknown(const struct shell_word *w)
-{
-	for (size_t i = 0; i < w->text.len; i++)
-		if (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS)
-			return true;
-	return false;
-}
-
 void blocklist_args_read(struct blocklist_args *a, const struct shell_word *words, size_t count,
 			 const char *values, bool in_order)
 {
@@ -198,24 +200,15 @@ void blocklist_args_release(struct blocklist_args *a)
 
 static bool value_is(const struct blocklist_option *o, const char *text, size_t len)
 {
-	return o->value &&
-	       glob_fits(text, len, o->value->text.s + o->skip, o->value->text.len - o->skip);
-}
-
-static size_t dashes_of(const char *entry)
-{
-	size_t n = 0;
-
-	while (n < 2 && (entry[n] == '-' || entry[n] == '+'))
-		n++;
-	return n;
+	return o->value && blocklist_glob_fits(text, len, o->value->text.s + o->skip,
+					       o->value->text.len - o->skip);
 }
 
 /* One entry of a list ("-r", "--recursive", "-m=off") against one option. */
 static bool option_is(const struct blocklist_option *o, const char *entry, size_t len)
 {
 	const char *equals = memchr(entry, '=', len);
-	size_t name = equals ? (size_t)(equals - entry) : len, dashes = dashes_of(entry);
+	size_t name = equals ? (size_t)(equals - entry) : len, dashes = blocklist_dashes(entry);
 
 	if (name <= dashes || o->is_long != (dashes == 2))
 		return false;
@@ -229,13 +222,17 @@ static bool option_is(const struct blocklist_option *o, const char *entry, size_
 const struct blocklist_option *blocklist_args_next(const struct blocklist_args *a,
 						   const char *list, size_t *from)
 {
+	const struct blocklist_list *notes = blocklist_list_notes(list);
+
 	for (; *from < a->option_count; ++*from) {
 		const struct blocklist_option *o = &a->options[*from];
 
+		if (!o->len || !blocklist_list_begins(notes, o->name[0]))
+			continue;
 		for (const char *entry = list, *end; *entry; entry = end) {
 			entry += *entry == ' ';
 			end = strchrnul(entry, ' ');
-			if (o->len && o->name[0] == entry[dashes_of(entry)] &&
+			if (o->name[0] == entry[blocklist_dashes(entry)] &&
 			    option_is(o, entry, (size_t)(end - entry)))
 				return &a->options[(*from)++];
 		}
@@ -247,5 +244,5 @@ bool blocklist_args_has(const struct blocklist_args *a, const char *list)
 {
 	size_t from = 0;
 
-	return list && blocklist_args_next(a, list, &from);
+	return list && a->option_count && blocklist_args_next(a, list, &from);
 }

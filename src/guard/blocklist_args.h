@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "guard/blocklist_list.h"
 #include "guard/shell_script.h"
 
 struct blocklist_option {
@@ -43,10 +44,13 @@ const struct blocklist_option *blocklist_args_next(const struct blocklist_args *
 						   const char *list, size_t *from);
 bool blocklist_args_has(const struct blocklist_args *a, const char *list);
 
-/* Is the text of @len bytes in the table's list @list? */
-bool blocklist_listed(const char *list, const char *text, size_t len);
+/* Does the text fit the pattern: * and ? are globs, a backslash makes the next one plain. */
+bool blocklist_glob_fits(const char *pattern, size_t pattern_len, const char *text, size_t len);
 
-/* Does all of @word (as text, from @skip on) fit a word of @list, where * and ? are globs? */
+/* Does all of @word (as text, from @skip on) fit a word of @list, where * and ? are globs? The
+ * list may be one that was put together. */
 bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char *list);
+/* The same for the whole word and a list that is a constant of the program. */
+bool blocklist_word_listed(const struct shell_word *word, const char *list);
 
 #endif

@@ -6,7 +6,7 @@
 #include "guard/blocklist_args.h"
 #include "guard/shell_wrap.h"
 
-#define MOUNTS_MAX 8
+#define MOUNTS_MAX 32
 
 /* Options that take a value, as far as they stand before an image. */
 static const char values[] =
@@ -30,10 +30,18 @@ struct container {
 	bool host; /* it sees the machine's own processes */
 };
 
+/* A mount that there is no room for may be the root. */
+static bool has_room(struct container *c)
+{
+	if (c->mount_count == MOUNTS_MAX)
+		shell_arena_exhaust(c->arena);
+	return c->mount_count < MOUNTS_MAX;
+}
+
 static void add_mount(struct container *c, const struct shell_word *w, size_t from, size_t middle,
 		      size_t to)
 {
-	if (c->mount_count == MOUNTS_MAX || middle == from || to <= middle + 1)
+	if (middle == from || to <= middle + 1 || !has_room(c))
 		return;
 	c->mounts[c->mount_count].outside = shell_wrap_slice(w, from, middle, c->arena);
 	c->mounts[c->mount_count++].inside = shell_wrap_slice(w, middle + 1, to, c->arena);
@@ -70,7 +78,7 @@ static void read_mount(struct container *c, const struct shell_word *w, size_t s
 			parts[side] = shell_wrap_slice(
 				w, from, end ? (size_t)(end - w->text.s) : w->text.len, c->arena);
 		}
-	if (parts[0].text.len && parts[1].text.len && c->mount_count < MOUNTS_MAX)
+	if (parts[0].text.len && parts[1].text.len && has_room(c))
 		c->mounts[c->mount_count++] = (struct mount){ parts[0], parts[1] };
 }
 

@@ -156,11 +156,14 @@ static const struct hiding {
 
 /* More than there are names in the table. */
 #define NAMES 2048
+/* Steps for each character that is put in quotes, and about as many characters for its word. */
+#define WORK_QUOTE 8u
 
 struct hidden {
 	const struct shell_word *words;
 	size_t count;
 	struct shell_arena *arena;
+	struct shell_budget *budget;
 	struct shell_word *texts;
 	size_t n, room;
 };
@@ -170,7 +173,10 @@ static bool begins(const struct shell_word *w, const char *prefix)
 	return strncmp(w->text.s, prefix, strlen(prefix)) == 0;
 }
 
-/* Quotes around all of it belong to the other language: call system("TEXT"). */
+/*
+ * Quotes around all of it belong to the other language: call system("TEXT"). What there is
+ * no room for may be the harm.
+ */
 static void add(struct hidden *h, const struct shell_word *w, size_t skip)
 {
 	const char *s = w->text.s;
@@ -185,25 +191,40 @@ static void add(struct hidden *h, const struct shell_word *w, size_t skip)
 	} else {
 		to = w->text.len;
 	}
-	if (h->n < h->room && skip < to)
+	if (skip >= to)
+		return;
+	if (h->n == h->room)
+		shell_arena_exhaust(h->arena);
+	else
 		h->texts[h->n++] = shell_wrap_slice(w, skip, to, h->arena);
 }
 
 /* All words from @i on as one text: programs like xterm -e take them so. */
 static void add_rest(struct hidden *h, size_t i, size_t skip)
 {
-	struct shell_word joined = shell_wrap_quote(h->words + i, h->count - i, h->arena);
+	struct shell_word joined;
+	size_t len = 0;
 
+	for (size_t k = i; k < h->count; k++)
+		len += h->words[k].text.len + WORK_QUOTE;
+	if (h->n == h->room || !shell_budget_take(h->budget, WORK_QUOTE * len)) {
+		shell_arena_exhaust(h->arena);
+		return;
+	}
+	joined = shell_wrap_quote(h->words + i, h->count - i, h->arena);
 	add(h, &joined, skip);
 }
 
 static void search(struct hidden *h, const struct hiding *rule)
 {
 	size_t mark = strlen(rule->mark);
+	char first = rule->prefix[0];
 
-	for (size_t i = 1; i < h->count; i++) {
+	for (size_t i = 1; i < h->count && !shell_arena_spent(h->arena); i++) {
 		const struct shell_word *w = &h->words[i];
 
+		if (first && w->text.s[0] != first)
+			continue;
 		if (!rule->next && begins(w, rule->prefix))
 			add(h, w, strlen(rule->prefix));
 		if (rule->next && i + 1 < h->count && strcmp(w->text.s, rule->prefix) == 0 &&
@@ -221,7 +242,7 @@ static void search_alias(struct hidden *h)
 	for (size_t i = 1; i < h->count; i++) {
 		const char *s = h->words[i].text.s, *bang;
 
-		if (strncmp(s, "alias.", 6))
+		if (s[0] != 'a' || strncmp(s, "alias.", 6))
 			continue;
 		bang = strstr(s, "=!");
 		if (bang)
@@ -236,6 +257,8 @@ static void search_alias(struct hidden *h)
  * two groups at most. Numbers count from 1; 0: none.
  */
 static uint8_t groups[NAMES][2];
+/* Behind the group that begins at a row. */
+static uint8_t group_ends[COUNT_OF(hidings)];
 
 static void note_group(const struct hiding *row)
 {
@@ -260,16 +283,20 @@ static void note_group(const struct hiding *row)
 static void fill_groups(void)
 {
 	BUG_IF(blocklist_name_count > NAMES);
-	for (size_t i = 0; i < COUNT_OF(hidings); i++)
-		if (!i || strcmp(hidings[i].names, hidings[i - 1].names))
+	for (size_t i = 0, from = 0; i < COUNT_OF(hidings); i++) {
+		if (!i || strcmp(hidings[i].names, hidings[i - 1].names)) {
 			note_group(&hidings[i]);
+			from = i;
+		}
+		group_ends[from] = (uint8_t)(i + 1);
+	}
 }
 
 size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct shell_word *words,
-			      size_t count, struct shell_arena *arena, struct shell_word *texts,
-			      size_t room)
+			      size_t count, struct shell_arena *arena,
+			      struct shell_budget *budget, struct shell_word *texts, size_t room)
 {
-	struct hidden h = { words, count, arena, texts, 0, room };
+	struct hidden h = { words, count, arena, budget, texts, 0, room };
 	static bool filled;
 	const uint8_t *of;
 
@@ -278,10 +305,9 @@ size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct sh
 	filled = true;
 	of = groups[name - blocklist_names];
 	for (size_t g = 0; g < 2 && of[g] && count > 1; g++)
-		for (size_t i = of[g] - 1u; i < COUNT_OF(hidings) &&
-					    strcmp(hidings[i].names, hidings[of[g] - 1].names) == 0;
-		     i++)
-			search(&h, &hidings[i]);
+		for (size_t i = of[g] - 1u; i < group_ends[of[g] - 1]; i++)
+			if (shell_budget_take(budget, 1 + count / 2))
+				search(&h, &hidings[i]);
 	if (strcmp(name->name, "git") == 0)
 		search_alias(&h);
 	return h.n;

@@ -13,9 +13,12 @@
 #include "guard/shell_arena.h"
 #include "guard/shell_script.h"
 
-/* Texts that the program @name would have a shell run. Returns how many. */
+/*
+ * Texts that the program @name would have a shell run. Returns how many. More than there is
+ * @room for, or work for in @budget: @arena is exhausted.
+ */
 size_t blocklist_hidden_texts(const struct blocklist_name *name, const struct shell_word *words,
-			      size_t count, struct shell_arena *arena, struct shell_word *texts,
-			      size_t room);
+			      size_t count, struct shell_arena *arena,
+			      struct shell_budget *budget, struct shell_word *texts, size_t room);
 
 #endif

@@ -1,13 +1,14 @@
 /*
- * Twelve patterns as a table of small matchers written by hand, each linear in
- * the text: a pattern is a sequence of literal pieces and of gaps. A match is
- * tried at every place where its first piece stands; because the pieces are
+ * Twelve patterns as a table of small matchers written by hand, tried in one pass
+ * over the text: a pattern is a sequence of literal pieces and of gaps. A match is
+ * tried at every place where its first two bytes stand; because the pieces are
  * fixed and white space never starts a pattern, no byte is looked at more than a
  * constant number of times. The one pattern with free text inside (dd) searches
  * its pieces one after the other.
  */
 #include "guard/blocklist_literal.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -168,16 +169,83 @@ static bool find_dd_disk(const struct text *t, struct span *m)
 	return true;
 }
 
+/*
+ * Which rules may begin with two bytes, as bits: those that have the first one as their
+ * first, and those that may have the second one behind it. One look at each byte of the
+ * text leaves few places at which a pattern is tried.
+ */
+static uint16_t first_byte[256], second_byte[256];
+static bool begins_filled;
+
+/* The pattern of the word dd begins the rule that has none. */
+static const char *beginning(const struct rule *r)
+{
+	return r->pattern ? r->pattern : "dd";
+}
+
+static void fill_begins(void)
+{
+	for (size_t r = 0; r < COUNT_OF(rules); r++) {
+		const char *p = beginning(&rules[r]);
+		uint16_t bit = (uint16_t)(1u << r);
+		bool blank = p[1] == ' ' || p[1] == '~';
+
+		first_byte[(unsigned char)p[0]] |= bit;
+		for (unsigned c = 0; c < 256; c++)
+			if ((blank && is_space((char)c)) || c == (unsigned char)p[1] ||
+			    (p[1] == '~' && c == (unsigned char)p[2]))
+				second_byte[c] |= bit;
+	}
+	begins_filled = true;
+}
+
+/* The rules that are still looked for, and the first match of each that was found. */
+struct search {
+	unsigned left, found;
+	struct span spans[COUNT_OF(rules)];
+};
+
+static void try_rules(const struct text *t, size_t at, unsigned may, struct search *s)
+{
+	for (; may; may &= may - 1) {
+		unsigned r = (unsigned)__builtin_ctz(may);
+		struct span m = { at, at };
+
+		if (rules[r].find) { /* it searches the rest of the text, once */
+			s->left &= ~(1u << r);
+			if (rules[r].find(t, &s->spans[r]))
+				s->found |= 1u << r;
+		} else if (match_at(t, at, rules[r].pattern, &m.end) &&
+			   edges_hold(t, m, rules[r].edges)) {
+			s->spans[r] = m;
+			s->found |= 1u << r;
+		}
+		/* Only rules before one that was found matter now. */
+		if (s->found)
+			s->left &= (s->found & -s->found) - 1;
+	}
+}
+
 /* The first rule of the table that matches anywhere in @t. */
 static const struct rule *find_rule(const struct text *t, struct span *m)
 {
-	for (size_t i = 0; i < COUNT_OF(rules); i++) {
-		const struct rule *r = &rules[i];
+	struct search s = { .left = (1u << COUNT_OF(rules)) - 1 };
+	const unsigned char *p = (const unsigned char *)t->s;
 
-		if (r->find ? r->find(t, m) : find_pattern(t, 0, r->pattern, r->edges, m))
-			return r;
+	if (!begins_filled)
+		fill_begins();
+	for (size_t i = 0; i + 1 < t->len; i++) {
+		unsigned may = first_byte[p[i]] & second_byte[p[i + 1]] & s.left;
+
+		if (may)
+			try_rules(t, i, may, &s);
 	}
-	return NULL;
+	if (!s.found)
+		return NULL;
+	unsigned first = (unsigned)__builtin_ctz(s.found);
+
+	*m = s.spans[first];
+	return &rules[first];
 }
 
 /* ---- which stdin is fed to a shell ---- */

@@ -197,8 +197,8 @@ static bool walk_m4(struct blocklist_walk *w, const struct blocklist_stage *at)
 /* Lines !TEXT and shell TEXT of ftp, gdb and their like. */
 static bool walk_bang_lines(struct blocklist_walk *w, const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX];
-	size_t n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+	struct shell_word *lines = NULL;
+	size_t n = at->input ? walk_items(w, at->input, true, &lines) : 0;
 
 	for (size_t i = 0; i < n; i++) {
 		const char *s = lines[i].text.s;
@@ -216,14 +216,15 @@ static bool walk_parted(struct blocklist_walk *w, const struct blocklist_name *n
 			const struct shell_word *words, size_t count,
 			const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX], *list;
-	size_t n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+	struct shell_word *lines = NULL, *items, *list;
+	size_t n = at->input ? walk_items(w, at->input, true, &lines) : 0;
 
-	list = shell_alloc(&w->arena, (count + WALK_NAMES_MAX) * sizeof(*list));
-	memcpy(list, words, count * sizeof(*list));
 	for (size_t i = 0; i < n; i++) {
-		size_t k = walk_items(w, &lines[i], false, list + count, WALK_NAMES_MAX);
+		size_t k = walk_items(w, &lines[i], false, &items);
 
+		list = shell_alloc(&w->arena, (count + k) * sizeof(*list));
+		memcpy(list, words, count * sizeof(*list));
+		memcpy(list + count, items, k * sizeof(*list));
 		if (walk_named(w, name, list, count + k, false, at))
 			return true;
 	}

@@ -43,21 +43,23 @@ bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
 /* ---- code of other languages ---- */
 
 /* Steps of the budget for a token, or as much work. */
-#define WORK_TOKEN 40u
+#define WORK_TOKEN 15u
 
 /* What is done to each argument, or to each name that comes in. */
 static bool walk_each(struct blocklist_walk *w, const char *effect,
 		      const struct blocklist_stage *at)
 {
-	struct shell_word items[WALK_NAMES_MAX];
-	size_t n = at->input ? walk_items(w, at->input, true, items, WALK_NAMES_MAX) : 0;
+	struct shell_word *items = NULL, names[WALK_NAMES_MAX];
+	size_t n = at->input ? walk_items(w, at->input, true, &items) : 0;
 
 	for (size_t i = 0; i < at->arg_count; i++)
 		if (blocklist_judge_effect(&w->rules, effect, &at->args[i], 0, false, &w->finding))
 			return true;
-	if (!n && at->flows && at->index != SHELL_NONE)
+	if (!n && at->flows && at->index != SHELL_NONE) {
+		items = names;
 		n = blocklist_flow_names(at->flows, at->script->commands[at->index].piped_from,
-					 &w->arena, items, WALK_NAMES_MAX);
+					 &w->arena, names, WALK_NAMES_MAX);
+	}
 	for (size_t i = 0; i < n; i++)
 		if (blocklist_judge_effect(&w->rules, effect, &items[i], 0, false, &w->finding))
 			return true;
@@ -126,13 +128,37 @@ static struct shell_word unknown_word(struct blocklist_walk *w, const struct she
 	return word;
 }
 
+/* Steps for an item. */
+#define WORK_ITEM 20u
+
+struct items {
+	struct shell_word *list;
+	size_t count, room;
+};
+
+static void add_item(struct blocklist_walk *w, struct items *items, struct shell_word item)
+{
+	struct shell_word *old = items->list;
+
+	if (items->count == items->room) {
+		items->room = items->room * 2;
+		items->list = (struct shell_word *)shell_alloc(&w->arena, (items->room + 2) *
+						sizeof(*items->list)) + 1;
+		memcpy(items->list - 1, old - 1, (items->count + 1) * sizeof(*items->list));
+	}
+	items->list[items->count++] = item;
+}
+
 size_t walk_items(struct blocklist_walk *w, const struct shell_word *text, bool lines,
-			  struct shell_word *items, size_t room)
+		  struct shell_word **list)
 {
 	const char *stops = lines ? "\n" : " \t\n", *s = text->text.s;
-	size_t n = 0, i = 0;
+	struct items items = { .room = 8 };
+	size_t i = 0;
 
-	while (i < text->text.len && n < room) {
+	items.list = (struct shell_word *)shell_alloc(&w->arena, (items.room + 2) *
+						sizeof(*items.list)) + 1;
+	while (i < text->text.len && !walk_spent(w, WORK_ITEM)) {
 		size_t from, quoted = 0;
 
 		while (i < text->text.len && (strchr(stops, s[i]) || !s[i]))
@@ -147,27 +173,32 @@ size_t walk_items(struct blocklist_walk *w, const struct shell_word *text, bool 
 		while (i < text->text.len && s[i] && !strchr(stops, s[i]))
 			i++;
 		if (i > from)
-			items[n++] = shell_wrap_slice(text, from + quoted, i - quoted, &w->arena);
+			add_item(w, &items,
+				 shell_wrap_slice(text, from + quoted, i - quoted, &w->arena));
 	}
-	shell_budget_take(&w->budget, i); /* many commands may have one input */
-	return n;
+	walk_spent(w, i); /* many commands may have one input */
+	*list = items.list;
+	return items.count;
 }
 
 /* What xargs gets: known items, names of files, or one unknown word. */
 static size_t fed_items(struct blocklist_walk *w, const struct blocklist_stage *at, bool lines,
-			bool whole, const struct shell_word *near, struct shell_word *items)
+			bool whole, const struct shell_word *near, struct shell_word **items)
 {
-	size_t n = 0, room = WALK_NAMES_MAX;
+	size_t n = 0;
 
+	if (at->input && !(whole && !memchr(at->input->text.s, '\0', at->input->text.len)))
+		n = walk_items(w, at->input, lines, items);
+	if (n)
+		return n;
+	*items = shell_alloc(&w->arena, WALK_NAMES_MAX * sizeof(**items));
 	if (at->input && whole && !memchr(at->input->text.s, '\0', at->input->text.len))
-		items[n++] = *at->input;
-	if (at->input && !n)
-		n = walk_items(w, at->input, lines, items, room);
+		(*items)[n++] = *at->input;
 	if (!n && at->flows && at->index != SHELL_NONE)
 		n = blocklist_flow_names(at->flows, at->script->commands[at->index].piped_from,
-					 &w->arena, items, room);
+					 &w->arena, *items, WALK_NAMES_MAX);
 	if (!n)
-		items[n++] = unknown_word(w, near);
+		(*items)[n++] = unknown_word(w, near);
 	return n;
 }
 
@@ -196,11 +227,11 @@ static bool walk_placed(struct blocklist_walk *w, const struct shell_wrap *wrap,
 static bool walk_fed(struct blocklist_walk *w, const struct shell_wrap *wrap,
 		     const struct shell_word *near, const struct blocklist_stage *at)
 {
-	struct shell_word items[WALK_NAMES_MAX], *words;
+	struct shell_word *items, *words;
 	struct blocklist_stage inner = *at;
 	size_t n;
 
-	n = fed_items(w, at, wrap->placeholder || wrap->lines, wrap->whole, near, items);
+	n = fed_items(w, at, wrap->placeholder || wrap->lines, wrap->whole, near, &items);
 	inner.each = true;
 	inner.input = NULL;
 	if (!wrap->count)
@@ -239,9 +270,9 @@ static bool walk_texts(struct blocklist_walk *w, const struct shell_wrap *wrap,
 static bool walk_fed_texts(struct blocklist_walk *w, const struct shell_wrap *wrap,
 			   const struct shell_word *near, const struct blocklist_stage *at)
 {
-	struct shell_word items[WALK_NAMES_MAX], both[2];
+	struct shell_word *items, both[2];
 	struct blocklist_stage inner = *at;
-	size_t n = fed_items(w, at, true, false, near, items);
+	size_t n = fed_items(w, at, true, false, near, &items);
 
 	inner.input = NULL;
 	inner.each = true;
@@ -370,11 +401,12 @@ static bool walk_functions(struct blocklist_walk *w, const struct shell_wrap *wr
 bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrapper,
 		  const struct shell_word *words, size_t count, const struct blocklist_stage *at)
 {
-	struct blocklist_dir before = w->rules.dir;
+	struct blocklist_dir before;
 	struct blocklist_stage inner = *at;
 	struct shell_wrap wrap;
 	bool blocked;
 
+	blocklist_dir_copy(&before, &w->rules.dir);
 	shell_wrap_open(wrapper, words, count, &w->rules.args, &w->arena, &wrap);
 	if (wrap.assign_count) {
 		inner.assigns = wrap.assigns;
@@ -390,6 +422,6 @@ bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrap
 		  walk_wrapped(w, &wrap, words, count, !wrapper->text, &inner);
 	/* command cd and builtin cd change the shell's own directory. */
 	if (!word_is(&words[0], "command") && !word_is(&words[0], "builtin"))
-		w->rules.dir = before;
+		blocklist_dir_copy(&w->rules.dir, &before);
 	return blocked;
 }

@@ -50,7 +50,11 @@ struct node {
 	bool glob;
 	uint64_t here, below, except; /* classes of exactly this; of this and all below */
 	struct node *children, *next;
+	struct node **lists; /* the same children by their first character; the last one: any */
+	struct node *same;   /* the next one in such a list */
 };
+
+#define LISTS 16u
 
 static struct node top;
 static uint64_t tree_classes, empty_classes, guess_classes, root_class, unknown_class;
@@ -68,6 +72,13 @@ static struct node *child_of(struct node *parent, const char *text, size_t len)
 	n->glob = memchr(text, '*', len) || memchr(text, '?', len);
 	n->next = parent->children;
 	parent->children = n;
+	if (!parent->lists)
+		parent->lists = mem_zalloc((LISTS + 1) * sizeof(struct node *));
+	struct node **list = &parent->lists[strchr("*?~", text[0]) ? LISTS
+						: (unsigned char)text[0] % LISTS];
+
+	n->same = *list;
+	*list = n;
 	return n;
 }
 
@@ -337,18 +348,26 @@ static bool wholly_unknown(struct part p)
 	return p.len > 0;
 }
 
-/* Most nodes are told apart by their first character. */
-static bool begins_otherwise(const struct node *n, struct part p)
-{
-	char c = n->len ? n->text[0] : '*';
+/* Work of the present classification. */
+static uint64_t steps;
 
-	return p.len && p.s[0] <= 0xff && c != '*' && c != '?' && c != '~' &&
-	       p.s[0] != (unsigned char)c;
+static bool differ(char pattern, uint16_t c)
+{
+	return c <= 0xff && pattern != '*' && pattern != '?' && pattern != '~' &&
+	       c != (unsigned char)pattern;
+}
+
+/* Most nodes are told apart by their first character, or by their last one. */
+static bool ends_differ(const struct node *n, struct part p)
+{
+	return n->len && p.len &&
+	       (differ(n->text[0], p.s[0]) || differ(n->text[n->len - 1], p.s[p.len - 1]));
 }
 
 static bool part_matches(const struct node *n, struct part p, bool is_plain)
 {
-	if (begins_otherwise(n, p))
+	steps++;
+	if (ends_differ(n, p))
 		return false;
 	if (is_plain && !n->glob) {
 		if (n->len != p.len)
@@ -358,6 +377,7 @@ static bool part_matches(const struct node *n, struct part p, bool is_plain)
 				return false;
 		return true;
 	}
+	steps += 4 + p.len * n->len / 4;
 	return intersect(n->text, n->len, p);
 }
 
@@ -373,9 +393,20 @@ static uint64_t match_below(const struct node *n, const struct path *p, size_t i
 	is_plain = plain(p->parts[i]);
 	if (wholly_unknown(p->parts[i]))
 		mask = guess_classes | empty_classes;
-	for (const struct node *c = n->children; c; c = c->next)
-		if (part_matches(c, p->parts[i], is_plain))
-			found |= match_below(c, p, i + 1, except) & mask;
+	if (!n->lists)
+		return found;
+	if (p->parts[i].s[0] > 0xff) {
+		for (const struct node *c = n->children; c; c = c->next)
+			if (part_matches(c, p->parts[i], is_plain))
+				found |= match_below(c, p, i + 1, except) & mask;
+		return found;
+	}
+	const struct node *same[] = { n->lists[p->parts[i].s[0] % LISTS], n->lists[LISTS] };
+
+	for (size_t k = 0; k < COUNT_OF(same); k++)
+		for (const struct node *c = same[k]; c; c = c->same)
+			if (part_matches(c, p->parts[i], is_plain))
+				found |= match_below(c, p, i + 1, except) & mask;
 	return found;
 }
 
@@ -468,6 +499,7 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 	uint64_t found = 0;
 	bool named, floating;
 
+	steps = 0;
 	need_tree();
 	if (skip >= word->text.len || !tokenize(word, skip, &t))
 		return 0;
@@ -483,6 +515,11 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 		return found;
 	resolve(&p, &t, false, dir);
 	return found | (match_tree(&p, false) & (floating ? root_class : empty_classes));
+}
+
+uint64_t blocklist_path_steps(void)
+{
+	return steps;
 }
 
 /* ---- the working directory ---- */
@@ -507,9 +544,10 @@ void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word)
 {
 	static struct tokens t;
 	static struct path p;
-	struct blocklist_dir before = *dir;
+	struct blocklist_dir before;
 
 	need_tree();
+	blocklist_dir_copy(&before, dir);
 	dir->known = false;
 	if (!tokenize(word, 0, &t))
 		return;

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "guard/shell_script.h"
 
@@ -28,6 +29,14 @@ struct blocklist_dir {
 	uint16_t path[256]; /* absolute and resolved, in tokens of this module */
 };
 
+/* The same as *@to = *@from, but only what is in use is copied. */
+static inline void blocklist_dir_copy(struct blocklist_dir *to, const struct blocklist_dir *from)
+{
+	to->known = from->known;
+	to->len = from->len;
+	memcpy(to->path, from->path, from->len * sizeof(from->path[0]));
+}
+
 /* What an operand stands for. */
 enum blocklist_reach {
 	REACH_FILE,  /* this file; a directory only by what a glob in it matches */
@@ -38,6 +47,10 @@ enum blocklist_reach {
 /* The classes of blocklist_targets[] that @word from byte @skip on may name, as bits. */
 uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 			    const struct blocklist_dir *dir, enum blocklist_reach reach);
+
+/* Steps of the budget that the last call took, besides those for its characters: a glob is
+ * compared with many patterns. */
+uint64_t blocklist_path_steps(void);
 
 /* What cd to @word leads to; unknown if that cannot be told. */
 void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word);

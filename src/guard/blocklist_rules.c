@@ -45,7 +45,7 @@ static const struct blocklist_name *search(const char *text, size_t len)
 	for (uint32_t at = hash(text, len); slots[at % SLOTS]; at++) {
 		const char *name = slots[at % SLOTS]->name;
 
-		if (strncmp(name, text, len) == 0 && !name[len])
+		if (*name == *text && strncmp(name, text, len) == 0 && !name[len])
 			return slots[at % SLOTS];
 	}
 	return NULL;
@@ -93,6 +93,41 @@ struct shell_text blocklist_base_name(const struct shell_word *word, bool *forei
 	return base;
 }
 
+/* ---- work ---- */
+
+/* Steps of a rule or an effect, of an option that a list is asked for, and of an operand that a
+ * list or a selector is asked for; of a path, besides its characters. */
+#define WORK_RULE 5u
+#define WORK_OPTION 1u
+#define WORK_OPERAND 4u
+#define WORK_PATH 24u
+
+/* Notes @steps; true: there is nothing left. */
+static bool spend(struct blocklist_rules *r, uint64_t steps)
+{
+	r->work += steps;
+	return r->limit && r->work > r->limit;
+}
+
+/* As blocklist_args_has(). */
+static bool has(struct blocklist_rules *r, const char *list)
+{
+	return !spend(r, 1 + WORK_OPTION * r->args.option_count) &&
+	       blocklist_args_has(&r->args, list);
+}
+
+static uint64_t classify(struct blocklist_rules *r, const struct shell_word *word, size_t skip,
+			 enum blocklist_reach reach)
+{
+	uint64_t classes;
+
+	if (spend(r, WORK_PATH + 2 * (uint64_t)word->text.len))
+		return 0;
+	classes = blocklist_classify(word, skip, &r->dir, reach);
+	spend(r, blocklist_path_steps());
+	return classes;
+}
+
 /* ---- effects ---- */
 
 static enum blocklist_reach reach_of(const char *effect)
@@ -132,7 +167,7 @@ bool blocklist_judge_effect(struct blocklist_rules *r, const char *effect,
 			    const struct shell_word *word, size_t skip, bool guess,
 			    struct blocklist_finding *f)
 {
-	uint64_t classes = blocklist_classify(word, skip, &r->dir, reach_of(effect));
+	uint64_t classes = classify(r, word, skip, reach_of(effect));
 	const struct blocklist_rule *rule = classes ? effect_rule(effect, classes, guess) : NULL;
 
 	if (!rule || !rule->targets)
@@ -202,17 +237,21 @@ static bool selected(const struct blocklist_args *a, const char *which, size_t i
 }
 
 /* The next thing that @which selects, from number *@at on: operands, then values of options. */
-static bool next_selected(const struct blocklist_args *a, const char *which, size_t *at,
+static bool next_selected(struct blocklist_rules *r, const char *which, size_t *at,
 			  struct operand *out)
 {
+	const struct blocklist_args *a = &r->args;
 	const struct blocklist_option *option;
 	size_t from;
 
+	if (spend(r, WORK_OPERAND))
+		return false;
 	if (which[0] == '-' || strcmp(which, "dest") == 0) {
 		const char *list = which[0] == '-' ? which : target_directory;
 
 		for (from = *at; from < a->option_count;) {
 			option = blocklist_args_next(a, list, &from);
+			spend(r, WORK_OPTION * (from - *at));
 			*at = from;
 			if (option && option->value) {
 				*out = (struct operand){ option->value, option->skip };
@@ -225,7 +264,7 @@ static bool next_selected(const struct blocklist_args *a, const char *which, siz
 			*at = a->option_count;
 	}
 	from = strcmp(which, "dest") == 0 ? a->option_count : 0;
-	for (; *at < from + a->operand_count; ++*at)
+	for (; *at < from + a->operand_count && !spend(r, WORK_OPERAND); ++*at)
 		if (selected(a, which, *at - from, &out->skip)) {
 			out->word = a->operands[(*at)++ - from];
 			return true;
@@ -234,12 +273,12 @@ static bool next_selected(const struct blocklist_args *a, const char *which, siz
 }
 
 /* What is done to each file needs no -R to reach all of them. */
-static bool effect_holds(const struct blocklist_rules *r, const struct blocklist_effect *e)
+static bool effect_holds(struct blocklist_rules *r, const struct blocklist_effect *e)
 {
-	if (e->unless && blocklist_args_has(&r->args, e->unless))
+	if (e->unless && has(r, e->unless))
 		return false;
 	return !e->need || ((r->args.any_option || r->each) && strstr(e->need, " -R ")) ||
-	       blocklist_args_has(&r->args, e->need);
+	       has(r, e->need);
 }
 
 static bool judge_effects(struct blocklist_rules *r, const struct blocklist_program *program,
@@ -249,9 +288,11 @@ static bool judge_effects(struct blocklist_rules *r, const struct blocklist_prog
 		struct operand o;
 		size_t at = 0;
 
+		if (spend(r, WORK_RULE))
+			return false;
 		if (!effect_holds(r, e))
 			continue;
-		while (next_selected(&r->args, e->operands, &at, &o))
+		while (next_selected(r, e->operands, &at, &o))
 			if (blocklist_judge_effect(r, e->name, o.word, o.skip, guess, f))
 				return true;
 	}
@@ -260,35 +301,46 @@ static bool judge_effects(struct blocklist_rules *r, const struct blocklist_prog
 
 /* ---- rules on programs ---- */
 
-static bool group_fits(const struct blocklist_args *a, const struct shell_word *words,
-		       size_t count, const char *group, size_t i)
+/* A mode like -x looks like an option. */
+static bool option_fits(struct blocklist_rules *r, const struct shell_word *words, size_t count,
+			const char *group)
 {
-	if (i < a->operand_count)
-		return blocklist_word_fits(a->operands[i], 0, group);
-	/* A mode like -x looks like an option. */
-	for (size_t k = 1; strstr(group, " -") && k < count; k++)
-		if (words[k].text.s[0] == '-' && blocklist_word_fits(&words[k], 0, group))
+	for (size_t k = 1; k < count && !spend(r, WORK_OPERAND); k++)
+		if (words[k].text.s[0] == '-' && blocklist_word_listed(&words[k], group))
 			return true;
 	return false;
 }
 
-/* Each group fits an operand behind that of the group before; the first one the first operand. */
-static bool words_hold(const struct blocklist_args *a, const struct shell_word *words,
-		       size_t count, const struct blocklist_rule *rule)
+static bool operand_fits(struct blocklist_rules *r, const char *group, size_t i)
 {
-	size_t at = 0;
+	const struct shell_word *w = r->args.operands[i];
+
+	/* A list of patterns is gone through. */
+	const struct blocklist_list *notes = blocklist_list_notes(group);
+	uint64_t steps = WORK_OPERAND + (notes->globs ? 4 * (uint64_t)notes->words : 0);
+
+	return !spend(r, steps + w->text.len) && blocklist_word_listed(w, group);
+}
+
+/* Each group fits an operand behind that of the group before; the first one the first operand. */
+static bool words_hold(struct blocklist_rules *r, const struct shell_word *words, size_t count,
+		       const struct blocklist_rule *rule)
+{
+	size_t at = 0, operands = r->args.operand_count;
 
 	for (size_t g = 0; rule->words[g]; g++) {
 		const char *group = rule->words[g];
 		bool anywhere = g > 0 || strncmp(group, " ...", 4) == 0, found = false;
+		bool options = strstr(group, " -") != NULL;
 
 		if (strncmp(group, " ...", 4) == 0)
 			group += 4;
-		for (size_t i = at; !found && i <= a->operand_count; i++) {
-			found = group_fits(a, words, count, group, i);
+		for (size_t i = at; !found && i <= operands; i++) {
+			found = i < operands ? operand_fits(r, group, i)
+					     : options && option_fits(r, words, count, group);
 			if (found)
-				at = i + (i < a->operand_count);
-			if (!anywhere && i < a->operand_count && !strstr(group, " -"))
+				at = i + (i < operands);
+			if (!anywhere && i < operands && !options)
 				break;
 		}
 		if (!found)
@@ -297,12 +349,12 @@ static bool words_hold(const struct blocklist_args *a, const struct shell_word *
 	return true;
 }
 
-static bool options_hold(const struct blocklist_args *a, const struct blocklist_rule *rule)
+static bool options_hold(struct blocklist_rules *r, const struct blocklist_rule *rule)
 {
-	if (rule->forbid && blocklist_args_has(a, rule->forbid))
+	if (rule->forbid && has(r, rule->forbid))
 		return false;
 	for (size_t i = 0; rule->need[i]; i++)
-		if (!blocklist_args_has(a, rule->need[i]) && !(a->any_option && rule->targets))
+		if (!has(r, rule->need[i]) && !(r->args.any_option && rule->targets))
 			return false;
 	return true;
 }
@@ -314,8 +366,8 @@ static bool targets_hold(struct blocklist_rules *r, const struct blocklist_rule 
 	struct operand o;
 	size_t at = 0;
 
-	while (rule->targets && next_selected(&r->args, which, &at, &o)) {
-		*classes = rule->targets & blocklist_classify(o.word, o.skip, &r->dir, REACH_TREE);
+	while (rule->targets && next_selected(r, which, &at, &o)) {
+		*classes = rule->targets & classify(r, o.word, o.skip, REACH_TREE);
 		if (*classes)
 			return true;
 	}
@@ -327,8 +379,8 @@ static bool judge_rule(struct blocklist_rules *r, const struct blocklist_rule *r
 {
 	uint64_t classes = 0;
 
-	if (!options_hold(&r->args, rule) || !words_hold(&r->args, words, count, rule) ||
-	    !targets_hold(r, rule, &classes))
+	if (spend(r, WORK_RULE) || !options_hold(r, rule) ||
+	    !words_hold(r, words, count, rule) || !targets_hold(r, rule, &classes))
 		return false;
 	*f = (struct blocklist_finding){ .rule = rule, .start = words[0].start,
 					 .end = words[count - 1].end, .classes = classes };
@@ -337,10 +389,9 @@ static bool judge_rule(struct blocklist_rules *r, const struct blocklist_rule *r
 
 static const char always_inert[] = " --help --version ";
 
-static bool inert(const struct blocklist_args *a, const struct blocklist_program *program)
+static bool inert(struct blocklist_rules *r, const struct blocklist_program *program)
 {
-	return blocklist_args_has(a, always_inert) ||
-	       (program && program->inert && blocklist_args_has(a, program->inert));
+	return has(r, always_inert) || (program && program->inert && has(r, program->inert));
 }
 
 bool blocklist_judge_program(struct blocklist_rules *r, const struct blocklist_name *name,
@@ -351,7 +402,7 @@ bool blocklist_judge_program(struct blocklist_rules *r, const struct blocklist_n
 		return false;
 	blocklist_args_read(&r->args, words, count,
 			    name->program ? name->program->values : NULL, false);
-	if (inert(&r->args, name->program))
+	if (inert(r, name->program))
 		return false;
 	if (name->program && judge_effects(r, name->program, guess, f)) {
 		f->start = words[0].start;

@@ -28,6 +28,8 @@ struct blocklist_rules {
 	struct blocklist_args args; /* scratch */
 	struct blocklist_dir dir;   /* the working directory of the command */
 	unsigned patterns;          /* names with unknown parts that were tried */
+	uint64_t work;              /* steps that were done since the caller set it to 0 */
+	uint64_t limit;             /* with more nothing is judged any more; 0: no limit */
 	bool each; /* the command gets all files below its operands, one by one */
 };
 
@@ -40,7 +42,8 @@ struct shell_text blocklist_base_name(const struct shell_word *word, bool *forei
 /*
  * Judge @words (words[0] is the program's name) by everything that is known of @name.
  * @guess: the program is only one of those that the name may mean, so only rules that
- * are marked for it hold. True if blocked; *@f is filled.
+ * are marked for it hold. True if blocked; *@f is filled. Who sets a limit must look at the
+ * work: beyond it the answer says nothing.
  */
 bool blocklist_judge_program(struct blocklist_rules *r, const struct blocklist_name *name,
 			     const struct shell_word *words, size_t count, bool guess,

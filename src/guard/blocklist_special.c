@@ -8,12 +8,21 @@
 #include "guard/blocklist_kill.h"
 #include "guard/blocklist_walk.h"
 
+/* Steps to read one word, and one that may be a pattern of names; of find, besides its words. */
+#define WORK_READ_WORD 12u
+#define WORK_PATTERN_WORD 70u
+#define WORK_FIND 60u
+#define WORK_MOUNT 5u
+
 static bool walk_find(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 		      bool is_fd, const struct blocklist_stage *at)
 {
-	struct blocklist_found_actions a = blocklist_find_read(words, count, is_fd, &w->arena);
+	struct blocklist_found_actions a;
 	struct blocklist_stage inner = *at;
 
+	if (walk_spent(w, WORK_FIND + WORK_READ_WORD * count))
+		return walk_too_complex(w, words[0].start);
+	a = blocklist_find_read(words, count, is_fd, &w->arena);
 	inner.each = true;
 	for (size_t i = 0; i < a.count; i++) {
 		struct blocklist_found_action *action = &a.list[i];
@@ -70,7 +79,11 @@ static bool walk_kill(struct blocklist_walk *w, const struct shell_word *words, 
 
 static bool walk_pkill(struct blocklist_walk *w, const struct shell_word *words, size_t count)
 {
-	const char *effect = blocklist_pkill_effect(words, count);
+	const char *effect;
+
+	if (walk_spent(w, WORK_PATTERN_WORD * count))
+		return walk_too_complex(w, words[0].start);
+	effect = blocklist_pkill_effect(words, count);
 
 	return effect && walk_found(w, effect, words[0].start, words[count - 1].end);
 }
@@ -178,8 +191,8 @@ static bool from_nothing(const struct blocklist_stage *at)
 static bool walk_chpasswd(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			  const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX];
-	size_t n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+	struct shell_word *lines;
+	size_t n = at->input ? walk_items(w, at->input, true, &lines) : 0;
 
 	if (at->script && at->index != SHELL_NONE &&
 	    word_is(&at->script->commands[at->index].words[0], "chroot"))
@@ -194,9 +207,9 @@ static bool walk_chpasswd(struct blocklist_walk *w, const struct shell_word *wor
 /* Lines for ed: !COMMAND and w FILE. */
 static bool walk_ed(struct blocklist_walk *w, const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX], rest;
+	struct shell_word *lines, rest;
 	struct blocklist_stage inner = *at;
-	size_t n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+	size_t n = at->input ? walk_items(w, at->input, true, &lines) : 0;
 
 	inner.input = NULL;
 	inner.lenient = true;
@@ -217,7 +230,7 @@ static bool walk_ed(struct blocklist_walk *w, const struct blocklist_stage *at)
 static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			 const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX];
+	struct shell_word *lines;
 	struct blocklist_stage inner = *at;
 	size_t n;
 
@@ -232,7 +245,7 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 		return false;
 	inner.input = NULL;
 	inner.lenient = true;
-	n = walk_items(w, at->input, true, lines, WALK_NAMES_MAX);
+	n = walk_items(w, at->input, true, &lines);
 	for (size_t i = 0; i < n; i++) {
 		size_t skip = walk_cron_skip(lines[i].text.s, false);
 		struct shell_word text =
@@ -248,7 +261,7 @@ static bool walk_lines(struct blocklist_walk *w, const char *program,
 		       const struct shell_word *words, size_t count,
 		       const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX], list[WALK_NAMES_MAX + 1];
+	struct shell_word *lines, *list;
 	size_t n, k;
 
 	if (count > 1 && (word_is(&words[1], "-t") || word_is(&words[1], "--test")))
@@ -256,12 +269,12 @@ static bool walk_lines(struct blocklist_walk *w, const char *program,
 	if (from_null(at) || (at->input && only_blanks(at->input) && count == 1) ||
 	    (count > 1 && word_is(&words[count - 1], "/dev/null")))
 		return walk_found(w, "firewall.empty", words[0].start, words[count - 1].end);
-	n = at->input ? walk_items(w, at->input, true, lines, WALK_NAMES_MAX) : 0;
+	n = at->input ? walk_items(w, at->input, true, &lines) : 0;
 	for (size_t i = 0; i < n; i++) {
-		list[0] = words[0];
-		k = walk_items(w, &lines[i], false, list + 1, WALK_NAMES_MAX);
-		if (walk_named(w, blocklist_lookup(program, strlen(program)), list, k + 1, false,
-			       at))
+		k = walk_items(w, &lines[i], false, &list);
+		list[-1] = words[0];
+		if (walk_named(w, blocklist_lookup(program, strlen(program)), list - 1, k + 1,
+			       false, at))
 			return true;
 	}
 	return false;
@@ -309,14 +322,14 @@ static const struct shell_word *written_makefile(struct blocklist_walk *w)
 static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			  const struct blocklist_stage *at)
 {
-	struct shell_word lines[WALK_NAMES_MAX];
+	struct shell_word *lines;
 	struct blocklist_stage inner = *at;
 	bool input;
 	const struct shell_word *text = makefile_text(words, count, at, &input);
 
 	if (!text && !input)
 		text = written_makefile(w);
-	size_t n = text ? walk_items(w, text, true, lines, WALK_NAMES_MAX) : 0;
+	size_t n = text ? walk_items(w, text, true, &lines) : 0;
 
 	if (input && walk_flow(w, at->input_flow, words, count))
 		return true;
@@ -417,12 +430,13 @@ static bool walk_sed(struct blocklist_walk *w, const struct shell_word *words, s
 
 static bool walk_git(struct blocklist_walk *w, const struct shell_word *words, size_t count)
 {
-	struct blocklist_dir before = w->rules.dir;
+	struct blocklist_dir before;
 	static const uint8_t dot_kind[] = { SHELL_LITERAL };
 	struct shell_word here = { .text = { .s = ".", .len = 1 }, .kind = dot_kind,
 				   .start = words[0].start, .end = words[count - 1].end };
 	bool blocked = false, clean = false, force = false, dry = false;
 
+	blocklist_dir_copy(&before, &w->rules.dir);
 	for (size_t i = 1; i < count; i++) {
 		const char *s = words[i].text.s;
 
@@ -443,7 +457,7 @@ static bool walk_git(struct blocklist_walk *w, const struct shell_word *words, s
 	}
 	if (clean && force && !dry && !blocked)
 		blocked = blocklist_judge_effect(&w->rules, "clean", &here, 0, false, &w->finding);
-	w->rules.dir = before;
+	blocklist_dir_copy(&w->rules.dir, &before);
 	return blocked;
 }
 
@@ -469,8 +483,11 @@ bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
 {
 	struct shell_word texts[WALK_NAMES_MAX];
 	struct blocklist_stage inner = *at;
-	size_t n = blocklist_hidden_texts(name, words, count, &w->arena, texts, WALK_NAMES_MAX);
+	size_t n = blocklist_hidden_texts(name, words, count, &w->arena, &w->budget, texts,
+					  WALK_NAMES_MAX);
 
+	if (walk_spent(w, 0))
+		return walk_too_complex(w, words[0].start);
 	inner.lenient = true;
 	for (size_t i = 0; i < n; i++)
 		if (walk_nested(w, &texts[i], NULL, 0, &inner))
@@ -481,9 +498,16 @@ bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
 static bool walk_container(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			   const struct blocklist_stage *at)
 {
-	struct blocklist_container c = blocklist_container_open(words, count, &w->arena);
+	struct blocklist_container c;
 	struct blocklist_stage inner = *at;
+	size_t mounts = 0;
 
+	for (size_t i = 1; i < count; i++)
+		mounts += words[i].text.s[0] == '-' && strpbrk(words[i].text.s, "vm");
+	/* Each word is held against each mount. */
+	if (walk_spent(w, count * (WORK_READ_WORD + WORK_MOUNT * (mounts < 32 ? mounts : 32))))
+		return walk_too_complex(w, words[0].start);
+	c = blocklist_container_open(words, count, &w->arena);
 	inner.lenient = true;
 	return c.count && walk_words(w, c.words, c.count, &inner);
 }

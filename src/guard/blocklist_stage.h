@@ -20,7 +20,7 @@
 
 /* Deeper than this is too complex. */
 #define WALK_DEPTH_MAX 40
-/* Names, lines and items that one command gets from elsewhere. */
+/* Names of files and texts in options that one command gets from elsewhere. */
 #define WALK_NAMES_MAX 32
 
 struct blocklist_walk;
@@ -53,11 +53,13 @@ bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
 		const struct shell_word *words, size_t count, bool guess,
 		const struct blocklist_stage *at);
 
-/* Takes @steps from the budget; true: there is nothing left of it, or of the memory. */
+/*
+ * Takes @steps from the budget, and those of the rules since the last time; true: there is
+ * nothing left of it, or of the memory.
+ */
 bool walk_spent(struct blocklist_walk *w, size_t steps);
-/* Takes what it costs to hold the rules of @name against @words. */
-void walk_charge_rules(struct blocklist_walk *w, const struct blocklist_name *name,
-		       const struct shell_word *words, size_t count);
+/* The same for what it costs to read @words as options and operands. */
+bool walk_charge_words(struct blocklist_walk *w, const struct shell_word *words, size_t count);
 
 /* The finding of the rule with the effect @id. */
 bool walk_found(struct blocklist_walk *w, const char *id, uint32_t start, uint32_t end);
@@ -85,9 +87,12 @@ bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
 		 const struct blocklist_stage *at);
 unsigned walk_word_flow(const struct blocklist_stage *at, const struct shell_word *word);
 
-/* The items of known text: words, or lines if @lines. */
+/*
+ * The items of known text: words, or lines if @lines. All of them, unless the budget ends.
+ * There is room for one more before *@items and behind the last.
+ */
 size_t walk_items(struct blocklist_walk *w, const struct shell_word *text, bool lines,
-		  struct shell_word *items, size_t room);
+		  struct shell_word **items);
 
 /* ---- special ---- */
 

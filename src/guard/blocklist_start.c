@@ -93,12 +93,12 @@ bool walk_own_start(struct blocklist_walk *w, const struct shell_word *file,
 	const char *path = file->text.s;
 	bool cron = strstr(path, "/etc/crontab") || strstr(path, "/etc/cron.d/");
 	bool unit = strstr(path, "/systemd/") != NULL;
-	struct shell_word lines[WALK_NAMES_MAX];
+	struct shell_word *lines;
 	size_t n;
 
 	if (!cron && !unit)
 		return walk_nested(w, text, NULL, 0, at);
-	n = walk_items(w, text, true, lines, WALK_NAMES_MAX);
+	n = walk_items(w, text, true, &lines);
 	for (size_t i = 0; i < n; i++) {
 		const char *s = lines[i].text.s, *equals = strchr(s, '=');
 		size_t skip = cron ? walk_cron_skip(s, true) : 0;

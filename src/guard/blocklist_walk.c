@@ -8,16 +8,25 @@
 #include "guard/blocklist_stage.h"
 
 /* Steps of the budget for a command, a word, and names that a pattern is compared with. */
-#define WORK_COMMAND 32u
-#define WORK_WORD 8u
-#define WORK_REDIRECT 150u
-#define WORK_PATTERN 6000u
+#define WORK_COMMAND 20u
+#define WORK_WORD 4u
+#define WORK_REDIRECT 60u
+#define WORK_PATTERN 1200u
+/* And where the length, the first and the last character are not known. */
+#define WORK_PATTERN_OPEN 6000u
 /* What wrappers and code may put together. */
 #define MEMORY_MAX (16u << 20)
 /* More than the longest request over the protocol has room for. */
 #define COMMANDS_MAX 70000u
-/* All steps of a verdict: less than 50 ms. */
-#define WORK_MAX 5600000u
+/*
+ * The steps of a verdict, of 3 ns or less each: a text of up to WORK_SHORT bytes may take
+ * one millisecond, whatever its loops and functions make of it. A longer one is a program,
+ * and gets more for each byte, up to the most that any verdict may take.
+ */
+#define WORK_BASE 330000u
+#define WORK_SHORT 10000u
+#define WORK_BYTE 240u
+#define WORK_MAX 4800000u
 /* A longer input does not go through the parser: every command may be the one that reads it. */
 #define INPUT_MAX (32u << 10)
 /* Names with unknown parts that are compared with all names of the table. */
@@ -43,12 +52,13 @@ bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
 		       const struct shell_word *words, size_t count, bool guess,
 		       const struct blocklist_stage *at)
 {
-	walk_charge_rules(w, name, words, count);
-	if (walk_spent(w, 0))
+	if (walk_charge_words(w, words, count))
 		return walk_too_complex(w, words[0].start);
 	w->rules.each = at->each;
 	if (blocklist_judge_program(&w->rules, name, words, count, guess, &w->finding))
 		return true;
+	if (walk_spent(w, 0))
+		return walk_too_complex(w, words[0].start);
 	return !guess && name->wrapper && walk_wrapper(w, name->wrapper, words, count, at);
 }
 
@@ -83,43 +93,82 @@ static bool walk_unknown_name(struct blocklist_walk *w, const struct shell_word 
 	       walk_words(w, words + 1, count - 1, at);
 }
 
+/* A pattern for names, and what tells most names apart from it at a glance. */
+struct name_pattern {
+	char *text;
+	size_t len;
+	char first;  /* 0: any */
+	char last;   /* the same */
+	size_t least; /* characters that it stands for */
+	bool open;   /* or more */
+};
+
+/* Lengths of the names of the table. */
+static uint8_t name_lengths[2048];
+
+static void fill_lengths(void)
+{
+	BUG_IF(blocklist_name_count > COUNT_OF(name_lengths));
+	for (unsigned i = 0; i < blocklist_name_count; i++)
+		name_lengths[i] = (uint8_t)strlen(blocklist_names[i].name);
+}
+
+static struct name_pattern make_pattern(const struct shell_text *base, const uint8_t *kind,
+					struct shell_arena *arena)
+{
+	struct name_pattern p = { .text = shell_alloc(arena, base->len * 2 + 1) };
+
+	for (size_t i = 0; i < base->len; i++) {
+		bool glob = kind[i] == SHELL_GLOB && base->s[i] != ']';
+		bool plain = kind[i] == SHELL_LITERAL;
+
+		if (glob && base->s[i] == '[')
+			while (i + 1 < base->len && base->s[i] != ']')
+				i++;
+		if (plain && strchr("*?\\", base->s[i]))
+			p.text[p.len++] = '\\';
+		else if (plain && !p.len)
+			p.first = base->s[i];
+		p.text[p.len] = plain ? base->s[i] : glob && base->s[i] != '*' ? '?' : '*';
+		p.last = plain ? base->s[i] : '\0';
+		p.least += plain || p.text[p.len] == '?';
+		p.open |= !plain && p.text[p.len] == '*';
+		p.len++;
+	}
+	return p;
+}
+
+static bool pattern_fits(const struct name_pattern *p, unsigned i)
+{
+	const char *name = blocklist_names[i].name;
+	size_t len = name_lengths[i];
+
+	if ((p->first && name[0] != p->first) || (p->last && name[len - 1] != p->last) ||
+	    (p->open ? len < p->least : len != p->least))
+		return false;
+	return blocklist_glob_fits(p->text, p->len, name, len);
+}
+
 /* A name with globs or unknown parts: each name of the table that fits it. */
 static bool walk_pattern_name(struct blocklist_walk *w, const struct shell_text *base,
 			      const uint8_t *kind, const struct shell_word *words, size_t count,
 			      const struct blocklist_stage *at)
 {
-	char *pattern = shell_alloc(&w->arena, base->len * 2 + 3);
-	struct shell_word name = { 0 };
-	size_t n = 0;
+	struct name_pattern pattern;
 
 	if (strpbrk(base->s, " \t\n")) /* no program has such a name */
 		return false;
 	if (w->rules.patterns++ >= PATTERNS_MAX)
 		return walk_too_complex(w, words[0].start);
-	shell_budget_take(&w->budget, WORK_PATTERN);
-	pattern[n++] = ' ';
-	for (size_t i = 0; i < base->len; i++) {
-		bool glob = kind[i] == SHELL_GLOB && base->s[i] != ']';
-
-		if (glob && base->s[i] == '[')
-			while (i + 1 < base->len && base->s[i] != ']')
-				i++;
-		if (kind[i] == SHELL_LITERAL && strchr("*?\\", base->s[i]))
-			pattern[n++] = '\\';
-		pattern[n++] = kind[i] == SHELL_LITERAL ? base->s[i]
-			       : glob && base->s[i] != '*' ? '?' : '*';
-	}
-	pattern[n] = ' ';
-	for (unsigned i = 0; i < blocklist_name_count; i++) {
-		const char *text = blocklist_names[i].name;
-		static const uint8_t plain[64];
-
-		name.text = (struct shell_text){ .s = text, .len = strlen(text) };
-		name.kind = plain;
-		if (blocklist_word_fits(&name, 0, pattern) &&
+	if (!name_lengths[0])
+		fill_lengths();
+	pattern = make_pattern(base, kind, &w->arena);
+	shell_budget_take(&w->budget, pattern.open && !pattern.first && !pattern.last
+					      ? WORK_PATTERN_OPEN : WORK_PATTERN);
+	for (unsigned i = 0; i < blocklist_name_count; i++)
+		if (pattern_fits(&pattern, i) &&
 		    walk_named(w, &blocklist_names[i], words, count, false, at))
 			return true;
-	}
 	return false;
 }
 
@@ -135,7 +184,8 @@ static bool is_function(const struct blocklist_stage *at, const struct shell_wor
 		return false;
 	start = s->commands[at->index].start;
 	for (size_t i = 0; i < s->function_count; i++)
-		if (strcmp(s->functions[i].name, word->text.s) == 0 &&
+		if (s->functions[i].name[0] == word->text.s[0] &&
+		    strcmp(s->functions[i].name, word->text.s) == 0 &&
 		    (s->functions[i].end <= start ||
 		     (s->functions[i].start <= start && start < s->functions[i].end)))
 			return true;
@@ -491,12 +541,12 @@ static void enter(struct blocklist_walk *w, const struct shell_command *c, struc
 
 	while (s->count && s->list[s->count - 1].scope != scope &&
 	       shell_subshell_depth(s->list[s->count - 1].scope) >= depth)
-		w->rules.dir = s->list[--s->count].outside;
+		blocklist_dir_copy(&w->rules.dir, &s->list[--s->count].outside);
 	if (!depth || s->count == SUBSHELLS_MAX ||
 	    (s->count && s->list[s->count - 1].scope == scope))
 		return;
 	s->list[s->count].scope = scope;
-	s->list[s->count++].outside = w->rules.dir;
+	blocklist_dir_copy(&s->list[s->count++].outside, &w->rules.dir);
 }
 
 static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
@@ -513,13 +563,14 @@ static bool bomb(struct blocklist_walk *w, const struct shell_script *s)
 
 static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 {
-	struct blocklist_dir start = w->rules.dir, before = start;
+	struct blocklist_dir start, before;
 	struct subshells subshells;
 	struct blocklist_flows flows;
 	bool blocked = bomb(w, s);
 
 	subshells.count = 0;
-
+	blocklist_dir_copy(&start, &w->rules.dir);
+	blocklist_dir_copy(&before, &start);
 	blocklist_flow_read(&flows, s, &w->arena);
 	shell_budget_take(&w->budget, WORK_WORD * s->command_count);
 	for (uint32_t i = 0; !blocked && i < s->command_count; i++) {
@@ -530,16 +581,16 @@ static bool walk_script(struct blocklist_walk *w, const struct shell_script *s)
 		uint32_t fed_by = flows.fed_by;
 
 		if (defined)
-			before = w->rules.dir;
+			blocklist_dir_copy(&before, &w->rules.dir);
 		enter(w, c, &subshells);
 		blocked = walk_command(w, s, &flows, i);
 		if (!blocked && w->files.count == files && flows.fed_by == fed_by &&
 		    !shell_arena_spent(&w->arena))
 			shell_arena_rewind(&w->arena, &mark);
 		if (defined)
-			w->rules.dir = before;
+			blocklist_dir_copy(&w->rules.dir, &before);
 	}
-	w->rules.dir = start;
+	blocklist_dir_copy(&w->rules.dir, &start);
 	return blocked;
 }
 
@@ -611,13 +662,21 @@ bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 
 /* ---- entry ---- */
 
-void blocklist_walk_init(struct blocklist_walk *w)
+static uint64_t work_for(size_t bytes)
+{
+	size_t more = bytes > WORK_SHORT ? bytes - WORK_SHORT : 0;
+	uint64_t work = WORK_BASE + WORK_BYTE * (uint64_t)more;
+
+	return work < WORK_MAX ? work : WORK_MAX;
+}
+
+void blocklist_walk_init(struct blocklist_walk *w, size_t bytes)
 {
 	memset(w, 0, sizeof(*w));
 	shell_arena_init(&w->arena, MEMORY_MAX);
 	w->budget = (struct shell_budget)SHELL_BUDGET_INIT;
 	w->budget.commands = COMMANDS_MAX;
-	w->budget.work = WORK_MAX;
+	w->budget.work = work_for(bytes);
 }
 
 void blocklist_walk_release(struct blocklist_walk *w)
@@ -629,7 +688,11 @@ void blocklist_walk_release(struct blocklist_walk *w)
 /* Something was given up because there was too much of it: what was not judged is not run. */
 static bool left_over(struct blocklist_walk *w)
 {
-	return walk_spent(w, 0) && walk_too_complex(w, 0);
+	if (!walk_spent(w, 0))
+		return false;
+	walk_too_complex(w, 0);
+	w->finding.detail = "more work than a text of its length may take";
+	return true;
 }
 
 bool blocklist_walk_text(struct blocklist_walk *w, const struct shell_text *text,

@@ -35,7 +35,11 @@ struct blocklist_walk {
 	size_t variable_count;
 };
 
-void blocklist_walk_init(struct blocklist_walk *w);
+/*
+ * For a verdict on @bytes of text: command, standard input and variables. They say how much
+ * work it may take: a verdict on more work than that is text.too_complex, never "allowed".
+ */
+void blocklist_walk_init(struct blocklist_walk *w, size_t bytes);
 void blocklist_walk_release(struct blocklist_walk *w);
 
 /* Judge shell text. @args: its $0, $1, ...; @input: its standard input, or NULL. True: a finding.

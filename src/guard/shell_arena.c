@@ -121,16 +121,16 @@ void *shell_alloc_chunk(struct shell_arena *a, size_t rounded)
 	void *p = a->next;
 
 	a->next += rounded;
-	memset(p, 0, rounded);
 	return p;
 }
 
 char *shell_copy(struct shell_arena *a, const char *bytes, size_t len)
 {
-	char *copy = shell_alloc(a, len + 1);
+	char *copy = shell_alloc_raw(a, len + 1);
 
 	if (len > 0)
 		memcpy(copy, bytes, len);
+	copy[len] = '\0';
 	return copy;
 }
 

@@ -19,6 +19,7 @@ struct shell_arena {
 	struct shell_chunk *chunks;
 	char *next, *end; /* the free part of the newest chunk */
 	size_t used;      /* bytes of all chunks */
+	size_t given;     /* bytes that were asked for, those taken back counted too */
 	size_t limit;
 };
 
@@ -27,6 +28,9 @@ void shell_arena_release(struct shell_arena *a);
 
 /* @size zeroed bytes, aligned for any of our structs; never NULL. */
 static inline void *shell_alloc(struct shell_arena *a, size_t size);
+
+/* The same with whatever was there before: every byte must be written. */
+static inline void *shell_alloc_raw(struct shell_arena *a, size_t size);
 
 /* A copy of @len bytes, ended by NUL. */
 char *shell_copy(struct shell_arena *a, const char *bytes, size_t len);
@@ -52,18 +56,26 @@ static inline void shell_arena_exhaust(struct shell_arena *a)
 	a->used = a->limit + 1;
 }
 
-/* Private: the same as shell_alloc() where the newest chunk is full. */
+/* Private: the same as shell_alloc_raw() where the newest chunk is full. */
 void *shell_alloc_chunk(struct shell_arena *a, size_t rounded);
 
-static inline void *shell_alloc(struct shell_arena *a, size_t size)
+static inline void *shell_alloc_raw(struct shell_arena *a, size_t size)
 {
 	size_t rounded = (size + SHELL_ARENA_ALIGN - 1) / SHELL_ARENA_ALIGN * SHELL_ARENA_ALIGN;
 	void *p = a->next;
 
+	a->given += rounded;
 	if ((size_t)(a->end - a->next) < rounded)
 		return shell_alloc_chunk(a, rounded);
 	a->next += rounded;
-	return memset(p, 0, rounded);
+	return p;
+}
+
+static inline void *shell_alloc(struct shell_arena *a, size_t size)
+{
+	size_t rounded = (size + SHELL_ARENA_ALIGN - 1) / SHELL_ARENA_ALIGN * SHELL_ARENA_ALIGN;
+
+	return memset(shell_alloc_raw(a, rounded), 0, rounded);
 }
 
 #endif

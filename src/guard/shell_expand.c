@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "guard/shell_lex.h"
 
 /* ---- parts to cells ---- */
 
@@ -214,17 +215,28 @@ static void expand_tilde(struct expander *e, struct cells *c, enum expand_mode m
 
 /* ---- cells to words ---- */
 
+/* The memory of the last list that was released. */
+static struct shell_word *spare;
+#define SPARE_WORDS 16u
+
 void words_release(struct words *w)
 {
-	free(w->v);
+	if (w->cap == SPARE_WORDS && !spare)
+		spare = w->v;
+	else
+		free(w->v);
 	*w = (struct words){ 0 };
 }
 
 void word_add(struct expander *e, struct words *out, const struct shell_word *word)
 {
 	expand_charge(e, out->len < WORDS_MAX ? WORK_WORD : e->fuel);
-	if (out->len == out->cap) {
-		out->cap = out->cap ? out->cap * 2 : 8;
+	if (!out->cap && spare) {
+		out->v = spare;
+		out->cap = SPARE_WORDS;
+		spare = NULL;
+	} else if (out->len == out->cap) {
+		out->cap = out->cap ? out->cap * 2 : SPARE_WORDS;
 		out->v = mem_realloc(out->v, out->cap * sizeof(*out->v));
 	}
 	out->v[out->len++] = *word;
@@ -288,24 +300,37 @@ static void add_unknowns(struct expander *e, const struct cell *v, size_t len, s
 
 void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out)
 {
-	expand_charge(e, 16);
-	char *s = shell_alloc(e->arena, len + 1);
-	uint8_t *kind = shell_alloc(e->arena, len + 1);
-	uint32_t *at = shell_alloc(e->arena, (len + 1) * sizeof(*at));
-	size_t bracket = last_bracket(v, len), n = 0, named = 0;
-	bool open = false;
+	expand_charge(e, 10 + len / 2);
+	char *s = shell_alloc_raw(e->arena, len + 1);
+	uint8_t *kind = shell_alloc_raw(e->arena, len + 1);
+	uint32_t *at = shell_alloc_raw(e->arena, (len + 1) * sizeof(*at));
+	size_t bracket = SIZE_MAX, n = 0, named = 0;
+	bool open = false, quoted = out->quoted;
 
 	for (size_t i = 0; i < len; i++) {
-		out->quoted |= v[i].kind == CELL_QUOTED || v[i].kind == CELL_EMPTY;
-		if (v[i].kind == CELL_EMPTY)
+		if (v[i].kind == CELL_QUOTED) {
+			kind[n] = SHELL_LITERAL;
+			quoted = true;
+		} else if (is_globbing(&v[i]) && !lex_is(v[i].c, LEX_PATTERN)) {
+			kind[n] = SHELL_LITERAL;
+		} else if (v[i].kind == CELL_EMPTY) {
+			quoted = true;
 			continue;
-		kind[n] = final_kind(v, i, bracket, open);
-		open = kind[n] == SHELL_GLOB && v[i].c == '[' ? true :
-			kind[n] == SHELL_GLOB && v[i].c == ']' ? false : open;
-		named += v[i].name > 0;
+		} else {
+			if (v[i].c == '[' && bracket == SIZE_MAX)
+				bracket = last_bracket(v, len);
+			kind[n] = final_kind(v, i, bracket, open);
+			open = kind[n] == SHELL_GLOB && v[i].c == '[' ? true :
+				kind[n] == SHELL_GLOB && v[i].c == ']' ? false : open;
+			named += v[i].name > 0;
+		}
 		s[n] = v[i].c;
 		at[n++] = v[i].at;
 	}
+	s[n] = '\0';
+	kind[n] = SHELL_LITERAL;
+	at[n] = 0;
+	out->quoted = quoted;
 	out->text = (struct shell_text){ s, at, n };
 	out->kind = kind;
 	if (named > 0)
@@ -370,21 +395,21 @@ static void set_ifs(struct splitter *s)
 
 struct value *word_value(struct expander *e, const struct shell_word *word)
 {
-	struct cells c = { 0 };
-	struct value *v;
+	static const uint8_t kinds[] = { CELL_QUOTED, CELL_GLOB, CELL_TILDE, CELL_UNKNOWN,
+					 CELL_UNKNOWN };
+	struct value *v = shell_alloc(e->arena, sizeof(*v));
+	const struct shell_text *t = &word->text;
+	uint32_t named = 0;
 
-	for (size_t i = 0; i < word->text.len; i++) {
-		static const uint8_t kinds[] = { CELL_QUOTED, CELL_GLOB, CELL_TILDE, CELL_UNKNOWN,
-						 CELL_UNKNOWN };
-		const char *name = NULL;
-
-		if (word->unknown_count > 0)
-			name = expand_unknown_name(word, i);
-		cells_add(e, &c, word->text.s[i], kinds[word->kind[i]],
-			  word->text.at ? word->text.at[i] : (uint32_t)i, expand_name(e, name));
-	}
-	v = value_make(e, c.v, c.len);
-	cells_release(&c);
+	/* As long as the word even where the fuel ends: who asks cuts it at what the word has. */
+	expand_charge(e, t->len);
+	v->v = shell_alloc_raw(e->arena, t->len * sizeof(*v->v));
+	v->len = (uint32_t)t->len;
+	for (uint32_t i = 0; i < v->len; i++)
+		v->v[i] = (struct cell){ t->at ? t->at[i] : i, 0, kinds[word->kind[i]], t->s[i] };
+	for (; named < word->unknown_count; named++)
+		v->v[word->unknowns[named].index].name =
+			expand_name(e, word->unknowns[named].name);
 	return v;
 }
 
@@ -469,7 +494,8 @@ void expand_word(struct expander *e, const struct ast_word *w, struct words *out
 {
 	struct cells c = { 0 };
 
-	if (w->simple && (w->parts->text.at || w->parts->text.pos < e->identity_len)) {
+	if (w->simple && (w->parts->text.at ||
+			  (e->identity && w->parts->text.pos < e->identity_len))) {
 		simple_word(e, w, out);
 		return;
 	}

@@ -85,8 +85,12 @@ struct params {
 	bool known;
 };
 
+/* Functions and aliases are found by their names in this many lists. */
+#define NAMED_LISTS 64u
+
 struct function {
 	struct function *older;
+	struct function *same; /* the next older one in its list */
 	const char *name;
 	const struct ast_node *node;
 	uint32_t index; /* among the script's, SHELL_NONE: not walked yet */
@@ -94,7 +98,7 @@ struct function {
 };
 
 struct alias {
-	struct alias *older;
+	struct alias *same; /* the next older one in its list */
 	const char *name;
 	struct value *value;
 	bool active;
@@ -107,12 +111,14 @@ struct shell_memory {
 	struct shell_arena arena;
 	struct shell_arena tree; /* of the commands that are walked, and of functions */
 	struct variables variables;
-	struct function *functions;
-	struct alias *aliases;
+	struct function *functions; /* the newest */
+	struct function **function_lists; /* by name; NULL: there are none */
+	struct alias **alias_lists;
 	size_t function_count, alias_count;
 	const char **names; /* of unknown characters, by cell.name */
 	size_t name_count, name_cap;
 	uint16_t *name_slots;
+	unsigned name_slot_count;
 	const struct shell_memory *outer;
 	const struct shell_script *outer_script;
 	uint32_t outer_stamp;
@@ -183,8 +189,16 @@ void expand_leave(struct expander *e);
 
 /* Steps besides those of the characters. */
 #define WORK_COMMAND 24u
-#define WORK_WORD 10u
-#define WORK_VARIABLE 24u
+#define WORK_WORD 6u
+#define WORK_VARIABLE 18u
+#define WORK_ASSIGN 30u
+#define WORK_PARAM 12u
+#define WORK_STAGE 20u /* of a pipeline */
+#define WORK_COMPOUND 3u
+#define WORK_BACKGROUND 14u
+#define WORK_CALL 10u
+#define WORK_TEXT 100u
+#define WORK_TREE 7u /* bytes of the tree for which reading takes one step */
 #define WORK_SUBSTITUTION 48u
 /* Words that one word list may have. */
 #define WORDS_MAX 100000u
@@ -311,6 +325,8 @@ const struct shell_word *expand_input_word(struct expander *e);
 /* Functions or aliases of one text: each call looks through them. */
 #define FUNCTIONS_MAX 1000
 
+/* The text defines nothing yet. */
+void expand_forget(struct expander *e);
 void expand_define(struct expander *e, const struct ast_node *n);
 struct function *expand_find_function(struct expander *e, const char *name);
 /* @words begin with the function's name. */

@@ -7,8 +7,8 @@
 
 #define LEVELS_MAX 64
 /* Steps of an expression, and of a character that each level of operators looks at. */
-#define WORK_ARITH 60u
-#define WORK_ARITH_CHAR 12u
+#define WORK_ARITH 100u
+#define WORK_ARITH_CHAR 20u
 
 struct arith {
 	struct expander *e;

@@ -38,12 +38,16 @@ bool expand_has_brace(const struct cells *c)
 	return false;
 }
 
-static struct cells *new_word(struct cell_words *w)
+/* Of a word besides that of its characters. */
+#define WORK_BRACE 12u
+
+static struct cells *new_word(struct brace_word *b, struct cell_words *w)
 {
 	if (w->len == w->cap) {
 		w->cap = w->cap ? w->cap * 2 : 8;
 		w->v = mem_realloc(w->v, w->cap * sizeof(*w->v));
 	}
+	expand_charge(b->e, WORK_BRACE);
 	w->v[w->len] = (struct cells){ 0 };
 	return &w->v[w->len++];
 }
@@ -160,7 +164,7 @@ static void add_number(struct brace_word *b, const struct sequence *q, int64_t v
 	else
 		snprintf(text, sizeof(text), "%0*lld", q->width < 20 ? q->width : 20,
 			 (long long)value);
-	cells_text(b->e, new_word(out), text, CELL_QUOTED, at);
+	cells_text(b->e, new_word(b, out), text, CELL_QUOTED, at);
 }
 
 /* Of a very long one its ends, and one that stands for the numbers between. */
@@ -172,7 +176,7 @@ static void add_sequence(struct brace_word *b, const struct sequence *q, struct 
 
 	if (count > SEQUENCE_MAX) {
 		add_number(b, q, q->first, out, at);
-		cells_add(b->e, new_word(out), '?', CELL_UNKNOWN, at,
+		cells_add(b->e, new_word(b, out), '?', CELL_UNKNOWN, at,
 			  expand_name(b->e, "{..}"));
 		add_number(b, q, q->last, out, at);
 		return;
@@ -217,7 +221,7 @@ static void multiply(struct brace_word *b, struct cell_words *left, struct cell_
 			       b->c->v[0].at);
 	for (size_t i = 0; i < left->len && !expand_failed(b->e); i++)
 		for (size_t j = 0; j < right->len; j++) {
-			struct cells *w = new_word(&product);
+			struct cells *w = new_word(b, &product);
 
 			cells_copy(b->e, w, left->v[i].v, left->v[i].len);
 			cells_copy(b->e, w, right->v[j].v, right->v[j].len);
@@ -254,7 +258,7 @@ static void expand_range(struct brace_word *b, size_t from, size_t to, struct ce
 		return;
 	}
 	b->level++;
-	new_word(&words);
+	new_word(b, &words);
 	for (size_t i = from; i <= to && !expand_failed(b->e); i++) {
 		bool brace = i < to && is_expansion(b, i);
 
@@ -273,7 +277,7 @@ static void expand_range(struct brace_word *b, size_t from, size_t to, struct ce
 	}
 	b->level--;
 	for (size_t w = 0; w < words.len; w++) {
-		*new_word(out) = words.v[w];
+		*new_word(b, out) = words.v[w];
 	}
 	free(words.v);
 }

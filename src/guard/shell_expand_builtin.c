@@ -410,15 +410,29 @@ static const struct builtin {
 	{ "unset", do_unset, false },
 };
 
-/* The table is in the order of the first letters. */
+/* The table is in the order of the first letters; 1 + where each letter begins, 0: nowhere. */
+static uint8_t begins[128];
+
+static void fill_begins(void)
+{
+	for (size_t i = COUNT_OF(builtins); i-- > 0;)
+		begins[(unsigned char)builtins[i].name[0]] = (uint8_t)(i + 1);
+}
+
 static const struct builtin *find_builtin(const char *name)
 {
-	for (size_t i = 0; name[0] && i < COUNT_OF(builtins); i++) {
+	unsigned char c = (unsigned char)name[0];
+
+	if (!begins[':'])
+		fill_begins();
+	if (c >= sizeof(begins) || !begins[c])
+		return NULL;
+	for (size_t i = begins[c] - 1u; i < COUNT_OF(builtins); i++) {
 		const char *text = builtins[i].name;
 
-		if (text[0] > name[0])
+		if (text[0] != name[0])
 			break;
-		if (text[0] == name[0] && text[1] == name[1] && strcmp(text, name) == 0)
+		if (text[1] == name[1] && strcmp(text, name) == 0)
 			return &builtins[i];
 	}
 	return NULL;

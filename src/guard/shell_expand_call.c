@@ -6,6 +6,25 @@
 #include "guard/shell_expand.h"
 #include "guard/shell_lex.h"
 
+static unsigned list_of(const char *name)
+{
+	unsigned h = 0;
+
+	while (*name)
+		h = h * 31 + (unsigned char)*name++;
+	return (h ^ h >> 7) % NAMED_LISTS;
+}
+
+void expand_forget(struct expander *e)
+{
+	struct shell_memory *m = e->memory;
+
+	m->functions = NULL;
+	m->function_lists = NULL;
+	m->function_count = 0;
+	m->alias_lists = NULL;
+}
+
 /* ---- functions ---- */
 
 void expand_define(struct expander *e, const struct ast_node *n)
@@ -18,6 +37,13 @@ void expand_define(struct expander *e, const struct ast_node *n)
 	f->index = SHELL_NONE;
 	f->older = e->memory->functions;
 	e->memory->functions = f;
+	if (!e->memory->function_lists)
+		e->memory->function_lists =
+			shell_alloc(e->arena, NAMED_LISTS * sizeof(struct function *));
+	struct function **list = &e->memory->function_lists[list_of(f->name)];
+
+	f->same = *list;
+	*list = f;
 	e->memory->function_count++;
 	if (e->memory->function_count > FUNCTIONS_MAX)
 		expand_trouble(e, SHELL_TOO_LONG, "too many functions", n->start);
@@ -38,7 +64,10 @@ struct function *expand_find_function(struct expander *e, const char *name)
 	const struct shell_memory *m = e->memory;
 
 	for (;;) {
-		for (struct function *f = m->functions; f; f = f->older)
+		struct function *f =
+			m->function_lists ? m->function_lists[list_of(name)] : NULL;
+
+		for (; f; f = f->same)
 			if (strcmp(f->name, name) == 0)
 				return m == e->memory ? f : import_function(e, f);
 		if (!m->outer || m->outer_exported_only)
@@ -79,6 +108,7 @@ static enum status walk_body(struct expander *e, struct function *f, struct para
 
 	if (!expand_enter(e, f->node->start))
 		return STATUS_UNKNOWN;
+	expand_charge(e, WORK_CALL);
 	if (listed)
 		list_function(e, f);
 	f->active = e->in_call = true;
@@ -158,12 +188,15 @@ enum status expand_text(struct expander *e, const struct shell_word *word)
 	struct ast_node *program;
 	bool marked = e->marked;
 	enum status s;
+	size_t given;
 
-	expand_charge(e, 2 * text.len);
+	expand_charge(e, WORK_TEXT + 4 * text.len);
 	if (expand_failed(e) || !expand_enter(e, at))
 		return STATUS_UNKNOWN;
 	e->marked = true;
+	given = lex.arena->given;
 	program = lex_program(&lex, &text);
+	expand_charge(e, (lex.arena->given - given) / WORK_TREE);
 	s = expand_walk(e, program);
 	/* What is not known may be what it lacks: a quote, or a target. */
 	if (lex.trouble == SHELL_SYNTAX && expand_is_partial(word))
@@ -209,7 +242,9 @@ enum status expand_eval(struct expander *e, const struct shell_word *words, size
 
 struct alias *expand_find_alias(struct expander *e, const char *name)
 {
-	for (struct alias *a = e->memory->aliases; a; a = a->older)
+	struct alias **lists = e->memory->alias_lists;
+
+	for (struct alias *a = lists ? lists[list_of(name)] : NULL; a; a = a->same)
 		if (strcmp(a->name, name) == 0)
 			return a->value ? a : NULL;
 	return NULL;
@@ -221,8 +256,13 @@ void expand_set_alias(struct expander *e, const char *name, struct value *value)
 
 	a->name = name;
 	a->value = value;
-	a->older = e->memory->aliases;
-	e->memory->aliases = a;
+	if (!e->memory->alias_lists)
+		e->memory->alias_lists =
+			shell_alloc(e->arena, NAMED_LISTS * sizeof(struct alias *));
+	struct alias **list = &e->memory->alias_lists[list_of(name)];
+
+	a->same = *list;
+	*list = a;
 	if (++e->memory->alias_count > FUNCTIONS_MAX)
 		expand_trouble(e, SHELL_TOO_LONG, "too many aliases", 0);
 }

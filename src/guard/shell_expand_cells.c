@@ -43,10 +43,31 @@ void expand_leave(struct expander *e)
 
 /* ---- cells ---- */
 
+/* The memory of the last cells that were released: most words are short, and one at a time. */
+static struct cells spare;
+#define SPARE_MAX 1024u
+
 void cells_release(struct cells *c)
 {
-	free(c->v);
+	if (!spare.v && c->cap <= SPARE_MAX)
+		spare = *c;
+	else
+		free(c->v);
 	*c = (struct cells){ 0 };
+}
+
+static void cells_grow(struct cells *c, size_t need)
+{
+	size_t cap = c->cap ? c->cap * 2 : 16;
+
+	if (!c->cap && need <= spare.cap) {
+		c->v = spare.v;
+		c->cap = spare.cap;
+		spare = (struct cells){ 0 };
+		return;
+	}
+	c->cap = cap > need ? cap : need;
+	c->v = mem_realloc(c->v, c->cap * sizeof(*c->v));
 }
 
 bool cells_room(struct expander *e, struct cells *c, size_t more)
@@ -56,12 +77,8 @@ bool cells_room(struct expander *e, struct cells *c, size_t more)
 		return false;
 	}
 	e->fuel -= more;
-	if (c->len + more > c->cap) {
-		size_t cap = c->cap ? c->cap * 2 : 16;
-
-		c->cap = cap > c->len + more ? cap : c->len + more;
-		c->v = mem_realloc(c->v, c->cap * sizeof(*c->v));
-	}
+	if (c->len + more > c->cap)
+		cells_grow(c, c->len + more);
 	return true;
 }
 
@@ -126,9 +143,12 @@ struct value *value_make(struct expander *e, const struct cell *v, size_t len)
 {
 	struct value *value = shell_alloc(e->arena, sizeof(*value));
 
-	value->v = shell_alloc(e->arena, len * sizeof(*v));
+	expand_charge(e, 8 + 2 * len);
+	value->v = shell_alloc_raw(e->arena, len * sizeof(*v));
 	for (size_t i = 0; i < len; i++)
-		if (v[i].kind != CELL_EMPTY)
+		if (v[i].kind == CELL_QUOTED)
+			value->v[value->len++] = v[i];
+		else if (v[i].kind != CELL_EMPTY)
 			value->v[value->len++] = as_value(v[i]);
 	return value;
 }
@@ -156,38 +176,55 @@ const char *expand_name_text(const struct expander *e, uint16_t name)
 	return name > 0 ? e->memory->names[name] : NULL;
 }
 
-#define NAME_SLOTS 4096u
+/* Names that are told apart; the table of them grows up to twice as many slots. */
+#define NAMES_MAX 2048u
+
+/* Where @name is in the table, or would be. */
+static uint16_t *name_slot(const struct shell_memory *m, const char *name)
+{
+	uint32_t h = 5381;
+
+	for (const char *p = name; *p; p++)
+		h = h * 33 ^ (unsigned char)*p;
+	for (;; h++) {
+		uint16_t *slot = &m->name_slots[h & (m->name_slot_count - 1)];
+
+		if (!*slot || strcmp(m->names[*slot], name) == 0)
+			return slot;
+	}
+}
+
+/* Room for one more name. */
+static void grow_names(struct expander *e)
+{
+	struct shell_memory *m = e->memory;
+	size_t cap = m->name_cap ? m->name_cap * 4 : 16;
+	const char **names = shell_alloc(e->arena, cap * sizeof(*names));
+
+	if (m->name_cap > 0)
+		memcpy(names, m->names, m->name_cap * sizeof(*names));
+	m->names = names;
+	m->name_cap = cap;
+	m->name_slot_count = (unsigned)cap * 2;
+	m->name_slots = shell_alloc(e->arena, m->name_slot_count * sizeof(*m->name_slots));
+	for (size_t i = 1; i <= m->name_count; i++)
+		*name_slot(m, m->names[i]) = (uint16_t)i;
+}
 
 /* The number of a name; 0 when there are too many to tell apart. */
 uint16_t expand_name(struct expander *e, const char *name)
 {
 	struct shell_memory *m = e->memory;
-	uint32_t h = 5381;
+	uint16_t *slot;
 
 	if (!name)
 		return 0;
-	for (const char *p = name; *p; p++)
-		h = h * 33 ^ (unsigned char)*p;
-	if (!m->name_slots)
-		m->name_slots = shell_alloc(e->arena, NAME_SLOTS * sizeof(*m->name_slots));
-	uint32_t i = h % NAME_SLOTS;
-
-	while (m->name_slots[i] && strcmp(m->names[m->name_slots[i]], name) != 0)
-		i = (i + 1) % NAME_SLOTS;
-	if (m->name_slots[i])
-		return m->name_slots[i];
-	if (m->name_count >= NAME_SLOTS / 2)
-		return 0;
-	if (m->name_count + 1 >= m->name_cap) {
-		size_t cap = m->name_cap ? m->name_cap * 2 : 16;
-		const char **names = shell_alloc(e->arena, cap * sizeof(*names));
-
-		if (m->name_cap > 0)
-			memcpy(names, m->names, m->name_cap * sizeof(*names));
-		m->names = names;
-		m->name_cap = cap;
-	}
+	if (m->name_count + 1 >= m->name_cap && m->name_count < NAMES_MAX)
+		grow_names(e);
+	slot = name_slot(m, name);
+	if (*slot || m->name_count >= NAMES_MAX)
+		return *slot;
 	m->names[++m->name_count] = shell_copy(e->arena, name, strlen(name));
-	m->name_slots[i] = (uint16_t)m->name_count;
-	return m->name_slots[i];
+	*slot = (uint16_t)m->name_count;
+	return *slot;
 }

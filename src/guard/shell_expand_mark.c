@@ -36,16 +36,14 @@ static size_t marked_length(const struct shell_word *w)
 
 	for (uint32_t i = 0; i < w->unknown_count; i++)
 		len += strlen(w->unknowns[i].name) + 2;
-	for (size_t i = 0; i < w->text.len; i++)
-		len += 2;
-	return len;
+	return len + 2 * w->text.len;
 }
 
 struct shell_text expand_marked_text(struct shell_arena *arena, const struct shell_word *w)
 {
 	size_t room = marked_length(w), len = 0;
-	char *s = shell_alloc(arena, room);
-	uint32_t *at = shell_alloc(arena, room * sizeof(*at));
+	char *s = shell_alloc_raw(arena, room);
+	uint32_t *at = shell_alloc_raw(arena, room * sizeof(*at));
 
 	for (size_t i = 0; i < w->text.len; i++) {
 		uint8_t kind = w->kind[i];
@@ -66,6 +64,7 @@ struct shell_text expand_marked_text(struct shell_arena *arena, const struct she
 		for (; from < len; from++)
 			at[from] = w->text.at ? w->text.at[i] : (uint32_t)i;
 	}
+	s[len] = '\0';
 	return (struct shell_text){ s, at, len };
 }
 

@@ -218,10 +218,15 @@ static void unknown(struct expander *e, const struct call *c)
 {
 	const char *name = c->count > 0 ? expand_constant(&c->words[0]) : NULL;
 	const char *slash = name ? strrchr(name, '/') : NULL;
-	char text[64];
+	char text[36] = "$(";
+	size_t len;
 
-	if (name)
-		snprintf(text, sizeof(text), "$(%.32s)", slash ? slash + 1 : name);
+	if (name) {
+		name = slash ? slash + 1 : name;
+		len = strnlen(name, 32);
+		memcpy(text + 2, name, len);
+		memcpy(text + 2 + len, ")", 2);
+	}
 	cells_add(e, e->capture, '?', CELL_UNKNOWN, c->count > 0 ? c->words[0].start : 0,
 		  name ? expand_name(e, text) : 0);
 }
@@ -520,7 +525,8 @@ enum status expand_output(struct expander *e, const struct shell_word *words, si
 	const char *name = base_name(&words[0]);
 
 	if (!e->capture)
-		return name && (strcmp(name, "echo") == 0 || strcmp(name, "printf") == 0)
+		return name && (name[0] == 'e' || name[0] == 'p') &&
+				       (strcmp(name, "echo") == 0 || strcmp(name, "printf") == 0)
 			       ? STATUS_OK : STATUS_UNKNOWN;
 	for (size_t i = 0; name && i < COUNT_OF(programs); i++) {
 		if (programs[i].name[0] == name[0] && strcmp(programs[i].name, name) == 0)

@@ -108,7 +108,7 @@ static struct value *lookup(struct expander *e, const char *name, uint32_t at, b
 	if (v || *unset)
 		return v ? v : value_text(e, "", at);
 	for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
-		if (strcmp(defaults[i].name, name) == 0)
+		if (defaults[i].name[0] == name[0] && strcmp(defaults[i].name, name) == 0)
 			return value_text(e, defaults[i].value, at);
 	return NULL;
 }
@@ -213,7 +213,7 @@ static bool starts_with_slash(const char *name)
 	static const char *const names[] = { "HOME", "PWD", "OLDPWD", "PATH", "SHELL", "BASH" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (strcmp(names[i], name) == 0)
+		if (names[i][0] == name[0] && strcmp(names[i], name) == 0)
 			return true;
 	return false;
 }
@@ -501,6 +501,7 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 {
 	const char *name = p->name;
 
+	expand_charge(e, WORK_PARAM);
 	if (!name || !expand_enter(e, at)) {
 		run_words(e, p);
 		expand_unknown(e, out, "${}", quoted, at);

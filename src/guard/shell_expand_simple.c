@@ -292,6 +292,7 @@ void expand_assign(struct expander *e, const struct ast_assign *a, struct shell_
 	bool unset;
 	struct value *v;
 
+	expand_charge(e, WORK_ASSIGN);
 	if (a->is_array)
 		assign_array(e, a);
 	else if (a->index)
@@ -387,7 +388,7 @@ static enum status run(struct expander *e, const struct shell_word *words, size_
 	struct function *f;
 	enum status s;
 
-	while (name && count > 1 &&
+	while (name && count > 1 && (name[0] == 'c' || name[0] == 'b') &&
 	       (strcmp(name, "command") == 0 || strcmp(name, "builtin") == 0) &&
 	       words[1].text.s[0] != '-') {
 		name = expand_constant(&words[1]);
@@ -426,7 +427,7 @@ static uint32_t tell(struct expander *e, const struct ast_node *n, bool first)
 
 static struct alias *alias_of(struct expander *e, const struct ast_node *n)
 {
-	if (!n->words || !n->words->simple || !e->memory->aliases)
+	if (!n->words || !n->words->simple || !e->memory->alias_lists)
 		return NULL;
 	const struct ast_text *t = &n->words->parts->text;
 	char name[64];

@@ -141,6 +141,7 @@ static enum status walk_pipe(struct expander *e, const struct ast_node *pipe)
 		struct cells output = { 0 };
 		uint32_t first = (uint32_t)e->script->command_count;
 
+		expand_charge(e, WORK_STAGE);
 		enter_subshell(e);
 		s = walk_stage(e, n, n->next ? &output : place.capture);
 		restore_place(e, &place);
@@ -407,6 +408,7 @@ enum status expand_walk(struct expander *e, const struct ast_node *n)
 	}
 	if (!expand_enter(e, n->start))
 		return STATUS_UNKNOWN;
+	expand_charge(e, n->background ? WORK_BACKGROUND : WORK_COMPOUND);
 	struct place place = save_place(e);
 	size_t mark = vars_mark(e);
 	bool apart = n->type == AST_SUBSHELL || n->background;

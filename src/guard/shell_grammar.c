@@ -192,6 +192,15 @@ struct ast_node *lex_new_node(struct lex_reader *r, enum ast_type type)
 	return n;
 }
 
+/* @n of the stack, in the arena. */
+static struct ast_node *kept_node(struct lex_reader *r, const struct ast_node *n)
+{
+	struct ast_node *kept = shell_alloc_raw(r->state->arena, sizeof(*kept));
+
+	*kept = *n;
+	return kept;
+}
+
 /* The text of a word without its quotes; NULL if there is more in it than text. */
 static const char *word_text(struct lex_reader *r, const struct ast_word *w)
 {
@@ -368,9 +377,10 @@ static bool take_pipe(struct lex_reader *r)
 
 static struct ast_node *lex_pipeline(struct lex_reader *r)
 {
-	struct ast_node *n = lex_new_node(r, AST_PIPE), **tail = &n->body;
+	struct ast_node n = { .type = AST_PIPE, .start = lex_origin(r, r->pos) };
+	struct ast_node **tail = &n.body;
 
-	if (take_prefixes(r, n)) {
+	if (take_prefixes(r, &n)) {
 		do {
 			lex_newlines(r);
 			*tail = lex_command(r);
@@ -378,15 +388,19 @@ static struct ast_node *lex_pipeline(struct lex_reader *r)
 			lex_blank(r);
 		} while (!lex_failed(r) && take_pipe(r));
 	}
-	n->end = n->body ? n->body->end : n->start;
-	if (n->body && !n->body->next && !n->negated)
-		return n->body;
-	return n;
+	n.end = n.body ? n.body->end : n.start;
+	if (n.body && !n.body->next && !n.negated)
+		return n.body;
+	return kept_node(r, &n);
 }
 
 /* "&&" or "||", and the newlines behind. */
 static bool take_join(struct lex_reader *r, enum ast_join *join)
 {
+	int c = lex_peek(r, 0);
+
+	if (c != '&' && c != '|' && c != '\\')
+		return false;
 	if (lex_take_operator(r, "&&"))
 		*join = JOIN_AND;
 	else if (lex_take_operator(r, "||"))
@@ -478,7 +492,8 @@ struct ast_node *lex_list(struct lex_reader *r)
  */
 struct ast_node *lex_next(struct lex_reader *r)
 {
-	struct ast_node *n = lex_new_node(r, AST_LIST), **tail = &n->body;
+	struct ast_node n = { .type = AST_LIST, .start = lex_origin(r, r->pos) };
+	struct ast_node **tail = &n.body;
 	bool separated = true;
 
 	lex_newlines(r);
@@ -488,11 +503,11 @@ struct ast_node *lex_next(struct lex_reader *r)
 		if (!separated || !r->pending)
 			break;
 	}
-	if ((!n->body || !separated) && !lex_failed(r) && r->pos < r->end)
+	if ((!n.body || !separated) && !lex_failed(r) && r->pos < r->end)
 		lex_unexpected(r);
 	if (r->pending)
 		lex_here_bodies(r);
-	return n->body ? n : NULL;
+	return n.body && n.body->next ? kept_node(r, &n) : n.body;
 }
 
 struct ast_node *lex_program(struct lex_state *state, const struct shell_text *text)

@@ -41,7 +41,7 @@ static const struct operator *take_redirect_operator(struct lex_reader *r)
 	for (size_t i = 0; i < COUNT_OF(operators); i++) {
 		const struct operator *o = &operators[i];
 
-		if (o->bash && r->state->posix)
+		if (o->text[0] != lex_peek(r, 0) || (o->bash && r->state->posix))
 			continue;
 		if (!lex_take_operator(r, o->text))
 			continue;
@@ -98,7 +98,7 @@ bool lex_redirect(struct lex_reader *r, struct ast_redirect ***tail)
 		if (!op)
 			return false;
 		r->pos = op;
-	} else if (c != '&') {
+	} else if (c != '&' || (lex_peek(r, 1) != '>' && lex_peek(r, 1) != '\\')) {
 		return false;
 	}
 	const struct operator *o = take_redirect_operator(r);

@@ -120,13 +120,6 @@ const uint8_t lex_classes[256] = {
 #undef P
 #undef E
 
-/* A backslash before a newline joins two lines, also in the middle of an operator. */
-void lex_continuation(struct lex_reader *r)
-{
-	while (lex_peek(r, 0) == '\\' && lex_peek(r, 1) == '\n')
-		r->pos += 2;
-}
-
 /* Blanks and a comment, up to a token or the newline. */
 void lex_blank(struct lex_reader *r)
 {

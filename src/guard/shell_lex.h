@@ -114,7 +114,12 @@ static inline bool lex_is_name(int c, bool first)
 	return c >= 0 && (lex_classes[c] & (first ? LEX_NAME : LEX_NAME | LEX_DIGIT));
 }
 
-void lex_continuation(struct lex_reader *r);
+/* A backslash before a newline joins two lines, also in the middle of an operator. */
+static inline void lex_continuation(struct lex_reader *r)
+{
+	while (lex_peek(r, 0) == '\\' && lex_peek(r, 1) == '\n')
+		r->pos += 2;
+}
 void lex_blank(struct lex_reader *r);
 void lex_newlines(struct lex_reader *r);
 

@@ -12,18 +12,13 @@
 #include "guard/shell_expand.h"
 #include "guard/shell_lex.h"
 
-/* Steps of a text besides its characters. */
-#define WORK_TEXT 100u
 /* Longest text: its offsets are 32 bits, and stdin may be up to 1 MiB. */
 #define TEXT_MAX (8u << 20)
 
-/* Steps that a text of @len bytes may take of all that are left: who looks at its commands
- * needs some, too. */
-static uint64_t fuel_for(size_t len, const struct shell_budget *budget)
+/* Steps that a text may take of all that are left: who looks at its commands needs some, too. */
+static uint64_t fuel_for(const struct shell_budget *budget)
 {
-	uint64_t ample = (1u << 20) + 40 * (uint64_t)len, most = budget->work / 8 * 5;
-
-	return ample < most ? ample : most;
+	return budget->work / 4 * 3;
 }
 
 /* ---- before the first command ---- */
@@ -64,16 +59,22 @@ static void set_outer(struct shell_memory *m, const struct shell_setup *setup)
 		m->outer_stamp = setup->outer->commands[setup->outer_command].stamp;
 }
 
-/* Offsets 0, 1, 2, ... and as many zeros, for words that are copies of the text. */
+/*
+ * As many zeros as there are bytes, for words that are copies of the text; and offsets 0, 1,
+ * 2, ... where the text has none of its own.
+ */
 static void set_identity(struct expander *e, const struct shell_text *text)
 {
-	uint32_t *identity = shell_alloc(e->arena, (text->len + 1) * sizeof(*identity));
+	uint32_t *identity;
 
+	e->zeros = shell_alloc(e->arena, text->len + 2);
+	e->identity_len = text->len + 1;
+	if (text->at)
+		return;
+	identity = shell_alloc_raw(e->arena, (text->len + 1) * sizeof(*identity));
 	for (size_t i = 0; i <= text->len; i++)
 		identity[i] = (uint32_t)i;
 	e->identity = identity;
-	e->zeros = shell_alloc(e->arena, text->len + 2);
-	e->identity_len = text->len + 1;
 }
 
 /* ---- one reading ---- */
@@ -82,8 +83,10 @@ static void set_identity(struct expander *e, const struct shell_text *text)
 static bool walk_next(struct expander *e, struct lex_reader *r)
 {
 	struct shell_arena_mark mark = shell_arena_mark(&e->memory->tree);
+	size_t given = e->memory->tree.given;
 	struct ast_node *n = lex_next(r);
 
+	expand_charge(e, (e->memory->tree.given - given) / WORK_TREE);
 	e->keep_tree = false;
 	/* dash runs nothing of what it refuses; bash's refusal is ours, with what was found. */
 	if (n && !(r->state->posix && lex_failed(r)))
@@ -133,9 +136,7 @@ static void read_text(struct expander *e, const struct shell_text *text,
 	take_trouble(e->script, &lex);
 	if (!lex.ambiguous || e->script->trouble != SHELL_FINE)
 		return;
-	e->memory->functions = NULL;
-	e->memory->function_count = 0;
-	e->memory->aliases = NULL;
+	expand_forget(e);
 	posix.posix = true;
 	walk_reading(e, &posix, text, setup);
 	if (posix.trouble != SHELL_SYNTAX)
@@ -159,7 +160,7 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 		.arena = &m->arena,
 		.script = script,
 		.budget = budget,
-		.fuel = fuel_for(text->len, budget),
+		.fuel = fuel_for(budget),
 		.depth = budget->depth * EXPAND_LEVELS,
 		.marked = marked,
 	};
@@ -169,6 +170,7 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 	set_outer(m, setup);
 	set_identity(&e, text);
 	read_text(&e, text, setup);
+	expand_failed(&e); /* the fuel may have ended in the last step */
 	size_t used = m->arena.used + m->tree.used;
 
 	budget->bytes -= used < budget->bytes ? used : budget->bytes;

@@ -145,10 +145,10 @@ struct shell_budget {
 	size_t commands;  /* simple commands still allowed */
 	size_t bytes;     /* memory that scripts may still take, those in use counted */
 	uint64_t work;    /* steps still allowed: a character that is read, copied or compared
-			   * is one, a word or a command is several; about 6 ns each */
+			   * is one, a word or a command is several; 3 ns each or less */
 };
 #define SHELL_BUDGET_INIT \
-	{ .depth = 64, .commands = 100000, .bytes = 20u << 20, .work = 6u << 20 }
+	{ .depth = 64, .commands = 100000, .bytes = 20u << 20, .work = 8u << 20 }
 
 /* Takes @steps from what is left; false: there is no more. */
 static inline bool shell_budget_take(struct shell_budget *b, uint64_t steps)

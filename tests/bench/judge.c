@@ -3,8 +3,9 @@
  *
  *     judge CORPORA        the folder of the public lists; what is not there counts as null
  *
- * Times are processor time of this process, the median of several verdicts each;
- * of the shapes of tests/unit/shapes.h the worst one counts.
+ * Times are processor time of this process, the median of several verdicts each; of the
+ * everyday texts of tests/unit/everyday.h, and of the hostile shapes of tests/unit/shapes.h,
+ * the worst one counts, and its name is told. Each name is a text in the figures.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -13,9 +14,9 @@
 #include <time.h>
 
 #include "../unit/corpus.h"
-#include "../unit/shapes.h"
+#include "../unit/everyday.h"
 
-#define REPEATS 5
+#define REPEATS 7
 
 static double now_ms(void)
 {
@@ -47,23 +48,44 @@ static double verdict_ms(const char *text)
 	return took[REPEATS / 2];
 }
 
-/* The slowest shape of @size bytes, under @name. */
-static void print_worst(const char *name, size_t size)
+struct worst {
+	double ms;
+	char name[80]; /* of a shape: how it begins */
+};
+
+static void measure(const struct shape *shape, const char *name, size_t size, struct worst *w)
 {
-	double worst = 0;
-	size_t which = 0;
+	char *text = shape_text(shape, size);
+	double ms = verdict_ms(text);
 
-	for (size_t i = 0; i < SHAPE_COUNT; i++) {
-		char *text = shape_text(&shapes[i], size);
-		double ms = verdict_ms(text);
-
-		if (ms > worst) {
-			worst = ms;
-			which = i;
-		}
-		free(text);
+	if (ms > w->ms) {
+		w->ms = ms;
+		snprintf(w->name, sizeof(w->name), "%.60s", name ? name : text);
 	}
-	printf("\"%s_ms\":%.4f,\"%s_shape\":%zu,", name, worst, name, which);
+	free(text);
+}
+
+static void print_worst(const char *name, const struct worst *w)
+{
+	json_t *text = json_string(w->name);
+	char *quoted = text ? json_dumps(text, JSON_ENCODE_ANY | JSON_ENSURE_ASCII) : NULL;
+
+	printf("\"%s_ms\":%.4f,\"%s_name\":%s,", name, w->ms, name, quoted ? quoted : "\"\"");
+	free(quoted);
+	json_decref(text);
+}
+
+/* The slowest everyday text and the slowest hostile shape of @size bytes. */
+static void print_size(const char *everyday_name, const char *hostile_name, size_t size)
+{
+	struct worst calm = { 0 }, hostile = { 0 };
+
+	for (size_t i = 0; i < EVERYDAY_COUNT; i++)
+		measure(&everyday[i].shape, everyday[i].name, size, &calm);
+	for (size_t i = 0; i < SHAPE_COUNT; i++)
+		measure(&shapes[i], NULL, size, &hostile);
+	print_worst(everyday_name, &calm);
+	print_worst(hostile_name, &hostile);
 }
 
 /* @count small commands. */
@@ -154,8 +176,8 @@ int main(int argc, char **argv)
 	}
 	setenv("PROCPEN_CORPORA", argv[1], 1);
 	putchar('{');
-	print_worst("small", 10000);
-	print_worst("large", 1u << 20);
+	print_size("everyday", "small", 10000);
+	print_size("everyday_large", "large", 1u << 20);
 	print_many("many_ms", "rm a b;x\n", 50000);
 	print_rates();
 	puts("\"left\":0}");

@@ -126,6 +126,7 @@ class Row:
         self.limit, self.at_least = more.get("limit"), more.get("at_least", False)
         self.absolute = more.get("absolute", self.base is None)
         self.inverse = more.get("inverse", False)
+        self.named = more.get("named")  # the figure that is the name of what was measured
 
     def values(self, experiments):
         e = experiments[self.experiment]
@@ -134,6 +135,10 @@ class Row:
         if ratio and self.inverse:
             ratio = 1 / ratio
         return base, e.figure(self.arm, self.key), ratio
+
+    def which(self, experiments):
+        results = experiments[self.experiment].results.get(self.arm) if self.named else None
+        return results[-1][1][self.named] if results else None
 
     def target(self):
         if self.limit is None:
@@ -153,7 +158,7 @@ class Row:
         return {"company": round(company, 3),
                 "in_doubt": (self.unit in TIMED_UNITS and company > COMPANY_MAX and
                              self.experiment not in ORPHANING),
-                "what": self.what, "unit": self.unit, "base": self.base, "base_figure": base,
+                "what": self.what, "which": self.which(experiments), "unit": self.unit, "base": self.base, "base_figure": base,
                 "arm": self.arm, "figure": figure, "ratio": ratio, "target": self.target(),
                 "met": self.met(figure, ratio)}
 
@@ -205,8 +210,14 @@ ROWS = [
     Row("  with a child that ignores TERM", "timeout ignore", "late_p50_ms", "ms", limit=5),
     Row("20 trees when the server is killed: gone in", "end kill", "gone_ms", "ms", limit=1000),
     Row("20 trees when its stdin closes: gone in", "end eof", "gone_ms", "ms", limit=1000),
-    Row("verdict on 10 kB, the worst of many shapes", "judge", "small_ms", "ms", limit=1),
-    Row("  on 1 MiB, the worst of many shapes", "judge", "large_ms", "ms", limit=50),
+    Row("verdict on 10 kB, the worst everyday text", "judge", "everyday_ms", "ms", limit=1,
+        named="everyday_name"),
+    Row("  the worst of many hostile shapes", "judge", "small_ms", "ms", limit=1,
+        named="small_name"),
+    Row("  on 1 MiB, the worst everyday text", "judge", "everyday_large_ms", "ms", limit=50,
+        named="everyday_large_name"),
+    Row("  the worst of many hostile shapes", "judge", "large_ms", "ms", limit=50,
+        named="large_name"),
     Row("  on 100,000 commands", "judge", "many_ms", "ms", limit=50),
     Row("  on a command of nl2bash, mean", "judge", "real_us", "us"),
     Row("blocked of the sample: must", "judge", "must_percent", "%", limit=97, at_least=True),
@@ -306,7 +317,9 @@ def print_table(rows):
     print("  ".join(t.ljust(w) for t, w in zip(
         ("what", "base", "figure", "ratio", "target"), widths)) + "  met")
     for r in rows:
-        name = "" if r["base"] is None else f"{r['base']} {number(r['base_figure'], r['unit'])}"
+        name = f"{r['base']} {number(r['base_figure'], r['unit'])}" if r["base"] else ""
+        if r["which"]:
+            name = json.dumps(r["which"])[:18]
         cells = (r["what"], name, number(r["figure"], r["unit"]),
                  "-" if r["ratio"] is None else f"{r['ratio']:.2f}", r["target"])
         met = {True: "yes", False: "NO", None: ""}[r["met"]]

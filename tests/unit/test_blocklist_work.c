@@ -1,0 +1,350 @@
+/*
+ * The work of a verdict, counted in steps: what people write costs little for each byte,
+ * what multiplies itself is stopped, what is stopped is blocked, and the count is
+ * honest: nothing asks for much memory without steps. No clock is asked.
+ */
+#include "unit.h"
+
+#include "corpus.h"
+#include "everyday.h"
+#include "guard/blocklist_table.h"
+#include "guard/blocklist_walk.h"
+
+/* What one verdict took. */
+struct spent {
+	bool blocked;
+	const char *rule;
+	uint64_t work, left;
+	size_t commands; /* told by the reader of the text */
+	size_t memory;   /* bytes that the judge asked for */
+};
+
+/* @limit: less than the text may take; 0: as much as it may. */
+static struct spent judge_within(const char *text, uint64_t limit)
+{
+	struct shell_text whole = { .s = text, .len = strlen(text) };
+	struct blocklist_walk w;
+	struct spent s = { .rule = "" };
+	uint64_t work;
+	size_t commands;
+
+	blocklist_walk_init(&w, whole.len);
+	if (limit)
+		w.budget.work = limit;
+	work = w.budget.work;
+	commands = w.budget.commands;
+	s.blocked = blocklist_walk_text(&w, &whole, NULL, 0, NULL);
+	if (s.blocked)
+		s.rule = w.finding.rule->id;
+	s.left = w.budget.work;
+	s.work = work - w.budget.work;
+	s.commands = commands - w.budget.commands;
+	s.memory = w.arena.given;
+	blocklist_walk_release(&w);
+	return s;
+}
+
+static struct spent judge(const char *text)
+{
+	return judge_within(text, 0);
+}
+
+static struct spent judge_shape(const struct shape *shape, size_t size)
+{
+	char *text = shape_text(shape, size);
+	struct spent s = judge(text);
+
+	free(text);
+	return s;
+}
+
+/* ---- what people write ---- */
+
+/* 10 kB may take 33 steps for each byte; ordinary text keeps well below. */
+#define EVERYDAY_STEPS_PER_BYTE 26
+
+static void test_work_everyday(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < EVERYDAY_COUNT; i++) {
+		struct spent s = judge_shape(&everyday[i].shape, 10000);
+
+		if (s.blocked)
+			fail_msg("%s: %s", everyday[i].name, s.rule);
+		if (s.work > EVERYDAY_STEPS_PER_BYTE * 10000)
+			fail_msg("%s: %lu steps", everyday[i].name, (unsigned long)s.work);
+	}
+}
+
+/* Four times the text is four times the work, and a bit for tables that grow. */
+static void test_work_is_linear(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < EVERYDAY_COUNT; i++) {
+		uint64_t one = judge_shape(&everyday[i].shape, 10000).work;
+		struct spent four = judge_shape(&everyday[i].shape, 40000);
+
+		if (four.blocked || four.work > one * 9 / 2)
+			fail_msg("%s: %lu steps become %lu, %s", everyday[i].name,
+				 (unsigned long)one, (unsigned long)four.work, four.rule);
+	}
+}
+
+/* Small texts whose loops and functions make much of themselves. */
+static void test_work_small_texts(void **state)
+{
+	static const char *const texts[] = {
+		"for i in $(seq 1 64); do for j in {1..9}; do echo $i $j; done; done",
+		"for a in {1..9}; do for b in {1..9}; do for c in x y; do touch f$a$b$c; done; done; done",
+		"for d in a b c d e f g h; do for v in 1 2 3 4; do rm -rf build/$d/$v; done; done",
+		"log() { echo \"$@\" >&2; }; run() { log \"$@\"; \"$@\"; }; "
+		"for t in {1..40}; do run make test-$t; done",
+		"i=0; while [ $i -lt 100 ]; do i=$((i+1)); mkdir -p out/$i; done",
+		"mkdir -p {src,test}/{a,b,c,d}/{x,y,z}/{1..9}",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+		struct spent s = judge(texts[i]);
+
+		if (s.blocked)
+			fail_msg("%s: %s after %lu steps", texts[i], s.rule, (unsigned long)s.work);
+	}
+}
+
+/* ---- what multiplies itself ---- */
+
+/* Steps that a command costs at the least, and bytes that a step, or a byte of the text, may ask for. */
+#define COMMAND_STEPS 24
+#define STEP_BYTES 32
+#define TEXT_BYTES 64
+
+static void check(const char *name, size_t size, const struct spent *s)
+{
+	if (!s->left && !s->blocked)
+		fail_msg("%s (%zu): allowed without an end", name, size);
+	if (s->commands * COMMAND_STEPS > s->work + COMMAND_STEPS)
+		fail_msg("%s (%zu): %zu commands for %lu steps", name, size, s->commands,
+			 (unsigned long)s->work);
+	if (s->memory > STEP_BYTES * s->work + TEXT_BYTES * size)
+		fail_msg("%s (%zu): %zu bytes for %lu steps", name, size, s->memory,
+			 (unsigned long)s->work);
+}
+
+static void test_work_hostile(void **state)
+{
+	static const size_t sizes[] = { 300, 2000, 10000, 50000 };
+	size_t stopped = 0;
+
+	(void)state;
+	for (size_t i = 0; i < SHAPE_COUNT; i++)
+		for (size_t k = 0; k < sizeof(sizes) / sizeof(sizes[0]); k++) {
+			struct spent s = judge_shape(&shapes[i], sizes[k]);
+
+			check(shapes[i].piece, sizes[k], &s);
+			stopped += !strcmp(s.rule, "text.too_complex");
+		}
+	assert_true(stopped > 20); /* or nothing was tried */
+}
+
+/* Wherever the work ends: there is a verdict, and it is not "allowed". */
+static void cut_short(const char *text, uint64_t *seed, size_t times)
+{
+	uint64_t most = judge(text).work;
+
+	for (size_t i = 0; i < times && most > 1; i++) {
+		uint64_t limit = 1 + unit_random(seed) % (most - 1);
+		struct spent s = judge_within(text, limit);
+
+		if (!s.blocked)
+			fail_msg("%.60s: allowed after %lu of %lu steps", text,
+				 (unsigned long)limit, (unsigned long)most);
+	}
+}
+
+static void cut_row(void *ctx, const struct corpus_row *row)
+{
+	cut_short(row->command, ctx, 3);
+}
+
+static void test_work_ends_anywhere(void **state)
+{
+	FILE *file = corpus_fixture("blocklist_tricks.tsv");
+	uint64_t seed = 20261122;
+
+	(void)state;
+	for (size_t i = 0; i < EVERYDAY_COUNT + SHAPE_COUNT; i++) {
+		const struct shape *shape = i < EVERYDAY_COUNT ? &everyday[i].shape
+							      : &shapes[i - EVERYDAY_COUNT];
+		char *text = shape_text(shape, 600);
+
+		cut_short(text, &seed, 40);
+		free(text);
+	}
+	assert_non_null(file);
+	assert_true(corpus_table(file, cut_row, &seed) > 1000);
+	fclose(file);
+}
+
+/* The words of each program of the table are read in ways of their own. */
+static void test_work_of_programs(void **state)
+{
+	static const char *const pieces[] = { "-x ", "a ", "--xyz=a ", "/srv/a " };
+	char before[128];
+
+	(void)state;
+	for (unsigned i = 0; i < blocklist_name_count; i++)
+		for (size_t k = 0; k < sizeof(pieces) / sizeof(pieces[0]); k++) {
+			struct shape shape = { before, pieces[k], "x", NULL };
+			struct spent s;
+
+			snprintf(before, sizeof(before), "%s ", blocklist_names[i].name);
+			s = judge_shape(&shape, 3000);
+			check(before, 3000, &s);
+		}
+}
+
+/* All options that hold a text for a shell are read, or none of it is run. */
+static void test_work_hidden_texts(void **state)
+{
+	static const struct shape many = { "tar cf x ", "--to-command=true ", "y", NULL };
+	static const struct shape mounts = { "docker run ", "-v a:/b ", "-v /:/host i rm -rf /b", NULL };
+	static const struct shape rests = { "git ", "-x a ", "b", NULL };
+	struct spent s = judge_shape(&many, 400);
+
+	(void)state;
+	assert_false(s.blocked);
+	s = judge_shape(&many, 4000);
+	assert_string_equal(s.rule, "text.too_complex");
+	s = judge_shape(&rests, 10000);
+	assert_string_equal(s.rule, "text.too_complex");
+	s = judge_shape(&mounts, 2000);
+	assert_string_equal(s.rule, "text.too_complex");
+}
+
+/* What a command gets from elsewhere is read to its end: the harm may stand there. */
+static void test_work_items(void **state)
+{
+	static const struct shape harmless[] = {
+		{ "echo ", "f ", "g | xargs rm -rf", NULL },
+		{ "crontab - <<E\n", "0 0 * * * true\n", "E\n", NULL },
+		{ "nft -f - <<E\n", "list ruleset\n", "E\n", NULL },
+		{ "docker run ", "-v a:/b ", "-v /:/host image rm -rf /b", NULL },
+	};
+	static const struct shape harmful[] = {
+		{ "echo ", "f ", "/ | xargs rm -rf", NULL },
+		{ "crontab - <<E\n", "0 0 * * * true\n", "0 0 * * * rm -rf /etc\nE\n", NULL },
+		{ "nft -f - <<E\n", "list ruleset\n", "flush ruleset\nE\n", NULL },
+		{ "docker run ", "-v a:/b ", "-v /:/host image rm -rf /host/etc", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(harmful) / sizeof(harmful[0]); i++) {
+		size_t size = i == 3 ? 250 : 2000; /* up to 32 mounts are held apart */
+		struct spent s = judge_shape(&harmless[i], size);
+
+		if (s.blocked)
+			fail_msg("%s: %s", harmless[i].before, s.rule);
+		s = judge_shape(&harmful[i], size);
+		if (!s.blocked || !strncmp(s.rule, "text.", 5))
+			fail_msg("%s: %s", harmful[i].before, s.rule);
+	}
+}
+
+/* More text may take more work, up to the most. */
+static void test_work_allowance(void **state)
+{
+	static const size_t sizes[] = { 0, 10000, 20000, 1u << 20 };
+	uint64_t before = 0;
+	struct blocklist_walk w;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		blocklist_walk_init(&w, sizes[i]);
+		assert_true(i == 1 ? w.budget.work == before : w.budget.work > before);
+		before = w.budget.work;
+		blocklist_walk_release(&w);
+	}
+}
+
+/* ---- the lists that are asked ---- */
+
+static void test_work_lists(void **state)
+{
+	static const char list[] = " -a --bc de f* +g ";
+	const struct blocklist_list *notes = blocklist_list_notes(list);
+
+	(void)state;
+	assert_true(notes->globs);
+	assert_int_equal(notes->words, 5);
+	assert_true(blocklist_list_begins(notes, 'a') && blocklist_list_begins(notes, 'b') &&
+		    blocklist_list_begins(notes, 'd') && blocklist_list_begins(notes, 'g'));
+	assert_false(blocklist_list_begins(notes, 'e'));
+	assert_true(blocklist_listed(list, "--bc", 4));
+	assert_true(blocklist_listed(list, "de", 2));
+	assert_false(blocklist_listed(list, "--b", 3));
+	assert_false(blocklist_listed(list, "d", 1));
+	assert_false(blocklist_listed(list, "e", 1));
+	assert_false(blocklist_listed("", "a", 1));
+}
+
+/* Every word of @list is in it, and none of them with a letter less or more. */
+static size_t check_list(const char *list)
+{
+	size_t words = 0;
+
+	for (const char *at = list; at && *at; words++) {
+		char word[80];
+		size_t len;
+
+		at += strspn(at, " ");
+		len = strcspn(at, " ");
+		if (!len || len + 2 > sizeof(word))
+			break;
+		memcpy(word, at, len);
+		memcpy(word + len, "\x7f", 2);
+		if (!blocklist_listed(list, word, len))
+			fail_msg("%.*s is not found in %s", (int)len, word, list);
+		assert_false(blocklist_listed(list, word, len + 1));
+		at += len;
+	}
+	return words;
+}
+
+static void test_work_lists_of_the_table(void **state)
+{
+	size_t words = 0;
+
+	(void)state;
+	for (unsigned i = 0; i < blocklist_name_count; i++) {
+		const struct blocklist_name *name = &blocklist_names[i];
+
+		if (name->program)
+			words += check_list(name->program->values) + check_list(name->program->inert);
+		if (name->wrapper)
+			words += check_list(name->wrapper->values) + check_list(name->wrapper->text);
+	}
+	for (unsigned i = 0; i < blocklist_rule_count; i++)
+		for (const char *const *group = blocklist_rules[i].words; *group; group++)
+			words += check_list(*group);
+	assert_true(words > 1000);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_work_everyday),
+		cmocka_unit_test(test_work_is_linear),
+		cmocka_unit_test(test_work_small_texts),
+		cmocka_unit_test(test_work_hostile),
+		cmocka_unit_test(test_work_ends_anywhere),
+		cmocka_unit_test(test_work_of_programs),
+		cmocka_unit_test(test_work_hidden_texts),
+		cmocka_unit_test(test_work_items),
+		cmocka_unit_test(test_work_allowance),
+		cmocka_unit_test(test_work_lists),
+		cmocka_unit_test(test_work_lists_of_the_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
