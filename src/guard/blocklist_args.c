@@ -134,6 +134,9 @@ static size_t read_short(struct blocklist_args *a, const struct shell_word *word
 		add_option(a, whole);
 	for (size_t i = 1; i < len; i++) {
 		char letter[] = { '-', s[i] };
+
+		if (s[i] == '/') /* no letter, but a value that stands behind one */
+			break;
 		struct blocklist_option one = { s + i, 1, false, NULL, 0 };
 		bool takes = blocklist_listed(values, letter, 2);
 

@@ -30,6 +30,7 @@ struct reader {
 	bool trees;   /* what is removed is removed with all below it */
 	bool write_flags; /* a flag to open for writing is named */
 	bool getline; /* of awk: something is read by it */
+	bool codes; /* characters are made of numbers */
 	bool listed[2]; /* add_listed() was here: to change modes, to remove */
 	struct { size_t start, len; struct shell_word value; } variables[VARIABLES_MAX];
 	size_t variable_count;
@@ -160,7 +161,8 @@ static const char silent[] =
 	" r b u f rb br String os path Path pathlib join expanduser ENV environ "
 	"process env File fs require shell True False true false capture_output "
 	"check text stdout stderr PIPE subprocess recursive force ignore_errors "
-	"qw q qq m s exit and or not sh";
+	"qw q qq m s exit and or not map chr bytes bytearray list decode encode "
+	"escapeshellarg escapeshellcmd shlex quote str String strval fromCharCode apply sh";
 
 /* Does this argument go on with another piece: + . or a slash of Path? */
 static bool joins(const struct reader *r, size_t i)
@@ -205,6 +207,32 @@ static char character(const struct reader *r, size_t i)
 	return code > 0 && code < 127 ? (char)code : 0;
 }
 
+/* [104,97,108,116]: the characters of these numbers; *@end: the token behind them. */
+static bool characters(struct reader *r, size_t i, struct shell_word *out, size_t *end)
+{
+	char *s = shell_alloc(r->t.arena, ARGS_MAX + 1);
+	uint32_t *where = shell_alloc(r->t.arena, (ARGS_MAX + 1) * sizeof(*where));
+	size_t n = 0;
+
+	for (; i < r->t.count && n < ARGS_MAX && r->t.tokens[i].kind == TOKEN_NAME; i += 2) {
+		char *rest;
+		long code = strtol(r->t.text->text.s + r->t.tokens[i].start, &rest, 0);
+
+		if (code < 9 || code > 126 ||
+		    rest != r->t.text->text.s + r->t.tokens[i].end)
+			break;
+		where[n] = r->t.text->text.at ? r->t.text->text.at[r->t.tokens[i].start] : 0;
+		s[n++] = (char)code;
+		*end = i + 1;
+		if (!code_is_char(&r->t, i + 1, ','))
+			break;
+	}
+	*out = (struct shell_word){ .text = { .s = s, .at = where, .len = n },
+				    .kind = shell_alloc(r->t.arena, n + 1),
+				    .start = r->t.text->start, .end = r->t.text->end };
+	return n > 2;
+}
+
 /* "ffo"[::-1] */
 static bool reverses(const struct reader *r, size_t i)
 {
@@ -231,10 +259,14 @@ static void reverse_last(struct reader *r, struct arguments *a)
 	w->kind = kind;
 }
 
+/* Functions whose result is their argument, as far as it matters here. */
+static const char quoters[] = " escapeshellarg escapeshellcmd quote str String strval ";
+
 /* The strings from token @i on, to the end of the bracket or of the statement. */
 static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 {
-	size_t depth = 0;
+	size_t depth = 0, behind;
+	struct shell_word codes;
 	bool join = false;
 
 	memset(a, 0, sizeof(*a));
@@ -250,6 +282,16 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 			append(r, a, &piece, join);
 			join = joins(r, i + 4);
 			i += 3;
+			continue;
+		} else if (r->codes && t->kind == TOKEN_NAME &&
+			   strchr("0123456789", r->t.text->text.s[t->start]) && step(r, 8) &&
+			   characters(r, i, &codes, &behind)) {
+			append(r, a, &codes, join);
+			i = behind - 1;
+		} else if (c == '.' && a->count && code_token_in(&r->t, i + 1, " reverse ")) {
+			reverse_last(r, a);
+			i++;
+			join = false;
 			continue;
 		} else if (c == '[' && a->count && reverses(r, i)) {
 			reverse_last(r, a);
@@ -279,6 +321,8 @@ static void read_arguments(struct reader *r, size_t i, struct arguments *a)
 			take_name(r, a, i, join);
 		}
 		join = joins(r, i) || (join && c && strchr("([{$@", c)) ||
+		       (join && code_is_char(&r->t, i + 1, '(') &&
+			code_token_in(&r->t, i, quoters)) ||
 		       (t->kind == TOKEN_STRING && i + 1 < r->t.count &&
 			r->t.tokens[i + 1].kind == TOKEN_STRING);
 	}
@@ -430,16 +474,19 @@ static void read_remove(struct reader *r, size_t i, const char *effect)
 	struct arguments a;
 	bool removes_it = strcmp(effect, "mode_call") != 0;
 
-	if (effect == removed && r->trees)
-		effect = "remove_tree";
 	read_arguments(r, i + 1, &a);
+	if (effect == removed &&
+	    (r->trees || (a.count > 1 && strcmp(a.words[1].text.s, "rf") == 0))) /* of vim */
+		effect = "remove_tree";
 	for (size_t k = 0; k < a.count; k++) {
 		mark_globs(r, &a.words[k]);
 		add_effect(r, effect, &a.words[k]);
 	}
 	read_method(r, i, effect);
-	if (!a.count && !r->listed[removes_it])
+	if (!a.count && !r->listed[removes_it]) {
 		add_listed(r, removes_it ? "remove_tree" : effect);
+		add_call(r, (struct blocklist_code_call){ CODE_EACH, effect, NULL, 0 });
+	}
 	r->listed[removes_it] |= !a.count;
 }
 
@@ -506,7 +553,7 @@ static void read_run_source(struct reader *r, size_t i, size_t end)
 	static const char fetches[] = " urlopen requests httpx curl_exec file_get_contents "
 				      "create_connection makefile recv ";
 
-	for (size_t k = i + 1; k < end && k < i + 6 && r->t.tokens[k].kind != TOKEN_STRING; k++) {
+	for (size_t k = i + 1; k < end && k < i + 12 && r->t.tokens[k].kind != TOKEN_STRING; k++) {
 		if (code_token_in(&r->t, k, fetches))
 			add_call(r, (struct blocklist_code_call){ CODE_FOUND, "pipe.remote", NULL,
 								  0 });
@@ -633,7 +680,8 @@ static void read_whole(struct reader *r)
 				      "HTTParty axios URI Net ";
 	static const char decoders[] = " b64decode b32decode a85decode b85decode base64 decode64 "
 				       "base64_decode unhexlify fromhex unpack atob decode_base64 "
-				       "decompress gzinflate rot13 str_rot13 convert_uu hex2bin "
+				       "decompress gzinflate pack rot13 str_rot13 convert_uu "
+				       "hex2bin "
 				       "codecs marshal ";
 	static const char loops[] = " while until loop for ";
 
@@ -650,6 +698,19 @@ static void read_whole(struct reader *r)
 		found(r, "pipe.remote");
 	if (code_any_name(&r->t, decoders))
 		found(r, "pipe.decoded");
+}
+
+/* exec(Buffer.from("...", "base64").toString()) */
+static void read_buffer(struct reader *r)
+{
+	if (!code_any_name(&r->t, " Buffer ") ||
+	    !code_any_name(&r->t, " exec execSync spawn spawnSync eval Function "))
+		return;
+	for (size_t i = 0; i < r->t.count; i++)
+		if (r->t.tokens[i].kind == TOKEN_STRING &&
+		    blocklist_listed(" base64 hex base64url ", r->t.tokens[i].string.text.s,
+				     r->t.tokens[i].string.text.len))
+			found(r, "pipe.decoded");
 }
 
 /* awk: print "x" > "/dev/sda", print | "sh", "cmd" | getline */
@@ -682,6 +743,37 @@ static bool is_quoted_call(const struct reader *r, size_t i)
 	       blocklist_listed(run_names, t->string.text.s, t->string.text.len);
 }
 
+/* array_map("unlink", ...): the name of a function that is called for each. */
+static void read_callback(struct reader *r, size_t i)
+{
+	static const char maps[] = " array_map array_walk call_user_func call_user_func_array ";
+	const struct shell_word *w = &r->t.tokens[i].string;
+
+	if (i < 2 || r->t.tokens[i].kind != TOKEN_STRING || !code_token_in(&r->t, i - 2, maps))
+		return;
+	if (blocklist_listed(removes, w->text.s, w->text.len) || strcmp(w->text.s, "rmdir") == 0)
+		read_remove(r, i, "remove");
+	if (blocklist_listed(runs, w->text.s, w->text.len))
+		read_run(r, i);
+}
+
+/* shell "TEXT" of Raku, "TEXT".! of Scala, system $_ of Perl. */
+static void read_other_runs(struct reader *r, size_t i)
+{
+	if (code_token_in(&r->t, i, " shell ") && i + 1 < r->t.count &&
+	    (r->t.tokens[i + 1].kind == TOKEN_STRING ||
+	     (code_is_char(&r->t, i + 1, '(') && i + 2 < r->t.count &&
+	      r->t.tokens[i + 2].kind == TOKEN_STRING)))
+		read_run(r, i);
+	if (r->t.tokens[i].kind == TOKEN_STRING && code_is_char(&r->t, i + 1, '.') &&
+	    code_is_char(&r->t, i + 2, '!'))
+		add_call(r, (struct blocklist_code_call){ CODE_SHELL, NULL,
+							  &r->t.tokens[i].string, 1 });
+	if (code_token_in(&r->t, i, " system exec eval ") && code_is_char(&r->t, i + 1, '$') &&
+	    code_token_in(&r->t, i + 2, " _ "))
+		add_call(r, (struct blocklist_code_call){ CODE_INPUT, NULL, NULL, 0 });
+}
+
 static void read_token(struct reader *r, size_t i)
 {
 	if (r->t.tokens[i].kind == TOKEN_RUN) {
@@ -693,6 +785,8 @@ static void read_token(struct reader *r, size_t i)
 	if (r->awk)
 		read_awk(r, i);
 	note_alias(r, i);
+	read_callback(r, i);
+	read_other_runs(r, i);
 	if (is_quoted_call(r, i))
 		read_run(r, i + 1);
 	if (r->awk && code_token_in(&r->t, i, " system ") && code_is_char(&r->t, i + 1, '(') &&
@@ -713,7 +807,8 @@ static void read_token(struct reader *r, size_t i)
 		read_remove(r, i, removed);
 	if (code_token_in(&r->t, i, moves))
 		read_remove(r, i, "move");
-	if (code_token_in(&r->t, i, " chmod chmodSync ") && code_is_char(&r->t, i + 1, '('))
+	if (code_token_in(&r->t, i, " chmod chmodSync ") && i + 1 < r->t.count &&
+	    (code_is_char(&r->t, i + 1, '(') || r->t.tokens[i + 1].kind == TOKEN_NAME))
 		read_remove(r, i, "mode_call");
 	if (code_token_in(&r->t, i, modes_tree))
 		read_remove(r, i, "mode_tree");
@@ -781,6 +876,7 @@ struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, b
 	note_renames(&r);
 	r.trees = code_any_name(&r.t, " recursive directory ");
 	r.write_flags = code_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
+	r.codes = code_any_name(&r.t, " chr fromCharCode bytes bytearray pack Char ");
 	r.getline = awk && code_any_name(&r.t, " getline ");
 	for (size_t i = 1; i < r.t.count; i++) /* ... for x in ["a"]: used before it is named */
 		if (code_token_in(&r.t, i, " in "))
@@ -789,7 +885,9 @@ struct blocklist_code_calls blocklist_code_read(const struct shell_word *text, b
 		read_token(&r, i);
 		note_variable(&r, i);
 	}
-	if (!awk)
+	if (!awk) {
 		read_whole(&r);
+		read_buffer(&r);
+	}
 	return r.calls;
 }

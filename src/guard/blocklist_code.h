@@ -22,6 +22,7 @@ enum blocklist_code_kind {
 	CODE_EFFECT, /* @effect is done to words[0] */
 	CODE_NESTED, /* words[0] is text of the same language that is run */
 	CODE_INPUT,  /* its standard input is run as shell text, behind words[0] if there is one */
+	CODE_EACH,   /* @effect is done to each of its arguments, or names on its input */
 	CODE_FOUND,  /* @effect is there, whatever it is done to */
 };
 

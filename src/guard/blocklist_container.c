@@ -25,6 +25,8 @@ struct container {
 	struct shell_arena *arena;
 	struct mount mounts[MOUNTS_MAX];
 	size_t mount_count;
+	const struct shell_word *entry; /* the value of --entrypoint, or NULL */
+	size_t entry_skip;
 	bool host; /* it sees the machine's own processes */
 };
 
@@ -90,6 +92,11 @@ static void read_options(struct container *c, const struct blocklist_args *a)
 	for (size_t from = 0; (o = blocklist_args_next(a, " --mount ", &from)) != NULL;)
 		if (o->value)
 			read_mount(c, o->value, o->skip);
+	for (size_t from = 0; (o = blocklist_args_next(a, " --entrypoint ", &from)) != NULL;)
+		if (o->value) {
+			c->entry = o->value;
+			c->entry_skip = o->skip;
+		}
 	c->host = blocklist_args_has(a, " --privileged --pid=host ");
 }
 
@@ -127,6 +134,20 @@ static bool enters_root(const struct container *c, const struct shell_word *word
 	return false;
 }
 
+/* --entrypoint PROGRAM: the words are its own. */
+static struct blocklist_container with_entry(const struct container *c,
+					     const struct blocklist_container *plain)
+{
+	struct blocklist_container out = { NULL, plain->count + 1 };
+
+	out.words = shell_alloc(c->arena, out.count * sizeof(*out.words));
+	out.words[0] = c->entry_skip ? shell_wrap_slice(c->entry, c->entry_skip,
+							c->entry->text.len, c->arena)
+				     : *c->entry;
+	memcpy(out.words + 1, plain->words, plain->count * sizeof(*out.words));
+	return out;
+}
+
 struct blocklist_container blocklist_container_open(const struct shell_word *words, size_t count,
 						    struct shell_arena *arena)
 {
@@ -154,5 +175,7 @@ struct blocklist_container blocklist_container_open(const struct shell_word *wor
 	}
 	for (size_t i = 0; i < out.count; i++)
 		out.words[i] = turn(&c, &words[first + i]);
+	if (c.entry && out.count) /* in the place of the image's name, which is before them */
+		out = with_entry(&c, &out);
 	return out;
 }

@@ -1,12 +1,15 @@
 #include "guard/blocklist_flow.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "guard/blocklist_all.h"
 #include "guard/blocklist_args.h"
 #include "guard/blocklist_find.h"
 #include "guard/blocklist_rules.h"
+#include "guard/blocklist_store.h"
 #include "guard/shell_wrap.h"
 
 /* How many words of wrappers before a program are passed over. */
@@ -84,7 +87,7 @@ static bool all_pids(const struct shell_command *c, unsigned kind)
 					     strpbrk(c->words[1].text.s, "ax") != NULL) &&
 		       !has_word(c, " -C -p -u --pid ");
 	if (kind & FLOW_KIND_PGREP)
-		return has_word(c, " . .* * ^ ") || has_letter(c, "v") ||
+		return has_word(c, " . .* * ^ init systemd ") || has_letter(c, "v") ||
 		       (c->word_count == 2 && !c->words[1].text.len) ||
 		       (c->word_count == 3 && has_word(c, " -u -U --euid --uid "));
 	return (kind & (FLOW_KIND_LIST | FLOW_KIND_FIND)) && has_word(c, " /proc ");
@@ -100,22 +103,28 @@ static bool holds_decoder(const struct shell_command *c)
 	return false;
 }
 
-/* An interpreter that computes text: -c or -e, and nothing comes in. */
-static bool computes(const struct shell_command *c, unsigned kind)
+/* Does a text among its words ask for what comes in? */
+static bool reads_input(const struct shell_command *c)
 {
-	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
-	       (c->piped_from == SHELL_NONE || holds_decoder(c)) &&
-	       has_word(c, " -c -e -E -r ") && !has_letter(c, "np");
+	static const char *const asks[] = { "stdin", "STDIN", "input", "<>", "gets", "ARGF", "$_",
+					    "readline", "fd 0", "fileinput" };
+
+	for (size_t i = 1; i < c->word_count; i++)
+		for (size_t k = 0; k < COUNT_OF(asks); k++)
+			if (strstr(c->words[i].text.s, asks[k]))
+				return true;
+	return false;
 }
 
-/* awk '{print $1}' and grep -v pick columns and leave a few lines out, no more. */
-static bool picks(const struct shell_command *c, unsigned kind)
+/* An interpreter that computes text: -c or -e, or BEGIN of awk, and nothing comes in. */
+static bool computes(const struct shell_command *c, unsigned kind)
 {
-	static const char keeps[] = " -v [0-9] ^[0-9] [0-9]+ [0-9]* ^[0-9]+ ^[0-9]* ^[0-9]+$ "
-				    "^[0-9]*$ ^[0-9][0-9]*$ +2 -n+2 ";
-
-	return (kind & FLOW_KIND_PICK) && !has_word(c, keeps) &&
-	       !(c->word_count > 1 && c->words[1].text.s[0] == '{');
+	if ((kind & FLOW_KIND_ALL) && c->word_count == 2 && c->piped_from == SHELL_NONE &&
+	    strncmp(c->words[1].text.s, "BEGIN", 5) == 0)
+		return strstr(c->words[0].text.s, "awk") != NULL;
+	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
+	       (c->piped_from == SHELL_NONE || holds_decoder(c) || !reads_input(c)) &&
+	       has_word(c, " -c -e -E -r -p --print -pe ") && !has_letter(c, "n");
 }
 
 static bool from_socket(const struct shell_command *c)
@@ -135,9 +144,8 @@ static void note_socket(struct blocklist_flows *f, const struct shell_command *c
 	if (!from_socket(c))
 		return;
 	for (size_t i = 0; i < c->redirect_count; i++)
-		if (c->redirects[i].op == SHELL_BOTH && c->redirects[i].fd > 2 &&
-		    c->redirects[i].fd < 32)
-			f->sockets |= 1u << c->redirects[i].fd;
+		if (c->redirects[i].op == SHELL_BOTH && c->redirects[i].fd > 2)
+			f->sockets |= 1u << (c->redirects[i].fd & 31);
 }
 
 /* sh <&5 */
@@ -147,14 +155,15 @@ static bool reads_socket(const struct blocklist_flows *f, const struct shell_com
 		const struct shell_redirect *r = &c->redirects[i];
 		long fd = strtol(r->target.text.s, NULL, 10);
 
-		if (r->op == SHELL_DUP && r->fd <= 0 && fd > 2 && fd < 32 &&
-		    (f->sockets & (1u << fd)))
+		if (r->op == SHELL_DUP && r->fd <= 0 && fd > 2 &&
+		    (f->sockets & (1u << (fd & 31))))
 			return true;
 	}
 	return false;
 }
 
-static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
+/* @first: what the command itself makes is not known yet, besides what goes through it. */
+static unsigned out_of(const struct blocklist_flows *f, uint32_t index, bool first)
 {
 	const struct shell_command *c = &f->script->commands[index];
 	unsigned flow = 0, in = blocklist_flow_input(f, index), kind = f->kinds[index];
@@ -168,8 +177,12 @@ static unsigned out_of(const struct blocklist_flows *f, uint32_t index)
 		flow |= FLOW_DECODED;
 	if (all_pids(c, kind))
 		flow |= FLOW_ALL_PIDS;
-	if (picks(c, kind))
-		in &= ~(unsigned)FLOW_ALL_PIDS;
+	if (first && (kind & FLOW_KIND_ALL))
+		flow |= blocklist_all_listed(c);
+	if (first && (kind & FLOW_KIND_STORE))
+		flow |= blocklist_store_flow(c);
+	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && blocklist_all_picks(c))
+		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is enough */
 	/* What echo prints of a substitution comes from there. */
 	if (kind & FLOW_KIND_PRINT)
 		flow |= f->children[index];
@@ -200,6 +213,50 @@ static void note_names(struct blocklist_flows *f, uint32_t index)
 				add_name(f, c->words[i].text.s);
 }
 
+/* Does its output go into a later stage of a pipeline? Stages stand behind each other. */
+static bool piped(const struct blocklist_flows *f, uint32_t index)
+{
+	const struct shell_script *s = f->script;
+
+	for (uint32_t i = index + 1; i < s->command_count && i < index + STAGES_MAX; i++)
+		if (s->commands[i].piped_from == index)
+			return true;
+	return false;
+}
+
+static void add_list(struct blocklist_flows *f, const char *name, unsigned flow)
+{
+	size_t k = 0;
+
+	while (k < COUNT_OF(f->list_names) && f->list_names[k][0] &&
+	       strcmp(f->list_names[k], name))
+		k++;
+	if (k == COUNT_OF(f->list_names) || strlen(name) >= sizeof(f->list_names[k]))
+		return;
+	strcpy(f->list_names[k], name);
+	f->list_flows[k] |= (uint16_t)flow;
+}
+
+/* for x in $(ps), x=$(ps), ps | while read x: what x or the substitution stands for. */
+static void note_lists(struct blocklist_flows *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	unsigned out = f->out[index] & FLOW_LISTS, in = blocklist_flow_input(f, index) & FLOW_LISTS;
+	char name[32];
+
+	if (out && c->word_count && (c->context & SHELL_IN_SUBSTITUTION) && !piped(f, index)) {
+		const char *slash = strrchr(c->words[0].text.s, '/');
+
+		snprintf(name, sizeof(name), "$(%.26s)",
+			 slash ? slash + 1 : c->words[0].text.s);
+		add_list(f, name, out);
+	}
+	/* Whoever reads several columns looks at them. */
+	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
+	    (c->word_count == 2 || c->words[c->word_count - 2].text.s[0] == '-'))
+		add_list(f, c->words[c->word_count - 1].text.s, in);
+}
+
 static bool is_sink(const struct shell_word *w)
 {
 	for (uint32_t i = 0; i < w->unknown_count; i++)
@@ -220,12 +277,13 @@ static bool writes_into(const struct shell_command *c)
 	return false;
 }
 
-/* Does any command write into another one, or into a word? */
+/* Does any command write into another one, or into a word or the list of a loop? */
 static bool connected(const struct shell_script *script)
 {
 	for (uint32_t i = 0; i < script->command_count; i++)
 		if (script->commands[i].piped_from != SHELL_NONE ||
-		    script->commands[i].parent != SHELL_NONE)
+		    script->commands[i].parent != SHELL_NONE ||
+		    (script->commands[i].context & SHELL_IN_SUBSTITUTION))
 			return true;
 	return false;
 }
@@ -241,11 +299,11 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 			note_socket(f, &script->commands[i]);
 	if (!connected(script))
 		return;
-	f->out = shell_alloc(arena, script->command_count + 1);
+	f->out = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->out));
 	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
 	for (uint32_t i = 0; i < script->command_count; i++)
 		f->kinds[i] = (uint16_t)kind_of(&script->commands[i]);
-	f->children = shell_alloc(arena, script->command_count + 1);
+	f->children = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->children));
 	f->sinks = shell_alloc(arena, script->command_count + 1);
 	for (uint32_t i = 0; i < script->command_count; i++)
 		f->sinks[i] = writes_into(&script->commands[i]);
@@ -254,12 +312,16 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 		for (uint32_t i = 0; i < script->command_count; i++) {
 			const struct shell_command *c = &script->commands[i];
 
-			f->out[i] |= (uint8_t)out_of(f, i);
+			f->out[i] |= (uint16_t)out_of(f, i, pass == 0);
+			f->lists |= (f->out[i] & FLOW_LISTS) != 0;
 			if (c->parent != SHELL_NONE && c->parent < script->command_count)
-				f->children[c->parent] |= f->out[i];
+				f->children[c->parent] |=
+					f->out[i] & ~(piped(f, i) ? FLOW_LISTS : 0);
 		}
 	for (uint32_t i = 0; i < script->command_count; i++)
 		note_names(f, i);
+	for (uint32_t i = 0; f->lists && i < script->command_count; i++)
+		note_lists(f, i);
 }
 
 unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
@@ -334,7 +396,28 @@ unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
 	return blocklist_flow_children(f, index);
 }
 
+unsigned blocklist_flow_lists(const struct blocklist_flows *f, uint32_t index,
+			      const struct shell_word *words, size_t count, unsigned input)
+{
+	unsigned flow = (input | f->children[index]) & FLOW_LISTS;
+
+	for (size_t i = 1; i < count; i++)
+		for (uint32_t u = 0; u < words[i].unknown_count; u++)
+			for (size_t k = 0; k < COUNT_OF(f->list_names) && f->list_names[k][0]; k++)
+				if (strcmp(f->list_names[k], words[i].unknowns[u].name) == 0)
+					flow |= f->list_flows[k];
+	return flow;
+}
+
 /* ---- names ---- */
+
+static bool has_glob(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++)
+		if (w->kind[i] == SHELL_GLOB)
+			return true;
+	return false;
+}
 
 /* ls DIR prints what is in it; ls -d and a glob print themselves. */
 static size_t names_of_ls(const struct shell_command *c, struct shell_arena *arena,
@@ -347,8 +430,9 @@ static size_t names_of_ls(const struct shell_command *c, struct shell_arena *are
 
 	for (size_t i = 1; i < c->word_count && n < room; i++)
 		if (c->words[i].text.s[0] != '-')
-			names[n++] = itself ? c->words[i]
-					    : blocklist_contents(&c->words[i], arena);
+			names[n++] = itself || has_glob(&c->words[i])
+					     ? c->words[i]
+					     : blocklist_contents(&c->words[i], arena);
 	if (!n && room)
 		names[n++] = blocklist_contents(&dot, arena);
 	return n;

@@ -8,29 +8,28 @@
 #ifndef PROCPEN_GUARD_BLOCKLIST_FLOW_H
 #define PROCPEN_GUARD_BLOCKLIST_FLOW_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "guard/blocklist_table.h"
 #include "guard/shell_arena.h"
 #include "guard/shell_script.h"
-
-enum blocklist_flow {
-	FLOW_REMOTE = 1,  /* from the network */
-	FLOW_DECODED = 2, /* made readable only here */
-	FLOW_ALL_PIDS = 4, /* ids of all processes */
-};
 
 struct blocklist_flows {
 	const struct shell_script *script;
 	/* NULL where no command is connected with another one. */
 	uint16_t *kinds;   /* of each command: enum blocklist_flow_kind of its program */
-	uint8_t *out;      /* of each command: what it writes */
-	uint8_t *children; /* of each command: what its substitutions write */
+	uint16_t *out;      /* of each command: what it writes */
+	uint16_t *children; /* of each command: what its substitutions write */
 	uint8_t *sinks;    /* of each command: is there a >(...) among its words? */
 	const struct shell_word *fed; /* kept by guard/blocklist_walk: what goes into the >(...) */
 	uint32_t fed_by;              /* of this command, or SHELL_NONE */
-	uint32_t sockets; /* file descriptors below 32 that are connections */
+	uint32_t sockets; /* file descriptors, modulo 32, that are connections */
 	char remote_names[8][32]; /* variables that hold text from the network, "" ends */
+	bool lists; /* some command lists all there is of a kind */
+	char list_names[8][32]; /* variables and "$(program)" that hold such lists, "" ends */
+	uint16_t list_flows[8];
 };
 
 /* Look at all of @script. Lives as long as @arena. */
@@ -49,6 +48,10 @@ unsigned blocklist_flow_children(const struct blocklist_flows *f, uint32_t index
 /* Does an unknown part of @word come from the network by a variable or a substitution? */
 unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
 			     const struct shell_word *word);
+
+/* Lists of everything that the words of command @index hold, or that come in with @input. */
+unsigned blocklist_flow_lists(const struct blocklist_flows *f, uint32_t index,
+			      const struct shell_word *words, size_t count, unsigned input);
 
 /*
  * Words that stand for the file names command @index writes (find, ls), through

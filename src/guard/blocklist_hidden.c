@@ -60,6 +60,22 @@ static const struct hiding {
 	{ " capsh ", "-c", true, "" },
 	{ " kubectl oc nerdctl crictl docker podman ", "--", true, "" },
 	{ " dc ", "-e", true, "!" },
+	{ " compgen complete ", "-C", true, "" },
+	{ " fc ", "-e", true, "" },
+	{ " ghci ", "-e", true, ":!" },
+	{ " osascript ", "-e", true, "do shell script " },
+	{ " screen ", "stuff", true, "" },
+	{ " systemd-run ", "-p", true, "ExecStart=" },
+	{ " systemd-run ", "-p", true, "ExecStartPre=" },
+	{ " systemd-run ", "-p", true, "ExecStartPost=" },
+	{ " systemd-run ", "-p", true, "ExecStop=" },
+	{ " systemd-run ", "-p", true, "ExecStopPost=" },
+	{ " systemd-run ", "-p", true, "ExecCondition=" },
+	{ " systemd-run ", "--property=ExecStart", false, "" },
+	{ " systemd-run ", "--property=ExecStartPre=", false, "" },
+	{ " systemd-run ", "--property=ExecStop=", false, "" },
+	{ " watchexec reflex modd chokidar onchange ", "-c", true, "" },
+	{ " watchexec reflex modd chokidar onchange ", "--", true, "" },
 	{ " sqlite3 ", ".shell ", false, "" },
 	{ " sqlite3 ", ".system ", false, "" },
 	{ " psql mysql mariadb ", "-c", true, "\\!" },
@@ -79,6 +95,7 @@ static const struct hiding {
 	{ " git ", "--receive-pack=", false, "" },
 	{ " git ", "--exec", true, "" },
 	{ " git ", "--exec=", false, "" },
+	{ " git ", "-O", false, "" },
 	{ " git ", "ext::", false, "" },
 	{ " git ", "-x", true, "" },
 	{ " git ", "foreach", true, "" },
@@ -115,7 +132,6 @@ static const struct hiding {
 	{ " make gmake ", "--eval=$(shell ", false, "" },
 	{ " inotifywait fswatch nodemon ", "--exec", true, "" },
 	{ " nodemon ", "-x", true, "" },
-	{ " watchexec ", "--", true, "" },
 	{ " xterm urxvt rxvt konsole alacritty kitty ", "-e", true, "" },
 	{ " gnome-terminal xfce4-terminal terminator ", "-x", true, "" },
 	{ " gnome-terminal xfce4-terminal terminator ", "-e", true, "" },
@@ -157,15 +173,30 @@ static bool begins(const struct shell_word *w, const char *prefix)
 	return strncmp(w->text.s, prefix, strlen(prefix)) == 0;
 }
 
-/* What there is no room for may be the harm. */
+/*
+ * Quotes around all of it belong to the other language: call system("TEXT"). What there is
+ * no room for may be the harm.
+ */
 static void add(struct hidden *h, const struct shell_word *w, size_t skip)
 {
-	if (skip >= w->text.len)
+	const char *s = w->text.s;
+	size_t to = w->text.len;
+
+	if (to > skip + 1 && s[to - 1] == ')' && strchr("'\"", s[to - 2]))
+		to--;
+	if (to > skip + 1 && strchr("'\"", s[skip]) && s[to - 1] == s[skip] &&
+	    (size_t)(strchr(s + skip + 1, s[skip]) - s) == to - 1) {
+		skip++;
+		to--;
+	} else {
+		to = w->text.len;
+	}
+	if (skip >= to)
 		return;
 	if (h->n == h->room)
 		shell_arena_exhaust(h->arena);
 	else
-		h->texts[h->n++] = shell_wrap_slice(w, skip, w->text.len, h->arena);
+		h->texts[h->n++] = shell_wrap_slice(w, skip, to, h->arena);
 }
 
 /* All words from @i on as one text: programs like xterm -e take them so. */

@@ -43,7 +43,8 @@ const char *blocklist_kill_effect(const struct shell_word *words, size_t count, 
 		long id;
 
 		if (!text) {
-			if (all)
+			/* [0-9]* out of /proc: ids that a pattern stands for */
+			if (all || (words[i].text.len > 1 && words[i].kind[0] == SHELL_GLOB))
 				return "kill_all";
 			continue;
 		}

@@ -4,6 +4,8 @@
  */
 #include "guard/blocklist_stage.h"
 
+#include <stdlib.h>
+
 #include "guard/blocklist_code.h"
 #include "guard/blocklist_find.h"
 #include "guard/blocklist_walk.h"
@@ -43,8 +45,29 @@ bool walk_remote(struct blocklist_walk *w, const struct shell_word *text,
 /* Steps of the budget for a token, or as much work. */
 #define WORK_TOKEN 15u
 
-static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, bool awk,
+/* What is done to each argument, or to each name that comes in. */
+static bool walk_each(struct blocklist_walk *w, const char *effect,
 		      const struct blocklist_stage *at)
+{
+	struct shell_word *items = NULL, names[WALK_NAMES_MAX];
+	size_t n = at->input ? walk_items(w, at->input, true, &items) : 0;
+
+	for (size_t i = 0; i < at->arg_count; i++)
+		if (blocklist_judge_effect(&w->rules, effect, &at->args[i], 0, false, &w->finding))
+			return true;
+	if (!n && at->flows && at->index != SHELL_NONE) {
+		items = names;
+		n = blocklist_flow_names(at->flows, at->script->commands[at->index].piped_from,
+					 &w->arena, names, WALK_NAMES_MAX);
+	}
+	for (size_t i = 0; i < n; i++)
+		if (blocklist_judge_effect(&w->rules, effect, &items[i], 0, false, &w->finding))
+			return true;
+	return false;
+}
+
+bool walk_code(struct blocklist_walk *w, const struct shell_word *code, bool awk,
+	       const struct blocklist_stage *at)
 {
 	struct blocklist_code_calls calls;
 	struct blocklist_stage inner = *at;
@@ -84,6 +107,8 @@ static bool walk_code(struct blocklist_walk *w, const struct shell_word *code, b
 			return true;
 		if (c->kind == CODE_EFFECT &&
 		    blocklist_judge_effect(&w->rules, c->effect, c->words, 0, false, &w->finding))
+			return true;
+		if (c->kind == CODE_EACH && walk_each(w, c->effect, at))
 			return true;
 		if (c->kind == CODE_FOUND && walk_found(w, c->effect, code->start, code->end))
 			return true;
@@ -286,6 +311,20 @@ bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
 	return walk_nested(w, at->input, wrap->words, wrap->count, &inner);
 }
 
+/* /dev/fd/3 3<<<TEXT: what is known of a descriptor that the command itself is given. */
+static const struct shell_word *descriptor_text(const struct blocklist_stage *at,
+						const struct shell_word *file)
+{
+	const char *s = file->text.s;
+	long fd;
+
+	if (!at->script || at->index == SHELL_NONE ||
+	    (strncmp(s, "/dev/fd/", 8) && strncmp(s, "/proc/self/fd/", 14)))
+		return NULL;
+	fd = strtol(strrchr(s, '/') + 1, NULL, 10);
+	return walk_opened(&at->script->commands[at->index], fd);
+}
+
 /* sh FILE: what <(...) writes is known, and what the text itself wrote into the file before. */
 bool walk_file(struct blocklist_walk *w, const struct shell_wrap *wrap, bool code,
 		      const struct blocklist_stage *at)
@@ -299,6 +338,8 @@ bool walk_file(struct blocklist_walk *w, const struct shell_wrap *wrap, bool cod
 	if (written && written->known)
 		content = &written->content;
 	if (!content)
+		content = descriptor_text(at, file);
+	if (!content)
 		return false;
 	return code ? walk_code(w, content, false, at)
 		    : walk_nested(w, content, wrap->words, wrap->count, at);
@@ -308,6 +349,8 @@ static bool walk_wrapped(struct blocklist_walk *w, const struct shell_wrap *wrap
 			 const struct shell_word *words, size_t count, bool awk,
 			 const struct blocklist_stage *at)
 {
+	struct blocklist_stage inner = *at;
+
 	switch (wrap->kind) {
 	case WRAP_NOTHING:
 		return false;
@@ -326,9 +369,11 @@ static bool walk_wrapped(struct blocklist_walk *w, const struct shell_wrap *wrap
 	case WRAP_CODE_FILE:
 		return walk_file(w, wrap, true, at);
 	case WRAP_CODE:
+		inner.args = wrap->words;
+		inner.arg_count = wrap->count;
 		for (size_t i = 0; i < wrap->text_count; i++)
 			if (walk_remote(w, &wrap->texts[i], at) ||
-			    walk_code(w, &wrap->texts[i], awk, at))
+			    walk_code(w, &wrap->texts[i], awk, &inner))
 				return true;
 	}
 	return false;

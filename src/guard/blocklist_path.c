@@ -475,6 +475,19 @@ static bool drop_maybe(struct tokens *t)
 	return true;
 }
 
+/* /home/$u/.cache: without the name it would be no home, but what is kept in one. */
+static bool below_some_home(const struct tokens *t)
+{
+	static const char home[] = "/home/";
+	size_t len = sizeof(home) - 1;
+
+	for (size_t i = 0; i < len; i++)
+		if (i >= t->len || t->s[i] != (unsigned char)home[i])
+			return false;
+	return t->len > len + 2 && t->s[len] == MARK_MAYBE && t->s[len + 1] == '/' &&
+	       t->s[len + 2] <= 0xff && t->s[len + 2] != '/';
+}
+
 static bool named_directory(const struct shell_word *w, size_t skip)
 {
 	const char *name = shell_word_unknown(w, skip);
@@ -510,8 +523,8 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 	floating = p.kind == PATH_FLOATING;
 	if (p.kind == PATH_ABSOLUTE)
 		found = match_tree(&p, reach == REACH_FILE);
-	if (reach != REACH_TREE_OR_EMPTY || named || !drop_maybe(&t) || !t.len ||
-	    (t.s[0] != '/' && t.s[0] != MARK_HOME))
+	if (reach != REACH_TREE_OR_EMPTY || named || below_some_home(&t) || !drop_maybe(&t) ||
+	    !t.len || (t.s[0] != '/' && t.s[0] != MARK_HOME))
 		return found;
 	resolve(&p, &t, false, dir);
 	return found | (match_tree(&p, false) & (floating ? root_class : empty_classes));

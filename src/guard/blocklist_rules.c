@@ -213,6 +213,8 @@ static bool selected(const struct blocklist_args *a, const char *which, size_t i
 		return true;
 	if (strcmp(which, "first") == 0)
 		return i == 0;
+	if (strcmp(which, "first_of_two") == 0)
+		return i == 0 && count > 1;
 	if (strcmp(which, "rest") == 0)
 		return i > 0;
 	if (strcmp(which, "last") == 0)

@@ -1,6 +1,7 @@
 /* Programs with a reading of their own. Declared in blocklist_stage.h. */
 #include "guard/blocklist_stage.h"
 
+#include "guard/blocklist_all.h"
 #include "guard/blocklist_container.h"
 #include "guard/blocklist_find.h"
 #include "guard/blocklist_hidden.h"
@@ -45,15 +46,34 @@ static bool walk_find(struct blocklist_walk *w, const struct shell_word *words, 
 	return false;
 }
 
+/* Lists of everything that these words take: by xargs, $(...), or a variable. */
+static unsigned walk_lists(const struct shell_word *words, size_t count,
+			   const struct blocklist_stage *at)
+{
+	bool fed = at->each || word_is(&words[count - 1], "-");
+	unsigned input = fed ? at->input_flow : 0;
+
+	if (at->flows && at->flows->lists && at->index != SHELL_NONE)
+		return blocklist_flow_lists(at->flows, at->index, words, count, input);
+	return input & FLOW_LISTS;
+}
+
+/* apt purge $(dpkg --get-selections) */
+static bool walk_all(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		     const struct blocklist_stage *at)
+{
+	unsigned flow = walk_lists(words, count, at);
+	const char *effect = flow ? blocklist_all_taken(words, count, flow) : NULL;
+
+	return effect && walk_found(w, effect, words[0].start, words[count - 1].end);
+}
+
 static bool walk_kill(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 		      const struct blocklist_stage *at)
 {
-	bool all = at->each && (at->input_flow & FLOW_ALL_PIDS);
-	const char *effect;
+	bool all = walk_lists(words, count, at) & FLOW_ALL_PIDS;
+	const char *effect = blocklist_kill_effect(words, count, all);
 
-	if (at->flows && at->index != SHELL_NONE)
-		all |= (blocklist_flow_children(at->flows, at->index) & FLOW_ALL_PIDS) != 0;
-	effect = blocklist_kill_effect(words, count, all);
 	return effect && walk_found(w, effect, words[0].start, words[count - 1].end);
 }
 
@@ -120,6 +140,19 @@ static bool only_blanks(const struct shell_word *word)
 	return strspn(word->text.s, " \t\n") == word->text.len;
 }
 
+/* Nothing but comments: a crontab without a job. */
+static bool no_jobs(const struct shell_word *text)
+{
+	const char *s = text->text.s;
+
+	for (; *s; s += strcspn(s, "\n")) {
+		s += strspn(s, " \t\n");
+		if (*s && *s != '#')
+			return false;
+	}
+	return true;
+}
+
 /* Is standard input /dev/null? */
 static bool from_null(const struct blocklist_stage *at)
 {
@@ -148,7 +181,8 @@ static bool from_nothing(const struct blocklist_stage *at)
 		return false;
 	c = &at->script->commands[from];
 	if (c->word_count == 2)
-		return (word_is(c->words, "cat") && word_is(c->words + 1, "/dev/null")) ||
+		return (word_is(c->words, "printf") && !c->words[1].text.len) ||
+		       (word_is(c->words, "cat") && word_is(c->words + 1, "/dev/null")) ||
 		       (word_is(c->words, "echo") && word_is(c->words + 1, "-n"));
 	return c->word_count == 1 && (word_is(c->words, ":") || word_is(c->words, "true"));
 }
@@ -203,7 +237,7 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 	if (count > 1 && !word_is(&words[count - 1], "-"))
 		return false;
 	shell_budget_take(&w->budget, at->input ? at->input->text.len : 0);
-	if (at->input ? only_blanks(at->input) : from_null(at) || from_nothing(at))
+	if (at->input ? no_jobs(at->input) : from_null(at) || from_nothing(at))
 		return walk_found(w, "jobs", words[0].start, words[count - 1].end);
 	if (walk_flow(w, at->input_flow & FLOW_REMOTE, words, count))
 		return true;
@@ -213,16 +247,9 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 	inner.lenient = true;
 	n = walk_items(w, at->input, true, &lines);
 	for (size_t i = 0; i < n; i++) {
-		const char *s = lines[i].text.s;
-		size_t skip = strspn(s, " \t");
-		int fields = s[skip] == '@' ? 1 : 5;
-		struct shell_word text;
-
-		while (fields-- > 0) {
-			skip += strcspn(s + skip, " \t");
-			skip += strspn(s + skip, " \t");
-		}
-		text = shell_wrap_slice(&lines[i], skip, lines[i].text.len, &w->arena);
+		size_t skip = walk_cron_skip(lines[i].text.s, false);
+		struct shell_word text =
+		        shell_wrap_slice(&lines[i], skip, lines[i].text.len, &w->arena);
 		if (walk_nested(w, &text, NULL, 0, &inner))
 			return true;
 	}
@@ -237,7 +264,10 @@ static bool walk_lines(struct blocklist_walk *w, const char *program,
 	struct shell_word *lines, *list;
 	size_t n, k;
 
-	if (from_null(at))
+	if (count > 1 && (word_is(&words[1], "-t") || word_is(&words[1], "--test")))
+		return false;
+	if (from_null(at) || (at->input && only_blanks(at->input) && count == 1) ||
+	    (count > 1 && word_is(&words[count - 1], "/dev/null")))
 		return walk_found(w, "firewall.empty", words[0].start, words[count - 1].end);
 	n = at->input ? walk_items(w, at->input, true, &lines) : 0;
 	for (size_t i = 0; i < n; i++) {
@@ -271,6 +301,23 @@ static const struct shell_word *makefile_text(const struct shell_word *words, si
 	return NULL;
 }
 
+/* The Makefile that the text wrote before. */
+static const struct shell_word *written_makefile(struct blocklist_walk *w)
+{
+	static const char *const names[] = { "Makefile", "makefile", "GNUmakefile" };
+	static const uint8_t kind[16];
+
+	for (size_t i = 0; w->files.count && i < 3; i++) {
+		struct shell_word name = { .text = { .s = names[i], .len = strlen(names[i]) },
+					   .kind = kind };
+		const struct blocklist_file *f = blocklist_file_find(&w->files, &name);
+
+		if (f && f->known)
+			return &f->content;
+	}
+	return NULL;
+}
+
 /* make -f -: the lines of recipes, and what stands behind ; in a rule. */
 static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			  const struct blocklist_stage *at)
@@ -279,6 +326,9 @@ static bool walk_makefile(struct blocklist_walk *w, const struct shell_word *wor
 	struct blocklist_stage inner = *at;
 	bool input;
 	const struct shell_word *text = makefile_text(words, count, at, &input);
+
+	if (!text && !input)
+		text = written_makefile(w);
 	size_t n = text ? walk_items(w, text, true, &lines) : 0;
 
 	if (input && walk_flow(w, at->input_flow, words, count))
@@ -315,7 +365,31 @@ static bool walk_sed_run(struct blocklist_walk *w, const struct shell_word *scri
 		return false;
 	inner.lenient = true;
 	text = shell_wrap_slice(script, (size_t)(middle + 1 - s), (size_t)(end - s), &w->arena);
+	if (at->input && strchr(text.text.s, '&') && walk_nested(w, at->input, NULL, 0, &inner))
+		return true;
 	return walk_nested(w, &text, NULL, 0, &inner);
+}
+
+/* The command e TEXT of sed. */
+static bool walk_sed_lines(struct blocklist_walk *w, const struct shell_word *script,
+			   const struct blocklist_stage *at)
+{
+	const char *s = script->text.s;
+	struct blocklist_stage inner = *at;
+	struct shell_word text;
+
+	inner.lenient = true;
+	inner.input = NULL;
+	for (const char *e = s; (e = strstr(e, "e ")) != NULL; e++) {
+		size_t from = (size_t)(e + 2 - s);
+
+		if (e > s && !strchr(";!}0123456789$/\n", e[-1]))
+			continue;
+		text = shell_wrap_slice(script, from, from + strcspn(s + from, "\n"), &w->arena);
+		if (walk_nested(w, &text, NULL, 0, &inner))
+			return true;
+	}
+	return false;
 }
 
 /* The command w FILE of sed, and the flag w of its s command. */
@@ -335,6 +409,13 @@ static bool walk_sed(struct blocklist_walk *w, const struct shell_word *words, s
 				return true;
 		}
 		if (s[0] != '-' && s[0] != '/' && walk_sed_run(w, &words[i], stage))
+			return true;
+		if (i < 3 && s[0] != '-' && walk_sed_lines(w, &words[i], stage))
+			return true;
+		if (words[i].content && word_is(&words[i - 1], "-f") &&
+		    walk_sed_lines(w, words[i].content, stage))
+			return true;
+		if (word_is(&words[i], "e") && walk_flow(w, stage->input_flow, words, count))
 			return true;
 		if (!at)
 			continue;
@@ -439,6 +520,9 @@ static bool name_is(const char *s, size_t len, const char *list)
 bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 		  const struct shell_word *words, size_t count, const struct blocklist_stage *at)
 {
+	if (((at->flows && at->flows->lists) || (at->input_flow & FLOW_LISTS)) &&
+	    walk_all(w, words, count, at))
+		return true;
 	switch (s[0]) {
 	case 'k':
 		if (name_is(s, len, " kill "))
@@ -492,6 +576,8 @@ bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 		return name_is(s, len, " docker ") && walk_container(w, words, count, at);
 	case 'a':
 	case 'b':
+		if (name_is(s, len, " bfs "))
+			return walk_find(w, words, count, false, at);
 		return name_is(s, len, " at batch ") && walk_jobs(w, words, count, at);
 	}
 	return false;

@@ -33,6 +33,8 @@ struct blocklist_stage {
 	const struct shell_word *input; /* known text on its standard input */
 	const struct shell_assign *assigns;
 	size_t assign_count;
+	const struct shell_word *args; /* of a text of another language */
+	size_t arg_count;
 	unsigned input_flow; /* enum blocklist_flow of what its standard input is */
 	bool each; /* it gets all files below a place, one by one */
 	bool same_shell; /* a text it runs sees all variables */
@@ -68,6 +70,10 @@ bool walk_too_complex(struct blocklist_walk *w, uint32_t at);
 bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrapper,
 		  const struct shell_word *words, size_t count, const struct blocklist_stage *at);
 
+/* Text of another language. @awk: of awk, where ">" writes. */
+bool walk_code(struct blocklist_walk *w, const struct shell_word *code, bool awk,
+	       const struct blocklist_stage *at);
+
 /* A shell or an interpreter that reads its program from standard input, or from a file. */
 bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
 		const struct shell_word *words, size_t count, const struct blocklist_stage *at);
@@ -96,6 +102,31 @@ bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 /* Texts in options of programs that are no wrappers: tar, git, vim, ... */
 bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
 		 const struct shell_word *words, size_t count, const struct blocklist_stage *at);
+
+/* ---- more ---- */
+
+/* @name: what the table says of it, or NULL; @s is the program's name. */
+bool walk_more(struct blocklist_walk *w, const struct blocklist_name *name, const char *s,
+	       size_t len, const struct shell_word *words, size_t count,
+	       const struct blocklist_stage *at);
+
+/* The part of @word from @from up to @to as shell text. */
+bool walk_rest(struct blocklist_walk *w, const struct shell_word *word, size_t from, size_t to,
+	       const struct blocklist_stage *at);
+
+/* ---- start ---- */
+
+/* What is known of the descriptor @fd that the redirections of @c open, or NULL. */
+const struct shell_word *walk_opened(const struct shell_command *c, long fd);
+/* exec 3<<<TEXT; sh <&3: what is known of the descriptor that command @index reads, or NULL. */
+const struct shell_word *walk_descriptor(const struct shell_script *s, uint32_t index);
+
+/* A file whose text is run without anybody asking: a shell's, cron's, systemd's, git's. */
+bool walk_runs_itself(const struct shell_word *file);
+bool walk_own_start(struct blocklist_walk *w, const struct shell_word *file,
+		    const struct shell_word *text, const struct blocklist_stage *at);
+/* Where the command begins in a line of a crontab, with a column for the user or not. */
+size_t walk_cron_skip(const char *s, bool user);
 
 /* ---- words ---- */
 

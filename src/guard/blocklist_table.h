@@ -92,6 +92,25 @@ enum blocklist_flow_kind {
 	FLOW_KIND_FD = 2048,
 	FLOW_KIND_COMPUTE = 4096, /* an interpreter */
 	FLOW_KIND_HIDDEN = 8192,  /* has options that hold shell text (blocklist_hidden) */
+	FLOW_KIND_ALL = 16384,    /* may list all there is of a kind (blocklist_all) */
+	FLOW_KIND_STORE = 32768,  /* may write what somebody else put there */
+};
+
+/* What a text is, or the list that it is; bits. */
+enum blocklist_flow {
+	FLOW_REMOTE = 1,  /* from the network */
+	FLOW_DECODED = 2, /* made readable only here */
+	FLOW_ALL_PIDS = 4, /* ids of all processes */
+	/* Names of all there is of a kind, see guard/blocklist_all. */
+	FLOW_PACKAGES = 8,
+	FLOW_UNITS = 16,
+	FLOW_USERS = 32,
+	FLOW_DISKS = 64,
+	FLOW_MODULES = 128,
+	FLOW_MOUNTS = 256,
+	FLOW_LINKS = 512,
+	FLOW_JOBS = 1024,
+	FLOW_LISTS = 2044, /* any of these */
 };
 
 /* What is known of a program's name; sorted by name for a binary search. */

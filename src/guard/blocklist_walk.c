@@ -267,6 +267,8 @@ static bool walk_own_file(struct blocklist_walk *w, const struct shell_word *wor
 	struct shell_word *list;
 
 	inner.lenient = true;
+	if (!f->program && !strchr(words[0].text.s, '/')) /* looked for in PATH, not here */
+		return false;
 	if (f->program) {
 		list = shell_alloc(&w->arena, count * sizeof(*list));
 		memcpy(list, words, count * sizeof(*list));
@@ -298,12 +300,14 @@ static bool walk_program(struct blocklist_walk *w, const struct shell_word *word
 		return false;
 	if (literal_command(w, &base, words, count) || walk_init_script(w, words, count, at))
 		return true;
-	if (blocklist_file_find(&w->files, &words[0]) && walk_own_file(w, words, count, at))
+	if (w->files.count && blocklist_file_find(&w->files, &words[0]) &&
+	    walk_own_file(w, words, count, at))
 		return true;
 	name = blocklist_lookup(base.s, base.len);
 	if (name && walk_named(w, name, words, count, foreign && !name->wrapper, at))
 		return true;
 	return walk_special(w, base.s, base.len, words, count, at) ||
+	       walk_more(w, name, base.s, base.len, words, count, at) ||
 	       (name && (name->flow & FLOW_KIND_HIDDEN) &&
 		walk_hidden(w, name, words, count, at));
 }
@@ -366,15 +370,27 @@ static bool walk_assigns(struct blocklist_walk *w, const struct shell_assign *li
 {
 	static const char run[] =
 		" PROMPT_COMMAND PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR "
-		"GIT_SSH_COMMAND GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF LESSOPEN "
+		"GIT_SSH_COMMAND GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF LESSOPEN LESSEDIT LESSCLOSE "
 		"BROWSER RSYNC_RSH SUDO_EDITOR GIT_PROXY_COMMAND SHELLOPTS_COMMAND ";
 	struct blocklist_stage inner = *at;
 
 	inner.lenient = true;
-	for (size_t i = 0; i < count; i++)
-		if (blocklist_listed(run, list[i].name, strlen(list[i].name)) &&
-		    walk_nested(w, &list[i].value, NULL, 0, &inner))
+	for (size_t i = 0; i < count; i++) {
+		struct shell_wrap file = { .kind = WRAP_FILE, .words = &list[i].value, .count = 1 };
+		struct shell_word text = list[i].value;
+		size_t skip = strspn(text.text.s, "|-");
+
+		if (list[i].value.content && blocklist_listed(" BASH_ENV ENV ", list[i].name,
+							      strlen(list[i].name)) &&
+		    walk_file(w, &file, false, &inner))
 			return true;
+		if (!blocklist_listed(run, list[i].name, strlen(list[i].name)))
+			continue;
+		if (skip)
+			text = shell_wrap_slice(&text, skip, text.text.len, &w->arena);
+		if (walk_nested(w, &text, NULL, 0, &inner))
+			return true;
+	}
 	return false;
 }
 
@@ -421,23 +437,7 @@ static const struct shell_word *parent_output(struct blocklist_walk *w,
 	return flows->fed;
 }
 
-/* Files that a shell or git runs by itself: text written there is text that is run. */
-static bool runs_itself(const struct shell_word *file)
-{
-	static const char *const ends[] = { "/.bashrc", "/.profile", "/.bash_profile", "/.zshrc",
-					    "/.bash_login", "/.zshenv", "/.zprofile",
-					    "/etc/profile", "/etc/bash.bashrc" };
-	const char *s = file->text.s;
-
-	if (strstr(s, ".git/hooks/") || strstr(s, "/etc/profile.d/"))
-		return true;
-	for (size_t i = 0; i < COUNT_OF(ends); i++)
-		if (file->text.len >= strlen(ends[i]) &&
-		    strcmp(s + file->text.len - strlen(ends[i]), ends[i]) == 0)
-			return true;
-	return false;
-}
-
+/* Text that is written where it will be run, or that comes from afar and is put there. */
 static bool walk_autorun(struct blocklist_walk *w, const struct shell_command *c,
 			 const struct blocklist_stage *at)
 {
@@ -450,17 +450,23 @@ static bool walk_autorun(struct blocklist_walk *w, const struct shell_command *c
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
 
-		if ((r->op == SHELL_TO || r->op == SHELL_APPEND) && runs_itself(&r->target) &&
-		    blocklist_output(c, &w->arena, &text))
-			return walk_nested(w, &text, NULL, 0, &inner);
+		if ((r->op != SHELL_TO && r->op != SHELL_APPEND) || !walk_runs_itself(&r->target))
+			continue;
+		if (blocklist_output(c, &w->arena, &text))
+			return walk_own_start(w, &r->target, &text, &inner);
+		if (walk_flow(w, blocklist_flow_output(at->flows, at->index) & FLOW_REMOTE,
+			      c->words, c->word_count))
+			return true;
 	}
-	if (!c->input)
+	if (!c->input && !(at->input_flow & FLOW_REMOTE))
 		return false;
 	while (tee < c->word_count && tee < 4 && !word_is(&c->words[tee], "tee"))
 		tee++;
 	for (size_t i = tee + 1; tee < 4 && i < c->word_count; i++)
-		if (runs_itself(&c->words[i]))
-			return walk_nested(w, c->input, NULL, 0, &inner);
+		if (walk_runs_itself(&c->words[i]))
+			return c->input ? walk_own_start(w, &c->words[i], c->input, &inner)
+					: walk_flow(w, at->input_flow & FLOW_REMOTE, c->words,
+						    c->word_count);
 	return false;
 }
 
@@ -502,6 +508,8 @@ static bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 		at.input = w->input;
 	if (!at.input && (c->context & SHELL_IN_PROCESS) && c->parent < s->command_count)
 		at.input = parent_output(w, flows, c->parent);
+	if (!at.input && c->redirect_count)
+		at.input = walk_descriptor(s, index);
 	at.input_flow = blocklist_flow_input(flows, index);
 	if (!at.input_flow && c->piped_from == SHELL_NONE && !has_input(c) &&
 	    !(c->context & SHELL_IN_SUBSTITUTION))

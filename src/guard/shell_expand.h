@@ -157,6 +157,8 @@ struct expander {
 	bool choosing;
 	uint32_t epoch;
 	uint64_t choice_left, choice_count;
+	const char *namerefs[4]; /* declare -n: names that hold the name that is meant */
+	unsigned nameref_count;
 	bool marked; /* text has unknown characters in it, see shell_expand_mark.c */
 	bool posix;
 };
@@ -262,6 +264,8 @@ void expand_unknown(struct expander *e, struct cells *out, const char *name, boo
 		    uint32_t at);
 void expand_append(struct expander *e, struct cells *out, const struct value *v, bool quoted);
 const char *expand_key(struct expander *e, const char *name, const struct ast_word *index);
+/* What a name of declare -n stands for; any other name is itself. */
+const char *expand_nameref(struct expander *e, const char *name);
 /* ${x#p} and its kind on known cells. */
 struct value *expand_trim(struct expander *e, const struct value *v, const struct ast_param *p,
 			  const struct cells *pattern);
@@ -355,6 +359,14 @@ bool expand_printf(struct expander *e, const struct shell_word *words, size_t co
 /* A filter's output for @in, where it is one whose work we know (shell_expand_filter.c). */
 bool expand_filter(struct expander *e, const struct shell_word *words, size_t count,
 		   const struct value *in, struct cells *out);
+/* The same of sed; it may have written a part of it when it fails (shell_expand_sed.c). */
+bool expand_sed(struct expander *e, const struct shell_word *words, size_t count,
+		const struct value *in, struct cells *out);
+/* awk '{print $2}', BEGIN{...}; @in may be NULL (shell_expand_awk.c). */
+bool expand_awk(struct expander *e, const struct shell_word *words, size_t count,
+		const struct value *in, struct cells *out);
+/* The names of files that find, ls and the like write (shell_expand_names.c). */
+bool expand_names(struct expander *e, const struct shell_word *words, size_t count);
 const char *expand_constant(const struct shell_word *w);
 
 #endif

@@ -64,13 +64,20 @@ static enum status do_declare(struct expander *e, const struct call *c)
 	bool local = strcmp(name, "local") == 0 || strcmp(name, "declare") == 0 ||
 		     strcmp(name, "typeset") == 0;
 
+	bool nameref = false;
+
 	for (size_t i = 1; i < c->count; i++) {
 		const char *s = c->words[i].text.s;
 
-		if (s[0] == '-' || s[0] == '+')
+		if (s[0] == '-' || s[0] == '+') {
 			export |= s[0] == '-' && strchr(s, 'x');
-		else
-			declare_one(e, &c->words[i], local, export);
+			nameref |= s[0] == '-' && local && strchr(s, 'n');
+			continue;
+		}
+		declare_one(e, &c->words[i], local, export);
+		if (nameref && e->nameref_count < COUNT_OF(e->namerefs) && strchr(s, '='))
+			e->namerefs[e->nameref_count++] =
+				shell_copy(e->arena, s, name_length(&c->words[i]));
 	}
 	return STATUS_OK;
 }

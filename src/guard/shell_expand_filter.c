@@ -42,7 +42,7 @@ static size_t read_set(const char *s, char set[256])
 		if (*s == '\\' && s[1]) {
 			const char *known = strchr("n\nt\t", s[1]);
 
-			set[n++] = known ? known[1] : s[1];
+			set[n++] = s[1] == '0' ? '\0' : known ? known[1] : s[1];
 			s += 2;
 			continue;
 		}
@@ -169,46 +169,9 @@ static bool each_line(const struct filter *f, line_fn *line, const char *arg)
 	return true;
 }
 
-/* sed s/text/text/ with texts that have no pattern in them. */
-static bool sed_line(const struct filter *f, const struct cell *v, size_t len, const char *script)
-{
-	char slash = script[1];
-	const char *from = script + 2, *middle = strchr(from, slash);
-	const char *to = middle + 1, *end = strchr(to, slash);
-	size_t n = (size_t)(middle - from);
-	bool all = strchr(end, 'g') != NULL, done = false;
-
-	for (size_t i = 0; i < len;) {
-		size_t k = 0;
-
-		while (k < n && i + k < len && v[i + k].c == from[k] &&
-		       v[i + k].kind == CELL_QUOTED)
-			k++;
-		if (k < n || n == 0 || done) {
-			cells_copy(f->e, f->out, &v[i++], 1);
-			continue;
-		}
-		for (const char *p = to; p < end; p++)
-			cells_add(f->e, f->out, *p, CELL_QUOTED, v[i].at, 0);
-		i += n;
-		done = !all;
-	}
-	return true;
-}
-
 static bool filter_sed(const struct filter *f)
 {
-	size_t at = f->count > 2 && strcmp(f->words[1].text.s, "-e") == 0 ? 2 : 1;
-	const char *script = f->count == at + 1 ? expand_constant(&f->words[at]) : NULL;
-
-	if (!script || script[0] != 's' || !script[1] || strpbrk(script + 2, "\\.*[]^$&+?(){}\n;"))
-		return false;
-	const char *middle = strchr(script + 2, script[1]);
-	const char *end = middle ? strchr(middle + 1, script[1]) : NULL;
-
-	if (!end || strspn(end + 1, "g") != strlen(end + 1))
-		return false;
-	return each_line(f, sed_line, script);
+	return expand_sed(f->e, f->words, f->count, f->in, f->out);
 }
 
 /* cut -d X -f N, cut -c N-M */

@@ -312,6 +312,28 @@ static enum status do_basename(struct expander *e, const struct call *c)
 	const char *slash = path ? strrchr(path, '/') : NULL;
 	bool base = strcmp(c->words[0].text.s, "basename") == 0;
 
+	if (!path && c->count == 2) {
+		const struct shell_word *w = &c->words[1];
+		const struct value *v = word_value(e, w);
+		uint32_t from = 0;
+
+		/* /proc/[0-9]*: a pattern stays one; the home is below /home. */
+		for (uint32_t i = 0; base && i < v->len; i++)
+			from = v->v[i].c == '/' ? i + 1 : from;
+		if (base && from && from < v->len && w->text.len == v->len) {
+			for (uint32_t i = from; i < v->len; i++) {
+				struct cell one = v->v[i];
+
+				one.kind = w->kind[i] == SHELL_GLOB ? CELL_GLOB : one.kind;
+				cells_copy(e, e->capture, &one, 1);
+			}
+			return STATUS_OK;
+		}
+		if (!base && w->text.len == 1 && w->kind[0] == SHELL_TILDE) {
+			cells_text(e, e->capture, "/home", CELL_QUOTED, w->start);
+			return STATUS_OK;
+		}
+	}
 	if (!path || (slash && !slash[1])) {
 		unknown(e, c);
 		return STATUS_UNKNOWN;
@@ -417,6 +439,45 @@ static enum status do_filter(struct expander *e, const struct call *c)
 	return STATUS_UNKNOWN;
 }
 
+static enum status do_awk(struct expander *e, const struct call *c)
+{
+	struct cells out = { 0 };
+
+	if (expand_awk(e, c->words, c->count, e->input, &out))
+		cells_copy(e, e->capture, out.v, out.len);
+	else
+		unknown(e, c);
+	cells_release(&out);
+	return STATUS_UNKNOWN;
+}
+
+/* grep, fold, pv: what comes in goes out, or less of it. A file is not read. */
+static enum status do_pass(struct expander *e, const struct call *c)
+{
+	bool grep = strstr(c->words[0].text.s, "grep") != NULL;
+	size_t files = 0;
+
+	for (size_t i = 1; i < c->count; i++) {
+		const char *s = c->words[i].text.s;
+
+		files += s[0] != '-' || !s[1] ? strcmp(s, "-") != 0 && !strchr(s, '=') : 0;
+		if (s[0] == '-' && strchr("wsbd", s[1]) && s[1] && !s[2])
+			i++; /* fold -w 80 */
+	}
+	if (files > grep || !e->input)
+		unknown(e, c);
+	else
+		cells_copy(e, e->capture, e->input->v, e->input->len);
+	return STATUS_UNKNOWN;
+}
+
+static enum status do_names(struct expander *e, const struct call *c)
+{
+	if (!expand_names(e, c->words, c->count))
+		unknown(e, c);
+	return STATUS_UNKNOWN;
+}
+
 static enum status do_nothing(struct expander *e, const struct call *c)
 {
 	(void)e;
@@ -432,6 +493,7 @@ static const struct program {
 	{ "pwd", do_pwd },           { "readlink", do_realpath }, { "realpath", do_realpath },
 	{ "seq", do_seq },
 	{ "command", do_command },   { "dirname", do_basename }, { "echo", do_echo },
+	{ "print", do_echo },
 	{ "mkdir", do_nothing },     { "printf", do_printf },  { "rev", do_rev },
 	{ "sleep", do_nothing },     { "tee", do_cat },        { "test", do_nothing },
 	{ "touch", do_nothing },     { "trap", do_nothing },   { "type", do_which },
@@ -440,6 +502,14 @@ static const struct program {
 	{ "head", do_filter },       { "openssl", do_filter }, { "sed", do_filter },
 	{ "tail", do_filter },       { "tr", do_filter },      { "xxd", do_filter },
 	{ "tac", do_filter },        { "sort", do_filter },    { "uniq", do_filter },
+	{ "awk", do_awk },           { "gawk", do_awk },       { "mawk", do_awk },
+	{ "grep", do_pass },         { "egrep", do_pass },     { "fgrep", do_pass },
+	{ "fold", do_pass },         { "fmt", do_pass },       { "paste", do_pass },
+	{ "nl", do_pass },           { "dd", do_pass },        { "pv", do_pass },
+	{ "shuf", do_pass },         { "expand", do_pass },    { "column", do_pass },
+	{ "mbuffer", do_pass },      { "buffer", do_pass },    { "dos2unix", do_pass },
+	{ "find", do_names },        { "ls", do_names },       { "du", do_names },
+	{ "tree", do_names },        { "locate", do_names },
 };
 
 static const char *base_name(const struct shell_word *w)

@@ -45,11 +45,14 @@ static bool is_number(const char *name)
 static void append_all(struct expander *e, const char *name, struct value **v, size_t count,
 		       bool quoted, struct cells *out)
 {
+	bool unset;
+	const struct value *ifs = quoted && name[0] == '*' ? vars_value(e, "IFS", &unset) : NULL;
+
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0 && (name[0] == '@' || !quoted))
 			cells_add(e, out, '\0', CELL_BREAK, 0, 0);
-		else if (i > 0)
-			cells_add(e, out, ' ', CELL_QUOTED, 0, 0);
+		else if (i > 0 && (!ifs || ifs->len))
+			cells_add(e, out, ifs ? ifs->v[0].c : ' ', CELL_QUOTED, 0, 0);
 		expand_append(e, out, v[i], quoted);
 	}
 	if (count == 0 && quoted && name[0] == '*')
@@ -267,6 +270,15 @@ static struct value *change_case(struct expander *e, const struct value *v,
 	return cells_known(v->v, v->len) ? r : NULL;
 }
 
+/* Known, or a list of file names: /proc/[0-9]*. */
+static bool names_files(const struct value *v)
+{
+	for (uint32_t i = 0; i < v->len; i++)
+		if (v->v[i].kind != CELL_GLOB && !cells_known(&v->v[i], 1))
+			return false;
+	return true;
+}
+
 /* Operators that compute a text from a known value. NULL: the result is not known. */
 static struct value *compute(struct expander *e, const struct value *v, const struct ast_param *p)
 {
@@ -292,10 +304,12 @@ static struct value *compute(struct expander *e, const struct value *v, const st
 			expand_parts(e, p->arg->parts, &pattern, EXPAND_PATTERN);
 		if (p->arg2)
 			expand_parts(e, p->arg2->parts, &by, EXPAND_ONE);
-		if (cells_known(v->v, v->len) && cells_known(pattern.v, pattern.len))
-			r = p->op == PARAM_PREFIX || p->op == PARAM_SUFFIX
-				    ? expand_trim(e, v, p, &pattern)
-				    : expand_replace(e, v, p, &pattern, &by);
+		if (!cells_known(pattern.v, pattern.len))
+			r = NULL;
+		else if (p->op == PARAM_PREFIX || p->op == PARAM_SUFFIX)
+			r = names_files(v) ? expand_trim(e, v, p, &pattern) : NULL;
+		else if (cells_known(v->v, v->len))
+			r = expand_replace(e, v, p, &pattern, &by);
 		cells_release(&pattern);
 		cells_release(&by);
 		return r;
@@ -416,6 +430,33 @@ static const char *indirect_name(struct expander *e, const char *name, uint32_t 
 	return v && v->len > 0 ? cells_string(e, v->v, v->len) : NULL;
 }
 
+const char *expand_nameref(struct expander *e, const char *name)
+{
+	for (unsigned i = 0; i < e->nameref_count; i++)
+		if (strcmp(e->namerefs[i], name) == 0) {
+			const char *meant = indirect_name(e, name, 0);
+
+			return meant ? meant : name;
+		}
+	return name;
+}
+
+/* ${PWD%%"${PWD#?}"}: all but its first character is cut off. */
+static bool keeps_first(struct expander *e, const struct ast_param *p, const char *name)
+{
+	struct cells c = { 0 };
+	bool same = false;
+
+	if (p->op != PARAM_SUFFIX || !p->arg || !starts_with_slash(name))
+		return false;
+	expand_parts(e, p->arg->parts, &c, EXPAND_PATTERN);
+	for (size_t i = 0; i < c.len; i++)
+		same |= c.v[i].kind >= CELL_UNKNOWN && c.v[i].name &&
+			strcmp(expand_name_text(e, c.v[i].name), "${}") == 0;
+	cells_release(&c);
+	return same;
+}
+
 /* ${HOME%/}: what ends in no slash is what it was. */
 static bool trims_slash(const struct ast_param *p)
 {
@@ -440,6 +481,8 @@ static void expand_single(struct expander *e, const struct ast_param *p, const c
 		if (!v && p->op == PARAM_SUBSTRING && starts_with_slash(name) &&
 		    number_of(e, p->arg, &from) && from == 0 && number_of(e, p->arg2, &len) &&
 		    len == 1)
+			v = value_text(e, "/", at);
+		else if (!v && keeps_first(e, p, name))
 			v = value_text(e, "/", at);
 		else if (v)
 			v = compute(e, v, p);
@@ -466,6 +509,8 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 	}
 	if (p->indirect && p->op != PARAM_NAMES)
 		name = indirect_name(e, name, at);
+	else if (e->nameref_count)
+		name = expand_nameref(e, name);
 	if (!name || p->op == PARAM_NAMES || p->op == PARAM_OTHER) {
 		run_words(e, p);
 		/* ${x@P}, ${x@E} and the like leave a plain value as it is. */

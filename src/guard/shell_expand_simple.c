@@ -298,8 +298,8 @@ void expand_assign(struct expander *e, const struct ast_assign *a, struct shell_
 	else if (a->index)
 		assign_element(e, a);
 	else
-		vars_set(e, a->name, assigned_values(e, a));
-	v = vars_value(e, a->name, &unset);
+		vars_set(e, expand_nameref(e, a->name), assigned_values(e, a));
+	v = vars_value(e, expand_nameref(e, a->name), &unset);
 	out->name = shell_copy(e->arena, a->name, strlen(a->name));
 	out->value.start = a->value ? a->value->start : 0;
 	out->value.end = a->value ? a->value->end : 0;
@@ -439,6 +439,18 @@ static struct alias *alias_of(struct expander *e, const struct ast_node *n)
 	return expand_find_alias(e, name);
 }
 
+/* exec < FILE: the shell itself reads it from here on. */
+static bool opens_input(const struct shell_command *c)
+{
+	if (c->word_count != 1 || strcmp(c->words[0].text.s, "exec"))
+		return false;
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].fd <= 0 && c->redirects[i].op != SHELL_TO &&
+		    c->redirects[i].op != SHELL_APPEND)
+			return true;
+	return false;
+}
+
 enum status expand_simple(struct expander *e, const struct ast_node *n)
 {
 	struct cells *capture = e->capture;
@@ -476,6 +488,8 @@ enum status expand_simple(struct expander *e, const struct ast_node *n)
 	}
 	vars_end_locals(e, &e->prefix, prefix);
 	e->capture = capture;
+	if (first != SHELL_NONE && opens_input(&e->script->commands[first]))
+		return s; /* what it reads from now on */
 	e->input = input;
 	e->input_word = input_word;
 	e->piped_from = piped_from;

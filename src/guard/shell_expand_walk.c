@@ -239,6 +239,14 @@ static enum status walk_while(struct expander *e, const struct ast_node *n)
 
 	if (n->words)
 		expand_parts(e, n->words->parts, &text, EXPAND_ONE);
+	for (size_t i = 0; i < text.len; i++) /* for ((i=1; ...)): what is assigned at first */
+		if (text.v[i].c == ';') {
+			struct cells start = { .v = text.v, .len = i };
+			int64_t result;
+
+			expand_arith(e, &start, &result);
+			break;
+		}
 	cells_release(&text);
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
 	e->loops++;
@@ -414,6 +422,11 @@ enum status expand_walk(struct expander *e, const struct ast_node *n)
 		vars_undo(e, mark);
 	else
 		place.params = e->params;
+	if (!apart && !n->redirects && n->body && /* exec < FILE */
+	    (n->type == AST_LIST || (n->type == AST_PIPE && !n->body->next))) {
+		place.input = e->input;
+		place.input_word = e->input_word;
+	}
 	restore_place(e, &place);
 	expand_leave(e);
 	return n->background ? STATUS_OK : s;

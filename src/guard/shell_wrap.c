@@ -293,6 +293,10 @@ static void open_run(struct opening *o)
 	for (unsigned i = 0; i < w->skip && at < o->count; i++)
 		if (w->remote || !blocklist_lookup(o->words[at].text.s, o->words[at].text.len))
 			at++;
+	while (w->remote && at < o->count && o->words[at].text.s[0] == '-') /* ssh HOST -t CMD */
+		at += 1 + blocklist_listed(w->values, o->words[at].text.s, o->words[at].text.len);
+	if (at > o->count)
+		at = o->count;
 	if (at < o->count && word_is(&o->words[at], "--"))
 		at++;
 	if (at + 1 < o->count && w->text &&
@@ -419,9 +423,10 @@ static void open_scan(struct opening *o)
 		struct shell_text base = blocklist_base_name(&o->words[i], &foreign);
 		const struct blocklist_name *name = blocklist_lookup(base.s, base.len);
 
-		/* direnv exec . CMD, mise exec -- CMD */
+		/* direnv exec . CMD, mise exec -- CMD, aws-vault exec PROFILE -- CMD */
 		if (word_is(&o->words[i], "exec") && i + 1 < o->count &&
-		    (word_is(&o->words[i + 1], ".") || word_is(&o->words[i + 1], "--"))) {
+		    (word_is(&o->words[i + 1], ".") || word_is(&o->words[i + 1], "--") ||
+		     (i + 2 < o->count && word_is(&o->words[i + 2], "--")))) {
 			i++;
 			continue;
 		}
@@ -444,9 +449,21 @@ static void open_code(struct opening *o)
 		return;
 	if (at + 1 < o->count && word_is(&o->words[at], "eval")) { /* deno eval */
 		set_text(o, WRAP_CODE, &o->words[at + 1]);
+	} else if (at + 1 < o->count && word_is(&o->words[at], "run") &&
+		   is_stdin(&o->words[at + 1])) { /* deno run - */
+		o->out->kind = WRAP_CODE_STDIN;
 	} else if (!o->wrapper->text) { /* awk: the first operand is the program */
-		if (at < o->count && !blocklist_args_has(o->args, " -f --file "))
+		size_t from = 0;
+		const struct blocklist_option *file =
+			blocklist_args_next(o->args, " -f --file ", &from);
+
+		if (file && file->value && !file->skip) {
+			o->out->kind = WRAP_CODE_FILE;
+			o->out->words = file->value;
+			o->out->count = 1;
+		} else if (at < o->count && !file) {
 			set_text(o, WRAP_CODE, &o->words[at]);
+		}
 	} else if (at == o->count || is_stdin(&o->words[at])) {
 		if (!blocklist_args_has(o->args, " -m "))
 			o->out->kind = WRAP_CODE_STDIN;
