@@ -128,7 +128,7 @@ struct cgroup *cgroup_group_take_idle(struct cgroups *all, unsigned roles, int64
 	return NULL;
 }
 
-/* Only what counts tasks and nothing else: that counter can be read anew, others cannot be reset. */
+/* Only what counts nothing but tasks: that counter can be read anew, others cannot be reset. */
 bool cgroup_group_keep_idle(struct cgroup *g)
 {
 	struct cgroups *all = g->all;

@@ -18,10 +18,10 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "os/procfs.h"
 
 #define WAITING_MAX 16    /* as many commands of a burst find one */
 #define UNUSED_MS 30000   /* what nobody has needed for so long goes */
@@ -387,13 +387,12 @@ static bool is_ready(struct keeper *k)
 }
 
 /* Where nothing keeps commands from it, one may have stopped a keeper: it would never read what we
- * send, nor see its socket close. */
-static bool is_stopped(const struct spare *s, const struct keeper *k)
+ * send, nor see its socket close. The reaper does not take that news. */
+static bool is_stopped(const struct keeper *k)
 {
-	struct procfs_stat st;
+	siginfo_t news = { 0 };
 
-	return !(s->plan->flags & SHIM_PID_NS) && !procfs_stat(k->pid, &st) &&
-	       (st.state == 'T' || st.state == 't');
+	return !waitid(P_PID, (id_t)k->pid, &news, WSTOPPED | WNOHANG | WNOWAIT) && news.si_pid;
 }
 
 /* Give the command to one that waits, the last one first: its memory is the warmest. */
@@ -406,7 +405,7 @@ static int give(struct spare *s, const struct shim_plan *second, size_t len,
 		if (!is_ready(&s->waiting[i]))
 			continue;
 		k = take_out(s, i);
-		if (is_stopped(s, &k))
+		if (is_stopped(&k))
 			kill(k.pid, SIGKILL); /* our child, and not yet collected */
 		else if (!send_second(k.control_fd, second, len, request)) {
 			*result = (struct spawn_result){
