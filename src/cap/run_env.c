@@ -38,6 +38,7 @@ static char **defaults(const struct run_env *run)
 		return list;
 	add(list, "XDG_CACHE_HOME", temporary, "/cache");
 	add(list, "npm_config_cache", temporary, "/cache/npm");
+	add(list, "CHROME_CONFIG_HOME", temporary, "/config"); /* it does not start without */
 	return list;
 }
 

@@ -139,10 +139,17 @@ def test_npm():
         {"name": "a", "version": "1.0.0", "private": true,
          "scripts": {"build": "node -e \\"console.log('npm ran')\\"", "test": "exit 3"}}
         """)
-    succeed(server, "npm run --silent build", "npm ran", environment={
-        "npm_config_update_notifier": "false", "npm_config_cache": server.home + "/npm"})
+    quiet = {"npm_config_update_notifier": "false", "npm_config_audit": "false",
+             "npm_config_fund": "false", "npm_config_offline": "true"}
+    succeed(server, "npm run --silent build", "npm ran", environment=quiet)
     answer = server.run("npm test --silent", timeout=100)
     equal(answer["exit_code"], 3, "exit code of npm test")
+    write(server, "part/package.json", '{"name": "part", "version": "1.0.0", "main": "part.js"}')
+    write(server, "part/part.js", "module.exports = 'part of it'\n")
+    succeed(server, "npm pack --silent ./part && npm install ./part-1.0.0.tgz", "added 1 package",
+            environment=quiet)
+    succeed(server, "rm -r node_modules && npm ci && node -p 'require(\"part\")'", "part of it",
+            environment=quiet)
     server.stop()
 
 
@@ -195,6 +202,23 @@ def test_bash_job_control():
 
 
 @suite.test()
+def test_chromium():
+    """Headless; its own sandbox would need namespaces, which no command may make."""
+    need("chromium")
+    server = Server()
+    write(server, "a.html", """
+        <p id=x>no</p>
+        <script>document.getElementById("x").textContent = "script " + "ran"</script>
+        """)
+    answer = server.run("chromium --headless --no-sandbox --disable-gpu --dump-dom "
+                        "file://$PWD/a.html", timeout=100)
+    check(">script ran<" in answer["stdout_summary"], "exit code %s, stdout %.300r, stderr %.600r" % (
+        answer["exit_code"], answer["stdout_summary"], answer["stderr_summary"]))
+    server.stop()
+    equal(server.survivors(), [], "its helpers afterwards")
+
+
+@suite.test()
 def test_go():
     need("go")
     server = Server()
@@ -219,8 +243,9 @@ def test_go():
             fmt.Print(sum, " ", string(out), err)
         }
         """)
-    succeed(server, "go run a.go", "1225 child", environment={
-        "GOCACHE": server.home + "/go", "GOFLAGS": "-mod=mod", "GO111MODULE": "off"})
+    succeed(server, "go run a.go", "1225 child", environment={"GO111MODULE": "off"})
+    succeed(server, "go build -o built a.go && ./built", "1225 child",
+            environment={"GO111MODULE": "off"})
     server.stop()
 
 
