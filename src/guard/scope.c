@@ -9,15 +9,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "guard/dir.h"
 
 /* Directories between a path and the root that are followed. */
 #define DEPTH_MAX 8192
@@ -37,21 +36,7 @@ struct scope {
 	size_t count;
 };
 
-/* ---- opening ---- */
-
-/*
- * A magic link (/proc/self/cwd) means another directory for us than for whoever
- * wrote it. Where openat2(2) is missing or filtered, the walk upward alone decides.
- */
-static int open_directory(int base, const char *path)
-{
-	struct open_how how = { .flags = OPEN_DIR, .resolve = RESOLVE_NO_MAGICLINKS };
-	int fd = (int)syscall(SYS_openat2, base, path, &how, sizeof(how));
-
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = openat(base, path, OPEN_DIR);
-	return fd;
-}
+/* ---- names ---- */
 
 /* Canonical path of @fd, or @fallback where /proc is not there. Heap. */
 static char *name_of(int fd, const char *fallback)
@@ -210,7 +195,7 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
 {
 	if (!path || path[0] == '\0')
 		return open_workspace(s, fd, name, e);
-	int opened = open_directory(s->dirs[0].fd, path);
+	int opened = dir_open(s->dirs[0].fd, path);
 
 	if (opened < 0)
 		return fail_open(path, errno, e);

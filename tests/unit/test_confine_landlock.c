@@ -338,7 +338,7 @@ static void expect_row(const struct row *row, int abi)
 		print_message("SKIP: %s: only root can\n", row->name);
 		return;
 	}
-	if (open == ENXIO || open == ENOENT || (open && row->action == ioctl_device)) {
+	if (open == ENXIO || open == ENOENT || open == ENODEV || (open && row->action == ioctl_device)) {
 		print_message("SKIP: %s: not here (errno %d)\n", row->name, open);
 		return;
 	}
