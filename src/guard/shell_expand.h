@@ -256,7 +256,7 @@ bool expand_has_brace(const struct cells *c);
 void expand_braces(struct expander *e, const struct cells *c, struct cell_words *out);
 void cell_words_release(struct cell_words *w);
 
-/* ---- shell_expand_param.c, shell_expand_pattern.c, shell_expand_arith.c ---- */
+/* ---- shell_expand_param.c, _operator.c, _pattern.c, _arith.c ---- */
 
 void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
 		  struct cells *out);
@@ -266,6 +266,16 @@ void expand_append(struct expander *e, struct cells *out, const struct value *v,
 const char *expand_key(struct expander *e, const char *name, const struct ast_word *index);
 /* What a name of declare -n stands for; any other name is itself. */
 const char *expand_nameref(struct expander *e, const char *name);
+/* What ${x...} is: @v, what is known of x, by its operator; NULL: not known. */
+struct value *expand_operator(struct expander *e, const struct ast_param *p, const char *name,
+			      const struct value *v, uint32_t at);
+/* ${x-w} and its kind; @unset: the text itself has unset x. */
+void expand_default(struct expander *e, const struct ast_param *p, const struct value *v,
+		    bool unset, bool quoted, uint32_t at, struct cells *out);
+/* The substitutions in words of an operator whose result is not used. */
+void expand_unused(struct expander *e, const struct ast_param *p);
+/* What the word is as arithmetic; false: not known, or there is no word. */
+bool expand_number(struct expander *e, const struct ast_word *w, int64_t *n);
 /* ${x#p} and its kind on known cells. */
 struct value *expand_trim(struct expander *e, const struct value *v, const struct ast_param *p,
 			  const struct cells *pattern);
