@@ -363,6 +363,8 @@ bool expand_builtin(struct expander *e, const struct shell_word *words, size_t c
 bool expand_is_declaration(const char *name);
 /* What the command writes, as far as it is known, goes into e->capture. */
 enum status expand_output(struct expander *e, const struct shell_word *words, size_t count);
+/* What echo writes (shell_expand_echo.c, as the next one). */
+enum status expand_echo(struct expander *e, const struct shell_word *words, size_t count);
 /* printf's text: @words begin with the format. False: not known. */
 bool expand_printf(struct expander *e, const struct shell_word *words, size_t count,
 		   struct cells *out);
