@@ -231,7 +231,11 @@ void expand_parts(struct expander *e, const struct ast_part *parts, struct cells
 void expand_word(struct expander *e, const struct ast_word *w, struct words *out);
 struct value *expand_value(struct expander *e, const struct ast_word *w);
 void expand_one(struct expander *e, const struct ast_word *w, struct shell_word *out);
+/* shell_expand_words.c. */
 void words_release(struct words *w);
+/* The fields of @c, words of @w's place. */
+void words_split(struct expander *e, const struct ast_word *w, const struct cells *c,
+		 struct words *out);
 /* A word of a finished text. */
 void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out);
 void word_add(struct expander *e, struct words *out, const struct shell_word *word);
