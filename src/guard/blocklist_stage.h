@@ -4,8 +4,8 @@
  * walk: one script, and a text inside of it. command: one command of a script, with its
  * redirections. program: its words, by the program's name. open: what wrappers, pipes and
  * other languages run. special: programs whose words are read in a way of their own.
- * Each function that returns bool tells whether there is a finding, which is then in the
- * walk.
+ * lines: those that take lines of a language of their own. Each function that returns
+ * bool tells whether there is a finding, which is then in the walk.
  */
 #ifndef PROCPEN_GUARD_BLOCKLIST_STAGE_H
 #define PROCPEN_GUARD_BLOCKLIST_STAGE_H
@@ -119,6 +119,11 @@ bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 /* Texts in options of programs that are no wrappers: tar, git, vim, ... */
 bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
 		 const struct shell_word *words, size_t count, const struct blocklist_stage *at);
+
+/* ---- lines ---- */
+
+bool walk_lines(struct blocklist_walk *w, const char *s, size_t len,
+		const struct shell_word *words, size_t count, const struct blocklist_stage *at);
 
 /* ---- more ---- */
 
