@@ -61,6 +61,11 @@ json_int_t gen_int(const struct gen_at *at, const json_t *object, const char *na
 	return json_integer_value(value);
 }
 
+const char *gen_member(const json_t *object, const char *name)
+{
+	return json_string_value(json_object_get(object, name));
+}
+
 void gen_only(const struct gen_at *at, json_t *object, const char *const *known)
 {
 	const char *name;

@@ -49,6 +49,9 @@ const char *gen_str_or(const struct gen_at *at, const json_t *object, const char
 		       const char *fallback);
 json_int_t gen_int(const struct gen_at *at, const json_t *object, const char *name);
 
+/* The string @name of an object that was checked before; NULL: there is none. */
+const char *gen_member(const json_t *object, const char *name);
+
 /* Fails when @object has a member that is not in @known (NULL-terminated). */
 void gen_only(const struct gen_at *at, json_t *object, const char *const *known);
 
@@ -63,7 +66,10 @@ void gen_literal(struct buf *out, const char *text, int tabs);
 /* A name in schema/errors.json? */
 bool gen_is_error(const struct gen *g, const char *name);
 
-/* check.c: refuse what is not supported or does not fit together. */
+/* Row @i of the list @list in schema/blocklist.json. */
+struct gen_at gen_blocklist_row(const char *list, size_t i);
+
+/* check.c, blocklist_check.c: refuse what is not supported or does not fit together. */
 void gen_check_errors(const struct gen *g);
 void gen_check_config(const struct gen *g);
 void gen_check_blocklist(const struct gen *g);

@@ -1,140 +1,27 @@
 /*
- * Paths are arrays of tokens: a byte, or one of the marks below. The patterns of
- * the table are a tree by components, so that a path is compared with the few
- * patterns that share its beginning.
+ * Words become arrays of tokens (guard/blocklist_path_tree.h), these are resolved to
+ * components, and the tree of patterns tells their classes.
  */
 #include "guard/blocklist_path.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
 #include "guard/blocklist_args.h"
-#include "guard/blocklist_table.h"
+#include "guard/blocklist_path_tree.h"
 #include "guard/shell_parse.h"
 
-#define COMPONENTS_MAX 1024
 /* So many ".." lead out of any workspace to the root. */
 #define CLIMB_TO_ROOT 4
-
-enum mark {
-	MARK_ANY = 0x100, /* one character */
-	MARK_STAR,        /* a glob: any characters but a slash */
-	MARK_MAYBE,       /* unknown, may be empty */
-	MARK_SET,         /* unknown, not empty */
-	MARK_HOME,        /* ~ */
-};
-
-struct part {
-	const uint16_t *s;
-	size_t len;
-};
-
-/* A path as components. */
-struct path {
-	enum { PATH_NOWHERE, PATH_ABSOLUTE, PATH_FLOATING } kind; /* FLOATING: begins unknown */
-	size_t count;
-	struct part parts[COMPONENTS_MAX];
-};
 
 struct tokens {
 	size_t len;
 	uint16_t s[BLOCKLIST_PATH_MAX];
 };
 
-/* ---- the patterns as a tree ---- */
-
-struct node {
-	const char *text; /* component; not ended by NUL */
-	size_t len;
-	bool glob;
-	uint64_t here, below, except; /* classes of exactly this; of this and all below */
-	struct node *children, *next;
-	struct node **lists; /* the same children by their first character; the last one: any */
-	struct node *same;   /* the next one in such a list */
-};
-
-#define LISTS 16u
-
-static struct node top;
-static uint64_t tree_classes, empty_classes, guess_classes, root_class, unknown_class;
-
-static struct node *child_of(struct node *parent, const char *text, size_t len)
-{
-	struct node *n;
-
-	for (n = parent->children; n; n = n->next)
-		if (n->len == len && memcmp(n->text, text, len) == 0)
-			return n;
-	n = mem_zalloc(sizeof(*n));
-	n->text = text;
-	n->len = len;
-	n->glob = memchr(text, '*', len) || memchr(text, '?', len);
-	n->next = parent->children;
-	parent->children = n;
-	if (!parent->lists)
-		parent->lists = mem_zalloc((LISTS + 1) * sizeof(struct node *));
-	struct node **list = &parent->lists[strchr("*?~", text[0]) ? LISTS
-						: (unsigned char)text[0] % LISTS];
-
-	n->same = *list;
-	*list = n;
-	return n;
-}
-
-static void add_pattern(const char *pattern, uint64_t bit, bool except)
-{
-	struct node *n = &top;
-
-	while (*pattern) {
-		size_t len;
-
-		pattern += strspn(pattern, "/");
-		len = strcspn(pattern, "/");
-		if (len == 2 && memcmp(pattern, "**", 2) == 0) {
-			n->below |= bit;
-			return;
-		}
-		if (len)
-			n = child_of(n, pattern, len);
-		pattern += len;
-	}
-	if (except)
-		n->except |= bit;
-	else
-		n->here |= bit;
-}
-
-static void build_tree(void)
-{
-	for (unsigned i = 0; i < blocklist_target_count; i++) {
-		const struct blocklist_target *t = &blocklist_targets[i];
-		uint64_t bit = 1ull << i;
-
-		for (const char *const *p = t->paths; *p; p++)
-			add_pattern(*p, bit, false);
-		for (const char *const *p = t->except; *p; p++)
-			add_pattern(*p, bit, true);
-		tree_classes |= t->tree ? bit : 0;
-		empty_classes |= t->empty ? bit : 0;
-		guess_classes |= t->guess ? bit : 0;
-	}
-	root_class = blocklist_class("root");
-	unknown_class = blocklist_class("unknown");
-}
-
-static void need_tree(void)
-{
-	if (!root_class)
-		build_tree();
-}
-
 uint64_t blocklist_class(const char *name)
 {
-	for (unsigned i = 0; i < blocklist_target_count; i++)
-		if (strcmp(blocklist_targets[i].name, name) == 0)
-			return 1ull << i;
-	return 0;
+	return path_class(name);
 }
 
 /* ---- words to tokens ---- */
@@ -207,7 +94,7 @@ static bool tokenize(const struct shell_word *w, size_t skip, struct tokens *out
 
 /* ---- resolving ---- */
 
-static bool part_is(struct part p, const char *text)
+static bool part_is(struct path_part p, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -225,7 +112,7 @@ static unsigned add_parts(struct path *p, const uint16_t *s, size_t len)
 	unsigned climbed = 0;
 
 	for (size_t i = 0; i < len;) {
-		struct part part = { s + i, 0 };
+		struct path_part part = { s + i, 0 };
 
 		while (i + part.len < len && s[i + part.len] != '/')
 			part.len++;
@@ -235,7 +122,7 @@ static unsigned add_parts(struct path *p, const uint16_t *s, size_t len)
 		if (part_is(part, "..")) {
 			climbed += p->count == 0;
 			p->count -= p->count > 0;
-		} else if (p->count < COMPONENTS_MAX) {
+		} else if (p->count < PATH_COMPONENTS_MAX) {
 			p->parts[p->count++] = part;
 		}
 	}
@@ -271,7 +158,7 @@ static void resolve(struct path *p, const struct tokens *t, bool named,
 	static const uint16_t root_home[] = { '/', 'r', 'o', 'o', 't' };
 	bool home = t->len && t->s[0] == MARK_HOME;
 	bool plus = home && t->len > 1 && t->s[1] == '+' && (t->len == 2 || t->s[2] == '/');
-	bool of_root = home && t->len >= 5 && part_is((struct part){ t->s + 1, 4 }, "root") &&
+	bool of_root = home && t->len >= 5 && part_is((struct path_part){ t->s + 1, 4 }, "root") &&
 		       (t->len == 5 || t->s[5] == '/');
 
 	p->count = 0;
@@ -293,135 +180,8 @@ static void resolve(struct path *p, const struct tokens *t, bool named,
 
 /* ---- comparing ---- */
 
-static bool is_run(uint16_t c)
-{
-	return c == MARK_STAR || c == MARK_MAYBE || c == MARK_SET;
-}
-
-/* Positions of a pattern, as bits: those behind a star are reached with it. */
-static uint64_t pass_stars(const char *pattern, size_t len, uint64_t set)
-{
-	for (size_t j = 0; j < len; j++)
-		if (pattern[j] == '*' && (set >> j & 1))
-			set |= 2ull << j;
-	return set;
-}
-
-static bool fits(char pattern, uint16_t c)
-{
-	if (pattern == '?' || pattern == '*' || c == MARK_ANY)
-		return true;
-	return c == (pattern == '~' ? MARK_HOME : (unsigned char)pattern);
-}
-
-/* Is there a name that fits both? A pattern is shorter than 64 (see the generator). */
-static bool intersect(const char *pattern, size_t len, struct part p)
-{
-	uint64_t set = pass_stars(pattern, len, 1);
-
-	for (size_t i = 0; i < p.len && set; i++) {
-		uint64_t next = 0;
-
-		if (is_run(p.s[i])) /* any text: every later position */
-			next = ~0ull << __builtin_ctzll(set);
-		for (size_t j = 0; j < len && !is_run(p.s[i]); j++)
-			if ((set >> j & 1) && fits(pattern[j], p.s[i]))
-				next |= pattern[j] == '*' ? 1ull << j : 2ull << j;
-		set = pass_stars(pattern, len, next);
-	}
-	return set >> len & 1;
-}
-
-static bool plain(struct part p)
-{
-	for (size_t i = 0; i < p.len; i++)
-		if (p.s[i] > 0xff && p.s[i] != MARK_HOME)
-			return false;
-	return true;
-}
-
-static bool wholly_unknown(struct part p)
-{
-	for (size_t i = 0; i < p.len; i++)
-		if (p.s[i] != MARK_MAYBE && p.s[i] != MARK_SET)
-			return false;
-	return p.len > 0;
-}
-
-/* Work of the present classification. */
-static uint64_t steps;
-
-static bool differ(char pattern, uint16_t c)
-{
-	return c <= 0xff && pattern != '*' && pattern != '?' && pattern != '~' &&
-	       c != (unsigned char)pattern;
-}
-
-/* Most nodes are told apart by their first character, or by their last one. */
-static bool ends_differ(const struct node *n, struct part p)
-{
-	return n->len && p.len &&
-	       (differ(n->text[0], p.s[0]) || differ(n->text[n->len - 1], p.s[p.len - 1]));
-}
-
-static bool part_matches(const struct node *n, struct part p, bool is_plain)
-{
-	steps++;
-	if (ends_differ(n, p))
-		return false;
-	if (is_plain && !n->glob) {
-		if (n->len != p.len)
-			return false;
-		for (size_t i = 0; i < p.len; i++)
-			if (p.s[i] != (n->text[i] == '~' ? MARK_HOME : (unsigned char)n->text[i]))
-				return false;
-		return true;
-	}
-	steps += 4 + p.len * n->len / 4;
-	return intersect(n->text, n->len, p);
-}
-
-static uint64_t match_below(const struct node *n, const struct path *p, size_t i, uint64_t *except)
-{
-	uint64_t found = n->below, mask = ~0ull;
-	bool is_plain;
-
-	if (i == p->count) {
-		*except |= n->except;
-		return found | n->here;
-	}
-	is_plain = plain(p->parts[i]);
-	if (wholly_unknown(p->parts[i]))
-		mask = guess_classes | empty_classes;
-	if (!n->lists)
-		return found;
-	if (p->parts[i].s[0] > 0xff) {
-		for (const struct node *c = n->children; c; c = c->next)
-			if (part_matches(c, p->parts[i], is_plain))
-				found |= match_below(c, p, i + 1, except) & mask;
-		return found;
-	}
-	const struct node *same[] = { n->lists[p->parts[i].s[0] % LISTS], n->lists[LISTS] };
-
-	for (size_t k = 0; k < COUNT_OF(same); k++)
-		for (const struct node *c = same[k]; c; c = c->same)
-			if (part_matches(c, p->parts[i], is_plain))
-				found |= match_below(c, p, i + 1, except) & mask;
-	return found;
-}
-
-static uint64_t match(const struct path *p)
-{
-	uint64_t except = 0, found = match_below(&top, p, 0, &except);
-
-	for (size_t i = 0; except && i < p->count; i++)
-		if (!plain(p->parts[i]))
-			except = 0;
-	return found & ~except;
-}
-
 /* A glob that takes everything: * .* ?* .[!.]* *.* */
-static bool broad(struct part p)
+static bool broad(struct path_part p)
 {
 	bool star = false;
 
@@ -437,16 +197,16 @@ static bool broad(struct part p)
 /* The classes of @p; what a glob at its end takes is the directory before it. */
 static uint64_t match_tree(struct path *p, bool only_globs)
 {
-	uint64_t found = match(p);
+	uint64_t trees = path_classes()->tree, found = path_match(p);
 	bool stripped = false;
 
 	if (only_globs)
-		found &= ~tree_classes;
+		found &= ~trees;
 	while (p->count && broad(p->parts[p->count - 1])) {
 		p->count--;
 		stripped = true;
 	}
-	return stripped ? found | (match(p) & tree_classes) : found;
+	return stripped ? found | (path_match(p) & trees) : found;
 }
 
 /* "$A/$B": it takes two accidents to leave nothing. */
@@ -509,16 +269,16 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 {
 	static struct tokens t;
 	static struct path p;
+	const struct path_classes *classes = path_classes();
 	uint64_t found = 0;
 	bool named, floating;
 
-	steps = 0;
-	need_tree();
+	path_steps = 0;
 	if (skip >= word->text.len || !tokenize(word, skip, &t))
 		return 0;
 	named = named_directory(word, skip);
-	if (!named && wholly_unknown((struct part){ t.s, t.len }))
-		return unknown_class | (names_device(word) ? guess_classes : 0);
+	if (!named && path_wholly_unknown((struct path_part){ t.s, t.len }))
+		return classes->unknown | (names_device(word) ? classes->guess : 0);
 	resolve(&p, &t, named, dir);
 	floating = p.kind == PATH_FLOATING;
 	if (p.kind == PATH_ABSOLUTE)
@@ -527,12 +287,12 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 	    !t.len || (t.s[0] != '/' && t.s[0] != MARK_HOME))
 		return found;
 	resolve(&p, &t, false, dir);
-	return found | (match_tree(&p, false) & (floating ? root_class : empty_classes));
+	return found | (match_tree(&p, false) & (floating ? classes->root : classes->empty));
 }
 
 uint64_t blocklist_path_steps(void)
 {
-	return steps;
+	return path_steps;
 }
 
 /* ---- the working directory ---- */
@@ -559,7 +319,6 @@ void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word)
 	static struct path p;
 	struct blocklist_dir before;
 
-	need_tree();
 	blocklist_dir_copy(&before, dir);
 	dir->known = false;
 	if (!tokenize(word, 0, &t))

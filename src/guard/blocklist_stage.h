@@ -1,9 +1,11 @@
 /*
  * blocklist_stage - the parts of guard/blocklist_walk to each other.
  *
- * walk: one command, one script. open: what wrappers, pipes and other languages run.
- * special: programs whose words are read in a way of their own. Each function that
- * returns bool tells whether there is a finding, which is then in the walk.
+ * walk: one script, and a text inside of it. command: one command of a script, with its
+ * redirections. program: its words, by the program's name. open: what wrappers, pipes and
+ * other languages run. special: programs whose words are read in a way of their own.
+ * lines: those that take lines of a language of their own. Each function that returns
+ * bool tells whether there is a finding, which is then in the walk.
  */
 #ifndef PROCPEN_GUARD_BLOCKLIST_STAGE_H
 #define PROCPEN_GUARD_BLOCKLIST_STAGE_H
@@ -20,6 +22,12 @@
 
 /* Deeper than this is too complex. */
 #define WALK_DEPTH_MAX 40
+/* Steps of the budget for a word. */
+#define WALK_WORD 4u
+/* A longer input does not go through the parser: every command may be the one that reads it. */
+#define WALK_INPUT_MAX (32u << 10)
+/* With more functions than this, none hides a program. */
+#define WALK_FUNCTIONS_MAX 64
 /* Names of files and texts in options that one command gets from elsewhere. */
 #define WALK_NAMES_MAX 32
 
@@ -43,15 +51,8 @@ struct blocklist_stage {
 
 /* ---- walk ---- */
 
-bool walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t count,
-		const struct blocklist_stage *at);
 bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 		 const struct shell_word *args, size_t arg_count, const struct blocklist_stage *at);
-
-/* By everything that the table says of @name. */
-bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
-		const struct shell_word *words, size_t count, bool guess,
-		const struct blocklist_stage *at);
 
 /*
  * Takes @steps from the budget, and those of the rules since the last time; true: there is
@@ -64,6 +65,22 @@ bool walk_charge_words(struct blocklist_walk *w, const struct shell_word *words,
 /* The finding of the rule with the effect @id. */
 bool walk_found(struct blocklist_walk *w, const char *id, uint32_t start, uint32_t end);
 bool walk_too_complex(struct blocklist_walk *w, uint32_t at);
+
+/* ---- command ---- */
+
+/* The command @index of @s. */
+bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
+		  struct blocklist_flows *flows, uint32_t index);
+
+/* ---- program ---- */
+
+bool walk_words(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+		const struct blocklist_stage *at);
+
+/* By everything that the table says of @name. */
+bool walk_named(struct blocklist_walk *w, const struct blocklist_name *name,
+		const struct shell_word *words, size_t count, bool guess,
+		const struct blocklist_stage *at);
 
 /* ---- open ---- */
 
@@ -102,6 +119,11 @@ bool walk_special(struct blocklist_walk *w, const char *s, size_t len,
 /* Texts in options of programs that are no wrappers: tar, git, vim, ... */
 bool walk_hidden(struct blocklist_walk *w, const struct blocklist_name *name,
 		 const struct shell_word *words, size_t count, const struct blocklist_stage *at);
+
+/* ---- lines ---- */
+
+bool walk_lines(struct blocklist_walk *w, const char *s, size_t len,
+		const struct shell_word *words, size_t count, const struct blocklist_stage *at);
 
 /* ---- more ---- */
 

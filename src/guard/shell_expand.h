@@ -231,7 +231,11 @@ void expand_parts(struct expander *e, const struct ast_part *parts, struct cells
 void expand_word(struct expander *e, const struct ast_word *w, struct words *out);
 struct value *expand_value(struct expander *e, const struct ast_word *w);
 void expand_one(struct expander *e, const struct ast_word *w, struct shell_word *out);
+/* shell_expand_words.c. */
 void words_release(struct words *w);
+/* The fields of @c, words of @w's place. */
+void words_split(struct expander *e, const struct ast_word *w, const struct cells *c,
+		 struct words *out);
 /* A word of a finished text. */
 void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out);
 void word_add(struct expander *e, struct words *out, const struct shell_word *word);
@@ -256,7 +260,7 @@ bool expand_has_brace(const struct cells *c);
 void expand_braces(struct expander *e, const struct cells *c, struct cell_words *out);
 void cell_words_release(struct cell_words *w);
 
-/* ---- shell_expand_param.c, shell_expand_pattern.c, shell_expand_arith.c ---- */
+/* ---- shell_expand_param.c, _operator.c, _pattern.c, _arith.c ---- */
 
 void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
 		  struct cells *out);
@@ -266,6 +270,16 @@ void expand_append(struct expander *e, struct cells *out, const struct value *v,
 const char *expand_key(struct expander *e, const char *name, const struct ast_word *index);
 /* What a name of declare -n stands for; any other name is itself. */
 const char *expand_nameref(struct expander *e, const char *name);
+/* What ${x...} is: @v, what is known of x, by its operator; NULL: not known. */
+struct value *expand_operator(struct expander *e, const struct ast_param *p, const char *name,
+			      const struct value *v, uint32_t at);
+/* ${x-w} and its kind; @unset: the text itself has unset x. */
+void expand_default(struct expander *e, const struct ast_param *p, const struct value *v,
+		    bool unset, bool quoted, uint32_t at, struct cells *out);
+/* The substitutions in words of an operator whose result is not used. */
+void expand_unused(struct expander *e, const struct ast_param *p);
+/* What the word is as arithmetic; false: not known, or there is no word. */
+bool expand_number(struct expander *e, const struct ast_word *w, int64_t *n);
 /* ${x#p} and its kind on known cells. */
 struct value *expand_trim(struct expander *e, const struct value *v, const struct ast_param *p,
 			  const struct cells *pattern);
@@ -353,6 +367,8 @@ bool expand_builtin(struct expander *e, const struct shell_word *words, size_t c
 bool expand_is_declaration(const char *name);
 /* What the command writes, as far as it is known, goes into e->capture. */
 enum status expand_output(struct expander *e, const struct shell_word *words, size_t count);
+/* What echo writes (shell_expand_echo.c, as the next one). */
+enum status expand_echo(struct expander *e, const struct shell_word *words, size_t count);
 /* printf's text: @words begin with the format. False: not known. */
 bool expand_printf(struct expander *e, const struct shell_word *words, size_t count,
 		   struct cells *out);

@@ -1,4 +1,4 @@
-/* Parameters: $x, $@, ${x...}. */
+/* Parameters: $x, $@, ${x...}; what an operator makes of one is in shell_expand_operator.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -189,178 +189,7 @@ static bool whole_array(struct expander *e, const struct ast_param *p, bool quot
 	return true;
 }
 
-/* ---- operators ---- */
-
-/* The word behind an operator; in quotes it is quoted as a whole. */
-static void append_word(struct expander *e, const struct ast_word *w, struct cells *out)
-{
-	if (!w || !expand_enter(e, w->start))
-		return;
-	size_t from = out->len;
-
-	expand_parts(e, w->parts, out, EXPAND_PATTERN);
-	/* An unquoted word behind - or + is split like the rest; ~ at its start is a home. */
-	for (size_t i = from; i < out->len; i++)
-		if (out->v[i].kind == CELL_PLAIN &&
-		    (out->v[i].c == ' ' || out->v[i].c == '\t' || out->v[i].c == '\n'))
-			out->v[i].kind = CELL_FIELD;
-	expand_leave(e);
-}
-
-/* ${x:0:1} of what is always a path. */
-static bool starts_with_slash(const char *name)
-{
-	static const char *const names[] = { "HOME", "PWD", "OLDPWD", "PATH", "SHELL", "BASH" };
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
-		if (names[i][0] == name[0] && strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
-static bool number_of(struct expander *e, const struct ast_word *w, int64_t *n)
-{
-	struct cells c = { 0 };
-	bool ok;
-
-	if (!w)
-		return false;
-	expand_parts(e, w->parts, &c, EXPAND_ONE);
-	ok = expand_arith(e, &c, n);
-	cells_release(&c);
-	return ok;
-}
-
-static struct value *substring(struct expander *e, const struct value *v, const struct ast_param *p)
-{
-	int64_t from, len = 0, n = v->len;
-
-	if (!number_of(e, p->arg, &from) || (p->arg2 && !number_of(e, p->arg2, &len)))
-		return NULL;
-	if (!cells_known(v->v, v->len))
-		return NULL;
-	if (from < 0)
-		from = from + n < 0 ? n : from + n;
-	if (from > n)
-		from = n;
-	if (!p->arg2)
-		len = n - from;
-	else if (len < 0)
-		len = n + len - from;
-	if (len < 0)
-		len = 0;
-	if (len > n - from)
-		len = n - from;
-	return value_make(e, v->v + from, (size_t)len);
-}
-
-static struct value *change_case(struct expander *e, const struct value *v,
-				 const struct ast_param *p)
-{
-	struct value *r = value_make(e, v->v, v->len);
-
-	for (uint32_t i = 0; i < r->len && (i == 0 || p->longest); i++) {
-		char c = r->v[i].c;
-
-		if (p->op == PARAM_UPPER && c >= 'a' && c <= 'z')
-			r->v[i].c = (char)(c - 32);
-		else if (p->op == PARAM_LOWER && c >= 'A' && c <= 'Z')
-			r->v[i].c = (char)(c + 32);
-	}
-	return cells_known(v->v, v->len) ? r : NULL;
-}
-
-/* Known, or a list of file names: /proc/[0-9]*. */
-static bool names_files(const struct value *v)
-{
-	for (uint32_t i = 0; i < v->len; i++)
-		if (v->v[i].kind != CELL_GLOB && !cells_known(&v->v[i], 1))
-			return false;
-	return true;
-}
-
-/* Operators that compute a text from a known value. NULL: the result is not known. */
-static struct value *compute(struct expander *e, const struct value *v, const struct ast_param *p)
-{
-	struct cells pattern = { 0 }, by = { 0 };
-	struct value *r = NULL;
-	char text[32];
-
-	switch (p->op) {
-	case PARAM_LENGTH:
-		snprintf(text, sizeof(text), "%u", v->len);
-		return cells_known(v->v, v->len) ? value_text(e, text, 0) : NULL;
-	case PARAM_SUBSTRING:
-		return substring(e, v, p);
-	case PARAM_UPPER:
-	case PARAM_LOWER:
-		return change_case(e, v, p);
-	case PARAM_PREFIX:
-	case PARAM_SUFFIX:
-	case PARAM_REPLACE:
-	case PARAM_REPLACE_START:
-	case PARAM_REPLACE_END:
-		if (p->arg)
-			expand_parts(e, p->arg->parts, &pattern, EXPAND_PATTERN);
-		if (p->arg2)
-			expand_parts(e, p->arg2->parts, &by, EXPAND_ONE);
-		if (!cells_known(pattern.v, pattern.len))
-			r = NULL;
-		else if (p->op == PARAM_PREFIX || p->op == PARAM_SUFFIX)
-			r = names_files(v) ? expand_trim(e, v, p, &pattern) : NULL;
-		else if (cells_known(v->v, v->len))
-			r = expand_replace(e, v, p, &pattern, &by);
-		cells_release(&pattern);
-		cells_release(&by);
-		return r;
-	default:
-		return NULL;
-	}
-}
-
-/* Substitutions in the words of an operator whose result is not used run nevertheless. */
-static void run_words(struct expander *e, const struct ast_param *p)
-{
-	struct cells unused = { 0 };
-
-	if (p->arg)
-		expand_parts(e, p->arg->parts, &unused, EXPAND_ONE);
-	if (p->arg2)
-		expand_parts(e, p->arg2->parts, &unused, EXPAND_ONE);
-	cells_release(&unused);
-}
-
-/*
- * ${x-w} and its kind. A variable that is not known may be empty or not: what is
- * certain then is only that the word may be used, and a rule should see it.
- */
-static void default_op(struct expander *e, const struct ast_param *p, const struct value *v,
-		       bool unset, bool quoted, uint32_t at, struct cells *out)
-{
-	bool empty = v && (unset || (p->colon && v->len == 0));
-	bool path = !v && starts_with_slash(p->name);
-
-	if (p->op == PARAM_ALTERNATE) {
-		if (!empty)
-			append_word(e, p->arg, out);
-		return;
-	}
-	if (empty || (!v && !path && p->op != PARAM_ERROR)) {
-		append_word(e, p->arg, out);
-		if (p->op == PARAM_ASSIGN && p->arg)
-			vars_set(e, p->name, expand_value(e, p->arg));
-		return;
-	}
-	if (v) {
-		expand_append(e, out, v, quoted);
-	} else if (p->op == PARAM_ERROR) {
-		/* Not empty, or the command does not run. */
-		expand_unknown(e, out, p->colon ? ":?" : p->name, quoted, at);
-	} else {
-		expand_unknown(e, out, p->name, quoted, at);
-	}
-	run_words(e, p);
-}
+/* ---- one parameter ---- */
 
 static void length_of_all(struct expander *e, size_t count, bool quoted, uint32_t at,
 			  struct cells *out)
@@ -371,17 +200,15 @@ static void length_of_all(struct expander *e, size_t count, bool quoted, uint32_
 	cells_text(e, out, text, quoted ? CELL_QUOTED : CELL_FIELD, at);
 }
 
-/* ---- one parameter ---- */
-
 /* ${@:2:1}: from and how many. */
 static void some_params(struct expander *e, const struct ast_param *p, bool quoted,
 			struct cells *out)
 {
 	int64_t from = 0, len, n = (int64_t)e->params.count;
 
-	if (!number_of(e, p->arg, &from) || from < 0 || from > n)
+	if (!expand_number(e, p->arg, &from) || from < 0 || from > n)
 		from = n;
-	if (!p->arg2 || !number_of(e, p->arg2, &len) || len < 0 || len > n - from)
+	if (!p->arg2 || !expand_number(e, p->arg2, &len) || len < 0 || len > n - from)
 		len = n - from;
 	append_all(e, p->name, e->params.v + from, (size_t)len, quoted, out);
 }
@@ -399,7 +226,7 @@ static bool expand_several(struct expander *e, const struct ast_param *p, bool q
 			length_of_all(e, b->item_count, quoted, at, out);
 		else if (p->op != PARAM_PLAIN || !whole_array(e, p, quoted, out))
 			expand_unknown(e, out, p->name, false, at);
-		run_words(e, p);
+		expand_unused(e, p);
 		return true;
 	}
 	if ((p->name[0] != '@' && p->name[0] != '*') || !e->params.known)
@@ -441,22 +268,6 @@ const char *expand_nameref(struct expander *e, const char *name)
 	return name;
 }
 
-/* ${PWD%%"${PWD#?}"}: all but its first character is cut off. */
-static bool keeps_first(struct expander *e, const struct ast_param *p, const char *name)
-{
-	struct cells c = { 0 };
-	bool same = false;
-
-	if (p->op != PARAM_SUFFIX || !p->arg || !starts_with_slash(name))
-		return false;
-	expand_parts(e, p->arg->parts, &c, EXPAND_PATTERN);
-	for (size_t i = 0; i < c.len; i++)
-		same |= c.v[i].kind >= CELL_UNKNOWN && c.v[i].name &&
-			strcmp(expand_name_text(e, c.v[i].name), "${}") == 0;
-	cells_release(&c);
-	return same;
-}
-
 /* ${HOME%/}: what ends in no slash is what it was. */
 static bool trims_slash(const struct ast_param *p)
 {
@@ -472,23 +283,11 @@ static void expand_single(struct expander *e, const struct ast_param *p, const c
 	struct value *v = p->index ? element(e, p, at) : lookup(e, name, at, &unset);
 
 	if (p->op >= PARAM_DEFAULT && p->op <= PARAM_ALTERNATE) {
-		default_op(e, p, v, unset, quoted, at, out);
+		expand_default(e, p, v, unset, quoted, at, out);
 		return;
 	}
-	if (p->op != PARAM_PLAIN) {
-		int64_t from, len;
-
-		if (!v && p->op == PARAM_SUBSTRING && starts_with_slash(name) &&
-		    number_of(e, p->arg, &from) && from == 0 && number_of(e, p->arg2, &len) &&
-		    len == 1)
-			v = value_text(e, "/", at);
-		else if (!v && keeps_first(e, p, name))
-			v = value_text(e, "/", at);
-		else if (v)
-			v = compute(e, v, p);
-		else
-			run_words(e, p);
-	}
+	if (p->op != PARAM_PLAIN)
+		v = expand_operator(e, p, name, v, at);
 	if (v)
 		expand_append(e, out, v, quoted);
 	else
@@ -503,7 +302,7 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 
 	expand_charge(e, WORK_PARAM);
 	if (!name || !expand_enter(e, at)) {
-		run_words(e, p);
+		expand_unused(e, p);
 		expand_unknown(e, out, "${}", quoted, at);
 		return;
 	}
@@ -512,7 +311,7 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 	else if (e->nameref_count)
 		name = expand_nameref(e, name);
 	if (!name || p->op == PARAM_NAMES || p->op == PARAM_OTHER) {
-		run_words(e, p);
+		expand_unused(e, p);
 		/* ${x@P}, ${x@E} and the like leave a plain value as it is. */
 		bool unset;
 		struct value *v = name && p->op == PARAM_OTHER ? lookup(e, name, at, &unset) : NULL;

@@ -37,7 +37,7 @@ struct lex_reader {
 	uint8_t peeked_word;	   /* enum lex_reserved: what was found there */
 };
 
-/* ---- shell_grammar.c, with _redirect and _compound: commands ---- */
+/* ---- shell_grammar.c, with _simple, _redirect and _compound: commands ---- */
 
 /* The whole text; what was read before a trouble, never NULL. */
 struct ast_node *lex_program(struct lex_state *state, const struct shell_text *text);
@@ -48,6 +48,7 @@ void lex_reader_init(struct lex_reader *r, struct lex_state *state, const struct
 struct ast_node *lex_new_node(struct lex_reader *r, enum ast_type type);
 struct ast_node *lex_list(struct lex_reader *r);
 struct ast_node *lex_command(struct lex_reader *r);
+struct ast_node *lex_simple(struct lex_reader *r);
 struct ast_node *lex_compound(struct lex_reader *r);
 struct ast_node *lex_function_body(struct lex_reader *r, struct ast_node *n);
 

@@ -9,7 +9,7 @@
  * Kept: [0, head_end) and [tail_start, total). The hole [head_end, tail_start)
  * was overwritten and is reported as evicted; empty while nothing was lost.
  *
- * Ownership: the pipe's read end belongs to the caller (proc/proc.c); the spool
+ * Ownership: the pipe's read end belongs to the caller (proc/proc); the spool
  * file is shared by both streams of a run and owned by struct spool.
  *
  * Why splice and not a mapping: a mapping's pages count as the server's resident

@@ -1,21 +1,16 @@
 #include "proc/proc.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "base/mem.h"
 #include "os/procfs.h"
 #include "os/spawn.h"
-#include "os/start.h"
 #include "proc/names.h"
-
-#define PAGE_BYTES 4096
+#include "proc/proc_life.h"
 
 static void notify(struct proc *p, unsigned events)
 {
@@ -141,8 +136,7 @@ static void take_usage(struct proc *p, const struct shim_report *report)
 		limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 }
 
-/* A limit is proven to have struck: the whole run ends with it. */
-static void on_limit(void *ctx)
+void proc_on_limit(void *ctx)
 {
 	struct proc *p = ctx;
 
@@ -168,7 +162,7 @@ static void on_started(struct proc *p, pid_t pid)
 static void on_exited(struct proc *p, const struct shim_report *report)
 {
 	if (limits_look(&p->limits, p->live->confine.cgroup))
-		on_limit(p); /* the watch may not have told yet */
+		proc_on_limit(p); /* the watch may not have told yet */
 	p->exited = true;
 	p->wait_status = report->value;
 	p->leftover = report->live;
@@ -211,7 +205,7 @@ static void on_report(void *ctx, const struct shim_report *report)
 		break;
 	case SHIM_LIMITED:
 		limits_reported(&p->limits, report);
-		on_limit(p);
+		proc_on_limit(p);
 		break;
 	case SHIM_EMPTY:
 		take_usage(p, report);
@@ -319,63 +313,9 @@ static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 	proc_kill_tree(w->data, PROC_REASON_TIMEOUT);
 }
 
-/* ---- the start ---- */
+/* ---- what is watched ---- */
 
-/* The descriptors of one start; what is still here at the end is closed. */
-struct start {
-	int in_read, in_write;
-	int out_read, out_write;
-	int err_read, err_write;
-};
-
-static void close_fds(struct start *s)
-{
-	int *fds[] = { &s->in_read,  &s->in_write, &s->out_read,
-		       &s->out_write, &s->err_read, &s->err_write };
-
-	for (size_t i = 0; i < COUNT_OF(fds); i++)
-		mem_cleanup_close(fds[i]);
-}
-
-/* A pipe whose end @ours (0 read, 1 write) is non-blocking. */
-static int make_pipe(int *read_end, int *write_end, int ours)
-{
-	int fds[2];
-
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		return -1;
-	fcntl(fds[ours], F_SETFL, O_NONBLOCK);
-	*read_end = fds[0];
-	*write_end = fds[1];
-	return 0;
-}
-
-/* A command opens /dev/stdout by name as well, so its pipes belong to whom it runs as. */
-static void give_pipes(const struct start *s, const struct confine_request *confine)
-{
-	const int fds[] = { s->in_write, s->out_read, s->err_read };
-
-	for (size_t i = 0; confine->as_user && i < COUNT_OF(fds); i++)
-		if (fds[i] >= 0)
-			(void)!fchown(fds[i], confine->uid, confine->gid);
-}
-
-static int open_pipes(struct start *s, const struct proc_spec *spec, struct err *e)
-{
-	if (make_pipe(&s->out_read, &s->out_write, 0) ||
-	    make_pipe(&s->err_read, &s->err_write, 0) ||
-	    (spec->has_stdin && make_pipe(&s->in_read, &s->in_write, 1)))
-		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
-	if (!spec->has_stdin) {
-		s->in_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		if (s->in_read < 0)
-			return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, "/dev/null", e);
-	}
-	give_pipes(s, &spec->confine);
-	return 0;
-}
-
-static struct proc_live *new_live(struct proc *p, const char *path)
+struct proc_live *proc_live_new(struct proc *p, const char *path)
 {
 	struct proc_live *live = mem_zalloc(sizeof(*live));
 
@@ -394,93 +334,6 @@ static struct proc_live *new_live(struct proc *p, const char *path)
 	ev_timer_init(&live->drain, on_drain_over, 0., 0.);
 	live->timeout.data = live->drain.data = p;
 	return live;
-}
-
-static struct proc *new_record(const struct proc_env *env, const struct proc_spec *spec)
-{
-	size_t command = strlen(spec->command) + 1, cwd = strlen(spec->cwd) + 1;
-	size_t origin = spec->origin ? strlen(spec->origin) + 1 : 0;
-	/* One piece of memory: a thousand records are kept. */
-	struct proc *p = mem_zalloc(sizeof(*p) + command + cwd + origin);
-	uint64_t region = (env->head_bytes + env->tail_bytes + PAGE_BYTES - 1) / PAGE_BYTES *
-			  PAGE_BYTES;
-
-	p->env = env;
-	p->command = memcpy(p + 1, spec->command, command);
-	p->cwd = memcpy(p->command + command, spec->cwd, cwd);
-	if (origin)
-		p->origin = memcpy(p->cwd + cwd, spec->origin, origin);
-	p->seq = spec->seq;
-	p->background = spec->background;
-	p->started_mono_ms = clock_mono_ms();
-	p->started_wall_ms = clock_wall_ms();
-	spool_init(&p->spool);
-	output_init(&p->out, &p->spool, 0, env->head_bytes, env->tail_bytes);
-	output_init(&p->err, &p->spool, region, env->head_bytes, env->tail_bytes);
-	p->tree_alive = true;
-	p->live = new_live(p, spec->path);
-	return p;
-}
-
-/* The keeper runs: watch everything. */
-static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
-		  const struct spawn_result *spawned)
-{
-	struct ev_loop *loop = p->env->loop;
-
-	p->live->past = spawned->past;
-	p->live->keeper_kind = spawned->kind;
-	tree_start(&p->live->tree, loop, p->env->reaper, spawned->keeper_pid, spawned->control_fd);
-	pump_start(&p->live->out, loop, s->out_read, &p->out);
-	pump_start(&p->live->err, loop, s->err_read, &p->err);
-	s->out_read = s->err_read = -1;
-	if (spec->has_stdin) {
-		feed_start(&p->live->feed, loop, s->in_write, spec->stdin_bytes, spec->stdin_len);
-		s->in_write = -1;
-	}
-	if (spec->timeout_ms)
-		loop_timer_start(loop, &p->live->timeout, (double)spec->timeout_ms);
-}
-
-static int spawn(const struct proc_env *env, const struct proc_spec *spec, const struct start *s,
-		 struct confine_run *run, struct spawn_result *spawned, struct err *e)
-{
-	struct spawn_request request = {
-		.path = spec->path,
-		.argv = spec->argv,
-		.envp = spec->envp,
-		.cwd_fd = spec->cwd_fd,
-		.cwd = spec->cwd,
-		.stdin_fd = s->in_read,
-		.stdout_fd = s->out_write,
-		.stderr_fd = s->err_write,
-		.announce = spec->background,
-	};
-
-	return start_command(env->confine, &spec->confine, spec->seq, env->spare, &request, run,
-			     spawned, e);
-}
-
-struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e)
-{
-	struct start s = { -1, -1, -1, -1, -1, -1 };
-	struct spawn_result spawned;
-	struct confine_run run = { 0 };
-	struct proc *p = NULL;
-
-	if (!open_pipes(&s, spec, e) && !spawn(env, spec, &s, &run, &spawned, e)) {
-		p = new_record(env, spec);
-		p->applied = run.applied;
-		p->live->confine = run;
-		limits_init(&p->limits, &spec->confine, &run);
-		limits_watch_start(&p->live->limits, env->loop, &p->limits, run.cgroup, on_limit,
-				   p);
-		if (run.cgroup)
-			cgroup_joined(run.cgroup); /* the keeper has its own descriptors */
-		watch(p, spec, &s, &spawned);
-	}
-	close_fds(&s);
-	return p;
 }
 
 void proc_free(struct proc *p)

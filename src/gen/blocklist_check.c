@@ -1,0 +1,239 @@
+/* schema/blocklist.json: what it may say, so that the tables made of it hold. */
+#include "gen/gen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define FILE_NAME "blocklist.json"
+#define TARGETS_MAX 64
+
+struct gen_at gen_blocklist_row(const char *list, size_t i)
+{
+	struct gen_at top = { .file = FILE_NAME }, row;
+	char name[48];
+
+	snprintf(name, sizeof(name), "%s[%zu]", list, i);
+	row = gen_below(&top, name);
+	return row;
+}
+
+/* ---- fields ---- */
+
+/* Strings of single words with single spaces between them. */
+static void check_words(const struct gen_at *at, const json_t *row, const char *name)
+{
+	const char *text = gen_str_or(at, row, name, NULL);
+
+	if (!text)
+		return;
+	if (text[0] == ' ' || text[strlen(text) - 1] == ' ' || strstr(text, "  "))
+		gen_fail(at, "\"%s\" must be words with single spaces between them", name);
+}
+
+static void check_strings(const struct gen_at *at, const json_t *row, const char *name)
+{
+	const json_t *list = json_object_get(row, name);
+	json_t *text;
+	size_t i;
+
+	if (list && !json_is_array(list))
+		gen_fail(at, "\"%s\" must be a list of strings", name);
+	json_array_foreach(list, i, text)
+		if (!json_is_string(text))
+			gen_fail(at, "\"%s\" must be a list of strings", name);
+}
+
+static void check_boolean(const struct gen_at *at, const json_t *row, const char *name)
+{
+	const json_t *value = json_object_get(row, name);
+
+	if (value && !json_is_boolean(value))
+		gen_fail(at, "\"%s\" must be true or false", name);
+}
+
+/* A set of positions in a component is kept in 64 bits. */
+static void check_paths(const struct gen_at *at, const json_t *row, const char *name)
+{
+	json_t *text;
+	size_t i;
+
+	check_strings(at, row, name);
+	json_array_foreach(json_object_get(row, name), i, text)
+		if (json_string_length(text) >= 60)
+			gen_fail(at, "\"%s\" is too long", json_string_value(text));
+}
+
+static void check_text(const struct gen_at *at, const json_t *row, const char *name)
+{
+	gen_str(at, row, name);
+}
+
+static void check_names(const struct gen_at *at, const json_t *row, const char *name)
+{
+	check_text(at, row, name);
+	check_words(at, row, name);
+}
+
+static void check_kind(const struct gen_at *at, const json_t *row, const char *name)
+{
+	static const char *const known[] = { "run", "shell", "text", "option", "scan", "code",
+					     NULL };
+	const char *const *kind = known;
+	const char *text = gen_str(at, row, name);
+
+	while (*kind && strcmp(*kind, text))
+		kind++;
+	if (!*kind)
+		gen_fail(at, "%s \"%s\" is not known", name, text);
+}
+
+/* What a row may have, and how that is checked (NULL: where it is used). */
+struct field {
+	const char *name;
+	void (*check)(const struct gen_at *at, const json_t *row, const char *name);
+};
+#define FIELDS_MAX 20
+
+static void check_row(const struct gen_at *at, json_t *row, const struct field *fields)
+{
+	const char *known[FIELDS_MAX + 1] = { NULL };
+
+	for (size_t i = 0; i < FIELDS_MAX && fields[i].name; i++)
+		known[i] = fields[i].name;
+	gen_only(at, row, known);
+	for (size_t i = 0; i < FIELDS_MAX && fields[i].name; i++)
+		if (fields[i].check)
+			fields[i].check(at, row, fields[i].name);
+}
+
+static void check_effects(const struct gen_at *at, const json_t *row, const char *name)
+{
+	static const struct field fields[FIELDS_MAX] = {
+		{ "effect", check_text },
+		{ "operands", check_text },
+		{ "need", check_words },
+		{ "unless", check_words },
+	};
+	json_t *effect;
+	size_t i;
+
+	json_array_foreach(json_object_get(row, name), i, effect)
+		check_row(at, effect, fields);
+}
+
+/* A flow's kind is a constant of the table's header: a wrong one does not compile. */
+static const struct section {
+	const char *name;
+	struct field fields[FIELDS_MAX];
+} sections[] = {
+	{ "targets", {
+		{ "name", check_text }, { "text", check_text },
+		{ "paths", check_paths }, { "except", check_paths },
+		{ "tree", check_boolean }, { "empty", check_boolean }, { "guess", check_boolean },
+	} },
+	{ "programs", {
+		{ "names", check_names }, { "values", check_words }, { "inert", check_words },
+		{ "effects", check_effects },
+	} },
+	{ "wrappers", {
+		{ "names", check_names }, { "kind", check_kind },
+		{ "values", check_words }, { "text", check_words },
+		{ "inert", NULL }, { "skip", NULL }, { "directory", NULL }, { "assigns", NULL },
+		{ "remote", NULL }, { "feeds", NULL }, { "lenient", NULL }, { "login", NULL },
+		{ "multicall", NULL },
+	} },
+	{ "flows", {
+		{ "kind", check_text }, { "names", check_names },
+	} },
+	{ "rules", {
+		{ "id", check_text }, { "protects", check_text },
+		{ "reason", check_text }, { "suggestion", check_text },
+		{ "commands", check_words }, { "effects", check_words },
+		{ "need", check_strings }, { "words", check_strings },
+		{ "examples", check_strings }, { "counterexamples", check_strings },
+		{ "forbid", NULL }, { "targets", NULL }, { "operands", NULL }, { "guess", NULL },
+		{ "operandless", NULL },
+	} },
+};
+
+/* ---- rules ---- */
+
+static bool known_target(const struct gen *g, const char *name, size_t len)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(g->blocklist, "targets"), i, row) {
+		const char *text = gen_member(row, "name");
+
+		if (strlen(text) == len && !memcmp(text, name, len))
+			return true;
+	}
+	return false;
+}
+
+static void check_rule_targets(const struct gen *g, const struct gen_at *at, const json_t *row)
+{
+	const char *text = gen_str_or(at, row, "targets", "");
+
+	for (size_t len; *text; text += len + (text[len] == ' ')) {
+		len = strcspn(text, " ");
+		if (!known_target(g, text, len))
+			gen_fail(at, "target \"%.*s\" is not known", (int)len, text);
+	}
+}
+
+/* Beyond its fields. */
+static void check_rule(const struct gen *g, const struct gen_at *at, const json_t *row)
+{
+	if (!gen_member(row, "commands") == !gen_member(row, "effects"))
+		gen_fail(at, "needs either \"commands\" or \"effects\"");
+	check_rule_targets(g, at, row);
+}
+
+static void check_unique_ids(const json_t *rules)
+{
+	json_t *row, *other;
+	size_t i, k;
+
+	json_array_foreach(rules, i, row) {
+		struct gen_at at = gen_blocklist_row("rules", i);
+
+		json_array_foreach(rules, k, other)
+			if (k < i && !strcmp(gen_member(row, "id"), gen_member(other, "id")))
+				gen_fail(&at, "the id \"%s\" is taken", gen_member(row, "id"));
+	}
+}
+
+/* ---- sections ---- */
+
+static void check_section(const struct gen *g, const struct section *section)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(g->blocklist, section->name), i, row) {
+		struct gen_at at = gen_blocklist_row(section->name, i);
+
+		check_row(&at, row, section->fields);
+		if (!strcmp(section->name, "targets") && i >= TARGETS_MAX)
+			gen_fail(&at, "more than %d classes", TARGETS_MAX);
+		if (!strcmp(section->name, "rules"))
+			check_rule(g, &at, row);
+	}
+}
+
+void gen_check_blocklist(const struct gen *g)
+{
+	const char *known[COUNT_OF(sections) + 1] = { NULL };
+	struct gen_at top = { .file = FILE_NAME };
+
+	for (size_t i = 0; i < COUNT_OF(sections); i++)
+		known[i] = sections[i].name;
+	gen_only(&top, g->blocklist, known);
+	for (size_t i = 0; i < COUNT_OF(sections); i++)
+		check_section(g, &sections[i]);
+	check_unique_ids(json_object_get(g->blocklist, "rules"));
+}
