@@ -213,7 +213,7 @@ static int reap(void)
 {
 	int count = 0;
 
-	/* Who stays has told its last of this run: by now the server may have given it to another. */
+	/* Who stays has told its last of this run: the server may have given it to another. */
 	for (; !over; count++) {
 		int status = 0;
 		long pid = collect(&status);
