@@ -484,3 +484,12 @@ void spare_return(struct spare *s, const struct spawn_result *started,
 	k.past.io_write_bytes += last->io_write_bytes;
 	add(s, &k);
 }
+
+bool spare_drop_idle(struct spare *s)
+{
+	bool any = s && s->count;
+
+	if (any)
+		dismiss_all(s);
+	return any;
+}
