@@ -199,16 +199,25 @@ void cgroup_give_back(struct cgroup *g)
 		cgroup_free(g);
 }
 
-void cgroups_free(struct cgroups *all)
+bool cgroups_drop_idle(struct cgroups *all)
 {
-	if (!all)
-		return;
+	bool any = all->idle;
+
 	while (all->idle) {
 		struct cgroup *g = all->idle;
 
 		all->idle = g->next;
+		all->idle_count--;
 		cgroup_group_retire(g);
 	}
+	return any;
+}
+
+void cgroups_free(struct cgroups *all)
+{
+	if (!all)
+		return;
+	cgroups_drop_idle(all);
 	cgroup_group_sweep(all, true);
 	cgroup_v2_leave(&all->delegation);
 	for (int i = 0; i < all->place_count; i++)

@@ -115,15 +115,22 @@ int64_t cgroup_group_refused(const struct cgroup *g)
 
 struct cgroup *cgroup_group_take_idle(struct cgroups *all, unsigned roles, int64_t tasks)
 {
-	for (struct cgroup **at = &all->idle; *at; at = &(*at)->next) {
+	struct cgroup **at = &all->idle;
+
+	while (*at) {
 		struct cgroup *g = *at;
 
-		if (g->roles != roles || g->tasks != tasks)
+		if (g->roles != roles || g->tasks != tasks) {
+			at = &g->next;
 			continue;
+		}
 		*at = g->next;
 		g->next = NULL;
 		all->idle_count--;
-		return g;
+		g->refused_before = cgroup_group_refused(g);
+		if (g->refused_before >= 0)
+			return g;
+		cgroup_group_retire(g); /* somebody has removed it meanwhile */
 	}
 	return NULL;
 }

@@ -475,3 +475,8 @@ void confine_run_release(struct confine_run *run)
 		cgroup_free(run->cgroup);
 	run->cgroup = NULL;
 }
+
+bool confine_drop_idle(struct confine *c)
+{
+	return c->cgroups && cgroups_drop_idle(c->cgroups);
+}

@@ -38,6 +38,9 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 		  struct shim_plan *plan, struct confine_run *run, struct err *e);
 void confine_run_release(struct confine_run *run);
 
+/* Let go of what earlier runs have left for later ones; was there anything? */
+bool confine_drop_idle(struct confine *c);
+
 /* As reported: "seccomp:default", "landlock:7", "network:off" ... Good until the next call. */
 const char *confine_layer_name(const struct confine *c, const struct confine_applied *applied,
 			       enum confine_layer layer);

@@ -37,6 +37,12 @@ struct keeper {
 	struct spawn_past past;
 };
 
+/* What lay at a hidden path. Held open, so that nothing else gets its inode number. */
+struct found {
+	int fd; /* -1: nothing was there */
+	struct timespec changed;
+};
+
 struct spare {
 	struct ev_loop *loop;
 	struct reaper *reaper;
@@ -48,8 +54,7 @@ struct spare {
 	size_t count;
 	size_t least;           /* so many have waited all the time since `unused` began */
 	ev_timer more, unused;
-	int *hidden;            /* what lay at the plan's hidden paths, in order; -1: nothing. Held
-				 * open, so that nothing else gets its inode number */
+	struct found *hidden;   /* at the plan's hidden paths, in order */
 	size_t hidden_count;
 	int mounts_fd;          /* /proc/self/mountinfo: tells of changes (proc(5)) */
 };
@@ -70,12 +75,26 @@ static struct keeper take_out(struct spare *s, size_t i)
 	return k;
 }
 
-/* It sees its socket close, and leaves; the reaper collects it. */
+static void on_gone(void *ctx, pid_t pid, int wait_status)
+{
+	(void)ctx;
+	(void)pid;
+	(void)wait_status;
+}
+
+/* It sees its socket close, and leaves. Watched until then, or a hunt would take it for an orphan
+ * of the run it hunts. */
+static void send_away(struct spare *s, const struct keeper *k)
+{
+	reaper_watch(s->reaper, k->pid, on_gone, NULL);
+	close(k->control_fd);
+}
+
 static void dismiss(struct spare *s, size_t i)
 {
 	struct keeper k = take_out(s, i);
 
-	close(k.control_fd);
+	send_away(s, &k);
 }
 
 static void dismiss_all(struct spare *s)
@@ -91,7 +110,9 @@ static void on_keeper_dead(void *ctx, pid_t pid, int wait_status)
 	(void)wait_status;
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->waiting[i].pid == pid) {
-			dismiss(s, i);
+			struct keeper k = take_out(s, i);
+
+			close(k.control_fd); /* and the pid is nobody's any more */
 			return;
 		}
 	}
@@ -128,7 +149,7 @@ static void add(struct spare *s, const struct keeper *k)
 static void forget_hidden(struct spare *s)
 {
 	while (s->hidden_count)
-		mem_cleanup_close(&s->hidden[--s->hidden_count]);
+		mem_cleanup_close(&s->hidden[--s->hidden_count].fd);
 }
 
 /* The next entry of @plan from *@at on that hides something, or NULL. */
@@ -150,23 +171,35 @@ static const struct shim_mount *next_hidden(const struct shim_plan *plan, size_t
 static void note_hidden(struct spare *s)
 {
 	const struct shim_mount *entry;
+	struct stat st;
 	size_t at = 0;
 
 	forget_hidden(s);
 	while ((entry = next_hidden(s->plan, &at))) {
+		struct found f = { .fd = open(entry->path, O_PATH | O_NOFOLLOW | O_CLOEXEC) };
+
+		if (f.fd >= 0 && !fstat(f.fd, &st))
+			f.changed = st.st_ctim;
 		s->hidden = mem_realloc(s->hidden, (s->hidden_count + 1) * sizeof(*s->hidden));
-		s->hidden[s->hidden_count++] = open(entry->path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		s->hidden[s->hidden_count++] = f;
 	}
 }
 
-static bool is_still(const char *path, int fd)
+/*
+ * A cover lies on a name: it is gone with the name, or goes with it. A file may get its name back
+ * all the same, by a link, which the time of its last change tells. A directory cannot: only a
+ * rename brings it back, and that brings the cover too.
+ */
+static bool is_still(const char *path, const struct found *f)
 {
 	struct stat now, then;
 	bool there = !lstat(path, &now);
 
-	if (fd < 0 || fstat(fd, &then) < 0)
-		return !there && fd < 0;
-	return there && now.st_dev == then.st_dev && now.st_ino == then.st_ino;
+	if (f->fd < 0 || fstat(f->fd, &then) < 0)
+		return !there && f->fd < 0;
+	return there && now.st_dev == then.st_dev && now.st_ino == then.st_ino &&
+	       (S_ISDIR(now.st_mode) || (now.st_ctim.tv_sec == f->changed.tv_sec &&
+					 now.st_ctim.tv_nsec == f->changed.tv_nsec));
 }
 
 /* Has something come to a hidden path since, or gone from it? */
@@ -176,7 +209,7 @@ static bool hidden_changed(const struct spare *s)
 	size_t at = 0, count = 0;
 
 	while ((entry = next_hidden(s->plan, &at)))
-		if (count >= s->hidden_count || !is_still(entry->path, s->hidden[count++]))
+		if (count >= s->hidden_count || !is_still(entry->path, &s->hidden[count++]))
 			return true;
 	return false;
 }
@@ -414,7 +447,7 @@ static int give(struct spare *s, const struct shim_plan *second, size_t len,
 			};
 			return 0;
 		}
-		close(k.control_fd);
+		send_away(s, &k);
 	}
 	return -1;
 }
@@ -457,13 +490,25 @@ void spare_return(struct spare *s, const struct spawn_result *started,
 		.past = started->past,
 	};
 
-	if (!s || started->kind != s->kind || s->count == WAITING_MAX ||
-	    ++k.past.runs >= RUNS_MAX) {
+	if (!s) {
 		close(k.control_fd);
+		return;
+	}
+	if (started->kind != s->kind || s->count == WAITING_MAX || ++k.past.runs >= RUNS_MAX) {
+		send_away(s, &k);
 		return;
 	}
 	k.past.cpu_us += last->cpu_us;
 	k.past.io_read_bytes += last->io_read_bytes;
 	k.past.io_write_bytes += last->io_write_bytes;
 	add(s, &k);
+}
+
+bool spare_drop_idle(struct spare *s)
+{
+	bool any = s && s->count;
+
+	if (any)
+		dismiss_all(s);
+	return any;
 }

@@ -38,4 +38,7 @@ int spare_start(struct spare *s, const struct spawn_request *request, struct spa
 void spare_return(struct spare *s, const struct spawn_result *started,
 		  const struct shim_report *last);
 
+/* Sends away all that wait (@s may be NULL); were there any? */
+bool spare_drop_idle(struct spare *s);
+
 #endif

@@ -33,3 +33,10 @@ int start_command(struct confine *confine, const struct confine_request *wanted,
 	}
 	return result;
 }
+
+bool start_drop_idle(struct confine *confine, struct spare *spare)
+{
+	bool any = spare_drop_idle(spare);
+
+	return confine_drop_idle(confine) || any;
+}

@@ -22,4 +22,10 @@ int start_command(struct confine *confine, const struct confine_request *wanted,
 		  struct spare *spare, struct spawn_request *request, struct confine_run *run,
 		  struct spawn_result *spawned, struct err *e);
 
+/*
+ * What waits for later runs holds descriptors; a start that failed may need them. Lets go
+ * of all that; true: there was some, try once more.
+ */
+bool start_drop_idle(struct confine *confine, struct spare *spare);
+
 #endif

@@ -139,14 +139,29 @@ static int spawn(const struct proc_env *env, const struct proc_spec *spec, const
 			     spawned, e);
 }
 
+static int try_start(const struct proc_env *env, const struct proc_spec *spec, struct start *s,
+		     struct confine_run *run, struct spawn_result *spawned, struct err *e)
+{
+	*s = (struct start){ -1, -1, -1, -1, -1, -1 };
+	if (!open_pipes(s, spec, e) && !spawn(env, spec, s, run, spawned, e))
+		return 0;
+	close_fds(s);
+	return -1;
+}
+
 struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e)
 {
-	struct start s = { -1, -1, -1, -1, -1, -1 };
+	struct start s;
 	struct spawn_result spawned;
 	struct confine_run run = { 0 };
 	struct proc *p = NULL;
+	int result = try_start(env, spec, &s, &run, &spawned, e);
 
-	if (!open_pipes(&s, spec, e) && !spawn(env, spec, &s, &run, &spawned, e)) {
+	if (result && start_drop_idle(env->confine, env->spare)) {
+		err_release(e);
+		result = try_start(env, spec, &s, &run, &spawned, e);
+	}
+	if (!result) {
 		p = new_record(env, spec);
 		p->applied = run.applied;
 		p->live->confine = run;
@@ -156,7 +171,7 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 		if (run.cgroup)
 			cgroup_joined(run.cgroup); /* the keeper has its own descriptors */
 		watch(p, spec, &s, &spawned);
+		close_fds(&s);
 	}
-	close_fds(&s);
 	return p;
 }

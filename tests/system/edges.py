@@ -144,6 +144,28 @@ def test_few_descriptors():
     server.stop()
 
 
+def descriptors(server):
+    return len(os.listdir("/proc/%d/fd" % server.pid))
+
+
+@suite.test()
+def test_what_waits_gives_its_descriptors():
+    """Keepers and control groups that wait for later runs hold some: no start fails for that."""
+    plenty = Server()
+    plenty.run("true")
+    limit = descriptors(plenty) + 21  # enough for three runs of another kind at once
+    plenty.stop()
+    server = Server(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (limit, limit)))
+    for params in ({"memory_limit": 1 << 28}, {"profile": "strict"}, {}):
+        equal(server.run("true", **params)["state"], "completed", "at first: %s" % params)
+    requests = [server.request("process.run", {"command": "sleep 0.1"}) for _ in range(5)]
+    for request in requests:
+        server.answer(request)  # it may fail: that is too many at once
+    for params in ({"memory_limit": 1 << 28}, {"profile": "strict"}, {}):
+        equal(server.run("true", **params)["state"], "completed", "when all is idle: %s" % params)
+    server.stop()
+
+
 @suite.test()
 def test_control_characters_hold_nobody_up():
     """Long summaries in which every byte is escaped are made without stopping the others."""

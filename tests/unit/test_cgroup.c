@@ -766,6 +766,32 @@ static void test_cgroup_given_back(void **state)
 	cgroup_give_back(NULL);
 }
 
+/* Somebody else removes what lies idle: that costs no run. */
+static void test_cgroup_idle_one_removed(void **state)
+{
+	const struct cgroup_limits limits = { .tasks = 4 };
+	struct cgroup *g;
+	char name[CGROUP_NAME_SIZE];
+
+	(void)state;
+	need(CGROUP_TASKS);
+	g = make(&limits);
+	strcpy(name, g->name);
+	cgroup_give_back(g);
+	if (!is_there(name)) {
+		print_message("SKIP: no group is kept here\n");
+		return;
+	}
+	for (int i = 0; i < all->place_count; i++)
+		(void)cgroup_remove_tree(all->fs, all->places[i].dir, name);
+	assert_false(is_there(name));
+	g = make(&limits);
+	assert_true(is_there(g->name));
+	run_in(g, fork_twenty); /* it can be joined */
+	assert_true(wait_empty(g));
+	cgroup_free(g);
+}
+
 static void test_cgroup_same_name_twice(void **state)
 {
 	const struct cgroup_limits limits = { .count = 0 };
@@ -846,6 +872,7 @@ int main(void)
 		cmocka_unit_test(test_cgroup_busy_group_is_removed_later),
 		cmocka_unit_test(test_cgroup_cleans_after_the_dead),
 		cmocka_unit_test(test_cgroup_given_back),
+		cmocka_unit_test(test_cgroup_idle_one_removed),
 		cmocka_unit_test(test_cgroup_same_name_twice),
 		cmocka_unit_test(test_cgroup_no_descriptor_is_lost),
 		cmocka_unit_test(test_cgroup_leaves_nothing),

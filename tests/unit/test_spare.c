@@ -1,8 +1,12 @@
 #include "unit.h"
 
 #include <sched.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
+#include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "children.h"
@@ -861,6 +865,113 @@ static void test_spare_hidden_path_comes_to_be(void **state)
 	scratch_release(&tmp);
 }
 
+/* What was mounted on a name goes with it, also where the same file gets that name back. */
+static void test_spare_hidden_file_comes_back(void **state)
+{
+	struct scratch tmp;
+	char name[SCRATCH_PATH], other[SCRATCH_PATH], script[SCRATCH_PATH + 8], text[100];
+	const char *const hidden[] = { name, NULL }, *const writable[] = { "/tmp", NULL };
+	struct confine_options options = {
+		.instance = "hiding", .network = true, .namespaces = true, .writable = writable,
+		.hidden = hidden, .nofile = { 256, 512 },
+	};
+	struct confine *hiding;
+	pid_t keeper;
+	struct spare *s;
+	struct job *j;
+
+	(void)state;
+	scratch_init(&tmp);
+	scratch_file(&tmp, "name", "secret", 0644);
+	scratch_copy(&tmp, "name", name);
+	scratch_copy(&tmp, "other", other);
+	snprintf(script, sizeof(script), "cat %s", name);
+	hiding = confine_new(&options);
+	s = ready(hiding, &keeper);
+	j = job_new(hiding, &nothing, script);
+	if (!(j->plan.flags & SHIM_MOUNTS)) {
+		print_message("SKIP: no mount namespace here\n");
+		job_free(j);
+	} else {
+		assert_int_equal(link(name, other), 0);
+		assert_int_equal(unlink(name), 0);
+		assert_int_equal(rename(other, name), 0);
+		start(s, j);
+		read_all(j, j->out, text, sizeof(text));
+		assert_string_equal(text, "");
+		assert_int_equal(finish(j), 0);
+	}
+	end(s);
+	confine_free(hiding);
+	scratch_release(&tmp);
+}
+
+/* The next stop of @keeper, which we trace, at a system call of its. */
+static void step(pid_t keeper)
+{
+	int status;
+
+	assert_int_equal(ptrace(PTRACE_SYSCALL, keeper, 0, 0), 0);
+	assert_int_equal(waitpid(keeper, &status, __WALL), keeper);
+	assert_true(WIFSTOPPED(status));
+}
+
+/* Without our loop, which would take news of the keeper that are not for it. */
+static void wait_for_zombie_of(pid_t keeper)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	struct procfs_stat st = { 0 };
+	pid_t child;
+
+	while (st.state != 'Z') {
+		nanosleep(&moment, NULL);
+		assert_int_equal(procfs_children(keeper, &child, 1), 1);
+		assert_int_equal(procfs_stat(child, &st), 0);
+	}
+}
+
+/* A request comes while the command ends: between the keeper's taking it and its look at the dead.
+ * That is answered by the run's last report, and is no business of the next one. */
+static void test_spare_signal_at_the_end(void **state)
+{
+	const struct shim_request signal = { .command = SHIM_SIGNAL, .arg = SIGCONT };
+	struct job *j = job_new(layered, &nothing, "read line");
+	int waiting = 1, status;
+	pid_t keeper;
+	struct spare *s;
+
+	(void)state;
+	s = ready(layered, &keeper);
+	start(s, j);
+	assert_int_equal(j->result.keeper_pid, keeper);
+	job_let_go(j);
+	if (ptrace(PTRACE_SEIZE, keeper, 0, 0)) {
+		print_message("SKIP: the keeper cannot be traced: %s\n", strerror(errno));
+		close(j->in);
+		j->in = -1;
+		end_of(s, j);
+		end(s);
+		return;
+	}
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, keeper, 0, 0), 0);
+	assert_int_equal(waitpid(keeper, &status, __WALL), keeper);
+	assert_int_equal(send(j->result.control_fd, &signal, sizeof(signal), 0), sizeof(signal));
+	while (waiting) {
+		step(keeper);
+		assert_int_equal(ioctl(j->result.control_fd, SIOCOUTQ, &waiting), 0);
+	}
+	close(j->in);
+	j->in = -1;
+	wait_for_zombie_of(keeper);
+	assert_int_equal(ptrace(PTRACE_DETACH, keeper, 0, 0), 0);
+	assert_true(end_of(s, j).stays);
+	j = job_new(layered, &nothing, "exit 7");
+	start(s, j);
+	assert_int_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(finish(j), 7 << 8);
+	end(s);
+}
+
 static void test_spare_grows_old(void **state)
 {
 	pid_t keeper;
@@ -943,6 +1054,8 @@ int main(void)
 		cmocka_unit_test(test_spare_server_dies),
 		cmocka_unit_test(test_spare_mounts_changed),
 		cmocka_unit_test(test_spare_hidden_path_comes_to_be),
+		cmocka_unit_test(test_spare_hidden_file_comes_back),
+		cmocka_unit_test(test_spare_signal_at_the_end),
 		cmocka_unit_test(test_spare_grows_old),
 		cmocka_unit_test(test_spare_leaks_no_descriptor),
 	};

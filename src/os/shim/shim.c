@@ -211,19 +211,21 @@ static void command_exited(int exit_status)
  * stay: then `over` is set. */
 static int reap(void)
 {
-	for (int count = 0;; count++) {
+	int count = 0;
+
+	/* Who stays has told its last of this run: the server may have given it to another. */
+	for (; !over; count++) {
 		int status = 0;
 		long pid = collect(&status);
 
 		if (pid == -ECHILD)
 			report_empty_and_leave();
 		if (pid <= 0)
-			return count;
+			break;
 		if (pid == command_pid)
 			command_exited(status);
-		if (over)
-			return count;
 	}
+	return count;
 }
 
 /* As init of a PID namespace: all of it, at one moment; the count only the first time. */
