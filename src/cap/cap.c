@@ -115,33 +115,52 @@ static void start(struct cap *c, struct req *r, const char *rule)
 	buf_release(&out);
 }
 
+/* The command of the run that @event names, or NULL. */
+static const char *target_of(struct cap *c, const struct audit_event *event)
+{
+	const struct proc *target = NULL;
+	struct err ignored = ERR_INIT;
+
+	if (event->process_id)
+		target = proctab_find(c->procs, event->process_id, &ignored);
+	err_release(&ignored);
+	return target ? target->command : NULL;
+}
+
 /* What the host is told or asked (cap/notice.h). */
 static void write_notice(struct cap *c, const struct req *r, bool question, struct buf *json)
 {
 	const struct audit_event event = event_of(c, r);
 	struct blocklist_input in = { 0 };
-	const struct proc *target = NULL;
-	struct err ignored = ERR_INIT;
 	struct audit_event unused;
 
 	if (r->row->flags & CAP_COMMAND)
 		r->row->ops->describe(r, &in, &unused);
-	if (event.process_id)
-		target = proctab_find(c->procs, event.process_id, &ignored);
-	err_release(&ignored);
 	buf_init(json, NOTICE_MAX);
-	notice_write(json, r, &event, &in, r->row->input, target ? target->command : NULL,
-		     question);
+	notice_write(json, r, &event, &in, r->row->input, target_of(c, &event), question);
+}
+
+/* A line on stderr. */
+static void log_call(struct cap *c, const struct req *r, const char *what)
+{
+	const struct audit_event event = event_of(c, r);
+	struct buf json;
+
+	buf_init(&json, NOTICE_MAX);
+	notice_write_log(&json, &event, target_of(c, &event));
+	log_notice("%s %s", what, json.data);
+	buf_release(&json);
 }
 
 static void tell(struct cap *c, const struct req *r)
 {
 	struct buf json;
 
+	log_call(c, r, "notify");
+	if (!r->dialect->notify)
+		return;
 	write_notice(c, r, false, &json);
-	log_notice("notify %s", json.data);
-	if (r->dialect->notify)
-		r->dialect->notify(c->reqs, r, &json);
+	r->dialect->notify(c->reqs, r, &json);
 	buf_release(&json);
 }
 
@@ -213,9 +232,7 @@ static void ask(struct cap *c, struct req *r)
 	enum req_asked asked = REQ_CANNOT_ASK;
 	struct buf json;
 
-	write_notice(c, r, false, &json);
-	log_notice("confirm %s", json.data);
-	buf_release(&json);
+	log_call(c, r, "confirm");
 	write_notice(c, r, true, &json);
 	r->on_cancel = on_cancel_question;
 	r->on_cancel_ctx = c;
