@@ -59,6 +59,17 @@ static void record(struct cap *c, const struct audit_event *event)
 	err_release(&e);
 }
 
+/* Whoever knows what a layer lacks says that; where to look for the rest is the same for all. */
+static void name_the_doctor(struct err *e)
+{
+	char hint[sizeof(e->hint)];
+
+	if (e->type != ERR_SANDBOX_UNAVAILABLE || strstr(err_hint_text(e), "procpen doctor"))
+		return;
+	strcpy(hint, e->hint);
+	err_hint(e, "%s; `procpen doctor` shows all layers", hint);
+}
+
 /* Answer with @e; the record says so first. */
 static void refuse(struct cap *c, struct req *r, const char *decision, const char *rule,
 		   struct err *e)
@@ -69,6 +80,7 @@ static void refuse(struct cap *c, struct req *r, const char *decision, const cha
 	event.rule = rule;
 	event.outcome = err_rows[e->type].name;
 	record(c, &event);
+	name_the_doctor(e);
 	req_fail(r, e);
 }
 

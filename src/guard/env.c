@@ -218,7 +218,8 @@ static int check_protected(const struct config *c, const json_t *request, struct
 		return 0;
 	err_set(e, ERR_PROTECTED_VARIABLE, "environment: protected names may not be set: %s", line);
 	err_detail(e, "names", names);
-	return -1;
+	return err_hint(e, "Remove %s from environment. A command may set %s for itself.", line,
+			json_array_size(names) == 1 ? "it" : "them");
 }
 
 static void add_default(struct env_list *list, const char *pair)
