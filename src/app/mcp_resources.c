@@ -225,7 +225,8 @@ static void write_stream(struct jsonw *w, const json_t *logs, const char *stream
 {
 	const char *text = json_get_str(logs, stream, "");
 	size_t len = json_get_strlen(logs, stream);
-	int64_t size = number_of(logs, stream, "size"), next = number_of(logs, stream, "next_offset");
+	int64_t size = number_of(logs, stream, "size");
+	int64_t next = number_of(logs, stream, "next_offset");
 	char heading[64];
 
 	snprintf(heading, sizeof(heading), "--- %s (%" PRId64 " bytes)\n", stream, size);
@@ -235,7 +236,7 @@ static void write_stream(struct jsonw *w, const json_t *logs, const char *stream
 	jsonw_piece(w, text, len);
 	if (len && text[len - 1] != '\n')
 		jsonw_piece(w, "\n", 1);
-	/* It may have grown while a human was asked. A character that is not whole yet is no news. */
+	/* It may have grown while a human was asked. A part of a character is no news. */
 	if (size - next > 3)
 		write_mark(w, logs, stream, "newest", size - next, next);
 }
