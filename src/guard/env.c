@@ -287,7 +287,7 @@ static int exec_check(int cwd_fd, const char *path, bool *exists)
 	if (!*exists)
 		return errno;
 	if (!S_ISREG(st.st_mode))
-		return EACCES;
+		return S_ISDIR(st.st_mode) ? EISDIR : EACCES;
 	return faccessat(cwd_fd, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
@@ -302,6 +302,8 @@ static int fail_exec(const char *path, int sys, struct err *e)
 	err_sys(e, ERR_SPAWN_FAILED, sys, "cannot execute \"%.256s\"", path);
 	err_detail(e, "stage", json_string("exec"));
 	err_detail(e, "errno", json_string(err_sys_name(sys)));
+	if (sys == EISDIR)
+		return err_hint(e, "It is a directory: name a program in it.");
 	return err_hint(e,
 			"Make it an executable file (chmod +x), or run it with its interpreter.");
 }
