@@ -97,7 +97,7 @@ static void read_ok(const struct req *r, const struct buf *result, struct buf *l
 		return;
 	}
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
-	mcp_resources_write(&w, uri_of(r), result, shape);
+	mcp_resources_write(&w, uri_of(r), r->params, result, shape);
 	mcp_end_result(&w, shape);
 }
 

@@ -174,9 +174,16 @@ void mcp_resources_templates(struct mcp *m, const struct rpc_message *message,
 
 /* ---- reading ---- */
 
+/* Where the newest part of @o begins, with a whole character. */
 static json_t *tail_start(const struct output *o)
 {
-	return json_integer(o->total > TAIL_BYTES ? (json_int_t)(o->total - TAIL_BYTES) : 0);
+	uint64_t start = o->total > TAIL_BYTES ? o->total - TAIL_BYTES : 0, at = start;
+	char bytes[4];
+	ssize_t got = start ? output_read(o, &at, bytes, sizeof(bytes)) : 0;
+
+	if (got > 0 && at == start)
+		start += utf8_partial_head(bytes, (size_t)got);
+	return json_integer((json_int_t)start);
 }
 
 json_t *mcp_resources_arguments(struct mcp *m, const char *uri)
@@ -192,32 +199,50 @@ json_t *mcp_resources_arguments(struct mcp *m, const char *uri)
 			 "limit", (int)TAIL_BYTES);
 }
 
-/* One stream under its heading. */
-static void write_stream(struct jsonw *w, const json_t *logs, const char *stream)
+/* "[... N bytes ... are not shown here: process_logs {...} ...]" */
+static void write_mark(struct jsonw *w, const json_t *logs, const char *stream, const char *which,
+		       int64_t bytes, int64_t offset)
 {
-	char size_name[16], heading[200];
+	char mark[200];
+
+	snprintf(mark, sizeof(mark),
+		 "[... the %s %" PRId64 " bytes are not shown here: process_logs "
+		 "{\"process_id\":\"%.32s\",\"stream\":\"%s\",\"offset\":%" PRId64 "} ...]\n",
+		 which, bytes, json_get_str(logs, "process_id", ""), stream, offset);
+	jsonw_piece(w, mark, strlen(mark));
+}
+
+static int64_t number_of(const json_t *logs, const char *stream, const char *what)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s_%s", stream, what);
+	return json_get_int(logs, name, 0);
+}
+
+/* One stream under its heading. @start: where the part that was asked for begins. */
+static void write_stream(struct jsonw *w, const json_t *logs, const char *stream, int64_t start)
+{
 	const char *text = json_get_str(logs, stream, "");
 	size_t len = json_get_strlen(logs, stream);
-	int64_t size;
+	int64_t size = number_of(logs, stream, "size");
+	int64_t next = number_of(logs, stream, "next_offset");
+	char heading[64];
 
-	snprintf(size_name, sizeof(size_name), "%s_size", stream);
-	size = json_get_int(logs, size_name, 0);
 	snprintf(heading, sizeof(heading), "--- %s (%" PRId64 " bytes)\n", stream, size);
 	jsonw_piece(w, heading, strlen(heading));
-	if (size > TAIL_BYTES) {
-		snprintf(heading, sizeof(heading),
-			 "[... the first %" PRId64 " bytes are not shown here: process_logs "
-			 "{\"process_id\":\"%.32s\",\"stream\":\"%s\",\"offset\":0} ...]\n",
-			 size - (int64_t)TAIL_BYTES, json_get_str(logs, "process_id", ""), stream);
-		jsonw_piece(w, heading, strlen(heading));
-	}
+	if (start)
+		write_mark(w, logs, stream, "first", start, 0);
 	jsonw_piece(w, text, len);
 	if (len && text[len - 1] != '\n')
 		jsonw_piece(w, "\n", 1);
+	/* It may have grown while a human was asked. A part of a character is no news. */
+	if (size - next > 3)
+		write_mark(w, logs, stream, "newest", size - next, next);
 }
 
-void mcp_resources_write(struct jsonw *w, const char *uri, const struct buf *result,
-			 const struct mcp_shape *shape)
+void mcp_resources_write(struct jsonw *w, const char *uri, const json_t *asked,
+			 const struct buf *result, const struct mcp_shape *shape)
 {
 	json_t *logs = json_loadb(result->data, result->len, JSON_ALLOW_NUL, NULL);
 	const char *stream = strrchr(uri, '/') + 1;
@@ -232,8 +257,8 @@ void mcp_resources_write(struct jsonw *w, const char *uri, const struct buf *res
 			   json_get_strlen(logs, stream));
 	} else {
 		jsonw_open_str(w, "text");
-		write_stream(w, logs, "stdout");
-		write_stream(w, logs, "stderr");
+		write_stream(w, logs, "stdout", json_get_int(asked, "offset", 0));
+		write_stream(w, logs, "stderr", json_get_int(asked, "stderr_offset", 0));
 		jsonw_close_str(w);
 	}
 	jsonw_end_object(w);

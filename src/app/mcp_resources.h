@@ -35,9 +35,9 @@ void mcp_resources_templates(struct mcp *m, const struct rpc_message *message,
 /* The arguments of process.logs for a read of @uri (a new reference), or NULL: no such URI. */
 json_t *mcp_resources_arguments(struct mcp *m, const char *uri);
 
-/* Write the members of a read's result. @result: what process.logs answered for @uri. */
-void mcp_resources_write(struct jsonw *w, const char *uri, const struct buf *result,
-			 const struct mcp_shape *shape);
+/* Write the members of a read's result. @result: what process.logs answered to @asked for @uri. */
+void mcp_resources_write(struct jsonw *w, const char *uri, const json_t *asked,
+			 const struct buf *result, const struct mcp_shape *shape);
 
 /* Make @e, a failure of process.logs, the error of a read of @uri. */
 void mcp_resources_error(struct err *e, const char *uri, const struct mcp_shape *shape);

@@ -170,13 +170,10 @@ static int put(const struct setup_file *file, const char *fresh, struct err *e)
 	return -1;
 }
 
-int setup_file_replace(struct setup_file *file, const struct buf *text, char **backup,
-		       struct err *e)
+static int replace(struct setup_file *file, const struct buf *text, char **backup, struct err *e)
 {
 	AUTO_FREE char *fresh = NULL;
 
-	*backup = NULL;
-	signal(SIGXFSZ, SIG_IGN); /* a limit is an error like any other, and cleaned up after */
 	if (asprintf(&fresh, "%s.procpen-%d", file->path, (int)getpid()) < 0) {
 		fresh = NULL;
 		return fail(e, "name a copy of", file->path);
@@ -186,6 +183,25 @@ int setup_file_replace(struct setup_file *file, const struct buf *text, char **b
 	if (write_new(file, fresh, text, e))
 		return e->type ? -1 : fail(e, "make", fresh);
 	return put(file, fresh, e);
+}
+
+int setup_file_replace(struct setup_file *file, const struct buf *text, char **backup,
+		       struct err *e)
+{
+	sigset_t ending, before;
+	int result;
+
+	*backup = NULL;
+	signal(SIGXFSZ, SIG_IGN); /* a limit is an error like any other, and cleaned up after */
+	sigemptyset(&ending);
+	sigaddset(&ending, SIGHUP);
+	sigaddset(&ending, SIGINT);
+	sigaddset(&ending, SIGQUIT);
+	sigaddset(&ending, SIGTERM);
+	sigprocmask(SIG_BLOCK, &ending, &before); /* until nothing half done lies about */
+	result = replace(file, text, backup, e);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return result;
 }
 
 void setup_file_release(struct setup_file *file)

@@ -26,7 +26,8 @@ int setup_file_read(struct setup_file *file, const char *path, struct err *e);
 
 /*
  * Make @text the file's content. *@backup: where the old content is (heap), NULL if there was no
- * file. Returns 0, or -1 with @e: then the file is as it was.
+ * file. Returns 0, or -1 with @e: then the file is as it was. Signals that end the program wait
+ * until it is done.
  */
 int setup_file_replace(struct setup_file *file, const struct buf *text, char **backup,
 		       struct err *e);

@@ -71,16 +71,20 @@ static json_t *parse(const struct setup_host *host, const char *text, size_t len
 		     struct err *e)
 {
 	size_t bom = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+	bool has_nul = memchr(text, '\0', len); /* jansson lets one pass behind a number */
 	json_error_t why;
-	json_t *root;
+	json_t *root = NULL;
 
 	*plain = host->format == SETUP_JSONC ? plain_json(text, len) : mem_strndup(text, len);
 	memset(*plain, ' ', bom);
-	root = json_loadb(*plain, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+	if (!has_nul)
+		root = json_loadb(*plain, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
 	if (root && json_is_object(root))
 		return root;
 	if (root)
 		err_set(e, ERR_INVALID_PARAMS, "the file holds no JSON object");
+	else if (has_nul)
+		err_set(e, ERR_INVALID_PARAMS, "the file has a NUL byte");
 	else
 		err_set(e, ERR_INVALID_PARAMS, "line %d of the file is no JSON: %s", why.line,
 			why.text);

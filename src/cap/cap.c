@@ -59,6 +59,17 @@ static void record(struct cap *c, const struct audit_event *event)
 	err_release(&e);
 }
 
+/* Whoever knows what a layer lacks says that; where to look for the rest is the same for all. */
+static void name_the_doctor(struct err *e)
+{
+	char hint[sizeof(e->hint)];
+
+	if (e->type != ERR_SANDBOX_UNAVAILABLE || strstr(err_hint_text(e), "procpen doctor"))
+		return;
+	strcpy(hint, e->hint);
+	err_hint(e, "%s; `procpen doctor` shows all layers", hint);
+}
+
 /* Answer with @e; the record says so first. */
 static void refuse(struct cap *c, struct req *r, const char *decision, const char *rule,
 		   struct err *e)
@@ -69,6 +80,7 @@ static void refuse(struct cap *c, struct req *r, const char *decision, const cha
 	event.rule = rule;
 	event.outcome = err_rows[e->type].name;
 	record(c, &event);
+	name_the_doctor(e);
 	req_fail(r, e);
 }
 
@@ -115,33 +127,52 @@ static void start(struct cap *c, struct req *r, const char *rule)
 	buf_release(&out);
 }
 
+/* The command of the run that @event names, or NULL. */
+static const char *target_of(struct cap *c, const struct audit_event *event)
+{
+	const struct proc *target = NULL;
+	struct err ignored = ERR_INIT;
+
+	if (event->process_id)
+		target = proctab_find(c->procs, event->process_id, &ignored);
+	err_release(&ignored);
+	return target ? target->command : NULL;
+}
+
 /* What the host is told or asked (cap/notice.h). */
 static void write_notice(struct cap *c, const struct req *r, bool question, struct buf *json)
 {
 	const struct audit_event event = event_of(c, r);
 	struct blocklist_input in = { 0 };
-	const struct proc *target = NULL;
-	struct err ignored = ERR_INIT;
 	struct audit_event unused;
 
 	if (r->row->flags & CAP_COMMAND)
 		r->row->ops->describe(r, &in, &unused);
-	if (event.process_id)
-		target = proctab_find(c->procs, event.process_id, &ignored);
-	err_release(&ignored);
 	buf_init(json, NOTICE_MAX);
-	notice_write(json, r, &event, &in, r->row->input, target ? target->command : NULL,
-		     question);
+	notice_write(json, r, &event, &in, r->row->input, target_of(c, &event), question);
+}
+
+/* A line on stderr. */
+static void log_call(struct cap *c, const struct req *r, const char *what)
+{
+	const struct audit_event event = event_of(c, r);
+	struct buf json;
+
+	buf_init(&json, NOTICE_MAX);
+	notice_write_log(&json, &event, target_of(c, &event));
+	log_notice("%s %s", what, json.data);
+	buf_release(&json);
 }
 
 static void tell(struct cap *c, const struct req *r)
 {
 	struct buf json;
 
+	log_call(c, r, "notify");
+	if (!r->dialect->notify)
+		return;
 	write_notice(c, r, false, &json);
-	log_notice("notify %s", json.data);
-	if (r->dialect->notify)
-		r->dialect->notify(c->reqs, r, &json);
+	r->dialect->notify(c->reqs, r, &json);
 	buf_release(&json);
 }
 
@@ -213,9 +244,7 @@ static void ask(struct cap *c, struct req *r)
 	enum req_asked asked = REQ_CANNOT_ASK;
 	struct buf json;
 
-	write_notice(c, r, false, &json);
-	log_notice("confirm %s", json.data);
-	buf_release(&json);
+	log_call(c, r, "confirm");
 	write_notice(c, r, true, &json);
 	r->on_cancel = on_cancel_question;
 	r->on_cancel_ctx = c;

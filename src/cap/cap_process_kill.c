@@ -133,6 +133,7 @@ static bool on_signaled(struct req *r, struct proc *p)
 		return true; /* it ended by itself first; the rest of this is its end */
 	err_sys(&e, ERR_KILL_FAILED, p->signal_error, "%s could not be sent to %s",
 		names_signal(t->signal), p->id);
+	err_detail(&e, "errno", json_string(err_sys_name(p->signal_error)));
 	req_fail(r, &e);
 	return false;
 }
@@ -172,6 +173,8 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	if (!p->tree_alive && p->survivors) {
 		err_set(e, ERR_KILL_FAILED, "%u processes of %s took SIGKILL and did not end",
 			p->survivors, p->id);
+		err_hint(e, "They wait in the kernel, most likely for a device or a file server: "
+			    "nothing else can end them. Tell the user.");
 		return CAP_FAILED;
 	}
 	if (!p->tree_alive) {

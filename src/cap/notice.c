@@ -202,3 +202,31 @@ void notice_write(struct buf *json, const struct req *r, const struct audit_even
 	jsonw_end_object(&w);
 	BUG_IF(json->full);
 }
+
+static void write_masked(struct jsonw *w, const char *key, const char *text)
+{
+	AUTO_FREE char *shown = text ? audit_redact(text) : NULL;
+
+	if (shown)
+		jsonw_str(w, key, shown);
+}
+
+void notice_write_log(struct buf *json, const struct audit_event *event, const char *target)
+{
+	struct jsonw w;
+
+	jsonw_init(&w, json);
+	jsonw_object(&w, NULL);
+	jsonw_str(&w, "capability", event->capability);
+	jsonw_str(&w, "tier", event->tier);
+	jsonw_raw(&w, "request_id", event->request_id, strlen(event->request_id));
+	write_masked(&w, "command", event->command);
+	if (event->process_id)
+		jsonw_str(&w, "process_id", event->process_id);
+	write_masked(&w, "process_command", target);
+	if (event->cwd)
+		jsonw_str(&w, "working_directory", event->cwd);
+	write_masked(&w, "intent", event->intent);
+	jsonw_end_object(&w);
+	BUG_IF(json->full);
+}

@@ -26,4 +26,10 @@ void notice_write(struct buf *json, const struct req *r, const struct audit_even
 		  const struct blocklist_input *in, const struct schema *input, const char *target,
 		  bool question);
 
+/*
+ * What stderr says of @event, which hosts keep in files: command and intent masked
+ * as in the audit log, and no input. @target as above.
+ */
+void notice_write_log(struct buf *json, const struct audit_event *event, const char *target);
+
 #endif

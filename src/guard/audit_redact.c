@@ -60,10 +60,34 @@ static size_t name_len(const char *p)
 	return n;
 }
 
-/* Bytes of a value that is not quoted. */
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
+/* Bytes of a value that is not quoted; a backslash keeps blanks and separators in it. */
 static size_t plain_len(const char *p)
 {
-	return strcspn(p, " \t\r\n\"'`&|;");
+	static const char ends[] = " \t\r\n\"'`&|;";
+	size_t n = strcspn(p, ends);
+
+	while (n > 0 && p[n - 1] == '\\' && p[n] && strchr(" \t&|;", p[n]))
+		n += 1 + strcspn(p + n + 1, ends);
+	return n;
+}
+
+/* Bytes of a "Bearer " or the like, which stands before the secret itself. */
+static size_t scheme_len(const char *p)
+{
+	static const char *const schemes[] = { "bearer", "basic", "digest", "token" };
+
+	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+		size_t len = strlen(schemes[i]);
+
+		if (strncasecmp(p, schemes[i], len) == 0 && is_gap(p[len]))
+			return len + strspn(p + len, " \t");
+	}
+	return 0;
 }
 
 /* ---- is this the name of a secret? ---- */
@@ -115,8 +139,10 @@ static const char *value_start(const char *p, bool option)
 	const char *q = p + strspn(p, "\\\"'");
 	const char *sep = q + strspn(q, " \t");
 
-	if (*sep == '=' || (*sep == ':' && strncmp(sep, "://", 3) != 0))
-		return sep + 1 + strspn(sep + 1, " \t");
+	if (*sep == '=' || (*sep == ':' && strncmp(sep, "://", 3) != 0)) {
+		sep += sep[1] == '=' ? 2 : 1; /* also == and := */
+		return sep + strspn(sep, " \t");
+	}
 	if (option && q == p && sep > q && *sep != '-')
 		return sep;
 	return NULL;
@@ -133,11 +159,15 @@ static size_t mask_named(struct buf *out, const char *p)
 
 	if (!value)
 		return 0;
+	value += *value == '$' && is_quote(value[1]);
 	size_t slashes = strspn(value, "\\");
 	char quote = value[slashes];
 
-	if (quote != '"' && quote != '\'')
-		return mask(out, p, (size_t)(value - p), plain_len(value));
+	if (!is_quote(quote)) {
+		size_t scheme = scheme_len(value);
+
+		return mask(out, p, (size_t)(value - p), scheme + plain_len(value + scheme));
+	}
 	value += slashes + 1;
 	const char *end = value;
 
@@ -174,12 +204,14 @@ static size_t mask_bearer(struct buf *out, const char *p)
 	return hide >= TOKEN_MIN ? mask(out, p, keep, hide) : 0;
 }
 
-/* -u name:password, as curl and others take it. */
+/* -u name:password, as curl and others take it: apart, attached, and quoted in whole or part. */
 static size_t mask_user(struct buf *out, const char *p)
 {
 	size_t flag = strncmp(p, "--user", 6) == 0 ? 6 : strncmp(p, "-u", 2) == 0 ? 2 : 0;
 
-	if (flag == 0 || (!is_gap(p[flag]) && p[flag] != '='))
+	bool attached = flag == 2 && is_name_char(p[flag]);
+
+	if (flag == 0 || (!is_gap(p[flag]) && p[flag] != '=' && !attached))
 		return 0;
 	size_t value = flag + strspn(p + flag, " \t=\"'");
 	size_t keep = value + strcspn(p + value, ": \t\r\n\"'");
@@ -187,6 +219,11 @@ static size_t mask_user(struct buf *out, const char *p)
 	if (p[keep] != ':')
 		return 0;
 	keep++;
+
+	char quote = is_quote(p[keep]) ? p[keep++] : p[value - 1];
+
+	if (is_quote(quote))
+		return mask(out, p, keep, (size_t)(strchrnul(p + keep, quote) - (p + keep)));
 	return mask(out, p, keep, plain_len(p + keep));
 }
 

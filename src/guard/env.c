@@ -218,7 +218,8 @@ static int check_protected(const struct config *c, const json_t *request, struct
 		return 0;
 	err_set(e, ERR_PROTECTED_VARIABLE, "environment: protected names may not be set: %s", line);
 	err_detail(e, "names", names);
-	return -1;
+	return err_hint(e, "Remove %s from environment. A command may set %s for itself.", line,
+			json_array_size(names) == 1 ? "it" : "them");
 }
 
 static void add_default(struct env_list *list, const char *pair)
@@ -286,7 +287,7 @@ static int exec_check(int cwd_fd, const char *path, bool *exists)
 	if (!*exists)
 		return errno;
 	if (!S_ISREG(st.st_mode))
-		return EACCES;
+		return S_ISDIR(st.st_mode) ? EISDIR : EACCES;
 	return faccessat(cwd_fd, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
@@ -301,6 +302,8 @@ static int fail_exec(const char *path, int sys, struct err *e)
 	err_sys(e, ERR_SPAWN_FAILED, sys, "cannot execute \"%.256s\"", path);
 	err_detail(e, "stage", json_string("exec"));
 	err_detail(e, "errno", json_string(err_sys_name(sys)));
+	if (sys == EISDIR)
+		return err_hint(e, "It is a directory: name a program in it.");
 	return err_hint(e,
 			"Make it an executable file (chmod +x), or run it with its interpreter.");
 }

@@ -319,6 +319,24 @@ def test_the_file_stays_what_it_was():
 
 
 @suite.test()
+def test_a_signal_leaves_no_half():
+    """Sent while the copy is written: the file and its copy are whole, and nothing else is there."""
+    home = Home()
+    text = '{"a": "%s"}\n' % ("a" * (1 << 20))
+    path = home.put("mcp.json", text)
+    folder = os.path.dirname(path)
+    with subprocess.Popen([server_path(), "setup", "cursor", "--write", "--file", path],
+                          cwd=home.workspace, env=home.env, stderr=subprocess.DEVNULL) as setup:
+        while setup.poll() is None and len(os.listdir(folder)) == 1:
+            pass
+        setup.terminate()
+    files = {n: t for n, t in home.files().items() if n.startswith("mcp.json")}
+    equal(sorted(files), ["mcp.json", "mcp.json.before-procpen"], "files")
+    equal(files["mcp.json.before-procpen"] == text, True, "the copy is what was there")
+    check("mcpServers" in json.loads(files["mcp.json"]), "the file is as it was")
+
+
+@suite.test()
 def test_files_that_are_none():
     home = Home()
     os.makedirs(os.path.join(home.path, ".cursor/mcp.json"))

@@ -429,6 +429,17 @@ static void test_audit_redact_masks_secrets(void **state)
 		{ "echo '-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----'",
 		  "echo '-----BEGIN RSA PRIVATE KEY-----***-----END RSA PRIVATE KEY-----'" },
 		{ "password='never closed", "password='***" },
+		{ "PASSWORD=$'hunter2' x", "PASSWORD=$'***' x" },
+		{ "PASSWORD=two\\ words\\;x; ls", "PASSWORD=***; ls" },
+		{ "password := hunter2", "password := ***" },
+		{ "if password == hunter2", "if password == ***" },
+		{ "X-Authorization: Bearer short", "X-Authorization: ***" },
+		{ "x --authorization basic hunter2 y", "x --authorization *** y" },
+		{ "api_key: Token hunter2, z", "api_key: *** z" },
+		{ "--token token", "--token ***" },
+		{ "curl -ume:secret h", "curl -ume:*** h" },
+		{ "curl -u 'me:two words' h", "curl -u 'me:***' h" },
+		{ "curl -u me:\"two words\" h", "curl -u me:\"***\" h" },
 	};
 
 	(void)state;
@@ -449,6 +460,7 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"git clone git@h:x/y", "echo sk-short", "python tokenizer.py x", "author: me",
 		"a=b;c=d", "ssh://me@h", "bearer of news", "\xc3\xa4\xe2\x82\xac", "compass=north",
 		"secret://host", "token", "cookies: 5",
+		"sort -u", "sort -uk1 a:b", "curl -url h",
 	};
 
 	(void)state;

@@ -84,6 +84,17 @@ static void test_setup_json_refused(void **state)
 	refused("zed", "{\"a\":1,,}");
 }
 
+/* The parser passes over a NUL behind a number, where our walk to the insertion's place ends. */
+static void test_setup_json_with_nul_is_refused(void **state)
+{
+	static const char text[] = "{\"a\":1\0,\"mcpServers\":{}}";
+	struct buf out;
+
+	(void)state;
+	assert_int_equal(merge("cursor", text, sizeof(text) - 1, &out), SETUP_REFUSED);
+	buf_release(&out);
+}
+
 static void test_setup_toml(void **state)
 {
 	(void)state;
@@ -161,6 +172,7 @@ int main(void)
 		cmocka_unit_test(test_setup_json_keeps_the_rest),
 		cmocka_unit_test(test_setup_json_nested_names_are_not_ours),
 		cmocka_unit_test(test_setup_json_refused),
+		cmocka_unit_test(test_setup_json_with_nul_is_refused),
 		cmocka_unit_test(test_setup_toml),
 		cmocka_unit_test(test_setup_toml_refused),
 		cmocka_unit_test(test_setup_other_formats),
