@@ -28,12 +28,7 @@ static void lex_subshell(struct lex_reader *r, struct ast_node *n)
 
 	n->type = AST_SUBSHELL;
 	n->body = lex_body(r);
-	if (lex_peek(r, 0) == ')')
-		r->pos++;
-	else if (r->pos >= r->end)
-		lex_fail(r, SHELL_SYNTAX, "a parenthesis that is not closed", open);
-	else
-		lex_unexpected(r);
+	lex_close(r, open);
 }
 
 /*

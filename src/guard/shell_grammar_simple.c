@@ -46,12 +46,7 @@ static struct ast_word *array_items(struct lex_reader *r)
 		*tail = w;
 		tail = &w->next;
 	}
-	if (lex_peek(r, 0) == ')')
-		r->pos++;
-	else if (r->pos >= r->end)
-		lex_fail(r, SHELL_SYNTAX, "a parenthesis that is not closed", open);
-	else
-		lex_unexpected(r);
+	lex_close(r, open);
 	return first;
 }
 

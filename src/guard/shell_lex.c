@@ -36,6 +36,16 @@ void lex_unexpected(struct lex_reader *r)
 		lex_fail(r, SHELL_SYNTAX, "a word or operator where none may stand", r->pos);
 }
 
+void lex_close(struct lex_reader *r, size_t open)
+{
+	if (lex_peek(r, 0) == ')')
+		r->pos++;
+	else if (r->pos >= r->end)
+		lex_fail(r, SHELL_SYNTAX, "a parenthesis that is not closed", open);
+	else
+		lex_unexpected(r);
+}
+
 bool lex_enter(struct lex_reader *r)
 {
 	if (r->state->depth == 0) {

@@ -71,6 +71,9 @@ bool lex_redirect(struct lex_reader *r, struct ast_redirect ***tail);
 /* Note the first trouble; no reader goes on behind it. */
 void lex_fail(struct lex_reader *r, enum shell_trouble trouble, const char *what, size_t at);
 void lex_unexpected(struct lex_reader *r);
+
+/* Take the parenthesis that closes the one at @open. */
+void lex_close(struct lex_reader *r, size_t open);
 static inline bool lex_failed(const struct lex_reader *r)
 {
 	return r->state->trouble != SHELL_FINE;
