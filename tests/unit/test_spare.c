@@ -731,25 +731,6 @@ static void die(pid_t keeper)
 	assert_true(children_wait(&all, children_gone, &keeper));
 }
 
-static void test_spare_keeper_dies(void **state)
-{
-	(void)state;
-	expect_another(die);
-}
-
-/* It would take the command and do nothing. */
-static void stop(pid_t keeper)
-{
-	assert_int_equal(kill(keeper, SIGSTOP), 0);
-	assert_true(children_wait(&all, children_stopped, &keeper));
-}
-
-static void test_spare_keeper_is_stopped(void **state)
-{
-	(void)state;
-	expect_another(stop);
-}
-
 /* The server has not seen it yet. */
 static void die_unseen(pid_t keeper)
 {
@@ -760,10 +741,19 @@ static void die_unseen(pid_t keeper)
 		assert_int_equal(errno, EINTR);
 }
 
-static void test_spare_keeper_has_just_died(void **state)
+/* It would take the command and do nothing. */
+static void stop(pid_t keeper)
+{
+	assert_int_equal(kill(keeper, SIGSTOP), 0);
+	assert_true(children_wait(&all, children_stopped, &keeper));
+}
+
+static void test_spare_keeper_comes_to_harm(void **state)
 {
 	(void)state;
+	expect_another(die);
 	expect_another(die_unseen);
+	expect_another(stop);
 }
 
 static void test_spare_ends_with_its_owner(void **state)
@@ -1053,9 +1043,7 @@ int main(void)
 		cmocka_unit_test(test_spare_late_requests),
 		cmocka_unit_test(test_spare_of_an_old_kind),
 		cmocka_unit_test(test_spare_keeps_some_of_a_burst),
-		cmocka_unit_test(test_spare_keeper_dies),
-		cmocka_unit_test(test_spare_keeper_is_stopped),
-		cmocka_unit_test(test_spare_keeper_has_just_died),
+		cmocka_unit_test(test_spare_keeper_comes_to_harm),
 		cmocka_unit_test(test_spare_ends_with_its_owner),
 		cmocka_unit_test(test_spare_server_dies),
 		cmocka_unit_test(test_spare_mounts_changed),
