@@ -15,6 +15,11 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
+/* An empty workspace for the time, named as mkdtemp(3) wants it: random characters at the end. */
+#define SCRATCH_NAME "/tmp/procpen-doctor."
+#define SCRATCH_RANDOM 6
+#define SCRATCH_SIZE (sizeof(SCRATCH_NAME) + SCRATCH_RANDOM)
+
 /* The findings are gathered once, as the JSON that --json prints; the text is made of it. */
 static json_t *string_of(const char *text)
 {
@@ -163,8 +168,10 @@ static bool is_place(const struct engine_options *options)
 
 /* Where it is called does not matter much: in a place that is no workspace, the home above all,
  * an empty one is made for the time. */
-static void choose_place(struct cli *cli, char *scratch)
+static void choose_place(struct cli *cli, char scratch[SCRATCH_SIZE])
 {
+	memset(stpcpy(scratch, SCRATCH_NAME), 'X', SCRATCH_RANDOM);
+	scratch[SCRATCH_SIZE - 1] = '\0';
 	if (!cli->options.workspace && !is_place(&cli->options) && mkdtemp(scratch))
 		cli->options.workspace = scratch;
 	else
@@ -189,7 +196,7 @@ int cli_doctor(int argc, char **argv)
 	struct engine n = { 0 };
 	struct cli cli = { 0 };
 	struct err e = ERR_INIT;
-	char scratch[] = "/tmp/procpen-doctor.XXXXXX";
+	char scratch[SCRATCH_SIZE] = "";
 	bool json = false;
 	int status = read_options(&cli, &json, argc, argv);
 	json_t *found;
