@@ -285,15 +285,6 @@ static void on_tree_empty(void *ctx)
 	notify(p, PROC_EVENT_EMPTY); /* may free p */
 }
 
-/* Its control group still knows all of them, whoever their parents are now. */
-static void on_lost(void *ctx)
-{
-	const struct proc *p = ctx;
-
-	if (p->live->confine.cgroup)
-		(void)cgroup_kill(p->live->confine.cgroup); /* the hunt tells what is left */
-}
-
 static void on_keeper(void *ctx, pid_t keeper_pid, int control_fd, const struct shim_report *last)
 {
 	struct proc *p = ctx;
@@ -326,7 +317,6 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	live->limits.oom.fd = -1;
 	live->tree.on_report = on_report;
 	live->tree.on_listener = on_listener;
-	live->tree.on_lost = on_lost;
 	live->tree.on_keeper = on_keeper;
 	live->tree.on_empty = on_tree_empty;
 	live->tree.ctx = p;

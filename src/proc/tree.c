@@ -39,8 +39,6 @@ static void hunt(struct tree *t)
 		return;
 	t->hunting = t->lost = true;
 	loop_timer_stop(t->loop, &t->escalate);
-	if (t->on_lost)
-		t->on_lost(t->ctx);
 	reaper_sweep(t->reaper, HUNT_MS, on_hunted, t);
 }
 

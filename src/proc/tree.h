@@ -37,8 +37,6 @@ struct tree {
 	uint32_t survivors;  /* processes that could not be killed */
 	void (*on_report)(void *ctx, const struct shim_report *report);
 	void (*on_listener)(void *ctx, int fd); /* takes the descriptor; NULL: it is closed */
-	/* The keeper died before its time: end by other means what can be ended. May be NULL. */
-	void (*on_lost)(void *ctx);
 	/* Before on_empty: the keeper stays for another command, as @last says. Takes the socket
 	 * and the pid; NULL: the socket is closed, and the keeper leaves. */
 	void (*on_keeper)(void *ctx, pid_t keeper_pid, int control_fd,
