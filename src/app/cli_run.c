@@ -32,7 +32,6 @@
 #define STATUS_NOT_EXECUTABLE 126
 #define STATUS_NOT_FOUND 127
 #define STATUS_SIGNAL 128
-#define PATIENCE_MS 1000
 
 /* One run from its start to the end of its tree. */
 struct run {
@@ -204,8 +203,16 @@ static void on_report(void *ctx, const struct shim_report *report)
 		limits_look(&r->limits, r->confine.cgroup); /* the watch may not have told yet */
 		r->exited = true;
 		r->wait_status = report->value;
-		tree_kill(&r->tree, PATIENCE_MS); /* what it has left behind */
+		tree_kill(&r->tree); /* what it has left behind */
 	}
+}
+
+static void kill_group(void *ctx)
+{
+	struct run *r = ctx;
+
+	if (r->confine.cgroup)
+		(void)cgroup_kill(r->confine.cgroup); /* beside what the keeper does */
 }
 
 static void on_empty(void *ctx)
@@ -220,7 +227,7 @@ static void on_struck(void *ctx)
 {
 	struct run *r = ctx;
 
-	tree_kill(&r->tree, PATIENCE_MS);
+	tree_kill(&r->tree);
 }
 
 static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
@@ -230,7 +237,7 @@ static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)loop;
 	(void)revents;
 	r->timed_out = !r->exited;
-	tree_kill(&r->tree, PATIENCE_MS);
+	tree_kill(&r->tree);
 }
 
 /* As a shell in the foreground would: the command gets it; the second time everything ends. */
@@ -245,7 +252,7 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 		r->interrupted = true;
 		return;
 	}
-	tree_kill(&r->tree, PATIENCE_MS);
+	tree_kill(&r->tree);
 }
 
 static int start(const struct wish *w, struct run *r, struct err *e)
@@ -262,6 +269,8 @@ static int start(const struct wish *w, struct run *r, struct err *e)
 		return -1;
 	r->tree.on_report = on_report;
 	r->tree.on_empty = on_empty;
+	r->tree.kill_group = kill_group;
+	r->tree.is_init = r->confine.applied.layers & 1u << CONFINE_PID_NS;
 	r->tree.ctx = r;
 	tree_start(&r->tree, r->engine.loop, r->engine.reaper, spawned.keeper_pid,
 		   spawned.control_fd);

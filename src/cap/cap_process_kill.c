@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/jsonw.h"
 #include "cap/cap.h"
+#include "cap/view.h"
 #include "proc/names.h"
 
 #define OTHER_SIGNAL_WAIT_MS 1000
@@ -84,8 +85,7 @@ static void answer(struct req *r, struct proc *p)
 	jsonw_str(&w, "process_id", p->id);
 	jsonw_str(&w, "state", names_state(p->state));
 	jsonw_str(&w, "reason", names_reason(p->reason));
-	jsonw_int(&w, "leftover", p->leftover);
-	jsonw_int(&w, "survivors", p->survivors);
+	view_tree(&w, p);
 	jsonw_end_object(&w);
 	req_ok(r, &result);
 	buf_release(&result);

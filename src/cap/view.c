@@ -72,6 +72,9 @@ void view_usage(struct jsonw *w, const struct usage *u)
 
 void view_tree(struct jsonw *w, const struct proc *p)
 {
-	jsonw_int(w, "leftover", p->leftover);
+	if (p->leftover_unknown)
+		jsonw_null(w, "leftover");
+	else
+		jsonw_int(w, "leftover", p->leftover);
 	jsonw_int(w, "survivors", p->survivors);
 }

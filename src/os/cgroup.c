@@ -1,6 +1,7 @@
 #include "os/cgroup.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -165,9 +166,18 @@ void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u)
 
 	u->memory_peak_bytes = memory < 0 ? -1 : ops->memory_peak(memory);
 	u->cpu_us = cpu < 0 ? -1 : ops->cpu_us(cpu);
-	u->tasks_refused = g->killed ? g->refused : cgroup_group_refused(g);
+	u->tasks_refused = cgroup_group_refused(g);
 	if (u->tasks_refused >= 0)
 		u->tasks_refused -= g->refused_before;
+}
+
+int cgroup_forks_fd(struct cgroup *g)
+{
+	int pids = cgroup_group_dir(g, CGROUP_ROLE_PIDS);
+
+	if (g->forks_fd < 0 && pids >= 0)
+		g->forks_fd = openat(pids, "pids.max", O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	return g->forks_fd;
 }
 
 int cgroup_kill(struct cgroup *g)
@@ -177,8 +187,6 @@ int cgroup_kill(struct cgroup *g)
 
 	if (pids < 0 && freezer < 0)
 		return -1;
-	if (!g->killed)
-		g->refused = cgroup_group_refused(g);
 	g->killed = true;
 	return g->all->ops->kill(g->all->fs, pids, freezer);
 }

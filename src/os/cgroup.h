@@ -97,6 +97,13 @@ int64_t cgroup_oom_kills(struct cgroup *g);
 
 void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u);
 
+/*
+ * A write-only, close-on-exec descriptor, owned by the group: who writes "0" to it ends all forks
+ * in the group for good (cgroups(7), pids.max), so that a kill of what is there kills all.
+ * -1: the group has no pids controller.
+ */
+int cgroup_forks_fd(struct cgroup *g);
+
 /* SIGKILL for every process in it. 0, or -1 when it has no such means or that failed: call it
  * again, or kill by other means. They die soon after, not before this returns. */
 int cgroup_kill(struct cgroup *g);

@@ -19,7 +19,7 @@ struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const cha
 
 	g->all = all;
 	g->roles = roles;
-	g->oom_fd = g->oom_source = g->events_fd = -1;
+	g->oom_fd = g->oom_source = g->forks_fd = g->events_fd = -1;
 	for (int i = 0; i < CGROUP_PLACES_MAX; i++)
 		g->dirs[i] = g->joins[i] = -1;
 	snprintf(g->name, sizeof(g->name), "%s%s", all->prefix, suffix);
@@ -162,6 +162,7 @@ static void close_group(struct cgroup *g)
 {
 	mem_cleanup_close(&g->oom_fd);
 	mem_cleanup_close(&g->oom_source);
+	mem_cleanup_close(&g->forks_fd);
 	mem_cleanup_close(&g->events_fd);
 	for (int i = 0; i < CGROUP_PLACES_MAX; i++) {
 		mem_cleanup_close(&g->joins[i]);

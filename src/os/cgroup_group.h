@@ -42,8 +42,8 @@ struct cgroup {
 	int dirs[CGROUP_PLACES_MAX]; /* -1: none there */
 	int joins[CGROUP_PLACES_MAX];
 	int oom_fd, oom_source;
+	int forks_fd; /* pids.max, for a kill; -1: not opened yet */
 	bool killed;
-	int64_t refused; /* before the kill, which makes forks fail too */
 	int64_t tasks;   /* limit; 0: none */
 	/* Of one that was given back once: pids.events, open (or -1), and what it counted then. */
 	int events_fd;

@@ -211,6 +211,9 @@ static int enter_cgroup(struct entering *n, struct err *e)
 
 	(void)e;
 	n->plan->group_fd = group < 0 ? -1 : pass_fd(n->run, group);
+	/* An init needs no other means to end all of its namespace. */
+	if (!(n->plan->flags & SHIM_PID_NS) && cgroup_forks_fd(n->run->cgroup) >= 0)
+		n->plan->forks_fd = pass_fd(n->run, cgroup_forks_fd(n->run->cgroup));
 	for (int i = 0; i < count; i++)
 		n->plan->joins[n->plan->join_count++] = pass_fd(n->run, fds[i]);
 	return 0;
@@ -265,20 +268,17 @@ static bool limits_tasks_by_rlimit(const struct confine *c, const struct confine
 	return !c->privileged && run->applied.layers & NAMESPACE_LAYERS && counts_per_namespace();
 }
 
-/* The share of @limits that a group takes; the rest is for the keeper. */
-static struct cgroup_limits split_limits(struct confine *c, const struct confine_request *request,
-					 int64_t tasks, struct confine_run *run)
+/* The share of @limits that a group takes, which @can so much; the rest is for the keeper. */
+static struct cgroup_limits split_limits(const struct confine *c,
+					 const struct confine_request *request, int64_t tasks,
+					 unsigned can, struct confine_run *run)
 {
-	unsigned can = 0;
 	struct cgroup_limits limits = {
 		.memory_bytes = request->memory_bytes,
 		.cpu_permille = request->cpu_permille,
 		.tasks = limits_tasks_by_rlimit(c, run) ? 0 : tasks,
 	};
 
-	if (limits.memory_bytes || limits.cpu_permille || request->tasks)
-		can = cgroups_prepare(c->cgroups);
-	/* The operator's limit of tasks, which @request does not repeat, is not worth a group. */
 	run->watched_memory = limits.memory_bytes && !(can & CGROUP_MEMORY);
 	run->watched_cpu = limits.cpu_permille && !(can & CGROUP_CPU);
 	run->watched_tasks = limits.tasks && !(can & CGROUP_TASKS);
@@ -320,12 +320,15 @@ static void watch_limits(struct entering *n, int64_t tasks)
 		limit_processes(n->plan, (uint64_t)tasks);
 }
 
-/* Before the layers are entered: a group is one of them. */
+/* Before the layers are entered: a group is one of them. Without a PID namespace it is also what
+ * makes a kill complete. */
 static int make_group(struct entering *n, int64_t tasks, uint64_t seq, struct err *e)
 {
-	struct cgroup_limits limits = split_limits(n->c, n->request, tasks, n->run);
+	unsigned can = cgroups_prepare(n->c->cgroups);
+	struct cgroup_limits limits = split_limits(n->c, n->request, tasks, can, n->run);
+	bool for_kill = can & CGROUP_KILL && !(n->run->applied.layers & BIT(CONFINE_PID_NS));
 
-	if (!limits.memory_bytes && !limits.cpu_permille && !limits.tasks)
+	if (!limits.memory_bytes && !limits.cpu_permille && !limits.tasks && !for_kill)
 		return 0;
 	n->run->cgroup = cgroup_new(n->c->cgroups, seq, &limits, e);
 	if (!n->run->cgroup)
@@ -441,7 +444,7 @@ void confine_clear(struct shim_plan *plan, struct confine_run *run)
 {
 	memset(plan, 0, SHIM_PLAN_HEAD);
 	memset(run, 0, sizeof(*run));
-	plan->landlock_fd = plan->group_fd = -1;
+	plan->landlock_fd = plan->group_fd = plan->forks_fd = -1;
 }
 
 int confine_enter(struct confine *c, const struct confine_request *request, uint64_t seq,

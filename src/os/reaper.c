@@ -214,6 +214,7 @@ void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *c
 	s->ctx = ctx;
 	s->next = r->sweeps;
 	r->sweeps = s;
+	kill_orphans(r, &s->found);
 	loop_timer_start(r->loop, &r->timer, 0);
 }
 

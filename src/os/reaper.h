@@ -32,7 +32,9 @@ void reaper_unwatch(struct reaper *r, pid_t pid); /* it is still reaped */
 
 /*
  * Kill every child of ours that nobody watches, with all its descendants, again
- * and again until none is left or @deadline_ms have passed. Calls @fn once.
+ * and again until none is left or @deadline_ms have passed. Those that are our
+ * children now are counted and killed before this returns; @fn is called once,
+ * from the loop.
  * Several sweeps may run; each gets its answer.
  */
 void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *ctx);

@@ -104,6 +104,7 @@ struct shim_plan {
 	uint32_t uid, gid;    /* SHIM_USER_NS: the maps; SHIM_CREDENTIALS: the command's */
 	int32_t landlock_fd;  /* ruleset, or -1 */
 	int32_t group_fd;     /* control group (v2) to clone the command into, or -1 */
+	int32_t forks_fd;     /* of its control group: 0 written there ends all forks; or -1 */
 	uint32_t join_count;  /* control groups to join if it was not: cgroup.procs, tasks */
 	int32_t joins[SHIM_JOINS_MAX];
 	uint64_t caps;        /* SHIM_DROP_CAPS: bit per capability that stays */
@@ -154,10 +155,11 @@ enum shim_event {
 	SHIM_EXITED = 3,   /* value: wait status of the command; live: processes still alive;
 			    * empty: there are none, and this is the last report */
 	SHIM_SIGNALED = 4, /* value: signal, error: 0 or errno; ESRCH: the command is over */
-	SHIM_EMPTY = 5,    /* nothing is left; live: the most processes beside the command that
-			    * a kill found */
+	SHIM_EMPTY = 5,    /* nothing is left; live: the processes beside the command that a kill
+			    * ended */
 	SHIM_LIMITED = 6,  /* value: enum shim_limit; the tree is being killed for it */
 	SHIM_READY = 8,    /* a spare waits for its command */
+	SHIM_KILLING = 9,  /* a kill has begun, and nothing gets away from it by forking */
 	SHIM_LISTENING = 7, /* the descriptor that comes with it hears of denied calls; sent by the
 			    * command's process, before its exec */
 };
@@ -170,6 +172,7 @@ struct shim_report {
 	int32_t error;
 	uint32_t live;
 	uint32_t empty;
+	uint32_t uncounted; /* with SHIM_EMPTY: `live` and the usage are less than the truth */
 	uint32_t stays; /* with `empty`: it waits for another second plan; until that comes all
 			 * requests are void */
 	/* Usage so far of what was reaped of this tree: with SHIM_EXITED and SHIM_EMPTY. */

@@ -250,7 +250,7 @@ static void set_plan(struct spare *s, const struct spawn_request *request)
 	s->plan->flags = (plan->flags & ~(uint32_t)OWN_FLAGS) | SHIM_SPARE;
 	s->plan->uid = plan->uid;
 	s->plan->gid = plan->gid;
-	s->plan->landlock_fd = s->plan->group_fd = -1;
+	s->plan->landlock_fd = s->plan->group_fd = s->plan->forks_fd = -1;
 	s->plan->filter_len = plan->filter_len;
 	s->plan->mounts_size = plan->mounts_size;
 	s->made_of = tail_of(plan);

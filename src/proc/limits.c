@@ -70,6 +70,15 @@ void limits_reported(struct limits *l, const struct shim_report *report)
 		strike(l, PROC_REASON_PROCESS_LIMIT, report->live);
 	else
 		strike(l, PROC_REASON_MEMORY_LIMIT, (int64_t)report->memory_peak_bytes);
+	l->ending = true;
+}
+
+void limits_ending(struct limits *l, const struct cgroup *group)
+{
+	struct usage unused = { 0 };
+
+	limits_group_usage(l, group, &unused);
+	l->ending = true;
 }
 
 bool limits_look(struct limits *l, struct cgroup *group)
@@ -124,7 +133,7 @@ void limits_group_usage(struct limits *l, const struct cgroup *group, struct usa
 		u->cpu_ms = (counted.cpu_us + 500) / 1000;
 	if (counted.memory_peak_bytes >= 0)
 		u->memory_peak_bytes = counted.memory_peak_bytes;
-	if (counted.tasks_refused > 0)
+	if (counted.tasks_refused > 0 && !l->ending)
 		l->tasks_refused = counted.tasks_refused;
 }
 

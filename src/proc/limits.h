@@ -43,6 +43,7 @@ struct limits {
 	int64_t seen;            /* bytes or processes that were there then; -1: unknown */
 	int64_t oom_kills;       /* processes that the kernel killed for the group's memory */
 	int64_t tasks_refused;   /* forks that the group refused */
+	bool ending;             /* it is being killed: what is refused now was not the limit */
 };
 
 /* What @run enters of what @request asks for. */
@@ -64,6 +65,9 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 
 /* "memory_limit:cgroup", "cpu_limit:duty_cycle", ...: calls @fn for each limit in force. */
 void limits_each(const struct limits *l, void (*fn)(void *ctx, const char *text), void *ctx);
+
+/* A kill comes next, which ends all forks in @group (may be NULL). */
+void limits_ending(struct limits *l, const struct cgroup *group);
 
 /* Put what @group has counted (may be NULL) in place of what @u has. */
 void limits_group_usage(struct limits *l, const struct cgroup *group, struct usage *u);

@@ -210,6 +210,7 @@ static void on_report(void *ctx, const struct shim_report *report)
 	case SHIM_EMPTY:
 		take_usage(p, report);
 		p->killed_rest = report->live;
+		p->leftover_unknown = report->uncounted;
 		if (p->phase == PROC_DRAINING)
 			p->leftover = 0;
 		else if (p->phase != PROC_SETTLED && report->live > p->leftover)
@@ -256,6 +257,7 @@ static void count_hunted(struct proc *p)
 {
 	uint32_t found = p->live->tree.hunted;
 
+	p->leftover_unknown |= p->live->tree.lost && p->live->tree.is_init;
 	if (!found)
 		return;
 	p->killed_rest = found;
@@ -276,13 +278,21 @@ static void on_tree_empty(void *ctx)
 	drain_pumps(p);
 	p->tree_alive = false;
 	p->survivors = p->live->tree.survivors;
-	p->keeper_lost = p->live->tree.lost && !p->exited;
+	p->keeper_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
 	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 	count_hunted(p);
 	settle(p);
 	if (!p->survivors)
 		release_live(p);
 	notify(p, PROC_EVENT_EMPTY); /* may free p */
+}
+
+static void kill_group(void *ctx)
+{
+	struct proc *p = ctx;
+
+	if (p->live->confine.cgroup)
+		(void)cgroup_kill(p->live->confine.cgroup); /* beside what the keeper does */
 }
 
 static void on_keeper(void *ctx, pid_t keeper_pid, int control_fd, const struct shim_report *last)
@@ -319,6 +329,7 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	live->tree.on_listener = on_listener;
 	live->tree.on_keeper = on_keeper;
 	live->tree.on_empty = on_tree_empty;
+	live->tree.kill_group = kill_group;
 	live->tree.ctx = p;
 	ev_timer_init(&live->timeout, on_timeout, 0., 0.);
 	ev_timer_init(&live->drain, on_drain_over, 0., 0.);
@@ -386,7 +397,8 @@ void proc_kill_tree(struct proc *p, enum proc_reason reason)
 		loop_timer_stop(p->env->loop, &p->live->drain);
 		p->phase = PROC_KILLING;
 	}
-	tree_kill(&p->live->tree, p->env->kill_patience_ms);
+	limits_ending(&p->limits, p->live->confine.cgroup);
+	tree_kill(&p->live->tree);
 }
 
 int proc_signal(struct proc *p, int signal, struct err *e)

@@ -79,7 +79,6 @@ struct proc_env {
 	struct spare *spare;             /* NULL: every keeper is started when it is needed */
 	uint64_t head_bytes, tail_bytes; /* kept per stream */
 	int drain_ms;
-	int kill_patience_ms;            /* for a keeper to get its tree dead; then the hunt */
 	void (*on_event)(void *ctx, struct proc *p, unsigned events);
 	void *ctx;
 };
@@ -119,6 +118,7 @@ struct proc {
 	int signal_error;             /* ... its errno; 0: delivered */
 	uint32_t leftover;            /* live processes beside the leader when it settled,
 				       * those just killed included */
+	bool leftover_unknown;        /* they were killed before anybody counted them */
 	uint32_t killed_rest;         /* of these, what a SIGKILL for the tree still found */
 	uint32_t survivors;           /* could not be killed */
 	bool keeper_lost;             /* how the command ended, or whether it ran, is unknown */

@@ -108,6 +108,7 @@ static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
 
 	p->live->past = spawned->past;
 	p->live->keeper_kind = spawned->kind;
+	p->live->tree.is_init = p->applied.layers & 1u << CONFINE_PID_NS;
 	tree_start(&p->live->tree, loop, p->env->reaper, spawned->keeper_pid, spawned->control_fd);
 	pump_start(&p->live->out, loop, s->out_read, &p->out);
 	pump_start(&p->live->err, loop, s->err_read, &p->err);

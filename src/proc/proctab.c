@@ -5,8 +5,6 @@
 
 #include "base/mem.h"
 
-#define KILL_PATIENCE_MS 1000
-#define SHUTDOWN_PATIENCE_MS 150
 #define INDEX_SLOTS 1024 /* power of two; ids count up, so runs spread evenly */
 
 struct proctab {
@@ -133,7 +131,6 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 		.head_bytes = options->head_bytes,
 		.tail_bytes = options->tail_bytes,
 		.drain_ms = options->drain_ms,
-		.kill_patience_ms = KILL_PATIENCE_MS,
 		.on_event = on_event,
 		.ctx = t,
 	};
@@ -228,7 +225,6 @@ int proctab_trees(const struct proctab *t)
 void proctab_shutdown(struct proctab *t)
 {
 	t->closing = true;
-	t->env.kill_patience_ms = SHUTDOWN_PATIENCE_MS;
 	spare_free(t->env.spare);
 	t->env.spare = NULL;
 	for (struct proc *p = t->newest, *older; p; p = older) {

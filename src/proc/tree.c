@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "os/procfs.h"
 
+#define SEAL_MS 50 /* for a keeper to say that nothing gets away from its kill */
 #define PATIENCE_MS 1000 /* more for a keeper that is at work ... */
 #define PATIENCE_MAX 10  /* ... so many times */
 #define HUNT_MS 2000 /* how long orphans are hunted before they count as survivors */
@@ -32,14 +33,27 @@ static void on_hunted(void *ctx, int found, int left)
 	now_empty(t, (uint32_t)left);
 }
 
-/* The keeper is gone without having seen its tree empty. */
+static void kill_group(struct tree *t)
+{
+	if (t->kill_group)
+		t->kill_group(t->ctx);
+}
+
+/* The keeper is gone without having seen its tree empty. The hunt counts whom it finds first; what
+ * it does not find is killed with the group. */
 static void hunt(struct tree *t)
 {
 	if (t->hunting || !t->alive)
 		return;
-	t->hunting = t->lost = true;
+	t->lost = true;
 	loop_timer_stop(t->loop, &t->escalate);
+	if (t->is_init) { /* pid_namespaces(7): an init is collected when all the others are dead */
+		now_empty(t, 0);
+		return;
+	}
+	t->hunting = true;
 	reaper_sweep(t->reaper, HUNT_MS, on_hunted, t);
+	kill_group(t);
 }
 
 /* Its death alone decides nothing: reports may still wait in the socket. */
@@ -126,6 +140,7 @@ static void on_control(struct ev_loop *loop, ev_io *io, int revents)
 		return;
 	}
 	while ((n = receive(io->fd, &report, &fd)) == (ssize_t)sizeof(report)) {
+		t->sealed |= report.event == SHIM_KILLING;
 		if (report.event == SHIM_EMPTY || report.event == SHIM_FAILED || report.empty)
 			t->reported_empty = true;
 		pass_on(t, &report, fd);
@@ -144,26 +159,38 @@ static void on_control(struct ev_loop *loop, ev_io *io, int revents)
 		hunt(t);
 }
 
-/* A keeper that is at work is better at it than anybody else: only one that is stopped, traced or
- * stuck in the kernel is given up. */
-static bool is_working(pid_t keeper_pid)
+/*
+ * A keeper that is at work is better at it than anybody else: it is given up when it is stopped or
+ * traced, or stuck in the kernel for long. The death of an init is a kill like any other, so that
+ * one is not waited for.
+ */
+static bool is_given_up(struct tree *t, bool late)
 {
 	struct procfs_stat st;
 
-	return !procfs_stat(keeper_pid, &st) && (st.state == 'R' || st.state == 'S');
+	if (procfs_stat(t->keeper_pid, &st) || st.state == 'T' || st.state == 't')
+		return true;
+	if (late)
+		return t->is_init;
+	return (st.state != 'R' && st.state != 'S') || t->patience++ == PATIENCE_MAX;
 }
 
 static void on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct tree *t = w->data;
+	bool late = !t->sealed;
 
 	(void)revents;
 	if (!t->keeper_pid)
 		return; /* its last words are still to be read; the end of file behind decides */
-	if (is_working(t->keeper_pid) && t->patience++ < PATIENCE_MAX)
+	if (late)
+		kill_group(t);
+	t->sealed = true;
+	t->given_up = is_given_up(t, late);
+	if (t->given_up)
+		kill(t->keeper_pid, SIGKILL); /* our child and not yet collected */
+	else
 		loop_timer_start(loop, w, PATIENCE_MS);
-	else /* our child and not yet collected, so the pid is its own; its death brings the hunt */
-		kill(t->keeper_pid, SIGKILL);
 }
 
 void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t keeper_pid,
@@ -195,14 +222,15 @@ static int send_request(struct tree *t, enum shim_command command, int arg)
 		       : -1;
 }
 
-void tree_kill(struct tree *t, int patience_ms)
+void tree_kill(struct tree *t)
 {
 	if (!t->alive || t->hunting)
 		return;
-	if (!t->killing)
-		(void)send_request(t, SHIM_KILL, 0); /* a failure means: it is dying, or stopped */
+	if (t->killing)
+		return;
+	(void)send_request(t, SHIM_KILL, 0); /* a failure means: it is dying, or stopped */
 	t->killing = true;
-	loop_timer_start(t->loop, &t->escalate, patience_ms);
+	loop_timer_start(t->loop, &t->escalate, SEAL_MS);
 }
 
 int tree_signal(struct tree *t, int signal)

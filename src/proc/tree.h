@@ -5,6 +5,11 @@
  * on as they come; `on_empty` is called exactly once, after the last of them,
  * when no process of the run is left or when those left could not be killed.
  *
+ * A keeper that is to kill its tree says when nothing can get away from it any
+ * more. If it does not say so soon, because it is stopped or its tree leaves it no
+ * processor, we do it: as init of a PID namespace it is killed itself, which ends
+ * all of that; else the run's control group is killed, where there is one.
+ *
  * If the keeper dies before its time (the command may have its uid and kill it),
  * its orphans become our children and are hunted by os/reaper. If it is found
  * stopped or stuck when its patience is over, it is killed itself and the same
@@ -28,8 +33,11 @@ struct tree {
 	ev_io control;
 	ev_timer escalate;
 	bool alive;          /* on_empty has not been called */
+	bool is_init;        /* the keeper is init of a PID namespace; set before the start */
 	bool killing;        /* SHIM_KILL was sent */
+	bool sealed;         /* nothing can get away from the kill by forking any more */
 	int patience;        /* how often a working keeper was given more time */
+	bool given_up;       /* the keeper was killed by us, to end its tree or because it hung */
 	bool lost;           /* the keeper died before its time: what it knew is unknown */
 	bool hunting;        /* the keeper is gone and its orphans are hunted */
 	bool reported_empty; /* the keeper's last report has come */
@@ -42,6 +50,7 @@ struct tree {
 	void (*on_keeper)(void *ctx, pid_t keeper_pid, int control_fd,
 			  const struct shim_report *last);
 	void (*on_empty)(void *ctx);
+	void (*kill_group)(void *ctx); /* SIGKILL for all of its control group; NULL: it has none */
 	void *ctx;
 };
 
@@ -49,8 +58,8 @@ struct tree {
 void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t keeper_pid,
 		int control_fd);
 
-/* SIGKILL for the whole tree; if it is not empty after @patience_ms, the hunt begins. */
-void tree_kill(struct tree *t, int patience_ms);
+/* SIGKILL for the whole tree. Once is enough. */
+void tree_kill(struct tree *t);
 
 /* Ask for @signal to the command's process group; SHIM_SIGNALED tells the outcome. 0 or -1. */
 int tree_signal(struct tree *t, int signal);

@@ -322,7 +322,12 @@ static int mode_chains(int argc, char **argv)
 			continue;
 		close_all();
 		while (time(NULL) < end) {
-			orphan_self();
+			pid_t pid = fork();
+
+			if (pid > 0)
+				_exit(0);
+			if (!pid)
+				live_bounded(); /* where it failed the chain goes on as it is */
 			setsid();
 			if (ms > 0)
 				sleep_ms(ms);

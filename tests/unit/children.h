@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "os/confine.h"
 #include "os/loop.h"
 #include "os/procfs.h"
@@ -28,6 +29,8 @@ struct children {
 	struct confine *confine;
 	ev_timer tick;
 	int group_fd; /* a directory of control groups (v2) to start in; 0: none */
+	struct confine_run *runs; /* their groups are removed when nobody is left in them */
+	size_t run_count;
 };
 
 static inline void children_tick(struct ev_loop *loop, ev_timer *w, int revents)
@@ -105,6 +108,9 @@ static inline void children_release(struct children *c)
 {
 	assert_true(children_wait(c, children_none, NULL));
 	ev_timer_stop(c->loop, &c->tick);
+	while (c->run_count)
+		confine_run_release(&c->runs[--c->run_count]);
+	free(c->runs);
 	confine_free(c->confine);
 	reaper_free(c->reaper);
 	loop_free(c->loop);
@@ -141,7 +147,7 @@ static inline int children_start(struct children *c, char *const *argv, struct s
 		.announce = true,
 	};
 
-	result = confine_enter(c->confine, &nothing, 1, &plan, &run, e);
+	result = confine_enter(c->confine, &nothing, c->run_count + 1, &plan, &run, e);
 	if (!result) {
 		if (c->group_fd) {
 			plan.group_fd = SHIM_FD_EXTRA + run.fd_count;
@@ -150,7 +156,8 @@ static inline int children_start(struct children *c, char *const *argv, struct s
 		request.fd_count = run.fd_count;
 		result = spawn_start(&request, &s->spawned, e);
 	}
-	confine_run_release(&run);
+	c->runs = mem_realloc(c->runs, (c->run_count + 1) * sizeof(run));
+	c->runs[c->run_count++] = run;
 	s->output = pair[0];
 	close(pair[1]);
 	close(null);

@@ -39,10 +39,11 @@ static void add_pipe(int *ours, int *theirs, int ours_is_read)
 /* @command in a shell, with @c's layers as @ask wants them. */
 static struct job *job_new(struct confine *c, const struct confine_request *ask, const char *command)
 {
+	static uint64_t seq;
 	struct job *j = calloc(1, sizeof(*j));
 	struct err e = ERR_INIT;
 
-	assert_int_equal(confine_enter(c, ask, 1, &j->plan, &j->run, &e), 0);
+	assert_int_equal(confine_enter(c, ask, ++seq, &j->plan, &j->run, &e), 0);
 	add_pipe(&j->in, &j->ends[0], 0);
 	add_pipe(&j->out, &j->ends[1], 1);
 	add_pipe(&j->err, &j->ends[2], 1);

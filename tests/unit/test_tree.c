@@ -119,7 +119,7 @@ static void test_tree_ends_by_itself(void **state)
 	run_finish(&r);
 	assert_int_equal(WEXITSTATUS(r.exited.value), 3);
 	assert_int_equal(tree_signal(&r.tree, SIGTERM), -1);
-	tree_kill(&r.tree, 10); /* no effect on an empty tree */
+	tree_kill(&r.tree); /* no effect on an empty tree */
 	assert_int_equal(r.empties, 1);
 }
 
@@ -149,7 +149,7 @@ static void test_tree_kill_takes_every_escapee(void **state)
 	(void)state;
 	run_start(&r, ESCAPEES "sleep 300");
 	read_escapees(&r, pids);
-	tree_kill(&r.tree, 5000);
+	tree_kill(&r.tree);
 	run_finish(&r);
 	for (int i = 0; i < 3; i++)
 		assert_true(children_gone(&pids[i])); /* when it says empty, not later */
@@ -169,7 +169,7 @@ static void test_tree_kill_of_stubborn_ones(void **state)
 		      "sleep 300");
 	assert_int_equal(children_number(r.started.output), 1);
 	children_pause(&all, 100);
-	tree_kill(&r.tree, 8000);
+	tree_kill(&r.tree);
 	run_finish(&r);
 }
 
@@ -188,7 +188,7 @@ static void test_tree_leftovers_outlive_the_command_until_killed(void **state)
 	assert_int_equal(r.empties, 0);
 	for (int i = 0; i < 3; i++)
 		assert_false(children_gone(&pids[i]));
-	tree_kill(&r.tree, 5000);
+	tree_kill(&r.tree);
 	run_finish(&r);
 	expect_gone(pids);
 }
@@ -218,7 +218,7 @@ static void test_tree_keeper_stopped(void **state)
 	run_start(&r, ESCAPEES "sleep 300");
 	read_escapees(&r, pids);
 	assert_int_equal(kill(r.tree.keeper_pid, SIGSTOP), 0);
-	tree_kill(&r.tree, 50);
+	tree_kill(&r.tree);
 	run_finish(&r);
 	expect_gone(pids);
 }
@@ -242,7 +242,7 @@ static void test_tree_hunt_spares_other_runs(void **state)
 	children_pause(&all, 30);
 	assert_int_equal(good.empties, 0);
 	assert_int_equal(good.exited.event, 0);
-	tree_kill(&good.tree, 5000);
+	tree_kill(&good.tree);
 	run_finish(&good);
 	run_finish(&a);
 	run_finish(&b);
@@ -313,7 +313,7 @@ static void test_tree_signal_reaches_the_group_only(void **state)
 	r.signaled.event = 0;
 	assert_true(children_wait(&all, is_signaled, &r));
 	assert_int_equal(r.signaled.error, ESRCH);
-	tree_kill(&r.tree, 5000);
+	tree_kill(&r.tree);
 	run_finish(&r);
 	assert_true(children_gone(&out));
 }

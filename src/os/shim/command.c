@@ -221,6 +221,9 @@ static int command_run(void *command)
 	if (result < 0)
 		return failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
+	/* What the keeper's clone has reset to the usual. */
+	if (c->scheduling.size)
+		sys3(__NR_sched_setattr, 0, &c->scheduling, 0);
 	if (confine(c))
 		return 1;
 	if (c->plan->flags & SHIM_TRIAL)

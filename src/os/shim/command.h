@@ -12,11 +12,21 @@
 
 #define COMMAND_STACK 3072 /* of the child; on our own stack, whose page is there anyway */
 
+/* sched_setattr(2), the part that all kernels know. */
+struct scheduling {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t deadline[3];
+};
+
 struct command {
 	struct shim_plan *plan;
 	char **argv, **envp;
 	const char *path; /* of the program */
 	const char *cwd;  /* with SHIM_MOUNTS: the working directory by name, "" otherwise */
+	struct scheduling scheduling; /* what it runs with; size 0: with what it inherits */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */
 };

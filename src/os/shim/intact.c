@@ -1,6 +1,7 @@
 #include "os/shim/intact.h"
 
 #include <linux/errno.h>
+#include <linux/resource.h>
 #include <stdint.h>
 
 #include "os/shim/sys.h"
@@ -16,7 +17,7 @@ struct facts {
 	uint64_t sched[SCHED_ATTR_BYTES / 8];
 	uint64_t processors[CPU_SET_BYTES / 8];
 	uint64_t limits[LIMITS][2];
-	int64_t io_priority;
+	int64_t io_priority, nice;
 };
 
 static struct facts as_made;
@@ -28,6 +29,7 @@ static void look(struct facts *f)
 	for (int i = 0; i < LIMITS; i++)
 		sys4(__NR_prlimit64, 0, i, 0, f->limits[i]);
 	f->io_priority = sys2(__NR_ioprio_get, IOPRIO_WHO_PROCESS, 0);
+	f->nice = sys2(__NR_getpriority, PRIO_PROCESS, 0); /* a real-time process has one too */
 }
 
 void intact_remember(void)

@@ -8,6 +8,7 @@
 
 #include "os/shim/sys.h"
 
+#define OTHERS_MAX 1000 /* a listing of more takes longer than a kill may wait */
 #define TREE_MAX 8192 /* processes looked at in one pass; the next pass sees the rest */
 
 struct dirent64 {
@@ -212,6 +213,22 @@ int proctree_children(const int **pids)
 {
 	*pids = tree;
 	return children_fd < 0 ? add_children_by_scan(0) : add_listed(children_fd, 0);
+}
+
+static bool count_process(void *ctx, const char *name)
+{
+	uint32_t *count = ctx;
+
+	*count += name[0] >= '1' && name[0] <= '9';
+	return *count <= OTHERS_MAX;
+}
+
+uint32_t proctree_others(void)
+{
+	uint32_t count = 0;
+
+	each_entry("/proc", count_process, &count);
+	return count ? count - 1 : 0;
 }
 
 int proctree_list(const int **pids)

@@ -15,6 +15,10 @@ int proctree_children(const int **pids);
 /* Everything below us, breadth first; *@pids is good until the next call. How many. */
 int proctree_list(const int **pids);
 
+/* As init of a PID namespace whose /proc is there: all processes in it but us, the dead that nobody
+ * has collected included; what is beyond 1,000 is not counted. */
+uint32_t proctree_others(void);
+
 /* Does @pid exist, and is it no zombie? */
 int proctree_is_live(int pid);
 

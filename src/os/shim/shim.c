@@ -37,6 +37,7 @@
 #include <linux/poll.h>
 #include <linux/prctl.h>
 #include <linux/ptrace.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <linux/socket.h>
 #include <linux/wait.h>
@@ -53,9 +54,11 @@
 #include "os/shim/watch.h"
 #include "os/shim_proto.h"
 
+#define REAP_MAX 64       /* collected in one turn */
 #define KILL_PASS_MS 1    /* pause between passes while something still lives */
 #define KILL_SLOW_MS 20   /* the same after KILL_FAST_PASSES (unkillable sleepers) */
 #define KILL_FAST_PASSES 500
+#define KILL_DEEP_PASSES 16 /* as often, what is below children that do not die */
 
 static struct shim_plan plan SHIM_FIRST_OF_LARGE;
 static struct command command = { .plan = &plan };
@@ -65,7 +68,10 @@ static int announced;
 static int over; /* the tree is empty, and we wait for another command */
 static int killing;
 static int server_gone; /* a report could not be delivered for good */
-static uint32_t killed_most; /* processes beside the command that one pass found */
+static uint32_t killed; /* processes beside the command that our SIGKILL has ended ... */
+static uint32_t unseen; /* ... and those that we have not collected and never may */
+static int uncounted;   /* the dead were too many to be collected one by one */
+static int forks_fd = -1; /* of the run's control group: "0" in it, and nobody there can fork */
 
 _Noreturn static void leave(int status)
 {
@@ -137,7 +143,7 @@ static void report_exit(int wait_status, int empty, int stays)
 		.stays = (uint32_t)stays,
 	};
 
-	if (!empty)
+	if (!empty && !killing) /* what a kill ends is counted as it dies */
 		report.live = count_live();
 	add_usage(&report);
 	send_report(&report);
@@ -145,7 +151,9 @@ static void report_exit(int wait_status, int empty, int stays)
 
 _Noreturn static void report_empty_and_leave(void)
 {
-	struct shim_report report = { .event = SHIM_EMPTY, .live = killed_most };
+	struct shim_report report = {
+		.event = SHIM_EMPTY, .live = killed + unseen, .uncounted = (uint32_t)uncounted,
+	};
 
 	add_usage(&report);
 	send_report(&report);
@@ -157,6 +165,12 @@ _Noreturn static void report_empty_and_leave(void)
 static int has_children(void)
 {
 	return sys5(__NR_waitid, P_ALL, 0, 0, WNOHANG | WEXITED | WNOWAIT, 0) != -ECHILD;
+}
+
+static void count_killed(long pid, int wait_status)
+{
+	unseen -= unseen > 0;
+	killed += pid != command_pid && (wait_status & 0x7f) == SIGKILL;
 }
 
 /*
@@ -177,6 +191,8 @@ static long collect(int *status)
 			return pid;
 		if ((*status & 0xff) != 0x7f) {
 			used_add(&usage);
+			if (killing)
+				count_killed(pid, *status);
 			return pid;
 		}
 		signal = *status >> 8 & 0xff;
@@ -190,7 +206,7 @@ static long collect(int *status)
  */
 static void command_exited(int exit_status)
 {
-	int empty, stays, wait_status;
+	int empty, stays, wait_status, count = 0;
 	long pid;
 
 	command_pid = 0;
@@ -198,7 +214,7 @@ static void command_exited(int exit_status)
 		nap(KILL_PASS_MS);
 	do
 		pid = collect(&wait_status);
-	while (pid > 0);
+	while (pid > 0 && ++count < REAP_MAX);
 	empty = pid == -ECHILD && !killing;
 	stays = empty && plan.flags & SHIM_STAYS && intact_check();
 	report_exit(exit_status, empty, stays);
@@ -207,14 +223,17 @@ static void command_exited(int exit_status)
 		leave(0);
 }
 
-/* Collect the dead; how many. Reports the command's exit; leaves when nobody is left, unless we
- * stay: then `over` is set. */
+/*
+ * Collect the dead; how many. Reports the command's exit; leaves when nobody is left, unless we
+ * stay: then `over` is set. In portions: processes may die as fast as we collect them, and the
+ * server's word comes first.
+ */
 static int reap(void)
 {
 	int count = 0;
 
 	/* Who stays has told its last of this run: the server may have given it to another. */
-	for (; !over; count++) {
+	for (; !over && count < REAP_MAX; count++) {
 		int status = 0;
 		long pid = collect(&status);
 
@@ -228,41 +247,46 @@ static int reap(void)
 	return count;
 }
 
-/* As init of a PID namespace: all of it, at one moment; the count only the first time. */
-static void kill_namespace(void)
+/* ---- the kill ---- */
+
+/*
+ * After this no process of the run can get away by forking: as init of a PID namespace we reach
+ * all of it at one moment; in a control group nobody forks any more (cgroups(7), pids.max).
+ * What a killed parent does not let us collect, because it ignores SIGCHLD, is counted before.
+ */
+static void stop_forks(void)
 {
-	static int counted;
-
-	if (!counted)
-		killed_most = count_live();
-	counted = 1;
-	sys2(__NR_kill, -1, SIGKILL);
-}
-
-/* SIGKILL for everything below us. A pid in the list can only be reused after it was reaped by
- * its parent and the whole pid space was used up in between: microseconds apart, accepted. */
-static void kill_pass(void)
-{
-	const int *tree;
-	int count = proctree_list(&tree);
-	uint32_t others = 0;
-
-	for (int i = 0; i < count; i++) {
-		if (tree[i] != command_pid)
-			others += (uint32_t)proctree_is_live(tree[i]);
-		sys2(__NR_kill, tree[i], SIGKILL);
+	if (plan.flags & SHIM_PID_NS) {
+		unseen = proctree_others();
+		sys2(__NR_kill, -1, SIGKILL);
+	} else if (forks_fd < 0 || sys3(__NR_write, forks_fd, "0", 1) < 0) {
+		return;
 	}
-	if (command_pid) /* also where /proc shows nothing */
-		sys2(__NR_kill, -command_pid, SIGKILL);
-	if (others > killed_most)
-		killed_most = others;
+	report_event(SHIM_KILLING, 0, 0);
 }
 
 /*
- * Orphans become our children the moment their parent dies, and may fork again
- * the next: kill what is ours without a pause for as long as that finds the dead.
+ * Those who die while we wait for the processor are more than our share of it lets us collect, and
+ * the living stand behind them in every list. From here on the kernel collects, for us too
+ * (sigaction(2), SIGCHLD ignored), at the price of not being told how many there were.
  */
-static void kill_orphans(void)
+static void stop_collecting(void)
+{
+	const struct { void (*handler)(int); unsigned long flags; void *restorer; uint64_t mask; }
+		ignore = { .handler = SIG_IGN };
+
+	uncounted = 1;
+	sys4(__NR_rt_sigaction, SIGCHLD, &ignore, 0, sizeof(ignore.mask));
+	while (reap() == REAP_MAX)
+		;
+}
+
+/*
+ * From the top: the children of the dead become ours, so no list is needed, and nobody is in the
+ * way between looking and killing. A signal that is pending makes fork(2) fail, so whom we reach
+ * forks no more. Without a pause for as long as somebody dies of it.
+ */
+static void kill_children(void)
 {
 	const int *pids;
 	int count;
@@ -274,21 +298,34 @@ static void kill_orphans(void)
 	} while (reap() > 0);
 }
 
+/* Those below a child that does not die, for it hangs in the kernel. A pid in the list can only be
+ * reused after it was reaped by its parent and the whole pid space was used up in between:
+ * microseconds apart, accepted. */
+static void kill_descendants(void)
+{
+	const int *tree;
+	int count = proctree_list(&tree);
+
+	for (int i = 0; i < count; i++)
+		sys2(__NR_kill, tree[i], SIGKILL);
+	if (command_pid) /* also where /proc shows nothing */
+		sys2(__NR_kill, -command_pid, SIGKILL);
+}
+
 /* Kill until wait4() says that there is nobody: the only exact proof. */
 _Noreturn static void kill_tree(void)
 {
 	plan.flags &= ~(uint32_t)SHIM_STAYS;
-	reap(); /* what has already ended was not killed */
 	killing = 1;
+	stop_forks();
 	for (int pass = 0;; pass++) {
-		if (plan.flags & SHIM_PID_NS)
-			kill_namespace();
-		else
-			kill_pass();
-		kill_orphans();
+		if (reap() == REAP_MAX)
+			stop_collecting();
+		kill_children();
+		if (pass % KILL_DEEP_PASSES == KILL_DEEP_PASSES - 1)
+			kill_descendants();
 		nap(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
 		drop_notices();
-		reap();
 	}
 }
 
@@ -343,10 +380,10 @@ _Noreturn static void limited(enum shim_limit limit)
 	kill_tree();
 }
 
-/* Until something happens, or is due. */
-static long wait_for(struct pollfd polls[2])
+/* Until something happens, or is due; @more: not at all. */
+static long wait_for(struct pollfd polls[2], int more)
 {
-	int64_t ns = watch_wait();
+	int64_t ns = more ? 0 : watch_wait();
 	struct { int64_t s, ns; } pause;
 
 	if (!announced && (ns < 0 || ns > SHIM_ANNOUNCE_MS * 1000000))
@@ -367,9 +404,9 @@ static void serve(void)
 	for (;;) {
 		struct { int64_t s, ns; } moment = { 0, SHIM_ANNOUNCE_MS * 1000000 };
 		enum shim_limit limit;
+		int more = reap() == REAP_MAX;
 		long ready;
 
-		reap();
 		if (over)
 			return;
 		if (server_gone)
@@ -377,8 +414,8 @@ static void serve(void)
 		limit = watch_look();
 		if (limit)
 			limited(limit);
-		ready = wait_for(polls);
-		if (!ready)
+		ready = wait_for(polls, more);
+		if (!ready && !more)
 			announce();
 		if (ready < 0 && ready != -EINTR) { /* it cannot tell us: look at both */
 			sys2(__NR_nanosleep, &moment, 0);
@@ -450,11 +487,32 @@ static void enter_namespaces(void)
 		fail_to_start(stage, result);
 }
 
+/*
+ * sched(7): a hundred processes that do nothing but fork leave us a hundredth of the processor, and
+ * outrun us with the rest. Where we may, we come before them, and what we start does not. Where we
+ * may not, a session of our own is at least one of the shares that the kernel divides the processor
+ * into ("The autogroup feature").
+ */
+static void come_first(void)
+{
+	struct scheduling *own = &command.scheduling;
+	const int priority = 1;
+	long result = sys4(__NR_sched_getattr, 0, own, sizeof(*own), 0);
+
+	sys0(__NR_setsid);
+	if (result >= 0)
+		result = sys3(__NR_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK,
+			      &priority);
+	if (result < 0 || (own->policy == SCHED_NORMAL && !own->nice))
+		own->size = 0; /* the command needs nothing else than it inherits */
+}
+
 static void become_keeper(void)
 {
 	uint64_t child_signal = 1ULL << (SIGCHLD - 1);
 	long result;
 
+	come_first();
 	proctree_init((int)sys0(__NR_getpid));
 	/* None of our descriptors may reach the command, except 0, 1 and 2. */
 	if (sys3(__NR_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) < 0)
@@ -484,11 +542,19 @@ static void let_go(void)
 	sys1(__NR_close, SHIM_FD_CWD);
 }
 
+/* Its number is one of those that the next command's descriptors come on. */
+static void keep_forks_fd(void)
+{
+	forks_fd = -1;
+	if (plan.forks_fd >= 0)
+		forks_fd = (int)sys3(__NR_fcntl, plan.forks_fd, F_DUPFD_CLOEXEC,
+				     SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX);
+}
+
 /* Returns when we stay. @forget: drop what is the command's own and not needed any more. */
 static void keep(char stack[COMMAND_STACK], void (*forget)(void))
 {
 	announced = over = 0;
-	killed_most = 0;
 	used_start(io_fd);
 	command_pid = command_start(&command, stack);
 	if (command_pid < 0)
@@ -498,10 +564,13 @@ static void keep(char stack[COMMAND_STACK], void (*forget)(void))
 	reap(); /* a short command may be over before we run again */
 	if (plan.flags & SHIM_ANNOUNCE)
 		announce();
+	keep_forks_fd();
 	forget();
 	watch_start(&plan);
 	if (!over)
 		serve();
+	if (forks_fd >= 0)
+		sys1(__NR_close, forks_fd);
 }
 
 static void forget_arguments(void)

@@ -1,0 +1,189 @@
+#!/usr/bin/env python3
+"""Chains that do nothing but fork, start a session and leave their parent: no kill is outrun.
+
+Where a run has a PID namespace or a control group of its own nothing of them is left, however the
+run or the server ends. Where it has neither they may be too many; then that is said.
+"""
+import os
+import re
+import resource
+import signal
+import subprocess
+import time
+
+from client import STRESS, Server, Skip, check, equal, eventually, is_alive
+from suite import Suite
+
+suite = Suite()
+
+PLAIN = ("--set", "sandbox.namespaces=false")
+# A mount namespace without control groups; only root can make one.
+NO_GROUPS = ("unshare", "-m", "sh", "-c", "umount -R /sys/fs/cgroup; exec \"$@\"", "sh")
+AS_USER = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+COUNT = 100
+SECONDS = 60  # after which they end by themselves: longer than any test waits
+
+
+class Storm:
+    """A server with a background run of chains, or with one that is about to be timed out."""
+
+    def __init__(self, layer, user=False, count=COUNT):
+        args, wrapper = (), ()
+        if user and os.geteuid() != 0:
+            raise Skip("only root becomes another user")
+        if layer != "namespaces":
+            args = PLAIN
+        if layer == "nothing" and os.geteuid() == 0 and not user:
+            wrapper = NO_GROUPS
+        self.server = Server(*args, wrapper=wrapper + (AS_USER if user else ()), start=False)
+        if user:
+            for path in (self.server.base, self.server.workspace, self.server.home):
+                os.chown(path, 65534, 65534)
+        self.server.start()
+        self.args = ["chains", str(count), str(SECONDS)]
+        layers = self.server.run("true", [])["sandbox"]
+        has = {"namespaces": "pid_namespace" in layers,
+               "group": any(l.startswith("cgroup:") for l in layers),
+               "nothing": not any(l.startswith(("cgroup:", "pid_n")) for l in layers)}
+        if not has[layer]:
+            self.server.stop()
+            raise Skip("runs have another layer here: %s" % ", ".join(layers))
+
+    def start(self):
+        run = self.server.hostile(*self.args, background=True)
+        eventually(lambda: self.server.logs(run["process_id"])["stdout"], 20, "no chains")
+        time.sleep(0.5)  # so that they run, and use up both processors
+        return run
+
+    def gone(self, what):
+        """Chains are seen whenever they are looked for: twice nobody is nobody."""
+        for _ in range(2):
+            equal(self.server.survivors(), [], "alive after " + what)
+            time.sleep(0.2)
+
+
+def end_by_kill(storm):
+    run = storm.start()
+    answer = storm.server.call("process.kill", {"process_id": run["process_id"],
+                                                "signal": "SIGKILL"})
+    equal((answer["killed"], answer["survivors"]), (True, 0), "killed, survivors")
+    storm.gone("process.kill")
+    storm.server.stop()
+
+
+def end_by_timeout(storm):
+    answer = storm.server.hostile(*storm.args, timeout=1)
+    equal((answer["state"], answer["survivors"]), ("timed_out", 0), "state, survivors")
+    check(not [w for w in answer["warnings"] if "keeper" in w or "refused" in w],
+          "a warning about what the server did itself: %s" % answer["warnings"])
+    storm.gone("the timeout")
+    storm.server.stop()
+
+
+def end_by_eof(storm):
+    storm.start()
+    storm.server.stop()
+    storm.gone("the end of the input")
+
+
+def end_by_term(storm):
+    storm.start()
+    storm.server.signal(signal.SIGTERM)
+    equal(storm.server.wait_exit(), 0, "exit status")
+    storm.gone("SIGTERM")
+
+
+def end_by_sigkill(storm):
+    storm.start()
+    storm.server.signal(signal.SIGKILL)
+    storm.server.wait_exit()
+    storm.gone("SIGKILL of the server")
+
+
+ENDS = (end_by_kill, end_by_timeout, end_by_eof, end_by_term, end_by_sigkill)
+
+
+def every_end(layer, user=False):
+    for end in ENDS:
+        for count in (20, 100, 300) if STRESS else (COUNT,):
+            end(Storm(layer, user, count))
+
+
+@suite.test()
+def test_namespace():
+    every_end("namespaces")
+
+
+@suite.test()
+def test_namespace_of_a_user():
+    every_end("namespaces", user=True)
+
+
+@suite.test()
+def test_group():
+    every_end("group")
+
+
+def group_of(pid):
+    """The directory of the control group in which @pid has its pids controller."""
+    with open("/proc/%d/cgroup" % pid, encoding="utf-8") as f:
+        for line in f:
+            _, controllers, path = line.rstrip("\n").split(":", 2)
+            if "pids" in controllers.split(",") or not controllers:
+                for root in ("/sys/fs/cgroup/pids", "/sys/fs/cgroup"):
+                    if os.path.exists(root + path + "/pids.max"):
+                        return root + path
+    raise Skip("the control group of a run cannot be found")
+
+
+@suite.test()
+def test_keeper_alone_ends_all_forks():
+    """The server is gone: the keeper itself makes that nobody in the group can fork any more."""
+    storm = Storm("group")
+    run = storm.server.hostile("escape", "stay", background=True)
+    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
+    group = group_of(run["pid"])
+    storm.server.signal(signal.SIGKILL)
+    storm.server.wait_exit()
+    storm.gone("SIGKILL of the server")
+    with open(group + "/pids.max", encoding="utf-8") as f:
+        equal(f.read(), "0\n", "pids.max of the run's group")
+
+
+def keeper_of(pid):
+    with open("/proc/%d/status" % pid, encoding="utf-8") as f:
+        return int(re.search(r"^PPid:\s*(\d+)$", f.read(), re.M)[1])
+
+
+@suite.test()
+def test_init_that_is_stopped():
+    """A keeper that cannot kill is killed, which ends its namespace; nobody has counted then."""
+    storm = Storm("namespaces")
+    run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
+    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
+    keeper = keeper_of(run["pid"])
+    os.kill(keeper, signal.SIGSTOP)
+    answer = storm.server.call("process.kill", {"process_id": run["process_id"],
+                                                "signal": "SIGKILL"})
+    equal((answer["killed"], answer["leftover"], answer["survivors"]), (True, None, 0), "answer")
+    check(not is_alive(keeper), "the keeper lives")
+    storm.gone("process.kill")
+    storm.server.stop()
+
+
+@suite.test()
+def test_group_of_a_stopped_keeper():
+    """A keeper that is stopped: its group is killed, its orphans are found and counted."""
+    storm = Storm("group")
+    run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
+    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
+    os.kill(keeper_of(run["pid"]), signal.SIGSTOP)
+    answer = storm.server.call("process.kill", {"process_id": run["process_id"],
+                                                "signal": "SIGKILL"})
+    equal((answer["killed"], answer["survivors"]), (True, 0), "answer")
+    storm.gone("process.kill")
+    storm.server.stop()
+
+
+if __name__ == "__main__":
+    suite.main()
