@@ -34,6 +34,8 @@ struct audit {
 	int fd;       /* -1 before the first event */
 	off_t length; /* of the whole lines in the file */
 	bool torn;    /* part of a line may stand behind @length */
+	bool serves;  /* the record has the start and the end of a server ... */
+	bool started; /* ... and the start is in it */
 	uint64_t seq;
 	char prev[SHA256_DIGEST_STRING_LENGTH]; /* hash of the last line, hex */
 };
@@ -252,17 +254,44 @@ static void add_request_id(struct jsonw *w, const char *token)
 		add_text(w, "request_id", token, REQUEST_ID_MAX);
 }
 
-static void build_line(const struct audit *a, const struct audit_event *event, struct buf *line)
+/* The members that every line begins and ends with. */
+static void open_line(const struct audit *a, struct jsonw *w, struct buf *line, const char *event)
+{
+	buf_init(line, LINE_MAX_BYTES);
+	jsonw_init(w, line);
+	jsonw_object(w, NULL);
+	jsonw_time(w, "time", clock_wall_ms());
+	jsonw_int(w, "seq", (int64_t)a->seq + 1);
+	jsonw_str(w, "instance", a->instance);
+	add_text(w, "event", event, 64);
+}
+
+static int write_line(struct audit *a, struct jsonw *w, struct buf *line, struct err *e)
+{
+	size_t len;
+	int status;
+
+	jsonw_str(w, "prev", a->prev);
+	jsonw_end_object(w);
+	len = line->len;
+	buf_addc(line, '\n');
+	BUG_IF(line->full);
+	status = append(a, line, e);
+	if (status == 0) {
+		a->seq++;
+		SHA256Data((const uint8_t *)line->data, len, a->prev);
+	}
+	buf_release(line);
+	return status;
+}
+
+static void build_line(const struct audit *a, const struct audit_event *event, struct jsonw *out,
+		       struct buf *line)
 {
 	char hash[SHA256_DIGEST_STRING_LENGTH];
 	struct jsonw w;
 
-	jsonw_init(&w, line);
-	jsonw_object(&w, NULL);
-	jsonw_time(&w, "time", clock_wall_ms());
-	jsonw_int(&w, "seq", (int64_t)a->seq + 1);
-	jsonw_str(&w, "instance", a->instance);
-	add_text(&w, "event", event->event, 64);
+	open_line(a, &w, line, event->event);
 	add_request_id(&w, event->request_id);
 	add_text(&w, "process_id", event->process_id, 64);
 	add_text(&w, "capability", event->capability, 64);
@@ -278,26 +307,51 @@ static void build_line(const struct audit *a, const struct audit_event *event, s
 	add_text(&w, "user", event->user, CWD_MAX);
 	add_redacted(&w, "intent", event->intent);
 	add_text(&w, "outcome", event->outcome, 256);
-	jsonw_str(&w, "prev", a->prev);
-	jsonw_end_object(&w);
+	*out = w;
+}
+
+void audit_serves(struct audit *a)
+{
+	a->serves = true;
+}
+
+/* Whom it serves as, and when: once. */
+static int write_start(struct audit *a, struct err *e)
+{
+	struct buf line;
+	struct jsonw w;
+
+	if (!a->serves || a->started)
+		return 0;
+	open_line(a, &w, &line, "server_start");
+	jsonw_int(&w, "uid", geteuid());
+	a->started = !write_line(a, &w, &line, e);
+	return a->started ? 0 : -1;
+}
+
+int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
+{
+	struct buf line;
+	struct jsonw w;
+
+	if (!a->started)
+		return 0;
+	open_line(a, &w, &line, "server_stop");
+	jsonw_int(&w, "survivors", stop->survivors);
+	jsonw_array(&w, "gaps");
+	if (stop->gap)
+		jsonw_str(&w, NULL, stop->gap);
+	jsonw_end_array(&w);
+	return write_line(a, &w, &line, e);
 }
 
 int audit_write(struct audit *a, const struct audit_event *event, struct err *e)
 {
 	struct buf line;
-	int status;
+	struct jsonw w;
 
-	buf_init(&line, LINE_MAX_BYTES);
-	build_line(a, event, &line);
-	size_t len = line.len;
-
-	buf_addc(&line, '\n');
-	BUG_IF(line.full);
-	status = append(a, &line, e);
-	if (status == 0) {
-		a->seq++;
-		SHA256Data((const uint8_t *)line.data, len, a->prev);
-	}
-	buf_release(&line);
-	return status;
+	if (write_start(a, e))
+		return -1;
+	build_line(a, event, &w, &line);
+	return write_line(a, &w, &line, e);
 }

@@ -36,12 +36,26 @@ struct audit_event {
 	const char *outcome;    /* state/reason of an end, error type of a failure */
 };
 
+/* How a server ended. */
+struct audit_stop {
+	uint32_t survivors; /* processes of its runs that may still live */
+	const char *gap;    /* the named gap that lets them (agent.session, gaps); NULL: none */
+};
+
 /*
  * @state_dir: where procpen keeps its state (created 0700 on first use).
  * @instance: this server's random name. Opens nothing yet.
  */
 struct audit *audit_new(const char *state_dir, const char *instance);
 void audit_free(struct audit *a);
+
+/*
+ * @a is a server's: its record begins with a server_start, written with the first event.
+ * audit_stopped() ends it; a record without that is of a server that was killed. Nothing is written
+ * if nothing was before. 0 or -1, as audit_write().
+ */
+void audit_serves(struct audit *a);
+int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e);
 
 /* Append one line. Returns 0 or -1 (PermissionDenied: the path and why it cannot be written). */
 int audit_write(struct audit *a, const struct audit_event *event, struct err *e);

@@ -186,6 +186,30 @@ static void test_audit_all_members(void **state)
 	json_decref(line);
 }
 
+/* A server's record has its start and its end; nothing is written for one that did nothing. */
+static void test_audit_of_a_server(void **state)
+{
+	struct fixture *f = *state;
+	const struct audit_event event = { .event = "attempt", .capability = "process.list" };
+	const struct audit_stop stop = { .survivors = 2, .gap = "fork_chains" };
+	struct err e = ERR_INIT;
+	json_t *line;
+
+	audit_serves(f->audit);
+	assert_int_equal(audit_stopped(f->audit, &stop, &e), 0);
+	assert_int_equal(access(audit_path(f->audit), F_OK), -1);
+	write_ok(f->audit, &event);
+	write_ok(f->audit, &event);
+	assert_int_equal(audit_stopped(f->audit, &stop, &e), 0);
+	assert_lines(f->audit, 4);
+	line = last_line(f->audit);
+	assert_string_equal(json_string_value(json_object_get(line, "event")), "server_stop");
+	assert_int_equal(json_integer_value(json_object_get(line, "survivors")), 2);
+	assert_string_equal(json_string_value(json_array_get(json_object_get(line, "gaps"), 0)),
+			    "fork_chains");
+	json_decref(line);
+}
+
 static void test_audit_absent_members_are_left_out(void **state)
 {
 	struct audit_event event = {
@@ -526,6 +550,7 @@ int main(void)
 		TEST(test_audit_modes),
 		TEST(test_audit_all_members),
 		TEST(test_audit_absent_members_are_left_out),
+		TEST(test_audit_of_a_server),
 		TEST(test_audit_chain),
 		TEST(test_audit_request_ids),
 		TEST(test_audit_hostile_text_stays_one_line),
