@@ -2,6 +2,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/sockios.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -143,4 +145,33 @@ ssize_t stdio_write(const struct stdio_end *end, const void *bytes, size_t len)
 				   : write(end->fd, bytes, len);
 	while (n < 0 && errno == EINTR);
 	return n;
+}
+
+/* Which of the conditions that poll(2) tells unasked, and of @events, hold now? */
+static int conditions(int fd, short events)
+{
+	struct pollfd p = { .fd = fd, .events = events };
+
+	return poll(&p, 1, 0) > 0 ? p.revents : 0;
+}
+
+bool stdio_hung_up(const struct stdio_end *in)
+{
+	return is_kind(in->fd, S_IFREG) ||
+	       conditions(in->fd, POLLRDHUP) & (POLLHUP | POLLRDHUP | POLLERR);
+}
+
+bool stdio_abandoned(const struct stdio_end *out)
+{
+	return conditions(out->fd, 0) & (POLLHUP | POLLERR);
+}
+
+size_t stdio_unread(const struct stdio_end *out)
+{
+	unsigned long request = is_kind(out->fd, S_IFIFO) ? FIONREAD : TIOCOUTQ;
+	int count = 0;
+
+	if (out->is_socket)
+		request = SIOCOUTQ;
+	return ioctl(out->fd, request, &count) || count < 0 ? 0 : (size_t)count;
 }

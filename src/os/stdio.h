@@ -44,4 +44,21 @@ void stdio_release(struct stdio *s);
 ssize_t stdio_read(const struct stdio_end *end, void *bytes, size_t len);
 ssize_t stdio_write(const struct stdio_end *end, const void *bytes, size_t len);
 
+/*
+ * What is known of the other side without moving a byte; poll(2).
+ *
+ * hung_up: nobody will write more into this input, though bytes may still wait in it. So it is
+ * from the start for a file.
+ * abandoned: nobody is left who could read from this output.
+ */
+bool stdio_hung_up(const struct stdio_end *in);
+bool stdio_abandoned(const struct stdio_end *out);
+
+/*
+ * Bytes that were written and that the other side has not read yet; 0 where nobody tells. Exact for
+ * a pipe (FIONREAD, pipe(7)) and a terminal (TIOCOUTQ, ioctl_tty(2)). A socket counts the memory
+ * they take, which falls in steps of at most some 64 KiB (SIOCOUTQ, linux/sockios.h).
+ */
+size_t stdio_unread(const struct stdio_end *out);
+
 #endif

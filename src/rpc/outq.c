@@ -2,6 +2,11 @@
  * A line is appended to one buffer and written from its front; the descriptor is
  * watched only while the client does not take bytes. `on_change` is called last,
  * when the queue is consistent, and must not push.
+ *
+ * epoll(7) reports EPOLLERR and EPOLLHUP unasked, and libev passes them on to whoever waits to
+ * read. So `gone` waits to read from the output, where nothing is ever to be read: the end of a
+ * pipe or socket that nobody reads any more wakes it. Where something can be read after all (input
+ * and output are one socket or terminal), the first byte wakes it for nothing and it is stopped.
  */
 #include "rpc/outq.h"
 
@@ -20,22 +25,24 @@
  */
 #define HARD_MAX ((size_t)1 << 30)
 
-static size_t pending(const struct outq *q)
+size_t outq_pending(const struct outq *q)
 {
 	return q->buf.len - q->sent;
 }
 
-static void die(struct outq *q)
+static void die(struct outq *q, int error)
 {
 	q->dead = true;
+	q->error = error == ECONNRESET ? EPIPE : error;
 	ev_io_stop(q->loop, &q->io);
+	ev_io_stop(q->loop, &q->gone);
 	buf_release(&q->buf);
 	q->sent = 0;
 }
 
 static void drop_sent(struct outq *q)
 {
-	if (!pending(q)) {
+	if (!outq_pending(q)) {
 		buf_clear(&q->buf);
 		q->sent = 0;
 		if (q->buf.cap > KEEP_BYTES)
@@ -49,22 +56,23 @@ static void drop_sent(struct outq *q)
 /* Write what the client takes. */
 static void flush(struct outq *q)
 {
-	while (pending(q)) {
-		ssize_t n = stdio_write(q->end, q->buf.data + q->sent, pending(q));
+	while (outq_pending(q)) {
+		ssize_t n = stdio_write(q->end, q->buf.data + q->sent, outq_pending(q));
 
 		if (n > 0) {
 			q->sent += (size_t)n;
+			q->written += (size_t)n;
 			continue;
 		}
 		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-			die(q);
+			die(q, errno);
 			return;
 		}
 		ev_io_start(q->loop, &q->io);
 		break;
 	}
 	drop_sent(q);
-	if (!pending(q))
+	if (!outq_pending(q))
 		ev_io_stop(q->loop, &q->io);
 }
 
@@ -73,9 +81,9 @@ static void tell(struct outq *q, bool was_dead)
 {
 	bool was_stopped = q->stopped;
 
-	if (q->dead || pending(q) <= q->low)
+	if (q->dead || outq_pending(q) <= q->low)
 		q->stopped = false;
-	else if (pending(q) > q->high)
+	else if (outq_pending(q) > q->high)
 		q->stopped = true;
 	if ((q->stopped != was_stopped || q->dead != was_dead) && q->on_change)
 		q->on_change(q->ctx);
@@ -87,10 +95,28 @@ static void on_writable(struct ev_loop *loop, ev_io *io, int events)
 
 	(void)loop;
 	if (events & EV_ERROR)
-		die(q); /* it cannot be watched */
+		die(q, EIO); /* it cannot be watched */
 	else
 		flush(q);
 	tell(q, false);
+}
+
+void outq_look(struct outq *q)
+{
+	bool was_dead = q->dead;
+
+	if (!q->dead && stdio_abandoned(q->end))
+		die(q, EPIPE);
+	tell(q, was_dead);
+}
+
+static void on_gone(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct outq *q = io->data;
+
+	(void)events;
+	outq_look(q);
+	ev_io_stop(loop, io); /* it was something else: nothing to go by */
 }
 
 void outq_init(struct outq *q, struct ev_loop *loop, const struct stdio_end *end, size_t high,
@@ -105,13 +131,17 @@ void outq_init(struct outq *q, struct ev_loop *loop, const struct stdio_end *end
 	q->ctx = ctx;
 	buf_init(&q->buf, HARD_MAX);
 	ev_io_init(&q->io, on_writable, end->fd, EV_WRITE);
-	q->io.data = q;
+	ev_io_init(&q->gone, on_gone, end->fd, EV_READ);
+	q->io.data = q->gone.data = q;
+	ev_io_start(loop, &q->gone);
 }
 
 void outq_release(struct outq *q)
 {
-	if (q->loop)
+	if (q->loop) {
 		ev_io_stop(q->loop, &q->io);
+		ev_io_stop(q->loop, &q->gone);
+	}
 	buf_release(&q->buf);
 	q->sent = 0;
 }
@@ -128,6 +158,7 @@ static size_t write_directly(struct outq *q, const char *line, size_t len)
 			break; /* full, or an error that flush() will meet again */
 		done += (size_t)n;
 	}
+	q->written += done;
 	if (done < len && !q->grown) { /* fewer, larger turns for whoever reads long lines */
 		q->grown = true;
 		(void)fcntl(q->end->fd, F_SETPIPE_SZ, LONG_PIPE);
@@ -139,14 +170,14 @@ void outq_push(struct outq *q, const char *line, size_t len)
 {
 	if (q->dead)
 		return;
-	if (len >= DIRECT_BYTES && !pending(q)) {
+	if (len >= DIRECT_BYTES && !outq_pending(q)) {
 		size_t done = write_directly(q, line, len);
 
 		line += done;
 		len -= done;
 	}
 	if (buf_add(&q->buf, line, len) || buf_addc(&q->buf, '\n'))
-		die(q);
+		die(q, ENOBUFS);
 	else if (!ev_is_active(&q->io))
 		flush(q);
 	tell(q, false);
@@ -154,10 +185,15 @@ void outq_push(struct outq *q, const char *line, size_t len)
 
 bool outq_room(const struct outq *q, size_t len)
 {
-	return !q->dead && pending(q) < q->high && len < q->high - pending(q);
+	return !q->dead && outq_pending(q) < q->high && len < q->high - outq_pending(q);
 }
 
 bool outq_empty(const struct outq *q)
 {
-	return !pending(q);
+	return !outq_pending(q);
+}
+
+uint64_t outq_progress(const struct outq *q)
+{
+	return q->written - stdio_unread(q->end);
 }

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -166,6 +167,99 @@ static void test_outq_client_gone_while_lines_wait(void **state)
 	wire_end_close(&w);
 }
 
+static void turn(struct wire_end *w)
+{
+	for (int i = 0; i < 3; i++)
+		ev_run(w->loop, EVRUN_NOWAIT);
+}
+
+/* Nothing is to be written, and still it is noticed. */
+static void test_outq_client_gone_while_nothing_waits(void **state)
+{
+	struct wire_end w;
+
+	(void)state;
+	wire_end_open(&w, 100000);
+	turn(&w);
+	assert_false(w.out.dead);
+	close(w.far);
+	w.far = -1;
+	turn(&w);
+	assert_true(w.out.dead);
+	assert_int_equal(w.out.error, EPIPE);
+	assert_int_equal(w.changes, 1);
+	wire_end_close(&w);
+}
+
+/* A client that only stops writing is not gone; that it goes later is seen by whoever looks. */
+static void test_outq_client_that_ends_its_input(void **state)
+{
+	struct wire_end w;
+
+	(void)state;
+	wire_end_open(&w, 100000);
+	assert_int_equal(shutdown(w.far, SHUT_WR), 0);
+	turn(&w);
+	outq_look(&w.out);
+	assert_false(w.out.dead);
+	push(&w, "{}");
+	assert_string_equal(wire_end_line(&w), "{}");
+	close(w.far);
+	w.far = -1;
+	outq_look(&w.out);
+	assert_true(w.out.dead);
+	assert_int_equal(w.changes, 1);
+	outq_look(&w.out);
+	assert_int_equal(w.changes, 1);
+	wire_end_close(&w);
+}
+
+/* What is not the reader's doing has its own errno. */
+static void test_outq_tells_a_failure_from_a_client_that_is_gone(void **state)
+{
+	struct stdio_end full = { .fd = open("/dev/full", O_WRONLY | O_CLOEXEC) };
+	struct wire_end w;
+
+	(void)state;
+	assert_true(full.fd >= 0);
+	wire_end_open(&w, 100000);
+	outq_release(&w.out);
+	outq_init(&w.out, w.loop, &full, 100000, wire_end_changed, &w);
+	turn(&w);
+	push(&w, "{}");
+	assert_true(w.out.dead);
+	assert_int_equal(w.out.error, ENOSPC);
+	wire_end_close(&w);
+	close(full.fd);
+}
+
+/* A reader that takes less than what would let more be written makes progress all the same. */
+static void test_outq_progress_by_a_byte(void **state)
+{
+	struct stdio_end end = { .restore_flags = -1 };
+	struct wire_end w;
+	uint64_t progress;
+	int ends[2];
+	char byte;
+
+	(void)state;
+	assert_int_equal(pipe2(ends, O_CLOEXEC | O_NONBLOCK), 0);
+	wire_end_open(&w, 1000000);
+	outq_release(&w.out);
+	end.fd = ends[1];
+	outq_init(&w.out, w.loop, &end, 1000000, wire_end_changed, &w);
+	fill(&w);
+	assert_false(outq_empty(&w.out));
+	progress = outq_progress(&w.out);
+	turn(&w);
+	assert_true(outq_progress(&w.out) == progress);
+	assert_int_equal(read(ends[0], &byte, 1), 1);
+	assert_true(outq_progress(&w.out) != progress);
+	wire_end_close(&w);
+	close(ends[0]);
+	close(ends[1]);
+}
+
 /* A queue that was large gives its memory back. */
 static void test_outq_memory_comes_back(void **state)
 {
@@ -189,6 +283,10 @@ int main(void)
 		cmocka_unit_test(test_outq_room_ends_at_the_mark),
 		cmocka_unit_test(test_outq_client_gone),
 		cmocka_unit_test(test_outq_client_gone_while_lines_wait),
+		cmocka_unit_test(test_outq_client_gone_while_nothing_waits),
+		cmocka_unit_test(test_outq_client_that_ends_its_input),
+		cmocka_unit_test(test_outq_tells_a_failure_from_a_client_that_is_gone),
+		cmocka_unit_test(test_outq_progress_by_a_byte),
 		cmocka_unit_test(test_outq_memory_comes_back),
 	};
 

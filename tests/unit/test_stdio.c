@@ -251,7 +251,64 @@ static void test_stdio_sockets(void **state)
 	close(pair[1]);
 }
 
+/* ---- the other side ---- */
+
+/* Of a pipe, of separate sockets, of one socket for both: bytes may wait when the writer is gone,
+ * and a writer that stops is no reader that is gone. */
+static void test_stdio_other_side(void **state)
+{
+	struct stdio_end in = { .restore_flags = -1 }, out = in;
+	int pair[2];
+
+	(void)state;
+	for (int sockets = 0; sockets < 2; sockets++) {
+		in.is_socket = out.is_socket = sockets;
+		assert_int_equal(sockets ? socketpair(AF_UNIX, SOCK_STREAM, 0, pair)
+					 : pipe2(pair, O_CLOEXEC), 0);
+		in.fd = pair[0];
+		out.fd = pair[1];
+		assert_false(stdio_hung_up(&in));
+		assert_false(stdio_abandoned(&out));
+		assert_int_equal(stdio_unread(&out), 0);
+		assert_int_equal(stdio_write(&out, "request", 7), 7);
+		assert_true(sockets ? stdio_unread(&out) >= 7 : stdio_unread(&out) == 7);
+		close(pair[1]);
+		assert_true(stdio_hung_up(&in));
+		close(pair[0]);
+		assert_int_equal(sockets ? socketpair(AF_UNIX, SOCK_STREAM, 0, pair)
+					 : pipe2(pair, O_CLOEXEC), 0);
+		close(pair[0]);
+		out.fd = pair[1];
+		assert_true(stdio_abandoned(&out));
+		close(pair[1]);
+	}
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+	assert_int_equal(shutdown(pair[1], SHUT_WR), 0);
+	in.fd = out.fd = pair[0];
+	assert_true(stdio_hung_up(&in));
+	assert_false(stdio_abandoned(&out));
+	close(pair[1]);
+	assert_true(stdio_abandoned(&out));
+	close(pair[0]);
+}
+
 /* ---- files ---- */
+
+static void test_stdio_a_file_has_no_other_side(void **state)
+{
+	struct stdio_end file = { .restore_flags = -1 };
+	struct scratch tmp;
+
+	(void)state;
+	scratch_init(&tmp);
+	scratch_file(&tmp, "file", "session", 0600);
+	file.fd = open(scratch_path(&tmp, "file"), O_RDWR);
+	assert_true(stdio_hung_up(&file));
+	assert_false(stdio_abandoned(&file));
+	assert_int_equal(stdio_unread(&file), 0);
+	close(file.fd);
+	scratch_release(&tmp);
+}
 
 static void files_body(void)
 {
@@ -444,6 +501,8 @@ int main(void)
 		cmocka_unit_test(test_stdio_killed_server_leaves_flags),
 		cmocka_unit_test(test_stdio_end_of_file_and_reader_gone),
 		cmocka_unit_test(test_stdio_sockets),
+		cmocka_unit_test(test_stdio_other_side),
+		cmocka_unit_test(test_stdio_a_file_has_no_other_side),
 		cmocka_unit_test(test_stdio_files),
 		cmocka_unit_test(test_stdio_terminal),
 		cmocka_unit_test(test_stdio_flags_come_back),

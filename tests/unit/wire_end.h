@@ -37,10 +37,12 @@ static inline void wire_end_open(struct wire_end *w, size_t high)
 	w->near = (struct stdio_end){ .fd = pair[0], .is_socket = true, .restore_flags = -1 };
 	w->far = pair[1];
 	outq_init(&w->out, w->loop, &w->near, high, wire_end_changed, w);
+	ev_unref(w->loop); /* its watch for a reader that goes keeps no loop running */
 }
 
 static inline void wire_end_close(struct wire_end *w)
 {
+	ev_ref(w->loop);
 	outq_release(&w->out);
 	close(w->near.fd);
 	if (w->far >= 0)
