@@ -38,6 +38,9 @@ struct mcp_shape {
 };
 extern const struct mcp_shape mcp_shapes[MCP_REVISIONS];
 
+/* A host that closes our input wants us gone: it waits about that long, then sends signals. */
+#define MCP_EOF_MS 2000
+
 #define MCP_META "io.modelcontextprotocol/"
 #define MCP_TASKS "io.modelcontextprotocol/tasks" /* the extension */
 

@@ -183,6 +183,7 @@ static enum req_asked confirm(struct reqtab *t, struct req *r, const struct buf 
 	.list_bytes = 160u << 10, \
 	.summary_bytes = 4096, \
 	.yield_ms = 45000, \
+	.eof_ms = MCP_EOF_MS, \
 	.silent_cancel = true, \
 	.ok = kind##_ok, \
 	.fail = kind##_fail, \

@@ -474,6 +474,7 @@ void mcp_subs_listen(struct mcp *m, const struct rpc_message *message,
 
 void mcp_subs_end(struct mcp_subs *s)
 {
+	mcp_subs_reset(s);
 	while (s->first) {
 		struct req *r = req_find(s->m->reqs, s->first->handle);
 		struct buf none = { 0 };

@@ -38,7 +38,7 @@ void mcp_subs_list_changed(struct mcp_subs *s, enum mcp_list list);
 
 void mcp_subs_on_run(struct mcp_subs *s, const struct proc *run, unsigned events);
 
-/* The server ends: every listener gets its result. */
+/* There is nothing more to tell: the session is forgotten, every listener gets its result. */
 void mcp_subs_end(struct mcp_subs *s);
 
 #endif

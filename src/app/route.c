@@ -30,7 +30,7 @@ void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struc
 {
 	struct mcp *m = &route->mcp;
 
-	*route = (struct route){ .cap = cap, .reqs = reqs, .ask = ask };
+	*route = (struct route){ .cap = cap, .reqs = reqs, .ask = ask, .eof_ms = MCP_EOF_MS };
 	m->cap = cap;
 	m->reqs = reqs;
 	m->ask = ask;
@@ -129,6 +129,7 @@ static void call_capability(struct route *route, struct rpc_message *m)
 
 	if (!m->id)
 		return;
+	route->eof_ms = plain_dialect.eof_ms;
 	if (!row || strcmp(row->name, m->method)) {
 		refuse_method(route, m);
 		return;

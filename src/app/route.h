@@ -9,6 +9,7 @@ struct route {
 	struct reqtab *reqs;
 	struct ask *ask;
 	struct mcp mcp;
+	int eof_ms; /* the longest struct dialect.eof_ms of those that were spoken so far */
 };
 
 void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struct ask *ask);
@@ -20,7 +21,7 @@ void route_message(void *ctx, struct rpc_message *m);
 /* Request @handle has ended: nobody is to be told of its progress. */
 void route_request_ended(struct route *route, uint64_t handle);
 
-/* The server is closing: requests that only listen are answered. */
+/* Nothing will happen any more that could be told: requests that only listen are answered. */
 void route_closing(struct route *route);
 
 #endif

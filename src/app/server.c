@@ -3,18 +3,25 @@
  * messages for about a millisecond; what is left then is handled in the next
  * turns (an idle watcher keeps the loop from sleeping), and nothing more is read
  * before it is used up. Between two turns children, timers and the client's
- * readiness are looked at, so no burst of requests delays them.
+ * readiness are looked at, so no burst of requests delays them. While the queue to
+ * the client is full no turn is taken.
  *
- * The end is reached step by step in a prepare watcher, which sees every turn of
- * the loop: it needs no word from whoever ends the last run or request.
+ * The phases of server.h change in a prepare watcher, which sees every turn of the
+ * loop before it sleeps: it needs no word from whoever answers the last request,
+ * ends the last run or finds that the reader is gone.
+ *
+ * A timer looks ten times a second at what nobody tells, while the client does not
+ * read and after the end of the input: has the input ended behind what was read so
+ * far, is a request's time over, is the reader gone, does it take anything? It
+ * takes nothing only if the queue is not empty and not one byte has left it, nor the
+ * pipe or socket behind it, for the whole time.
  */
 #include "app/server.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -29,10 +36,11 @@
 #define READS_PER_TURN 4
 #define SPOOLS_MIN 16
 #define TURN_US 1000
+#define LOOK_MS 100
 #define CLOSE_MS 3000 /* every run dead and every request answered */
-#define PAUSED_LOOK_MS 500
-#define FLUSH_EOF_MS 2000 /* a client that only closed its end may still read */
 #define FLUSH_MS 150  /* without progress */
+
+enum phase { READING, ENDING, CLOSING };
 
 struct server {
 	struct engine engine;
@@ -51,74 +59,80 @@ struct server {
 	ev_io in_io;
 	ev_idle work;      /* input is left over for the next turn */
 	ev_signal signals[3];
-	ev_prepare ending; /* active while closing */
+	ev_prepare turn;   /* the phases change here */
+	ev_timer look;     /* active while the client does not read, and past the input's end */
 	ev_timer deadline; /* of closing, then of flushing */
-	ev_timer paused;   /* looks whether a client that does not read is still there */
+
+	enum phase phase;
+	bool eof;           /* no more will be read */
+	int64_t ended_ms;   /* when the end of the input was seen, clock_mono_ms(); 0: not yet */
+	uint64_t progress;  /* outq_progress() at the last look ... */
+	int64_t moved_ms;   /* ... and since when it has not changed, or nothing was to be taken */
 	int last_signal;
-	bool eof, closing;
-	bool late;         /* closing takes too long: what is left is given up */
-	bool answered;     /* closing: all is answered, only flushing is left */
-	size_t unsent;
+	bool late;          /* closing takes too long: what is left is given up */
+	bool answered;      /* closing: all is answered, only flushing is left */
+	size_t unsent;      /* then: what was left at the last look */
+	bool given_up;      /* the reader took nothing for too long */
 };
+
+/* ---- closing ---- */
 
 static void begin_closing(struct server *s)
 {
-	if (s->closing)
+	if (s->phase == CLOSING)
 		return;
-	s->closing = s->cap.closing = true;
+	s->phase = CLOSING;
+	s->cap.closing = true;
 	ev_io_stop(s->loop, &s->in_io);
 	ev_idle_stop(s->loop, &s->work);
+	loop_timer_stop(s->loop, &s->look);
+	proctab_shutdown(s->procs); /* from here on nothing starts ... */
 	while (rpc_more(&s->rpc))
-		; /* a batch that was begun is answered in full; nothing starts any more */
+		; /* ... but a batch that was begun is answered in full */
 	ask_end(s->ask, "the server is shutting down");
 	route_closing(&s->route);
-	proctab_shutdown(s->procs);
 	loop_timer_start(s->loop, &s->deadline, CLOSE_MS);
-	ev_prepare_start(s->loop, &s->ending);
 }
 
-/* Requests that no run's end has answered. */
-static void fail_open_requests(struct server *s)
+static void fail_request(struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_INTERNAL_ERROR, "the server is shutting down");
+	req_fail(r, &e);
+}
+
+/* One turn of closing. */
+static void close_down(struct server *s)
 {
 	struct req *r;
 
-	while ((r = reqtab_first(s->reqs))) {
-		struct err e = ERR_INIT;
-
-		err_set(&e, ERR_INTERNAL_ERROR, "the server is shutting down");
-		req_fail(r, &e);
-	}
-}
-
-static void on_ending(struct ev_loop *loop, ev_prepare *w, int events)
-{
-	struct server *s = w->data;
-	size_t unsent = s->out.buf.len - s->out.sent;
-
-	(void)events;
 	if (!s->answered) {
 		if (!s->late && (proctab_trees(s->procs) || reqtab_count(s->reqs)))
 			return;
-		fail_open_requests(s);
+		while ((r = reqtab_first(s->reqs)))
+			fail_request(r); /* no run's end has answered it */
 		s->answered = true;
-		unsent = s->out.buf.len - s->out.sent;
-		loop_timer_start(loop, &s->deadline, s->last_signal ? FLUSH_MS : FLUSH_EOF_MS);
-	} else if (unsent != s->unsent) {
-		loop_timer_start(loop, &s->deadline, s->last_signal ? FLUSH_MS : FLUSH_EOF_MS);
+		s->unsent = outq_pending(&s->out);
+		loop_timer_start(s->loop, &s->deadline, FLUSH_MS);
 	}
-	s->unsent = unsent;
-	if (s->out.dead || outq_empty(&s->out))
-		ev_break(loop, EVBREAK_ALL);
+	if (outq_empty(&s->out))
+		ev_break(s->loop, EVBREAK_ALL);
 }
 
 static void on_deadline(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct server *s = w->data;
+	size_t unsent = outq_pending(&s->out);
 
 	(void)events;
 	s->late = true;
-	if (s->answered)
+	if (!s->answered)
+		return; /* the turn that follows gives up what is left */
+	if (unsent == s->unsent)
 		ev_break(loop, EVBREAK_ALL);
+	s->unsent = unsent;
+	loop_timer_start(loop, w, FLUSH_MS);
 }
 
 /* The same signal again means: now. The keepers kill what is left when our ends close. */
@@ -128,13 +142,140 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
 
 	(void)loop;
 	(void)events;
-	if (s->closing && w->signum == s->last_signal) {
+	if (s->phase == CLOSING && w->signum == s->last_signal) {
 		stdio_release(&s->stdio);
 		_exit(0);
 	}
 	s->last_signal = w->signum;
 	begin_closing(s);
 }
+
+/* ---- the end of the input ---- */
+
+static int64_t eof_limit_ms(const struct server *s, int by_default_ms)
+{
+	int64_t seconds = config_int(&s->engine.config, CONFIG_SERVER_EOF_SECONDS);
+
+	return seconds ? seconds * 1000 : by_default_ms;
+}
+
+static void look_later(struct server *s)
+{
+	if (!ev_is_active(&s->look))
+		loop_timer_start(s->loop, &s->look, LOOK_MS);
+}
+
+/* From now on the time of open requests and of the reader counts. The first look comes at once: a
+ * client that has gone altogether ends its input too. */
+static void note_end(struct server *s)
+{
+	if (s->ended_ms)
+		return;
+	s->ended_ms = s->moved_ms = clock_mono_ms();
+	loop_timer_start(s->loop, &s->look, 0);
+}
+
+/* All that came is handled. Whoever is being asked has said all there will be. */
+static void begin_ending(struct server *s)
+{
+	s->phase = ENDING;
+	ev_io_stop(s->loop, &s->in_io);
+	ev_idle_stop(s->loop, &s->work);
+	ask_end(s->ask, "the input has ended, so nobody can answer");
+}
+
+/* What was handled only later, because the client read slowly, has its time from then. */
+static bool is_overdue(const struct server *s, const struct req *r)
+{
+	int64_t from = r->since_ms > s->ended_ms ? r->since_ms : s->ended_ms;
+
+	return r->dialect->eof_ms && !r->overdue &&
+	       clock_mono_ms() - from >= eof_limit_ms(s, r->dialect->eof_ms);
+}
+
+/* The run that it has started or waits for is killed, whose end answers it. */
+static void end_request(struct server *s, struct req *r)
+{
+	struct proc *p = r->run ? proctab_get(s->procs, r->run) : NULL;
+
+	if (p) {
+		r->overdue = true;
+		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
+	} else if (s->phase == ENDING) {
+		fail_request(r); /* before, it may be a question whose answer is on its way */
+	}
+}
+
+static void end_overdue(struct server *s)
+{
+	for (struct req *r = reqtab_first(s->reqs), *next; r; r = next) {
+		next = r->next;
+		if (is_overdue(s, r))
+			end_request(s, r);
+	}
+}
+
+/* Gone is only who takes nothing at all. */
+static void judge_reader(struct server *s)
+{
+	int64_t patience_ms = eof_limit_ms(s, s->route.eof_ms), now = clock_mono_ms();
+	uint64_t progress = outq_progress(&s->out);
+
+	if (outq_empty(&s->out) || progress != s->progress) {
+		s->progress = progress;
+		s->moved_ms = now;
+	} else if (now - s->moved_ms >= patience_ms) {
+		s->given_up = true;
+		begin_closing(s);
+	}
+}
+
+static void on_look(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct server *s = w->data;
+
+	(void)loop;
+	(void)events;
+	if (stdio_hung_up(&s->stdio.in))
+		note_end(s);
+	if (s->ended_ms) {
+		outq_look(&s->out);
+		end_overdue(s);
+		judge_reader(s);
+	}
+	if (s->phase != CLOSING && (s->ended_ms || s->out.stopped))
+		look_later(s);
+}
+
+/* Is a request open whose end is waited for? Others only listen. */
+static bool is_waited_for(const struct server *s)
+{
+	const struct req *r = reqtab_first(s->reqs);
+
+	while (r && !r->dialect->eof_ms)
+		r = r->next;
+	return r;
+}
+
+/* Each turn of the loop, before it sleeps. */
+static void on_turn(struct ev_loop *loop, ev_prepare *w, int events)
+{
+	struct server *s = w->data;
+
+	(void)loop;
+	(void)events;
+	if (s->phase == ENDING && !is_waited_for(s)) {
+		route_closing(&s->route);
+		if (outq_empty(&s->out))
+			begin_closing(s);
+	}
+	if (s->out.dead)
+		begin_closing(s);
+	if (s->phase == CLOSING)
+		close_down(s);
+}
+
+/* ---- requests ---- */
 
 /* Handle one message. Returns false when no whole line is left. */
 static bool take_message(struct server *s)
@@ -169,45 +310,26 @@ static void take_turn(struct server *s)
 		if (clock_mono_us() >= until)
 			break;
 	}
-	if (s->out.dead || (!more && s->eof)) {
-		begin_closing(s);
-	} else if (s->out.stopped) {
+	if (s->out.stopped) {
 		ev_io_stop(s->loop, &s->in_io);
 		ev_idle_stop(s->loop, &s->work);
-		loop_timer_start(s->loop, &s->paused, PAUSED_LOOK_MS);
+		look_later(s);
 	} else if (more) {
 		ev_io_stop(s->loop, &s->in_io);
 		ev_idle_start(s->loop, &s->work);
+	} else if (s->eof) {
+		begin_ending(s);
 	} else {
 		ev_idle_stop(s->loop, &s->work);
 		ev_io_start(s->loop, &s->in_io);
 	}
 }
 
-/* A client that neither reads nor writes is gone, though its end of stdout is still open. */
-static void on_paused(struct ev_loop *loop, ev_timer *w, int events)
-{
-	struct server *s = w->data;
-	struct pollfd in = { .fd = s->stdio.in.fd, .events = POLLRDHUP };
-
-	(void)events;
-	if (s->closing || !s->out.stopped)
-		return;
-	if (poll(&in, 1, 0) > 0 && (in.revents & (POLLHUP | POLLRDHUP | POLLERR)))
-		begin_closing(s);
-	else
-		loop_timer_start(loop, w, PAUSED_LOOK_MS);
-}
-
 static void on_work(struct ev_loop *loop, ev_idle *w, int events)
 {
-	struct server *s = w->data;
-
+	(void)loop;
 	(void)events;
-	if (s->closing)
-		ev_idle_stop(loop, w);
-	else
-		take_turn(s);
+	take_turn(w->data);
 }
 
 static void on_readable(struct ev_loop *loop, ev_io *io, int events)
@@ -230,6 +352,8 @@ static void on_readable(struct ev_loop *loop, ev_io *io, int events)
 		if (n < (ssize_t)READ_BYTES)
 			break;
 	}
+	if (s->eof)
+		note_end(s);
 	take_turn(s);
 }
 
@@ -238,7 +362,7 @@ static void on_out_change(void *ctx)
 {
 	struct server *s = ctx;
 
-	if (!s->closing)
+	if (s->phase == READING)
 		ev_idle_start(s->loop, &s->work);
 }
 
@@ -323,15 +447,31 @@ static void watch(struct server *s)
 	ev_io_init(&s->in_io, on_readable, s->stdio.in.fd, EV_READ);
 	ev_idle_init(&s->work, on_work);
 	ev_set_priority(&s->work, EV_MAXPRI);
-	ev_prepare_init(&s->ending, on_ending);
+	ev_prepare_init(&s->turn, on_turn);
+	ev_timer_init(&s->look, on_look, 0.0, 0.0);
 	ev_timer_init(&s->deadline, on_deadline, 0.0, 0.0);
-	ev_timer_init(&s->paused, on_paused, 0.0, 0.0);
-	s->in_io.data = s->work.data = s->ending.data = s->deadline.data = s;
-	s->paused.data = s;
+	s->in_io.data = s->work.data = s->turn.data = s->look.data = s->deadline.data = s;
 	watch_signal(s, &s->signals[0], SIGTERM);
 	watch_signal(s, &s->signals[1], SIGINT);
 	watch_signal(s, &s->signals[2], SIGHUP);
+	ev_prepare_start(s->loop, &s->turn);
 	ev_io_start(s->loop, &s->in_io);
+}
+
+/* Tell of answers that did not get out. Returns the exit status: a reader that went away, and what
+ * a signal cut off, are no failure. */
+static int tell_losses(const struct server *s)
+{
+	size_t unsent = outq_pending(&s->out);
+
+	if (s->out.dead && s->out.error != EPIPE) {
+		log_error("the answers cannot be written: %s (%s)", strerror(s->out.error),
+			  err_sys_name(s->out.error));
+		return 1;
+	}
+	if (unsent)
+		log_error("%zu bytes of answers were not taken by the client", unsent);
+	return unsent && s->given_up;
 }
 
 /* In the reverse order of building; every request is answered by now. */
@@ -354,13 +494,12 @@ int server_main(struct engine_options *options)
 {
 	struct server s = { .stdio = { { .fd = -1 }, { .fd = -1 } } };
 	struct err e = ERR_INIT;
-	int status = 0;
+	int status = 1;
 
 	engine_set_up_process(&s.engine);
 	if (stdio_take(&s.stdio, &e) || engine_open(&s.engine, options, &e)) {
 		log_error("cannot start: %s. %s", e.message, err_hint_text(&e));
 		err_release(&e);
-		status = 1;
 	} else {
 		s.loop = s.engine.loop;
 		build_runs(&s);
@@ -368,6 +507,7 @@ int server_main(struct engine_options *options)
 		watch(&s);
 		ev_run(s.loop, EVRUN_NOWAIT); /* a refused watch is told in the next turn only */
 		ev_run(s.loop, 0);
+		status = tell_losses(&s);
 		tear_down(&s);
 	}
 	stdio_release(&s.stdio);

@@ -182,7 +182,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 			p->id);
 		return CAP_FAILED;
 	}
-	t->seq = p->seq;
+	r->run = t->seq = p->seq;
 	if (t->signal == SIGKILL || p->exited) {
 		t->signal = SIGKILL;
 		kill_rest(t, p);

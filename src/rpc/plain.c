@@ -84,6 +84,7 @@ const struct dialect plain_dialect = {
 	.list_bytes = TEXT_BYTES,
 	.summary_bytes = 16384,
 	.yield_ms = 0,
+	.eof_ms = 300000, /* a pipeline: nobody is there to end it, and the results are wanted */
 	.silent_cancel = false,
 	.ok = write_ok,
 	.fail = write_fail,

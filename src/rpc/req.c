@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define CHAINS 256
@@ -239,6 +240,7 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 	r->root = root;
 	r->batch = batch;
 	r->share = batch ? batch->count : 1;
+	r->since_ms = clock_mono_ms();
 	ev_timer_init(&r->timer, on_timer, 0.0, 0.0);
 	r->timer.data = r;
 	link_request(t, r);

@@ -36,6 +36,8 @@ struct dialect {
 	size_t list_bytes;   /* encoded bytes that a list of records may take in one answer */
 	size_t summary_bytes; /* default of process.run's max_output_bytes */
 	int yield_ms;        /* default of process.run's yield_ms */
+	int eof_ms;          /* how long a request may stay open after the end of the input, unless
+			      * server.eof_seconds says; 0: nobody waits for its end */
 	bool silent_cancel;  /* a cancelled request gets no answer */
 
 	/* Shape one answer as one line (no newline) into @line. @result: JSON object text. */
@@ -85,7 +87,9 @@ struct req {
 	json_t *params;            /* inside root; checked and normalised by the gate */
 	struct req_batch *batch;   /* or NULL */
 	size_t share;              /* this request may use 1/share of the reply caps (batches) */
+	int64_t since_ms;          /* when it was taken, clock_mono_ms() */
 	bool cancelled;
+	bool overdue;              /* the input has ended and its time is over: it is being ended */
 	bool question;             /* what it is answered with is a question, not its result */
 	uint64_t run;              /* struct proc.seq of what it started or waits for; or 0 */
 	void *extra;               /* the dialect's own, freed with free(); or NULL */

@@ -77,7 +77,8 @@ class Session:
     def __init__(self, strace_args, call=None):
         self.call = call
         self.trace = tempfile.NamedTemporaryFile(prefix="procpen-trace-")
-        self.server = Server("--set", "tier.agent.session=confirm", start=False,
+        self.server = Server("--set", "tier.agent.session=confirm",
+                             "--set", "server.eof_seconds=1", start=False,
                              wrapper=["strace", "-f", "-qq", "-o", self.trace.name]
                              + strace_args)
         self.answers = collections.Counter()

@@ -221,13 +221,13 @@ def flooded(server, pages):
 @suite.test()
 def test_client_that_closes_and_waits():
     """The client closes its end and waits, without reading: the server ends all the same."""
-    server = Server()
+    server = Server("--set", "server.eof_seconds=1")
     flooded(server, 40)
     server.flush()
     time.sleep(0.3)
     server.close_input()
     try:
-        equal(server.process.wait(WAIT), 0, "exit status")
+        equal(server.process.wait(WAIT), 1, "exit status")
     except subprocess.TimeoutExpired:
         check(False, "the server did not end within %d s" % WAIT)
     equal(server.survivors(), [], "survivors")
