@@ -244,7 +244,8 @@ static void call(struct mcp *m, const struct rpc_message *message, enum mcp_revi
 	struct req *r;
 
 	/* What is refused right away leaves the confirmation good for another try. */
-	if (mcp_shapes[revision].stateless && !message->taken && !reqtab_full(m->reqs) &&
+	if (mcp_shapes[revision].stateless && !message->taken &&
+	    !cap_is_full(m->cap, row, arguments) &&
 	    mcp_confirm_read(m, message, row, asked, &confirmation, &e)) {
 		rpc_refuse(m->reqs, message, &e);
 		cap_refused_as(m->cap, row, arguments, message->id, message->id_len,

@@ -428,10 +428,15 @@ static void open_listener(struct mcp *m, const struct rpc_message *message, cons
 {
 	const json_t *filter = json_object_get(message->params, "notifications");
 	struct req *r = rpc_request(m->reqs, &listening, message);
+	struct err e = ERR_INIT;
 	struct listener *l;
 
 	if (!r)
 		return;
+	if (req_take_place(r, REQ_WAITS, &e)) {
+		req_fail(r, &e);
+		return;
+	}
 	l = mem_zalloc(sizeof(*l));
 	l->handle = r->handle;
 	l->id = mem_strdup(r->id);

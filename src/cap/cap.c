@@ -301,13 +301,31 @@ static bool blocked(struct cap *c, struct req *r)
 	return true;
 }
 
+/* What a call with these parameters, checked or not, needs: starts, waits by wait_ms and questions
+ * to a human are not answered in their turn. */
+static enum req_place place_of(struct cap *c, const struct cap_row *row, const json_t *params)
+{
+	if (row->flags & CAP_ENDS)
+		return REQ_ENDS;
+	if (row->flags & CAP_STARTS || json_get_int(params, "wait_ms", 0) > 0 ||
+	    cap_tier(c, row) == TIER_CONFIRM)
+		return REQ_WAITS;
+	return REQ_NO_PLACE;
+}
+
+bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params)
+{
+	return reqtab_full(c->reqs, place_of(c, row, params));
+}
+
 void cap_call(struct cap *c, struct req *r)
 {
 	const struct cap_ops *ops = r->row->ops;
 	struct err e = ERR_INIT;
 
 	if (schema_check(r->row->input, r->params, &e) ||
-	    (ops->prepare && ops->prepare(c, r, &e))) {
+	    (ops->prepare && ops->prepare(c, r, &e)) ||
+	    req_take_place(r, place_of(c, r->row, r->params), &e)) {
 		refuse(c, r, "failed", NULL, &e);
 		return;
 	}
@@ -323,9 +341,7 @@ void cap_call(struct cap *c, struct req *r)
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
 		 size_t id_len)
 {
-	bool full = reqtab_count(c->reqs) >= config_int(c->config, CONFIG_LIMITS_REQUESTS);
-
-	cap_refused_as(c, row, params, id, id_len, full ? ERR_LIMIT_REACHED : ERR_INVALID_REQUEST);
+	cap_refused_as(c, row, params, id, id_len, ERR_INVALID_REQUEST);
 }
 
 void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,

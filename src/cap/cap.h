@@ -5,6 +5,7 @@
  *
  *   schema     types, bounds, unknown names; aliases and defaults   InvalidParams ...
  *   prepare    the capability reads its parameters                  InvalidParams
+ *   place      a call that will wait needs one (rpc/req.h)          LimitReached
  *   blocklist  only rows with CAP_COMMAND, and before anything is   CommandBlocked
  *              looked up: the verdict is the same on every machine
  *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
@@ -36,6 +37,7 @@ enum cap_flag {
 	CAP_COMMAND = 1, /* judged by the blocklist */
 	CAP_STARTS = 2,  /* starts something: needs its audit record on disk first */
 	CAP_LONG = 4,    /* its result may be longer than hosts show unless they are told */
+	CAP_ENDS = 8,    /* ends what others wait for: is served however many wait */
 };
 
 enum cap_outcome {
@@ -99,9 +101,12 @@ const struct cap_row *cap_find(const char *name);
  */
 void cap_call(struct cap *c, struct req *r);
 
+/* Would a call of @row be LimitReached because too many wait? */
+bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params);
+
 /*
- * A call of @row never became a request (too many are open, or its id is in
- * flight) and has been answered so: record the attempt. @id is its raw token.
+ * A call of @row never became a request, because its id is in flight, and has been
+ * answered so: record the attempt. @id is its raw token.
  */
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
 		 size_t id_len);

@@ -27,6 +27,7 @@ void wait_add(struct wait_list *list, const struct req *r, const struct proc *p,
 {
 	struct wait *w = mem_zalloc(sizeof(*w));
 
+	BUG_IF(r->place == REQ_NO_PLACE); /* who waits without one is not bounded */
 	w->request = r->handle;
 	w->seq = p->seq;
 	w->events = events;

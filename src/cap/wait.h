@@ -29,7 +29,7 @@ struct wait_list {
 
 void wait_release(struct wait_list *list);
 
-/* Wake @r by @fn on any of @events of @p. */
+/* Wake @r, which holds a place, by @fn on any of @events of @p. */
 void wait_add(struct wait_list *list, const struct req *r, const struct proc *p, unsigned events,
 	      wait_fn fn);
 

@@ -14,7 +14,7 @@
 #include "base/mem.h"
 #include "rpc/rpc.h"
 
-#define QUESTIONS_MAX 4096 /* as many as requests may be open (limits.requests) */
+#define QUESTIONS_MAX (4096 + REQ_ENDS_MAX) /* as many as requests may be open (limits.requests) */
 #define QUESTION_BYTES_MAX (8u << 20) /* guard; whoever asks bounds what is shown */
 #define ID_SIZE (sizeof("ask-") + IDS_INSTANCE_SIZE)
 

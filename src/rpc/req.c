@@ -22,7 +22,8 @@
 struct reqtab {
 	struct ev_loop *loop;
 	struct outq *out;
-	int max, count;
+	int count;
+	int max[REQ_PLACES], held[REQ_PLACES];
 	uint64_t last_handle;
 	struct req *first, *last;
 	struct req *by_id[CHAINS], *by_handle[CHAINS];
@@ -47,13 +48,14 @@ static unsigned id_chain(const char *key)
 	return (hash ^ hash >> 16) % CHAINS;
 }
 
-struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int max)
+struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int waiting_max)
 {
 	struct reqtab *t = mem_zalloc(sizeof(*t));
 
 	t->loop = loop;
 	t->out = out;
-	t->max = max;
+	t->max[REQ_WAITS] = waiting_max;
+	t->max[REQ_ENDS] = REQ_ENDS_MAX;
 	buf_init(&t->line, REQ_LINE_MAX);
 	return t;
 }
@@ -79,9 +81,26 @@ int reqtab_count(const struct reqtab *t)
 	return t->count;
 }
 
-bool reqtab_full(const struct reqtab *t)
+bool reqtab_full(const struct reqtab *t, enum req_place place)
 {
-	return t->count >= t->max;
+	return place != REQ_NO_PLACE && t->held[place] >= t->max[place];
+}
+
+int req_take_place(struct req *r, enum req_place place, struct err *e)
+{
+	struct reqtab *t = r->tab;
+
+	if (place == REQ_NO_PLACE || r->place != REQ_NO_PLACE)
+		return 0;
+	if (!reqtab_full(t, place)) {
+		r->place = place;
+		t->held[place]++;
+		return 0;
+	}
+	err_set(e, ERR_LIMIT_REACHED, "%d requests %s, the most that do so at once", t->held[place],
+		place == REQ_ENDS ? "are ending something" : "are waiting");
+	return err_hint(e, "Wait for an answer and retry, or end what is waited for; the operator "
+			   "can raise limits.requests.");
 }
 
 struct req *req_find(struct reqtab *t, uint64_t handle)
@@ -196,6 +215,8 @@ static void unlink_request(struct reqtab *t, struct req *r)
 	*(r->prev ? &r->prev->next : &t->first) = r->next;
 	*(r->next ? &r->next->prev : &t->last) = r->prev;
 	t->count--;
+	if (r->place != REQ_NO_PLACE)
+		t->held[r->place]--;
 }
 
 void req_taken(struct err *e, const json_t *id)
@@ -207,26 +228,14 @@ void req_taken(struct err *e, const json_t *id)
 	err_detail(e, "id", json_incref((json_t *)(uintptr_t)id));
 }
 
-static int check_new(struct reqtab *t, const char *key, const json_t *root, struct err *e)
-{
-	if (find_key(t, key)) {
-		req_taken(e, json_object_get(root, "id"));
-		return -1;
-	}
-	if (!reqtab_full(t))
-		return 0;
-	err_set(e, ERR_LIMIT_REACHED, "%d requests are open, the most that are taken at once",
-		t->count);
-	return err_hint(e, "Wait for an answer and retry; the operator can raise limits.requests.");
-}
-
 struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, size_t id_len,
 		    json_t *root, struct req_batch *batch, struct err *e)
 {
 	char *key = id_key(id, id_len);
 	struct req *r;
 
-	if (check_new(t, key, root, e)) {
+	if (find_key(t, key)) {
+		req_taken(e, json_object_get(root, "id"));
 		free(key);
 		json_decref(root);
 		return NULL;

@@ -28,6 +28,15 @@ struct cap_row; /* cap/cap.h; opaque here */
 
 enum req_asked { REQ_ASKED, REQ_ASK_BY_ANSWER, REQ_CANNOT_ASK };
 
+/*
+ * A request that is not answered in the turn that it came in takes a place until it is. Those that
+ * wait share `limits.requests`. Those that end what others wait for have places of their own, so
+ * that whatever waits can always be ended.
+ */
+enum req_place { REQ_NO_PLACE, REQ_WAITS, REQ_ENDS, REQ_PLACES };
+
+#define REQ_ENDS_MAX 256
+
 /* How one dialect speaks. Constant tables; handlers never see which one it is. */
 struct dialect {
 	const char *name;
@@ -87,6 +96,7 @@ struct req {
 	json_t *params;            /* inside root; checked and normalised by the gate */
 	struct req_batch *batch;   /* or NULL */
 	size_t share;              /* this request may use 1/share of the reply caps (batches) */
+	enum req_place place;      /* that it holds */
 	int64_t since_ms;          /* when it was taken, clock_mono_ms() */
 	bool cancelled;
 	bool overdue;              /* the input has ended and its time is over: it is being ended */
@@ -104,7 +114,8 @@ struct req {
 	struct req *id_next, *handle_next; /* the table's hash chains */
 };
 
-struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int max);
+/* @waiting_max: how many may wait at once. */
+struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int waiting_max);
 void reqtab_free(struct reqtab *t);
 struct outq *reqtab_outq(struct reqtab *t);
 
@@ -113,11 +124,18 @@ void reqtab_on_end(struct reqtab *t, void (*fn)(void *ctx, uint64_t handle), voi
 
 /*
  * A new request. Consumes @root (also on failure). @id is a raw token, copied.
- * Returns NULL with @e: LimitReached (too many open), or InvalidRequest when the
- * same id is in flight (the caller then answers with id null).
+ * Returns NULL with InvalidRequest when the same id is in flight (the caller then
+ * answers with id null).
  */
 struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, size_t id_len,
 		    json_t *root, struct req_batch *batch, struct err *e);
+
+/*
+ * @r is going to stay open: it takes a place, unless @place is none or it holds one
+ * already. Returns 0, or -1 with LimitReached. Before anything that the request does.
+ */
+int req_take_place(struct req *r, enum req_place place, struct err *e);
+bool reqtab_full(const struct reqtab *t, enum req_place place); /* req_take_place() will fail */
 
 struct req *req_find(struct reqtab *t, uint64_t handle);               /* NULL if answered */
 
@@ -127,7 +145,6 @@ struct req *req_find_value(struct reqtab *t, const json_t *id); /* NULL finds no
 
 struct req *reqtab_first(struct reqtab *t);                            /* then ->next */
 int reqtab_count(const struct reqtab *t);
-bool reqtab_full(const struct reqtab *t);                              /* req_new() will fail */
 
 /*
  * The single answer. The request is gone afterwards. @result is borrowed. An

@@ -144,6 +144,36 @@ def test_few_descriptors():
     server.stop()
 
 
+@suite.test()
+def test_what_waits_can_always_be_ended():
+    """Calls that wait use up their own places; kills, which wait too, have a bound of theirs."""
+    limit, kills_max = 8, 256
+    server = Server("--set", "limits.requests=%d" % limit)
+    run = server.run("trap '' TERM; touch deaf; while :; do sleep 0.1; done", background=True)
+    target = {"process_id": run["process_id"]}
+    eventually(lambda: os.path.exists(os.path.join(server.workspace, "deaf")), WAIT, "no run")
+    waits = [server.request("process.monitor", dict(target, wait_ms=300000))
+             for _ in range(limit)]
+    refused = server.answer(server.request("process.monitor", dict(target, wait_ms=300000)))
+    equal(refused["error"]["data"]["type"], "LimitReached", "one wait more")
+    kills = [server.request("process.kill", dict(target, force_after=600)) for _ in range(64)]
+    kills += [server.request("process.kill", dict(target, force_after=600))
+              for _ in range(kills_max - 64)]
+    refused = server.answer(server.request("process.kill", dict(target, force_after=600)))
+    equal(refused["error"]["data"]["type"], "LimitReached", "one kill more")
+    for method, params in (("process.list", {}), ("process.monitor", target), ("ping", {}),
+                           ("process.logs", target), ("is_blocked", {"command": "ls"}),
+                           ("agent.session", {})):
+        server.call(method, params)
+    server.notify("$/cancelRequest", {"id": kills.pop()})
+    equal(server.call("process.kill", dict(target, signal="KILL"))["killed"], True, "SIGKILL")
+    for id in kills:
+        equal(server.result(id)["killed"], True, "an earlier kill")
+    for id in waits:
+        equal(server.result(id)["state"], "killed", "a wait")
+    server.stop()
+
+
 def descriptors(server):
     return len(os.listdir("/proc/%d/fd" % server.pid))
 

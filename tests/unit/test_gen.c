@@ -192,7 +192,7 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		  "process.run.json: inputSchema.properties.args: \"maximum\" does not go with" },
 		{ "process.list.json", "\"x-error\": \"InvalidFilter\"", "\"x-error\": \"InvalidFilters\"",
 		  "no error \"InvalidFilters\" in errors.json" },
-		{ "process.logs.json", "\"ProcessNotFound\"]", "\"ProcessNotFund\"]",
+		{ "process.logs.json", "\"ProcessNotFound\"", "\"ProcessNotFund\"",
 		  "process.logs.json: \"errors\": no error \"ProcessNotFund\"" },
 		{ "process.logs.json", "{\"combined\": \"both\"}", "{\"combined\": \"all\"}",
 		  "\"combined\" must stand for one of" },

@@ -203,20 +203,45 @@ static void test_req_batch_is_one_line(void **state)
 	close_table(&w, t);
 }
 
-static void test_req_limit(void **state)
+static void take(struct req *r, enum req_place place)
 {
 	struct err e = ERR_INIT;
+
+	assert_int_equal(req_take_place(r, place, &e), 0);
+}
+
+static void refuse_place(struct req *r, enum req_place place)
+{
+	struct err e = ERR_INIT;
+
+	assert_true(reqtab_full(r->tab, place));
+	assert_int_equal(req_take_place(r, place, &e), -1);
+	assert_int_equal(e.type, ERR_LIMIT_REACHED);
+	err_release(&e);
+}
+
+/* Who waits, who ends something, and who does neither do not take each other's places. */
+static void test_req_places(void **state)
+{
 	struct wire_end w;
 	struct reqtab *t = open_table(&w, 2);
 	struct req *r = add(t, &speaking, "1", NULL);
+	char id[16];
 
 	(void)state;
-	add(t, &speaking, "2", NULL);
-	assert_null(req_new(t, &speaking, "3", 1, json_object(), NULL, &e));
-	assert_int_equal(e.type, ERR_LIMIT_REACHED);
-	err_release(&e);
+	take(r, REQ_WAITS);
+	take(r, REQ_WAITS); /* it has one */
+	take(add(t, &speaking, "2", NULL), REQ_WAITS);
+	refuse_place(add(t, &speaking, "3", NULL), REQ_WAITS);
+	for (int i = 0; i < REQ_ENDS_MAX; i++) {
+		snprintf(id, sizeof(id), "%d", 100 + i);
+		take(add(t, &speaking, id, NULL), REQ_ENDS);
+	}
+	refuse_place(add(t, &speaking, "4", NULL), REQ_ENDS);
+	take(add(t, &speaking, "5", NULL), REQ_NO_PLACE);
 	answer(r, "{}");
-	add(t, &speaking, "3", NULL);
+	take(req_find_id(t, "3", 1), REQ_WAITS);
+	refuse_place(add(t, &speaking, "6", NULL), REQ_WAITS);
 	close_table(&w, t);
 }
 
@@ -403,7 +428,7 @@ int main(void)
 		cmocka_unit_test(test_req_same_id_in_flight_is_refused),
 		cmocka_unit_test(test_req_ids_are_values),
 		cmocka_unit_test(test_req_batch_is_one_line),
-		cmocka_unit_test(test_req_limit),
+		cmocka_unit_test(test_req_places),
 		cmocka_unit_test(test_req_list_is_oldest_first_and_survives_removal),
 		cmocka_unit_test(test_req_cancel_is_answered_where_the_dialect_speaks),
 		cmocka_unit_test(test_req_cancel_is_silent_where_the_dialect_is),
