@@ -89,9 +89,11 @@ all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.
 # --- the generator: schema/ -> tables, tools/list, reference -------------------
 
 GEN := $(B)/host/procpen-gen
-GEN_TOOL_SOURCES := $(filter-out src/gen/examples.c,$(sort $(wildcard src/gen/*.c))) src/base/buf.c src/base/mem.c
+GEN_TOOL_BASE := buf log mem utf8
+GEN_TOOL_SOURCES := $(filter-out src/gen/examples.c,$(sort $(wildcard src/gen/*.c))) \
+	$(GEN_TOOL_BASE:%=src/base/%.c)
 
-$(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/buf.h src/base/mem.h
+$(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h $(GEN_TOOL_BASE:%=src/base/%.h)
 	@$(PKG_CONFIG) --exists jansson libseccomp libmd || { \
 		echo "Libraries are missing; '.ci/deps build' installs them." >&2; exit 1; }
 	@mkdir -p $(@D)

@@ -14,6 +14,7 @@ void engine_set_up_process(struct engine *n)
 	struct rlimit raised;
 
 	signal(SIGPIPE, SIG_IGN); /* a reader that is gone is an error code */
+	signal(SIGTTOU, SIG_IGN); /* a line to our terminal must not stop a background job */
 	signal(SIGXFSZ, SIG_IGN); /* a file size limit of ours likewise, in the audit log */
 	umask(077);
 	if (!getrlimit(RLIMIT_NOFILE, &n->nofile)) {

@@ -1,19 +1,21 @@
 /*
- * One line is one write(2) of at most PIPE_BUF bytes, so that lines of several
- * writers do not mix. Control characters are replaced: a line may quote what a
- * client sent, and must neither forge a second line nor move a cursor.
+ * One line is one write(2) of at most PIPE_BUF bytes, so that a pipe takes it whole
+ * or not at all and lines of several writers do not mix. Control characters are
+ * replaced: a line may quote what a client sent, and must neither forge a second
+ * line nor move a cursor.
  */
 #include "base/log.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/utf8.h"
 
 #define LINE_MAX_BYTES 2048
+#define TOLD_MAX_BYTES 80 /* both together less than PIPE_BUF */
 
 static enum log_level level_shown = LOG_LEVEL_NOTICE;
 
@@ -22,17 +24,73 @@ void log_set_level(enum log_level level)
 	level_shown = level;
 }
 
-/* A pipe that nobody reads must not stop the server. */
-static void write_if_ready(const char *line, size_t len)
+static ssize_t write_to_stderr(const void *bytes, size_t len)
 {
-	struct pollfd p = { .fd = STDERR_FILENO, .events = POLLOUT };
-	int saved = errno;
 	ssize_t done;
 
-	if (poll(&p, 1, 0) == 1 && (p.revents & POLLOUT)) {
-		done = write(STDERR_FILENO, line, len);
-		(void)done;
+	do
+		done = write(STDERR_FILENO, bytes, len);
+	while (done < 0 && errno == EINTR);
+	return done;
+}
+
+static ssize_t (*write_some)(const void *bytes, size_t len) = write_to_stderr;
+
+void log_write_with(ssize_t (*writer)(const void *bytes, size_t len))
+{
+	write_some = writer;
+}
+
+/* What a terminal or socket has not taken yet of what it has begun. */
+static struct {
+	char bytes[TOLD_MAX_BYTES + LINE_MAX_BYTES];
+	size_t len;
+} rest;
+
+static unsigned long lost; /* lines dropped since one was written */
+
+/* 0, or -1: nothing else may be written before it. */
+static int write_rest(void)
+{
+	ssize_t done;
+
+	while (rest.len) {
+		done = write_some(rest.bytes, rest.len);
+		if (done <= 0)
+			return -1;
+		rest.len -= (size_t)done;
+		memmove(rest.bytes, rest.bytes + done, rest.len);
 	}
+	return 0;
+}
+
+/* 0: it is written, or will be; -1: it was not even begun. */
+static int write_whole(const char *bytes, size_t len)
+{
+	ssize_t done;
+
+	if (write_rest())
+		return -1;
+	done = write_some(bytes, len);
+	if (done <= 0)
+		return -1;
+	rest.len = len - (size_t)done;
+	memcpy(rest.bytes, bytes + done, rest.len);
+	write_rest();
+	return 0;
+}
+
+/* What was lost is told in the same write: there may be room for one only. */
+static void write_or_count(const char *line, size_t len)
+{
+	char bytes[TOLD_MAX_BYTES + LINE_MAX_BYTES];
+	int saved = errno, told = 0;
+
+	if (lost)
+		told = snprintf(bytes, TOLD_MAX_BYTES, "procpen: warning: %lu line%s lost\n", lost,
+				lost == 1 ? " was" : "s were");
+	memcpy(bytes + told, line, len);
+	lost = write_whole(bytes, (size_t)told + len) ? lost + 1 : 0;
 	errno = saved;
 }
 
@@ -61,5 +119,5 @@ void log_line(enum log_level level, const char *fmt, ...)
 		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
 			line[i] = '?';
 	line[end++] = '\n';
-	write_if_ready(line, end);
+	write_or_count(line, end);
 }

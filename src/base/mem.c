@@ -1,17 +1,15 @@
 #include "base/mem.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/log.h"
+
 _Noreturn static void out_of_memory(void)
 {
-	static const char text[] = "procpen: out of memory for its own bookkeeping; giving up\n";
-	ssize_t done = write(STDERR_FILENO, text, sizeof(text) - 1);
-
-	(void)done;
+	log_error("out of memory for its own bookkeeping; giving up");
 	abort();
 }
 
@@ -49,12 +47,7 @@ char *mem_strndup(const char *bytes, size_t len)
 
 _Noreturn void mem_bug(const char *file, int line, const char *what)
 {
-	char text[256];
-	int len = snprintf(text, sizeof(text), "procpen: bug: %s:%d: %s\n", file, line, what);
-	size_t size = (size_t)len < sizeof(text) ? (size_t)len : sizeof(text) - 1;
-	ssize_t done = write(STDERR_FILENO, text, size);
-
-	(void)done;
+	log_error("bug: %s:%d: %s", file, line, what);
 	abort();
 }
 

@@ -4,16 +4,22 @@
 #include <fcntl.h>
 #include <linux/sockios.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+#include "base/log.h"
 #include "base/mem.h"
 
 #define FIRST_FREE 5 /* 0, 1, 2 standard; 3 and 4 reserved for os/spawn */
+#define INTERRUPT_US 1000
+#define FULL_MS 1000
 
 static bool is_kind(int fd, mode_t kind)
 {
@@ -42,10 +48,10 @@ static bool is_reopenable(int fd)
 {
 	unsigned number;
 
-	return is_kind(fd, S_IFIFO) || (isatty(fd) && ioctl(fd, TIOCGPTN, &number) < 0);
+	return is_kind(fd, S_IFIFO) || (is_kind(fd, S_IFCHR) && ioctl(fd, TIOCGPTN, &number) < 0);
 }
 
-/* A description of our own for a pipe or terminal, or -1. */
+/* A description of our own for a pipe or device, or -1. */
 static int reopen(int fd, int access_mode)
 {
 	char path[40];
@@ -76,6 +82,70 @@ static int take_end(struct stdio_end *end, int fd, int access_mode, struct err *
 	return 0;
 }
 
+/* ---- stderr ---- */
+
+/* Where log lines go. Of the process, as descriptor 2 is, and so never released. */
+static struct {
+	struct stdio_end end;
+	bool is_shared;   /* by others, and a write may wait */
+	int64_t until_ms; /* shared: full until then, for all we know */
+} errors = { .end = { .fd = -1, .restore_flags = -1 } };
+
+static void on_interrupt(int number)
+{
+	(void)number;
+}
+
+/* poll(2) tells of some room, not of enough, and another writer may take it: so a timer interrupts
+ * the write again and again until it is over. */
+static ssize_t write_shared(const void *bytes, size_t len)
+{
+	const struct itimerval often = { { 0, INTERRUPT_US }, { 0, INTERRUPT_US } }, off = { 0 };
+	struct pollfd look = { .fd = errors.end.fd, .events = POLLOUT };
+	ssize_t done;
+
+	if (clock_mono_ms() < errors.until_ms || poll(&look, 1, 0) != 1 ||
+	    !(look.revents & POLLOUT)) {
+		errno = EAGAIN;
+		return -1;
+	}
+	if (setitimer(ITIMER_REAL, &often, NULL))
+		return -1;
+	done = write(look.fd, bytes, len);
+	setitimer(ITIMER_REAL, &off, NULL);
+	if (done < (ssize_t)len)
+		errors.until_ms = clock_mono_ms() + FULL_MS;
+	return done;
+}
+
+static ssize_t write_error_line(const void *bytes, size_t len)
+{
+	return errors.is_shared ? write_shared(bytes, len) : stdio_write(&errors.end, bytes, len);
+}
+
+static void take_interrupts(void)
+{
+	const struct sigaction action = { .sa_handler = on_interrupt }; /* no SA_RESTART */
+	sigset_t one;
+
+	sigemptyset(&one);
+	sigaddset(&one, SIGALRM);
+	sigaction(SIGALRM, &action, NULL);
+	sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
+
+static void take_stderr(void)
+{
+	int own = is_reopenable(STDERR_FILENO) ? reopen(STDERR_FILENO, O_WRONLY) : -1;
+
+	errors.end.fd = own < 0 ? STDERR_FILENO : own;
+	errors.end.is_socket = is_kind(STDERR_FILENO, S_IFSOCK);
+	errors.is_shared = own < 0 && !errors.end.is_socket && !is_kind(STDERR_FILENO, S_IFREG);
+	if (errors.is_shared)
+		take_interrupts();
+	log_write_with(write_error_line);
+}
+
 /* Everything that whoever started us left open stays out of our children. */
 static void cloexec_inherited(void)
 {
@@ -100,6 +170,7 @@ int stdio_take(struct stdio *s, struct err *e)
 	if (stdio_guard(e) || take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
 	    take_end(&s->out, STDOUT_FILENO, O_WRONLY, e))
 		return -1;
+	take_stderr();
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)

@@ -1,14 +1,18 @@
 /*
- * stdio - takes the protocol off descriptors 0 and 1 at start.
+ * stdio - takes the protocol off descriptors 0 and 1 at start, and sees to it that
+ * no line to stderr (base/log) ever waits for a reader.
  *
  * Afterwards 0 is /dev/null, 1 is a copy of 2 (so nothing can ever print into
  * the protocol), 2 is as it was (or /dev/null when it was closed), 3 and 4 are
  * reserved for os/spawn, and every other descriptor is close-on-exec.
  *
  * Reads and writes never block: sockets are used with MSG_DONTWAIT; pipes and
- * terminals are reopened for a file description of our own, because O_NONBLOCK
- * on the inherited one would also hit whoever shares it; where that fails the
- * flag is set and taken back at the end. Files are read and written as they are.
+ * devices are reopened for a file description of our own, because O_NONBLOCK
+ * on the inherited one would also hit whoever shares it. Where that fails (a
+ * terminal or pipe of another user, the master end of a terminal) the flag is set
+ * and taken back at the end for 0 and 1. stderr is shared with more than the host,
+ * so there a write that finds no room is interrupted after a millisecond, and none
+ * is tried for a second after that. Files are read and written as they are.
  */
 #ifndef PROCPEN_OS_STDIO_H
 #define PROCPEN_OS_STDIO_H
@@ -33,7 +37,8 @@ struct stdio {
  * all that we inherited beside them out of our children. 0 or -1. Before anything is opened. */
 int stdio_guard(struct err *e);
 
-/* Move the protocol ends. Returns 0 or -1 (@e: which descriptor, why). */
+/* Move the protocol ends, and let log lines go to stderr without waiting from now on, until the
+ * process ends. Returns 0 or -1 (@e: which descriptor, why). */
 int stdio_take(struct stdio *s, struct err *e);
 
 /* Put flags back and close both ends. */

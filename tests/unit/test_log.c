@@ -60,27 +60,58 @@ static void test_log_long_text_is_one_bounded_line(void **state)
 	assert_true(utf8_valid(line, strlen(line)));
 }
 
-static void test_log_never_waits_for_a_reader(void **state)
-{
-	int saved = dup(STDERR_FILENO), ends[2];
-	char block[4096] = { 0 };
+/* ---- a writer that takes what it is told to ---- */
 
+static size_t room; /* bytes that are taken before EAGAIN */
+static char taken[4096];
+
+static ssize_t take(const void *bytes, size_t len)
+{
+	size_t n = len < room ? len : room;
+
+	if (!n) {
+		errno = EAGAIN;
+		return -1;
+	}
+	room -= n;
+	strncat(taken, bytes, n);
+	return (ssize_t)n;
+}
+
+/* What has come after this line, with room for @bytes more. */
+static const char *taken_after(size_t bytes, const char *text)
+{
+	room = bytes;
+	log_notice("%s", text);
+	return taken;
+}
+
+static void test_log_counts_what_is_not_taken(void **state)
+{
 	(void)state;
-	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
-	fcntl(ends[1], F_SETFL, O_NONBLOCK);
-	while (write(ends[1], block, sizeof(block)) > 0)
-		;
-	fcntl(ends[1], F_SETFL, 0);
-	dup2(ends[1], STDERR_FILENO);
-	alarm(60); /* a write that blocks ends the test */
+	taken[0] = '\0';
+	log_write_with(take);
 	errno = EXDEV;
-	log_error("nobody reads this");
+	assert_string_equal(taken_after(0, "a"), "");
 	assert_int_equal(errno, EXDEV);
-	alarm(0);
-	dup2(saved, STDERR_FILENO);
-	close(saved);
-	close(ends[0]);
-	close(ends[1]);
+	assert_string_equal(taken_after(100, "b"), "procpen: warning: 1 line was lost\nprocpen: b\n");
+	taken[0] = '\0';
+	assert_string_equal(taken_after(0, "c"), "");
+	assert_string_equal(taken_after(0, "d"), "");
+	assert_string_equal(taken_after(100, "e"),
+			    "procpen: warning: 2 lines were lost\nprocpen: e\n");
+}
+
+/* A terminal may take a part of a line: the rest comes before anything else. */
+static void test_log_finishes_a_line(void **state)
+{
+	(void)state;
+	taken[0] = '\0';
+	log_write_with(take);
+	assert_string_equal(taken_after(12, "abcdef"), "procpen: abc");
+	assert_string_equal(taken_after(2, "g"), "procpen: abcde");
+	assert_string_equal(taken_after(100, "h"),
+			    "procpen: abcdef\nprocpen: warning: 1 line was lost\nprocpen: h\n");
 }
 
 int main(void)
@@ -89,7 +120,8 @@ int main(void)
 		cmocka_unit_test(test_log_levels),
 		cmocka_unit_test(test_log_a_text_cannot_forge_a_line),
 		cmocka_unit_test(test_log_long_text_is_one_bounded_line),
-		cmocka_unit_test(test_log_never_waits_for_a_reader),
+		cmocka_unit_test(test_log_counts_what_is_not_taken),
+		cmocka_unit_test(test_log_finishes_a_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,235 @@
+#!/usr/bin/env python3
+"""stderr that nobody reads, of each kind a host may give: it holds nothing up, and what was
+lost is told. And what the command line says to people, which comes whole however slowly they read."""
+import fcntl
+import os
+import pty
+import re
+import shutil
+import socket
+import subprocess
+import tempfile
+import time
+import tty
+
+from client import WAIT, Server, Skip, check, equal, eventually, server_path
+from suite import Suite
+
+suite = Suite()
+PYTHON = "/usr/bin/python3"
+OTHER = 65534
+F_SETPIPE_SZ = 1031  # fcntl.F_SETPIPE_SZ since Python 3.10
+RUNS = 300  # a terminal was full after some 120
+
+
+def master():
+    """(the reader's end, the program's end): the wrong way round, as no host should do it"""
+    writer, reader = pty.openpty()
+    tty.setraw(reader)
+    return reader, writer
+
+
+def sockets():
+    ours, theirs = socket.socketpair()
+    return ours.detach(), theirs.detach()
+
+
+def narrow_pipe():
+    reader, writer = os.pipe()
+    fcntl.fcntl(writer, F_SETPIPE_SZ, 4096)
+    return reader, writer
+
+
+def needs_root():
+    if os.geteuid() != 0:
+        raise Skip("only root can become another user")
+
+
+KINDS = {"terminal": pty.openpty, "pipe": narrow_pipe, "socket": sockets, "master": master}
+
+
+def take_all(fd):
+    os.set_blocking(fd, False)
+    found = b""
+    while True:
+        try:
+            data = os.read(fd, 65536)
+        except BlockingIOError:
+            data = b""
+        if not data:
+            return found.decode().replace("\r\n", "\n")  # as a terminal writes it
+        found += data
+
+
+def account(text):
+    """Lines of @text, and those it tells as lost; each must be whole."""
+    count = 0
+    for line in text.split("\n")[:-1]:
+        told = re.fullmatch(r"procpen: warning: (\d+) lines? (?:was|were) lost", line)
+        check(told or re.fullmatch(r'procpen: notify \{.*\}', line), "a torn line: %r" % line)
+        count += int(told[1]) if told else 1
+    return count
+
+
+def start_with(stderr, user):
+    """A server with this stderr, as @user unless that is 0."""
+    def prepare():
+        os.dup2(stderr, 2)
+        if user:
+            os.setgroups([])
+            os.setresgid(user, user, user)
+            os.setresuid(user, user, user)
+
+    server = Server(start=False, preexec=prepare)
+    if user:
+        for path in (server.base, server.workspace, server.home):
+            os.chown(path, user, user)
+    server.start()
+    return server
+
+
+def undrained(kind, user):
+    """Runs, a timeout and the end come as if somebody read; then somebody does."""
+    reader, writer = KINDS[kind]()
+    flags = fcntl.fcntl(writer, fcntl.F_GETFL)
+    server = start_with(writer, user)
+    for _ in range(RUNS):
+        equal(server.run("true")["exit_code"], 0, "exit code")
+    equal(server.run("sleep 60", timeout=0.2)["state"], "timed_out", "a timeout")
+    text, count = take_all(reader), RUNS + 1
+
+    def told():
+        nonlocal text, count
+        server.run("true")
+        count += 1
+        text += take_all(reader)
+        return "lost" in text and text.endswith("}\n")
+
+    eventually(told, WAIT, "nothing is told as lost")
+    equal(account(text), count, "lines and lost lines")
+    equal(fcntl.fcntl(writer, fcntl.F_GETFL), flags, "the flags of what others share")
+    for _ in range(RUNS):
+        server.run("true")
+    server.stop()
+    os.close(reader)
+    os.close(writer)
+
+
+for _kind in KINDS:
+    for _user in (0, OTHER):
+        def _test(kind=_kind, user=_user):
+            if user:
+                needs_root()
+            undrained(kind, user)
+        _test.__name__ = "test_undrained_%s%s" % (_kind, "_of_another" if _user else "")
+        suite.test()(_test)
+
+
+def one_pipe_of_many(user):
+    """Several servers share a pipe that another writer keeps full and somebody reads a little."""
+    reader, writer = narrow_pipe()
+    loud = subprocess.Popen(["yes"], stdout=writer, stdin=subprocess.DEVNULL)
+    servers = [start_with(writer, user) for _ in range(4)]
+    for _ in range(50):
+        for server in servers:
+            os.read(reader, 100)
+            equal(server.run("true")["exit_code"], 0, "exit code")
+    for server in servers:
+        server.stop()
+    loud.kill()
+    loud.wait()
+    os.close(reader)
+    os.close(writer)
+
+
+@suite.test()
+def test_one_pipe_of_many():
+    one_pipe_of_many(0)
+
+
+@suite.test()
+def test_one_pipe_of_many_and_of_another():
+    needs_root()
+    one_pipe_of_many(OTHER)
+
+
+# Starts its arguments as a background job of a terminal that lets no such job write (tostop).
+BACKGROUND = """
+import fcntl, os, pty, sys, termios
+master, slave = pty.openpty()
+os.setsid()
+fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+settings = termios.tcgetattr(slave)
+settings[3] |= termios.TOSTOP
+termios.tcsetattr(slave, termios.TCSANOW, settings)
+job = os.fork()
+if not job:
+    os.setpgid(0, 0)
+    os.dup2(slave, 2)
+    os.execv(sys.argv[1], sys.argv[1:])
+os.close(0)
+os.close(1)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(job, 0)[1]))
+"""
+
+
+@suite.test()
+def test_background_job():
+    """What it writes to its terminal does not stop it."""
+    server = Server(wrapper=[PYTHON, "-c", BACKGROUND])
+    for _ in range(3):
+        equal(server.run("true")["exit_code"], 0, "exit code")
+    server.stop()
+
+
+# ---------------------------------------------------------------- for people
+
+def run_tool(words, stderr):
+    base = tempfile.mkdtemp(prefix="procpen-stderr-")
+    try:
+        env = {"PATH": os.environ["PATH"], "HOME": base}
+        os.mkdir(os.path.join(base, "workspace"))
+        return subprocess.Popen(
+            [server_path(), "run", "--workspace", base + "/workspace", "--state-dir",
+             base + "/state"] + words, stderr=stderr, stdin=subprocess.DEVNULL, env=env), base
+    except OSError:
+        shutil.rmtree(base)
+        raise
+
+
+@suite.test()
+def test_tool_waits_for_people():
+    """What it says comes whole, though the pipe was full and is read late."""
+    reader, writer = narrow_pipe()
+    os.write(writer, b"x" * 4096)
+    tool, base = run_tool(["--", "no-such-program-here"], writer)
+    os.close(writer)
+    time.sleep(0.3)
+    equal(tool.poll(), None, "exit status before anybody has read")
+    text = b""
+    while data := os.read(reader, 100):
+        text += data
+        time.sleep(0.001)
+    equal(tool.wait(WAIT), 127, "exit status")
+    check(b"no-such-program-here" in text and text.endswith(b"\n"), "it says %r" % text[4096:])
+    os.close(reader)
+    shutil.rmtree(base)
+
+
+@suite.test()
+def test_tool_passes_stderr_on():
+    """The command gets it as the caller has it: it may wait, and another's flags do not change."""
+    for kind in KINDS.values():
+        reader, writer = kind()
+        flags = fcntl.fcntl(writer, fcntl.F_GETFL)
+        tool, base = run_tool(["--", PYTHON, "-c", "import os, sys; sys.exit(not os.get_blocking(2))"],
+                              writer)
+        equal(tool.wait(WAIT), 0, "exit status")
+        equal(fcntl.fcntl(writer, fcntl.F_GETFL), flags, "flags")
+        os.close(reader)
+        os.close(writer)
+        shutil.rmtree(base)
+
+
+if __name__ == "__main__":
+    suite.main()
