@@ -170,12 +170,17 @@ static int judge(const struct wish *w, const struct run *r)
 	return refuse(r, "denied", tier == TIER_CONFIRM ? "tier.confirm" : "tier.deny", &e);
 }
 
-static int look_up(struct wish *w, struct run *r, struct err *e)
+static struct run_env env_of(const struct wish *w, const struct run *r)
 {
-	const struct run_env env = {
+	return (struct run_env){
 		.config = &r->engine.config, .confine = r->engine.confine, .request = &w->confine,
 		.user = &r->user, .environment = w->environment,
 	};
+}
+
+static int look_up(struct wish *w, struct run *r, struct err *e)
+{
+	const struct run_env env = env_of(w, r);
 
 	if (run_limits_read(&r->engine.config, w->limits, &r->rlimits, &w->confine, e) ||
 	    run_user_read(&r->engine.config, NULL, &r->user, &w->confine, e) ||
@@ -257,13 +262,16 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 
 static int start(const struct wish *w, struct run *r, struct err *e)
 {
+	const struct run_env env = env_of(w, r);
 	struct spawn_request request = {
-		.path = r->path, .argv = r->argv, .envp = r->envp,
+		.path = r->path, .argv = r->argv,
 		.cwd_fd = r->cwd_fd, .cwd = r->cwd,
 		.stdin_fd = STDIN_FILENO, .stdout_fd = STDOUT_FILENO, .stderr_fd = STDERR_FILENO,
 	};
 	struct spawn_result spawned;
 
+	run_env_enter(&env, &r->envp);
+	request.envp = r->envp;
 	if (start_command(r->engine.confine, &w->confine, 1, NULL, &request, &r->confine, &spawned,
 			  e))
 		return -1;

@@ -106,14 +106,21 @@ static int prepare(struct cap *c, struct req *r, struct err *e)
 	return 0;
 }
 
-static int resolve(struct cap *c, struct req *r, struct err *e)
+static struct run_env env_of(const struct cap *c, const struct req *r)
 {
-	struct run_task *t = r->task;
-	const struct run_env env = {
+	const struct run_task *t = r->task;
+
+	return (struct run_env){
 		.config = c->config, .confine = c->confine, .request = &t->confine,
 		.user = &t->user,
 		.environment = json_object_get(r->params, "environment"),
 	};
+}
+
+static int resolve(struct cap *c, struct req *r, struct err *e)
+{
+	struct run_task *t = r->task;
+	const struct run_env env = env_of(c, r);
 
 	if (command_resolve(&t->command, e) ||
 	    run_user_read(c->config, json_get_str(r->params, "user", NULL), &t->user, &t->confine,
@@ -190,15 +197,15 @@ static void on_cancel(void *ctx, struct req *r)
 		proc_kill_tree(p, PROC_REASON_CANCELLED);
 }
 
-static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+static struct proc *start_run(struct cap *c, const struct req *r, struct err *e)
 {
 	struct run_task *t = r->task;
+	const struct run_env env = env_of(c, r);
 	struct proc_spec spec = {
 		.command = t->command.shown,
 		.origin = r->id,
 		.path = t->path,
 		.argv = t->command.argv,
-		.envp = t->envp,
 		.cwd_fd = t->cwd_fd,
 		.cwd = t->cwd,
 		.stdin_bytes = t->command.stdin_bytes,
@@ -208,10 +215,19 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		.timeout_ms = t->background ? 0 : t->timeout_ms,
 		.confine = t->confine,
 	};
-	struct proc *p;
+
+	if (run_env_enter(&env, &t->envp, e))
+		return NULL;
+	spec.envp = t->envp;
+	return proctab_start(c->procs, &spec, e);
+}
+
+static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+{
+	struct run_task *t = r->task;
+	struct proc *p = start_run(c, r, e);
 
 	(void)out;
-	p = proctab_start(c->procs, &spec, e);
 	if (!p)
 		return CAP_FAILED;
 	r->run = t->seq = p->seq;

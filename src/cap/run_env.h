@@ -25,7 +25,12 @@ struct run_env {
 	const json_t *environment; /* of the request, or NULL */
 };
 
-/* *@envp: "NAME=value" strings, heap, freed with env_free(). Returns 0, or -1 as env_build(). */
+/* All but what the sandbox adds: nothing is touched. *@envp: "NAME=value" strings, heap, freed with
+ * env_free(). Returns 0, or -1 as env_build(). */
 int run_env_build(const struct run_env *run, char ***envp, struct err *e);
+
+/* Add the rest to what run_env_build() has made, when the run may start: prepares the sandbox, and
+ * adds nothing if that fails, as the start then does too. */
+void run_env_enter(const struct run_env *run, char ***envp);
 
 #endif

@@ -222,18 +222,7 @@ static int check_protected(const struct config *c, const json_t *request, struct
 			json_array_size(names) == 1 ? "it" : "them");
 }
 
-static void add_default(struct env_list *list, const char *pair)
-{
-	size_t len = strcspn(pair, "=");
-	AUTO_FREE char *name = mem_strndup(pair, len);
-
-	if (!env_get(list->items, name))
-		list_set(list, 0, name, len, pair + len + 1);
-	list->inherited = list->count; /* a request replaces it like any other */
-}
-
-int env_build(const struct config *c, char *const *defaults, const json_t *request, char ***envp,
-	      struct err *e)
+int env_build(const struct config *c, const json_t *request, char ***envp, struct err *e)
 {
 	struct env_list list = { 0 };
 	const char *name;
@@ -242,8 +231,6 @@ int env_build(const struct config *c, char *const *defaults, const json_t *reque
 	if (request && (check_names(request, e) != 0 || check_protected(c, request, e) != 0))
 		return -1;
 	add_inherited(&list, c);
-	for (; defaults && *defaults; defaults++)
-		add_default(&list, *defaults);
 	json_object_foreach((json_t *)(uintptr_t)request, name, value)
 		list_set(&list, list.inherited, name, strlen(name), json_string_value(value));
 	*envp = list.items;

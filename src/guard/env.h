@@ -17,14 +17,11 @@
 #include "guard/config.h"
 
 /*
- * Build "NAME=value" strings. @defaults: such strings, NULL-terminated or NULL, that
- * count where the operator lets no value of the server's through. @request: object of
- * strings, or NULL. *@envp: heap,
+ * Build "NAME=value" strings. @request: object of strings, or NULL. *@envp: heap,
  * NULL-terminated, freed with env_free(). Returns 0, or -1 with ProtectedVariable
  * (all names in details.names) or InvalidParams (empty name, '=' in a name).
  */
-int env_build(const struct config *c, char *const *defaults, const json_t *request, char ***envp,
-	      struct err *e);
+int env_build(const struct config *c, const json_t *request, char ***envp, struct err *e);
 void env_free(char **envp);
 
 /* Set @name in what env_build() made, in place of a value that it has. */

@@ -69,7 +69,7 @@ static int build(struct fixture *f, const char *request, struct err *e)
 	char **envp = NULL;
 
 	assert_true(!request || object);
-	int status = env_build(&f->config, NULL, object, &envp, e);
+	int status = env_build(&f->config, object, &envp, e);
 
 	json_decref(object);
 	if (status != 0) {
@@ -304,7 +304,7 @@ static void test_env_many_variables(void **state)
 		snprintf(name, sizeof(name), "V%d", i);
 		json_object_set_new(request, name, json_string(name));
 	}
-	assert_int_equal(env_build(&f->config, NULL, request, &f->envp, &e), 0);
+	assert_int_equal(env_build(&f->config, request, &f->envp, &e), 0);
 	assert_int_equal(count(f->envp), 4096 + 5);
 	assert_value(f, "V4095", "V4095");
 	json_decref(request);

@@ -5,6 +5,7 @@
 #include "cap/run_env.h"
 #include "cap/run_user.h"
 #include "guard/env.h"
+#include "scratch.h"
 
 struct fixture {
 	struct config config;
@@ -173,6 +174,34 @@ static void test_run_env_follows_the_user(void **state)
 	expect_env(f, "{\"USER\": \"me\"}", "/home/guest", "me");
 }
 
+/* What the sandbox adds needs its directory: it is there when the run may start, and not before. */
+static void test_run_env_enters_later(void **state)
+{
+	struct fixture *f = *state;
+	struct scratch tmp;
+	char parent[SCRATCH_PATH], **envp;
+	struct confine_options options = { .instance = "unit", .network = true };
+	json_t *environment = json_loads("{\"XDG_CACHE_HOME\": \"/asked\"}", 0, NULL);
+	struct run_env run = { .config = &f->config, .request = &f->request, .user = &f->user,
+			       .environment = environment };
+
+	scratch_init(&tmp);
+	scratch_copy(&tmp, "state", parent);
+	options.temporary = parent;
+	run.confine = confine_new(&options);
+	assert_int_equal(run_env_build(&run, &envp, &f->e), 0);
+	assert_null(env_get(envp, "TMPDIR"));
+	assert_int_equal(access(parent, F_OK), -1);
+	run_env_enter(&run, &envp);
+	assert_int_equal(access(env_get(envp, "TMPDIR"), R_OK | W_OK | X_OK), 0);
+	assert_string_equal(env_get(envp, "TMUX_TMPDIR"), env_get(envp, "TMPDIR"));
+	assert_string_equal(env_get(envp, "XDG_CACHE_HOME"), "/asked");
+	env_free(envp);
+	confine_free(run.confine);
+	json_decref(environment);
+	scratch_release(&tmp);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -185,6 +214,7 @@ int main(void)
 		TEST(test_run_user_listed),
 		TEST(test_run_user_of_the_operator),
 		TEST(test_run_env_follows_the_user),
+		TEST(test_run_env_enters_later),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+"""What a call does to the machine before it is allowed: nothing but its line in the audit log. Seen
+by strace(1), between the read of the request and the write of its answer."""
+import json
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+
+from client import WAIT, Server, Skip, check, equal
+from suite import Suite
+
+suite = Suite()
+
+# Calls that start, make, change or remove something. Of open, only with O_CREAT or O_TMPFILE.
+STARTS = ("clone", "clone3", "fork", "vfork", "execve", "execveat")
+CHANGES = ("mkdir", "mkdirat", "mknod", "mknodat", "rmdir", "unlink", "unlinkat", "rename", "renameat",
+           "renameat2", "link", "linkat", "symlink", "symlinkat", "truncate", "chmod", "fchmod",
+           "fchmodat", "chown", "fchown", "lchown", "fchownat", "utimensat", "setxattr", "memfd_create",
+           "mount", "umount2", "open_tree", "move_mount", "mount_setattr", "fsopen", "fsmount",
+           "unshare", "setns", "pivot_root", "kill", "tkill", "tgkill", "pidfd_send_signal",
+           "landlock_create_ruleset", "landlock_restrict_self", "seccomp")
+OPENS = ("open", "openat", "openat2", "creat")
+TALK = ("read", "write", "recvfrom", "sendto")
+
+
+def tracer(trace):
+    strace = shutil.which("strace")
+    if not strace:
+        raise Skip("strace is not installed")
+    words = [strace, "-f", "-qq", "-y", "-s", "4096", "-o", trace]
+    if subprocess.run(words + ["true"], capture_output=True, timeout=WAIT).returncode:
+        raise Skip("no process can be traced here")
+    return words + ["-e", "trace=" + ",".join("?" + n for n in STARTS + CHANGES + OPENS + TALK)]
+
+
+def between(lines, request, answer):
+    """The calls of the trace between the read of @request and the write of @answer."""
+    found, inside = [], False
+    for line in lines:
+        call = re.match(r"\d+ +(\w+)\((.*)", line)
+        if not call:
+            continue
+        name, rest = call.groups()
+        if name in ("read", "recvfrom") and request in rest:
+            inside = True
+        elif name in ("write", "sendto") and answer in rest:
+            return found
+        elif inside:
+            found.append((name, rest))
+    check(inside, "the request is not in the trace: %s" % lines[-3:])
+    check(False, "the answer is not in the trace: %s" % lines[-3:])
+
+
+def effects(calls, state):
+    """What of @calls changes something beside the audit log below @state."""
+    audit = os.path.join(state, "audit")
+    found = []
+    for name, rest in calls:
+        if name in TALK:
+            own = name == "write" and (audit in rest.split(",")[0] or
+                                       re.match(r"\d+<(pipe|socket|/dev/null|.*/stderr)", rest))
+            if name == "write" and not own:
+                found.append("%s(%s" % (name, rest[:120]))
+        elif name in OPENS:
+            if re.search(r"O_CREAT|O_TMPFILE", rest) or name == "creat":
+                if audit + "/" not in rest:
+                    found.append("%s(%s" % (name, rest[:120]))
+        elif name == "seccomp" and "SECCOMP_GET_" in rest:
+            continue  # a question to the kernel
+        elif name not in ("mkdir", "mkdirat") or not made_for_audit(rest, audit):
+            found.append("%s(%s" % (name, rest[:120]))
+    return found
+
+
+def made_for_audit(rest, audit):
+    """mkdir(2) of the log's own directory, or of one above it."""
+    path = re.search(r'"([^"]*)"', rest)
+    return path and (audit + "/").startswith(path[1].rstrip("/") + "/")
+
+
+def traced(method, params, *options, follow=None):
+    """The answer to one call of a server with @options, and what it did until then."""
+    with tempfile.TemporaryDirectory(prefix="procpen-effects-") as scratch:
+        trace = os.path.join(scratch, "trace")
+        server = Server(*options, wrapper=tracer(trace))
+        server.ping()
+        number = server.request(method, dict(params, intent="marked-call") if method == "process.run"
+                                else params, id="marked-id")
+        if follow:
+            follow(server)
+        message = server.answer(number)
+        state = server.state
+        server.close_input()
+        server.wait_exit()
+        with open(trace, encoding="utf-8", errors="replace") as f:
+            lines = f.read().split("\n")
+    if any(re.search(r" read\(\d+[^ ]*, 0x\w+, \d+\) += [1-9]", line) for line in lines):
+        raise Skip("the server's memory is not dumpable: only root's strace can read it")
+    calls = between(lines, '\\"id\\": \\"marked-id\\"', '\\"id\\":\\"marked-id\\"')
+    return message, effects(calls, state)
+
+
+def refuse_question(server):
+    question = server.receive()
+    while "method" in question and question["method"] != "capability.confirm":
+        question = server.receive()
+    server.send({"jsonrpc": "2.0", "id": question["id"], "result": {"allow": False}})
+
+
+@suite.test()
+def test_allowed_call():
+    """The control: a call that runs clones, makes a directory, and all of that is seen."""
+    message, found = traced("process.run", {"command": "true"})
+    equal(message["result"]["exit_code"], 0, "exit code")
+    names = {text.split("(")[0] for text in found}
+    check(names & set(STARTS), "no start is seen: %s" % found)
+    check(names & {"mkdir", "mkdirat"}, "no directory is seen: %s" % found)
+
+
+def refused(kind, params, *options, **more):
+    message, found = traced("process.run", params, *options, **more)
+    equal(message.get("error", {}).get("data", {}).get("type"), kind, "answer %s" % json.dumps(message))
+    equal(found, [], "effects of a call that is %s" % kind)
+
+
+@suite.test()
+def test_denied_by_tier():
+    refused("PermissionDenied", {"command": "true"}, "--set", "tier.process.run=deny")
+    asks = {"command": "cat", "stdin": "x", "background": True, "explain_denials": True,
+            "memory_limit": 64 << 20, "cpu_limit": 0.5, "limits": {"nofile": 64}, "network": False,
+            "environment": {"A": "b"}, "working_directory": "."}
+    refused("PermissionDenied", asks, "--set", "tier.process.run=deny")
+    if os.geteuid() == 0:
+        refused("PermissionDenied", dict(asks, user="nobody"), "--set", "tier.process.run=deny",
+                "--set", "sandbox.users=nobody")
+
+
+@suite.test()
+def test_confirmation_refused():
+    refused("PermissionDenied", {"command": "true"}, "--set", "tier.process.run=confirm",
+            follow=refuse_question)
+
+
+@suite.test()
+def test_blocked():
+    refused("CommandBlocked", {"command": "rm", "args": ["-rf", "/"]})
+
+
+@suite.test()
+def test_cannot_be_resolved():
+    for kind, params in (("CommandNotFound", {"command": "no-such-program-here", "args": []}),
+                         ("PathOutOfScope", {"command": "true", "working_directory": "/"}),
+                         ("ProtectedVariable", {"command": "true", "environment": {"LD_PRELOAD": "x"}}),
+                         ("InvalidParams", {"command": "true", "timeout": 0})):
+        refused(kind, params)
+
+
+@suite.test()
+def test_session():
+    """agent.session says what there is, and so it tries; denied, it does not."""
+    message, found = traced("agent.session", {})
+    check("result" in message and found, "nothing is seen: %s" % found)
+    message, found = traced("agent.session", {}, "--set", "tier.agent.session=deny")
+    equal(message["error"]["data"]["type"], "PermissionDenied", "type")
+    equal(found, [], "effects")
+
+
+if __name__ == "__main__":
+    suite.main()
