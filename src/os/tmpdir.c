@@ -1,9 +1,3 @@
-/*
- * A command may leave anything here: a tree deeper than any stack or descriptor
- * limit, directories it may not enter itself, names in any bytes. Removal walks
- * by descriptors only, and a subdirectory too deep is moved up to the top first,
- * so depth never grows beyond DEPTH_MAX.
- */
 #include "os/tmpdir.h"
 
 #include <dirent.h>
@@ -20,9 +14,9 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "os/rmtree.h"
 
 #define PREFIX "tmp-"
-#define DEPTH_MAX 16
 #define STALE_US 20000 /* for what others left, at a first start */
 #define OWN_US 300000  /* for our own, at the end */
 
@@ -30,12 +24,6 @@ struct tmpdir {
 	char *parent, *path;
 	bool passable; /* others may pass through it */
 	int fd; /* holds the lock; -1: not made */
-};
-
-struct removal {
-	int top; /* where deep directories are moved */
-	int64_t until_us;
-	unsigned moved, names;
 };
 
 static struct tmpdir *new_directory(const char *parent, const char *instance, bool passable)
@@ -60,13 +48,6 @@ struct tmpdir *tmpdir_new_for_users(const char *parent, const char *instance)
 	return new_directory(parent, instance, true);
 }
 
-static bool in_time(const struct removal *r)
-{
-	return clock_mono_us() < r->until_us;
-}
-
-static void remove_contents(struct removal *r, int dir, int depth);
-
 /* Its owner may have locked a directory; its owner are we. By descriptor: chmod(2) follows a
  * link. */
 static int unlock_directory(int at, const char *name)
@@ -88,80 +69,12 @@ static int open_directory(int at, const char *name)
 	return fd;
 }
 
-/* A directory that is too deep goes to the top, where the outermost walk meets it. Names may be
- * taken there, and one that we may not write cannot change its parent. */
-static void move_up(struct removal *r, int at, const char *name)
+static void remove_tree(int parent, const char *name, int fd, int64_t for_us)
 {
-	char there[32];
-	int result;
+	struct rmtree_rest rest;
 
-	do {
-		snprintf(there, sizeof(there), ".procpen-%u", r->names++);
-		result = renameat(at, name, r->top, there);
-		if (result < 0 && errno == EACCES && !unlock_directory(at, name))
-			result = renameat(at, name, r->top, there);
-	} while (result < 0 && (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) &&
-		 in_time(r));
-	r->moved += result == 0;
-}
-
-static void remove_entry(struct removal *r, int at, const char *name, int depth)
-{
-	int fd;
-
-	if (!unlinkat(at, name, 0) || (errno != EISDIR && errno != EPERM))
-		return;
-	if (!unlinkat(at, name, AT_REMOVEDIR))
-		return;
-	if (depth >= DEPTH_MAX) {
-		move_up(r, at, name);
-		return;
-	}
-	fd = open_directory(at, name);
-	if (fd >= 0)
-		remove_contents(r, fd, depth + 1);
-	unlinkat(at, name, AT_REMOVEDIR);
-}
-
-/* Closes @dir: one descriptor for each level, and they may be few. */
-static void remove_contents(struct removal *r, int dir, int depth)
-{
-	const struct dirent *entry;
-	DIR *list;
-
-	(void)!fchmod(dir, 0700); /* or nothing in it can be looked at or removed */
-	list = fdopendir(dir);
-	if (!list) {
-		close(dir);
-		return;
-	}
-	while (in_time(r) && (entry = readdir(list)))
-		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			remove_entry(r, dir, entry->d_name, depth);
-	closedir(list);
-}
-
-/* @dir once more, from its start; its owner may have locked it. -1: it cannot be had. */
-static int reopen(int dir)
-{
-	(void)!fchmod(dir, 0700);
-	return openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-}
-
-/* Each pass brings what was moved up one level nearer to its end. */
-static bool remove_tree(int parent, const char *name, int fd, int64_t for_us)
-{
-	struct removal r = { .top = fd, .until_us = clock_mono_us() + for_us };
-	unsigned moved;
-	int copy;
-
-	do {
-		moved = r.moved;
-		copy = reopen(fd);
-		if (copy >= 0)
-			remove_contents(&r, copy, 0);
-	} while (r.moved != moved && in_time(&r));
-	return !unlinkat(parent, name, AT_REMOVEDIR);
+	rmtree_empty(fd, clock_mono_us() + for_us, &rest);
+	unlinkat(parent, name, AT_REMOVEDIR);
 }
 
 static void remove_stale(int parent, const char *name, int64_t for_us)

@@ -3,9 +3,8 @@
  *
  * Made when it is first needed, mode 0700, below a directory that only the user
  * can write; removed with the server. What a killed server left behind is removed
- * by the next one: a lock on the directory tells who still lives. Removal follows
- * no link, is not stopped by depth or permissions, and takes a bounded time per
- * call; what is left then is for the next server.
+ * by the next one: a lock on the directory tells who still lives. Removal takes a
+ * bounded time per call; what is left then is for the next server.
  */
 #ifndef PROCPEN_OS_TMPDIR_H
 #define PROCPEN_OS_TMPDIR_H
