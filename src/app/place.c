@@ -9,6 +9,7 @@
 
 #include "base/mem.h"
 #include "guard/audit.h"
+#include "os/tmpdir.h"
 
 static const char *env_path(const char *name)
 {
@@ -68,14 +69,18 @@ static char *make_absolute(char *path)
 	return absolute;
 }
 
-/* Could a command write the record that would be kept below @dir? */
-static bool holds_record(const struct scope *scope, const char *dir)
+bool place_covers_state(const struct scope *scope, const char *state_dir)
 {
-	AUTO_FREE char *audit = NULL;
+	static const char *const names[] = { "", "/audit", "/" TMPDIR_PLACE };
+	bool covers = false;
 
-	if (scope_covers(scope, dir))
-		return true;
-	return asprintf(&audit, "%s/audit", dir) < 0 || scope_covers(scope, audit);
+	for (size_t i = 0; i < COUNT_OF(names) && !covers; i++) {
+		AUTO_FREE char *path = NULL;
+
+		covers = asprintf(&path, "%s%s", state_dir, names[i]) < 0 ||
+			 scope_covers(scope, path);
+	}
+	return covers;
 }
 
 char *place_state_dir(const char *option, const struct scope *scope, struct err *e)
@@ -94,11 +99,11 @@ char *place_state_dir(const char *option, const struct scope *scope, struct err 
 		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");
 		return NULL;
 	}
-	if (!holds_record(scope, dir))
+	if (!place_covers_state(scope, dir))
 		return dir;
 	err_set(e, ERR_INVALID_PARAMS,
-		"the state directory %.400s lies where commands may write: a command could "
-		"rewrite its own record",
+		"the state directory %.400s, or audit or tmp in it, lies where commands may write: "
+		"a command could rewrite its own record",
 		dir);
 	err_hint(e, "Name another place with --state-dir DIR, outside the workspace.");
 	free(dir);

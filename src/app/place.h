@@ -18,4 +18,8 @@ char *place_workspace(const char *option, struct err *e);
  */
 char *place_state_dir(const char *option, const struct scope *scope, struct err *e);
 
+/* Could a command that may write in @scope change what is ours in @state_dir (which need not exist
+ * yet): the record, or the place of the temporary directories? */
+bool place_covers_state(const struct scope *scope, const char *state_dir);
+
 #endif

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app/place.h"
 #include "base/mem.h"
 
 /* Where other users get through, and nobody but root can write; the state directory of root is
@@ -69,27 +70,21 @@ static int check_layers(char *const *names, struct err *e)
 	return 0;
 }
 
-/* Could a command write the record below @state_dir? */
 int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e)
 {
-	AUTO_FREE char *audit = NULL;
-
-	if (asprintf(&audit, "%s/audit", state_dir) < 0)
-		abort();
 	for (char *const *path = config_names(config, CONFIG_SANDBOX_WRITABLE); *path; path++) {
 		char *const directories[] = { NULL };
 		struct err ignored = ERR_INIT;
 		struct scope *place = scope_new(*path, directories, &ignored);
-		bool covers = place && (scope_covers(place, state_dir) ||
-					scope_covers(place, audit));
+		bool covers = place && place_covers_state(place, state_dir);
 
 		scope_free(place);
 		err_release(&ignored); /* a file, or not there: it covers nothing */
 		if (!covers)
 			continue;
 		err_set(e, ERR_INVALID_PARAMS,
-			"sandbox.writable: %.256s holds the state directory: a command could "
-			"rewrite its own record", *path);
+			"sandbox.writable: %.256s holds the state directory, or audit or tmp in "
+			"it: a command could rewrite its own record", *path);
 		return err_hint(e, "Name another place with --state-dir DIR.");
 	}
 	return 0;

@@ -11,7 +11,8 @@
 /* Names that mean nothing would protect nothing: 0, or -1 with InvalidParams. */
 int sandbox_check(const struct config *config, struct err *e);
 
-/* Could a command write the record below @state_dir, by what sandbox.writable names? 0 or -1. */
+/* Could a command write the record below @state_dir, or the directories of others there, by what
+ * sandbox.writable names? 0 or -1. */
 int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e);
 
 /* @config: checked. @nofile: the descriptor limits that commands get. Never NULL. */

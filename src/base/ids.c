@@ -22,6 +22,12 @@ void ids_instance(char out[IDS_INSTANCE_SIZE])
 	snprintf(out, IDS_INSTANCE_SIZE, "%016" PRIx64, value);
 }
 
+bool ids_is_instance(const char *text)
+{
+	return strlen(text) == IDS_INSTANCE_SIZE - 1 &&
+	       strspn(text, "0123456789abcdef") == IDS_INSTANCE_SIZE - 1;
+}
+
 void ids_format(char out[IDS_TEXT_SIZE], uint64_t seq, const char *instance)
 {
 	snprintf(out, IDS_TEXT_SIZE, "p%" PRIu64 "-%.*s", seq, TAG_LEN, instance);

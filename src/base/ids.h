@@ -7,6 +7,7 @@
 #ifndef PROCPEN_BASE_IDS_H
 #define PROCPEN_BASE_IDS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define IDS_INSTANCE_SIZE 17 /* 16 hex digits and NUL */
@@ -14,6 +15,9 @@
 
 /* Fill @out with a random instance name from getrandom(2); a clock-derived one if that fails. */
 void ids_instance(char out[IDS_INSTANCE_SIZE]);
+
+/* Is @text spelled like an instance name, all of it? */
+bool ids_is_instance(const char *text);
 
 /* "p12-9c3f" from a sequence number and the instance name (its first four digits are the tag). */
 void ids_format(char out[IDS_TEXT_SIZE], uint64_t seq, const char *instance);

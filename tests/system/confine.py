@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 
-from client import RpcError, Server, Skip, check, equal, hostile_program
+from client import WAIT, RpcError, Server, Skip, check, equal, eventually, hostile_program
 from suite import Suite
 
 suite = Suite()
@@ -210,7 +210,7 @@ def test_temporary_directory(place, options):
                         "echo x >$TMPDIR/kept; for d in /tmp /var/tmp; do touch $d/%s 2>/dev/null && "
                         "rm $d/%s && echo $d; done" % ((os.path.basename(place.base) + "-no",) * 2))
     tmpdir, mode, made, *shared = result["stdout_summary"].rstrip("\n").split("\n")
-    equal(os.path.dirname(tmpdir), server.state, "where TMPDIR is")
+    equal(os.path.dirname(tmpdir), server.state + "/tmp", "where TMPDIR is")
     equal(mode, "700 %d" % (place.user or os.geteuid()), "its mode and owner")
     equal(os.path.dirname(made), tmpdir, "mktemp uses it")
     if keeps_files(result["sandbox"]):
@@ -219,7 +219,35 @@ def test_temporary_directory(place, options):
         equal(shared, ["/tmp", "/var/tmp"], "without a layer for files")
     equal(server.run("cat $TMPDIR/kept")["stdout_summary"].strip(), "x", "the next run sees it")
     server.stop()
-    equal(glob.glob(server.state + "/tmp-*"), [], "left after an orderly end")
+    equal(os.listdir(server.state + "/tmp"), [], "left after an orderly end")
+
+
+def write(path, text="kept"):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text)
+
+
+@each_form
+def test_state_directory_is_shared(place, options):
+    """Nothing in the state directory is procpen's but what it made there itself, whatever its name:
+    with a place that everybody may write, like /tmp, as the state directory too."""
+    names = ["tmp-mydata/sub/file", "tmp-1234-abcd/file", "tmp-0123456789abcdef/file", "tmp-nobody/file",
+             "0123456789abcdef/file", "tmpfile"]
+    state = place.path("state")
+    for name in names:
+        write(os.path.join(state, name))
+    place.own()
+    os.chmod(state, 0o1777)
+    if os.geteuid() == 0:
+        for name in ("tmp-nobody", "tmp-nobody/file"):
+            os.chown(os.path.join(state, name), 1, 1)
+    for _ in range(2):
+        server = place.server(*options)
+        equal(server.run("true")["exit_code"], 0, "a run")
+        server.stop()
+        for name in names:
+            check(os.path.exists(os.path.join(state, name)), name + " is gone")
 
 
 @each_form
@@ -228,13 +256,69 @@ def test_temporary_directory_after_sigkill(place, options):
     server.run("mkdir -p $TMPDIR/a/b; touch $TMPDIR/a/b/c; chmod 0 $TMPDIR/a/b")
     server.signal(signal.SIGKILL)
     server.wait_exit()
-    left = glob.glob(server.state + "/tmp-*")
-    equal(len(left), 1, "left by the killed server")
+    left = os.listdir(server.state + "/tmp")
+    equal(len(left), 2, "left by the killed server: its directory and its lock, %s" % left)
     server = place.server(*options)
     server.run("true")
-    now = glob.glob(server.state + "/tmp-*")
-    check(len(now) == 1 and now != left, "after a run of the next server: %s" % now)
+    eventually(lambda: not set(left) & set(os.listdir(server.state + "/tmp")), WAIT,
+               "the next server has not removed %s" % left)
+    equal(len(os.listdir(server.state + "/tmp")), 2, "its own")
     server.stop()
+    equal(os.listdir(server.state + "/tmp"), [], "left after an orderly end")
+
+
+@each_form
+def test_servers_share_a_state_directory(place, options):
+    """One that lives loses nothing to one that comes, cleans up and goes."""
+    first = place.server(*options)
+    first.run("echo kept >$TMPDIR/file")
+    for end in (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM):
+        second = place.server(*options)
+        second.run("echo other >$TMPDIR/file")
+        second.signal(end)
+        second.wait_exit()
+        equal(first.run("cat $TMPDIR/file")["stdout_summary"], "kept\n", "after another server")
+    first.stop()
+
+    def last():
+        server = place.server(*options)
+        server.run("true")
+        server.stop()
+        return not os.listdir(server.state + "/tmp")
+    eventually(last, WAIT, "left by all of them")
+
+
+@each_form
+def test_place_that_is_not_ours(place, options):
+    """A link, somebody else's directory, one that others may read: refused, and left as it is."""
+    def link(path):
+        os.rename(path, place.path("elsewhere"))
+        os.symlink("../elsewhere", path)
+
+    harms = {"Not a directory": link, "its mode is 0755": lambda path: os.chmod(path, 0o755),
+             "its mode is 1777": lambda path: os.chmod(path, 0o1777)}
+    if os.geteuid() == 0:
+        harms["belongs to uid 1"] = lambda path: (os.chown(path, 1, 1), os.chmod(path, 0o755))
+    for text, harm in harms.items():
+        tmp = place.path("state", "tmp")
+        inside = ["0123456789abcdef/file", "0123456789abcdef.lock"]
+        for name in inside:
+            write(os.path.join(tmp, name), "")
+        os.chmod(tmp, 0o700)
+        place.own()
+        os.chmod(os.path.join(tmp, inside[1]), 0o200)
+        harm(tmp)
+        server = place.server(*options)
+        try:
+            server.run("true")
+            check(False, "it ran: " + text)
+        except RpcError as e:
+            equal(e.type, "SandboxUnavailable", text)
+            check(text in str(e) and "--state-dir" in str(e), "%s: %s" % (text, e))
+        server.stop()
+        for name in inside:
+            check(os.path.exists(os.path.join(tmp, name)), "%s: %s is gone" % (text, name))
+        shutil.rmtree(place.path("state"))
 
 
 @each_form
@@ -692,7 +776,7 @@ def test_user():
         result = server.run("echo $HOME $USER", user="nobody", environment={"HOME": "/x", "USER": "y"})
         equal(result["stdout_summary"].strip(), "/x y", "the request's own variables")
         server.stop()
-        equal(glob.glob("/var/lib/procpen/tmp-*"), [], "temporary directory after the end")
+        equal(os.listdir("/var/lib/procpen/tmp-users"), [], "temporary directory after the end")
     finally:
         place.close()
 

@@ -44,7 +44,7 @@ class Place:
         left = processes_marked(self.base)
         for pid in left:
             os.kill(pid, signal.SIGKILL)
-        temporary = glob.glob(self.state + "/tmp-*")
+        temporary = glob.glob(self.state + "/tmp/*")
         shutil.rmtree(self.base, ignore_errors=True)
         if kind is None:
             equal(left, [], "processes left behind")
@@ -491,9 +491,12 @@ def test_killed_procpen():
         run.wait(40)
         run.stdout.close()
         eventually(lambda: not processes_marked(place.base), 20, "alive after SIGKILL of procpen")
-        equal(place.run("--", "true")[0], 0, "the next one")
-        with place:
-            pass  # and it has removed the temporary directory of the first
+        left = os.listdir(place.state + "/tmp")
+        check(left, "the killed one has had no temporary directory")
+        with place:  # the next ones remove it
+            eventually(lambda: place.run("--", "true")[0] or not os.listdir(place.state + "/tmp"),
+                       40, "%s stays" % left)
+            equal(place.run("--", "true")[0], 0, "the next one")
 
 
 # ---------------------------------------------------------------- run: ends and limits

@@ -279,14 +279,16 @@ def test_client_that_pauses_after_the_end():
 
 
 @suite.test()
-def test_record_lies_in_the_workspace():
-    """The state directory is elsewhere, but the folder that the record is in is not."""
+def test_state_lies_in_the_workspace():
+    """The state directory is elsewhere, but a folder in it is not: that of the record, or that of the
+    temporary directories of all servers."""
     server = Server(start=False)
     state = os.path.join(server.base, "place")
-    audit = os.path.join(state, "audit")
-    os.mkdir(state, 0o700)
-    os.mkdir(audit, 0o700)
-    for args in (["--workspace", audit], ["--workspace", server.workspace, "--allow-dir", audit]):
+    places = [os.path.join(state, name) for name in ("audit", "tmp")]
+    for place in places:
+        os.makedirs(place, 0o700)
+    for args in [["--workspace", place] for place in places] + [
+            ["--workspace", server.workspace, "--allow-dir", place] for place in places]:
         done = subprocess.run([server_path(), "serve", "--state-dir", state] + args, text=True,
                               input="", capture_output=True, env=server.env, timeout=WAIT,
                               cwd=server.workspace, check=False)

@@ -167,10 +167,10 @@ static void test_confine_temporary(void **state)
 	f->options.users_temporary = "/somewhere";
 	make(f);
 	path = confine_temporary(f->c, &nothing);
-	assert_string_equal(path, scratch_path(&f->tmp, "state/tmp-unit"));
+	assert_string_equal(path, scratch_path(&f->tmp, "state/tmp/unit"));
 	free(path);
 	path = confine_temporary(f->c, &(struct confine_request){ .as_user = true, .uid = 42 });
-	assert_string_equal(path, "/somewhere/tmp-unit/42");
+	assert_string_equal(path, "/somewhere/tmp-users/unit/42");
 	free(path);
 	f->options.users_temporary = f->options.temporary = NULL;
 	make(f);
@@ -199,7 +199,7 @@ static void test_confine_default(void **state)
 	assert_true(f->plan.filter_len > 0);
 	assert_int_equal(f->plan.umask, 027);
 	assert_false(f->run.clone_flags & CLONE_NEWNET);
-	assert_int_equal(access(scratch_path(&f->tmp, "state/tmp-unit"), F_OK), 0);
+	assert_int_equal(access(scratch_path(&f->tmp, "state/tmp/unit"), F_OK), 0);
 }
 
 static void test_confine_namespaces_in_the_plan(void **state)
@@ -593,7 +593,7 @@ static void test_confine_can_write(void **state)
 	assert_true(confine_can_write(f->c, f->workspace));
 	assert_true(confine_can_write(f->c, scratch_path(&f->tmp, "ws/in")));
 	assert_true(confine_can_write(f->c, scratch_path(&f->tmp, "link")));
-	assert_true(confine_can_write(f->c, scratch_path(&f->tmp, "state/tmp-unit")));
+	assert_true(confine_can_write(f->c, scratch_path(&f->tmp, "state/tmp/unit")));
 	assert_false(confine_can_write(f->c, scratch_path(&f->tmp, "ws_evil")));
 	assert_false(confine_can_write(f->c, f->tmp.dir));
 	assert_false(confine_can_write(f->c, "/"));

@@ -14,6 +14,21 @@ static void test_ids_instances_are_hex_and_differ(void **state)
 	assert_string_not_equal(a, b);
 }
 
+static void test_ids_instance_has_one_spelling(void **state)
+{
+	static const char *const others[] = {
+		"", "0123456789abcde", "0123456789abcdef0", "0123456789abcdeF", "0123456789abcdeg",
+		"0123456789abcde ", "../../../../../..",
+	};
+	char own[IDS_INSTANCE_SIZE];
+
+	(void)state;
+	ids_instance(own);
+	assert_true(ids_is_instance(own));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(ids_is_instance(others[i]));
+}
+
 static void test_ids_come_back(void **state)
 {
 	static const uint64_t seqs[] = { 1, 9, 10, 12345678901, UINT64_MAX / 10 };
@@ -45,6 +60,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ids_instances_are_hex_and_differ),
+		cmocka_unit_test(test_ids_instance_has_one_spelling),
 		cmocka_unit_test(test_ids_come_back),
 		cmocka_unit_test(test_ids_of_others_and_other_spellings_name_nothing),
 	};

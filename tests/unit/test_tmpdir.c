@@ -1,174 +1,326 @@
 #include "unit.h"
 
 #include <errno.h>
-#include <sys/file.h>
+#include <stdbool.h>
 #include <sys/wait.h>
 
-#include "base/clock.h"
+#include "base/ids.h"
 #include "os/tmpdir.h"
 #include "scratch.h"
 
-#define WAIT_MS 100000 /* a bound; each server removes for 20 ms, however much that is here */
 #define ORDINARY 65534 /* a user without rights, where we are root */
+#define ONE "00000000000000a1"
+#define TWO "00000000000000a2"
+#define DEAD "00000000000000dd"
+
+struct fixture {
+	struct scratch s;
+};
 
 static int setup(void **state)
 {
-	struct scratch *s = calloc(1, sizeof(*s));
+	struct fixture *f = calloc(1, sizeof(*f));
 
-	scratch_init(s);
-	*state = s;
+	scratch_init(&f->s);
+	*state = f;
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	scratch_release(*state);
-	free(*state);
+	struct fixture *f = *state;
+
+	scratch_release(&f->s);
+	free(f);
 	return 0;
 }
 
-static bool is_there(struct scratch *s, const char *name)
+static bool is_there(struct fixture *f, const char *name)
 {
 	struct stat st;
 
-	return !lstat(scratch_path(s, name), &st);
+	return !lstat(scratch_path(&f->s, name), &st);
 }
 
-static unsigned mode_of(const char *path)
+static unsigned mode_of(struct fixture *f, const char *name)
 {
 	struct stat st;
 
-	assert_int_equal(lstat(path, &st), 0);
+	assert_int_equal(lstat(scratch_path(&f->s, name), &st), 0);
 	return st.st_mode & 07777;
 }
 
-static struct tmpdir *make(struct scratch *s, const char *instance)
+static struct tmpdir *new(struct fixture *f, const char *instance)
 {
-	struct err e = ERR_INIT;
-	struct tmpdir *t;
 	char parent[SCRATCH_PATH];
 
-	scratch_copy(s, "state", parent);
-	t = tmpdir_new(parent, instance);
-	assert_int_equal(tmpdir_make(t, &e), 0);
+	scratch_copy(&f->s, "state", parent);
+	return tmpdir_new(parent, instance);
+}
+
+static struct tmpdir *make(struct fixture *f, const char *instance)
+{
+	struct tmpdir *t = new(f, instance);
+	struct err e = ERR_INIT;
+
+	if (tmpdir_make(t, &e))
+		fail_msg("refused: %s", e.message);
 	return t;
 }
 
-/* What a server that was killed leaves: the directory, and nobody's lock. */
-static void leave_stale(struct scratch *s, const char *instance)
+/* Made, and what cleans up has come to its end. */
+static void make_and_clean(struct fixture *f)
 {
-	char name[64];
+	tmpdir_free(make(f, ONE));
+}
 
-	if (!is_there(s, "state"))
-		scratch_mkdir(s, "state");
-	snprintf(name, sizeof(name), "state/tmp-%s", instance);
-	scratch_mkdir(s, name);
+static void make_place(struct fixture *f)
+{
+	scratch_mkdir(&f->s, "state");
+	scratch_mkdir(&f->s, "state/tmp");
+}
+
+/* What a server that was killed leaves: both, and nobody's lock. */
+static void leave_stale(struct fixture *f, const char *instance)
+{
+	char name[80];
+
+	snprintf(name, sizeof(name), "state/tmp/%s.lock", instance);
+	scratch_file(&f->s, name, "", 0200);
+	snprintf(name, sizeof(name), "state/tmp/%s", instance);
+	scratch_mkdir(&f->s, name);
 	strcat(name, "/file");
-	scratch_file(s, name, "left", 0600);
+	scratch_file(&f->s, name, "left", 0600);
 }
 
 static void test_tmpdir_is_made_late_and_private(void **state)
 {
-	struct scratch *s = *state;
+	struct fixture *f = *state;
 	char parent[SCRATCH_PATH];
 	struct err e = ERR_INIT;
 	struct tmpdir *t;
 	mode_t before = umask(0);
 
-	scratch_copy(s, "deep/er/state", parent);
-	t = tmpdir_new(parent, "one");
-	assert_false(is_there(s, "deep"));
+	scratch_copy(&f->s, "deep/er/state", parent);
+	t = tmpdir_new(parent, ONE);
+	assert_false(is_there(f, "deep"));
 	assert_int_equal(tmpdir_make(t, &e), 0);
 	umask(before);
-	assert_string_equal(tmpdir_path(t), scratch_path(s, "deep/er/state/tmp-one"));
-	assert_int_equal(mode_of(tmpdir_path(t)), 0700);
-	assert_int_equal(mode_of(parent), 0700);
+	assert_string_equal(tmpdir_path(t), scratch_path(&f->s, "deep/er/state/tmp/" ONE));
+	assert_int_equal(mode_of(f, "deep/er/state"), 0700);
+	assert_int_equal(mode_of(f, "deep/er/state/tmp"), 0700);
+	assert_int_equal(mode_of(f, "deep/er/state/tmp/" ONE), 0700);
+	assert_int_equal(mode_of(f, "deep/er/state/tmp/" ONE ".lock"), 0200);
 	assert_int_equal(tmpdir_make(t, &e), 0); /* once */
+	scratch_file(&f->s, "deep/er/state/tmp/" ONE "/file", "", 0600);
+	assert_int_equal(chmod(tmpdir_path(t), 0555), 0); /* commands may do that */
 	tmpdir_free(t);
-	assert_false(is_there(s, "deep/er/state/tmp-one"));
-	assert_true(is_there(s, "deep/er/state"));
+	assert_false(is_there(f, "deep/er/state/tmp/" ONE));
+	assert_false(is_there(f, "deep/er/state/tmp/" ONE ".lock"));
+	assert_true(is_there(f, "deep/er/state/tmp"));
 }
 
 static void test_tmpdir_never_made_leaves_nothing(void **state)
 {
-	struct scratch *s = *state;
-	char parent[SCRATCH_PATH];
+	struct fixture *f = *state;
 
-	scratch_copy(s, "state", parent);
-	tmpdir_free(tmpdir_new(parent, "one"));
-	assert_false(is_there(s, "state"));
+	tmpdir_free(new(f, ONE));
+	assert_false(is_there(f, "state"));
 	tmpdir_free(NULL);
 }
 
-static void test_tmpdir_that_cannot_be_made(void **state)
+/* Refused for @why, and @where is named. */
+static void expect_refused(struct fixture *f, struct tmpdir *t, const char *where, const char *why)
 {
-	struct scratch *s = *state;
-	char parent[SCRATCH_PATH];
 	struct err e = ERR_INIT;
-	struct tmpdir *t;
 
-	scratch_file(s, "file", "", 0600);
-	scratch_copy(s, "file/state", parent);
-	t = tmpdir_new(parent, "one");
 	assert_int_equal(tmpdir_make(t, &e), -1);
 	assert_int_equal(e.type, ERR_SANDBOX_UNAVAILABLE);
-	assert_int_equal(e.sys, ENOTDIR);
-	assert_non_null(strstr(e.message, "file/state/tmp-one"));
+	if (!strstr(e.message, why) || !strstr(e.message, scratch_path(&f->s, where)))
+		fail_msg("wrong reason: %s", e.message);
 	assert_non_null(strstr(err_hint_text(&e), "--state-dir"));
 	err_release(&e);
-	tmpdir_free(t);
 }
 
-/* The place of a directory is taken by a link: it is not followed. */
-static void test_tmpdir_is_no_link(void **state)
+/* And it can be, as soon as the cause is gone. */
+static void test_tmpdir_that_cannot_be_made(void **state)
 {
-	struct scratch *s = *state;
-	char parent[SCRATCH_PATH];
-	struct err e = ERR_INIT;
-	struct tmpdir *t;
+	struct fixture *f = *state;
+	struct tmpdir *t = new(f, ONE);
 
-	scratch_mkdir(s, "state");
-	scratch_mkdir(s, "elsewhere");
-	scratch_link(s, "../elsewhere", "state/tmp-one");
-	scratch_copy(s, "state", parent);
-	t = tmpdir_new(parent, "one");
-	assert_int_equal(tmpdir_make(t, &e), -1);
-	assert_true(e.sys == ENOTDIR || e.sys == ELOOP);
-	err_release(&e);
+	scratch_file(&f->s, "state", "", 0600);
+	expect_refused(f, t, "state/tmp", "ENOTDIR");
+	assert_int_equal(unlink(scratch_path(&f->s, "state")), 0);
+	make_place(f);
+	scratch_mkdir(&f->s, "elsewhere");
+	scratch_link(&f->s, "../../elsewhere", "state/tmp/" ONE); /* its own name is taken */
+	expect_refused(f, t, "state/tmp/" ONE, "EEXIST");
+	assert_true(is_there(f, "state/tmp/" ONE));
+	assert_false(is_there(f, "state/tmp/" ONE ".lock"));
+	assert_int_equal(unlink(scratch_path(&f->s, "state/tmp/" ONE)), 0);
+	scratch_link(&f->s, "../../elsewhere/file", "state/tmp/" ONE ".lock");
+	expect_refused(f, t, "state/tmp/" ONE, "ELOOP");
+	assert_false(is_there(f, "elsewhere/file"));
+	assert_int_equal(unlink(scratch_path(&f->s, "state/tmp/" ONE ".lock")), 0);
+	assert_int_equal(tmpdir_make(t, &(struct err)ERR_INIT), 0);
 	tmpdir_free(t);
-	assert_true(is_there(s, "elsewhere"));
+	assert_true(is_there(f, "elsewhere"));
 }
 
-/* A lock tells who lives: of three directories one is a dead server's. */
+/* What is there already and could be somebody else's is not used, and nothing in it removed. */
+static void test_tmpdir_place_must_be_ours(void **state)
+{
+	static const unsigned modes[] = { 0755, 0711, 0777, 01777, 0750, 0770, 0500, 04700 };
+	struct fixture *f = *state;
+	struct tmpdir *t = new(f, ONE);
+	char place[SCRATCH_PATH];
+
+	make_place(f);
+	leave_stale(f, DEAD);
+	scratch_copy(&f->s, "state/tmp", place);
+	for (size_t i = 0; i < sizeof(modes) / sizeof(*modes); i++) {
+		char why[40];
+
+		snprintf(why, sizeof(why), "mode is %04o instead of 0700", modes[i]);
+		assert_int_equal(chmod(place, modes[i]), 0);
+		expect_refused(f, t, "state/tmp", why);
+		assert_int_equal(mode_of(f, "state/tmp"), modes[i]);
+	}
+	assert_int_equal(chmod(place, 0700), 0);
+	if (!geteuid()) {
+		assert_int_equal(chown(place, 1, 1), 0);
+		expect_refused(f, t, "state/tmp", "belongs to uid 1");
+		assert_int_equal(chown(place, 0, 0), 0);
+	}
+	assert_int_equal(rename(place, scratch_path(&f->s, "elsewhere")), 0);
+	scratch_link(&f->s, "../elsewhere", "state/tmp");
+	expect_refused(f, t, "state/tmp", "ENOTDIR");
+	assert_true(is_there(f, "elsewhere/" DEAD "/file"));
+	assert_int_equal(unlink(scratch_path(&f->s, "state/tmp")), 0);
+	assert_int_equal(tmpdir_make(t, &(struct err)ERR_INIT), 0);
+	tmpdir_free(t);
+}
+
+/* Directories inherit this bit; and where users pass through, the mode comes after the directory. */
+static void test_tmpdir_place_that_we_began(void **state)
+{
+	struct fixture *f = *state;
+	char parent[SCRATCH_PATH];
+	struct tmpdir *first, *t;
+
+	make_place(f);
+	scratch_mkdir(&f->s, "state/tmp-users");
+	assert_int_equal(chmod(scratch_path(&f->s, "state/tmp"), 02700), 0);
+	first = make(f, ONE);
+	assert_int_equal(mode_of(f, "state/tmp"), 0700);
+	scratch_copy(&f->s, "state", parent);
+	t = tmpdir_new_for_users(parent, ONE); /* in the same parent */
+	assert_int_equal(tmpdir_make(t, &(struct err)ERR_INIT), 0);
+	assert_int_equal(mode_of(f, "state/tmp-users"), 0711);
+	tmpdir_free(t);
+	tmpdir_free(first);
+}
+
+/* Beside a lock that is none of ours. */
+static void leave_for_others(struct fixture *f)
+{
+	char lock[SCRATCH_PATH];
+
+	leave_stale(f, "0000000000000001");
+	scratch_copy(&f->s, "state/tmp/0000000000000001.lock", lock);
+	assert_int_equal(chmod(lock, 0600), 0);
+	leave_stale(f, "0000000000000002");
+	scratch_file(&f->s, "state/tmp/0000000000000002.lock", "text", 0200);
+	leave_stale(f, "0000000000000003");
+	scratch_copy(&f->s, "state/tmp/0000000000000003.lock", lock);
+	assert_int_equal(link(lock, scratch_path(&f->s, "second")), 0);
+	leave_stale(f, "0000000000000004");
+	scratch_copy(&f->s, "state/tmp/0000000000000004.lock", lock);
+	assert_int_equal(unlink(lock), 0);
+	scratch_link(&f->s, DEAD ".lock", "state/tmp/0000000000000004.lock");
+	leave_stale(f, "0000000000000005");
+	scratch_copy(&f->s, "state/tmp/0000000000000005.lock", lock);
+	if (!geteuid())
+		assert_int_equal(chown(lock, 1, 1), 0);
+	else
+		assert_int_equal(unlink(lock), 0);
+}
+
+/* Beside a lock that is ours and free: no directory, or not ours. */
+static void leave_no_directory(struct fixture *f)
+{
+	scratch_file(&f->s, "state/tmp/0000000000000006.lock", "", 0200);
+	scratch_file(&f->s, "state/tmp/0000000000000006", "", 0600);
+	scratch_file(&f->s, "state/tmp/0000000000000007.lock", "", 0200);
+	scratch_link(&f->s, "../my", "state/tmp/0000000000000007");
+	leave_stale(f, "0000000000000008");
+	if (!geteuid())
+		assert_int_equal(chown(scratch_path(&f->s, "state/tmp/0000000000000008"), 1, 1), 0);
+	else
+		assert_int_equal(unlink(scratch_path(&f->s, "state/tmp/0000000000000008.lock")), 0);
+}
+
+/* A free lock of ours is the only proof; everything else stays. */
 static void test_tmpdir_cleans_up_after_the_dead_only(void **state)
 {
-	struct scratch *s = *state;
-	struct tmpdir *first = make(s, "first"), *second;
-	int locked;
+	static const char *const others[] = {
+		"state/tmp-0123456789abcdef/", "state/tmp-0123456789abcdef/file", "state/tmp-x",
+		"state/" DEAD "/", "state/" DEAD ".lock", "state/audit/", "state/my/", "state/my/file",
+		"state/tmp/0123456789abcdef/", "state/tmp/0123456789abcdef/file",
+		"state/tmp/0123456789abcdeF/", "state/tmp/0123456789abcdeF.lock",
+		"state/tmp/" DEAD "0/", "state/tmp/" DEAD "0.lock", "state/tmp/tmp-" DEAD "/",
+		"state/tmp/x/", "state/tmp/x.lock", "state/tmp/.lock", "state/tmp/file",
+	};
+	struct fixture *f = *state;
+	struct tmpdir *living;
+	char name[80];
 
-	leave_stale(s, "dead");
-	leave_stale(s, "other");
-	locked = open(scratch_path(s, "state/tmp-other"), O_RDONLY | O_DIRECTORY);
-	assert_int_equal(flock(locked, LOCK_EX | LOCK_NB), 0);
-	scratch_mkdir(s, "state/audit");
-	scratch_file(s, "state/tmp-file", "no directory", 0600);
-	second = make(s, "second");
-	assert_false(is_there(s, "state/tmp-dead"));
-	assert_true(is_there(s, "state/tmp-other/file"));
-	assert_true(is_there(s, "state/tmp-first"));
-	assert_true(is_there(s, "state/audit"));
-	assert_true(is_there(s, "state/tmp-file"));
-	close(locked);
-	tmpdir_free(second);
-	tmpdir_free(first);
+	make_place(f);
+	living = make(f, TWO);
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (others[i][strlen(others[i]) - 1] == '/')
+			scratch_mkdir(&f->s, others[i]);
+		else
+			scratch_file(&f->s, others[i], "", 0600);
+	leave_for_others(f);
+	leave_no_directory(f);
+	leave_stale(f, DEAD);
+	make_and_clean(f);
+	assert_false(is_there(f, "state/tmp/" DEAD));
+	assert_false(is_there(f, "state/tmp/" DEAD ".lock"));
+	assert_true(is_there(f, "state/tmp/" TWO));
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		assert_true(is_there(f, others[i]));
+	for (int i = 1; i <= 8; i++) {
+		snprintf(name, sizeof(name), "state/tmp/000000000000000%d", i);
+		assert_true(is_there(f, name));
+	}
+	assert_true(is_there(f, "state/tmp/0000000000000003/file"));
+	assert_true(is_there(f, "state/tmp/0000000000000008/file"));
+	tmpdir_free(living);
+}
+
+/* Killed at any point, a server leaves nothing that the next one would not remove. */
+static void test_tmpdir_killed_at_any_point(void **state)
+{
+	struct fixture *f = *state;
+
+	make_place(f);
+	scratch_file(&f->s, "state/tmp/" DEAD ".lock", "", 0200); /* before, and after, the directory */
+	make_and_clean(f);
+	assert_false(is_there(f, "state/tmp/" DEAD ".lock"));
+	leave_stale(f, DEAD);
+	assert_int_equal(chmod(scratch_path(&f->s, "state/tmp/" DEAD), 0), 0);
+	make_and_clean(f);
+	assert_false(is_there(f, "state/tmp/" DEAD));
+	assert_int_equal(rmdir(scratch_path(&f->s, "state/tmp")), 0); /* nothing else is left */
 }
 
 /* A process that still has the descriptor keeps the lock, as a server that lives does. */
 static void test_tmpdir_lock_ends_with_the_process(void **state)
 {
-	struct scratch *s = *state;
+	struct fixture *f = *state;
 	int ready[2], hold[2];
-	struct tmpdir *t;
 	char byte;
 	pid_t pid;
 
@@ -176,62 +328,91 @@ static void test_tmpdir_lock_ends_with_the_process(void **state)
 	assert_int_equal(pipe(hold), 0);
 	pid = fork();
 	if (!pid) {
-		make(s, "child");
+		make(f, DEAD);
 		close(hold[1]);
 		(void)!write(ready[1], "x", 1);
 		(void)!read(hold[0], &byte, 1);
 		_exit(0); /* without tmpdir_free(), as after SIGKILL */
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
-	t = make(s, "mine");
-	assert_true(is_there(s, "state/tmp-child"));
-	tmpdir_free(t);
+	make_and_clean(f);
+	assert_true(is_there(f, "state/tmp/" DEAD));
 	close(hold[1]);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
-	t = make(s, "mine");
-	assert_false(is_there(s, "state/tmp-child"));
-	tmpdir_free(t);
+	make_and_clean(f);
+	assert_false(is_there(f, "state/tmp/" DEAD));
 	close(ready[0]);
 	close(ready[1]);
 	close(hold[0]);
 }
 
-static void make_files(const char *top, int count)
+/* Run @body in a child: assert_*() does not reach out of one, so failures are statuses. */
+static int in_child(struct fixture *f, int (*body)(struct fixture *f))
 {
-	int at = open(top, O_RDONLY | O_DIRECTORY);
+	int status;
+	pid_t pid;
 
-	for (int i = 0; i < count; i++) {
-		char name[16];
-
-		snprintf(name, sizeof(name), "%d", i);
-		close(openat(at, name, O_CREAT | O_WRONLY, 0600));
-	}
-	close(at);
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(body(f));
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -1;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* More than can be removed in the time of a start is left to others, and they come to an end. */
-static void test_tmpdir_takes_a_bounded_time(void **state)
+/* A server that finds its own as it has left it; every third is killed at the end. */
+static int live(struct fixture *f)
 {
-	int64_t until = clock_mono_ms() + WAIT_MS;
-	struct scratch *s = *state;
-	bool left = false;
+	char instance[IDS_INSTANCE_SIZE], file[SCRATCH_PATH];
+	struct err e = ERR_INIT;
+	struct tmpdir *t;
+	int fd;
 
-	for (int many = 20000; !left && many <= 320000; many *= 4) {
-		leave_stale(s, "big");
-		make_files(scratch_path(s, "state/tmp-big"), many);
-		tmpdir_free(make(s, "next"));
-		left = is_there(s, "state/tmp-big");
+	ids_instance(instance);
+	t = new(f, instance);
+	if (tmpdir_make(t, &e)) {
+		print_error("%s\n", e.message);
+		return 1;
 	}
-	assert_true(left); /* so many files take longer than a start may, on any machine */
-	while (is_there(s, "state/tmp-big")) {
-		assert_true(clock_mono_ms() < until);
-		tmpdir_free(make(s, "next"));
-	}
+	snprintf(file, sizeof(file), "%s/file", tmpdir_path(t));
+	fd = open(file, O_CREAT | O_EXCL | O_WRONLY, 0600);
+	usleep((useconds_t)(instance[0] % 4) * 500);
+	if (fd < 0 || access(file, F_OK))
+		return 2;
+	close(fd);
+	if (instance[1] % 3)
+		tmpdir_free(t);
+	return 0;
+}
+
+static int live_many_times(struct fixture *f)
+{
+	for (int i = 0; i < 60; i++)
+		if (in_child(f, live))
+			return 3;
+	return 0;
+}
+
+static void test_tmpdir_many_servers_at_once(void **state)
+{
+	struct fixture *f = *state;
+	int status;
+
+	make_place(f);
+	for (int i = 0; i < 6; i++)
+		if (!fork())
+			_exit(live_many_times(f));
+	while (waitpid(-1, &status, 0) > 0)
+		assert_int_equal(status, 0);
+	make_and_clean(f);
+	assert_int_equal(rmdir(scratch_path(&f->s, "state/tmp")), 0);
 }
 
 static void test_tmpdir_for_users(void **state)
 {
-	struct scratch *s = *state;
+	struct fixture *f = *state;
 	char parent[SCRATCH_PATH];
 	struct err e = ERR_INIT;
 	struct tmpdir *t;
@@ -243,21 +424,24 @@ static void test_tmpdir_for_users(void **state)
 		print_message("SKIP: only root can give a directory away\n");
 		skip();
 	}
-	scratch_copy(s, "users", parent);
-	t = tmpdir_new_for_users(parent, "one");
+	scratch_copy(&f->s, "users", parent);
+	t = tmpdir_new_for_users(parent, ONE);
 	assert_int_equal(tmpdir_make_for(t, ORDINARY, ORDINARY, &e), 0);
 	assert_int_equal(tmpdir_make_for(t, ORDINARY, ORDINARY, &e), 0);
 	assert_int_equal(tmpdir_make_for(t, 1, 1, &e), 0);
 	umask(before);
-	assert_int_equal(mode_of(parent), 0711);
-	assert_int_equal(mode_of(tmpdir_path(t)), 0711);
-	assert_int_equal(stat(scratch_path(s, "users/tmp-one/65534"), &st), 0);
+	assert_int_equal(mode_of(f, "users"), 0711);
+	assert_int_equal(mode_of(f, "users/tmp-users"), 0711);
+	assert_int_equal(mode_of(f, "users/tmp-users/" ONE), 0711);
+	assert_int_equal(mode_of(f, "users/tmp-users/" ONE ".lock"), 0200);
+	assert_int_equal(stat(scratch_path(&f->s, "users/tmp-users/" ONE "/65534"), &st), 0);
 	assert_int_equal(st.st_uid, ORDINARY);
 	assert_int_equal(st.st_gid, ORDINARY);
 	assert_int_equal(st.st_mode & 07777, 0700);
-	scratch_file(s, "users/tmp-one/65534/file", "", 0600);
+	scratch_file(&f->s, "users/tmp-users/" ONE "/65534/file", "", 0600);
 	tmpdir_free(t);
-	assert_false(is_there(s, "users/tmp-one"));
+	assert_false(is_there(f, "users/tmp-users/" ONE));
+	assert_false(is_there(f, "users/tmp-users/" ONE ".lock"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -268,10 +452,12 @@ int main(void)
 		TEST(test_tmpdir_is_made_late_and_private),
 		TEST(test_tmpdir_never_made_leaves_nothing),
 		TEST(test_tmpdir_that_cannot_be_made),
-		TEST(test_tmpdir_is_no_link),
+		TEST(test_tmpdir_place_must_be_ours),
+		TEST(test_tmpdir_place_that_we_began),
 		TEST(test_tmpdir_cleans_up_after_the_dead_only),
+		TEST(test_tmpdir_killed_at_any_point),
 		TEST(test_tmpdir_lock_ends_with_the_process),
-		TEST(test_tmpdir_takes_a_bounded_time),
+		TEST(test_tmpdir_many_servers_at_once),
 		TEST(test_tmpdir_for_users),
 	};
 
