@@ -58,7 +58,10 @@ int engine_open(struct engine *n, struct engine_options *options, struct err *e)
 	n->audit = audit_new(n->state_dir, n->instance);
 	n->loop = loop_new();
 	n->reaper = reaper_new(n->loop);
-	n->confine = sandbox_new(&n->config, n->scope, n->state_dir, n->instance, &n->nofile);
+	n->confine = sandbox_new(&n->config, &(struct sandbox_place){
+		.scope = n->scope, .state_dir = n->state_dir, .instance = n->instance,
+		.reaper = n->reaper, .nofile = n->nofile,
+	});
 	return 0;
 }
 
@@ -66,8 +69,8 @@ void engine_stop(struct engine *n)
 {
 	if (!n->loop)
 		return;
+	confine_free(n->confine); /* it may have a child to be waited for */
 	reaper_free(n->reaper);
-	confine_free(n->confine);
 	n->reaper = NULL;
 	n->confine = NULL;
 }

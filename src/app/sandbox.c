@@ -115,17 +115,15 @@ static bool changes_user(const struct config *config)
 				  *config_names(config, CONFIG_SANDBOX_USERS));
 }
 
-struct confine *sandbox_new(const struct config *config, const struct scope *scope,
-			    const char *state_dir, const char *instance,
-			    const struct rlimit *nofile)
+struct confine *sandbox_new(const struct config *config, const struct sandbox_place *place)
 {
 	AUTO_FREE char *record = NULL;
-	AUTO_FREE const char **writable = join(scope_directories(scope),
+	AUTO_FREE const char **writable = join(scope_directories(place->scope),
 					       names_of(config, CONFIG_SANDBOX_WRITABLE), NULL);
 	AUTO_FREE const char **hidden = NULL;
 	struct confine_options options = {
-		.instance = instance,
-		.temporary = state_dir,
+		.instance = place->instance,
+		.temporary = place->state_dir,
 		.users_temporary = changes_user(config) ? USERS_TEMPORARY : NULL,
 		.profile = profile_of(config_choice(config, CONFIG_SANDBOX_PROFILE)),
 		.network = config_bool(config, CONFIG_SANDBOX_NETWORK),
@@ -134,11 +132,12 @@ struct confine *sandbox_new(const struct config *config, const struct scope *sco
 		.writable = writable,
 		.umask = (uint32_t)config_int(config, CONFIG_PROCESS_UMASK),
 		.tasks = config_int(config, CONFIG_LIMITS_TASKS_PER_RUN),
-		.nofile = *nofile,
+		.nofile = place->nofile,
+		.reaper = place->reaper,
 	};
 
 	/* A command has no business in the record of what it did. */
-	if (asprintf(&record, "%s/audit", state_dir) < 0)
+	if (asprintf(&record, "%s/audit", place->state_dir) < 0)
 		abort();
 	hidden = join(names_of(config, CONFIG_SANDBOX_HIDE), NULL, record);
 	options.hidden = hidden;

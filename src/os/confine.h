@@ -20,6 +20,7 @@
 struct confine;
 
 struct confine *confine_new(const struct confine_options *options);
+/* Before the reaper goes. Removes the temporary directory, see tmpdir_free(). */
 void confine_free(struct confine *c);
 
 /*

@@ -232,9 +232,11 @@ static int prepare(struct confine *c, struct err *e)
 	struct err ignored = ERR_INIT;
 
 	c->usable = (1u << CONFINE_LAYER_COUNT) - 1;
-	if (probe_keeper(e) || build_lists(c, e))
+	if (probe_keeper(e))
 		return -1;
 	cgroups_prepare(c->cgroups); /* while the server is alone in its group */
+	if (build_lists(c, e))
+		return -1;
 	probe_landlock(c, &ignored);
 	if (!c->privileged) {
 		drop(c, CONFINE_CREDENTIALS, NULL, "only root can run commands as another user");

@@ -43,9 +43,10 @@ struct confine *confine_new(const struct confine_options *options)
 	c->ruleset = -1;
 	c->cgroups = cgroups_new(options->instance);
 	if (options->temporary)
-		c->tmpdir = tmpdir_new(options->temporary, options->instance);
+		c->tmpdir = tmpdir_new(options->temporary, options->instance, options->reaper);
 	if (options->users_temporary)
-		c->users_tmpdir = tmpdir_new_for_users(options->users_temporary, options->instance);
+		c->users_tmpdir = tmpdir_new_for_users(options->users_temporary, options->instance,
+						       options->reaper);
 	c->options.users_temporary = NULL;
 	c->options.instance = c->options.temporary = NULL; /* not copied, not needed any more */
 	return c;

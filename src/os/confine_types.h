@@ -29,11 +29,14 @@ enum confine_layer {
 
 enum confine_profile { CONFINE_DEFAULT, CONFINE_STRICT, CONFINE_NONE };
 
-/* What the operator decides; everything is copied. */
+struct reaper;
+
+/* What the operator decides; everything but @reaper is copied. */
 struct confine_options {
 	const char *instance; /* names control groups and the temporary directory */
 	const char *temporary; /* parent of the private temporary directory; NULL: none */
 	const char *users_temporary; /* the same for runs as another user; NULL: there are none */
+	struct reaper *reaper; /* of what removes old temporary files, see os/tmpdir.h; or NULL */
 	enum confine_profile profile;
 	bool network;         /* false: off for every run */
 	bool namespaces;      /* false: do not even try them */

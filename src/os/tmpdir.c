@@ -10,44 +10,55 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/ids.h"
+#include "base/log.h"
 #include "base/mem.h"
+#include "os/reaper.h"
 #include "os/rmtree.h"
 
 #define USERS_PLACE "tmp-users"
 #define LOCK_SUFFIX ".lock"
 #define LOCK_NAME_SIZE (IDS_INSTANCE_SIZE + sizeof(LOCK_SUFFIX) - 1)
 #define LOCK_MODE 0200 /* whoever can open it could lock it */
-#define LOCK_ATTEMPTS 16
-#define STALE_US 20000 /* for what others left, at a first start */
-#define OWN_US 300000  /* for our own, at the end */
+#define MAKING_S 10     /* more than a server takes from its lock file to its directory */
+#define END_US 1000000  /* a host waits for our end */
+#define CLEANER_NICE 10 /* on a busy machine it still gets on */
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct tmpdir {
 	char *parent, *place_path, *path;
 	bool for_users;
-	mode_t mode; /* of what we make: users pass through */
-	int place;   /* <parent>/tmp, or for users; -1: not opened */
-	int lock;    /* our lock file, locked */
-	int fd;      /* the directory; -1: not made */
+	mode_t mode;   /* of what we make: users pass through */
+	int place;     /* <parent>/tmp, or for users; -1: not opened */
+	int lock;      /* our lock file, locked */
+	int fd;        /* the directory; -1: not made */
+	struct reaper *reaper;
+	pid_t cleaner; /* 0: none */
 };
 
-static struct tmpdir *new_directory(const char *parent, const char *instance, bool for_users)
+static struct tmpdir *new_directory(const char *parent, const char *instance, bool for_users,
+				    struct reaper *reaper)
 {
 	struct tmpdir *t = mem_zalloc(sizeof(*t));
 
 	t->parent = mem_strdup(parent);
 	t->for_users = for_users;
 	t->mode = for_users ? 0711 : 0700;
+	t->reaper = reaper;
 	t->place = t->lock = t->fd = -1;
 	/* The two have different modes, and their parents may be one. */
 	if (asprintf(&t->place_path, "%s/%s", parent, for_users ? USERS_PLACE : TMPDIR_PLACE) < 0 ||
@@ -56,14 +67,15 @@ static struct tmpdir *new_directory(const char *parent, const char *instance, bo
 	return t;
 }
 
-struct tmpdir *tmpdir_new(const char *parent, const char *instance)
+struct tmpdir *tmpdir_new(const char *parent, const char *instance, struct reaper *reaper)
 {
-	return new_directory(parent, instance, false);
+	return new_directory(parent, instance, false, reaper);
 }
 
-struct tmpdir *tmpdir_new_for_users(const char *parent, const char *instance)
+struct tmpdir *tmpdir_new_for_users(const char *parent, const char *instance,
+				    struct reaper *reaper)
 {
-	return new_directory(parent, instance, true);
+	return new_directory(parent, instance, true, reaper);
 }
 
 const char *tmpdir_path(const struct tmpdir *t)
@@ -197,21 +209,6 @@ static int lock(int place, const char *instance, int flags)
 	return -1;
 }
 
-/* Whoever cleans up may meet our lock file before we hold it: it removes it then, at once. */
-static int lock_own(const struct tmpdir *t)
-{
-	int fd = -1;
-
-	for (int attempt = 0; attempt < LOCK_ATTEMPTS && fd < 0; attempt++) {
-		if (attempt)
-			usleep(1000);
-		fd = lock(t->place, instance_of(t), O_CREAT);
-		if (fd < 0 && errno != EAGAIN)
-			return -1;
-	}
-	return fd;
-}
-
 static void unlink_lock(const struct tmpdir *t, const char *instance)
 {
 	char name[LOCK_NAME_SIZE];
@@ -220,20 +217,59 @@ static void unlink_lock(const struct tmpdir *t, const char *instance)
 	unlinkat(t->place, name, 0);
 }
 
+/* Ours, which is not there yet. */
+static int lock_own(const struct tmpdir *t)
+{
+	int fd = lock(t->place, instance_of(t), O_CREAT | O_EXCL), saved = errno;
+
+	if (fd < 0 && saved != EEXIST) {
+		unlink_lock(t, instance_of(t));
+		errno = saved;
+	}
+	return fd;
+}
+
 /* ---- removing ---- */
+
+static void tell_rest(const struct tmpdir *t, const char *instance, const struct rmtree_rest *rest)
+{
+	const char *why = strerrordesc_np(rest->error);
+
+	if (rest->late)
+		log_warn("%.400s/%s still holds at least %lu temporary files of commands: there "
+			 "was no time to remove them; the next procpen that uses %.400s will, or "
+			 "remove them by hand", t->place_path, instance, rest->left, t->place_path);
+	else
+		log_warn("%.400s/%s still holds %lu temporary files of commands: \"%s\" cannot "
+			 "be removed: %s (%s); remove them by hand", t->place_path, instance,
+			 rest->left, rest->name, why ? why : "Unknown error",
+			 err_sys_name(rest->error));
+}
+
+static void tell_left_alone(const struct tmpdir *t, const char *instance)
+{
+	log_warn("%.400s/%s and its lock are not as procpen makes them, and left alone; remove "
+		 "them by hand", t->place_path, instance);
+}
 
 /* The directory @fd of @instance, then its lock file, which stays with what is left. */
 static void remove_directory(const struct tmpdir *t, const char *instance, int fd, int64_t until_us)
 {
 	struct rmtree_rest rest;
 
-	if (!rmtree_empty(fd, until_us, &rest) &&
-	    (!unlinkat(t->place, instance, AT_REMOVEDIR) || errno == ENOENT))
-		unlink_lock(t, instance);
+	if (!rmtree_empty(fd, until_us, &rest)) {
+		if (!unlinkat(t->place, instance, AT_REMOVEDIR) || errno == ENOENT) {
+			unlink_lock(t, instance);
+			return;
+		}
+		rest = (struct rmtree_rest){ .left = 1, .error = errno };
+		strcpy(rest.name, instance);
+	}
+	tell_rest(t, instance, &rest);
 }
 
-/* With the lock held. What is no directory of ours beside a lock of ours is left alone. */
-static void remove_stale(const struct tmpdir *t, const char *instance, int64_t until_us)
+/* With the lock held. */
+static void remove_stale(const struct tmpdir *t, const char *instance)
 {
 	AUTO_CLOSE int fd = openat(t->place, instance,
 				   O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -242,7 +278,9 @@ static void remove_stale(const struct tmpdir *t, const char *instance, int64_t u
 	if (fd < 0 && errno == ENOENT)
 		unlink_lock(t, instance);
 	else if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid())
-		remove_directory(t, instance, fd, until_us);
+		remove_directory(t, instance, fd, INT64_MAX);
+	else
+		tell_left_alone(t, instance);
 }
 
 /* ---- after dead servers ---- */
@@ -259,29 +297,125 @@ static bool is_lock_name(const char *name, char instance[IDS_INSTANCE_SIZE])
 	return ids_is_instance(instance);
 }
 
-static void visit(const struct tmpdir *t, const char *instance, int64_t until_us)
+/* The directory is made with the lock held. A lock file alone may be so new that its server does
+ * not hold it yet, and must find it free. */
+static bool is_being_made(const struct tmpdir *t, const char *instance)
 {
-	AUTO_CLOSE int held = lock(t->place, instance, 0);
+	char name[LOCK_NAME_SIZE];
+	struct stat st;
 
-	if (held >= 0)
-		remove_stale(t, instance, until_us);
+	if (!fstatat(t->place, instance, &st, AT_SYMLINK_NOFOLLOW))
+		return false;
+	lock_name(instance, name);
+	return fstatat(t->place, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       st.st_mtime + MAKING_S > clock_wall_ms() / 1000;
 }
 
-static void clean_up(const struct tmpdir *t)
+/* Remove what the dead server @instance has left, or only look: is there anything to be done? */
+static bool visit(const struct tmpdir *t, const char *instance, bool removing)
 {
-	int64_t until_us = clock_mono_us() + STALE_US;
+	AUTO_CLOSE int held = -1;
+
+	if (is_being_made(t, instance))
+		return false;
+	held = lock(t->place, instance, 0);
+	if (held < 0 && errno != EPERM)
+		return false; /* it lives */
+	if (removing && held < 0)
+		tell_left_alone(t, instance);
+	else if (removing)
+		remove_stale(t, instance);
+	return true;
+}
+
+static bool visit_all(const struct tmpdir *t, bool removing)
+{
 	int copy = openat(t->place, ".", OPEN_DIRECTORY);
 	DIR *list = copy < 0 ? NULL : fdopendir(copy);
 	char instance[IDS_INSTANCE_SIZE];
 	const struct dirent *entry;
+	bool found = false;
 
 	if (!list && copy >= 0)
 		close(copy);
-	while (list && clock_mono_us() < until_us && (entry = readdir(list)))
+	while (list && (removing || !found) && (entry = readdir(list)))
 		if (is_lock_name(entry->d_name, instance))
-			visit(t, instance, until_us);
+			found |= visit(t, instance, removing);
 	if (list)
 		closedir(list);
+	return found;
+}
+
+/* Nothing of the server's but stderr, and the place as 0: the client's ends, sockets of keepers. */
+static void close_others(struct tmpdir *t)
+{
+	dup2(t->place, 0);
+	t->place = 0;
+	close(1);
+	if (syscall(SYS_close_range, 3U, ~0U, 0) == 0)
+		return;
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+}
+
+/* The process that cleans up: it dies with the server, and gives way to everybody. */
+static _Noreturn void clean_up(struct tmpdir *t, pid_t server)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "procpen-clean");
+	close_others(t);
+	setpriority(PRIO_PROCESS, 0, CLEANER_NICE);
+	if (getppid() == server)
+		visit_all(t, true);
+	_exit(0);
+}
+
+static void on_cleaned(void *ctx, pid_t pid, int wait_status)
+{
+	struct tmpdir *t = ctx;
+
+	(void)pid;
+	(void)wait_status;
+	t->cleaner = 0;
+}
+
+/* In a process of its own: a single unlink() may take long, and the loop must not wait. Where none
+ * can be had the next server tries. */
+static void start_cleaner(struct tmpdir *t)
+{
+	pid_t server = getpid(), pid;
+	sigset_t all, before;
+
+	if (!t->reaper || t->cleaner || !visit_all(t, false))
+		return;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before); /* stays so in the child: the handlers are ours */
+	pid = fork();
+	if (!pid)
+		clean_up(t, server);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0)
+		return;
+	t->cleaner = pid;
+	reaper_watch(t->reaper, pid, on_cleaned, t);
+}
+
+/* Collected here: nobody turns the loop any more. */
+static void end_cleaner(struct tmpdir *t, int64_t until_us)
+{
+	if (!t->cleaner)
+		return;
+	reaper_unwatch(t->reaper, t->cleaner);
+	while (!waitpid(t->cleaner, NULL, WNOHANG)) {
+		if (clock_mono_us() >= until_us) {
+			kill(t->cleaner, SIGKILL);
+			log_warn("%.400s still holds temporary files of earlier servers' commands: "
+				 "there was no time to remove them; the next procpen that uses it "
+				 "goes on, or remove them by hand", t->place_path);
+			break;
+		}
+		usleep(1000);
+	}
 }
 
 /* ---- the directory ---- */
@@ -321,7 +455,7 @@ int tmpdir_make(struct tmpdir *t, struct err *e)
 		return 0;
 	if (open_place(t, e))
 		return -1;
-	clean_up(t); /* first: what is removed may be the room that is missing */
+	start_cleaner(t); /* first: what is removed may be the room that is missing */
 	if (!make_locked(t))
 		return 0;
 	failed(t, e);
@@ -346,10 +480,13 @@ int tmpdir_make_for(struct tmpdir *t, uint32_t uid, uint32_t gid, struct err *e)
 
 void tmpdir_free(struct tmpdir *t)
 {
+	int64_t until_us = clock_mono_us() + END_US;
+
 	if (!t)
 		return;
 	if (t->fd >= 0)
-		remove_directory(t, instance_of(t), t->fd, clock_mono_us() + OWN_US);
+		remove_directory(t, instance_of(t), t->fd, until_us);
+	end_cleaner(t, until_us);
 	mem_cleanup_close(&t->fd);
 	mem_cleanup_close(&t->lock);
 	mem_cleanup_close(&t->place);

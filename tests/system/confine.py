@@ -10,7 +10,7 @@ import socket
 import subprocess
 import tempfile
 
-from client import WAIT, RpcError, Server, Skip, check, equal, eventually, hostile_program
+from client import STRESS, WAIT, RpcError, Server, Skip, check, equal, eventually, hostile_program
 from suite import Suite
 
 suite = Suite()
@@ -105,7 +105,7 @@ class Place:
         return Server(*options, base=self.base, wrapper=as_user + list(wrapper))
 
     def close(self):
-        shutil.rmtree(self.base, ignore_errors=True)
+        subprocess.run(["rm", "-rf", self.base], check=False, capture_output=True)  # it may be deep
 
 
 def doors(server, script, *args, **params):
@@ -265,6 +265,54 @@ def test_temporary_directory_after_sigkill(place, options):
     equal(len(os.listdir(server.state + "/tmp")), 2, "its own")
     server.stop()
     equal(os.listdir(server.state + "/tmp"), [], "left after an orderly end")
+
+
+# Arguments: how many files, how many levels of directories.
+CLUTTER = """
+import os, sys
+top = os.environ["TMPDIR"]
+os.mkdir(top + "/wide")
+for n in range(int(sys.argv[1])):
+    os.close(os.open("%s/wide/%d" % (top, n), os.O_CREAT | os.O_WRONLY))
+os.chdir(top)
+for n in range(int(sys.argv[2])):
+    os.mkdir("d")
+    os.chdir("d")
+"""
+
+
+@each_form
+def test_clutter_is_gone_or_named(place, options):
+    """However much a run leaves: at the end it is gone, or stderr names it, and the next server
+    removes it. After a SIGKILL too."""
+    sizes = ["100000", "3000"] if STRESS else ["2000", "100"]
+    for end in (Server.close_input, lambda server: server.signal(signal.SIGKILL)):
+        server = place.server(*options)
+        equal(server.run(PYTHON, ["-c", CLUTTER] + sizes, timeout=200)["exit_code"], 0, "the clutter")
+        tmpdir = server.run("echo $TMPDIR")["stdout_summary"].strip()
+        end(server)
+        killed = server.wait_exit() != 0
+        if os.path.exists(tmpdir) and not killed:
+            check("warning: %s still holds at least" % tmpdir in server.stderr_text(), "not named")
+        server = place.server(*options)
+        server.run("true")
+        eventually(lambda: not os.path.exists(tmpdir), 3 * WAIT, "the next server leaves it")
+        eventually(lambda: len(os.listdir(server.state + "/tmp")) == 2, WAIT, "its lock")
+        server.stop()
+
+
+@each_form
+def test_cleaner_ends_with_its_server(place, options):
+    """What removes the clutter of a killed server is no process that outlives the next one."""
+    server = place.server(*options)
+    server.run(PYTHON, ["-c", CLUTTER, "3000", "0"])
+    server.signal(signal.SIGKILL)
+    server.wait_exit()
+    server = place.server(*options)
+    server.run("true")
+    server.signal(signal.SIGKILL)
+    server.wait_exit()
+    equal(server.survivors(), [], "alive after SIGKILL of the server")
 
 
 @each_form
@@ -775,8 +823,12 @@ def test_user():
                   [str(os.geteuid()), place.path("home")], "a run of the server's own user")
         result = server.run("echo $HOME $USER", user="nobody", environment={"HOME": "/x", "USER": "y"})
         equal(result["stdout_summary"].strip(), "/x y", "the request's own variables")
+        tmpdir = server.run("echo $TMPDIR", user="nobody")["stdout_summary"].strip()
+        instance = os.path.dirname(tmpdir)
+        equal(os.path.dirname(instance), "/var/lib/procpen/tmp-users", "where TMPDIR is")
         server.stop()
-        equal(os.listdir("/var/lib/procpen/tmp-users"), [], "temporary directory after the end")
+        check(not os.path.exists(instance) and not os.path.exists(instance + ".lock"),
+              "temporary directory after the end")
     finally:
         place.close()
 

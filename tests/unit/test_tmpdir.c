@@ -1,10 +1,16 @@
 #include "unit.h"
 
 #include <errno.h>
+#include <linux/fs.h>
+#include <sched.h>
 #include <stdbool.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "base/ids.h"
+#include "children.h"
 #include "os/tmpdir.h"
 #include "scratch.h"
 
@@ -12,9 +18,11 @@
 #define ONE "00000000000000a1"
 #define TWO "00000000000000a2"
 #define DEAD "00000000000000dd"
+#define NO_MOUNTS 77
 
 struct fixture {
 	struct scratch s;
+	struct children c;
 };
 
 static int setup(void **state)
@@ -22,6 +30,7 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof(*f));
 
 	scratch_init(&f->s);
+	children_init(&f->c);
 	*state = f;
 	return 0;
 }
@@ -30,6 +39,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
+	children_release(&f->c);
 	scratch_release(&f->s);
 	free(f);
 	return 0;
@@ -55,7 +65,7 @@ static struct tmpdir *new(struct fixture *f, const char *instance)
 	char parent[SCRATCH_PATH];
 
 	scratch_copy(&f->s, "state", parent);
-	return tmpdir_new(parent, instance);
+	return tmpdir_new(parent, instance, f->c.reaper);
 }
 
 static struct tmpdir *make(struct fixture *f, const char *instance)
@@ -71,7 +81,10 @@ static struct tmpdir *make(struct fixture *f, const char *instance)
 /* Made, and what cleans up has come to its end. */
 static void make_and_clean(struct fixture *f)
 {
-	tmpdir_free(make(f, ONE));
+	struct tmpdir *t = make(f, ONE);
+
+	assert_true(children_wait(&f->c, children_none, NULL));
+	tmpdir_free(t);
 }
 
 static void make_place(struct fixture *f)
@@ -102,7 +115,7 @@ static void test_tmpdir_is_made_late_and_private(void **state)
 	mode_t before = umask(0);
 
 	scratch_copy(&f->s, "deep/er/state", parent);
-	t = tmpdir_new(parent, ONE);
+	t = tmpdir_new(parent, ONE, f->c.reaper);
 	assert_false(is_there(f, "deep"));
 	assert_int_equal(tmpdir_make(t, &e), 0);
 	umask(before);
@@ -159,7 +172,8 @@ static void test_tmpdir_that_cannot_be_made(void **state)
 	assert_false(is_there(f, "state/tmp/" ONE ".lock"));
 	assert_int_equal(unlink(scratch_path(&f->s, "state/tmp/" ONE)), 0);
 	scratch_link(&f->s, "../../elsewhere/file", "state/tmp/" ONE ".lock");
-	expect_refused(f, t, "state/tmp/" ONE, "ELOOP");
+	expect_refused(f, t, "state/tmp/" ONE, "EEXIST");
+	assert_true(is_there(f, "state/tmp/" ONE ".lock"));
 	assert_false(is_there(f, "elsewhere/file"));
 	assert_int_equal(unlink(scratch_path(&f->s, "state/tmp/" ONE ".lock")), 0);
 	assert_int_equal(tmpdir_make(t, &(struct err)ERR_INIT), 0);
@@ -214,7 +228,7 @@ static void test_tmpdir_place_that_we_began(void **state)
 	first = make(f, ONE);
 	assert_int_equal(mode_of(f, "state/tmp"), 0700);
 	scratch_copy(&f->s, "state", parent);
-	t = tmpdir_new_for_users(parent, ONE); /* in the same parent */
+	t = tmpdir_new_for_users(parent, ONE, f->c.reaper); /* in the same parent */
 	assert_int_equal(tmpdir_make(t, &(struct err)ERR_INIT), 0);
 	assert_int_equal(mode_of(f, "state/tmp-users"), 0711);
 	tmpdir_free(t);
@@ -300,13 +314,27 @@ static void test_tmpdir_cleans_up_after_the_dead_only(void **state)
 	tmpdir_free(living);
 }
 
-/* Killed at any point, a server leaves nothing that the next one would not remove. */
+/* As if it had been made a minute ago. */
+static void make_older(struct fixture *f, const char *name)
+{
+	struct timespec times[2];
+
+	clock_gettime(CLOCK_REALTIME, &times[0]);
+	times[0].tv_sec -= 60;
+	times[1] = times[0];
+	assert_int_equal(utimensat(AT_FDCWD, scratch_path(&f->s, name), times, 0), 0);
+}
+
+/* Killed at any point, a server leaves nothing that a later one would not remove. */
 static void test_tmpdir_killed_at_any_point(void **state)
 {
 	struct fixture *f = *state;
 
 	make_place(f);
 	scratch_file(&f->s, "state/tmp/" DEAD ".lock", "", 0200); /* before, and after, the directory */
+	make_and_clean(f);
+	assert_true(is_there(f, "state/tmp/" DEAD ".lock")); /* it may be about to be locked */
+	make_older(f, "state/tmp/" DEAD ".lock");
 	make_and_clean(f);
 	assert_false(is_there(f, "state/tmp/" DEAD ".lock"));
 	leave_stale(f, DEAD);
@@ -335,7 +363,7 @@ static void test_tmpdir_lock_ends_with_the_process(void **state)
 		_exit(0); /* without tmpdir_free(), as after SIGKILL */
 	}
 	assert_int_equal(read(ready[0], &byte, 1), 1);
-	make_and_clean(f);
+	tmpdir_free(make(f, ONE));
 	assert_true(is_there(f, "state/tmp/" DEAD));
 	close(hold[1]);
 	assert_int_equal(waitpid(pid, NULL, 0), pid);
@@ -344,6 +372,20 @@ static void test_tmpdir_lock_ends_with_the_process(void **state)
 	close(ready[0]);
 	close(ready[1]);
 	close(hold[0]);
+}
+
+/* The end waits for what cleans up, for a moment, though nobody turns the loop. */
+static void test_tmpdir_end_waits_for_the_cleaner(void **state)
+{
+	struct fixture *f = *state;
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
+
+	make_place(f);
+	leave_stale(f, DEAD);
+	do
+		tmpdir_free(make(f, ONE));
+	while (is_there(f, "state/tmp/" DEAD) && clock_mono_ms() < until);
+	assert_false(is_there(f, "state/tmp/" DEAD));
 }
 
 /* Run @body in a child: assert_*() does not reach out of one, so failures are statuses. */
@@ -397,6 +439,7 @@ static int live_many_times(struct fixture *f)
 
 static void test_tmpdir_many_servers_at_once(void **state)
 {
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
 	struct fixture *f = *state;
 	int status;
 
@@ -404,10 +447,125 @@ static void test_tmpdir_many_servers_at_once(void **state)
 	for (int i = 0; i < 6; i++)
 		if (!fork())
 			_exit(live_many_times(f));
-	while (waitpid(-1, &status, 0) > 0)
-		assert_int_equal(status, 0);
-	make_and_clean(f);
-	assert_int_equal(rmdir(scratch_path(&f->s, "state/tmp")), 0);
+	while (waitpid(-1, &status, 0) > 0) /* also what cleaned up, and was killed with its server */
+		assert_true(status == 0 || WIFSIGNALED(status));
+	do
+		make_and_clean(f);
+	while (rmdir(scratch_path(&f->s, "state/tmp")) && clock_mono_ms() < until);
+	assert_false(is_there(f, "state/tmp"));
+}
+
+/* What is said while @t ends, or while a server with instance ONE cleans up and ends. */
+static const char *said(struct fixture *f, struct tmpdir *t)
+{
+	int out = open(scratch_path(&f->s, "stderr"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+	int before = dup(STDERR_FILENO);
+	static char text[2048];
+	ssize_t len;
+
+	assert_true(dup2(out, STDERR_FILENO) >= 0);
+	if (t)
+		tmpdir_free(t);
+	else
+		make_and_clean(f);
+	assert_true(dup2(before, STDERR_FILENO) >= 0);
+	close(before);
+	len = pread(out, text, sizeof(text) - 1, 0);
+	assert_true(len >= 0);
+	text[len] = '\0';
+	close(out);
+	return text;
+}
+
+static int set_flags(struct fixture *f, const char *name, int flags)
+{
+	int fd = open(scratch_path(&f->s, name), O_RDONLY);
+	int result = ioctl(fd, FS_IOC_SETFLAGS, &flags);
+
+	close(fd);
+	return result;
+}
+
+/* What nobody can remove is named, by each server, and everything else goes. */
+static void test_tmpdir_names_what_stays(void **state)
+{
+	struct fixture *f = *state;
+	struct tmpdir *t = make(f, TWO);
+	const char *text;
+
+	scratch_file(&f->s, "state/tmp/" TWO "/fixed", "", 0600);
+	scratch_file(&f->s, "state/tmp/" TWO "/gone", "", 0600);
+	if (set_flags(f, "state/tmp/" TWO "/fixed", FS_IMMUTABLE_FL) < 0) {
+		tmpdir_free(t);
+		print_message("SKIP: no file can be made immutable here\n");
+		skip();
+	}
+	for (int i = 0; i < 2; i++, t = NULL) {
+		text = said(f, t);
+		assert_non_null(strstr(text, "state/tmp/" TWO " still holds 1 temporary files"));
+		assert_non_null(strstr(text, "\"fixed\" cannot be removed: Operation not permitted"));
+		assert_false(is_there(f, "state/tmp/" TWO "/gone"));
+		assert_true(is_there(f, "state/tmp/" TWO ".lock"));
+	}
+	assert_int_equal(set_flags(f, "state/tmp/" TWO "/fixed", 0), 0);
+	assert_string_equal(said(f, NULL), "");
+	assert_false(is_there(f, "state/tmp/" TWO));
+}
+
+/* So is what could be ours and is not as we make it. */
+static void test_tmpdir_names_what_it_leaves_alone(void **state)
+{
+	struct fixture *f = *state;
+
+	make_place(f);
+	leave_stale(f, DEAD);
+	assert_int_equal(chmod(scratch_path(&f->s, "state/tmp/" DEAD ".lock"), 0600), 0);
+	assert_non_null(strstr(said(f, NULL), "state/tmp/" DEAD " and its lock are not as procpen"));
+	assert_true(is_there(f, "state/tmp/" DEAD "/file"));
+}
+
+/* A file system with room for a few names, all taken by a dead server's. */
+static int make_on_a_full_disk(struct fixture *f)
+{
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
+	struct err e = ERR_INIT;
+	struct tmpdir *t;
+	char name[80];
+
+	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("tmpfs", scratch_path(&f->s, "state"), "tmpfs", 0, "nr_inodes=40,mode=700"))
+		return NO_MOUNTS;
+	scratch_mkdir(&f->s, "state/tmp");
+	leave_stale(f, DEAD);
+	for (int i = 0;; i++) {
+		snprintf(name, sizeof(name), "state/tmp/" DEAD "/%d", i);
+		if (mkdir(scratch_path(&f->s, name), 0700))
+			break;
+	}
+	t = new(f, ONE);
+	while (tmpdir_make(t, &e)) { /* mostly: what cleans up may be faster */
+		if (e.sys != ENOSPC || clock_mono_ms() > until)
+			return 1;
+		err_release(&e);
+		usleep(1000);
+	}
+	tmpdir_free(t);
+	return is_there(f, "state/tmp/" DEAD) ? 2 : 0;
+}
+
+/* What is removed may be the room that is missing: so it is removed first. */
+static void test_tmpdir_on_a_full_disk(void **state)
+{
+	struct fixture *f = *state;
+	int result;
+
+	scratch_mkdir(&f->s, "state");
+	result = in_child(f, make_on_a_full_disk);
+	if (result == NO_MOUNTS) {
+		print_message("SKIP: no mounts can be made here\n");
+		skip();
+	}
+	assert_int_equal(result, 0);
 }
 
 static void test_tmpdir_for_users(void **state)
@@ -425,7 +583,7 @@ static void test_tmpdir_for_users(void **state)
 		skip();
 	}
 	scratch_copy(&f->s, "users", parent);
-	t = tmpdir_new_for_users(parent, ONE);
+	t = tmpdir_new_for_users(parent, ONE, f->c.reaper);
 	assert_int_equal(tmpdir_make_for(t, ORDINARY, ORDINARY, &e), 0);
 	assert_int_equal(tmpdir_make_for(t, ORDINARY, ORDINARY, &e), 0);
 	assert_int_equal(tmpdir_make_for(t, 1, 1, &e), 0);
@@ -457,7 +615,11 @@ int main(void)
 		TEST(test_tmpdir_cleans_up_after_the_dead_only),
 		TEST(test_tmpdir_killed_at_any_point),
 		TEST(test_tmpdir_lock_ends_with_the_process),
+		TEST(test_tmpdir_end_waits_for_the_cleaner),
 		TEST(test_tmpdir_many_servers_at_once),
+		TEST(test_tmpdir_names_what_stays),
+		TEST(test_tmpdir_names_what_it_leaves_alone),
+		TEST(test_tmpdir_on_a_full_disk),
 		TEST(test_tmpdir_for_users),
 	};
 
