@@ -118,6 +118,8 @@ struct shim_plan {
 enum shim_command {
 	SHIM_SIGNAL = 1, /* arg: signal for the command's group; answered by SHIM_SIGNALED */
 	SHIM_KILL = 2,   /* SIGKILL for the whole tree; ends in SHIM_EMPTY */
+	SHIM_SIGNAL_TREE = 3, /* arg: signal for every process of the run; answered by
+			       * SHIM_SIGNALED */
 };
 struct shim_request {
 	uint32_t command;
@@ -154,7 +156,7 @@ enum shim_event {
 	SHIM_FAILED = 2,   /* value: enum shim_stage, error: errno; the shim exits */
 	SHIM_EXITED = 3,   /* value: wait status of the command; live: processes still alive;
 			    * empty: there are none, and this is the last report */
-	SHIM_SIGNALED = 4, /* value: signal, error: 0 or errno; ESRCH: the command is over */
+	SHIM_SIGNALED = 4, /* value: signal, error: 0 or errno; ESRCH: nobody was there for it */
 	SHIM_EMPTY = 5,    /* nothing is left; live: the processes beside the command that a kill
 			    * ended */
 	SHIM_LIMITED = 6,  /* value: enum shim_limit; the tree is being killed for it */

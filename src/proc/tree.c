@@ -212,7 +212,7 @@ static int send_request(struct tree *t, enum shim_command command, int arg)
 {
 	struct shim_request request = { .command = (uint32_t)command, .arg = arg };
 
-	if (t->control.fd < 0) {
+	if (!t->alive || t->control.fd < 0) {
 		errno = ESRCH; /* the keeper is gone: its orphans are being hunted */
 		return -1;
 	}
@@ -235,7 +235,12 @@ void tree_kill(struct tree *t)
 
 int tree_signal(struct tree *t, int signal)
 {
-	return t->alive ? send_request(t, SHIM_SIGNAL, signal) : -1;
+	return send_request(t, SHIM_SIGNAL, signal);
+}
+
+int tree_signal_all(struct tree *t, int signal)
+{
+	return send_request(t, SHIM_SIGNAL_TREE, signal);
 }
 
 void tree_release(struct tree *t)

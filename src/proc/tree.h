@@ -61,8 +61,12 @@ void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid
 /* SIGKILL for the whole tree. Once is enough. */
 void tree_kill(struct tree *t);
 
-/* Ask for @signal to the command's process group; SHIM_SIGNALED tells the outcome. 0 or -1. */
+/* Ask for @signal to the command's process group; SHIM_SIGNALED tells the outcome. 0 or -1 with
+ * errno: the keeper cannot be asked. */
 int tree_signal(struct tree *t, int signal);
+
+/* The same, to every process of the tree. */
+int tree_signal_all(struct tree *t, int signal);
 
 /* Stop watching (the server is exiting); keepers see the closed socket and kill what is left. */
 void tree_release(struct tree *t);

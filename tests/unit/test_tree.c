@@ -318,6 +318,82 @@ static void test_tree_signal_reaches_the_group_only(void **state)
 	assert_true(children_gone(&out));
 }
 
+/* All of them, wherever they have gone to, and they end by that. */
+static void test_tree_signal_all_reaches_who_left_the_group(void **state)
+{
+	pid_t pids[3];
+	struct run r;
+
+	(void)state;
+	run_start(&r, ESCAPEES "sleep 300");
+	read_escapees(&r, pids);
+	assert_int_equal(tree_signal_all(&r.tree, SIGTERM), 0);
+	run_finish(&r);
+	expect_gone(pids);
+	assert_int_equal(r.signaled.value, SIGTERM);
+	assert_int_equal(r.signaled.error, 0);
+	assert_true(WIFSIGNALED(r.exited.value));
+	assert_int_equal(WTERMSIG(r.exited.value), SIGTERM);
+	assert_int_equal(r.empty.live, 0); /* nobody was killed */
+}
+
+static void test_tree_signal_all_after_the_exit(void **state)
+{
+	pid_t pids[3];
+	struct run r;
+
+	(void)state;
+	run_start(&r, ESCAPEES "exit 3");
+	read_escapees(&r, pids);
+	assert_true(children_wait(&all, is_exited, &r));
+	assert_int_equal(tree_signal_all(&r.tree, SIGTERM), 0);
+	run_finish(&r);
+	expect_gone(pids);
+	assert_int_equal(r.signaled.error, 0);
+	assert_int_equal(WEXITSTATUS(r.exited.value), 3);
+}
+
+#define LISTENER "exec 2>/dev/null; trap 'echo 7' USR1; echo 1; while :; do sleep 0.02; done"
+
+/* Two in a group, one of them below the other, and one with a group of its own: each hears once. */
+static void test_tree_signal_all_is_heard_once(void **state)
+{
+	struct run r;
+	char byte;
+
+	(void)state;
+	run_start(&r, "sh -c \"" LISTENER "\" & setsid sh -c \"" LISTENER "\" & " LISTENER);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(children_number(r.started.output), 1);
+	assert_int_equal(tree_signal_all(&r.tree, SIGUSR1), 0);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(children_number(r.started.output), 7);
+	children_pause(&all, 100);
+	assert_int_equal(read(r.started.output, &byte, 1), -1);
+	assert_int_equal(r.exited.event, 0);
+	tree_kill(&r.tree, 5000);
+	run_finish(&r);
+}
+
+/* Whoever has stopped goes on to take it. */
+static void test_tree_signal_all_wakes_the_stopped(void **state)
+{
+	struct run r;
+	pid_t pid;
+
+	(void)state;
+	/* No fork at that moment: who waits for a stopped vfork(2) does not show that it is stopped. */
+	run_start(&r, "sleep 300 & trap 'exit 3' TERM; echo $$; wait");
+	pid = children_number(r.started.output);
+	assert_int_equal(tree_signal_all(&r.tree, SIGSTOP), 0);
+	assert_true(children_wait(&all, children_stopped, &pid));
+	children_pause(&all, 20);
+	assert_true(children_stopped(&pid)); /* a stop is none */
+	assert_int_equal(tree_signal_all(&r.tree, SIGTERM), 0);
+	run_finish(&r);
+	assert_int_equal(WEXITSTATUS(r.exited.value), 3);
+}
+
 /* ---- a descriptor that comes with a report ---- */
 
 static int listener_fd;
@@ -424,6 +500,10 @@ int main(void)
 		cmocka_unit_test(test_tree_release_ends_it),
 		cmocka_unit_test(test_tree_signal),
 		cmocka_unit_test(test_tree_signal_reaches_the_group_only),
+		cmocka_unit_test(test_tree_signal_all_reaches_who_left_the_group),
+		cmocka_unit_test(test_tree_signal_all_after_the_exit),
+		cmocka_unit_test(test_tree_signal_all_is_heard_once),
+		cmocka_unit_test(test_tree_signal_all_wakes_the_stopped),
 		cmocka_unit_test(test_tree_listener_is_handed_on),
 		cmocka_unit_test(test_tree_unwanted_descriptors_are_closed),
 	};

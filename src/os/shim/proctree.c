@@ -10,6 +10,7 @@
 
 #define OTHERS_MAX 1000 /* a listing of more takes longer than a kill may wait */
 #define TREE_MAX 8192 /* processes looked at in one pass; the next pass sees the rest */
+#define WALK_PASSES 50 /* over a tree that grows during a walk */
 
 struct dirent64 {
 	uint64_t ino;
@@ -209,10 +210,15 @@ static int add_children_by_scan(int count)
 	return count;
 }
 
+static int add_own_children(int count)
+{
+	return children_fd < 0 ? add_children_by_scan(count) : add_listed(children_fd, count);
+}
+
 int proctree_children(const int **pids)
 {
 	*pids = tree;
-	return children_fd < 0 ? add_children_by_scan(0) : add_listed(children_fd, 0);
+	return add_own_children(0);
 }
 
 static bool count_process(void *ctx, const char *name)
@@ -257,7 +263,9 @@ int proctree_facts(int pid, struct proctree_facts *facts)
 	if (!at)
 		return -1;
 	facts->state = at[2];
-	facts->child_ticks = skip_fields(&at, 14); /* cutime, 16th of all fields */
+	facts->parent = (int)skip_fields(&at, 2); /* ppid, 4th of all fields */
+	facts->group = (int)skip_fields(&at, 1);
+	facts->child_ticks = skip_fields(&at, 11); /* cutime, 16th */
 	facts->child_ticks += skip_fields(&at, 1); /* cstime */
 	facts->threads = (uint32_t)skip_fields(&at, 3);
 	facts->ignores_children = skip_fields(&at, 13) >> (SIGCHLD - 1) & 1; /* sigignore, 33rd */
@@ -265,13 +273,70 @@ int proctree_facts(int pid, struct proctree_facts *facts)
 }
 
 /* A process whose first thread has ended is a zombie to look at, and lives on in the others. */
+static bool shows_life(const struct proctree_facts *facts)
+{
+	return (facts->state != 'Z' || facts->threads > 1) && facts->state != 'X';
+}
+
 int proctree_is_live(int pid)
 {
 	struct proctree_facts facts;
 
-	if (proctree_facts(pid, &facts))
-		return 0;
-	return (facts.state != 'Z' || facts.threads > 1) && facts.state != 'X';
+	return !proctree_facts(pid, &facts) && shows_life(&facts);
+}
+
+/* ---- a walk ---- */
+
+static bool is_listed(int pid, int count)
+{
+	for (int i = 0; i < count; i++)
+		if (tree[i] == pid)
+			return true;
+	return false;
+}
+
+/* Of what was appended to the first @known entries of tree[] keep what is new; the new count. */
+static int keep_new(int known, int count)
+{
+	int kept = known;
+
+	for (int i = known; i < count; i++)
+		if (!is_listed(tree[i], kept))
+			tree[kept++] = tree[i];
+	return kept;
+}
+
+/* Append to the first @known entries of tree[] who else is below us now; the new count. */
+static int add_new(int known)
+{
+	int count = keep_new(known, add_own_children(known));
+
+	for (int i = 0; i < count && children_fd >= 0; i++)
+		count = keep_new(count, add_children_of(tree[i], count));
+	return count;
+}
+
+/* Only who still has its parent among us is ours: the number may be another's by now. */
+static bool is_member(int pid, int count, struct proctree_facts *facts)
+{
+	return !proctree_facts(pid, facts) && shows_life(facts) &&
+	       (facts->parent == self_pid || is_listed(facts->parent, count));
+}
+
+void proctree_walk(void (*visit)(void *ctx, int pid, const struct proctree_facts *facts),
+		   void *ctx)
+{
+	int count = add_new(0), visited = 0;
+
+	for (int pass = 0; visited < count && pass < WALK_PASSES; pass++) {
+		for (; visited < count; visited++) {
+			struct proctree_facts facts;
+
+			if (is_member(tree[visited], count, &facts))
+				visit(ctx, tree[visited], &facts);
+		}
+		count = add_new(count);
+	}
 }
 
 /* What stands in scratch behind the beginning of a line and blanks; 0 if there is no such line. */

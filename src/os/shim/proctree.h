@@ -24,6 +24,7 @@ int proctree_is_live(int pid);
 
 struct proctree_facts {
 	char state;           /* 'R', 'S', 'T' ... */
+	int parent, group;    /* pid of the parent, number of the process group */
 	uint32_t threads;
 	uint64_t child_ticks; /* cpu time of the children it has waited for, in 1/100 s */
 	int ignores_children; /* it ignores SIGCHLD: the kernel drops the time of those that end */
@@ -31,6 +32,15 @@ struct proctree_facts {
 
 /* What /proc/PID/stat says. 0, or -1 when the process is gone. */
 int proctree_facts(int pid, struct proctree_facts *facts);
+
+/*
+ * Visit every live process below us once. All are listed before the first visit: one that dies of
+ * a visit may hide its children for a while (those of a process with threads pass from one thread
+ * to the next). Who was not there then is visited afterwards, until nobody new turns up, or the
+ * tree proves to grow without end. @visit may not call this module.
+ */
+void proctree_walk(void (*visit)(void *ctx, int pid, const struct proctree_facts *facts),
+		   void *ctx);
 
 /* Has @pid got a SIGSTOP that it has not yet acted upon? */
 int proctree_stop_pending(int pid);

@@ -59,6 +59,7 @@
 #define KILL_SLOW_MS 20   /* the same after KILL_FAST_PASSES (unkillable sleepers) */
 #define KILL_FAST_PASSES 500
 #define KILL_DEEP_PASSES 16 /* as often, what is below children that do not die */
+#define GROUPS_MAX 256 /* of processes that get a signal as one; in others each for itself */
 
 static struct shim_plan plan SHIM_FIRST_OF_LARGE;
 static struct command command = { .plan = &plan };
@@ -329,22 +330,97 @@ _Noreturn static void kill_tree(void)
 	}
 }
 
-/* A signal for the command's process group. Reaped first, so that an exit that came before is
- * told before; its pid stays ours until then, so the number cannot mean anybody else. */
-static void signal_command(int number)
+/* ---- signals ---- */
+
+/* Its pid stays ours until it is reaped, so the number cannot mean anybody else. */
+static long signal_command(int number)
 {
 	long result = -ESRCH;
 
-	reap();
-	if (over)
-		return;
-	watch_before_signal();
 	if (command_pid) {
 		result = sys2(__NR_kill, -command_pid, number);
 		if (result == -ESRCH)
 			result = sys2(__NR_kill, command_pid, number);
 	}
-	report_event(SHIM_SIGNALED, number, (int)-result);
+	return result;
+}
+
+/* One signal on its way through the tree. */
+struct round {
+	int number;
+	long result; /* 0: somebody has got it */
+	int groups[GROUPS_MAX], count; /* process groups that have got it */
+};
+
+static int has_got_it(const struct round *r, int group)
+{
+	for (int i = 0; i < r->count; i++)
+		if (r->groups[i] == group)
+			return 1;
+	return 0;
+}
+
+/* @pid as for kill(2). Who is stopped goes on to take it, unless it is a stop itself. */
+static void signal_and_wake(struct round *r, int pid)
+{
+	const int number = r->number;
+	long result = sys2(__NR_kill, pid, number);
+
+	if (!result && number != SIGSTOP && number != SIGTSTP && number != SIGTTIN &&
+	    number != SIGTTOU)
+		sys2(__NR_kill, pid, SIGCONT);
+	if (r->result)
+		r->result = result;
+}
+
+/*
+ * By group, because the kernel sees to it that a fork under way does not get away from that; who
+ * is in a group that has got it and has not got it itself was started by a handler. The command
+ * leads a session, so its groups have no members but our own.
+ */
+static void signal_group_of(void *ctx, int pid, const struct proctree_facts *facts)
+{
+	struct round *r = ctx;
+
+	if (has_got_it(r, facts->group))
+		return;
+	if (r->count == GROUPS_MAX || facts->group <= 1) {
+		signal_and_wake(r, pid);
+		return;
+	}
+	r->groups[r->count++] = facts->group;
+	signal_and_wake(r, -facts->group);
+}
+
+/* A signal for every process of the run, each once: they are to end by themselves. An init reaches
+ * all at one moment. */
+static long signal_tree(int number)
+{
+	static struct round r SHIM_LARGE;
+
+	r.number = number;
+	r.result = -ESRCH;
+	r.count = 0;
+	plan.flags &= ~(uint32_t)SHIM_STAYS;
+	if (plan.flags & SHIM_PID_NS)
+		signal_and_wake(&r, -1);
+	else
+		proctree_walk(signal_group_of, &r);
+	return r.result;
+}
+
+/* Reaped first, so that an exit that came before is told before. */
+static void signal_run(const struct shim_request *request)
+{
+	long result;
+
+	reap();
+	if (over)
+		return;
+	watch_before_signal();
+	result = request->command == SHIM_SIGNAL_TREE ? signal_tree(request->arg)
+						      : signal_command(request->arg);
+	report_event(SHIM_SIGNALED, request->arg, (int)-result);
 }
 
 static void serve_control(void)
@@ -357,8 +433,7 @@ static void serve_control(void)
 		return;
 	if (n != (long)sizeof(request) || request.command == SHIM_KILL)
 		kill_tree(); /* told to, or the server is gone */
-	if (request.command == SHIM_SIGNAL)
-		signal_command(request.arg);
+	signal_run(&request);
 }
 
 static void announce(void)
