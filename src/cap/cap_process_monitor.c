@@ -12,6 +12,7 @@ static void write_result(struct buf *out, struct proc *p)
 	view_times(&w, p);
 	view_usage(&w, proc_usage(p));
 	view_pid(&w, p);
+	view_alive(&w, &p->usage);
 	jsonw_bool(&w, "matched", p->phase == PROC_SETTLED);
 	denied_write(&w, p);
 	jsonw_end_object(&w);

@@ -49,7 +49,7 @@ void view_times(struct jsonw *w, const struct proc *p)
 {
 	jsonw_int(w, "duration_ms", proc_duration_ms(p));
 	jsonw_time(w, "started_at", p->started_wall_ms);
-	jsonw_time(w, "ended_at", p->ended_wall_ms);
+	jsonw_time(w, "ended_at", p->phase == PROC_SETTLED ? p->ended_wall_ms : 0);
 }
 
 void view_pid(struct jsonw *w, const struct proc *p)
@@ -68,6 +68,14 @@ void view_usage(struct jsonw *w, const struct usage *u)
 	jsonw_int(w, "io_read_bytes", u->io_read_bytes);
 	jsonw_int(w, "io_write_bytes", u->io_write_bytes);
 	jsonw_end_object(w);
+}
+
+void view_alive(struct jsonw *w, const struct usage *u)
+{
+	if (u->alive < 0)
+		jsonw_null(w, "alive");
+	else
+		jsonw_int(w, "alive", u->alive);
 }
 
 void view_tree(struct jsonw *w, const struct proc *p)

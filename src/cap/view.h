@@ -16,7 +16,7 @@ void view_open(struct jsonw *w, struct buf *out, const struct proc *p);
 /* "command": at most @max bytes, cut at a character, with an ellipsis when cut. */
 void view_command(struct jsonw *w, const struct proc *p, size_t max);
 
-/* "started_at", "ended_at", "duration_ms". */
+/* "started_at", "ended_at" (null until the state is final), "duration_ms". */
 void view_times(struct jsonw *w, const struct proc *p);
 
 /* "pid": null when over. */
@@ -24,6 +24,9 @@ void view_pid(struct jsonw *w, const struct proc *p);
 
 /* "resource_usage". */
 void view_usage(struct jsonw *w, const struct usage *u);
+
+/* "alive": processes now, as @u was looked at; null when that is unknown. */
+void view_alive(struct jsonw *w, const struct usage *u);
 
 /* "leftover", "survivors". */
 void view_tree(struct jsonw *w, const struct proc *p);

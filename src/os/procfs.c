@@ -31,7 +31,7 @@ int procfs_stat(pid_t pid, struct procfs_stat *st)
 	char path[64], text[1024], *at;
 	long parent;
 	unsigned long utime, stime;
-	long cutime, cstime, rss;
+	long cutime, cstime, threads, rss;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
 	if (read_text(path, text, sizeof(text)) <= 0)
@@ -39,10 +39,12 @@ int procfs_stat(pid_t pid, struct procfs_stat *st)
 	at = strrchr(text, ')'); /* the name before it may hold anything */
 	if (!at || sscanf(at + 1,
 			  " %c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d "
-			  "%*d %*d %*u %*u %ld",
-			  &st->state, &parent, &utime, &stime, &cutime, &cstime, &rss) != 7)
+			  "%ld %*d %*u %*u %ld",
+			  &st->state, &parent, &utime, &stime, &cutime, &cstime, &threads,
+			  &rss) != 8)
 		return -1;
 	st->parent = (pid_t)parent;
+	st->threads = threads;
 	st->child_ticks = (uint64_t)(cutime + cstime);
 	st->cpu_ticks = utime + stime + st->child_ticks;
 	st->rss_bytes = (uint64_t)rss * (uint64_t)sysconf(_SC_PAGESIZE);
@@ -136,15 +138,39 @@ int procfs_children(pid_t pid, pid_t *out, int max)
 	return listed ? count : children_by_scan(pid, out, max);
 }
 
+static bool is_listed(const pid_t *pids, int count, pid_t pid)
+{
+	for (int i = 0; i < count; i++)
+		if (pids[i] == pid)
+			return true;
+	return false;
+}
+
+/* Append the children of @pid that are not yet among the @count in @out; the new count, or -1. */
+static int add_new_children(pid_t pid, pid_t *out, int count, int max)
+{
+	int kept = count, more = procfs_children(pid, out + count, max - count);
+
+	for (int i = count; i < count + more; i++)
+		if (!is_listed(out, kept, out[i]))
+			out[kept++] = out[i];
+	return more < 0 ? -1 : kept;
+}
+
+/* The children of one that ends while we look become those of @pid: look there again. */
 int procfs_tree(pid_t pid, pid_t *out, int max)
 {
-	int count = procfs_children(pid, out, max), more;
+	int done = 0, count = add_new_children(pid, out, 0, max), more;
 
-	for (int i = 0; i < count; i++) {
-		more = procfs_children(out[i], out + count, max - count);
-		count += more > 0 ? more : 0;
+	while (done < count) {
+		for (; done < count; done++) {
+			more = add_new_children(out[done], out, count, max);
+			count = more > count ? more : count;
+		}
+		more = add_new_children(pid, out, count, max);
+		count = more > count ? more : count;
 	}
-	return count > 0 ? count : 0;
+	return count;
 }
 
 /* The last number in the NSpid line, or 0. */

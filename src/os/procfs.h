@@ -13,6 +13,7 @@
 struct procfs_stat {
 	char state;          /* 'R', 'S', 'Z' ... */
 	pid_t parent;
+	long threads;        /* a zombie with more than one lives on in the others */
 	uint64_t cpu_ticks;  /* its own and its reaped children's, user and system */
 	uint64_t child_ticks; /* of these, the reaped children's */
 	uint64_t rss_bytes;
@@ -33,7 +34,7 @@ int procfs_children(pid_t pid, pid_t *out, int max);
  * in /proc/PID/status), as we number it; 0: gone, or not told. */
 pid_t procfs_find_inner(pid_t keeper, pid_t inner);
 
-/* Everything below @pid, breadth first, up to @max; how many. */
+/* Everything below @pid, a sub-reaper, up to @max; how many, or -1 as above. */
 int procfs_tree(pid_t pid, pid_t *out, int max);
 
 #endif

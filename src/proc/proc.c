@@ -281,6 +281,7 @@ static void on_tree_empty(void *ctx)
 	p->keeper_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
 	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 	count_hunted(p);
+	p->usage.alive = (int)p->survivors;
 	settle(p);
 	if (!p->survivors)
 		release_live(p);
@@ -378,10 +379,15 @@ bool proc_output_open(const struct proc *p)
 
 const struct usage *proc_usage(struct proc *p)
 {
-	if (p->tree_alive && (!p->exited || p->leftover))
-		usage_live(p->live->tree.keeper_pid, &p->live->past, &p->usage);
-	if (p->live && p->tree_alive)
-		limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
+	struct usage now = p->usage;
+
+	if (!p->tree_alive)
+		return &p->usage;
+	usage_live(p->live->tree.keeper_pid, &p->live->past, &now);
+	p->usage.alive = now.alive;
+	if (!p->exited || p->leftover)
+		p->usage = now;
+	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 	return &p->usage;
 }
 

@@ -128,7 +128,7 @@ struct proc {
 	pid_t pid;                    /* of the command; 0 before its start and after its end */
 	int64_t started_mono_ms, ended_mono_ms;
 	int64_t started_wall_ms, ended_wall_ms;
-	struct usage usage;           /* final when the tree is empty */
+	struct usage usage;           /* as last looked at; final when the tree is empty */
 	uint64_t kept_bytes;          /* counted by the table against the log budget */
 	bool spool_counted;           /* and its descriptor against spools_max */
 

@@ -20,6 +20,7 @@ void usage_live(pid_t keeper_pid, const struct spawn_past *past, struct usage *u
 	struct procfs_stat st;
 	int count;
 
+	u->alive = -1;
 	if (keeper_pid <= 0)
 		return;
 	/* The keeper's own time is not the command's; what it has collected is. */
@@ -30,9 +31,12 @@ void usage_live(pid_t keeper_pid, const struct spawn_past *past, struct usage *u
 		io_write = w;
 	}
 	count = procfs_tree(keeper_pid, pids, USAGE_TREE_MAX);
+	if (count >= 0)
+		u->alive = 0;
 	for (int i = 0; i < count; i++) {
 		if (procfs_stat(pids[i], &st))
 			continue;
+		u->alive += (st.state != 'Z' || st.threads > 1) && st.state != 'X';
 		ticks += st.cpu_ticks;
 		rss += st.rss_bytes;
 		if (!procfs_io(pids[i], &r, &w)) {

@@ -19,11 +19,12 @@ struct usage {
 	int64_t memory_peak_bytes; /* largest resident size of one process; live: of the sum seen */
 	int64_t io_read_bytes;     /* storage, not page cache (proc(5), /proc/PID/io) */
 	int64_t io_write_bytes;
+	int alive;                 /* processes of the tree; -1: they could not be listed */
 };
 
 /*
- * Add up the tree below @keeper_pid into @u, without what the keeper has collected of other
- * commands before (@past); memory_peak_bytes never goes down.
+ * Add up the tree below @keeper_pid (0: it is gone, and only `alive` changes) into @u, without what
+ * the keeper has collected of other commands before (@past); memory_peak_bytes never goes down.
  */
 void usage_live(pid_t keeper_pid, const struct spawn_past *past, struct usage *u);
 

@@ -236,6 +236,7 @@ static void test_proctab_leftovers_count_as_running(void **state)
 	p = proctab_get(table, seq);
 	assert_int_equal(p->state, PROC_STATE_COMPLETED);
 	assert_int_equal(p->leftover, 1);
+	assert_int_equal(proc_usage(p)->alive, 1);
 	assert_int_equal(proctab_trees(table), 1);
 	assert_null(shell("true", &e));
 	assert_int_equal(e.type, ERR_LIMIT_REACHED);
@@ -243,6 +244,7 @@ static void test_proctab_leftovers_count_as_running(void **state)
 	stop(seq);
 	p = proctab_get(table, seq);
 	assert_int_equal(p->state, PROC_STATE_COMPLETED); /* that was its end, whatever came later */
+	assert_int_equal(proc_usage(p)->alive, 0);
 	assert_int_equal(proc_exit_code(p), 0);
 	assert_int_equal(told.settled[seq], 1);
 }
