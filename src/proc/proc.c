@@ -19,7 +19,7 @@ static void notify(struct proc *p, unsigned events)
 
 /* ---- the end ---- */
 
-/* Signals that mean "end": after one was delivered a run counts as killed, however it ended. */
+/* Signals that mean "end": an exit soon after one counts as killed, however it came. */
 static bool is_ending_signal(int signal)
 {
 	return signal == SIGTERM || signal == SIGKILL || signal == SIGINT || signal == SIGQUIT ||
@@ -38,6 +38,14 @@ static enum proc_reason reason_of_status(const struct proc *p)
 		       : PROC_REASON_SIGNALED;
 }
 
+/* Was an end that came by itself what a signal of ours had asked for? */
+static bool was_asked(const struct proc *p)
+{
+	return p->ended_mono_ms < p->asked_until_ms ||
+	       (p->exited && WIFSIGNALED(p->wait_status) &&
+		WTERMSIG(p->wait_status) == p->signal_sent);
+}
+
 static void decide_killed(struct proc *p)
 {
 	p->reason = p->kill_reason;
@@ -52,14 +60,11 @@ static void decide_killed(struct proc *p)
 static void decide_state(struct proc *p)
 {
 	bool by_signal = p->exited && WIFSIGNALED(p->wait_status);
-	bool asked = p->signal_sent &&
-		     (is_ending_signal(p->signal_sent) ||
-		      (by_signal && WTERMSIG(p->wait_status) == p->signal_sent));
 
 	if (p->kill_reason != PROC_REASON_RUNNING &&
 	    (!p->exited || by_signal || p->kill_reason == p->limits.struck)) {
 		decide_killed(p);
-	} else if (asked) {
+	} else if (was_asked(p)) {
 		p->kill_reason = PROC_REASON_KILLED_BY_REQUEST;
 		decide_killed(p);
 	} else if (!p->exited || by_signal) {
@@ -159,6 +164,39 @@ static void on_started(struct proc *p, pid_t pid)
 	notify(p, PROC_EVENT_STARTED);
 }
 
+static bool has_deadline(const struct proc *p)
+{
+	return ev_is_active(&p->live->deadline);
+}
+
+/* Has the command got a signal with a deadline that is still to come? */
+static bool is_being_asked(const struct proc *p)
+{
+	return p->asked_until_ms == INT64_MAX && has_deadline(p);
+}
+
+/* From now on an exit of the command is not its own doing: with a deadline until that is over. */
+static void note_signal(struct proc *p, int signal)
+{
+	p->signal_sent = signal;
+	if (has_deadline(p))
+		p->asked_until_ms = INT64_MAX;
+	else if (is_ending_signal(signal) && p->asked_until_ms != INT64_MAX)
+		p->asked_until_ms = clock_mono_ms() + PROC_LIVES_ON_MS;
+}
+
+/* Who may not be signalled may not be killed either: no deadline then. */
+static void on_signaled(struct proc *p, const struct shim_report *report)
+{
+	p->signal_tried = report->value;
+	p->signal_error = report->error;
+	if (!p->exited && report->error)
+		loop_timer_stop(p->env->loop, &p->live->deadline);
+	else if (!p->exited)
+		note_signal(p, report->value);
+	notify(p, PROC_EVENT_SIGNALED);
+}
+
 static void on_exited(struct proc *p, const struct shim_report *report)
 {
 	if (limits_look(&p->limits, p->live->confine.cgroup))
@@ -168,9 +206,10 @@ static void on_exited(struct proc *p, const struct shim_report *report)
 	p->leftover = report->live;
 	take_usage(p, report);
 	note_end(p);
-	loop_timer_stop(p->env->loop, &p->live->timeout);
 	if (p->phase != PROC_KILLING)
-		p->phase = PROC_DRAINING;
+		p->phase = is_being_asked(p) ? PROC_ENDING : PROC_DRAINING;
+	if (p->phase != PROC_ENDING)
+		loop_timer_stop(p->env->loop, &p->live->timeout);
 	notify(p, PROC_EVENT_EXITED);
 	if (report->empty)
 		return; /* on_tree_empty() comes next and settles */
@@ -197,11 +236,7 @@ static void on_report(void *ctx, const struct shim_report *report)
 		on_exited(p, report);
 		break;
 	case SHIM_SIGNALED:
-		p->signal_tried = report->value;
-		p->signal_error = report->error;
-		if (!report->error)
-			p->signal_sent = report->value;
-		notify(p, PROC_EVENT_SIGNALED);
+		on_signaled(p, report);
 		break;
 	case SHIM_LIMITED:
 		limits_reported(&p->limits, report);
@@ -239,6 +274,7 @@ static void release_live(struct proc *p)
 		return;
 	loop_timer_stop(p->env->loop, &live->timeout);
 	loop_timer_stop(p->env->loop, &live->drain);
+	loop_timer_stop(p->env->loop, &live->deadline);
 	pump_close(&live->out);
 	pump_close(&live->err);
 	feed_close(&live->feed);
@@ -265,6 +301,15 @@ static void count_hunted(struct proc *p)
 		p->leftover = found;
 }
 
+/* SIGKILL was sent: has it met anybody? The command counts when it lived at that moment. */
+static bool was_forced(const struct proc *p)
+{
+	bool command = p->kill_reason != PROC_REASON_RUNNING && p->exited &&
+		       WIFSIGNALED(p->wait_status) && WTERMSIG(p->wait_status) == SIGKILL;
+
+	return command || p->killed_rest || p->survivors;
+}
+
 static void on_tree_empty(void *ctx)
 {
 	struct proc *p = ctx;
@@ -282,6 +327,8 @@ static void on_tree_empty(void *ctx)
 	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 	count_hunted(p);
 	p->usage.alive = (int)p->survivors;
+	p->forced = p->forced && was_forced(p);
+	loop_timer_stop(p->env->loop, &p->live->deadline);
 	settle(p);
 	if (!p->survivors)
 		release_live(p);
@@ -315,6 +362,13 @@ static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 	proc_kill_tree(w->data, PROC_REASON_TIMEOUT);
 }
 
+static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	proc_kill_tree(w->data, PROC_REASON_KILLED_BY_REQUEST);
+}
+
 /* ---- what is watched ---- */
 
 struct proc_live *proc_live_new(struct proc *p, const char *path)
@@ -334,7 +388,8 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	live->tree.ctx = p;
 	ev_timer_init(&live->timeout, on_timeout, 0., 0.);
 	ev_timer_init(&live->drain, on_drain_over, 0., 0.);
-	live->timeout.data = live->drain.data = p;
+	ev_timer_init(&live->deadline, on_deadline, 0., 0.);
+	live->timeout.data = live->drain.data = live->deadline.data = p;
 	return live;
 }
 
@@ -403,6 +458,8 @@ void proc_kill_tree(struct proc *p, enum proc_reason reason)
 		loop_timer_stop(p->env->loop, &p->live->drain);
 		p->phase = PROC_KILLING;
 	}
+	loop_timer_stop(p->env->loop, &p->live->deadline);
+	p->forced = true;
 	limits_ending(&p->limits, p->live->confine.cgroup);
 	tree_kill(&p->live->tree);
 }
@@ -413,4 +470,30 @@ int proc_signal(struct proc *p, int signal, struct err *e)
 		return 0;
 	return err_sys(e, ERR_KILL_FAILED, errno, "%s could not be sent to %s",
 		       names_signal(signal), p->id);
+}
+
+/* Nothing may push a deadline back. */
+static void set_deadline(struct proc *p, double ms)
+{
+	struct ev_loop *loop = p->env->loop;
+	ev_timer *deadline = &p->live->deadline;
+
+	if (ms <= 0 || p->live->tree.killing)
+		return;
+	if (!has_deadline(p) || ev_timer_remaining(loop, deadline) * 1000 > ms)
+		loop_timer_start(loop, deadline, ms);
+}
+
+int proc_end(struct proc *p, int signal, double force_after_ms, struct err *e)
+{
+	set_deadline(p, force_after_ms);
+	if (!tree_signal_all(&p->live->tree, signal))
+		return 0;
+	return err_sys(e, ERR_KILL_FAILED, errno, "%s could not be sent to %s",
+		       names_signal(signal), p->id);
+}
+
+bool proc_is_ending(const struct proc *p)
+{
+	return p->tree_alive && (p->live->tree.killing || has_deadline(p));
 }

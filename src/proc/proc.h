@@ -10,8 +10,14 @@
  *   STARTING   keeper runs, command not yet executed    SHIM_STARTED / SHIM_FAILED
  *   RUNNING    the command lives                        SHIM_EXITED
  *   DRAINING   the command is over, output may come     both at end of file, or drain_ms
+ *   ENDING     the command has taken a signal and is    the tree is empty, or the deadline: KILLING
+ *              over, the rest has until a deadline
  *   KILLING    SIGKILL for the tree was sent            the tree is empty, or survivors are counted
  *   SETTLED    final; tree_alive tells of leftovers     -
+ *
+ * A signal that is to end the run has a deadline, after which SIGKILL follows. It belongs to the
+ * tree: it holds until nothing of it lives, whatever becomes of the command, of the phase, and of
+ * the request that set it. Of two deadlines the earlier holds.
  *
  * Owned by the table (proc/proctab.h), which is told of every change through the
  * hook it sets; nobody else keeps a pointer across a return to the loop.
@@ -37,14 +43,25 @@
 #include "proc/tree.h"
 #include "proc/usage.h"
 
-enum proc_phase { PROC_STARTING, PROC_RUNNING, PROC_DRAINING, PROC_KILLING, PROC_SETTLED };
+/* A command that exits this long after a signal that asked it to end, with no deadline behind it,
+ * has taken the signal and lived on: its end is its own. */
+#define PROC_LIVES_ON_MS 1000
+
+enum proc_phase {
+	PROC_STARTING,
+	PROC_RUNNING,
+	PROC_DRAINING,
+	PROC_ENDING,
+	PROC_KILLING,
+	PROC_SETTLED,
+};
 
 /* What happened to a run; a set of bits. */
 enum proc_event {
 	PROC_EVENT_STARTED = 1,  /* the command is executing */
 	PROC_EVENT_FAILED = 2,   /* it never did: p->failure; the record is gone after the hook */
 	PROC_EVENT_OUTPUT = 4,   /* more bytes are stored */
-	PROC_EVENT_SIGNALED = 8, /* a signal's outcome: p->signal_sent, p->signal_error */
+	PROC_EVENT_SIGNALED = 8, /* a signal's outcome: p->signal_tried, p->signal_error */
 	PROC_EVENT_EXITED = 16,  /* the command is over (not yet settled) */
 	PROC_EVENT_SETTLED = 32, /* final state */
 	PROC_EVENT_EMPTY = 64,   /* no process is left, or p->survivors cannot be killed;
@@ -91,6 +108,7 @@ struct proc_live {
 	struct confine_run confine;
 	struct limits_watch limits;
 	ev_timer timeout, drain;
+	ev_timer deadline; /* of a signal that is to end the run: then SIGKILL */
 	struct spawn_past past; /* of the keeper */
 	uint32_t keeper_kind;   /* likewise, for spare_return() */
 	char *path; /* of the program, for the message when it cannot be executed */
@@ -113,9 +131,11 @@ struct proc {
 	bool exited;                  /* wait_status is real */
 	bool tree_alive;              /* something of it is, or may be, alive */
 	int wait_status;
-	int signal_sent;              /* last signal of proc_signal() that was delivered; 0: none */
+	int signal_sent;              /* last signal that the command was sent and got; 0: none */
+	int64_t asked_until_ms;       /* an exit before this moment was asked for by a signal */
 	int signal_tried;             /* the last one whose outcome is known ... */
-	int signal_error;             /* ... its errno; 0: delivered */
+	int signal_error;             /* ... its errno; 0: delivered, to the command or to others */
+	bool forced;                  /* SIGKILL was sent; in an empty tree: and ended something */
 	uint32_t leftover;            /* live processes beside the leader when it settled,
 				       * those just killed included */
 	bool leftover_unknown;        /* they were killed before anybody counted them */
@@ -169,7 +189,17 @@ const struct usage *proc_usage(struct proc *p);
 void proc_kill_tree(struct proc *p, enum proc_reason reason);
 
 /* Send @signal to the command's process group; PROC_EVENT_SIGNALED tells the outcome.
- * Returns 0, or -1 with KillFailed. */
+ * Returns 0, or -1 with KillFailed: the keeper cannot be asked (ESRCH, EPIPE: it is gone). */
 int proc_signal(struct proc *p, int signal, struct err *e);
+
+/*
+ * Ask the run to end: send @signal to every process of it, and SIGKILL @force_after_ms later to
+ * what is left; 0: never. Outcome and result are those of proc_signal(); the deadline holds also
+ * when the keeper cannot be asked. @p must have a live tree.
+ */
+int proc_end(struct proc *p, int signal, double force_after_ms, struct err *e);
+
+/* Is the end of the whole tree certain: a deadline is set, or SIGKILL was sent? */
+bool proc_is_ending(const struct proc *p);
 
 #endif

@@ -341,6 +341,181 @@ static void test_proctab_timeout(void **state)
 	assert_true(proc_duration_ms(p) >= 50);
 }
 
+/* ---- a run that is asked to end ---- */
+
+/* Run @script until it has written its first line. */
+static uint64_t run_ready(const char *script)
+{
+	uint64_t seq = run(script);
+	int64_t until = clock_mono_ms() + CHILDREN_WAIT_MS;
+
+	while (!proctab_get(table, seq)->out.total && clock_mono_ms() < until)
+		ev_run(all.loop, EVRUN_ONCE);
+	return seq;
+}
+
+static void end(uint64_t seq, int signal, double force_after_ms)
+{
+	struct err e = ERR_INIT;
+
+	assert_int_equal(proc_end(proctab_get(table, seq), signal, force_after_ms, &e), 0);
+}
+
+static struct proc *wait_empty(uint64_t seq)
+{
+	assert_true(children_wait(&all, is_empty, &seq));
+	assert_int_equal(told.settled[seq], 1);
+	return proctab_get(table, seq);
+}
+
+static bool is_exited(void *seq)
+{
+	return proctab_get(table, *(uint64_t *)seq)->exited;
+}
+
+#define SAVES "trap 'sleep 0.3; echo saved; exit 0' TERM; echo; while :; do sleep 0.02; done"
+#define STUBBORN "trap '' TERM; echo; while :; do sleep 0.02; done"
+
+/* The command dies first, and what it has started has its time all the same. */
+static void test_proctab_deadline_belongs_to_the_tree(void **state)
+{
+	char bytes[16] = "";
+	uint64_t seq, offset = 0;
+	struct proc *p;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready("sh -c \"" SAVES "\" & exec sleep 300");
+	end(seq, SIGTERM, 60000);
+	assert_true(children_wait(&all, is_exited, &seq));
+	p = proctab_get(table, seq);
+	assert_int_equal(p->phase, PROC_ENDING);
+	assert_int_equal(p->state, PROC_STATE_RUNNING);
+	assert_true(proc_is_ending(p));
+	assert_int_equal(proc_usage(p)->alive, p->leftover);
+	p = wait_empty(seq);
+	assert_false(proc_is_ending(p));
+	assert_false(p->forced);
+	assert_int_equal(p->state, PROC_STATE_KILLED);
+	assert_int_equal(p->reason, PROC_REASON_KILLED_BY_REQUEST);
+	assert_string_equal(proc_signal_name(p), "SIGTERM");
+	assert_int_equal(p->usage.alive, 0);
+	assert_int_equal(output_read(&p->out, &offset, bytes, 15), 7);
+	assert_string_equal(bytes, "\nsaved\n");
+}
+
+static void test_proctab_deadline_is_kept(void **state)
+{
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready(STUBBORN);
+	end(seq, SIGTERM, 50);
+	p = wait_empty(seq);
+	assert_true(p->forced);
+	assert_int_equal(p->reason, PROC_REASON_KILLED_BY_REQUEST);
+	assert_string_equal(proc_signal_name(p), "SIGKILL");
+}
+
+/* Whatever is said before or after it. */
+static void test_proctab_earlier_deadline_holds(void **state)
+{
+	static const double orders[][3] = { { 600000, 50, 0 }, { 50, 600000, 0 }, { 0, 50, 600000 } };
+
+	(void)state;
+	open_plain_table();
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t seq = run_ready(STUBBORN);
+
+		for (size_t k = 0; k < 3; k++)
+			end(seq, SIGTERM, orders[i][k]);
+		assert_true(wait_empty(seq)->forced);
+	}
+}
+
+/* SIGKILL that comes with the end, or behind it, has ended nothing. */
+static void test_proctab_forced_is_what_met_somebody(void **state)
+{
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready("trap 'exit 0' TERM; echo; while :; do sleep 0.02; done");
+	end(seq, SIGTERM, 60000);
+	assert_true(children_wait(&all, is_exited, &seq));
+	proc_kill_tree(proctab_get(table, seq), PROC_REASON_KILLED_BY_REQUEST);
+	p = wait_empty(seq);
+	assert_int_equal(p->forced, p->killed_rest > 0);
+	assert_int_equal(p->state, PROC_STATE_KILLED);
+}
+
+/* An exit soon after an ending signal was asked for; a later one was not. */
+static void test_proctab_who_lives_on_ends_by_itself(void **state)
+{
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready("trap 'exit 5' TERM; echo; while :; do sleep 0.02; done");
+	end(seq, SIGTERM, 0);
+	p = wait_empty(seq);
+	assert_int_equal(p->state, PROC_STATE_KILLED);
+	assert_int_equal(proc_exit_code(p), -1);
+	seq = run_ready("trap 'sleep 1.5; exit 5' TERM; echo; while :; do sleep 0.02; done");
+	end(seq, SIGTERM, 0);
+	assert_false(proc_is_ending(proctab_get(table, seq)));
+	p = wait_empty(seq);
+	assert_int_equal(p->state, PROC_STATE_COMPLETED);
+	assert_int_equal(proc_exit_code(p), 5);
+}
+
+/* A signal with a deadline asks for the end, whichever it is; without one it does not. */
+static void test_proctab_any_signal_can_ask(void **state)
+{
+	static const char script[] = "trap 'exit 5' USR1; echo; while :; do sleep 0.02; done";
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready(script);
+	end(seq, SIGUSR1, 60000);
+	assert_int_equal(wait_empty(seq)->state, PROC_STATE_KILLED);
+	seq = run_ready(script);
+	end(seq, SIGUSR1, 0);
+	p = wait_empty(seq);
+	assert_int_equal(p->state, PROC_STATE_COMPLETED);
+	assert_int_equal(proc_exit_code(p), 5);
+}
+
+static void test_proctab_leftovers_have_their_time(void **state)
+{
+	struct proc *p;
+	uint64_t seq;
+
+	(void)state;
+	open_plain_table();
+	seq = run_ready("setsid sh -c \"" SAVES "\" & read x; exit 3");
+	assert_true(children_wait(&all, is_settled, &seq));
+	p = proctab_get(table, seq);
+	assert_true(proc_usage(p)->alive > 0);
+	end(seq, SIGTERM, 60000);
+	p = wait_empty(seq);
+	assert_false(p->forced);
+	assert_int_equal(p->state, PROC_STATE_COMPLETED);
+	assert_int_equal(proc_exit_code(p), 3);
+	seq = run_ready("setsid sh -c \"" STUBBORN "\" & read x; exit 3");
+	assert_true(children_wait(&all, is_settled, &seq));
+	end(seq, SIGTERM, 50);
+	p = wait_empty(seq);
+	assert_true(p->forced);
+	assert_int_equal(p->state, PROC_STATE_COMPLETED);
+}
+
 #define WRITE_KIB(n) "head -c " #n "k /dev/zero"
 
 static void expect_logs_gone(uint64_t seq, bool gone)
@@ -468,6 +643,18 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_no_finished_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_index_slots, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_timeout, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_deadline_belongs_to_the_tree, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_deadline_is_kept, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_earlier_deadline_holds, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_forced_is_what_met_somebody, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_who_lives_on_ends_by_itself, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_any_signal_can_ask, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_leftovers_have_their_time, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_evicts_the_oldest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_freezes_writers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_spares_the_running, setup, teardown),
