@@ -314,6 +314,9 @@ static int exit_status(struct run *r)
 	if (r->limits.struck != PROC_REASON_RUNNING)
 		fprintf(stderr, "procpen: ended by its %s limit\n",
 			r->limits.struck == PROC_REASON_PROCESS_LIMIT ? "tasks" : "memory");
+	if (r->tree.survivors)
+		fprintf(stderr, "procpen: %u processes of the command could not be killed\n",
+			r->tree.survivors);
 	if (r->timed_out) {
 		fputs("procpen: ended by --timeout\n", stderr);
 		return STATUS_TIMEOUT;

@@ -39,6 +39,7 @@
 #define LOOK_MS 100
 #define CLOSE_MS 3000 /* every run dead and every request answered */
 #define FLUSH_MS 150  /* without progress */
+#define STATUS_SURVIVORS 3
 
 enum phase { READING, ENDING, CLOSING };
 
@@ -73,6 +74,7 @@ struct server {
 	bool answered;      /* closing: all is answered, only flushing is left */
 	size_t unsent;      /* then: what was left at the last look */
 	bool given_up;      /* the reader took nothing for too long */
+	int survivors;      /* processes of our runs that may live on */
 };
 
 /* ---- closing ---- */
@@ -135,6 +137,28 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int events)
 	loop_timer_start(loop, w, FLUSH_MS);
 }
 
+/* What could not be ended is said wherever somebody may look for it: the keepers go on killing, but
+ * nobody will tell what came of that. */
+static void tell_survivors(struct server *s)
+{
+	struct audit_stop stop = { 0 };
+	struct err e = ERR_INIT;
+	int bare;
+
+	s->survivors = proctab_alive(s->procs, &bare);
+	stop.survivors = (uint32_t)s->survivors;
+	stop.gap = bare ? "fork_chains" : NULL;
+	if (s->survivors)
+		log_error("%d process%s of this session may still be alive%s", s->survivors,
+			  s->survivors == 1 ? "" : "es",
+			  bare ? " (fork_chains: with neither a PID namespace nor a control group "
+				 "they can outrun the kill)" : "");
+	if (audit_stopped(s->engine.audit, &stop, &e)) {
+		log_warn("%s", e.message);
+		err_release(&e);
+	}
+}
+
 /* The same signal again means: now. The keepers kill what is left when our ends close. */
 static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
 {
@@ -143,8 +167,9 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
 	(void)loop;
 	(void)events;
 	if (s->phase == CLOSING && w->signum == s->last_signal) {
+		tell_survivors(s);
 		stdio_release(&s->stdio);
-		_exit(0);
+		_exit(s->survivors ? STATUS_SURVIVORS : 0);
 	}
 	s->last_signal = w->signum;
 	begin_closing(s);
@@ -502,12 +527,15 @@ int server_main(struct engine_options *options)
 		err_release(&e);
 	} else {
 		s.loop = s.engine.loop;
+		audit_serves(s.engine.audit);
 		build_runs(&s);
 		build_protocol(&s);
 		watch(&s);
 		ev_run(s.loop, EVRUN_NOWAIT); /* a refused watch is told in the next turn only */
 		ev_run(s.loop, 0);
 		status = tell_losses(&s);
+		tell_survivors(&s);
+		status = s.survivors ? STATUS_SURVIVORS : status;
 		tear_down(&s);
 	}
 	stdio_release(&s.stdio);

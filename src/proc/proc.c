@@ -307,7 +307,7 @@ static bool was_forced(const struct proc *p)
 	bool command = p->kill_reason != PROC_REASON_RUNNING && p->exited &&
 		       WIFSIGNALED(p->wait_status) && WTERMSIG(p->wait_status) == SIGKILL;
 
-	return command || p->killed_rest || p->survivors;
+	return command || p->killed_rest || p->survivors || p->leftover_unknown;
 }
 
 static void on_tree_empty(void *ctx)

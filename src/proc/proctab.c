@@ -222,6 +222,29 @@ int proctab_trees(const struct proctab *t)
 	return t->trees;
 }
 
+/* Where nobody has seen a tree empty there is somebody in it. */
+static int alive_of(struct proc *p)
+{
+	int alive = p->tree_alive ? proc_usage(p)->alive : (int)p->survivors;
+
+	return p->tree_alive && alive < 1 ? 1 : alive;
+}
+
+int proctab_alive(const struct proctab *t, int *bare)
+{
+	const uint32_t ends_forks = 1u << CONFINE_PID_NS | 1u << CONFINE_CGROUP;
+	int all = 0;
+
+	*bare = 0;
+	for (struct proc *p = t->newest; p; p = p->older) {
+		int alive = alive_of(p);
+
+		all += alive;
+		*bare += p->applied.layers & ends_forks ? 0 : alive;
+	}
+	return all;
+}
+
 void proctab_shutdown(struct proctab *t)
 {
 	t->closing = true;

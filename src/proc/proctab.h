@@ -51,6 +51,10 @@ struct proc *proctab_next(struct proctab *t, const struct proc *after);
 /* Runs with any process alive; what running_max limits. */
 int proctab_trees(const struct proctab *t);
 
+/* Processes of all runs that may be alive, at least; *@bare: of these, those of runs that had
+ * neither a PID namespace nor a control group. */
+int proctab_alive(const struct proctab *t, int *bare);
+
 /* Kill everything (reason server_shutdown) and refuse new starts; ends come by the hook. */
 void proctab_shutdown(struct proctab *t);
 

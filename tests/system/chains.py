@@ -4,11 +4,10 @@
 Where a run has a PID namespace or a control group of its own nothing of them is left, however the
 run or the server ends. Where it has neither they may be too many; then that is said.
 """
+import json
 import os
 import re
-import resource
 import signal
-import subprocess
 import time
 
 from client import STRESS, Server, Skip, check, equal, eventually, is_alive
@@ -27,7 +26,7 @@ SECONDS = 60  # after which they end by themselves: longer than any test waits
 class Storm:
     """A server with a background run of chains, or with one that is about to be timed out."""
 
-    def __init__(self, layer, user=False, count=COUNT):
+    def __init__(self, layer, user=False, count=COUNT, seconds=SECONDS):
         args, wrapper = (), ()
         if user and os.geteuid() != 0:
             raise Skip("only root becomes another user")
@@ -40,7 +39,7 @@ class Storm:
             for path in (self.server.base, self.server.workspace, self.server.home):
                 os.chown(path, 65534, 65534)
         self.server.start()
-        self.args = ["chains", str(count), str(SECONDS)]
+        self.args = ["chains", str(count), str(seconds)]
         layers = self.server.run("true", [])["sandbox"]
         has = {"namespaces": "pid_namespace" in layers,
                "group": any(l.startswith("cgroup:") for l in layers),
@@ -183,6 +182,82 @@ def test_group_of_a_stopped_keeper():
     equal((answer["killed"], answer["survivors"]), (True, 0), "answer")
     storm.gone("process.kill")
     storm.server.stop()
+
+
+def stop_record(server):
+    """The last line of the audit log."""
+    folder = os.path.join(server.state, "audit")
+    with open(os.path.join(folder, os.listdir(folder)[0]), encoding="utf-8") as f:
+        return json.loads(f.read().splitlines()[-1])
+
+
+@suite.test()
+def test_user_with_neither():
+    """Chains of a user who has neither layer may live on; then everybody is told."""
+    for end in ("EOF", "SIGTERM"):
+        storm = Storm("nothing", user=True, seconds=10)
+        storm.start()
+        if end == "EOF":
+            storm.server.close_input()
+        else:
+            storm.server.signal(signal.SIGTERM)
+        status, record = storm.server.wait_exit(), stop_record(storm.server)
+        equal(record["event"], "server_stop", "the last record")
+        if status == 0:
+            equal((record["survivors"], record["gaps"]), (0, []), "what is recorded")
+            storm.gone(end)
+            continue
+        equal((status, record["gaps"]), (3, ["fork_chains"]), "exit status, gaps")
+        check(record["survivors"] > 0, "survivors: %s" % record["survivors"])
+        check("fork_chains" in storm.server.stderr_text(), "no word on stderr")
+
+
+class Freezer:
+    """A control group whose processes do not even die."""
+
+    def __init__(self):
+        self.path = "/sys/fs/cgroup/freezer/procpen-test-%d" % os.getpid()
+
+    def __enter__(self):
+        try:
+            os.mkdir(self.path)
+        except OSError as e:
+            raise Skip("no freezer of control groups: %s" % e.strerror) from e
+        return self
+
+    def write(self, name, text):
+        with open(os.path.join(self.path, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def __exit__(self, *_):
+        self.write("freezer.state", "THAWED")
+        eventually(self.remove, 20, "the group cannot be removed")
+
+    def remove(self):
+        try:
+            os.rmdir(self.path)
+            return True
+        except OSError:
+            return False
+
+
+@suite.test()
+def test_what_cannot_be_killed_is_told():
+    """A process that does not die: stderr, the record and the exit status say so."""
+    for args in ((), PLAIN):
+        server = Server(*args)
+        run = server.run("sleep", ["300"], background=True)
+        with Freezer() as freezer:
+            freezer.write("cgroup.procs", str(run["pid"]))
+            freezer.write("freezer.state", "FROZEN")
+            server.close_input()
+            equal(server.wait_exit(), 3, "exit status")
+            check("may still be alive" in server.stderr_text(), "no word on stderr")
+            record = stop_record(server)
+            equal((record["event"], record["gaps"]), ("server_stop", []), "the last record")
+            check(record["survivors"] >= 1, "survivors: %s" % record["survivors"])
+            check(is_alive(run["pid"]), "it could be killed after all")
+        eventually(lambda: not is_alive(run["pid"]), 20, "the keeper has given up")
 
 
 if __name__ == "__main__":
