@@ -59,7 +59,7 @@ struct server {
 
 	ev_io in_io;
 	ev_idle work;      /* input is left over for the next turn */
-	ev_signal signals[3];
+	ev_signal signals[4];
 	ev_prepare turn;   /* the phases change here */
 	ev_timer look;     /* active while the client does not read, and past the input's end */
 	ev_timer deadline; /* of closing, then of flushing */
@@ -467,6 +467,21 @@ static void watch_signal(struct server *s, ev_signal *w, int signum)
 	ev_signal_start(s->loop, w);
 }
 
+/* What else would end us by default (signal(7)) would leave requests unanswered and the record
+ * without its end. A fault is not among it: after that nothing can be trusted. */
+static void ignore_others(void)
+{
+	static const int others[] = { SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
+				      SIGIO,   SIGXCPU, SIGPWR,	 SIGSTKFLT };
+	struct sigaction now;
+
+	for (size_t i = 0; i < COUNT_OF(others); i++)
+		if (!sigaction(others[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			signal(others[i], SIG_IGN);
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+		signal(number, SIG_IGN);
+}
+
 static void watch(struct server *s)
 {
 	ev_io_init(&s->in_io, on_readable, s->stdio.in.fd, EV_READ);
@@ -478,7 +493,9 @@ static void watch(struct server *s)
 	s->in_io.data = s->work.data = s->turn.data = s->look.data = s->deadline.data = s;
 	watch_signal(s, &s->signals[0], SIGTERM);
 	watch_signal(s, &s->signals[1], SIGINT);
-	watch_signal(s, &s->signals[2], SIGHUP);
+	watch_signal(s, &s->signals[2], SIGQUIT);
+	watch_signal(s, &s->signals[3], SIGHUP);
+	ignore_others();
 	ev_prepare_start(s->loop, &s->turn);
 	ev_io_start(s->loop, &s->in_io);
 }
