@@ -184,6 +184,7 @@ static enum req_asked confirm(struct reqtab *t, struct req *r, const struct buf 
 	.summary_bytes = 4096, \
 	.yield_ms = 45000, \
 	.eof_ms = MCP_EOF_MS, \
+	.wait_max_ms = 45000, \
 	.silent_cancel = true, \
 	.ok = kind##_ok, \
 	.fail = kind##_fail, \

@@ -1,30 +1,41 @@
 /*
- * process.kill. SIGTERM (the default) goes to the command's process group; when
- * the command is gone, or after force_after, what is left of the tree gets
- * SIGKILL, and the answer comes when the tree is empty. SIGKILL goes to the whole
- * tree at once. Any other signal need not end anything: its answer comes with the
- * command's end or after a second.
+ * process.kill. SIGTERM (the default), and any signal that comes with force_after, asks
+ * the whole run to end: every process gets it, and has until force_after is over before
+ * SIGKILL takes what is left. That deadline is the run's (proc/proc.h), not the call's:
+ * wait_ms, a cancelled call or a client that is gone change only who hears of the end.
+ * SIGKILL goes to the whole tree at once. Any other signal need not end anything: it goes
+ * to the command's process group, and its answer comes with the end or after a second.
  */
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/json.h"
-#include "base/mem.h"
 #include "base/jsonw.h"
+#include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/view.h"
 #include "proc/names.h"
 
-#define OTHER_SIGNAL_WAIT_MS 1000
+#define FORCE_AFTER_MS 10000.0 /* with SIGTERM, when nothing is said */
+#define MOMENT_MS 100.0   /* what dies with the command may still be on its way out */
+#define OUTCOME_MS 1000.0 /* for a keeper to say what came of a signal */
 
 struct kill_task {
 	int signal;
+	bool whole;            /* for every process of the run; else for the command's group */
 	double force_after_ms; /* 0: never */
-	int sent;              /* the signal once the command's group has got it; else 0 */
-	bool killed_tree;      /* SIGKILL was sent to the tree ... */
-	bool kill_after_exit;  /* ... when the command was over: it may have found nobody */
+	double wait_ms;        /* for the answer, as asked for; below 0: no bound */
+	int64_t began_ms;
 	uint64_t seq;
+	int sent;              /* the signal, once somebody has got it; else 0 */
+	bool told;             /* what came of it is known */
+	bool due;              /* the time to answer has come */
+	bool after_exit;       /* it met what the command had left behind */
 };
+
+/* ---- parameters ---- */
 
 static int read_signal(const json_t *params, int *number, struct err *e)
 {
@@ -45,78 +56,114 @@ static int read_signal(const json_t *params, int *number, struct err *e)
 static int prepare(struct cap *c, struct req *r, struct err *e)
 {
 	struct kill_task *t = mem_zalloc(sizeof(*t));
+	double force_after = json_get_num(r->params, "force_after", -1);
 
 	(void)c;
 	r->task = t;
 	r->task_free = free;
 	if (read_signal(r->params, &t->signal, e))
 		return -1;
-	if (t->signal != SIGTERM && json_object_get(r->params, "force_after") &&
-	    json_get_num(r->params, "force_after", 10) != 10) {
-		err_set(e, ERR_INVALID_PARAMS, "force_after goes with SIGTERM only");
-		return err_hint(e, "leave force_after out, or send SIGTERM");
-	}
-	t->force_after_ms = json_get_num(r->params, "force_after", 10) * 1000;
+	t->whole = t->signal == SIGTERM || force_after >= 0;
+	if (force_after >= 0)
+		t->force_after_ms = force_after * 1000;
+	else if (t->signal == SIGTERM)
+		t->force_after_ms = FORCE_AFTER_MS;
+	t->wait_ms = json_get_num(r->params, "wait_ms", -1);
 	return 0;
 }
 
-/* The last signal that really met a process. */
+/* Will the whole tree be gone in the end by this call alone? */
+static bool escalates(const struct kill_task *t)
+{
+	return t->signal == SIGKILL || t->force_after_ms > 0;
+}
+
+static double earlier(double a_ms, double b_ms)
+{
+	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
+}
+
+/* After how long the answer is due whatever has happened; below 0: it has all the time. */
+static double answer_after_ms(const struct req *r, const struct kill_task *t)
+{
+	double ms = t->wait_ms;
+
+	if (r->dialect->wait_max_ms)
+		ms = earlier(ms, r->dialect->wait_max_ms);
+	return escalates(t) ? ms : earlier(ms, PROC_LIVES_ON_MS);
+}
+
+/* ---- the answer ---- */
+
+/* The last signal that really met a process, as far as that is known. */
 static int signal_sent(const struct kill_task *t, const struct proc *p)
 {
-	if (t->kill_after_exit && !p->killed_rest)
-		return t->sent; /* there was no rest */
-	return t->killed_tree ? SIGKILL : t->sent;
+	return p->forced ? SIGKILL : t->sent;
+}
+
+/* The call ended something, and nothing of the run is left. */
+static bool has_killed(const struct kill_task *t, const struct proc *p)
+{
+	if (p->usage.alive || p->phase != PROC_SETTLED || !signal_sent(t, p))
+		return false;
+	return p->reason == PROC_REASON_KILLED_BY_REQUEST || t->after_exit ||
+	       (p->state == PROC_STATE_COMPLETED && p->killed_rest);
+}
+
+static void write_leftover(struct jsonw *w, const struct proc *p)
+{
+	int64_t others = p->usage.alive - !p->exited;
+
+	if (p->tree_alive && others >= 0)
+		jsonw_int(w, "leftover", others);
+	else if (p->leftover_unknown)
+		jsonw_null(w, "leftover");
+	else
+		jsonw_int(w, "leftover", p->leftover);
 }
 
 static void answer(struct req *r, struct proc *p)
 {
 	const struct kill_task *t = r->task;
+	const struct usage *usage = proc_usage(p);
 	int sent = signal_sent(t, p);
-	bool ended = p->state == PROC_STATE_KILLED && sent;
-	bool cleaned = sent == SIGKILL && p->killed_rest;
 	struct buf result;
 	struct jsonw w;
 
 	buf_init(&result, 64 * 1024);
 	jsonw_init(&w, &result);
 	jsonw_object(&w, NULL);
-	jsonw_bool(&w, "killed", (ended || cleaned) && !p->survivors);
+	jsonw_bool(&w, "killed", has_killed(t, p));
 	jsonw_str(&w, "signal_sent", sent ? names_signal(sent) : NULL);
+	jsonw_bool(&w, "forced", p->forced);
+	jsonw_int(&w, "waited_ms", clock_mono_ms() - t->began_ms);
+	jsonw_bool(&w, "pending", proc_is_ending(p));
 	jsonw_str(&w, "process_id", p->id);
 	jsonw_str(&w, "state", names_state(p->state));
 	jsonw_str(&w, "reason", names_reason(p->reason));
-	view_tree(&w, p);
+	write_leftover(&w, p);
+	jsonw_int(&w, "survivors", p->survivors);
+	view_alive(&w, usage);
 	jsonw_end_object(&w);
 	req_ok(r, &result);
 	buf_release(&result);
 }
 
-static void kill_rest(struct kill_task *t, struct proc *p)
-{
-	t->kill_after_exit = p->exited;
-	t->killed_tree = true;
-	proc_kill_tree(p, PROC_REASON_KILLED_BY_REQUEST);
-}
+/* ---- waiting for it ---- */
 
-static void on_force(void *ctx, struct req *r)
+/* An answer without a word on the signal's fate helps nobody: that comes in a moment. */
+static void on_due(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;
 	struct kill_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
 
-	if (p)
-		kill_rest(t, p);
-}
-
-/* The signal was taken and the command lives on: that is an answer too. */
-static void on_no_end(void *ctx, struct req *r)
-{
-	struct cap *c = ctx;
-	const struct kill_task *t = r->task;
-	struct proc *p = proctab_get(c->procs, t->seq);
-
-	if (p)
+	if (!t->told && !t->due) {
+		t->due = true;
+		req_timer(r, OUTCOME_MS, on_due, c);
+	} else if (p) {
 		answer(r, p);
+	}
 }
 
 /* The signal's outcome is known. False when the request was answered. */
@@ -125,17 +172,31 @@ static bool on_signaled(struct req *r, struct proc *p)
 	struct kill_task *t = r->task;
 	struct err e = ERR_INIT;
 
+	t->told = true;
 	if (!p->signal_error) {
 		t->sent = t->signal;
+		t->after_exit = p->exited;
+	} else if (!p->exited) {
+		err_sys(&e, ERR_KILL_FAILED, p->signal_error, "%s could not be sent to %s",
+			names_signal(t->signal), p->id);
+		err_detail(&e, "errno", json_string(err_sys_name(p->signal_error)));
+		req_fail(r, &e);
+		return false;
+	} /* else it ended by itself first; the rest of this is its end */
+	if (!t->due)
 		return true;
-	}
-	if (p->exited)
-		return true; /* it ended by itself first; the rest of this is its end */
-	err_sys(&e, ERR_KILL_FAILED, p->signal_error, "%s could not be sent to %s",
-		names_signal(t->signal), p->id);
-	err_detail(&e, "errno", json_string(err_sys_name(p->signal_error)));
-	req_fail(r, &e);
+	answer(r, p);
 	return false;
+}
+
+/* The command is over and somebody lives on, or is about to be gone as well. */
+static void wait_a_moment(struct cap *c, struct req *r)
+{
+	struct kill_task *t = r->task;
+	double left = answer_after_ms(r, t) - (double)(clock_mono_ms() - t->began_ms);
+
+	t->told = true;
+	req_timer(r, left < 0 ? 0 : earlier(left, MOMENT_MS), on_due, c);
 }
 
 static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
@@ -143,61 +204,82 @@ static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned even
 	struct kill_task *t = r->task;
 	struct err e = ERR_INIT;
 
-	(void)c;
 	if (events & PROC_EVENT_FAILED) {
 		err_set(&e, ERR_PROCESS_ALREADY_EXITED, "%s was never started", p->id);
 		req_fail(r, &e);
 		return false;
 	}
-	if ((events & PROC_EVENT_SIGNALED) && !t->sent && p->signal_tried == t->signal &&
-	    !on_signaled(r, p))
-		return false;
-	if ((events & PROC_EVENT_EXITED) && t->signal == SIGTERM)
-		kill_rest(t, p);
-	if ((events & PROC_EVENT_EMPTY) ||
-	    ((events & PROC_EVENT_SETTLED) && t->signal != SIGTERM && t->signal != SIGKILL)) {
+	if (events & PROC_EVENT_EMPTY) {
 		answer(r, p);
 		return false;
 	}
+	if ((events & PROC_EVENT_SIGNALED) && !t->told && p->signal_tried == t->signal)
+		return on_signaled(r, p);
+	if ((events & PROC_EVENT_SETTLED) && !escalates(t))
+		wait_a_moment(c, r);
 	return true;
+}
+
+/* ---- the call ---- */
+
+static int check_alive(const struct proc *p, struct err *e)
+{
+	if (p->tree_alive)
+		return 0;
+	if (p->survivors) {
+		err_set(e, ERR_KILL_FAILED, "%u processes of %s took SIGKILL and did not end",
+			p->survivors, p->id);
+		return err_hint(e, "They wait in the kernel, most likely for a device or a file "
+				   "server: nothing else can end them. Tell the user.");
+	}
+	return err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended and left nothing behind",
+		       p->id);
+}
+
+static void kill_now(struct kill_task *t, struct proc *p)
+{
+	t->signal = SIGKILL;
+	t->told = true;
+	t->after_exit = p->exited;
+	proc_kill_tree(p, PROC_REASON_KILLED_BY_REQUEST);
+}
+
+/* When the command is over there is no group to speak of: what it has left is the run. */
+static int send_signal(struct kill_task *t, struct proc *p, struct err *e)
+{
+	int result;
+
+	if (t->signal == SIGKILL) {
+		kill_now(t, p);
+		return 0;
+	}
+	result = t->whole || p->exited ? proc_end(p, t->signal, t->force_after_ms, e)
+				       : proc_signal(p, t->signal, e);
+	if (!result || e->sys == EAGAIN)
+		return result;
+	err_release(e); /* its keeper is gone, and it is being killed: wait for that */
+	kill_now(t, p);
+	return 0;
 }
 
 static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
 {
 	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), e);
 	struct kill_task *t = r->task;
+	double after_ms;
 
 	(void)out;
-	if (!p)
+	if (!p || check_alive(p, e))
 		return CAP_FAILED;
-	if (!p->tree_alive && p->survivors) {
-		err_set(e, ERR_KILL_FAILED, "%u processes of %s took SIGKILL and did not end",
-			p->survivors, p->id);
-		err_hint(e, "They wait in the kernel, most likely for a device or a file server: "
-			    "nothing else can end them. Tell the user.");
-		return CAP_FAILED;
-	}
-	if (!p->tree_alive) {
-		err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended and left nothing behind",
-			p->id);
-		return CAP_FAILED;
-	}
 	r->run = t->seq = p->seq;
-	if (t->signal == SIGKILL || p->exited) {
-		t->signal = SIGKILL;
-		kill_rest(t, p);
-	} else if (proc_signal(p, t->signal, e)) {
-		err_release(e); /* its keeper is gone, and it is being killed: wait for that */
-		t->signal = SIGKILL;
-		kill_rest(t, p);
-	} else if (t->signal == SIGTERM && t->force_after_ms > 0) {
-		req_timer(r, t->force_after_ms, on_force, c);
-	} else {
-		req_timer(r, OTHER_SIGNAL_WAIT_MS, on_no_end, c);
-	}
+	t->began_ms = clock_mono_ms();
+	if (send_signal(t, p, e))
+		return CAP_FAILED;
+	after_ms = answer_after_ms(r, t);
+	if (after_ms >= 0)
+		req_timer(r, after_ms, on_due, c);
 	wait_add(&c->waits, r, p,
-		 PROC_EVENT_SIGNALED | PROC_EVENT_EXITED | PROC_EVENT_SETTLED | PROC_EVENT_EMPTY |
-			 PROC_EVENT_FAILED,
+		 PROC_EVENT_SIGNALED | PROC_EVENT_SETTLED | PROC_EVENT_EMPTY | PROC_EVENT_FAILED,
 		 on_event);
 	return CAP_WAITING;
 }

@@ -210,7 +210,6 @@ static void on_exited(struct proc *p, const struct shim_report *report)
 		p->phase = is_being_asked(p) ? PROC_ENDING : PROC_DRAINING;
 	if (p->phase != PROC_ENDING)
 		loop_timer_stop(p->env->loop, &p->live->timeout);
-	notify(p, PROC_EVENT_EXITED);
 	if (report->empty)
 		return; /* on_tree_empty() comes next and settles */
 	if (p->phase == PROC_DRAINING)

@@ -62,9 +62,8 @@ enum proc_event {
 	PROC_EVENT_FAILED = 2,   /* it never did: p->failure; the record is gone after the hook */
 	PROC_EVENT_OUTPUT = 4,   /* more bytes are stored */
 	PROC_EVENT_SIGNALED = 8, /* a signal's outcome: p->signal_tried, p->signal_error */
-	PROC_EVENT_EXITED = 16,  /* the command is over (not yet settled) */
-	PROC_EVENT_SETTLED = 32, /* final state */
-	PROC_EVENT_EMPTY = 64,   /* no process is left, or p->survivors cannot be killed;
+	PROC_EVENT_SETTLED = 16, /* final state */
+	PROC_EVENT_EMPTY = 32,   /* no process is left, or p->survivors cannot be killed;
 				  * the record may be gone after the hook */
 };
 

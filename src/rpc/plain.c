@@ -85,6 +85,7 @@ const struct dialect plain_dialect = {
 	.summary_bytes = 16384,
 	.yield_ms = 0,
 	.eof_ms = 300000, /* a pipeline: nobody is there to end it, and the results are wanted */
+	.wait_max_ms = 0,
 	.silent_cancel = false,
 	.ok = write_ok,
 	.fail = write_fail,

@@ -47,6 +47,7 @@ struct dialect {
 	int yield_ms;        /* default of process.run's yield_ms */
 	int eof_ms;          /* how long a request may stay open after the end of the input, unless
 			      * server.eof_seconds says; 0: nobody waits for its end */
+	int wait_max_ms;     /* the longest that an answer may wait for a run; 0: no bound */
 	bool silent_cancel;  /* a cancelled request gets no answer */
 
 	/* Shape one answer as one line (no newline) into @line. @result: JSON object text. */

@@ -447,6 +447,32 @@ static int mode_term(int argc, char **argv)
 	return 0;
 }
 
+/* Two processes, every other time in a session that no other is in. */
+static void give_birth(bool elsewhere)
+{
+	if (fork_or_die() > 0)
+		return;
+	live_bounded();
+	if (elsewhere)
+		setsid();
+	if (fork_or_die() == 0)
+		live_bounded();
+	sleep_on();
+}
+
+/* births: a family that grows for a second or two, all of it with nothing against signals. */
+static int mode_births(int argc, char **argv)
+{
+	(void)argc, (void)argv;
+	write_all(1, "ready\n", 6);
+	for (int i = 0; i < 1000; i++) {
+		give_birth(i % 2);
+		sleep_ms(1);
+	}
+	sleep_on();
+	return 0;
+}
+
 static int mode_ignore(int argc, char **argv)
 {
 	(void)argc, (void)argv;
@@ -709,7 +735,7 @@ static const struct {
 	{ "ignore", mode_ignore, 0 }, { "attack", mode_attack, 0 }, { "foreign", mode_foreign, 0 },
 	{ "state", mode_state, 0 }, { "chains", mode_chains, 0 },
 	{ "descriptors", mode_descriptors, 1 }, { "traced", mode_traced, 0 },
-	{ "headless", mode_headless, 1 },
+	{ "headless", mode_headless, 1 }, { "births", mode_births, 0 },
 };
 
 int main(int argc, char **argv)

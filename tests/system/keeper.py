@@ -95,11 +95,11 @@ def test_server_without_descriptors_and_a_killed_keeper():
         if is_alive(pid):
             os.kill(pid, signal.SIGKILL)
     check(answer["state"] != "running", "state %s" % answer["state"])
-    if left:
-        check("error" in kill and kill["error"]["data"]["type"] == "KillFailed" or
-              "result" in kill and kill["result"]["survivors"] > 0,
-              "%d processes live and nobody says so: %s" % (len(left), kill))
-    server.stop()
+    said = ("error" in kill and kill["error"]["data"]["type"] == "KillFailed" or
+            "result" in kill and kill["result"]["survivors"] > 0)
+    check(said or not left, "%d processes live and nobody says so: %s" % (len(left), kill))
+    server.close_input()
+    equal(server.wait_exit(), 3 if said else 0, "exit status")
 
 
 def ended(server, run):

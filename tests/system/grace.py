@@ -1,0 +1,434 @@
+#!/usr/bin/env python3
+"""process.kill gives every process of a run its time to end; SIGKILL comes when that is over."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+
+from client import WAIT, Server, Skip, check, equal, eventually, is_alive
+from suite import Suite
+
+suite = Suite()
+
+USER = 65534
+PYTHON = "/usr/bin/python3"
+
+# Says that it is ready, and saves its file when it is asked to end: that takes half a second. With a
+# third word it is not the command's child any more, but a daemon in a session of its own.
+SAVE = """
+import os, signal, sys, time
+name, number = sys.argv[1], getattr(signal, sys.argv[2])
+if sys.argv[3:]:
+    for _ in range(2):
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+def save(*_):
+    time.sleep(0.5)
+    with open(name + ".saved", "w") as f:
+        f.write("saved")
+    os._exit(0)
+signal.signal(number, save)
+with open(name + ".ready", "w") as f:
+    f.write(str(os.getpid()))
+while True:
+    signal.pause()
+"""
+
+
+def saver(name="app", number="SIGTERM"):
+    return "%s save.py %s %s" % (PYTHON, name, number)
+
+
+FORMS = {
+    "plain": lambda save: {"command": save},
+    "after_cd": lambda save: {"command": "cd . && " + save},
+    "before_more": lambda save: {"command": save + "; true"},
+    "pipeline": lambda save: {"command": save + " | cat"},
+    "bash": lambda save: {"command": "bash -c '%s; true'" % save},
+    "subshells": lambda save: {"command": "sh -c '(sh -c \"%s; true\"); true'; true" % save},
+    "npm": lambda save: {"command": "npm start --silent --no-update-notifier"},
+    "make": lambda save: {"command": "make -s run"},
+    "argv": lambda save: {"command": save.split()[0], "args": save.split()[1:]},
+    "exec": lambda save: {"command": "exec " + save},
+    "daemon": lambda save: {"command": save + " daemon; sleep 100"},
+}
+PATH = "/usr/local/bin:/usr/bin:/bin"  # where other users get at programs as well
+NEEDS = ("npm", "make", "bash")
+
+# How the server is started, and as whom.
+MODES = {
+    "default": ([], 0),
+    "no_namespaces": (["--set", "sandbox.namespaces=false"], 0),
+    "no_sandbox": (["--set", "sandbox.profile=none"], 0),
+    "not_ahead": (["--set", "sandbox.ahead=false"], 0),
+    "user": ([], USER),
+    "user_no_namespaces": (["--set", "sandbox.namespaces=false"], USER),
+    "user_no_sandbox": (["--set", "sandbox.profile=none"], USER),
+}
+
+
+class Place:
+    """A server of @mode; its workspace has the programs, as files and as targets of tools."""
+
+    def __init__(self, mode="default", *more):
+        options, user = MODES[mode]
+        if user and os.geteuid() != 0:
+            raise Skip("only root can become another user")
+        if user and not shutil.which("setpriv"):
+            raise Skip("setpriv is not installed")
+        self.base = tempfile.mkdtemp(prefix="procpen-grace-", dir="/var/tmp")
+        os.chmod(self.base, 0o755)
+        self.workspace = os.path.join(self.base, "workspace")
+        os.mkdir(self.workspace)
+        os.mkdir(os.path.join(self.base, "home"))
+        self.write("save.py", SAVE)
+        self.write("Makefile", "run:\n\t%s\n" % saver("make"))
+        self.write("package.json", json.dumps({"name": "app", "version": "1.0.0",
+                                               "scripts": {"start": saver("npm")}}))
+        for folder, _, names in os.walk(self.base):
+            for path in [folder] + [os.path.join(folder, n) for n in names]:
+                os.chown(path, user, user)
+        wrapper = ["setpriv", "--reuid", str(user), "--regid", str(user), "--clear-groups",
+                   "--"] if user else []
+        self.server = Server(*options, *more, base=self.base, wrapper=wrapper,
+                             env={"PATH": PATH})
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind is None:
+            self.server.stop()
+            equal(self.server.survivors(), [], "alive after the end")
+        else:
+            self.server.destroy()
+        shutil.rmtree(self.base, ignore_errors=True)
+
+    def write(self, name, text):
+        with open(os.path.join(self.workspace, name), "w", encoding="utf-8") as f:
+            f.write(text)
+
+    def has(self, name):
+        return os.path.exists(os.path.join(self.workspace, name))
+
+    def read(self, name):
+        with open(os.path.join(self.workspace, name), encoding="utf-8") as f:
+            return f.read()
+
+    def start(self, *ready, **params):
+        """A run in the background whose programs @ready are."""
+        for name in ready:
+            for file in (name + ".ready", name + ".saved"):
+                if self.has(file):
+                    os.remove(os.path.join(self.workspace, file))
+        run = self.server.call("process.run", dict(params, background=True))
+        for name in ready:
+            eventually(lambda name=name: self.has(name + ".ready"), WAIT, name + " is not ready")
+        return run["process_id"]
+
+    def ask(self, process_id, **params):
+        return self.server.request("process.kill", dict(params, process_id=process_id))
+
+    def kill(self, process_id, **params):
+        return self.server.result(self.ask(process_id, **params))
+
+    def monitor(self, process_id, **params):
+        return self.server.call("process.monitor", dict(params, process_id=process_id))
+
+    def over(self, process_id):
+        record = self.monitor(process_id, wait_ms=int(WAIT * 1000))
+        equal(record["alive"], 0, "alive at the end")
+        return record
+
+
+def check_graceful(place, answer, what, sent="SIGTERM", name="app"):
+    """All of it was asked, and needed nothing else."""
+    equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["pending"],
+           answer["state"], answer["reason"], answer["survivors"], answer["alive"]),
+          (True, sent, False, False, "killed", "killed_by_request", 0, 0), what)
+    check(answer["waited_ms"] >= 400, "%s: waited %d ms" % (what, answer["waited_ms"]))
+    check(place.has(name + ".saved"), what + ": the file is not saved")
+
+
+def each_mode(function):
+    for mode in MODES:
+        def one(mode=mode):
+            with Place(mode) as place:
+                function(place)
+        one.__name__ = "%s_%s" % (function.__name__, mode)
+        suite.test()(one)
+    return function
+
+
+@each_mode
+def test_file_is_saved_in_every_form(place):
+    """Behind whatever has started it; all at once, and none is in the way of another."""
+    missing = [program for program in NEEDS if not shutil.which(program, path=PATH)]
+    runs = {form: place.start(form, **params(saver(form))) for form, params in FORMS.items()
+            if form not in missing}
+    asked = {form: place.ask(p, force_after=30) for form, p in runs.items()}
+    for form, id in asked.items():
+        check_graceful(place, place.server.result(id), form, name=form)
+        record = place.monitor(runs[form])
+        equal((record["state"], record["exit_code"], record["alive"]), ("killed", None, 0), form)
+    if missing:
+        raise Skip("not installed: " + ", ".join(missing))
+
+
+@each_mode
+def test_force_after_takes_the_rest_only(place):
+    """One saves, one does not listen: the first has its time, SIGKILL is for the second."""
+    p = place.start("app", command="(trap '' TERM; sleep 100; sleep 100) & " + saver())
+    answer = place.kill(p, force_after=3)
+    check(place.has("app.saved"), "the file is not saved")
+    equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["survivors"],
+           answer["alive"]), (True, "SIGKILL", True, 0, 0), "answer")
+
+
+@each_mode
+def test_never_forced(place):
+    """force_after 0: an answer about those that live, and no SIGKILL behind it."""
+    p = place.start("app", command="trap '' TERM; touch app.ready; while :; do sleep 0.1; "
+                                   "[ -e end ] && exit 5; done")
+    answer = place.kill(p, force_after=0)
+    equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["pending"],
+           answer["state"]), (False, "SIGTERM", False, False, "running"), "answer")
+    check(answer["alive"] >= 1, "%s alive" % answer["alive"])
+    place.write("end", "")
+    record = place.monitor(p, wait_ms=30000)
+    equal((record["state"], record["reason"], record["exit_code"]), ("completed", "exited", 5),
+          "it lived on and ended by itself")
+
+
+@each_mode
+def test_daemon_lives_on_after_other_signals(place):
+    """INT, HUP and QUIT go to the group and never escalate: the answer tells who lives on."""
+    for name in ("INT", "HUP", "QUIT"):
+        p = place.start("app", command="(setsid %s &); exec sleep 100" % saver())
+        answer = place.kill(p, signal=name)
+        equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["pending"],
+               answer["state"], answer["leftover"], answer["alive"]),
+              (False, "SIG" + name, False, False, "killed", 1, 1), name)
+        equal(place.monitor(p)["alive"], 1, name + ": alive")
+        check(not place.has("app.saved"), name + " has reached who is not in the group")
+        answer = place.kill(p)
+        equal((answer["killed"], answer["state"], answer["alive"]), (True, "killed", 0), name)
+        check(place.has("app.saved"), name + ": the file is not saved")
+
+
+@each_mode
+def test_other_signals_with_a_deadline(place):
+    """Then they go to every process, as SIGTERM does."""
+    p = place.start("app", command="(setsid %s &); sleep 100; true" % saver("app", "SIGINT"))
+    check_graceful(place, place.kill(p, signal="INT", force_after=30), "SIGINT", "SIGINT")
+    p = place.start("app", command="trap '' USR1; touch app.ready; %s" % saver("x", "SIGUSR2"))
+    answer = place.kill(p, signal="USR1", force_after=0.2)
+    equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["state"]),
+          (True, "SIGKILL", True, "killed"), "SIGUSR1 that nobody takes")
+
+
+@each_mode
+def test_leftovers_have_their_time_too(place):
+    p = place.start("app", command=saver() + " daemon; exit 3")
+    place.monitor(p, wait_ms=30000)
+    answer = place.kill(p, force_after=30)
+    check(place.has("app.saved"), "the file is not saved")
+    equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["state"],
+           answer["reason"], answer["leftover"], answer["alive"]),
+          (True, "SIGTERM", False, "completed", "exited", 1, 0), "answer")
+    equal(place.monitor(p)["exit_code"], 3, "exit code")
+
+
+@each_mode
+def test_forking_while_it_is_signalled(place):
+    """Whoever is born before its parent takes the signal gets it too."""
+    server = place.server
+    for i in range(6):
+        run = server.hostile("births", background=True)
+        eventually(lambda: "ready" in server.logs(run["process_id"])["stdout"], WAIT, "not ready")
+        time.sleep(0.02 * i)
+        answer = place.kill(run["process_id"], force_after=30)
+        equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["alive"]),
+              (True, "SIGTERM", False, 0), "answer")
+
+
+@each_mode
+def test_what_a_handler_starts_is_left_alone(place):
+    """Whoever is born later works for the end: each process is signalled once, and then no other."""
+    place.write("late.sh", "trap 'for i in 1 2 3 4 5 6 7 8 9; do sleep 0.01 || echo hit; done; "
+                           "echo end; exit 0' TERM; touch $1.ready; while :; do sleep 0.05; done")
+    for _ in range(3):
+        p = place.start("in", "out", command="setsid sh late.sh out & sh late.sh in; true")
+        answer = place.kill(p, force_after=30)
+        equal((answer["killed"], answer["forced"]), (True, False), "answer")
+        equal(place.server.logs(p)["stdout"], "end\nend\n", "two handlers")
+
+
+@each_mode
+def test_stopped_processes_can_save(place):
+    p = place.start("app", "other", command="(setsid %s &); %s; true" % (saver("other"), saver()))
+    equal(place.kill(p, signal="STOP")["state"], "running", "stopped")
+    answer = place.kill(p, force_after=30)
+    check_graceful(place, answer, "stopped")
+    check(place.has("other.saved"), "the other file is not saved")
+
+
+@each_mode
+def test_next_run_of_the_keeper_is_left_alone(place):
+    """A deadline ends with its run: what comes after on the same keeper is no affair of it."""
+    for _ in range(3):
+        p = place.start(command="exec sleep 100")
+        equal(place.kill(p, force_after=1)["forced"], False, "forced")
+    answer = place.server.run("sleep 2; echo on")
+    equal((answer["state"], answer["stdout_summary"]), ("completed", "on\n"), "the next run")
+
+
+def throttled(mode):
+    with Place(mode) as place:
+        p = place.start("app", cpu_limit=0.1,
+                        command="%s & while :; do :; done" % saver())
+        time.sleep(0.3)
+        answer = place.kill(p, force_after=60)
+        check_graceful(place, answer, "cpu_limit")
+
+
+@suite.test()
+def test_throttled_process_gets_its_time():
+    throttled("default")
+
+
+@suite.test()
+def test_throttled_process_gets_its_time_as_user():
+    throttled("user")
+
+
+@suite.test()
+def test_throttled_process_gets_its_time_without_namespaces():
+    throttled("user_no_namespaces")
+
+
+# ---------------------------------------------------------------- the answer and the deadline
+
+@suite.test()
+def test_answer_comes_first():
+    """wait_ms bounds the answer and not the grace."""
+    with Place() as place:
+        p = place.start("app", command=saver() + "; true")
+        answer = place.kill(p, force_after=30, wait_ms=0)
+        equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["pending"],
+               answer["state"]), (False, "SIGTERM", False, True, "running"), "answer")
+        check(answer["alive"] >= 1, "%s alive" % answer["alive"])
+        equal(place.monitor(p)["ended_at"], None, "ended_at of a run that is not over")
+        record = place.over(p)
+        equal((record["state"], record["exit_code"]), ("killed", None), "its end")
+        check(place.has("app.saved"), "the file is not saved")
+
+        p = place.start("app", command="trap '' TERM; touch app.ready; while :; do sleep 1; done")
+        answer = place.kill(p, force_after=1, wait_ms=100)
+        equal((answer["pending"], answer["forced"]), (True, False), "answer")
+        record = place.over(p)
+        equal((record["state"], record["signal"]), ("killed", "SIGKILL"), "its end")
+
+        p = place.start(command="exec sleep 100")
+        answer = place.kill(p, force_after=30, wait_ms=20000)
+        equal((answer["killed"], answer["pending"]), (True, False), "its end came first")
+
+
+@suite.test()
+def test_deadline_survives_its_call():
+    """The call is cancelled, or its client speaks MCP and hears nothing: SIGKILL comes all the same."""
+    with Place() as place:
+        p = place.start("app", command="trap '' TERM; touch app.ready; while :; do sleep 1; done")
+        id = place.ask(p, force_after=1)
+        place.server.notify("$/cancelRequest", {"id": id})
+        check("error" in place.server.answer(id), "a cancelled call has a result")
+        record = place.over(p)
+        equal((record["state"], record["reason"], record["signal"]),
+              ("killed", "killed_by_request", "SIGKILL"), "its end")
+
+
+@suite.test()
+def test_earlier_deadline_holds():
+    with Place() as place:
+        stubborn = "trap '' TERM; touch app.ready; while :; do sleep 1; done"
+        for params in ({"force_after": 0.2}, {"signal": "KILL"}):
+            p = place.start("app", command=stubborn)
+            first = place.ask(p, force_after=3000)
+            second = place.kill(p, **params)
+            for answer in (second, place.server.result(first)):
+                equal((answer["killed"], answer["signal_sent"], answer["forced"]),
+                      (True, "SIGKILL", True), params)
+        for later in (0, 3000):  # neither takes it back nor pushes it away
+            p = place.start("app", command=stubborn)
+            first = place.ask(p, force_after=1)
+            second = place.ask(p, force_after=later, wait_ms=100)
+            check(place.server.result(second)["pending"], "a deadline is set")
+            check(place.server.result(first)["forced"], "the first one held")
+
+
+@suite.test()
+def test_foreground_run_is_answered_at_the_end_of_its_tree():
+    """What is written while saving belongs to the run."""
+    with Place() as place:
+        id = place.server.request("process.run", {
+            "command": "trap 'sleep 0.5; echo saved; exit 0' TERM; touch app.ready; "
+                       "while :; do sleep 0.1; done | cat; echo not reached"})
+        eventually(lambda: place.has("app.ready"), WAIT, "not ready")
+        p = place.server.call("process.list")["processes"][0]["process_id"]
+        answer = place.kill(p)
+        check(answer["killed"] and not answer["forced"], "kill: %s" % answer)
+        run = place.server.result(id)
+        equal((run["state"], run["reason"], run["exit_code"], run["survivors"]),
+              ("killed", "killed_by_request", None, 0), "run")
+
+
+
+@suite.test()
+def test_timeout_in_the_grace():
+    """A run's own timeout ends it at once, also while it has its time to end."""
+    with Place() as place:
+        id = place.server.request("process.run", {
+            "timeout": 2, "command": "trap '' TERM; touch app.ready; while :; do sleep 1; done"})
+        eventually(lambda: place.has("app.ready"), WAIT, "not ready")
+        p = place.server.call("process.list")["processes"][0]["process_id"]
+        answer = place.kill(p, force_after=3000)
+        run = place.server.result(id)
+        equal((run["state"], run["reason"]), ("timed_out", "timeout"), "run")
+        equal((answer["killed"], answer["forced"], answer["state"]), (False, True, "timed_out"),
+              "kill")
+
+
+@suite.test()
+def test_end_of_the_server_ends_the_grace():
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        place = Place()
+        p = place.start("app", command="trap '' TERM; touch app.ready; while :; do sleep 1; done")
+        place.ask(p, force_after=3000)
+        place.server.ping()
+        place.server.signal(number)
+        place.server.wait_exit()
+        equal(place.server.survivors(), [], "alive")
+        shutil.rmtree(place.base, ignore_errors=True)
+
+
+@each_mode
+def test_others_are_left_alone(place):
+    """Another run, and a process of the server's own group, hear nothing of it."""
+    ours = subprocess.Popen(["sleep", "100"])
+    try:
+        other = place.start("other", command=saver("other") + "; true")
+        p = place.start("app", command="(setsid %s &); %s; true" % (saver("out"), saver()))
+        check_graceful(place, place.kill(p, force_after=30), "a run")
+        check(is_alive(ours.pid) and place.monitor(other)["alive"] >= 2, "others are gone")
+        check(not place.has("other.saved"), "another run was asked to end")
+    finally:
+        ours.kill()
+        ours.wait()
+
+
+if __name__ == "__main__":
+    suite.main()
