@@ -10,6 +10,7 @@
 #include "app/cli_options.h"
 #include "app/engine.h"
 #include "app/place.h"
+#include "app/sandbox.h"
 #include "app/version.h"
 #include "base/buf.h"
 #include "base/mem.h"
@@ -19,6 +20,8 @@
 #define SCRATCH_NAME "/tmp/procpen-doctor."
 #define SCRATCH_RANDOM 6
 #define SCRATCH_SIZE (sizeof(SCRATCH_NAME) + SCRATCH_RANDOM)
+
+#define BROKEN "broken" /* the worst verdict */
 
 /* The findings are gathered once, as the JSON that --json prints; the text is made of it. */
 static json_t *string_of(const char *text)
@@ -75,9 +78,9 @@ static bool is_whole(const json_t *missing)
 	return true;
 }
 
-static json_t *examine(struct engine *n)
+/* Layers that are active, or why nothing can run. */
+static void look_at_layers(struct engine *n, json_t *active, json_t *missing, json_t *gaps)
 {
-	json_t *active = json_array(), *missing = json_array(), *gaps = json_array();
 	struct confine_applied usual;
 	struct err e = ERR_INIT;
 
@@ -85,16 +88,27 @@ static json_t *examine(struct engine *n)
 	if (confine_prepare(n->confine, &e)) {
 		add_missing(missing, "all", e.message, err_hint_text(&e));
 		err_release(&e);
-	} else {
-		confine_usual(n->confine, &usual);
-		confine_each_applied(n->confine, &usual, add_text, active);
-		confine_each_gap(n->confine, add_text, gaps);
+		return;
 	}
+	confine_usual(n->confine, &usual);
+	confine_each_applied(n->confine, &usual, add_text, active);
+	confine_each_gap(n->confine, add_text, gaps);
+}
+
+static json_t *examine(struct engine *n)
+{
+	json_t *active = json_array(), *missing = json_array(), *gaps = json_array();
+	bool broken;
+
+	look_at_layers(n, active, missing, gaps);
+	sandbox_each_unmet(&n->config, n->confine, add_missing, missing);
+	broken = json_array_size(missing) > 0; /* nothing can run, or no server starts */
 	confine_each_missing(n->confine, add_missing, missing);
-	return json_pack("{s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "version", PROCPEN_VERSION,
+	return json_pack("{s:s, s:o, s:o, s:s, s:b, s:o, s:o, s:o}", "version", PROCPEN_VERSION,
 			 "machine", machine(), "workspace",
-			 string_of(scope_workspace(n->scope)), "ok", is_whole(missing), "active",
-			 active, "missing", missing, "gaps", gaps);
+			 string_of(scope_workspace(n->scope)), "verdict",
+			 broken ? BROKEN : is_whole(missing) ? "ok" : "weaker", "ok",
+			 is_whole(missing), "active", active, "missing", missing, "gaps", gaps);
 }
 
 static const char *text_of(const json_t *object, const char *name)
@@ -122,10 +136,13 @@ static void print_text(json_t *found)
 	puts("\nWhat stays open:");
 	json_array_foreach(json_object_get(found, "gaps"), i, row)
 		printf("  - %s\n", json_string_value(row));
-	puts(json_is_true(json_object_get(found, "ok"))
-		     ? "\nEvery layer of the profile is there."
-		     : "\nLayers of the profile are missing; commands run without them unless "
-		       "sandbox.require names them.");
+	if (!strcmp(text_of(found, "verdict"), BROKEN))
+		puts("\nbroken: nothing can run like this, see above.");
+	else if (json_is_true(json_object_get(found, "ok")))
+		puts("\nok: every layer of the profile is there.");
+	else
+		puts("\nweaker: layers of the profile are missing; commands run without them "
+		     "unless sandbox.require names them.");
 }
 
 /* CLI_GO_ON: go on; else the exit status. */

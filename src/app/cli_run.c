@@ -376,7 +376,7 @@ static int carry_out(struct wish *w, struct run *r)
 	status = judge(w, r);
 	if (status)
 		return status;
-	if (look_up(w, r, &e))
+	if (look_up(w, r, &e) || engine_check(&r->engine, &e))
 		return refuse(r, "failed", NULL, &e);
 	line.tier = policy_tier_name(tier_of(r));
 	line.argv = (const char *const *)r->argv;

@@ -65,6 +65,11 @@ int engine_open(struct engine *n, struct engine_options *options, struct err *e)
 	return 0;
 }
 
+int engine_check(struct engine *n, struct err *e)
+{
+	return sandbox_check_machine(&n->config, n->confine, e);
+}
+
 void engine_stop(struct engine *n)
 {
 	if (!n->loop)

@@ -44,6 +44,10 @@ void engine_set_up_process(struct engine *n);
  * @n: zeroed, then engine_set_up_process(). */
 int engine_open(struct engine *n, struct engine_options *options, struct err *e);
 
+/* Refuse to run anything without what the options demand of this machine: 0 or -1. After
+ * engine_open(); before the first command. */
+int engine_check(struct engine *n, struct err *e);
+
 /* In two steps, because what uses the loop has to be taken down between them. */
 void engine_stop(struct engine *n);  /* reaper and sandbox; the temporary directory goes */
 void engine_close(struct engine *n); /* the rest */

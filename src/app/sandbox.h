@@ -26,4 +26,17 @@ int sandbox_check_record(const struct config *config, const char *state_dir, str
 /* @config: checked. Never NULL. */
 struct confine *sandbox_new(const struct config *config, const struct sandbox_place *place);
 
+/* Called for an option that cannot be followed on this machine. */
+typedef void sandbox_unmet_fn(void *ctx, const char *option, const char *reason,
+			      const char *remedy);
+
+/* Find them: what the operator has asked for must hold, or nothing may run. Tries the layers only
+ * where an option needs one of them. */
+void sandbox_each_unmet(const struct config *config, struct confine *c, sandbox_unmet_fn *fn,
+			void *ctx);
+
+/* At the start: 0, or -1 with SandboxUnavailable for the first of them. Names on stderr what is
+ * followed but not there yet. */
+int sandbox_check_machine(const struct config *config, struct confine *c, struct err *e);
+
 #endif

@@ -539,7 +539,8 @@ int server_main(struct engine_options *options)
 	int status = 1;
 
 	engine_set_up_process(&s.engine);
-	if (stdio_take(&s.stdio, &e) || engine_open(&s.engine, options, &e)) {
+	if (stdio_take(&s.stdio, &e) || engine_open(&s.engine, options, &e) ||
+	    engine_check(&s.engine, &e)) {
 		log_error("cannot start: %s. %s", e.message, err_hint_text(&e));
 		err_release(&e);
 	} else {

@@ -406,8 +406,8 @@ static const char *how_to_enter(int layer)
 	}
 }
 
-static int check_required(const struct confine *c, const struct confine_request *request,
-			  const struct confine_applied *applied, struct err *e)
+static int check_layers(const struct confine *c, const struct confine_request *request,
+			const struct confine_applied *applied, struct err *e)
 {
 	uint32_t missing = required(c, request, applied) & ~applied->layers & ~BIT(CONFINE_CGROUP);
 	const char *reason;
@@ -427,6 +427,30 @@ static int check_required(const struct confine *c, const struct confine_request 
 		err_hint(e, "%s", how_to_enter(layer));
 	err_detail(e, "layer", json_string(rows[layer].name));
 	return -1;
+}
+
+/* A link may lead to where nothing can be hidden, and may have come since the start. */
+static int check_required(const struct confine *c, const struct confine_request *request,
+			  const struct confine_applied *applied, struct err *e)
+{
+	const char *visible = confine_visible(c);
+
+	if (check_layers(c, request, applied, e))
+		return -1;
+	if (!visible)
+		return 0;
+	err_set(e, ERR_SANDBOX_UNAVAILABLE, "sandbox.hide cannot be had: %s", visible);
+	return err_hint(e, "the operator must take that away, or change sandbox.hide");
+}
+
+/* What is to be hidden may have come, gone, or lead elsewhere since the last run. */
+static void look_at_hidden(struct confine *c, bool strict)
+{
+	if (!*c->options.hidden || !(c->usable & BIT(CONFINE_MOUNT_NS)))
+		return;
+	confine_mounts_look(&c->mounts[0]);
+	if (strict)
+		confine_mounts_look(&c->mounts[1]);
 }
 
 int confine_fill(struct confine *c, const struct confine_request *request, struct shim_plan *plan,
@@ -460,6 +484,7 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 	    c->options.profile == CONFINE_STRICT)
 		confine_probe_network(c);
 	confine_choose(c, request, &run->applied);
+	look_at_hidden(c, run->applied.profile == CONFINE_STRICT);
 	if (check_required(c, request, &run->applied, e) || make_group(&n, tasks, seq, e))
 		return -1;
 	if (confine_fill(c, request, plan, run, e)) {

@@ -63,6 +63,20 @@ void confine_probe_all(struct confine *c);
 /* What runs of the operator's profile enter when they ask for nothing. */
 void confine_usual(const struct confine *c, struct confine_applied *applied);
 
+/* Why no run of the operator's profile can have @layer, and the one thing to do about it (NULL:
+ * there is none). NULL: it can be had. After confine_prepare(). */
+const char *confine_lacks(const struct confine *c, enum confine_layer layer, const char **remedy);
+
+/* Where neither of the layers that keep files can be had. */
+#define CONFINE_OPEN "nothing confines the files that commands write: " \
+	"neither Landlock nor a mount namespace can be had"
+
+/* Can runs have one of them? After confine_prepare(). */
+bool confine_keeps_files(const struct confine *c);
+
+/* Which of the paths to be hidden stays visible, and why; NULL: none. After confine_prepare(). */
+const char *confine_visible(const struct confine *c);
+
 /* Calls @fn for each layer that cannot be had: why, and the one thing to do about it. */
 void confine_each_missing(const struct confine *c,
 			  void (*fn)(void *ctx, const char *layer, const char *reason,

@@ -1,6 +1,6 @@
 #include "os/confine_mounts.h"
 
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -41,6 +41,25 @@ static void add_entry(struct confine_mounts *m, uint32_t kind, const char *path)
 	m->size += size;
 }
 
+/* Without empty parts, "." and a slash at the end, which only a directory may have behind it. */
+static char *tidy(const char *path)
+{
+	char *copy = mem_strdup(path), *to = copy;
+
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (len && !(len == 1 && *path == '.')) {
+			*to++ = '/';
+			memcpy(to, path, len);
+			to += len;
+		}
+		path += len + (path[len] == '/');
+	}
+	*to = '\0';
+	return copy;
+}
+
 /* The canonical path that @path would have: of what is there already, and the rest as it is
  * written. The keeper follows no link, so one that stays in a path would end in nothing. */
 static char *resolve_missing(const char *path)
@@ -60,28 +79,44 @@ static char *resolve_missing(const char *path)
 	return all;
 }
 
-/* Canonical paths of @list. What does not exist (yet) is left out, or kept. */
-static char **resolve(struct confine_mounts *m, const char *const *list, bool keep_missing)
+static char *resolve_hidden(const char *path)
+{
+	AUTO_FREE char *tidied = tidy(path);
+	char *real = realpath(*tidied ? tidied : "/", NULL);
+
+	return real ? real : resolve_missing(tidied);
+}
+
+static char *resolve_writable(const char *path)
+{
+	return realpath(path, NULL);
+}
+
+/* What @one makes of each of @list, as many as fit; what it does not find is left out. */
+static char **resolve(const char *const *list, char *(*one)(const char *path))
 {
 	char **paths = mem_zalloc((ENTRIES_MAX + 1) * sizeof(*paths));
 	size_t count = 0;
 
-	for (; list && *list; list++) {
-		char *path = count < ENTRIES_MAX ? realpath(*list, NULL) : NULL;
-
-		if (!path && keep_missing && count < ENTRIES_MAX)
-			path = resolve_missing(*list);
-		if (path)
-			paths[count++] = path;
-		else
-			m->left_out++;
+	for (; list && *list && count < ENTRIES_MAX; list++) {
+		paths[count] = one(*list);
+		count += paths[count] != NULL;
 	}
 	return paths;
 }
 
+static int length(const char *const *list)
+{
+	int count = 0;
+
+	while (list && list[count])
+		count++;
+	return count;
+}
+
 static void free_paths(char **paths)
 {
-	for (size_t i = 0; paths[i]; i++)
+	for (size_t i = 0; paths && paths[i]; i++)
 		free(paths[i]);
 	free(paths);
 }
@@ -96,12 +131,12 @@ static bool is_nested(char *const *paths, size_t i)
 	return false;
 }
 
-static bool covers_any(const char *hidden, char *const *writable)
+/* Which of @writable lies in @hidden, or NULL. */
+static const char *covered_by(const char *hidden, char *const *writable)
 {
-	for (; *writable; writable++)
-		if (is_within(*writable, hidden))
-			return true;
-	return false;
+	while (*writable && !is_within(*writable, hidden))
+		writable++;
+	return *writable;
 }
 
 /* The outermost of @writable that holds @path: one inside another can be renamed like anything in
@@ -132,34 +167,111 @@ static void pin_above(struct confine_mounts *m, const char *hidden, char *const 
 	}
 }
 
+/* @hidden, which is @listed now, stays visible. */
+static void note_visible(struct confine_mounts *m, const char *listed, const char *hidden,
+			 const char *writable)
+{
+	const char *is = strcmp(listed, hidden) ? ", which is " : "", *now = *is ? hidden : "";
+
+	if (m->unhidden++)
+		return;
+	if (writable)
+		snprintf(m->visible, sizeof(m->visible),
+			 "%.100s%s%.100s holds %.100s, which commands may write", listed, is, now,
+			 writable);
+	else if (is_within(hidden, "/proc"))
+		snprintf(m->visible, sizeof(m->visible),
+			 "%.100s%s%.100s is in /proc, which is mounted anew for each command",
+			 listed, is, now);
+	else
+		snprintf(m->visible, sizeof(m->visible), "there is no room for %.100s%s%.100s",
+			 listed, is, now);
+}
+
+static void hide(struct confine_mounts *m, const char *listed, const char *path)
+{
+	const char *writable = covered_by(path, m->writable);
+	int before = m->left_out;
+
+	if (!writable && !is_within(path, "/proc")) {
+		pin_above(m, path, m->writable);
+		add_entry(m, SHIM_MOUNT_HIDE, path);
+		if (m->left_out == before)
+			return;
+	}
+	note_visible(m, listed, path, writable);
+}
+
+static void hide_all(struct confine_mounts *m)
+{
+	int count = 0;
+
+	for (; m->hidden[count]; count++)
+		hide(m, m->listed[count], m->hidden[count]);
+	for (; m->listed[count]; count++) {
+		m->left_out++;
+		note_visible(m, m->listed[count], m->listed[count], NULL);
+	}
+}
+
+static bool is_same(char *const *a, char *const *b)
+{
+	for (; *a && *b && !strcmp(*a, *b); a++)
+		b++;
+	return !*a && !*b;
+}
+
+bool confine_mounts_look(struct confine_mounts *m)
+{
+	char **now = resolve((const char *const *)m->listed, resolve_hidden);
+
+	if (is_same(now, m->hidden)) {
+		free_paths(now);
+		return false;
+	}
+	free_paths(m->hidden);
+	m->hidden = now;
+	m->size = m->writable_size;
+	m->left_out = m->writable_left_out;
+	m->unhidden = 0;
+	m->visible[0] = '\0';
+	hide_all(m);
+	return true;
+}
+
+static char **copy(const char *const *list)
+{
+	int count = length(list);
+	char **paths = mem_zalloc(((size_t)count + 1) * sizeof(*paths));
+
+	while (count--)
+		paths[count] = mem_strdup(list[count]);
+	return paths;
+}
+
 void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 			  const char *const *hidden)
 {
-	char **kept, **covered;
-	int before;
-
-	*m = (struct confine_mounts){ .entries = mem_zalloc(SHIM_PATHS_MAX) };
-	kept = resolve(m, writable, false);
-	for (size_t i = 0; kept[i]; i++)
-		if (!is_nested(kept, i))
-			add_entry(m, SHIM_MOUNT_WRITABLE, kept[i]);
-	before = m->left_out;
-	covered = resolve(m, hidden, true);
-	for (size_t i = 0; covered[i]; i++) {
-		if (covers_any(covered[i], kept) || is_within(covered[i], "/proc")) {
-			m->unhidden++;
-			continue;
-		}
-		pin_above(m, covered[i], kept);
-		add_entry(m, SHIM_MOUNT_HIDE, covered[i]);
-	}
-	m->unhidden += m->left_out - before;
-	free_paths(kept);
-	free_paths(covered);
+	*m = (struct confine_mounts){
+		.entries = mem_zalloc(SHIM_PATHS_MAX),
+		.writable = resolve(writable, resolve_writable),
+		.listed = copy(hidden),
+		.hidden = resolve(hidden, resolve_hidden),
+	};
+	m->left_out = length(writable) - length((const char *const *)m->writable);
+	for (size_t i = 0; m->writable[i]; i++)
+		if (!is_nested(m->writable, i))
+			add_entry(m, SHIM_MOUNT_WRITABLE, m->writable[i]);
+	m->writable_size = m->size;
+	m->writable_left_out = m->left_out;
+	hide_all(m);
 }
 
 void confine_mounts_release(struct confine_mounts *m)
 {
 	free(m->entries);
+	free_paths(m->writable);
+	free_paths(m->listed);
+	free_paths(m->hidden);
 	*m = (struct confine_mounts){ 0 };
 }

@@ -208,7 +208,8 @@ static int build_lists(struct confine *c, struct err *e)
 	/* Where sockets of other programs are, and files of everybody. */
 	static const char *const strict_hidden[] = { "/run", "/tmp", "/var/tmp", "/dev/pts",
 						     NULL };
-	const char *places[3] = { NULL }, *const *writable;
+	const char *places[3] = { NULL }, *record[2] = { c->options.record, NULL };
+	const char *const *writable;
 	char **hidden;
 
 	if ((c->tmpdir && tmpdir_make(c->tmpdir, e)) ||
@@ -220,15 +221,17 @@ static int build_lists(struct confine *c, struct err *e)
 		places[c->tmpdir != NULL] = tmpdir_path(c->users_tmpdir);
 	c->writable = join(c->options.writable, shared_memory, places);
 	writable = (const char *const *)c->writable;
-	hidden = join(c->options.hidden, strict_hidden, NULL);
-	confine_mounts_build(&c->mounts[0], writable, c->options.hidden);
-	confine_mounts_build(&c->mounts[1], writable, (const char *const *)hidden);
-	confine_list_free(hidden);
+	for (int strict = 0; strict < 2; strict++) {
+		hidden = join(c->options.hidden, record, strict ? strict_hidden : NULL);
+		confine_mounts_build(&c->mounts[strict], writable, (const char *const *)hidden);
+		confine_list_free(hidden);
+	}
 	return 0;
 }
 
 static int prepare(struct confine *c, struct err *e)
 {
+	static const char switch_on[] = "set sandbox.namespaces=on";
 	struct err ignored = ERR_INIT;
 
 	c->usable = (1u << CONFINE_LAYER_COUNT) - 1;
@@ -243,8 +246,8 @@ static int prepare(struct confine *c, struct err *e)
 		drop(c, CONFINE_CAPABILITIES, NULL, "the server has no capabilities to take away");
 	}
 	if (!c->options.namespaces) {
-		drop(c, CONFINE_PID_NS, "sandbox.namespaces=on", "switched off by the operator");
-		drop(c, CONFINE_MOUNT_NS, "sandbox.namespaces=on", "switched off by the operator");
+		drop(c, CONFINE_PID_NS, switch_on, "switched off by the operator");
+		drop(c, CONFINE_MOUNT_NS, switch_on, "switched off by the operator");
 	}
 	return find_usable(c, e);
 }

@@ -35,8 +35,12 @@ struct confine *confine_new(const struct confine_options *options)
 	c->options = *options;
 	c->writable_option = copy_list(options->writable);
 	c->hidden_option = copy_list(options->hidden);
+	c->record_option = mem_strdup(options->record);
 	c->options.writable = (const char *const *)c->writable_option;
 	c->options.hidden = (const char *const *)c->hidden_option;
+	c->options.record = c->record_option;
+	if (*c->hidden_option)
+		c->options.required |= BIT(CONFINE_MOUNT_NS);
 	c->uid = geteuid();
 	c->gid = getegid();
 	c->privileged = c->uid == 0;
@@ -67,6 +71,7 @@ void confine_free(struct confine *c)
 	confine_list_free(c->writable);
 	confine_list_free(c->writable_option);
 	confine_list_free(c->hidden_option);
+	free(c->record_option);
 	err_release(&c->failure);
 	free(c);
 }
@@ -130,7 +135,7 @@ bool confine_can_write(const struct confine *c, const char *path)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
 
-	if (!(c->usable & (BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS))) ||
+	if (!confine_keeps_files(c) ||
 	    c->options.profile == CONFINE_NONE)
 		return true;
 	for (size_t i = 0; real && c->writable && c->writable[i]; i++) {
@@ -158,6 +163,33 @@ void confine_usual(const struct confine *c, struct confine_applied *applied)
 	const struct confine_request nothing = { 0 };
 
 	confine_choose(c, &nothing, applied);
+}
+
+const char *confine_visible(const struct confine *c)
+{
+	const struct confine_mounts *m = &c->mounts[0];
+
+	return *c->hidden_option && m->unhidden ? m->visible : NULL;
+}
+
+bool confine_keeps_files(const struct confine *c)
+{
+	return c->usable & (BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS));
+}
+
+const char *confine_lacks(const struct confine *c, enum confine_layer layer, const char **remedy)
+{
+	const enum confine_layer by = layer == CONFINE_NETWORK_OFF ? CONFINE_SECCOMP : layer;
+	struct confine_applied usual;
+
+	*remedy = c->layers[by].remedy;
+	if (!(c->usable & BIT(by)))
+		return c->layers[by].reason;
+	confine_usual(c, &usual);
+	if (usual.layers & BIT(layer) || BIT(layer) & ASKED_FOR_LAYERS)
+		return NULL;
+	*remedy = "take sandbox.profile=none away";
+	return "the profile none is without it";
 }
 
 void confine_each_missing(const struct confine *c,
@@ -194,7 +226,7 @@ static void file_gaps(const struct confine *c, const struct confine_applied *app
 		fn(ctx, "files: mode, owner, times and extended attributes of files outside the "
 			"workspace can be changed where the user may");
 	if (!mounts)
-		fn(ctx, "files: what sandbox.hide names can be read");
+		fn(ctx, "files: nothing can be hidden; with sandbox.hide no server starts here");
 	if (mounts && c->mounts[0].unhidden) {
 		snprintf(text, sizeof(text),
 			 "files: %d paths of sandbox.hide stay visible: a writable path lies "

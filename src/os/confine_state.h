@@ -13,6 +13,7 @@
 #define BIT(layer) (1u << (layer))
 #define ALWAYS_LAYERS (BIT(CONFINE_KEEPER) | BIT(CONFINE_SESSION) | BIT(CONFINE_RLIMITS))
 #define NAMESPACE_LAYERS (BIT(CONFINE_PID_NS) | BIT(CONFINE_MOUNT_NS))
+#define ASKED_FOR_LAYERS (BIT(CONFINE_CREDENTIALS) | BIT(CONFINE_NETWORK_OFF)) /* by a run */
 #define FILTER_VARIANTS 16
 
 struct confine_filter {
@@ -22,7 +23,7 @@ struct confine_filter {
 
 struct confine {
 	struct confine_options options; /* pointers replaced by the copies below */
-	char **writable_option, **hidden_option;
+	char **writable_option, **hidden_option, *record_option;
 	bool privileged; /* the effective uid is 0 */
 	uint32_t uid, gid;
 	struct tmpdir *tmpdir, *users_tmpdir;

@@ -43,7 +43,9 @@ struct confine_options {
 	uint32_t required;    /* bit per enum confine_layer that must be entered */
 	const char *const *writable; /* directories and files commands may write, canonical;
 				      * NULL-terminated, may be NULL */
-	const char *const *hidden;   /* paths commands shall not see; the same */
+	const char *const *hidden;   /* paths commands shall not see, there or not; the same.
+				      * Without "..". No run starts that would see one */
+	const char *record;          /* hidden as well, where that can be done; NULL: none */
 	uint32_t umask;
 	struct rlimit nofile; /* descriptor limits given back to children */
 	int64_t tasks;        /* processes and threads per run; 0: no limit */

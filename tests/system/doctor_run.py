@@ -90,8 +90,8 @@ def examine(place, *options, wrapper=()):
         check(False, "status %d, no JSON: %s %s" % (status, out, err))
 
 
-MEMBERS = {"version": str, "machine": dict, "workspace": str, "ok": bool, "active": list,
-           "missing": list, "gaps": list}
+MEMBERS = {"version": str, "machine": dict, "workspace": str, "verdict": str, "ok": bool,
+           "active": list, "missing": list, "gaps": list}
 
 
 def check_shape(found):
@@ -100,6 +100,8 @@ def check_shape(found):
     equal({name: type(value) for name, value in found["machine"].items()},
           {"kernel": str, "machine": str, "uid": int}, "members of machine")
     check(all(isinstance(t, str) and t for t in found["active"] + found["gaps"]), "texts")
+    equal(found["verdict"] == "ok", found["ok"], "verdict %s" % found["verdict"])
+    check(found["verdict"] in ("ok", "weaker", "broken"), found["verdict"])
     for row in found["missing"]:
         equal(sorted(row), ["layer", "reason", "remedy"], "members of a missing layer")
         check(all(row.values()), "empty text in %s" % row)
@@ -150,6 +152,7 @@ def test_doctor_text():
             check(row["reason"] in out and "do: " + row["remedy"] in out, "%s in %s" % (row, out))
         for gap in found["gaps"]:
             check("- " + gap in out, "%s in %s" % (gap, out))
+        check("\n%s: " % found["verdict"] in out, "the verdict in %s" % out)
 
 
 @suite.test()
@@ -162,7 +165,8 @@ def test_doctor_when_nothing_can_run():
                 f.write("no directory")
             status, found = examine(place, "--state-dir", file)
             check_shape(found)
-            equal((status, found["ok"], found["active"]), (1, False, []), "state directory %r" % name)
+            equal((status, found["verdict"], found["active"]), (1, "broken", []),
+                  "state directory %r" % name)
             check(any("temporary directory" in row["reason"] for row in found["missing"]),
                   "%s" % found["missing"])
             status, out, _ = place.call("doctor", "--state-dir", file)
@@ -193,7 +197,7 @@ def test_doctor_missing_layers():
             wrapper = [hostile_program("without"), feature]
             status, found = examine(place, wrapper=wrapper)
             check_shape(found)
-            equal((status, found["ok"]), (1, False), "without %s" % feature)
+            equal((status, found["verdict"]), (1, "weaker"), "without %s" % feature)
             told = {row["layer"] for row in found["missing"]}
             check(layers <= told, "without %s: %s" % (feature, told))
             active = {layer.split(":")[0] for layer in found["active"]}
@@ -210,7 +214,7 @@ def test_doctor_missing_layers():
 def test_doctor_follows_options():
     with Place() as place:
         status, found = examine(place, "--set", "sandbox.namespaces=false")
-        equal((status, found["ok"]), (1, False), "without namespaces")
+        equal((status, found["verdict"]), (1, "weaker"), "without namespaces")
         check(not any("namespace" in layer for layer in found["active"]), str(found["active"]))
         status, found = examine(place, "--set", "sandbox.profile=strict")
         check("seccomp:strict" in found["active"], str(found["active"]))

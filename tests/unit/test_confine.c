@@ -414,6 +414,43 @@ static void test_confine_required_and_switched_off(void **state)
 	expect_unavailable(f, &nothing, "pid_namespace", "switched off by the operator");
 }
 
+/* Whoever hides something has asked for what hides it. */
+static void test_confine_hidden_needs_its_layer(void **state)
+{
+	struct fixture *f = *state;
+	const char *hidden[] = { "/nothing/there", NULL }, *remedy;
+
+	f->options.hidden = hidden;
+	make(f);
+	if (!enter(f, &nothing)) {
+		assert_true(has(f, CONFINE_MOUNT_NS));
+		assert_null(confine_lacks(f->c, CONFINE_MOUNT_NS, &remedy));
+		assert_null(confine_visible(f->c));
+		expect_unavailable(f, &(struct confine_request){ .no_namespaces = true },
+				   "mount_namespace", "refused a new namespace");
+		err_release(&f->e);
+	}
+	f->options.namespaces = false;
+	make(f);
+	expect_unavailable(f, &nothing, "mount_namespace", "switched off by the operator");
+	assert_non_null(strstr(confine_lacks(f->c, CONFINE_MOUNT_NS, &remedy), "switched off"));
+	assert_non_null(strstr(remedy, "sandbox.namespaces=on"));
+}
+
+static void test_confine_lacks_what_the_profile_leaves_out(void **state)
+{
+	struct fixture *f = *state;
+	const char *remedy;
+
+	f->options.profile = CONFINE_NONE;
+	make(f);
+	confine_probe_all(f->c);
+	f->c->usable |= BIT(CONFINE_LANDLOCK) | BIT(CONFINE_SECCOMP);
+	assert_non_null(strstr(confine_lacks(f->c, CONFINE_LANDLOCK, &remedy), "profile none"));
+	assert_null(confine_lacks(f->c, CONFINE_NETWORK_OFF, &remedy)); /* a run may ask for it */
+	assert_null(confine_lacks(f->c, CONFINE_KEEPER, &remedy));
+}
+
 static void test_confine_required_by_any_profile(void **state)
 {
 	struct fixture *f = *state;
@@ -838,6 +875,8 @@ int main(void)
 		TEST(test_confine_explain),
 		TEST(test_confine_passing_failure),
 		TEST(test_confine_required_and_switched_off),
+		TEST(test_confine_hidden_needs_its_layer),
+		TEST(test_confine_lacks_what_the_profile_leaves_out),
 		TEST(test_confine_required_by_any_profile),
 		TEST(test_confine_required_and_not_asked_for),
 		TEST(test_confine_required_each),
