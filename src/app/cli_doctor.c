@@ -102,7 +102,8 @@ static json_t *examine(struct engine *n)
 
 	look_at_layers(n, active, missing, gaps);
 	sandbox_each_unmet(&n->config, n->confine, add_missing, missing);
-	broken = json_array_size(missing) > 0; /* nothing can run, or no server starts */
+	/* Nothing can run, no server starts, or what runs is root and writes where it likes. */
+	broken = json_array_size(missing) || confine_warning(n->confine);
 	confine_each_missing(n->confine, add_missing, missing);
 	return json_pack("{s:s, s:o, s:o, s:s, s:b, s:o, s:o, s:o}", "version", PROCPEN_VERSION,
 			 "machine", machine(), "workspace",
@@ -116,6 +117,17 @@ static const char *text_of(const json_t *object, const char *name)
 	const char *text = json_string_value(json_object_get(object, name));
 
 	return text ? text : "";
+}
+
+static const char *why_broken(const json_t *found)
+{
+	const json_t *gap;
+	size_t i;
+
+	json_array_foreach(json_object_get(found, "gaps"), i, gap)
+		if (!strcmp(json_string_value(gap), CONFINE_OPEN_AS_ROOT))
+			return CONFINE_OPEN_AS_ROOT;
+	return "nothing can run like this, see above";
 }
 
 static void print_text(json_t *found)
@@ -137,7 +149,7 @@ static void print_text(json_t *found)
 	json_array_foreach(json_object_get(found, "gaps"), i, row)
 		printf("  - %s\n", json_string_value(row));
 	if (!strcmp(text_of(found, "verdict"), BROKEN))
-		puts("\nbroken: nothing can run like this, see above.");
+		printf("\n" BROKEN ": %s\n", why_broken(found));
 	else if (json_is_true(json_object_get(found, "ok")))
 		puts("\nok: every layer of the profile is there.");
 	else

@@ -16,6 +16,9 @@
  * mostly below a home that nobody may enter. */
 #define USERS_TEMPORARY "/var/lib/procpen"
 
+/* In sandbox.require: one of two layers, whichever this machine has. */
+#define FILES "files"
+
 /* @a and @b as one list that borrows their strings. */
 static const char **join(const char *const *a, const char *const *b)
 {
@@ -68,12 +71,13 @@ static int check_layers(char *const *names, struct err *e)
 	for (; *names; names++) {
 		int layer = confine_layer_find(*names);
 
-		if (layer >= 0 && layer != CONFINE_CGROUP)
+		if ((layer >= 0 && layer != CONFINE_CGROUP) || !strcmp(*names, FILES))
 			continue;
 		err_set(e, ERR_INVALID_PARAMS,
 			"sandbox.require: there is no layer \"%.64s\" to require", *names);
-		return err_hint(e, "landlock, pid_namespace, mount_namespace, capabilities, "
-				   "credentials and network_off can be required");
+		return err_hint(e, "landlock, pid_namespace, mount_namespace, files (one of the "
+				   "two that keep them), capabilities, credentials and network_off "
+				   "can be required");
 	}
 	return 0;
 }
@@ -144,6 +148,28 @@ static bool changes_user(const struct config *config)
 				  *config_names(config, CONFIG_SANDBOX_USERS));
 }
 
+static bool requires_files(const struct config *config)
+{
+	char *const *name = config_names(config, CONFIG_SANDBOX_REQUIRE);
+
+	while (*name && strcmp(*name, FILES))
+		name++;
+	return *name;
+}
+
+/* Is root who runs what names no user? */
+static bool runs_as_root(const struct config *config)
+{
+	struct confine_request request = { 0 };
+	struct err ignored = ERR_INIT; /* then nothing runs, and the start tells */
+	struct user user;
+	bool found = !run_user_read(config, NULL, &user, &request, &ignored);
+
+	users_release(&user);
+	err_release(&ignored);
+	return found && geteuid() == 0 && !(request.as_user && request.uid);
+}
+
 struct confine *sandbox_new(const struct config *config, const struct sandbox_place *place)
 {
 	AUTO_FREE char *record = NULL;
@@ -157,6 +183,8 @@ struct confine *sandbox_new(const struct config *config, const struct sandbox_pl
 		.network = config_bool(config, CONFIG_SANDBOX_NETWORK),
 		.namespaces = config_bool(config, CONFIG_SANDBOX_NAMESPACES),
 		.required = layer_bits(config_names(config, CONFIG_SANDBOX_REQUIRE)),
+		.files = requires_files(config),
+		.as_root = runs_as_root(config),
 		.writable = writable,
 		.hidden = names_of(config, CONFIG_SANDBOX_HIDE),
 		.umask = (uint32_t)config_int(config, CONFIG_PROCESS_UMASK),
@@ -211,8 +239,8 @@ static void want_files(struct search *s, const char *option)
 	else if (is_profile(s->config, CONFINE_NONE))
 		tell(s, option, "the profile none confines nothing",
 		     "take sandbox.profile=none away");
-	else if (!confine_keeps_files(s->c))
-		tell(s, option, CONFINE_OPEN,
+	else if (confine_open(s->c))
+		tell(s, option, confine_open(s->c),
 		     "boot a kernel with Landlock (5.13 or newer), or let the server make new "
 		     "namespaces");
 }
@@ -225,7 +253,10 @@ static void want_required(struct search *s)
 		char option[64];
 
 		snprintf(option, sizeof(option), "sandbox.require=%s", *name);
-		want(s, option, *name);
+		if (strcmp(*name, FILES))
+			want(s, option, *name);
+		else
+			want_files(s, option);
 	}
 }
 
@@ -329,9 +360,14 @@ static void say_what_is_not_there(const struct config *config)
 
 int sandbox_check_machine(const struct config *config, struct confine *c, struct err *e)
 {
+	const char *warning;
+
 	sandbox_each_unmet(config, c, refuse, e);
 	if (e->type)
 		return -1;
 	say_what_is_not_there(config);
+	warning = confine_warning(c);
+	if (warning)
+		log_warn("%s", warning);
 	return 0;
 }

@@ -36,7 +36,7 @@ void sandbox_each_unmet(const struct config *config, struct confine *c, sandbox_
 			void *ctx);
 
 /* At the start: 0, or -1 with SandboxUnavailable for the first of them. Names on stderr what is
- * followed but not there yet. */
+ * followed but not there yet, and that root's commands would write where they like. */
 int sandbox_check_machine(const struct config *config, struct confine *c, struct err *e);
 
 #endif

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/command.h"
@@ -215,9 +216,12 @@ static struct proc *start_run(struct cap *c, const struct req *r, struct err *e)
 		.timeout_ms = t->background ? 0 : t->timeout_ms,
 		.confine = t->confine,
 	};
+	const char *warning;
 
-	if (run_env_enter(&env, &t->envp, e))
-		return NULL;
+	run_env_enter(&env, &t->envp);
+	warning = confine_warning(c->confine);
+	if (warning)
+		log_warn("%s", warning);
 	spec.envp = t->envp;
 	return proctab_start(c->procs, &spec, e);
 }

@@ -374,7 +374,8 @@ static uint32_t required(const struct confine *c, const struct confine_request *
 	if (applied->layers & BIT(CONFINE_NETWORK_OFF) && !applied->net_ns)
 		bits |= BIT(CONFINE_SECCOMP);
 	/* Strict promises that nothing outside is written: one of two can keep that. */
-	if (applied->profile == CONFINE_STRICT && !(applied->layers & BIT(CONFINE_LANDLOCK)))
+	if ((applied->profile == CONFINE_STRICT || c->options.files) &&
+	    !(applied->layers & BIT(CONFINE_LANDLOCK)))
 		bits |= BIT(CONFINE_MOUNT_NS);
 	return bits;
 }

@@ -70,9 +70,18 @@ const char *confine_lacks(const struct confine *c, enum confine_layer layer, con
 /* Where neither of the layers that keep files can be had. */
 #define CONFINE_OPEN "nothing confines the files that commands write: " \
 	"neither Landlock nor a mount namespace can be had"
+#define CONFINE_OPEN_AS_ROOT \
+	"commands run as root and nothing confines the files that they write: " \
+	"neither Landlock nor a mount namespace can be had"
 
-/* Can runs have one of them? After confine_prepare(). */
-bool confine_keeps_files(const struct confine *c);
+/* NULL: runs can have one of them. Else which of the two sentences is true. After
+ * confine_prepare(). */
+const char *confine_open(const struct confine *c);
+
+/* The second of them, once, when it is true and the operator has not asked for it by the profile
+ * none; else NULL. Tries namespaces only where the kernel has no Landlock, so a server may ask at
+ * its start. What it takes for granted then it knows once a run was prepared. */
+const char *confine_warning(struct confine *c);
 
 /* Which of the paths to be hidden stays visible, and why; NULL: none. After confine_prepare(). */
 const char *confine_visible(const struct confine *c);

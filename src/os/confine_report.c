@@ -135,7 +135,7 @@ bool confine_can_write(const struct confine *c, const char *path)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
 
-	if (!confine_keeps_files(c) ||
+	if (!(c->usable & FILE_LAYERS) ||
 	    c->options.profile == CONFINE_NONE)
 		return true;
 	for (size_t i = 0; real && c->writable && c->writable[i]; i++) {
@@ -172,9 +172,26 @@ const char *confine_visible(const struct confine *c)
 	return *c->hidden_option && m->unhidden ? m->visible : NULL;
 }
 
-bool confine_keeps_files(const struct confine *c)
+const char *confine_open(const struct confine *c)
 {
-	return c->usable & (BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS));
+	if (c->usable & FILE_LAYERS)
+		return NULL;
+	return c->options.as_root ? CONFINE_OPEN_AS_ROOT : CONFINE_OPEN;
+}
+
+const char *confine_warning(struct confine *c)
+{
+	struct err e = ERR_INIT;
+
+	if (c->told_open || !c->options.as_root || c->options.profile == CONFINE_NONE ||
+	    (!c->prepared && confine_landlock_abi()))
+		return NULL;
+	if (confine_prepare(c, &e)) {
+		err_release(&e); /* nothing can run */
+		return NULL;
+	}
+	c->told_open = confine_open(c) != NULL;
+	return confine_open(c);
 }
 
 const char *confine_lacks(const struct confine *c, enum confine_layer layer, const char **remedy)
@@ -221,7 +238,9 @@ static void file_gaps(const struct confine *c, const struct confine_applied *app
 	char text[192];
 
 	if (!landlock && !mounts)
-		fn(ctx, "files: commands can write whatever the user can write");
+		fn(ctx, c->options.as_root && applied->profile != CONFINE_NONE
+				? CONFINE_OPEN_AS_ROOT
+				: "files: commands can write whatever the user can write");
 	if (landlock && !mounts)
 		fn(ctx, "files: mode, owner, times and extended attributes of files outside the "
 			"workspace can be changed where the user may");

@@ -13,6 +13,7 @@
 #define BIT(layer) (1u << (layer))
 #define ALWAYS_LAYERS (BIT(CONFINE_KEEPER) | BIT(CONFINE_SESSION) | BIT(CONFINE_RLIMITS))
 #define NAMESPACE_LAYERS (BIT(CONFINE_PID_NS) | BIT(CONFINE_MOUNT_NS))
+#define FILE_LAYERS (BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS)) /* one of them keeps files */
 #define ASKED_FOR_LAYERS (BIT(CONFINE_CREDENTIALS) | BIT(CONFINE_NETWORK_OFF)) /* by a run */
 #define FILTER_VARIANTS 16
 
@@ -40,6 +41,7 @@ struct confine {
 	char **writable;     /* all that commands may write: options, devices, temporary */
 	int landlock_abi, ruleset;
 	struct confine_mounts mounts[2]; /* default, strict */
+	bool told_open; /* by confine_warning() */
 	bool net_probed, net_ns_usable;
 	char net_reason[96];
 };

@@ -41,6 +41,8 @@ struct confine_options {
 	bool network;         /* false: off for every run */
 	bool namespaces;      /* false: do not even try them */
 	uint32_t required;    /* bit per enum confine_layer that must be entered */
+	bool files;           /* one of the layers that keep files must be entered */
+	bool as_root;         /* runs that name no user are root's */
 	const char *const *writable; /* directories and files commands may write, canonical;
 				      * NULL-terminated, may be NULL */
 	const char *const *hidden;   /* paths commands shall not see, there or not; the same.

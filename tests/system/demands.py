@@ -214,6 +214,109 @@ def test_refused_in_passing():
             server.stop()
 
 
+# ---------------------------------------------------------------- what keeps files
+
+AS_ROOT = ("commands run as root and nothing confines the files that they write: "
+           "neither Landlock nor a mount namespace can be had")
+NOTHING = ("landlock", "namespaces")
+
+
+def boundary(place, *options, features=NOTHING):
+    """(can a command write outside?, lines of stderr with the sentence, gaps, doctor's findings)"""
+    wrapper = without(*features)
+    server = place.server(*options, wrapper=wrapper)
+    server.ping()
+    at_start = server.stderr_text().count(AS_ROOT)
+    mark = place.path("outside", "mark")
+    for _ in range(3):
+        server.run("echo x 2>/dev/null >" + mark)
+    gaps = server.call("agent.session")["sandbox"]["gaps"]
+    server.stop()
+    told = (at_start, server.stderr_text().count(AS_ROOT))
+    writes = os.path.exists(mark)
+    if writes:
+        os.unlink(mark)
+    found = json.loads(place.tool("doctor", "--json", *place.options(*options), wrapper=wrapper)[1])
+    shutil.rmtree(place.path("state"))
+    return writes, told, gaps, found
+
+
+def needs_both(place):
+    if not has(place, "mount_namespace") or not has(place, "landlock"):
+        raise Skip("this machine lacks what the test takes away")
+
+
+@suite.test()
+def test_root_that_nothing_confines():
+    """A line at the start, the gap and the verdict, all in the same words; and nobody runs who
+    requires files to be kept."""
+    if os.geteuid() != 0:
+        raise Skip("only for a server that is root")
+    with Place() as place:
+        needs_both(place)
+        writes, told, gaps, found = boundary(place)
+        equal((writes, told), (True, (1, 1)), "written outside, lines at the start and at the end")
+        check(AS_ROOT in gaps and AS_ROOT in found["gaps"], "gaps %s, %s" % (gaps, found["gaps"]))
+        equal(found["verdict"], "broken", "verdict")
+        status, out, _ = place.tool("doctor", *place.options(), wrapper=without(*NOTHING))
+        equal((status, out.rstrip("\n").split("\n")[-1]), (1, "broken: " + AS_ROOT), "doctor's text")
+        status, out, err = place.tool("run", *place.options(), "--", "echo", "ran",
+                                      wrapper=without(*NOTHING))
+        equal((status, out, err), (0, "ran\n", "procpen: warning: %s\n" % AS_ROOT), "procpen run")
+        files = ["--set", "sandbox.require=files"]
+        server = place.server(*files, wrapper=without(*NOTHING))
+        equal(server.wait_exit(), 1, "exit status with sandbox.require=files")
+        check(AS_ROOT in server.stderr_text(), server.stderr_text())
+        status, out, err = place.tool("run", *place.options(*files), "--", "echo", "ran",
+                                      wrapper=without(*NOTHING))
+        equal((status, out), (125, ""), "run with sandbox.require=files: %s" % err)
+        check(AS_ROOT in err, err)
+
+
+@suite.test()
+def test_root_found_out_late():
+    """Landlock is there and refused when it is entered: told with the first run, once."""
+    if os.geteuid() != 0:
+        raise Skip("only for a server that is root")
+    with Place() as place:
+        needs_both(place)
+        writes, told, gaps, found = boundary(place, features=("landlock_refused", "namespaces"))
+        equal((writes, told, found["verdict"]), (True, (0, 1), "broken"), "late")
+        check(AS_ROOT in gaps, str(gaps))
+
+
+@suite.test()
+def test_somebody_confines():
+    """One of the two layers is enough; and an ordinary user's commands are no root's."""
+    cases = [(0, [], ("landlock",)), (0, [], ("namespaces",)), (0, [], ())]
+    for user, options, features in cases + [(ORDINARY, [], ("landlock",))]:
+        with Place(user) as place:
+            needs_both(place)
+            require = ["--set", "sandbox.require=files"]
+            writes, told, gaps, found = boundary(place, *options, *require, features=features)
+            equal((writes, told), (False, (0, 0)), "%s: written outside, lines" % (features,))
+            check(AS_ROOT not in gaps and found["verdict"] == ("weaker" if features else "ok"),
+                  "%s: %s" % (features, found))
+
+
+@suite.test()
+def test_others_that_nothing_confines():
+    """An ordinary user's server, an account for all commands, and a profile that says it itself."""
+    for user, options in ((ORDINARY, []), (0, ["--set", "sandbox.user=nobody"]), (0, BARE)):
+        with Place(user) as place:
+            needs_both(place)
+            os.chmod(place.path("workspace"), 0o777)
+            os.chmod(place.path("outside"), 0o777)
+            writes, told, gaps, found = boundary(place, *options)
+            equal((writes, told), (True, (0, 0)), "%d %s: written outside, lines" % (user, options))
+            check(AS_ROOT not in gaps and "files: commands can write whatever the user can write" in gaps,
+                  str(gaps))
+            equal(found["verdict"], "weaker", "verdict")
+            server = place.server(*options, "--set", "sandbox.require=files", wrapper=without(*NOTHING))
+            equal(server.wait_exit(), 1, "exit status with sandbox.require=files")
+            check("sandbox.require=files" in server.stderr_text(), server.stderr_text())
+
+
 # ---------------------------------------------------------------- hidden, whenever it comes
 
 def keep_away(place, name):

@@ -719,6 +719,46 @@ static void test_confine_gaps(void **state)
 	assert_non_null(strstr(told.text, "[everything:"));
 }
 
+/* Root whom nothing confines: the gap and the warning are one sentence, and that is told once. */
+static void test_confine_open_as_root(void **state)
+{
+	struct fixture *f = *state;
+	struct told told;
+
+	f->options.as_root = true;
+	make(f);
+	confine_probe_all(f->c);
+	f->c->usable |= BIT(CONFINE_LANDLOCK);
+	assert_null(confine_open(f->c));
+	assert_null(confine_warning(f->c));
+	f->c->usable &= ~(BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS));
+	gaps_of(f, &told);
+	assert_non_null(strstr(told.text, "[" CONFINE_OPEN_AS_ROOT));
+	assert_string_equal(confine_warning(f->c), CONFINE_OPEN_AS_ROOT);
+	assert_null(confine_warning(f->c));
+	f->options.as_root = false;
+	make(f);
+	confine_probe_all(f->c);
+	f->c->usable &= ~(BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS));
+	assert_string_equal(confine_open(f->c), CONFINE_OPEN);
+	assert_null(confine_warning(f->c));
+}
+
+/* With Landlock in the kernel the question at the start costs nothing. */
+static void test_confine_warning_tries_nothing(void **state)
+{
+	struct fixture *f = *state;
+
+	if (!confine_landlock_abi()) {
+		print_message("SKIP: no Landlock here\n");
+		skip();
+	}
+	f->options.as_root = true;
+	make(f);
+	assert_null(confine_warning(f->c));
+	assert_int_equal(access(f->state, F_OK), -1);
+}
+
 /* What cannot be hidden is told, not forgotten. */
 static void test_confine_gap_of_what_is_not_hidden(void **state)
 {
@@ -888,6 +928,8 @@ int main(void)
 		TEST(test_confine_can_write),
 		TEST(test_confine_missing),
 		TEST(test_confine_gaps),
+		TEST(test_confine_open_as_root),
+		TEST(test_confine_warning_tries_nothing),
 		TEST(test_confine_gap_of_what_is_not_hidden),
 		TEST(test_confine_trial),
 		TEST(test_confine_trial_leaves_no_process),
