@@ -1,6 +1,5 @@
 #include "app/cli.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,23 +38,26 @@ static int say_hint(void)
 	return CLI_STATUS_USAGE;
 }
 
+static int help(int argc, char **argv);
+static int version(int argc, char **argv);
+
 /*
- * The first word of the command line. run: does it all and returns the exit status,
- * with the words from the command's name on; NULL for serve, which the rest of this
- * file reads.
+ * The first word of the command line. run: does it all with the words from the command's
+ * name on, and returns the exit status, CLI_SAY_HELP or CLI_SAY_VERSION; NULL for serve,
+ * which the rest of this file reads.
  */
 static const struct {
 	const char *name;
 	int (*run)(int argc, char **argv);
 	const char *usage;
-	bool own_help;
 } commands[] = {
-	{ "serve", NULL, "serve [OPTION]...", false },
-	{ "run", cli_run, "run [OPTION]... -- PROGRAM [ARGUMENT]...", false },
-	{ "doctor", cli_doctor, "doctor [--json] [OPTION]...", false },
-	{ "check", cli_check,
-	  "check [--json] ['COMMAND' | -- PROGRAM [ARGUMENT]... | --lines]", true },
-	{ "setup", cli_setup, "setup HOST [--write]   configuration for an agent host", true },
+	{ "serve", NULL, "serve [OPTION]..." },
+	{ "run", cli_run, "run [OPTION]... [--] PROGRAM [ARGUMENT]..." },
+	{ "doctor", cli_doctor, "doctor [--json] [OPTION]..." },
+	{ "check", cli_check, "check [--json] ['COMMAND' | -- PROGRAM [ARGUMENT]... | --lines]" },
+	{ "setup", cli_setup, "setup HOST [--write]   configuration for an agent host" },
+	{ "help", help, "help [COMMAND]" },
+	{ "version", version, "version" },
 };
 
 static int say_help(void)
@@ -89,21 +91,39 @@ static int find_command(const char *name)
 	return -1;
 }
 
-/* Help and version are said whatever else is asked; what stands behind -- is a command's. */
-static int say_if_asked(int argc, char **argv)
+/* help COMMAND is COMMAND --help. */
+static int help(int argc, char **argv)
 {
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++) {
-		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h"))
-			return say_help();
-		if (!strcmp(argv[i], "--version"))
-			return say_version();
-	}
-	return CLI_SERVE;
+	static char option[] = "--help";
+	char *words[] = { argv[1], option, NULL };
+	int row;
+
+	if (argc < 2 || argv[1][0] == '-')
+		return CLI_SAY_HELP;
+	row = find_command(argv[1]);
+	if (row < 0)
+		return CLI_STATUS_USAGE;
+	return commands[row].run ? commands[row].run(2, words) : CLI_SAY_HELP;
+}
+
+static int version(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	return CLI_SAY_VERSION;
+}
+
+/* @status is what an option or a command came to. */
+static int say_if_asked(int status)
+{
+	if (status == CLI_SAY_HELP)
+		return say_help();
+	return status == CLI_SAY_VERSION ? say_version() : status;
 }
 
 int cli_parse(struct cli *cli, int argc, char **argv)
 {
-	int at = 1, row = 0, status; /* row 0: serve */
+	int at = 1, row = 0, status = CLI_SERVE; /* row 0: serve */
 
 	memset(cli, 0, sizeof(*cli));
 	config_init(&cli->options.config);
@@ -115,15 +135,9 @@ int cli_parse(struct cli *cli, int argc, char **argv)
 			return CLI_STATUS_USAGE;
 		at = 2;
 	}
-	status = commands[row].own_help ? CLI_SERVE : say_if_asked(argc, argv);
-	if (status != CLI_SERVE)
-		return status;
 	if (commands[row].run)
-		return commands[row].run(argc - 1, argv + 1);
-	for (; at < argc; at++) {
+		return say_if_asked(commands[row].run(argc - 1, argv + 1));
+	for (; at < argc && status == CLI_SERVE; at++)
 		status = cli_take_option(cli, argv, &at);
-		if (status != CLI_SERVE)
-			return status;
-	}
-	return CLI_SERVE;
+	return say_if_asked(status);
 }

@@ -82,6 +82,10 @@ int cli_take_option(struct cli *cli, char **argv, int *at)
 	AUTO_FREE char *name = equals ? mem_strndup(argv[*at], (size_t)(equals - argv[*at]))
 				      : mem_strdup(argv[*at]);
 
+	if (!strcmp(argv[*at], "--help") || !strcmp(argv[*at], "-h"))
+		return CLI_SAY_HELP;
+	if (!strcmp(argv[*at], "--version"))
+		return CLI_SAY_VERSION;
 	for (size_t i = 0; i < COUNT_OF(options); i++) {
 		const char *value = equals ? equals + 1 : argv[*at + 1];
 

@@ -5,6 +5,8 @@
 #include "app/engine.h"
 
 #define CLI_GO_ON (-1)
+#define CLI_SAY_HELP (-2)    /* --help or -h: cli_parse() says it */
+#define CLI_SAY_VERSION (-3) /* --version */
 #define CLI_STATUS_USAGE 2
 
 struct cli {
@@ -15,8 +17,9 @@ struct cli {
 				 * NULL-terminated, or NULL */
 };
 
-/* One option at argv[*at], as --name value or --name=value; moves *at to its last word. CLI_GO_ON,
- * or the exit status when all is said. @cli: zeroed, its config initialised. */
+/* One option at argv[*at], as --name value or --name=value; moves *at to its last word. CLI_GO_ON;
+ * CLI_SAY_HELP or CLI_SAY_VERSION, which the caller passes on; or the exit status when all is said.
+ * @cli: zeroed, its config initialised. */
 int cli_take_option(struct cli *cli, char **argv, int *at);
 
 /* "unknown option X; did you mean Y?" on stderr; CLI_STATUS_USAGE. @known ends with NULL. */

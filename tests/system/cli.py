@@ -32,6 +32,55 @@ def test_help_and_version():
 
 
 @suite.test()
+def test_help_and_version_as_commands():
+    for command, option in (("help", "--help"), ("version", "--version")):
+        equal(run(command), run(option), command)
+    equal(run("help", "check"), run("check", "--help"), "help check")
+    for words in (["help", "run"], ["help", "serve"], ["help", "--help"], ["help", "help"]):
+        equal(run(*words), run("--help"), " ".join(words))
+    status, out, err = run("help", "chekc")
+    equal((status, out), (2, ""), "help of an unknown command: status, stdout")
+    check("check" in err, "no nearest name in %r" % err)
+
+
+@suite.test()
+def test_options_end_at_the_first_word():
+    """What stands behind the program is the program's, also where procpen has such an option."""
+    ours = run("--version")[1]
+    for args in (["ls", "--version"], ["--", "ls", "--version"], ["--timeout", "5", "ls", "--version"],
+                 ["--timeout=5", "--", "ls", "--version"], ["--cwd", ".", "ls", "--version"]):
+        status, out, err = run("run", *args)
+        equal(status, 0, "%s: %s" % (args, err))
+        check("coreutils" in out and ours not in out, "%s: %r" % (args, out))
+    status, out, err = run("run", "ls", "--help")
+    check(status == 0 and "ls [OPTION]" in out, "ls --help: %d %r %r" % (status, out, err))
+    status, out, _ = run("run", "sh", "-c", "echo $0 $1", "-h", "--set")
+    equal((status, out), (0, "-h --set\n"), "options behind sh: status, stdout")
+    for args in (["--shell", "ls", "--version"], ["--shell", "true", "--help"]):
+        status, out, err = run("run", *args)
+        equal((status, out), (2, ""), "%s: status, stdout" % args)
+        check("one command line" in err, "%s: %r" % (args, err))
+    status, out, err = run("check", "rm", "--help")
+    equal((status, out), (2, ""), "check rm --help: status, stdout")
+    check("quote" in err, "check rm --help: %r" % err)
+    equal(run("check", "--", "ls", "--help")[:2], (0, "allowed\n"), "check -- ls --help")
+
+
+@suite.test()
+def test_help_before_the_first_word():
+    version, general = run("--version")[:2], run("--help")[:2]
+    for args in (["run", "--version"], ["run", "--timeout", "5", "--version", "ls"],
+                 ["doctor", "--json", "--version"], ["serve", "--version"]):
+        equal(run(*args)[:2], version, " ".join(args))
+    for args in (["run", "--help", "ls"], ["run", "--strict", "-h", "--", "ls"],
+                 ["doctor", "--help"], ["serve", "-h"], ["-h"]):
+        equal(run(*args)[:2], general, " ".join(args))
+    for args in (["check", "--json", "--help", "rm"], ["setup", "--help"]):
+        status, out, _ = run(*args)
+        check(status == 0 and "Usage: procpen " + args[0] in out, "%s: %r" % (args, out))
+
+
+@suite.test()
 def test_unknown_words():
     for args, near in ((["serv"], "serve"), (["serve", "--worksapce", "/tmp"], "--workspace"),
                        (["--verison"], "--version")):
