@@ -8,6 +8,31 @@
 
 /* Places times actions are bounded: more places than this are one unknown. */
 #define PLACES_MAX 64
+/* Groups in groups; what is deeper chooses nothing. */
+#define GROUPS_MAX 16
+/* Names of one command that are told apart. */
+#define NAMES_MAX 16
+/* Places times actions times names: a command with more is too complex. */
+#define ACTIONS_MAX 4096
+
+/* What the tests before a place in the expression leave, for certain. */
+enum choice {
+	CHOICE_ALL,
+	CHOICE_WEAK,   /* by age, size or mode */
+	CHOICE_NARROW, /* by name, owner, ... */
+};
+
+/* Names that the tests leave: those of the list from @from up to @to. */
+struct names {
+	size_t from, to;
+};
+
+/* An expression in parentheses, or the whole. */
+struct group {
+	enum choice choice, least; /* before it; of its arms so far */
+	struct names names;        /* before it; from their end on stand those of its arms */
+	bool negated;
+};
 
 struct search {
 	const struct shell_word *words;
@@ -15,11 +40,14 @@ struct search {
 	struct shell_arena *arena;
 	const struct shell_word *places[PLACES_MAX];
 	size_t place_count;
-	bool narrow; /* tests pick by name, owner, ... */
-	bool weak;   /* tests pick by age, size or mode */
+	enum choice choice;
 	bool negated;
-	unsigned depth;
-	const struct shell_word *name; /* -name of a plain text, or below /dev */
+	struct group groups[GROUPS_MAX]; /* those around the present place, the whole first */
+	unsigned depth; /* parentheses that are open */
+	const struct shell_word *list[NAMES_MAX]; /* of -name and the like */
+	size_t list_count;
+	struct names names;
+	const struct shell_word *name; /* the one that is looked at */
 	struct blocklist_found_actions out;
 	size_t room;
 };
@@ -96,10 +124,23 @@ static bool named_place(const struct shell_word *place)
 	return false;
 }
 
+/* The next of the names that are left, or none if there are none; *@k counts them. */
+static bool next_name(struct search *s, size_t *k)
+{
+	size_t count = s->names.to - s->names.from;
+
+	if (*k >= count + !count)
+		return false;
+	s->name = count ? s->list[s->names.from + *k] : NULL;
+	++*k;
+	return true;
+}
+
 /* What {} stands for, found below @place. */
 static struct shell_word subject(struct search *s, const struct shell_word *place)
 {
-	if (s->narrow && s->name && place && (named_place(place) || !has_wildcard(s->name))) {
+	if (s->choice == CHOICE_NARROW && s->name && place &&
+	    (named_place(place) || !has_wildcard(s->name))) {
 		struct shell_word name =
 			known_text(s->name->text.s, SHELL_LITERAL, s->name, s->arena);
 		uint8_t *kinds = shell_alloc(s->arena, name.text.len + 1);
@@ -109,13 +150,17 @@ static struct shell_word subject(struct search *s, const struct shell_word *plac
 		name.kind = kinds;
 		return path_of(place, &name, s->arena);
 	}
-	return blocklist_contents(s->narrow ? NULL : place, s->arena);
+	return blocklist_contents(s->choice == CHOICE_NARROW ? NULL : place, s->arena);
 }
 
 static void add_action(struct search *s, struct blocklist_found_action action)
 {
 	struct blocklist_found_action *list = s->out.list;
 
+	if (s->out.count == ACTIONS_MAX) {
+		shell_arena_exhaust(s->arena);
+		return;
+	}
 	if (s->out.count == s->room) {
 		s->room = s->room ? s->room * 2 : 8;
 		s->out.list = shell_alloc(s->arena, s->room * sizeof(*list));
@@ -159,7 +204,8 @@ static void add_run_on(struct search *s, const struct shell_word *words, size_t 
 	}
 	list[count] = stand_in;
 	add_action(s, (struct blocklist_found_action){ FIND_RUN, stand_in, list,
-						       count + (append && !placed), s->narrow });
+						       count + (append && !placed),
+						       s->choice == CHOICE_NARROW });
 }
 
 /*
@@ -175,7 +221,7 @@ static size_t below_root(const struct search *s, const char *const **tops)
 	*tops = places;
 	for (size_t p = 0; p < s->place_count; p++)
 		root |= is(s->places[p], "/");
-	if (!root || !s->narrow || !s->name)
+	if (!root || s->choice != CHOICE_NARROW || !s->name)
 		return 0;
 	for (size_t i = 0; i < COUNT_OF(kernels); i++)
 		if (strncmp(s->name->text.s, kernels[i], strlen(kernels[i])) == 0)
@@ -185,19 +231,21 @@ static size_t below_root(const struct search *s, const char *const **tops)
 
 static void add_run(struct search *s, const struct shell_word *words, size_t count, bool append)
 {
-	bool narrow = s->narrow;
+	enum choice choice = s->choice;
 	const char *const *tops;
 
-	if (s->weak && only_changes_mode(words, count))
-		s->narrow = true;
-	for (size_t p = 0; p < s->place_count && count && !shell_arena_spent(s->arena); p++)
-		add_run_on(s, words, count, append, s->places[p]);
-	for (size_t i = below_root(s, &tops); i-- > 0 && count && !shell_arena_spent(s->arena);) {
-		struct shell_word top = known_text(tops[i], SHELL_LITERAL, words, s->arena);
+	if (choice == CHOICE_WEAK && only_changes_mode(words, count))
+		s->choice = CHOICE_NARROW;
+	for (size_t k = 0; count && next_name(s, &k);) {
+		for (size_t p = 0; p < s->place_count && !shell_arena_spent(s->arena); p++)
+			add_run_on(s, words, count, append, s->places[p]);
+		for (size_t i = below_root(s, &tops); i-- > 0 && !shell_arena_spent(s->arena);) {
+			struct shell_word top = known_text(tops[i], SHELL_LITERAL, words, s->arena);
 
-		add_run_on(s, words, count, append, &top);
+			add_run_on(s, words, count, append, &top);
+		}
 	}
-	s->narrow = narrow;
+	s->choice = choice;
 }
 
 static void add_below_root(struct search *s, enum blocklist_find_kind kind)
@@ -214,11 +262,14 @@ static void add_below_root(struct search *s, enum blocklist_find_kind kind)
 
 static void add_each(struct search *s, enum blocklist_find_kind kind)
 {
-	if (kind == FIND_DELETE)
-		add_below_root(s, kind);
-	for (size_t p = 0; p < s->place_count; p++)
-		add_action(s, (struct blocklist_found_action){ kind, subject(s, s->places[p]), NULL,
-							       0, s->narrow });
+	for (size_t k = 0; next_name(s, &k);) {
+		if (kind == FIND_DELETE)
+			add_below_root(s, kind);
+		for (size_t p = 0; p < s->place_count; p++)
+			add_action(s, (struct blocklist_found_action){
+					      kind, subject(s, s->places[p]), NULL, 0,
+					      s->choice == CHOICE_NARROW });
+	}
 }
 
 static void add_place(struct search *s, const struct shell_word *place)
@@ -247,12 +298,22 @@ static bool special_mode(const struct shell_word *value)
 	return (s[0] == '-' || s[0] == '/') && strchr("2467", s[1]) && strlen(s) == 5;
 }
 
+/* A test that must hold from here on; a negated one leaves nearly all. */
+static void narrow(struct search *s, enum choice choice)
+{
+	if (!s->negated && s->depth < GROUPS_MAX && choice > s->choice)
+		s->choice = choice;
+}
+
 static void test_name(struct search *s, const struct shell_word *value)
 {
-	if (s->negated || wildcards_only(value))
+	if (s->negated || s->depth >= GROUPS_MAX || wildcards_only(value))
 		return;
-	s->narrow = true;
-	s->name = value;
+	narrow(s, CHOICE_NARROW);
+	if (s->list_count == NAMES_MAX)
+		s->list_count--;
+	s->list[s->list_count++] = value;
+	s->names = (struct names){ s->list_count - 1, s->list_count };
 }
 
 /* The test or action at @i; returns how many words it takes. */
@@ -265,12 +326,12 @@ static size_t read_test(struct search *s, size_t i)
 	if (value && blocklist_listed(names_tests, text, len))
 		test_name(s, value);
 	else if (value && blocklist_listed(strong_tests, text, len))
-		s->narrow |= !s->negated && !is(value, "root") && !is(value, "0");
+		narrow(s, is(value, "root") || is(value, "0") ? CHOICE_ALL : CHOICE_NARROW);
 	else if (blocklist_listed(strong_flags, text, len)) {
-		s->narrow |= !s->negated;
+		narrow(s, CHOICE_NARROW);
 		return 1;
 	} else if (value && blocklist_listed(weak_tests, text, len))
-		s->weak |= !s->negated && !special_mode(value);
+		narrow(s, special_mode(value) ? CHOICE_ALL : CHOICE_WEAK);
 	else if (!value || !blocklist_listed(other_values, text, len))
 		return 1;
 	return 2;
@@ -288,6 +349,45 @@ static size_t read_exec(struct search *s, size_t i)
 	return end - i + 1;
 }
 
+/* ---- groups ---- */
+
+static void open_group(struct search *s)
+{
+	if (++s->depth >= GROUPS_MAX)
+		return;
+	s->groups[s->depth] = (struct group){ s->choice, CHOICE_NARROW, s->names, s->negated };
+}
+
+/* Behind -o the tests before it do not hold, and behind a comma what they chose is forgotten. */
+static void next_arm(struct search *s, bool comma)
+{
+	struct group *g = &s->groups[s->depth];
+
+	if (s->depth >= GROUPS_MAX)
+		return;
+	if (comma)
+		g->least = CHOICE_NARROW;
+	else if (s->choice < g->least)
+		g->least = s->choice;
+	s->choice = g->choice;
+	s->names = g->names;
+}
+
+/* What is chosen for certain is what each arm has chosen. */
+static void close_group(struct search *s)
+{
+	struct group *g = &s->groups[s->depth];
+
+	if (s->depth < GROUPS_MAX) {
+		next_arm(s, false);
+		if (!g->negated && g->least > s->choice)
+			s->choice = g->least;
+		if (!g->negated && s->list_count > g->names.to)
+			s->names = (struct names){ g->names.to, s->list_count };
+	}
+	s->depth -= s->depth > 0;
+}
+
 static size_t read_part(struct search *s, size_t i)
 {
 	static const char runs[] = " -exec -execdir -ok -okdir ";
@@ -300,11 +400,9 @@ static size_t read_part(struct search *s, size_t i)
 		return 1;
 	}
 	if (is(w, "(")) {
-		s->depth++;
-		return 1;
-	}
-	if (is(w, ")")) {
-		s->depth -= s->depth > 0;
+		open_group(s);
+	} else if (is(w, ")")) {
+		close_group(s);
 	} else if (is(w, "-delete")) {
 		add_each(s, FIND_DELETE);
 	} else if (blocklist_listed(runs, w->text.s, w->text.len)) {
@@ -313,9 +411,8 @@ static size_t read_part(struct search *s, size_t i)
 		add_action(s, (struct blocklist_found_action){ FIND_WRITE, s->words[i + 1], NULL, 0,
 							       false });
 		taken = 2;
-	} else if (!s->depth && (is(w, "-o") || is(w, "-or") || is(w, ","))) {
-		s->narrow = s->weak = false;
-		s->name = NULL;
+	} else if (is(w, "-o") || is(w, "-or") || is(w, ",")) {
+		next_arm(s, is(w, ","));
 	} else {
 		taken = read_test(s, i);
 	}
@@ -336,10 +433,14 @@ static void read_find(struct search *s)
 		add_place(s, &s->words[i]);
 	if (!s->place_count)
 		add_place(s, &here);
+	s->groups[0].least = CHOICE_NARROW;
 	while (i < s->count)
 		i += read_part(s, i);
-	if (!s->out.count)
+	if (!s->out.count) { /* find / -name x -o -name y: -print stands behind the whole */
+		s->depth = 0;
+		close_group(s);
 		add_each(s, FIND_PRINT);
+	}
 }
 
 /* ---- fd ---- */
@@ -359,13 +460,14 @@ static void read_fd(struct search *s)
 		if (blocklist_listed(runs, w->text.s, w->text.len))
 			break;
 		if (blocklist_listed(values, w->text.s, w->text.len)) {
-			s->narrow |= is(w, "-e") || is(w, "--extension");
+			if (is(w, "-e") || is(w, "--extension"))
+				narrow(s, CHOICE_NARROW);
 			i++;
 		} else if (w->text.s[0] != '-') {
 			if (pattern)
 				add_place(s, w);
 			else
-				s->narrow |= !wildcards_only(w);
+				narrow(s, wildcards_only(w) ? CHOICE_ALL : CHOICE_NARROW);
 			pattern = true;
 		}
 	}

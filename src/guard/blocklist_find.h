@@ -4,7 +4,8 @@
  * Reads the places, the tests and the actions of their words. What an action gets
  * is a word that stands for it: "PLACE/" and a glob for all that is below a place.
  * Tests that pick files by name, owner and the like make it a word of nothing in
- * particular: a few files are not a whole directory.
+ * particular: a few files are not a whole directory. Only tests that hold for certain
+ * count: each arm of an -o has to pick some, and one behind a ! or before a comma picks none.
  */
 #ifndef PROCPEN_GUARD_BLOCKLIST_FIND_H
 #define PROCPEN_GUARD_BLOCKLIST_FIND_H
