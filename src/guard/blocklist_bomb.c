@@ -22,12 +22,11 @@ static bool tell(uint32_t from, uint32_t to, uint32_t *start, uint32_t *end)
 /* "$FUNCNAME" is whatever function it stands in. */
 static bool names_function(const struct shell_word *word, const char *g)
 {
-	const char *unknown;
+	const struct shell_unknown *unknown = shell_word_unknown(word, 0);
 
 	if (word->text.s[0] == g[0] && strcmp(word->text.s, g) == 0)
 		return true;
-	unknown = word->text.len == 1 ? shell_word_unknown(word, 0) : word->variable;
-	return unknown && strcmp(unknown, "FUNCNAME") == 0;
+	return unknown && word->text.len == 1 && strcmp(unknown->name, "FUNCNAME") == 0;
 }
 
 /* Does function @f call @g in a way that makes another process? */

@@ -26,20 +26,11 @@ uint64_t blocklist_class(const char *name)
 
 /* ---- words to tokens ---- */
 
-/* Variables that a shell always sets, and programs that always print something. */
-static bool never_empty(const char *name)
+static uint16_t unknown_token(const struct shell_word *w, size_t i)
 {
-	static const char *const names[] = {
-		"PWD", "OLDPWD", "RANDOM", "SECONDS", "UID", "EUID", "PPID", "HOSTNAME", "USER",
-		"LOGNAME", "BASHPID", "LINENO", "$", "#", "?", "SHLVL", "$(mktemp)", "$(pwd)",
-		"$(whoami)", "$(id)", "$(date)", "$(hostname)", "$(uname)", "$(basename)",
-		"$(dirname)", "$(nproc)", "$(uuidgen)", "$(logname)", "<(", ">(", ":?",
-	};
+	const struct shell_unknown *u = shell_word_unknown(w, i);
 
-	for (size_t i = 0; name && i < COUNT_OF(names); i++)
-		if (strcmp(name, names[i]) == 0)
-			return true;
-	return false;
+	return u && u->is_set ? MARK_SET : MARK_MAYBE;
 }
 
 /* A bracket expression or an extended glob that begins at @i: where it ends. */
@@ -65,7 +56,7 @@ static uint16_t token_of(const struct shell_word *w, size_t *i)
 		return MARK_HOME;
 	case SHELL_UNKNOWN:
 	case SHELL_UNKNOWN_FIELDS:
-		return never_empty(shell_word_unknown(w, *i)) ? MARK_SET : MARK_MAYBE;
+		return unknown_token(w, *i);
 	case SHELL_GLOB:
 		if (c == '[') {
 			size_t end = glob_end(w, *i);
@@ -250,9 +241,9 @@ static bool below_some_home(const struct tokens *t)
 
 static bool named_directory(const struct shell_word *w, size_t skip)
 {
-	const char *name = shell_word_unknown(w, skip);
+	const struct shell_unknown *u = shell_word_unknown(w, skip);
 
-	return name && (strcmp(name, "PWD") == 0 || strcmp(name, "$(pwd)") == 0);
+	return u && (strcmp(u->name, "PWD") == 0 || strcmp(u->name, "$(pwd)") == 0);
 }
 
 /* $(findmnt -no SOURCE /): the device of a mounted file system. */

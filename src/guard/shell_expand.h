@@ -27,6 +27,10 @@ enum cell_kind {
 	CELL_GLOB,    /* of a value that is a list of file names: acts in quotes too */
 };
 
+/* The character of an unknown cell: any text, or any but the empty one. */
+#define UNKNOWN_ANY '?'
+#define UNKNOWN_SET '!'
+
 struct cell {
 	uint32_t at;
 	uint16_t name; /* of an unknown one; 0: none */
@@ -223,6 +227,8 @@ struct value *value_make(struct expander *e, const struct cell *v, size_t len);
 struct value *value_text(struct expander *e, const char *text, uint32_t at);
 uint16_t expand_name(struct expander *e, const char *name);
 const char *expand_name_text(const struct expander *e, uint16_t name);
+/* The cell of what is not known; @name (a variable's, "$(mktemp)", or NULL) tells if it is set. */
+struct cell cell_unknown(struct expander *e, const char *name, enum cell_kind kind, uint32_t at);
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at);
 
 /* Cells of the word before splitting. */
@@ -246,7 +252,7 @@ struct value *word_value(struct expander *e, const struct shell_word *word);
 struct shell_text expand_marked_text(struct shell_arena *arena, const struct shell_word *w);
 /* Has it characters that are not known? */
 bool expand_is_partial(const struct shell_word *w);
-const char *expand_unknown_name(const struct shell_word *w, size_t index);
+const struct shell_unknown *expand_unknown_at(const struct shell_word *w, size_t index);
 uint32_t expand_mark(struct expander *e, const struct ast_text *t, uint32_t i, bool quoted,
 		     struct cells *out);
 

@@ -164,9 +164,31 @@ struct value *value_text(struct expander *e, const char *text, uint32_t at)
 	return v;
 }
 
+/* Variables that a shell always sets, and programs that always print something. */
+static bool is_always_set(const char *name)
+{
+	static const char *const names[] = {
+		"PWD", "OLDPWD", "RANDOM", "SECONDS", "UID", "EUID", "PPID", "HOSTNAME", "USER",
+		"LOGNAME", "BASHPID", "LINENO", "$", "#", "?", "SHLVL", "$(mktemp)", "$(pwd)",
+		"$(whoami)", "$(id)", "$(date)", "$(hostname)", "$(uname)", "$(basename)",
+		"$(dirname)", "$(nproc)", "$(uuidgen)", "$(logname)",
+	};
+
+	for (size_t i = 0; name && i < COUNT_OF(names); i++)
+		if (names[i][0] == name[0] && strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+struct cell cell_unknown(struct expander *e, const char *name, enum cell_kind kind, uint32_t at)
+{
+	return (struct cell){ at, expand_name(e, name), (uint8_t)kind,
+			      is_always_set(name) ? UNKNOWN_SET : UNKNOWN_ANY };
+}
+
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at)
 {
-	struct cell c = { at, expand_name(e, name), CELL_UNKNOWN, '?' };
+	struct cell c = cell_unknown(e, name, CELL_UNKNOWN, at);
 
 	return value_make(e, &c, 1);
 }

@@ -143,6 +143,32 @@ void expand_unused(struct expander *e, const struct ast_param *p)
 	cells_release(&unused);
 }
 
+/* What begins at @from is not empty: a part of it, if all of it is not known. */
+static bool mark_set(struct cells *c, size_t from)
+{
+	struct cell *first = NULL;
+
+	for (size_t i = c->len; i-- > from;) {
+		if (c->v[i].kind == CELL_EMPTY)
+			continue;
+		if (c->v[i].kind != CELL_UNKNOWN && c->v[i].kind != CELL_UNKNOWN_FIELDS)
+			return false;
+		first = &c->v[i];
+	}
+	if (first)
+		first->c = UNKNOWN_SET;
+	return first != NULL;
+}
+
+/* ${x:?} is there from @from on. It is not empty, or the shell ends here: neither is x later. */
+static void require(struct expander *e, const struct ast_param *p, struct cells *out, size_t from)
+{
+	const struct binding *b = vars_get(e, p->name);
+
+	if (mark_set(out, from) && !p->index && !(b && b->values && b->values->other))
+		vars_set(e, p->name, value_make(e, out->v + from, out->len - from));
+}
+
 /*
  * ${x-w} and its kind. A variable that is not known may be empty or not: what is
  * certain then is only that the word may be used, and a rule should see it.
@@ -151,27 +177,26 @@ void expand_default(struct expander *e, const struct ast_param *p, const struct 
 		    bool unset, bool quoted, uint32_t at, struct cells *out)
 {
 	bool empty = v && (unset || (p->colon && v->len == 0));
-	bool path = !v && starts_with_slash(p->name);
+	bool path = !v && starts_with_slash(p->name), must = p->op == PARAM_ERROR;
+	size_t from = out->len;
 
 	if (p->op == PARAM_ALTERNATE) {
 		if (!empty)
 			append_word(e, p->arg, out);
 		return;
 	}
-	if (empty || (!v && !path && p->op != PARAM_ERROR)) {
+	if (!must && (empty || (!v && !path))) {
 		append_word(e, p->arg, out);
 		if (p->op == PARAM_ASSIGN && p->arg)
 			vars_set(e, p->name, expand_value(e, p->arg));
 		return;
 	}
-	if (v) {
+	if (v && !empty)
 		expand_append(e, out, v, quoted);
-	} else if (p->op == PARAM_ERROR) {
-		/* Not empty, or the command does not run. */
-		expand_unknown(e, out, p->colon ? ":?" : p->name, quoted, at);
-	} else {
+	else
 		expand_unknown(e, out, p->name, quoted, at);
-	}
+	if (must && (p->colon || empty))
+		require(e, p, out, from);
 	expand_unused(e, p);
 }
 

@@ -36,6 +36,7 @@ static void unknown(struct expander *e, const struct call *c)
 	const char *name = c->count > 0 ? expand_constant(&c->words[0]) : NULL;
 	const char *slash = name ? strrchr(name, '/') : NULL;
 	char text[36] = "$(";
+	struct cell cell;
 	size_t len;
 
 	if (name) {
@@ -44,8 +45,9 @@ static void unknown(struct expander *e, const struct call *c)
 		memcpy(text + 2, name, len);
 		memcpy(text + 2 + len, ")", 2);
 	}
-	cells_add(e, e->capture, '?', CELL_UNKNOWN, c->count > 0 ? c->words[0].start : 0,
-		  name ? expand_name(e, text) : 0);
+	cell = cell_unknown(e, name ? text : NULL, CELL_UNKNOWN,
+			    c->count > 0 ? c->words[0].start : 0);
+	cells_copy(e, e->capture, &cell, 1);
 }
 
 /* Has the command a word that names a file? */

@@ -26,12 +26,12 @@ void expand_unknown(struct expander *e, struct cells *out, const char *name, boo
 		    uint32_t at)
 {
 	bool several = strcmp(name, "@") == 0;
+	struct cell c = cell_unknown(e, name, quoted && !several ? CELL_UNKNOWN
+								 : CELL_UNKNOWN_FIELDS, at);
 
 	if (strcmp(name, "HOME") == 0)
-		cells_add(e, out, '~', CELL_TILDE, at, expand_name(e, name));
-	else
-		cells_add(e, out, '?', quoted && !several ? CELL_UNKNOWN : CELL_UNKNOWN_FIELDS, at,
-			  expand_name(e, name));
+		c = (struct cell){ at, c.name, CELL_TILDE, '~' };
+	cells_copy(e, out, &c, 1);
 }
 
 /* ---- positional parameters ---- */
@@ -268,12 +268,21 @@ const char *expand_nameref(struct expander *e, const char *name)
 	return name;
 }
 
-/* ${HOME%/}: what ends in no slash is what it was. */
+/* ${HOME%/} */
 static bool trims_slash(const struct ast_param *p)
 {
 	const struct ast_part *t = p->op == PARAM_SUFFIX && p->arg ? p->arg->parts : NULL;
 
 	return t && !t->next && t->type == PART_TEXT && t->text.len == 1 && t->text.s[0] == '/';
+}
+
+/* What does not end in a slash is what it was. */
+static struct value *without_slash(struct expander *e, struct value *v)
+{
+	const struct cell *last = v && v->len ? &v->v[v->len - 1] : NULL;
+
+	return last && last->c == '/' && last->kind == CELL_QUOTED
+		       ? value_make(e, v->v, v->len - 1) : v;
 }
 
 static void expand_single(struct expander *e, const struct ast_param *p, const char *name,
@@ -286,10 +295,12 @@ static void expand_single(struct expander *e, const struct ast_param *p, const c
 		expand_default(e, p, v, unset, quoted, at, out);
 		return;
 	}
-	if (p->op != PARAM_PLAIN)
-		v = expand_operator(e, p, name, v, at);
-	if (v)
-		expand_append(e, out, v, quoted);
+	struct value *made = p->op == PARAM_PLAIN ? v : expand_operator(e, p, name, v, at);
+
+	if (!made && trims_slash(p))
+		made = without_slash(e, v);
+	if (made)
+		expand_append(e, out, made, quoted);
 	else
 		expand_unknown(e, out, p->op == PARAM_PLAIN || trims_slash(p) ? name : "${}",
 			       quoted, at);

@@ -412,14 +412,24 @@ void join_branch(struct expander *e, struct join *j)
 	vars_undo(e, j->mark);
 }
 
+/* All that is known of it is that it is not empty: ${x:?}. */
+static bool is_itself(const struct expander *e, const struct variable *v, const struct binding *b)
+{
+	const struct cell *c = b->values && b->values->len == 1 ? b->values->v : NULL;
+
+	return c && c->kind == CELL_UNKNOWN && c->name &&
+	       strcmp(expand_name_text(e, c->name), v->name) == 0;
+}
+
 void join_end(struct expander *e, struct join *j, bool may_skip)
 {
 	for (struct join_entry *entry = j->entries; entry; entry = entry->older) {
 		struct binding *before = current(entry->variable), *after = entry->binding;
+		bool skipped = may_skip || entry->seen < j->branches;
 
-		if (!after)
+		if (!after || (skipped && !before && is_itself(e, entry->variable, after)))
 			continue;
-		if (before && before->is_set && (may_skip || entry->seen < j->branches))
+		if (skipped && before && before->is_set)
 			after = union_of(e, after, before);
 		bind(e, entry->variable, after);
 	}

@@ -472,7 +472,8 @@ void expand_process(struct expander *e, const struct ast_part *p, struct cells *
 		e->process = shell_alloc(e->arena, sizeof(*e->process));
 		word_make(e, output.v, output.len, e->process);
 	}
-	cells_add(e, out, '?', CELL_UNKNOWN, at, expand_name(e, input ? "<(" : ">("));
+	cells_copy(e, out, &(struct cell){ at, expand_name(e, input ? "<(" : ">("), CELL_UNKNOWN,
+					   UNKNOWN_SET }, 1);
 	cells_release(&output);
 	vars_undo(e, mark);
 	restore_place(e, &place);

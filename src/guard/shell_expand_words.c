@@ -85,11 +85,9 @@ static void add_unknowns(struct expander *e, const struct cell *v, size_t len, s
 			continue;
 		if (v[i].name > 0)
 			u[out->unknown_count++] = (struct shell_unknown){
-				index, expand_name_text(e, v[i].name) };
+				index, v[i].c == UNKNOWN_SET, expand_name_text(e, v[i].name) };
 		index++;
 	}
-	if (len == 1)
-		out->variable = u[0].name;
 }
 
 void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out)
@@ -118,7 +116,7 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 				kind[n] == SHELL_GLOB && v[i].c == ']' ? false : open;
 			named += v[i].name > 0;
 		}
-		s[n] = v[i].c;
+		s[n] = kind[n] == SHELL_UNKNOWN || kind[n] == SHELL_UNKNOWN_FIELDS ? '?' : v[i].c;
 		at[n++] = v[i].at;
 	}
 	s[n] = '\0';
@@ -149,9 +147,12 @@ struct value *word_value(struct expander *e, const struct shell_word *word)
 	v->len = (uint32_t)t->len;
 	for (uint32_t i = 0; i < v->len; i++)
 		v->v[i] = (struct cell){ t->at ? t->at[i] : i, 0, kinds[word->kind[i]], t->s[i] };
-	for (; named < word->unknown_count; named++)
-		v->v[word->unknowns[named].index].name =
-			expand_name(e, word->unknowns[named].name);
+	for (; named < word->unknown_count; named++) {
+		struct cell *c = &v->v[word->unknowns[named].index];
+
+		c->name = expand_name(e, word->unknowns[named].name);
+		c->c = word->unknowns[named].is_set ? UNKNOWN_SET : c->c;
+	}
 	return v;
 }
 

@@ -252,7 +252,7 @@ const char *shell_word_constant(const struct shell_word *word)
 	return expand_constant(word);
 }
 
-const char *shell_word_unknown(const struct shell_word *word, size_t index)
+const struct shell_unknown *shell_word_unknown(const struct shell_word *word, size_t index)
 {
-	return expand_unknown_name(word, index);
+	return expand_unknown_at(word, index);
 }

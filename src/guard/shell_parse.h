@@ -68,7 +68,7 @@ void shell_script_free(struct shell_script *script);
 /* A word whose every character is known and without glob or tilde: its text; else NULL. */
 const char *shell_word_constant(const struct shell_word *word);
 
-/* What stands at the unknown character @index: "PWD", "1", "$(mktemp)", "<(", or NULL. */
-const char *shell_word_unknown(const struct shell_word *word, size_t index);
+/* What is known of the unknown character @index of @word; NULL if it has no name. */
+const struct shell_unknown *shell_word_unknown(const struct shell_word *word, size_t index);
 
 #endif

@@ -30,6 +30,7 @@ struct shell_text {
 /* An unknown character with a name. */
 struct shell_unknown {
 	uint32_t index; /* in the word's text */
+	bool is_set;    /* it stands for any text but the empty one */
 	const char *name; /* a variable's ("PWD", "1"), "$(mktemp)" or "<(" */
 };
 
@@ -37,7 +38,6 @@ struct shell_word {
 	struct shell_text text; /* ended by NUL */
 	const uint8_t *kind;    /* enum shell_kind of each byte */
 	uint32_t start, end;    /* of the source of the whole word in the outermost text */
-	const char *variable;   /* the name, if the word is exactly one unresolved variable */
 	const struct shell_unknown *unknowns; /* those with a name, by index */
 	uint32_t unknown_count;
 	bool quoted;            /* any part was quoted ("" is a word) */

@@ -17,11 +17,12 @@
 
 /* ---- a script as text ---- */
 
-/* Literals as they are; globs as "\*"; a home "<~>"; unknown "<name>", "<*name>" for fields. */
+/* Literals as they are; globs as "\*"; a home "<~>"; unknown "<name>", "<*name>" for fields, with
+ * a ! behind the name if it is not empty. */
 static void put_word(struct buf *b, const struct shell_word *w)
 {
 	for (size_t i = 0; i < w->text.len; i++) {
-		const char *name = shell_word_unknown(w, i);
+		const struct shell_unknown *u = shell_word_unknown(w, i);
 
 		switch (w->kind[i]) {
 		case SHELL_LITERAL:
@@ -34,8 +35,8 @@ static void put_word(struct buf *b, const struct shell_word *w)
 			buf_adds(b, "<~>");
 			break;
 		default:
-			buf_addf(b, "<%s%s>", w->kind[i] == SHELL_UNKNOWN_FIELDS ? "*" : "",
-				 name ? name : "");
+			buf_addf(b, "<%s%s%s>", w->kind[i] == SHELL_UNKNOWN_FIELDS ? "*" : "",
+				 u ? u->name : "", u && u->is_set ? "!" : "");
 		}
 	}
 	if (w->content) {
@@ -197,7 +198,7 @@ static void test_shell_parse_substitution(void **state)
 		{ "a `b \\`c\\``", "a|<*$(b)>\nb|<*$(c)>\nc\n" },
 		{ "a ${x:-$(b)}", "a|<*$(b)>\nb\n" },
 		{ "a $(case x in y) b;; esac)", "a|<*$(b)>\nb\n" },
-		{ "a <(echo x) >(b)", "a|<<(>{x\n}|<>(>\necho|x\nb\n" },
+		{ "a <(echo x) >(b)", "a|<<(!>{x\n}|<>(!>\necho|x\nb\n" },
 		{ "a $((b(1)))", "a|<$(())>\n" },
 		{ "a $((b); (c))", "a|<*$(b)><*$(c)>\nb\nc\n" },
 	};
@@ -230,7 +231,15 @@ static void test_shell_parse_variables(void **state)
 		{ "read x y <<< 'a b'; $y", "read|x|y <<<a b INPUT a b\n\nb\n" },
 		{ "cd /; b $PWD", "cd|/\nb|/\n" },
 		{ "f() { local x=a; $x; }; f; $x", "f\nlocal|x=a\na\n<*x>\n" },
-		{ "b ${x:?}/c", "b|<*:?>/c\n" },
+		{ "b ${x?}/c ${x:-}/c ${x:?}/c ${x:-}/c", "b|<*x>/c|/c|<*x!>/c|<*x!>/c\n" },
+		{ "a && b ${x:?}; c $x; if b ${x:?}; then c $x; fi; c $x",
+		  "a\nb|<*x!>\nc|<*x>\nb|<*x!>\nc|<*x!>\nc|<*x>\n" },
+		{ "b \"${HOME:?}\" ${HOME:?a}/c ${PWD:?}", "b|<~>|<~>/c|<*PWD!>\n" },
+		{ "x=$(y); b \"$x\" ${x:?} \"$x\"; x=a$z; b ${x:?}",
+		  "x=<$(y)> \ny\nb|<$(y)>|<*$(y)!>|<$(y)!>\nx=a<z> \nb|a<*z>\n" },
+		{ "x=; b ${x:?}/c; unset x; b ${x?}/c", "x= \nb|<*x!>/c\nunset|x\nb|<*x!>/c\n" },
+		{ "x=$HOME/; b ${x%/}; x=$HOME; b ${x%/}", "x=<~>/ \nb|<~>\nx=<~> \nb|<~>\n" },
+		{ "b $PWD $(mktemp) \"$$\" $x", "b|<*PWD!>|<*$(mktemp)!>|<$!>|<*x>\nmktemp\n" },
 	};
 
 	(void)state;

@@ -159,7 +159,7 @@ static void test_wrap_other_sources(void **state)
 static void test_wrap_words_keep_their_origin(void **state)
 {
 	size_t count = split("a bc d");
-	struct shell_unknown unknown = { 1, "X" };
+	struct shell_unknown unknown = { .index = 1, .is_set = true, .name = "X" };
 	struct shell_word joined, replaced, slice, quoted;
 
 	(void)state;
@@ -176,6 +176,7 @@ static void test_wrap_words_keep_their_origin(void **state)
 	assert_string_equal(replaced.text.s, "ac");
 	assert_int_equal(replaced.text.at[0], 0);
 	assert_int_equal(replaced.unknowns[0].index, 1);
+	assert_true(replaced.unknowns[0].is_set);
 	slice = shell_wrap_slice(&words[1], 1, 2, &arena);
 	assert_string_equal(slice.text.s, "c");
 	assert_int_equal(slice.unknowns[0].index, 0);
