@@ -97,13 +97,21 @@ static bool loop_bomb(const struct shell_script *s, uint32_t *start, uint32_t *e
 	return false;
 }
 
+static bool names_shell(const struct shell_word *w)
+{
+	const char *slash = strrchr(w->text.s, '/');
+	const char *name = slash ? slash + 1 : w->text.s;
+
+	return strcmp(name, "sh") == 0 || strcmp(name, "bash") == 0 || strcmp(name, "dash") == 0;
+}
+
 /* $0 stands for the shell; its letters come from one place, or from elsewhere. */
 static bool is_itself(const struct shell_command *c)
 {
 	for (size_t i = 0; i < c->word_count; i++) {
 		const struct shell_word *w = &c->words[i];
 
-		if (!(is(w, "sh") || is(w, "bash") || is(w, "dash")) || !w->text.at)
+		if (!names_shell(w) || !w->text.at)
 			return false;
 		if (w->text.at[0] != w->text.at[1] && w->text.at[0] >= c->start &&
 		    w->text.at[0] < c->end)

@@ -398,6 +398,14 @@ static bool walk_functions(struct blocklist_walk *w, const struct shell_wrap *wr
 	return false;
 }
 
+static bool is_bash(const struct shell_word *word)
+{
+	bool foreign;
+	struct shell_text base = blocklist_base_name(word, &foreign);
+
+	return base.len == 4 && memcmp(base.s, "bash", 4) == 0;
+}
+
 bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrapper,
 		  const struct shell_word *words, size_t count, const struct blocklist_stage *at)
 {
@@ -412,6 +420,8 @@ bool walk_wrapper(struct blocklist_walk *w, const struct blocklist_wrapper *wrap
 		inner.assigns = wrap.assigns;
 		inner.assign_count = wrap.assign_count;
 	}
+	inner.bash = wrapper->kind == WRAPPER_SHELL && is_bash(&words[0]);
+	inner.same_shell |= word_is(&words[0], "eval");
 	inner.lenient |= wrapper->kind == WRAPPER_TEXT || wrapper->remote || wrapper->lenient;
 	if (wrap.directory) {
 		struct shell_word dir = shell_wrap_slice(wrap.directory, wrap.directory_skip,

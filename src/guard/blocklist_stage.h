@@ -46,6 +46,7 @@ struct blocklist_stage {
 	unsigned input_flow; /* enum blocklist_flow of what its standard input is */
 	bool each; /* it gets all files below a place, one by one */
 	bool same_shell; /* a text it runs sees all variables */
+	bool bash; /* a text it runs is for bash */
 	bool lenient; /* a text it holds may be no shell text after all */
 };
 

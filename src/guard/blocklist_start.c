@@ -97,7 +97,7 @@ bool walk_own_start(struct blocklist_walk *w, const struct shell_word *file,
 	size_t n;
 
 	if (!cron && !unit)
-		return walk_nested(w, text, NULL, 0, at);
+		return walk_nested(w, text, file, 1, at);
 	n = walk_items(w, text, true, &lines);
 	for (size_t i = 0; i < n; i++) {
 		const char *s = lines[i].text.s, *equals = strchr(s, '=');

@@ -142,7 +142,8 @@ static bool has_unknown(const struct shell_word *text)
 bool walk_nested(struct blocklist_walk *w, const struct shell_word *text,
 		 const struct shell_word *args, size_t arg_count, const struct blocklist_stage *at)
 {
-	struct shell_setup setup = { .args = args, .arg_count = arg_count, .input = at->input };
+	struct shell_setup setup = { .args = args, .arg_count = arg_count, .input = at->input,
+				     .bash = at->bash };
 	struct shell_assign *all;
 	size_t n = at->assign_count + (at->script ? 0 : w->variable_count);
 	unsigned outer = w->input_flow;

@@ -12,6 +12,9 @@
 #include "guard/shell_arena.h"
 #include "guard/shell_ast.h"
 
+/* What a command string is for: $SHELL, and $0 where no other is given. */
+#define DEFAULT_SHELL "/bin/sh"
+
 /* ---- characters in the making ---- */
 
 enum cell_kind {
@@ -127,6 +130,7 @@ struct shell_memory {
 	const struct shell_script *outer_script;
 	uint32_t outer_stamp;
 	bool outer_exported_only;
+	bool bash; /* it is bash that reads the script */
 };
 
 /* Levels of the walk for each level of the text: functions call functions. */

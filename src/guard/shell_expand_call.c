@@ -137,7 +137,7 @@ struct params expand_params(struct expander *e, const struct shell_word *words, 
 	p.v = shell_alloc(e->arena, (count + 1) * sizeof(struct value *));
 	if (count == 0)
 		p.count = 1;
-	p.v[0] = e->params.count > 0 ? e->params.v[0] : value_text(e, "sh", 0);
+	p.v[0] = e->params.count > 0 ? e->params.v[0] : value_text(e, DEFAULT_SHELL, 0);
 	for (size_t i = 1; i < count; i++)
 		p.v[i] = word_value(e, &words[i]);
 	/* A word that may be several or none: nobody knows which parameter is which. */

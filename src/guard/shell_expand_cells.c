@@ -164,26 +164,37 @@ struct value *value_text(struct expander *e, const char *text, uint32_t at)
 	return v;
 }
 
-/* Variables that a shell always sets, and programs that always print something. */
-static bool is_always_set(const char *name)
+static bool is_one_of(const char *const *names, size_t count, const char *name)
 {
-	static const char *const names[] = {
-		"PWD", "OLDPWD", "RANDOM", "SECONDS", "UID", "EUID", "PPID", "HOSTNAME", "USER",
-		"LOGNAME", "BASHPID", "LINENO", "$", "#", "?", "SHLVL", "$(mktemp)", "$(pwd)",
-		"$(whoami)", "$(id)", "$(date)", "$(hostname)", "$(uname)", "$(basename)",
-		"$(dirname)", "$(nproc)", "$(uuidgen)", "$(logname)",
-	};
-
-	for (size_t i = 0; name && i < COUNT_OF(names); i++)
+	for (size_t i = 0; i < count; i++)
 		if (names[i][0] == name[0] && strcmp(names[i], name) == 0)
 			return true;
 	return false;
 }
 
+/*
+ * Variables that the shell sets itself, dash(1) and bash(1), and programs that always print
+ * something. OLDPWD is set by the first cd; USER and LOGNAME are whoever started the server's.
+ */
+static bool is_always_set(const struct expander *e, const char *name)
+{
+	static const char *const by_all[] = {
+		"PWD", "PPID", "$", "#", "?", "$(mktemp)", "$(pwd)", "$(whoami)", "$(id)",
+		"$(date)", "$(hostname)", "$(uname)", "$(basename)", "$(dirname)", "$(nproc)",
+		"$(uuidgen)", "$(logname)",
+	};
+	static const char *const by_bash[] = {
+		"RANDOM", "SECONDS", "UID", "EUID", "HOSTNAME", "BASHPID", "LINENO", "SHLVL",
+	};
+
+	return name && (is_one_of(by_all, COUNT_OF(by_all), name) ||
+			(e->memory->bash && is_one_of(by_bash, COUNT_OF(by_bash), name)));
+}
+
 struct cell cell_unknown(struct expander *e, const char *name, enum cell_kind kind, uint32_t at)
 {
 	return (struct cell){ at, expand_name(e, name), (uint8_t)kind,
-			      is_always_set(name) ? UNKNOWN_SET : UNKNOWN_ANY };
+			      is_always_set(e, name) ? UNKNOWN_SET : UNKNOWN_ANY };
 }
 
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at)

@@ -177,7 +177,8 @@ void expand_default(struct expander *e, const struct ast_param *p, const struct 
 		    bool unset, bool quoted, uint32_t at, struct cells *out)
 {
 	bool empty = v && (unset || (p->colon && v->len == 0));
-	bool path = !v && starts_with_slash(p->name), must = p->op == PARAM_ERROR;
+	bool path = !v && starts_with_slash(p->name) && strcmp(p->name, "OLDPWD") != 0;
+	bool must = p->op == PARAM_ERROR;
 	size_t from = out->len;
 
 	if (p->op == PARAM_ALTERNATE) {

@@ -125,11 +125,13 @@ static enum status do_command(struct expander *e, const struct call *c)
 }
 
 /* basename /x/rm, dirname /x/y */
-static enum status do_basename(struct expander *e, const struct call *c)
+static enum status do_basename(struct expander *e, const struct call *given)
 {
+	bool dashes = given->count > 1 && strcmp(given->words[1].text.s, "--") == 0;
+	const struct call *c = &(struct call){ given->words + dashes, given->count - dashes };
 	const char *path = c->count == 2 ? expand_constant(&c->words[1]) : NULL;
 	const char *slash = path ? strrchr(path, '/') : NULL;
-	bool base = strcmp(c->words[0].text.s, "basename") == 0;
+	bool base = strcmp(given->words[0].text.s, "basename") == 0;
 
 	if (!path && c->count == 2) {
 		const struct shell_word *w = &c->words[1];
@@ -154,7 +156,7 @@ static enum status do_basename(struct expander *e, const struct call *c)
 		}
 	}
 	if (!path || (slash && !slash[1])) {
-		unknown(e, c);
+		unknown(e, given);
 		return STATUS_UNKNOWN;
 	}
 	const char *part = base ? (slash ? slash + 1 : path)

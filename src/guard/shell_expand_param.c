@@ -86,7 +86,7 @@ static struct value *special_value(struct expander *e, const char *name, uint32_
 static const struct {
 	const char *name, *value;
 } defaults[] = {
-	{ "IFS", " \t\n" }, { "SHELL", "/bin/sh" }, { "BASH", "/bin/bash" },
+	{ "IFS", " \t\n" }, { "SHELL", DEFAULT_SHELL }, { "BASH", "/bin/bash" },
 	{ "OPTIND", "1" },  { "PS1", "$ " },        { "PS2", "> " },        { "PS4", "+ " },
 };
 

@@ -51,10 +51,12 @@ static void apply_setup(struct expander *e, const struct shell_setup *setup)
 
 static void set_outer(struct shell_memory *m, const struct shell_setup *setup)
 {
+	m->bash = setup && setup->bash;
 	if (!setup || !setup->outer)
 		return;
 	m->outer = setup->outer->memory;
 	m->outer_exported_only = setup->exported_only;
+	m->bash |= m->outer->bash && !setup->exported_only;
 	if (setup->outer_command < setup->outer->command_count)
 		m->outer_stamp = setup->outer->commands[setup->outer_command].stamp;
 }

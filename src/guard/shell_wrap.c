@@ -188,13 +188,19 @@ static bool is_stdin(const struct shell_word *w)
 	       word_is(w, "/proc/self/fd/0");
 }
 
+/* $0, $1, ...: the words from @at on; without any $0 is the shell, as it was called. */
+static void take_params(struct opening *o, size_t at)
+{
+	o->out->words = at < o->count ? o->words + at : o->words;
+	o->out->count = at < o->count ? o->count - at : 1;
+}
+
 static void open_shell(struct opening *o)
 {
 	size_t at = o->args->first_operand, from = 0;
 	const struct blocklist_option *option;
 
-	o->out->words = o->words + at;
-	o->out->count = o->count - at;
+	take_params(o, at);
 	option = blocklist_args_next(o->args, " --command ", &from);
 	if (option && option->value) {
 		struct shell_word text = shell_wrap_slice(option->value, option->skip,
@@ -202,15 +208,14 @@ static void open_shell(struct opening *o)
 		set_text(o, WRAP_TEXT, &text);
 	} else if (blocklist_args_has(o->args, " -c ") && at < o->count) {
 		set_text(o, WRAP_TEXT, &o->words[at]);
-		o->out->words++;
-		o->out->count--;
+		take_params(o, at + 1);
 	} else if (blocklist_args_has(o->args, " -s ") || at == o->count ||
 		   is_stdin(&o->words[at])) {
-		bool named = at < o->count && !blocklist_args_has(o->args, " -s ");
-
 		/* sh -s A: $0 is sh; the word before is as good as its name. */
-		o->out->words = o->words + at - !named;
-		o->out->count = o->count - at + !named;
+		if (at < o->count && blocklist_args_has(o->args, " -s ")) {
+			o->out->words--;
+			o->out->count++;
+		}
 		o->out->kind = WRAP_STDIN;
 	} else {
 		o->out->kind = WRAP_FILE;

@@ -239,6 +239,8 @@ static void test_shell_parse_variables(void **state)
 		  "x=<$(y)> \ny\nb|<$(y)>|<*$(y)!>|<$(y)!>\nx=a<z> \nb|a<*z>\n" },
 		{ "x=; b ${x:?}/c; unset x; b ${x?}/c", "x= \nb|<*x!>/c\nunset|x\nb|<*x!>/c\n" },
 		{ "x=$HOME/; b ${x%/}; x=$HOME; b ${x%/}", "x=<~>/ \nb|<~>\nx=<~> \nb|<~>\n" },
+		{ "b $0 ${0%/*} $UID $USER $OLDPWD $PPID $#",
+		  "b|/bin/sh|/bin|<*UID>|<*USER>|<*OLDPWD>|<*PPID!>|0\n" },
 		{ "b $PWD $(mktemp) \"$$\" $x", "b|<*PWD!>|<*$(mktemp)!>|<$!>|<*x>\nmktemp\n" },
 	};
 
@@ -350,6 +352,32 @@ static void test_shell_parse_nested(void **state)
 
 /* ---- refusals and bounds ---- */
 
+/* bash sets variables of its own, also in a text that it runs itself. */
+static void test_shell_parse_for_bash(void **state)
+{
+	struct shell_budget budget = SHELL_BUDGET_INIT;
+	struct shell_script outer, inner;
+	struct shell_setup setup = { .bash = true };
+	const char *text = "a $UID $USER 'b $RANDOM'";
+	struct buf b;
+
+	(void)state;
+	buf_init(&b, 4096);
+	shell_parse_with(&(struct shell_text){ text, NULL, strlen(text) }, &setup, &budget, &outer);
+	put_script(&b, &outer);
+	assert_string_equal(b.data, "a|<*UID!>|<*USER>|b $RANDOM\n");
+	for (int other = 0; other < 2; other++) {
+		setup = (struct shell_setup){ .outer = &outer, .exported_only = other };
+		buf_clear(&b);
+		shell_parse_word(&outer.commands[0].words[3], &setup, &budget, &inner);
+		put_script(&b, &inner);
+		assert_string_equal(b.data, other ? "b|<*RANDOM>\n" : "b|<*RANDOM!>\n");
+		shell_script_free(&inner);
+	}
+	buf_release(&b);
+	shell_script_free(&outer);
+}
+
 static void test_shell_parse_refuses(void **state)
 {
 	static const char *const texts[] = {
@@ -435,6 +463,7 @@ int main(void)
 		cmocka_unit_test(test_shell_parse_choices),
 		cmocka_unit_test(test_shell_parse_places),
 		cmocka_unit_test(test_shell_parse_nested),
+		cmocka_unit_test(test_shell_parse_for_bash),
 		cmocka_unit_test(test_shell_parse_refuses),
 		cmocka_unit_test(test_shell_parse_bounds),
 		cmocka_unit_test(test_shell_parse_odd_texts),
