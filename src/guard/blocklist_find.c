@@ -84,6 +84,8 @@ static struct shell_word path_of(const struct shell_word *a, const struct shell_
 	joined = shell_wrap_replace(&joined, "\2", 1, b, arena);
 	joined.unknowns = a->unknowns;
 	joined.unknown_count = a->unknown_count;
+	joined.gone_from = a->gone_from;
+	joined.gone_to = a->gone_to;
 	return joined;
 }
 

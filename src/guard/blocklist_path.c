@@ -72,13 +72,25 @@ static uint16_t token_of(const struct shell_word *w, size_t *i)
 	}
 }
 
-static bool tokenize(const struct shell_word *w, size_t skip, struct tokens *out)
+static bool is_missing(const struct shell_word *w, size_t i)
+{
+	return i >= w->gone_from && i < w->gone_to;
+}
+
+/* @whole: with what may be empty or missing. */
+static bool tokenize(const struct shell_word *w, size_t skip, bool whole, struct tokens *out)
 {
 	out->len = 0;
 	for (size_t i = skip; i < w->text.len; i++) {
+		uint16_t token;
+
+		if (!whole && is_missing(w, i))
+			continue;
 		if (out->len == BLOCKLIST_PATH_MAX)
 			return false;
-		out->s[out->len++] = token_of(w, &i);
+		token = token_of(w, &i);
+		if (whole || token != MARK_MAYBE)
+			out->s[out->len++] = token;
 	}
 	return true;
 }
@@ -210,22 +222,6 @@ static bool two_unknowns(const struct tokens *t)
 	return parts > 1;
 }
 
-/* Without what may be empty. */
-static bool drop_maybe(struct tokens *t)
-{
-	size_t len = 0;
-
-	if (two_unknowns(t))
-		return false;
-	for (size_t i = 0; i < t->len; i++)
-		if (t->s[i] != MARK_MAYBE)
-			t->s[len++] = t->s[i];
-	if (len == t->len)
-		return false;
-	t->len = len;
-	return true;
-}
-
 /* /home/$u/.cache: without the name it would be no home, but what is kept in one. */
 static bool below_some_home(const struct tokens *t)
 {
@@ -263,19 +259,22 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 	const struct path_classes *classes = path_classes();
 	uint64_t found = 0;
 	bool named, floating;
+	size_t len;
 
 	path_steps = 0;
-	if (skip >= word->text.len || !tokenize(word, skip, &t))
+	if (skip >= word->text.len || !tokenize(word, skip, true, &t))
 		return 0;
 	named = named_directory(word, skip);
 	if (!named && path_wholly_unknown((struct path_part){ t.s, t.len }))
 		return classes->unknown | (names_device(word) ? classes->guess : 0);
 	resolve(&p, &t, named, dir);
-	floating = p.kind == PATH_FLOATING;
+	floating = p.kind == PATH_FLOATING || t.s[0] == MARK_MAYBE || is_missing(word, skip);
 	if (p.kind == PATH_ABSOLUTE)
 		found = match_tree(&p, reach == REACH_FILE);
-	if (reach != REACH_TREE_OR_EMPTY || named || below_some_home(&t) || !drop_maybe(&t) ||
-	    !t.len || (t.s[0] != '/' && t.s[0] != MARK_HOME))
+	len = t.len;
+	if (reach != REACH_TREE_OR_EMPTY || below_some_home(&t) || two_unknowns(&t) ||
+	    !tokenize(word, skip, false, &t) || t.len == len || !t.len ||
+	    (t.s[0] != '/' && t.s[0] != MARK_HOME))
 		return found;
 	resolve(&p, &t, false, dir);
 	return found | (match_tree(&p, false) & (floating ? classes->root : classes->empty));
@@ -312,7 +311,7 @@ void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word)
 
 	blocklist_dir_copy(&before, dir);
 	dir->known = false;
-	if (!tokenize(word, 0, &t))
+	if (!tokenize(word, 0, true, &t))
 		return;
 	resolve(&p, &t, named_directory(word, 0), &before);
 	if (p.kind == PATH_ABSOLUTE)

@@ -34,12 +34,25 @@ enum cell_kind {
 #define UNKNOWN_ANY '?'
 #define UNKNOWN_SET '!'
 
+/* The name of a known cell that may be missing: cd x && pwd. */
+#define NAME_MISSING "&&"
+
 struct cell {
 	uint32_t at;
-	uint16_t name; /* of an unknown one; 0: none */
+	uint16_t name; /* of an unknown one, or NAME_MISSING; 0: none */
 	uint8_t kind;
 	char c;
 };
+
+static inline bool cell_is_known(const struct cell *c)
+{
+	return c->kind <= CELL_FIELD;
+}
+
+static inline bool cell_is_unknown(const struct cell *c)
+{
+	return c->kind == CELL_UNKNOWN || c->kind == CELL_UNKNOWN_FIELDS;
+}
 
 struct cells {
 	struct cell *v;
@@ -168,6 +181,7 @@ struct expander {
 	const char *namerefs[4]; /* declare -n: names that hold the name that is meant */
 	unsigned nameref_count;
 	bool marked; /* text has unknown characters in it, see shell_expand_mark.c */
+	bool errexit; /* set -e, and no failure here is looked at */
 	bool posix;
 };
 
@@ -342,6 +356,8 @@ uint32_t expand_new_command(struct expander *e, uint32_t start, uint32_t end);
 /* The redirections of a command or compound: they set what it reads and whether it is heard. */
 void expand_redirects(struct expander *e, const struct ast_redirect *list, uint32_t command);
 void expand_assign(struct expander *e, const struct ast_assign *a, struct shell_assign *out);
+/* If @n is x=$(cd y && pwd): it has not failed, so nothing of x is missing. */
+void expand_succeeded(struct expander *e, const struct ast_node *n);
 const struct shell_word *expand_input_word(struct expander *e);
 
 /* ---- shell_expand_call.c: functions, aliases, eval ---- */

@@ -104,8 +104,13 @@ static enum status do_set(struct expander *e, const struct call *c)
 		if ((s[0] != '-' && s[0] != '+') || c->words[i].kind[0] != SHELL_LITERAL)
 			break;
 		dashes = strcmp(s, "--") == 0 || strcmp(s, "-") == 0;
-		if (strcmp(s, "-o") == 0 || strcmp(s, "+o") == 0)
+		if (strchr(s, 'e'))
+			e->errexit = s[0] == '-';
+		if (s[strlen(s) - 1] == 'o' && i + 1 < c->count) { /* set -euo pipefail */
 			i++;
+			if (strcmp(c->words[i].text.s, "errexit") == 0)
+				e->errexit = s[0] == '-';
+		}
 	}
 	if (i < c->count || dashes)
 		e->params = expand_params(e, c->words + i - 1, c->count - i + 1);

@@ -143,19 +143,25 @@ void expand_unused(struct expander *e, const struct ast_param *p)
 	cells_release(&unused);
 }
 
-/* What begins at @from is not empty: a part of it, if all of it is not known. */
+/* What begins at @from is not empty. False: that was known. */
 static bool mark_set(struct cells *c, size_t from)
 {
 	struct cell *first = NULL;
+	bool missing = false;
 
 	for (size_t i = c->len; i-- > from;) {
-		if (c->v[i].kind == CELL_EMPTY)
+		const struct cell *cell = &c->v[i];
+
+		if (cell->kind == CELL_EMPTY)
 			continue;
-		if (c->v[i].kind != CELL_UNKNOWN && c->v[i].kind != CELL_UNKNOWN_FIELDS)
+		if (!cell_is_unknown(cell) && !(cell_is_known(cell) && cell->name))
 			return false;
+		missing |= cell_is_known(cell);
 		first = &c->v[i];
 	}
-	if (first)
+	for (size_t i = from; i < c->len && missing; i++)
+		c->v[i].name = cell_is_known(&c->v[i]) ? 0 : c->v[i].name;
+	if (first && !missing)
 		first->c = UNKNOWN_SET;
 	return first != NULL;
 }

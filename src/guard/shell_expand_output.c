@@ -312,7 +312,7 @@ static const struct program {
 } programs[] = {
 	{ "basename", do_basename }, { "cat", do_cat },        { "expr", do_expr },
 	{ "pwd", do_pwd },           { "readlink", do_realpath }, { "realpath", do_realpath },
-	{ "seq", do_seq },
+	{ "seq", do_seq },           { "exit", do_nothing },    { "return", do_nothing },
 	{ "command", do_command },   { "dirname", do_basename }, { "echo", do_echo },
 	{ "print", do_echo },
 	{ "mkdir", do_nothing },     { "printf", do_printf },  { "rev", do_rev },

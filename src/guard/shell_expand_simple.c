@@ -306,6 +306,44 @@ void expand_assign(struct expander *e, const struct ast_assign *a, struct shell_
 	word_make(e, v ? v->v : NULL, v ? v->len : 0, &out->value);
 }
 
+/* x=$(...), also in quotes: the assignment whose output tells the status of @n; NULL: none. */
+static const struct ast_assign *output_assign(const struct ast_node *n)
+{
+	const struct ast_assign *a = n->type == AST_SIMPLE && !n->words ? n->assigns : NULL;
+	const struct ast_part *p;
+
+	while (a && a->next)
+		a = a->next;
+	p = a && a->value && !a->index && !a->append ? a->value->parts : NULL;
+	if (p && p->next && p->type == PART_TEXT && !p->text.len)
+		p = p->next; /* the empty text of "" */
+	return p && !p->next && p->type == PART_COMMAND ? a : NULL;
+}
+
+void expand_succeeded(struct expander *e, const struct ast_node *n)
+{
+	const struct ast_assign *a = output_assign(n);
+	const struct binding *b = a ? vars_get(e, a->name) : NULL;
+	struct value *first = NULL, **tail = &first;
+
+	for (const struct value *v = b ? b->values : NULL; v; v = v->other) {
+		struct value *whole = value_make(e, v->v, v->len);
+
+		for (uint32_t i = 0; i < whole->len; i++) {
+			struct cell *c = &whole->v[i];
+
+			if (cell_is_known(c))
+				c->name = 0;
+			else if (cell_is_unknown(c))
+				*c = cell_unknown(e, expand_name_text(e, c->name), c->kind, c->at);
+		}
+		*tail = whole;
+		tail = &whole->other;
+	}
+	if (first)
+		vars_set(e, a->name, first);
+}
+
 /* The assignments of a command; before a name they hold for this command only. */
 static void expand_assigns(struct expander *e, const struct ast_node *n, uint32_t index)
 {
@@ -482,9 +520,12 @@ enum status expand_simple(struct expander *e, const struct ast_node *n)
 
 		if (alias && !alias->active && told->word_count > 0)
 			s = expand_alias(e, alias, told->words, told->word_count);
+		else if (told->word_count > 0)
+			s = run(e, told->words, told->word_count);
 		else
-			s = told->word_count > 0 ? run(e, told->words, told->word_count)
-						 : STATUS_OK;
+			s = output_assign(n) ? STATUS_UNKNOWN : STATUS_OK;
+		if (e->errexit)
+			expand_succeeded(e, n);
 	}
 	vars_end_locals(e, &e->prefix, prefix);
 	e->capture = capture;

@@ -329,15 +329,31 @@ void join_start(struct expander *e, struct join *j)
 	*j = (struct join){ .mark = vars_mark(e) };
 }
 
+/* The same, but for what of it may be missing or empty. */
 static bool same_value(const struct value *a, const struct value *b)
 {
 	if (a->len != b->len)
 		return false;
-	for (uint32_t i = 0; i < a->len; i++)
-		if (a->v[i].c != b->v[i].c || a->v[i].kind != b->v[i].kind ||
-		    a->v[i].name != b->v[i].name)
+	for (uint32_t i = 0; i < a->len; i++) {
+		const struct cell *x = &a->v[i], *y = &b->v[i];
+
+		if (x->kind != y->kind || (x->c != y->c && !cell_is_unknown(x)) ||
+		    (x->name != y->name && !cell_is_known(x)))
 			return false;
+	}
 	return true;
+}
+
+/* @a is the same as @b, but more of it may be missing or empty. */
+static bool is_weaker(const struct value *a, const struct value *b)
+{
+	for (uint32_t i = 0; i < a->len; i++) {
+		const struct cell *x = &a->v[i], *y = &b->v[i];
+
+		if (cell_is_known(x) ? x->name && !y->name : x->c == UNKNOWN_ANY && x->c != y->c)
+			return true;
+	}
+	return false;
 }
 
 /* Adds copies of the @more values that @list has not. */
@@ -349,6 +365,8 @@ static void add_values(struct expander *e, struct value **list, const struct val
 
 		for (; *tail && !same_value(*tail, more); tail = &(*tail)->other)
 			count++;
+		if (*tail && is_weaker(more, *tail))
+			(*tail)->v = more->v;
 		if (*tail || count >= ALTERNATIVES_MAX)
 			continue;
 		*tail = shell_alloc(e->arena, sizeof(**tail));

@@ -14,12 +14,13 @@ struct place {
 	struct params params;
 	unsigned context;
 	uint32_t piped_from, parent;
+	bool errexit;
 };
 
 static struct place save_place(const struct expander *e)
 {
 	return (struct place){ e->capture, e->input, e->input_word, e->params, e->context,
-			       e->piped_from, e->parent };
+			       e->piped_from, e->parent, e->errexit };
 }
 
 static void restore_place(struct expander *e, const struct place *p)
@@ -31,6 +32,7 @@ static void restore_place(struct expander *e, const struct place *p)
 	e->context = p->context;
 	e->piped_from = p->piped_from;
 	e->parent = p->parent;
+	e->errexit = p->errexit;
 }
 
 static enum status negate(enum status s)
@@ -77,18 +79,89 @@ static enum status walk_member(struct expander *e, const struct ast_node *n, enu
 	return skipped ? before : s;
 }
 
+/* What was written from @from on: the command that wrote it may not run. */
+static void may_be_missing(struct expander *e, size_t from)
+{
+	size_t len = e->capture ? e->capture->len : 0;
+
+	for (size_t i = from; i < len; i++) {
+		struct cell *c = &e->capture->v[i];
+
+		if (cell_is_known(c))
+			c->name = expand_name(e, NAME_MISSING);
+		else if (cell_is_unknown(c))
+			c->c = UNKNOWN_ANY;
+		expand_charge(e, 1);
+	}
+}
+
+static bool is_word(const struct ast_word *w, const char *text)
+{
+	return w && w->simple && w->parts->text.len == strlen(text) &&
+	       memcmp(w->parts->text.s, text, w->parts->text.len) == 0;
+}
+
+/* exit, return, and { ...; exit; } */
+static bool leaves(const struct ast_node *n)
+{
+	if (n->type == AST_GROUP)
+		n = n->body;
+	if (n && n->type == AST_LIST)
+		for (n = n->body; n && n->next;)
+			n = n->next;
+	return n && n->type == AST_SIMPLE && (is_word(n->words, "exit") ||
+					      is_word(n->words, "return"));
+}
+
+/* Behind a && @n || OTHER, OTHER writes when @n does not run. */
+static bool has_other(const struct ast_node *n)
+{
+	const struct ast_node *other = n->next;
+
+	return other && other->join == JOIN_OR && !leaves(other) &&
+	       !is_word(other->words, "true") && !is_word(other->words, ":");
+}
+
+/* A member of a list, behind @before. Its failure is looked at if && or || follows. */
+static enum status walk_link(struct expander *e, const struct ast_node *n,
+			     const struct ast_node *before, enum status status)
+{
+	bool errexit = e->errexit, looked_at = n->next && n->next->join != JOIN_ALWAYS;
+
+	if (n->join == JOIN_AND)
+		expand_succeeded(e, before);
+	e->errexit &= !looked_at;
+	status = walk_member(e, n, status);
+	if (looked_at)
+		e->errexit |= errexit;
+	return status;
+}
+
 static enum status walk_list(struct expander *e, const struct ast_node *list)
 {
 	struct chain c = { .status = STATUS_OK };
+	const struct ast_node *before = NULL;
+	bool may_end = false;
 
 	for (const struct ast_node *n = list->body; n && !expand_failed(e); n = n->next) {
+		size_t from = e->capture ? e->capture->len : 0;
+		bool may_skip = n->join == JOIN_AND && c.status == STATUS_UNKNOWN && !has_other(n);
+
 		if (n->join == JOIN_ALWAYS)
 			end_chain(e, &c);
 		else if (!c.open && c.status == STATUS_UNKNOWN) {
 			join_start(e, &c.join);
 			c.open = true;
 		}
-		c.status = walk_member(e, n, c.status);
+		c.status = walk_link(e, n, before, c.status);
+		if (may_skip || may_end)
+			may_be_missing(e, from);
+		if (n->join == JOIN_OR && leaves(n)) {
+			end_chain(e, &c);
+			expand_succeeded(e, before);
+			may_end = true;
+		}
+		before = n;
 	}
 	end_chain(e, &c);
 	return c.status;
@@ -156,12 +229,23 @@ static enum status walk_pipe(struct expander *e, const struct ast_node *pipe)
 
 /* ---- branches ---- */
 
+/* Its failure is looked at. */
+static void walk_condition(struct expander *e, const struct ast_node *n)
+{
+	bool errexit = e->errexit;
+
+	e->errexit = false;
+	expand_walk(e, n);
+	e->errexit |= errexit;
+}
+
 static enum status walk_if(struct expander *e, const struct ast_node *n)
 {
 	enum status s = STATUS_UNKNOWN;
 	struct join j;
 	bool has_else = false;
 	unsigned context = e->context;
+	size_t from = e->capture ? e->capture->len : 0;
 
 	join_start(e, &j);
 	for (; n && !expand_failed(e); n = n->other) {
@@ -174,13 +258,15 @@ static enum status walk_if(struct expander *e, const struct ast_node *n)
 		struct cells *capture = e->capture;
 
 		e->capture = NULL;
-		expand_walk(e, n->condition);
+		walk_condition(e, n->condition);
 		e->capture = capture;
 		e->context |= SHELL_CONDITIONAL;
 		s = expand_walk(e, n->body);
 		join_branch(e, &j);
 	}
 	join_end(e, &j, !has_else);
+	if (!has_else)
+		may_be_missing(e, from);
 	e->context = context;
 	return s == STATUS_OK ? STATUS_UNKNOWN : s;
 }
@@ -221,7 +307,7 @@ static void walk_repeated(struct expander *e, const struct ast_node *n)
 		bool changed;
 
 		if (n->condition)
-			expand_walk(e, n->condition);
+			walk_condition(e, n->condition);
 		join_start(e, &j);
 		expand_walk(e, n->body);
 		join_branch(e, &j);
@@ -418,10 +504,12 @@ enum status expand_walk(struct expander *e, const struct ast_node *n)
 	if (apart)
 		enter_subshell(e);
 	s = n->type == AST_SIMPLE ? expand_simple(e, n) : walk_compound(e, n);
-	if (apart)
+	if (apart) {
 		vars_undo(e, mark);
-	else
+	} else {
 		place.params = e->params;
+		place.errexit = e->errexit;
+	}
 	if (!apart && !n->redirects && n->body && /* exec < FILE */
 	    (n->type == AST_LIST || (n->type == AST_PIPE && !n->body->next))) {
 		place.input = e->input;

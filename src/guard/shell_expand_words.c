@@ -73,6 +73,25 @@ static uint8_t final_kind(const struct cell *v, size_t i, size_t bracket, bool o
 	}
 }
 
+/* The first run of characters that may be missing; unknown ones are by themselves. */
+static void find_missing(const struct cell *v, size_t len, struct shell_word *out)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		bool missing = cell_is_known(&v[i]) && v[i].name > 0;
+		bool empty = cell_is_unknown(&v[i]) && v[i].c == UNKNOWN_ANY;
+
+		if (v[i].kind == CELL_EMPTY)
+			continue;
+		if (missing && !out->gone_to)
+			out->gone_from = out->gone_to = n;
+		if ((missing || (empty && out->gone_to)) && out->gone_to == n)
+			out->gone_to++;
+		n++;
+	}
+}
+
 static void add_unknowns(struct expander *e, const struct cell *v, size_t len, size_t count,
 			 struct shell_word *out)
 {
@@ -83,7 +102,7 @@ static void add_unknowns(struct expander *e, const struct cell *v, size_t len, s
 	for (size_t i = 0; i < len; i++) {
 		if (v[i].kind == CELL_EMPTY)
 			continue;
-		if (v[i].name > 0)
+		if (v[i].name > 0 && !cell_is_known(&v[i]))
 			u[out->unknown_count++] = (struct shell_unknown){
 				index, v[i].c == UNKNOWN_SET, expand_name_text(e, v[i].name) };
 		index++;
@@ -97,9 +116,10 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 	uint8_t *kind = shell_alloc_raw(e->arena, len + 1);
 	uint32_t *at = shell_alloc_raw(e->arena, (len + 1) * sizeof(*at));
 	size_t bracket = SIZE_MAX, n = 0, named = 0;
-	bool open = false, quoted = out->quoted;
+	bool open = false, quoted = out->quoted, missing = false;
 
 	for (size_t i = 0; i < len; i++) {
+		missing |= v[i].name > 0 && cell_is_known(&v[i]);
 		if (v[i].kind == CELL_QUOTED) {
 			kind[n] = SHELL_LITERAL;
 			quoted = true;
@@ -114,7 +134,7 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 			kind[n] = final_kind(v, i, bracket, open);
 			open = kind[n] == SHELL_GLOB && v[i].c == '[' ? true :
 				kind[n] == SHELL_GLOB && v[i].c == ']' ? false : open;
-			named += v[i].name > 0;
+			named += v[i].name > 0 && !cell_is_known(&v[i]);
 		}
 		s[n] = kind[n] == SHELL_UNKNOWN || kind[n] == SHELL_UNKNOWN_FIELDS ? '?' : v[i].c;
 		at[n++] = v[i].at;
@@ -127,6 +147,8 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 	out->kind = kind;
 	if (named > 0)
 		add_unknowns(e, v, len, named, out);
+	if (missing)
+		find_missing(v, len, out);
 	if (e->process && named > 0 && out->unknowns[0].name[0] == '<') {
 		out->content = e->process;
 		e->process = NULL;
@@ -139,6 +161,7 @@ struct value *word_value(struct expander *e, const struct shell_word *word)
 					 CELL_UNKNOWN };
 	struct value *v = shell_alloc(e->arena, sizeof(*v));
 	const struct shell_text *t = &word->text;
+	uint16_t missing = word->gone_to ? expand_name(e, NAME_MISSING) : 0;
 	uint32_t named = 0;
 
 	/* As long as the word even where the fuel ends: who asks cuts it at what the word has. */
@@ -147,6 +170,8 @@ struct value *word_value(struct expander *e, const struct shell_word *word)
 	v->len = (uint32_t)t->len;
 	for (uint32_t i = 0; i < v->len; i++)
 		v->v[i] = (struct cell){ t->at ? t->at[i] : i, 0, kinds[word->kind[i]], t->s[i] };
+	for (uint32_t i = word->gone_from; i < word->gone_to && i < v->len; i++)
+		v->v[i].name = cell_is_known(&v->v[i]) ? missing : 0;
 	for (; named < word->unknown_count; named++) {
 		struct cell *c = &v->v[word->unknowns[named].index];
 

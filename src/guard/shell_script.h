@@ -40,6 +40,8 @@ struct shell_word {
 	uint32_t start, end;    /* of the source of the whole word in the outermost text */
 	const struct shell_unknown *unknowns; /* those with a name, by index */
 	uint32_t unknown_count;
+	uint32_t gone_from, gone_to; /* known characters [from, to) that may be missing: the output
+				      * of a command that may not run */
 	bool quoted;            /* any part was quoted ("" is a word) */
 	const struct shell_word *content; /* of a word <(...): what is known of what it writes */
 };

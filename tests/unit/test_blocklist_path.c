@@ -49,6 +49,30 @@ static void test_path_spellings_of_root(void **state)
 			fail_msg("the root: %s", others[i]);
 }
 
+/* What may be empty, and what may be missing, is left out as well; what is set stays. */
+static void test_path_without_a_part(void **state)
+{
+	static const struct blocklist_dir nowhere;
+	struct shell_unknown unknown = { .name = "x" };
+	struct shell_word w = { .text = { .s = "/opt/x/*", .len = 8 } };
+	uint64_t root = blocklist_class("root");
+
+	(void)state;
+	w.kind = (const uint8_t[]){ 0, 0, 0, 0, 0, 0, 0, SHELL_GLOB };
+	assert_false(blocklist_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
+	w.gone_to = 6;
+	assert_true(blocklist_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
+	assert_false(blocklist_classify(&w, 0, &nowhere, REACH_TREE) & root);
+	w.gone_from = 5; /* "/opt//" */
+	assert_false(blocklist_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
+	w = (struct shell_word){ .text = { .s = "?/", .len = 2 }, .unknowns = &unknown,
+				 .unknown_count = 1,
+				 .kind = (const uint8_t[]){ SHELL_UNKNOWN, 0 } };
+	assert_true(blocklist_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
+	unknown.is_set = true;
+	assert_false(blocklist_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
+}
+
 static void test_path_classes(void **state)
 {
 	static const struct {
@@ -157,6 +181,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_path_spellings_of_root),
+		cmocka_unit_test(test_path_without_a_part),
 		cmocka_unit_test(test_path_classes),
 		cmocka_unit_test(test_path_reach),
 		cmocka_unit_test(test_path_working_directory),

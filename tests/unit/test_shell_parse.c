@@ -18,12 +18,18 @@
 /* ---- a script as text ---- */
 
 /* Literals as they are; globs as "\*"; a home "<~>"; unknown "<name>", "<*name>" for fields, with
- * a ! behind the name if it is not empty. */
+ * a ! behind the name if it is not empty; "<-" and "->" around what may be missing. */
 static void put_word(struct buf *b, const struct shell_word *w)
 {
-	for (size_t i = 0; i < w->text.len; i++) {
+	for (size_t i = 0; i <= w->text.len; i++) {
 		const struct shell_unknown *u = shell_word_unknown(w, i);
 
+		if (w->gone_to && i == w->gone_from)
+			buf_adds(b, "<-");
+		if (w->gone_to && i == w->gone_to)
+			buf_adds(b, "->");
+		if (i == w->text.len)
+			break;
 		switch (w->kind[i]) {
 		case SHELL_LITERAL:
 			buf_addc(b, w->text.s[i]);
@@ -283,6 +289,37 @@ static void test_shell_parse_output(void **state)
 	assert_examples(list, COUNT(list));
 }
 
+/* A command behind && may not run, and then its output is missing. */
+static void test_shell_parse_missing(void **state)
+{
+	static const struct example list[] = {
+		{ "x=$(test && echo b); c $x/d ${x:?}", "x=<-b-> \ntest\necho|b\nc|<-b->/d|b\n" },
+		{ "x=$(test && pwd); c $x ${x:?}",
+		  "x=<$(pwd)> \ntest\npwd\nc|<*$(pwd)>|<*$(pwd)!>\n" },
+		{ "x=e$(test && echo $y/b)f; c $x",
+		  "x=e<y><-/b->f \ntest\necho|<*y>/b\nc|e<*y><-/b->f\n" },
+		{ "c $(echo a && echo b) $(false && echo b)",
+		  "c|a|b\necho|a\necho|b\nfalse\necho|b\n" },
+		{ "c $(test && echo b || echo d) $(test && echo b || :)",
+		  "c|b|<-b->\ntest\necho|b\necho|d\ntest\necho|b\n:\n" },
+		{ "c $(test || exit; echo b) $(test || { echo d; exit; }; echo b)",
+		  "c|<-b->|d|<-b->\ntest\nexit\necho|b\ntest\necho|d\nexit\necho|b\n" },
+		{ "c $(if test; then echo b; fi) $(if test; then echo b; else echo d; fi)",
+		  "c|<-b->|b|d\ntest\necho|b\ntest\necho|b\necho|d\n" },
+		{ "x=$(test && echo b) && c $x; c $x",
+		  "x=<-b-> \ntest\necho|b\nc|b\nc|<-b->\n" },
+		{ "x=$(test && echo b) || exit; c $x",
+		  "x=<-b-> \ntest\necho|b\nexit\nc|b\n" },
+		{ "set -e; x=\"$(test && echo b)\"; c $x", "set|-e\nx=<-b-> \ntest\necho|b\nc|b\n" },
+		{ "set -e; x=$(test && echo b) || d; c $x",
+		  "set|-e\nx=<-b-> \ntest\necho|b\nd\nc|<-b->\n" },
+		{ "set -euo pipefail; c $1", "set|-euo|pipefail\nc\n" },
+	};
+
+	(void)state;
+	assert_examples(list, COUNT(list));
+}
+
 static void test_shell_parse_choices(void **state)
 {
 	static const struct example list[] = {
@@ -460,6 +497,7 @@ int main(void)
 		cmocka_unit_test(test_shell_parse_variables),
 		cmocka_unit_test(test_shell_parse_operators),
 		cmocka_unit_test(test_shell_parse_output),
+		cmocka_unit_test(test_shell_parse_missing),
 		cmocka_unit_test(test_shell_parse_choices),
 		cmocka_unit_test(test_shell_parse_places),
 		cmocka_unit_test(test_shell_parse_nested),
