@@ -54,6 +54,9 @@ static void write_warnings(struct jsonw *w, const struct proc *p, const struct r
 	if (p->keeper_lost)
 		jsonw_str(w, NULL, "the keeper of this run was killed from outside: how the "
 				   "command ended, or whether it ran at all, is not known");
+	if (p->usage_partial)
+		jsonw_str(w, NULL, "resource_usage is less than the truth: not all processes of "
+				   "this run could be counted when it was killed");
 	denied_warn(w, p, v->explain);
 	jsonw_end_array(w);
 }

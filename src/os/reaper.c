@@ -30,7 +30,6 @@ struct reaper_entry {
 
 struct sweep {
 	int64_t deadline_ms;
-	int found; /* the most live orphans seen at once */
 	reaper_swept_fn fn;
 	void *ctx;
 	struct sweep *next;
@@ -82,9 +81,22 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 	collect(w->data);
 }
 
-/* Kill our children that nobody watches; how many there were (*@live of them no zombies),
- * or -1 when they cannot be listed: that must never count as "none". */
-static int kill_orphans(struct reaper *r, int *live)
+bool reaper_has_orphans(struct reaper *r)
+{
+	static pid_t pids[REAPER_CHILDREN_MAX];
+	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
+	struct procfs_stat st;
+
+	for (int i = 0; i < count; i++)
+		if (!*find_entry(r, pids[i]) && !procfs_stat(pids[i], &st) && st.state != 'Z' &&
+		    st.state != 'X')
+			return true;
+	return count < 0 && !r->childless;
+}
+
+/* Kill our children that nobody watches; how many there were, or -1 when they cannot be listed:
+ * that must never count as "none". */
+static int kill_orphans(struct reaper *r)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];
 	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
@@ -92,21 +104,17 @@ static int kill_orphans(struct reaper *r, int *live)
 
 	if (count < 0)
 		return r->childless ? 0 : -1;
-	*live = 0;
 	for (int i = 0; i < count; i++) {
-		struct procfs_stat st;
-
 		if (*find_entry(r, pids[i]))
 			continue;
 		orphans++;
-		*live += !procfs_stat(pids[i], &st) && st.state != 'Z' && st.state != 'X';
 		kill(pids[i], SIGKILL);
 	}
 	return orphans;
 }
 
 /* Take finished sweeps off the list before calling anybody: a callback may start another. */
-static void finish_sweeps(struct reaper *r, int live, int left)
+static void finish_sweeps(struct reaper *r, int left)
 {
 	int64_t now = clock_mono_ms();
 	struct sweep **at = &r->sweeps, *done = NULL;
@@ -114,7 +122,6 @@ static void finish_sweeps(struct reaper *r, int live, int left)
 	while (*at) {
 		struct sweep *s = *at;
 
-		s->found = live > s->found ? live : s->found;
 		if (left && now < s->deadline_ms) {
 			at = &s->next;
 			continue;
@@ -127,7 +134,7 @@ static void finish_sweeps(struct reaper *r, int live, int left)
 		struct sweep *s = done;
 
 		done = s->next;
-		s->fn(s->ctx, s->found, left < 0 ? 1 : left);
+		s->fn(s->ctx, left < 0 ? 1 : left);
 		free(s);
 	}
 }
@@ -135,14 +142,11 @@ static void finish_sweeps(struct reaper *r, int live, int left)
 static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct reaper *r = w->data;
-	int live = 0, left;
 
 	(void)revents;
 	collect(r);
-	if (r->sweeps) {
-		left = kill_orphans(r, &live);
-		finish_sweeps(r, live, left);
-	}
+	if (r->sweeps)
+		finish_sweeps(r, kill_orphans(r));
 	if (r->sweeps)
 		loop_timer_start(loop, w, SWEEP_PERIOD_MS);
 }
@@ -214,7 +218,6 @@ void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *c
 	s->ctx = ctx;
 	s->next = r->sweeps;
 	r->sweeps = s;
-	kill_orphans(r, &s->found);
 	loop_timer_start(r->loop, &r->timer, 0);
 }
 

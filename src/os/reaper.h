@@ -20,9 +20,9 @@ struct reaper;
 /* Called when a watched child is gone. The entry has left the table before the call. */
 typedef void (*reaper_fn)(void *ctx, pid_t pid, int wait_status);
 
-/* Called when a sweep ends: at most @found orphans were seen at once, @left processes could not
- * be killed (0: clean; 1 also when they could not even be listed). */
-typedef void (*reaper_swept_fn)(void *ctx, int found, int left);
+/* Called when a sweep ends: @left processes could not be killed (0: clean; 1 also when they could
+ * not even be listed). */
+typedef void (*reaper_swept_fn)(void *ctx, int left);
 
 struct reaper *reaper_new(struct ev_loop *loop);
 void reaper_free(struct reaper *r);
@@ -38,6 +38,9 @@ void reaper_unwatch(struct reaper *r, pid_t pid); /* it is still reaped */
  * Several sweeps may run; each gets its answer.
  */
 void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *ctx);
+
+/* Has an orphan been adopted that still lives? True also when that cannot be known. */
+bool reaper_has_orphans(struct reaper *r);
 
 /* @ctx is about to go: forget its sweeps without calling back. */
 void reaper_sweep_cancel(struct reaper *r, const void *ctx);

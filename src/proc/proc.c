@@ -244,7 +244,7 @@ static void on_report(void *ctx, const struct shim_report *report)
 	case SHIM_EMPTY:
 		take_usage(p, report);
 		p->killed_rest = report->live;
-		p->leftover_unknown = report->uncounted;
+		p->leftover_unknown = p->usage_partial = report->uncounted;
 		if (p->phase == PROC_DRAINING)
 			p->leftover = 0;
 		else if (p->phase != PROC_SETTLED && report->live > p->leftover)
@@ -286,18 +286,14 @@ static void release_live(struct proc *p)
 	p->live = NULL;
 }
 
-/* What was found alive after the keeper's death counts like what it would have found; the command
- * itself has died with the keeper (its parent-death signal). */
-static void count_hunted(struct proc *p)
+/* The keeper was to tell who was left and what was used, and did not live to do it. */
+static void note_loss(struct proc *p)
 {
-	uint32_t found = p->live->tree.hunted;
-
-	p->leftover_unknown |= p->live->tree.lost && p->live->tree.is_init;
-	if (!found)
+	if (!p->live->tree.lost)
 		return;
-	p->killed_rest = found;
-	if (found > p->leftover)
-		p->leftover = found;
+	p->usage_partial = true;
+	if (p->phase != PROC_SETTLED)
+		p->leftover_unknown = true;
 }
 
 /* SIGKILL was sent: has it met anybody? The command counts when it lived at that moment. */
@@ -324,7 +320,7 @@ static void on_tree_empty(void *ctx)
 	p->survivors = p->live->tree.survivors;
 	p->keeper_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
 	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
-	count_hunted(p);
+	note_loss(p);
 	p->usage.alive = (int)p->survivors;
 	p->forced = p->forced && was_forced(p);
 	loop_timer_stop(p->env->loop, &p->live->deadline);
@@ -338,8 +334,10 @@ static void kill_group(void *ctx)
 {
 	struct proc *p = ctx;
 
+	proc_usage(p); /* the last that can be seen, if the keeper does not tell */
+	limits_ending(&p->limits, p->live->confine.cgroup);
 	if (p->live->confine.cgroup)
-		(void)cgroup_kill(p->live->confine.cgroup); /* beside what the keeper does */
+		(void)cgroup_kill(p->live->confine.cgroup);
 }
 
 static void on_keeper(void *ctx, pid_t keeper_pid, int control_fd, const struct shim_report *last)

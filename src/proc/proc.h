@@ -138,6 +138,7 @@ struct proc {
 	uint32_t leftover;            /* live processes beside the leader when it settled,
 				       * those just killed included */
 	bool leftover_unknown;        /* they were killed before anybody counted them */
+	bool usage_partial;           /* some of what it used was never told */
 	uint32_t killed_rest;         /* of these, what a SIGKILL for the tree still found */
 	uint32_t survivors;           /* could not be killed */
 	bool keeper_lost;             /* how the command ended, or whether it ran, is unknown */

@@ -222,12 +222,25 @@ int proctab_trees(const struct proctab *t)
 	return t->trees;
 }
 
-/* Where nobody has seen a tree empty there is somebody in it. */
-static int alive_of(struct proc *p)
+/* Who has survived a kill may have died since: of a keeper that lives, its tree does too; else they
+ * have become our children, unless it was an init. */
+static bool has_survivors(const struct proctab *t, const struct proc *p)
 {
-	int alive = p->tree_alive ? proc_usage(p)->alive : (int)p->survivors;
+	const struct tree *tree = p->live ? &p->live->tree : NULL;
 
-	return p->tree_alive && alive < 1 ? 1 : alive;
+	if (!p->survivors || !tree)
+		return p->survivors;
+	return tree->keeper_pid || (!tree->is_init && reaper_has_orphans(t->env.reaper));
+}
+
+/* Where nobody has seen a tree empty there is somebody in it. */
+static int alive_of(const struct proctab *t, struct proc *p)
+{
+	int alive = p->tree_alive ? proc_usage(p)->alive : 0;
+
+	if (!p->tree_alive)
+		return has_survivors(t, p) ? (int)p->survivors : 0;
+	return alive < 1 ? 1 : alive;
 }
 
 int proctab_alive(const struct proctab *t, int *bare)
@@ -237,7 +250,7 @@ int proctab_alive(const struct proctab *t, int *bare)
 
 	*bare = 0;
 	for (struct proc *p = t->newest; p; p = p->older) {
-		int alive = alive_of(p);
+		int alive = alive_of(t, p);
 
 		all += alive;
 		*bare += p->applied.layers & ends_forks ? 0 : alive;

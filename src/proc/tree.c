@@ -24,12 +24,11 @@ static void now_empty(struct tree *t, uint32_t survivors)
 	t->on_empty(t->ctx);
 }
 
-static void on_hunted(void *ctx, int found, int left)
+static void on_hunted(void *ctx, int left)
 {
 	struct tree *t = ctx;
 
 	t->hunting = false;
-	t->hunted = (uint32_t)found;
 	now_empty(t, (uint32_t)left);
 }
 
@@ -39,8 +38,7 @@ static void kill_group(struct tree *t)
 		t->kill_group(t->ctx);
 }
 
-/* The keeper is gone without having seen its tree empty. The hunt counts whom it finds first; what
- * it does not find is killed with the group. */
+/* The keeper is gone without having seen its tree empty; who was in it nobody has counted. */
 static void hunt(struct tree *t)
 {
 	if (t->hunting || !t->alive)
@@ -125,35 +123,44 @@ static void part(struct tree *t, const struct shim_report *last)
 	t->on_keeper(t->ctx, keeper_pid, loop_let_go(t->loop, &t->control), last);
 }
 
-static void on_control(struct ev_loop *loop, ev_io *io, int revents)
+/* All that the keeper has said so far. True when it will say more; else the tree may be gone. */
+static bool take_reports(struct tree *t)
 {
-	struct tree *t = io->data;
+	ev_io *io = &t->control;
 	struct shim_report report;
 	ssize_t n;
 	int fd;
 
-	if (revents & EV_ERROR) { /* it cannot be watched: end the run, not the server */
-		log_warn("a run is ended because its keeper cannot be watched");
-		loop_close(loop, io);
-		if (!t->keeper_pid)
-			hunt(t);
-		return;
-	}
 	while ((n = receive(io->fd, &report, &fd)) == (ssize_t)sizeof(report)) {
 		t->sealed |= report.event == SHIM_KILLING;
 		if (report.event == SHIM_EMPTY || report.event == SHIM_FAILED || report.empty)
 			t->reported_empty = true;
 		pass_on(t, &report, fd);
 		if (io->fd < 0)
-			return; /* released meanwhile */
+			return false; /* released meanwhile */
 		if (t->reported_empty) {
 			part(t, &report);
 			now_empty(t, 0);
-			return;
+			return false;
 		}
 	}
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+		return true;
+	loop_close(t->loop, io);
+	if (!t->keeper_pid)
+		hunt(t);
+	return false;
+}
+
+static void on_control(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct tree *t = io->data;
+
+	if (!(revents & EV_ERROR)) {
+		take_reports(t);
 		return;
+	}
+	log_warn("a run is ended because its keeper cannot be watched");
 	loop_close(loop, io);
 	if (!t->keeper_pid)
 		hunt(t);
@@ -166,31 +173,40 @@ static void on_control(struct ev_loop *loop, ev_io *io, int revents)
  */
 static bool is_given_up(struct tree *t, bool late)
 {
-	struct procfs_stat st;
+	struct procfs_stat st = { .state = 'R' }; /* unless it can be read */
 
-	if (procfs_stat(t->keeper_pid, &st) || st.state == 'T' || st.state == 't')
+	(void)procfs_stat(t->keeper_pid, &st);
+	if (st.state == 'T' || st.state == 't')
 		return true;
 	if (late)
 		return t->is_init;
 	return (st.state != 'R' && st.state != 'S') || t->patience++ == PATIENCE_MAX;
 }
 
+/* What the keeper has said already is read first: we may have been the ones who were late. */
 static void on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct tree *t = w->data;
-	bool late = !t->sealed;
+	bool late;
 
 	(void)revents;
+	if (t->control.fd >= 0 && !take_reports(t))
+		return;
 	if (!t->keeper_pid)
-		return; /* its last words are still to be read; the end of file behind decides */
+		return; /* it is dead: the end of its socket decides */
+	if (t->given_up) { /* an init that does not die of it: somebody in there cannot be killed */
+		t->lost = true;
+		now_empty(t, 1);
+		return;
+	}
+	late = !t->sealed;
 	if (late)
 		kill_group(t);
 	t->sealed = true;
 	t->given_up = is_given_up(t, late);
 	if (t->given_up)
 		kill(t->keeper_pid, SIGKILL); /* our child and not yet collected */
-	else
-		loop_timer_start(loop, w, PATIENCE_MS);
+	loop_timer_start(loop, w, t->given_up ? HUNT_MS : PATIENCE_MS);
 }
 
 void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t keeper_pid,

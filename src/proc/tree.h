@@ -41,7 +41,6 @@ struct tree {
 	bool lost;           /* the keeper died before its time: what it knew is unknown */
 	bool hunting;        /* the keeper is gone and its orphans are hunted */
 	bool reported_empty; /* the keeper's last report has come */
-	uint32_t hunted;     /* processes that the hunt found */
 	uint32_t survivors;  /* processes that could not be killed */
 	void (*on_report)(void *ctx, const struct shim_report *report);
 	void (*on_listener)(void *ctx, int fd); /* takes the descriptor; NULL: it is closed */

@@ -184,6 +184,45 @@ def test_group_of_a_stopped_keeper():
     storm.server.stop()
 
 
+@suite.test()
+def test_usage_of_a_keeper_that_is_stopped():
+    """What nobody told is not made up: the last that was seen, and a word."""
+    for args in ((), PLAIN):
+        server = Server(*args)
+        id = server.request("process.run", {"command": "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); "
+                                                       "done; echo done; sleep 100", "timeout": 6})
+        run = eventually(lambda: server.call("process.list")["processes"], 20, "no run")[0]
+        eventually(lambda: server.logs(run["process_id"])["stdout"], 20, "it does not get done")
+        pid = eventually(lambda: server.call("process.monitor", run_id(run))["pid"], 20, "no pid")
+        os.kill(keeper_of(pid), signal.SIGSTOP)
+        answer = server.result(id)
+        equal((answer["state"], answer["survivors"]), ("timed_out", 0), "answer")
+        check(answer["resource_usage"]["cpu_ms"] > 0, "usage: %s" % answer["resource_usage"])
+        check([w for w in answer["warnings"] if "resource_usage" in w], "no word about the usage")
+        server.stop()
+
+
+def run_id(run):
+    return {"process_id": run["process_id"]}
+
+
+@suite.test()
+def test_no_limit_struck_that_the_kill_made():
+    """Forks that fail because the run is being killed are no limit of the operator's."""
+    storm = Storm("group", count=20)
+    id = storm.server.request("process.run", {"command": storm.server.hostile_path(),
+                                              "args": storm.args, "timeout": 100})
+    run = eventually(lambda: storm.server.call("process.list", {"state_filter": "running"})
+                     ["processes"], 20, "no run")[0]
+    eventually(lambda: storm.server.logs(run["process_id"])["stdout"], 20, "no chains")
+    pid = eventually(lambda: storm.server.call("process.monitor", run_id(run))["pid"], 20, "no pid")
+    os.kill(keeper_of(pid), signal.SIGKILL)
+    answer = storm.server.result(id)
+    equal([w for w in answer["warnings"] if "refused" in w], [], "warnings")
+    storm.gone("the keeper's death")
+    storm.server.stop()
+
+
 def stop_record(server):
     """The last line of the audit log."""
     folder = os.path.join(server.state, "audit")
@@ -258,6 +297,23 @@ def test_what_cannot_be_killed_is_told():
             check(record["survivors"] >= 1, "survivors: %s" % record["survivors"])
             check(is_alive(run["pid"]), "it could be killed after all")
         eventually(lambda: not is_alive(run["pid"]), 20, "the keeper has given up")
+
+
+@suite.test()
+def test_run_that_cannot_be_killed_is_answered():
+    """A timeout of a process that does not die: an answer that says so; later it is gone."""
+    for args in ((), PLAIN):
+        server = Server(*args)
+        id = server.request("process.run", {"command": "sleep", "args": ["300"], "timeout": 2})
+        run = eventually(lambda: [r for r in server.call("process.list")["processes"]
+                                  if r["pid"]], 20, "no run")[0]
+        with Freezer() as freezer:
+            freezer.write("cgroup.procs", str(run["pid"]))
+            freezer.write("freezer.state", "FROZEN")
+            answer = server.result(id)
+            equal((answer["state"], answer["survivors"]), ("timed_out", 1), "answer")
+        eventually(lambda: not is_alive(run["pid"]), 20, "it lives")
+        server.stop()
 
 
 if __name__ == "__main__":

@@ -61,9 +61,11 @@ def test_scheduling():
     """A keeper may come before the command; the command has what the server was started with."""
     for wrapper, want in ((["nice", "-n", "7"], (7, 0)), (["chrt", "-b", "0"], (0, 3))):
         server = Server(wrapper=wrapper)
-        text = server.run("nice; cat /proc/self/stat")["stdout_summary"]
-        nice, rest = int(text.split()[0]), text.rsplit(")", 1)[1].split()
-        equal((nice, int(rest[38])), want, "nice and policy under %s" % wrapper[0])
+        text = server.run("nice; cat /proc/self/timerslack_ns /proc/self/stat")["stdout_summary"]
+        nice, slack = [int(n) for n in text.split()[:2]]
+        rest = text.rsplit(")", 1)[1].split()
+        equal((nice, int(rest[38]), slack), want + (50000,),
+              "nice, policy and timer slack under %s" % wrapper[0])
         server.stop()
 
 

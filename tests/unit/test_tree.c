@@ -371,7 +371,7 @@ static void test_tree_signal_all_is_heard_once(void **state)
 	children_pause(&all, 100);
 	assert_int_equal(read(r.started.output, &byte, 1), -1);
 	assert_int_equal(r.exited.event, 0);
-	tree_kill(&r.tree, 5000);
+	tree_kill(&r.tree);
 	run_finish(&r);
 }
 

@@ -221,9 +221,11 @@ static int command_run(void *command)
 	if (result < 0)
 		return failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
-	/* What the keeper's clone has reset to the usual. */
+	/* What the keeper's clone has reset, and what it has of a real-time process. */
 	if (c->scheduling.size)
 		sys3(__NR_sched_setattr, 0, &c->scheduling, 0);
+	if (c->timer_slack)
+		sys5(__NR_prctl, PR_SET_TIMERSLACK, c->timer_slack, 0, 0, 0);
 	if (confine(c))
 		return 1;
 	if (c->plan->flags & SHIM_TRIAL)

@@ -27,6 +27,7 @@ struct command {
 	const char *path; /* of the program */
 	const char *cwd;  /* with SHIM_MOUNTS: the working directory by name, "" otherwise */
 	struct scheduling scheduling; /* what it runs with; size 0: with what it inherits */
+	long timer_slack;             /* the same, in nanoseconds (prctl(2)); 0: what it inherits */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */
 };

@@ -55,6 +55,7 @@
 #include "os/shim_proto.h"
 
 #define REAP_MAX 64       /* collected in one turn */
+#define REAP_TURNS 32     /* without a pause, for a kill */
 #define KILL_PASS_MS 1    /* pause between passes while something still lives */
 #define KILL_SLOW_MS 20   /* the same after KILL_FAST_PASSES (unkillable sleepers) */
 #define KILL_FAST_PASSES 500
@@ -69,7 +70,7 @@ static int announced;
 static int over; /* the tree is empty, and we wait for another command */
 static int killing;
 static int server_gone; /* a report could not be delivered for good */
-static uint32_t killed; /* processes beside the command that our SIGKILL has ended ... */
+static uint32_t killed; /* processes beside the command that a signal has ended in a kill ... */
 static uint32_t unseen; /* ... and those that we have not collected and never may */
 static int uncounted;   /* the dead were too many to be collected one by one */
 static int forks_fd = -1; /* of the run's control group: "0" in it, and nobody there can fork */
@@ -168,10 +169,11 @@ static int has_children(void)
 	return sys5(__NR_waitid, P_ALL, 0, 0, WNOHANG | WEXITED | WNOWAIT, 0) != -ECHILD;
 }
 
+/* One that has exited may have been a zombie of another parent all the time. */
 static void count_killed(long pid, int wait_status)
 {
 	unseen -= unseen > 0;
-	killed += pid != command_pid && (wait_status & 0x7f) == SIGKILL;
+	killed += pid != command_pid && (wait_status & 0x7f);
 }
 
 /*
@@ -266,6 +268,16 @@ static void stop_forks(void)
 	report_event(SHIM_KILLING, 0, 0);
 }
 
+/* Collect the dead as they are; true when there are more than that. */
+static int reap_long(void)
+{
+	int turns = 0;
+
+	while (turns < REAP_TURNS && reap() == REAP_MAX)
+		turns++;
+	return turns == REAP_TURNS;
+}
+
 /*
  * Those who die while we wait for the processor are more than our share of it lets us collect, and
  * the living stand behind them in every list. From here on the kernel collects, for us too
@@ -309,7 +321,7 @@ static void kill_descendants(void)
 
 	for (int i = 0; i < count; i++)
 		sys2(__NR_kill, tree[i], SIGKILL);
-	if (command_pid) /* also where /proc shows nothing */
+	if (command_pid && !uncounted) /* also where /proc shows nothing */
 		sys2(__NR_kill, -command_pid, SIGKILL);
 }
 
@@ -317,10 +329,11 @@ static void kill_descendants(void)
 _Noreturn static void kill_tree(void)
 {
 	plan.flags &= ~(uint32_t)SHIM_STAYS;
+	reap_long(); /* what has already ended was not killed */
 	killing = 1;
 	stop_forks();
 	for (int pass = 0;; pass++) {
-		if (reap() == REAP_MAX)
+		if (reap_long())
 			stop_collecting();
 		kill_children();
 		if (pass % KILL_DEEP_PASSES == KILL_DEEP_PASSES - 1)
@@ -573,6 +586,7 @@ static void come_first(void)
 	struct scheduling *own = &command.scheduling;
 	const int priority = 1;
 	long result = sys4(__NR_sched_getattr, 0, own, sizeof(*own), 0);
+	long slack = sys5(__NR_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
 
 	sys0(__NR_setsid);
 	if (result >= 0)
@@ -580,6 +594,7 @@ static void come_first(void)
 			      &priority);
 	if (result < 0 || (own->policy == SCHED_NORMAL && !own->nice))
 		own->size = 0; /* the command needs nothing else than it inherits */
+	command.timer_slack = result < 0 || slack < 0 ? 0 : slack;
 }
 
 static void become_keeper(void)
