@@ -202,7 +202,7 @@ static void deny_unasked(struct cap *c, struct req *r)
 
 static void confirmed(struct cap *c, struct req *r)
 {
-	r->on_cancel = NULL; /* what it starts sets its own */
+	r->on_cancel = r->answer_now = NULL; /* what it starts sets its own */
 	start(c, r, "tier.confirm");
 }
 
@@ -225,6 +225,12 @@ static void on_cancel_question(void *ctx, struct req *r)
 	deny(ctx, r, "tier.confirm", "cancelled by the client");
 }
 
+/* It holds the place of a call that ends something, and a newer one needs it. */
+static void give_up_question(void *ctx, struct req *r)
+{
+	deny(ctx, r, "tier.confirm", "too many newer calls of it came before an answer");
+}
+
 /* The question is the answer; the client calls again with what the human said. */
 static void answer_with_question(struct cap *c, struct req *r, const struct buf *json)
 {
@@ -234,7 +240,7 @@ static void answer_with_question(struct cap *c, struct req *r, const struct buf 
 	event.rule = "tier.confirm";
 	record(c, &event);
 	r->question = true;
-	r->on_cancel = NULL;
+	r->on_cancel = r->answer_now = NULL;
 	req_ok(r, json);
 }
 
@@ -247,7 +253,8 @@ static void ask(struct cap *c, struct req *r)
 	log_call(c, r, "confirm");
 	write_notice(c, r, true, &json);
 	r->on_cancel = on_cancel_question;
-	r->on_cancel_ctx = c;
+	r->answer_now = give_up_question;
+	r->on_cancel_ctx = r->answer_now_ctx = c;
 	if (r->dialect->confirm)
 		asked = r->dialect->confirm(c->reqs, r, &json, deadline_ms, on_confirmed, c);
 	if (asked == REQ_ASK_BY_ANSWER)

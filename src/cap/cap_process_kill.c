@@ -166,6 +166,14 @@ static void on_due(void *ctx, struct req *r)
 	}
 }
 
+static void answer_now(void *ctx, struct req *r)
+{
+	struct cap *c = ctx;
+	const struct kill_task *t = r->task;
+
+	answer(r, proctab_get(c->procs, t->seq)); /* there: live runs are kept */
+}
+
 /* The signal's outcome is known. False when the request was answered. */
 static bool on_signaled(struct req *r, struct proc *p)
 {
@@ -275,6 +283,8 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	t->began_ms = clock_mono_ms();
 	if (send_signal(t, p, e))
 		return CAP_FAILED;
+	r->answer_now = answer_now;
+	r->answer_now_ctx = c;
 	after_ms = answer_after_ms(r, t);
 	if (after_ms >= 0)
 		req_timer(r, after_ms, on_due, c);

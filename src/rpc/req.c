@@ -23,7 +23,7 @@ struct reqtab {
 	struct ev_loop *loop;
 	struct outq *out;
 	int count;
-	int max[REQ_PLACES], held[REQ_PLACES];
+	int waiting_max, held[REQ_PLACES];
 	uint64_t last_handle;
 	struct req *first, *last;
 	struct req *by_id[CHAINS], *by_handle[CHAINS];
@@ -54,8 +54,7 @@ struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int waiting_ma
 
 	t->loop = loop;
 	t->out = out;
-	t->max[REQ_WAITS] = waiting_max;
-	t->max[REQ_ENDS] = REQ_ENDS_MAX;
+	t->waiting_max = waiting_max;
 	buf_init(&t->line, REQ_LINE_MAX);
 	return t;
 }
@@ -83,7 +82,18 @@ int reqtab_count(const struct reqtab *t)
 
 bool reqtab_full(const struct reqtab *t, enum req_place place)
 {
-	return place != REQ_NO_PLACE && t->held[place] >= t->max[place];
+	return place == REQ_WAITS && t->held[place] >= t->waiting_max;
+}
+
+/* The oldest that ends something has been heard: its effect does not need the answer to wait. */
+static void answer_oldest_end(struct reqtab *t)
+{
+	struct req *r = t->first;
+
+	while (r && !(r->place == REQ_ENDS && r->answer_now))
+		r = r->next;
+	if (r)
+		r->answer_now(r->answer_now_ctx, r);
 }
 
 int req_take_place(struct req *r, enum req_place place, struct err *e)
@@ -92,13 +102,15 @@ int req_take_place(struct req *r, enum req_place place, struct err *e)
 
 	if (place == REQ_NO_PLACE || r->place != REQ_NO_PLACE)
 		return 0;
+	if (place == REQ_ENDS && t->held[place] >= REQ_ENDS_MAX)
+		answer_oldest_end(t);
 	if (!reqtab_full(t, place)) {
 		r->place = place;
 		t->held[place]++;
 		return 0;
 	}
-	err_set(e, ERR_LIMIT_REACHED, "%d requests %s, the most that do so at once", t->held[place],
-		place == REQ_ENDS ? "are ending something" : "are waiting");
+	err_set(e, ERR_LIMIT_REACHED, "%d requests are waiting, the most that do so at once",
+		t->held[place]);
 	return err_hint(e, "Wait for an answer and retry, or end what is waited for; the operator "
 			   "can raise limits.requests.");
 }

@@ -31,7 +31,8 @@ enum req_asked { REQ_ASKED, REQ_ASK_BY_ANSWER, REQ_CANNOT_ASK };
 /*
  * A request that is not answered in the turn that it came in takes a place until it is. Those that
  * wait share `limits.requests`. Those that end what others wait for have places of their own, so
- * that whatever waits can always be ended.
+ * that whatever waits can always be ended: when these are all taken, the oldest that holds one is
+ * answered with what there is (struct req.answer_now).
  */
 enum req_place { REQ_NO_PLACE, REQ_WAITS, REQ_ENDS, REQ_PLACES };
 
@@ -108,6 +109,10 @@ struct req {
 	void (*task_free)(void *task);
 	void (*on_cancel)(void *ctx, struct req *r); /* must lead to an answer; or NULL */
 	void *on_cancel_ctx;
+	/* Ends the wait: must answer at once with what there is. Set by whoever only waits, and by
+	 * all that hold REQ_ENDS when their turn is over; else NULL. */
+	void (*answer_now)(void *ctx, struct req *r);
+	void *answer_now_ctx;
 	ev_timer timer;            /* for the owner of the task; stopped when the request ends */
 	void (*on_timer)(void *ctx, struct req *r);
 	void *on_timer_ctx;
@@ -133,7 +138,8 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 
 /*
  * @r is going to stay open: it takes a place, unless @place is none or it holds one
- * already. Returns 0, or -1 with LimitReached. Before anything that the request does.
+ * already. Returns 0, or -1 with LimitReached; for REQ_ENDS always 0, but another request
+ * may be answered. Before anything that the request does.
  */
 int req_take_place(struct req *r, enum req_place place, struct err *e);
 bool reqtab_full(const struct reqtab *t, enum req_place place); /* req_take_place() will fail */

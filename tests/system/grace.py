@@ -430,5 +430,44 @@ def test_others_are_left_alone(place):
         ours.wait()
 
 
+PLACES = 256  # REQ_ENDS_MAX in src/rpc/req.h
+
+
+@suite.test()
+def test_kill_always_finds_a_place():
+    """When all wait, the oldest call is answered; the grace that it asked for goes on."""
+    server = Server()
+    p = server.run("trap '' TERM; touch on; while :; do sleep 1; done", background=True)
+    eventually(lambda: os.path.exists(os.path.join(server.workspace, "on")), WAIT, "no run")
+    patient = {"process_id": p["process_id"], "force_after": 3600}
+    first = server.request("process.kill", patient)
+    time.sleep(0.3)
+    others = [server.request("process.kill", patient) for _ in range(PLACES - 1)]
+    server.ping()
+    check(all("method" in m for m in server.inbox), "answered though there were places")
+    others.append(server.request("process.kill", patient))
+    told = server.result(first)
+    equal((told["pending"], told["killed"], told["signal_sent"], told["state"]),
+          (True, False, "SIGTERM", "running"), "the oldest")
+    check(server.call("process.kill", {"process_id": p["process_id"], "signal": "KILL"})["killed"],
+          "not killed")
+    for id in others:
+        server.result(id)
+    server.stop()
+
+
+@suite.test()
+def test_kill_finds_a_place_among_questions():
+    """The oldest question is given up for a newer call."""
+    server = Server("--set", "tier.process.kill=confirm")
+    p = server.run("sleep 60", background=True)
+    calls = [server.request("process.kill", {"process_id": p["process_id"]})
+             for _ in range(PLACES + 1)]
+    error = server.answer(calls[0])["error"]
+    equal(error["data"]["type"], "PermissionDenied", "the oldest")
+    check("newer calls" in error["message"], error["message"])
+    server.stop()
+
+
 if __name__ == "__main__":
     suite.main()

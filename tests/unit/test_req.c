@@ -220,6 +220,13 @@ static void refuse_place(struct req *r, enum req_place place)
 	err_release(&e);
 }
 
+/* A wait that ends when it is told to: @ctx counts. */
+static void end_wait(void *ctx, struct req *r)
+{
+	++*(int *)ctx;
+	answer(r, "{}");
+}
+
 /* Who waits, who ends something, and who does neither do not take each other's places. */
 static void test_req_places(void **state)
 {
@@ -227,6 +234,7 @@ static void test_req_places(void **state)
 	struct reqtab *t = open_table(&w, 2);
 	struct req *r = add(t, &speaking, "1", NULL);
 	char id[16];
+	int told = 0;
 
 	(void)state;
 	take(r, REQ_WAITS);
@@ -236,8 +244,14 @@ static void test_req_places(void **state)
 	for (int i = 0; i < REQ_ENDS_MAX; i++) {
 		snprintf(id, sizeof(id), "%d", 100 + i);
 		take(add(t, &speaking, id, NULL), REQ_ENDS);
+		req_find_id(t, id, strlen(id))->answer_now = end_wait;
+		req_find_id(t, id, strlen(id))->answer_now_ctx = &told;
 	}
-	refuse_place(add(t, &speaking, "4", NULL), REQ_ENDS);
+	assert_int_equal(told, 0);
+	take(add(t, &speaking, "4", NULL), REQ_ENDS);
+	assert_int_equal(told, 1);
+	assert_null(req_find_id(t, "100", 3)); /* the oldest */
+	assert_non_null(req_find_id(t, "101", 3));
 	take(add(t, &speaking, "5", NULL), REQ_NO_PLACE);
 	answer(r, "{}");
 	take(req_find_id(t, "3", 1), REQ_WAITS);
