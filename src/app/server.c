@@ -218,12 +218,15 @@ static bool is_overdue(const struct server *s, const struct req *r)
 	       clock_mono_ms() - from >= eof_limit_ms(s, r->dialect->eof_ms);
 }
 
-/* The run that it has started or waits for is killed, whose end answers it. */
+/* The run that it has started is killed, whose end answers it. The run of somebody else that it
+ * waits for is left alone. */
 static void end_request(struct server *s, struct req *r)
 {
 	struct proc *p = r->run ? proctab_get(s->procs, r->run) : NULL;
 
-	if (p) {
+	if (p && r->answer_now) {
+		r->answer_now(r->answer_now_ctx, r);
+	} else if (p) {
 		r->overdue = true;
 		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
 	} else if (s->phase == ENDING) {

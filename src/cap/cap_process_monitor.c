@@ -61,6 +61,8 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 		return CAP_DONE;
 	}
 	r->run = p->seq;
+	r->answer_now = on_timer;
+	r->answer_now_ctx = c;
 	wait_add(&c->waits, r, p, PROC_EVENT_SETTLED | PROC_EVENT_FAILED, on_event);
 	req_timer(r, (double)wait_ms, on_timer, c);
 	return CAP_WAITING;
