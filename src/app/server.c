@@ -37,6 +37,9 @@
 #define SPOOLS_MIN 16
 #define TURN_US 1000
 #define LOOK_MS 100
+/* A socket or terminal tells only of whole blocks that were read (stdio_unread()), so a slow reader
+ * looks for a while like one that takes nothing: up to 64 KiB in this time are 2 KiB a second. */
+#define PATIENCE_MS 30000
 #define CLOSE_MS 3000 /* every run dead and every request answered */
 #define FLUSH_MS 150  /* without progress */
 #define STATUS_SURVIVORS 3
@@ -243,10 +246,19 @@ static void end_overdue(struct server *s)
 	}
 }
 
+/* A request is ended for a host that wants us gone, an answer is there and wanted: the time of open
+ * requests is too short to give up its reader. */
+static int64_t reader_limit_ms(const struct server *s)
+{
+	int ms = s->route.eof_ms;
+
+	return eof_limit_ms(s, ms < PATIENCE_MS ? PATIENCE_MS : ms);
+}
+
 /* Gone is only who takes nothing at all. */
 static void judge_reader(struct server *s)
 {
-	int64_t patience_ms = eof_limit_ms(s, s->route.eof_ms), now = clock_mono_ms();
+	int64_t patience_ms = reader_limit_ms(s), now = clock_mono_ms();
 	uint64_t progress = outq_progress(&s->out);
 
 	if (outq_empty(&s->out) || progress != s->progress) {

@@ -61,8 +61,9 @@ bool stdio_abandoned(const struct stdio_end *out);
 
 /*
  * Bytes that were written and that the other side has not read yet; 0 where nobody tells. Exact for
- * a pipe (FIONREAD, pipe(7)) and a terminal (TIOCOUTQ, ioctl_tty(2)). A socket counts the memory
- * they take, which falls in steps of at most some 64 KiB (SIOCOUTQ, linux/sockios.h).
+ * a pipe (FIONREAD, pipe(7)) and a serial line (TIOCOUTQ, ioctl_tty(2)), always 0 for a
+ * pseudoterminal. A socket counts the memory they take, which falls in steps of at most some 64 KiB
+ * (SIOCOUTQ, linux/sockios.h).
  */
 size_t stdio_unread(const struct stdio_end *out);
 

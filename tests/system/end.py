@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """The end of the input: whoever reads, however slowly, gets an answer to everything that was asked."""
 import collections
+import errno
 import json
 import os
+import pty
 import signal
 import socket
 import subprocess
 import tempfile
 import threading
 import time
+import tty
 
 from client import (MODES, STRESS, WAIT, Server, check, equal, eventually, is_alive,
                     processes_marked, server_path, status_kib)
@@ -51,7 +54,12 @@ class Session:
                       lambda: self.socket.shutdown(socket.SHUT_WR))
             self.output = self.socket.fileno()
             return
+        if stdio == "terminal":
+            self.output, target = pty.openpty()
+            tty.setraw(target)
         self.start(source, target)
+        if stdio == "terminal":
+            os.close(target)
         if source == subprocess.PIPE:
             self.feed(self.process.stdin.write, requests, self.process.stdin.close)
         if target == subprocess.PIPE:
@@ -73,7 +81,12 @@ class Session:
         self.feeder.start()
 
     def read(self, count=1 << 16):
-        data = os.read(self.output, count)
+        try:
+            data = os.read(self.output, count)
+        except OSError as e:  # a terminal that nobody has open any more
+            if e.errno != errno.EIO:
+                raise
+            data = b""
         self.got += data
         return data
 
@@ -215,16 +228,28 @@ def test_a_reader_that_takes_little_is_waited_for():
 
 @suite.test()
 def test_a_reader_that_takes_nothing_is_given_up():
-    """By server.eof_seconds, or two seconds where only MCP was spoken; then it says so."""
+    """By server.eof_seconds, or half a minute where only MCP was spoken; then it says so."""
     small = SMALL_QUEUE + ["--set", "server.eof_seconds=1"]
     for stdio in BOTH:
-        for options, count in ((small, 20), (small, 400), ([], 20)):
+        for options, count in ((small, 20), (small, 400)) + ((([], 20),) if STRESS else ()):
             requests = b"".join(line(n, "tools/list") for n in range(count))
             session = Session(requests + line("run", "tools/call", {
                 "name": "process_run", "arguments": {"command": "sleep 60"}}), stdio, options)
             session.read(10)
             equal(session.wait(), 1, "exit status")
             check("bytes of answers were not taken" in session.said(), session.said())
+
+
+@suite.test()
+def test_a_slow_reader_of_mcp():
+    """What it takes may be seen in blocks only, which take longer than its open requests may."""
+    for stdio in BOTH + ("terminal",):
+        session = Session(b"".join(line(n, "tools/list") for n in range(200)), stdio)
+        for _ in range(40):
+            session.read(500)
+            time.sleep(0.1)
+        session.read_all()
+        exact(session, 200, "a slow reader of a " + stdio)
 
 
 @suite.test()
