@@ -30,10 +30,17 @@ size_t outq_pending(const struct outq *q)
 	return q->buf.len - q->sent;
 }
 
+/* A terminal whose other side is closed says EIO to a write (hung_up_tty_write() in Linux), as a
+ * failing disk does, but poll(2) tells of the hangup. */
+static bool is_reader_gone(const struct outq *q, int error)
+{
+	return error == ECONNRESET || (error == EIO && stdio_abandoned(q->end));
+}
+
 static void die(struct outq *q, int error)
 {
 	q->dead = true;
-	q->error = error == ECONNRESET ? EPIPE : error;
+	q->error = is_reader_gone(q, error) ? EPIPE : error;
 	ev_io_stop(q->loop, &q->io);
 	ev_io_stop(q->loop, &q->gone);
 	buf_release(&q->buf);

@@ -214,23 +214,46 @@ static void test_outq_client_that_ends_its_input(void **state)
 	wire_end_close(&w);
 }
 
+/* The error of a line to @fd, which is closed; it comes after a turn of the loop, or at once. */
+static int error_of(int fd, bool after_a_turn)
+{
+	struct stdio_end end = { .fd = fd, .restore_flags = -1 };
+	struct wire_end w;
+
+	assert_true(fd >= 0);
+	wire_end_open(&w, 100000);
+	outq_release(&w.out);
+	outq_init(&w.out, w.loop, &end, 100000, wire_end_changed, &w);
+	if (after_a_turn)
+		turn(&w);
+	push(&w, "{}");
+	assert_true(w.out.dead);
+	wire_end_close(&w);
+	close(fd);
+	return w.out.error;
+}
+
 /* What is not the reader's doing has its own errno. */
 static void test_outq_tells_a_failure_from_a_client_that_is_gone(void **state)
 {
-	struct stdio_end full = { .fd = open("/dev/full", O_WRONLY | O_CLOEXEC) };
-	struct wire_end w;
+	(void)state;
+	assert_int_equal(error_of(open("/dev/full", O_WRONLY | O_CLOEXEC), true), ENOSPC);
+	/* A write to what is not mapped, proc(5). */
+	assert_int_equal(error_of(open("/proc/self/mem", O_RDWR | O_CLOEXEC), true), EIO);
+}
+
+/* Its EIO is no failure: nobody is left who could read. */
+static void test_outq_terminal_that_was_closed(void **state)
+{
+	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave;
 
 	(void)state;
-	assert_true(full.fd >= 0);
-	wire_end_open(&w, 100000);
-	outq_release(&w.out);
-	outq_init(&w.out, w.loop, &full, 100000, wire_end_changed, &w);
-	turn(&w);
-	push(&w, "{}");
-	assert_true(w.out.dead);
-	assert_int_equal(w.out.error, ENOSPC);
-	wire_end_close(&w);
-	close(full.fd);
+	assert_true(master >= 0);
+	assert_int_equal(grantpt(master), 0);
+	assert_int_equal(unlockpt(master), 0);
+	slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
+	close(master);
+	assert_int_equal(error_of(slave, false), EPIPE);
 }
 
 /* A reader that takes less than what would let more be written makes progress all the same. */
@@ -286,6 +309,7 @@ int main(void)
 		cmocka_unit_test(test_outq_client_gone_while_nothing_waits),
 		cmocka_unit_test(test_outq_client_that_ends_its_input),
 		cmocka_unit_test(test_outq_tells_a_failure_from_a_client_that_is_gone),
+		cmocka_unit_test(test_outq_terminal_that_was_closed),
 		cmocka_unit_test(test_outq_progress_by_a_byte),
 		cmocka_unit_test(test_outq_memory_comes_back),
 	};
