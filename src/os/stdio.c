@@ -123,15 +123,21 @@ static ssize_t write_error_line(const void *bytes, size_t len)
 	return errors.is_shared ? write_shared(bytes, len) : stdio_write(&errors.end, bytes, len);
 }
 
-static void take_interrupts(void)
+static void unblock_interrupts(void)
 {
-	const struct sigaction action = { .sa_handler = on_interrupt }; /* no SA_RESTART */
 	sigset_t one;
 
 	sigemptyset(&one);
 	sigaddset(&one, SIGALRM);
-	sigaction(SIGALRM, &action, NULL);
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
+}
+
+static void take_interrupts(void)
+{
+	const struct sigaction action = { .sa_handler = on_interrupt }; /* no SA_RESTART */
+
+	sigaction(SIGALRM, &action, NULL);
+	unblock_interrupts();
 }
 
 static void take_stderr(void)
@@ -144,6 +150,15 @@ static void take_stderr(void)
 	if (errors.is_shared)
 		take_interrupts();
 	log_write_with(write_error_line);
+}
+
+void stdio_move_errors(int fd)
+{
+	if (dup2(errors.end.fd < 0 ? STDERR_FILENO : errors.end.fd, fd) < 0 || errors.end.fd < 0)
+		return;
+	errors.end.fd = fd;
+	if (errors.is_shared)
+		unblock_interrupts();
 }
 
 /* Everything that whoever started us left open stays out of our children. */

@@ -29,6 +29,7 @@
 #include "base/mem.h"
 #include "os/reaper.h"
 #include "os/rmtree.h"
+#include "os/stdio.h"
 
 #define USERS_PLACE "tmp-users"
 #define LOCK_SUFFIX ".lock"
@@ -346,12 +347,13 @@ static bool visit_all(const struct tmpdir *t, bool removing)
 	return found;
 }
 
-/* Nothing of the server's but stderr, and the place as 0: the client's ends, sockets of keepers. */
+/* Nothing of the server's but stderr, which lines go to by 1, and the place as 0: the client's ends,
+ * sockets of keepers. */
 static void close_others(struct tmpdir *t)
 {
 	dup2(t->place, 0);
 	t->place = 0;
-	close(1);
+	stdio_move_errors(1);
 	if (syscall(SYS_close_range, 3U, ~0U, 0) == 0)
 		return;
 	for (int fd = 3; fd < 1024; fd++)

@@ -71,7 +71,7 @@ def account(text):
     return count
 
 
-def start_with(stderr, user):
+def start_with(stderr, user, prepare_state=lambda state: None):
     """A server with this stderr, as @user unless that is 0."""
     def prepare():
         os.dup2(stderr, 2)
@@ -81,8 +81,10 @@ def start_with(stderr, user):
             os.setresuid(user, user, user)
 
     server = Server(start=False, preexec=prepare)
+    prepare_state(server.state)
     if user:
-        for path in (server.base, server.workspace, server.home):
+        for path in [server.base] + [os.path.join(place, name) for place, *names in
+                                     os.walk(server.base) for name in sum(names, [])]:
             os.chown(path, user, user)
     server.start()
     return server
@@ -151,6 +153,71 @@ def test_one_pipe_of_many():
 def test_one_pipe_of_many_and_of_another():
     needs_root()
     one_pipe_of_many(OTHER)
+
+
+# ---------------------------------------------------------------- what cleans up
+
+def leave(state):
+    """What dead servers have left: directories to be removed, and such as are to be left alone."""
+    place = os.path.join(state, "tmp")
+    os.makedirs(place, 0o700)
+    for digit in "0123456789":
+        path = os.path.join(place, digit * 16)
+        os.mkdir(path)
+        open(path + ".lock", "w", encoding="utf-8").close()
+        os.chmod(path + ".lock", 0o200 if digit in "02468" else 0o600)
+
+
+def cleans(pid):
+    """Does the server have a process that cleans up?"""
+    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="utf-8") as f:
+        for child in f.read().split():
+            try:
+                with open("/proc/%s/comm" % child, encoding="utf-8") as comm:
+                    if comm.read() == "procpen-clean\n":
+                        return True
+            except OSError:
+                pass  # it has just ended
+    return False
+
+
+def fill(writer):
+    flags = fcntl.fcntl(writer, fcntl.F_GETFL)
+    os.set_blocking(writer, False)
+    try:
+        while True:
+            os.write(writer, b"x" * 100)
+    except BlockingIOError:
+        fcntl.fcntl(writer, fcntl.F_SETFL, flags)
+
+
+def clean(kind, user, full):
+    reader, writer = os.pipe() if kind == "pipe" else KINDS[kind]()
+    if full:
+        fill(writer)
+    server = start_with(writer, user, leave)
+    equal(server.run("true")["exit_code"], 0, "exit code")
+    place = os.path.join(server.state, "tmp")
+    eventually(lambda: not any(os.path.exists(os.path.join(place, digit * 16))
+                               for digit in "02468"), WAIT, "not all was removed")
+    eventually(lambda: not cleans(server.process.pid), WAIT, "what cleans up does not end")
+    if not full:
+        text = take_all(reader)
+        equal(text.count("and its lock are not as procpen makes them"), 5, "warnings in " + text)
+    server.stop()
+    os.close(reader)
+    os.close(writer)
+
+
+for _kind in KINDS:
+    for _user in (0, OTHER):
+        def _test(kind=_kind, user=_user):
+            if user:
+                needs_root()
+            clean(kind, user, False)
+            clean(kind, user, True)
+        _test.__name__ = "test_cleaner_%s%s" % (_kind, "_of_another" if _user else "")
+        suite.test()(_test)
 
 
 # Starts its arguments as a background job of a terminal that lets no such job write (tostop).
