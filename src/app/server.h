@@ -16,8 +16,8 @@
  *   closing    the exit   every run is dead, every request answered, the rest flushed or given up
  *
  * How long an open request may still take, and how long a reader that takes nothing is waited for,
- * is `server.eof_seconds` (by default the reader has 30 s at least); it never bounds the delivery to
- * a reader that takes anything.
+ * is `server.eof_seconds` (by default the reader has at least 30 s); it never bounds the delivery
+ * to a reader that takes anything.
  */
 #ifndef PROCPEN_APP_SERVER_H
 #define PROCPEN_APP_SERVER_H

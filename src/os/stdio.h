@@ -42,7 +42,7 @@ int stdio_guard(struct err *e);
 int stdio_take(struct stdio *s, struct err *e);
 
 /* In a forked child that is going to close the descriptors from 3 on, whatever signals it has
- * blocked: let log lines go through @fd, a copy of where they went, and wait as little as before. */
+ * blocked: log lines go through @fd, a copy of where they went, and wait as little as before. */
 void stdio_move_errors(int fd);
 
 /* Put flags back and close both ends. */
