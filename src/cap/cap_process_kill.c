@@ -101,12 +101,14 @@ static int signal_sent(const struct kill_task *t, const struct proc *p)
 	return p->forced ? SIGKILL : t->sent;
 }
 
-/* The call ended something, and nothing of the run is left. */
+/* The call ended something, or was overtaken by another kill of ours, and nothing of the run is
+ * left. An end by a limit, the run's timeout or itself is none of this call's. */
 static bool has_killed(const struct kill_task *t, const struct proc *p)
 {
 	if (p->usage.alive || p->phase != PROC_SETTLED || !signal_sent(t, p))
 		return false;
-	return p->reason == PROC_REASON_KILLED_BY_REQUEST || t->after_exit ||
+	return t->after_exit || p->reason == PROC_REASON_KILLED_BY_REQUEST ||
+	       p->reason == PROC_REASON_CANCELLED || p->reason == PROC_REASON_SERVER_SHUTDOWN ||
 	       (p->state == PROC_STATE_COMPLETED && p->killed_rest);
 }
 
