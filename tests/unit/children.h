@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -43,12 +44,14 @@ static inline void children_tick(struct ev_loop *loop, ev_timer *w, int revents)
 static inline void children_init(struct children *c)
 {
 	static const char *const writable[] = { "/tmp", NULL };
+	static char instance[32]; /* names control groups: two programs may run at a time */
 	/* Without namespaces, so that a pid that a command prints means the same here. */
 	struct confine_options options = {
-		.instance = "test", .umask = 022, .network = true, .writable = writable,
+		.instance = instance, .umask = 022, .network = true, .writable = writable,
 		.nofile = { 1024, 4096 },
 	};
 
+	snprintf(instance, sizeof(instance), "test%d", (int)getpid());
 	signal(SIGPIPE, SIG_IGN);
 	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &options.nofile), 0);
