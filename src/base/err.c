@@ -40,12 +40,10 @@ int err_set(struct err *e, enum err_type type, const char *fmt, ...)
 
 int err_sys(struct err *e, enum err_type type, int sys, const char *fmt, ...)
 {
-	const char *what = strerrordesc_np(sys);
 	char message[sizeof(e->message)], reason[128];
 	va_list ap;
 
-	snprintf(reason, sizeof(reason), ": %s (%s)", what ? what : "Unknown error",
-		 err_sys_name(sys));
+	snprintf(reason, sizeof(reason), ": %s (%s)", strerror(sys), err_sys_name(sys));
 
 	/* The reason is worth more than the end of a long message: keep room for it. */
 	va_start(ap, fmt);
@@ -82,17 +80,6 @@ void err_detail_text(struct err *e, const char *name, const char *text)
 const char *err_hint_text(const struct err *e)
 {
 	return e->hint[0] ? e->hint : err_rows[e->type].hint;
-}
-
-const char *err_sys_name(int sys)
-{
-	static char unknown[16];
-	const char *name = strerrorname_np(sys);
-
-	if (name)
-		return name;
-	snprintf(unknown, sizeof(unknown), "E%d", sys);
-	return unknown;
 }
 
 void err_release(struct err *e)

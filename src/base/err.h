@@ -60,7 +60,8 @@ void err_detail_text(struct err *e, const char *name, const char *text);
 /* The hint that goes out: the error's own, else its type's default. */
 const char *err_hint_text(const struct err *e);
 
-/* errno's symbolic name ("ENOENT"); "E<number>", good until the next call, when libc knows none. */
+/* errno's symbolic name ("ENOENT"); "E<number>", good until the next call, for a
+ * number that Linux does not have. */
 const char *err_sys_name(int sys);
 
 /* Free details and make @e "no error" again. */

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "os/mount_id.h"
 
 #define DEPTH_MAX 16
 #define COUNT_MAX 100000 /* of entries that are only counted: counting takes time as well */
@@ -51,41 +52,6 @@ static void keep(struct removal *r, const char *name, int error)
 
 /* ---- directories ---- */
 
-/* As a kernel before 5.8 tells it, which has no STATX_MNT_ID (proc_pid_fdinfo(5)). */
-static int mount_by_fdinfo(int fd, uint64_t *id)
-{
-	char path[48], text[512];
-	const char *line;
-	ssize_t len = -1;
-	int info;
-
-	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", fd);
-	info = open(path, O_RDONLY | O_CLOEXEC);
-	if (info >= 0) {
-		len = read(info, text, sizeof(text) - 1);
-		close(info);
-	}
-	text[len > 0 ? len : 0] = '\0';
-	line = strstr(text, "mnt_id:");
-	if (!line)
-		return -1;
-	*id = strtoull(line + strlen("mnt_id:"), NULL, 10);
-	return 0;
-}
-
-/* A device number would not do: a bind mount has that of its source. DONT_SYNC: whoever serves a
- * foreign file system is not waited for. */
-static int mount_of(int fd, uint64_t *id)
-{
-	const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;
-	struct statx st;
-
-	if (statx(fd, "", flags, STATX_MNT_ID, &st) < 0 || !(st.stx_mask & STATX_MNT_ID))
-		return mount_by_fdinfo(fd, id);
-	*id = st.stx_mnt_id;
-	return 0;
-}
-
 /* Commands may have taken our own rights away. By descriptor: chmod(2) follows a link. */
 static int unlock(int fd)
 {
@@ -115,7 +81,7 @@ static int enter(const struct removal *r, int at, const char *name)
 	if (path < 0)
 		return -1;
 	errno = EBUSY; /* as rmdir(2) says of a mount point */
-	return mount_of(path, &mount) || mount != r->mount ? -1 : reopen(path);
+	return mount_id(path, &mount) || mount != r->mount ? -1 : reopen(path);
 }
 
 /* One that we may not write cannot change its parent. */
@@ -226,7 +192,7 @@ int rmtree_empty(int dir, int64_t until_us, struct rmtree_rest *rest)
 	do {
 		*rest = (struct rmtree_rest){ 0 };
 		r.changes = 0;
-		copy = mount_of(dir, &r.mount) ? -1 : reopen(dir);
+		copy = mount_id(dir, &r.mount) ? -1 : reopen(dir);
 		if (copy < 0)
 			keep(&r, ".", errno);
 		else

@@ -234,8 +234,6 @@ static int lock_own(const struct tmpdir *t)
 
 static void tell_rest(const struct tmpdir *t, const char *instance, const struct rmtree_rest *rest)
 {
-	const char *why = strerrordesc_np(rest->error);
-
 	if (rest->late)
 		log_warn("%.400s/%s still holds at least %lu temporary files of commands: there "
 			 "was no time to remove them; the next procpen that uses %.400s will, or "
@@ -243,8 +241,7 @@ static void tell_rest(const struct tmpdir *t, const char *instance, const struct
 	else
 		log_warn("%.400s/%s still holds %lu temporary files of commands: \"%s\" cannot "
 			 "be removed: %s (%s); remove them by hand", t->place_path, instance,
-			 rest->left, rest->name, why ? why : "Unknown error",
-			 err_sys_name(rest->error));
+			 rest->left, rest->name, strerror(rest->error), err_sys_name(rest->error));
 }
 
 static void tell_left_alone(const struct tmpdir *t, const char *instance)

@@ -30,12 +30,24 @@ static const char *const reasons[] = {
 	[PROC_REASON_SERVER_SHUTDOWN] = "server_shutdown",
 };
 
+/* signal(7). A table of our own: of the C libraries only glibc tells them (sigabbrev_np(3)). */
+static const char *const signals[] = {
+	[SIGHUP] = "HUP", [SIGINT] = "INT", [SIGQUIT] = "QUIT", [SIGILL] = "ILL",
+	[SIGTRAP] = "TRAP", [SIGABRT] = "ABRT", [SIGBUS] = "BUS", [SIGFPE] = "FPE",
+	[SIGKILL] = "KILL", [SIGUSR1] = "USR1", [SIGSEGV] = "SEGV", [SIGUSR2] = "USR2",
+	[SIGPIPE] = "PIPE", [SIGALRM] = "ALRM", [SIGTERM] = "TERM", [SIGSTKFLT] = "STKFLT",
+	[SIGCHLD] = "CHLD", [SIGCONT] = "CONT", [SIGSTOP] = "STOP", [SIGTSTP] = "TSTP",
+	[SIGTTIN] = "TTIN", [SIGTTOU] = "TTOU", [SIGURG] = "URG", [SIGXCPU] = "XCPU",
+	[SIGXFSZ] = "XFSZ", [SIGVTALRM] = "VTALRM", [SIGPROF] = "PROF", [SIGWINCH] = "WINCH",
+	[SIGPOLL] = "POLL", [SIGPWR] = "PWR", [SIGSYS] = "SYS",
+};
+
 /* Further names of signal.h. SIGRTMAX is no constant. */
 static const struct {
 	const char *name;
 	int signal; /* 0: SIGRTMAX */
 } aliases[] = {
-	{ "IO", SIGIO }, { "IOT", SIGIOT }, { "CLD", SIGCLD }, { "RTMAX", 0 },
+	{ "IO", SIGIO }, { "IOT", SIGIOT }, { "CLD", SIGCHLD }, { "RTMAX", 0 },
 };
 
 const char *names_state(enum proc_state state)
@@ -51,10 +63,9 @@ const char *names_reason(enum proc_reason reason)
 const char *names_signal(int signal)
 {
 	static char text[24];
-	const char *abbreviation = sigabbrev_np(signal);
 
-	if (abbreviation)
-		snprintf(text, sizeof(text), "SIG%s", abbreviation);
+	if (signal > 0 && (size_t)signal < COUNT_OF(signals))
+		snprintf(text, sizeof(text), "SIG%s", signals[signal]);
 	else if (signal > SIGRTMIN && signal <= SIGRTMAX)
 		snprintf(text, sizeof(text), "SIGRTMIN+%d", signal - SIGRTMIN);
 	else

@@ -79,7 +79,12 @@ static void test_err_names_of_errno(void **state)
 {
 	(void)state;
 	assert_string_equal(err_sys_name(E2BIG), "E2BIG");
+	assert_string_equal(err_sys_name(0), "E0");
+	assert_string_equal(err_sys_name(-1), "E-1");
 	assert_string_equal(err_sys_name(4095), "E4095");
+	for (int sys = 1; sys < 4096; sys++)
+		if (strerrorname_np(sys))
+			assert_string_equal(err_sys_name(sys), strerrorname_np(sys));
 }
 
 static void test_err_rows_match_the_enum(void **state)

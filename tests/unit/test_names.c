@@ -35,6 +35,11 @@ static void test_names_signals(void **state)
 	assert_string_equal(names_signal(SIGRTMIN + 2), "SIGRTMIN+2");
 	assert_string_equal(names_signal(32), "SIG32");
 	assert_string_equal(names_signal(99), "SIG99");
+	assert_string_equal(names_signal(0), "SIG0");
+	assert_string_equal(names_signal(-1), "SIG-1");
+	for (int signal = 1; signal < SIGRTMIN; signal++)
+		if (sigabbrev_np(signal))
+			assert_string_equal(names_signal(signal) + 3, sigabbrev_np(signal));
 }
 
 static void test_names_signal_numbers(void **state)
