@@ -16,14 +16,19 @@
 #define MFD_EXEC 0x0010U /* Linux 6.3 */
 #endif
 
+/* Global, because the optimiser of the linker may take this apart from the code below; hidden, so
+ * that the code needs no relocation. */
 __asm__(".section .rodata\n"
 	".balign 16\n"
+	".globl shim_image_start, shim_image_end\n"
+	".hidden shim_image_start, shim_image_end\n"
 	"shim_image_start:\n"
 	".incbin \"" SHIM_IMAGE "\"\n"
 	"shim_image_end:\n"
 	".byte 0\n"
 	".previous\n");
-extern const char shim_image_start[], shim_image_end[];
+extern const char shim_image_start[] __attribute__((visibility("hidden")));
+extern const char shim_image_end[] __attribute__((visibility("hidden")));
 
 static int image_fd = -1;
 
