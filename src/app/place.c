@@ -71,7 +71,7 @@ static char *make_absolute(char *path)
 
 bool place_covers_state(const struct scope *scope, const char *state_dir)
 {
-	static const char *const names[] = { "", "/audit", "/" TMPDIR_PLACE };
+	static const char *const names[] = { "", "/audit", ("/" TMPDIR_PLACE) };
 	bool covers = false;
 
 	for (size_t i = 0; i < COUNT_OF(names) && !covers; i++) {

@@ -7,6 +7,7 @@
 #include "base/utf8.h"
 
 /* printf into a fixed field; a text that does not fit is cut at a character. */
+__attribute__((format(printf, 3, 0)))
 static void format_cut(char *out, size_t size, const char *fmt, va_list ap)
 {
 	int len = vsnprintf(out, size, fmt, ap);

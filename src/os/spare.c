@@ -337,9 +337,12 @@ void spare_free(struct spare *s)
 
 /* ---- the second plan ---- */
 
-struct rights {
+/* stdin, stdout, stderr, the working directory, and what else the command is to find. */
+#define RIGHTS_MAX (4 + SHIM_EXTRA_FDS_MAX)
+
+union rights {
 	struct cmsghdr head;
-	int fds[4 + SHIM_EXTRA_FDS_MAX];
+	char bytes[CMSG_SPACE(RIGHTS_MAX * sizeof(int))];
 };
 
 /* Append @texts with their NULs; false when they do not fit. */
@@ -390,18 +393,19 @@ static size_t write_second(struct shim_plan *plan, const struct spawn_request *r
 static int send_second(int control_fd, const struct shim_plan *plan, size_t len,
 		       const struct spawn_request *request)
 {
-	struct rights rights = {
-		.head = { .cmsg_level = SOL_SOCKET, .cmsg_type = SCM_RIGHTS },
-		.fds = { request->stdin_fd, request->stdout_fd, request->stderr_fd,
-			 request->cwd_fd },
-	};
+	int fds[RIGHTS_MAX] = { request->stdin_fd, request->stdout_fd, request->stderr_fd,
+				request->cwd_fd };
 	size_t count = 4 + (size_t)request->fd_count;
+	union rights rights = { .bytes = { 0 } };
 	struct iovec part = { (void *)(uintptr_t)plan, len };
 	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1, .msg_control = &rights };
 
 	if (request->fd_count)
-		memcpy(rights.fds + 4, request->fds, (size_t)request->fd_count * sizeof(int));
+		memcpy(fds + 4, request->fds, (size_t)request->fd_count * sizeof(int));
+	rights.head.cmsg_level = SOL_SOCKET;
+	rights.head.cmsg_type = SCM_RIGHTS;
 	rights.head.cmsg_len = CMSG_LEN(count * sizeof(int));
+	memcpy(CMSG_DATA(&rights.head), fds, count * sizeof(int));
 	message.msg_controllen = CMSG_SPACE(count * sizeof(int));
 	return sendmsg(control_fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)len ? 0 : -1;
 }
