@@ -132,7 +132,7 @@ SHIM := $(B)/procpen-shim
 SHIM_FLAGS := -std=c11 -Os -ffreestanding -fno-builtin -fno-stack-protector -fno-pic -fno-pie \
 	-fno-asynchronous-unwind-tables -fno-unwind-tables -fcf-protection=none \
 	-ffunction-sections -fdata-sections
-SHIM_LDFLAGS := -nostdlib -static -no-pie -Wl,--gc-sections,--build-id=none,-z,noexecstack,--sort-section=name \
+SHIM_LDFLAGS := -nostdlib -static -Wl,--gc-sections,--build-id=none,-z,noexecstack,--sort-section=name \
 	-Wl,-z,norelro,-z,noseparate-code -s
 
 SHIM_SOURCES := $(sort $(wildcard src/os/shim/*.c))
