@@ -53,7 +53,8 @@ endif
 
 CPPFLAGS += $(DEFINES) $(INCLUDES)
 ALL_CFLAGS = -std=c11 $(OPT) -fPIE $(HARDEN) $(WARNINGS) $(CFLAGS) $(LIB_CFLAGS)
-ALL_LDFLAGS = $(OPT) -pie $(HARDEN_LD) $(LDFLAGS)
+# gcc warns at every link that plain -flto works on one part after the other.
+ALL_LDFLAGS = $(OPT) -pie $(HARDEN_LD) $(patsubst -flto,-flto=auto,$(CFLAGS)) $(LDFLAGS)
 
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson libseccomp libmd 2>/dev/null)
 LIB_NAMES := -lev -lseccomp -ljansson -lmd
