@@ -2,6 +2,7 @@
 #
 #   make VARIANT=asan     the same with the sanitizers, in build/asan
 #   make LINK=shared      libev, libseccomp, jansson and libmd as shared libraries
+#   make CC=aarch64-linux-gnu-gcc EMULATOR='qemu-aarch64-static -L /usr/aarch64-linux-gnu'
 #   make check            installs what the tests need, then runs them (STAGES="unit wire" picks)
 #   make conformance      official MCP suite and clients (from npm) against procpen
 #   make hosts            real agent hosts (from npm), offline, with procpen as their server
@@ -11,6 +12,8 @@ VERSION := 0.1.0
 VARIANT ?= release
 LINK ?= static
 CC ?= cc
+HOSTCC ?= cc
+EMULATOR ?=
 PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 PREFIX ?= /usr/local
@@ -51,7 +54,7 @@ else
 $(error VARIANT is one of release, asan, debug)
 endif
 
-CPPFLAGS += $(DEFINES) $(INCLUDES)
+ALL_CPPFLAGS = $(DEFINES) $(INCLUDES) $(CPPFLAGS)
 ALL_CFLAGS = -std=c11 $(OPT) -fPIE $(HARDEN) $(WARNINGS) $(CFLAGS) $(LIB_CFLAGS)
 # gcc warns at every link that plain -flto works on one part after the other.
 ALL_LDFLAGS = $(OPT) -pie $(HARDEN_LD) $(patsubst -flto,-flto=auto,$(CFLAGS)) $(LDFLAGS)
@@ -99,7 +102,8 @@ $(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h $(GEN_TOOL_BASE:%=src/base/%.h)
 		echo "Libraries are missing; '.ci/deps build' installs them." >&2; exit 1; }
 	@mkdir -p $(@D)
 	$(call say,HOSTCC)
-	$(Q)$(CC) $(CPPFLAGS) -std=c11 -O1 -g $(WARNINGS) $(GEN_TOOL_SOURCES) -o $@ -ljansson
+	$(Q)$(HOSTCC) $(DEFINES) $(INCLUDES) -std=c11 -O1 -g $(WARNINGS) $(GEN_TOOL_SOURCES) -o $@ \
+		-ljansson
 
 $(B)/gen/stamp: $(GEN) $(sort $(wildcard schema/*.json))
 	@mkdir -p $(@D)
@@ -119,12 +123,12 @@ docs: $(B)/gen/reference.md
 $(O)/%.o: src/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	$(call say,CC    )
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 $(O)/gen/%.o: $(B)/gen/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	$(call say,CC    )
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 SHIM := $(B)/procpen-shim
 
@@ -141,10 +145,10 @@ SHIM_SOURCES := $(sort $(wildcard src/os/shim/*.c))
 $(SHIM): $(SHIM_SOURCES) $(sort $(wildcard src/os/shim/*.h src/os/shim*.h))
 	@mkdir -p $(@D)
 	$(call say,SHIM  )
-	$(Q)$(CC) -D_GNU_SOURCE $(INCLUDES) $(SHIM_FLAGS) $(WARNINGS) $(SHIM_SOURCES) $(SHIM_LDFLAGS) -o $@
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(SHIM_FLAGS) $(WARNINGS) $(SHIM_SOURCES) $(SHIM_LDFLAGS) -o $@
 
 $(O)/os/shim_image.o: $(SHIM)
-$(O)/os/shim_image.o: CPPFLAGS += -DSHIM_IMAGE=\"$(SHIM)\"
+$(O)/os/shim_image.o: DEFINES += -DSHIM_IMAGE=\"$(SHIM)\"
 
 # The server's child shares its memory, the sanitizer's records too, until it executes.
 $(O)/os/spawn_child.o: OPT += -fno-sanitize=all
@@ -158,7 +162,10 @@ $(O)/procpen: $(MAIN) $(ARCHIVE)
 	$(call say,LINK  )
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
 
-# The examples of schema/blocklist.json are judged as they say, or there is no build.
+# The examples of schema/blocklist.json are judged as they say, or there is no build; a program for
+# another machine needs an EMULATOR for that.
+RUNS := $(or $(EMULATOR),$(filter $(shell uname -m)-%,$(shell $(CC) -dumpmachine)))
+
 $(O)/examples: $(O)/gen/examples.o $(O)/gen/blocklist_examples.o $(ARCHIVE)
 	$(call say,LINK  )
 	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
@@ -166,10 +173,10 @@ $(O)/examples: $(O)/gen/examples.o $(O)/gen/blocklist_examples.o $(ARCHIVE)
 $(O)/gen/examples.o: src/gen/examples.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	$(call say,CC    )
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 $(O)/examples.checked: $(O)/examples
-	$(Q)$<
+	$(Q)$(if $(RUNS),$(EMULATOR) $<,echo '  SKIP    $@: this machine cannot run $<, and no EMULATOR is set')
 	@touch $@
 
 $(B)/procpen: $(B)/release/procpen
@@ -180,7 +187,7 @@ $(B)/procpen: $(B)/release/procpen
 $(O)/tests/%: tests/unit/%.c $(ARCHIVE)
 	@mkdir -p $(@D)
 	$(call say,TEST  )
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ $(ALL_LDFLAGS) $< $(ARCHIVE) \
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -MF $@.d -MT $@ $(ALL_LDFLAGS) $< $(ARCHIVE) \
 		$(LIBS) -lcmocka -o $@
 
 # The start of a run is replaced by a recorder; nothing is executed in this test.
@@ -205,7 +212,7 @@ FIXTURE_OBJECTS := $(FIXTURE_SOURCES:tests/conformance/%.c=$(O)/%.o)
 $(O)/fixture/%.o: tests/conformance/fixture/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	$(call say,CC    )
-	$(Q)$(CC) $(CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
 $(B)/procpen-fixture: $(FIXTURE_OBJECTS) $(MAIN) $(ARCHIVE)
 	$(call say,LINK  )
