@@ -44,7 +44,8 @@ probe = $(shell echo 'int main(void) { return 0; }' | \
 ifeq ($(VARIANT),release)
 OPT := -O2 -g
 HARDEN := $(call probe,-fstack-protector-strong) $(call probe,-fstack-clash-protection) \
-	$(call probe,-fcf-protection) -D_FORTIFY_SOURCE=2
+	$(call probe,-fcf-protection) -U_FORTIFY_SOURCE \
+	-D_FORTIFY_SOURCE=$(if $(call probe,-O2 -D_FORTIFY_SOURCE=3 -include limits.h),3,2)
 HARDEN_LD := -Wl,-z,relro,-z,now $(call probe,-Wl$(comma)-z$(comma)noexecstack)
 else ifeq ($(VARIANT),asan)
 OPT := -O1 -g -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all
