@@ -35,6 +35,9 @@ WARNINGS := -Wall -Wextra -Wshadow -Wcast-qual -Wstrict-prototypes -Wmissing-pro
 	-Wformat=2 -Wundef -Wvla -Wimplicit-fallthrough -Wpointer-arith -Wwrite-strings $(WERROR)
 DEFINES := -D_GNU_SOURCE -DPROCPEN_VERSION=\"$(VERSION)\"
 INCLUDES := -Isrc -I$(B)/include
+# No byte of what is built tells where. PWD: through a symbolic link it is not CURDIR.
+HERE := '-ffile-prefix-map=$(CURDIR)=.'
+export PWD := $(CURDIR)
 
 comma := ,
 # $(call probe,FLAG): FLAG if the compiler takes it.
@@ -56,9 +59,9 @@ $(error VARIANT is one of release, asan, debug)
 endif
 
 ALL_CPPFLAGS = $(DEFINES) $(INCLUDES) $(CPPFLAGS)
-ALL_CFLAGS = -std=c11 $(OPT) -fPIE $(HARDEN) $(WARNINGS) $(CFLAGS) $(LIB_CFLAGS)
+ALL_CFLAGS = -std=c11 $(OPT) $(HERE) -fPIE $(HARDEN) $(WARNINGS) $(CFLAGS) $(LIB_CFLAGS)
 # gcc warns at every link that plain -flto works on one part after the other.
-ALL_LDFLAGS = $(OPT) -pie $(HARDEN_LD) $(patsubst -flto,-flto=auto,$(CFLAGS)) $(LDFLAGS)
+ALL_LDFLAGS = $(OPT) $(HERE) -pie $(HARDEN_LD) $(patsubst -flto,-flto=auto,$(CFLAGS)) $(LDFLAGS)
 
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson libseccomp libmd 2>/dev/null)
 LIB_NAMES := -lev -lseccomp -ljansson -lmd
@@ -135,8 +138,8 @@ SHIM := $(B)/procpen-shim
 
 # The keeper of a run: no libc, no sanitizer, one static file, carried inside procpen; also
 # installed, for hosts where a program cannot be run from a memory file.
-SHIM_FLAGS := -std=c11 -Os -ffreestanding -fno-builtin -fno-stack-protector -fno-pic -fno-pie \
-	-fno-asynchronous-unwind-tables -fno-unwind-tables -fcf-protection=none \
+SHIM_FLAGS := -std=c11 -Os $(HERE) -ffreestanding -fno-builtin -fno-stack-protector \
+	-fno-pic -fno-pie -fno-asynchronous-unwind-tables -fno-unwind-tables -fcf-protection=none \
 	-ffunction-sections -fdata-sections
 SHIM_LDFLAGS := -nostdlib -static -Wl,--gc-sections,--build-id=none,-z,noexecstack,--sort-section=name \
 	-Wl,-z,norelro,-z,noseparate-code -s
@@ -157,7 +160,7 @@ $(O)/os/spawn_child.o: OPT += -fno-sanitize=all
 $(ARCHIVE): $(OBJECTS)
 	@rm -f $@
 	$(call say,AR    )
-	$(Q)$(AR) rcs $@ $^
+	$(Q)$(AR) rcsD $@ $^
 
 $(O)/procpen: $(MAIN) $(ARCHIVE)
 	$(call say,LINK  )
