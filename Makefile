@@ -4,6 +4,7 @@
 #   make LINK=shared      libev, libseccomp, jansson and libmd as shared libraries
 #   make CC=aarch64-linux-gnu-gcc EMULATOR='qemu-aarch64-static -L /usr/aarch64-linux-gnu'
 #   make check            installs what the tests need, then runs them (STAGES="unit wire" picks)
+#   make builds           other compilers, flags, C libraries and machines
 #   make conformance      official MCP suite and clients (from npm) against procpen
 #   make hosts            real agent hosts (from npm), offline, with procpen as their server
 #   make demo             installs what the build needs, then plays a session
@@ -89,8 +90,8 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 .DELETE_ON_ERROR:
-.PHONY: all demo check stress bench fuzz lint docs golden unit tests fixture conformance hosts clean \
-	install uninstall
+.PHONY: all demo check builds stress bench fuzz lint docs golden unit tests fixture conformance \
+	hosts clean install uninstall
 
 all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked
 
@@ -231,6 +232,10 @@ tests: all $(HOSTILE)
 check:
 	.ci/deps test
 	tests/run-all $(STAGES)
+
+builds:
+	.ci/deps builds
+	tests/builds
 
 stress:
 	.ci/deps test
