@@ -74,15 +74,15 @@ endif
 
 # --- sources ----------------------------------------------------------------
 
-LAYERS := base os proc guard rpc cap app
-SOURCES := $(sort $(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
-SOURCES := $(filter-out src/app/main.c,$(SOURCES))
+# Everything but the generator, the keeper's own program and main().
+SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c))
+SOURCES := $(filter-out src/gen/% src/os/shim/% src/cli/main.c,$(SOURCES))
 GEN_NAMES := errors config caps
 GEN_HEADERS := $(GEN_NAMES:%=$(B)/include/gen/%.h)
 GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c) $(B)/gen/blocklist.c $(B)/gen/blocklist_examples.c
 
 OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o) $(O)/gen/blocklist.o
-MAIN := $(O)/app/main.o
+MAIN := $(O)/cli/main.o
 ARCHIVE := $(O)/libprocpen.a
 
 UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
@@ -147,21 +147,22 @@ SHIM_LDFLAGS := -nostdlib -static -Wl,--gc-sections,--build-id=none,-z,noexecsta
 
 SHIM_SOURCES := $(sort $(wildcard src/os/shim/*.c))
 
-$(SHIM): $(SHIM_SOURCES) $(sort $(wildcard src/os/shim/*.h src/os/shim*.h))
+$(SHIM): $(SHIM_SOURCES) $(sort $(wildcard src/os/shim/*.h))
 	@mkdir -p $(@D)
 	$(call say,SHIM  )
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(SHIM_FLAGS) $(WARNINGS) $(SHIM_SOURCES) $(SHIM_LDFLAGS) -o $@
 
-$(O)/os/shim_image.o: $(SHIM)
-$(O)/os/shim_image.o: DEFINES += -DSHIM_IMAGE=\"$(SHIM)\"
+$(O)/os/spawn/shim_image.o: $(SHIM)
+$(O)/os/spawn/shim_image.o: DEFINES += -DSHIM_IMAGE=\"$(SHIM)\"
 
 # The server's child shares its memory, the sanitizer's records too, until it executes.
-$(O)/os/spawn_child.o: OPT += -fno-sanitize=all
+$(O)/os/spawn/child.o: OPT += -fno-sanitize=all
 
+# q, not r: files of two folders may have one name.
 $(ARCHIVE): $(OBJECTS)
 	@rm -f $@
 	$(call say,AR    )
-	$(Q)$(AR) rcsD $@ $^
+	$(Q)$(AR) qcsD $@ $^
 
 $(O)/procpen: $(MAIN) $(ARCHIVE)
 	$(call say,LINK  )
@@ -254,10 +255,10 @@ bench:
 	tests/bench/run
 
 # The shell parser and the verdict under libFuzzer; FUZZ_SECONDS=60. Needs clang.
-FUZZ_SOURCES := $(wildcard src/base/*.c) $(filter-out src/guard/audit%.c,$(wildcard src/guard/*.c)) \
-	$(B)/gen/errors.c $(B)/gen/config.c $(B)/gen/blocklist.c
+FUZZ_SOURCES := $(wildcard src/base/*.c src/shell/*.c src/blocklist/*.c) $(B)/gen/errors.c \
+	$(B)/gen/blocklist.c
 
-$(B)/fuzz/fuzz_shell: tests/fuzz/fuzz_shell.c $(FUZZ_SOURCES) $(wildcard src/guard/*.h) | $(GEN_HEADERS)
+$(B)/fuzz/fuzz_shell: tests/fuzz/fuzz_shell.c $(FUZZ_SOURCES) $(wildcard src/shell/*.h src/blocklist/*.h) | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	$(call say,FUZZ  )
 	$(Q)clang $(DEFINES) $(INCLUDES) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \

@@ -23,11 +23,11 @@
 
 #include "base/schema.h"
 #include "cap/wait.h"
-#include "guard/audit.h"
-#include "guard/blocklist.h"
-#include "guard/config.h"
-#include "guard/policy.h"
-#include "guard/scope.h"
+#include "policy/audit.h"
+#include "blocklist/blocklist.h"
+#include "policy/config.h"
+#include "policy/policy.h"
+#include "policy/scope.h"
 #include "proc/proctab.h"
 #include "rpc/req.h"
 
@@ -74,7 +74,7 @@ struct cap_row {
 };
 extern const struct cap_row cap_rows[]; /* in the order of tools/list; ended by name == NULL */
 
-/* What capabilities work with. Everything is borrowed from app/server.c. */
+/* What capabilities work with. Everything is borrowed from server/server.c. */
 struct cap {
 	struct ev_loop *loop;
 	const struct config *config;

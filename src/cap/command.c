@@ -7,7 +7,7 @@
 #include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
-#include "guard/shell_words.h"
+#include "shell/words.h"
 
 #define SHOWN_MAX (32u * 1024 * 1024) /* more than any request line can hold */
 

@@ -15,8 +15,8 @@
 
 #include "base/err.h"
 #include "base/jsonw.h"
-#include "guard/blocklist.h"
-#include "guard/config.h"
+#include "blocklist/blocklist.h"
+#include "policy/config.h"
 
 struct command {
 	const char *text;    /* the parameter; borrowed from the request */

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "os/denials.h"
+#include "os/sandbox/denials.h"
 
 /* A native call never kills: the filter's only death is a foreign one's, and that has no errno. */
 static bool has_named_death(const struct denial *list, size_t count)

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "base/mem.h"
-#include "guard/env.h"
+#include "policy/env.h"
 
 static void follow_user(const struct run_env *run, char ***envp)
 {

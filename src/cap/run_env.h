@@ -1,6 +1,6 @@
 /*
  * run_env - the environment of a run: the operator's and the request's
- * (guard/env.h), and what its sandbox and its user add.
+ * (policy/env.h), and what its sandbox and its user add.
  *
  * TMPDIR is the private temporary directory. Where the home cannot be written,
  * the caches that tools would keep there go below it too; a variable that the
@@ -12,8 +12,8 @@
 
 #include <jansson.h>
 
-#include "guard/config.h"
-#include "os/confine.h"
+#include "policy/config.h"
+#include "os/sandbox/confine.h"
 #include "os/users.h"
 
 /* What a run's environment is made of; everything is borrowed. */

@@ -14,8 +14,8 @@
 
 #include "base/buf.h"
 #include "base/jsonw.h"
-#include "guard/config.h"
-#include "os/confine.h"
+#include "policy/config.h"
+#include "os/sandbox/confine.h"
 #include "proc/proc.h"
 
 struct run_limits {

@@ -5,8 +5,8 @@
 #ifndef PROCPEN_CAP_RUN_USER_H
 #define PROCPEN_CAP_RUN_USER_H
 
-#include "guard/config.h"
-#include "os/confine.h"
+#include "policy/config.h"
+#include "os/sandbox/confine.h"
 #include "os/users.h"
 
 /*

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guard/blocklist.h"
-#include "guard/blocklist_table.h"
+#include "blocklist/blocklist.h"
+#include "blocklist/table.h"
 
 /* A harmless example may be text that a literal pattern forbids even there. */
 static int check(const struct blocklist_example *e)

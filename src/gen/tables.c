@@ -108,7 +108,7 @@ void gen_config_c(const struct gen *g, struct buf *out)
 	json_t *row, *choice;
 	size_t i, k;
 
-	buf_adds(out, HEADER "#include <stddef.h>\n\n#include \"guard/config.h\"\n\n");
+	buf_adds(out, HEADER "#include <stddef.h>\n\n#include \"policy/config.h\"\n\n");
 	json_array_foreach(g->config, i, row) {
 		if (!json_object_get(row, "choices"))
 			continue;

@@ -17,7 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 
-#define FIRST_FREE 5 /* 0, 1, 2 standard; 3 and 4 reserved for os/spawn */
+#define FIRST_FREE 5 /* 0, 1, 2 standard; 3 and 4 reserved for os/spawn/spawn */
 #define INTERRUPT_US 1000
 #define FULL_MS 1000
 

@@ -4,7 +4,7 @@
  *
  * Afterwards 0 is /dev/null, 1 is a copy of 2 (so nothing can ever print into
  * the protocol), 2 is as it was (or /dev/null when it was closed), 3 and 4 are
- * reserved for os/spawn, and every other descriptor is close-on-exec.
+ * reserved for os/spawn/spawn, and every other descriptor is close-on-exec.
  *
  * Reads and writes never block: sockets are used with MSG_DONTWAIT; pipes and
  * devices are reopened for a file description of our own, because O_NONBLOCK

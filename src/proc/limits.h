@@ -17,7 +17,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "os/confine.h"
+#include "os/sandbox/confine.h"
 #include "os/loop.h"
 #include "proc/names.h"
 #include "proc/usage.h"

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "os/procfs.h"
-#include "os/spawn.h"
+#include "os/spawn/spawn.h"
 #include "proc/names.h"
 #include "proc/proc_life.h"
 

@@ -10,7 +10,7 @@
 #ifndef PROCPEN_PROC_PROCTAB_H
 #define PROCPEN_PROC_PROCTAB_H
 
-#include "os/confine.h"
+#include "os/sandbox/confine.h"
 #include "os/loop.h"
 #include "os/reaper.h"
 #include "proc/proc.h"
@@ -23,7 +23,7 @@ struct proctab_options {
 	uint64_t head_bytes, tail_bytes, budget_bytes;
 	int drain_ms;
 	int spools_max; /* finished runs that may keep a log: each holds a descriptor */
-	bool ahead;             /* keep keepers ready for the next runs (os/spare.h) */
+	bool ahead;             /* keep keepers ready for the next runs (os/spawn/spare.h) */
 };
 
 struct proctab;

@@ -24,7 +24,7 @@
 
 #include "os/loop.h"
 #include "os/reaper.h"
-#include "os/shim_proto.h"
+#include "os/shim/proto.h"
 
 struct tree {
 	struct ev_loop *loop;

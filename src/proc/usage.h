@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "os/spawn.h"
+#include "os/spawn/spawn.h"
 
 struct usage {
 	int64_t cpu_ms;

@@ -3,7 +3,7 @@
  *
  * Source: https://www.jsonrpc.org/specification. Turns one line into messages
  * and answers what is not one (-32700, -32600) itself. Knows no method: each
- * message goes to the route function, which app/server.c sets.
+ * message goes to the route function, which server/server.c sets.
  *
  * Input that is no message and has no id is answered with id null, but only
  * RPC_GARBAGE_MAX times in a row: two programs that answer each other's errors

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/confine_seccomp.h"
+#include "os/sandbox/seccomp.h"
 
 #define RUNS_MAX 10000
 

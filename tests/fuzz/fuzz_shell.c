@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "guard/blocklist.h"
-#include "guard/shell_parse.h"
+#include "blocklist/blocklist.h"
+#include "shell/parse.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

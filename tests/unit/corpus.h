@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guard/blocklist.h"
+#include "blocklist/blocklist.h"
 
 struct corpus_row {
 	const char *label, *command, *remark;

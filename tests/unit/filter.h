@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "os/confine_seccomp.h"
-#include "os/shim_proto.h"
+#include "os/sandbox/seccomp.h"
+#include "os/shim/proto.h"
 
 #if defined(__x86_64__)
 #define NATIVE AUDIT_ARCH_X86_64

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guard/approval.h"
+#include "policy/approval.h"
 #include "unit.h"
 
 static unsigned char request[HMAC_SIZE] = "what is asked for";

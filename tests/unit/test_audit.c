@@ -13,7 +13,7 @@
 
 #include "scratch.h"
 
-#include "guard/audit.h"
+#include "policy/audit.h"
 
 #define INSTANCE "0123456789abcdef"
 #define ZEROS "0000000000000000000000000000000000000000000000000000000000000000"

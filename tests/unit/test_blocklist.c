@@ -4,7 +4,7 @@
 #include <jansson.h>
 
 #include "base/mem.h"
-#include "guard/blocklist.h"
+#include "blocklist/blocklist.h"
 #include "verdict.h"
 
 static struct blocklist_verdict judge_input(const struct blocklist_input *in)

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/mem.h"
-#include "guard/blocklist_literal.h"
+#include "blocklist/literal.h"
 
 static void test_literal_each_pattern(void **state)
 {

@@ -2,7 +2,7 @@
 #include "unit.h"
 
 #include "base/mem.h"
-#include "guard/blocklist_path.h"
+#include "blocklist/path.h"
 
 /*
  * A word as a test writes it: ? is an unknown part, * ~ are what they are in a shell,

@@ -7,8 +7,8 @@
 
 #include "corpus.h"
 #include "everyday.h"
-#include "guard/blocklist_table.h"
-#include "guard/blocklist_walk.h"
+#include "blocklist/table.h"
+#include "blocklist/walk.h"
 
 /* What one verdict took. */
 struct spent {

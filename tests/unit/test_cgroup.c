@@ -21,8 +21,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "os/cgroup.h"
-#include "os/cgroup_group.h"
+#include "os/cgroup/cgroup.h"
+#include "os/cgroup/group.h"
 
 #define WAIT_MS 60000 /* a wait ends with its condition */
 #define MIB (INT64_C(1) << 20)

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 
 #include "base/mem.h"
-#include "os/cgroup.h"
-#include "os/cgroup_group.h"
+#include "os/cgroup/cgroup.h"
+#include "os/cgroup/group.h"
 
 /* --- the kernel ---------------------------------------------------------------------- */
 

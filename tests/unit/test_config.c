@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "guard/config.h"
+#include "policy/config.h"
 
 static int setup(void **state)
 {

@@ -10,9 +10,9 @@
 #include <sys/wait.h>
 
 #include "base/mem.h"
-#include "os/confine.h"
-#include "os/confine_landlock.h"
-#include "os/confine_state.h"
+#include "os/sandbox/confine.h"
+#include "os/sandbox/landlock.h"
+#include "os/sandbox/state.h"
 #include "scratch.h"
 
 #define ALWAYS (BIT(CONFINE_KEEPER) | BIT(CONFINE_SESSION) | BIT(CONFINE_RLIMITS))

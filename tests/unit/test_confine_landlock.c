@@ -12,7 +12,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 
-#include "os/confine_landlock.h"
+#include "os/sandbox/landlock.h"
 #include "scratch.h"
 
 #define NEWEST 7 /* the last ABI that confine_landlock knows something about */

@@ -3,8 +3,8 @@
 #include <stdbool.h>
 #include <sys/sysmacros.h>
 
-#include "os/confine_mounts.h"
-#include "os/shim_proto.h"
+#include "os/sandbox/mounts.h"
+#include "os/shim/proto.h"
 #include "scratch.h"
 
 #define MANY 200

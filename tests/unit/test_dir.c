@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "guard/dir.h"
+#include "policy/dir.h"
 #include "scratch.h"
 
 static struct scratch tmp;

@@ -9,7 +9,7 @@
 
 #include "scratch.h"
 
-#include "guard/env.h"
+#include "policy/env.h"
 
 struct fixture {
 	struct scratch tmp;

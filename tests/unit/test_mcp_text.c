@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "app/mcp_text.h"
+#include "mcp/text.h"
 #include "base/utf8.h"
 
 /* The text of the object @json, decoded; at most @max bytes are asked for. Heap. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "app/mcp_tools.h"
+#include "mcp/tools.h"
 
 static const struct mcp_shape plain = { .name = "old" };
 static const struct mcp_shape full = { .name = "new", .annotations = true, .structured = true };

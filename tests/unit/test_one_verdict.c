@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "app/cli_check.h"
-#include "app/server.h"
+#include "cli/check.h"
+#include "server/server.h"
 #include "base/mem.h"
 #include "corpus.h"
 #include "proc/proctab.h"

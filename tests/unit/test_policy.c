@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "guard/policy.h"
+#include "policy/policy.h"
 
 static const char *const capabilities[] = {
 	"process.run", "process.monitor", "process.kill", "process.list", "process.logs",

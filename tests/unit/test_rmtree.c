@@ -14,7 +14,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#include "os/rmtree.h"
+#include "os/sandbox/rmtree.h"
 #include "scratch.h"
 
 #define ORDINARY 65534 /* a user without rights, where we are root */

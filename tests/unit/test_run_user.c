@@ -4,7 +4,7 @@
 
 #include "cap/run_env.h"
 #include "cap/run_user.h"
-#include "guard/env.h"
+#include "policy/env.h"
 #include "scratch.h"
 
 struct fixture {

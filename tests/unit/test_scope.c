@@ -14,7 +14,7 @@
 
 #include "scratch.h"
 
-#include "guard/scope.h"
+#include "policy/scope.h"
 
 /*
  * <dir>/ws            the workspace: sub/deep, file, links in and out

@@ -10,12 +10,12 @@
 #include <sys/socket.h>
 
 #include "base/buf.h"
-#include "os/confine_seccomp_table.h"
+#include "os/sandbox/seccomp_table.h"
 
 #define GOLDEN_MAX (4u << 20)
 #define LAST_NUMBER 520
 #define PAGE "docs/security.md"
-#define TABLE_BEGIN "<!-- made by `make golden` from src/os/confine_seccomp_table.c -->\n"
+#define TABLE_BEGIN "<!-- made by `make golden` from src/os/sandbox/seccomp_table.c -->\n"
 #define TABLE_END "<!-- end -->\n"
 
 static const struct {

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "app/setup_merge.h"
+#include "cli/setup/merge.h"
 
 #define PROGRAM "/opt/procpen"
 

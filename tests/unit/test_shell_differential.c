@@ -19,7 +19,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "guard/shell_parse.h"
+#include "shell/parse.h"
 
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define TEXTS 150

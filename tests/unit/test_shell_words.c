@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "guard/shell_words.h"
+#include "shell/words.h"
 
 struct split_case {
 	const char *text;

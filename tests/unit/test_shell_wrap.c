@@ -2,9 +2,9 @@
 #include "unit.h"
 
 #include "base/mem.h"
-#include "guard/blocklist_args.h"
-#include "guard/blocklist_rules.h"
-#include "guard/shell_wrap.h"
+#include "blocklist/args.h"
+#include "blocklist/rules.h"
+#include "blocklist/wrap.h"
 
 #define WORDS_MAX 32
 

@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "children.h"
-#include "os/spare.h"
+#include "os/spawn/spare.h"
 #include "scratch.h"
 
 static struct children all;

@@ -11,7 +11,7 @@
 
 #include "base/ids.h"
 #include "children.h"
-#include "os/tmpdir.h"
+#include "os/sandbox/tmpdir.h"
 #include "scratch.h"
 
 #define ORDINARY 65534 /* a user without rights, where we are root */

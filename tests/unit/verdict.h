@@ -2,7 +2,7 @@
 #ifndef PROCPEN_TESTS_UNIT_VERDICT_H
 #define PROCPEN_TESTS_UNIT_VERDICT_H
 
-#include "guard/blocklist.h"
+#include "blocklist/blocklist.h"
 
 /* @len: of the text that a span may point into. */
 static inline void verdict_check(const struct blocklist_verdict *v, size_t len)

@@ -8,7 +8,7 @@
 #ifndef PROCPEN_OS_SHIM_COMMAND_H
 #define PROCPEN_OS_SHIM_COMMAND_H
 
-#include "os/shim_proto.h"
+#include "os/shim/proto.h"
 
 #define COMMAND_STACK 3072 /* of the child; on our own stack, whose page is there anyway */
 

@@ -4,7 +4,7 @@
  * A command can reach its keeper by what needs no more than the same uid: priority
  * and scheduling class, processors, I/O priority, limits, queued signals. What one
  * command has done there must not be what the next one finds, so a keeper that was
- * touched serves no other. (Files below /proc/PID are out of reach: see os/spare.c.)
+ * touched serves no other. (Files below /proc/PID are out of reach: see os/spawn/spare.c.)
  */
 #ifndef PROCPEN_OS_SHIM_INTACT_H
 #define PROCPEN_OS_SHIM_INTACT_H

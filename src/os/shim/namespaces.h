@@ -9,7 +9,7 @@
 #ifndef PROCPEN_OS_SHIM_NAMESPACES_H
 #define PROCPEN_OS_SHIM_NAMESPACES_H
 
-#include "os/shim_proto.h"
+#include "os/shim/proto.h"
 
 /* Returns 0, or a negative errno with the stage of the failure in *@stage. */
 long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage);

@@ -52,7 +52,7 @@
 #include "os/shim/sys.h"
 #include "os/shim/used.h"
 #include "os/shim/watch.h"
-#include "os/shim_proto.h"
+#include "os/shim/proto.h"
 
 #define REAP_MAX 64       /* collected in one turn */
 #define REAP_TURNS 32     /* without a pause, for a kill */

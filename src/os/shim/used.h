@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "os/shim_proto.h"
+#include "os/shim/proto.h"
 
 /* getrusage(2). */
 struct kernel_rusage {

@@ -13,7 +13,7 @@
 #ifndef PROCPEN_OS_SHIM_WATCH_H
 #define PROCPEN_OS_SHIM_WATCH_H
 
-#include "os/shim_proto.h"
+#include "os/shim/proto.h"
 
 /* Once, when the command has started. @plan is used as long as the keeper lives. */
 void watch_start(const struct shim_plan *plan);

@@ -1,0 +1,46 @@
+/*
+ * blocklist - one verdict on a command: always blocked, or not.
+ *
+ * A guardrail against mistakes, not a boundary (docs/blocklist.md). Two layers: the
+ * literal one (blocklist/literal) searches twelve patterns in the text, also
+ * where it is only data; the structural one (blocklist/walk) parses the shell,
+ * opens wrappers and nested texts, and judges what would be run by the rules of
+ * schema/blocklist.json. What is too large, too deep or no shell text is blocked.
+ * is_blocked, process.run and `procpen check` call this one function.
+ */
+#ifndef PROCPEN_BLOCKLIST_BLOCKLIST_H
+#define PROCPEN_BLOCKLIST_BLOCKLIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* A longer text (command, or stdin for a shell) is blocked unread. */
+#define BLOCKLIST_TEXT_MAX (1u << 20)
+
+struct blocklist_input {
+	const char *command;
+	const char *const *args; /* NULL-terminated, or NULL when there are none */
+	const void *stdin_bytes; /* raw, or NULL */
+	size_t stdin_len;
+	const char *const
+		*environment;	 /* "NAME=VALUE", NULL-terminated, or NULL: known variables */
+	const char *directory;   /* working directory as the request gives it, or NULL */
+	bool no_shell;           /* only split into words; what cannot be split is not run */
+	bool shell;              /* with args: they are $1 ... of a shell that runs the command */
+	bool literal_in_commands; /* literal patterns only where a command stands */
+};
+
+struct blocklist_verdict {
+	bool blocked;
+	const char *rule;       /* "literal.rm_root"; static; NULL if not blocked */
+	char reason[512];       /* what matched, where, why */
+	const char *suggestion; /* a safe alternative; static; NULL if not blocked */
+	bool has_span;          /* the match lies in the command text (not in stdin) */
+	size_t start, end;      /* bytes [start, end) of command, or of command and args joined by
+				 * single spaces */
+};
+
+/* Judge @in. Never fails, never starts anything. Linear in the text. */
+void blocklist_judge(const struct blocklist_input *in, struct blocklist_verdict *v);
+
+#endif

@@ -1,0 +1,333 @@
+/*
+ * Twelve patterns as a table of small matchers written by hand, tried in one pass
+ * over the text: a pattern is a sequence of literal pieces and of gaps. A match is
+ * tried at every place where its first two bytes stand; because the pieces are
+ * fixed and white space never starts a pattern, no byte is looked at more than a
+ * constant number of times. The one pattern with free text inside (dd) searches
+ * its pieces one after the other.
+ */
+#include "blocklist/literal.h"
+
+#include <stdint.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct text {
+	const char *s;
+	size_t len;
+};
+
+struct span {
+	size_t start, end;
+};
+
+/* What must stand around a match. */
+enum edge {
+	EDGE_NONE = 0,
+	EDGE_WORD_BEFORE = 1, /* no word character before it */
+	EDGE_WORD_AFTER = 2,  /* no word character behind it */
+	EDGE_WORD_NEXT = 4,   /* a word character behind it */
+	EDGE_TEXT_END = 8,    /* nothing but white space behind it */
+};
+
+struct rule {
+	const char *id;
+	const char *shape; /* the pattern as people write it */
+	/*
+	 * The matcher's form. ' ' is one or more white space, '~' is any amount of
+	 * it, anything else stands for itself.
+	 */
+	const char *pattern;
+	unsigned edges; /* enum edge */
+	const char *suggestion;
+	/* Instead of @pattern, for what the little language cannot say. */
+	bool (*find)(const struct text *t, struct span *m);
+};
+
+static bool find_dd_disk(const struct text *t, struct span *m);
+
+#define AVOID_POWER \
+	"The machine's power state is not for a command to change. If the word is only data, " \
+	"put it into a file or spell it differently."
+
+static const struct rule rules[] = {
+	{ "literal.rm_root", "rm -rf / at the end", "rm -rf /", EDGE_WORD_BEFORE | EDGE_TEXT_END,
+	  "Delete a path below the workspace instead, for example: rm -rf ./build", NULL },
+	{ "literal.rm_root_glob", "rm -rf /*", "rm -rf /*", EDGE_WORD_BEFORE,
+	  "Delete a path below the workspace instead, for example: rm -rf ./build/*", NULL },
+	{ "literal.mkfs", "mkfs.<type>", "mkfs.", EDGE_WORD_BEFORE | EDGE_WORD_NEXT,
+	  "To make a file system in an image file, use: mke2fs -F ./fs.img", NULL },
+	{ "literal.dd_disk", "dd if=... of=/dev/sd...", NULL, EDGE_NONE,
+	  "Write to an image file instead: dd if=... of=./disk.img", find_dd_disk },
+	{ "literal.redirect_disk", "> /dev/sd...", ">~/dev/sd", EDGE_NONE,
+	  "Write to a file in the workspace, or to /dev/null", NULL },
+	{ "literal.chmod_root", "chmod -R 777 / at the end", "chmod -R 777 /",
+	  EDGE_WORD_BEFORE | EDGE_TEXT_END,
+	  "Change the mode of a path below the workspace, and only as far as needed, for example: "
+	  "chmod -R u+rwX ./dir", NULL },
+	{ "literal.fork_bomb", ":(){ :|:& };:", ":~(~)~{~:~|~:~&~}~;~:", EDGE_NONE,
+	  "Bound what is started in parallel, for example with: xargs -P 4", NULL },
+	{ "literal.shutdown", "the word shutdown", "shutdown", EDGE_WORD_BEFORE | EDGE_WORD_AFTER,
+	  AVOID_POWER, NULL },
+	{ "literal.reboot", "the word reboot", "reboot", EDGE_WORD_BEFORE | EDGE_WORD_AFTER,
+	  AVOID_POWER, NULL },
+	{ "literal.init_runlevel_0", "init 0", "init 0", EDGE_WORD_BEFORE | EDGE_WORD_AFTER,
+	  AVOID_POWER, NULL },
+	{ "literal.init_runlevel_6", "init 6", "init 6", EDGE_WORD_BEFORE | EDGE_WORD_AFTER,
+	  AVOID_POWER, NULL },
+	{ "literal.firewalld_off", "systemctl disable firewalld", "systemctl disable firewalld",
+	  EDGE_WORD_BEFORE, "Look at the state instead: systemctl status firewalld", NULL },
+	{ "literal.iptables_flush", "iptables -F", "iptables -F", EDGE_WORD_BEFORE,
+	  "List the rules instead: iptables -S", NULL },
+};
+
+static const char *const shells[] = {
+	"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "csh", "tcsh",
+	"rbash", "bash-static", "$0", "$SHELL", "SHELL", "$BASH", "eval", "stdin",
+};
+
+static bool is_space(char c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_word(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_';
+}
+
+static bool word_at(const struct text *t, size_t at)
+{
+	return at < t->len && is_word(t->s[at]);
+}
+
+static bool edges_hold(const struct text *t, struct span m, unsigned edges)
+{
+	if ((edges & EDGE_WORD_BEFORE) && m.start > 0 && is_word(t->s[m.start - 1]))
+		return false;
+	if ((edges & EDGE_WORD_AFTER) && word_at(t, m.end))
+		return false;
+	if ((edges & EDGE_WORD_NEXT) && !word_at(t, m.end))
+		return false;
+	if (edges & EDGE_TEXT_END)
+		for (size_t i = m.end; i < t->len; i++)
+			if (!is_space(t->s[i]))
+				return false;
+	return true;
+}
+
+/* Does @pattern match at @start? *@end: behind the match. */
+static bool match_at(const struct text *t, size_t start, const char *pattern, size_t *end)
+{
+	size_t i = start;
+
+	for (; *pattern; pattern++) {
+		if (*pattern == ' ' || *pattern == '~') {
+			if (*pattern == ' ' && (i >= t->len || !is_space(t->s[i])))
+				return false;
+			while (i < t->len && is_space(t->s[i]))
+				i++;
+		} else if (i < t->len && t->s[i] == *pattern) {
+			i++;
+		} else {
+			return false;
+		}
+	}
+	*end = i;
+	return true;
+}
+
+/* First match of @pattern with @edges at or behind @from. */
+static bool find_pattern(const struct text *t, size_t from, const char *pattern, unsigned edges,
+			 struct span *m)
+{
+	for (size_t i = from; i < t->len; i++) {
+		const char *hit = memchr(t->s + i, pattern[0], t->len - i);
+
+		if (!hit)
+			return false;
+		i = (size_t)(hit - t->s);
+		m->start = i;
+		if (match_at(t, i, pattern, &m->end) && edges_hold(t, *m, edges))
+			return true;
+	}
+	return false;
+}
+
+/* The word dd, then if=, then of=/dev/sd; whatever stands between them. */
+static bool find_dd_disk(const struct text *t, struct span *m)
+{
+	struct span input, output;
+
+	if (!find_pattern(t, 0, "dd", EDGE_WORD_BEFORE | EDGE_WORD_AFTER, m) ||
+	    !find_pattern(t, m->end, "if=", EDGE_NONE, &input) ||
+	    !find_pattern(t, input.end, "of=/dev/sd", EDGE_NONE, &output))
+		return false;
+	m->end = output.end;
+	return true;
+}
+
+/*
+ * Which rules may begin with two bytes, as bits: those that have the first one as their
+ * first, and those that may have the second one behind it. One look at each byte of the
+ * text leaves few places at which a pattern is tried.
+ */
+static uint16_t first_byte[256], second_byte[256];
+static bool begins_filled;
+
+/* The pattern of the word dd begins the rule that has none. */
+static const char *beginning(const struct rule *r)
+{
+	return r->pattern ? r->pattern : "dd";
+}
+
+static void fill_begins(void)
+{
+	for (size_t r = 0; r < COUNT_OF(rules); r++) {
+		const char *p = beginning(&rules[r]);
+		uint16_t bit = (uint16_t)(1u << r);
+		bool blank = p[1] == ' ' || p[1] == '~';
+
+		first_byte[(unsigned char)p[0]] |= bit;
+		for (unsigned c = 0; c < 256; c++)
+			if ((blank && is_space((char)c)) || c == (unsigned char)p[1] ||
+			    (p[1] == '~' && c == (unsigned char)p[2]))
+				second_byte[c] |= bit;
+	}
+	begins_filled = true;
+}
+
+/* The rules that are still looked for, and the first match of each that was found. */
+struct search {
+	unsigned left, found;
+	struct span spans[COUNT_OF(rules)];
+};
+
+static void try_rules(const struct text *t, size_t at, unsigned may, struct search *s)
+{
+	for (; may; may &= may - 1) {
+		unsigned r = (unsigned)__builtin_ctz(may);
+		struct span m = { at, at };
+
+		if (rules[r].find) { /* it searches the rest of the text, once */
+			s->left &= ~(1u << r);
+			if (rules[r].find(t, &s->spans[r]))
+				s->found |= 1u << r;
+		} else if (match_at(t, at, rules[r].pattern, &m.end) &&
+			   edges_hold(t, m, rules[r].edges)) {
+			s->spans[r] = m;
+			s->found |= 1u << r;
+		}
+		/* Only rules before one that was found matter now. */
+		if (s->found)
+			s->left &= (s->found & -s->found) - 1;
+	}
+}
+
+/* The first rule of the table that matches anywhere in @t. */
+static const struct rule *find_rule(const struct text *t, struct span *m)
+{
+	struct search s = { .left = (1u << COUNT_OF(rules)) - 1 };
+	const unsigned char *p = (const unsigned char *)t->s;
+
+	if (!begins_filled)
+		fill_begins();
+	for (size_t i = 0; i + 1 < t->len; i++) {
+		unsigned may = first_byte[p[i]] & second_byte[p[i + 1]] & s.left;
+
+		if (may)
+			try_rules(t, i, may, &s);
+	}
+	if (!s.found)
+		return NULL;
+	unsigned first = (unsigned)__builtin_ctz(s.found);
+
+	*m = s.spans[first];
+	return &rules[first];
+}
+
+/* ---- which stdin is fed to a shell ---- */
+
+static bool splits_words(char c)
+{
+	return is_space(c) || (c && strchr(";|&()<>{}!#\\'\"`=", c));
+}
+
+static bool is_shell(const char *word, size_t len)
+{
+	const char *slash = memrchr(word, '/', len);
+
+	if (slash) {
+		len -= (size_t)(slash + 1 - word);
+		word = slash + 1;
+	}
+	for (size_t i = 0; i < COUNT_OF(shells); i++)
+		if (strlen(shells[i]) == len && memcmp(shells[i], word, len) == 0)
+			return true;
+	return false;
+}
+
+/*
+ * May the text run what it reads? It names a shell (or something that stands for
+ * one, like $0 and $SHELL), evaluates text, or names its own input.
+ */
+static bool names_shell(const struct text *t)
+{
+	for (size_t i = 0; i < t->len;) {
+		size_t start = i;
+
+		while (i < t->len && !splits_words(t->s[i]))
+			i++;
+		if (is_shell(t->s + start, i - start))
+			return true;
+		i += i < t->len;
+	}
+	return false;
+}
+
+/* ---- the two questions ---- */
+
+static void fill(const struct rule *r, struct span m, struct blocklist_literal *out)
+{
+	*out = (struct blocklist_literal){ .id = r->id, .shape = r->shape,
+					   .suggestion = r->suggestion,
+					   .start = m.start, .end = m.end };
+}
+
+bool blocklist_literal_find(const char *s, size_t len, struct blocklist_literal *out)
+{
+	const struct text t = { s, len };
+	struct span m;
+	const struct rule *r = find_rule(&t, &m);
+
+	if (r)
+		fill(r, m, out);
+	return r != NULL;
+}
+
+bool blocklist_literal_at_start(const char *s, size_t len, struct blocklist_literal *out)
+{
+	const struct text t = { s, len };
+	struct span m;
+
+	for (size_t i = 0; i < COUNT_OF(rules); i++) {
+		const struct rule *r = &rules[i];
+
+		m.start = 0;
+		if (r->find ? r->find(&t, &m) && m.start == 0
+			    : match_at(&t, 0, r->pattern, &m.end) && edges_hold(&t, m, r->edges)) {
+			fill(r, m, out);
+			return true;
+		}
+	}
+	return false;
+}
+
+bool blocklist_names_shell(const char *s, size_t len)
+{
+	const struct text t = { s, len };
+
+	return names_shell(&t);
+}

@@ -1,0 +1,319 @@
+/*
+ * Words become arrays of tokens (blocklist/path_tree.h), these are resolved to
+ * components, and the tree of patterns tells their classes.
+ */
+#include "blocklist/path.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "blocklist/args.h"
+#include "blocklist/path_tree.h"
+#include "shell/parse.h"
+
+/* So many ".." lead out of any workspace to the root. */
+#define CLIMB_TO_ROOT 4
+
+struct tokens {
+	size_t len;
+	uint16_t s[BLOCKLIST_PATH_MAX];
+};
+
+uint64_t blocklist_class(const char *name)
+{
+	return path_class(name);
+}
+
+/* ---- words to tokens ---- */
+
+static uint16_t unknown_token(const struct shell_word *w, size_t i)
+{
+	const struct shell_unknown *u = shell_word_unknown(w, i);
+
+	return u && u->is_set ? MARK_SET : MARK_MAYBE;
+}
+
+/* A bracket expression or an extended glob that begins at @i: where it ends. */
+static size_t glob_end(const struct shell_word *w, size_t i)
+{
+	size_t k = i + 1;
+
+	if (k < w->text.len && (w->text.s[k] == '!' || w->text.s[k] == '^'))
+		k++;
+	if (k < w->text.len && w->text.s[k] == ']')
+		k++;
+	while (k < w->text.len && w->text.s[k] != ']' && w->text.s[k] != '/')
+		k++;
+	return k < w->text.len && w->text.s[k] == ']' ? k : i;
+}
+
+static uint16_t token_of(const struct shell_word *w, size_t *i)
+{
+	unsigned char c = (unsigned char)w->text.s[*i];
+
+	switch (w->kind[*i]) {
+	case SHELL_TILDE:
+		return MARK_HOME;
+	case SHELL_UNKNOWN:
+	case SHELL_UNKNOWN_FIELDS:
+		return unknown_token(w, *i);
+	case SHELL_GLOB:
+		if (c == '[') {
+			size_t end = glob_end(w, *i);
+
+			if (end == *i)
+				return c;
+			*i = end;
+			return MARK_ANY;
+		}
+		return c == '?' ? MARK_ANY : c == ']' ? c : MARK_STAR;
+	default:
+		return c;
+	}
+}
+
+static bool is_missing(const struct shell_word *w, size_t i)
+{
+	return i >= w->gone_from && i < w->gone_to;
+}
+
+/* @whole: with what may be empty or missing. */
+static bool tokenize(const struct shell_word *w, size_t skip, bool whole, struct tokens *out)
+{
+	out->len = 0;
+	for (size_t i = skip; i < w->text.len; i++) {
+		uint16_t token;
+
+		if (!whole && is_missing(w, i))
+			continue;
+		if (out->len == BLOCKLIST_PATH_MAX)
+			return false;
+		token = token_of(w, &i);
+		if (whole || token != MARK_MAYBE)
+			out->s[out->len++] = token;
+	}
+	return true;
+}
+
+/* ---- resolving ---- */
+
+static bool part_is(struct path_part p, const char *text)
+{
+	size_t len = strlen(text);
+
+	if (p.len != len)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (p.s[i] != (unsigned char)text[i])
+			return false;
+	return true;
+}
+
+/* Add the components of @s to @p. Returns how often ".." went above the first. */
+static unsigned add_parts(struct path *p, const uint16_t *s, size_t len)
+{
+	unsigned climbed = 0;
+
+	for (size_t i = 0; i < len;) {
+		struct path_part part = { s + i, 0 };
+
+		while (i + part.len < len && s[i + part.len] != '/')
+			part.len++;
+		i += part.len + 1;
+		if (!part.len || part_is(part, "."))
+			continue;
+		if (part_is(part, "..")) {
+			climbed += p->count == 0;
+			p->count -= p->count > 0;
+		} else if (p->count < PATH_COMPONENTS_MAX) {
+			p->parts[p->count++] = part;
+		}
+	}
+	return climbed;
+}
+
+/* /proc/N/root is the root as another process sees it. */
+static void leave_proc(struct path *p)
+{
+	while (p->count >= 3 && part_is(p->parts[0], "proc") &&
+	       (part_is(p->parts[2], "root") || part_is(p->parts[2], "cwd"))) {
+		memmove(p->parts, p->parts + 3, (p->count - 3) * sizeof(p->parts[0]));
+		p->count -= 3;
+	}
+}
+
+static void resolve_relative(struct path *p, const uint16_t *s, size_t len,
+			     const struct blocklist_dir *dir)
+{
+	p->kind = PATH_ABSOLUTE;
+	if (dir->known) {
+		add_parts(p, dir->path, dir->len);
+		add_parts(p, s, len);
+	} else if (add_parts(p, s, len) < CLIMB_TO_ROOT) {
+		p->kind = PATH_NOWHERE;
+	}
+}
+
+/* @named: the unknown at the start is the working directory. */
+static void resolve(struct path *p, const struct tokens *t, bool named,
+		    const struct blocklist_dir *dir)
+{
+	static const uint16_t root_home[] = { '/', 'r', 'o', 'o', 't' };
+	bool home = t->len && t->s[0] == MARK_HOME;
+	bool plus = home && t->len > 1 && t->s[1] == '+' && (t->len == 2 || t->s[2] == '/');
+	bool of_root = home && t->len >= 5 && part_is((struct path_part){ t->s + 1, 4 }, "root") &&
+		       (t->len == 5 || t->s[5] == '/');
+
+	p->count = 0;
+	p->kind = PATH_ABSOLUTE;
+	if (named || plus) {
+		resolve_relative(p, t->s + 1 + plus, t->len - 1 - plus, dir);
+	} else if (of_root) {
+		add_parts(p, root_home, COUNT_OF(root_home));
+		add_parts(p, t->s + 5, t->len - 5);
+	} else if (home || (t->len && t->s[0] == '/')) {
+		add_parts(p, t->s, t->len);
+	} else if (t->len && (t->s[0] == MARK_MAYBE || t->s[0] == MARK_SET)) {
+		p->kind = PATH_FLOATING;
+	} else {
+		resolve_relative(p, t->s, t->len, dir);
+	}
+	leave_proc(p);
+}
+
+/* ---- comparing ---- */
+
+/* A glob that takes everything: * .* ?* .[!.]* *.* */
+static bool broad(struct path_part p)
+{
+	bool star = false;
+
+	for (size_t i = 0; i < p.len; i++) {
+		if (p.s[i] == MARK_STAR)
+			star = true;
+		else if (p.s[i] != MARK_ANY && p.s[i] != '.')
+			return false;
+	}
+	return star;
+}
+
+/* The classes of @p; what a glob at its end takes is the directory before it. */
+static uint64_t match_tree(struct path *p, bool only_globs)
+{
+	uint64_t trees = path_classes()->tree, found = path_match(p);
+	bool stripped = false;
+
+	if (only_globs)
+		found &= ~trees;
+	while (p->count && broad(p->parts[p->count - 1])) {
+		p->count--;
+		stripped = true;
+	}
+	return stripped ? found | (path_match(p) & trees) : found;
+}
+
+/* "$A/$B": it takes two accidents to leave nothing. */
+static bool two_unknowns(const struct tokens *t)
+{
+	size_t parts = 0;
+
+	for (size_t i = 0; i < t->len; i++)
+		parts += t->s[i] == MARK_MAYBE && (i == 0 || t->s[i - 1] == '/');
+	return parts > 1;
+}
+
+/* /home/$u/.cache: without the name it would be no home, but what is kept in one. */
+static bool below_some_home(const struct tokens *t)
+{
+	static const char home[] = "/home/";
+	size_t len = sizeof(home) - 1;
+
+	for (size_t i = 0; i < len; i++)
+		if (i >= t->len || t->s[i] != (unsigned char)home[i])
+			return false;
+	return t->len > len + 2 && t->s[len] == MARK_MAYBE && t->s[len + 1] == '/' &&
+	       t->s[len + 2] <= 0xff && t->s[len + 2] != '/';
+}
+
+static bool named_directory(const struct shell_word *w, size_t skip)
+{
+	const struct shell_unknown *u = shell_word_unknown(w, skip);
+
+	return u && (strcmp(u->name, "PWD") == 0 || strcmp(u->name, "$(pwd)") == 0);
+}
+
+/* $(findmnt -no SOURCE /): the device of a mounted file system. */
+static bool names_device(const struct shell_word *word)
+{
+	static const char programs[] = " $(findmnt) $(df) $(lsblk) $(blkid) ";
+
+	return word->unknown_count == 1 &&
+	       blocklist_listed(programs, word->unknowns[0].name, strlen(word->unknowns[0].name));
+}
+
+uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
+			    const struct blocklist_dir *dir, enum blocklist_reach reach)
+{
+	static struct tokens t;
+	static struct path p;
+	const struct path_classes *classes = path_classes();
+	uint64_t found = 0;
+	bool named, floating;
+	size_t len;
+
+	path_steps = 0;
+	if (skip >= word->text.len || !tokenize(word, skip, true, &t))
+		return 0;
+	named = named_directory(word, skip);
+	if (!named && path_wholly_unknown((struct path_part){ t.s, t.len }))
+		return classes->unknown | (names_device(word) ? classes->guess : 0);
+	resolve(&p, &t, named, dir);
+	floating = p.kind == PATH_FLOATING || t.s[0] == MARK_MAYBE || is_missing(word, skip);
+	if (p.kind == PATH_ABSOLUTE)
+		found = match_tree(&p, reach == REACH_FILE);
+	len = t.len;
+	if (reach != REACH_TREE_OR_EMPTY || below_some_home(&t) || two_unknowns(&t) ||
+	    !tokenize(word, skip, false, &t) || t.len == len || !t.len ||
+	    (t.s[0] != '/' && t.s[0] != MARK_HOME))
+		return found;
+	resolve(&p, &t, false, dir);
+	return found | (match_tree(&p, false) & (floating ? classes->root : classes->empty));
+}
+
+uint64_t blocklist_path_steps(void)
+{
+	return path_steps;
+}
+
+/* ---- the working directory ---- */
+
+static void store_dir(struct blocklist_dir *dir, const struct path *p)
+{
+	size_t len = 0;
+
+	dir->known = false;
+	for (size_t i = 0; i < p->count; i++) {
+		if (len + p->parts[i].len + 1 > COUNT_OF(dir->path))
+			return;
+		dir->path[len++] = '/';
+		memcpy(dir->path + len, p->parts[i].s, p->parts[i].len * sizeof(uint16_t));
+		len += p->parts[i].len;
+	}
+	dir->len = len;
+	dir->known = true;
+}
+
+void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word)
+{
+	static struct tokens t;
+	static struct path p;
+	struct blocklist_dir before;
+
+	blocklist_dir_copy(&before, dir);
+	dir->known = false;
+	if (!tokenize(word, 0, true, &t))
+		return;
+	resolve(&p, &t, named_directory(word, 0), &before);
+	if (p.kind == PATH_ABSOLUTE)
+		store_dir(dir, &p);
+}

@@ -1,0 +1,61 @@
+/*
+ * blocklist_path - which classes of paths a word may name.
+ *
+ * A word is resolved as text: ".", ".." and double slashes go, the working
+ * directory stands before what is relative, /proc/N/root is the root. The file
+ * system is never asked, so a symbolic link or a mount is not seen. What a glob
+ * may match counts as matched. An unknown part counts as empty where that would
+ * leave a whole directory ("$X"/ may be /), and as any name behind a known
+ * directory ("/dev/$X"); a word that is unknown from its first character on is
+ * nothing in particular.
+ */
+#ifndef PROCPEN_BLOCKLIST_PATH_H
+#define PROCPEN_BLOCKLIST_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "shell/script.h"
+
+/* Longest path that is looked at; the kernel takes 4095 bytes. */
+#define BLOCKLIST_PATH_MAX 4200
+
+/* A working directory. All zero: somewhere unknown, as in a workspace. */
+struct blocklist_dir {
+	bool known;
+	size_t len;
+	uint16_t path[256]; /* absolute and resolved, in tokens of this module */
+};
+
+/* The same as *@to = *@from, but only what is in use is copied. */
+static inline void blocklist_dir_copy(struct blocklist_dir *to, const struct blocklist_dir *from)
+{
+	to->known = from->known;
+	to->len = from->len;
+	memcpy(to->path, from->path, from->len * sizeof(from->path[0]));
+}
+
+/* What an operand stands for. */
+enum blocklist_reach {
+	REACH_FILE,  /* this file; a directory only by what a glob in it matches */
+	REACH_TREE,  /* this file, or the directory with all that is in it */
+	REACH_TREE_OR_EMPTY, /* the same, and unknown parts may be empty */
+};
+
+/* The classes of blocklist_targets[] that @word from byte @skip on may name, as bits. */
+uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
+			    const struct blocklist_dir *dir, enum blocklist_reach reach);
+
+/* Steps of the budget that the last call took, besides those for its characters: a glob is
+ * compared with many patterns. */
+uint64_t blocklist_path_steps(void);
+
+/* What cd to @word leads to; unknown if that cannot be told. */
+void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word);
+
+/* The bit of the class called @name; 0 if there is none. */
+uint64_t blocklist_class(const char *name);
+
+#endif

@@ -1,0 +1,230 @@
+#include "blocklist/path_tree.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "blocklist/table.h"
+
+/* ---- the patterns as a tree ---- */
+
+struct node {
+	const char *text; /* component; not ended by NUL */
+	size_t len;
+	bool glob;
+	uint64_t here, below, except; /* classes of exactly this; of this and all below */
+	struct node *children, *next;
+	struct node **lists; /* the same children by their first character; the last one: any */
+	struct node *same;   /* the next one in such a list */
+};
+
+#define LISTS 16u
+
+static struct node top;
+static struct path_classes classes;
+
+static struct node *child_of(struct node *parent, const char *text, size_t len)
+{
+	struct node *n;
+
+	for (n = parent->children; n; n = n->next)
+		if (n->len == len && memcmp(n->text, text, len) == 0)
+			return n;
+	n = mem_zalloc(sizeof(*n));
+	n->text = text;
+	n->len = len;
+	n->glob = memchr(text, '*', len) || memchr(text, '?', len);
+	n->next = parent->children;
+	parent->children = n;
+	if (!parent->lists)
+		parent->lists = mem_zalloc((LISTS + 1) * sizeof(struct node *));
+	struct node **list = &parent->lists[strchr("*?~", text[0]) ? LISTS
+						: (unsigned char)text[0] % LISTS];
+
+	n->same = *list;
+	*list = n;
+	return n;
+}
+
+static void add_pattern(const char *pattern, uint64_t bit, bool except)
+{
+	struct node *n = &top;
+
+	while (*pattern) {
+		size_t len;
+
+		pattern += strspn(pattern, "/");
+		len = strcspn(pattern, "/");
+		if (len == 2 && memcmp(pattern, "**", 2) == 0) {
+			n->below |= bit;
+			return;
+		}
+		if (len)
+			n = child_of(n, pattern, len);
+		pattern += len;
+	}
+	if (except)
+		n->except |= bit;
+	else
+		n->here |= bit;
+}
+
+uint64_t path_class(const char *name)
+{
+	for (unsigned i = 0; i < blocklist_target_count; i++)
+		if (strcmp(blocklist_targets[i].name, name) == 0)
+			return 1ull << i;
+	return 0;
+}
+
+static void build_tree(void)
+{
+	for (unsigned i = 0; i < blocklist_target_count; i++) {
+		const struct blocklist_target *t = &blocklist_targets[i];
+		uint64_t bit = 1ull << i;
+
+		for (const char *const *p = t->paths; *p; p++)
+			add_pattern(*p, bit, false);
+		for (const char *const *p = t->except; *p; p++)
+			add_pattern(*p, bit, true);
+		classes.tree |= t->tree ? bit : 0;
+		classes.empty |= t->empty ? bit : 0;
+		classes.guess |= t->guess ? bit : 0;
+	}
+	classes.root = path_class("root");
+	classes.unknown = path_class("unknown");
+}
+
+const struct path_classes *path_classes(void)
+{
+	if (!classes.root)
+		build_tree();
+	return &classes;
+}
+
+/* ---- comparing ---- */
+
+static bool is_run(uint16_t c)
+{
+	return c == MARK_STAR || c == MARK_MAYBE || c == MARK_SET;
+}
+
+/* Positions of a pattern, as bits: those behind a star are reached with it. */
+static uint64_t pass_stars(const char *pattern, size_t len, uint64_t set)
+{
+	for (size_t j = 0; j < len; j++)
+		if (pattern[j] == '*' && (set >> j & 1))
+			set |= 2ull << j;
+	return set;
+}
+
+static bool fits(char pattern, uint16_t c)
+{
+	if (pattern == '?' || pattern == '*' || c == MARK_ANY)
+		return true;
+	return c == (pattern == '~' ? MARK_HOME : (unsigned char)pattern);
+}
+
+/* Is there a name that fits both? A pattern is shorter than 64 (see the generator). */
+static bool intersect(const char *pattern, size_t len, struct path_part p)
+{
+	uint64_t set = pass_stars(pattern, len, 1);
+
+	for (size_t i = 0; i < p.len && set; i++) {
+		uint64_t next = 0;
+
+		if (is_run(p.s[i])) /* any text: every later position */
+			next = ~0ull << __builtin_ctzll(set);
+		for (size_t j = 0; j < len && !is_run(p.s[i]); j++)
+			if ((set >> j & 1) && fits(pattern[j], p.s[i]))
+				next |= pattern[j] == '*' ? 1ull << j : 2ull << j;
+		set = pass_stars(pattern, len, next);
+	}
+	return set >> len & 1;
+}
+
+static bool plain(struct path_part p)
+{
+	for (size_t i = 0; i < p.len; i++)
+		if (p.s[i] > 0xff && p.s[i] != MARK_HOME)
+			return false;
+	return true;
+}
+
+bool path_wholly_unknown(struct path_part p)
+{
+	for (size_t i = 0; i < p.len; i++)
+		if (p.s[i] != MARK_MAYBE && p.s[i] != MARK_SET)
+			return false;
+	return p.len > 0;
+}
+
+uint64_t path_steps;
+
+static bool differ(char pattern, uint16_t c)
+{
+	return c <= 0xff && pattern != '*' && pattern != '?' && pattern != '~' &&
+	       c != (unsigned char)pattern;
+}
+
+/* Most nodes are told apart by their first character, or by their last one. */
+static bool ends_differ(const struct node *n, struct path_part p)
+{
+	return n->len && p.len &&
+	       (differ(n->text[0], p.s[0]) || differ(n->text[n->len - 1], p.s[p.len - 1]));
+}
+
+static bool part_matches(const struct node *n, struct path_part p, bool is_plain)
+{
+	path_steps++;
+	if (ends_differ(n, p))
+		return false;
+	if (is_plain && !n->glob) {
+		if (n->len != p.len)
+			return false;
+		for (size_t i = 0; i < p.len; i++)
+			if (p.s[i] != (n->text[i] == '~' ? MARK_HOME : (unsigned char)n->text[i]))
+				return false;
+		return true;
+	}
+	path_steps += 4 + p.len * n->len / 4;
+	return intersect(n->text, n->len, p);
+}
+
+static uint64_t match_below(const struct node *n, const struct path *p, size_t i, uint64_t *except)
+{
+	uint64_t found = n->below, mask = ~0ull;
+	bool is_plain;
+
+	if (i == p->count) {
+		*except |= n->except;
+		return found | n->here;
+	}
+	is_plain = plain(p->parts[i]);
+	if (path_wholly_unknown(p->parts[i]))
+		mask = classes.guess | classes.empty;
+	if (!n->lists)
+		return found;
+	if (p->parts[i].s[0] > 0xff) {
+		for (const struct node *c = n->children; c; c = c->next)
+			if (part_matches(c, p->parts[i], is_plain))
+				found |= match_below(c, p, i + 1, except) & mask;
+		return found;
+	}
+	const struct node *same[] = { n->lists[p->parts[i].s[0] % LISTS], n->lists[LISTS] };
+
+	for (size_t k = 0; k < COUNT_OF(same); k++)
+		for (const struct node *c = same[k]; c; c = c->same)
+			if (part_matches(c, p->parts[i], is_plain))
+				found |= match_below(c, p, i + 1, except) & mask;
+	return found;
+}
+
+uint64_t path_match(const struct path *p)
+{
+	uint64_t except = 0, found = match_below(&top, p, 0, &except);
+
+	for (size_t i = 0; except && i < p->count; i++)
+		if (!plain(p->parts[i]))
+			except = 0;
+	return found & ~except;
+}

@@ -1,0 +1,58 @@
+/*
+ * blocklist_path_tree - the patterns of the classes of paths, as a tree by components.
+ *
+ * So that a path is compared with the few patterns that share its beginning. A path
+ * is an array of tokens: a byte, or one of the marks below. For blocklist/path
+ * alone, which makes the tokens and resolves them; nothing is resolved here.
+ */
+#ifndef PROCPEN_BLOCKLIST_PATH_TREE_H
+#define PROCPEN_BLOCKLIST_PATH_TREE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PATH_COMPONENTS_MAX 1024
+
+enum mark {
+	MARK_ANY = 0x100, /* one character */
+	MARK_STAR,        /* a glob: any characters but a slash */
+	MARK_MAYBE,       /* unknown, may be empty */
+	MARK_SET,         /* unknown, not empty */
+	MARK_HOME,        /* ~ */
+};
+
+struct path_part {
+	const uint16_t *s;
+	size_t len;
+};
+
+/* A path as components. */
+struct path {
+	enum { PATH_NOWHERE, PATH_ABSOLUTE, PATH_FLOATING } kind; /* FLOATING: begins unknown */
+	size_t count;
+	struct path_part parts[PATH_COMPONENTS_MAX];
+};
+
+/* Classes as bits: what holds for some of them, and two that are asked for by name. */
+struct path_classes {
+	uint64_t tree, empty, guess; /* as the table's members of these names */
+	uint64_t root, unknown;
+};
+
+/* Made with the tree, at the first call, which must come before path_match(). */
+const struct path_classes *path_classes(void);
+
+/* The bit of the class called @name; 0 if there is none. */
+uint64_t path_class(const char *name);
+
+/* The classes that have a pattern which @p fits. */
+uint64_t path_match(const struct path *p);
+
+/* Is there nothing known in @p? */
+bool path_wholly_unknown(struct path_part p);
+
+/* Work of the present classification. */
+extern uint64_t path_steps;
+
+#endif

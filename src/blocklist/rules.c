@@ -1,0 +1,417 @@
+#include "blocklist/rules.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "shell/parse.h"
+
+#define NAME_MAX_BYTES 64
+#define SLOTS 4096
+
+/* ---- names ---- */
+
+/* Names by their hash; made once, never changed. More than twice as many slots as names. */
+static const struct blocklist_name *slots[SLOTS];
+
+static uint32_t hash(const char *text, size_t len)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)text[i]) * 16777619u;
+	return h;
+}
+
+static void fill_slots(void)
+{
+	BUG_IF(blocklist_name_count * 2 > SLOTS);
+	for (unsigned i = 0; i < blocklist_name_count; i++) {
+		uint32_t at = hash(blocklist_names[i].name, strlen(blocklist_names[i].name));
+
+		while (slots[at % SLOTS])
+			at++;
+		slots[at % SLOTS] = &blocklist_names[i];
+	}
+}
+
+static const struct blocklist_name *search(const char *text, size_t len)
+{
+	static bool filled;
+
+	if (!filled) {
+		fill_slots();
+		filled = true;
+	}
+	for (uint32_t at = hash(text, len); slots[at % SLOTS]; at++) {
+		const char *name = slots[at % SLOTS]->name;
+
+		if (*name == *text && strncmp(name, text, len) == 0 && !name[len])
+			return slots[at % SLOTS];
+	}
+	return NULL;
+}
+
+/* python3.11 is python; mkfs.anything is mkfs.* */
+const struct blocklist_name *blocklist_lookup(const char *text, size_t len)
+{
+	const struct blocklist_name *name;
+	char prefix[NAME_MAX_BYTES];
+	size_t cut = len;
+	const char *dot;
+
+	if (!len || len >= sizeof(prefix) - 2)
+		return NULL;
+	name = search(text, len);
+	if (name)
+		return name;
+	while (cut && ((text[cut - 1] >= '0' && text[cut - 1] <= '9') || text[cut - 1] == '.' ||
+		       text[cut - 1] == '-'))
+		cut--;
+	if (cut && cut < len)
+		name = search(text, cut);
+	dot = memchr(text, '.', len);
+	if (name || !dot)
+		return name;
+	cut = (size_t)(dot - text);
+	memcpy(prefix, text, cut);
+	memcpy(prefix + cut, ".*", 2);
+	return search(prefix, cut + 2);
+}
+
+/* Folders whose programs are the system's own, and anything named by a path from the root. */
+struct shell_text blocklist_base_name(const struct shell_word *word, bool *foreign)
+{
+	struct shell_text base = word->text;
+	const char *slash = memrchr(base.s, '/', base.len);
+
+	*foreign = false;
+	if (!slash)
+		return base;
+	*foreign = base.s[0] != '/' && word->kind[0] == SHELL_LITERAL;
+	base.len -= (size_t)(slash + 1 - base.s);
+	base.s = slash + 1;
+	return base;
+}
+
+/* ---- work ---- */
+
+/* Steps of a rule or an effect, of an option that a list is asked for, and of an operand that a
+ * list or a selector is asked for; of a path, besides its characters. */
+#define WORK_RULE 5u
+#define WORK_OPTION 1u
+#define WORK_OPERAND 4u
+#define WORK_PATH 24u
+
+/* Notes @steps; true: there is nothing left. */
+static bool spend(struct blocklist_rules *r, uint64_t steps)
+{
+	r->work += steps;
+	return r->limit && r->work > r->limit;
+}
+
+/* As blocklist_args_has(). */
+static bool has(struct blocklist_rules *r, const char *list)
+{
+	return !spend(r, 1 + WORK_OPTION * r->args.option_count) &&
+	       blocklist_args_has(&r->args, list);
+}
+
+static uint64_t classify(struct blocklist_rules *r, const struct shell_word *word, size_t skip,
+			 enum blocklist_reach reach)
+{
+	uint64_t classes;
+
+	if (spend(r, WORK_PATH + 2 * (uint64_t)word->text.len))
+		return 0;
+	classes = blocklist_classify(word, skip, &r->dir, reach);
+	spend(r, blocklist_path_steps());
+	return classes;
+}
+
+/* ---- effects ---- */
+
+static enum blocklist_reach reach_of(const char *effect)
+{
+	static const char trees[] =
+		" move mode_tree mode_call replace killers unmount mount mirror ";
+
+	if (strcmp(effect, "remove_tree") == 0 || strcmp(effect, "clean") == 0)
+		return REACH_TREE_OR_EMPTY;
+	return blocklist_listed(trees, effect, strlen(effect)) ? REACH_TREE : REACH_FILE;
+}
+
+static const struct blocklist_rule *effect_rule(const char *effect, uint64_t classes, bool guess)
+{
+	for (unsigned i = 0; i < blocklist_rule_count; i++) {
+		const struct blocklist_rule *rule = &blocklist_rules[i];
+
+		if (rule->effects && (!rule->targets || !classes || (rule->targets & classes)) &&
+		    (!guess || rule->guess) &&
+		    blocklist_listed(rule->effects, effect, strlen(effect)))
+			return rule;
+	}
+	return NULL;
+}
+
+bool blocklist_found(const char *effect, uint32_t start, uint32_t end, struct blocklist_finding *f)
+{
+	const struct blocklist_rule *rule = effect_rule(effect, 0, false);
+
+	if (!rule)
+		return false;
+	*f = (struct blocklist_finding){ .rule = rule, .start = start, .end = end };
+	return true;
+}
+
+bool blocklist_judge_effect(struct blocklist_rules *r, const char *effect,
+			    const struct shell_word *word, size_t skip, bool guess,
+			    struct blocklist_finding *f)
+{
+	uint64_t classes = classify(r, word, skip, reach_of(effect));
+	const struct blocklist_rule *rule = classes ? effect_rule(effect, classes, guess) : NULL;
+
+	if (!rule || !rule->targets)
+		return false;
+	*f = (struct blocklist_finding){ .rule = rule, .start = word->start, .end = word->end,
+					 .classes = classes & rule->targets };
+	return true;
+}
+
+/* ---- which operands ---- */
+
+/* One operand to look at: a word, and where in it. */
+struct operand {
+	const struct shell_word *word;
+	size_t skip;
+};
+
+static const char target_directory[] = " -t --target-directory ";
+
+/* A word TYPE:PATH,OPTION of socat: where the path begins; it is cut at the comma. */
+static size_t socat_skip(const struct shell_word *w)
+{
+	static const char types[] = " OPEN open FILE file GOPEN gopen CREATE create CREAT creat ";
+	const char *colon = memchr(w->text.s, ':', w->text.len);
+
+	if (!colon || !blocklist_listed(types, w->text.s, (size_t)(colon - w->text.s)))
+		return SIZE_MAX;
+	return (size_t)(colon + 1 - w->text.s);
+}
+
+/* Does the selector @which take operand number @i, and from which byte on? */
+static bool selected(const struct blocklist_args *a, const char *which, size_t i, size_t *skip)
+{
+	const struct shell_word *w = a->operands[i];
+	size_t count = a->operand_count, len = strlen(which);
+
+	*skip = 0;
+	if (which[len - 1] == '=') {
+		*skip = len;
+		return w->text.len > len && memcmp(w->text.s, which, len) == 0;
+	}
+	if (strcmp(which, "all") == 0)
+		return true;
+	if (strcmp(which, "first") == 0)
+		return i == 0;
+	if (strcmp(which, "first_of_two") == 0)
+		return i == 0 && count > 1;
+	if (strcmp(which, "rest") == 0)
+		return i > 0;
+	if (strcmp(which, "last") == 0)
+		return i + 1 == count;
+	if (strcmp(which, "but_last") == 0)
+		return i + 1 < count;
+	if (strcmp(which, "sources") == 0)
+		return i + 1 < count || blocklist_args_has(a, target_directory);
+	if (strcmp(which, "dest") == 0)
+		return i > 0 && i + 1 == count && !blocklist_args_has(a, target_directory);
+	if (strcmp(which, "dest_second") == 0 || strcmp(which, "second_device") == 0)
+		return i == 1;
+	if (strcmp(which, "convert_dest") == 0)
+		return i + 1 == count && blocklist_word_fits(a->operands[0], 0, " convert dd ");
+	if (strcmp(which, "socat") == 0) {
+		*skip = socat_skip(w);
+		return *skip != SIZE_MAX;
+	}
+	return false;
+}
+
+/* The next thing that @which selects, from number *@at on: operands, then values of options. */
+static bool next_selected(struct blocklist_rules *r, const char *which, size_t *at,
+			  struct operand *out)
+{
+	const struct blocklist_args *a = &r->args;
+	const struct blocklist_option *option;
+	size_t from;
+
+	if (spend(r, WORK_OPERAND))
+		return false;
+	if (which[0] == '-' || strcmp(which, "dest") == 0) {
+		const char *list = which[0] == '-' ? which : target_directory;
+
+		for (from = *at; from < a->option_count;) {
+			option = blocklist_args_next(a, list, &from);
+			spend(r, WORK_OPTION * (from - *at));
+			*at = from;
+			if (option && option->value) {
+				*out = (struct operand){ option->value, option->skip };
+				return true;
+			}
+		}
+		if (which[0] == '-')
+			return false;
+		if (*at < a->option_count)
+			*at = a->option_count;
+	}
+	from = strcmp(which, "dest") == 0 ? a->option_count : 0;
+	for (; *at < from + a->operand_count && !spend(r, WORK_OPERAND); ++*at)
+		if (selected(a, which, *at - from, &out->skip)) {
+			out->word = a->operands[(*at)++ - from];
+			return true;
+		}
+	return false;
+}
+
+/* What is done to each file needs no -R to reach all of them. */
+static bool effect_holds(struct blocklist_rules *r, const struct blocklist_effect *e)
+{
+	if (e->unless && has(r, e->unless))
+		return false;
+	return !e->need || ((r->args.any_option || r->each) && strstr(e->need, " -R ")) ||
+	       has(r, e->need);
+}
+
+static bool judge_effects(struct blocklist_rules *r, const struct blocklist_program *program,
+			  bool guess, struct blocklist_finding *f)
+{
+	for (const struct blocklist_effect *e = program->effects; e->name; e++) {
+		struct operand o;
+		size_t at = 0;
+
+		if (spend(r, WORK_RULE))
+			return false;
+		if (!effect_holds(r, e))
+			continue;
+		while (next_selected(r, e->operands, &at, &o))
+			if (blocklist_judge_effect(r, e->name, o.word, o.skip, guess, f))
+				return true;
+	}
+	return false;
+}
+
+/* ---- rules on programs ---- */
+
+/* A mode like -x looks like an option. */
+static bool option_fits(struct blocklist_rules *r, const struct shell_word *words, size_t count,
+			const char *group)
+{
+	for (size_t k = 1; k < count && !spend(r, WORK_OPERAND); k++)
+		if (words[k].text.s[0] == '-' && blocklist_word_listed(&words[k], group))
+			return true;
+	return false;
+}
+
+static bool operand_fits(struct blocklist_rules *r, const char *group, size_t i)
+{
+	const struct shell_word *w = r->args.operands[i];
+
+	/* A list of patterns is gone through. */
+	const struct blocklist_list *notes = blocklist_list_notes(group);
+	uint64_t steps = WORK_OPERAND + (notes->globs ? 4 * (uint64_t)notes->words : 0);
+
+	return !spend(r, steps + w->text.len) && blocklist_word_listed(w, group);
+}
+
+/* Each group fits an operand behind that of the group before; the first one the first operand. */
+static bool words_hold(struct blocklist_rules *r, const struct shell_word *words, size_t count,
+		       const struct blocklist_rule *rule)
+{
+	size_t at = 0, operands = r->args.operand_count;
+
+	for (size_t g = 0; rule->words[g]; g++) {
+		const char *group = rule->words[g];
+		bool anywhere = g > 0 || strncmp(group, " ...", 4) == 0, found = false;
+		bool options = strstr(group, " -") != NULL;
+
+		if (strncmp(group, " ...", 4) == 0)
+			group += 4;
+		for (size_t i = at; !found && i <= operands; i++) {
+			found = i < operands ? operand_fits(r, group, i)
+					     : options && option_fits(r, words, count, group);
+			if (found)
+				at = i + (i < operands);
+			if (!anywhere && i < operands && !options)
+				break;
+		}
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
+static bool options_hold(struct blocklist_rules *r, const struct blocklist_rule *rule)
+{
+	if (rule->forbid && has(r, rule->forbid))
+		return false;
+	for (size_t i = 0; rule->need[i]; i++)
+		if (!has(r, rule->need[i]) && !(r->args.any_option && rule->targets))
+			return false;
+	return true;
+}
+
+static bool targets_hold(struct blocklist_rules *r, const struct blocklist_rule *rule,
+			 uint64_t *classes)
+{
+	const char *which = rule->operands ? rule->operands : "all";
+	struct operand o;
+	size_t at = 0;
+
+	while (rule->targets && next_selected(r, which, &at, &o)) {
+		*classes = rule->targets & classify(r, o.word, o.skip, REACH_TREE);
+		if (*classes)
+			return true;
+	}
+	return !rule->targets;
+}
+
+static bool judge_rule(struct blocklist_rules *r, const struct blocklist_rule *rule,
+		       const struct shell_word *words, size_t count, struct blocklist_finding *f)
+{
+	uint64_t classes = 0;
+
+	if (spend(r, WORK_RULE) || !options_hold(r, rule) ||
+	    !words_hold(r, words, count, rule) || !targets_hold(r, rule, &classes))
+		return false;
+	*f = (struct blocklist_finding){ .rule = rule, .start = words[0].start,
+					 .end = words[count - 1].end, .classes = classes };
+	return true;
+}
+
+static const char always_inert[] = " --help --version ";
+
+static bool inert(struct blocklist_rules *r, const struct blocklist_program *program)
+{
+	return has(r, always_inert) || (program && program->inert && has(r, program->inert));
+}
+
+bool blocklist_judge_program(struct blocklist_rules *r, const struct blocklist_name *name,
+			     const struct shell_word *words, size_t count, bool guess,
+			     struct blocklist_finding *f)
+{
+	if (!name->program && name->rules[0] == UINT16_MAX)
+		return false;
+	blocklist_args_read(&r->args, words, count,
+			    name->program ? name->program->values : NULL, false);
+	if (inert(r, name->program))
+		return false;
+	if (name->program && judge_effects(r, name->program, guess, f)) {
+		f->start = words[0].start;
+		f->end = words[count - 1].end;
+		return true;
+	}
+	for (const uint16_t *rule = name->rules; *rule != UINT16_MAX; rule++)
+		if ((!guess || blocklist_rules[*rule].guess) &&
+		    judge_rule(r, &blocklist_rules[*rule], words, count, f))
+			return true;
+	return false;
+}

@@ -1,0 +1,60 @@
+/*
+ * blocklist_rules - the rules of the table on one program with its words.
+ *
+ * Judges a simple command after every wrapper is off: what the program would do
+ * to its operands (effects), and rules that name the program. Knows nothing of
+ * pipes, nested texts and wrappers; see blocklist_walk.
+ */
+#ifndef PROCPEN_BLOCKLIST_RULES_H
+#define PROCPEN_BLOCKLIST_RULES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "blocklist/args.h"
+#include "blocklist/path.h"
+#include "blocklist/table.h"
+
+/* Why something is blocked. */
+struct blocklist_finding {
+	const struct blocklist_rule *rule; /* NULL: nothing found */
+	uint32_t start, end; /* the part in the outermost text */
+	uint64_t classes;    /* of the operand that decided, or 0 */
+	const char *detail;  /* static; more about it, or NULL */
+};
+
+struct blocklist_rules {
+	struct blocklist_args args; /* scratch */
+	struct blocklist_dir dir;   /* the working directory of the command */
+	unsigned patterns;          /* names with unknown parts that were tried */
+	uint64_t work;              /* steps that were done since the caller set it to 0 */
+	uint64_t limit;             /* with more nothing is judged any more; 0: no limit */
+	bool each; /* the command gets all files below its operands, one by one */
+};
+
+/* What the table knows of the program called @len bytes of @text; NULL: nothing. */
+const struct blocklist_name *blocklist_lookup(const char *text, size_t len);
+
+/* The name of a program without its folder. @foreign: from a folder that is not the system's. */
+struct shell_text blocklist_base_name(const struct shell_word *word, bool *foreign);
+
+/*
+ * Judge @words (words[0] is the program's name) by everything that is known of @name.
+ * @guess: the program is only one of those that the name may mean, so only rules that
+ * are marked for it hold. True if blocked; *@f is filled. Who sets a limit must look at the
+ * work: beyond it the answer says nothing.
+ */
+bool blocklist_judge_program(struct blocklist_rules *r, const struct blocklist_name *name,
+			     const struct shell_word *words, size_t count, bool guess,
+			     struct blocklist_finding *f);
+
+/* Judge what @effect ("write") does to @word from byte @skip on. */
+bool blocklist_judge_effect(struct blocklist_rules *r, const char *effect,
+			    const struct shell_word *word, size_t skip, bool guess,
+			    struct blocklist_finding *f);
+
+/* The rule that has @effect, whatever it is done to; the part is [start, end). */
+bool blocklist_found(const char *effect, uint32_t start, uint32_t end, struct blocklist_finding *f);
+
+#endif

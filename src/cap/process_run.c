@@ -1,0 +1,258 @@
+/*
+ * process.run: resolve looks up directory, environment and program; start hands
+ * them to the table. The answer comes from the run's events, from
+ * the yield timer, or from a cancellation (which kills the run and lets its end
+ * answer).
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cap/cap.h"
+#include "cap/command.h"
+#include "cap/run_env.h"
+#include "cap/run_limits.h"
+#include "cap/run_user.h"
+#include "cap/run_view.h"
+#include "policy/env.h"
+#include "shell/words.h"
+#include "os/sandbox/seccomp.h"
+
+#define START_LATE_MS 5000 /* a background run whose keeper is silent is answered all the same */
+
+struct run_task {
+	struct run_view view; /* first: see cap/run_view.h */
+	struct command command;
+	char **envp;
+	int cwd_fd;
+	char *cwd, *path;
+	struct user user;
+	bool background, explain;
+	struct confine_request confine;
+	struct run_limits limits; /* what it borrows */
+	int64_t timeout_ms, yield_ms;
+	uint64_t seq; /* the run, once started */
+};
+
+static void task_free(void *task)
+{
+	struct run_task *t = task;
+
+	command_release(&t->command);
+	env_free(t->envp);
+	mem_cleanup_close(&t->cwd_fd);
+	free(t->cwd);
+	free(t->path);
+	users_release(&t->user);
+	free(t);
+}
+
+static struct run_task *task_new(struct req *r)
+{
+	const json_t *params = r->params;
+	struct run_task *t = mem_zalloc(sizeof(*t));
+
+	t->cwd_fd = -1;
+	t->background = json_get_bool(params, "background", false);
+	t->timeout_ms = (int64_t)(json_get_num(params, "timeout", 300) * 1000 + 0.5);
+	if (t->timeout_ms < 1)
+		t->timeout_ms = 1;
+	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
+	t->explain = json_get_bool(params, "explain_denials", false);
+	t->confine.explain = t->explain && confine_seccomp_can_notify();
+	t->confine.network_off = !json_get_bool(params, "network", true);
+	t->confine.strict = !strcmp(json_get_str(params, "profile", "default"), "strict");
+	run_view_read(&t->view, r);
+	r->task = t;
+	r->task_free = task_free;
+	return t;
+}
+
+/* A shell would say 127 for a lone word that names nothing; here it is told before a start. */
+static int check_shell_program(struct run_task *t, struct err *e)
+{
+	AUTO_FREE char *program = shell_words_program(t->command.text);
+	AUTO_FREE char *found = NULL;
+	struct err ignored = ERR_INIT;
+
+	if (!program || !env_find_program(t->envp, t->cwd_fd, program, &found, &ignored))
+		return 0;
+	if (ignored.type == ERR_COMMAND_NOT_FOUND) {
+		*e = ignored;
+		return -1;
+	}
+	err_release(&ignored); /* found but not executable: the shell says that itself */
+	return 0;
+}
+
+static int find_program(struct run_task *t, struct err *e)
+{
+	if (!t->command.shell)
+		return env_find_program(t->envp, t->cwd_fd, t->command.argv[0], &t->path, e);
+	t->path = mem_strdup("/bin/sh");
+	return check_shell_program(t, e);
+}
+
+static int prepare(struct cap *c, struct req *r, struct err *e)
+{
+	struct run_task *t = task_new(r);
+
+	if (run_limits_read(c->config, r->params, &t->limits, &t->confine, e) ||
+	    command_read(&t->command, r->params, e))
+		return -1;
+	t->view.stdin_ignored = t->background && t->command.stdin_bytes;
+	t->view.explain = t->explain;
+	return 0;
+}
+
+static struct run_env env_of(const struct cap *c, const struct req *r)
+{
+	const struct run_task *t = r->task;
+
+	return (struct run_env){
+		.config = c->config, .confine = c->confine, .request = &t->confine,
+		.user = &t->user,
+		.environment = json_object_get(r->params, "environment"),
+	};
+}
+
+static int resolve(struct cap *c, struct req *r, struct err *e)
+{
+	struct run_task *t = r->task;
+	const struct run_env env = env_of(c, r);
+
+	if (command_resolve(&t->command, e) ||
+	    run_user_read(c->config, json_get_str(r->params, "user", NULL), &t->user, &t->confine,
+			  e) ||
+	    run_env_build(&env, &t->envp, e) ||
+	    scope_open(c->scope, json_get_str(r->params, "working_directory", NULL), &t->cwd_fd,
+		       &t->cwd, e))
+		return -1;
+	return find_program(t, e);
+}
+
+static void describe(const struct req *r, struct blocklist_input *judge, struct audit_event *event)
+{
+	const struct run_task *t = r->task;
+
+	command_judge(&t->command, judge);
+	event->command = t->command.shown;
+	event->argv = (const char *const *)t->command.argv;
+	event->cwd = t->cwd;
+	event->user = t->user.name;
+}
+
+/* ---- the answer ---- */
+
+static void answer(struct cap *c, struct req *r, struct proc *p)
+{
+	struct run_task *t = r->task;
+	struct err e = ERR_INIT;
+	struct buf result;
+
+	buf_init(&result, 16u * 1024 * 1024);
+	run_view_write(&result, c, p, &t->view);
+	if (run_view_is_failure(p, &result, &e))
+		req_fail(r, &e);
+	else
+		req_ok(r, &result);
+	buf_release(&result);
+}
+
+static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
+{
+	struct err e = ERR_INIT;
+
+	if (events & PROC_EVENT_FAILED) {
+		e = *p->failure;
+		e.details = json_incref(e.details);
+		req_fail(r, &e);
+		return false;
+	}
+	if (r->cancelled && p->phase != PROC_SETTLED)
+		return true; /* it is being killed: the answer is its end */
+	answer(c, r, p);
+	return false;
+}
+
+/* yield_ms is over: the run lives on, the client gets what there is. */
+static void on_yield(void *ctx, struct req *r)
+{
+	struct cap *c = ctx;
+	const struct run_task *t = r->task;
+	struct proc *p = proctab_get(c->procs, t->seq);
+
+	if (p && !r->cancelled)
+		answer(c, r, p);
+}
+
+static void on_cancel(void *ctx, struct req *r)
+{
+	struct cap *c = ctx;
+	const struct run_task *t = r->task;
+	struct proc *p = proctab_get(c->procs, t->seq);
+
+	if (p)
+		proc_kill_tree(p, PROC_REASON_CANCELLED);
+}
+
+static struct proc *start_run(struct cap *c, const struct req *r, struct err *e)
+{
+	struct run_task *t = r->task;
+	const struct run_env env = env_of(c, r);
+	struct proc_spec spec = {
+		.command = t->command.shown,
+		.origin = r->id,
+		.path = t->path,
+		.argv = t->command.argv,
+		.cwd_fd = t->cwd_fd,
+		.cwd = t->cwd,
+		.stdin_bytes = t->command.stdin_bytes,
+		.stdin_len = t->command.stdin_len,
+		.has_stdin = t->command.stdin_bytes && !t->background,
+		.background = t->background,
+		.timeout_ms = t->background ? 0 : t->timeout_ms,
+		.confine = t->confine,
+	};
+	const char *warning;
+
+	run_env_enter(&env, &t->envp);
+	warning = confine_warning(c->confine);
+	if (warning)
+		log_warn("%s", warning);
+	spec.envp = t->envp;
+	return proctab_start(c->procs, &spec, e);
+}
+
+static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+{
+	struct run_task *t = r->task;
+	struct proc *p = start_run(c, r, e);
+
+	(void)out;
+	if (!p)
+		return CAP_FAILED;
+	r->run = t->seq = p->seq;
+	mem_cleanup_close(&t->cwd_fd);
+	r->on_cancel = on_cancel;
+	r->on_cancel_ctx = c;
+	if (t->background) {
+		wait_add(&c->waits, r, p,
+			 PROC_EVENT_STARTED | PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);
+		req_timer(r, START_LATE_MS, on_yield, c);
+		return CAP_WAITING;
+	}
+	wait_add(&c->waits, r, p, PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);
+	if (t->yield_ms)
+		req_timer(r, (double)t->yield_ms, on_yield, c);
+	return CAP_WAITING;
+}
+
+const struct cap_ops cap_process_run = {
+	.prepare = prepare,
+	.resolve = resolve,
+	.start = start,
+	.describe = describe,
+};

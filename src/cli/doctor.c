@@ -1,0 +1,251 @@
+#include "cli/doctor.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include "cli/options.h"
+#include "server/engine.h"
+#include "server/place.h"
+#include "server/sandbox.h"
+#include "base/version.h"
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+/* An empty workspace for the time, named as mkdtemp(3) wants it: random characters at the end. */
+#define SCRATCH_NAME "/tmp/procpen-doctor."
+#define SCRATCH_RANDOM 6
+#define SCRATCH_SIZE (sizeof(SCRATCH_NAME) + SCRATCH_RANDOM)
+
+#define BROKEN "broken" /* the worst verdict */
+
+/* The findings are gathered once, as the JSON that --json prints; the text is made of it. */
+static json_t *string_of(const char *text)
+{
+	size_t left = strlen(text), used;
+	struct buf repaired; /* a path may have any bytes */
+	json_t *string;
+
+	buf_init(&repaired, 64 * 1024);
+	for (; left; text += used, left -= used) {
+		if (utf8_next(text, left, &used) == UTF8_VALID)
+			buf_add(&repaired, text, used);
+		else
+			buf_adds(&repaired, UTF8_REPLACEMENT);
+	}
+	string = json_stringn(repaired.len ? repaired.data : "", repaired.len);
+	buf_release(&repaired);
+	return string;
+}
+
+static void add_text(void *list, const char *text)
+{
+	json_array_append_new(list, string_of(text));
+}
+
+static void add_missing(void *list, const char *layer, const char *reason, const char *remedy)
+{
+	json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "layer", layer, "reason",
+					      string_of(reason), "remedy", string_of(remedy)));
+}
+
+static json_t *machine(void)
+{
+	struct utsname name;
+
+	if (uname(&name))
+		return json_object();
+	return json_pack("{s:s, s:s, s:i}", "kernel", name.release, "machine", name.machine, "uid",
+			 (int)geteuid());
+}
+
+/* Control groups only sharpen limits, which the keeper watches without them. */
+static bool is_whole(const json_t *missing)
+{
+	const json_t *row;
+	size_t i;
+
+	json_array_foreach((json_t *)(uintptr_t)missing, i, row) {
+		const char *layer = json_string_value(json_object_get(row, "layer"));
+
+		if (strcmp(layer, "cgroup") && strcmp(layer, "network_namespace"))
+			return false;
+	}
+	return true;
+}
+
+/* Layers that are active, or why nothing can run. */
+static void look_at_layers(struct engine *n, json_t *active, json_t *missing, json_t *gaps)
+{
+	struct confine_applied usual;
+	struct err e = ERR_INIT;
+
+	confine_probe_all(n->confine);
+	if (confine_prepare(n->confine, &e)) {
+		add_missing(missing, "all", e.message, err_hint_text(&e));
+		err_release(&e);
+		return;
+	}
+	confine_usual(n->confine, &usual);
+	confine_each_applied(n->confine, &usual, add_text, active);
+	confine_each_gap(n->confine, add_text, gaps);
+}
+
+static json_t *examine(struct engine *n)
+{
+	json_t *active = json_array(), *missing = json_array(), *gaps = json_array();
+	bool broken;
+
+	look_at_layers(n, active, missing, gaps);
+	sandbox_each_unmet(&n->config, n->confine, add_missing, missing);
+	/* Nothing can run, no server starts, or what runs is root and writes where it likes. */
+	broken = json_array_size(missing) || confine_warning(n->confine);
+	confine_each_missing(n->confine, add_missing, missing);
+	return json_pack("{s:s, s:o, s:o, s:s, s:b, s:o, s:o, s:o}", "version", PROCPEN_VERSION,
+			 "machine", machine(), "workspace",
+			 string_of(scope_workspace(n->scope)), "verdict",
+			 broken ? BROKEN : is_whole(missing) ? "ok" : "weaker", "ok",
+			 is_whole(missing), "active", active, "missing", missing, "gaps", gaps);
+}
+
+static const char *text_of(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text ? text : "";
+}
+
+static const char *why_broken(const json_t *found)
+{
+	const json_t *gap;
+	size_t i;
+
+	json_array_foreach(json_object_get(found, "gaps"), i, gap)
+		if (!strcmp(json_string_value(gap), CONFINE_OPEN_AS_ROOT))
+			return CONFINE_OPEN_AS_ROOT;
+	return "nothing can run like this, see above";
+}
+
+static void print_text(json_t *found)
+{
+	const json_t *machine = json_object_get(found, "machine"), *row;
+	size_t i;
+
+	printf("procpen %s on Linux %s (%s), uid %d\nworkspace %s\n\n", text_of(found, "version"),
+	       text_of(machine, "kernel"), text_of(machine, "machine"),
+	       (int)json_integer_value(json_object_get(machine, "uid")),
+	       text_of(found, "workspace"));
+	puts("Layers around every command:");
+	json_array_foreach(json_object_get(found, "active"), i, row)
+		printf("  ok       %s\n", json_string_value(row));
+	json_array_foreach(json_object_get(found, "missing"), i, row)
+		printf("  missing  %s: %s\n           do: %s\n", text_of(row, "layer"),
+		       text_of(row, "reason"), text_of(row, "remedy"));
+	puts("\nWhat stays open:");
+	json_array_foreach(json_object_get(found, "gaps"), i, row)
+		printf("  - %s\n", json_string_value(row));
+	if (!strcmp(text_of(found, "verdict"), BROKEN))
+		printf("\n" BROKEN ": %s\n", why_broken(found));
+	else if (json_is_true(json_object_get(found, "ok")))
+		puts("\nok: every layer of the profile is there.");
+	else
+		puts("\nweaker: layers of the profile are missing; commands run without them "
+		     "unless sandbox.require names them.");
+}
+
+/* CLI_GO_ON: go on; else the exit status. */
+static int read_options(struct cli *cli, bool *json, int argc, char **argv)
+{
+	static const char *const own[] = { "--json", NULL };
+
+	config_init(&cli->options.config);
+	cli->own = own;
+	for (int at = 1; at < argc; at++) {
+		int status;
+
+		if (!strcmp(argv[at], "--json")) {
+			*json = true;
+			continue;
+		}
+		status = cli_take_option(cli, argv, &at);
+		if (status != CLI_GO_ON)
+			return status;
+	}
+	return CLI_GO_ON;
+}
+
+/* Could a server with these options start where we are called? */
+static bool is_place(const struct engine_options *options)
+{
+	struct err ignored = ERR_INIT;
+	AUTO_FREE char *workspace = place_workspace(NULL, &ignored);
+	AUTO_FREE char *state_dir = NULL;
+	struct scope *scope = NULL;
+
+	if (workspace)
+		scope = scope_new(workspace, options->directories, &ignored);
+	if (scope)
+		state_dir = place_state_dir(options->state_dir, scope, &ignored);
+	scope_free(scope);
+	err_release(&ignored);
+	return state_dir != NULL;
+}
+
+/* Where it is called does not matter much: in a place that is no workspace, the home above all,
+ * an empty one is made for the time. */
+static void choose_place(struct cli *cli, char scratch[SCRATCH_SIZE])
+{
+	memset(stpcpy(scratch, SCRATCH_NAME), 'X', SCRATCH_RANDOM);
+	scratch[SCRATCH_SIZE - 1] = '\0';
+	if (!cli->options.workspace && !is_place(&cli->options) && mkdtemp(scratch))
+		cli->options.workspace = scratch;
+	else
+		*scratch = '\0';
+}
+
+static int print(json_t *found, bool json)
+{
+	if (json) {
+		json_dumpf(found, stdout, JSON_INDENT(2));
+		puts("");
+	} else {
+		print_text(found);
+	}
+	if (fflush(stdout) || ferror(stdout))
+		return 1;
+	return json_is_true(json_object_get(found, "ok")) ? 0 : 1;
+}
+
+int cli_doctor(int argc, char **argv)
+{
+	struct engine n = { 0 };
+	struct cli cli = { 0 };
+	struct err e = ERR_INIT;
+	char scratch[SCRATCH_SIZE] = "";
+	bool json = false;
+	int status = read_options(&cli, &json, argc, argv);
+	json_t *found;
+
+	if (status == CLI_GO_ON) {
+		engine_set_up_process(&n);
+		choose_place(&cli, scratch);
+		if (engine_open(&n, &cli.options, &e)) {
+			fprintf(stderr, "procpen doctor: %s. %s\n", e.message, err_hint_text(&e));
+			err_release(&e);
+			status = 1;
+		} else {
+			found = examine(&n);
+			status = print(found, json);
+			json_decref(found);
+		}
+		engine_close(&n);
+		if (*scratch)
+			rmdir(scratch);
+	}
+	cli_release(&cli);
+	return status;
+}

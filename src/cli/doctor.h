@@ -1,0 +1,14 @@
+/*
+ * cli_doctor - procpen doctor: which layers this machine gives to commands.
+ *
+ * Tries each one for real, as the first run would, and prints what it found, why
+ * something is missing, and the one thing to do about it. Exit status 0; 1 when a
+ * layer of the default profile is missing, or nothing can be started at all.
+ */
+#ifndef PROCPEN_CLI_DOCTOR_H
+#define PROCPEN_CLI_DOCTOR_H
+
+/* @argv[0] is "doctor". Returns the exit status. */
+int cli_doctor(int argc, char **argv);
+
+#endif

@@ -1,0 +1,15 @@
+/*
+ * cli_run - procpen run: one command under the same rules and layers as process.run.
+ *
+ * Its input, output and terminal are the caller's own, so output passes live and
+ * nothing is kept. When the command is over, or its time, what it has left behind
+ * is killed. Exit status: the command's own; 128 + n after signal n; 124 timeout;
+ * 125 procpen failed; 126 not executable; 127 not found; 77 refused.
+ */
+#ifndef PROCPEN_CLI_RUN_H
+#define PROCPEN_CLI_RUN_H
+
+/* @argv[0] is "run". Returns the exit status. */
+int cli_run(int argc, char **argv);
+
+#endif

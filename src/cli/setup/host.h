@@ -1,0 +1,63 @@
+/*
+ * setup_host - the agent hosts that procpen knows, and the configuration each wants.
+ *
+ * One table row per host: where its file is, what the entry looks like there, whether the
+ * host names the project by itself, and the trap its users hit (docs/hosts.md tells more).
+ * Knows nothing of the files' present content; that is setup_merge's.
+ */
+#ifndef PROCPEN_CLI_SETUP_HOST_H
+#define PROCPEN_CLI_SETUP_HOST_H
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#define SETUP_ENTRY_NAME "procpen"
+
+enum setup_format {
+	SETUP_JSON,
+	SETUP_JSONC, /* JSON with comments and trailing commas */
+	SETUP_TOML,
+	SETUP_YAML,
+	SETUP_LISP,
+};
+
+struct setup_host {
+	const char *name, *title;
+	enum setup_format format;
+	const char *folder_env; /* variable that names the host's folder, or NULL */
+	const char *folder;     /* else this, below the home */
+	const char *file;       /* below the folder; NULL: there is no file to write */
+	const char *parent;     /* the member that holds all servers */
+	const char *type;       /* value of `type` in the entry, or NULL */
+	bool joined;            /* command and arguments are one list */
+	const char *workspace;  /* what stands for the project: a variable of the host, "" when
+				 * procpen finds it by itself, NULL when it must be named */
+	bool dollar_names;      /* it replaces $NAME, not only ${NAME} */
+	bool brace_names;       /* it replaces {env:NAME} and {file:NAME} */
+	const char *note;       /* what to mind with this host */
+};
+
+extern const struct setup_host setup_hosts[]; /* ended by name == NULL */
+
+/* The row of @name, or NULL. */
+const struct setup_host *setup_host_find(const char *name);
+
+/* The host's own file as an absolute path (heap), or NULL with @e. */
+char *setup_host_file(const struct setup_host *host, struct err *e);
+
+/*
+ * The entry as text into @out: what stands behind its name in JSON, the whole table in TOML, the
+ * whole snippet in the other formats. @program: absolute path. @workspace: as host->workspace,
+ * never NULL. JSON is indented by @level units of @unit. Returns 0, or -1 with @e when one of the
+ * texts cannot stand in a configuration file.
+ */
+int setup_host_entry(const struct setup_host *host, const char *program, const char *workspace,
+		     int level, const char *unit, struct buf *out, struct err *e);
+
+/* A whole file, or what is to be pasted into one. */
+int setup_host_snippet(const struct setup_host *host, const char *program, const char *workspace,
+		       struct buf *out, struct err *e);
+
+#endif

@@ -1,0 +1,231 @@
+/*
+ * The entry goes in as the first member, behind the brace: that is right whether or not the
+ * object has members, and whether or not the last of them has a comma behind it. Comments and
+ * trailing commas are replaced by spaces in a copy, so offsets in it are offsets in the text.
+ */
+#include "cli/setup/json.h"
+
+#include <jansson.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+#define UNIT_MAX 16
+
+/* Behind the comment at @at, or @at when there is none. */
+static size_t skip_comment(const char *text, size_t len, size_t at)
+{
+	const char *end;
+
+	if (at + 1 >= len || text[at] != '/')
+		return at;
+	if (text[at + 1] == '/') {
+		end = memchr(text + at, '\n', len - at);
+		return end ? (size_t)(end - text) : len;
+	}
+	if (text[at + 1] != '*')
+		return at;
+	end = memmem(text + at + 2, len - at - 2, "*/", 2);
+	return end ? (size_t)(end - text) + 2 : at;
+}
+
+static size_t skip_quoted(const char *text, size_t len, size_t at)
+{
+	for (at++; at < len && text[at] != '"'; at++)
+		at += text[at] == '\\';
+	return at + 1 < len ? at + 1 : len;
+}
+
+/* A copy of @text in which all that JSON has not is blank. Heap. */
+static char *plain_json(const char *text, size_t len)
+{
+	char *plain = mem_strndup(text, len);
+	size_t comma = len;
+
+	for (size_t at = 0; at < len;) {
+		size_t end = skip_comment(plain, len, at);
+
+		if (end > at) {
+			for (; at < end; at++)
+				if (plain[at] != '\n')
+					plain[at] = ' ';
+			continue;
+		}
+		if (plain[at] == '"') {
+			at = skip_quoted(plain, len, at);
+			comma = len;
+			continue;
+		}
+		if ((plain[at] == '}' || plain[at] == ']') && comma < len)
+			plain[comma] = ' ';
+		if (!strchr(" \t\r\n", plain[at]))
+			comma = plain[at] == ',' ? at : len;
+		at++;
+	}
+	return plain;
+}
+
+/* What the text means, or NULL with @e. *@plain: the text as JSON, for offsets. */
+static json_t *parse(const struct setup_host *host, const char *text, size_t len, char **plain,
+		     struct err *e)
+{
+	size_t bom = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
+	bool has_nul = memchr(text, '\0', len); /* jansson lets one pass behind a number */
+	json_error_t why;
+	json_t *root = NULL;
+
+	*plain = host->format == SETUP_JSONC ? plain_json(text, len) : mem_strndup(text, len);
+	memset(*plain, ' ', bom);
+	if (!has_nul)
+		root = json_loadb(*plain, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
+	if (root && json_is_object(root))
+		return root;
+	if (root)
+		err_set(e, ERR_INVALID_PARAMS, "the file holds no JSON object");
+	else if (has_nul)
+		err_set(e, ERR_INVALID_PARAMS, "the file has a NUL byte");
+	else
+		err_set(e, ERR_INVALID_PARAMS, "line %d of the file is no JSON: %s", why.line,
+			why.text);
+	err_hint(e, "Nothing was changed. Put the file right, or paste the snippet yourself.");
+	json_decref(root);
+	return NULL;
+}
+
+/* Offset behind the brace that opens the value of @parent, or the root when it is NULL. */
+static size_t behind_brace(const char *plain, size_t len, const char *parent)
+{
+	size_t token_len;
+	const char *token = parent ? json_raw_member(plain, len, parent, &token_len) : plain;
+	const char *brace = memchr(token, '{', len - (size_t)(token - plain));
+
+	return (size_t)(brace - plain) + 1;
+}
+
+/* What the file indents by: the space before its first member. */
+static void find_unit(const char *plain, size_t len, char unit[UNIT_MAX])
+{
+	size_t at = behind_brace(plain, len, NULL), start;
+
+	strcpy(unit, "  ");
+	while (at < len && strchr(" \t\r\n", plain[at]) && plain[at])
+		at++;
+	for (start = at; start && (plain[start - 1] == ' ' || plain[start - 1] == '\t'); start--)
+		;
+	if (start && plain[start - 1] == '\n' && plain[at] == '"' && at > start &&
+	    at - start < UNIT_MAX) {
+		memcpy(unit, plain + start, at - start);
+		unit[at - start] = '\0';
+	}
+}
+
+static bool is_empty_at(const char *plain, size_t at)
+{
+	return plain[at + strspn(plain + at, " \t\r\n")] == '}';
+}
+
+static void new_line(struct buf *out, int level, const char *unit)
+{
+	buf_addc(out, '\n');
+	while (level-- > 0)
+		buf_adds(out, unit);
+}
+
+/* The members that go in at @at: the entry, within its parent when that is new. */
+static int add_members(const struct setup_entry *job, const char *plain, bool has_parent,
+		       size_t at, const char *unit, struct buf *out, struct err *e)
+{
+	int level = has_parent ? 2 : 1;
+	bool last = is_empty_at(plain, at);
+
+	new_line(out, level, unit);
+	if (!has_parent) {
+		buf_addf(out, "\"%s\": {", job->host->parent);
+		new_line(out, 2, unit);
+	}
+	buf_adds(out, "\"" SETUP_ENTRY_NAME "\": ");
+	if (setup_host_entry(job->host, job->program, job->workspace, 2, unit, out, e))
+		return -1;
+	if (!has_parent) {
+		new_line(out, 1, unit);
+		buf_addc(out, '}');
+	}
+	if (!last)
+		buf_addc(out, ',');
+	else if (!strchr("\r\n", plain[at]))
+		new_line(out, level - 1, unit);
+	return 0;
+}
+
+/* The entry as a value, or NULL with @e. */
+static json_t *entry_value(const struct setup_entry *job, struct err *e)
+{
+	struct buf text;
+	json_t *value = NULL;
+
+	buf_init(&text, SETUP_TEXT_MAX);
+	if (!setup_host_entry(job->host, job->program, job->workspace, 0, "", &text, e))
+		value = json_loadb(text.data, text.len, 0, NULL);
+	buf_release(&text);
+	return value;
+}
+
+/* Is @out just @root with the entry? Adds the entry to @root. */
+static bool means(const struct setup_entry *job, const struct buf *out, json_t *root,
+		  json_t *entry)
+{
+	AUTO_FREE char *plain = NULL;
+	struct err ignored = ERR_INIT;
+	json_t *found = parse(job->host, out->data, out->len, &plain, &ignored);
+	bool same;
+
+	if (!json_object_get(root, job->host->parent))
+		json_object_set_new(root, job->host->parent, json_object());
+	json_object_set(json_object_get(root, job->host->parent), SETUP_ENTRY_NAME, entry);
+	same = found && json_equal(found, root);
+	json_decref(found);
+	err_release(&ignored);
+	return same;
+}
+
+static enum setup_merged merge(const struct setup_entry *job, const char *plain, json_t *root,
+			       json_t *entry, struct buf *out, struct err *e)
+{
+	json_t *parent = json_object_get(root, job->host->parent);
+	const json_t *there = json_object_get(parent, SETUP_ENTRY_NAME);
+	char unit[UNIT_MAX];
+	size_t at;
+
+	if (parent && !json_is_object(parent)) {
+		err_set(e, ERR_INVALID_PARAMS, "`%s` in the file is no object", job->host->parent);
+		return SETUP_REFUSED;
+	}
+	if (there)
+		return json_equal(there, entry) ? SETUP_THERE : setup_entry_other(e);
+	find_unit(plain, job->len, unit);
+	at = behind_brace(plain, job->len, parent ? job->host->parent : NULL);
+	buf_add(out, job->text, at);
+	if (add_members(job, plain, parent, at, unit, out, e))
+		return SETUP_REFUSED;
+	buf_add(out, job->text + at, job->len - at);
+	if (!out->full && means(job, out, root, entry))
+		return SETUP_MERGED;
+	err_set(e, ERR_INVALID_PARAMS, "the file is written in a way that cannot be merged safely");
+	err_hint(e, "Nothing was changed. Paste the snippet yourself.");
+	return SETUP_REFUSED;
+}
+
+enum setup_merged setup_json_merge(const struct setup_entry *job, struct buf *out, struct err *e)
+{
+	AUTO_FREE char *plain = NULL;
+	json_t *root = parse(job->host, job->text, job->len, &plain, e);
+	json_t *entry = root ? entry_value(job, e) : NULL;
+	enum setup_merged result = SETUP_REFUSED;
+
+	if (entry)
+		result = merge(job, plain, root, entry, out, e);
+	json_decref(entry);
+	json_decref(root);
+	return result;
+}

@@ -1,0 +1,11 @@
+/* setup_json - an entry into a configuration file in JSON; setup_merge.h says what is promised. */
+#ifndef PROCPEN_CLI_SETUP_JSON_H
+#define PROCPEN_CLI_SETUP_JSON_H
+
+#include "cli/setup/entry.h"
+#include "base/buf.h"
+
+/* The whole new text into @out. */
+enum setup_merged setup_json_merge(const struct setup_entry *entry, struct buf *out, struct err *e);
+
+#endif

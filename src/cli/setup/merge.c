@@ -1,0 +1,41 @@
+#include "cli/setup/merge.h"
+
+#include <string.h>
+
+#include "cli/setup/json.h"
+#include "cli/setup/toml.h"
+
+static enum setup_merged refuse_format(const struct setup_host *host, const char *format,
+				       struct err *e)
+{
+	err_set(e, ERR_INVALID_PARAMS, "%s keeps its servers in %s, which is not edited here",
+		host->title, format);
+	err_hint(e, "Paste the snippet into the file yourself.");
+	return SETUP_REFUSED;
+}
+
+static bool is_blank(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if (!strchr(" \t\r\n", text[i]) || !text[i])
+			return false;
+	return true;
+}
+
+enum setup_merged setup_merge(const struct setup_host *host, const char *text, size_t len,
+			      const char *program, const char *workspace, struct buf *out,
+			      struct err *e)
+{
+	struct setup_entry entry = { host, text, len, program, workspace };
+
+	if (host->format == SETUP_LISP)
+		return refuse_format(host, "a Lisp program", e);
+	if (is_blank(text, len))
+		return setup_host_snippet(host, program, workspace, out, e) ? SETUP_REFUSED
+									    : SETUP_MERGED;
+	if (host->format == SETUP_YAML)
+		return refuse_format(host, "a YAML file", e);
+	if (host->format == SETUP_TOML)
+		return setup_toml_merge(&entry, out, e);
+	return setup_json_merge(&entry, out, e);
+}

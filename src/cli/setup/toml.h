@@ -1,0 +1,11 @@
+/* setup_toml - an entry into a configuration file in TOML; setup_merge.h says what is promised. */
+#ifndef PROCPEN_CLI_SETUP_TOML_H
+#define PROCPEN_CLI_SETUP_TOML_H
+
+#include "cli/setup/entry.h"
+#include "base/buf.h"
+
+/* The whole new text into @out. */
+enum setup_merged setup_toml_merge(const struct setup_entry *entry, struct buf *out, struct err *e);
+
+#endif

@@ -1,0 +1,331 @@
+#include "mcp/call.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp/confirm.h"
+#include "mcp/progress.h"
+#include "mcp/resources.h"
+#include "mcp/tasks.h"
+#include "mcp/tools.h"
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "cap/run_view.h"
+#include "rpc/plain.h"
+
+#define LEVEL_NOTICE 5
+#define NOTICE_BYTES_MAX REQ_LINE_MAX
+
+static struct mcp *speaker;
+static enum mcp_revision revision_of(const struct req *r);
+
+static const struct mcp_shape *shape_of(const struct req *r)
+{
+	return &mcp_shapes[revision_of(r)];
+}
+
+/* ---- tools ---- */
+
+static void answer_question(const struct req *r, const struct buf *notice, struct buf *line)
+{
+	const struct mcp_shape *shape = shape_of(r);
+	struct jsonw w;
+
+	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "input_required");
+	mcp_confirm_write_question(&w, r, notice);
+	mcp_end_result(&w, shape);
+}
+
+/* The run whose output the text shows by its two ends, or NULL: nobody said how much to show. */
+static const struct proc *run_to_show(const struct req *r)
+{
+	const struct run_view *view = r->task;
+
+	if (strcmp(r->row->name, "process.run") || !view || !view->by_default || !r->run)
+		return NULL;
+	return proctab_get(speaker->cap->procs, r->run);
+}
+
+static void tool_ok(const struct req *r, const struct buf *result, struct buf *line)
+{
+	const struct mcp_shape *shape = shape_of(r);
+	struct jsonw w;
+
+	if (r->question) {
+		answer_question(r, result, line);
+		return;
+	}
+	if (shape->stateless && mcp_tasks_answer(speaker->tasks, r, line))
+		return;
+	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
+	mcp_tools_write_result(&w, result, shape, run_to_show(r));
+	mcp_end_result(&w, shape);
+}
+
+/* A failed call is a result, so that the model reads it; only what is no call at all is not. */
+static void tool_fail(const struct req *r, const struct err *e, struct buf *line)
+{
+	const struct mcp_shape *shape = shape_of(r);
+	struct jsonw w;
+
+	if (e->type == ERR_METHOD_NOT_FOUND || e->type == ERR_INVALID_REQUEST ||
+	    e->type == ERR_PARSE_ERROR || e->type == ERR_MISSING_CLIENT_CAPABILITY) {
+		rpc_write_error(line, r->id, strlen(r->id), e);
+		return;
+	}
+	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
+	mcp_tools_write_error(&w, e, shape);
+	mcp_close_result(&w);
+}
+
+/* ---- resources ---- */
+
+static const char *uri_of(const struct req *r)
+{
+	return json_get_str(json_object_get(r->root, "params"), "uri", "");
+}
+
+static void read_ok(const struct req *r, const struct buf *result, struct buf *line)
+{
+	const struct mcp_shape *shape = shape_of(r);
+	struct jsonw w;
+
+	if (r->question) {
+		answer_question(r, result, line);
+		return;
+	}
+	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
+	mcp_resources_write(&w, uri_of(r), r->params, result, shape);
+	mcp_end_result(&w, shape);
+}
+
+static void read_fail(const struct req *r, const struct err *e, struct buf *line)
+{
+	struct err shown = *e;
+
+	json_incref(shown.details);
+	mcp_resources_error(&shown, uri_of(r), shape_of(r));
+	rpc_write_error(line, r->id, strlen(r->id), &shown);
+	err_release(&shown);
+}
+
+/* ---- notices and questions ---- */
+
+/* One notice per request, so it is bounded as answers are and need not ask for room. */
+static void send_log_message(struct reqtab *t, const struct buf *json)
+{
+	struct buf line;
+	struct jsonw w;
+
+	if (!speaker->initialized || speaker->log_level < LEVEL_NOTICE)
+		return;
+	buf_init(&line, NOTICE_BYTES_MAX);
+	rpc_open_notification(&w, &line, "notifications/message");
+	jsonw_str(&w, "level", "notice");
+	jsonw_str(&w, "logger", "procpen");
+	jsonw_raw(&w, "data", json->data, json->len);
+	rpc_close_notification(&w);
+	if (!line.full)
+		outq_push(reqtab_outq(t), line.data, line.len);
+	buf_release(&line);
+}
+
+/* Without a session there are no log messages: the notice is the first progress report. */
+static void report_start(const struct req *r, const struct buf *json)
+{
+	json_t *notice = json_loadb(json->data, json->len, JSON_ALLOW_NUL, NULL);
+	const char *what = json_get_str(notice, "command", NULL);
+	char text[1024];
+
+	if (!what)
+		what = json_get_str(notice, "process_id", "");
+	snprintf(text, sizeof(text), "%s starts: %s", r->row->name, what);
+	mcp_progress_say(speaker->progress, r, 0, -1, text);
+	json_decref(notice);
+}
+
+static void notify(struct reqtab *t, const struct req *r, const struct buf *json)
+{
+	if (shape_of(r)->stateless)
+		report_start(r, json);
+	else
+		send_log_message(t, json);
+}
+
+static enum req_asked confirm(struct reqtab *t, struct req *r, const struct buf *json,
+			      int deadline_ms, mcp_answer_fn answer, void *ctx)
+{
+	const struct mcp_shape *shape = shape_of(r);
+
+	(void)t;
+	if (shape->stateless)
+		return mcp_confirm_stateless(speaker, r, json, deadline_ms, answer, ctx);
+	return mcp_confirm_elicit(speaker, r, shape, json, deadline_ms, answer, ctx);
+}
+
+/* ---- dialects ---- */
+
+/*
+ * A line is to stay below 1 MiB. What a process wrote stands in a result's
+ * structured content, and of a run that a limit ended a second time, in the error
+ * object of _meta; in a resource it stands once, and both streams must fit whole
+ * when every byte is escaped. A page is sized for what a model is shown.
+ */
+#define TEXT_BYTES_tool (400u << 10)
+#define TEXT_BYTES_read (800u << 10)
+
+#define DIALECT(revision, kind) { \
+	.name = "mcp " revision " " #kind, \
+	.page_bytes = 32u << 10, \
+	.text_bytes = TEXT_BYTES_##kind, \
+	.list_bytes = 160u << 10, \
+	.summary_bytes = 4096, \
+	.yield_ms = 45000, \
+	.eof_ms = MCP_EOF_MS, \
+	.wait_max_ms = 45000, \
+	.silent_cancel = true, \
+	.ok = kind##_ok, \
+	.fail = kind##_fail, \
+	.notify = notify, \
+	.confirm = confirm, \
+}
+
+#define DIALECTS(kind) { \
+	[MCP_2024_11_05] = DIALECT("2024-11-05", kind), \
+	[MCP_2025_03_26] = DIALECT("2025-03-26", kind), \
+	[MCP_2025_06_18] = DIALECT("2025-06-18", kind), \
+	[MCP_2025_11_25] = DIALECT("2025-11-25", kind), \
+	[MCP_2026_07_28] = DIALECT("2026-07-28", kind), \
+}
+
+static const struct dialect tool_dialects[MCP_REVISIONS] = DIALECTS(tool);
+static const struct dialect read_dialects[MCP_REVISIONS] = DIALECTS(read);
+
+static enum mcp_revision revision_of(const struct req *r)
+{
+	const struct dialect *d = r->dialect;
+	bool is_tool = d >= tool_dialects && d < tool_dialects + MCP_REVISIONS;
+
+	return (enum mcp_revision)(d - (is_tool ? tool_dialects : read_dialects));
+}
+
+void mcp_call_init(struct mcp *m)
+{
+	speaker = m;
+}
+
+/* ---- methods ---- */
+
+void mcp_call_list(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
+{
+	const json_t *cursor = json_object_get(message->params, "cursor");
+	struct mcp_reply reply;
+
+	if (cursor && (!json_is_string(cursor) || json_string_length(cursor))) {
+		mcp_refuse(m, message, "no such cursor: all tools are on the first page");
+		return;
+	}
+	mcp_reply_begin(&reply, message, &mcp_shapes[revision]);
+	mcp_tools_write_list(&reply.w, &mcp_shapes[revision]);
+	mcp_reply_send(m, &reply);
+}
+
+/*
+ * Give the call of @row to the gate, with @arguments (consumed) inside the message's params.
+ * @asked: what the client asked for, which a confirmation is good for.
+ */
+static void call(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision,
+		 const struct dialect *d, const struct cap_row *row, json_t *arguments,
+		 const json_t *asked)
+{
+	struct mcp_confirmation *confirmation = NULL;
+	struct err e = ERR_INIT;
+	struct req *r;
+
+	/* What is refused right away leaves the confirmation good for another try. */
+	if (mcp_shapes[revision].stateless && !message->taken &&
+	    !cap_is_full(m->cap, row, arguments) &&
+	    mcp_confirm_read(m, message, row, asked, &confirmation, &e)) {
+		rpc_refuse(m->reqs, message, &e);
+		cap_refused_as(m->cap, row, arguments, message->id, message->id_len,
+			       ERR_INVALID_PARAMS);
+		json_decref(arguments);
+		return;
+	}
+	r = rpc_request(m->reqs, d, message);
+	if (!r) {
+		cap_refused(m->cap, row, arguments, message->id, message->id_len);
+		json_decref(arguments);
+		free(confirmation);
+		return;
+	}
+	json_object_set_new(message->params, "arguments", arguments); /* the request owns it */
+	r->row = row;
+	r->params = arguments;
+	r->extra = confirmation;
+	mcp_progress_watch(m->progress, r, &mcp_shapes[revision]);
+	cap_call(m->cap, r);
+}
+
+static void refuse_tool(struct mcp *m, const struct rpc_message *message, const char *name)
+{
+	const struct cap_row *nearest = mcp_tools_nearest(name);
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_INVALID_PARAMS, "unknown tool `%.100s`%s%s%s", name,
+		nearest ? "; did you mean `" : "", nearest ? nearest->tool_name : "",
+		nearest ? "`?" : "");
+	err_hint(&e, "tools/list shows all tools.");
+	rpc_refuse(m->reqs, message, &e);
+}
+
+void mcp_call_tool(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
+{
+	const char *name = json_get_str(message->params, "name", NULL);
+	json_t *arguments = json_object_get(message->params, "arguments");
+	const struct cap_row *row;
+
+	if (!name) {
+		mcp_refuse(m, message, "`name` must be a string");
+		return;
+	}
+	if (arguments && !json_is_object(arguments)) {
+		mcp_refuse(m, message, "`arguments` must be an object");
+		return;
+	}
+	row = mcp_text(message->params, "name") ? cap_find(name) : NULL;
+	if (!row) {
+		refuse_tool(m, message, name);
+		return;
+	}
+	arguments = arguments ? json_incref(arguments) : json_object();
+	call(m, message, revision, &tool_dialects[revision], row, arguments, arguments);
+}
+
+void mcp_call_read(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
+{
+	const char *uri = mcp_text(message->params, "uri");
+	json_t *arguments;
+
+	if (!uri) {
+		mcp_refuse(m, message, "`uri` must be a string");
+		return;
+	}
+	arguments = mcp_resources_arguments(m, uri);
+	if (arguments)
+		/* The newest output is elsewhere each time; the resource is the same. */
+		call(m, message, revision, &read_dialects[revision], cap_find("process.logs"),
+		     arguments, json_object_get(message->params, "uri"));
+	else
+		mcp_resources_refuse(m, message, uri, &mcp_shapes[revision]);
+}
+
+void mcp_call_cancel(struct mcp *m, const struct rpc_message *message)
+{
+	struct req *r = req_find_value(m->reqs, json_object_get(message->params, "requestId"));
+
+	if (r && r->dialect != &plain_dialect)
+		req_cancel(r);
+}

@@ -1,0 +1,325 @@
+#include "mcp/confirm.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#define QUESTION "confirm" /* the key of our one question */
+#define FORM_BYTES_MAX (4u << 20) /* guard; the notice is bounded (cap/notice.h) */
+
+/* ---- what the human sees ---- */
+
+/* The code point of the valid character @s of @len bytes. */
+static uint32_t code_point(const char *s, size_t len)
+{
+	uint32_t c = (unsigned char)*s;
+
+	if (len == 1)
+		return c;
+	c &= 0x7fu >> len;
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((unsigned char)s[i] & 0x3f);
+	return c;
+}
+
+/*
+ * Would it be invisible, look like a plain space (which it is not for a shell), or
+ * change how its neighbours are shown? Unicode 15: Default_Ignorable_Code_Point, Zs
+ * but U+0020, Zl, Zp, Cc, format controls, and two signs without ink.
+ */
+static bool is_hidden(uint32_t c)
+{
+	static const struct {
+		uint32_t from, to;
+	} ranges[] = {
+		{ 0x7f, 0xa0 },	      { 0xad, 0xad },	    { 0x34f, 0x34f },
+		{ 0x61c, 0x61c },     { 0x115f, 0x1160 },   { 0x1680, 0x1680 },
+		{ 0x17b4, 0x17b5 },   { 0x180b, 0x180f },   { 0x2000, 0x200f },
+		{ 0x2028, 0x202f },   { 0x205f, 0x206f },   { 0x2800, 0x2800 },
+		{ 0x3000, 0x3000 },   { 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },
+		{ 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },
+		{ 0x13430, 0x1343f }, { 0x1bca0, 0x1bca3 }, { 0x1d159, 0x1d159 },
+		{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(ranges); i++)
+		if (c >= ranges[i].from && c <= ranges[i].to)
+			return true;
+	return false;
+}
+
+static void add(struct jsonw *w, const char *text)
+{
+	jsonw_piece(w, text, strlen(text));
+}
+
+static void add_visible(struct jsonw *w, const char *text, size_t len)
+{
+	for (size_t at = 0, used; at < len; at += used) {
+		char escape[16];
+		uint32_t c;
+
+		if (utf8_next(text + at, len - at, &used) != UTF8_VALID)
+			continue;
+		c = code_point(text + at, used);
+		if (!is_hidden(c)) {
+			jsonw_piece(w, text + at, used);
+			continue;
+		}
+		snprintf(escape, sizeof(escape), "\\u{%x}", (unsigned)c);
+		add(w, escape);
+	}
+}
+
+/* One line "<label>: <value as JSON>", so that no value can look like another line. */
+static void add_line(struct jsonw *w, const char *label, const json_t *value)
+{
+	AUTO_FREE char *text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
+
+	if (!text)
+		return;
+	add(w, "\n");
+	add(w, label);
+	add(w, ": ");
+	add_visible(w, text, strlen(text));
+}
+
+static void write_message(struct jsonw *w, const json_t *notice)
+{
+	static const struct {
+		const char *label, *member;
+	} lines[] = {
+		{ "Command", "command" },
+		{ "Arguments", "args" },
+		{ "Process", "process_id" },
+		{ "Which runs", "process_command" },
+		{ "Signal", "signal" },
+		{ "Directory", "working_directory" },
+		{ "Input", "stdin" },
+		{ "Variables set", "environment" },
+		{ "Options", "options" },
+		{ "Reason given by the agent", "intent" },
+	};
+
+	jsonw_open_str(w, "message");
+	add(w, "Allow ");
+	add(w, json_get_str(notice, "capability", "this call"));
+	add(w, "?");
+	for (size_t i = 0; i < COUNT_OF(lines); i++)
+		add_line(w, lines[i].label, json_object_get(notice, lines[i].member));
+	if (json_is_true(json_object_get(notice, "truncated")))
+		add(w, "\nParts are left out where [...] stands: refuse it if they matter.");
+	jsonw_close_str(w);
+}
+
+/* The params of elicitation/create. */
+static void write_form(struct jsonw *w, const char *key, const json_t *notice, bool mode)
+{
+	jsonw_object(w, key);
+	if (mode)
+		jsonw_str(w, "mode", "form");
+	write_message(w, notice);
+	jsonw_object(w, "requestedSchema");
+	jsonw_str(w, "type", "object");
+	jsonw_object(w, "properties");
+	jsonw_object(w, "allow");
+	jsonw_str(w, "type", "boolean");
+	jsonw_str(w, "title", "Allow this once");
+	jsonw_str(w, "description", "Only this call, exactly as it is shown.");
+	jsonw_bool(w, "default", false);
+	jsonw_end_object(w);
+	jsonw_end_object(w);
+	jsonw_array(w, "required");
+	jsonw_str(w, NULL, "allow");
+	jsonw_end_array(w);
+	jsonw_end_object(w);
+	jsonw_end_object(w);
+}
+
+static json_t *parse_notice(const struct buf *notice)
+{
+	return json_loadb(notice->data, notice->len, JSON_ALLOW_NUL, NULL);
+}
+
+/* ---- what the human answered ---- */
+
+/* An ElicitResult: is it a yes? Else sets *@why. */
+static bool is_yes(const json_t *result, const char **why)
+{
+	const char *action = json_get_str(result, "action", "");
+	const json_t *allow = json_object_get(json_object_get(result, "content"), "allow");
+
+	*why = NULL;
+	if (!strcmp(action, "accept") && json_is_true(allow))
+		return true;
+	if (!strcmp(action, "accept"))
+		*why = "the user did not allow it";
+	else if (!strcmp(action, "decline"))
+		*why = "the user declined";
+	else if (!strcmp(action, "cancel"))
+		*why = "the user closed the question without an answer";
+	else
+		*why = "the client's answer was none of accept, decline and cancel";
+	return false;
+}
+
+/* ---- handshake ---- */
+
+static mcp_answer_fn elicited; /* there is one gate, and it asks for all requests */
+
+static void on_elicited(void *ctx, uint64_t handle, const json_t *result, const char *why)
+{
+	bool yes = result && is_yes(result, &why);
+
+	elicited(ctx, handle, yes, why);
+}
+
+enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp_shape *shape,
+				  const struct buf *notice, int deadline_ms, mcp_answer_fn answer,
+				  void *ctx)
+{
+	struct buf params;
+	struct jsonw w;
+	json_t *shown;
+	int failed;
+
+	if (!shape->elicitation || !m->elicits)
+		return REQ_CANNOT_ASK;
+	shown = parse_notice(notice);
+	buf_init(&params, FORM_BYTES_MAX);
+	jsonw_init(&w, &params);
+	write_form(&w, NULL, shown, shape->elicitation_mode);
+	json_decref(shown);
+	elicited = answer;
+	failed = ask_send_mcp(m->ask, "elicitation/create", &params, deadline_ms, on_elicited, ctx,
+			      r->handle);
+	buf_release(&params);
+	return failed ? REQ_CANNOT_ASK : REQ_ASKED;
+}
+
+/* ---- stateless ---- */
+
+static void digest_json(const char *prefix, const json_t *value, unsigned char out[HMAC_SIZE])
+{
+	AUTO_FREE char *json = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+	struct buf bytes;
+
+	buf_init(&bytes, SIZE_MAX / 2);
+	buf_adds(&bytes, prefix);
+	buf_addc(&bytes, '\0');
+	buf_adds(&bytes, json ? json : "");
+	hmac_digest(bytes.data, bytes.len, out);
+	buf_release(&bytes);
+}
+
+/* What is shown, without what differs from call to call. */
+static void digest_notice(const struct buf *notice, unsigned char out[HMAC_SIZE])
+{
+	json_t *shown = parse_notice(notice);
+
+	json_object_del(shown, "request_id");
+	digest_json("shown", shown, out);
+	json_decref(shown);
+}
+
+/* The client's answer to our question: NULL if there is none. Returns -1 when it is malformed. */
+static int find_response(const json_t *params, const json_t **response, struct err *e)
+{
+	const json_t *all = json_object_get(params, "inputResponses");
+	const char *action;
+
+	*response = json_object_get(all, QUESTION);
+	if (all && !json_is_object(all))
+		return err_set(e, ERR_INVALID_PARAMS, "inputResponses must be an object");
+	if (!*response)
+		return 0;
+	action = mcp_text(*response, "action");
+	if (action && (!strcmp(action, "accept") || !strcmp(action, "decline") ||
+		       !strcmp(action, "cancel")))
+		return 0;
+	return err_set(e, ERR_INVALID_PARAMS,
+		       "inputResponses." QUESTION
+		       " must have an action: accept, decline or cancel");
+}
+
+static int read_answer(struct mcp *m, const json_t *params, struct mcp_confirmation *c,
+		       struct err *e)
+{
+	const char *state = mcp_text(params, "requestState");
+	const json_t *response;
+
+	if (find_response(params, &response, e))
+		return -1;
+	if (!json_object_get(params, "requestState"))
+		return 0; /* an answer to nothing is no answer */
+	if (!state)
+		return err_set(e, ERR_INVALID_PARAMS, "requestState must be a string");
+	if (approval_redeem(m->approvals, state, c->request, c->shown, e))
+		return -1;
+	if (response)
+		c->consent = is_yes(response, &c->why) ? MCP_ALLOWED : MCP_REFUSED;
+	return 0;
+}
+
+int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const struct cap_row *row,
+		     const json_t *asked, struct mcp_confirmation **found, struct err *e)
+{
+	struct mcp_confirmation *c;
+
+	*found = NULL;
+	if (cap_tier(m->cap, row) != TIER_CONFIRM)
+		return 0;
+	c = mem_zalloc(sizeof(*c));
+	digest_json(row->name, asked, c->request);
+	if (read_answer(m, message->params, c, e)) {
+		free(c);
+		return err_hint(e, "Nothing ran. Call again without requestState and "
+				   "inputResponses to be asked anew.");
+	}
+	*found = c;
+	return 0;
+}
+
+enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct buf *notice,
+				     int deadline_ms, mcp_answer_fn answer, void *ctx)
+{
+	struct mcp_confirmation *c = r->extra;
+	unsigned char shown[HMAC_SIZE];
+
+	if (!c)
+		return REQ_CANNOT_ASK;
+	digest_notice(notice, shown);
+	if (c->consent == MCP_REFUSED) {
+		answer(ctx, r->handle, false, c->why);
+		return REQ_ASKED;
+	}
+	if (c->consent == MCP_ALLOWED && hmac_equal(shown, c->shown, HMAC_SIZE)) {
+		answer(ctx, r->handle, true, NULL);
+		return REQ_ASKED;
+	}
+	/* Nobody was asked yet, or what would happen is not what was shown. */
+	if (!mcp_shows_forms(mcp_declared(r->root, "elicitation")) ||
+	    approval_issue(m->approvals, c->request, shown, deadline_ms, c->state))
+		return REQ_CANNOT_ASK;
+	return REQ_ASK_BY_ANSWER;
+}
+
+void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const struct buf *notice)
+{
+	const struct mcp_confirmation *c = r->extra;
+	json_t *shown = parse_notice(notice);
+
+	jsonw_object(w, "inputRequests");
+	jsonw_object(w, QUESTION);
+	jsonw_str(w, "method", "elicitation/create");
+	write_form(w, "params", shown, true);
+	jsonw_end_object(w);
+	jsonw_end_object(w);
+	jsonw_str(w, "requestState", c->state);
+	json_decref(shown);
+}

@@ -1,0 +1,50 @@
+/*
+ * mcp_confirm - a human's confirmation, asked through an MCP client.
+ *
+ * Handshake, since 2025-06-18: a request elicitation/create to the client, while
+ * other traffic goes on. Stateless: the call is answered with input_required and
+ * a requestState (policy/approval.h), and the client calls again with both the
+ * human's answer and that state. Only "accept" with allow = true allows.
+ *
+ * What the human reads quotes every text that comes from outside, and shows
+ * characters that would be invisible or reorder others by their code.
+ */
+#ifndef PROCPEN_MCP_CONFIRM_H
+#define PROCPEN_MCP_CONFIRM_H
+
+#include "mcp/mcp.h"
+#include "base/hmac.h"
+#include "policy/approval.h"
+
+enum mcp_consent { MCP_NOT_ASKED, MCP_ALLOWED, MCP_REFUSED };
+
+/* What a stateless call brought along, and what goes out with its question (r->extra). */
+struct mcp_confirmation {
+	unsigned char request[HMAC_SIZE]; /* digest of capability and what is asked for */
+	enum mcp_consent consent;
+	unsigned char shown[HMAC_SIZE];   /* what the consent was given to */
+	const char *why;                  /* it was refused */
+	char state[APPROVAL_SIZE];
+};
+
+/*
+ * Before the gate: read inputResponses and requestState of a stateless call of
+ * @row for @asked: its arguments as they were sent, or the URI. Returns 0 and sets
+ * *@found (heap; NULL when nobody is asked for this capability), or -1 with InvalidParams.
+ */
+int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const struct cap_row *row,
+		     const json_t *asked, struct mcp_confirmation **found, struct err *e);
+
+typedef void (*mcp_answer_fn)(void *ctx, uint64_t handle, bool allowed, const char *why);
+
+/* The two ways to ask; see struct dialect. @notice: what the gate wants to show, as JSON. */
+enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp_shape *shape,
+				  const struct buf *notice, int deadline_ms, mcp_answer_fn answer,
+				  void *ctx);
+enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct buf *notice,
+				     int deadline_ms, mcp_answer_fn answer, void *ctx);
+
+/* Write the members of an input_required result: the question of a request that is r->question. */
+void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const struct buf *notice);
+
+#endif

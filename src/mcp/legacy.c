@@ -1,0 +1,146 @@
+#include "mcp/legacy.h"
+
+#include <string.h>
+
+#include "mcp/call.h"
+#include "mcp/subs.h"
+#include "base/version.h"
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+
+static const char *const level_names[] = { "emergency", "alert",  "critical", "error",
+					   "warning",	"notice", "info",     "debug" };
+
+static const struct mcp_shape *shape_of(const struct mcp *m)
+{
+	return &mcp_shapes[m->revision];
+}
+
+static void write_initialize(const struct mcp_shape *shape, struct jsonw *w)
+{
+	jsonw_str(w, "protocolVersion", shape->name);
+	jsonw_raw(w, "capabilities", mcp_offer.handshake, strlen(mcp_offer.handshake));
+	jsonw_object(w, "serverInfo");
+	jsonw_str(w, "name", mcp_offer.name);
+	if (shape->structured)
+		jsonw_str(w, "title", mcp_offer.title);
+	jsonw_str(w, "version", PROCPEN_VERSION);
+	jsonw_end_object(w);
+	jsonw_str(w, "instructions", mcp_offer.instructions);
+}
+
+/* A revision that we do not know, or one without a handshake, is answered with our newest. */
+static void initialize(struct mcp *m, const struct rpc_message *message)
+{
+	const char *wanted = mcp_text(message->params, "protocolVersion");
+	const json_t *capabilities = json_object_get(message->params, "capabilities");
+	struct mcp_reply reply;
+
+	if (!wanted) {
+		mcp_refuse(m, message,
+			   "`protocolVersion` must be a string such as \"2025-11-25\"");
+		return;
+	}
+	m->revision = MCP_NEWEST_HANDSHAKE;
+	for (int i = 0; i < MCP_REVISIONS; i++)
+		if (!mcp_shapes[i].stateless && !strcmp(wanted, mcp_shapes[i].name))
+			m->revision = (enum mcp_revision)i;
+	m->initialized = true;
+	m->log_level = MCP_LEVEL_DEFAULT;
+	mcp_subs_reset(m->subs);
+	m->elicits = mcp_shows_forms(json_object_get(capabilities, "elicitation"));
+	mcp_reply_begin(&reply, message, shape_of(m));
+	write_initialize(shape_of(m), &reply.w);
+	mcp_reply_send(m, &reply);
+}
+
+static void ping(struct mcp *m, const struct rpc_message *message)
+{
+	mcp_reply_empty(m, message, shape_of(m));
+}
+
+static void set_level(struct mcp *m, const struct rpc_message *message)
+{
+	const char *name = mcp_text(message->params, "level");
+
+	for (size_t i = 0; i < COUNT_OF(level_names); i++) {
+		if (!name || strcmp(name, level_names[i]))
+			continue;
+		m->log_level = (int)i;
+		mcp_reply_empty(m, message, shape_of(m));
+		return;
+	}
+	mcp_refuse(m, message, "`level` must be one of debug, info, notice, warning, error, "
+			       "critical, alert, emergency");
+}
+
+static const struct {
+	const char *method;
+	void (*call)(struct mcp *m, const struct rpc_message *message);
+	bool notification;
+} methods[] = {
+	{ "ping", ping, false },
+	{ "initialize", initialize, false },
+	{ "logging/setLevel", set_level, false },
+	{ "notifications/cancelled", mcp_call_cancel, true },
+};
+
+/* Everything beneath these names belongs to this protocol, whether we serve it or not. */
+static const char *const prefixes[] = { "tools/",      "notifications/", "logging/", "resources/",
+					"prompts/",    "completion/",	 "tasks/",   "roots/",
+					"sampling/",   "elicitation/" };
+
+bool mcp_legacy_owns(const char *method)
+{
+	for (size_t i = 0; i < COUNT_OF(methods); i++)
+		if (!strcmp(method, methods[i].method))
+			return true;
+	for (size_t i = 0; i < COUNT_OF(prefixes); i++)
+		if (!strncmp(method, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/* Batches exist in one revision only, and never hold the handshake itself. */
+static bool is_misplaced(const struct mcp *m, const struct rpc_message *message)
+{
+	if (!message->batch)
+		return false;
+	return !m->initialized || !shape_of(m)->batches || !strcmp(message->method, "initialize");
+}
+
+/* Serve a method of the era itself. Returns false when it is none. */
+static bool serve_own(struct mcp *m, const struct rpc_message *message)
+{
+	for (size_t i = 0; i < COUNT_OF(methods); i++) {
+		if (strcmp(message->method, methods[i].method) ||
+		    methods[i].notification == (message->id != NULL))
+			continue;
+		methods[i].call(m, message);
+		return true;
+	}
+	return false;
+}
+
+void mcp_legacy_message(struct mcp *m, const struct rpc_message *message)
+{
+	struct err e = ERR_INIT;
+
+	if (is_misplaced(m, message)) {
+		err_set(&e, ERR_INVALID_REQUEST, "%s cannot be part of a batch here",
+			message->method);
+		err_hint(&e, "Send it as a line of its own.");
+		rpc_refuse(m->reqs, message, &e);
+		return;
+	}
+	if (json_is_array(message->params)) {
+		mcp_refuse(m, message, "`params` must be an object");
+		return;
+	}
+	if (serve_own(m, message) || !message->id || mcp_serve(m, message, m->revision))
+		return;
+	err_set(&e, ERR_METHOD_NOT_FOUND, "this server has no method %.100s", message->method);
+	err_hint(&e, "Its capabilities, which initialize tells, name what it serves.");
+	rpc_refuse(m->reqs, message, &e);
+}

@@ -1,0 +1,154 @@
+/*
+ * mcp - what all revisions of MCP share: the server's state, what a revision
+ * knows, and the envelope of results.
+ *
+ * Two eras are spoken on one connection, told apart message by message: the
+ * handshake (mcp/legacy.h), where initialize chooses the revision of all
+ * that follows, and the stateless one (mcp/modern.h), where each request says
+ * what it speaks.
+ */
+#ifndef PROCPEN_MCP_MCP_H
+#define PROCPEN_MCP_MCP_H
+
+#include <stdbool.h>
+
+#include "cap/cap.h"
+#include "rpc/ask.h"
+#include "rpc/rpc.h"
+
+enum mcp_revision {
+	MCP_2024_11_05,
+	MCP_2025_03_26,
+	MCP_2025_06_18,
+	MCP_2025_11_25,
+	MCP_2026_07_28,
+	MCP_REVISIONS
+};
+#define MCP_NEWEST_HANDSHAKE MCP_2025_11_25
+
+/* What a revision of the protocol knows. */
+struct mcp_shape {
+	const char *name;
+	bool batches;          /* 2025-03-26 only */
+	bool annotations;      /* and progress messages: since 2025-03-26 */
+	bool structured;       /* title, outputSchema, structuredContent: since 2025-06-18 */
+	bool elicitation;      /* as a request to the client: 2025-06-18 to 2025-11-25 */
+	bool elicitation_mode; /* its `mode`: since 2025-11-25 */
+	bool stateless;        /* resultType, cache hints, server info in _meta: 2026-07-28 */
+};
+extern const struct mcp_shape mcp_shapes[MCP_REVISIONS];
+
+/* A host that closes our input wants us gone: it waits about that long, then sends signals. */
+#define MCP_EOF_MS 2000
+
+#define MCP_META "io.modelcontextprotocol/"
+#define MCP_TASKS "io.modelcontextprotocol/tasks" /* the extension */
+
+struct approval;
+struct mcp_progress;
+struct mcp_subs;
+struct mcp_tasks;
+
+/* The state of this server's MCP side; there is one. */
+#define MCP_LEVEL_DEFAULT 6 /* info */
+
+struct mcp {
+	struct cap *cap;
+	struct reqtab *reqs;
+	struct ask *ask;
+	struct approval *approvals;
+	struct mcp_progress *progress;
+	struct mcp_subs *subs;
+	struct mcp_tasks *tasks;
+
+	/* The handshake's session. */
+	enum mcp_revision revision; /* 2025-11-25 before any */
+	bool initialized;
+	bool elicits;               /* the client can show a form */
+	int log_level;              /* syslog order: 0 emergency ... 7 debug; notices are 5 */
+};
+
+/* A method that one or both eras serve, beside those that make an era (initialize ...). */
+struct mcp_method {
+	const char *name; /* NULL ends a table */
+	void (*call)(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision);
+	bool handshake, stateless;
+};
+extern const struct mcp_method mcp_methods[]; /* procpen's; mcp/methods.c */
+
+/* Lists that can change while the server runs; a set of bits. */
+enum mcp_list { MCP_LIST_TOOLS = 1, MCP_LIST_PROMPTS = 2, MCP_LIST_RESOURCES = 4 };
+
+/* What a server offers: data, apart from how it is spoken. */
+struct mcp_offer {
+	const char *name, *title;
+	const char *instructions;           /* for models; less than 2 KB */
+	const char *handshake, *stateless;  /* the capabilities of each era, as JSON */
+	const struct mcp_method *methods;   /* that go before mcp_methods; NULL: none */
+	unsigned lists;                     /* enum mcp_list: whose changes can be listened to */
+};
+extern const struct mcp_offer mcp_offer; /* mcp/offer.c */
+
+/* Serve @message by the method of that name. Returns false when there is none in this era. */
+bool mcp_serve(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision);
+
+/* @object's member @name, as a string without NUL; NULL when it is anything else. */
+const char *mcp_text(const json_t *object, const char *name);
+
+/* The _meta object of a message, or NULL. */
+const json_t *mcp_meta(const json_t *root);
+
+/* The client capability ("elicitation", ...) that a stateless request declares, or NULL. */
+const json_t *mcp_declared(const json_t *root, const char *capability);
+
+/* Does it declare the tasks extension? */
+bool mcp_declares_tasks(const json_t *root);
+
+/* Can a client with this elicitation capability show a form? */
+bool mcp_shows_forms(const json_t *elicitation);
+
+/*
+ * One result as a line: begin opens "result" (and writes resultType @type in a
+ * stateless revision), the caller adds members, end writes _meta and closes all.
+ * mcp_open_meta() opens _meta for a caller who has members of its own for it; it is
+ * then closed with jsonw_end_object(), and the rest with mcp_close_result().
+ */
+void mcp_begin_result(struct jsonw *w, struct buf *line, const char *id, size_t id_len,
+		      const struct mcp_shape *shape, const char *type);
+void mcp_end_result(struct jsonw *w, const struct mcp_shape *shape);
+void mcp_open_meta(struct jsonw *w, const struct mcp_shape *shape);
+void mcp_close_result(struct jsonw *w);
+
+/* How long a client may keep a list, and whether others may see it; stateless only. */
+void mcp_write_cache(struct jsonw *w, const struct mcp_shape *shape, int64_t ttl_ms, bool shared);
+
+/* The answer to a message that makes no request of the gate. */
+struct mcp_reply {
+	const struct rpc_message *message;
+	const struct mcp_shape *shape;
+	struct buf line;
+	struct jsonw w;
+};
+
+void mcp_reply_begin(struct mcp_reply *reply, const struct rpc_message *message,
+		     const struct mcp_shape *shape);
+void mcp_reply_send(struct mcp *m, struct mcp_reply *reply);
+
+/* A result without members. */
+void mcp_reply_empty(struct mcp *m, const struct rpc_message *message,
+		     const struct mcp_shape *shape);
+
+/* InvalidParams: "<method>: <what>". */
+void mcp_refuse(struct mcp *m, const struct rpc_message *message, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* MissingClientCapability: the tasks extension is not declared. */
+void mcp_refuse_without_tasks(struct mcp *m, const struct rpc_message *message);
+
+/*
+ * Queue a notification, unless the client is so far behind that it is better left
+ * out. Returns false then.
+ */
+bool mcp_notify(struct mcp *m, const struct buf *line);
+
+#endif

@@ -1,0 +1,118 @@
+#include "mcp/modern.h"
+
+#include <string.h>
+
+#include "mcp/call.h"
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+
+#define REVISION MCP_2026_07_28
+#define SHAPE (&mcp_shapes[REVISION])
+#define DISCOVER_TTL_MS 3600000
+
+bool mcp_modern_owns(const struct rpc_message *message)
+{
+	const json_t *meta = mcp_meta(message->root);
+
+	return json_object_get(meta, MCP_META "protocolVersion") ||
+	       json_object_get(meta, MCP_META "clientCapabilities") ||
+	       !strcmp(message->method, "server/discover") ||
+	       !strcmp(message->method, "subscriptions/listen");
+}
+
+/* ---- what each request must carry ---- */
+
+static int check_version(const json_t *meta, struct err *e)
+{
+	const char *version = mcp_text(meta, MCP_META "protocolVersion");
+
+	if (!version)
+		return err_set(e, ERR_INVALID_PARAMS,
+			       "_meta must have `" MCP_META "protocolVersion`, a string");
+	if (!strcmp(version, SHAPE->name))
+		return 0;
+	err_set(e, ERR_UNSUPPORTED_PROTOCOL_VERSION, "protocol version %.60s is not supported",
+		version);
+	err_detail(e, "supported", json_pack("[s]", SHAPE->name));
+	err_detail_text(e, "requested", version);
+	return -1;
+}
+
+static int check_level(const json_t *level, struct err *e)
+{
+	static const char *const levels[] = { "debug",	  "info",  "notice", "warning", "error",
+					      "critical", "alert", "emergency" };
+	const char *name = json_string_value(level);
+
+	for (size_t i = 0; i < COUNT_OF(levels); i++)
+		if (!level || (name && !strcmp(name, levels[i])))
+			return 0;
+	return err_set(e, ERR_INVALID_PARAMS, "`" MCP_META "logLevel` is no log level");
+}
+
+static int check_meta(const json_t *meta, struct err *e)
+{
+	const json_t *info = json_object_get(meta, MCP_META "clientInfo");
+
+	if (check_version(meta, e))
+		return -1;
+	if (!json_is_object(json_object_get(meta, MCP_META "clientCapabilities")))
+		return err_set(e, ERR_INVALID_PARAMS,
+			       "_meta must have `" MCP_META "clientCapabilities`, an object");
+	if (info && !json_is_object(info))
+		return err_set(e, ERR_INVALID_PARAMS,
+			       "`" MCP_META "clientInfo` must be an object");
+	return check_level(json_object_get(meta, MCP_META "logLevel"), e);
+}
+
+/* ---- methods ---- */
+
+static void discover(struct mcp *m, const struct rpc_message *message)
+{
+	struct mcp_reply reply;
+	struct jsonw *w = &reply.w;
+
+	mcp_reply_begin(&reply, message, SHAPE);
+	jsonw_array(w, "supportedVersions");
+	jsonw_str(w, NULL, SHAPE->name);
+	jsonw_end_array(w);
+	jsonw_raw(w, "capabilities", mcp_offer.stateless, strlen(mcp_offer.stateless));
+	jsonw_str(w, "instructions", mcp_offer.instructions);
+	mcp_write_cache(w, SHAPE, DISCOVER_TTL_MS, true);
+	mcp_reply_send(m, &reply);
+}
+
+static void call_method(struct mcp *m, const struct rpc_message *message, struct err *e)
+{
+	if (!strcmp(message->method, "server/discover")) {
+		discover(m, message);
+		return;
+	}
+	if (mcp_serve(m, message, REVISION))
+		return;
+	err_set(e, ERR_METHOD_NOT_FOUND, "revision %s has no method %.100s here", SHAPE->name,
+		message->method);
+	err_hint(e, "server/discover tells what is served.");
+	rpc_refuse(m->reqs, message, e);
+}
+
+void mcp_modern_message(struct mcp *m, const struct rpc_message *message)
+{
+	struct err e = ERR_INIT;
+
+	if (!message->id) {
+		if (!strcmp(message->method, "notifications/cancelled"))
+			mcp_call_cancel(m, message);
+		return;
+	}
+	if (message->batch) {
+		err_set(&e, ERR_INVALID_REQUEST, "revision %s has no batches", SHAPE->name);
+		err_hint(&e, "Send each request as a line of its own.");
+		rpc_refuse(m->reqs, message, &e);
+	} else if (check_meta(mcp_meta(message->root), &e)) {
+		rpc_refuse(m->reqs, message, &e);
+	} else {
+		call_method(m, message, &e);
+	}
+}

@@ -1,0 +1,224 @@
+#include "mcp/progress.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "base/term.h"
+#include "base/utf8.h"
+
+#define EVERY_MS 200
+#define LOOK_BACK 1024   /* bytes that are searched for the newest line */
+#define MESSAGE_MAX 200
+#define TOKEN_MAX 1024
+#define LINE_MAX_BYTES 16384 /* a token and a message, every byte of them escaped */
+
+struct watch {
+	uint64_t handle;
+	char *token;              /* raw JSON */
+	const struct mcp_shape *shape;
+	uint64_t sent;            /* value of the last report */
+	uint64_t out_seen, err_seen;
+	bool started;             /* any report went out: the value must grow from then on */
+	bool due;                 /* there is something new that has not been told */
+	int64_t next_ms;          /* not before */
+	struct watch *next;
+};
+
+struct mcp_progress {
+	struct mcp *m;
+	struct watch *first;
+	ev_timer timer;
+};
+
+/* ---- one report ---- */
+
+/* The newest line of @o that is not blank, readable; its length in @text. */
+static size_t newest_line(const struct output *o, char text[LOOK_BACK])
+{
+	uint64_t at = o->total > LOOK_BACK ? o->total - LOOK_BACK : 0;
+	ssize_t got = output_read(o, &at, text, LOOK_BACK);
+	size_t len = got > 0 ? term_clean(text, (size_t)got) : 0, start;
+	const char *newline;
+
+	while (len && (unsigned char)text[len - 1] <= ' ')
+		len--;
+	newline = memrchr(text, '\n', len);
+	start = newline ? (size_t)(newline + 1 - text) : at ? utf8_partial_head(text, len) : 0;
+	len = utf8_cut(text + start, len - start, MESSAGE_MAX);
+	memmove(text, text + start, len);
+	return len;
+}
+
+/* Returns false when the client is too far behind. */
+static bool report(struct mcp_progress *p, struct watch *w, uint64_t value, int64_t total,
+		   const char *text, size_t len)
+{
+	struct buf line;
+	struct jsonw j;
+	bool sent;
+
+	buf_init(&line, LINE_MAX_BYTES);
+	rpc_open_notification(&j, &line, "notifications/progress");
+	jsonw_raw(&j, "progressToken", w->token, strlen(w->token));
+	jsonw_int(&j, "progress", (int64_t)value);
+	if (total >= 0)
+		jsonw_int(&j, "total", total);
+	if (w->shape->annotations && len)
+		jsonw_strn(&j, "message", text, len);
+	rpc_close_notification(&j);
+	sent = mcp_notify(p->m, &line);
+	buf_release(&line);
+	if (sent) {
+		w->sent = value;
+		w->started = true;
+		w->next_ms = clock_mono_ms() + EVERY_MS;
+	}
+	return sent;
+}
+
+/* Tell what is new, unless there is nothing. */
+static void report_run(struct mcp_progress *p, struct watch *w, const struct proc *run)
+{
+	uint64_t value = run->out.total + run->err.total;
+	const struct output *newer = run->out.total > w->out_seen ? &run->out : &run->err;
+	char text[LOOK_BACK];
+	size_t len;
+
+	w->due = false;
+	if (w->started ? value <= w->sent : !value)
+		return;
+	len = newest_line(newer, text);
+	if (report(p, w, value, -1, text, len)) {
+		w->out_seen = run->out.total;
+		w->err_seen = run->err.total;
+	}
+}
+
+static const struct proc *run_of(const struct mcp_progress *p, const struct watch *w)
+{
+	const struct req *r = req_find(p->m->reqs, w->handle);
+
+	return r && r->run && !r->cancelled ? proctab_get(p->m->cap->procs, r->run) : NULL;
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct mcp_progress *p = timer->data;
+	int64_t now = clock_mono_ms();
+	bool more = false;
+
+	(void)events;
+	for (struct watch *w = p->first; w; w = w->next) {
+		const struct proc *run = w->due && now >= w->next_ms ? run_of(p, w) : NULL;
+
+		if (run)
+			report_run(p, w, run);
+		more |= w->due;
+	}
+	if (more)
+		loop_timer_start(loop, &p->timer, EVERY_MS / 4);
+}
+
+/* ---- which requests ---- */
+
+struct mcp_progress *mcp_progress_new(struct mcp *m)
+{
+	struct mcp_progress *p = mem_zalloc(sizeof(*p));
+
+	p->m = m;
+	ev_timer_init(&p->timer, on_timer, 0.0, 0.0);
+	p->timer.data = p;
+	return p;
+}
+
+static void free_watch(struct watch *w)
+{
+	free(w->token);
+	free(w);
+}
+
+void mcp_progress_free(struct mcp_progress *p)
+{
+	if (!p)
+		return;
+	loop_timer_stop(p->m->cap->loop, &p->timer);
+	while (p->first) {
+		struct watch *next = p->first->next;
+
+		free_watch(p->first);
+		p->first = next;
+	}
+	free(p);
+}
+
+void mcp_progress_watch(struct mcp_progress *p, const struct req *r, const struct mcp_shape *shape)
+{
+	const json_t *token = json_object_get(mcp_meta(r->root), "progressToken");
+	struct watch *w;
+
+	if (!json_is_number(token) &&
+	    (!json_is_string(token) || json_string_length(token) > TOKEN_MAX))
+		return;
+	w = mem_zalloc(sizeof(*w));
+	w->handle = r->handle;
+	w->token = json_dumps(token, JSON_ENCODE_ANY);
+	w->shape = shape;
+	w->next = p->first;
+	p->first = w;
+}
+
+static struct watch *find(const struct mcp_progress *p, uint64_t handle)
+{
+	struct watch *w = p->first;
+
+	while (w && w->handle != handle)
+		w = w->next;
+	return w;
+}
+
+bool mcp_progress_say(struct mcp_progress *p, const struct req *r, int64_t value, int64_t total,
+		      const char *text)
+{
+	struct watch *w = find(p, r->handle);
+
+	return w && report(p, w, (uint64_t)value, total, text,
+			   utf8_cut(text, strlen(text), 4 * MESSAGE_MAX));
+}
+
+void mcp_progress_drop(struct mcp_progress *p, uint64_t handle)
+{
+	struct watch **at = &p->first;
+
+	while (*at) {
+		struct watch *w = *at;
+
+		if (w->handle != handle) {
+			at = &w->next;
+			continue;
+		}
+		*at = w->next;
+		free_watch(w);
+		return;
+	}
+}
+
+void mcp_progress_on_run(struct mcp_progress *p, const struct proc *run, unsigned events)
+{
+	int64_t now;
+
+	if (!(events & PROC_EVENT_OUTPUT) || !p->first)
+		return;
+	now = clock_mono_ms();
+	for (struct watch *w = p->first; w; w = w->next) {
+		if (run_of(p, w) != run)
+			continue;
+		w->due = true;
+		if (now >= w->next_ms)
+			report_run(p, w, run);
+		else if (!ev_is_active(&p->timer))
+			loop_timer_start(p->m->cap->loop, &p->timer, (double)(w->next_ms - now));
+	}
+}

@@ -1,0 +1,34 @@
+/*
+ * mcp_progress - progress notifications for calls that wait for a run.
+ *
+ * Only for requests that brought a progressToken (0 and "" are tokens too). Each
+ * carries the newest line of output as its message and the bytes of output so
+ * far as its value, which therefore grows; at most five a second for each
+ * request, none once it is answered or cancelled, and none to a client that does
+ * not read.
+ */
+#ifndef PROCPEN_MCP_PROGRESS_H
+#define PROCPEN_MCP_PROGRESS_H
+
+#include "mcp/mcp.h"
+
+struct mcp_progress *mcp_progress_new(struct mcp *m);
+void mcp_progress_free(struct mcp_progress *p);
+
+/* Report on @r if its message has a token. */
+void mcp_progress_watch(struct mcp_progress *p, const struct req *r, const struct mcp_shape *shape);
+
+/*
+ * Report once, whatever the time: @value, which is more than in the last report of
+ * @r, of @total (negative: unknown), and @text. Returns false when @r has no token.
+ */
+bool mcp_progress_say(struct mcp_progress *p, const struct req *r, int64_t value, int64_t total,
+		      const char *text);
+
+/* Request @handle has ended. */
+void mcp_progress_drop(struct mcp_progress *p, uint64_t handle);
+
+/* A run has more output. */
+void mcp_progress_on_run(struct mcp_progress *p, const struct proc *run, unsigned events);
+
+#endif

@@ -1,0 +1,268 @@
+#include "mcp/resources.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "cap/view.h"
+#include "proc/names.h"
+
+#define PAGE 100             /* entries of one page of the list */
+#define TAIL_BYTES (64u << 10) /* of each stream; escaped at most 384 KiB (see mcp/call.c) */
+#define TEMPLATES_TTL_MS 3600000
+#define CURSOR "before-"
+
+uint64_t mcp_resources_run(struct mcp *m, const char *uri, const char **stream)
+{
+	static const struct {
+		const char *ending, *stream;
+	} endings[] = { { "/stdout", "stdout" }, { "/stderr", "stderr" }, { "", "both" } };
+	size_t prefix = strlen(MCP_RESOURCE_URI), len = strlen(uri);
+	char id[MCP_URI_MAX];
+
+	if (strncmp(uri, MCP_RESOURCE_URI, prefix) || len >= sizeof(id))
+		return 0;
+	snprintf(id, sizeof(id), "%s", uri + prefix);
+	len -= prefix;
+	for (size_t i = 0; i < COUNT_OF(endings); i++) {
+		size_t ending = strlen(endings[i].ending);
+		struct err e = ERR_INIT;
+		struct proc *p;
+
+		if (len < ending || strcmp(id + len - ending, endings[i].ending))
+			continue;
+		id[len - ending] = '\0';
+		if (stream)
+			*stream = endings[i].stream;
+		p = proctab_find(m->cap->procs, id, &e);
+		err_release(&e);
+		return p ? p->seq : 0;
+	}
+	return 0;
+}
+
+bool mcp_resources_open(const struct mcp *m, const char *capability)
+{
+	return cap_tier(m->cap, cap_find(capability)) < TIER_CONFIRM;
+}
+
+void mcp_resources_error(struct err *e, const char *uri, const struct mcp_shape *shape)
+{
+	if (e->type != ERR_PROCESS_NOT_FOUND && e->type != ERR_RESOURCE_NOT_FOUND)
+		return;
+	err_release(e);
+	err_set(e, shape->stateless ? ERR_INVALID_PARAMS : ERR_RESOURCE_NOT_FOUND,
+		"there is no resource `%.100s`", uri);
+	err_hint(e, "%s", err_rows[ERR_RESOURCE_NOT_FOUND].hint);
+	err_detail_text(e, "uri", uri);
+}
+
+void mcp_resources_refuse(struct mcp *m, const struct rpc_message *message, const char *uri,
+			  const struct mcp_shape *shape)
+{
+	struct err e = { .type = ERR_RESOURCE_NOT_FOUND };
+
+	mcp_resources_error(&e, uri, shape);
+	rpc_refuse(m->reqs, message, &e);
+}
+
+/* ---- lists ---- */
+
+/* Sequence number before which a page starts; 0: the first page. Returns -1 for a bad cursor. */
+static int read_cursor(const json_t *params, uint64_t *before)
+{
+	const json_t *cursor = json_object_get(params, "cursor");
+	const char *text = mcp_text(params, "cursor");
+	char *end;
+
+	*before = 0;
+	if (!cursor || (text && !*text))
+		return 0;
+	if (!text || strncmp(text, CURSOR, strlen(CURSOR)))
+		return -1;
+	text += strlen(CURSOR);
+	if (*text < '1' || *text > '9')
+		return -1;
+	*before = strtoull(text, &end, 10);
+	return *end ? -1 : 0;
+}
+
+static void write_entry(struct jsonw *w, const struct proc *p, const struct mcp_shape *shape)
+{
+	size_t len = strlen(p->command), shown = utf8_cut(p->command, len, VIEW_COMMAND_LIST_MAX);
+	char text[MCP_URI_MAX];
+
+	jsonw_object(w, NULL);
+	snprintf(text, sizeof(text), MCP_RESOURCE_URI "%s", p->id);
+	jsonw_str(w, "uri", text);
+	jsonw_str(w, "name", p->id);
+	if (shape->structured)
+		jsonw_strn(w, "title", p->command, shown);
+	snprintf(text, sizeof(text), "Output of a command that is %s",
+		 p->phase == PROC_SETTLED ? names_state(p->state) : "running");
+	jsonw_str(w, "description", text);
+	jsonw_str(w, "mimeType", "text/plain");
+	jsonw_end_object(w);
+}
+
+void mcp_resources_list(struct mcp *m, const struct rpc_message *message,
+			enum mcp_revision revision)
+{
+	const struct mcp_shape *shape = &mcp_shapes[revision];
+	struct mcp_reply reply;
+	const struct proc *p = NULL;
+	uint64_t before, last = 0;
+	char cursor[40];
+	int shown = 0;
+
+	if (read_cursor(message->params, &before)) {
+		mcp_refuse(m, message, "no such cursor: pass on `nextCursor` as it came");
+		return;
+	}
+	mcp_reply_begin(&reply, message, shape);
+	jsonw_array(&reply.w, "resources");
+	if (mcp_resources_open(m, "process.list"))
+		p = proctab_next(m->cap->procs, NULL);
+	for (; p && shown < PAGE; p = proctab_next(m->cap->procs, p)) {
+		if (before && p->seq >= before)
+			continue;
+		write_entry(&reply.w, p, shape);
+		last = p->seq;
+		shown++;
+	}
+	jsonw_end_array(&reply.w);
+	if (p) {
+		snprintf(cursor, sizeof(cursor), CURSOR "%" PRIu64, last);
+		jsonw_str(&reply.w, "nextCursor", cursor);
+	}
+	mcp_write_cache(&reply.w, shape, 0, false);
+	mcp_reply_send(m, &reply);
+}
+
+void mcp_resources_templates(struct mcp *m, const struct rpc_message *message,
+			     enum mcp_revision revision)
+{
+	const struct mcp_shape *shape = &mcp_shapes[revision];
+	const json_t *cursor = json_object_get(message->params, "cursor");
+	struct mcp_reply reply;
+
+	if (cursor && (!json_is_string(cursor) || json_string_length(cursor))) {
+		mcp_refuse(m, message, "no such cursor: all templates are on the first page");
+		return;
+	}
+	mcp_reply_begin(&reply, message, shape);
+	jsonw_array(&reply.w, "resourceTemplates");
+	jsonw_object(&reply.w, NULL);
+	jsonw_str(&reply.w, "uriTemplate", MCP_RESOURCE_URI "{process_id}");
+	jsonw_str(&reply.w, "name", "process-output");
+	if (shape->structured)
+		jsonw_str(&reply.w, "title", "Output of a process");
+	jsonw_str(&reply.w, "description",
+		  "The newest output of a process started by process_run. Append /stdout or "
+		  "/stderr for one stream alone.");
+	jsonw_str(&reply.w, "mimeType", "text/plain");
+	jsonw_end_object(&reply.w);
+	jsonw_end_array(&reply.w);
+	mcp_write_cache(&reply.w, shape, TEMPLATES_TTL_MS, true);
+	mcp_reply_send(m, &reply);
+}
+
+/* ---- reading ---- */
+
+/* Where the newest part of @o begins, with a whole character. */
+static json_t *tail_start(const struct output *o)
+{
+	uint64_t start = o->total > TAIL_BYTES ? o->total - TAIL_BYTES : 0, at = start;
+	char bytes[4];
+	ssize_t got = start ? output_read(o, &at, bytes, sizeof(bytes)) : 0;
+
+	if (got > 0 && at == start)
+		start += utf8_partial_head(bytes, (size_t)got);
+	return json_integer((json_int_t)start);
+}
+
+json_t *mcp_resources_arguments(struct mcp *m, const char *uri)
+{
+	const char *stream;
+	uint64_t seq = mcp_resources_run(m, uri, &stream);
+	const struct proc *p = seq ? proctab_get(m->cap->procs, seq) : NULL;
+
+	if (!p)
+		return NULL;
+	return json_pack("{s:s, s:s, s:o, s:o, s:i}", "process_id", p->id, "stream", stream,
+			 "offset", tail_start(&p->out), "stderr_offset", tail_start(&p->err),
+			 "limit", (int)TAIL_BYTES);
+}
+
+/* "[... N bytes ... are not shown here: process_logs {...} ...]" */
+static void write_mark(struct jsonw *w, const json_t *logs, const char *stream, const char *which,
+		       int64_t bytes, int64_t offset)
+{
+	char mark[200];
+
+	snprintf(mark, sizeof(mark),
+		 "[... the %s %" PRId64 " bytes are not shown here: process_logs "
+		 "{\"process_id\":\"%.32s\",\"stream\":\"%s\",\"offset\":%" PRId64 "} ...]\n",
+		 which, bytes, json_get_str(logs, "process_id", ""), stream, offset);
+	jsonw_piece(w, mark, strlen(mark));
+}
+
+static int64_t number_of(const json_t *logs, const char *stream, const char *what)
+{
+	char name[32];
+
+	snprintf(name, sizeof(name), "%s_%s", stream, what);
+	return json_get_int(logs, name, 0);
+}
+
+/* One stream under its heading. @start: where the part that was asked for begins. */
+static void write_stream(struct jsonw *w, const json_t *logs, const char *stream, int64_t start)
+{
+	const char *text = json_get_str(logs, stream, "");
+	size_t len = json_get_strlen(logs, stream);
+	int64_t size = number_of(logs, stream, "size");
+	int64_t next = number_of(logs, stream, "next_offset");
+	char heading[64];
+
+	snprintf(heading, sizeof(heading), "--- %s (%" PRId64 " bytes)\n", stream, size);
+	jsonw_piece(w, heading, strlen(heading));
+	if (start)
+		write_mark(w, logs, stream, "first", start, 0);
+	jsonw_piece(w, text, len);
+	if (len && text[len - 1] != '\n')
+		jsonw_piece(w, "\n", 1);
+	/* It may have grown while a human was asked. A part of a character is no news. */
+	if (size - next > 3)
+		write_mark(w, logs, stream, "newest", size - next, next);
+}
+
+void mcp_resources_write(struct jsonw *w, const char *uri, const json_t *asked,
+			 const struct buf *result, const struct mcp_shape *shape)
+{
+	json_t *logs = json_loadb(result->data, result->len, JSON_ALLOW_NUL, NULL);
+	const char *stream = strrchr(uri, '/') + 1;
+	bool one = !strcmp(stream, "stdout") || !strcmp(stream, "stderr");
+
+	jsonw_array(w, "contents");
+	jsonw_object(w, NULL);
+	jsonw_str(w, "uri", uri);
+	jsonw_str(w, "mimeType", "text/plain");
+	if (one) {
+		jsonw_strn(w, "text", json_get_str(logs, stream, ""),
+			   json_get_strlen(logs, stream));
+	} else {
+		jsonw_open_str(w, "text");
+		write_stream(w, logs, "stdout", json_get_int(asked, "offset", 0));
+		write_stream(w, logs, "stderr", json_get_int(asked, "stderr_offset", 0));
+		jsonw_close_str(w);
+	}
+	jsonw_end_object(w);
+	jsonw_end_array(w);
+	mcp_write_cache(w, shape, 0, false);
+	json_decref(logs);
+}

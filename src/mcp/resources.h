@@ -1,0 +1,49 @@
+/*
+ * mcp_resources - the output of runs as MCP resources.
+ *
+ *	proc://logs/{process_id}          both streams, each with a heading
+ *	proc://logs/{process_id}/stdout   one stream, nothing else
+ *	proc://logs/{process_id}/stderr
+ *
+ * A read is a call of process.logs through the gate, so tiers and audit hold for
+ * it. It gives the newest part of each stream; what lies before it is named, and
+ * process_logs has it. The list shows the runs that process.list would.
+ */
+#ifndef PROCPEN_MCP_RESOURCES_H
+#define PROCPEN_MCP_RESOURCES_H
+
+#include "mcp/mcp.h"
+
+#define MCP_RESOURCE_URI "proc://logs/"
+#define MCP_URI_MAX 128
+
+/*
+ * The run that @uri names: its sequence number, 0 when there is none. *@stream
+ * (may be NULL): "both", "stdout" or "stderr".
+ */
+uint64_t mcp_resources_run(struct mcp *m, const char *uri, const char **stream);
+
+/* May resources be used at all, or is process.@capability denied or to be confirmed? */
+bool mcp_resources_open(const struct mcp *m, const char *capability);
+
+/* The methods resources/list and resources/templates/list. */
+void mcp_resources_list(struct mcp *m, const struct rpc_message *message,
+			enum mcp_revision revision);
+void mcp_resources_templates(struct mcp *m, const struct rpc_message *message,
+			     enum mcp_revision revision);
+
+/* The arguments of process.logs for a read of @uri (a new reference), or NULL: no such URI. */
+json_t *mcp_resources_arguments(struct mcp *m, const char *uri);
+
+/* Write the members of a read's result. @result: what process.logs answered to @asked for @uri. */
+void mcp_resources_write(struct jsonw *w, const char *uri, const json_t *asked,
+			 const struct buf *result, const struct mcp_shape *shape);
+
+/* Make @e, a failure of process.logs, the error of a read of @uri. */
+void mcp_resources_error(struct err *e, const char *uri, const struct mcp_shape *shape);
+
+/* Refuse a message that names a resource that is not there. */
+void mcp_resources_refuse(struct mcp *m, const struct rpc_message *message, const char *uri,
+			  const struct mcp_shape *shape);
+
+#endif

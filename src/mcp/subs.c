@@ -1,0 +1,492 @@
+#include "mcp/subs.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp/resources.h"
+#include "mcp/tasks.h"
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+
+#define EVERY_MS 200
+#define ITEMS_MAX 256     /* of one listener */
+#define LISTENERS_MAX 32
+#define LINE_MAX_BYTES (8u << 20) /* guard; what is written is bounded */
+
+/* One thing that a listener watches. */
+struct item {
+	uint64_t run;
+	char *name; /* the URI, or the task id, as the client wrote it */
+	bool task;
+	bool dirty;
+};
+
+struct listener {
+	uint64_t handle; /* its request; 0: the handshake session */
+	char *id;        /* raw token of that request; NULL: the session */
+	struct item *items;
+	size_t count;
+	unsigned lists, lists_dirty; /* enum mcp_list: it wants to hear of, and has to be told of */
+	struct listener *next;
+};
+
+struct mcp_subs {
+	struct mcp *m;
+	struct listener session;
+	struct listener *first; /* listeners of the stateless era */
+	int count;
+	ev_timer timer;
+	int64_t flushed_ms;
+};
+
+/* ---- items ---- */
+
+static void add_item(struct listener *l, uint64_t run, const char *name, bool task)
+{
+	struct item *item;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].task == task && !strcmp(l->items[i].name, name))
+			return;
+	if (!(l->count & (l->count - 1))) /* at 0, 1, 2, 4, ...: room for twice as many */
+		l->items = mem_realloc(l->items, (2 * l->count + 1) * sizeof(*l->items));
+	item = &l->items[l->count++];
+	*item = (struct item){ .run = run, .name = mem_strdup(name), .task = task, .dirty = task };
+}
+
+static void remove_item(struct listener *l, size_t i)
+{
+	free(l->items[i].name);
+	l->items[i] = l->items[--l->count];
+}
+
+static void clear(struct listener *l)
+{
+	while (l->count)
+		remove_item(l, 0);
+	free(l->items);
+	l->items = NULL;
+	free(l->id);
+	l->id = NULL;
+}
+
+/* ---- sending ---- */
+
+static void begin(struct jsonw *w, struct buf *line, const struct listener *l, const char *method)
+{
+	buf_init(line, LINE_MAX_BYTES);
+	rpc_open_notification(w, line, method);
+	if (!l->id)
+		return;
+	jsonw_object(w, "_meta");
+	jsonw_raw(w, MCP_META "subscriptionId", l->id, strlen(l->id));
+	jsonw_end_object(w);
+}
+
+/* Returns false when the client is too far behind to be told. */
+static bool send_item(struct mcp_subs *s, const struct listener *l, const struct item *item)
+{
+	bool there = true, sent;
+	struct buf line;
+	struct jsonw w;
+
+	begin(&w, &line, l, item->task ? "notifications/tasks" : "notifications/resources/updated");
+	if (item->task)
+		there = mcp_tasks_write(s->m->tasks, &w, item->run);
+	else
+		jsonw_str(&w, "uri", item->name);
+	rpc_close_notification(&w);
+	sent = !there || mcp_notify(s->m, &line);
+	buf_release(&line);
+	return sent;
+}
+
+/* The lists whose changes can be told, and how. */
+static const struct {
+	enum mcp_list list;
+	const char *filter, *method;
+} lists[] = {
+	{ MCP_LIST_TOOLS, "toolsListChanged", "notifications/tools/list_changed" },
+	{ MCP_LIST_PROMPTS, "promptsListChanged", "notifications/prompts/list_changed" },
+	{ MCP_LIST_RESOURCES, "resourcesListChanged", "notifications/resources/list_changed" },
+};
+
+static void flush_lists(struct mcp_subs *s, struct listener *l)
+{
+	struct buf line;
+	struct jsonw w;
+
+	for (size_t i = 0; i < COUNT_OF(lists); i++) {
+		if (!(l->lists_dirty & lists[i].list))
+			continue;
+		begin(&w, &line, l, lists[i].method);
+		rpc_close_notification(&w);
+		if (mcp_notify(s->m, &line))
+			l->lists_dirty &= ~(unsigned)lists[i].list;
+		buf_release(&line);
+	}
+}
+
+static bool flush_listener(struct mcp_subs *s, struct listener *l)
+{
+	bool all;
+
+	flush_lists(s, l);
+	all = !l->lists_dirty;
+
+	for (size_t i = 0; i < l->count; i++) {
+		if (!l->items[i].dirty)
+			continue;
+		l->items[i].dirty = !send_item(s, l, &l->items[i]);
+		all &= !l->items[i].dirty;
+	}
+	return all;
+}
+
+static void plan(struct mcp_subs *s)
+{
+	int64_t wait = s->flushed_ms + EVERY_MS - clock_mono_ms();
+
+	if (!ev_is_active(&s->timer))
+		loop_timer_start(s->m->cap->loop, &s->timer, wait > 0 ? (double)wait : 0);
+}
+
+static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct mcp_subs *s = timer->data;
+	bool all;
+
+	(void)loop;
+	(void)events;
+	s->flushed_ms = clock_mono_ms();
+	all = flush_listener(s, &s->session);
+	for (struct listener *l = s->first; l; l = l->next)
+		all &= flush_listener(s, l);
+	if (!all)
+		plan(s);
+}
+
+/* ---- life ---- */
+
+struct mcp_subs *mcp_subs_new(struct mcp *m)
+{
+	struct mcp_subs *s = mem_zalloc(sizeof(*s));
+
+	s->m = m;
+	s->flushed_ms = -EVERY_MS;
+	ev_timer_init(&s->timer, on_timer, 0.0, 0.0);
+	s->timer.data = s;
+	return s;
+}
+
+void mcp_subs_free(struct mcp_subs *s)
+{
+	if (!s)
+		return;
+	loop_timer_stop(s->m->cap->loop, &s->timer);
+	while (s->first)
+		mcp_subs_drop(s, s->first->handle);
+	clear(&s->session);
+	free(s);
+}
+
+void mcp_subs_drop(struct mcp_subs *s, uint64_t handle)
+{
+	for (struct listener **at = &s->first; *at; at = &(*at)->next) {
+		struct listener *l = *at;
+
+		if (l->handle != handle)
+			continue;
+		*at = l->next;
+		s->count--;
+		clear(l);
+		free(l);
+		return;
+	}
+}
+
+static bool mark(struct listener *l, uint64_t run, bool task)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].run == run && l->items[i].task == task)
+			any = l->items[i].dirty = true;
+	return any;
+}
+
+void mcp_subs_changed(struct mcp_subs *s, uint64_t key, bool over)
+{
+	bool any = mark(&s->session, key, false);
+
+	for (struct listener *l = s->first; l; l = l->next) {
+		any |= mark(l, key, false);
+		if (over)
+			any |= mark(l, key, true);
+	}
+	if (any)
+		plan(s);
+}
+
+void mcp_subs_on_run(struct mcp_subs *s, const struct proc *run, unsigned events)
+{
+	bool over = events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED);
+
+	if (over || (events & PROC_EVENT_OUTPUT))
+		mcp_subs_changed(s, run->seq, over);
+}
+
+void mcp_subs_list_changed(struct mcp_subs *s, enum mcp_list list)
+{
+	s->session.lists_dirty |= s->m->initialized ? list & mcp_offer.lists : 0;
+	for (struct listener *l = s->first; l; l = l->next)
+		l->lists_dirty |= l->lists & list;
+	plan(s);
+}
+
+/* ---- handshake ---- */
+
+/* The run of the resource that a message names, or 0 when it was refused. */
+static uint64_t wanted(struct mcp *m, const struct rpc_message *message,
+		       enum mcp_revision revision, const char **uri)
+{
+	uint64_t run;
+
+	*uri = mcp_text(message->params, "uri");
+	if (!*uri) {
+		mcp_refuse(m, message, "`uri` must be a string");
+		return 0;
+	}
+	run = mcp_resources_open(m, "process.logs") ? mcp_resources_run(m, *uri, NULL) : 0;
+	if (!run)
+		mcp_resources_refuse(m, message, *uri, &mcp_shapes[revision]);
+	return run;
+}
+
+/* Runs that were forgotten will not change any more. */
+static void forget_gone(struct mcp *m, struct listener *l)
+{
+	for (size_t i = l->count; i-- > 0;)
+		if (!mcp_resources_run(m, l->items[i].name, NULL))
+			remove_item(l, i);
+}
+
+void mcp_subs_subscribe(struct mcp *m, const struct rpc_message *message,
+		        enum mcp_revision revision)
+{
+	struct mcp_subs *s = m->subs;
+	const char *uri;
+	uint64_t run = wanted(m, message, revision, &uri);
+	struct err e = ERR_INIT;
+
+	if (!run)
+		return;
+	if (s->session.count == ITEMS_MAX)
+		forget_gone(m, &s->session);
+	if (s->session.count == ITEMS_MAX) {
+		err_set(&e, ERR_LIMIT_REACHED, "%d resources are subscribed to, the most there are",
+			ITEMS_MAX);
+		err_hint(&e, "Unsubscribe from some first.");
+		rpc_refuse(m->reqs, message, &e);
+		return;
+	}
+	add_item(&s->session, run, uri, false);
+	mcp_reply_empty(m, message, &mcp_shapes[revision]);
+}
+
+void mcp_subs_unsubscribe(struct mcp *m, const struct rpc_message *message,
+			  enum mcp_revision revision)
+{
+	struct listener *l = &m->subs->session;
+	const char *uri = mcp_text(message->params, "uri");
+
+	if (!uri) {
+		mcp_refuse(m, message, "`uri` must be a string");
+		return;
+	}
+	for (size_t i = l->count; i-- > 0;)
+		if (!strcmp(l->items[i].name, uri))
+			remove_item(l, i);
+	mcp_reply_empty(m, message, &mcp_shapes[revision]);
+}
+
+void mcp_subs_reset(struct mcp_subs *s)
+{
+	clear(&s->session);
+	s->session.lists_dirty = 0;
+}
+
+/* ---- stateless ---- */
+
+/* The end of a listener that we end: no members but the id. */
+static void answer_end(const struct req *r, const struct buf *result, struct buf *line)
+{
+	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
+	struct jsonw w;
+
+	(void)result;
+	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
+	mcp_open_meta(&w, shape);
+	jsonw_raw(&w, MCP_META "subscriptionId", r->id, strlen(r->id));
+	jsonw_end_object(&w);
+	mcp_close_result(&w);
+}
+
+static void answer_fail(const struct req *r, const struct err *e, struct buf *line)
+{
+	rpc_write_error(line, r->id, strlen(r->id), e);
+}
+
+static const struct dialect listening = {
+	.name = "mcp listen",
+	.silent_cancel = true,
+	.ok = answer_end,
+	.fail = answer_fail,
+};
+
+/* The strings of a member of the filter. Returns -1 when it is malformed. */
+static int read_names(const json_t *filter, const char *name, const json_t **names)
+{
+	const json_t *value;
+	size_t i;
+
+	*names = json_object_get(filter, name);
+	if (*names && (!json_is_array(*names) || json_array_size(*names) > ITEMS_MAX / 2))
+		return -1;
+	json_array_foreach(*names, i, value)
+		if (!json_is_string(value) ||
+		    strlen(json_string_value(value)) != json_string_length(value))
+			return -1;
+	return 0;
+}
+
+static void add_resources(struct mcp *m, struct listener *l, const json_t *uris)
+{
+	const json_t *value;
+	size_t i;
+
+	if (!mcp_resources_open(m, "process.logs"))
+		return;
+	json_array_foreach(uris, i, value) {
+		const char *uri = json_string_value(value);
+		uint64_t run = mcp_resources_run(m, uri, NULL);
+
+		if (run)
+			add_item(l, run, uri, false);
+	}
+}
+
+static void add_tasks(struct mcp *m, struct listener *l, const json_t *ids)
+{
+	const json_t *value;
+	size_t i;
+
+	json_array_foreach(ids, i, value) {
+		const char *id = json_string_value(value);
+		uint64_t run = mcp_tasks_key(m->tasks, id);
+
+		if (run)
+			add_item(l, run, id, true);
+	}
+}
+
+static void write_honoured(struct jsonw *w, const struct listener *l, const char *key, bool task)
+{
+	jsonw_array(w, key);
+	for (size_t i = 0; i < l->count; i++)
+		if (l->items[i].task == task)
+			jsonw_str(w, NULL, l->items[i].name);
+	jsonw_end_array(w);
+}
+
+/* The first message of a subscription: what of it is honoured. */
+static void acknowledge(struct mcp *m, const struct listener *l, const json_t *uris,
+			const json_t *tasks)
+{
+	struct buf line;
+	struct jsonw w;
+
+	begin(&w, &line, l, "notifications/subscriptions/acknowledged");
+	jsonw_object(&w, "notifications");
+	for (size_t i = 0; i < COUNT_OF(lists); i++)
+		if (l->lists & lists[i].list)
+			jsonw_bool(&w, lists[i].filter, true);
+	if (uris)
+		write_honoured(&w, l, "resourceSubscriptions", false);
+	if (tasks)
+		write_honoured(&w, l, "taskIds", true);
+	jsonw_end_object(&w);
+	rpc_close_notification(&w);
+	outq_push(reqtab_outq(m->reqs), line.data, line.len);
+	buf_release(&line);
+}
+
+static void open_listener(struct mcp *m, const struct rpc_message *message, const json_t *uris,
+			  const json_t *tasks)
+{
+	const json_t *filter = json_object_get(message->params, "notifications");
+	struct req *r = rpc_request(m->reqs, &listening, message);
+	struct err e = ERR_INIT;
+	struct listener *l;
+
+	if (!r)
+		return;
+	if (req_take_place(r, REQ_WAITS, &e)) {
+		req_fail(r, &e);
+		return;
+	}
+	l = mem_zalloc(sizeof(*l));
+	l->handle = r->handle;
+	l->id = mem_strdup(r->id);
+	l->next = m->subs->first;
+	m->subs->first = l;
+	m->subs->count++;
+	for (size_t i = 0; i < COUNT_OF(lists); i++)
+		if (json_is_true(json_object_get(filter, lists[i].filter)))
+			l->lists |= lists[i].list & mcp_offer.lists;
+	add_resources(m, l, uris);
+	add_tasks(m, l, tasks);
+	acknowledge(m, l, uris, tasks);
+	plan(m->subs); /* a task that is over already is told at once */
+}
+
+void mcp_subs_listen(struct mcp *m, const struct rpc_message *message,
+		     enum mcp_revision revision)
+{
+	const json_t *filter = json_object_get(message->params, "notifications");
+	const json_t *uris, *tasks;
+	struct err e = ERR_INIT;
+
+	(void)revision; /* only one has this method */
+	if (!json_is_object(filter) || read_names(filter, "resourceSubscriptions", &uris) ||
+	    read_names(filter, "taskIds", &tasks)) {
+		mcp_refuse(m, message,
+			   "`notifications` must be an object; its resourceSubscriptions and "
+			   "taskIds arrays of at most %d strings", ITEMS_MAX / 2);
+	} else if (tasks && !mcp_declares_tasks(message->root)) {
+		mcp_refuse_without_tasks(m, message);
+	} else if (m->subs->count >= LISTENERS_MAX) {
+		err_set(&e, ERR_LIMIT_REACHED, "%d subscriptions are open, the most there are",
+			LISTENERS_MAX);
+		err_hint(&e, "Cancel one first.");
+		rpc_refuse(m->reqs, message, &e);
+	} else {
+		open_listener(m, message, uris, tasks);
+	}
+}
+
+void mcp_subs_end(struct mcp_subs *s)
+{
+	mcp_subs_reset(s);
+	while (s->first) {
+		struct req *r = req_find(s->m->reqs, s->first->handle);
+		struct buf none = { 0 };
+
+		if (r)
+			req_ok(r, &none); /* which drops the listener */
+		else
+			mcp_subs_drop(s, s->first->handle);
+	}
+}

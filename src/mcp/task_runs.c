@@ -1,0 +1,148 @@
+/* Runs as tasks: a process_run whose command still runs when it is to be answered. */
+#include "mcp/task_source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mcp/tools.h"
+#include "base/clock.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "cap/run_view.h"
+
+#define FAILED_KEPT_MS 600000 /* how long a task outlives a run that never started */
+#define RESULT_MAX (16u << 20)
+
+struct own {
+	struct run_view view;
+	struct err failure; /* the run never started */
+	int64_t failed_ms;  /* monotonic */
+};
+
+static struct proc *run_of(const struct mcp *m, const struct mcp_task *task)
+{
+	return proctab_get(m->cap->procs, task->key);
+}
+
+bool mcp_task_begin(struct mcp *m, const struct req *r, struct mcp_task *task)
+{
+	const struct proc *run = r->run ? proctab_get(m->cap->procs, r->run) : NULL;
+	struct own *own;
+
+	if (!run || run->phase == PROC_SETTLED || m->cap->closing ||
+	    strcmp(r->row->name, "process.run"))
+		return false;
+	own = mem_zalloc(sizeof(*own));
+	own->view = *(const struct run_view *)r->task;
+	task->own = own;
+	task->key = run->seq;
+	snprintf(task->name, sizeof(task->name), "%s", run->id);
+	task->created_ms = run->started_wall_ms ? run->started_wall_ms : clock_wall_ms();
+	return true;
+}
+
+static void look_at_run(const struct mcp_task *task, const struct proc *run,
+			struct mcp_task_look *look)
+{
+	look->changed_ms = task->created_ms;
+	if (run->phase != PROC_SETTLED) {
+		look->status = MCP_TASK_WORKING;
+		snprintf(look->message, sizeof(look->message), "process %s is running", run->id);
+		return;
+	}
+	look->status = run->reason == PROC_REASON_CANCELLED ? MCP_TASK_CANCELLED
+							    : MCP_TASK_COMPLETED;
+	if (run->ended_wall_ms > look->changed_ms)
+		look->changed_ms = run->ended_wall_ms;
+	snprintf(look->message, sizeof(look->message), "process %s is over: %s", run->id,
+		 names_reason(run->reason));
+}
+
+void mcp_task_look(struct mcp *m, const struct mcp_task *task, struct mcp_task_look *look)
+{
+	const struct proc *run = run_of(m, task);
+	const struct own *own = task->own;
+
+	*look = (struct mcp_task_look){ .status = MCP_TASK_GONE };
+	if (run) {
+		look_at_run(task, run, look);
+	} else if (own->failure.type && clock_mono_ms() - own->failed_ms < FAILED_KEPT_MS) {
+		look->status = MCP_TASK_COMPLETED;
+		look->lone = true;
+		look->changed_ms = task->created_ms;
+		snprintf(look->message, sizeof(look->message), "process %s could not be started",
+			 task->name);
+	}
+}
+
+/* What process_run would have answered: a failed start and an exit code are results. */
+void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
+		    const struct mcp_task_look *look)
+{
+	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
+	struct proc *run = run_of(m, task);
+	struct own *own = task->own;
+	struct err e = ERR_INIT;
+	struct buf result;
+
+	if (look->status != MCP_TASK_COMPLETED)
+		return;
+	jsonw_object(w, "result");
+	jsonw_str(w, "resultType", "complete");
+	buf_init(&result, RESULT_MAX);
+	if (run)
+		run_view_write(&result, m->cap, run, &own->view);
+	if (!run)
+		mcp_tools_write_error(w, &own->failure, shape);
+	else if (run_view_is_failure(run, &result, &e))
+		mcp_tools_write_error(w, &e, shape);
+	else
+		mcp_tools_write_result(w, &result, shape, own->view.by_default ? run : NULL);
+	buf_release(&result);
+	err_release(&e);
+	jsonw_end_object(w);
+}
+
+/* It kills as process.kill would, so the same tier and the same record hold. */
+int mcp_task_cancel(struct mcp *m, const struct rpc_message *message, const struct mcp_task *task,
+		    struct err *e)
+{
+	struct proc *run = run_of(m, task);
+
+	if (!run || run->phase == PROC_SETTLED)
+		return 0;
+	if (cap_permit(m->cap, cap_find("process.kill"), message->id, message->id_len, run->id, e))
+		return -1;
+	proc_kill_tree(run, PROC_REASON_CANCELLED);
+	return 0;
+}
+
+/* A run asks for nothing, so whatever is answered is not outstanding. */
+void mcp_task_update(struct mcp *m, const struct mcp_task *task, const json_t *responses)
+{
+	(void)m;
+	(void)task;
+	(void)responses;
+}
+
+void mcp_task_on_run(struct mcp *m, const struct mcp_task *task, const struct proc *run,
+		     unsigned events)
+{
+	struct own *own = task->own;
+
+	(void)m;
+	if (!(events & PROC_EVENT_FAILED))
+		return;
+	own->failure = *run->failure;
+	json_incref(own->failure.details);
+	own->failed_ms = clock_mono_ms();
+}
+
+void mcp_task_release(struct mcp_task *task)
+{
+	struct own *own = task->own;
+
+	err_release(&own->failure);
+	free(own);
+}

@@ -1,0 +1,57 @@
+/*
+ * mcp_task_source - where tasks come from: what mcp_tasks asks of it. The server's
+ * source is its runs (mcp/task_runs.c).
+ */
+#ifndef PROCPEN_MCP_TASK_SOURCE_H
+#define PROCPEN_MCP_TASK_SOURCE_H
+
+#include "mcp/mcp.h"
+
+enum mcp_task_status {
+	MCP_TASK_GONE,
+	MCP_TASK_WORKING,
+	MCP_TASK_INPUT_REQUIRED,
+	MCP_TASK_COMPLETED,
+	MCP_TASK_FAILED,
+	MCP_TASK_CANCELLED,
+};
+
+struct mcp_task {
+	uint64_t key;             /* never 0; of a run its struct proc.seq */
+	char name[IDS_TEXT_SIZE]; /* the part of its id that is no secret */
+	int64_t created_ms;       /* wall clock */
+	void *own;                /* the source's */
+	struct mcp_task *next;
+};
+
+/* A task as it stands now. */
+struct mcp_task_look {
+	enum mcp_task_status status;
+	int64_t changed_ms; /* wall clock */
+	bool lone;          /* only the task remembers it: the oldest of these are forgotten */
+	char message[160];
+};
+
+/* Is @r to be answered with a task? Then fill @task (all zero) and return true. */
+bool mcp_task_begin(struct mcp *m, const struct req *r, struct mcp_task *task);
+
+/* How it stands. MCP_TASK_GONE: it is forgotten. */
+void mcp_task_look(struct mcp *m, const struct mcp_task *task, struct mcp_task_look *look);
+
+/* Write what belongs to its status: result, error, inputRequests, or nothing. */
+void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
+		    const struct mcp_task_look *look);
+
+/* The client wants it ended, by @message (-1: that is not allowed); it answers a question. */
+int mcp_task_cancel(struct mcp *m, const struct rpc_message *message, const struct mcp_task *task,
+		    struct err *e);
+void mcp_task_update(struct mcp *m, const struct mcp_task *task, const json_t *responses);
+
+/* Something happened to the run with the key of @task. */
+void mcp_task_on_run(struct mcp *m, const struct mcp_task *task, const struct proc *run,
+		     unsigned events);
+
+/* Free what the source hung on it. */
+void mcp_task_release(struct mcp_task *task);
+
+#endif

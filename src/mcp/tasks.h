@@ -1,0 +1,45 @@
+/*
+ * mcp_tasks - the extension io.modelcontextprotocol/tasks, for stateless requests
+ * that declare it.
+ *
+ * A process_run whose command still runs when it would be answered (background,
+ * or yield_ms is over) is answered with a task. Task and process are two views of
+ * one run: the task id is the process id and a secret tag behind it, so it can be
+ * neither guessed nor made from the process id, and the process tools go on
+ * working with the process id.
+ *
+ * A run that ended is "completed", whatever its exit code, with the result that
+ * process_run would have given; "cancelled" only after tasks/cancel. A task lives
+ * as long as its run's record.
+ */
+#ifndef PROCPEN_MCP_TASKS_H
+#define PROCPEN_MCP_TASKS_H
+
+#include "mcp/mcp.h"
+
+struct mcp_tasks *mcp_tasks_new(struct mcp *m);
+void mcp_tasks_free(struct mcp_tasks *t);
+
+/*
+ * Answer the request @r with a task: writes the line and returns true. Returns
+ * false, and writes nothing, when it is to be answered with its result.
+ */
+bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, struct buf *line);
+
+/* The key of task @id, or 0 when there is no such task. */
+uint64_t mcp_tasks_key(struct mcp_tasks *t, const char *id);
+
+/* Write the members of the task with @key, as tasks/get shows it. False when it is gone. */
+bool mcp_tasks_write(struct mcp_tasks *t, struct jsonw *w, uint64_t key);
+
+void mcp_tasks_on_run(struct mcp_tasks *t, const struct proc *run, unsigned events);
+
+/* The methods tasks/get, tasks/update, tasks/cancel. */
+void mcp_tasks_get(struct mcp *m, const struct rpc_message *message,
+		   enum mcp_revision revision);
+void mcp_tasks_update(struct mcp *m, const struct rpc_message *message,
+		      enum mcp_revision revision);
+void mcp_tasks_cancel(struct mcp *m, const struct rpc_message *message,
+		      enum mcp_revision revision);
+
+#endif

@@ -1,0 +1,225 @@
+#include "os/cgroup/group.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* Another server that cleans up cannot tell a new group from a dead server's by its lock yet. */
+#define MAKE_ATTEMPTS 3
+#define RETIRED_LOOKS 8 /* at groups that were not empty, per call */
+#define IDLE_MAX 16
+
+struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const char *suffix)
+{
+	struct cgroup *g = mem_zalloc(sizeof(*g));
+
+	g->all = all;
+	g->roles = roles;
+	g->oom_fd = g->oom_source = g->forks_fd = g->events_fd = -1;
+	for (int i = 0; i < CGROUP_PLACES_MAX; i++)
+		g->dirs[i] = g->joins[i] = -1;
+	snprintf(g->name, sizeof(g->name), "%s%s", all->prefix, suffix);
+	return g;
+}
+
+int cgroup_group_dir(const struct cgroup *g, enum cgroup_role role)
+{
+	return g->roles & 1U << role ? g->dirs[g->all->role_place[role]] : -1;
+}
+
+/* Make, open and lock the directory. 0, 1 when somebody removed it meanwhile, or -1 with errno. */
+static int make_once(struct cgroup *g, int place)
+{
+	const struct cgroups *all = g->all;
+	int home = all->places[place].dir;
+
+	if (all->fs->make(home, g->name)) {
+		/* Left by a server of the same name; nobody may live in it. */
+		if (errno != EEXIST || cgroup_remove_tree(all->fs, home, g->name))
+			return -1;
+		return 1;
+	}
+	g->dirs[place] = cgroup_open_dir(home, g->name);
+	if (g->dirs[place] < 0)
+		return errno == ENOENT ? 1 : -1;
+	if (cgroup_lock(g->dirs[place]))
+		return errno == EWOULDBLOCK ? 1 : -1;
+	g->joins[place] = openat(g->dirs[place], all->ops->join_file,
+				 O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (g->joins[place] >= 0)
+		return 0;
+	return errno == ENOENT || errno == ENODEV ? 1 : -1;
+}
+
+static int make_in(struct cgroup *g, int place)
+{
+	int result = 1;
+
+	for (int i = 0; result > 0 && i < MAKE_ATTEMPTS; i++) {
+		mem_cleanup_close(&g->dirs[place]);
+		result = make_once(g, place);
+	}
+	return result ? -1 : 0;
+}
+
+int cgroup_group_make(struct cgroup *g, const struct cgroup_place **failed)
+{
+	for (int role = 0; role < CGROUP_ROLE_COUNT; role++) {
+		int place = g->all->role_place[role];
+
+		if (!(g->roles & 1U << role) || g->dirs[place] >= 0)
+			continue;
+		*failed = &g->all->places[place];
+		if (make_in(g, place))
+			return -1;
+	}
+	return 0;
+}
+
+const char *cgroup_group_limit(struct cgroup *g, const struct cgroup_limits *limits)
+{
+	const struct cgroup_fs *fs = g->all->fs;
+	const struct cgroup_ops *ops = g->all->ops;
+	int memory = cgroup_group_dir(g, CGROUP_ROLE_MEMORY);
+
+	if (limits->memory_bytes && ops->limit_memory(fs, memory, limits->memory_bytes))
+		return "memory";
+	if (limits->cpu_permille &&
+	    ops->limit_cpu(fs, cgroup_group_dir(g, CGROUP_ROLE_CPU), limits->cpu_permille))
+		return "cpu";
+	if (limits->tasks && cgroup_write_number(fs, cgroup_group_dir(g, CGROUP_ROLE_PIDS),
+						 "pids.max", limits->tasks))
+		return "tasks";
+	g->tasks = limits->tasks;
+	if (limits->memory_bytes)
+		g->oom_fd = ops->watch_oom(fs, memory, &g->oom_source);
+	return NULL;
+}
+
+int64_t cgroup_group_refused(const struct cgroup *g)
+{
+	int pids = cgroup_group_dir(g, CGROUP_ROLE_PIDS);
+	char text[64];
+	ssize_t n;
+
+	if (g->events_fd < 0)
+		return pids < 0 ? -1 : cgroup_read_number(pids, "pids.events", "max");
+	n = pread(g->events_fd, text, sizeof(text) - 1, 0);
+	text[n > 0 ? n : 0] = '\0';
+	return n > 0 ? cgroup_find_number(text, "max") : -1;
+}
+
+struct cgroup *cgroup_group_take_idle(struct cgroups *all, unsigned roles, int64_t tasks)
+{
+	struct cgroup **at = &all->idle;
+
+	while (*at) {
+		struct cgroup *g = *at;
+
+		if (g->roles != roles || g->tasks != tasks) {
+			at = &g->next;
+			continue;
+		}
+		*at = g->next;
+		g->next = NULL;
+		all->idle_count--;
+		g->refused_before = cgroup_group_refused(g);
+		if (g->refused_before >= 0)
+			return g;
+		cgroup_group_retire(g); /* somebody has removed it meanwhile */
+	}
+	return NULL;
+}
+
+/* Only what counts nothing but tasks: that counter can be read anew, others cannot be reset. */
+bool cgroup_group_keep_idle(struct cgroup *g)
+{
+	struct cgroups *all = g->all;
+	int place = all->role_place[CGROUP_ROLE_PIDS];
+
+	if (all->ops->version != 1 || g->roles != 1U << CGROUP_ROLE_PIDS || !g->tasks ||
+	    g->killed || all->idle_count == IDLE_MAX)
+		return false;
+	if (g->events_fd < 0)
+		g->events_fd = openat(g->dirs[place], "pids.events", O_RDONLY | O_CLOEXEC);
+	if (g->joins[place] < 0)
+		g->joins[place] = openat(g->dirs[place], all->ops->join_file,
+					 O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+	g->refused_before = cgroup_group_refused(g);
+	if (g->events_fd < 0 || g->joins[place] < 0 || g->refused_before < 0)
+		return false;
+	g->next = all->idle;
+	all->idle = g;
+	all->idle_count++;
+	return true;
+}
+
+static void close_group(struct cgroup *g)
+{
+	mem_cleanup_close(&g->oom_fd);
+	mem_cleanup_close(&g->oom_source);
+	mem_cleanup_close(&g->forks_fd);
+	mem_cleanup_close(&g->events_fd);
+	for (int i = 0; i < CGROUP_PLACES_MAX; i++) {
+		mem_cleanup_close(&g->joins[i]);
+		mem_cleanup_close(&g->dirs[i]);
+	}
+}
+
+/* Remove it in every place; true when nothing is left that could be removed later. */
+static bool remove_group(struct cgroup *g)
+{
+	const struct cgroups *all = g->all;
+	bool done = true;
+
+	for (int i = 0; i < all->place_count; i++) {
+		bool needed = false;
+
+		for (int role = 0; role < CGROUP_ROLE_COUNT; role++)
+			needed = needed || (g->roles & 1U << role && all->role_place[role] == i);
+		if (needed && cgroup_remove_tree(all->fs, all->places[i].dir, g->name) &&
+		    errno == EBUSY)
+			done = false;
+	}
+	return done;
+}
+
+void cgroup_group_sweep(struct cgroups *all, bool last)
+{
+	struct cgroup **at = &all->retired, *kept = NULL, **kept_end = &kept;
+
+	for (int i = 0; *at && (i < RETIRED_LOOKS || last); i++) {
+		struct cgroup *g = *at;
+
+		*at = g->next;
+		g->next = NULL;
+		if (remove_group(g) || last) {
+			free(g);
+			continue;
+		}
+		*kept_end = g;
+		kept_end = &g->next;
+	}
+	while (*at) /* these are first the next time */
+		at = &(*at)->next;
+	*at = kept;
+}
+
+void cgroup_group_retire(struct cgroup *g)
+{
+	struct cgroups *all = g->all;
+	int saved = errno;
+
+	close_group(g);
+	if (remove_group(g)) {
+		free(g);
+	} else {
+		g->next = all->retired;
+		all->retired = g;
+	}
+	errno = saved;
+}

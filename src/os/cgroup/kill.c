@@ -1,0 +1,184 @@
+/*
+ * The kill by list. Between reading a pid and signalling it the process may end and
+ * its number be given to a stranger. So a handle is opened for each pid first, then
+ * the list is read again: a pid that is still in it was ours all the time its handle
+ * exists, or the handle belongs to somebody dead.
+ */
+#include "os/cgroup/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "os/pid_list.h"
+
+#define PASSES_MAX 32
+#define HANDLES_MAX 64 /* open at once */
+#define PIDS_MAX 65536 /* that one group may list */
+#define DEPTH_MAX 8    /* of groups that a command made in its own */
+
+struct pids {
+	pid_t *all;
+	size_t count, room;
+};
+
+static int compare(const void *a, const void *b)
+{
+	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static bool holds(const struct pids *p, pid_t pid)
+{
+	return p->count && bsearch(&pid, p->all, p->count, sizeof(pid), compare);
+}
+
+/* Processes of other PID namespaces are listed as 0; we are never to be killed by this. */
+static void add_pid(void *ctx, pid_t pid)
+{
+	struct pids *p = ctx;
+
+	if (pid <= 1 || pid == getpid() || p->count == PIDS_MAX)
+		return;
+	if (p->count == p->room) {
+		p->room = p->room ? p->room * 2 : 64;
+		p->all = mem_realloc(p->all, p->room * sizeof(*p->all));
+	}
+	p->all[p->count++] = pid;
+}
+
+/* Read the list, sorted. 0 or -1 with errno. */
+static int list(int dir, struct pids *p)
+{
+	AUTO_CLOSE int fd = openat(dir, "cgroup.procs", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	int result;
+
+	p->count = 0;
+	if (fd < 0)
+		return -1;
+	result = pid_list_read(fd, add_pid, p);
+	if (p->count)
+		qsort(p->all, p->count, sizeof(*p->all), compare);
+	return result;
+}
+
+/* 0, or -1 when it may not be killed. Without a handle: an old kernel, or no descriptor left. */
+static int kill_one(pid_t pid, int handle)
+{
+	long result = handle >= 0 ? syscall(SYS_pidfd_send_signal, handle, SIGKILL, NULL, 0)
+				  : kill(pid, SIGKILL);
+
+	return result && errno != ESRCH ? -1 : 0;
+}
+
+/* Kill up to HANDLES_MAX of @pids that a second look still finds in the group. 0 or -1. */
+static int kill_some(int dir, const pid_t *pids, size_t count, struct pids *again)
+{
+	int handles[HANDLES_MAX], result;
+	bool gone[HANDLES_MAX];
+
+	for (size_t i = 0; i < count; i++) {
+		handles[i] = (int)syscall(SYS_pidfd_open, pids[i], 0);
+		gone[i] = handles[i] < 0 && errno == ESRCH;
+	}
+	result = list(dir, again);
+	for (size_t i = 0; i < count; i++) {
+		if (!gone[i] && holds(again, pids[i]) && kill_one(pids[i], handles[i]))
+			result = -1; /* which saves none of the others */
+		mem_cleanup_close(&handles[i]);
+	}
+	return result;
+}
+
+static int kill_all(int dir, const struct pids *now, struct pids *again)
+{
+	int result = 0;
+
+	for (size_t i = 0; i < now->count; i += HANDLES_MAX) {
+		size_t left = now->count - i;
+
+		if (kill_some(dir, now->all + i, left < HANDLES_MAX ? left : HANDLES_MAX, again))
+			result = -1;
+	}
+	return result;
+}
+
+static bool any_new(const struct pids *now, const struct pids *before)
+{
+	for (size_t i = 0; i < now->count; i++)
+		if (!holds(before, now->all[i]))
+			return true;
+	return false;
+}
+
+/* One group without those below it. */
+static int kill_group(int dir)
+{
+	struct pids now = { 0 }, before = { 0 }, again = { 0 };
+	int result = 0, pass = 0;
+
+	for (; pass < PASSES_MAX; pass++) {
+		struct pids swap = before;
+
+		before = now;
+		now = swap;
+		if (list(dir, &now)) {
+			result = errno == EOPNOTSUPP ? result : -1; /* threaded: lists none */
+			break;
+		}
+		if (!any_new(&now, &before))
+			break;
+		result = kill_all(dir, &now, &again);
+	}
+	free(now.all);
+	free(before.all);
+	free(again.all);
+	return pass == PASSES_MAX ? -1 : result;
+}
+
+struct walk {
+	int depth;
+	int result;
+};
+
+static int kill_below(void *ctx, int dir, const char *name)
+{
+	struct walk *above = ctx, below = { above->depth + 1, 0 };
+	AUTO_CLOSE int child = cgroup_open_dir(dir, name);
+
+	if (child < 0) {
+		above->result = errno == ENOENT ? above->result : -1;
+		return 0;
+	}
+	below.result = kill_group(child);
+	if (below.depth < DEPTH_MAX)
+		cgroup_each_child(child, kill_below, &below);
+	else
+		below.result = -1;
+	above->result = below.result ? -1 : above->result;
+	return 0;
+}
+
+int cgroup_kill_listed(int dir)
+{
+	struct walk top = { 0, kill_group(dir) };
+
+	cgroup_each_child(dir, kill_below, &top);
+	return top.result;
+}
+
+int cgroup_kill_frozen(const struct cgroup_fs *fs, int dir, const char *file, const char *thaw)
+{
+	int result = cgroup_kill_listed(dir);
+
+	if (fs->write(dir, file, thaw))
+		return -1;
+	/* It may have been too busy to freeze at once. */
+	return cgroup_kill_listed(dir) ? -1 : result;
+}

@@ -1,0 +1,211 @@
+/* Where the server's own groups are: /proc/self/cgroup names them, mountinfo says where to look. */
+#include "os/cgroup/fs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+
+#define SELF_MAX 65536 /* bytes of /proc/self/cgroup */
+
+/* One line of mountinfo(5), cut into the fields that matter here. */
+struct mount {
+	char *root, *point, *type, *options;
+};
+
+/* What is looked for, and what was learned on the way. */
+struct search {
+	const struct cgroup_fs *fs;
+	int version;
+	char *self; /* the text of /proc/self/cgroup */
+	struct cgroup_place *places;
+	int count;
+	unsigned roles; /* already found */
+	char *why;
+	size_t why_size;
+};
+
+static bool has_item(const char *list, const char *item)
+{
+	size_t len = strlen(item);
+
+	for (const char *at = list; (at = strstr(at, item)); at += len)
+		if ((at == list || at[-1] == ',') && (!at[len] || at[len] == ','))
+			return true;
+	return false;
+}
+
+/* Undo the octal escapes of mountinfo, in place. */
+static void unescape(char *text)
+{
+	char *to = text;
+
+	for (const char *from = text; *from; to++) {
+		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
+			*to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
+			from += 4;
+		} else {
+			*to = *from++;
+		}
+	}
+	*to = '\0';
+}
+
+/* "36 35 0:30 ROOT POINT rw,... [optional ...] - TYPE SOURCE OPTIONS" */
+static int parse_mount(char *line, struct mount *m)
+{
+	char *tail = strstr(line, " - "), *save, *field;
+
+	line[strcspn(line, "\n")] = '\0';
+	if (!tail)
+		return -1;
+	*tail = '\0';
+	m->type = strtok_r(tail + 3, " ", &save);
+	field = m->type ? strtok_r(NULL, " ", &save) : NULL;
+	m->options = field ? strtok_r(NULL, " ", &save) : NULL;
+	field = strtok_r(line, " ", &save);
+	for (int i = 0; field && i < 2; i++)
+		field = strtok_r(NULL, " ", &save);
+	m->root = field ? strtok_r(NULL, " ", &save) : NULL;
+	m->point = m->root ? strtok_r(NULL, " ", &save) : NULL;
+	if (!m->point || !m->options)
+		return -1;
+	unescape(m->root);
+	unescape(m->point);
+	return 0;
+}
+
+/* Our own path in the hierarchy of @controller (NULL: version 2), or NULL. Caller frees. */
+static char *own_path(const char *self, const char *controller)
+{
+	for (const char *line = self; line && *line;) {
+		const char *list = strchr(line, ':'), *end = strchrnul(line, '\n');
+		const char *path = list ? strchr(list + 1, ':') : NULL;
+		AUTO_FREE char *names = NULL;
+
+		if (!path || path > end)
+			return NULL;
+		names = mem_strndup(list + 1, (size_t)(path - list - 1));
+		if (controller ? has_item(names, controller) : !*names)
+			return mem_strndup(path + 1, (size_t)(end - path - 1));
+		line = *end ? end + 1 : end;
+	}
+	return NULL;
+}
+
+/* What of @own lies below the mount's @root ("" or "/..."), or NULL: outside of it. */
+static const char *below(const char *root, const char *own)
+{
+	size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
+
+	if (strncmp(own, root, len) != 0 || (own[len] && own[len] != '/'))
+		return NULL;
+	if (strstr(own, "/..")) /* above the root of our cgroup namespace */
+		return NULL;
+	return strcmp(own + len, "/") == 0 ? "" : own + len;
+}
+
+/* Open our own group through this mount and note it. */
+static void try_mount(struct search *s, const struct mount *m, unsigned roles, const char *own)
+{
+	const char *inside = below(m->root, own);
+	struct cgroup_place *p = &s->places[s->count];
+	AUTO_CLOSE int dir = -1;
+	char path[PATH_MAX];
+
+	if (!inside) {
+		snprintf(s->why, s->why_size,
+			 "the server's own control group %s lies outside of what is mounted at %s",
+			 own, m->point);
+		return;
+	}
+	if ((size_t)snprintf(path, sizeof(path), "%s%s", m->point, inside) >= sizeof(path))
+		return;
+	dir = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir < 0 || !s->fs->genuine(dir, s->version)) {
+		snprintf(s->why, s->why_size,
+			 "the server's own control group %s cannot be opened: %s", path,
+			 dir < 0 ? cgroup_error_text(errno) : "something else is mounted over it");
+		return;
+	}
+	*p = (struct cgroup_place){
+		.version = s->version, .dir = dir, .roles = roles, .path = mem_strdup(path),
+	};
+	dir = -1;
+	s->count++;
+	s->roles |= roles;
+}
+
+static void look_at_v2(struct search *s, const struct mount *m)
+{
+	AUTO_FREE char *own = own_path(s->self, NULL);
+
+	if (own && !s->count)
+		try_mount(s, m, 0, own);
+}
+
+/* Controllers that are mounted together are one place. */
+static void look_at_v1(struct search *s, const struct mount *m)
+{
+	AUTO_FREE char *own = NULL;
+	unsigned roles = 0;
+
+	for (int i = 0; i < CGROUP_ROLE_COUNT; i++) {
+		if (!has_item(m->options, cgroup_role_names[i]) || (s->roles & 1U << i))
+			continue;
+		roles |= 1U << i;
+		if (!own)
+			own = own_path(s->self, cgroup_role_names[i]);
+	}
+	if (own && s->count < CGROUP_PLACES_MAX)
+		try_mount(s, m, roles, own);
+}
+
+static void look_at_mounts(struct search *s, FILE *list)
+{
+	AUTO_FREE char *line = NULL;
+	size_t room = 0;
+	struct mount m;
+
+	while (getline(&line, &room, list) > 0) {
+		if (parse_mount(line, &m))
+			continue;
+		if (s->version == 2 && strcmp(m.type, "cgroup2") == 0)
+			look_at_v2(s, &m);
+		if (s->version == 1 && strcmp(m.type, "cgroup") == 0)
+			look_at_v1(s, &m);
+	}
+}
+
+int cgroup_places_find(const struct cgroup_fs *fs, int version,
+		       struct cgroup_place places[CGROUP_PLACES_MAX], char *why, size_t size)
+{
+	AUTO_FREE char *self = mem_zalloc(SELF_MAX);
+	struct search s = { .fs = fs, .version = version, .self = self, .places = places,
+			    .why = why, .why_size = size };
+	FILE *list;
+
+	snprintf(why, size, "no control groups of version %d are mounted", version);
+	if (cgroup_read(AT_FDCWD, fs->self, self, SELF_MAX) < 0 ||
+	    !(list = fopen(fs->mountinfo, "re"))) {
+		snprintf(why, size, "/proc/self/cgroup and mountinfo cannot be read: %s",
+			 cgroup_error_text(errno));
+		return 0;
+	}
+	look_at_mounts(&s, list);
+	fclose(list);
+	return s.count;
+}
+
+void cgroup_place_close(struct cgroup_place *p)
+{
+	mem_cleanup_close(&p->dir);
+	free(p->path);
+	p->path = NULL;
+}

@@ -1,0 +1,212 @@
+#include "os/cgroup/probe.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/mem.h"
+#include "os/cgroup/trial.h"
+
+static void say(struct cgroups *all, const char *what, const char *why)
+{
+	size_t len = strlen(all->reason);
+
+	snprintf(all->reason + len, sizeof(all->reason) - len, "%s%s%s%s", len ? "; " : "", what,
+		 *what ? ": " : "", why);
+}
+
+static bool has(unsigned roles, enum cgroup_role role)
+{
+	return roles & 1U << role;
+}
+
+static int join_trial(const struct cgroup *g)
+{
+	int fds[CGROUP_PLACES_MAX], count = 0;
+
+	for (int i = 0; i < CGROUP_PLACES_MAX; i++)
+		if (g->joins[i] >= 0)
+			fds[count++] = g->joins[i];
+	return cgroup_try_join(fds, count, g->all->ops->version == 2 ? g->dirs[0] : -1);
+}
+
+/* Make, limit, join and remove a group with @roles. 0 or -1 with errno. */
+static int try_group(struct cgroups *all, unsigned roles, const char *name)
+{
+	const struct cgroup_limits limits = {
+		.memory_bytes = has(roles, CGROUP_ROLE_MEMORY) ? 64 << 20 : 0,
+		.cpu_permille = has(roles, CGROUP_ROLE_CPU) ? 500 : 0,
+		.tasks = has(roles, CGROUP_ROLE_PIDS) ? 16 : 0,
+	};
+	struct cgroup *g = cgroup_group_alloc(all, roles, name);
+	const struct cgroup_place *failed;
+	int result = cgroup_group_make(g, &failed);
+
+	if (!result && (cgroup_group_limit(g, &limits) || join_trial(g)))
+		result = -1;
+	if (!result && has(roles, CGROUP_ROLE_CPUACCT) &&
+	    all->ops->cpu_us(cgroup_group_dir(g, CGROUP_ROLE_CPUACCT)) < 0) {
+		errno = ENOENT;
+		result = -1;
+	}
+	cgroup_group_retire(g);
+	return result;
+}
+
+/* All at once costs one process; if that fails, one by one, to find out which. */
+static void try_roles(struct cgroups *all, unsigned candidates)
+{
+	char why[640];
+
+	if (!candidates)
+		return;
+	if (!try_group(all, candidates, "trial")) {
+		all->roles |= candidates;
+		return;
+	}
+	for (int role = 0; role < CGROUP_ROLE_COUNT; role++) {
+		if (!has(candidates, role))
+			continue;
+		if (!try_group(all, 1U << role, cgroup_role_names[role])) {
+			all->roles |= 1U << role;
+			continue;
+		}
+		snprintf(why, sizeof(why), "no group can be made and used in %.500s: %s",
+			 all->places[all->role_place[role]].path, cgroup_error_text(errno));
+		say(all, cgroup_role_names[role], why);
+	}
+}
+
+/* Nothing works: the first refusal speaks for all roles. */
+static void say_once(struct cgroups *all)
+{
+	const char *first = strstr(all->reason, ": ");
+
+	all->reason[strcspn(all->reason, ";")] = '\0';
+	if (first)
+		memmove(all->reason, first + 2, strlen(first + 2) + 1);
+}
+
+static void close_places(struct cgroups *all)
+{
+	for (int i = 0; i < all->place_count; i++)
+		cgroup_place_close(&all->places[i]);
+	all->place_count = 0;
+	for (int i = 0; i < CGROUP_ROLE_COUNT; i++)
+		all->role_place[i] = -1;
+}
+
+/* Directories of dead servers: nobody holds their lock. */
+static int clean_one(void *ctx, int dir, const char *name)
+{
+	const struct cgroups *all = ctx;
+	AUTO_CLOSE int group = -1;
+
+	if (strncmp(name, "procpen-", 8) != 0 ||
+	    strncmp(name, all->prefix, strlen(all->prefix)) == 0)
+		return 0;
+	group = cgroup_open_dir(dir, name);
+	if (group >= 0 && cgroup_lock(group) == 0)
+		cgroup_remove_tree(all->fs, dir, name);
+	return 0;
+}
+
+static void clean_places(struct cgroups *all)
+{
+	for (int i = 0; i < all->place_count; i++)
+		cgroup_each_child(all->places[i].dir, clean_one, all);
+}
+
+/* The roles that mounted controllers can serve; where is noted. */
+static unsigned assign_places(struct cgroups *all)
+{
+	unsigned candidates = 0;
+
+	for (int i = 0; i < all->place_count; i++)
+		for (int role = 0; role < CGROUP_ROLE_COUNT; role++)
+			if (has(all->places[i].roles, role)) {
+				all->role_place[role] = i;
+				candidates |= 1U << role;
+			}
+	return candidates;
+}
+
+static void prepare_v1(struct cgroups *all)
+{
+	unsigned candidates;
+	char why[640];
+
+	all->ops = &cgroup_ops_v1;
+	all->place_count = cgroup_places_find(all->fs, 1, all->places, why, sizeof(why));
+	candidates = assign_places(all);
+	try_roles(all, candidates);
+	if (!candidates)
+		say(all, "", why);
+	if (!all->roles) {
+		if (candidates)
+			say_once(all);
+		close_places(all);
+		return;
+	}
+	for (int role = 0; role < CGROUP_ROLE_COUNT; role++)
+		if (!has(candidates, role) && role != CGROUP_ROLE_FREEZER)
+			say(all, cgroup_role_names[role], "no such controller is mounted");
+}
+
+/* Which controllers groups can have that are made in the server's own. */
+static unsigned get_controllers(struct cgroups *all)
+{
+	static const enum cgroup_role wanted[] = {
+		CGROUP_ROLE_MEMORY, CGROUP_ROLE_CPU, CGROUP_ROLE_PIDS,
+	};
+	char why[640] = "";
+	unsigned roles;
+
+	all->delegation.home = all->places[0].dir;
+	roles = cgroup_v2_enter(&all->delegation, why, sizeof(why));
+	if (why[0])
+		say(all, all->places[0].path, why);
+	for (size_t i = 0; i < COUNT_OF(wanted) && !why[0]; i++)
+		if (!has(roles, wanted[i]))
+			say(all, cgroup_role_names[wanted[i]],
+			    "the server's control group does not have this controller");
+	return roles;
+}
+
+/* Version 2 counts time and kills without any controller. */
+static void prepare_v2(struct cgroups *all)
+{
+	char why[640];
+
+	all->ops = &cgroup_ops_v2;
+	all->place_count = cgroup_places_find(all->fs, 2, all->places, why, sizeof(why));
+	if (!all->place_count) {
+		say(all, "", why);
+		return;
+	}
+	for (int role = 0; role < CGROUP_ROLE_COUNT; role++)
+		all->role_place[role] = 0;
+	try_roles(all, 1U << CGROUP_ROLE_CPUACCT | 1U << CGROUP_ROLE_FREEZER);
+	if (all->roles) {
+		try_roles(all, get_controllers(all));
+		return;
+	}
+	say_once(all);
+	close_places(all);
+}
+
+void cgroup_probe(struct cgroups *all)
+{
+	char v1_reason[sizeof(all->reason)];
+
+	prepare_v1(all);
+	if (!all->roles) {
+		memcpy(v1_reason, all->reason, sizeof(v1_reason));
+		all->reason[0] = '\0';
+		prepare_v2(all);
+		if (!all->roles)
+			say(all, "", v1_reason);
+	}
+	clean_places(all);
+}

@@ -1,0 +1,135 @@
+/* Version 1: a directory in each controller's own hierarchy. */
+#include "os/cgroup/ops.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+static bool exists(int dir, const char *file)
+{
+	return faccessat(dir, file, F_OK, 0) == 0;
+}
+
+/* Swap counts too, where the kernel counts it; else this group does not swap. The limit for both
+ * cannot be lower than that for memory, so it comes second. */
+static int limit_memory(const struct cgroup_fs *fs, int dir, int64_t bytes)
+{
+	if (cgroup_write_number(fs, dir, "memory.limit_in_bytes", bytes))
+		return -1;
+	if (exists(dir, "memory.memsw.limit_in_bytes"))
+		return cgroup_write_number(fs, dir, "memory.memsw.limit_in_bytes", bytes);
+	return cgroup_write_number(fs, dir, "memory.swappiness", 0);
+}
+
+/* Is what holds for the group above no more than @q? */
+static bool above_is_tighter(int dir, struct cgroup_quota q)
+{
+	int64_t quota = cgroup_read_number(dir, "../cpu.cfs_quota_us", NULL);
+	int64_t period = cgroup_read_number(dir, "../cpu.cfs_period_us", NULL);
+
+	return quota > 0 && period > 0 && quota * q.period_us <= q.quota_us * period;
+}
+
+static int limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
+{
+	struct cgroup_quota q = cgroup_quota_of(permille);
+
+	if (cgroup_write_number(fs, dir, "cpu.cfs_period_us", q.period_us))
+		return -1;
+	if (!cgroup_write_number(fs, dir, "cpu.cfs_quota_us", q.quota_us))
+		return 0;
+	/* More than the group above has is refused, and needless. */
+	if (errno != EINVAL)
+		return -1;
+	if (above_is_tighter(dir, q))
+		return 0;
+	errno = EINVAL;
+	return -1;
+}
+
+static int watch_oom(const struct cgroup_fs *fs, int dir, int *source)
+{
+	AUTO_CLOSE int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	AUTO_CLOSE int control =
+		openat(dir, "memory.oom_control", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	char text[32];
+	int fd;
+
+	*source = -1;
+	if (event < 0 || control < 0)
+		return -1;
+	snprintf(text, sizeof(text), "%d %d", event, control);
+	if (fs->write(dir, "cgroup.event_control", text))
+		return -1;
+	fd = event;
+	event = -1;
+	return fd;
+}
+
+/* Has this group ever used (nearly) all it may? Recent kernels do not count failures any more. */
+static bool was_full(int dir)
+{
+	int64_t limit = cgroup_read_number(dir, "memory.limit_in_bytes", NULL);
+
+	return cgroup_read_number(dir, "memory.failcnt", NULL) > 0 ||
+	       cgroup_read_number(dir, "memory.memsw.failcnt", NULL) > 0 ||
+	       cgroup_read_number(dir, "memory.max_usage_in_bytes", NULL) >= limit - limit / 16 ||
+	       cgroup_read_number(dir, "memory.memsw.max_usage_in_bytes", NULL) >=
+		       limit - limit / 16;
+}
+
+/* The counter also knows kills because the machine ran out; then our limit was not reached. */
+static int64_t oom_kills(int dir, int fd, int source)
+{
+	int64_t kills = cgroup_read_number(dir, "memory.oom_control", "oom_kill");
+	uint64_t events;
+	ssize_t n;
+
+	(void)source;
+	if (fd >= 0) {
+		n = read(fd, &events, sizeof(events));
+		(void)n; /* nothing to read is fine: we may be called at any time */
+	}
+	return kills > 0 && !was_full(dir) ? 0 : kills;
+}
+
+static int64_t memory_peak(int dir)
+{
+	return cgroup_read_number(dir, "memory.max_usage_in_bytes", NULL);
+}
+
+static int64_t cpu_us(int dir)
+{
+	int64_t ns = cgroup_read_number(dir, "cpuacct.usage", NULL);
+
+	return ns < 0 ? -1 : ns / 1000;
+}
+
+/* Without new processes, or while all are frozen, killing what is listed is complete. */
+static int kill_all(const struct cgroup_fs *fs, int pids, int freezer)
+{
+	if (pids >= 0 && !fs->write(pids, "pids.max", "0"))
+		return cgroup_kill_listed(pids);
+	if (freezer < 0)
+		return -1;
+	fs->write(freezer, "freezer.state", "FROZEN");
+	return cgroup_kill_frozen(fs, freezer, "freezer.state", "THAWED");
+}
+
+const struct cgroup_ops cgroup_ops_v1 = {
+	.version = 1,
+	/* Not cgroup.procs: one thread that moves itself needs no grace period of the kernel. */
+	.join_file = "tasks",
+	.limit_memory = limit_memory,
+	.limit_cpu = limit_cpu,
+	.watch_oom = watch_oom,
+	.oom_kills = oom_kills,
+	.memory_peak = memory_peak,
+	.cpu_us = cpu_us,
+	.kill = kill_all,
+};

@@ -1,0 +1,214 @@
+/*
+ * Receiving blocks when there is nothing, whatever the descriptor's flags say. It
+ * does not block after poll() has said that there is something: the kernel counts
+ * messages and never takes back its count, so one whose sender was killed in
+ * between answers ENOENT. Hence a poll() before each.
+ */
+#include "os/sandbox/denials.h"
+
+#include <errno.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "os/sandbox/seccomp_table.h"
+
+#define TURN_MAX 16     /* answers per turn of the loop, and between two pauses */
+#define FREELY_MAX 1000 /* answers of a run before there are pauses */
+#define PAUSE_MS 20
+#define MESSAGE_ROOM 512 /* newer kernels may write more than our header knows */
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#endif
+
+struct denials {
+	struct ev_loop *loop;
+	ev_io listener;
+	ev_timer pause;
+	uint64_t answered, others;
+	int since_pause; /* answers */
+	size_t count;
+	struct denial list[DENIALS_MAX];
+};
+
+union request {
+	struct seccomp_notif notif;
+	char room[MESSAGE_ROOM];
+};
+union response {
+	struct seccomp_notif_resp resp;
+	char room[MESSAGE_ROOM];
+};
+
+static bool is_foreign(const struct seccomp_data *data)
+{
+	return data->arch != NATIVE_ARCH || (uint32_t)data->nr >= FILTER_X32_BIT;
+}
+
+static void name_call(struct denial *denial)
+{
+	char name[40];
+	const char *kind = "";
+
+	filter_name(denial->arch, denial->nr, name, sizeof(name));
+	if (denial->arch == AUDIT_ARCH_X86_64 && (uint32_t)denial->nr >= FILTER_X32_BIT)
+		kind = "x32 ";
+	else if (denial->arch == AUDIT_ARCH_I386)
+		kind = "i386 ";
+	else if (denial->arch == AUDIT_ARCH_ARM)
+		kind = "arm ";
+	if (*name)
+		snprintf(denial->name, sizeof(denial->name), "%s%s", kind, name);
+}
+
+static void count(struct denials *d, const struct seccomp_data *data, int error)
+{
+	size_t i = 0;
+
+	while (i < d->count && (d->list[i].nr != data->nr || d->list[i].arch != data->arch))
+		i++;
+	if (i == DENIALS_MAX) {
+		d->others++;
+		return;
+	}
+	if (i == d->count) {
+		d->list[d->count++] = (struct denial){
+			.arch = data->arch, .nr = data->nr, .error = error,
+		};
+		name_call(&d->list[i]);
+	}
+	d->list[i].count++;
+}
+
+/* Without a listener the kernel would have killed it. The descriptor is of the caller, which waits
+ * for us, as long as the message is still good: so the signal meets nobody else. */
+static void end_foreign(int listener, const struct seccomp_notif *notif)
+{
+	uint64_t id = notif->id;
+	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, notif->pid, 0);
+
+	if (pidfd >= 0 && ioctl(listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &id) == 0)
+		syscall(SYS_pidfd_send_signal, pidfd, SIGSYS, NULL, 0);
+}
+
+/* One refused call; false when there is none. */
+static bool answer_one(struct denials *d)
+{
+	int fd = d->listener.fd;
+	union request request;
+	union response response;
+	struct pollfd there = { .fd = fd, .events = POLLIN };
+	bool foreign;
+
+	if (poll(&there, 1, 0) <= 0 || !(there.revents & POLLIN)) {
+		if (there.revents & (POLLHUP | POLLERR | POLLNVAL))
+			denials_stop(d); /* nobody has this filter any more */
+		return false;
+	}
+	memset(&request, 0, sizeof(request));
+	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
+		return errno == ENOENT || errno == EINTR;
+	foreign = is_foreign(&request.notif.data);
+	memset(&response, 0, sizeof(response));
+	response.resp.id = request.notif.id;
+	response.resp.error = -(foreign ? ENOSYS : filter_error(request.notif.data.nr));
+	if (!response.resp.error)
+		response.resp.error = -EPERM; /* never "succeeded" */
+	if (foreign) {
+		count(d, &request.notif.data, 0);
+		end_foreign(fd, &request.notif);
+	}
+	/* Fails when a signal has ended the waiting: the call is then made, and told, again. */
+	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0 && !foreign)
+		count(d, &request.notif.data, -response.resp.error);
+	return true;
+}
+
+static void on_listener(struct ev_loop *loop, ev_io *io, int revents)
+{
+	struct denials *d = io->data;
+
+	if (revents & EV_ERROR) {
+		denials_stop(d);
+		return;
+	}
+	for (int i = 0; i < TURN_MAX && answer_one(d); i++) {
+		d->answered++;
+		d->since_pause++;
+	}
+	if (d->answered > FREELY_MAX && d->since_pause >= TURN_MAX && io->fd >= 0) {
+		ev_io_stop(loop, io);
+		loop_timer_start(loop, &d->pause, PAUSE_MS);
+	}
+}
+
+static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct denials *d = w->data;
+
+	(void)revents;
+	d->since_pause = 0;
+	ev_io_start(loop, &d->listener);
+}
+
+static bool fits(void)
+{
+	struct seccomp_notif_sizes sizes;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_NOTIF_SIZES, 0, &sizes) == 0 &&
+	       sizes.seccomp_notif <= MESSAGE_ROOM && sizes.seccomp_notif_resp <= MESSAGE_ROOM;
+}
+
+struct denials *denials_new(struct ev_loop *loop, int listener)
+{
+	struct denials *d;
+
+	if (!fits()) {
+		close(listener);
+		return NULL;
+	}
+	d = mem_zalloc(sizeof(*d));
+	d->loop = loop;
+	ev_io_init(&d->listener, on_listener, listener, EV_READ);
+	ev_timer_init(&d->pause, on_pause_over, 0., 0.);
+	d->listener.data = d->pause.data = d;
+	ev_io_start(loop, &d->listener);
+	return d;
+}
+
+void denials_stop(struct denials *d)
+{
+	if (!d || d->listener.fd < 0)
+		return;
+	loop_timer_stop(d->loop, &d->pause);
+	loop_close(d->loop, &d->listener);
+}
+
+void denials_free(struct denials *d)
+{
+	denials_stop(d);
+	free(d);
+}
+
+const struct denial *denials_list(const struct denials *d, size_t *count_out)
+{
+	*count_out = d ? d->count : 0;
+	return d ? d->list : NULL;
+}
+
+uint64_t denials_others(const struct denials *d)
+{
+	return d ? d->others : 0;
+}

@@ -1,0 +1,129 @@
+#include "os/sandbox/landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+/* Ours, because the headers we build with may be older than the kernel we run on
+ * (linux/landlock.h, landlock(7)). */
+#define FS_EXECUTE (1ULL << 0)
+#define FS_WRITE_FILE (1ULL << 1)
+#define FS_READ_FILE (1ULL << 2)
+#define FS_READ_DIR (1ULL << 3)
+#define FS_MAKE_CHAR (1ULL << 6)
+#define FS_MAKE_BLOCK (1ULL << 11)
+#define FS_FIRST_ABI ((1ULL << 13) - 1)
+#define FS_REFER (1ULL << 13)     /* ABI 2 */
+#define FS_TRUNCATE (1ULL << 14)  /* ABI 3 */
+#define FS_IOCTL_DEV (1ULL << 15) /* ABI 5 */
+#define FS_ON_FILES (FS_EXECUTE | FS_WRITE_FILE | FS_READ_FILE | FS_TRUNCATE | FS_IOCTL_DEV)
+#define SCOPE_ABSTRACT_UNIX_SOCKET (1ULL << 0) /* ABI 6 */
+#define SCOPE_SIGNAL (1ULL << 1)
+#define CREATE_RULESET_VERSION 1U
+#define RULE_PATH_BENEATH 1
+
+struct ruleset_attr {
+	uint64_t handled_access_fs, handled_access_net, scoped;
+};
+
+struct path_beneath_attr {
+	uint64_t allowed_access;
+	int32_t parent_fd;
+} __attribute__((packed));
+
+/* Files and terminals that are no data: devices everybody may write. */
+static const char *const devices[] = {
+	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
+	"/dev/tty",  "/dev/ptmx", "/dev/pts",
+};
+
+int confine_landlock_abi(void)
+{
+	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, CREATE_RULESET_VERSION);
+
+	return abi < 0 ? 0 : (int)abi;
+}
+
+static uint64_t rights_of(int abi)
+{
+	uint64_t rights = FS_FIRST_ABI;
+
+	if (abi >= 2)
+		rights |= FS_REFER;
+	if (abi >= LANDLOCK_ABI_TRUNCATE)
+		rights |= FS_TRUNCATE;
+	if (abi >= LANDLOCK_ABI_IOCTL)
+		rights |= FS_IOCTL_DEV;
+	return rights;
+}
+
+static int create(int abi)
+{
+	struct ruleset_attr attr = {
+		.handled_access_fs = rights_of(abi),
+		.scoped = abi >= LANDLOCK_ABI_SCOPE ? SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL : 0,
+	};
+	/* Older kernels know a shorter struct and refuse a longer one only if it is not zero. */
+	size_t size = abi >= LANDLOCK_ABI_SCOPE ? sizeof(attr) : sizeof(attr.handled_access_fs);
+
+	return (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
+}
+
+/* 0, also when there is no such path; -1 with errno. */
+static int allow(int ruleset, const char *path, uint64_t rights)
+{
+	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
+	struct path_beneath_attr rule = { .parent_fd = fd };
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) < 0)
+		return 0;
+	rule.allowed_access = S_ISDIR(st.st_mode) ? rights : rights & FS_ON_FILES;
+	return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
+}
+
+static int add_rules(int ruleset, uint64_t rights, const char *const *writable)
+{
+	/* A device file made in the workspace would open the device itself to root. */
+	const uint64_t all = rights & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
+	const uint64_t device =
+		rights & (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);
+	int result = allow(ruleset, "/", FS_EXECUTE | FS_READ_FILE | FS_READ_DIR);
+
+	for (size_t i = 0; i < COUNT_OF(devices) && !result; i++)
+		result = allow(ruleset, devices[i], device);
+	for (; writable && *writable && !result; writable++)
+		result = allow(ruleset, *writable, all);
+	return result;
+}
+
+int confine_landlock_build(int abi, const char *const *writable, struct err *e)
+{
+	int ruleset = create(abi), sys;
+
+	if (ruleset >= 0 && !add_rules(ruleset, rights_of(abi), writable))
+		return ruleset;
+	sys = errno;
+	if (ruleset >= 0)
+		close(ruleset);
+	return err_sys(e, ERR_SANDBOX_UNAVAILABLE, sys, "the Landlock ruleset cannot be made");
+}
+
+void confine_landlock_gaps(int abi, void (*fn)(void *ctx, const char *gap), void *ctx)
+{
+	if (abi < 2)
+		fn(ctx, "Landlock ABI 1: files cannot be renamed or linked between directories, "
+			"even inside the workspace");
+	if (abi < LANDLOCK_ABI_TRUNCATE)
+		fn(ctx, "Landlock below ABI 3 (Linux 6.2): files outside the workspace can be "
+			"truncated where the user may write them");
+	if (abi < LANDLOCK_ABI_SCOPE)
+		fn(ctx, "Landlock below ABI 6 (Linux 6.12): signals and abstract sockets of other "
+			"processes of the user can be reached");
+}

@@ -1,0 +1,277 @@
+#include "os/sandbox/mounts.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "base/mem.h"
+#include "os/shim/proto.h"
+
+#define ENTRIES_MAX 60 /* the keeper holds two descriptors for each */
+
+/* Is @path @top, or inside it? By whole components. */
+static bool is_within(const char *path, const char *top)
+{
+	size_t len = strlen(top);
+
+	if (len == 1)
+		return true; /* "/" */
+	return !strncmp(path, top, len) && (path[len] == '\0' || path[len] == '/');
+}
+
+static void add_entry(struct confine_mounts *m, uint32_t kind, const char *path)
+{
+	size_t len = strlen(path) + 1, size = (sizeof(struct shim_mount) + len + 7) & ~(size_t)7;
+	struct shim_mount head = { .kind = kind, .size = (uint32_t)size };
+	struct stat st;
+
+	if (m->size + size > SHIM_PATHS_MAX) {
+		m->left_out++;
+		return;
+	}
+	/* What is hidden may come to be later, and may be anything. */
+	if (kind == SHIM_MOUNT_WRITABLE && !stat(path, &st)) {
+		head.dev = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
+		head.ino = st.st_ino;
+	}
+	memcpy(m->entries + m->size, &head, sizeof(head));
+	memcpy(m->entries + m->size + sizeof(head), path, len);
+	m->size += size;
+}
+
+/* Without empty parts, "." and a slash at the end, which only a directory may have behind it. */
+static char *tidy(const char *path)
+{
+	char *copy = mem_strdup(path), *to = copy;
+
+	while (*path) {
+		size_t len = strcspn(path, "/");
+
+		if (len && !(len == 1 && *path == '.')) {
+			*to++ = '/';
+			memcpy(to, path, len);
+			to += len;
+		}
+		path += len + (path[len] == '/');
+	}
+	*to = '\0';
+	return copy;
+}
+
+/* The canonical path that @path would have: of what is there already, and the rest as it is
+ * written. The keeper follows no link, so one that stays in a path would end in nothing. */
+static char *resolve_missing(const char *path)
+{
+	AUTO_FREE char *front = mem_strdup(path);
+	char *real = NULL, *slash, *all;
+
+	while (!real && (slash = strrchr(front, '/')) && slash != front) {
+		*slash = '\0';
+		real = realpath(front, NULL);
+	}
+	if (!real)
+		return mem_strdup(path);
+	all = mem_zalloc(strlen(real) + strlen(path) + 1);
+	strcpy(stpcpy(all, strcmp(real, "/") ? real : ""), path + strlen(front));
+	free(real);
+	return all;
+}
+
+static char *resolve_hidden(const char *path)
+{
+	AUTO_FREE char *tidied = tidy(path);
+	char *real = realpath(*tidied ? tidied : "/", NULL);
+
+	return real ? real : resolve_missing(tidied);
+}
+
+static char *resolve_writable(const char *path)
+{
+	return realpath(path, NULL);
+}
+
+/* What @one makes of each of @list, as many as fit; what it does not find is left out. */
+static char **resolve(const char *const *list, char *(*one)(const char *path))
+{
+	char **paths = mem_zalloc((ENTRIES_MAX + 1) * sizeof(*paths));
+	size_t count = 0;
+
+	for (; list && *list && count < ENTRIES_MAX; list++) {
+		paths[count] = one(*list);
+		count += paths[count] != NULL;
+	}
+	return paths;
+}
+
+static int length(const char *const *list)
+{
+	int count = 0;
+
+	while (list && list[count])
+		count++;
+	return count;
+}
+
+static void free_paths(char **paths)
+{
+	for (size_t i = 0; paths && paths[i]; i++)
+		free(paths[i]);
+	free(paths);
+}
+
+/* Is paths[i] inside another of them (or the same again)? */
+static bool is_nested(char *const *paths, size_t i)
+{
+	for (size_t k = 0; paths[k]; k++)
+		if (k != i && is_within(paths[i], paths[k]) &&
+		    (k < i || strcmp(paths[i], paths[k])))
+			return true;
+	return false;
+}
+
+/* Which of @writable lies in @hidden, or NULL. */
+static const char *covered_by(const char *hidden, char *const *writable)
+{
+	while (*writable && !is_within(*writable, hidden))
+		writable++;
+	return *writable;
+}
+
+/* The outermost of @writable that holds @path: one inside another can be renamed like anything in
+ * it. NULL: none does. */
+static const char *outermost(const char *path, char *const *writable)
+{
+	const char *top = NULL;
+
+	for (; *writable; writable++)
+		if (is_within(path, *writable) && (!top || strlen(*writable) < strlen(top)))
+			top = *writable;
+	return top;
+}
+
+/* A command could rename a directory above @hidden: those below a writable one are pinned, from
+ * the top on. */
+static void pin_above(struct confine_mounts *m, const char *hidden, char *const *writable)
+{
+	AUTO_FREE char *path = mem_strdup(hidden);
+	const char *top = outermost(hidden, writable);
+
+	if (!top)
+		return;
+	for (char *end = strchr(path + strlen(top) + 1, '/'); end; end = strchr(end + 1, '/')) {
+		*end = '\0';
+		add_entry(m, SHIM_MOUNT_PIN, path);
+		*end = '/';
+	}
+}
+
+/* @hidden, which is @listed now, stays visible. */
+static void note_visible(struct confine_mounts *m, const char *listed, const char *hidden,
+			 const char *writable)
+{
+	const char *is = strcmp(listed, hidden) ? ", which is " : "", *now = *is ? hidden : "";
+
+	if (m->unhidden++)
+		return;
+	if (writable)
+		snprintf(m->visible, sizeof(m->visible),
+			 "%.100s%s%.100s holds %.100s, which commands may write", listed, is, now,
+			 writable);
+	else if (is_within(hidden, "/proc"))
+		snprintf(m->visible, sizeof(m->visible),
+			 "%.100s%s%.100s is in /proc, which is mounted anew for each command",
+			 listed, is, now);
+	else
+		snprintf(m->visible, sizeof(m->visible), "there is no room for %.100s%s%.100s",
+			 listed, is, now);
+}
+
+static void hide(struct confine_mounts *m, const char *listed, const char *path)
+{
+	const char *writable = covered_by(path, m->writable);
+	int before = m->left_out;
+
+	if (!writable && !is_within(path, "/proc")) {
+		pin_above(m, path, m->writable);
+		add_entry(m, SHIM_MOUNT_HIDE, path);
+		if (m->left_out == before)
+			return;
+	}
+	note_visible(m, listed, path, writable);
+}
+
+static void hide_all(struct confine_mounts *m)
+{
+	int count = 0;
+
+	for (; m->hidden[count]; count++)
+		hide(m, m->listed[count], m->hidden[count]);
+	for (; m->listed[count]; count++) {
+		m->left_out++;
+		note_visible(m, m->listed[count], m->listed[count], NULL);
+	}
+}
+
+static bool is_same(char *const *a, char *const *b)
+{
+	for (; *a && *b && !strcmp(*a, *b); a++)
+		b++;
+	return !*a && !*b;
+}
+
+bool confine_mounts_look(struct confine_mounts *m)
+{
+	char **now = resolve((const char *const *)m->listed, resolve_hidden);
+
+	if (is_same(now, m->hidden)) {
+		free_paths(now);
+		return false;
+	}
+	free_paths(m->hidden);
+	m->hidden = now;
+	m->size = m->writable_size;
+	m->left_out = m->writable_left_out;
+	m->unhidden = 0;
+	m->visible[0] = '\0';
+	hide_all(m);
+	return true;
+}
+
+static char **copy(const char *const *list)
+{
+	int count = length(list);
+	char **paths = mem_zalloc(((size_t)count + 1) * sizeof(*paths));
+
+	while (count--)
+		paths[count] = mem_strdup(list[count]);
+	return paths;
+}
+
+void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
+			  const char *const *hidden)
+{
+	*m = (struct confine_mounts){
+		.entries = mem_zalloc(SHIM_PATHS_MAX),
+		.writable = resolve(writable, resolve_writable),
+		.listed = copy(hidden),
+		.hidden = resolve(hidden, resolve_hidden),
+	};
+	m->left_out = length(writable) - length((const char *const *)m->writable);
+	for (size_t i = 0; m->writable[i]; i++)
+		if (!is_nested(m->writable, i))
+			add_entry(m, SHIM_MOUNT_WRITABLE, m->writable[i]);
+	m->writable_size = m->size;
+	m->writable_left_out = m->left_out;
+	hide_all(m);
+}
+
+void confine_mounts_release(struct confine_mounts *m)
+{
+	free(m->entries);
+	free_paths(m->writable);
+	free_paths(m->listed);
+	free_paths(m->hidden);
+	*m = (struct confine_mounts){ 0 };
+}

@@ -1,0 +1,301 @@
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "os/sandbox/confine.h"
+#include "os/sandbox/landlock.h"
+#include "os/sandbox/state.h"
+
+static char **copy_list(const char *const *list)
+{
+	size_t count = 0;
+	char **copy;
+
+	while (list && list[count])
+		count++;
+	copy = mem_zalloc((count + 1) * sizeof(*copy));
+	for (size_t i = 0; i < count; i++)
+		copy[i] = mem_strdup(list[i]);
+	return copy;
+}
+
+void confine_list_free(char **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		free(list[i]);
+	free(list);
+}
+
+struct confine *confine_new(const struct confine_options *options)
+{
+	struct confine *c = mem_zalloc(sizeof(*c));
+
+	c->options = *options;
+	c->writable_option = copy_list(options->writable);
+	c->hidden_option = copy_list(options->hidden);
+	c->record_option = mem_strdup(options->record);
+	c->options.writable = (const char *const *)c->writable_option;
+	c->options.hidden = (const char *const *)c->hidden_option;
+	c->options.record = c->record_option;
+	if (*c->hidden_option)
+		c->options.required |= BIT(CONFINE_MOUNT_NS);
+	c->uid = geteuid();
+	c->gid = getegid();
+	c->privileged = c->uid == 0;
+	c->ruleset = -1;
+	c->cgroups = cgroups_new(options->instance);
+	if (options->temporary)
+		c->tmpdir = tmpdir_new(options->temporary, options->instance, options->reaper);
+	if (options->users_temporary)
+		c->users_tmpdir = tmpdir_new_for_users(options->users_temporary, options->instance,
+						       options->reaper);
+	c->options.users_temporary = NULL;
+	c->options.instance = c->options.temporary = NULL; /* not copied, not needed any more */
+	return c;
+}
+
+void confine_free(struct confine *c)
+{
+	if (!c)
+		return;
+	for (size_t i = 0; i < FILTER_VARIANTS; i++)
+		free(c->filters[i].program);
+	for (size_t i = 0; i < COUNT_OF(c->mounts); i++)
+		confine_mounts_release(&c->mounts[i]);
+	mem_cleanup_close(&c->ruleset);
+	cgroups_free(c->cgroups);
+	tmpdir_free(c->tmpdir);
+	tmpdir_free(c->users_tmpdir);
+	confine_list_free(c->writable);
+	confine_list_free(c->writable_option);
+	confine_list_free(c->hidden_option);
+	free(c->record_option);
+	err_release(&c->failure);
+	free(c);
+}
+
+static const char *profile_name(enum confine_profile profile)
+{
+	static const char *const names[] = { "default", "strict", "none" };
+
+	return names[profile];
+}
+
+const char *confine_layer_name(const struct confine *c, const struct confine_applied *applied,
+			       enum confine_layer layer)
+{
+	static char name[48];
+	const char *row = confine_row_name(layer);
+
+	switch (layer) {
+	case CONFINE_SECCOMP:
+		snprintf(name, sizeof(name), "%s:%s", row, profile_name(applied->profile));
+		return name;
+	case CONFINE_CREDENTIALS:
+		snprintf(name, sizeof(name), "%s:%u", row, applied->uid);
+		return name;
+	case CONFINE_LANDLOCK:
+		snprintf(name, sizeof(name), "%s:%d", row, c->landlock_abi);
+		return name;
+	case CONFINE_NETWORK_OFF:
+		return applied->net_ns ? "network_off:namespace" : "network_off:seccomp";
+	case CONFINE_CGROUP:
+		snprintf(name, sizeof(name), "%s:v%d", row, cgroups_version(c->cgroups));
+		return name;
+	default:
+		return row;
+	}
+}
+
+void confine_each_applied(const struct confine *c, const struct confine_applied *applied,
+			  void (*fn)(void *ctx, const char *layer), void *ctx)
+{
+	for (int i = 0; i < CONFINE_LAYER_COUNT; i++)
+		if (applied->layers & BIT(i))
+			fn(ctx, confine_layer_name(c, applied, (enum confine_layer)i));
+	if (applied->profile == CONFINE_NONE)
+		fn(ctx, "PROFILE NONE: NOT SANDBOXED");
+}
+
+char *confine_temporary(const struct confine *c, const struct confine_request *request)
+{
+	char *path = NULL;
+
+	if (!request->as_user)
+		return c->tmpdir ? mem_strdup(tmpdir_path(c->tmpdir)) : NULL;
+	if (c->users_tmpdir &&
+	    asprintf(&path, "%s/%u", tmpdir_path(c->users_tmpdir), request->uid) < 0)
+		abort();
+	return path;
+}
+
+bool confine_can_write(const struct confine *c, const char *path)
+{
+	AUTO_FREE char *real = realpath(path, NULL);
+
+	if (!(c->usable & FILE_LAYERS) ||
+	    c->options.profile == CONFINE_NONE)
+		return true;
+	for (size_t i = 0; real && c->writable && c->writable[i]; i++) {
+		AUTO_FREE char *top = realpath(c->writable[i], NULL);
+		size_t len = top ? strlen(top) : 0;
+
+		if (len && !strncmp(real, top, len) && (len == 1 || !real[len] || real[len] == '/'))
+			return true;
+	}
+	return false;
+}
+
+void confine_probe_all(struct confine *c)
+{
+	struct err e = ERR_INIT;
+
+	if (!confine_prepare(c, &e))
+		confine_probe_network(c);
+	err_release(&e);
+	cgroups_prepare(c->cgroups);
+}
+
+void confine_usual(const struct confine *c, struct confine_applied *applied)
+{
+	const struct confine_request nothing = { 0 };
+
+	confine_choose(c, &nothing, applied);
+}
+
+const char *confine_visible(const struct confine *c)
+{
+	const struct confine_mounts *m = &c->mounts[0];
+
+	return *c->hidden_option && m->unhidden ? m->visible : NULL;
+}
+
+const char *confine_open(const struct confine *c)
+{
+	if (c->usable & FILE_LAYERS)
+		return NULL;
+	return c->options.as_root ? CONFINE_OPEN_AS_ROOT : CONFINE_OPEN;
+}
+
+const char *confine_warning(struct confine *c)
+{
+	struct err e = ERR_INIT;
+
+	if (c->told_open || !c->options.as_root || c->options.profile == CONFINE_NONE ||
+	    (!c->prepared && confine_landlock_abi()))
+		return NULL;
+	if (confine_prepare(c, &e)) {
+		err_release(&e); /* nothing can run */
+		return NULL;
+	}
+	c->told_open = confine_open(c) != NULL;
+	return confine_open(c);
+}
+
+const char *confine_lacks(const struct confine *c, enum confine_layer layer, const char **remedy)
+{
+	const enum confine_layer by = layer == CONFINE_NETWORK_OFF ? CONFINE_SECCOMP : layer;
+	struct confine_applied usual;
+
+	*remedy = c->layers[by].remedy;
+	if (!(c->usable & BIT(by)))
+		return c->layers[by].reason;
+	confine_usual(c, &usual);
+	if (usual.layers & BIT(layer) || BIT(layer) & ASKED_FOR_LAYERS)
+		return NULL;
+	*remedy = "take sandbox.profile=none away";
+	return "the profile none is without it";
+}
+
+void confine_each_missing(const struct confine *c,
+			  void (*fn)(void *ctx, const char *layer, const char *reason,
+				     const char *remedy),
+			  void *ctx)
+{
+	unsigned can = cgroups_prepare(c->cgroups);
+	const unsigned limits = CGROUP_MEMORY | CGROUP_CPU | CGROUP_TASKS;
+
+	for (int i = 0; i < CONFINE_LAYER_COUNT; i++)
+		if (!(c->usable & BIT(i)) && c->layers[i].remedy)
+			fn(ctx, confine_row_name((enum confine_layer)i), c->layers[i].reason,
+			   c->layers[i].remedy);
+	if ((can & limits) != limits)
+		fn(ctx, "cgroup", cgroups_reason(c->cgroups), cgroups_remedy(c->cgroups));
+	if (c->net_probed && !c->net_ns_usable && c->options.namespaces && c->net_reason[0])
+		fn(ctx, "network_namespace", c->net_reason,
+		   "nothing has to be done: the network is switched off by the filter instead");
+}
+
+/* ---- what stays open ---- */
+
+static void file_gaps(const struct confine *c, const struct confine_applied *applied,
+		      void (*fn)(void *ctx, const char *gap), void *ctx)
+{
+	bool landlock = applied->layers & BIT(CONFINE_LANDLOCK);
+	bool mounts = applied->layers & BIT(CONFINE_MOUNT_NS);
+	char text[192];
+
+	if (!landlock && !mounts)
+		fn(ctx, c->options.as_root && applied->profile != CONFINE_NONE
+				? CONFINE_OPEN_AS_ROOT
+				: "files: commands can write whatever the user can write");
+	if (landlock && !mounts)
+		fn(ctx, "files: mode, owner, times and extended attributes of files outside the "
+			"workspace can be changed where the user may");
+	if (!mounts)
+		fn(ctx, "files: nothing can be hidden; with sandbox.hide no server starts here");
+	if (mounts && c->mounts[0].unhidden) {
+		snprintf(text, sizeof(text),
+			 "files: %d paths of sandbox.hide stay visible: a writable path lies "
+			 "inside, they are in /proc, or there are too many",
+			 c->mounts[0].unhidden);
+		fn(ctx, text);
+	}
+	if (!landlock && c->privileged)
+		fn(ctx, "devices: root can write block devices");
+	if (landlock && !mounts)
+		confine_landlock_gaps(c->landlock_abi, fn, ctx);
+	fn(ctx, "files: everything else the user may read can be read");
+}
+
+/* Landlock keeps signals and abstract sockets inside the run. */
+static bool is_scoped(const struct confine *c, const struct confine_applied *applied)
+{
+	return applied->layers & BIT(CONFINE_LANDLOCK) && c->landlock_abi >= LANDLOCK_ABI_SCOPE;
+}
+
+static void process_gaps(const struct confine *c, const struct confine_applied *applied,
+			 void (*fn)(void *ctx, const char *gap), void *ctx)
+{
+	if (applied->layers & BIT(CONFINE_PID_NS))
+		return;
+	fn(ctx, "processes: other processes of the user can be seen, and looked into where the "
+		"system allows that");
+	if (!is_scoped(c, applied))
+		fn(ctx, "processes: other processes of the user can be sent signals and have their "
+			"limits changed, all but the server, its group and the keeper");
+	if (!(cgroups_prepare(c->cgroups) & CGROUP_KILL))
+		fn(ctx, "fork_chains: without a PID namespace and a control group, hundreds of "
+			"processes that only fork and exit can outlive a kill");
+}
+
+void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char *gap), void *ctx)
+{
+	struct confine_applied applied;
+
+	confine_usual(c, &applied);
+	if (applied.profile == CONFINE_NONE)
+		fn(ctx, "everything: the operator runs this server without a sandbox");
+	file_gaps(c, &applied, fn, ctx);
+	process_gaps(c, &applied, fn, ctx);
+	if (!(applied.layers & BIT(CONFINE_NETWORK_OFF)))
+		fn(ctx, "network: all of it, loopback services and cloud metadata included");
+	if (!is_scoped(c, &applied) && !applied.net_ns)
+		fn(ctx, "sockets: abstract sockets of other programs can be reached");
+	if (applied.profile != CONFINE_STRICT || !(applied.layers & BIT(CONFINE_MOUNT_NS)))
+		fn(ctx, "terminals: other terminals of the user can be read and written");
+	fn(ctx, "sockets: services of the user that listen in the file system (a container "
+		"engine, D-Bus, an SSH agent) can be asked to act");
+}

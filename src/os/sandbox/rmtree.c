@@ -1,0 +1,202 @@
+/*
+ * A tree may be deeper than any stack, path or descriptor limit: a directory at
+ * DEPTH_MAX is moved up to the top and met there by the next pass. Passes are
+ * repeated while one changes anything, so depth ends, and so does a directory whose
+ * list misses entries while others are removed.
+ */
+#include "os/sandbox/rmtree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "os/sandbox/mount_id.h"
+
+#define DEPTH_MAX 16
+#define COUNT_MAX 100000 /* of entries that are only counted: counting takes time as well */
+#define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+#define OPEN_PATH (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+struct removal {
+	int top;                /* where deep directories are moved */
+	uint64_t mount;         /* the only one that is entered */
+	int64_t until_us;
+	unsigned long changes;  /* of this pass */
+	unsigned names;
+	struct rmtree_rest *rest;
+};
+
+static bool in_time(struct removal *r)
+{
+	if (!r->rest->late)
+		r->rest->late = clock_mono_us() >= r->until_us;
+	return !r->rest->late;
+}
+
+/* @name stays, because of @error (0: no fault of its own). */
+static void keep(struct removal *r, const char *name, int error)
+{
+	r->rest->left++;
+	if (!error || r->rest->error)
+		return;
+	r->rest->error = error;
+	snprintf(r->rest->name, sizeof(r->rest->name), "%s", name);
+}
+
+/* ---- directories ---- */
+
+/* Commands may have taken our own rights away. By descriptor: chmod(2) follows a link. */
+static int unlock(int fd)
+{
+	char path[40];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return chmod(path, 0700);
+}
+
+/* The directory @dir once more, to be read from its start and changed. */
+static int reopen(int dir)
+{
+	int fd = openat(dir, ".", OPEN_DIRECTORY);
+
+	if (fd < 0 && errno == EACCES && !unlock(dir))
+		fd = openat(dir, ".", OPEN_DIRECTORY);
+	if (fd >= 0)
+		(void)!fchmod(fd, 0700);
+	return fd;
+}
+
+static int enter(const struct removal *r, int at, const char *name)
+{
+	AUTO_CLOSE int path = openat(at, name, OPEN_PATH);
+	uint64_t mount;
+
+	if (path < 0)
+		return -1;
+	errno = EBUSY; /* as rmdir(2) says of a mount point */
+	return mount_id(path, &mount) || mount != r->mount ? -1 : reopen(path);
+}
+
+/* One that we may not write cannot change its parent. */
+static int move(int at, const char *name, int top, const char *there)
+{
+	AUTO_CLOSE int path = -1;
+
+	if (!renameat(at, name, top, there))
+		return 0;
+	if (errno != EACCES)
+		return -1;
+	path = openat(at, name, OPEN_PATH);
+	return path < 0 || unlock(path) ? -1 : renameat(at, name, top, there);
+}
+
+/* Commands may have taken the names that we use. */
+static void move_up(struct removal *r, int at, const char *name)
+{
+	char there[32];
+	int result;
+
+	do {
+		snprintf(there, sizeof(there), ".procpen-%u", r->names++);
+		result = move(at, name, r->top, there);
+	} while (result && (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) &&
+		 in_time(r));
+	if (result)
+		keep(r, name, errno);
+	else
+		r->changes++;
+}
+
+/* ---- the walk ---- */
+
+static void empty(struct removal *r, int dir, int depth);
+
+static void remove_directory(struct removal *r, int at, const char *name, int depth)
+{
+	int fd;
+
+	if (depth >= DEPTH_MAX) {
+		move_up(r, at, name);
+		return;
+	}
+	fd = enter(r, at, name);
+	if (fd < 0) { /* a file, and rmdir() did not say so: immutable */
+		keep(r, name, errno == ENOTDIR ? EPERM : errno);
+		return;
+	}
+	empty(r, fd, depth + 1);
+	if (!unlinkat(at, name, AT_REMOVEDIR))
+		r->changes++;
+	else
+		keep(r, name, r->rest->late ? 0 : errno);
+}
+
+static void remove_entry(struct removal *r, int at, const char *name, int depth)
+{
+	int error;
+
+	if (!unlinkat(at, name, 0)) {
+		r->changes++;
+		return;
+	}
+	error = errno;
+	if (error == ENOENT)
+		return;
+	if (error != EISDIR && error != EPERM) {
+		keep(r, name, error);
+		return;
+	}
+	if (!unlinkat(at, name, AT_REMOVEDIR))
+		r->changes++;
+	else if (errno == ENOTDIR)
+		keep(r, name, error);
+	else
+		remove_directory(r, at, name, depth);
+}
+
+/* Closes @dir: one descriptor for each level, and they may be few. */
+static void empty(struct removal *r, int dir, int depth)
+{
+	const struct dirent *entry;
+	DIR *list = fdopendir(dir);
+
+	if (!list) {
+		close(dir);
+		return;
+	}
+	while ((entry = readdir(list))) {
+		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
+			continue;
+		if (in_time(r))
+			remove_entry(r, dir, entry->d_name, depth);
+		else if (r->rest->left < COUNT_MAX)
+			keep(r, entry->d_name, 0);
+		else
+			break;
+	}
+	closedir(list);
+}
+
+int rmtree_empty(int dir, int64_t until_us, struct rmtree_rest *rest)
+{
+	struct removal r = { .top = dir, .until_us = until_us, .rest = rest };
+	int copy;
+
+	do {
+		*rest = (struct rmtree_rest){ 0 };
+		r.changes = 0;
+		copy = mount_id(dir, &r.mount) ? -1 : reopen(dir);
+		if (copy < 0)
+			keep(&r, ".", errno);
+		else
+			empty(&r, copy, 0);
+	} while (r.changes && !rest->late);
+	return rest->left ? -1 : 0;
+}

@@ -1,0 +1,417 @@
+/*
+ * Installing a filter costs by its length (it is compiled) and by its depth (the
+ * kernel runs it once for every number, to know which are always allowed), and
+ * every command pays that. So the rows become one verdict for each number, equal
+ * neighbours become ranges, and the ranges a balanced search; calls that are
+ * looked at by argument share blocks behind it. Half of what libseccomp emits for
+ * the same rows, which is why only names and numbers come from there.
+ *
+ * The program is laid out from its end, since BPF jumps only forward: a label is
+ * an index into the reversed code, and known before it is jumped to.
+ *
+ * BPF loads 32 bits of an argument, as the kernel itself uses of all that are
+ * looked at here; args[n] starts with its low half on the machines we know.
+ */
+#include "os/sandbox/seccomp.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/audit.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "os/sandbox/seccomp_table.h"
+#include "os/shim/proto.h"
+
+#if defined(__x86_64__)
+#define NATIVE_ARCH AUDIT_ARCH_X86_64
+#elif defined(__aarch64__)
+#define NATIVE_ARCH AUDIT_ARCH_AARCH64
+#else
+#error "name this machine's AUDIT_ARCH_* value"
+#endif
+
+#define NUMBERS (FILTER_LAST_REVIEWED + 1)
+#define SKIPPED 0xffffffffu  /* what a tracer sets to skip a call: unknown, not foreign */
+#define CODE_MAX 512
+#define JUMP_MAX 250         /* a conditional jump has 8 bits; two detours may come between */
+#define LEAF_EXCEPTIONS 2    /* single numbers inside a range that a leaf tells apart: measured */
+#define NO_LABEL SIZE_MAX
+#define IOPRIO_WHO_USER_VALUE 3 /* linux/ioprio.h is younger than our oldest headers */
+
+#define NAMESPACE_FLAGS \
+	((uint32_t)(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
+		    CLONE_NEWPID | CLONE_NEWNET))
+
+static const uint32_t terminal_ioctls[] = {
+	0x5412, /* TIOCSTI */
+	0x541c, /* TIOCLINUX */
+	0x5423, /* TIOCSETD */
+	0x541d, /* TIOCCONS */
+};
+static const uint32_t owner_ioctls[] = {
+	0x8901, /* FIOSETOWN */
+	0x8902, /* SIOCSPGRP */
+};
+static const uint32_t usual_families[] = { AF_UNIX, AF_INET, AF_INET6, AF_NETLINK };
+static const uint32_t local_families[] = { AF_UNIX };
+/* PER_LINUX, PER_LINUX32, both with UNAME26, and the query. */
+static const uint32_t harmless_personalities[] = { 0, 8, 0x20000, 0x20008, 0xffffffff };
+
+struct builder {
+	const struct confine_seccomp_options *options;
+	struct sock_filter code[CODE_MAX]; /* last instruction first */
+	size_t len;
+	size_t allow, eperm, eafnosupport, enosys, kill; /* labels of the answers */
+	size_t pids;                       /* "is A one of ours?" */
+	size_t blocks[FILTER_CHECK_COUNT]; /* NO_LABEL: not made yet */
+	size_t verdicts[NUMBERS];          /* label for each call */
+};
+
+/* ---- instructions ---- */
+
+static size_t emit(struct builder *b, uint16_t code, uint32_t k)
+{
+	BUG_IF(b->len >= CODE_MAX);
+	b->code[b->len] = (struct sock_filter)BPF_STMT(code, k);
+	return b->len++;
+}
+
+static size_t answer(struct builder *b, uint32_t action)
+{
+	return emit(b, BPF_RET | BPF_K, action);
+}
+
+static size_t load(struct builder *b, size_t offset)
+{
+	return emit(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
+}
+
+static size_t load_argument(struct builder *b, unsigned index)
+{
+	return load(b, offsetof(struct seccomp_data, args) + index * sizeof(uint64_t));
+}
+
+/* Go on at @label: nothing if that comes next anyway. */
+static void go(struct builder *b, size_t label)
+{
+	if (label + 1 != b->len)
+		emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
+}
+
+/* @label, or a place that leads there and is near enough. */
+static size_t near(struct builder *b, size_t label)
+{
+	if (b->len - label <= JUMP_MAX)
+		return label;
+	return emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
+}
+
+static size_t jump(struct builder *b, uint16_t test, uint32_t k, size_t yes, size_t no)
+{
+	size_t here;
+
+	yes = near(b, yes);
+	no = near(b, no);
+	here = emit(b, BPF_JMP | BPF_K | test, k);
+	b->code[here].jt = (uint8_t)(here - yes - 1);
+	b->code[here].jf = (uint8_t)(here - no - 1);
+	return here;
+}
+
+/* @yes if A is one of @values, else @no. */
+static size_t any_of(struct builder *b, const uint32_t *values, size_t count, size_t yes, size_t no)
+{
+	for (size_t i = count; i-- > 0;)
+		no = jump(b, BPF_JEQ, values[i], yes, no);
+	return no;
+}
+
+/* ---- what is looked at by argument ---- */
+
+/* The keeper has another pid in each run and puts it in itself. Whoever leads the server's group
+ * is nobody a command needs to reach either. */
+static size_t pids_block(struct builder *b)
+{
+	const struct confine_seccomp_options *o = b->options;
+	uint32_t values[5] = { (uint32_t)o->protect_pid, SHIM_KEEPER_PID, UINT32_MAX };
+	size_t count = 3;
+
+	if (b->pids != NO_LABEL)
+		return b->pids;
+	if (o->keeper_is_init) {
+		values[0] = 1;
+		count = 1;
+	} else if (o->protect_group > 0) {
+		values[count++] = -(uint32_t)o->protect_group;
+		if (o->protect_group != o->protect_pid)
+			values[count++] = (uint32_t)o->protect_group;
+	}
+	b->pids = any_of(b, values, count, b->eperm, b->allow);
+	return b->pids;
+}
+
+static size_t pid_in_argument(struct builder *b, unsigned index)
+{
+	go(b, pids_block(b));
+	return load_argument(b, index);
+}
+
+static size_t block(struct builder *b, enum filter_check check);
+
+static size_t ioctl_block(struct builder *b, bool owner)
+{
+	size_t no = any_of(b, terminal_ioctls, COUNT_OF(terminal_ioctls), b->eperm, b->allow);
+
+	if (owner)
+		any_of(b, owner_ioctls, COUNT_OF(owner_ioctls), b->eperm, no);
+	return load_argument(b, 1);
+}
+
+static size_t who_block(struct builder *b, uint32_t whole_user)
+{
+	jump(b, BPF_JEQ, whole_user, b->eperm, block(b, FILTER_PID_SECOND));
+	return load_argument(b, 0);
+}
+
+/* F_SETOWN_EX has its pid behind a pointer. */
+static size_t fcntl_block(struct builder *b)
+{
+	size_t owner = pid_in_argument(b, 2);
+
+	owner = jump(b, BPF_JEQ, F_SETOWN, owner, b->allow);
+	jump(b, BPF_JEQ, F_SETOWN_EX, b->eperm, owner);
+	return load_argument(b, 1);
+}
+
+static size_t family_block(struct builder *b, const uint32_t *families, size_t count)
+{
+	any_of(b, families, count, b->allow, b->eafnosupport);
+	return load_argument(b, 0);
+}
+
+static size_t new_block(struct builder *b, enum filter_check check)
+{
+	switch (check) {
+	case FILTER_CLONE_FLAGS:
+		jump(b, BPF_JSET, NAMESPACE_FLAGS, b->eperm, b->allow);
+		return load_argument(b, 0);
+	case FILTER_TERMINAL:
+	case FILTER_IOCTL_OWNER:
+		return ioctl_block(b, check == FILTER_IOCTL_OWNER);
+	case FILTER_FAMILY_RARE:
+		return family_block(b, usual_families, COUNT_OF(usual_families));
+	case FILTER_FAMILY_REMOTE:
+		return family_block(b, local_families, COUNT_OF(local_families));
+	case FILTER_PERSONALITY:
+		any_of(b, harmless_personalities, COUNT_OF(harmless_personalities), b->allow,
+		       b->eperm);
+		return load_argument(b, 0);
+	case FILTER_PID_OTHER:
+		jump(b, BPF_JEQ, 0, b->allow, b->eperm);
+		return load_argument(b, 0);
+	case FILTER_PID_FIRST:
+		return pid_in_argument(b, 0);
+	case FILTER_PID_SECOND:
+		return pid_in_argument(b, 1);
+	case FILTER_PRIORITY:
+		return who_block(b, PRIO_USER);
+	case FILTER_IOPRIO:
+		return who_block(b, IOPRIO_WHO_USER_VALUE);
+	case FILTER_FCNTL_OWNER:
+		return fcntl_block(b);
+	default:
+		mem_bug(__FILE__, __LINE__, "a row with a check that has no code");
+	}
+}
+
+static size_t block(struct builder *b, enum filter_check check)
+{
+	if (b->blocks[check] == NO_LABEL)
+		b->blocks[check] = new_block(b, check);
+	return b->blocks[check];
+}
+
+/* ---- a verdict for each number ---- */
+
+static void add_answers(struct builder *b)
+{
+	bool notify = b->options->notify;
+
+	b->allow = answer(b, SECCOMP_RET_ALLOW);
+	b->enosys = answer(b, SECCOMP_RET_ERRNO | ENOSYS);
+	b->eperm = answer(b, notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM);
+	b->eafnosupport = notify ? b->eperm : answer(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	b->kill = notify ? b->eperm : answer(b, SECCOMP_RET_KILL_PROCESS);
+}
+
+static size_t answer_of(const struct builder *b, const struct filter_row *row)
+{
+	switch (row->error) {
+	case EPERM:
+		return b->eperm;
+	case ENOSYS:
+		return b->enosys;
+	case EAFNOSUPPORT:
+		return b->eafnosupport;
+	default:
+		mem_bug(__FILE__, __LINE__, "a row with an errno that has no answer");
+	}
+}
+
+static unsigned sets_of(const struct confine_seccomp_options *o)
+{
+	return FILTER_ALWAYS | (o->strict ? FILTER_STRICT | FILTER_OFFLINE : 0u) |
+	       (o->no_network ? FILTER_OFFLINE : 0u) | (o->protect_pid > 0 ? FILTER_DOORS : 0u) |
+	       (o->keeper_is_init ? FILTER_INIT : 0u);
+}
+
+/* Which row decides each call: the one that takes all of it, else the later one. */
+static void choose_rows(const struct filter_row *rows[NUMBERS], unsigned sets)
+{
+	for (size_t i = 0; i < filter_row_count; i++) {
+		const struct filter_row *row = &filter_rows[i];
+		int nr = filter_number(row->name);
+
+		if (nr < 0 || !(row->set & sets))
+			continue;
+		BUG_IF(nr >= NUMBERS);
+		if (!rows[nr] || rows[nr]->check != FILTER_ALL)
+			rows[nr] = row;
+	}
+}
+
+static void add_verdicts(struct builder *b)
+{
+	const struct filter_row *rows[NUMBERS] = { NULL };
+
+	choose_rows(rows, sets_of(b->options));
+	for (int nr = 0; nr < NUMBERS; nr++) {
+		bool unassigned = nr >= filter_unassigned[0] && nr <= filter_unassigned[1];
+
+		if (rows[nr] && rows[nr]->check == FILTER_ALL)
+			b->verdicts[nr] = answer_of(b, rows[nr]);
+		else if (rows[nr])
+			b->verdicts[nr] = block(b, rows[nr]->check);
+		else
+			b->verdicts[nr] = unassigned ? b->enosys : b->allow;
+	}
+}
+
+/* ---- the search ---- */
+
+/* Numbers from @first on (to the next leaf) go to @label, but for the exceptions. */
+struct leaf {
+	uint32_t first;
+	size_t label;
+	struct {
+		uint32_t number;
+		size_t label;
+	} exceptions[LEAF_EXCEPTIONS];
+	size_t count;
+};
+
+struct leaves {
+	struct leaf at[NUMBERS + 3];
+	size_t count;
+};
+
+/* The next range begins at @first. A single number between two equal ranges becomes an exception
+ * of the first, and the second goes on with it. */
+static void add_range(struct leaves *l, uint32_t first, size_t label)
+{
+	struct leaf *last = l->count ? &l->at[l->count - 1] : NULL;
+	struct leaf *before = l->count > 1 ? last - 1 : NULL;
+
+	if (last && last->label == label)
+		return; /* it goes on, perhaps behind an exception */
+	if (before && before->label == label && before->count < LEAF_EXCEPTIONS &&
+	    last->first + 1 == first && !last->count) {
+		before->exceptions[before->count].number = last->first;
+		before->exceptions[before->count++].label = last->label;
+		l->count--;
+		return;
+	}
+	l->at[l->count++] = (struct leaf){ .first = first, .label = label };
+}
+
+static size_t search(struct builder *b, const struct leaf *leaves, size_t count)
+{
+	size_t half = count / 2, above, below;
+
+	if (count == 1) {
+		size_t label = leaves->label;
+
+		for (size_t i = leaves->count; i-- > 0;)
+			label = jump(b, BPF_JEQ, leaves->exceptions[i].number,
+				     leaves->exceptions[i].label, label);
+		return label;
+	}
+	above = search(b, leaves + half, count - half);
+	below = search(b, leaves, half);
+	return jump(b, BPF_JGE, leaves[half].first, above, below);
+}
+
+static void add_search(struct builder *b)
+{
+	struct leaves *l = mem_zalloc(sizeof(*l));
+
+	for (uint32_t nr = 0; nr < NUMBERS; nr++)
+		add_range(l, nr, b->verdicts[nr]);
+	add_range(l, NUMBERS, b->enosys);
+	add_range(l, FILTER_X32_BIT, b->kill);
+	add_range(l, SKIPPED, b->enosys);
+	go(b, search(b, l->at, l->count));
+	free(l);
+}
+
+/* The first instructions: a foreign architecture has other numbers. */
+static void add_entry(struct builder *b)
+{
+	size_t native = load(b, offsetof(struct seccomp_data, nr));
+
+	jump(b, BPF_JEQ, NATIVE_ARCH, native, b->kill);
+	load(b, offsetof(struct seccomp_data, arch));
+}
+
+int confine_seccomp_build(const struct confine_seccomp_options *options,
+			  struct sock_filter **program, size_t *len, struct err *e)
+{
+	struct builder *b = mem_zalloc(sizeof(*b));
+
+	if (filter_number("execve") < 0) {
+		free(b);
+		return err_set(e, ERR_SANDBOX_UNAVAILABLE,
+			       "the system call filter cannot be built: the calls of this machine "
+			       "are not known");
+	}
+	b->options = options;
+	b->pids = NO_LABEL;
+	for (size_t i = 0; i < FILTER_CHECK_COUNT; i++)
+		b->blocks[i] = NO_LABEL;
+	add_answers(b);
+	add_verdicts(b);
+	add_search(b);
+	add_entry(b);
+	*program = mem_zalloc(b->len * sizeof(**program));
+	for (size_t i = 0; i < b->len; i++)
+		(*program)[i] = b->code[b->len - 1 - i];
+	*len = b->len;
+	free(b);
+	return 0;
+}
+
+bool confine_seccomp_can_notify(void)
+{
+	uint32_t action = SECCOMP_RET_USER_NOTIF;
+
+	return syscall(SYS_seccomp, SECCOMP_GET_ACTION_AVAIL, 0, &action) == 0;
+}

@@ -1,0 +1,101 @@
+/*
+ * confine_seccomp_table - what the system call filter refuses, and why.
+ *
+ * The one source: the filter (os/sandbox/seccomp), the names in warnings
+ * (os/sandbox/denials), tests/golden/seccomp-*.txt and the table in docs/security.md are
+ * all made from these rows. A call has one answer whatever the profile, so that
+ * a listener can give it by number alone.
+ */
+#ifndef PROCPEN_OS_SANDBOX_SECCOMP_TABLE_H
+#define PROCPEN_OS_SANDBOX_SECCOMP_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The last system call that was reviewed: rseq_slice_yield (Linux 7.0). From 424 on all
+ * architectures number alike. */
+#define FILTER_LAST_REVIEWED 471
+#define FILTER_X32_BIT 0x40000000u /* x86_64's second set of numbers */
+
+/* When a row holds; bits. */
+enum filter_set {
+	FILTER_ALWAYS = 1,
+	FILTER_STRICT = 2,  /* the strict profile */
+	FILTER_OFFLINE = 4, /* no network, and no network namespace; also strict */
+	FILTER_DOORS = 8,   /* no PID namespace between command and server */
+	FILTER_INIT = 16,   /* a PID namespace, whose init is the keeper */
+};
+
+/* What of a call is refused. */
+enum filter_check {
+	FILTER_ALL,
+	FILTER_CLONE_FLAGS,   /* a namespace flag in the first argument */
+	FILTER_TERMINAL,      /* ioctl: one of the terminal requests */
+	FILTER_IOCTL_OWNER,   /* ioctl: these, and setting the owner of a descriptor */
+	FILTER_FAMILY_RARE,   /* first argument: not UNIX, INET, INET6, NETLINK */
+	FILTER_FAMILY_REMOTE, /* first argument: not UNIX */
+	FILTER_PERSONALITY,   /* first argument: not one of the harmless values */
+	FILTER_PID_OTHER,     /* first argument: not 0 */
+	FILTER_PID_FIRST,     /* first argument: server, its group, keeper, everybody */
+	FILTER_PID_SECOND,    /* the same, second argument */
+	FILTER_PRIORITY,      /* the same, or a whole user (setpriority) */
+	FILTER_IOPRIO,        /* the same, or a whole user (ioprio_set) */
+	FILTER_FCNTL_OWNER,   /* F_SETOWN with one of these; any F_SETOWN_EX */
+	FILTER_CHECK_COUNT
+};
+
+enum filter_group {
+	FILTER_BOOT,
+	FILTER_HOST,
+	FILTER_MOUNTS,
+	FILTER_NAMESPACES,
+	FILTER_SURFACE,
+	FILTER_NEVER,
+	FILTER_TTY,
+	FILTER_POINTER,
+	FILTER_FAMILIES,
+	FILTER_NETWORK,
+	FILTER_TRACING,
+	FILTER_RARE,
+	FILTER_SIGNALS,
+	FILTER_ATTRIBUTES,
+	FILTER_OWNERS,
+	FILTER_PIDFDS,
+	FILTER_GROUP_COUNT
+};
+
+struct filter_row {
+	const char *name;
+	uint8_t group; /* enum filter_group */
+	uint8_t set;   /* enum filter_set */
+	uint8_t check; /* enum filter_check */
+	uint8_t error; /* errno of the answer */
+};
+
+/* In order: where two rows of a call hold, FILTER_ALL counts, else the later one. */
+extern const struct filter_row filter_rows[];
+extern const size_t filter_row_count;
+
+/* Why a group is refused; a sentence for people. */
+extern const char *const filter_reasons[FILTER_GROUP_COUNT];
+
+/* What a check refuses of its call, in words; "" for FILTER_ALL. */
+extern const char *const filter_check_texts[FILTER_CHECK_COUNT];
+
+/* Numbers that no call of this machine has, and the next ones may: first and last. */
+extern const int filter_unassigned[2];
+
+/* The number of a call on this machine, or -1 if it has none. */
+int filter_number(const char *name);
+
+/*
+ * The name of call @nr of architecture @arch (an AUDIT_ARCH_* value), NUL-terminated
+ * in @text; false and "" if nobody knows one.
+ */
+bool filter_name(uint32_t arch, int nr, char *text, size_t size);
+
+/* The errno with which call @nr is refused when it is refused, or 0. */
+int filter_error(int nr);
+
+#endif

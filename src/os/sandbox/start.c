@@ -1,0 +1,42 @@
+#include "os/sandbox/start.h"
+
+static int try_once(struct confine *confine, const struct confine_request *wanted, uint64_t seq,
+		    struct spare *spare, struct spawn_request *request, struct confine_run *run,
+		    struct spawn_result *spawned, struct err *e)
+{
+	spawned->refused = false;
+	if (confine_enter(confine, wanted, seq, request->plan, run, e))
+		return -1;
+	request->clone_flags = run->clone_flags;
+	request->fds = run->fds;
+	request->fd_count = run->fd_count;
+	if (!(spare ? spare_start(spare, request, spawned, e) : spawn_start(request, spawned, e)))
+		return 0;
+	confine_run_release(run);
+	return -1;
+}
+
+int start_command(struct confine *confine, const struct confine_request *wanted, uint64_t seq,
+		  struct spare *spare, struct spawn_request *request, struct confine_run *run,
+		  struct spawn_result *spawned, struct err *e)
+{
+	static struct shim_plan plan; /* big, and used by one start at a time */
+	struct confine_request changed = *wanted;
+	int result;
+
+	request->plan = &plan;
+	result = try_once(confine, wanted, seq, spare, request, run, spawned, e);
+	if (result && spawned->refused && !wanted->no_namespaces) {
+		err_release(e);
+		changed.no_namespaces = true;
+		result = try_once(confine, &changed, seq, spare, request, run, spawned, e);
+	}
+	return result;
+}
+
+bool start_drop_idle(struct confine *confine, struct spare *spare)
+{
+	bool any = spare_drop_idle(spare);
+
+	return confine_drop_idle(confine) || any;
+}

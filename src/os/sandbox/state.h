@@ -1,0 +1,68 @@
+/* confine_state - private to os/sandbox/confine*.c: what the three files of the module share. */
+#ifndef PROCPEN_OS_SANDBOX_STATE_H
+#define PROCPEN_OS_SANDBOX_STATE_H
+
+#include <linux/filter.h>
+
+#include "base/err.h"
+#include "os/cgroup/cgroup.h"
+#include "os/sandbox/mounts.h"
+#include "os/sandbox/types.h"
+#include "os/sandbox/tmpdir.h"
+
+#define BIT(layer) (1u << (layer))
+#define ALWAYS_LAYERS (BIT(CONFINE_KEEPER) | BIT(CONFINE_SESSION) | BIT(CONFINE_RLIMITS))
+#define NAMESPACE_LAYERS (BIT(CONFINE_PID_NS) | BIT(CONFINE_MOUNT_NS))
+#define FILE_LAYERS (BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS)) /* one of them keeps files */
+#define ASKED_FOR_LAYERS (BIT(CONFINE_CREDENTIALS) | BIT(CONFINE_NETWORK_OFF)) /* by a run */
+#define FILTER_VARIANTS 16
+
+struct confine_filter {
+	struct sock_filter *program; /* NULL: not built yet */
+	size_t len;
+};
+
+struct confine {
+	struct confine_options options; /* pointers replaced by the copies below */
+	char **writable_option, **hidden_option, *record_option;
+	bool privileged; /* the effective uid is 0 */
+	uint32_t uid, gid;
+	struct tmpdir *tmpdir, *users_tmpdir;
+	struct cgroups *cgroups;
+
+	bool prepared;
+	struct err failure;  /* of preparing; type 0: it went well */
+	uint32_t usable;     /* bit per layer that can be had */
+	struct {
+		char reason[192];   /* why not */
+		const char *remedy; /* the one thing to do; NULL: nothing is missing */
+	} layers[CONFINE_LAYER_COUNT];
+	struct confine_filter filters[FILTER_VARIANTS];
+	char **writable;     /* all that commands may write: options, devices, temporary */
+	int landlock_abi, ruleset;
+	struct confine_mounts mounts[2]; /* default, strict */
+	bool told_open; /* by confine_warning() */
+	bool net_probed, net_ns_usable;
+	char net_reason[96];
+};
+
+/* The name of a layer without detail. */
+const char *confine_row_name(enum confine_layer layer);
+
+/* An empty plan and run. (confine.c) */
+void confine_clear(struct shim_plan *plan, struct confine_run *run);
+
+void confine_list_free(char **list);
+
+/* Write the layers of @run->applied into an empty plan. 0 or -1. (confine.c) */
+int confine_fill(struct confine *c, const struct confine_request *request, struct shim_plan *plan,
+		 struct confine_run *run, struct err *e);
+
+/* Find out whether a network namespace works; once. (confine_probe.c) */
+void confine_probe_network(struct confine *c);
+
+/* Which of the usable layers a run with @request enters. (confine.c) */
+void confine_choose(const struct confine *c, const struct confine_request *request,
+		    struct confine_applied *applied);
+
+#endif

@@ -1,0 +1,496 @@
+/*
+ * Who may remove a directory is decided by its lock file alone: commands can do to
+ * their directory what they like, its mode included, but its lock file lies beside
+ * it, where they cannot write. It is there before the directory and leaves after it,
+ * so a server that is killed at any point leaves nothing that nobody would remove.
+ */
+#include "os/sandbox/tmpdir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/ids.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "os/reaper.h"
+#include "os/sandbox/rmtree.h"
+#include "os/stdio.h"
+
+#define USERS_PLACE "tmp-users"
+#define LOCK_SUFFIX ".lock"
+#define LOCK_NAME_SIZE (IDS_INSTANCE_SIZE + sizeof(LOCK_SUFFIX) - 1)
+#define LOCK_MODE 0200 /* whoever can open it could lock it */
+#define MAKING_S 10     /* more than a server takes from its lock file to its directory */
+#define END_US 1000000  /* a host waits for our end */
+#define CLEANER_NICE 10 /* on a busy machine it still gets on */
+#define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+
+struct tmpdir {
+	char *parent, *place_path, *path;
+	bool for_users;
+	mode_t mode;   /* of what we make: users pass through */
+	int place;     /* <parent>/tmp, or for users; -1: not opened */
+	int lock;      /* our lock file, locked */
+	int fd;        /* the directory; -1: not made */
+	struct reaper *reaper;
+	pid_t cleaner; /* 0: none */
+};
+
+static struct tmpdir *new_directory(const char *parent, const char *instance, bool for_users,
+				    struct reaper *reaper)
+{
+	struct tmpdir *t = mem_zalloc(sizeof(*t));
+
+	t->parent = mem_strdup(parent);
+	t->for_users = for_users;
+	t->mode = for_users ? 0711 : 0700;
+	t->reaper = reaper;
+	t->place = t->lock = t->fd = -1;
+	/* The two have different modes, and their parents may be one. */
+	if (asprintf(&t->place_path, "%s/%s", parent, for_users ? USERS_PLACE : TMPDIR_PLACE) < 0 ||
+	    asprintf(&t->path, "%s/%s", t->place_path, instance) < 0)
+		abort();
+	return t;
+}
+
+struct tmpdir *tmpdir_new(const char *parent, const char *instance, struct reaper *reaper)
+{
+	return new_directory(parent, instance, false, reaper);
+}
+
+struct tmpdir *tmpdir_new_for_users(const char *parent, const char *instance,
+				    struct reaper *reaper)
+{
+	return new_directory(parent, instance, true, reaper);
+}
+
+const char *tmpdir_path(const struct tmpdir *t)
+{
+	return t->path;
+}
+
+static const char *place_of(const struct tmpdir *t)
+{
+	return t->place_path + strlen(t->parent) + 1;
+}
+
+static const char *instance_of(const struct tmpdir *t)
+{
+	return t->path + strlen(t->place_path) + 1;
+}
+
+/* ---- the place ---- */
+
+static int hint(const struct tmpdir *t, struct err *e)
+{
+	return err_hint(e, t->for_users ? "the operator can put it right, or take sandbox.user and "
+					  "sandbox.users away"
+					: "the operator can put it right, or name another place: "
+					  "--state-dir DIR");
+}
+
+static int failed(const struct tmpdir *t, struct err *e)
+{
+	err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
+		"the private temporary directory %.300s cannot be made",
+		t->place < 0 ? t->place_path : t->path);
+	return hint(t, e);
+}
+
+/* The record's own directory is made by whoever writes the record; here only what is missing. */
+static int make_parents(const struct tmpdir *t)
+{
+	AUTO_FREE char *copy = mem_strdup(t->parent);
+
+	for (char *at = strchr(copy + 1, '/'); at; at = strchr(at + 1, '/')) {
+		*at = '\0';
+		if (mkdir(copy, 0700) < 0 && errno != EEXIST)
+			return -1;
+		*at = '/';
+	}
+	if (mkdir(copy, 0700) < 0)
+		return errno == EEXIST ? 0 : -1;
+	return t->for_users ? chmod(copy, t->mode) : 0; /* whatever the umask is */
+}
+
+/* Only what nobody else can change, or a name in it would prove nothing. Mode 0700 will always do:
+ * it is what mkdir() makes, before the mode for users is set. */
+static int check_place(const struct tmpdir *t, int place, struct err *e)
+{
+	struct stat st;
+	mode_t mode;
+
+	if (fstat(place, &st) < 0)
+		return failed(t, e);
+	mode = st.st_mode & 07777 & ~(mode_t)S_ISGID; /* inherited from the directory above */
+	if (st.st_uid == geteuid() && (mode == t->mode || mode == 0700))
+		return fchmod(place, t->mode) < 0 ? failed(t, e) : 0;
+	if (st.st_uid != geteuid())
+		err_set(e, ERR_SANDBOX_UNAVAILABLE,
+			"%.300s cannot be the place of the private temporary directory: it "
+			"belongs to uid %u", t->place_path, st.st_uid);
+	else
+		err_set(e, ERR_SANDBOX_UNAVAILABLE,
+			"%.300s cannot be the place of the private temporary directory: its mode "
+			"is %04o instead of %04o", t->place_path, mode, t->mode);
+	return hint(t, e);
+}
+
+static int open_place(struct tmpdir *t, struct err *e)
+{
+	AUTO_CLOSE int parent = -1, place = -1;
+
+	if (t->place >= 0)
+		return 0;
+	if (make_parents(t))
+		return failed(t, e);
+	parent = open(t->parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (parent < 0 || (mkdirat(parent, place_of(t), 0700) < 0 && errno != EEXIST))
+		return failed(t, e);
+	place = openat(parent, place_of(t), OPEN_DIRECTORY);
+	if (place < 0)
+		return failed(t, e);
+	if (check_place(t, place, e))
+		return -1;
+	t->place = place;
+	place = -1;
+	return 0;
+}
+
+/* ---- the lock ---- */
+
+static void lock_name(const char *instance, char name[LOCK_NAME_SIZE])
+{
+	snprintf(name, LOCK_NAME_SIZE, "%s" LOCK_SUFFIX, instance);
+}
+
+static bool is_lock(const struct stat *st)
+{
+	return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
+	       (st->st_mode & 07777) == LOCK_MODE && st->st_nlink == 1 && !st->st_size;
+}
+
+/* The lock file of @instance, locked: its descriptor, or -1 with errno: EAGAIN while somebody else
+ * has it, EPERM if it is not what we make. */
+static int lock(int place, const char *instance, int flags)
+{
+	char name[LOCK_NAME_SIZE];
+	struct stat st;
+	int fd, error = 0;
+
+	lock_name(instance, name);
+	fd = openat(place, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, LOCK_MODE);
+	if (fd < 0)
+		return -1;
+	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
+		error = errno;
+	else if (!st.st_nlink)
+		error = EAGAIN; /* who had it has just removed it */
+	else if (!is_lock(&st))
+		error = EPERM;
+	if (!error)
+		return fd;
+	close(fd);
+	errno = error;
+	return -1;
+}
+
+static void unlink_lock(const struct tmpdir *t, const char *instance)
+{
+	char name[LOCK_NAME_SIZE];
+
+	lock_name(instance, name);
+	unlinkat(t->place, name, 0);
+}
+
+/* Ours, which is not there yet. */
+static int lock_own(const struct tmpdir *t)
+{
+	int fd = lock(t->place, instance_of(t), O_CREAT | O_EXCL), saved = errno;
+
+	if (fd < 0 && saved != EEXIST) {
+		unlink_lock(t, instance_of(t));
+		errno = saved;
+	}
+	return fd;
+}
+
+/* ---- removing ---- */
+
+static void tell_rest(const struct tmpdir *t, const char *instance, const struct rmtree_rest *rest)
+{
+	if (rest->late)
+		log_warn("%.400s/%s still holds at least %lu temporary files of commands: there "
+			 "was no time to remove them; the next procpen that uses %.400s will, or "
+			 "remove them by hand", t->place_path, instance, rest->left, t->place_path);
+	else
+		log_warn("%.400s/%s still holds %lu temporary files of commands: \"%s\" cannot "
+			 "be removed: %s (%s); remove them by hand", t->place_path, instance,
+			 rest->left, rest->name, strerror(rest->error), err_sys_name(rest->error));
+}
+
+static void tell_left_alone(const struct tmpdir *t, const char *instance)
+{
+	log_warn("%.400s/%s and its lock are not as procpen makes them, and left alone; remove "
+		 "them by hand", t->place_path, instance);
+}
+
+/* The directory @fd of @instance, then its lock file, which stays with what is left. */
+static void remove_directory(const struct tmpdir *t, const char *instance, int fd, int64_t until_us)
+{
+	struct rmtree_rest rest;
+
+	if (!rmtree_empty(fd, until_us, &rest)) {
+		if (!unlinkat(t->place, instance, AT_REMOVEDIR) || errno == ENOENT) {
+			unlink_lock(t, instance);
+			return;
+		}
+		rest = (struct rmtree_rest){ .left = 1, .error = errno };
+		strcpy(rest.name, instance);
+	}
+	tell_rest(t, instance, &rest);
+}
+
+/* With the lock held. */
+static void remove_stale(const struct tmpdir *t, const char *instance)
+{
+	AUTO_CLOSE int fd = openat(t->place, instance,
+				   O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 && errno == ENOENT)
+		unlink_lock(t, instance);
+	else if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid())
+		remove_directory(t, instance, fd, INT64_MAX);
+	else
+		tell_left_alone(t, instance);
+}
+
+/* ---- after dead servers ---- */
+
+/* The instance that a lock file is named after. */
+static bool is_lock_name(const char *name, char instance[IDS_INSTANCE_SIZE])
+{
+	size_t len = strlen(name);
+
+	if (len != LOCK_NAME_SIZE - 1 || strcmp(name + IDS_INSTANCE_SIZE - 1, LOCK_SUFFIX))
+		return false;
+	memcpy(instance, name, IDS_INSTANCE_SIZE - 1);
+	instance[IDS_INSTANCE_SIZE - 1] = '\0';
+	return ids_is_instance(instance);
+}
+
+/* The directory is made with the lock held. A lock file alone may be so new that its server does
+ * not hold it yet, and must find it free. */
+static bool is_being_made(const struct tmpdir *t, const char *instance)
+{
+	char name[LOCK_NAME_SIZE];
+	struct stat st;
+
+	if (!fstatat(t->place, instance, &st, AT_SYMLINK_NOFOLLOW))
+		return false;
+	lock_name(instance, name);
+	return fstatat(t->place, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
+	       st.st_mtime + MAKING_S > clock_wall_ms() / 1000;
+}
+
+/* Remove what the dead server @instance has left, or only look: is there anything to be done? */
+static bool visit(const struct tmpdir *t, const char *instance, bool removing)
+{
+	AUTO_CLOSE int held = -1;
+
+	if (is_being_made(t, instance))
+		return false;
+	held = lock(t->place, instance, 0);
+	if (held < 0 && errno != EPERM)
+		return false; /* it lives */
+	if (removing && held < 0)
+		tell_left_alone(t, instance);
+	else if (removing)
+		remove_stale(t, instance);
+	return true;
+}
+
+static bool visit_all(const struct tmpdir *t, bool removing)
+{
+	int copy = openat(t->place, ".", OPEN_DIRECTORY);
+	DIR *list = copy < 0 ? NULL : fdopendir(copy);
+	char instance[IDS_INSTANCE_SIZE];
+	const struct dirent *entry;
+	bool found = false;
+
+	if (!list && copy >= 0)
+		close(copy);
+	while (list && (removing || !found) && (entry = readdir(list)))
+		if (is_lock_name(entry->d_name, instance))
+			found |= visit(t, instance, removing);
+	if (list)
+		closedir(list);
+	return found;
+}
+
+/* Nothing of the server's but stderr, which lines go to by 1, and the place as 0: the client's
+ * ends, sockets of keepers. */
+static void close_others(struct tmpdir *t)
+{
+	dup2(t->place, 0);
+	t->place = 0;
+	stdio_move_errors(1);
+	if (syscall(SYS_close_range, 3U, ~0U, 0) == 0)
+		return;
+	for (int fd = 3; fd < 1024; fd++)
+		close(fd);
+}
+
+/* The process that cleans up: it dies with the server, and gives way to everybody. */
+static _Noreturn void clean_up(struct tmpdir *t, pid_t server)
+{
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	prctl(PR_SET_NAME, "procpen-clean");
+	close_others(t);
+	setpriority(PRIO_PROCESS, 0, CLEANER_NICE);
+	if (getppid() == server)
+		visit_all(t, true);
+	_exit(0);
+}
+
+static void on_cleaned(void *ctx, pid_t pid, int wait_status)
+{
+	struct tmpdir *t = ctx;
+
+	(void)pid;
+	(void)wait_status;
+	t->cleaner = 0;
+}
+
+/* In a process of its own: a single unlink() may take long, and the loop must not wait. Where none
+ * can be had the next server tries. */
+static void start_cleaner(struct tmpdir *t)
+{
+	pid_t server = getpid(), pid;
+	sigset_t all, before;
+
+	if (!t->reaper || t->cleaner || !visit_all(t, false))
+		return;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before); /* stays so in the child: the handlers are ours */
+	pid = fork();
+	if (!pid)
+		clean_up(t, server);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0)
+		return;
+	t->cleaner = pid;
+	reaper_watch(t->reaper, pid, on_cleaned, t);
+}
+
+/* Collected here: nobody turns the loop any more. */
+static void end_cleaner(struct tmpdir *t, int64_t until_us)
+{
+	if (!t->cleaner)
+		return;
+	reaper_unwatch(t->reaper, t->cleaner);
+	while (!waitpid(t->cleaner, NULL, WNOHANG)) {
+		if (clock_mono_us() >= until_us) {
+			kill(t->cleaner, SIGKILL);
+			log_warn("%.400s still holds temporary files of earlier servers' commands: "
+				 "there was no time to remove them; the next procpen that uses it "
+				 "goes on, or remove them by hand", t->place_path);
+			break;
+		}
+		usleep(1000);
+	}
+}
+
+/* ---- the directory ---- */
+
+static int make_directory(struct tmpdir *t)
+{
+	if (mkdirat(t->place, instance_of(t), 0700) < 0)
+		return -1;
+	t->fd = openat(t->place, instance_of(t), OPEN_DIRECTORY);
+	if (t->fd >= 0 && !fchmod(t->fd, t->mode))
+		return 0;
+	mem_cleanup_close(&t->fd);
+	return -1;
+}
+
+/* All or nothing. */
+static int make_locked(struct tmpdir *t)
+{
+	int saved;
+
+	t->lock = lock_own(t);
+	if (t->lock < 0)
+		return -1;
+	if (!make_directory(t))
+		return 0;
+	saved = errno;
+	unlinkat(t->place, instance_of(t), AT_REMOVEDIR);
+	unlink_lock(t, instance_of(t));
+	mem_cleanup_close(&t->lock);
+	errno = saved;
+	return -1;
+}
+
+int tmpdir_make(struct tmpdir *t, struct err *e)
+{
+	if (t->fd >= 0)
+		return 0;
+	if (open_place(t, e))
+		return -1;
+	start_cleaner(t); /* first: what is removed may be the room that is missing */
+	if (!make_locked(t))
+		return 0;
+	failed(t, e);
+	mem_cleanup_close(&t->place); /* it may be another one when this is tried again */
+	return -1;
+}
+
+/* In a directory that nobody else can write, so what is there already is ours. */
+int tmpdir_make_for(struct tmpdir *t, uint32_t uid, uint32_t gid, struct err *e)
+{
+	AUTO_CLOSE int fd = -1;
+	char name[16];
+
+	if (tmpdir_make(t, e))
+		return -1;
+	snprintf(name, sizeof(name), "%" PRIu32, uid);
+	if (mkdirat(t->fd, name, 0700) < 0 && errno != EEXIST)
+		return failed(t, e);
+	fd = openat(t->fd, name, OPEN_DIRECTORY);
+	return fd < 0 || fchown(fd, uid, gid) < 0 ? failed(t, e) : 0;
+}
+
+void tmpdir_free(struct tmpdir *t)
+{
+	int64_t until_us = clock_mono_us() + END_US;
+
+	if (!t)
+		return;
+	if (t->fd >= 0)
+		remove_directory(t, instance_of(t), t->fd, until_us);
+	end_cleaner(t, until_us);
+	mem_cleanup_close(&t->fd);
+	mem_cleanup_close(&t->lock);
+	mem_cleanup_close(&t->place);
+	free(t->parent);
+	free(t->place_path);
+	free(t->path);
+	free(t);
+}

@@ -1,0 +1,100 @@
+#include "os/sandbox/trial.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "os/spawn/spawn.h"
+
+#define TRIAL_MS 2000
+
+/* The next report that tells an end. 0, or -1: none came. */
+static int await_end(int fd, struct shim_report *report)
+{
+	int64_t until = clock_mono_ms() + TRIAL_MS;
+	struct pollfd wait = { .fd = fd, .events = POLLIN };
+
+	for (;;) {
+		int64_t left = until - clock_mono_ms();
+		int ready = poll(&wait, 1, left > 0 ? (int)left : 0);
+
+		if (ready < 0 && errno == EINTR)
+			continue;
+		if (ready <= 0 || recv(fd, report, sizeof(*report), MSG_DONTWAIT) !=
+					  (ssize_t)sizeof(*report))
+			return -1;
+		if (report->event == SHIM_FAILED || report->event == SHIM_EXITED)
+			return 0;
+	}
+}
+
+static int judge(int fd, struct confine_trial *t)
+{
+	struct shim_report report;
+
+	t->stage = SHIM_STAGE_PLAN;
+	t->error = ETIMEDOUT;
+	if (await_end(fd, &report))
+		return -1;
+	if (report.event == SHIM_FAILED) {
+		t->stage = report.value;
+		t->error = report.error;
+		return -1;
+	}
+	t->error = EPROTO;
+	return WIFEXITED(report.value) && !WEXITSTATUS(report.value) ? 0 : -1;
+}
+
+/* It is nobody else's child yet, so it is collected here and not by the reaper. */
+static void collect(const struct spawn_result *started)
+{
+	close(started->control_fd);
+	kill(started->keeper_pid, SIGKILL);
+	while (waitpid(started->keeper_pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
+
+/* Where a start failed that spawn_start() told of. */
+static int stage_of(const struct err *e)
+{
+	const char *name = json_string_value(json_object_get(e->details, "stage"));
+
+	for (int stage = 1; name && stage < SHIM_STAGE_COUNT; stage++)
+		if (!strcmp(spawn_stage_name(stage), name))
+			return stage;
+	return SHIM_STAGE_SHIM_EXEC;
+}
+
+int confine_trial_run(struct shim_plan *plan, int clone_flags, const int *fds, int fd_count,
+		      struct confine_trial *t)
+{
+	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	char name[] = "procpen-trial", *argv[] = { name, NULL }, *envp[] = { NULL };
+	struct spawn_request request = {
+		.path = "/", .argv = argv, .envp = envp, .cwd_fd = root, .cwd = "/",
+		.stdin_fd = null, .stdout_fd = null, .stderr_fd = null, .plan = plan,
+		.clone_flags = clone_flags, .fds = fds, .fd_count = fd_count,
+	};
+	struct spawn_result started;
+	struct err e = ERR_INIT;
+	int result;
+
+	plan->flags |= SHIM_TRIAL;
+	if (spawn_start(&request, &started, &e)) {
+		t->stage = stage_of(&e);
+		t->error = e.sys;
+		err_release(&e);
+		return -1;
+	}
+	result = judge(started.control_fd, t);
+	collect(&started);
+	return result;
+}

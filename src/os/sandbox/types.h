@@ -1,0 +1,91 @@
+/* sandbox/types - layers, profiles, and what operator and run ask of them: see confine.h. */
+#ifndef PROCPEN_OS_SANDBOX_TYPES_H
+#define PROCPEN_OS_SANDBOX_TYPES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
+
+#include "os/cgroup/cgroup.h"
+#include "os/shim/proto.h"
+
+/* In the order in which they are reported. */
+enum confine_layer {
+	CONFINE_KEEPER,
+	CONFINE_SESSION,
+	CONFINE_RLIMITS,
+	CONFINE_NO_NEW_PRIVS,
+	CONFINE_CREDENTIALS,  /* as root: the command runs as another user */
+	CONFINE_CAPABILITIES, /* as root: the bounding set is cut */
+	CONFINE_SECCOMP,
+	CONFINE_LANDLOCK,
+	CONFINE_PID_NS,
+	CONFINE_MOUNT_NS,
+	CONFINE_NETWORK_OFF,
+	CONFINE_CGROUP,
+	CONFINE_LAYER_COUNT
+};
+
+enum confine_profile { CONFINE_DEFAULT, CONFINE_STRICT, CONFINE_NONE };
+
+struct reaper;
+
+/* What the operator decides; everything but @reaper is copied. */
+struct confine_options {
+	const char *instance; /* names control groups and the temporary directory */
+	const char *temporary; /* parent of the private temporary directory; NULL: none */
+	const char *users_temporary; /* the same for runs as another user; NULL: there are none */
+	struct reaper *reaper; /* of what removes old temporary files (tmpdir.h), or NULL */
+	enum confine_profile profile;
+	bool network;         /* false: off for every run */
+	bool namespaces;      /* false: do not even try them */
+	uint32_t required;    /* bit per enum confine_layer that must be entered */
+	bool files;           /* one of the layers that keep files must be entered */
+	bool as_root;         /* runs that name no user are root's */
+	const char *const *writable; /* directories and files commands may write, canonical;
+				      * NULL-terminated, may be NULL */
+	const char *const *hidden;   /* paths commands shall not see, there or not; the same.
+				      * Without "..". No run starts that would see one */
+	const char *record;          /* hidden as well, where that can be done; NULL: none */
+	uint32_t umask;
+	struct rlimit nofile; /* descriptor limits given back to children */
+	int64_t tasks;        /* processes and threads per run; 0: no limit */
+};
+
+/* What one run asks for on top; it can only tighten. All zero: nothing. */
+struct confine_request {
+	bool strict;          /* the strict profile */
+	bool network_off;
+	bool explain;         /* name denied system calls (a listener) */
+	int64_t memory_bytes; /* for the whole tree; 0: none */
+	int64_t cpu_permille; /* of one processor; 0: none */
+	int64_t tasks;        /* 0: the operator's */
+	bool as_user;         /* run as uid and gid, without other groups */
+	uint32_t uid, gid;
+	bool no_namespaces;   /* the kernel has just refused them to this run */
+	const struct shim_rlimit *rlimits; /* in place of the fixed ones of the same kind */
+	size_t rlimit_count;
+};
+
+/* What a run has entered; kept in its record. */
+struct confine_applied {
+	uint32_t layers; /* bit per enum confine_layer */
+	enum confine_profile profile;
+	uint32_t uid;    /* CONFINE_CREDENTIALS: who it is */
+	bool net_ns;     /* CONFINE_NETWORK_OFF is a namespace; else the filter's rule */
+};
+
+/* One run's share; plain data, owned by the run. */
+struct confine_run {
+	struct confine_applied applied; /* true once the command has started */
+	int clone_flags;       /* CLONE_NEW*, for the keeper */
+	int fds[SHIM_EXTRA_FDS_MAX]; /* borrowed; for the keeper, from SHIM_FD_EXTRA on */
+	int fd_count;
+	struct cgroup *cgroup; /* owned; NULL: none */
+	bool left_nothing;     /* set by who knows that the tree has ended by itself, all of it */
+	bool watched_memory, watched_cpu, watched_tasks; /* by the keeper, not by a control group */
+	bool rlimited_tasks; /* by RLIMIT_NPROC, not by a control group */
+};
+
+#endif

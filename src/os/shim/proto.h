@@ -1,0 +1,188 @@
+/*
+ * shim_proto - what the server and the shim (src/os/shim/) say to each other.
+ *
+ * Both sides are built together and the shim is carried inside procpen, so this
+ * is an internal ABI without versions. One SOCK_SEQPACKET socketpair per run; a
+ * message is one struct. The first message (server to shim, sent before the
+ * shim exists) is the plan; end of file on either side means the other is dead.
+ *
+ * Descriptors at the shim's start: 0, 1, 2 the command's, 3 the control socket,
+ * 4 the working directory (O_PATH), from 5 on those that the plan names. argv and
+ * envp are the command's own.
+ *
+ * This header is compiled without libc: fixed-width types only.
+ */
+#ifndef PROCPEN_OS_SHIM_PROTO_H
+#define PROCPEN_OS_SHIM_PROTO_H
+
+#include <stdint.h>
+
+#define SHIM_FD_CONTROL 3
+#define SHIM_FD_CWD 4
+#define SHIM_FD_EXTRA 5
+#define SHIM_EXTRA_FDS_MAX 8
+
+#define SHIM_PATH_MAX 4096
+#define SHIM_FILTER_MAX 1024 /* instructions of 8 bytes (struct sock_filter) */
+#define SHIM_RLIMITS_MAX 16
+/* Where the filter compares with this value the keeper puts its own pid. No pid is that large. */
+#define SHIM_KEEPER_PID 0x6b656570
+#define SHIM_JOINS_MAX 5
+#define SHIM_PATHS_MAX 16384 /* bytes of all mount entries */
+#define SHIM_STRINGS_MAX 20000 /* bytes of arguments and environment in a second plan */
+#define SHIM_STRINGS_MAX_COUNT 1000
+
+enum shim_flag {
+	SHIM_NO_NEW_PRIVS = 1, /* implied by a filter */
+	SHIM_SECCOMP = 2,      /* the filter below is required */
+	SHIM_ANNOUNCE = 4,     /* report SHIM_STARTED at once, not after SHIM_ANNOUNCE_MS */
+	SHIM_USER_NS = 8,      /* we are in a new user namespace: write its maps (uid, gid below) */
+	SHIM_PID_NS = 16,      /* we are its init: a kill reaches all of it at once */
+	SHIM_MOUNTS = 32,      /* in a new mount namespace: make it read-only but for `mounts` */
+	SHIM_NET_NS = 64,      /* in a new network namespace: bring its loopback up */
+	SHIM_DROP_CAPS = 128,  /* the command keeps `caps` only, bounding set included */
+	SHIM_LISTENER = 256,   /* send the filter's notification descriptor as SHIM_LISTENING */
+	SHIM_TRIAL = 512,      /* do everything but the exec: the command exits with 0 */
+	SHIM_CREDENTIALS = 1024, /* the command runs as uid and gid below, without other groups */
+	SHIM_OOM_SCORE = 2048, /* the kernel shall take these processes before others */
+	SHIM_SPARE = 4096,     /* the command comes in a second plan: see shim/spare.h */
+	SHIM_FED = 8192,       /* with SHIM_SPARE: that comes at once, nobody asks for SHIM_READY */
+	SHIM_STAYS = 16384,    /* second plan: wait for another command when this one is over,
+				* has left nothing, and we are as we were */
+};
+
+/* What is done at a path of the new mount namespace. */
+enum shim_mount_kind {
+	SHIM_MOUNT_WRITABLE = 1, /* stays writable */
+	SHIM_MOUNT_HIDE = 2,     /* an empty directory, or an empty file, lies over it */
+	SHIM_MOUNT_PIN = 3,      /* a directory that cannot be renamed: something hidden is below */
+};
+
+/* Entries stand one behind another in the tail, each padded to 8 bytes. */
+struct shim_mount {
+	uint32_t kind;
+	uint32_t size;     /* of this entry with its path, NUL and padding */
+	uint64_t dev, ino; /* what the path must be; 0, 0: whatever it is */
+	char path[];       /* absolute, canonical: no symbolic link is followed */
+};
+
+/* A command that is over by then is never announced: its exit says it all, and saves the server
+ * a wake-up in the middle of a short run. */
+#define SHIM_ANNOUNCE_MS 3
+
+struct shim_rlimit {
+	uint32_t resource;
+	uint32_t pad;
+	uint64_t soft, hard;
+};
+
+/* Limits that the keeper watches itself, where no control group does; 0: none. */
+struct shim_limits {
+	uint64_t memory_bytes; /* resident, summed over the tree */
+	uint32_t cpu_permille; /* of one processor, over the tree */
+	uint32_t tasks;        /* processes at once */
+};
+
+/*
+ * Sent as header, then filter_len instructions, then mounts_size bytes of entries,
+ * then the program's path and its NUL, then the working directory's and its NUL.
+ *
+ * The plan of a spare has no path and nothing else of a command. The second plan has
+ * neither filter nor mounts; behind its paths stand argc arguments and envc variables,
+ * each with its NUL, and with it come the descriptors 0, 1, 2, SHIM_FD_CWD and those
+ * from SHIM_FD_EXTRA on, in this order.
+ */
+struct shim_plan {
+	uint32_t flags; /* enum shim_flag */
+	uint32_t umask;
+	uint32_t rlimit_count;
+	uint32_t filter_len;  /* instructions */
+	uint32_t mounts_size; /* bytes, a multiple of 8 */
+	uint32_t path_len;    /* without the NUL */
+	uint32_t cwd_len;     /* without the NUL; 0: only the descriptor is used (no SHIM_MOUNTS) */
+	uint32_t argc, envc, strings_size; /* second plan: texts, and bytes of all of them */
+	uint32_t uid, gid;    /* SHIM_USER_NS: the maps; SHIM_CREDENTIALS: the command's */
+	int32_t landlock_fd;  /* ruleset, or -1 */
+	int32_t group_fd;     /* control group (v2) to clone the command into, or -1 */
+	int32_t forks_fd;     /* of its control group: 0 written there ends all forks; or -1 */
+	uint32_t join_count;  /* control groups to join if it was not: cgroup.procs, tasks */
+	int32_t joins[SHIM_JOINS_MAX];
+	uint64_t caps;        /* SHIM_DROP_CAPS: bit per capability that stays */
+	struct shim_limits limits;
+	struct shim_rlimit rlimits[SHIM_RLIMITS_MAX];
+	uint8_t tail[SHIM_FILTER_MAX * 8 + SHIM_PATHS_MAX + 2 * SHIM_PATH_MAX];
+};
+#define SHIM_PLAN_HEAD (__builtin_offsetof(struct shim_plan, tail))
+
+/* Server to shim, after the plan. */
+enum shim_command {
+	SHIM_SIGNAL = 1, /* arg: signal for the command's group; answered by SHIM_SIGNALED */
+	SHIM_KILL = 2,   /* SIGKILL for the whole tree; ends in SHIM_EMPTY */
+	SHIM_SIGNAL_TREE = 3, /* arg: signal for every process of the run; answered by
+			       * SHIM_SIGNALED */
+};
+struct shim_request {
+	uint32_t command;
+	int32_t arg;
+};
+
+/* Where a start failed; the names are in os/spawn/spawn.c. */
+enum shim_stage {
+	SHIM_STAGE_NONE,
+	SHIM_STAGE_DESCRIPTORS,
+	SHIM_STAGE_SHIM_EXEC,
+	SHIM_STAGE_PLAN,
+	SHIM_STAGE_FORK,
+	SHIM_STAGE_SESSION,
+	SHIM_STAGE_CHDIR,
+	SHIM_STAGE_RLIMIT,
+	SHIM_STAGE_NO_NEW_PRIVS,
+	SHIM_STAGE_SECCOMP,
+	SHIM_STAGE_EXEC,
+	SHIM_STAGE_USER_NS,
+	SHIM_STAGE_MOUNTS,
+	SHIM_STAGE_PROC,
+	SHIM_STAGE_NET_NS,
+	SHIM_STAGE_CGROUP,
+	SHIM_STAGE_CREDENTIALS,
+	SHIM_STAGE_LANDLOCK,
+	SHIM_STAGE_LISTENER,
+	SHIM_STAGE_COUNT
+};
+
+/* Shim to server. */
+enum shim_event {
+	SHIM_STARTED = 1,  /* value: pid of the command; not sent when SHIM_EXITED comes first */
+	SHIM_FAILED = 2,   /* value: enum shim_stage, error: errno; the shim exits */
+	SHIM_EXITED = 3,   /* value: wait status of the command; live: processes still alive;
+			    * empty: there are none, and this is the last report */
+	SHIM_SIGNALED = 4, /* value: signal, error: 0 or errno; ESRCH: nobody was there for it */
+	SHIM_EMPTY = 5,    /* nothing is left; live: the processes beside the command that a kill
+			    * ended */
+	SHIM_LIMITED = 6,  /* value: enum shim_limit; the tree is being killed for it */
+	SHIM_READY = 8,    /* a spare waits for its command */
+	SHIM_KILLING = 9,  /* a kill has begun, and nothing gets away from it by forking */
+	SHIM_LISTENING = 7, /* the descriptor that comes with it hears of denied calls; sent by the
+			    * command's process, before its exec */
+};
+
+enum shim_limit { SHIM_LIMIT_MEMORY = 1, SHIM_LIMIT_TASKS = 2 };
+
+struct shim_report {
+	uint32_t event;
+	int32_t value;
+	int32_t error;
+	uint32_t live;
+	uint32_t empty;
+	uint32_t uncounted; /* with SHIM_EMPTY: `live` and the usage are less than the truth */
+	uint32_t stays; /* with `empty`: it waits for another second plan; until that comes all
+			 * requests are void */
+	/* Usage so far of what was reaped of this tree: with SHIM_EXITED and SHIM_EMPTY. */
+	uint64_t cpu_us;
+	uint64_t maxrss_kib;
+	uint64_t memory_peak_bytes; /* of the whole tree, as sampled; 0: not watched */
+	uint64_t io_read_bytes;
+	uint64_t io_write_bytes;
+};
+
+#endif

@@ -1,0 +1,101 @@
+/*
+ * Every signal is blocked when this starts, and stays so across the exec: the
+ * shim wants it that way and clears the mask for the command. So no handler of
+ * the server can run here, and the exec drops them; only ignored signals (we
+ * ignore SIGPIPE, a host may have ignored more) would survive it and are reset.
+ * sigaction() of libc is not used: it may touch state that belongs to the
+ * server, whose memory this is.
+ */
+#include "os/spawn/child.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+
+/* As the kernel defines it (signal(7), "rt_sigaction"): all zero is SIG_DFL. */
+struct kernel_sigaction {
+	void *handler;
+	unsigned long flags;
+	void *restorer;
+	uint64_t mask;
+};
+
+static int failed(struct spawn_child *c, enum shim_stage stage)
+{
+	c->error = errno;
+	c->stage = (int)stage;
+	return 127;
+}
+
+static void reset_ignored(uint64_t ignored)
+{
+	const struct kernel_sigaction by_default = { 0 };
+
+	for (int number = 1; ignored; number++, ignored >>= 1)
+		if (ignored & 1)
+			syscall(SYS_rt_sigaction, number, &by_default, NULL,
+				sizeof(uint64_t));
+}
+
+/* Out of the way of all targets. */
+static int above_targets(int fd)
+{
+	const int first = SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX;
+
+	return fd >= first ? fd : (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, first);
+}
+
+/*
+ * The first process of a user namespace has all capabilities there, but loses
+ * them at an exec, because its uid is not 0 in it: those that the shim needs to
+ * set the namespaces up go along as ambient ones (capabilities(7)). The command
+ * gets none of them.
+ */
+static int keep_capabilities(void)
+{
+	static const int needed[] = { CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_NET_ADMIN,
+				      CAP_SYS_ADMIN };
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[2];
+	int result;
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		return -1;
+	data[0].inheritable = data[0].permitted;
+	data[1].inheritable = data[1].permitted;
+	result = (int)syscall(SYS_capset, &header, data);
+	for (size_t i = 0; i < sizeof(needed) / sizeof(*needed) && !result; i++)
+		result = (int)syscall(SYS_prctl, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, needed[i], 0,
+				      0);
+	return result;
+}
+
+int spawn_child_run(void *child)
+{
+	struct spawn_child *c = child;
+	int shim = above_targets(c->shim_fd);
+	bool fine = shim >= 0;
+
+	reset_ignored(c->ignored);
+	if (c->user_ns && keep_capabilities() < 0)
+		return failed(c, SHIM_STAGE_USER_NS);
+	/* The array is the server's memory, but nobody else looks at it while we run. */
+	for (int i = 0; i < c->fd_count && fine; i++) {
+		c->fds[i] = above_targets(c->fds[i]);
+		fine = c->fds[i] >= 0;
+	}
+	for (int i = 0; i < c->fd_count && fine; i++)
+		fine = syscall(SYS_dup3, c->fds[i], i, 0) >= 0;
+	if (!fine)
+		return failed(c, SHIM_STAGE_DESCRIPTORS);
+	syscall(SYS_execveat, shim, "", c->argv, c->envp, AT_EMPTY_PATH);
+	return failed(c, SHIM_STAGE_SHIM_EXEC);
+}

@@ -1,0 +1,204 @@
+#include "os/spawn/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "os/spawn/shim_image.h"
+#include "os/spawn/child.h"
+
+#define CHILD_STACK_SIZE (64 * 1024)
+
+static const char *const stage_names[SHIM_STAGE_COUNT] = {
+	[SHIM_STAGE_NONE] = "none",
+	[SHIM_STAGE_DESCRIPTORS] = "descriptors",
+	[SHIM_STAGE_SHIM_EXEC] = "shim",
+	[SHIM_STAGE_PLAN] = "plan",
+	[SHIM_STAGE_FORK] = "fork",
+	[SHIM_STAGE_SESSION] = "session",
+	[SHIM_STAGE_CHDIR] = "chdir",
+	[SHIM_STAGE_RLIMIT] = "rlimit",
+	[SHIM_STAGE_NO_NEW_PRIVS] = "no_new_privs",
+	[SHIM_STAGE_SECCOMP] = "seccomp",
+	[SHIM_STAGE_EXEC] = "exec",
+	[SHIM_STAGE_USER_NS] = "user_namespace",
+	[SHIM_STAGE_MOUNTS] = "mounts",
+	[SHIM_STAGE_PROC] = "proc",
+	[SHIM_STAGE_NET_NS] = "network_namespace",
+	[SHIM_STAGE_CGROUP] = "cgroup",
+	[SHIM_STAGE_CREDENTIALS] = "credentials",
+	[SHIM_STAGE_LANDLOCK] = "landlock",
+	[SHIM_STAGE_LISTENER] = "listener",
+};
+
+const char *spawn_stage_name(int stage)
+{
+	return stage > 0 && stage < SHIM_STAGE_COUNT ? stage_names[stage] : "unknown";
+}
+
+/* The one thing to do about @sys, by kind; NULL leaves the type's default. */
+static const char *hint_for(int stage, int sys)
+{
+	if (sys == E2BIG)
+		return "command, arguments and environment together are too big, or one of them "
+		       "reaches 131,072 bytes: pass the data through stdin or a file";
+	if (stage == SHIM_STAGE_CHDIR)
+		return "the working directory cannot be entered: check its permissions";
+	if (sys == EAGAIN || sys == ENOMEM || sys == EMFILE || sys == ENFILE)
+		return "the machine is short of processes, memory or descriptors: stop something "
+		       "and try again";
+	if (stage != SHIM_STAGE_EXEC)
+		return NULL;
+	if (sys == ENOEXEC)
+		return "the file has no known format: add a #! line, or run it through its "
+		       "interpreter";
+	if (sys == EACCES || sys == EPERM || sys == EISDIR)
+		return "the file is not executable: chmod +x it, or run it through its interpreter";
+	if (sys == ENOENT)
+		return "the file or the interpreter in its #! line does not exist";
+	return NULL;
+}
+
+int spawn_failed(int stage, int sys, const char *path, struct err *e)
+{
+	bool layer = stage == SHIM_STAGE_NO_NEW_PRIVS || stage == SHIM_STAGE_SECCOMP ||
+		     stage > SHIM_STAGE_EXEC;
+	const char *hint = hint_for(stage, sys);
+
+	err_sys(e, layer ? ERR_SANDBOX_UNAVAILABLE : ERR_SPAWN_FAILED, sys,
+		"%s was not started: %s failed", path, spawn_stage_name(stage));
+	if (hint && !layer)
+		err_hint(e, "%s", hint);
+	err_detail(e, "stage", json_string(spawn_stage_name(stage)));
+	err_detail(e, "errno", json_string(err_sys_name(sys)));
+	return -1;
+}
+
+/* Add what is the command's own to the plan; bytes of the message, 0: a path is too long. */
+static size_t complete_plan(const struct spawn_request *request)
+{
+	struct shim_plan *plan = request->plan;
+	const char *cwd = request->cwd ? request->cwd : "";
+	uint8_t *at = plan->tail + (size_t)plan->filter_len * 8 + plan->mounts_size;
+	size_t path_len = strlen(request->path), cwd_len = strlen(cwd);
+
+	if (path_len >= SHIM_PATH_MAX || cwd_len >= SHIM_PATH_MAX)
+		return 0;
+	if (request->announce)
+		plan->flags |= SHIM_ANNOUNCE;
+	plan->path_len = (uint32_t)path_len;
+	plan->cwd_len = (uint32_t)cwd_len;
+	memcpy(at, request->path, path_len + 1);
+	memcpy(at + path_len + 1, cwd, cwd_len + 1);
+	return (size_t)(at - (uint8_t *)plan) + path_len + cwd_len + 2;
+}
+
+/* Queue the plan before the shim exists: it then never waits for it. */
+static int send_plan(int fd, const struct spawn_request *request, struct err *e)
+{
+	size_t len = complete_plan(request);
+
+	if (!len)
+		return spawn_failed(SHIM_STAGE_EXEC, ENAMETOOLONG, request->path, e);
+	if (send(fd, request->plan, len, MSG_NOSIGNAL) != (ssize_t)len)
+		return spawn_failed(SHIM_STAGE_PLAN, errno, request->path, e);
+	return 0;
+}
+
+/*
+ * Which signals we ignore. Looked up at the first start and kept: dispositions
+ * are set before the loop runs and never after.
+ */
+static uint64_t ignored_signals(void)
+{
+	static bool known;
+	static uint64_t ignored;
+	struct sigaction action;
+
+	for (int number = 1; !known && number <= 64; number++) {
+		/* libc hides two numbers that it uses itself (EINVAL): reset them always. */
+		bool hidden = sigaction(number, NULL, &action) < 0;
+
+		if (hidden || action.sa_handler == SIG_IGN)
+			ignored |= 1ULL << (number - 1);
+	}
+	known = true;
+	return ignored;
+}
+
+/*
+ * Clone the child that becomes the shim; pid or -1 with errno. The caller is
+ * suspended until its exec or exit. Signals are blocked around it: a handler of
+ * ours must not run in a child that shares our memory.
+ */
+static pid_t clone_child(struct spawn_child *child, int namespaces)
+{
+	static char *stack;
+	sigset_t all, before;
+	pid_t pid;
+	int sys;
+
+	if (!stack) {
+		stack = mmap(NULL, CHILD_STACK_SIZE, PROT_READ | PROT_WRITE,
+			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+		if (stack == MAP_FAILED) {
+			stack = NULL;
+			return -1;
+		}
+	}
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = clone(spawn_child_run, stack + CHILD_STACK_SIZE,
+		    CLONE_VM | CLONE_VFORK | SIGCHLD | namespaces, child);
+	sys = errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	errno = sys;
+	return pid;
+}
+
+int spawn_start(const struct spawn_request *request, struct spawn_result *result, struct err *e)
+{
+	int pair[2] = { -1, -1 };
+	AUTO_CLOSE int ours = -1;
+	AUTO_CLOSE int theirs = -1;
+	struct spawn_child child = {
+		.fds = { request->stdin_fd, request->stdout_fd, request->stderr_fd, -1,
+			 request->cwd_fd },
+		.fd_count = SHIM_FD_EXTRA + request->fd_count,
+		.argv = request->argv,
+		.envp = request->envp,
+		.user_ns = request->clone_flags & CLONE_NEWUSER,
+		.ignored = ignored_signals(),
+	};
+
+	*result = (struct spawn_result){ .control_fd = -1 };
+	if (request->fd_count)
+		memcpy(child.fds + SHIM_FD_EXTRA, request->fds,
+		       (size_t)request->fd_count * sizeof(int));
+	child.shim_fd = shim_image_fd(e);
+	if (child.shim_fd < 0)
+		return -1;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, request->path, e);
+	ours = pair[0];
+	theirs = pair[1];
+	fcntl(ours, F_SETFL, O_NONBLOCK);
+	if (send_plan(ours, request, e))
+		return -1;
+	child.fds[SHIM_FD_CONTROL] = theirs;
+	result->keeper_pid = clone_child(&child, request->clone_flags);
+	result->refused = result->keeper_pid < 0 && request->clone_flags && errno != EAGAIN;
+	if (result->keeper_pid < 0)
+		return spawn_failed(SHIM_STAGE_FORK, errno, request->path, e);
+	if (child.stage) /* it has exited; the reaper collects it */
+		return spawn_failed(child.stage, child.error, request->path, e);
+	result->control_fd = ours;
+	ours = -1;
+	return 0;
+}

@@ -1,0 +1,60 @@
+/*
+ * spawn - a plan becomes a keeper with a command below it.
+ *
+ * The server's child (clone with CLONE_VM|CLONE_VFORK on a stack of its own)
+ * only arranges descriptors and executes the shim; everything that touches the
+ * command is done by the shim (os/shim/) after its own fork. Only raw system
+ * calls run between clone and exec, every signal is blocked, and ignored ones are
+ * put back to their default there: see the head of spawn_child.c.
+ */
+#ifndef PROCPEN_OS_SPAWN_SPAWN_H
+#define PROCPEN_OS_SPAWN_SPAWN_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "os/shim/proto.h"
+
+struct spawn_request {
+	const char *path;        /* program to execute, already looked up; used after the chdir */
+	char *const *argv;       /* the command's, NULL-terminated */
+	char *const *envp;
+	int cwd_fd;              /* O_PATH directory; borrowed */
+	const char *cwd;         /* its canonical path, for a mount namespace; NULL with none */
+	int stdin_fd, stdout_fd, stderr_fd; /* the child's ends; borrowed */
+	struct shim_plan *plan;  /* filled by confine_enter(); path, cwd and announce are added */
+	int clone_flags;         /* CLONE_NEW*, for the keeper */
+	const int *fds;          /* for the keeper, from SHIM_FD_EXTRA on; borrowed */
+	int fd_count;            /* at most SHIM_EXTRA_FDS_MAX */
+	bool announce;           /* tell when the command executes, unless it is over by then */
+};
+
+/* What a keeper has collected of commands before this one. */
+struct spawn_past {
+	uint32_t runs;
+	uint64_t cpu_us, io_read_bytes, io_write_bytes;
+};
+
+struct spawn_result {
+	pid_t keeper_pid;
+	int control_fd; /* our end, non-blocking, close-on-exec; owned by the caller */
+	bool refused;   /* on failure: the kernel refused clone_flags (EPERM, ENOSPC, ...) */
+	uint32_t kind;  /* os/spawn/spare's own; 0: the keeper leaves with its command */
+	struct spawn_past past;
+};
+
+/*
+ * Start. Returns 0 when the shim is running (whether the command could be
+ * executed is told later by SHIM_STARTED or SHIM_FAILED on the control socket),
+ * or -1 and @e: SpawnFailed with details.stage and details.errno, or
+ * SandboxUnavailable. On failure no process is left and no descriptor is kept.
+ */
+int spawn_start(const struct spawn_request *request, struct spawn_result *result, struct err *e);
+
+/* Turn a SHIM_FAILED report into the error for the client (@path for the message). */
+int spawn_failed(int stage, int sys, const char *path, struct err *e);
+
+/* The stage's name as in details.stage: "exec", "chdir", "seccomp" ... */
+const char *spawn_stage_name(int stage);
+
+#endif

@@ -1,0 +1,79 @@
+/*
+ * audit - append-only record of every attempt and every end.
+ *
+ * One JSON line per event, fields as in schema/audit.json, each with the SHA-256
+ * of the line before it (without its newline), so that a changed or missing line
+ * shows. One file per server in <state>/audit/, mode 0600, opened with
+ * O_APPEND | O_NOFOLLOW when the first event is written (a server that is only
+ * probed leaves nothing behind).
+ *
+ * The attempt is written before anything starts. Whether a call may go on when
+ * it cannot be written is the gate's decision (cap/cap.c).
+ */
+#ifndef PROCPEN_POLICY_AUDIT_H
+#define PROCPEN_POLICY_AUDIT_H
+
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct audit;
+
+/* One event; NULL or 0 members are left out. Everything is borrowed. */
+struct audit_event {
+	const char *event;      /* "attempt" or "end" */
+	const char *request_id; /* raw JSON token */
+	const char *process_id;
+	const char *capability;
+	const char *tier;       /* "notify" ... */
+	const char *decision;   /* allowed, asked, blocked, denied, failed */
+	const char *rule;       /* blocklist rule, or what decided */
+	const char *command;    /* shown bounded and redacted */
+	const char *const *argv; /* hashed, byte-exact; NULL: the command is, in an attempt */
+	const char *cwd;
+	const char *user;       /* whom the command runs as; NULL: the server's own user */
+	const char *intent;     /* shown bounded and redacted */
+	const char *outcome;    /* state/reason of an end, error type of a failure */
+};
+
+/* How a server ended. */
+struct audit_stop {
+	uint32_t survivors; /* processes of its runs that may still live */
+	const char *gap;    /* the named gap that lets them (agent.session, gaps); NULL: none */
+};
+
+/*
+ * @state_dir: where procpen keeps its state (created 0700 on first use).
+ * @instance: this server's random name. Opens nothing yet.
+ */
+struct audit *audit_new(const char *state_dir, const char *instance);
+void audit_free(struct audit *a);
+
+/*
+ * @a is a server's: its record begins with a server_start, written with the first event.
+ * audit_stopped() ends it; a record without that is of a server that was killed. Nothing is written
+ * if nothing was before. 0 or -1, as audit_write().
+ */
+void audit_serves(struct audit *a);
+int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e);
+
+/* Append one line. Returns 0 or -1 (PermissionDenied: the path and why it cannot be written). */
+int audit_write(struct audit *a, const struct audit_event *event, struct err *e);
+
+/* Path of the file (also before it exists). */
+const char *audit_path(const struct audit *a);
+
+/*
+ * The default state directory: $XDG_STATE_HOME/procpen when that is absolute,
+ * else $HOME/.local/state/procpen. Heap; NULL when neither is set.
+ */
+char *audit_default_dir(void);
+
+/*
+ * Copy of @text with what looks like a secret (password=..., Authorization: ...,
+ * --token ...) masked, at most 1,024 bytes, cut at a character (then it ends in
+ * "..."). Heap.
+ */
+char *audit_redact(const char *text);
+
+#endif

@@ -1,0 +1,317 @@
+/*
+ * A list of shapes that secrets usually have, tried at every place where a word
+ * starts; what matches keeps its name and loses its value. It can miss a secret
+ * and it can mask too much: the hash of the exact arguments stands beside the
+ * text in the record, so nothing that matters is lost by masking.
+ */
+#include "policy/audit.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#define SHOWN_MAX 1024
+#define MASK "***"
+
+/* Shortest thing behind a token's prefix that is taken as a token. */
+#define TOKEN_MIN 16
+
+/* Anywhere in a name, compared without '-', '_' and '.'. */
+static const char *const secret_parts[] = {
+	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
+	"credential", "authorization",
+};
+
+/* As the last part of a name, behind '-', '_', '.' or at its start. */
+static const char *const secret_tails[] = { "pass", "auth" };
+
+/* Names of header lines whose whole value is secret. */
+static const char *const secret_headers[] = {
+	"authorization", "proxy-authorization", "cookie", "set-cookie",
+};
+
+static const char *const token_prefixes[] = {
+	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-", "xoxb-",
+	"xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ",
+};
+
+static bool is_name_char(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+	       c == '_' || c == '-' || c == '.';
+}
+
+static bool is_gap(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static size_t name_len(const char *p)
+{
+	size_t n = 0;
+
+	while (is_name_char(p[n]))
+		n++;
+	return n;
+}
+
+static bool is_quote(char c)
+{
+	return c == '"' || c == '\'';
+}
+
+/* Bytes of a value that is not quoted; a backslash keeps blanks and separators in it. */
+static size_t plain_len(const char *p)
+{
+	static const char ends[] = " \t\r\n\"'`&|;";
+	size_t n = strcspn(p, ends);
+
+	while (n > 0 && p[n - 1] == '\\' && p[n] && strchr(" \t&|;", p[n]))
+		n += 1 + strcspn(p + n + 1, ends);
+	return n;
+}
+
+/* Bytes of a "Bearer " or the like, which stands before the secret itself. */
+static size_t scheme_len(const char *p)
+{
+	static const char *const schemes[] = { "bearer", "basic", "digest", "token" };
+
+	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
+		size_t len = strlen(schemes[i]);
+
+		if (strncasecmp(p, schemes[i], len) == 0 && is_gap(p[len]))
+			return len + strspn(p + len, " \t");
+	}
+	return 0;
+}
+
+/* ---- is this the name of a secret? ---- */
+
+static bool has_tail(const char *name, size_t len, const char *tail)
+{
+	size_t n = strlen(tail);
+
+	if (len < n || strncasecmp(name + len - n, tail, n) != 0)
+		return false;
+	return len == n || strchr("-_.", name[len - n - 1]);
+}
+
+static bool is_secret_name(const char *name, size_t len)
+{
+	char plain[128];
+	size_t n = 0;
+
+	for (size_t i = 0; i < len && n + 1 < sizeof(plain); i++)
+		if (!strchr("-_.", name[i]))
+			plain[n++] = name[i];
+	plain[n] = '\0';
+	for (size_t i = 0; i < COUNT_OF(secret_parts); i++)
+		if (strcasestr(plain, secret_parts[i]))
+			return true;
+	for (size_t i = 0; i < COUNT_OF(secret_tails); i++)
+		if (has_tail(name, len, secret_tails[i]))
+			return true;
+	/* PWD and OLDPWD are directories, MYSQL_PWD is not. */
+	if (n > 3 && has_tail(name, len, "pwd"))
+		return true;
+	return n >= 5 && strcasecmp(plain + n - 5, "token") == 0;
+}
+
+/* ---- the shapes: each returns how many bytes it consumed and has written, or 0 ---- */
+
+/* Write @keep bytes of @p and a mask for the next @hide. */
+static size_t mask(struct buf *out, const char *p, size_t keep, size_t hide)
+{
+	buf_add(out, p, keep);
+	if (hide > 0)
+		buf_adds(out, MASK);
+	return keep + hide;
+}
+
+/* Where the value behind "name" and its separator starts, or NULL: no such value. */
+static const char *value_start(const char *p, bool option)
+{
+	const char *q = p + strspn(p, "\\\"'");
+	const char *sep = q + strspn(q, " \t");
+
+	if (*sep == '=' || (*sep == ':' && strncmp(sep, "://", 3) != 0)) {
+		sep += sep[1] == '=' ? 2 : 1; /* also == and := */
+		return sep + strspn(sep, " \t");
+	}
+	if (option && q == p && sep > q && *sep != '-')
+		return sep;
+	return NULL;
+}
+
+/* password=..., "api_key": "...", --token ... */
+static size_t mask_named(struct buf *out, const char *p)
+{
+	size_t len = name_len(p);
+
+	if (len == 0 || !is_secret_name(p, len))
+		return 0;
+	const char *value = value_start(p + len, p[0] == '-');
+
+	if (!value)
+		return 0;
+	value += *value == '$' && is_quote(value[1]);
+	size_t slashes = strspn(value, "\\");
+	char quote = value[slashes];
+
+	if (!is_quote(quote)) {
+		size_t scheme = scheme_len(value);
+
+		return mask(out, p, (size_t)(value - p), scheme + plain_len(value + scheme));
+	}
+	value += slashes + 1;
+	const char *end = value;
+
+	while (*end && (*end != quote || (slashes == 0 && end > value && end[-1] == '\\')))
+		end++;
+	return mask(out, p, (size_t)(value - p), (size_t)(end - value));
+}
+
+/* Authorization: anything up to the end of the line or of the quotes. */
+static size_t mask_header(struct buf *out, const char *p)
+{
+	for (size_t i = 0; i < COUNT_OF(secret_headers); i++) {
+		size_t len = strlen(secret_headers[i]);
+
+		if (strncasecmp(p, secret_headers[i], len) != 0)
+			continue;
+		size_t keep = len + strspn(p + len, " \t");
+
+		if (p[keep] != ':')
+			continue;
+		keep += 1 + strspn(p + keep + 1, " \t");
+		return mask(out, p, keep, strcspn(p + keep, "\"'\r\n"));
+	}
+	return 0;
+}
+
+static size_t mask_bearer(struct buf *out, const char *p)
+{
+	if (strncasecmp(p, "bearer", 6) != 0 || !is_gap(p[6]))
+		return 0;
+	size_t keep = 6 + strspn(p + 6, " \t");
+	size_t hide = plain_len(p + keep);
+
+	return hide >= TOKEN_MIN ? mask(out, p, keep, hide) : 0;
+}
+
+/* -u name:password, as curl and others take it: apart, attached, and quoted in whole or part. */
+static size_t mask_user(struct buf *out, const char *p)
+{
+	size_t flag = strncmp(p, "--user", 6) == 0 ? 6 : strncmp(p, "-u", 2) == 0 ? 2 : 0;
+
+	bool attached = flag == 2 && is_name_char(p[flag]);
+
+	if (flag == 0 || (!is_gap(p[flag]) && p[flag] != '=' && !attached))
+		return 0;
+	size_t value = flag + strspn(p + flag, " \t=\"'");
+	size_t keep = value + strcspn(p + value, ": \t\r\n\"'");
+
+	if (p[keep] != ':')
+		return 0;
+	keep++;
+
+	char quote = is_quote(p[keep]) ? p[keep++] : p[value - 1];
+
+	if (is_quote(quote))
+		return mask(out, p, keep, (size_t)(strchrnul(p + keep, quote) - (p + keep)));
+	return mask(out, p, keep, plain_len(p + keep));
+}
+
+/* scheme://name:password@host; @p stands at the "://". */
+static size_t mask_url(struct buf *out, const char *p)
+{
+	if (strncmp(p, "://", 3) != 0)
+		return 0;
+	size_t name = 3 + strcspn(p + 3, ":@/?# \t\r\n\"'");
+
+	if (p[name] != ':')
+		return 0;
+	size_t end = name + 1 + strcspn(p + name + 1, "@/?# \t\r\n\"'");
+
+	return p[end] == '@' ? mask(out, p, name + 1, end - name - 1) : 0;
+}
+
+static size_t mask_token(struct buf *out, const char *p)
+{
+	for (size_t i = 0; i < COUNT_OF(token_prefixes); i++) {
+		size_t keep = strlen(token_prefixes[i]);
+
+		if (strncmp(p, token_prefixes[i], keep) == 0) {
+			size_t len = name_len(p);
+
+			return len >= keep + TOKEN_MIN ? mask(out, p, keep, len - keep) : 0;
+		}
+	}
+	return 0;
+}
+
+/* The body of a private key in PEM form. */
+static size_t mask_key(struct buf *out, const char *p)
+{
+	static const char head[] = "-----BEGIN ", tail[] = "PRIVATE KEY-----";
+
+	if (strncmp(p, head, sizeof(head) - 1) != 0)
+		return 0;
+	const char *kind = p + sizeof(head) - 1;
+	/* "RSA ", "ENCRYPTED " ... or nothing */
+	const char *body = kind + strspn(kind, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 ");
+
+	if (strncmp(body, "-----", 5) != 0 || body + 5 - kind < (ptrdiff_t)sizeof(tail) - 1)
+		return 0;
+	body += 5;
+	if (strncmp(body - (sizeof(tail) - 1), tail, sizeof(tail) - 1) != 0)
+		return 0;
+	const char *end = strstr(body, "-----END");
+
+	return mask(out, p, (size_t)(body - p), end ? (size_t)(end - body) : strlen(body));
+}
+
+static size_t mask_any(struct buf *out, const char *p)
+{
+	static size_t (*const shapes[])(struct buf *out, const char *p) = {
+		mask_header, mask_named, mask_bearer, mask_user, mask_token,
+	};
+	size_t used = 0;
+
+	for (size_t i = 0; i < COUNT_OF(shapes) && used == 0; i++)
+		used = shapes[i](out, p);
+	return used;
+}
+
+char *audit_redact(const char *text)
+{
+	/* Room for one more name than is shown, so that the cut comes last. */
+	struct buf out;
+	const char *p = text;
+
+	buf_init(&out, 4 * SHOWN_MAX);
+	while (*p && out.len <= SHOWN_MAX && !out.full) {
+		bool starts = p == text || !is_name_char(p[-1]);
+		size_t used = starts ? mask_any(&out, p) : 0;
+
+		if (used == 0)
+			used = mask_url(&out, p);
+		if (used == 0)
+			used = mask_key(&out, p);
+		if (used == 0)
+			used = mask(&out, p, 1, 0);
+		p += used;
+	}
+	if (*p || out.len > SHOWN_MAX) {
+		size_t shown = out.len < SHOWN_MAX - 3 ? out.len : SHOWN_MAX - 3;
+
+		buf_truncate(&out, utf8_cut(out.data ? out.data : "", out.len, shown));
+		buf_adds(&out, "...");
+	}
+	return out.data ? buf_steal(&out) : mem_strdup("");
+}

@@ -1,0 +1,383 @@
+/*
+ * The environment is built in three passes, later ones winning: the base, the
+ * operator's allow-list, the request. Names within a request are unique (a JSON
+ * object), so only the inherited part is searched for each of them.
+ */
+#include "policy/env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#define DEFAULT_PATH "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* Bytes of names or of a PATH that a message shows. */
+#define SHOWN_MAX 240
+
+/* Protected names that details list, and bytes of each. */
+#define NAMES_MAX 100
+#define NAME_SHOWN 128
+
+struct base_row {
+	const char *name;     /* a trailing '*' makes it a prefix */
+	const char *fallback; /* when the server has none; NULL: left out */
+	bool fixed;           /* always the fallback, whatever the server has */
+};
+
+/*
+ * Nothing is looked up in the user database: name services would load libraries
+ * and may block on the network.
+ */
+static const struct base_row base_rows[] = {
+	{ "PATH", DEFAULT_PATH, false },
+	{ "HOME", "/", false },
+	{ "USER", NULL, false },
+	{ "LOGNAME", NULL, false },
+	{ "SHELL", "/bin/sh", true },
+	{ "LANG", "C.UTF-8", false },
+	{ "LC_*", NULL, false },
+	{ "TZ", NULL, false },
+	{ "TERM", "dumb", false },
+};
+
+/* What changes the code that a shell or the dynamic loader runs, and our own namespace. */
+static const char *const protected_names[] = {
+	"LD_*", "GCONV_PATH", "GLIBC_TUNABLES", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS",
+	"BASHOPTS", "PS4", "IFS", "PROCPEN_*",
+};
+
+struct env_list {
+	char **items; /* NULL-terminated */
+	size_t count, room;
+	size_t inherited; /* the first so many come from the base and the operator */
+};
+
+/* Does @name (of @len bytes) equal @pattern, or start with it when it ends in '*'? */
+static bool name_matches(const char *pattern, const char *name, size_t len)
+{
+	size_t n = strlen(pattern);
+
+	if (n > 0 && pattern[n - 1] == '*')
+		return len >= n - 1 && memcmp(pattern, name, n - 1) == 0;
+	return len == n && memcmp(pattern, name, n) == 0;
+}
+
+static bool is_protected(const struct config *c, const char *name, size_t len)
+{
+	for (size_t i = 0; i < COUNT_OF(protected_names); i++)
+		if (name_matches(protected_names[i], name, len))
+			return true;
+	for (char *const *p = config_names(c, CONFIG_ENV_PROTECT); *p; p++)
+		if (name_matches(*p, name, len))
+			return true;
+	return false;
+}
+
+bool env_is_protected(const struct config *c, const char *name)
+{
+	return is_protected(c, name, strlen(name));
+}
+
+/* Set NAME=value, replacing what the first @search entries hold. */
+static void list_set(struct env_list *l, size_t search, const char *name, size_t name_len,
+		     const char *value)
+{
+	size_t value_len = strlen(value);
+	char *item = mem_zalloc(name_len + value_len + 2);
+
+	memcpy(item, name, name_len);
+	item[name_len] = '=';
+	memcpy(item + name_len + 1, value, value_len);
+	for (size_t i = 0; i < search; i++) {
+		if (strncmp(l->items[i], item, name_len + 1) == 0) {
+			free(l->items[i]);
+			l->items[i] = item;
+			return;
+		}
+	}
+	if (l->count + 1 >= l->room) {
+		l->room = l->room ? l->room * 2 : 32;
+		l->items = mem_realloc(l->items, l->room * sizeof(*l->items));
+	}
+	l->items[l->count++] = item;
+	l->items[l->count] = NULL;
+}
+
+/* The variables of the server's own environment that @pattern names, one by one from *@at. */
+static const char *inherit_next(const char *pattern, char ***at, size_t *name_len)
+{
+	for (; *at && **at; (*at)++) {
+		const char *item = **at;
+
+		if (*item != *pattern && *pattern != '*')
+			continue; /* nearly all of them, for nearly every pattern */
+		*name_len = strcspn(item, "=");
+		if (*name_len > 0 && item[*name_len] == '=' &&
+		    name_matches(pattern, item, *name_len)) {
+			(*at)++;
+			return item;
+		}
+	}
+	return NULL;
+}
+
+static void add_base(struct env_list *l, const struct base_row *row)
+{
+	char **at = environ;
+	const char *item;
+	size_t len;
+
+	if (row->fallback)
+		list_set(l, l->count, row->name, strlen(row->name), row->fallback);
+	while (!row->fixed && (item = inherit_next(row->name, &at, &len)))
+		/* An empty PATH would mean the working directory. */
+		if (!row->fallback || item[len + 1] != '\0')
+			list_set(l, l->count, item, len, item + len + 1);
+}
+
+/* A protected name passes only where the operator spelled it out. */
+static void add_allowed(struct env_list *l, const char *pattern, const struct config *c)
+{
+	bool prefix = strchr(pattern, '*') != NULL;
+	char **at = environ;
+	const char *item;
+	size_t len;
+
+	while ((item = inherit_next(pattern, &at, &len)))
+		if (!prefix || !is_protected(c, item, len))
+			list_set(l, l->count, item, len, item + len + 1);
+}
+
+static void add_inherited(struct env_list *l, const struct config *c)
+{
+	for (size_t i = 0; i < COUNT_OF(base_rows); i++)
+		add_base(l, &base_rows[i]);
+	for (char *const *p = config_names(c, CONFIG_ENV_ALLOW); *p; p++)
+		add_allowed(l, *p, c);
+	l->inherited = l->count;
+}
+
+static int check_names(const json_t *request, struct err *e)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)request, name, value) {
+		const char *text = json_string_value(value);
+
+		if (name[0] == '\0')
+			return err_set(e, ERR_INVALID_PARAMS, "environment: a name is empty");
+		if (strchr(name, '='))
+			return err_set(e, ERR_INVALID_PARAMS,
+				       "environment: the name \"%.64s\" has a '=' in it", name);
+		if (!text || strlen(text) != json_string_length(value))
+			return err_set(e, ERR_INVALID_PARAMS,
+				       "environment: \"%.64s\" is not a string without NUL", name);
+	}
+	return 0;
+}
+
+/* Append @text to @line, "..." where it no longer fits. */
+static void line_add(char *line, size_t size, const char *text)
+{
+	size_t len = strlen(line);
+
+	if (len + strlen(text) + 8 < size) {
+		if (len)
+			line = stpcpy(line + len, ", ");
+		strcpy(line, text);
+	} else if (len < 3 || strcmp(line + len - 3, "...") != 0) {
+		strcpy(line + len, len ? ", ..." : "...");
+	}
+}
+
+static int check_protected(const struct config *c, const json_t *request, struct err *e)
+{
+	char line[SHOWN_MAX] = "";
+	json_t *names = NULL, *value;
+	const char *name;
+
+	json_object_foreach((json_t *)(uintptr_t)request, name, value) {
+		if (!env_is_protected(c, name))
+			continue;
+		if (!names)
+			names = json_array();
+		if (json_array_size(names) < NAMES_MAX)
+			json_array_append_new(names, json_stringn(name, utf8_cut(name, strlen(name),
+										 NAME_SHOWN)));
+		line_add(line, sizeof(line), name);
+	}
+	if (!names)
+		return 0;
+	err_set(e, ERR_PROTECTED_VARIABLE, "environment: protected names may not be set: %s", line);
+	err_detail(e, "names", names);
+	return err_hint(e, "Remove %s from environment. A command may set %s for itself.", line,
+			json_array_size(names) == 1 ? "it" : "them");
+}
+
+int env_build(const struct config *c, const json_t *request, char ***envp, struct err *e)
+{
+	struct env_list list = { 0 };
+	const char *name;
+	json_t *value;
+
+	if (request && (check_names(request, e) != 0 || check_protected(c, request, e) != 0))
+		return -1;
+	add_inherited(&list, c);
+	json_object_foreach((json_t *)(uintptr_t)request, name, value)
+		list_set(&list, list.inherited, name, strlen(name), json_string_value(value));
+	*envp = list.items;
+	return 0;
+}
+
+void env_set(char ***envp, const char *name, const char *value)
+{
+	struct env_list list = { .items = *envp };
+
+	while (list.items && list.items[list.count])
+		list.count++;
+	list.room = list.count + 1;
+	list_set(&list, list.count, name, strlen(name), value);
+	*envp = list.items;
+}
+
+void env_free(char **envp)
+{
+	for (size_t i = 0; envp && envp[i]; i++)
+		free(envp[i]);
+	free(envp);
+}
+
+const char *env_get(char *const *envp, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (; envp && *envp; envp++)
+		if (strncmp(*envp, name, len) == 0 && (*envp)[len] == '=')
+			return *envp + len + 1;
+	return NULL;
+}
+
+/* 0 when @path can be executed, else an errno value; *@exists: there is such a file. */
+static int exec_check(int cwd_fd, const char *path, bool *exists)
+{
+	struct stat st;
+
+	*exists = fstatat(cwd_fd, path, &st, 0) == 0;
+	if (!*exists)
+		return errno;
+	if (!S_ISREG(st.st_mode))
+		return S_ISDIR(st.st_mode) ? EISDIR : EACCES;
+	return faccessat(cwd_fd, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+/* Errors that execvp(3) takes as "not here". */
+static bool is_absent(int sys)
+{
+	return sys == ENOENT || sys == ENOTDIR || sys == ENAMETOOLONG || sys == ELOOP;
+}
+
+static int fail_exec(const char *path, int sys, struct err *e)
+{
+	err_sys(e, ERR_SPAWN_FAILED, sys, "cannot execute \"%.256s\"", path);
+	err_detail(e, "stage", json_string("exec"));
+	err_detail(e, "errno", json_string(err_sys_name(sys)));
+	if (sys == EISDIR)
+		return err_hint(e, "It is a directory: name a program in it.");
+	return err_hint(e,
+			"Make it an executable file (chmod +x), or run it with its interpreter.");
+}
+
+static int fail_absent(const char *program, const char *path, struct err *e)
+{
+	if (!path) {
+		err_set(e, ERR_COMMAND_NOT_FOUND, "there is no file \"%.256s\"", program);
+		return err_hint(e, "A name with a slash is not looked up in PATH; it counts from "
+				   "the working directory. Check the path, or give the bare name "
+				   "(`which NAME` finds it).");
+	}
+	err_set(e, ERR_COMMAND_NOT_FOUND, "\"%.128s\" is in no directory of PATH=%.*s%s", program,
+		SHOWN_MAX, path, strlen(path) > SHOWN_MAX ? "..." : "");
+	err_detail_text(e, "path", path);
+	return err_hint(e,
+			"PATH searched: %.*s%s. Check the spelling with `which`, or give the full "
+			"path.",
+			SHOWN_MAX, path, strlen(path) > SHOWN_MAX ? "..." : "");
+}
+
+/* "dir/program"; an empty directory is the working directory. */
+static char *join_program(const char *dir, size_t dir_len, const char *program)
+{
+	size_t len = strlen(program);
+	char *path = mem_zalloc(dir_len + len + 3);
+	char *end;
+
+	if (dir_len == 0)
+		end = stpcpy(path, ".");
+	else
+		end = (char *)mempcpy(path, dir, dir_len);
+	*end++ = '/';
+	memcpy(end, program, len);
+	return path;
+}
+
+static int find_in_path(const char *search, int cwd_fd, const char *program, char **path,
+			struct err *e)
+{
+	AUTO_FREE char *denied = NULL;
+	int denied_sys = 0;
+
+	for (const char *dir = search;; dir++) {
+		size_t len = strcspn(dir, ":");
+		char *candidate = join_program(dir, len, program);
+		bool exists;
+		int sys = exec_check(cwd_fd, candidate, &exists);
+
+		if (sys == 0) {
+			*path = candidate;
+			return 0;
+		}
+		/* A directory that we may not search hides its files: then they are not there. */
+		if (exists && !denied) {
+			denied = candidate;
+			denied_sys = sys;
+		} else {
+			free(candidate);
+		}
+		dir += len;
+		if (*dir == '\0')
+			break;
+	}
+	if (denied)
+		return fail_exec(denied, denied_sys, e);
+	return fail_absent(program, search, e);
+}
+
+int env_find_program(char *const *envp, int cwd_fd, const char *program, char **path, struct err *e)
+{
+	const char *search = env_get(envp, "PATH");
+
+	if (!search)
+		search = DEFAULT_PATH;
+	if (!strchr(program, '/')) {
+		if (program[0] == '\0')
+			return fail_absent(program, search, e);
+		return find_in_path(search, cwd_fd, program, path, e);
+	}
+	bool exists;
+	int sys = exec_check(cwd_fd, program, &exists);
+
+	if (is_absent(sys))
+		return fail_absent(program, NULL, e);
+	if (sys != 0)
+		return fail_exec(program, sys, e);
+	*path = mem_strdup(program);
+	return 0;
+}

@@ -1,0 +1,39 @@
+#include "policy/policy.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static const char *const tier_names[] = {
+	[TIER_AUTONOMOUS] = "autonomous",
+	[TIER_NOTIFY] = "notify",
+	[TIER_CONFIRM] = "confirm",
+	[TIER_DENY] = "deny",
+};
+
+enum tier policy_tier(const struct config *c, const char *capability, enum tier own)
+{
+	char option[96];
+	int len = snprintf(option, sizeof(option), "tier.%s", capability);
+
+	BUG_IF(len < 0 || (size_t)len >= sizeof(option));
+	int key = config_find(option);
+
+	if (key < 0)
+		return own;
+	const char *choice = config_choice(c, (enum config_key)key);
+
+	for (size_t i = 0; i < COUNT_OF(tier_names); i++)
+		if (strcmp(choice, tier_names[i]) == 0)
+			return (enum tier)i;
+	/* Only "default" is left; any other word would loosen a tier silently. */
+	BUG_IF(strcmp(choice, "default") != 0);
+	return own;
+}
+
+const char *policy_tier_name(enum tier tier)
+{
+	BUG_IF((size_t)tier >= COUNT_OF(tier_names));
+	return tier_names[tier];
+}

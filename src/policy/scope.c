@@ -1,0 +1,250 @@
+/*
+ * Every question about a path is answered on an open descriptor: where it lies is
+ * found by walking ".." from it, comparing device and inode, never by looking at
+ * its name. So links, "..", prefixes that look alike and directories that are
+ * swapped while we look need no cases of their own.
+ */
+#include "policy/scope.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "policy/dir.h"
+
+/* Directories between a path and the root that are followed. */
+#define DEPTH_MAX 8192
+
+#define OPEN_DIR (O_PATH | O_DIRECTORY | O_CLOEXEC)
+
+/* One accessible directory. The descriptor pins the inode: its number cannot be used again. */
+struct scope_dir {
+	int fd;
+	dev_t dev;
+	ino_t ino;
+};
+
+struct scope {
+	struct scope_dir *dirs; /* the workspace first */
+	char **names;           /* canonical paths of them; NULL-terminated */
+	size_t count;
+};
+
+/* ---- names ---- */
+
+/* Canonical path of @fd, or @fallback where /proc is not there. Heap. */
+static char *name_of(int fd, const char *fallback)
+{
+	char link[64], name[PATH_MAX];
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	ssize_t len = readlink(link, name, sizeof(name));
+
+	if (len > 0 && (size_t)len < sizeof(name) && name[0] == '/')
+		return mem_strndup(name, (size_t)len);
+	return mem_strdup(fallback);
+}
+
+/* What the request says, as an absolute path. Heap. */
+static char *requested_name(const struct scope *s, const char *path)
+{
+	const char *base = s->names[0];
+
+	if (path[0] == '/')
+		return mem_strdup(path);
+	char *name = mem_zalloc(strlen(base) + strlen(path) + 2);
+
+	stpcpy(stpcpy(stpcpy(name, base), "/"), path);
+	return name;
+}
+
+/* ---- where a directory lies ---- */
+
+static bool is_accessible(const struct scope *s, const struct stat *st)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->dirs[i].dev == st->st_dev && s->dirs[i].ino == st->st_ino)
+			return true;
+	return false;
+}
+
+/* Is @fd one of the accessible directories, or does it lie below one? */
+static bool lies_inside(const struct scope *s, int fd)
+{
+	struct stat here, above;
+	int cur = fd, up;
+	bool inside = false;
+
+	if (fstat(fd, &here) != 0)
+		return false;
+	for (int depth = 0; depth < DEPTH_MAX; depth++) {
+		inside = is_accessible(s, &here);
+		if (inside)
+			break;
+		up = openat(cur, "..", OPEN_DIR);
+		if (cur != fd)
+			close(cur);
+		cur = up;
+		if (up < 0 || fstat(up, &above) != 0)
+			break;
+		/* Only the root is its own parent. */
+		if (above.st_dev == here.st_dev && above.st_ino == here.st_ino)
+			break;
+		here = above;
+	}
+	if (cur != fd && cur >= 0)
+		close(cur);
+	return inside;
+}
+
+/* ---- life ---- */
+
+static int add_directory(struct scope *s, const char *path, struct err *e)
+{
+	struct stat st;
+	int fd = open(path, OPEN_DIR);
+
+	if (fd < 0 || fstat(fd, &st) != 0) {
+		err_sys(e, ERR_INVALID_PARAMS, errno,
+			"cannot use \"%.256s\" as a directory to work in", path);
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	if (is_accessible(s, &st)) {
+		close(fd);
+		return 0;
+	}
+	s->dirs = mem_realloc(s->dirs, (s->count + 1) * sizeof(*s->dirs));
+	s->names = mem_realloc(s->names, (s->count + 2) * sizeof(*s->names));
+	s->dirs[s->count] = (struct scope_dir){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino };
+	s->names[s->count] = name_of(fd, path);
+	s->names[++s->count] = NULL;
+	return 0;
+}
+
+struct scope *scope_new(const char *workspace, char *const *extra, struct err *e)
+{
+	struct scope *s = mem_zalloc(sizeof(*s));
+	int status = add_directory(s, workspace, e);
+
+	for (; status == 0 && extra && *extra; extra++)
+		status = add_directory(s, *extra, e);
+	if (status != 0) {
+		scope_free(s);
+		return NULL;
+	}
+	return s;
+}
+
+void scope_free(struct scope *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->count; i++) {
+		close(s->dirs[i].fd);
+		free(s->names[i]);
+	}
+	free(s->dirs);
+	free(s->names);
+	free(s);
+}
+
+const char *scope_workspace(const struct scope *s)
+{
+	return s->names[0];
+}
+
+const char *const *scope_directories(const struct scope *s)
+{
+	return (const char *const *)s->names;
+}
+
+/* ---- questions ---- */
+
+/* Out of descriptors says nothing about the path, and PathOutOfScope would be untrue. */
+static int fail_open(const char *path, int sys, struct err *e)
+{
+	if (sys == EMFILE || sys == ENFILE)
+		return err_sys(e, ERR_LIMIT_REACHED, sys, "working_directory cannot be opened now");
+	err_set(e, ERR_PATH_OUT_OF_SCOPE,
+		"working_directory \"%.256s\" is not a directory inside the accessible directories",
+		path);
+	return err_hint(e, "Call agent.session for the workspace and the accessible directories.");
+}
+
+/* The common case: nothing to check, it is the directory that was opened at start. */
+static int open_workspace(const struct scope *s, int *fd, char **name, struct err *e)
+{
+	int copy = fcntl(s->dirs[0].fd, F_DUPFD_CLOEXEC, 0);
+
+	if (copy < 0)
+		return fail_open(".", errno, e);
+	*fd = copy;
+	*name = name_of(copy, s->names[0]); /* it may have been renamed since */
+	return 0;
+}
+
+int scope_open(const struct scope *s, const char *path, int *fd, char **name, struct err *e)
+{
+	if (!path || path[0] == '\0')
+		return open_workspace(s, fd, name, e);
+	int opened = dir_open(s->dirs[0].fd, path);
+
+	if (opened < 0)
+		return fail_open(path, errno, e);
+	errno = 0;
+	if (!lies_inside(s, opened)) {
+		int sys = errno;
+
+		close(opened);
+		return fail_open(path, sys, e);
+	}
+	AUTO_FREE char *requested = requested_name(s, path);
+
+	*name = name_of(opened, requested);
+	*fd = opened;
+	return 0;
+}
+
+/*
+ * Can the missing end @rest of a path lead anywhere else than below the directory
+ * it starts from, once somebody creates it?
+ */
+static bool may_leave(const char *rest)
+{
+	for (const char *p = rest; (p = strstr(p, "..")); p += 2)
+		if ((p == rest || p[-1] == '/') && (p[2] == '/' || p[2] == '\0'))
+			return true;
+	return false;
+}
+
+bool scope_covers(const struct scope *s, const char *path)
+{
+	AUTO_FREE char *existing = mem_strdup(path);
+	size_t end = strlen(existing);
+
+	for (;;) {
+		struct stat st;
+
+		while (end > 0 && existing[end - 1] == '/')
+			end--;
+		existing[end] = '\0';
+
+		AUTO_CLOSE int fd = open(end ? existing : path[0] == '/' ? "/" : ".", OPEN_DIR);
+
+		if (fd >= 0)
+			return lies_inside(s, fd) || may_leave(path + end);
+		/* A link to nowhere, or a missing root: somebody else decides where it leads. */
+		if (end == 0 || (lstat(existing, &st) == 0 && S_ISLNK(st.st_mode)))
+			return true;
+		while (end > 0 && existing[end - 1] != '/')
+			end--;
+	}
+}

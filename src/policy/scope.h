@@ -1,0 +1,51 @@
+/*
+ * scope - which directories a run may work in.
+ *
+ * Directories are opened once at start and compared by identity (device and
+ * inode), never by name. A requested directory is opened without following magic
+ * links, its ancestors are walked upward by descriptor until one of the
+ * accessible directories or the root is met, and the same descriptor is then
+ * used as the working directory: what was checked is what is used.
+ *
+ * An error never tells whether a path outside exists.
+ */
+#ifndef PROCPEN_POLICY_SCOPE_H
+#define PROCPEN_POLICY_SCOPE_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+struct scope;
+
+/*
+ * @workspace and @extra (NULL-terminated, may be NULL) must be directories. NULL
+ * with @e otherwise.
+ */
+struct scope *scope_new(const char *workspace, char *const *extra, struct err *e);
+void scope_free(struct scope *s);
+
+/*
+ * Canonical paths: the workspace, and all accessible directories (workspace
+ * first, each once), NULL-terminated.
+ */
+const char *scope_workspace(const struct scope *s);
+const char *const *scope_directories(const struct scope *s);
+
+/*
+ * Open @path (absolute, or relative to the workspace; NULL or "" means the
+ * workspace). *@fd: O_PATH, close-on-exec, owned by the caller. *@name: its
+ * canonical path, heap. Returns 0 or -1 with PathOutOfScope; LimitReached when
+ * there is no descriptor left, which says nothing about the path.
+ */
+int scope_open(const struct scope *s, const char *path, int *fd, char **name, struct err *e);
+
+/*
+ * Would @path (which need not exist yet) lie in or be an accessible directory?
+ * Judged by its nearest existing ancestor; a relative path counts from the
+ * server's working directory. What cannot be told (a link to nowhere, ".." behind
+ * something missing) counts as covered.
+ */
+bool scope_covers(const struct scope *s, const char *path);
+
+#endif

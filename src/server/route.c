@@ -1,0 +1,189 @@
+/*
+ * The dialect is found per message, by its own content: the first row that wants
+ * the message gets it. A dialect to come is one more row.
+ */
+#include "server/route.h"
+
+#include <string.h>
+
+#include "mcp/call.h"
+#include "mcp/legacy.h"
+#include "mcp/modern.h"
+#include "mcp/progress.h"
+#include "mcp/subs.h"
+#include "mcp/tasks.h"
+#include "mcp/tools.h"
+#include "policy/approval.h"
+#include "rpc/plain.h"
+
+
+static void on_run(void *ctx, struct proc *p, unsigned events)
+{
+	struct route *route = ctx;
+
+	mcp_tasks_on_run(route->mcp.tasks, p, events); /* first: the others tell of it */
+	mcp_progress_on_run(route->mcp.progress, p, events);
+	mcp_subs_on_run(route->mcp.subs, p, events);
+}
+
+void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struct ask *ask)
+{
+	struct mcp *m = &route->mcp;
+
+	*route = (struct route){ .cap = cap, .reqs = reqs, .ask = ask, .eof_ms = MCP_EOF_MS };
+	m->cap = cap;
+	m->reqs = reqs;
+	m->ask = ask;
+	m->revision = MCP_NEWEST_HANDSHAKE;
+	m->log_level = MCP_LEVEL_DEFAULT;
+	m->approvals = approval_new();
+	m->progress = mcp_progress_new(m);
+	m->subs = mcp_subs_new(m);
+	m->tasks = mcp_tasks_new(m);
+	mcp_call_init(m);
+	plain_set_ask(ask);
+	cap->on_run = on_run;
+	cap->on_run_ctx = route;
+}
+
+void route_release(struct route *route)
+{
+	mcp_subs_free(route->mcp.subs);
+	mcp_progress_free(route->mcp.progress);
+	mcp_tasks_free(route->mcp.tasks);
+	approval_free(route->mcp.approvals);
+}
+
+void route_request_ended(struct route *route, uint64_t handle)
+{
+	mcp_progress_drop(route->mcp.progress, handle);
+	mcp_subs_drop(route->mcp.subs, handle);
+}
+
+void route_closing(struct route *route)
+{
+	mcp_subs_end(route->mcp.subs);
+}
+
+static bool is_response(const struct rpc_message *m)
+{
+	return !m->method;
+}
+
+static void take_response(struct route *route, struct rpc_message *m)
+{
+	ask_answer(route->ask, m->root);
+}
+
+static void take_modern(struct route *route, struct rpc_message *m)
+{
+	mcp_modern_message(&route->mcp, m);
+}
+
+static bool is_mcp(const struct rpc_message *m)
+{
+	return mcp_legacy_owns(m->method);
+}
+
+static void take_mcp(struct route *route, struct rpc_message *m)
+{
+	mcp_legacy_message(&route->mcp, m);
+}
+
+static bool is_cancel(const struct rpc_message *m)
+{
+	return !strcmp(m->method, "$/cancelRequest") && !m->id;
+}
+
+static void cancel(struct route *route, struct rpc_message *m)
+{
+	struct req *r = req_find_value(route->reqs, json_object_get(m->params, "id"));
+
+	if (r && r->dialect == &plain_dialect)
+		req_cancel(r);
+}
+
+static void refuse_method(struct route *route, struct rpc_message *m)
+{
+	const struct cap_row *nearest = mcp_tools_nearest(m->method);
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_METHOD_NOT_FOUND, "there is no method `%.100s`%s%s%s", m->method,
+		nearest ? "; did you mean `" : "", nearest ? nearest->name : "",
+		nearest ? "`?" : "");
+	rpc_refuse(route->reqs, m, &e);
+}
+
+static bool is_anything(const struct rpc_message *m)
+{
+	return m->method;
+}
+
+/* A capability by its own name. A notification is ignored: nobody could hear of the result. */
+static void call_capability(struct route *route, struct rpc_message *m)
+{
+	const struct cap_row *row = cap_find(m->method);
+	struct err e = ERR_INIT;
+	json_t *params = m->params;
+	struct req *r;
+
+	if (!m->id)
+		return;
+	route->eof_ms = plain_dialect.eof_ms;
+	if (!row || strcmp(row->name, m->method)) {
+		refuse_method(route, m);
+		return;
+	}
+	if (json_is_array(params)) {
+		err_set(&e, ERR_INVALID_PARAMS, "%s: params must be an object with named members",
+			m->method);
+		rpc_refuse(route->reqs, m, &e);
+		return;
+	}
+	r = rpc_request(route->reqs, &plain_dialect, m);
+	if (!r) {
+		cap_refused(route->cap, row, params, m->id, m->id_len);
+		return;
+	}
+	if (!params) {
+		params = json_object();
+		json_object_set_new(m->root, "params", params);
+	}
+	r->row = row;
+	r->params = params;
+	cap_call(route->cap, r);
+}
+
+static const struct {
+	bool (*wants)(const struct rpc_message *m);
+	void (*take)(struct route *route, struct rpc_message *m);
+} dialects[] = {
+	{ is_response, take_response },
+	{ mcp_modern_owns, take_modern },
+	{ is_mcp, take_mcp },
+	{ is_cancel, cancel },
+	{ is_anything, call_capability },
+};
+
+/* A call, which the audit log is to have also when it is refused. */
+static bool is_call(const struct rpc_message *m)
+{
+	return !strcmp(m->method, "tools/call") || !strcmp(m->method, "resources/read") ||
+	       cap_find(m->method);
+}
+
+void route_message(void *ctx, struct rpc_message *m)
+{
+	struct route *route = ctx;
+	struct err e = ERR_INIT;
+	size_t i = 0;
+
+	if (m->taken && !is_call(m)) {
+		rpc_refuse(route->reqs, m, &e);
+		return;
+	}
+
+	while (!dialects[i].wants(m))
+		i++;
+	dialects[i].take(ctx, m);
+}

@@ -1,0 +1,373 @@
+#include "server/sandbox.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "server/place.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "cap/run_user.h"
+
+/* Where other users get through, and nobody but root can write; the state directory of root is
+ * mostly below a home that nobody may enter. */
+#define USERS_TEMPORARY "/var/lib/procpen"
+
+/* In sandbox.require: one of two layers, whichever this machine has. */
+#define FILES "files"
+
+/* @a and @b as one list that borrows their strings. */
+static const char **join(const char *const *a, const char *const *b)
+{
+	size_t count = 0, i;
+	const char **all;
+
+	for (i = 0; a && a[i]; i++)
+		count++;
+	for (i = 0; b && b[i]; i++)
+		count++;
+	all = mem_zalloc((count + 1) * sizeof(*all));
+	count = 0;
+	for (i = 0; a && a[i]; i++)
+		all[count++] = a[i];
+	for (i = 0; b && b[i]; i++)
+		all[count++] = b[i];
+	return all;
+}
+
+static uint32_t layer_bits(char *const *names)
+{
+	uint32_t bits = 0;
+
+	for (; *names; names++)
+		if (confine_layer_find(*names) >= 0)
+			bits |= 1u << confine_layer_find(*names);
+	return bits;
+}
+
+static enum confine_profile profile_of(const char *choice)
+{
+	if (!strcmp(choice, "strict"))
+		return CONFINE_STRICT;
+	return strcmp(choice, "none") ? CONFINE_DEFAULT : CONFINE_NONE;
+}
+
+static bool is_profile(const struct config *config, enum confine_profile profile)
+{
+	return profile_of(config_choice(config, CONFIG_SANDBOX_PROFILE)) == profile;
+}
+
+static const char *const *names_of(const struct config *config, enum config_key key)
+{
+	return (const char *const *)config_names(config, key);
+}
+
+/* A control group is there when a limit needs one; then the run's own list tells. */
+static int check_layers(char *const *names, struct err *e)
+{
+	for (; *names; names++) {
+		int layer = confine_layer_find(*names);
+
+		if ((layer >= 0 && layer != CONFINE_CGROUP) || !strcmp(*names, FILES))
+			continue;
+		err_set(e, ERR_INVALID_PARAMS,
+			"sandbox.require: there is no layer \"%.64s\" to require", *names);
+		return err_hint(e, "landlock, pid_namespace, mount_namespace, files (one of the "
+				   "two that keep them), capabilities, credentials and network_off "
+				   "can be required");
+	}
+	return 0;
+}
+
+int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e)
+{
+	for (char *const *path = config_names(config, CONFIG_SANDBOX_WRITABLE); *path; path++) {
+		char *const directories[] = { NULL };
+		struct err ignored = ERR_INIT;
+		struct scope *place = scope_new(*path, directories, &ignored);
+		bool covers = place && place_covers_state(place, state_dir);
+
+		scope_free(place);
+		err_release(&ignored); /* a file, or not there: it covers nothing */
+		if (!covers)
+			continue;
+		err_set(e, ERR_INVALID_PARAMS,
+			"sandbox.writable: %.256s holds the state directory, or audit or tmp in "
+			"it: a command could rewrite its own record", *path);
+		return err_hint(e, "Name another place with --state-dir DIR.");
+	}
+	return 0;
+}
+
+static bool has_parent_part(const char *path)
+{
+	for (path = strstr(path, "/.."); path; path = strstr(path + 1, "/.."))
+		if (!path[3] || path[3] == '/')
+			return true;
+	return false;
+}
+
+/* What such a path means can change when what is before the ".." comes to be. */
+static int check_hidden(const struct config *config, struct err *e)
+{
+	for (char *const *path = config_names(config, CONFIG_SANDBOX_HIDE); *path; path++)
+		if (has_parent_part(*path)) {
+			err_set(e, ERR_INVALID_PARAMS, "sandbox.hide: \"%.256s\" has a part \"..\"",
+				*path);
+			return err_hint(e, "Write the path without it.");
+		}
+	return 0;
+}
+
+static int check_paths(const struct config *config, enum config_key key, struct err *e)
+{
+	for (char *const *path = config_names(config, key); *path; path++)
+		if ((*path)[0] != '/' || strchr(*path, '*')) {
+			err_set(e, ERR_INVALID_PARAMS, "%s: \"%.256s\" is not an absolute path",
+				config_rows[key].name, *path);
+			return err_hint(e, "paths begin with a slash, and patterns are not taken");
+		}
+	return 0;
+}
+
+int sandbox_check(const struct config *config, struct err *e)
+{
+	if (check_layers(config_names(config, CONFIG_SANDBOX_REQUIRE), e) ||
+	    check_paths(config, CONFIG_SANDBOX_WRITABLE, e) ||
+	    check_paths(config, CONFIG_SANDBOX_HIDE, e))
+		return -1;
+	return check_hidden(config, e);
+}
+
+static bool changes_user(const struct config *config)
+{
+	return geteuid() == 0 && (*config_names(config, CONFIG_SANDBOX_USER) ||
+				  *config_names(config, CONFIG_SANDBOX_USERS));
+}
+
+static bool requires_files(const struct config *config)
+{
+	char *const *name = config_names(config, CONFIG_SANDBOX_REQUIRE);
+
+	while (*name && strcmp(*name, FILES))
+		name++;
+	return *name;
+}
+
+/* Is root who runs what names no user? */
+static bool runs_as_root(const struct config *config)
+{
+	struct confine_request request = { 0 };
+	struct err ignored = ERR_INIT; /* then nothing runs, and the start tells */
+	struct user user;
+	bool found = !run_user_read(config, NULL, &user, &request, &ignored);
+
+	users_release(&user);
+	err_release(&ignored);
+	return found && geteuid() == 0 && !(request.as_user && request.uid);
+}
+
+struct confine *sandbox_new(const struct config *config, const struct sandbox_place *place)
+{
+	AUTO_FREE char *record = NULL;
+	AUTO_FREE const char **writable = join(scope_directories(place->scope),
+					       names_of(config, CONFIG_SANDBOX_WRITABLE));
+	struct confine_options options = {
+		.instance = place->instance,
+		.temporary = place->state_dir,
+		.users_temporary = changes_user(config) ? USERS_TEMPORARY : NULL,
+		.profile = profile_of(config_choice(config, CONFIG_SANDBOX_PROFILE)),
+		.network = config_bool(config, CONFIG_SANDBOX_NETWORK),
+		.namespaces = config_bool(config, CONFIG_SANDBOX_NAMESPACES),
+		.required = layer_bits(config_names(config, CONFIG_SANDBOX_REQUIRE)),
+		.files = requires_files(config),
+		.as_root = runs_as_root(config),
+		.writable = writable,
+		.hidden = names_of(config, CONFIG_SANDBOX_HIDE),
+		.umask = (uint32_t)config_int(config, CONFIG_PROCESS_UMASK),
+		.tasks = config_int(config, CONFIG_LIMITS_TASKS_PER_RUN),
+		.nofile = place->nofile,
+		.reaper = place->reaper,
+	};
+
+	/* A command has no business in the record of what it did. */
+	if (asprintf(&record, "%s/audit", place->state_dir) < 0)
+		abort();
+	options.record = record;
+	return confine_new(&options);
+}
+
+/* ---- what this machine cannot give ---- */
+
+/* Looking for options that cannot be followed here. */
+struct search {
+	const struct config *config;
+	struct confine *c;
+	struct err failure; /* of preparing: nothing can run at all */
+	sandbox_unmet_fn *fn;
+	void *ctx;
+};
+
+static void tell(struct search *s, const char *option, const char *reason, const char *remedy)
+{
+	s->fn(s->ctx, option, reason, remedy ? remedy : "run the server as root");
+}
+
+static void want(struct search *s, const char *option, const char *layer)
+{
+	const char *remedy, *lack;
+	char reason[512];
+
+	if (s->failure.type) {
+		tell(s, option, s->failure.message, err_hint_text(&s->failure));
+		return;
+	}
+	lack = confine_lacks(s->c, (enum confine_layer)confine_layer_find(layer), &remedy);
+	snprintf(reason, sizeof(reason), "the layer %s is missing: %s", layer, lack ? lack : "");
+	if (lack)
+		tell(s, option, reason, remedy);
+}
+
+/* One of two layers can keep a command from the files of others. */
+static void want_files(struct search *s, const char *option)
+{
+	if (s->failure.type)
+		tell(s, option, s->failure.message, err_hint_text(&s->failure));
+	else if (is_profile(s->config, CONFINE_NONE))
+		tell(s, option, "the profile none confines nothing",
+		     "take sandbox.profile=none away");
+	else if (confine_open(s->c))
+		tell(s, option, confine_open(s->c),
+		     "boot a kernel with Landlock (5.13 or newer), or let the server make new "
+		     "namespaces");
+}
+
+static void want_required(struct search *s)
+{
+	char *const *name = config_names(s->config, CONFIG_SANDBOX_REQUIRE);
+
+	for (; *name; name++) {
+		char option[64];
+
+		snprintf(option, sizeof(option), "sandbox.require=%s", *name);
+		if (strcmp(*name, FILES))
+			want(s, option, *name);
+		else
+			want_files(s, option);
+	}
+}
+
+static void want_hidden(struct search *s)
+{
+	const char *visible = s->failure.type ? NULL : confine_visible(s->c);
+
+	if (!*config_names(s->config, CONFIG_SANDBOX_HIDE))
+		return;
+	want(s, "sandbox.hide", "mount_namespace");
+	if (visible)
+		tell(s, "sandbox.hide", visible, "name another path");
+}
+
+static void want_user(struct search *s)
+{
+	struct confine_request unused = { 0 };
+	struct user user;
+	struct err e = ERR_INIT;
+
+	if (run_user_read(s->config, NULL, &user, &unused, &e))
+		tell(s, "sandbox.user", e.message,
+		     geteuid() ? NULL : "give the name of an account");
+	users_release(&user);
+	err_release(&e);
+}
+
+/* Is there an option that only a look at the layers can tell to be followed? */
+static bool asks_for_layers(const struct config *config)
+{
+	return *config_names(config, CONFIG_SANDBOX_HIDE) ||
+	       *config_names(config, CONFIG_SANDBOX_REQUIRE) ||
+	       !config_bool(config, CONFIG_SANDBOX_NETWORK) || is_profile(config, CONFINE_STRICT);
+}
+
+void sandbox_each_unmet(const struct config *config, struct confine *c, sandbox_unmet_fn *fn,
+			void *ctx)
+{
+	struct search s = { .config = config, .c = c, .fn = fn, .ctx = ctx };
+
+	want_user(&s);
+	if (!asks_for_layers(config))
+		return;
+	confine_prepare(c, &s.failure);
+	want_hidden(&s);
+	want_required(&s);
+	if (!config_bool(config, CONFIG_SANDBOX_NETWORK))
+		want(&s, "sandbox.network=false", "network_off");
+	if (is_profile(config, CONFINE_STRICT))
+		want_files(&s, "sandbox.profile=strict");
+	err_release(&s.failure);
+}
+
+/* The first of them as an error. */
+static void refuse(void *ctx, const char *option, const char *reason, const char *remedy)
+{
+	struct err *e = ctx;
+
+	if (e->type)
+		return;
+	err_set(e, ERR_SANDBOX_UNAVAILABLE, "%s cannot be had: %s", option, reason);
+	err_hint(e, "%c%s, or take %s away; `procpen doctor` shows all layers.",
+		 toupper((unsigned char)*remedy), remedy + 1, option);
+}
+
+/* Whatever is written behind it, also where only a directory could have it. */
+static bool is_there(const char *path)
+{
+	AUTO_FREE char *copy = mem_strdup(path);
+	size_t len = strlen(copy);
+	struct stat st;
+
+	while (len > 1 && copy[len - 1] == '/')
+		copy[--len] = '\0';
+	return !lstat(copy, &st);
+}
+
+/* What is followed, but not yet as the operator may think. */
+static void say_what_is_not_there(const struct config *config)
+{
+	char *const *name;
+
+	for (name = config_names(config, CONFIG_SANDBOX_HIDE); *name; name++)
+		if (!is_there(*name))
+			log_warn("sandbox.hide: %s is not there yet; it is hidden from every "
+				 "command that starts after it has come", *name);
+	for (name = config_names(config, CONFIG_SANDBOX_WRITABLE); *name; name++)
+		if (!is_there(*name))
+			log_warn("sandbox.writable: %s is not there, and is left out", *name);
+	for (name = config_names(config, CONFIG_SANDBOX_USERS); *name; name++) {
+		struct user user;
+		struct err e = ERR_INIT;
+
+		if (geteuid() || users_find(*name, &user, &e))
+			log_warn("sandbox.users: no command can run as %s: %s", *name,
+				 geteuid() ? "the server is not root" : e.message);
+		users_release(&user);
+		err_release(&e);
+	}
+}
+
+int sandbox_check_machine(const struct config *config, struct confine *c, struct err *e)
+{
+	const char *warning;
+
+	sandbox_each_unmet(config, c, refuse, e);
+	if (e->type)
+		return -1;
+	say_what_is_not_there(config);
+	warning = confine_warning(c);
+	if (warning)
+		log_warn("%s", warning);
+	return 0;
+}

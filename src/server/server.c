@@ -1,0 +1,577 @@
+/*
+ * Input is taken in turns. One turn reads a bounded number of bytes and handles
+ * messages for about a millisecond; what is left then is handled in the next
+ * turns (an idle watcher keeps the loop from sleeping), and nothing more is read
+ * before it is used up. Between two turns children, timers and the client's
+ * readiness are looked at, so no burst of requests delays them. While the queue to
+ * the client is full no turn is taken.
+ *
+ * The phases of server.h change in a prepare watcher, which sees every turn of the
+ * loop before it sleeps: it needs no word from whoever answers the last request,
+ * ends the last run or finds that the reader is gone.
+ *
+ * A timer looks ten times a second at what nobody tells, while the client does not
+ * read and after the end of the input: has the input ended behind what was read so
+ * far, is a request's time over, is the reader gone, does it take anything? It
+ * takes nothing only if the queue is not empty and not one byte has left it, nor the
+ * pipe or socket behind it, for the whole time.
+ */
+#include "server/server.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "server/route.h"
+#include "base/version.h"
+#include "base/clock.h"
+#include "base/log.h"
+#include "base/mem.h"
+#include "rpc/frame.h"
+
+#define READ_BYTES (64u << 10)
+#define READS_PER_TURN 4
+#define SPOOLS_MIN 16
+#define TURN_US 1000
+#define LOOK_MS 100
+/* A socket or terminal tells only of whole blocks that were read (stdio_unread()), so a slow reader
+ * looks for a while like one that takes nothing: up to 64 KiB in this time are 2 KiB a second. */
+#define PATIENCE_MS 30000
+#define CLOSE_MS 3000 /* every run dead and every request answered */
+#define FLUSH_MS 150  /* without progress */
+#define STATUS_SURVIVORS 3
+
+enum phase { READING, ENDING, CLOSING };
+
+struct server {
+	struct engine engine;
+	struct ev_loop *loop; /* the engine's */
+	struct stdio stdio;
+	struct proctab *procs;
+
+	struct frame frame;
+	struct outq out;
+	struct reqtab *reqs;
+	struct ask *ask;
+	struct rpc rpc;
+	struct route route;
+	struct cap cap;
+
+	ev_io in_io;
+	ev_idle work;      /* input is left over for the next turn */
+	ev_signal signals[4];
+	ev_prepare turn;   /* the phases change here */
+	ev_timer look;     /* active while the client does not read, and past the input's end */
+	ev_timer deadline; /* of closing, then of flushing */
+
+	enum phase phase;
+	bool eof;           /* no more will be read */
+	int64_t ended_ms;   /* when the end of the input was seen, clock_mono_ms(); 0: not yet */
+	uint64_t progress;  /* outq_progress() at the last look ... */
+	int64_t moved_ms;   /* ... and since when it has not changed, or nothing was to be taken */
+	int last_signal;
+	bool late;          /* closing takes too long: what is left is given up */
+	bool answered;      /* closing: all is answered, only flushing is left */
+	size_t unsent;      /* then: what was left at the last look */
+	bool given_up;      /* the reader took nothing for too long */
+	int survivors;      /* processes of our runs that may live on */
+};
+
+/* ---- closing ---- */
+
+static void begin_closing(struct server *s)
+{
+	if (s->phase == CLOSING)
+		return;
+	s->phase = CLOSING;
+	s->cap.closing = true;
+	ev_io_stop(s->loop, &s->in_io);
+	ev_idle_stop(s->loop, &s->work);
+	loop_timer_stop(s->loop, &s->look);
+	proctab_shutdown(s->procs); /* from here on nothing starts ... */
+	while (rpc_more(&s->rpc))
+		; /* ... but a batch that was begun is answered in full */
+	ask_end(s->ask, "the server is shutting down");
+	route_closing(&s->route);
+	loop_timer_start(s->loop, &s->deadline, CLOSE_MS);
+}
+
+static void fail_request(struct req *r)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_INTERNAL_ERROR, "the server is shutting down");
+	req_fail(r, &e);
+}
+
+/* One turn of closing. */
+static void close_down(struct server *s)
+{
+	struct req *r;
+
+	if (!s->answered) {
+		if (!s->late && (proctab_trees(s->procs) || reqtab_count(s->reqs)))
+			return;
+		while ((r = reqtab_first(s->reqs)))
+			fail_request(r); /* no run's end has answered it */
+		s->answered = true;
+		s->unsent = outq_pending(&s->out);
+		loop_timer_start(s->loop, &s->deadline, FLUSH_MS);
+	}
+	if (outq_empty(&s->out))
+		ev_break(s->loop, EVBREAK_ALL);
+}
+
+static void on_deadline(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct server *s = w->data;
+	size_t unsent = outq_pending(&s->out);
+
+	(void)events;
+	s->late = true;
+	if (!s->answered)
+		return; /* the turn that follows gives up what is left */
+	if (unsent == s->unsent)
+		ev_break(loop, EVBREAK_ALL);
+	s->unsent = unsent;
+	loop_timer_start(loop, w, FLUSH_MS);
+}
+
+/* What could not be ended is said wherever somebody may look for it: the keepers go on killing, but
+ * nobody will tell what came of that. */
+static void tell_survivors(struct server *s)
+{
+	struct audit_stop stop = { 0 };
+	struct err e = ERR_INIT;
+	int bare;
+
+	s->survivors = proctab_alive(s->procs, &bare);
+	stop.survivors = (uint32_t)s->survivors;
+	stop.gap = bare ? "fork_chains" : NULL;
+	if (s->survivors)
+		log_error("%d process%s of this session may still be alive%s", s->survivors,
+			  s->survivors == 1 ? "" : "es",
+			  bare ? " (fork_chains: with neither a PID namespace nor a control group "
+				 "they can outrun the kill)" : "");
+	if (audit_stopped(s->engine.audit, &stop, &e)) {
+		log_warn("%s", e.message);
+		err_release(&e);
+	}
+}
+
+/* The same signal again means: now. The keepers kill what is left when our ends close. */
+static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
+{
+	struct server *s = w->data;
+
+	(void)loop;
+	(void)events;
+	if (s->phase == CLOSING && w->signum == s->last_signal) {
+		tell_survivors(s);
+		stdio_release(&s->stdio);
+		_exit(s->survivors ? STATUS_SURVIVORS : 0);
+	}
+	s->last_signal = w->signum;
+	begin_closing(s);
+}
+
+/* ---- the end of the input ---- */
+
+static int64_t eof_limit_ms(const struct server *s, int by_default_ms)
+{
+	int64_t seconds = config_int(&s->engine.config, CONFIG_SERVER_EOF_SECONDS);
+
+	return seconds ? seconds * 1000 : by_default_ms;
+}
+
+static void look_later(struct server *s)
+{
+	if (!ev_is_active(&s->look))
+		loop_timer_start(s->loop, &s->look, LOOK_MS);
+}
+
+/* From now on the time of open requests and of the reader counts. The first look comes at once: a
+ * client that has gone altogether ends its input too. */
+static void note_end(struct server *s)
+{
+	if (s->ended_ms)
+		return;
+	s->ended_ms = s->moved_ms = clock_mono_ms();
+	loop_timer_start(s->loop, &s->look, 0);
+}
+
+/* All that came is handled. Whoever is being asked has said all there will be. */
+static void begin_ending(struct server *s)
+{
+	s->phase = ENDING;
+	ev_io_stop(s->loop, &s->in_io);
+	ev_idle_stop(s->loop, &s->work);
+	ask_end(s->ask, "the input has ended, so nobody can answer");
+}
+
+/* What was handled only later, because the client read slowly, has its time from then. */
+static bool is_overdue(const struct server *s, const struct req *r)
+{
+	int64_t from = r->since_ms > s->ended_ms ? r->since_ms : s->ended_ms;
+
+	return r->dialect->eof_ms && !r->overdue &&
+	       clock_mono_ms() - from >= eof_limit_ms(s, r->dialect->eof_ms);
+}
+
+/* The run that it has started is killed, whose end answers it. The run of somebody else that it
+ * waits for is left alone. */
+static void end_request(struct server *s, struct req *r)
+{
+	struct proc *p = r->run ? proctab_get(s->procs, r->run) : NULL;
+
+	if (p && r->answer_now) {
+		r->answer_now(r->answer_now_ctx, r);
+	} else if (p) {
+		r->overdue = true;
+		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
+	} else if (s->phase == ENDING) {
+		fail_request(r); /* before, it may be a question whose answer is on its way */
+	}
+}
+
+static void end_overdue(struct server *s)
+{
+	for (struct req *r = reqtab_first(s->reqs), *next; r; r = next) {
+		next = r->next;
+		if (is_overdue(s, r))
+			end_request(s, r);
+	}
+}
+
+/* A request is ended for a host that wants us gone, an answer is there and wanted: the time of open
+ * requests is too short to give up its reader. */
+static int64_t reader_limit_ms(const struct server *s)
+{
+	int ms = s->route.eof_ms;
+
+	return eof_limit_ms(s, ms < PATIENCE_MS ? PATIENCE_MS : ms);
+}
+
+/* Gone is only who takes nothing at all. */
+static void judge_reader(struct server *s)
+{
+	int64_t patience_ms = reader_limit_ms(s), now = clock_mono_ms();
+	uint64_t progress = outq_progress(&s->out);
+
+	if (outq_empty(&s->out) || progress != s->progress) {
+		s->progress = progress;
+		s->moved_ms = now;
+	} else if (now - s->moved_ms >= patience_ms) {
+		s->given_up = true;
+		begin_closing(s);
+	}
+}
+
+static void on_look(struct ev_loop *loop, ev_timer *w, int events)
+{
+	struct server *s = w->data;
+
+	(void)loop;
+	(void)events;
+	if (stdio_hung_up(&s->stdio.in))
+		note_end(s);
+	if (s->ended_ms) {
+		outq_look(&s->out);
+		end_overdue(s);
+		judge_reader(s);
+	}
+	if (s->phase != CLOSING && (s->ended_ms || s->out.stopped))
+		look_later(s);
+}
+
+/* Is a request open whose end is waited for? Others only listen. */
+static bool is_waited_for(const struct server *s)
+{
+	const struct req *r = reqtab_first(s->reqs);
+
+	while (r && !r->dialect->eof_ms)
+		r = r->next;
+	return r;
+}
+
+/* Each turn of the loop, before it sleeps. */
+static void on_turn(struct ev_loop *loop, ev_prepare *w, int events)
+{
+	struct server *s = w->data;
+
+	(void)loop;
+	(void)events;
+	if (s->phase == ENDING && !is_waited_for(s)) {
+		route_closing(&s->route);
+		if (outq_empty(&s->out))
+			begin_closing(s);
+	}
+	if (s->out.dead)
+		begin_closing(s);
+	if (s->phase == CLOSING)
+		close_down(s);
+}
+
+/* ---- requests ---- */
+
+/* Handle one message. Returns false when no whole line is left. */
+static bool take_message(struct server *s)
+{
+	const char *line;
+	size_t len;
+
+	if (s->rpc.array) {
+		rpc_more(&s->rpc);
+		return true;
+	}
+	switch (frame_next(&s->frame, s->eof, &line, &len)) {
+	case FRAME_LINE:
+		rpc_line(&s->rpc, line, len);
+		return true;
+	case FRAME_TOO_LONG:
+		rpc_too_long(&s->rpc, s->frame.line_max);
+		return true;
+	case FRAME_NONE:
+		break;
+	}
+	return false;
+}
+
+static void take_turn(struct server *s)
+{
+	int64_t until = clock_mono_us() + TURN_US;
+	bool more = true;
+
+	while (more && !s->out.stopped && !s->out.dead) {
+		more = take_message(s);
+		if (clock_mono_us() >= until)
+			break;
+	}
+	if (s->out.stopped) {
+		ev_io_stop(s->loop, &s->in_io);
+		ev_idle_stop(s->loop, &s->work);
+		look_later(s);
+	} else if (more) {
+		ev_io_stop(s->loop, &s->in_io);
+		ev_idle_start(s->loop, &s->work);
+	} else if (s->eof) {
+		begin_ending(s);
+	} else {
+		ev_idle_stop(s->loop, &s->work);
+		ev_io_start(s->loop, &s->in_io);
+	}
+}
+
+static void on_work(struct ev_loop *loop, ev_idle *w, int events)
+{
+	(void)loop;
+	(void)events;
+	take_turn(w->data);
+}
+
+static void on_readable(struct ev_loop *loop, ev_io *io, int events)
+{
+	struct server *s = io->data;
+
+	(void)loop;
+	if (events & EV_ERROR)
+		s->eof = true; /* it cannot be watched: as if the client had closed it */
+	for (int i = 0; i < READS_PER_TURN && !s->eof; i++) {
+		char *room = frame_reserve(&s->frame, READ_BYTES);
+		ssize_t n = stdio_read(&s->stdio.in, room, READ_BYTES);
+
+		if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+			break;
+		if (n <= 0)
+			s->eof = true;
+		else
+			frame_commit(&s->frame, (size_t)n);
+		if (n < (ssize_t)READ_BYTES)
+			break;
+	}
+	if (s->eof)
+		note_end(s);
+	take_turn(s);
+}
+
+/* The client reads again, stopped reading, or is gone: the next turn sees to it. */
+static void on_out_change(void *ctx)
+{
+	struct server *s = ctx;
+
+	if (s->phase == READING)
+		ev_idle_start(s->loop, &s->work);
+}
+
+/* Nobody is to be asked or woken for a request that has ended. */
+static void on_request_end(void *ctx, uint64_t handle)
+{
+	struct server *s = ctx;
+
+	ask_drop(s->ask, handle);
+	wait_drop(&s->cap.waits, handle);
+	route_request_ended(&s->route, handle);
+}
+
+/* Descriptors that finished logs may hold: what running runs (six each) and we do not need. */
+static int spools_max(const struct server *s)
+{
+	int64_t running = config_int(&s->engine.config, CONFIG_LIMITS_RUNNING_PROCESSES);
+	rlim_t hard = s->engine.nofile.rlim_max;
+	int64_t left = (hard < INT32_MAX ? (int64_t)hard : INT32_MAX) - 6 * running - 64;
+
+	return left < SPOOLS_MIN ? SPOOLS_MIN : (int)left;
+}
+
+static void build_runs(struct server *s)
+{
+	const struct config *c = &s->engine.config;
+	const struct proctab_options runs = {
+		.running_max = (int)config_int(c, CONFIG_LIMITS_RUNNING_PROCESSES),
+		.finished_max = (int)config_int(c, CONFIG_LIMITS_FINISHED_RECORDS),
+		.head_bytes = (uint64_t)config_int(c, CONFIG_LOG_HEAD_BYTES),
+		.tail_bytes = (uint64_t)config_int(c, CONFIG_LOG_TAIL_BYTES),
+		.budget_bytes = (uint64_t)config_int(c, CONFIG_LOG_BUDGET_BYTES),
+		.drain_ms = (int)config_int(c, CONFIG_PROCESS_DRAIN_MS),
+		.spools_max = spools_max(s),
+		.ahead = config_bool(c, CONFIG_SANDBOX_AHEAD),
+	};
+
+	s->procs = proctab_new(s->loop, s->engine.reaper, s->engine.confine, s->engine.instance,
+			       &runs);
+	proctab_set_hook(s->procs, cap_on_proc_event, &s->cap);
+}
+
+static void build_protocol(struct server *s)
+{
+	const struct config *c = &s->engine.config;
+
+	frame_init(&s->frame, (size_t)config_int(c, CONFIG_LIMITS_LINE_BYTES));
+	outq_init(&s->out, s->loop, &s->stdio.out,
+		  (size_t)config_int(c, CONFIG_LIMITS_OUTPUT_QUEUE_BYTES), on_out_change, s);
+	s->reqs = reqtab_new(s->loop, &s->out, (int)config_int(c, CONFIG_LIMITS_REQUESTS));
+	s->ask = ask_new(s->loop, &s->out);
+	reqtab_on_end(s->reqs, on_request_end, s);
+	s->cap = (struct cap){
+		.loop = s->loop,
+		.config = c,
+		.scope = s->engine.scope,
+		.audit = s->engine.audit,
+		.procs = s->procs,
+		.confine = s->engine.confine,
+		.reqs = s->reqs,
+		.instance = s->engine.instance,
+		.version = PROCPEN_VERSION,
+	};
+	route_init(&s->route, &s->cap, s->reqs, s->ask);
+	s->rpc = (struct rpc){ .reqs = s->reqs, .route = route_message, .ctx = &s->route };
+}
+
+static void watch_signal(struct server *s, ev_signal *w, int signum)
+{
+	struct sigaction old;
+
+	/* A server started under nohup outlives its terminal. */
+	if (signum == SIGHUP && !sigaction(signum, NULL, &old) && old.sa_handler == SIG_IGN)
+		return;
+	ev_signal_init(w, on_signal, signum);
+	w->data = s;
+	ev_signal_start(s->loop, w);
+}
+
+/* What else would end us by default (signal(7)) would leave requests unanswered and the record
+ * without its end. A fault is not among it: after that nothing can be trusted. */
+static void ignore_others(void)
+{
+	static const int others[] = { SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
+				      SIGIO,   SIGXCPU, SIGPWR,	 SIGSTKFLT };
+	struct sigaction now;
+
+	for (size_t i = 0; i < COUNT_OF(others); i++)
+		if (!sigaction(others[i], NULL, &now) && now.sa_handler == SIG_DFL)
+			signal(others[i], SIG_IGN);
+	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
+		signal(number, SIG_IGN);
+}
+
+static void watch(struct server *s)
+{
+	ev_io_init(&s->in_io, on_readable, s->stdio.in.fd, EV_READ);
+	ev_idle_init(&s->work, on_work);
+	ev_set_priority(&s->work, EV_MAXPRI);
+	ev_prepare_init(&s->turn, on_turn);
+	ev_timer_init(&s->look, on_look, 0.0, 0.0);
+	ev_timer_init(&s->deadline, on_deadline, 0.0, 0.0);
+	s->in_io.data = s->work.data = s->turn.data = s->look.data = s->deadline.data = s;
+	watch_signal(s, &s->signals[0], SIGTERM);
+	watch_signal(s, &s->signals[1], SIGINT);
+	watch_signal(s, &s->signals[2], SIGQUIT);
+	watch_signal(s, &s->signals[3], SIGHUP);
+	ignore_others();
+	ev_prepare_start(s->loop, &s->turn);
+	ev_io_start(s->loop, &s->in_io);
+}
+
+/* Tell of answers that did not get out. Returns the exit status: a reader that went away, and what
+ * a signal cut off, are no failure. */
+static int tell_losses(const struct server *s)
+{
+	size_t unsent = outq_pending(&s->out);
+
+	if (s->out.dead && s->out.error != EPIPE) {
+		log_error("the answers cannot be written: %s (%s)", strerror(s->out.error),
+			  err_sys_name(s->out.error));
+		return 1;
+	}
+	if (unsent)
+		log_error("%zu bytes of answers were not taken by the client", unsent);
+	return unsent && s->given_up;
+}
+
+/* In the reverse order of building; every request is answered by now. */
+static void tear_down(struct server *s)
+{
+	rpc_release(&s->rpc);
+	wait_release(&s->cap.waits);
+	proctab_free(s->procs);
+	reqtab_free(s->reqs);
+	route_release(&s->route);
+	ask_free(s->ask);
+	outq_release(&s->out);
+	frame_release(&s->frame);
+	engine_stop(&s->engine);
+	for (size_t i = 0; i < COUNT_OF(s->signals); i++)
+		ev_signal_stop(s->loop, &s->signals[i]);
+}
+
+int server_main(struct engine_options *options)
+{
+	struct server s = { .stdio = { { .fd = -1 }, { .fd = -1 } } };
+	struct err e = ERR_INIT;
+	int status = 1;
+
+	engine_set_up_process(&s.engine);
+	if (stdio_take(&s.stdio, &e) || engine_open(&s.engine, options, &e) ||
+	    engine_check(&s.engine, &e)) {
+		log_error("cannot start: %s. %s", e.message, err_hint_text(&e));
+		err_release(&e);
+	} else {
+		s.loop = s.engine.loop;
+		audit_serves(s.engine.audit);
+		build_runs(&s);
+		build_protocol(&s);
+		watch(&s);
+		ev_run(s.loop, EVRUN_NOWAIT); /* a refused watch is told in the next turn only */
+		ev_run(s.loop, 0);
+		status = tell_losses(&s);
+		tell_survivors(&s);
+		status = s.survivors ? STATUS_SURVIVORS : status;
+		tear_down(&s);
+	}
+	stdio_release(&s.stdio);
+	engine_close(&s.engine);
+	return status;
+}

@@ -1,0 +1,81 @@
+/*
+ * shell_arena - memory of one shell script: given piece by piece, freed at once.
+ *
+ * For: what shell/parse builds while it reads a text that somebody else
+ * chose. Allocation never fails; what was given is counted, and a reader looks at
+ * shell_arena_spent() in every loop, so that a text cannot take more than @limit
+ * and one piece. A piece is never larger than a constant times the text.
+ */
+#ifndef PROCPEN_SHELL_ARENA_H
+#define PROCPEN_SHELL_ARENA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+#define SHELL_ARENA_ALIGN 8u
+
+struct shell_arena {
+	struct shell_chunk *chunks;
+	char *next, *end; /* the free part of the newest chunk */
+	size_t used;      /* bytes of all chunks */
+	size_t given;     /* bytes that were asked for, those taken back counted too */
+	size_t limit;
+};
+
+void shell_arena_init(struct shell_arena *a, size_t limit);
+void shell_arena_release(struct shell_arena *a);
+
+/* @size zeroed bytes, aligned for any of our structs; never NULL. */
+static inline void *shell_alloc(struct shell_arena *a, size_t size);
+
+/* The same with whatever was there before: every byte must be written. */
+static inline void *shell_alloc_raw(struct shell_arena *a, size_t size);
+
+/* A copy of @len bytes, ended by NUL. */
+char *shell_copy(struct shell_arena *a, const char *bytes, size_t len);
+
+/* Where the arena stands, and back to there: everything given since is gone. */
+struct shell_arena_mark {
+	struct shell_chunk *chunks;
+	char *next, *end;
+	size_t used;
+};
+struct shell_arena_mark shell_arena_mark(const struct shell_arena *a);
+void shell_arena_rewind(struct shell_arena *a, const struct shell_arena_mark *mark);
+
+/* More was given than the limit allows: stop. */
+static inline bool shell_arena_spent(const struct shell_arena *a)
+{
+	return a->used > a->limit;
+}
+
+/* As if more had been given: for a piece that nobody should get. */
+static inline void shell_arena_exhaust(struct shell_arena *a)
+{
+	a->used = a->limit + 1;
+}
+
+/* Private: the same as shell_alloc_raw() where the newest chunk is full. */
+void *shell_alloc_chunk(struct shell_arena *a, size_t rounded);
+
+static inline void *shell_alloc_raw(struct shell_arena *a, size_t size)
+{
+	size_t rounded = (size + SHELL_ARENA_ALIGN - 1) / SHELL_ARENA_ALIGN * SHELL_ARENA_ALIGN;
+	void *p = a->next;
+
+	a->given += rounded;
+	if ((size_t)(a->end - a->next) < rounded)
+		return shell_alloc_chunk(a, rounded);
+	a->next += rounded;
+	return p;
+}
+
+static inline void *shell_alloc(struct shell_arena *a, size_t size)
+{
+	size_t rounded = (size + SHELL_ARENA_ALIGN - 1) / SHELL_ARENA_ALIGN * SHELL_ARENA_ALIGN;
+
+	return memset(shell_alloc_raw(a, rounded), 0, rounded);
+}
+
+#endif

@@ -1,0 +1,149 @@
+/*
+ * shell_ast - the tree between shell/lex and shell/expand.
+ *
+ * Types only; private to the shell modules. Everything lives in the script's
+ * arena. A piece of text knows the place of its bytes in the outermost text, so no
+ * node needs its source again.
+ */
+#ifndef PROCPEN_SHELL_AST_H
+#define PROCPEN_SHELL_AST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "shell/script.h"
+
+/* Bytes with their place: at[i], or pos + i where at is NULL. */
+struct ast_text {
+	const char *s;
+	const uint32_t *at;
+	uint32_t pos;
+	uint32_t len;
+};
+
+enum ast_part_type {
+	PART_TEXT,
+	PART_PARAM,   /* $x ${x...} */
+	PART_COMMAND, /* $(...) `...` */
+	PART_ARITH,   /* $((...)) $[...] */
+	PART_INPUT,   /* <(...) */
+	PART_OUTPUT,  /* >(...) */
+};
+
+struct ast_part {
+	struct ast_part *next;
+	struct ast_text text; /* PART_TEXT: the text; else the whole source of the part */
+	union {
+		struct ast_param *param;
+		struct ast_node *list;
+		struct ast_word *word;
+	};
+	uint8_t type;
+	bool quoted;
+};
+
+struct ast_word {
+	struct ast_word *next;
+	struct ast_part *parts;
+	uint32_t start, end; /* in the outermost text */
+	bool quoted;         /* a part of it is */
+	bool simple;         /* one unquoted text without any special character */
+};
+
+enum ast_param_op {
+	PARAM_PLAIN,
+	PARAM_LENGTH,     /* ${#x} */
+	PARAM_DEFAULT,    /* ${x-w} */
+	PARAM_ASSIGN,     /* ${x=w} */
+	PARAM_ERROR,      /* ${x?w} */
+	PARAM_ALTERNATE,  /* ${x+w} */
+	PARAM_PREFIX,     /* ${x#p}, long: ## */
+	PARAM_SUFFIX,     /* ${x%p}, long: %% */
+	PARAM_REPLACE,    /* ${x/p/w}, long: // */
+	PARAM_REPLACE_START, /* ${x/#p/w} */
+	PARAM_REPLACE_END,   /* ${x/%p/w} */
+	PARAM_SUBSTRING,  /* ${x:o:l} */
+	PARAM_UPPER,      /* ${x^}, long: ^^ */
+	PARAM_LOWER,      /* ${x,}, long: ,, */
+	PARAM_NAMES,      /* ${!x*} ${!x@} ${!x[@]} */
+	PARAM_OTHER,      /* what we do not compute */
+};
+
+struct ast_param {
+	const char *name;
+	struct ast_word *index; /* x[index], or NULL */
+	struct ast_word *arg, *arg2;
+	uint8_t op;
+	bool colon;    /* :- := :? :+ */
+	bool longest;  /* doubled operator */
+	bool indirect; /* ${!x} */
+};
+
+enum ast_type {
+	AST_SIMPLE,
+	AST_PIPE,
+	AST_LIST,
+	AST_GROUP,
+	AST_SUBSHELL,
+	AST_IF,     /* body: list of (condition, branch) pairs; a last one without pair is else */
+	AST_WHILE,
+	AST_FOR,
+	AST_CASE,
+	AST_FUNCTION,
+	AST_ARITH,  /* ((...)) */
+	AST_TEST,   /* [[ ... ]] */
+};
+
+enum ast_join {
+	JOIN_ALWAYS, /* behind ; & or newline, or first */
+	JOIN_AND,
+	JOIN_OR,
+};
+
+struct ast_assign {
+	struct ast_assign *next;
+	const char *name;
+	struct ast_word *index; /* name[index]=, or NULL */
+	struct ast_word *value; /* NULL: empty */
+	struct ast_word *items; /* of name=(...) */
+	bool is_array;
+	bool append;
+	bool late; /* an argument, as of declare */
+};
+
+struct ast_redirect {
+	struct ast_redirect *next;
+	struct ast_word *target; /* SHELL_HERE: its body, set when it was read */
+	const char *delimiter;   /* SHELL_HERE */
+	uint8_t op;              /* enum shell_redirect_op */
+	bool strip, raw;         /* <<-; a quoted delimiter */
+	bool ampersand;          /* >& <&: a number or a file */
+	int fd;
+};
+
+struct ast_case {
+	struct ast_case *next;
+	struct ast_word *patterns;
+	struct ast_node *body;
+};
+
+struct ast_node {
+	struct ast_node *next; /* in the list or pipeline that it is in */
+	struct ast_redirect *redirects;
+	uint32_t start, end;
+	uint8_t type;
+	uint8_t join; /* enum ast_join */
+	bool background;
+	bool negated;
+	bool plain_for; /* for without in: over "$@" */
+	struct ast_word *words;      /* SIMPLE, TEST, FOR's values, CASE's word, ARITH's text */
+	struct ast_assign *assigns;  /* SIMPLE */
+	const char *name;            /* FOR's variable, FUNCTION's name */
+	struct ast_node *body;       /* the members of a list; what is inside of a compound */
+	struct ast_node *condition;  /* WHILE, IF */
+	struct ast_node *other;      /* IF: the else part */
+	struct ast_case *cases;
+};
+
+#endif

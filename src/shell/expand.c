@@ -1,0 +1,310 @@
+/*
+ * Words: the parts of a word become cells, cells become words (shell_expand_words.c).
+ * A cell is one character with its place and what may still happen to it.
+ */
+#include "shell/expand.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* ---- parts to cells ---- */
+
+static void expand_text_part(struct expander *e, const struct ast_part *p, struct cells *out)
+{
+	const struct ast_text *t = &p->text;
+	enum cell_kind kind = p->quoted ? CELL_QUOTED : CELL_PLAIN;
+
+	if (t->len == 0 && p->quoted)
+		cells_add(e, out, '\0', CELL_EMPTY, t->pos, 0);
+	if (!cells_room(e, out, t->len))
+		return;
+	for (uint32_t i = 0; i < t->len; i++) {
+		uint32_t at = t->at ? t->at[i] : t->pos + i;
+
+		if (e->marked && t->s[i] == '\001')
+			i = expand_mark(e, t, i, p->quoted, out);
+		else
+			out->v[out->len++] = (struct cell){ at, 0, (uint8_t)kind, t->s[i] };
+	}
+}
+
+static uint32_t part_start(const struct ast_part *p)
+{
+	return p->text.at ? p->text.at[0] : p->text.pos;
+}
+
+static void expand_arith_part(struct expander *e, const struct ast_part *p, struct cells *out)
+{
+	struct cells text = { 0 };
+	char number[32];
+	int64_t result;
+
+	if (p->word)
+		expand_parts(e, p->word->parts, &text, EXPAND_ONE);
+	if (p->word && expand_arith(e, &text, &result)) {
+		snprintf(number, sizeof(number), "%lld", (long long)result);
+		cells_text(e, out, number, p->quoted ? CELL_QUOTED : CELL_FIELD, part_start(p));
+	} else {
+		/* A number, whatever it is: it has no blanks in it. */
+		cells_add(e, out, '?', CELL_UNKNOWN, part_start(p), expand_name(e, "$(())"));
+	}
+	cells_release(&text);
+}
+
+static void expand_command_part(struct expander *e, const struct ast_part *p, struct cells *out)
+{
+	struct cells output = { 0 };
+
+	expand_substitution(e, p->list, &output);
+	for (size_t i = 0; i < output.len && !p->quoted; i++) {
+		if (output.v[i].kind == CELL_QUOTED)
+			output.v[i].kind = CELL_FIELD;
+		else if (output.v[i].kind == CELL_UNKNOWN)
+			output.v[i].kind = CELL_UNKNOWN_FIELDS;
+	}
+	if (p->quoted)
+		cells_add(e, out, '\0', CELL_EMPTY, part_start(p), 0);
+	cells_copy(e, out, output.v, output.len);
+	cells_release(&output);
+}
+
+/* In $x{y,z} the names are xy and xz. */
+static bool is_before_brace(const struct expander *e, const struct ast_part *p,
+			    enum expand_mode mode)
+{
+	const struct ast_part *next = p->next;
+
+	return mode == EXPAND_FIELDS && !e->posix && !p->quoted && next &&
+	       next->type == PART_TEXT && !next->quoted && next->text.len > 0 &&
+	       next->text.s[0] == '{' && p->param->op == PARAM_PLAIN && p->param->name &&
+	       p->text.len == strlen(p->param->name) + 1 && p->param->name[0] != '@' &&
+	       p->param->name[0] >= 'A';
+}
+
+static void expand_param_part(struct expander *e, const struct ast_part *p, struct cells *out,
+			      enum expand_mode mode)
+{
+	if (is_before_brace(e, p, mode)) {
+		cells_add(e, out, '$', CELL_DOLLAR, part_start(p), 0);
+		cells_text(e, out, p->param->name, CELL_PLAIN, part_start(p));
+	} else {
+		expand_param(e, p->param, p->quoted, part_start(p), out);
+	}
+}
+
+static bool is_name_cell(const struct cell *c)
+{
+	return c->kind <= CELL_PLAIN &&
+	       ((c->c >= 'a' && c->c <= 'z') || (c->c >= 'A' && c->c <= 'Z') ||
+		(c->c >= '0' && c->c <= '9') || c->c == '_');
+}
+
+/* The parameters that brace expansion has completed. */
+static void expand_dollars(struct expander *e, struct cells *c)
+{
+	struct cells out = { 0 };
+
+	for (size_t i = 0; i < c->len && !expand_failed(e); i++) {
+		char name[64];
+		size_t n = 0;
+
+		if (c->v[i].kind != CELL_DOLLAR) {
+			cells_copy(e, &out, &c->v[i], 1);
+			continue;
+		}
+		uint32_t at = c->v[i].at;
+
+		for (; i + 1 < c->len && n < sizeof(name) - 1 && is_name_cell(&c->v[i + 1]); i++)
+			name[n++] = c->v[i + 1].c;
+		name[n] = '\0';
+		expand_param(e, &(struct ast_param){ .name = name }, false, at, &out);
+	}
+	cells_release(c);
+	*c = out;
+}
+
+static bool has_dollar(const struct cells *c)
+{
+	for (size_t i = 0; i < c->len; i++)
+		if (c->v[i].kind == CELL_DOLLAR)
+			return true;
+	return false;
+}
+
+void expand_parts(struct expander *e, const struct ast_part *parts, struct cells *out,
+		  enum expand_mode mode)
+{
+	for (const struct ast_part *p = parts; p && !expand_failed(e); p = p->next) {
+		switch (p->type) {
+		case PART_TEXT:
+			expand_text_part(e, p, out);
+			break;
+		case PART_PARAM:
+			expand_param_part(e, p, out, mode);
+			break;
+		case PART_COMMAND:
+			expand_command_part(e, p, out);
+			break;
+		case PART_ARITH:
+			expand_arith_part(e, p, out);
+			break;
+		default:
+			expand_process(e, p, out);
+		}
+	}
+}
+
+/* ---- tilde ---- */
+
+static bool ends_tilde(const struct cells *c, size_t i, bool colon)
+{
+	return i >= c->len || (c->v[i].kind == CELL_PLAIN &&
+			       (c->v[i].c == '/' || (colon && c->v[i].c == ':')));
+}
+
+static bool is_user_name(const struct cell *c)
+{
+	return c->kind == CELL_PLAIN && c->c > ' ' && !strchr("*?[]{}$'\"\\`", c->c);
+}
+
+/* An unquoted ~ at @at of a word; with @colon, of an assignment. */
+static void tilde_at(struct expander *e, struct cells *c, size_t at, bool colon)
+{
+	size_t end = at + 1;
+	bool unset;
+
+	if (c->v[at].kind != CELL_PLAIN || c->v[at].c != '~')
+		return;
+	while (!ends_tilde(c, end, colon)) {
+		if (!is_user_name(&c->v[end]))
+			return;
+		end++;
+	}
+	c->v[at].kind = CELL_TILDE;
+	c->v[at].name = expand_name(e, end == at + 1 ? "HOME" : NULL);
+	if (end != at + 1)
+		return;
+	const struct value *home = vars_value(e, "HOME", &unset);
+
+	if (!home)
+		return;
+	struct cells joined = { 0 };
+
+	cells_copy(e, &joined, c->v, at);
+	cells_copy(e, &joined, home->v, home->len);
+	cells_copy(e, &joined, c->v + at + 1, c->len - at - 1);
+	cells_release(c);
+	*c = joined;
+}
+
+static void expand_tilde(struct expander *e, struct cells *c, enum expand_mode mode)
+{
+	if (c->len > 0)
+		tilde_at(e, c, 0, mode == EXPAND_ONE);
+	if (mode != EXPAND_ONE)
+		return;
+	for (size_t i = 1; i < c->len; i++)
+		if (c->v[i].c == '~' && c->v[i].kind == CELL_PLAIN && c->v[i - 1].c == ':' &&
+		    c->v[i - 1].kind == CELL_PLAIN)
+			tilde_at(e, c, i, true);
+}
+
+/* ---- words ---- */
+
+static void word_with_braces(struct expander *e, const struct ast_word *w, struct cells *c,
+			     struct words *out)
+{
+	struct cell_words list = { 0 };
+
+	expand_braces(e, c, &list);
+	for (size_t i = 0; i < list.len && !expand_failed(e); i++) {
+		if (has_dollar(&list.v[i]))
+			expand_dollars(e, &list.v[i]);
+		expand_tilde(e, &list.v[i], EXPAND_FIELDS);
+		words_split(e, w, &list.v[i], out);
+	}
+	cell_words_release(&list);
+}
+
+/* A word without anything special needs no cells. */
+static void simple_word(struct expander *e, const struct ast_word *w, struct words *out)
+{
+	const struct ast_text *t = &w->parts->text;
+	struct shell_word word = { .start = w->start, .end = w->end };
+
+	word.text.s = shell_copy(e->arena, t->s, t->len);
+	word.text.len = t->len;
+	if (t->at) {
+		uint32_t *at = shell_alloc(e->arena, t->len * sizeof(*at));
+
+		memcpy(at, t->at, t->len * sizeof(*at));
+		word.text.at = at;
+	} else {
+		word.text.at = e->identity + t->pos;
+	}
+	word.kind = t->len < e->identity_len ? e->zeros : shell_alloc(e->arena, t->len + 1);
+	word_add(e, out, &word);
+}
+
+/* "$@" without parameters is no word, for all its quotes. */
+static bool vanishes(const struct expander *e, const struct ast_word *w, const struct cells *c)
+{
+	bool all = false;
+
+	for (size_t i = 0; i < c->len; i++)
+		if (c->v[i].kind != CELL_EMPTY)
+			return false;
+	for (const struct ast_part *p = w->parts; p && c->len > 0; p = p->next)
+		all |= p->type == PART_PARAM && p->param->op == PARAM_PLAIN && p->param->name &&
+		       strcmp(p->param->name, "@") == 0;
+	return all && e->params.known;
+}
+
+void expand_word(struct expander *e, const struct ast_word *w, struct words *out)
+{
+	struct cells c = { 0 };
+
+	if (w->simple && (w->parts->text.at ||
+			  (e->identity && w->parts->text.pos < e->identity_len))) {
+		simple_word(e, w, out);
+		return;
+	}
+	expand_parts(e, w->parts, &c, EXPAND_FIELDS);
+	if (vanishes(e, w, &c))
+		c.len = 0;
+	if (!e->posix && expand_has_brace(&c)) {
+		word_with_braces(e, w, &c, out);
+	} else {
+		if (has_dollar(&c))
+			expand_dollars(e, &c);
+		expand_tilde(e, &c, EXPAND_FIELDS);
+		words_split(e, w, &c, out);
+	}
+	cells_release(&c);
+}
+
+struct value *expand_value(struct expander *e, const struct ast_word *w)
+{
+	struct cells c = { 0 };
+	struct value *v;
+
+	if (w) {
+		expand_parts(e, w->parts, &c, EXPAND_ONE);
+		expand_tilde(e, &c, EXPAND_ONE);
+	}
+	v = value_make(e, c.v, c.len);
+	cells_release(&c);
+	return v;
+}
+
+/* One word, not split; a redirection's target. */
+void expand_one(struct expander *e, const struct ast_word *w, struct shell_word *out)
+{
+	struct cells c = { 0 };
+
+	*out = (struct shell_word){ .start = w->start, .end = w->end };
+	expand_parts(e, w->parts, &c, EXPAND_ONE);
+	expand_tilde(e, &c, EXPAND_FIELDS);
+	word_make(e, c.v, c.len, out);
+	cells_release(&c);
+}

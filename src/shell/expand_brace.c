@@ -1,0 +1,293 @@
+/*
+ * Brace expansion of {a,b}, {1..9} and {a..e}. Pairs are found once for the whole
+ * word, so a word full of braces costs no more than its length and its results.
+ */
+#include "shell/expand.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define RESULTS_MAX 4096
+#define SEQUENCE_MAX 1024
+#define LEVELS_MAX 32
+
+struct brace_word {
+	struct expander *e;
+	const struct cells *c;
+	uint32_t *close; /* of an opening brace with a comma or a sequence: its partner, else 0 */
+	unsigned level;
+};
+
+static bool is_plain(const struct cells *c, size_t i, char ch)
+{
+	return c->v[i].kind == CELL_PLAIN && c->v[i].c == ch;
+}
+
+bool expand_has_brace(const struct cells *c)
+{
+	bool open = false;
+
+	for (size_t i = 0; i < c->len; i++) {
+		open |= is_plain(c, i, '{');
+		if (open && is_plain(c, i, '}'))
+			return true;
+	}
+	return false;
+}
+
+/* Of a word besides that of its characters. */
+#define WORK_BRACE 12u
+
+static struct cells *new_word(struct brace_word *b, struct cell_words *w)
+{
+	if (w->len == w->cap) {
+		w->cap = w->cap ? w->cap * 2 : 8;
+		w->v = mem_realloc(w->v, w->cap * sizeof(*w->v));
+	}
+	expand_charge(b->e, WORK_BRACE);
+	w->v[w->len] = (struct cells){ 0 };
+	return &w->v[w->len++];
+}
+
+void cell_words_release(struct cell_words *w)
+{
+	for (size_t i = 0; i < w->len; i++)
+		cells_release(&w->v[i]);
+	free(w->v);
+	*w = (struct cell_words){ 0 };
+}
+
+/* ---- pairs ---- */
+
+static bool has_dots(const struct cells *c, size_t from, size_t to)
+{
+	for (size_t i = from; i + 1 < to; i++)
+		if (is_plain(c, i, '.') && is_plain(c, i + 1, '.'))
+			return true;
+	return false;
+}
+
+static void find_pairs(struct brace_word *b)
+{
+	const struct cells *c = b->c;
+	uint32_t *stack = mem_zalloc((c->len + 1) * sizeof(*stack));
+	bool *comma = mem_zalloc(c->len + 1);
+	size_t top = 0;
+
+	for (size_t i = 0; i < c->len; i++) {
+		if (is_plain(c, i, '{')) {
+			stack[top++] = (uint32_t)i;
+		} else if (is_plain(c, i, ',') && top > 0) {
+			comma[stack[top - 1]] = true;
+		} else if (is_plain(c, i, '}') && top > 0) {
+			uint32_t open = stack[--top];
+
+			if (comma[open] || (i - open < 64 && has_dots(c, open + 1, i)))
+				b->close[open] = (uint32_t)i;
+		}
+	}
+	free(stack);
+	free(comma);
+}
+
+/* ---- {1..9} ---- */
+
+struct sequence {
+	int64_t first, last, step;
+	int width;
+	bool letters;
+};
+
+static bool read_end(const char *s, int64_t *value, bool *letter, int *width)
+{
+	char *end;
+
+	*letter = s[0] && !s[1] && ((s[0] | 32) >= 'a' && (s[0] | 32) <= 'z');
+	if (*letter) {
+		*value = s[0];
+		return true;
+	}
+	*value = strtoll(s, &end, 10);
+	if (end == s || *end || *value > 1000000000 || *value < -1000000000)
+		return false;
+	const char *digits = s[0] == '-' || s[0] == '+' ? s + 1 : s;
+
+	if (digits[0] == '0' && digits[1] && (int)strlen(s) > *width)
+		*width = (int)strlen(s);
+	return true;
+}
+
+/* The text between the braces as a sequence. */
+static bool read_sequence(const struct brace_word *b, size_t from, size_t to, struct sequence *q)
+{
+	char text[64], *dots, *second, *third = NULL;
+	bool letter = false, letter2 = false;
+
+	if (to - from >= sizeof(text))
+		return false;
+	for (size_t i = from; i < to; i++) {
+		if (b->c->v[i].kind > CELL_FIELD)
+			return false;
+		text[i - from] = b->c->v[i].c;
+	}
+	text[to - from] = '\0';
+	dots = strstr(text, "..");
+	if (!dots)
+		return false;
+	*dots = '\0';
+	second = dots + 2;
+	third = strstr(second, "..");
+	if (third) {
+		*third = '\0';
+		third += 2;
+	}
+	q->width = 0;
+	if (!read_end(text, &q->first, &letter, &q->width) ||
+	    !read_end(second, &q->last, &letter2, &q->width) || letter != letter2)
+		return false;
+	q->letters = letter;
+	q->step = third ? llabs(strtoll(third, NULL, 10)) : 1;
+	q->step = q->step > 0 && q->step < 1000000000 ? q->step : 1;
+	return true;
+}
+
+static void add_number(struct brace_word *b, const struct sequence *q, int64_t value,
+		       struct cell_words *out, uint32_t at)
+{
+	char text[32];
+
+	if (q->letters)
+		snprintf(text, sizeof(text), "%c", (int)value);
+	else
+		snprintf(text, sizeof(text), "%0*lld", q->width < 20 ? q->width : 20,
+			 (long long)value);
+	cells_text(b->e, new_word(b, out), text, CELL_QUOTED, at);
+}
+
+/* Of a very long one its ends, and one that stands for the numbers between. */
+static void add_sequence(struct brace_word *b, const struct sequence *q, struct cell_words *out,
+			 uint32_t at)
+{
+	int64_t count = llabs(q->last - q->first) / q->step + 1;
+	int64_t step = q->first <= q->last ? q->step : -q->step;
+
+	if (count > SEQUENCE_MAX) {
+		add_number(b, q, q->first, out, at);
+		cells_add(b->e, new_word(b, out), '?', CELL_UNKNOWN, at,
+			  expand_name(b->e, "{..}"));
+		add_number(b, q, q->last, out, at);
+		return;
+	}
+	for (int64_t i = 0; i < count; i++)
+		add_number(b, q, q->first + i * step, out, at);
+}
+
+/* ---- {a,b} ---- */
+
+static void expand_range(struct brace_word *b, size_t from, size_t to, struct cell_words *out);
+
+static void alternatives(struct brace_word *b, size_t open, size_t close, struct cell_words *out)
+{
+	size_t start = open + 1;
+	struct sequence q;
+
+	if (read_sequence(b, open + 1, close, &q)) {
+		add_sequence(b, &q, out, b->c->v[open].at);
+		return;
+	}
+	/* With more than the most, multiply() tells that there are too many. */
+	for (size_t i = start; i <= close && out->len <= RESULTS_MAX; i++) {
+		if (i < close && b->close[i]) {
+			i = b->close[i];
+			continue;
+		}
+		if (i < close && !is_plain(b->c, i, ','))
+			continue;
+		expand_range(b, start, i, out);
+		start = i + 1;
+	}
+}
+
+/* Every word of @left with every word of @right behind it. */
+static void multiply(struct brace_word *b, struct cell_words *left, struct cell_words *right)
+{
+	struct cell_words product = { 0 };
+
+	if (left->len * right->len > RESULTS_MAX)
+		expand_trouble(b->e, SHELL_TOO_LONG, "a brace expansion into too many words",
+			       b->c->v[0].at);
+	for (size_t i = 0; i < left->len && !expand_failed(b->e); i++)
+		for (size_t j = 0; j < right->len; j++) {
+			struct cells *w = new_word(b, &product);
+
+			cells_copy(b->e, w, left->v[i].v, left->v[i].len);
+			cells_copy(b->e, w, right->v[j].v, right->v[j].len);
+		}
+	cell_words_release(left);
+	cell_words_release(right);
+	*left = product;
+}
+
+/* {x} and {} are no expansions: only a pair with a comma or a valid sequence is. */
+static bool is_expansion(const struct brace_word *b, size_t open)
+{
+	struct sequence q;
+
+	if (!b->close[open])
+		return false;
+	for (size_t i = open + 1; i < b->close[open]; i++) {
+		if (b->close[i])
+			i = b->close[i];
+		else if (is_plain(b->c, i, ','))
+			return true;
+	}
+	return read_sequence(b, open + 1, b->close[open], &q);
+}
+
+static void expand_range(struct brace_word *b, size_t from, size_t to, struct cell_words *out)
+{
+	struct cell_words words = { 0 };
+	size_t run = from;
+
+	if (b->level >= LEVELS_MAX) {
+		expand_trouble(b->e, SHELL_TOO_DEEP, "too many levels of braces",
+			       b->c->v[from < b->c->len ? from : 0].at);
+		return;
+	}
+	b->level++;
+	new_word(b, &words);
+	for (size_t i = from; i <= to && !expand_failed(b->e); i++) {
+		bool brace = i < to && is_expansion(b, i);
+
+		if (i < to && !brace)
+			continue;
+		for (size_t w = 0; w < words.len; w++)
+			cells_copy(b->e, &words.v[w], b->c->v + run, i - run);
+		if (brace) {
+			struct cell_words inner = { 0 };
+
+			alternatives(b, i, b->close[i], &inner);
+			multiply(b, &words, &inner);
+			i = b->close[i];
+			run = i + 1;
+		}
+	}
+	b->level--;
+	for (size_t w = 0; w < words.len; w++) {
+		*new_word(b, out) = words.v[w];
+	}
+	free(words.v);
+}
+
+void expand_braces(struct expander *e, const struct cells *c, struct cell_words *out)
+{
+	struct brace_word b = { .e = e, .c = c };
+
+	b.close = mem_zalloc((c->len + 1) * sizeof(*b.close));
+	find_pairs(&b);
+	expand_range(&b, 0, c->len, out);
+	free(b.close);
+}

@@ -1,0 +1,300 @@
+/* Functions, aliases and eval: texts of the script that run again elsewhere. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "shell/expand.h"
+#include "shell/lex.h"
+
+static unsigned list_of(const char *name)
+{
+	unsigned h = 0;
+
+	while (*name)
+		h = h * 31 + (unsigned char)*name++;
+	return (h ^ h >> 7) % NAMED_LISTS;
+}
+
+void expand_forget(struct expander *e)
+{
+	struct shell_memory *m = e->memory;
+
+	m->functions = NULL;
+	m->function_lists = NULL;
+	m->function_count = 0;
+	m->alias_lists = NULL;
+}
+
+/* ---- functions ---- */
+
+void expand_define(struct expander *e, const struct ast_node *n)
+{
+	struct function *f = shell_alloc(e->arena, sizeof(*f));
+
+	f->name = n->name ? n->name : "";
+	f->node = n;
+	e->keep_tree = true;
+	f->index = SHELL_NONE;
+	f->older = e->memory->functions;
+	e->memory->functions = f;
+	if (!e->memory->function_lists)
+		e->memory->function_lists =
+			shell_alloc(e->arena, NAMED_LISTS * sizeof(struct function *));
+	struct function **list = &e->memory->function_lists[list_of(f->name)];
+
+	f->same = *list;
+	*list = f;
+	e->memory->function_count++;
+	if (e->memory->function_count > FUNCTIONS_MAX)
+		expand_trouble(e, SHELL_TOO_LONG, "too many functions", n->start);
+}
+
+/* A function of an outer text has its place in this script's table, too. */
+static struct function *import_function(struct expander *e, const struct function *f)
+{
+	bool keep = e->keep_tree;
+
+	expand_define(e, f->node);
+	e->keep_tree = keep;
+	return e->memory->functions;
+}
+
+struct function *expand_find_function(struct expander *e, const char *name)
+{
+	const struct shell_memory *m = e->memory;
+
+	for (;;) {
+		struct function *f =
+			m->function_lists ? m->function_lists[list_of(name)] : NULL;
+
+		for (; f; f = f->same)
+			if (strcmp(f->name, name) == 0)
+				return m == e->memory ? f : import_function(e, f);
+		if (!m->outer || m->outer_exported_only)
+			return NULL;
+		m = m->outer;
+	}
+}
+
+/* The function's place in the script's table, made at its first walk. */
+static void list_function(struct expander *e, struct function *f)
+{
+	struct shell_script *s = e->script;
+
+	if (s->function_count == e->function_cap) {
+		e->function_cap = e->function_cap ? e->function_cap * 2 : 4;
+		s->functions = mem_realloc(s->functions, e->function_cap * sizeof(*s->functions));
+	}
+	f->index = (uint32_t)s->function_count;
+	s->functions[s->function_count++] = (struct shell_function){
+		.name = f->name,
+		.first = (uint32_t)s->command_count,
+		.last = (uint32_t)s->command_count,
+		.start = f->node->start,
+		.end = f->node->end,
+	};
+}
+
+/* Walks the body with @params. */
+static enum status walk_body(struct expander *e, struct function *f, struct params params,
+			     unsigned context)
+{
+	struct params before = e->params;
+	struct local *locals = e->locals;
+	unsigned was = e->context;
+	uint32_t function = e->function;
+	bool in_call = e->in_call, listed = f->index == SHELL_NONE, choosing = e->choosing;
+	enum status s;
+
+	if (!expand_enter(e, f->node->start))
+		return STATUS_UNKNOWN;
+	expand_charge(e, WORK_CALL);
+	if (listed)
+		list_function(e, f);
+	f->active = e->in_call = true;
+	e->params = params;
+	e->context |= SHELL_IN_FUNCTION | context;
+	e->function = f->index;
+	s = expand_walk(e, f->node->body);
+	if (listed)
+		e->script->functions[f->index].last = (uint32_t)e->script->command_count;
+	vars_end_locals(e, &e->locals, locals);
+	f->active = false;
+	e->in_call = in_call;
+	e->choosing = choosing;
+	e->params = before;
+	e->context = was;
+	e->function = function;
+	expand_leave(e);
+	return s;
+}
+
+/* The words as parameters; $0 stays what it was. */
+struct params expand_params(struct expander *e, const struct shell_word *words, size_t count)
+{
+	struct params p = { .count = count, .known = true };
+
+	p.v = shell_alloc(e->arena, (count + 1) * sizeof(struct value *));
+	if (count == 0)
+		p.count = 1;
+	p.v[0] = e->params.count > 0 ? e->params.v[0] : value_text(e, DEFAULT_SHELL, 0);
+	for (size_t i = 1; i < count; i++)
+		p.v[i] = word_value(e, &words[i]);
+	/* A word that may be several or none: nobody knows which parameter is which. */
+	for (size_t i = 1; i < count; i++)
+		for (size_t k = 0; k < words[i].text.len; k++)
+			p.known &= words[i].kind[k] != SHELL_UNKNOWN_FIELDS || count == 2;
+	return p;
+}
+
+enum status expand_call(struct expander *e, struct function *f, const struct shell_word *words,
+			size_t count)
+{
+	return walk_body(e, f, expand_params(e, words, count), SHELL_IN_CALL);
+}
+
+/* Oldest first: what they call is then called, and not walked again. */
+void expand_uncalled(struct expander *e)
+{
+	size_t n = e->memory->function_count;
+	struct function **all = shell_alloc(e->arena, (n + 1) * sizeof(struct function *));
+	struct function *f = e->memory->functions;
+
+	for (size_t i = n; i-- > 0 && f; f = f->older)
+		all[i] = f;
+	for (size_t i = 0; i < n && !expand_failed(e); i++) {
+		size_t mark = vars_mark(e);
+
+		if (!all[i] || all[i]->index != SHELL_NONE)
+			continue;
+		walk_body(e, all[i], (struct params){ .known = false }, 0);
+		vars_undo(e, mark);
+	}
+}
+
+/* ---- texts ---- */
+
+/* A longer text that the script made itself is not read again. */
+#define AGAIN_MAX (256u << 10)
+
+enum status expand_text(struct expander *e, const struct shell_word *word)
+{
+	struct shell_text text = expand_marked_text(e->arena, word);
+	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth / EXPAND_LEVELS,
+				 .posix = e->posix,
+				 .again = 2 * text.len + 256 };
+	struct shell_arena_mark mark = shell_arena_mark(lex.arena);
+	uint32_t at = text.len > 0 ? text.at[0] : 0;
+	struct ast_node *program;
+	bool marked = e->marked;
+	enum status s;
+	size_t given;
+
+	expand_charge(e, WORK_TEXT + 4 * text.len);
+	if (expand_failed(e) || !expand_enter(e, at))
+		return STATUS_UNKNOWN;
+	e->marked = true;
+	given = lex.arena->given;
+	program = lex_program(&lex, &text);
+	expand_charge(e, (lex.arena->given - given) / WORK_TREE);
+	s = expand_walk(e, program);
+	/* What is not known may be what it lacks: a quote, or a target. */
+	if (lex.trouble == SHELL_SYNTAX && expand_is_partial(word))
+		lex.trouble = SHELL_FINE;
+	if (lex.trouble != SHELL_FINE && e->script->trouble == SHELL_FINE)
+		expand_trouble(e, lex.trouble, lex.trouble_text, lex.trouble_at);
+	e->marked = marked;
+	if (!e->keep_tree && !shell_arena_spent(lex.arena))
+		shell_arena_rewind(lex.arena, &mark);
+	expand_leave(e);
+	return s;
+}
+
+/* eval: its words, joined by blanks, are a text. */
+enum status expand_eval(struct expander *e, const struct shell_word *words, size_t count)
+{
+	struct cells joined = { 0 };
+	struct shell_word text = { 0 };
+	unsigned context = e->context;
+	enum status s;
+
+	for (size_t i = 0; i < count && !expand_failed(e); i++) {
+		if (joined.len + words[i].text.len > AGAIN_MAX) {
+			expand_trouble(e, SHELL_TOO_LONG, "an eval too long to judge",
+				       words[i].start);
+			break;
+		}
+		const struct value *v = word_value(e, &words[i]);
+
+		if (i > 0)
+			cells_add(e, &joined, ' ', CELL_QUOTED, words[i].start, 0);
+		cells_copy(e, &joined, v->v, v->len);
+	}
+	word_make(e, joined.v, joined.len, &text);
+	cells_release(&joined);
+	e->context |= SHELL_IN_EVAL;
+	s = expand_text(e, &text);
+	e->context = context;
+	return s;
+}
+
+/* ---- aliases ---- */
+
+struct alias *expand_find_alias(struct expander *e, const char *name)
+{
+	struct alias **lists = e->memory->alias_lists;
+
+	for (struct alias *a = lists ? lists[list_of(name)] : NULL; a; a = a->same)
+		if (strcmp(a->name, name) == 0)
+			return a->value ? a : NULL;
+	return NULL;
+}
+
+void expand_set_alias(struct expander *e, const char *name, struct value *value)
+{
+	struct alias *a = shell_alloc(e->arena, sizeof(*a));
+
+	a->name = name;
+	a->value = value;
+	if (!e->memory->alias_lists)
+		e->memory->alias_lists =
+			shell_alloc(e->arena, NAMED_LISTS * sizeof(struct alias *));
+	struct alias **list = &e->memory->alias_lists[list_of(name)];
+
+	a->same = *list;
+	*list = a;
+	if (++e->memory->alias_count > FUNCTIONS_MAX)
+		expand_trouble(e, SHELL_TOO_LONG, "too many aliases", 0);
+}
+
+/* The alias's text with the words of the command behind it, as resolved words quoted again. */
+enum status expand_alias(struct expander *e, struct alias *a, const struct shell_word *words,
+			 size_t count)
+{
+	struct cells joined = { 0 };
+	struct shell_word text = { 0 };
+	unsigned context = e->context;
+	enum status s;
+
+	cells_copy(e, &joined, a->value->v, a->value->len);
+	for (size_t i = 1; i < count && !expand_failed(e); i++) {
+		cells_add(e, &joined, ' ', CELL_QUOTED, words[i].start, 0);
+		const struct value *v = word_value(e, &words[i]);
+
+		for (uint32_t k = 0; k < v->len; k++) {
+			if (v->v[k].kind == CELL_QUOTED)
+				cells_add(e, &joined, '\\', CELL_QUOTED, v->v[k].at, 0);
+			cells_copy(e, &joined, &v->v[k], 1);
+		}
+		if (v->len == 0)
+			cells_text(e, &joined, "''", CELL_QUOTED, words[i].start);
+	}
+	word_make(e, joined.v, joined.len, &text);
+	cells_release(&joined);
+	a->active = true;
+	e->context |= SHELL_IN_EVAL;
+	s = expand_text(e, &text);
+	e->context = context;
+	a->active = false;
+	return s;
+}

@@ -1,0 +1,454 @@
+/*
+ * Variables: every value they ever had, with the time, so that a nested text can
+ * be read with what held at its command. A log of changes takes them back at the
+ * end of a subshell or a branch.
+ */
+#include "shell/expand.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Values that one variable may have at the same place. */
+#define ALTERNATIVES_MAX 8
+
+static size_t hash_name(const char *name)
+{
+	size_t h = 5381;
+
+	for (; *name; name++)
+		h = h * 33 ^ (unsigned char)*name;
+	return h ^ h >> 15;
+}
+
+static struct variable **find_slot(const struct variables *t, const char *name)
+{
+	size_t i = hash_name(name) & (t->slot_count - 1);
+
+	while (t->slots[i] && strcmp(t->slots[i]->name, name) != 0)
+		i = (i + 1) & (t->slot_count - 1);
+	return &t->slots[i];
+}
+
+struct variable *vars_find(struct variables *t, const char *name)
+{
+	return t->slot_count > 0 ? *find_slot(t, name) : NULL;
+}
+
+static void grow_slots(struct expander *e, struct variables *t)
+{
+	struct variable **old = t->slots;
+	size_t old_count = t->slot_count;
+
+	t->slot_count = old_count ? old_count * 4 : 32;
+	t->slots = shell_alloc(e->arena, t->slot_count * sizeof(struct variable *));
+	for (size_t i = 0; i < old_count; i++)
+		if (old[i])
+			*find_slot(t, old[i]->name) = old[i];
+}
+
+static struct variable *make_variable(struct expander *e, const char *name)
+{
+	struct variables *t = &e->memory->variables;
+
+	if (t->count * 2 >= t->slot_count)
+		grow_slots(e, t);
+	struct variable **slot = find_slot(t, name);
+
+	if (!*slot) {
+		*slot = shell_alloc(e->arena, sizeof(**slot));
+		(*slot)->name = shell_copy(e->arena, name, strlen(name));
+		t->count++;
+	}
+	return *slot;
+}
+
+static struct binding *current(const struct variable *v)
+{
+	return v->count > 0 ? v->history[v->count - 1].binding : NULL;
+}
+
+/* What held at @stamp. */
+static struct binding *binding_at(const struct variable *v, uint32_t stamp)
+{
+	uint32_t low = 0, high = v->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (v->history[middle].stamp <= stamp)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? v->history[low - 1].binding : NULL;
+}
+
+/* In the texts around this one, as it was at their command. */
+static const struct binding *outer_binding(const struct shell_memory *m, const char *name,
+					   const struct shell_memory **from)
+{
+	bool exported_only = false;
+
+	while (m->outer) {
+		uint32_t stamp = m->outer_stamp;
+
+		exported_only |= m->outer_exported_only;
+		m = m->outer;
+		const struct variable *v =
+			m->variables.slot_count > 0 ? *find_slot(&m->variables, name) : NULL;
+		struct binding *b = v ? binding_at(v, stamp) : NULL;
+
+		*from = m;
+		if (b)
+			return exported_only && !b->exported ? NULL : b;
+	}
+	return NULL;
+}
+
+static void push_moment(struct expander *e, struct variable *v, struct binding *b);
+
+/* A value of an outer text: its unknown characters get names of this one. */
+static struct value *import_value(struct expander *e, const struct shell_memory *from,
+				  const struct value *values)
+{
+	struct value *first = NULL, **tail = &first;
+
+	for (; values; values = values->other) {
+		struct value *v = value_make(e, values->v, values->len);
+
+		for (uint32_t i = 0; i < v->len; i++)
+			if (v->v[i].name > 0)
+				v->v[i].name = expand_name(e, from->names[v->v[i].name]);
+		*tail = v;
+		tail = &v->other;
+	}
+	return first;
+}
+
+static struct binding *import_binding(struct expander *e, const struct shell_memory *from,
+				      const struct binding *b)
+{
+	struct binding *copy = shell_alloc(e->arena, sizeof(*copy));
+
+	*copy = *b;
+	copy->values = import_value(e, from, b->values);
+	copy->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
+	for (uint32_t i = 0; i < b->item_count; i++)
+		copy->items[i] = b->items[i] ? import_value(e, from, b->items[i]) : NULL;
+	expand_charge(e, b->item_count);
+	return copy;
+}
+
+/* The variable, taken from the outer texts if this one has not set it; NULL: nobody has. */
+static struct variable *lookup(struct expander *e, const char *name)
+{
+	struct variable *v = vars_find(&e->memory->variables, name);
+	const struct shell_memory *from = NULL;
+
+	if ((v && v->count > 0) || !e->memory->outer)
+		return v;
+	const struct binding *b = outer_binding(e->memory, name, &from);
+
+	if (!b)
+		return v;
+	v = make_variable(e, name);
+	push_moment(e, v, import_binding(e, from, b));
+	return v;
+}
+
+struct binding *vars_get(struct expander *e, const char *name)
+{
+	struct variable *v = lookup(e, name);
+
+	return v ? current(v) : NULL;
+}
+
+static struct value *pick(struct value *values, uint32_t digit)
+{
+	while (digit-- > 0 && values->other)
+		values = values->other;
+	return values;
+}
+
+static uint32_t count_values(const struct value *values)
+{
+	uint32_t n = 0;
+
+	for (; values; values = values->other)
+		n++;
+	return n;
+}
+
+/* A variable is asked for the same one of its values all through a choice. */
+static uint32_t digit_of(struct expander *e, struct variable *v, uint32_t values)
+{
+	if (values < 2)
+		return 0;
+	if (v->epoch != e->epoch || v->digit >= values) {
+		v->epoch = e->epoch;
+		v->digit = (uint32_t)(e->choice_left % values);
+		e->choice_left /= values;
+		if (e->choice_count < 1024)
+			e->choice_count *= values;
+	}
+	return v->digit;
+}
+
+struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
+{
+	struct variable *v = lookup(e, name);
+	struct binding *b = v ? current(v) : NULL;
+
+	*is_unset = b && !b->is_set;
+	if (!b || !b->values)
+		return NULL;
+	return pick(b->values, digit_of(e, v, count_values(b->values)));
+}
+
+/* ---- changes ---- */
+
+static void push_moment(struct expander *e, struct variable *v, struct binding *b)
+{
+	if (v->count == v->cap) {
+		uint32_t cap = v->cap ? v->cap * 2 : 2;
+		struct moment *history = shell_alloc(e->arena, cap * sizeof(*history));
+
+		if (v->count > 0)
+			memcpy(history, v->history, v->count * sizeof(*history));
+		v->history = history;
+		v->cap = cap;
+	}
+	v->history[v->count++] = (struct moment){ ++e->memory->variables.stamp, b };
+}
+
+static void log_change(struct expander *e, struct variable *v)
+{
+	struct variables *t = &e->memory->variables;
+
+	if (t->log_len == t->log_cap) {
+		size_t cap = t->log_cap ? t->log_cap * 2 : 32;
+		struct change *log = shell_alloc(e->arena, cap * sizeof(*log));
+
+		if (t->log_len > 0)
+			memcpy(log, t->log, t->log_len * sizeof(*log));
+		t->log = log;
+		t->log_cap = cap;
+	}
+	t->log[t->log_len++] = (struct change){ v, current(v) };
+}
+
+static void bind(struct expander *e, struct variable *v, struct binding *b)
+{
+	log_change(e, v);
+	push_moment(e, v, b);
+}
+
+void vars_set_binding(struct expander *e, const char *name, struct binding *b)
+{
+	struct variable *v = make_variable(e, name);
+	struct binding *before = current(v);
+
+	expand_charge(e, WORK_VARIABLE);
+	b->is_set = true;
+	b->exported |= before && before->exported;
+	bind(e, v, b);
+}
+
+void vars_set(struct expander *e, const char *name, struct value *value)
+{
+	struct binding *b = shell_alloc(e->arena, sizeof(*b));
+
+	b->values = value;
+	vars_set_binding(e, name, b);
+}
+
+void vars_export(struct expander *e, const char *name)
+{
+	struct binding *before = vars_get(e, name);
+	struct binding *b;
+
+	if (!before || before->exported)
+		return;
+	b = shell_alloc(e->arena, sizeof(*b));
+	*b = *before;
+	b->exported = true;
+	bind(e, make_variable(e, name), b);
+}
+
+void vars_unset(struct expander *e, const char *name)
+{
+	bind(e, make_variable(e, name), shell_alloc(e->arena, sizeof(struct binding)));
+}
+
+void vars_local(struct expander *e, struct local **list, const char *name)
+{
+	struct variable *v = make_variable(e, name);
+	struct local *l = shell_alloc(e->arena, sizeof(*l));
+
+	l->variable = v;
+	l->before = current(v);
+	l->older = *list;
+	*list = l;
+}
+
+void vars_end_locals(struct expander *e, struct local **list, struct local *until)
+{
+	for (; *list != until; *list = (*list)->older)
+		bind(e, (*list)->variable, (*list)->before);
+}
+
+size_t vars_mark(struct expander *e)
+{
+	return e->memory->variables.log_len;
+}
+
+void vars_undo(struct expander *e, size_t mark)
+{
+	struct variables *t = &e->memory->variables;
+
+	while (t->log_len > mark) {
+		struct change *c = &t->log[--t->log_len];
+
+		push_moment(e, c->variable, c->before);
+	}
+}
+
+/* ---- branches ---- */
+
+struct join_entry {
+	struct join_entry *older;
+	struct variable *variable;
+	struct binding *binding;
+	size_t seen; /* branches that set it */
+};
+
+void join_start(struct expander *e, struct join *j)
+{
+	*j = (struct join){ .mark = vars_mark(e) };
+}
+
+/* The same, but for what of it may be missing or empty. */
+static bool same_value(const struct value *a, const struct value *b)
+{
+	if (a->len != b->len)
+		return false;
+	for (uint32_t i = 0; i < a->len; i++) {
+		const struct cell *x = &a->v[i], *y = &b->v[i];
+
+		if (x->kind != y->kind || (x->c != y->c && !cell_is_unknown(x)) ||
+		    (x->name != y->name && !cell_is_known(x)))
+			return false;
+	}
+	return true;
+}
+
+/* @a is the same as @b, but more of it may be missing or empty. */
+static bool is_weaker(const struct value *a, const struct value *b)
+{
+	for (uint32_t i = 0; i < a->len; i++) {
+		const struct cell *x = &a->v[i], *y = &b->v[i];
+
+		if (cell_is_known(x) ? x->name && !y->name : x->c == UNKNOWN_ANY && x->c != y->c)
+			return true;
+	}
+	return false;
+}
+
+/* Adds copies of the @more values that @list has not. */
+static void add_values(struct expander *e, struct value **list, const struct value *more)
+{
+	for (; more; more = more->other) {
+		struct value **tail = list;
+		size_t count = 0;
+
+		for (; *tail && !same_value(*tail, more); tail = &(*tail)->other)
+			count++;
+		if (*tail && is_weaker(more, *tail))
+			(*tail)->v = more->v;
+		if (*tail || count >= ALTERNATIVES_MAX)
+			continue;
+		*tail = shell_alloc(e->arena, sizeof(**tail));
+		(*tail)->v = more->v;
+		(*tail)->len = more->len;
+	}
+}
+
+static struct binding *union_of(struct expander *e, const struct binding *a,
+				const struct binding *b)
+{
+	struct binding *u = shell_alloc(e->arena, sizeof(*u));
+
+	*u = *a;
+	u->values = NULL;
+	add_values(e, &u->values, a->values);
+	if (b)
+		add_values(e, &u->values, b->values);
+	u->exported |= b && b->exported;
+	return u;
+}
+
+static void join_add(struct expander *e, struct join *j, struct variable *v)
+{
+	struct join_entry *entry = j->entries;
+
+	while (entry && entry->variable != v) {
+		entry = entry->older;
+		e->fuel -= e->fuel > 0;
+	}
+	if (!entry) {
+		entry = shell_alloc(e->arena, sizeof(*entry));
+		entry->variable = v;
+		entry->older = j->entries;
+		j->entries = entry;
+		entry->binding = current(v);
+	} else if (current(v)) {
+		entry->binding = entry->binding ? union_of(e, entry->binding, current(v))
+						: current(v);
+	}
+	entry->seen++;
+}
+
+/* A branch is over: keep what it set, go back to what held before. */
+void join_branch(struct expander *e, struct join *j)
+{
+	struct variables *t = &e->memory->variables;
+	uint32_t merge = ++t->stamp;
+
+	j->branches++;
+	for (size_t i = j->mark; i < t->log_len; i++) {
+		struct variable *v = t->log[i].variable;
+
+		if (v->merge == merge)
+			continue;
+		v->merge = merge;
+		if (expand_failed(e))
+			break;
+		join_add(e, j, v);
+	}
+	vars_undo(e, j->mark);
+}
+
+/* All that is known of it is that it is not empty: ${x:?}. */
+static bool is_itself(const struct expander *e, const struct variable *v, const struct binding *b)
+{
+	const struct cell *c = b->values && b->values->len == 1 ? b->values->v : NULL;
+
+	return c && c->kind == CELL_UNKNOWN && c->name &&
+	       strcmp(expand_name_text(e, c->name), v->name) == 0;
+}
+
+void join_end(struct expander *e, struct join *j, bool may_skip)
+{
+	for (struct join_entry *entry = j->entries; entry; entry = entry->older) {
+		struct binding *before = current(entry->variable), *after = entry->binding;
+		bool skipped = may_skip || entry->seen < j->branches;
+
+		if (!after || (skipped && !before && is_itself(e, entry->variable, after)))
+			continue;
+		if (skipped && before && before->is_set)
+			after = union_of(e, after, before);
+		bind(e, entry->variable, after);
+	}
+}

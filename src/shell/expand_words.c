@@ -1,0 +1,264 @@
+/*
+ * Cells to words and back: what is literal, a glob or unknown in a finished word, and
+ * the fields that an unquoted expansion is split into.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "shell/expand.h"
+#include "shell/lex.h"
+
+/* The memory of the last list that was released. */
+static struct shell_word *spare;
+#define SPARE_WORDS 16u
+
+void words_release(struct words *w)
+{
+	if (w->cap == SPARE_WORDS && !spare)
+		spare = w->v;
+	else
+		free(w->v);
+	*w = (struct words){ 0 };
+}
+
+void word_add(struct expander *e, struct words *out, const struct shell_word *word)
+{
+	expand_charge(e, out->len < WORDS_MAX ? WORK_WORD : e->fuel);
+	if (!out->cap && spare) {
+		out->v = spare;
+		out->cap = SPARE_WORDS;
+		spare = NULL;
+	} else if (out->len == out->cap) {
+		out->cap = out->cap ? out->cap * 2 : SPARE_WORDS;
+		out->v = mem_realloc(out->v, out->cap * sizeof(*out->v));
+	}
+	out->v[out->len++] = *word;
+}
+
+static bool is_globbing(const struct cell *c)
+{
+	return c->kind == CELL_PLAIN || c->kind == CELL_FIELD;
+}
+
+/* Index of the last ']' that may close a bracket expression. */
+static size_t last_bracket(const struct cell *v, size_t len)
+{
+	while (len > 0 && !(v[len - 1].c == ']' && is_globbing(&v[len - 1])))
+		len--;
+	return len > 0 ? len - 1 : 0;
+}
+
+static uint8_t final_kind(const struct cell *v, size_t i, size_t bracket, bool open)
+{
+	const struct cell *c = &v[i];
+
+	switch (c->kind) {
+	case CELL_TILDE:
+		return SHELL_TILDE;
+	case CELL_UNKNOWN:
+		return SHELL_UNKNOWN;
+	case CELL_UNKNOWN_FIELDS:
+		return SHELL_UNKNOWN_FIELDS;
+	case CELL_GLOB:
+		return SHELL_GLOB;
+	case CELL_PLAIN:
+	case CELL_FIELD:
+		if (c->c == '*' || c->c == '?' || (c->c == '[' && bracket > i + 1) ||
+		    (c->c == ']' && open))
+			return SHELL_GLOB;
+		return SHELL_LITERAL;
+	default:
+		return SHELL_LITERAL;
+	}
+}
+
+/* The first run of characters that may be missing; unknown ones are by themselves. */
+static void find_missing(const struct cell *v, size_t len, struct shell_word *out)
+{
+	uint32_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		bool missing = cell_is_known(&v[i]) && v[i].name > 0;
+		bool empty = cell_is_unknown(&v[i]) && v[i].c == UNKNOWN_ANY;
+
+		if (v[i].kind == CELL_EMPTY)
+			continue;
+		if (missing && !out->gone_to)
+			out->gone_from = out->gone_to = n;
+		if ((missing || (empty && out->gone_to)) && out->gone_to == n)
+			out->gone_to++;
+		n++;
+	}
+}
+
+static void add_unknowns(struct expander *e, const struct cell *v, size_t len, size_t count,
+			 struct shell_word *out)
+{
+	struct shell_unknown *u = shell_alloc(e->arena, count * sizeof(*u));
+	uint32_t index = 0;
+
+	out->unknowns = u;
+	for (size_t i = 0; i < len; i++) {
+		if (v[i].kind == CELL_EMPTY)
+			continue;
+		if (v[i].name > 0 && !cell_is_known(&v[i]))
+			u[out->unknown_count++] = (struct shell_unknown){
+				index, v[i].c == UNKNOWN_SET, expand_name_text(e, v[i].name) };
+		index++;
+	}
+}
+
+void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out)
+{
+	expand_charge(e, 10 + len / 2);
+	char *s = shell_alloc_raw(e->arena, len + 1);
+	uint8_t *kind = shell_alloc_raw(e->arena, len + 1);
+	uint32_t *at = shell_alloc_raw(e->arena, (len + 1) * sizeof(*at));
+	size_t bracket = SIZE_MAX, n = 0, named = 0;
+	bool open = false, quoted = out->quoted, missing = false;
+
+	for (size_t i = 0; i < len; i++) {
+		missing |= v[i].name > 0 && cell_is_known(&v[i]);
+		if (v[i].kind == CELL_QUOTED) {
+			kind[n] = SHELL_LITERAL;
+			quoted = true;
+		} else if (is_globbing(&v[i]) && !lex_is(v[i].c, LEX_PATTERN)) {
+			kind[n] = SHELL_LITERAL;
+		} else if (v[i].kind == CELL_EMPTY) {
+			quoted = true;
+			continue;
+		} else {
+			if (v[i].c == '[' && bracket == SIZE_MAX)
+				bracket = last_bracket(v, len);
+			kind[n] = final_kind(v, i, bracket, open);
+			open = kind[n] == SHELL_GLOB && v[i].c == '[' ? true :
+				kind[n] == SHELL_GLOB && v[i].c == ']' ? false : open;
+			named += v[i].name > 0 && !cell_is_known(&v[i]);
+		}
+		s[n] = kind[n] == SHELL_UNKNOWN || kind[n] == SHELL_UNKNOWN_FIELDS ? '?' : v[i].c;
+		at[n++] = v[i].at;
+	}
+	s[n] = '\0';
+	kind[n] = SHELL_LITERAL;
+	at[n] = 0;
+	out->quoted = quoted;
+	out->text = (struct shell_text){ s, at, n };
+	out->kind = kind;
+	if (named > 0)
+		add_unknowns(e, v, len, named, out);
+	if (missing)
+		find_missing(v, len, out);
+	if (e->process && named > 0 && out->unknowns[0].name[0] == '<') {
+		out->content = e->process;
+		e->process = NULL;
+	}
+}
+
+struct value *word_value(struct expander *e, const struct shell_word *word)
+{
+	static const uint8_t kinds[] = { CELL_QUOTED, CELL_GLOB, CELL_TILDE, CELL_UNKNOWN,
+					 CELL_UNKNOWN };
+	struct value *v = shell_alloc(e->arena, sizeof(*v));
+	const struct shell_text *t = &word->text;
+	uint16_t missing = word->gone_to ? expand_name(e, NAME_MISSING) : 0;
+	uint32_t named = 0;
+
+	/* As long as the word even where the fuel ends: who asks cuts it at what the word has. */
+	expand_charge(e, t->len);
+	v->v = shell_alloc_raw(e->arena, t->len * sizeof(*v->v));
+	v->len = (uint32_t)t->len;
+	for (uint32_t i = 0; i < v->len; i++)
+		v->v[i] = (struct cell){ t->at ? t->at[i] : i, 0, kinds[word->kind[i]], t->s[i] };
+	for (uint32_t i = word->gone_from; i < word->gone_to && i < v->len; i++)
+		v->v[i].name = cell_is_known(&v->v[i]) ? missing : 0;
+	for (; named < word->unknown_count; named++) {
+		struct cell *c = &v->v[word->unknowns[named].index];
+
+		c->name = expand_name(e, word->unknowns[named].name);
+		c->c = word->unknowns[named].is_set ? UNKNOWN_SET : c->c;
+	}
+	return v;
+}
+
+/* ---- splitting ---- */
+
+struct splitter {
+	struct expander *e;
+	const struct ast_word *word;
+	struct words *out;
+	char ifs[32];
+	struct cells now;
+	bool started;
+};
+
+static void split_end(struct splitter *s)
+{
+	struct shell_word w = { .start = s->word->start, .end = s->word->end };
+
+	if (s->started) {
+		word_make(s->e, s->now.v, s->now.len, &w);
+		word_add(s->e, s->out, &w);
+	}
+	s->now.len = 0;
+	s->started = false;
+}
+
+static void split_cell(struct splitter *s, const struct cell *c)
+{
+	if (c->kind == CELL_BREAK) {
+		split_end(s);
+		return;
+	}
+	if (c->kind == CELL_FIELD && c->c && strchr(s->ifs, c->c)) {
+		s->started |= c->c != ' ' && c->c != '\t' && c->c != '\n';
+		split_end(s);
+		return;
+	}
+	s->started = true;
+	cells_copy(s->e, &s->now, c, 1);
+}
+
+static void set_ifs(struct splitter *s)
+{
+	bool unset;
+	const struct value *v = vars_value(s->e, "IFS", &unset);
+	size_t len = 0;
+
+	if (!v) {
+		strcpy(s->ifs, " \t\n");
+		return;
+	}
+	for (uint32_t i = 0; i < v->len && len + 1 < sizeof(s->ifs); i++)
+		if (v->v[i].kind == CELL_QUOTED)
+			s->ifs[len++] = v->v[i].c;
+	s->ifs[len] = '\0';
+}
+
+/* Does splitting find anything to do? */
+static bool needs_split(const struct cells *c)
+{
+	for (size_t i = 0; i < c->len; i++)
+		if (c->v[i].kind == CELL_FIELD || c->v[i].kind == CELL_BREAK)
+			return true;
+	return false;
+}
+
+void words_split(struct expander *e, const struct ast_word *w, const struct cells *c,
+		 struct words *out)
+{
+	struct splitter s = { .e = e, .word = w, .out = out };
+
+	if (needs_split(c)) {
+		set_ifs(&s);
+		for (size_t i = 0; i < c->len && !expand_failed(e); i++)
+			split_cell(&s, &c->v[i]);
+		split_end(&s);
+		cells_release(&s.now);
+	} else if (c->len > 0) {
+		struct shell_word word = { .start = w->start, .end = w->end };
+
+		word_make(e, c->v, c->len, &word);
+		word_add(e, out, &word);
+	}
+}

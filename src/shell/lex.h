@@ -1,0 +1,171 @@
+/*
+ * shell_lex - shell text to a tree; private to the shell modules.
+ *
+ * A reader stands in one text; the texts inside of it (a backquoted command, a
+ * here-document) get readers of their own that share one state. The first trouble
+ * is kept and ends all reading; what was complete before it stays in the tree.
+ */
+#ifndef PROCPEN_SHELL_LEX_H
+#define PROCPEN_SHELL_LEX_H
+
+#include "shell/arena.h"
+#include "shell/ast.h"
+
+/* One text with all texts inside of it. */
+struct lex_state {
+	struct shell_arena *arena;
+	unsigned depth;    /* levels still allowed */
+	size_t again;      /* bytes that may still be read a second time */
+	bool posix;        /* read as dash does where bash would read it otherwise */
+	bool ambiguous;    /* something was seen that dash reads otherwise */
+	enum shell_trouble trouble;
+	const char *trouble_text;
+	uint32_t trouble_at;
+};
+
+struct lex_here {
+	struct lex_here *next;
+	struct ast_redirect *redirect;
+};
+
+struct lex_reader {
+	struct lex_state *state;
+	struct shell_text text;
+	size_t pos, end;
+	struct lex_here *pending, **pending_tail; /* here-documents whose bodies come */
+	size_t peeked, peeked_end; /* where a reserved word was last looked for, and its end */
+	uint8_t peeked_word;	   /* enum lex_reserved: what was found there */
+};
+
+/* ---- shell_grammar.c, with _simple, _redirect and _compound: commands ---- */
+
+/* The whole text; what was read before a trouble, never NULL. */
+struct ast_node *lex_program(struct lex_state *state, const struct shell_text *text);
+/* The next commands with all of their here-documents; NULL: no more, or a trouble. */
+struct ast_node *lex_next(struct lex_reader *r);
+
+void lex_reader_init(struct lex_reader *r, struct lex_state *state, const struct shell_text *text);
+struct ast_node *lex_new_node(struct lex_reader *r, enum ast_type type);
+struct ast_node *lex_list(struct lex_reader *r);
+struct ast_node *lex_command(struct lex_reader *r);
+struct ast_node *lex_simple(struct lex_reader *r);
+struct ast_node *lex_compound(struct lex_reader *r);
+struct ast_node *lex_function_body(struct lex_reader *r, struct ast_node *n);
+
+enum lex_reserved {
+	WORD_NONE, WORD_BANG, WORD_OPEN, WORD_CLOSE, WORD_TEST, WORD_CASE, WORD_COPROC, WORD_DO,
+	WORD_DONE, WORD_ELIF, WORD_ELSE, WORD_ESAC, WORD_FI, WORD_FOR, WORD_FUNCTION, WORD_IF,
+	WORD_IN, WORD_SELECT, WORD_THEN, WORD_TIME, WORD_UNTIL, WORD_WHILE,
+};
+
+/* The reserved word at the position, which stays where it is; *end: behind the word. */
+enum lex_reserved lex_peek_reserved(struct lex_reader *r, size_t *end);
+bool lex_take_reserved(struct lex_reader *r, enum lex_reserved which);
+/* Takes @text, with lines joined inside of it. */
+bool lex_take_operator(struct lex_reader *r, const char *text);
+void lex_redirects(struct lex_reader *r, struct ast_redirect ***tail);
+bool lex_redirect(struct lex_reader *r, struct ast_redirect ***tail);
+
+/* ---- shell_lex.c: characters, blanks, words ---- */
+
+/* Note the first trouble; no reader goes on behind it. */
+void lex_fail(struct lex_reader *r, enum shell_trouble trouble, const char *what, size_t at);
+void lex_unexpected(struct lex_reader *r);
+
+/* Take the parenthesis that closes the one at @open. */
+void lex_close(struct lex_reader *r, size_t open);
+static inline bool lex_failed(const struct lex_reader *r)
+{
+	return r->state->trouble != SHELL_FINE;
+}
+bool lex_enter(struct lex_reader *r);
+void lex_leave(struct lex_reader *r);
+
+/* The character @ahead of the position; -1: the end. */
+static inline int lex_peek(const struct lex_reader *r, size_t ahead)
+{
+	return r->pos + ahead < r->end ? (unsigned char)r->text.s[r->pos + ahead] : -1;
+}
+uint32_t lex_origin(const struct lex_reader *r, size_t pos);
+uint32_t lex_origin_end(const struct lex_reader *r, size_t pos);
+/* A text that was put together from others may begin behind its end: *start, *end in order. */
+void lex_order(uint32_t *start, uint32_t *end);
+struct ast_text lex_slice(const struct lex_reader *r, size_t from, size_t to);
+
+/* What a character may be. */
+enum lex_class {
+	LEX_NAME = 1,	  /* a letter or _ */
+	LEX_DIGIT = 2,
+	LEX_META = 4,	  /* ends a word */
+	LEX_RESERVED = 8, /* begins a reserved word, or may hide one */
+	LEX_PATTERN = 16, /* unquoted, more than itself; or a mark of shell_expand_mark */
+	LEX_ESCAPE = 32,  /* ends a run of plain characters */
+};
+extern const uint8_t lex_classes[256];
+
+static inline bool lex_is(char c, unsigned classes)
+{
+	return lex_classes[(unsigned char)c] & classes;
+}
+
+static inline bool lex_is_meta(int c)
+{
+	return c < 0 || (lex_classes[c] & LEX_META);
+}
+
+static inline bool lex_is_name(int c, bool first)
+{
+	return c >= 0 && (lex_classes[c] & (first ? LEX_NAME : LEX_NAME | LEX_DIGIT));
+}
+
+/* A backslash before a newline joins two lines, also in the middle of an operator. */
+static inline void lex_continuation(struct lex_reader *r)
+{
+	while (lex_peek(r, 0) == '\\' && lex_peek(r, 1) == '\n')
+		r->pos += 2;
+}
+void lex_blank(struct lex_reader *r);
+void lex_newlines(struct lex_reader *r);
+
+/* How far a word goes. */
+enum lex_stop {
+	STOP_WORD,     /* at blank or operator */
+	STOP_BRACE,    /* at } */
+	STOP_SLASH,    /* at / or }: the pattern of ${x/pattern/text} */
+	STOP_COLON,    /* at : or }: the offset of ${x:offset:length} */
+	STOP_BRACKET,  /* at ] */
+};
+
+struct lex_word {
+	struct ast_word *word;
+	struct ast_part **tail;
+	struct ast_part *last;
+};
+
+/* A word from the position; NULL where none starts. */
+struct ast_word *lex_word(struct lex_reader *r);
+struct ast_word *lex_word_until(struct lex_reader *r, enum lex_stop stop);
+/* Text as between double quotes, up to @term ('"', '}', or -1: the end of the reader). */
+struct ast_word *lex_quoted_until(struct lex_reader *r, int term);
+void lex_word_start(struct lex_reader *r, struct lex_word *b);
+void lex_word_end(struct lex_reader *r, struct lex_word *b);
+void lex_add_text(struct lex_reader *r, struct lex_word *b, size_t from, size_t to, bool quoted);
+struct ast_part *lex_add_part(struct lex_reader *r, struct lex_word *b, enum ast_part_type type,
+			      size_t from, bool quoted);
+void lex_quoted(struct lex_reader *r, struct lex_word *b, int term);
+
+/* ---- shell_lex_dollar.c: what $ and ` begin ---- */
+
+void lex_dollar(struct lex_reader *r, struct lex_word *b, bool quoted);
+void lex_backquote(struct lex_reader *r, struct lex_word *b, bool quoted);
+void lex_process(struct lex_reader *r, struct lex_word *b);
+/* The arithmetic up to the closing "))" or "]", behind which it stands; NULL: it is none. */
+struct ast_word *lex_arith(struct lex_reader *r, int close);
+void lex_ansi(struct lex_reader *r, struct lex_word *b);
+
+/* ---- shell_lex_here.c: here-documents ---- */
+
+void lex_here_delimiter(struct lex_reader *r, struct ast_redirect *redirect);
+void lex_here_bodies(struct lex_reader *r);
+
+#endif

@@ -1,0 +1,213 @@
+/* Here-documents: the delimiter at the operator, the bodies behind the next newline. */
+#include "shell/lex.h"
+
+#include <string.h>
+
+/* ---- the delimiter ---- */
+
+/* Behind the quoted text at @at; r->end + 1 if it is not closed on its line. */
+static size_t skip_quoted(const struct lex_reader *r, size_t at)
+{
+	char quote = r->text.s[at++];
+
+	for (; at < r->end && r->text.s[at] != '\n'; at++) {
+		if (r->text.s[at] == quote)
+			return at + 1;
+		if (quote == '"' && r->text.s[at] == '\\')
+			at++;
+	}
+	return r->end + 1;
+}
+
+/* Behind the delimiter at the position; beyond the end if it takes more than a line. */
+static size_t delimiter_end(const struct lex_reader *r)
+{
+	size_t at = r->pos;
+
+	while (at < r->end && !lex_is_meta((unsigned char)r->text.s[at])) {
+		if (r->text.s[at] == '\\')
+			at += at + 1 < r->end && r->text.s[at + 1] == '\n' ? r->end : 2;
+		else if (r->text.s[at] == '\'' || r->text.s[at] == '"')
+			at = skip_quoted(r, at);
+		else
+			at++;
+	}
+	return at;
+}
+
+/* The delimiter [from, to) without its quotes; *quoted: it had some. */
+static char *unquote(struct lex_reader *r, size_t from, size_t to, bool *quoted)
+{
+	char *s = shell_alloc(r->state->arena, to - from + 1);
+	size_t len = 0;
+	char quote = '\0';
+
+	for (size_t i = from; i < to; i++) {
+		char c = r->text.s[i];
+
+		if (quote ? c == quote : c == '\'' || c == '"') {
+			quote = quote ? '\0' : c;
+			*quoted = true;
+		} else if (c == '\\' && quote != '\'' && i + 1 < to &&
+			   (!quote || strchr("\"\\$`", r->text.s[i + 1]))) {
+			s[len++] = r->text.s[++i];
+			*quoted = true;
+		} else {
+			s[len++] = c;
+		}
+	}
+	return s;
+}
+
+void lex_here_delimiter(struct lex_reader *r, struct ast_redirect *redirect)
+{
+	lex_blank(r);
+	size_t end = delimiter_end(r);
+
+	if (end == r->pos) {
+		lex_unexpected(r);
+	} else if (end > r->end) {
+		/* It would never be met, or a shell of its own mind meets it. */
+		lex_fail(r, SHELL_SYNTAX, "a here-document's delimiter of more than a line",
+			 r->pos);
+	}
+	if (lex_failed(r))
+		return;
+	redirect->delimiter = unquote(r, r->pos, end, &redirect->raw);
+	r->pos = end;
+	struct lex_here *h = shell_alloc(r->state->arena, sizeof(*h));
+
+	h->redirect = redirect;
+	*r->pending_tail = h;
+	r->pending_tail = &h->next;
+}
+
+/* ---- the bodies ---- */
+
+struct line {
+	size_t start, text, end; /* text: behind the tabs that are stripped; end: at the newline */
+};
+
+static struct line next_line(const struct lex_reader *r, size_t at, bool strip)
+{
+	struct line l = { at, at, at };
+	const char *newline = memchr(r->text.s + at, '\n', r->end - at);
+
+	l.end = newline ? (size_t)(newline - r->text.s) : r->end;
+	while (strip && l.text < l.end && r->text.s[l.text] == '\t')
+		l.text++;
+	return l;
+}
+
+static bool is_joined(const struct lex_reader *r, struct line l)
+{
+	size_t slashes = 0;
+
+	while (l.end - slashes > l.text && r->text.s[l.end - 1 - slashes] == '\\')
+		slashes++;
+	return slashes % 2 && l.end < r->end;
+}
+
+static bool is_delimiter(const struct lex_reader *r, struct line l, const char *delimiter,
+			 size_t len)
+{
+	return l.end - l.text == len && memcmp(r->text.s + l.text, delimiter, len) == 0;
+}
+
+/* bash joins the lines of a delimiter, dash does not: refuse what would be one for bash only. */
+static bool is_split_delimiter(const struct lex_reader *r, struct line l, const char *delimiter,
+			       size_t len)
+{
+	size_t seen = 0;
+
+	for (size_t i = l.text; i < r->end && r->text.s[i] != '\n'; i++) {
+		if (r->text.s[i] == '\\' && i + 1 < r->end && r->text.s[i + 1] == '\n')
+			i++;
+		else if (seen >= len || r->text.s[i] != delimiter[seen++])
+			return false;
+	}
+	return seen == len;
+}
+
+/* Position behind the body's last line; *next: behind the delimiter's line. */
+static size_t find_end(struct lex_reader *r, const struct ast_redirect *h, size_t *next)
+{
+	size_t len = strlen(h->delimiter), at = r->pos;
+	bool joined = false;
+
+	while (at < r->end) {
+		struct line l = next_line(r, at, h->strip);
+
+		if (!joined && is_delimiter(r, l, h->delimiter, len)) {
+			*next = l.end < r->end ? l.end + 1 : r->end;
+			return l.start;
+		}
+		if (!joined && !h->raw && is_joined(r, l) &&
+		    is_split_delimiter(r, l, h->delimiter, len))
+			lex_fail(r, SHELL_SYNTAX, "a here-document's delimiter over two lines", at);
+		joined = !h->raw && is_joined(r, l);
+		at = l.end < r->end ? l.end + 1 : r->end;
+	}
+	*next = r->end;
+	return r->end;
+}
+
+/* The body without the tabs at the start of its lines. */
+static struct shell_text stripped(struct lex_reader *r, size_t from, size_t to)
+{
+	char *s = shell_alloc(r->state->arena, to - from + 1);
+	uint32_t *at = shell_alloc(r->state->arena, (to - from + 1) * sizeof(*at));
+	size_t len = 0;
+	bool start = true;
+
+	for (size_t i = from; i < to; i++) {
+		if (start && r->text.s[i] == '\t')
+			continue;
+		start = r->text.s[i] == '\n';
+		s[len] = r->text.s[i];
+		at[len++] = lex_origin(r, i);
+	}
+	return (struct shell_text){ s, at, len };
+}
+
+static void read_body(struct lex_reader *r, struct ast_redirect *h)
+{
+	size_t from = r->pos, next, to = find_end(r, h, &next);
+	struct lex_reader sub = *r;
+
+	if (lex_failed(r))
+		return;
+	if (h->strip) {
+		struct shell_text body = stripped(r, from, to);
+
+		lex_reader_init(&sub, r->state, &body);
+	} else {
+		sub.pos = from;
+		sub.end = to;
+	}
+	sub.pending = NULL;
+	sub.pending_tail = &sub.pending;
+	if (h->raw) {
+		struct lex_word b;
+
+		lex_word_start(&sub, &b);
+		lex_add_text(&sub, &b, sub.pos, sub.end, true);
+		sub.pos = sub.end;
+		lex_word_end(&sub, &b);
+		h->target = b.word;
+	} else if (lex_enter(&sub)) {
+		h->target = lex_quoted_until(&sub, -1);
+		lex_leave(&sub);
+	}
+	r->pos = lex_failed(r) ? r->end : next;
+}
+
+void lex_here_bodies(struct lex_reader *r)
+{
+	struct lex_here *h = r->pending;
+
+	r->pending = NULL;
+	r->pending_tail = &r->pending;
+	for (; h && !lex_failed(r); h = h->next)
+		read_body(r, h->redirect);
+}

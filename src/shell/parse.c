@@ -1,0 +1,260 @@
+/*
+ * One text: read as bash reads it, walked; and where dash would read it otherwise,
+ * read and walked again that way. What dash refuses it does not run, so only the
+ * first reading can be no shell.
+ */
+#include "shell/parse.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "shell/expand.h"
+#include "shell/lex.h"
+
+/* Longest text: its offsets are 32 bits, and stdin may be up to 1 MiB. */
+#define TEXT_MAX (8u << 20)
+
+/* Steps that a text may take of all that are left: who looks at its commands needs some, too. */
+static uint64_t fuel_for(const struct shell_budget *budget)
+{
+	return budget->work / 4 * 3;
+}
+
+/* ---- before the first command ---- */
+
+static void set_params(struct expander *e, const struct shell_setup *setup)
+{
+	struct shell_word none = { 0 };
+
+	if (setup && setup->arg_count > 0) {
+		e->params = expand_params(e, setup->args, setup->arg_count);
+		e->params.v[0] = word_value(e, &setup->args[0]);
+	} else {
+		word_make(e, NULL, 0, &none);
+		e->params = expand_params(e, &none, 1);
+	}
+}
+
+static void apply_setup(struct expander *e, const struct shell_setup *setup)
+{
+	set_params(e, setup);
+	if (!setup)
+		return;
+	for (size_t i = 0; i < setup->variable_count; i++) {
+		vars_set(e, setup->variables[i].name, word_value(e, &setup->variables[i].value));
+		vars_export(e, setup->variables[i].name);
+	}
+	if (setup->input)
+		e->input = word_value(e, setup->input);
+}
+
+static void set_outer(struct shell_memory *m, const struct shell_setup *setup)
+{
+	m->bash = setup && setup->bash;
+	if (!setup || !setup->outer)
+		return;
+	m->outer = setup->outer->memory;
+	m->outer_exported_only = setup->exported_only;
+	m->bash |= m->outer->bash && !setup->exported_only;
+	if (setup->outer_command < setup->outer->command_count)
+		m->outer_stamp = setup->outer->commands[setup->outer_command].stamp;
+}
+
+/*
+ * As many zeros as there are bytes, for words that are copies of the text; and offsets 0, 1,
+ * 2, ... where the text has none of its own.
+ */
+static void set_identity(struct expander *e, const struct shell_text *text)
+{
+	uint32_t *identity;
+
+	e->zeros = shell_alloc(e->arena, text->len + 2);
+	e->identity_len = text->len + 1;
+	if (text->at)
+		return;
+	identity = shell_alloc_raw(e->arena, (text->len + 1) * sizeof(*identity));
+	for (size_t i = 0; i <= text->len; i++)
+		identity[i] = (uint32_t)i;
+	e->identity = identity;
+}
+
+/* ---- one reading ---- */
+
+/* Reads and walks the next commands. Their tree goes, unless a function is in it. */
+static bool walk_next(struct expander *e, struct lex_reader *r)
+{
+	struct shell_arena_mark mark = shell_arena_mark(&e->memory->tree);
+	size_t given = e->memory->tree.given;
+	struct ast_node *n = lex_next(r);
+
+	expand_charge(e, (e->memory->tree.given - given) / WORK_TREE);
+	e->keep_tree = false;
+	/* dash runs nothing of what it refuses; bash's refusal is ours, with what was found. */
+	if (n && !(r->state->posix && lex_failed(r)))
+		expand_walk(e, n);
+	if (!e->keep_tree)
+		shell_arena_rewind(&e->memory->tree, &mark);
+	return n && !lex_failed(r);
+}
+
+static void walk_reading(struct expander *e, struct lex_state *lex, const struct shell_text *text,
+			 const struct shell_setup *setup)
+{
+	struct lex_reader r;
+	size_t mark = vars_mark(e);
+
+	expand_charge(e, WORK_TEXT + text->len);
+	e->posix = lex->posix;
+	e->context = 0;
+	e->function = e->piped_from = e->parent = SHELL_NONE;
+	apply_setup(e, setup);
+	lex_reader_init(&r, lex, text);
+	while (e->script->trouble == SHELL_FINE && walk_next(e, &r))
+		;
+	expand_uncalled(e);
+	vars_undo(e, mark);
+	e->input = NULL;
+	e->input_word = NULL;
+}
+
+static void take_trouble(struct shell_script *script, const struct lex_state *lex)
+{
+	if (lex->trouble == SHELL_FINE || script->trouble != SHELL_FINE)
+		return;
+	script->trouble = lex->trouble;
+	script->trouble_text = lex->trouble_text;
+	script->trouble_at = lex->trouble_at;
+}
+
+static void read_text(struct expander *e, const struct shell_text *text,
+		      const struct shell_setup *setup)
+{
+	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth / EXPAND_LEVELS,
+				 .again = 2 * text->len + 256 };
+	struct lex_state posix = lex;
+
+	walk_reading(e, &lex, text, setup);
+	take_trouble(e->script, &lex);
+	if (!lex.ambiguous || e->script->trouble != SHELL_FINE)
+		return;
+	expand_forget(e);
+	posix.posix = true;
+	walk_reading(e, &posix, text, setup);
+	if (posix.trouble != SHELL_SYNTAX)
+		take_trouble(e->script, &posix);
+}
+
+static void refuse(struct shell_script *script, enum shell_trouble trouble, const char *what,
+		   size_t at)
+{
+	script->trouble = trouble;
+	script->trouble_text = what;
+	script->trouble_at = (uint32_t)at;
+}
+
+static void run(const struct shell_text *text, const struct shell_setup *setup,
+		struct shell_budget *budget, struct shell_script *script, bool marked)
+{
+	struct shell_memory *m = script->memory;
+	struct expander e = {
+		.memory = m,
+		.arena = &m->arena,
+		.script = script,
+		.budget = budget,
+		.fuel = fuel_for(budget),
+		.depth = budget->depth * EXPAND_LEVELS,
+		.marked = marked,
+	};
+
+	uint64_t fuel = e.fuel;
+
+	set_outer(m, setup);
+	set_identity(&e, text);
+	read_text(&e, text, setup);
+	expand_failed(&e); /* the fuel may have ended in the last step */
+	size_t used = m->arena.used + m->tree.used;
+
+	budget->bytes -= used < budget->bytes ? used : budget->bytes;
+	shell_budget_take(budget, fuel - e.fuel);
+}
+
+static void start_script(struct shell_budget *budget, struct shell_script *script)
+{
+	struct shell_memory *m = mem_zalloc(sizeof(*m));
+
+	memset(script, 0, sizeof(*script));
+	shell_arena_init(&m->arena, budget->bytes);
+	shell_arena_init(&m->tree, budget->bytes / 2);
+	script->memory = m;
+}
+
+/* ---- public ---- */
+
+void shell_parse_with(const struct shell_text *text, const struct shell_setup *setup,
+		      struct shell_budget *budget, struct shell_script *script)
+{
+	const char *nul = text->len > 0 ? memchr(text->s, '\0', text->len) : NULL;
+
+	start_script(budget, script);
+	if (text->len > TEXT_MAX)
+		refuse(script, SHELL_TOO_LONG, "a text too long to judge", 0);
+	else if (budget->depth == 0)
+		refuse(script, SHELL_TOO_DEEP, "too many levels of nesting", 0);
+	else if (nul)
+		refuse(script, SHELL_SYNTAX, "a NUL", (size_t)(nul - text->s));
+	else
+		run(text, setup, budget, script, false);
+}
+
+void shell_parse(const struct shell_text *text, struct shell_budget *budget,
+		 struct shell_script *script)
+{
+	shell_parse_with(text, NULL, budget, script);
+}
+
+void shell_parse_word(const struct shell_word *word, const struct shell_setup *setup,
+		      struct shell_budget *budget, struct shell_script *script)
+{
+	struct shell_memory *m;
+
+	start_script(budget, script);
+	m = script->memory;
+	if (budget->depth == 0) {
+		refuse(script, SHELL_TOO_DEEP, "too many levels of nesting", 0);
+	} else if (memchr(word->text.s, '\0', word->text.len)) {
+		refuse(script, SHELL_SYNTAX, "a NUL", word->start);
+	} else {
+		struct shell_text text = expand_marked_text(&m->arena, word);
+
+		budget->depth--;
+		run(&text, setup, budget, script, true);
+		budget->depth++;
+		if (script->trouble == SHELL_SYNTAX && expand_is_partial(word))
+			script->trouble = SHELL_FINE;
+	}
+}
+
+void shell_script_free(struct shell_script *script)
+{
+	struct shell_memory *m = script->memory;
+
+	if (m) {
+		shell_arena_release(&m->arena);
+		shell_arena_release(&m->tree);
+		free(m);
+	}
+	free(script->commands);
+	free(script->functions);
+	memset(script, 0, sizeof(*script));
+}
+
+const char *shell_word_constant(const struct shell_word *word)
+{
+	return expand_constant(word);
+}
+
+const struct shell_unknown *shell_word_unknown(const struct shell_word *word, size_t index)
+{
+	return expand_unknown_at(word, index);
+}

@@ -1,0 +1,32 @@
+/*
+ * shell_words - splits a string into words by the shell's quoting rules.
+ *
+ * For: `shell: false` without args, and for telling whether a shell string is a
+ * single simple command. Source: POSIX.1-2017 XCU 2.2 (quoting), 2.3 (tokens),
+ * 2.6 (expansions). Anything that a shell would do more with than splitting and
+ * unquoting (operators, expansions, globs, comments, assignments, reserved words)
+ * is refused, never interpreted.
+ */
+#ifndef PROCPEN_SHELL_WORDS_H
+#define PROCPEN_SHELL_WORDS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/*
+ * Split @text. *@words: heap array ended by NULL, freed with shell_words_free().
+ * Returns 0, or -1 with InvalidParams: which character, where, what to use instead.
+ */
+int shell_words_split(const char *text, char ***words, struct err *e);
+void shell_words_free(char **words);
+
+/*
+ * The first word of @text if it is one simple command (assignments before it and
+ * expansions in later words allowed) and that word is plain text, not a reserved
+ * word and not a builtin of POSIX sh (dash). Heap string, or NULL when @text is
+ * anything else. Used to answer CommandNotFound before a shell is started.
+ */
+char *shell_words_program(const char *text);
+
+#endif
