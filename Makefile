@@ -90,7 +90,7 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 .DELETE_ON_ERROR:
-.PHONY: all demo check builds stress bench fuzz lint docs golden unit tests fixture conformance \
+.PHONY: FORCE all demo check builds stress bench fuzz lint docs golden unit tests fixture conformance \
 	hosts clean install uninstall
 
 all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked
@@ -110,7 +110,16 @@ $(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h $(GEN_TOOL_BASE:%=src/base/%.h)
 	$(Q)$(HOSTCC) $(DEFINES) $(INCLUDES) -std=c11 -O1 -g $(WARNINGS) $(GEN_TOOL_SOURCES) -o $@ \
 		-ljansson
 
-$(B)/gen/stamp: $(GEN) $(sort $(wildcard schema/*.json))
+# Newer than what is made of these files when one has come or gone.
+FILES := $(sort $(wildcard schema/*.json)) $(SOURCES)
+
+$(B)/files: FORCE
+	@mkdir -p $(@D)
+	@echo '$(FILES)' | cmp -s - $@ || echo '$(FILES)' > $@
+
+FORCE:
+
+$(B)/gen/stamp: $(GEN) $(B)/files $(sort $(wildcard schema/*.json))
 	@mkdir -p $(@D)
 	$(call say,GEN   )
 	$(Q)$(GEN) schema $(B)
@@ -159,10 +168,10 @@ $(O)/os/spawn/shim_image.o: DEFINES += -DSHIM_IMAGE=\"$(SHIM)\"
 $(O)/os/spawn/child.o: OPT += -fno-sanitize=all
 
 # q, not r: files of two folders may have one name.
-$(ARCHIVE): $(OBJECTS)
+$(ARCHIVE): $(OBJECTS) $(B)/files
 	@rm -f $@
 	$(call say,AR    )
-	$(Q)$(AR) qcsD $@ $^
+	$(Q)$(AR) qcsD $@ $(OBJECTS)
 
 $(O)/procpen: $(MAIN) $(ARCHIVE)
 	$(call say,LINK  )

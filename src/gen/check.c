@@ -444,23 +444,12 @@ static void check_annotations(const struct gen_at *at, json_t *annotations)
 			gen_fail(at, "\"%s\" must be true or false", name);
 }
 
-/* The operator must be able to set the tier of every capability. */
-static void check_tier(const struct gen *g, const struct gen_at *at, const json_t *cap)
+static void check_tier(const struct gen_at *at, const json_t *cap)
 {
 	static const char *const tiers[] = { "autonomous", "notify", "confirm", "deny", NULL };
-	const char *name = gen_str(at, cap, "name");
-	json_t *row;
-	size_t i;
 
 	if (!is_one_of(gen_str(at, cap, "tier"), tiers))
 		gen_fail(at, "tier \"%s\" is not supported", gen_str(at, cap, "tier"));
-	json_array_foreach(g->config, i, row) {
-		const char *option = json_string_value(json_object_get(row, "name"));
-
-		if (!strncmp(option, "tier.", 5) && !strcmp(option + 5, name))
-			return;
-	}
-	gen_fail(at, "config.json has no option \"tier.%s\"", name);
 }
 
 void gen_check_cap(const struct gen *g, const char *file, json_t *cap)
@@ -480,7 +469,7 @@ void gen_check_cap(const struct gen *g, const char *file, json_t *cap)
 	gen_str(&at, cap, "description");
 	gen_str(&at, cap, "version");
 	gen_int(&at, cap, "order");
-	check_tier(g, &at, cap);
+	check_tier(&at, cap);
 	below = gen_below(&at, "inputSchema");
 	check_input(g, &below, json_object_get(cap, "inputSchema"));
 	below = gen_below(&at, "outputSchema");

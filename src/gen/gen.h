@@ -6,6 +6,9 @@
  * a schema file can never promise more than the program does. Every refusal
  * names the file and the path inside it, and ends the build.
  *
+ * Adds what follows from the capabilities: an option for the tier of each, and
+ * their names where a hint in errors.json says {capabilities}.
+ *
  * Output depends on the files only: running it twice gives the same bytes. A
  * file is written only when its content changes.
  */

@@ -94,6 +94,48 @@ static void load_caps(struct gen *g)
 	free(entries);
 }
 
+/* Every capability has an option with which the operator sets its tier; they come first. */
+static void add_tier_options(struct gen *g)
+{
+	for (int i = 0; i < g->cap_count; i++) {
+		const char *name = gen_member(g->caps[i], "name");
+		json_t *row = json_pack(
+			"{s:s+, s:s, s:[s,s,s,s,s], s:s, s:s++}", "name", "tier.", name, "type",
+			"enum", "choices", "default", "autonomous", "notify", "confirm", "deny",
+			"default", "default", "text", "Permission tier of ", name,
+			i ? "." : "; default: the capability's own.");
+
+		json_array_insert_new(g->config, (size_t)i, row);
+	}
+}
+
+/* The names of all, in order, in @text in place of {capabilities}. */
+static json_t *with_names(const struct gen *g, const char *text)
+{
+	static const char mark[] = "{capabilities}";
+	const char *at = strstr(text, mark);
+	struct buf out;
+	json_t *value;
+
+	buf_init(&out, OUTPUT_MAX);
+	buf_add(&out, text, at ? (size_t)(at - text) : strlen(text));
+	for (int i = 0; at && i < g->cap_count; i++)
+		buf_addf(&out, "%s%s", i ? ", " : "", gen_member(g->caps[i], "name"));
+	buf_adds(&out, at ? at + sizeof(mark) - 1 : "");
+	value = json_stringn(out.data, out.len);
+	buf_release(&out);
+	return value;
+}
+
+static void name_capabilities(struct gen *g)
+{
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(g->errors, i, row)
+		json_object_set_new(row, "hint", with_names(g, gen_member(row, "hint")));
+}
+
 static bool file_has(const char *path, const struct buf *content)
 {
 	FILE *f = fopen(path, "rb");
@@ -153,6 +195,8 @@ int main(int argc, char **argv)
 	g.blocklist = load(&g, "blocklist.json");
 	gen_check_blocklist(&g);
 	load_caps(&g);
+	add_tier_options(&g);
+	name_capabilities(&g);
 
 	for (size_t i = 0; i < COUNT_OF(outputs); i++) {
 		struct buf content;
