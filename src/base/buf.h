@@ -8,7 +8,7 @@
  *
  * Invariants: len <= cap <= max + 1; data[len] is NUL whenever data is not NULL
  * (so text in a buffer is also a C string). Memory for the buffer itself that
- * cannot be had aborts the program: sizes are bounded, see docs/architecture.md.
+ * cannot be had aborts the program: sizes are bounded, see docs/limits.md.
  *
  * Ownership: the struct lives in the caller's memory; buf_release() frees data.
  */

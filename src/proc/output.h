@@ -13,7 +13,7 @@
  * file is shared by both streams of a run and owned by struct spool.
  *
  * Why splice and not a mapping: a mapping's pages count as the server's resident
- * memory; this way a flood never shows in it. See docs/architecture.md for figures.
+ * memory; this way a flood never shows in it. See docs/performance.md for figures.
  */
 #ifndef PROCPEN_PROC_OUTPUT_H
 #define PROCPEN_PROC_OUTPUT_H
