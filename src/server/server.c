@@ -162,18 +162,14 @@ static void tell_survivors(struct server *s)
 	}
 }
 
-/* The same signal again means: now. The keepers kill what is left when our ends close. */
+/* The same signal again: nothing more is waited for, as if the time of closing were over. */
 static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
 {
 	struct server *s = w->data;
 
-	(void)loop;
 	(void)events;
-	if (s->phase == CLOSING && w->signum == s->last_signal) {
-		tell_survivors(s);
-		stdio_release(&s->stdio);
-		_exit(s->survivors ? STATUS_SURVIVORS : 0);
-	}
+	if (s->phase == CLOSING && w->signum == s->last_signal)
+		loop_timer_start(loop, &s->deadline, 0);
 	s->last_signal = w->signum;
 	begin_closing(s);
 }
