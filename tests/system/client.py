@@ -47,6 +47,7 @@ class RpcError(Exception):
         self.type = (error.get("data") or {}).get("type")
 
 
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a server that nohup(1) has started ignores it
 os.umask(0o022)  # some tests are another user, who has to get at what is made here
 reachable = {}
 
