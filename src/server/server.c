@@ -479,7 +479,8 @@ static void watch_signal(struct server *s, ev_signal *w, int signum)
 }
 
 /* What else would end us by default (signal(7)) would leave requests unanswered and the record
- * without its end. A fault is not among it: after that nothing can be trusted. */
+ * without its end. A fault is not among it: after that nothing can be trusted. Before the first
+ * process is started: os/spawn looks once at what commands get back. */
 static void ignore_others(void)
 {
 	static const int others[] = { SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
@@ -506,7 +507,6 @@ static void watch(struct server *s)
 	watch_signal(s, &s->signals[1], SIGINT);
 	watch_signal(s, &s->signals[2], SIGQUIT);
 	watch_signal(s, &s->signals[3], SIGHUP);
-	ignore_others();
 	ev_prepare_start(s->loop, &s->turn);
 	ev_io_start(s->loop, &s->in_io);
 }
@@ -550,6 +550,7 @@ int server_main(struct engine_options *options)
 	int status = 1;
 
 	engine_set_up_process(&s.engine);
+	ignore_others();
 	if (stdio_take(&s.stdio, &e) || engine_open(&s.engine, options, &e) ||
 	    engine_check(&s.engine, &e)) {
 		log_error("cannot start: %s. %s", e.message, err_hint_text(&e));

@@ -48,8 +48,9 @@ def test_signals():
             signal.signal(number, signal.SIG_IGN)
         signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2, signal.SIGWINCH,
                                                   signal.SIGQUIT])
-    for preexec in (None, host):
-        server = Server(preexec=preexec)
+    # The second demand makes the server start a process before it serves.
+    for preexec, demand in ((None, ()), (host, ()), (None, ("--set", "sandbox.network=false"))):
+        server = Server(*demand, preexec=preexec)
         got = state(server)
         equal(got["blocked"], [], "blocked signals")
         equal(got["not_default"], [], "signals without their default disposition")
