@@ -12,6 +12,8 @@
 #include "proc/names.h"
 #include "proc/proc_life.h"
 
+#define LAST_LOOK 64 /* processes */
+
 static void notify(struct proc *p, unsigned events)
 {
 	p->env->on_event(p->env->ctx, p, events);
@@ -333,8 +335,12 @@ static void on_tree_empty(void *ctx)
 static void kill_group(void *ctx)
 {
 	struct proc *p = ctx;
+	struct usage seen = p->usage;
 
-	proc_usage(p); /* the last that can be seen, if the keeper does not tell */
+	/* The last that can be seen, if the keeper does not tell; a kill waits for no long list. */
+	usage_live(p->live->tree.keeper_pid, &p->live->past, LAST_LOOK, &seen);
+	if (seen.cpu_ms > p->usage.cpu_ms)
+		p->usage = seen;
 	limits_ending(&p->limits, p->live->confine.cgroup);
 	if (p->live->confine.cgroup)
 		(void)cgroup_kill(p->live->confine.cgroup);
@@ -435,7 +441,7 @@ const struct usage *proc_usage(struct proc *p)
 
 	if (!p->tree_alive)
 		return &p->usage;
-	usage_live(p->live->tree.keeper_pid, &p->live->past, &now);
+	usage_live(p->live->tree.keeper_pid, &p->live->past, USAGE_TREE_MAX, &now);
 	p->usage.alive = now.alive;
 	if (!p->exited || p->leftover)
 		p->usage = now;

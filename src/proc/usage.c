@@ -4,15 +4,13 @@
 
 #include "os/procfs.h"
 
-#define USAGE_TREE_MAX 4096
-
 /* Two sources of one figure, each rounded in its own way. */
 static int64_t since(uint64_t now, uint64_t before)
 {
 	return now > before ? (int64_t)(now - before) : 0;
 }
 
-void usage_live(pid_t keeper_pid, const struct spawn_past *past, struct usage *u)
+void usage_live(pid_t keeper_pid, const struct spawn_past *past, int max, struct usage *u)
 {
 	static pid_t pids[USAGE_TREE_MAX];
 	int64_t tick_ms = 1000 / sysconf(_SC_CLK_TCK);
@@ -30,7 +28,7 @@ void usage_live(pid_t keeper_pid, const struct spawn_past *past, struct usage *u
 		io_read = r;
 		io_write = w;
 	}
-	count = procfs_tree(keeper_pid, pids, USAGE_TREE_MAX);
+	count = procfs_tree(keeper_pid, pids, max);
 	if (count >= 0)
 		u->alive = 0;
 	for (int i = 0; i < count; i++) {

@@ -22,10 +22,13 @@ struct usage {
 	int alive;                 /* processes of the tree; -1: they could not be listed */
 };
 
+#define USAGE_TREE_MAX 4096
+
 /*
  * Add up the tree below @keeper_pid (0: it is gone, and only `alive` changes) into @u, without what
  * the keeper has collected of other commands before (@past); memory_peak_bytes never goes down.
+ * @max: look at so many processes, at most USAGE_TREE_MAX.
  */
-void usage_live(pid_t keeper_pid, const struct spawn_past *past, struct usage *u);
+void usage_live(pid_t keeper_pid, const struct spawn_past *past, int max, struct usage *u);
 
 #endif

@@ -329,7 +329,6 @@ static void kill_descendants(void)
 _Noreturn static void kill_tree(void)
 {
 	plan.flags &= ~(uint32_t)SHIM_STAYS;
-	reap_long(); /* what has already ended was not killed */
 	killing = 1;
 	stop_forks();
 	for (int pass = 0;; pass++) {
