@@ -8,7 +8,7 @@
 
 #include "os/shim/sys.h"
 
-#define OTHERS_MAX 1000 /* a listing of more takes longer than a kill may wait */
+#define OTHERS_MAX 128 /* a listing of more takes longer than a kill may wait */
 #define TREE_MAX 8192 /* processes looked at in one pass; the next pass sees the rest */
 #define WALK_PASSES 50 /* over a tree that grows during a walk */
 

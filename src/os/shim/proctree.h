@@ -16,7 +16,7 @@ int proctree_children(const int **pids);
 int proctree_list(const int **pids);
 
 /* As init of a PID namespace whose /proc is there: all processes in it but us, the dead that nobody
- * has collected included; what is beyond 1,000 is not counted. */
+ * has collected included; what is beyond 128 is not counted. */
 uint32_t proctree_others(void);
 
 /* Does @pid exist, and is it no zombie? */
