@@ -20,27 +20,11 @@
 #include "base/buf.h"
 #include "base/log.h"
 #include "os/stdio.h"
+#include "in_child.h"
 #include "scratch.h"
 
 #define LINES 3000 /* far more than any pipe, socket or terminal holds */
 #define OTHER_USER 65534
-#define WAIT_MS 60000 /* longer than any of these takes */
-
-/* In the child: end with the number of this line. */
-#define CHECK(condition)                          \
-	do {                                      \
-		if (!(condition))                 \
-			leave(__LINE__);          \
-	} while (0)
-
-static int answer_fd;
-
-_Noreturn static void leave(int line)
-{
-	if (write(answer_fd, &line, sizeof(line)) < 0)
-		_exit(2);
-	_exit(0);
-}
 
 /* ---- what came ---- */
 
@@ -182,15 +166,13 @@ static void become(uid_t user)
 /* Run @body in a child with @ends; @user: which other user it becomes, or 0. */
 static void in_child(void (*body)(int reader), const struct ends *ends, uid_t user)
 {
-	struct pollfd wait = { .events = POLLIN };
-	int answer[2], line = -1, status, null = open("/dev/null", O_RDWR);
+	int answer[2], null = open("/dev/null", O_RDWR);
 	pid_t pid;
 
 	assert_int_equal(pipe(answer), 0);
 	pid = fork();
 	if (!pid) {
-		answer_fd = fcntl(answer[1], F_DUPFD, 40);
-		signal(SIGPIPE, SIG_IGN);
+		in_child_begin(answer);
 		if (dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(ends->writer, 2) < 0)
 			_exit(3);
 		if (user)
@@ -198,18 +180,8 @@ static void in_child(void (*body)(int reader), const struct ends *ends, uid_t us
 		body(fcntl(ends->reader, F_DUPFD, 41));
 		leave(0);
 	}
-	close(answer[1]);
 	close(null);
-	wait.fd = answer[0];
-	if (poll(&wait, 1, WAIT_MS) != 1)
-		kill(pid, SIGKILL);
-	assert_true(read(answer[0], &line, sizeof(line)) >= 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	close(answer[0]);
-	if (line)
-		print_error("wrong in line %d\n", line);
-	assert_int_equal(line, 0);
-	assert_int_equal(status, 0);
+	in_child_end(pid, answer);
 }
 
 static void flood_in_child(bool (*open_ends)(struct ends *ends), uid_t user)

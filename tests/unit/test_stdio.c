@@ -15,23 +15,8 @@
 #include <unistd.h>
 
 #include "os/stdio.h"
+#include "in_child.h"
 #include "scratch.h"
-
-/* In the child: end with the number of this line. */
-#define CHECK(condition)                          \
-	do {                                      \
-		if (!(condition))                 \
-			leave(__LINE__);          \
-	} while (0)
-
-static int answer_fd;
-
-_Noreturn static void leave(int line)
-{
-	if (write(answer_fd, &line, sizeof(line)) < 0)
-		_exit(2);
-	_exit(0);
-}
 
 static bool same_file(int a, int b)
 {
@@ -90,15 +75,13 @@ static void check_write_never_waits(const struct stdio_end *end)
 /* Run @body in a child with @in as 0 and @out as 1 (-1: closed). */
 static void in_child(void (*body)(void), int in, int out)
 {
-	struct pollfd wait = { .events = POLLIN };
-	int answer[2], line = -1, status;
+	int answer[2];
 	pid_t pid;
 
 	assert_int_equal(pipe(answer), 0);
 	pid = fork();
 	if (!pid) {
-		answer_fd = fcntl(answer[1], F_DUPFD, 40);
-		signal(SIGPIPE, SIG_IGN);
+		in_child_begin(answer);
 		alarm(60);
 		close(0);
 		close(1);
@@ -109,16 +92,7 @@ static void in_child(void (*body)(void), int in, int out)
 		body();
 		leave(0);
 	}
-	close(answer[1]);
-	wait.fd = answer[0];
-	assert_int_equal(poll(&wait, 1, 65000), 1);
-	assert_true(read(answer[0], &line, sizeof(line)) >= 0);
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	close(answer[0]);
-	if (line)
-		print_error("wrong in line %d\n", line);
-	assert_int_equal(line, 0);
-	assert_int_equal(status, 0);
+	in_child_end(pid, answer);
 }
 
 /* ---- pipes ---- */
