@@ -38,10 +38,11 @@ static void kill_group(struct tree *t)
 		t->kill_group(t->ctx);
 }
 
-/* The keeper is gone without having seen its tree empty; who was in it nobody has counted. */
+/* The keeper is gone without having seen its tree empty; who was in it nobody has counted. Also
+ * when the run was answered before because the keeper did not die in time: its orphans are ours. */
 static void hunt(struct tree *t)
 {
-	if (t->hunting || !t->alive)
+	if (t->hunting || (!t->alive && !t->given_up))
 		return;
 	t->lost = true;
 	loop_timer_stop(t->loop, &t->escalate);
@@ -240,9 +241,7 @@ static int send_request(struct tree *t, enum shim_command command, int arg)
 
 void tree_kill(struct tree *t)
 {
-	if (!t->alive || t->hunting)
-		return;
-	if (t->killing)
+	if (!t->alive || t->hunting || t->killing)
 		return;
 	(void)send_request(t, SHIM_KILL, 0); /* a failure means: it is dying, or stopped */
 	t->killing = true;

@@ -316,5 +316,20 @@ def test_run_that_cannot_be_killed_is_answered():
         server.stop()
 
 
+@suite.test()
+def test_keeper_that_dies_late():
+    """A keeper that hangs in the kernel: its run is answered; what it leaves then is hunted."""
+    storm = Storm("nothing")
+    run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
+    eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
+    with Freezer() as freezer:
+        freezer.write("cgroup.procs", str(keeper_of(run["pid"])))
+        freezer.write("freezer.state", "FROZEN")
+        answer = storm.server.call("process.kill", dict(run_id(run), signal="SIGKILL"))
+        equal((answer["killed"], answer["survivors"]), (False, 1), "answer")
+    eventually(lambda: not storm.server.survivors(0), 20, "what the keeper left is alive")
+    storm.server.stop()
+
+
 if __name__ == "__main__":
     suite.main()
