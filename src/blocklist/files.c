@@ -5,8 +5,8 @@
 
 #include "blocklist/args.h"
 #include "blocklist/rules.h"
-#include "shell/parse.h"
 #include "blocklist/wrap.h"
+#include "shell/parse.h"
 
 static const char *plain_name(const struct shell_word *w, size_t *len)
 {

@@ -17,8 +17,8 @@
 
 #include "blocklist/flow.h"
 #include "blocklist/table.h"
-#include "shell/script.h"
 #include "blocklist/wrap.h"
+#include "shell/script.h"
 
 /* Deeper than this is too complex. */
 #define WALK_DEPTH_MAX 40

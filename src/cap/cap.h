@@ -22,9 +22,9 @@
 #include <stdbool.h>
 
 #include "base/schema.h"
+#include "blocklist/blocklist.h"
 #include "cap/wait.h"
 #include "policy/audit.h"
-#include "blocklist/blocklist.h"
 #include "policy/config.h"
 #include "policy/policy.h"
 #include "policy/scope.h"

@@ -9,8 +9,8 @@
 #define PROCPEN_CAP_NOTICE_H
 
 #include "base/schema.h"
-#include "policy/audit.h"
 #include "blocklist/blocklist.h"
+#include "policy/audit.h"
 #include "rpc/req.h"
 
 #define NOTICE_MAX (512 * 1024) /* every text below at its bound, every byte escaped, fits */

@@ -16,9 +16,9 @@
 #include "cap/run_limits.h"
 #include "cap/run_user.h"
 #include "cap/run_view.h"
+#include "os/sandbox/seccomp.h"
 #include "policy/env.h"
 #include "shell/words.h"
-#include "os/sandbox/seccomp.h"
 
 #define START_LATE_MS 5000 /* a background run whose keeper is silent is answered all the same */
 

@@ -12,9 +12,9 @@
 
 #include <jansson.h>
 
-#include "policy/config.h"
 #include "os/sandbox/confine.h"
 #include "os/users.h"
+#include "policy/config.h"
 
 /* What a run's environment is made of; everything is borrowed. */
 struct run_env {

@@ -14,8 +14,8 @@
 
 #include "base/buf.h"
 #include "base/jsonw.h"
-#include "policy/config.h"
 #include "os/sandbox/confine.h"
+#include "policy/config.h"
 #include "proc/proc.h"
 
 struct run_limits {

@@ -5,9 +5,9 @@
 #ifndef PROCPEN_CAP_RUN_USER_H
 #define PROCPEN_CAP_RUN_USER_H
 
-#include "policy/config.h"
 #include "os/sandbox/confine.h"
 #include "os/users.h"
+#include "policy/config.h"
 
 /*
  * Fill @user (name NULL: the server's own user) and the credentials of @request.

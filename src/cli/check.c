@@ -15,8 +15,8 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/schema.h"
-#include "cap/command.h"
 #include "blocklist/blocklist.h"
+#include "cap/command.h"
 #include "policy/config.h"
 
 enum { STATUS_ALLOWED = 0, STATUS_BLOCKED = 1, STATUS_NONE = 2 };

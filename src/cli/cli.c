@@ -5,12 +5,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "base/version.h"
 #include "cli/check.h"
 #include "cli/doctor.h"
 #include "cli/run.h"
 #include "cli/setup.h"
-#include "base/version.h"
-#include "base/mem.h"
 
 static const char help_text[] =
 	"\n"

@@ -7,14 +7,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "base/version.h"
 #include "cli/options.h"
 #include "server/engine.h"
 #include "server/place.h"
 #include "server/sandbox.h"
-#include "base/version.h"
-#include "base/buf.h"
-#include "base/mem.h"
-#include "base/utf8.h"
 
 /* An empty workspace for the time, named as mkdtemp(3) wants it: random characters at the end. */
 #define SCRATCH_NAME "/tmp/procpen-doctor."

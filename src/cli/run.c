@@ -10,21 +10,21 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/wish.h"
-#include "server/engine.h"
 #include "base/buf.h"
 #include "base/mem.h"
+#include "blocklist/blocklist.h"
 #include "cap/run_env.h"
 #include "cap/run_limits.h"
 #include "cap/run_user.h"
-#include "blocklist/blocklist.h"
+#include "cli/wish.h"
+#include "os/sandbox/start.h"
+#include "os/spawn/spawn.h"
+#include "os/stdio.h"
 #include "policy/env.h"
 #include "policy/policy.h"
-#include "os/spawn/spawn.h"
-#include "os/sandbox/start.h"
-#include "os/stdio.h"
 #include "proc/limits.h"
 #include "proc/tree.h"
+#include "server/engine.h"
 
 #define STATUS_REFUSED 77
 #define STATUS_TIMEOUT 124

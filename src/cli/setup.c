@@ -8,11 +8,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/mem.h"
+#include "base/schema.h"
 #include "cli/setup/file.h"
 #include "cli/setup/host.h"
 #include "cli/setup/merge.h"
-#include "base/mem.h"
-#include "base/schema.h"
 
 #define STATUS_USAGE 2
 #define TEXT_MAX (16u << 20)

@@ -4,15 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "cap/run_view.h"
 #include "mcp/confirm.h"
 #include "mcp/progress.h"
 #include "mcp/resources.h"
 #include "mcp/tasks.h"
 #include "mcp/tools.h"
-#include "base/json.h"
-#include "base/jsonw.h"
-#include "base/mem.h"
-#include "cap/run_view.h"
 #include "rpc/plain.h"
 
 #define LEVEL_NOTICE 5

@@ -12,8 +12,8 @@
 #ifndef PROCPEN_MCP_CONFIRM_H
 #define PROCPEN_MCP_CONFIRM_H
 
-#include "mcp/mcp.h"
 #include "base/hmac.h"
+#include "mcp/mcp.h"
 #include "policy/approval.h"
 
 enum mcp_consent { MCP_NOT_ASKED, MCP_ALLOWED, MCP_REFUSED };

@@ -2,12 +2,12 @@
 
 #include <string.h>
 
-#include "mcp/call.h"
-#include "mcp/subs.h"
-#include "base/version.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "base/version.h"
+#include "mcp/call.h"
+#include "mcp/subs.h"
 
 static const char *const level_names[] = { "emergency", "alert",  "critical", "error",
 					   "warning",	"notice", "info",     "debug" };

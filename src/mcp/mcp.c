@@ -3,10 +3,10 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/version.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "base/version.h"
 
 const struct mcp_shape mcp_shapes[MCP_REVISIONS] = {
 	[MCP_2024_11_05] = { .name = "2024-11-05" },

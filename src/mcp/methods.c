@@ -1,6 +1,6 @@
 /* The methods that MCP has for what this server can do, in one table for both eras. */
-#include "mcp/mcp.h"
 #include "mcp/call.h"
+#include "mcp/mcp.h"
 #include "mcp/resources.h"
 #include "mcp/subs.h"
 #include "mcp/tasks.h"

@@ -2,10 +2,10 @@
 
 #include <string.h>
 
-#include "mcp/call.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "mcp/call.h"
 
 #define REVISION MCP_2026_07_28
 #define SHAPE (&mcp_shapes[REVISION])

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcp/resources.h"
-#include "mcp/tasks.h"
 #include "base/clock.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "mcp/resources.h"
+#include "mcp/tasks.h"
 
 #define EVERY_MS 200
 #define ITEMS_MAX 256     /* of one listener */

@@ -5,11 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcp/tools.h"
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "cap/run_view.h"
+#include "mcp/tools.h"
 
 #define FAILED_KEPT_MS 600000 /* how long a task outlives a run that never started */
 #define RESULT_MAX (16u << 20)

@@ -5,11 +5,11 @@
 #include <string.h>
 #include <sys/random.h>
 
-#include "mcp/task_source.h"
 #include "base/hmac.h"
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "mcp/task_source.h"
 
 #define POLL_MS 1000
 #define LONE_MAX 256 /* tasks whose run never started */

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcp/text.h"
 #include "base/mem.h"
+#include "mcp/text.h"
 
 #define ERROR_KEY "dev.procpen/error"
 #define ERROR_TEXT_ROOM 1500 /* of a text, for message and hint */

@@ -9,10 +9,10 @@
 #ifndef PROCPEN_MCP_TOOLS_H
 #define PROCPEN_MCP_TOOLS_H
 
-#include "mcp/mcp.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/jsonw.h"
+#include "mcp/mcp.h"
 
 /* The capability whose name, or tool name, is nearest to an unknown one; NULL when none is near. */
 const struct cap_row *mcp_tools_nearest(const char *name);

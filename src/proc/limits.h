@@ -17,8 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "os/sandbox/confine.h"
 #include "os/loop.h"
+#include "os/sandbox/confine.h"
 #include "proc/names.h"
 #include "proc/usage.h"
 

@@ -31,10 +31,10 @@
 
 #include "base/err.h"
 #include "base/ids.h"
-#include "os/sandbox/confine.h"
-#include "os/sandbox/denials.h"
 #include "os/loop.h"
 #include "os/reaper.h"
+#include "os/sandbox/confine.h"
+#include "os/sandbox/denials.h"
 #include "os/spawn/spare.h"
 #include "proc/limits.h"
 #include "proc/names.h"

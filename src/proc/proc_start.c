@@ -8,8 +8,8 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "os/spawn/spawn.h"
 #include "os/sandbox/start.h"
+#include "os/spawn/spawn.h"
 #include "proc/proc_life.h"
 
 #define PAGE_BYTES 4096

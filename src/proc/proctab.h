@@ -10,9 +10,9 @@
 #ifndef PROCPEN_PROC_PROCTAB_H
 #define PROCPEN_PROC_PROCTAB_H
 
-#include "os/sandbox/confine.h"
 #include "os/loop.h"
 #include "os/reaper.h"
+#include "os/sandbox/confine.h"
 #include "proc/proc.h"
 
 typedef void (*proctab_hook)(void *ctx, struct proc *p, unsigned events);

@@ -5,9 +5,9 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 
+#include "base/mem.h"
 #include "server/place.h"
 #include "server/sandbox.h"
-#include "base/mem.h"
 
 void engine_set_up_process(struct engine *n)
 {

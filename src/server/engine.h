@@ -10,12 +10,12 @@
 
 #include "base/err.h"
 #include "base/ids.h"
+#include "os/loop.h"
+#include "os/reaper.h"
+#include "os/sandbox/confine.h"
 #include "policy/audit.h"
 #include "policy/config.h"
 #include "policy/scope.h"
-#include "os/sandbox/confine.h"
-#include "os/loop.h"
-#include "os/reaper.h"
 
 struct engine_options {
 	const char *workspace;   /* NULL: found by the rules of docs/protocol.md */

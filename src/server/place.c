@@ -8,8 +8,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "policy/audit.h"
 #include "os/sandbox/tmpdir.h"
+#include "policy/audit.h"
 
 static const char *env_path(const char *name)
 {

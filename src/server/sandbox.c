@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "server/place.h"
 #include "base/log.h"
 #include "base/mem.h"
 #include "cap/run_user.h"
+#include "server/place.h"
 
 /* Where other users get through, and nobody but root can write; the state directory of root is
  * mostly below a home that nobody may enter. */

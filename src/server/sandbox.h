@@ -4,9 +4,9 @@
 
 #include <sys/resource.h>
 
+#include "os/sandbox/confine.h"
 #include "policy/config.h"
 #include "policy/scope.h"
-#include "os/sandbox/confine.h"
 
 /* What a server has that the sandbox is made of; all borrowed, the reaper for good. */
 struct sandbox_place {

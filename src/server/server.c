@@ -25,12 +25,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "server/route.h"
-#include "base/version.h"
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/version.h"
 #include "rpc/frame.h"
+#include "server/route.h"
 
 #define READ_BYTES (64u << 10)
 #define READS_PER_TURN 4

@@ -16,10 +16,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
-#include "os/sandbox/confine.h"
 #include "os/loop.h"
 #include "os/procfs.h"
 #include "os/reaper.h"
+#include "os/sandbox/confine.h"
 #include "os/spawn/spawn.h"
 
 #define CHILDREN_WAIT_MS 60000 /* longer than any of these takes; a wait ends with its condition */

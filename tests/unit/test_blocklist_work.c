@@ -5,10 +5,10 @@
  */
 #include "unit.h"
 
-#include "corpus.h"
-#include "everyday.h"
 #include "blocklist/table.h"
 #include "blocklist/walk.h"
+#include "corpus.h"
+#include "everyday.h"
 
 /* What one verdict took. */
 struct spent {

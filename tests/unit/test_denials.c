@@ -18,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "os/sandbox/seccomp.h"
 #include "os/sandbox/denials.h"
+#include "os/sandbox/seccomp.h"
 #include "send_fd.h"
 
 #define WAIT_MS 60000 /* a bound; every wait ends with its condition */

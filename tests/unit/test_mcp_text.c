@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "mcp/text.h"
 #include "base/utf8.h"
+#include "mcp/text.h"
 
 /* The text of the object @json, decoded; at most @max bytes are asked for. Heap. */
 static char *text_of(const char *json, size_t max)

@@ -18,12 +18,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "cli/check.h"
-#include "server/server.h"
 #include "base/mem.h"
+#include "cli/check.h"
 #include "corpus.h"
 #include "proc/proctab.h"
 #include "scratch.h"
+#include "server/server.h"
 
 #include <seccomp.h> /* behind ev.h: it defines EV_NONE as a macro */
 

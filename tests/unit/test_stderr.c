@@ -19,8 +19,8 @@
 
 #include "base/buf.h"
 #include "base/log.h"
-#include "os/stdio.h"
 #include "in_child.h"
+#include "os/stdio.h"
 #include "scratch.h"
 
 #define LINES 3000 /* far more than any pipe, socket or terminal holds */

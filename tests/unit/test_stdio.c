@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "os/stdio.h"
 #include "in_child.h"
+#include "os/stdio.h"
 #include "scratch.h"
 
 static bool same_file(int a, int b)

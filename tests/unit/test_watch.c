@@ -13,8 +13,8 @@
 #include "base/clock.h"
 #include "base/err.h"
 #include "os/procfs.h"
-#include "os/spawn/shim_image.h"
 #include "os/shim/proto.h"
+#include "os/spawn/shim_image.h"
 
 #define WAIT_MS 60000 /* longer than any of these takes */
 #define MIB ((uint64_t)1 << 20)

@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-#include "cli/setup/host.h"
 #include "base/err.h"
+#include "cli/setup/host.h"
 
 #define SETUP_TEXT_MAX (16u << 20) /* of a configuration file */
 

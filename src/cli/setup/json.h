@@ -2,8 +2,8 @@
 #ifndef PROCPEN_CLI_SETUP_JSON_H
 #define PROCPEN_CLI_SETUP_JSON_H
 
-#include "cli/setup/entry.h"
 #include "base/buf.h"
+#include "cli/setup/entry.h"
 
 /* The whole new text into @out. */
 enum setup_merged setup_json_merge(const struct setup_entry *entry, struct buf *out, struct err *e);

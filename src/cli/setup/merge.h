@@ -10,9 +10,9 @@
 
 #include <stddef.h>
 
-#include "cli/setup/entry.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "cli/setup/entry.h"
 
 /* The configuration file @text with the entry for @program and @workspace (setup_host.h). */
 enum setup_merged setup_merge(const struct setup_host *host, const char *text, size_t len,

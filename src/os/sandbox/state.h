@@ -7,8 +7,8 @@
 #include "base/err.h"
 #include "os/cgroup/cgroup.h"
 #include "os/sandbox/mounts.h"
-#include "os/sandbox/types.h"
 #include "os/sandbox/tmpdir.h"
+#include "os/sandbox/types.h"
 
 #define BIT(layer) (1u << (layer))
 #define ALWAYS_LAYERS (BIT(CONFINE_KEEPER) | BIT(CONFINE_SESSION) | BIT(CONFINE_RLIMITS))

@@ -47,12 +47,12 @@
 #include "os/shim/message.h"
 #include "os/shim/namespaces.h"
 #include "os/shim/proctree.h"
+#include "os/shim/proto.h"
 #include "os/shim/report.h"
 #include "os/shim/spare.h"
 #include "os/shim/sys.h"
 #include "os/shim/used.h"
 #include "os/shim/watch.h"
-#include "os/shim/proto.h"
 
 #define REAP_MAX 64       /* collected in one turn */
 #define REAP_TURNS 32     /* without a pause, for a kill */

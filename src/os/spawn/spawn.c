@@ -10,8 +10,8 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "os/spawn/shim_image.h"
 #include "os/spawn/child.h"
+#include "os/spawn/shim_image.h"
 
 #define CHILD_STACK_SIZE (64 * 1024)
 
