@@ -2,12 +2,14 @@
  * corpus - lists of commands to judge, and what became of them.
  *
  * For the unit tests and the bench. A list is a file of rows: label, command as a
- * JSON string, remark, separated by tabs; or one command a line. The commands are
- * text. Nothing here runs one.
+ * JSON string and, in the public lists, a remark, separated by tabs; or one command
+ * a line. Our own lists are the families in fixtures/blocklist, a file each. The
+ * commands are text. Nothing here runs one.
  */
 #ifndef PROCPEN_TESTS_UNIT_CORPUS_H
 #define PROCPEN_TESTS_UNIT_CORPUS_H
 
+#include <dirent.h>
 #include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -18,8 +20,12 @@
 
 struct corpus_row {
 	const char *label, *command, *remark;
-	int line; /* in the file */
+	const char *file; /* its name below fixtures/blocklist, or "" */
+	int line;
 };
+
+/* Rows that should be blocked and are not; see docs/blocklist.md. */
+#define CORPUS_MISSES "known-misses.tsv"
 
 typedef void corpus_fn(void *ctx, const struct corpus_row *row);
 
@@ -47,14 +53,14 @@ static inline FILE *corpus_open(const char *name)
 /* A list of our own: the tests and the bench run in the root of the tree. */
 static inline FILE *corpus_fixture(const char *name)
 {
-	char path[256];
+	char path[4096];
 
 	snprintf(path, sizeof(path), "fixtures/%s", name);
 	return fopen(path, "r");
 }
 
-/* Rows with a label, a command and a remark; comments and the heading are left out. Their number. */
-static inline int corpus_table(FILE *file, corpus_fn *fn, void *ctx)
+/* The rows of a family; comments and the heading are left out. Their number. */
+static inline int corpus_rows(FILE *file, const char *name, corpus_fn *fn, void *ctx)
 {
 	char *text = NULL;
 	size_t size = 0;
@@ -66,16 +72,53 @@ static inline int corpus_table(FILE *file, corpus_fn *fn, void *ctx)
 		char *remark = strtok_r(NULL, "\t\n", &save);
 		json_t *command;
 
-		if (!label || label[0] == '#' || !quoted || quoted[0] != '"' || !remark)
+		if (!label || label[0] == '#' || !quoted || quoted[0] != '"')
 			continue;
 		command = json_loads(quoted, JSON_DECODE_ANY, NULL);
 		if (!command)
 			abort(); /* a broken list is no list */
-		fn(ctx, &(struct corpus_row){ label, json_string_value(command), remark, line });
+		fn(ctx, &(struct corpus_row){ label, json_string_value(command), remark ? remark : "",
+					      name, line });
 		json_decref(command);
 		rows++;
 	}
 	free(text);
+	return rows;
+}
+
+static inline int corpus_table(FILE *file, corpus_fn *fn, void *ctx)
+{
+	return corpus_rows(file, "", fn, ctx);
+}
+
+static inline int corpus_is_family(const struct dirent *entry)
+{
+	const char *dot = strrchr(entry->d_name, '.');
+
+	return dot && !strcmp(dot, ".tsv") && strcmp(entry->d_name, CORPUS_MISSES);
+}
+
+/* The rows of every family of our own, known misses apart. Their number; 0 without the lists. */
+static inline int corpus_tricks(corpus_fn *fn, void *ctx)
+{
+	struct dirent **entries;
+	int count = scandir("fixtures/blocklist", &entries, corpus_is_family, alphasort);
+	int rows = 0;
+
+	for (int i = 0; i < count; i++) {
+		char name[300];
+		FILE *file;
+
+		snprintf(name, sizeof(name), "blocklist/%s", entries[i]->d_name);
+		file = corpus_fixture(name);
+		if (!file)
+			abort();
+		rows += corpus_rows(file, entries[i]->d_name, fn, ctx);
+		fclose(file);
+		free(entries[i]);
+	}
+	if (count >= 0)
+		free(entries);
 	return rows;
 }
 
@@ -90,7 +133,7 @@ static inline int corpus_lines(FILE *file, const char *label, corpus_fn *fn, voi
 	while ((len = getline(&text, &size, file)) > 0) {
 		if (text[len - 1] == '\n')
 			text[len - 1] = '\0';
-		fn(ctx, &(struct corpus_row){ label, text, "", ++rows });
+		fn(ctx, &(struct corpus_row){ label, text, "", "", ++rows });
 	}
 	free(text);
 	return rows;

@@ -319,11 +319,8 @@ static void expect_rows(const struct session *s, int rows, bool both)
 static void test_one_verdict_on_our_tricks(void **state)
 {
 	struct session *s = *state;
-	FILE *file = corpus_fixture("blocklist_tricks.tsv");
 
-	assert_non_null(file);
-	corpus_table(file, string_row, s);
-	fclose(file);
+	corpus_tricks(string_row, s);
 	expect_rows(s, 3000, true);
 }
 
