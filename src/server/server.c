@@ -41,6 +41,7 @@
  * looks for a while like one that takes nothing: up to 64 KiB in this time are 2 KiB a second. */
 #define PATIENCE_MS 30000
 #define CLOSE_MS 3000 /* every run dead and every request answered */
+#define HURRY_MS 300  /* the same, once a signal has come twice */
 #define FLUSH_MS 150  /* without progress */
 #define STATUS_SURVIVORS 3
 
@@ -73,6 +74,7 @@ struct server {
 	uint64_t progress;  /* outq_progress() at the last look ... */
 	int64_t moved_ms;   /* ... and since when it has not changed, or nothing was to be taken */
 	int last_signal;
+	bool hurried;       /* the same signal came again */
 	bool late;          /* closing takes too long: what is left is given up */
 	bool answered;      /* closing: all is answered, only flushing is left */
 	size_t unsent;      /* then: what was left at the last look */
@@ -162,14 +164,16 @@ static void tell_survivors(struct server *s)
 	}
 }
 
-/* The same signal again: nothing more is waited for, as if the time of closing were over. */
+/* The same signal again: the trees get the time that a kill takes, slow readers no more of it. */
 static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
 {
 	struct server *s = w->data;
 
 	(void)events;
-	if (s->phase == CLOSING && w->signum == s->last_signal)
-		loop_timer_start(loop, &s->deadline, 0);
+	if (s->phase == CLOSING && w->signum == s->last_signal && !s->hurried) {
+		s->hurried = true;
+		loop_timer_start(loop, &s->deadline, HURRY_MS);
+	}
 	s->last_signal = w->signum;
 	begin_closing(s);
 }

@@ -304,6 +304,21 @@ def test_a_signal_while_answers_wait():
 
 
 @suite.test()
+def test_a_signal_that_comes_twice():
+    """The second one is no reason to call processes survivors that are being killed."""
+    for _ in range(20):
+        server = Server("--set", "sandbox.profile=none")
+        mark = os.path.join(server.workspace, "on")
+        run = server.request("process.run", {"command": "sleep 60 & sleep 60 & touch on; sleep 60"})
+        eventually(lambda: os.path.exists(mark), WAIT, "no run")
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.001)
+        server.process.send_signal(signal.SIGTERM)
+        equal(server.result(run)["reason"], "server_shutdown", "reason")
+        equal(server.wait_exit(), 0, "exit status")
+
+
+@suite.test()
 def test_background_runs_live_until_the_last_answer():
     server = Server()
     pid = server.run("sleep 60", background=True)["pid"]
