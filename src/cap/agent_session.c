@@ -86,13 +86,12 @@ static void write_sandbox(struct jsonw *w, const struct cap *c)
 	err_release(&e);
 }
 
-static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+static enum cap_outcome start(struct cap_call *call)
 {
+	const struct cap *c = call->c;
 	struct jsonw w;
 
-	(void)r;
-	(void)e;
-	jsonw_init(&w, out);
+	jsonw_init(&w, call->out);
 	jsonw_object(&w, NULL);
 	write_directories(&w, c->scope);
 	write_limits(&w, c->config);

@@ -25,29 +25,44 @@ enum tier cap_tier(const struct cap *c, const struct cap_row *row)
 	return policy_tier(c->config, row->name, row->tier);
 }
 
-/* ---- audit ---- */
+/* ---- the call ---- */
 
-/* What is known of the call so far. */
-static struct audit_event event_of(struct cap *c, const struct req *r)
+static struct cap_call *call_new(struct cap *c, struct req *r)
 {
-	struct audit_event event = {
+	struct cap_call *call = mem_zalloc(sizeof(*call));
+
+	r->call = call;
+	call->c = c;
+	call->r = r;
+	call->row = r->row;
+	call->tier = cap_tier(c, r->row);
+	call->event = (struct audit_event){
 		.event = "attempt",
 		.request_id = r->id,
 		.capability = r->row->name,
-		.tier = policy_tier_name(cap_tier(c, r->row)),
+		.tier = policy_tier_name(call->tier),
 		.intent = json_get_str(r->params, "intent", NULL),
 		.command = json_get_str(r->params, "command", NULL),
 		.process_id = json_get_str(r->params, "process_id", NULL),
 	};
-	struct blocklist_input unused;
-
-	if (event.process_id && !*event.process_id)
-		event.process_id = NULL; /* refused anyway: an id is never empty */
-
-	if (r->task && r->row->ops->describe)
-		r->row->ops->describe(r, &unused, &event);
-	return event;
+	if (call->event.process_id && !*call->event.process_id)
+		call->event.process_id = NULL; /* refused anyway: an id is never empty */
+	return call;
 }
+
+/* The command of the run that it names, or NULL. */
+static const char *target_of(const struct cap_call *call)
+{
+	const struct proc *target = NULL;
+	struct err ignored = ERR_INIT;
+
+	if (call->event.process_id)
+		target = proctab_find(call->c->procs, call->event.process_id, &ignored);
+	err_release(&ignored);
+	return target ? target->command : NULL;
+}
+
+/* ---- audit ---- */
 
 static void record(struct cap *c, const struct audit_event *event)
 {
@@ -71,31 +86,28 @@ static void name_the_doctor(struct err *e)
 }
 
 /* Answer with @e; the record says so first. */
-static void refuse(struct cap *c, struct req *r, const char *decision, const char *rule,
-		   struct err *e)
+static void refuse(struct cap_call *call, const char *decision, const char *rule, struct err *e)
 {
-	struct audit_event event = event_of(c, r);
-
-	event.decision = decision;
-	event.rule = rule;
-	event.outcome = err_rows[e->type].name;
-	record(c, &event);
+	call->event.decision = decision;
+	call->event.rule = rule;
+	call->event.outcome = err_rows[e->type].name;
+	record(call->c, &call->event);
 	name_the_doctor(e);
-	req_fail(r, e);
+	req_fail(call->r, e);
 }
 
 /* The attempt must be on disk before anything starts. */
-static int record_attempt(struct cap *c, const struct req *r, const char *rule, struct err *e)
+static int record_attempt(struct cap_call *call, const char *rule, struct err *e)
 {
-	struct audit_event event = event_of(c, r);
+	struct cap *c = call->c;
 
-	event.decision = "allowed";
-	event.rule = rule;
-	if (!(r->row->flags & CAP_STARTS) || !config_bool(c->config, CONFIG_AUDIT_REQUIRED)) {
-		record(c, &event);
+	call->event.decision = "allowed";
+	call->event.rule = rule;
+	if (!(call->row->flags & CAP_STARTS) || !config_bool(c->config, CONFIG_AUDIT_REQUIRED)) {
+		record(c, &call->event);
 		return 0;
 	}
-	if (!audit_write(c->audit, &event, e))
+	if (!audit_write(c->audit, &call->event, e))
 		return 0;
 	return err_hint(e, "nothing was started: the operator must make the audit log writable "
 			   "(--state-dir), or allow running without it "
@@ -104,106 +116,93 @@ static int record_attempt(struct cap *c, const struct req *r, const char *rule, 
 
 /* ---- the gate ---- */
 
-static void start(struct cap *c, struct req *r, const char *rule)
+static void start(struct cap_call *call, const char *rule)
 {
+	struct req *r = call->r;
 	struct err e = ERR_INIT;
 	struct buf out;
 
-	if (record_attempt(c, r, rule, &e)) {
+	if (record_attempt(call, rule, &e)) {
 		req_fail(r, &e);
 		return;
 	}
 	buf_init(&out, RESULT_MAX);
-	switch (r->row->ops->start(c, r, &out, &e)) {
+	call->out = &out;
+	call->e = &e;
+	switch (call->row->ops->start(call)) {
 	case CAP_DONE:
 		req_ok(r, &out);
 		break;
 	case CAP_WAITING:
 		break;
 	case CAP_FAILED:
-		refuse(c, r, "failed", NULL, &e);
+		refuse(call, "failed", NULL, &e);
 		break;
 	}
 	buf_release(&out);
 }
 
-/* The command of the run that @event names, or NULL. */
-static const char *target_of(struct cap *c, const struct audit_event *event)
-{
-	const struct proc *target = NULL;
-	struct err ignored = ERR_INIT;
-
-	if (event->process_id)
-		target = proctab_find(c->procs, event->process_id, &ignored);
-	err_release(&ignored);
-	return target ? target->command : NULL;
-}
-
 /* What the host is told or asked (cap/notice.h). */
-static void write_notice(struct cap *c, const struct req *r, bool question, struct buf *json)
+static void write_notice(const struct cap_call *call, bool question, struct buf *json)
 {
-	const struct audit_event event = event_of(c, r);
-	struct blocklist_input in = { 0 };
-	struct audit_event unused;
-
-	if (r->row->flags & CAP_COMMAND)
-		r->row->ops->describe(r, &in, &unused);
 	buf_init(json, NOTICE_MAX);
-	notice_write(json, r, &event, &in, r->row->input, target_of(c, &event), question);
+	notice_write(json, call->r, &call->event, &call->judge, call->row->input, target_of(call),
+		     question);
 }
 
 /* A line on stderr. */
-static void log_call(struct cap *c, const struct req *r, const char *what)
+static void log_call(const struct cap_call *call, const char *what)
 {
-	const struct audit_event event = event_of(c, r);
 	struct buf json;
 
 	buf_init(&json, NOTICE_MAX);
-	notice_write_log(&json, &event, target_of(c, &event));
+	notice_write_log(&json, &call->event, target_of(call));
 	log_notice("%s %s", what, json.data);
 	buf_release(&json);
 }
 
-static void tell(struct cap *c, const struct req *r)
+static void tell(struct cap_call *call)
 {
+	const struct dialect *d = call->r->dialect;
 	struct buf json;
 
-	log_call(c, r, "notify");
-	if (!r->dialect->notify)
+	log_call(call, "notify");
+	if (!d->notify)
 		return;
-	write_notice(c, r, false, &json);
-	r->dialect->notify(c->reqs, r, &json);
+	write_notice(call, false, &json);
+	d->notify(call->c->reqs, call->r, &json);
 	buf_release(&json);
 }
 
-static void deny(struct cap *c, struct req *r, const char *rule, const char *why)
+static void deny(struct cap_call *call, const char *rule, const char *why)
 {
 	struct err e = ERR_INIT;
 
-	err_set(&e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", r->row->name, why);
+	err_set(&e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", call->row->name, why);
 	err_hint(&e, "do not retry unchanged; the operator can change this with --set tier.%s=...",
-		 r->row->name);
-	refuse(c, r, "denied", rule, &e);
+		 call->row->name);
+	refuse(call, "denied", rule, &e);
 }
 
 /* The one denial that the user can do something about. */
-static void deny_unasked(struct cap *c, struct req *r)
+static void deny_unasked(struct cap_call *call)
 {
 	struct err e = ERR_INIT;
 
 	err_set(&e, ERR_PERMISSION_DENIED,
-		"%s needs a human's confirmation, and this client cannot be asked", r->row->name);
+		"%s needs a human's confirmation, and this client cannot be asked",
+		call->row->name);
 	err_hint(&e,
 		 "tell the user: use a host that can ask (MCP elicitation), or start procpen with "
 		 "`serve --set tier.%s=notify` to allow these calls without asking",
-		 r->row->name);
-	refuse(c, r, "denied", "tier.confirm", &e);
+		 call->row->name);
+	refuse(call, "denied", "tier.confirm", &e);
 }
 
-static void confirmed(struct cap *c, struct req *r)
+static void confirmed(struct cap_call *call)
 {
-	r->on_cancel = r->answer_now = NULL; /* what it starts sets its own */
-	start(c, r, "tier.confirm");
+	call->r->on_cancel = call->r->answer_now = NULL; /* what it starts sets its own */
+	start(call, "tier.confirm");
 }
 
 static void on_confirmed(void *ctx, uint64_t handle, bool allowed, const char *why)
@@ -214,88 +213,88 @@ static void on_confirmed(void *ctx, uint64_t handle, bool allowed, const char *w
 	if (!r)
 		return;
 	if (!allowed || c->closing)
-		deny(c, r, "tier.confirm", c->closing ? "the server is shutting down" : why);
+		deny(r->call, "tier.confirm", c->closing ? "the server is shutting down" : why);
 	else
-		confirmed(c, r);
+		confirmed(r->call);
 }
 
 /* The client does not want it any more: the attempt is recorded like any other denial. */
-static void on_cancel_question(void *ctx, struct req *r)
+static void on_cancel_question(void *call, struct req *r)
 {
-	deny(ctx, r, "tier.confirm", "cancelled by the client");
+	(void)r;
+	deny(call, "tier.confirm", "cancelled by the client");
 }
 
 /* It holds the place of a call that ends something, and a newer one needs it. */
-static void give_up_question(void *ctx, struct req *r)
+static void give_up_question(void *call, struct req *r)
 {
-	deny(ctx, r, "tier.confirm", "too many newer calls of it came before an answer");
+	(void)r;
+	deny(call, "tier.confirm", "too many newer calls of it came before an answer");
 }
 
 /* The question is the answer; the client calls again with what the human said. */
-static void answer_with_question(struct cap *c, struct req *r, const struct buf *json)
+static void answer_with_question(struct cap_call *call, const struct buf *json)
 {
-	struct audit_event event = event_of(c, r);
+	struct req *r = call->r;
 
-	event.decision = "asked";
-	event.rule = "tier.confirm";
-	record(c, &event);
+	call->event.decision = "asked";
+	call->event.rule = "tier.confirm";
+	record(call->c, &call->event);
 	r->question = true;
 	r->on_cancel = r->answer_now = NULL;
 	req_ok(r, json);
 }
 
-static void ask(struct cap *c, struct req *r)
+static void ask(struct cap_call *call)
 {
+	struct cap *c = call->c;
+	struct req *r = call->r;
 	int deadline_ms = (int)config_int(c->config, CONFIG_CONFIRM_TIMEOUT_MS);
 	enum req_asked asked = REQ_CANNOT_ASK;
 	struct buf json;
 
-	log_call(c, r, "confirm");
-	write_notice(c, r, true, &json);
+	log_call(call, "confirm");
+	write_notice(call, true, &json);
 	r->on_cancel = on_cancel_question;
 	r->answer_now = give_up_question;
-	r->on_cancel_ctx = r->answer_now_ctx = c;
+	r->on_cancel_ctx = r->answer_now_ctx = call;
 	if (r->dialect->confirm)
 		asked = r->dialect->confirm(c->reqs, r, &json, deadline_ms, on_confirmed, c);
 	if (asked == REQ_ASK_BY_ANSWER)
-		answer_with_question(c, r, &json);
+		answer_with_question(call, &json);
 	else if (asked == REQ_CANNOT_ASK)
-		deny_unasked(c, r);
+		deny_unasked(call);
 	buf_release(&json);
 }
 
-static void pass_tier(struct cap *c, struct req *r)
+static void pass_tier(struct cap_call *call)
 {
-	switch (cap_tier(c, r->row)) {
+	switch (call->tier) {
 	case TIER_DENY:
-		deny(c, r, "tier.deny", "the operator denies this capability");
+		deny(call, "tier.deny", "the operator denies this capability");
 		break;
 	case TIER_CONFIRM:
-		ask(c, r);
+		ask(call);
 		break;
 	case TIER_NOTIFY:
-		tell(c, r);
-		start(c, r, NULL);
+		tell(call);
+		start(call, NULL);
 		break;
 	case TIER_AUTONOMOUS:
-		start(c, r, NULL);
+		start(call, NULL);
 		break;
 	}
 }
 
 /* True when the blocklist stops it (answered). */
-static bool blocked(struct cap *c, struct req *r)
+static bool blocked(struct cap_call *call)
 {
 	struct blocklist_verdict verdict;
-	struct blocklist_input in;
-	struct audit_event event = { 0 };
 	struct err e = ERR_INIT;
 
-	if (!(r->row->flags & CAP_COMMAND))
+	if (!(call->row->flags & CAP_COMMAND))
 		return false;
-	r->row->ops->describe(r, &in, &event);
-	command_judge_options(c->config, &in);
-	blocklist_judge(&in, &verdict);
+	blocklist_judge(&call->judge, &verdict);
 	if (!verdict.blocked)
 		return false;
 	err_set(&e, ERR_COMMAND_BLOCKED, "%s", verdict.reason);
@@ -304,45 +303,55 @@ static bool blocked(struct cap *c, struct req *r)
 	if (verdict.has_span)
 		err_detail(&e, "span",
 			   json_pack("[I,I]", (json_int_t)verdict.start, (json_int_t)verdict.end));
-	refuse(c, r, "blocked", verdict.rule, &e);
+	refuse(call, "blocked", verdict.rule, &e);
 	return true;
 }
 
 /* What a call with these parameters, checked or not, needs: starts, waits by wait_ms and questions
  * to a human are not answered in their turn. */
-static enum req_place place_of(struct cap *c, const struct cap_row *row, const json_t *params)
+static enum req_place place_of(const struct cap_row *row, enum tier tier, const json_t *params)
 {
 	if (row->flags & CAP_ENDS)
 		return REQ_ENDS;
 	if (row->flags & CAP_STARTS || json_get_int(params, "wait_ms", 0) > 0 ||
-	    cap_tier(c, row) == TIER_CONFIRM)
+	    tier == TIER_CONFIRM)
 		return REQ_WAITS;
 	return REQ_NO_PLACE;
 }
 
 bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params)
 {
-	return reqtab_full(c->reqs, place_of(c, row, params));
+	return reqtab_full(c->reqs, place_of(row, cap_tier(c, row), params));
+}
+
+/* What comes before the blocklist. */
+static int read_call(struct cap_call *call, struct err *e)
+{
+	const struct cap_ops *ops = call->row->ops;
+
+	if (ops->prepare && ops->prepare(call, e))
+		return -1;
+	return req_take_place(call->r, place_of(call->row, call->tier, call->r->params), e);
 }
 
 void cap_call(struct cap *c, struct req *r)
 {
 	const struct cap_ops *ops = r->row->ops;
 	struct err e = ERR_INIT;
+	int bad = schema_check(r->row->input, r->params, &e);
+	struct cap_call *call = call_new(c, r); /* with the parameters as the check left them */
 
-	if (schema_check(r->row->input, r->params, &e) ||
-	    (ops->prepare && ops->prepare(c, r, &e)) ||
-	    req_take_place(r, place_of(c, r->row, r->params), &e)) {
-		refuse(c, r, "failed", NULL, &e);
+	if (bad || read_call(call, &e)) {
+		refuse(call, "failed", NULL, &e);
 		return;
 	}
-	if (blocked(c, r))
+	if (blocked(call))
 		return;
-	if (ops->resolve && ops->resolve(c, r, &e)) {
-		refuse(c, r, "failed", NULL, &e);
+	if (ops->resolve && ops->resolve(call, &e)) {
+		refuse(call, "failed", NULL, &e);
 		return;
 	}
-	pass_tier(c, r);
+	pass_tier(call);
 }
 
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,

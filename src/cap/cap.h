@@ -4,7 +4,8 @@
  * Every call of every dialect goes through cap_call(), in this order:
  *
  *   schema     types, bounds, unknown names; aliases and defaults   InvalidParams ...
- *   prepare    the capability reads its parameters                  InvalidParams
+ *   prepare    the capability reads its parameters and fills what   InvalidParams
+ *              is judged
  *   place      a call that will wait needs one (rpc/req.h)          LimitReached
  *   blocklist  only rows with CAP_COMMAND, and before anything is   CommandBlocked
  *              looked up: the verdict is the same on every machine
@@ -13,7 +14,7 @@
  *   audit      the attempt is on disk                               PermissionDenied
  *   start      the effect
  *
- * A capability is one file in schema/ and one cap_<name>.c with a `struct cap_ops`;
+ * A capability is one file in schema/ and one file here with a `struct cap_ops`;
  * the generator emits its row. It contains no policy.
  */
 #ifndef PROCPEN_CAP_CAP_H
@@ -32,6 +33,7 @@
 #include "rpc/req.h"
 
 struct cap;
+struct cap_row;
 
 enum cap_flag {
 	CAP_COMMAND = 1, /* judged by the blocklist */
@@ -41,24 +43,35 @@ enum cap_flag {
 };
 
 enum cap_outcome {
-	CAP_DONE,    /* the result is in @out */
+	CAP_DONE,    /* the result is in call->out */
 	CAP_WAITING, /* req_ok() or req_fail() will be called later */
-	CAP_FAILED,  /* the error is in @e */
+	CAP_FAILED,  /* the error is in call->e */
+};
+
+/*
+ * One call on its way through the gate, and what is known of it so far. Made by cap_call(), owned
+ * by its request (struct req.call); what it points to belongs to the request and its task.
+ */
+struct cap_call {
+	struct cap *c;
+	struct req *r;
+	const struct cap_row *row;
+	enum tier tier;
+	struct blocklist_input judge; /* what it runs or asks about; prepare fills it */
+	struct audit_event event;     /* the attempt; prepare and resolve add what they find */
+	struct buf *out;              /* start only: empty, for the result's JSON object */
+	struct err *e;                /* start only: why it failed */
 };
 
 struct cap_ops {
-	/* Read the checked parameters into r->task. Returns 0 or -1. May be NULL. */
-	int (*prepare)(struct cap *c, struct req *r, struct err *e);
+	/* Read the checked parameters into call->r->task. Returns 0 or -1. May be NULL. */
+	int (*prepare)(struct cap_call *call, struct err *e);
 
 	/* Look up what they name. No effect outside. Returns 0 or -1. May be NULL. */
-	int (*resolve)(struct cap *c, struct req *r, struct err *e);
+	int (*resolve)(struct cap_call *call, struct err *e);
 
-	/* Do it. @out: an empty buffer for the result's JSON object. */
-	enum cap_outcome (*start)(struct cap *c, struct req *r, struct buf *out, struct err *e);
-
-	/* What the gate judges and records (CAP_COMMAND rows): filled from r->task. May be NULL. */
-	void (*describe)(const struct req *r, struct blocklist_input *judge,
-			 struct audit_event *event);
+	/* Do it. */
+	enum cap_outcome (*start)(struct cap_call *call);
 };
 
 /* One capability: generated from schema/<name>.json (gen/caps.h). */

@@ -131,8 +131,11 @@ void command_release(struct command *c)
 	memset(c, 0, sizeof(*c));
 }
 
-void command_judge(const struct command *c, struct blocklist_input *in)
+void command_judge(const struct command *c, const struct config *config,
+		   struct blocklist_input *in)
 {
+	const char *where = config_choice(config, CONFIG_BLOCKLIST_LITERAL_MATCH);
+
 	*in = (struct blocklist_input){
 		.command = c->text,
 		.args = c->args,
@@ -142,14 +145,8 @@ void command_judge(const struct command *c, struct blocklist_input *in)
 		.directory = c->directory,
 		.no_shell = !c->shell && !c->args,
 		.shell = c->shell,
+		.literal_in_commands = !strcmp(where, "command"),
 	};
-}
-
-void command_judge_options(const struct config *config, struct blocklist_input *in)
-{
-	const char *where = config_choice(config, CONFIG_BLOCKLIST_LITERAL_MATCH);
-
-	in->literal_in_commands = strcmp(where, "command") == 0;
 }
 
 void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v)

@@ -38,11 +38,9 @@ int command_resolve(struct command *c, struct err *e);
 
 void command_release(struct command *c);
 
-/* The blocklist's view of it; borrows from @c. What the operator set is not in it. */
-void command_judge(const struct command *c, struct blocklist_input *in);
-
-/* The operator's part of it: blocklist.literal_match. */
-void command_judge_options(const struct config *config, struct blocklist_input *in);
+/* The blocklist's view of it; borrows from @c. @config: blocklist.literal_match. */
+void command_judge(const struct command *c, const struct config *config,
+		   struct blocklist_input *in);
 
 /* The members of is_blocked's result, into the open object. */
 void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v);

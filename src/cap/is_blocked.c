@@ -12,34 +12,26 @@ static void task_free(void *task)
 	free(task);
 }
 
-static int prepare(struct cap *c, struct req *r, struct err *e)
+static int prepare(struct cap_call *call, struct err *e)
 {
-	(void)c;
-	r->task = mem_zalloc(sizeof(struct command));
-	r->task_free = task_free;
-	return command_read(r->task, r->params, e);
+	struct command *command = mem_zalloc(sizeof(*command));
+
+	call->r->task = command;
+	call->r->task_free = task_free;
+	if (command_read(command, call->r->params, e))
+		return -1;
+	command_judge(command, call->c->config, &call->judge);
+	call->event.command = command->shown;
+	return 0;
 }
 
-static void describe(const struct req *r, struct blocklist_input *judge, struct audit_event *event)
-{
-	const struct command *command = r->task;
-
-	command_judge(command, judge);
-	event->command = command->shown;
-	event->argv = (const char *const *)command->argv;
-}
-
-static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+static enum cap_outcome start(struct cap_call *call)
 {
 	struct blocklist_verdict v;
-	struct blocklist_input in;
 	struct jsonw w;
 
-	(void)e;
-	command_judge(r->task, &in);
-	command_judge_options(c->config, &in);
-	blocklist_judge(&in, &v);
-	jsonw_init(&w, out);
+	blocklist_judge(&call->judge, &v);
+	jsonw_init(&w, call->out);
 	jsonw_object(&w, NULL);
 	command_write_verdict(&w, &v);
 	jsonw_end_object(&w);
@@ -49,5 +41,4 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 const struct cap_ops cap_is_blocked = {
 	.prepare = prepare,
 	.start = start,
-	.describe = describe,
 };

@@ -53,12 +53,12 @@ static int read_signal(const json_t *params, int *number, struct err *e)
 	return err_hint(e, "use a name like SIGTERM, TERM or SIGKILL, or a number from 1 to 64");
 }
 
-static int prepare(struct cap *c, struct req *r, struct err *e)
+static int prepare(struct cap_call *call, struct err *e)
 {
+	struct req *r = call->r;
 	struct kill_task *t = mem_zalloc(sizeof(*t));
 	double force_after = json_get_num(r->params, "force_after", -1);
 
-	(void)c;
 	r->task = t;
 	r->task_free = free;
 	if (read_signal(r->params, &t->signal, e))
@@ -272,18 +272,19 @@ static int send_signal(struct kill_task *t, struct proc *p, struct err *e)
 	return 0;
 }
 
-static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+static enum cap_outcome start(struct cap_call *call)
 {
-	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), e);
+	struct cap *c = call->c;
+	struct req *r = call->r;
+	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), call->e);
 	struct kill_task *t = r->task;
 	double after_ms;
 
-	(void)out;
-	if (!p || check_alive(p, e))
+	if (!p || check_alive(p, call->e))
 		return CAP_FAILED;
 	r->run = t->seq = p->seq;
 	t->began_ms = clock_mono_ms();
-	if (send_signal(t, p, e))
+	if (send_signal(t, p, call->e))
 		return CAP_FAILED;
 	r->answer_now = answer_now;
 	r->answer_now_ctx = c;

@@ -31,24 +31,24 @@ static void write_entry(struct jsonw *w, struct proc *p, int *live_reads)
 	jsonw_end_object(w);
 }
 
-static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+static enum cap_outcome start(struct cap_call *call)
 {
+	const struct req *r = call->r;
 	const char *filter = json_get_str(r->params, "state_filter", "all");
 	int64_t limit = json_get_int(r->params, "limit", 50), total = 0, shown = 0;
 	size_t budget = req_list_bytes(r);
 	int live_reads = 0;
 	struct jsonw w;
 
-	(void)e;
-	jsonw_init(&w, out);
+	jsonw_init(&w, call->out);
 	jsonw_object(&w, NULL);
 	jsonw_array(&w, "processes");
-	for (struct proc *p = NULL; (p = proctab_next(c->procs, p));) {
+	for (struct proc *p = NULL; (p = proctab_next(call->c->procs, p));) {
 		if (strcmp(filter, "all") && strcmp(filter, names_state(p->state)))
 			continue;
 		total++;
 		if (shown < limit &&
-		    (!shown || out->len + ENTRY_RESERVE + strlen(p->cwd) < budget)) {
+		    (!shown || call->out->len + ENTRY_RESERVE + strlen(p->cwd) < budget)) {
 			write_entry(&w, p, &live_reads);
 			shown++;
 		}

@@ -28,12 +28,12 @@ static void read_offset(const json_t *params, const char *name, bool *has, uint6
 	*offset = (uint64_t)json_get_int(params, name, 0);
 }
 
-static int prepare(struct cap *c, struct req *r, struct err *e)
+static int prepare(struct cap_call *call, struct err *e)
 {
+	struct req *r = call->r;
 	struct logs_task *t = mem_zalloc(sizeof(*t));
 	const char *stream = json_get_str(r->params, "stream", "both");
 
-	(void)c;
 	r->task = t;
 	r->task_free = free;
 	t->want_out = strcmp(stream, "stderr") != 0;
@@ -167,9 +167,11 @@ static void on_timer(void *ctx, struct req *r)
 		answer(r, p);
 }
 
-static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+static enum cap_outcome start(struct cap_call *call)
 {
-	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), e);
+	struct cap *c = call->c;
+	struct req *r = call->r;
+	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), call->e);
 	int64_t wait_ms = json_get_int(r->params, "wait_ms", 0);
 	struct logs_task *t = r->task;
 
@@ -180,7 +182,7 @@ static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, str
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
 	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
 	if (!wait_ms || has_news(t, p)) {
-		write_result(out, r, p);
+		write_result(call->out, r, p);
 		return CAP_DONE;
 	}
 	r->run = p->seq;

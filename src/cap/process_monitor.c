@@ -49,15 +49,17 @@ static void on_timer(void *ctx, struct req *r)
 		req_fail(r, &e);
 }
 
-static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+static enum cap_outcome start(struct cap_call *call)
 {
-	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), e);
+	struct cap *c = call->c;
+	struct req *r = call->r;
+	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), call->e);
 	int64_t wait_ms = json_get_int(r->params, "wait_ms", 0);
 
 	if (!p)
 		return CAP_FAILED;
 	if (!wait_ms || p->phase == PROC_SETTLED) {
-		write_result(out, p);
+		write_result(call->out, p);
 		return CAP_DONE;
 	}
 	r->run = p->seq;

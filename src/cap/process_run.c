@@ -95,53 +95,53 @@ static int find_program(struct run_task *t, struct err *e)
 	return check_shell_program(t, e);
 }
 
-static int prepare(struct cap *c, struct req *r, struct err *e)
+static int prepare(struct cap_call *call, struct err *e)
 {
-	struct run_task *t = task_new(r);
+	const struct config *config = call->c->config;
+	const json_t *params = call->r->params;
+	struct run_task *t = task_new(call->r);
 
-	if (run_limits_read(c->config, r->params, &t->limits, &t->confine, e) ||
-	    command_read(&t->command, r->params, e))
+	if (run_limits_read(config, params, &t->limits, &t->confine, e) ||
+	    command_read(&t->command, params, e))
 		return -1;
+	command_judge(&t->command, config, &call->judge);
+	call->event.command = t->command.shown;
 	t->view.stdin_ignored = t->background && t->command.stdin_bytes;
 	t->view.explain = t->explain;
 	return 0;
 }
 
-static struct run_env env_of(const struct cap *c, const struct req *r)
+static struct run_env env_of(const struct cap_call *call)
 {
-	const struct run_task *t = r->task;
+	const struct run_task *t = call->r->task;
 
 	return (struct run_env){
-		.config = c->config, .confine = c->confine, .request = &t->confine,
+		.config = call->c->config, .confine = call->c->confine, .request = &t->confine,
 		.user = &t->user,
-		.environment = json_object_get(r->params, "environment"),
+		.environment = json_object_get(call->r->params, "environment"),
 	};
 }
 
-static int resolve(struct cap *c, struct req *r, struct err *e)
+/* Each step goes on record as soon as it is known: a later one may fail. */
+static int resolve(struct cap_call *call, struct err *e)
 {
-	struct run_task *t = r->task;
-	const struct run_env env = env_of(c, r);
+	const json_t *params = call->r->params;
+	struct run_task *t = call->r->task;
+	const struct run_env env = env_of(call);
 
-	if (command_resolve(&t->command, e) ||
-	    run_user_read(c->config, json_get_str(r->params, "user", NULL), &t->user, &t->confine,
-			  e) ||
-	    run_env_build(&env, &t->envp, e) ||
-	    scope_open(c->scope, json_get_str(r->params, "working_directory", NULL), &t->cwd_fd,
-		       &t->cwd, e))
+	if (command_resolve(&t->command, e))
 		return -1;
+	call->event.argv = (const char *const *)t->command.argv;
+	if (run_user_read(call->c->config, json_get_str(params, "user", NULL), &t->user,
+			  &t->confine, e))
+		return -1;
+	call->event.user = t->user.name;
+	if (run_env_build(&env, &t->envp, e) ||
+	    scope_open(call->c->scope, json_get_str(params, "working_directory", NULL),
+		       &t->cwd_fd, &t->cwd, e))
+		return -1;
+	call->event.cwd = t->cwd;
 	return find_program(t, e);
-}
-
-static void describe(const struct req *r, struct blocklist_input *judge, struct audit_event *event)
-{
-	const struct run_task *t = r->task;
-
-	command_judge(&t->command, judge);
-	event->command = t->command.shown;
-	event->argv = (const char *const *)t->command.argv;
-	event->cwd = t->cwd;
-	event->user = t->user.name;
 }
 
 /* ---- the answer ---- */
@@ -198,13 +198,14 @@ static void on_cancel(void *ctx, struct req *r)
 		proc_kill_tree(p, PROC_REASON_CANCELLED);
 }
 
-static struct proc *start_run(struct cap *c, const struct req *r, struct err *e)
+static struct proc *start_run(const struct cap_call *call)
 {
-	struct run_task *t = r->task;
-	const struct run_env env = env_of(c, r);
+	const struct cap *c = call->c;
+	struct run_task *t = call->r->task;
+	const struct run_env env = env_of(call);
 	struct proc_spec spec = {
 		.command = t->command.shown,
-		.origin = r->id,
+		.origin = call->r->id,
 		.path = t->path,
 		.argv = t->command.argv,
 		.cwd_fd = t->cwd_fd,
@@ -223,15 +224,16 @@ static struct proc *start_run(struct cap *c, const struct req *r, struct err *e)
 	if (warning)
 		log_warn("%s", warning);
 	spec.envp = t->envp;
-	return proctab_start(c->procs, &spec, e);
+	return proctab_start(c->procs, &spec, call->e);
 }
 
-static enum cap_outcome start(struct cap *c, struct req *r, struct buf *out, struct err *e)
+static enum cap_outcome start(struct cap_call *call)
 {
+	struct cap *c = call->c;
+	struct req *r = call->r;
 	struct run_task *t = r->task;
-	struct proc *p = start_run(c, r, e);
+	struct proc *p = start_run(call);
 
-	(void)out;
 	if (!p)
 		return CAP_FAILED;
 	r->run = t->seq = p->seq;
@@ -254,5 +256,4 @@ const struct cap_ops cap_process_run = {
 	.prepare = prepare,
 	.resolve = resolve,
 	.start = start,
-	.describe = describe,
 };

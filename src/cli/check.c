@@ -111,8 +111,7 @@ static int judge(struct check *c, size_t line)
 		command_release(&command);
 		return status;
 	}
-	command_judge(&command, &in);
-	command_judge_options(&c->config, &in);
+	command_judge(&command, &c->config, &in);
 	blocklist_judge(&in, &v);
 	if (c->json)
 		print_json(&command, line, &v);

@@ -281,6 +281,7 @@ static void end_request(struct req *r)
 		r->task_free(r->task);
 	json_decref(r->root);
 	free(r->extra);
+	free(r->call);
 	free(r->key);
 	free(r->id);
 	free(r);

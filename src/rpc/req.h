@@ -24,7 +24,8 @@
 
 struct req;
 struct reqtab;
-struct cap_row; /* cap/cap.h; opaque here */
+struct cap_call; /* cap/cap.h; opaque here, as is the next */
+struct cap_row;
 
 enum req_asked { REQ_ASKED, REQ_ASK_BY_ANSWER, REQ_CANNOT_ASK };
 
@@ -105,6 +106,7 @@ struct req {
 	bool question;             /* what it is answered with is a question, not its result */
 	uint64_t run;              /* struct proc.seq of what it started or waits for; or 0 */
 	void *extra;               /* the dialect's own, freed with free(); or NULL */
+	struct cap_call *call;     /* the gate's own, likewise */
 	void *task;                /* the handler's own */
 	void (*task_free)(void *task);
 	void (*on_cancel)(void *ctx, struct req *r); /* must lead to an answer; or NULL */

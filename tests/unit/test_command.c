@@ -142,22 +142,29 @@ static void test_command_stdin_is_not_base64(void **state)
 static void test_command_judged_as_it_runs(void **state)
 {
 	struct blocklist_input in;
+	struct config config;
 	struct err e = ERR_INIT;
 	struct command c;
 	json_t *params;
 
 	(void)state;
+	config_init(&config);
 	assert_int_equal(read_command(&c, &params,
 				      "{\"command\":\"sh\",\"args\":[\"-s\",\"x\"],"
 				      "\"stdin\":\"ZWNobyAx\",\"stdin_encoding\":\"base64\"}",
 				      &e), 0);
-	command_judge(&c, &in);
+	command_judge(&c, &config, &in);
 	assert_string_equal(in.command, "sh");
 	assert_string_equal(in.args[0], "-s");
 	assert_string_equal(in.args[1], "x");
 	assert_null(in.args[2]);
 	assert_int_equal(in.stdin_len, 6);
 	assert_memory_equal(in.stdin_bytes, "echo 1", 6);
+	assert_false(in.literal_in_commands);
+	assert_int_equal(config_set(&config, "blocklist.literal_match=command", &e), 0);
+	command_judge(&c, &config, &in);
+	assert_true(in.literal_in_commands);
+	config_release(&config);
 	command_release(&c);
 	json_decref(params);
 }
