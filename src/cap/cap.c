@@ -170,7 +170,7 @@ static void tell(struct cap_call *call)
 	if (!d->notify)
 		return;
 	write_notice(call, false, &json);
-	d->notify(call->c->reqs, call->r, &json);
+	d->notify(call->r, &json);
 	buf_release(&json);
 }
 
@@ -199,23 +199,18 @@ static void deny_unasked(struct cap_call *call)
 	refuse(call, "denied", "tier.confirm", &e);
 }
 
-static void confirmed(struct cap_call *call)
+static void on_confirmed(void *ctx, struct req *r, bool allowed, const char *why)
 {
-	call->r->on_cancel = call->r->answer_now = NULL; /* what it starts sets its own */
-	start(call, "tier.confirm");
-}
+	struct cap_call *call = ctx;
 
-static void on_confirmed(void *ctx, uint64_t handle, bool allowed, const char *why)
-{
-	struct cap *c = ctx;
-	struct req *r = req_find(c->reqs, handle);
-
-	if (!r)
+	if (call->c->closing)
+		why = "the server is shutting down";
+	if (!allowed || call->c->closing) {
+		deny(call, "tier.confirm", why);
 		return;
-	if (!allowed || c->closing)
-		deny(r->call, "tier.confirm", c->closing ? "the server is shutting down" : why);
-	else
-		confirmed(r->call);
+	}
+	r->on_cancel = r->answer_now = NULL; /* what it starts sets its own */
+	start(call, "tier.confirm");
 }
 
 /* The client does not want it any more: the attempt is recorded like any other denial. */
@@ -247,9 +242,8 @@ static void answer_with_question(struct cap_call *call, const struct buf *json)
 
 static void ask(struct cap_call *call)
 {
-	struct cap *c = call->c;
 	struct req *r = call->r;
-	int deadline_ms = (int)config_int(c->config, CONFIG_CONFIRM_TIMEOUT_MS);
+	int deadline_ms = (int)config_int(call->c->config, CONFIG_CONFIRM_TIMEOUT_MS);
 	enum req_asked asked = REQ_CANNOT_ASK;
 	struct buf json;
 
@@ -257,9 +251,10 @@ static void ask(struct cap_call *call)
 	write_notice(call, true, &json);
 	r->on_cancel = on_cancel_question;
 	r->answer_now = give_up_question;
-	r->on_cancel_ctx = r->answer_now_ctx = call;
+	r->on_confirmed = on_confirmed;
+	r->on_cancel_ctx = r->answer_now_ctx = r->on_confirmed_ctx = call;
 	if (r->dialect->confirm)
-		asked = r->dialect->confirm(c->reqs, r, &json, deadline_ms, on_confirmed, c);
+		asked = r->dialect->confirm(r, &json, deadline_ms);
 	if (asked == REQ_ASK_BY_ANSWER)
 		answer_with_question(call, &json);
 	else if (asked == REQ_CANNOT_ASK)

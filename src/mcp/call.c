@@ -13,17 +13,18 @@
 #include "mcp/resources.h"
 #include "mcp/tasks.h"
 #include "mcp/tools.h"
-#include "rpc/plain.h"
 
 #define LEVEL_NOTICE 5
 #define NOTICE_BYTES_MAX REQ_LINE_MAX
 
-static struct mcp *speaker;
-static enum mcp_revision revision_of(const struct req *r);
+static struct mcp *mcp_of(const struct req *r)
+{
+	return r->dialect->ctx;
+}
 
 static const struct mcp_shape *shape_of(const struct req *r)
 {
-	return &mcp_shapes[revision_of(r)];
+	return &mcp_shapes[r->dialect->revision];
 }
 
 /* ---- tools ---- */
@@ -45,7 +46,7 @@ static const struct proc *run_to_show(const struct req *r)
 
 	if (strcmp(r->row->name, "process.run") || !view || !view->by_default || !r->run)
 		return NULL;
-	return proctab_get(speaker->cap->procs, r->run);
+	return proctab_get(mcp_of(r)->cap->procs, r->run);
 }
 
 static void tool_ok(const struct req *r, const struct buf *result, struct buf *line)
@@ -57,7 +58,7 @@ static void tool_ok(const struct req *r, const struct buf *result, struct buf *l
 		answer_question(r, result, line);
 		return;
 	}
-	if (shape->stateless && mcp_tasks_answer(speaker->tasks, r, line))
+	if (shape->stateless && mcp_tasks_answer(mcp_of(r)->tasks, r, line))
 		return;
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
 	mcp_tools_write_result(&w, result, shape, run_to_show(r));
@@ -114,12 +115,12 @@ static void read_fail(const struct req *r, const struct err *e, struct buf *line
 /* ---- notices and questions ---- */
 
 /* One notice per request, so it is bounded as answers are and need not ask for room. */
-static void send_log_message(struct reqtab *t, const struct buf *json)
+static void send_log_message(const struct mcp *m, const struct buf *json)
 {
 	struct buf line;
 	struct jsonw w;
 
-	if (!speaker->initialized || speaker->log_level < LEVEL_NOTICE)
+	if (!m->initialized || m->log_level < LEVEL_NOTICE)
 		return;
 	buf_init(&line, NOTICE_BYTES_MAX);
 	rpc_open_notification(&w, &line, "notifications/message");
@@ -128,7 +129,7 @@ static void send_log_message(struct reqtab *t, const struct buf *json)
 	jsonw_raw(&w, "data", json->data, json->len);
 	rpc_close_notification(&w);
 	if (!line.full)
-		outq_push(reqtab_outq(t), line.data, line.len);
+		outq_push(reqtab_outq(m->reqs), line.data, line.len);
 	buf_release(&line);
 }
 
@@ -142,27 +143,25 @@ static void report_start(const struct req *r, const struct buf *json)
 	if (!what)
 		what = json_get_str(notice, "process_id", "");
 	snprintf(text, sizeof(text), "%s starts: %s", r->row->name, what);
-	mcp_progress_say(speaker->progress, r, 0, -1, text);
+	mcp_progress_say(mcp_of(r)->progress, r, 0, -1, text);
 	json_decref(notice);
 }
 
-static void notify(struct reqtab *t, const struct req *r, const struct buf *json)
+static void notify(const struct req *r, const struct buf *json)
 {
 	if (shape_of(r)->stateless)
 		report_start(r, json);
 	else
-		send_log_message(t, json);
+		send_log_message(mcp_of(r), json);
 }
 
-static enum req_asked confirm(struct reqtab *t, struct req *r, const struct buf *json,
-			      int deadline_ms, mcp_answer_fn answer, void *ctx)
+static enum req_asked confirm(struct req *r, const struct buf *json, int deadline_ms)
 {
 	const struct mcp_shape *shape = shape_of(r);
 
-	(void)t;
 	if (shape->stateless)
-		return mcp_confirm_stateless(speaker, r, json, deadline_ms, answer, ctx);
-	return mcp_confirm_elicit(speaker, r, shape, json, deadline_ms, answer, ctx);
+		return mcp_confirm_stateless(mcp_of(r), r, json, deadline_ms);
+	return mcp_confirm_elicit(mcp_of(r), r, shape, json, deadline_ms);
 }
 
 /* ---- dialects ---- */
@@ -173,47 +172,37 @@ static enum req_asked confirm(struct reqtab *t, struct req *r, const struct buf 
  * object of _meta; in a resource it stands once, and both streams must fit whole
  * when every byte is escaped. A page is sized for what a model is shown.
  */
-#define TEXT_BYTES_tool (400u << 10)
-#define TEXT_BYTES_read (800u << 10)
-
-#define DIALECT(revision, kind) { \
-	.name = "mcp " revision " " #kind, \
-	.page_bytes = 32u << 10, \
-	.text_bytes = TEXT_BYTES_##kind, \
-	.list_bytes = 160u << 10, \
-	.summary_bytes = 4096, \
-	.yield_ms = 45000, \
-	.eof_ms = MCP_EOF_MS, \
-	.wait_max_ms = 45000, \
-	.silent_cancel = true, \
-	.ok = kind##_ok, \
-	.fail = kind##_fail, \
-	.notify = notify, \
-	.confirm = confirm, \
-}
-
-#define DIALECTS(kind) { \
-	[MCP_2024_11_05] = DIALECT("2024-11-05", kind), \
-	[MCP_2025_03_26] = DIALECT("2025-03-26", kind), \
-	[MCP_2025_06_18] = DIALECT("2025-06-18", kind), \
-	[MCP_2025_11_25] = DIALECT("2025-11-25", kind), \
-	[MCP_2026_07_28] = DIALECT("2026-07-28", kind), \
-}
-
-static const struct dialect tool_dialects[MCP_REVISIONS] = DIALECTS(tool);
-static const struct dialect read_dialects[MCP_REVISIONS] = DIALECTS(read);
-
-static enum mcp_revision revision_of(const struct req *r)
-{
-	const struct dialect *d = r->dialect;
-	bool is_tool = d >= tool_dialects && d < tool_dialects + MCP_REVISIONS;
-
-	return (enum mcp_revision)(d - (is_tool ? tool_dialects : read_dialects));
-}
+#define TOOL_TEXT_BYTES (400u << 10)
+#define READ_TEXT_BYTES (800u << 10)
 
 void mcp_call_init(struct mcp *m)
 {
-	speaker = m;
+	struct dialect tool = {
+		.name = "mcp tool",
+		.ctx = m,
+		.page_bytes = 32u << 10,
+		.text_bytes = TOOL_TEXT_BYTES,
+		.list_bytes = 160u << 10,
+		.summary_bytes = 4096,
+		.yield_ms = 45000,
+		.eof_ms = MCP_EOF_MS,
+		.wait_max_ms = 45000,
+		.silent_cancel = true,
+		.ok = tool_ok,
+		.fail = tool_fail,
+		.notify = notify,
+		.confirm = confirm,
+	}, read = tool;
+
+	read.name = "mcp read";
+	read.text_bytes = READ_TEXT_BYTES;
+	read.ok = read_ok;
+	read.fail = read_fail;
+	for (int revision = 0; revision < MCP_REVISIONS; revision++) {
+		tool.revision = read.revision = revision;
+		m->tools[revision] = tool;
+		m->reads[revision] = read;
+	}
 }
 
 /* ---- methods ---- */
@@ -301,7 +290,7 @@ void mcp_call_tool(struct mcp *m, const struct rpc_message *message, enum mcp_re
 		return;
 	}
 	arguments = arguments ? json_incref(arguments) : json_object();
-	call(m, message, revision, &tool_dialects[revision], row, arguments, arguments);
+	call(m, message, revision, &m->tools[revision], row, arguments, arguments);
 }
 
 void mcp_call_read(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
@@ -316,7 +305,7 @@ void mcp_call_read(struct mcp *m, const struct rpc_message *message, enum mcp_re
 	arguments = mcp_resources_arguments(m, uri);
 	if (arguments)
 		/* The newest output is elsewhere each time; the resource is the same. */
-		call(m, message, revision, &read_dialects[revision], cap_find("process.logs"),
+		call(m, message, revision, &m->reads[revision], cap_find("process.logs"),
 		     arguments, json_object_get(message->params, "uri"));
 	else
 		mcp_resources_refuse(m, message, uri, &mcp_shapes[revision]);
@@ -326,6 +315,6 @@ void mcp_call_cancel(struct mcp *m, const struct rpc_message *message)
 {
 	struct req *r = req_find_value(m->reqs, json_object_get(message->params, "requestId"));
 
-	if (r && r->dialect != &plain_dialect)
+	if (r && r->dialect->ctx == m)
 		req_cancel(r);
 }

@@ -8,7 +8,7 @@
 
 #include "mcp/mcp.h"
 
-/* Whom the dialects speak for; set once at start. */
+/* Fill m->tools and m->reads. */
 void mcp_call_init(struct mcp *m);
 
 /* The methods tools/list, tools/call and resources/read. */

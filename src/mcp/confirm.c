@@ -170,18 +170,15 @@ static bool is_yes(const json_t *result, const char **why)
 
 /* ---- handshake ---- */
 
-static mcp_answer_fn elicited; /* there is one gate, and it asks for all requests */
-
-static void on_elicited(void *ctx, uint64_t handle, const json_t *result, const char *why)
+static void on_elicited(void *reqs, uint64_t handle, const json_t *result, const char *why)
 {
 	bool yes = result && is_yes(result, &why);
 
-	elicited(ctx, handle, yes, why);
+	req_confirmed(reqs, handle, yes, why);
 }
 
 enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp_shape *shape,
-				  const struct buf *notice, int deadline_ms, mcp_answer_fn answer,
-				  void *ctx)
+				  const struct buf *notice, int deadline_ms)
 {
 	struct buf params;
 	struct jsonw w;
@@ -195,9 +192,8 @@ enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp
 	jsonw_init(&w, &params);
 	write_form(&w, NULL, shown, shape->elicitation_mode);
 	json_decref(shown);
-	elicited = answer;
-	failed = ask_send_mcp(m->ask, "elicitation/create", &params, deadline_ms, on_elicited, ctx,
-			      r->handle);
+	failed = ask_send_mcp(m->ask, "elicitation/create", &params, deadline_ms, on_elicited,
+			      r->tab, r->handle);
 	buf_release(&params);
 	return failed ? REQ_CANNOT_ASK : REQ_ASKED;
 }
@@ -286,7 +282,7 @@ int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const str
 }
 
 enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct buf *notice,
-				     int deadline_ms, mcp_answer_fn answer, void *ctx)
+				     int deadline_ms)
 {
 	struct mcp_confirmation *c = r->extra;
 	unsigned char shown[HMAC_SIZE];
@@ -295,11 +291,11 @@ enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct 
 		return REQ_CANNOT_ASK;
 	digest_notice(notice, shown);
 	if (c->consent == MCP_REFUSED) {
-		answer(ctx, r->handle, false, c->why);
+		req_confirmed(r->tab, r->handle, false, c->why);
 		return REQ_ASKED;
 	}
 	if (c->consent == MCP_ALLOWED && hmac_equal(shown, c->shown, HMAC_SIZE)) {
-		answer(ctx, r->handle, true, NULL);
+		req_confirmed(r->tab, r->handle, true, NULL);
 		return REQ_ASKED;
 	}
 	/* Nobody was asked yet, or what would happen is not what was shown. */

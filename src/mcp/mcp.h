@@ -61,6 +61,9 @@ struct mcp {
 	struct mcp_subs *subs;
 	struct mcp_tasks *tasks;
 
+	/* How calls of tools and reads of resources are answered; their ctx is this struct. */
+	struct dialect tools[MCP_REVISIONS], reads[MCP_REVISIONS];
+
 	/* The handshake's session. */
 	enum mcp_revision revision; /* 2025-11-25 before any */
 	bool initialized;

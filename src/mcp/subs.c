@@ -34,6 +34,7 @@ struct listener {
 
 struct mcp_subs {
 	struct mcp *m;
+	struct dialect listening;
 	struct listener session;
 	struct listener *first; /* listeners of the stateless era */
 	int count;
@@ -168,6 +169,27 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 		plan(s);
 }
 
+/* ---- the answer of a stateless listener ---- */
+
+/* The end of a listener that we end: no members but the id. */
+static void answer_end(const struct req *r, const struct buf *result, struct buf *line)
+{
+	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
+	struct jsonw w;
+
+	(void)result;
+	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
+	mcp_open_meta(&w, shape);
+	jsonw_raw(&w, MCP_META "subscriptionId", r->id, strlen(r->id));
+	jsonw_end_object(&w);
+	mcp_close_result(&w);
+}
+
+static void answer_fail(const struct req *r, const struct err *e, struct buf *line)
+{
+	rpc_write_error(line, r->id, strlen(r->id), e);
+}
+
 /* ---- life ---- */
 
 struct mcp_subs *mcp_subs_new(struct mcp *m)
@@ -175,6 +197,10 @@ struct mcp_subs *mcp_subs_new(struct mcp *m)
 	struct mcp_subs *s = mem_zalloc(sizeof(*s));
 
 	s->m = m;
+	s->listening = (struct dialect){
+		.name = "mcp listen", .ctx = m, .silent_cancel = true,
+		.ok = answer_end, .fail = answer_fail,
+	};
 	s->flushed_ms = -EVERY_MS;
 	ev_timer_init(&s->timer, on_timer, 0.0, 0.0);
 	s->timer.data = s;
@@ -320,32 +346,6 @@ void mcp_subs_reset(struct mcp_subs *s)
 
 /* ---- stateless ---- */
 
-/* The end of a listener that we end: no members but the id. */
-static void answer_end(const struct req *r, const struct buf *result, struct buf *line)
-{
-	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
-	struct jsonw w;
-
-	(void)result;
-	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
-	mcp_open_meta(&w, shape);
-	jsonw_raw(&w, MCP_META "subscriptionId", r->id, strlen(r->id));
-	jsonw_end_object(&w);
-	mcp_close_result(&w);
-}
-
-static void answer_fail(const struct req *r, const struct err *e, struct buf *line)
-{
-	rpc_write_error(line, r->id, strlen(r->id), e);
-}
-
-static const struct dialect listening = {
-	.name = "mcp listen",
-	.silent_cancel = true,
-	.ok = answer_end,
-	.fail = answer_fail,
-};
-
 /* The strings of a member of the filter. Returns -1 when it is malformed. */
 static int read_names(const json_t *filter, const char *name, const json_t **names)
 {
@@ -427,7 +427,7 @@ static void open_listener(struct mcp *m, const struct rpc_message *message, cons
 			  const json_t *tasks)
 {
 	const json_t *filter = json_object_get(message->params, "notifications");
-	struct req *r = rpc_request(m->reqs, &listening, message);
+	struct req *r = rpc_request(m->reqs, &m->subs->listening, message);
 	struct err e = ERR_INIT;
 	struct listener *l;
 

@@ -9,9 +9,7 @@
 #include "rpc/ask.h"
 #include "rpc/req.h"
 
-extern const struct dialect plain_dialect;
-
-/* Give the dialect its way to ask (set once at start). */
-void plain_set_ask(struct ask *ask);
+/* The dialect of a connection whose client is asked by @ask, which is borrowed. */
+struct dialect plain_dialect(struct ask *ask);
 
 #endif

@@ -361,6 +361,14 @@ void req_cancel(struct req *r)
 	req_fail(r, &e);
 }
 
+void req_confirmed(struct reqtab *t, uint64_t handle, bool allowed, const char *why)
+{
+	struct req *r = req_find(t, handle);
+
+	if (r)
+		r->on_confirmed(r->on_confirmed_ctx, r, allowed, why);
+}
+
 void req_timer(struct req *r, double ms, void (*fn)(void *ctx, struct req *r), void *ctx)
 {
 	r->on_timer = fn;

@@ -39,9 +39,11 @@ enum req_place { REQ_NO_PLACE, REQ_WAITS, REQ_ENDS, REQ_PLACES };
 
 #define REQ_ENDS_MAX 256
 
-/* How one dialect speaks. Constant tables; handlers never see which one it is. */
+/* How one dialect speaks. Handlers never see which one it is. */
 struct dialect {
 	const char *name;
+	void *ctx;           /* whom it speaks for; its functions find it by r->dialect->ctx */
+	int revision;        /* of its protocol, in numbers of its own */
 	size_t page_bytes;   /* raw bytes of a process.logs answer by default */
 	size_t text_bytes;   /* encoded bytes that texts of a process may take in one answer */
 	size_t list_bytes;   /* encoded bytes that a list of records may take in one answer */
@@ -60,20 +62,16 @@ struct dialect {
 	 * The host is told of a start before it happens. @json: the notice as a JSON
 	 * object {capability, tier, request_id, command, intent}. May be NULL.
 	 */
-	void (*notify)(struct reqtab *t, const struct req *r, const struct buf *json);
+	void (*notify)(const struct req *r, const struct buf *json);
 
 	/*
-	 * Ask a human. REQ_ASKED: @answer is called exactly once with this request's
-	 * handle, later or from within, unless the request ends first.
+	 * Ask a human. REQ_ASKED: req_confirmed() is called exactly once, later or from
+	 * within, unless the request ends first.
 	 * REQ_ASK_BY_ANSWER: the question goes out as the answer of this request, and
 	 * the client calls again; the caller sets r->question and answers with @json.
 	 * REQ_CANNOT_ASK: this client has no way to ask. May be NULL: cannot.
 	 */
-	enum req_asked (*confirm)(struct reqtab *t, struct req *r, const struct buf *json,
-				  int deadline_ms,
-				  void (*answer)(void *ctx, uint64_t handle, bool allowed,
-						 const char *why),
-				  void *ctx);
+	enum req_asked (*confirm)(struct req *r, const struct buf *json, int deadline_ms);
 };
 
 /*
@@ -111,6 +109,9 @@ struct req {
 	void (*task_free)(void *task);
 	void (*on_cancel)(void *ctx, struct req *r); /* must lead to an answer; or NULL */
 	void *on_cancel_ctx;
+	/* A human has answered; set by whoever asks. @why: not allowed, else NULL. */
+	void (*on_confirmed)(void *ctx, struct req *r, bool allowed, const char *why);
+	void *on_confirmed_ctx;
 	/* Ends the wait: must answer at once with what there is. Set by whoever only waits, and by
 	 * all that hold REQ_ENDS when their turn is over; else NULL. */
 	void (*answer_now)(void *ctx, struct req *r);
@@ -167,6 +168,9 @@ void req_fail(struct req *r, struct err *e); /* releases @e */
  * here: silently, or as PermissionDenied in a dialect that wants an answer.
  */
 void req_cancel(struct req *r);
+
+/* The human's answer to the question of request @handle; ignored when that has ended. */
+void req_confirmed(struct reqtab *t, uint64_t handle, bool allowed, const char *why);
 
 /* Arm the request's one timer. */
 void req_timer(struct req *r, double ms, void (*fn)(void *ctx, struct req *r), void *ctx);

@@ -41,7 +41,7 @@ void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struc
 	m->subs = mcp_subs_new(m);
 	m->tasks = mcp_tasks_new(m);
 	mcp_call_init(m);
-	plain_set_ask(ask);
+	route->plain = plain_dialect(ask);
 	cap->on_run = on_run;
 	cap->on_run_ctx = route;
 }
@@ -99,7 +99,7 @@ static void cancel(struct route *route, struct rpc_message *m)
 {
 	struct req *r = req_find_value(route->reqs, json_object_get(m->params, "id"));
 
-	if (r && r->dialect == &plain_dialect)
+	if (r && r->dialect == &route->plain)
 		req_cancel(r);
 }
 
@@ -129,7 +129,7 @@ static void call_capability(struct route *route, struct rpc_message *m)
 
 	if (!m->id)
 		return;
-	route->eof_ms = plain_dialect.eof_ms;
+	route->eof_ms = route->plain.eof_ms;
 	if (!row || strcmp(row->name, m->method)) {
 		refuse_method(route, m);
 		return;
@@ -140,7 +140,7 @@ static void call_capability(struct route *route, struct rpc_message *m)
 		rpc_refuse(route->reqs, m, &e);
 		return;
 	}
-	r = rpc_request(route->reqs, &plain_dialect, m);
+	r = rpc_request(route->reqs, &route->plain, m);
 	if (!r) {
 		cap_refused(route->cap, row, params, m->id, m->id_len);
 		return;

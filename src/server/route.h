@@ -9,6 +9,7 @@ struct route {
 	struct reqtab *reqs;
 	struct ask *ask;
 	struct mcp mcp;
+	struct dialect plain;
 	int eof_ms; /* the longest struct dialect.eof_ms of those that were spoken so far */
 };
 

@@ -16,6 +16,7 @@
 struct fixture {
 	struct wire_end w;
 	struct reqtab *reqs;
+	struct dialect plain;
 	struct rpc rpc;
 	struct buf seen; /* what was routed: "method(id)" or "answer" each */
 };
@@ -31,7 +32,7 @@ static void route(void *ctx, struct rpc_message *m)
 		 m->id ? (int)m->id_len : 1, m->id ? m->id : "-");
 	if (!m->method || !m->id)
 		return;
-	r = rpc_request(f->reqs, &plain_dialect, m);
+	r = rpc_request(f->reqs, &f->plain, m);
 	if (!r || !strcmp(m->method, "wait"))
 		return;
 	buf_init(&result, 100);
@@ -47,6 +48,7 @@ static int set_up(void **state)
 	assert_non_null(f);
 	wire_end_open(&f->w, 1 << 20);
 	f->reqs = reqtab_new(f->w.loop, &f->w.out, 100);
+	f->plain = plain_dialect(NULL);
 	f->rpc = (struct rpc){ .reqs = f->reqs, .route = route, .ctx = f };
 	buf_init(&f->seen, 1 << 20);
 	*state = f;
