@@ -155,6 +155,8 @@ static void log_call(const struct cap_call *call, const char *what)
 {
 	struct buf json;
 
+	if (call->r->dialect->from_operator)
+		return;
 	buf_init(&json, NOTICE_MAX);
 	notice_write_log(&json, &call->event, target_of(call));
 	log_notice("%s %s", what, json.data);
@@ -333,7 +335,7 @@ void cap_call(struct cap *c, struct req *r)
 {
 	const struct cap_ops *ops = r->row->ops;
 	struct err e = ERR_INIT;
-	int bad = schema_check(r->row->input, r->params, &e);
+	int bad = r->dialect->from_operator ? 0 : schema_check(r->row->input, r->params, &e);
 	struct cap_call *call = call_new(c, r); /* with the parameters as the check left them */
 
 	if (bad || read_call(call, &e)) {
@@ -423,19 +425,24 @@ static void record_end(struct cap *c, const struct proc *p, const char *outcome)
 	record(c, &event);
 }
 
+static void name_outcome(const struct proc *p, char *text, size_t size)
+{
+	if (p->failure)
+		snprintf(text, size, "%s", err_rows[p->failure->type].name);
+	else
+		snprintf(text, size, "%s/%s", names_state(p->state), names_reason(p->reason));
+}
+
 void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 {
 	struct cap *c = cap;
 	char outcome[64];
 
 	wait_wake(&c->waits, c->reqs, c, p, events); /* whoever waits is answered first */
-	if (events & PROC_EVENT_SETTLED) {
-		snprintf(outcome, sizeof(outcome), "%s/%s", names_state(p->state),
-			 names_reason(p->reason));
+	if (events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) {
+		(c->name_outcome ? c->name_outcome : name_outcome)(p, outcome, sizeof(outcome));
 		record_end(c, p, outcome);
 	}
-	if (events & PROC_EVENT_FAILED)
-		record_end(c, p, err_rows[p->failure->type].name);
 	if (c->on_run)
 		c->on_run(c->on_run_ctx, p, events);
 }

@@ -3,7 +3,8 @@
  *
  * Every call of every dialect goes through cap_call(), in this order:
  *
- *   schema     types, bounds, unknown names; aliases and defaults   InvalidParams ...
+ *   schema     types, bounds, unknown names; aliases and defaults;  InvalidParams ...
+ *              skipped for a command line (dialect.from_operator)
  *   prepare    the capability reads its parameters and fills what   InvalidParams
  *              is judged
  *   place      a call that will wait needs one (rpc/req.h)          LimitReached
@@ -99,6 +100,9 @@ struct cap {
 	const char *instance, *version;
 	struct wait_list waits; /* requests that wait for a run; all zero at first */
 	bool closing; /* the server is shutting down: starts are refused */
+
+	/* What an end record has as outcome. NULL: "state/reason", or the name of the error. */
+	void (*name_outcome)(const struct proc *p, char *text, size_t size);
 
 	/* A dialect's interest in what runs do; called last. May be NULL. */
 	void (*on_run)(void *ctx, struct proc *p, unsigned events);

@@ -32,7 +32,7 @@ struct run_task {
 	bool background, explain;
 	struct confine_request confine;
 	struct run_limits limits; /* what it borrows */
-	int64_t timeout_ms, yield_ms;
+	int64_t timeout_ms, yield_ms; /* 0: none */
 	uint64_t seq; /* the run, once started */
 };
 
@@ -56,8 +56,8 @@ static struct run_task *task_new(struct req *r)
 
 	t->cwd_fd = -1;
 	t->background = json_get_bool(params, "background", false);
-	t->timeout_ms = (int64_t)(json_get_num(params, "timeout", 300) * 1000 + 0.5);
-	if (t->timeout_ms < 1)
+	t->timeout_ms = (int64_t)(json_get_num(params, "timeout", 0) * 1000 + 0.5);
+	if (t->timeout_ms < 1 && json_object_get(params, "timeout"))
 		t->timeout_ms = 1;
 	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
 	t->explain = json_get_bool(params, "explain_denials", false);
@@ -213,6 +213,7 @@ static struct proc *start_run(const struct cap_call *call)
 		.stdin_bytes = t->command.stdin_bytes,
 		.stdin_len = t->command.stdin_len,
 		.has_stdin = t->command.stdin_bytes && !t->background,
+		.shares_stdio = call->r->dialect->from_operator,
 		.background = t->background,
 		.timeout_ms = t->background ? 0 : t->timeout_ms,
 		.confine = t->confine,

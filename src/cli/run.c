@@ -1,29 +1,17 @@
 #include "cli/run.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/buf.h"
 #include "base/mem.h"
-#include "blocklist/blocklist.h"
-#include "cap/run_env.h"
-#include "cap/run_limits.h"
-#include "cap/run_user.h"
+#include "cap/cap.h"
 #include "cli/wish.h"
-#include "os/sandbox/start.h"
-#include "os/spawn/spawn.h"
 #include "os/stdio.h"
-#include "policy/env.h"
-#include "policy/policy.h"
-#include "proc/limits.h"
-#include "proc/tree.h"
 #include "server/engine.h"
 
 #define STATUS_REFUSED 77
@@ -33,30 +21,23 @@
 #define STATUS_NOT_FOUND 127
 #define STATUS_SIGNAL 128
 
-/* One run from its start to the end of its tree. */
-struct run {
+#define REQUEST_ID "1" /* on record; there is one request */
+
+/* The terminal as a client: one call of process.run, answered by an exit status. */
+struct terminal {
 	struct engine engine;
-	struct tree tree;
-	struct confine_run confine;
-	struct run_limits rlimits; /* what the wish borrows */
-	struct limits limits;
-	struct limits_watch watch;
-	ev_timer timeout;
+	struct proctab *procs;
+	struct reqtab *reqs;
+	struct cap cap;
+	struct dialect dialect;
 	ev_signal signals[3];
-	char *shown;         /* program and arguments joined by spaces */
-	char *by_shell[4];   /* sh -c LINE */
-	char *const *argv;   /* what is executed: this, or the words of the command line */
-	char **envp, *path, *cwd;
-	struct user user;
-	int cwd_fd;
-	int wait_status;
-	bool exited, timed_out, interrupted;
-	struct err failure;
+	bool interrupted;
+	int status;
 };
 
-/* ---- may it run? ---- */
+/* ---- the exit status ---- */
 
-static int status_of(const struct err *e)
+static int status_of_error(const struct err *e)
 {
 	const char *stage = json_string_value(json_object_get(e->details, "stage"));
 
@@ -77,277 +58,168 @@ static int status_of(const struct err *e)
 	}
 }
 
-static int say(struct err *e)
+static int status_of_run(const struct proc *p)
 {
-	int status = status_of(e);
+	if (p->failure)
+		return status_of_error(p->failure);
+	if (p->state == PROC_STATE_TIMED_OUT)
+		return STATUS_TIMEOUT;
+	/* What the command made of a limit that struck is no result. */
+	if (!p->exited || p->limits.struck != PROC_REASON_RUNNING)
+		return STATUS_SIGNAL + SIGKILL;
+	return WIFEXITED(p->wait_status) ? WEXITSTATUS(p->wait_status)
+					 : STATUS_SIGNAL + WTERMSIG(p->wait_status);
+}
 
+static void name_outcome(const struct proc *p, char *text, size_t size)
+{
+	snprintf(text, size, "exit status %d", status_of_run(p));
+}
+
+/* ---- what is said ---- */
+
+/* Returns the exit status. Leaves out the hint of a limit that struck: it names parameters of a
+ * request. */
+static int say(const struct err *e)
+{
+	bool hints = e->type != ERR_RESOURCE_LIMIT_EXCEEDED;
 	size_t len = strlen(e->message);
 
-	fprintf(stderr, "procpen: %s%s %s\n", e->message,
-		len && e->message[len - 1] == '.' ? "" : ".", err_hint_text(e));
-	err_release(e);
-	return status;
+	fprintf(stderr, "procpen: %s%s%s%s\n", e->message,
+		len && e->message[len - 1] == '.' ? "" : ".", hints ? " " : "",
+		hints ? err_hint_text(e) : "");
+	return status_of_error(e);
 }
 
-static char *join_words(char *const *words)
+static void say_end(const struct proc *p)
 {
-	struct buf all;
-	char *text;
-
-	buf_init(&all, 4u << 20);
-	for (; *words; words++) {
-		buf_add(&all, *words, strlen(*words));
-		if (words[1])
-			buf_add(&all, " ", 1);
-	}
-	text = mem_strndup(all.data ? all.data : "", all.len);
-	buf_release(&all);
-	return text;
+	if (p->survivors)
+		fprintf(stderr, "procpen: %u processes of the command could not be killed\n",
+			p->survivors);
+	if (p->state == PROC_STATE_TIMED_OUT)
+		fputs("procpen: ended by --timeout\n", stderr);
 }
 
-/* As for every other run: what is not on record does not start. */
-static int record(const struct run *r, struct audit_event line, struct err *e)
+/* ---- the dialect ---- */
+
+/* The command has written to the terminal itself. */
+static void take_result(const struct req *r, const struct buf *result, struct buf *line)
 {
-	line.capability = "process.run";
-	line.command = r->shown;
-	line.cwd = r->cwd;
-	line.user = r->user.name;
-	if (!audit_write(r->engine.audit, &line, e))
-		return 0;
-	if (config_bool(&r->engine.config, CONFIG_AUDIT_REQUIRED))
-		return -1;
-	err_release(e);
-	return 0;
+	(void)r;
+	(void)result;
+	(void)line;
 }
 
-static enum tier tier_of(const struct run *r)
+static void take_error(const struct req *r, const struct err *e, struct buf *line)
 {
-	return policy_tier(&r->engine.config, "process.run", TIER_NOTIFY);
+	struct terminal *t = r->dialect->ctx;
+
+	(void)line;
+	t->status = say(e);
 }
 
-/* Say @e, on record first. */
-static int refuse(const struct run *r, const char *decision, const char *rule, struct err *e)
+/* Nobody but the one who typed the command could confirm it. */
+static enum req_asked confirm(struct req *r, const struct buf *json, int deadline_ms)
 {
-	const struct audit_event line = {
-		.event = "attempt", .decision = decision, .rule = rule,
-		.tier = policy_tier_name(tier_of(r)), .argv = (const char *const *)r->argv,
-		.outcome = err_rows[e->type].name,
-	};
-	struct err ignored = ERR_INIT;
-
-	record(r, line, &ignored);
-	err_release(&ignored);
-	return say(e);
-}
-
-/* 0, or the exit status: refused by the blocklist or the tier. */
-static int judge(const struct wish *w, const struct run *r)
-{
-	const struct blocklist_input input = {
-		.command = w->command[0],
-		.args = w->shell ? NULL : (const char *const *)w->command + 1,
-		.environment = w->pairs,
-		.directory = w->cwd,
-		.literal_in_commands = !strcmp(
-			config_choice(&r->engine.config, CONFIG_BLOCKLIST_LITERAL_MATCH),
-			"command"),
-	};
-	struct blocklist_verdict verdict;
-	enum tier tier = tier_of(r);
-	struct err e = ERR_INIT;
-
-	blocklist_judge(&input, &verdict);
-	if (verdict.blocked) {
-		err_set(&e, ERR_COMMAND_BLOCKED, "%s", verdict.reason);
-		err_hint(&e, "%s", verdict.suggestion);
-		return refuse(r, "blocked", verdict.rule, &e);
-	}
-	if (tier < TIER_CONFIRM)
-		return 0;
-	err_set(&e, ERR_PERMISSION_DENIED, "the tier of process.run is %s%s",
-		policy_tier_name(tier),
-		tier == TIER_CONFIRM ? ", and nobody can be asked here" : "");
-	return refuse(r, "denied", tier == TIER_CONFIRM ? "tier.confirm" : "tier.deny", &e);
-}
-
-static struct run_env env_of(const struct wish *w, const struct run *r)
-{
-	return (struct run_env){
-		.config = &r->engine.config, .confine = r->engine.confine, .request = &w->confine,
-		.user = &r->user, .environment = w->environment,
-	};
-}
-
-static int look_up(struct wish *w, struct run *r, struct err *e)
-{
-	const struct run_env env = env_of(w, r);
-
-	if (run_limits_read(&r->engine.config, w->limits, &r->rlimits, &w->confine, e) ||
-	    run_user_read(&r->engine.config, NULL, &r->user, &w->confine, e) ||
-	    run_env_build(&env, &r->envp, e) ||
-	    scope_open(r->engine.scope, w->cwd, &r->cwd_fd, &r->cwd, e))
-		return -1;
-	if (w->shell) {
-		r->path = mem_strdup("/bin/sh");
-		return 0;
-	}
-	return env_find_program(r->envp, r->cwd_fd, w->command[0], &r->path, e);
+	(void)json;
+	(void)deadline_ms;
+	req_confirmed(r->tab, r->handle, false,
+		      "its tier is confirm, and nobody can be asked here");
+	return REQ_ASKED;
 }
 
 /* ---- the run ---- */
 
-static void on_report(void *ctx, const struct shim_report *report)
+/* The run ends with its command: kill what the command left behind. */
+static void on_run(void *ctx, struct proc *p, unsigned events)
 {
-	struct run *r = ctx;
+	struct terminal *t = ctx;
 
-	if (report->event == SHIM_FAILED)
-		spawn_failed(report->value, report->error, r->path, &r->failure);
-	if (report->event == SHIM_LIMITED)
-		limits_reported(&r->limits, report);
-	if (report->event == SHIM_EXITED) {
-		limits_look(&r->limits, r->confine.cgroup); /* the watch may not have told yet */
-		r->exited = true;
-		r->wait_status = report->value;
-		tree_kill(&r->tree); /* what it has left behind */
+	if (events & PROC_EVENT_SETTLED)
+		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
+	if (events & PROC_EVENT_EMPTY) {
+		say_end(p);
+		t->status = status_of_run(p);
 	}
-}
-
-static void kill_group(void *ctx)
-{
-	struct run *r = ctx;
-
-	if (r->confine.cgroup)
-		(void)cgroup_kill(r->confine.cgroup); /* beside what the keeper does */
-}
-
-static void on_empty(void *ctx)
-{
-	struct run *r = ctx;
-
-	ev_break(r->engine.loop, EVBREAK_ALL);
-}
-
-/* The kernel has killed a process of the group for its memory: half a run is no result. */
-static void on_struck(void *ctx)
-{
-	struct run *r = ctx;
-
-	tree_kill(&r->tree);
-}
-
-static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
-{
-	struct run *r = w->data;
-
-	(void)loop;
-	(void)revents;
-	r->timed_out = !r->exited;
-	tree_kill(&r->tree);
 }
 
 /* As a shell in the foreground would: the command gets it; the second time everything ends. */
 static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 {
-	struct run *r = w->data;
+	struct terminal *t = w->data;
+	struct proc *p = proctab_next(t->procs, NULL);
+	struct err ignored = ERR_INIT;
 
 	(void)loop;
 	(void)revents;
-	if (w->signum == SIGINT && !r->interrupted && !r->exited &&
-	    !tree_signal(&r->tree, SIGINT)) {
-		r->interrupted = true;
+	if (w->signum == SIGINT && !t->interrupted && p && !p->exited &&
+	    !proc_signal(p, SIGINT, &ignored)) {
+		t->interrupted = true;
 		return;
 	}
-	tree_kill(&r->tree);
-}
-
-static int start(const struct wish *w, struct run *r, struct err *e)
-{
-	const struct run_env env = env_of(w, r);
-	struct spawn_request request = {
-		.path = r->path, .argv = r->argv,
-		.cwd_fd = r->cwd_fd, .cwd = r->cwd,
-		.stdin_fd = STDIN_FILENO, .stdout_fd = STDOUT_FILENO, .stderr_fd = STDERR_FILENO,
-	};
-	struct spawn_result spawned;
-
-	run_env_enter(&env, &r->envp);
-	request.envp = r->envp;
-	if (start_command(r->engine.confine, &w->confine, 1, NULL, &request, &r->confine, &spawned,
-			  e))
-		return -1;
-	r->tree.on_report = on_report;
-	r->tree.on_empty = on_empty;
-	r->tree.kill_group = kill_group;
-	r->tree.is_init = r->confine.applied.layers & 1u << CONFINE_PID_NS;
-	r->tree.ctx = r;
-	tree_start(&r->tree, r->engine.loop, r->engine.reaper, spawned.keeper_pid,
-		   spawned.control_fd);
-	limits_init(&r->limits, &w->confine, &r->confine);
-	limits_watch_start(&r->watch, r->engine.loop, &r->limits, r->confine.cgroup, on_struck, r);
-	return 0;
+	err_release(&ignored);
+	proctab_shutdown(t->procs);
 }
 
 /* Before the command is there: whoever hears of it may send one at once. */
-static void watch_signals(struct run *r)
+static void watch_signals(struct terminal *t)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
 	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-		ev_signal_init(&r->signals[i], on_signal, numbers[i]);
-		r->signals[i].data = r;
-		ev_signal_start(r->engine.loop, &r->signals[i]);
+		ev_signal_init(&t->signals[i], on_signal, numbers[i]);
+		t->signals[i].data = t;
+		ev_signal_start(t->engine.loop, &t->signals[i]);
 	}
 }
 
-static void watch_time(const struct wish *w, struct run *r)
+static void build(struct terminal *t)
 {
-	ev_timer_init(&r->timeout, on_timeout, 0., 0.);
-	r->timeout.data = r;
-	if (w->timeout_s > 0)
-		loop_timer_start(r->engine.loop, &r->timeout, w->timeout_s * 1000);
+	const struct proctab_options one = { .running_max = 1, .finished_max = 1 };
+	struct engine *n = &t->engine;
+
+	t->procs = proctab_new(n->loop, n->reaper, n->confine, n->instance, &one);
+	t->reqs = reqtab_new(n->loop, NULL, 1);
+	t->cap = engine_cap(n, t->procs, t->reqs);
+	t->cap.name_outcome = name_outcome;
+	t->cap.on_run = on_run;
+	t->cap.on_run_ctx = t;
+	proctab_set_hook(t->procs, cap_on_proc_event, &t->cap);
+	t->dialect = (struct dialect){
+		.name = "terminal", .ctx = t, .from_operator = true,
+		.ok = take_result, .fail = take_error, .confirm = confirm,
+	};
 }
 
-static int exit_status(struct run *r)
+static void tear_down(struct terminal *t)
 {
-	if (r->failure.type)
-		return say(&r->failure);
-	if (r->limits.struck != PROC_REASON_RUNNING)
-		fprintf(stderr, "procpen: ended by its %s limit\n",
-			r->limits.struck == PROC_REASON_PROCESS_LIMIT ? "tasks" : "memory");
-	if (r->tree.survivors)
-		fprintf(stderr, "procpen: %u processes of the command could not be killed\n",
-			r->tree.survivors);
-	if (r->timed_out) {
-		fputs("procpen: ended by --timeout\n", stderr);
-		return STATUS_TIMEOUT;
-	}
-	/* What the command made of a limit that struck is no result. */
-	if (!r->exited || r->limits.struck != PROC_REASON_RUNNING)
-		return STATUS_SIGNAL + SIGKILL;
-	return WIFEXITED(r->wait_status) ? WEXITSTATUS(r->wait_status)
-					 : STATUS_SIGNAL + WTERMSIG(r->wait_status);
+	wait_release(&t->cap.waits);
+	proctab_free(t->procs);
+	reqtab_free(t->reqs);
 }
 
-static int run_to_end(const struct wish *w, struct run *r)
+/* @e: this machine cannot give what the options demand. */
+static int refuse(struct terminal *t, const json_t *params, const struct err *e)
 {
-	struct audit_event line = { .event = "end" };
-	struct err e = ERR_INIT;
-	char outcome[48];
-	int status;
+	cap_refused_as(&t->cap, cap_find("process.run"), params, REQUEST_ID, strlen(REQUEST_ID),
+		       e->type);
+	return say(e);
+}
 
-	watch_signals(r);
-	if (start(w, r, &e))
-		return refuse(r, "failed", NULL, &e);
-	watch_time(w, r);
-	ev_run(r->engine.loop, 0);
-	tree_release(&r->tree);
-	limits_watch_stop(&r->watch, r->engine.loop);
-	status = exit_status(r);
-	snprintf(outcome, sizeof(outcome), "exit status %d", status);
-	line.outcome = outcome;
-	if (record(r, line, &e))
-		err_release(&e);
-	return status;
+/* Ask the gate for @params, and stay until nothing of the run is left. */
+static int call(struct terminal *t, json_t *params)
+{
+	struct err ignored = ERR_INIT;
+	struct req *r = req_new(t->reqs, &t->dialect, REQUEST_ID, strlen(REQUEST_ID),
+				json_incref(params), NULL, &ignored);
+
+	r->row = cap_find("process.run");
+	r->params = params;
+	watch_signals(t);
+	cap_call(&t->cap, r);
+	while (reqtab_count(t->reqs) || proctab_trees(t->procs))
+		ev_run(t->engine.loop, EVRUN_ONCE);
+	return t->status;
 }
 
 /* A descriptor of a directory belongs to the mounts outside. */
@@ -361,60 +233,37 @@ static bool passes_directory(void)
 	return false;
 }
 
-static int carry_out(struct wish *w, struct run *r)
+static int carry_out(struct wish *w, struct terminal *t)
 {
-	struct audit_event line = { .event = "attempt", .decision = "allowed" };
 	struct err e = ERR_INIT;
 	int status;
 
 	if (passes_directory())
 		return wish_complain("a directory as standard input or output leads out of the "
 				     "sandbox", NULL);
-	engine_set_up_process(&r->engine);
-	if (stdio_guard(&e) || engine_open(&r->engine, &w->cli.options, &e))
-		return say(&e);
-	status = judge(w, r);
-	if (status)
-		return status;
-	if (look_up(w, r, &e) || engine_check(&r->engine, &e))
-		return refuse(r, "failed", NULL, &e);
-	line.tier = policy_tier_name(tier_of(r));
-	line.argv = (const char *const *)r->argv;
-	if (record(r, line, &e))
-		return say(&e);
-	return run_to_end(w, r);
-}
-
-static void set_argv(const struct wish *w, struct run *r)
-{
-	static char shell[] = "/bin/sh", option[] = "-c";
-
-	r->by_shell[0] = shell;
-	r->by_shell[1] = option;
-	r->by_shell[2] = w->command[0];
-	r->argv = w->shell ? r->by_shell : w->command;
+	engine_set_up_process(&t->engine);
+	if (stdio_guard(&e) || engine_open(&t->engine, &w->cli.options, &e)) {
+		status = say(&e);
+	} else {
+		build(t);
+		status = engine_check(&t->engine, &e) ? refuse(t, w->params, &e)
+						      : call(t, w->params);
+		tear_down(t);
+	}
+	err_release(&e);
+	return status;
 }
 
 int cli_run(int argc, char **argv)
 {
 	struct wish w = { 0 };
-	struct run r = { .cwd_fd = -1, .tree = { .control = { .fd = -1 } },
-			 .watch = { .oom = { .fd = -1 } } };
+	struct terminal t = { 0 };
 	int status = wish_read(&w, argc, argv);
 
 	if (status == CLI_GO_ON) {
-		r.shown = join_words(w.command);
-		set_argv(&w, &r);
-		status = carry_out(&w, &r);
-		confine_run_release(&r.confine);
-		engine_close(&r.engine);
+		status = carry_out(&w, &t);
+		engine_close(&t.engine);
 	}
-	env_free(r.envp);
-	free(r.path);
-	free(r.cwd);
-	free(r.shown);
-	users_release(&r.user);
-	mem_cleanup_close(&r.cwd_fd);
 	wish_release(&w);
 	return status;
 }

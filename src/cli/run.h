@@ -1,10 +1,11 @@
 /*
- * cli_run - procpen run: one command under the same rules and layers as process.run.
+ * cli_run - procpen run: one call of process.run, with the terminal as the client.
  *
- * Its input, output and terminal are the caller's own, so output passes live and
- * nothing is kept. When the command is over, or its time, what it has left behind
- * is killed. Exit status: the command's own; 128 + n after signal n; 124 timeout;
- * 125 procpen failed; 126 not executable; 127 not found; 77 refused.
+ * The command line is its parameters, and an exit status its answer: the command's
+ * own; 128 + n after signal n; 124 timeout; 125 procpen failed; 126 not executable;
+ * 127 not found; 77 refused. Input, output and terminal of the command are the
+ * caller's own, so output passes live and nothing is kept. When the command is over,
+ * or its time, what it has left behind is killed.
  */
 #ifndef PROCPEN_CLI_RUN_H
 #define PROCPEN_CLI_RUN_H

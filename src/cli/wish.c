@@ -24,18 +24,23 @@ static int take_number(const char *text, double max, double *number)
 		       : 0;
 }
 
+static int set_number(struct wish *w, const char *name, const char *value, double max)
+{
+	double number;
+
+	if (take_number(value, max, &number))
+		return CLI_STATUS_USAGE;
+	return json_object_set_new(w->params, name, json_real(number));
+}
+
 static int set_timeout(struct wish *w, const char *value)
 {
-	return take_number(value, 1e7, &w->timeout_s);
+	return set_number(w, "timeout", value, 1e7);
 }
 
 static int set_cpu(struct wish *w, const char *value)
 {
-	double cores;
-
-	if (take_number(value, 4096, &cores))
-		return CLI_STATUS_USAGE;
-	return json_object_set_new(w->limits, "cpu_limit", json_real(cores));
+	return set_number(w, "cpu_limit", value, 4096);
 }
 
 static int set_memory(struct wish *w, const char *value)
@@ -48,28 +53,27 @@ static int set_memory(struct wish *w, const char *value)
 		number *= 1024;
 	if ((*end && (!unit || end[1])) || !(number >= 1 << 20) || number > 1e15)
 		return wish_complain("--memory takes bytes, at least 1M, with K, M or G", value);
-	return json_object_set_new(w->limits, "memory_limit", json_integer((json_int_t)number));
+	return json_object_set_new(w->params, "memory_limit", json_integer((json_int_t)number));
 }
 
 static int set_cwd(struct wish *w, const char *value)
 {
-	w->cwd = value;
-	return 0;
+	return json_object_set_new(w->params, "working_directory", json_string_nocheck(value));
 }
 
 static int set_env(struct wish *w, const char *value)
 {
 	const char *equals = strchr(value, '=');
 	AUTO_FREE char *name = equals ? mem_strndup(value, (size_t)(equals - value)) : NULL;
+	json_t *environment = json_object_get(w->params, "environment");
 
 	if (!name)
 		return wish_complain("--env takes NAME=VALUE", value);
-	if (!w->environment)
-		w->environment = json_object();
-	w->pairs = mem_realloc(w->pairs, (w->pair_count + 2) * sizeof(*w->pairs));
-	w->pairs[w->pair_count++] = value;
-	w->pairs[w->pair_count] = NULL;
-	return json_object_set_new(w->environment, name, json_string(equals + 1))
+	if (!environment) {
+		environment = json_object();
+		json_object_set_new(w->params, "environment", environment);
+	}
+	return json_object_set_new(environment, name, json_string(equals + 1))
 		       ? wish_complain("not text in UTF-8", value)
 		       : 0;
 }
@@ -91,15 +95,13 @@ static int set_user(struct wish *w, const char *value)
 static int set_strict(struct wish *w, const char *value)
 {
 	(void)value;
-	w->confine.strict = true;
-	return 0;
+	return json_object_set_new(w->params, "profile", json_string("strict"));
 }
 
 static int set_no_network(struct wish *w, const char *value)
 {
 	(void)value;
-	w->confine.network_off = true;
-	return 0;
+	return json_object_set_new(w->params, "network", json_false());
 }
 
 static int set_shell(struct wish *w, const char *value)
@@ -145,6 +147,27 @@ static int take_option(struct wish *w, char **argv, int *at)
 	return status == CLI_GO_ON ? 0 : status;
 }
 
+/* The program and its arguments, or one line for the shell. */
+static int take_command(struct wish *w, char **words)
+{
+	json_t *args;
+
+	if (!*words)
+		return wish_complain("no command is given", NULL);
+	if (w->shell && words[1])
+		return wish_complain("--shell takes one command line", NULL);
+	if (!w->shell && !**words)
+		return wish_complain("the program's name is empty", NULL);
+	json_object_set_new(w->params, "command", json_string_nocheck(*words++));
+	if (w->shell)
+		return CLI_GO_ON;
+	args = json_array();
+	json_object_set_new(w->params, "args", args);
+	for (; *words; words++)
+		json_array_append_new(args, json_string_nocheck(*words));
+	return CLI_GO_ON;
+}
+
 int wish_read(struct wish *w, int argc, char **argv)
 {
 	static const char *own[COUNT_OF(options) + 1];
@@ -153,7 +176,7 @@ int wish_read(struct wish *w, int argc, char **argv)
 	for (size_t i = 0; i < COUNT_OF(options); i++)
 		own[i] = options[i].name;
 	w->cli.own = own;
-	w->limits = json_object();
+	w->params = json_object();
 	config_init(&w->cli.options.config);
 	for (; at < argc && argv[at][0] == '-' && strcmp(argv[at], "--"); at++) {
 		status = take_option(w, argv, &at);
@@ -161,18 +184,11 @@ int wish_read(struct wish *w, int argc, char **argv)
 			return status;
 	}
 	at += at < argc && !strcmp(argv[at], "--");
-	if (at >= argc)
-		return wish_complain("no command is given", NULL);
-	if (w->shell && at + 1 != argc)
-		return wish_complain("--shell takes one command line", NULL);
-	w->command = argv + at;
-	return CLI_GO_ON;
+	return take_command(w, argv + at);
 }
 
 void wish_release(struct wish *w)
 {
-	json_decref(w->limits);
-	json_decref(w->environment);
-	free(w->pairs);
+	json_decref(w->params);
 	cli_release(&w->cli);
 }

@@ -1,25 +1,16 @@
-/* cli_wish - what the command line of `procpen run` asks for. */
+/* cli_wish - what the command line of `procpen run` asks for, as parameters of process.run. */
 #ifndef PROCPEN_CLI_WISH_H
 #define PROCPEN_CLI_WISH_H
 
 #include <jansson.h>
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "cli/options.h"
-#include "os/sandbox/confine.h"
 
 struct wish {
 	struct cli cli; /* options shared with serve */
-	const char *cwd;
-	double timeout_s; /* 0: none */
 	bool shell;
-	struct confine_request confine;
-	json_t *limits;      /* cpu_limit and memory_limit, as in a request */
-	json_t *environment; /* NULL: nothing is added */
-	const char **pairs;  /* the same as NAME=VALUE, NULL-terminated; or NULL */
-	size_t pair_count;
-	char **command; /* the words behind --, NULL-terminated; borrowed from argv */
+	json_t *params; /* owned; texts may hold any bytes, as a command line does */
 };
 
 /* @w: zeroed. CLI_GO_ON: it is complete; else the exit status, all is said. Release it always. */

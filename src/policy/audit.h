@@ -33,7 +33,7 @@ struct audit_event {
 	const char *cwd;
 	const char *user;       /* whom the command runs as; NULL: the server's own user */
 	const char *intent;     /* shown bounded and redacted */
-	const char *outcome;    /* state/reason of an end, error type of a failure */
+	const char *outcome;    /* state/reason or exit status of an end, error type of a failure */
 };
 
 /* How a server ended. */

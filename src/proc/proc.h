@@ -80,6 +80,7 @@ struct proc_spec {
 	const void *stdin_bytes;
 	size_t stdin_len;
 	bool has_stdin;        /* false: /dev/null */
+	bool shares_stdio;     /* the command has our own 0, 1 and 2; none of it is kept */
 	bool background;
 	int64_t timeout_ms;    /* 0: none */
 	struct confine_request confine; /* what this run asks of its sandbox */

@@ -14,7 +14,7 @@
 
 #define PAGE_BYTES 4096
 
-/* ---- pipes ---- */
+/* ---- standard input and output ---- */
 
 /* The descriptors of one start; what is still here at the end is closed. */
 struct start {
@@ -45,6 +45,17 @@ static int make_pipe(int *read_end, int *write_end, int ours)
 	return 0;
 }
 
+/* Copies of our own, to be closed like any other. */
+static int share_stdio(struct start *s, const char *path, struct err *e)
+{
+	s->in_read = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
+	s->out_write = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
+	s->err_write = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
+	return s->in_read < 0 || s->out_write < 0 || s->err_write < 0
+		       ? spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, path, e)
+		       : 0;
+}
+
 /* A command opens /dev/stdout by name as well, so its pipes belong to whom it runs as. */
 static void give_pipes(const struct start *s, const struct confine_request *confine)
 {
@@ -55,8 +66,10 @@ static void give_pipes(const struct start *s, const struct confine_request *conf
 			(void)!fchown(fds[i], confine->uid, confine->gid);
 }
 
-static int open_pipes(struct start *s, const struct proc_spec *spec, struct err *e)
+static int open_stdio(struct start *s, const struct proc_spec *spec, struct err *e)
 {
+	if (spec->shares_stdio)
+		return share_stdio(s, spec->path, e);
 	if (make_pipe(&s->out_read, &s->out_write, 0) ||
 	    make_pipe(&s->err_read, &s->err_write, 0) ||
 	    (spec->has_stdin && make_pipe(&s->in_read, &s->in_write, 1)))
@@ -110,9 +123,11 @@ static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
 	p->live->keeper_kind = spawned->kind;
 	p->live->tree.is_init = p->applied.layers & 1u << CONFINE_PID_NS;
 	tree_start(&p->live->tree, loop, p->env->reaper, spawned->keeper_pid, spawned->control_fd);
-	pump_start(&p->live->out, loop, s->out_read, &p->out);
-	pump_start(&p->live->err, loop, s->err_read, &p->err);
-	s->out_read = s->err_read = -1;
+	if (!spec->shares_stdio) {
+		pump_start(&p->live->out, loop, s->out_read, &p->out);
+		pump_start(&p->live->err, loop, s->err_read, &p->err);
+		s->out_read = s->err_read = -1;
+	}
 	if (spec->has_stdin) {
 		feed_start(&p->live->feed, loop, s->in_write, spec->stdin_bytes, spec->stdin_len);
 		s->in_write = -1;
@@ -144,7 +159,7 @@ static int try_start(const struct proc_env *env, const struct proc_spec *spec, s
 		     struct confine_run *run, struct spawn_result *spawned, struct err *e)
 {
 	*s = (struct start){ -1, -1, -1, -1, -1, -1 };
-	if (!open_pipes(s, spec, e) && !spawn(env, spec, s, run, spawned, e))
+	if (!open_stdio(s, spec, e) && !spawn(env, spec, s, run, spawned, e))
 		return 0;
 	close_fds(s);
 	return -1;

@@ -42,8 +42,8 @@ enum req_place { REQ_NO_PLACE, REQ_WAITS, REQ_ENDS, REQ_PLACES };
 /* How one dialect speaks. Handlers never see which one it is. */
 struct dialect {
 	const char *name;
-	void *ctx;           /* whom it speaks for; its functions find it by r->dialect->ctx */
-	int revision;        /* of its protocol, in numbers of its own */
+	void *ctx;           /* its own state; its functions find it by r->dialect->ctx */
+	int revision;        /* of its protocol, by its own numbering */
 	size_t page_bytes;   /* raw bytes of a process.logs answer by default */
 	size_t text_bytes;   /* encoded bytes that texts of a process may take in one answer */
 	size_t list_bytes;   /* encoded bytes that a list of records may take in one answer */
@@ -53,6 +53,9 @@ struct dialect {
 			      * server.eof_seconds says; 0: nobody waits for its end */
 	int wait_max_ms;     /* the longest that an answer may wait for a run; 0: no bound */
 	bool silent_cancel;  /* a cancelled request gets no answer */
+	bool from_operator;  /* its requests are the operator's command lines: the parser has
+			      * checked them, nobody needs a notice of the start, and the command
+			      * shares our standard descriptors */
 
 	/* Shape one answer as one line (no newline) into @line. @result: JSON object text. */
 	void (*ok)(const struct req *r, const struct buf *result, struct buf *line);
@@ -123,7 +126,7 @@ struct req {
 	struct req *id_next, *handle_next; /* the table's hash chains */
 };
 
-/* @waiting_max: how many may wait at once. */
+/* @waiting_max: how many may wait at once. @out: NULL when no dialect of it writes a line. */
 struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int waiting_max);
 void reqtab_free(struct reqtab *t);
 struct outq *reqtab_outq(struct reqtab *t);

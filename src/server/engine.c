@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "base/mem.h"
+#include "base/version.h"
 #include "server/place.h"
 #include "server/sandbox.h"
 
@@ -68,6 +69,21 @@ int engine_open(struct engine *n, struct engine_options *options, struct err *e)
 int engine_check(struct engine *n, struct err *e)
 {
 	return sandbox_check_machine(&n->config, n->confine, e);
+}
+
+struct cap engine_cap(const struct engine *n, struct proctab *procs, struct reqtab *reqs)
+{
+	return (struct cap){
+		.loop = n->loop,
+		.config = &n->config,
+		.scope = n->scope,
+		.audit = n->audit,
+		.procs = procs,
+		.confine = n->confine,
+		.reqs = reqs,
+		.instance = n->instance,
+		.version = PROCPEN_VERSION,
+	};
 }
 
 void engine_stop(struct engine *n)

@@ -1,6 +1,6 @@
 /*
  * engine - what every way of running a command needs: the place, the record, the
- * loop and the sandbox. The server speaks a protocol over it; `procpen run` and
+ * loop, the sandbox and the gate. The server speaks a protocol over it; `procpen run` and
  * `procpen doctor` use it for one command, or none.
  */
 #ifndef PROCPEN_SERVER_ENGINE_H
@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/ids.h"
+#include "cap/cap.h"
 #include "os/loop.h"
 #include "os/reaper.h"
 #include "os/sandbox/confine.h"
@@ -47,6 +48,9 @@ int engine_open(struct engine *n, struct engine_options *options, struct err *e)
 /* Refuse to run anything without what the options demand of this machine: 0 or -1. After
  * engine_open(); before the first command. */
 int engine_check(struct engine *n, struct err *e);
+
+/* The gate of this engine; @procs and @reqs are borrowed like everything in it. */
+struct cap engine_cap(const struct engine *n, struct proctab *procs, struct reqtab *reqs);
 
 /* In two steps, because what uses the loop has to be taken down between them. */
 void engine_stop(struct engine *n);  /* reaper and sandbox; the temporary directory goes */

@@ -28,7 +28,6 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mem.h"
-#include "base/version.h"
 #include "rpc/frame.h"
 #include "server/route.h"
 
@@ -455,17 +454,7 @@ static void build_protocol(struct server *s)
 	s->reqs = reqtab_new(s->loop, &s->out, (int)config_int(c, CONFIG_LIMITS_REQUESTS));
 	s->ask = ask_new(s->loop, &s->out);
 	reqtab_on_end(s->reqs, on_request_end, s);
-	s->cap = (struct cap){
-		.loop = s->loop,
-		.config = c,
-		.scope = s->engine.scope,
-		.audit = s->engine.audit,
-		.procs = s->procs,
-		.confine = s->engine.confine,
-		.reqs = s->reqs,
-		.instance = s->engine.instance,
-		.version = PROCPEN_VERSION,
-	};
+	s->cap = engine_cap(&s->engine, s->procs, s->reqs);
 	route_init(&s->route, &s->cap, s->reqs, s->ask);
 	s->rpc = (struct rpc){ .reqs = s->reqs, .route = route_message, .ctx = &s->route };
 }

@@ -264,7 +264,7 @@ def test_reserved_status():
             (77, ["--", "echo", "reboot"], ""),
             (77, ["--cwd", "/", "--", "true"], ""),
             (77, ["--env", "LD_PRELOAD=/x", "--", "true"], "LD_PRELOAD"),
-            (77, ["--set", "tier.process.run=deny", "--", "true"], "deny"),
+            (77, ["--set", "tier.process.run=deny", "--", "true"], "tier.process.run"),
             (77, ["--set", "tier.process.run=confirm", "--", "true"], "nobody can be asked"),
             (125, ["--workspace", place.base + "/missing", "--", "true"], "missing"),
             (125, ["--state-dir", place.workspace + "/state", "--", "true"], "--state-dir"),
@@ -272,6 +272,7 @@ def test_reserved_status():
                    "--", "true"], "pid_namespace"),
             (2, [], "no command"),
             (2, ["--"], "no command"),
+            (2, ["--", ""], "empty"),
             (2, ["--tmeout", "3", "--", "true"], "--timeout"),
             (2, ["--timeout", "x", "--", "true"], "x"),
             (2, ["--timeout", "0", "--", "true"], "0"),
@@ -623,6 +624,18 @@ def test_options():
         check(out.endswith(" c\n"), "--shell: %r" % out)
 
 
+@suite.test()
+def test_what_no_request_could_ask_for():
+    """A command line has no schema: longer, larger and other bytes than a client may send."""
+    with Place() as place:
+        status, out, err = place.run("--timeout", "7200", "--cpu", "2000", "--", "echo", *["a"] * 70000)
+        equal((status, len(out), err), (0, 140000, ""), "arguments")
+        done = subprocess.run(place.argv("run", "--", "printf", "%s|", b"\xff\xfe"), env=place.env,
+                              stdin=subprocess.DEVNULL, capture_output=True, timeout=40)
+        equal((done.returncode, done.stdout), (0, b"\xff\xfe|"), "bytes")
+        equal(place.run("--memory", "2M", "--shell", "--", ":")[0], 0, "less memory")
+
+
 CONNECT = """
 import socket
 try:
@@ -708,6 +721,8 @@ def test_record():
         hashes = [r["argv_sha256"] for r in place.records()
                   if r["event"] == "attempt" and r["command"] == "echo one two"]
         equal((len(hashes), len(set(hashes))), (3, 3), "each command has a hash of its own")
+        ends = [r for r in lines if r["event"] == "end"]
+        check(all(r["process_id"] and r["request_id"] == 1 for r in ends), "ends are joined: %s" % ends)
         commands = [r.get("command") for r in lines]
         check("echo one" in commands and "exit 7" in commands, str(commands))
         check("hidden" not in json.dumps(lines), "a value of the environment is on record")

@@ -67,7 +67,8 @@ static void open_plain_table(void)
 	open_table(10, 10, 4 * KIB, 64 * KIB, 1024 * KIB);
 }
 
-static struct proc *start(char *const *argv, int64_t timeout_ms, struct err *e)
+static struct proc *start_sharing(char *const *argv, bool shares_stdio, int64_t timeout_ms,
+				  struct err *e)
 {
 	char *environment[] = { (char[]){ "PATH=/usr/bin:/bin" }, NULL };
 	int cwd = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -78,12 +79,18 @@ static struct proc *start(char *const *argv, int64_t timeout_ms, struct err *e)
 		.envp = environment,
 		.cwd_fd = cwd,
 		.cwd = "/tmp",
+		.shares_stdio = shares_stdio,
 		.timeout_ms = timeout_ms,
 	};
 	struct proc *p = proctab_start(table, &spec, e);
 
 	close(cwd);
 	return p;
+}
+
+static struct proc *start(char *const *argv, int64_t timeout_ms, struct err *e)
+{
+	return start_sharing(argv, false, timeout_ms, e);
 }
 
 static struct proc *shell(const char *script, struct err *e)
@@ -158,6 +165,37 @@ static void test_proctab_one_run(void **state)
 	assert_int_equal(p->err.total, 5);
 	assert_false(proc_output_open(p));
 	assert_int_equal(proctab_trees(table), 0);
+}
+
+/* Its output goes where ours does, and its end waits for no pipe. */
+static void test_proctab_run_shares_our_descriptors(void **state)
+{
+	char *argv[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" },
+			 (char[]){ "echo hello; exit 3" }, NULL };
+	int fds[2], own = dup(STDOUT_FILENO);
+	struct err e = ERR_INIT;
+	uint64_t seq = 1;
+	char bytes[16];
+	struct proc *p;
+
+	(void)state;
+	open_plain_table();
+	fflush(stdout);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(dup2(fds[1], STDOUT_FILENO), STDOUT_FILENO);
+	p = start_sharing(argv, true, 0, &e);
+	assert_int_equal(dup2(own, STDOUT_FILENO), STDOUT_FILENO);
+	close(own);
+	close(fds[1]);
+	assert_non_null(p);
+	assert_false(proc_output_open(p));
+	assert_true(children_wait(&all, is_empty, &seq));
+	assert_int_equal(proc_exit_code(p), 3);
+	assert_int_equal(p->out.total, 0);
+	assert_int_equal(read(fds[0], bytes, sizeof(bytes)), 6);
+	assert_memory_equal(bytes, "hello\n", 6);
+	assert_int_equal(read(fds[0], bytes, sizeof(bytes)), 0); /* no copy is left with us */
+	close(fds[0]);
 }
 
 static void test_proctab_failed_start_leaves_no_record(void **state)
@@ -631,6 +669,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_proctab_one_run, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_run_shares_our_descriptors, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_failed_start_leaves_no_record, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_find, setup, teardown),
