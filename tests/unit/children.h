@@ -119,6 +119,23 @@ static inline void children_release(struct children *c)
 	loop_free(c->loop);
 }
 
+/* What most programs have: one of it, made for each test. */
+static struct children all;
+
+static inline int children_setup(void **state)
+{
+	(void)state;
+	children_init(&all);
+	return 0;
+}
+
+static inline int children_teardown(void **state)
+{
+	(void)state;
+	children_release(&all);
+	return 0;
+}
+
 /* One started command and the end of its output that we read. */
 struct started {
 	struct spawn_result spawned;

@@ -443,34 +443,52 @@ static void read_pages(const struct stream *s, uint64_t *offset, bool final, uin
 	}
 }
 
-static void expect_same(const struct buf *got, const struct buf *want)
+/* A random text in a stream, how far it was read in pages, and what they and the whole are. */
+struct paged {
+	char text[300];
+	size_t len;
+	struct stream s;
+	uint64_t offset;
+	struct buf got, want;
+};
+
+static void paged_init(struct paged *p, uint64_t *seed, size_t len)
 {
-	assert_int_equal(got->len, want->len);
-	assert_memory_equal(got->data, want->data, want->len);
+	p->len = random_text(seed, p->text, len);
+	p->offset = 0;
+	buf_init(&p->got, 1 << 20);
+	buf_init(&p->want, 1 << 20);
+}
+
+static void paged_read(struct paged *p, bool final, uint64_t *seed)
+{
+	read_pages(&p->s, &p->offset, final, seed, &p->got);
+}
+
+/* All was read, and it is what was wanted. */
+static void paged_finish(struct paged *p)
+{
+	assert_int_equal(p->offset, p->len);
+	assert_int_equal(p->got.len, p->want.len);
+	assert_memory_equal(p->got.data, p->want.data, p->want.len);
+	stream_release(&p->s);
+	buf_release(&p->got);
+	buf_release(&p->want);
 }
 
 static void test_output_text_pages_are_the_whole(void **state)
 {
 	uint64_t seed = 21;
-	char text[300];
 
 	(void)state;
 	for (int round = 0; round < 1500; round++) {
-		size_t len = random_text(&seed, text, 20 + unit_random(&seed) % 200);
-		struct buf got, want;
-		uint64_t offset = 0;
-		struct stream s;
+		struct paged p;
 
-		buf_init(&got, 1 << 20);
-		buf_init(&want, 1 << 20);
-		repair(&want, text, len);
-		stream_of(&s, text, len);
-		read_pages(&s, &offset, true, &seed, &got);
-		assert_int_equal(offset, len);
-		expect_same(&got, &want);
-		stream_release(&s);
-		buf_release(&got);
-		buf_release(&want);
+		paged_init(&p, &seed, 20 + unit_random(&seed) % 200);
+		repair(&p.want, p.text, p.len);
+		stream_of(&p.s, p.text, p.len);
+		paged_read(&p, true, &seed);
+		paged_finish(&p);
 	}
 }
 
@@ -478,34 +496,26 @@ static void test_output_text_pages_are_the_whole(void **state)
 static void test_output_text_live_pages_are_the_whole(void **state)
 {
 	uint64_t seed = 22;
-	char text[300];
 
 	(void)state;
 	for (int round = 0; round < 1000; round++) {
-		size_t len = random_text(&seed, text, 20 + unit_random(&seed) % 150), at = 0;
-		struct buf got, want;
-		uint64_t offset = 0;
-		struct stream s;
+		struct paged p;
+		size_t at = 0;
 
-		buf_init(&got, 1 << 20);
-		buf_init(&want, 1 << 20);
-		repair(&want, text, len);
-		stream_of(&s, "", 0);
-		while (at < len) {
+		paged_init(&p, &seed, 20 + unit_random(&seed) % 150);
+		repair(&p.want, p.text, p.len);
+		stream_of(&p.s, "", 0);
+		while (at < p.len) {
 			size_t part = 1 + unit_random(&seed) % 5;
 
-			part = part < len - at ? part : len - at;
-			stream_add(&s, text + at, part);
+			part = part < p.len - at ? part : p.len - at;
+			stream_add(&p.s, p.text + at, part);
 			at += part;
-			read_pages(&s, &offset, false, &seed, &got);
-			assert_true(at - offset <= 3); /* at most an unfinished character waits */
+			paged_read(&p, false, &seed);
+			assert_true(at - p.offset <= 3); /* at most an unfinished character waits */
 		}
-		read_pages(&s, &offset, true, &seed, &got);
-		assert_int_equal(offset, len);
-		expect_same(&got, &want);
-		stream_release(&s);
-		buf_release(&got);
-		buf_release(&want);
+		paged_read(&p, true, &seed);
+		paged_finish(&p);
 	}
 }
 
@@ -513,29 +523,20 @@ static void test_output_text_live_pages_are_the_whole(void **state)
 static void test_output_text_pages_around_the_hole(void **state)
 {
 	uint64_t seed = 23, from, to;
-	char text[300];
 
 	(void)state;
 	for (int round = 0; round < 1000; round++) {
-		size_t len = random_text(&seed, text, 200);
-		struct buf got, want;
-		uint64_t offset = 0;
-		struct stream s;
+		struct paged p;
 
-		buf_init(&got, 1 << 20);
-		buf_init(&want, 1 << 20);
-		stream_init(&s, 1 + unit_random(&seed) % 60, 1 + unit_random(&seed) % 60);
-		stream_add(&s, text, len);
-		assert_true(output_evicted(&s.out, &from, &to));
-		repair(&want, text, (size_t)from);
-		repair(&want, text + to, len - (size_t)to);
-		read_pages(&s, &offset, false, &seed, &got);
-		read_pages(&s, &offset, true, &seed, &got);
-		assert_int_equal(offset, len);
-		expect_same(&got, &want);
-		stream_release(&s);
-		buf_release(&got);
-		buf_release(&want);
+		paged_init(&p, &seed, 200);
+		stream_init(&p.s, 1 + unit_random(&seed) % 60, 1 + unit_random(&seed) % 60);
+		stream_add(&p.s, p.text, p.len);
+		assert_true(output_evicted(&p.s.out, &from, &to));
+		repair(&p.want, p.text, (size_t)from);
+		repair(&p.want, p.text + to, p.len - (size_t)to);
+		paged_read(&p, false, &seed);
+		paged_read(&p, true, &seed);
+		paged_finish(&p);
 	}
 }
 

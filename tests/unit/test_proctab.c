@@ -15,7 +15,6 @@ static struct {
 	enum err_type failure;
 } told;
 
-static struct children all;
 static struct proctab *table;
 
 static void on_event(void *ctx, struct proc *p, unsigned events)
@@ -31,19 +30,15 @@ static void on_event(void *ctx, struct proc *p, unsigned events)
 
 static int setup(void **state)
 {
-	(void)state;
 	memset(&told, 0, sizeof(told));
-	children_init(&all);
-	return 0;
+	return children_setup(state);
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	proctab_free(table);
 	table = NULL;
-	children_release(&all);
-	return 0;
+	return children_teardown(state);
 }
 
 static void open_table(int running, int finished, uint64_t head, uint64_t tail, uint64_t budget)

@@ -7,22 +7,6 @@ struct seen {
 	pid_t pid;
 };
 
-static struct children all;
-
-static int setup(void **state)
-{
-	(void)state;
-	children_init(&all);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	children_release(&all);
-	return 0;
-}
-
 static void on_dead(void *ctx, pid_t pid, int wait_status)
 {
 	struct seen *s = ctx;
@@ -216,5 +200,5 @@ int main(void)
 		cmocka_unit_test(test_reaper_does_not_hold_the_loop),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, children_setup, children_teardown);
 }

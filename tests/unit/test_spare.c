@@ -13,7 +13,6 @@
 #include "os/spawn/spare.h"
 #include "scratch.h"
 
-static struct children all;
 static struct confine *layered; /* with namespaces, where they work */
 
 /* One command as proc.c would start it. */
@@ -823,84 +822,105 @@ static void test_spare_mounts_changed(void **state)
 	scratch_release(&tmp);
 }
 
+/* A file that commands may not see, a keeper that waits, and a job that reads the file. */
+struct hiding {
+	struct scratch tmp;
+	char name[SCRATCH_PATH];
+	const char *hidden[2];
+	struct confine *confine;
+	struct spare *spare;
+	pid_t keeper;
+	struct job *job;
+};
+
+static void hiding_init(struct hiding *h)
+{
+	scratch_init(&h->tmp);
+	scratch_copy(&h->tmp, "name", h->name);
+	h->hidden[0] = h->name;
+	h->hidden[1] = NULL;
+}
+
+static void hiding_ready(struct hiding *h)
+{
+	static const char *const writable[] = { "/tmp", NULL };
+	const struct confine_options options = {
+		.instance = "hiding", .network = true, .namespaces = true, .writable = writable,
+		.hidden = h->hidden, .nofile = { 256, 512 },
+	};
+
+	h->confine = confine_new(&options);
+	h->spare = ready(h->confine, &h->keeper);
+}
+
+/* False, without a job, where nothing can be hidden. */
+static bool hiding_job(struct hiding *h)
+{
+	char script[SCRATCH_PATH + 8];
+
+	snprintf(script, sizeof(script), "cat %s", h->name);
+	h->job = job_new(h->confine, &nothing, script);
+	if (h->job->plan.flags & SHIM_MOUNTS)
+		return true;
+	print_message("SKIP: no mount namespace here\n");
+	job_free(h->job);
+	return false;
+}
+
+/* The job was started. */
+static void expect_hidden(struct hiding *h)
+{
+	char text[100];
+
+	read_all(h->job, h->job->out, text, sizeof(text));
+	assert_string_equal(text, "");
+	assert_int_equal(finish(h->job), 0);
+}
+
+static void hiding_release(struct hiding *h)
+{
+	end(h->spare);
+	confine_free(h->confine);
+	scratch_release(&h->tmp);
+}
+
 /* A keeper covers what it finds: what came later to a path that is to be hidden would be seen. */
 static void test_spare_hidden_path_comes_to_be(void **state)
 {
-	struct scratch tmp;
-	char later[SCRATCH_PATH], script[SCRATCH_PATH + 8], text[100];
-	const char *const hidden[] = { later, NULL }, *const writable[] = { "/tmp", NULL };
-	struct confine_options options = {
-		.instance = "hiding", .network = true, .namespaces = true, .writable = writable,
-		.hidden = hidden, .nofile = { 256, 512 },
-	};
-	struct confine *hiding;
-	pid_t keeper;
-	struct spare *s;
-	struct job *j;
+	struct hiding h;
 
 	(void)state;
-	scratch_init(&tmp);
-	scratch_copy(&tmp, "later", later);
-	snprintf(script, sizeof(script), "cat %s", later);
-	hiding = confine_new(&options);
-	s = ready(hiding, &keeper);
-	scratch_file(&tmp, "later", "secret", 0644);
-	j = job_new(hiding, &nothing, script);
-	if (!(j->plan.flags & SHIM_MOUNTS)) {
-		print_message("SKIP: no mount namespace here\n");
-		job_free(j);
-	} else {
-		start(s, j);
-		assert_int_not_equal(j->result.keeper_pid, keeper);
-		assert_true(children_wait(&all, children_gone, &keeper));
-		read_all(j, j->out, text, sizeof(text));
-		assert_string_equal(text, "");
-		assert_int_equal(finish(j), 0);
+	hiding_init(&h);
+	hiding_ready(&h);
+	scratch_file(&h.tmp, "name", "secret", 0644);
+	if (hiding_job(&h)) {
+		start(h.spare, h.job);
+		assert_int_not_equal(h.job->result.keeper_pid, h.keeper);
+		assert_true(children_wait(&all, children_gone, &h.keeper));
+		expect_hidden(&h);
 	}
-	end(s);
-	confine_free(hiding);
-	scratch_release(&tmp);
+	hiding_release(&h);
 }
 
 /* What was mounted on a name goes with it, also where the same file gets that name back. */
 static void test_spare_hidden_file_comes_back(void **state)
 {
-	struct scratch tmp;
-	char name[SCRATCH_PATH], other[SCRATCH_PATH], script[SCRATCH_PATH + 8], text[100];
-	const char *const hidden[] = { name, NULL }, *const writable[] = { "/tmp", NULL };
-	struct confine_options options = {
-		.instance = "hiding", .network = true, .namespaces = true, .writable = writable,
-		.hidden = hidden, .nofile = { 256, 512 },
-	};
-	struct confine *hiding;
-	pid_t keeper;
-	struct spare *s;
-	struct job *j;
+	char other[SCRATCH_PATH];
+	struct hiding h;
 
 	(void)state;
-	scratch_init(&tmp);
-	scratch_file(&tmp, "name", "secret", 0644);
-	scratch_copy(&tmp, "name", name);
-	scratch_copy(&tmp, "other", other);
-	snprintf(script, sizeof(script), "cat %s", name);
-	hiding = confine_new(&options);
-	s = ready(hiding, &keeper);
-	j = job_new(hiding, &nothing, script);
-	if (!(j->plan.flags & SHIM_MOUNTS)) {
-		print_message("SKIP: no mount namespace here\n");
-		job_free(j);
-	} else {
-		assert_int_equal(link(name, other), 0);
-		assert_int_equal(unlink(name), 0);
-		assert_int_equal(rename(other, name), 0);
-		start(s, j);
-		read_all(j, j->out, text, sizeof(text));
-		assert_string_equal(text, "");
-		assert_int_equal(finish(j), 0);
+	hiding_init(&h);
+	scratch_file(&h.tmp, "name", "secret", 0644);
+	scratch_copy(&h.tmp, "other", other);
+	hiding_ready(&h);
+	if (hiding_job(&h)) {
+		assert_int_equal(link(h.name, other), 0);
+		assert_int_equal(unlink(h.name), 0);
+		assert_int_equal(rename(other, h.name), 0);
+		start(h.spare, h.job);
+		expect_hidden(&h);
 	}
-	end(s);
-	confine_free(hiding);
-	scratch_release(&tmp);
+	hiding_release(&h);
 }
 
 /* The next stop of @keeper, which we trace, at a system call of its. */
@@ -1010,18 +1030,15 @@ static int setup(void **state)
 		.writable = writable, .nofile = { 256, 512 },
 	};
 
-	(void)state;
-	children_init(&all);
+	children_setup(state);
 	layered = confine_new(&options);
 	return 0;
 }
 
 static int teardown(void **state)
 {
-	(void)state;
 	confine_free(layered);
-	children_release(&all);
-	return 0;
+	return children_teardown(state);
 }
 
 int main(void)

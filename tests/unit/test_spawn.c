@@ -2,21 +2,10 @@
 
 #include "children.h"
 
-static struct children all;
-
 static int setup(void **state)
 {
-	(void)state;
 	signal(SIGUSR2, SIG_IGN); /* before the first start: it must not reach a command */
-	children_init(&all);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	children_release(&all);
-	return 0;
+	return children_setup(state);
 }
 
 static void finish(struct started *s)
@@ -296,5 +285,5 @@ int main(void)
 		cmocka_unit_test(test_spawn_into_a_control_group),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, setup, children_teardown);
 }

@@ -13,22 +13,6 @@ struct run {
 	int reports, empties;
 };
 
-static struct children all;
-
-static int setup(void **state)
-{
-	(void)state;
-	children_init(&all);
-	return 0;
-}
-
-static int teardown(void **state)
-{
-	(void)state;
-	children_release(&all);
-	return 0;
-}
-
 static void on_report(void *ctx, const struct shim_report *report)
 {
 	struct run *r = ctx;
@@ -508,5 +492,5 @@ int main(void)
 		cmocka_unit_test(test_tree_unwanted_descriptors_are_closed),
 	};
 
-	return cmocka_run_group_tests(tests, setup, teardown);
+	return cmocka_run_group_tests(tests, children_setup, children_teardown);
 }
