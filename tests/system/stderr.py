@@ -90,6 +90,20 @@ def start_with(stderr, user, prepare_state=lambda state: None):
     return server
 
 
+def of_each_kind(function):
+    """Decorator: a test of each kind of stderr, our own and another user's."""
+    for kind in KINDS:
+        for user in (0, OTHER):
+            def one(kind=kind, user=user):
+                if user:
+                    needs_root()
+                function(kind, user)
+            one.__name__ = "%s_%s%s" % (function.__name__, kind, "_of_another" if user else "")
+            suite.test()(one)
+    return function
+
+
+@of_each_kind
 def undrained(kind, user):
     """Runs, a timeout and the end come as if somebody read; then somebody does."""
     reader, writer = KINDS[kind]()
@@ -115,16 +129,6 @@ def undrained(kind, user):
     server.stop()
     os.close(reader)
     os.close(writer)
-
-
-for _kind in KINDS:
-    for _user in (0, OTHER):
-        def _test(kind=_kind, user=_user):
-            if user:
-                needs_root()
-            undrained(kind, user)
-        _test.__name__ = "test_undrained_%s%s" % (_kind, "_of_another" if _user else "")
-        suite.test()(_test)
 
 
 def one_pipe_of_many(user):
@@ -209,15 +213,10 @@ def clean(kind, user, full):
     os.close(writer)
 
 
-for _kind in KINDS:
-    for _user in (0, OTHER):
-        def _test(kind=_kind, user=_user):
-            if user:
-                needs_root()
-            clean(kind, user, False)
-            clean(kind, user, True)
-        _test.__name__ = "test_cleaner_%s%s" % (_kind, "_of_another" if _user else "")
-        suite.test()(_test)
+@of_each_kind
+def cleaner(kind, user):
+    clean(kind, user, False)
+    clean(kind, user, True)
 
 
 # Starts its arguments as a background job of a terminal that lets no such job write (tostop).
