@@ -4,10 +4,12 @@
 Where a run has a PID namespace or a control group of its own nothing of them is left, however the
 run or the server ends. Where it has neither they may be too many; then that is said.
 """
+import fcntl
 import json
 import os
 import re
 import signal
+import threading
 import time
 
 from client import STRESS, Server, Skip, check, equal, eventually, is_alive
@@ -135,6 +137,14 @@ def group_of(pid):
     raise Skip("the control group of a run cannot be found")
 
 
+def keep_group(path):
+    """A thread that gets the lock of the group when its server dies: no other server removes it."""
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    thread = threading.Thread(target=fcntl.flock, args=(fd, fcntl.LOCK_EX), daemon=True)
+    thread.start()
+    return thread
+
+
 @suite.test()
 def test_keeper_alone_ends_all_forks():
     """The server is gone: the keeper itself makes that nobody in the group can fork any more."""
@@ -142,9 +152,11 @@ def test_keeper_alone_ends_all_forks():
     run = storm.server.hostile("escape", "stay", background=True)
     eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
     group = group_of(run["pid"])
+    keep = keep_group(group)
     storm.server.signal(signal.SIGKILL)
     storm.server.wait_exit()
     storm.gone("SIGKILL of the server")
+    keep.join()
     with open(group + "/pids.max", encoding="utf-8") as f:
         equal(f.read(), "0\n", "pids.max of the run's group")
 
@@ -255,7 +267,8 @@ class Freezer:
     """A control group whose processes do not even die."""
 
     def __init__(self):
-        self.path = "/sys/fs/cgroup/freezer/procpen-test-%d" % os.getpid()
+        # Not procpen-*: another server that starts removes what looks like a dead server's.
+        self.path = "/sys/fs/cgroup/freezer/test-procpen-%d" % os.getpid()
 
     def __enter__(self):
         try:
