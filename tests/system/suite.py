@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 import traceback
 
 from client import Failure, RpcError, Skip, destroy_servers, server_path
@@ -30,6 +31,7 @@ class Suite:
         def expired(number, frame):
             raise Failure("the test took more than %d s" % limit)
 
+        started = time.monotonic()
         signal.signal(signal.SIGALRM, expired)
         signal.alarm(limit)
         reason, outcome = "", "ok"
@@ -51,7 +53,9 @@ class Suite:
         if complaints:
             reason = "; ".join(filter(None, [reason] + complaints))
             outcome = "FAIL"
-        print("%-5s %s%s" % (outcome, name, ": " + reason if reason else ""), flush=True)
+        seconds = time.monotonic() - started
+        print("%-5s %s%s%s" % (outcome, name, " (%.1f s)" % seconds if seconds >= 1 else "",
+                               ": " + reason if reason else ""), flush=True)
         return outcome
 
     def main(self):
