@@ -17,14 +17,18 @@ USER = 65534
 PYTHON = "/usr/bin/python3"
 
 # Says that it is ready, and saves its file when it is asked to end: that takes half a second. With a
-# third word it is not the command's child any more, but a daemon in a session of its own.
+# third word it is not the command's child any more, but a daemon in a session of its own, and ready
+# when those between them have ended.
 SAVE = """
 import os, signal, sys, time
 name, number = sys.argv[1], getattr(signal, sys.argv[2])
 if sys.argv[3:]:
     for _ in range(2):
+        parent = os.getpid()
         if os.fork():
             os._exit(0)
+        while os.getppid() == parent:
+            time.sleep(0.01)
         os.setsid()
 def save(*_):
     time.sleep(0.5)
@@ -233,7 +237,7 @@ def test_other_signals_with_a_deadline(place):
 
 @each_mode
 def test_leftovers_have_their_time_too(place):
-    p = place.start("app", command=saver() + " daemon; exit 3")
+    p = place.start("app", command=saver() + " daemon; until [ -e app.ready ]; do sleep 0.01; done; exit 3")
     place.monitor(p, wait_ms=30000)
     answer = place.kill(p, force_after=30)
     check(place.has("app.saved"), "the file is not saved")
