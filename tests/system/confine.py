@@ -53,8 +53,9 @@ NETWORK = ATTEMPT + """
 port = int(sys.argv[1])
 def udp():
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    s.sendto(b"hello", ("127.0.0.1", port))
     s.settimeout(15)
+    s.connect(("127.0.0.1", port)) # so that nobody at the port is an error, and not silence
+    s.send(b"hello")
     s.recv(10)
 def own():
     s = socket.socket()
