@@ -27,7 +27,8 @@ FEATURES = {
     "namespaces": {"pid_namespace", "mount_namespace"},
     "seccomp_listener": None,
 }
-# Without STRESS only stories about runs: the protocol does not depend on the kernel.
+# Without STRESS only stories about runs: the protocol does not depend on the kernel. Nor does a limit of
+# processor time on these features; its story uses up whole seconds of that.
 SHORT = ["process.run", "limits", "sandbox", "tree"]
 WORDS = [] if STRESS else SHORT + ["denials"]
 
