@@ -182,7 +182,7 @@ def test_end_with_many_runs():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 8192:
         raise Skip("a thousand runs need 8192 descriptors, the hard limit is %d" % hard)
-    for turn in range(50 if STRESS else 5):
+    for turn in range(50 if STRESS else 2):
         server = Server("--set", "limits.running_processes=1000",
                         "--set", "limits.requests=1000")
         ids = [server.request("process.run", {"command": "sleep", "args": ["60"],
