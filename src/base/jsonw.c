@@ -41,9 +41,25 @@ static void before_value(struct jsonw *w, const char *key)
 	}
 }
 
-static void open_container(struct jsonw *w, const char *key, char opener, char closer)
+/* What comes before a value; @kind and @number are noted. */
+static void begin_value(struct jsonw *w, const char *key, enum outline_kind kind, int64_t number)
 {
 	before_value(w, key);
+	if (w->outline)
+		outline_open(w->outline, w->depth,
+			     &(struct outline_value){ .key = key, .kind = kind, .number = number,
+						      .json = w->out->len });
+}
+
+static void end_value(struct jsonw *w)
+{
+	if (w->outline)
+		outline_close(w->outline, w->depth, w->out->len);
+}
+
+static void open_container(struct jsonw *w, const char *key, char opener, char closer)
+{
+	begin_value(w, key, opener == '{' ? OUTLINE_OBJECT : OUTLINE_ARRAY, 0);
 	BUG_IF(w->depth == JSONW_DEPTH_MAX);
 	w->need_comma[w->depth] = false;
 	w->closer[w->depth] = closer;
@@ -56,6 +72,7 @@ static void close_container(struct jsonw *w, char closer)
 	BUG_IF(w->in_string || !w->depth || w->closer[w->depth - 1] != closer);
 	w->depth--;
 	buf_addc(w->out, closer);
+	end_value(w);
 }
 
 void jsonw_object(struct jsonw *w, const char *key)
@@ -199,7 +216,7 @@ size_t jsonw_escaped_size(const char *bytes, size_t len)
 
 void jsonw_open_str(struct jsonw *w, const char *key)
 {
-	before_value(w, key);
+	begin_value(w, key, OUTLINE_TEXT, 0);
 	w->in_string = true;
 	buf_addc(w->out, '"');
 }
@@ -208,12 +225,25 @@ void jsonw_piece(struct jsonw *w, const char *bytes, size_t len)
 {
 	BUG_IF(!w->in_string);
 	escape(w->out, bytes, len, SIZE_MAX);
+	if (w->outline)
+		outline_add_text(w->outline, bytes, len);
+}
+
+void jsonw_piece_json(struct jsonw *w, const char *json, size_t len)
+{
+	BUG_IF(!w->in_string || w->outline || len < 2);
+	buf_add(w->out, json + 1, len - 2);
 }
 
 size_t jsonw_piece_upto(struct jsonw *w, const char *bytes, size_t len, size_t max_encoded)
 {
+	size_t written;
+
 	BUG_IF(!w->in_string);
-	return escape(w->out, bytes, len, max_encoded);
+	written = escape(w->out, bytes, len, max_encoded);
+	if (w->outline)
+		outline_add_text(w->outline, bytes, written);
+	return written;
 }
 
 void jsonw_close_str(struct jsonw *w)
@@ -221,6 +251,7 @@ void jsonw_close_str(struct jsonw *w)
 	BUG_IF(!w->in_string);
 	w->in_string = false;
 	buf_addc(w->out, '"');
+	end_value(w);
 }
 
 void jsonw_strn(struct jsonw *w, const char *key, const char *bytes, size_t len)
@@ -240,8 +271,9 @@ void jsonw_str(struct jsonw *w, const char *key, const char *text)
 
 void jsonw_int(struct jsonw *w, const char *key, int64_t value)
 {
-	before_value(w, key);
+	begin_value(w, key, OUTLINE_INT, value);
 	buf_addf(w->out, "%lld", (long long)value);
+	end_value(w);
 }
 
 void jsonw_double(struct jsonw *w, const char *key, double value)
@@ -254,26 +286,30 @@ void jsonw_double(struct jsonw *w, const char *key, double value)
 		if (!(strtod(text, NULL) < value) && !(strtod(text, NULL) > value))
 			break;
 	}
-	before_value(w, key);
+	begin_value(w, key, OUTLINE_OTHER, 0);
 	buf_adds(w->out, text);
+	end_value(w);
 }
 
 void jsonw_bool(struct jsonw *w, const char *key, bool value)
 {
-	before_value(w, key);
+	begin_value(w, key, OUTLINE_BOOL, value);
 	buf_adds(w->out, value ? "true" : "false");
+	end_value(w);
 }
 
 void jsonw_null(struct jsonw *w, const char *key)
 {
-	before_value(w, key);
+	begin_value(w, key, OUTLINE_NULL, 0);
 	buf_adds(w->out, "null");
+	end_value(w);
 }
 
 void jsonw_raw(struct jsonw *w, const char *key, const char *json, size_t len)
 {
-	before_value(w, key);
+	begin_value(w, key, OUTLINE_OTHER, 0);
 	buf_add(w->out, json, len);
+	end_value(w);
 }
 
 static int dump_piece(const char *bytes, size_t len, void *out)
@@ -283,8 +319,9 @@ static int dump_piece(const char *bytes, size_t len, void *out)
 
 void jsonw_json(struct jsonw *w, const char *key, const json_t *value)
 {
-	before_value(w, key);
+	begin_value(w, key, OUTLINE_OTHER, 0);
 	json_dump_callback(value, dump_piece, w->out, JSON_COMPACT | JSON_ENCODE_ANY);
+	end_value(w);
 }
 
 void jsonw_base64(struct jsonw *w, const void *bytes, size_t len)
@@ -292,6 +329,7 @@ void jsonw_base64(struct jsonw *w, const void *bytes, size_t len)
 	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 				     "0123456789+/";
 	const unsigned char *s = bytes;
+	size_t written;
 	char *to;
 
 	BUG_IF(!w->in_string);
@@ -312,7 +350,10 @@ void jsonw_base64(struct jsonw *w, const void *bytes, size_t len)
 		*to++ = len == 2 ? digits[(second & 15) << 2] : '=';
 		*to++ = '=';
 	}
-	buf_commit(w->out, (size_t)(to - w->out->data) - w->out->len);
+	written = (size_t)(to - w->out->data) - w->out->len;
+	if (w->outline)
+		outline_add_text(w->outline, to - written, written);
+	buf_commit(w->out, written);
 }
 
 void jsonw_time(struct jsonw *w, const char *key, int64_t wall_ms)

@@ -7,6 +7,9 @@
  * Refuses to: build ill-formed JSON. Nesting errors are bugs and abort. When
  * the buffer is full the text is cut; look at buf.full before using it.
  *
+ * With an outline (base/outline.h) it notes what it writes there too, so that a result that is
+ * written once can be shown as JSON and as text.
+ *
  * Keys are our own ASCII constants and are not escaped.
  */
 #ifndef PROCPEN_BASE_JSONW_H
@@ -18,6 +21,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/outline.h"
 
 #define JSONW_DEPTH_MAX 16
 
@@ -27,6 +31,7 @@ struct jsonw {
 	bool need_comma[JSONW_DEPTH_MAX];
 	char closer[JSONW_DEPTH_MAX]; /* '}' or ']' */
 	bool in_string;
+	struct outline *outline; /* of the value that is written; or NULL */
 };
 
 /* Start writing one value at the end of @out. */
@@ -57,6 +62,9 @@ void jsonw_json(struct jsonw *w, const char *key, const json_t *value); /* compa
  */
 void jsonw_open_str(struct jsonw *w, const char *key);
 void jsonw_piece(struct jsonw *w, const char *bytes, size_t len);
+
+/* A piece that is JSON already: the string @json with its quotes. */
+void jsonw_piece_json(struct jsonw *w, const char *json, size_t len);
 
 /* As jsonw_piece(), but only as many whole characters as take at most @max_encoded bytes in the
  * string; returns how many of @bytes were written. */

@@ -89,22 +89,19 @@ static void write_sandbox(struct jsonw *w, const struct cap *c)
 static enum cap_outcome start(struct cap_call *call)
 {
 	const struct cap *c = call->c;
-	struct jsonw w;
+	struct jsonw *w = req_result(call->r);
 
-	jsonw_init(&w, call->out);
-	jsonw_object(&w, NULL);
-	write_directories(&w, c->scope);
-	write_limits(&w, c->config);
-	write_tiers(&w, c);
-	write_users(&w, c->config);
-	write_sandbox(&w, c);
-	jsonw_object(&w, "server");
-	jsonw_str(&w, "name", "procpen");
-	jsonw_str(&w, "version", c->version);
-	jsonw_str(&w, "instance", c->instance);
-	jsonw_end_object(&w);
-	jsonw_str(&w, "audit_log", audit_path(c->audit));
-	jsonw_end_object(&w);
+	write_directories(w, c->scope);
+	write_limits(w, c->config);
+	write_tiers(w, c);
+	write_users(w, c->config);
+	write_sandbox(w, c);
+	jsonw_object(w, "server");
+	jsonw_str(w, "name", "procpen");
+	jsonw_str(w, "version", c->version);
+	jsonw_str(w, "instance", c->instance);
+	jsonw_end_object(w);
+	jsonw_str(w, "audit_log", audit_path(c->audit));
 	return CAP_DONE;
 }
 

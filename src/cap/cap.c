@@ -10,8 +10,6 @@
 #include "cap/notice.h"
 #include "proc/names.h"
 
-#define RESULT_MAX (16u * 1024 * 1024) /* replies are bounded by what goes in; this is a backstop */
-
 const struct cap_row *cap_find(const char *name)
 {
 	for (const struct cap_row *row = cap_rows; row->name; row++)
@@ -120,18 +118,15 @@ static void start(struct cap_call *call, const char *rule)
 {
 	struct req *r = call->r;
 	struct err e = ERR_INIT;
-	struct buf out;
 
 	if (record_attempt(call, rule, &e)) {
 		req_fail(r, &e);
 		return;
 	}
-	buf_init(&out, RESULT_MAX);
-	call->out = &out;
 	call->e = &e;
 	switch (call->row->ops->start(call)) {
 	case CAP_DONE:
-		req_ok(r, &out);
+		req_ok(r);
 		break;
 	case CAP_WAITING:
 		break;
@@ -139,7 +134,6 @@ static void start(struct cap_call *call, const char *rule)
 		refuse(call, "failed", NULL, &e);
 		break;
 	}
-	buf_release(&out);
 }
 
 /* What the host is told or asked (cap/notice.h). */
@@ -237,9 +231,7 @@ static void answer_with_question(struct cap_call *call, const struct buf *json)
 	call->event.decision = "asked";
 	call->event.rule = "tier.confirm";
 	record(call->c, &call->event);
-	r->question = true;
-	r->on_cancel = r->answer_now = NULL;
-	req_ok(r, json);
+	req_question(r, json);
 }
 
 static void ask(struct cap_call *call)

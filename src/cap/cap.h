@@ -44,7 +44,7 @@ enum cap_flag {
 };
 
 enum cap_outcome {
-	CAP_DONE,    /* the result is in call->out */
+	CAP_DONE,    /* the result is written (req_result) */
 	CAP_WAITING, /* req_ok() or req_fail() will be called later */
 	CAP_FAILED,  /* the error is in call->e */
 };
@@ -60,7 +60,6 @@ struct cap_call {
 	enum tier tier;
 	struct blocklist_input judge; /* what it runs or asks about; prepare fills it */
 	struct audit_event event;     /* the attempt; prepare and resolve add what they find */
-	struct buf *out;              /* start only: empty, for the result's JSON object */
 	struct err *e;                /* start only: why it failed */
 };
 

@@ -28,13 +28,9 @@ static int prepare(struct cap_call *call, struct err *e)
 static enum cap_outcome start(struct cap_call *call)
 {
 	struct blocklist_verdict v;
-	struct jsonw w;
 
 	blocklist_judge(&call->judge, &v);
-	jsonw_init(&w, call->out);
-	jsonw_object(&w, NULL);
-	command_write_verdict(&w, &v);
-	jsonw_end_object(&w);
+	command_write_verdict(req_result(call->r), &v);
 	return CAP_DONE;
 }
 

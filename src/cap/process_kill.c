@@ -129,26 +129,20 @@ static void answer(struct req *r, struct proc *p)
 	const struct kill_task *t = r->task;
 	const struct usage *usage = proc_usage(p);
 	int sent = signal_sent(t, p);
-	struct buf result;
-	struct jsonw w;
+	struct jsonw *w = req_result(r);
 
-	buf_init(&result, 64 * 1024);
-	jsonw_init(&w, &result);
-	jsonw_object(&w, NULL);
-	jsonw_bool(&w, "killed", has_killed(t, p));
-	jsonw_str(&w, "signal_sent", sent ? names_signal(sent) : NULL);
-	jsonw_bool(&w, "forced", p->forced);
-	jsonw_int(&w, "waited_ms", clock_mono_ms() - t->began_ms);
-	jsonw_bool(&w, "pending", proc_is_ending(p));
-	jsonw_str(&w, "process_id", p->id);
-	jsonw_str(&w, "state", names_state(p->state));
-	jsonw_str(&w, "reason", names_reason(p->reason));
-	write_leftover(&w, p);
-	jsonw_int(&w, "survivors", p->survivors);
-	view_alive(&w, usage);
-	jsonw_end_object(&w);
-	req_ok(r, &result);
-	buf_release(&result);
+	jsonw_bool(w, "killed", has_killed(t, p));
+	jsonw_str(w, "signal_sent", sent ? names_signal(sent) : NULL);
+	jsonw_bool(w, "forced", p->forced);
+	jsonw_int(w, "waited_ms", clock_mono_ms() - t->began_ms);
+	jsonw_bool(w, "pending", proc_is_ending(p));
+	jsonw_str(w, "process_id", p->id);
+	jsonw_str(w, "state", names_state(p->state));
+	jsonw_str(w, "reason", names_reason(p->reason));
+	write_leftover(w, p);
+	jsonw_int(w, "survivors", p->survivors);
+	view_alive(w, usage);
+	req_ok(r);
 }
 
 /* ---- waiting for it ---- */

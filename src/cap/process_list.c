@@ -33,29 +33,26 @@ static void write_entry(struct jsonw *w, struct proc *p, int *live_reads)
 
 static enum cap_outcome start(struct cap_call *call)
 {
-	const struct req *r = call->r;
+	struct req *r = call->r;
 	const char *filter = json_get_str(r->params, "state_filter", "all");
 	int64_t limit = json_get_int(r->params, "limit", 50), total = 0, shown = 0;
 	size_t budget = req_list_bytes(r);
+	struct jsonw *w = req_result(r);
 	int live_reads = 0;
-	struct jsonw w;
 
-	jsonw_init(&w, call->out);
-	jsonw_object(&w, NULL);
-	jsonw_array(&w, "processes");
+	jsonw_array(w, "processes");
 	for (struct proc *p = NULL; (p = proctab_next(call->c->procs, p));) {
 		if (strcmp(filter, "all") && strcmp(filter, names_state(p->state)))
 			continue;
 		total++;
 		if (shown < limit &&
-		    (!shown || call->out->len + ENTRY_RESERVE + strlen(p->cwd) < budget)) {
-			write_entry(&w, p, &live_reads);
+		    (!shown || w->out->len + ENTRY_RESERVE + strlen(p->cwd) < budget)) {
+			write_entry(w, p, &live_reads);
 			shown++;
 		}
 	}
-	jsonw_end_array(&w);
-	jsonw_int(&w, "total", total);
-	jsonw_end_object(&w);
+	jsonw_end_array(w);
+	jsonw_int(w, "total", total);
 	return CAP_DONE;
 }
 

@@ -88,14 +88,13 @@ static size_t write_stream(struct jsonw *w, const char *key, const struct output
 	return page->encoded;
 }
 
-static void write_result(struct buf *out, const struct req *r, struct proc *p)
+static void write_result(struct jsonw *w, const struct req *r, struct proc *p)
 {
 	const struct logs_task *t = r->task;
 	size_t budget = req_text_bytes(r);
 	bool final = p->phase == PROC_SETTLED && !proc_output_open(p);
 	struct output_page pages[2], *o = &pages[0], *e = &pages[1];
 	uint64_t err_left;
-	struct jsonw w;
 
 	*o = (struct output_page){
 		.offset = page_start(t, &p->out, t->out_offset),
@@ -111,32 +110,25 @@ static void write_result(struct buf *out, const struct req *r, struct proc *p)
 	err_left = t->want_err ? (p->err.total - e->offset) * 6 : 0;
 	o->max_encoded -= err_left < budget / 2 ? (size_t)err_left : budget / 2;
 
-	jsonw_init(&w, out);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "process_id", p->id);
-	jsonw_str(&w, "state", names_state(p->state));
-	e->max_encoded = budget - write_stream(&w, "stdout", &p->out, o, t->want_out);
-	write_stream(&w, "stderr", &p->err, e, t->want_err);
-	jsonw_int(&w, "stdout_size", (int64_t)p->out.total);
-	jsonw_int(&w, "stderr_size", (int64_t)p->err.total);
-	jsonw_int(&w, "stdout_next_offset", (int64_t)o->next);
-	jsonw_int(&w, "stderr_next_offset", (int64_t)e->next);
-	write_evicted(&w, "stdout_evicted", &p->out);
-	write_evicted(&w, "stderr_evicted", &p->err);
-	jsonw_bool(&w, "truncated",
+	jsonw_str(w, "process_id", p->id);
+	jsonw_str(w, "state", names_state(p->state));
+	e->max_encoded = budget - write_stream(w, "stdout", &p->out, o, t->want_out);
+	write_stream(w, "stderr", &p->err, e, t->want_err);
+	jsonw_int(w, "stdout_size", (int64_t)p->out.total);
+	jsonw_int(w, "stderr_size", (int64_t)p->err.total);
+	jsonw_int(w, "stdout_next_offset", (int64_t)o->next);
+	jsonw_int(w, "stderr_next_offset", (int64_t)e->next);
+	write_evicted(w, "stdout_evicted", &p->out);
+	write_evicted(w, "stderr_evicted", &p->err);
+	jsonw_bool(w, "truncated",
 		   (t->want_out && o->next < p->out.total) ||
 			   (t->want_err && e->next < p->err.total));
-	jsonw_end_object(&w);
 }
 
 static void answer(struct req *r, struct proc *p)
 {
-	struct buf result;
-
-	buf_init(&result, 16u * 1024 * 1024);
-	write_result(&result, r, p);
-	req_ok(r, &result);
-	buf_release(&result);
+	write_result(req_result(r), r, p);
+	req_ok(r);
 }
 
 /* Is there anything beyond what the client has, or will there never be? */
@@ -182,7 +174,7 @@ static enum cap_outcome start(struct cap_call *call)
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
 	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
 	if (!wait_ms || has_news(t, p)) {
-		write_result(call->out, r, p);
+		write_result(req_result(r), r, p);
 		return CAP_DONE;
 	}
 	r->run = p->seq;

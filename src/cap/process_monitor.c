@@ -4,28 +4,21 @@
 #include "cap/denied.h"
 #include "cap/view.h"
 
-static void write_result(struct buf *out, struct proc *p)
+static void write_result(struct jsonw *w, struct proc *p)
 {
-	struct jsonw w;
-
-	view_open(&w, out, p);
-	view_times(&w, p);
-	view_usage(&w, proc_usage(p));
-	view_pid(&w, p);
-	view_alive(&w, &p->usage);
-	jsonw_bool(&w, "matched", p->phase == PROC_SETTLED);
-	denied_write(&w, p);
-	jsonw_end_object(&w);
+	view_head(w, p);
+	view_times(w, p);
+	view_usage(w, proc_usage(p));
+	view_pid(w, p);
+	view_alive(w, &p->usage);
+	jsonw_bool(w, "matched", p->phase == PROC_SETTLED);
+	denied_write(w, p);
 }
 
 static void answer(struct req *r, struct proc *p)
 {
-	struct buf result;
-
-	buf_init(&result, 1024 * 1024);
-	write_result(&result, p);
-	req_ok(r, &result);
-	buf_release(&result);
+	write_result(req_result(r), p);
+	req_ok(r);
 }
 
 static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
@@ -59,7 +52,7 @@ static enum cap_outcome start(struct cap_call *call)
 	if (!p)
 		return CAP_FAILED;
 	if (!wait_ms || p->phase == PROC_SETTLED) {
-		write_result(call->out, p);
+		write_result(req_result(r), p);
 		return CAP_DONE;
 	}
 	r->run = p->seq;

@@ -150,15 +150,12 @@ static void answer(struct cap *c, struct req *r, struct proc *p)
 {
 	struct run_task *t = r->task;
 	struct err e = ERR_INIT;
-	struct buf result;
 
-	buf_init(&result, 16u * 1024 * 1024);
-	run_view_write(&result, c, p, &t->view);
-	if (run_view_is_failure(p, &result, &e))
-		req_fail(r, &e);
+	run_view_write(req_result(r), c, p, &t->view);
+	if (run_view_is_failure(p, &e))
+		req_fail_partial(r, &e);
 	else
-		req_ok(r, &result);
-	buf_release(&result);
+		req_ok(r);
 }
 
 static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)

@@ -296,7 +296,7 @@ static void rlimit_error(const struct proc *p, struct err *e)
 	err_detail(e, "signal", json_string(proc_signal_name(p)));
 }
 
-void run_limits_error(const struct proc *p, const struct buf *result, struct err *e)
+void run_limits_error(const struct proc *p, struct err *e)
 {
 	if (p->reason == PROC_REASON_MEMORY_LIMIT)
 		memory_error(p, e);
@@ -304,7 +304,6 @@ void run_limits_error(const struct proc *p, const struct buf *result, struct err
 		process_error(p, e);
 	else
 		rlimit_error(p, e);
-	err_detail(e, "result", json_loadb(result->data, result->len, JSON_ALLOW_NUL, NULL));
 }
 
 /* A sampled limit that was passed so shortly that nobody saw it in time. */

@@ -36,8 +36,8 @@ void run_limits_write(struct jsonw *w, const struct config *config);
 /* Was @p ended by a limit? */
 bool run_limits_struck(const struct proc *p);
 
-/* ResourceLimitExceeded for such a run: which limit, its number, what was seen, and @result. */
-void run_limits_error(const struct proc *p, const struct buf *result, struct err *e);
+/* ResourceLimitExceeded for such a run: which limit, its number, and what was seen. */
+void run_limits_error(const struct proc *p, struct err *e);
 
 /* Sentences into the open array of warnings. */
 void run_limits_warn(struct jsonw *w, const struct proc *p);

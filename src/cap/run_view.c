@@ -87,28 +87,25 @@ static void write_output(struct jsonw *w, const struct proc *p, struct run_view 
 	jsonw_bool(w, "stderr_truncated", err_cut);
 }
 
-void run_view_write(struct buf *out, const struct cap *c, struct proc *p, struct run_view *v)
+void run_view_write(struct jsonw *w, const struct cap *c, struct proc *p, struct run_view *v)
 {
-	struct jsonw w;
-
-	view_open(&w, out, p);
-	jsonw_bool(&w, "success", proc_exit_code(p) == 0);
-	jsonw_bool(&w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
-	write_output(&w, p, v);
-	view_times(&w, p);
-	view_usage(&w, proc_usage(p));
-	view_pid(&w, p);
-	view_tree(&w, p);
-	write_sandbox(&w, c, p);
-	write_warnings(&w, p, v);
-	denied_write(&w, p);
-	jsonw_end_object(&w);
+	view_head(w, p);
+	jsonw_bool(w, "success", proc_exit_code(p) == 0);
+	jsonw_bool(w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
+	write_output(w, p, v);
+	view_times(w, p);
+	view_usage(w, proc_usage(p));
+	view_pid(w, p);
+	view_tree(w, p);
+	write_sandbox(w, c, p);
+	write_warnings(w, p, v);
+	denied_write(w, p);
 }
 
-bool run_view_is_failure(const struct proc *p, const struct buf *result, struct err *e)
+bool run_view_is_failure(const struct proc *p, struct err *e)
 {
 	if (p->phase != PROC_SETTLED || !run_limits_struck(p))
 		return false;
-	run_limits_error(p, result, e);
+	run_limits_error(p, e);
 	return true;
 }

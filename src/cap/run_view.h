@@ -21,10 +21,10 @@ struct run_view {
 /* Read it from checked parameters. */
 void run_view_read(struct run_view *v, const struct req *r);
 
-/* Write the result's object. */
-void run_view_write(struct buf *out, const struct cap *c, struct proc *p, struct run_view *v);
+/* Write the members of the result. */
+void run_view_write(struct jsonw *w, const struct cap *c, struct proc *p, struct run_view *v);
 
-/* Was it ended by a limit? Then the call fails, and @e gets the error with @result inside. */
-bool run_view_is_failure(const struct proc *p, const struct buf *result, struct err *e);
+/* Was it ended by a limit? Then the call fails with @e, and shows the result all the same. */
+bool run_view_is_failure(const struct proc *p, struct err *e);
 
 #endif

@@ -35,10 +35,8 @@ static void write_end(struct jsonw *w, const struct proc *p)
 	jsonw_str(w, "signal", proc_signal_name(p));
 }
 
-void view_open(struct jsonw *w, struct buf *out, const struct proc *p)
+void view_head(struct jsonw *w, const struct proc *p)
 {
-	jsonw_init(w, out);
-	jsonw_object(w, NULL);
 	jsonw_str(w, "process_id", p->id);
 	view_command(w, p, COMMAND_MAX);
 	write_state(w, p);

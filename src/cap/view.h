@@ -9,9 +9,8 @@
 
 #define VIEW_COMMAND_LIST_MAX 256 /* bytes of the command shown in a list of runs */
 
-/* Begin the object of one run: "process_id", "command", "state", "reason", "exit_code" and
- * "signal". */
-void view_open(struct jsonw *w, struct buf *out, const struct proc *p);
+/* "process_id", "command", "state", "reason", "exit_code" and "signal". */
+void view_head(struct jsonw *w, const struct proc *p);
 
 /* "command": at most @max bytes, cut at a character, with an ellipsis when cut. */
 void view_command(struct jsonw *w, const struct proc *p, size_t max);

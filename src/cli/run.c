@@ -103,17 +103,19 @@ static void say_end(const struct proc *p)
 /* ---- the dialect ---- */
 
 /* The command has written to the terminal itself. */
-static void take_result(const struct req *r, const struct buf *result, struct buf *line)
+static void take_result(const struct req *r, const struct result *result, struct buf *line)
 {
 	(void)r;
 	(void)result;
 	(void)line;
 }
 
-static void take_error(const struct req *r, const struct err *e, struct buf *line)
+static void take_error(const struct req *r, const struct err *e, const struct result *partial,
+		       struct buf *line)
 {
 	struct terminal *t = r->dialect->ctx;
 
+	(void)partial;
 	(void)line;
 	t->status = say(e);
 }

@@ -29,7 +29,7 @@ static const struct mcp_shape *shape_of(const struct req *r)
 
 /* ---- tools ---- */
 
-static void answer_question(const struct req *r, const struct buf *notice, struct buf *line)
+static void question(const struct req *r, const struct buf *notice, struct buf *line)
 {
 	const struct mcp_shape *shape = shape_of(r);
 	struct jsonw w;
@@ -49,15 +49,11 @@ static const struct proc *run_to_show(const struct req *r)
 	return proctab_get(mcp_of(r)->cap->procs, r->run);
 }
 
-static void tool_ok(const struct req *r, const struct buf *result, struct buf *line)
+static void tool_ok(const struct req *r, const struct result *result, struct buf *line)
 {
 	const struct mcp_shape *shape = shape_of(r);
 	struct jsonw w;
 
-	if (r->question) {
-		answer_question(r, result, line);
-		return;
-	}
 	if (shape->stateless && mcp_tasks_answer(mcp_of(r)->tasks, r, line))
 		return;
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
@@ -66,18 +62,19 @@ static void tool_ok(const struct req *r, const struct buf *result, struct buf *l
 }
 
 /* A failed call is a result, so that the model reads it; only what is no call at all is not. */
-static void tool_fail(const struct req *r, const struct err *e, struct buf *line)
+static void tool_fail(const struct req *r, const struct err *e, const struct result *partial,
+		      struct buf *line)
 {
 	const struct mcp_shape *shape = shape_of(r);
 	struct jsonw w;
 
 	if (e->type == ERR_METHOD_NOT_FOUND || e->type == ERR_INVALID_REQUEST ||
 	    e->type == ERR_PARSE_ERROR || e->type == ERR_MISSING_CLIENT_CAPABILITY) {
-		rpc_write_error(line, r->id, strlen(r->id), e);
+		rpc_write_error(line, r->id, strlen(r->id), e, NULL);
 		return;
 	}
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
-	mcp_tools_write_error(&w, e, shape);
+	mcp_tools_write_error(&w, e, partial, shape);
 	mcp_close_result(&w);
 }
 
@@ -88,27 +85,25 @@ static const char *uri_of(const struct req *r)
 	return json_get_str(json_object_get(r->root, "params"), "uri", "");
 }
 
-static void read_ok(const struct req *r, const struct buf *result, struct buf *line)
+static void read_ok(const struct req *r, const struct result *result, struct buf *line)
 {
 	const struct mcp_shape *shape = shape_of(r);
 	struct jsonw w;
 
-	if (r->question) {
-		answer_question(r, result, line);
-		return;
-	}
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
 	mcp_resources_write(&w, uri_of(r), r->params, result, shape);
 	mcp_end_result(&w, shape);
 }
 
-static void read_fail(const struct req *r, const struct err *e, struct buf *line)
+static void read_fail(const struct req *r, const struct err *e, const struct result *partial,
+		      struct buf *line)
 {
 	struct err shown = *e;
 
+	(void)partial; /* reading starts nothing */
 	json_incref(shown.details);
 	mcp_resources_error(&shown, uri_of(r), shape_of(r));
-	rpc_write_error(line, r->id, strlen(r->id), &shown);
+	rpc_write_error(line, r->id, strlen(r->id), &shown, NULL);
 	err_release(&shown);
 }
 
@@ -188,10 +183,12 @@ void mcp_call_init(struct mcp *m)
 		.eof_ms = MCP_EOF_MS,
 		.wait_max_ms = 45000,
 		.silent_cancel = true,
+		.outlined = true,
 		.ok = tool_ok,
 		.fail = tool_fail,
 		.notify = notify,
 		.confirm = confirm,
+		.question = question,
 	}, read = tool;
 
 	read.name = "mcp read";

@@ -200,7 +200,7 @@ json_t *mcp_resources_arguments(struct mcp *m, const char *uri)
 }
 
 /* "[... N bytes ... are not shown here: process_logs {...} ...]" */
-static void write_mark(struct jsonw *w, const json_t *logs, const char *stream, const char *which,
+static void write_mark(struct jsonw *w, const char *id, const char *stream, const char *which,
 		       int64_t bytes, int64_t offset)
 {
 	char mark[200];
@@ -208,43 +208,48 @@ static void write_mark(struct jsonw *w, const json_t *logs, const char *stream, 
 	snprintf(mark, sizeof(mark),
 		 "[... the %s %" PRId64 " bytes are not shown here: process_logs "
 		 "{\"process_id\":\"%.32s\",\"stream\":\"%s\",\"offset\":%" PRId64 "} ...]\n",
-		 which, bytes, json_get_str(logs, "process_id", ""), stream, offset);
+		 which, bytes, id, stream, offset);
 	jsonw_piece(w, mark, strlen(mark));
 }
 
-static int64_t number_of(const json_t *logs, const char *stream, const char *what)
+static int64_t number_of(const struct result *logs, const char *stream, const char *what)
 {
 	char name[32];
 
 	snprintf(name, sizeof(name), "%s_%s", stream, what);
-	return json_get_int(logs, name, 0);
+	return outline_member(&logs->outline, name)->number;
 }
 
-/* One stream under its heading. @start: where the part that was asked for begins. */
-static void write_stream(struct jsonw *w, const json_t *logs, const char *stream, int64_t start)
+/* One stream under its heading. @asked: the arguments of the read, @offset: which begins it. */
+static void write_stream(struct jsonw *w, const struct result *logs, const char *stream,
+			 const json_t *asked, const char *offset)
 {
-	const char *text = json_get_str(logs, stream, "");
-	size_t len = json_get_strlen(logs, stream);
+	const struct outline_value *value = outline_member(&logs->outline, stream);
+	const char *id = json_get_str(asked, "process_id", "");
 	int64_t size = number_of(logs, stream, "size");
 	int64_t next = number_of(logs, stream, "next_offset");
+	int64_t start = json_get_int(asked, offset, 0);
 	char heading[64];
+	const char *text;
+	size_t kept;
 
 	snprintf(heading, sizeof(heading), "--- %s (%" PRId64 " bytes)\n", stream, size);
 	jsonw_piece(w, heading, strlen(heading));
 	if (start)
-		write_mark(w, logs, stream, "first", start, 0);
-	jsonw_piece(w, text, len);
-	if (len && text[len - 1] != '\n')
+		write_mark(w, id, stream, "first", start, 0);
+	jsonw_piece_json(w, logs->json.data + value->json, value->json_len);
+	text = outline_text(&logs->outline, value, &kept);
+	if (kept && text[kept - 1] != '\n')
 		jsonw_piece(w, "\n", 1);
 	/* It may have grown while a human was asked. A part of a character is no news. */
 	if (size - next > 3)
-		write_mark(w, logs, stream, "newest", size - next, next);
+		write_mark(w, id, stream, "newest", size - next, next);
 }
 
 void mcp_resources_write(struct jsonw *w, const char *uri, const json_t *asked,
-			 const struct buf *result, const struct mcp_shape *shape)
+			 const struct result *result, const struct mcp_shape *shape)
 {
-	json_t *logs = json_loadb(result->data, result->len, JSON_ALLOW_NUL, NULL);
+	const struct outline_value *value;
 	const char *stream = strrchr(uri, '/') + 1;
 	bool one = !strcmp(stream, "stdout") || !strcmp(stream, "stderr");
 
@@ -253,16 +258,15 @@ void mcp_resources_write(struct jsonw *w, const char *uri, const json_t *asked,
 	jsonw_str(w, "uri", uri);
 	jsonw_str(w, "mimeType", "text/plain");
 	if (one) {
-		jsonw_strn(w, "text", json_get_str(logs, stream, ""),
-			   json_get_strlen(logs, stream));
+		value = outline_member(&result->outline, stream);
+		jsonw_raw(w, "text", result->json.data + value->json, value->json_len);
 	} else {
 		jsonw_open_str(w, "text");
-		write_stream(w, logs, "stdout", json_get_int(asked, "offset", 0));
-		write_stream(w, logs, "stderr", json_get_int(asked, "stderr_offset", 0));
+		write_stream(w, result, "stdout", asked, "offset");
+		write_stream(w, result, "stderr", asked, "stderr_offset");
 		jsonw_close_str(w);
 	}
 	jsonw_end_object(w);
 	jsonw_end_array(w);
 	mcp_write_cache(w, shape, 0, false);
-	json_decref(logs);
 }

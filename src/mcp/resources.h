@@ -37,7 +37,7 @@ json_t *mcp_resources_arguments(struct mcp *m, const char *uri);
 
 /* Write the members of a read's result. @result: what process.logs answered to @asked for @uri. */
 void mcp_resources_write(struct jsonw *w, const char *uri, const json_t *asked,
-			 const struct buf *result, const struct mcp_shape *shape);
+			 const struct result *result, const struct mcp_shape *shape);
 
 /* Make @e, a failure of process.logs, the error of a read of @uri. */
 void mcp_resources_error(struct err *e, const char *uri, const struct mcp_shape *shape);

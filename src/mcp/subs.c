@@ -172,7 +172,7 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 /* ---- the answer of a stateless listener ---- */
 
 /* The end of a listener that we end: no members but the id. */
-static void answer_end(const struct req *r, const struct buf *result, struct buf *line)
+static void answer_end(const struct req *r, const struct result *result, struct buf *line)
 {
 	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
 	struct jsonw w;
@@ -185,9 +185,11 @@ static void answer_end(const struct req *r, const struct buf *result, struct buf
 	mcp_close_result(&w);
 }
 
-static void answer_fail(const struct req *r, const struct err *e, struct buf *line)
+static void answer_fail(const struct req *r, const struct err *e, const struct result *partial,
+			struct buf *line)
 {
-	rpc_write_error(line, r->id, strlen(r->id), e);
+	(void)partial;
+	rpc_write_error(line, r->id, strlen(r->id), e, NULL);
 }
 
 /* ---- life ---- */
@@ -482,11 +484,12 @@ void mcp_subs_end(struct mcp_subs *s)
 	mcp_subs_reset(s);
 	while (s->first) {
 		struct req *r = req_find(s->m->reqs, s->first->handle);
-		struct buf none = { 0 };
 
-		if (r)
-			req_ok(r, &none); /* which drops the listener */
-		else
+		if (r) {
+			req_result(r); /* has no members of ours */
+			req_ok(r);     /* drops the listener */
+		} else {
 			mcp_subs_drop(s, s->first->handle);
+		}
 	}
 }

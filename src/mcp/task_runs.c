@@ -12,7 +12,6 @@
 #include "mcp/tools.h"
 
 #define FAILED_KEPT_MS 600000 /* how long a task outlives a run that never started */
-#define RESULT_MAX (16u << 20)
 
 struct own {
 	struct run_view view;
@@ -84,22 +83,24 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 	struct proc *run = run_of(m, task);
 	struct own *own = task->own;
 	struct err e = ERR_INIT;
-	struct buf result;
+	struct result result;
 
 	if (look->status != MCP_TASK_COMPLETED)
 		return;
 	jsonw_object(w, "result");
 	jsonw_str(w, "resultType", "complete");
-	buf_init(&result, RESULT_MAX);
-	if (run)
-		run_view_write(&result, m->cap, run, &own->view);
+	result_init(&result, REQ_LINE_MAX);
+	if (run) {
+		run_view_write(result_begin(&result, true), m->cap, run, &own->view);
+		result_end(&result);
+	}
 	if (!run)
-		mcp_tools_write_error(w, &own->failure, shape);
-	else if (run_view_is_failure(run, &result, &e))
-		mcp_tools_write_error(w, &e, shape);
+		mcp_tools_write_error(w, &own->failure, NULL, shape);
+	else if (run_view_is_failure(run, &e))
+		mcp_tools_write_error(w, &e, &result, shape);
 	else
 		mcp_tools_write_result(w, &result, shape, own->view.by_default ? run : NULL);
-	buf_release(&result);
+	result_release(&result);
 	err_release(&e);
 	jsonw_end_object(w);
 }

@@ -1,13 +1,7 @@
-/*
- * A result is rendered without being parsed or decoded: it is JSON of our own,
- * compact and well-formed, and the escaped bytes of a string in it are just what
- * must stand in the string that holds the text.
- */
 #include "mcp/text.h"
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -20,139 +14,51 @@
 #define MARK_BYTES 240  /* heading and mark of one block */
 #define NEWLINE_NEAR 160 /* a cut is moved to a line's end this near */
 
-/* One member of a result; @value is its raw JSON. */
+_Static_assert(MCP_TEXT_MAX <= OUTLINE_KEEP, "what is shown of a text is kept of it");
+
+/* One member of a result. */
 struct member {
-	const char *key, *value;
-	size_t key_len, len;
+	const struct outline_value *v;
 	bool block;
 	const struct output *stream; /* shown instead of the value; or NULL */
 	size_t need, budget;         /* bytes of a block's text, and how many are shown */
 };
 
 struct text {
+	const struct result *result;
 	struct member members[MEMBERS_MAX];
 	size_t count;
-	const char *process_id; /* raw JSON of the member, or NULL */
-	size_t process_id_len;
+	const struct outline_value *process_id; /* or NULL */
 	bool page;              /* a page of process.logs */
 	size_t left;            /* bytes that may still be written */
 };
 
-/* ---- reading escaped text ---- */
-
-/* Behind the string that starts at @at. */
-static const char *skip_string(const char *at, const char *end)
-{
-	for (at++; at < end; at++) {
-		const char *quote = memchr(at, '"', (size_t)(end - at));
-		size_t backslashes = 0;
-
-		BUG_IF(!quote);
-		while (quote - backslashes > at && quote[-1 - (ptrdiff_t)backslashes] == '\\')
-			backslashes++;
-		at = quote;
-		if (backslashes % 2 == 0)
-			return quote + 1;
-	}
-	BUG_IF(true);
-}
-
-/* Behind the value that starts at @at. */
-static const char *skip_value(const char *at, const char *end)
-{
-	int depth = 0;
-
-	while (at < end) {
-		if (*at == '"') {
-			at = skip_string(at, end);
-			if (!depth)
-				return at;
-			continue;
-		}
-		if (!depth && (*at == ',' || *at == '}' || *at == ']'))
-			return at;
-		if (*at == '{' || *at == '[')
-			depth++;
-		if ((*at == '}' || *at == ']') && !--depth)
-			return at + 1;
-		at++;
-	}
-	return end;
-}
-
-/* The code unit of the \u escape at @s. */
-static unsigned long code_unit(const char *s)
-{
-	char hex[5] = { s[2], s[3], s[4], s[5], '\0' };
-
-	return strtoul(hex, NULL, 16);
-}
-
-/* Escaped bytes of the character at @s, and bytes of the text that they stand for. */
-static size_t escaped_char(const char *s, size_t len, size_t *decoded)
-{
-	unsigned char c = (unsigned char)*s;
-	unsigned long unit;
-	size_t used;
-
-	if (c != '\\') {
-		used = c < 0x80 ? 1 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : 4;
-		return *decoded = used < len ? used : len;
-	}
-	*decoded = 1;
-	if (len < 6 || s[1] != 'u')
-		return 2;
-	unit = code_unit(s);
-	*decoded = unit < 0x80 ? 1 : unit < 0x800 ? 2 : 3;
-	if (unit < 0xd800 || unit > 0xdbff || len < 12)
-		return 6;
-	*decoded = 4; /* the first half of a pair */
-	return 12;
-}
-
-/* The most escaped bytes, in whole characters, that stand for at most @max bytes of text. */
-static size_t escaped_prefix(const char *s, size_t len, size_t max)
-{
-	size_t at = 0, size = 0, decoded;
-
-	while (at < len) {
-		size_t used = escaped_char(s + at, len - at, &decoded);
-
-		if (size + decoded > max)
-			break;
-		size += decoded;
-		at += used;
-	}
-	return at;
-}
-
-/* Bytes of text that @len escaped bytes stand for. */
-static size_t decoded_size(const char *s, size_t len)
-{
-	size_t size = 0, decoded;
-
-	for (size_t at = 0; at < len; size += decoded) {
-		const char *backslash = memchr(s + at, '\\', len - at);
-
-		decoded = (size_t)((backslash ? backslash : s + len) - (s + at));
-		at += decoded;
-		if (backslash && decoded == 0)
-			at += escaped_char(s + at, len - at, &decoded);
-	}
-	return size;
-}
-
 /* ---- members ---- */
 
-static bool is_block(const char *value, size_t len)
+static const char *json_of(const struct text *t, const struct outline_value *v)
 {
-	return *value == '"' && (len > LINE_BYTES || memmem(value, len, "\\n", 2) ||
-				 memmem(value, len, "\\r", 2));
+	return t->result->json.data + v->json;
+}
+
+static const char *text_of(const struct text *t, const struct outline_value *v, size_t *kept)
+{
+	return outline_text(&t->result->outline, v, kept);
+}
+
+static bool is_block(const struct text *t, const struct outline_value *v)
+{
+	const char *text;
+	size_t kept;
+
+	if (v->kind != OUTLINE_TEXT)
+		return false;
+	text = text_of(t, v, &kept);
+	return v->json_len > LINE_BYTES || memchr(text, '\n', kept) || memchr(text, '\r', kept);
 }
 
 static bool is_called(const struct member *m, const char *name)
 {
-	return m->key_len == strlen(name) && !memcmp(m->key, name, m->key_len);
+	return !strcmp(m->v->key, name);
 }
 
 /* Up to @max kept bytes of @o at @offset; how many. */
@@ -213,53 +119,36 @@ static void choose_stream(struct member *m, const struct proc *run)
 	else if (run && is_called(m, "stderr_summary"))
 		stream = &run->err;
 	if (!stream || stream->dropped ||
-	    shown_size(stream) <= decoded_size(m->value + 1, m->len - 2))
+	    shown_size(stream) <= m->v->text_len)
 		return;
 	m->stream = stream;
 	m->block = true;
 }
 
-static void read_member(struct text *t, struct member *m, const struct proc *run)
+static void add_member(struct text *t, const struct outline_value *v, const struct proc *run)
 {
-	m->block = is_block(m->value, m->len);
-	m->stream = NULL;
+	struct member *m = &t->members[t->count++];
+
+	*m = (struct member){ .v = v, .block = is_block(t, v) };
 	choose_stream(m, run);
 	if (m->stream)
 		m->need = shown_size(m->stream);
 	else if (m->block)
-		m->need = decoded_size(m->value + 1, m->len - 2);
-	if (is_called(m, "process_id")) {
-		t->process_id = m->value;
-		t->process_id_len = m->len;
-	}
-	if (is_called(m, "stdout_next_offset"))
-		t->page = true;
+		m->need = v->text_len;
 }
 
-/* The members of the object @json. */
-static void split_members(struct text *t, const char *json, size_t len, const struct proc *run)
+static void take_members(struct text *t, const struct proc *run)
 {
-	const char *at = json + 1, *end = json + len;
+	const struct outline *o = &t->result->outline;
 
 	t->count = 0;
-	t->process_id = NULL;
-	t->page = false;
-	memset(t->members, 0, sizeof(t->members));
-	while (at < end && *at == '"') {
-		struct member *m = &t->members[t->count];
-
-		BUG_IF(t->count == MEMBERS_MAX);
-		m->key = at + 1;
-		at = skip_string(at, end);
-		m->key_len = (size_t)(at - 1 - m->key);
-		m->value = at + 1;
-		at = skip_value(m->value, end);
-		m->len = (size_t)(at - m->value);
-		read_member(t, m, run);
-		t->count++;
-		if (at < end && *at == ',')
-			at++;
-	}
+	for (size_t i = 0; i < o->count; i++)
+		if (o->values[i].level == 1) {
+			BUG_IF(t->count == MEMBERS_MAX);
+			add_member(t, &o->values[i], run);
+		}
+	t->process_id = outline_member(o, "process_id");
+	t->page = outline_member(o, "stdout_next_offset");
 }
 
 /* Share what the short members leave: small blocks get all they need, the others equal parts. */
@@ -274,9 +163,9 @@ static void share_budget(struct text *t)
 
 		open += m->block;
 		if (!m->block) {
-			m->budget = m->len < SHORT_MAX ? m->len : SHORT_MAX;
+			m->budget = m->v->json_len < SHORT_MAX ? m->v->json_len : SHORT_MAX;
 			m->budget = m->budget < left ? m->budget : left;
-			size = m->key_len + 3 + m->budget;
+			size = strlen(m->v->key) + 3 + m->budget;
 		}
 		left -= size < left ? size : left;
 	}
@@ -302,36 +191,31 @@ static void share_budget(struct text *t)
 
 /* ---- writing ---- */
 
-/* Escaped bytes of ours go into the open string as they are. */
-static void add_escaped(struct jsonw *w, const char *bytes, size_t len)
-{
-	BUG_IF(!w->in_string);
-	buf_add(w->out, bytes, len);
-}
-
 static void add(struct jsonw *w, const char *text)
 {
 	jsonw_piece(w, text, strlen(text));
 }
 
-/* The elements of a long array that fit, and how many do not. */
-static void write_array(struct jsonw *w, const struct member *m)
+static void add_json(struct jsonw *w, const struct text *t, const struct outline_value *v)
 {
-	const char *at = m->value + 1, *end = m->value + m->len;
+	jsonw_piece(w, json_of(t, v), v->json_len);
+}
+
+/* The elements of a long array that fit, and how many do not. */
+static void write_array(struct jsonw *w, const struct text *t, const struct member *m)
+{
+	const struct outline *o = &t->result->outline;
+	const struct outline_value *v = m->v + 1, *end = o->values + o->count;
 	size_t shown = 0, all = 0, size = 0;
 	char mark[128];
 
 	add(w, "[");
-	while (at < end && *at != ']') {
-		const char *next = skip_value(at, end);
-
-		size += (size_t)(next - at) + 1;
+	for (; v < end && v->level > m->v->level; v++, all++) {
+		size += v->json_len + 1;
 		if (size <= m->budget && shown == all) {
 			add(w, shown++ ? "," : "");
-			jsonw_piece(w, at, (size_t)(next - at));
+			add_json(w, t, v);
 		}
-		all++;
-		at = next < end && *next == ',' ? next + 1 : next;
 	}
 	add(w, "]\n");
 	snprintf(mark, sizeof(mark), "[... %zu of %zu left out: ask for fewer, or for a part ...]",
@@ -339,45 +223,55 @@ static void write_array(struct jsonw *w, const struct member *m)
 	add(w, mark);
 }
 
-static void write_short(struct jsonw *w, const struct member *m)
+static void write_short(struct jsonw *w, const struct text *t, const struct member *m)
 {
-	add_escaped(w, m->key, m->key_len);
+	const struct outline_value *v = m->v;
+	const char *text;
+	size_t len;
+
+	add(w, v->key);
 	add(w, ": ");
-	if (*m->value == '"' && m->len > 2) {
-		add_escaped(w, m->value + 1, m->len - 2);
-	} else if (m->len <= m->budget) {
-		jsonw_piece(w, m->value, m->len); /* number, list, object, "" */
-	} else if (*m->value == '[') {
-		write_array(w, m);
+	if (v->kind == OUTLINE_TEXT && v->text_len) {
+		text = text_of(t, v, &len);
+		jsonw_piece(w, text, len);
+	} else if (v->json_len <= m->budget) {
+		add_json(w, t, v); /* number, list, object, "" */
+	} else if (v->kind == OUTLINE_ARRAY) {
+		write_array(w, t, m);
 	} else {
-		jsonw_piece(w, m->value, utf8_cut(m->value, m->len, m->budget));
+		jsonw_piece(w, json_of(t, v), utf8_cut(json_of(t, v), v->json_len, m->budget));
 		add(w, " [... cut ...]");
 	}
 	add(w, "\n");
+}
+
+/* Whatever follows what was @shown begins a line. */
+static void end_line(struct jsonw *w, const char *shown, size_t len)
+{
+	if (len && shown[len - 1] != '\n')
+		add(w, "\n");
 }
 
 /* Where what is left out can be had. */
 static void write_mark(struct jsonw *w, const struct text *t, const struct member *m,
 		       uint64_t bytes, uint64_t offset)
 {
-	bool at_line = w->out->len >= 2 && !memcmp(w->out->data + w->out->len - 2, "\\n", 2);
 	char text[200];
 
-	snprintf(text, sizeof(text), "%s[... %" PRIu64 " bytes left out here", at_line ? "" : "\n",
-		 bytes);
+	snprintf(text, sizeof(text), "[... %" PRIu64 " bytes left out here", bytes);
 	add(w, text);
 	if (m->stream && t->process_id) {
 		add(w, ": process_logs {\"process_id\":");
-		jsonw_piece(w, t->process_id, t->process_id_len);
+		add_json(w, t, t->process_id);
 		snprintf(text, sizeof(text), ",\"stream\":\"%.6s\",\"offset\":%" PRIu64 "}",
-			 m->key, offset);
+			 m->v->key, offset);
 		add(w, text);
 	} else if (t->page) {
 		add(w, ": process_logs with the same offset and \"limit\":4000, or fewer "
 		       "tail_lines, gives pages that are shown whole");
 	} else if (t->process_id && !is_called(m, "command")) {
 		add(w, ": process_logs {\"process_id\":");
-		jsonw_piece(w, t->process_id, t->process_id_len);
+		add_json(w, t, t->process_id);
 		add(w, "}");
 	}
 	add(w, " ...]\n");
@@ -386,20 +280,18 @@ static void write_mark(struct jsonw *w, const struct text *t, const struct membe
 /* One text from the result itself. */
 static void write_value(struct jsonw *w, const struct text *t, const struct member *m)
 {
-	const char *text = m->value + 1;
-	size_t len = m->len - 2, head, tail;
+	size_t kept, start = 0, head;
+	const char *text = text_of(t, m->v, &kept);
 
-	if (m->need <= m->budget) {
-		add_escaped(w, text, len);
-	} else {
-		head = escaped_prefix(text, len, m->budget / 3);
-		tail = escaped_prefix(text, len, m->need - (m->budget - m->budget / 3) + 3);
-		add_escaped(w, text, head);
-		write_mark(w, t, m, decoded_size(text + head, tail - head), 0);
-		add_escaped(w, text + tail, len - tail);
+	if (m->need > m->budget) {
+		head = utf8_cut(text, kept, m->budget / 3);
+		start = utf8_cut(text, kept, kept - (m->budget - m->budget / 3) + 3);
+		jsonw_piece(w, text, head);
+		end_line(w, text, head);
+		write_mark(w, t, m, m->v->text_len - kept + start - head, 0);
 	}
-	if (len < 2 || memcmp(text + len - 2, "\\n", 2))
-		add(w, "\n");
+	jsonw_piece(w, text + start, kept - start);
+	end_line(w, text + start, kept - start);
 }
 
 /* What of the start fits into @max bytes, cut at a near line's end, else at a character. */
@@ -414,6 +306,7 @@ static size_t write_head(struct jsonw *w, const struct output *o, size_t max)
 	if (newline && newline + NEWLINE_NEAR > bytes + len)
 		len = (size_t)(newline + 1 - bytes);
 	jsonw_piece(w, bytes, len);
+	end_line(w, bytes, len);
 	return len;
 }
 
@@ -458,8 +351,7 @@ static void write_stream(struct jsonw *w, const struct text *t, const struct mem
 		write_mark(w, t, m, from - head, head);
 		jsonw_piece(w, bytes + start, len - start);
 	}
-	if (!len || bytes[len - 1] != '\n')
-		add(w, "\n");
+	end_line(w, bytes, len);
 }
 
 static void write_block(struct jsonw *w, const struct text *t, const struct member *m)
@@ -467,7 +359,7 @@ static void write_block(struct jsonw *w, const struct text *t, const struct memb
 	char size[48];
 
 	add(w, "--- ");
-	add_escaped(w, m->key, m->stream ? strlen("stdout") : m->key_len);
+	jsonw_piece(w, m->v->key, strlen(m->stream ? "stdout" : m->v->key));
 	snprintf(size, sizeof(size), " (%" PRIu64 " bytes)\n",
 		 m->stream ? m->stream->total : (uint64_t)m->need);
 	add(w, size);
@@ -477,16 +369,16 @@ static void write_block(struct jsonw *w, const struct text *t, const struct memb
 		write_value(w, t, m);
 }
 
-void mcp_text_write(struct jsonw *w, const char *json, size_t len, const struct proc *run,
+void mcp_text_write(struct jsonw *w, const struct result *result, const struct proc *run,
 		    size_t max)
 {
-	struct text t = { .left = max };
+	struct text t = { .result = result, .left = max };
 
-	split_members(&t, json, len, run);
+	take_members(&t, run);
 	share_budget(&t);
 	for (size_t i = 0; i < t.count; i++)
 		if (!t.members[i].block)
-			write_short(w, &t.members[i]);
+			write_short(w, &t, &t.members[i]);
 	for (size_t i = 0; i < t.count; i++)
 		if (t.members[i].block)
 			write_block(w, &t, &t.members[i]);

@@ -22,16 +22,17 @@
 #include <stddef.h>
 
 #include "base/jsonw.h"
+#include "base/result.h"
 #include "proc/proc.h"
 
 #define MCP_TEXT_MAX 10000
 
 /*
- * Write the object @json (compact, as jsonw writes) into the open string of @w.
- * @run: the run whose process.run result this is, when its output is to be shown
- * by its two ends instead of the summaries; or NULL. @max: bytes that it may take.
+ * Write @result, which has its outline, into the open string of @w. @run: the run
+ * whose process.run result this is, when its output is to be shown by its two ends
+ * instead of the summaries; or NULL. @max: bytes that it may take.
  */
-void mcp_text_write(struct jsonw *w, const char *json, size_t len, const struct proc *run,
+void mcp_text_write(struct jsonw *w, const struct result *result, const struct proc *run,
 		    size_t max);
 
 #endif

@@ -27,14 +27,14 @@ static void end_content(struct jsonw *w)
 	jsonw_end_array(w);
 }
 
-void mcp_tools_write_result(struct jsonw *w, const struct buf *result,
+void mcp_tools_write_result(struct jsonw *w, const struct result *result,
 			    const struct mcp_shape *shape, const struct proc *run)
 {
 	begin_content(w);
-	mcp_text_write(w, result->data, result->len, run, MCP_TEXT_MAX);
+	mcp_text_write(w, result, run, MCP_TEXT_MAX);
 	end_content(w);
 	if (shape->structured)
-		jsonw_raw(w, "structuredContent", result->data, result->len);
+		jsonw_raw(w, "structuredContent", result->json.data, result->json.len);
 	jsonw_bool(w, "isError", false);
 }
 
@@ -43,38 +43,23 @@ static void add_text(struct jsonw *w, const char *text)
 	jsonw_piece(w, text, strlen(text));
 }
 
-/* The result that an error carries (a run ended by a limit), or NULL. */
-static const json_t *partial_result(const struct err *e)
+static void write_error_text(struct jsonw *w, const struct err *e, const struct result *partial)
 {
-	const json_t *result = json_object_get(e->details, "result");
-
-	if (json_is_object(result))
-		return result;
-	return json_object_get(e->details, "process_id") && json_object_get(e->details, "state")
-		       ? e->details
-		       : NULL;
-}
-
-static void write_error_text(struct jsonw *w, const struct err *e)
-{
-	const json_t *partial = partial_result(e);
 	size_t len = strlen(e->message);
-	char *json;
 
 	add_text(w, err_rows[e->type].name);
 	add_text(w, ": ");
 	add_text(w, e->message);
 	add_text(w, len && strchr(".?!", e->message[len - 1]) ? " " : ". ");
 	add_text(w, err_hint_text(e));
-	json = partial ? json_dumps(partial, JSON_COMPACT) : NULL;
-	if (json) {
+	if (partial) {
 		add_text(w, "\n");
-		mcp_text_write(w, json, strlen(json), NULL, MCP_TEXT_MAX - ERROR_TEXT_ROOM);
-		free(json);
+		mcp_text_write(w, partial, NULL, MCP_TEXT_MAX - ERROR_TEXT_ROOM);
 	}
 }
 
-static void write_error_object(struct jsonw *w, const char *key, const struct err *e)
+static void write_error_object(struct jsonw *w, const char *key, const struct err *e,
+			       const struct result *partial)
 {
 	const struct err_row *row = &err_rows[e->type];
 
@@ -84,26 +69,24 @@ static void write_error_object(struct jsonw *w, const char *key, const struct er
 	jsonw_str(w, "message", e->message);
 	jsonw_str(w, "hint", err_hint_text(e));
 	jsonw_bool(w, "retryable", row->retryable);
-	if (e->details)
-		jsonw_json(w, "details", e->details);
-	else
-		jsonw_raw(w, "details", "{}", 2);
+	rpc_write_details(w, e, partial);
 	jsonw_end_object(w);
 }
 
-void mcp_tools_write_error(struct jsonw *w, const struct err *e, const struct mcp_shape *shape)
+void mcp_tools_write_error(struct jsonw *w, const struct err *e, const struct result *partial,
+			   const struct mcp_shape *shape)
 {
 	begin_content(w);
-	write_error_text(w, e);
+	write_error_text(w, e, partial);
 	end_content(w);
 	if (shape->structured) {
 		jsonw_object(w, "structuredContent");
-		write_error_object(w, "error", e);
+		write_error_object(w, "error", e, partial);
 		jsonw_end_object(w);
 	}
 	jsonw_bool(w, "isError", true);
 	mcp_open_meta(w, shape);
-	write_error_object(w, ERROR_KEY, e);
+	write_error_object(w, ERROR_KEY, e, partial);
 	jsonw_end_object(w);
 }
 

@@ -20,14 +20,13 @@ const struct cap_row *mcp_tools_nearest(const char *name);
 /* Write the members of a tools/list result. */
 void mcp_tools_write_list(struct jsonw *w, const struct mcp_shape *shape);
 
-/*
- * Write the members of a tools/call result. @result: the capability's, as compact
- * as jsonw is. @run: see mcp_text_write().
- */
-void mcp_tools_write_result(struct jsonw *w, const struct buf *result,
+/* The members of a tools/call result. @result: the capability's; @run: see mcp_text_write(). */
+void mcp_tools_write_result(struct jsonw *w, const struct result *result,
 			    const struct mcp_shape *shape, const struct proc *run);
 
-/* The same for an error, with _meta, where the error object stands too. */
-void mcp_tools_write_error(struct jsonw *w, const struct err *e, const struct mcp_shape *shape);
+/* The same for an error, with _meta, where the error object stands too. @partial: see struct
+ * dialect. */
+void mcp_tools_write_error(struct jsonw *w, const struct err *e, const struct result *partial,
+			   const struct mcp_shape *shape);
 
 #endif

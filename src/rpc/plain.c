@@ -10,14 +10,15 @@
 #define TEXT_BYTES ((1u << 20) - (64u << 10))
 #define NOTICE_BYTES_MAX (8u << 20) /* guard; the gate bounds what is shown */
 
-static void write_ok(const struct req *r, const struct buf *result, struct buf *line)
+static void write_ok(const struct req *r, const struct result *result, struct buf *line)
 {
-	rpc_write_result(line, r->id, result->data, result->len);
+	rpc_write_result(line, r->id, result);
 }
 
-static void write_fail(const struct req *r, const struct err *e, struct buf *line)
+static void write_fail(const struct req *r, const struct err *e, const struct result *partial,
+		       struct buf *line)
 {
-	rpc_write_error(line, r->id, strlen(r->id), e);
+	rpc_write_error(line, r->id, strlen(r->id), e, partial);
 }
 
 /* One notice per request, so it is bounded as answers are and need not ask for room. */

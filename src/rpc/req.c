@@ -27,6 +27,8 @@ struct reqtab {
 	uint64_t last_handle;
 	struct req *first, *last;
 	struct req *by_id[CHAINS], *by_handle[CHAINS];
+	struct result result; /* being written, of the request with this handle */
+	uint64_t result_of;
 	struct buf line; /* the answer being written */
 	void (*on_end)(void *ctx, uint64_t handle);
 	void *on_end_ctx;
@@ -55,6 +57,7 @@ struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int waiting_ma
 	t->loop = loop;
 	t->out = out;
 	t->waiting_max = waiting_max;
+	result_init(&t->result, REQ_LINE_MAX);
 	buf_init(&t->line, REQ_LINE_MAX);
 	return t;
 }
@@ -301,18 +304,32 @@ void req_too_large(struct err *e)
 	err_hint(e, "Ask for less at once (limit, stdout_lines, smaller batches).");
 }
 
+/* A large result is given back before its line is queued, so that no more than two copies exist. */
+static void forget_result(struct reqtab *t)
+{
+	t->result_of = 0;
+	if (t->result.json.cap > KEEP_BYTES || t->result.outline.texts.cap > KEEP_BYTES)
+		result_release(&t->result);
+}
+
+static bool is_silent(const struct req *r)
+{
+	return r->cancelled && r->dialect->silent_cancel;
+}
+
 /* The answer is in t->line (empty: none): end the request and send it. */
 static void finish(struct req *r)
 {
 	struct reqtab *t = r->tab;
 	struct req_batch *batch = r->batch;
 
-	if (t->line.full || !req_fits(batch, t->line.len)) {
+	forget_result(t);
+	if (!is_silent(r) && (t->line.full || !req_fits(batch, t->line.len))) {
 		struct err e = ERR_INIT;
 
 		req_too_large(&e);
 		buf_clear(&t->line);
-		r->dialect->fail(r, &e, &t->line);
+		r->dialect->fail(r, &e, NULL, &t->line);
 		err_release(&e);
 	}
 	end_request(r);
@@ -325,23 +342,56 @@ static void finish(struct req *r)
 		buf_release(&t->line);
 }
 
-static bool is_silent(const struct req *r)
+struct jsonw *req_result(struct req *r)
 {
-	return r->cancelled && r->dialect->silent_cancel;
+	struct reqtab *t = r->tab;
+
+	BUG_IF(t->result_of);
+	t->result_of = r->handle;
+	return result_begin(&t->result, r->dialect->outlined);
 }
 
-void req_ok(struct req *r, const struct buf *result)
+/* The result of @r, whole. */
+static const struct result *take_result(struct req *r)
 {
+	struct reqtab *t = r->tab;
+
+	BUG_IF(t->result_of != r->handle);
+	result_end(&t->result);
+	t->line.full = t->result.json.full; /* what does not fit by itself does not in a line */
+	return &t->result;
+}
+
+void req_ok(struct req *r)
+{
+	const struct result *result = take_result(r);
+
 	if (!is_silent(r))
 		r->dialect->ok(r, result, &r->tab->line);
 	finish(r);
 }
 
-void req_fail(struct req *r, struct err *e)
+static void fail(struct req *r, struct err *e, const struct result *partial)
 {
 	if (!is_silent(r))
-		r->dialect->fail(r, e, &r->tab->line);
+		r->dialect->fail(r, e, partial, &r->tab->line);
 	err_release(e);
+	finish(r);
+}
+
+void req_fail(struct req *r, struct err *e)
+{
+	fail(r, e, NULL);
+}
+
+void req_fail_partial(struct req *r, struct err *e)
+{
+	fail(r, e, take_result(r));
+}
+
+void req_question(struct req *r, const struct buf *json)
+{
+	r->dialect->question(r, json, &r->tab->line);
 	finish(r);
 }
 
@@ -402,6 +452,7 @@ void reqtab_free(struct reqtab *t)
 		if (batch)
 			batch_add(batch, NULL, 0);
 	}
+	result_release(&t->result);
 	buf_release(&t->line);
 	free(t);
 }

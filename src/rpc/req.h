@@ -1,10 +1,10 @@
 /*
  * req - one request from its parse to its single answer.
  *
- * A request is known outside by its handle only. It is answered exactly once, by
- * req_ok() or req_fail(), which shape the answer with the request's dialect,
- * queue it and free the request. A request that its client cancelled in a
- * dialect that wants silence is freed without an answer.
+ * A request is known outside by its handle only. It is answered exactly once: its
+ * result is written into req_result(), and req_ok() or one of the req_fail shapes the
+ * answer with the request's dialect, queues it and frees the request. A request that
+ * its client cancelled in a dialect that wants silence is freed without an answer.
  *
  * Ownership: the table owns requests; a request owns its parsed root, and the
  * `task` its handler hung on it (freed by task_free).
@@ -19,6 +19,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/result.h"
 #include "os/loop.h"
 #include "rpc/outq.h"
 
@@ -53,13 +54,16 @@ struct dialect {
 			      * server.eof_seconds says; 0: nobody waits for its end */
 	int wait_max_ms;     /* the longest that an answer may wait for a run; 0: no bound */
 	bool silent_cancel;  /* a cancelled request gets no answer */
+	bool outlined;       /* it needs the outline of a result, beside its JSON */
 	bool from_operator;  /* its requests are the operator's command lines: the parser has
 			      * checked them, nobody needs a notice of the start, and the command
 			      * shares our standard descriptors */
 
-	/* Shape one answer as one line (no newline) into @line. @result: JSON object text. */
-	void (*ok)(const struct req *r, const struct buf *result, struct buf *line);
-	void (*fail)(const struct req *r, const struct err *e, struct buf *line);
+	/* Shape one answer as one line (no newline) into @line. @partial: what a call that
+	 * failed has to show all the same; or NULL. */
+	void (*ok)(const struct req *r, const struct result *result, struct buf *line);
+	void (*fail)(const struct req *r, const struct err *e, const struct result *partial,
+		     struct buf *line);
 
 	/*
 	 * The host is told of a start before it happens. @json: the notice as a JSON
@@ -71,10 +75,13 @@ struct dialect {
 	 * Ask a human. REQ_ASKED: req_confirmed() is called exactly once, later or from
 	 * within, unless the request ends first.
 	 * REQ_ASK_BY_ANSWER: the question goes out as the answer of this request, and
-	 * the client calls again; the caller sets r->question and answers with @json.
+	 * the client calls again; the caller answers with req_question().
 	 * REQ_CANNOT_ASK: this client has no way to ask. May be NULL: cannot.
 	 */
 	enum req_asked (*confirm)(struct req *r, const struct buf *json, int deadline_ms);
+
+	/* Shape the question as an answer; needed by a dialect that asks by answer. */
+	void (*question)(const struct req *r, const struct buf *json, struct buf *line);
 };
 
 /*
@@ -104,7 +111,6 @@ struct req {
 	int64_t since_ms;          /* when it was taken, clock_mono_ms() */
 	bool cancelled;
 	bool overdue;              /* the input has ended and its time is over: it is being ended */
-	bool question;             /* what it is answered with is a question, not its result */
 	uint64_t run;              /* struct proc.seq of what it started or waits for; or 0 */
 	void *extra;               /* the dialect's own, freed with free(); or NULL */
 	struct cap_call *call;     /* the gate's own, likewise */
@@ -160,11 +166,22 @@ struct req *reqtab_first(struct reqtab *t);                            /* then -
 int reqtab_count(const struct reqtab *t);
 
 /*
- * The single answer. The request is gone afterwards. @result is borrowed. An
- * answer that passes the hard line limit becomes an InternalError.
+ * Begin the result of @r: its members go into the writer that is returned. The table writes one
+ * result at a time, so nothing that could answer another request may happen before req_ok().
  */
-void req_ok(struct req *r, const struct buf *result);
-void req_fail(struct req *r, struct err *e); /* releases @e */
+struct jsonw *req_result(struct req *r);
+
+/*
+ * The single answer. The request is gone afterwards. An answer that passes the hard
+ * line limit becomes an InternalError. req_fail() forgets a result that was begun,
+ * req_fail_partial() shows it beside the error, as its detail `result`. Both release @e.
+ */
+void req_ok(struct req *r);
+void req_fail(struct req *r, struct err *e);
+void req_fail_partial(struct req *r, struct err *e);
+
+/* The answer is the question that struct dialect.confirm was given as @json. */
+void req_question(struct req *r, const struct buf *json);
 
 /*
  * The client cancels: marks it and calls on_cancel. Without one the request ends

@@ -37,26 +37,38 @@ static bool has_own_data(const struct err *e)
 	       (e->type == ERR_INVALID_PARAMS && json_object_get(e->details, "uri"));
 }
 
-void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e)
+static void write_members(struct jsonw *w, json_t *object)
 {
 	const char *name;
 	json_t *value;
 
-	jsonw_object(w, key);
-	if (has_own_data(e))
-		json_object_foreach(e->details, name, value)
-			jsonw_json(w, name, value);
-	jsonw_str(w, "type", err_rows[e->type].name);
-	jsonw_str(w, "hint", err_hint_text(e));
-	jsonw_bool(w, "retryable", err_rows[e->type].retryable);
-	if (e->details)
-		jsonw_json(w, "details", e->details);
-	else
-		jsonw_raw(w, "details", "{}", 2);
+	json_object_foreach(object, name, value)
+		jsonw_json(w, name, value);
+}
+
+void rpc_write_details(struct jsonw *w, const struct err *e, const struct result *partial)
+{
+	jsonw_object(w, "details");
+	write_members(w, e->details);
+	if (partial)
+		jsonw_raw(w, "result", partial->json.data, partial->json.len);
 	jsonw_end_object(w);
 }
 
-void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e)
+static void write_data(struct jsonw *w, const struct err *e, const struct result *partial)
+{
+	jsonw_object(w, "data");
+	if (has_own_data(e))
+		write_members(w, e->details);
+	jsonw_str(w, "type", err_rows[e->type].name);
+	jsonw_str(w, "hint", err_hint_text(e));
+	jsonw_bool(w, "retryable", err_rows[e->type].retryable);
+	rpc_write_details(w, e, partial);
+	jsonw_end_object(w);
+}
+
+void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e,
+		     const struct result *partial)
 {
 	struct jsonw w;
 
@@ -64,17 +76,17 @@ void rpc_write_error(struct buf *line, const char *id, size_t id_len, const stru
 	jsonw_object(&w, "error");
 	jsonw_int(&w, "code", err_rows[e->type].code);
 	jsonw_str(&w, "message", e->message);
-	rpc_write_error_data(&w, "data", e);
+	write_data(&w, e, partial);
 	jsonw_end_object(&w);
 	jsonw_end_object(&w);
 }
 
-void rpc_write_result(struct buf *line, const char *id, const char *json, size_t json_len)
+void rpc_write_result(struct buf *line, const char *id, const struct result *result)
 {
 	struct jsonw w;
 
 	begin_reply(&w, line, id, strlen(id));
-	jsonw_raw(&w, "result", json, json_len);
+	jsonw_raw(&w, "result", result->json.data, result->json.len);
 	jsonw_end_object(&w);
 }
 
@@ -100,11 +112,11 @@ static void send_error(struct reqtab *t, struct req_batch *batch, const char *id
 	struct buf line;
 
 	buf_init(&line, REQ_LINE_MAX);
-	rpc_write_error(&line, id, id_len, e);
+	rpc_write_error(&line, id, id_len, e, NULL);
 	if (line.full || !req_fits(batch, line.len)) {
 		req_too_large(e);
 		buf_clear(&line);
-		rpc_write_error(&line, id, id_len, e);
+		rpc_write_error(&line, id, id_len, e, NULL);
 	}
 	reqtab_send(t, batch, line.data, line.len);
 	buf_release(&line);

@@ -73,16 +73,17 @@ void rpc_too_long(struct rpc *rpc, size_t line_max);
 
 /*
  * Write {"jsonrpc":"2.0","id":<id>,"error":{code,message,data{type,hint,retryable,details}}}
- * into @line. @id NULL writes null.
+ * into @line; of an error that MCP defines, the members of details also stand in data directly.
+ * @id NULL writes null. @partial: the detail `result`; or NULL.
  */
-void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e);
+void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e,
+		     const struct result *partial);
 
-/* The object {type, hint, retryable, details} as member @key; of an error that MCP defines, the
- * members of details also stand in it directly. */
-void rpc_write_error_data(struct jsonw *w, const char *key, const struct err *e);
+/* "details" of @e; @partial as above. */
+void rpc_write_details(struct jsonw *w, const struct err *e, const struct result *partial);
 
-/* {"jsonrpc":"2.0","id":<id>,"result":<json>} */
-void rpc_write_result(struct buf *line, const char *id, const char *json, size_t json_len);
+/* {"jsonrpc":"2.0","id":<id>,"result":<result>} */
+void rpc_write_result(struct buf *line, const char *id, const struct result *result);
 
 /* Begin {"jsonrpc":"2.0","method":<method>,"params":{ in the empty @line; the caller adds members,
  * and close ends both objects. */

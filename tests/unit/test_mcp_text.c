@@ -8,28 +8,34 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "json_result.h"
 #include "mcp/text.h"
 
 /* The text of the object @json, decoded; at most @max bytes are asked for. Heap. */
 static char *text_of(const char *json, size_t max)
 {
+	struct result result;
 	struct buf out;
 	struct jsonw w;
-	json_t *value;
+	json_t *object, *value;
 	char *text;
 
+	result_init(&result, 1 << 22);
+	object = json_result(&result, json);
 	buf_init(&out, 1 << 22);
 	jsonw_init(&w, &out);
 	jsonw_object(&w, NULL);
 	jsonw_open_str(&w, "t");
-	mcp_text_write(&w, json, strlen(json), NULL, max);
+	mcp_text_write(&w, &result, NULL, max);
 	jsonw_close_str(&w);
 	jsonw_end_object(&w);
 	value = json_loads(out.data, 0, NULL);
 	assert_non_null(value);
 	text = strdup(json_string_value(json_object_get(value, "t")));
 	json_decref(value);
+	json_decref(object);
 	buf_release(&out);
+	result_release(&result);
 	return text;
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json_result.h"
 #include "mcp/tools.h"
 
 static const struct mcp_shape plain = { .name = "old" };
@@ -18,20 +19,22 @@ static const struct mcp_shape stateless = {
 /* The tools/call result for the capability result @json. */
 static json_t *shaped(const char *json, const struct mcp_shape *shape)
 {
-	struct buf result, out;
+	json_t *object, *value;
+	struct result result;
+	struct buf out;
 	struct jsonw w;
-	json_t *value;
 
-	buf_init(&result, 1 << 20);
+	result_init(&result, 1 << 20);
+	object = json_result(&result, json);
 	buf_init(&out, 1 << 20);
-	buf_adds(&result, json);
 	jsonw_init(&w, &out);
 	jsonw_object(&w, NULL);
 	mcp_tools_write_result(&w, &result, shape, NULL);
 	jsonw_end_object(&w);
 	value = json_loads(out.data, 0, NULL);
 	assert_non_null(value);
-	buf_release(&result);
+	json_decref(object);
+	result_release(&result);
 	buf_release(&out);
 	return value;
 }
@@ -107,7 +110,8 @@ static void test_mcp_tools_structured_content_by_revision(void **state)
 	json_decref(old);
 }
 
-static json_t *shaped_error(struct err *e, const struct mcp_shape *shape)
+static json_t *shaped_error(struct err *e, const struct result *partial,
+			    const struct mcp_shape *shape)
 {
 	struct buf out;
 	struct jsonw w;
@@ -116,7 +120,7 @@ static json_t *shaped_error(struct err *e, const struct mcp_shape *shape)
 	buf_init(&out, 1 << 20);
 	jsonw_init(&w, &out);
 	jsonw_object(&w, NULL);
-	mcp_tools_write_error(&w, e, shape);
+	mcp_tools_write_error(&w, e, partial, shape);
 	jsonw_end_object(&w);
 	value = json_loads(out.data, 0, NULL);
 	assert_non_null(value);
@@ -133,7 +137,7 @@ static void test_mcp_tools_error_says_all_in_its_text(void **state)
 	(void)state;
 	err_set(&e, ERR_PROCESS_NOT_FOUND, "no process p9");
 	err_hint(&e, "Call process.list.");
-	call = shaped_error(&e, &full);
+	call = shaped_error(&e, NULL, &full);
 	assert_string_equal(text_of(call), "ProcessNotFound: no process p9. Call process.list.");
 	assert_true(json_is_true(json_object_get(call, "isError")));
 	object = json_object_get(json_object_get(call, "structuredContent"), "error");
@@ -149,17 +153,26 @@ static void test_mcp_tools_error_says_all_in_its_text(void **state)
 static void test_mcp_tools_error_shows_the_partial_result(void **state)
 {
 	struct err e = ERR_INIT;
-	json_t *call;
+	struct result partial;
+	json_t *call, *object, *details;
 
 	(void)state;
 	err_set(&e, ERR_RESOURCE_LIMIT_EXCEEDED, "too much.");
 	err_hint(&e, "Less.");
-	err_detail(&e, "result", json_pack("{ss ss}", "state", "killed", "out", "a\nb"));
-	call = shaped_error(&e, &plain);
+	err_detail(&e, "limit", json_string("memory_limit"));
+	result_init(&partial, 1 << 20);
+	object = json_result(&partial, "{\"state\":\"killed\",\"out\":\"a\\nb\"}");
+	call = shaped_error(&e, &partial, &plain);
 	assert_null(json_object_get(call, "structuredContent"));
 	assert_string_equal(text_of(call), "ResourceLimitExceeded: too much. Less.\nstate: killed\n"
 					   "--- out (3 bytes)\na\nb\n");
+	details = json_object_get(json_object_get(json_object_get(call, "_meta"),
+						  "dev.procpen/error"), "details");
+	assert_string_equal(json_string_value(json_object_get(details, "limit")), "memory_limit");
+	assert_true(json_equal(json_object_get(details, "result"), object));
 	json_decref(call);
+	json_decref(object);
+	result_release(&partial);
 }
 
 static void list(struct buf *out, const struct mcp_shape *shape)

@@ -9,14 +9,16 @@
 #include "rpc/req.h"
 #include "wire_end.h"
 
-static void write_ok(const struct req *r, const struct buf *result, struct buf *line)
+static void write_ok(const struct req *r, const struct result *result, struct buf *line)
 {
-	buf_addf(line, "ok %s %s", r->id, result->data);
+	buf_addf(line, "ok %s %s", r->id, result->json.data);
 }
 
-static void write_fail(const struct req *r, const struct err *e, struct buf *line)
+static void write_fail(const struct req *r, const struct err *e, const struct result *partial,
+		       struct buf *line)
 {
-	buf_addf(line, "fail %s %s", r->id, err_rows[e->type].name);
+	buf_addf(line, "fail %s %s%s", r->id, err_rows[e->type].name,
+		 partial ? partial->json.data : "");
 }
 
 static const struct dialect speaking = {
@@ -69,14 +71,10 @@ static struct req *add(struct reqtab *t, const struct dialect *d, const char *id
 	return r;
 }
 
-static void answer(struct req *r, const char *json)
+static void answer(struct req *r)
 {
-	struct buf result;
-
-	buf_init(&result, 100);
-	buf_adds(&result, json);
-	req_ok(r, &result);
-	buf_release(&result);
+	req_result(r);
+	req_ok(r);
 }
 
 static void refuse(struct req *r)
@@ -102,7 +100,7 @@ static void test_req_is_answered_once_and_gone(void **state)
 	assert_ptr_equal(req_find(t, handle), r);
 	assert_ptr_equal(req_find_id(t, "\"a\" and more", 3), r);
 	assert_int_equal(reqtab_count(t), 1);
-	answer(r, "{}");
+	answer(r);
 	assert_string_equal(wire_end_line(&w), "ok \"a\" {}");
 	assert_null(req_find(t, handle));
 	assert_null(req_find_id(t, "\"a\"", 3));
@@ -138,7 +136,7 @@ static void test_req_same_id_in_flight_is_refused(void **state)
 	err_release(&e);
 	add(t, &speaking, "\"1\"", NULL);
 	add(t, &speaking, "11", NULL);
-	answer(r, "{}");
+	answer(r);
 	add(t, &speaking, "1", NULL);
 	close_table(&w, t);
 }
@@ -168,14 +166,14 @@ static void test_req_ids_are_values(void **state)
 			value = json_loads(same[i][!k], JSON_DECODE_ANY, NULL);
 			assert_ptr_equal(req_find_value(t, value), r);
 			json_decref(value);
-			answer(r, "{}");
+			answer(r);
 			wire_end_line(&w);
 		}
 	for (size_t i = 0; i < sizeof(other) / sizeof(*other); i++) {
 		struct req *r = add(t, &speaking, other[i][0], NULL);
 
 		assert_null(req_find_id(t, other[i][1], strlen(other[i][1])));
-		answer(r, "{}");
+		answer(r);
 		wire_end_line(&w);
 	}
 	assert_null(req_find_value(t, NULL));
@@ -224,7 +222,7 @@ static void refuse_place(struct req *r, enum req_place place)
 static void end_wait(void *ctx, struct req *r)
 {
 	++*(int *)ctx;
-	answer(r, "{}");
+	answer(r);
 }
 
 /* Who waits, who ends something, and who does neither do not take each other's places. */
@@ -253,7 +251,7 @@ static void test_req_places(void **state)
 	assert_null(req_find_id(t, "100", 3)); /* the oldest */
 	assert_non_null(req_find_id(t, "101", 3));
 	take(add(t, &speaking, "5", NULL), REQ_NO_PLACE);
-	answer(r, "{}");
+	answer(r);
 	take(req_find_id(t, "3", 1), REQ_WAITS);
 	refuse_place(add(t, &speaking, "6", NULL), REQ_WAITS);
 	close_table(&w, t);
@@ -273,8 +271,8 @@ static void test_req_list_is_oldest_first_and_survives_removal(void **state)
 		handles[i] = add(t, &speaking, id, NULL)->handle;
 	}
 	for (int i = 0; i < 600; i += 3)
-		answer(req_find(t, handles[i]), "{}");
-	answer(req_find(t, handles[598]), "{}");
+		answer(req_find(t, handles[i]));
+	answer(req_find(t, handles[598]));
 	for (struct req *r = reqtab_first(t); r; r = r->next, seen++)
 		assert_ptr_equal(req_find_id(t, r->id, strlen(r->id)), r);
 	assert_int_equal(seen, 399);
@@ -309,7 +307,7 @@ static void test_req_cancel_is_answered_where_the_dialect_speaks(void **state)
 	req_cancel(r);
 	req_cancel(r);
 	assert_int_equal(called, 1);
-	answer(r, "{}");
+	answer(r);
 	assert_string_equal(wire_end_line(&w), "ok 5 {}");
 	close_table(&w, t);
 }
@@ -323,13 +321,13 @@ static void test_req_cancel_is_silent_where_the_dialect_is(void **state)
 	(void)state;
 	req_cancel(r);
 	assert_int_equal(reqtab_count(t), 1);
-	answer(r, "{}");
+	answer(r);
 	assert_int_equal(reqtab_count(t), 0);
 	r = add_cancellable(t, &silent);
 	req_cancel(r);
 	refuse(r);
 	assert_null(wire_end_line(&w));
-	answer(add(t, &silent, "6", NULL), "{}");
+	answer(add(t, &silent, "6", NULL));
 	assert_string_equal(wire_end_line(&w), "ok 6 {}");
 	close_table(&w, t);
 }
@@ -352,7 +350,7 @@ static void on_timer(void *ctx, struct req *r)
 {
 	called++;
 	assert_ptr_equal(ctx, &called);
-	answer(r, "{}");
+	answer(r);
 }
 
 static void test_req_timer_fires_once_and_dies_with_the_request(void **state)
@@ -368,7 +366,7 @@ static void test_req_timer_fires_once_and_dies_with_the_request(void **state)
 	assert_int_equal(called, 1);
 	r = add(t, &speaking, "2", NULL);
 	req_timer(r, 1, on_timer, &called);
-	answer(r, "{}");
+	answer(r);
 	ev_run(w.loop, 0);
 	assert_int_equal(called, 1);
 	close_table(&w, t);
@@ -386,7 +384,7 @@ static void test_req_batch_is_one_array_when_all_are_in(void **state)
 	assert_int_equal(batch_count(b), 4);
 	assert_int_equal(req_page_bytes(r1), 250);
 	assert_int_equal(req_text_bytes(r1), 200);
-	answer(r3, "{}");
+	answer(r3);
 	batch_add(b, NULL, 0);
 	req_cancel(r2);
 	assert_null(wire_end_line(&w));
@@ -409,7 +407,7 @@ static void test_req_batch_without_answers_sends_nothing(void **state)
 	close_table(&w, t);
 }
 
-static void write_huge(const struct req *r, const struct buf *result, struct buf *line)
+static void write_huge(const struct req *r, const struct result *result, struct buf *line)
 {
 	static const char block[1 << 16];
 
@@ -427,10 +425,54 @@ static void test_req_answer_beyond_the_guard_becomes_an_error(void **state)
 	struct req_batch *b = batch_new(t, 1);
 
 	(void)state;
-	answer(add(t, &huge, "1", NULL), "{}");
+	answer(add(t, &huge, "1", NULL));
 	assert_string_equal(wire_end_line(&w), "fail 1 InternalError");
-	answer(add(t, &huge, "1", b), "{}");
+	answer(add(t, &huge, "1", b));
 	assert_string_equal(wire_end_line(&w), "[fail 1 InternalError]");
+	close_table(&w, t);
+}
+
+/* A result that passes the guard by itself is cut: it must not be shown. */
+static void test_req_result_beyond_the_guard_becomes_an_error(void **state)
+{
+	static char text[REQ_LINE_MAX];
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req *r = add(t, &speaking, "1", NULL);
+
+	(void)state;
+	jsonw_strn(req_result(r), "text", text, sizeof(text));
+	req_ok(r);
+	assert_string_equal(wire_end_line(&w), "fail 1 InternalError");
+	r = add(t, &silent, "2", NULL);
+	r->cancelled = true;
+	jsonw_strn(req_result(r), "text", text, sizeof(text));
+	req_ok(r);
+	assert_null(wire_end_line(&w));
+	answer(add(t, &speaking, "3", NULL));
+	assert_string_equal(wire_end_line(&w), "ok 3 {}");
+	close_table(&w, t);
+}
+
+/* A failure shows the result that was written for it, or forgets the one that was begun. */
+static void test_req_failure_with_and_without_a_result(void **state)
+{
+	struct wire_end w;
+	struct reqtab *t = open_table(&w, 10);
+	struct req *r = add(t, &speaking, "1", NULL);
+	struct err e = ERR_INIT;
+
+	(void)state;
+	jsonw_int(req_result(r), "n", 1);
+	err_set(&e, ERR_RESOURCE_LIMIT_EXCEEDED, "much");
+	req_fail_partial(r, &e);
+	assert_string_equal(wire_end_line(&w), "fail 1 ResourceLimitExceeded{\"n\":1}");
+	r = add(t, &speaking, "2", NULL);
+	jsonw_int(req_result(r), "n", 1);
+	refuse(r);
+	assert_string_equal(wire_end_line(&w), "fail 2 ProcessNotFound");
+	answer(add(t, &speaking, "3", NULL));
+	assert_string_equal(wire_end_line(&w), "ok 3 {}");
 	close_table(&w, t);
 }
 
@@ -451,6 +493,8 @@ int main(void)
 		cmocka_unit_test(test_req_batch_is_one_array_when_all_are_in),
 		cmocka_unit_test(test_req_batch_without_answers_sends_nothing),
 		cmocka_unit_test(test_req_answer_beyond_the_guard_becomes_an_error),
+		cmocka_unit_test(test_req_result_beyond_the_guard_becomes_an_error),
+		cmocka_unit_test(test_req_failure_with_and_without_a_result),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

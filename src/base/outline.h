@@ -1,0 +1,74 @@
+/*
+ * outline - the values of a JSON object as they were before they became JSON.
+ *
+ * For: showing a result otherwise than as JSON without reading JSON. A jsonw that has an outline
+ * notes in it what it writes: key, kind, number or text, and where the JSON of the value lies. Two
+ * levels are noted, the members of the object and what these hold; deeper values are part of the
+ * JSON of theirs.
+ * Refuses to: hold a second copy of a long text. Of one longer than 2 * OUTLINE_KEEP bytes the two
+ * ends stay, OUTLINE_KEEP bytes each.
+ *
+ * Texts in it are well-formed UTF-8 but for the inner edges of such ends; ill-formed bytes are
+ * repaired as base/utf8.h says.
+ *
+ * Ownership: keys are borrowed, the JSON is in the writer's buffer; the rest is the outline's.
+ */
+#ifndef PROCPEN_BASE_OUTLINE_H
+#define PROCPEN_BASE_OUTLINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+
+#define OUTLINE_KEEP 10000
+#define OUTLINE_LEVELS 2
+
+enum outline_kind {
+	OUTLINE_NULL,
+	OUTLINE_BOOL,
+	OUTLINE_INT,
+	OUTLINE_TEXT,
+	OUTLINE_ARRAY,
+	OUTLINE_OBJECT,
+	OUTLINE_OTHER, /* a real, or JSON that somebody else has written */
+};
+
+struct outline_value {
+	const char *key;  /* NULL in an array */
+	enum outline_kind kind;
+	int level;        /* 1: member of the object, 2: inside one */
+	int64_t number;   /* of an INT; of a BOOL 0 or 1 */
+	size_t json, json_len; /* where its JSON lies in the writer's buffer */
+	size_t text;      /* of a TEXT: where what is kept of it lies in the outline's texts */
+	size_t text_len;  /* all of it */
+};
+
+/* All zero before its first outline_clear(). */
+struct outline {
+	struct outline_value *values; /* a member, then what it holds, then the next member */
+	size_t count, room;
+	size_t open[OUTLINE_LEVELS + 1]; /* the value that is being written, by level */
+	bool in_text;
+	struct buf texts;
+};
+
+void outline_clear(struct outline *o); /* begins an empty one; keeps the memory */
+void outline_release(struct outline *o);
+
+/*
+ * For jsonw, with the level of the value; below OUTLINE_LEVELS nothing is noted. A value begins
+ * (@value: its key, kind, number, and where its JSON begins), is given text, and ends.
+ */
+void outline_open(struct outline *o, int level, const struct outline_value *value);
+void outline_add_text(struct outline *o, const char *bytes, size_t len);
+void outline_close(struct outline *o, int level, size_t json_end);
+
+/* The member called @key, or NULL. */
+const struct outline_value *outline_member(const struct outline *o, const char *key);
+
+/* What is kept of the text @v, and how much that is: all of it, or its two ends put together. */
+const char *outline_text(const struct outline *o, const struct outline_value *v, size_t *kept);
+
+#endif
