@@ -79,8 +79,11 @@ struct mcp_method {
 };
 extern const struct mcp_method mcp_methods[]; /* procpen's; mcp/methods.c */
 
-/* Lists that can change while the server runs; a set of bits. */
-enum mcp_list { MCP_LIST_TOOLS = 1, MCP_LIST_PROMPTS = 2, MCP_LIST_RESOURCES = 4 };
+/* A list that can change while the server runs, and how its listeners ask for and hear of it. */
+struct mcp_list {
+	const char *filter, *method;
+	uint64_t key; /* for mcp_subs_changed(); not that of any run */
+};
 
 /* What a server offers: data, apart from how it is spoken. */
 struct mcp_offer {
@@ -88,7 +91,7 @@ struct mcp_offer {
 	const char *instructions;           /* for models; less than 2 KB */
 	const char *handshake, *stateless;  /* the capabilities of each era, as JSON */
 	const struct mcp_method *methods;   /* that go before mcp_methods; NULL: none */
-	unsigned lists;                     /* enum mcp_list: whose changes can be listened to */
+	const struct mcp_list *lists;       /* ended by filter == NULL; NULL: none changes */
 };
 extern const struct mcp_offer mcp_offer; /* mcp/offer.c */
 

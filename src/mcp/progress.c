@@ -205,11 +205,11 @@ void mcp_progress_drop(struct mcp_progress *p, uint64_t handle)
 	}
 }
 
-void mcp_progress_on_run(struct mcp_progress *p, const struct proc *run, unsigned events)
+void mcp_progress_on_output(struct mcp_progress *p, const struct proc *run)
 {
 	int64_t now;
 
-	if (!(events & PROC_EVENT_OUTPUT) || !p->first)
+	if (!p->first)
 		return;
 	now = clock_mono_ms();
 	for (struct watch *w = p->first; w; w = w->next) {

@@ -29,6 +29,6 @@ bool mcp_progress_say(struct mcp_progress *p, const struct req *r, int64_t value
 void mcp_progress_drop(struct mcp_progress *p, uint64_t handle);
 
 /* A run has more output. */
-void mcp_progress_on_run(struct mcp_progress *p, const struct proc *run, unsigned events);
+void mcp_progress_on_output(struct mcp_progress *p, const struct proc *run);
 
 #endif

@@ -15,11 +15,13 @@
 #define LISTENERS_MAX 32
 #define LINE_MAX_BYTES (8u << 20) /* guard; what is written is bounded */
 
+enum kind { RESOURCE, TASK, LIST };
+
 /* One thing that a listener watches. */
 struct item {
-	uint64_t run;
-	char *name; /* the URI, or the task id, as the client wrote it */
-	bool task;
+	uint64_t key; /* of a resource and a task that of the run */
+	char *name;   /* URI or task id, as the client wrote it; of a list its method */
+	enum kind kind;
 	bool dirty;
 };
 
@@ -28,7 +30,6 @@ struct listener {
 	char *id;        /* raw token of that request; NULL: the session */
 	struct item *items;
 	size_t count;
-	unsigned lists, lists_dirty; /* enum mcp_list: it wants to hear of, and has to be told of */
 	struct listener *next;
 };
 
@@ -44,17 +45,18 @@ struct mcp_subs {
 
 /* ---- items ---- */
 
-static void add_item(struct listener *l, uint64_t run, const char *name, bool task)
+static void add_item(struct listener *l, uint64_t key, const char *name, enum kind kind)
 {
 	struct item *item;
 
 	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].task == task && !strcmp(l->items[i].name, name))
+		if (l->items[i].kind == kind && !strcmp(l->items[i].name, name))
 			return;
 	if (!(l->count & (l->count - 1))) /* at 0, 1, 2, 4, ...: room for twice as many */
 		l->items = mem_realloc(l->items, (2 * l->count + 1) * sizeof(*l->items));
 	item = &l->items[l->count++];
-	*item = (struct item){ .run = run, .name = mem_strdup(name), .task = task, .dirty = task };
+	*item = (struct item){ .key = key, .name = mem_strdup(name), .kind = kind,
+			       .dirty = kind == TASK };
 }
 
 static void remove_item(struct listener *l, size_t i)
@@ -86,6 +88,13 @@ static void begin(struct jsonw *w, struct buf *line, const struct listener *l, c
 	jsonw_end_object(w);
 }
 
+static const char *method_of(const struct item *item)
+{
+	if (item->kind == LIST)
+		return item->name;
+	return item->kind == TASK ? "notifications/tasks" : "notifications/resources/updated";
+}
+
 /* Returns false when the client is too far behind to be told. */
 static bool send_item(struct mcp_subs *s, const struct listener *l, const struct item *item)
 {
@@ -93,10 +102,10 @@ static bool send_item(struct mcp_subs *s, const struct listener *l, const struct
 	struct buf line;
 	struct jsonw w;
 
-	begin(&w, &line, l, item->task ? "notifications/tasks" : "notifications/resources/updated");
-	if (item->task)
-		there = mcp_tasks_write(s->m->tasks, &w, item->run);
-	else
+	begin(&w, &line, l, method_of(item));
+	if (item->kind == TASK)
+		there = mcp_tasks_write(s->m->tasks, &w, item->key);
+	else if (item->kind == RESOURCE)
 		jsonw_str(&w, "uri", item->name);
 	rpc_close_notification(&w);
 	sent = !there || mcp_notify(s->m, &line);
@@ -104,38 +113,9 @@ static bool send_item(struct mcp_subs *s, const struct listener *l, const struct
 	return sent;
 }
 
-/* The lists whose changes can be told, and how. */
-static const struct {
-	enum mcp_list list;
-	const char *filter, *method;
-} lists[] = {
-	{ MCP_LIST_TOOLS, "toolsListChanged", "notifications/tools/list_changed" },
-	{ MCP_LIST_PROMPTS, "promptsListChanged", "notifications/prompts/list_changed" },
-	{ MCP_LIST_RESOURCES, "resourcesListChanged", "notifications/resources/list_changed" },
-};
-
-static void flush_lists(struct mcp_subs *s, struct listener *l)
-{
-	struct buf line;
-	struct jsonw w;
-
-	for (size_t i = 0; i < COUNT_OF(lists); i++) {
-		if (!(l->lists_dirty & lists[i].list))
-			continue;
-		begin(&w, &line, l, lists[i].method);
-		rpc_close_notification(&w);
-		if (mcp_notify(s->m, &line))
-			l->lists_dirty &= ~(unsigned)lists[i].list;
-		buf_release(&line);
-	}
-}
-
 static bool flush_listener(struct mcp_subs *s, struct listener *l)
 {
-	bool all;
-
-	flush_lists(s, l);
-	all = !l->lists_dirty;
+	bool all = true;
 
 	for (size_t i = 0; i < l->count; i++) {
 		if (!l->items[i].dirty)
@@ -235,43 +215,32 @@ void mcp_subs_drop(struct mcp_subs *s, uint64_t handle)
 	}
 }
 
-static bool mark(struct listener *l, uint64_t run, bool task)
+static bool mark(struct listener *l, uint64_t key, bool over)
 {
 	bool any = false;
 
 	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].run == run && l->items[i].task == task)
+		if (l->items[i].key == key && (over || l->items[i].kind != TASK))
 			any = l->items[i].dirty = true;
 	return any;
 }
 
 void mcp_subs_changed(struct mcp_subs *s, uint64_t key, bool over)
 {
-	bool any = mark(&s->session, key, false);
+	bool any = mark(&s->session, key, over);
 
-	for (struct listener *l = s->first; l; l = l->next) {
-		any |= mark(l, key, false);
-		if (over)
-			any |= mark(l, key, true);
-	}
+	for (struct listener *l = s->first; l; l = l->next)
+		any |= mark(l, key, over);
 	if (any)
 		plan(s);
 }
 
-void mcp_subs_on_run(struct mcp_subs *s, const struct proc *run, unsigned events)
+/* The lists that @filter asks for; NULL: all, of which a session hears unasked. */
+static void add_lists(struct listener *l, const json_t *filter)
 {
-	bool over = events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED);
-
-	if (over || (events & PROC_EVENT_OUTPUT))
-		mcp_subs_changed(s, run->seq, over);
-}
-
-void mcp_subs_list_changed(struct mcp_subs *s, enum mcp_list list)
-{
-	s->session.lists_dirty |= s->m->initialized ? list & mcp_offer.lists : 0;
-	for (struct listener *l = s->first; l; l = l->next)
-		l->lists_dirty |= l->lists & list;
-	plan(s);
+	for (const struct mcp_list *list = mcp_offer.lists; list && list->filter; list++)
+		if (!filter || json_is_true(json_object_get(filter, list->filter)))
+			add_item(l, list->key, list->method, LIST);
 }
 
 /* ---- handshake ---- */
@@ -297,7 +266,7 @@ static uint64_t wanted(struct mcp *m, const struct rpc_message *message,
 static void forget_gone(struct mcp *m, struct listener *l)
 {
 	for (size_t i = l->count; i-- > 0;)
-		if (!mcp_resources_run(m, l->items[i].name, NULL))
+		if (l->items[i].kind == RESOURCE && !mcp_resources_run(m, l->items[i].name, NULL))
 			remove_item(l, i);
 }
 
@@ -320,7 +289,7 @@ void mcp_subs_subscribe(struct mcp *m, const struct rpc_message *message,
 		rpc_refuse(m->reqs, message, &e);
 		return;
 	}
-	add_item(&s->session, run, uri, false);
+	add_item(&s->session, run, uri, RESOURCE);
 	mcp_reply_empty(m, message, &mcp_shapes[revision]);
 }
 
@@ -335,7 +304,7 @@ void mcp_subs_unsubscribe(struct mcp *m, const struct rpc_message *message,
 		return;
 	}
 	for (size_t i = l->count; i-- > 0;)
-		if (!strcmp(l->items[i].name, uri))
+		if (l->items[i].kind == RESOURCE && !strcmp(l->items[i].name, uri))
 			remove_item(l, i);
 	mcp_reply_empty(m, message, &mcp_shapes[revision]);
 }
@@ -343,7 +312,7 @@ void mcp_subs_unsubscribe(struct mcp *m, const struct rpc_message *message,
 void mcp_subs_reset(struct mcp_subs *s)
 {
 	clear(&s->session);
-	s->session.lists_dirty = 0;
+	add_lists(&s->session, NULL);
 }
 
 /* ---- stateless ---- */
@@ -376,7 +345,7 @@ static void add_resources(struct mcp *m, struct listener *l, const json_t *uris)
 		uint64_t run = mcp_resources_run(m, uri, NULL);
 
 		if (run)
-			add_item(l, run, uri, false);
+			add_item(l, run, uri, RESOURCE);
 	}
 }
 
@@ -390,35 +359,36 @@ static void add_tasks(struct mcp *m, struct listener *l, const json_t *ids)
 		uint64_t run = mcp_tasks_key(m->tasks, id);
 
 		if (run)
-			add_item(l, run, id, true);
+			add_item(l, run, id, TASK);
 	}
 }
 
-static void write_honoured(struct jsonw *w, const struct listener *l, const char *key, bool task)
+static void write_honoured(struct jsonw *w, const struct listener *l, const char *key,
+			   enum kind kind)
 {
 	jsonw_array(w, key);
 	for (size_t i = 0; i < l->count; i++)
-		if (l->items[i].task == task)
+		if (l->items[i].kind == kind)
 			jsonw_str(w, NULL, l->items[i].name);
 	jsonw_end_array(w);
 }
 
 /* The first message of a subscription: what of it is honoured. */
-static void acknowledge(struct mcp *m, const struct listener *l, const json_t *uris,
-			const json_t *tasks)
+static void acknowledge(struct mcp *m, const struct listener *l, const json_t *filter)
 {
+	const struct mcp_list *list = mcp_offer.lists;
 	struct buf line;
 	struct jsonw w;
 
 	begin(&w, &line, l, "notifications/subscriptions/acknowledged");
 	jsonw_object(&w, "notifications");
-	for (size_t i = 0; i < COUNT_OF(lists); i++)
-		if (l->lists & lists[i].list)
-			jsonw_bool(&w, lists[i].filter, true);
-	if (uris)
-		write_honoured(&w, l, "resourceSubscriptions", false);
-	if (tasks)
-		write_honoured(&w, l, "taskIds", true);
+	for (; list && list->filter; list++)
+		if (json_is_true(json_object_get(filter, list->filter)))
+			jsonw_bool(&w, list->filter, true);
+	if (json_object_get(filter, "resourceSubscriptions"))
+		write_honoured(&w, l, "resourceSubscriptions", RESOURCE);
+	if (json_object_get(filter, "taskIds"))
+		write_honoured(&w, l, "taskIds", TASK);
 	jsonw_end_object(&w);
 	rpc_close_notification(&w);
 	outq_push(reqtab_outq(m->reqs), line.data, line.len);
@@ -445,12 +415,10 @@ static void open_listener(struct mcp *m, const struct rpc_message *message, cons
 	l->next = m->subs->first;
 	m->subs->first = l;
 	m->subs->count++;
-	for (size_t i = 0; i < COUNT_OF(lists); i++)
-		if (json_is_true(json_object_get(filter, lists[i].filter)))
-			l->lists |= lists[i].list & mcp_offer.lists;
+	add_lists(l, filter);
 	add_resources(m, l, uris);
 	add_tasks(m, l, tasks);
-	acknowledge(m, l, uris, tasks);
+	acknowledge(m, l, filter);
 	plan(m->subs); /* a task that is over already is told at once */
 }
 

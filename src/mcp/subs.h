@@ -30,13 +30,8 @@ void mcp_subs_reset(struct mcp_subs *s);
 /* Request @handle has ended. */
 void mcp_subs_drop(struct mcp_subs *s, uint64_t handle);
 
-/* The resource, or with @over the task too, that is known by @key has changed. */
+/* The resource or list, or with @over the task too, that is known by @key has changed. */
 void mcp_subs_changed(struct mcp_subs *s, uint64_t key, bool over);
-
-/* One of the lists that this server offers to tell of has changed. */
-void mcp_subs_list_changed(struct mcp_subs *s, enum mcp_list list);
-
-void mcp_subs_on_run(struct mcp_subs *s, const struct proc *run, unsigned events);
 
 /* There is nothing more to tell: the session is forgotten, every listener gets its result. */
 void mcp_subs_end(struct mcp_subs *s);

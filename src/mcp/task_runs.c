@@ -127,13 +127,11 @@ void mcp_task_update(struct mcp *m, const struct mcp_task *task, const json_t *r
 	(void)responses;
 }
 
-void mcp_task_on_run(struct mcp *m, const struct mcp_task *task, const struct proc *run,
-		     unsigned events)
+void mcp_task_on_end(const struct mcp_task *task, const struct proc *run)
 {
 	struct own *own = task->own;
 
-	(void)m;
-	if (!(events & PROC_EVENT_FAILED))
+	if (!run->failure)
 		return;
 	own->failure = *run->failure;
 	json_incref(own->failure.details);

@@ -47,9 +47,8 @@ int mcp_task_cancel(struct mcp *m, const struct rpc_message *message, const stru
 		    struct err *e);
 void mcp_task_update(struct mcp *m, const struct mcp_task *task, const json_t *responses);
 
-/* Something happened to the run with the key of @task. */
-void mcp_task_on_run(struct mcp *m, const struct mcp_task *task, const struct proc *run,
-		     unsigned events);
+/* The run with the key of @task is over, or was never started. */
+void mcp_task_on_end(const struct mcp_task *task, const struct proc *run);
 
 /* Free what the source hung on it. */
 void mcp_task_release(struct mcp_task *task);

@@ -200,14 +200,12 @@ bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, struct buf *line
 	return true;
 }
 
-void mcp_tasks_on_run(struct mcp_tasks *t, const struct proc *run, unsigned events)
+void mcp_tasks_on_end(struct mcp_tasks *t, const struct proc *run)
 {
-	const struct mcp_task *task = NULL;
+	const struct mcp_task *task = find_key(t, run->seq);
 
-	if (events & (PROC_EVENT_FAILED | PROC_EVENT_SETTLED)) /* output comes too often to look */
-		task = find_key(t, run->seq);
 	if (task)
-		mcp_task_on_run(t->m, task, run, events);
+		mcp_task_on_end(task, run);
 }
 
 /* ---- methods ---- */

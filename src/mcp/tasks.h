@@ -32,7 +32,8 @@ uint64_t mcp_tasks_key(struct mcp_tasks *t, const char *id);
 /* Write the members of the task with @key, as tasks/get shows it. False when it is gone. */
 bool mcp_tasks_write(struct mcp_tasks *t, struct jsonw *w, uint64_t key);
 
-void mcp_tasks_on_run(struct mcp_tasks *t, const struct proc *run, unsigned events);
+/* A run is over, or was never started. */
+void mcp_tasks_on_end(struct mcp_tasks *t, const struct proc *run);
 
 /* The methods tasks/get, tasks/update, tasks/cancel. */
 void mcp_tasks_get(struct mcp *m, const struct rpc_message *message,

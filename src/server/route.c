@@ -20,10 +20,14 @@
 static void on_run(void *ctx, struct proc *p, unsigned events)
 {
 	struct route *route = ctx;
+	bool over = events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED);
 
-	mcp_tasks_on_run(route->mcp.tasks, p, events); /* first: the others tell of it */
-	mcp_progress_on_run(route->mcp.progress, p, events);
-	mcp_subs_on_run(route->mcp.subs, p, events);
+	if (over)
+		mcp_tasks_on_end(route->mcp.tasks, p); /* first: the others tell of it */
+	if (events & PROC_EVENT_OUTPUT)
+		mcp_progress_on_output(route->mcp.progress, p);
+	if (over || (events & PROC_EVENT_OUTPUT))
+		mcp_subs_changed(route->mcp.subs, p->seq, over);
 }
 
 void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struct ask *ask)
