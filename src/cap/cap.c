@@ -137,11 +137,10 @@ static void start(struct cap_call *call, const char *rule)
 }
 
 /* What the host is told or asked (cap/notice.h). */
-static void write_notice(const struct cap_call *call, bool question, struct buf *json)
+static json_t *notice_of(const struct cap_call *call, bool question)
 {
-	buf_init(json, NOTICE_MAX);
-	notice_write(json, call->r, &call->event, &call->judge, call->row->input, target_of(call),
-		     question);
+	return notice_new(call->r, &call->event, &call->judge, call->row->input, target_of(call),
+			  question);
 }
 
 /* A line on stderr. */
@@ -160,14 +159,14 @@ static void log_call(const struct cap_call *call, const char *what)
 static void tell(struct cap_call *call)
 {
 	const struct dialect *d = call->r->dialect;
-	struct buf json;
+	json_t *notice;
 
 	log_call(call, "notify");
 	if (!d->notify)
 		return;
-	write_notice(call, false, &json);
-	d->notify(call->r, &json);
-	buf_release(&json);
+	notice = notice_of(call, false);
+	d->notify(call->r, notice);
+	json_decref(notice);
 }
 
 static void deny(struct cap_call *call, const char *rule, const char *why)
@@ -224,14 +223,14 @@ static void give_up_question(void *call, struct req *r)
 }
 
 /* The question is the answer; the client calls again with what the human said. */
-static void answer_with_question(struct cap_call *call, const struct buf *json)
+static void answer_with_question(struct cap_call *call, json_t *notice)
 {
 	struct req *r = call->r;
 
 	call->event.decision = "asked";
 	call->event.rule = "tier.confirm";
 	record(call->c, &call->event);
-	req_question(r, json);
+	req_question(r, notice);
 }
 
 static void ask(struct cap_call *call)
@@ -239,21 +238,21 @@ static void ask(struct cap_call *call)
 	struct req *r = call->r;
 	int deadline_ms = (int)config_int(call->c->config, CONFIG_CONFIRM_TIMEOUT_MS);
 	enum req_asked asked = REQ_CANNOT_ASK;
-	struct buf json;
+	json_t *notice;
 
 	log_call(call, "confirm");
-	write_notice(call, true, &json);
+	notice = notice_of(call, true);
 	r->on_cancel = on_cancel_question;
 	r->answer_now = give_up_question;
 	r->on_confirmed = on_confirmed;
 	r->on_cancel_ctx = r->answer_now_ctx = r->on_confirmed_ctx = call;
 	if (r->dialect->confirm)
-		asked = r->dialect->confirm(r, &json, deadline_ms);
+		asked = r->dialect->confirm(r, notice, deadline_ms);
 	if (asked == REQ_ASK_BY_ANSWER)
-		answer_with_question(call, &json);
+		answer_with_question(call, notice);
 	else if (asked == REQ_CANNOT_ASK)
 		deny_unasked(call);
-	buf_release(&json);
+	json_decref(notice);
 }
 
 static void pass_tier(struct cap_call *call)

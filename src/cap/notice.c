@@ -12,65 +12,78 @@
 #define ARGS_MAX 512
 #define STDIN_MAX 2048
 #define VALUE_MAX 1024 /* bytes of one variable's value or one option */
+#define LEFT_OUT " [...] "
 
-/* @text whole, or its two ends. Returns true when something was left out. */
-static bool write_text(struct jsonw *w, const char *key, const char *text, size_t len, size_t max)
+/* @text as a value; ill-formed UTF-8, which input and a path may have, is repaired. */
+static json_t *text_value(const char *text, size_t len)
 {
-	size_t head = utf8_cut(text, len, max / 2), tail;
+	json_t *value = json_stringn(text, len);
+	struct buf repaired;
+	size_t used;
 
-	if (len <= max) {
-		jsonw_strn(w, key, text, len);
-		return false;
+	if (value)
+		return value;
+	buf_init(&repaired, 3 * len);
+	for (size_t at = 0; at < len; at += used) {
+		if (utf8_next(text + at, len - at, &used) == UTF8_VALID)
+			buf_add(&repaired, text + at, used);
+		else
+			buf_adds(&repaired, UTF8_REPLACEMENT);
 	}
-	tail = len - max / 2;
-	tail += utf8_partial_head(text + tail, len - tail);
-	jsonw_open_str(w, key);
-	jsonw_piece(w, text, head);
-	jsonw_piece(w, " [...] ", strlen(" [...] "));
-	jsonw_piece(w, text + tail, len - tail);
-	jsonw_close_str(w);
-	return true;
-}
-
-static bool write_args(struct jsonw *w, const char *const *args)
-{
-	size_t left = ITEMS_MAX, count = 0;
-	bool cut = false;
-
-	jsonw_array(w, "args");
-	for (; *args && !cut; args++) {
-		size_t len = strlen(*args);
-
-		cut = ++count > ARGS_MAX;
-		if (!cut)
-			cut = write_text(w, NULL, *args, len, left);
-		left -= len < left ? len : left;
-	}
-	jsonw_end_array(w);
-	return cut;
-}
-
-/* @text as a JSON string, whole or its two ends. Sets *@cut when something was left out. */
-static json_t *short_text(const char *text, size_t len, bool *cut)
-{
-	struct buf quoted;
-	struct jsonw w;
-	json_t *value;
-
-	buf_init(&quoted, 8 * VALUE_MAX);
-	jsonw_init(&w, &quoted);
-	*cut |= write_text(&w, NULL, text, len, VALUE_MAX);
-	value = json_loadb(quoted.data, quoted.len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-	buf_release(&quoted);
+	value = json_stringn(repaired.data, repaired.len);
+	buf_release(&repaired);
 	return value;
 }
 
+/* @text whole, or its two ends: then *@cut is set. */
+static json_t *short_text(const char *text, size_t len, size_t max, bool *cut)
+{
+	size_t head = utf8_cut(text, len, max / 2), tail;
+	struct buf ends;
+	json_t *value;
+
+	if (len <= max)
+		return text_value(text, len);
+	*cut = true;
+	tail = len - max / 2;
+	tail += utf8_partial_head(text + tail, len - tail);
+	buf_init(&ends, max + sizeof(LEFT_OUT));
+	buf_add(&ends, text, head);
+	buf_adds(&ends, LEFT_OUT);
+	buf_add(&ends, text + tail, len - tail);
+	value = text_value(ends.data, ends.len);
+	buf_release(&ends);
+	return value;
+}
+
+static void add_text(json_t *notice, const char *key, const char *text, size_t max, bool *cut)
+{
+	json_object_set_new(notice, key, short_text(text, strlen(text), max, cut));
+}
+
+static void add_args(json_t *notice, const char *const *args, bool *cut)
+{
+	json_t *shown = json_array();
+	size_t left = ITEMS_MAX, count = 0;
+	bool full = false;
+
+	for (; *args && !full; args++) {
+		size_t len = strlen(*args);
+
+		full = ++count > ARGS_MAX;
+		if (!full)
+			json_array_append_new(shown, short_text(*args, len, left, &full));
+		left -= len < left ? len : left;
+	}
+	*cut |= full;
+	json_object_set_new(notice, "args", shown);
+}
+
 /* The variables that the request sets, as far as there is room. */
-static bool write_values(struct jsonw *w, json_t *environment)
+static void add_values(json_t *notice, json_t *environment, bool *cut)
 {
 	json_t *shown = json_object();
 	size_t left = ITEMS_MAX;
-	bool cut = false;
 	const char *name;
 	json_t *value;
 
@@ -79,26 +92,25 @@ static bool write_values(struct jsonw *w, json_t *environment)
 
 		size = len > VALUE_MAX ? strlen(name) + VALUE_MAX : size;
 		if (size > left) {
-			cut = true;
+			*cut = true;
 			break;
 		}
 		left -= size;
-		json_object_set_new(shown, name, short_text(json_string_value(value), len, &cut));
+		json_object_set_new(shown, name, short_text(json_string_value(value), len,
+							    VALUE_MAX, cut));
 	}
-	jsonw_json(w, "environment", shown);
-	json_decref(shown);
-	return cut;
+	json_object_set_new(notice, "environment", shown);
 }
 
 /* Whatever else the request says that is not usual: how it runs, as whom, for how long. */
-static bool write_options(struct jsonw *w, const struct schema *input, json_t *params)
+static void add_options(json_t *notice, const struct schema *input, json_t *params, bool *cut)
 {
 	static const char *const elsewhere[] = { "command",	"args",	 "stdin",
 						 "environment", "intent", "working_directory",
 						 "process_id",	"signal" };
 	json_t *options = json_object(), *value;
-	bool cut = false, known;
 	const char *name;
+	bool known;
 
 	json_object_foreach(params, name, value) {
 		known = schema_is_default(input, name, value);
@@ -108,99 +120,92 @@ static bool write_options(struct jsonw *w, const struct schema *input, json_t *p
 			continue;
 		if (json_is_string(value))
 			value = short_text(json_string_value(value), json_string_length(value),
-					   &cut);
+					   VALUE_MAX, cut);
 		else
 			json_incref(value);
 		json_object_set_new(options, name, value);
 	}
 	if (json_object_size(options))
-		jsonw_json(w, "options", options);
+		json_object_set(notice, "options", options);
 	json_decref(options);
-	return cut;
 }
 
 /* Which variables the request sets. */
-static bool write_environment(struct jsonw *w, json_t *environment)
+static void add_names(json_t *notice, json_t *environment, bool *cut)
 {
+	json_t *shown = json_array();
 	size_t left = ITEMS_MAX;
-	bool cut = false;
 	const char *name;
 	json_t *value;
 
-	jsonw_array(w, "environment_names");
 	json_object_foreach(environment, name, value) {
 		size_t len = strlen(name);
 
-		cut = len > left;
-		if (cut)
+		if (len > left) {
+			*cut = true;
 			break;
-		jsonw_strn(w, NULL, name, len);
+		}
+		json_array_append_new(shown, json_string(name));
 		left -= len;
 	}
-	jsonw_end_array(w);
-	return cut;
+	json_object_set_new(notice, "environment_names", shown);
 }
 
-static bool write_command(struct jsonw *w, const struct req *r, const struct blocklist_input *in,
-			  const struct schema *input, bool question)
+static void add_command(json_t *notice, const struct req *r, const struct blocklist_input *in,
+			const struct schema *input, bool question, bool *cut)
 {
 	json_t *environment = json_object_get(r->params, "environment");
-	size_t len = strlen(in->command);
-	bool cut = write_text(w, "command", in->command, len, TEXT_MAX);
 
-	jsonw_int(w, "command_bytes", (int64_t)len);
+	add_text(notice, "command", in->command, TEXT_MAX, cut);
+	json_object_set_new(notice, "command_bytes",
+			    json_integer((json_int_t)strlen(in->command)));
 	if (in->args)
-		cut |= write_args(w, in->args);
+		add_args(notice, in->args, cut);
 	if (in->stdin_bytes) {
-		cut |= write_text(w, "stdin", in->stdin_bytes, in->stdin_len, STDIN_MAX);
-		jsonw_int(w, "stdin_bytes", (int64_t)in->stdin_len);
+		json_object_set_new(notice, "stdin", short_text(in->stdin_bytes, in->stdin_len,
+								STDIN_MAX, cut));
+		json_object_set_new(notice, "stdin_bytes",
+				    json_integer((json_int_t)in->stdin_len));
 	}
 	if (environment)
-		cut |= write_environment(w, environment);
+		add_names(notice, environment, cut);
 	if (environment && question)
-		cut |= write_values(w, environment);
-	cut |= write_options(w, input, r->params);
-	return cut;
+		add_values(notice, environment, cut);
+	add_options(notice, input, r->params, cut);
 }
 
 /* What happens to which run. */
-static bool write_target(struct jsonw *w, const struct req *r, const char *process_id,
-			 const char *target)
+static void add_target(json_t *notice, const struct req *r, const char *process_id,
+		       const char *target, bool *cut)
 {
-	const json_t *signal = json_object_get(r->params, "signal");
-	bool cut = false;
+	json_t *signal = json_object_get(r->params, "signal");
 
-	jsonw_str(w, "process_id", process_id);
+	json_object_set_new(notice, "process_id", json_string(process_id));
 	if (target)
-		cut = write_text(w, "process_command", target, strlen(target), TEXT_MAX);
+		add_text(notice, "process_command", target, TEXT_MAX, cut);
 	if (signal)
-		jsonw_json(w, "signal", signal);
-	return cut;
+		json_object_set(notice, "signal", signal);
 }
 
-void notice_write(struct buf *json, const struct req *r, const struct audit_event *event,
-		  const struct blocklist_input *in, const struct schema *input, const char *target,
-		  bool question)
+json_t *notice_new(const struct req *r, const struct audit_event *event,
+		   const struct blocklist_input *in, const struct schema *input,
+		   const char *target, bool question)
 {
+	json_t *notice = json_object();
 	bool cut = false;
-	struct jsonw w;
 
-	jsonw_init(&w, json);
-	jsonw_object(&w, NULL);
-	jsonw_str(&w, "capability", event->capability);
-	jsonw_str(&w, "tier", event->tier);
-	jsonw_raw(&w, "request_id", r->id, strlen(r->id));
+	json_object_set_new(notice, "capability", json_string(event->capability));
+	json_object_set_new(notice, "tier", json_string(event->tier));
 	if (in->command)
-		cut = write_command(&w, r, in, input, question);
+		add_command(notice, r, in, input, question, &cut);
 	if (event->process_id)
-		cut |= write_target(&w, r, event->process_id, target);
+		add_target(notice, r, event->process_id, target, &cut);
 	if (event->cwd)
-		jsonw_str(&w, "working_directory", event->cwd);
+		add_text(notice, "working_directory", event->cwd, strlen(event->cwd), &cut);
 	if (event->intent)
-		cut |= write_text(&w, "intent", event->intent, strlen(event->intent), TEXT_MAX);
-	jsonw_bool(&w, "truncated", cut);
-	jsonw_end_object(&w);
-	BUG_IF(json->full);
+		add_text(notice, "intent", event->intent, TEXT_MAX, &cut);
+	json_object_set_new(notice, "truncated", json_boolean(cut));
+	return notice;
 }
 
 static void write_masked(struct jsonw *w, const char *key, const char *text)

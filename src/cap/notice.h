@@ -16,15 +16,15 @@
 #define NOTICE_MAX (512 * 1024) /* every text below at its bound, every byte escaped, fits */
 
 /*
- * Write the notice for @r as a JSON object. @event: what is recorded of it; @in:
+ * The notice for @r, a new object without the request's id. @event: what is recorded of it; @in:
  * command, args and stdin as the blocklist sees them (all zero when the capability
  * has no command), @input: what parameters it takes; @target: the command of the run
  * that it names, or NULL. @question: for who decides, who also sees the values of
  * variables, which may be secrets.
  */
-void notice_write(struct buf *json, const struct req *r, const struct audit_event *event,
-		  const struct blocklist_input *in, const struct schema *input, const char *target,
-		  bool question);
+json_t *notice_new(const struct req *r, const struct audit_event *event,
+		   const struct blocklist_input *in, const struct schema *input,
+		   const char *target, bool question);
 
 /*
  * What stderr says of @event, which hosts keep in files: command and intent masked

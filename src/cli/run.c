@@ -121,9 +121,9 @@ static void take_error(const struct req *r, const struct err *e, const struct re
 }
 
 /* Nobody but the one who typed the command could confirm it. */
-static enum req_asked confirm(struct req *r, const struct buf *json, int deadline_ms)
+static enum req_asked confirm(struct req *r, json_t *notice, int deadline_ms)
 {
-	(void)json;
+	(void)notice;
 	(void)deadline_ms;
 	req_confirmed(r->tab, r->handle, false,
 		      "its tier is confirm, and nobody can be asked here");

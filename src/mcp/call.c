@@ -29,7 +29,7 @@ static const struct mcp_shape *shape_of(const struct req *r)
 
 /* ---- tools ---- */
 
-static void question(const struct req *r, const struct buf *notice, struct buf *line)
+static void question(const struct req *r, json_t *notice, struct buf *line)
 {
 	const struct mcp_shape *shape = shape_of(r);
 	struct jsonw w;
@@ -110,7 +110,7 @@ static void read_fail(const struct req *r, const struct err *e, const struct res
 /* ---- notices and questions ---- */
 
 /* One notice per request, so it is bounded as answers are and need not ask for room. */
-static void send_log_message(const struct mcp *m, const struct buf *json)
+static void send_log_message(const struct mcp *m, const struct req *r, json_t *notice)
 {
 	struct buf line;
 	struct jsonw w;
@@ -121,7 +121,7 @@ static void send_log_message(const struct mcp *m, const struct buf *json)
 	rpc_open_notification(&w, &line, "notifications/message");
 	jsonw_str(&w, "level", "notice");
 	jsonw_str(&w, "logger", "procpen");
-	jsonw_raw(&w, "data", json->data, json->len);
+	rpc_write_notice(&w, "data", r, notice);
 	rpc_close_notification(&w);
 	if (!line.full)
 		outq_push(reqtab_outq(m->reqs), line.data, line.len);
@@ -129,9 +129,8 @@ static void send_log_message(const struct mcp *m, const struct buf *json)
 }
 
 /* Without a session there are no log messages: the notice is the first progress report. */
-static void report_start(const struct req *r, const struct buf *json)
+static void report_start(const struct req *r, const json_t *notice)
 {
-	json_t *notice = json_loadb(json->data, json->len, JSON_ALLOW_NUL, NULL);
 	const char *what = json_get_str(notice, "command", NULL);
 	char text[1024];
 
@@ -139,24 +138,23 @@ static void report_start(const struct req *r, const struct buf *json)
 		what = json_get_str(notice, "process_id", "");
 	snprintf(text, sizeof(text), "%s starts: %s", r->row->name, what);
 	mcp_progress_say(mcp_of(r)->progress, r, 0, -1, text);
-	json_decref(notice);
 }
 
-static void notify(const struct req *r, const struct buf *json)
+static void notify(const struct req *r, json_t *notice)
 {
 	if (shape_of(r)->stateless)
-		report_start(r, json);
+		report_start(r, notice);
 	else
-		send_log_message(mcp_of(r), json);
+		send_log_message(mcp_of(r), r, notice);
 }
 
-static enum req_asked confirm(struct req *r, const struct buf *json, int deadline_ms)
+static enum req_asked confirm(struct req *r, json_t *notice, int deadline_ms)
 {
 	const struct mcp_shape *shape = shape_of(r);
 
 	if (shape->stateless)
-		return mcp_confirm_stateless(mcp_of(r), r, json, deadline_ms);
-	return mcp_confirm_elicit(mcp_of(r), r, shape, json, deadline_ms);
+		return mcp_confirm_stateless(mcp_of(r), r, notice, deadline_ms);
+	return mcp_confirm_elicit(mcp_of(r), r, shape, notice, deadline_ms);
 }
 
 /* ---- dialects ---- */

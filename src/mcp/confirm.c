@@ -141,11 +141,6 @@ static void write_form(struct jsonw *w, const char *key, const json_t *notice, b
 	jsonw_end_object(w);
 }
 
-static json_t *parse_notice(const struct buf *notice)
-{
-	return json_loadb(notice->data, notice->len, JSON_ALLOW_NUL, NULL);
-}
-
 /* ---- what the human answered ---- */
 
 /* An ElicitResult: is it a yes? Else sets *@why. */
@@ -178,20 +173,17 @@ static void on_elicited(void *reqs, uint64_t handle, const json_t *result, const
 }
 
 enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp_shape *shape,
-				  const struct buf *notice, int deadline_ms)
+				  const json_t *notice, int deadline_ms)
 {
 	struct buf params;
 	struct jsonw w;
-	json_t *shown;
 	int failed;
 
 	if (!shape->elicitation || !m->elicits)
 		return REQ_CANNOT_ASK;
-	shown = parse_notice(notice);
 	buf_init(&params, FORM_BYTES_MAX);
 	jsonw_init(&w, &params);
-	write_form(&w, NULL, shown, shape->elicitation_mode);
-	json_decref(shown);
+	write_form(&w, NULL, notice, shape->elicitation_mode);
 	failed = ask_send_mcp(m->ask, "elicitation/create", &params, deadline_ms, on_elicited,
 			      r->tab, r->handle);
 	buf_release(&params);
@@ -211,16 +203,6 @@ static void digest_json(const char *prefix, const json_t *value, unsigned char o
 	buf_adds(&bytes, json ? json : "");
 	hmac_digest(bytes.data, bytes.len, out);
 	buf_release(&bytes);
-}
-
-/* What is shown, without what differs from call to call. */
-static void digest_notice(const struct buf *notice, unsigned char out[HMAC_SIZE])
-{
-	json_t *shown = parse_notice(notice);
-
-	json_object_del(shown, "request_id");
-	digest_json("shown", shown, out);
-	json_decref(shown);
 }
 
 /* The client's answer to our question: NULL if there is none. Returns -1 when it is malformed. */
@@ -281,7 +263,7 @@ int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const str
 	return 0;
 }
 
-enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct buf *notice,
+enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t *notice,
 				     int deadline_ms)
 {
 	struct mcp_confirmation *c = r->extra;
@@ -289,7 +271,7 @@ enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct 
 
 	if (!c)
 		return REQ_CANNOT_ASK;
-	digest_notice(notice, shown);
+	digest_json("shown", notice, shown);
 	if (c->consent == MCP_REFUSED) {
 		req_confirmed(r->tab, r->handle, false, c->why);
 		return REQ_ASKED;
@@ -305,17 +287,15 @@ enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct 
 	return REQ_ASK_BY_ANSWER;
 }
 
-void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const struct buf *notice)
+void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const json_t *notice)
 {
 	const struct mcp_confirmation *c = r->extra;
-	json_t *shown = parse_notice(notice);
 
 	jsonw_object(w, "inputRequests");
 	jsonw_object(w, QUESTION);
 	jsonw_str(w, "method", "elicitation/create");
-	write_form(w, "params", shown, true);
+	write_form(w, "params", notice, true);
 	jsonw_end_object(w);
 	jsonw_end_object(w);
 	jsonw_str(w, "requestState", c->state);
-	json_decref(shown);
 }

@@ -35,13 +35,13 @@ struct mcp_confirmation {
 int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const struct cap_row *row,
 		     const json_t *asked, struct mcp_confirmation **found, struct err *e);
 
-/* The two ways to ask; see struct dialect. @notice: what the gate wants to show, as JSON. */
+/* The two ways to ask; see struct dialect. @notice: what the gate wants to show. */
 enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp_shape *shape,
-				  const struct buf *notice, int deadline_ms);
-enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const struct buf *notice,
+				  const json_t *notice, int deadline_ms);
+enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t *notice,
 				     int deadline_ms);
 
 /* Write the members of an input_required result: the question of a request that is r->question. */
-void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const struct buf *notice);
+void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const json_t *notice);
 
 #endif

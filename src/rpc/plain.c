@@ -22,7 +22,7 @@ static void write_fail(const struct req *r, const struct err *e, const struct re
 }
 
 /* One notice per request, so it is bounded as answers are and need not ask for room. */
-static void notify(const struct req *r, const struct buf *json)
+static void notify(const struct req *r, json_t *notice)
 {
 	struct buf line;
 	struct jsonw w;
@@ -32,7 +32,7 @@ static void notify(const struct req *r, const struct buf *json)
 	jsonw_object(&w, NULL);
 	jsonw_str(&w, "jsonrpc", "2.0");
 	jsonw_str(&w, "method", "capability.notify");
-	jsonw_raw(&w, "params", json->data, json->len);
+	rpc_write_notice(&w, "params", r, notice);
 	jsonw_end_object(&w);
 	outq_push(reqtab_outq(r->tab), line.data, line.len);
 	buf_release(&line);
@@ -50,12 +50,19 @@ static void on_answer(void *reqs, uint64_t handle, const json_t *result, const c
 	req_confirmed(reqs, handle, json_is_true(allow), json_is_true(allow) ? NULL : why);
 }
 
-static enum req_asked confirm(struct req *r, const struct buf *json, int deadline_ms)
+static enum req_asked confirm(struct req *r, json_t *notice, int deadline_ms)
 {
-	return ask_send(r->dialect->ctx, "capability.confirm", json, deadline_ms, on_answer,
-			r->tab, r->handle)
-		       ? REQ_CANNOT_ASK
-		       : REQ_ASKED;
+	struct buf params;
+	struct jsonw w;
+	int failed;
+
+	buf_init(&params, NOTICE_BYTES_MAX);
+	jsonw_init(&w, &params);
+	rpc_write_notice(&w, NULL, r, notice);
+	failed = ask_send(r->dialect->ctx, "capability.confirm", &params, deadline_ms, on_answer,
+			  r->tab, r->handle);
+	buf_release(&params);
+	return failed ? REQ_CANNOT_ASK : REQ_ASKED;
 }
 
 struct dialect plain_dialect(struct ask *ask)

@@ -389,9 +389,9 @@ void req_fail_partial(struct req *r, struct err *e)
 	fail(r, e, take_result(r));
 }
 
-void req_question(struct req *r, const struct buf *json)
+void req_question(struct req *r, json_t *notice)
 {
-	r->dialect->question(r, json, &r->tab->line);
+	r->dialect->question(r, notice, &r->tab->line);
 	finish(r);
 }
 

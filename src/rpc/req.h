@@ -66,10 +66,10 @@ struct dialect {
 		     struct buf *line);
 
 	/*
-	 * The host is told of a start before it happens. @json: the notice as a JSON
-	 * object {capability, tier, request_id, command, intent}. May be NULL.
+	 * The host is told of a start before it happens. @notice: {capability, tier,
+	 * command, intent ...}; its texts are bounded (cap/notice.h). May be NULL.
 	 */
-	void (*notify)(const struct req *r, const struct buf *json);
+	void (*notify)(const struct req *r, json_t *notice);
 
 	/*
 	 * Ask a human. REQ_ASKED: req_confirmed() is called exactly once, later or from
@@ -78,10 +78,10 @@ struct dialect {
 	 * the client calls again; the caller answers with req_question().
 	 * REQ_CANNOT_ASK: this client has no way to ask. May be NULL: cannot.
 	 */
-	enum req_asked (*confirm)(struct req *r, const struct buf *json, int deadline_ms);
+	enum req_asked (*confirm)(struct req *r, json_t *notice, int deadline_ms);
 
 	/* Shape the question as an answer; needed by a dialect that asks by answer. */
-	void (*question)(const struct req *r, const struct buf *json, struct buf *line);
+	void (*question)(const struct req *r, json_t *notice, struct buf *line);
 };
 
 /*
@@ -180,8 +180,8 @@ void req_ok(struct req *r);
 void req_fail(struct req *r, struct err *e);
 void req_fail_partial(struct req *r, struct err *e);
 
-/* The answer is the question that struct dialect.confirm was given as @json. */
-void req_question(struct req *r, const struct buf *json);
+/* The answer is the question that struct dialect.confirm was given as @notice. */
+void req_question(struct req *r, json_t *notice);
 
 /*
  * The client cancels: marks it and calls on_cancel. Without one the request ends

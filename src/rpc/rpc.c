@@ -81,6 +81,14 @@ void rpc_write_error(struct buf *line, const char *id, size_t id_len, const stru
 	jsonw_end_object(&w);
 }
 
+void rpc_write_notice(struct jsonw *w, const char *key, const struct req *r, json_t *notice)
+{
+	jsonw_object(w, key);
+	jsonw_raw(w, "request_id", r->id, strlen(r->id));
+	write_members(w, notice);
+	jsonw_end_object(w);
+}
+
 void rpc_write_result(struct buf *line, const char *id, const struct result *result)
 {
 	struct jsonw w;

@@ -82,6 +82,9 @@ void rpc_write_error(struct buf *line, const char *id, size_t id_len, const stru
 /* "details" of @e; @partial as above. */
 void rpc_write_details(struct jsonw *w, const struct err *e, const struct result *partial);
 
+/* What the gate wants @r's client to know (struct dialect.notify), with the request's id. */
+void rpc_write_notice(struct jsonw *w, const char *key, const struct req *r, json_t *notice);
+
 /* {"jsonrpc":"2.0","id":<id>,"result":<result>} */
 void rpc_write_result(struct buf *line, const char *id, const struct result *result);
 
