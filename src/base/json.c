@@ -27,8 +27,7 @@ static size_t bom_len(const char *text, size_t len)
 	return len >= 3 && !memcmp(text, BOM, 3) ? 3 : 0;
 }
 
-/* @at stands on the opening quote: the place behind the closing one. */
-static size_t skip_string(const char *text, size_t len, size_t at)
+size_t json_skip_string(const char *text, size_t len, size_t at)
 {
 	for (at++; at < len && text[at] != '"'; at++)
 		if (text[at] == '\\')
@@ -46,7 +45,7 @@ static void measure(const char *text, size_t len, int *depth_max, size_t *values
 	for (size_t at = 0; at < len; at++) {
 		switch (text[at]) {
 		case '"':
-			at = skip_string(text, len, at) - 1;
+			at = json_skip_string(text, len, at) - 1;
 			break;
 		case '[':
 		case '{':
@@ -143,7 +142,7 @@ static bool is_low(long unit)
  */
 static size_t defuse_string(char *text, size_t len, size_t at)
 {
-	size_t end = skip_string(text, len, at);
+	size_t end = json_skip_string(text, len, at);
 	long unit;
 
 	for (at++; at + ESCAPE_LEN < end; at++) {
@@ -253,7 +252,7 @@ static size_t skip_value(const char *text, size_t len, size_t at)
 
 	do {
 		if (at < len && text[at] == '"') {
-			at = skip_string(text, len, at);
+			at = json_skip_string(text, len, at);
 			continue;
 		}
 		if (at < len && (text[at] == '{' || text[at] == '[')) {
@@ -296,7 +295,7 @@ const char *json_raw_member(const char *text, size_t len, const char *name, size
 		key = skip_space(text, len, at);
 		if (key >= len || text[key] != '"')
 			return NULL;
-		at = skip_string(text, len, key);
+		at = json_skip_string(text, len, key);
 		value = skip_space(text, len, skip_space(text, len, at) + 1);
 		end = skip_value(text, len, value);
 		if (value < len && spells(text + key, at - key, name)) {

@@ -30,13 +30,6 @@ static size_t skip_comment(const char *text, size_t len, size_t at)
 	return end ? (size_t)(end - text) + 2 : at;
 }
 
-static size_t skip_quoted(const char *text, size_t len, size_t at)
-{
-	for (at++; at < len && text[at] != '"'; at++)
-		at += text[at] == '\\';
-	return at + 1 < len ? at + 1 : len;
-}
-
 /* A copy of @text in which all that JSON has not is blank. Heap. */
 static char *plain_json(const char *text, size_t len)
 {
@@ -53,7 +46,7 @@ static char *plain_json(const char *text, size_t len)
 			continue;
 		}
 		if (plain[at] == '"') {
-			at = skip_quoted(plain, len, at);
+			at = json_skip_string(plain, len, at);
 			comma = len;
 			continue;
 		}
