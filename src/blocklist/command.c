@@ -199,6 +199,8 @@ bool walk_command(struct blocklist_walk *w, const struct shell_script *s,
 	if (!at.input && c->redirect_count)
 		at.input = walk_descriptor(s, index);
 	at.input_flow = blocklist_flow_input(flows, index);
+	if (at.input) /* what the filter made of it is known */
+		at.input_flow &= ~(unsigned)FLOW_FILTERED;
 	if (!at.input_flow && c->piped_from == SHELL_NONE && !has_input(c) &&
 	    !(c->context & SHELL_IN_SUBSTITUTION))
 		at.input_flow = w->input_flow;

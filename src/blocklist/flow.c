@@ -16,6 +16,10 @@
 #define WRAPPERS_MAX 8
 /* How many stages of a pipeline names are followed through. */
 #define STAGES_MAX 16
+/* A longer text has letters in it, or nobody looks for them. */
+#define FILTERED_MAX 64
+/* What a text is that must not be run. */
+#define FLOW_TEXTS (FLOW_REMOTE | FLOW_DECODED | FLOW_FILTERED)
 
 static const struct blocklist_name *name_of(const struct shell_word *w)
 {
@@ -116,11 +120,22 @@ static bool reads_input(const struct shell_command *c)
 	return false;
 }
 
+/* awk 'BEGIN{...}' and no other block: awk does not read what comes in. */
+static bool only_begin(const char *program)
+{
+	long level = 0;
+
+	for (; *program && (level != 1 || *program != '}'); program++)
+		level += (*program == '{') - (*program == '}');
+	return *program && !program[1 + strspn(program + 1, " \t\n;")];
+}
+
 /* An interpreter that computes text: -c or -e, or BEGIN of awk, and nothing comes in. */
 static bool computes(const struct shell_command *c, unsigned kind)
 {
-	if ((kind & FLOW_KIND_ALL) && c->word_count == 2 && c->piped_from == SHELL_NONE &&
-	    strncmp(c->words[1].text.s, "BEGIN", 5) == 0)
+	if ((kind & FLOW_KIND_ALL) && c->word_count == 2 &&
+	    strncmp(c->words[1].text.s, "BEGIN", 5) == 0 &&
+	    (c->piped_from == SHELL_NONE || only_begin(c->words[1].text.s)))
 		return strstr(c->words[0].text.s, "awk") != NULL;
 	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
 	       (c->piped_from == SHELL_NONE || holds_decoder(c) || !reads_input(c)) &&
@@ -162,6 +177,26 @@ static bool reads_socket(const struct blocklist_flows *f, const struct shell_com
 	return false;
 }
 
+/* Has the text that comes in a letter that is known? Numbers alone are no command. */
+static bool has_text(const struct shell_word *input)
+{
+	for (size_t i = 0; i < input->text.len && i < FILTERED_MAX; i++) {
+		char c = input->text.s[i];
+
+		if (input->kind[i] == SHELL_LITERAL &&
+		    ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+			return true;
+	}
+	return input->text.len > FILTERED_MAX;
+}
+
+/* sed 's/x//' <<< 'xhalt', and behind echo; names of files and the like are no text. */
+static bool filters_text(const struct shell_command *c, unsigned in)
+{
+	return c->input && (c->piped_from == SHELL_NONE || (in & FLOW_PRINTED)) &&
+	       has_text(c->input);
+}
+
 /* @first: what the command itself makes is not known yet, besides what goes through it. */
 static unsigned out_of(const struct blocklist_flows *f, uint32_t index, bool first)
 {
@@ -183,34 +218,22 @@ static unsigned out_of(const struct blocklist_flows *f, uint32_t index, bool fir
 		flow |= blocklist_store_flow(c);
 	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && blocklist_all_picks(c))
 		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is enough */
+	if ((kind & FLOW_KIND_FILTER) && filters_text(c, in))
+		flow |= FLOW_FILTERED;
 	/* What echo prints of a substitution comes from there. */
 	if (kind & FLOW_KIND_PRINT)
-		flow |= f->children[index];
+		flow |= FLOW_PRINTED | f->children[index];
 	return flow | in;
 }
 
-static void add_name(struct blocklist_flows *f, const char *name)
+static void add_name(struct blocklist_flows *f, const char *name, unsigned flow)
 {
-	for (size_t k = 0; k < COUNT_OF(f->remote_names); k++)
-		if (!f->remote_names[k][0]) {
-			strncpy(f->remote_names[k], name, sizeof(f->remote_names[k]) - 1);
+	for (size_t k = 0; k < COUNT_OF(f->text_names); k++)
+		if (!f->text_names[k][0]) {
+			strncpy(f->text_names[k], name, sizeof(f->text_names[k]) - 1);
+			f->text_flows[k] = (uint16_t)flow;
 			return;
 		}
-}
-
-static void note_names(struct blocklist_flows *f, uint32_t index)
-{
-	const struct shell_command *c = &f->script->commands[index];
-
-	if (!c->word_count && (f->children[index] & (FLOW_REMOTE | FLOW_DECODED)))
-		for (size_t i = 0; i < c->assign_count; i++)
-			add_name(f, c->assigns[i].name);
-	/* curl | while read x */
-	if (c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
-	    (blocklist_flow_input(f, index) & FLOW_REMOTE))
-		for (size_t i = 1; i < c->word_count; i++)
-			if (c->words[i].text.s[0] != '-')
-				add_name(f, c->words[i].text.s);
 }
 
 /* Does its output go into a later stage of a pipeline? Stages stand behind each other. */
@@ -222,6 +245,41 @@ static bool piped(const struct blocklist_flows *f, uint32_t index)
 		if (s->commands[i].piped_from == index)
 			return true;
 	return false;
+}
+
+/* Is what it writes what a substitution around it stands for? */
+static bool ends_substitution(const struct blocklist_flows *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+
+	return c->word_count && (c->context & SHELL_IN_SUBSTITUTION) && !piped(f, index);
+}
+
+/* "$(program)", as the unknown character is called that the output of @c becomes. */
+static const char *substitution_name(const struct shell_command *c, char *name, size_t size)
+{
+	const char *slash = strrchr(c->words[0].text.s, '/');
+
+	snprintf(name, size, "$(%.26s)", slash ? slash + 1 : c->words[0].text.s);
+	return name;
+}
+
+static void note_names(struct blocklist_flows *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	char name[32];
+
+	if (!c->word_count && (f->children[index] & FLOW_TEXTS))
+		for (size_t i = 0; i < c->assign_count; i++)
+			add_name(f, c->assigns[i].name, f->children[index] & FLOW_TEXTS);
+	if ((f->out[index] & FLOW_FILTERED) && ends_substitution(f, index))
+		add_name(f, substitution_name(c, name, sizeof(name)), FLOW_FILTERED);
+	/* curl | while read x */
+	if (c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
+	    (blocklist_flow_input(f, index) & FLOW_REMOTE))
+		for (size_t i = 1; i < c->word_count; i++)
+			if (c->words[i].text.s[0] != '-')
+				add_name(f, c->words[i].text.s, FLOW_REMOTE);
 }
 
 static void add_list(struct blocklist_flows *f, const char *name, unsigned flow)
@@ -244,13 +302,8 @@ static void note_lists(struct blocklist_flows *f, uint32_t index)
 	unsigned out = f->out[index] & FLOW_LISTS, in = blocklist_flow_input(f, index) & FLOW_LISTS;
 	char name[32];
 
-	if (out && c->word_count && (c->context & SHELL_IN_SUBSTITUTION) && !piped(f, index)) {
-		const char *slash = strrchr(c->words[0].text.s, '/');
-
-		snprintf(name, sizeof(name), "$(%.26s)",
-			 slash ? slash + 1 : c->words[0].text.s);
-		add_list(f, name, out);
-	}
+	if (out && ends_substitution(f, index))
+		add_list(f, substitution_name(c, name, sizeof(name)), out);
 	/* Whoever reads several columns looks at them. */
 	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
 	    (c->word_count == 2 || c->words[c->word_count - 2].text.s[0] == '-'))
@@ -302,7 +355,7 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 	f->out = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->out));
 	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
 	for (uint32_t i = 0; i < script->command_count; i++)
-		f->kinds[i] = (uint16_t)kind_of(&script->commands[i]);
+		f->kinds[i] = kind_of(&script->commands[i]);
 	f->children = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->children));
 	f->sinks = shell_alloc(arena, script->command_count + 1);
 	for (uint32_t i = 0; i < script->command_count; i++)
@@ -390,9 +443,9 @@ unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
 		if (flow_of_name(word->unknowns[i].name))
 			return flow_of_name(word->unknowns[i].name);
 	for (uint32_t i = 0; i < word->unknown_count; i++)
-		for (size_t k = 0; k < COUNT_OF(f->remote_names) && f->remote_names[k][0]; k++)
-			if (strcmp(f->remote_names[k], word->unknowns[i].name) == 0)
-				return FLOW_REMOTE;
+		for (size_t k = 0; k < COUNT_OF(f->text_names) && f->text_names[k][0]; k++)
+			if (strcmp(f->text_names[k], word->unknowns[i].name) == 0)
+				return f->text_flows[k];
 	return blocklist_flow_children(f, index);
 }
 

@@ -2,7 +2,7 @@
  * blocklist_flow - where the standard input of a command comes from.
  *
  * Follows pipes and substitutions of one script: is the text that arrives from the
- * network, is it decoded here, is it the ids of all processes, the names of files
+ * network, is it decoded or filtered here, is it the ids of all processes, the names of files
  * below which place. Tells nothing of what a command does with it.
  */
 #ifndef PROCPEN_BLOCKLIST_FLOW_H
@@ -19,14 +19,15 @@
 struct blocklist_flows {
 	const struct shell_script *script;
 	/* NULL where no command is connected with another one. */
-	uint16_t *kinds;   /* of each command: enum blocklist_flow_kind of its program */
+	uint32_t *kinds;   /* of each command: enum blocklist_flow_kind of its program */
 	uint16_t *out;      /* of each command: what it writes */
 	uint16_t *children; /* of each command: what its substitutions write */
 	uint8_t *sinks;    /* of each command: is there a >(...) among its words? */
 	const struct shell_word *fed; /* kept by blocklist/walk: what goes into the >(...) */
 	uint32_t fed_by;              /* of this command, or SHELL_NONE */
 	uint32_t sockets; /* file descriptors, modulo 32, that are connections */
-	char remote_names[8][32]; /* variables that hold text from the network, "" ends */
+	char text_names[8][32]; /* variables that hold such a text, "" ends */
+	uint16_t text_flows[8];
 	bool lists; /* some command lists all there is of a kind */
 	char list_names[8][32]; /* variables and "$(program)" that hold such lists, "" ends */
 	uint16_t list_flows[8];
@@ -45,7 +46,7 @@ unsigned blocklist_flow_output(const struct blocklist_flows *f, uint32_t index);
 /* Flows out of the substitutions in the words of command @index. */
 unsigned blocklist_flow_children(const struct blocklist_flows *f, uint32_t index);
 
-/* Does an unknown part of @word come from the network by a variable or a substitution? */
+/* Flows into an unknown part of @word by a variable or a substitution. */
 unsigned blocklist_flow_word(const struct blocklist_flows *f, uint32_t index,
 			     const struct shell_word *word);
 

@@ -22,6 +22,8 @@ bool walk_flow(struct blocklist_walk *w, unsigned flow, const struct shell_word 
 		return walk_found(w, "pipe.remote", start, end);
 	if (flow & FLOW_DECODED)
 		return walk_found(w, "pipe.decoded", start, end);
+	if (flow & FLOW_FILTERED)
+		return walk_found(w, "pipe.filtered", start, end);
 	return false;
 }
 
@@ -300,7 +302,7 @@ bool walk_stdin(struct blocklist_walk *w, const struct shell_wrap *wrap,
 	struct blocklist_stage inner = *at;
 
 	inner.input = NULL; /* the shell has read it; what is left of it is judged here too */
-	if (walk_flow(w, at->input_flow, words, count))
+	if (walk_flow(w, at->input_flow & ~(code ? FLOW_FILTERED : 0u), words, count))
 		return true;
 	if (!at->input)
 		return false;
@@ -333,7 +335,9 @@ bool walk_file(struct blocklist_walk *w, const struct shell_wrap *wrap, bool cod
 	const struct blocklist_file *written =
 		content ? NULL : blocklist_file_find(&w->files, file);
 
-	if (walk_remote(w, file, at) || (written && walk_flow(w, written->flow, file, 1)))
+	/* A file made from a template by sed is there for everybody to read. */
+	if (walk_remote(w, file, at) ||
+	    (written && walk_flow(w, written->flow & ~(unsigned)FLOW_FILTERED, file, 1)))
 		return true;
 	if (written && written->known)
 		content = &written->content;

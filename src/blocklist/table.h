@@ -94,6 +94,7 @@ enum blocklist_flow_kind {
 	FLOW_KIND_HIDDEN = 8192,  /* has options that hold shell text (blocklist_hidden) */
 	FLOW_KIND_ALL = 16384,    /* may list all there is of a kind (blocklist_all) */
 	FLOW_KIND_STORE = 32768,  /* may write what somebody else put there */
+	FLOW_KIND_FILTER = 65536, /* makes another text of what comes in */
 };
 
 /* What a text is, or the list that it is; bits. */
@@ -111,6 +112,8 @@ enum blocklist_flow {
 	FLOW_LINKS = 512,
 	FLOW_JOBS = 1024,
 	FLOW_LISTS = 2044, /* any of these */
+	FLOW_FILTERED = 2048, /* a text of the command, changed by a filter */
+	FLOW_PRINTED = 4096,  /* words of the command */
 };
 
 /* What is known of a program's name; sorted by name for a binary search. */

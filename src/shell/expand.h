@@ -401,12 +401,6 @@ bool expand_printf(struct expander *e, const struct shell_word *words, size_t co
 /* A filter's output for @in, where it is one whose work we know (shell_expand_filter.c). */
 bool expand_filter(struct expander *e, const struct shell_word *words, size_t count,
 		   const struct value *in, struct cells *out);
-/* The same of sed; it may have written a part of it when it fails (shell_expand_sed.c). */
-bool expand_sed(struct expander *e, const struct shell_word *words, size_t count,
-		const struct value *in, struct cells *out);
-/* awk '{print $2}', BEGIN{...}; @in may be NULL (shell_expand_awk.c). */
-bool expand_awk(struct expander *e, const struct shell_word *words, size_t count,
-		const struct value *in, struct cells *out);
 /* The names of files that find, ls and the like write (shell_expand_names.c). */
 bool expand_names(struct expander *e, const struct shell_word *words, size_t count);
 const char *expand_constant(const struct shell_word *w);

@@ -1,5 +1,5 @@
 /*
- * Filters over a text that is known: tr, base64 -d, xxd -r, sed s///, cut, head,
+ * Filters over a text that is known: tr, base64 -d, xxd -r, cut, head,
  * tail. What a filter does with options that are not here is not known.
  */
 #include <stdlib.h>
@@ -169,11 +169,6 @@ static bool each_line(const struct filter *f, line_fn *line, const char *arg)
 	return true;
 }
 
-static bool filter_sed(const struct filter *f)
-{
-	return expand_sed(f->e, f->words, f->count, f->in, f->out);
-}
-
 /* cut -d X -f N, cut -c N-M */
 struct cut {
 	char type, delimiter;
@@ -266,10 +261,9 @@ bool expand_filter(struct expander *e, const struct shell_word *words, size_t co
 	} filters[] = {
 		{ "tr", filter_tr },           { "base64", filter_base64 },
 		{ "openssl", filter_base64 },  { "xxd", filter_xxd },
-		{ "sed", filter_sed },         { "cut", filter_cut },
-		{ "head", filter_one_line },   { "tail", filter_one_line },
-		{ "tac", filter_one_line },    { "sort", filter_one_line },
-		{ "uniq", filter_one_line },
+		{ "cut", filter_cut },         { "head", filter_one_line },
+		{ "tail", filter_one_line },   { "tac", filter_one_line },
+		{ "sort", filter_one_line },   { "uniq", filter_one_line },
 	};
 	struct filter f = { e, words, count, in, out };
 	const char *name = words[0].text.s, *slash = strrchr(name, '/');

@@ -260,18 +260,6 @@ static enum status do_filter(struct expander *e, const struct call *c)
 	return STATUS_UNKNOWN;
 }
 
-static enum status do_awk(struct expander *e, const struct call *c)
-{
-	struct cells out = { 0 };
-
-	if (expand_awk(e, c->words, c->count, e->input, &out))
-		cells_copy(e, e->capture, out.v, out.len);
-	else
-		unknown(e, c);
-	cells_release(&out);
-	return STATUS_UNKNOWN;
-}
-
 /* grep, fold, pv: what comes in goes out, or less of it. A file is not read. */
 static enum status do_pass(struct expander *e, const struct call *c)
 {
@@ -320,10 +308,9 @@ static const struct program {
 	{ "touch", do_nothing },     { "trap", do_nothing },   { "type", do_which },
 	{ "which", do_which },       { "[", do_nothing },      { "base64", do_filter },
 	{ "base32", do_filter },     { "basenc", do_filter },  { "cut", do_filter },
-	{ "head", do_filter },       { "openssl", do_filter }, { "sed", do_filter },
-	{ "tail", do_filter },       { "tr", do_filter },      { "xxd", do_filter },
-	{ "tac", do_filter },        { "sort", do_filter },    { "uniq", do_filter },
-	{ "awk", do_awk },           { "gawk", do_awk },       { "mawk", do_awk },
+	{ "head", do_filter },       { "openssl", do_filter }, { "tail", do_filter },
+	{ "tr", do_filter },         { "xxd", do_filter },     { "tac", do_filter },
+	{ "sort", do_filter },       { "uniq", do_filter },
 	{ "grep", do_pass },         { "egrep", do_pass },     { "fgrep", do_pass },
 	{ "fold", do_pass },         { "fmt", do_pass },       { "paste", do_pass },
 	{ "nl", do_pass },           { "dd", do_pass },        { "pv", do_pass },
