@@ -33,7 +33,7 @@ static struct {
 	size_t count, bytes;
 } spare;
 
-static void drop_chunk(struct shell_chunk *c)
+static void arena_drop_chunk(struct shell_chunk *c)
 {
 #ifndef __SANITIZE_ADDRESS__
 	if (spare.count < SPARE_MAX && spare.bytes + c->size <= SPARE_BYTES) {
@@ -48,7 +48,7 @@ static void drop_chunk(struct shell_chunk *c)
 }
 
 /* A spare chunk of @size bytes, or up to four times as many; NULL: there is none. */
-static struct shell_chunk *take_spare(size_t size)
+static struct shell_chunk *arena_take_spare(size_t size)
 {
 	for (struct shell_chunk **at = &spare.list; *at; at = &(*at)->older) {
 		struct shell_chunk *c = *at;
@@ -69,7 +69,7 @@ void shell_arena_release(struct shell_arena *a)
 		struct shell_chunk *c = a->chunks;
 
 		a->chunks = c->older;
-		drop_chunk(c);
+		arena_drop_chunk(c);
 	}
 	shell_arena_init(a, a->limit);
 }
@@ -78,9 +78,9 @@ void shell_arena_release(struct shell_arena *a)
  * Large chunks ask for huge pages: for a text of a megabyte, the kernel's work for
  * each small page costs more than all of the parser's.
  */
-static struct shell_chunk *new_chunk(size_t *size)
+static struct shell_chunk *arena_new_chunk(size_t *size)
 {
-	struct shell_chunk *c = take_spare(*size);
+	struct shell_chunk *c = arena_take_spare(*size);
 
 	if (c) {
 		*size = c->size;
@@ -97,7 +97,7 @@ static struct shell_chunk *new_chunk(size_t *size)
 }
 
 /* Chunks double, so that a short text costs one small allocation. */
-static void add_chunk(struct shell_arena *a, size_t need)
+static void arena_add_chunk(struct shell_arena *a, size_t need)
 {
 	size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_FIRST;
 
@@ -105,7 +105,7 @@ static void add_chunk(struct shell_arena *a, size_t need)
 		size = CHUNK_MAX;
 	if (size < need + sizeof(struct shell_chunk))
 		size = need + sizeof(struct shell_chunk);
-	struct shell_chunk *c = new_chunk(&size);
+	struct shell_chunk *c = arena_new_chunk(&size);
 
 	c->older = a->chunks;
 	c->size = size;
@@ -117,7 +117,7 @@ static void add_chunk(struct shell_arena *a, size_t need)
 
 void *shell_alloc_chunk(struct shell_arena *a, size_t rounded)
 {
-	add_chunk(a, rounded);
+	arena_add_chunk(a, rounded);
 	void *p = a->next;
 
 	a->next += rounded;
@@ -145,7 +145,7 @@ void shell_arena_rewind(struct shell_arena *a, const struct shell_arena_mark *ma
 		struct shell_chunk *c = a->chunks;
 
 		a->chunks = c->older;
-		drop_chunk(c);
+		arena_drop_chunk(c);
 	}
 	a->next = mark->next;
 	a->end = mark->end;

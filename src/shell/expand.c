@@ -1,6 +1,6 @@
 /*
- * Words: the parts of a word become cells, cells become words (shell_expand_words.c).
- * A cell is one character with its place and what may still happen to it.
+ * Words: their parts become cells; braces, tildes and fields make words of the cells. A cell
+ * is one character with its place and what may still happen to it.
  */
 #include "shell/expand.h"
 
@@ -22,13 +22,13 @@ static void expand_text_part(struct expander *e, const struct ast_part *p, struc
 		uint32_t at = t->at ? t->at[i] : t->pos + i;
 
 		if (e->marked && t->s[i] == '\001')
-			i = expand_mark(e, t, i, p->quoted, out);
+			i = mark_expand(e, t, i, p->quoted, out);
 		else
 			out->v[out->len++] = (struct cell){ at, 0, (uint8_t)kind, t->s[i] };
 	}
 }
 
-static uint32_t part_start(const struct ast_part *p)
+static uint32_t expand_part_start(const struct ast_part *p)
 {
 	return p->text.at ? p->text.at[0] : p->text.pos;
 }
@@ -43,10 +43,11 @@ static void expand_arith_part(struct expander *e, const struct ast_part *p, stru
 		expand_parts(e, p->word->parts, &text, EXPAND_ONE);
 	if (p->word && expand_arith(e, &text, &result)) {
 		snprintf(number, sizeof(number), "%lld", (long long)result);
-		cells_text(e, out, number, p->quoted ? CELL_QUOTED : CELL_FIELD, part_start(p));
+		cells_text(e, out, number, p->quoted ? CELL_QUOTED : CELL_FIELD,
+			   expand_part_start(p));
 	} else {
 		/* A number, whatever it is: it has no blanks in it. */
-		cells_add(e, out, '?', CELL_UNKNOWN, part_start(p), expand_name(e, "$(())"));
+		cells_add(e, out, '?', CELL_UNKNOWN, expand_part_start(p), expand_name(e, "$(())"));
 	}
 	cells_release(&text);
 }
@@ -55,7 +56,7 @@ static void expand_command_part(struct expander *e, const struct ast_part *p, st
 {
 	struct cells output = { 0 };
 
-	expand_substitution(e, p->list, &output);
+	eval_substitution(e, p->list, &output);
 	for (size_t i = 0; i < output.len && !p->quoted; i++) {
 		if (output.v[i].kind == CELL_QUOTED)
 			output.v[i].kind = CELL_FIELD;
@@ -63,14 +64,14 @@ static void expand_command_part(struct expander *e, const struct ast_part *p, st
 			output.v[i].kind = CELL_UNKNOWN_FIELDS;
 	}
 	if (p->quoted)
-		cells_add(e, out, '\0', CELL_EMPTY, part_start(p), 0);
+		cells_add(e, out, '\0', CELL_EMPTY, expand_part_start(p), 0);
 	cells_copy(e, out, output.v, output.len);
 	cells_release(&output);
 }
 
 /* In $x{y,z} the names are xy and xz. */
-static bool is_before_brace(const struct expander *e, const struct ast_part *p,
-			    enum expand_mode mode)
+static bool expand_is_before_brace(const struct expander *e, const struct ast_part *p,
+				   enum expand_mode mode)
 {
 	const struct ast_part *next = p->next;
 
@@ -84,15 +85,15 @@ static bool is_before_brace(const struct expander *e, const struct ast_part *p,
 static void expand_param_part(struct expander *e, const struct ast_part *p, struct cells *out,
 			      enum expand_mode mode)
 {
-	if (is_before_brace(e, p, mode)) {
-		cells_add(e, out, '$', CELL_DOLLAR, part_start(p), 0);
-		cells_text(e, out, p->param->name, CELL_PLAIN, part_start(p));
+	if (expand_is_before_brace(e, p, mode)) {
+		cells_add(e, out, '$', CELL_DOLLAR, expand_part_start(p), 0);
+		cells_text(e, out, p->param->name, CELL_PLAIN, expand_part_start(p));
 	} else {
-		expand_param(e, p->param, p->quoted, part_start(p), out);
+		expand_param(e, p->param, p->quoted, expand_part_start(p), out);
 	}
 }
 
-static bool is_name_cell(const struct cell *c)
+static bool expand_is_name_cell(const struct cell *c)
 {
 	return c->kind <= CELL_PLAIN &&
 	       ((c->c >= 'a' && c->c <= 'z') || (c->c >= 'A' && c->c <= 'Z') ||
@@ -114,7 +115,8 @@ static void expand_dollars(struct expander *e, struct cells *c)
 		}
 		uint32_t at = c->v[i].at;
 
-		for (; i + 1 < c->len && n < sizeof(name) - 1 && is_name_cell(&c->v[i + 1]); i++)
+		for (; i + 1 < c->len && n < sizeof(name) - 1 && expand_is_name_cell(&c->v[i + 1]);
+		     i++)
 			name[n++] = c->v[i + 1].c;
 		name[n] = '\0';
 		expand_param(e, &(struct ast_param){ .name = name }, false, at, &out);
@@ -123,7 +125,7 @@ static void expand_dollars(struct expander *e, struct cells *c)
 	*c = out;
 }
 
-static bool has_dollar(const struct cells *c)
+static bool expand_has_dollar(const struct cells *c)
 {
 	for (size_t i = 0; i < c->len; i++)
 		if (c->v[i].kind == CELL_DOLLAR)
@@ -149,34 +151,34 @@ void expand_parts(struct expander *e, const struct ast_part *parts, struct cells
 			expand_arith_part(e, p, out);
 			break;
 		default:
-			expand_process(e, p, out);
+			eval_process(e, p, out);
 		}
 	}
 }
 
 /* ---- tilde ---- */
 
-static bool ends_tilde(const struct cells *c, size_t i, bool colon)
+static bool expand_ends_tilde(const struct cells *c, size_t i, bool colon)
 {
 	return i >= c->len || (c->v[i].kind == CELL_PLAIN &&
 			       (c->v[i].c == '/' || (colon && c->v[i].c == ':')));
 }
 
-static bool is_user_name(const struct cell *c)
+static bool expand_is_user_name(const struct cell *c)
 {
 	return c->kind == CELL_PLAIN && c->c > ' ' && !strchr("*?[]{}$'\"\\`", c->c);
 }
 
 /* An unquoted ~ at @at of a word; with @colon, of an assignment. */
-static void tilde_at(struct expander *e, struct cells *c, size_t at, bool colon)
+static void expand_tilde_at(struct expander *e, struct cells *c, size_t at, bool colon)
 {
 	size_t end = at + 1;
 	bool unset;
 
 	if (c->v[at].kind != CELL_PLAIN || c->v[at].c != '~')
 		return;
-	while (!ends_tilde(c, end, colon)) {
-		if (!is_user_name(&c->v[end]))
+	while (!expand_ends_tilde(c, end, colon)) {
+		if (!expand_is_user_name(&c->v[end]))
 			return;
 		end++;
 	}
@@ -200,25 +202,25 @@ static void tilde_at(struct expander *e, struct cells *c, size_t at, bool colon)
 static void expand_tilde(struct expander *e, struct cells *c, enum expand_mode mode)
 {
 	if (c->len > 0)
-		tilde_at(e, c, 0, mode == EXPAND_ONE);
+		expand_tilde_at(e, c, 0, mode == EXPAND_ONE);
 	if (mode != EXPAND_ONE)
 		return;
 	for (size_t i = 1; i < c->len; i++)
 		if (c->v[i].c == '~' && c->v[i].kind == CELL_PLAIN && c->v[i - 1].c == ':' &&
 		    c->v[i - 1].kind == CELL_PLAIN)
-			tilde_at(e, c, i, true);
+			expand_tilde_at(e, c, i, true);
 }
 
 /* ---- words ---- */
 
-static void word_with_braces(struct expander *e, const struct ast_word *w, struct cells *c,
-			     struct words *out)
+static void expand_word_with_braces(struct expander *e, const struct ast_word *w, struct cells *c,
+				    struct words *out)
 {
 	struct cell_words list = { 0 };
 
 	expand_braces(e, c, &list);
 	for (size_t i = 0; i < list.len && !expand_failed(e); i++) {
-		if (has_dollar(&list.v[i]))
+		if (expand_has_dollar(&list.v[i]))
 			expand_dollars(e, &list.v[i]);
 		expand_tilde(e, &list.v[i], EXPAND_FIELDS);
 		words_split(e, w, &list.v[i], out);
@@ -227,7 +229,7 @@ static void word_with_braces(struct expander *e, const struct ast_word *w, struc
 }
 
 /* A word without anything special needs no cells. */
-static void simple_word(struct expander *e, const struct ast_word *w, struct words *out)
+static void expand_simple_word(struct expander *e, const struct ast_word *w, struct words *out)
 {
 	const struct ast_text *t = &w->parts->text;
 	struct shell_word word = { .start = w->start, .end = w->end };
@@ -247,7 +249,8 @@ static void simple_word(struct expander *e, const struct ast_word *w, struct wor
 }
 
 /* "$@" without parameters is no word, for all its quotes. */
-static bool vanishes(const struct expander *e, const struct ast_word *w, const struct cells *c)
+static bool expand_vanishes(const struct expander *e, const struct ast_word *w,
+			    const struct cells *c)
 {
 	bool all = false;
 
@@ -266,16 +269,16 @@ void expand_word(struct expander *e, const struct ast_word *w, struct words *out
 
 	if (w->simple && (w->parts->text.at ||
 			  (e->identity && w->parts->text.pos < e->identity_len))) {
-		simple_word(e, w, out);
+		expand_simple_word(e, w, out);
 		return;
 	}
 	expand_parts(e, w->parts, &c, EXPAND_FIELDS);
-	if (vanishes(e, w, &c))
+	if (expand_vanishes(e, w, &c))
 		c.len = 0;
 	if (!e->posix && expand_has_brace(&c)) {
-		word_with_braces(e, w, &c, out);
+		expand_word_with_braces(e, w, &c, out);
 	} else {
-		if (has_dollar(&c))
+		if (expand_has_dollar(&c))
 			expand_dollars(e, &c);
 		expand_tilde(e, &c, EXPAND_FIELDS);
 		words_split(e, w, &c, out);

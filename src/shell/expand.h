@@ -1,5 +1,5 @@
 /*
- * shell_expand - a tree to resolved commands; private to the shell modules.
+ * shell_expand - a tree to resolved commands; private to this folder.
  *
  * Walks the tree as a shell would run it, but knows only constants: a branch may
  * be taken or not (both values stay possible), a loop over constants runs once for
@@ -180,7 +180,7 @@ struct expander {
 	uint64_t choice_left, choice_count;
 	const char *namerefs[4]; /* declare -n: names that hold the name that is meant */
 	unsigned nameref_count;
-	bool marked; /* text has unknown characters in it, see shell_expand_mark.c */
+	bool marked; /* text has unknown characters in it, see cells.c */
 	bool errexit; /* set -e, and no failure here is looked at */
 	bool posix;
 };
@@ -191,46 +191,23 @@ struct local {
 	struct binding *before;
 };
 
-/* ---- shell_expand.c: words ---- */
-
-enum expand_mode {
-	EXPAND_FIELDS, /* braces, splitting, globs: the words of a command */
-	EXPAND_ONE,    /* one word: an assignment's value, a redirection's target */
-	EXPAND_PATTERN,/* one word in which globs act */
-};
-
-struct words {
-	struct shell_word *v;
-	size_t len, cap;
-};
+/* ---- cells.c: bounds, cells, values, names of unknown characters ---- */
 
 void expand_trouble(struct expander *e, enum shell_trouble trouble, const char *what, uint32_t at);
 bool expand_failed(struct expander *e);
 bool expand_enter(struct expander *e, uint32_t at);
 void expand_leave(struct expander *e);
 
-/* Steps besides those of the characters. */
-#define WORK_COMMAND 24u
-#define WORK_WORD 6u
-#define WORK_VARIABLE 18u
-#define WORK_ASSIGN 30u
-#define WORK_PARAM 12u
-#define WORK_STAGE 20u /* of a pipeline */
-#define WORK_COMPOUND 3u
-#define WORK_BACKGROUND 14u
-#define WORK_CALL 10u
+/* Steps besides those of the characters that more than one file takes. */
 #define WORK_TEXT 100u
 #define WORK_TREE 7u /* bytes of the tree for which reading takes one step */
-#define WORK_SUBSTITUTION 48u
-/* Words that one word list may have. */
-#define WORDS_MAX 100000u
 
 static inline void expand_charge(struct expander *e, uint64_t steps)
 {
 	e->fuel = e->fuel > steps ? e->fuel - steps : 0;
 }
 
-/* shell_expand_cells.c. Room for @more cells; false: the expansion is too long. */
+/* Room for @more cells; false: the expansion is too long. */
 bool cells_room(struct expander *e, struct cells *c, size_t more);
 void cells_release(struct cells *c);
 void cells_add(struct expander *e, struct cells *c, char ch, enum cell_kind kind, uint32_t at,
@@ -249,13 +226,20 @@ const char *expand_name_text(const struct expander *e, uint16_t name);
 struct cell cell_unknown(struct expander *e, const char *name, enum cell_kind kind, uint32_t at);
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at);
 
-/* Cells of the word before splitting. */
-void expand_parts(struct expander *e, const struct ast_part *parts, struct cells *out,
-		  enum expand_mode mode);
-void expand_word(struct expander *e, const struct ast_word *w, struct words *out);
-struct value *expand_value(struct expander *e, const struct ast_word *w);
-void expand_one(struct expander *e, const struct ast_word *w, struct shell_word *out);
-/* shell_expand_words.c. */
+/* Unknown characters in a text that is read again. */
+struct shell_text mark_text(struct shell_arena *arena, const struct shell_word *w);
+/* Has it characters that are not known? */
+bool word_is_partial(const struct shell_word *w);
+uint32_t mark_expand(struct expander *e, const struct ast_text *t, uint32_t i, bool quoted,
+		     struct cells *out);
+
+/* ---- fields.c: cells to words ---- */
+
+struct words {
+	struct shell_word *v;
+	size_t len, cap;
+};
+
 void words_release(struct words *w);
 /* The fields of @c, words of @w's place. */
 void words_split(struct expander *e, const struct ast_word *w, const struct cells *c,
@@ -265,60 +249,9 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 void word_add(struct expander *e, struct words *out, const struct shell_word *word);
 struct value *word_value(struct expander *e, const struct shell_word *word);
 
-/* ---- shell_expand_mark.c: unknown characters in a text that is read again ---- */
-
-struct shell_text expand_marked_text(struct shell_arena *arena, const struct shell_word *w);
-/* Has it characters that are not known? */
-bool expand_is_partial(const struct shell_word *w);
-const struct shell_unknown *expand_unknown_at(const struct shell_word *w, size_t index);
-uint32_t expand_mark(struct expander *e, const struct ast_text *t, uint32_t i, bool quoted,
-		     struct cells *out);
-
-/* ---- shell_expand_brace.c ---- */
-
-struct cell_words {
-	struct cells *v;
-	size_t len, cap;
-};
-bool expand_has_brace(const struct cells *c);
-void expand_braces(struct expander *e, const struct cells *c, struct cell_words *out);
-void cell_words_release(struct cell_words *w);
-
-/* ---- shell_expand_param.c, _operator.c, _pattern.c, _arith.c ---- */
-
-void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
-		  struct cells *out);
-void expand_unknown(struct expander *e, struct cells *out, const char *name, bool quoted,
-		    uint32_t at);
-void expand_append(struct expander *e, struct cells *out, const struct value *v, bool quoted);
-const char *expand_key(struct expander *e, const char *name, const struct ast_word *index);
-/* What a name of declare -n stands for; any other name is itself. */
-const char *expand_nameref(struct expander *e, const char *name);
-/* What ${x...} is: @v, what is known of x, by its operator; NULL: not known. */
-struct value *expand_operator(struct expander *e, const struct ast_param *p, const char *name,
-			      const struct value *v, uint32_t at);
-/* ${x-w} and its kind; @unset: the text itself has unset x. */
-void expand_default(struct expander *e, const struct ast_param *p, const struct value *v,
-		    bool unset, bool quoted, uint32_t at, struct cells *out);
-/* The substitutions in words of an operator whose result is not used. */
-void expand_unused(struct expander *e, const struct ast_param *p);
-/* What the word is as arithmetic; false: not known, or there is no word. */
-bool expand_number(struct expander *e, const struct ast_word *w, int64_t *n);
-/* ${x#p} and its kind on known cells. */
-struct value *expand_trim(struct expander *e, const struct value *v, const struct ast_param *p,
-			  const struct cells *pattern);
-struct value *expand_replace(struct expander *e, const struct value *v, const struct ast_param *p,
-			     const struct cells *pattern, const struct cells *by);
-/* Does the whole of @v match the pattern? */
-bool expand_matches(struct expander *e, const struct cell *v, size_t len, const struct cell *p,
-		    size_t plen);
-/* False: the result is not known. */
-bool expand_arith(struct expander *e, const struct cells *text, int64_t *result);
-
-/* ---- shell_expand_vars.c ---- */
+/* ---- vars.c ---- */
 
 struct binding *vars_get(struct expander *e, const char *name);
-struct variable *vars_find(struct variables *t, const char *name);
 /* The value that the present choice takes; NULL: not assigned by the text. */
 struct value *vars_value(struct expander *e, const char *name, bool *is_unset);
 void vars_set(struct expander *e, const char *name, struct value *value);
@@ -341,68 +274,86 @@ void join_start(struct expander *e, struct join *j);
 void join_branch(struct expander *e, struct join *j);
 void join_end(struct expander *e, struct join *j, bool may_skip);
 
-/* ---- shell_expand_walk.c: lists, pipelines, compounds ---- */
+/* ---- arith.c ---- */
 
-enum status expand_walk(struct expander *e, const struct ast_node *n);
+/* False: the result is not known. */
+bool expand_arith(struct expander *e, const struct cells *text, int64_t *result);
+
+/* ---- brace.c ---- */
+
+struct cell_words {
+	struct cells *v;
+	size_t len, cap;
+};
+bool expand_has_brace(const struct cells *c);
+void expand_braces(struct expander *e, const struct cells *c, struct cell_words *out);
+void cell_words_release(struct cell_words *w);
+
+/* ---- output.c: what single commands write ---- */
+
+/* What the command writes, as far as it is known, goes into e->capture. */
+enum status output_run(struct expander *e, const struct shell_word *words, size_t count);
+/* printf's text: @words begin with the format. False: not known. */
+bool output_printf(struct expander *e, const struct shell_word *words, size_t count,
+		   struct cells *out);
+
+/* ---- expand.c: words ---- */
+
+enum expand_mode {
+	EXPAND_FIELDS, /* braces, splitting, globs: the words of a command */
+	EXPAND_ONE,    /* one word: an assignment's value, a redirection's target */
+	EXPAND_PATTERN,/* one word in which globs act */
+};
+
+/* Cells of the word before splitting. */
+void expand_parts(struct expander *e, const struct ast_part *parts, struct cells *out,
+		  enum expand_mode mode);
+void expand_word(struct expander *e, const struct ast_word *w, struct words *out);
+struct value *expand_value(struct expander *e, const struct ast_word *w);
+/* One word, not split; a redirection's target. */
+void expand_one(struct expander *e, const struct ast_word *w, struct shell_word *out);
+
+/* ---- param.c ---- */
+
+void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
+		  struct cells *out);
+/* The name of an associative array's element, "m[k]"; NULL: the index may be a number. */
+const char *param_key(struct expander *e, const char *name, const struct ast_word *index);
+/* What a name of declare -n stands for; any other name is itself. */
+const char *param_nameref(struct expander *e, const char *name);
+
+/* ---- eval.c: commands ---- */
+
+enum status eval_walk(struct expander *e, const struct ast_node *n);
 /* What the commands write becomes @out, without the newlines at its end. */
-void expand_substitution(struct expander *e, const struct ast_node *list, struct cells *out);
-void expand_process(struct expander *e, const struct ast_part *p, struct cells *out);
+void eval_substitution(struct expander *e, const struct ast_node *list, struct cells *out);
+void eval_process(struct expander *e, const struct ast_part *p, struct cells *out);
 
-/* ---- shell_expand_simple.c: simple commands ---- */
-
-enum status expand_simple(struct expander *e, const struct ast_node *n);
-/* A slot in the script; SHELL_NONE when there may be no more. */
-uint32_t expand_new_command(struct expander *e, uint32_t start, uint32_t end);
-/* The redirections of a command or compound: they set what it reads and whether it is heard. */
-void expand_redirects(struct expander *e, const struct ast_redirect *list, uint32_t command);
-void expand_assign(struct expander *e, const struct ast_assign *a, struct shell_assign *out);
-/* If @n is x=$(cd y && pwd): it has not failed, so nothing of x is missing. */
-void expand_succeeded(struct expander *e, const struct ast_node *n);
-const struct shell_word *expand_input_word(struct expander *e);
-
-/* ---- shell_expand_call.c: functions, aliases, eval ---- */
-
-/* Functions or aliases of one text: each call looks through them. */
-#define FUNCTIONS_MAX 1000
+/* ---- call.c: functions, aliases, eval ---- */
 
 /* The text defines nothing yet. */
-void expand_forget(struct expander *e);
-void expand_define(struct expander *e, const struct ast_node *n);
-struct function *expand_find_function(struct expander *e, const char *name);
+void call_forget(struct expander *e);
+void call_define(struct expander *e, const struct ast_node *n);
+struct function *call_find_function(struct expander *e, const char *name);
 /* @words begin with the function's name. */
-enum status expand_call(struct expander *e, struct function *f, const struct shell_word *words,
-			size_t count);
+enum status call_function(struct expander *e, struct function *f, const struct shell_word *words,
+			  size_t count);
 /* $1, ... from @words[1] on. */
-struct params expand_params(struct expander *e, const struct shell_word *words, size_t count);
+struct params call_params(struct expander *e, const struct shell_word *words, size_t count);
 /* Functions that nothing has called run with unknown parameters. */
-void expand_uncalled(struct expander *e);
-/* The commands of a text that the script made itself. */
-enum status expand_text(struct expander *e, const struct shell_word *word);
-enum status expand_eval(struct expander *e, const struct shell_word *words, size_t count);
-struct alias *expand_find_alias(struct expander *e, const char *name);
-void expand_set_alias(struct expander *e, const char *name, struct value *value);
-enum status expand_alias(struct expander *e, struct alias *a, const struct shell_word *words,
-			 size_t count);
+void call_uncalled(struct expander *e);
+enum status call_eval(struct expander *e, const struct shell_word *words, size_t count);
+struct alias *call_find_alias(struct expander *e, const char *name);
+void call_set_alias(struct expander *e, const char *name, struct value *value);
+enum status call_alias(struct expander *e, struct alias *a, const struct shell_word *words,
+		       size_t count);
 
-/* ---- shell_expand_builtin.c, shell_expand_output.c: what single commands do ---- */
+/* ---- builtin.c ---- */
 
 /* Runs the builtin, if it is one that changes what is known. */
-bool expand_builtin(struct expander *e, const struct shell_word *words, size_t count,
-		    enum status *status);
+bool builtin_run(struct expander *e, const struct shell_word *words, size_t count,
+		 enum status *status);
 /* Its words NAME=VALUE are not split. */
-bool expand_is_declaration(const char *name);
-/* What the command writes, as far as it is known, goes into e->capture. */
-enum status expand_output(struct expander *e, const struct shell_word *words, size_t count);
-/* What echo writes (shell_expand_echo.c, as the next one). */
-enum status expand_echo(struct expander *e, const struct shell_word *words, size_t count);
-/* printf's text: @words begin with the format. False: not known. */
-bool expand_printf(struct expander *e, const struct shell_word *words, size_t count,
-		   struct cells *out);
-/* A filter's output for @in, where it is one whose work we know (shell_expand_filter.c). */
-bool expand_filter(struct expander *e, const struct shell_word *words, size_t count,
-		   const struct value *in, struct cells *out);
-/* The names of files that find, ls and the like write (shell_expand_names.c). */
-bool expand_names(struct expander *e, const struct shell_word *words, size_t count);
-const char *expand_constant(const struct shell_word *w);
+bool builtin_declares(const char *name);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * shell_lex - shell text to a tree; private to the shell modules.
+ * shell_lex - shell text to a tree; private to this folder.
  *
  * A reader stands in one text; the texts inside of it (a backquoted command, a
  * here-document) get readers of their own that share one state. The first trouble
@@ -37,20 +37,15 @@ struct lex_reader {
 	uint8_t peeked_word;	   /* enum lex_reserved: what was found there */
 };
 
-/* ---- shell_grammar.c, with _simple, _redirect and _compound: commands ---- */
+/* ---- grammar.c: commands ---- */
 
 /* The whole text; what was read before a trouble, never NULL. */
-struct ast_node *lex_program(struct lex_state *state, const struct shell_text *text);
+struct ast_node *grammar_program(struct lex_state *state, const struct shell_text *text);
 /* The next commands with all of their here-documents; NULL: no more, or a trouble. */
-struct ast_node *lex_next(struct lex_reader *r);
-
-void lex_reader_init(struct lex_reader *r, struct lex_state *state, const struct shell_text *text);
-struct ast_node *lex_new_node(struct lex_reader *r, enum ast_type type);
-struct ast_node *lex_list(struct lex_reader *r);
-struct ast_node *lex_command(struct lex_reader *r);
-struct ast_node *lex_simple(struct lex_reader *r);
-struct ast_node *lex_compound(struct lex_reader *r);
-struct ast_node *lex_function_body(struct lex_reader *r, struct ast_node *n);
+struct ast_node *grammar_next(struct lex_reader *r);
+/* Commands up to what ends a list; that stays unread. */
+struct ast_node *grammar_list(struct lex_reader *r);
+struct ast_node *grammar_new_node(struct lex_reader *r, enum ast_type type);
 
 enum lex_reserved {
 	WORD_NONE, WORD_BANG, WORD_OPEN, WORD_CLOSE, WORD_TEST, WORD_CASE, WORD_COPROC, WORD_DO,
@@ -58,16 +53,11 @@ enum lex_reserved {
 	WORD_IN, WORD_SELECT, WORD_THEN, WORD_TIME, WORD_UNTIL, WORD_WHILE,
 };
 
-/* The reserved word at the position, which stays where it is; *end: behind the word. */
-enum lex_reserved lex_peek_reserved(struct lex_reader *r, size_t *end);
-bool lex_take_reserved(struct lex_reader *r, enum lex_reserved which);
-/* Takes @text, with lines joined inside of it. */
-bool lex_take_operator(struct lex_reader *r, const char *text);
-void lex_redirects(struct lex_reader *r, struct ast_redirect ***tail);
-bool lex_redirect(struct lex_reader *r, struct ast_redirect ***tail);
+bool grammar_take_reserved(struct lex_reader *r, enum lex_reserved which);
 
-/* ---- shell_lex.c: characters, blanks, words ---- */
+/* ---- lex.c: characters and blanks ---- */
 
+void lex_reader_init(struct lex_reader *r, struct lex_state *state, const struct shell_text *text);
 /* Note the first trouble; no reader goes on behind it. */
 void lex_fail(struct lex_reader *r, enum shell_trouble trouble, const char *what, size_t at);
 void lex_unexpected(struct lex_reader *r);
@@ -98,7 +88,7 @@ enum lex_class {
 	LEX_DIGIT = 2,
 	LEX_META = 4,	  /* ends a word */
 	LEX_RESERVED = 8, /* begins a reserved word, or may hide one */
-	LEX_PATTERN = 16, /* unquoted, more than itself; or a mark of shell_expand_mark */
+	LEX_PATTERN = 16, /* unquoted, more than itself; or a mark of cells.c */
 	LEX_ESCAPE = 32,  /* ends a run of plain characters */
 };
 extern const uint8_t lex_classes[256];
@@ -125,7 +115,8 @@ static inline void lex_continuation(struct lex_reader *r)
 		r->pos += 2;
 }
 void lex_blank(struct lex_reader *r);
-void lex_newlines(struct lex_reader *r);
+
+/* ---- word.c ---- */
 
 /* How far a word goes. */
 enum lex_stop {
@@ -150,22 +141,14 @@ struct ast_word *lex_quoted_until(struct lex_reader *r, int term);
 void lex_word_start(struct lex_reader *r, struct lex_word *b);
 void lex_word_end(struct lex_reader *r, struct lex_word *b);
 void lex_add_text(struct lex_reader *r, struct lex_word *b, size_t from, size_t to, bool quoted);
-struct ast_part *lex_add_part(struct lex_reader *r, struct lex_word *b, enum ast_part_type type,
-			      size_t from, bool quoted);
-void lex_quoted(struct lex_reader *r, struct lex_word *b, int term);
-
-/* ---- shell_lex_dollar.c: what $ and ` begin ---- */
-
-void lex_dollar(struct lex_reader *r, struct lex_word *b, bool quoted);
-void lex_backquote(struct lex_reader *r, struct lex_word *b, bool quoted);
-void lex_process(struct lex_reader *r, struct lex_word *b);
 /* The arithmetic up to the closing "))" or "]", behind which it stands; NULL: it is none. */
 struct ast_word *lex_arith(struct lex_reader *r, int close);
-void lex_ansi(struct lex_reader *r, struct lex_word *b);
 
-/* ---- shell_lex_here.c: here-documents ---- */
+/* ---- here.c: here-documents ---- */
 
 void lex_here_delimiter(struct lex_reader *r, struct ast_redirect *redirect);
 void lex_here_bodies(struct lex_reader *r);
+/* Blanks, comments and newlines, with the here-documents behind the newlines. */
+void lex_newlines(struct lex_reader *r);
 
 #endif

@@ -16,29 +16,29 @@
 #define TEXT_MAX (8u << 20)
 
 /* Steps that a text may take of all that are left: who looks at its commands needs some, too. */
-static uint64_t fuel_for(const struct shell_budget *budget)
+static uint64_t parse_fuel_for(const struct shell_budget *budget)
 {
 	return budget->work / 4 * 3;
 }
 
 /* ---- before the first command ---- */
 
-static void set_params(struct expander *e, const struct shell_setup *setup)
+static void parse_set_params(struct expander *e, const struct shell_setup *setup)
 {
 	struct shell_word none = { 0 };
 
 	if (setup && setup->arg_count > 0) {
-		e->params = expand_params(e, setup->args, setup->arg_count);
+		e->params = call_params(e, setup->args, setup->arg_count);
 		e->params.v[0] = word_value(e, &setup->args[0]);
 	} else {
 		word_make(e, NULL, 0, &none);
-		e->params = expand_params(e, &none, 1);
+		e->params = call_params(e, &none, 1);
 	}
 }
 
-static void apply_setup(struct expander *e, const struct shell_setup *setup)
+static void parse_apply_setup(struct expander *e, const struct shell_setup *setup)
 {
-	set_params(e, setup);
+	parse_set_params(e, setup);
 	if (!setup)
 		return;
 	for (size_t i = 0; i < setup->variable_count; i++) {
@@ -49,7 +49,7 @@ static void apply_setup(struct expander *e, const struct shell_setup *setup)
 		e->input = word_value(e, setup->input);
 }
 
-static void set_outer(struct shell_memory *m, const struct shell_setup *setup)
+static void parse_set_outer(struct shell_memory *m, const struct shell_setup *setup)
 {
 	m->bash = setup && setup->bash;
 	if (!setup || !setup->outer)
@@ -65,7 +65,7 @@ static void set_outer(struct shell_memory *m, const struct shell_setup *setup)
  * As many zeros as there are bytes, for words that are copies of the text; and offsets 0, 1,
  * 2, ... where the text has none of its own.
  */
-static void set_identity(struct expander *e, const struct shell_text *text)
+static void parse_set_identity(struct expander *e, const struct shell_text *text)
 {
 	uint32_t *identity;
 
@@ -82,24 +82,24 @@ static void set_identity(struct expander *e, const struct shell_text *text)
 /* ---- one reading ---- */
 
 /* Reads and walks the next commands. Their tree goes, unless a function is in it. */
-static bool walk_next(struct expander *e, struct lex_reader *r)
+static bool parse_next(struct expander *e, struct lex_reader *r)
 {
 	struct shell_arena_mark mark = shell_arena_mark(&e->memory->tree);
 	size_t given = e->memory->tree.given;
-	struct ast_node *n = lex_next(r);
+	struct ast_node *n = grammar_next(r);
 
 	expand_charge(e, (e->memory->tree.given - given) / WORK_TREE);
 	e->keep_tree = false;
 	/* dash runs nothing of what it refuses; bash's refusal is ours, with what was found. */
 	if (n && !(r->state->posix && lex_failed(r)))
-		expand_walk(e, n);
+		eval_walk(e, n);
 	if (!e->keep_tree)
 		shell_arena_rewind(&e->memory->tree, &mark);
 	return n && !lex_failed(r);
 }
 
-static void walk_reading(struct expander *e, struct lex_state *lex, const struct shell_text *text,
-			 const struct shell_setup *setup)
+static void parse_reading(struct expander *e, struct lex_state *lex, const struct shell_text *text,
+			  const struct shell_setup *setup)
 {
 	struct lex_reader r;
 	size_t mark = vars_mark(e);
@@ -108,17 +108,17 @@ static void walk_reading(struct expander *e, struct lex_state *lex, const struct
 	e->posix = lex->posix;
 	e->context = 0;
 	e->function = e->piped_from = e->parent = SHELL_NONE;
-	apply_setup(e, setup);
+	parse_apply_setup(e, setup);
 	lex_reader_init(&r, lex, text);
-	while (e->script->trouble == SHELL_FINE && walk_next(e, &r))
+	while (e->script->trouble == SHELL_FINE && parse_next(e, &r))
 		;
-	expand_uncalled(e);
+	call_uncalled(e);
 	vars_undo(e, mark);
 	e->input = NULL;
 	e->input_word = NULL;
 }
 
-static void take_trouble(struct shell_script *script, const struct lex_state *lex)
+static void parse_take_trouble(struct shell_script *script, const struct lex_state *lex)
 {
 	if (lex->trouble == SHELL_FINE || script->trouble != SHELL_FINE)
 		return;
@@ -127,34 +127,34 @@ static void take_trouble(struct shell_script *script, const struct lex_state *le
 	script->trouble_at = lex->trouble_at;
 }
 
-static void read_text(struct expander *e, const struct shell_text *text,
-		      const struct shell_setup *setup)
+static void parse_read_text(struct expander *e, const struct shell_text *text,
+			    const struct shell_setup *setup)
 {
 	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth / EXPAND_LEVELS,
 				 .again = 2 * text->len + 256 };
 	struct lex_state posix = lex;
 
-	walk_reading(e, &lex, text, setup);
-	take_trouble(e->script, &lex);
+	parse_reading(e, &lex, text, setup);
+	parse_take_trouble(e->script, &lex);
 	if (!lex.ambiguous || e->script->trouble != SHELL_FINE)
 		return;
-	expand_forget(e);
+	call_forget(e);
 	posix.posix = true;
-	walk_reading(e, &posix, text, setup);
+	parse_reading(e, &posix, text, setup);
 	if (posix.trouble != SHELL_SYNTAX)
-		take_trouble(e->script, &posix);
+		parse_take_trouble(e->script, &posix);
 }
 
-static void refuse(struct shell_script *script, enum shell_trouble trouble, const char *what,
-		   size_t at)
+static void parse_refuse(struct shell_script *script, enum shell_trouble trouble, const char *what,
+			 size_t at)
 {
 	script->trouble = trouble;
 	script->trouble_text = what;
 	script->trouble_at = (uint32_t)at;
 }
 
-static void run(const struct shell_text *text, const struct shell_setup *setup,
-		struct shell_budget *budget, struct shell_script *script, bool marked)
+static void parse_run(const struct shell_text *text, const struct shell_setup *setup,
+		      struct shell_budget *budget, struct shell_script *script, bool marked)
 {
 	struct shell_memory *m = script->memory;
 	struct expander e = {
@@ -162,16 +162,16 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 		.arena = &m->arena,
 		.script = script,
 		.budget = budget,
-		.fuel = fuel_for(budget),
+		.fuel = parse_fuel_for(budget),
 		.depth = budget->depth * EXPAND_LEVELS,
 		.marked = marked,
 	};
 
 	uint64_t fuel = e.fuel;
 
-	set_outer(m, setup);
-	set_identity(&e, text);
-	read_text(&e, text, setup);
+	parse_set_outer(m, setup);
+	parse_set_identity(&e, text);
+	parse_read_text(&e, text, setup);
 	expand_failed(&e); /* the fuel may have ended in the last step */
 	size_t used = m->arena.used + m->tree.used;
 
@@ -179,7 +179,7 @@ static void run(const struct shell_text *text, const struct shell_setup *setup,
 	shell_budget_take(budget, fuel - e.fuel);
 }
 
-static void start_script(struct shell_budget *budget, struct shell_script *script)
+static void parse_start_script(struct shell_budget *budget, struct shell_script *script)
 {
 	struct shell_memory *m = mem_zalloc(sizeof(*m));
 
@@ -196,21 +196,15 @@ void shell_parse_with(const struct shell_text *text, const struct shell_setup *s
 {
 	const char *nul = text->len > 0 ? memchr(text->s, '\0', text->len) : NULL;
 
-	start_script(budget, script);
+	parse_start_script(budget, script);
 	if (text->len > TEXT_MAX)
-		refuse(script, SHELL_TOO_LONG, "a text too long to judge", 0);
+		parse_refuse(script, SHELL_TOO_LONG, "a text too long to judge", 0);
 	else if (budget->depth == 0)
-		refuse(script, SHELL_TOO_DEEP, "too many levels of nesting", 0);
+		parse_refuse(script, SHELL_TOO_DEEP, "too many levels of nesting", 0);
 	else if (nul)
-		refuse(script, SHELL_SYNTAX, "a NUL", (size_t)(nul - text->s));
+		parse_refuse(script, SHELL_SYNTAX, "a NUL", (size_t)(nul - text->s));
 	else
-		run(text, setup, budget, script, false);
-}
-
-void shell_parse(const struct shell_text *text, struct shell_budget *budget,
-		 struct shell_script *script)
-{
-	shell_parse_with(text, NULL, budget, script);
+		parse_run(text, setup, budget, script, false);
 }
 
 void shell_parse_word(const struct shell_word *word, const struct shell_setup *setup,
@@ -218,19 +212,19 @@ void shell_parse_word(const struct shell_word *word, const struct shell_setup *s
 {
 	struct shell_memory *m;
 
-	start_script(budget, script);
+	parse_start_script(budget, script);
 	m = script->memory;
 	if (budget->depth == 0) {
-		refuse(script, SHELL_TOO_DEEP, "too many levels of nesting", 0);
+		parse_refuse(script, SHELL_TOO_DEEP, "too many levels of nesting", 0);
 	} else if (memchr(word->text.s, '\0', word->text.len)) {
-		refuse(script, SHELL_SYNTAX, "a NUL", word->start);
+		parse_refuse(script, SHELL_SYNTAX, "a NUL", word->start);
 	} else {
-		struct shell_text text = expand_marked_text(&m->arena, word);
+		struct shell_text text = mark_text(&m->arena, word);
 
 		budget->depth--;
-		run(&text, setup, budget, script, true);
+		parse_run(&text, setup, budget, script, true);
 		budget->depth++;
-		if (script->trouble == SHELL_SYNTAX && expand_is_partial(word))
+		if (script->trouble == SHELL_SYNTAX && word_is_partial(word))
 			script->trouble = SHELL_FINE;
 	}
 }
@@ -247,14 +241,4 @@ void shell_script_free(struct shell_script *script)
 	free(script->commands);
 	free(script->functions);
 	memset(script, 0, sizeof(*script));
-}
-
-const char *shell_word_constant(const struct shell_word *word)
-{
-	return expand_constant(word);
-}
-
-const struct shell_unknown *shell_word_unknown(const struct shell_word *word, size_t index)
-{
-	return expand_unknown_at(word, index);
 }

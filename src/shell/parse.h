@@ -53,8 +53,6 @@ struct shell_setup {
  */
 void shell_parse_with(const struct shell_text *text, const struct shell_setup *setup,
 		      struct shell_budget *budget, struct shell_script *script);
-void shell_parse(const struct shell_text *text, struct shell_budget *budget,
-		 struct shell_script *script);
 
 /*
  * The same for a text that is a resolved word, such as the one behind sh -c: its
@@ -65,11 +63,5 @@ void shell_parse(const struct shell_text *text, struct shell_budget *budget,
 void shell_parse_word(const struct shell_word *word, const struct shell_setup *setup,
 		      struct shell_budget *budget, struct shell_script *script);
 void shell_script_free(struct shell_script *script);
-
-/* A word whose every character is known and without glob or tilde: its text; else NULL. */
-const char *shell_word_constant(const struct shell_word *word);
-
-/* What is known of the unknown character @index of @word; NULL if it has no name. */
-const struct shell_unknown *shell_word_unknown(const struct shell_word *word, size_t index);
 
 #endif

@@ -46,6 +46,12 @@ struct shell_word {
 	const struct shell_word *content; /* of a word <(...): what is known of what it writes */
 };
 
+/* A word whose every character is known and without glob or tilde: its text; else NULL. */
+const char *shell_word_constant(const struct shell_word *word);
+
+/* What is known of the unknown character @index of @word; NULL if it has no name. */
+const struct shell_unknown *shell_word_unknown(const struct shell_word *word, size_t index);
+
 enum shell_redirect_op {
 	SHELL_TO,      /* > >| &> >& FILE */
 	SHELL_APPEND,  /* >> &>> */

@@ -46,7 +46,7 @@ static void parse(const char *text, size_t len)
 	struct shell_text all = { .s = text, .len = len };
 	struct shell_script script;
 
-	shell_parse(&all, &budget, &script);
+	shell_parse_with(&all, NULL, &budget, &script);
 	BUG_IF(script.trouble != SHELL_FINE && !script.trouble_text);
 	for (size_t i = 0; i < script.command_count; i++)
 		check_command(&script, &script.commands[i], len);

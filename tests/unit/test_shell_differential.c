@@ -114,7 +114,7 @@ static enum shell_trouble trouble_of(const char *text)
 	struct shell_script s;
 	enum shell_trouble trouble;
 
-	shell_parse(&t, &budget, &s);
+	shell_parse_with(&t, NULL, &budget, &s);
 	trouble = s.trouble;
 	shell_script_free(&s);
 	return trouble;
@@ -180,7 +180,7 @@ static void our_words(const char *text, struct buf *out)
 	struct shell_text t = { .s = text, .len = strlen(text) };
 	struct shell_script s;
 
-	shell_parse(&t, &budget, &s);
+	shell_parse_with(&t, NULL, &budget, &s);
 	if (s.trouble != SHELL_FINE)
 		fail_msg("%s: %s", s.trouble_text, text);
 	/* The last command of the first reading that is a printf. */

@@ -92,7 +92,7 @@ static void parse(const char *text, struct shell_script *s)
 	struct shell_budget budget = SHELL_BUDGET_INIT;
 	struct shell_text t = { .s = text, .len = strlen(text) };
 
-	shell_parse(&t, &budget, s);
+	shell_parse_with(&t, NULL, &budget, s);
 }
 
 static void assert_commands(const char *text, const char *expected)
@@ -482,11 +482,11 @@ static void test_shell_parse_odd_texts(void **state)
 	struct shell_script s;
 
 	(void)state;
-	shell_parse(&nul, &budget, &s);
+	shell_parse_with(&nul, NULL, &budget, &s);
 	assert_int_equal(s.trouble, SHELL_SYNTAX);
 	assert_int_equal(s.trouble_at, 1);
 	shell_script_free(&s);
-	shell_parse(&empty, &budget, &s);
+	shell_parse_with(&empty, NULL, &budget, &s);
 	assert_int_equal(s.trouble, SHELL_FINE);
 	assert_int_equal(s.command_count, 0);
 	shell_script_free(&s);

@@ -2,13 +2,12 @@
  * Brace expansion of {a,b}, {1..9} and {a..e}. Pairs are found once for the whole
  * word, so a word full of braces costs no more than its length and its results.
  */
-#include "shell/expand.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "shell/expand.h"
 
 #define RESULTS_MAX 4096
 #define SEQUENCE_MAX 1024
@@ -21,7 +20,7 @@ struct brace_word {
 	unsigned level;
 };
 
-static bool is_plain(const struct cells *c, size_t i, char ch)
+static bool brace_is_plain(const struct cells *c, size_t i, char ch)
 {
 	return c->v[i].kind == CELL_PLAIN && c->v[i].c == ch;
 }
@@ -31,8 +30,8 @@ bool expand_has_brace(const struct cells *c)
 	bool open = false;
 
 	for (size_t i = 0; i < c->len; i++) {
-		open |= is_plain(c, i, '{');
-		if (open && is_plain(c, i, '}'))
+		open |= brace_is_plain(c, i, '{');
+		if (open && brace_is_plain(c, i, '}'))
 			return true;
 	}
 	return false;
@@ -41,7 +40,7 @@ bool expand_has_brace(const struct cells *c)
 /* Of a word besides that of its characters. */
 #define WORK_BRACE 12u
 
-static struct cells *new_word(struct brace_word *b, struct cell_words *w)
+static struct cells *brace_new_word(struct brace_word *b, struct cell_words *w)
 {
 	if (w->len == w->cap) {
 		w->cap = w->cap ? w->cap * 2 : 8;
@@ -62,15 +61,15 @@ void cell_words_release(struct cell_words *w)
 
 /* ---- pairs ---- */
 
-static bool has_dots(const struct cells *c, size_t from, size_t to)
+static bool brace_has_dots(const struct cells *c, size_t from, size_t to)
 {
 	for (size_t i = from; i + 1 < to; i++)
-		if (is_plain(c, i, '.') && is_plain(c, i + 1, '.'))
+		if (brace_is_plain(c, i, '.') && brace_is_plain(c, i + 1, '.'))
 			return true;
 	return false;
 }
 
-static void find_pairs(struct brace_word *b)
+static void brace_find_pairs(struct brace_word *b)
 {
 	const struct cells *c = b->c;
 	uint32_t *stack = mem_zalloc((c->len + 1) * sizeof(*stack));
@@ -78,14 +77,14 @@ static void find_pairs(struct brace_word *b)
 	size_t top = 0;
 
 	for (size_t i = 0; i < c->len; i++) {
-		if (is_plain(c, i, '{')) {
+		if (brace_is_plain(c, i, '{')) {
 			stack[top++] = (uint32_t)i;
-		} else if (is_plain(c, i, ',') && top > 0) {
+		} else if (brace_is_plain(c, i, ',') && top > 0) {
 			comma[stack[top - 1]] = true;
-		} else if (is_plain(c, i, '}') && top > 0) {
+		} else if (brace_is_plain(c, i, '}') && top > 0) {
 			uint32_t open = stack[--top];
 
-			if (comma[open] || (i - open < 64 && has_dots(c, open + 1, i)))
+			if (comma[open] || (i - open < 64 && brace_has_dots(c, open + 1, i)))
 				b->close[open] = (uint32_t)i;
 		}
 	}
@@ -101,7 +100,7 @@ struct sequence {
 	bool letters;
 };
 
-static bool read_end(const char *s, int64_t *value, bool *letter, int *width)
+static bool brace_read_end(const char *s, int64_t *value, bool *letter, int *width)
 {
 	char *end;
 
@@ -121,7 +120,8 @@ static bool read_end(const char *s, int64_t *value, bool *letter, int *width)
 }
 
 /* The text between the braces as a sequence. */
-static bool read_sequence(const struct brace_word *b, size_t from, size_t to, struct sequence *q)
+static bool brace_read_sequence(const struct brace_word *b, size_t from, size_t to,
+				struct sequence *q)
 {
 	char text[64], *dots, *second, *third = NULL;
 	bool letter = false, letter2 = false;
@@ -145,8 +145,8 @@ static bool read_sequence(const struct brace_word *b, size_t from, size_t to, st
 		third += 2;
 	}
 	q->width = 0;
-	if (!read_end(text, &q->first, &letter, &q->width) ||
-	    !read_end(second, &q->last, &letter2, &q->width) || letter != letter2)
+	if (!brace_read_end(text, &q->first, &letter, &q->width) ||
+	    !brace_read_end(second, &q->last, &letter2, &q->width) || letter != letter2)
 		return false;
 	q->letters = letter;
 	q->step = third ? llabs(strtoll(third, NULL, 10)) : 1;
@@ -154,8 +154,8 @@ static bool read_sequence(const struct brace_word *b, size_t from, size_t to, st
 	return true;
 }
 
-static void add_number(struct brace_word *b, const struct sequence *q, int64_t value,
-		       struct cell_words *out, uint32_t at)
+static void brace_add_number(struct brace_word *b, const struct sequence *q, int64_t value,
+			     struct cell_words *out, uint32_t at)
 {
 	char text[32];
 
@@ -164,55 +164,56 @@ static void add_number(struct brace_word *b, const struct sequence *q, int64_t v
 	else
 		snprintf(text, sizeof(text), "%0*lld", q->width < 20 ? q->width : 20,
 			 (long long)value);
-	cells_text(b->e, new_word(b, out), text, CELL_QUOTED, at);
+	cells_text(b->e, brace_new_word(b, out), text, CELL_QUOTED, at);
 }
 
 /* Of a very long one its ends, and one that stands for the numbers between. */
-static void add_sequence(struct brace_word *b, const struct sequence *q, struct cell_words *out,
-			 uint32_t at)
+static void brace_add_sequence(struct brace_word *b, const struct sequence *q,
+			       struct cell_words *out, uint32_t at)
 {
 	int64_t count = llabs(q->last - q->first) / q->step + 1;
 	int64_t step = q->first <= q->last ? q->step : -q->step;
 
 	if (count > SEQUENCE_MAX) {
-		add_number(b, q, q->first, out, at);
-		cells_add(b->e, new_word(b, out), '?', CELL_UNKNOWN, at,
+		brace_add_number(b, q, q->first, out, at);
+		cells_add(b->e, brace_new_word(b, out), '?', CELL_UNKNOWN, at,
 			  expand_name(b->e, "{..}"));
-		add_number(b, q, q->last, out, at);
+		brace_add_number(b, q, q->last, out, at);
 		return;
 	}
 	for (int64_t i = 0; i < count; i++)
-		add_number(b, q, q->first + i * step, out, at);
+		brace_add_number(b, q, q->first + i * step, out, at);
 }
 
 /* ---- {a,b} ---- */
 
-static void expand_range(struct brace_word *b, size_t from, size_t to, struct cell_words *out);
+static void brace_range(struct brace_word *b, size_t from, size_t to, struct cell_words *out);
 
-static void alternatives(struct brace_word *b, size_t open, size_t close, struct cell_words *out)
+static void brace_alternatives(struct brace_word *b, size_t open, size_t close,
+			       struct cell_words *out)
 {
 	size_t start = open + 1;
 	struct sequence q;
 
-	if (read_sequence(b, open + 1, close, &q)) {
-		add_sequence(b, &q, out, b->c->v[open].at);
+	if (brace_read_sequence(b, open + 1, close, &q)) {
+		brace_add_sequence(b, &q, out, b->c->v[open].at);
 		return;
 	}
-	/* With more than the most, multiply() tells that there are too many. */
+	/* With more than the most, brace_multiply() tells that there are too many. */
 	for (size_t i = start; i <= close && out->len <= RESULTS_MAX; i++) {
 		if (i < close && b->close[i]) {
 			i = b->close[i];
 			continue;
 		}
-		if (i < close && !is_plain(b->c, i, ','))
+		if (i < close && !brace_is_plain(b->c, i, ','))
 			continue;
-		expand_range(b, start, i, out);
+		brace_range(b, start, i, out);
 		start = i + 1;
 	}
 }
 
 /* Every word of @left with every word of @right behind it. */
-static void multiply(struct brace_word *b, struct cell_words *left, struct cell_words *right)
+static void brace_multiply(struct brace_word *b, struct cell_words *left, struct cell_words *right)
 {
 	struct cell_words product = { 0 };
 
@@ -221,7 +222,7 @@ static void multiply(struct brace_word *b, struct cell_words *left, struct cell_
 			       b->c->v[0].at);
 	for (size_t i = 0; i < left->len && !expand_failed(b->e); i++)
 		for (size_t j = 0; j < right->len; j++) {
-			struct cells *w = new_word(b, &product);
+			struct cells *w = brace_new_word(b, &product);
 
 			cells_copy(b->e, w, left->v[i].v, left->v[i].len);
 			cells_copy(b->e, w, right->v[j].v, right->v[j].len);
@@ -232,7 +233,7 @@ static void multiply(struct brace_word *b, struct cell_words *left, struct cell_
 }
 
 /* {x} and {} are no expansions: only a pair with a comma or a valid sequence is. */
-static bool is_expansion(const struct brace_word *b, size_t open)
+static bool brace_is_expansion(const struct brace_word *b, size_t open)
 {
 	struct sequence q;
 
@@ -241,13 +242,13 @@ static bool is_expansion(const struct brace_word *b, size_t open)
 	for (size_t i = open + 1; i < b->close[open]; i++) {
 		if (b->close[i])
 			i = b->close[i];
-		else if (is_plain(b->c, i, ','))
+		else if (brace_is_plain(b->c, i, ','))
 			return true;
 	}
-	return read_sequence(b, open + 1, b->close[open], &q);
+	return brace_read_sequence(b, open + 1, b->close[open], &q);
 }
 
-static void expand_range(struct brace_word *b, size_t from, size_t to, struct cell_words *out)
+static void brace_range(struct brace_word *b, size_t from, size_t to, struct cell_words *out)
 {
 	struct cell_words words = { 0 };
 	size_t run = from;
@@ -258,9 +259,9 @@ static void expand_range(struct brace_word *b, size_t from, size_t to, struct ce
 		return;
 	}
 	b->level++;
-	new_word(b, &words);
+	brace_new_word(b, &words);
 	for (size_t i = from; i <= to && !expand_failed(b->e); i++) {
-		bool brace = i < to && is_expansion(b, i);
+		bool brace = i < to && brace_is_expansion(b, i);
 
 		if (i < to && !brace)
 			continue;
@@ -269,15 +270,15 @@ static void expand_range(struct brace_word *b, size_t from, size_t to, struct ce
 		if (brace) {
 			struct cell_words inner = { 0 };
 
-			alternatives(b, i, b->close[i], &inner);
-			multiply(b, &words, &inner);
+			brace_alternatives(b, i, b->close[i], &inner);
+			brace_multiply(b, &words, &inner);
 			i = b->close[i];
 			run = i + 1;
 		}
 	}
 	b->level--;
 	for (size_t w = 0; w < words.len; w++) {
-		*new_word(b, out) = words.v[w];
+		*brace_new_word(b, out) = words.v[w];
 	}
 	free(words.v);
 }
@@ -287,7 +288,7 @@ void expand_braces(struct expander *e, const struct cells *c, struct cell_words 
 	struct brace_word b = { .e = e, .c = c };
 
 	b.close = mem_zalloc((c->len + 1) * sizeof(*b.close));
-	find_pairs(&b);
-	expand_range(&b, 0, c->len, out);
+	brace_find_pairs(&b);
+	brace_range(&b, 0, c->len, out);
 	free(b.close);
 }

@@ -1,4 +1,12 @@
-/* Bounds of the walk; cells, values, and the names of unknown characters. */
+/*
+ * Bounds of the walk; characters in the making, values, and the names of unknown characters.
+ *
+ * A text that is itself the result of expansion may have unknown characters in it
+ * (sh -c "rm $x"). In the text that is read they are marks: \001 name \001, or
+ * \001 \021 name \001 of what is not empty, with the characters of the name that a
+ * shell would take for its own replaced. A mark is an ordinary character to the lexer, in
+ * quotes too, and an unknown one again in the words.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -44,13 +52,13 @@ void expand_leave(struct expander *e)
 /* ---- cells ---- */
 
 /* The memory of the last cells that were released: most words are short, and one at a time. */
-static struct cells spare;
+static struct cells spare_cells;
 #define SPARE_MAX 1024u
 
 void cells_release(struct cells *c)
 {
-	if (!spare.v && c->cap <= SPARE_MAX)
-		spare = *c;
+	if (!spare_cells.v && c->cap <= SPARE_MAX)
+		spare_cells = *c;
 	else
 		free(c->v);
 	*c = (struct cells){ 0 };
@@ -60,10 +68,10 @@ static void cells_grow(struct cells *c, size_t need)
 {
 	size_t cap = c->cap ? c->cap * 2 : 16;
 
-	if (!c->cap && need <= spare.cap) {
-		c->v = spare.v;
-		c->cap = spare.cap;
-		spare = (struct cells){ 0 };
+	if (!c->cap && need <= spare_cells.cap) {
+		c->v = spare_cells.v;
+		c->cap = spare_cells.cap;
+		spare_cells = (struct cells){ 0 };
 		return;
 	}
 	c->cap = cap > need ? cap : need;
@@ -128,7 +136,7 @@ char *cells_string(struct expander *e, const struct cell *v, size_t len)
 
 /* ---- values and names ---- */
 
-static struct cell as_value(struct cell c)
+static struct cell value_of_cell(struct cell c)
 {
 	if (c.kind == CELL_PLAIN || c.kind == CELL_FIELD)
 		c.kind = CELL_QUOTED;
@@ -149,7 +157,7 @@ struct value *value_make(struct expander *e, const struct cell *v, size_t len)
 		if (v[i].kind == CELL_QUOTED)
 			value->v[value->len++] = v[i];
 		else if (v[i].kind != CELL_EMPTY)
-			value->v[value->len++] = as_value(v[i]);
+			value->v[value->len++] = value_of_cell(v[i]);
 	return value;
 }
 
@@ -164,7 +172,7 @@ struct value *value_text(struct expander *e, const char *text, uint32_t at)
 	return v;
 }
 
-static bool is_one_of(const char *const *names, size_t count, const char *name)
+static bool name_is_one_of(const char *const *names, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
 		if (names[i][0] == name[0] && strcmp(names[i], name) == 0)
@@ -176,7 +184,7 @@ static bool is_one_of(const char *const *names, size_t count, const char *name)
  * Variables that the shell sets itself, dash(1) and bash(1), and programs that always print
  * something. OLDPWD is set by the first cd; USER and LOGNAME are whoever started the server's.
  */
-static bool is_always_set(const struct expander *e, const char *name)
+static bool name_is_always_set(const struct expander *e, const char *name)
 {
 	static const char *const by_all[] = {
 		"PWD", "PPID", "$", "#", "?", "$(mktemp)", "$(pwd)", "$(whoami)", "$(id)",
@@ -187,14 +195,14 @@ static bool is_always_set(const struct expander *e, const char *name)
 		"RANDOM", "SECONDS", "UID", "EUID", "HOSTNAME", "BASHPID", "LINENO", "SHLVL",
 	};
 
-	return name && (is_one_of(by_all, COUNT_OF(by_all), name) ||
-			(e->memory->bash && is_one_of(by_bash, COUNT_OF(by_bash), name)));
+	return name && (name_is_one_of(by_all, COUNT_OF(by_all), name) ||
+			(e->memory->bash && name_is_one_of(by_bash, COUNT_OF(by_bash), name)));
 }
 
 struct cell cell_unknown(struct expander *e, const char *name, enum cell_kind kind, uint32_t at)
 {
 	return (struct cell){ at, expand_name(e, name), (uint8_t)kind,
-			      is_always_set(e, name) ? UNKNOWN_SET : UNKNOWN_ANY };
+			      name_is_always_set(e, name) ? UNKNOWN_SET : UNKNOWN_ANY };
 }
 
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at)
@@ -228,7 +236,7 @@ static uint16_t *name_slot(const struct shell_memory *m, const char *name)
 }
 
 /* Room for one more name. */
-static void grow_names(struct expander *e)
+static void name_grow_table(struct expander *e)
 {
 	struct shell_memory *m = e->memory;
 	size_t cap = m->name_cap ? m->name_cap * 4 : 16;
@@ -253,11 +261,117 @@ uint16_t expand_name(struct expander *e, const char *name)
 	if (!name)
 		return 0;
 	if (m->name_count + 1 >= m->name_cap && m->name_count < NAMES_MAX)
-		grow_names(e);
+		name_grow_table(e);
 	slot = name_slot(m, name);
 	if (*slot || m->name_count >= NAMES_MAX)
 		return *slot;
 	m->names[++m->name_count] = shell_copy(e->arena, name, strlen(name));
 	*slot = (uint16_t)m->name_count;
 	return *slot;
+}
+
+/* ---- marks ---- */
+
+static const char mark_special[] = "$()<{}. ";
+static const char mark_replaced[] = "\002\003\004\005\006\016\017\020";
+static const char mark_set = '\021';
+
+bool word_is_partial(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++)
+		if (w->kind[i] >= SHELL_UNKNOWN)
+			return true;
+	return false;
+}
+
+static char *mark_put_name(char *s, const char *name)
+{
+	for (; *name; name++) {
+		const char *at = strchr(mark_special, *name);
+
+		*s++ = at ? mark_replaced[at - mark_special] : *name;
+	}
+	return s;
+}
+
+static size_t mark_marked_length(const struct shell_word *w)
+{
+	size_t len = w->text.len + 1;
+
+	for (uint32_t i = 0; i < w->unknown_count; i++)
+		len += strlen(w->unknowns[i].name) + 3;
+	return len + 2 * w->text.len;
+}
+
+struct shell_text mark_text(struct shell_arena *arena, const struct shell_word *w)
+{
+	size_t room = mark_marked_length(w), len = 0;
+	char *s = shell_alloc_raw(arena, room);
+	uint32_t *at = shell_alloc_raw(arena, room * sizeof(*at));
+
+	for (size_t i = 0; i < w->text.len; i++) {
+		uint8_t kind = w->kind[i];
+		size_t from = len;
+
+		if (kind == SHELL_UNKNOWN || kind == SHELL_UNKNOWN_FIELDS || kind == SHELL_TILDE) {
+			const struct shell_unknown *u = shell_word_unknown(w, i);
+
+			s[len++] = '\001';
+			if (u && u->is_set)
+				s[len++] = mark_set;
+			if (kind == SHELL_TILDE)
+				s[len++] = '~';
+			else if (u)
+				len = (size_t)(mark_put_name(s + len, u->name) - s);
+			s[len++] = '\001';
+		} else {
+			s[len++] = w->text.s[i] == '\001' ? '\002' : w->text.s[i];
+		}
+		for (; from < len; from++)
+			at[from] = w->text.at ? w->text.at[i] : (uint32_t)i;
+	}
+	s[len] = '\0';
+	return (struct shell_text){ s, at, len };
+}
+
+const struct shell_unknown *shell_word_unknown(const struct shell_word *w, size_t index)
+{
+	uint32_t low = 0, high = w->unknown_count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (w->unknowns[middle].index < index)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < w->unknown_count && w->unknowns[low].index == index ? &w->unknowns[low] : NULL;
+}
+
+/* The mark at @i of @t becomes a cell; the index of its last byte. */
+uint32_t mark_expand(struct expander *e, const struct ast_text *t, uint32_t i, bool quoted,
+		     struct cells *out)
+{
+	const char *end = memchr(t->s + i + 1, '\001', t->len - i - 1);
+	uint32_t at = t->at ? t->at[i] : t->pos + i;
+	uint32_t last = end ? (uint32_t)(end - t->s) : t->len - 1;
+	bool is_set = i < last && t->s[i + 1] == mark_set;
+	struct cell c;
+	char name[64];
+	size_t len = 0;
+
+	for (uint32_t k = i + 1 + is_set; k < last && len + 1 < sizeof(name); k++) {
+		const char *r = strchr(mark_replaced, t->s[k]);
+
+		name[len++] = r && *r ? mark_special[r - mark_replaced] : t->s[k];
+	}
+	name[len] = '\0';
+	c = (struct cell){ at, len > 0 ? expand_name(e, name) : 0,
+			   quoted ? CELL_UNKNOWN : CELL_UNKNOWN_FIELDS,
+			   is_set ? UNKNOWN_SET : UNKNOWN_ANY };
+	if (strcmp(name, "~") == 0)
+		c = (struct cell){ at, expand_name(e, "HOME"), CELL_TILDE, '~' };
+	cells_copy(e, out, &c, 1);
+	return last;
 }

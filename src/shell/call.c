@@ -6,7 +6,11 @@
 #include "shell/expand.h"
 #include "shell/lex.h"
 
-static unsigned list_of(const char *name)
+#define WORK_CALL 10u
+/* Functions or aliases of one text: each call looks through them. */
+#define FUNCTIONS_MAX 1000
+
+static unsigned call_list_of(const char *name)
 {
 	unsigned h = 0;
 
@@ -15,7 +19,7 @@ static unsigned list_of(const char *name)
 	return (h ^ h >> 7) % NAMED_LISTS;
 }
 
-void expand_forget(struct expander *e)
+void call_forget(struct expander *e)
 {
 	struct shell_memory *m = e->memory;
 
@@ -27,7 +31,7 @@ void expand_forget(struct expander *e)
 
 /* ---- functions ---- */
 
-void expand_define(struct expander *e, const struct ast_node *n)
+void call_define(struct expander *e, const struct ast_node *n)
 {
 	struct function *f = shell_alloc(e->arena, sizeof(*f));
 
@@ -40,7 +44,7 @@ void expand_define(struct expander *e, const struct ast_node *n)
 	if (!e->memory->function_lists)
 		e->memory->function_lists =
 			shell_alloc(e->arena, NAMED_LISTS * sizeof(struct function *));
-	struct function **list = &e->memory->function_lists[list_of(f->name)];
+	struct function **list = &e->memory->function_lists[call_list_of(f->name)];
 
 	f->same = *list;
 	*list = f;
@@ -50,26 +54,26 @@ void expand_define(struct expander *e, const struct ast_node *n)
 }
 
 /* A function of an outer text has its place in this script's table, too. */
-static struct function *import_function(struct expander *e, const struct function *f)
+static struct function *call_import_function(struct expander *e, const struct function *f)
 {
 	bool keep = e->keep_tree;
 
-	expand_define(e, f->node);
+	call_define(e, f->node);
 	e->keep_tree = keep;
 	return e->memory->functions;
 }
 
-struct function *expand_find_function(struct expander *e, const char *name)
+struct function *call_find_function(struct expander *e, const char *name)
 {
 	const struct shell_memory *m = e->memory;
 
 	for (;;) {
-		struct function *f =
-			m->function_lists ? m->function_lists[list_of(name)] : NULL;
+		struct function *f = m->function_lists ? m->function_lists[call_list_of(name)]
+						       : NULL;
 
 		for (; f; f = f->same)
 			if (strcmp(f->name, name) == 0)
-				return m == e->memory ? f : import_function(e, f);
+				return m == e->memory ? f : call_import_function(e, f);
 		if (!m->outer || m->outer_exported_only)
 			return NULL;
 		m = m->outer;
@@ -77,7 +81,7 @@ struct function *expand_find_function(struct expander *e, const char *name)
 }
 
 /* The function's place in the script's table, made at its first walk. */
-static void list_function(struct expander *e, struct function *f)
+static void call_list_function(struct expander *e, struct function *f)
 {
 	struct shell_script *s = e->script;
 
@@ -96,7 +100,7 @@ static void list_function(struct expander *e, struct function *f)
 }
 
 /* Walks the body with @params. */
-static enum status walk_body(struct expander *e, struct function *f, struct params params,
+static enum status call_body(struct expander *e, struct function *f, struct params params,
 			     unsigned context)
 {
 	struct params before = e->params;
@@ -110,12 +114,12 @@ static enum status walk_body(struct expander *e, struct function *f, struct para
 		return STATUS_UNKNOWN;
 	expand_charge(e, WORK_CALL);
 	if (listed)
-		list_function(e, f);
+		call_list_function(e, f);
 	f->active = e->in_call = true;
 	e->params = params;
 	e->context |= SHELL_IN_FUNCTION | context;
 	e->function = f->index;
-	s = expand_walk(e, f->node->body);
+	s = eval_walk(e, f->node->body);
 	if (listed)
 		e->script->functions[f->index].last = (uint32_t)e->script->command_count;
 	vars_end_locals(e, &e->locals, locals);
@@ -130,7 +134,7 @@ static enum status walk_body(struct expander *e, struct function *f, struct para
 }
 
 /* The words as parameters; $0 stays what it was. */
-struct params expand_params(struct expander *e, const struct shell_word *words, size_t count)
+struct params call_params(struct expander *e, const struct shell_word *words, size_t count)
 {
 	struct params p = { .count = count, .known = true };
 
@@ -147,14 +151,14 @@ struct params expand_params(struct expander *e, const struct shell_word *words, 
 	return p;
 }
 
-enum status expand_call(struct expander *e, struct function *f, const struct shell_word *words,
-			size_t count)
+enum status call_function(struct expander *e, struct function *f, const struct shell_word *words,
+			  size_t count)
 {
-	return walk_body(e, f, expand_params(e, words, count), SHELL_IN_CALL);
+	return call_body(e, f, call_params(e, words, count), SHELL_IN_CALL);
 }
 
 /* Oldest first: what they call is then called, and not walked again. */
-void expand_uncalled(struct expander *e)
+void call_uncalled(struct expander *e)
 {
 	size_t n = e->memory->function_count;
 	struct function **all = shell_alloc(e->arena, (n + 1) * sizeof(struct function *));
@@ -167,7 +171,7 @@ void expand_uncalled(struct expander *e)
 
 		if (!all[i] || all[i]->index != SHELL_NONE)
 			continue;
-		walk_body(e, all[i], (struct params){ .known = false }, 0);
+		call_body(e, all[i], (struct params){ .known = false }, 0);
 		vars_undo(e, mark);
 	}
 }
@@ -177,10 +181,11 @@ void expand_uncalled(struct expander *e)
 /* A longer text that the script made itself is not read again. */
 #define AGAIN_MAX (256u << 10)
 
-enum status expand_text(struct expander *e, const struct shell_word *word)
+static enum status call_text(struct expander *e, const struct shell_word *word)
 {
-	struct shell_text text = expand_marked_text(e->arena, word);
-	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth / EXPAND_LEVELS,
+	struct shell_text text = mark_text(e->arena, word);
+	struct lex_state lex = { .arena = &e->memory->tree,
+				 .depth = e->depth / EXPAND_LEVELS,
 				 .posix = e->posix,
 				 .again = 2 * text.len + 256 };
 	struct shell_arena_mark mark = shell_arena_mark(lex.arena);
@@ -195,11 +200,11 @@ enum status expand_text(struct expander *e, const struct shell_word *word)
 		return STATUS_UNKNOWN;
 	e->marked = true;
 	given = lex.arena->given;
-	program = lex_program(&lex, &text);
+	program = grammar_program(&lex, &text);
 	expand_charge(e, (lex.arena->given - given) / WORK_TREE);
-	s = expand_walk(e, program);
+	s = eval_walk(e, program);
 	/* What is not known may be what it lacks: a quote, or a target. */
-	if (lex.trouble == SHELL_SYNTAX && expand_is_partial(word))
+	if (lex.trouble == SHELL_SYNTAX && word_is_partial(word))
 		lex.trouble = SHELL_FINE;
 	if (lex.trouble != SHELL_FINE && e->script->trouble == SHELL_FINE)
 		expand_trouble(e, lex.trouble, lex.trouble_text, lex.trouble_at);
@@ -211,7 +216,7 @@ enum status expand_text(struct expander *e, const struct shell_word *word)
 }
 
 /* eval: its words, joined by blanks, are a text. */
-enum status expand_eval(struct expander *e, const struct shell_word *words, size_t count)
+enum status call_eval(struct expander *e, const struct shell_word *words, size_t count)
 {
 	struct cells joined = { 0 };
 	struct shell_word text = { 0 };
@@ -233,24 +238,24 @@ enum status expand_eval(struct expander *e, const struct shell_word *words, size
 	word_make(e, joined.v, joined.len, &text);
 	cells_release(&joined);
 	e->context |= SHELL_IN_EVAL;
-	s = expand_text(e, &text);
+	s = call_text(e, &text);
 	e->context = context;
 	return s;
 }
 
 /* ---- aliases ---- */
 
-struct alias *expand_find_alias(struct expander *e, const char *name)
+struct alias *call_find_alias(struct expander *e, const char *name)
 {
 	struct alias **lists = e->memory->alias_lists;
 
-	for (struct alias *a = lists ? lists[list_of(name)] : NULL; a; a = a->same)
+	for (struct alias *a = lists ? lists[call_list_of(name)] : NULL; a; a = a->same)
 		if (strcmp(a->name, name) == 0)
 			return a->value ? a : NULL;
 	return NULL;
 }
 
-void expand_set_alias(struct expander *e, const char *name, struct value *value)
+void call_set_alias(struct expander *e, const char *name, struct value *value)
 {
 	struct alias *a = shell_alloc(e->arena, sizeof(*a));
 
@@ -259,7 +264,7 @@ void expand_set_alias(struct expander *e, const char *name, struct value *value)
 	if (!e->memory->alias_lists)
 		e->memory->alias_lists =
 			shell_alloc(e->arena, NAMED_LISTS * sizeof(struct alias *));
-	struct alias **list = &e->memory->alias_lists[list_of(name)];
+	struct alias **list = &e->memory->alias_lists[call_list_of(name)];
 
 	a->same = *list;
 	*list = a;
@@ -268,8 +273,8 @@ void expand_set_alias(struct expander *e, const char *name, struct value *value)
 }
 
 /* The alias's text with the words of the command behind it, as resolved words quoted again. */
-enum status expand_alias(struct expander *e, struct alias *a, const struct shell_word *words,
-			 size_t count)
+enum status call_alias(struct expander *e, struct alias *a, const struct shell_word *words,
+		       size_t count)
 {
 	struct cells joined = { 0 };
 	struct shell_word text = { 0 };
@@ -293,7 +298,7 @@ enum status expand_alias(struct expander *e, struct alias *a, const struct shell
 	cells_release(&joined);
 	a->active = true;
 	e->context |= SHELL_IN_EVAL;
-	s = expand_text(e, &text);
+	s = call_text(e, &text);
 	e->context = context;
 	a->active = false;
 	return s;

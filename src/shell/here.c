@@ -1,12 +1,12 @@
 /* Here-documents: the delimiter at the operator, the bodies behind the next newline. */
-#include "shell/lex.h"
-
 #include <string.h>
+
+#include "shell/lex.h"
 
 /* ---- the delimiter ---- */
 
 /* Behind the quoted text at @at; r->end + 1 if it is not closed on its line. */
-static size_t skip_quoted(const struct lex_reader *r, size_t at)
+static size_t here_skip_quoted(const struct lex_reader *r, size_t at)
 {
 	char quote = r->text.s[at++];
 
@@ -20,7 +20,7 @@ static size_t skip_quoted(const struct lex_reader *r, size_t at)
 }
 
 /* Behind the delimiter at the position; beyond the end if it takes more than a line. */
-static size_t delimiter_end(const struct lex_reader *r)
+static size_t here_delimiter_end(const struct lex_reader *r)
 {
 	size_t at = r->pos;
 
@@ -28,7 +28,7 @@ static size_t delimiter_end(const struct lex_reader *r)
 		if (r->text.s[at] == '\\')
 			at += at + 1 < r->end && r->text.s[at + 1] == '\n' ? r->end : 2;
 		else if (r->text.s[at] == '\'' || r->text.s[at] == '"')
-			at = skip_quoted(r, at);
+			at = here_skip_quoted(r, at);
 		else
 			at++;
 	}
@@ -36,7 +36,7 @@ static size_t delimiter_end(const struct lex_reader *r)
 }
 
 /* The delimiter [from, to) without its quotes; *quoted: it had some. */
-static char *unquote(struct lex_reader *r, size_t from, size_t to, bool *quoted)
+static char *here_unquote(struct lex_reader *r, size_t from, size_t to, bool *quoted)
 {
 	char *s = shell_alloc(r->state->arena, to - from + 1);
 	size_t len = 0;
@@ -62,7 +62,7 @@ static char *unquote(struct lex_reader *r, size_t from, size_t to, bool *quoted)
 void lex_here_delimiter(struct lex_reader *r, struct ast_redirect *redirect)
 {
 	lex_blank(r);
-	size_t end = delimiter_end(r);
+	size_t end = here_delimiter_end(r);
 
 	if (end == r->pos) {
 		lex_unexpected(r);
@@ -73,7 +73,7 @@ void lex_here_delimiter(struct lex_reader *r, struct ast_redirect *redirect)
 	}
 	if (lex_failed(r))
 		return;
-	redirect->delimiter = unquote(r, r->pos, end, &redirect->raw);
+	redirect->delimiter = here_unquote(r, r->pos, end, &redirect->raw);
 	r->pos = end;
 	struct lex_here *h = shell_alloc(r->state->arena, sizeof(*h));
 
@@ -88,7 +88,7 @@ struct line {
 	size_t start, text, end; /* text: behind the tabs that are stripped; end: at the newline */
 };
 
-static struct line next_line(const struct lex_reader *r, size_t at, bool strip)
+static struct line here_next_line(const struct lex_reader *r, size_t at, bool strip)
 {
 	struct line l = { at, at, at };
 	const char *newline = memchr(r->text.s + at, '\n', r->end - at);
@@ -99,7 +99,7 @@ static struct line next_line(const struct lex_reader *r, size_t at, bool strip)
 	return l;
 }
 
-static bool is_joined(const struct lex_reader *r, struct line l)
+static bool here_is_joined(const struct lex_reader *r, struct line l)
 {
 	size_t slashes = 0;
 
@@ -108,15 +108,15 @@ static bool is_joined(const struct lex_reader *r, struct line l)
 	return slashes % 2 && l.end < r->end;
 }
 
-static bool is_delimiter(const struct lex_reader *r, struct line l, const char *delimiter,
-			 size_t len)
+static bool here_is_delimiter(const struct lex_reader *r, struct line l, const char *delimiter,
+			      size_t len)
 {
 	return l.end - l.text == len && memcmp(r->text.s + l.text, delimiter, len) == 0;
 }
 
 /* bash joins the lines of a delimiter, dash does not: refuse what would be one for bash only. */
-static bool is_split_delimiter(const struct lex_reader *r, struct line l, const char *delimiter,
-			       size_t len)
+static bool here_is_split_delimiter(const struct lex_reader *r, struct line l,
+				    const char *delimiter, size_t len)
 {
 	size_t seen = 0;
 
@@ -130,22 +130,22 @@ static bool is_split_delimiter(const struct lex_reader *r, struct line l, const 
 }
 
 /* Position behind the body's last line; *next: behind the delimiter's line. */
-static size_t find_end(struct lex_reader *r, const struct ast_redirect *h, size_t *next)
+static size_t here_find_end(struct lex_reader *r, const struct ast_redirect *h, size_t *next)
 {
 	size_t len = strlen(h->delimiter), at = r->pos;
 	bool joined = false;
 
 	while (at < r->end) {
-		struct line l = next_line(r, at, h->strip);
+		struct line l = here_next_line(r, at, h->strip);
 
-		if (!joined && is_delimiter(r, l, h->delimiter, len)) {
+		if (!joined && here_is_delimiter(r, l, h->delimiter, len)) {
 			*next = l.end < r->end ? l.end + 1 : r->end;
 			return l.start;
 		}
-		if (!joined && !h->raw && is_joined(r, l) &&
-		    is_split_delimiter(r, l, h->delimiter, len))
+		if (!joined && !h->raw && here_is_joined(r, l) &&
+		    here_is_split_delimiter(r, l, h->delimiter, len))
 			lex_fail(r, SHELL_SYNTAX, "a here-document's delimiter over two lines", at);
-		joined = !h->raw && is_joined(r, l);
+		joined = !h->raw && here_is_joined(r, l);
 		at = l.end < r->end ? l.end + 1 : r->end;
 	}
 	*next = r->end;
@@ -153,7 +153,7 @@ static size_t find_end(struct lex_reader *r, const struct ast_redirect *h, size_
 }
 
 /* The body without the tabs at the start of its lines. */
-static struct shell_text stripped(struct lex_reader *r, size_t from, size_t to)
+static struct shell_text here_stripped(struct lex_reader *r, size_t from, size_t to)
 {
 	char *s = shell_alloc(r->state->arena, to - from + 1);
 	uint32_t *at = shell_alloc(r->state->arena, (to - from + 1) * sizeof(*at));
@@ -170,15 +170,15 @@ static struct shell_text stripped(struct lex_reader *r, size_t from, size_t to)
 	return (struct shell_text){ s, at, len };
 }
 
-static void read_body(struct lex_reader *r, struct ast_redirect *h)
+static void here_read_body(struct lex_reader *r, struct ast_redirect *h)
 {
-	size_t from = r->pos, next, to = find_end(r, h, &next);
+	size_t from = r->pos, next, to = here_find_end(r, h, &next);
 	struct lex_reader sub = *r;
 
 	if (lex_failed(r))
 		return;
 	if (h->strip) {
-		struct shell_text body = stripped(r, from, to);
+		struct shell_text body = here_stripped(r, from, to);
 
 		lex_reader_init(&sub, r->state, &body);
 	} else {
@@ -209,5 +209,14 @@ void lex_here_bodies(struct lex_reader *r)
 	r->pending = NULL;
 	r->pending_tail = &r->pending;
 	for (; h && !lex_failed(r); h = h->next)
-		read_body(r, h->redirect);
+		here_read_body(r, h->redirect);
+}
+
+void lex_newlines(struct lex_reader *r)
+{
+	for (lex_blank(r); lex_peek(r, 0) == '\n'; lex_blank(r)) {
+		r->pos++;
+		if (r->pending)
+			lex_here_bodies(r);
+	}
 }

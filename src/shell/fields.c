@@ -9,14 +9,18 @@
 #include "shell/expand.h"
 #include "shell/lex.h"
 
+/* Steps of a word, and words that one list may have. */
+#define WORK_WORD 6u
+#define WORDS_MAX 100000u
+
 /* The memory of the last list that was released. */
-static struct shell_word *spare;
+static struct shell_word *spare_words;
 #define SPARE_WORDS 16u
 
 void words_release(struct words *w)
 {
-	if (w->cap == SPARE_WORDS && !spare)
-		spare = w->v;
+	if (w->cap == SPARE_WORDS && !spare_words)
+		spare_words = w->v;
 	else
 		free(w->v);
 	*w = (struct words){ 0 };
@@ -25,10 +29,10 @@ void words_release(struct words *w)
 void word_add(struct expander *e, struct words *out, const struct shell_word *word)
 {
 	expand_charge(e, out->len < WORDS_MAX ? WORK_WORD : e->fuel);
-	if (!out->cap && spare) {
-		out->v = spare;
+	if (!out->cap && spare_words) {
+		out->v = spare_words;
 		out->cap = SPARE_WORDS;
-		spare = NULL;
+		spare_words = NULL;
 	} else if (out->len == out->cap) {
 		out->cap = out->cap ? out->cap * 2 : SPARE_WORDS;
 		out->v = mem_realloc(out->v, out->cap * sizeof(*out->v));
@@ -36,20 +40,20 @@ void word_add(struct expander *e, struct words *out, const struct shell_word *wo
 	out->v[out->len++] = *word;
 }
 
-static bool is_globbing(const struct cell *c)
+static bool word_is_globbing(const struct cell *c)
 {
 	return c->kind == CELL_PLAIN || c->kind == CELL_FIELD;
 }
 
 /* Index of the last ']' that may close a bracket expression. */
-static size_t last_bracket(const struct cell *v, size_t len)
+static size_t word_last_bracket(const struct cell *v, size_t len)
 {
-	while (len > 0 && !(v[len - 1].c == ']' && is_globbing(&v[len - 1])))
+	while (len > 0 && !(v[len - 1].c == ']' && word_is_globbing(&v[len - 1])))
 		len--;
 	return len > 0 ? len - 1 : 0;
 }
 
-static uint8_t final_kind(const struct cell *v, size_t i, size_t bracket, bool open)
+static uint8_t word_final_kind(const struct cell *v, size_t i, size_t bracket, bool open)
 {
 	const struct cell *c = &v[i];
 
@@ -74,7 +78,7 @@ static uint8_t final_kind(const struct cell *v, size_t i, size_t bracket, bool o
 }
 
 /* The first run of characters that may be missing; unknown ones are by themselves. */
-static void find_missing(const struct cell *v, size_t len, struct shell_word *out)
+static void word_find_missing(const struct cell *v, size_t len, struct shell_word *out)
 {
 	uint32_t n = 0;
 
@@ -92,8 +96,8 @@ static void find_missing(const struct cell *v, size_t len, struct shell_word *ou
 	}
 }
 
-static void add_unknowns(struct expander *e, const struct cell *v, size_t len, size_t count,
-			 struct shell_word *out)
+static void word_add_unknowns(struct expander *e, const struct cell *v, size_t len, size_t count,
+			      struct shell_word *out)
 {
 	struct shell_unknown *u = shell_alloc(e->arena, count * sizeof(*u));
 	uint32_t index = 0;
@@ -104,7 +108,8 @@ static void add_unknowns(struct expander *e, const struct cell *v, size_t len, s
 			continue;
 		if (v[i].name > 0 && !cell_is_known(&v[i]))
 			u[out->unknown_count++] = (struct shell_unknown){
-				index, v[i].c == UNKNOWN_SET, expand_name_text(e, v[i].name) };
+				index, v[i].c == UNKNOWN_SET, expand_name_text(e, v[i].name)
+			};
 		index++;
 	}
 }
@@ -123,17 +128,17 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 		if (v[i].kind == CELL_QUOTED) {
 			kind[n] = SHELL_LITERAL;
 			quoted = true;
-		} else if (is_globbing(&v[i]) && !lex_is(v[i].c, LEX_PATTERN)) {
+		} else if (word_is_globbing(&v[i]) && !lex_is(v[i].c, LEX_PATTERN)) {
 			kind[n] = SHELL_LITERAL;
 		} else if (v[i].kind == CELL_EMPTY) {
 			quoted = true;
 			continue;
 		} else {
 			if (v[i].c == '[' && bracket == SIZE_MAX)
-				bracket = last_bracket(v, len);
-			kind[n] = final_kind(v, i, bracket, open);
-			open = kind[n] == SHELL_GLOB && v[i].c == '[' ? true :
-				kind[n] == SHELL_GLOB && v[i].c == ']' ? false : open;
+				bracket = word_last_bracket(v, len);
+			kind[n] = word_final_kind(v, i, bracket, open);
+			if (kind[n] == SHELL_GLOB && (v[i].c == '[' || v[i].c == ']'))
+				open = v[i].c == '[';
 			named += v[i].name > 0 && !cell_is_known(&v[i]);
 		}
 		s[n] = kind[n] == SHELL_UNKNOWN || kind[n] == SHELL_UNKNOWN_FIELDS ? '?' : v[i].c;
@@ -146,9 +151,9 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 	out->text = (struct shell_text){ s, at, n };
 	out->kind = kind;
 	if (named > 0)
-		add_unknowns(e, v, len, named, out);
+		word_add_unknowns(e, v, len, named, out);
 	if (missing)
-		find_missing(v, len, out);
+		word_find_missing(v, len, out);
 	if (e->process && named > 0 && out->unknowns[0].name[0] == '<') {
 		out->content = e->process;
 		e->process = NULL;
@@ -219,7 +224,7 @@ static void split_cell(struct splitter *s, const struct cell *c)
 	cells_copy(s->e, &s->now, c, 1);
 }
 
-static void set_ifs(struct splitter *s)
+static void split_set_ifs(struct splitter *s)
 {
 	bool unset;
 	const struct value *v = vars_value(s->e, "IFS", &unset);
@@ -236,7 +241,7 @@ static void set_ifs(struct splitter *s)
 }
 
 /* Does splitting find anything to do? */
-static bool needs_split(const struct cells *c)
+static bool words_need_split(const struct cells *c)
 {
 	for (size_t i = 0; i < c->len; i++)
 		if (c->v[i].kind == CELL_FIELD || c->v[i].kind == CELL_BREAK)
@@ -249,8 +254,8 @@ void words_split(struct expander *e, const struct ast_word *w, const struct cell
 {
 	struct splitter s = { .e = e, .word = w, .out = out };
 
-	if (needs_split(c)) {
-		set_ifs(&s);
+	if (words_need_split(c)) {
+		split_set_ifs(&s);
 		for (size_t i = 0; i < c->len && !expand_failed(e); i++)
 			split_cell(&s, &c->v[i]);
 		split_end(&s);
@@ -261,4 +266,14 @@ void words_split(struct expander *e, const struct ast_word *w, const struct cell
 		word_make(e, c->v, c->len, &word);
 		word_add(e, out, &word);
 	}
+}
+
+/* ---- words that are known ---- */
+
+const char *shell_word_constant(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++)
+		if (w->kind[i] != SHELL_LITERAL)
+			return NULL;
+	return w->text.s;
 }

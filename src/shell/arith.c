@@ -43,22 +43,22 @@ static int64_t arith_fail(struct arith *a)
 	return 0;
 }
 
-static bool is_letter(char c)
+static bool arith_is_letter(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-static bool is_digit(char c)
+static bool arith_is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 /* A name of at most 63 characters; its length. */
-static size_t read_name(const struct arith *a, char name[64])
+static size_t arith_read_name(const struct arith *a, char name[64])
 {
 	size_t n = 0;
 
-	while (n < 63 && (is_letter(a->p[n]) || (n > 0 && is_digit(a->p[n])))) {
+	while (n < 63 && (arith_is_letter(a->p[n]) || (n > 0 && arith_is_digit(a->p[n])))) {
 		name[n] = a->p[n];
 		n++;
 	}
@@ -73,7 +73,7 @@ static int64_t arith_variable(struct arith *a)
 	int64_t n;
 	bool unset;
 
-	a->p += read_name(a, name);
+	a->p += arith_read_name(a, name);
 	v = vars_value(a->e, name, &unset);
 	text = v ? cells_string(a->e, v->v, v->len) : NULL;
 	if (!text)
@@ -88,7 +88,7 @@ static int64_t arith_number(struct arith *a)
 	int64_t n = strtoll(a->p, &end, 0);
 
 	a->p = end;
-	return is_letter(*end) || is_digit(*end) ? arith_fail(a) : n;
+	return arith_is_letter(*end) || arith_is_digit(*end) ? arith_fail(a) : n;
 }
 
 static int64_t arith_primary(struct arith *a)
@@ -101,9 +101,9 @@ static int64_t arith_primary(struct arith *a)
 			return arith_fail(a);
 		minus ^= *a->p++ == '-';
 	}
-	if (is_digit(*a->p)) {
+	if (arith_is_digit(*a->p)) {
 		n = (uint64_t)arith_number(a);
-	} else if (is_letter(*a->p)) {
+	} else if (arith_is_letter(*a->p)) {
 		n = (uint64_t)arith_variable(a);
 	} else {
 		if (!arith_take(a, '(') || a->level >= LEVELS_MAX)
@@ -150,7 +150,7 @@ static int64_t arith_assign(struct arith *a)
 
 	arith_skip(a);
 	start = a->p;
-	a->p += read_name(a, name);
+	a->p += arith_read_name(a, name);
 	if (a->p == start || !arith_take(a, '=') || *a->p == '=') {
 		a->p = start;
 		return arith_sum(a);
@@ -189,7 +189,7 @@ static void arith_forget(struct arith *a, const char *text)
 
 	while (*p) {
 		char name[64];
-		size_t len = read_name(&(struct arith){ .p = p }, name);
+		size_t len = arith_read_name(&(struct arith){ .p = p }, name);
 
 		if (len > 0 && arith_changes(text, (size_t)(p - text), len)) {
 			struct cell c = { 0, expand_name(a->e, "$(())"), CELL_UNKNOWN,

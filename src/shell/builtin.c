@@ -13,7 +13,7 @@ struct call {
 /* ---- NAME=VALUE ---- */
 
 /* Length of the name before '=' in @w, 0: none. */
-static size_t name_length(const struct shell_word *w)
+static size_t builtin_name_length(const struct shell_word *w)
 {
 	const char *s = w->text.s;
 	size_t n = 0;
@@ -26,23 +26,24 @@ static size_t name_length(const struct shell_word *w)
 }
 
 /* The part of @w from @from on. */
-static struct value *rest_value(struct expander *e, const struct shell_word *w, size_t from)
+static struct value *builtin_rest_value(struct expander *e, const struct shell_word *w, size_t from)
 {
 	const struct value *all = word_value(e, w);
 
 	return value_make(e, all->v + from, all->len - from);
 }
 
-static struct value *value_home(struct expander *e, uint32_t at)
+static struct value *builtin_value_home(struct expander *e, uint32_t at)
 {
 	struct cell c = { at, expand_name(e, "HOME"), CELL_TILDE, '~' };
 
 	return value_make(e, &c, 1);
 }
 
-static void declare_one(struct expander *e, const struct shell_word *w, bool local, bool export)
+static void builtin_declare_one(struct expander *e, const struct shell_word *w, bool local,
+				bool export)
 {
-	size_t n = name_length(w);
+	size_t n = builtin_name_length(w);
 	const char *name = shell_copy(e->arena, w->text.s, n);
 
 	if (n == 0 || (n < w->text.len && w->text.s[n] != '=' && w->text.s[n] != '+'))
@@ -50,14 +51,14 @@ static void declare_one(struct expander *e, const struct shell_word *w, bool loc
 	if (local && e->in_call)
 		vars_local(e, &e->locals, name);
 	if (w->text.s[n] == '=')
-		vars_set(e, name, rest_value(e, w, n + 1));
+		vars_set(e, name, builtin_rest_value(e, w, n + 1));
 	else if (local && e->in_call)
 		vars_unset(e, name);
 	if (export)
 		vars_export(e, name);
 }
 
-static enum status do_declare(struct expander *e, const struct call *c)
+static enum status builtin_declare(struct expander *e, const struct call *c)
 {
 	const char *name = c->words[0].text.s;
 	bool export = strcmp(name, "export") == 0;
@@ -74,18 +75,18 @@ static enum status do_declare(struct expander *e, const struct call *c)
 			nameref |= s[0] == '-' && local && strchr(s, 'n');
 			continue;
 		}
-		declare_one(e, &c->words[i], local, export);
+		builtin_declare_one(e, &c->words[i], local, export);
 		if (nameref && e->nameref_count < COUNT_OF(e->namerefs) && strchr(s, '='))
 			e->namerefs[e->nameref_count++] =
-				shell_copy(e->arena, s, name_length(&c->words[i]));
+				shell_copy(e->arena, s, builtin_name_length(&c->words[i]));
 	}
 	return STATUS_OK;
 }
 
-static enum status do_unset(struct expander *e, const struct call *c)
+static enum status builtin_unset(struct expander *e, const struct call *c)
 {
 	for (size_t i = 1; i < c->count; i++)
-		if (c->words[i].text.s[0] != '-' && name_length(&c->words[i]) > 0)
+		if (c->words[i].text.s[0] != '-' && builtin_name_length(&c->words[i]) > 0)
 			vars_unset(e, c->words[i].text.s);
 	return STATUS_OK;
 }
@@ -93,7 +94,7 @@ static enum status do_unset(struct expander *e, const struct call *c)
 /* ---- parameters ---- */
 
 /* set -- a b; set a b; options before are skipped. */
-static enum status do_set(struct expander *e, const struct call *c)
+static enum status builtin_set(struct expander *e, const struct call *c)
 {
 	size_t i = 1;
 	bool dashes = false;
@@ -113,13 +114,13 @@ static enum status do_set(struct expander *e, const struct call *c)
 		}
 	}
 	if (i < c->count || dashes)
-		e->params = expand_params(e, c->words + i - 1, c->count - i + 1);
+		e->params = call_params(e, c->words + i - 1, c->count - i + 1);
 	return STATUS_OK;
 }
 
-static enum status do_shift(struct expander *e, const struct call *c)
+static enum status builtin_shift(struct expander *e, const struct call *c)
 {
-	const char *s = c->count > 1 ? expand_constant(&c->words[1]) : "1";
+	const char *s = c->count > 1 ? shell_word_constant(&c->words[1]) : "1";
 	size_t n = s ? strtoul(s, NULL, 10) : 0, count = e->params.count;
 
 	if (!s)
@@ -139,7 +140,7 @@ static enum status do_shift(struct expander *e, const struct call *c)
 /* ---- read ---- */
 
 /* Separates fields: a blank, or what IFS says. */
-static bool is_separator(const char *ifs, const struct cell *c)
+static bool builtin_is_separator(const char *ifs, const struct cell *c)
 {
 	return c->kind == CELL_QUOTED && c->c && strchr(ifs, c->c);
 }
@@ -153,31 +154,31 @@ static const char *read_ifs(struct expander *e)
 	return ifs ? ifs : " \t\n";
 }
 
-static bool is_newline(const struct cell *c)
+static bool builtin_is_newline(const struct cell *c)
 {
 	return c->kind == CELL_QUOTED && c->c == '\n';
 }
 
 /* The next field from *@at; the last one is what is left. */
-static struct value *read_field(struct expander *e, const char *ifs, const struct cell *line,
-				size_t len, size_t *at, bool last)
+static struct value *builtin_read_field(struct expander *e, const char *ifs,
+					const struct cell *line, size_t len, size_t *at, bool last)
 {
-	while (*at < len && is_separator(ifs, &line[*at]))
+	while (*at < len && builtin_is_separator(ifs, &line[*at]))
 		++*at;
 	size_t from = *at;
 
-	while (*at < len && (last || !is_separator(ifs, &line[*at])))
+	while (*at < len && (last || !builtin_is_separator(ifs, &line[*at])))
 		++*at;
 	size_t to = *at;
 
-	while (to > from && is_separator(ifs, &line[to - 1]))
+	while (to > from && builtin_is_separator(ifs, &line[to - 1]))
 		to--;
 	return value_make(e, line + from, to - from);
 }
 
 /* read -a: the fields of a line become an array. */
-static void read_array(struct expander *e, const struct call *c, size_t first,
-		       const struct cell *line, size_t len)
+static void builtin_read_array(struct expander *e, const struct call *c, size_t first,
+			       const struct cell *line, size_t len)
 {
 	struct binding *b = shell_alloc(e->arena, sizeof(*b));
 	const char *ifs = read_ifs(e);
@@ -186,27 +187,27 @@ static void read_array(struct expander *e, const struct call *c, size_t first,
 	b->is_array = true;
 	b->items = shell_alloc(e->arena, (len / 2 + 2) * sizeof(struct value *));
 	while (at < len) {
-		struct value *v = read_field(e, ifs, line, len, &at, false);
+		struct value *v = builtin_read_field(e, ifs, line, len, &at, false);
 
 		if (v->len > 0)
 			b->items[b->item_count++] = v;
 	}
 	b->values = b->item_count > 0 ? b->items[0] : NULL;
-	if (first < c->count && name_length(&c->words[first]) > 0)
+	if (first < c->count && builtin_name_length(&c->words[first]) > 0)
 		vars_set_binding(e, c->words[first].text.s, b);
 }
 
 /* The fields of a line to the names. */
-static void read_fields(struct expander *e, const struct call *c, size_t first,
-			const struct cell *line, size_t len)
+static void builtin_read_fields(struct expander *e, const struct call *c, size_t first,
+				const struct cell *line, size_t len)
 {
 	const char *ifs = read_ifs(e);
 	size_t at = 0;
 
 	for (size_t i = first; i < c->count; i++) {
-		struct value *v = read_field(e, ifs, line, len, &at, i + 1 == c->count);
+		struct value *v = builtin_read_field(e, ifs, line, len, &at, i + 1 == c->count);
 
-		if (name_length(&c->words[i]) > 0)
+		if (builtin_name_length(&c->words[i]) > 0)
 			vars_set(e, c->words[i].text.s, v);
 	}
 	if (first == c->count)
@@ -214,7 +215,7 @@ static void read_fields(struct expander *e, const struct call *c, size_t first,
 }
 
 /* Index of the first name behind the options. */
-static size_t read_names(const struct call *c, bool *array)
+static size_t builtin_read_names(const struct call *c, bool *array)
 {
 	size_t i = 1;
 
@@ -231,16 +232,16 @@ static size_t read_names(const struct call *c, bool *array)
 }
 
 /* In a loop, each line is a value that the names may have. */
-static enum status do_read(struct expander *e, const struct call *c)
+static enum status builtin_read(struct expander *e, const struct call *c)
 {
 	bool array;
-	size_t first = read_names(c, &array), at = 0;
+	size_t first = builtin_read_names(c, &array), at = 0;
 	const struct value *in = e->input;
 	struct join j;
 
 	if (!in) {
 		for (size_t i = first; i < c->count; i++)
-			if (name_length(&c->words[i]) > 0)
+			if (builtin_name_length(&c->words[i]) > 0)
 				vars_set(e, c->words[i].text.s,
 					 value_unknown(e, c->words[i].text.s, c->words[i].start));
 		return STATUS_UNKNOWN;
@@ -249,12 +250,12 @@ static enum status do_read(struct expander *e, const struct call *c)
 	for (size_t line = 0; line < 8; line++) {
 		size_t end = at;
 
-		while (end < in->len && !is_newline(&in->v[end]))
+		while (end < in->len && !builtin_is_newline(&in->v[end]))
 			end++;
 		if (array)
-			read_array(e, c, first, in->v + at, end - at);
+			builtin_read_array(e, c, first, in->v + at, end - at);
 		else
-			read_fields(e, c, first, in->v + at, end - at);
+			builtin_read_fields(e, c, first, in->v + at, end - at);
 		at = end + 1;
 		if (e->loops == 0 || at >= in->len)
 			break;
@@ -266,23 +267,23 @@ static enum status do_read(struct expander *e, const struct call *c)
 }
 
 /* mapfile -t a: an array of lines. */
-static enum status do_mapfile(struct expander *e, const struct call *c)
+static enum status builtin_mapfile(struct expander *e, const struct call *c)
 {
 	struct binding *b = shell_alloc(e->arena, sizeof(*b));
 	const struct value *in = e->input;
 	const struct shell_word *name = &c->words[c->count - 1];
 	size_t at = 0, cap = 0;
 
-	if (c->count < 2 || name_length(name) == 0 || !in)
+	if (c->count < 2 || builtin_name_length(name) == 0 || !in)
 		return STATUS_UNKNOWN;
 	for (size_t i = 0; i < in->len; i++)
-		cap += is_newline(&in->v[i]);
+		cap += builtin_is_newline(&in->v[i]);
 	b->items = shell_alloc(e->arena, (cap + 1) * sizeof(struct value *));
 	b->is_array = true;
 	while (at < in->len) {
 		size_t end = at;
 
-		while (end < in->len && !is_newline(&in->v[end]))
+		while (end < in->len && !builtin_is_newline(&in->v[end]))
 			end++;
 		b->items[b->item_count++] = value_make(e, in->v + at, end - at);
 		at = end + 1;
@@ -295,10 +296,10 @@ static enum status do_mapfile(struct expander *e, const struct call *c)
 /* ---- cd ---- */
 
 /* cd gives PWD a value: the directory, or unknown if it is relative to an unknown one. */
-static enum status do_cd(struct expander *e, const struct call *c)
+static enum status builtin_cd(struct expander *e, const struct call *c)
 {
 	const struct shell_word *w = &c->words[c->count - 1];
-	const char *path = c->count > 1 ? expand_constant(w) : NULL;
+	const char *path = c->count > 1 ? shell_word_constant(w) : NULL;
 	bool unset;
 	const struct value *before = vars_value(e, "PWD", &unset);
 	struct cells joined = { 0 };
@@ -314,8 +315,9 @@ static enum status do_cd(struct expander *e, const struct call *c)
 		cells_copy(e, &joined, v->v, v->len);
 		vars_set(e, "PWD", value_make(e, joined.v, joined.len));
 	} else if (c->count == 1 || (w->text.len > 0 && w->kind[0] == SHELL_TILDE)) {
-		vars_set(e, "PWD", c->count == 1 ? value_home(e, c->words[0].start)
-						 : word_value(e, w));
+		vars_set(e, "PWD",
+			 c->count == 1 ? builtin_value_home(e, c->words[0].start)
+				       : word_value(e, w));
 	} else {
 		vars_set(e, "PWD", value_unknown(e, "PWD", w->start));
 	}
@@ -327,15 +329,15 @@ static enum status do_cd(struct expander *e, const struct call *c)
 
 /* ---- the rest ---- */
 
-static enum status do_printf(struct expander *e, const struct call *c)
+static enum status builtin_printf(struct expander *e, const struct call *c)
 {
 	struct cells out = { 0 };
 
 	if (c->count < 4 || strcmp(c->words[1].text.s, "-v") != 0)
-		return expand_output(e, c->words, c->count);
-	bool known = expand_printf(e, c->words + 3, c->count - 3, &out);
+		return output_run(e, c->words, c->count);
+	bool known = output_printf(e, c->words + 3, c->count - 3, &out);
 
-	if (name_length(&c->words[2]) > 0)
+	if (builtin_name_length(&c->words[2]) > 0)
 		vars_set(e, c->words[2].text.s,
 			 known ? value_make(e, out.v, out.len)
 			       : value_unknown(e, c->words[2].text.s, c->words[2].start));
@@ -343,12 +345,12 @@ static enum status do_printf(struct expander *e, const struct call *c)
 	return STATUS_OK;
 }
 
-static enum status do_eval(struct expander *e, const struct call *c)
+static enum status builtin_eval(struct expander *e, const struct call *c)
 {
-	return expand_eval(e, c->words + 1, c->count - 1);
+	return call_eval(e, c->words + 1, c->count - 1);
 }
 
-static enum status do_alias(struct expander *e, const struct call *c)
+static enum status builtin_alias(struct expander *e, const struct call *c)
 {
 	for (size_t i = 1; i < c->count; i++) {
 		const struct shell_word *w = &c->words[i];
@@ -358,20 +360,21 @@ static enum status do_alias(struct expander *e, const struct call *c)
 			continue;
 		size_t n = (size_t)(equals - w->text.s);
 
-		expand_set_alias(e, shell_copy(e->arena, w->text.s, n), rest_value(e, w, n + 1));
+		call_set_alias(e, shell_copy(e->arena, w->text.s, n),
+			       builtin_rest_value(e, w, n + 1));
 	}
 	return STATUS_OK;
 }
 
-static enum status do_unalias(struct expander *e, const struct call *c)
+static enum status builtin_unalias(struct expander *e, const struct call *c)
 {
 	for (size_t i = 1; i < c->count; i++)
-		expand_set_alias(e, shell_copy(e->arena, c->words[i].text.s, c->words[i].text.len),
-				 NULL);
+		call_set_alias(e, shell_copy(e->arena, c->words[i].text.s, c->words[i].text.len),
+			       NULL);
 	return STATUS_OK;
 }
 
-static enum status do_let(struct expander *e, const struct call *c)
+static enum status builtin_let(struct expander *e, const struct call *c)
 {
 	for (size_t i = 1; i < c->count; i++) {
 		const struct value *v = word_value(e, &c->words[i]);
@@ -383,14 +386,14 @@ static enum status do_let(struct expander *e, const struct call *c)
 	return STATUS_UNKNOWN;
 }
 
-static enum status do_true(struct expander *e, const struct call *c)
+static enum status builtin_true(struct expander *e, const struct call *c)
 {
 	(void)e;
 	(void)c;
 	return STATUS_OK;
 }
 
-static enum status do_false(struct expander *e, const struct call *c)
+static enum status builtin_false(struct expander *e, const struct call *c)
 {
 	(void)e;
 	(void)c;
@@ -402,37 +405,37 @@ static const struct builtin {
 	enum status (*run)(struct expander *e, const struct call *c);
 	bool declares;
 } builtins[] = {
-	{ ":", do_true, false },        { "alias", do_alias, true },
-	{ "cd", do_cd, false },         { "chdir", do_cd, false },
-	{ "declare", do_declare, true }, { "eval", do_eval, false },
-	{ "export", do_declare, true }, { "false", do_false, false },
-	{ "let", do_let, false },       { "local", do_declare, true },
-	{ "mapfile", do_mapfile, false }, { "printf", do_printf, false },
-	{ "read", do_read, false },     { "readarray", do_mapfile, false },
-	{ "readonly", do_declare, true }, { "set", do_set, false },
-	{ "shift", do_shift, false },   { "true", do_true, false },
-	{ "typeset", do_declare, true }, { "unalias", do_unalias, false },
-	{ "unset", do_unset, false },
+	{ ":", builtin_true, false },        { "alias", builtin_alias, true },
+	{ "cd", builtin_cd, false },         { "chdir", builtin_cd, false },
+	{ "declare", builtin_declare, true }, { "eval", builtin_eval, false },
+	{ "export", builtin_declare, true }, { "false", builtin_false, false },
+	{ "let", builtin_let, false },       { "local", builtin_declare, true },
+	{ "mapfile", builtin_mapfile, false }, { "printf", builtin_printf, false },
+	{ "read", builtin_read, false },     { "readarray", builtin_mapfile, false },
+	{ "readonly", builtin_declare, true }, { "set", builtin_set, false },
+	{ "shift", builtin_shift, false },   { "true", builtin_true, false },
+	{ "typeset", builtin_declare, true }, { "unalias", builtin_unalias, false },
+	{ "unset", builtin_unset, false },
 };
 
 /* The table is in the order of the first letters; 1 + where each letter begins, 0: nowhere. */
-static uint8_t begins[128];
+static uint8_t builtin_begins[128];
 
-static void fill_begins(void)
+static void builtin_fill_begins(void)
 {
 	for (size_t i = COUNT_OF(builtins); i-- > 0;)
-		begins[(unsigned char)builtins[i].name[0]] = (uint8_t)(i + 1);
+		builtin_begins[(unsigned char)builtins[i].name[0]] = (uint8_t)(i + 1);
 }
 
 static const struct builtin *find_builtin(const char *name)
 {
 	unsigned char c = (unsigned char)name[0];
 
-	if (!begins[':'])
-		fill_begins();
-	if (c >= sizeof(begins) || !begins[c])
+	if (!builtin_begins[':'])
+		builtin_fill_begins();
+	if (c >= sizeof(builtin_begins) || !builtin_begins[c])
 		return NULL;
-	for (size_t i = begins[c] - 1u; i < COUNT_OF(builtins); i++) {
+	for (size_t i = builtin_begins[c] - 1u; i < COUNT_OF(builtins); i++) {
 		const char *text = builtins[i].name;
 
 		if (text[0] != name[0])
@@ -443,15 +446,15 @@ static const struct builtin *find_builtin(const char *name)
 	return NULL;
 }
 
-bool expand_is_declaration(const char *name)
+bool builtin_declares(const char *name)
 {
 	const struct builtin *b = find_builtin(name);
 
 	return b && b->declares;
 }
 
-bool expand_builtin(struct expander *e, const struct shell_word *words, size_t count,
-		    enum status *status)
+bool builtin_run(struct expander *e, const struct shell_word *words, size_t count,
+		 enum status *status)
 {
 	const struct builtin *b = find_builtin(words[0].text.s);
 

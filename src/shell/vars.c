@@ -3,17 +3,19 @@
  * be read with what held at its command. A log of changes takes them back at the
  * end of a subshell or a branch.
  */
-#include "shell/expand.h"
-
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "shell/expand.h"
+
+/* Steps of an assignment. */
+#define WORK_VARIABLE 18u
 
 /* Values that one variable may have at the same place. */
 #define ALTERNATIVES_MAX 8
 
-static size_t hash_name(const char *name)
+static size_t vars_hash_name(const char *name)
 {
 	size_t h = 5381;
 
@@ -22,21 +24,21 @@ static size_t hash_name(const char *name)
 	return h ^ h >> 15;
 }
 
-static struct variable **find_slot(const struct variables *t, const char *name)
+static struct variable **vars_find_slot(const struct variables *t, const char *name)
 {
-	size_t i = hash_name(name) & (t->slot_count - 1);
+	size_t i = vars_hash_name(name) & (t->slot_count - 1);
 
 	while (t->slots[i] && strcmp(t->slots[i]->name, name) != 0)
 		i = (i + 1) & (t->slot_count - 1);
 	return &t->slots[i];
 }
 
-struct variable *vars_find(struct variables *t, const char *name)
+static struct variable *vars_find(struct variables *t, const char *name)
 {
-	return t->slot_count > 0 ? *find_slot(t, name) : NULL;
+	return t->slot_count > 0 ? *vars_find_slot(t, name) : NULL;
 }
 
-static void grow_slots(struct expander *e, struct variables *t)
+static void vars_grow_slots(struct expander *e, struct variables *t)
 {
 	struct variable **old = t->slots;
 	size_t old_count = t->slot_count;
@@ -45,16 +47,16 @@ static void grow_slots(struct expander *e, struct variables *t)
 	t->slots = shell_alloc(e->arena, t->slot_count * sizeof(struct variable *));
 	for (size_t i = 0; i < old_count; i++)
 		if (old[i])
-			*find_slot(t, old[i]->name) = old[i];
+			*vars_find_slot(t, old[i]->name) = old[i];
 }
 
-static struct variable *make_variable(struct expander *e, const char *name)
+static struct variable *vars_make_variable(struct expander *e, const char *name)
 {
 	struct variables *t = &e->memory->variables;
 
 	if (t->count * 2 >= t->slot_count)
-		grow_slots(e, t);
-	struct variable **slot = find_slot(t, name);
+		vars_grow_slots(e, t);
+	struct variable **slot = vars_find_slot(t, name);
 
 	if (!*slot) {
 		*slot = shell_alloc(e->arena, sizeof(**slot));
@@ -64,13 +66,13 @@ static struct variable *make_variable(struct expander *e, const char *name)
 	return *slot;
 }
 
-static struct binding *current(const struct variable *v)
+static struct binding *vars_current(const struct variable *v)
 {
 	return v->count > 0 ? v->history[v->count - 1].binding : NULL;
 }
 
 /* What held at @stamp. */
-static struct binding *binding_at(const struct variable *v, uint32_t stamp)
+static struct binding *vars_binding_at(const struct variable *v, uint32_t stamp)
 {
 	uint32_t low = 0, high = v->count;
 
@@ -96,9 +98,10 @@ static const struct binding *outer_binding(const struct shell_memory *m, const c
 
 		exported_only |= m->outer_exported_only;
 		m = m->outer;
-		const struct variable *v =
-			m->variables.slot_count > 0 ? *find_slot(&m->variables, name) : NULL;
-		struct binding *b = v ? binding_at(v, stamp) : NULL;
+		const struct variable *v = m->variables.slot_count > 0
+						   ? *vars_find_slot(&m->variables, name)
+						   : NULL;
+		struct binding *b = v ? vars_binding_at(v, stamp) : NULL;
 
 		*from = m;
 		if (b)
@@ -107,11 +110,11 @@ static const struct binding *outer_binding(const struct shell_memory *m, const c
 	return NULL;
 }
 
-static void push_moment(struct expander *e, struct variable *v, struct binding *b);
+static void vars_push_moment(struct expander *e, struct variable *v, struct binding *b);
 
 /* A value of an outer text: its unknown characters get names of this one. */
-static struct value *import_value(struct expander *e, const struct shell_memory *from,
-				  const struct value *values)
+static struct value *vars_import_value(struct expander *e, const struct shell_memory *from,
+				       const struct value *values)
 {
 	struct value *first = NULL, **tail = &first;
 
@@ -127,22 +130,22 @@ static struct value *import_value(struct expander *e, const struct shell_memory 
 	return first;
 }
 
-static struct binding *import_binding(struct expander *e, const struct shell_memory *from,
-				      const struct binding *b)
+static struct binding *vars_import_binding(struct expander *e, const struct shell_memory *from,
+					   const struct binding *b)
 {
 	struct binding *copy = shell_alloc(e->arena, sizeof(*copy));
 
 	*copy = *b;
-	copy->values = import_value(e, from, b->values);
+	copy->values = vars_import_value(e, from, b->values);
 	copy->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
 	for (uint32_t i = 0; i < b->item_count; i++)
-		copy->items[i] = b->items[i] ? import_value(e, from, b->items[i]) : NULL;
+		copy->items[i] = b->items[i] ? vars_import_value(e, from, b->items[i]) : NULL;
 	expand_charge(e, b->item_count);
 	return copy;
 }
 
 /* The variable, taken from the outer texts if this one has not set it; NULL: nobody has. */
-static struct variable *lookup(struct expander *e, const char *name)
+static struct variable *vars_lookup(struct expander *e, const char *name)
 {
 	struct variable *v = vars_find(&e->memory->variables, name);
 	const struct shell_memory *from = NULL;
@@ -153,26 +156,26 @@ static struct variable *lookup(struct expander *e, const char *name)
 
 	if (!b)
 		return v;
-	v = make_variable(e, name);
-	push_moment(e, v, import_binding(e, from, b));
+	v = vars_make_variable(e, name);
+	vars_push_moment(e, v, vars_import_binding(e, from, b));
 	return v;
 }
 
 struct binding *vars_get(struct expander *e, const char *name)
 {
-	struct variable *v = lookup(e, name);
+	struct variable *v = vars_lookup(e, name);
 
-	return v ? current(v) : NULL;
+	return v ? vars_current(v) : NULL;
 }
 
-static struct value *pick(struct value *values, uint32_t digit)
+static struct value *vars_pick(struct value *values, uint32_t digit)
 {
 	while (digit-- > 0 && values->other)
 		values = values->other;
 	return values;
 }
 
-static uint32_t count_values(const struct value *values)
+static uint32_t vars_count_values(const struct value *values)
 {
 	uint32_t n = 0;
 
@@ -182,7 +185,7 @@ static uint32_t count_values(const struct value *values)
 }
 
 /* A variable is asked for the same one of its values all through a choice. */
-static uint32_t digit_of(struct expander *e, struct variable *v, uint32_t values)
+static uint32_t vars_digit_of(struct expander *e, struct variable *v, uint32_t values)
 {
 	if (values < 2)
 		return 0;
@@ -198,18 +201,18 @@ static uint32_t digit_of(struct expander *e, struct variable *v, uint32_t values
 
 struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 {
-	struct variable *v = lookup(e, name);
-	struct binding *b = v ? current(v) : NULL;
+	struct variable *v = vars_lookup(e, name);
+	struct binding *b = v ? vars_current(v) : NULL;
 
 	*is_unset = b && !b->is_set;
 	if (!b || !b->values)
 		return NULL;
-	return pick(b->values, digit_of(e, v, count_values(b->values)));
+	return vars_pick(b->values, vars_digit_of(e, v, vars_count_values(b->values)));
 }
 
 /* ---- changes ---- */
 
-static void push_moment(struct expander *e, struct variable *v, struct binding *b)
+static void vars_push_moment(struct expander *e, struct variable *v, struct binding *b)
 {
 	if (v->count == v->cap) {
 		uint32_t cap = v->cap ? v->cap * 2 : 2;
@@ -223,7 +226,7 @@ static void push_moment(struct expander *e, struct variable *v, struct binding *
 	v->history[v->count++] = (struct moment){ ++e->memory->variables.stamp, b };
 }
 
-static void log_change(struct expander *e, struct variable *v)
+static void vars_log_change(struct expander *e, struct variable *v)
 {
 	struct variables *t = &e->memory->variables;
 
@@ -236,24 +239,24 @@ static void log_change(struct expander *e, struct variable *v)
 		t->log = log;
 		t->log_cap = cap;
 	}
-	t->log[t->log_len++] = (struct change){ v, current(v) };
+	t->log[t->log_len++] = (struct change){ v, vars_current(v) };
 }
 
-static void bind(struct expander *e, struct variable *v, struct binding *b)
+static void vars_bind(struct expander *e, struct variable *v, struct binding *b)
 {
-	log_change(e, v);
-	push_moment(e, v, b);
+	vars_log_change(e, v);
+	vars_push_moment(e, v, b);
 }
 
 void vars_set_binding(struct expander *e, const char *name, struct binding *b)
 {
-	struct variable *v = make_variable(e, name);
-	struct binding *before = current(v);
+	struct variable *v = vars_make_variable(e, name);
+	struct binding *before = vars_current(v);
 
 	expand_charge(e, WORK_VARIABLE);
 	b->is_set = true;
 	b->exported |= before && before->exported;
-	bind(e, v, b);
+	vars_bind(e, v, b);
 }
 
 void vars_set(struct expander *e, const char *name, struct value *value)
@@ -274,21 +277,21 @@ void vars_export(struct expander *e, const char *name)
 	b = shell_alloc(e->arena, sizeof(*b));
 	*b = *before;
 	b->exported = true;
-	bind(e, make_variable(e, name), b);
+	vars_bind(e, vars_make_variable(e, name), b);
 }
 
 void vars_unset(struct expander *e, const char *name)
 {
-	bind(e, make_variable(e, name), shell_alloc(e->arena, sizeof(struct binding)));
+	vars_bind(e, vars_make_variable(e, name), shell_alloc(e->arena, sizeof(struct binding)));
 }
 
 void vars_local(struct expander *e, struct local **list, const char *name)
 {
-	struct variable *v = make_variable(e, name);
+	struct variable *v = vars_make_variable(e, name);
 	struct local *l = shell_alloc(e->arena, sizeof(*l));
 
 	l->variable = v;
-	l->before = current(v);
+	l->before = vars_current(v);
 	l->older = *list;
 	*list = l;
 }
@@ -296,7 +299,7 @@ void vars_local(struct expander *e, struct local **list, const char *name)
 void vars_end_locals(struct expander *e, struct local **list, struct local *until)
 {
 	for (; *list != until; *list = (*list)->older)
-		bind(e, (*list)->variable, (*list)->before);
+		vars_bind(e, (*list)->variable, (*list)->before);
 }
 
 size_t vars_mark(struct expander *e)
@@ -311,7 +314,7 @@ void vars_undo(struct expander *e, size_t mark)
 	while (t->log_len > mark) {
 		struct change *c = &t->log[--t->log_len];
 
-		push_moment(e, c->variable, c->before);
+		vars_push_moment(e, c->variable, c->before);
 	}
 }
 
@@ -330,7 +333,7 @@ void join_start(struct expander *e, struct join *j)
 }
 
 /* The same, but for what of it may be missing or empty. */
-static bool same_value(const struct value *a, const struct value *b)
+static bool vars_same_value(const struct value *a, const struct value *b)
 {
 	if (a->len != b->len)
 		return false;
@@ -345,7 +348,7 @@ static bool same_value(const struct value *a, const struct value *b)
 }
 
 /* @a is the same as @b, but more of it may be missing or empty. */
-static bool is_weaker(const struct value *a, const struct value *b)
+static bool vars_is_weaker(const struct value *a, const struct value *b)
 {
 	for (uint32_t i = 0; i < a->len; i++) {
 		const struct cell *x = &a->v[i], *y = &b->v[i];
@@ -357,15 +360,15 @@ static bool is_weaker(const struct value *a, const struct value *b)
 }
 
 /* Adds copies of the @more values that @list has not. */
-static void add_values(struct expander *e, struct value **list, const struct value *more)
+static void vars_add_values(struct expander *e, struct value **list, const struct value *more)
 {
 	for (; more; more = more->other) {
 		struct value **tail = list;
 		size_t count = 0;
 
-		for (; *tail && !same_value(*tail, more); tail = &(*tail)->other)
+		for (; *tail && !vars_same_value(*tail, more); tail = &(*tail)->other)
 			count++;
-		if (*tail && is_weaker(more, *tail))
+		if (*tail && vars_is_weaker(more, *tail))
 			(*tail)->v = more->v;
 		if (*tail || count >= ALTERNATIVES_MAX)
 			continue;
@@ -375,16 +378,16 @@ static void add_values(struct expander *e, struct value **list, const struct val
 	}
 }
 
-static struct binding *union_of(struct expander *e, const struct binding *a,
-				const struct binding *b)
+static struct binding *vars_union_of(struct expander *e, const struct binding *a,
+				     const struct binding *b)
 {
 	struct binding *u = shell_alloc(e->arena, sizeof(*u));
 
 	*u = *a;
 	u->values = NULL;
-	add_values(e, &u->values, a->values);
+	vars_add_values(e, &u->values, a->values);
 	if (b)
-		add_values(e, &u->values, b->values);
+		vars_add_values(e, &u->values, b->values);
 	u->exported |= b && b->exported;
 	return u;
 }
@@ -402,10 +405,10 @@ static void join_add(struct expander *e, struct join *j, struct variable *v)
 		entry->variable = v;
 		entry->older = j->entries;
 		j->entries = entry;
-		entry->binding = current(v);
-	} else if (current(v)) {
-		entry->binding = entry->binding ? union_of(e, entry->binding, current(v))
-						: current(v);
+		entry->binding = vars_current(v);
+	} else if (vars_current(v)) {
+		entry->binding = entry->binding ? vars_union_of(e, entry->binding, vars_current(v))
+						: vars_current(v);
 	}
 	entry->seen++;
 }
@@ -431,7 +434,8 @@ void join_branch(struct expander *e, struct join *j)
 }
 
 /* All that is known of it is that it is not empty: ${x:?}. */
-static bool is_itself(const struct expander *e, const struct variable *v, const struct binding *b)
+static bool vars_is_itself(const struct expander *e, const struct variable *v,
+			   const struct binding *b)
 {
 	const struct cell *c = b->values && b->values->len == 1 ? b->values->v : NULL;
 
@@ -442,13 +446,13 @@ static bool is_itself(const struct expander *e, const struct variable *v, const 
 void join_end(struct expander *e, struct join *j, bool may_skip)
 {
 	for (struct join_entry *entry = j->entries; entry; entry = entry->older) {
-		struct binding *before = current(entry->variable), *after = entry->binding;
+		struct binding *before = vars_current(entry->variable), *after = entry->binding;
 		bool skipped = may_skip || entry->seen < j->branches;
 
-		if (!after || (skipped && !before && is_itself(e, entry->variable, after)))
+		if (!after || (skipped && !before && vars_is_itself(e, entry->variable, after)))
 			continue;
 		if (skipped && before && before->is_set)
-			after = union_of(e, after, before);
-		bind(e, entry->variable, after);
+			after = vars_union_of(e, after, before);
+		vars_bind(e, entry->variable, after);
 	}
 }

@@ -1,0 +1,1113 @@
+/*
+ * Commands, run as a shell would run them. A simple command's words are there once for each
+ * choice among the values of the variables in them; lists, pipelines and compound commands
+ * are walked in all their branches.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "shell/expand.h"
+
+/* Steps besides those of the characters. */
+#define WORK_COMMAND 24u
+#define WORK_ASSIGN 30u
+#define WORK_STAGE 20u /* of a pipeline */
+#define WORK_COMPOUND 3u
+#define WORK_BACKGROUND 14u
+#define WORK_SUBSTITUTION 48u
+
+/* Times that one command is told, each with other values. */
+#define VARIANTS_MAX 16
+
+/* ---- commands of the script ---- */
+
+static uint32_t eval_new_command(struct expander *e, uint32_t start, uint32_t end)
+{
+	struct shell_script *s = e->script;
+
+	if (e->budget->commands == 0) {
+		expand_trouble(e, SHELL_TOO_LONG, "too many commands", start);
+		return SHELL_NONE;
+	}
+	e->budget->commands--;
+	expand_charge(e, WORK_COMMAND);
+	if (s->command_count == e->command_cap) {
+		e->command_cap = e->command_cap ? e->command_cap * 2 : 8;
+		s->commands = mem_realloc(s->commands, e->command_cap * sizeof(*s->commands));
+	}
+	bool inside = e->context & (SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS);
+
+	s->commands[s->command_count] = (struct shell_command){
+		.context = e->context,
+		.function = e->function,
+		.piped_from = e->piped_from,
+		.parent = inside ? e->parent : SHELL_NONE,
+		.start = start,
+		.end = end,
+	};
+	return (uint32_t)s->command_count++;
+}
+
+static const struct shell_word *eval_input_word(struct expander *e)
+{
+	if (!e->input_word && e->input) {
+		e->input_word = shell_alloc(e->arena, sizeof(*e->input_word));
+		word_make(e, e->input->v, e->input->len, e->input_word);
+	}
+	return e->input_word;
+}
+
+/* ---- redirections ---- */
+
+static bool eval_is_descriptor(const struct shell_word *w)
+{
+	const char *s = shell_word_constant(w);
+	size_t digits = s ? strspn(s, "0123456789") : 0;
+
+	return s && s[0] && (s[digits] == '\0' || strcmp(s + digits, "-") == 0);
+}
+
+static void eval_set_input(struct expander *e, struct value *v)
+{
+	e->input = v;
+	e->input_word = NULL;
+	e->piped_from = SHELL_NONE;
+}
+
+/* A here-string has a newline that its word has not. */
+static void eval_here_string(struct expander *e, const struct shell_word *word)
+{
+	const struct value *v = word_value(e, word);
+	struct cells c = { 0 };
+
+	cells_copy(e, &c, v->v, v->len);
+	cells_add(e, &c, '\n', CELL_QUOTED, word->end, 0);
+	eval_set_input(e, value_make(e, c.v, c.len));
+	cells_release(&c);
+}
+
+/* What the redirection means for what the command reads and who hears it. */
+static void eval_redirect_effect(struct expander *e, const struct ast_redirect *r,
+				 const struct shell_redirect *out)
+{
+	bool input = out->fd <= 0, output = out->fd == -1 || out->fd == 1;
+
+	switch (out->op) {
+	case SHELL_HERE:
+		if (input)
+			eval_set_input(e, word_value(e, &out->target));
+		break;
+	case SHELL_STRING:
+		if (input)
+			eval_here_string(e, &out->target);
+		break;
+	case SHELL_FROM:
+	case SHELL_BOTH:
+		if (input)
+			eval_set_input(e, out->target.content ? word_value(e, out->target.content)
+							      : NULL);
+		break;
+	case SHELL_TO:
+	case SHELL_APPEND:
+		if (output)
+			e->capture = NULL;
+		break;
+	case SHELL_DUP:
+		if (output && r->op == SHELL_DUP && out->fd != 0)
+			e->capture = NULL;
+		break;
+	}
+}
+
+static void eval_redirect(struct expander *e, const struct ast_redirect *r,
+			  struct shell_redirect *out)
+{
+	out->op = (enum shell_redirect_op)r->op;
+	out->fd = r->fd;
+	if (r->target)
+		expand_one(e, r->target, &out->target);
+	else
+		word_make(e, NULL, 0, &out->target);
+	/* >&FILE is a redirection of both to a file; <& never writes. */
+	if (r->ampersand && !eval_is_descriptor(&out->target) && r->fd != 0)
+		out->op = SHELL_TO;
+	eval_redirect_effect(e, r, out);
+}
+
+static void eval_redirects(struct expander *e, const struct ast_redirect *list, uint32_t command)
+{
+	struct shell_redirect *redirects;
+	size_t count = 0;
+	uint32_t parent = e->parent;
+
+	for (const struct ast_redirect *r = list; r; r = r->next)
+		count++;
+	if (count == 0)
+		return;
+	redirects = shell_alloc(e->arena, count * sizeof(*redirects));
+	expand_charge(e, WORK_COMMAND * count);
+	count = 0;
+	e->parent = command;
+	for (const struct ast_redirect *r = list; r && !expand_failed(e); r = r->next)
+		eval_redirect(e, r, &redirects[count++]);
+	e->parent = parent;
+	struct shell_command *c = &e->script->commands[command];
+
+	c->redirects = redirects;
+	c->redirect_count = count;
+}
+
+/* ---- choices ---- */
+
+struct choice {
+	bool outer;
+	uint64_t number, count;
+};
+
+static void choice_start(struct expander *e, struct choice *c)
+{
+	*c = (struct choice){ .outer = e->choosing, .count = 1 };
+	e->choosing = true;
+}
+
+/* The next choice; false: all were made. */
+static bool choice_next(struct expander *e, struct choice *c)
+{
+	if (c->outer)
+		return c->number++ == 0;
+	if (c->number > 0) {
+		c->count = e->choice_count < VARIANTS_MAX ? e->choice_count : VARIANTS_MAX;
+		if (c->number >= c->count || expand_failed(e))
+			return false;
+	}
+	e->epoch++;
+	e->choice_left = c->number++;
+	e->choice_count = 1;
+	return true;
+}
+
+static void choice_end(struct expander *e, const struct choice *c)
+{
+	e->choosing = c->outer;
+}
+
+/* ---- assignments ---- */
+
+static struct value *eval_append_value(struct expander *e, const char *name,
+				       const struct value *more)
+{
+	struct cells c = { 0 };
+	bool unset;
+	struct value *before = vars_value(e, name, &unset);
+
+	if (before)
+		cells_copy(e, &c, before->v, before->len);
+	else if (!unset)
+		cells_add(e, &c, '?', CELL_UNKNOWN, 0, expand_name(e, name));
+	cells_copy(e, &c, more->v, more->len);
+	struct value *v = value_make(e, c.v, c.len);
+
+	cells_release(&c);
+	return v;
+}
+
+/* All values that the assignment may give. */
+static struct value *eval_assigned_values(struct expander *e, const struct ast_assign *a)
+{
+	struct value *first = NULL, **tail = &first;
+	struct choice c;
+
+	choice_start(e, &c);
+	while (choice_next(e, &c)) {
+		struct value *v = expand_value(e, a->value);
+
+		*tail = a->append ? eval_append_value(e, a->name, v) : v;
+		tail = &(*tail)->other;
+	}
+	choice_end(e, &c);
+	return first;
+}
+
+/* An item; [key]=value also sets name[key]. */
+static struct value *eval_array_item(struct expander *e, const char *name,
+				     const struct shell_word *w)
+{
+	struct value *v = word_value(e, w);
+	const char *close = w->text.s[0] == '[' ? strstr(w->text.s, "]=") : NULL;
+
+	if (!close)
+		return v;
+	size_t key = (size_t)(close - w->text.s) + 1, len = strlen(name);
+	char *joined = shell_alloc(e->arena, len + key + 1);
+
+	memcpy(joined, name, len);
+	memcpy(joined + len, w->text.s, key);
+	v = value_make(e, v->v + key + 1, v->len - key - 1);
+	vars_set(e, joined, v);
+	return v;
+}
+
+static void eval_assign_array(struct expander *e, const struct ast_assign *a)
+{
+	struct binding *b = shell_alloc(e->arena, sizeof(*b));
+	struct binding *before = a->append ? vars_get(e, a->name) : NULL;
+	uint32_t old = before && before->is_array ? before->item_count : 0;
+	struct words words = { 0 };
+
+	for (const struct ast_word *w = a->items; w && !expand_failed(e); w = w->next)
+		expand_word(e, w, &words);
+	b->is_array = true;
+	b->item_count = old + (uint32_t)words.len;
+	b->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
+	for (uint32_t i = 0; i < old; i++)
+		b->items[i] = before->items[i];
+	for (size_t i = 0; i < words.len; i++)
+		b->items[old + i] = eval_array_item(e, a->name, &words.v[i]);
+	b->values = b->item_count > 0 ? b->items[0] : NULL;
+	expand_charge(e, b->item_count);
+	words_release(&words);
+	vars_set_binding(e, a->name, b);
+}
+
+#define INDEX_MAX 1024
+
+static void eval_assign_element(struct expander *e, const struct ast_assign *a)
+{
+	struct binding *before = vars_get(e, a->name), *b = shell_alloc(e->arena, sizeof(*b));
+	const char *key = param_key(e, a->name, a->index);
+	struct cells c = { 0 };
+	int64_t n;
+
+	if (key)
+		vars_set(e, key, expand_value(e, a->value));
+	expand_parts(e, a->index->parts, &c, EXPAND_ONE);
+	if (!expand_arith(e, &c, &n) || n < 0 || n >= INDEX_MAX)
+		n = 0;
+	cells_release(&c);
+	uint32_t old = before && before->is_array ? before->item_count : 0;
+
+	b->is_array = true;
+	b->item_count = n >= old ? (uint32_t)n + 1 : old;
+	b->items = shell_alloc(e->arena, b->item_count * sizeof(struct value *));
+	for (uint32_t i = 0; i < b->item_count; i++)
+		b->items[i] = i < old ? before->items[i] : value_text(e, "", 0);
+	expand_charge(e, b->item_count);
+	b->items[n] = expand_value(e, a->value);
+	b->values = b->items[0];
+	vars_set_binding(e, a->name, b);
+}
+
+static void eval_assign(struct expander *e, const struct ast_assign *a, struct shell_assign *out)
+{
+	bool unset;
+	struct value *v;
+
+	expand_charge(e, WORK_ASSIGN);
+	if (a->is_array)
+		eval_assign_array(e, a);
+	else if (a->index)
+		eval_assign_element(e, a);
+	else
+		vars_set(e, param_nameref(e, a->name), eval_assigned_values(e, a));
+	v = vars_value(e, param_nameref(e, a->name), &unset);
+	out->name = shell_copy(e->arena, a->name, strlen(a->name));
+	out->value.start = a->value ? a->value->start : 0;
+	out->value.end = a->value ? a->value->end : 0;
+	word_make(e, v ? v->v : NULL, v ? v->len : 0, &out->value);
+}
+
+/* x=$(...), also in quotes: the assignment whose output tells the status of @n; NULL: none. */
+static const struct ast_assign *output_assign(const struct ast_node *n)
+{
+	const struct ast_assign *a = n->type == AST_SIMPLE && !n->words ? n->assigns : NULL;
+	const struct ast_part *p;
+
+	while (a && a->next)
+		a = a->next;
+	p = a && a->value && !a->index && !a->append ? a->value->parts : NULL;
+	if (p && p->next && p->type == PART_TEXT && !p->text.len)
+		p = p->next; /* the empty text of "" */
+	return p && !p->next && p->type == PART_COMMAND ? a : NULL;
+}
+
+static void eval_succeeded(struct expander *e, const struct ast_node *n)
+{
+	const struct ast_assign *a = output_assign(n);
+	const struct binding *b = a ? vars_get(e, a->name) : NULL;
+	struct value *first = NULL, **tail = &first;
+
+	for (const struct value *v = b ? b->values : NULL; v; v = v->other) {
+		struct value *whole = value_make(e, v->v, v->len);
+
+		for (uint32_t i = 0; i < whole->len; i++) {
+			struct cell *c = &whole->v[i];
+
+			if (cell_is_known(c))
+				c->name = 0;
+			else if (cell_is_unknown(c))
+				*c = cell_unknown(e, expand_name_text(e, c->name), c->kind, c->at);
+		}
+		*tail = whole;
+		tail = &whole->other;
+	}
+	if (first)
+		vars_set(e, a->name, first);
+}
+
+/* The assignments of a command; before a name they hold for this command only. */
+static void eval_assigns(struct expander *e, const struct ast_node *n, uint32_t index)
+{
+	struct shell_assign *assigns;
+	size_t count = 0;
+	uint32_t parent = e->parent;
+
+	for (const struct ast_assign *a = n->assigns; a; a = a->next)
+		count++;
+	if (count == 0)
+		return;
+	assigns = shell_alloc(e->arena, count * sizeof(*assigns));
+	count = 0;
+	e->parent = index;
+	for (const struct ast_assign *a = n->assigns; a && !expand_failed(e); a = a->next) {
+		if (n->words && !a->late)
+			vars_local(e, &e->prefix, a->name);
+		eval_assign(e, a, &assigns[count++]);
+		if (n->words && !a->late)
+			vars_export(e, a->name);
+	}
+	e->parent = parent;
+	struct shell_command *c = &e->script->commands[index];
+
+	c->assigns = assigns;
+	c->assign_count = count;
+}
+
+/* ---- words ---- */
+
+static bool eval_is_assignment_word(const struct ast_word *w)
+{
+	const struct ast_part *p = w->parts;
+
+	return p && p->type == PART_TEXT && !p->quoted && memchr(p->text.s, '=', p->text.len);
+}
+
+static void eval_words(struct expander *e, const struct ast_node *n, uint32_t index)
+{
+	struct words words = { 0 };
+	uint32_t parent = e->parent;
+	bool declares = false;
+
+	e->parent = index;
+	for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next) {
+		if (declares && eval_is_assignment_word(w)) {
+			struct shell_word one;
+
+			expand_one(e, w, &one);
+			word_add(e, &words, &one);
+		} else {
+			expand_word(e, w, &words);
+		}
+		if (words.len == 1 && shell_word_constant(&words.v[0]))
+			declares = builtin_declares(words.v[0].text.s);
+	}
+	e->parent = parent;
+	struct shell_command *c = &e->script->commands[index];
+
+	c->words = shell_alloc(e->arena, words.len * sizeof(*words.v));
+	if (words.len > 0)
+		memcpy(c->words, words.v, words.len * sizeof(*words.v));
+	c->word_count = words.len;
+	words_release(&words);
+}
+
+/* ---- the command ---- */
+
+static enum status eval_run(struct expander *e, const struct shell_word *words, size_t count)
+{
+	const char *name = count > 0 ? shell_word_constant(&words[0]) : NULL;
+	struct function *f;
+	enum status s;
+
+	while (name && count > 1 && (name[0] == 'c' || name[0] == 'b') &&
+	       (strcmp(name, "command") == 0 || strcmp(name, "builtin") == 0) &&
+	       words[1].text.s[0] != '-') {
+		name = shell_word_constant(&words[1]);
+		words++;
+		count--;
+	}
+	f = name ? call_find_function(e, name) : NULL;
+	if (f && !f->active)
+		return call_function(e, f, words, count);
+	if (name && builtin_run(e, words, count, &s))
+		return s;
+	return output_run(e, words, count);
+}
+
+/* Words, assignments and redirections of one choice; the slot, or SHELL_NONE. */
+static uint32_t eval_record(struct expander *e, const struct ast_node *n, bool first)
+{
+	uint32_t index = eval_new_command(e, n->start, n->end);
+
+	if (index == SHELL_NONE)
+		return index;
+	eval_words(e, n, index);
+	if (first || n->words)
+		eval_redirects(e, n->redirects, index);
+	if (first)
+		eval_assigns(e, n, index);
+	struct shell_command *c = &e->script->commands[index];
+	const struct shell_word *input = eval_input_word(e);
+
+	c = &e->script->commands[index];
+	c->input = input;
+	c->piped_from = e->piped_from;
+	c->stamp = e->memory->variables.stamp;
+	return index;
+}
+
+static struct alias *eval_alias_of(struct expander *e, const struct ast_node *n)
+{
+	if (!n->words || !n->words->simple || !e->memory->alias_lists)
+		return NULL;
+	const struct ast_text *t = &n->words->parts->text;
+	char name[64];
+
+	if (t->len >= sizeof(name))
+		return NULL;
+	memcpy(name, t->s, t->len);
+	name[t->len] = '\0';
+	return call_find_alias(e, name);
+}
+
+/* exec < FILE: the shell itself reads it from here on. */
+static bool eval_opens_input(const struct shell_command *c)
+{
+	if (c->word_count != 1 || strcmp(c->words[0].text.s, "exec"))
+		return false;
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].fd <= 0 && c->redirects[i].op != SHELL_TO &&
+		    c->redirects[i].op != SHELL_APPEND)
+			return true;
+	return false;
+}
+
+static enum status eval_simple(struct expander *e, const struct ast_node *n)
+{
+	struct cells *capture = e->capture;
+	struct value *input = e->input;
+	struct shell_word *input_word = e->input_word;
+	struct local *prefix = e->prefix;
+	uint32_t piped_from = e->piped_from, first = SHELL_NONE;
+	struct alias *alias = eval_alias_of(e, n);
+	enum status s = STATUS_UNKNOWN;
+	struct choice c;
+
+	choice_start(e, &c);
+	while (choice_next(e, &c)) {
+		e->capture = capture;
+		e->input = input;
+		e->input_word = input_word;
+		e->piped_from = piped_from;
+		uint32_t index = eval_record(e, n, first == SHELL_NONE);
+
+		if (index == SHELL_NONE)
+			break;
+		if (first == SHELL_NONE)
+			first = index;
+	}
+	choice_end(e, &c);
+	if (first != SHELL_NONE && !expand_failed(e)) {
+		/* The script may move its commands while one of them is run. */
+		struct shell_command *told = &e->script->commands[first];
+
+		if (alias && !alias->active && told->word_count > 0)
+			s = call_alias(e, alias, told->words, told->word_count);
+		else if (told->word_count > 0)
+			s = eval_run(e, told->words, told->word_count);
+		else
+			s = output_assign(n) ? STATUS_UNKNOWN : STATUS_OK;
+		if (e->errexit)
+			eval_succeeded(e, n);
+	}
+	vars_end_locals(e, &e->prefix, prefix);
+	e->capture = capture;
+	if (first != SHELL_NONE && eval_opens_input(&e->script->commands[first]))
+		return s; /* what it reads from now on */
+	e->input = input;
+	e->input_word = input_word;
+	e->piped_from = piped_from;
+	return s;
+}
+
+/* ---- lists, pipelines, compound commands ---- */
+
+/* Values of a plain kind that a loop is walked for, by the loops around it. */
+static const size_t loop_values[] = { 64, 8, 4, 2 };
+
+/* Where a walk is, to come back to. */
+struct place {
+	struct cells *capture;
+	struct value *input;
+	struct shell_word *input_word;
+	struct params params;
+	unsigned context;
+	uint32_t piped_from, parent;
+	bool errexit;
+};
+
+static struct place eval_save_place(const struct expander *e)
+{
+	return (struct place){ e->capture, e->input, e->input_word, e->params, e->context,
+			       e->piped_from, e->parent, e->errexit };
+}
+
+static void eval_restore_place(struct expander *e, const struct place *p)
+{
+	e->capture = p->capture;
+	e->input = p->input;
+	e->input_word = p->input_word;
+	e->params = p->params;
+	e->context = p->context;
+	e->piped_from = p->piped_from;
+	e->parent = p->parent;
+	e->errexit = p->errexit;
+}
+
+static enum status eval_negate(enum status s)
+{
+	return s == STATUS_OK ? STATUS_FAILED : s == STATUS_FAILED ? STATUS_OK : s;
+}
+
+/* ---- lists ---- */
+
+/*
+ * Members behind && and || may be skipped: what they assign is then one of two
+ * values. Output of a member that surely does not run is not captured.
+ */
+struct chain {
+	struct join join;
+	bool open;
+	enum status status;
+};
+
+static void eval_end_chain(struct expander *e, struct chain *c)
+{
+	if (!c->open)
+		return;
+	join_branch(e, &c->join);
+	join_end(e, &c->join, true);
+	c->open = false;
+}
+
+static enum status eval_member(struct expander *e, const struct ast_node *n, enum status before)
+{
+	unsigned context = e->context;
+	struct cells *capture = e->capture;
+	enum status s;
+	bool skipped = (n->join == JOIN_AND && before == STATUS_FAILED) ||
+		       (n->join == JOIN_OR && before == STATUS_OK);
+
+	if (n->join != JOIN_ALWAYS)
+		e->context |= SHELL_CONDITIONAL;
+	if (skipped)
+		e->capture = NULL;
+	s = eval_walk(e, n);
+	e->context = context;
+	e->capture = capture;
+	return skipped ? before : s;
+}
+
+/* What was written from @from on: the command that wrote it may not run. */
+static void eval_may_be_missing(struct expander *e, size_t from)
+{
+	size_t len = e->capture ? e->capture->len : 0;
+
+	for (size_t i = from; i < len; i++) {
+		struct cell *c = &e->capture->v[i];
+
+		if (cell_is_known(c))
+			c->name = expand_name(e, NAME_MISSING);
+		else if (cell_is_unknown(c))
+			c->c = UNKNOWN_ANY;
+		expand_charge(e, 1);
+	}
+}
+
+static bool eval_is_word(const struct ast_word *w, const char *text)
+{
+	return w && w->simple && w->parts->text.len == strlen(text) &&
+	       memcmp(w->parts->text.s, text, w->parts->text.len) == 0;
+}
+
+/* exit, return, and { ...; exit; } */
+static bool eval_leaves(const struct ast_node *n)
+{
+	if (n->type == AST_GROUP)
+		n = n->body;
+	if (n && n->type == AST_LIST)
+		for (n = n->body; n && n->next;)
+			n = n->next;
+	return n && n->type == AST_SIMPLE &&
+	       (eval_is_word(n->words, "exit") || eval_is_word(n->words, "return"));
+}
+
+/* Behind a && @n || OTHER, OTHER writes when @n does not run. */
+static bool eval_has_other(const struct ast_node *n)
+{
+	const struct ast_node *other = n->next;
+
+	return other && other->join == JOIN_OR && !eval_leaves(other) &&
+	       !eval_is_word(other->words, "true") && !eval_is_word(other->words, ":");
+}
+
+/* A member of a list, behind @before. Its failure is looked at if && or || follows. */
+static enum status eval_link(struct expander *e, const struct ast_node *n,
+			     const struct ast_node *before, enum status status)
+{
+	bool errexit = e->errexit, looked_at = n->next && n->next->join != JOIN_ALWAYS;
+
+	if (n->join == JOIN_AND)
+		eval_succeeded(e, before);
+	e->errexit &= !looked_at;
+	status = eval_member(e, n, status);
+	if (looked_at)
+		e->errexit |= errexit;
+	return status;
+}
+
+static enum status eval_list(struct expander *e, const struct ast_node *list)
+{
+	struct chain c = { .status = STATUS_OK };
+	const struct ast_node *before = NULL;
+	bool may_end = false;
+
+	for (const struct ast_node *n = list->body; n && !expand_failed(e); n = n->next) {
+		size_t from = e->capture ? e->capture->len : 0;
+		bool may_skip = n->join == JOIN_AND && c.status == STATUS_UNKNOWN &&
+				!eval_has_other(n);
+
+		if (n->join == JOIN_ALWAYS)
+			eval_end_chain(e, &c);
+		else if (!c.open && c.status == STATUS_UNKNOWN) {
+			join_start(e, &c.join);
+			c.open = true;
+		}
+		c.status = eval_link(e, n, before, c.status);
+		if (may_skip || may_end)
+			eval_may_be_missing(e, from);
+		if (n->join == JOIN_OR && eval_leaves(n)) {
+			eval_end_chain(e, &c);
+			eval_succeeded(e, before);
+			may_end = true;
+		}
+		before = n;
+	}
+	eval_end_chain(e, &c);
+	return c.status;
+}
+
+/* ---- pipelines ---- */
+
+/* What a stage wrote is what the next one reads, if any of it is known. */
+static void eval_pipe_input(struct expander *e, const struct cells *output)
+{
+	bool known = false;
+
+	for (size_t i = 0; i < output->len && !known; i++)
+		known = output->v[i].kind < CELL_UNKNOWN || output->v[i].kind == CELL_TILDE;
+	e->input = known ? value_make(e, output->v, output->len) : NULL;
+	e->input_word = NULL;
+}
+
+static enum status eval_stage(struct expander *e, const struct ast_node *n, struct cells *output)
+{
+	size_t mark = vars_mark(e);
+	enum status s;
+
+	e->capture = output;
+	s = eval_walk(e, n);
+	vars_undo(e, mark);
+	return s;
+}
+
+/* What is inside ends with the place that was saved before. */
+static void eval_enter_subshell(struct expander *e)
+{
+	unsigned depth = shell_subshell_depth(e->context);
+
+	depth += depth < SHELL_SUBSHELL_DEPTH_MAX;
+	e->context = (e->context & SHELL_CONTEXT_MASK) | SHELL_IN_SUBSHELL |
+		     depth << SHELL_DEPTH_SHIFT | ++e->subshells << SHELL_SUBSHELL_SHIFT;
+}
+
+static enum status eval_pipe(struct expander *e, const struct ast_node *pipe)
+{
+	struct place place = eval_save_place(e);
+	enum status s = STATUS_OK;
+
+	if (!pipe->body || !pipe->body->next) {
+		s = pipe->body ? eval_walk(e, pipe->body) : STATUS_OK;
+		return pipe->negated ? eval_negate(s) : s;
+	}
+	for (const struct ast_node *n = pipe->body; n && !expand_failed(e); n = n->next) {
+		struct cells output = { 0 };
+		uint32_t first = (uint32_t)e->script->command_count;
+
+		expand_charge(e, WORK_STAGE);
+		eval_enter_subshell(e);
+		s = eval_stage(e, n, n->next ? &output : place.capture);
+		eval_restore_place(e, &place);
+		if (e->script->command_count > first)
+			e->piped_from = first;
+		eval_pipe_input(e, &output);
+		cells_release(&output);
+	}
+	eval_restore_place(e, &place);
+	return pipe->negated ? eval_negate(s) : s;
+}
+
+/* ---- branches ---- */
+
+/* Its failure is looked at. */
+static void eval_condition(struct expander *e, const struct ast_node *n)
+{
+	bool errexit = e->errexit;
+
+	e->errexit = false;
+	eval_walk(e, n);
+	e->errexit |= errexit;
+}
+
+static enum status eval_if(struct expander *e, const struct ast_node *n)
+{
+	enum status s = STATUS_UNKNOWN;
+	struct join j;
+	bool has_else = false;
+	unsigned context = e->context;
+	size_t from = e->capture ? e->capture->len : 0;
+
+	join_start(e, &j);
+	for (; n && !expand_failed(e); n = n->other) {
+		if (n->type != AST_IF) {
+			eval_walk(e, n);
+			join_branch(e, &j);
+			has_else = true;
+			break;
+		}
+		struct cells *capture = e->capture;
+
+		e->capture = NULL;
+		eval_condition(e, n->condition);
+		e->capture = capture;
+		e->context |= SHELL_CONDITIONAL;
+		s = eval_walk(e, n->body);
+		join_branch(e, &j);
+	}
+	join_end(e, &j, !has_else);
+	if (!has_else)
+		eval_may_be_missing(e, from);
+	e->context = context;
+	return s == STATUS_OK ? STATUS_UNKNOWN : s;
+}
+
+static enum status eval_case(struct expander *e, const struct ast_node *n)
+{
+	struct cells unused = { 0 };
+	struct join j;
+	unsigned context = e->context;
+
+	if (n->words)
+		expand_parts(e, n->words->parts, &unused, EXPAND_ONE);
+	join_start(e, &j);
+	e->context |= SHELL_CONDITIONAL;
+	for (const struct ast_case *c = n->cases; c && !expand_failed(e); c = c->next) {
+		for (const struct ast_word *w = c->patterns; w; w = w->next)
+			expand_parts(e, w->parts, &unused, EXPAND_PATTERN);
+		eval_walk(e, c->body);
+		join_branch(e, &j);
+	}
+	join_end(e, &j, true);
+	e->context = context;
+	cells_release(&unused);
+	return STATUS_UNKNOWN;
+}
+
+/* ---- loops ---- */
+
+/*
+ * The body runs any number of times. It is walked a second time when it assigned
+ * something, so that it sees its own values.
+ */
+static void eval_repeated(struct expander *e, const struct ast_node *n)
+{
+	for (int pass = 0; pass < 2 && !expand_failed(e); pass++) {
+		struct join j;
+		size_t mark = vars_mark(e);
+		bool changed;
+
+		if (n->condition)
+			eval_condition(e, n->condition);
+		join_start(e, &j);
+		eval_walk(e, n->body);
+		join_branch(e, &j);
+		join_end(e, &j, true);
+		changed = vars_mark(e) != mark;
+		if (!changed || e->loops > 2)
+			break;
+	}
+}
+
+static enum status eval_while(struct expander *e, const struct ast_node *n)
+{
+	unsigned context = e->context;
+	struct cells text = { 0 };
+
+	if (n->words)
+		expand_parts(e, n->words->parts, &text, EXPAND_ONE);
+	for (size_t i = 0; i < text.len; i++) /* for ((i=1; ...)): what is assigned at first */
+		if (text.v[i].c == ';') {
+			struct cells start = { .v = text.v, .len = i };
+			int64_t result;
+
+			expand_arith(e, &start, &result);
+			break;
+		}
+	cells_release(&text);
+	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
+	e->loops++;
+	eval_repeated(e, n);
+	e->loops--;
+	e->context = context;
+	return STATUS_UNKNOWN;
+}
+
+static bool eval_is_plain_value(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++) {
+		char c = w->text.s[i];
+
+		if (w->kind[i] != SHELL_LITERAL ||
+		    !((c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+			return false;
+	}
+	return true;
+}
+
+static void eval_values(struct expander *e, const struct ast_node *n, const struct words *values)
+{
+	size_t level = e->loops < 3 ? e->loops : 3, plain = 0;
+	bool skipped = false;
+
+	e->loops++;
+	for (size_t i = 0; i < values->len && !expand_failed(e); i++) {
+		if (eval_is_plain_value(&values->v[i]) && plain++ >= loop_values[level]) {
+			skipped = true;
+			continue;
+		}
+		vars_set(e, n->name, word_value(e, &values->v[i]));
+		eval_walk(e, n->body);
+	}
+	if (skipped || values->len == 0) {
+		vars_set(e, n->name, value_unknown(e, "{..}", n->start));
+		eval_walk(e, n->body);
+	}
+	e->loops--;
+}
+
+static enum status eval_for(struct expander *e, const struct ast_node *n)
+{
+	struct words values = { 0 };
+	unsigned context = e->context;
+
+	if (n->plain_for) {
+		static struct ast_param all = { .name = "@" };
+		struct ast_part part = { .type = PART_PARAM, .quoted = true, .param = &all };
+		struct ast_word word = { .parts = &part, .start = n->start, .end = n->end };
+
+		expand_word(e, &word, &values);
+	}
+	for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next)
+		expand_word(e, w, &values);
+	e->context |= SHELL_IN_LOOP;
+	eval_values(e, n, &values);
+	e->context = context;
+	words_release(&values);
+	return STATUS_UNKNOWN;
+}
+
+/* ---- the rest ---- */
+
+static enum status eval_test(struct expander *e, const struct ast_node *n)
+{
+	uint32_t index = eval_new_command(e, n->start, n->end), parent = e->parent;
+	struct words words = { 0 };
+	struct shell_word open = { .start = n->start, .end = n->start + 2 };
+
+	if (index == SHELL_NONE)
+		return STATUS_UNKNOWN;
+	word_make(e,
+		  (struct cell[]){ { n->start, 0, CELL_QUOTED, '[' },
+				   { n->start + 1, 0, CELL_QUOTED, '[' } },
+		  2, &open);
+	word_add(e, &words, &open);
+	e->parent = index;
+	for (const struct ast_word *w = n->words; w && !expand_failed(e); w = w->next) {
+		struct shell_word word;
+
+		expand_one(e, w, &word);
+		word_add(e, &words, &word);
+	}
+	e->parent = parent;
+	struct shell_command *c = &e->script->commands[index];
+
+	c->context |= SHELL_TEST;
+	c->words = shell_alloc(e->arena, words.len * sizeof(*words.v));
+	memcpy(c->words, words.v, words.len * sizeof(*words.v));
+	c->word_count = words.len;
+	words_release(&words);
+	return STATUS_UNKNOWN;
+}
+
+static enum status eval_arith(struct expander *e, const struct ast_node *n)
+{
+	struct cells text = { 0 };
+	int64_t result = 0;
+	bool known;
+
+	expand_parts(e, n->words->parts, &text, EXPAND_ONE);
+	known = expand_arith(e, &text, &result);
+	cells_release(&text);
+	return !known ? STATUS_UNKNOWN : result ? STATUS_OK : STATUS_FAILED;
+}
+
+/* Redirections of a compound are a command of their own, before what is inside of it. */
+static void eval_compound_redirects(struct expander *e, const struct ast_node *n)
+{
+	if (!n->redirects)
+		return;
+	uint32_t index = eval_new_command(e, n->start, n->end);
+
+	if (index == SHELL_NONE)
+		return;
+	eval_redirects(e, n->redirects, index);
+	const struct shell_word *input = eval_input_word(e);
+
+	e->script->commands[index].input = input;
+}
+
+static enum status eval_compound(struct expander *e, const struct ast_node *n)
+{
+	eval_compound_redirects(e, n);
+	switch (n->type) {
+	case AST_LIST:
+		return eval_list(e, n);
+	case AST_PIPE:
+		return eval_pipe(e, n);
+	case AST_GROUP:
+	case AST_SUBSHELL:
+		return n->body ? eval_walk(e, n->body) : STATUS_OK;
+	case AST_IF:
+		return eval_if(e, n);
+	case AST_WHILE:
+		return eval_while(e, n);
+	case AST_FOR:
+		return eval_for(e, n);
+	case AST_CASE:
+		return eval_case(e, n);
+	case AST_ARITH:
+		return n->words ? eval_arith(e, n) : STATUS_UNKNOWN;
+	case AST_TEST:
+		return eval_test(e, n);
+	default:
+		return STATUS_UNKNOWN;
+	}
+}
+
+enum status eval_walk(struct expander *e, const struct ast_node *n)
+{
+	enum status s;
+
+	if (n->type == AST_SIMPLE && !n->background)
+		return eval_simple(e, n);
+	if (n->type == AST_FUNCTION) {
+		call_define(e, n);
+		return STATUS_OK;
+	}
+	if (!expand_enter(e, n->start))
+		return STATUS_UNKNOWN;
+	expand_charge(e, n->background ? WORK_BACKGROUND : WORK_COMPOUND);
+	struct place place = eval_save_place(e);
+	size_t mark = vars_mark(e);
+	bool apart = n->type == AST_SUBSHELL || n->background;
+
+	if (n->background)
+		e->context |= SHELL_BACKGROUND;
+	if (apart)
+		eval_enter_subshell(e);
+	s = n->type == AST_SIMPLE ? eval_simple(e, n) : eval_compound(e, n);
+	if (apart) {
+		vars_undo(e, mark);
+	} else {
+		place.params = e->params;
+		place.errexit = e->errexit;
+	}
+	if (!apart && !n->redirects && n->body && /* exec < FILE */
+	    (n->type == AST_LIST || (n->type == AST_PIPE && !n->body->next))) {
+		place.input = e->input;
+		place.input_word = e->input_word;
+	}
+	eval_restore_place(e, &place);
+	expand_leave(e);
+	return n->background ? STATUS_OK : s;
+}
+
+/* ---- substitutions ---- */
+
+void eval_substitution(struct expander *e, const struct ast_node *list, struct cells *out)
+{
+	struct place place = eval_save_place(e);
+	size_t mark = vars_mark(e);
+
+	if (!list || !expand_enter(e, list->start))
+		return;
+	expand_charge(e, WORK_SUBSTITUTION);
+	e->context = (e->context & ~(unsigned)SHELL_IN_PROCESS) | SHELL_IN_SUBSTITUTION;
+	eval_enter_subshell(e);
+	e->capture = out;
+	eval_walk(e, list);
+	while (out->len > 0 && out->v[out->len - 1].c == '\n' &&
+	       out->v[out->len - 1].kind == CELL_QUOTED)
+		out->len--;
+	vars_undo(e, mark);
+	eval_restore_place(e, &place);
+	expand_leave(e);
+}
+
+void eval_process(struct expander *e, const struct ast_part *p, struct cells *out)
+{
+	struct place place = eval_save_place(e);
+	struct cells output = { 0 };
+	size_t mark = vars_mark(e);
+	uint32_t at = p->text.at ? p->text.at[0] : p->text.pos;
+	bool input = p->type == PART_INPUT;
+
+	if (!expand_enter(e, at))
+		return;
+	e->context = (e->context & ~(unsigned)SHELL_IN_SUBSTITUTION) | SHELL_IN_PROCESS;
+	eval_enter_subshell(e);
+	e->capture = input ? &output : NULL;
+	eval_walk(e, p->list);
+	if (input) {
+		e->process = shell_alloc(e->arena, sizeof(*e->process));
+		word_make(e, output.v, output.len, e->process);
+	}
+	cells_copy(e, out,
+		   &(struct cell){ at, expand_name(e, input ? "<(" : ">("), CELL_UNKNOWN,
+				   UNKNOWN_SET },
+		   1);
+	cells_release(&output);
+	vars_undo(e, mark);
+	eval_restore_place(e, &place);
+	expand_leave(e);
+}

@@ -1,0 +1,913 @@
+/*
+ * What a command writes, as far as its words and its input tell: echo, printf, cat, filters
+ * that people hide commands with, and the names of files that find, ls and the like write:
+ * all that is below a place is "PLACE" and "PLACE/" with a star that acts as one would in an
+ * unquoted word. It never reads a file; what a filter does with options that are not here is
+ * not known.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/mem.h"
+#include "shell/expand.h"
+
+struct call {
+	const struct shell_word *words;
+	size_t count;
+};
+
+/* ---- escapes ---- */
+
+static int echo_octal(const struct value *v, uint32_t *i, int max)
+{
+	int n = 0;
+
+	for (; max > 0 && *i < v->len && v->v[*i].c >= '0' && v->v[*i].c <= '7'; max--)
+		n = n * 8 + (v->v[(*i)++].c - '0');
+	return n;
+}
+
+static int output_hex_digit(char c)
+{
+	return c >= '0' && c <= '9' ? c - '0' :
+	       c >= 'a' && c <= 'f' ? c - 'a' + 10 :
+	       c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static int echo_hex(const struct value *v, uint32_t *i, int max)
+{
+	int n = 0;
+
+	for (; max > 0 && *i < v->len && output_hex_digit(v->v[*i].c) >= 0; max--)
+		n = n * 16 + output_hex_digit(v->v[(*i)++].c);
+	return n;
+}
+
+/* The sequence at the backslash at *@i. False: \c, the output ends. */
+static bool echo_escape(struct expander *e, const struct value *v, uint32_t *i, bool zero,
+			struct cells *out)
+{
+	static const char letters[] = "abefnrtv", values[] = "\a\b\033\f\n\r\t\v";
+	uint32_t at = v->v[*i].at;
+	char c = *i + 1 < v->len ? v->v[*i + 1].c : '\\';
+	const char *known = c ? strchr(letters, c) : NULL;
+	uint32_t k = *i + 2;
+
+	if (known) {
+		cells_add(e, out, values[known - letters], CELL_QUOTED, at, 0);
+	} else if (c == 'c') {
+		return false;
+	} else if (c >= '0' && c <= '7') {
+		k = *i + (zero && c == '0' ? 2 : 1);
+		cells_add(e, out, (char)echo_octal(v, &k, 3), CELL_QUOTED, at, 0);
+	} else if (c == 'x' && k < v->len && output_hex_digit(v->v[k].c) >= 0) {
+		cells_add(e, out, (char)echo_hex(v, &k, 2), CELL_QUOTED, at, 0);
+	} else {
+		cells_add(e, out, '\\', CELL_QUOTED, at, 0);
+		if (c != '\\')
+			k = *i + 1;
+	}
+	*i = k;
+	return true;
+}
+
+/* @v with its escapes done; false: \c ended the output. */
+static bool echo_escaped(struct expander *e, const struct value *v, struct cells *out)
+{
+	for (uint32_t i = 0; i < v->len;) {
+		if (v->v[i].kind != CELL_QUOTED || v->v[i].c != '\\')
+			cells_copy(e, out, &v->v[i++], 1);
+		else if (!echo_escape(e, v, &i, true, out))
+			return false;
+	}
+	return true;
+}
+
+/* ---- echo ---- */
+
+static bool echo_is_option(const char *s)
+{
+	return s && s[0] == '-' && s[1] && strspn(s + 1, "neE") == strlen(s + 1);
+}
+
+/* Escapes act as in dash, unless -E says otherwise: what they hide matters more. */
+static enum status output_echo(struct expander *e, const struct call *c)
+{
+	bool newline = true, escapes = true;
+	size_t i = 1;
+
+	for (; i < c->count && echo_is_option(shell_word_constant(&c->words[i])); i++) {
+		newline &= !strchr(c->words[i].text.s, 'n');
+		escapes = !strchr(c->words[i].text.s, 'E');
+	}
+	for (size_t first = i; i < c->count; i++) {
+		const struct value *v = word_value(e, &c->words[i]);
+
+		if (i > first)
+			cells_add(e, e->capture, ' ', CELL_QUOTED, c->words[i].start, 0);
+		if (!escapes)
+			cells_copy(e, e->capture, v->v, v->len);
+		else if (!echo_escaped(e, v, e->capture))
+			return STATUS_OK;
+	}
+	if (newline)
+		cells_add(e, e->capture, '\n', CELL_QUOTED, c->words[0].end, 0);
+	return STATUS_OK;
+}
+
+/* ---- printf ---- */
+
+struct format {
+	struct expander *e;
+	const struct shell_word *args;
+	size_t count, next;
+	struct cells *out;
+	bool used; /* a conversion took an argument */
+	bool ended;
+};
+
+static const struct shell_word *next_arg(struct format *f)
+{
+	f->used = true;
+	return f->next < f->count ? &f->args[f->next++] : NULL;
+}
+
+/* %d %x %o %c of a constant number. */
+static void printf_number(struct format *f, char type, uint32_t at)
+{
+	const struct shell_word *w = next_arg(f);
+	const char *s = w ? shell_word_constant(w) : "0";
+	char text[32];
+
+	if (!s) {
+		cells_add(f->e, f->out, '?', CELL_UNKNOWN, at, 0);
+		return;
+	}
+	long long n = s[0] == '\'' || s[0] == '"' ? (unsigned char)s[1] : strtoll(s, NULL, 0);
+
+	snprintf(text, sizeof(text), type == 'x' ? "%llx" : type == 'X' ? "%llX" :
+		 type == 'o' ? "%llo" : "%lld", n);
+	cells_text(f->e, f->out, text, CELL_QUOTED, at);
+}
+
+static void printf_text_arg(struct format *f, char type)
+{
+	const struct shell_word *w = next_arg(f);
+
+	if (!w)
+		return;
+	const struct value *v = word_value(f->e, w);
+
+	if (type == 'b')
+		f->ended |= !echo_escaped(f->e, v, f->out);
+	else
+		cells_copy(f->e, f->out, v->v, type == 'c' && v->len > 0 ? 1 : v->len);
+}
+
+/* The conversion at the '%' at @i; behind it. Widths are not padded: blanks change nothing. */
+static uint32_t printf_conversion(struct format *f, const struct value *v, uint32_t i)
+{
+	uint32_t at = v->v[i].at;
+
+	for (i++; i < v->len && strchr("-+ #0123456789.*lhjzt", v->v[i].c); i++)
+		if (v->v[i].c == '*')
+			next_arg(f);
+	char type = i < v->len ? v->v[i].c : '%';
+
+	if (type == '%')
+		cells_add(f->e, f->out, '%', CELL_QUOTED, at, 0);
+	else if (strchr("sbcq", type))
+		printf_text_arg(f, type);
+	else if (strchr("diouxX", type))
+		printf_number(f, type, at);
+	else
+		cells_add(f->e, f->out, '?', CELL_UNKNOWN, at, 0);
+	return i + 1;
+}
+
+bool output_printf(struct expander *e, const struct shell_word *words, size_t count,
+		   struct cells *out)
+{
+	const struct value *v = word_value(e, &words[0]);
+	struct format f = { .e = e, .args = words + 1, .count = count - 1, .out = out };
+
+	do {
+		f.used = false;
+		for (uint32_t i = 0; i < v->len && !f.ended;) {
+			if (v->v[i].kind == CELL_QUOTED && v->v[i].c == '%')
+				i = printf_conversion(&f, v, i);
+			else if (v->v[i].kind == CELL_QUOTED && v->v[i].c == '\\')
+				f.ended |= !echo_escape(e, v, &i, false, out);
+			else
+				cells_copy(e, out, &v->v[i++], 1);
+		}
+	} while (f.used && f.next < f.count && !f.ended && !expand_failed(e));
+	return true;
+}
+
+/* ---- filters over a text that is known ---- */
+
+struct filter {
+	struct expander *e;
+	const struct shell_word *words;
+	size_t count;
+	const struct value *in;
+	struct cells *out;
+};
+
+/* Writes what the filter makes of its input; false: that is not known. */
+typedef bool filter_fn(const struct filter *f);
+
+static bool filter_has_option(const struct filter *f, const char *text)
+{
+	for (size_t i = 1; i < f->count; i++)
+		if (strcmp(f->words[i].text.s, text) == 0)
+			return true;
+	return false;
+}
+
+/* ---- tr ---- */
+
+/* A set of tr with its ranges and classes written out; at most 255 characters. */
+static size_t filter_read_set(const char *s, char set[256])
+{
+	size_t n = 0;
+
+	while (*s && n < 255) {
+		if (strncmp(s, "[:lower:]", 9) == 0 || strncmp(s, "[:upper:]", 9) == 0) {
+			for (char c = s[2] == 'l' ? 'a' : 'A'; n < 255 && (c | 32) <= 'z'; c++)
+				set[n++] = c;
+			s += 9;
+			continue;
+		}
+		if (*s == '\\' && s[1]) {
+			const char *known = strchr("n\nt\t", s[1]);
+
+			set[n++] = s[1] == '0' ? '\0' : known ? known[1] : s[1];
+			s += 2;
+			continue;
+		}
+		if (s[1] == '-' && s[2] && (unsigned char)s[0] <= (unsigned char)s[2]) {
+			for (int c = (unsigned char)s[0]; c <= (unsigned char)s[2] && n < 255; c++)
+				set[n++] = (char)c;
+			s += 3;
+			continue;
+		}
+		set[n++] = *s++;
+	}
+	return n;
+}
+
+static bool filter_tr(const struct filter *f)
+{
+	size_t first = 1;
+	bool delete = f->count > 1 && strcmp(f->words[1].text.s, "-d") == 0;
+	const char *from, *to;
+	char set[256], by[256];
+
+	first += delete;
+	if (f->count != first + (delete ? 1 : 2))
+		return false;
+	from = shell_word_constant(&f->words[first]);
+	to = delete ? "" : shell_word_constant(&f->words[first + 1]);
+	if (!from || !to || from[0] == '-')
+		return false;
+	size_t n = filter_read_set(from, set), m = filter_read_set(to, by);
+
+	if (!delete && m == 0)
+		return false;
+	for (uint32_t i = 0; i < f->in->len; i++) {
+		struct cell c = f->in->v[i];
+		const char *hit = c.kind == CELL_QUOTED ? memchr(set, c.c, n) : NULL;
+
+		if (hit && delete)
+			continue;
+		if (hit)
+			c.c = by[(size_t)(hit - set) < m ? (size_t)(hit - set) : m - 1];
+		cells_copy(f->e, f->out, &c, 1);
+	}
+	return true;
+}
+
+/* ---- decoders ---- */
+
+static bool filter_base64(const struct filter *f)
+{
+	char *text;
+	size_t len = 0;
+	uint32_t at = f->in->len > 0 ? f->in->v[0].at : 0;
+
+	if (!filter_has_option(f, "-d") && !filter_has_option(f, "--decode") &&
+	    !filter_has_option(f, "-D") && !filter_has_option(f, "-di"))
+		return false;
+	text = cells_string(f->e, f->in->v, f->in->len);
+	if (!text)
+		return false;
+	for (char *p = text; *p; p++)
+		if (!strchr(" \n\r\t", *p))
+			text[len++] = *p;
+	/* Padding that is missing at the end is no trouble to base64 -d. */
+	char *padded = shell_alloc(f->e->arena, len + 4);
+
+	memcpy(padded, text, len);
+	while (len % 4)
+		padded[len++] = '=';
+	AUTO_FREE char *decoded = base64_decode(padded, len, &len);
+
+	for (size_t i = 0; decoded && i < len; i++)
+		cells_add(f->e, f->out, decoded[i], CELL_QUOTED, at, 0);
+	return decoded != NULL;
+}
+
+/* xxd -r -p: digits in pairs. */
+static bool filter_xxd(const struct filter *f)
+{
+	int high = -1;
+
+	if ((!filter_has_option(f, "-r") ||
+	     (!filter_has_option(f, "-p") && !filter_has_option(f, "-ps"))) &&
+	    !filter_has_option(f, "-rp") && !filter_has_option(f, "-pr"))
+		return false;
+	for (uint32_t i = 0; i < f->in->len; i++) {
+		int digit = f->in->v[i].kind == CELL_QUOTED ? output_hex_digit(f->in->v[i].c) : -1;
+
+		if (digit < 0)
+			continue;
+		if (high < 0) {
+			high = digit;
+			continue;
+		}
+		cells_add(f->e, f->out, (char)(high * 16 + digit), CELL_QUOTED, f->in->v[i].at, 0);
+		high = -1;
+	}
+	return true;
+}
+
+/* ---- lines ---- */
+
+/* cut -d X -f N, cut -c N-M */
+struct cut {
+	char type, delimiter;
+	size_t from, to;
+};
+
+static bool filter_read_cut(const struct filter *f, struct cut *c)
+{
+	*c = (struct cut){ .delimiter = '\t' };
+	for (size_t i = 1; i < f->count; i++) {
+		const char *s = shell_word_constant(&f->words[i]);
+
+		if (!s || s[0] != '-' || !s[1])
+			return false;
+		const char *arg = s + 2;
+
+		if (!*arg)
+			arg = ++i < f->count ? shell_word_constant(&f->words[i]) : NULL;
+
+		if (!arg || !strchr("dfcb", s[1]))
+			return false;
+		if (s[1] == 'd') {
+			c->delimiter = arg[0];
+			continue;
+		}
+		char *end;
+
+		c->type = s[1];
+		c->from = strtoul(arg, &end, 10);
+		c->to = *end == '-' ? (end[1] ? strtoul(end + 1, &end, 10) : SIZE_MAX) : c->from;
+		if (*end && *end != '-')
+			return false;
+	}
+	return c->type != '\0';
+}
+
+static bool filter_cut(const struct filter *f)
+{
+	struct cut c;
+	size_t field = 1, column = 0;
+
+	if (!filter_read_cut(f, &c))
+		return false;
+	for (uint32_t i = 0; i < f->in->len; i++) {
+		const struct cell *cell = &f->in->v[i];
+		bool delimiter = c.type == 'f' && cell->c == c.delimiter;
+		size_t at;
+
+		if (cell->c == '\n') {
+			field = 1;
+			column = 0;
+			cells_copy(f->e, f->out, cell, 1);
+			continue;
+		}
+		at = c.type == 'f' ? (field += delimiter) : ++column;
+		/* Between two fields that are wanted the delimiter stays. */
+		if ((delimiter ? at > c.from : at >= c.from) && at <= c.to)
+			cells_copy(f->e, f->out, cell, 1);
+	}
+	return true;
+}
+
+/* A text of one line is the same behind head, tail, sort, uniq and tac. */
+static bool filter_one_line(const struct filter *f)
+{
+	for (uint32_t i = 0; i + 1 < f->in->len; i++)
+		if (f->in->v[i].c == '\n')
+			return false;
+	for (size_t i = 1; i < f->count; i++) {
+		const char *s = shell_word_constant(&f->words[i]);
+
+		if (!s || (s[0] == '-' && s[1] == 'c'))
+			return false;
+		if (s[0] != '-' && strspn(s, "0123456789") != strlen(s))
+			return false;
+	}
+	cells_copy(f->e, f->out, f->in->v, f->in->len);
+	return true;
+}
+
+/* ---- names of files ---- */
+
+static bool names_word_is(const struct shell_word *w, const char *text)
+{
+	return strcmp(w->text.s, text) == 0;
+}
+
+/* A path from the root or a home, all of it known, globs included. */
+static bool names_is_place(const struct shell_word *w)
+{
+	if (!w->text.len || (w->text.s[0] != '/' && w->kind[0] != SHELL_TILDE))
+		return false;
+	for (size_t i = 0; i < w->text.len; i++)
+		if (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS)
+			return false;
+	return true;
+}
+
+static void names_write_place(struct expander *e, const struct shell_word *place,
+			      const char *before)
+{
+	const struct value *v = word_value(e, place);
+
+	cells_text(e, e->capture, before, CELL_QUOTED, place->start);
+	for (uint32_t i = 0; i < v->len; i++) {
+		struct cell c = v->v[i];
+
+		if (i < place->text.len && place->kind[i] == SHELL_GLOB)
+			c.kind = CELL_GLOB;
+		cells_copy(e, e->capture, &c, 1);
+	}
+}
+
+/* PLACE and what is below it, a line each. */
+static void names_write_below(struct expander *e, const struct shell_word *place,
+			      const char *before)
+{
+	size_t len = place->text.len;
+
+	names_write_place(e, place, before);
+	cells_add(e, e->capture, '\n', CELL_QUOTED, place->end, 0);
+	names_write_place(e, place, before);
+	if (place->text.s[len - 1] != '/')
+		cells_add(e, e->capture, '/', CELL_QUOTED, place->end, 0);
+	cells_add(e, e->capture, '*', CELL_GLOB, place->end, 0);
+	cells_add(e, e->capture, '\n', CELL_QUOTED, place->end, 0);
+}
+
+/* find DIR ... without a test that would leave out most of it. */
+static bool names_of_find(struct expander *e, const struct shell_word *words, size_t count)
+{
+	size_t first = 1, i;
+
+	while (first < count &&
+	       (names_word_is(&words[first], "-L") || names_word_is(&words[first], "-H") ||
+		names_word_is(&words[first], "-P")))
+		first++;
+	for (i = first; i < count && words[i].text.s[0] != '-'; i++)
+		if (!names_is_place(&words[i]))
+			return false;
+	if (i == first)
+		return false;
+	for (size_t k = i; k < count; k++) {
+		if (names_word_is(&words[k], "-type") || names_word_is(&words[k], "-maxdepth") ||
+		    names_word_is(&words[k], "-mindepth"))
+			k++;
+		else if (!names_word_is(&words[k], "-print") &&
+			 !names_word_is(&words[k], "-xdev") &&
+			 !names_word_is(&words[k], "-mount") && !names_word_is(&words[k], "-depth"))
+			return false;
+	}
+	for (size_t k = first; k < i; k++)
+		names_write_below(e, &words[k], "");
+	return true;
+}
+
+/* The words that are no options: each is a place. */
+static bool names_each_place(struct expander *e, const struct shell_word *words, size_t count,
+			     const char *before, bool below)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < count; i++)
+		if (words[i].text.s[0] != '-' && !names_is_place(&words[i]))
+			return false;
+	for (size_t i = 1; i < count; i++) {
+		if (words[i].text.s[0] == '-')
+			continue;
+		n++;
+		if (below) {
+			names_write_below(e, &words[i], before);
+		} else {
+			names_write_place(e, &words[i], before);
+			cells_add(e, e->capture, '\n', CELL_QUOTED, words[i].end, 0);
+		}
+	}
+	return n > 0;
+}
+
+static bool names_has_letter(const struct shell_word *words, size_t count, char letter)
+{
+	for (size_t i = 1; i < count; i++)
+		if (words[i].text.s[0] == '-' && words[i].text.s[1] != '-' &&
+		    strchr(words[i].text.s, letter))
+			return true;
+	return false;
+}
+
+/* ls PATTERN prints what fits, as ls -d does, where it is files. */
+static bool names_all_globs(const struct shell_word *words, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (words[i].text.s[0] != '-' &&
+		    !memchr(words[i].kind, SHELL_GLOB, words[i].text.len))
+			return false;
+	return true;
+}
+
+/* locate '*', locate /: all there is. */
+static bool names_of_locate(struct expander *e, const struct shell_word *words, size_t count)
+{
+	static const uint8_t kind[] = { SHELL_LITERAL };
+	static const struct shell_word root = { .text = { .s = "/", .len = 1 }, .kind = kind };
+
+	if (count < 2 ||
+	    !(names_word_is(&words[count - 1], "*") || names_word_is(&words[count - 1], "/")))
+		return false;
+	names_write_below(e, &root, "");
+	return true;
+}
+
+static bool names_known(struct expander *e, const struct shell_word *words, size_t count)
+{
+	const char *slash = strrchr(words[0].text.s, '/');
+	const char *name = slash ? slash + 1 : words[0].text.s;
+
+	if (strcmp(name, "find") == 0)
+		return names_of_find(e, words, count);
+	if (strcmp(name, "ls") == 0)
+		return (names_has_letter(words, count, 'd') || names_all_globs(words, count)) &&
+		       names_each_place(e, words, count, "", false);
+	if (strcmp(name, "du") == 0)
+		return names_has_letter(words, count, 'a') &&
+		       names_each_place(e, words, count, "4\t", true);
+	if (strcmp(name, "tree") == 0)
+		return names_has_letter(words, count, 'f') &&
+		       names_each_place(e, words, count, "", true);
+	return names_of_locate(e, words, count);
+}
+
+/* ---- the commands ---- */
+
+static enum status output_run_printf(struct expander *e, const struct call *c)
+{
+	size_t first = c->count > 1 && strcmp(c->words[1].text.s, "--") == 0 ? 2 : 1;
+
+	if (c->count > first)
+		output_printf(e, c->words + first, c->count - first, e->capture);
+	return STATUS_OK;
+}
+
+/* ---- what passes its input on ---- */
+
+static void output_unknown(struct expander *e, const struct call *c)
+{
+	const char *name = c->count > 0 ? shell_word_constant(&c->words[0]) : NULL;
+	const char *slash = name ? strrchr(name, '/') : NULL;
+	char text[36] = "$(";
+	struct cell cell;
+	size_t len;
+
+	if (name) {
+		name = slash ? slash + 1 : name;
+		len = strnlen(name, 32);
+		memcpy(text + 2, name, len);
+		memcpy(text + 2 + len, ")", 2);
+	}
+	cell = cell_unknown(e, name ? text : NULL, CELL_UNKNOWN,
+			    c->count > 0 ? c->words[0].start : 0);
+	cells_copy(e, e->capture, &cell, 1);
+}
+
+/* Has the command a word that names a file? */
+static bool output_has_operand(const struct call *c)
+{
+	for (size_t i = 1; i < c->count; i++)
+		if (c->words[i].text.s[0] != '-' || c->words[i].text.len == 0)
+			return true;
+	return false;
+}
+
+static enum status output_cat(struct expander *e, const struct call *c)
+{
+	const struct value *in = e->input;
+
+	/* cat <(echo x) */
+	if (c->count == 2 && c->words[1].content)
+		in = word_value(e, c->words[1].content);
+	else if (output_has_operand(c) && strcmp(c->words[0].text.s, "tee") != 0)
+		in = NULL;
+	if (in)
+		cells_copy(e, e->capture, in->v, in->len);
+	else
+		output_unknown(e, c);
+	return STATUS_UNKNOWN;
+}
+
+/* One line at a time, from its end to its start. */
+static enum status output_rev(struct expander *e, const struct call *c)
+{
+	const struct value *in = output_has_operand(c) ? NULL : e->input;
+	uint32_t from = 0;
+
+	if (!in) {
+		output_unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	for (uint32_t i = 0; i <= in->len; i++) {
+		if (i < in->len && in->v[i].c != '\n')
+			continue;
+		for (uint32_t k = i; k-- > from;)
+			cells_copy(e, e->capture, &in->v[k], 1);
+		if (i < in->len)
+			cells_copy(e, e->capture, &in->v[i], 1);
+		from = i + 1;
+	}
+	return STATUS_UNKNOWN;
+}
+
+/* ---- where a program is ---- */
+
+/* which rm, command -v rm, type -p rm: a path that ends in the name. */
+static enum status output_which(struct expander *e, const struct call *c)
+{
+	const struct shell_word *w = &c->words[c->count - 1];
+	const char *name = c->count > 1 ? shell_word_constant(w) : NULL;
+
+	if (!name || name[0] == '-') {
+		output_unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	if (!strchr(name, '/'))
+		cells_text(e, e->capture, "/usr/bin/", CELL_QUOTED, w->start);
+	cells_text(e, e->capture, name, CELL_QUOTED, w->start);
+	cells_add(e, e->capture, '\n', CELL_QUOTED, w->start, 0);
+	return STATUS_UNKNOWN;
+}
+
+static enum status output_command(struct expander *e, const struct call *c)
+{
+	if (c->count == 3 && strcmp(c->words[1].text.s, "-v") == 0)
+		return output_which(e, c);
+	output_unknown(e, c);
+	return STATUS_UNKNOWN;
+}
+
+/* basename /x/rm, dirname /x/y */
+static enum status output_basename(struct expander *e, const struct call *given)
+{
+	bool dashes = given->count > 1 && strcmp(given->words[1].text.s, "--") == 0;
+	const struct call *c = &(struct call){ given->words + dashes, given->count - dashes };
+	const char *path = c->count == 2 ? shell_word_constant(&c->words[1]) : NULL;
+	const char *slash = path ? strrchr(path, '/') : NULL;
+	bool base = strcmp(given->words[0].text.s, "basename") == 0;
+
+	if (!path && c->count == 2) {
+		const struct shell_word *w = &c->words[1];
+		const struct value *v = word_value(e, w);
+		uint32_t from = 0;
+
+		/* /proc/[0-9]*: a pattern stays one; the home is below /home. */
+		for (uint32_t i = 0; base && i < v->len; i++)
+			from = v->v[i].c == '/' ? i + 1 : from;
+		if (base && from && from < v->len && w->text.len == v->len) {
+			for (uint32_t i = from; i < v->len; i++) {
+				struct cell one = v->v[i];
+
+				one.kind = w->kind[i] == SHELL_GLOB ? CELL_GLOB : one.kind;
+				cells_copy(e, e->capture, &one, 1);
+			}
+			return STATUS_OK;
+		}
+		if (!base && w->text.len == 1 && w->kind[0] == SHELL_TILDE) {
+			cells_text(e, e->capture, "/home", CELL_QUOTED, w->start);
+			return STATUS_OK;
+		}
+	}
+	if (!path || (slash && !slash[1])) {
+		output_unknown(e, given);
+		return STATUS_UNKNOWN;
+	}
+	const char *part = base ? (slash ? slash + 1 : path)
+				: !slash ? "." : slash == path ? "/"
+				: shell_copy(e->arena, path, (size_t)(slash - path));
+
+	cells_text(e, e->capture, part, CELL_QUOTED, c->words[1].start);
+	cells_add(e, e->capture, '\n', CELL_QUOTED, c->words[1].start, 0);
+	return STATUS_OK;
+}
+
+/* pwd: what cd made of it. */
+static enum status output_pwd(struct expander *e, const struct call *c)
+{
+	bool unset;
+	const struct value *v = vars_value(e, "PWD", &unset);
+
+	if (v)
+		cells_copy(e, e->capture, v->v, v->len);
+	else
+		output_unknown(e, c);
+	return STATUS_OK;
+}
+
+/* realpath and readlink -f of a path; a link would lead elsewhere, but nobody knows. */
+static enum status output_realpath(struct expander *e, const struct call *c)
+{
+	const struct shell_word *w = &c->words[c->count - 1];
+	bool link = strcmp(c->words[0].text.s, "readlink") == 0;
+
+	if (c->count < (link ? 3u : 2u) || w->text.len == 0 || w->text.s[0] == '-' ||
+	    (w->kind[0] != SHELL_TILDE && w->text.s[0] != '/')) {
+		output_unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	const struct value *v = word_value(e, w);
+
+	cells_copy(e, e->capture, v->v, v->len);
+	return STATUS_UNKNOWN;
+}
+
+/* seq 3, seq 1 3: the numbers, if they are few. */
+static enum status output_seq(struct expander *e, const struct call *c)
+{
+	const char *s[2] = { "1", "1" };
+	char text[32];
+
+	if (c->count < 2 || c->count > 3) {
+		output_unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	for (size_t i = 1; i < c->count; i++)
+		s[i == c->count - 1] = shell_word_constant(&c->words[i]);
+	long long from = s[0] ? strtoll(s[0], NULL, 10) : 0;
+	long long to = s[1] ? strtoll(s[1], NULL, 10) : -1;
+
+	if (!s[0] || !s[1] || to < from || to - from > 63) {
+		output_unknown(e, c);
+		return STATUS_UNKNOWN;
+	}
+	for (; from <= to; from++) {
+		snprintf(text, sizeof(text), "%lld\n", from);
+		cells_text(e, e->capture, text, CELL_QUOTED, c->words[0].start);
+	}
+	return STATUS_OK;
+}
+
+/* expr 1 + 1: its words are the arithmetic. */
+static enum status output_expr(struct expander *e, const struct call *c)
+{
+	struct cells sum = { 0 };
+	int64_t result;
+	char text[32];
+
+	for (size_t i = 1; i < c->count; i++) {
+		const struct value *v = word_value(e, &c->words[i]);
+
+		cells_copy(e, &sum, v->v, v->len);
+		cells_add(e, &sum, ' ', CELL_QUOTED, 0, 0);
+	}
+	if (c->count == 4 && expand_arith(e, &sum, &result)) {
+		snprintf(text, sizeof(text), "%lld\n", (long long)result);
+		cells_text(e, e->capture, text, CELL_QUOTED, c->words[0].start);
+	} else {
+		output_unknown(e, c);
+	}
+	cells_release(&sum);
+	return STATUS_UNKNOWN;
+}
+
+static enum status output_filtered(struct expander *e, const struct call *c, filter_fn *filter)
+{
+	struct cells out = { 0 };
+
+	if (e->input && filter(&(struct filter){ e, c->words, c->count, e->input, &out }))
+		cells_copy(e, e->capture, out.v, out.len);
+	else
+		output_unknown(e, c);
+	cells_release(&out);
+	return STATUS_UNKNOWN;
+}
+
+/* grep, fold, pv: what comes in goes out, or less of it. A file is not read. */
+static enum status output_pass(struct expander *e, const struct call *c)
+{
+	bool grep = strstr(c->words[0].text.s, "grep") != NULL;
+	size_t files = 0;
+
+	for (size_t i = 1; i < c->count; i++) {
+		const char *s = c->words[i].text.s;
+
+		files += s[0] != '-' || !s[1] ? strcmp(s, "-") != 0 && !strchr(s, '=') : 0;
+		if (s[0] == '-' && strchr("wsbd", s[1]) && s[1] && !s[2])
+			i++; /* fold -w 80 */
+	}
+	if (files > grep || !e->input)
+		output_unknown(e, c);
+	else
+		cells_copy(e, e->capture, e->input->v, e->input->len);
+	return STATUS_UNKNOWN;
+}
+
+static enum status output_names(struct expander *e, const struct call *c)
+{
+	if (!names_known(e, c->words, c->count))
+		output_unknown(e, c);
+	return STATUS_UNKNOWN;
+}
+
+static enum status output_nothing(struct expander *e, const struct call *c)
+{
+	(void)e;
+	(void)c;
+	return STATUS_UNKNOWN;
+}
+
+static const struct program {
+	const char *name;
+	enum status (*run)(struct expander *e, const struct call *c);
+	filter_fn *filter;
+} programs[] = {
+	{ "[", output_nothing, NULL },          { "base64", NULL, filter_base64 },
+	{ "basename", output_basename, NULL },  { "buffer", output_pass, NULL },
+	{ "cat", output_cat, NULL },            { "column", output_pass, NULL },
+	{ "command", output_command, NULL },    { "cut", NULL, filter_cut },
+	{ "dd", output_pass, NULL },            { "dirname", output_basename, NULL },
+	{ "dos2unix", output_pass, NULL },      { "du", output_names, NULL },
+	{ "echo", output_echo, NULL },          { "egrep", output_pass, NULL },
+	{ "exit", output_nothing, NULL },       { "expand", output_pass, NULL },
+	{ "expr", output_expr, NULL },          { "fgrep", output_pass, NULL },
+	{ "find", output_names, NULL },         { "fmt", output_pass, NULL },
+	{ "fold", output_pass, NULL },          { "grep", output_pass, NULL },
+	{ "head", NULL, filter_one_line },      { "locate", output_names, NULL },
+	{ "ls", output_names, NULL },           { "mbuffer", output_pass, NULL },
+	{ "mkdir", output_nothing, NULL },      { "nl", output_pass, NULL },
+	{ "openssl", NULL, filter_base64 },     { "paste", output_pass, NULL },
+	{ "print", output_echo, NULL },         { "printf", output_run_printf, NULL },
+	{ "pv", output_pass, NULL },            { "pwd", output_pwd, NULL },
+	{ "readlink", output_realpath, NULL },  { "realpath", output_realpath, NULL },
+	{ "return", output_nothing, NULL },     { "rev", output_rev, NULL },
+	{ "seq", output_seq, NULL },            { "shuf", output_pass, NULL },
+	{ "sleep", output_nothing, NULL },      { "sort", NULL, filter_one_line },
+	{ "tac", NULL, filter_one_line },       { "tail", NULL, filter_one_line },
+	{ "tee", output_cat, NULL },            { "test", output_nothing, NULL },
+	{ "touch", output_nothing, NULL },      { "tr", NULL, filter_tr },
+	{ "trap", output_nothing, NULL },       { "tree", output_names, NULL },
+	{ "type", output_which, NULL },         { "uniq", NULL, filter_one_line },
+	{ "which", output_which, NULL },        { "xxd", NULL, filter_xxd },
+};
+
+static const char *output_base_name(const struct shell_word *w)
+{
+	const char *name = shell_word_constant(w), *slash = name ? strrchr(name, '/') : NULL;
+
+	return slash ? slash + 1 : name;
+}
+
+enum status output_run(struct expander *e, const struct shell_word *words, size_t count)
+{
+	struct call c = { words, count };
+	const char *name = output_base_name(&words[0]);
+
+	if (!e->capture)
+		return name && (name[0] == 'e' || name[0] == 'p') &&
+				       (strcmp(name, "echo") == 0 || strcmp(name, "printf") == 0)
+			       ? STATUS_OK : STATUS_UNKNOWN;
+	for (size_t i = 0; name && i < COUNT_OF(programs); i++) {
+		const struct program *p = &programs[i];
+
+		if (p->name[0] == name[0] && strcmp(p->name, name) == 0)
+			return p->run ? p->run(e, &c) : output_filtered(e, &c, p->filter);
+	}
+	output_unknown(e, &c);
+	return STATUS_UNKNOWN;
+}

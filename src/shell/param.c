@@ -1,0 +1,794 @@
+/*
+ * Parameters: $x, $@, and what the operators of ${x...} make of a value: param_defaults, parts,
+ * lengths, other letters. Each step of the matcher of patterns costs fuel, so a pattern of
+ * many stars costs no more than the rest.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "shell/expand.h"
+
+#define WORK_PARAM 12u
+
+/* ---- patterns ---- */
+
+static bool pattern_is_active(const struct cell *c)
+{
+	return c->kind == CELL_PLAIN || c->kind == CELL_FIELD;
+}
+
+/* Behind the bracket expression at @i, or 0 if it is none. */
+static size_t pattern_bracket_end(const struct cell *p, size_t len, size_t i)
+{
+	size_t k = i + 1;
+
+	if (k < len && (p[k].c == '!' || p[k].c == '^'))
+		k++;
+	if (k < len && p[k].c == ']')
+		k++;
+	while (k < len && p[k].c != ']')
+		k += p[k].c == '[' && k + 1 < len && p[k + 1].c == ':' ? 2 : 1;
+	return k < len ? k + 1 : 0;
+}
+
+static bool pattern_in_class(const char *name, size_t len, char c)
+{
+	bool lower = c >= 'a' && c <= 'z', upper = c >= 'A' && c <= 'Z';
+	bool digit = c >= '0' && c <= '9', space = c == ' ' || (c >= '\t' && c <= '\r');
+
+#define IS(text) (len == sizeof(text) - 1 && memcmp(name, text, len) == 0)
+	return (IS("alpha") && (lower || upper)) || (IS("lower") && lower) ||
+	       (IS("upper") && upper) || (IS("digit") && digit) || (IS("space") && space) ||
+	       (IS("blank") && (c == ' ' || c == '\t')) ||
+	       (IS("alnum") && (lower || upper || digit)) ||
+	       (IS("punct") && c > ' ' && c < 127 && !lower && !upper && !digit);
+#undef IS
+}
+
+/* Does the expression between [@from, @to), brackets included, hold @c? */
+static bool pattern_in_bracket(const struct cell *p, size_t from, size_t to, char c)
+{
+	size_t i = from + 1, end = to - 1;
+	bool negated = p[i].c == '!' || p[i].c == '^', found = false;
+
+	i += negated;
+	for (bool first = true; i < end || first; first = false) {
+		if (p[i].c == '[' && i + 1 < end && p[i + 1].c == ':') {
+			char name[16];
+			size_t n = 0, k = i + 2;
+
+			while (k < end && p[k].c != ':' && n < sizeof(name))
+				name[n++] = p[k++].c;
+			found |= pattern_in_class(name, n, c);
+			i = k + 2;
+		} else if (i + 2 < end && p[i + 1].c == '-') {
+			found |= c >= p[i].c && c <= p[i + 2].c;
+			i += 3;
+		} else {
+			found |= p[i].c == c;
+			i++;
+		}
+	}
+	return found != negated;
+}
+
+/* One character of the value against the pattern at @i; *next: behind what it used. */
+static bool pattern_match_one(const struct cell *p, size_t len, size_t i, char c, size_t *next)
+{
+	*next = i + 1;
+	if (pattern_is_active(&p[i]) && p[i].c == '?')
+		return true;
+	if (pattern_is_active(&p[i]) && p[i].c == '[') {
+		size_t end = pattern_bracket_end(p, len, i);
+
+		if (end > 0) {
+			*next = end;
+			return pattern_in_bracket(p, i, end, c);
+		}
+	}
+	return p[i].c == c;
+}
+
+static bool pattern_spend(struct expander *e)
+{
+	e->fuel -= e->fuel > 0;
+	return e->fuel > 0;
+}
+
+/* The classic matcher: go back to the last star only. */
+static bool param_matches(struct expander *e, const struct cell *v, size_t len,
+			  const struct cell *p, size_t plen)
+{
+	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0, next;
+
+	while (i < len && pattern_spend(e)) {
+		if (k < plen && pattern_is_active(&p[k]) && p[k].c == '*') {
+			star = ++k;
+			mark = i;
+		} else if (k < plen && pattern_match_one(p, plen, k, v[i].c, &next)) {
+			k = next;
+			i++;
+		} else if (star != SIZE_MAX) {
+			k = star;
+			i = ++mark;
+		} else {
+			return false;
+		}
+	}
+	while (k < plen && pattern_is_active(&p[k]) && p[k].c == '*')
+		k++;
+	return i == len && k == plen;
+}
+
+/* No active character: a plain text. */
+static bool pattern_is_fixed(const struct cells *pattern)
+{
+	for (size_t i = 0; i < pattern->len; i++)
+		if (pattern_is_active(&pattern->v[i]) && strchr("*?[", pattern->v[i].c))
+			return false;
+	return true;
+}
+
+/* Length of a match at @from, SIZE_MAX: none. */
+static size_t pattern_match_at(struct expander *e, const struct value *v, size_t from,
+			       const struct cells *p, bool fixed)
+{
+	size_t rest = v->len - from;
+
+	if (fixed)
+		return p->len <= rest && param_matches(e, v->v + from, p->len, p->v, p->len)
+			       ? p->len
+			       : SIZE_MAX;
+	for (size_t n = rest + 1; n-- > 0 && e->fuel > 0;)
+		if (param_matches(e, v->v + from, n, p->v, p->len))
+			return n;
+	return SIZE_MAX;
+}
+
+static struct value *param_trim(struct expander *e, const struct value *v,
+				const struct ast_param *p, const struct cells *pattern)
+{
+	bool prefix = p->op == PARAM_PREFIX;
+
+	for (size_t i = 0; i <= v->len && e->fuel > 0; i++) {
+		size_t n = p->longest ? v->len - i : i;
+		const struct cell *at = prefix ? v->v : v->v + (v->len - n);
+
+		if (param_matches(e, at, n, pattern->v, pattern->len))
+			return value_make(e, prefix ? v->v + n : v->v, v->len - n);
+	}
+	return value_make(e, v->v, v->len);
+}
+
+static struct value *pattern_replaced(struct expander *e, const struct value *v, size_t from,
+				      size_t len, const struct cells *by)
+{
+	struct cells out = { 0 };
+	struct value *r;
+
+	cells_copy(e, &out, v->v, from);
+	cells_copy(e, &out, by->v, by->len);
+	cells_copy(e, &out, v->v + from + len, v->len - from - len);
+	r = value_make(e, out.v, out.len);
+	cells_release(&out);
+	return r;
+}
+
+static struct value *pattern_replace_all(struct expander *e, const struct value *v,
+					 const struct ast_param *p, const struct cells *pattern,
+					 const struct cells *by)
+{
+	struct cells out = { 0 };
+	bool fixed = pattern_is_fixed(pattern), done = false;
+	size_t i = 0;
+
+	while (i < v->len && e->fuel > 0) {
+		size_t n = done ? SIZE_MAX : pattern_match_at(e, v, i, pattern, fixed);
+
+		if (n == SIZE_MAX || n == 0) {
+			cells_copy(e, &out, &v->v[i++], 1);
+			continue;
+		}
+		cells_copy(e, &out, by->v, by->len);
+		i += n;
+		done = !p->longest;
+	}
+	struct value *r = value_make(e, out.v, out.len);
+
+	cells_release(&out);
+	return r;
+}
+
+static struct value *param_replace(struct expander *e, const struct value *v,
+				   const struct ast_param *p, const struct cells *pattern,
+				   const struct cells *by)
+{
+	if (p->op == PARAM_REPLACE)
+		return pattern_replace_all(e, v, p, pattern, by);
+	for (size_t n = v->len + 1; n-- > 0 && e->fuel > 0;) {
+		size_t from = p->op == PARAM_REPLACE_START ? 0 : v->len - n;
+
+		if (param_matches(e, v->v + from, n, pattern->v, pattern->len))
+			return pattern_replaced(e, v, from, n, by);
+	}
+	return value_make(e, v->v, v->len);
+}
+
+/* ---- values to cells ---- */
+
+static void param_append(struct expander *e, struct cells *out, const struct value *v, bool quoted)
+{
+	size_t from = out->len;
+
+	if (quoted)
+		cells_add(e, out, '\0', CELL_EMPTY, 0, 0);
+	cells_copy(e, out, v->v, v->len);
+	for (size_t i = from; i < out->len && !quoted; i++) {
+		if (out->v[i].kind == CELL_QUOTED)
+			out->v[i].kind = CELL_FIELD;
+		else if (out->v[i].kind == CELL_UNKNOWN)
+			out->v[i].kind = CELL_UNKNOWN_FIELDS;
+	}
+}
+
+static void param_unknown(struct expander *e, struct cells *out, const char *name, bool quoted,
+			  uint32_t at)
+{
+	bool several = strcmp(name, "@") == 0;
+	struct cell c = cell_unknown(e, name, quoted && !several ? CELL_UNKNOWN
+								 : CELL_UNKNOWN_FIELDS, at);
+
+	if (strcmp(name, "HOME") == 0)
+		c = (struct cell){ at, c.name, CELL_TILDE, '~' };
+	cells_copy(e, out, &c, 1);
+}
+
+/* ---- operators ---- */
+
+/* The word behind an operator; in quotes it is quoted as a whole. */
+static void param_append_word(struct expander *e, const struct ast_word *w, struct cells *out)
+{
+	if (!w || !expand_enter(e, w->start))
+		return;
+	size_t from = out->len;
+
+	expand_parts(e, w->parts, out, EXPAND_PATTERN);
+	/* An unquoted word behind - or + is split like the rest; ~ at its start is a home. */
+	for (size_t i = from; i < out->len; i++)
+		if (out->v[i].kind == CELL_PLAIN &&
+		    (out->v[i].c == ' ' || out->v[i].c == '\t' || out->v[i].c == '\n'))
+			out->v[i].kind = CELL_FIELD;
+	expand_leave(e);
+}
+
+/* ${x:0:1} of what is always a path. */
+static bool param_starts_with_slash(const char *name)
+{
+	static const char *const names[] = { "HOME", "PWD", "OLDPWD", "PATH", "SHELL", "BASH" };
+
+	for (size_t i = 0; i < COUNT_OF(names); i++)
+		if (names[i][0] == name[0] && strcmp(names[i], name) == 0)
+			return true;
+	return false;
+}
+
+static bool param_number(struct expander *e, const struct ast_word *w, int64_t *n)
+{
+	struct cells c = { 0 };
+	bool ok;
+
+	if (!w)
+		return false;
+	expand_parts(e, w->parts, &c, EXPAND_ONE);
+	ok = expand_arith(e, &c, n);
+	cells_release(&c);
+	return ok;
+}
+
+static struct value *param_substring(struct expander *e, const struct value *v,
+				     const struct ast_param *p)
+{
+	int64_t from, len = 0, n = v->len;
+
+	if (!param_number(e, p->arg, &from) || (p->arg2 && !param_number(e, p->arg2, &len)))
+		return NULL;
+	if (!cells_known(v->v, v->len))
+		return NULL;
+	if (from < 0)
+		from = from + n < 0 ? n : from + n;
+	if (from > n)
+		from = n;
+	if (!p->arg2)
+		len = n - from;
+	else if (len < 0)
+		len = n + len - from;
+	if (len < 0)
+		len = 0;
+	if (len > n - from)
+		len = n - from;
+	return value_make(e, v->v + from, (size_t)len);
+}
+
+static struct value *param_change_case(struct expander *e, const struct value *v,
+				       const struct ast_param *p)
+{
+	struct value *r = value_make(e, v->v, v->len);
+
+	for (uint32_t i = 0; i < r->len && (i == 0 || p->longest); i++) {
+		char c = r->v[i].c;
+
+		if (p->op == PARAM_UPPER && c >= 'a' && c <= 'z')
+			r->v[i].c = (char)(c - 32);
+		else if (p->op == PARAM_LOWER && c >= 'A' && c <= 'Z')
+			r->v[i].c = (char)(c + 32);
+	}
+	return cells_known(v->v, v->len) ? r : NULL;
+}
+
+/* Known, or a list of file names: /proc/[0-9]*. */
+static bool param_names_files(const struct value *v)
+{
+	for (uint32_t i = 0; i < v->len; i++)
+		if (v->v[i].kind != CELL_GLOB && !cells_known(&v->v[i], 1))
+			return false;
+	return true;
+}
+
+/* Operators that compute a text from a known value. NULL: the result is not known. */
+static struct value *param_compute(struct expander *e, const struct value *v,
+				   const struct ast_param *p)
+{
+	struct cells pattern = { 0 }, by = { 0 };
+	struct value *r = NULL;
+	char text[32];
+
+	switch (p->op) {
+	case PARAM_LENGTH:
+		snprintf(text, sizeof(text), "%u", v->len);
+		return cells_known(v->v, v->len) ? value_text(e, text, 0) : NULL;
+	case PARAM_SUBSTRING:
+		return param_substring(e, v, p);
+	case PARAM_UPPER:
+	case PARAM_LOWER:
+		return param_change_case(e, v, p);
+	case PARAM_PREFIX:
+	case PARAM_SUFFIX:
+	case PARAM_REPLACE:
+	case PARAM_REPLACE_START:
+	case PARAM_REPLACE_END:
+		if (p->arg)
+			expand_parts(e, p->arg->parts, &pattern, EXPAND_PATTERN);
+		if (p->arg2)
+			expand_parts(e, p->arg2->parts, &by, EXPAND_ONE);
+		if (!cells_known(pattern.v, pattern.len))
+			r = NULL;
+		else if (p->op == PARAM_PREFIX || p->op == PARAM_SUFFIX)
+			r = param_names_files(v) ? param_trim(e, v, p, &pattern) : NULL;
+		else if (cells_known(v->v, v->len))
+			r = param_replace(e, v, p, &pattern, &by);
+		cells_release(&pattern);
+		cells_release(&by);
+		return r;
+	default:
+		return NULL;
+	}
+}
+
+/* Substitutions in the words of an operator whose result is not used run nevertheless. */
+static void param_unused(struct expander *e, const struct ast_param *p)
+{
+	struct cells unused = { 0 };
+
+	if (p->arg)
+		expand_parts(e, p->arg->parts, &unused, EXPAND_ONE);
+	if (p->arg2)
+		expand_parts(e, p->arg2->parts, &unused, EXPAND_ONE);
+	cells_release(&unused);
+}
+
+/* What begins at @from is not empty. False: that was known. */
+static bool param_mark_set(struct cells *c, size_t from)
+{
+	struct cell *first = NULL;
+	bool missing = false;
+
+	for (size_t i = c->len; i-- > from;) {
+		const struct cell *cell = &c->v[i];
+
+		if (cell->kind == CELL_EMPTY)
+			continue;
+		if (!cell_is_unknown(cell) && !(cell_is_known(cell) && cell->name))
+			return false;
+		missing |= cell_is_known(cell);
+		first = &c->v[i];
+	}
+	for (size_t i = from; i < c->len && missing; i++)
+		c->v[i].name = cell_is_known(&c->v[i]) ? 0 : c->v[i].name;
+	if (first && !missing)
+		first->c = UNKNOWN_SET;
+	return first != NULL;
+}
+
+/* ${x:?} is there from @from on. It is not empty, or the shell ends here: neither is x later. */
+static void param_require(struct expander *e, const struct ast_param *p, struct cells *out,
+			  size_t from)
+{
+	const struct binding *b = vars_get(e, p->name);
+
+	if (param_mark_set(out, from) && !p->index && !(b && b->values && b->values->other))
+		vars_set(e, p->name, value_make(e, out->v + from, out->len - from));
+}
+
+/*
+ * ${x-w} and its kind. A variable that is not known may be empty or not: what is
+ * certain then is only that the word may be used, and a rule should see it.
+ */
+static void param_default(struct expander *e, const struct ast_param *p, const struct value *v,
+			  bool unset, bool quoted, uint32_t at, struct cells *out)
+{
+	bool empty = v && (unset || (p->colon && v->len == 0));
+	bool path = !v && param_starts_with_slash(p->name) && strcmp(p->name, "OLDPWD") != 0;
+	bool must = p->op == PARAM_ERROR;
+	size_t from = out->len;
+
+	if (p->op == PARAM_ALTERNATE) {
+		if (!empty)
+			param_append_word(e, p->arg, out);
+		return;
+	}
+	if (!must && (empty || (!v && !path))) {
+		param_append_word(e, p->arg, out);
+		if (p->op == PARAM_ASSIGN && p->arg)
+			vars_set(e, p->name, expand_value(e, p->arg));
+		return;
+	}
+	if (v && !empty)
+		param_append(e, out, v, quoted);
+	else
+		param_unknown(e, out, p->name, quoted, at);
+	if (must && (p->colon || empty))
+		param_require(e, p, out, from);
+	param_unused(e, p);
+}
+
+/* ${PWD%%"${PWD#?}"}: all but its first character is cut off. */
+static bool param_keeps_first(struct expander *e, const struct ast_param *p, const char *name)
+{
+	struct cells c = { 0 };
+	bool same = false;
+
+	if (p->op != PARAM_SUFFIX || !p->arg || !param_starts_with_slash(name))
+		return false;
+	expand_parts(e, p->arg->parts, &c, EXPAND_PATTERN);
+	for (size_t i = 0; i < c.len; i++)
+		same |= c.v[i].kind >= CELL_UNKNOWN && c.v[i].name &&
+			strcmp(expand_name_text(e, c.v[i].name), "${}") == 0;
+	cells_release(&c);
+	return same;
+}
+
+static struct value *param_operator(struct expander *e, const struct ast_param *p, const char *name,
+				    const struct value *v, uint32_t at)
+{
+	int64_t from, len;
+
+	if (!v && p->op == PARAM_SUBSTRING && param_starts_with_slash(name) &&
+	    param_number(e, p->arg, &from) && from == 0 && param_number(e, p->arg2, &len) &&
+	    len == 1)
+		return value_text(e, "/", at);
+	if (!v && param_keeps_first(e, p, name))
+		return value_text(e, "/", at);
+	if (v)
+		return param_compute(e, v, p);
+	param_unused(e, p);
+	return NULL;
+}
+
+/* ---- positional parameters ---- */
+
+static bool param_is_number(const char *name)
+{
+	return name[0] >= '0' && name[0] <= '9';
+}
+
+/* "$@" and "$*", from the parameter @first on. */
+static void param_append_all(struct expander *e, const char *name, struct value **v, size_t count,
+			     bool quoted, struct cells *out)
+{
+	bool unset;
+	const struct value *ifs = quoted && name[0] == '*' ? vars_value(e, "IFS", &unset) : NULL;
+
+	for (size_t i = 0; i < count; i++) {
+		if (i > 0 && (name[0] == '@' || !quoted))
+			cells_add(e, out, '\0', CELL_BREAK, 0, 0);
+		else if (i > 0 && (!ifs || ifs->len))
+			cells_add(e, out, ifs ? ifs->v[0].c : ' ', CELL_QUOTED, 0, 0);
+		param_append(e, out, v[i], quoted);
+	}
+	if (count == 0 && quoted && name[0] == '*')
+		cells_add(e, out, '\0', CELL_EMPTY, 0, 0);
+}
+
+/* Parameters that are no variables. NULL: not known; *handled: is one of them. */
+static struct value *param_special_value(struct expander *e, const char *name, uint32_t at,
+					 bool *handled)
+{
+	char text[32];
+
+	*handled = true;
+	if (param_is_number(name)) {
+		size_t n = strtoul(name, NULL, 10);
+
+		if (n < e->params.count)
+			return e->params.v[n];
+		return e->params.known ? value_text(e, "", at) : NULL;
+	}
+	if (strcmp(name, "#") == 0 && e->params.known) {
+		snprintf(text, sizeof(text), "%zu", e->params.count > 0 ? e->params.count - 1 : 0);
+		return value_text(e, text, at);
+	}
+	*handled = strchr("@*#?$!-", name[0]) && !name[1];
+	return NULL;
+}
+
+/* ---- variables ---- */
+
+/* Variables of every shell whose value is known without being assigned. */
+static const struct {
+	const char *name, *value;
+} param_defaults[] = {
+	{ "IFS", " \t\n" }, { "SHELL", DEFAULT_SHELL }, { "BASH", "/bin/bash" },
+	{ "OPTIND", "1" },  { "PS1", "$ " },        { "PS2", "> " },        { "PS4", "+ " },
+};
+
+/*
+ * What a parameter holds. NULL: not known. An unset variable that the text itself
+ * has unset is empty; one that it never sets may come from the environment.
+ */
+static struct value *param_lookup(struct expander *e, const char *name, uint32_t at, bool *unset)
+{
+	bool handled;
+	struct value *v = param_special_value(e, name, at, &handled);
+
+	*unset = false;
+	if (handled) {
+		*unset = v && v->len == 0 && param_is_number(name);
+		return v;
+	}
+	v = vars_value(e, name, unset);
+	if (v || *unset)
+		return v ? v : value_text(e, "", at);
+	for (size_t i = 0; i < COUNT_OF(param_defaults); i++)
+		if (param_defaults[i].name[0] == name[0] &&
+		    strcmp(param_defaults[i].name, name) == 0)
+			return value_text(e, param_defaults[i].value, at);
+	return NULL;
+}
+
+/* ---- arrays ---- */
+
+static bool param_is_all_index(const struct ast_word *index)
+{
+	const struct ast_part *p = index->parts;
+
+	return p && !p->next && p->type == PART_TEXT && p->text.len == 1 &&
+	       (p->text.s[0] == '@' || p->text.s[0] == '*');
+}
+
+static int64_t param_index_number(struct expander *e, const struct ast_word *index)
+{
+	struct cells c = { 0 };
+	int64_t n = -1;
+
+	expand_parts(e, index->parts, &c, EXPAND_ONE);
+	if (!expand_arith(e, &c, &n))
+		n = -1;
+	cells_release(&c);
+	return n;
+}
+
+/* The name of an associative array's element, "m[k]"; NULL: the index may be a number. */
+const char *param_key(struct expander *e, const char *name, const struct ast_word *index)
+{
+	struct cells c = { 0 };
+	const char *key, *joined = NULL;
+
+	expand_parts(e, index->parts, &c, EXPAND_ONE);
+	key = cells_string(e, c.v, c.len);
+	cells_release(&c);
+	if (key && *key && (*key < '0' || *key > '9')) {
+		char *s = shell_alloc(e->arena, strlen(name) + strlen(key) + 3);
+
+		sprintf(s, "%s[%s]", name, key);
+		joined = s;
+	}
+	return joined;
+}
+
+/* x[i]; NULL: not known. */
+static struct value *param_element(struct expander *e, const struct ast_param *p, uint32_t at)
+{
+	const char *key = param_key(e, p->name, p->index);
+	bool unset;
+	struct value *v = key ? vars_value(e, key, &unset) : NULL;
+
+	if (v)
+		return v;
+	struct binding *b = vars_get(e, p->name);
+	int64_t n = param_index_number(e, p->index);
+
+	if (!b || n < 0)
+		return NULL;
+	if (!b->is_array)
+		return n == 0 ? b->values : value_text(e, "", at);
+	return n < b->item_count && b->items[n] ? b->items[n] : value_text(e, "", at);
+}
+
+/* x[@] */
+static bool param_whole_array(struct expander *e, const struct ast_param *p, bool quoted,
+			      struct cells *out)
+{
+	struct binding *b;
+	char all[2] = { p->index->parts->text.s[0], '\0' };
+
+	b = vars_get(e, p->name);
+	if (!b)
+		return false;
+	if (b->is_array)
+		param_append_all(e, all, b->items, b->item_count, quoted, out);
+	else if (b->values)
+		param_append(e, out, b->values, quoted);
+	return true;
+}
+
+/* ---- one parameter ---- */
+
+static void param_length_of_all(struct expander *e, size_t count, bool quoted, uint32_t at,
+				struct cells *out)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%zu", count);
+	cells_text(e, out, text, quoted ? CELL_QUOTED : CELL_FIELD, at);
+}
+
+/* ${@:2:1}: from and how many. */
+static void param_some_params(struct expander *e, const struct ast_param *p, bool quoted,
+			      struct cells *out)
+{
+	int64_t from = 0, len, n = (int64_t)e->params.count;
+
+	if (!param_number(e, p->arg, &from) || from < 0 || from > n)
+		from = n;
+	if (!p->arg2 || !param_number(e, p->arg2, &len) || len < 0 || len > n - from)
+		len = n - from;
+	param_append_all(e, p->name, e->params.v + from, (size_t)len, quoted, out);
+}
+
+/* $@, $*, x[@]: true when that was all. */
+static bool param_several(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
+			  struct cells *out)
+{
+	size_t count = e->params.count > 0 ? e->params.count - 1 : 0;
+
+	if (p->index && param_is_all_index(p->index)) {
+		struct binding *b = vars_get(e, p->name);
+
+		if (p->op == PARAM_LENGTH && b && b->is_array)
+			param_length_of_all(e, b->item_count, quoted, at, out);
+		else if (p->op != PARAM_PLAIN || !param_whole_array(e, p, quoted, out))
+			param_unknown(e, out, p->name, false, at);
+		param_unused(e, p);
+		return true;
+	}
+	if ((p->name[0] != '@' && p->name[0] != '*') || !e->params.known)
+		return false;
+	if (p->op == PARAM_PLAIN) {
+		param_append_all(e, p->name, count ? e->params.v + 1 : NULL, count, quoted, out);
+		return true;
+	}
+	if (p->op == PARAM_SUBSTRING) {
+		param_some_params(e, p, quoted, out);
+		return true;
+	}
+	if ((p->op == PARAM_ALTERNATE && count == 0))
+		return true;
+	if (p->op == PARAM_LENGTH) {
+		param_length_of_all(e, count, quoted, at, out);
+		return true;
+	}
+	return false;
+}
+
+/* ${!x}: the name of what is looked up. NULL: not known. */
+static const char *indirect_name(struct expander *e, const char *name, uint32_t at)
+{
+	bool unset;
+	struct value *v = param_lookup(e, name, at, &unset);
+
+	return v && v->len > 0 ? cells_string(e, v->v, v->len) : NULL;
+}
+
+const char *param_nameref(struct expander *e, const char *name)
+{
+	for (unsigned i = 0; i < e->nameref_count; i++)
+		if (strcmp(e->namerefs[i], name) == 0) {
+			const char *meant = indirect_name(e, name, 0);
+
+			return meant ? meant : name;
+		}
+	return name;
+}
+
+/* ${HOME%/} */
+static bool param_trims_slash(const struct ast_param *p)
+{
+	const struct ast_part *t = p->op == PARAM_SUFFIX && p->arg ? p->arg->parts : NULL;
+
+	return t && !t->next && t->type == PART_TEXT && t->text.len == 1 && t->text.s[0] == '/';
+}
+
+/* What does not end in a slash is what it was. */
+static struct value *param_without_slash(struct expander *e, struct value *v)
+{
+	const struct cell *last = v && v->len ? &v->v[v->len - 1] : NULL;
+
+	return last && last->c == '/' && last->kind == CELL_QUOTED ? value_make(e, v->v, v->len - 1)
+								   : v;
+}
+
+static void param_single(struct expander *e, const struct ast_param *p, const char *name,
+			 bool quoted, uint32_t at, struct cells *out)
+{
+	bool unset = false;
+	struct value *v = p->index ? param_element(e, p, at) : param_lookup(e, name, at, &unset);
+
+	if (p->op >= PARAM_DEFAULT && p->op <= PARAM_ALTERNATE) {
+		param_default(e, p, v, unset, quoted, at, out);
+		return;
+	}
+	struct value *made = p->op == PARAM_PLAIN ? v : param_operator(e, p, name, v, at);
+
+	if (!made && param_trims_slash(p))
+		made = param_without_slash(e, v);
+	if (made)
+		param_append(e, out, made, quoted);
+	else
+		param_unknown(e, out, p->op == PARAM_PLAIN || param_trims_slash(p) ? name : "${}",
+			      quoted, at);
+}
+
+void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
+		  struct cells *out)
+{
+	const char *name = p->name;
+
+	expand_charge(e, WORK_PARAM);
+	if (!name || !expand_enter(e, at)) {
+		param_unused(e, p);
+		param_unknown(e, out, "${}", quoted, at);
+		return;
+	}
+	if (p->indirect && p->op != PARAM_NAMES)
+		name = indirect_name(e, name, at);
+	else if (e->nameref_count)
+		name = param_nameref(e, name);
+	if (!name || p->op == PARAM_NAMES || p->op == PARAM_OTHER) {
+		param_unused(e, p);
+		/* ${x@P}, ${x@E} and the like leave a plain value as it is. */
+		bool unset;
+		struct value *v = name && p->op == PARAM_OTHER ? param_lookup(e, name, at, &unset)
+							       : NULL;
+
+		if (v && p->arg && p->arg->parts && p->arg->parts->text.len > 0 &&
+		    p->arg->parts->text.s[0] == '@')
+			param_append(e, out, v, quoted);
+		else
+			param_unknown(e, out, "${}", quoted, at);
+	} else if (!param_several(e, p, quoted, at, out)) {
+		param_single(e, p, name, quoted, at, out);
+	}
+	expand_leave(e);
+}
