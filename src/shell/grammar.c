@@ -71,7 +71,7 @@ static enum lex_reserved grammar_read_reserved(struct lex_reader *r, size_t *end
 	return grammar_find_reserved(r, word);
 }
 
-static enum lex_reserved grammar_peek_reserved(struct lex_reader *r, size_t *end)
+enum lex_reserved grammar_peek_reserved(struct lex_reader *r, size_t *end)
 {
 	int c = lex_peek(r, 0);
 
@@ -246,8 +246,7 @@ static void grammar_redirects(struct lex_reader *r, struct ast_redirect ***tail)
 
 /* ---- assignments ---- */
 
-/* Length of NAME before =, += or [index]= at the position; 0: no assignment. */
-static size_t grammar_assigned_name(const struct lex_reader *r)
+size_t grammar_assigned_name(const struct lex_reader *r)
 {
 	size_t i = 0;
 

@@ -127,15 +127,9 @@ const uint8_t lex_classes[256] = {
 #undef P
 #undef E
 
-/* Blanks and a comment, up to a token or the newline. */
 void lex_blank(struct lex_reader *r)
 {
-	for (;;) {
-		lex_continuation(r);
-		if (lex_peek(r, 0) != ' ' && lex_peek(r, 0) != '\t')
-			break;
-		r->pos++;
-	}
+	lex_spaces(r);
 	if (lex_peek(r, 0) == '#') {
 		const char *start = r->text.s + r->pos;
 		const char *newline = memchr(start, '\n', r->end - r->pos);

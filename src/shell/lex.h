@@ -53,6 +53,10 @@ enum lex_reserved {
 	WORD_IN, WORD_SELECT, WORD_THEN, WORD_TIME, WORD_UNTIL, WORD_WHILE,
 };
 
+/* The reserved word at the position, which stays where it is; *end: behind the word. */
+enum lex_reserved grammar_peek_reserved(struct lex_reader *r, size_t *end);
+/* Length of NAME before =, += or [index]= at the position; 0: no assignment. */
+size_t grammar_assigned_name(const struct lex_reader *r);
 bool grammar_take_reserved(struct lex_reader *r, enum lex_reserved which);
 
 /* ---- lex.c: characters and blanks ---- */
@@ -114,6 +118,16 @@ static inline void lex_continuation(struct lex_reader *r)
 	while (lex_peek(r, 0) == '\\' && lex_peek(r, 1) == '\n')
 		r->pos += 2;
 }
+static inline void lex_spaces(struct lex_reader *r)
+{
+	for (;;) {
+		lex_continuation(r);
+		if (lex_peek(r, 0) != ' ' && lex_peek(r, 0) != '\t')
+			break;
+		r->pos++;
+	}
+}
+/* Blanks and a comment, up to a token or the newline. */
 void lex_blank(struct lex_reader *r);
 
 /* ---- word.c ---- */

@@ -1,5 +1,5 @@
 /*
- * shell_words - splits a string into words by the shell's quoting rules.
+ * shell_words - one simple command of plain words, split as the shell would.
  *
  * For: `shell: false` without args, and for telling whether a shell string is a
  * single simple command. Source: POSIX.1-2017 XCU 2.2 (quoting), 2.3 (tokens),

@@ -30,6 +30,7 @@ static void test_shell_words_splits_like_a_shell(void **state)
 		{ "echo \"a\\\nb\"", { "echo", "ab" } },
 		{ "echo 'a\nb'", { "echo", "a\nb" } },
 		{ "echo a\\ ", { "echo", "a " } },
+		{ "echo \"a$ $\"", { "echo", "a$ $" } },
 		{ "echo a\\\\ ", { "echo", "a\\" } },
 		{ "echo a\\\\\n", { "echo", "a\\" } },
 		{ "dd if=/dev/zero of=x", { "dd", "if=/dev/zero", "of=x" } },
@@ -99,6 +100,10 @@ static void test_shell_words_refuses_what_needs_a_shell(void **state)
 		{ "echo \"a", "not closed", 5 },
 		{ "echo \"a\\\"", "not closed", 5 },
 		{ "echo a\\", "a backslash", 6 },
+		{ "echo a$", "an expansion", 6 },
+		{ "echo $'a'", "an expansion", 5 },
+		{ "echo `x", "a backquote that is not closed", 5 },
+		{ "echo a $(x", "not closed", 8 },
 	};
 
 	(void)state;
@@ -177,6 +182,8 @@ static void test_shell_words_program_of_simple_commands(void **state)
 		{ "echo2 x", "echo2" },
 		{ "frob a#b {a,b} a=b", "frob" },
 		{ "frob $", "frob" },
+		{ "frob $(x # )\n)", "frob" },
+		{ "frob $(cat << E\n)\nE\n)", "frob" },
 	};
 
 	(void)state;
@@ -200,8 +207,8 @@ static void test_shell_words_program_leaves_the_rest_to_the_shell(void **state)
 		"frob # x", "# frob", "$frob x", "`frob`", "\"$frob\" x", "fr*b", "~/frob", "A=1",
 		"A=1 B=2", "PATH=/x frob", "A=1 PATH=/x frob", "fr{o,i}b", "frob 'x", "frob \"x",
 		"frob \\", "frob $(x", "frob `x", "frob ${x", "frob $'a\\'b' ; ls '",
-		"frob $(x # )\n)", "frob $(cat << E\n)\nE\n)", "frob \"${x:-'}\" ; ls \"${y:-'}\"",
-		"''", "'' x", "A=$(x", "frob)",
+		"frob \"${x:-'}\" ; ls \"${y:-'}\"",
+		"''", "'' x", "A=$(x", "frob)", "frob $(if)", "coproc frob", "frob $\"x\"",
 	};
 
 	(void)state;
