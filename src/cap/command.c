@@ -119,9 +119,7 @@ int command_resolve(struct command *c, struct err *e)
 
 void command_release(struct command *c)
 {
-	for (size_t i = 0; c->argv && c->argv[i]; i++)
-		free(c->argv[i]);
-	free(c->argv);
+	shell_words_free(c->argv);
 	free(c->args);
 	free(c->shown);
 	free(c->stdin_bytes);
