@@ -365,17 +365,16 @@ static bool filter_read_cut(const struct filter *f, struct cut *c)
 
 		if (!*arg)
 			arg = ++i < f->count ? shell_word_constant(&f->words[i]) : NULL;
-
 		if (!arg || !strchr("dfcb", s[1]))
 			return false;
 		if (s[1] == 'd') {
 			c->delimiter = arg[0];
 			continue;
 		}
-		char *end;
+		char *end = (char *)(uintptr_t)arg;
 
 		c->type = s[1];
-		c->from = strtoul(arg, &end, 10);
+		c->from = *arg == '-' ? 1 : strtoul(arg, &end, 10); /* -2: from the first one */
 		c->to = *end == '-' ? (end[1] ? strtoul(end + 1, &end, 10) : SIZE_MAX) : c->from;
 		if (*end && *end != '-')
 			return false;
