@@ -247,12 +247,12 @@ static bool piped(const struct blocklist_flows *f, uint32_t index)
 	return false;
 }
 
-/* Is what it writes what a substitution around it stands for? */
-static bool ends_substitution(const struct blocklist_flows *f, uint32_t index)
+/* Is what it writes what a substitution around it stands for, of the kind @context? */
+static bool ends_substitution(const struct blocklist_flows *f, uint32_t index, unsigned context)
 {
 	const struct shell_command *c = &f->script->commands[index];
 
-	return c->word_count && (c->context & SHELL_IN_SUBSTITUTION) && !piped(f, index);
+	return c->word_count && (c->context & context) && !piped(f, index);
 }
 
 /* "$(program)", as the unknown character is called that the output of @c becomes. */
@@ -264,22 +264,32 @@ static const char *substitution_name(const struct shell_command *c, char *name, 
 	return name;
 }
 
+/* Its operands are variables that get what comes in. */
+static bool reads_names(const char *program)
+{
+	return program[0] == 'm' ? strcmp(program, "mapfile") == 0
+				 : program[0] == 'r' && (strcmp(program, "read") == 0 ||
+							 strcmp(program, "readarray") == 0);
+}
+
 static void note_names(struct blocklist_flows *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
 	char name[32];
+	unsigned flow = 0;
 
 	if (!c->word_count && (f->children[index] & FLOW_TEXTS))
 		for (size_t i = 0; i < c->assign_count; i++)
 			add_name(f, c->assigns[i].name, f->children[index] & FLOW_TEXTS);
-	if ((f->out[index] & FLOW_FILTERED) && ends_substitution(f, index))
+	if ((f->out[index] & FLOW_FILTERED) &&
+	    ends_substitution(f, index, SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS))
 		add_name(f, substitution_name(c, name, sizeof(name)), FLOW_FILTERED);
 	/* curl | while read x */
-	if (c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
-	    (blocklist_flow_input(f, index) & FLOW_REMOTE))
-		for (size_t i = 1; i < c->word_count; i++)
-			if (c->words[i].text.s[0] != '-')
-				add_name(f, c->words[i].text.s, FLOW_REMOTE);
+	if (c->word_count > 1 && reads_names(c->words[0].text.s))
+		flow = blocklist_flow_input(f, index) & (FLOW_REMOTE | FLOW_FILTERED);
+	for (size_t i = 1; flow && i < c->word_count; i++)
+		if (c->words[i].text.s[0] != '-')
+			add_name(f, c->words[i].text.s, flow);
 }
 
 static void add_list(struct blocklist_flows *f, const char *name, unsigned flow)
@@ -302,7 +312,7 @@ static void note_lists(struct blocklist_flows *f, uint32_t index)
 	unsigned out = f->out[index] & FLOW_LISTS, in = blocklist_flow_input(f, index) & FLOW_LISTS;
 	char name[32];
 
-	if (out && ends_substitution(f, index))
+	if (out && ends_substitution(f, index, SHELL_IN_SUBSTITUTION))
 		add_list(f, substitution_name(c, name, sizeof(name)), out);
 	/* Whoever reads several columns looks at them. */
 	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
@@ -377,13 +387,28 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 		note_lists(f, i);
 }
 
+/*
+ * { echo x | sed y; } | sh, and a function: the stage before @index is known by its first
+ * command, but it is the others that write.
+ */
+static unsigned group_output(const struct blocklist_flows *f, uint32_t first, uint32_t index)
+{
+	const struct shell_command *c = f->script->commands;
+	unsigned flow = 0;
+
+	for (uint32_t i = first + 1; i < index && i < first + STAGES_MAX; i++)
+		if ((f->out[i] & FLOW_FILTERED) && c[i].parent == c[index].parent && !piped(f, i))
+			flow |= FLOW_FILTERED;
+	return flow;
+}
+
 unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
 	unsigned flow = from_socket(c) || reads_socket(f, c) ? FLOW_REMOTE : 0;
 
 	if (f->out && c->piped_from != SHELL_NONE && c->piped_from < f->script->command_count)
-		flow |= f->out[c->piped_from];
+		flow |= f->out[c->piped_from] | group_output(f, c->piped_from, index);
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
 

@@ -41,7 +41,9 @@ static bool walk_unknown_name(struct blocklist_walk *w, const struct shell_word 
 		      words == at->script->commands[at->index].words;
 	unsigned flow = walk_word_flow(at, &words[0]);
 
-	if (walk_flow(w, itself ? flow : flow & FLOW_REMOTE, words, 1))
+	/* Behind a wrapper it may be an option's value or an assignment, unless it is all. */
+	if (walk_flow(w, itself || count == 1 ? flow : flow & FLOW_REMOTE, words, 1) ||
+	    (at->each && walk_flow(w, at->input_flow & FLOW_FILTERED, words, 1)))
 		return true;
 	if (count < 2)
 		return false;

@@ -116,7 +116,7 @@ static bool walk_trap(struct blocklist_walk *w, const struct shell_word *words, 
 	inner.same_shell = true;
 	if (count < i + 2 || words[i].text.s[0] == '-' || !words[i].text.len)
 		return false;
-	return walk_nested(w, &words[i], NULL, 0, &inner);
+	return walk_remote(w, &words[i], at) || walk_nested(w, &words[i], NULL, 0, &inner);
 }
 
 /* eval: the parser opens what it knows; here only where the text comes from. */
