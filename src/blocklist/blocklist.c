@@ -1,6 +1,6 @@
 /*
- * The two layers on one input, and the reason in words. The literal layer is asked
- * first: it is cheap, and its rules keep the names that its users know.
+ * The two layers on one input, and the reason in words. The literal layer, where it is
+ * asked for, comes first: its rules keep the names that its users know.
  */
 #include "blocklist/blocklist.h"
 
@@ -69,9 +69,9 @@ static void set_place(struct judging *j, const char *rule, const char *suggestio
 	j->v->end = in_stdin ? 0 : m.end;
 }
 
-static void fill_literal(struct judging *j, const struct blocklist_literal *l, struct span m,
-			 bool in_stdin, const char *where)
+static void fill_literal(struct judging *j, const struct blocklist_literal *l, bool in_stdin)
 {
+	struct span m = { l->start, l->end };
 	const struct text *t = in_stdin ? &j->fed : &j->text;
 	struct buf quote;
 
@@ -79,10 +79,10 @@ static void fill_literal(struct judging *j, const struct blocklist_literal *l, s
 	quote_match(t, m, &quote);
 	set_place(j, l->id, l->suggestion, m, in_stdin);
 	snprintf(j->v->reason, sizeof(j->v->reason),
-		 "%s contains \"%s\", which matches the always-blocked pattern %s (rule %s). %s "
+		 "%s contains \"%s\", which matches the pattern %s (rule %s). The operator has set "
+		 "blocklist.literal_match to anywhere, so text that is only data counts, too. "
 		 "No client can override it.",
-		 in_stdin ? "The stdin for a shell" : "The command", quote.data, l->shape, l->id,
-		 where);
+		 in_stdin ? "The stdin for a shell" : "The command", quote.data, l->shape, l->id);
 	buf_release(&quote);
 }
 
@@ -147,15 +147,13 @@ static void fill_too_long(struct judging *j, const char *what)
 
 static void judge_literal(struct judging *j)
 {
-	static const char anywhere[] = "The pattern is searched anywhere in the text, so it also "
-				       "hits text that is only data.";
 	struct blocklist_literal l;
 
 	if (blocklist_literal_find(j->text.s, j->text.len, &l))
-		fill_literal(j, &l, (struct span){ l.start, l.end }, false, anywhere);
+		fill_literal(j, &l, false);
 	else if (j->fed.len && blocklist_names_shell(j->text.s, j->text.len) &&
 		 blocklist_literal_find(j->fed.s, j->fed.len, &l))
-		fill_literal(j, &l, (struct span){ l.start, l.end }, true, anywhere);
+		fill_literal(j, &l, true);
 }
 
 /* ---- the structural layer ---- */
@@ -296,21 +294,13 @@ static bool walk(struct judging *j, struct blocklist_walk *w)
 
 static void judge_structure(struct judging *j)
 {
-	static const char here[] = "It stands where a command is run.";
 	struct blocklist_walk w;
 
 	blocklist_walk_init(&w,
 			    j->text.len + j->fed.len + environment_bytes(j->in->environment));
-	w.literals = j->in->literal_in_commands;
 	w.no_shell = j->in->no_shell;
-	if (walk(j, &w)) {
-		struct span m = clamp(&j->text, w.finding.start, w.finding.end);
-
-		if (w.literal.id)
-			fill_literal(j, &w.literal, m, w.finding.start >= STDIN_BASE, here);
-		else
-			fill_finding(j, &w.finding);
-	}
+	if (walk(j, &w))
+		fill_finding(j, &w.finding);
 	blocklist_walk_release(&w);
 }
 
@@ -356,7 +346,7 @@ void blocklist_judge(const struct blocklist_input *in, struct blocklist_verdict 
 		}
 		j.fed.len = 0;
 	}
-	if (!in->literal_in_commands)
+	if (in->literal_anywhere)
 		judge_literal(&j);
 	if (!v->blocked)
 		judge_structure(&j);

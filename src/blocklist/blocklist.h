@@ -1,11 +1,11 @@
 /*
  * blocklist - one verdict on a command: always blocked, or not.
  *
- * A guardrail against mistakes, not a boundary (docs/blocklist.md). Two layers: the
- * literal one (blocklist/literal) searches twelve patterns in the text, also
- * where it is only data; the structural one (blocklist/walk) parses the shell,
- * opens wrappers and nested texts, and judges what would be run by the rules of
- * schema/blocklist.json. What is too large, too deep or no shell text is blocked.
+ * A guardrail against mistakes, not a boundary (docs/blocklist.md). The structural
+ * layer (blocklist/walk) parses the shell, opens wrappers and nested texts, and judges
+ * what would be run by the rules of schema/blocklist.json. The literal layer
+ * (blocklist/literal), on request, first searches twelve patterns in the whole text,
+ * also where it is only data. What is too large, too deep or no shell text is blocked.
  * is_blocked, process.run and `procpen check` call this one function.
  */
 #ifndef PROCPEN_BLOCKLIST_BLOCKLIST_H
@@ -27,7 +27,7 @@ struct blocklist_input {
 	const char *directory;   /* working directory as the request gives it, or NULL */
 	bool no_shell;           /* only split into words; what cannot be split is not run */
 	bool shell;              /* with args: they are $1 ... of a shell that runs the command */
-	bool literal_in_commands; /* literal patterns only where a command stands */
+	bool literal_anywhere;   /* also search the literal patterns in the whole text */
 };
 
 struct blocklist_verdict {

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "blocklist/args.h"
+#include "blocklist/code.h"
 
 /* A string that names a shell: "/bin/sh -i", "bash". */
 static bool names_shell(const struct code_reader *r)
@@ -86,8 +87,24 @@ static void read_names(struct code_reader *r)
 		code_found(r, "pipe.decoded");
 }
 
+/* ctypes.CDLL(None).reboot(0x4321fedc) */
+static void read_library_calls(struct code_reader *r)
+{
+	static const uint8_t kind[6];
+	struct shell_word *word;
+
+	if (!code_any_name(&r->t, " CDLL cdll PyDLL LoadLibrary dlopen ") ||
+	    !code_any_name(&r->t, " reboot "))
+		return;
+	word = shell_alloc(r->t.arena, sizeof(*word));
+	*word = (struct shell_word){ .text = { .s = "reboot", .len = 6 }, .kind = kind,
+				     .start = r->t.text->start, .end = r->t.text->end };
+	code_add_call(r, (struct blocklist_code_call){ CODE_WORDS, NULL, word, 1 });
+}
+
 void code_read_whole(struct code_reader *r)
 {
+	read_library_calls(r);
 	read_names(r);
 	read_buffer(r);
 }

@@ -58,6 +58,18 @@ static void read_volume(struct container *c, const struct shell_word *w, size_t 
 	add_mount(c, w, skip, (size_t)(middle - s), end ? (size_t)(end - s) : w->text.len);
 }
 
+/* --device OUTSIDE[:INSIDE[:RIGHTS]]: the device is there by its own name. */
+static void read_device(struct container *c, const struct shell_word *w, size_t skip)
+{
+	if (strchr(w->text.s + skip, ':')) {
+		read_volume(c, w, skip);
+	} else if (has_room(c)) {
+		struct shell_word device = shell_wrap_slice(w, skip, w->text.len, c->arena);
+
+		c->mounts[c->mount_count++] = (struct mount){ device, device };
+	}
+}
+
 /* type=bind,source=OUTSIDE,target=INSIDE */
 static void read_mount(struct container *c, const struct shell_word *w, size_t skip)
 {
@@ -89,6 +101,9 @@ static void read_options(struct container *c, const struct blocklist_args *a)
 	for (size_t from = 0; (o = blocklist_args_next(a, " -v --volume ", &from)) != NULL;)
 		if (o->value)
 			read_volume(c, o->value, o->skip);
+	for (size_t from = 0; (o = blocklist_args_next(a, " --device ", &from)) != NULL;)
+		if (o->value)
+			read_device(c, o->value, o->skip);
 	for (size_t from = 0; (o = blocklist_args_next(a, " --mount ", &from)) != NULL;)
 		if (o->value)
 			read_mount(c, o->value, o->skip);

@@ -71,12 +71,30 @@ static bool walk_jobs(struct blocklist_walk *w, const struct shell_word *words, 
 	return walk_stdin(w, &wrap, words, count, at);
 }
 
-static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *words, size_t count,
-			 const struct blocklist_stage *at)
+static bool walk_crontab_lines(struct blocklist_walk *w, const struct shell_word *text,
+			       const struct blocklist_stage *at)
 {
 	struct shell_word *lines;
 	struct blocklist_stage inner = *at;
-	size_t n;
+	size_t n = walk_items(w, text, true, &lines);
+
+	inner.input = NULL;
+	inner.lenient = true;
+	for (size_t i = 0; i < n; i++) {
+		/* (crontab -l; echo LINE): what is not known ends before LINE. */
+		size_t from = word_unknown_at(&lines[i], 0);
+		size_t skip = from + walk_cron_skip(lines[i].text.s + from, false);
+		struct shell_word line =
+			shell_wrap_slice(&lines[i], skip, lines[i].text.len, &w->arena);
+		if (walk_nested(w, &line, NULL, 0, &inner))
+			return true;
+	}
+	return false;
+}
+
+static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *words, size_t count,
+			 const struct blocklist_stage *at)
+{
 
 	if (count > 1 && !word_is(&words[count - 1], "-"))
 		return false;
@@ -85,19 +103,7 @@ static bool walk_crontab(struct blocklist_walk *w, const struct shell_word *word
 		return walk_found(w, "jobs", words[0].start, words[count - 1].end);
 	if (walk_flow(w, at->input_flow & FLOW_REMOTE, words, count))
 		return true;
-	if (!at->input)
-		return false;
-	inner.input = NULL;
-	inner.lenient = true;
-	n = walk_items(w, at->input, true, &lines);
-	for (size_t i = 0; i < n; i++) {
-		size_t skip = walk_cron_skip(lines[i].text.s, false);
-		struct shell_word text =
-			shell_wrap_slice(&lines[i], skip, lines[i].text.len, &w->arena);
-		if (walk_nested(w, &text, NULL, 0, &inner))
-			return true;
-	}
-	return false;
+	return at->input && walk_crontab_lines(w, at->input, at);
 }
 
 /* echo root:x | chpasswd */

@@ -49,7 +49,7 @@ static bool find_dd_disk(const struct text *t, struct span *m);
 
 #define AVOID_POWER \
 	"The machine's power state is not for a command to change. If the word is only data, " \
-	"put it into a file or spell it differently."
+	"write it with stdin, or ask the operator for blocklist.literal_match=command."
 
 static const struct rule rules[] = {
 	{ "literal.rm_root", "rm -rf / at the end", "rm -rf /", EDGE_WORD_BEFORE | EDGE_TEXT_END,
@@ -289,40 +289,18 @@ static bool names_shell(const struct text *t)
 
 /* ---- the two questions ---- */
 
-static void fill(const struct rule *r, struct span m, struct blocklist_literal *out)
-{
-	*out = (struct blocklist_literal){ .id = r->id, .shape = r->shape,
-					   .suggestion = r->suggestion,
-					   .start = m.start, .end = m.end };
-}
-
 bool blocklist_literal_find(const char *s, size_t len, struct blocklist_literal *out)
 {
 	const struct text t = { s, len };
 	struct span m;
 	const struct rule *r = find_rule(&t, &m);
 
-	if (r)
-		fill(r, m, out);
-	return r != NULL;
-}
-
-bool blocklist_literal_at_start(const char *s, size_t len, struct blocklist_literal *out)
-{
-	const struct text t = { s, len };
-	struct span m;
-
-	for (size_t i = 0; i < COUNT_OF(rules); i++) {
-		const struct rule *r = &rules[i];
-
-		m.start = 0;
-		if (r->find ? r->find(&t, &m) && m.start == 0
-			    : match_at(&t, 0, r->pattern, &m.end) && edges_hold(&t, m, r->edges)) {
-			fill(r, m, out);
-			return true;
-		}
-	}
-	return false;
+	if (!r)
+		return false;
+	*out = (struct blocklist_literal){ .id = r->id, .shape = r->shape,
+					   .suggestion = r->suggestion,
+					   .start = m.start, .end = m.end };
+	return true;
 }
 
 bool blocklist_names_shell(const char *s, size_t len)

@@ -1,8 +1,8 @@
 /*
  * blocklist_literal - the twelve literal patterns.
  *
- * Searched anywhere in a text, also where it is only data, because users of such
- * filters expect it. Knows nothing of the shell. White space may vary. Linear.
+ * For operators who want them searched in the whole text, also where it is only data,
+ * as other filters do. Knows nothing of the shell. White space may vary. Linear.
  */
 #ifndef PROCPEN_BLOCKLIST_LITERAL_H
 #define PROCPEN_BLOCKLIST_LITERAL_H
@@ -20,9 +20,6 @@ struct blocklist_literal {
 
 /* The first pattern of the table that is anywhere in the text. */
 bool blocklist_literal_find(const char *s, size_t len, struct blocklist_literal *out);
-
-/* One that begins with the text's first byte. */
-bool blocklist_literal_at_start(const char *s, size_t len, struct blocklist_literal *out);
 
 /*
  * May the text run what it reads? It names a shell (or something that stands for

@@ -195,23 +195,6 @@ static bool is_function(const struct blocklist_stage *at, const struct shell_wor
 	return false;
 }
 
-/* A literal pattern at the start of the command. */
-static bool literal_command(struct blocklist_walk *w, const struct shell_text *base,
-			    const struct shell_word *words, size_t count)
-{
-	struct shell_word joined;
-	size_t skip = words[0].text.len - base->len;
-
-	if (!w->literals)
-		return false;
-	joined = shell_wrap_join(words, count, &w->arena);
-	if (!blocklist_literal_at_start(joined.text.s + skip, joined.text.len - skip, &w->literal))
-		return false;
-	w->finding.start = words[0].start;
-	w->finding.end = words[count - 1].end;
-	return true;
-}
-
 /* /etc/init.d/ufw stop is service ufw stop */
 static bool walk_init_script(struct blocklist_walk *w, const struct shell_word *words,
 			     size_t count, const struct blocklist_stage *at)
@@ -270,7 +253,7 @@ static bool walk_program(struct blocklist_walk *w, const struct shell_word *word
 		return walk_pattern_name(w, &base, kind, words, count, at);
 	if (is_function(at, &words[0]))
 		return false;
-	if (literal_command(w, &base, words, count) || walk_init_script(w, words, count, at))
+	if (walk_init_script(w, words, count, at))
 		return true;
 	if (w->files.count && blocklist_file_find(&w->files, &words[0]) &&
 	    walk_own_file(w, words, count, at))

@@ -398,19 +398,21 @@ bool blocklist_judge_program(struct blocklist_rules *r, const struct blocklist_n
 			     const struct shell_word *words, size_t count, bool guess,
 			     struct blocklist_finding *f)
 {
+	bool harmless;
+
 	if (!name->program && name->rules[0] == UINT16_MAX)
 		return false;
 	blocklist_args_read(&r->args, words, count,
 			    name->program ? name->program->values : NULL, false);
-	if (inert(r, name->program))
-		return false;
-	if (name->program && judge_effects(r, name->program, guess, f)) {
+	harmless = inert(r, name->program);
+	if (!harmless && name->program && judge_effects(r, name->program, guess, f)) {
 		f->start = words[0].start;
 		f->end = words[count - 1].end;
 		return true;
 	}
 	for (const uint16_t *rule = name->rules; *rule != UINT16_MAX; rule++)
 		if ((!guess || blocklist_rules[*rule].guess) &&
+		    (!harmless || blocklist_rules[*rule].always) &&
 		    judge_rule(r, &blocklist_rules[*rule], words, count, f))
 			return true;
 	return false;

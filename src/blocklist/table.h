@@ -72,6 +72,7 @@ struct blocklist_rule {
 	const char *operands; /* which ones, as in an effect */
 	bool guess;           /* also judged for a program whose name is unknown */
 	bool operandless;     /* only without any operand */
+	bool always;          /* also with --help and other options that make a program harmless */
 	const char *reason;
 	const char *suggestion;
 };

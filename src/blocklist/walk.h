@@ -14,7 +14,6 @@
 #include <stddef.h>
 
 #include "blocklist/files.h"
-#include "blocklist/literal.h"
 #include "blocklist/rules.h"
 #include "shell/arena.h"
 #include "shell/parse.h"
@@ -24,9 +23,7 @@ struct blocklist_walk {
 	struct shell_budget budget;
 	struct blocklist_rules rules;
 	struct blocklist_finding finding;
-	struct blocklist_literal literal; /* with @literals: what was found, if id is set */
 	bool no_shell; /* outermost text that is none for a shell is not run */
-	bool literals; /* also look for the literal patterns where a command stands */
 	unsigned depth;
 	const struct shell_word *input; /* standard input of the outermost command, or NULL */
 	unsigned input_flow; /* where the input of the nested text comes from */

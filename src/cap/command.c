@@ -143,7 +143,7 @@ void command_judge(const struct command *c, const struct config *config,
 		.directory = c->directory,
 		.no_shell = !c->shell && !c->args,
 		.shell = c->shell,
-		.literal_in_commands = !strcmp(where, "command"),
+		.literal_anywhere = !strcmp(where, "anywhere"),
 	};
 }
 

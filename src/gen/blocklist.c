@@ -210,6 +210,7 @@ static void emit_rules(const struct gen *g, struct buf *out)
 		buf_addc(out, ',');
 		flag(out, row, "guess");
 		flag(out, row, "operandless");
+		flag(out, row, "always");
 		buf_adds(out, "\n\t\t.reason = ");
 		gen_literal(out, gen_member(row, "reason"), 2);
 		buf_adds(out, ",\n\t\t.suggestion = ");

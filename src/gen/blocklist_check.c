@@ -154,7 +154,7 @@ static const struct section {
 		{ "need", check_strings }, { "words", check_strings },
 		{ "examples", check_strings }, { "counterexamples", check_strings },
 		{ "forbid", NULL }, { "targets", NULL }, { "operands", NULL }, { "guess", NULL },
-		{ "operandless", NULL },
+		{ "operandless", NULL }, { "always", check_boolean },
 	} },
 };
 

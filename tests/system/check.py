@@ -124,9 +124,11 @@ def test_stdin_and_variables():
 @suite.test()
 def test_operator_setting():
     text = "git commit -m 'shut it down: reboot'"
-    equal(run(text)[0], 1, "a literal pattern in data")
-    equal(run("--set", "blocklist.literal_match=command", text)[0], 0, "the same, by command only")
-    equal(run("--set", "blocklist.literal_match=command", "sudo reboot")[0], 1, "a command")
+    anywhere = ("--set", "blocklist.literal_match=anywhere")
+    equal(run(text)[0], 0, "a literal pattern in data")
+    equal(run(*anywhere, text)[0], 1, "the same, searched anywhere")
+    check("blocklist.literal_match" in run(*anywhere, text)[1], "the refusal names the option")
+    equal(run("sudo reboot")[0], 1, "a command")
 
 
 @suite.test()

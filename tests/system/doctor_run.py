@@ -261,7 +261,7 @@ def test_reserved_status():
             (126, ["--", plain], "plain"),
             (126, ["--", "/"], "/"),
             (77, ["--shell", "--", "shutdown now"], ""),
-            (77, ["--", "echo", "reboot"], ""),
+            (77, ["--set", "blocklist.literal_match=anywhere", "--", "echo", "reboot"], ""),
             (77, ["--cwd", "/", "--", "true"], ""),
             (77, ["--env", "LD_PRELOAD=/x", "--", "true"], "LD_PRELOAD"),
             (77, ["--set", "tier.process.run=deny", "--", "true"], "tier.process.run"),
@@ -700,7 +700,7 @@ def test_record():
     with Place() as place:
         place.run("--env", "SECRET=hidden", "--", "echo", "one")
         place.run("--shell", "--", "exit 7")
-        place.run("--", "echo", "reboot")
+        place.run("--set", "blocklist.literal_match=anywhere", "--", "echo", "reboot")
         lines = place.records()
         events = [(r["event"], r.get("decision"), r.get("outcome")) for r in lines]
         for event in (("attempt", "allowed", None), ("end", None, "exit status 0"),

@@ -43,10 +43,12 @@ static void test_blocklist_arguments_are_joined(void **state)
 
 	(void)state;
 	v = judge_all("/bin/rm", rm, NULL, 0);
-	assert_string_equal(v.rule, "literal.rm_root");
-	assert_int_equal(v.start, 5);
+	assert_string_equal(v.rule, "files.remove_tree");
+	assert_int_equal(v.start, 0);
 	assert_int_equal(v.end, 13);
-	v = judge_all("git", commit, NULL, 0);
+	assert_false(judge_all("git", commit, NULL, 0).blocked);
+	v = judge_input(&(struct blocklist_input){ .command = "git", .args = commit,
+						   .literal_anywhere = true });
 	assert_string_equal(v.rule, "literal.reboot");
 	assert_int_equal(v.start, strlen("git commit -m before "));
 	assert_true(judge_all("rm -rf", root, NULL, 0).blocked);
@@ -207,8 +209,8 @@ static void test_blocklist_environment_and_directory(void **state)
 	assert_false(judge("rm -rf *").blocked);
 }
 
-/* blocklist.literal_match=command: the patterns count only where a command stands. */
-static void test_blocklist_literal_in_commands(void **state)
+/* What a literal pattern forbids where it is run; as data only with literal_match=anywhere. */
+static void test_blocklist_literal_where_it_counts(void **state)
 {
 	static const char *const data[] = {
 		"git commit -m 'fix reboot'", "echo rm -rf /", "make reboot", "man mkfs.ext4",
@@ -216,21 +218,25 @@ static void test_blocklist_literal_in_commands(void **state)
 	};
 	static const char *const commands[] = {
 		"rm -rf /", "sudo reboot", "true && init 0", "mkfs.ext4 -F ./fs.img",
-		"sh -c 'shutdown -c'", "/sbin/reboot",
+		"sh -c 'shutdown -c'", "/sbin/reboot", "reboot; echo 'open",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(data); i++) {
-		assert_true(judge(data[i]).blocked);
-		assert_false(judge_input(&(struct blocklist_input){
-			.command = data[i], .literal_in_commands = true }).blocked);
+		struct blocklist_verdict v = judge_input(&(struct blocklist_input){
+			.command = data[i], .literal_anywhere = true });
+
+		assert_false(judge(data[i]).blocked);
+		assert_true(v.blocked);
+		assert_int_equal(strncmp(v.rule, "literal.", 8), 0);
+		assert_non_null(strstr(v.reason, "blocklist.literal_match"));
 	}
 	for (size_t i = 0; i < COUNT_OF(commands); i++) {
-		struct blocklist_verdict v = judge_input(&(struct blocklist_input){
-			.command = commands[i], .literal_in_commands = true });
+		struct blocklist_verdict v = judge(commands[i]);
 
 		if (!v.blocked)
 			fail_msg("allowed: %s", commands[i]);
+		assert_int_not_equal(strncmp(v.rule, "literal.", 8), 0);
 	}
 }
 
@@ -310,7 +316,7 @@ static void test_blocklist_reason_quotes_safely(void **state)
 	while (len < 3000)
 		len += (size_t)sprintf(text + len, "\xe2\x82\xac");
 	sprintf(text + len, " of=/dev/sda");
-	v = judge(text);
+	v = judge_input(&(struct blocklist_input){ .command = text, .literal_anywhere = true });
 	assert_true(v.blocked);
 	assert_int_equal(v.end, len + strlen(" of=/dev/sd"));
 	json_t *reason = json_string(v.reason); /* NULL if it is not UTF-8 */
@@ -333,7 +339,7 @@ int main(void)
 		cmocka_unit_test(test_blocklist_stdin),
 		cmocka_unit_test(test_blocklist_nul_does_not_end_stdin),
 		cmocka_unit_test(test_blocklist_environment_and_directory),
-		cmocka_unit_test(test_blocklist_literal_in_commands),
+		cmocka_unit_test(test_blocklist_literal_where_it_counts),
 		cmocka_unit_test(test_blocklist_long_stdin),
 		cmocka_unit_test(test_blocklist_without_shell),
 		cmocka_unit_test(test_blocklist_cannot_judge),

@@ -77,26 +77,6 @@ static void test_literal_near_misses(void **state)
 	}
 }
 
-static bool at_start(const char *text)
-{
-	struct blocklist_literal l;
-
-	return blocklist_literal_at_start(text, strlen(text), &l);
-}
-
-static void test_literal_at_start_only(void **state)
-{
-	(void)state;
-	assert_true(at_start("rm -rf /"));
-	assert_true(at_start("mkfs.ext4 x"));
-	assert_true(at_start("dd if=a of=/dev/sda"));
-	assert_false(at_start("sudo rm -rf /"));
-	assert_false(at_start("make reboot"));
-	assert_false(at_start(" rm -rf /"));
-	assert_false(at_start("echo dd if=a of=/dev/sda"));
-	assert_false(at_start(""));
-}
-
 static void test_literal_names_shell(void **state)
 {
 	static const char *const shells[] = {
@@ -146,7 +126,6 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_literal_each_pattern),
 		cmocka_unit_test(test_literal_near_misses),
-		cmocka_unit_test(test_literal_at_start_only),
 		cmocka_unit_test(test_literal_names_shell),
 		cmocka_unit_test(test_literal_is_linear),
 	};

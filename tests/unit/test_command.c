@@ -160,10 +160,10 @@ static void test_command_judged_as_it_runs(void **state)
 	assert_null(in.args[2]);
 	assert_int_equal(in.stdin_len, 6);
 	assert_memory_equal(in.stdin_bytes, "echo 1", 6);
-	assert_false(in.literal_in_commands);
-	assert_int_equal(config_set(&config, "blocklist.literal_match=command", &e), 0);
+	assert_false(in.literal_anywhere);
+	assert_int_equal(config_set(&config, "blocklist.literal_match=anywhere", &e), 0);
 	command_judge(&c, &config, &in);
-	assert_true(in.literal_in_commands);
+	assert_true(in.literal_anywhere);
 	config_release(&config);
 	command_release(&c);
 	json_decref(params);

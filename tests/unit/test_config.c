@@ -52,7 +52,7 @@ static void test_config_defaults(void **state)
 	assert_int_equal(config_int(c, CONFIG_PROCESS_UMASK), 022);
 	assert_true(config_bool(c, CONFIG_AUDIT_REQUIRED));
 	assert_string_equal(config_choice(c, CONFIG_TIER_PROCESS_RUN), "default");
-	assert_string_equal(config_choice(c, CONFIG_BLOCKLIST_LITERAL_MATCH), "anywhere");
+	assert_string_equal(config_choice(c, CONFIG_BLOCKLIST_LITERAL_MATCH), "command");
 	assert_null(config_names(c, CONFIG_ENV_ALLOW)[0]);
 }
 

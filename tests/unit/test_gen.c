@@ -209,7 +209,7 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		  "process.list.json: \"version\" is missing" },
 		{ "config.json", "\"default\": 60000", "\"default\": 600",
 		  "config.json: confirm.timeout_ms: default 600 is out of bounds" },
-		{ "config.json", "\"default\": \"anywhere\"", "\"default\": \"here\"",
+		{ "config.json", "\"default\": \"command\"", "\"default\": \"here\"",
 		  "config.json: blocklist.literal_match: default \"here\"" },
 		{ "config.json", "\"audit.required\"", "\"confirm.timeout_ms\"",
 		  "\"confirm.timeout_ms\" is there twice" },
