@@ -5,11 +5,10 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "blocklist/all.h"
 #include "blocklist/args.h"
 #include "blocklist/find.h"
+#include "blocklist/listing.h"
 #include "blocklist/rules.h"
-#include "blocklist/store.h"
 #include "blocklist/wrap.h"
 
 /* How many words of wrappers before a program are passed over. */
@@ -29,8 +28,20 @@ static const struct blocklist_name *name_of(const struct shell_word *w)
 	return blocklist_lookup(base.s, base.len);
 }
 
-/* The kinds of the program that is run, behind wrappers like sudo. */
-static unsigned kind_of(const struct shell_command *c)
+/* With which of its words a program is of a kind, tells the table. */
+static unsigned kind_by_words(const struct blocklist_name *name, const struct shell_command *c)
+{
+	for (size_t i = 1; name->flow_words && i < c->word_count; i++)
+		if (blocklist_word_fits(&c->words[i], 0, name->flow_words))
+			return name->flow_if;
+	return 0;
+}
+
+/*
+ * The kinds of the program that is run, behind wrappers like sudo. @words: also those that
+ * some of its words make.
+ */
+static unsigned kind_of(const struct shell_command *c, bool words)
 {
 	for (size_t i = 0; i < c->word_count && i < WRAPPERS_MAX; i++) {
 		const struct blocklist_name *name;
@@ -38,8 +49,8 @@ static unsigned kind_of(const struct shell_command *c)
 		if (i && c->words[i].text.s[0] == '-')
 			continue;
 		name = name_of(&c->words[i]);
-		if (name && name->flow)
-			return name->flow;
+		if (name && (name->flow || name->flow_if))
+			return name->flow | (words ? kind_by_words(name, c) : 0);
 		if (!name || !name->wrapper ||
 		    (name->wrapper->kind != WRAPPER_RUN && !name->wrapper->multicall))
 			return 0;
@@ -74,27 +85,6 @@ static bool decodes(const struct shell_command *c, unsigned kind)
 	if (kind & FLOW_KIND_DECODE_R)
 		return has_letter(c, "r");
 	return kind & FLOW_KIND_DECODE;
-}
-
-/* seq 1 65535: as many as there are ids of processes */
-static bool counts_high(const struct shell_command *c)
-{
-	return c->word_count > 1 && strtol(c->words[c->word_count - 1].text.s, NULL, 10) > 1000;
-}
-
-static bool all_pids(const struct shell_command *c, unsigned kind)
-{
-	if ((kind & FLOW_KIND_PS) && strcmp(c->words[0].text.s, "seq") == 0)
-		return counts_high(c);
-	if (kind & FLOW_KIND_PS)
-		return c->word_count > 1 && (has_letter(c, "eA") ||
-					     strpbrk(c->words[1].text.s, "ax") != NULL) &&
-		       !has_word(c, " -C -p -u --pid ");
-	if (kind & FLOW_KIND_PGREP)
-		return has_word(c, " . .* * ^ init systemd ") || has_letter(c, "v") ||
-		       (c->word_count == 2 && !c->words[1].text.len) ||
-		       (c->word_count == 3 && has_word(c, " -u -U --euid --uid "));
-	return (kind & (FLOW_KIND_LIST | FLOW_KIND_FIND)) && has_word(c, " /proc ");
 }
 
 static bool holds_decoder(const struct shell_command *c)
@@ -133,7 +123,7 @@ static bool only_begin(const char *program)
 /* An interpreter that computes text: -c or -e, or BEGIN of awk, and nothing comes in. */
 static bool computes(const struct shell_command *c, unsigned kind)
 {
-	if ((kind & FLOW_KIND_ALL) && c->word_count == 2 &&
+	if ((kind & FLOW_KIND_PICK) && c->word_count == 2 &&
 	    strncmp(c->words[1].text.s, "BEGIN", 5) == 0 &&
 	    (c->piped_from == SHELL_NONE || only_begin(c->words[1].text.s)))
 		return strstr(c->words[0].text.s, "awk") != NULL;
@@ -210,13 +200,9 @@ static unsigned out_of(const struct blocklist_flows *f, uint32_t index, bool fir
 		flow |= FLOW_REMOTE;
 	if (decodes(c, kind) || computes(c, kind))
 		flow |= FLOW_DECODED;
-	if (all_pids(c, kind))
-		flow |= FLOW_ALL_PIDS;
 	if (first && (kind & FLOW_KIND_ALL))
-		flow |= blocklist_all_listed(c);
-	if (first && (kind & FLOW_KIND_STORE))
-		flow |= blocklist_store_flow(c);
-	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && blocklist_all_picks(c))
+		flow |= blocklist_listing_of(c);
+	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && blocklist_listing_picks(c))
 		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is enough */
 	if ((kind & FLOW_KIND_FILTER) && filters_text(c, in))
 		flow |= FLOW_FILTERED;
@@ -365,7 +351,7 @@ void blocklist_flow_read(struct blocklist_flows *f, const struct shell_script *s
 	f->out = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->out));
 	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
 	for (uint32_t i = 0; i < script->command_count; i++)
-		f->kinds[i] = kind_of(&script->commands[i]);
+		f->kinds[i] = kind_of(&script->commands[i], true);
 	f->children = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->children));
 	f->sinks = shell_alloc(arena, script->command_count + 1);
 	for (uint32_t i = 0; i < script->command_count; i++)
@@ -426,7 +412,7 @@ unsigned blocklist_flow_input(const struct blocklist_flows *f, uint32_t index)
 unsigned blocklist_flow_output(const struct blocklist_flows *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
-	unsigned kind = f->kinds ? f->kinds[index] : kind_of(c);
+	unsigned kind = f->kinds ? f->kinds[index] : kind_of(c, false);
 
 	if (f->out)
 		return f->out[index];

@@ -30,7 +30,7 @@ static size_t skip_signal(const struct shell_word *words, size_t count, bool *no
 	return i + (i < count && is(&words[i], "--"));
 }
 
-const char *blocklist_kill_effect(const struct shell_word *words, size_t count, bool all)
+const char *blocklist_kill_effect(const struct shell_word *words, size_t count)
 {
 	bool none;
 	size_t i = skip_signal(words, count, &none);
@@ -44,7 +44,7 @@ const char *blocklist_kill_effect(const struct shell_word *words, size_t count, 
 
 		if (!text) {
 			/* [0-9]* out of /proc: ids that a pattern stands for */
-			if (all || (words[i].text.len > 1 && words[i].kind[0] == SHELL_GLOB))
+			if (words[i].text.len > 1 && words[i].kind[0] == SHELL_GLOB)
 				return "kill_all";
 			continue;
 		}

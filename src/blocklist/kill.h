@@ -12,12 +12,8 @@
 
 #include "shell/script.h"
 
-/*
- * The effect of the command as rules name it: "kill_all", "kill_init",
- * "kill_pattern"; NULL: none of these. @all: an unknown word is the ids of all
- * processes.
- */
-const char *blocklist_kill_effect(const struct shell_word *words, size_t count, bool all);
+/* The effect of the command as rules name it: "kill_all", "kill_init", "kill_pattern"; or NULL. */
+const char *blocklist_kill_effect(const struct shell_word *words, size_t count);
 const char *blocklist_pkill_effect(const struct shell_word *words, size_t count);
 
 #endif

@@ -146,28 +146,38 @@ static bool walk_ed(struct blocklist_walk *w, const struct blocklist_stage *at)
 	return false;
 }
 
-/* nft -f -, iptables-restore: each line of standard input is a command of its own. */
+/* Each line of standard input is the rest of a command that begins with @words. */
+static bool walk_command_lines(struct blocklist_walk *w, const char *program,
+			       const struct shell_word *words, size_t count,
+			       const struct blocklist_stage *at)
+{
+	const struct blocklist_name *name = blocklist_lookup(program, strlen(program));
+	struct shell_word *lines, *items, *list;
+	size_t n = at->input ? walk_items(w, at->input, true, &lines) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = walk_items(w, &lines[i], false, &items);
+
+		list = shell_alloc(&w->arena, (count + k) * sizeof(*list));
+		memcpy(list, words, count * sizeof(*list));
+		memcpy(list + count, items, k * sizeof(*list));
+		if (walk_named(w, name, list, count + k, false, at))
+			return true;
+	}
+	return false;
+}
+
+/* nft -f -, iptables-restore */
 static bool walk_rule_lines(struct blocklist_walk *w, const char *program,
 			    const struct shell_word *words, size_t count,
 			    const struct blocklist_stage *at)
 {
-	struct shell_word *lines, *list;
-	size_t n, k;
-
 	if (count > 1 && (word_is(&words[1], "-t") || word_is(&words[1], "--test")))
 		return false;
 	if (from_null(at) || (at->input && only_blanks(at->input) && count == 1) ||
 	    (count > 1 && word_is(&words[count - 1], "/dev/null")))
 		return walk_found(w, "firewall.empty", words[0].start, words[count - 1].end);
-	n = at->input ? walk_items(w, at->input, true, &lines) : 0;
-	for (size_t i = 0; i < n; i++) {
-		k = walk_items(w, &lines[i], false, &list);
-		list[-1] = words[0];
-		if (walk_named(w, blocklist_lookup(program, strlen(program)), list - 1, k + 1,
-			       false, at))
-			return true;
-	}
-	return false;
+	return walk_command_lines(w, program, words, 1, at);
 }
 
 /* ---- make ---- */
@@ -347,6 +357,9 @@ bool walk_lines(struct blocklist_walk *w, const char *s, size_t len,
 	case 'n':
 		return blocklist_listed(" nft ", s, len) &&
 		       walk_rule_lines(w, "nft", words, count, at);
+	case 'p':
+		return blocklist_listed(" parted ", s, len) &&
+		       walk_command_lines(w, "parted", words, count, at);
 	case 's':
 		return blocklist_listed(" sed ", s, len) && walk_sed(w, words, count, at);
 	}

@@ -15,11 +15,6 @@ static bool listed(const char *list, const char *s, size_t len)
 	return blocklist_listed(list, s, len);
 }
 
-static bool word_in(const struct shell_word *w, const char *list)
-{
-	return blocklist_listed(list, w->text.s, w->text.len);
-}
-
 /* ---- tar cf FILE ---- */
 
 /* Letters without a dash: those that take a value take the words behind, in their order. */
@@ -180,57 +175,6 @@ static bool walk_sql(struct blocklist_walk *w, const struct shell_word *words, s
 	return at->input && walk_sql_text(w, at->input, at);
 }
 
-/* m4: syscmd(TEXT), with or without its quotes. */
-static bool walk_m4(struct blocklist_walk *w, const struct blocklist_stage *at)
-{
-	const char *s = at->input ? at->input->text.s : "", *hit = strstr(s, "syscmd(");
-	size_t from, to;
-
-	if (!hit)
-		return false;
-	from = (size_t)(hit - s) + 7;
-	from += strspn(s + from, "` ");
-	to = from + strcspn(s + from, "')");
-	return walk_rest(w, at->input, from, to, at);
-}
-
-/* Lines !TEXT and shell TEXT of ftp, gdb and their like. */
-static bool walk_bang_lines(struct blocklist_walk *w, const struct blocklist_stage *at)
-{
-	struct shell_word *lines = NULL;
-	size_t n = at->input ? walk_items(w, at->input, true, &lines) : 0;
-
-	for (size_t i = 0; i < n; i++) {
-		const char *s = lines[i].text.s;
-		size_t skip = strspn(s, " ~:");
-
-		skip += s[skip] == '!' ? 1 : strncmp(s + skip, "shell ", 6) == 0 ? 6 : 0;
-		if (skip > strspn(s, " ~:") && walk_rest(w, &lines[i], skip, lines[i].text.len, at))
-			return true;
-	}
-	return false;
-}
-
-/* parted DISK, with its commands on standard input. */
-static bool walk_parted(struct blocklist_walk *w, const struct blocklist_name *name,
-			const struct shell_word *words, size_t count,
-			const struct blocklist_stage *at)
-{
-	struct shell_word *lines = NULL, *items, *list;
-	size_t n = at->input ? walk_items(w, at->input, true, &lines) : 0;
-
-	for (size_t i = 0; i < n; i++) {
-		size_t k = walk_items(w, &lines[i], false, &items);
-
-		list = shell_alloc(&w->arena, (count + k) * sizeof(*list));
-		memcpy(list, words, count * sizeof(*list));
-		memcpy(list + count, items, k * sizeof(*list));
-		if (walk_named(w, name, list, count + k, false, at))
-			return true;
-	}
-	return false;
-}
-
 /* ---- PowerShell ---- */
 
 /* Is @text in @s, whatever the case? */
@@ -270,55 +214,6 @@ static bool walk_pwsh(struct blocklist_walk *w, const struct shell_word *words, 
 	return count == 1 && walk_flow(w, at->input_flow, words, count);
 }
 
-/* ---- builtins and make ---- */
-
-/* let 'a[$(TEXT)]=1', unset 'a[$(TEXT)]': the index is expanded when it is used. */
-static bool walk_index(struct blocklist_walk *w, const struct shell_word *words, size_t count,
-		       const struct blocklist_stage *at)
-{
-	for (size_t i = 1; i < count; i++) {
-		const char *s = words[i].text.s, *open = strstr(s, "$("), *end = strrchr(s, ')');
-
-		if (open && end > open &&
-		    walk_rest(w, &words[i], (size_t)(open + 2 - s), (size_t)(end - s), at))
-			return true;
-	}
-	return false;
-}
-
-/* bind -x '"KEYS":TEXT' */
-static bool walk_bind(struct blocklist_walk *w, const struct shell_word *words, size_t count,
-		      const struct blocklist_stage *at)
-{
-	const char *colon = count == 3 && word_is(&words[1], "-x")
-				    ? strchr(words[2].text.s, ':') : NULL;
-
-	size_t from = colon ? (size_t)(colon + 1 - words[2].text.s) : 0;
-	size_t quote = colon && colon[1] == '"';
-
-	return colon && walk_rest(w, &words[2], from + quote, words[2].text.len - quote, at);
-}
-
-/* make CC=TEXT: programs that the rules of every makefile run. */
-static bool walk_make_variables(struct blocklist_walk *w, const struct shell_word *words,
-				size_t count, const struct blocklist_stage *at)
-{
-	static const char names[] = " CC CXX CPP LD AR AS RM CP MV LN MKDIR INSTALL MAKE PYTHON "
-				    "NODE GO SED AWK RANLIB STRIP ";
-
-	for (size_t i = 1; i < count; i++) {
-		const char *s = words[i].text.s, *equals = strchr(s, '=');
-		size_t len = equals ? (size_t)(equals - s) : 0;
-
-		while (len && strchr(":?+!", s[len - 1]))
-			len--;
-		if (len && listed(names, s, len) &&
-		    walk_rest(w, &words[i], (size_t)(equals + 1 - s), words[i].text.len, at))
-			return true;
-	}
-	return false;
-}
-
 /* bash --rcfile FILE, --init-file FILE, as far as <(...) says what is in it. */
 static bool walk_startup(struct blocklist_walk *w, const struct shell_word *words, size_t count,
 			 const struct blocklist_stage *at)
@@ -356,55 +251,15 @@ bool walk_more(struct blocklist_walk *w, const struct blocklist_name *name, cons
 	       size_t len, const struct shell_word *words, size_t count,
 	       const struct blocklist_stage *at)
 {
-	switch (s[0]) {
-	case 't':
-	case 'g':
-		if (name && listed(" tar gtar ", s, len))
-			return walk_tar(w, name, words, count, at);
-		return listed(" gdb gvim gnuplot telnet tftp ", s, len) &&
-		       (s[1] == 'v' ? walk_vi(w, words, count, at) : walk_bang_lines(w, at));
-	case 'v':
-	case 'n':
-	case 'e':
-		return listed(" vi vim view vimdiff nvim ex vim.tiny ", s, len) &&
-		       walk_vi(w, words, count, at);
-	case 's':
-		if (listed(" sqlite3 sqlite ", s, len))
-			return walk_sql(w, words, count, at);
-		return listed(" sftp sh ", s, len) &&
-		       (len == 2 ? walk_startup(w, words, count, at) : walk_bang_lines(w, at));
-	case 'p':
-		if (name && at->input && listed(" parted ", s, len))
-			return walk_parted(w, name, words, count, at);
-		if (listed(" psql ", s, len))
-			return walk_sql(w, words, count, at);
-		return listed(" pwsh powershell ", s, len) && walk_pwsh(w, words, count, at);
-	case 'm':
-		if (listed(" mysql mariadb ", s, len))
-			return walk_sql(w, words, count, at);
-		if (len == 2 && s[1] == '4')
-			return walk_m4(w, at);
-		if (listed(" mail mailx mutt ", s, len))
-			return walk_bang_lines(w, at);
-		return listed(" make ", s, len) && walk_make_variables(w, words, count, at);
-	case 'f':
-	case 'l':
-		if (listed(" let ", s, len))
-			return walk_index(w, words, count, at);
-		return listed(" ftp lftp ", s, len) && walk_bang_lines(w, at);
-	case 'u':
-		return listed(" unset ", s, len) && walk_index(w, words, count, at);
-	case 'c':
-	case 'w':
-		return listed(" curl wget ", s, len) && walk_fetched(w, words, count);
-	case 'b':
-		if (listed(" bash ", s, len))
-			return walk_startup(w, words, count, at);
-		return listed(" bind ", s, len) && walk_bind(w, words, count, at);
-	case 'd':
-		if (len == 2 && s[1] == 'c')
-			return walk_bang_lines(w, at);
-		return word_in(&words[0], " duckdb ") && walk_sql(w, words, count, at);
-	}
-	return false;
+	if (name && listed(" tar gtar ", s, len))
+		return walk_tar(w, name, words, count, at);
+	if (listed(" vi vim view vimdiff nvim ex vim.tiny gvim ", s, len))
+		return walk_vi(w, words, count, at);
+	if (listed(" sqlite3 sqlite psql mysql mariadb duckdb ", s, len))
+		return walk_sql(w, words, count, at);
+	if (listed(" pwsh powershell ", s, len))
+		return walk_pwsh(w, words, count, at);
+	if (listed(" curl wget ", s, len))
+		return walk_fetched(w, words, count);
+	return listed(" sh bash ", s, len) && walk_startup(w, words, count, at);
 }

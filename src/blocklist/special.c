@@ -1,11 +1,11 @@
 /* Programs with a reading of their own. Declared in blocklist_stage.h. */
 #include "blocklist/stage.h"
 
-#include "blocklist/all.h"
 #include "blocklist/container.h"
 #include "blocklist/find.h"
 #include "blocklist/hidden.h"
 #include "blocklist/kill.h"
+#include "blocklist/listing.h"
 #include "blocklist/walk.h"
 
 /* Steps to read one word, and one that may be a pattern of names; of find, besides its words. */
@@ -63,16 +63,14 @@ static bool walk_all(struct blocklist_walk *w, const struct shell_word *words, s
 		     const struct blocklist_stage *at)
 {
 	unsigned flow = walk_lists(words, count, at);
-	const char *effect = flow ? blocklist_all_taken(words, count, flow) : NULL;
+	const char *effect = flow ? blocklist_listing_taken(words, count, flow) : NULL;
 
 	return effect && walk_found(w, effect, words[0].start, words[count - 1].end);
 }
 
-static bool walk_kill(struct blocklist_walk *w, const struct shell_word *words, size_t count,
-		      const struct blocklist_stage *at)
+static bool walk_kill(struct blocklist_walk *w, const struct shell_word *words, size_t count)
 {
-	bool all = walk_lists(words, count, at) & FLOW_ALL_PIDS;
-	const char *effect = blocklist_kill_effect(words, count, all);
+	const char *effect = blocklist_kill_effect(words, count);
 
 	return effect && walk_found(w, effect, words[0].start, words[count - 1].end);
 }
@@ -222,7 +220,7 @@ static bool walk_by_name(struct blocklist_walk *w, const char *s, size_t len,
 	switch (s[0]) {
 	case 'k':
 		if (name_is(s, len, " kill "))
-			return walk_kill(w, words, count, at);
+			return walk_kill(w, words, count);
 		return name_is(s, len, " killall ") && walk_pkill(w, words, count);
 	case 'p':
 		if (name_is(s, len, " podman "))

@@ -83,8 +83,7 @@ enum blocklist_flow_kind {
 	FLOW_KIND_DECODE = 2,    /* makes text readable */
 	FLOW_KIND_DECODE_D = 4,  /* the same with -d */
 	FLOW_KIND_DECODE_R = 8,  /* the same with -r */
-	FLOW_KIND_PS = 16,       /* lists processes */
-	FLOW_KIND_PGREP = 32,    /* lists processes by a pattern */
+	FLOW_KIND_ALL = 16,      /* may list all there is of a kind (blocklist_listing) */
 	FLOW_KIND_PICK = 64,     /* leaves out lines, or parts of them */
 	FLOW_KIND_KEEP = 128,    /* keeps every line */
 	FLOW_KIND_PRINT = 256,   /* writes its words, or what they name */
@@ -93,28 +92,20 @@ enum blocklist_flow_kind {
 	FLOW_KIND_FD = 2048,
 	FLOW_KIND_COMPUTE = 4096, /* an interpreter */
 	FLOW_KIND_HIDDEN = 8192,  /* has options that hold shell text (blocklist_hidden) */
-	FLOW_KIND_ALL = 16384,    /* may list all there is of a kind (blocklist_all) */
-	FLOW_KIND_STORE = 32768,  /* may write what somebody else put there */
-	FLOW_KIND_FILTER = 65536, /* makes another text of what comes in */
+	FLOW_KIND_FILTER = 16384, /* makes another text of what comes in */
 };
 
 /* What a text is, or the list that it is; bits. */
 enum blocklist_flow {
 	FLOW_REMOTE = 1,  /* from the network */
 	FLOW_DECODED = 2, /* made readable only here */
-	FLOW_ALL_PIDS = 4, /* ids of all processes */
-	/* Names of all there is of a kind, see blocklist/all. */
+	/* All there is of a kind, see blocklist/listing. */
+	FLOW_PROCESSES = 4,
 	FLOW_PACKAGES = 8,
-	FLOW_UNITS = 16,
-	FLOW_USERS = 32,
-	FLOW_DISKS = 64,
-	FLOW_MODULES = 128,
-	FLOW_MOUNTS = 256,
-	FLOW_LINKS = 512,
-	FLOW_JOBS = 1024,
-	FLOW_LISTS = 2044, /* any of these */
-	FLOW_FILTERED = 2048, /* a text of the command, changed by a filter */
-	FLOW_PRINTED = 4096,  /* words of the command */
+	FLOW_DISKS = 16,
+	FLOW_LISTS = FLOW_PROCESSES | FLOW_PACKAGES | FLOW_DISKS,
+	FLOW_FILTERED = 32, /* a text of the command, changed by a filter */
+	FLOW_PRINTED = 64,  /* words of the command */
 };
 
 /* What is known of a program's name; sorted by name for a binary search. */
@@ -123,6 +114,8 @@ struct blocklist_name {
 	const struct blocklist_program *program; /* or NULL */
 	const struct blocklist_wrapper *wrapper; /* or NULL */
 	unsigned flow; /* enum blocklist_flow_kind */
+	unsigned flow_if; /* the same, with one of @flow_words among its words */
+	const char *flow_words; /* or NULL */
 	const uint16_t *rules; /* numbers of rules on this command, ended by UINT16_MAX */
 };
 

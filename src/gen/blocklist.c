@@ -15,6 +15,8 @@ struct name {
 	char text[64];
 	int program, wrapper;
 	char flows[GEN_PATH_MAX]; /* "FLOW_KIND_A | FLOW_KIND_B" */
+	char flow_if[GEN_PATH_MAX];  /* the same, with one of these words */
+	const char *flow_words;
 };
 
 /* ---- the tables ---- */
@@ -244,18 +246,22 @@ static void set_once(const struct gen_at *at, const char *name, int *slot, size_
 	*slot = (int)row;
 }
 
-static void add_flow(const struct gen_at *at, struct name *name, const char *kind)
+static void add_flow(const struct gen_at *at, struct name *name, const char *kind,
+		     const char *words)
 {
 	char upper[GEN_PATH_MAX];
-	size_t len = strlen(name->flows);
+	char *list = words ? name->flow_if : name->flows;
+	size_t len = strlen(list);
 	int added;
 
 	gen_upper(kind, upper);
-	added = snprintf(name->flows + len, sizeof(name->flows) - len, "%sFLOW_KIND_%s",
-			     len ? " | " : "", upper);
-
-	if (added < 0 || (size_t)added >= sizeof(name->flows) - len)
+	added = snprintf(list + len, GEN_PATH_MAX - len, "%sFLOW_KIND_%s", len ? " | " : "", upper);
+	if (added < 0 || (size_t)added >= GEN_PATH_MAX - len)
 		gen_fail(at, "too many kinds for \"%s\"", name->text);
+	if (words && name->flow_words)
+		gen_fail(at, "\"%s\" has two kinds with words", name->text);
+	if (words)
+		name->flow_words = words;
 }
 
 static void collect(const struct gen *g, const char *list, const char *key)
@@ -277,7 +283,8 @@ static void collect(const struct gen *g, const char *list, const char *key)
 			if (!strcmp(list, "wrappers"))
 				set_once(&at, name->text, &name->wrapper, i);
 			if (!strcmp(list, "flows"))
-				add_flow(&at, name, gen_member(row, "kind"));
+				add_flow(&at, name, gen_member(row, "kind"),
+					 gen_member(row, "words"));
 		}
 	}
 }
@@ -333,7 +340,13 @@ static void emit_names(const struct gen *g, struct buf *out)
 			buf_addf(out, "&wrappers[%d], ", names[n].wrapper);
 		else
 			buf_adds(out, "NULL, ");
-		buf_addf(out, "%s, rules_%zu },\n", names[n].flows[0] ? names[n].flows : "0", n);
+		buf_addf(out, "%s, %s, ", names[n].flows[0] ? names[n].flows : "0",
+			 names[n].flow_if[0] ? names[n].flow_if : "0");
+		if (names[n].flow_words)
+			buf_addf(out, "\" %s \", ", names[n].flow_words);
+		else
+			buf_adds(out, "NULL, ");
+		buf_addf(out, "rules_%zu },\n", n);
 	}
 	buf_addf(out, "};\nconst unsigned blocklist_name_count = %zu;\n\n", name_count);
 }

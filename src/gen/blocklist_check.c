@@ -145,7 +145,7 @@ static const struct section {
 		{ "multicall", NULL },
 	} },
 	{ "flows", {
-		{ "kind", check_text }, { "names", check_names },
+		{ "kind", check_text }, { "names", check_names }, { "words", check_words },
 	} },
 	{ "rules", {
 		{ "id", check_text }, { "protects", check_text },
