@@ -264,10 +264,10 @@ bench:
 	tests/bench/run
 
 # The shell parser and the verdict under libFuzzer; FUZZ_SECONDS=60. Needs clang.
-FUZZ_SOURCES := $(wildcard src/base/*.c src/shell/*.c src/blocklist/*.c) $(B)/gen/errors.c \
-	$(B)/gen/blocklist.c
+FUZZ_SOURCES := $(wildcard src/base/*.c src/shell/*.c src/blocklist/*.c src/blocklist/*/*.c) \
+	$(B)/gen/errors.c $(B)/gen/blocklist.c
 
-$(B)/fuzz/fuzz_shell: tests/fuzz/fuzz_shell.c $(FUZZ_SOURCES) $(wildcard src/shell/*.h src/blocklist/*.h) | $(GEN_HEADERS)
+$(B)/fuzz/fuzz_shell: tests/fuzz/fuzz_shell.c $(FUZZ_SOURCES) $(wildcard src/shell/*.h src/blocklist/*.h src/blocklist/*/*.h) | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	$(call say,FUZZ  )
 	$(Q)clang $(DEFINES) $(INCLUDES) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \

@@ -2,7 +2,7 @@
  * blocklist - one verdict on a command: always blocked, or not.
  *
  * A guardrail against mistakes, not a boundary (docs/blocklist.md). The structural
- * layer (blocklist/walk) parses the shell, opens wrappers and nested texts, and judges
+ * layer (blocklist/evaluate) parses the shell, opens wrappers and nested texts, and judges
  * what would be run by the rules of schema/blocklist.json. The literal layer
  * (blocklist/literal), on request, first searches twelve patterns in the whole text,
  * also where it is only data. What is too large, too deep or no shell text is blocked.

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "blocklist/args.h"
+#include "blocklist/command/args.h"
 #include "blocklist/path_tree.h"
 #include "shell/parse.h"
 
@@ -18,11 +18,6 @@ struct tokens {
 	size_t len;
 	uint16_t s[BLOCKLIST_PATH_MAX];
 };
-
-uint64_t blocklist_class(const char *name)
-{
-	return path_class(name);
-}
 
 /* ---- words to tokens ---- */
 

@@ -55,7 +55,4 @@ uint64_t blocklist_path_steps(void);
 /* What cd to @word leads to; unknown if that cannot be told. */
 void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word);
 
-/* The bit of the class called @name; 0 if there is none. */
-uint64_t blocklist_class(const char *name);
-
 #endif

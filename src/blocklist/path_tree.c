@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "blocklist/table.h"
+#include "blocklist/command/table.h"
 
 /* ---- the patterns as a tree ---- */
 

@@ -1,9 +1,9 @@
 /*
- * blocklist_rules - the rules of the table on one program with its words.
+ * rules - the rules of the table on one program with its words.
  *
  * Judges a simple command after every wrapper is off: what the program would do
  * to its operands (effects), and rules that name the program. Knows nothing of
- * pipes, nested texts and wrappers; see blocklist_walk.
+ * pipes, nested texts and wrappers; see blocklist/evaluate.
  */
 #ifndef PROCPEN_BLOCKLIST_RULES_H
 #define PROCPEN_BLOCKLIST_RULES_H
@@ -12,9 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "blocklist/args.h"
+#include "blocklist/command/args.h"
+#include "blocklist/command/table.h"
 #include "blocklist/path.h"
-#include "blocklist/table.h"
 
 /* Why something is blocked. */
 struct blocklist_finding {
@@ -32,12 +32,6 @@ struct blocklist_rules {
 	uint64_t limit;             /* with more nothing is judged any more; 0: no limit */
 	bool each; /* the command gets all files below its operands, one by one */
 };
-
-/* What the table knows of the program called @len bytes of @text; NULL: nothing. */
-const struct blocklist_name *blocklist_lookup(const char *text, size_t len);
-
-/* The name of a program without its folder. @foreign: from a folder that is not the system's. */
-struct shell_text blocklist_base_name(const struct shell_word *word, bool *foreign);
 
 /*
  * Judge @words (words[0] is the program's name) by everything that is known of @name.

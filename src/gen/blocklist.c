@@ -371,7 +371,7 @@ static void emit_examples(const json_t *rules, struct buf *out)
 
 void gen_blocklist_c(const struct gen *g, struct buf *out)
 {
-	buf_adds(out, HEADER "#include <stddef.h>\n\n#include \"blocklist/table.h\"\n\n");
+	buf_adds(out, HEADER "#include <stddef.h>\n\n#include \"blocklist/command/table.h\"\n\n");
 	emit_targets(json_object_get(g->blocklist, "targets"), out);
 	emit_programs(json_object_get(g->blocklist, "programs"), out);
 	emit_wrappers(json_object_get(g->blocklist, "wrappers"), out);
@@ -382,6 +382,6 @@ void gen_blocklist_c(const struct gen *g, struct buf *out)
 /* In a file of their own, which only the check of the build is linked with. */
 void gen_blocklist_examples_c(const struct gen *g, struct buf *out)
 {
-	buf_adds(out, HEADER "#include <stdbool.h>\n\n#include \"blocklist/table.h\"\n\n");
+	buf_adds(out, HEADER "#include <stdbool.h>\n\n#include \"blocklist/command/table.h\"\n\n");
 	emit_examples(json_object_get(g->blocklist, "rules"), out);
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "blocklist/blocklist.h"
-#include "blocklist/table.h"
+#include "blocklist/command/table.h"
 
 static int check(const struct blocklist_example *e)
 {

@@ -3,6 +3,7 @@
 
 #include "base/mem.h"
 #include "blocklist/path.h"
+#include "blocklist/path_tree.h"
 
 /*
  * A word as a test writes it: ? is an unknown part, * ~ are what they are in a shell,
@@ -23,7 +24,7 @@ static uint64_t classes(const char *text, const struct blocklist_dir *dir, enum 
 
 static bool is(const char *text, const char *class)
 {
-	uint64_t bit = blocklist_class(class);
+	uint64_t bit = path_class(class);
 
 	assert_true(bit != 0);
 	return classes(text, NULL, REACH_TREE_OR_EMPTY) & bit;
@@ -55,7 +56,7 @@ static void test_path_without_a_part(void **state)
 	static const struct blocklist_dir nowhere;
 	struct shell_unknown unknown = { .name = "x" };
 	struct shell_word w = { .text = { .s = "/opt/x/*", .len = 8 } };
-	uint64_t root = blocklist_class("root");
+	uint64_t root = path_class("root");
 
 	(void)state;
 	w.kind = (const uint8_t[]){ 0, 0, 0, 0, 0, 0, 0, SHELL_GLOB };
@@ -108,14 +109,14 @@ static void test_path_classes(void **state)
 /* A file in a directory is not the directory; a glob in it is all of them. */
 static void test_path_reach(void **state)
 {
-	uint64_t system = blocklist_class("system");
+	uint64_t system = path_class("system");
 
 	(void)state;
 	assert_false(classes("/etc", NULL, REACH_FILE) & system);
 	assert_true(classes("/etc/*", NULL, REACH_FILE) & system);
 	assert_false(classes("/etc/*.bak", NULL, REACH_FILE) & system);
 	assert_true(classes("/etc", NULL, REACH_TREE) & system);
-	assert_false(classes("?/", NULL, REACH_TREE) & blocklist_class("root"));
+	assert_false(classes("?/", NULL, REACH_TREE) & path_class("root"));
 }
 
 static struct blocklist_dir dir_of(const char *text)
@@ -136,15 +137,15 @@ static void test_path_working_directory(void **state)
 {
 	struct blocklist_dir root = dir_of("/"), etc = dir_of("/usr/../etc"), home = dir_of("~"),
 			     deep = dir_of("/a/b/c"), unknown = dir_of("?");
-	uint64_t system = blocklist_class("system");
+	uint64_t system = path_class("system");
 
 	(void)state;
 	assert_true(root.known && etc.known && home.known && deep.known);
 	assert_false(unknown.known);
-	assert_true(classes("*", &root, REACH_TREE) & blocklist_class("root"));
+	assert_true(classes("*", &root, REACH_TREE) & path_class("root"));
 	assert_true(classes("etc", &root, REACH_TREE) & system);
 	assert_true(classes(".", &etc, REACH_TREE) & system);
-	assert_true(classes("*", &home, REACH_TREE) & blocklist_class("home"));
+	assert_true(classes("*", &home, REACH_TREE) & path_class("home"));
 	assert_true(classes("../../../usr", &deep, REACH_TREE) & system);
 	assert_false(classes("*", &deep, REACH_TREE) & system);
 	assert_false(classes("*", &unknown, REACH_TREE));
@@ -172,7 +173,7 @@ static void test_path_bounds(void **state)
 	blocklist_classify(&w, 0, &nowhere, REACH_TREE);
 	for (size_t i = 1; i < w.text.len; i++)
 		text[i] = '/';
-	assert_true(blocklist_classify(&w, 0, &nowhere, REACH_TREE) & blocklist_class("root"));
+	assert_true(blocklist_classify(&w, 0, &nowhere, REACH_TREE) & path_class("root"));
 	free(text);
 	free(kind);
 }

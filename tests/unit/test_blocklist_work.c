@@ -5,8 +5,8 @@
  */
 #include "unit.h"
 
-#include "blocklist/table.h"
-#include "blocklist/walk.h"
+#include "blocklist/command/table.h"
+#include "blocklist/evaluate.h"
 #include "corpus.h"
 #include "everyday.h"
 
@@ -23,24 +23,24 @@ struct spent {
 static struct spent judge_within(const char *text, uint64_t limit)
 {
 	struct shell_text whole = { .s = text, .len = strlen(text) };
-	struct blocklist_walk w;
+	struct evaluation e;
 	struct spent s = { .rule = "" };
 	uint64_t work;
 	size_t commands;
 
-	blocklist_walk_init(&w, whole.len);
+	evaluation_init(&e, whole.len);
 	if (limit)
-		w.budget.work = limit;
-	work = w.budget.work;
-	commands = w.budget.commands;
-	s.blocked = blocklist_walk_text(&w, &whole, NULL, 0, NULL);
+		e.budget.work = limit;
+	work = e.budget.work;
+	commands = e.budget.commands;
+	s.blocked = evaluate_text(&e, &whole, NULL, 0, NULL);
 	if (s.blocked)
-		s.rule = w.finding.rule->id;
-	s.left = w.budget.work;
-	s.work = work - w.budget.work;
-	s.commands = commands - w.budget.commands;
-	s.memory = w.arena.given;
-	blocklist_walk_release(&w);
+		s.rule = e.finding.rule->id;
+	s.left = e.budget.work;
+	s.work = work - e.budget.work;
+	s.commands = commands - e.budget.commands;
+	s.memory = e.arena.given;
+	evaluation_release(&e);
 	return s;
 }
 
@@ -253,14 +253,14 @@ static void test_work_allowance(void **state)
 {
 	static const size_t sizes[] = { 0, 10000, 20000, 1u << 20 };
 	uint64_t before = 0;
-	struct blocklist_walk w;
+	struct evaluation e;
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
-		blocklist_walk_init(&w, sizes[i]);
-		assert_true(i == 1 ? w.budget.work == before : w.budget.work > before);
-		before = w.budget.work;
-		blocklist_walk_release(&w);
+		evaluation_init(&e, sizes[i]);
+		assert_true(i == 1 ? e.budget.work == before : e.budget.work > before);
+		before = e.budget.work;
+		evaluation_release(&e);
 	}
 }
 

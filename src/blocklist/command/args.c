@@ -1,0 +1,248 @@
+#include "blocklist/command/args.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+static bool has_unknown(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++)
+		if (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS)
+			return true;
+	return false;
+}
+
+/* Glob with * and ?, no backtracking beyond the last star; \ makes the next one plain. */
+bool blocklist_glob_fits(const char *p, size_t plen, const char *s, size_t slen)
+{
+	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0;
+
+	while (k < slen) {
+		bool plain = i + 1 < plen && p[i] == '\\';
+
+		if (i < plen && p[i] == '*' && !plain) {
+			star = i++;
+			mark = k;
+		} else if (i < plen && (p[i + plain] == s[k] || (p[i] == '?' && !plain))) {
+			i += 1 + plain;
+			k++;
+		} else if (star != SIZE_MAX) {
+			i = star + 1;
+			k = ++mark;
+		} else {
+			return false;
+		}
+	}
+	while (i < plen && p[i] == '*')
+		i++;
+	return i == plen;
+}
+
+/* Most words of a list are told apart by their first character. */
+static bool may_begin(char entry, const char *text)
+{
+	return entry == *text || entry == '*' || entry == '?' || entry == '\\';
+}
+
+bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char *list)
+{
+	for (size_t i = skip; i < word->text.len; i++)
+		if (word->kind[i] == SHELL_UNKNOWN || word->kind[i] == SHELL_UNKNOWN_FIELDS)
+			return false;
+	while (*list) {
+		size_t len;
+
+		list += *list == ' ';
+		len = (size_t)(strchrnul(list, ' ') - list);
+		if (len && may_begin(*list, word->text.s + skip) &&
+		    blocklist_glob_fits(list, len, word->text.s + skip, word->text.len - skip))
+			return true;
+		list += len;
+	}
+	return false;
+}
+
+bool blocklist_word_listed(const struct shell_word *word, const char *list)
+{
+	if (blocklist_list_notes(list)->globs)
+		return blocklist_word_fits(word, 0, list);
+	return blocklist_listed(list, word->text.s, word->text.len) && !has_unknown(word);
+}
+
+/* ---- reading ---- */
+
+static void add_option(struct blocklist_args *a, struct blocklist_option option)
+{
+	if (a->option_count == a->option_room) {
+		a->option_room = a->option_room ? a->option_room * 2 : 16;
+		a->options = mem_realloc(a->options, a->option_room * sizeof(*a->options));
+	}
+	a->options[a->option_count++] = option;
+}
+
+static void add_operand(struct blocklist_args *a, const struct shell_word *word)
+{
+	if (a->operand_count == a->operand_room) {
+		a->operand_room = a->operand_room ? a->operand_room * 2 : 16;
+		a->operands = mem_realloc(a->operands, a->operand_room * sizeof(*a->operands));
+	}
+	a->operands[a->operand_count++] = word;
+}
+
+/* Does a value option of @values begin with the long name @name ("--rec")? --force is
+ * itself, not short for --force-drivers. */
+static bool long_takes_value(const char *values, const char *name, size_t len)
+{
+	for (const char *v = values; v && (v = strstr(v, " --")) != NULL; v++)
+		if (strncmp(v + 1, name, len) == 0 && v[1 + len] != '-')
+			return true;
+	return false;
+}
+
+static size_t read_long(struct blocklist_args *a, const struct shell_word *word,
+			const struct shell_word *next, const char *values)
+{
+	const char *s = word->text.s, *equals = memchr(s, '=', word->text.len);
+	size_t len = equals ? (size_t)(equals - s) : word->text.len;
+	struct blocklist_option option = { s + 2, len - 2, true, NULL, 0 };
+
+	if (equals) {
+		option.value = word;
+		option.skip = len + 1;
+	} else if (next && long_takes_value(values, s, len)) {
+		option.value = next;
+	}
+	add_option(a, option);
+	return option.value == next && next;
+}
+
+/* A cluster, or one long name with a single dash. Returns the words it takes besides itself. */
+static size_t read_short(struct blocklist_args *a, const struct shell_word *word,
+			 const struct shell_word *next, const char *values)
+{
+	const char *s = word->text.s;
+	size_t len = word->text.len;
+	struct blocklist_option whole = { s + 1, len - 1, false, NULL, 0 };
+
+	if (len > 2 && blocklist_listed(values, s, len)) {
+		whole.value = next;
+		add_option(a, whole);
+		return next != NULL;
+	}
+	if (len > 2)
+		add_option(a, whole);
+	for (size_t i = 1; i < len; i++) {
+		char letter[] = { '-', s[i] };
+
+		if (s[i] == '/') /* no letter, but a value that stands behind one */
+			break;
+		struct blocklist_option one = { s + i, 1, false, NULL, 0 };
+		bool takes = blocklist_listed(values, letter, 2);
+
+		if (takes && i + 1 < len) {
+			one.value = word;
+			one.skip = i + 1 + (s[i + 1] == '=');
+		} else if (takes) {
+			one.value = next;
+		}
+		add_option(a, one);
+		if (takes)
+			return one.value == next && next;
+	}
+	return 0;
+}
+
+void blocklist_args_read(struct blocklist_args *a, const struct shell_word *words, size_t count,
+			 const char *values, bool in_order)
+{
+	bool over = false;
+
+	a->option_count = a->operand_count = 0;
+	a->any_option = false;
+	a->first_operand = count;
+	for (size_t i = 1; i < count; i++) {
+		const struct shell_word *w = &words[i], *next = i + 1 < count ? w + 1 : NULL;
+		const char *s = w->text.s;
+
+		if (!over && w->text.len == 1 && w->kind[0] == SHELL_UNKNOWN_FIELDS)
+			a->any_option = true;
+		if (!over && w->text.len > 1 && (s[0] == '-' || (s[0] == '+' && in_order)) &&
+		    w->kind[0] == SHELL_LITERAL) {
+			if (w->text.len == 2 && s[0] == '-' && s[1] == '-') {
+				over = true;
+				if (in_order && a->first_operand == count)
+					a->first_operand = i + 1;
+				continue;
+			}
+			a->any_option |= has_unknown(w) && s[1] != '-';
+			if (s[0] == '-' && s[1] == '-')
+				i += read_long(a, w, next, values);
+			else
+				i += read_short(a, w, next, values);
+			continue;
+		}
+		if (a->first_operand > i)
+			a->first_operand = i;
+		over |= in_order;
+		add_operand(a, w);
+	}
+}
+
+void blocklist_args_release(struct blocklist_args *a)
+{
+	free(a->options);
+	free(a->operands);
+	memset(a, 0, sizeof(*a));
+}
+
+/* ---- asking ---- */
+
+static bool value_is(const struct blocklist_option *o, const char *text, size_t len)
+{
+	return o->value && blocklist_glob_fits(text, len, o->value->text.s + o->skip,
+					       o->value->text.len - o->skip);
+}
+
+/* One entry of a list ("-r", "--recursive", "-m=off") against one option. */
+static bool option_is(const struct blocklist_option *o, const char *entry, size_t len)
+{
+	const char *equals = memchr(entry, '=', len);
+	size_t name = equals ? (size_t)(equals - entry) : len, dashes = blocklist_dashes(entry);
+
+	if (name <= dashes || o->is_long != (dashes == 2))
+		return false;
+	if (o->is_long ? o->len > name - 2 || o->len == 0 : o->len != name - 1)
+		return false;
+	if (memcmp(o->name, entry + dashes, o->len) != 0)
+		return false;
+	return !equals || value_is(o, equals + 1, len - name - 1);
+}
+
+const struct blocklist_option *blocklist_args_next(const struct blocklist_args *a,
+						   const char *list, size_t *from)
+{
+	const struct blocklist_list *notes = blocklist_list_notes(list);
+
+	for (; *from < a->option_count; ++*from) {
+		const struct blocklist_option *o = &a->options[*from];
+
+		if (!o->len || !blocklist_list_begins(notes, o->name[0]))
+			continue;
+		for (const char *entry = list, *end; *entry; entry = end) {
+			entry += *entry == ' ';
+			end = strchrnul(entry, ' ');
+			if (o->name[0] == entry[blocklist_dashes(entry)] &&
+			    option_is(o, entry, (size_t)(end - entry)))
+				return &a->options[(*from)++];
+		}
+	}
+	return NULL;
+}
+
+bool blocklist_args_has(const struct blocklist_args *a, const char *list)
+{
+	size_t from = 0;
+
+	return list && a->option_count && blocklist_args_next(a, list, &from);
+}

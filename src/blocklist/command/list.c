@@ -1,0 +1,84 @@
+#include "blocklist/command/list.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+/* Lists that are told apart; one that comes to a place that is taken is noted again. */
+#define PLACES_LOG 11
+/* Slots for each word of a list: most questions end at an empty one. */
+#define SLOTS_EACH 4
+
+static struct blocklist_list places[1u << PLACES_LOG];
+
+/* Where a word is looked for: by its ends and its length. */
+static unsigned hash(const char *word, size_t len)
+{
+	return (unsigned char)word[0] * 37u + (unsigned char)word[len - 1] * 11u +
+	       (unsigned char)word[len / 2] * 5u + (unsigned)len * 101u;
+}
+
+static void note_word(struct blocklist_list *notes, const char *word, size_t len)
+{
+	unsigned at = hash(word, len);
+	unsigned char c = (unsigned char)word[blocklist_dashes(word)] & 0x7f;
+
+	notes->letters[c >> 6] |= 1ull << (c & 63);
+	notes->words++;
+	notes->globs |= memchr(word, '*', len) || memchr(word, '?', len) ||
+			memchr(word, '\\', len);
+	while (notes->slots[at & notes->mask])
+		at++;
+	notes->slots[at & notes->mask] = (uint16_t)(word - notes->text + 1);
+}
+
+static void note(struct blocklist_list *notes, const char *list)
+{
+	size_t words = 1, slots = 8;
+
+	for (const char *p = list; *p; p++)
+		words += *p == ' ';
+	BUG_IF(strlen(list) >= UINT16_MAX);
+	while (slots < words * SLOTS_EACH)
+		slots *= 2;
+	free(notes->slots);
+	*notes = (struct blocklist_list){ .text = list, .mask = (unsigned)slots - 1 };
+	notes->slots = mem_zalloc(slots * sizeof(*notes->slots));
+	while (*list) {
+		size_t len;
+
+		list += *list == ' ';
+		len = strcspn(list, " ");
+		if (len)
+			note_word(notes, list, len);
+		list += len;
+	}
+}
+
+const struct blocklist_list *blocklist_list_notes(const char *list)
+{
+	uint64_t key = (uint64_t)(uintptr_t)list * 0x9e3779b97f4a7c15u;
+	struct blocklist_list *notes = &places[key >> (64 - PLACES_LOG)];
+
+	if (notes->text != list)
+		note(notes, list);
+	return notes;
+}
+
+bool blocklist_listed(const char *list, const char *text, size_t len)
+{
+	const struct blocklist_list *notes;
+
+	if (!list || !len)
+		return false;
+	notes = blocklist_list_notes(list);
+	for (unsigned at = hash(text, len); notes->slots[at & notes->mask]; at++) {
+		const char *word = list + notes->slots[at & notes->mask] - 1;
+
+		if (*word == *text && strncmp(word, text, len) == 0 &&
+		    (word[len] == ' ' || !word[len]))
+			return true;
+	}
+	return false;
+}

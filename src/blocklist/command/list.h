@@ -1,0 +1,50 @@
+/*
+ * list - words in one string: " -r -R --recursive ".
+ *
+ * The lists of the table and of the guard's own code. A list is asked for a word very
+ * often, and mostly has not got it: what it holds is noted at its first use, by the
+ * address of its text. So a list must be a constant of the program, never a text that
+ * was put together. One thread.
+ */
+#ifndef PROCPEN_BLOCKLIST_COMMAND_LIST_H
+#define PROCPEN_BLOCKLIST_COMMAND_LIST_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What a list holds. */
+struct blocklist_list {
+	const char *text;
+	unsigned words;
+	unsigned mask;       /* slots - 1 */
+	uint16_t *slots;     /* 1 + where a word begins, by its hash; 0: none */
+	bool globs;          /* a word has * ? or \\ in it */
+	uint64_t letters[2]; /* the first character of each word behind its dashes */
+};
+
+/* The notes on @list; good until the next call. */
+const struct blocklist_list *blocklist_list_notes(const char *list);
+
+/* Is the text of @len bytes in the list @list? NULL is the empty list. */
+bool blocklist_listed(const char *list, const char *text, size_t len);
+
+/* The characters '-' and '+' (of set +e) that an option begins with, at most two. */
+static inline size_t blocklist_dashes(const char *option)
+{
+	size_t n = 0;
+
+	while (n < 2 && (option[n] == '-' || option[n] == '+'))
+		n++;
+	return n;
+}
+
+/* May a word of the list begin, behind its dashes, with @c? */
+static inline bool blocklist_list_begins(const struct blocklist_list *notes, char c)
+{
+	unsigned char u = (unsigned char)c & 0x7f;
+
+	return notes->letters[u >> 6] >> (u & 63) & 1;
+}
+
+#endif

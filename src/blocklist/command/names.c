@@ -1,0 +1,167 @@
+#include "blocklist/command/names.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "blocklist/command/args.h"
+
+#define NAME_MAX_BYTES 64
+#define SLOTS 4096
+
+/* Names by their hash; made once, never changed. More than twice as many slots as names. */
+static const struct blocklist_name *slots[SLOTS];
+
+static uint32_t hash(const char *text, size_t len)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)text[i]) * 16777619u;
+	return h;
+}
+
+static void fill_slots(void)
+{
+	BUG_IF(blocklist_name_count * 2 > SLOTS);
+	for (unsigned i = 0; i < blocklist_name_count; i++) {
+		uint32_t at = hash(blocklist_names[i].name, strlen(blocklist_names[i].name));
+
+		while (slots[at % SLOTS])
+			at++;
+		slots[at % SLOTS] = &blocklist_names[i];
+	}
+}
+
+static const struct blocklist_name *search(const char *text, size_t len)
+{
+	static bool filled;
+
+	if (!filled) {
+		fill_slots();
+		filled = true;
+	}
+	for (uint32_t at = hash(text, len); slots[at % SLOTS]; at++) {
+		const char *name = slots[at % SLOTS]->name;
+
+		if (*name == *text && strncmp(name, text, len) == 0 && !name[len])
+			return slots[at % SLOTS];
+	}
+	return NULL;
+}
+
+const struct blocklist_name *blocklist_lookup(const char *text, size_t len)
+{
+	const struct blocklist_name *name;
+	char prefix[NAME_MAX_BYTES];
+	size_t cut = len;
+	const char *dot;
+
+	if (!len || len >= sizeof(prefix) - 2)
+		return NULL;
+	name = search(text, len);
+	if (name)
+		return name;
+	while (cut && ((text[cut - 1] >= '0' && text[cut - 1] <= '9') || text[cut - 1] == '.' ||
+		       text[cut - 1] == '-'))
+		cut--;
+	if (cut && cut < len)
+		name = search(text, cut);
+	dot = memchr(text, '.', len);
+	if (name || !dot)
+		return name;
+	cut = (size_t)(dot - text);
+	memcpy(prefix, text, cut);
+	memcpy(prefix + cut, ".*", 2);
+	return search(prefix, cut + 2);
+}
+
+struct shell_text blocklist_base_name(const struct shell_word *word, bool *foreign)
+{
+	struct shell_text base = word->text;
+	const char *slash = memrchr(base.s, '/', base.len);
+
+	*foreign = false;
+	if (!slash)
+		return base;
+	*foreign = base.s[0] != '/' && word->kind[0] == SHELL_LITERAL;
+	base.len -= (size_t)(slash + 1 - base.s);
+	base.s = slash + 1;
+	return base;
+}
+
+/* ---- names that are patterns ---- */
+
+/* Lengths of the names of the table. */
+static uint8_t name_lengths[2048];
+
+static void fill_lengths(void)
+{
+	BUG_IF(blocklist_name_count > COUNT_OF(name_lengths));
+	for (unsigned i = 0; i < blocklist_name_count; i++)
+		name_lengths[i] = (uint8_t)strlen(blocklist_names[i].name);
+}
+
+struct blocklist_pattern blocklist_pattern_make(const struct shell_text *base,
+						const uint8_t *kind, struct shell_arena *arena)
+{
+	struct blocklist_pattern p = { .text = shell_alloc(arena, base->len * 2 + 1) };
+
+	if (!name_lengths[0])
+		fill_lengths();
+	for (size_t i = 0; i < base->len; i++) {
+		bool glob = kind[i] == SHELL_GLOB && base->s[i] != ']';
+		bool plain = kind[i] == SHELL_LITERAL;
+
+		if (glob && base->s[i] == '[')
+			while (i + 1 < base->len && base->s[i] != ']')
+				i++;
+		if (plain && strchr("*?\\", base->s[i]))
+			p.text[p.len++] = '\\';
+		else if (plain && !p.len)
+			p.first = base->s[i];
+		p.text[p.len] = plain ? base->s[i] : glob && base->s[i] != '*' ? '?' : '*';
+		p.last = plain ? base->s[i] : '\0';
+		p.least += plain || p.text[p.len] == '?';
+		p.open |= !plain && p.text[p.len] == '*';
+		p.len++;
+	}
+	return p;
+}
+
+bool blocklist_pattern_fits(const struct blocklist_pattern *p, unsigned i)
+{
+	const char *name = blocklist_names[i].name;
+	size_t len = name_lengths[i];
+
+	if ((p->first && name[0] != p->first) || (p->last && name[len - 1] != p->last) ||
+	    (p->open ? len < p->least : len != p->least))
+		return false;
+	return blocklist_glob_fits(p->text, p->len, name, len);
+}
+
+bool blocklist_name_is_pattern(const struct shell_text *base, const uint8_t *kind)
+{
+	for (size_t i = 0; i < base->len; i++)
+		if (kind[i] != SHELL_LITERAL)
+			return true;
+	return false;
+}
+
+bool blocklist_pattern_fits_any(const struct shell_word *word, const struct shell_text *base,
+				const uint8_t *kind)
+{
+	size_t letters = 0;
+	bool open = false, unknown = false;
+
+	for (size_t i = 0; i < base->len; i++) {
+		char c = base->s[i];
+
+		letters += kind[i] == SHELL_LITERAL &&
+			   ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'));
+		unknown |= kind[i] != SHELL_LITERAL && kind[i] != SHELL_GLOB;
+		open |= c == '*' && kind[i] == SHELL_GLOB;
+	}
+	if (unknown)
+		return letters < 2;
+	return !letters && (open || word->text.s[0] != '/');
+}

@@ -1,0 +1,138 @@
+/*
+ * table - the rows of schema/blocklist.json, as src/gen writes them.
+ *
+ * What the fields mean for an author of rules stands in docs/blocklist.md. Lists of
+ * names inside one string are separated by single spaces, with one at both ends, so
+ * that a name can be found with its spaces around it.
+ */
+#ifndef PROCPEN_BLOCKLIST_COMMAND_TABLE_H
+#define PROCPEN_BLOCKLIST_COMMAND_TABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A class of paths. Its number in the table is its bit in a set of classes. */
+struct blocklist_target {
+	const char *name;
+	const char *text;          /* "a system directory" */
+	const char *const
+		*paths; /* patterns, NULL-terminated; "/x/ **" without the space: and all below */
+	const char *const *except; /* not these; NULL-terminated */
+	bool tree;                 /* also hit when all that is in it is meant, as in "/etc/ *" */
+	bool empty;                /* also hit when an unknown part of the path may be empty */
+	bool guess;                /* an unknown name in its place counts as one of them */
+};
+
+/* What a program does to operands. */
+struct blocklist_effect {
+	const char *name;     /* "remove_tree" */
+	const char *operands; /* "all" "first" "last" "but_last" "rest", "of=", "-t --target" */
+	const char *need;     /* one of these options; NULL: none */
+	const char *unless;   /* none of these options; NULL: none */
+};
+
+struct blocklist_program {
+	const char *values; /* options that take a value */
+	const char *inert;  /* with one of these options it does nothing */
+	const struct blocklist_effect *effects; /* ended by a row without a name */
+};
+
+enum blocklist_wrapper_kind {
+	WRAPPER_RUN,    /* runs the rest of its words */
+	WRAPPER_SHELL,  /* a shell: -c TEXT, or a script on stdin */
+	WRAPPER_TEXT,   /* its operands, joined by spaces, are shell text */
+	WRAPPER_OPTION, /* only the value of an option is run: su -c TEXT */
+	WRAPPER_SCAN,   /* runs some of its words; which, only it knows */
+	WRAPPER_CODE,   /* an interpreter of another language */
+};
+
+struct blocklist_wrapper {
+	enum blocklist_wrapper_kind kind;
+	const char *values; /* options that take a value */
+	const char *text;   /* options whose value is shell text (WRAPPER_CODE: its program text) */
+	const char *inert;  /* with one of these options nothing is run */
+	const char *directory; /* options whose value becomes the working directory */
+	unsigned skip;      /* operands before the command */
+	bool assigns;       /* NAME=VALUE before the command */
+	bool remote;        /* its command is shell text in one or more words */
+	bool feeds;         /* adds words of its own to the command (xargs) */
+	bool lenient;       /* its text may be none for a shell */
+	bool login;         /* without a command it starts a shell */
+	bool multicall;     /* its first operand is a program by name (busybox) */
+};
+
+struct blocklist_rule {
+	const char *id;
+	const char *protects;
+	const char *effects;  /* of these programs' effects; NULL: a rule on commands */
+	const char *const *need;  /* groups of options, one of each; NULL-terminated */
+	const char *forbid;   /* options */
+	const char *const *words; /* operands in this order, each one of a group; NULL-terminated */
+	uint64_t targets;     /* one operand is of one of these classes; 0: not asked */
+	const char *operands; /* which ones, as in an effect */
+	bool guess;           /* also judged for a program whose name is unknown */
+	bool operandless;     /* only without any operand */
+	bool always;          /* also with --help and other options that make a program harmless */
+	const char *reason;
+	const char *suggestion;
+};
+
+/* What a program does with the text that goes through it; bits. */
+enum blocklist_flow_kind {
+	FLOW_KIND_FETCH = 1,     /* writes what comes from the network */
+	FLOW_KIND_DECODE = 2,    /* makes text readable */
+	FLOW_KIND_DECODE_D = 4,  /* the same with -d */
+	FLOW_KIND_DECODE_R = 8,  /* the same with -r */
+	FLOW_KIND_ALL = 16,      /* may list all there is of a kind (effects/listing) */
+	FLOW_KIND_PICK = 64,     /* leaves out lines, or parts of them */
+	FLOW_KIND_KEEP = 128,    /* keeps every line */
+	FLOW_KIND_PRINT = 256,   /* writes its words, or what they name */
+	FLOW_KIND_LIST = 512,    /* writes names of files: ls, echo */
+	FLOW_KIND_FIND = 1024,
+	FLOW_KIND_FD = 2048,
+	FLOW_KIND_COMPUTE = 4096, /* an interpreter */
+	FLOW_KIND_HIDDEN = 8192,  /* has options that hold shell text (effects/options) */
+	FLOW_KIND_FILTER = 16384, /* makes another text of what comes in */
+};
+
+/* What a text is, or the list that it is; bits. */
+enum blocklist_flow {
+	FLOW_REMOTE = 1,  /* from the network */
+	FLOW_DECODED = 2, /* made readable only here */
+	/* All there is of a kind, see effects/listing. */
+	FLOW_PROCESSES = 4,
+	FLOW_PACKAGES = 8,
+	FLOW_DISKS = 16,
+	FLOW_LISTS = FLOW_PROCESSES | FLOW_PACKAGES | FLOW_DISKS,
+	FLOW_FILTERED = 32, /* a text of the command, changed by a filter */
+	FLOW_PRINTED = 64,  /* words of the command */
+	FLOW_TEXTS = FLOW_REMOTE | FLOW_DECODED | FLOW_FILTERED, /* what must not be run */
+};
+
+/* What is known of a program's name; sorted by name for a binary search. */
+struct blocklist_name {
+	const char *name;
+	const struct blocklist_program *program; /* or NULL */
+	const struct blocklist_wrapper *wrapper; /* or NULL */
+	unsigned flow; /* enum blocklist_flow_kind */
+	unsigned flow_if; /* the same, with one of @flow_words among its words */
+	const char *flow_words; /* or NULL */
+	const uint16_t *rules; /* numbers of rules on this command, ended by UINT16_MAX */
+};
+
+struct blocklist_example {
+	const char *rule;
+	const char *command;
+	bool blocked;
+};
+
+extern const struct blocklist_target blocklist_targets[];
+extern const unsigned blocklist_target_count;
+extern const struct blocklist_rule blocklist_rules[];
+extern const unsigned blocklist_rule_count;
+extern const struct blocklist_name blocklist_names[];
+extern const unsigned blocklist_name_count;
+extern const struct blocklist_example blocklist_examples[];
+extern const unsigned blocklist_example_count;
+
+#endif

@@ -1,0 +1,227 @@
+#include "blocklist/command/word.h"
+
+/* Steps of the budget for an item. */
+#define WORK_ITEM 20u
+
+struct builder {
+	char *s;
+	uint32_t *at;
+	uint8_t *kind;
+	size_t len;
+	struct shell_unknown *unknowns; /* room for one per byte, made when needed */
+	size_t unknown_count;
+	size_t room;
+	struct shell_arena *arena;
+};
+
+static struct builder build(struct shell_arena *arena, size_t room)
+{
+	return (struct builder){ shell_alloc(arena, room + 1),
+				 shell_alloc(arena, (room + 1) * sizeof(uint32_t)),
+				 shell_alloc(arena, room + 1), 0, NULL, 0, room, arena };
+}
+
+static void add(struct builder *b, const struct shell_word *w, size_t from, size_t to)
+{
+	size_t len = to - from;
+
+	if (!len)
+		return;
+	memcpy(b->s + b->len, w->text.s + from, len);
+	memcpy(b->kind + b->len, w->kind + from, len);
+	for (size_t i = 0; i < len; i++)
+		b->at[b->len + i] = w->text.at ? w->text.at[from + i] : (uint32_t)(from + i);
+	for (size_t i = 0; i < w->unknown_count; i++) {
+		struct shell_unknown u = w->unknowns[i];
+
+		if (u.index < from || u.index >= to)
+			continue;
+		if (!b->unknowns)
+			b->unknowns = shell_alloc(b->arena, (b->room + 1) * sizeof(u));
+		u.index = (uint32_t)(u.index - from + b->len);
+		b->unknowns[b->unknown_count++] = u;
+	}
+	b->len += len;
+}
+
+static void add_space(struct builder *b, uint32_t at)
+{
+	b->s[b->len] = ' ';
+	b->kind[b->len] = SHELL_LITERAL;
+	b->at[b->len++] = at;
+}
+
+static struct shell_word built(const struct builder *b, uint32_t start, uint32_t end)
+{
+	return (struct shell_word){ .text = { .s = b->s, .at = b->at, .len = b->len },
+				    .kind = b->kind, .start = start, .end = end,
+				    .unknowns = b->unknowns,
+				    .unknown_count = (uint32_t)b->unknown_count };
+}
+
+struct shell_word word_join(const struct shell_word *words, size_t count,
+				  struct shell_arena *arena)
+{
+	struct builder b;
+	size_t room = 0;
+
+	for (size_t i = 0; i < count; i++)
+		room += words[i].text.len + 1;
+	b = build(arena, room);
+	for (size_t i = 0; i < count; i++) {
+		if (i)
+			add_space(&b, words[i].start);
+		add(&b, &words[i], 0, words[i].text.len);
+	}
+	return built(&b, count ? words[0].start : 0, count ? words[count - 1].end : 0);
+}
+
+struct shell_word word_replace(const struct shell_word *word, const char *old, size_t len,
+				     const struct shell_word *value, struct shell_arena *arena)
+{
+	const char *s = word->text.s;
+	size_t hits = 0, from = 0;
+	struct builder b;
+
+	for (size_t i = 0; i + len <= word->text.len; i++)
+		hits += memcmp(s + i, old, len) == 0;
+	if (hits && value->text.len > WORD_MAX / hits) {
+		shell_arena_exhaust(arena);
+		return *word;
+	}
+	b = build(arena, word->text.len + hits * value->text.len);
+	for (size_t i = 0; i + len <= word->text.len;) {
+		if (memcmp(s + i, old, len)) {
+			i++;
+			continue;
+		}
+		add(&b, word, from, i);
+		add(&b, value, 0, value->text.len);
+		i += len;
+		from = i;
+	}
+	add(&b, word, from, word->text.len);
+	return built(&b, word->start, word->end);
+}
+
+struct shell_word word_slice(const struct shell_word *word, size_t from, size_t to,
+				   struct shell_arena *arena)
+{
+	struct builder b = build(arena, to - from);
+
+	add(&b, word, from, to);
+	return built(&b, word->start, word->end);
+}
+
+struct shell_word word_concat(const struct shell_word *a, const struct shell_word *b,
+			      struct shell_arena *arena)
+{
+	struct builder out = build(arena, a->text.len + b->text.len);
+
+	add(&out, a, 0, a->text.len);
+	add(&out, b, 0, b->text.len);
+	return built(&out, a->start, a->end);
+}
+
+struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_word *near,
+			     struct shell_arena *arena)
+{
+	size_t len = strlen(text);
+	uint8_t *kinds = shell_alloc(arena, len + 1);
+	uint32_t *at = shell_alloc(arena, (len + 1) * sizeof(*at));
+
+	memset(kinds, kind, len);
+	for (size_t i = 0; i < len; i++)
+		at[i] = near ? near->start : 0;
+	return (struct shell_word){ .text = { .s = text, .at = at, .len = len }, .kind = kinds,
+				    .start = near ? near->start : 0, .end = near ? near->end : 0 };
+}
+
+struct shell_word word_quote(const struct shell_word *words, size_t count,
+			     struct shell_arena *arena)
+{
+	struct shell_word *list = shell_alloc(arena, (count + 1) * sizeof(*list));
+
+	for (size_t i = 0; i < count; i++) {
+		struct shell_word quote = word_fixed("'", SHELL_LITERAL, &words[i], arena);
+		struct shell_word escape = word_fixed("'\\''", SHELL_LITERAL, &words[i], arena);
+		struct shell_word safe = word_replace(&words[i], "'", 1, &escape, arena);
+
+		safe = word_concat(&quote, &safe, arena);
+		list[i] = word_concat(&safe, &quote, arena);
+	}
+	return word_join(list, count, arena);
+}
+
+struct shell_word word_path(const struct shell_word *place, const struct shell_word *name,
+			    struct shell_arena *arena)
+{
+	struct shell_word slash = word_fixed("/", SHELL_LITERAL, place, arena), path;
+
+	path = word_concat(place, &slash, arena);
+	path = word_concat(&path, name, arena);
+	path.gone_from = place->gone_from;
+	path.gone_to = place->gone_to;
+	return path;
+}
+
+struct shell_word word_below(const struct shell_word *place, struct shell_arena *arena)
+{
+	struct shell_word star;
+
+	if (!place || !place->text.len ||
+	    (place->text.len == 1 && place->kind[0] >= SHELL_UNKNOWN))
+		return word_fixed("?", SHELL_UNKNOWN, place, arena);
+	star = word_fixed("*", SHELL_GLOB, place, arena);
+	return word_path(place, &star, arena);
+}
+
+/* ---- items ---- */
+
+struct items {
+	struct shell_word *list;
+	size_t count, room;
+};
+
+static void add_item(struct items *items, struct shell_word item, struct shell_arena *arena)
+{
+	struct shell_word *old = items->list;
+
+	if (items->count == items->room) {
+		items->room *= 2;
+		items->list = shell_alloc(arena, items->room * sizeof(*items->list));
+		memcpy(items->list, old, items->count * sizeof(*items->list));
+	}
+	items->list[items->count++] = item;
+}
+
+size_t word_items(const struct shell_word *text, bool lines, struct shell_budget *budget,
+		  struct shell_arena *arena, struct shell_word **list)
+{
+	const char *stops = lines ? "\n" : " \t\n", *s = text->text.s;
+	struct items items = { .room = 8 };
+	size_t i = 0;
+
+	items.list = shell_alloc(arena, items.room * sizeof(*items.list));
+	while (i < text->text.len && shell_budget_take(budget, WORK_ITEM) &&
+	       !shell_arena_spent(arena)) {
+		size_t from, quoted = 0;
+
+		while (i < text->text.len && (strchr(stops, s[i]) || !s[i]))
+			i++;
+		from = i;
+		if (!lines && i < text->text.len && (s[i] == '"' || s[i] == '\'')) {
+			const char *end = memchr(s + i + 1, s[i], text->text.len - i - 1);
+
+			quoted = end != NULL;
+			i = end ? (size_t)(end - s) : i;
+		}
+		while (i < text->text.len && s[i] && !strchr(stops, s[i]))
+			i++;
+		if (i > from)
+			add_item(&items, word_slice(text, from + quoted, i - quoted, arena), arena);
+	}
+	shell_budget_take(budget, i); /* many commands may have one input */
+	*list = items.list;
+	return items.count;
+}

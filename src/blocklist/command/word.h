@@ -1,0 +1,94 @@
+/*
+ * word - words that are put together of others.
+ *
+ * A word keeps where each of its bytes stands in the outermost text, which bytes are
+ * known, and the names of those that are not. What is built lives in the arena.
+ */
+#ifndef PROCPEN_BLOCKLIST_COMMAND_WORD_H
+#define PROCPEN_BLOCKLIST_COMMAND_WORD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "blocklist/command/list.h"
+#include "shell/arena.h"
+#include "shell/parse.h"
+#include "shell/script.h"
+
+/* A longer text is not put together. */
+#define WORD_MAX (1u << 20)
+
+static inline bool word_is(const struct shell_word *w, const char *text)
+{
+	return strcmp(w->text.s, text) == 0;
+}
+
+/* Is it in @list, a constant of the program (blocklist/command/list)? */
+static inline bool word_in(const struct shell_word *w, const char *list)
+{
+	return blocklist_listed(list, w->text.s, w->text.len);
+}
+
+static inline bool word_begins(const struct shell_word *w, const char *text)
+{
+	return strncmp(w->text.s, text, strlen(text)) == 0;
+}
+
+static inline bool word_unknown_at(const struct shell_word *w, size_t i)
+{
+	return i < w->text.len &&
+	       (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS);
+}
+
+static inline bool word_has_unknown(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++)
+		if (word_unknown_at(w, i))
+			return true;
+	return false;
+}
+
+/* @text, a constant of the program, as a word of @kind that stands where @near does (or NULL). */
+struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_word *near,
+			     struct shell_arena *arena);
+
+/* @count words joined by single spaces. */
+struct shell_word word_join(const struct shell_word *words, size_t count,
+			    struct shell_arena *arena);
+
+/* @a and @b as one word. */
+struct shell_word word_concat(const struct shell_word *a, const struct shell_word *b,
+			      struct shell_arena *arena);
+
+/* Words joined by spaces, each in quotes: shell text for the same words. */
+struct shell_word word_quote(const struct shell_word *words, size_t count,
+			     struct shell_arena *arena);
+
+/*
+ * @word with each @old replaced by @value. If it would be too long, @word itself, and @arena is
+ * exhausted.
+ */
+struct shell_word word_replace(const struct shell_word *word, const char *old, size_t len,
+			       const struct shell_word *value, struct shell_arena *arena);
+
+/* Bytes [from, to) of @word. */
+struct shell_word word_slice(const struct shell_word *word, size_t from, size_t to,
+			     struct shell_arena *arena);
+
+/* @place and @name with a slash between them. */
+struct shell_word word_path(const struct shell_word *place, const struct shell_word *name,
+			    struct shell_arena *arena);
+
+/* A word that stands for all that is below @place; wholly unknown if @place is NULL. */
+struct shell_word word_below(const struct shell_word *place, struct shell_arena *arena);
+
+/*
+ * The items of known text: words, or lines if @lines. All of them, unless @budget ends.
+ * Returns how many; *@items is an array of them.
+ */
+size_t word_items(const struct shell_word *text, bool lines, struct shell_budget *budget,
+		  struct shell_arena *arena, struct shell_word **items);
+
+#endif

@@ -1,0 +1,541 @@
+#include "blocklist/effects/dataflow.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "blocklist/command/args.h"
+#include "blocklist/command/names.h"
+#include "blocklist/command/word.h"
+#include "blocklist/effects/find.h"
+#include "blocklist/effects/listing.h"
+
+/* How many words of wrappers before a program are passed over. */
+#define WRAPPERS_MAX 8
+/* How many stages of a pipeline names are followed through. */
+#define STAGES_MAX 16
+/* A longer text has letters in it, or nobody looks for them. */
+#define FILTERED_MAX 64
+
+static const struct blocklist_name *name_of(const struct shell_word *w)
+{
+	bool foreign;
+	struct shell_text base = blocklist_base_name(w, &foreign);
+
+	return blocklist_lookup(base.s, base.len);
+}
+
+/* With which of its words a program is of a kind, tells the table. */
+static unsigned kind_by_words(const struct blocklist_name *name, const struct shell_command *c)
+{
+	for (size_t i = 1; name->flow_words && i < c->word_count; i++)
+		if (blocklist_word_fits(&c->words[i], 0, name->flow_words))
+			return name->flow_if;
+	return 0;
+}
+
+/*
+ * The kinds of the program that is run, behind wrappers like sudo. @words: also those that
+ * some of its words make.
+ */
+static unsigned kind_of(const struct shell_command *c, bool words)
+{
+	for (size_t i = 0; i < c->word_count && i < WRAPPERS_MAX; i++) {
+		const struct blocklist_name *name;
+
+		if (i && c->words[i].text.s[0] == '-')
+			continue;
+		name = name_of(&c->words[i]);
+		if (name && (name->flow || name->flow_if))
+			return name->flow | (words ? kind_by_words(name, c) : 0);
+		if (!name || !name->wrapper ||
+		    (name->wrapper->kind != WRAPPER_RUN && !name->wrapper->multicall))
+			return 0;
+	}
+	return 0;
+}
+
+static bool has_word(const struct shell_command *c, const char *list)
+{
+	for (size_t i = 1; i < c->word_count; i++)
+		if (word_in(&c->words[i], list))
+			return true;
+	return false;
+}
+
+/* A letter among the short options of @c. */
+static bool has_letter(const struct shell_command *c, const char *letters)
+{
+	for (size_t i = 1; i < c->word_count; i++) {
+		const char *s = c->words[i].text.s;
+
+		if (s[0] == '-' && s[1] != '-' && strpbrk(s, letters))
+			return true;
+	}
+	return false;
+}
+
+static bool decodes(const struct shell_command *c, unsigned kind)
+{
+	if (kind & FLOW_KIND_DECODE_D)
+		return has_letter(c, "dD") || has_word(c, " --decode --decrypt --decompress ");
+	if (kind & FLOW_KIND_DECODE_R)
+		return has_letter(c, "r");
+	return kind & FLOW_KIND_DECODE;
+}
+
+static bool holds_decoder(const struct shell_command *c)
+{
+	for (size_t i = 1; i < c->word_count; i++)
+		if (strstr(c->words[i].text.s, "b64decode") ||
+		    strstr(c->words[i].text.s, "decode_base64") ||
+		    strstr(c->words[i].text.s, "fromhex"))
+			return true;
+	return false;
+}
+
+/* Does a text among its words ask for what comes in? */
+static bool reads_input(const struct shell_command *c)
+{
+	static const char *const asks[] = { "stdin", "STDIN", "input", "<>", "gets", "ARGF", "$_",
+					    "readline", "fd 0", "fileinput" };
+
+	for (size_t i = 1; i < c->word_count; i++)
+		for (size_t k = 0; k < COUNT_OF(asks); k++)
+			if (strstr(c->words[i].text.s, asks[k]))
+				return true;
+	return false;
+}
+
+/* awk 'BEGIN{...}' and no other block: awk does not read what comes in. */
+static bool only_begin(const char *program)
+{
+	long level = 0;
+
+	for (; *program && (level != 1 || *program != '}'); program++)
+		level += (*program == '{') - (*program == '}');
+	return *program && !program[1 + strspn(program + 1, " \t\n;")];
+}
+
+/* An interpreter that computes text: -c or -e, or BEGIN of awk, and nothing comes in. */
+static bool computes(const struct shell_command *c, unsigned kind)
+{
+	if ((kind & FLOW_KIND_PICK) && c->word_count == 2 &&
+	    strncmp(c->words[1].text.s, "BEGIN", 5) == 0 &&
+	    (c->piped_from == SHELL_NONE || only_begin(c->words[1].text.s)))
+		return strstr(c->words[0].text.s, "awk") != NULL;
+	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
+	       (c->piped_from == SHELL_NONE || holds_decoder(c) || !reads_input(c)) &&
+	       has_word(c, " -c -e -E -r -p --print -pe ") && !has_letter(c, "n");
+}
+
+static bool from_socket(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const char *s = c->redirects[i].target.text.s;
+
+		if (strncmp(s, "/dev/tcp/", 9) == 0 || strncmp(s, "/dev/udp/", 9) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* exec 5<>/dev/tcp/HOST/PORT */
+static void note_socket(struct dataflow *f, const struct shell_command *c)
+{
+	if (!from_socket(c))
+		return;
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].op == SHELL_BOTH && c->redirects[i].fd > 2)
+			f->sockets |= 1u << (c->redirects[i].fd & 31);
+}
+
+/* sh <&5 */
+static bool reads_socket(const struct dataflow *f, const struct shell_command *c)
+{
+	for (size_t i = 0; f->sockets && i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		long fd = strtol(r->target.text.s, NULL, 10);
+
+		if (r->op == SHELL_DUP && r->fd <= 0 && fd > 2 &&
+		    (f->sockets & (1u << (fd & 31))))
+			return true;
+	}
+	return false;
+}
+
+/* Has the text that comes in a letter that is known? Numbers alone are no command. */
+static bool has_text(const struct shell_word *input)
+{
+	for (size_t i = 0; i < input->text.len && i < FILTERED_MAX; i++) {
+		char c = input->text.s[i];
+
+		if (input->kind[i] == SHELL_LITERAL &&
+		    ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')))
+			return true;
+	}
+	return input->text.len > FILTERED_MAX;
+}
+
+/* sed 's/x//' <<< 'xhalt', and behind echo; names of files and the like are no text. */
+static bool filters_text(const struct shell_command *c, unsigned in)
+{
+	return c->input && (c->piped_from == SHELL_NONE || (in & FLOW_PRINTED)) &&
+	       has_text(c->input);
+}
+
+/* @first: what the command itself makes is not known yet, besides what goes through it. */
+static unsigned out_of(const struct dataflow *f, uint32_t index, bool first)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	unsigned flow = 0, in = dataflow_input(f, index), kind = f->kinds[index];
+
+	if (!kind)
+		return in;
+	if ((kind & FLOW_KIND_FETCH) ||
+	    ((kind & FLOW_KIND_DECODE_D) && has_word(c, " s_client "))) /* openssl */
+		flow |= FLOW_REMOTE;
+	if (decodes(c, kind) || computes(c, kind))
+		flow |= FLOW_DECODED;
+	if (first && (kind & FLOW_KIND_ALL))
+		flow |= listing_of(c);
+	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && listing_picks(c))
+		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is enough */
+	if ((kind & FLOW_KIND_FILTER) && filters_text(c, in))
+		flow |= FLOW_FILTERED;
+	/* What echo prints of a substitution comes from there. */
+	if (kind & FLOW_KIND_PRINT)
+		flow |= FLOW_PRINTED | f->children[index];
+	return flow | in;
+}
+
+static void add_name(struct dataflow *f, const char *name, unsigned flow)
+{
+	for (size_t k = 0; k < COUNT_OF(f->text_names); k++)
+		if (!f->text_names[k][0]) {
+			strncpy(f->text_names[k], name, sizeof(f->text_names[k]) - 1);
+			f->text_flows[k] = (uint16_t)flow;
+			return;
+		}
+}
+
+/* Does its output go into a later stage of a pipeline? Stages stand behind each other. */
+static bool piped(const struct dataflow *f, uint32_t index)
+{
+	const struct shell_script *s = f->script;
+
+	for (uint32_t i = index + 1; i < s->command_count && i < index + STAGES_MAX; i++)
+		if (s->commands[i].piped_from == index)
+			return true;
+	return false;
+}
+
+/* Is what it writes what a substitution around it stands for, of the kind @context? */
+static bool ends_substitution(const struct dataflow *f, uint32_t index, unsigned context)
+{
+	const struct shell_command *c = &f->script->commands[index];
+
+	return c->word_count && (c->context & context) && !piped(f, index);
+}
+
+/* "$(program)", as the unknown character is called that the output of @c becomes. */
+static const char *substitution_name(const struct shell_command *c, char *name, size_t size)
+{
+	const char *slash = strrchr(c->words[0].text.s, '/');
+
+	snprintf(name, size, "$(%.26s)", slash ? slash + 1 : c->words[0].text.s);
+	return name;
+}
+
+/* Its operands are variables that get what comes in. */
+static bool reads_names(const char *program)
+{
+	return program[0] == 'm' ? strcmp(program, "mapfile") == 0
+				 : program[0] == 'r' && (strcmp(program, "read") == 0 ||
+							 strcmp(program, "readarray") == 0);
+}
+
+static void note_names(struct dataflow *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	char name[32];
+	unsigned flow = 0;
+
+	if (!c->word_count && (f->children[index] & FLOW_TEXTS))
+		for (size_t i = 0; i < c->assign_count; i++)
+			add_name(f, c->assigns[i].name, f->children[index] & FLOW_TEXTS);
+	if ((f->out[index] & FLOW_FILTERED) &&
+	    ends_substitution(f, index, SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS))
+		add_name(f, substitution_name(c, name, sizeof(name)), FLOW_FILTERED);
+	/* curl | while read x */
+	if (c->word_count > 1 && reads_names(c->words[0].text.s))
+		flow = dataflow_input(f, index) & (FLOW_REMOTE | FLOW_FILTERED);
+	for (size_t i = 1; flow && i < c->word_count; i++)
+		if (c->words[i].text.s[0] != '-')
+			add_name(f, c->words[i].text.s, flow);
+}
+
+static void add_list(struct dataflow *f, const char *name, unsigned flow)
+{
+	size_t k = 0;
+
+	while (k < COUNT_OF(f->list_names) && f->list_names[k][0] &&
+	       strcmp(f->list_names[k], name))
+		k++;
+	if (k == COUNT_OF(f->list_names) || strlen(name) >= sizeof(f->list_names[k]))
+		return;
+	strcpy(f->list_names[k], name);
+	f->list_flows[k] |= (uint16_t)flow;
+}
+
+/* for x in $(ps), x=$(ps), ps | while read x: what x or the substitution stands for. */
+static void note_lists(struct dataflow *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	unsigned out = f->out[index] & FLOW_LISTS, in = dataflow_input(f, index) & FLOW_LISTS;
+	char name[32];
+
+	if (out && ends_substitution(f, index, SHELL_IN_SUBSTITUTION))
+		add_list(f, substitution_name(c, name, sizeof(name)), out);
+	/* Whoever reads several columns looks at them. */
+	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
+	    (c->word_count == 2 || c->words[c->word_count - 2].text.s[0] == '-'))
+		add_list(f, c->words[c->word_count - 1].text.s, in);
+}
+
+static bool is_sink(const struct shell_word *w)
+{
+	for (uint32_t i = 0; i < w->unknown_count; i++)
+		if (strcmp(w->unknowns[i].name, ">(") == 0)
+			return true;
+	return false;
+}
+
+/* Is there a >(...) among its words? */
+static bool writes_into(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->word_count; i++)
+		if (is_sink(&c->words[i]))
+			return true;
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (is_sink(&c->redirects[i].target))
+			return true;
+	return false;
+}
+
+/* Does any command write into another one, or into a word or the list of a loop? */
+static bool connected(const struct shell_script *script)
+{
+	for (uint32_t i = 0; i < script->command_count; i++)
+		if (script->commands[i].piped_from != SHELL_NONE ||
+		    script->commands[i].parent != SHELL_NONE ||
+		    (script->commands[i].context & SHELL_IN_SUBSTITUTION))
+			return true;
+	return false;
+}
+
+void dataflow_read(struct dataflow *f, const struct shell_script *script,
+			 struct shell_arena *arena)
+{
+	memset(f, 0, sizeof(*f));
+	f->script = script;
+	f->fed_by = SHELL_NONE;
+	for (uint32_t i = 0; i < script->command_count; i++)
+		if (script->commands[i].redirect_count)
+			note_socket(f, &script->commands[i]);
+	if (!connected(script))
+		return;
+	f->out = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->out));
+	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
+	for (uint32_t i = 0; i < script->command_count; i++)
+		f->kinds[i] = kind_of(&script->commands[i], true);
+	f->children = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->children));
+	f->sinks = shell_alloc(arena, script->command_count + 1);
+	for (uint32_t i = 0; i < script->command_count; i++)
+		f->sinks[i] = writes_into(&script->commands[i]);
+	/* Twice, because a substitution may stand before or behind what it is part of. */
+	for (int pass = 0; pass < 2; pass++)
+		for (uint32_t i = 0; i < script->command_count; i++) {
+			const struct shell_command *c = &script->commands[i];
+
+			f->out[i] |= (uint16_t)out_of(f, i, pass == 0);
+			f->lists |= (f->out[i] & FLOW_LISTS) != 0;
+			if (c->parent != SHELL_NONE && c->parent < script->command_count)
+				f->children[c->parent] |=
+					f->out[i] & ~(piped(f, i) ? FLOW_LISTS : 0);
+		}
+	for (uint32_t i = 0; i < script->command_count; i++)
+		note_names(f, i);
+	for (uint32_t i = 0; f->lists && i < script->command_count; i++)
+		note_lists(f, i);
+}
+
+/*
+ * { echo x | sed y; } | sh, and a function: the stage before @index is known by its first
+ * command, but it is the others that write.
+ */
+static unsigned group_output(const struct dataflow *f, uint32_t first, uint32_t index)
+{
+	const struct shell_command *c = f->script->commands;
+	unsigned flow = 0;
+
+	for (uint32_t i = first + 1; i < index && i < first + STAGES_MAX; i++)
+		if ((f->out[i] & FLOW_FILTERED) && c[i].parent == c[index].parent && !piped(f, i))
+			flow |= FLOW_FILTERED;
+	return flow;
+}
+
+static unsigned children_of(const struct dataflow *f, uint32_t index)
+{
+	return f->children ? f->children[index] : 0;
+}
+
+/* "$(curl)": where its output comes from. */
+static unsigned flow_of_name(const char *name)
+{
+	size_t len = strlen(name);
+	const struct blocklist_name *program;
+
+	if (len < 4 || name[0] != '$' || name[1] != '(')
+		return 0;
+	program = blocklist_lookup(name + 2, len - 3);
+	if (!program)
+		return 0;
+	if (program->flow & FLOW_KIND_FETCH)
+		return FLOW_REMOTE;
+	return strncmp(name, "$(base", 6) == 0 || (program->flow & FLOW_KIND_DECODE_R)
+		       ? FLOW_DECODED : 0;
+}
+
+static unsigned flow_of_word(const struct dataflow *f, uint32_t index,
+			     const struct shell_word *word)
+{
+	if (!word_has_unknown(word))
+		return 0;
+	for (uint32_t i = 0; i < word->unknown_count; i++)
+		if (flow_of_name(word->unknowns[i].name))
+			return flow_of_name(word->unknowns[i].name);
+	for (uint32_t i = 0; i < word->unknown_count; i++)
+		for (size_t k = 0; k < COUNT_OF(f->text_names) && f->text_names[k][0]; k++)
+			if (strcmp(f->text_names[k], word->unknowns[i].name) == 0)
+				return f->text_flows[k];
+	return children_of(f, index);
+}
+
+unsigned dataflow_input(const struct dataflow *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	unsigned flow = from_socket(c) || reads_socket(f, c) ? FLOW_REMOTE : 0;
+
+	if (f->out && c->piped_from != SHELL_NONE && c->piped_from < f->script->command_count)
+		flow |= f->out[c->piped_from] | group_output(f, c->piped_from, index);
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+
+		if (r->op == SHELL_STRING || r->op == SHELL_HERE || r->op == SHELL_FROM)
+			flow |= flow_of_word(f, index, &r->target);
+	}
+	/* tee >(sh): it reads what the command writes that it is a word of. */
+	if ((c->context & SHELL_IN_PROCESS) && c->parent != SHELL_NONE &&
+	    f->out && c->parent < f->script->command_count && c->piped_from == SHELL_NONE &&
+	    f->sinks[c->parent])
+		flow |= f->out[c->parent];
+	return flow;
+}
+
+unsigned dataflow_output(const struct dataflow *f, uint32_t index)
+{
+	const struct shell_command *c = &f->script->commands[index];
+	unsigned kind = f->kinds ? f->kinds[index] : kind_of(c, false);
+
+	if (f->out)
+		return f->out[index];
+	return (kind & FLOW_KIND_FETCH ? FLOW_REMOTE : 0) | (decodes(c, kind) ? FLOW_DECODED : 0);
+}
+
+unsigned dataflow_of_word(const struct place *at, const struct shell_word *word)
+{
+	return at->flows && at->index != SHELL_NONE ? flow_of_word(at->flows, at->index, word) : 0;
+}
+
+unsigned dataflow_origin(const struct place *at, const struct shell_word *text)
+{
+	return word_unknown_at(text, strspn(text->text.s, " \t\n\"'")) ? dataflow_of_word(at, text)
+									 : 0;
+}
+
+unsigned dataflow_lists(const struct dataflow *f, uint32_t index,
+			      const struct shell_word *words, size_t count, unsigned input)
+{
+	unsigned flow = (input | f->children[index]) & FLOW_LISTS;
+
+	for (size_t i = 1; i < count; i++)
+		for (uint32_t u = 0; u < words[i].unknown_count; u++)
+			for (size_t k = 0; k < COUNT_OF(f->list_names) && f->list_names[k][0]; k++)
+				if (strcmp(f->list_names[k], words[i].unknowns[u].name) == 0)
+					flow |= f->list_flows[k];
+	return flow;
+}
+
+/* ---- names ---- */
+
+static bool has_glob(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++)
+		if (w->kind[i] == SHELL_GLOB)
+			return true;
+	return false;
+}
+
+/* ls DIR prints what is in it; ls -d and a glob print themselves. */
+static size_t names_of_ls(const struct shell_command *c, struct shell_arena *arena,
+			  struct shell_word *names, size_t room)
+{
+	static const uint8_t dot_kind[] = { SHELL_LITERAL };
+	static const struct shell_word dot = { .text = { .s = ".", .len = 1 }, .kind = dot_kind };
+	bool itself = has_letter(c, "d") || (name_of(&c->words[0])->flow & FLOW_KIND_PRINT);
+	size_t n = 0;
+
+	for (size_t i = 1; i < c->word_count && n < room; i++)
+		if (c->words[i].text.s[0] != '-')
+			names[n++] = itself || has_glob(&c->words[i])
+					     ? c->words[i]
+					     : word_below(&c->words[i], arena);
+	if (!n && room)
+		names[n++] = word_below(&dot, arena);
+	return n;
+}
+
+static size_t names_of_find(const struct shell_command *c, bool is_fd, struct shell_budget *budget,
+			    struct shell_arena *arena, struct shell_word *names, size_t room)
+{
+	struct action_list found = { .arena = arena, .budget = budget };
+	size_t n = 0;
+
+	find_read(c->words, c->word_count, is_fd, &found);
+	for (size_t i = 0; i < found.count && n < room; i++)
+		if (found.list[i].kind == ACTION_PRINT)
+			names[n++] = *found.list[i].word;
+	return n;
+}
+
+size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_budget *budget,
+		      struct shell_arena *arena, struct shell_word *names, size_t room)
+{
+	for (int stage = 0; stage < STAGES_MAX && index < f->script->command_count; stage++) {
+		const struct shell_command *c = &f->script->commands[index];
+		const struct blocklist_name *name = c->word_count ? name_of(&c->words[0]) : NULL;
+		unsigned kind = name ? name->flow : 0;
+
+		if (kind & (FLOW_KIND_FIND | FLOW_KIND_FD))
+			return names_of_find(c, kind & FLOW_KIND_FD, budget, arena, names,
+					     room);
+		if (kind & FLOW_KIND_LIST)
+			return names_of_ls(c, arena, names, room);
+		if (!(kind & FLOW_KIND_KEEP) && !((kind & FLOW_KIND_PICK) && has_word(c, " -v ")))
+			return 0;
+		index = c->piped_from;
+	}
+	return 0;
+}

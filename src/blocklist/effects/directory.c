@@ -1,0 +1,61 @@
+/* What leads to another directory, and what cleans one: cd, pushd, git -C DIR clean. */
+#include "blocklist/effects/readers.h"
+
+#include "blocklist/command/word.h"
+
+void read_cd(const struct command *cmd, struct action_list *out)
+{
+	struct shell_word home = word_fixed("~", SHELL_TILDE, NULL, out->arena);
+	size_t i = 1;
+
+	while (i < cmd->count && cmd->words[i].text.s[0] == '-' && cmd->words[i].text.len > 1)
+		i++;
+	out->keeps_directory = true;
+	if (i == cmd->count)
+		action_chdir(out, &home);
+	else
+		action_chdir(out, word_is(&cmd->words[i], "-") ? NULL : &cmd->words[i]);
+}
+
+/* The options of git before "clean" that say where; the number of the word behind it, or 0. */
+static size_t git_clean_at(const struct command *cmd, struct action_list *out)
+{
+	static const char tree[] = "--work-tree=";
+
+	for (size_t i = 1; i < cmd->count; i++) {
+		const struct shell_word *w = &cmd->words[i];
+
+		if (word_is(w, "clean"))
+			return i + 1;
+		if (word_is(w, "-C") && i + 1 < cmd->count) {
+			action_chdir(out, &cmd->words[++i]);
+		} else if (word_begins(w, tree)) {
+			struct shell_word dir = word_slice(w, strlen(tree), w->text.len,
+							   out->arena);
+			action_chdir(out, &dir);
+		}
+	}
+	return 0;
+}
+
+void read_git_clean(const struct command *cmd, struct action_list *out)
+{
+	size_t first = git_clean_at(cmd, out);
+	bool force = false, dry = false;
+	struct shell_word here;
+
+	for (size_t i = first; first && i < cmd->count; i++) {
+		const char *s = cmd->words[i].text.s;
+
+		force |= s[0] == '-' && strchr(s, 'f');
+		dry |= s[0] == '-' && strchr(s, 'n');
+	}
+	if (!force || dry)
+		return;
+	for (size_t i = first; i < cmd->count; i++)
+		if (cmd->words[i].text.s[0] != '-')
+			action_touch(out, "clean", &cmd->words[i]);
+	here = word_fixed(".", SHELL_LITERAL, &cmd->words[0], out->arena);
+	here.end = cmd->words[cmd->count - 1].end;
+	action_touch(out, "clean", &here);
+}

@@ -1,0 +1,272 @@
+/*
+ * Editors, databases and PowerShell: commands of their own that run shell text or write a
+ * file, in an option or on standard input.
+ */
+#include "blocklist/effects/readers.h"
+
+#include <ctype.h>
+
+#include "base/mem.h"
+#include "blocklist/command/word.h"
+#include "blocklist/effects/script.h"
+
+/* What such a text runs may be none for a shell, and has another standard input. */
+#define LINE_FLAGS (ACTION_LENIENT | ACTION_NO_INPUT)
+
+/* ---- files that a text names ---- */
+
+/* What of a text is a path: behind @mark, up to a blank or what ends a command. */
+static void touch_behind(const struct shell_word *word, const char *mark, struct action_list *out)
+{
+	const char *s = word->text.s;
+
+	for (const char *hit = s; (hit = strstr(hit, mark)) != NULL; hit++) {
+		size_t from = (size_t)(hit - s) + strlen(mark), to;
+		struct shell_word path;
+
+		if (hit > s && isalnum((unsigned char)hit[-1]) && isalpha((unsigned char)*mark))
+			continue;
+		from += strspn(s + from, " '\"");
+		to = from + strcspn(s + from, " '\"|;\n");
+		if (to == from || s[from] != '/')
+			continue;
+		path = word_slice(word, from, to, out->arena);
+		action_touch(out, "write", &path);
+	}
+}
+
+static void touch_behind_any(const struct shell_word *word, const char *const *marks,
+			     struct action_list *out)
+{
+	for (; *marks; marks++)
+		touch_behind(word, *marks, out);
+}
+
+/* ---- ed ---- */
+
+/* Lines for ed: !COMMAND and w FILE. */
+void read_ed(const struct command *cmd, struct action_list *out)
+{
+	struct shell_word *lines = NULL;
+	size_t n = 0;
+
+	if (cmd->at->input)
+		n = word_items(cmd->at->input, true, out->budget, out->arena, &lines);
+	for (size_t i = 0; i < n; i++) {
+		if (lines[i].text.s[0] == '!')
+			action_text_part(out, &lines[i], 1, lines[i].text.len, LINE_FLAGS);
+		if (word_begins(&lines[i], "w ")) {
+			struct shell_word file = word_slice(&lines[i], 2, lines[i].text.len,
+							    out->arena);
+			action_touch(out, "write", &file);
+		}
+	}
+}
+
+/* ---- sed ---- */
+
+/* s/A/B/e of sed runs B, as far as that is known. */
+static void read_sed_flag(const struct command *cmd, const struct shell_word *script,
+			  struct action_list *out)
+{
+	const char *s = script->text.s, *start = strchr(s, 's'), *middle, *end;
+	struct shell_word text;
+
+	if (!start || !start[1] || start[1] == ' ')
+		return;
+	middle = strchr(start + 2, start[1]);
+	end = middle ? strchr(middle + 1, start[1]) : NULL;
+	if (!end || !memchr(end, 'e', strspn(end + 1, "egpiIm0123456789") + 1))
+		return;
+	text = word_slice(script, (size_t)(middle + 1 - s), (size_t)(end - s), out->arena);
+	if (cmd->at->input && strchr(text.text.s, '&'))
+		action_text(out, cmd->at->input, ACTION_LENIENT);
+	action_text(out, &text, ACTION_LENIENT);
+}
+
+/* The command e TEXT of sed. */
+static void read_sed_lines(const struct shell_word *script, struct action_list *out)
+{
+	const char *s = script->text.s;
+
+	for (const char *e = s; (e = strstr(e, "e ")) != NULL; e++) {
+		size_t from = (size_t)(e + 2 - s);
+
+		if (e == s || strchr(";!}0123456789$/\n", e[-1]))
+			action_text_part(out, script, from, from + strcspn(s + from, "\n"),
+					 LINE_FLAGS);
+	}
+}
+
+/* The command w FILE of sed, and the flag w of its s command. */
+static void read_sed_file(const struct shell_word *script, struct action_list *out)
+{
+	const char *s = script->text.s, *at = strstr(s, "w /");
+	size_t from = at ? (size_t)(at + 2 - s) : 0;
+	struct shell_word file;
+
+	if (!at)
+		return;
+	file = word_slice(script, from, from + strcspn(s + from, "\n;}"), out->arena);
+	action_touch(out, "write", &file);
+}
+
+void read_sed(const struct command *cmd, struct action_list *out)
+{
+	const struct shell_word *input = cmd->at->input;
+
+	for (size_t i = 1; i < cmd->count; i++) {
+		const struct shell_word *w = &cmd->words[i];
+		const char *s = w->text.s;
+
+		if (input && word_in(w, " e 1e "))
+			action_text(out, input, ACTION_NO_INPUT);
+		if (s[0] != '-' && s[0] != '/')
+			read_sed_flag(cmd, w, out);
+		if (i < 3 && s[0] != '-')
+			read_sed_lines(w, out);
+		if (w->content && word_is(w - 1, "-f"))
+			read_sed_lines(w->content, out);
+		if (word_is(w, "e"))
+			action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
+		read_sed_file(w, out);
+	}
+}
+
+/* ---- vi ---- */
+
+/* Words that may stand before the ! of a command line: the rest of it. */
+static size_t colon_skip(const char *s, size_t from, const char *bang)
+{
+	static const char *const before[] = { "silent! ", "silent ", "sil ", "exe ", "execute ",
+					      "r ", "read ", "w ", "%", "1," };
+	int left = 8; /* of such words */
+
+	for (size_t i = 0, skip; bang && i < COUNT_OF(before) && left; i++) {
+		from += strspn(s + from, ": '\"");
+		skip = strlen(before[i]);
+		if (s + from + skip <= bang + 1 && strncmp(s + from, before[i], skip) == 0) {
+			from += skip;
+			i = (size_t)-1;
+			left--;
+		}
+	}
+	return from;
+}
+
+/* A command line of vi: :silent !TEXT, call system("..."), w FILE. */
+static void read_colon(const struct command *cmd, const struct shell_word *word, size_t from,
+		       struct action_list *out)
+{
+	static const char *const marks[] = { "w ", "w! ", "w >>", "wq ", "sav ", "saveas ", "sav! ",
+					     "wn ", NULL };
+	const char *s = word->text.s;
+	struct shell_word *rest;
+
+	from = colon_skip(s, from, strchr(s + from, '!'));
+	if (s[from] == '!') {
+		action_text_part(out, word, from + 1, word->text.len, LINE_FLAGS);
+		return;
+	}
+	rest = shell_alloc(out->arena, sizeof(*rest));
+	*rest = word_slice(word, from, word->text.len, out->arena);
+	touch_behind_any(rest, marks, out);
+	if (strchr(rest->text.s, '('))
+		action_code(out, rest, cmd->at->args, cmd->at->arg_count, 0);
+}
+
+void read_vi(const struct command *cmd, struct action_list *out)
+{
+	for (size_t i = 1; i < cmd->count; i++) {
+		const struct shell_word *w = &cmd->words[i];
+		const char *s = w->text.s;
+
+		if (s[0] == '+' && s[1])
+			read_colon(cmd, w, 1, out);
+		if (s[0] == '-' && i + 1 < cmd->count &&
+		    (s[w->text.len - 1] == 'c' || word_is(w, "--cmd")))
+			read_colon(cmd, w + 1, 0, out);
+		if (word_begins(w, "-c") && s[2])
+			read_colon(cmd, w, 2, out);
+	}
+}
+
+/* ---- databases ---- */
+
+/* Databases: .backup FILE, .shell TEXT, \o FILE, COPY ... TO PROGRAM 'TEXT'. */
+static void read_sql_text(const struct shell_word *word, struct action_list *out)
+{
+	static const char *const marks[] = { ".backup ", ".output ", ".once ", ".save ", ".clone ",
+					     "\\o ", "\\g ", "OUTFILE ", "outfile ", "DUMPFILE ",
+					     "dumpfile ", NULL };
+	static const char *const runs[] = { "PROGRAM '", "program '", ".shell ", ".system ",
+					    "\\! ", "\\!" };
+	const char *s = word->text.s;
+
+	touch_behind_any(word, marks, out);
+	for (size_t i = 0; i < COUNT_OF(runs); i++) {
+		const char *hit = strstr(s, runs[i]);
+		size_t from, to;
+
+		if (!hit)
+			continue;
+		from = (size_t)(hit - s) + strlen(runs[i]);
+		to = from + strcspn(s + from, s[from - 1] == '\'' ? "'" : "\n");
+		action_text_part(out, word, from, to, LINE_FLAGS);
+	}
+}
+
+void read_sql(const struct command *cmd, struct action_list *out)
+{
+	for (size_t i = 1; i < cmd->count; i++)
+		read_sql_text(&cmd->words[i], out);
+	if (cmd->at->input)
+		read_sql_text(cmd->at->input, out);
+}
+
+/* ---- PowerShell ---- */
+
+/* Is @text in @s, whatever the case? */
+static bool says(const char *s, const char *text)
+{
+	return strcasestr(s, text) != NULL;
+}
+
+static bool says_any(const char *s, const char *const *texts)
+{
+	for (; *texts; texts++)
+		if (says(s, *texts))
+			return true;
+	return false;
+}
+
+void read_powershell(const struct command *cmd, struct action_list *out)
+{
+	static const char encoded[] = " -e -ec -en -enc -enco -encodedcommand ";
+	static const char *const runs[] = { "iex", "invoke-expression", "scriptblock]", NULL };
+	static const char *const fetches[] = { "iwr", "irm", "invoke-webrequest",
+					       "invoke-restmethod", "download", "curl ", "wget ",
+					       "http", NULL };
+	bool text = false;
+
+	for (size_t i = 1; i < cmd->count; i++) {
+		const char *s = cmd->words[i].text.s;
+		char option[20];
+		size_t n = 0;
+
+		for (; s[n] && n + 1 < sizeof(option); n++)
+			option[n] = (char)tolower((unsigned char)s[n]);
+		option[n] = '\0';
+		if (blocklist_listed(encoded, option, n) && i + 1 < cmd->count)
+			action_flow(out, FLOW_DECODED, cmd->words, cmd->count);
+		if (text && word_is(&cmd->words[i], "-"))
+			action_flow(out, FLOW_REMOTE, cmd->words, cmd->count);
+		text |= blocklist_listed(" -c -command ", option, n);
+		if (says_any(s, runs) && says_any(s, fetches))
+			action_flow(out, FLOW_REMOTE, cmd->words, cmd->count);
+		if (says_any(s, runs) && says(s, "frombase64string"))
+			action_flow(out, FLOW_DECODED, cmd->words, cmd->count);
+	}
+	if (cmd->count == 1)
+		action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
+}

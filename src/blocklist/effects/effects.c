@@ -1,0 +1,100 @@
+#include "blocklist/effects/effects.h"
+
+#include "base/mem.h"
+#include "blocklist/command/list.h"
+#include "blocklist/effects/find.h"
+#include "blocklist/effects/readers.h"
+
+static void read_find(const struct command *cmd, struct action_list *out)
+{
+	find_read(cmd->words, cmd->count, false, out);
+}
+
+static void read_fd(const struct command *cmd, struct action_list *out)
+{
+	find_read(cmd->words, cmd->count, true, out);
+}
+
+/* In the order in which they are asked. */
+static const struct reader {
+	const char *programs;
+	void (*read)(const struct command *cmd, struct action_list *out);
+} readers[] = {
+	{ " kill ", read_kill },
+	{ " killall pkill skill slay snice ", read_pkill },
+	{ " cd chdir pushd ", read_cd },
+	{ " source . ", read_source },
+	{ " trap ", read_trap },
+	{ " eval ", read_eval },
+	{ " find gfind bfs ", read_find },
+	{ " fd fdfind ", read_fd },
+	{ " git ", read_git_clean },
+	{ " docker podman nerdctl ", read_container },
+	{ " at batch ", read_at },
+	{ " crontab ", read_crontab },
+	{ " chpasswd ", read_chpasswd },
+	{ " iptables-restore ip6tables-restore iptables-nft-restore ", read_iptables_restore },
+	{ " nft ", read_nft },
+	{ " parted ", read_parted },
+	{ " make gmake ", read_make },
+	{ " ed ", read_ed },
+	{ " sed ", read_sed },
+	{ " tar gtar ", read_tar },
+	{ " vi vim view vimdiff nvim ex vim.tiny gvim ", read_vi },
+	{ " sqlite3 sqlite psql mysql mariadb duckdb ", read_sql },
+	{ " pwsh powershell ", read_powershell },
+	{ " curl wget ", read_download },
+	{ " sh bash ", read_startup_file },
+};
+
+/* Readers of programs that begin with a character, as bits. */
+static uint32_t readers_by_first[256];
+
+static void fill_readers(void)
+{
+	_Static_assert(COUNT_OF(readers) <= 32, "a bit for each");
+	for (size_t i = 0; i < COUNT_OF(readers); i++)
+		for (const char *s = readers[i].programs; s[1]; s += 1 + strcspn(s + 1, " "))
+			readers_by_first[(unsigned char)s[1]] |= 1u << i;
+}
+
+/* The steps: an init script, what a list of everything feeds, the reader, options. */
+enum { STEP_INIT_SCRIPT, STEP_LISTED, STEP_READER, STEP_OPTIONS };
+
+static void read_by_program(const struct command *cmd, struct action_list *out)
+{
+	uint32_t may;
+
+	if (!readers_by_first['k'])
+		fill_readers();
+	may = readers_by_first[(unsigned char)cmd->program.s[0]];
+	for (; may; may &= may - 1) {
+		const struct reader *r = &readers[__builtin_ctz(may)];
+
+		if (blocklist_listed(r->programs, cmd->program.s, cmd->program.len)) {
+			r->read(cmd, out);
+			return;
+		}
+	}
+}
+
+bool effects_read(const struct command *cmd, unsigned *step, struct action_list *out)
+{
+	switch ((*step)++) {
+	case STEP_INIT_SCRIPT:
+		read_init_script(cmd, out);
+		return true;
+	case STEP_LISTED:
+		read_listed(cmd, out);
+		return true;
+	case STEP_READER:
+		read_by_program(cmd, out);
+		return true;
+	case STEP_OPTIONS:
+		if (cmd->name && (cmd->name->flow & FLOW_KIND_HIDDEN))
+			read_options(cmd, out);
+		return true;
+	default:
+		return false;
+	}
+}

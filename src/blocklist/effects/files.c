@@ -1,0 +1,277 @@
+#include "blocklist/effects/files.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "blocklist/command/names.h"
+#include "blocklist/command/word.h"
+#include "shell/parse.h"
+
+static const char *plain_name(const struct shell_word *w, size_t *len)
+{
+	const char *s = shell_word_constant(w);
+
+	while (s && s[0] == '.' && s[1] == '/')
+		s += 2;
+	*len = s ? strlen(s) : 0;
+	return *len ? s : NULL;
+}
+
+#define KEY_MAX 256
+
+static const char *name_at(const struct shell_word *w, size_t i)
+{
+	for (uint32_t k = 0; k < w->unknown_count; k++)
+		if (w->unknowns[k].index == i)
+			return w->unknowns[k].name;
+	return NULL;
+}
+
+/*
+ * The name that @w is known by: its text, with the names of the parts that are not known,
+ * so that "$TMP/x" is the same file again. NULL: a part has no name, or it is too long.
+ */
+static const char *key_of(const struct shell_word *w, char *room, size_t *len)
+{
+	const char *s = plain_name(w, len);
+	size_t n = 0;
+
+	if (s || !w->unknown_count || w->text.len > KEY_MAX / 2)
+		return s;
+	for (size_t i = 0; i < w->text.len; i++) {
+		bool unknown = w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS;
+		const char *name = unknown ? name_at(w, i) : NULL;
+
+		if ((unknown && !name) || n + (name ? strlen(name) : 0) + 2 >= KEY_MAX)
+			return NULL;
+		if (unknown)
+			n += (size_t)sprintf(room + n, "\1%s", name);
+		else
+			room[n++] = w->text.s[i];
+	}
+	*len = n;
+	return room;
+}
+
+const struct written_file *files_find(const struct written_files *files,
+						 const struct shell_word *name)
+{
+	char room[KEY_MAX];
+	size_t len;
+	const char *s = files->count ? key_of(name, room, &len) : NULL;
+
+	for (size_t i = files->count; s && i-- > 0;)
+		if (files->list[i].len == len && memcmp(files->list[i].name, s, len) == 0)
+			return &files->list[i];
+	return NULL;
+}
+
+/* Everything is copied: the script that is read may be gone when the file is run. */
+static void add(struct written_files *files, const char *name, size_t len,
+		const struct shell_word *content, unsigned flow, struct shell_arena *arena)
+{
+	struct written_file *f;
+
+	if (!name || strncmp(name, "/dev/", 5) == 0 || files->count == FILES_MAX ||
+	    (!content && !flow))
+		return;
+	f = &files->list[files->count++];
+	*f = (struct written_file){ .name = shell_copy(arena, name, len), .len = len,
+				      .known = content != NULL, .flow = flow };
+	if (content)
+		f->content = word_slice(content, 0, content->text.len, arena);
+}
+
+/* printf '%s\n' A B: the format once for each word. */
+static struct shell_word formatted(const struct shell_word *words, size_t count,
+				   struct shell_arena *arena)
+{
+	struct shell_word *list = shell_alloc(arena, count * sizeof(*list));
+
+	for (size_t i = 1; i < count; i++)
+		list[i - 1] = word_replace(&words[0], "%s", 2, &words[i], arena);
+	return word_join(list, count - 1, arena);
+}
+
+bool files_output(const struct shell_command *c, struct shell_arena *arena,
+		      struct shell_word *out)
+{
+	static const uint8_t kind[] = { SHELL_LITERAL };
+	static const struct shell_word newline = { .text = { .s = "\n", .len = 1 }, .kind = kind };
+	static const struct shell_word tab = { .text = { .s = "\t", .len = 1 }, .kind = kind };
+	size_t i = 1;
+
+	if (!c->word_count)
+		return false;
+	if (strcmp(c->words[0].text.s, "cat") == 0 && c->input && c->word_count == 1) {
+		*out = *c->input;
+		return true;
+	}
+	if (strcmp(c->words[0].text.s, "echo") && strcmp(c->words[0].text.s, "printf"))
+		return false;
+	while (i < c->word_count && c->words[i].text.s[0] == '-')
+		i++;
+	*out = word_join(c->words + i, c->word_count - i, arena);
+	if (c->words[0].text.s[0] == 'p' && i + 1 < c->word_count &&
+	    strstr(c->words[i].text.s, "%s"))
+		*out = formatted(c->words + i, c->word_count - i, arena);
+	if (c->words[0].text.s[0] == 'p') { /* printf 'a\nb\n' */
+		*out = word_replace(out, "\\n", 2, &newline, arena);
+		if (strstr(out->text.s, "\\t"))
+			*out = word_replace(out, "\\t", 2, &tab, arena);
+	}
+	if (out->text.len > 1 && strcmp(out->text.s + out->text.len - 2, "\\n") == 0)
+		*out = word_slice(out, 0, out->text.len - 2, arena);
+	return true;
+}
+
+/* -o FILE, -LO URL: does this option of curl or wget have the name of a file behind it? */
+static bool names_output(const char *program, const char *s)
+{
+	bool curl = strcmp(program, "curl") == 0;
+	size_t len = strlen(s);
+
+	if (blocklist_listed(" --output --output-document --out ", s, len))
+		return true;
+	return s[0] == '-' && s[1] && s[1] != '-' &&
+	       (s[len - 1] == 'o' || (s[len - 1] == 'O' && !curl));
+}
+
+/* curl writes to its output unless -O says that the file keeps its name. */
+static bool has_remote_name(const struct shell_command *c)
+{
+	for (size_t i = 1; i < c->word_count; i++) {
+		const char *s = c->words[i].text.s;
+
+		if (strncmp(s, "--remote-name", 13) == 0 ||
+		    (s[0] == '-' && s[1] != '-' && strchr(s, 'O')))
+			return true;
+	}
+	return false;
+}
+
+/* scp HOST:X DEST, rsync, sftp: what comes from another machine. */
+static void note_copied_from_afar(struct written_files *files, const struct shell_command *c,
+				  struct shell_arena *arena)
+{
+	const struct shell_word *to = &c->words[c->word_count - 1];
+	bool here = strcmp(to->text.s, ".") == 0 || strcmp(to->text.s, "./") == 0;
+
+	for (size_t i = 1; i < c->word_count; i++) {
+		const char *s = c->words[i].text.s, *colon = strchr(s, ':'), *base;
+		size_t len;
+
+		if (!colon || s[0] == '-' || memchr(s, '/', (size_t)(colon - s)))
+			continue;
+		base = strrchr(colon, '/') ? strrchr(colon, '/') + 1 : colon + 1;
+		if (here || to == &c->words[i])
+			add(files, base, strlen(base), NULL, FLOW_REMOTE, arena);
+		else if (plain_name(to, &len))
+			add(files, plain_name(to, &len), len, NULL, FLOW_REMOTE, arena);
+	}
+}
+
+/* curl -o FILE, wget -O FILE, wget URL: the last part of its path. */
+static void note_download(struct written_files *files, const struct shell_command *c,
+			  struct shell_arena *arena)
+{
+	bool foreign;
+	struct shell_text base = blocklist_base_name(&c->words[0], &foreign);
+	const struct blocklist_name *program = blocklist_lookup(base.s, base.len);
+	bool named = false, keeps = true;
+	char room[KEY_MAX];
+
+	if (blocklist_listed(" scp rsync sftp ", base.s, base.len) && c->word_count > 1)
+		note_copied_from_afar(files, c, arena);
+	if (!program || !(program->flow & FLOW_KIND_FETCH))
+		return;
+	if (strcmp(program->name, "curl") == 0)
+		keeps = has_remote_name(c);
+	for (size_t i = 1; i < c->word_count; i++) {
+		const char *s = c->words[i].text.s, *slash = strrchr(s, '/');
+		size_t len;
+
+		if (names_output(program->name, s) &&
+		    i + 1 < c->word_count && c->words[i + 1].text.s[0] != '-' &&
+		    !strstr(c->words[i + 1].text.s, "://")) {
+			const char *name = key_of(&c->words[++i], room, &len);
+
+			add(files, name, len, NULL, FLOW_REMOTE, arena);
+			named = true;
+		} else if (!named && keeps && strstr(s, "/") && s[0] != '-' && slash[1]) {
+			add(files, slash + 1, strlen(slash + 1), NULL, FLOW_REMOTE, arena);
+		}
+	}
+}
+
+static void note_tee(struct written_files *files, const struct shell_command *c, unsigned flow,
+		     struct shell_arena *arena)
+{
+	for (size_t i = 1; i < c->word_count; i++) {
+		size_t len;
+		char room[KEY_MAX];
+		const char *name = key_of(&c->words[i], room, &len);
+
+		if (name && name[0] != '-')
+			add(files, name, len, c->input, c->input ? 0 : flow, arena);
+	}
+}
+
+/* cp /bin/rm x, ln -s /bin/rm x, mv: x is a name of the program. */
+static void note_copy(struct written_files *files, const struct shell_command *c,
+		      struct shell_arena *arena)
+{
+	static const char copiers[] = " cp ln mv install hash ";
+	const struct shell_word *from, *to = &c->words[c->word_count - 1];
+	bool foreign;
+	struct shell_text base;
+	const char *name;
+	size_t len, before;
+
+	if (c->word_count < 3 ||
+	    !blocklist_listed(copiers, c->words[0].text.s, c->words[0].text.len))
+		return;
+	from = to - 1;
+	base = blocklist_base_name(from, &foreign);
+	name = plain_name(to, &len);
+	if (!name || from->text.s[0] != '/' || !strstr(from->text.s, "bin/") ||
+	    !blocklist_lookup(base.s, base.len) || strcmp(from->text.s, to->text.s) == 0)
+		return;
+	before = files->count;
+	add(files, name, len, from, 0, arena);
+	if (files->count > before) {
+		files->list[before].program = true;
+		files->list[before].known = false;
+	}
+}
+
+void files_note(struct written_files *files, const struct dataflow *flows,
+			 uint32_t index, struct shell_arena *arena)
+{
+	const struct shell_command *c = &flows->script->commands[index];
+	struct shell_word content;
+	bool known = false, looked = false;
+	char room[KEY_MAX];
+
+	if (files->count == FILES_MAX || !c->word_count)
+		return;
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		size_t len;
+		const char *name;
+
+		if ((r->op != SHELL_TO && r->op != SHELL_APPEND) || r->fd > 1)
+			continue;
+		name = key_of(&r->target, room, &len);
+		if (!looked)
+			known = files_output(c, arena, &content);
+		looked = true;
+		add(files, name, len, known ? &content : NULL,
+		    known ? 0 : dataflow_output(flows, index), arena);
+	}
+	if (strcmp(c->words[0].text.s, "tee") == 0)
+		note_tee(files, c, dataflow_input(flows, index), arena);
+	else
+		note_download(files, c, arena);
+	note_copy(files, c, arena);
+}

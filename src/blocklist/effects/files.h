@@ -1,0 +1,43 @@
+/*
+ * files - what a text writes into files that it runs afterwards.
+ *
+ * A few files only, by the name they are given: known text from echo, cat with a
+ * here-document and tee, and downloads. No file is opened.
+ */
+#ifndef PROCPEN_BLOCKLIST_EFFECTS_FILES_H
+#define PROCPEN_BLOCKLIST_EFFECTS_FILES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "blocklist/effects/dataflow.h"
+
+#define FILES_MAX 16
+
+struct written_file {
+	const char *name; /* without a leading ./ */
+	size_t len;
+	bool known;
+	bool program;     /* it is the program that the content names */
+	struct shell_word content;
+	unsigned flow;    /* enum blocklist_flow, when the content is not known */
+};
+
+struct written_files {
+	struct written_file list[FILES_MAX];
+	size_t count;
+};
+
+/* Keep in mind what command @index writes. */
+void files_note(struct written_files *files, const struct dataflow *flows,
+			 uint32_t index, struct shell_arena *arena);
+
+/* What is known of the file @name, or NULL. */
+const struct written_file *files_find(const struct written_files *files,
+						 const struct shell_word *name);
+
+/* The text that echo, printf or cat writes to its standard output. False: not known. */
+bool files_output(const struct shell_command *c, struct shell_arena *arena,
+		      struct shell_word *out);
+
+#endif

@@ -1,0 +1,456 @@
+#include "blocklist/effects/find.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "blocklist/command/word.h"
+
+/* Steps of the budget, and for each word. */
+#define WORK_FIND 60u
+#define WORK_WORD 12u
+/* Places times actions are bounded: more places than this are one unknown. */
+#define PLACES_MAX 64
+/* Groups in groups; what is deeper chooses nothing. */
+#define GROUPS_MAX 16
+/* Names of one command that are told apart. */
+#define NAMES_MAX 16
+/* Places times actions times names: a command with more is too complex. */
+#define ACTIONS_MAX 4096
+
+/* What the tests before a place in the expression leave, for certain. */
+enum choice {
+	CHOICE_ALL,
+	CHOICE_WEAK,   /* by age, size or mode */
+	CHOICE_NARROW, /* by name, owner, ... */
+};
+
+/* Names that the tests leave: those of the list from @from up to @to. */
+struct names {
+	size_t from, to;
+};
+
+/* An expression in parentheses, or the whole. */
+struct group {
+	enum choice choice, least; /* before it; of its arms so far */
+	struct names names;        /* before it; from their end on stand those of its arms */
+	bool negated;
+};
+
+struct search {
+	const struct shell_word *words;
+	size_t count;
+	struct shell_arena *arena;
+	const struct shell_word *places[PLACES_MAX];
+	size_t place_count;
+	enum choice choice;
+	bool negated;
+	struct group groups[GROUPS_MAX]; /* those around the present place, the whole first */
+	unsigned depth; /* parentheses that are open */
+	const struct shell_word *list[NAMES_MAX]; /* of -name and the like */
+	size_t list_count;
+	struct names names;
+	const struct shell_word *name; /* the one that is looked at */
+	struct action_list *out;
+	size_t first; /* actions that were there before */
+};
+
+static const uint8_t here_kind[] = { SHELL_LITERAL };
+static const struct shell_word here = { .text = { .s = ".", .len = 1 }, .kind = here_kind };
+
+/* A pattern of nothing but wildcards narrows nothing. */
+static bool wildcards_only(const struct shell_word *w)
+{
+	for (size_t i = 0; i < w->text.len; i++)
+		if (!strchr("*.?[]!^$+()\\/", w->text.s[i]))
+			return false;
+	return true;
+}
+
+static bool has_wildcard(const struct shell_word *w)
+{
+	return strpbrk(w->text.s, "*?[") != NULL;
+}
+
+/* Below these a pattern of names says what is meant. */
+static bool named_place(const struct shell_word *place)
+{
+	static const char *const tops[] = { "/dev", "/boot", "/etc", "/lib", "/usr/lib", "/bin",
+					    "/sbin", "/usr/bin", "/usr/sbin", "/sys", "/proc" };
+
+	for (size_t i = 0; i < COUNT_OF(tops); i++)
+		if (strncmp(place->text.s, tops[i], strlen(tops[i])) == 0)
+			return true;
+	return false;
+}
+
+/* The next of the names that are left, or none if there are none; *@k counts them. */
+static bool next_name(struct search *s, size_t *k)
+{
+	size_t count = s->names.to - s->names.from;
+
+	if (*k >= count + !count)
+		return false;
+	s->name = count ? s->list[s->names.from + *k] : NULL;
+	++*k;
+	return true;
+}
+
+/* What {} stands for, found below @place. */
+static struct shell_word subject(struct search *s, const struct shell_word *place)
+{
+	if (s->choice == CHOICE_NARROW && s->name && place &&
+	    (named_place(place) || !has_wildcard(s->name))) {
+		struct shell_word name =
+			word_fixed(s->name->text.s, SHELL_LITERAL, s->name, s->arena);
+		uint8_t *kinds = shell_alloc(s->arena, name.text.len + 1);
+
+		for (size_t i = 0; i < name.text.len; i++)
+			kinds[i] = strchr("*?[]", name.text.s[i]) ? SHELL_GLOB : SHELL_LITERAL;
+		name.kind = kinds;
+		return word_path(place, &name, s->arena);
+	}
+	return word_below(s->choice == CHOICE_NARROW ? NULL : place, s->arena);
+}
+
+/* Whatever is found in it, the part is the whole command. */
+static void find_add(struct search *s, struct action action)
+{
+	if (s->out->count - s->first == ACTIONS_MAX) {
+		shell_arena_exhaust(s->arena);
+		return;
+	}
+	action.start = s->words[0].start;
+	action.end = s->words[s->count - 1].end;
+	*action_add(s->out, action.kind, 0) = action;
+}
+
+/* The files that @subject stands for are removed, or their names are printed. */
+static void find_add_subject(struct search *s, enum action_kind kind, struct shell_word subject,
+			     bool narrow)
+{
+	struct shell_word *copy = shell_alloc(s->arena, sizeof(*copy));
+
+	*copy = subject;
+	find_add(s, (struct action){ .kind = kind, .word = copy,
+				     .effect = narrow ? "remove" : "remove_tree" });
+}
+
+/* For -exec: changing modes of what is chosen by its mode, age or size is no whole tree. */
+static bool only_changes_mode(const struct shell_word *words, size_t count)
+{
+	static const char changers[] =
+		" chmod chown chgrp setfacl restorecon chcon gzip bzip2 xz mv cp ";
+
+	for (size_t i = 0; i < count && i < 2; i++) {
+		const char *slash = strrchr(words[i].text.s, '/');
+		const char *name = slash ? slash + 1 : words[i].text.s;
+
+		if (blocklist_listed(changers, name, strlen(name)))
+			return true;
+	}
+	return false;
+}
+
+/* The command of -exec for one of what is found. */
+static void add_run_on(struct search *s, const struct shell_word *words, size_t count, bool append,
+		       const struct shell_word *place)
+{
+	struct shell_word stand_in = subject(s, place);
+	struct shell_word *list = shell_alloc(s->arena, (count + 1) * sizeof(*list));
+	bool placed = false;
+
+	for (size_t i = 0; i < count; i++) {
+		list[i] = words[i];
+		if (!strstr(words[i].text.s, "{}"))
+			continue;
+		list[i] = word_is(&words[i], "{}") ? stand_in
+			: word_replace(&words[i], "{}", 2, &stand_in, s->arena);
+		placed = true;
+	}
+	list[count] = stand_in;
+	find_add(s, (struct action){ .kind = ACTION_WORDS, .words = list,
+				     .count = count + (append && !placed),
+				     .flags = ACTION_EACH });
+}
+
+/*
+ * Where else a name below / may be found: with a pattern it is not said. Returns how
+ * many of @tops; /boot only if the pattern names what is there.
+ */
+static size_t below_root(const struct search *s, const char *const **tops)
+{
+	static const char *const places[] = { "/etc", "/lib", "/bin", "/boot" };
+	static const char *const kernels[] = { "vmlinu", "initr", "grub", "System.map" };
+	bool root = false;
+
+	*tops = places;
+	for (size_t p = 0; p < s->place_count; p++)
+		root |= word_is(s->places[p], "/");
+	if (!root || s->choice != CHOICE_NARROW || !s->name)
+		return 0;
+	for (size_t i = 0; i < COUNT_OF(kernels); i++)
+		if (strncmp(s->name->text.s, kernels[i], strlen(kernels[i])) == 0)
+			return COUNT_OF(places);
+	return COUNT_OF(places) - 1;
+}
+
+static void add_run(struct search *s, const struct shell_word *words, size_t count, bool append)
+{
+	enum choice choice = s->choice;
+	const char *const *tops;
+
+	if (choice == CHOICE_WEAK && only_changes_mode(words, count))
+		s->choice = CHOICE_NARROW;
+	for (size_t k = 0; count && next_name(s, &k);) {
+		for (size_t p = 0; p < s->place_count && !shell_arena_spent(s->arena); p++)
+			add_run_on(s, words, count, append, s->places[p]);
+		for (size_t i = below_root(s, &tops); i-- > 0 && !shell_arena_spent(s->arena);) {
+			struct shell_word top = word_fixed(tops[i], SHELL_LITERAL, words, s->arena);
+
+			add_run_on(s, words, count, append, &top);
+		}
+	}
+	s->choice = choice;
+}
+
+static void add_below_root(struct search *s)
+{
+	const char *const *tops;
+
+	for (size_t i = below_root(s, &tops); i-- > 0;) {
+		struct shell_word top = word_fixed(tops[i], SHELL_LITERAL, s->places[0], s->arena);
+
+		find_add_subject(s, ACTION_TOUCH, subject(s, &top), true);
+	}
+}
+
+static void add_each(struct search *s, enum action_kind kind)
+{
+	for (size_t k = 0; next_name(s, &k);) {
+		if (kind == ACTION_TOUCH)
+			add_below_root(s);
+		for (size_t p = 0; p < s->place_count; p++)
+			find_add_subject(s, kind, subject(s, s->places[p]),
+					 s->choice == CHOICE_NARROW);
+	}
+}
+
+static void add_place(struct search *s, const struct shell_word *place)
+{
+	if (s->place_count < PLACES_MAX)
+		s->places[s->place_count++] = place;
+}
+
+/* ---- find ---- */
+
+static const char names_tests[] =
+	" -name -iname -path -ipath -wholename -iwholename -regex -iregex "
+	"-lname -ilname ";
+static const char strong_tests[] = " -group -inum -samefile -gid -fstype -uid -user -newer -anewer "
+				   "-cnewer -newermt -links ";
+static const char strong_flags[] = " -empty -nouser -nogroup ";
+static const char weak_tests[] = " -mtime -mmin -atime -amin -ctime -cmin -size -perm -used "
+				 "-context ";
+static const char other_values[] = " -maxdepth -mindepth -type -xtype -printf -D -O -regextype ";
+
+/* -perm -4000: setuid programs are no few files like any other. */
+static bool special_mode(const struct shell_word *value)
+{
+	const char *s = value->text.s;
+
+	return (s[0] == '-' || s[0] == '/') && strchr("2467", s[1]) && strlen(s) == 5;
+}
+
+/* A test that must hold from here on; a negated one leaves nearly all. */
+static void narrow(struct search *s, enum choice choice)
+{
+	if (!s->negated && s->depth < GROUPS_MAX && choice > s->choice)
+		s->choice = choice;
+}
+
+static void test_name(struct search *s, const struct shell_word *value)
+{
+	if (s->negated || s->depth >= GROUPS_MAX || wildcards_only(value))
+		return;
+	narrow(s, CHOICE_NARROW);
+	if (s->list_count == NAMES_MAX)
+		s->list_count--;
+	s->list[s->list_count++] = value;
+	s->names = (struct names){ s->list_count - 1, s->list_count };
+}
+
+/* The test or action at @i; returns how many words it takes. */
+static size_t read_test(struct search *s, size_t i)
+{
+	const struct shell_word *w = &s->words[i], *value = i + 1 < s->count ? w + 1 : NULL;
+	const char *text = w->text.s;
+	size_t len = w->text.len;
+
+	if (value && blocklist_listed(names_tests, text, len))
+		test_name(s, value);
+	else if (value && blocklist_listed(strong_tests, text, len))
+		narrow(s, word_in(value, " root 0 ") ? CHOICE_ALL : CHOICE_NARROW);
+	else if (blocklist_listed(strong_flags, text, len)) {
+		narrow(s, CHOICE_NARROW);
+		return 1;
+	} else if (value && blocklist_listed(weak_tests, text, len))
+		narrow(s, special_mode(value) ? CHOICE_ALL : CHOICE_WEAK);
+	else if (!value || !blocklist_listed(other_values, text, len))
+		return 1;
+	return 2;
+}
+
+/* -exec and its relatives: the command ends at ; or at +. Returns how many words. */
+static size_t read_exec(struct search *s, size_t i)
+{
+	size_t end = i + 1;
+
+	while (end < s->count && !word_is(&s->words[end], ";") &&
+	       !(word_is(&s->words[end], "+") && word_is(&s->words[end - 1], "{}")))
+		end++;
+	add_run(s, s->words + i + 1, end - i - 1, false);
+	return end - i + 1;
+}
+
+/* ---- groups ---- */
+
+static void open_group(struct search *s)
+{
+	if (++s->depth >= GROUPS_MAX)
+		return;
+	s->groups[s->depth] = (struct group){ s->choice, CHOICE_NARROW, s->names, s->negated };
+}
+
+/* Behind -o the tests before it do not hold, and behind a comma what they chose is forgotten. */
+static void next_arm(struct search *s, bool comma)
+{
+	struct group *g = &s->groups[s->depth];
+
+	if (s->depth >= GROUPS_MAX)
+		return;
+	if (comma)
+		g->least = CHOICE_NARROW;
+	else if (s->choice < g->least)
+		g->least = s->choice;
+	s->choice = g->choice;
+	s->names = g->names;
+}
+
+/* What is chosen for certain is what each arm has chosen. */
+static void close_group(struct search *s)
+{
+	struct group *g = &s->groups[s->depth];
+
+	if (s->depth < GROUPS_MAX) {
+		next_arm(s, false);
+		if (!g->negated && g->least > s->choice)
+			s->choice = g->least;
+		if (!g->negated && s->list_count > g->names.to)
+			s->names = (struct names){ g->names.to, s->list_count };
+	}
+	s->depth -= s->depth > 0;
+}
+
+static size_t read_part(struct search *s, size_t i)
+{
+	static const char runs[] = " -exec -execdir -ok -okdir ";
+	static const char files[] = " -fprint -fprint0 -fls -fprintf ";
+	const struct shell_word *w = &s->words[i];
+	size_t taken = 1;
+
+	if (word_is(w, "!") || word_is(w, "-not")) {
+		s->negated = !s->negated;
+		return 1;
+	}
+	if (word_is(w, "(")) {
+		open_group(s);
+	} else if (word_is(w, ")")) {
+		close_group(s);
+	} else if (word_is(w, "-delete")) {
+		add_each(s, ACTION_TOUCH);
+	} else if (word_in(w, runs)) {
+		taken = read_exec(s, i);
+	} else if (word_in(w, files) && i + 1 < s->count) {
+		find_add(s, (struct action){ .kind = ACTION_TOUCH, .word = &s->words[i + 1],
+					     .effect = "write" });
+		taken = 2;
+	} else if (word_is(w, "-o") || word_is(w, "-or") || word_is(w, ",")) {
+		next_arm(s, word_is(w, ","));
+	} else {
+		taken = read_test(s, i);
+	}
+	s->negated = false;
+	return taken;
+}
+
+static void read_find(struct search *s)
+{
+	size_t i = 1;
+
+	while (i < s->count && s->words[i].text.s[0] == '-' &&
+	       (word_in(&s->words[i], " -H -L -P -D ") || word_begins(&s->words[i], "-O")))
+		i += 1 + word_is(&s->words[i], "-D");
+	for (; i < s->count && s->words[i].text.s[0] != '-' && !word_is(&s->words[i], "(") &&
+	       !word_is(&s->words[i], "!"); i++)
+		add_place(s, &s->words[i]);
+	if (!s->place_count)
+		add_place(s, &here);
+	s->groups[0].least = CHOICE_NARROW;
+	while (i < s->count)
+		i += read_part(s, i);
+	/* find / -name x -o -name y: -print stands behind the whole */
+	if (s->out->count == s->first) {
+		s->depth = 0;
+		close_group(s);
+		add_each(s, ACTION_PRINT);
+	}
+}
+
+/* ---- fd ---- */
+
+static void read_fd(struct search *s)
+{
+	static const char runs[] = " -x --exec -X --exec-batch ";
+	static const char values[] =
+		" -e --extension -t --type -E --exclude -d --max-depth --min-depth "
+		"-S --size --changed-within --changed-before -o --owner -j -c ";
+	bool pattern = false;
+	size_t i = 1;
+
+	for (; i < s->count; i++) {
+		const struct shell_word *w = &s->words[i];
+
+		if (word_in(w, runs))
+			break;
+		if (word_in(w, values)) {
+			if (word_is(w, "-e") || word_is(w, "--extension"))
+				narrow(s, CHOICE_NARROW);
+			i++;
+		} else if (w->text.s[0] != '-') {
+			if (pattern)
+				add_place(s, w);
+			else
+				narrow(s, wildcards_only(w) ? CHOICE_ALL : CHOICE_NARROW);
+			pattern = true;
+		}
+	}
+	if (!s->place_count)
+		add_place(s, &here);
+	if (i < s->count)
+		add_run(s, s->words + i + 1, s->count - i - 1, true);
+	else
+		add_each(s, ACTION_PRINT);
+}
+
+void find_read(const struct shell_word *words, size_t count, bool is_fd, struct action_list *out)
+{
+	struct search s = { .words = words, .count = count, .arena = out->arena, .out = out,
+			    .first = out->count };
+
+	if (!action_charge(out, WORK_FIND + WORK_WORD * count))
+		return;
+	if (is_fd)
+		read_fd(&s);
+	else
+		read_find(&s);
+}

@@ -1,0 +1,142 @@
+#include "blocklist/effects/fork_bomb.h"
+
+#include <string.h>
+
+#include "blocklist/command/word.h"
+
+/* Of more functions than this only few pairs are compared. */
+#define PAIRS_MAX 64
+
+static bool tell(uint32_t from, uint32_t to, uint32_t *start, uint32_t *end)
+{
+	*start = from;
+	*end = to;
+	return true;
+}
+
+/* "$FUNCNAME" is whatever function it stands in. */
+static bool names_function(const struct shell_word *word, const char *g)
+{
+	const struct shell_unknown *unknown = shell_word_unknown(word, 0);
+
+	if (word->text.s[0] == g[0] && strcmp(word->text.s, g) == 0)
+		return true;
+	return unknown && word->text.len == 1 && strcmp(unknown->name, "FUNCNAME") == 0;
+}
+
+/* Does function @f call @g in a way that makes another process? */
+static bool calls(const struct shell_script *s, const struct shell_function *f, const char *g,
+		  bool *forks)
+{
+	bool called = false;
+	uint32_t before = SHELL_NONE;
+
+	*forks = false;
+	for (uint32_t i = f->first; i < f->last && i < s->command_count; i++) {
+		const struct shell_command *c = &s->commands[i];
+
+		if (!c->word_count || !names_function(&c->words[0], g))
+			continue;
+		if (c->context & SHELL_BACKGROUND)
+			*forks = true;
+		if (c->piped_from != SHELL_NONE &&
+		    (c->piped_from == before ||
+		     !(c->context & (SHELL_CONDITIONAL | SHELL_IN_LOOP))))
+			*forks = true;
+		before = i;
+		called = true;
+	}
+	return called;
+}
+
+/* A function that starts itself, through at most one other function, in new processes. */
+static bool fork_bomb(const struct shell_script *s, uint32_t *start, uint32_t *end)
+{
+	size_t most = s->function_count < PAIRS_MAX ? s->function_count : PAIRS_MAX;
+
+	for (size_t i = 0; i < s->function_count; i++) {
+		const struct shell_function *f = &s->functions[i];
+		bool there, back;
+
+		if (calls(s, f, f->name, &there) && there)
+			return tell(f->start, f->end, start, end);
+		for (size_t k = 0; i < most && k < i; k++)
+			if (calls(s, f, s->functions[k].name, &there) &&
+			    calls(s, &s->functions[k], f->name, &back) && (there || back))
+				return tell(f->start, f->end, start, end);
+	}
+	return false;
+}
+
+static bool is_endless(const struct shell_command *c)
+{
+	return c->word_count == 1 && (c->context & SHELL_IN_LOOP) &&
+	       !(c->context & SHELL_BACKGROUND) &&
+	       (word_is(&c->words[0], ":") || word_is(&c->words[0], "true"));
+}
+
+/* while true; do X & done: only starts, and waits for nothing. */
+static bool loop_bomb(const struct shell_script *s, uint32_t *start, uint32_t *end)
+{
+	for (uint32_t i = 0, k; i < s->command_count; i = k) {
+		k = i + 1;
+		if (!is_endless(&s->commands[i]))
+			continue;
+		while (k < s->command_count && (s->commands[k].context & SHELL_IN_LOOP) &&
+		       (s->commands[k].context & SHELL_BACKGROUND))
+			k++;
+		if (k > i + 1 && (k == s->command_count ||
+				  !(s->commands[k].context & SHELL_IN_LOOP)))
+			return tell(s->commands[i].start, s->commands[k - 1].end, start, end);
+	}
+	return false;
+}
+
+static bool names_shell(const struct shell_word *w)
+{
+	const char *slash = strrchr(w->text.s, '/');
+	const char *name = slash ? slash + 1 : w->text.s;
+
+	return strcmp(name, "sh") == 0 || strcmp(name, "bash") == 0 || strcmp(name, "dash") == 0;
+}
+
+/* $0 stands for the shell; its letters come from one place, or from elsewhere. */
+static bool is_itself(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->word_count; i++) {
+		const struct shell_word *w = &c->words[i];
+
+		if (!names_shell(w) || !w->text.at)
+			return false;
+		if (w->text.at[0] != w->text.at[1] && w->text.at[0] >= c->start &&
+		    w->text.at[0] < c->end)
+			return false;
+	}
+	return c->word_count > 0;
+}
+
+/* $0 & $0 */
+static bool self_bomb(const struct shell_script *s, uint32_t *start, uint32_t *end)
+{
+	uint32_t first = SHELL_NONE, last = SHELL_NONE;
+	bool forks = false;
+
+	for (uint32_t i = 0; i < s->command_count; i++) {
+		const struct shell_command *c = &s->commands[i];
+
+		if (!is_itself(c))
+			continue;
+		forks |= (c->context & SHELL_BACKGROUND) || c->piped_from != SHELL_NONE;
+		if (first == SHELL_NONE)
+			first = i;
+		else
+			last = i;
+	}
+	return forks && last != SHELL_NONE &&
+	       tell(s->commands[first].start, s->commands[last].end, start, end);
+}
+
+bool fork_bomb_find(const struct shell_script *s, uint32_t *start, uint32_t *end)
+{
+	return fork_bomb(s, start, end) || loop_bomb(s, start, end) || self_bomb(s, start, end);
+}

@@ -1,0 +1,144 @@
+#include "blocklist/effects/input.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocklist/command/word.h"
+#include "blocklist/effects/files.h"
+
+/* ---- descriptors ---- */
+
+/* How many commands before are looked at for the exec that opened it. */
+#define BEFORE_MAX 32
+
+static const struct shell_word *opened_by(const struct shell_command *c, long fd)
+{
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+
+		if (r->fd != fd)
+			continue;
+		if (r->op == SHELL_HERE || r->op == SHELL_STRING)
+			return &r->target;
+		if (r->op == SHELL_FROM && r->target.content)
+			return r->target.content;
+	}
+	return NULL;
+}
+
+static const struct shell_word *opened_before(const struct shell_script *s, uint32_t index)
+{
+	const struct shell_command *c = &s->commands[index];
+	long fd = 0;
+
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].op == SHELL_DUP && c->redirects[i].fd <= 0)
+			fd = strtol(c->redirects[i].target.text.s, NULL, 10);
+	for (uint32_t i = index; fd > 2 && i-- > 0 && index - i <= BEFORE_MAX;) {
+		const struct shell_command *before = &s->commands[i];
+		const struct shell_word *text = NULL;
+
+		if (before->word_count == 1 && word_is(before->words, "exec"))
+			text = opened_by(before, fd);
+		if (text)
+			return text;
+	}
+	return NULL;
+}
+
+/* ---- standard input ---- */
+
+/* Does a redirection give it another standard input? */
+static bool has_input(const struct shell_command *c)
+{
+	for (size_t i = 0; i < c->redirect_count; i++)
+		if (c->redirects[i].fd <= 0 &&
+		    (c->redirects[i].op == SHELL_FROM || c->redirects[i].op == SHELL_HERE ||
+		     c->redirects[i].op == SHELL_STRING))
+			return true;
+	return false;
+}
+
+/* sh < /dev/stdin */
+static bool reads_outer_input(const struct shell_command *c)
+{
+	static const char names[] = " /dev/stdin /dev/fd/0 /proc/self/fd/0 ";
+
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_word *file = &c->redirects[i].target;
+
+		if (c->redirects[i].op == SHELL_FROM &&
+		    word_in(file, names))
+			return true;
+	}
+	return false;
+}
+
+/* echo x > >(sh), tee >(sh): what goes into the process. All of a command's get the same. */
+static const struct shell_word *parent_output(struct dataflow *flows, uint32_t index,
+					      struct shell_arena *arena)
+{
+	const struct shell_command *parent = &flows->script->commands[index];
+	struct shell_word *out;
+
+	if (parent->word_count && word_is(&parent->words[0], "tee"))
+		return parent->input;
+	if (flows->fed_by == index)
+		return flows->fed;
+	out = shell_alloc(arena, sizeof(*out));
+	flows->fed = files_output(parent, arena, out) ? out : NULL;
+	flows->fed_by = index;
+	return flows->fed;
+}
+
+void input_find(struct place *at, struct dataflow *flows, const struct shell_word *outer,
+		unsigned outer_flow, struct shell_arena *arena)
+{
+	const struct shell_command *c = place_command(at);
+
+	at->input = c->input;
+	if (!at->input && outer &&
+	    (reads_outer_input(c) || (outer->text.len > INPUT_PARSED_MAX && !has_input(c))))
+		at->input = outer;
+	if (!at->input && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
+		at->input = parent_output(flows, c->parent, arena);
+	if (!at->input && c->redirect_count)
+		at->input = opened_before(at->script, at->index);
+	at->input_flow = dataflow_input(flows, at->index);
+	if (at->input) /* what the filter made of it is known */
+		at->input_flow &= ~(unsigned)FLOW_FILTERED;
+	if (!at->input_flow && c->piped_from == SHELL_NONE && !has_input(c) &&
+	    !(c->context & SHELL_IN_SUBSTITUTION))
+		at->input_flow = outer_flow;
+}
+
+const struct shell_word *input_descriptor(const struct place *at, const struct shell_word *file)
+{
+	const struct shell_command *c = place_command(at);
+
+	if (!c || (!word_begins(file, "/dev/fd/") && !word_begins(file, "/proc/self/fd/")))
+		return NULL;
+	return opened_by(c, strtol(strrchr(file->text.s, '/') + 1, NULL, 10));
+}
+
+/* What a shell leaves of its input is judged too: it is no input of what it runs. */
+void input_run(const struct command *cmd, const struct shell_word *words, size_t count,
+	       unsigned flags, struct action_list *out)
+{
+	const struct shell_word *input = cmd->at->input;
+	struct action *a;
+
+	action_flow(out, cmd->at->input_flow & ~(flags & ACTION_FOREIGN ? FLOW_FILTERED : 0u),
+		    cmd->words, cmd->count);
+	if (!input)
+		return;
+	action_flow(out, dataflow_origin(cmd->at, input), input, 1);
+	if (flags & ACTION_FOREIGN) {
+		action_code(out, input, NULL, 0, flags | ACTION_NO_INPUT);
+		return;
+	}
+	a = action_add(out, ACTION_TEXT, flags | ACTION_NO_INPUT);
+	a->word = input;
+	a->words = words;
+	a->count = count;
+}

@@ -1,0 +1,228 @@
+/*
+ * Programs that take lines of a language of their own: jobs, crontabs, makefiles, rules of a
+ * firewall, partitions, passwords.
+ */
+#include "blocklist/effects/readers.h"
+
+#include "blocklist/command/names.h"
+#include "blocklist/command/word.h"
+#include "blocklist/effects/autorun.h"
+#include "blocklist/effects/dataflow.h"
+#include "blocklist/effects/files.h"
+#include "blocklist/effects/input.h"
+
+/* What such a text runs may be none for a shell, and has another standard input. */
+#define LINE_FLAGS (ACTION_LENIENT | ACTION_NO_INPUT)
+
+/* ---- what comes in ---- */
+
+static bool only_blanks(const struct shell_word *word)
+{
+	return strspn(word->text.s, " \t\n") == word->text.len;
+}
+
+/* Nothing but comments: a crontab without a job. */
+static bool no_jobs(const struct shell_word *text)
+{
+	const char *s = text->text.s;
+
+	for (; *s; s += strcspn(s, "\n")) {
+		s += strspn(s, " \t\n");
+		if (*s && *s != '#')
+			return false;
+	}
+	return true;
+}
+
+/* Is standard input /dev/null? */
+static bool from_null(const struct place *at)
+{
+	const struct shell_command *c = place_command(at);
+
+	for (size_t i = 0; c && i < c->redirect_count; i++)
+		if (c->redirects[i].op == SHELL_FROM &&
+		    word_is(&c->redirects[i].target, "/dev/null"))
+			return true;
+	return false;
+}
+
+/* : | crontab - */
+static bool from_nothing(const struct place *at)
+{
+	const struct shell_command *c = place_command(at);
+
+	if (!c || c->piped_from >= at->script->command_count)
+		return false;
+	c = &at->script->commands[c->piped_from];
+	if (c->word_count == 2)
+		return (word_is(c->words, "printf") && !c->words[1].text.len) ||
+		       (word_is(c->words, "cat") && word_is(c->words + 1, "/dev/null")) ||
+		       (word_is(c->words, "echo") && word_is(c->words + 1, "-n"));
+	return c->word_count == 1 && (word_is(c->words, ":") || word_is(c->words, "true"));
+}
+
+static size_t input_lines(const struct command *cmd, struct action_list *out,
+			  struct shell_word **lines)
+{
+	return cmd->at->input ? word_items(cmd->at->input, true, out->budget, out->arena, lines)
+			      : 0;
+}
+
+/* ---- jobs ---- */
+
+/* at and batch take shell text from standard input. */
+void read_at(const struct command *cmd, struct action_list *out)
+{
+	input_run(cmd, cmd->words, 1, 0, out);
+}
+
+/* crontab - takes lines of shell text behind the time. */
+void read_crontab(const struct command *cmd, struct action_list *out)
+{
+	const struct place *at = cmd->at;
+	struct shell_word *lines = NULL;
+	size_t n;
+
+	if (cmd->count > 1 && !word_is(&cmd->words[cmd->count - 1], "-"))
+		return;
+	action_charge(out, at->input ? at->input->text.len : 0);
+	if (at->input ? no_jobs(at->input) : from_null(at) || from_nothing(at))
+		action_found(out, "jobs", cmd->words, cmd->count);
+	action_flow(out, at->input_flow & FLOW_REMOTE, cmd->words, cmd->count);
+	n = input_lines(cmd, out, &lines);
+	for (size_t i = 0; i < n; i++) {
+		/* (crontab -l; echo LINE): what is not known ends before LINE. */
+		size_t from = word_unknown_at(&lines[i], 0);
+
+		action_text_part(out, &lines[i],
+				 from + autorun_cron_skip(lines[i].text.s + from, false),
+				 lines[i].text.len, LINE_FLAGS);
+	}
+}
+
+/* ---- passwords ---- */
+
+/* echo root:x | chpasswd; but not for the root of an image. */
+void read_chpasswd(const struct command *cmd, struct action_list *out)
+{
+	const struct shell_command *c = place_command(cmd->at);
+	struct shell_word *lines = NULL;
+	size_t n;
+
+	if (c && word_is(&c->words[0], "chroot"))
+		return;
+	n = input_lines(cmd, out, &lines);
+	for (size_t i = 0; i < n; i++)
+		if (word_begins(&lines[i], "root:"))
+			action_found(out, "root_password", cmd->words, cmd->count);
+}
+
+/* ---- lines that are commands of one program ---- */
+
+/* Each line of standard input is the rest of a command that begins with @count words. */
+static void read_command_lines(const struct command *cmd, const char *program, size_t count,
+			       struct action_list *out)
+{
+	const struct blocklist_name *name = blocklist_lookup(program, strlen(program));
+	struct shell_word *lines = NULL, *items, *list;
+	size_t n = input_lines(cmd, out, &lines);
+
+	for (size_t i = 0; i < n; i++) {
+		size_t k = word_items(&lines[i], false, out->budget, out->arena, &items);
+
+		list = shell_alloc(out->arena, (count + k) * sizeof(*list));
+		memcpy(list, cmd->words, count * sizeof(*list));
+		memcpy(list + count, items, k * sizeof(*list));
+		action_named(out, name, list, count + k);
+	}
+}
+
+void read_parted(const struct command *cmd, struct action_list *out)
+{
+	read_command_lines(cmd, "parted", cmd->count, out);
+}
+
+static void read_rule_lines(const struct command *cmd, const char *program,
+			    struct action_list *out)
+{
+	const struct place *at = cmd->at;
+
+	if (cmd->count > 1 && word_in(&cmd->words[1], " -t --test "))
+		return;
+	if (from_null(at) || (at->input && only_blanks(at->input) && cmd->count == 1) ||
+	    (cmd->count > 1 && word_is(&cmd->words[cmd->count - 1], "/dev/null")))
+		action_found(out, "firewall.empty", cmd->words, cmd->count);
+	else
+		read_command_lines(cmd, program, 1, out);
+}
+
+void read_iptables_restore(const struct command *cmd, struct action_list *out)
+{
+	read_rule_lines(cmd, "iptables", out);
+}
+
+/* nft -f - */
+void read_nft(const struct command *cmd, struct action_list *out)
+{
+	read_rule_lines(cmd, "nft", out);
+}
+
+/* ---- make ---- */
+
+/* The makefile of -f - or -f <(...), as far as its text is known. *@input: it is what comes in. */
+static const struct shell_word *makefile_text(const struct command *cmd, bool *input)
+{
+	static const char stdin_names[] = " - /dev/stdin /dev/fd/0 ";
+
+	*input = false;
+	for (size_t i = 1; i < cmd->count; i++) {
+		bool next = word_is(&cmd->words[i], "-f") && i + 1 < cmd->count;
+		const struct shell_word *file = &cmd->words[i + next];
+
+		*input = word_is(&cmd->words[i], "-f-") || (next && word_in(file, stdin_names));
+		if (*input)
+			return cmd->at->input;
+		if (next && file->content)
+			return file->content;
+	}
+	return NULL;
+}
+
+/* The Makefile that the text wrote before. */
+static const struct shell_word *written_makefile(const struct written_files *files)
+{
+	static const char *const names[] = { "Makefile", "makefile", "GNUmakefile" };
+	static const uint8_t kind[16];
+
+	for (size_t i = 0; i < 3; i++) {
+		struct shell_word name = { .text = { .s = names[i], .len = strlen(names[i]) },
+					   .kind = kind };
+		const struct written_file *f = files_find(files, &name);
+
+		if (f && f->known)
+			return &f->content;
+	}
+	return NULL;
+}
+
+/* make -f -: the lines of recipes, and what stands behind ; in a rule. */
+void read_make(const struct command *cmd, struct action_list *out)
+{
+	struct shell_word *lines = NULL;
+	bool input;
+	const struct shell_word *text = makefile_text(cmd, &input);
+	size_t n;
+
+	if (!text && !input && cmd->at->files && cmd->at->files->count)
+		text = written_makefile(cmd->at->files);
+	if (input)
+		action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
+	n = text ? word_items(text, true, out->budget, out->arena, &lines) : 0;
+	for (size_t i = 0; i < n; i++) {
+		const char *s = lines[i].text.s, *recipe = s[0] == '\t' ? s : strchr(s, ';');
+
+		if (recipe)
+			action_text_part(out, &lines[i], (size_t)(recipe - s) + 1,
+					 lines[i].text.len, LINE_FLAGS);
+	}
+}

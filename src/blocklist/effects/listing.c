@@ -1,0 +1,199 @@
+#include "blocklist/effects/listing.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "blocklist/command/args.h"
+#include "blocklist/command/names.h"
+
+/* How many words of wrappers before a program are passed over. */
+#define WRAPPERS_MAX 8
+/* seq to more than this counts through the ids of processes. */
+#define IDS_MANY 1000
+
+struct words {
+	const struct shell_word *list; /* [0] is the program */
+	size_t count;
+	struct shell_text program; /* without its folder */
+};
+
+static struct words words_of(const struct shell_word *list, size_t count)
+{
+	bool foreign;
+
+	return (struct words){ list, count, blocklist_base_name(&list[0], &foreign) };
+}
+
+static bool program_in(const struct words *w, const char *names)
+{
+	return blocklist_listed(names, w->program.s, w->program.len);
+}
+
+static bool has_word(const struct words *w, const char *list)
+{
+	for (size_t i = 1; i < w->count; i++)
+		if (blocklist_word_listed(&w->list[i], list))
+			return true;
+	return false;
+}
+
+/* Letters among the short options. */
+static bool has_letter(const struct words *w, const char *letters)
+{
+	for (size_t i = 1; i < w->count; i++) {
+		const char *s = w->list[i].text.s;
+
+		if (s[0] == '-' && s[1] != '-' && strpbrk(s, letters))
+			return true;
+	}
+	return false;
+}
+
+/* ---- what lists ---- */
+
+static bool lists_processes(const struct words *w)
+{
+	const char *first = w->count > 1 ? w->list[1].text.s : "";
+
+	if (program_in(w, " ps "))
+		return (has_letter(w, "eA") || strpbrk(first, "ax")) &&
+		       !has_word(w, " -C -p -u --pid ");
+	if (program_in(w, " pgrep pidof "))
+		return has_word(w, " . .\\* \\* ^ init systemd ") || has_letter(w, "v") ||
+		       (w->count == 2 && !*first) ||
+		       (w->count == 3 && has_word(w, " -u -U --euid --uid "));
+	if (program_in(w, " seq "))
+		return w->count > 1 &&
+		       strtol(w->list[w->count - 1].text.s, NULL, 10) > IDS_MANY;
+	if (program_in(w, " lsof "))
+		return has_letter(w, "t") && !has_letter(w, "ipucgN") &&
+		       (w->count == 2 || has_word(w, " / "));
+	return program_in(w, " ls find ") && has_word(w, " /proc ");
+}
+
+/* A program that lists what is installed with one of the words, and nothing but those. */
+static bool lists_packages(const struct words *w)
+{
+	static const char *const listers[][3] = {
+		/* programs, one of these words, and besides options only these */
+		{ " dpkg dpkg-query ", " -l --list --get-selections -W --show ", " \\* " },
+		{ " rpm ", " -qa -aq --all -a ", "" },
+		{ " pacman ", " -Q -Qq -Qqe -Qe ", "" },
+		{ " apk ", " info ", " info " },
+		{ " apt-mark ", " showmanual showauto showinstall ",
+		  " showmanual showauto showinstall " },
+	};
+
+	for (size_t i = 0; i < COUNT_OF(listers); i++) {
+		size_t k = 1;
+
+		if (!program_in(w, listers[i][0]) || !has_word(w, listers[i][1]))
+			continue;
+		while (k < w->count && (w->list[k].text.s[0] == '-' ||
+					blocklist_word_fits(&w->list[k], 0, listers[i][2])))
+			k++;
+		return k == w->count;
+	}
+	return false;
+}
+
+unsigned listing_of(const struct shell_command *c)
+{
+	size_t i = 0;
+	struct words w;
+
+	while (i + 1 < c->word_count && i < WRAPPERS_MAX && /* sudo dpkg -l */
+	       blocklist_word_listed(&c->words[i], " sudo doas env command nice "))
+		i++;
+	w = words_of(c->words + i, c->word_count - i);
+	if (lists_processes(&w))
+		return FLOW_PROCESSES;
+	if (lists_packages(&w))
+		return FLOW_PACKAGES;
+	return program_in(&w, " lsblk blkid findmnt df ") ? FLOW_DISKS : 0;
+}
+
+/* ---- what goes through ---- */
+
+/* {...}, and NR>1 {...}, which only leaves out the head. */
+static bool awk_picks(const struct words *w)
+{
+	const char *s = "/";
+
+	for (size_t i = 1; i < w->count; i++) {
+		if (blocklist_word_listed(&w->list[i], " -F -v ")) {
+			i++;
+		} else if (w->list[i].text.s[0] != '-') {
+			s = w->list[i].text.s;
+			break;
+		}
+	}
+	s += strspn(s, " \t\n");
+	if (strncmp(s, "NR>", 3) == 0 || strncmp(s, "NR!=", 4) == 0 || strncmp(s, "NR >", 4) == 0 ||
+	    strncmp(s, "FNR>", 4) == 0)
+		s += strcspn(s, "{");
+	return *s != '{';
+}
+
+bool listing_picks(const struct shell_command *c)
+{
+	static const char keeps[] =
+		" -v [0-9] ^[0-9] [0-9]+ [0-9]\\* ^[0-9]+ ^[0-9]\\* ^[0-9]+$ ^[0-9]\\*$ . ";
+	struct words w = words_of(c->words, c->word_count);
+
+	if (program_in(&w, " awk gawk mawk nawk "))
+		return awk_picks(&w);
+	if (program_in(&w, " cut "))
+		return false;
+	if (program_in(&w, " tail ")) { /* +2: from the second line on */
+		for (size_t i = 1; i < w.count; i++)
+			if (strchr(w.list[i].text.s, '+'))
+				return false;
+		return true;
+	}
+	if (program_in(&w, " sed gsed "))
+		return has_letter(&w, "n");
+	return !has_word(&w, keeps);
+}
+
+/* ---- what takes ---- */
+
+/* A program that ends all of a list, with one of the words if it asks for any. */
+static const struct taker {
+	const char *names, *words;
+	unsigned flow;
+	const char *effect;
+} takers[] = {
+	{ " kill ", NULL, FLOW_PROCESSES, "kill_all" },
+	{ " apt apt-get aptitude dnf microdnf yum zypper nala tdnf apk ",
+	  " remove purge autoremove erase rm autopurge del ", FLOW_PACKAGES, "packages_all" },
+	{ " dpkg ", " -r -P --purge --remove ", FLOW_PACKAGES, "packages_all" },
+	{ " rpm ", " -e* --erase ", FLOW_PACKAGES, "packages_all" },
+	{ " pacman ", " -R* --remove ", FLOW_PACKAGES, "packages_all" },
+	{ " wipefs ", " -a --all -af -fa ", FLOW_DISKS, "disks_all" },
+	{ " shred blkdiscard mke2fs mkfs ", NULL, FLOW_DISKS, "disks_all" },
+};
+
+/* dd of=$DISK */
+static bool writes_unknown(const struct words *w)
+{
+	for (size_t i = 1; i < w->count; i++)
+		if (strncmp(w->list[i].text.s, "of=", 3) == 0 && w->list[i].unknown_count)
+			return true;
+	return false;
+}
+
+const char *listing_taken(const struct shell_word *words, size_t count, unsigned flow)
+{
+	struct words w = words_of(words, count);
+
+	for (size_t i = 0; i < COUNT_OF(takers); i++)
+		if ((takers[i].flow & flow) && program_in(&w, takers[i].names) &&
+		    (!takers[i].words || has_word(&w, takers[i].words)) &&
+		    !has_word(&w, " --help -s -0 "))
+			return takers[i].effect;
+	if ((flow & FLOW_DISKS) && program_in(&w, " dd ") && writes_unknown(&w))
+		return "disks_all";
+	return NULL;
+}

@@ -1,0 +1,25 @@
+/*
+ * listing - lists of everything, and commands that end each item of one.
+ *
+ * ps -e, dpkg -l and lsblk list all processes, packages and disks of the machine; kill,
+ * apt purge and wipefs end what they are given. Says what each is; how a list gets from
+ * the one to the other is the business of blocklist/flow.
+ */
+#ifndef PROCPEN_BLOCKLIST_EFFECTS_LISTING_H
+#define PROCPEN_BLOCKLIST_EFFECTS_LISTING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "shell/script.h"
+
+/* What of FLOW_LISTS (blocklist/table) @c lists; @c has words. */
+unsigned listing_of(const struct shell_command *c);
+
+/* Does this filter leave out lines, so that its output is no list of everything? */
+bool listing_picks(const struct shell_command *c);
+
+/* The effect of @words on a list of @flow that is among them, or NULL. */
+const char *listing_taken(const struct shell_word *words, size_t count, unsigned flow);
+
+#endif

@@ -1,0 +1,331 @@
+/*
+ * Shell text in the options of programs that are no wrappers: tar --to-command, git -c
+ * alias.x='!...', vim -c ':!...', ssh -o ProxyCommand. What it does is not read here.
+ */
+#include "blocklist/effects/readers.h"
+
+#include <string.h>
+
+#include "base/mem.h"
+#include "blocklist/command/names.h"
+#include "blocklist/command/word.h"
+
+/*
+ * Of the programs in @names: a word that begins with @prefix (its rest is the text), or,
+ * with @next, the word behind one that is @prefix; what follows must begin with @mark,
+ * which is left out.
+ */
+static const struct hiding {
+	const char *names;
+	const char *prefix;
+	bool next;
+	const char *mark;
+} hidings[] = {
+	{ " tar gtar bsdtar ", "--checkpoint-action=exec=", false, "" },
+	{ " tar gtar bsdtar ", "--to-command=", false, "" },
+	{ " tar gtar bsdtar ", "--use-compress-program=", false, "" },
+	{ " tar gtar bsdtar ", "--rsh-command=", false, "" },
+	{ " tar gtar bsdtar ", "--rmt-command=", false, "" },
+	{ " tar gtar bsdtar ", "--info-script=", false, "" },
+	{ " tar gtar bsdtar ", "--new-volume-script=", false, "" },
+	{ " tar gtar bsdtar ", "-I", true, "" },
+	{ " tar gtar bsdtar ", "--use-compress-program", true, "" },
+	{ " tar gtar bsdtar ", "--to-command", true, "" },
+	{ " tar gtar bsdtar ", "-F", true, "" },
+	{ " rsync ", "-e", true, "" },
+	{ " rsync ", "--rsh=", false, "" },
+	{ " rsync ", "--rsync-path=", false, "" },
+	{ " ssh scp sftp ", "-o", true, "ProxyCommand=" },
+	{ " ssh scp sftp ", "-o", true, "ProxyCommand " },
+	{ " ssh scp sftp ", "-o", true, "LocalCommand=" },
+	{ " ssh scp sftp ", "-oProxyCommand=", false, "" },
+	{ " ssh scp sftp ", "-oLocalCommand=", false, "" },
+	{ " scp sftp ", "-S", true, "" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "-c", true, ":!" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "-c", true, "!" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "-c", true, "silent !" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "-c", true, ":silent !" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "-c", true, "call system(" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "-c", true, ":call system(" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "-sc", true, "!" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "-esc", true, "!" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "--cmd", true, "!" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "--cmd", true, ":!" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "+!", false, "" },
+	{ " vi vim vim.tiny nvim ex view gvim vimdiff ", "+:!", false, "" },
+	{ " less more man ", "+!", false, "" },
+	{ " man ", "-P", true, "" },
+	{ " man ", "--pager=", false, "" },
+	{ " man ", "-H", false, "" },
+	{ " gdb ", "-ex", true, "shell " },
+	{ " gdb ", "-ex", true, "!" },
+	{ " gdb ", "--eval-command=shell ", false, "" },
+	{ " gdb ", "--args", true, "" },
+	{ " capsh ", "-c", true, "" },
+	{ " kubectl oc nerdctl crictl docker podman ", "--", true, "" },
+	{ " dc ", "-e", true, "!" },
+	{ " compgen complete ", "-C", true, "" },
+	{ " fc ", "-e", true, "" },
+	{ " ghci ", "-e", true, ":!" },
+	{ " osascript ", "-e", true, "do shell script " },
+	{ " screen ", "stuff", true, "" },
+	{ " systemd-run ", "-p", true, "ExecStart=" },
+	{ " systemd-run ", "-p", true, "ExecStartPre=" },
+	{ " systemd-run ", "-p", true, "ExecStartPost=" },
+	{ " systemd-run ", "-p", true, "ExecStop=" },
+	{ " systemd-run ", "-p", true, "ExecStopPost=" },
+	{ " systemd-run ", "-p", true, "ExecCondition=" },
+	{ " systemd-run ", "--property=ExecStart", false, "" },
+	{ " systemd-run ", "--property=ExecStartPre=", false, "" },
+	{ " systemd-run ", "--property=ExecStop=", false, "" },
+	{ " watchexec reflex modd chokidar onchange ", "-c", true, "" },
+	{ " watchexec reflex modd chokidar onchange ", "--", true, "" },
+	{ " sqlite3 ", ".shell ", false, "" },
+	{ " sqlite3 ", ".system ", false, "" },
+	{ " psql mysql mariadb ", "-c", true, "\\!" },
+	{ " psql mysql mariadb ", "-e", true, "\\!" },
+	{ " psql mysql mariadb ", "-e", true, "system " },
+	{ " zip ", "-TT", true, "" },
+	{ " zip ", "--unzip-command", true, "" },
+	{ " zip ", "--unzip-command=", false, "" },
+	{ " git ", "-c", true, "core.pager=" },
+	{ " git ", "-c", true, "core.editor=" },
+	{ " git ", "-c", true, "core.sshCommand=" },
+	{ " git ", "-c", true, "core.fsmonitor=" },
+	{ " git ", "-c", true, "diff.external=" },
+	{ " git ", "-c", true, "sequence.editor=" },
+	{ " git ", "-c", true, "credential.helper=!" },
+	{ " git ", "--upload-pack=", false, "" },
+	{ " git ", "--receive-pack=", false, "" },
+	{ " git ", "--exec", true, "" },
+	{ " git ", "--exec=", false, "" },
+	{ " git ", "-O", false, "" },
+	{ " git ", "ext::", false, "" },
+	{ " git ", "-x", true, "" },
+	{ " git ", "foreach", true, "" },
+	{ " git ", "--recursive", true, "" },
+	{ " git ", "run", true, "" },
+	{ " git ", "--tree-filter", true, "" },
+	{ " git ", "--index-filter", true, "" },
+	{ " git ", "--msg-filter", true, "" },
+	{ " git ", "--extcmd=", false, "" },
+	{ " hg ", "--config", true, "alias.x=!" },
+	{ " npx npm yarn pnpm ", "-c", true, "" },
+	{ " npx npm yarn pnpm ", "--call", true, "" },
+	{ " npx npm yarn pnpm ", "exec", true, "" },
+	{ " nix ", "-c", true, "" },
+	{ " nix ", "--command", true, "" },
+	{ " just ", "--command", true, "" },
+	{ " cargo ", "-s", true, "" },
+	{ " salt salt-call salt-ssh ", "cmd.run", true, "" },
+	{ " concurrently ", "", false, "" },
+	{ " nix-shell ", "--run", true, "" },
+	{ " nix-shell ", "--command", true, "" },
+	{ " vagrant ", "-c", true, "" },
+	{ " vagrant ", "--command", true, "" },
+	{ " ansible ", "-a", true, "" },
+	{ " ansible ", "--args", true, "" },
+	{ " gcloud ", "--command=", false, "" },
+	{ " gcloud ", "--command", true, "" },
+	{ " nc ncat netcat ", "-c", true, "" },
+	{ " nc ncat netcat ", "--sh-exec", true, "" },
+	{ " socat ", "EXEC:", false, "" },
+	{ " socat ", "SYSTEM:", false, "" },
+	{ " make gmake ", "SHELL=", false, "" },
+	{ " make gmake ", "--eval", true, "$(shell " },
+	{ " make gmake ", "--eval=$(shell ", false, "" },
+	{ " inotifywait fswatch nodemon ", "--exec", true, "" },
+	{ " nodemon ", "-x", true, "" },
+	{ " xterm urxvt rxvt konsole alacritty kitty ", "-e", true, "" },
+	{ " gnome-terminal xfce4-terminal terminator ", "-x", true, "" },
+	{ " gnome-terminal xfce4-terminal terminator ", "-e", true, "" },
+	{ " gnome-terminal ", "--command=", false, "" },
+	{ " expect ", "-c", true, "spawn " },
+	{ " emacs ", "--eval", true, "(shell-command " },
+	{ " logrotate ", "--mail=", false, "" },
+	{ " unshare ", "--fork=", false, "" },
+	{ " split ", "--filter=", false, "" },
+	{ " split ", "--filter", true, "" },
+	{ " sort ", "--compress-program=", false, "" },
+	{ " tcpdump ", "-z", true, "" },
+	{ " entr ", "-s", true, "" },
+	{ " start-stop-daemon ", "--exec", true, "" },
+	{ " start-stop-daemon ", "--startas", true, "" },
+	{ " start-stop-daemon ", "-x", true, "" },
+	{ " run-one flatpak-spawn ", "--host", true, "" },
+	{ " sed gsed ", "1e ", false, "" },
+	{ " sed gsed ", "e ", false, "" },
+	{ " sed gsed ", "-n1e ", false, "" },
+};
+
+/* More than there are names in the table. */
+#define NAMES 2048
+/* Steps for each character that is put in quotes, and about as many characters for its word. */
+#define WORK_QUOTE 8u
+
+/* Texts of one command. */
+#define TEXTS_MAX 32
+
+/*
+ * Quotes around all of it belong to the other language: call system("TEXT"). What there is
+ * no room for may be the harm.
+ */
+static void options_add(const struct shell_word *w, size_t skip, struct action_list *out)
+{
+	const char *s = w->text.s;
+	size_t to = w->text.len;
+
+	if (to > skip + 1 && s[to - 1] == ')' && strchr("'\"", s[to - 2]))
+		to--;
+	if (to > skip + 1 && strchr("'\"", s[skip]) && s[to - 1] == s[skip] &&
+	    (size_t)(strchr(s + skip + 1, s[skip]) - s) == to - 1) {
+		skip++;
+		to--;
+	} else {
+		to = w->text.len;
+	}
+	if (skip >= to)
+		return;
+	if (out->count == TEXTS_MAX)
+		shell_arena_exhaust(out->arena);
+	else
+		action_text_part(out, w, skip, to, ACTION_LENIENT);
+}
+
+/* All words from @i on as one text: programs like xterm -e take them so. */
+static void options_add_rest(const struct command *cmd, size_t i, struct action_list *out)
+{
+	struct shell_word joined;
+	size_t len = 0;
+
+	for (size_t k = i; k < cmd->count; k++)
+		len += cmd->words[k].text.len + WORK_QUOTE;
+	if (!action_charge(out, WORK_QUOTE * len)) {
+		shell_arena_exhaust(out->arena);
+		return;
+	}
+	joined = word_quote(cmd->words + i, cmd->count - i, out->arena);
+	options_add(&joined, 0, out);
+}
+
+static void options_search(const struct command *cmd, const struct hiding *rule,
+			   struct action_list *out)
+{
+	size_t mark = strlen(rule->mark);
+	char first = rule->prefix[0];
+
+	for (size_t i = 1; i < cmd->count && !shell_arena_spent(out->arena); i++) {
+		const struct shell_word *w = &cmd->words[i];
+
+		if (first && w->text.s[0] != first)
+			continue;
+		if (!rule->next && word_begins(w, rule->prefix))
+			options_add(w, strlen(rule->prefix), out);
+		if (rule->next && i + 1 < cmd->count && word_is(w, rule->prefix) &&
+		    word_begins(w + 1, rule->mark)) {
+			options_add(w + 1, mark, out);
+			if (!mark && i + 2 < cmd->count)
+				options_add_rest(cmd, i + 1, out);
+		}
+	}
+}
+
+/* git -c alias.NAME='!TEXT', git config alias.NAME '!TEXT' */
+static void options_search_alias(const struct command *cmd, struct action_list *out)
+{
+	for (size_t i = 1; i < cmd->count; i++) {
+		const char *s = cmd->words[i].text.s, *bang;
+
+		if (s[0] != 'a' || strncmp(s, "alias.", 6))
+			continue;
+		bang = strstr(s, "=!");
+		if (bang)
+			options_add(&cmd->words[i], (size_t)(bang + 2 - s), out);
+		else if (i + 1 < cmd->count && cmd->words[i + 1].text.s[0] == '!')
+			options_add(&cmd->words[i + 1], 1, out);
+	}
+}
+
+/*
+ * Rows of each program: the table is in groups of the same names, and a program is in
+ * two groups at most. Numbers count from 1; 0: none.
+ */
+static uint8_t groups[NAMES][2];
+/* Behind the group that begins at a row. */
+static uint8_t group_ends[COUNT_OF(hidings)];
+
+static void note_group(const struct hiding *row)
+{
+	uint8_t number = (uint8_t)(row - hidings + 1);
+
+	for (const char *s = row->names; *s;) {
+		size_t len;
+		const struct blocklist_name *name;
+		uint8_t *slot;
+
+		s += *s == ' ';
+		len = strcspn(s, " ");
+		name = len ? blocklist_lookup(s, len) : NULL;
+		s += len;
+		if (!name)
+			continue;
+		slot = groups[name - blocklist_names];
+		slot[slot[0] != 0] = number;
+	}
+}
+
+static void fill_groups(void)
+{
+	BUG_IF(blocklist_name_count > NAMES);
+	for (size_t i = 0, from = 0; i < COUNT_OF(hidings); i++) {
+		if (!i || strcmp(hidings[i].names, hidings[i - 1].names)) {
+			note_group(&hidings[i]);
+			from = i;
+		}
+		group_ends[from] = (uint8_t)(i + 1);
+	}
+}
+
+void read_options(const struct command *cmd, struct action_list *out)
+{
+	static bool filled;
+	const uint8_t *of;
+
+	if (!filled)
+		fill_groups();
+	filled = true;
+	of = groups[cmd->name - blocklist_names];
+	for (size_t g = 0; g < 2 && of[g] && cmd->count > 1; g++)
+		for (size_t i = of[g] - 1u; i < group_ends[of[g] - 1]; i++)
+			if (action_charge(out, 1 + cmd->count / 2))
+				options_search(cmd, &hidings[i], out);
+	if (strcmp(cmd->name->name, "git") == 0)
+		options_search_alias(cmd, out);
+}
+
+/* tar cf FILE: letters without a dash; those that take a value take the words behind, in order. */
+void read_tar(const struct command *cmd, struct action_list *out)
+{
+	static const char letters[] = "AcdrtuxvzjJZfCTXIWkmOpPhSsBbGgLlUw";
+	const char *s = cmd->count > 1 ? cmd->words[1].text.s : "-";
+	size_t len = strlen(s), next = 2, n = 1;
+	struct shell_word dash, letter, *list;
+	struct command dashed = *cmd;
+
+	if (s[0] == '-' || !len || len > 12 || strspn(s, letters) != len)
+		return;
+	list = shell_alloc(out->arena, (cmd->count + len + 2) * sizeof(*list));
+	list[0] = cmd->words[0];
+	dash = word_fixed("-", SHELL_LITERAL, &cmd->words[1], out->arena);
+	for (size_t i = 0; i < len; i++) {
+		letter = word_slice(&cmd->words[1], i, i + 1, out->arena);
+		list[n++] = word_concat(&dash, &letter, out->arena);
+		if (strchr("fCTXIbGgLV", s[i]) && next < cmd->count)
+			list[n++] = cmd->words[next++];
+	}
+	memcpy(list + n, cmd->words + next, (cmd->count - next) * sizeof(*list));
+	dashed.words = list;
+	dashed.count = n + cmd->count - next;
+	action_named(out, cmd->name, dashed.words, dashed.count);
+	read_options(&dashed, out);
+}

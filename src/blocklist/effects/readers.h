@@ -1,0 +1,61 @@
+/*
+ * readers - what commands do, one family of programs each.
+ *
+ * A reader looks at the words of a command and at what is known of its standard input,
+ * and adds what the command would do. It judges nothing, and calls nobody who does; what
+ * it makes lives in the list's arena, and what it costs is taken from the list's budget.
+ * Which program is whose: blocklist/effects/effects.
+ */
+#ifndef PROCPEN_BLOCKLIST_EFFECTS_READERS_H
+#define PROCPEN_BLOCKLIST_EFFECTS_READERS_H
+
+#include "blocklist/command/action.h"
+
+/* ---- signals: kill, pkill, and what ends each item of a list of everything ---- */
+
+void read_kill(const struct command *cmd, struct action_list *out);
+void read_pkill(const struct command *cmd, struct action_list *out);
+void read_listed(const struct command *cmd, struct action_list *out);
+
+/* ---- directory: cd, git -C DIR clean ---- */
+
+void read_cd(const struct command *cmd, struct action_list *out);
+void read_git_clean(const struct command *cmd, struct action_list *out);
+
+/* ---- builtins: source, trap, eval, sh --rcfile ---- */
+
+void read_source(const struct command *cmd, struct action_list *out);
+void read_trap(const struct command *cmd, struct action_list *out);
+void read_eval(const struct command *cmd, struct action_list *out);
+void read_startup_file(const struct command *cmd, struct action_list *out);
+
+/* ---- jobs: at, crontab, make, and lines that are commands of one program ---- */
+
+void read_at(const struct command *cmd, struct action_list *out);
+void read_crontab(const struct command *cmd, struct action_list *out);
+void read_chpasswd(const struct command *cmd, struct action_list *out);
+void read_iptables_restore(const struct command *cmd, struct action_list *out);
+void read_nft(const struct command *cmd, struct action_list *out);
+void read_parted(const struct command *cmd, struct action_list *out);
+void read_make(const struct command *cmd, struct action_list *out);
+
+/* ---- editors: text that they run, files that they write ---- */
+
+void read_ed(const struct command *cmd, struct action_list *out);
+void read_sed(const struct command *cmd, struct action_list *out);
+void read_vi(const struct command *cmd, struct action_list *out);
+void read_sql(const struct command *cmd, struct action_list *out);
+void read_powershell(const struct command *cmd, struct action_list *out);
+
+/* ---- options: shell text in options of programs that are no wrappers ---- */
+
+void read_options(const struct command *cmd, struct action_list *out);
+void read_tar(const struct command *cmd, struct action_list *out);
+
+/* ---- others ---- */
+
+void read_container(const struct command *cmd, struct action_list *out);
+void read_download(const struct command *cmd, struct action_list *out);
+void read_init_script(const struct command *cmd, struct action_list *out);
+
+#endif

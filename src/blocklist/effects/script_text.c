@@ -1,0 +1,198 @@
+#include "blocklist/effects/script_text.h"
+
+#include <string.h>
+
+#include "blocklist/command/args.h"
+
+static bool name_char(char c)
+{
+	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c >= '0' && c <= '9');
+}
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* The character behind a backslash at @i; *@used bytes of the text. */
+static char escaped(const char *s, size_t len, size_t i, size_t *used)
+{
+	char c = i + 1 < len ? s[i + 1] : '\\';
+
+	*used = i + 1 < len ? 2 : 1;
+	if (c == 'n')
+		return '\n';
+	if (c == 't')
+		return '\t';
+	if (c == 'x' && i + 3 < len && hex_digit(s[i + 2]) >= 0 && hex_digit(s[i + 3]) >= 0) {
+		*used = 4;
+		return (char)(hex_digit(s[i + 2]) * 16 + hex_digit(s[i + 3]));
+	}
+	if (c >= '0' && c <= '7') {
+		int value = 0;
+
+		for (*used = 1; *used < 4 && i + *used < len && s[i + *used] >= '0' &&
+				s[i + *used] <= '7'; ++*used)
+			value = value * 8 + s[i + *used] - '0';
+		return (char)value;
+	}
+	return c;
+}
+
+/* The string between @from and @to: its escapes resolved. */
+static struct shell_word string_value(struct code_text *r, size_t from, size_t to)
+{
+	const struct shell_text *t = &r->text->text;
+	char *s = shell_alloc(r->arena, to - from + 1);
+	uint8_t *kind = shell_alloc(r->arena, to - from + 1);
+	uint32_t *at = shell_alloc(r->arena, (to - from + 1) * sizeof(*at));
+	size_t len = 0, used;
+
+	for (size_t i = from; i < to; i += used, len++) {
+		used = 1;
+		s[len] = t->s[i] == '\\' ? escaped(t->s, to, i, &used) : t->s[i];
+		kind[len] = r->text->kind[i];
+		at[len] = t->at ? t->at[i] : (uint32_t)i;
+	}
+	if (len && s[0] == '~' && kind[0] == SHELL_LITERAL)
+		kind[0] = SHELL_TILDE;
+	return (struct shell_word){ .text = { .s = s, .at = at, .len = len }, .kind = kind,
+				    .start = r->text->start, .end = r->text->end };
+}
+
+static void add_token(struct code_text *r, enum code_token_kind kind, size_t start, size_t end)
+{
+	if (r->count == CODE_TOKENS_MAX) { /* what would come unread may be the harm */
+		shell_arena_exhaust(r->arena);
+		return;
+	}
+	r->tokens[r->count++] = (struct code_token){ .kind = kind, .start = start, .end = end };
+}
+
+static void add_string(struct code_text *r, enum code_token_kind kind, size_t start, size_t from,
+		       size_t to, size_t end)
+{
+	size_t before = r->count;
+
+	add_token(r, kind, start, end);
+	if (r->count == before)
+		return;
+	r->tokens[r->count - 1].string = string_value(r, from, to);
+}
+
+/* Where the string that opens at @i with @quote (@width times) ends; the text's end if never. */
+static size_t string_end(const struct shell_text *t, size_t i, char quote, size_t width)
+{
+	for (; i < t->len; i++) {
+		size_t n = 0;
+
+		if (t->s[i] == '\\') {
+			i++;
+			continue;
+		}
+		while (n < width && i + n < t->len && t->s[i + n] == quote)
+			n++;
+		if (n == width)
+			return i;
+	}
+	return t->len;
+}
+
+static size_t read_string(struct code_text *r, size_t i)
+{
+	const struct shell_text *t = &r->text->text;
+	char quote = t->s[i];
+	size_t width = i + 2 < t->len && quote != '`' && t->s[i + 1] == quote &&
+		       t->s[i + 2] == quote ? 3 : 1;
+	size_t end = string_end(t, i + width, quote, width);
+
+	add_string(r, quote == '`' ? TOKEN_RUN : TOKEN_STRING, i, i + width, end, end + width);
+	return end + width;
+}
+
+/* q{} qq() qw[] qx{} of Perl, %x() %w[] %q() of Ruby. Returns 0 if it is none of them. */
+static size_t read_quote_like(struct code_text *r, size_t i)
+{
+	static const char open[] = "{([<", close[] = "})]>";
+	const struct shell_text *t = &r->text->text;
+	size_t k = i + 1, end;
+	const char *pair;
+	bool run;
+
+	if (t->s[i] == 'q')
+		k += k < t->len && strchr("qwx", t->s[k]) != NULL;
+	else if (k < t->len && strchr("xwqQWi", t->s[k]))
+		k++;
+	else
+		return 0;
+	run = t->s[k - 1] == 'x';
+	if (k >= t->len || (i && name_char(t->s[i - 1])))
+		return 0;
+	pair = strchr(open, t->s[k]);
+	if (!t->s[k] || (!pair && !strchr("|!/", t->s[k])))
+		return 0;
+	end = string_end(t, k + 1, pair ? close[pair - open] : t->s[k], 1);
+	add_string(r, run ? TOKEN_RUN : TOKEN_STRING, i, k + 1, end, end + 1);
+	return end + 1;
+}
+
+void code_tokenize(struct code_text *r)
+{
+	const struct shell_text *t = &r->text->text;
+	size_t room = t->len < CODE_TOKENS_MAX ? t->len : CODE_TOKENS_MAX;
+
+	r->tokens = shell_alloc(r->arena, (room + 1) * sizeof(*r->tokens));
+	for (size_t i = 0, next; i < t->len; i = next) {
+		char c = t->s[i];
+
+		next = i + 1;
+		if (c == ' ' || c == '\t' || c == '\n')
+			continue;
+		if (c == '#' && (i == 0 || strchr(" \t\n;", t->s[i - 1]))) {
+			const char *end = memchr(t->s + i, '\n', t->len - i);
+
+			next = end ? (size_t)(end - t->s) : t->len;
+			continue;
+		}
+		if (c == '"' || c == '\'' || c == '`') {
+			next = read_string(r, i);
+		} else if ((c == 'q' || c == '%') && read_quote_like(r, i)) {
+			next = r->tokens[r->count - 1].end;
+		} else if (name_char(c)) {
+			while (next < t->len && name_char(t->s[next]))
+				next++;
+			add_token(r, TOKEN_NAME, i, next);
+		} else {
+			add_token(r, TOKEN_OTHER, i, next);
+		}
+	}
+}
+
+/* ---- asking ---- */
+
+bool code_token_in(const struct code_text *r, size_t i, const char *list)
+{
+	const struct code_token *t = &r->tokens[i];
+
+	return i < r->count && t->kind == TOKEN_NAME &&
+	       blocklist_listed(list, r->text->text.s + t->start, t->end - t->start);
+}
+
+bool code_is_char(const struct code_text *r, size_t i, char c)
+{
+	return i < r->count && r->tokens[i].kind == TOKEN_OTHER &&
+	       r->text->text.s[r->tokens[i].start] == c;
+}
+
+bool code_any_name(const struct code_text *r, const char *list)
+{
+	for (size_t i = 0; i < r->count; i++)
+		if (code_token_in(r, i, list))
+			return true;
+	return false;
+}

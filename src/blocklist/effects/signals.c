@@ -1,0 +1,146 @@
+/*
+ * Whom kill, pkill and killall would signal, and what ends each item of a list. Their words do
+ * not fit the table: a negative number is a signal in one place and a group of processes in
+ * another.
+ */
+#include "blocklist/effects/readers.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "blocklist/command/word.h"
+#include "blocklist/effects/dataflow.h"
+#include "blocklist/effects/listing.h"
+
+/* Steps of the budget for a word that may be a pattern of names. */
+#define WORK_PATTERN_WORD 70u
+
+/* The signal options before the ids: where these begin. *@none: signal 0, or only a list. */
+static size_t skip_signal(const struct shell_word *words, size_t count, bool *none)
+{
+	size_t i = 1;
+
+	*none = false;
+	if (i < count && word_in(&words[i], " -s -n --signal ")) {
+		*none = i + 1 < count && word_is(&words[i + 1], "0");
+		i += 2;
+	} else if (i < count && words[i].text.s[0] == '-' && !word_is(&words[i], "--")) {
+		*none = word_in(&words[i], " -0 -l -L --list --help -V ");
+		i++;
+	}
+	return i + (i < count && word_is(&words[i], "--"));
+}
+
+static const char *kill_effect(const struct shell_word *words, size_t count)
+{
+	bool none;
+	size_t i = skip_signal(words, count, &none);
+
+	if (none)
+		return NULL;
+	for (; i < count; i++) {
+		const char *text = shell_word_constant(&words[i]);
+		char *end;
+		long id;
+
+		if (!text) {
+			/* [0-9]* out of /proc: ids that a pattern stands for */
+			if (words[i].text.len > 1 && words[i].kind[0] == SHELL_GLOB)
+				return "kill_all";
+			continue;
+		}
+		id = strtol(text, &end, 10);
+		if (*end || end == text)
+			continue;
+		if (id == -1)
+			return "kill_all";
+		if (id == 1)
+			return "kill_init";
+	}
+	return NULL;
+}
+
+/* A pattern that fits every process, or nearly. */
+static bool fits_everything(const struct shell_word *w)
+{
+	const char *s = w->text.s;
+
+	if (!shell_word_constant(w))
+		return false;
+	if (w->text.len == 1 && *s >= 'a' && *s <= 'z')
+		return true;
+	return strspn(s, ".*^$?+|()[]/- :\\") == w->text.len || strcmp(s, "\\w") == 0 ||
+	       strcmp(s, "[a-z]") == 0 || strcmp(s, "[a-z]*") == 0 ||
+	       strcmp(s, "[[:alnum:]]") == 0 || strcmp(s, "[^ ]") == 0 || strcmp(s, "\\w+") == 0;
+}
+
+/* -USR1 is a signal, not a cluster of letters. */
+static bool is_signal(const struct shell_word *w)
+{
+	return w->text.len > 2 && w->text.s[0] == '-' &&
+	       strspn(w->text.s + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-") == w->text.len - 1 &&
+	       w->text.s[1] != '-';
+}
+
+static const char *pkill_effect(const struct shell_word *words, size_t count,
+				struct action_list *out)
+{
+	static const char values[] = " -u -U -g -G -P -s -t -F --euid --uid --group "
+				     "--signal --parent --session --terminal --pidfile --user "
+				     "-y --younger-than --older-than --ns ";
+	struct blocklist_args *a = out->args;
+	const char *effect = NULL;
+	struct shell_word *rest = shell_alloc(out->arena, count * sizeof(*rest));
+	size_t n = 0;
+	bool of_user;
+
+	for (size_t i = 0; i < count; i++)
+		if (!is_signal(&words[i]))
+			rest[n++] = words[i];
+	blocklist_args_read(a, rest, n, values, false);
+	of_user = blocklist_args_has(a, " -u -U --euid --uid --user ");
+	if (!blocklist_args_has(a, " -l --list --help -V --version -0 ")) {
+		if (blocklist_args_has(a, " -v --inverse ") || (of_user && !a->operand_count))
+			effect = "kill_pattern";
+		if (blocklist_args_has(a, " -P=1 --parent=1 ")) /* most of what runs */
+			effect = "kill_pattern";
+		for (size_t i = 0; i < a->operand_count; i++)
+			if (fits_everything(a->operands[i]))
+				effect = "kill_pattern";
+	}
+	return effect;
+}
+
+void read_kill(const struct command *cmd, struct action_list *out)
+{
+	const char *effect = kill_effect(cmd->words, cmd->count);
+
+	if (effect)
+		action_found(out, effect, cmd->words, cmd->count);
+}
+
+void read_pkill(const struct command *cmd, struct action_list *out)
+{
+	const char *effect;
+
+	if (!action_charge(out, WORK_PATTERN_WORD * cmd->count))
+		return;
+	effect = pkill_effect(cmd->words, cmd->count, out);
+	if (effect)
+		action_found(out, effect, cmd->words, cmd->count);
+}
+
+/* kill $(ps -e), dpkg -l | xargs apt purge: lists come by xargs, $(...), or a variable. */
+void read_listed(const struct command *cmd, struct action_list *out)
+{
+	const struct place *at = cmd->at;
+	bool fed = at->each || word_is(&cmd->words[cmd->count - 1], "-");
+	unsigned flow = fed ? at->input_flow & FLOW_LISTS : 0;
+	const char *effect;
+
+	if (at->flows && at->flows->lists && at->index != SHELL_NONE)
+		flow = dataflow_lists(at->flows, at->index, cmd->words, cmd->count, flow);
+	effect = flow ? listing_taken(cmd->words, cmd->count, flow) : NULL;
+	if (effect)
+		action_found(out, effect, cmd->words, cmd->count);
+}

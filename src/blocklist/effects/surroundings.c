@@ -1,0 +1,109 @@
+#include "blocklist/effects/surroundings.h"
+
+#include "blocklist/command/names.h"
+#include "blocklist/command/word.h"
+#include "blocklist/effects/autorun.h"
+
+/* Steps of the budget for a redirection, and for a word. */
+#define WORK_REDIRECT 60u
+#define WORK_WORD 4u
+
+/* ---- redirections ---- */
+
+/* : > FILE empties it. */
+static bool writes_nothing(const struct shell_command *c)
+{
+	const struct shell_word *w = c->words;
+
+	if (c->word_count == 0)
+		return true;
+	if (c->word_count == 1)
+		return word_is(w, ":") || word_is(w, "true") || word_is(w, "echo");
+	return c->word_count == 2 &&
+	       (word_is(w, "cat") || word_is(w, "echo") || word_is(w, "printf")) &&
+	       (word_is(w + 1, "/dev/null") || word_is(w + 1, "-n") || !w[1].text.len);
+}
+
+static void read_redirects(const struct shell_command *c, struct action_list *out)
+{
+	action_charge(out, WORK_REDIRECT * c->redirect_count);
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		const char *effect = r->op == SHELL_APPEND ? "append"
+				     : r->op == SHELL_TO || r->op == SHELL_BOTH ? "write" : NULL;
+		struct action *a;
+
+		if (!effect)
+			continue;
+		if (r->op == SHELL_TO && writes_nothing(c)) {
+			a = action_add(out, ACTION_TOUCH, 0);
+			a->effect = "wipe";
+			a->word = &r->target;
+		}
+		a = action_add(out, ACTION_TOUCH, 0);
+		a->effect = effect;
+		a->word = &r->target;
+		a->start = c->start;
+		a->end = c->end;
+	}
+}
+
+/* ---- variables ---- */
+
+/* PAGER='rm -rf ~' man x: variables whose text a program runs. */
+static void read_assigns(const struct shell_command *c, struct action_list *out)
+{
+	static const char run[] =
+		" PROMPT_COMMAND PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR "
+		"GIT_SSH_COMMAND GIT_SEQUENCE_EDITOR GIT_EXTERNAL_DIFF LESSOPEN LESSEDIT LESSCLOSE "
+		"BROWSER RSYNC_RSH SUDO_EDITOR GIT_PROXY_COMMAND SHELLOPTS_COMMAND ";
+
+	for (size_t i = 0; i < c->assign_count; i++) {
+		const char *name = c->assigns[i].name;
+		const struct shell_word *value = &c->assigns[i].value;
+
+		if (value->content && blocklist_listed(" BASH_ENV ENV ", name, strlen(name)))
+			action_file(out, value, value, 1, ACTION_LENIENT);
+		if (blocklist_listed(run, name, strlen(name)))
+			action_text_part(out, value, strspn(value->text.s, "|-"), value->text.len,
+					 ACTION_LENIENT);
+	}
+}
+
+/* ---- answers ---- */
+
+/* sh -i | nc HOST PORT: whoever is at the other end sees what the shell answers. */
+static void read_answers(const struct place *at, const struct shell_command *c,
+			 struct action_list *out)
+{
+	const struct shell_command *from;
+	const struct blocklist_name *shell, *sender;
+	struct action *a;
+
+	if (!c->word_count || c->piped_from >= at->script->command_count)
+		return;
+	from = &at->script->commands[c->piped_from];
+	sender = blocklist_lookup(c->words[0].text.s, c->words[0].text.len);
+	if (!from->word_count || !sender || !(sender->flow & FLOW_KIND_FETCH))
+		return;
+	shell = blocklist_lookup(from->words[0].text.s, from->words[0].text.len);
+	if (!shell || !shell->wrapper || shell->wrapper->kind != WRAPPER_SHELL)
+		return;
+	for (size_t i = 1; i < from->word_count; i++)
+		if (!word_in(&from->words[i], " -i -s ") || !action_charge(out, WORK_WORD))
+			return;
+	a = action_add(out, ACTION_FLOW, 0);
+	a->flow = FLOW_REMOTE;
+	a->start = from->start;
+	a->end = c->end;
+}
+
+void surroundings_read(const struct place *at, struct action_list *out)
+{
+	const struct shell_command *c = place_command(at);
+
+	read_answers(at, c, out);
+	read_redirects(c, out);
+	autorun_read(at, out);
+	read_assigns(c, out);
+}

@@ -1,0 +1,15 @@
+/*
+ * surroundings - what stands around the words of a command.
+ *
+ * Redirections, variables whose text a program runs, files that run by themselves, and a
+ * shell whose answers go to the network.
+ */
+#ifndef PROCPEN_BLOCKLIST_EFFECTS_SURROUNDINGS_H
+#define PROCPEN_BLOCKLIST_EFFECTS_SURROUNDINGS_H
+
+#include "blocklist/command/action.h"
+
+/* What the command at @at does by them. */
+void surroundings_read(const struct place *at, struct action_list *out);
+
+#endif

@@ -1,0 +1,53 @@
+/*
+ * evaluate - everything that a command would run, one by one.
+ *
+ * The structural layer, and its only loop: parses shell text, takes each command's actions
+ * from the readers in blocklist/effects, asks blocklist/rules about what is run and
+ * touched, reads nested texts in turn, and keeps the working directory. It alone knows the
+ * depth and the budget. Stops at the first finding. Text that is too deep or too large, or
+ * no shell text, is a finding of its own.
+ */
+#ifndef PROCPEN_BLOCKLIST_EVALUATE_H
+#define PROCPEN_BLOCKLIST_EVALUATE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "blocklist/effects/files.h"
+#include "blocklist/rules.h"
+#include "shell/arena.h"
+#include "shell/parse.h"
+
+struct evaluation {
+	struct shell_arena arena;
+	struct shell_budget budget;
+	struct blocklist_rules rules;
+	struct blocklist_args args; /* scratch of readers */
+	struct blocklist_finding finding;
+	bool no_shell; /* outermost text that is none for a shell is not run */
+	unsigned depth;
+	const struct shell_word *input; /* standard input of the outermost command, or NULL */
+	unsigned input_flow; /* where the input of the nested text comes from */
+	struct written_files files; /* what the text wrote before */
+	const struct shell_assign *variables; /* of the request's environment */
+	size_t variable_count;
+};
+
+/*
+ * For a verdict on @bytes of text: command, standard input and variables. They say how much
+ * work it may take: a verdict on more work than that is text.too_complex, never "allowed".
+ */
+void evaluation_init(struct evaluation *e, size_t bytes);
+void evaluation_release(struct evaluation *e);
+
+/* Judge shell text. @args: its $0, $1, ...; @input: its standard input, or NULL. True: a finding.
+ */
+bool evaluate_text(struct evaluation *e, const struct shell_text *text,
+		   const struct shell_word *args, size_t arg_count,
+		   const struct shell_word *input);
+
+/* Judge a program with its words, run without a shell. */
+bool evaluate_program(struct evaluation *e, const struct shell_word *words, size_t count,
+		      const struct shell_word *input);
+
+#endif

@@ -1,0 +1,353 @@
+/*
+ * The two layers on one input, and the reason in words. The literal layer, where it is
+ * asked for, comes first: its rules keep the names that its users know.
+ */
+#include "blocklist/blocklist.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "blocklist/literal.h"
+#include "blocklist/evaluate.h"
+#include "blocklist/command/word.h"
+
+/* Bytes of a match that a reason quotes. */
+#define QUOTE_MAX 64
+/* Offsets from here on are in the stdin. */
+#define STDIN_BASE 0x80000000u
+
+struct text {
+	const char *s;
+	size_t len;
+};
+
+struct span {
+	size_t start, end;
+};
+
+/* Everything about one verdict. */
+struct judging {
+	const struct blocklist_input *in;
+	struct blocklist_verdict *v;
+	struct text text; /* command, or command and args joined */
+	struct text fed;  /* stdin */
+	size_t arg_count;
+};
+
+/* ---- the verdict in words ---- */
+
+/* The match in printable form: one line, valid UTF-8, bounded. */
+static void quote_match(const struct text *t, struct span m, struct buf *out)
+{
+	const char *p = t->s + m.start;
+	size_t left = m.end - m.start, used;
+
+	for (; left > 0 && out->len < QUOTE_MAX; p += used, left -= used) {
+		if (utf8_next(p, left, &used) != UTF8_VALID)
+			buf_addc(out, '?');
+		else if ((unsigned char)*p < ' ' || *p == 0x7f)
+			buf_addc(out, ' ');
+		else
+			buf_add(out, p, used);
+	}
+	if (left > 0)
+		buf_adds(out, "...");
+}
+
+static void set_place(struct judging *j, const char *rule, const char *suggestion, struct span m,
+		      bool in_stdin)
+{
+	j->v->blocked = true;
+	j->v->rule = rule;
+	j->v->suggestion = suggestion;
+	j->v->has_span = !in_stdin;
+	j->v->start = in_stdin ? 0 : m.start;
+	j->v->end = in_stdin ? 0 : m.end;
+}
+
+static void fill_literal(struct judging *j, const struct blocklist_literal *l, bool in_stdin)
+{
+	struct span m = { l->start, l->end };
+	const struct text *t = in_stdin ? &j->fed : &j->text;
+	struct buf quote;
+
+	buf_init(&quote, QUOTE_MAX + 16);
+	quote_match(t, m, &quote);
+	set_place(j, l->id, l->suggestion, m, in_stdin);
+	snprintf(j->v->reason, sizeof(j->v->reason),
+		 "%s contains \"%s\", which matches the pattern %s (rule %s). The operator has set "
+		 "blocklist.literal_match to anywhere, so text that is only data counts, too. "
+		 "No client can override it.",
+		 in_stdin ? "The stdin for a shell" : "The command", quote.data, l->shape, l->id);
+	buf_release(&quote);
+}
+
+/* ": it names a system directory" */
+static const char *target_text(uint64_t classes)
+{
+	for (unsigned i = 0; i < blocklist_target_count; i++)
+		if (classes >> i & 1)
+			return blocklist_targets[i].text;
+	return NULL;
+}
+
+static struct span clamp(const struct text *t, uint32_t start, uint32_t end)
+{
+	struct span m = { start, end };
+
+	if (m.end > t->len)
+		m.end = t->len;
+	if (m.start > m.end)
+		m.start = m.end;
+	return m;
+}
+
+static void fill_finding(struct judging *j, const struct blocklist_finding *f)
+{
+	bool in_stdin = f->start >= STDIN_BASE;
+	const struct text *t = in_stdin ? &j->fed : &j->text;
+	struct span m = clamp(t, f->start - (in_stdin ? STDIN_BASE : 0),
+			      f->end - (in_stdin ? STDIN_BASE : 0));
+	const char *target = target_text(f->classes);
+	struct buf quote;
+
+	buf_init(&quote, QUOTE_MAX + 16);
+	if (m.start == m.end)
+		m.end = m.start + strnlen(t->s + m.start, t->len - m.start);
+	quote_match(t, m, &quote);
+	set_place(j, f->rule->id, f->rule->suggestion, m, in_stdin);
+	snprintf(j->v->reason, sizeof(j->v->reason),
+		 "%s \"%s\" %s%s%s%s%s (rule %s, protects %s). No client can override it.",
+		 in_stdin ? "In the stdin:" : "", quote.data ? quote.data : "", f->rule->reason,
+		 target ? "; it means " : "", target ? target : "", f->detail ? ": " : "",
+		 f->detail ? f->detail : "", f->rule->id, f->rule->protects);
+	if (!in_stdin)
+		memmove(j->v->reason, j->v->reason + 1, strlen(j->v->reason));
+	buf_release(&quote);
+}
+
+static void fill_too_long(struct judging *j, const char *what)
+{
+	struct blocklist_finding f = { 0 };
+
+	blocklist_found("text.too_complex", 0, 0, &f);
+	set_place(j, f.rule->id, f.rule->suggestion, (struct span){ 0, 0 }, true);
+	snprintf(
+		j->v->reason, sizeof(j->v->reason),
+		"The %s is longer than %u bytes, so it is not judged, and what cannot be judged is "
+		"not run (rule %s). No client can override it.",
+		what, BLOCKLIST_TEXT_MAX, f.rule->id);
+}
+
+/* ---- the literal layer ---- */
+
+static void judge_literal(struct judging *j)
+{
+	struct blocklist_literal l;
+
+	if (blocklist_literal_find(j->text.s, j->text.len, &l))
+		fill_literal(j, &l, false);
+	else if (j->fed.len && blocklist_names_shell(j->text.s, j->text.len) &&
+		 blocklist_literal_find(j->fed.s, j->fed.len, &l))
+		fill_literal(j, &l, true);
+}
+
+/* ---- the structural layer ---- */
+
+/* @len bytes of @s, which stand at @at in the outermost text, as a word. */
+static struct shell_word known_word(struct shell_arena *arena, const char *s, size_t len,
+				    uint32_t at, bool fixed)
+{
+	uint32_t *where = shell_alloc(arena, (len + 1) * sizeof(*where));
+
+	for (size_t i = 0; i < len; i++)
+		where[i] = at + (fixed ? 0 : (uint32_t)i);
+	return (struct shell_word){ .text = { .s = shell_copy(arena, s, len), .at = where,
+					      .len = len },
+				    .kind = shell_alloc(arena, len + 1), .start = at,
+				    .end = at + (uint32_t)len, .quoted = true };
+}
+
+static void read_environment(struct evaluation *e, const char *const *environment)
+{
+	struct shell_assign *list;
+	size_t n = 0;
+
+	while (environment && environment[n])
+		n++;
+	list = shell_alloc(&e->arena, (n + 1) * sizeof(*list));
+	for (size_t i = 0; i < n; i++) {
+		const char *equals = strchr(environment[i], '=');
+		size_t len = equals ? (size_t)(equals - environment[i]) : strlen(environment[i]);
+
+		list[i].name = shell_copy(&e->arena, environment[i], len);
+		list[i].value = known_word(&e->arena, equals ? equals + 1 : "",
+					   equals ? strlen(equals + 1) : 0, 0, true);
+	}
+	e->variables = list;
+	e->variable_count = n;
+}
+
+/* BASH_FUNC_name%%=() { ... } defines a function in every bash. */
+static bool judge_functions(struct evaluation *e)
+{
+	for (size_t i = 0; i < e->variable_count; i++) {
+		const struct shell_word *value = &e->variables[i].value;
+		struct shell_word text;
+		char *s;
+
+		if (strncmp(e->variables[i].name, "BASH_FUNC_", 10) ||
+		    strncmp(value->text.s, "()", 2))
+			continue;
+		s = shell_alloc(&e->arena, value->text.len + 2);
+		s[0] = 'f';
+		memcpy(s + 1, value->text.s, value->text.len);
+		text = known_word(&e->arena, s, value->text.len + 1, 0, true);
+		if (evaluate_text(e, &text.text, NULL, 0, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* Command and args as words of the joined text. */
+static struct shell_word *argv_words(struct judging *j, struct shell_arena *arena)
+{
+	struct shell_word *words = shell_alloc(arena, (j->arg_count + 1) * sizeof(*words));
+	size_t at = strlen(j->in->command);
+
+	words[0] = known_word(arena, j->in->command, at, 0, false);
+	for (size_t i = 0; i < j->arg_count; i++) {
+		size_t len = strlen(j->in->args[i]);
+
+		words[i + 1] = known_word(arena, j->in->args[i], len, (uint32_t)at + 1, false);
+		at += 1 + len;
+	}
+	return words;
+}
+
+static bool has_blank(const char *s)
+{
+	return s[strcspn(s, " \t\n;|&<>")] != '\0';
+}
+
+/* "rm -rf" with args "/" is no program that exists, but what is meant is clear. */
+static bool judge_split_command(struct judging *j, struct evaluation *e,
+			       const struct shell_word *words)
+{
+	struct shell_word two[2], all;
+
+	if (!has_blank(j->in->command))
+		return false;
+	two[0] = words[0];
+	two[1] = word_quote(words + 1, j->arg_count, &e->arena);
+	all = word_join(two, 2, &e->arena);
+	return evaluate_text(e, &all.text, NULL, 0, NULL) &&
+	       strncmp(e->finding.rule->id, "text.", 5) != 0;
+}
+
+static bool judge_argv(struct judging *j, struct evaluation *e, const struct shell_word *input)
+{
+	struct shell_word *words = argv_words(j, &e->arena);
+	struct shell_text text = { .s = j->in->command, .len = strlen(j->in->command) };
+
+	if (!j->in->shell)
+		return evaluate_program(e, words, j->arg_count + 1, input) ||
+		       judge_split_command(j, e, words);
+	words[0] = known_word(&e->arena, "sh", 2, 0, true);
+	return evaluate_text(e, &text, words, j->arg_count + 1, input);
+}
+
+/* Bytes of the request's variables. */
+static size_t environment_bytes(const char *const *environment)
+{
+	size_t bytes = 0;
+
+	for (; environment && *environment; environment++)
+		bytes += strlen(*environment) + 1;
+	return bytes;
+}
+
+static bool judge_input(struct judging *j, struct evaluation *e)
+{
+	struct shell_word fed, *input = NULL;
+	struct shell_text text = { .s = j->text.s, .len = j->text.len };
+
+	if (j->fed.len) {
+		fed = known_word(&e->arena, j->fed.s, j->fed.len, STDIN_BASE, false);
+		input = &fed;
+	}
+	read_environment(e, j->in->environment);
+	if (j->in->directory && j->in->directory[0] == '/') {
+		struct shell_word dir = known_word(&e->arena, j->in->directory,
+						   strlen(j->in->directory), 0, true);
+		blocklist_chdir(&e->rules.dir, &dir);
+	}
+	if (judge_functions(e))
+		return true;
+	return j->in->args && j->in->args[0] ? judge_argv(j, e, input)
+					     : evaluate_text(e, &text, NULL, 0, input);
+}
+
+static void judge_structure(struct judging *j)
+{
+	struct evaluation e;
+
+	evaluation_init(&e,
+			    j->text.len + j->fed.len + environment_bytes(j->in->environment));
+	e.no_shell = j->in->no_shell;
+	if (judge_input(j, &e))
+		fill_finding(j, &e.finding);
+	evaluation_release(&e);
+}
+
+/* ---- entry ---- */
+
+/* Command and arguments joined by single spaces. *@heap is what the caller frees. */
+static void join(struct judging *j, char **heap)
+{
+	const struct blocklist_input *in = j->in;
+	size_t len = strlen(in->command);
+	char *end;
+
+	*heap = NULL;
+	j->text = (struct text){ in->command, len };
+	if (!in->args || !in->args[0])
+		return;
+	for (; in->args[j->arg_count]; j->arg_count++)
+		len += 1 + strlen(in->args[j->arg_count]);
+	*heap = mem_zalloc(len + 1);
+	end = stpcpy(*heap, in->command);
+	for (size_t i = 0; in->args[i]; i++)
+		end = stpcpy(stpcpy(end, " "), in->args[i]);
+	j->text = (struct text){ *heap, len };
+}
+
+void blocklist_judge(const struct blocklist_input *in, struct blocklist_verdict *v)
+{
+	AUTO_FREE char *heap = NULL;
+	struct judging j = { .in = in, .v = v, .fed = { in->stdin_bytes, in->stdin_len } };
+
+	memset(v, 0, sizeof(*v));
+	join(&j, &heap);
+	if (j.text.len > BLOCKLIST_TEXT_MAX) {
+		fill_too_long(&j, "command");
+		return;
+	}
+	if (!in->stdin_bytes)
+		j.fed.len = 0;
+	if (j.fed.len > BLOCKLIST_TEXT_MAX) {
+		if (blocklist_names_shell(j.text.s, j.text.len)) {
+			fill_too_long(&j, "stdin for a shell");
+			return;
+		}
+		j.fed.len = 0;
+	}
+	if (in->literal_anywhere)
+		judge_literal(&j);
+	if (!v->blocked)
+		judge_structure(&j);
+}
