@@ -37,29 +37,29 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 static bool evaluate_list(struct evaluation *e, const struct action_list *list,
 			  const struct place *at);
 
-static bool found(struct evaluation *e, const char *effect, uint32_t start, uint32_t end)
+static bool blocked_by(struct evaluation *e, const char *effect, uint32_t start, uint32_t end)
 {
 	return blocklist_found(effect, start, end, &e->finding);
 }
 
-static bool too_complex(struct evaluation *e, uint32_t at)
+static bool blocked_too_complex(struct evaluation *e, uint32_t at)
 {
-	return found(e, "text.too_complex", at, at);
+	return blocked_by(e, "text.too_complex", at, at);
 }
 
 /* Text from @flow is run. */
-static bool found_flow(struct evaluation *e, unsigned flow, uint32_t start, uint32_t end)
+static bool blocked_by_flow(struct evaluation *e, unsigned flow, uint32_t start, uint32_t end)
 {
 	if (flow & FLOW_REMOTE)
-		return found(e, "pipe.remote", start, end);
-	return found(e, flow & FLOW_DECODED ? "pipe.decoded" : "pipe.filtered", start, end);
+		return blocked_by(e, "pipe.remote", start, end);
+	return blocked_by(e, flow & FLOW_DECODED ? "pipe.decoded" : "pipe.filtered", start, end);
 }
 
 /*
  * Takes @steps from the budget, and those of the rules since the last time; true: there is
  * nothing left of it, or of the memory.
  */
-static bool spent(struct evaluation *e, uint64_t steps)
+static bool spend_steps(struct evaluation *e, uint64_t steps)
 {
 	uint64_t all = steps + e->rules.work;
 
@@ -67,7 +67,7 @@ static bool spent(struct evaluation *e, uint64_t steps)
 	return !shell_budget_take(&e->budget, all) || shell_arena_spent(&e->arena);
 }
 
-static struct action_list new_list(struct evaluation *e)
+static struct action_list action_list_of(struct evaluation *e)
 {
 	return (struct action_list){ .arena = &e->arena, .budget = &e->budget, .args = &e->args };
 }
@@ -79,18 +79,18 @@ static bool evaluate_named(struct evaluation *e, const struct blocklist_name *na
 			   const struct shell_word *words, size_t count, bool guess,
 			   const struct place *at)
 {
-	struct action_list list = new_list(e);
+	struct action_list list = action_list_of(e);
 	struct command cmd = { .words = words, .count = count, .name = name, .at = at };
 	bool foreign;
 
-	if (spent(e, budget_of_words(words, count)))
-		return too_complex(e, words[0].start);
+	if (spend_steps(e, budget_of_words(words, count)))
+		return blocked_too_complex(e, words[0].start);
 	e->rules.limit = e->budget.work;
 	e->rules.each = at->each;
 	if (blocklist_judge_program(&e->rules, name, words, count, guess, &e->finding))
 		return true;
-	if (spent(e, 0))
-		return too_complex(e, words[0].start);
+	if (spend_steps(e, 0))
+		return blocked_too_complex(e, words[0].start);
 	if (guess || !name->wrapper)
 		return false;
 	cmd.program = blocklist_base_name(&words[0], &foreign);
@@ -114,7 +114,7 @@ static bool evaluate_unknown(struct evaluation *e, const struct shell_word *word
 	if (at->each)
 		flow |= at->input_flow & FLOW_FILTERED;
 	if (flow)
-		return found_flow(e, flow, words[0].start, words[0].end);
+		return blocked_by_flow(e, flow, words[0].start, words[0].end);
 	if (count < 2)
 		return false;
 	blocklist_args_read(args, words, count, NULL, false);
@@ -143,10 +143,10 @@ static bool evaluate_pattern(struct evaluation *e, const struct shell_text *base
 	if (strpbrk(base->s, " \t\n")) /* no program has such a name */
 		return false;
 	if (e->rules.patterns++ >= PATTERNS_MAX)
-		return too_complex(e, words[0].start);
+		return blocked_too_complex(e, words[0].start);
 	pattern = blocklist_pattern_make(base, kind, &e->arena);
 	shell_budget_take(&e->budget, pattern.open && !pattern.first && !pattern.last
-					      ? WORK_PATTERN_OPEN : WORK_PATTERN);
+			  ? WORK_PATTERN_OPEN : WORK_PATTERN);
 	for (unsigned i = 0; i < blocklist_name_count; i++)
 		if (blocklist_pattern_fits(&pattern, i) &&
 		    evaluate_named(e, &blocklist_names[i], words, count, false, at))
@@ -155,7 +155,7 @@ static bool evaluate_pattern(struct evaluation *e, const struct shell_text *base
 }
 
 /* A function of the text hides the program of its name, unless one could take it away. */
-static bool is_function(const struct place *at, const struct shell_word *word)
+static bool place_hides_program(const struct place *at, const struct shell_word *word)
 {
 	const struct shell_command *c = place_command(at);
 	const struct shell_script *s = at->script;
@@ -176,7 +176,7 @@ static bool evaluate_own_file(struct evaluation *e, const struct shell_word *wor
 			      const struct place *at)
 {
 	const struct written_file *f = files_find(&e->files, &words[0]);
-	struct action_list list = new_list(e);
+	struct action_list list = action_list_of(e);
 	struct shell_word *copy;
 
 	if (!f || (!f->program && !strchr(words[0].text.s, '/'))) /* that is looked for in PATH */
@@ -205,12 +205,12 @@ static bool evaluate_known(struct evaluation *e, const struct shell_text *base, 
 				       at))
 		return true;
 	for (;;) {
-		struct action_list list = new_list(e);
+		struct action_list list = action_list_of(e);
 
 		if (!effects_read(&cmd, &step, &list))
 			return false;
-		if (spent(e, 0))
-			return too_complex(e, words[0].start);
+		if (spend_steps(e, 0))
+			return blocked_too_complex(e, words[0].start);
 		if (list.count && evaluate_list(e, &list, at))
 			return true;
 	}
@@ -230,7 +230,7 @@ static bool evaluate_words_of(struct evaluation *e, const struct shell_word *wor
 		return evaluate_unknown(e, words, count, at);
 	if (blocklist_name_is_pattern(&base, kind))
 		return evaluate_pattern(e, &base, words, count, at);
-	if (is_function(at, &words[0]))
+	if (place_hides_program(at, &words[0]))
 		return false;
 	return (e->files.count && evaluate_own_file(e, words, count, at)) ||
 	       evaluate_known(e, &base, foreign, words, count, at);
@@ -243,8 +243,8 @@ static bool evaluate_words(struct evaluation *e, const struct shell_word *words,
 
 	if (!count)
 		return false;
-	if (e->depth >= DEPTH_MAX || spent(e, WORK_COMMAND + WORK_WORD * count))
-		return too_complex(e, words[0].start);
+	if (e->depth >= DEPTH_MAX || spend_steps(e, WORK_COMMAND + WORK_WORD * count))
+		return blocked_too_complex(e, words[0].start);
 	e->depth++;
 	blocked = evaluate_words_of(e, words, count, at);
 	e->depth--;
@@ -256,7 +256,7 @@ static bool evaluate_words(struct evaluation *e, const struct shell_word *words,
 /* Text of another language. */
 static bool evaluate_code(struct evaluation *e, const struct action *a, const struct place *at)
 {
-	struct action_list list = new_list(e);
+	struct action_list list = action_list_of(e);
 	struct place inner = *at;
 	bool blocked;
 
@@ -266,8 +266,8 @@ static bool evaluate_code(struct evaluation *e, const struct action *a, const st
 	inner.arg_count = a->count;
 	inner.lenient = true;
 	script_read(a->word, a->flags & ACTION_AWK, &inner, &list);
-	if (spent(e, 0))
-		return too_complex(e, a->word->start);
+	if (spend_steps(e, 0))
+		return blocked_too_complex(e, a->word->start);
 	e->depth++;
 	blocked = evaluate_list(e, &list, &inner);
 	e->depth--;
@@ -285,7 +285,7 @@ static bool evaluate_file(struct evaluation *e, const struct action *a, const st
 			(written ? written->flow & ~(unsigned)FLOW_FILTERED : 0);
 
 	if (flow & FLOW_TEXTS)
-		return found_flow(e, flow, file->start, file->end);
+		return blocked_by_flow(e, flow, file->start, file->end);
 	if (written && written->known)
 		content = &written->content;
 	if (!content)
@@ -334,9 +334,9 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 	case ACTION_TOUCH:
 		return blocklist_judge_effect(&e->rules, a->effect, a->word, 0, false, &e->finding);
 	case ACTION_FOUND:
-		return found(e, a->effect, start, end);
+		return blocked_by(e, a->effect, start, end);
 	case ACTION_FLOW:
-		return found_flow(e, a->flow, start, end);
+		return blocked_by_flow(e, a->flow, start, end);
 	case ACTION_CHDIR:
 		if (a->word)
 			blocklist_chdir(&e->rules.dir, a->word);
@@ -381,7 +381,7 @@ static bool evaluate_command(struct evaluation *e, const struct shell_script *s,
 {
 	const struct shell_command *c = &s->commands[index];
 	struct place at = { .script = s, .flows = flows, .index = index, .files = &e->files };
-	struct action_list list = new_list(e);
+	struct action_list list = action_list_of(e);
 
 	input_find(&at, flows, e->input, e->input_flow, &e->arena);
 	surroundings_read(&at, &list);
@@ -426,9 +426,9 @@ static bool evaluate_fork_bomb(struct evaluation *e, const struct shell_script *
 	size_t others = s->function_count < FUNCTIONS_MAX ? s->function_count : FUNCTIONS_MAX;
 
 	for (size_t i = 0; i < s->function_count; i++)
-		if (spent(e, others * (s->functions[i].last - s->functions[i].first + 1)))
-			return too_complex(e, s->functions[i].start);
-	return fork_bomb_find(s, &start, &end) && found(e, "process.fork_bomb", start, end);
+		if (spend_steps(e, others * (s->functions[i].last - s->functions[i].first + 1)))
+			return blocked_too_complex(e, s->functions[i].start);
+	return fork_bomb_find(s, &start, &end) && blocked_by(e, "process.fork_bomb", start, end);
 }
 
 static bool evaluate_script(struct evaluation *e, const struct shell_script *s)
@@ -479,9 +479,9 @@ static bool parse_and_evaluate(struct evaluation *e, const struct shell_text *te
 		shell_parse_with(text, setup, &e->budget, &script);
 	blocked = evaluate_script(e, &script);
 	if (!blocked && script.trouble == SHELL_SYNTAX && !lenient)
-		blocked = found(e, "text.unparsable", script.trouble_at, script.trouble_at);
+		blocked = blocked_by(e, "text.unparsable", script.trouble_at, script.trouble_at);
 	else if (!blocked && script.trouble != SHELL_FINE && script.trouble != SHELL_SYNTAX)
-		blocked = found(e, "text.too_complex", script.trouble_at, script.trouble_at);
+		blocked = blocked_by(e, "text.too_complex", script.trouble_at, script.trouble_at);
 	if (blocked && script.trouble != SHELL_FINE && !e->finding.detail &&
 	    strncmp(e->finding.rule->id, "text.", 5) == 0)
 		e->finding.detail = script.trouble_text;
@@ -514,8 +514,8 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 	unsigned outer = e->input_flow;
 	bool blocked;
 
-	if (e->depth >= DEPTH_MAX || spent(e, text->text.len))
-		return too_complex(e, text->start);
+	if (e->depth >= DEPTH_MAX || spend_steps(e, text->text.len))
+		return blocked_too_complex(e, text->start);
 	e->input_flow = at->input_flow;
 	if (place_command(at)) {
 		setup.outer = at->script;
@@ -549,9 +549,9 @@ void evaluation_release(struct evaluation *e)
 /* Something was given up because there was too much of it: what was not judged is not run. */
 static bool left_over(struct evaluation *e)
 {
-	if (!spent(e, 0))
+	if (!spend_steps(e, 0))
 		return false;
-	too_complex(e, 0);
+	blocked_too_complex(e, 0);
 	e->finding.detail = "more work than a text of its length may take";
 	return true;
 }

@@ -68,7 +68,8 @@ static void add_pattern(const char *pattern, uint64_t bit, bool except)
 		n->here |= bit;
 }
 
-uint64_t path_class(const char *name)
+/* The bit of the class called @name; 0 if there is none. */
+static uint64_t path_class(const char *name)
 {
 	for (unsigned i = 0; i < blocklist_target_count; i++)
 		if (strcmp(blocklist_targets[i].name, name) == 0)

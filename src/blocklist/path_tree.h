@@ -43,9 +43,6 @@ struct path_classes {
 /* Made with the tree, at the first call, which must come before path_match(). */
 const struct path_classes *path_classes(void);
 
-/* The bit of the class called @name; 0 if there is none. */
-uint64_t path_class(const char *name);
-
 /* The classes that have a pattern which @p fits. */
 uint64_t path_match(const struct path *p);
 

@@ -137,10 +137,10 @@ static void fill_too_long(struct judging *j, const char *what)
 	blocklist_found("text.too_complex", 0, 0, &f);
 	set_place(j, f.rule->id, f.rule->suggestion, (struct span){ 0, 0 }, true);
 	snprintf(
-		j->v->reason, sizeof(j->v->reason),
+		 j->v->reason, sizeof(j->v->reason),
 		"The %s is longer than %u bytes, so it is not judged, and what cannot be judged is "
 		"not run (rule %s). No client can override it.",
-		what, BLOCKLIST_TEXT_MAX, f.rule->id);
+		 what, BLOCKLIST_TEXT_MAX, f.rule->id);
 }
 
 /* ---- the literal layer ---- */
@@ -236,7 +236,7 @@ static bool has_blank(const char *s)
 
 /* "rm -rf" with args "/" is no program that exists, but what is meant is clear. */
 static bool judge_split_command(struct judging *j, struct evaluation *e,
-			       const struct shell_word *words)
+				const struct shell_word *words)
 {
 	struct shell_word two[2], all;
 
@@ -297,7 +297,7 @@ static void judge_structure(struct judging *j)
 	struct evaluation e;
 
 	evaluation_init(&e,
-			    j->text.len + j->fed.len + environment_bytes(j->in->environment));
+			j->text.len + j->fed.len + environment_bytes(j->in->environment));
 	e.no_shell = j->in->no_shell;
 	if (judge_input(j, &e))
 		fill_finding(j, &e.finding);

@@ -2,8 +2,8 @@
 #include "unit.h"
 
 #include "base/mem.h"
+#include "blocklist/command/table.h"
 #include "blocklist/path.h"
-#include "blocklist/path_tree.h"
 
 /*
  * A word as a test writes it: ? is an unknown part, * ~ are what they are in a shell,
@@ -20,6 +20,16 @@ static uint64_t classes(const char *text, const struct blocklist_dir *dir, enum 
 			  : text[i] == '*' || text[i] == '[' || text[i] == ']' ? SHELL_GLOB
 			  : text[i] == '~' ? SHELL_TILDE : SHELL_LITERAL;
 	return blocklist_classify(&w, 0, dir ? dir : &nowhere, reach);
+}
+
+/* The bit of the class called @name. */
+static uint64_t path_class(const char *name)
+{
+	for (unsigned i = 0; i < blocklist_target_count; i++)
+		if (!strcmp(blocklist_targets[i].name, name))
+			return UINT64_C(1) << i;
+	fail_msg("no class %s", name);
+	return 0;
 }
 
 static bool is(const char *text, const char *class)

@@ -3,6 +3,27 @@
 /* Steps of the budget for an item. */
 #define WORK_ITEM 20u
 
+bool words_have(const struct shell_word *words, size_t count, const char *list)
+{
+	for (size_t i = 1; i < count; i++)
+		if (word_in(&words[i], list))
+			return true;
+	return false;
+}
+
+bool words_have_letter(const struct shell_word *words, size_t count, const char *letters)
+{
+	for (size_t i = 1; i < count; i++) {
+		const char *s = words[i].text.s;
+
+		if (s[0] == '-' && s[1] != '-' && strpbrk(s, letters))
+			return true;
+	}
+	return false;
+}
+
+/* ---- building ---- */
+
 struct builder {
 	char *s;
 	uint32_t *at;
@@ -14,14 +35,14 @@ struct builder {
 	struct shell_arena *arena;
 };
 
-static struct builder build(struct shell_arena *arena, size_t room)
+static struct builder builder_make(struct shell_arena *arena, size_t room)
 {
 	return (struct builder){ shell_alloc(arena, room + 1),
 				 shell_alloc(arena, (room + 1) * sizeof(uint32_t)),
 				 shell_alloc(arena, room + 1), 0, NULL, 0, room, arena };
 }
 
-static void add(struct builder *b, const struct shell_word *w, size_t from, size_t to)
+static void builder_add(struct builder *b, const struct shell_word *w, size_t from, size_t to)
 {
 	size_t len = to - from;
 
@@ -44,14 +65,14 @@ static void add(struct builder *b, const struct shell_word *w, size_t from, size
 	b->len += len;
 }
 
-static void add_space(struct builder *b, uint32_t at)
+static void builder_space(struct builder *b, uint32_t at)
 {
 	b->s[b->len] = ' ';
 	b->kind[b->len] = SHELL_LITERAL;
 	b->at[b->len++] = at;
 }
 
-static struct shell_word built(const struct builder *b, uint32_t start, uint32_t end)
+static struct shell_word builder_word(const struct builder *b, uint32_t start, uint32_t end)
 {
 	return (struct shell_word){ .text = { .s = b->s, .at = b->at, .len = b->len },
 				    .kind = b->kind, .start = start, .end = end,
@@ -60,24 +81,24 @@ static struct shell_word built(const struct builder *b, uint32_t start, uint32_t
 }
 
 struct shell_word word_join(const struct shell_word *words, size_t count,
-				  struct shell_arena *arena)
+			    struct shell_arena *arena)
 {
 	struct builder b;
 	size_t room = 0;
 
 	for (size_t i = 0; i < count; i++)
 		room += words[i].text.len + 1;
-	b = build(arena, room);
+	b = builder_make(arena, room);
 	for (size_t i = 0; i < count; i++) {
 		if (i)
-			add_space(&b, words[i].start);
-		add(&b, &words[i], 0, words[i].text.len);
+			builder_space(&b, words[i].start);
+		builder_add(&b, &words[i], 0, words[i].text.len);
 	}
-	return built(&b, count ? words[0].start : 0, count ? words[count - 1].end : 0);
+	return builder_word(&b, count ? words[0].start : 0, count ? words[count - 1].end : 0);
 }
 
 struct shell_word word_replace(const struct shell_word *word, const char *old, size_t len,
-				     const struct shell_word *value, struct shell_arena *arena)
+			       const struct shell_word *value, struct shell_arena *arena)
 {
 	const char *s = word->text.s;
 	size_t hits = 0, from = 0;
@@ -89,38 +110,38 @@ struct shell_word word_replace(const struct shell_word *word, const char *old, s
 		shell_arena_exhaust(arena);
 		return *word;
 	}
-	b = build(arena, word->text.len + hits * value->text.len);
+	b = builder_make(arena, word->text.len + hits * value->text.len);
 	for (size_t i = 0; i + len <= word->text.len;) {
 		if (memcmp(s + i, old, len)) {
 			i++;
 			continue;
 		}
-		add(&b, word, from, i);
-		add(&b, value, 0, value->text.len);
+		builder_add(&b, word, from, i);
+		builder_add(&b, value, 0, value->text.len);
 		i += len;
 		from = i;
 	}
-	add(&b, word, from, word->text.len);
-	return built(&b, word->start, word->end);
+	builder_add(&b, word, from, word->text.len);
+	return builder_word(&b, word->start, word->end);
 }
 
 struct shell_word word_slice(const struct shell_word *word, size_t from, size_t to,
-				   struct shell_arena *arena)
+			     struct shell_arena *arena)
 {
-	struct builder b = build(arena, to - from);
+	struct builder b = builder_make(arena, to - from);
 
-	add(&b, word, from, to);
-	return built(&b, word->start, word->end);
+	builder_add(&b, word, from, to);
+	return builder_word(&b, word->start, word->end);
 }
 
 struct shell_word word_concat(const struct shell_word *a, const struct shell_word *b,
 			      struct shell_arena *arena)
 {
-	struct builder out = build(arena, a->text.len + b->text.len);
+	struct builder out = builder_make(arena, a->text.len + b->text.len);
 
-	add(&out, a, 0, a->text.len);
-	add(&out, b, 0, b->text.len);
-	return built(&out, a->start, a->end);
+	builder_add(&out, a, 0, a->text.len);
+	builder_add(&out, b, 0, b->text.len);
+	return builder_word(&out, a->start, a->end);
 }
 
 struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_word *near,
@@ -183,7 +204,7 @@ struct items {
 	size_t count, room;
 };
 
-static void add_item(struct items *items, struct shell_word item, struct shell_arena *arena)
+static void items_add(struct items *items, struct shell_word item, struct shell_arena *arena)
 {
 	struct shell_word *old = items->list;
 
@@ -219,7 +240,8 @@ size_t word_items(const struct shell_word *text, bool lines, struct shell_budget
 		while (i < text->text.len && s[i] && !strchr(stops, s[i]))
 			i++;
 		if (i > from)
-			add_item(&items, word_slice(text, from + quoted, i - quoted, arena), arena);
+			items_add(&items, word_slice(text, from + quoted, i - quoted, arena),
+				  arena);
 	}
 	shell_budget_take(budget, i); /* many commands may have one input */
 	*list = items.list;

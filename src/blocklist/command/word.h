@@ -50,6 +50,11 @@ static inline bool word_has_unknown(const struct shell_word *w)
 	return false;
 }
 
+/* Behind the program, words[0]: is one of the words in @list? */
+bool words_have(const struct shell_word *words, size_t count, const char *list);
+/* Has one of the words with a single dash one of the letters? */
+bool words_have_letter(const struct shell_word *words, size_t count, const char *letters);
+
 /* @text, a constant of the program, as a word of @kind that stands where @near does (or NULL). */
 struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_word *near,
 			     struct shell_arena *arena);

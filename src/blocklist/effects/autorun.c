@@ -7,7 +7,7 @@
 #include "blocklist/effects/files.h"
 #include "blocklist/effects/readers.h"
 
-static bool runs_itself(const struct shell_word *file)
+static bool autorun_file(const struct shell_word *file)
 {
 	static const char *const ends[] = { "/.bashrc", "/.profile", "/.bash_profile", "/.zshrc",
 					    "/.bash_login", "/.zshenv", "/.zprofile",
@@ -42,8 +42,8 @@ size_t autorun_cron_skip(const char *s, bool user)
 }
 
 /* @text is written into @file, which runs by itself. */
-static void run_written(const struct shell_word *file, const struct shell_word *text,
-			struct action_list *out)
+static void autorun_written(const struct shell_word *file, const struct shell_word *text,
+			    struct action_list *out)
 {
 	bool cron = strstr(file->text.s, "/etc/crontab") || strstr(file->text.s, "/etc/cron.d/");
 	bool unit = strstr(file->text.s, "/systemd/") != NULL;
@@ -74,8 +74,8 @@ static void run_written(const struct shell_word *file, const struct shell_word *
 }
 
 /* curl URL | tee ~/.bashrc, sudo tee -a /etc/crontab */
-static void read_tee(const struct place *at, const struct shell_command *c,
-		     struct action_list *out)
+static void autorun_tee(const struct place *at, const struct shell_command *c,
+			struct action_list *out)
 {
 	size_t tee = 0;
 
@@ -84,10 +84,10 @@ static void read_tee(const struct place *at, const struct shell_command *c,
 	while (tee < c->word_count && tee < 4 && !word_is(&c->words[tee], "tee"))
 		tee++;
 	for (size_t i = tee + 1; tee < 4 && i < c->word_count; i++) {
-		if (!runs_itself(&c->words[i]))
+		if (!autorun_file(&c->words[i]))
 			continue;
 		if (c->input)
-			run_written(&c->words[i], c->input, out);
+			autorun_written(&c->words[i], c->input, out);
 		else
 			action_flow(out, at->input_flow & FLOW_REMOTE, c->words, c->word_count);
 		return;
@@ -102,16 +102,16 @@ void autorun_read(const struct place *at, struct action_list *out)
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
 
-		if ((r->op != SHELL_TO && r->op != SHELL_APPEND) || !runs_itself(&r->target))
+		if ((r->op != SHELL_TO && r->op != SHELL_APPEND) || !autorun_file(&r->target))
 			continue;
 		if (files_output(c, out->arena, &text)) {
-			run_written(&r->target, &text, out);
+			autorun_written(&r->target, &text, out);
 			return;
 		}
 		action_flow(out, dataflow_output(at->flows, at->index) & FLOW_REMOTE, c->words,
 			    c->word_count);
 	}
-	read_tee(at, c, out);
+	autorun_tee(at, c, out);
 }
 
 /* curl -o ~/.bashrc URL, wget -P /etc/cron.d URL */
@@ -123,7 +123,7 @@ void read_download(const struct command *cmd, struct action_list *out)
 
 		if (s[0] == '-' && len > 1 &&
 		    (strchr("oOP", s[len - 1]) || strstr(s, "--output")) &&
-		    runs_itself(&cmd->words[i + 1]))
+		    autorun_file(&cmd->words[i + 1]))
 			action_flow(out, FLOW_REMOTE, cmd->words, cmd->count);
 	}
 }

@@ -32,39 +32,40 @@ struct container {
 };
 
 /* A mount that there is no room for may be the root. */
-static bool has_room(struct container *c)
+static bool container_has_room(struct container *c)
 {
 	if (c->mount_count == MOUNTS_MAX)
 		shell_arena_exhaust(c->arena);
 	return c->mount_count < MOUNTS_MAX;
 }
 
-static void add_mount(struct container *c, const struct shell_word *w, size_t from, size_t middle,
-		      size_t to)
+static void container_add_mount(struct container *c, const struct shell_word *w, size_t from,
+				size_t middle, size_t to)
 {
-	if (middle == from || to <= middle + 1 || !has_room(c))
+	if (middle == from || to <= middle + 1 || !container_has_room(c))
 		return;
 	c->mounts[c->mount_count].outside = word_slice(w, from, middle, c->arena);
 	c->mounts[c->mount_count++].inside = word_slice(w, middle + 1, to, c->arena);
 }
 
 /* OUTSIDE:INSIDE[:OPTIONS] */
-static void read_volume(struct container *c, const struct shell_word *w, size_t skip)
+static void container_volume(struct container *c, const struct shell_word *w, size_t skip)
 {
 	const char *s = w->text.s, *middle = strchr(s + skip, ':'), *end;
 
 	if (!middle)
 		return;
 	end = strchr(middle + 1, ':');
-	add_mount(c, w, skip, (size_t)(middle - s), end ? (size_t)(end - s) : w->text.len);
+	container_add_mount(c, w, skip, (size_t)(middle - s),
+			    end ? (size_t)(end - s) : w->text.len);
 }
 
 /* --device OUTSIDE[:INSIDE[:RIGHTS]]: the device is there by its own name. */
-static void read_device(struct container *c, const struct shell_word *w, size_t skip)
+static void container_device(struct container *c, const struct shell_word *w, size_t skip)
 {
 	if (strchr(w->text.s + skip, ':')) {
-		read_volume(c, w, skip);
-	} else if (has_room(c)) {
+		container_volume(c, w, skip);
+	} else if (container_has_room(c)) {
 		struct shell_word device = word_slice(w, skip, w->text.len, c->arena);
 
 		c->mounts[c->mount_count++] = (struct mount){ device, device };
@@ -72,7 +73,7 @@ static void read_device(struct container *c, const struct shell_word *w, size_t 
 }
 
 /* type=bind,source=OUTSIDE,target=INSIDE */
-static void read_mount(struct container *c, const struct shell_word *w, size_t skip)
+static void container_mount(struct container *c, const struct shell_word *w, size_t skip)
 {
 	static const char *const outside[] = { "source=", "src=" };
 	static const char *const inside[] = { "target=", "destination=", "dst=" };
@@ -91,7 +92,7 @@ static void read_mount(struct container *c, const struct shell_word *w, size_t s
 			parts[side] = word_slice(
 				w, from, end ? (size_t)(end - w->text.s) : w->text.len, c->arena);
 		}
-	if (parts[0].text.len && parts[1].text.len && has_room(c))
+	if (parts[0].text.len && parts[1].text.len && container_has_room(c))
 		c->mounts[c->mount_count++] = (struct mount){ parts[0], parts[1] };
 }
 
@@ -101,13 +102,13 @@ static void container_options(struct container *c, const struct blocklist_args *
 
 	for (size_t from = 0; (o = blocklist_args_next(a, " -v --volume ", &from)) != NULL;)
 		if (o->value)
-			read_volume(c, o->value, o->skip);
+			container_volume(c, o->value, o->skip);
 	for (size_t from = 0; (o = blocklist_args_next(a, " --device ", &from)) != NULL;)
 		if (o->value)
-			read_device(c, o->value, o->skip);
+			container_device(c, o->value, o->skip);
 	for (size_t from = 0; (o = blocklist_args_next(a, " --mount ", &from)) != NULL;)
 		if (o->value)
-			read_mount(c, o->value, o->skip);
+			container_mount(c, o->value, o->skip);
 	for (size_t from = 0; (o = blocklist_args_next(a, " --entrypoint ", &from)) != NULL;)
 		if (o->value) {
 			c->entry = o->value;
@@ -117,7 +118,7 @@ static void container_options(struct container *c, const struct blocklist_args *
 }
 
 /* Paths of the container as paths outside; other absolute ones lose their slash. */
-static struct shell_word turn(struct container *c, const struct shell_word *word)
+static struct shell_word container_turn(struct container *c, const struct shell_word *word)
 {
 	struct shell_word turned = *word;
 
@@ -131,7 +132,7 @@ static struct shell_word turn(struct container *c, const struct shell_word *word
 		if (root && turned.text.len > m->inside.text.len)
 			outside = word_slice(&outside, 0, 0, c->arena);
 		return word_replace(&turned, m->inside.text.s, m->inside.text.len, &outside,
-					  c->arena);
+				    c->arena);
 	}
 	if (!c->host && turned.text.len && turned.text.s[0] == '/')
 		return word_slice(&turned, 1, turned.text.len, c->arena);
@@ -139,7 +140,8 @@ static struct shell_word turn(struct container *c, const struct shell_word *word
 }
 
 /* chroot INSIDE: where the machine's root is mounted, what follows sees the machine. */
-static bool enters_root(const struct container *c, const struct shell_word *words, size_t count)
+static bool container_enters_root(const struct container *c, const struct shell_word *words,
+				  size_t count)
 {
 	if (count < 3 || strcmp(words[0].text.s, "chroot"))
 		return false;
@@ -151,8 +153,8 @@ static bool enters_root(const struct container *c, const struct shell_word *word
 }
 
 /* --entrypoint PROGRAM: @words are its own. */
-static struct shell_word *with_entry(const struct container *c, const struct shell_word *words,
-				     size_t count)
+static struct shell_word *container_with_entry(const struct container *c,
+					       const struct shell_word *words, size_t count)
 {
 	struct shell_word *list = shell_alloc(c->arena, (count + 1) * sizeof(*list));
 
@@ -162,20 +164,20 @@ static struct shell_word *with_entry(const struct container *c, const struct she
 	return list;
 }
 
-static void run_inside(struct container *c, const struct shell_word *words, size_t count,
-		       struct action_list *out)
+static void container_run(struct container *c, const struct shell_word *words, size_t count,
+			  struct action_list *out)
 {
 	struct shell_word *list;
 
-	if (enters_root(c, words, count)) {
+	if (container_enters_root(c, words, count)) {
 		action_words(out, words + 2, count - 2, ACTION_LENIENT);
 		return;
 	}
 	list = shell_alloc(c->arena, count * sizeof(*list));
 	for (size_t i = 0; i < count; i++)
-		list[i] = turn(c, &words[i]);
+		list[i] = container_turn(c, &words[i]);
 	if (c->entry) /* in the place of the image's name, which is before them */
-		list = with_entry(c, list, count++);
+		list = container_with_entry(c, list, count++);
 	action_words(out, list, count, ACTION_LENIENT);
 }
 
@@ -193,7 +195,7 @@ void read_container(const struct command *cmd, struct action_list *out)
 		mounts += cmd->words[i].text.s[0] == '-' && strpbrk(cmd->words[i].text.s, "vm");
 	if (!action_charge(out, cmd->count * (WORK_WORD +
 					      WORK_MOUNT * (mounts < MOUNTS_MAX ? mounts
-										: MOUNTS_MAX))))
+							    : MOUNTS_MAX))))
 		return;
 	while (at < cmd->count && !word_is(&cmd->words[at], "run"))
 		at++;
@@ -203,5 +205,5 @@ void read_container(const struct command *cmd, struct action_list *out)
 	container_options(&c, out->args);
 	first = at + out->args->first_operand + 1;
 	if (first < cmd->count && (c.mount_count || c.host))
-		run_inside(&c, cmd->words + first, cmd->count - first, out);
+		container_run(&c, cmd->words + first, cmd->count - first, out);
 }

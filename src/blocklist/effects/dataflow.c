@@ -56,32 +56,23 @@ static unsigned kind_of(const struct shell_command *c, bool words)
 	return 0;
 }
 
-static bool has_word(const struct shell_command *c, const char *list)
+static bool command_has(const struct shell_command *c, const char *list)
 {
-	for (size_t i = 1; i < c->word_count; i++)
-		if (word_in(&c->words[i], list))
-			return true;
-	return false;
+	return words_have(c->words, c->word_count, list);
 }
 
-/* A letter among the short options of @c. */
-static bool has_letter(const struct shell_command *c, const char *letters)
+static bool command_has_letter(const struct shell_command *c, const char *letters)
 {
-	for (size_t i = 1; i < c->word_count; i++) {
-		const char *s = c->words[i].text.s;
-
-		if (s[0] == '-' && s[1] != '-' && strpbrk(s, letters))
-			return true;
-	}
-	return false;
+	return words_have_letter(c->words, c->word_count, letters);
 }
 
 static bool decodes(const struct shell_command *c, unsigned kind)
 {
 	if (kind & FLOW_KIND_DECODE_D)
-		return has_letter(c, "dD") || has_word(c, " --decode --decrypt --decompress ");
+		return command_has_letter(c, "dD") ||
+		       command_has(c, " --decode --decrypt --decompress ");
 	if (kind & FLOW_KIND_DECODE_R)
-		return has_letter(c, "r");
+		return command_has_letter(c, "r");
 	return kind & FLOW_KIND_DECODE;
 }
 
@@ -127,7 +118,7 @@ static bool computes(const struct shell_command *c, unsigned kind)
 		return strstr(c->words[0].text.s, "awk") != NULL;
 	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
 	       (c->piped_from == SHELL_NONE || holds_decoder(c) || !reads_input(c)) &&
-	       has_word(c, " -c -e -E -r -p --print -pe ") && !has_letter(c, "n");
+	       command_has(c, " -c -e -E -r -p --print -pe ") && !command_has_letter(c, "n");
 }
 
 static bool from_socket(const struct shell_command *c)
@@ -194,7 +185,7 @@ static unsigned out_of(const struct dataflow *f, uint32_t index, bool first)
 	if (!kind)
 		return in;
 	if ((kind & FLOW_KIND_FETCH) ||
-	    ((kind & FLOW_KIND_DECODE_D) && has_word(c, " s_client "))) /* openssl */
+	    ((kind & FLOW_KIND_DECODE_D) && command_has(c, " s_client "))) /* openssl */
 		flow |= FLOW_REMOTE;
 	if (decodes(c, kind) || computes(c, kind))
 		flow |= FLOW_DECODED;
@@ -336,7 +327,7 @@ static bool connected(const struct shell_script *script)
 }
 
 void dataflow_read(struct dataflow *f, const struct shell_script *script,
-			 struct shell_arena *arena)
+		   struct shell_arena *arena)
 {
 	memset(f, 0, sizeof(*f));
 	f->script = script;
@@ -466,7 +457,7 @@ unsigned dataflow_origin(const struct place *at, const struct shell_word *text)
 }
 
 unsigned dataflow_lists(const struct dataflow *f, uint32_t index,
-			      const struct shell_word *words, size_t count, unsigned input)
+			const struct shell_word *words, size_t count, unsigned input)
 {
 	unsigned flow = (input | f->children[index]) & FLOW_LISTS;
 
@@ -494,7 +485,7 @@ static size_t names_of_ls(const struct shell_command *c, struct shell_arena *are
 {
 	static const uint8_t dot_kind[] = { SHELL_LITERAL };
 	static const struct shell_word dot = { .text = { .s = ".", .len = 1 }, .kind = dot_kind };
-	bool itself = has_letter(c, "d") || (name_of(&c->words[0])->flow & FLOW_KIND_PRINT);
+	bool itself = command_has_letter(c, "d") || (name_of(&c->words[0])->flow & FLOW_KIND_PRINT);
 	size_t n = 0;
 
 	for (size_t i = 1; i < c->word_count && n < room; i++)
@@ -533,7 +524,8 @@ size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_bud
 					     room);
 		if (kind & FLOW_KIND_LIST)
 			return names_of_ls(c, arena, names, room);
-		if (!(kind & FLOW_KIND_KEEP) && !((kind & FLOW_KIND_PICK) && has_word(c, " -v ")))
+		if (!(kind & FLOW_KIND_KEEP) &&
+		    !((kind & FLOW_KIND_PICK) && command_has(c, " -v ")))
 			return 0;
 		index = c->piped_from;
 	}

@@ -36,7 +36,7 @@ struct dataflow {
 
 /* Look at all of @script. Lives as long as @arena. */
 void dataflow_read(struct dataflow *f, const struct shell_script *script,
-			 struct shell_arena *arena);
+		   struct shell_arena *arena);
 
 /* Flows into the standard input of command @index: through its pipe and its redirections. */
 unsigned dataflow_input(const struct dataflow *f, uint32_t index);
@@ -51,7 +51,7 @@ unsigned dataflow_origin(const struct place *at, const struct shell_word *text);
 
 /* Lists of everything that the words of command @index hold, or that come in with @input. */
 unsigned dataflow_lists(const struct dataflow *f, uint32_t index,
-			      const struct shell_word *words, size_t count, unsigned input);
+			const struct shell_word *words, size_t count, unsigned input);
 
 /* Names of files that one command gets from elsewhere. */
 #define DATAFLOW_NAMES_MAX 32

@@ -66,8 +66,8 @@ void read_ed(const struct command *cmd, struct action_list *out)
 /* ---- sed ---- */
 
 /* s/A/B/e of sed runs B, as far as that is known. */
-static void read_sed_flag(const struct command *cmd, const struct shell_word *script,
-			  struct action_list *out)
+static void sed_flag(const struct command *cmd, const struct shell_word *script,
+		     struct action_list *out)
 {
 	const char *s = script->text.s, *start = strchr(s, 's'), *middle, *end;
 	struct shell_word text;
@@ -85,7 +85,7 @@ static void read_sed_flag(const struct command *cmd, const struct shell_word *sc
 }
 
 /* The command e TEXT of sed. */
-static void read_sed_lines(const struct shell_word *script, struct action_list *out)
+static void sed_lines(const struct shell_word *script, struct action_list *out)
 {
 	const char *s = script->text.s;
 
@@ -99,7 +99,7 @@ static void read_sed_lines(const struct shell_word *script, struct action_list *
 }
 
 /* The command w FILE of sed, and the flag w of its s command. */
-static void read_sed_file(const struct shell_word *script, struct action_list *out)
+static void sed_file(const struct shell_word *script, struct action_list *out)
 {
 	const char *s = script->text.s, *at = strstr(s, "w /");
 	size_t from = at ? (size_t)(at + 2 - s) : 0;
@@ -122,21 +122,21 @@ void read_sed(const struct command *cmd, struct action_list *out)
 		if (input && word_in(w, " e 1e "))
 			action_text(out, input, ACTION_NO_INPUT);
 		if (s[0] != '-' && s[0] != '/')
-			read_sed_flag(cmd, w, out);
+			sed_flag(cmd, w, out);
 		if (i < 3 && s[0] != '-')
-			read_sed_lines(w, out);
+			sed_lines(w, out);
 		if (w->content && word_is(w - 1, "-f"))
-			read_sed_lines(w->content, out);
+			sed_lines(w->content, out);
 		if (word_is(w, "e"))
 			action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
-		read_sed_file(w, out);
+		sed_file(w, out);
 	}
 }
 
 /* ---- vi ---- */
 
 /* Words that may stand before the ! of a command line: the rest of it. */
-static size_t colon_skip(const char *s, size_t from, const char *bang)
+static size_t vi_colon_skip(const char *s, size_t from, const char *bang)
 {
 	static const char *const before[] = { "silent! ", "silent ", "sil ", "exe ", "execute ",
 					      "r ", "read ", "w ", "%", "1," };
@@ -155,15 +155,15 @@ static size_t colon_skip(const char *s, size_t from, const char *bang)
 }
 
 /* A command line of vi: :silent !TEXT, call system("..."), w FILE. */
-static void read_colon(const struct command *cmd, const struct shell_word *word, size_t from,
-		       struct action_list *out)
+static void vi_colon(const struct command *cmd, const struct shell_word *word, size_t from,
+		     struct action_list *out)
 {
 	static const char *const marks[] = { "w ", "w! ", "w >>", "wq ", "sav ", "saveas ", "sav! ",
 					     "wn ", NULL };
 	const char *s = word->text.s;
 	struct shell_word *rest;
 
-	from = colon_skip(s, from, strchr(s + from, '!'));
+	from = vi_colon_skip(s, from, strchr(s + from, '!'));
 	if (s[from] == '!') {
 		action_text_part(out, word, from + 1, word->text.len, LINE_FLAGS);
 		return;
@@ -182,19 +182,19 @@ void read_vi(const struct command *cmd, struct action_list *out)
 		const char *s = w->text.s;
 
 		if (s[0] == '+' && s[1])
-			read_colon(cmd, w, 1, out);
+			vi_colon(cmd, w, 1, out);
 		if (s[0] == '-' && i + 1 < cmd->count &&
 		    (s[w->text.len - 1] == 'c' || word_is(w, "--cmd")))
-			read_colon(cmd, w + 1, 0, out);
+			vi_colon(cmd, w + 1, 0, out);
 		if (word_begins(w, "-c") && s[2])
-			read_colon(cmd, w, 2, out);
+			vi_colon(cmd, w, 2, out);
 	}
 }
 
 /* ---- databases ---- */
 
 /* Databases: .backup FILE, .shell TEXT, \o FILE, COPY ... TO PROGRAM 'TEXT'. */
-static void read_sql_text(const struct shell_word *word, struct action_list *out)
+static void sql_text(const struct shell_word *word, struct action_list *out)
 {
 	static const char *const marks[] = { ".backup ", ".output ", ".once ", ".save ", ".clone ",
 					     "\\o ", "\\g ", "OUTFILE ", "outfile ", "DUMPFILE ",
@@ -219,23 +219,23 @@ static void read_sql_text(const struct shell_word *word, struct action_list *out
 void read_sql(const struct command *cmd, struct action_list *out)
 {
 	for (size_t i = 1; i < cmd->count; i++)
-		read_sql_text(&cmd->words[i], out);
+		sql_text(&cmd->words[i], out);
 	if (cmd->at->input)
-		read_sql_text(cmd->at->input, out);
+		sql_text(cmd->at->input, out);
 }
 
 /* ---- PowerShell ---- */
 
 /* Is @text in @s, whatever the case? */
-static bool says(const char *s, const char *text)
+static bool powershell_says_one(const char *s, const char *text)
 {
 	return strcasestr(s, text) != NULL;
 }
 
-static bool says_any(const char *s, const char *const *texts)
+static bool powershell_says(const char *s, const char *const *texts)
 {
 	for (; *texts; texts++)
-		if (says(s, *texts))
+		if (powershell_says_one(s, *texts))
 			return true;
 	return false;
 }
@@ -262,9 +262,9 @@ void read_powershell(const struct command *cmd, struct action_list *out)
 		if (text && word_is(&cmd->words[i], "-"))
 			action_flow(out, FLOW_REMOTE, cmd->words, cmd->count);
 		text |= blocklist_listed(" -c -command ", option, n);
-		if (says_any(s, runs) && says_any(s, fetches))
+		if (powershell_says(s, runs) && powershell_says(s, fetches))
 			action_flow(out, FLOW_REMOTE, cmd->words, cmd->count);
-		if (says_any(s, runs) && says(s, "frombase64string"))
+		if (powershell_says(s, runs) && powershell_says_one(s, "frombase64string"))
 			action_flow(out, FLOW_DECODED, cmd->words, cmd->count);
 	}
 	if (cmd->count == 1)

@@ -5,12 +5,12 @@
 #include "blocklist/effects/find.h"
 #include "blocklist/effects/readers.h"
 
-static void read_find(const struct command *cmd, struct action_list *out)
+static void effects_find(const struct command *cmd, struct action_list *out)
 {
 	find_read(cmd->words, cmd->count, false, out);
 }
 
-static void read_fd(const struct command *cmd, struct action_list *out)
+static void effects_fd(const struct command *cmd, struct action_list *out)
 {
 	find_read(cmd->words, cmd->count, true, out);
 }
@@ -26,8 +26,8 @@ static const struct reader {
 	{ " source . ", read_source },
 	{ " trap ", read_trap },
 	{ " eval ", read_eval },
-	{ " find gfind bfs ", read_find },
-	{ " fd fdfind ", read_fd },
+	{ " find gfind bfs ", effects_find },
+	{ " fd fdfind ", effects_fd },
 	{ " git ", read_git_clean },
 	{ " docker podman nerdctl ", read_container },
 	{ " at batch ", read_at },
@@ -50,7 +50,7 @@ static const struct reader {
 /* Readers of programs that begin with a character, as bits. */
 static uint32_t readers_by_first[256];
 
-static void fill_readers(void)
+static void effects_fill(void)
 {
 	_Static_assert(COUNT_OF(readers) <= 32, "a bit for each");
 	for (size_t i = 0; i < COUNT_OF(readers); i++)
@@ -61,12 +61,12 @@ static void fill_readers(void)
 /* The steps: an init script, what a list of everything feeds, the reader, options. */
 enum { STEP_INIT_SCRIPT, STEP_LISTED, STEP_READER, STEP_OPTIONS };
 
-static void read_by_program(const struct command *cmd, struct action_list *out)
+static void effects_by_program(const struct command *cmd, struct action_list *out)
 {
 	uint32_t may;
 
 	if (!readers_by_first['k'])
-		fill_readers();
+		effects_fill();
 	may = readers_by_first[(unsigned char)cmd->program.s[0]];
 	for (; may; may &= may - 1) {
 		const struct reader *r = &readers[__builtin_ctz(may)];
@@ -88,7 +88,7 @@ bool effects_read(const struct command *cmd, unsigned *step, struct action_list 
 		read_listed(cmd, out);
 		return true;
 	case STEP_READER:
-		read_by_program(cmd, out);
+		effects_by_program(cmd, out);
 		return true;
 	case STEP_OPTIONS:
 		if (cmd->name && (cmd->name->flow & FLOW_KIND_HIDDEN))

@@ -54,7 +54,7 @@ static const char *key_of(const struct shell_word *w, char *room, size_t *len)
 }
 
 const struct written_file *files_find(const struct written_files *files,
-						 const struct shell_word *name)
+				      const struct shell_word *name)
 {
 	char room[KEY_MAX];
 	size_t len;
@@ -67,8 +67,8 @@ const struct written_file *files_find(const struct written_files *files,
 }
 
 /* Everything is copied: the script that is read may be gone when the file is run. */
-static void add(struct written_files *files, const char *name, size_t len,
-		const struct shell_word *content, unsigned flow, struct shell_arena *arena)
+static void files_add(struct written_files *files, const char *name, size_t len,
+		      const struct shell_word *content, unsigned flow, struct shell_arena *arena)
 {
 	struct written_file *f;
 
@@ -94,7 +94,7 @@ static struct shell_word formatted(const struct shell_word *words, size_t count,
 }
 
 bool files_output(const struct shell_command *c, struct shell_arena *arena,
-		      struct shell_word *out)
+		  struct shell_word *out)
 {
 	static const uint8_t kind[] = { SHELL_LITERAL };
 	static const struct shell_word newline = { .text = { .s = "\n", .len = 1 }, .kind = kind };
@@ -165,9 +165,9 @@ static void note_copied_from_afar(struct written_files *files, const struct shel
 			continue;
 		base = strrchr(colon, '/') ? strrchr(colon, '/') + 1 : colon + 1;
 		if (here || to == &c->words[i])
-			add(files, base, strlen(base), NULL, FLOW_REMOTE, arena);
+			files_add(files, base, strlen(base), NULL, FLOW_REMOTE, arena);
 		else if (plain_name(to, &len))
-			add(files, plain_name(to, &len), len, NULL, FLOW_REMOTE, arena);
+			files_add(files, plain_name(to, &len), len, NULL, FLOW_REMOTE, arena);
 	}
 }
 
@@ -196,10 +196,10 @@ static void note_download(struct written_files *files, const struct shell_comman
 		    !strstr(c->words[i + 1].text.s, "://")) {
 			const char *name = key_of(&c->words[++i], room, &len);
 
-			add(files, name, len, NULL, FLOW_REMOTE, arena);
+			files_add(files, name, len, NULL, FLOW_REMOTE, arena);
 			named = true;
 		} else if (!named && keeps && strstr(s, "/") && s[0] != '-' && slash[1]) {
-			add(files, slash + 1, strlen(slash + 1), NULL, FLOW_REMOTE, arena);
+			files_add(files, slash + 1, strlen(slash + 1), NULL, FLOW_REMOTE, arena);
 		}
 	}
 }
@@ -213,7 +213,7 @@ static void note_tee(struct written_files *files, const struct shell_command *c,
 		const char *name = key_of(&c->words[i], room, &len);
 
 		if (name && name[0] != '-')
-			add(files, name, len, c->input, c->input ? 0 : flow, arena);
+			files_add(files, name, len, c->input, c->input ? 0 : flow, arena);
 	}
 }
 
@@ -238,7 +238,7 @@ static void note_copy(struct written_files *files, const struct shell_command *c
 	    !blocklist_lookup(base.s, base.len) || strcmp(from->text.s, to->text.s) == 0)
 		return;
 	before = files->count;
-	add(files, name, len, from, 0, arena);
+	files_add(files, name, len, from, 0, arena);
 	if (files->count > before) {
 		files->list[before].program = true;
 		files->list[before].known = false;
@@ -246,7 +246,7 @@ static void note_copy(struct written_files *files, const struct shell_command *c
 }
 
 void files_note(struct written_files *files, const struct dataflow *flows,
-			 uint32_t index, struct shell_arena *arena)
+		uint32_t index, struct shell_arena *arena)
 {
 	const struct shell_command *c = &flows->script->commands[index];
 	struct shell_word content;
@@ -266,8 +266,8 @@ void files_note(struct written_files *files, const struct dataflow *flows,
 		if (!looked)
 			known = files_output(c, arena, &content);
 		looked = true;
-		add(files, name, len, known ? &content : NULL,
-		    known ? 0 : dataflow_output(flows, index), arena);
+		files_add(files, name, len, known ? &content : NULL,
+			  known ? 0 : dataflow_output(flows, index), arena);
 	}
 	if (strcmp(c->words[0].text.s, "tee") == 0)
 		note_tee(files, c, dataflow_input(flows, index), arena);

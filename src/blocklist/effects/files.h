@@ -30,14 +30,14 @@ struct written_files {
 
 /* Keep in mind what command @index writes. */
 void files_note(struct written_files *files, const struct dataflow *flows,
-			 uint32_t index, struct shell_arena *arena);
+		uint32_t index, struct shell_arena *arena);
 
 /* What is known of the file @name, or NULL. */
 const struct written_file *files_find(const struct written_files *files,
-						 const struct shell_word *name);
+				      const struct shell_word *name);
 
 /* The text that echo, printf or cat writes to its standard output. False: not known. */
 bool files_output(const struct shell_command *c, struct shell_arena *arena,
-		      struct shell_word *out);
+		  struct shell_word *out);
 
 #endif

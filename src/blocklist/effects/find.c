@@ -152,8 +152,8 @@ static bool only_changes_mode(const struct shell_word *words, size_t count)
 }
 
 /* The command of -exec for one of what is found. */
-static void add_run_on(struct search *s, const struct shell_word *words, size_t count, bool append,
-		       const struct shell_word *place)
+static void find_add_run_on(struct search *s, const struct shell_word *words, size_t count,
+			    bool append, const struct shell_word *place)
 {
 	struct shell_word stand_in = subject(s, place);
 	struct shell_word *list = shell_alloc(s->arena, (count + 1) * sizeof(*list));
@@ -194,7 +194,8 @@ static size_t below_root(const struct search *s, const char *const **tops)
 	return COUNT_OF(places) - 1;
 }
 
-static void add_run(struct search *s, const struct shell_word *words, size_t count, bool append)
+static void find_add_run(struct search *s, const struct shell_word *words, size_t count,
+			 bool append)
 {
 	enum choice choice = s->choice;
 	const char *const *tops;
@@ -203,17 +204,17 @@ static void add_run(struct search *s, const struct shell_word *words, size_t cou
 		s->choice = CHOICE_NARROW;
 	for (size_t k = 0; count && next_name(s, &k);) {
 		for (size_t p = 0; p < s->place_count && !shell_arena_spent(s->arena); p++)
-			add_run_on(s, words, count, append, s->places[p]);
+			find_add_run_on(s, words, count, append, s->places[p]);
 		for (size_t i = below_root(s, &tops); i-- > 0 && !shell_arena_spent(s->arena);) {
 			struct shell_word top = word_fixed(tops[i], SHELL_LITERAL, words, s->arena);
 
-			add_run_on(s, words, count, append, &top);
+			find_add_run_on(s, words, count, append, &top);
 		}
 	}
 	s->choice = choice;
 }
 
-static void add_below_root(struct search *s)
+static void find_add_below_root(struct search *s)
 {
 	const char *const *tops;
 
@@ -224,18 +225,18 @@ static void add_below_root(struct search *s)
 	}
 }
 
-static void add_each(struct search *s, enum action_kind kind)
+static void find_add_each(struct search *s, enum action_kind kind)
 {
 	for (size_t k = 0; next_name(s, &k);) {
 		if (kind == ACTION_TOUCH)
-			add_below_root(s);
+			find_add_below_root(s);
 		for (size_t p = 0; p < s->place_count; p++)
 			find_add_subject(s, kind, subject(s, s->places[p]),
 					 s->choice == CHOICE_NARROW);
 	}
 }
 
-static void add_place(struct search *s, const struct shell_word *place)
+static void find_add_place(struct search *s, const struct shell_word *place)
 {
 	if (s->place_count < PLACES_MAX)
 		s->places[s->place_count++] = place;
@@ -280,7 +281,7 @@ static void test_name(struct search *s, const struct shell_word *value)
 }
 
 /* The test or action at @i; returns how many words it takes. */
-static size_t read_test(struct search *s, size_t i)
+static size_t find_read_test(struct search *s, size_t i)
 {
 	const struct shell_word *w = &s->words[i], *value = i + 1 < s->count ? w + 1 : NULL;
 	const char *text = w->text.s;
@@ -301,14 +302,14 @@ static size_t read_test(struct search *s, size_t i)
 }
 
 /* -exec and its relatives: the command ends at ; or at +. Returns how many words. */
-static size_t read_exec(struct search *s, size_t i)
+static size_t find_read_exec(struct search *s, size_t i)
 {
 	size_t end = i + 1;
 
 	while (end < s->count && !word_is(&s->words[end], ";") &&
 	       !(word_is(&s->words[end], "+") && word_is(&s->words[end - 1], "{}")))
 		end++;
-	add_run(s, s->words + i + 1, end - i - 1, false);
+	find_add_run(s, s->words + i + 1, end - i - 1, false);
 	return end - i + 1;
 }
 
@@ -351,7 +352,7 @@ static void close_group(struct search *s)
 	s->depth -= s->depth > 0;
 }
 
-static size_t read_part(struct search *s, size_t i)
+static size_t find_read_part(struct search *s, size_t i)
 {
 	static const char runs[] = " -exec -execdir -ok -okdir ";
 	static const char files[] = " -fprint -fprint0 -fls -fprintf ";
@@ -367,9 +368,9 @@ static size_t read_part(struct search *s, size_t i)
 	} else if (word_is(w, ")")) {
 		close_group(s);
 	} else if (word_is(w, "-delete")) {
-		add_each(s, ACTION_TOUCH);
+		find_add_each(s, ACTION_TOUCH);
 	} else if (word_in(w, runs)) {
-		taken = read_exec(s, i);
+		taken = find_read_exec(s, i);
 	} else if (word_in(w, files) && i + 1 < s->count) {
 		find_add(s, (struct action){ .kind = ACTION_TOUCH, .word = &s->words[i + 1],
 					     .effect = "write" });
@@ -377,13 +378,13 @@ static size_t read_part(struct search *s, size_t i)
 	} else if (word_is(w, "-o") || word_is(w, "-or") || word_is(w, ",")) {
 		next_arm(s, word_is(w, ","));
 	} else {
-		taken = read_test(s, i);
+		taken = find_read_test(s, i);
 	}
 	s->negated = false;
 	return taken;
 }
 
-static void read_find(struct search *s)
+static void find_read_find(struct search *s)
 {
 	size_t i = 1;
 
@@ -391,24 +392,24 @@ static void read_find(struct search *s)
 	       (word_in(&s->words[i], " -H -L -P -D ") || word_begins(&s->words[i], "-O")))
 		i += 1 + word_is(&s->words[i], "-D");
 	for (; i < s->count && s->words[i].text.s[0] != '-' && !word_is(&s->words[i], "(") &&
-	       !word_is(&s->words[i], "!"); i++)
-		add_place(s, &s->words[i]);
+	     !word_is(&s->words[i], "!"); i++)
+		find_add_place(s, &s->words[i]);
 	if (!s->place_count)
-		add_place(s, &here);
+		find_add_place(s, &here);
 	s->groups[0].least = CHOICE_NARROW;
 	while (i < s->count)
-		i += read_part(s, i);
+		i += find_read_part(s, i);
 	/* find / -name x -o -name y: -print stands behind the whole */
 	if (s->out->count == s->first) {
 		s->depth = 0;
 		close_group(s);
-		add_each(s, ACTION_PRINT);
+		find_add_each(s, ACTION_PRINT);
 	}
 }
 
 /* ---- fd ---- */
 
-static void read_fd(struct search *s)
+static void find_read_fd(struct search *s)
 {
 	static const char runs[] = " -x --exec -X --exec-batch ";
 	static const char values[] =
@@ -428,18 +429,18 @@ static void read_fd(struct search *s)
 			i++;
 		} else if (w->text.s[0] != '-') {
 			if (pattern)
-				add_place(s, w);
+				find_add_place(s, w);
 			else
 				narrow(s, wildcards_only(w) ? CHOICE_ALL : CHOICE_NARROW);
 			pattern = true;
 		}
 	}
 	if (!s->place_count)
-		add_place(s, &here);
+		find_add_place(s, &here);
 	if (i < s->count)
-		add_run(s, s->words + i + 1, s->count - i - 1, true);
+		find_add_run(s, s->words + i + 1, s->count - i - 1, true);
 	else
-		add_each(s, ACTION_PRINT);
+		find_add_each(s, ACTION_PRINT);
 }
 
 void find_read(const struct shell_word *words, size_t count, bool is_fd, struct action_list *out)
@@ -450,7 +451,7 @@ void find_read(const struct shell_word *words, size_t count, bool is_fd, struct 
 	if (!action_charge(out, WORK_FIND + WORK_WORD * count))
 		return;
 	if (is_fd)
-		read_fd(&s);
+		find_read_fd(&s);
 	else
-		read_find(&s);
+		find_read_find(&s);
 }

@@ -92,7 +92,7 @@ static bool loop_bomb(const struct shell_script *s, uint32_t *start, uint32_t *e
 	return false;
 }
 
-static bool names_shell(const struct shell_word *w)
+static bool word_names_shell(const struct shell_word *w)
 {
 	const char *slash = strrchr(w->text.s, '/');
 	const char *name = slash ? slash + 1 : w->text.s;
@@ -106,7 +106,7 @@ static bool is_itself(const struct shell_command *c)
 	for (size_t i = 0; i < c->word_count; i++) {
 		const struct shell_word *w = &c->words[i];
 
-		if (!names_shell(w) || !w->text.at)
+		if (!word_names_shell(w) || !w->text.at)
 			return false;
 		if (w->text.at[0] != w->text.at[1] && w->text.at[0] >= c->start &&
 		    w->text.at[0] < c->end)

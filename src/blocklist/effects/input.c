@@ -11,7 +11,7 @@
 /* How many commands before are looked at for the exec that opened it. */
 #define BEFORE_MAX 32
 
-static const struct shell_word *opened_by(const struct shell_command *c, long fd)
+static const struct shell_word *input_opened_by(const struct shell_command *c, long fd)
 {
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
@@ -26,7 +26,7 @@ static const struct shell_word *opened_by(const struct shell_command *c, long fd
 	return NULL;
 }
 
-static const struct shell_word *opened_before(const struct shell_script *s, uint32_t index)
+static const struct shell_word *input_opened_before(const struct shell_script *s, uint32_t index)
 {
 	const struct shell_command *c = &s->commands[index];
 	long fd = 0;
@@ -39,7 +39,7 @@ static const struct shell_word *opened_before(const struct shell_script *s, uint
 		const struct shell_word *text = NULL;
 
 		if (before->word_count == 1 && word_is(before->words, "exec"))
-			text = opened_by(before, fd);
+			text = input_opened_by(before, fd);
 		if (text)
 			return text;
 	}
@@ -49,7 +49,7 @@ static const struct shell_word *opened_before(const struct shell_script *s, uint
 /* ---- standard input ---- */
 
 /* Does a redirection give it another standard input? */
-static bool has_input(const struct shell_command *c)
+static bool input_redirected(const struct shell_command *c)
 {
 	for (size_t i = 0; i < c->redirect_count; i++)
 		if (c->redirects[i].fd <= 0 &&
@@ -60,7 +60,7 @@ static bool has_input(const struct shell_command *c)
 }
 
 /* sh < /dev/stdin */
-static bool reads_outer_input(const struct shell_command *c)
+static bool input_is_outer(const struct shell_command *c)
 {
 	static const char names[] = " /dev/stdin /dev/fd/0 /proc/self/fd/0 ";
 
@@ -75,8 +75,8 @@ static bool reads_outer_input(const struct shell_command *c)
 }
 
 /* echo x > >(sh), tee >(sh): what goes into the process. All of a command's get the same. */
-static const struct shell_word *parent_output(struct dataflow *flows, uint32_t index,
-					      struct shell_arena *arena)
+static const struct shell_word *input_of_process(struct dataflow *flows, uint32_t index,
+						 struct shell_arena *arena)
 {
 	const struct shell_command *parent = &flows->script->commands[index];
 	struct shell_word *out;
@@ -98,16 +98,16 @@ void input_find(struct place *at, struct dataflow *flows, const struct shell_wor
 
 	at->input = c->input;
 	if (!at->input && outer &&
-	    (reads_outer_input(c) || (outer->text.len > INPUT_PARSED_MAX && !has_input(c))))
+	    (input_is_outer(c) || (outer->text.len > INPUT_PARSED_MAX && !input_redirected(c))))
 		at->input = outer;
 	if (!at->input && (c->context & SHELL_IN_PROCESS) && c->parent < at->script->command_count)
-		at->input = parent_output(flows, c->parent, arena);
+		at->input = input_of_process(flows, c->parent, arena);
 	if (!at->input && c->redirect_count)
-		at->input = opened_before(at->script, at->index);
+		at->input = input_opened_before(at->script, at->index);
 	at->input_flow = dataflow_input(flows, at->index);
 	if (at->input) /* what the filter made of it is known */
 		at->input_flow &= ~(unsigned)FLOW_FILTERED;
-	if (!at->input_flow && c->piped_from == SHELL_NONE && !has_input(c) &&
+	if (!at->input_flow && c->piped_from == SHELL_NONE && !input_redirected(c) &&
 	    !(c->context & SHELL_IN_SUBSTITUTION))
 		at->input_flow = outer_flow;
 }
@@ -118,7 +118,7 @@ const struct shell_word *input_descriptor(const struct place *at, const struct s
 
 	if (!c || (!word_begins(file, "/dev/fd/") && !word_begins(file, "/proc/self/fd/")))
 		return NULL;
-	return opened_by(c, strtol(strrchr(file->text.s, '/') + 1, NULL, 10));
+	return input_opened_by(c, strtol(strrchr(file->text.s, '/') + 1, NULL, 10));
 }
 
 /* What a shell leaves of its input is judged too: it is no input of what it runs. */

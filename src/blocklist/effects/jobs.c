@@ -16,13 +16,13 @@
 
 /* ---- what comes in ---- */
 
-static bool only_blanks(const struct shell_word *word)
+static bool jobs_blank(const struct shell_word *word)
 {
 	return strspn(word->text.s, " \t\n") == word->text.len;
 }
 
 /* Nothing but comments: a crontab without a job. */
-static bool no_jobs(const struct shell_word *text)
+static bool jobs_none(const struct shell_word *text)
 {
 	const char *s = text->text.s;
 
@@ -35,7 +35,7 @@ static bool no_jobs(const struct shell_word *text)
 }
 
 /* Is standard input /dev/null? */
-static bool from_null(const struct place *at)
+static bool jobs_from_null(const struct place *at)
 {
 	const struct shell_command *c = place_command(at);
 
@@ -47,7 +47,7 @@ static bool from_null(const struct place *at)
 }
 
 /* : | crontab - */
-static bool from_nothing(const struct place *at)
+static bool jobs_from_nothing(const struct place *at)
 {
 	const struct shell_command *c = place_command(at);
 
@@ -61,8 +61,8 @@ static bool from_nothing(const struct place *at)
 	return c->word_count == 1 && (word_is(c->words, ":") || word_is(c->words, "true"));
 }
 
-static size_t input_lines(const struct command *cmd, struct action_list *out,
-			  struct shell_word **lines)
+static size_t jobs_lines(const struct command *cmd, struct action_list *out,
+			 struct shell_word **lines)
 {
 	return cmd->at->input ? word_items(cmd->at->input, true, out->budget, out->arena, lines)
 			      : 0;
@@ -86,10 +86,10 @@ void read_crontab(const struct command *cmd, struct action_list *out)
 	if (cmd->count > 1 && !word_is(&cmd->words[cmd->count - 1], "-"))
 		return;
 	action_charge(out, at->input ? at->input->text.len : 0);
-	if (at->input ? no_jobs(at->input) : from_null(at) || from_nothing(at))
+	if (at->input ? jobs_none(at->input) : jobs_from_null(at) || jobs_from_nothing(at))
 		action_found(out, "jobs", cmd->words, cmd->count);
 	action_flow(out, at->input_flow & FLOW_REMOTE, cmd->words, cmd->count);
-	n = input_lines(cmd, out, &lines);
+	n = jobs_lines(cmd, out, &lines);
 	for (size_t i = 0; i < n; i++) {
 		/* (crontab -l; echo LINE): what is not known ends before LINE. */
 		size_t from = word_unknown_at(&lines[i], 0);
@@ -111,7 +111,7 @@ void read_chpasswd(const struct command *cmd, struct action_list *out)
 
 	if (c && word_is(&c->words[0], "chroot"))
 		return;
-	n = input_lines(cmd, out, &lines);
+	n = jobs_lines(cmd, out, &lines);
 	for (size_t i = 0; i < n; i++)
 		if (word_begins(&lines[i], "root:"))
 			action_found(out, "root_password", cmd->words, cmd->count);
@@ -120,12 +120,12 @@ void read_chpasswd(const struct command *cmd, struct action_list *out)
 /* ---- lines that are commands of one program ---- */
 
 /* Each line of standard input is the rest of a command that begins with @count words. */
-static void read_command_lines(const struct command *cmd, const char *program, size_t count,
+static void jobs_command_lines(const struct command *cmd, const char *program, size_t count,
 			       struct action_list *out)
 {
 	const struct blocklist_name *name = blocklist_lookup(program, strlen(program));
 	struct shell_word *lines = NULL, *items, *list;
-	size_t n = input_lines(cmd, out, &lines);
+	size_t n = jobs_lines(cmd, out, &lines);
 
 	for (size_t i = 0; i < n; i++) {
 		size_t k = word_items(&lines[i], false, out->budget, out->arena, &items);
@@ -139,32 +139,32 @@ static void read_command_lines(const struct command *cmd, const char *program, s
 
 void read_parted(const struct command *cmd, struct action_list *out)
 {
-	read_command_lines(cmd, "parted", cmd->count, out);
+	jobs_command_lines(cmd, "parted", cmd->count, out);
 }
 
-static void read_rule_lines(const struct command *cmd, const char *program,
+static void jobs_rule_lines(const struct command *cmd, const char *program,
 			    struct action_list *out)
 {
 	const struct place *at = cmd->at;
 
 	if (cmd->count > 1 && word_in(&cmd->words[1], " -t --test "))
 		return;
-	if (from_null(at) || (at->input && only_blanks(at->input) && cmd->count == 1) ||
+	if (jobs_from_null(at) || (at->input && jobs_blank(at->input) && cmd->count == 1) ||
 	    (cmd->count > 1 && word_is(&cmd->words[cmd->count - 1], "/dev/null")))
 		action_found(out, "firewall.empty", cmd->words, cmd->count);
 	else
-		read_command_lines(cmd, program, 1, out);
+		jobs_command_lines(cmd, program, 1, out);
 }
 
 void read_iptables_restore(const struct command *cmd, struct action_list *out)
 {
-	read_rule_lines(cmd, "iptables", out);
+	jobs_rule_lines(cmd, "iptables", out);
 }
 
 /* nft -f - */
 void read_nft(const struct command *cmd, struct action_list *out)
 {
-	read_rule_lines(cmd, "nft", out);
+	jobs_rule_lines(cmd, "nft", out);
 }
 
 /* ---- make ---- */

@@ -4,8 +4,9 @@
 #include <string.h>
 
 #include "base/mem.h"
-#include "blocklist/command/args.h"
 #include "blocklist/command/names.h"
+#include "blocklist/command/table.h"
+#include "blocklist/command/word.h"
 
 /* How many words of wrappers before a program are passed over. */
 #define WRAPPERS_MAX 8
@@ -30,24 +31,14 @@ static bool program_in(const struct words *w, const char *names)
 	return blocklist_listed(names, w->program.s, w->program.len);
 }
 
-static bool has_word(const struct words *w, const char *list)
+static bool listing_has(const struct words *w, const char *list)
 {
-	for (size_t i = 1; i < w->count; i++)
-		if (blocklist_word_listed(&w->list[i], list))
-			return true;
-	return false;
+	return words_have(w->list, w->count, list);
 }
 
-/* Letters among the short options. */
-static bool has_letter(const struct words *w, const char *letters)
+static bool listing_has_letter(const struct words *w, const char *letters)
 {
-	for (size_t i = 1; i < w->count; i++) {
-		const char *s = w->list[i].text.s;
-
-		if (s[0] == '-' && s[1] != '-' && strpbrk(s, letters))
-			return true;
-	}
-	return false;
+	return words_have_letter(w->list, w->count, letters);
 }
 
 /* ---- what lists ---- */
@@ -57,19 +48,20 @@ static bool lists_processes(const struct words *w)
 	const char *first = w->count > 1 ? w->list[1].text.s : "";
 
 	if (program_in(w, " ps "))
-		return (has_letter(w, "eA") || strpbrk(first, "ax")) &&
-		       !has_word(w, " -C -p -u --pid ");
+		return (listing_has_letter(w, "eA") || strpbrk(first, "ax")) &&
+		       !listing_has(w, " -C -p -u --pid ");
 	if (program_in(w, " pgrep pidof "))
-		return has_word(w, " . .\\* \\* ^ init systemd ") || has_letter(w, "v") ||
+		return listing_has(w, " . .* * ^ init systemd ") ||
+		       listing_has_letter(w, "v") ||
 		       (w->count == 2 && !*first) ||
-		       (w->count == 3 && has_word(w, " -u -U --euid --uid "));
+		       (w->count == 3 && listing_has(w, " -u -U --euid --uid "));
 	if (program_in(w, " seq "))
 		return w->count > 1 &&
 		       strtol(w->list[w->count - 1].text.s, NULL, 10) > IDS_MANY;
 	if (program_in(w, " lsof "))
-		return has_letter(w, "t") && !has_letter(w, "ipucgN") &&
-		       (w->count == 2 || has_word(w, " / "));
-	return program_in(w, " ls find ") && has_word(w, " /proc ");
+		return listing_has_letter(w, "t") && !listing_has_letter(w, "ipucgN") &&
+		       (w->count == 2 || listing_has(w, " / "));
+	return program_in(w, " ls find ") && listing_has(w, " /proc ");
 }
 
 /* A program that lists what is installed with one of the words, and nothing but those. */
@@ -77,7 +69,7 @@ static bool lists_packages(const struct words *w)
 {
 	static const char *const listers[][3] = {
 		/* programs, one of these words, and besides options only these */
-		{ " dpkg dpkg-query ", " -l --list --get-selections -W --show ", " \\* " },
+		{ " dpkg dpkg-query ", " -l --list --get-selections -W --show ", " * " },
 		{ " rpm ", " -qa -aq --all -a ", "" },
 		{ " pacman ", " -Q -Qq -Qqe -Qe ", "" },
 		{ " apk ", " info ", " info " },
@@ -88,10 +80,10 @@ static bool lists_packages(const struct words *w)
 	for (size_t i = 0; i < COUNT_OF(listers); i++) {
 		size_t k = 1;
 
-		if (!program_in(w, listers[i][0]) || !has_word(w, listers[i][1]))
+		if (!program_in(w, listers[i][0]) || !listing_has(w, listers[i][1]))
 			continue;
 		while (k < w->count && (w->list[k].text.s[0] == '-' ||
-					blocklist_word_fits(&w->list[k], 0, listers[i][2])))
+					word_in(&w->list[k], listers[i][2])))
 			k++;
 		return k == w->count;
 	}
@@ -104,7 +96,7 @@ unsigned listing_of(const struct shell_command *c)
 	struct words w;
 
 	while (i + 1 < c->word_count && i < WRAPPERS_MAX && /* sudo dpkg -l */
-	       blocklist_word_listed(&c->words[i], " sudo doas env command nice "))
+	       word_in(&c->words[i], " sudo doas env command nice "))
 		i++;
 	w = words_of(c->words + i, c->word_count - i);
 	if (lists_processes(&w))
@@ -122,7 +114,7 @@ static bool awk_picks(const struct words *w)
 	const char *s = "/";
 
 	for (size_t i = 1; i < w->count; i++) {
-		if (blocklist_word_listed(&w->list[i], " -F -v ")) {
+		if (word_in(&w->list[i], " -F -v ")) {
 			i++;
 		} else if (w->list[i].text.s[0] != '-') {
 			s = w->list[i].text.s;
@@ -139,7 +131,7 @@ static bool awk_picks(const struct words *w)
 bool listing_picks(const struct shell_command *c)
 {
 	static const char keeps[] =
-		" -v [0-9] ^[0-9] [0-9]+ [0-9]\\* ^[0-9]+ ^[0-9]\\* ^[0-9]+$ ^[0-9]\\*$ . ";
+		" -v [0-9] ^[0-9] [0-9]+ [0-9]* ^[0-9]+ ^[0-9]* ^[0-9]+$ ^[0-9]*$ . ";
 	struct words w = words_of(c->words, c->word_count);
 
 	if (program_in(&w, " awk gawk mawk nawk "))
@@ -153,8 +145,8 @@ bool listing_picks(const struct shell_command *c)
 		return true;
 	}
 	if (program_in(&w, " sed gsed "))
-		return has_letter(&w, "n");
-	return !has_word(&w, keeps);
+		return listing_has_letter(&w, "n");
+	return !listing_has(&w, keeps);
 }
 
 /* ---- what takes ---- */
@@ -169,8 +161,9 @@ static const struct taker {
 	{ " apt apt-get aptitude dnf microdnf yum zypper nala tdnf apk ",
 	  " remove purge autoremove erase rm autopurge del ", FLOW_PACKAGES, "packages_all" },
 	{ " dpkg ", " -r -P --purge --remove ", FLOW_PACKAGES, "packages_all" },
-	{ " rpm ", " -e* --erase ", FLOW_PACKAGES, "packages_all" },
-	{ " pacman ", " -R* --remove ", FLOW_PACKAGES, "packages_all" },
+	{ " rpm ", " -e -ev -evv --erase ", FLOW_PACKAGES, "packages_all" },
+	{ " pacman ", " -R -Rs -Rn -Rns -Rnsc -Rc -Rsc -Rcs -Rd -Rdd -Rddns --remove ",
+	  FLOW_PACKAGES, "packages_all" },
 	{ " wipefs ", " -a --all -af -fa ", FLOW_DISKS, "disks_all" },
 	{ " shred blkdiscard mke2fs mkfs ", NULL, FLOW_DISKS, "disks_all" },
 };
@@ -190,8 +183,8 @@ const char *listing_taken(const struct shell_word *words, size_t count, unsigned
 
 	for (size_t i = 0; i < COUNT_OF(takers); i++)
 		if ((takers[i].flow & flow) && program_in(&w, takers[i].names) &&
-		    (!takers[i].words || has_word(&w, takers[i].words)) &&
-		    !has_word(&w, " --help -s -0 "))
+		    (!takers[i].words || listing_has(&w, takers[i].words)) &&
+		    !listing_has(&w, " --help -s -0 "))
 			return takers[i].effect;
 	if ((flow & FLOW_DISKS) && program_in(&w, " dd ") && writes_unknown(&w))
 		return "disks_all";

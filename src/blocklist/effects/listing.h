@@ -13,7 +13,7 @@
 
 #include "shell/script.h"
 
-/* What of FLOW_LISTS (blocklist/table) @c lists; @c has words. */
+/* What of FLOW_LISTS (blocklist/command/table) @c lists; @c has words. */
 unsigned listing_of(const struct shell_command *c);
 
 /* Does this filter leave out lines, so that its output is no list of everything? */

@@ -24,7 +24,7 @@ static bool writes_nothing(const struct shell_command *c)
 	       (word_is(w + 1, "/dev/null") || word_is(w + 1, "-n") || !w[1].text.len);
 }
 
-static void read_redirects(const struct shell_command *c, struct action_list *out)
+static void surroundings_redirects(const struct shell_command *c, struct action_list *out)
 {
 	action_charge(out, WORK_REDIRECT * c->redirect_count);
 	for (size_t i = 0; i < c->redirect_count; i++) {
@@ -51,7 +51,7 @@ static void read_redirects(const struct shell_command *c, struct action_list *ou
 /* ---- variables ---- */
 
 /* PAGER='rm -rf ~' man x: variables whose text a program runs. */
-static void read_assigns(const struct shell_command *c, struct action_list *out)
+static void surroundings_assigns(const struct shell_command *c, struct action_list *out)
 {
 	static const char run[] =
 		" PROMPT_COMMAND PAGER GIT_PAGER MANPAGER EDITOR VISUAL GIT_EDITOR "
@@ -73,8 +73,8 @@ static void read_assigns(const struct shell_command *c, struct action_list *out)
 /* ---- answers ---- */
 
 /* sh -i | nc HOST PORT: whoever is at the other end sees what the shell answers. */
-static void read_answers(const struct place *at, const struct shell_command *c,
-			 struct action_list *out)
+static void surroundings_answers(const struct place *at, const struct shell_command *c,
+				 struct action_list *out)
 {
 	const struct shell_command *from;
 	const struct blocklist_name *shell, *sender;
@@ -102,8 +102,8 @@ void surroundings_read(const struct place *at, struct action_list *out)
 {
 	const struct shell_command *c = place_command(at);
 
-	read_answers(at, c, out);
-	read_redirects(c, out);
+	surroundings_answers(at, c, out);
+	surroundings_redirects(c, out);
 	autorun_read(at, out);
-	read_assigns(c, out);
+	surroundings_assigns(c, out);
 }

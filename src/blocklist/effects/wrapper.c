@@ -124,8 +124,8 @@ static size_t option_texts(struct opening *o, enum wrap_kind kind)
 	while ((option = blocklist_args_next(o->args, o->wrapper->text, &from)) != NULL)
 		if (option->value)
 			texts[n++] = option->skip ? word_slice(option->value, option->skip,
-								     option->value->text.len,
-								     o->arena)
+							       option->value->text.len,
+							       o->arena)
 						  : *option->value;
 	o->out->kind = n ? kind : WRAP_NOTHING;
 	o->out->texts = texts;
@@ -234,7 +234,7 @@ static void open_shell(struct opening *o)
 	option = blocklist_args_next(o->args, " --command ", &from);
 	if (option && option->value) {
 		struct shell_word text = word_slice(option->value, option->skip,
-							  option->value->text.len, o->arena);
+						    option->value->text.len, o->arena);
 		set_text(o, WRAP_TEXT, &text);
 	} else if (blocklist_args_has(o->args, " -c ") && at < o->count) {
 		set_text(o, WRAP_TEXT, &o->words[at]);
@@ -434,8 +434,8 @@ static bool has_nul(const struct shell_word *text)
 }
 
 /* What xargs gets: known items, names of files, or one unknown word. */
-static size_t fed_items(const struct command *cmd, bool lines, bool whole, struct action_list *out,
-			struct shell_word **items)
+static size_t wrap_fed_items(const struct command *cmd, bool lines, bool whole,
+			     struct action_list *out, struct shell_word **items)
 {
 	const struct place *at = cmd->at;
 	bool one = at->input && whole && !has_nul(at->input);
@@ -457,8 +457,8 @@ static size_t fed_items(const struct command *cmd, bool lines, bool whole, struc
 }
 
 /* The words of @wrap with @item in place of each placeholder. */
-static void add_placed(const struct wrap *wrap, const struct shell_word *item,
-		       struct action_list *out)
+static void wrap_add_placed(const struct wrap *wrap, const struct shell_word *item,
+			    struct action_list *out)
 {
 	struct shell_word *words = shell_alloc(out->arena, wrap->count * sizeof(*words));
 
@@ -475,11 +475,12 @@ static void add_placed(const struct wrap *wrap, const struct shell_word *item,
 	action_words(out, words, wrap->count, ACTION_EACH | ACTION_NO_INPUT);
 }
 
-static void add_fed(const struct command *cmd, const struct wrap *wrap, struct action_list *out)
+static void wrap_add_fed(const struct command *cmd, const struct wrap *wrap,
+			 struct action_list *out)
 {
 	struct shell_word *items, *words;
 	struct wrap placed = *wrap;
-	size_t n = fed_items(cmd, wrap->placeholder || wrap->lines, wrap->whole, out, &items);
+	size_t n = wrap_fed_items(cmd, wrap->placeholder || wrap->lines, wrap->whole, out, &items);
 
 	if (!wrap->count)
 		return;
@@ -487,7 +488,7 @@ static void add_fed(const struct command *cmd, const struct wrap *wrap, struct a
 		placed.placeholder = shell_copy(out->arena, wrap->placeholder,
 						wrap->placeholder_len);
 		for (size_t i = 0; i < n && action_charge(out, wrap->count); i++)
-			add_placed(&placed, &items[i], out);
+			wrap_add_placed(&placed, &items[i], out);
 		return;
 	}
 	words = shell_alloc(out->arena, (wrap->count + n) * sizeof(*words));
@@ -497,11 +498,11 @@ static void add_fed(const struct command *cmd, const struct wrap *wrap, struct a
 }
 
 /* parallel without ::: runs lines of its standard input, or adds them to its text. */
-static void add_fed_texts(const struct command *cmd, const struct wrap *wrap, unsigned flags,
-			  struct action_list *out)
+static void wrap_add_fed_texts(const struct command *cmd, const struct wrap *wrap, unsigned flags,
+			       struct action_list *out)
 {
 	struct shell_word *items, both[2];
-	size_t n = fed_items(cmd, true, false, out, &items);
+	size_t n = wrap_fed_items(cmd, true, false, out, &items);
 
 	if (!wrap->text_count)
 		action_flow(out, cmd->at->input_flow, &cmd->words[0], 1);
@@ -519,8 +520,8 @@ static void add_fed_texts(const struct command *cmd, const struct wrap *wrap, un
 
 /* ---- what is inside ---- */
 
-static void add_texts(const struct command *cmd, const struct wrap *wrap, unsigned flags,
-		      struct action_list *out)
+static void wrap_add_texts(const struct command *cmd, const struct wrap *wrap, unsigned flags,
+			   struct action_list *out)
 {
 	for (size_t i = 0; i < wrap->text_count; i++) {
 		const struct shell_word *text = &wrap->texts[i];
@@ -536,8 +537,8 @@ static void add_texts(const struct command *cmd, const struct wrap *wrap, unsign
 	}
 }
 
-static void add_codes(const struct command *cmd, const struct wrap *wrap, unsigned flags,
-		      struct action_list *out)
+static void wrap_add_codes(const struct command *cmd, const struct wrap *wrap, unsigned flags,
+			   struct action_list *out)
 {
 	for (size_t i = 0; i < wrap->text_count; i++) {
 		action_flow(out, dataflow_origin(cmd->at, &wrap->texts[i]), &wrap->texts[i], 1);
@@ -545,24 +546,24 @@ static void add_codes(const struct command *cmd, const struct wrap *wrap, unsign
 	}
 }
 
-static void add_inside(const struct command *cmd, const struct wrap *wrap, unsigned flags,
-		       struct action_list *out)
+static void wrap_add_inside(const struct command *cmd, const struct wrap *wrap, unsigned flags,
+			    struct action_list *out)
 {
 	switch (wrap->kind) {
 	case WRAP_NOTHING:
 		break;
 	case WRAP_WORDS:
 		if (wrap->fed)
-			add_fed(cmd, wrap, out);
+			wrap_add_fed(cmd, wrap, out);
 		else
 			action_words(out, wrap->words, wrap->count, 0);
 		break;
 	case WRAP_TEXT:
 		if (wrap->fed) {
-			add_fed_texts(cmd, wrap, flags, out);
+			wrap_add_fed_texts(cmd, wrap, flags, out);
 			break;
 		}
-		add_texts(cmd, wrap, flags, out);
+		wrap_add_texts(cmd, wrap, flags, out);
 		if (wrap->also_count)
 			action_words(out, wrap->also, wrap->also_count, 0);
 		break;
@@ -579,13 +580,13 @@ static void add_inside(const struct command *cmd, const struct wrap *wrap, unsig
 		action_file(out, &wrap->words[0], NULL, 0, flags | ACTION_FOREIGN);
 		break;
 	case WRAP_CODE:
-		add_codes(cmd, wrap, flags, out);
+		wrap_add_codes(cmd, wrap, flags, out);
 		break;
 	}
 }
 
 /* env 'BASH_FUNC_ls%%=() { ...; }' bash: the body of a function for every bash. */
-static void add_functions(const struct wrap *wrap, unsigned flags, struct action_list *out)
+static void wrap_add_functions(const struct wrap *wrap, unsigned flags, struct action_list *out)
 {
 	for (size_t i = 0; i < wrap->assign_count; i++) {
 		const struct shell_word *value = &wrap->assigns[i].value;
@@ -597,7 +598,7 @@ static void add_functions(const struct wrap *wrap, unsigned flags, struct action
 	}
 }
 
-static unsigned flags_of(const struct blocklist_wrapper *wrapper, const struct command *cmd)
+static unsigned wrapper_flags(const struct blocklist_wrapper *wrapper, const struct command *cmd)
 {
 	unsigned flags = 0;
 
@@ -618,7 +619,7 @@ void wrapper_read(const struct blocklist_wrapper *wrapper, const struct command 
 {
 	struct wrap wrap = { .kind = WRAP_NOTHING };
 	struct opening o = { wrapper, cmd->words, cmd->count, out->args, out->arena, &wrap };
-	unsigned flags = flags_of(wrapper, cmd);
+	unsigned flags = wrapper_flags(wrapper, cmd);
 	size_t first;
 
 	open_wrapper(&o);
@@ -630,8 +631,8 @@ void wrapper_read(const struct blocklist_wrapper *wrapper, const struct command 
 		action_chdir(out, &dir);
 	}
 	first = out->count;
-	add_functions(&wrap, flags, out);
-	add_inside(cmd, &wrap, flags, out);
+	wrap_add_functions(&wrap, flags, out);
+	wrap_add_inside(cmd, &wrap, flags, out);
 	for (size_t i = first; i < out->count && wrap.assign_count; i++) {
 		out->list[i].assigns = wrap.assigns;
 		out->list[i].assign_count = wrap.assign_count;
