@@ -45,6 +45,13 @@ char *mem_strndup(const char *bytes, size_t len)
 	return copy;
 }
 
+void mem_list_free(char **list)
+{
+	for (char **item = list; item && *item; item++)
+		free(*item);
+	free(list);
+}
+
 _Noreturn void mem_bug(const char *file, int line, const char *what)
 {
 	log_error("bug: %s:%d: %s", file, line, what);

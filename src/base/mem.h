@@ -14,6 +14,7 @@ void *mem_zalloc(size_t size);              /* zeroed; never NULL */
 void *mem_realloc(void *old, size_t size);  /* never NULL */
 char *mem_strdup(const char *text);         /* NULL stays NULL */
 char *mem_strndup(const char *bytes, size_t len); /* adds the NUL */
+void mem_list_free(char **list); /* a NULL-terminated heap array of heap strings, or NULL */
 
 /* Say what is broken and abort. For states that only a bug in procpen can reach. */
 _Noreturn void mem_bug(const char *file, int line, const char *what);

@@ -113,13 +113,6 @@ static int set_enum(const struct config_row *row, const char *text, struct confi
 		       text, list);
 }
 
-static void names_free(char **names)
-{
-	for (size_t i = 0; names && names[i]; i++)
-		free(names[i]);
-	free(names);
-}
-
 /* A variable's name; '*' may stand at the end only. */
 static bool name_ok(const char *name, size_t len)
 {
@@ -147,7 +140,7 @@ static int set_names(const struct config_row *row, const char *text, struct conf
 		size_t len = strcspn(p, ",");
 
 		if (!name_ok(p, len)) {
-			names_free(names);
+			mem_list_free(names);
 			return err_set(e, ERR_INVALID_PARAMS,
 				       "option %s: \"%.*s\" is not a name (no blanks, no '=', "
 				       "'*' at the end only)",
@@ -158,11 +151,11 @@ static int set_names(const struct config_row *row, const char *text, struct conf
 			break;
 	}
 	if (row->max && count > (size_t)row->max) {
-		names_free(names);
+		mem_list_free(names);
 		return err_set(e, ERR_INVALID_PARAMS, "option %s takes at most %lld names, not %zu",
 			       row->name, (long long)row->max, count);
 	}
-	names_free(v->names);
+	mem_list_free(v->names);
 	v->names = names;
 	return 0;
 }
@@ -197,7 +190,7 @@ void config_init(struct config *c)
 void config_release(struct config *c)
 {
 	for (int key = 0; key < CONFIG_COUNT; key++)
-		names_free(c->values[key].names);
+		mem_list_free(c->values[key].names);
 	memset(c, 0, sizeof(*c));
 }
 

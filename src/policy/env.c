@@ -250,9 +250,7 @@ void env_set(char ***envp, const char *name, const char *value)
 
 void env_free(char **envp)
 {
-	for (size_t i = 0; envp && envp[i]; i++)
-		free(envp[i]);
-	free(envp);
+	mem_list_free(envp);
 }
 
 const char *env_get(char *const *envp, const char *name)

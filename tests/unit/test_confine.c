@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "os/sandbox/confine.h"
 #include "os/sandbox/landlock.h"
+#include "os/sandbox/layers.h"
 #include "os/sandbox/state.h"
 #include "scratch.h"
 
@@ -106,7 +107,7 @@ static void test_confine_names(void **state)
 
 	(void)f;
 	for (int i = 0; i < CONFINE_LAYER_COUNT; i++) {
-		assert_string_equal(confine_row_name((enum confine_layer)i), names[i]);
+		assert_string_equal(layers_name((enum confine_layer)i), names[i]);
 		assert_int_equal(confine_layer_find(names[i]), i);
 	}
 	assert_int_equal(confine_layer_find("landlock:7"), -1);
@@ -502,7 +503,7 @@ static void test_confine_required_each(void **state)
 		assert_true(has(f, layers[i]));
 		f->c->usable &= ~BIT(layers[i]);
 		strcpy(f->c->layers[layers[i]].reason, "a reason for this");
-		expect_unavailable(f, &nothing, confine_row_name(layers[i]), "a reason for this");
+		expect_unavailable(f, &nothing, layers_name(layers[i]), "a reason for this");
 	}
 }
 

@@ -2,7 +2,7 @@
  * confine - the layers between a command and the machine, as an ordered table.
  *
  * Each mechanism is one file of this folder (and os/cgroup/), and one or more
- * rows in confine.c. A layer is probed once, by really entering it (a trial: the
+ * rows in layers.c. A layer is probed once, by really entering it (a trial: the
  * keeper does everything but the exec), prepared once, and entered in the
  * command's own process by the keeper, which is told how through the plan
  * (os/shim/proto.h). What is missing is reported with its reason; what a run asks

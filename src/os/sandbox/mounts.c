@@ -114,13 +114,6 @@ static int length(const char *const *list)
 	return count;
 }
 
-static void free_paths(char **paths)
-{
-	for (size_t i = 0; paths && paths[i]; i++)
-		free(paths[i]);
-	free(paths);
-}
-
 /* Is paths[i] inside another of them (or the same again)? */
 static bool is_nested(char *const *paths, size_t i)
 {
@@ -226,10 +219,10 @@ bool confine_mounts_look(struct confine_mounts *m)
 	char **now = resolve((const char *const *)m->listed, resolve_hidden);
 
 	if (is_same(now, m->hidden)) {
-		free_paths(now);
+		mem_list_free(now);
 		return false;
 	}
-	free_paths(m->hidden);
+	mem_list_free(m->hidden);
 	m->hidden = now;
 	m->size = m->writable_size;
 	m->left_out = m->writable_left_out;
@@ -270,8 +263,8 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 void confine_mounts_release(struct confine_mounts *m)
 {
 	free(m->entries);
-	free_paths(m->writable);
-	free_paths(m->listed);
-	free_paths(m->hidden);
+	mem_list_free(m->writable);
+	mem_list_free(m->listed);
+	mem_list_free(m->hidden);
 	*m = (struct confine_mounts){ 0 };
 }

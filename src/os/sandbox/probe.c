@@ -14,6 +14,7 @@
 #include "base/mem.h"
 #include "os/sandbox/confine.h"
 #include "os/sandbox/landlock.h"
+#include "os/sandbox/layers.h"
 #include "os/sandbox/state.h"
 #include "os/sandbox/trial.h"
 #include "os/spawn/spawn.h"
@@ -129,8 +130,9 @@ static int try_all(struct confine *c, bool net_ns, struct confine_trial *t, stru
 {
 	static struct shim_plan plan;
 	struct confine_run run;
+	struct layers_entry entry = { c, &ask_nothing, &plan, &run };
 
-	confine_clear(&plan, &run);
+	layers_clear(&plan, &run);
 	run.applied = (struct confine_applied){
 		.layers = c->usable & ~(BIT(CONFINE_CGROUP) | BIT(CONFINE_CREDENTIALS)),
 	};
@@ -140,7 +142,7 @@ static int try_all(struct confine *c, bool net_ns, struct confine_trial *t, stru
 	} else {
 		run.applied.layers &= ~BIT(CONFINE_NETWORK_OFF);
 	}
-	if (confine_fill(c, &ask_nothing, &plan, &run, e))
+	if (layers_fill(&entry, e))
 		return -1;
 	return confine_trial_run(&plan, run.clone_flags, run.fds, run.fd_count, t) ? 1 : 0;
 }
@@ -224,7 +226,7 @@ static int build_lists(struct confine *c, struct err *e)
 	for (int strict = 0; strict < 2; strict++) {
 		hidden = join(c->options.hidden, record, strict ? strict_hidden : NULL);
 		confine_mounts_build(&c->mounts[strict], writable, (const char *const *)hidden);
-		confine_list_free(hidden);
+		mem_list_free(hidden);
 	}
 	return 0;
 }
@@ -256,7 +258,7 @@ static void start_over(struct confine *c)
 {
 	for (size_t i = 0; i < COUNT_OF(c->mounts); i++)
 		confine_mounts_release(&c->mounts[i]);
-	confine_list_free(c->writable);
+	mem_list_free(c->writable);
 	c->writable = NULL;
 	mem_cleanup_close(&c->ruleset);
 	err_release(&c->failure);

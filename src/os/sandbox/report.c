@@ -6,75 +6,8 @@
 #include "base/mem.h"
 #include "os/sandbox/confine.h"
 #include "os/sandbox/landlock.h"
+#include "os/sandbox/layers.h"
 #include "os/sandbox/state.h"
-
-static char **copy_list(const char *const *list)
-{
-	size_t count = 0;
-	char **copy;
-
-	while (list && list[count])
-		count++;
-	copy = mem_zalloc((count + 1) * sizeof(*copy));
-	for (size_t i = 0; i < count; i++)
-		copy[i] = mem_strdup(list[i]);
-	return copy;
-}
-
-void confine_list_free(char **list)
-{
-	for (size_t i = 0; list && list[i]; i++)
-		free(list[i]);
-	free(list);
-}
-
-struct confine *confine_new(const struct confine_options *options)
-{
-	struct confine *c = mem_zalloc(sizeof(*c));
-
-	c->options = *options;
-	c->writable_option = copy_list(options->writable);
-	c->hidden_option = copy_list(options->hidden);
-	c->record_option = mem_strdup(options->record);
-	c->options.writable = (const char *const *)c->writable_option;
-	c->options.hidden = (const char *const *)c->hidden_option;
-	c->options.record = c->record_option;
-	if (*c->hidden_option)
-		c->options.required |= BIT(CONFINE_MOUNT_NS);
-	c->uid = geteuid();
-	c->gid = getegid();
-	c->privileged = c->uid == 0;
-	c->ruleset = -1;
-	c->cgroups = cgroups_new(options->instance);
-	if (options->temporary)
-		c->tmpdir = tmpdir_new(options->temporary, options->instance, options->reaper);
-	if (options->users_temporary)
-		c->users_tmpdir = tmpdir_new_for_users(options->users_temporary, options->instance,
-						       options->reaper);
-	c->options.users_temporary = NULL;
-	c->options.instance = c->options.temporary = NULL; /* not copied, not needed any more */
-	return c;
-}
-
-void confine_free(struct confine *c)
-{
-	if (!c)
-		return;
-	for (size_t i = 0; i < FILTER_VARIANTS; i++)
-		free(c->filters[i].program);
-	for (size_t i = 0; i < COUNT_OF(c->mounts); i++)
-		confine_mounts_release(&c->mounts[i]);
-	mem_cleanup_close(&c->ruleset);
-	cgroups_free(c->cgroups);
-	tmpdir_free(c->tmpdir);
-	tmpdir_free(c->users_tmpdir);
-	confine_list_free(c->writable);
-	confine_list_free(c->writable_option);
-	confine_list_free(c->hidden_option);
-	free(c->record_option);
-	err_release(&c->failure);
-	free(c);
-}
 
 static const char *profile_name(enum confine_profile profile)
 {
@@ -87,7 +20,7 @@ const char *confine_layer_name(const struct confine *c, const struct confine_app
 			       enum confine_layer layer)
 {
 	static char name[48];
-	const char *row = confine_row_name(layer);
+	const char *row = layers_name(layer);
 
 	switch (layer) {
 	case CONFINE_SECCOMP:
@@ -162,7 +95,7 @@ void confine_usual(const struct confine *c, struct confine_applied *applied)
 {
 	const struct confine_request nothing = { 0 };
 
-	confine_choose(c, &nothing, applied);
+	layers_choose(c, &nothing, applied);
 }
 
 const char *confine_visible(const struct confine *c)
@@ -219,7 +152,7 @@ void confine_each_missing(const struct confine *c,
 
 	for (int i = 0; i < CONFINE_LAYER_COUNT; i++)
 		if (!(c->usable & BIT(i)) && c->layers[i].remedy)
-			fn(ctx, confine_row_name((enum confine_layer)i), c->layers[i].reason,
+			fn(ctx, layers_name((enum confine_layer)i), c->layers[i].reason,
 			   c->layers[i].remedy);
 	if ((can & limits) != limits)
 		fn(ctx, "cgroup", cgroups_reason(c->cgroups), cgroups_remedy(c->cgroups));

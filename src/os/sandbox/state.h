@@ -1,4 +1,4 @@
-/* confine_state - private to os/sandbox/confine*.c: what the three files of the module share. */
+/* state - what confine.c, layers.c, probe.c and report.c share; private to them. */
 #ifndef PROCPEN_OS_SANDBOX_STATE_H
 #define PROCPEN_OS_SANDBOX_STATE_H
 
@@ -46,23 +46,7 @@ struct confine {
 	char net_reason[96];
 };
 
-/* The name of a layer without detail. */
-const char *confine_row_name(enum confine_layer layer);
-
-/* An empty plan and run. (confine.c) */
-void confine_clear(struct shim_plan *plan, struct confine_run *run);
-
-void confine_list_free(char **list);
-
-/* Write the layers of @run->applied into an empty plan. 0 or -1. (confine.c) */
-int confine_fill(struct confine *c, const struct confine_request *request, struct shim_plan *plan,
-		 struct confine_run *run, struct err *e);
-
-/* Find out whether a network namespace works; once. (confine_probe.c) */
+/* Find out whether a network namespace works; once. (probe.c) */
 void confine_probe_network(struct confine *c);
-
-/* Which of the usable layers a run with @request enters. (confine.c) */
-void confine_choose(const struct confine *c, const struct confine_request *request,
-		    struct confine_applied *applied);
 
 #endif

@@ -1,0 +1,266 @@
+#include "os/sandbox/layers.h"
+
+#include <linux/capability.h>
+#include <sched.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "os/sandbox/seccomp.h"
+#include "os/sandbox/state.h"
+
+/* What a container's root keeps (the usual default of container engines), less making device
+ * files. capabilities(7). */
+#define ROOT_CAPS ((1ULL << CAP_CHOWN) | (1ULL << CAP_DAC_OVERRIDE) | (1ULL << CAP_FOWNER) | \
+		   (1ULL << CAP_FSETID) | (1ULL << CAP_KILL) | (1ULL << CAP_SETGID) | \
+		   (1ULL << CAP_SETUID) | (1ULL << CAP_SETPCAP) | \
+		   (1ULL << CAP_NET_BIND_SERVICE) | (1ULL << CAP_NET_RAW) | \
+		   (1ULL << CAP_SYS_CHROOT) | (1ULL << CAP_AUDIT_WRITE) | (1ULL << CAP_SETFCAP))
+
+/* ---- filters ---- */
+
+/* The filter of a variant, built when it is first needed. */
+static int get_filter(struct confine *c, const struct confine_seccomp_options *options,
+		      const struct confine_filter **filter, struct err *e)
+{
+	size_t index = (size_t)options->strict | (size_t)options->no_network << 1 |
+		       (size_t)options->notify << 2 | (size_t)(options->protect_pid != 0) << 3;
+	struct confine_filter *f = &c->filters[index];
+
+	if (!f->program && confine_seccomp_build(options, &f->program, &f->len, e))
+		return -1;
+	if (f->len > SHIM_FILTER_MAX)
+		return err_set(e, ERR_SANDBOX_UNAVAILABLE,
+			       "the system call filter has %zu instructions, the keeper takes %d",
+			       f->len, SHIM_FILTER_MAX);
+	*filter = f;
+	return 0;
+}
+
+/* ---- what each layer writes into a plan ---- */
+
+void layers_add_rlimit(struct shim_plan *plan, uint32_t resource, uint64_t soft, uint64_t hard)
+{
+	uint32_t i = 0;
+
+	while (i < plan->rlimit_count && plan->rlimits[i].resource != resource)
+		i++;
+	BUG_IF(i >= SHIM_RLIMITS_MAX);
+	plan->rlimit_count += i == plan->rlimit_count;
+	plan->rlimits[i] = (struct shim_rlimit){ .resource = resource, .soft = soft, .hard = hard };
+}
+
+static int enter_nothing(struct layers_entry *n, struct err *e)
+{
+	(void)n;
+	(void)e;
+	return 0; /* the keeper does it whatever the plan says */
+}
+
+static int enter_session(struct layers_entry *n, struct err *e)
+{
+	(void)e;
+	n->plan->umask = n->c->options.umask;
+	n->plan->flags |= SHIM_OOM_SCORE;
+	return 0;
+}
+
+/* The server raises its own descriptor limit; a command gets what the server was given. Core
+ * files would put a command's memory, secrets included, into the workspace. */
+static int enter_rlimits(struct layers_entry *n, struct err *e)
+{
+	const struct rlimit *nofile = &n->c->options.nofile;
+
+	(void)e;
+	layers_add_rlimit(n->plan, RLIMIT_CORE, 0, 0);
+	layers_add_rlimit(n->plan, RLIMIT_NOFILE, nofile->rlim_cur, nofile->rlim_max);
+	for (size_t i = 0; i < n->request->rlimit_count; i++)
+		layers_add_rlimit(n->plan, n->request->rlimits[i].resource,
+				  n->request->rlimits[i].soft, n->request->rlimits[i].hard);
+	return 0;
+}
+
+static int enter_no_new_privs(struct layers_entry *n, struct err *e)
+{
+	(void)e;
+	n->plan->flags |= SHIM_NO_NEW_PRIVS;
+	return 0;
+}
+
+static int enter_credentials(struct layers_entry *n, struct err *e)
+{
+	n->plan->flags |= SHIM_CREDENTIALS;
+	n->plan->uid = n->request->uid;
+	n->plan->gid = n->request->gid;
+	n->run->applied.uid = n->request->uid;
+	if (!n->c->users_tmpdir)
+		return 0;
+	return tmpdir_make_for(n->c->users_tmpdir, n->request->uid, n->request->gid, e);
+}
+
+static int enter_capabilities(struct layers_entry *n, struct err *e)
+{
+	(void)e;
+	n->plan->flags |= SHIM_DROP_CAPS;
+	n->plan->caps = n->request->as_user && n->request->uid ? 0 : ROOT_CAPS;
+	return 0;
+}
+
+static int enter_seccomp(struct layers_entry *n, struct err *e)
+{
+	const struct confine_applied *applied = &n->run->applied;
+	const struct confine_seccomp_options options = {
+		.strict = applied->profile == CONFINE_STRICT,
+		.no_network = applied->layers & BIT(CONFINE_NETWORK_OFF) && !applied->net_ns,
+		.notify = n->request->explain,
+		.keeper_is_init = applied->layers & BIT(CONFINE_PID_NS),
+		.protect_pid = applied->layers & BIT(CONFINE_PID_NS) ? 0 : getpid(),
+		.protect_group = applied->layers & BIT(CONFINE_PID_NS) ? 0 : getpgrp(),
+	};
+	const struct confine_filter *filter = NULL;
+
+	if (get_filter(n->c, &options, &filter, e))
+		return -1;
+	n->plan->flags |= SHIM_SECCOMP | (options.notify ? SHIM_LISTENER : 0);
+	n->plan->filter_len = (uint32_t)filter->len;
+	memcpy(n->plan->tail, filter->program, filter->len * sizeof(*filter->program));
+	return 0;
+}
+
+static int32_t pass_fd(struct confine_run *run, int fd)
+{
+	BUG_IF(run->fd_count >= SHIM_EXTRA_FDS_MAX);
+	run->fds[run->fd_count] = fd;
+	return SHIM_FD_EXTRA + run->fd_count++;
+}
+
+static int enter_landlock(struct layers_entry *n, struct err *e)
+{
+	(void)e;
+	n->plan->landlock_fd = pass_fd(n->run, n->c->ruleset);
+	return 0;
+}
+
+static void enter_user_ns(struct layers_entry *n)
+{
+	if (n->c->privileged || n->run->clone_flags & CLONE_NEWUSER)
+		return;
+	n->run->clone_flags |= CLONE_NEWUSER;
+	/* What the new namespace gives its first process ends with the exec at the latest. */
+	n->plan->flags |= SHIM_USER_NS | SHIM_DROP_CAPS;
+	n->plan->uid = n->c->uid;
+	n->plan->gid = n->c->gid;
+}
+
+static int enter_pid_ns(struct layers_entry *n, struct err *e)
+{
+	(void)e;
+	enter_user_ns(n);
+	n->run->clone_flags |= CLONE_NEWPID;
+	n->plan->flags |= SHIM_PID_NS;
+	return 0;
+}
+
+/* Behind the filter in the tail, so this row stands below the filter's. */
+static int enter_mount_ns(struct layers_entry *n, struct err *e)
+{
+	bool strict = n->run->applied.profile == CONFINE_STRICT;
+	const struct confine_mounts *m = &n->c->mounts[strict];
+
+	(void)e;
+	enter_user_ns(n);
+	n->run->clone_flags |= CLONE_NEWNS;
+	n->plan->flags |= SHIM_MOUNTS;
+	n->plan->mounts_size = (uint32_t)m->size;
+	memcpy(n->plan->tail + n->plan->filter_len * sizeof(struct sock_filter), m->entries,
+	       m->size);
+	return 0;
+}
+
+static int enter_network_off(struct layers_entry *n, struct err *e)
+{
+	(void)e;
+	if (!n->run->applied.net_ns)
+		return 0; /* the filter's rule */
+	enter_user_ns(n);
+	n->run->clone_flags |= CLONE_NEWNET;
+	n->plan->flags |= SHIM_NET_NS;
+	return 0;
+}
+
+static int enter_cgroup(struct layers_entry *n, struct err *e)
+{
+	int fds[CGROUP_JOIN_FDS_MAX], count = cgroup_join_fds(n->run->cgroup, fds);
+	int group = cgroup_clone_fd(n->run->cgroup);
+
+	(void)e;
+	n->plan->group_fd = group < 0 ? -1 : pass_fd(n->run, group);
+	/* An init needs no other means to end all of its namespace. */
+	if (!(n->plan->flags & SHIM_PID_NS) && cgroup_forks_fd(n->run->cgroup) >= 0)
+		n->plan->forks_fd = pass_fd(n->run, cgroup_forks_fd(n->run->cgroup));
+	for (int i = 0; i < count; i++)
+		n->plan->joins[n->plan->join_count++] = pass_fd(n->run, fds[i]);
+	return 0;
+}
+
+/* In the order of the enum. */
+static const struct {
+	const char *name;
+	int (*enter)(struct layers_entry *n, struct err *e);
+} rows[CONFINE_LAYER_COUNT] = {
+	[CONFINE_KEEPER] = { "keeper", enter_nothing },
+	[CONFINE_SESSION] = { "session", enter_session },
+	[CONFINE_RLIMITS] = { "rlimits", enter_rlimits },
+	[CONFINE_NO_NEW_PRIVS] = { "no_new_privs", enter_no_new_privs },
+	[CONFINE_CREDENTIALS] = { "credentials", enter_credentials },
+	[CONFINE_CAPABILITIES] = { "capabilities", enter_capabilities },
+	[CONFINE_SECCOMP] = { "seccomp", enter_seccomp },
+	[CONFINE_LANDLOCK] = { "landlock", enter_landlock },
+	[CONFINE_PID_NS] = { "pid_namespace", enter_pid_ns },
+	[CONFINE_MOUNT_NS] = { "mount_namespace", enter_mount_ns },
+	[CONFINE_NETWORK_OFF] = { "network_off", enter_network_off },
+	[CONFINE_CGROUP] = { "cgroup", enter_cgroup },
+};
+
+const char *layers_name(enum confine_layer layer)
+{
+	return rows[layer].name;
+}
+
+/* ---- one run ---- */
+
+void layers_choose(const struct confine *c, const struct confine_request *request,
+		   struct confine_applied *applied)
+{
+	bool network_off = !c->options.network || request->network_off;
+	uint32_t layers = ALWAYS_LAYERS;
+
+	applied->profile = request->strict ? CONFINE_STRICT : c->options.profile;
+	network_off |= applied->profile == CONFINE_STRICT;
+	if (applied->profile != CONFINE_NONE)
+		layers |= BIT(CONFINE_NO_NEW_PRIVS) | BIT(CONFINE_CAPABILITIES) |
+			  BIT(CONFINE_SECCOMP) | BIT(CONFINE_LANDLOCK) |
+			  (request->no_namespaces ? 0 : NAMESPACE_LAYERS);
+	if (network_off)
+		layers |= BIT(CONFINE_NETWORK_OFF) | BIT(CONFINE_SECCOMP) |
+			  BIT(CONFINE_NO_NEW_PRIVS);
+	if (request->as_user)
+		layers |= BIT(CONFINE_CREDENTIALS);
+	applied->layers = layers & c->usable;
+	applied->net_ns = network_off && !request->no_namespaces && c->net_ns_usable;
+}
+
+int layers_fill(struct layers_entry *n, struct err *e)
+{
+	for (int i = 0; i < CONFINE_LAYER_COUNT; i++)
+		if (n->run->applied.layers & BIT(i) && rows[i].enter(n, e))
+			return -1;
+	return 0;
+}
+
+void layers_clear(struct shim_plan *plan, struct confine_run *run)
+{
+	memset(plan, 0, SHIM_PLAN_HEAD);
+	memset(run, 0, sizeof(*run));
+	plan->landlock_fd = plan->group_fd = plan->forks_fd = -1;
+}

@@ -1,0 +1,39 @@
+/*
+ * layers - the table of layers: the name of each, and what it writes into a plan.
+ *
+ * Private to src/os/sandbox. Nothing here asks the machine: which layers can be had is
+ * found by probe.c, and told by report.c.
+ */
+#ifndef PROCPEN_OS_SANDBOX_LAYERS_H
+#define PROCPEN_OS_SANDBOX_LAYERS_H
+
+#include "base/err.h"
+#include "os/sandbox/types.h"
+
+struct confine;
+
+/* One run being confined; all borrowed. */
+struct layers_entry {
+	struct confine *c;
+	const struct confine_request *request;
+	struct shim_plan *plan;
+	struct confine_run *run;
+};
+
+/* The name of a layer without detail. */
+const char *layers_name(enum confine_layer layer);
+
+/* Make @plan and @run empty. */
+void layers_clear(struct shim_plan *plan, struct confine_run *run);
+
+/* Which of the usable layers a run with @request enters. */
+void layers_choose(const struct confine *c, const struct confine_request *request,
+		   struct confine_applied *applied);
+
+/* Write the layers of @n->run->applied into the empty plan. 0, or -1: SandboxUnavailable. */
+int layers_fill(struct layers_entry *n, struct err *e);
+
+/* Set a limit in @plan, in the place of an earlier one of the same kind. */
+void layers_add_rlimit(struct shim_plan *plan, uint32_t resource, uint64_t soft, uint64_t hard);
+
+#endif
