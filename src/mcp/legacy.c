@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "mcp/call.h"
+#include "mcp/methods.h"
 #include "mcp/subs.h"
 
 static const char *const level_names[] = { "emergency", "alert",  "critical", "error",

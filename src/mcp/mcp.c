@@ -181,24 +181,3 @@ bool mcp_notify(struct mcp *m, const struct buf *line)
 	outq_push(out, line->data, line->len);
 	return true;
 }
-
-/* The method called @name in @table (NULL: an empty one), or NULL. */
-static const struct mcp_method *find_method(const struct mcp_method *table, const char *name)
-{
-	for (; table && table->name; table++)
-		if (!strcmp(name, table->name))
-			return table;
-	return NULL;
-}
-
-bool mcp_serve(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
-{
-	const struct mcp_method *method = find_method(mcp_offer.methods, message->method);
-
-	if (!method)
-		method = find_method(mcp_methods, message->method);
-	if (!method || !(mcp_shapes[revision].stateless ? method->stateless : method->handshake))
-		return false;
-	method->call(m, message, revision);
-	return true;
-}

@@ -77,7 +77,6 @@ struct mcp_method {
 	void (*call)(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision);
 	bool handshake, stateless;
 };
-extern const struct mcp_method mcp_methods[]; /* procpen's; mcp/methods.c */
 
 /* A list that can change while the server runs, and how its listeners ask for and hear of it. */
 struct mcp_list {
@@ -90,13 +89,10 @@ struct mcp_offer {
 	const char *name, *title;
 	const char *instructions;           /* for models; less than 2 KB */
 	const char *handshake, *stateless;  /* the capabilities of each era, as JSON */
-	const struct mcp_method *methods;   /* that go before mcp_methods; NULL: none */
+	const struct mcp_method *methods;   /* that go before those of methods.c; NULL: none */
 	const struct mcp_list *lists;       /* ended by filter == NULL; NULL: none changes */
 };
 extern const struct mcp_offer mcp_offer; /* mcp/offer.c */
-
-/* Serve @message by the method of that name. Returns false when there is none in this era. */
-bool mcp_serve(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision);
 
 /* @object's member @name, as a string without NUL; NULL when it is anything else. */
 const char *mcp_text(const json_t *object, const char *name);

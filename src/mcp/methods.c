@@ -1,11 +1,13 @@
-/* The methods that MCP has for what this server can do, in one table for both eras. */
+#include "mcp/methods.h"
+
+#include <string.h>
+
 #include "mcp/call.h"
-#include "mcp/mcp.h"
 #include "mcp/resources.h"
 #include "mcp/subs.h"
 #include "mcp/tasks.h"
 
-const struct mcp_method mcp_methods[] = {
+static const struct mcp_method methods[] = {
 	{ "tools/call", mcp_call_tool, .handshake = true, .stateless = true },
 	{ "tools/list", mcp_call_list, .handshake = true, .stateless = true },
 	{ "resources/list", mcp_resources_list, .handshake = true, .stateless = true },
@@ -20,3 +22,24 @@ const struct mcp_method mcp_methods[] = {
 	{ "tasks/cancel", mcp_tasks_cancel, .stateless = true },
 	{ .name = NULL },
 };
+
+/* The method called @name in @table (NULL: an empty one), or NULL. */
+static const struct mcp_method *find_method(const struct mcp_method *table, const char *name)
+{
+	for (; table && table->name; table++)
+		if (!strcmp(name, table->name))
+			return table;
+	return NULL;
+}
+
+bool mcp_serve(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
+{
+	const struct mcp_method *method = find_method(mcp_offer.methods, message->method);
+
+	if (!method)
+		method = find_method(methods, message->method);
+	if (!method || !(mcp_shapes[revision].stateless ? method->stateless : method->handshake))
+		return false;
+	method->call(m, message, revision);
+	return true;
+}

@@ -6,6 +6,7 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "mcp/call.h"
+#include "mcp/methods.h"
 
 #define REVISION MCP_2026_07_28
 #define SHAPE (&mcp_shapes[REVISION])
