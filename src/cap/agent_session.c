@@ -29,7 +29,7 @@ static void write_limits(struct jsonw *w, const struct config *config)
 static void write_tiers(struct jsonw *w, const struct cap *c)
 {
 	jsonw_object(w, "tiers");
-	for (const struct cap_row *row = cap_rows; row->name; row++)
+	for (const struct cap_row *row = c->rows; row->name; row++)
 		jsonw_str(w, row->name, policy_tier_name(cap_tier(c, row)));
 	jsonw_end_object(w);
 }

@@ -10,9 +10,9 @@
 #include "cap/notice.h"
 #include "proc/names.h"
 
-const struct cap_row *cap_find(const char *name)
+const struct cap_row *cap_find(const struct cap *c, const char *name)
 {
-	for (const struct cap_row *row = cap_rows; row->name; row++)
+	for (const struct cap_row *row = c->rows; row->name; row++)
 		if (!strcmp(row->name, name) || !strcmp(row->tool_name, name))
 			return row;
 	return NULL;

@@ -89,6 +89,7 @@ extern const struct cap_row cap_rows[]; /* in the order of tools/list; ended by 
 
 /* What capabilities work with. Everything is borrowed from server/server.c. */
 struct cap {
+	const struct cap_row *rows; /* cap_rows; what stands in the table finds it here */
 	struct ev_loop *loop;
 	const struct config *config;
 	const struct scope *scope;
@@ -109,7 +110,7 @@ struct cap {
 };
 
 /* By "process.run" or "process_run"; NULL if there is none. */
-const struct cap_row *cap_find(const char *name);
+const struct cap_row *cap_find(const struct cap *c, const char *name);
 
 /*
  * Call r->row with r->params (object; the dialect has seen to that). Answers the

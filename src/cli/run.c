@@ -203,7 +203,7 @@ static void tear_down(struct terminal *t)
 /* @e: this machine cannot give what the options demand. */
 static int refuse(struct terminal *t, const json_t *params, const struct err *e)
 {
-	cap_refused_as(&t->cap, cap_find("process.run"), params, REQUEST_ID, strlen(REQUEST_ID),
+	cap_refused_as(&t->cap, cap_find(&t->cap, "process.run"), params, REQUEST_ID, strlen(REQUEST_ID),
 		       e->type);
 	return say(e);
 }
@@ -215,7 +215,7 @@ static int call(struct terminal *t, json_t *params)
 	struct req *r = req_new(t->reqs, &t->dialect, REQUEST_ID, strlen(REQUEST_ID),
 				json_incref(params), NULL, &ignored);
 
-	r->row = cap_find("process.run");
+	r->row = cap_find(&t->cap, "process.run");
 	r->params = params;
 	watch_signals(t);
 	cap_call(&t->cap, r);

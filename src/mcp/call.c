@@ -279,7 +279,7 @@ void mcp_call_tool(struct mcp *m, const struct rpc_message *message, enum mcp_re
 		mcp_refuse(m, message, "`arguments` must be an object");
 		return;
 	}
-	row = mcp_text(message->params, "name") ? cap_find(name) : NULL;
+	row = mcp_text(message->params, "name") ? cap_find(m->cap, name) : NULL;
 	if (!row) {
 		refuse_tool(m, message, name);
 		return;
@@ -300,7 +300,7 @@ void mcp_call_read(struct mcp *m, const struct rpc_message *message, enum mcp_re
 	arguments = mcp_resources_arguments(m, uri);
 	if (arguments)
 		/* The newest output is elsewhere each time; the resource is the same. */
-		call(m, message, revision, &m->reads[revision], cap_find("process.logs"),
+		call(m, message, revision, &m->reads[revision], cap_find(m->cap, "process.logs"),
 		     arguments, json_object_get(message->params, "uri"));
 	else
 		mcp_resources_refuse(m, message, uri, &mcp_shapes[revision]);

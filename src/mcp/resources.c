@@ -48,7 +48,7 @@ uint64_t mcp_resources_run(struct mcp *m, const char *uri, const char **stream)
 
 bool mcp_resources_open(const struct mcp *m, const char *capability)
 {
-	return cap_tier(m->cap, cap_find(capability)) < TIER_CONFIRM;
+	return cap_tier(m->cap, cap_find(m->cap, capability)) < TIER_CONFIRM;
 }
 
 void mcp_resources_error(struct err *e, const char *uri, const struct mcp_shape *shape)

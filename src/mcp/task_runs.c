@@ -113,7 +113,8 @@ int mcp_task_cancel(struct mcp *m, const struct rpc_message *message, const stru
 
 	if (!run || run->phase == PROC_SETTLED)
 		return 0;
-	if (cap_permit(m->cap, cap_find("process.kill"), message->id, message->id_len, run->id, e))
+	if (cap_permit(m->cap, cap_find(m->cap, "process.kill"), message->id, message->id_len,
+		       run->id, e))
 		return -1;
 	proc_kill_tree(run, PROC_REASON_CANCELLED);
 	return 0;

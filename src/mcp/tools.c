@@ -123,6 +123,7 @@ void mcp_tools_write_list(struct jsonw *w, const struct mcp_shape *shape)
 const struct cap_row *mcp_tools_nearest(const char *name)
 {
 	AUTO_FREE const char **names = NULL;
+	const struct cap_row *row = cap_rows;
 	const char *nearest;
 	size_t rows = 0;
 
@@ -134,5 +135,7 @@ const struct cap_row *mcp_tools_nearest(const char *name)
 		names[2 * i + 1] = cap_rows[i].tool_name;
 	}
 	nearest = schema_nearest(name, names);
-	return nearest ? cap_find(nearest) : NULL;
+	while (nearest && row->name != nearest && row->tool_name != nearest)
+		row++;
+	return nearest ? row : NULL;
 }

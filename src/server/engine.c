@@ -74,6 +74,7 @@ int engine_check(struct engine *n, struct err *e)
 struct cap engine_cap(const struct engine *n, struct proctab *procs, struct reqtab *reqs)
 {
 	return (struct cap){
+		.rows = cap_rows,
 		.loop = n->loop,
 		.config = &n->config,
 		.scope = n->scope,

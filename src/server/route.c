@@ -126,7 +126,7 @@ static bool is_anything(const struct rpc_message *m)
 /* A capability by its own name. A notification is ignored: nobody could hear of the result. */
 static void call_capability(struct route *route, struct rpc_message *m)
 {
-	const struct cap_row *row = cap_find(m->method);
+	const struct cap_row *row = cap_find(route->cap, m->method);
 	struct err e = ERR_INIT;
 	json_t *params = m->params;
 	struct req *r;
@@ -170,10 +170,10 @@ static const struct {
 };
 
 /* A call, which the audit log is to have also when it is refused. */
-static bool is_call(const struct rpc_message *m)
+static bool is_call(const struct route *route, const struct rpc_message *m)
 {
 	return !strcmp(m->method, "tools/call") || !strcmp(m->method, "resources/read") ||
-	       cap_find(m->method);
+	       cap_find(route->cap, m->method);
 }
 
 void route_message(void *ctx, struct rpc_message *m)
@@ -182,7 +182,7 @@ void route_message(void *ctx, struct rpc_message *m)
 	struct err e = ERR_INIT;
 	size_t i = 0;
 
-	if (m->taken && !is_call(m)) {
+	if (m->taken && !is_call(route, m)) {
 		rpc_refuse(route->reqs, m, &e);
 		return;
 	}
