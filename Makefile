@@ -155,11 +155,16 @@ SHIM_LDFLAGS := -nostdlib -static -Wl,--gc-sections,--build-id=none,-z,noexecsta
 	-Wl,-z,norelro,-z,noseparate-code -s
 
 SHIM_SOURCES := $(sort $(wildcard src/os/shim/*.c))
+SHIM_OBJECTS := $(SHIM_SOURCES:src/%.c=$(B)/shim/%.o)
 
-$(SHIM): $(SHIM_SOURCES) $(sort $(wildcard src/os/shim/*.h))
+$(B)/shim/%.o: src/%.c
 	@mkdir -p $(@D)
-	$(call say,SHIM  )
-	$(Q)$(CC) $(ALL_CPPFLAGS) $(SHIM_FLAGS) $(WARNINGS) $(SHIM_SOURCES) $(SHIM_LDFLAGS) -o $@
+	$(call say,CC    )
+	$(Q)$(CC) $(ALL_CPPFLAGS) $(SHIM_FLAGS) $(WARNINGS) -MMD -MP -c $< -o $@
+
+$(SHIM): $(SHIM_OBJECTS)
+	$(call say,LINK  )
+	$(Q)$(CC) $(SHIM_FLAGS) $^ $(SHIM_LDFLAGS) -o $@
 
 $(O)/os/spawn/shim_image.o: $(SHIM)
 $(O)/os/spawn/shim_image.o: DEFINES += -DSHIM_IMAGE=\"$(SHIM)\"
@@ -255,7 +260,8 @@ conformance hosts:
 	.ci/deps test
 	tests/run-all $@
 
-lint: $(GEN_HEADERS) $(B)/gen/reference.md
+# It looks at the objects too.
+lint: $(OBJECTS) $(MAIN) $(B)/gen/reference.md
 	tests/lint
 
 bench:
@@ -301,5 +307,5 @@ uninstall:
 clean:
 	rm -rf $(B)
 
--include $(OBJECTS:.o=.d) $(MAIN:.o=.d) $(O)/gen/examples.d $(O)/gen/blocklist_examples.d \
+-include $(OBJECTS:.o=.d) $(SHIM_OBJECTS:.o=.d) $(MAIN:.o=.d) $(O)/gen/examples.d $(O)/gen/blocklist_examples.d \
 	$(UNIT_PROGRAMS:%=%.d) $(FIXTURE_OBJECTS:.o=.d)
