@@ -4,6 +4,7 @@
  */
 #include "base/buf.h"
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,28 +85,19 @@ int buf_addc(struct buf *b, char c)
 int buf_addf(struct buf *b, const char *fmt, ...)
 {
 	va_list ap;
-	int rc;
-
-	va_start(ap, fmt);
-	rc = buf_vaddf(b, fmt, ap);
-	va_end(ap);
-	return rc;
-}
-
-int buf_vaddf(struct buf *b, const char *fmt, va_list ap)
-{
-	va_list again;
 	char *to;
 	int len;
 
-	va_copy(again, ap);
-	len = vsnprintf(NULL, 0, fmt, again);
-	va_end(again);
+	va_start(ap, fmt);
+	len = vsnprintf(NULL, 0, fmt, ap);
+	va_end(ap);
 	BUG_IF(len < 0);
 	to = buf_reserve(b, (size_t)len);
 	if (!to)
 		return -1;
+	va_start(ap, fmt);
 	vsnprintf(to, (size_t)len + 1, fmt, ap);
+	va_end(ap);
 	buf_commit(b, (size_t)len);
 	return 0;
 }

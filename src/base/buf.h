@@ -15,7 +15,6 @@
 #ifndef PROCPEN_BASE_BUF_H
 #define PROCPEN_BASE_BUF_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -43,7 +42,6 @@ int buf_add(struct buf *b, const void *bytes, size_t len);
 int buf_adds(struct buf *b, const char *text);
 int buf_addc(struct buf *b, char c);
 int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-int buf_vaddf(struct buf *b, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /*
  * Make room for @len more bytes and return where they go, or NULL at the

@@ -17,13 +17,6 @@
 #define LINE_MAX_BYTES 2048
 #define TOLD_MAX_BYTES 80 /* both together less than PIPE_BUF */
 
-static enum log_level level_shown = LOG_LEVEL_NOTICE;
-
-void log_set_level(enum log_level level)
-{
-	level_shown = level;
-}
-
 static ssize_t write_to_stderr(const void *bytes, size_t len)
 {
 	ssize_t done;
@@ -96,14 +89,12 @@ static void write_or_count(const char *line, size_t len)
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
-	static const char *const names[] = { "error: ", "warning: ", "", "debug: " };
+	static const char *const names[] = { "error: ", "warning: ", "" };
 	char line[LINE_MAX_BYTES];
 	int start, len;
 	size_t end;
 	va_list ap;
 
-	if (level > level_shown)
-		return;
 	start = snprintf(line, sizeof(line), "procpen: %s", names[level]);
 	va_start(ap, fmt);
 	len = vsnprintf(line + start, sizeof(line) - (size_t)start - 1, fmt, ap);

@@ -11,9 +11,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_NOTICE, LOG_LEVEL_DEBUG };
-
-void log_set_level(enum log_level level); /* default: notice */
+enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_NOTICE };
 
 /* Hand lines to @writer, which is like write(2) to stderr. Until then they are written to
  * descriptor 2 as it is, and wait for whoever reads there: right for a command line tool. */
@@ -24,6 +22,5 @@ void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)
 #define log_warn(...) log_line(LOG_LEVEL_WARN, __VA_ARGS__)
 #define log_notice(...) log_line(LOG_LEVEL_NOTICE, __VA_ARGS__)
-#define log_debug(...) log_line(LOG_LEVEL_DEBUG, __VA_ARGS__)
 
 #endif

@@ -203,8 +203,8 @@ static void tear_down(struct terminal *t)
 /* @e: this machine cannot give what the options demand. */
 static int refuse(struct terminal *t, const json_t *params, const struct err *e)
 {
-	cap_refused_as(&t->cap, cap_find(&t->cap, "process.run"), params, REQUEST_ID, strlen(REQUEST_ID),
-		       e->type);
+	cap_refused_as(&t->cap, cap_find(&t->cap, "process.run"), params, REQUEST_ID,
+		       strlen(REQUEST_ID), e->type);
 	return say(e);
 }
 

@@ -85,7 +85,8 @@ static int step(struct walk *w)
 	return move_to(w, openat(w->at, name, OPEN_DIR | O_NOFOLLOW));
 }
 
-int dir_open_by_steps(int base, const char *path)
+/* The same where openat2(2) is missing or filtered. */
+static int open_by_steps(int base, const char *path)
 {
 	struct walk w = { .at = -1 };
 
@@ -112,6 +113,6 @@ int dir_open(int base, const char *path)
 	int fd = (int)syscall(SYS_openat2, base, path, &how, sizeof(how));
 
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = dir_open_by_steps(base, path);
+		fd = open_by_steps(base, path);
 	return fd;
 }

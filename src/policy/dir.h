@@ -11,7 +11,4 @@
  */
 int dir_open(int base, const char *path);
 
-/* The same where openat2(2) is missing or filtered: step by step. For tests. */
-int dir_open_by_steps(int base, const char *path);
-
 #endif

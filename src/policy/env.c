@@ -69,6 +69,7 @@ static bool name_matches(const char *pattern, const char *name, size_t len)
 	return len == n && memcmp(pattern, name, n) == 0;
 }
 
+/* By the built-in list, or the operator's env.protect. */
 static bool is_protected(const struct config *c, const char *name, size_t len)
 {
 	for (size_t i = 0; i < COUNT_OF(protected_names); i++)
@@ -78,11 +79,6 @@ static bool is_protected(const struct config *c, const char *name, size_t len)
 		if (name_matches(*p, name, len))
 			return true;
 	return false;
-}
-
-bool env_is_protected(const struct config *c, const char *name)
-{
-	return is_protected(c, name, strlen(name));
 }
 
 /* Set NAME=value, replacing what the first @search entries hold. */
@@ -205,7 +201,7 @@ static int check_protected(const struct config *c, const json_t *request, struct
 	const char *name;
 
 	json_object_foreach((json_t *)(uintptr_t)request, name, value) {
-		if (!env_is_protected(c, name))
+		if (!is_protected(c, name, strlen(name)))
 			continue;
 		if (!names)
 			names = json_array();

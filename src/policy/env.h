@@ -30,9 +30,6 @@ void env_set(char ***envp, const char *name, const char *value);
 /* Value of @name in @envp, or NULL. */
 const char *env_get(char *const *envp, const char *name);
 
-/* Is @name protected (built-in list, or the operator's env.protect)? */
-bool env_is_protected(const struct config *c, const char *name);
-
 /*
  * Find @program as execvp(3) would: with a slash it is taken as it is (relative
  * to @cwd_fd); else each directory of PATH in @envp is tried, relative ones from

@@ -467,11 +467,6 @@ struct req_batch *batch_new(struct reqtab *t, size_t count)
 	return b;
 }
 
-size_t batch_count(const struct req_batch *b)
-{
-	return b->count;
-}
-
 void batch_add(struct req_batch *b, const char *answer, size_t len)
 {
 	BUG_IF(!b->left);

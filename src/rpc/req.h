@@ -207,7 +207,6 @@ size_t req_list_bytes(const struct req *r);
  */
 struct req_batch *batch_new(struct reqtab *t, size_t count);
 void batch_add(struct req_batch *b, const char *answer, size_t len);
-size_t batch_count(const struct req_batch *b);
 
 /* Does an answer of @len bytes fit: into a line, or (@b not NULL) beside the others of a batch? */
 bool req_fits(const struct req_batch *b, size_t len);

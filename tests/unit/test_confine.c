@@ -9,6 +9,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "os/sandbox/confine.h"
 #include "os/sandbox/landlock.h"
@@ -115,21 +116,42 @@ static void test_confine_names(void **state)
 	assert_int_equal(confine_layer_find(""), -1);
 }
 
+static void append(void *ctx, const char *layer)
+{
+	buf_addf(ctx, "%s ", layer);
+}
+
+/* The layers of @applied as they are reported, each followed by a space. */
+static void expect_names(const struct confine *c, const struct confine_applied *applied,
+			 const char *names)
+{
+	struct buf all;
+
+	buf_init(&all, 4096);
+	confine_each_applied(c, applied, append, &all);
+	assert_string_equal(all.data, names);
+	buf_release(&all);
+}
+
 static void test_confine_names_in_detail(void **state)
 {
 	struct fixture *f = *state;
-	struct confine_applied applied = { .profile = CONFINE_STRICT, .uid = 1234 };
+	struct confine_applied applied = {
+		.layers = BIT(CONFINE_SECCOMP) | BIT(CONFINE_LANDLOCK) | BIT(CONFINE_CREDENTIALS) |
+			  BIT(CONFINE_PID_NS) | BIT(CONFINE_NETWORK_OFF),
+		.profile = CONFINE_STRICT,
+		.uid = 1234,
+	};
 	struct confine *c = make(f);
 
 	c->landlock_abi = 5;
-	assert_string_equal(confine_layer_name(c, &applied, CONFINE_SECCOMP), "seccomp:strict");
-	assert_string_equal(confine_layer_name(c, &applied, CONFINE_LANDLOCK), "landlock:5");
-	assert_string_equal(confine_layer_name(c, &applied, CONFINE_CREDENTIALS), "credentials:1234");
-	assert_string_equal(confine_layer_name(c, &applied, CONFINE_NETWORK_OFF), "network_off:seccomp");
+	expect_names(c, &applied, "credentials:1234 seccomp:strict landlock:5 pid_namespace "
+				  "network_off:seccomp ");
 	applied.net_ns = true;
-	assert_string_equal(confine_layer_name(c, &applied, CONFINE_NETWORK_OFF),
-			    "network_off:namespace");
-	assert_string_equal(confine_layer_name(c, &applied, CONFINE_PID_NS), "pid_namespace");
+	applied.layers = BIT(CONFINE_NETWORK_OFF);
+	expect_names(c, &applied, "network_off:namespace ");
+	applied.profile = CONFINE_NONE;
+	expect_names(c, &applied, "network_off:namespace PROFILE NONE: NOT SANDBOXED ");
 }
 
 /* ---- lazy ---- */

@@ -11,7 +11,7 @@
 #include "os/cgroup/group.h"
 #include "os/cgroup/probe.h"
 
-struct cgroups *cgroups_new_at(const char *instance, const struct cgroup_fs *fs)
+static struct cgroups *new_at(const char *instance, const struct cgroup_fs *fs)
 {
 	struct cgroups *all = mem_zalloc(sizeof(*all));
 
@@ -28,7 +28,7 @@ struct cgroups *cgroups_new_at(const char *instance, const struct cgroup_fs *fs)
 
 struct cgroups *cgroups_new(const char *instance)
 {
-	return cgroups_new_at(instance, &cgroup_fs_kernel);
+	return new_at(instance, &cgroup_fs_kernel);
 }
 
 static unsigned bits_of(unsigned roles)

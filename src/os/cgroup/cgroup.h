@@ -123,8 +123,4 @@ void cgroup_give_back(struct cgroup *g);
 /* Remove the groups that are kept so; were there any? */
 bool cgroups_drop_idle(struct cgroups *all);
 
-/* For tests: the same on other files and another kernel (os/cgroup/fs.h). */
-struct cgroup_fs;
-struct cgroups *cgroups_new_at(const char *instance, const struct cgroup_fs *fs);
-
 #endif

@@ -42,11 +42,8 @@ void confine_run_release(struct confine_run *run);
 /* Let go of what earlier runs have left for later ones; was there anything? */
 bool confine_drop_idle(struct confine *c);
 
-/* As reported: "seccomp:default", "landlock:7", "network:off" ... Good until the next call. */
-const char *confine_layer_name(const struct confine *c, const struct confine_applied *applied,
-			       enum confine_layer layer);
-
-/* Calls @fn for each layer of @applied, in order. */
+/* Calls @fn for each layer of @applied, in order, as it is reported: "seccomp:default",
+ * "landlock:7" ... @layer is good during the call. */
 void confine_each_applied(const struct confine *c, const struct confine_applied *applied,
 			  void (*fn)(void *ctx, const char *layer), void *ctx);
 

@@ -16,8 +16,9 @@ static const char *profile_name(enum confine_profile profile)
 	return names[profile];
 }
 
-const char *confine_layer_name(const struct confine *c, const struct confine_applied *applied,
-			       enum confine_layer layer)
+/* Good until the next call. */
+static const char *detailed_name(const struct confine *c, const struct confine_applied *applied,
+				 enum confine_layer layer)
 {
 	static char name[48];
 	const char *row = layers_name(layer);
@@ -47,7 +48,7 @@ void confine_each_applied(const struct confine *c, const struct confine_applied 
 {
 	for (int i = 0; i < CONFINE_LAYER_COUNT; i++)
 		if (applied->layers & BIT(i))
-			fn(ctx, confine_layer_name(c, applied, (enum confine_layer)i));
+			fn(ctx, detailed_name(c, applied, (enum confine_layer)i));
 	if (applied->profile == CONFINE_NONE)
 		fn(ctx, "PROFILE NONE: NOT SANDBOXED");
 }
