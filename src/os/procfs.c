@@ -1,141 +1,70 @@
 #include "os/procfs.h"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "os/pid_list.h"
-
-/* Read a small file as a C string. Length, or -1. */
-static ssize_t read_text(const char *path, char *out, size_t size)
-{
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n;
-
-	if (fd < 0)
-		return -1;
-	n = read(fd, out, size - 1);
-	if (n < 0)
-		return -1;
-	out[n] = '\0';
-	return n;
-}
+#include "os/shim/procread.h"
 
 int procfs_stat(pid_t pid, struct procfs_stat *st)
 {
-	char path[64], text[1024], *at;
-	long parent;
-	unsigned long utime, stime;
-	long cutime, cstime, threads, rss;
+	struct procread_stat stat;
 
-	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	if (read_text(path, text, sizeof(text)) <= 0)
+	if (procread_stat(pid, &stat))
 		return -1;
-	at = strrchr(text, ')'); /* the name before it may hold anything */
-	if (!at || sscanf(at + 1,
-			  " %c %ld %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld %*d %*d "
-			  "%ld %*d %*u %*u %ld",
-			  &st->state, &parent, &utime, &stime, &cutime, &cstime, &threads,
-			  &rss) != 8)
-		return -1;
-	st->parent = (pid_t)parent;
-	st->threads = threads;
-	st->child_ticks = (uint64_t)(cutime + cstime);
-	st->cpu_ticks = utime + stime + st->child_ticks;
-	st->rss_bytes = (uint64_t)rss * (uint64_t)sysconf(_SC_PAGESIZE);
+	st->state = stat.state;
+	st->parent = stat.parent;
+	st->threads = stat.threads;
+	st->child_ticks = stat.child_ticks;
+	st->cpu_ticks = stat.cpu_ticks + stat.child_ticks;
+	st->rss_bytes = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	return 0;
 }
 
 int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
 {
-	char path[64], text[512];
-	const char *r, *w;
+	const char *text;
 
-	snprintf(path, sizeof(path), "/proc/%d/io", (int)pid);
-	if (read_text(path, text, sizeof(text)) <= 0)
+	if (procread_of(pid, "/io", &text) <= 0)
 		return -1;
-	r = strstr(text, "\nread_bytes: ");
-	w = strstr(text, "\nwrite_bytes: ");
-	if (!r || !w)
-		return -1;
-	*read_bytes = strtoull(r + 13, NULL, 10);
-	*write_bytes = strtoull(w + 14, NULL, 10);
-	return 0;
+	return procread_io(text, read_bytes, write_bytes);
 }
 
 struct children {
-	pid_t *out;
+	pid_t parent, *out;
 	int count, max;
 };
 
-static void add_child(void *ctx, pid_t pid)
+/* Returns whether there is room for more. */
+static bool add_child(void *ctx, int pid)
 {
 	struct children *c = ctx;
 
 	if (pid && c->count < c->max)
 		c->out[c->count++] = pid;
+	return c->count < c->max;
 }
 
-/* Append the pids in the children file @path to the @count in @out; the new count, or -1. */
-static int add_children(const char *path, pid_t *out, int count, int max)
+static bool add_if_child(void *ctx, const char *name)
 {
-	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct children c = { out, count, max };
+	struct children *c = ctx;
+	int pid = (int)procread_number(&name);
+	struct procread_stat stat;
 
-	if (fd < 0)
-		return -1;
-	pid_list_read(fd, add_child, &c); /* of a process that ends, what it could be told */
-	return c.count;
-}
-
-static int children_by_scan(pid_t pid, pid_t *out, int max)
-{
-	DIR *dir = opendir("/proc");
-	struct dirent *entry;
-	int count = 0;
-
-	while (dir && count < max && (entry = readdir(dir))) {
-		struct procfs_stat st;
-		int candidate = atoi(entry->d_name);
-
-		if (candidate > 0 && !procfs_stat(candidate, &st) && st.parent == pid)
-			out[count++] = candidate;
-	}
-	if (dir)
-		closedir(dir);
-	return dir ? count : -1;
+	if (pid && !procread_stat(pid, &stat) && stat.parent == c->parent)
+		add_child(c, pid);
+	return c->count < c->max;
 }
 
 int procfs_children(pid_t pid, pid_t *out, int max)
 {
-	char path[300];
-	struct dirent *entry;
-	bool listed = false;
-	int count = 0;
-	DIR *dir;
+	struct children c = { .parent = pid, .out = out, .max = max };
 
-	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
-	dir = opendir(path);
-	while (dir && count < max && (entry = readdir(dir))) {
-		int more;
-
-		if (entry->d_name[0] == '.')
-			continue;
-		snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
-		more = add_children(path, out, count, max);
-		if (more < 0)
-			continue;
-		listed = true;
-		count = more;
-	}
-	if (dir)
-		closedir(dir);
-	return listed ? count : children_by_scan(pid, out, max);
+	if (procread_children(pid, add_child, &c) &&
+	    procread_directory("/proc", add_if_child, &c))
+		return -1;
+	return c.count;
 }
 
 static bool is_listed(const pid_t *pids, int count, pid_t pid)
@@ -176,24 +105,17 @@ int procfs_tree(pid_t pid, pid_t *out, int max)
 /* The last number in the NSpid line, or 0. */
 static pid_t innermost(pid_t pid)
 {
-	char path[40], text[4096];
-	const char *line, *last;
-	AUTO_CLOSE int fd = -1;
-	ssize_t n;
+	const char *text, *line, *last;
 
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (n <= 0)
+	if (procread_of(pid, "/status", &text) <= 0)
 		return 0;
-	text[n] = '\0';
-	line = strstr(text, "\nNSpid:");
+	line = procread_line(text, "NSpid:");
 	if (!line)
 		return 0;
-	last = line + strcspn(line + 1, "\n");
-	while (last > line && *last >= '0' && *last <= '9')
+	last = line + strcspn(line, "\n");
+	while (last > line && last[-1] >= '0' && last[-1] <= '9')
 		last--;
-	return (pid_t)atoi(last + 1);
+	return (pid_t)procread_number(&last);
 }
 
 pid_t procfs_find_inner(pid_t keeper, pid_t inner)

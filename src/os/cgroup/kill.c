@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "os/pid_list.h"
+#include "os/shim/procread.h"
 
 #define PASSES_MAX 32
 #define HANDLES_MAX 64 /* open at once */
@@ -40,32 +40,36 @@ static bool holds(const struct pids *p, pid_t pid)
 }
 
 /* Processes of other PID namespaces are listed as 0; we are never to be killed by this. */
-static void add_pid(void *ctx, pid_t pid)
+static bool add_pid(void *ctx, int pid)
 {
 	struct pids *p = ctx;
 
 	if (pid <= 1 || pid == getpid() || p->count == PIDS_MAX)
-		return;
+		return true;
 	if (p->count == p->room) {
 		p->room = p->room ? p->room * 2 : 64;
 		p->all = mem_realloc(p->all, p->room * sizeof(*p->all));
 	}
 	p->all[p->count++] = pid;
+	return true;
 }
 
 /* Read the list, sorted. 0 or -1 with errno. */
 static int list(int dir, struct pids *p)
 {
 	AUTO_CLOSE int fd = openat(dir, "cgroup.procs", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	int result;
+	long result;
 
 	p->count = 0;
 	if (fd < 0)
 		return -1;
-	result = pid_list_read(fd, add_pid, p);
+	result = procread_numbers(fd, add_pid, p);
 	if (p->count)
 		qsort(p->all, p->count, sizeof(*p->all), compare);
-	return result;
+	if (!result)
+		return 0;
+	errno = (int)-result;
+	return -1;
 }
 
 /* 0, or -1 when it may not be killed. Without a handle: an old kernel, or no descriptor left. */

@@ -20,6 +20,7 @@
 #include <linux/stat.h>
 #include <stddef.h>
 
+#include "os/shim/procread.h"
 #include "os/shim/sys.h"
 
 #ifndef MS_NOSUID /* newer headers keep these in linux/mount.h */
@@ -51,26 +52,13 @@ static long write_file(const char *path, const char *text, unsigned long len)
 	return result < 0 ? result : 0;
 }
 
-static char *put_number(char *to, uint32_t number)
-{
-	char digits[10];
-	int count = 0;
-
-	do
-		digits[count++] = (char)('0' + number % 10);
-	while (number /= 10);
-	while (count)
-		*to++ = digits[--count];
-	return to;
-}
-
 /* "1000 1000 1": one identity, itself. */
 static long write_map(const char *path, uint32_t id)
 {
-	char line[24], *end = put_number(line, id);
+	char line[24], *end = procread_put_number(line, id);
 
 	*end++ = ' ';
-	end = put_number(end, id);
+	end = procread_put_number(end, id);
 	*end++ = ' ';
 	*end++ = '1';
 	return write_file(path, line, (unsigned long)(end - line));
@@ -165,12 +153,7 @@ static long is_directory(int fd)
 /* Mounting over an open descriptor: the classic call takes a path, and this one names it. */
 static char *descriptor_path(char *path, int fd)
 {
-	static const char prefix[] = "/proc/self/fd/";
-	size_t i;
-
-	for (i = 0; i < sizeof(prefix) - 1; i++)
-		path[i] = prefix[i];
-	*put_number(path + i, (uint32_t)fd) = '\0';
+	procread_put_number(procread_put(path, "/proc/self/fd/"), (unsigned)fd);
 	return path;
 }
 

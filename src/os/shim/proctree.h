@@ -1,10 +1,12 @@
 /*
- * proctree - what the shim reads from /proc (proc(5)): who is below it, and io.
+ * proctree - who is below the shim, and what memory they have, from /proc (proc(5)).
  */
 #ifndef PROCPEN_OS_SHIM_PROCTREE_H
 #define PROCPEN_OS_SHIM_PROCTREE_H
 
 #include <stdint.h>
+
+#include "os/shim/procread.h"
 
 /* @pid is our own. Looks once whether the kernel lists children (CONFIG_PROC_CHILDREN). */
 void proctree_init(int pid);
@@ -22,24 +24,13 @@ uint32_t proctree_others(void);
 /* Does @pid exist, and is it no zombie? */
 int proctree_is_live(int pid);
 
-struct proctree_facts {
-	char state;           /* 'R', 'S', 'T' ... */
-	int parent, group;    /* pid of the parent, number of the process group */
-	uint32_t threads;
-	uint64_t child_ticks; /* cpu time of the children it has waited for, in 1/100 s */
-	int ignores_children; /* it ignores SIGCHLD: the kernel drops the time of those that end */
-};
-
-/* What /proc/PID/stat says. 0, or -1 when the process is gone. */
-int proctree_facts(int pid, struct proctree_facts *facts);
-
 /*
  * Visit every live process below us once. All are listed before the first visit: one that dies of
  * a visit may hide its children for a while (those of a process with threads pass from one thread
  * to the next). Who was not there then is visited afterwards, until nobody new turns up, or the
  * tree proves to grow without end. @visit may not call this module.
  */
-void proctree_walk(void (*visit)(void *ctx, int pid, const struct proctree_facts *facts),
+void proctree_walk(void (*visit)(void *ctx, int pid, const struct procread_stat *stat),
 		   void *ctx);
 
 /* Has @pid got a SIGSTOP that it has not yet acted upon? */
@@ -59,8 +50,5 @@ int proctree_memory(int pid, struct proctree_memory *memory);
  * tree is true. -1 when it cannot be had.
  */
 int64_t proctree_proportional(int pid);
-
-/* Storage bytes of an open /proc/self/io: our own and those of all that we have reaped. */
-void proctree_io(int io_fd, uint64_t *read_bytes, uint64_t *write_bytes);
 
 #endif

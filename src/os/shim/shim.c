@@ -390,18 +390,18 @@ static void signal_and_wake(struct round *r, int pid)
  * is in a group that has got it and has not got it itself was started by a handler. The command
  * leads a session, so its groups have no members but our own.
  */
-static void signal_group_of(void *ctx, int pid, const struct proctree_facts *facts)
+static void signal_group_of(void *ctx, int pid, const struct procread_stat *stat)
 {
 	struct round *r = ctx;
 
-	if (has_got_it(r, facts->group))
+	if (has_got_it(r, stat->group))
 		return;
-	if (r->count == GROUPS_MAX || facts->group <= 1) {
+	if (r->count == GROUPS_MAX || stat->group <= 1) {
 		signal_and_wake(r, pid);
 		return;
 	}
-	r->groups[r->count++] = facts->group;
-	signal_and_wake(r, -facts->group);
+	r->groups[r->count++] = stat->group;
+	signal_and_wake(r, -stat->group);
 }
 
 /* A signal for every process of the run, each once: they are to end by themselves. An init reaches

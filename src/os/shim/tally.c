@@ -108,16 +108,16 @@ static void add_memory(int pid, struct tally *t)
 /* Returns the time of children that @pid has waited for. */
 static uint64_t add_facts(struct member *m, int pid, struct tally *t)
 {
-	struct proctree_facts facts;
+	struct procread_stat stat;
 
-	if (proctree_facts(pid, &facts))
+	if (procread_stat(pid, &stat))
 		return 0;
-	t->tasks += facts.threads;
-	t->running += facts.state == 'R';
-	ignored |= facts.ignores_children ? 1 : 0;
+	t->tasks += stat.threads;
+	t->running += stat.state == 'R';
+	ignored |= stat.ignores_children ? 1 : 0;
 	if (m)
-		m->halted = facts.state == 'T' || facts.state == 't';
-	return facts.child_ticks * TICK_NS;
+		m->halted = stat.state == 'T' || stat.state == 't';
+	return stat.child_ticks * TICK_NS;
 }
 
 /* Who was there the last time and is dead now. */

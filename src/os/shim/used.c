@@ -1,6 +1,6 @@
 #include "os/shim/used.h"
 
-#include "os/shim/proctree.h"
+#include "os/shim/procread.h"
 
 /* What was written and read so far, in storage (proc(5), /proc/PID/io). */
 struct io {
@@ -34,11 +34,14 @@ uint64_t used_cpu_us(void)
 
 void used_tell(struct shim_report *report)
 {
+	const char *text;
+
 	report->cpu_us = cpu_us;
 	report->maxrss_kib = maxrss_kib;
 	if (io_fd < 0)
 		return;
-	proctree_io(io_fd, &told.read, &told.written);
+	if (procread_file(io_fd, &text) > 0)
+		procread_io(text, &told.read, &told.written);
 	report->io_read_bytes = told.read - before.read;
 	report->io_write_bytes = told.written - before.written;
 }
