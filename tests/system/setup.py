@@ -266,6 +266,24 @@ def test_toml_is_merged():
 
 
 @suite.test()
+def test_toml_table_of_an_earlier_setup_is_replaced():
+    home = Home()
+    old = '# mine\n[tail]\nx = 1\n'
+    home.put(".codex/config.toml", old)
+    home.ok("codex", "--write")
+    first = home.files()[".codex/config.toml"]
+    home.ok("codex", "--write", "--workspace", home.workspace)
+    files = home.files()
+    equal(files[".codex/config.toml.before-procpen"], old, "the first copy")
+    equal(files[".codex/config.toml.before-procpen.1"], first, "the second copy")
+    equal(tomllib.loads(files[".codex/config.toml"]),
+          {"tail": {"x": 1}, "mcp_servers": {"procpen": {
+              "command": os.path.realpath(server_path()),
+              "args": ["serve", "--workspace", os.path.realpath(home.workspace)]}}}, "the entry")
+    check(files[".codex/config.toml"].startswith(old), "the rest is not kept")
+
+
+@suite.test()
 def test_toml_that_is_refused():
     cases = ('[mcp_servers.procpen]\ncommand = "x"\n', '[mcp_servers."procpen"]\n',
              "[ mcp_servers . 'procpen' . env ]\nx = \"1\"\n", 'mcp_servers = {}\n',

@@ -104,19 +104,99 @@ static void test_setup_toml(void **state)
 	       "args = [\"serve\", \"--workspace\", \"/w\"]\n");
 }
 
-static void test_setup_toml_refused(void **state)
+/* What setup wrote for other settings makes room for what it writes now. */
+static void test_setup_toml_replaces_its_own_table(void **state)
+{
+	(void)state;
+	merged("codex", "a = 1\n[mcp_servers.procpen]\ncommand = \"/old \\\" [\"\nargs = [\"serve\"] \n"
+			"# mine\n[mcp_servers.x.procpen]\nb = 1\n",
+	       "a = 1\n[mcp_servers.procpen]\ncommand = \"" PROGRAM "\"\n"
+	       "args = [\"serve\", \"--workspace\", \"/w\"] \n"
+	       "# mine\n[mcp_servers.x.procpen]\nb = 1\n");
+	merged("codex", "[mcp_servers.procpen]\ncommand = \"/old\"\nargs = [\"serve\", \"--strict\"]",
+	       "[mcp_servers.procpen]\ncommand = \"" PROGRAM "\"\n"
+	       "args = [\"serve\", \"--workspace\", \"/w\"]");
+}
+
+/* Names that only look like ours, and values whose sense is the host's to judge. */
+static void test_setup_toml_leaves_the_rest_alone(void **state)
 {
 	static const char *const texts[] = {
-		"[mcp_servers.procpen]\n", "[\"mcp_servers\" . 'procpen' . env]\n", "mcp_servers = {}",
-		"mcp_servers.x.command = 1", "[mcp_servers]\nprocpen.x = 1", "[[mcp_servers]]", "[",
-		"[a", "a", "a =", "a = '", "a = \"\\", "a = \"\"\"x\"\"", "a = [", "a = ]", "a = 1 2 ]",
-		"\"\\u0061\" = 1", "a.b.c.d.e.f.g.h.i = 1", "=", ".", "a..b = 1",
-		"a = 1 b = 2", "a = foo", "a = 1foo", "a = \"\001\"", "a = \"\xff\"", "a = 1\r",
-		"a = 1\r[mcp_servers.procpen]\r\n", "a = {b = 1,\n c = 2}", "a = \"\\q\"",
-		"a = 1\na = 2", "[t]\n[t]", "a = {b = 1, b = 2}", "a = [1 2]", "a = [,]", "a = {b}",
-		"a = 2024-01-01 x", "# \177",
-		"[mcp_servers.procpen]\ncommand = \"" PROGRAM "\"\n"
-		"args = [\"serve\", \"--workspace\", \"/w\"]\nenabled = false\n",
+		"[mcp_servers.\"my server\"]\n", "[mcp_servers.procpen2]\n", "[other.mcp_servers.procpen]\n",
+		"[a]\nmcp_servers = 1\n", "[mcp_servers]\nprocpenx = {}\n", "procpen = 1\n",
+		"a = foo\n", "a = {b = [1, '}'],\n c = 2} # {\n", "a = \"\"\"x\"\"\"\"\" # end\n",
+		"'=' = 1\n", "a = 1\r\n", "a = 1979-05-27 07:32:00Z\n",
+	};
+	struct buf out;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		assert_int_equal(merge("codex", texts[i], strlen(texts[i]), &out), SETUP_MERGED);
+		assert_memory_equal(out.data, texts[i], strlen(texts[i]));
+		assert_memory_equal(out.data + strlen(texts[i]), "\n[mcp_servers.procpen]\n", 23);
+		buf_release(&out);
+	}
+}
+
+static void test_setup_toml_refused(void **state)
+{
+	static const char *const texts[][2] = {
+		{ "a = 1\nb = \"x\n", "line 2: unterminated string" },
+		{ "a = \"\\", "line 1: unterminated string" },
+		{ "a = '\n'", "line 1: unterminated string" },
+		{ "a = \"\"\"x\"\"\n\n", "line 1: unterminated string" },
+		{ "a = [\n1,\n", "line 1: unterminated list or inline table" },
+		{ "a = {", "line 1: unterminated list or inline table" },
+		{ "a = 1 2 ]", "line 1: unmatched bracket" },
+		{ "a =", "line 1: key without a value" },
+		{ "a = # none", "line 1: key without a value" },
+		{ "= 1", "line 1: missing key" },
+		{ "[]", "line 1: missing key" },
+		{ "a\nb = 1", "line 1: neither a table header nor a key with a value" },
+		{ "{\"a\": 1}", "line 1: neither a table header nor a key with a value" },
+		{ "[", "line 1: unterminated table header" },
+		{ "[[a]", "line 1: unterminated table header" },
+		{ "[a] b", "line 1: trailing data" },
+		{ "a = 1\r[mcp_servers.procpen]\r\n", "line 1: control character" },
+		{ "a = \"\001\"", "line 1: control character" },
+		{ "# \177", "line 1: control character" },
+		{ "a = \"\xff\"", "line 1: invalid UTF-8" },
+		{ "\"\\u0061\" = 1", "line 1: escape in a key" },
+		{ "mcp_servers = {}", "line 1: the servers are not written as tables" },
+		{ "mcp_servers.x.command = 1", "line 1: the servers are not written as tables" },
+		{ "'mcp_servers' . x = 1", "line 1: the servers are not written as tables" },
+		{ "[[mcp_servers]]", "line 1: the servers are an array of tables" },
+		{ "[[mcp_servers.x]]", "line 1: the servers are an array of tables" },
+		{ "[mcp_servers]\nprocpen.x = 1", "line 2: an entry named procpen in another form" },
+		{ "[mcp_servers]\n\"procpen\" = {}", "line 2: an entry named procpen in another form" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
+		struct err e = ERR_INIT;
+		struct buf out;
+
+		buf_init(&out, 65536);
+		assert_int_equal(setup_merge(setup_host_find("codex"), texts[i][0], strlen(texts[i][0]),
+					     PROGRAM, "/w", &out, &e), SETUP_REFUSED);
+		assert_string_equal(e.message, texts[i][1]);
+		err_release(&e);
+		buf_release(&out);
+	}
+}
+
+/* An entry of our name that setup has not written so. */
+static void test_setup_toml_other_entry(void **state)
+{
+	static const char *const texts[] = {
+		"[mcp_servers.procpen]\n", "[mcp_servers.procpen]\ncommand = \"x\"\n",
+		"[\"mcp_servers\" . 'procpen' . env]\n",
+		"[mcp_servers.\"procpen\"]\ncommand = \"/old\"\nargs = [\"serve\"]\n",
+		"[mcp_servers.procpen]\r\ncommand = \"/old\"\r\nargs = [\"serve\"]\r\n",
+		"[mcp_servers.procpen]\ncommand = \"/old\"\nargs = [\"serve\"]\nenabled = false\n",
+		"[mcp_servers.procpen]\ncommand = \"/old\"\nargs = [\"serve\",\n\"--strict\"]\n",
+		"[mcp_servers.procpen]\ncommand = \"/old\"\nargs = [\"serve\"]\n[mcp_servers.procpen.env]\n",
+		"[mcp_servers.procpen]\ncommand = \"/old\"\nargs = [\"serve\"]\n[mcp_servers.procpen]\n",
 	};
 
 	(void)state;
@@ -174,7 +254,10 @@ int main(void)
 		cmocka_unit_test(test_setup_json_refused),
 		cmocka_unit_test(test_setup_json_with_nul_is_refused),
 		cmocka_unit_test(test_setup_toml),
+		cmocka_unit_test(test_setup_toml_replaces_its_own_table),
+		cmocka_unit_test(test_setup_toml_leaves_the_rest_alone),
 		cmocka_unit_test(test_setup_toml_refused),
+		cmocka_unit_test(test_setup_toml_other_entry),
 		cmocka_unit_test(test_setup_other_formats),
 		cmocka_unit_test(test_setup_host_texts),
 	};
