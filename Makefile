@@ -102,7 +102,7 @@ GEN_TOOL_BASE := buf log mem utf8
 GEN_TOOL_SOURCES := $(filter-out src/gen/examples.c,$(sort $(wildcard src/gen/*.c))) \
 	$(GEN_TOOL_BASE:%=src/base/%.c)
 
-$(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h $(GEN_TOOL_BASE:%=src/base/%.h)
+$(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/str.h $(GEN_TOOL_BASE:%=src/base/%.h)
 	@$(PKG_CONFIG) --exists jansson libseccomp libmd || { \
 		echo "Libraries are missing; '.ci/deps build' installs them." >&2; exit 1; }
 	@mkdir -p $(@D)

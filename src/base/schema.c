@@ -10,6 +10,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/utf8.h"
 
 #define NAME_MAX_LEN 64
@@ -345,13 +346,12 @@ static int bad_name(const struct schema *s, const char *name, struct err *e)
 	const char *nearest;
 	struct buf list;
 
-	for (const char *const *u = s->unsupported; u && *u; u++)
-		if (!strcmp(*u, name)) {
-			err_set(e, ERR_INVALID_PARAMS, "%s is not supported yet", name);
-			err_hint(e, "Leave %s out.", name);
-			err_detail(e, "parameter", json_string(name));
-			return -1;
-		}
+	if (s->unsupported && str_is_listed(name, s->unsupported)) {
+		err_set(e, ERR_INVALID_PARAMS, "%s is not supported yet", name);
+		err_hint(e, "Leave %s out.", name);
+		err_detail(e, "parameter", json_string(name));
+		return -1;
+	}
 	for (const struct schema_field *f = s->fields; f->name; f++)
 		count += 2;
 	names = mem_zalloc((count + 1) * sizeof(*names));

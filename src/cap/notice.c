@@ -5,6 +5,7 @@
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/utf8.h"
 
 #define TEXT_MAX 8192  /* bytes of one text that are shown whole */
@@ -107,16 +108,12 @@ static void add_options(json_t *notice, const struct schema *input, json_t *para
 {
 	static const char *const elsewhere[] = { "command",	"args",	 "stdin",
 						 "environment", "intent", "working_directory",
-						 "process_id",	"signal" };
+						 "process_id",	"signal", NULL };
 	json_t *options = json_object(), *value;
 	const char *name;
-	bool known;
 
 	json_object_foreach(params, name, value) {
-		known = schema_is_default(input, name, value);
-		for (size_t i = 0; i < COUNT_OF(elsewhere); i++)
-			known |= !strcmp(name, elsewhere[i]);
-		if (known)
+		if (schema_is_default(input, name, value) || str_is_listed(name, elsewhere))
 			continue;
 		if (json_is_string(value))
 			value = short_text(json_string_value(value), json_string_length(value),

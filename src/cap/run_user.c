@@ -3,13 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool is_listed(char *const *names, const char *name)
-{
-	for (; *names; names++)
-		if (!strcmp(*names, name))
-			return true;
-	return false;
-}
+#include "base/str.h"
 
 static int refuse(const char *name, struct err *e)
 {
@@ -35,7 +29,7 @@ int run_user_read(const struct config *config, const char *wanted, struct user *
 
 	*user = (struct user){ 0 };
 	if (wanted && !(usual && !strcmp(usual, wanted)) &&
-	    !is_listed(config_names(config, CONFIG_SANDBOX_USERS), wanted))
+	    !str_is_listed(wanted, (const char *const *)config_names(config, CONFIG_SANDBOX_USERS)))
 		return refuse(wanted, e);
 	if (!wanted && !usual)
 		return 0;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 #define FILE_NAME "blocklist.json"
 #define TARGETS_MAX 64
@@ -80,12 +81,9 @@ static void check_kind(const struct gen_at *at, const json_t *row, const char *n
 {
 	static const char *const known[] = { "run", "shell", "text", "option", "scan", "code",
 					     NULL };
-	const char *const *kind = known;
 	const char *text = gen_str(at, row, name);
 
-	while (*kind && strcmp(*kind, text))
-		kind++;
-	if (!*kind)
+	if (!str_is_listed(text, known))
 		gen_fail(at, "%s \"%s\" is not known", name, text);
 }
 

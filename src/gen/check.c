@@ -9,17 +9,10 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 
 static const char *const types[] = { "string",	"integer", "number", "boolean",
 				     "array",	"object",  NULL };
-
-static bool is_one_of(const char *text, const char *const *list)
-{
-	for (; *list; list++)
-		if (!strcmp(*list, text))
-			return true;
-	return false;
-}
 
 static void check_strings(const struct gen_at *at, const json_t *list)
 {
@@ -168,7 +161,7 @@ static void check_type(const struct gen_at *at, const json_t *field, bool nullab
 	size_t i;
 
 	if (json_is_string(type)) {
-		if (!is_one_of(json_string_value(type), types))
+		if (!str_is_listed(json_string_value(type), types))
 			gen_fail(at, "type \"%s\" is not supported", json_string_value(type));
 		return;
 	}
@@ -176,7 +169,7 @@ static void check_type(const struct gen_at *at, const json_t *field, bool nullab
 		gen_fail(at, "\"type\" is missing");
 	check_strings(at, type);
 	json_array_foreach(type, i, one)
-		if (!is_one_of(json_string_value(one), types) &&
+		if (!str_is_listed(json_string_value(one), types) &&
 		    !(nullable && !strcmp(json_string_value(one), "null")))
 			gen_fail(at, "type \"%s\" is not supported", json_string_value(one));
 }
@@ -419,7 +412,7 @@ static void check_lists(const struct gen *g, const struct gen_at *at, const json
 	size_t i;
 
 	json_array_foreach(json_object_get(cap, "flags"), i, value)
-		if (!json_is_string(value) || !is_one_of(json_string_value(value), flags))
+		if (!json_is_string(value) || !str_is_listed(json_string_value(value), flags))
 			gen_fail(at, "\"flags\": element %zu is not supported", i);
 	check_strings(at, json_object_get(cap, "errors"));
 	json_array_foreach(json_object_get(cap, "errors"), i, value)
@@ -448,7 +441,7 @@ static void check_tier(const struct gen_at *at, const json_t *cap)
 {
 	static const char *const tiers[] = { "autonomous", "notify", "confirm", "deny", NULL };
 
-	if (!is_one_of(gen_str(at, cap, "tier"), tiers))
+	if (!str_is_listed(gen_str(at, cap, "tier"), tiers))
 		gen_fail(at, "tier \"%s\" is not supported", gen_str(at, cap, "tier"));
 }
 

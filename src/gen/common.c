@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/str.h"
+
 #define LITERAL_WIDTH 76
 
 _Noreturn void gen_fail(const struct gen_at *at, const char *fmt, ...)
@@ -73,14 +75,9 @@ void gen_only(const struct gen_at *at, json_t *object, const char *const *known)
 
 	if (!json_is_object(object))
 		gen_fail(at, "must be an object");
-	json_object_foreach(object, name, value) {
-		const char *const *k = known;
-
-		while (*k && strcmp(*k, name))
-			k++;
-		if (!*k)
+	json_object_foreach(object, name, value)
+		if (!str_is_listed(name, known))
 			gen_fail(at, "\"%s\" is not supported here", name);
-	}
 }
 
 void gen_c_name(const char *name, char out[GEN_PATH_MAX])

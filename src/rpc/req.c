@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/str.h"
 
 #define CHAINS 256
 #define KEEP_BYTES (64u << 10) /* a larger answer buffer is given back after use */
@@ -40,13 +41,10 @@ struct req_batch {
 	struct buf answers;
 };
 
-/* FNV-1a */
 static unsigned id_chain(const char *key)
 {
-	uint32_t hash = 2166136261u;
+	uint32_t hash = str_hash(key, strlen(key));
 
-	for (; *key; key++)
-		hash = (hash ^ (unsigned char)*key) * 16777619u;
 	return (hash ^ hash >> 16) % CHAINS;
 }
 

@@ -9,6 +9,7 @@
 
 #include "base/log.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "cap/run_user.h"
 #include "server/place.h"
 
@@ -150,11 +151,9 @@ static bool changes_user(const struct config *config)
 
 static bool requires_files(const struct config *config)
 {
-	char *const *name = config_names(config, CONFIG_SANDBOX_REQUIRE);
+	char *const *names = config_names(config, CONFIG_SANDBOX_REQUIRE);
 
-	while (*name && strcmp(*name, FILES))
-		name++;
-	return *name;
+	return str_is_listed(FILES, (const char *const *)names);
 }
 
 /* Is root who runs what names no user? */

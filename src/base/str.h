@@ -1,0 +1,28 @@
+/* str - what is asked of short strings everywhere: is it listed, and its hash. */
+#ifndef PROCPEN_BASE_STR_H
+#define PROCPEN_BASE_STR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* Is @text one of the strings in @list, which NULL ends? */
+static inline bool str_is_listed(const char *text, const char *const *list)
+{
+	while (*list && strcmp(*list, text))
+		list++;
+	return *list;
+}
+
+/* FNV-1a of @len bytes (draft-eastlake-fnv). For tables of our own, not against chosen names. */
+static inline uint32_t str_hash(const char *bytes, size_t len)
+{
+	uint32_t hash = 2166136261u;
+
+	for (size_t i = 0; i < len; i++)
+		hash = (hash ^ (unsigned char)bytes[i]) * 16777619u;
+	return hash;
+}
+
+#endif

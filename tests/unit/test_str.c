@@ -1,0 +1,35 @@
+#include "unit.h"
+
+#include "base/str.h"
+
+static void test_str_is_listed(void **state)
+{
+	static const char *const list[] = { "a", "bc", "", NULL };
+
+	(void)state;
+	assert_true(str_is_listed("a", list));
+	assert_true(str_is_listed("bc", list));
+	assert_true(str_is_listed("", list));
+	assert_false(str_is_listed("b", list));
+	assert_false(str_is_listed("a", list + 1));
+	assert_false(str_is_listed("a", list + 3));
+}
+
+/* Values of the draft's own test vectors. */
+static void test_str_hash(void **state)
+{
+	(void)state;
+	assert_int_equal(str_hash("", 0), 0x811c9dc5u);
+	assert_int_equal(str_hash("a", 1), 0xe40c292cu);
+	assert_int_equal(str_hash("foobar", 6), 0xbf9cf968u);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_str_is_listed),
+		cmocka_unit_test(test_str_hash),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
