@@ -74,7 +74,7 @@ endif
 
 # --- sources ----------------------------------------------------------------
 
-# Everything but the generator, the keeper's own program (it shares one file) and main().
+# Everything but the generator, the shim's own program (it shares one file) and main().
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 SOURCES := $(filter-out src/gen/% src/os/shim/% src/cli/main.c,$(SOURCES)) src/os/shim/procread.c
 GEN_NAMES := errors config caps
@@ -146,7 +146,7 @@ $(O)/gen/%.o: $(B)/gen/%.c | $(GEN_HEADERS)
 
 SHIM := $(B)/procpen-shim
 
-# The keeper of a run: no libc, no sanitizer, one static file, carried inside procpen; also
+# The shim of a run: no libc, no sanitizer, one static file, carried inside procpen; also
 # installed, for hosts where a program cannot be run from a memory file.
 SHIM_FLAGS := -std=c11 -Os $(HERE) -ffreestanding -fno-builtin -fno-stack-protector \
 	-fno-pic -fno-pie -fno-asynchronous-unwind-tables -fno-unwind-tables -fcf-protection=none \

@@ -3,7 +3,7 @@
  *
  * For: small structs and strings of bounded size. Running out of memory for
  * these aborts with a message (a supervisor that cannot track its children is
- * worse than none; every keeper then kills its tree, see docs/security.md).
+ * worse than none; every shim then kills its tree, see docs/security.md).
  */
 #ifndef PROCPEN_BASE_MEM_H
 #define PROCPEN_BASE_MEM_H

@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "os/sandbox/denials.h"
+#include "os/sandbox/seccomp_unotify.h"
 
 /* A native call never kills: the filter's only death is a foreign one's, and that has no errno. */
 static bool has_named_death(const struct denial *list, size_t count)
@@ -27,10 +27,10 @@ static void write_call(struct jsonw *w, const char *name, uint64_t count, const 
 void denied_write(struct jsonw *w, const struct proc *p)
 {
 	size_t count;
-	const struct denial *list = denials_list(p->denials, &count);
+	const struct denial *list = seccomp_unotify_list(p->notify, &count);
 	bool died = p->reason == PROC_REASON_SECCOMP;
 
-	if (!p->denials && !died)
+	if (!p->notify && !died)
 		return;
 	jsonw_array(w, "denied_calls");
 	for (size_t i = 0; i < count; i++)
@@ -56,8 +56,8 @@ static void warn_of(struct jsonw *w, const struct denial *denial)
 void denied_warn(struct jsonw *w, const struct proc *p, bool asked)
 {
 	size_t count;
-	const struct denial *list = denials_list(p->denials, &count);
-	uint64_t others = denials_others(p->denials);
+	const struct denial *list = seccomp_unotify_list(p->notify, &count);
+	uint64_t others = seccomp_unotify_others(p->notify);
 	char text[96];
 
 	for (size_t i = 0; i < count; i++)
@@ -67,10 +67,10 @@ void denied_warn(struct jsonw *w, const struct proc *p, bool asked)
 			 others, others == 1 ? "" : "s");
 		jsonw_str(w, NULL, text);
 	}
-	if (asked && !p->denials)
+	if (asked && !p->notify)
 		jsonw_str(w, NULL, "refused system calls cannot be named: that needs Linux 5.0 "
 				   "and a sandbox profile with a filter");
-	if (p->reason == PROC_REASON_SECCOMP && !p->denials)
+	if (p->reason == PROC_REASON_SECCOMP && !p->notify)
 		jsonw_str(w, NULL, "the command died of SIGSYS; which system call it made is "
 				   "known only with explain_denials");
 	else if (p->reason == PROC_REASON_SECCOMP && !has_named_death(list, count))

@@ -20,7 +20,7 @@
 
 #define FORCE_AFTER_MS 10000.0 /* with SIGTERM, when nothing is said */
 #define MOMENT_MS 100.0   /* what dies with the command may still be on its way out */
-#define OUTCOME_MS 1000.0 /* for a keeper to say what came of a signal */
+#define OUTCOME_MS 1000.0 /* for a shim to say what came of a signal */
 
 struct kill_task {
 	int signal;
@@ -261,7 +261,7 @@ static int send_signal(struct kill_task *t, struct proc *p, struct err *e)
 				       : proc_signal(p, t->signal, e);
 	if (!result || e->sys == EAGAIN)
 		return result;
-	err_release(e); /* its keeper is gone, and it is being killed: wait for that */
+	err_release(e); /* its shim is gone, and it is being killed: wait for that */
 	kill_now(t, p);
 	return 0;
 }

@@ -20,7 +20,7 @@
 #include "policy/env.h"
 #include "shell/words.h"
 
-#define START_LATE_MS 5000 /* a background run whose keeper is silent is answered all the same */
+#define START_LATE_MS 5000 /* a background run whose shim is silent is answered all the same */
 
 struct run_task {
 	struct run_view view; /* first: see cap/run_view.h */

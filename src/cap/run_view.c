@@ -51,8 +51,8 @@ static void write_warnings(struct jsonw *w, const struct proc *p, const struct r
 			 p->survivors == 1 ? "" : "es");
 		jsonw_str(w, NULL, text);
 	}
-	if (p->keeper_lost)
-		jsonw_str(w, NULL, "the keeper of this run was killed from outside: how the "
+	if (p->supervisor_lost)
+		jsonw_str(w, NULL, "the shim of this run was killed from outside: how the "
 				   "command ended, or whether it ran at all, is not known");
 	if (p->usage_partial)
 		jsonw_str(w, NULL, "resource_usage is less than the truth: not all processes of "

@@ -63,7 +63,7 @@ static json_t *machine(void)
 			 (int)geteuid());
 }
 
-/* Control groups only sharpen limits, which the keeper watches without them. */
+/* Control groups only sharpen limits, which the shim watches without them. */
 static bool is_whole(const json_t *missing)
 {
 	const json_t *row;

@@ -118,10 +118,10 @@ static pid_t innermost(pid_t pid)
 	return (pid_t)procread_number(&last);
 }
 
-pid_t procfs_find_inner(pid_t keeper, pid_t inner)
+pid_t procfs_find_inner(pid_t shim, pid_t inner)
 {
 	pid_t pids[64]; /* the command is the first of them: far more than it takes */
-	int count = procfs_children(keeper, pids, (int)COUNT_OF(pids));
+	int count = procfs_children(shim, pids, (int)COUNT_OF(pids));
 
 	for (int i = 0; i < count; i++)
 		if (innermost(pids[i]) == inner)

@@ -30,9 +30,9 @@ int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes);
  * children file, and for a process that is gone. */
 int procfs_children(pid_t pid, pid_t *out, int max);
 
-/* The child of @keeper that has the number @inner in the innermost PID namespace (proc(5), NSpid
+/* The child of @shim that has the number @inner in the innermost PID namespace (proc(5), NSpid
  * in /proc/PID/status), as we number it; 0: gone, or not told. */
-pid_t procfs_find_inner(pid_t keeper, pid_t inner);
+pid_t procfs_find_inner(pid_t shim, pid_t inner);
 
 /* Everything below @pid, a sub-reaper, up to @max; how many, or -1 as above. */
 int procfs_tree(pid_t pid, pid_t *out, int max);

@@ -2,8 +2,8 @@
  * reaper - the only place that waits for children.
  *
  * The server is the sub-reaper of everything below it. Its own children are the
- * keepers (one per run) and what cleans up (os/sandbox/tmpdir.h); anything else
- * that becomes its child was orphaned by a keeper that died before its time, and is
+ * shims (one per run) and what cleans up (os/sandbox/tmpdir.h); anything else
+ * that becomes its child was orphaned by a shim that died before its time, and is
  * hunted by reaper_sweep().
  * SIGCHLD is watched on our own loop; a child's pid stays ours until it is
  * waited for here, so no signal can reach a recycled pid.

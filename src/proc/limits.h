@@ -1,7 +1,7 @@
 /*
  * limits - which limits hold for a run, and the proof that one of them struck.
  *
- * Three kinds of proof: the keeper's report (it samples where no control group
+ * Three kinds of proof: the shim's report (it samples where no control group
  * counts), the group's counter of out-of-memory kills, and the wait status. A
  * SIGKILL alone proves nothing. What struck first stays.
  *
@@ -27,7 +27,7 @@ enum limits_holder {
 	LIMITS_NOBODY,  /* there is none */
 	LIMITS_GROUP,   /* a control group */
 	LIMITS_RLIMIT,  /* the kernel, by an rlimit */
-	LIMITS_SAMPLED, /* the keeper looks now and then */
+	LIMITS_SAMPLED, /* the shim looks now and then */
 };
 
 struct limits {
@@ -50,7 +50,7 @@ struct limits {
 void limits_init(struct limits *l, const struct confine_request *request,
 		 const struct confine_run *run);
 
-/* The keeper is killing the run for a limit. */
+/* The shim is killing the run for a limit. */
 void limits_reported(struct limits *l, const struct shim_report *report);
 
 /* Look at the counters of @group (may be NULL). Was memory the cause of a kill? */

@@ -126,7 +126,7 @@ static void on_drain_over(struct ev_loop *loop, ev_timer *w, int revents)
 	settle(p);
 }
 
-/* ---- what the keeper tells ---- */
+/* ---- what the shim tells ---- */
 
 static void take_usage(struct proc *p, const struct shim_report *report)
 {
@@ -150,12 +150,12 @@ void proc_on_limit(void *ctx)
 	proc_kill_tree(p, p->limits.struck);
 }
 
-/* In a PID namespace the keeper knows another number than we do. */
+/* In a PID namespace the shim knows another number than we do. */
 static pid_t outer_pid(const struct proc *p, pid_t pid)
 {
 	if (!(p->applied.layers & 1u << CONFINE_PID_NS))
 		return pid;
-	return procfs_find_inner(p->live->tree.keeper_pid, pid);
+	return procfs_find_inner(p->live->tree.shim_pid, pid);
 }
 
 static void on_started(struct proc *p, pid_t pid)
@@ -260,10 +260,10 @@ static void on_listener(void *ctx, int fd)
 {
 	struct proc *p = ctx;
 
-	if (p->denials)
+	if (p->notify)
 		mem_cleanup_close(&fd);
 	else
-		p->denials = denials_new(p->env->loop, fd);
+		p->notify = seccomp_unotify_new(p->env->loop, fd);
 }
 
 /* Nothing of the run is left to be watched. */
@@ -281,14 +281,14 @@ static void release_live(struct proc *p)
 	feed_close(&live->feed);
 	tree_release(&live->tree);
 	limits_watch_stop(&live->limits, p->env->loop);
-	denials_stop(p->denials);
+	seccomp_unotify_stop(p->notify);
 	confine_run_release(&live->confine);
 	free(live->path);
 	free(live);
 	p->live = NULL;
 }
 
-/* The keeper was to tell who was left and what was used, and did not live to do it. */
+/* The shim was to tell who was left and what was used, and did not live to do it. */
 static void note_loss(struct proc *p)
 {
 	if (!p->live->tree.lost)
@@ -320,7 +320,7 @@ static void on_tree_empty(void *ctx)
 	drain_pumps(p);
 	p->tree_alive = false;
 	p->survivors = p->live->tree.survivors;
-	p->keeper_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
+	p->supervisor_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
 	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 	note_loss(p);
 	p->usage.alive = (int)p->survivors;
@@ -337,8 +337,8 @@ static void kill_group(void *ctx)
 	struct proc *p = ctx;
 	struct usage seen = p->usage;
 
-	/* The last that can be seen, if the keeper does not tell; a kill waits for no long list. */
-	usage_live(p->live->tree.keeper_pid, &p->live->past, LAST_LOOK, &seen);
+	/* The last that can be seen, if the shim does not tell; a kill waits for no long list. */
+	usage_live(p->live->tree.shim_pid, &p->live->past, LAST_LOOK, &seen);
 	if (seen.cpu_ms > p->usage.cpu_ms)
 		p->usage = seen;
 	limits_ending(&p->limits, p->live->confine.cgroup);
@@ -346,16 +346,16 @@ static void kill_group(void *ctx)
 		(void)cgroup_kill(p->live->confine.cgroup);
 }
 
-static void on_keeper(void *ctx, pid_t keeper_pid, int control_fd, const struct shim_report *last)
+static void on_shim(void *ctx, pid_t shim_pid, int control_fd, const struct shim_report *last)
 {
 	struct proc *p = ctx;
 	const struct spawn_result started = {
-		.keeper_pid = keeper_pid, .control_fd = control_fd,
-		.kind = p->live->keeper_kind, .past = p->live->past,
+		.shim_pid = shim_pid, .control_fd = control_fd,
+		.kind = p->live->pool_kind, .past = p->live->past,
 	};
 
 	p->live->confine.left_nothing = true;
-	spare_return(p->env->spare, &started, last);
+	pool_return(p->env->pool, &started, last);
 }
 
 static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
@@ -385,7 +385,7 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	live->limits.oom.fd = -1;
 	live->tree.on_report = on_report;
 	live->tree.on_listener = on_listener;
-	live->tree.on_keeper = on_keeper;
+	live->tree.on_shim = on_shim;
 	live->tree.on_empty = on_tree_empty;
 	live->tree.kill_group = kill_group;
 	live->tree.ctx = p;
@@ -401,7 +401,7 @@ void proc_free(struct proc *p)
 	if (!p)
 		return;
 	release_live(p);
-	denials_free(p->denials);
+	seccomp_unotify_free(p->notify);
 	spool_close(&p->spool);
 	if (p->failure)
 		err_release(p->failure);
@@ -441,7 +441,7 @@ const struct usage *proc_usage(struct proc *p)
 
 	if (!p->tree_alive)
 		return &p->usage;
-	usage_live(p->live->tree.keeper_pid, &p->live->past, USAGE_TREE_MAX, &now);
+	usage_live(p->live->tree.shim_pid, &p->live->past, USAGE_TREE_MAX, &now);
 	p->usage.alive = now.alive;
 	if (!p->exited || p->leftover)
 		p->usage = now;

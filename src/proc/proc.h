@@ -7,7 +7,7 @@
  * short drain, or, when we kill it, after the second.
  *
  *   phase      meaning                                  leaves by
- *   STARTING   keeper runs, command not yet executed    SHIM_STARTED / SHIM_FAILED
+ *   STARTING   shim runs, command not yet executed    SHIM_STARTED / SHIM_FAILED
  *   RUNNING    the command lives                        SHIM_EXITED
  *   DRAINING   the command is over, output may come     both at end of file, or drain_ms
  *   ENDING     the command has taken a signal and is    the tree is empty, or the deadline: KILLING
@@ -34,8 +34,8 @@
 #include "os/loop.h"
 #include "os/reaper.h"
 #include "os/sandbox/confine.h"
-#include "os/sandbox/denials.h"
-#include "os/spawn/spare.h"
+#include "os/sandbox/seccomp_unotify.h"
+#include "os/spawn/pool.h"
 #include "proc/limits.h"
 #include "proc/names.h"
 #include "proc/output.h"
@@ -93,7 +93,7 @@ struct proc_env {
 	struct ev_loop *loop;
 	struct reaper *reaper;
 	struct confine *confine;
-	struct spare *spare;             /* NULL: every keeper is started when it is needed */
+	struct pool *pool;             /* NULL: every shim is started when it is needed */
 	uint64_t head_bytes, tail_bytes; /* kept per stream */
 	int drain_ms;
 	void (*on_event)(void *ctx, struct proc *p, unsigned events);
@@ -109,8 +109,8 @@ struct proc_live {
 	struct limits_watch limits;
 	ev_timer timeout, drain;
 	ev_timer deadline; /* of a signal that is to end the run: then SIGKILL */
-	struct spawn_past past; /* of the keeper */
-	uint32_t keeper_kind;   /* likewise, for spare_return() */
+	struct spawn_past past; /* of the shim */
+	uint32_t pool_kind;   /* likewise, for pool_return() */
 	char *path; /* of the program, for the message when it cannot be executed */
 };
 
@@ -142,8 +142,8 @@ struct proc {
 	bool usage_partial;           /* some of what it used was never told */
 	uint32_t killed_rest;         /* of these, what a SIGKILL for the tree still found */
 	uint32_t survivors;           /* could not be killed */
-	bool keeper_lost;             /* how the command ended, or whether it ran, is unknown */
-	struct denials *denials;      /* what its filter refused; NULL: nobody listens */
+	bool supervisor_lost;             /* how the command ended, or whether it ran, is unknown */
+	struct seccomp_unotify *notify;      /* what its filter refused; NULL: nobody listens */
 	struct err *failure;          /* why it never started, or NULL */
 
 	pid_t pid;                    /* of the command; 0 before its start and after its end */
@@ -164,7 +164,7 @@ struct proc {
  */
 struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e);
 
-/* Stop watching and free. Kills nothing: a live keeper sees its socket close and does. */
+/* Stop watching and free. Kills nothing: a live shim sees its socket close and does. */
 void proc_free(struct proc *p);
 
 /* exit code if the command exited by itself and was not killed by us, else -1. */
@@ -190,13 +190,13 @@ const struct usage *proc_usage(struct proc *p);
 void proc_kill_tree(struct proc *p, enum proc_reason reason);
 
 /* Send @signal to the command's process group; PROC_EVENT_SIGNALED tells the outcome.
- * Returns 0, or -1 with KillFailed: the keeper cannot be asked (ESRCH, EPIPE: it is gone). */
+ * Returns 0, or -1 with KillFailed: the shim cannot be asked (ESRCH, EPIPE: it is gone). */
 int proc_signal(struct proc *p, int signal, struct err *e);
 
 /*
  * Ask the run to end: send @signal to every process of it, and SIGKILL @force_after_ms later to
  * what is left; 0: never. Outcome and result are those of proc_signal(); the deadline holds also
- * when the keeper cannot be asked. @p must have a live tree.
+ * when the shim cannot be asked. @p must have a live tree.
  */
 int proc_end(struct proc *p, int signal, double force_after_ms, struct err *e);
 

@@ -1,4 +1,4 @@
-/* The start of a run: its pipes, its record, the request to the keeper. Declared in proc.h. */
+/* The start of a run: its pipes, its record, the request to the shim. Declared in proc.h. */
 #include "proc/proc.h"
 
 #include <errno.h>
@@ -113,16 +113,16 @@ static struct proc *new_record(const struct proc_env *env, const struct proc_spe
 
 /* ---- the start ---- */
 
-/* The keeper runs: watch everything. */
+/* The shim runs: watch everything. */
 static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
 		  const struct spawn_result *spawned)
 {
 	struct ev_loop *loop = p->env->loop;
 
 	p->live->past = spawned->past;
-	p->live->keeper_kind = spawned->kind;
+	p->live->pool_kind = spawned->kind;
 	p->live->tree.is_init = p->applied.layers & 1u << CONFINE_PID_NS;
-	tree_start(&p->live->tree, loop, p->env->reaper, spawned->keeper_pid, spawned->control_fd);
+	tree_start(&p->live->tree, loop, p->env->reaper, spawned->shim_pid, spawned->control_fd);
 	if (!spec->shares_stdio) {
 		pump_start(&p->live->out, loop, s->out_read, &p->out);
 		pump_start(&p->live->err, loop, s->err_read, &p->err);
@@ -151,7 +151,7 @@ static int spawn(const struct proc_env *env, const struct proc_spec *spec, const
 		.announce = spec->background,
 	};
 
-	return start_command(env->confine, &spec->confine, spec->seq, env->spare, &request, run,
+	return start_command(env->confine, &spec->confine, spec->seq, env->pool, &request, run,
 			     spawned, e);
 }
 
@@ -173,7 +173,7 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 	struct proc *p = NULL;
 	int result = try_start(env, spec, &s, &run, &spawned, e);
 
-	if (result && start_drop_idle(env->confine, env->spare)) {
+	if (result && start_drop_idle(env->confine, env->pool)) {
 		err_release(e);
 		result = try_start(env, spec, &s, &run, &spawned, e);
 	}
@@ -185,7 +185,7 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 		limits_watch_start(&p->live->limits, env->loop, &p->limits, run.cgroup,
 				   proc_on_limit, p);
 		if (run.cgroup)
-			cgroup_joined(run.cgroup); /* the keeper has its own descriptors */
+			cgroup_joined(run.cgroup); /* the shim has its own descriptors */
 		watch(p, spec, &s, &spawned);
 		close_fds(&s);
 	}

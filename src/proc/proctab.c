@@ -135,7 +135,7 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 		.ctx = t,
 	};
 	if (options->ahead)
-		t->env.spare = spare_new(loop, reaper);
+		t->env.pool = pool_new(loop, reaper);
 	return t;
 }
 
@@ -145,7 +145,7 @@ void proctab_free(struct proctab *t)
 		return;
 	while (t->oldest)
 		remove_record(t, t->oldest);
-	spare_free(t->env.spare);
+	pool_free(t->env.pool);
 	free(t);
 }
 
@@ -222,7 +222,7 @@ int proctab_trees(const struct proctab *t)
 	return t->trees;
 }
 
-/* Who has survived a kill may have died since: of a keeper that lives, its tree does too; else they
+/* Who has survived a kill may have died since: of a shim that lives, its tree does too; else they
  * have become our children, unless it was an init. */
 static bool has_survivors(const struct proctab *t, const struct proc *p)
 {
@@ -230,7 +230,7 @@ static bool has_survivors(const struct proctab *t, const struct proc *p)
 
 	if (!p->survivors || !tree)
 		return p->survivors;
-	return tree->keeper_pid || (!tree->is_init && reaper_has_orphans(t->env.reaper));
+	return tree->shim_pid || (!tree->is_init && reaper_has_orphans(t->env.reaper));
 }
 
 /* Where nobody has seen a tree empty there is somebody in it. */
@@ -261,8 +261,8 @@ int proctab_alive(const struct proctab *t, int *bare)
 void proctab_shutdown(struct proctab *t)
 {
 	t->closing = true;
-	spare_free(t->env.spare);
-	t->env.spare = NULL;
+	pool_free(t->env.pool);
+	t->env.pool = NULL;
 	for (struct proc *p = t->newest, *older; p; p = older) {
 		older = p->older;
 		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);

@@ -23,7 +23,7 @@ struct proctab_options {
 	uint64_t head_bytes, tail_bytes, budget_bytes;
 	int drain_ms;
 	int spools_max; /* finished runs that may keep a log: each holds a descriptor */
-	bool ahead;             /* keep keepers ready for the next runs (os/spawn/spare.h) */
+	bool ahead;             /* keep shims ready for the next runs (os/spawn/pool.h) */
 };
 
 struct proctab;

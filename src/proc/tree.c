@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "os/procfs.h"
 
-#define SEAL_MS 50 /* for a keeper to say that nothing gets away from its kill */
-#define PATIENCE_MS 1000 /* more for a keeper that is at work ... */
-#define PATIENCE_MAX 10  /* ... so many times */
-#define HUNT_MS 2000 /* how long orphans are hunted before they count as survivors */
+#define SEAL_MS 50 /* for a shim to say that nothing gets away from its kill */
+#define KILL_TIMEOUT_MS 1000 /* more for a shim that is at work ... */
+#define KILL_TIMEOUT_MAX 10  /* ... so many times */
+#define REAP_ORPHANS_MS 2000 /* how long orphans are hunted before they count as survivors */
 
 static void now_empty(struct tree *t, uint32_t survivors)
 {
@@ -24,11 +24,11 @@ static void now_empty(struct tree *t, uint32_t survivors)
 	t->on_empty(t->ctx);
 }
 
-static void on_hunted(void *ctx, int left)
+static void tree_on_reaped(void *ctx, int left)
 {
 	struct tree *t = ctx;
 
-	t->hunting = false;
+	t->reaping_orphans = false;
 	now_empty(t, (uint32_t)left);
 }
 
@@ -38,11 +38,11 @@ static void kill_group(struct tree *t)
 		t->kill_group(t->ctx);
 }
 
-/* The keeper is gone without having seen its tree empty; who was in it nobody has counted. Also
- * when the run was answered before because the keeper did not die in time: its orphans are ours. */
-static void hunt(struct tree *t)
+/* The shim is gone without having seen its tree empty; who was in it nobody has counted. Also
+ * when the run was answered before because the shim did not die in time: its orphans are ours. */
+static void tree_reap_orphans(struct tree *t)
 {
-	if (t->hunting || (!t->alive && !t->given_up))
+	if (t->reaping_orphans || (!t->alive && !t->given_up))
 		return;
 	t->lost = true;
 	loop_timer_stop(t->loop, &t->escalate);
@@ -50,21 +50,21 @@ static void hunt(struct tree *t)
 		now_empty(t, 0);
 		return;
 	}
-	t->hunting = true;
-	reaper_sweep(t->reaper, HUNT_MS, on_hunted, t);
+	t->reaping_orphans = true;
+	reaper_sweep(t->reaper, REAP_ORPHANS_MS, tree_on_reaped, t);
 	kill_group(t);
 }
 
 /* Its death alone decides nothing: reports may still wait in the socket. */
-static void on_keeper_dead(void *ctx, pid_t pid, int wait_status)
+static void on_shim_dead(void *ctx, pid_t pid, int wait_status)
 {
 	struct tree *t = ctx;
 
 	(void)pid;
 	(void)wait_status;
-	t->keeper_pid = 0;
+	t->shim_pid = 0;
 	if (t->control.fd < 0 && !t->reported_empty)
-		hunt(t);
+		tree_reap_orphans(t);
 }
 
 /* One report, and the descriptor that came with it or -1. */
@@ -113,18 +113,18 @@ static void pass_on(struct tree *t, const struct shim_report *report, int fd)
 /* The last report has come. */
 static void part(struct tree *t, const struct shim_report *last)
 {
-	pid_t keeper_pid = t->keeper_pid;
+	pid_t shim_pid = t->shim_pid;
 
-	if (!last->stays || !t->on_keeper || !keeper_pid) {
+	if (!last->reusable || !t->on_shim || !shim_pid) {
 		loop_close(t->loop, &t->control);
 		return;
 	}
-	reaper_unwatch(t->reaper, keeper_pid);
-	t->keeper_pid = 0;
-	t->on_keeper(t->ctx, keeper_pid, loop_let_go(t->loop, &t->control), last);
+	reaper_unwatch(t->reaper, shim_pid);
+	t->shim_pid = 0;
+	t->on_shim(t->ctx, shim_pid, loop_let_go(t->loop, &t->control), last);
 }
 
-/* All that the keeper has said so far. True when it will say more; else the tree may be gone. */
+/* All that the shim has said so far. True when it will say more; else the tree may be gone. */
 static bool take_reports(struct tree *t)
 {
 	ev_io *io = &t->control;
@@ -148,8 +148,8 @@ static bool take_reports(struct tree *t)
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return true;
 	loop_close(t->loop, io);
-	if (!t->keeper_pid)
-		hunt(t);
+	if (!t->shim_pid)
+		tree_reap_orphans(t);
 	return false;
 }
 
@@ -161,14 +161,14 @@ static void on_control(struct ev_loop *loop, ev_io *io, int revents)
 		take_reports(t);
 		return;
 	}
-	log_warn("a run is ended because its keeper cannot be watched");
+	log_warn("a run is ended because its shim cannot be watched");
 	loop_close(loop, io);
-	if (!t->keeper_pid)
-		hunt(t);
+	if (!t->shim_pid)
+		tree_reap_orphans(t);
 }
 
 /*
- * A keeper that is at work is better at it than anybody else: it is given up when it is stopped or
+ * A shim that is at work is better at it than anybody else: it is given up when it is stopped or
  * traced, or stuck in the kernel for long. The death of an init is a kill like any other, so that
  * one is not waited for.
  */
@@ -176,15 +176,15 @@ static bool is_given_up(struct tree *t, bool late)
 {
 	struct procfs_stat st = { .state = 'R' }; /* unless it can be read */
 
-	(void)procfs_stat(t->keeper_pid, &st);
+	(void)procfs_stat(t->shim_pid, &st);
 	if (st.state == 'T' || st.state == 't')
 		return true;
 	if (late)
 		return t->is_init;
-	return (st.state != 'R' && st.state != 'S') || t->patience++ == PATIENCE_MAX;
+	return (st.state != 'R' && st.state != 'S') || t->kill_timeouts++ == KILL_TIMEOUT_MAX;
 }
 
-/* What the keeper has said already is read first: we may have been the ones who were late. */
+/* What the shim has said already is read first: we may have been the ones who were late. */
 static void on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct tree *t = w->data;
@@ -193,7 +193,7 @@ static void on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents;
 	if (t->control.fd >= 0 && !take_reports(t))
 		return;
-	if (!t->keeper_pid)
+	if (!t->shim_pid)
 		return; /* it is dead: the end of its socket decides */
 	if (t->given_up) { /* an init that does not die of it: somebody in there cannot be killed */
 		t->lost = true;
@@ -206,23 +206,23 @@ static void on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 	t->sealed = true;
 	t->given_up = is_given_up(t, late);
 	if (t->given_up)
-		kill(t->keeper_pid, SIGKILL); /* our child and not yet collected */
-	loop_timer_start(loop, w, t->given_up ? HUNT_MS : PATIENCE_MS);
+		kill(t->shim_pid, SIGKILL); /* our child and not yet collected */
+	loop_timer_start(loop, w, t->given_up ? REAP_ORPHANS_MS : KILL_TIMEOUT_MS);
 }
 
-void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t keeper_pid,
+void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t shim_pid,
 		int control_fd)
 {
 	t->loop = loop;
 	t->reaper = reaper;
-	t->keeper_pid = keeper_pid;
+	t->shim_pid = shim_pid;
 	t->alive = true;
 	ev_io_init(&t->control, on_control, control_fd, EV_READ);
 	t->control.data = t;
 	ev_timer_init(&t->escalate, on_escalate, 0., 0.);
 	t->escalate.data = t;
 	ev_io_start(loop, &t->control);
-	reaper_watch(reaper, keeper_pid, on_keeper_dead, t);
+	reaper_watch(reaper, shim_pid, on_shim_dead, t);
 }
 
 static int send_request(struct tree *t, enum shim_command command, int arg)
@@ -230,7 +230,7 @@ static int send_request(struct tree *t, enum shim_command command, int arg)
 	struct shim_request request = { .command = (uint32_t)command, .arg = arg };
 
 	if (!t->alive || t->control.fd < 0) {
-		errno = ESRCH; /* the keeper is gone: its orphans are being hunted */
+		errno = ESRCH; /* the shim is gone: its orphans are being hunted */
 		return -1;
 	}
 	return send(t->control.fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
@@ -241,7 +241,7 @@ static int send_request(struct tree *t, enum shim_command command, int arg)
 
 void tree_kill(struct tree *t)
 {
-	if (!t->alive || t->hunting || t->killing)
+	if (!t->alive || t->reaping_orphans || t->killing)
 		return;
 	(void)send_request(t, SHIM_KILL, 0); /* a failure means: it is dying, or stopped */
 	t->killing = true;
@@ -263,11 +263,11 @@ void tree_release(struct tree *t)
 	if (!t->loop)
 		return;
 	loop_timer_stop(t->loop, &t->escalate);
-	if (t->hunting)
+	if (t->reaping_orphans)
 		reaper_sweep_cancel(t->reaper, t);
-	if (t->keeper_pid)
-		reaper_unwatch(t->reaper, t->keeper_pid);
+	if (t->shim_pid)
+		reaper_unwatch(t->reaper, t->shim_pid);
 	if (t->control.fd >= 0)
 		loop_close(t->loop, &t->control);
-	t->keeper_pid = 0;
+	t->shim_pid = 0;
 }

@@ -10,7 +10,7 @@ static int64_t since(uint64_t now, uint64_t before)
 	return now > before ? (int64_t)(now - before) : 0;
 }
 
-void usage_live(pid_t keeper_pid, const struct spawn_past *past, int max, struct usage *u)
+void usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u)
 {
 	static pid_t pids[USAGE_TREE_MAX];
 	int64_t tick_ms = 1000 / sysconf(_SC_CLK_TCK);
@@ -19,16 +19,16 @@ void usage_live(pid_t keeper_pid, const struct spawn_past *past, int max, struct
 	int count;
 
 	u->alive = -1;
-	if (keeper_pid <= 0)
+	if (shim_pid <= 0)
 		return;
-	/* The keeper's own time is not the command's; what it has collected is. */
-	if (!procfs_stat(keeper_pid, &st))
+	/* The shim's own time is not the command's; what it has collected is. */
+	if (!procfs_stat(shim_pid, &st))
 		ticks = st.child_ticks;
-	if (!procfs_io(keeper_pid, &r, &w)) {
+	if (!procfs_io(shim_pid, &r, &w)) {
 		io_read = r;
 		io_write = w;
 	}
-	count = procfs_tree(keeper_pid, pids, max);
+	count = procfs_tree(shim_pid, pids, max);
 	if (count >= 0)
 		u->alive = 0;
 	for (int i = 0; i < count; i++) {

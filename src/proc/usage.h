@@ -1,7 +1,7 @@
 /*
  * usage - what a run used.
  *
- * Final numbers come from the run's keeper: its rusage of reaped children and
+ * Final numbers come from the run's shim: its rusage of reaped children and
  * its own /proc/self/io cover the whole tree, as every orphan becomes its child.
  * What is missed: processes whose parent ignores SIGCHLD (the kernel drops their
  * accounting). Live numbers are read from /proc for the tree as it stands.
@@ -25,10 +25,10 @@ struct usage {
 #define USAGE_TREE_MAX 4096
 
 /*
- * Add up the tree below @keeper_pid (0: it is gone, and only `alive` changes) into @u, without what
- * the keeper has collected of other commands before (@past); memory_peak_bytes never goes down.
+ * Add up the tree below @shim_pid (0: it is gone, and only `alive` changes) into @u, without what
+ * the shim has collected of other commands before (@past); memory_peak_bytes never goes down.
  * @max: look at so many processes, at most USAGE_TREE_MAX.
  */
-void usage_live(pid_t keeper_pid, const struct spawn_past *past, int max, struct usage *u);
+void usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u);
 
 #endif

@@ -141,7 +141,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int events)
 	loop_timer_start(loop, w, FLUSH_MS);
 }
 
-/* What could not be ended is said wherever somebody may look for it: the keepers go on killing, but
+/* What could not be ended is said wherever somebody may look for it: the shims go on killing, but
  * nobody will tell what came of that. */
 static void tell_survivors(struct server *s)
 {

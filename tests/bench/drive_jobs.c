@@ -86,9 +86,9 @@ static double list_jobs(struct client *c, int n)
 /* background N: start, weigh, list and kill N jobs */
 void drive_background(char **args, char **server)
 {
-	int n = atoi(args[0]), keepers;
+	int n = atoi(args[0]), shims;
 	struct job *jobs = calloc((size_t)n, sizeof(*jobs));
-	double rest, begin, started, list_us, keeper_kb, server_kb, ping_us;
+	double rest, begin, started, list_us, shim_kb, server_kb, ping_us;
 	char params[160];
 	struct client c;
 
@@ -104,13 +104,13 @@ void drive_background(char **args, char **server)
 	begin = stats_now_us();
 	client_call(&c, "ping", "{}");
 	ping_us = stats_now_us() - begin;
-	keepers = watch_children(c.pid, &keeper_kb);
+	shims = watch_children(c.pid, &shim_kb);
 	server_kb = watch_pss_kb(c.pid) - rest;
 	begin = stats_now_us();
 	kill_jobs(&c, jobs, n);
 	stats_print("start_ms", started / 1e3, "list_ms", list_us / 1e3, "kill_ms",
-		    (stats_now_us() - begin) / 1e3, "ping_us", ping_us, "keepers", (double)keepers,
-		    "kb_each", (server_kb + keeper_kb) / n, "keeper_kb_each", keeper_kb / n,
+		    (stats_now_us() - begin) / 1e3, "ping_us", ping_us, "shims", (double)shims,
+		    "kb_each", (server_kb + shim_kb) / n, "shim_kb_each", shim_kb / n,
 		    "survivors", (double)watch_count(mark()), NULL);
 	client_stop(&c);
 	free(jobs);

@@ -75,7 +75,7 @@ class Experiment:
 class Company:
     """What others use of the processors meanwhile: all busy time less that of our children.
 
-    Processes whose keeper dies first are not counted as ours: it errs on the side of doubt, always
+    Processes whose shim dies first are not counted as ours: it errs on the side of doubt, always
     so where the server is killed on purpose (ORPHANING).
     """
 
@@ -169,7 +169,7 @@ ROWS = [
     Row("  of that, the seccomp filter", "argv", "p50_us", "us", base="floor", arm="floor+filter"),
     Row("  a bare server", "argv", "p50_us", "us", base="floor", arm="bare"),
     Row("  p99", "argv", "p99_us", "us", base="floor"),
-    Row("  nothing started ahead: keeper alone", "layers", "p50_us", "us", base="floor", arm="keeper"),
+    Row("  nothing started ahead: shim alone", "layers", "p50_us", "us", base="floor", arm="shim"),
     Row("    + filter, Landlock, capabilities", "layers", "p50_us", "us", base="floor",
         arm="filters"),
     Row("    + PID and mount namespace", "layers", "p50_us", "us", base="floor", arm="namespaces"),
@@ -188,8 +188,8 @@ ROWS = [
     Row("start to the answer of the first run", "start run", "p50_us", "us", base="bare"),
     Row("memory at rest", "memory", "rest_kb", "KB", limit=4096),
     Row("memory added by 1,000 runs", "memory", "grown_kb", "KB", limit=512),
-    Row("descriptors added by 1,000 runs (16 keepers wait)", "memory", "fds_grown", "", limit=64),
-    Row("1,000 in the background: each, with keeper", "jobs", "kb_each", "KB", limit=24),
+    Row("descriptors added by 1,000 runs (16 shims wait)", "memory", "fds_grown", "", limit=64),
+    Row("1,000 in the background: each, with shim", "jobs", "kb_each", "KB", limit=24),
     Row("  start all", "jobs", "start_ms", "ms", base="floor", limit=1300, absolute=True),
     Row("  list", "jobs", "list_ms", "ms", limit=5),
     Row("  kill all", "jobs", "kill_ms", "ms", base="floor", limit=400, absolute=True),
@@ -253,7 +253,7 @@ def experiments_of(programs, server, scratch):
 
     def layers(mode):
         late = "sandbox.ahead=false"
-        arms = {"keeper": ["sandbox.profile=none", late],
+        arms = {"shim": ["sandbox.profile=none", late],
                 "filters": ["sandbox.namespaces=false", late], "namespaces": [late],
                 "network off": [late, "sandbox.network=false"],
                 "limits": [late, "sandbox.network=false", "process.memory_bytes=1G",

@@ -1,5 +1,5 @@
 /*
- * watch - what /proc says about the server, its keepers and its jobs.
+ * watch - what /proc says about the server, its shims and its jobs.
  *
  * procpen hides its memory map and descriptors from all but root: those figures
  * are NAN for anybody else.

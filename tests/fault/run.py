@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes the Nth system call of each kind fail, in the server, its keepers and its commands.
+"""Makes the Nth system call of each kind fail, in the server, its shims and its commands.
 
 Whatever fails, the server must not hang, not die of a signal, leave no process behind, answer
 each request at most once (and all of them, unless it exits), and never run a command without

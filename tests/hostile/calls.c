@@ -6,7 +6,7 @@
  *   calls i386:NUMBER              by int 0x80 (x86_64 only)
  *   calls self-filter              a filter of its own that kills at getppid, then getppid
  *
- * An argument is a number, or P or -P: the parent's pid (the run's keeper).
+ * An argument is a number, or P or -P: the parent's pid (the run's shim).
  */
 #include <errno.h>
 #include <linux/filter.h>

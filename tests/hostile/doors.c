@@ -1,8 +1,8 @@
 /*
- * doors - tries every door that a command might have to the server, its keeper and
+ * doors - tries every door that a command might have to the server, its shim and
  * the host, and prints one line for each: "door NAME open" or "door NAME shut ERRNO".
  *
- *     doors SERVER-PID KEEPER-PID STATE-DIR OUTSIDE-DIR ABSTRACT-SOCKET
+ *     doors SERVER-PID SHIM-PID STATE-DIR OUTSIDE-DIR ABSTRACT-SOCKET
  *
  * Pids are the host's. Nothing it does when a door is open harms anybody: signals
  * are 0 or SIGCONT, limits and priorities are set to what they are, files are made
@@ -27,12 +27,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-static pid_t server, keeper;
+static pid_t server, shim;
 static const char *state, *outside, *abstract;
 
 static long try_kill(void) { return kill(server, SIGCONT); }
 static long try_kill_probe(void) { return kill(server, 0); }
-static long try_kill_keeper(void) { return kill(keeper, SIGCONT); }
+static long try_kill_shim(void) { return kill(shim, SIGCONT); }
 static long try_tgkill(void) { return syscall(SYS_tgkill, server, server, SIGCONT); }
 static long try_tkill(void) { return syscall(SYS_tkill, server, SIGCONT); }
 
@@ -61,9 +61,9 @@ static long try_ptrace(void)
 	return result;
 }
 
-static long try_ptrace_keeper(void)
+static long try_ptrace_shim(void)
 {
-	long result = ptrace(PTRACE_SEIZE, keeper, 0, 0);
+	long result = ptrace(PTRACE_SEIZE, shim, 0, 0);
 
 	if (!result)
 		_exit(99);
@@ -95,17 +95,17 @@ static long try_prlimit_write(void)
 	return prlimit(server, RLIMIT_NOFILE, &same, NULL);
 }
 
-/* A keeper that can open nothing is blind to the limits that it watches. */
-static long try_prlimit_keeper(void)
+/* A shim that can open nothing is blind to the limits that it watches. */
+static long try_prlimit_shim(void)
 {
 	struct rlimit few = { 16, 16 };
 
-	return prlimit(keeper, RLIMIT_NOFILE, &few, NULL);
+	return prlimit(shim, RLIMIT_NOFILE, &few, NULL);
 }
 
-static long try_priority_keeper(void)
+static long try_priority_shim(void)
 {
-	return setpriority(PRIO_PROCESS, (id_t)keeper, getpriority(PRIO_PROCESS, (id_t)keeper));
+	return setpriority(PRIO_PROCESS, (id_t)shim, getpriority(PRIO_PROCESS, (id_t)shim));
 }
 
 static long try_priority(void)
@@ -149,7 +149,7 @@ static long try_maps(void) { return open_of(server, "maps", O_RDONLY); }
 static long try_fd_list(void) { return open_of(server, "fd", O_RDONLY | O_DIRECTORY); }
 static long try_root(void) { return open_of(server, "root/etc/hostname", O_RDONLY); }
 static long try_exe(void) { return open_of(server, "exe", O_RDONLY); }
-static long try_keeper_mem(void) { return open_of(keeper, "mem", O_RDWR); }
+static long try_shim_mem(void) { return open_of(shim, "mem", O_RDWR); }
 
 static long try_environ(void)
 {
@@ -231,16 +231,16 @@ static const struct {
 	const char *name;
 	long (*try)(void);
 } doors[] = {
-	{ "kill", try_kill }, { "kill_probe", try_kill_probe }, { "kill_keeper", try_kill_keeper },
+	{ "kill", try_kill }, { "kill_probe", try_kill_probe }, { "kill_shim", try_kill_shim },
 	{ "tgkill", try_tgkill }, { "tkill", try_tkill }, { "sigqueue", try_sigqueue },
 	{ "pidfd", try_pidfd }, { "pidfd_getfd", try_pidfd_getfd }, { "ptrace", try_ptrace },
-	{ "ptrace_keeper", try_ptrace_keeper }, { "vm_read", try_vm_read },
+	{ "ptrace_shim", try_ptrace_shim }, { "vm_read", try_vm_read },
 	{ "prlimit_read", try_prlimit_read }, { "prlimit_write", try_prlimit_write },
-	{ "prlimit_keeper", try_prlimit_keeper }, { "priority_keeper", try_priority_keeper },
+	{ "prlimit_shim", try_prlimit_shim }, { "priority_shim", try_priority_shim },
 	{ "priority", try_priority }, { "affinity", try_affinity },
 	{ "scheduler", try_scheduler }, { "ioprio", try_ioprio }, { "mem", try_mem },
 	{ "maps", try_maps }, { "environ", try_environ }, { "fd_list", try_fd_list },
-	{ "root", try_root }, { "exe", try_exe }, { "keeper_mem", try_keeper_mem },
+	{ "root", try_root }, { "exe", try_exe }, { "shim_mem", try_shim_mem },
 	{ "own_descriptor", try_own_descriptor }, { "state", try_state }, { "audit", try_audit },
 	{ "audit_read", try_audit_read }, { "outside", try_outside },
 	{ "outside_chmod", try_outside_chmod }, { "outside_times", try_outside_times },
@@ -273,7 +273,7 @@ int main(int argc, char **argv)
 	if (argc != 6)
 		return 2;
 	server = atoi(argv[1]);
-	keeper = atoi(argv[2]) ? atoi(argv[2]) : getppid();
+	shim = atoi(argv[2]) ? atoi(argv[2]) : getppid();
 	state = argv[3];
 	outside = argv[4];
 	abstract = argv[5];

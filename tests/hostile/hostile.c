@@ -188,7 +188,7 @@ static void escape_stop(void)
 	raise(SIGSTOP);
 }
 
-/* A process with its own orphans: the keeper sees them only when this one dies. */
+/* A process with its own orphans: the shim sees them only when this one dies. */
 static void escape_subreaper(void)
 {
 	pid_t child;
@@ -516,14 +516,14 @@ static pid_t parent_of(pid_t pid)
 }
 
 /*
- * descriptors keeper|server stay|kill: takes all new descriptors from its parent
+ * descriptors shim|server stay|kill: takes all new descriptors from its parent
  * or grandparent, then kills its parent if told to; a daemon and the leader live on.
  */
 static int mode_descriptors(int argc, char **argv)
 {
 	struct rlimit none = { 0, 0 };
-	pid_t keeper = getppid();
-	pid_t victim = strcmp(argv[0], "keeper") == 0 ? keeper : parent_of(keeper);
+	pid_t shim = getppid();
+	pid_t victim = strcmp(argv[0], "shim") == 0 ? shim : parent_of(shim);
 	char daemon[] = "daemon", *kinds[] = { daemon };
 	char line[64];
 	int n;
@@ -539,7 +539,7 @@ static int mode_descriptors(int argc, char **argv)
 	write_all(1, line, (size_t)n);
 	wait_until_read();
 	if (argc > 1 && strcmp(argv[1], "kill") == 0)
-		kill(keeper, SIGKILL);
+		kill(shim, SIGKILL);
 	sleep_on();
 	return 0;
 }
@@ -666,7 +666,7 @@ static int mode_state(int argc, char **argv)
 	return fflush(stdout) ? 1 : 0;
 }
 
-/* traced: makes its parent, the keeper, its tracer; then stops for a signal and for an exec. */
+/* traced: makes its parent, the shim, its tracer; then stops for a signal and for an exec. */
 static int mode_traced(int argc, char **argv)
 {
 	(void)argc;

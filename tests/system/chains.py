@@ -75,7 +75,7 @@ def end_by_kill(storm):
 def end_by_timeout(storm):
     answer = storm.server.hostile(*storm.args, timeout=1)
     equal((answer["state"], answer["survivors"]), ("timed_out", 0), "state, survivors")
-    check(not [w for w in answer["warnings"] if "keeper" in w or "refused" in w],
+    check(not [w for w in answer["warnings"] if "shim" in w or "refused" in w],
           "a warning about what the server did itself: %s" % answer["warnings"])
     storm.gone("the timeout")
     storm.server.stop()
@@ -146,8 +146,8 @@ def keep_group(path):
 
 
 @suite.test()
-def test_keeper_alone_ends_all_forks():
-    """The server is gone: the keeper itself makes that nobody in the group can fork any more."""
+def test_shim_alone_ends_all_forks():
+    """The server is gone: the shim itself makes that nobody in the group can fork any more."""
     storm = Storm("group")
     run = storm.server.hostile("escape", "stay", background=True)
     eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
@@ -161,34 +161,34 @@ def test_keeper_alone_ends_all_forks():
         equal(f.read(), "0\n", "pids.max of the run's group")
 
 
-def keeper_of(pid):
+def shim_of(pid):
     with open("/proc/%d/status" % pid, encoding="utf-8") as f:
         return int(re.search(r"^PPid:\s*(\d+)$", f.read(), re.M)[1])
 
 
 @suite.test()
 def test_init_that_is_stopped():
-    """A keeper that cannot kill is killed, which ends its namespace; nobody has counted then."""
+    """A shim that cannot kill is killed, which ends its namespace; nobody has counted then."""
     storm = Storm("namespaces")
     run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
     eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
-    keeper = keeper_of(run["pid"])
-    os.kill(keeper, signal.SIGSTOP)
+    shim = shim_of(run["pid"])
+    os.kill(shim, signal.SIGSTOP)
     answer = storm.server.call("process.kill", {"process_id": run["process_id"],
                                                 "signal": "SIGKILL"})
     equal((answer["killed"], answer["leftover"], answer["survivors"]), (True, None, 0), "answer")
-    check(not is_alive(keeper), "the keeper lives")
+    check(not is_alive(shim), "the shim lives")
     storm.gone("process.kill")
     storm.server.stop()
 
 
 @suite.test()
-def test_group_of_a_stopped_keeper():
-    """A keeper that is stopped: its group is killed, its orphans are found and counted."""
+def test_group_of_a_stopped_shim():
+    """A shim that is stopped: its group is killed, its orphans are found and counted."""
     storm = Storm("group")
     run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
     eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
-    os.kill(keeper_of(run["pid"]), signal.SIGSTOP)
+    os.kill(shim_of(run["pid"]), signal.SIGSTOP)
     answer = storm.server.call("process.kill", {"process_id": run["process_id"],
                                                 "signal": "SIGKILL"})
     equal((answer["killed"], answer["survivors"]), (True, 0), "answer")
@@ -197,7 +197,7 @@ def test_group_of_a_stopped_keeper():
 
 
 @suite.test()
-def test_usage_of_a_keeper_that_is_stopped():
+def test_usage_of_a_shim_that_is_stopped():
     """What nobody told is not made up: the last that was seen, and a word."""
     for args in ((), PLAIN):
         server = Server(*args)
@@ -206,7 +206,7 @@ def test_usage_of_a_keeper_that_is_stopped():
         run = eventually(lambda: server.call("process.list")["processes"], 20, "no run")[0]
         eventually(lambda: server.logs(run["process_id"])["stdout"], 20, "it does not get done")
         pid = eventually(lambda: server.call("process.monitor", run_id(run))["pid"], 20, "no pid")
-        os.kill(keeper_of(pid), signal.SIGSTOP)
+        os.kill(shim_of(pid), signal.SIGSTOP)
         answer = server.result(id)
         equal((answer["state"], answer["survivors"]), ("timed_out", 0), "answer")
         check(answer["resource_usage"]["cpu_ms"] > 0, "usage: %s" % answer["resource_usage"])
@@ -228,10 +228,10 @@ def test_no_limit_struck_that_the_kill_made():
                      ["processes"], 20, "no run")[0]
     eventually(lambda: storm.server.logs(run["process_id"])["stdout"], 20, "no chains")
     pid = eventually(lambda: storm.server.call("process.monitor", run_id(run))["pid"], 20, "no pid")
-    os.kill(keeper_of(pid), signal.SIGKILL)
+    os.kill(shim_of(pid), signal.SIGKILL)
     answer = storm.server.result(id)
     equal([w for w in answer["warnings"] if "refused" in w], [], "warnings")
-    storm.gone("the keeper's death")
+    storm.gone("the shim's death")
     storm.server.stop()
 
 
@@ -309,7 +309,7 @@ def test_what_cannot_be_killed_is_told():
             equal((record["event"], record["gaps"]), ("server_stop", []), "the last record")
             check(record["survivors"] >= 1, "survivors: %s" % record["survivors"])
             check(is_alive(run["pid"]), "it could be killed after all")
-        eventually(lambda: not is_alive(run["pid"]), 20, "the keeper has given up")
+        eventually(lambda: not is_alive(run["pid"]), 20, "the shim has given up")
 
 
 @suite.test()
@@ -330,17 +330,17 @@ def test_run_that_cannot_be_killed_is_answered():
 
 
 @suite.test()
-def test_keeper_that_dies_late():
-    """A keeper that hangs in the kernel: its run is answered; what it leaves then is hunted."""
+def test_shim_that_dies_late():
+    """A shim that hangs in the kernel: its run is answered; what it leaves then is hunted."""
     storm = Storm("nothing")
     run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
     eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
     with Freezer() as freezer:
-        freezer.write("cgroup.procs", str(keeper_of(run["pid"])))
+        freezer.write("cgroup.procs", str(shim_of(run["pid"])))
         freezer.write("freezer.state", "FROZEN")
         answer = storm.server.call("process.kill", dict(run_id(run), signal="SIGKILL"))
         equal((answer["killed"], answer["survivors"]), (False, 1), "answer")
-    eventually(lambda: not storm.server.survivors(0), 20, "what the keeper left is alive")
+    eventually(lambda: not storm.server.survivors(0), 20, "what the shim left is alive")
     storm.server.stop()
 
 

@@ -59,7 +59,7 @@ def test_signals():
 
 @suite.test()
 def test_scheduling():
-    """A keeper may come before the command; the command has what the server was started with."""
+    """A shim may come before the command; the command has what the server was started with."""
     for wrapper, want in ((["nice", "-n", "7"], (7, 0)), (["chrt", "-b", "0"], (0, 3))):
         server = Server(wrapper=wrapper)
         text = server.run("nice; cat /proc/self/timerslack_ns /proc/self/stat")["stdout_summary"]

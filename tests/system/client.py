@@ -101,7 +101,7 @@ def eventually(condition, timeout, text):
         time.sleep(0.01)
 
 
-# PROCPEN_TEST_MODE: as where the kernel allows no namespaces; and with nothing but the keeper.
+# PROCPEN_TEST_MODE: as where the kernel allows no namespaces; and with nothing but the shim.
 MODES = {"": [], "plain": ["--set", "sandbox.namespaces=false"],
          "bare": ["--set", "sandbox.profile=none"],
          "strict": ["--set", "sandbox.profile=strict"]}

@@ -575,8 +575,8 @@ def by_path_descriptor():
 def from_root():
     root = os.open("/", os.O_RDONLY | os.O_DIRECTORY)
     make(base[1:] + "/outside/root", root)
-def by_keeper(name):
-    make("/proc/%d/%s%s/outside/keeper" % (os.getppid(), name, base))
+def by_shim(name):
+    make("/proc/%d/%s%s/outside/shim" % (os.getppid(), name, base))
 def chdir_up():
     os.chdir("../outside")
     make("chdir")
@@ -587,7 +587,7 @@ attempt("way.cwd", lambda: make("/proc/self/cwd/../outside/cwd"))
 attempt("way.own_root", lambda: make("/proc/self/root%s/outside/own_root" % base))
 attempt("way.init_root", lambda: make("/proc/1/root%s/outside/init_root" % base))
 attempt("way.init_cwd", lambda: make("/proc/1/cwd%s/outside/init_cwd" % base))
-attempt("way.keeper_root", lambda: by_keeper("root"))
+attempt("way.shim_root", lambda: by_shim("root"))
 attempt("way.chdir", chdir_up)
 for fd in os.listdir("/proc/self/fd"):
     attempt("way.fd" + fd, lambda: make("/proc/self/fd/%s/../outside/fd%s" % (fd, fd)))
@@ -729,7 +729,7 @@ def refused(server, layer, **params):
 
 @each_form
 def test_namespaces_that_are_good_for_nothing(place, options):
-    """The clone is allowed, and what it is for is refused before the keeper runs: done without."""
+    """The clone is allowed, and what it is for is refused before the shim runs: done without."""
     usual = place.server(*options)
     active = session(usual)["active"]
     usual.stop()
@@ -794,7 +794,7 @@ def test_user():
         equal(server.call("agent.session")["users"], ["nobody", "nosuchuser"], "users")
         body = ("id -u; id -G; echo $HOME $USER $LOGNAME; stat -c %a:%u $TMPDIR; echo ok >/dev/stdout; "
                 "touch mine && stat -c %U mine; grep ^CapBnd /proc/self/status")
-        for again in range(3):  # the third finds a keeper that waits
+        for again in range(3):  # the third finds a shim that waits
             result = server.run(body, user="nobody")
             lines = result["stdout_summary"].split("\n")
             equal(lines[0:2], ["65534", "65534"], "ids: %s" % result)

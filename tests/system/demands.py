@@ -376,7 +376,7 @@ def hidden_later(user, *options):
                 for params in ({}, {}, {"profile": "strict"}, {}):
                     equal(seen(server, name, **params), "", "%s as %s, %s" % (name, kind, params))
                 keep_away(place, name)
-                for _ in range(2):  # keepers that found nothing there wait again
+                for _ in range(2):  # shims that found nothing there wait again
                     equal(seen(server, name), "", "gone")
             come(place, "file", name)
             equal(place.tool("run", *place.options("--set", "sandbox.hide=" + hide), "--", "cat",
@@ -397,7 +397,7 @@ def test_hidden_later_as_ordinary_user():
 
 
 @suite.test()
-def test_hidden_later_with_new_keepers():
+def test_hidden_later_with_new_shims():
     hidden_later(0, "--set", "sandbox.ahead=false")
 
 

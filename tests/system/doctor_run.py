@@ -116,7 +116,7 @@ def test_doctor_json():
         equal(found["workspace"], place.workspace, "workspace")
         equal(found["machine"]["kernel"], os.uname().release, "kernel")
         equal(found["machine"]["uid"], os.geteuid(), "uid")
-        for layer in ("keeper", "session", "rlimits", "no_new_privs", "seccomp:default"):
+        for layer in ("shim", "session", "rlimits", "no_new_privs", "seccomp:default"):
             check(layer in found["active"], "%s in %s" % (layer, found["active"]))
         check(not place.records(), "doctor runs nothing, and records nothing")
 

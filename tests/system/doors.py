@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The doors from a command to the server, its keeper, its record and the host: each is first shown to
+"""The doors from a command to the server, its shim, its record and the host: each is first shown to
 be open without the sandbox, then shut in it, in every form that a user may have."""
 import os
 import re
@@ -16,7 +16,7 @@ suite = Suite()
 OPEN_WITHOUT_NAMESPACES = {"outside_chmod", "outside_times", "audit_read", "exe"}
 # What a command may do to files of its own user only where the user is root.
 NEEDS_ROOT = {"sysctl", "device", "mount", "mem", "maps", "environ", "fd_list", "root", "exe",
-              "ptrace", "ptrace_keeper", "vm_read", "keeper_mem", "pidfd_getfd"}
+              "ptrace", "ptrace_shim", "vm_read", "shim_mem", "pidfd_getfd"}
 CAP_SYS_PTRACE, CAP_SYS_ADMIN = 19, 21
 # Shut for everybody, with or without a sandbox.
 NEVER_OPEN = {"own_descriptor"}
@@ -90,7 +90,7 @@ def open_by_kernel(sandbox, gaps):
     if "abstract" in found and "pid_namespace" in sandbox:
         # The call succeeds, but the kernel drops what the first process of a PID namespace is sent
         # from inside; tree.py sends it SIGKILL and SIGSTOP.
-        found.add("kill_keeper")
+        found.add("kill_shim")
     return found
 
 

@@ -180,7 +180,7 @@ def descriptors(server):
 
 @suite.test()
 def test_what_waits_gives_its_descriptors():
-    """Keepers and control groups that wait for later runs hold some: no start fails for that."""
+    """Shims and control groups that wait for later runs hold some: no start fails for that."""
     plenty = Server()
     plenty.run("true")
     limit = descriptors(plenty) + 21  # enough for three runs of another kind at once

@@ -282,8 +282,8 @@ def test_stopped_processes_can_save(place):
 
 
 @each_mode
-def test_next_run_of_the_keeper_is_left_alone(place):
-    """A deadline ends with its run: what comes after on the same keeper is no affair of it."""
+def test_next_run_of_the_shim_is_left_alone(place):
+    """A deadline ends with its run: what comes after on the same shim is no affair of it."""
     for _ in range(3):
         p = place.start(command="exec sleep 100")
         equal(place.kill(p, force_after=1)["forced"], False, "forced")

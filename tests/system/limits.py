@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Limits of a run hold for its whole tree, strike with proof, and never hit the server.
 
-Each test runs in three modes: with a control group, where the keeper samples inside a PID
+Each test runs in three modes: with a control group, where the shim samples inside a PID
 namespace, and where it samples without any namespace. Each hog is first seen to get what it
-wants without the limit; under it, it keeps what it has got, so that a keeper that is late on a busy
+wants without the limit; under it, it keeps what it has got, so that a shim that is late on a busy
 machine sees it all the same.
 """
 import os
@@ -135,7 +135,7 @@ def check_memory(limited, kind, free_mb, limit_mb):
     details = limited.limited("memory", kind, free_mb, "keep", memory_limit=limit_mb * MIB)
     check_killed(details, "memory_limit")
     equal((details["limit"], details["limit_value"]), ("memory_limit", limit_mb * MIB), "limit")
-    if limited.mode == "group":  # exact; the keeper looks now and then
+    if limited.mode == "group":  # exact; the shim looks now and then
         check("grown" not in details["result"]["stdout_summary"], "it got all it wanted")
     if limited.mode != "group":
         check(details["seen"] > limit_mb * MIB, "killed with %d bytes" % details["seen"])
@@ -245,7 +245,7 @@ def cpu_share(answer):
 
 def check_share(limited, *args):
     """At 0.03 of a core less than a third of what it gets without a limit. What else the machine does
-    lowers that, and makes the keeper late: then it is asked again, for longer."""
+    lowers that, and makes the shim late: then it is asked again, for longer."""
     for ms in (1500, 4000, 10000):
         free = cpu_share(limited.run(*args, ms))
         answer = limited.run(*args, ms, cpu_limit=0.03, timeout=100)
@@ -313,7 +313,7 @@ def test_signals_reach_a_slowed_command(limited):
 
 @with_limited("--set", "limits.tasks_per_run=40")
 def test_processes(limited):
-    """A group or an rlimit refuses the fork; where the keeper counts the run is ended."""
+    """A group or an rlimit refuses the fork; where the shim counts the run is ended."""
     free = Server("--set", "limits.tasks_per_run=0")
     shutil.copy(limited.hog, free.workspace)
     equal(free.run("./hog processes 150")["stdout_summary"], "150 made\n", "without a limit")
@@ -393,7 +393,7 @@ def written(script, folder):
 
 @suite.test()
 def test_storage_is_counted_for_the_whole_tree():
-    """Also what an orphan has written, whom only the keeper waits for."""
+    """Also what an orphan has written, whom only the shim waits for."""
     one = "dd if=/dev/zero of=%s bs=1M count=8 conv=fsync 2>/dev/null"
     server = Server()
     if written(one % "own", server.workspace) < 8 * MIB:

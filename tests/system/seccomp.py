@@ -154,8 +154,8 @@ def test_doors_to_the_server():
 
 
 @suite.test()
-def test_signals_to_server_and_keeper():
-    """What the doors are for: SIGKILL to server, group, keeper and everybody ends nobody."""
+def test_signals_to_server_and_shim():
+    """What the doors are for: SIGKILL to server, group, shim and everybody ends nobody."""
     shell = "for p in $PPID %d -%d -1; do kill -9 $p; done; kill -STOP %d; echo alive"
     server = in_a_group_of_its_own(*SHARED)
     # In a file, because the blocklist refuses such words.
@@ -320,7 +320,7 @@ def test_no_filter_to_explain():
 
 @suite.test()
 def test_listener_goes_no_further():
-    """Neither the command nor the keeper can answer, and the server closes it at the end."""
+    """Neither the command nor the shim can answer, and the server closes it at the end."""
     server = Server()
     fds = "/proc/%d/fd" % server.pid
 

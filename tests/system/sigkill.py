@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The server is killed at any moment, under load: nothing of its runs is left, within a second.
 
-A machine that is busy with other things may take longer to run the keepers, and this test to look:
+A machine that is busy with other things may take longer to run the shims, and this test to look:
 every round must leave nothing at all, and most of them within the second.
 """
 import random

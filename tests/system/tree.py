@@ -241,12 +241,12 @@ def attacked(server, run):
 
 
 @suite.test()
-def test_job_attacks_its_keeper():
+def test_job_attacks_its_shim():
     """The job signals its parent where the kernel lets it: still nothing is left at the end."""
     for number in (signal.SIGKILL, signal.SIGSTOP):
         server = Server()
         run = server.hostile("attack", int(number), background=True)
-        # Without its keeper the whole run may be killed before it can report.
+        # Without its shim the whole run may be killed before it can report.
         text = eventually(lambda: attacked(server, run), 20, "the attack did not report")
         server.ping()
         id = server.request("process.kill", {"process_id": run["process_id"],
@@ -263,8 +263,8 @@ def test_job_attacks_its_keeper():
 
 
 @suite.test()
-def test_stopped_keeper_at_the_end():
-    """A job that stopped its keeper does not keep the server from ending."""
+def test_stopped_shim_at_the_end():
+    """A job that stopped its shim does not keep the server from ending."""
     server = Server()
     run = server.hostile("attack", int(signal.SIGSTOP), background=True)
     eventually(lambda: "attack" in server.logs(run["process_id"])["stdout"], 20, "no report")

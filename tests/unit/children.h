@@ -199,7 +199,7 @@ static inline void children_shell(struct children *c, const char *script, struct
 	free(copy);
 }
 
-/* The next report of a keeper: 0, or -1 at end of file or when none comes. */
+/* The next report of a shim: 0, or -1 at end of file or when none comes. */
 static inline int children_report(int control_fd, struct shim_report *report)
 {
 	struct pollfd wait = { .fd = control_fd, .events = POLLIN };

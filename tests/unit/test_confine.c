@@ -17,7 +17,7 @@
 #include "os/sandbox/state.h"
 #include "scratch.h"
 
-#define ALWAYS (BIT(CONFINE_KEEPER) | BIT(CONFINE_SESSION) | BIT(CONFINE_RLIMITS))
+#define ALWAYS (BIT(CONFINE_SHIM) | BIT(CONFINE_SESSION) | BIT(CONFINE_RLIMITS))
 #define FILTERED (BIT(CONFINE_NO_NEW_PRIVS) | BIT(CONFINE_SECCOMP))
 #define NEW_NAMESPACES 0x7e020000u /* CLONE_NEW*: NS CGROUP UTS IPC USER PID NET */
 
@@ -101,7 +101,7 @@ static bool has(const struct fixture *f, enum confine_layer layer)
 static void test_confine_names(void **state)
 {
 	static const char *const names[CONFINE_LAYER_COUNT] = {
-		"keeper", "session", "rlimits", "no_new_privs", "credentials", "capabilities", "seccomp",
+		"shim", "session", "rlimits", "no_new_privs", "credentials", "capabilities", "seccomp",
 		"landlock", "pid_namespace", "mount_namespace", "network_off", "cgroup",
 	};
 	struct fixture *f = *state;
@@ -471,7 +471,7 @@ static void test_confine_lacks_what_the_profile_leaves_out(void **state)
 	f->c->usable |= BIT(CONFINE_LANDLOCK) | BIT(CONFINE_SECCOMP);
 	assert_non_null(strstr(confine_lacks(f->c, CONFINE_LANDLOCK, &remedy), "profile none"));
 	assert_null(confine_lacks(f->c, CONFINE_NETWORK_OFF, &remedy)); /* a run may ask for it */
-	assert_null(confine_lacks(f->c, CONFINE_KEEPER, &remedy));
+	assert_null(confine_lacks(f->c, CONFINE_SHIM, &remedy));
 }
 
 static void test_confine_required_by_any_profile(void **state)
@@ -580,7 +580,7 @@ static void test_confine_rlimits(void **state)
 	assert_int_equal(find_rlimit(f, RLIMIT_CORE)->hard, 0);
 }
 
-/* Descriptors have the numbers that the keeper will see. */
+/* Descriptors have the numbers that the shim will see. */
 static void test_confine_descriptors(void **state)
 {
 	struct fixture *f = *state;

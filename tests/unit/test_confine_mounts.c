@@ -315,7 +315,7 @@ static int count_kind(const struct fixture *f, uint32_t kind)
 	return count;
 }
 
-/* The keeper has 64 places: the rest is counted. */
+/* The shim has 64 places: the rest is counted. */
 static void test_confine_mounts_too_many(void **state)
 {
 	struct fixture *f = *state;

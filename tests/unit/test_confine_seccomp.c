@@ -327,13 +327,13 @@ static void test_confine_seccomp_only_local_sockets(void **state)
 
 /* Pids that must be refused, and others that must not. */
 static const uint64_t shut[] = {
-	SERVER_PID, SERVER_GROUP, (uint32_t)-SERVER_GROUP, UINT64_MAX - SERVER_GROUP + 1, SHIM_KEEPER_PID,
-	UINT32_MAX, UINT64_MAX, HIGH | SERVER_PID, UINT64_C(1) << 32 | SERVER_PID, HIGH | SHIM_KEEPER_PID,
+	SERVER_PID, SERVER_GROUP, (uint32_t)-SERVER_GROUP, UINT64_MAX - SERVER_GROUP + 1, SHIM_OWN_PID,
+	UINT32_MAX, UINT64_MAX, HIGH | SERVER_PID, UINT64_C(1) << 32 | SERVER_PID, HIGH | SHIM_OWN_PID,
 	UINT64_C(1) << 63 | UINT32_MAX,
 };
 static const uint64_t open_pids[] = {
 	0, 1, 2, SERVER_PID - 1, SERVER_PID + 1, (uint32_t)-SERVER_PID, SERVER_GROUP + 1, 4194304, 0x7fffffff,
-	0x80000000, HIGH, HIGH | 77, UINT32_MAX - 1, (uint64_t)SERVER_PID << 32, SHIM_KEEPER_PID + 1,
+	0x80000000, HIGH, HIGH | 77, UINT32_MAX - 1, (uint64_t)SERVER_PID << 32, SHIM_OWN_PID + 1,
 };
 
 static void check_pid(uint32_t nr, unsigned argument, uint64_t other)
@@ -368,10 +368,10 @@ static void test_confine_seccomp_doors_first_argument(void **state)
 	}
 }
 
-/* Any other process may be somebody's keeper; with the keeper as init it is number 1. */
+/* Any other process may be somebody's shim; with the shim as init it is number 1. */
 static void test_confine_seccomp_doors_limits(void **state)
 {
-	struct filter init = filter_make((struct confine_seccomp_options){ .keeper_is_init = true });
+	struct filter init = filter_make((struct confine_seccomp_options){ .shim_is_init = true });
 
 	(void)state;
 	assert_int_equal(call3(DOORS, SYS_prlimit64, 0, RLIMIT_NOFILE, 1), SECCOMP_RET_ALLOW);

@@ -173,7 +173,7 @@ static void test_procfs_many_children(void **state)
 	assert_memory_equal(out, want, sizeof(want));
 }
 
-/* In a PID namespace a process has two numbers; a keeper's child is found by its inner one. */
+/* In a PID namespace a process has two numbers; a shim's child is found by its inner one. */
 static int inner_body(void *hold)
 {
 	char byte;

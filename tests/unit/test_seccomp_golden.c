@@ -22,10 +22,10 @@ static const struct {
 	const char *name;
 	struct confine_seccomp_options options;
 } profiles[] = {
-	{ "default", { .keeper_is_init = true } },
-	{ "default-offline", { .no_network = true, .keeper_is_init = true } },
+	{ "default", { .shim_is_init = true } },
+	{ "default-offline", { .no_network = true, .shim_is_init = true } },
 	{ "default-doors", { .protect_pid = SERVER_PID, .protect_group = SERVER_GROUP } },
-	{ "strict", { .strict = true, .keeper_is_init = true } },
+	{ "strict", { .strict = true, .shim_is_init = true } },
 	{ "strict-doors", { .strict = true, .protect_pid = SERVER_PID, .protect_group = SERVER_GROUP } },
 };
 #define PROFILES (sizeof(profiles) / sizeof(profiles[0]))
@@ -123,14 +123,14 @@ static const struct edge personality_edges[] = {
 	{ { before HIGH | (uint32_t)-SERVER_GROUP }, "high bits, -group" },  \
 	{ { before UINT32_MAX }, "-1" },                                     \
 	{ { before UINT64_MAX }, "-1 in 64 bits" },                          \
-	{ { before SHIM_KEEPER_PID }, "keeper" }
+	{ { before SHIM_OWN_PID }, "shim" }
 #define COMMA ,
 static const struct edge pid_edges[] = { PID_EDGES() };
 static const struct edge ptrace_edges[] = {
 	{ { 0, 0 }, "TRACEME" },
 	{ { 16, 77 }, "ATTACH another" },
 	{ { 16, SERVER_PID }, "ATTACH server" },
-	{ { 0x4206, SHIM_KEEPER_PID }, "SEIZE keeper" },
+	{ { 0x4206, SHIM_OWN_PID }, "SEIZE shim" },
 	{ { 16, HIGH | SERVER_PID }, "ATTACH high bits, server" },
 };
 static const struct edge priority_edges[] = {
@@ -245,7 +245,7 @@ static const char *when(uint8_t set)
 	case FILTER_INIT:
 		return "with a PID namespace";
 	case FILTER_DOORS | FILTER_INIT:
-		return "always, for the keeper; for the others without a PID namespace";
+		return "always, for the shim; for the others without a PID namespace";
 	default:
 		fail_msg("set %d has no words here", set);
 		return "";

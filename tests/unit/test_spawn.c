@@ -36,7 +36,7 @@ static void test_spawn_true(void **state)
 	assert_int_equal(start("/bin/true", &s, &e), 0);
 	assert_int_equal(children_report(s.spawned.control_fd, &report), 0);
 	if (report.event == SHIM_STARTED) {
-		assert_true(report.value > 0 && report.value != s.spawned.keeper_pid);
+		assert_true(report.value > 0 && report.value != s.spawned.shim_pid);
 		assert_int_equal(children_report(s.spawned.control_fd, &report), 0);
 	}
 	assert_int_equal(report.event, SHIM_EXITED);
@@ -120,7 +120,7 @@ static void test_spawn_path_too_long(void **state)
 	assert_true(children_wait(&all, children_none, NULL));
 }
 
-/* Arguments that the kernel refuses fail when the keeper is executed. */
+/* Arguments that the kernel refuses fail when the shim is executed. */
 static void test_spawn_arguments_too_big(void **state)
 {
 	char *argv[] = { (char[]){ "/bin/true" }, NULL, NULL };

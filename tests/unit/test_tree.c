@@ -56,7 +56,7 @@ static void run_start(struct run *r, const char *script)
 	r->tree.on_report = on_report;
 	r->tree.on_empty = on_empty;
 	r->tree.ctx = r;
-	tree_start(&r->tree, all.loop, all.reaper, r->started.spawned.keeper_pid,
+	tree_start(&r->tree, all.loop, all.reaper, r->started.spawned.shim_pid,
 		   r->started.spawned.control_fd);
 }
 
@@ -118,7 +118,7 @@ static void test_tree_failed_start(void **state)
 	r.tree.on_report = on_report;
 	r.tree.on_empty = on_empty;
 	r.tree.ctx = &r;
-	tree_start(&r.tree, all.loop, all.reaper, r.started.spawned.keeper_pid,
+	tree_start(&r.tree, all.loop, all.reaper, r.started.spawned.shim_pid,
 		   r.started.spawned.control_fd);
 	run_finish(&r);
 	assert_int_equal(r.reports, 1);
@@ -177,8 +177,8 @@ static void test_tree_leftovers_outlive_the_command_until_killed(void **state)
 	expect_gone(pids);
 }
 
-/* A command has the keeper's uid and may kill it. */
-static void test_tree_keeper_killed(void **state)
+/* A command has the shim's uid and may kill it. */
+static void test_tree_shim_killed(void **state)
 {
 	pid_t pids[3];
 	struct run r;
@@ -186,14 +186,14 @@ static void test_tree_keeper_killed(void **state)
 	(void)state;
 	run_start(&r, ESCAPEES "sleep 300");
 	read_escapees(&r, pids);
-	assert_int_equal(kill(r.tree.keeper_pid, SIGKILL), 0);
+	assert_int_equal(kill(r.tree.shim_pid, SIGKILL), 0);
 	run_finish(&r);
 	expect_gone(pids);
 	assert_int_equal(r.empty.event, 0);
 }
 
-/* A keeper that does not get done is replaced by the hunt. */
-static void test_tree_keeper_stopped(void **state)
+/* A shim that does not get done is replaced by the hunt. */
+static void test_tree_shim_stopped(void **state)
 {
 	pid_t pids[3];
 	struct run r;
@@ -201,7 +201,7 @@ static void test_tree_keeper_stopped(void **state)
 	(void)state;
 	run_start(&r, ESCAPEES "sleep 300");
 	read_escapees(&r, pids);
-	assert_int_equal(kill(r.tree.keeper_pid, SIGSTOP), 0);
+	assert_int_equal(kill(r.tree.shim_pid, SIGSTOP), 0);
 	tree_kill(&r.tree);
 	run_finish(&r);
 	expect_gone(pids);
@@ -219,8 +219,8 @@ static void test_tree_hunt_spares_other_runs(void **state)
 	assert_int_equal(children_number(good.started.output), 1);
 	assert_true(children_number(a.started.output) > 0);
 	assert_true(children_number(b.started.output) > 0);
-	kill(a.tree.keeper_pid, SIGKILL);
-	kill(b.tree.keeper_pid, SIGKILL);
+	kill(a.tree.shim_pid, SIGKILL);
+	kill(b.tree.shim_pid, SIGKILL);
 	assert_true(children_wait(&all, is_empty, &a));
 	assert_true(children_wait(&all, is_empty, &b));
 	children_pause(&all, 30);
@@ -395,8 +395,8 @@ static void send_report_with_fd(int to, uint32_t event, int fd)
 	assert_int_equal(send_fd(to, &report, sizeof(report), fd), (ssize_t)sizeof(report));
 }
 
-/* A tree whose keeper says what we want: only its socket is real. Returns our end of it. */
-static int fake_keeper(struct run *r, void (*listener)(void *ctx, int fd))
+/* A tree whose shim says what we want: only its socket is real. Returns our end of it. */
+static int fake_shim(struct run *r, void (*listener)(void *ctx, int fd))
 {
 	int pair[2];
 	pid_t pid;
@@ -426,14 +426,14 @@ static void test_tree_listener_is_handed_on(void **state)
 {
 	const struct shim_report over = { .event = SHIM_EMPTY };
 	struct run r;
-	int keeper = fake_keeper(&r, on_listener), pair[2];
+	int shim = fake_shim(&r, on_listener), pair[2];
 
 	(void)state;
 	assert_int_equal(pipe2(pair, O_CLOEXEC | O_NONBLOCK), 0);
 	listener_fd = -1;
-	send_report_with_fd(keeper, SHIM_LISTENING, pair[1]);
+	send_report_with_fd(shim, SHIM_LISTENING, pair[1]);
 	close(pair[1]);
-	assert_int_equal(send(keeper, &over, sizeof(over), 0), (ssize_t)sizeof(over));
+	assert_int_equal(send(shim, &over, sizeof(over), 0), (ssize_t)sizeof(over));
 	assert_true(children_wait(&all, is_empty, &r));
 	assert_int_equal(r.reports, 1); /* SHIM_LISTENING is none of them */
 	assert_true(listener_fd >= 0);
@@ -442,7 +442,7 @@ static void test_tree_listener_is_handed_on(void **state)
 	close(listener_fd);
 	assert_true(is_abandoned(pair[0]));
 	close(pair[0]);
-	close(keeper);
+	close(shim);
 	tree_release(&r.tree);
 }
 
@@ -455,16 +455,16 @@ static void test_tree_unwanted_descriptors_are_closed(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2; i++) {
 		struct run r;
-		int keeper = fake_keeper(&r, i ? on_listener : NULL), pair[2];
+		int shim = fake_shim(&r, i ? on_listener : NULL), pair[2];
 
 		assert_int_equal(pipe2(pair, O_CLOEXEC | O_NONBLOCK), 0);
-		send_report_with_fd(keeper, events[i], pair[1]);
+		send_report_with_fd(shim, events[i], pair[1]);
 		close(pair[1]);
-		assert_int_equal(send(keeper, &over, sizeof(over), 0), (ssize_t)sizeof(over));
+		assert_int_equal(send(shim, &over, sizeof(over), 0), (ssize_t)sizeof(over));
 		assert_true(children_wait(&all, is_empty, &r));
 		assert_true(is_abandoned(pair[0]));
 		close(pair[0]);
-		close(keeper);
+		close(shim);
 		tree_release(&r.tree);
 	}
 }
@@ -477,8 +477,8 @@ int main(void)
 		cmocka_unit_test(test_tree_kill_takes_every_escapee),
 		cmocka_unit_test(test_tree_kill_of_stubborn_ones),
 		cmocka_unit_test(test_tree_leftovers_outlive_the_command_until_killed),
-		cmocka_unit_test(test_tree_keeper_killed),
-		cmocka_unit_test(test_tree_keeper_stopped),
+		cmocka_unit_test(test_tree_shim_killed),
+		cmocka_unit_test(test_tree_shim_stopped),
 		cmocka_unit_test(test_tree_hunt_spares_other_runs),
 		cmocka_unit_test(test_tree_dies_with_the_control_socket),
 		cmocka_unit_test(test_tree_release_ends_it),

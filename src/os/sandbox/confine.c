@@ -96,7 +96,7 @@ static bool limits_tasks_by_rlimit(const struct confine *c, const struct confine
 	return !c->privileged && run->applied.layers & NAMESPACE_LAYERS && counts_per_namespace();
 }
 
-/* The share of @limits that a group takes, which @can so much; the rest is for the keeper. */
+/* The share of @limits that a group takes, which @can so much; the rest is for the shim. */
 static struct cgroup_limits split_limits(const struct confine *c,
 					 const struct confine_request *request, int64_t tasks,
 					 unsigned can, struct confine_run *run)

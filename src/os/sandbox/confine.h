@@ -3,8 +3,8 @@
  *
  * Each mechanism is one file of this folder (and os/cgroup/), and one or more
  * rows in layers.c. A layer is probed once, by really entering it (a trial: the
- * keeper does everything but the exec), prepared once, and entered in the
- * command's own process by the keeper, which is told how through the plan
+ * shim does everything but the exec), prepared once, and entered in the
+ * command's own process by the shim, which is told how through the plan
  * (os/shim/proto.h). What is missing is reported with its reason; what a run asks
  * for or the operator requires and cannot be had makes its start fail
  * (SandboxUnavailable). Nothing runs half confined without saying so.

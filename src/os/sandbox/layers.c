@@ -31,7 +31,7 @@ static int get_filter(struct confine *c, const struct confine_seccomp_options *o
 		return -1;
 	if (f->len > SHIM_FILTER_MAX)
 		return err_set(e, ERR_SANDBOX_UNAVAILABLE,
-			       "the system call filter has %zu instructions, the keeper takes %d",
+			       "the system call filter has %zu instructions, the shim takes %d",
 			       f->len, SHIM_FILTER_MAX);
 	*filter = f;
 	return 0;
@@ -54,7 +54,7 @@ static int enter_nothing(struct layers_entry *n, struct err *e)
 {
 	(void)n;
 	(void)e;
-	return 0; /* the keeper does it whatever the plan says */
+	return 0; /* the shim does it whatever the plan says */
 }
 
 static int enter_session(struct layers_entry *n, struct err *e)
@@ -113,7 +113,7 @@ static int enter_seccomp(struct layers_entry *n, struct err *e)
 		.strict = applied->profile == CONFINE_STRICT,
 		.no_network = applied->layers & BIT(CONFINE_NETWORK_OFF) && !applied->net_ns,
 		.notify = n->request->explain,
-		.keeper_is_init = applied->layers & BIT(CONFINE_PID_NS),
+		.shim_is_init = applied->layers & BIT(CONFINE_PID_NS),
 		.protect_pid = applied->layers & BIT(CONFINE_PID_NS) ? 0 : getpid(),
 		.protect_group = applied->layers & BIT(CONFINE_PID_NS) ? 0 : getpgrp(),
 	};
@@ -208,7 +208,7 @@ static const struct {
 	const char *name;
 	int (*enter)(struct layers_entry *n, struct err *e);
 } rows[CONFINE_LAYER_COUNT] = {
-	[CONFINE_KEEPER] = { "keeper", enter_nothing },
+	[CONFINE_SHIM] = { "shim", enter_nothing },
 	[CONFINE_SESSION] = { "session", enter_session },
 	[CONFINE_RLIMITS] = { "rlimits", enter_rlimits },
 	[CONFINE_NO_NEW_PRIVS] = { "no_new_privs", enter_no_new_privs },

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "os/shim/proto.h"
 
-#define ENTRIES_MAX 60 /* the keeper holds two descriptors for each */
+#define ENTRIES_MAX 60 /* the shim holds two descriptors for each */
 
 /* Is @path @top, or inside it? By whole components. */
 static bool is_within(const char *path, const char *top)
@@ -61,7 +61,7 @@ static char *tidy(const char *path)
 }
 
 /* The canonical path that @path would have: of what is there already, and the rest as it is
- * written. The keeper follows no link, so one that stays in a path would end in nothing. */
+ * written. The shim follows no link, so one that stays in a path would end in nothing. */
 static char *resolve_missing(const char *path)
 {
 	AUTO_FREE char *front = mem_strdup(path);

@@ -2,7 +2,7 @@
  * Which layers can be had is found out in one place, find_usable(): a trial with
  * everything that is not known to be missing; where it fails, that layer is
  * dropped with the reason and the trial repeated. So a layer counts as usable only
- * after a keeper has really entered it together with all the others.
+ * after a shim has really entered it together with all the others.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -75,7 +75,7 @@ static bool is_passing(int sys)
 	       sys == ENFILE || sys == ENOSPC;
 }
 
-/* Some allow new namespaces and refuse what they are for, the keeper's start itself included. */
+/* Some allow new namespaces and refuse what they are for, the shim's start itself included. */
 static bool learn_of_start(struct confine *c, const struct confine_trial *t)
 {
 	if (is_passing(t->error) || !(c->usable & NAMESPACE_LAYERS))
@@ -179,8 +179,8 @@ void confine_probe_network(struct confine *c)
 	err_release(&e);
 }
 
-/* The keeper finds what a command leaves behind in /proc: nothing can be promised without. */
-static int probe_keeper(struct err *e)
+/* The shim finds what a command leaves behind in /proc: nothing can be promised without. */
+static int probe_shim(struct err *e)
 {
 	if (access("/proc/self/task", R_OK | X_OK) == 0)
 		return 0;
@@ -237,7 +237,7 @@ static int prepare(struct confine *c, struct err *e)
 	struct err ignored = ERR_INIT;
 
 	c->usable = (1u << CONFINE_LAYER_COUNT) - 1;
-	if (probe_keeper(e))
+	if (probe_shim(e))
 		return -1;
 	cgroups_prepare(c->cgroups); /* while the server is alone in its group */
 	if (build_lists(c, e))

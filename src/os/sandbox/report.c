@@ -209,7 +209,7 @@ static void process_gaps(const struct confine *c, const struct confine_applied *
 		"system allows that");
 	if (!is_scoped(c, applied))
 		fn(ctx, "processes: other processes of the user can be sent signals and have their "
-			"limits changed, all but the server, its group and the keeper");
+			"limits changed, all but the server, its group and the shim");
 	if (!(cgroups_prepare(c->cgroups) & CGROUP_KILL))
 		fn(ctx, "fork_chains: without a PID namespace and a control group, hundreds of "
 			"processes that only fork and exit can outlive a kill");

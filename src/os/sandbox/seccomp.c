@@ -137,17 +137,17 @@ static size_t any_of(struct builder *b, const uint32_t *values, size_t count, si
 
 /* ---- what is looked at by argument ---- */
 
-/* The keeper has another pid in each run and puts it in itself. Whoever leads the server's group
+/* The shim has another pid in each run and puts it in itself. Whoever leads the server's group
  * is nobody a command needs to reach either. */
 static size_t pids_block(struct builder *b)
 {
 	const struct confine_seccomp_options *o = b->options;
-	uint32_t values[5] = { (uint32_t)o->protect_pid, SHIM_KEEPER_PID, UINT32_MAX };
+	uint32_t values[5] = { (uint32_t)o->protect_pid, SHIM_OWN_PID, UINT32_MAX };
 	size_t count = 3;
 
 	if (b->pids != NO_LABEL)
 		return b->pids;
-	if (o->keeper_is_init) {
+	if (o->shim_is_init) {
 		values[0] = 1;
 		count = 1;
 	} else if (o->protect_group > 0) {
@@ -271,7 +271,7 @@ static unsigned sets_of(const struct confine_seccomp_options *o)
 {
 	return FILTER_ALWAYS | (o->strict ? FILTER_STRICT | FILTER_OFFLINE : 0u) |
 	       (o->no_network ? FILTER_OFFLINE : 0u) | (o->protect_pid > 0 ? FILTER_DOORS : 0u) |
-	       (o->keeper_is_init ? FILTER_INIT : 0u);
+	       (o->shim_is_init ? FILTER_INIT : 0u);
 }
 
 /* Which row decides each call: the one that takes all of it, else the later one. */

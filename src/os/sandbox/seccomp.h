@@ -24,9 +24,9 @@ struct confine_seccomp_options {
 	bool no_network;  /* no socket but AF_UNIX; strict has it anyway */
 	bool notify;      /* what is refused is told to a listener, which gives the answer: the
 			   * filter needs one. ENOSYS is answered by the filter itself */
-	bool keeper_is_init; /* in a PID namespace: the attributes of pid 1 are the keeper's */
+	bool shim_is_init; /* in a PID namespace: the attributes of pid 1 are the shim's */
 	pid_t protect_pid; /* the server, where commands see its pid: its doors are shut, and the
-			    * keeper's (SHIM_KEEPER_PID stands for its pid); 0: no such rules */
+			    * shim's (SHIM_OWN_PID stands for its pid); 0: no such rules */
 	pid_t protect_group; /* the server's process group; 0: none */
 };
 

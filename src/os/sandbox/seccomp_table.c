@@ -14,7 +14,7 @@
 #define DENY(name, group) ROW(name, group, ALWAYS, ALL, EPERM)
 #define STRICT(name, group) ROW(name, group, STRICT, ALL, EPERM)
 #define DOOR(name, group, check) ROW(name, group, DOORS, check, EPERM)
-/* Those that a keeper in its own namespace has too: signals do not reach an init, these do. */
+/* Those that a shim in its own namespace has too: signals do not reach an init, these do. */
 #define ATTRIBUTE(name, check) \
 	{ name, FILTER_ATTRIBUTES, FILTER_DOORS | FILTER_INIT, FILTER_##check, EPERM }
 
@@ -107,7 +107,7 @@ const struct filter_row filter_rows[] = {
 	ROW("socket", NETWORK, OFFLINE, FAMILY_REMOTE, EAFNOSUPPORT),
 	ROW("socketpair", NETWORK, OFFLINE, FAMILY_REMOTE, EAFNOSUPPORT),
 
-	/* Doors to the server and to the run's keeper. The doors' rows of a call that the strict
+	/* Doors to the server and to the run's shim. The doors' rows of a call that the strict
 	 * profile refuses altogether stand here too: FILTER_ALL counts. */
 	DOOR("kill", SIGNALS, PID_FIRST),
 	DOOR("tkill", SIGNALS, PID_FIRST),
@@ -117,7 +117,7 @@ const struct filter_row filter_rows[] = {
 	DOOR("pidfd_open", PIDFDS, PID_FIRST),
 	/* It takes a directory of /proc for a process, which no filter can tell apart. */
 	ROW("pidfd_send_signal", PIDFDS, DOORS, ALL, ENOSYS),
-	/* Any other process may be the keeper of another run, which watches its limits. */
+	/* Any other process may be the shim of another run, which watches its limits. */
 	DOOR("prlimit64", ATTRIBUTES, PID_OTHER),
 	ROW("prlimit64", ATTRIBUTES, INIT, PID_FIRST, EPERM),
 	ATTRIBUTE("sched_setparam", PID_FIRST),
@@ -169,8 +169,8 @@ const char *const filter_reasons[FILTER_GROUP_COUNT] = {
 	[FILTER_NETWORK] = "no network; with this answer tools give up at once",
 	[FILTER_TRACING] = "reading and changing other processes",
 	[FILTER_RARE] = "least privilege: rarely used calls, and IPC that outlives the run",
-	[FILTER_SIGNALS] = "signals to the server and the keeper",
-	[FILTER_ATTRIBUTES] = "limits and priority of the server and the keeper, which watches "
+	[FILTER_SIGNALS] = "signals to the server and the shim",
+	[FILTER_ATTRIBUTES] = "limits and priority of the server and the shim, which watches "
 			      "limits itself",
 	[FILTER_OWNERS] = "the kernel would send them a descriptor's signals",
 	[FILTER_PIDFDS] = "a descriptor of them is a way around all of this; tools fall back to "
@@ -186,10 +186,10 @@ const char *const filter_check_texts[FILTER_CHECK_COUNT] = {
 	[FILTER_FAMILY_REMOTE] = "of a family other than UNIX",
 	[FILTER_PERSONALITY] = "other than PER_LINUX, PER_LINUX32 (with UNAME26), or a query",
 	[FILTER_PID_OTHER] = "of another process than itself",
-	[FILTER_PID_FIRST] = "of the server, its process group, the keeper, or -1",
-	[FILTER_PID_SECOND] = "of the server or the keeper",
-	[FILTER_PRIORITY] = "of the server, its process group, the keeper, or a user",
-	[FILTER_IOPRIO] = "of the server, its process group, the keeper, or a user",
+	[FILTER_PID_FIRST] = "of the server, its process group, the shim, or -1",
+	[FILTER_PID_SECOND] = "of the server or the shim",
+	[FILTER_PRIORITY] = "of the server, its process group, the shim, or a user",
+	[FILTER_IOPRIO] = "of the server, its process group, the shim, or a user",
 	[FILTER_FCNTL_OWNER] = "F_SETOWN with these, F_SETOWN_EX",
 };
 

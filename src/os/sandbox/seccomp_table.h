@@ -2,7 +2,7 @@
  * confine_seccomp_table - what the system call filter refuses, and why.
  *
  * The one source: the filter (os/sandbox/seccomp), the names in warnings
- * (os/sandbox/denials), tests/golden/seccomp-*.txt and the table in docs/security.md are
+ * (os/sandbox/seccomp_unotify), tests/golden/seccomp-*.txt and the table in docs/security.md are
  * all made from these rows. A call has one answer whatever the profile, so that
  * a listener can give it by number alone.
  */
@@ -24,7 +24,7 @@ enum filter_set {
 	FILTER_STRICT = 2,  /* the strict profile */
 	FILTER_OFFLINE = 4, /* no network, and no network namespace; also strict */
 	FILTER_DOORS = 8,   /* no PID namespace between command and server */
-	FILTER_INIT = 16,   /* a PID namespace, whose init is the keeper */
+	FILTER_INIT = 16,   /* a PID namespace, whose init is the shim */
 };
 
 /* What of a call is refused. */
@@ -37,7 +37,7 @@ enum filter_check {
 	FILTER_FAMILY_REMOTE, /* first argument: not UNIX */
 	FILTER_PERSONALITY,   /* first argument: not one of the harmless values */
 	FILTER_PID_OTHER,     /* first argument: not 0 */
-	FILTER_PID_FIRST,     /* first argument: server, its group, keeper, everybody */
+	FILTER_PID_FIRST,     /* first argument: server, its group, shim, everybody */
 	FILTER_PID_SECOND,    /* the same, second argument */
 	FILTER_PRIORITY,      /* the same, or a whole user (setpriority) */
 	FILTER_IOPRIO,        /* the same, or a whole user (ioprio_set) */

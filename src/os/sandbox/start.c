@@ -1,7 +1,7 @@
 #include "os/sandbox/start.h"
 
 static int try_once(struct confine *confine, const struct confine_request *wanted, uint64_t seq,
-		    struct spare *spare, struct spawn_request *request, struct confine_run *run,
+		    struct pool *pool, struct spawn_request *request, struct confine_run *run,
 		    struct spawn_result *spawned, struct err *e)
 {
 	spawned->refused = false;
@@ -10,14 +10,14 @@ static int try_once(struct confine *confine, const struct confine_request *wante
 	request->clone_flags = run->clone_flags;
 	request->fds = run->fds;
 	request->fd_count = run->fd_count;
-	if (!(spare ? spare_start(spare, request, spawned, e) : spawn_start(request, spawned, e)))
+	if (!(pool ? pool_start(pool, request, spawned, e) : spawn_start(request, spawned, e)))
 		return 0;
 	confine_run_release(run);
 	return -1;
 }
 
 int start_command(struct confine *confine, const struct confine_request *wanted, uint64_t seq,
-		  struct spare *spare, struct spawn_request *request, struct confine_run *run,
+		  struct pool *pool, struct spawn_request *request, struct confine_run *run,
 		  struct spawn_result *spawned, struct err *e)
 {
 	static struct shim_plan plan; /* big, and used by one start at a time */
@@ -25,18 +25,18 @@ int start_command(struct confine *confine, const struct confine_request *wanted,
 	int result;
 
 	request->plan = &plan;
-	result = try_once(confine, wanted, seq, spare, request, run, spawned, e);
+	result = try_once(confine, wanted, seq, pool, request, run, spawned, e);
 	if (result && spawned->refused && !wanted->no_namespaces) {
 		err_release(e);
 		changed.no_namespaces = true;
-		result = try_once(confine, &changed, seq, spare, request, run, spawned, e);
+		result = try_once(confine, &changed, seq, pool, request, run, spawned, e);
 	}
 	return result;
 }
 
-bool start_drop_idle(struct confine *confine, struct spare *spare)
+bool start_drop_idle(struct confine *confine, struct pool *pool)
 {
-	bool any = spare_drop_idle(spare);
+	bool any = pool_drop_idle(pool);
 
 	return confine_drop_idle(confine) || any;
 }

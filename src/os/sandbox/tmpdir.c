@@ -345,7 +345,7 @@ static bool visit_all(const struct tmpdir *t, bool removing)
 }
 
 /* Nothing of the server's but stderr, which lines go to by 1, and the place as 0: the client's
- * ends, sockets of keepers. */
+ * ends, sockets of shims. */
 static void close_others(struct tmpdir *t)
 {
 	dup2(t->place, 0);

@@ -56,8 +56,8 @@ static int judge(int fd, struct confine_trial *t)
 static void collect(const struct spawn_result *started)
 {
 	close(started->control_fd);
-	kill(started->keeper_pid, SIGKILL);
-	while (waitpid(started->keeper_pid, NULL, 0) < 0 && errno == EINTR)
+	kill(started->shim_pid, SIGKILL);
+	while (waitpid(started->shim_pid, NULL, 0) < 0 && errno == EINTR)
 		;
 }
 

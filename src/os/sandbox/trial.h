@@ -3,7 +3,7 @@
  *
  * What a kernel, a container or a security module allows cannot be told from
  * versions or settings (some allow a namespace and refuse what it is for), so a
- * keeper is started with the real plan and its report decides.
+ * shim is started with the real plan and its report decides.
  */
 #ifndef PROCPEN_OS_SANDBOX_TRIAL_H
 #define PROCPEN_OS_SANDBOX_TRIAL_H

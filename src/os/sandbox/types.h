@@ -12,7 +12,7 @@
 
 /* In the order in which they are reported. */
 enum confine_layer {
-	CONFINE_KEEPER,
+	CONFINE_SHIM,
 	CONFINE_SESSION,
 	CONFINE_RLIMITS,
 	CONFINE_NO_NEW_PRIVS,
@@ -79,12 +79,12 @@ struct confine_applied {
 /* One run's share; plain data, owned by the run. */
 struct confine_run {
 	struct confine_applied applied; /* true once the command has started */
-	int clone_flags;       /* CLONE_NEW*, for the keeper */
-	int fds[SHIM_EXTRA_FDS_MAX]; /* borrowed; for the keeper, from SHIM_FD_EXTRA on */
+	int clone_flags;       /* CLONE_NEW*, for the shim */
+	int fds[SHIM_EXTRA_FDS_MAX]; /* borrowed; for the shim, from SHIM_FD_EXTRA on */
 	int fd_count;
 	struct cgroup *cgroup; /* owned; NULL: none */
 	bool left_nothing;     /* set by who knows that the tree has ended by itself, all of it */
-	bool watched_memory, watched_cpu, watched_tasks; /* by the keeper, not by a control group */
+	bool watched_memory, watched_cpu, watched_tasks; /* by the shim, not by a control group */
 	bool rlimited_tasks; /* by RLIMIT_NPROC, not by a control group */
 };
 

@@ -37,16 +37,17 @@ static int set_rlimits(struct command *c)
 	return 0;
 }
 
-/* The rules that shut the keeper's doors do not know its pid before it lives. A spare is the
- * keeper itself. */
-static void name_keeper(const struct shim_plan *plan, struct sock_filter *filter, uint32_t len)
+/* The rules that shut the shim's doors do not know its pid before it lives. A pooled one is the
+ * shim itself. */
+static void command_name_shim(const struct shim_plan *plan, struct sock_filter *filter,
+			      uint32_t len)
 {
-	uint32_t keeper = (uint32_t)(plan->flags & SHIM_SPARE ? sys0(__NR_getpid)
+	uint32_t shim = (uint32_t)(plan->flags & SHIM_POOLED ? sys0(__NR_getpid)
 							      : sys0(__NR_getppid));
 
 	for (uint32_t i = 0; i < len; i++)
-		if (filter[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && filter[i].k == SHIM_KEEPER_PID)
-			filter[i].k = keeper;
+		if (filter[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && filter[i].k == SHIM_OWN_PID)
+			filter[i].k = shim;
 }
 
 /* One descriptor to pass on. */
@@ -87,7 +88,7 @@ int command_install_filter(struct command *c)
 	unsigned flags = listens ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;
 	long result;
 
-	name_keeper(c->plan, program.filter, program.len);
+	command_name_shim(c->plan, program.filter, program.len);
 	/* Without SPEC_ALLOW kernels before 5.16 slow a filtered process down; before 4.17
 	 * they do not know the flag. */
 	result = sys3(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
@@ -184,7 +185,7 @@ static int confine(struct command *c)
 		return 1;
 	if (flags & SHIM_DROP_CAPS && drop_capabilities(c))
 		return 1;
-	/* The command itself must not outlive its keeper; what it forks is hunted by others. A
+	/* The command itself must not outlive its shim; what it forks is hunted by others. A
 	 * change of user would clear this (prctl(2)). */
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
@@ -221,7 +222,7 @@ static int command_run(void *command)
 	if (result < 0)
 		return failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
-	/* What the keeper's clone has reset, and what it has of a real-time process. */
+	/* What the shim's clone has reset, and what it has of a real-time process. */
 	if (c->scheduling.size)
 		sys3(__NR_sched_setattr, 0, &c->scheduling, 0);
 	if (c->timer_slack)

@@ -25,8 +25,8 @@
 #define SHIM_PATH_MAX 4096
 #define SHIM_FILTER_MAX 1024 /* instructions of 8 bytes (struct sock_filter) */
 #define SHIM_RLIMITS_MAX 16
-/* Where the filter compares with this value the keeper puts its own pid. No pid is that large. */
-#define SHIM_KEEPER_PID 0x6b656570
+/* Where the filter compares with this value the shim puts its own pid. No pid is that large. */
+#define SHIM_OWN_PID 0x6b656570
 #define SHIM_JOINS_MAX 5
 #define SHIM_PATHS_MAX 16384 /* bytes of all mount entries */
 #define SHIM_STRINGS_MAX 20000 /* bytes of arguments and environment in a second plan */
@@ -45,10 +45,11 @@ enum shim_flag {
 	SHIM_TRIAL = 512,      /* do everything but the exec: the command exits with 0 */
 	SHIM_CREDENTIALS = 1024, /* the command runs as uid and gid below, without other groups */
 	SHIM_OOM_SCORE = 2048, /* the kernel shall take these processes before others */
-	SHIM_SPARE = 4096,     /* the command comes in a second plan: see shim/spare.h */
-	SHIM_FED = 8192,       /* with SHIM_SPARE: that comes at once, nobody asks for SHIM_READY */
-	SHIM_STAYS = 16384,    /* second plan: wait for another command when this one is over,
-				* has left nothing, and we are as we were */
+	SHIM_POOLED = 4096,    /* the command comes in a second plan: see shim/pooled.h */
+	SHIM_QUEUED = 8192,    /* with SHIM_POOLED: the second plan is sent already; SHIM_READY is
+				* not needed */
+	SHIM_REUSABLE = 16384, /* second plan: wait for another command when this one is over, has
+				* left no process, and there is no taint */
 };
 
 /* What is done at a path of the new mount namespace. */
@@ -76,7 +77,7 @@ struct shim_rlimit {
 	uint64_t soft, hard;
 };
 
-/* Limits that the keeper watches itself, where no control group does; 0: none. */
+/* Limits that the shim watches itself, where no control group does; 0: none. */
 struct shim_limits {
 	uint64_t memory_bytes; /* resident, summed over the tree */
 	uint32_t cpu_permille; /* of one processor, over the tree */
@@ -87,7 +88,7 @@ struct shim_limits {
  * Sent as header, then filter_len instructions, then mounts_size bytes of entries,
  * then the program's path and its NUL, then the working directory's and its NUL.
  *
- * The plan of a spare has no path and nothing else of a command. The second plan has
+ * The plan of a pooled shim has no path and nothing else of a command. The second plan has
  * neither filter nor mounts; behind its paths stand argc arguments and envc variables,
  * each with its NUL, and with it come the descriptors 0, 1, 2, SHIM_FD_CWD and those
  * from SHIM_FD_EXTRA on, in this order.
@@ -160,7 +161,7 @@ enum shim_event {
 	SHIM_EMPTY = 5,    /* nothing is left; live: the processes beside the command that a kill
 			    * ended */
 	SHIM_LIMITED = 6,  /* value: enum shim_limit; the tree is being killed for it */
-	SHIM_READY = 8,    /* a spare waits for its command */
+	SHIM_READY = 8,    /* a pooled shim waits for its command */
 	SHIM_KILLING = 9,  /* a kill has begun, and nothing gets away from it by forking */
 	SHIM_LISTENING = 7, /* the descriptor that comes with it hears of denied calls; sent by the
 			    * command's process, before its exec */
@@ -175,8 +176,8 @@ struct shim_report {
 	uint32_t live;
 	uint32_t empty;
 	uint32_t uncounted; /* with SHIM_EMPTY: `live` and the usage are less than the truth */
-	uint32_t stays; /* with `empty`: it waits for another second plan; until that comes all
-			 * requests are void */
+	uint32_t reusable; /* with `empty`: it waits for another second plan, and ignores
+			    * requests until that comes */
 	/* Usage so far of what was reaped of this tree: with SHIM_EXITED and SHIM_EMPTY. */
 	uint64_t cpu_us;
 	uint64_t maxrss_kib;

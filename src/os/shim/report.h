@@ -1,5 +1,5 @@
 /*
- * report - the keeper's messages to the server.
+ * report - the shim's messages to the server.
  */
 #ifndef PROCPEN_OS_SHIM_REPORT_H
 #define PROCPEN_OS_SHIM_REPORT_H

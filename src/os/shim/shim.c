@@ -1,5 +1,5 @@
 /*
- * shim - the keeper of one run: a tiny program without libc.
+ * shim - the shim of one run: a tiny program without libc.
  *
  * Theory of operation. The server executes this image with the command's own
  * argv and environment, the control socket on 3 and the working directory on 4.
@@ -15,8 +15,8 @@
  * Where it may have a PID namespace it is the init of that: then one kill(-1)
  * reaches all of it at one moment, and the kernel ends all of it when the shim dies.
  *
- * A keeper that was started ahead (spare.c) may serve one command after another: when
- * the tree has become empty by itself and nobody has touched the keeper (intact.c) it
+ * A shim that was started ahead (pooled.c) may serve one command after another: when
+ * the tree has become empty by itself and nobody has touched the shim (taint.c) it
  * waits again, and nothing but the namespaces and the filter is kept.
  *
  * It kills when told to, and when the control socket closes, so a server that
@@ -43,16 +43,16 @@
 #include <linux/wait.h>
 
 #include "os/shim/command.h"
-#include "os/shim/intact.h"
+#include "os/shim/taint.h"
 #include "os/shim/message.h"
 #include "os/shim/namespaces.h"
 #include "os/shim/proctree.h"
 #include "os/shim/proto.h"
 #include "os/shim/report.h"
-#include "os/shim/spare.h"
+#include "os/shim/pooled.h"
 #include "os/shim/sys.h"
-#include "os/shim/used.h"
-#include "os/shim/watch.h"
+#include "os/shim/rusage.h"
+#include "os/shim/limit.h"
 
 #define REAP_MAX 64       /* collected in one turn */
 #define REAP_TURNS 32     /* without a pause, for a kill */
@@ -99,8 +99,8 @@ static uint32_t count_live(void)
 
 static void add_usage(struct shim_report *report)
 {
-	used_tell(report);
-	report->memory_peak_bytes = watch_memory_peak();
+	rusage_report(report);
+	report->memory_peak_bytes = limit_memory_peak();
 }
 
 /* What SIGCHLD wanted to say, wait4() tells better. */
@@ -138,11 +138,11 @@ static void report_event(enum shim_event event, int value, int error)
 }
 
 /* @empty: the command was the last; one report then tells both facts with one wake-up. */
-static void report_exit(int wait_status, int empty, int stays)
+static void report_exit(int wait_status, int empty, int reusable)
 {
 	struct shim_report report = {
 		.event = SHIM_EXITED, .value = wait_status, .empty = (uint32_t)empty,
-		.stays = (uint32_t)stays,
+		.reusable = (uint32_t)reusable,
 	};
 
 	if (!empty && !killing) /* what a kill ends is counted as it dies */
@@ -193,7 +193,7 @@ static long collect(int *status)
 		if (pid <= 0)
 			return pid;
 		if ((*status & 0xff) != 0x7f) {
-			used_add(&usage);
+			rusage_add(&usage);
 			if (killing)
 				count_killed(pid, *status);
 			return pid;
@@ -219,7 +219,7 @@ static void command_exited(int exit_status)
 		pid = collect(&wait_status);
 	while (pid > 0 && ++count < REAP_MAX);
 	empty = pid == -ECHILD && !killing;
-	stays = empty && plan.flags & SHIM_STAYS && intact_check();
+	stays = empty && plan.flags & SHIM_REUSABLE && taint_none();
 	report_exit(exit_status, empty, stays);
 	over = stays && !server_gone;
 	if (empty && !over)
@@ -328,7 +328,7 @@ static void kill_descendants(void)
 /* Kill until wait4() says that there is nobody: the only exact proof. */
 _Noreturn static void kill_tree(void)
 {
-	plan.flags &= ~(uint32_t)SHIM_STAYS;
+	plan.flags &= ~(uint32_t)SHIM_REUSABLE;
 	killing = 1;
 	stop_forks();
 	for (int pass = 0;; pass++) {
@@ -413,7 +413,7 @@ static long signal_tree(int number)
 	r.number = number;
 	r.result = -ESRCH;
 	r.count = 0;
-	plan.flags &= ~(uint32_t)SHIM_STAYS;
+	plan.flags &= ~(uint32_t)SHIM_REUSABLE;
 	if (plan.flags & SHIM_PID_NS)
 		signal_and_wake(&r, -1);
 	else
@@ -429,7 +429,7 @@ static void signal_run(const struct shim_request *request)
 	reap();
 	if (over)
 		return;
-	watch_before_signal();
+	limit_before_signal();
 	result = request->command == SHIM_SIGNAL_TREE ? signal_tree(request->arg)
 						      : signal_command(request->arg);
 	report_event(SHIM_SIGNALED, request->arg, (int)-result);
@@ -459,7 +459,7 @@ static void announce(void)
 _Noreturn static void limited(enum shim_limit limit)
 {
 	struct shim_report report = {
-		.event = SHIM_LIMITED, .value = (int32_t)limit, .live = watch_tasks(),
+		.event = SHIM_LIMITED, .value = (int32_t)limit, .live = limit_tasks(),
 	};
 
 	add_usage(&report);
@@ -470,7 +470,7 @@ _Noreturn static void limited(enum shim_limit limit)
 /* Until something happens, or is due; @more: not at all. */
 static long wait_for(struct pollfd polls[2], int more)
 {
-	int64_t ns = more ? 0 : watch_wait();
+	int64_t ns = more ? 0 : limit_wait();
 	struct { int64_t s, ns; } pause;
 
 	if (!announced && (ns < 0 || ns > SHIM_ANNOUNCE_MS * 1000000))
@@ -498,7 +498,7 @@ static void serve(void)
 			return;
 		if (server_gone)
 			kill_tree();
-		limit = watch_look();
+		limit = limit_look();
 		if (limit)
 			limited(limit);
 		ready = wait_for(polls, more);
@@ -596,7 +596,7 @@ static void come_first(void)
 	command.timer_slack = result < 0 || slack < 0 ? 0 : slack;
 }
 
-static void become_keeper(void)
+static void become_shim(void)
 {
 	uint64_t child_signal = 1ULL << (SIGCHLD - 1);
 	long result;
@@ -644,7 +644,7 @@ static void keep_forks_fd(void)
 static void keep(char stack[COMMAND_STACK], void (*forget)(void))
 {
 	announced = over = 0;
-	used_start(io_fd);
+	rusage_start(io_fd);
 	command_pid = command_start(&command, stack);
 	if (command_pid < 0)
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
@@ -655,7 +655,7 @@ static void keep(char stack[COMMAND_STACK], void (*forget)(void))
 		announce();
 	keep_forks_fd();
 	forget();
-	watch_start(&plan);
+	limit_start(&plan);
 	if (!over)
 		serve();
 	if (forks_fd >= 0)
@@ -671,11 +671,11 @@ static void forget_arguments(void)
 /* The server may end, or think better of it, before a command comes. */
 _Noreturn static void keep_one_after_another(char stack[COMMAND_STACK])
 {
-	int result = spare_prepare(&command);
+	int result = pooled_prepare(&command);
 
 	command_wipe(&command);
-	while (!result && !(result = spare_wait(&command)))
-		keep(stack, spare_forget);
+	while (!result && !(result = pooled_wait(&command)))
+		keep(stack, pooled_forget);
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
 	leave(0);
@@ -694,10 +694,10 @@ _Noreturn void shim_main(long *stack)
 	if (plan.flags & SHIM_OOM_SCORE)
 		offer_to_oom_killer();
 	enter_namespaces();
-	if (plan.flags & SHIM_SPARE)
-		spare_reserve();
-	become_keeper();
-	if (plan.flags & SHIM_SPARE)
+	if (plan.flags & SHIM_POOLED)
+		pooled_reserve();
+	become_shim();
+	if (plan.flags & SHIM_POOLED)
 		keep_one_after_another(child_stack);
 	keep(child_stack, forget_arguments);
 	leave(0);

@@ -9,7 +9,7 @@
 
 #include <asm/unistd.h>
 
-/* Behind all small data (the linker sorts by name), so that what every keeper writes shares few
+/* Behind all small data (the linker sorts by name), so that what every shim writes shares few
  * pages: of the plan mostly the beginning. */
 #define SHIM_FIRST_OF_LARGE __attribute__((section(".bss.zy_large")))
 #define SHIM_LARGE __attribute__((section(".bss.zz_large")))

@@ -192,9 +192,9 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 	if (send_plan(ours, request, e))
 		return -1;
 	child.fds[SHIM_FD_CONTROL] = theirs;
-	result->keeper_pid = clone_child(&child, request->clone_flags);
-	result->refused = result->keeper_pid < 0 && request->clone_flags && errno != EAGAIN;
-	if (result->keeper_pid < 0)
+	result->shim_pid = clone_child(&child, request->clone_flags);
+	result->refused = result->shim_pid < 0 && request->clone_flags && errno != EAGAIN;
+	if (result->shim_pid < 0)
 		return spawn_failed(SHIM_STAGE_FORK, errno, request->path, e);
 	if (child.stage) /* it has exited; the reaper collects it */
 		return spawn_failed(child.stage, child.error, request->path, e);

@@ -1,5 +1,5 @@
 /*
- * spawn - a plan becomes a keeper with a command below it.
+ * spawn - a plan becomes a shim with a command below it.
  *
  * The server's child (clone with CLONE_VM|CLONE_VFORK on a stack of its own)
  * only arranges descriptors and executes the shim; everything that touches the
@@ -23,23 +23,23 @@ struct spawn_request {
 	const char *cwd;         /* its canonical path, for a mount namespace; NULL with none */
 	int stdin_fd, stdout_fd, stderr_fd; /* the child's ends; borrowed */
 	struct shim_plan *plan;  /* filled by confine_enter(); path, cwd and announce are added */
-	int clone_flags;         /* CLONE_NEW*, for the keeper */
-	const int *fds;          /* for the keeper, from SHIM_FD_EXTRA on; borrowed */
+	int clone_flags;         /* CLONE_NEW*, for the shim */
+	const int *fds;          /* for the shim, from SHIM_FD_EXTRA on; borrowed */
 	int fd_count;            /* at most SHIM_EXTRA_FDS_MAX */
 	bool announce;           /* tell when the command executes, unless it is over by then */
 };
 
-/* What a keeper has collected of commands before this one. */
+/* What a shim has collected of commands before this one. */
 struct spawn_past {
 	uint32_t runs;
 	uint64_t cpu_us, io_read_bytes, io_write_bytes;
 };
 
 struct spawn_result {
-	pid_t keeper_pid;
+	pid_t shim_pid;
 	int control_fd; /* our end, non-blocking, close-on-exec; owned by the caller */
 	bool refused;   /* on failure: the kernel refused clone_flags (EPERM, ENOSPC, ...) */
-	uint32_t kind;  /* os/spawn/spare's own; 0: the keeper leaves with its command */
+	uint32_t kind;  /* os/spawn/pool's own; 0: the shim leaves with its command */
 	struct spawn_past past;
 };
 

@@ -1,11 +1,11 @@
-#include "os/shim/spare.h"
+#include "os/shim/pooled.h"
 
 #include <linux/errno.h>
 #include <linux/fcntl.h>
 #include <linux/prctl.h>
 #include <stdint.h>
 
-#include "os/shim/intact.h"
+#include "os/shim/taint.h"
 #include "os/shim/message.h"
 #include "os/shim/sys.h"
 
@@ -124,7 +124,7 @@ static int take_strings(struct command *c, unsigned long size)
 	return 0;
 }
 
-void spare_reserve(void)
+void pooled_reserve(void)
 {
 	for (int i = 0; i < SHIM_EXTRA_FDS_MAX; i++)
 		sys3(__NR_dup3, SHIM_FD_CWD, SHIM_FD_EXTRA + i, O_CLOEXEC);
@@ -137,7 +137,7 @@ static int failed(struct command *c, enum shim_stage stage, int error)
 	return -1;
 }
 
-int spare_prepare(struct command *c)
+int pooled_prepare(struct command *c)
 {
 	const struct shim_report report = { .event = SHIM_READY };
 	long result = 0;
@@ -148,15 +148,15 @@ int spare_prepare(struct command *c)
 		return failed(c, SHIM_STAGE_NO_NEW_PRIVS, (int)-result);
 	if (c->plan->flags & SHIM_SECCOMP && command_install_filter(c))
 		return -1;
-	intact_remember();
+	taint_remember();
 	let_go();
-	if (c->plan->flags & SHIM_FED)
+	if (c->plan->flags & SHIM_QUEUED)
 		return 0;
 	return sys6(__NR_sendto, SHIM_FD_CONTROL, (long)&report, sizeof(report), MSG_NOSIGNAL_FLAG,
 		    0, 0) < 0 ? -1 : 0;
 }
 
-int spare_wait(struct command *c)
+int pooled_wait(struct command *c)
 {
 	struct rights rights;
 	long n, count;
@@ -177,7 +177,7 @@ int spare_wait(struct command *c)
 	return 0;
 }
 
-void spare_forget(void)
+void pooled_forget(void)
 {
 	let_go();
 	for (volatile char *at = strings; at && at < strings_end; at++)

@@ -1,4 +1,4 @@
-#include "os/shim/used.h"
+#include "os/shim/rusage.h"
 
 #include "os/shim/procread.h"
 
@@ -12,14 +12,14 @@ static int io_fd;
 static struct io told;   /* the last that was read: nothing of ours is added between two commands */
 static struct io before; /* of that, what earlier commands did */
 
-void used_start(int fd)
+void rusage_start(int fd)
 {
 	cpu_us = maxrss_kib = 0;
 	io_fd = fd;
 	before = told;
 }
 
-void used_add(const struct kernel_rusage *usage)
+void rusage_add(const struct kernel_rusage *usage)
 {
 	cpu_us += (uint64_t)(usage->utime_s + usage->stime_s) * 1000000 +
 		  (uint64_t)(usage->utime_us + usage->stime_us);
@@ -27,12 +27,12 @@ void used_add(const struct kernel_rusage *usage)
 		maxrss_kib = (uint64_t)usage->maxrss_kib;
 }
 
-uint64_t used_cpu_us(void)
+uint64_t rusage_cpu_us(void)
 {
 	return cpu_us;
 }
 
-void used_tell(struct shim_report *report)
+void rusage_report(struct shim_report *report)
 {
 	const char *text;
 

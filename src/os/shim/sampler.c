@@ -1,10 +1,10 @@
-#include "os/shim/tally.h"
+#include "os/shim/sampler.h"
 
 #include <linux/time.h>
 
 #include "os/shim/proctree.h"
 #include "os/shim/sys.h"
-#include "os/shim/used.h"
+#include "os/shim/rusage.h"
 
 #define MEMBERS_MAX 8192 /* as many as a walk sees */
 #define PROBES 32
@@ -20,7 +20,7 @@ static uint16_t look;
 static uint64_t seen_ns; /* all steps of all clocks that we ever saw */
 static uint64_t gone_ns; /* what the clocks of those that are gone showed last */
 static uint64_t most_ns;
-static uint64_t reaped_us; /* of all that were collected by the keeper itself */
+static uint64_t reaped_us; /* of all that were collected by the shim itself */
 static int ignored; /* some process was seen that ignores SIGCHLD */
 static int dropped; /* and one of the tree ended meanwhile: time is missing from now on */
 
@@ -33,12 +33,12 @@ static uint64_t clock_ns(long id)
 	return (uint64_t)t.s * 1000000000u + (uint64_t)t.ns;
 }
 
-uint64_t tally_now(void)
+uint64_t sampler_now_ns(void)
 {
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-uint64_t tally_own_cpu(void)
+uint64_t sampler_own_cpu_ns(void)
 {
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
@@ -93,7 +93,7 @@ static uint64_t add_cpu(struct member *m, int pid)
 	return now;
 }
 
-static void add_memory(int pid, struct tally *t)
+static void add_memory(int pid, struct sample *t)
 {
 	struct proctree_memory memory;
 
@@ -106,7 +106,7 @@ static void add_memory(int pid, struct tally *t)
 }
 
 /* Returns the time of children that @pid has waited for. */
-static uint64_t add_facts(struct member *m, int pid, struct tally *t)
+static uint64_t add_facts(struct member *m, int pid, struct sample *t)
 {
 	struct procread_stat stat;
 
@@ -143,7 +143,7 @@ static void begin_look(void)
 	count_before = member_count;
 	member_count = 0;
 	look++;
-	reaped_us = used_cpu_us();
+	reaped_us = rusage_cpu_us();
 }
 
 /*
@@ -152,7 +152,7 @@ static void begin_look(void)
  * forgotten somebody: then what was collected is less than what the dead had shown, or
  * one has ended in the sight of a parent that says that it does not care.
  */
-static void add_up(uint64_t living, uint64_t collected, struct tally *t)
+static void add_up(uint64_t living, uint64_t collected, struct sample *t)
 {
 	collected += reaped_us * 1000;
 	/* Who ends between two readings is missed once: never go back. */
@@ -163,7 +163,7 @@ static void add_up(uint64_t living, uint64_t collected, struct tally *t)
 	t->forgotten = dropped || gone_ns > collected + (member_count + 1) * 2 * TICK_NS;
 }
 
-void tally_reset(void)
+void sampler_reset(void)
 {
 	look += AGE_MAX + 1; /* all that the table has is too old */
 	member_count = count_before = 0;
@@ -171,13 +171,13 @@ void tally_reset(void)
 	ignored = dropped = 0;
 }
 
-void tally_look(unsigned parts, struct tally *t)
+void sampler_look(unsigned parts, struct sample *t)
 {
 	const int *tree;
 	int count = proctree_list(&tree);
 	uint64_t living = 0, collected = 0;
 
-	*t = (struct tally){ 0 };
+	*t = (struct sample){ 0 };
 	begin_look();
 	for (int i = 0; i < count; i++) {
 		struct member *m;
@@ -185,20 +185,20 @@ void tally_look(unsigned parts, struct tally *t)
 		if (!enter(tree[i], &m))
 			continue;
 		living += add_cpu(m, tree[i]);
-		if (parts & TALLY_MEMORY)
+		if (parts & SAMPLE_MEMORY)
 			add_memory(tree[i], t);
-		if (parts & (TALLY_CPU | TALLY_TASKS))
+		if (parts & (SAMPLE_CPU | SAMPLE_TASKS))
 			collected += add_facts(m, tree[i], t);
 	}
-	if (!(parts & TALLY_CPU))
+	if (!(parts & SAMPLE_CPU))
 		return;
 	count_gone();
 	add_up(living, collected, t);
 }
 
-int tally_quiet(void)
+int sampler_quiet(void)
 {
-	if (!member_count || used_cpu_us() != reaped_us)
+	if (!member_count || rusage_cpu_us() != reaped_us)
 		return 0;
 	for (size_t i = 0; i < member_count; i++) {
 		const struct member *m = &table[order[i]];
@@ -209,7 +209,7 @@ int tally_quiet(void)
 	return 1;
 }
 
-uint64_t tally_memory_exact(void)
+uint64_t sampler_memory_exact(void)
 {
 	uint64_t sum = 0;
 
@@ -226,7 +226,7 @@ uint64_t tally_memory_exact(void)
 	return sum;
 }
 
-struct member *tally_member(size_t i)
+struct member *sampler_member(size_t i)
 {
 	return i < member_count ? &table[order[i]] : 0;
 }

@@ -1,4 +1,4 @@
-/* The limits that the keeper holds itself: the real shim with plans of our own. */
+/* The limits that the shim holds itself: the real shim with plans of our own. */
 #include "unit.h"
 
 #include <errno.h>
@@ -19,14 +19,14 @@
 #define WAIT_MS 60000 /* longer than any of these takes */
 #define MIB ((uint64_t)1 << 20)
 
-struct keeper {
+struct pooled {
 	pid_t pid;
 	int control;
 };
 
 static const struct shim_limits no_limits;
 
-static void become_keeper(int control, const char *script)
+static void become_shim(int control, const char *script)
 {
 	char *argv[] = { (char[]){ "sh" }, (char[]){ "-c" }, strdup(script), NULL };
 	char *envp[] = { (char[]){ "PATH=/usr/bin:/bin" }, NULL };
@@ -50,11 +50,11 @@ static void become_keeper(int control, const char *script)
 	_exit(9);
 }
 
-static struct keeper start(const char *script, const struct shim_limits *limits)
+static struct pooled start(const char *script, const struct shim_limits *limits)
 {
 	static struct shim_plan plan;
 	static const char path[] = "/bin/sh";
-	struct keeper k;
+	struct pooled k;
 	int pair[2];
 
 	memset(&plan, 0, sizeof(plan));
@@ -69,14 +69,14 @@ static struct keeper start(const char *script, const struct shim_limits *limits)
 	k.pid = fork();
 	assert_true(k.pid >= 0);
 	if (k.pid == 0)
-		become_keeper(pair[1], script);
+		become_shim(pair[1], script);
 	close(pair[1]);
 	k.control = pair[0];
 	return k;
 }
 
 /* The next report. */
-static struct shim_report hear(const struct keeper *k)
+static struct shim_report hear(const struct pooled *k)
 {
 	struct pollfd wait = { .fd = k->control, .events = POLLIN };
 	struct shim_report report = { .event = 0 };
@@ -88,7 +88,7 @@ static struct shim_report hear(const struct keeper *k)
 }
 
 /* All that comes; the one of @event, if it is among them, and the last. */
-static bool hear_all(const struct keeper *k, enum shim_event event, struct shim_report *found,
+static bool hear_all(const struct pooled *k, enum shim_event event, struct shim_report *found,
 		     struct shim_report *last)
 {
 	bool seen = false;
@@ -105,14 +105,14 @@ static bool hear_all(const struct keeper *k, enum shim_event event, struct shim_
 	return seen;
 }
 
-static void ask(const struct keeper *k, enum shim_command command, int arg)
+static void ask(const struct pooled *k, enum shim_command command, int arg)
 {
 	struct shim_request request = { .command = (uint32_t)command, .arg = arg };
 
 	assert_int_equal(send(k->control, &request, sizeof(request), 0), sizeof(request));
 }
 
-static void finish(struct keeper *k)
+static void finish(struct pooled *k)
 {
 	close(k->control);
 	assert_int_equal(waitpid(k->pid, NULL, 0), k->pid);
@@ -125,7 +125,7 @@ static void pause_ms(int ms)
 
 static void test_watch_nothing(void **state)
 {
-	struct keeper k = start("head -c 60000000 /dev/zero | tail -c 50000000 >/dev/null",
+	struct pooled k = start("head -c 60000000 /dev/zero | tail -c 50000000 >/dev/null",
 				&no_limits);
 	struct shim_report report, last;
 
@@ -140,7 +140,7 @@ static void test_watch_nothing(void **state)
 static void test_watch_memory(void **state)
 {
 	const struct shim_limits limits = { .memory_bytes = 20 * MIB };
-	struct keeper k = start("head -c 60000000 /dev/zero | tail -c 50000000 | sleep 60",
+	struct pooled k = start("head -c 60000000 /dev/zero | tail -c 50000000 | sleep 60",
 				&limits);
 	struct shim_report report, last;
 
@@ -156,7 +156,7 @@ static void test_watch_memory(void **state)
 static void test_watch_memory_within(void **state)
 {
 	const struct shim_limits limits = { .memory_bytes = 200 * MIB };
-	struct keeper k = start("head -c 60000000 /dev/zero | (tail -c 50000000; sleep 0.5) "
+	struct pooled k = start("head -c 60000000 /dev/zero | (tail -c 50000000; sleep 0.5) "
 				">/dev/null", &limits);
 	struct shim_report report, last;
 
@@ -172,7 +172,7 @@ static void test_watch_tasks(void **state)
 	static const char script[] = "for i in $(seq 30); do sleep 1 & done; wait";
 	const struct shim_limits limits = { .tasks = 10 }, more = { .tasks = 100 };
 	struct shim_report report, last;
-	struct keeper k = start(many, &limits);
+	struct pooled k = start(many, &limits);
 
 	(void)state;
 	assert_true(hear_all(&k, SHIM_LIMITED, &report, &last));
@@ -188,7 +188,7 @@ static void test_watch_tasks(void **state)
 static int64_t share_of(const struct shim_limits *limits, int ms)
 {
 	int64_t start_us = clock_mono_us(), span_us;
-	struct keeper k = start("while :; do :; done", limits);
+	struct pooled k = start("while :; do :; done", limits);
 	struct shim_report report, last;
 
 	assert_int_equal(hear(&k).event, SHIM_STARTED);
@@ -200,7 +200,7 @@ static int64_t share_of(const struct shim_limits *limits, int ms)
 	return (int64_t)last.cpu_us * 1000 / span_us;
 }
 
-/* Others may be busy here: then it gets less without a limit, and the keeper is late, which counts
+/* Others may be busy here: then it gets less without a limit, and the shim is late, which counts
  * for less in a longer time. */
 static void test_watch_cpu(void **state)
 {
@@ -240,7 +240,7 @@ static void wait_for_state(pid_t pid, char state)
 static void test_watch_cpu_leaves_a_stop_alone(void **state)
 {
 	const struct shim_limits limits = { .cpu_permille = 100 };
-	struct keeper k = start("while :; do :; done", &limits);
+	struct pooled k = start("while :; do :; done", &limits);
 	struct shim_report report = hear(&k), last;
 	pid_t command = report.value;
 

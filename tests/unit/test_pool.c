@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 #include "children.h"
-#include "os/spawn/spare.h"
+#include "os/spawn/pool.h"
 #include "scratch.h"
 
 static struct confine *layered; /* with namespaces, where they work */
@@ -119,43 +119,43 @@ static size_t read_all(struct job *j, int fd, char *text, size_t size)
 
 /* ---- starting and ending ---- */
 
-static void start(struct spare *s, struct job *j)
+static void start(struct pool *s, struct job *j)
 {
 	struct err e = ERR_INIT;
 
-	assert_int_equal(spare_start(s, &j->request, &j->result, &e), 0);
+	assert_int_equal(pool_start(s, &j->request, &j->result, &e), 0);
 }
 
 /* What a run has told at its end. */
 struct ending {
 	int status;
-	bool stays;
+	bool reusable;
 	struct shim_report last;
 };
 
-/* Its last words; the keeper goes back to @s if it stays (NULL: it is sent away). */
-static struct ending end_of(struct spare *s, struct job *j)
+/* Its last words; the shim goes back to @s if it stays (NULL: it is sent away). */
+static struct ending end_of(struct pool *s, struct job *j)
 {
 	struct ending ending = { .status = -1 };
 	struct shim_report report;
 
-	while (!ending.stays && !children_report(j->result.control_fd, &report)) {
+	while (!ending.reusable && !children_report(j->result.control_fd, &report)) {
 		if (report.event == SHIM_EXITED)
 			ending.status = report.value;
 		if (report.event == SHIM_FAILED)
 			fail_msg("failed in %s: errno %d", spawn_stage_name(report.value), report.error);
 		ending.last = report;
-		ending.stays = report.stays;
+		ending.reusable = report.reusable;
 	}
-	if (ending.stays)
-		spare_return(s, &j->result, &ending.last);
+	if (ending.reusable)
+		pool_return(s, &j->result, &ending.last);
 	else
 		close(j->result.control_fd);
 	job_free(j);
 	return ending;
 }
 
-/* Its exit status; its keeper is sent away. */
+/* Its exit status; its shim is sent away. */
 static int finish(struct job *j)
 {
 	return end_of(NULL, j).status;
@@ -163,37 +163,37 @@ static int finish(struct job *j)
 
 static const struct confine_request nothing;
 
-/* A keeper that waits for a command of @c: it has served one already. */
-static struct spare *ready(struct confine *c, pid_t *keeper)
+/* A shim that waits for a command of @c: it has served one already. */
+static struct pool *ready(struct confine *c, pid_t *shim)
 {
-	struct spare *s = spare_new(all.loop, all.reaper);
+	struct pool *s = pool_new(all.loop, all.reaper);
 	struct job *first = job_new(c, &nothing, "true");
 
 	start(s, first);
-	*keeper = first->result.keeper_pid;
-	assert_true(end_of(s, first).stays);
+	*shim = first->result.shim_pid;
+	assert_true(end_of(s, first).reusable);
 	return s;
 }
 
-/* Another keeper, and not @keeper, is started for @job. If that is of a new kind @keeper goes; if
- * it is started in the ordinary way @keeper waits on. */
-static void expect_unfit(struct spare *s, struct job *job, pid_t keeper)
+/* Another shim, and not @shim, is started for @job. If that is of a new kind @shim goes; if
+ * it is started in the ordinary way @shim waits on. */
+static void expect_unfit(struct pool *s, struct job *job, pid_t shim)
 {
 	bool gone;
 
 	start(s, job);
 	gone = job->result.kind != 0;
-	assert_int_not_equal(job->result.keeper_pid, keeper);
+	assert_int_not_equal(job->result.shim_pid, shim);
 	assert_int_equal(end_of(NULL, job).status, 0);
 	if (gone)
-		assert_true(children_wait(&all, children_gone, &keeper));
+		assert_true(children_wait(&all, children_gone, &shim));
 	else
-		assert_false(children_gone(&keeper));
+		assert_false(children_gone(&shim));
 }
 
-static void end(struct spare *s)
+static void end(struct pool *s)
 {
-	spare_free(s);
+	pool_free(s);
 	assert_true(children_wait(&all, children_none, NULL));
 }
 
@@ -214,24 +214,24 @@ static bool another_child(void *ctx)
 /* The first command finds none that waits. */
 static void test_spare_of_nothing(void **state)
 {
-	struct spare *s = spare_new(all.loop, all.reaper);
+	struct pool *s = pool_new(all.loop, all.reaper);
 
 	(void)state;
 	children_pause(&all, 20);
 	assert_true(children_none(NULL));
 	end(s);
-	spare_free(NULL);
+	pool_free(NULL);
 }
 
 static void run_ahead(struct confine *c)
 {
 	char text[200];
-	pid_t keeper;
-	struct spare *s = ready(c, &keeper);
+	pid_t shim;
+	struct pool *s = ready(c, &shim);
 	struct job *j = job_new(c, &nothing, "echo out; echo err >&2; cat; exit 7");
 
 	start(s, j);
-	assert_int_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(j->result.shim_pid, shim);
 	assert_int_equal(write(j->in, "input\n", 6), 6);
 	close(j->in);
 	j->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -266,12 +266,12 @@ static void test_spare_is_like_an_ordinary_start(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		pid_t keeper;
-		struct spare *s = ready(both[i], &keeper);
+		pid_t shim;
+		struct pool *s = ready(both[i], &shim);
 		struct job *j = job_new(both[i], &ask, script);
 
 		start(s, j);
-		assert_int_equal(j->result.keeper_pid, keeper);
+		assert_int_equal(j->result.shim_pid, shim);
 		read_all(j, j->out, ahead, sizeof(ahead));
 		assert_int_equal(finish(j), 0);
 		j = job_new(both[i], &ask, script);
@@ -292,36 +292,36 @@ static void test_spare_does_not_fit(void **state)
 		{ .strict = true }, { .network_off = true },
 		{ .as_user = true, .uid = 65534, .gid = 65534 },
 	};
-	pid_t keeper;
-	struct spare *s;
+	pid_t shim;
+	struct pool *s;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(asks) - (geteuid() != 0); i++) {
-		s = ready(layered, &keeper);
-		expect_unfit(s, job_new(layered, &asks[i], "true"), keeper);
+		s = ready(layered, &shim);
+		expect_unfit(s, job_new(layered, &asks[i], "true"), shim);
 		end(s);
 	}
-	s = ready(layered, &keeper);
+	s = ready(layered, &shim);
 	if (job_has_namespaces(layered))
-		expect_unfit(s, job_new(all.confine, &nothing, "true"), keeper);
+		expect_unfit(s, job_new(all.confine, &nothing, "true"), shim);
 	end(s);
 }
 
-/* A listener belongs to one command. That run goes its own way, and the keeper waits on. */
+/* A listener belongs to one command. That run goes its own way, and the shim waits on. */
 static void test_spare_never_with_a_listener(void **state)
 {
 	const struct confine_request explain = { .explain = true };
-	pid_t keeper;
-	struct spare *s = ready(all.confine, &keeper);
+	pid_t shim;
+	struct pool *s = ready(all.confine, &shim);
 	struct job *j = job_new(all.confine, &explain, "true");
 	struct err e = ERR_INIT;
 
 	(void)state;
-	assert_int_equal(spare_start(s, &j->request, &j->result, &e), 0);
-	assert_int_not_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(pool_start(s, &j->request, &j->result, &e), 0);
+	assert_int_not_equal(j->result.shim_pid, shim);
 	assert_int_equal(j->result.kind, 0);
-	assert_false(end_of(s, j).stays);
-	assert_false(children_gone(&keeper));
+	assert_false(end_of(s, j).reusable);
+	assert_false(children_gone(&shim));
 	end(s);
 }
 
@@ -334,15 +334,15 @@ static void test_spare_of_other_places(void **state)
 		.writable = writable, .nofile = { 256, 512 },
 	};
 	struct confine *other = confine_new(&options);
-	pid_t keeper;
-	struct spare *s = ready(layered, &keeper);
+	pid_t shim;
+	struct pool *s = ready(layered, &shim);
 	struct job *mine = job_new(layered, &nothing, "true"), *theirs = job_new(other, &nothing, "true");
 
 	(void)state;
 	if (mine->plan.flags & SHIM_MOUNTS) {
 		assert_int_equal(mine->plan.mounts_size, theirs->plan.mounts_size);
 		assert_int_equal(mine->plan.filter_len, theirs->plan.filter_len);
-		expect_unfit(s, theirs, keeper);
+		expect_unfit(s, theirs, shim);
 	} else {
 		print_message("SKIP: no mount namespace here\n");
 		job_free(theirs);
@@ -358,8 +358,8 @@ static void test_spare_arguments_and_environment(void **state)
 	static char text[40000], want[40000];
 	char bytes[256], pair[300];
 	size_t len = 0;
-	pid_t keeper;
-	struct spare *s = ready(all.confine, &keeper);
+	pid_t shim;
+	struct pool *s = ready(all.confine, &shim);
 	struct job *j = job_new(all.confine, &nothing, "cat /proc/$$/cmdline /proc/$$/environ");
 
 	(void)state;
@@ -388,12 +388,12 @@ static void test_spare_arguments_and_environment(void **state)
 	end(s);
 }
 
-/* What does not fit into the message is started in the ordinary way, and the keeper waits on. */
+/* What does not fit into the message is started in the ordinary way, and the shim waits on. */
 static void test_spare_bounds(void **state)
 {
 	static char big[SHIM_STRINGS_MAX + 100], text[100];
-	pid_t keeper;
-	struct spare *s = ready(all.confine, &keeper);
+	pid_t shim;
+	struct pool *s = ready(all.confine, &shim);
 	struct job *j = job_new(all.confine, &nothing, "echo ${#BIG}");
 	/* argv: /bin/sh, -c, the script; PATH; each with its NUL */
 	const size_t rest = 8 + 3 + 13 + 19;
@@ -403,30 +403,30 @@ static void test_spare_bounds(void **state)
 	memcpy(big, "BIG=", 4);
 	big[SHIM_STRINGS_MAX - rest] = '\0'; /* one more than there is room for */
 	add_text(j->environment, big);
-	expect_unfit(s, j, keeper);
+	expect_unfit(s, j, shim);
 
 	j = job_new(all.confine, &nothing, "true");
 	for (int i = 0; i < 500; i++)
 		add_text(j->argv, "");
-	expect_unfit(s, j, keeper);
+	expect_unfit(s, j, shim);
 
 	j = job_new(all.confine, &nothing, "echo ${#BIG}");
 	big[SHIM_STRINGS_MAX - rest - 1] = '\0';
 	add_text(j->environment, big);
 	start(s, j);
-	assert_int_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(j->result.shim_pid, shim);
 	read_all(j, j->out, text, sizeof(text));
 	assert_int_equal(atoi(text), SHIM_STRINGS_MAX - (int)rest - 1 - 4);
 	assert_int_equal(finish(j), 0);
 	end(s);
 }
 
-/* What the keeper shows of itself holds nothing of the command. */
+/* What the shim shows of itself holds nothing of the command. */
 static void test_spare_shows_no_arguments(void **state)
 {
 	char path[40], text[4096];
-	pid_t keeper;
-	struct spare *s = ready(all.confine, &keeper);
+	pid_t shim;
+	struct pool *s = ready(all.confine, &shim);
 	struct job *j = job_new(all.confine, &nothing, "echo; cat");
 	ssize_t n;
 	int fd;
@@ -434,9 +434,9 @@ static void test_spare_shows_no_arguments(void **state)
 	(void)state;
 	add_text(j->argv, "secret-argument");
 	start(s, j);
-	assert_int_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(j->result.shim_pid, shim);
 	assert_int_equal(read(j->out, text, 1), 1); /* it executes */
-	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)keeper);
+	snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)shim);
 	fd = open(path, O_RDONLY);
 	n = read(fd, text, sizeof(text));
 	close(fd);
@@ -449,7 +449,7 @@ static void test_spare_shows_no_arguments(void **state)
 	end(s);
 }
 
-/* A command that takes its time: meanwhile one more keeper is made, and it serves the next. */
+/* A command that takes its time: meanwhile one more shim is made, and it serves the next. */
 static void test_spare_made_ahead(void **state)
 {
 	struct confine *both[] = { all.confine, layered };
@@ -457,7 +457,7 @@ static void test_spare_made_ahead(void **state)
 	(void)state;
 	for (int i = 0; i < 2; i++) {
 		pid_t pair[2] = { 0, 0 };
-		struct spare *s = ready(both[i], &pair[0]);
+		struct pool *s = ready(both[i], &pair[0]);
 		struct job *slow = job_new(both[i], &nothing, "cat"), *j;
 		bool served = false;
 
@@ -466,7 +466,7 @@ static void test_spare_made_ahead(void **state)
 		for (int tries = 0; !served && tries < 200; tries++) { /* it may not be ready yet */
 			j = job_new(both[i], &nothing, "exit 3");
 			start(s, j);
-			served = j->result.keeper_pid == pair[1];
+			served = j->result.shim_pid == pair[1];
 			assert_int_equal(end_of(NULL, j).status, 3 << 8);
 			children_pause(&all, 10);
 		}
@@ -491,8 +491,8 @@ static void test_spare_serves_again(void **state)
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		pid_t keeper;
-		struct spare *s = ready(both[i], &keeper);
+		pid_t shim;
+		struct pool *s = ready(both[i], &shim);
 		char text[100];
 
 		for (int run = 0; run < 5; run++) {
@@ -502,12 +502,12 @@ static void test_spare_serves_again(void **state)
 			if (run == 3)
 				add_text(j->environment, "EXTRA=x");
 			start(s, j);
-			assert_int_equal(j->result.keeper_pid, keeper);
+			assert_int_equal(j->result.shim_pid, shim);
 			read_all(j, j->out, text, sizeof(text));
 			if (run != 1)
 				assert_string_equal(text, run == 3 ? "x0\n4\n" : "0\n4\n");
 			ending = end_of(s, j);
-			assert_true(ending.stays);
+			assert_true(ending.reusable);
 			if (run == 1) {
 				assert_true(ending.last.cpu_us > 50000);
 				assert_true(ending.last.maxrss_kib > 40000);
@@ -520,58 +520,58 @@ static void test_spare_serves_again(void **state)
 	}
 }
 
-static void change_class(pid_t keeper)
+static void change_class(pid_t shim)
 {
 	const struct sched_param param = { 0 };
 
-	assert_int_equal(sched_setscheduler(keeper, SCHED_BATCH, &param), 0);
+	assert_int_equal(sched_setscheduler(shim, SCHED_BATCH, &param), 0);
 }
 
-static void renice(pid_t keeper)
+static void renice(pid_t shim)
 {
-	int nice = getpriority(PRIO_PROCESS, (id_t)keeper);
+	int nice = getpriority(PRIO_PROCESS, (id_t)shim);
 
 	if (nice == 19) /* no way down */
-		change_class(keeper);
+		change_class(shim);
 	else
-		assert_int_equal(setpriority(PRIO_PROCESS, (id_t)keeper, nice + 1), 0);
+		assert_int_equal(setpriority(PRIO_PROCESS, (id_t)shim, nice + 1), 0);
 }
 
-static void change_io_priority(pid_t keeper)
+static void change_io_priority(pid_t shim)
 {
-	assert_int_equal(syscall(SYS_ioprio_set, 1, keeper, 3 << 13), 0); /* idle */
+	assert_int_equal(syscall(SYS_ioprio_set, 1, shim, 3 << 13), 0); /* idle */
 }
 
-static void change_limit(pid_t keeper)
+static void change_limit(pid_t shim)
 {
 	struct rlimit limit;
 
-	assert_int_equal(prlimit(keeper, RLIMIT_NOFILE, NULL, &limit), 0);
+	assert_int_equal(prlimit(shim, RLIMIT_NOFILE, NULL, &limit), 0);
 	limit.rlim_cur--;
-	assert_int_equal(prlimit(keeper, RLIMIT_NOFILE, &limit, NULL), 0);
+	assert_int_equal(prlimit(shim, RLIMIT_NOFILE, &limit, NULL), 0);
 }
 
-static void change_processors(pid_t keeper)
+static void change_processors(pid_t shim)
 {
 	cpu_set_t one, now;
 
 	CPU_ZERO(&one);
-	assert_int_equal(sched_getaffinity(keeper, sizeof(now), &now), 0);
+	assert_int_equal(sched_getaffinity(shim, sizeof(now), &now), 0);
 	for (int i = 0; !CPU_COUNT(&one); i++)
 		if (CPU_ISSET(i, &now))
 			CPU_SET(i, &one);
 	if (CPU_EQUAL(&one, &now)) /* there is but one: something else, then */
-		renice(keeper);
+		renice(shim);
 	else
-		assert_int_equal(sched_setaffinity(keeper, sizeof(one), &one), 0);
+		assert_int_equal(sched_setaffinity(shim, sizeof(one), &one), 0);
 }
 
-static void leave_alone(pid_t keeper)
+static void leave_alone(pid_t shim)
 {
-	(void)keeper;
+	(void)shim;
 }
 
-/* What one command could have done to its keeper is not what the next finds. */
+/* What one command could have done to its shim is not what the next finds. */
 static void test_spare_touched(void **state)
 {
 	static void (*const touches[])(pid_t) = {
@@ -581,17 +581,17 @@ static void test_spare_touched(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(touches); i++) {
-		pid_t keeper;
-		struct spare *s = ready(i % 2 ? all.confine : layered, &keeper);
+		pid_t shim;
+		struct pool *s = ready(i % 2 ? all.confine : layered, &shim);
 		struct job *j = job_new(i % 2 ? all.confine : layered, &nothing, "cat");
 
 		start(s, j);
-		assert_int_equal(j->result.keeper_pid, keeper);
-		touches[i](keeper);
+		assert_int_equal(j->result.shim_pid, shim);
+		touches[i](shim);
 		close(j->in);
 		j->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		job_let_go(j);
-		assert_int_equal(end_of(s, j).stays, touches[i] == leave_alone);
+		assert_int_equal(end_of(s, j).reusable, touches[i] == leave_alone);
 		end(s);
 	}
 }
@@ -600,8 +600,8 @@ static void test_spare_touched(void **state)
 static void test_spare_drops_signals(void **state)
 {
 	char path[40], text[4096];
-	pid_t keeper;
-	struct spare *s = ready(all.confine, &keeper);
+	pid_t shim;
+	struct pool *s = ready(all.confine, &shim);
 	struct job *j = job_new(all.confine, &nothing,
 				"for s in 1 2 10 15 34 35 64; do kill -$s $PPID; done");
 	ssize_t n;
@@ -609,8 +609,8 @@ static void test_spare_drops_signals(void **state)
 
 	(void)state;
 	start(s, j);
-	assert_true(end_of(s, j).stays);
-	snprintf(path, sizeof(path), "/proc/%d/status", (int)keeper);
+	assert_true(end_of(s, j).reusable);
+	snprintf(path, sizeof(path), "/proc/%d/status", (int)shim);
 	fd = open(path, O_RDONLY);
 	n = read(fd, text, sizeof(text) - 1);
 	close(fd);
@@ -623,7 +623,7 @@ static void test_spare_drops_signals(void **state)
 static void test_spare_with_something_left(void **state)
 {
 	struct shim_request end_all = { .command = SHIM_KILL };
-	struct spare *s = spare_new(all.loop, all.reaper);
+	struct pool *s = pool_new(all.loop, all.reaper);
 	struct job *j = job_new(layered, &nothing, "sleep 1000 & exec 2>&1");
 	struct shim_report report;
 
@@ -634,9 +634,9 @@ static void test_spare_with_something_left(void **state)
 	while (report.event == SHIM_STARTED);
 	assert_int_equal(report.event, SHIM_EXITED);
 	assert_false(report.empty);
-	assert_false(report.stays);
+	assert_false(report.reusable);
 	assert_int_equal(send(j->result.control_fd, &end_all, sizeof(end_all), 0), sizeof(end_all));
-	assert_false(end_of(s, j).stays);
+	assert_false(end_of(s, j).reusable);
 	end(s);
 }
 
@@ -646,8 +646,8 @@ static void test_spare_late_requests(void **state)
 	const struct shim_request late[] = {
 		{ .command = SHIM_KILL }, { .command = SHIM_SIGNAL, .arg = SIGKILL },
 	};
-	pid_t keeper;
-	struct spare *s = ready(layered, &keeper);
+	pid_t shim;
+	struct pool *s = ready(layered, &shim);
 	struct job *j = job_new(layered, &nothing, "true");
 	struct ending ending;
 	struct spawn_result result;
@@ -656,15 +656,15 @@ static void test_spare_late_requests(void **state)
 	start(s, j);
 	result = j->result;
 	assert_int_equal(children_report(result.control_fd, &ending.last), 0);
-	assert_true(ending.last.stays);
+	assert_true(ending.last.reusable);
 	for (size_t i = 0; i < COUNT_OF(late); i++)
 		assert_int_equal(send(result.control_fd, &late[i], sizeof(late[i]), 0),
 				 sizeof(late[i]));
-	spare_return(s, &result, &ending.last);
+	pool_return(s, &result, &ending.last);
 	job_free(j);
 	j = job_new(layered, &nothing, "exit 4");
 	start(s, j);
-	assert_int_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(j->result.shim_pid, shim);
 	assert_int_equal(finish(j), 4 << 8);
 	end(s);
 }
@@ -673,17 +673,17 @@ static void test_spare_late_requests(void **state)
 static void test_spare_of_an_old_kind(void **state)
 {
 	const struct confine_request offline = { .network_off = true };
-	struct spare *s = spare_new(all.loop, all.reaper);
+	struct pool *s = pool_new(all.loop, all.reaper);
 	struct job *j = job_new(all.confine, &nothing, "true");
 	struct job *other = job_new(all.confine, &offline, "true");
-	pid_t keeper;
+	pid_t shim;
 
 	(void)state;
 	start(s, j);
-	keeper = j->result.keeper_pid;
+	shim = j->result.shim_pid;
 	start(s, other);
-	assert_true(end_of(s, j).stays); /* it would, but nobody wants it */
-	assert_true(children_wait(&all, children_gone, &keeper));
+	assert_true(end_of(s, j).reusable); /* it would, but nobody wants it */
+	assert_true(children_wait(&all, children_gone, &shim));
 	assert_int_equal(end_of(NULL, other).status, 0);
 	end(s);
 }
@@ -691,7 +691,7 @@ static void test_spare_of_an_old_kind(void **state)
 /* More than can be needed soon are sent away at once. */
 static void test_spare_keeps_some_of_a_burst(void **state)
 {
-	struct spare *s = spare_new(all.loop, all.reaper);
+	struct pool *s = pool_new(all.loop, all.reaper);
 	struct job *jobs[20];
 	pid_t pids[64];
 
@@ -701,7 +701,7 @@ static void test_spare_keeps_some_of_a_burst(void **state)
 		start(s, jobs[i]);
 	}
 	for (size_t i = 0; i < COUNT_OF(jobs); i++)
-		assert_true(end_of(s, jobs[i]).stays);
+		assert_true(end_of(s, jobs[i]).reusable);
 	for (int tries = 0; tries < 1000; tries++) {
 		if (procfs_children(getpid(), pids, 64) <= 16)
 			break;
@@ -711,44 +711,44 @@ static void test_spare_keeps_some_of_a_burst(void **state)
 	end(s);
 }
 
-/* The keeper that waits comes to @harm, and the next command gets another one. */
-static void expect_another(void (*harm)(pid_t keeper))
+/* The shim that waits comes to @harm, and the next command gets another one. */
+static void expect_another(void (*harm)(pid_t shim))
 {
-	pid_t keeper;
-	struct spare *s = ready(all.confine, &keeper);
+	pid_t shim;
+	struct pool *s = ready(all.confine, &shim);
 	struct job *j = job_new(all.confine, &nothing, "exit 5");
 
-	harm(keeper);
+	harm(shim);
 	start(s, j);
-	assert_int_not_equal(j->result.keeper_pid, keeper);
+	assert_int_not_equal(j->result.shim_pid, shim);
 	assert_int_equal(finish(j), 5 << 8);
 	end(s);
 }
 
-static void die(pid_t keeper)
+static void die(pid_t shim)
 {
-	assert_int_equal(kill(keeper, SIGKILL), 0);
-	assert_true(children_wait(&all, children_gone, &keeper));
+	assert_int_equal(kill(shim, SIGKILL), 0);
+	assert_true(children_wait(&all, children_gone, &shim));
 }
 
 /* The server has not seen it yet. */
-static void die_unseen(pid_t keeper)
+static void die_unseen(pid_t shim)
 {
 	siginfo_t info;
 
-	assert_int_equal(kill(keeper, SIGKILL), 0);
-	while (waitid(P_PID, (id_t)keeper, &info, WEXITED | WNOWAIT) < 0)
+	assert_int_equal(kill(shim, SIGKILL), 0);
+	while (waitid(P_PID, (id_t)shim, &info, WEXITED | WNOWAIT) < 0)
 		assert_int_equal(errno, EINTR);
 }
 
 /* It would take the command and do nothing. */
-static void stop(pid_t keeper)
+static void stop(pid_t shim)
 {
-	assert_int_equal(kill(keeper, SIGSTOP), 0);
-	assert_true(children_wait(&all, children_stopped, &keeper));
+	assert_int_equal(kill(shim, SIGSTOP), 0);
+	assert_true(children_wait(&all, children_stopped, &shim));
 }
 
-static void test_spare_keeper_comes_to_harm(void **state)
+static void test_spare_shim_comes_to_harm(void **state)
 {
 	(void)state;
 	expect_another(die);
@@ -758,19 +758,19 @@ static void test_spare_keeper_comes_to_harm(void **state)
 
 static void test_spare_ends_with_its_owner(void **state)
 {
-	pid_t keeper;
-	struct spare *s = ready(layered, &keeper);
+	pid_t shim;
+	struct pool *s = ready(layered, &shim);
 
 	(void)state;
 	end(s);
-	assert_true(children_gone(&keeper));
+	assert_true(children_gone(&shim));
 }
 
-/* The server dies without a word: its keeper leaves by itself. */
+/* The server dies without a word: its shim leaves by itself. */
 static void test_spare_server_dies(void **state)
 {
 	int tell[2], status;
-	pid_t child, keeper;
+	pid_t child, shim;
 
 	(void)state;
 	assert_int_equal(pipe(tell), 0);
@@ -778,26 +778,26 @@ static void test_spare_server_dies(void **state)
 	child = fork();
 	if (!child) {
 		ev_loop_fork(all.loop);
-		ready(all.confine, &keeper);
-		(void)!write(tell[1], &keeper, sizeof(keeper));
+		ready(all.confine, &shim);
+		(void)!write(tell[1], &shim, sizeof(shim));
 		kill(getpid(), SIGKILL);
 	}
-	assert_int_equal(read(tell[0], &keeper, sizeof(keeper)), sizeof(keeper));
+	assert_int_equal(read(tell[0], &shim, sizeof(shim)), sizeof(shim));
 	close(tell[0]);
 	close(tell[1]);
 	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
 		;
-	assert_true(children_wait(&all, children_gone, &keeper));
+	assert_true(children_wait(&all, children_gone, &shim));
 	assert_true(children_wait(&all, children_none, NULL));
 }
 
-/* A mount made after the keeper's: a command that it would run could not see it. */
+/* A mount made after the shim's: a command that it would run could not see it. */
 static void test_spare_mounts_changed(void **state)
 {
 	struct scratch tmp;
 	char script[300], text[100];
-	pid_t keeper;
-	struct spare *s;
+	pid_t shim;
+	struct pool *s;
 	struct job *j;
 
 	(void)state;
@@ -806,14 +806,14 @@ static void test_spare_mounts_changed(void **state)
 		skip();
 	}
 	scratch_init(&tmp);
-	s = ready(layered, &keeper);
+	s = ready(layered, &shim);
 	assert_int_equal(mount("none", tmp.dir, "tmpfs", 0, NULL), 0);
 	scratch_file(&tmp, "seen", "", 0644);
 	snprintf(script, sizeof(script), "ls %s", tmp.dir);
 	j = job_new(layered, &nothing, script);
 	start(s, j);
-	assert_int_not_equal(j->result.keeper_pid, keeper);
-	assert_true(children_wait(&all, children_gone, &keeper));
+	assert_int_not_equal(j->result.shim_pid, shim);
+	assert_true(children_wait(&all, children_gone, &shim));
 	read_all(j, j->out, text, sizeof(text));
 	assert_string_equal(text, "seen\n");
 	assert_int_equal(finish(j), 0);
@@ -822,14 +822,14 @@ static void test_spare_mounts_changed(void **state)
 	scratch_release(&tmp);
 }
 
-/* A file that commands may not see, a keeper that waits, and a job that reads the file. */
+/* A file that commands may not see, a shim that waits, and a job that reads the file. */
 struct hiding {
 	struct scratch tmp;
 	char name[SCRATCH_PATH];
 	const char *hidden[2];
 	struct confine *confine;
-	struct spare *spare;
-	pid_t keeper;
+	struct pool *pool;
+	pid_t shim;
 	struct job *job;
 };
 
@@ -850,7 +850,7 @@ static void hiding_ready(struct hiding *h)
 	};
 
 	h->confine = confine_new(&options);
-	h->spare = ready(h->confine, &h->keeper);
+	h->pool = ready(h->confine, &h->shim);
 }
 
 /* False, without a job, where nothing can be hidden. */
@@ -879,12 +879,12 @@ static void expect_hidden(struct hiding *h)
 
 static void hiding_release(struct hiding *h)
 {
-	end(h->spare);
+	end(h->pool);
 	confine_free(h->confine);
 	scratch_release(&h->tmp);
 }
 
-/* A keeper covers what it finds: what came later to a path that is to be hidden would be seen. */
+/* A shim covers what it finds: what came later to a path that is to be hidden would be seen. */
 static void test_spare_hidden_path_comes_to_be(void **state)
 {
 	struct hiding h;
@@ -894,9 +894,9 @@ static void test_spare_hidden_path_comes_to_be(void **state)
 	hiding_ready(&h);
 	scratch_file(&h.tmp, "name", "secret", 0644);
 	if (hiding_job(&h)) {
-		start(h.spare, h.job);
-		assert_int_not_equal(h.job->result.keeper_pid, h.keeper);
-		assert_true(children_wait(&all, children_gone, &h.keeper));
+		start(h.pool, h.job);
+		assert_int_not_equal(h.job->result.shim_pid, h.shim);
+		assert_true(children_wait(&all, children_gone, &h.shim));
 		expect_hidden(&h);
 	}
 	hiding_release(&h);
@@ -917,24 +917,24 @@ static void test_spare_hidden_file_comes_back(void **state)
 		assert_int_equal(link(h.name, other), 0);
 		assert_int_equal(unlink(h.name), 0);
 		assert_int_equal(rename(other, h.name), 0);
-		start(h.spare, h.job);
+		start(h.pool, h.job);
 		expect_hidden(&h);
 	}
 	hiding_release(&h);
 }
 
-/* The next stop of @keeper, which we trace, at a system call of its. */
-static void step(pid_t keeper)
+/* The next stop of @shim, which we trace, at a system call of its. */
+static void step(pid_t shim)
 {
 	int status;
 
-	assert_int_equal(ptrace(PTRACE_SYSCALL, keeper, 0, 0), 0);
-	assert_int_equal(waitpid(keeper, &status, __WALL), keeper);
+	assert_int_equal(ptrace(PTRACE_SYSCALL, shim, 0, 0), 0);
+	assert_int_equal(waitpid(shim, &status, __WALL), shim);
 	assert_true(WIFSTOPPED(status));
 }
 
-/* Without our loop, which would take news of the keeper that are not for it. */
-static void wait_for_zombie_of(pid_t keeper)
+/* Without our loop, which would take news of the shim that are not for it. */
+static void wait_for_zombie_of(pid_t shim)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
 	struct procfs_stat st = { 0 };
@@ -942,67 +942,67 @@ static void wait_for_zombie_of(pid_t keeper)
 
 	while (st.state != 'Z') {
 		nanosleep(&moment, NULL);
-		assert_int_equal(procfs_children(keeper, &child, 1), 1);
+		assert_int_equal(procfs_children(shim, &child, 1), 1);
 		assert_int_equal(procfs_stat(child, &st), 0);
 	}
 }
 
-/* A request comes while the command ends: between the keeper's taking it and its look at the dead.
+/* A request comes while the command ends: between the shim's taking it and its look at the dead.
  * That is answered by the run's last report, and is no business of the next one. */
 static void test_spare_signal_at_the_end(void **state)
 {
 	const struct shim_request signal = { .command = SHIM_SIGNAL, .arg = SIGCONT };
 	struct job *j = job_new(layered, &nothing, "read line");
 	int waiting = 1, status;
-	pid_t keeper;
-	struct spare *s;
+	pid_t shim;
+	struct pool *s;
 
 	(void)state;
-	s = ready(layered, &keeper);
+	s = ready(layered, &shim);
 	start(s, j);
-	assert_int_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(j->result.shim_pid, shim);
 	job_let_go(j);
-	if (ptrace(PTRACE_SEIZE, keeper, 0, 0)) {
-		print_message("SKIP: the keeper cannot be traced: %s\n", strerror(errno));
+	if (ptrace(PTRACE_SEIZE, shim, 0, 0)) {
+		print_message("SKIP: the shim cannot be traced: %s\n", strerror(errno));
 		close(j->in);
 		j->in = -1;
 		end_of(s, j);
 		end(s);
 		return;
 	}
-	assert_int_equal(ptrace(PTRACE_INTERRUPT, keeper, 0, 0), 0);
-	assert_int_equal(waitpid(keeper, &status, __WALL), keeper);
+	assert_int_equal(ptrace(PTRACE_INTERRUPT, shim, 0, 0), 0);
+	assert_int_equal(waitpid(shim, &status, __WALL), shim);
 	assert_int_equal(send(j->result.control_fd, &signal, sizeof(signal), 0), sizeof(signal));
 	while (waiting) {
-		step(keeper);
+		step(shim);
 		assert_int_equal(ioctl(j->result.control_fd, SIOCOUTQ, &waiting), 0);
 	}
 	close(j->in);
 	j->in = -1;
-	wait_for_zombie_of(keeper);
-	assert_int_equal(ptrace(PTRACE_DETACH, keeper, 0, 0), 0);
-	assert_true(end_of(s, j).stays);
+	wait_for_zombie_of(shim);
+	assert_int_equal(ptrace(PTRACE_DETACH, shim, 0, 0), 0);
+	assert_true(end_of(s, j).reusable);
 	j = job_new(layered, &nothing, "exit 7");
 	start(s, j);
-	assert_int_equal(j->result.keeper_pid, keeper);
+	assert_int_equal(j->result.shim_pid, shim);
 	assert_int_equal(finish(j), 7 << 8);
 	end(s);
 }
 
 static void test_spare_grows_old(void **state)
 {
-	pid_t keeper;
-	struct spare *s;
+	pid_t shim;
+	struct pool *s;
 
 	(void)state;
 	if (!getenv("STRESS")) {
 		print_message("SKIP: it waits for 30 seconds; STRESS=1 does\n");
 		skip();
 	}
-	s = ready(all.confine, &keeper);
+	s = ready(all.confine, &shim);
 	children_pause(&all, 25000);
-	assert_false(children_gone(&keeper));
-	assert_true(children_wait(&all, children_gone, &keeper));
+	assert_false(children_gone(&shim));
+	assert_true(children_wait(&all, children_gone, &shim));
 	end(s);
 }
 
@@ -1061,7 +1061,7 @@ int main(void)
 		cmocka_unit_test(test_spare_late_requests),
 		cmocka_unit_test(test_spare_of_an_old_kind),
 		cmocka_unit_test(test_spare_keeps_some_of_a_burst),
-		cmocka_unit_test(test_spare_keeper_comes_to_harm),
+		cmocka_unit_test(test_spare_shim_comes_to_harm),
 		cmocka_unit_test(test_spare_ends_with_its_owner),
 		cmocka_unit_test(test_spare_server_dies),
 		cmocka_unit_test(test_spare_mounts_changed),

@@ -1,11 +1,11 @@
 /*
- * used - what the dead of the present command's tree have used.
+ * rusage - resource usage of the reaped processes of the current command.
  *
- * A keeper may serve one command after another, while the kernel adds up over the
- * keeper's whole life; so each process that is collected is counted here.
+ * The kernel's own sums cover the shim's whole life, and a shim may serve one command
+ * after another; so every reaped process is added up here.
  */
-#ifndef PROCPEN_OS_SHIM_USED_H
-#define PROCPEN_OS_SHIM_USED_H
+#ifndef PROCPEN_OS_SHIM_RUSAGE_H
+#define PROCPEN_OS_SHIM_RUSAGE_H
 
 #include <stdint.h>
 
@@ -19,15 +19,15 @@ struct kernel_rusage {
 };
 
 /* A command begins. @io_fd: our own /proc/self/io, negative without one. */
-void used_start(int io_fd);
+void rusage_start(int io_fd);
 
 /* A process was collected: @usage is of it and of all that it had collected. */
-void used_add(const struct kernel_rusage *usage);
+void rusage_add(const struct kernel_rusage *usage);
 
 /* Processor time of all that were collected, in microseconds. */
-uint64_t used_cpu_us(void);
+uint64_t rusage_cpu_us(void);
 
 /* Put all of it into @report. */
-void used_tell(struct shim_report *report);
+void rusage_report(struct shim_report *report);
 
 #endif

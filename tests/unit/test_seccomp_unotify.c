@@ -1,5 +1,5 @@
 /*
- * Real children under a filter that tells; they send their listener as the keeper
+ * Real children under a filter that tells; they send their listener as the shim
  * does. Where the kernel has none (before 5.0) the tests skip.
  */
 #include "unit.h"
@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "os/sandbox/denials.h"
+#include "os/sandbox/seccomp_unotify.h"
 #include "os/sandbox/seccomp.h"
 #include "send_fd.h"
 
@@ -147,44 +147,44 @@ static int some_calls(void)
 static void test_denials_counts_by_call(void **state)
 {
 	struct child child = start(some_calls);
-	struct denials *d = denials_new(loop, child.listener);
+	struct seccomp_unotify *d = seccomp_unotify_new(loop, child.listener);
 	const struct denial *list;
 	size_t count;
 
 	(void)state;
 	assert_non_null(d);
 	assert_int_equal(finish(&child), 0);
-	list = denials_list(d, &count);
+	list = seccomp_unotify_list(d, &count);
 	assert_int_equal(count, 2);
 	assert_string_equal(list[0].name, "mount");
 	assert_int_equal(list[0].count, 2);
 	assert_int_equal(list[0].error, EPERM);
 	assert_string_equal(list[1].name, "socket");
 	assert_int_equal(list[1].error, EAFNOSUPPORT);
-	assert_int_equal(denials_others(d), 0);
-	denials_free(d);
+	assert_int_equal(seccomp_unotify_others(d), 0);
+	seccomp_unotify_free(d);
 }
 
 /* Counts stay when it is stopped; stopping twice, and nothing at all, are fine. */
 static void test_denials_stop(void **state)
 {
 	struct child child = start(some_calls);
-	struct denials *d = denials_new(loop, child.listener);
+	struct seccomp_unotify *d = seccomp_unotify_new(loop, child.listener);
 	size_t count;
 
 	(void)state;
 	assert_int_equal(finish(&child), 0);
-	denials_stop(d);
-	denials_stop(d);
+	seccomp_unotify_stop(d);
+	seccomp_unotify_stop(d);
 	assert_int_equal(fcntl(child.listener, F_GETFD), -1);
-	denials_list(d, &count);
+	seccomp_unotify_list(d, &count);
 	assert_int_equal(count, 2);
-	denials_free(d);
-	denials_stop(NULL);
-	denials_free(NULL);
-	assert_null(denials_list(NULL, &count));
+	seccomp_unotify_free(d);
+	seccomp_unotify_stop(NULL);
+	seccomp_unotify_free(NULL);
+	assert_null(seccomp_unotify_list(NULL, &count));
 	assert_int_equal(count, 0);
-	assert_int_equal(denials_others(NULL), 0);
+	assert_int_equal(seccomp_unotify_others(NULL), 0);
 }
 
 static int refused_without_listener(void)
@@ -198,17 +198,17 @@ static int refused_without_listener(void)
 static void test_denials_gone_means_refused(void **state)
 {
 	struct child child = start(refused_without_listener);
-	struct denials *d = denials_new(loop, child.listener);
+	struct seccomp_unotify *d = seccomp_unotify_new(loop, child.listener);
 	const struct denial *list;
 	size_t count = 0;
 
 	(void)state;
 	while (!count) {
 		ev_run(loop, EVRUN_ONCE);
-		list = denials_list(d, &count);
+		list = seccomp_unotify_list(d, &count);
 	}
 	assert_int_equal(list[0].error, EPERM);
-	denials_free(d);
+	seccomp_unotify_free(d);
 	assert_int_equal(finish(&child), 0);
 }
 
@@ -223,16 +223,16 @@ static int many_calls(void)
 static void test_denials_flood_is_counted(void **state)
 {
 	struct child child = start(many_calls);
-	struct denials *d = denials_new(loop, child.listener);
+	struct seccomp_unotify *d = seccomp_unotify_new(loop, child.listener);
 	const struct denial *list;
 	size_t count;
 
 	(void)state;
 	assert_int_equal(finish(&child), 0);
-	list = denials_list(d, &count);
+	list = seccomp_unotify_list(d, &count);
 	assert_int_equal(count, 1);
 	assert_int_equal(list[0].count, 1300);
-	denials_free(d);
+	seccomp_unotify_free(d);
 }
 
 static int call_until_killed(void)
@@ -248,7 +248,7 @@ static void test_denials_caller_killed(void **state)
 	(void)state;
 	for (int round = 0; round < 50; round++) {
 		struct child child = start(call_until_killed);
-		struct denials *d = denials_new(loop, child.listener);
+		struct seccomp_unotify *d = seccomp_unotify_new(loop, child.listener);
 		struct pollfd there = { .fd = child.listener, .events = POLLIN };
 
 		for (int i = 0; i < round % 5; i++)
@@ -259,7 +259,7 @@ static void test_denials_caller_killed(void **state)
 			waitid(P_PID, (id_t)child.pid, &(siginfo_t){ 0 }, WEXITED | WNOWAIT);
 		assert_int_equal(finish(&child), -SIGKILL);
 		ev_run(loop, EVRUN_NOWAIT);
-		denials_free(d);
+		seccomp_unotify_free(d);
 	}
 }
 
@@ -291,11 +291,11 @@ static int interrupted_calls(void)
 static void test_denials_interrupted(void **state)
 {
 	struct child child = start(interrupted_calls);
-	struct denials *d = denials_new(loop, child.listener);
+	struct seccomp_unotify *d = seccomp_unotify_new(loop, child.listener);
 
 	(void)state;
 	assert_int_equal(finish(&child), 0);
-	denials_free(d);
+	seccomp_unotify_free(d);
 }
 
 static int different_calls(void)
@@ -318,15 +318,15 @@ static int different_calls(void)
 static void test_denials_more_than_it_names(void **state)
 {
 	struct child child = start(different_calls);
-	struct denials *d = denials_new(loop, child.listener);
+	struct seccomp_unotify *d = seccomp_unotify_new(loop, child.listener);
 	size_t count;
 
 	(void)state;
 	assert_int_equal(finish(&child), 0);
-	denials_list(d, &count);
-	assert_int_equal(count, DENIALS_MAX);
-	assert_int_equal(denials_others(d), 43 - DENIALS_MAX);
-	denials_free(d);
+	seccomp_unotify_list(d, &count);
+	assert_int_equal(count, SECCOMP_UNOTIFY_MAX);
+	assert_int_equal(seccomp_unotify_others(d), 43 - SECCOMP_UNOTIFY_MAX);
+	seccomp_unotify_free(d);
 }
 
 int main(void)

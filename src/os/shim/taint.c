@@ -1,4 +1,4 @@
-#include "os/shim/intact.h"
+#include "os/shim/taint.h"
 
 #include <linux/errno.h>
 #include <linux/resource.h>
@@ -32,7 +32,7 @@ static void look(struct facts *f)
 	f->nice = sys2(__NR_getpriority, PRIO_PROCESS, 0); /* a real-time process has one too */
 }
 
-void intact_remember(void)
+void taint_remember(void)
 {
 	look(&as_made);
 }
@@ -60,7 +60,7 @@ static int drop_signals(void)
 	return result == -EAGAIN;
 }
 
-int intact_check(void)
+int taint_none(void)
 {
 	struct facts now = { 0 };
 

@@ -1,23 +1,23 @@
 /*
- * tally - what the tree below us uses, for the limits that the keeper watches.
+ * sampler - samples what the tree uses, for the limits that the shim enforces itself.
  *
- * A look walks the tree and adds up. Between looks tally_quiet() tells at the
- * price of one cheap system call for each process whether anything has run since:
- * if not, the tree is what it was. Nothing is remembered but the last look.
+ * sampler_look() walks the tree and adds up. sampler_quiet() costs one cheap system call
+ * for each process and says whether anything has run since; if not, the last sample still
+ * holds. Only the last sample is kept.
  */
-#ifndef PROCPEN_OS_SHIM_TALLY_H
-#define PROCPEN_OS_SHIM_TALLY_H
+#ifndef PROCPEN_OS_SHIM_SAMPLER_H
+#define PROCPEN_OS_SHIM_SAMPLER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 /* What a look adds up; a set of bits. */
-enum tally_part { TALLY_CPU = 1, TALLY_MEMORY = 2, TALLY_TASKS = 4 };
+enum sample_part { SAMPLE_CPU = 1, SAMPLE_MEMORY = 2, SAMPLE_TASKS = 4 };
 
-struct tally {
+struct sample {
 	uint64_t cpu_ns;   /* used so far by the whole tree, the dead included */
-	int forgotten;     /* that is too little: the kernel keeps no time of processes whose
-			    * parent ignores SIGCHLD, and there were some */
+	int forgotten;     /* cpu_ns is a lower bound: children of a parent that ignores SIGCHLD
+			    * were reaped by the kernel */
 	uint32_t running;  /* processes that run or want to */
 	uint64_t resident; /* summed; pages that processes share count for each of them */
 	uint64_t private;  /* the same without files and shared memory */
@@ -36,22 +36,22 @@ struct member {
 };
 
 /* Another tree: forget what was seen. */
-void tally_reset(void);
+void sampler_reset(void);
 
-/* Walk the tree. @parts: enum tally_part. */
-void tally_look(unsigned parts, struct tally *t);
+/* Walk the tree. @parts: enum sample_part. */
+void sampler_look(unsigned parts, struct sample *t);
 
 /* Has no process run, and none ended, since the last look? */
-int tally_quiet(void);
+int sampler_quiet(void);
 
 /* Share-aware memory of the whole tree in bytes; takes a millisecond for some 100 MB. */
-uint64_t tally_memory_exact(void);
+uint64_t sampler_memory_exact(void);
 
 /* The i-th process of the last look, parents before their children; NULL: there are no more. */
-struct member *tally_member(size_t i);
+struct member *sampler_member(size_t i);
 
 /* Nanoseconds of CLOCK_MONOTONIC, and of our own processor time. */
-uint64_t tally_now(void);
-uint64_t tally_own_cpu(void);
+uint64_t sampler_now_ns(void);
+uint64_t sampler_own_cpu_ns(void);
 
 #endif

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Commands that turn on their keeper, or on the server itself: calls are answered, nothing stays."""
+"""Commands that turn on their shim, or on the server itself: calls are answered, nothing stays."""
 import os
 import re
 import resource
@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-os.environ["PROCPEN_TEST_MODE"] = "bare"  # any layer would keep a command from its keeper
+os.environ["PROCPEN_TEST_MODE"] = "bare"  # any layer would keep a command from its shim
 from client import STRESS, Server, Skip, check, equal, eventually, is_alive, processes_marked
 from suite import Suite
 
@@ -22,17 +22,17 @@ def said(server, run, word):
     return found
 
 
-def stopped_keeper(server):
-    """A background run that has stopped its keeper."""
+def stopped_shim(server):
+    """A background run that has stopped its shim."""
     run = server.hostile("attack", int(signal.SIGSTOP), background=True)
     number = int(eventually(lambda: said(server, run, "attack"), 20, "no attack")[1])
     if number:
-        raise Skip("a command cannot stop its keeper here: %s" % os.strerror(number))
+        raise Skip("a command cannot stop its shim here: %s" % os.strerror(number))
     return run
 
 
 def without_descriptors(server, victim, then):
-    """A background run that took all descriptors from the keeper or the server."""
+    """A background run that took all descriptors from the shim or the server."""
     run = server.hostile("descriptors", victim, then, background=True)
     number = int(eventually(lambda: said(server, run, "descriptors"), 20, "no attack")[1])
     if number:
@@ -46,11 +46,11 @@ def gone(server):
 
 
 @suite.test()
-def test_kill_is_answered_when_the_keeper_is_stopped():
-    """The time runs from the request, not from the keeper's word that the signal was sent."""
+def test_kill_is_answered_when_the_shim_is_stopped():
+    """The time runs from the request, not from the shim's word that the signal was sent."""
     for params in ({"signal": "SIGTERM", "force_after": 0.5}, {"signal": "SIGUSR1"}):
         server = Server()
-        run = stopped_keeper(server)
+        run = stopped_shim(server)
         id = server.request("process.kill", dict(params, process_id=run["process_id"]))
         message = server.answer(id)
         if params["signal"] == "SIGTERM":
@@ -65,25 +65,25 @@ def test_kill_is_answered_when_the_keeper_is_stopped():
 
 
 @suite.test()
-def test_stopped_keeper_and_a_killed_server():
+def test_stopped_shim_and_a_killed_server():
     server = Server()
-    stopped_keeper(server)
+    stopped_shim(server)
     server.signal(signal.SIGKILL)
     server.wait_exit()
     gone(server)
 
 
 @suite.test()
-def test_keeper_without_descriptors_and_a_killed_server():
+def test_shim_without_descriptors_and_a_killed_server():
     server = Server()
-    without_descriptors(server, "keeper", "stay")
+    without_descriptors(server, "shim", "stay")
     server.signal(signal.SIGKILL)
     server.wait_exit()
     gone(server)
 
 
 @suite.test()
-def test_server_without_descriptors_and_a_killed_keeper():
+def test_server_without_descriptors_and_a_killed_shim():
     """Who cannot list processes must not say that none is left."""
     server = Server()
     run = without_descriptors(server, "server", "kill")
@@ -108,13 +108,13 @@ def ended(server, run):
 
 
 @suite.test()
-def test_nobody_counts_what_a_killed_keeper_leaves():
-    """The keeper dies: its daemons are killed, and what it alone could tell is not made up."""
+def test_nobody_counts_what_a_killed_shim_leaves():
+    """The shim dies: its daemons are killed, and what it alone could tell is not made up."""
     server = Server()
     answer = server.hostile("attack", int(signal.SIGKILL), timeout=20)
     found = re.search(r"attack (\d+)", answer["stdout_summary"])
     if found and int(found[1]):
-        raise Skip("a command cannot kill its keeper here: %s" % os.strerror(int(found[1])))
+        raise Skip("a command cannot kill its shim here: %s" % os.strerror(int(found[1])))
     equal(answer["state"], "killed", "state")
     equal(answer["leftover"], None, "leftover")
     check([w for w in answer["warnings"] if "resource_usage" in w], "no word about the usage")

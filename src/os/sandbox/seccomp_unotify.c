@@ -4,7 +4,7 @@
  * messages and never takes back its count, so one whose sender was killed in
  * between answers ENOENT. Hence a poll() before each.
  */
-#include "os/sandbox/denials.h"
+#include "os/sandbox/seccomp_unotify.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -33,14 +33,14 @@
 #define NATIVE_ARCH AUDIT_ARCH_AARCH64
 #endif
 
-struct denials {
+struct seccomp_unotify {
 	struct ev_loop *loop;
 	ev_io listener;
 	ev_timer pause;
 	uint64_t answered, others;
 	int since_pause; /* answers */
 	size_t count;
-	struct denial list[DENIALS_MAX];
+	struct denial list[SECCOMP_UNOTIFY_MAX];
 };
 
 union request {
@@ -73,13 +73,13 @@ static void name_call(struct denial *denial)
 		snprintf(denial->name, sizeof(denial->name), "%s%s", kind, name);
 }
 
-static void count(struct denials *d, const struct seccomp_data *data, int error)
+static void count(struct seccomp_unotify *d, const struct seccomp_data *data, int error)
 {
 	size_t i = 0;
 
 	while (i < d->count && (d->list[i].nr != data->nr || d->list[i].arch != data->arch))
 		i++;
-	if (i == DENIALS_MAX) {
+	if (i == SECCOMP_UNOTIFY_MAX) {
 		d->others++;
 		return;
 	}
@@ -104,7 +104,7 @@ static void end_foreign(int listener, const struct seccomp_notif *notif)
 }
 
 /* One refused call; false when there is none. */
-static bool answer_one(struct denials *d)
+static bool answer_one(struct seccomp_unotify *d)
 {
 	int fd = d->listener.fd;
 	union request request;
@@ -114,7 +114,7 @@ static bool answer_one(struct denials *d)
 
 	if (poll(&there, 1, 0) <= 0 || !(there.revents & POLLIN)) {
 		if (there.revents & (POLLHUP | POLLERR | POLLNVAL))
-			denials_stop(d); /* nobody has this filter any more */
+			seccomp_unotify_stop(d); /* nobody has this filter any more */
 		return false;
 	}
 	memset(&request, 0, sizeof(request));
@@ -138,10 +138,10 @@ static bool answer_one(struct denials *d)
 
 static void on_listener(struct ev_loop *loop, ev_io *io, int revents)
 {
-	struct denials *d = io->data;
+	struct seccomp_unotify *d = io->data;
 
 	if (revents & EV_ERROR) {
-		denials_stop(d);
+		seccomp_unotify_stop(d);
 		return;
 	}
 	for (int i = 0; i < TURN_MAX && answer_one(d); i++) {
@@ -156,7 +156,7 @@ static void on_listener(struct ev_loop *loop, ev_io *io, int revents)
 
 static void on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	struct denials *d = w->data;
+	struct seccomp_unotify *d = w->data;
 
 	(void)revents;
 	d->since_pause = 0;
@@ -171,9 +171,9 @@ static bool fits(void)
 	       sizes.seccomp_notif <= MESSAGE_ROOM && sizes.seccomp_notif_resp <= MESSAGE_ROOM;
 }
 
-struct denials *denials_new(struct ev_loop *loop, int listener)
+struct seccomp_unotify *seccomp_unotify_new(struct ev_loop *loop, int listener)
 {
-	struct denials *d;
+	struct seccomp_unotify *d;
 
 	if (!fits()) {
 		close(listener);
@@ -188,7 +188,7 @@ struct denials *denials_new(struct ev_loop *loop, int listener)
 	return d;
 }
 
-void denials_stop(struct denials *d)
+void seccomp_unotify_stop(struct seccomp_unotify *d)
 {
 	if (!d || d->listener.fd < 0)
 		return;
@@ -196,19 +196,19 @@ void denials_stop(struct denials *d)
 	loop_close(d->loop, &d->listener);
 }
 
-void denials_free(struct denials *d)
+void seccomp_unotify_free(struct seccomp_unotify *d)
 {
-	denials_stop(d);
+	seccomp_unotify_stop(d);
 	free(d);
 }
 
-const struct denial *denials_list(const struct denials *d, size_t *count_out)
+const struct denial *seccomp_unotify_list(const struct seccomp_unotify *d, size_t *count_out)
 {
 	*count_out = d ? d->count : 0;
 	return d ? d->list : NULL;
 }
 
-uint64_t denials_others(const struct denials *d)
+uint64_t seccomp_unotify_others(const struct seccomp_unotify *d)
 {
 	return d ? d->others : 0;
 }

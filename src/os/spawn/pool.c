@@ -1,14 +1,14 @@
 /*
- * What a keeper was made with is kept as the bytes of its plan; a request fits if
+ * What a shim was made with is kept as the bytes of its plan; a request fits if
  * its plan has the same ones. Everything else of a plan (limits, groups, umask,
  * capabilities) is entered by the command's own process and comes with the second
  * message.
  *
- * Keepers of one kind are alike: made by the same plan, in the same state of the
+ * Shims of one kind are alike: made by the same plan, in the same state of the
  * host's mounts and of what lies at hidden paths. With the first difference there is
- * another kind, and no keeper of an old one is used again.
+ * another kind, and no shim of an old one is used again.
  */
-#include "os/spawn/spare.h"
+#include "os/spawn/pool.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,14 +23,14 @@
 
 #include "base/mem.h"
 
-#define WAITING_MAX 16    /* as many commands of a burst find one */
-#define UNUSED_MS 30000   /* what nobody has needed for so long goes */
-#define MORE_MS 5         /* a short command gives its keeper back before another one is made */
-#define RUNS_MAX 1000     /* of one keeper */
-#define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_SPARE | SHIM_FED | SHIM_STAYS)
+#define WAITING_MAX 16  /* so many commands of a burst find a shim */
+#define UNUSED_MS 30000 /* a shim that was not needed for so long is discarded */
+#define REFILL_MS 5     /* a short command returns its shim before another one is made */
+#define RUNS_MAX 1000   /* of one shim */
+#define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL | SHIM_NET_NS)
 
-struct keeper {
+struct pooled {
 	pid_t pid;
 	int control_fd;
 	bool ready; /* it has said so */
@@ -43,17 +43,17 @@ struct found {
 	struct timespec changed;
 };
 
-struct spare {
+struct pool {
 	struct ev_loop *loop;
 	struct reaper *reaper;
-	struct shim_plan *plan; /* what keepers are made with now; NULL: nothing was started yet */
+	struct shim_plan *plan; /* what shims are made with now; NULL: nothing was started yet */
 	size_t made_of;         /* bytes of its tail that count */
 	int clone_flags;
 	uint32_t kind;          /* counts up; 0 is none */
-	struct keeper waiting[WAITING_MAX];
+	struct pooled waiting[WAITING_MAX];
 	size_t count;
 	size_t least;           /* so many have waited all the time since `unused` began */
-	ev_timer more, unused;
+	ev_timer refill, unused;
 	struct found *hidden;   /* at the plan's hidden paths, in order */
 	size_t hidden_count;
 	int mounts_fd;          /* /proc/self/mountinfo: tells of changes (proc(5)) */
@@ -62,9 +62,9 @@ struct spare {
 /* ---- those that wait ---- */
 
 /* Take the i-th out. */
-static struct keeper take_out(struct spare *s, size_t i)
+static struct pooled pool_take(struct pool *s, size_t i)
 {
-	struct keeper k = s->waiting[i];
+	struct pooled k = s->waiting[i];
 
 	s->waiting[i] = s->waiting[--s->count];
 	if (s->count < s->least)
@@ -75,42 +75,42 @@ static struct keeper take_out(struct spare *s, size_t i)
 	return k;
 }
 
-static void on_gone(void *ctx, pid_t pid, int wait_status)
+static void pool_on_discarded(void *ctx, pid_t pid, int wait_status)
 {
 	(void)ctx;
 	(void)pid;
 	(void)wait_status;
 }
 
-/* It sees its socket close, and leaves. Watched until then, or a hunt would take it for an orphan
- * of the run it hunts. */
-static void send_away(struct spare *s, const struct keeper *k)
+/* The shim sees its socket close and exits. Until then it is watched, or reaper_sweep() would take
+ * it for an orphan. */
+static void pool_discard(struct pool *s, const struct pooled *k)
 {
-	reaper_watch(s->reaper, k->pid, on_gone, NULL);
+	reaper_watch(s->reaper, k->pid, pool_on_discarded, NULL);
 	close(k->control_fd);
 }
 
-static void dismiss(struct spare *s, size_t i)
+static void pool_discard_at(struct pool *s, size_t i)
 {
-	struct keeper k = take_out(s, i);
+	struct pooled k = pool_take(s, i);
 
-	send_away(s, &k);
+	pool_discard(s, &k);
 }
 
-static void dismiss_all(struct spare *s)
+static void pool_discard_all(struct pool *s)
 {
 	while (s->count)
-		dismiss(s, s->count - 1);
+		pool_discard_at(s, s->count - 1);
 }
 
-static void on_keeper_dead(void *ctx, pid_t pid, int wait_status)
+static void pool_on_shim_dead(void *ctx, pid_t pid, int wait_status)
 {
-	struct spare *s = ctx;
+	struct pool *s = ctx;
 
 	(void)wait_status;
 	for (size_t i = 0; i < s->count; i++) {
 		if (s->waiting[i].pid == pid) {
-			struct keeper k = take_out(s, i);
+			struct pooled k = pool_take(s, i);
 
 			close(k.control_fd); /* and the pid is nobody's any more */
 			return;
@@ -118,35 +118,35 @@ static void on_keeper_dead(void *ctx, pid_t pid, int wait_status)
 	}
 }
 
-static void begin_period(struct spare *s)
+static void pool_begin_period(struct pool *s)
 {
 	s->least = s->count;
 	loop_timer_start(s->loop, &s->unused, UNUSED_MS);
 }
 
-static void on_unused(struct ev_loop *loop, ev_timer *w, int revents)
+static void pool_on_unused(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	struct spare *s = w->data;
+	struct pool *s = w->data;
 
 	(void)loop;
 	(void)revents;
 	for (size_t left = s->least; left; left--)
-		dismiss(s, 0);
+		pool_discard_at(s, 0);
 	if (s->count)
-		begin_period(s);
+		pool_begin_period(s);
 }
 
-static void add(struct spare *s, const struct keeper *k)
+static void pool_add(struct pool *s, const struct pooled *k)
 {
 	s->waiting[s->count++] = *k;
-	reaper_watch(s->reaper, k->pid, on_keeper_dead, s);
+	reaper_watch(s->reaper, k->pid, pool_on_shim_dead, s);
 	if (s->count == 1)
-		begin_period(s);
+		pool_begin_period(s);
 }
 
 /* ---- what they were made with, and in which world ---- */
 
-static void forget_hidden(struct spare *s)
+static void pool_forget_hidden(struct pool *s)
 {
 	while (s->hidden_count)
 		mem_cleanup_close(&s->hidden[--s->hidden_count].fd);
@@ -167,14 +167,14 @@ static const struct shim_mount *next_hidden(const struct shim_plan *plan, size_t
 	return NULL;
 }
 
-/* A keeper covers what it finds, so what they will find is noted before the first is started. */
-static void note_hidden(struct spare *s)
+/* A shim covers what it finds, so what they will find is noted before the first is started. */
+static void pool_note_hidden(struct pool *s)
 {
 	const struct shim_mount *entry;
 	struct stat st;
 	size_t at = 0;
 
-	forget_hidden(s);
+	pool_forget_hidden(s);
 	while ((entry = next_hidden(s->plan, &at))) {
 		struct found f = { .fd = open(entry->path, O_PATH | O_NOFOLLOW | O_CLOEXEC) };
 
@@ -203,7 +203,7 @@ static bool is_still(const char *path, const struct found *f)
 }
 
 /* Has something come to a hidden path since, or gone from it? */
-static bool hidden_changed(const struct spare *s)
+static bool pool_hidden_changed(const struct pool *s)
 {
 	const struct shim_mount *entry;
 	size_t at = 0, count = 0;
@@ -219,7 +219,7 @@ static size_t tail_of(const struct shim_plan *plan)
 	return (size_t)plan->filter_len * 8 + plan->mounts_size;
 }
 
-static bool is_same(const struct spare *s, const struct spawn_request *request)
+static bool pool_is_same_kind(const struct pool *s, const struct spawn_request *request)
 {
 	const struct shim_plan *a = s->plan, *b = request->plan;
 
@@ -230,15 +230,15 @@ static bool is_same(const struct spare *s, const struct spawn_request *request)
 }
 
 /* Mounts made or gone since the last look. */
-static bool mounts_changed(const struct spare *s)
+static bool pool_mounts_changed(const struct pool *s)
 {
 	struct pollfd look = { .fd = s->mounts_fd, .events = POLLPRI };
 
 	return s->mounts_fd < 0 || poll(&look, 1, 0) != 0;
 }
 
-/* What keepers are made with from now on. */
-static void set_plan(struct spare *s, const struct spawn_request *request)
+/* What shims are made with from now on. */
+static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 {
 	const struct shim_plan *plan = request->plan;
 
@@ -247,7 +247,7 @@ static void set_plan(struct spare *s, const struct spawn_request *request)
 	if (s->mounts_fd < 0)
 		s->mounts_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	memset(s->plan, 0, SHIM_PLAN_HEAD);
-	s->plan->flags = (plan->flags & ~(uint32_t)OWN_FLAGS) | SHIM_SPARE;
+	s->plan->flags = (plan->flags & ~(uint32_t)OWN_FLAGS) | SHIM_POOLED;
 	s->plan->uid = plan->uid;
 	s->plan->gid = plan->gid;
 	s->plan->landlock_fd = s->plan->group_fd = s->plan->forks_fd = -1;
@@ -258,27 +258,27 @@ static void set_plan(struct spare *s, const struct spawn_request *request)
 	s->clone_flags = request->clone_flags;
 }
 
-/* Before a keeper is used or made: is the world still that of the others? */
-static void look_around(struct spare *s, bool other_plan)
+/* Before a shim is used or made: is the world still that of the others? */
+static void pool_check_stale(struct pool *s, bool other_plan)
 {
-	bool changed = mounts_changed(s); /* this tells once only */
+	bool changed = pool_mounts_changed(s); /* this tells once only */
 
-	if (!changed && !other_plan && !hidden_changed(s))
+	if (!changed && !other_plan && !pool_hidden_changed(s))
 		return;
-	dismiss_all(s);
-	note_hidden(s);
+	pool_discard_all(s);
+	pool_note_hidden(s);
 	s->kind++;
 }
 
 /* ---- starting one ---- */
 
-/* @path is for messages; the plan has none. @flags: SHIM_FED or 0. */
-static int make(struct spare *s, const char *path, uint32_t flags, struct spawn_result *result,
+/* @path is for messages; the plan has none. @flags: SHIM_QUEUED or 0. */
+static int pool_spawn(struct pool *s, const char *path, uint32_t flags, struct spawn_result *result,
 		struct err *e)
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	char name[] = "procpen-spare", *argv[] = { name, NULL }, *envp[] = { NULL };
+	char name[] = "procpen-pooled", *argv[] = { name, NULL }, *envp[] = { NULL };
 	struct spawn_request request = {
 		.path = path, .argv = argv, .envp = envp, .cwd_fd = root,
 		.stdin_fd = null, .stdout_fd = null, .stderr_fd = null,
@@ -288,13 +288,13 @@ static int make(struct spare *s, const char *path, uint32_t flags, struct spawn_
 	*result = (struct spawn_result){ .control_fd = -1 };
 	if (root < 0 || null < 0)
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, path, e);
-	s->plan->flags = (s->plan->flags & ~(uint32_t)SHIM_FED) | flags;
+	s->plan->flags = (s->plan->flags & ~(uint32_t)SHIM_QUEUED) | flags;
 	return spawn_start(&request, result, e);
 }
 
-static void on_more(struct ev_loop *loop, ev_timer *w, int revents)
+static void pool_on_refill(struct ev_loop *loop, ev_timer *w, int revents)
 {
-	struct spare *s = w->data;
+	struct pool *s = w->data;
 	struct spawn_result made;
 	struct err ignored = ERR_INIT; /* the next run starts in the ordinary way, and tells */
 
@@ -302,33 +302,34 @@ static void on_more(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents;
 	if (s->count)
 		return;
-	look_around(s, false);
-	if (make(s, "", 0, &made, &ignored))
+	pool_check_stale(s, false);
+	if (pool_spawn(s, "", 0, &made, &ignored))
 		err_release(&ignored);
 	else
-		add(s, &(struct keeper){ .pid = made.keeper_pid, .control_fd = made.control_fd });
+		pool_add(s, &(struct pooled){ .pid = made.shim_pid,
+					      .control_fd = made.control_fd });
 }
 
-struct spare *spare_new(struct ev_loop *loop, struct reaper *reaper)
+struct pool *pool_new(struct ev_loop *loop, struct reaper *reaper)
 {
-	struct spare *s = mem_zalloc(sizeof(*s));
+	struct pool *s = mem_zalloc(sizeof(*s));
 
 	s->loop = loop;
 	s->reaper = reaper;
 	s->mounts_fd = -1;
-	ev_timer_init(&s->more, on_more, 0., 0.);
-	ev_timer_init(&s->unused, on_unused, 0., 0.);
-	s->more.data = s->unused.data = s;
+	ev_timer_init(&s->refill, pool_on_refill, 0., 0.);
+	ev_timer_init(&s->unused, pool_on_unused, 0., 0.);
+	s->refill.data = s->unused.data = s;
 	return s;
 }
 
-void spare_free(struct spare *s)
+void pool_free(struct pool *s)
 {
 	if (!s)
 		return;
-	loop_timer_stop(s->loop, &s->more);
-	dismiss_all(s);
-	forget_hidden(s);
+	loop_timer_stop(s->loop, &s->refill);
+	pool_discard_all(s);
+	pool_forget_hidden(s);
 	mem_cleanup_close(&s->mounts_fd);
 	free(s->hidden);
 	free(s->plan);
@@ -362,7 +363,7 @@ static bool add_texts(struct shim_plan *plan, size_t *len, char *const *texts, u
 }
 
 /* Bytes of the message, 0 when the command does not fit into it. */
-static size_t write_second(struct shim_plan *plan, const struct spawn_request *request)
+static size_t pool_write_second(struct shim_plan *plan, const struct spawn_request *request)
 {
 	const char *cwd = request->cwd ? request->cwd : "";
 	size_t path_len = strlen(request->path), cwd_len = strlen(cwd);
@@ -372,10 +373,10 @@ static size_t write_second(struct shim_plan *plan, const struct spawn_request *r
 		return 0;
 	memcpy(plan, request->plan, SHIM_PLAN_HEAD);
 	plan->flags |= request->announce ? SHIM_ANNOUNCE : 0;
-	/* With one of these a command cannot write below /proc/PID of its keeper, which none of
-	 * intact.c's looks would show. */
+	/* With one of these a command cannot write below /proc/PID of its shim, which none of
+	 * taint.c's looks would show. */
 	if (plan->flags & SHIM_MOUNTS || plan->landlock_fd >= 0)
-		plan->flags |= SHIM_STAYS;
+		plan->flags |= SHIM_REUSABLE;
 	plan->filter_len = plan->mounts_size = plan->strings_size = 0;
 	plan->path_len = (uint32_t)path_len;
 	plan->cwd_len = (uint32_t)cwd_len;
@@ -390,7 +391,7 @@ static size_t write_second(struct shim_plan *plan, const struct spawn_request *r
 }
 
 /* 0, or -1 with errno. */
-static int send_second(int control_fd, const struct shim_plan *plan, size_t len,
+static int pooled_send(int control_fd, const struct shim_plan *plan, size_t len,
 		       const struct spawn_request *request)
 {
 	int fds[RIGHTS_MAX] = { request->stdin_fd, request->stdout_fd, request->stderr_fd,
@@ -413,7 +414,7 @@ static int send_second(int control_fd, const struct shim_plan *plan, size_t len,
 /* ---- commands ---- */
 
 /* Its first word says that everything is in place; without it, it is not to be trusted yet. */
-static bool is_ready(struct keeper *k)
+static bool pooled_is_ready(struct pooled *k)
 {
 	struct shim_report report;
 
@@ -423,9 +424,9 @@ static bool is_ready(struct keeper *k)
 	return k->ready;
 }
 
-/* Where nothing keeps commands from it, one may have stopped a keeper: it would never read what we
+/* Where nothing keeps commands from it, one may have stopped a shim: it would never read what we
  * send, nor see its socket close. The reaper does not take that news. */
-static bool is_stopped(const struct keeper *k)
+static bool pooled_is_stopped(const struct pooled *k)
 {
 	siginfo_t news = { 0 };
 
@@ -433,30 +434,30 @@ static bool is_stopped(const struct keeper *k)
 }
 
 /* Give the command to one that waits, the last one first: its memory is the warmest. */
-static int give(struct spare *s, const struct shim_plan *second, size_t len,
+static int pool_acquire(struct pool *s, const struct shim_plan *second, size_t len,
 		const struct spawn_request *request, struct spawn_result *result)
 {
 	for (size_t i = s->count; i--;) {
-		struct keeper k;
+		struct pooled k;
 
-		if (!is_ready(&s->waiting[i]))
+		if (!pooled_is_ready(&s->waiting[i]))
 			continue;
-		k = take_out(s, i);
-		if (is_stopped(&k))
+		k = pool_take(s, i);
+		if (pooled_is_stopped(&k))
 			kill(k.pid, SIGKILL); /* our child, and not yet collected */
-		else if (!send_second(k.control_fd, second, len, request)) {
+		else if (!pooled_send(k.control_fd, second, len, request)) {
 			*result = (struct spawn_result){
-				.keeper_pid = k.pid, .control_fd = k.control_fd,
+				.shim_pid = k.pid, .control_fd = k.control_fd,
 				.kind = s->kind, .past = k.past,
 			};
 			return 0;
 		}
-		send_away(s, &k);
+		pool_discard(s, &k);
 	}
 	return -1;
 }
 
-int spare_start(struct spare *s, const struct spawn_request *request, struct spawn_result *result,
+int pool_start(struct pool *s, const struct spawn_request *request, struct spawn_result *result,
 		struct err *e)
 {
 	static struct shim_plan second; /* big, and used by one call at a time */
@@ -465,32 +466,32 @@ int spare_start(struct spare *s, const struct spawn_request *request, struct spa
 
 	if (request->plan->flags & NEVER || request->plan->group_fd >= 0)
 		return spawn_start(request, result, e);
-	len = write_second(&second, request);
+	len = pool_write_second(&second, request);
 	if (!len)
 		return spawn_start(request, result, e);
-	other_plan = !is_same(s, request);
+	other_plan = !pool_is_same_kind(s, request);
 	if (other_plan)
-		set_plan(s, request);
-	look_around(s, other_plan);
-	if (!s->count && !ev_is_active(&s->more))
-		loop_timer_start(s->loop, &s->more, MORE_MS);
-	if (!give(s, &second, len, request, result))
+		pool_set_plan(s, request);
+	pool_check_stale(s, other_plan);
+	if (!s->count && !ev_is_active(&s->refill))
+		loop_timer_start(s->loop, &s->refill, REFILL_MS);
+	if (!pool_acquire(s, &second, len, request, result))
 		return 0;
-	if (make(s, request->path, SHIM_FED, result, e))
+	if (pool_spawn(s, request->path, SHIM_QUEUED, result, e))
 		return -1;
 	result->kind = s->kind;
-	if (!send_second(result->control_fd, &second, len, request))
+	if (!pooled_send(result->control_fd, &second, len, request))
 		return 0;
 	spawn_failed(SHIM_STAGE_PLAN, errno, request->path, e);
 	mem_cleanup_close(&result->control_fd);
 	return -1;
 }
 
-void spare_return(struct spare *s, const struct spawn_result *started,
+void pool_return(struct pool *s, const struct spawn_result *started,
 		  const struct shim_report *last)
 {
-	struct keeper k = {
-		.pid = started->keeper_pid, .control_fd = started->control_fd, .ready = true,
+	struct pooled k = {
+		.pid = started->shim_pid, .control_fd = started->control_fd, .ready = true,
 		.past = started->past,
 	};
 
@@ -499,20 +500,20 @@ void spare_return(struct spare *s, const struct spawn_result *started,
 		return;
 	}
 	if (started->kind != s->kind || s->count == WAITING_MAX || ++k.past.runs >= RUNS_MAX) {
-		send_away(s, &k);
+		pool_discard(s, &k);
 		return;
 	}
 	k.past.cpu_us += last->cpu_us;
 	k.past.io_read_bytes += last->io_read_bytes;
 	k.past.io_write_bytes += last->io_write_bytes;
-	add(s, &k);
+	pool_add(s, &k);
 }
 
-bool spare_drop_idle(struct spare *s)
+bool pool_drop_idle(struct pool *s)
 {
 	bool any = s && s->count;
 
 	if (any)
-		dismiss_all(s);
+		pool_discard_all(s);
 	return any;
 }

@@ -1,10 +1,10 @@
-#include "os/shim/watch.h"
+#include "os/shim/limit.h"
 
 #include <linux/sched.h>
 
 #include "os/shim/sys.h"
-#include "os/shim/tally.h"
-#include "os/shim/throttle.h"
+#include "os/shim/sampler.h"
+#include "os/shim/cpu_throttle.h"
 
 #define MS 1000000u
 #define LOOK_MIN (20u * MS)
@@ -14,11 +14,11 @@
 #define COST_SHARE 20 /* a look may take this part of the time until the next */
 
 static const struct shim_limits *limits;
-static unsigned parts;      /* enum tally_part; 0: nothing is watched */
+static unsigned parts;      /* enum sample_part; 0: nothing is watched */
 static unsigned quiet;      /* so many turns ago something ran */
 static uint64_t due;
 static uint64_t peak;
-static struct tally last;
+static struct sample last;
 
 /* The last dear measurement of memory. */
 static struct {
@@ -27,31 +27,31 @@ static struct {
 	int wanted;              /* the last look did without, and went by the old figure */
 } exact;
 
-void watch_start(const struct shim_plan *plan)
+void limit_start(const struct shim_plan *plan)
 {
 	limits = &plan->limits;
-	parts = (limits->memory_bytes ? TALLY_MEMORY : 0) | (limits->tasks ? TALLY_TASKS : 0) |
-		(limits->cpu_permille ? TALLY_CPU : 0);
+	parts = (limits->memory_bytes ? SAMPLE_MEMORY : 0) | (limits->tasks ? SAMPLE_TASKS : 0) |
+		(limits->cpu_permille ? SAMPLE_CPU : 0);
 	quiet = 0;
 	peak = 0;
-	last = (struct tally){ 0 };
+	last = (struct sample){ 0 };
 	exact.used = exact.resident = exact.due = 0;
 	exact.wanted = 0;
 	if (!parts)
 		return;
-	tally_reset();
+	sampler_reset();
 	if (limits->cpu_permille)
-		throttle_start(limits->cpu_permille, (plan->flags & SHIM_PID_NS) != 0);
-	due = tally_now() + (limits->cpu_permille ? LOOK_MIN / 2 : LOOK_MIN);
+		cpu_throttle_start(limits->cpu_permille, (plan->flags & SHIM_PID_NS) != 0);
+	due = sampler_now_ns() + (limits->cpu_permille ? LOOK_MIN / 2 : LOOK_MIN);
 }
 
-int64_t watch_wait(void)
+int64_t limit_wait(void)
 {
 	uint64_t now;
 
 	if (!parts)
 		return -1;
-	now = tally_now();
+	now = sampler_now_ns();
 	return due > now ? (int64_t)(due - now) : 0;
 }
 
@@ -74,10 +74,10 @@ static uint64_t memory_used(uint64_t now)
 		exact.wanted = 1;
 		return exact.used;
 	}
-	before = tally_own_cpu();
-	exact.used = tally_memory_exact();
+	before = sampler_own_cpu_ns();
+	exact.used = sampler_memory_exact();
 	exact.resident = last.resident;
-	exact.due = now + (tally_own_cpu() - before) * COST_SHARE;
+	exact.due = now + (sampler_own_cpu_ns() - before) * COST_SHARE;
 	return exact.used;
 }
 
@@ -105,7 +105,7 @@ static uint64_t wait_after(uint64_t cost)
 		wait = clamp(left / GROWTH_TASKS_PER_MS * MS, wait);
 	}
 	if (limits->cpu_permille) {
-		share = throttle_wait(quiet);
+		share = cpu_throttle_wait(quiet);
 		wait = share < wait ? share : wait;
 	}
 	return cost * COST_SHARE > wait ? cost * COST_SHARE : wait;
@@ -116,24 +116,24 @@ static void look_quietly(uint64_t now)
 {
 	quiet++;
 	if (limits->cpu_permille)
-		throttle_account(now, &last, 1);
+		cpu_throttle_account(now, &last, 1);
 	due = now + wait_after(0);
 }
 
-enum shim_limit watch_look(void)
+enum shim_limit limit_look(void)
 {
-	uint64_t now = parts ? tally_now() : 0, used, before;
+	uint64_t now = parts ? sampler_now_ns() : 0, used, before;
 
 	if (!parts || now < due)
 		return 0;
-	if (!exact.wanted && tally_quiet()) {
+	if (!exact.wanted && sampler_quiet()) {
 		look_quietly(now);
 		return 0;
 	}
 	quiet = 0;
-	before = tally_own_cpu();
-	tally_look(parts, &last);
-	used = parts & TALLY_MEMORY ? memory_used(now) : 0;
+	before = sampler_own_cpu_ns();
+	sampler_look(parts, &last);
+	used = parts & SAMPLE_MEMORY ? memory_used(now) : 0;
 	if (used > peak)
 		peak = used;
 	if (limits->memory_bytes && used > limits->memory_bytes)
@@ -141,23 +141,23 @@ enum shim_limit watch_look(void)
 	if (limits->tasks && last.tasks > limits->tasks)
 		return SHIM_LIMIT_TASKS;
 	if (limits->cpu_permille)
-		throttle_account(now, &last, 0);
-	due = now + wait_after(tally_own_cpu() - before);
+		cpu_throttle_account(now, &last, 0);
+	due = now + wait_after(sampler_own_cpu_ns() - before);
 	return 0;
 }
 
-uint64_t watch_memory_peak(void)
+uint64_t limit_memory_peak(void)
 {
 	return peak;
 }
 
-uint32_t watch_tasks(void)
+uint32_t limit_tasks(void)
 {
 	return last.tasks;
 }
 
-void watch_before_signal(void)
+void limit_before_signal(void)
 {
-	if (parts & TALLY_CPU)
-		throttle_let_go();
+	if (parts & SAMPLE_CPU)
+		cpu_throttle_let_go();
 }

@@ -1,4 +1,4 @@
-#include "os/shim/throttle.h"
+#include "os/shim/cpu_throttle.h"
 
 #include <asm/signal.h>
 
@@ -32,7 +32,7 @@ static int64_t count_processors(void)
 	return count ? count : 1;
 }
 
-void throttle_start(uint32_t limit, int reaches_all)
+void cpu_throttle_start(uint32_t limit, int reaches_all)
 {
 	/* Or each stop of a child of ours would wake us up. */
 	struct kernel_sigaction quiet = { .flags = SA_NOCLDSTOP };
@@ -42,7 +42,7 @@ void throttle_start(uint32_t limit, int reaches_all)
 	processors = count_processors();
 	balance_ns = 0;
 	stopped = 0;
-	last_ns = tally_now();
+	last_ns = sampler_now_ns();
 	last_cpu_ns = 0;
 	sys4(__NR_rt_sigaction, SIGCHLD, &quiet, 0, sizeof(quiet.mask));
 }
@@ -54,7 +54,7 @@ static int stop_members(void)
 	struct member *m;
 	int count = 0;
 
-	for (size_t i = 0; (m = tally_member(i)); i++) {
+	for (size_t i = 0; (m = sampler_member(i)); i++) {
 		if (!m->halted && !m->ours)
 			m->halted = proctree_stop_pending(m->pid) != 0;
 		if (m->halted)
@@ -70,13 +70,13 @@ static int stop_members(void)
 /* Look until nothing new shows up: then all that could fork are stopped. */
 static void stop_what_forks(void)
 {
-	struct tally ignored;
+	struct sample ignored;
 	struct member *m;
 	int more = 1;
 
 	for (int pass = 0; more && pass < PASSES_MAX; pass++) {
-		tally_look(TALLY_CPU, &ignored);
-		for (size_t i = 0; (m = tally_member(i)); i++)
+		sampler_look(SAMPLE_CPU, &ignored);
+		for (size_t i = 0; (m = sampler_member(i)); i++)
 			m->halted |= m->ours; /* the signal may still be on its way */
 		more = stop_members();
 	}
@@ -88,17 +88,17 @@ static void adopt_new(void)
 {
 	struct member *m;
 
-	for (size_t i = 0; (m = tally_member(i)); i++)
+	for (size_t i = 0; (m = sampler_member(i)); i++)
 		m->ours |= m->is_new;
 }
 
 /* One call reaches all at once. */
 static void stop_namespace(void)
 {
-	struct tally ignored;
+	struct sample ignored;
 
 	sys2(__NR_kill, -1, SIGSTOP);
-	tally_look(TALLY_CPU, &ignored);
+	sampler_look(SAMPLE_CPU, &ignored);
 	adopt_new();
 }
 
@@ -112,9 +112,9 @@ static void stop_tree(void)
 		stop_what_forks();
 }
 
-void throttle_let_go(void)
+void cpu_throttle_let_go(void)
 {
-	struct tally ignored;
+	struct sample ignored;
 	struct member *m;
 	size_t count = 0;
 	int foreign = 0; /* stopped by the command itself */
@@ -122,13 +122,13 @@ void throttle_let_go(void)
 	if (!stopped)
 		return;
 	if (whole_namespace) {
-		tally_look(TALLY_CPU, &ignored);
+		sampler_look(SAMPLE_CPU, &ignored);
 		adopt_new();
 	}
-	for (; (m = tally_member(count)); count++)
+	for (; (m = sampler_member(count)); count++)
 		foreign |= m->halted && !m->ours;
 	while (count--) {
-		m = tally_member(count);
+		m = sampler_member(count);
 		if (m->ours)
 			sys2(__NR_kill, m->pid, SIGCONT);
 		m->ours = m->halted = 0;
@@ -140,7 +140,7 @@ void throttle_let_go(void)
 
 /* What went out in the last @span_ns. Where time was forgotten the wall clock counts instead, for
  * each process that was seen running. */
-static int64_t used(int64_t span_ns, const struct tally *t, int quiet)
+static int64_t used(int64_t span_ns, const struct sample *t, int quiet)
 {
 	int64_t known = (int64_t)(t->cpu_ns - last_cpu_ns), by_clock;
 
@@ -151,7 +151,7 @@ static int64_t used(int64_t span_ns, const struct tally *t, int quiet)
 	return by_clock > known ? by_clock : known;
 }
 
-void throttle_account(uint64_t now_ns, const struct tally *t, int quiet)
+void cpu_throttle_account(uint64_t now_ns, const struct sample *t, int quiet)
 {
 	const int64_t most = WINDOW_NS / 1000 * permille;
 	int64_t span_ns = (int64_t)(now_ns - last_ns);
@@ -164,12 +164,12 @@ void throttle_account(uint64_t now_ns, const struct tally *t, int quiet)
 	if (stopped && whole_namespace && !quiet)
 		adopt_new();
 	if (balance_ns >= 0 && stopped)
-		throttle_let_go();
+		cpu_throttle_let_go();
 	else if (balance_ns < 0 && !(stopped && quiet)) /* also what others have continued */
 		stop_tree();
 }
 
-uint64_t throttle_wait(unsigned quiet)
+uint64_t cpu_throttle_wait(unsigned quiet)
 {
 	int64_t wait = (int64_t)TICK_NS << (quiet < 4 ? quiet : 4), until;
 

@@ -1,5 +1,5 @@
 /*
- * denials - which system calls of a run its filter refused.
+ * seccomp_unotify - which system calls of a run its filter refused.
  *
  * For runs that asked for it: the filter of such a run does not answer by itself
  * but tells us (seccomp_unotify(2)), and the caller waits until we have answered
@@ -12,15 +12,15 @@
  * run a pause between turns, so a flood of refused calls slows down nobody but its
  * run; so many different calls by name, the rest as a number.
  */
-#ifndef PROCPEN_OS_SANDBOX_DENIALS_H
-#define PROCPEN_OS_SANDBOX_DENIALS_H
+#ifndef PROCPEN_OS_SANDBOX_SECCOMP_UNOTIFY_H
+#define PROCPEN_OS_SANDBOX_SECCOMP_UNOTIFY_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "os/loop.h"
 
-#define DENIALS_MAX 32 /* different calls */
+#define SECCOMP_UNOTIFY_MAX 32 /* different calls */
 
 struct denial {
 	char name[48];     /* "mount", "i386 mount"; "" if nobody knows one */
@@ -30,22 +30,22 @@ struct denial {
 	uint64_t count;
 };
 
-struct denials;
+struct seccomp_unotify;
 
 /* Begin to answer; takes @listener. NULL (and @listener closed) if this kernel's messages are
  * not ours: refused calls then answer ENOSYS. */
-struct denials *denials_new(struct ev_loop *loop, int listener);
+struct seccomp_unotify *seccomp_unotify_new(struct ev_loop *loop, int listener);
 
 /* Nobody is left to be answered: close. What was counted stays. Idempotent, accepts NULL. */
-void denials_stop(struct denials *d);
+void seccomp_unotify_stop(struct seccomp_unotify *d);
 
 /* Stop and free; accepts NULL. */
-void denials_free(struct denials *d);
+void seccomp_unotify_free(struct seccomp_unotify *d);
 
 /* The different calls in the order of their first refusal; *@count may be 0. Accepts NULL. */
-const struct denial *denials_list(const struct denials *d, size_t *count);
+const struct denial *seccomp_unotify_list(const struct seccomp_unotify *d, size_t *count);
 
-/* Refusals of further calls beyond DENIALS_MAX different ones. Accepts NULL. */
-uint64_t denials_others(const struct denials *d);
+/* Refusals of further calls beyond SECCOMP_UNOTIFY_MAX different ones. Accepts NULL. */
+uint64_t seccomp_unotify_others(const struct seccomp_unotify *d);
 
 #endif

@@ -1,0 +1,47 @@
+/*
+ * pool - idle shims, each with a sandbox that is ready for the next command.
+ *
+ * Namespaces, mounts and the filter take longer to make than many commands run, and
+ * all runs of a server need the same ones. So a shim whose tree ended by itself and
+ * that shows no taint (os/shim/taint.h) serves another command, and while commands run
+ * and the pool is empty one shim is made ahead.
+ *
+ * An idle shim holds nothing of any command, has every layer that it will need, and dies
+ * with the server. The pool discards it after half a minute without use, when the host's
+ * mounts change, when something appears at a path that is to be hidden, and when a run
+ * asks for other layers.
+ *
+ * The pool does not serve runs with a listener or a network namespace of their own, runs
+ * in a control group of version 2, and commands with more arguments than one message
+ * takes: pool_start() starts a shim of their own for them.
+ */
+#ifndef PROCPEN_OS_SPAWN_POOL_H
+#define PROCPEN_OS_SPAWN_POOL_H
+
+#include "os/loop.h"
+#include "os/reaper.h"
+#include "os/spawn/spawn.h"
+
+struct pool;
+
+struct pool *pool_new(struct ev_loop *loop, struct reaper *reaper);
+
+/* Discards all idle shims. */
+void pool_free(struct pool *s);
+
+/* Like spawn_start(), with an idle shim where one fits. Call only while the loop runs. */
+int pool_start(struct pool *s, const struct spawn_request *request, struct spawn_result *result,
+	       struct err *e);
+
+/*
+ * Take back the shim of @started, which said in @last that it is reusable: its socket and its pid
+ * belong to the pool from here on, and nobody else may watch the pid. It is discarded when @s is
+ * NULL or has no place.
+ */
+void pool_return(struct pool *s, const struct spawn_result *started,
+		 const struct shim_report *last);
+
+/* Discard all idle shims; @s may be NULL. Returns true if there were any. */
+bool pool_drop_idle(struct pool *s);
+
+#endif
