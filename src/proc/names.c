@@ -28,6 +28,7 @@ static const char *const reasons[] = {
 	[PROC_REASON_PROCESS_LIMIT] = "process_limit",
 	[PROC_REASON_SECCOMP] = "seccomp",
 	[PROC_REASON_SERVER_SHUTDOWN] = "server_shutdown",
+	[PROC_REASON_SUPERVISOR_LOST] = "supervisor_lost",
 };
 
 /* signal(7). A table of our own: of the C libraries only glibc tells them (sigabbrev_np(3)). */

@@ -22,6 +22,7 @@ enum proc_reason {
 	PROC_REASON_PROCESS_LIMIT,
 	PROC_REASON_SECCOMP,
 	PROC_REASON_SERVER_SHUTDOWN,
+	PROC_REASON_SUPERVISOR_LOST,
 };
 
 const char *names_state(enum proc_state state);   /* "timed_out" */

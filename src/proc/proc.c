@@ -71,7 +71,7 @@ static void decide_state(struct proc *p)
 		decide_killed(p);
 	} else if (!p->exited || by_signal) {
 		p->state = PROC_STATE_KILLED;
-		p->reason = by_signal ? reason_of_status(p) : PROC_REASON_SIGNALED;
+		p->reason = by_signal ? reason_of_status(p) : PROC_REASON_SUPERVISOR_LOST;
 	} else {
 		p->state = PROC_STATE_COMPLETED;
 		p->reason = PROC_REASON_EXITED;

@@ -115,7 +115,8 @@ def test_nobody_counts_what_a_killed_shim_leaves():
     found = re.search(r"attack (\d+)", answer["stdout_summary"])
     if found and int(found[1]):
         raise Skip("a command cannot kill its shim here: %s" % os.strerror(int(found[1])))
-    equal(answer["state"], "killed", "state")
+    equal((answer["state"], answer["reason"], answer["exit_code"], answer["signal"]),
+          ("killed", "supervisor_lost", None, None), "the end")
     equal(answer["leftover"], None, "leftover")
     check([w for w in answer["warnings"] if "resource_usage" in w], "no word about the usage")
     equal((answer["survivors"], server.survivors(0)), (0, []), "survivors")
