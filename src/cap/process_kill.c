@@ -15,7 +15,7 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "cap/cap.h"
-#include "cap/view.h"
+#include "cap/run_members.h"
 #include "proc/names.h"
 
 #define FORCE_AFTER_MS 10000.0 /* with SIGTERM, when nothing is said */
@@ -141,7 +141,7 @@ static void answer(struct req *r, struct proc *p)
 	jsonw_str(w, "reason", names_reason(p->reason));
 	write_leftover(w, p);
 	jsonw_int(w, "survivors", p->survivors);
-	view_alive(w, usage);
+	run_members_alive(w, usage);
 	req_ok(r);
 }
 

@@ -3,7 +3,7 @@
 
 #include "base/json.h"
 #include "cap/cap.h"
-#include "cap/view.h"
+#include "cap/run_members.h"
 #include "proc/names.h"
 
 #define LIVE_USAGE_MAX 20   /* runs whose usage is read anew; reading a tree takes 0.1 ms */
@@ -17,7 +17,7 @@ static void write_entry(struct jsonw *w, struct proc *p, int *live_reads)
 		usage = proc_usage(p);
 	jsonw_object(w, NULL);
 	jsonw_str(w, "process_id", p->id);
-	view_command(w, p, VIEW_COMMAND_LIST_MAX);
+	run_members_command(w, p, RUN_MEMBERS_COMMAND_LIST_MAX);
 	jsonw_str(w, "state", names_state(p->state));
 	if (proc_exit_code(p) >= 0)
 		jsonw_int(w, "exit_code", proc_exit_code(p));
@@ -25,9 +25,9 @@ static void write_entry(struct jsonw *w, struct proc *p, int *live_reads)
 		jsonw_null(w, "exit_code");
 	jsonw_time(w, "started_at", p->started_wall_ms);
 	jsonw_int(w, "duration_ms", proc_duration_ms(p));
-	view_usage(w, usage);
+	run_members_usage(w, usage);
 	jsonw_str(w, "working_directory", p->cwd);
-	view_pid(w, p);
+	run_members_pid(w, p);
 	jsonw_end_object(w);
 }
 

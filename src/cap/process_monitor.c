@@ -1,18 +1,18 @@
 /* process.monitor: the record of a run, at once or when it has ended. */
 #include "base/json.h"
 #include "cap/cap.h"
-#include "cap/denied.h"
-#include "cap/view.h"
+#include "cap/denied_calls.h"
+#include "cap/run_members.h"
 
 static void write_result(struct jsonw *w, struct proc *p)
 {
-	view_head(w, p);
-	view_times(w, p);
-	view_usage(w, proc_usage(p));
-	view_pid(w, p);
-	view_alive(w, &p->usage);
+	run_members_head(w, p);
+	run_members_times(w, p);
+	run_members_usage(w, proc_usage(p));
+	run_members_pid(w, p);
+	run_members_alive(w, &p->usage);
 	jsonw_bool(w, "matched", p->phase == PROC_SETTLED);
-	denied_write(w, p);
+	denied_calls_write(w, p);
 }
 
 static void answer(struct req *r, struct proc *p)

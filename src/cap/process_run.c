@@ -15,7 +15,7 @@
 #include "cap/run_env.h"
 #include "cap/run_limits.h"
 #include "cap/run_user.h"
-#include "cap/run_view.h"
+#include "cap/run_result.h"
 #include "os/sandbox/seccomp.h"
 #include "policy/env.h"
 #include "shell/words.h"
@@ -23,7 +23,7 @@
 #define START_LATE_MS 5000 /* a background run whose shim is silent is answered all the same */
 
 struct run_task {
-	struct run_view view; /* first: see cap/run_view.h */
+	struct run_result_options result_options; /* first: see cap/run_result.h */
 	struct command command;
 	char **envp;
 	int cwd_fd;
@@ -64,7 +64,7 @@ static struct run_task *task_new(struct req *r)
 	t->confine.explain = t->explain && confine_seccomp_can_notify();
 	t->confine.network_off = !json_get_bool(params, "network", true);
 	t->confine.strict = !strcmp(json_get_str(params, "profile", "default"), "strict");
-	run_view_read(&t->view, r);
+	run_result_options_read(&t->result_options, r);
 	r->task = t;
 	r->task_free = task_free;
 	return t;
@@ -106,8 +106,8 @@ static int prepare(struct cap_call *call, struct err *e)
 		return -1;
 	command_judge(&t->command, config, &call->judge);
 	call->event.command = t->command.shown;
-	t->view.stdin_ignored = t->background && t->command.stdin_bytes;
-	t->view.explain = t->explain;
+	t->result_options.stdin_ignored = t->background && t->command.stdin_bytes;
+	t->result_options.explain = t->explain;
 	return 0;
 }
 
@@ -151,8 +151,8 @@ static void answer(struct cap *c, struct req *r, struct proc *p)
 	struct run_task *t = r->task;
 	struct err e = ERR_INIT;
 
-	run_view_write(req_result(r), c, p, &t->view);
-	if (run_view_is_failure(p, &e))
+	run_result_write(req_result(r), c, p, &t->result_options);
+	if (run_result_is_failure(p, &e))
 		req_fail_partial(r, &e);
 	else
 		req_ok(r);

@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
-#include "cap/run_view.h"
+#include "cap/run_result.h"
 #include "mcp/confirm.h"
 #include "mcp/progress.h"
 #include "mcp/resources.h"
@@ -42,9 +42,9 @@ static void question(const struct req *r, json_t *notice, struct buf *line)
 /* The run whose output the text shows by its two ends, or NULL: nobody said how much to show. */
 static const struct proc *run_to_show(const struct req *r)
 {
-	const struct run_view *view = r->task;
+	const struct run_result_options *options = r->task;
 
-	if (strcmp(r->row->name, "process.run") || !view || !view->by_default || !r->run)
+	if (strcmp(r->row->name, "process.run") || !options || !options->by_default || !r->run)
 		return NULL;
 	return proctab_get(mcp_of(r)->cap->procs, r->run);
 }

@@ -9,7 +9,7 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/utf8.h"
-#include "cap/view.h"
+#include "cap/run_members.h"
 #include "proc/names.h"
 
 #define PAGE 100             /* entries of one page of the list */
@@ -94,7 +94,8 @@ static int read_cursor(const json_t *params, uint64_t *before)
 
 static void write_entry(struct jsonw *w, const struct proc *p, const struct mcp_shape *shape)
 {
-	size_t len = strlen(p->command), shown = utf8_cut(p->command, len, VIEW_COMMAND_LIST_MAX);
+	size_t len = strlen(p->command),
+	       shown = utf8_cut(p->command, len, RUN_MEMBERS_COMMAND_LIST_MAX);
 	char text[MCP_URI_MAX];
 
 	jsonw_object(w, NULL);

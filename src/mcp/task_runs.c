@@ -8,13 +8,13 @@
 #include "base/clock.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
-#include "cap/run_view.h"
+#include "cap/run_result.h"
 #include "mcp/tools.h"
 
 #define FAILED_KEPT_MS 600000 /* how long a task outlives a run that never started */
 
 struct own {
-	struct run_view view;
+	struct run_result_options result_options;
 	struct err failure; /* the run never started */
 	int64_t failed_ms;  /* monotonic */
 };
@@ -33,7 +33,7 @@ bool mcp_task_begin(struct mcp *m, const struct req *r, struct mcp_task *task)
 	    strcmp(r->row->name, "process.run"))
 		return false;
 	own = mem_zalloc(sizeof(*own));
-	own->view = *(const struct run_view *)r->task;
+	own->result_options = *(const struct run_result_options *)r->task;
 	task->own = own;
 	task->key = run->seq;
 	snprintf(task->name, sizeof(task->name), "%s", run->id);
@@ -91,15 +91,16 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 	jsonw_str(w, "resultType", "complete");
 	result_init(&result, REQ_LINE_MAX);
 	if (run) {
-		run_view_write(result_begin(&result, true), m->cap, run, &own->view);
+		run_result_write(result_begin(&result, true), m->cap, run, &own->result_options);
 		result_end(&result);
 	}
 	if (!run)
 		mcp_tools_write_error(w, &own->failure, NULL, shape);
-	else if (run_view_is_failure(run, &e))
+	else if (run_result_is_failure(run, &e))
 		mcp_tools_write_error(w, &e, &result, shape);
 	else
-		mcp_tools_write_result(w, &result, shape, own->view.by_default ? run : NULL);
+		mcp_tools_write_result(w, &result, shape,
+				       own->result_options.by_default ? run : NULL);
 	result_release(&result);
 	err_release(&e);
 	jsonw_end_object(w);

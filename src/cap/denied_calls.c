@@ -1,4 +1,4 @@
-#include "cap/denied.h"
+#include "cap/denied_calls.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +24,7 @@ static void write_call(struct jsonw *w, const char *name, uint64_t count, const 
 	jsonw_end_object(w);
 }
 
-void denied_write(struct jsonw *w, const struct proc *p)
+void denied_calls_write(struct jsonw *w, const struct proc *p)
 {
 	size_t count;
 	const struct denial *list = seccomp_unotify_list(p->notify, &count);
@@ -53,7 +53,7 @@ static void warn_of(struct jsonw *w, const struct denial *denial)
 	jsonw_str(w, NULL, text);
 }
 
-void denied_warn(struct jsonw *w, const struct proc *p, bool asked)
+void denied_calls_warn(struct jsonw *w, const struct proc *p, bool asked)
 {
 	size_t count;
 	const struct denial *list = seccomp_unotify_list(p->notify, &count);

@@ -1,18 +1,18 @@
-#include "cap/run_view.h"
+#include "cap/run_result.h"
 
 #include <stdio.h>
 
 #include "base/json.h"
-#include "cap/denied.h"
+#include "cap/denied_calls.h"
 #include "cap/run_limits.h"
-#include "cap/view.h"
+#include "cap/run_members.h"
 
 static bool is_given(const struct req *r, const char *name)
 {
 	return json_object_get(r->params, name);
 }
 
-void run_view_read(struct run_view *v, const struct req *r)
+void run_result_options_read(struct run_result_options *v, const struct req *r)
 {
 	int64_t lines = json_get_int(r->params, "stdout_lines", 100);
 	int64_t bytes = json_get_int(r->params, "max_output_bytes",
@@ -26,7 +26,8 @@ void run_view_read(struct run_view *v, const struct req *r)
 			!is_given(r, "max_output_bytes");
 }
 
-static void write_warnings(struct jsonw *w, const struct proc *p, const struct run_view *v)
+static void write_warnings(struct jsonw *w, const struct proc *p,
+			   const struct run_result_options *v)
 {
 	bool settled = p->phase == PROC_SETTLED;
 	char text[256];
@@ -57,7 +58,7 @@ static void write_warnings(struct jsonw *w, const struct proc *p, const struct r
 	if (p->usage_partial)
 		jsonw_str(w, NULL, "resource_usage is less than the truth: not all processes of "
 				   "this run could be counted when it was killed");
-	denied_warn(w, p, v->explain);
+	denied_calls_warn(w, p, v->explain);
 	jsonw_end_array(w);
 }
 
@@ -74,7 +75,7 @@ static void write_sandbox(struct jsonw *w, const struct cap *c, const struct pro
 	jsonw_end_array(w);
 }
 
-static void write_output(struct jsonw *w, const struct proc *p, struct run_view *v)
+static void write_output(struct jsonw *w, const struct proc *p, struct run_result_options *v)
 {
 	bool final = p->phase == PROC_SETTLED, out_cut, err_cut;
 
@@ -87,22 +88,23 @@ static void write_output(struct jsonw *w, const struct proc *p, struct run_view 
 	jsonw_bool(w, "stderr_truncated", err_cut);
 }
 
-void run_view_write(struct jsonw *w, const struct cap *c, struct proc *p, struct run_view *v)
+void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
+		      struct run_result_options *v)
 {
-	view_head(w, p);
+	run_members_head(w, p);
 	jsonw_bool(w, "success", proc_exit_code(p) == 0);
 	jsonw_bool(w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
 	write_output(w, p, v);
-	view_times(w, p);
-	view_usage(w, proc_usage(p));
-	view_pid(w, p);
-	view_tree(w, p);
+	run_members_times(w, p);
+	run_members_usage(w, proc_usage(p));
+	run_members_pid(w, p);
+	run_members_tree(w, p);
 	write_sandbox(w, c, p);
 	write_warnings(w, p, v);
-	denied_write(w, p);
+	denied_calls_write(w, p);
 }
 
-bool run_view_is_failure(const struct proc *p, struct err *e)
+bool run_result_is_failure(const struct proc *p, struct err *e)
 {
 	if (p->phase != PROC_SETTLED || !run_limits_struck(p))
 		return false;

@@ -1,4 +1,4 @@
-#include "cap/view.h"
+#include "cap/run_members.h"
 
 #include <string.h>
 
@@ -7,7 +7,7 @@
 
 #define COMMAND_MAX 4096 /* bytes of the command shown for one run */
 
-void view_command(struct jsonw *w, const struct proc *p, size_t max)
+void run_members_command(struct jsonw *w, const struct proc *p, size_t max)
 {
 	size_t len = strlen(p->command), shown = utf8_cut(p->command, len, max);
 
@@ -35,22 +35,22 @@ static void write_end(struct jsonw *w, const struct proc *p)
 	jsonw_str(w, "signal", proc_signal_name(p));
 }
 
-void view_head(struct jsonw *w, const struct proc *p)
+void run_members_head(struct jsonw *w, const struct proc *p)
 {
 	jsonw_str(w, "process_id", p->id);
-	view_command(w, p, COMMAND_MAX);
+	run_members_command(w, p, COMMAND_MAX);
 	write_state(w, p);
 	write_end(w, p);
 }
 
-void view_times(struct jsonw *w, const struct proc *p)
+void run_members_times(struct jsonw *w, const struct proc *p)
 {
 	jsonw_int(w, "duration_ms", proc_duration_ms(p));
 	jsonw_time(w, "started_at", p->started_wall_ms);
 	jsonw_time(w, "ended_at", p->phase == PROC_SETTLED ? p->ended_wall_ms : 0);
 }
 
-void view_pid(struct jsonw *w, const struct proc *p)
+void run_members_pid(struct jsonw *w, const struct proc *p)
 {
 	if (p->pid > 0)
 		jsonw_int(w, "pid", p->pid);
@@ -58,7 +58,7 @@ void view_pid(struct jsonw *w, const struct proc *p)
 		jsonw_null(w, "pid");
 }
 
-void view_usage(struct jsonw *w, const struct usage *u)
+void run_members_usage(struct jsonw *w, const struct usage *u)
 {
 	jsonw_object(w, "resource_usage");
 	jsonw_int(w, "cpu_ms", u->cpu_ms);
@@ -68,7 +68,7 @@ void view_usage(struct jsonw *w, const struct usage *u)
 	jsonw_end_object(w);
 }
 
-void view_alive(struct jsonw *w, const struct usage *u)
+void run_members_alive(struct jsonw *w, const struct usage *u)
 {
 	if (u->alive < 0)
 		jsonw_null(w, "alive");
@@ -76,7 +76,7 @@ void view_alive(struct jsonw *w, const struct usage *u)
 		jsonw_int(w, "alive", u->alive);
 }
 
-void view_tree(struct jsonw *w, const struct proc *p)
+void run_members_tree(struct jsonw *w, const struct proc *p)
 {
 	if (p->leftover_unknown)
 		jsonw_null(w, "leftover");

@@ -1,0 +1,33 @@
+/*
+ * run_members - a run as the members of a result object, the same in every capability.
+ */
+#ifndef PROCPEN_CAP_RUN_MEMBERS_H
+#define PROCPEN_CAP_RUN_MEMBERS_H
+
+#include "base/jsonw.h"
+#include "proc/proc.h"
+
+#define RUN_MEMBERS_COMMAND_LIST_MAX 256 /* bytes of the command shown in a list of runs */
+
+/* "process_id", "command", "state", "reason", "exit_code" and "signal". */
+void run_members_head(struct jsonw *w, const struct proc *p);
+
+/* "command": at most @max bytes, cut at a character, with an ellipsis when cut. */
+void run_members_command(struct jsonw *w, const struct proc *p, size_t max);
+
+/* "started_at", "ended_at" (null until the state is final), "duration_ms". */
+void run_members_times(struct jsonw *w, const struct proc *p);
+
+/* "pid": null when over. */
+void run_members_pid(struct jsonw *w, const struct proc *p);
+
+/* "resource_usage". */
+void run_members_usage(struct jsonw *w, const struct usage *u);
+
+/* "alive": processes now, as @u was looked at; null when that is unknown. */
+void run_members_alive(struct jsonw *w, const struct usage *u);
+
+/* "leftover", "survivors". */
+void run_members_tree(struct jsonw *w, const struct proc *p);
+
+#endif
