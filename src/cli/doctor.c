@@ -12,8 +12,8 @@
 #include "base/utf8.h"
 #include "base/version.h"
 #include "cli/options.h"
-#include "server/engine.h"
-#include "server/place.h"
+#include "server/context.h"
+#include "server/workspace.h"
 #include "server/sandbox.h"
 
 /* An empty workspace for the time, named as mkdtemp(3) wants it: random characters at the end. */
@@ -79,35 +79,35 @@ static bool is_whole(const json_t *missing)
 }
 
 /* Layers that are active, or why nothing can run. */
-static void look_at_layers(struct engine *n, json_t *active, json_t *missing, json_t *gaps)
+static void look_at_layers(struct context *ctx, json_t *active, json_t *missing, json_t *gaps)
 {
 	struct confine_applied usual;
 	struct err e = ERR_INIT;
 
-	confine_probe_all(n->confine);
-	if (confine_prepare(n->confine, &e)) {
+	confine_probe_all(ctx->confine);
+	if (confine_prepare(ctx->confine, &e)) {
 		add_missing(missing, "all", e.message, err_hint_text(&e));
 		err_release(&e);
 		return;
 	}
-	confine_usual(n->confine, &usual);
-	confine_each_applied(n->confine, &usual, add_text, active);
-	confine_each_gap(n->confine, add_text, gaps);
+	confine_usual(ctx->confine, &usual);
+	confine_each_applied(ctx->confine, &usual, add_text, active);
+	confine_each_gap(ctx->confine, add_text, gaps);
 }
 
-static json_t *examine(struct engine *n)
+static json_t *examine(struct context *ctx)
 {
 	json_t *active = json_array(), *missing = json_array(), *gaps = json_array();
 	bool broken;
 
-	look_at_layers(n, active, missing, gaps);
-	sandbox_each_unmet(&n->config, n->confine, add_missing, missing);
+	look_at_layers(ctx, active, missing, gaps);
+	sandbox_each_unmet(&ctx->config, ctx->confine, add_missing, missing);
 	/* Nothing can run, no server starts, or what runs is root and writes where it likes. */
-	broken = json_array_size(missing) || confine_warning(n->confine);
-	confine_each_missing(n->confine, add_missing, missing);
+	broken = json_array_size(missing) || confine_warning(ctx->confine);
+	confine_each_missing(ctx->confine, add_missing, missing);
 	return json_pack("{s:s, s:o, s:o, s:s, s:b, s:o, s:o, s:o}", "version", PROCPEN_VERSION,
 			 "machine", machine(), "workspace",
-			 string_of(scope_workspace(n->scope)), "verdict",
+			 string_of(scope_workspace(ctx->scope)), "verdict",
 			 broken ? BROKEN : is_whole(missing) ? "ok" : "weaker", "ok",
 			 is_whole(missing), "active", active, "missing", missing, "gaps", gaps);
 }
@@ -178,30 +178,29 @@ static int read_options(struct cli *cli, bool *json, int argc, char **argv)
 	return CLI_GO_ON;
 }
 
-/* Could a server with these options start where we are called? */
-static bool is_place(const struct engine_options *options)
+/* Could a server with these options start in the working directory? */
+static bool can_serve_here(const struct context_options *options)
 {
 	struct err ignored = ERR_INIT;
-	AUTO_FREE char *workspace = place_workspace(NULL, &ignored);
+	AUTO_FREE char *workspace = workspace_find(NULL, &ignored);
 	AUTO_FREE char *state_dir = NULL;
 	struct scope *scope = NULL;
 
 	if (workspace)
 		scope = scope_new(workspace, options->directories, &ignored);
 	if (scope)
-		state_dir = place_state_dir(options->state_dir, scope, &ignored);
+		state_dir = workspace_find_state_dir(options->state_dir, scope, &ignored);
 	scope_free(scope);
 	err_release(&ignored);
 	return state_dir != NULL;
 }
 
-/* Where it is called does not matter much: in a place that is no workspace, the home above all,
- * an empty one is made for the time. */
-static void choose_place(struct cli *cli, char scratch[SCRATCH_SIZE])
+/* Where no server could start, in the home above all, examine an empty directory made for it. */
+static void choose_workspace(struct cli *cli, char scratch[SCRATCH_SIZE])
 {
 	memset(stpcpy(scratch, SCRATCH_NAME), 'X', SCRATCH_RANDOM);
 	scratch[SCRATCH_SIZE - 1] = '\0';
-	if (!cli->options.workspace && !is_place(&cli->options) && mkdtemp(scratch))
+	if (!cli->options.workspace && !can_serve_here(&cli->options) && mkdtemp(scratch))
 		cli->options.workspace = scratch;
 	else
 		*scratch = '\0';
@@ -222,7 +221,7 @@ static int print(json_t *found, bool json)
 
 int cli_doctor(int argc, char **argv)
 {
-	struct engine n = { 0 };
+	struct context ctx = { 0 };
 	struct cli cli = { 0 };
 	struct err e = ERR_INIT;
 	char scratch[SCRATCH_SIZE] = "";
@@ -231,18 +230,18 @@ int cli_doctor(int argc, char **argv)
 	json_t *found;
 
 	if (status == CLI_GO_ON) {
-		engine_set_up_process(&n);
-		choose_place(&cli, scratch);
-		if (engine_open(&n, &cli.options, &e)) {
+		context_set_up_process(&ctx);
+		choose_workspace(&cli, scratch);
+		if (context_open(&ctx, &cli.options, &e)) {
 			fprintf(stderr, "procpen doctor: %s. %s\n", e.message, err_hint_text(&e));
 			err_release(&e);
 			status = 1;
 		} else {
-			found = examine(&n);
+			found = examine(&ctx);
 			status = print(found, json);
 			json_decref(found);
 		}
-		engine_close(&n);
+		context_close(&ctx);
 		if (*scratch)
 			rmdir(scratch);
 	}

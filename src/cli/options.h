@@ -2,7 +2,7 @@
 #ifndef PROCPEN_CLI_OPTIONS_H
 #define PROCPEN_CLI_OPTIONS_H
 
-#include "server/engine.h"
+#include "server/context.h"
 
 #define CLI_GO_ON (-1)
 #define CLI_SAY_HELP (-2)    /* --help or -h: cli_parse() says it */
@@ -10,7 +10,7 @@
 #define CLI_STATUS_USAGE 2
 
 struct cli {
-	struct engine_options options;
+	struct context_options options;
 	char **directories; /* behind options.directories; owned */
 	size_t directory_count;
 	const char *const *own; /* names of options that this command alone has, for a near miss;

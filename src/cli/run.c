@@ -10,9 +10,9 @@
 
 #include "base/mem.h"
 #include "cap/cap.h"
-#include "cli/wish.h"
+#include "cli/run_args.h"
 #include "os/stdio.h"
-#include "server/engine.h"
+#include "server/context.h"
 
 #define STATUS_REFUSED 77
 #define STATUS_TIMEOUT 124
@@ -25,7 +25,7 @@
 
 /* The terminal as a client: one call of process.run, answered by an exit status. */
 struct terminal {
-	struct engine engine;
+	struct context context;
 	struct proctab *procs;
 	struct reqtab *reqs;
 	struct cap cap;
@@ -171,18 +171,18 @@ static void watch_signals(struct terminal *t)
 	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
 		ev_signal_init(&t->signals[i], on_signal, numbers[i]);
 		t->signals[i].data = t;
-		ev_signal_start(t->engine.loop, &t->signals[i]);
+		ev_signal_start(t->context.loop, &t->signals[i]);
 	}
 }
 
 static void build(struct terminal *t)
 {
 	const struct proctab_options one = { .running_max = 1, .finished_max = 1 };
-	struct engine *n = &t->engine;
+	struct context *ctx = &t->context;
 
-	t->procs = proctab_new(n->loop, n->reaper, n->confine, n->instance, &one);
-	t->reqs = reqtab_new(n->loop, NULL, 1);
-	t->cap = engine_cap(n, t->procs, t->reqs);
+	t->procs = proctab_new(ctx->loop, ctx->reaper, ctx->confine, ctx->instance, &one);
+	t->reqs = reqtab_new(ctx->loop, NULL, 1);
+	t->cap = context_cap(ctx, t->procs, t->reqs);
 	t->cap.name_outcome = name_outcome;
 	t->cap.on_run = on_run;
 	t->cap.on_run_ctx = t;
@@ -220,7 +220,7 @@ static int call(struct terminal *t, json_t *params)
 	watch_signals(t);
 	cap_call(&t->cap, r);
 	while (reqtab_count(t->reqs) || proctab_trees(t->procs))
-		ev_run(t->engine.loop, EVRUN_ONCE);
+		ev_run(t->context.loop, EVRUN_ONCE);
 	return t->status;
 }
 
@@ -235,21 +235,22 @@ static bool passes_directory(void)
 	return false;
 }
 
-static int carry_out(struct wish *w, struct terminal *t)
+static int carry_out(struct run_args *args, struct terminal *t)
 {
 	struct err e = ERR_INIT;
 	int status;
 
 	if (passes_directory())
-		return wish_complain("a directory as standard input or output leads out of the "
-				     "sandbox", NULL);
-	engine_set_up_process(&t->engine);
-	if (stdio_guard(&e) || engine_open(&t->engine, &w->cli.options, &e)) {
+		return run_args_complain("a directory as standard input or output leads out of the "
+					 "sandbox",
+					 NULL);
+	context_set_up_process(&t->context);
+	if (stdio_guard(&e) || context_open(&t->context, &args->cli.options, &e)) {
 		status = say(&e);
 	} else {
 		build(t);
-		status = engine_check(&t->engine, &e) ? refuse(t, w->params, &e)
-						      : call(t, w->params);
+		status = context_check(&t->context, &e) ? refuse(t, args->params, &e)
+							: call(t, args->params);
 		tear_down(t);
 	}
 	err_release(&e);
@@ -258,14 +259,14 @@ static int carry_out(struct wish *w, struct terminal *t)
 
 int cli_run(int argc, char **argv)
 {
-	struct wish w = { 0 };
+	struct run_args args = { 0 };
 	struct terminal t = { 0 };
-	int status = wish_read(&w, argc, argv);
+	int status = run_args_read(&args, argc, argv);
 
 	if (status == CLI_GO_ON) {
-		status = carry_out(&w, &t);
-		engine_close(&t.engine);
+		status = carry_out(&args, &t);
+		context_close(&t.context);
 	}
-	wish_release(&w);
+	run_args_release(&args);
 	return status;
 }

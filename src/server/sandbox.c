@@ -11,7 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cap/run_user.h"
-#include "server/place.h"
+#include "server/workspace.h"
 
 /* Where other users get through, and nobody but root can write; the state directory of root is
  * mostly below a home that nobody may enter. */
@@ -88,10 +88,10 @@ int sandbox_check_record(const struct config *config, const char *state_dir, str
 	for (char *const *path = config_names(config, CONFIG_SANDBOX_WRITABLE); *path; path++) {
 		char *const directories[] = { NULL };
 		struct err ignored = ERR_INIT;
-		struct scope *place = scope_new(*path, directories, &ignored);
-		bool covers = place && place_covers_state(place, state_dir);
+		struct scope *writable = scope_new(*path, directories, &ignored);
+		bool covers = writable && workspace_covers_state_dir(writable, state_dir);
 
-		scope_free(place);
+		scope_free(writable);
 		err_release(&ignored); /* a file, or not there: it covers nothing */
 		if (!covers)
 			continue;
@@ -169,14 +169,14 @@ static bool runs_as_root(const struct config *config)
 	return found && geteuid() == 0 && !(request.as_user && request.uid);
 }
 
-struct confine *sandbox_new(const struct config *config, const struct sandbox_place *place)
+struct confine *sandbox_new(const struct config *config, const struct sandbox_inputs *in)
 {
 	AUTO_FREE char *record = NULL;
-	AUTO_FREE const char **writable = join(scope_directories(place->scope),
-					       names_of(config, CONFIG_SANDBOX_WRITABLE));
+	AUTO_FREE const char **writable =
+		join(scope_directories(in->scope), names_of(config, CONFIG_SANDBOX_WRITABLE));
 	struct confine_options options = {
-		.instance = place->instance,
-		.temporary = place->state_dir,
+		.instance = in->instance,
+		.temporary = in->state_dir,
 		.users_temporary = changes_user(config) ? USERS_TEMPORARY : NULL,
 		.profile = profile_of(config_choice(config, CONFIG_SANDBOX_PROFILE)),
 		.network = config_bool(config, CONFIG_SANDBOX_NETWORK),
@@ -188,12 +188,12 @@ struct confine *sandbox_new(const struct config *config, const struct sandbox_pl
 		.hidden = names_of(config, CONFIG_SANDBOX_HIDE),
 		.umask = (uint32_t)config_int(config, CONFIG_PROCESS_UMASK),
 		.tasks = config_int(config, CONFIG_LIMITS_TASKS_PER_RUN),
-		.nofile = place->nofile,
-		.reaper = place->reaper,
+		.nofile = in->nofile,
+		.reaper = in->reaper,
 	};
 
 	/* A command has no business in the record of what it did. */
-	if (asprintf(&record, "%s/audit", place->state_dir) < 0)
+	if (asprintf(&record, "%s/audit", in->state_dir) < 0)
 		abort();
 	options.record = record;
 	return confine_new(&options);

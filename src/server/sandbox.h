@@ -9,7 +9,7 @@
 #include "policy/scope.h"
 
 /* What a server has that the sandbox is made of; all borrowed, the reaper for good. */
-struct sandbox_place {
+struct sandbox_inputs {
 	const struct scope *scope;
 	const char *state_dir, *instance;
 	struct reaper *reaper;
@@ -24,7 +24,7 @@ int sandbox_check(const struct config *config, struct err *e);
 int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e);
 
 /* @config: checked. Never NULL. */
-struct confine *sandbox_new(const struct config *config, const struct sandbox_place *place);
+struct confine *sandbox_new(const struct config *config, const struct sandbox_inputs *in);
 
 /* Called for an option that cannot be followed on this machine. */
 typedef void sandbox_unmet_fn(void *ctx, const char *option, const char *reason,

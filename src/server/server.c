@@ -47,8 +47,8 @@
 enum phase { READING, ENDING, CLOSING };
 
 struct server {
-	struct engine engine;
-	struct ev_loop *loop; /* the engine's */
+	struct context context;
+	struct ev_loop *loop; /* the context's */
 	struct stdio stdio;
 	struct proctab *procs;
 
@@ -157,7 +157,7 @@ static void tell_survivors(struct server *s)
 			  s->survivors == 1 ? "" : "es",
 			  bare ? " (fork_chains: with neither a PID namespace nor a control group "
 				 "they can outrun the kill)" : "");
-	if (audit_stopped(s->engine.audit, &stop, &e)) {
+	if (audit_stopped(s->context.audit, &stop, &e)) {
 		log_warn("%s", e.message);
 		err_release(&e);
 	}
@@ -181,7 +181,7 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
 
 static int64_t eof_limit_ms(const struct server *s, int by_default_ms)
 {
-	int64_t seconds = config_int(&s->engine.config, CONFIG_SERVER_EOF_SECONDS);
+	int64_t seconds = config_int(&s->context.config, CONFIG_SERVER_EOF_SECONDS);
 
 	return seconds ? seconds * 1000 : by_default_ms;
 }
@@ -418,8 +418,8 @@ static void on_request_end(void *ctx, uint64_t handle)
 /* Descriptors that finished logs may hold: what running runs (six each) and we do not need. */
 static int spools_max(const struct server *s)
 {
-	int64_t running = config_int(&s->engine.config, CONFIG_LIMITS_RUNNING_PROCESSES);
-	rlim_t hard = s->engine.nofile.rlim_max;
+	int64_t running = config_int(&s->context.config, CONFIG_LIMITS_RUNNING_PROCESSES);
+	rlim_t hard = s->context.nofile.rlim_max;
 	int64_t left = (hard < INT32_MAX ? (int64_t)hard : INT32_MAX) - 6 * running - 64;
 
 	return left < SPOOLS_MIN ? SPOOLS_MIN : (int)left;
@@ -427,7 +427,7 @@ static int spools_max(const struct server *s)
 
 static void build_runs(struct server *s)
 {
-	const struct config *c = &s->engine.config;
+	const struct config *c = &s->context.config;
 	const struct proctab_options runs = {
 		.running_max = (int)config_int(c, CONFIG_LIMITS_RUNNING_PROCESSES),
 		.finished_max = (int)config_int(c, CONFIG_LIMITS_FINISHED_RECORDS),
@@ -439,14 +439,14 @@ static void build_runs(struct server *s)
 		.ahead = config_bool(c, CONFIG_SANDBOX_AHEAD),
 	};
 
-	s->procs = proctab_new(s->loop, s->engine.reaper, s->engine.confine, s->engine.instance,
+	s->procs = proctab_new(s->loop, s->context.reaper, s->context.confine, s->context.instance,
 			       &runs);
 	proctab_set_hook(s->procs, cap_on_proc_event, &s->cap);
 }
 
 static void build_protocol(struct server *s)
 {
-	const struct config *c = &s->engine.config;
+	const struct config *c = &s->context.config;
 
 	frame_init(&s->frame, (size_t)config_int(c, CONFIG_LIMITS_LINE_BYTES));
 	outq_init(&s->out, s->loop, &s->stdio.out,
@@ -454,7 +454,7 @@ static void build_protocol(struct server *s)
 	s->reqs = reqtab_new(s->loop, &s->out, (int)config_int(c, CONFIG_LIMITS_REQUESTS));
 	s->ask = ask_new(s->loop, &s->out);
 	reqtab_on_end(s->reqs, on_request_end, s);
-	s->cap = engine_cap(&s->engine, s->procs, s->reqs);
+	s->cap = context_cap(&s->context, s->procs, s->reqs);
 	route_init(&s->route, &s->cap, s->reqs, s->ask);
 	s->rpc = (struct rpc){ .reqs = s->reqs, .route = route_message, .ctx = &s->route };
 }
@@ -531,26 +531,26 @@ static void tear_down(struct server *s)
 	ask_free(s->ask);
 	outq_release(&s->out);
 	frame_release(&s->frame);
-	engine_stop(&s->engine);
+	context_stop(&s->context);
 	for (size_t i = 0; i < COUNT_OF(s->signals); i++)
 		ev_signal_stop(s->loop, &s->signals[i]);
 }
 
-int server_main(struct engine_options *options)
+int server_main(struct context_options *options)
 {
 	struct server s = { .stdio = { { .fd = -1 }, { .fd = -1 } } };
 	struct err e = ERR_INIT;
 	int status = 1;
 
-	engine_set_up_process(&s.engine);
+	context_set_up_process(&s.context);
 	ignore_others();
-	if (stdio_take(&s.stdio, &e) || engine_open(&s.engine, options, &e) ||
-	    engine_check(&s.engine, &e)) {
+	if (stdio_take(&s.stdio, &e) || context_open(&s.context, options, &e) ||
+	    context_check(&s.context, &e)) {
 		log_error("cannot start: %s. %s", e.message, err_hint_text(&e));
 		err_release(&e);
 	} else {
-		s.loop = s.engine.loop;
-		audit_serves(s.engine.audit);
+		s.loop = s.context.loop;
+		audit_serves(s.context.audit);
 		build_runs(&s);
 		build_protocol(&s);
 		watch(&s);
@@ -562,6 +562,6 @@ int server_main(struct engine_options *options)
 		tear_down(&s);
 	}
 	stdio_release(&s.stdio);
-	engine_close(&s.engine);
+	context_close(&s.context);
 	return status;
 }

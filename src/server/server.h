@@ -22,11 +22,11 @@
 #ifndef PROCPEN_SERVER_SERVER_H
 #define PROCPEN_SERVER_SERVER_H
 
-#include "server/engine.h"
+#include "server/context.h"
 
 /* Run until the end. Returns the exit status: 3 if processes of a run may still be alive (told on
  * stderr and by server_stop in the audit log), else 0, or 1 (told on stderr) if it cannot start, if
  * writing the answers failed, or if the client did not take them after the end of the input. */
-int server_main(struct engine_options *options);
+int server_main(struct context_options *options);
 
 #endif

@@ -79,7 +79,7 @@ struct session {
 
 static void serve(struct session *s, int fd)
 {
-	struct engine_options options = { .workspace = s->dir.dir };
+	struct context_options options = { .workspace = s->dir.dir };
 	char state[SCRATCH_PATH];
 	struct err e = ERR_INIT;
 	int nothing = open("/dev/null", O_WRONLY | O_CLOEXEC);

@@ -1,4 +1,4 @@
-#include "server/place.h"
+#include "server/workspace.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static bool same_file(const char *a, const char *b)
 	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
-char *place_workspace(const char *option, struct err *e)
+char *workspace_find(const char *option, struct err *e)
 {
 	const char *home = env_path("HOME");
 	const char *chosen = option;
@@ -69,7 +69,7 @@ static char *make_absolute(char *path)
 	return absolute;
 }
 
-bool place_covers_state(const struct scope *scope, const char *state_dir)
+bool workspace_covers_state_dir(const struct scope *scope, const char *state_dir)
 {
 	static const char *const names[] = { "", "/audit", ("/" TMPDIR_PLACE) };
 	bool covers = false;
@@ -83,7 +83,7 @@ bool place_covers_state(const struct scope *scope, const char *state_dir)
 	return covers;
 }
 
-char *place_state_dir(const char *option, const struct scope *scope, struct err *e)
+char *workspace_find_state_dir(const char *option, const struct scope *scope, struct err *e)
 {
 	char *dir = option && *option ? mem_strdup(option) : audit_default_dir();
 
@@ -99,7 +99,7 @@ char *place_state_dir(const char *option, const struct scope *scope, struct err 
 		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");
 		return NULL;
 	}
-	if (!place_covers_state(scope, dir))
+	if (!workspace_covers_state_dir(scope, dir))
 		return dir;
 	err_set(e, ERR_INVALID_PARAMS,
 		"the state directory %.400s, or audit or tmp in it, lies where commands may write: "

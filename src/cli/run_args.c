@@ -1,4 +1,4 @@
-#include "cli/wish.h"
+#include "cli/run_args.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include "base/mem.h"
 
-int wish_complain(const char *what, const char *value)
+int run_args_complain(const char *what, const char *value)
 {
 	fprintf(stderr, "procpen run: %s%s%s\nMore: procpen --help\n", what, value ? ": " : "",
 		value ? value : "");
@@ -20,30 +20,30 @@ static int take_number(const char *text, double max, double *number)
 
 	*number = strtod(text, &end);
 	return *end || end == text || !isfinite(*number) || *number <= 0 || *number > max
-		       ? wish_complain("not a number in bounds", text)
+		       ? run_args_complain("not a number in bounds", text)
 		       : 0;
 }
 
-static int set_number(struct wish *w, const char *name, const char *value, double max)
+static int set_number(struct run_args *a, const char *name, const char *value, double max)
 {
 	double number;
 
 	if (take_number(value, max, &number))
 		return CLI_STATUS_USAGE;
-	return json_object_set_new(w->params, name, json_real(number));
+	return json_object_set_new(a->params, name, json_real(number));
 }
 
-static int set_timeout(struct wish *w, const char *value)
+static int set_timeout(struct run_args *a, const char *value)
 {
-	return set_number(w, "timeout", value, 1e7);
+	return set_number(a, "timeout", value, 1e7);
 }
 
-static int set_cpu(struct wish *w, const char *value)
+static int set_cpu(struct run_args *a, const char *value)
 {
-	return set_number(w, "cpu_limit", value, 4096);
+	return set_number(a, "cpu_limit", value, 4096);
 }
 
-static int set_memory(struct wish *w, const char *value)
+static int set_memory(struct run_args *a, const char *value)
 {
 	char *end;
 	double number = strtod(value, &end);
@@ -52,69 +52,70 @@ static int set_memory(struct wish *w, const char *value)
 	for (const char *at = units; unit && at <= unit; at++)
 		number *= 1024;
 	if ((*end && (!unit || end[1])) || !(number >= 1 << 20) || number > 1e15)
-		return wish_complain("--memory takes bytes, at least 1M, with K, M or G", value);
-	return json_object_set_new(w->params, "memory_limit", json_integer((json_int_t)number));
+		return run_args_complain("--memory takes bytes, at least 1M, with K, M or G",
+					 value);
+	return json_object_set_new(a->params, "memory_limit", json_integer((json_int_t)number));
 }
 
-static int set_cwd(struct wish *w, const char *value)
+static int set_cwd(struct run_args *a, const char *value)
 {
-	return json_object_set_new(w->params, "working_directory", json_string_nocheck(value));
+	return json_object_set_new(a->params, "working_directory", json_string_nocheck(value));
 }
 
-static int set_env(struct wish *w, const char *value)
+static int set_env(struct run_args *a, const char *value)
 {
 	const char *equals = strchr(value, '=');
 	AUTO_FREE char *name = equals ? mem_strndup(value, (size_t)(equals - value)) : NULL;
-	json_t *environment = json_object_get(w->params, "environment");
+	json_t *environment = json_object_get(a->params, "environment");
 
 	if (!name)
-		return wish_complain("--env takes NAME=VALUE", value);
+		return run_args_complain("--env takes NAME=VALUE", value);
 	if (!environment) {
 		environment = json_object();
-		json_object_set_new(w->params, "environment", environment);
+		json_object_set_new(a->params, "environment", environment);
 	}
 	return json_object_set_new(environment, name, json_string(equals + 1))
-		       ? wish_complain("not text in UTF-8", value)
+		       ? run_args_complain("not text in UTF-8", value)
 		       : 0;
 }
 
 /* Whoever types the command line is the operator. */
-static int set_user(struct wish *w, const char *value)
+static int set_user(struct run_args *a, const char *value)
 {
 	AUTO_FREE char *option = NULL;
 	struct err e = ERR_INIT;
 
 	if (asprintf(&option, "sandbox.user=%s", value) < 0)
 		abort();
-	if (!config_set(&w->cli.options.config, option, &e))
+	if (!config_set(&a->cli.options.config, option, &e))
 		return 0;
 	err_release(&e);
-	return wish_complain("--user takes one name", value);
+	return run_args_complain("--user takes one name", value);
 }
 
-static int set_strict(struct wish *w, const char *value)
+static int set_strict(struct run_args *a, const char *value)
 {
 	(void)value;
-	return json_object_set_new(w->params, "profile", json_string("strict"));
+	return json_object_set_new(a->params, "profile", json_string("strict"));
 }
 
-static int set_no_network(struct wish *w, const char *value)
+static int set_no_network(struct run_args *a, const char *value)
 {
 	(void)value;
-	return json_object_set_new(w->params, "network", json_false());
+	return json_object_set_new(a->params, "network", json_false());
 }
 
-static int set_shell(struct wish *w, const char *value)
+static int set_shell(struct run_args *a, const char *value)
 {
 	(void)value;
-	w->shell = true;
+	a->shell = true;
 	return 0;
 }
 
 static const struct {
 	const char *name;
 	bool has_value;
-	int (*set)(struct wish *w, const char *value);
+	int (*set)(struct run_args *a, const char *value);
 } options[] = {
 	{ "--timeout", true, set_timeout }, { "--cpu", true, set_cpu },
 	{ "--memory", true, set_memory },   { "--cwd", true, set_cwd },
@@ -124,7 +125,7 @@ static const struct {
 };
 
 /* An option of run itself, or one that serve has too. 0, or the exit status. */
-static int take_option(struct wish *w, char **argv, int *at)
+static int take_option(struct run_args *a, char **argv, int *at)
 {
 	const char *word = argv[*at], *equals = strchr(word, '=');
 	size_t len = equals ? (size_t)(equals - word) : strlen(word);
@@ -136,59 +137,59 @@ static int take_option(struct wish *w, char **argv, int *at)
 		if (strlen(options[i].name) != len || strncmp(options[i].name, word, len))
 			continue;
 		if (!options[i].has_value)
-			return equals ? wish_complain("takes no value", word)
-				      : options[i].set(w, NULL);
+			return equals ? run_args_complain("takes no value", word)
+				      : options[i].set(a, NULL);
 		if (!value || !*value)
-			return wish_complain("needs a value", word);
+			return run_args_complain("needs a value", word);
 		*at += !equals;
-		return options[i].set(w, value);
+		return options[i].set(a, value);
 	}
-	status = cli_take_option(&w->cli, argv, at);
+	status = cli_take_option(&a->cli, argv, at);
 	return status == CLI_GO_ON ? 0 : status;
 }
 
 /* The program and its arguments, or one line for the shell. */
-static int take_command(struct wish *w, char **words)
+static int take_command(struct run_args *a, char **words)
 {
 	json_t *args;
 
 	if (!*words)
-		return wish_complain("no command is given", NULL);
-	if (w->shell && words[1])
-		return wish_complain("--shell takes one command line", NULL);
-	if (!w->shell && !**words)
-		return wish_complain("the program's name is empty", NULL);
-	json_object_set_new(w->params, "command", json_string_nocheck(*words++));
-	if (w->shell)
+		return run_args_complain("no command is given", NULL);
+	if (a->shell && words[1])
+		return run_args_complain("--shell takes one command line", NULL);
+	if (!a->shell && !**words)
+		return run_args_complain("the program's name is empty", NULL);
+	json_object_set_new(a->params, "command", json_string_nocheck(*words++));
+	if (a->shell)
 		return CLI_GO_ON;
 	args = json_array();
-	json_object_set_new(w->params, "args", args);
+	json_object_set_new(a->params, "args", args);
 	for (; *words; words++)
 		json_array_append_new(args, json_string_nocheck(*words));
 	return CLI_GO_ON;
 }
 
-int wish_read(struct wish *w, int argc, char **argv)
+int run_args_read(struct run_args *a, int argc, char **argv)
 {
 	static const char *own[COUNT_OF(options) + 1];
 	int at = 1, status = 0;
 
 	for (size_t i = 0; i < COUNT_OF(options); i++)
 		own[i] = options[i].name;
-	w->cli.own = own;
-	w->params = json_object();
-	config_init(&w->cli.options.config);
+	a->cli.own = own;
+	a->params = json_object();
+	config_init(&a->cli.options.config);
 	for (; at < argc && argv[at][0] == '-' && strcmp(argv[at], "--"); at++) {
-		status = take_option(w, argv, &at);
+		status = take_option(a, argv, &at);
 		if (status)
 			return status;
 	}
 	at += at < argc && !strcmp(argv[at], "--");
-	return take_command(w, argv + at);
+	return take_command(a, argv + at);
 }
 
-void wish_release(struct wish *w)
+void run_args_release(struct run_args *a)
 {
-	json_decref(w->params);
-	cli_release(&w->cli);
+	json_decref(a->params);
+	cli_release(&a->cli);
 }
