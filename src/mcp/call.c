@@ -22,16 +22,16 @@ static struct mcp *mcp_of(const struct req *r)
 	return r->dialect->ctx;
 }
 
-static const struct mcp_shape *shape_of(const struct req *r)
+static const struct mcp_shape *mcp_call_shape_of(const struct req *r)
 {
 	return &mcp_shapes[r->dialect->revision];
 }
 
 /* ---- tools ---- */
 
-static void question(const struct req *r, json_t *notice, struct buf *line)
+static void mcp_call_question(const struct req *r, json_t *notice, struct buf *line)
 {
-	const struct mcp_shape *shape = shape_of(r);
+	const struct mcp_shape *shape = mcp_call_shape_of(r);
 	struct jsonw w;
 
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "input_required");
@@ -40,7 +40,7 @@ static void question(const struct req *r, json_t *notice, struct buf *line)
 }
 
 /* The run whose output the text shows by its two ends, or NULL: nobody said how much to show. */
-static const struct proc *run_to_show(const struct req *r)
+static const struct proc *mcp_call_run_to_show(const struct req *r)
 {
 	const struct run_result_options *options = r->task;
 
@@ -49,23 +49,23 @@ static const struct proc *run_to_show(const struct req *r)
 	return proctab_get(mcp_of(r)->cap->procs, r->run);
 }
 
-static void tool_ok(const struct req *r, const struct result *result, struct buf *line)
+static void mcp_call_tool_ok(const struct req *r, const struct result *result, struct buf *line)
 {
-	const struct mcp_shape *shape = shape_of(r);
+	const struct mcp_shape *shape = mcp_call_shape_of(r);
 	struct jsonw w;
 
 	if (shape->stateless && mcp_tasks_answer(mcp_of(r)->tasks, r, line))
 		return;
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
-	mcp_tools_write_result(&w, result, shape, run_to_show(r));
+	mcp_tools_write_result(&w, result, shape, mcp_call_run_to_show(r));
 	mcp_end_result(&w, shape);
 }
 
 /* A failed call is a result, so that the model reads it; only what is no call at all is not. */
-static void tool_fail(const struct req *r, const struct err *e, const struct result *partial,
-		      struct buf *line)
+static void mcp_call_tool_fail(const struct req *r, const struct err *e,
+			       const struct result *partial, struct buf *line)
 {
-	const struct mcp_shape *shape = shape_of(r);
+	const struct mcp_shape *shape = mcp_call_shape_of(r);
 	struct jsonw w;
 
 	if (e->type == ERR_METHOD_NOT_FOUND || e->type == ERR_INVALID_REQUEST ||
@@ -80,29 +80,29 @@ static void tool_fail(const struct req *r, const struct err *e, const struct res
 
 /* ---- resources ---- */
 
-static const char *uri_of(const struct req *r)
+static const char *mcp_call_uri_of(const struct req *r)
 {
 	return json_get_str(json_object_get(r->root, "params"), "uri", "");
 }
 
-static void read_ok(const struct req *r, const struct result *result, struct buf *line)
+static void mcp_call_read_ok(const struct req *r, const struct result *result, struct buf *line)
 {
-	const struct mcp_shape *shape = shape_of(r);
+	const struct mcp_shape *shape = mcp_call_shape_of(r);
 	struct jsonw w;
 
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
-	mcp_resources_write(&w, uri_of(r), r->params, result, shape);
+	mcp_resources_write(&w, mcp_call_uri_of(r), r->params, result, shape);
 	mcp_end_result(&w, shape);
 }
 
-static void read_fail(const struct req *r, const struct err *e, const struct result *partial,
-		      struct buf *line)
+static void mcp_call_read_fail(const struct req *r, const struct err *e,
+			       const struct result *partial, struct buf *line)
 {
 	struct err shown = *e;
 
 	(void)partial; /* reading starts nothing */
 	json_incref(shown.details);
-	mcp_resources_error(&shown, uri_of(r), shape_of(r));
+	mcp_resources_error(&shown, mcp_call_uri_of(r), mcp_call_shape_of(r));
 	rpc_write_error(line, r->id, strlen(r->id), &shown, NULL);
 	err_release(&shown);
 }
@@ -110,7 +110,7 @@ static void read_fail(const struct req *r, const struct err *e, const struct res
 /* ---- notices and questions ---- */
 
 /* One notice per request, so it is bounded as answers are and need not ask for room. */
-static void send_log_message(const struct mcp *m, const struct req *r, json_t *notice)
+static void mcp_call_send_log_message(const struct mcp *m, const struct req *r, json_t *notice)
 {
 	struct buf line;
 	struct jsonw w;
@@ -129,7 +129,7 @@ static void send_log_message(const struct mcp *m, const struct req *r, json_t *n
 }
 
 /* Without a session there are no log messages: the notice is the first progress report. */
-static void report_start(const struct req *r, const json_t *notice)
+static void mcp_call_report_start(const struct req *r, const json_t *notice)
 {
 	const char *what = json_get_str(notice, "command", NULL);
 	char text[1024];
@@ -140,17 +140,17 @@ static void report_start(const struct req *r, const json_t *notice)
 	mcp_progress_say(mcp_of(r)->progress, r, 0, -1, text);
 }
 
-static void notify(const struct req *r, json_t *notice)
+static void mcp_call_notify(const struct req *r, json_t *notice)
 {
-	if (shape_of(r)->stateless)
-		report_start(r, notice);
+	if (mcp_call_shape_of(r)->stateless)
+		mcp_call_report_start(r, notice);
 	else
-		send_log_message(mcp_of(r), r, notice);
+		mcp_call_send_log_message(mcp_of(r), r, notice);
 }
 
-static enum req_asked confirm(struct req *r, json_t *notice, int deadline_ms)
+static enum req_asked mcp_call_confirm(struct req *r, json_t *notice, int deadline_ms)
 {
-	const struct mcp_shape *shape = shape_of(r);
+	const struct mcp_shape *shape = mcp_call_shape_of(r);
 
 	if (shape->stateless)
 		return mcp_confirm_stateless(mcp_of(r), r, notice, deadline_ms);
@@ -182,17 +182,17 @@ void mcp_call_init(struct mcp *m)
 		.wait_max_ms = 45000,
 		.silent_cancel = true,
 		.outlined = true,
-		.ok = tool_ok,
-		.fail = tool_fail,
-		.notify = notify,
-		.confirm = confirm,
-		.question = question,
+		.ok = mcp_call_tool_ok,
+		.fail = mcp_call_tool_fail,
+		.notify = mcp_call_notify,
+		.confirm = mcp_call_confirm,
+		.question = mcp_call_question,
 	}, read = tool;
 
 	read.name = "mcp read";
 	read.text_bytes = READ_TEXT_BYTES;
-	read.ok = read_ok;
-	read.fail = read_fail;
+	read.ok = mcp_call_read_ok;
+	read.fail = mcp_call_read_fail;
 	for (int revision = 0; revision < MCP_REVISIONS; revision++) {
 		tool.revision = read.revision = revision;
 		m->tools[revision] = tool;
@@ -220,16 +220,16 @@ void mcp_call_list(struct mcp *m, const struct rpc_message *message, enum mcp_re
  * Give the call of @row to the gate, with @arguments (consumed) inside the message's params.
  * @asked: what the client asked for, which a confirmation is good for.
  */
-static void call(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision,
-		 const struct dialect *d, const struct cap_row *row, json_t *arguments,
-		 const json_t *asked)
+static void mcp_call_call(struct mcp *m, const struct rpc_message *message,
+			  enum mcp_revision revision, const struct dialect *d,
+			  const struct cap_row *row, json_t *arguments, const json_t *asked)
 {
 	struct mcp_confirmation *confirmation = NULL;
 	struct err e = ERR_INIT;
 	struct req *r;
 
 	/* What is refused right away leaves the confirmation good for another try. */
-	if (mcp_shapes[revision].stateless && !message->taken &&
+	if (mcp_shapes[revision].stateless && !message->duplicate_id &&
 	    !cap_is_full(m->cap, row, arguments) &&
 	    mcp_confirm_read(m, message, row, asked, &confirmation, &e)) {
 		rpc_refuse(m->reqs, message, &e);
@@ -253,7 +253,7 @@ static void call(struct mcp *m, const struct rpc_message *message, enum mcp_revi
 	cap_call(m->cap, r);
 }
 
-static void refuse_tool(struct mcp *m, const struct rpc_message *message, const char *name)
+static void mcp_call_refuse_tool(struct mcp *m, const struct rpc_message *message, const char *name)
 {
 	const struct cap_row *nearest = mcp_tools_nearest(name);
 	struct err e = ERR_INIT;
@@ -281,11 +281,11 @@ void mcp_call_tool(struct mcp *m, const struct rpc_message *message, enum mcp_re
 	}
 	row = mcp_text(message->params, "name") ? cap_find(m->cap, name) : NULL;
 	if (!row) {
-		refuse_tool(m, message, name);
+		mcp_call_refuse_tool(m, message, name);
 		return;
 	}
 	arguments = arguments ? json_incref(arguments) : json_object();
-	call(m, message, revision, &m->tools[revision], row, arguments, arguments);
+	mcp_call_call(m, message, revision, &m->tools[revision], row, arguments, arguments);
 }
 
 void mcp_call_read(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
@@ -300,8 +300,9 @@ void mcp_call_read(struct mcp *m, const struct rpc_message *message, enum mcp_re
 	arguments = mcp_resources_arguments(m, uri);
 	if (arguments)
 		/* The newest output is elsewhere each time; the resource is the same. */
-		call(m, message, revision, &m->reads[revision], cap_find(m->cap, "process.logs"),
-		     arguments, json_object_get(message->params, "uri"));
+		mcp_call_call(m, message, revision, &m->reads[revision],
+			      cap_find(m->cap, "process.logs"), arguments,
+			      json_object_get(message->params, "uri"));
 	else
 		mcp_resources_refuse(m, message, uri, &mcp_shapes[revision]);
 }

@@ -15,7 +15,7 @@
 /* ---- what the human sees ---- */
 
 /* The code point of the valid character @s of @len bytes. */
-static uint32_t code_point(const char *s, size_t len)
+static uint32_t mcp_confirm_code_point(const char *s, size_t len)
 {
 	uint32_t c = (unsigned char)*s;
 
@@ -32,7 +32,7 @@ static uint32_t code_point(const char *s, size_t len)
  * change how its neighbours are shown? Unicode 15: Default_Ignorable_Code_Point, Zs
  * but U+0020, Zl, Zp, Cc, format controls, and two signs without ink.
  */
-static bool is_hidden(uint32_t c)
+static bool mcp_confirm_is_hidden(uint32_t c)
 {
 	static const struct {
 		uint32_t from, to;
@@ -53,12 +53,12 @@ static bool is_hidden(uint32_t c)
 	return false;
 }
 
-static void add(struct jsonw *w, const char *text)
+static void mcp_confirm_add(struct jsonw *w, const char *text)
 {
 	jsonw_piece(w, text, strlen(text));
 }
 
-static void add_visible(struct jsonw *w, const char *text, size_t len)
+static void mcp_confirm_add_visible(struct jsonw *w, const char *text, size_t len)
 {
 	for (size_t at = 0, used; at < len; at += used) {
 		char escape[16];
@@ -66,30 +66,30 @@ static void add_visible(struct jsonw *w, const char *text, size_t len)
 
 		if (utf8_next(text + at, len - at, &used) != UTF8_VALID)
 			continue;
-		c = code_point(text + at, used);
-		if (!is_hidden(c)) {
+		c = mcp_confirm_code_point(text + at, used);
+		if (!mcp_confirm_is_hidden(c)) {
 			jsonw_piece(w, text + at, used);
 			continue;
 		}
 		snprintf(escape, sizeof(escape), "\\u{%x}", (unsigned)c);
-		add(w, escape);
+		mcp_confirm_add(w, escape);
 	}
 }
 
 /* One line "<label>: <value as JSON>", so that no value can look like another line. */
-static void add_line(struct jsonw *w, const char *label, const json_t *value)
+static void mcp_confirm_add_line(struct jsonw *w, const char *label, const json_t *value)
 {
 	AUTO_FREE char *text = value ? json_dumps(value, JSON_ENCODE_ANY) : NULL;
 
 	if (!text)
 		return;
-	add(w, "\n");
-	add(w, label);
-	add(w, ": ");
-	add_visible(w, text, strlen(text));
+	mcp_confirm_add(w, "\n");
+	mcp_confirm_add(w, label);
+	mcp_confirm_add(w, ": ");
+	mcp_confirm_add_visible(w, text, strlen(text));
 }
 
-static void write_message(struct jsonw *w, const json_t *notice)
+static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 {
 	static const struct {
 		const char *label, *member;
@@ -107,23 +107,25 @@ static void write_message(struct jsonw *w, const json_t *notice)
 	};
 
 	jsonw_open_str(w, "message");
-	add(w, "Allow ");
-	add(w, json_get_str(notice, "capability", "this call"));
-	add(w, "?");
+	mcp_confirm_add(w, "Allow ");
+	mcp_confirm_add(w, json_get_str(notice, "capability", "this call"));
+	mcp_confirm_add(w, "?");
 	for (size_t i = 0; i < COUNT_OF(lines); i++)
-		add_line(w, lines[i].label, json_object_get(notice, lines[i].member));
+		mcp_confirm_add_line(w, lines[i].label, json_object_get(notice, lines[i].member));
 	if (json_is_true(json_object_get(notice, "truncated")))
-		add(w, "\nParts are left out where [...] stands: refuse it if they matter.");
+		mcp_confirm_add(
+			w, "\nParts are left out where [...] stands: refuse it if they matter.");
 	jsonw_close_str(w);
 }
 
 /* The params of elicitation/create. */
-static void write_form(struct jsonw *w, const char *key, const json_t *notice, bool mode)
+static void mcp_confirm_write_form(struct jsonw *w, const char *key, const json_t *notice,
+				   bool mode)
 {
 	jsonw_object(w, key);
 	if (mode)
 		jsonw_str(w, "mode", "form");
-	write_message(w, notice);
+	mcp_confirm_write_message(w, notice);
 	jsonw_object(w, "requestedSchema");
 	jsonw_str(w, "type", "object");
 	jsonw_object(w, "properties");
@@ -144,7 +146,7 @@ static void write_form(struct jsonw *w, const char *key, const json_t *notice, b
 /* ---- what the human answered ---- */
 
 /* An ElicitResult: is it a yes? Else sets *@why. */
-static bool is_yes(const json_t *result, const char **why)
+static bool mcp_confirm_is_yes(const json_t *result, const char **why)
 {
 	const char *action = json_get_str(result, "action", "");
 	const json_t *allow = json_object_get(json_object_get(result, "content"), "allow");
@@ -165,9 +167,10 @@ static bool is_yes(const json_t *result, const char **why)
 
 /* ---- handshake ---- */
 
-static void on_elicited(void *reqs, uint64_t handle, const json_t *result, const char *why)
+static void mcp_confirm_on_elicited(void *reqs, uint64_t handle, const json_t *result,
+				    const char *why)
 {
-	bool yes = result && is_yes(result, &why);
+	bool yes = result && mcp_confirm_is_yes(result, &why);
 
 	req_confirmed(reqs, handle, yes, why);
 }
@@ -183,16 +186,17 @@ enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp
 		return REQ_CANNOT_ASK;
 	buf_init(&params, FORM_BYTES_MAX);
 	jsonw_init(&w, &params);
-	write_form(&w, NULL, notice, shape->elicitation_mode);
-	failed = ask_send_mcp(m->ask, "elicitation/create", &params, deadline_ms, on_elicited,
-			      r->tab, r->handle);
+	mcp_confirm_write_form(&w, NULL, notice, shape->elicitation_mode);
+	failed = ask_send_mcp(m->ask, "elicitation/create", &params, deadline_ms,
+			      mcp_confirm_on_elicited, r->tab, r->handle);
 	buf_release(&params);
 	return failed ? REQ_CANNOT_ASK : REQ_ASKED;
 }
 
 /* ---- stateless ---- */
 
-static void digest_json(const char *prefix, const json_t *value, unsigned char out[HMAC_SIZE])
+static void mcp_confirm_digest_json(const char *prefix, const json_t *value,
+				    unsigned char out[HMAC_SIZE])
 {
 	AUTO_FREE char *json = json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
 	struct buf bytes;
@@ -206,7 +210,7 @@ static void digest_json(const char *prefix, const json_t *value, unsigned char o
 }
 
 /* The client's answer to our question: NULL if there is none. Returns -1 when it is malformed. */
-static int find_response(const json_t *params, const json_t **response, struct err *e)
+static int mcp_confirm_find_response(const json_t *params, const json_t **response, struct err *e)
 {
 	const json_t *all = json_object_get(params, "inputResponses");
 	const char *action;
@@ -225,13 +229,13 @@ static int find_response(const json_t *params, const json_t **response, struct e
 		       " must have an action: accept, decline or cancel");
 }
 
-static int read_answer(struct mcp *m, const json_t *params, struct mcp_confirmation *c,
-		       struct err *e)
+static int mcp_confirm_read_answer(struct mcp *m, const json_t *params, struct mcp_confirmation *c,
+				   struct err *e)
 {
 	const char *state = mcp_text(params, "requestState");
 	const json_t *response;
 
-	if (find_response(params, &response, e))
+	if (mcp_confirm_find_response(params, &response, e))
 		return -1;
 	if (!json_object_get(params, "requestState"))
 		return 0; /* an answer to nothing is no answer */
@@ -240,7 +244,7 @@ static int read_answer(struct mcp *m, const json_t *params, struct mcp_confirmat
 	if (approval_redeem(m->approvals, state, c->request, c->shown, e))
 		return -1;
 	if (response)
-		c->consent = is_yes(response, &c->why) ? MCP_ALLOWED : MCP_REFUSED;
+		c->consent = mcp_confirm_is_yes(response, &c->why) ? MCP_ALLOWED : MCP_REFUSED;
 	return 0;
 }
 
@@ -253,8 +257,8 @@ int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const str
 	if (cap_tier(m->cap, row) != TIER_CONFIRM)
 		return 0;
 	c = mem_zalloc(sizeof(*c));
-	digest_json(row->name, asked, c->request);
-	if (read_answer(m, message->params, c, e)) {
+	mcp_confirm_digest_json(row->name, asked, c->request);
+	if (mcp_confirm_read_answer(m, message->params, c, e)) {
 		free(c);
 		return err_hint(e, "Nothing ran. Call again without requestState and "
 				   "inputResponses to be asked anew.");
@@ -271,7 +275,7 @@ enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t 
 
 	if (!c)
 		return REQ_CANNOT_ASK;
-	digest_json("shown", notice, shown);
+	mcp_confirm_digest_json("shown", notice, shown);
 	if (c->consent == MCP_REFUSED) {
 		req_confirmed(r->tab, r->handle, false, c->why);
 		return REQ_ASKED;
@@ -294,7 +298,7 @@ void mcp_confirm_write_question(struct jsonw *w, const struct req *r, const json
 	jsonw_object(w, "inputRequests");
 	jsonw_object(w, QUESTION);
 	jsonw_str(w, "method", "elicitation/create");
-	write_form(w, "params", notice, true);
+	mcp_confirm_write_form(w, "params", notice, true);
 	jsonw_end_object(w);
 	jsonw_end_object(w);
 	jsonw_str(w, "requestState", c->state);

@@ -13,12 +13,12 @@
 static const char *const level_names[] = { "emergency", "alert",  "critical", "error",
 					   "warning",	"notice", "info",     "debug" };
 
-static const struct mcp_shape *shape_of(const struct mcp *m)
+static const struct mcp_shape *mcp_legacy_shape_of(const struct mcp *m)
 {
 	return &mcp_shapes[m->revision];
 }
 
-static void write_initialize(const struct mcp_shape *shape, struct jsonw *w)
+static void mcp_legacy_write_initialize(const struct mcp_shape *shape, struct jsonw *w)
 {
 	jsonw_str(w, "protocolVersion", shape->name);
 	jsonw_raw(w, "capabilities", mcp_offer.handshake, strlen(mcp_offer.handshake));
@@ -32,7 +32,7 @@ static void write_initialize(const struct mcp_shape *shape, struct jsonw *w)
 }
 
 /* A revision that we do not know, or one without a handshake, is answered with our newest. */
-static void initialize(struct mcp *m, const struct rpc_message *message)
+static void mcp_legacy_initialize(struct mcp *m, const struct rpc_message *message)
 {
 	const char *wanted = mcp_text(message->params, "protocolVersion");
 	const json_t *capabilities = json_object_get(message->params, "capabilities");
@@ -51,17 +51,17 @@ static void initialize(struct mcp *m, const struct rpc_message *message)
 	m->log_level = MCP_LEVEL_DEFAULT;
 	mcp_subs_reset(m->subs);
 	m->elicits = mcp_shows_forms(json_object_get(capabilities, "elicitation"));
-	mcp_reply_begin(&reply, message, shape_of(m));
-	write_initialize(shape_of(m), &reply.w);
+	mcp_reply_begin(&reply, message, mcp_legacy_shape_of(m));
+	mcp_legacy_write_initialize(mcp_legacy_shape_of(m), &reply.w);
 	mcp_reply_send(m, &reply);
 }
 
-static void ping(struct mcp *m, const struct rpc_message *message)
+static void mcp_legacy_ping(struct mcp *m, const struct rpc_message *message)
 {
-	mcp_reply_empty(m, message, shape_of(m));
+	mcp_reply_empty(m, message, mcp_legacy_shape_of(m));
 }
 
-static void set_level(struct mcp *m, const struct rpc_message *message)
+static void mcp_legacy_set_level(struct mcp *m, const struct rpc_message *message)
 {
 	const char *name = mcp_text(message->params, "level");
 
@@ -69,7 +69,7 @@ static void set_level(struct mcp *m, const struct rpc_message *message)
 		if (!name || strcmp(name, level_names[i]))
 			continue;
 		m->log_level = (int)i;
-		mcp_reply_empty(m, message, shape_of(m));
+		mcp_reply_empty(m, message, mcp_legacy_shape_of(m));
 		return;
 	}
 	mcp_refuse(m, message, "`level` must be one of debug, info, notice, warning, error, "
@@ -81,9 +81,9 @@ static const struct {
 	void (*call)(struct mcp *m, const struct rpc_message *message);
 	bool notification;
 } methods[] = {
-	{ "ping", ping, false },
-	{ "initialize", initialize, false },
-	{ "logging/setLevel", set_level, false },
+	{ "ping", mcp_legacy_ping, false },
+	{ "initialize", mcp_legacy_initialize, false },
+	{ "logging/setLevel", mcp_legacy_set_level, false },
 	{ "notifications/cancelled", mcp_call_cancel, true },
 };
 
@@ -104,15 +104,16 @@ bool mcp_legacy_owns(const char *method)
 }
 
 /* Batches exist in one revision only, and never hold the handshake itself. */
-static bool is_misplaced(const struct mcp *m, const struct rpc_message *message)
+static bool mcp_legacy_is_misplaced(const struct mcp *m, const struct rpc_message *message)
 {
 	if (!message->batch)
 		return false;
-	return !m->initialized || !shape_of(m)->batches || !strcmp(message->method, "initialize");
+	return !m->initialized || !mcp_legacy_shape_of(m)->batches ||
+	       !strcmp(message->method, "initialize");
 }
 
 /* Serve a method of the era itself. Returns false when it is none. */
-static bool serve_own(struct mcp *m, const struct rpc_message *message)
+static bool mcp_legacy_serve_own(struct mcp *m, const struct rpc_message *message)
 {
 	for (size_t i = 0; i < COUNT_OF(methods); i++) {
 		if (strcmp(message->method, methods[i].method) ||
@@ -128,7 +129,7 @@ void mcp_legacy_message(struct mcp *m, const struct rpc_message *message)
 {
 	struct err e = ERR_INIT;
 
-	if (is_misplaced(m, message)) {
+	if (mcp_legacy_is_misplaced(m, message)) {
 		err_set(&e, ERR_INVALID_REQUEST, "%s cannot be part of a batch here",
 			message->method);
 		err_hint(&e, "Send it as a line of its own.");
@@ -139,7 +140,7 @@ void mcp_legacy_message(struct mcp *m, const struct rpc_message *message)
 		mcp_refuse(m, message, "`params` must be an object");
 		return;
 	}
-	if (serve_own(m, message) || !message->id || mcp_serve(m, message, m->revision))
+	if (mcp_legacy_serve_own(m, message) || !message->id || mcp_serve(m, message, m->revision))
 		return;
 	err_set(&e, ERR_METHOD_NOT_FOUND, "this server has no method %.100s", message->method);
 	err_hint(&e, "Its capabilities, which initialize tells, name what it serves.");

@@ -24,7 +24,7 @@ static const struct mcp_method methods[] = {
 };
 
 /* The method called @name in @table (NULL: an empty one), or NULL. */
-static const struct mcp_method *find_method(const struct mcp_method *table, const char *name)
+static const struct mcp_method *mcp_find_method(const struct mcp_method *table, const char *name)
 {
 	for (; table && table->name; table++)
 		if (!strcmp(name, table->name))
@@ -34,10 +34,10 @@ static const struct mcp_method *find_method(const struct mcp_method *table, cons
 
 bool mcp_serve(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
 {
-	const struct mcp_method *method = find_method(mcp_offer.methods, message->method);
+	const struct mcp_method *method = mcp_find_method(mcp_offer.methods, message->method);
 
 	if (!method)
-		method = find_method(methods, message->method);
+		method = mcp_find_method(methods, message->method);
 	if (!method || !(mcp_shapes[revision].stateless ? method->stateless : method->handshake))
 		return false;
 	method->call(m, message, revision);

@@ -24,7 +24,7 @@ bool mcp_modern_owns(const struct rpc_message *message)
 
 /* ---- what each request must carry ---- */
 
-static int check_version(const json_t *meta, struct err *e)
+static int mcp_modern_check_version(const json_t *meta, struct err *e)
 {
 	const char *version = mcp_text(meta, MCP_META "protocolVersion");
 
@@ -40,7 +40,7 @@ static int check_version(const json_t *meta, struct err *e)
 	return -1;
 }
 
-static int check_level(const json_t *level, struct err *e)
+static int mcp_modern_check_level(const json_t *level, struct err *e)
 {
 	static const char *const levels[] = { "debug",	  "info",  "notice", "warning", "error",
 					      "critical", "alert", "emergency" };
@@ -52,11 +52,11 @@ static int check_level(const json_t *level, struct err *e)
 	return err_set(e, ERR_INVALID_PARAMS, "`" MCP_META "logLevel` is no log level");
 }
 
-static int check_meta(const json_t *meta, struct err *e)
+static int mcp_modern_check_meta(const json_t *meta, struct err *e)
 {
 	const json_t *info = json_object_get(meta, MCP_META "clientInfo");
 
-	if (check_version(meta, e))
+	if (mcp_modern_check_version(meta, e))
 		return -1;
 	if (!json_is_object(json_object_get(meta, MCP_META "clientCapabilities")))
 		return err_set(e, ERR_INVALID_PARAMS,
@@ -64,12 +64,12 @@ static int check_meta(const json_t *meta, struct err *e)
 	if (info && !json_is_object(info))
 		return err_set(e, ERR_INVALID_PARAMS,
 			       "`" MCP_META "clientInfo` must be an object");
-	return check_level(json_object_get(meta, MCP_META "logLevel"), e);
+	return mcp_modern_check_level(json_object_get(meta, MCP_META "logLevel"), e);
 }
 
 /* ---- methods ---- */
 
-static void discover(struct mcp *m, const struct rpc_message *message)
+static void mcp_modern_discover(struct mcp *m, const struct rpc_message *message)
 {
 	struct mcp_reply reply;
 	struct jsonw *w = &reply.w;
@@ -84,10 +84,10 @@ static void discover(struct mcp *m, const struct rpc_message *message)
 	mcp_reply_send(m, &reply);
 }
 
-static void call_method(struct mcp *m, const struct rpc_message *message, struct err *e)
+static void mcp_modern_call_method(struct mcp *m, const struct rpc_message *message, struct err *e)
 {
 	if (!strcmp(message->method, "server/discover")) {
-		discover(m, message);
+		mcp_modern_discover(m, message);
 		return;
 	}
 	if (mcp_serve(m, message, REVISION))
@@ -111,9 +111,9 @@ void mcp_modern_message(struct mcp *m, const struct rpc_message *message)
 		err_set(&e, ERR_INVALID_REQUEST, "revision %s has no batches", SHAPE->name);
 		err_hint(&e, "Send each request as a line of its own.");
 		rpc_refuse(m->reqs, message, &e);
-	} else if (check_meta(mcp_meta(message->root), &e)) {
+	} else if (mcp_modern_check_meta(mcp_meta(message->root), &e)) {
 		rpc_refuse(m->reqs, message, &e);
 	} else {
-		call_method(m, message, &e);
+		mcp_modern_call_method(m, message, &e);
 	}
 }

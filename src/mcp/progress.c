@@ -36,7 +36,7 @@ struct mcp_progress {
 /* ---- one report ---- */
 
 /* The newest line of @o that is not blank, readable; its length in @text. */
-static size_t newest_line(const struct output *o, char text[LOOK_BACK])
+static size_t mcp_progress_newest_line(const struct output *o, char text[LOOK_BACK])
 {
 	uint64_t at = o->total > LOOK_BACK ? o->total - LOOK_BACK : 0;
 	ssize_t got = output_read(o, &at, text, LOOK_BACK);
@@ -53,8 +53,8 @@ static size_t newest_line(const struct output *o, char text[LOOK_BACK])
 }
 
 /* Returns false when the client is too far behind. */
-static bool report(struct mcp_progress *p, struct watch *w, uint64_t value, int64_t total,
-		   const char *text, size_t len)
+static bool mcp_progress_report(struct mcp_progress *p, struct watch *w, uint64_t value,
+				int64_t total, const char *text, size_t len)
 {
 	struct buf line;
 	struct jsonw j;
@@ -80,7 +80,7 @@ static bool report(struct mcp_progress *p, struct watch *w, uint64_t value, int6
 }
 
 /* Tell what is new, unless there is nothing. */
-static void report_run(struct mcp_progress *p, struct watch *w, const struct proc *run)
+static void mcp_progress_report_run(struct mcp_progress *p, struct watch *w, const struct proc *run)
 {
 	uint64_t value = run->out.total + run->err.total;
 	const struct output *newer = run->out.total > w->out_seen ? &run->out : &run->err;
@@ -90,21 +90,21 @@ static void report_run(struct mcp_progress *p, struct watch *w, const struct pro
 	w->due = false;
 	if (w->started ? value <= w->sent : !value)
 		return;
-	len = newest_line(newer, text);
-	if (report(p, w, value, -1, text, len)) {
+	len = mcp_progress_newest_line(newer, text);
+	if (mcp_progress_report(p, w, value, -1, text, len)) {
 		w->out_seen = run->out.total;
 		w->err_seen = run->err.total;
 	}
 }
 
-static const struct proc *run_of(const struct mcp_progress *p, const struct watch *w)
+static const struct proc *mcp_progress_run_of(const struct mcp_progress *p, const struct watch *w)
 {
 	const struct req *r = req_find(p->m->reqs, w->handle);
 
 	return r && r->run && !r->cancelled ? proctab_get(p->m->cap->procs, r->run) : NULL;
 }
 
-static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+static void mcp_progress_on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct mcp_progress *p = timer->data;
 	int64_t now = clock_mono_ms();
@@ -112,10 +112,11 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 
 	(void)events;
 	for (struct watch *w = p->first; w; w = w->next) {
-		const struct proc *run = w->due && now >= w->next_ms ? run_of(p, w) : NULL;
+		const struct proc *run = w->due && now >= w->next_ms ? mcp_progress_run_of(p, w)
+								     : NULL;
 
 		if (run)
-			report_run(p, w, run);
+			mcp_progress_report_run(p, w, run);
 		more |= w->due;
 	}
 	if (more)
@@ -129,12 +130,12 @@ struct mcp_progress *mcp_progress_new(struct mcp *m)
 	struct mcp_progress *p = mem_zalloc(sizeof(*p));
 
 	p->m = m;
-	ev_timer_init(&p->timer, on_timer, 0.0, 0.0);
+	ev_timer_init(&p->timer, mcp_progress_on_timer, 0.0, 0.0);
 	p->timer.data = p;
 	return p;
 }
 
-static void free_watch(struct watch *w)
+static void mcp_progress_free_watch(struct watch *w)
 {
 	free(w->token);
 	free(w);
@@ -148,7 +149,7 @@ void mcp_progress_free(struct mcp_progress *p)
 	while (p->first) {
 		struct watch *next = p->first->next;
 
-		free_watch(p->first);
+		mcp_progress_free_watch(p->first);
 		p->first = next;
 	}
 	free(p);
@@ -170,7 +171,7 @@ void mcp_progress_watch(struct mcp_progress *p, const struct req *r, const struc
 	p->first = w;
 }
 
-static struct watch *find(const struct mcp_progress *p, uint64_t handle)
+static struct watch *mcp_progress_find(const struct mcp_progress *p, uint64_t handle)
 {
 	struct watch *w = p->first;
 
@@ -182,10 +183,10 @@ static struct watch *find(const struct mcp_progress *p, uint64_t handle)
 bool mcp_progress_say(struct mcp_progress *p, const struct req *r, int64_t value, int64_t total,
 		      const char *text)
 {
-	struct watch *w = find(p, r->handle);
+	struct watch *w = mcp_progress_find(p, r->handle);
 
-	return w && report(p, w, (uint64_t)value, total, text,
-			   utf8_cut(text, strlen(text), 4 * MESSAGE_MAX));
+	return w && mcp_progress_report(p, w, (uint64_t)value, total, text,
+					utf8_cut(text, strlen(text), 4 * MESSAGE_MAX));
 }
 
 void mcp_progress_drop(struct mcp_progress *p, uint64_t handle)
@@ -200,7 +201,7 @@ void mcp_progress_drop(struct mcp_progress *p, uint64_t handle)
 			continue;
 		}
 		*at = w->next;
-		free_watch(w);
+		mcp_progress_free_watch(w);
 		return;
 	}
 }
@@ -213,11 +214,11 @@ void mcp_progress_on_output(struct mcp_progress *p, const struct proc *run)
 		return;
 	now = clock_mono_ms();
 	for (struct watch *w = p->first; w; w = w->next) {
-		if (run_of(p, w) != run)
+		if (mcp_progress_run_of(p, w) != run)
 			continue;
 		w->due = true;
 		if (now >= w->next_ms)
-			report_run(p, w, run);
+			mcp_progress_report_run(p, w, run);
 		else if (!ev_is_active(&p->timer))
 			loop_timer_start(p->m->cap->loop, &p->timer, (double)(w->next_ms - now));
 	}

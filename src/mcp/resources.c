@@ -74,7 +74,7 @@ void mcp_resources_refuse(struct mcp *m, const struct rpc_message *message, cons
 /* ---- lists ---- */
 
 /* Sequence number before which a page starts; 0: the first page. Returns -1 for a bad cursor. */
-static int read_cursor(const json_t *params, uint64_t *before)
+static int mcp_resources_read_cursor(const json_t *params, uint64_t *before)
 {
 	const json_t *cursor = json_object_get(params, "cursor");
 	const char *text = mcp_text(params, "cursor");
@@ -92,7 +92,8 @@ static int read_cursor(const json_t *params, uint64_t *before)
 	return *end ? -1 : 0;
 }
 
-static void write_entry(struct jsonw *w, const struct proc *p, const struct mcp_shape *shape)
+static void mcp_resources_write_entry(struct jsonw *w, const struct proc *p,
+				      const struct mcp_shape *shape)
 {
 	size_t len = strlen(p->command),
 	       shown = utf8_cut(p->command, len, RUN_MEMBERS_COMMAND_LIST_MAX);
@@ -121,7 +122,7 @@ void mcp_resources_list(struct mcp *m, const struct rpc_message *message,
 	char cursor[40];
 	int shown = 0;
 
-	if (read_cursor(message->params, &before)) {
+	if (mcp_resources_read_cursor(message->params, &before)) {
 		mcp_refuse(m, message, "no such cursor: pass on `nextCursor` as it came");
 		return;
 	}
@@ -132,7 +133,7 @@ void mcp_resources_list(struct mcp *m, const struct rpc_message *message,
 	for (; p && shown < PAGE; p = proctab_next(m->cap->procs, p)) {
 		if (before && p->seq >= before)
 			continue;
-		write_entry(&reply.w, p, shape);
+		mcp_resources_write_entry(&reply.w, p, shape);
 		last = p->seq;
 		shown++;
 	}
@@ -176,7 +177,7 @@ void mcp_resources_templates(struct mcp *m, const struct rpc_message *message,
 /* ---- reading ---- */
 
 /* Where the newest part of @o begins, with a whole character. */
-static json_t *tail_start(const struct output *o)
+static json_t *mcp_resources_tail_start(const struct output *o)
 {
 	uint64_t start = o->total > TAIL_BYTES ? o->total - TAIL_BYTES : 0, at = start;
 	char bytes[4];
@@ -196,13 +197,13 @@ json_t *mcp_resources_arguments(struct mcp *m, const char *uri)
 	if (!p)
 		return NULL;
 	return json_pack("{s:s, s:s, s:o, s:o, s:i}", "process_id", p->id, "stream", stream,
-			 "offset", tail_start(&p->out), "stderr_offset", tail_start(&p->err),
-			 "limit", (int)TAIL_BYTES);
+			 "offset", mcp_resources_tail_start(&p->out), "stderr_offset",
+			 mcp_resources_tail_start(&p->err), "limit", (int)TAIL_BYTES);
 }
 
 /* "[... N bytes ... are not shown here: process_logs {...} ...]" */
-static void write_mark(struct jsonw *w, const char *id, const char *stream, const char *which,
-		       int64_t bytes, int64_t offset)
+static void mcp_resources_write_mark(struct jsonw *w, const char *id, const char *stream,
+				     const char *which, int64_t bytes, int64_t offset)
 {
 	char mark[200];
 
@@ -213,7 +214,8 @@ static void write_mark(struct jsonw *w, const char *id, const char *stream, cons
 	jsonw_piece(w, mark, strlen(mark));
 }
 
-static int64_t number_of(const struct result *logs, const char *stream, const char *what)
+static int64_t mcp_resources_number_of(const struct result *logs, const char *stream,
+				       const char *what)
 {
 	char name[32];
 
@@ -222,13 +224,13 @@ static int64_t number_of(const struct result *logs, const char *stream, const ch
 }
 
 /* One stream under its heading. @asked: the arguments of the read, @offset: which begins it. */
-static void write_stream(struct jsonw *w, const struct result *logs, const char *stream,
-			 const json_t *asked, const char *offset)
+static void mcp_resources_write_stream(struct jsonw *w, const struct result *logs,
+				       const char *stream, const json_t *asked, const char *offset)
 {
 	const struct outline_value *value = outline_member(&logs->outline, stream);
 	const char *id = json_get_str(asked, "process_id", "");
-	int64_t size = number_of(logs, stream, "size");
-	int64_t next = number_of(logs, stream, "next_offset");
+	int64_t size = mcp_resources_number_of(logs, stream, "size");
+	int64_t next = mcp_resources_number_of(logs, stream, "next_offset");
 	int64_t start = json_get_int(asked, offset, 0);
 	char heading[64];
 	const char *text;
@@ -237,14 +239,14 @@ static void write_stream(struct jsonw *w, const struct result *logs, const char 
 	snprintf(heading, sizeof(heading), "--- %s (%" PRId64 " bytes)\n", stream, size);
 	jsonw_piece(w, heading, strlen(heading));
 	if (start)
-		write_mark(w, id, stream, "first", start, 0);
+		mcp_resources_write_mark(w, id, stream, "first", start, 0);
 	jsonw_piece_json(w, logs->json.data + value->json, value->json_len);
 	text = outline_text(&logs->outline, value, &kept);
 	if (kept && text[kept - 1] != '\n')
 		jsonw_piece(w, "\n", 1);
 	/* It may have grown while a human was asked. A part of a character is no news. */
 	if (size - next > 3)
-		write_mark(w, id, stream, "newest", size - next, next);
+		mcp_resources_write_mark(w, id, stream, "newest", size - next, next);
 }
 
 void mcp_resources_write(struct jsonw *w, const char *uri, const json_t *asked,
@@ -263,8 +265,8 @@ void mcp_resources_write(struct jsonw *w, const char *uri, const json_t *asked,
 		jsonw_raw(w, "text", result->json.data + value->json, value->json_len);
 	} else {
 		jsonw_open_str(w, "text");
-		write_stream(w, result, "stdout", asked, "offset");
-		write_stream(w, result, "stderr", asked, "stderr_offset");
+		mcp_resources_write_stream(w, result, "stdout", asked, "offset");
+		mcp_resources_write_stream(w, result, "stderr", asked, "stderr_offset");
 		jsonw_close_str(w);
 	}
 	jsonw_end_object(w);

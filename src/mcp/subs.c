@@ -45,7 +45,7 @@ struct mcp_subs {
 
 /* ---- items ---- */
 
-static void add_item(struct listener *l, uint64_t key, const char *name, enum kind kind)
+static void mcp_subs_add_item(struct listener *l, uint64_t key, const char *name, enum kind kind)
 {
 	struct item *item;
 
@@ -59,16 +59,16 @@ static void add_item(struct listener *l, uint64_t key, const char *name, enum ki
 			       .dirty = kind == TASK };
 }
 
-static void remove_item(struct listener *l, size_t i)
+static void mcp_subs_remove_item(struct listener *l, size_t i)
 {
 	free(l->items[i].name);
 	l->items[i] = l->items[--l->count];
 }
 
-static void clear(struct listener *l)
+static void mcp_subs_clear_items(struct listener *l)
 {
 	while (l->count)
-		remove_item(l, 0);
+		mcp_subs_remove_item(l, 0);
 	free(l->items);
 	l->items = NULL;
 	free(l->id);
@@ -77,7 +77,8 @@ static void clear(struct listener *l)
 
 /* ---- sending ---- */
 
-static void begin(struct jsonw *w, struct buf *line, const struct listener *l, const char *method)
+static void mcp_subs_begin_item(struct jsonw *w, struct buf *line, const struct listener *l,
+				const char *method)
 {
 	buf_init(line, LINE_MAX_BYTES);
 	rpc_open_notification(w, line, method);
@@ -88,7 +89,7 @@ static void begin(struct jsonw *w, struct buf *line, const struct listener *l, c
 	jsonw_end_object(w);
 }
 
-static const char *method_of(const struct item *item)
+static const char *mcp_subs_method_of(const struct item *item)
 {
 	if (item->kind == LIST)
 		return item->name;
@@ -96,13 +97,14 @@ static const char *method_of(const struct item *item)
 }
 
 /* Returns false when the client is too far behind to be told. */
-static bool send_item(struct mcp_subs *s, const struct listener *l, const struct item *item)
+static bool mcp_subs_send_item(struct mcp_subs *s, const struct listener *l,
+			       const struct item *item)
 {
 	bool there = true, sent;
 	struct buf line;
 	struct jsonw w;
 
-	begin(&w, &line, l, method_of(item));
+	mcp_subs_begin_item(&w, &line, l, mcp_subs_method_of(item));
 	if (item->kind == TASK)
 		there = mcp_tasks_write(s->m->tasks, &w, item->key);
 	else if (item->kind == RESOURCE)
@@ -113,20 +115,20 @@ static bool send_item(struct mcp_subs *s, const struct listener *l, const struct
 	return sent;
 }
 
-static bool flush_listener(struct mcp_subs *s, struct listener *l)
+static bool mcp_subs_flush_listener(struct mcp_subs *s, struct listener *l)
 {
 	bool all = true;
 
 	for (size_t i = 0; i < l->count; i++) {
 		if (!l->items[i].dirty)
 			continue;
-		l->items[i].dirty = !send_item(s, l, &l->items[i]);
+		l->items[i].dirty = !mcp_subs_send_item(s, l, &l->items[i]);
 		all &= !l->items[i].dirty;
 	}
 	return all;
 }
 
-static void plan(struct mcp_subs *s)
+static void mcp_subs_plan(struct mcp_subs *s)
 {
 	int64_t wait = s->flushed_ms + EVERY_MS - clock_mono_ms();
 
@@ -134,7 +136,7 @@ static void plan(struct mcp_subs *s)
 		loop_timer_start(s->m->cap->loop, &s->timer, wait > 0 ? (double)wait : 0);
 }
 
-static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+static void mcp_subs_on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct mcp_subs *s = timer->data;
 	bool all;
@@ -142,17 +144,17 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	(void)loop;
 	(void)events;
 	s->flushed_ms = clock_mono_ms();
-	all = flush_listener(s, &s->session);
+	all = mcp_subs_flush_listener(s, &s->session);
 	for (struct listener *l = s->first; l; l = l->next)
-		all &= flush_listener(s, l);
+		all &= mcp_subs_flush_listener(s, l);
 	if (!all)
-		plan(s);
+		mcp_subs_plan(s);
 }
 
 /* ---- the answer of a stateless listener ---- */
 
 /* The end of a listener that we end: no members but the id. */
-static void answer_end(const struct req *r, const struct result *result, struct buf *line)
+static void mcp_subs_answer_end(const struct req *r, const struct result *result, struct buf *line)
 {
 	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
 	struct jsonw w;
@@ -165,8 +167,8 @@ static void answer_end(const struct req *r, const struct result *result, struct 
 	mcp_close_result(&w);
 }
 
-static void answer_fail(const struct req *r, const struct err *e, const struct result *partial,
-			struct buf *line)
+static void mcp_subs_answer_fail(const struct req *r, const struct err *e,
+				 const struct result *partial, struct buf *line)
 {
 	(void)partial;
 	rpc_write_error(line, r->id, strlen(r->id), e, NULL);
@@ -180,11 +182,14 @@ struct mcp_subs *mcp_subs_new(struct mcp *m)
 
 	s->m = m;
 	s->listening = (struct dialect){
-		.name = "mcp listen", .ctx = m, .silent_cancel = true,
-		.ok = answer_end, .fail = answer_fail,
+		.name = "mcp listen",
+		.ctx = m,
+		.silent_cancel = true,
+		.ok = mcp_subs_answer_end,
+		.fail = mcp_subs_answer_fail,
 	};
 	s->flushed_ms = -EVERY_MS;
-	ev_timer_init(&s->timer, on_timer, 0.0, 0.0);
+	ev_timer_init(&s->timer, mcp_subs_on_timer, 0.0, 0.0);
 	s->timer.data = s;
 	return s;
 }
@@ -196,7 +201,7 @@ void mcp_subs_free(struct mcp_subs *s)
 	loop_timer_stop(s->m->cap->loop, &s->timer);
 	while (s->first)
 		mcp_subs_drop(s, s->first->handle);
-	clear(&s->session);
+	mcp_subs_clear_items(&s->session);
 	free(s);
 }
 
@@ -209,13 +214,13 @@ void mcp_subs_drop(struct mcp_subs *s, uint64_t handle)
 			continue;
 		*at = l->next;
 		s->count--;
-		clear(l);
+		mcp_subs_clear_items(l);
 		free(l);
 		return;
 	}
 }
 
-static bool mark(struct listener *l, uint64_t key, bool over)
+static bool mcp_subs_mark_item(struct listener *l, uint64_t key, bool over)
 {
 	bool any = false;
 
@@ -227,27 +232,27 @@ static bool mark(struct listener *l, uint64_t key, bool over)
 
 void mcp_subs_changed(struct mcp_subs *s, uint64_t key, bool over)
 {
-	bool any = mark(&s->session, key, over);
+	bool any = mcp_subs_mark_item(&s->session, key, over);
 
 	for (struct listener *l = s->first; l; l = l->next)
-		any |= mark(l, key, over);
+		any |= mcp_subs_mark_item(l, key, over);
 	if (any)
-		plan(s);
+		mcp_subs_plan(s);
 }
 
 /* The lists that @filter asks for; NULL: all, of which a session hears unasked. */
-static void add_lists(struct listener *l, const json_t *filter)
+static void mcp_subs_add_lists(struct listener *l, const json_t *filter)
 {
 	for (const struct mcp_list *list = mcp_offer.lists; list && list->filter; list++)
 		if (!filter || json_is_true(json_object_get(filter, list->filter)))
-			add_item(l, list->key, list->method, LIST);
+			mcp_subs_add_item(l, list->key, list->method, LIST);
 }
 
 /* ---- handshake ---- */
 
 /* The run of the resource that a message names, or 0 when it was refused. */
-static uint64_t wanted(struct mcp *m, const struct rpc_message *message,
-		       enum mcp_revision revision, const char **uri)
+static uint64_t mcp_subs_wanted(struct mcp *m, const struct rpc_message *message,
+				enum mcp_revision revision, const char **uri)
 {
 	uint64_t run;
 
@@ -263,11 +268,11 @@ static uint64_t wanted(struct mcp *m, const struct rpc_message *message,
 }
 
 /* Runs that were forgotten will not change any more. */
-static void forget_gone(struct mcp *m, struct listener *l)
+static void mcp_subs_forget_gone(struct mcp *m, struct listener *l)
 {
 	for (size_t i = l->count; i-- > 0;)
 		if (l->items[i].kind == RESOURCE && !mcp_resources_run(m, l->items[i].name, NULL))
-			remove_item(l, i);
+			mcp_subs_remove_item(l, i);
 }
 
 void mcp_subs_subscribe(struct mcp *m, const struct rpc_message *message,
@@ -275,13 +280,13 @@ void mcp_subs_subscribe(struct mcp *m, const struct rpc_message *message,
 {
 	struct mcp_subs *s = m->subs;
 	const char *uri;
-	uint64_t run = wanted(m, message, revision, &uri);
+	uint64_t run = mcp_subs_wanted(m, message, revision, &uri);
 	struct err e = ERR_INIT;
 
 	if (!run)
 		return;
 	if (s->session.count == ITEMS_MAX)
-		forget_gone(m, &s->session);
+		mcp_subs_forget_gone(m, &s->session);
 	if (s->session.count == ITEMS_MAX) {
 		err_set(&e, ERR_LIMIT_REACHED, "%d resources are subscribed to, the most there are",
 			ITEMS_MAX);
@@ -289,7 +294,7 @@ void mcp_subs_subscribe(struct mcp *m, const struct rpc_message *message,
 		rpc_refuse(m->reqs, message, &e);
 		return;
 	}
-	add_item(&s->session, run, uri, RESOURCE);
+	mcp_subs_add_item(&s->session, run, uri, RESOURCE);
 	mcp_reply_empty(m, message, &mcp_shapes[revision]);
 }
 
@@ -305,20 +310,20 @@ void mcp_subs_unsubscribe(struct mcp *m, const struct rpc_message *message,
 	}
 	for (size_t i = l->count; i-- > 0;)
 		if (l->items[i].kind == RESOURCE && !strcmp(l->items[i].name, uri))
-			remove_item(l, i);
+			mcp_subs_remove_item(l, i);
 	mcp_reply_empty(m, message, &mcp_shapes[revision]);
 }
 
 void mcp_subs_reset(struct mcp_subs *s)
 {
-	clear(&s->session);
-	add_lists(&s->session, NULL);
+	mcp_subs_clear_items(&s->session);
+	mcp_subs_add_lists(&s->session, NULL);
 }
 
 /* ---- stateless ---- */
 
 /* The strings of a member of the filter. Returns -1 when it is malformed. */
-static int read_names(const json_t *filter, const char *name, const json_t **names)
+static int mcp_subs_read_names(const json_t *filter, const char *name, const json_t **names)
 {
 	const json_t *value;
 	size_t i;
@@ -333,7 +338,7 @@ static int read_names(const json_t *filter, const char *name, const json_t **nam
 	return 0;
 }
 
-static void add_resources(struct mcp *m, struct listener *l, const json_t *uris)
+static void mcp_subs_add_resources(struct mcp *m, struct listener *l, const json_t *uris)
 {
 	const json_t *value;
 	size_t i;
@@ -345,11 +350,11 @@ static void add_resources(struct mcp *m, struct listener *l, const json_t *uris)
 		uint64_t run = mcp_resources_run(m, uri, NULL);
 
 		if (run)
-			add_item(l, run, uri, RESOURCE);
+			mcp_subs_add_item(l, run, uri, RESOURCE);
 	}
 }
 
-static void add_tasks(struct mcp *m, struct listener *l, const json_t *ids)
+static void mcp_subs_add_tasks(struct mcp *m, struct listener *l, const json_t *ids)
 {
 	const json_t *value;
 	size_t i;
@@ -359,12 +364,12 @@ static void add_tasks(struct mcp *m, struct listener *l, const json_t *ids)
 		uint64_t run = mcp_tasks_key(m->tasks, id);
 
 		if (run)
-			add_item(l, run, id, TASK);
+			mcp_subs_add_item(l, run, id, TASK);
 	}
 }
 
-static void write_honoured(struct jsonw *w, const struct listener *l, const char *key,
-			   enum kind kind)
+static void mcp_subs_write_honoured(struct jsonw *w, const struct listener *l, const char *key,
+				    enum kind kind)
 {
 	jsonw_array(w, key);
 	for (size_t i = 0; i < l->count; i++)
@@ -374,29 +379,29 @@ static void write_honoured(struct jsonw *w, const struct listener *l, const char
 }
 
 /* The first message of a subscription: what of it is honoured. */
-static void acknowledge(struct mcp *m, const struct listener *l, const json_t *filter)
+static void mcp_subs_acknowledge(struct mcp *m, const struct listener *l, const json_t *filter)
 {
 	const struct mcp_list *list = mcp_offer.lists;
 	struct buf line;
 	struct jsonw w;
 
-	begin(&w, &line, l, "notifications/subscriptions/acknowledged");
+	mcp_subs_begin_item(&w, &line, l, "notifications/subscriptions/acknowledged");
 	jsonw_object(&w, "notifications");
 	for (; list && list->filter; list++)
 		if (json_is_true(json_object_get(filter, list->filter)))
 			jsonw_bool(&w, list->filter, true);
 	if (json_object_get(filter, "resourceSubscriptions"))
-		write_honoured(&w, l, "resourceSubscriptions", RESOURCE);
+		mcp_subs_write_honoured(&w, l, "resourceSubscriptions", RESOURCE);
 	if (json_object_get(filter, "taskIds"))
-		write_honoured(&w, l, "taskIds", TASK);
+		mcp_subs_write_honoured(&w, l, "taskIds", TASK);
 	jsonw_end_object(&w);
 	rpc_close_notification(&w);
 	outq_push(reqtab_outq(m->reqs), line.data, line.len);
 	buf_release(&line);
 }
 
-static void open_listener(struct mcp *m, const struct rpc_message *message, const json_t *uris,
-			  const json_t *tasks)
+static void mcp_subs_open_listener(struct mcp *m, const struct rpc_message *message,
+				   const json_t *uris, const json_t *tasks)
 {
 	const json_t *filter = json_object_get(message->params, "notifications");
 	struct req *r = rpc_request(m->reqs, &m->subs->listening, message);
@@ -415,11 +420,11 @@ static void open_listener(struct mcp *m, const struct rpc_message *message, cons
 	l->next = m->subs->first;
 	m->subs->first = l;
 	m->subs->count++;
-	add_lists(l, filter);
-	add_resources(m, l, uris);
-	add_tasks(m, l, tasks);
-	acknowledge(m, l, filter);
-	plan(m->subs); /* a task that is over already is told at once */
+	mcp_subs_add_lists(l, filter);
+	mcp_subs_add_resources(m, l, uris);
+	mcp_subs_add_tasks(m, l, tasks);
+	mcp_subs_acknowledge(m, l, filter);
+	mcp_subs_plan(m->subs); /* a task that is over already is told at once */
 }
 
 void mcp_subs_listen(struct mcp *m, const struct rpc_message *message,
@@ -430,8 +435,9 @@ void mcp_subs_listen(struct mcp *m, const struct rpc_message *message,
 	struct err e = ERR_INIT;
 
 	(void)revision; /* only one has this method */
-	if (!json_is_object(filter) || read_names(filter, "resourceSubscriptions", &uris) ||
-	    read_names(filter, "taskIds", &tasks)) {
+	if (!json_is_object(filter) ||
+	    mcp_subs_read_names(filter, "resourceSubscriptions", &uris) ||
+	    mcp_subs_read_names(filter, "taskIds", &tasks)) {
 		mcp_refuse(m, message,
 			   "`notifications` must be an object; its resourceSubscriptions and "
 			   "taskIds arrays of at most %d strings", ITEMS_MAX / 2);
@@ -443,7 +449,7 @@ void mcp_subs_listen(struct mcp *m, const struct rpc_message *message,
 		err_hint(&e, "Cancel one first.");
 		rpc_refuse(m->reqs, message, &e);
 	} else {
-		open_listener(m, message, uris, tasks);
+		mcp_subs_open_listener(m, message, uris, tasks);
 	}
 }
 

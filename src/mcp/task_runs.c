@@ -19,7 +19,7 @@ struct own {
 	int64_t failed_ms;  /* monotonic */
 };
 
-static struct proc *run_of(const struct mcp *m, const struct mcp_task *task)
+static struct proc *mcp_task_runs_run_of(const struct mcp *m, const struct mcp_task *task)
 {
 	return proctab_get(m->cap->procs, task->key);
 }
@@ -41,8 +41,8 @@ bool mcp_task_begin(struct mcp *m, const struct req *r, struct mcp_task *task)
 	return true;
 }
 
-static void look_at_run(const struct mcp_task *task, const struct proc *run,
-			struct mcp_task_look *look)
+static void mcp_task_runs_refresh(const struct mcp_task *task, const struct proc *run,
+				  struct mcp_task_look *look)
 {
 	look->changed_ms = task->created_ms;
 	if (run->phase != PROC_SETTLED) {
@@ -60,12 +60,12 @@ static void look_at_run(const struct mcp_task *task, const struct proc *run,
 
 void mcp_task_look(struct mcp *m, const struct mcp_task *task, struct mcp_task_look *look)
 {
-	const struct proc *run = run_of(m, task);
+	const struct proc *run = mcp_task_runs_run_of(m, task);
 	const struct own *own = task->own;
 
 	*look = (struct mcp_task_look){ .status = MCP_TASK_GONE };
 	if (run) {
-		look_at_run(task, run, look);
+		mcp_task_runs_refresh(task, run, look);
 	} else if (own->failure.type && clock_mono_ms() - own->failed_ms < FAILED_KEPT_MS) {
 		look->status = MCP_TASK_COMPLETED;
 		look->lone = true;
@@ -80,7 +80,7 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 		    const struct mcp_task_look *look)
 {
 	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
-	struct proc *run = run_of(m, task);
+	struct proc *run = mcp_task_runs_run_of(m, task);
 	struct own *own = task->own;
 	struct err e = ERR_INIT;
 	struct result result;
@@ -110,7 +110,7 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 int mcp_task_cancel(struct mcp *m, const struct rpc_message *message, const struct mcp_task *task,
 		    struct err *e)
 {
-	struct proc *run = run_of(m, task);
+	struct proc *run = mcp_task_runs_run_of(m, task);
 
 	if (!run || run->phase == PROC_SETTLED)
 		return 0;

@@ -31,7 +31,7 @@ struct mcp_tasks *mcp_tasks_new(struct mcp *m)
 	return t;
 }
 
-static void free_task(struct mcp_task *task)
+static void mcp_tasks_free_task(struct mcp_task *task)
 {
 	mcp_task_release(task);
 	free(task);
@@ -44,7 +44,7 @@ void mcp_tasks_free(struct mcp_tasks *t)
 	while (t->first) {
 		struct mcp_task *next = t->first->next;
 
-		free_task(t->first);
+		mcp_tasks_free_task(t->first);
 		t->first = next;
 	}
 	explicit_bzero(t->key, sizeof(t->key));
@@ -52,7 +52,7 @@ void mcp_tasks_free(struct mcp_tasks *t)
 }
 
 /* Forget the tasks that their source has forgotten, and the oldest that nothing else remembers. */
-static void sweep(struct mcp_tasks *t)
+static void mcp_tasks_sweep(struct mcp_tasks *t)
 {
 	struct mcp_task **at = &t->first; /* the newest */
 	struct mcp_task_look look;
@@ -68,13 +68,13 @@ static void sweep(struct mcp_tasks *t)
 			continue;
 		}
 		*at = task->next;
-		free_task(task);
+		mcp_tasks_free_task(task);
 	}
 }
 
 /* ---- ids ---- */
 
-static void write_id(const struct mcp_tasks *t, const char *name, char id[ID_SIZE])
+static void mcp_tasks_write_id(const struct mcp_tasks *t, const char *name, char id[ID_SIZE])
 {
 	unsigned char tag[HMAC_SIZE];
 	char hex[2 * TAG_BYTES + 1];
@@ -85,29 +85,29 @@ static void write_id(const struct mcp_tasks *t, const char *name, char id[ID_SIZ
 }
 
 /* The public part is compared first; what is left is secret, and of a fixed length. */
-static bool is_id(const struct mcp_tasks *t, const struct mcp_task *task, const char *id)
+static bool mcp_tasks_is_id(const struct mcp_tasks *t, const struct mcp_task *task, const char *id)
 {
 	size_t len = strlen(task->name);
 	char own[ID_SIZE];
 
 	if (strlen(id) != len + 1 + 2 * TAG_BYTES || strncmp(id, task->name, len))
 		return false;
-	write_id(t, task->name, own);
+	mcp_tasks_write_id(t, task->name, own);
 	return hmac_equal(id + len, own + len, 1 + 2 * TAG_BYTES);
 }
 
-static struct mcp_task *find_id(struct mcp_tasks *t, const char *id)
+static struct mcp_task *mcp_tasks_find_id(struct mcp_tasks *t, const char *id)
 {
 	struct mcp_task *task;
 
-	sweep(t);
+	mcp_tasks_sweep(t);
 	for (task = t->first; task; task = task->next)
-		if (is_id(t, task, id))
+		if (mcp_tasks_is_id(t, task, id))
 			break;
 	return task;
 }
 
-static struct mcp_task *find_key(const struct mcp_tasks *t, uint64_t key)
+static struct mcp_task *mcp_tasks_find_key(const struct mcp_tasks *t, uint64_t key)
 {
 	struct mcp_task *task = t->first;
 
@@ -118,15 +118,15 @@ static struct mcp_task *find_key(const struct mcp_tasks *t, uint64_t key)
 
 uint64_t mcp_tasks_key(struct mcp_tasks *t, const char *id)
 {
-	const struct mcp_task *task = find_id(t, id);
+	const struct mcp_task *task = mcp_tasks_find_id(t, id);
 
 	return task ? task->key : 0;
 }
 
 /* ---- a task as JSON ---- */
 
-static void write_head(struct jsonw *w, const struct mcp_tasks *t, const struct mcp_task *task,
-		       const struct mcp_task_look *look)
+static void mcp_tasks_write_head(struct jsonw *w, const struct mcp_tasks *t,
+				 const struct mcp_task *task, const struct mcp_task_look *look)
 {
 	static const char *const names[] = {
 		[MCP_TASK_WORKING] = "working",	    [MCP_TASK_INPUT_REQUIRED] = "input_required",
@@ -135,7 +135,7 @@ static void write_head(struct jsonw *w, const struct mcp_tasks *t, const struct 
 	};
 	char id[ID_SIZE];
 
-	write_id(t, task->name, id);
+	mcp_tasks_write_id(t, task->name, id);
 	jsonw_str(w, "taskId", id);
 	jsonw_str(w, "status", names[look->status]);
 	if (*look->message)
@@ -148,21 +148,21 @@ static void write_head(struct jsonw *w, const struct mcp_tasks *t, const struct 
 
 bool mcp_tasks_write(struct mcp_tasks *t, struct jsonw *w, uint64_t key)
 {
-	struct mcp_task *task = find_key(t, key);
+	struct mcp_task *task = mcp_tasks_find_key(t, key);
 	struct mcp_task_look look = { .status = MCP_TASK_GONE };
 
 	if (task)
 		mcp_task_look(t->m, task, &look);
 	if (look.status == MCP_TASK_GONE)
 		return false;
-	write_head(w, t, task, &look);
+	mcp_tasks_write_head(w, t, task, &look);
 	mcp_task_write(t->m, w, task, &look);
 	return true;
 }
 
 /* ---- creating ---- */
 
-static struct mcp_task *create(struct mcp_tasks *t, const struct req *r)
+static struct mcp_task *mcp_tasks_create(struct mcp_tasks *t, const struct req *r)
 {
 	struct mcp_task begun = { 0 }, *task;
 
@@ -173,7 +173,7 @@ static struct mcp_task *create(struct mcp_tasks *t, const struct req *r)
 	/* Without a key an id could be guessed: then there is no task, but the result. */
 	if (!t->has_key || !mcp_task_begin(t->m, r, &begun))
 		return NULL;
-	sweep(t);
+	mcp_tasks_sweep(t);
 	task = mem_zalloc(sizeof(*task));
 	*task = begun;
 	task->next = t->first;
@@ -184,7 +184,7 @@ static struct mcp_task *create(struct mcp_tasks *t, const struct req *r)
 bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, struct buf *line)
 {
 	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
-	const struct mcp_task *task = create(t, r);
+	const struct mcp_task *task = mcp_tasks_create(t, r);
 	struct mcp_task_look look;
 	struct jsonw w;
 
@@ -192,7 +192,7 @@ bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, struct buf *line
 		return false;
 	mcp_task_look(t->m, task, &look);
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "task");
-	write_head(&w, t, task, &look);
+	mcp_tasks_write_head(&w, t, task, &look);
 	mcp_open_meta(&w, shape);
 	jsonw_str(&w, "dev.procpen/process_id", task->name);
 	jsonw_end_object(&w);
@@ -202,7 +202,7 @@ bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, struct buf *line
 
 void mcp_tasks_on_end(struct mcp_tasks *t, const struct proc *run)
 {
-	const struct mcp_task *task = find_key(t, run->seq);
+	const struct mcp_task *task = mcp_tasks_find_key(t, run->seq);
 
 	if (task)
 		mcp_task_on_end(task, run);
@@ -211,7 +211,7 @@ void mcp_tasks_on_end(struct mcp_tasks *t, const struct proc *run)
 /* ---- methods ---- */
 
 /* The task that a request names, or NULL when the request was refused. */
-static struct mcp_task *wanted(struct mcp *m, const struct rpc_message *message)
+static struct mcp_task *mcp_tasks_wanted(struct mcp *m, const struct rpc_message *message)
 {
 	const char *id = mcp_text(message->params, "taskId");
 	struct mcp_task *task;
@@ -224,7 +224,7 @@ static struct mcp_task *wanted(struct mcp *m, const struct rpc_message *message)
 		mcp_refuse(m, message, "`taskId` must be a string");
 		return NULL;
 	}
-	task = find_id(m->tasks, id);
+	task = mcp_tasks_find_id(m->tasks, id);
 	if (!task)
 		mcp_refuse(m, message, "there is no task `%.80s`: it never existed, or its run was "
 				       "forgotten", id);
@@ -233,7 +233,7 @@ static struct mcp_task *wanted(struct mcp *m, const struct rpc_message *message)
 
 void mcp_tasks_get(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision)
 {
-	const struct mcp_task *task = wanted(m, message);
+	const struct mcp_task *task = mcp_tasks_wanted(m, message);
 	struct mcp_reply reply;
 
 	if (!task)
@@ -247,7 +247,7 @@ void mcp_tasks_update(struct mcp *m, const struct rpc_message *message,
 		      enum mcp_revision revision)
 {
 	const json_t *responses = json_object_get(message->params, "inputResponses");
-	const struct mcp_task *task = wanted(m, message);
+	const struct mcp_task *task = mcp_tasks_wanted(m, message);
 
 	if (!task)
 		return;
@@ -262,7 +262,7 @@ void mcp_tasks_update(struct mcp *m, const struct rpc_message *message,
 void mcp_tasks_cancel(struct mcp *m, const struct rpc_message *message,
 		      enum mcp_revision revision)
 {
-	const struct mcp_task *task = wanted(m, message);
+	const struct mcp_task *task = mcp_tasks_wanted(m, message);
 	struct err e = ERR_INIT;
 
 	if (!task)

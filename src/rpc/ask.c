@@ -47,7 +47,7 @@ struct ask *ask_new(struct ev_loop *loop, struct outq *out)
 }
 
 /* Take the question at @at off the list; the caller frees it. */
-static struct question *take(struct ask *a, struct question **at)
+static struct question *ask_unlink(struct ask *a, struct question **at)
 {
 	struct question *q = *at;
 
@@ -58,7 +58,7 @@ static struct question *take(struct ask *a, struct question **at)
 }
 
 /* Tell the client that no answer is wanted any more. */
-static void withdraw(struct ask *a, const struct question *q, const char *why)
+static void ask_withdraw(struct ask *a, const struct question *q, const char *why)
 {
 	struct buf line;
 	struct jsonw w;
@@ -75,24 +75,24 @@ static void withdraw(struct ask *a, const struct question *q, const char *why)
 }
 
 /* Nobody answered it. */
-static void give_up(struct ask *a, struct question **at, const char *why)
+static void ask_give_up(struct ask *a, struct question **at, const char *why)
 {
-	struct question *q = take(a, at);
+	struct question *q = ask_unlink(a, at);
 
-	withdraw(a, q, why);
+	ask_withdraw(a, q, why);
 	q->fn(q->ctx, q->handle, NULL, why);
 	free(q);
 }
 
-static void settle(struct ask *a, struct question **at, const json_t *result, const char *why)
+static void ask_settle(struct ask *a, struct question **at, const json_t *result, const char *why)
 {
-	struct question *q = take(a, at);
+	struct question *q = ask_unlink(a, at);
 
 	q->fn(q->ctx, q->handle, result, why);
 	free(q);
 }
 
-static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
+static void ask_on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct question *q = timer->data;
 	struct question **at = &q->ask->questions;
@@ -103,11 +103,11 @@ static void on_deadline(struct ev_loop *loop, ev_timer *timer, int events)
 	snprintf(why, sizeof(why), "nobody answered within %d ms", q->deadline_ms);
 	while (*at != q)
 		at = &(*at)->next;
-	give_up(q->ask, at, why);
+	ask_give_up(q->ask, at, why);
 }
 
-static void send_question(struct ask *a, const struct question *q, const char *method,
-			  const struct buf *params)
+static void ask_send_question(struct ask *a, const struct question *q, const char *method,
+			      const struct buf *params)
 {
 	struct buf line;
 	struct jsonw w;
@@ -124,8 +124,8 @@ static void send_question(struct ask *a, const struct question *q, const char *m
 	buf_release(&line);
 }
 
-static int send_new(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
-		    ask_fn fn, void *ctx, uint64_t handle, bool mcp)
+static int ask_send_new(struct ask *a, const char *method, const struct buf *params,
+			int deadline_ms, ask_fn fn, void *ctx, uint64_t handle, bool mcp)
 {
 	char random[IDS_INSTANCE_SIZE];
 	struct question *q;
@@ -141,29 +141,29 @@ static int send_new(struct ask *a, const char *method, const struct buf *params,
 	q->deadline_ms = deadline_ms;
 	ids_instance(random);
 	snprintf(q->id, sizeof(q->id), "ask-%s", random);
-	ev_timer_init(&q->timer, on_deadline, 0.0, 0.0);
+	ev_timer_init(&q->timer, ask_on_deadline, 0.0, 0.0);
 	q->timer.data = q;
 	loop_timer_start(a->loop, &q->timer, deadline_ms);
 	q->next = a->questions;
 	a->questions = q;
 	a->count++;
-	send_question(a, q, method, params);
+	ask_send_question(a, q, method, params);
 	return 0;
 }
 
 int ask_send(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
 	     ask_fn fn, void *ctx, uint64_t handle)
 {
-	return send_new(a, method, params, deadline_ms, fn, ctx, handle, false);
+	return ask_send_new(a, method, params, deadline_ms, fn, ctx, handle, false);
 }
 
 int ask_send_mcp(struct ask *a, const char *method, const struct buf *params, int deadline_ms,
 		 ask_fn fn, void *ctx, uint64_t handle)
 {
-	return send_new(a, method, params, deadline_ms, fn, ctx, handle, true);
+	return ask_send_new(a, method, params, deadline_ms, fn, ctx, handle, true);
 }
 
-static bool is_id(const struct question *q, const json_t *id)
+static bool ask_is_id(const struct question *q, const json_t *id)
 {
 	return json_is_string(id) && json_string_length(id) == strlen(q->id) &&
 	       !strcmp(json_string_value(id), q->id);
@@ -178,7 +178,7 @@ void ask_answer(struct ask *a, const json_t *message)
 	struct question **at = &a->questions;
 	char why[256];
 
-	while (*at && !is_id(*at, id))
+	while (*at && !ask_is_id(*at, id))
 		at = &(*at)->next;
 	if (!*at)
 		return;
@@ -186,7 +186,7 @@ void ask_answer(struct ask *a, const json_t *message)
 		result = NULL;
 	snprintf(why, sizeof(why), "the client answered with an error%s%.160s", text ? ": " : "",
 		 text ? text : "");
-	settle(a, at, result, result ? NULL : why);
+	ask_settle(a, at, result, result ? NULL : why);
 }
 
 void ask_drop(struct ask *a, uint64_t handle)
@@ -200,8 +200,8 @@ void ask_drop(struct ask *a, uint64_t handle)
 			at = &q->next;
 			continue;
 		}
-		take(a, at);
-		withdraw(a, q, "the request that asked has ended");
+		ask_unlink(a, at);
+		ask_withdraw(a, q, "the request that asked has ended");
 		free(q);
 	}
 }
@@ -209,7 +209,7 @@ void ask_drop(struct ask *a, uint64_t handle)
 void ask_end(struct ask *a, const char *why)
 {
 	while (a->questions)
-		give_up(a, &a->questions, why);
+		ask_give_up(a, &a->questions, why);
 }
 
 void ask_free(struct ask *a)
@@ -217,6 +217,6 @@ void ask_free(struct ask *a)
 	if (!a)
 		return;
 	while (a->questions)
-		free(take(a, &a->questions));
+		free(ask_unlink(a, &a->questions));
 	free(a);
 }

@@ -45,7 +45,7 @@ void frame_commit(struct frame *f, size_t used)
 	buf_commit(&f->buf, used);
 }
 
-static bool is_blank(const char *line, size_t len)
+static bool frame_is_blank(const char *line, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (line[i] != ' ' && line[i] != '\t' && line[i] != '\r')
@@ -54,17 +54,17 @@ static bool is_blank(const char *line, size_t len)
 }
 
 /* @line of @len bytes (newline excluded) was taken from the front: is it one to hand out? */
-static enum frame_result judge(const struct frame *f, const char *line, size_t *len)
+static enum frame_result frame_classify(const struct frame *f, const char *line, size_t *len)
 {
 	if (*len && line[*len - 1] == '\r')
 		(*len)--;
 	if (*len > f->line_max)
 		return FRAME_TOO_LONG;
-	return is_blank(line, *len) ? FRAME_NONE : FRAME_LINE;
+	return frame_is_blank(line, *len) ? FRAME_NONE : FRAME_LINE;
 }
 
 /* No newline in what is there. */
-static enum frame_result unfinished(struct frame *f, bool eof, const char **line, size_t *len)
+static enum frame_result frame_unfinished(struct frame *f, bool eof, const char **line, size_t *len)
 {
 	size_t have = f->buf.len - f->start;
 	bool too_long = have > f->line_max + 1; /* one more may be the \r */
@@ -82,7 +82,7 @@ static enum frame_result unfinished(struct frame *f, bool eof, const char **line
 		f->skipping = true;
 		return FRAME_TOO_LONG;
 	}
-	return judge(f, *line, len);
+	return frame_classify(f, *line, len);
 }
 
 enum frame_result frame_next(struct frame *f, bool eof, const char **line, size_t *len)
@@ -103,9 +103,9 @@ enum frame_result frame_next(struct frame *f, bool eof, const char **line, size_
 			f->skipping = false;
 			continue;
 		}
-		result = judge(f, *line, len);
+		result = frame_classify(f, *line, len);
 		if (result != FRAME_NONE)
 			return result;
 	}
-	return unfinished(f, eof, line, len);
+	return frame_unfinished(f, eof, line, len);
 }

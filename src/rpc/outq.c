@@ -32,22 +32,22 @@ size_t outq_pending(const struct outq *q)
 
 /* A terminal whose other side is closed says EIO to a write (hung_up_tty_write() in Linux), as a
  * failing disk does, but poll(2) tells of the hangup. */
-static bool is_reader_gone(const struct outq *q, int error)
+static bool outq_is_reader_gone(const struct outq *q, int error)
 {
 	return error == ECONNRESET || (error == EIO && stdio_abandoned(q->end));
 }
 
-static void die(struct outq *q, int error)
+static void outq_die(struct outq *q, int error)
 {
 	q->dead = true;
-	q->error = is_reader_gone(q, error) ? EPIPE : error;
+	q->error = outq_is_reader_gone(q, error) ? EPIPE : error;
 	ev_io_stop(q->loop, &q->io);
 	ev_io_stop(q->loop, &q->gone);
 	buf_release(&q->buf);
 	q->sent = 0;
 }
 
-static void drop_sent(struct outq *q)
+static void outq_drop_sent(struct outq *q)
 {
 	if (!outq_pending(q)) {
 		buf_clear(&q->buf);
@@ -61,7 +61,7 @@ static void drop_sent(struct outq *q)
 }
 
 /* Write what the client takes. */
-static void flush(struct outq *q)
+static void outq_flush(struct outq *q)
 {
 	while (outq_pending(q)) {
 		ssize_t n = stdio_write(q->end, q->buf.data + q->sent, outq_pending(q));
@@ -72,19 +72,19 @@ static void flush(struct outq *q)
 			continue;
 		}
 		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-			die(q, errno);
+			outq_die(q, errno);
 			return;
 		}
 		ev_io_start(q->loop, &q->io);
 		break;
 	}
-	drop_sent(q);
+	outq_drop_sent(q);
 	if (!outq_pending(q))
 		ev_io_stop(q->loop, &q->io);
 }
 
 /* Tell the owner once when a mark was crossed or the client is gone. */
-static void tell(struct outq *q, bool was_dead)
+static void outq_notify_change(struct outq *q, bool was_dead)
 {
 	bool was_stopped = q->stopped;
 
@@ -96,16 +96,16 @@ static void tell(struct outq *q, bool was_dead)
 		q->on_change(q->ctx);
 }
 
-static void on_writable(struct ev_loop *loop, ev_io *io, int events)
+static void outq_on_writable(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct outq *q = io->data;
 
 	(void)loop;
 	if (events & EV_ERROR)
-		die(q, EIO); /* it cannot be watched */
+		outq_die(q, EIO); /* it cannot be watched */
 	else
-		flush(q);
-	tell(q, false);
+		outq_flush(q);
+	outq_notify_change(q, false);
 }
 
 void outq_look(struct outq *q)
@@ -113,11 +113,11 @@ void outq_look(struct outq *q)
 	bool was_dead = q->dead;
 
 	if (!q->dead && stdio_abandoned(q->end))
-		die(q, EPIPE);
-	tell(q, was_dead);
+		outq_die(q, EPIPE);
+	outq_notify_change(q, was_dead);
 }
 
-static void on_gone(struct ev_loop *loop, ev_io *io, int events)
+static void outq_on_gone(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct outq *q = io->data;
 
@@ -137,8 +137,8 @@ void outq_init(struct outq *q, struct ev_loop *loop, const struct stdio_end *end
 	q->on_change = on_change;
 	q->ctx = ctx;
 	buf_init(&q->buf, HARD_MAX);
-	ev_io_init(&q->io, on_writable, end->fd, EV_WRITE);
-	ev_io_init(&q->gone, on_gone, end->fd, EV_READ);
+	ev_io_init(&q->io, outq_on_writable, end->fd, EV_WRITE);
+	ev_io_init(&q->gone, outq_on_gone, end->fd, EV_READ);
 	q->io.data = q->gone.data = q;
 	ev_io_start(loop, &q->gone);
 }
@@ -154,7 +154,7 @@ void outq_release(struct outq *q)
 }
 
 /* Nothing waits: write a long line from where it is, and queue what the client does not take. */
-static size_t write_directly(struct outq *q, const char *line, size_t len)
+static size_t outq_write_directly(struct outq *q, const char *line, size_t len)
 {
 	size_t done = 0;
 	ssize_t n;
@@ -162,7 +162,7 @@ static size_t write_directly(struct outq *q, const char *line, size_t len)
 	while (done < len) {
 		n = stdio_write(q->end, line + done, len - done);
 		if (n <= 0)
-			break; /* full, or an error that flush() will meet again */
+			break; /* full, or an error that outq_flush() will meet again */
 		done += (size_t)n;
 	}
 	q->written += done;
@@ -178,16 +178,16 @@ void outq_push(struct outq *q, const char *line, size_t len)
 	if (q->dead)
 		return;
 	if (len >= DIRECT_BYTES && !outq_pending(q)) {
-		size_t done = write_directly(q, line, len);
+		size_t done = outq_write_directly(q, line, len);
 
 		line += done;
 		len -= done;
 	}
 	if (buf_add(&q->buf, line, len) || buf_addc(&q->buf, '\n'))
-		die(q, ENOBUFS);
+		outq_die(q, ENOBUFS);
 	else if (!ev_is_active(&q->io))
-		flush(q);
-	tell(q, false);
+		outq_flush(q);
+	outq_notify_change(q, false);
 }
 
 bool outq_room(const struct outq *q, size_t len)

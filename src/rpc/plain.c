@@ -10,19 +10,19 @@
 #define TEXT_BYTES ((1u << 20) - (64u << 10))
 #define NOTICE_BYTES_MAX (8u << 20) /* guard; the gate bounds what is shown */
 
-static void write_ok(const struct req *r, const struct result *result, struct buf *line)
+static void plain_write_ok(const struct req *r, const struct result *result, struct buf *line)
 {
 	rpc_write_result(line, r->id, result);
 }
 
-static void write_fail(const struct req *r, const struct err *e, const struct result *partial,
-		       struct buf *line)
+static void plain_write_fail(const struct req *r, const struct err *e, const struct result *partial,
+			     struct buf *line)
 {
 	rpc_write_error(line, r->id, strlen(r->id), e, partial);
 }
 
 /* One notice per request, so it is bounded as answers are and need not ask for room. */
-static void notify(const struct req *r, json_t *notice)
+static void plain_notify(const struct req *r, json_t *notice)
 {
 	struct buf line;
 	struct jsonw w;
@@ -39,7 +39,7 @@ static void notify(const struct req *r, json_t *notice)
 }
 
 /* Only {"allow": true} allows. */
-static void on_answer(void *reqs, uint64_t handle, const json_t *result, const char *why)
+static void plain_on_answer(void *reqs, uint64_t handle, const json_t *result, const char *why)
 {
 	const json_t *allow = json_object_get(result, "allow");
 
@@ -50,7 +50,7 @@ static void on_answer(void *reqs, uint64_t handle, const json_t *result, const c
 	req_confirmed(reqs, handle, json_is_true(allow), json_is_true(allow) ? NULL : why);
 }
 
-static enum req_asked confirm(struct req *r, json_t *notice, int deadline_ms)
+static enum req_asked plain_confirm(struct req *r, json_t *notice, int deadline_ms)
 {
 	struct buf params;
 	struct jsonw w;
@@ -59,8 +59,8 @@ static enum req_asked confirm(struct req *r, json_t *notice, int deadline_ms)
 	buf_init(&params, NOTICE_BYTES_MAX);
 	jsonw_init(&w, &params);
 	rpc_write_notice(&w, NULL, r, notice);
-	failed = ask_send(r->dialect->ctx, "capability.confirm", &params, deadline_ms, on_answer,
-			  r->tab, r->handle);
+	failed = ask_send(r->dialect->ctx, "capability.confirm", &params, deadline_ms,
+			  plain_on_answer, r->tab, r->handle);
 	buf_release(&params);
 	return failed ? REQ_CANNOT_ASK : REQ_ASKED;
 }
@@ -75,9 +75,9 @@ struct dialect plain_dialect(struct ask *ask)
 		.list_bytes = TEXT_BYTES,
 		.summary_bytes = 16384,
 		.eof_ms = 300000, /* a pipeline: nobody is there to end it; results are wanted */
-		.ok = write_ok,
-		.fail = write_fail,
-		.notify = notify,
-		.confirm = confirm,
+		.ok = plain_write_ok,
+		.fail = plain_write_fail,
+		.notify = plain_notify,
+		.confirm = plain_confirm,
 	};
 }

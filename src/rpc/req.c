@@ -41,7 +41,7 @@ struct req_batch {
 	struct buf answers;
 };
 
-static unsigned id_chain(const char *key)
+static unsigned req_id_chain(const char *key)
 {
 	uint32_t hash = str_hash(key, strlen(key));
 
@@ -87,7 +87,7 @@ bool reqtab_full(const struct reqtab *t, enum req_place place)
 }
 
 /* The oldest that ends something has been heard: its effect does not need the answer to wait. */
-static void answer_oldest_end(struct reqtab *t)
+static void req_answer_oldest_end(struct reqtab *t)
 {
 	struct req *r = t->first;
 
@@ -104,7 +104,7 @@ int req_take_place(struct req *r, enum req_place place, struct err *e)
 	if (place == REQ_NO_PLACE || r->place != REQ_NO_PLACE)
 		return 0;
 	if (place == REQ_ENDS && t->held[place] >= REQ_ENDS_MAX)
-		answer_oldest_end(t);
+		req_answer_oldest_end(t);
 	if (!reqtab_full(t, place)) {
 		r->place = place;
 		t->held[place]++;
@@ -126,7 +126,7 @@ struct req *req_find(struct reqtab *t, uint64_t handle)
 }
 
 /* Is the raw token @id the only way to spell its value, but for escapes and fractions? */
-static bool is_canonical(const char *id, size_t len)
+static bool req_id_is_canonical(const char *id, size_t len)
 {
 	if (*id == '"')
 		return !memchr(id, '\\', len);
@@ -137,13 +137,13 @@ static bool is_canonical(const char *id, size_t len)
 }
 
 /* The canonical spelling of the raw token @id; heap. */
-static char *id_key(const char *id, size_t len)
+static char *req_id_key(const char *id, size_t len)
 {
 	char text[32], *key;
 	json_t *value;
 	double real;
 
-	if (is_canonical(id, len))
+	if (req_id_is_canonical(id, len))
 		return mem_strndup(id, len);
 	value = json_loadb(id, len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
 	BUG_IF(!value);
@@ -162,9 +162,9 @@ static char *id_key(const char *id, size_t len)
 	return key;
 }
 
-static struct req *find_key(struct reqtab *t, const char *key)
+static struct req *req_find_key(struct reqtab *t, const char *key)
 {
-	struct req *r = t->by_id[id_chain(key)];
+	struct req *r = t->by_id[req_id_chain(key)];
 
 	while (r && strcmp(r->key, key))
 		r = r->id_next;
@@ -173,9 +173,9 @@ static struct req *find_key(struct reqtab *t, const char *key)
 
 struct req *req_find_id(struct reqtab *t, const char *id, size_t len)
 {
-	AUTO_FREE char *key = id_key(id, len);
+	AUTO_FREE char *key = req_id_key(id, len);
 
-	return find_key(t, key);
+	return req_find_key(t, key);
 }
 
 struct req *req_find_value(struct reqtab *t, const json_t *id)
@@ -187,7 +187,7 @@ struct req *req_find_value(struct reqtab *t, const json_t *id)
 	return token ? req_find_id(t, token, strlen(token)) : NULL;
 }
 
-static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+static void req_on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 {
 	struct req *r = timer->data;
 
@@ -196,9 +196,9 @@ static void on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 	r->on_timer(r->on_timer_ctx, r);
 }
 
-static void link_request(struct reqtab *t, struct req *r)
+static void req_link(struct reqtab *t, struct req *r)
 {
-	struct req **chain = &t->by_id[id_chain(r->key)];
+	struct req **chain = &t->by_id[req_id_chain(r->key)];
 
 	r->id_next = *chain;
 	*chain = r;
@@ -214,9 +214,9 @@ static void link_request(struct reqtab *t, struct req *r)
 	t->count++;
 }
 
-static void unlink_request(struct reqtab *t, struct req *r)
+static void req_unlink(struct reqtab *t, struct req *r)
 {
-	struct req **at = &t->by_id[id_chain(r->key)];
+	struct req **at = &t->by_id[req_id_chain(r->key)];
 
 	while (*at != r)
 		at = &(*at)->id_next;
@@ -232,7 +232,7 @@ static void unlink_request(struct reqtab *t, struct req *r)
 		t->held[r->place]--;
 }
 
-void req_taken(struct err *e, const json_t *id)
+void req_duplicate_id(struct err *e, const json_t *id)
 {
 	err_set(e, ERR_INVALID_REQUEST,
 		"a request with this id is still open: its answer could not be told from this "
@@ -244,11 +244,11 @@ void req_taken(struct err *e, const json_t *id)
 struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, size_t id_len,
 		    json_t *root, struct req_batch *batch, struct err *e)
 {
-	char *key = id_key(id, id_len);
+	char *key = req_id_key(id, id_len);
 	struct req *r;
 
-	if (find_key(t, key)) {
-		req_taken(e, json_object_get(root, "id"));
+	if (req_find_key(t, key)) {
+		req_duplicate_id(e, json_object_get(root, "id"));
 		free(key);
 		json_decref(root);
 		return NULL;
@@ -263,18 +263,18 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 	r->batch = batch;
 	r->share = batch ? batch->count : 1;
 	r->since_ms = clock_mono_ms();
-	ev_timer_init(&r->timer, on_timer, 0.0, 0.0);
+	ev_timer_init(&r->timer, req_on_timer, 0.0, 0.0);
 	r->timer.data = r;
-	link_request(t, r);
+	req_link(t, r);
 	return r;
 }
 
 /* Take the request out of the table and free what it owns. */
-static void end_request(struct req *r)
+static void req_end(struct req *r)
 {
 	struct reqtab *t = r->tab;
 
-	unlink_request(t, r);
+	req_unlink(t, r);
 	loop_timer_stop(t->loop, &r->timer);
 	if (t->on_end)
 		t->on_end(t->on_end_ctx, r->handle);
@@ -303,26 +303,26 @@ void req_too_large(struct err *e)
 }
 
 /* A large result is given back before its line is queued, so that no more than two copies exist. */
-static void forget_result(struct reqtab *t)
+static void req_forget_result(struct reqtab *t)
 {
 	t->result_of = 0;
 	if (t->result.json.cap > KEEP_BYTES || t->result.outline.texts.cap > KEEP_BYTES)
 		result_release(&t->result);
 }
 
-static bool is_silent(const struct req *r)
+static bool req_is_silent(const struct req *r)
 {
 	return r->cancelled && r->dialect->silent_cancel;
 }
 
 /* The answer is in t->line (empty: none): end the request and send it. */
-static void finish(struct req *r)
+static void req_finish(struct req *r)
 {
 	struct reqtab *t = r->tab;
 	struct req_batch *batch = r->batch;
 
-	forget_result(t);
-	if (!is_silent(r) && (t->line.full || !req_fits(batch, t->line.len))) {
+	req_forget_result(t);
+	if (!req_is_silent(r) && (t->line.full || !req_fits(batch, t->line.len))) {
 		struct err e = ERR_INIT;
 
 		req_too_large(&e);
@@ -330,7 +330,7 @@ static void finish(struct req *r)
 		r->dialect->fail(r, &e, NULL, &t->line);
 		err_release(&e);
 	}
-	end_request(r);
+	req_end(r);
 	if (batch)
 		batch_add(batch, t->line.data, t->line.len);
 	else if (t->line.len)
@@ -350,7 +350,7 @@ struct jsonw *req_result(struct req *r)
 }
 
 /* The result of @r, whole. */
-static const struct result *take_result(struct req *r)
+static const struct result *req_take_result(struct req *r)
 {
 	struct reqtab *t = r->tab;
 
@@ -362,35 +362,35 @@ static const struct result *take_result(struct req *r)
 
 void req_ok(struct req *r)
 {
-	const struct result *result = take_result(r);
+	const struct result *result = req_take_result(r);
 
-	if (!is_silent(r))
+	if (!req_is_silent(r))
 		r->dialect->ok(r, result, &r->tab->line);
-	finish(r);
+	req_finish(r);
 }
 
-static void fail(struct req *r, struct err *e, const struct result *partial)
+static void req_fail_with(struct req *r, struct err *e, const struct result *partial)
 {
-	if (!is_silent(r))
+	if (!req_is_silent(r))
 		r->dialect->fail(r, e, partial, &r->tab->line);
 	err_release(e);
-	finish(r);
+	req_finish(r);
 }
 
 void req_fail(struct req *r, struct err *e)
 {
-	fail(r, e, NULL);
+	req_fail_with(r, e, NULL);
 }
 
 void req_fail_partial(struct req *r, struct err *e)
 {
-	fail(r, e, take_result(r));
+	req_fail_with(r, e, req_take_result(r));
 }
 
 void req_question(struct req *r, json_t *notice)
 {
 	r->dialect->question(r, notice, &r->tab->line);
-	finish(r);
+	req_finish(r);
 }
 
 void req_cancel(struct req *r)
@@ -446,7 +446,7 @@ void reqtab_free(struct reqtab *t)
 	while (t->first) {
 		struct req_batch *batch = t->first->batch;
 
-		end_request(t->first);
+		req_end(t->first);
 		if (batch)
 			batch_add(batch, NULL, 0);
 	}

@@ -212,7 +212,7 @@ void batch_add(struct req_batch *b, const char *answer, size_t len);
 bool req_fits(const struct req_batch *b, size_t len);
 
 /* The error for a message with the @id of an open request; sets @e. */
-void req_taken(struct err *e, const json_t *id);
+void req_duplicate_id(struct err *e, const json_t *id);
 
 /* The error that is sent instead of an answer that does not fit; sets @e. */
 void req_too_large(struct err *e);

@@ -18,7 +18,7 @@
 
 enum kind { KIND_CALL, KIND_ANSWER, KIND_DROP, KIND_INVALID };
 
-static void begin_reply(struct jsonw *w, struct buf *line, const char *id, size_t id_len)
+static void rpc_begin_reply(struct jsonw *w, struct buf *line, const char *id, size_t id_len)
 {
 	jsonw_init(w, line);
 	jsonw_object(w, NULL);
@@ -30,14 +30,14 @@ static void begin_reply(struct jsonw *w, struct buf *line, const char *id, size_
 }
 
 /* Of these, MCP says itself what stands in `data`; our members stand beside it. */
-static bool has_own_data(const struct err *e)
+static bool rpc_has_own_data(const struct err *e)
 {
 	return e->type == ERR_RESOURCE_NOT_FOUND || e->type == ERR_MISSING_CLIENT_CAPABILITY ||
 	       e->type == ERR_UNSUPPORTED_PROTOCOL_VERSION ||
 	       (e->type == ERR_INVALID_PARAMS && json_object_get(e->details, "uri"));
 }
 
-static void write_members(struct jsonw *w, json_t *object)
+static void rpc_write_members(struct jsonw *w, json_t *object)
 {
 	const char *name;
 	json_t *value;
@@ -49,17 +49,17 @@ static void write_members(struct jsonw *w, json_t *object)
 void rpc_write_details(struct jsonw *w, const struct err *e, const struct result *partial)
 {
 	jsonw_object(w, "details");
-	write_members(w, e->details);
+	rpc_write_members(w, e->details);
 	if (partial)
 		jsonw_raw(w, "result", partial->json.data, partial->json.len);
 	jsonw_end_object(w);
 }
 
-static void write_data(struct jsonw *w, const struct err *e, const struct result *partial)
+static void rpc_write_data(struct jsonw *w, const struct err *e, const struct result *partial)
 {
 	jsonw_object(w, "data");
-	if (has_own_data(e))
-		write_members(w, e->details);
+	if (rpc_has_own_data(e))
+		rpc_write_members(w, e->details);
 	jsonw_str(w, "type", err_rows[e->type].name);
 	jsonw_str(w, "hint", err_hint_text(e));
 	jsonw_bool(w, "retryable", err_rows[e->type].retryable);
@@ -72,11 +72,11 @@ void rpc_write_error(struct buf *line, const char *id, size_t id_len, const stru
 {
 	struct jsonw w;
 
-	begin_reply(&w, line, id, id_len);
+	rpc_begin_reply(&w, line, id, id_len);
 	jsonw_object(&w, "error");
 	jsonw_int(&w, "code", err_rows[e->type].code);
 	jsonw_str(&w, "message", e->message);
-	write_data(&w, e, partial);
+	rpc_write_data(&w, e, partial);
 	jsonw_end_object(&w);
 	jsonw_end_object(&w);
 }
@@ -85,7 +85,7 @@ void rpc_write_notice(struct jsonw *w, const char *key, const struct req *r, jso
 {
 	jsonw_object(w, key);
 	jsonw_raw(w, "request_id", r->id, strlen(r->id));
-	write_members(w, notice);
+	rpc_write_members(w, notice);
 	jsonw_end_object(w);
 }
 
@@ -93,7 +93,7 @@ void rpc_write_result(struct buf *line, const char *id, const struct result *res
 {
 	struct jsonw w;
 
-	begin_reply(&w, line, id, strlen(id));
+	rpc_begin_reply(&w, line, id, strlen(id));
 	jsonw_raw(&w, "result", result->json.data, result->json.len);
 	jsonw_end_object(&w);
 }
@@ -114,8 +114,8 @@ void rpc_close_notification(struct jsonw *w)
 }
 
 /* Answer with an error; releases @e. */
-static void send_error(struct reqtab *t, struct req_batch *batch, const char *id, size_t id_len,
-		       struct err *e)
+static void rpc_send_error(struct reqtab *t, struct req_batch *batch, const char *id, size_t id_len,
+			   struct err *e)
 {
 	struct buf line;
 
@@ -133,11 +133,11 @@ static void send_error(struct reqtab *t, struct req_batch *batch, const char *id
 
 void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e)
 {
-	if (m->taken) {
-		req_taken(e, json_object_get(m->root, "id"));
-		send_error(t, m->batch, NULL, 0, e);
+	if (m->duplicate_id) {
+		req_duplicate_id(e, json_object_get(m->root, "id"));
+		rpc_send_error(t, m->batch, NULL, 0, e);
 	} else if (m->id) {
-		send_error(t, m->batch, m->id, m->id_len, e);
+		rpc_send_error(t, m->batch, m->id, m->id_len, e);
 	} else {
 		err_release(e);
 	}
@@ -156,7 +156,7 @@ struct req *rpc_request(struct reqtab *t, const struct dialect *d, const struct 
 }
 
 /* A string, or a number without a fractional part; its raw token is short enough to repeat. */
-static bool is_legal_id(const json_t *id, size_t raw_len, size_t max)
+static bool rpc_is_legal_id(const json_t *id, size_t raw_len, size_t max)
 {
 	double value;
 
@@ -170,41 +170,41 @@ static bool is_legal_id(const json_t *id, size_t raw_len, size_t max)
 	return fabs(value) >= 9007199254740992.0 || (double)(int64_t)value == value;
 }
 
-static enum kind invalid(struct err *e, const char *what)
+static enum kind rpc_invalid(struct err *e, const char *what)
 {
 	err_set(e, ERR_INVALID_REQUEST, "not a JSON-RPC 2.0 message: %s", what);
 	return KIND_INVALID;
 }
 
-static bool is_version_2(const json_t *version)
+static bool rpc_is_version_2(const json_t *version)
 {
 	return json_is_string(version) && json_string_length(version) == strlen("2.0") &&
 	       !strcmp(json_string_value(version), "2.0");
 }
 
 /* What is @m->root? Fills the rest of @m; of an invalid message, the id as far as it is legal. */
-static enum kind classify(struct rpc_message *m, const char *text, size_t len, struct err *e)
+static enum kind rpc_classify(struct rpc_message *m, const char *text, size_t len, struct err *e)
 {
 	const json_t *id = json_object_get(m->root, "id");
 	const json_t *method = json_object_get(m->root, "method");
 	size_t id_max = m->batch ? RPC_BATCH_ID_MAX : RPC_ID_MAX;
 
 	if (!json_is_object(m->root))
-		return invalid(e, "it must be an object");
+		return rpc_invalid(e, "it must be an object");
 	m->params = json_object_get(m->root, "params");
 	if (id) {
 		m->id = json_raw_member(text, len, "id", &m->id_len);
 		BUG_IF(!m->id);
-		if (!is_legal_id(id, m->id_len, id_max))
+		if (!rpc_is_legal_id(id, m->id_len, id_max))
 			m->id = NULL;
 	}
 	if (!method && (json_object_get(m->root, "result") || json_object_get(m->root, "error")))
 		return KIND_ANSWER;
-	if (!is_version_2(json_object_get(m->root, "jsonrpc")))
-		return invalid(e, "`jsonrpc` must be \"2.0\"");
+	if (!rpc_is_version_2(json_object_get(m->root, "jsonrpc")))
+		return rpc_invalid(e, "`jsonrpc` must be \"2.0\"");
 	if (!json_is_string(method) ||
 	    strlen(json_string_value(method)) != json_string_length(method))
-		return invalid(e, "`method` must be a string without NUL");
+		return rpc_invalid(e, "`method` must be a string without NUL");
 	m->method = json_string_value(method);
 	if (id && !m->id)
 		return err_set(e, ERR_INVALID_REQUEST,
@@ -213,16 +213,16 @@ static enum kind classify(struct rpc_message *m, const char *text, size_t len, s
 			       id_max),
 		       KIND_INVALID;
 	if (m->params && !json_is_object(m->params) && !json_is_array(m->params))
-		return id ? invalid(e, "`params` must be an object or an array") : KIND_DROP;
+		return id ? rpc_invalid(e, "`params` must be an object or an array") : KIND_DROP;
 	return KIND_CALL;
 }
 
 /* Answer what is no message and has no id, unless too much of that came; releases @e. */
-static void refuse_garbage(struct rpc *rpc, struct req_batch *batch, struct err *e)
+static void rpc_refuse_garbage(struct rpc *rpc, struct req_batch *batch, struct err *e)
 {
 	if (rpc->garbage < RPC_GARBAGE_MAX) {
 		rpc->garbage++;
-		send_error(rpc->reqs, batch, NULL, 0, e);
+		rpc_send_error(rpc->reqs, batch, NULL, 0, e);
 		return;
 	}
 	if (batch)
@@ -236,15 +236,15 @@ static void refuse_garbage(struct rpc *rpc, struct req_batch *batch, struct err 
 }
 
 /* Handle one message; adds exactly one answer, or none, to @batch, now or later. */
-static void handle(struct rpc *rpc, json_t *root, const char *text, size_t len,
-		   struct req_batch *batch)
+static void rpc_handle(struct rpc *rpc, json_t *root, const char *text, size_t len,
+		       struct req_batch *batch)
 {
 	struct rpc_message m = { .root = root, .batch = batch };
 	struct err e = ERR_INIT;
 
-	enum kind kind = classify(&m, text, len, &e);
+	enum kind kind = rpc_classify(&m, text, len, &e);
 
-	m.taken = kind != KIND_ANSWER && m.id && req_find_id(rpc->reqs, m.id, m.id_len);
+	m.duplicate_id = kind != KIND_ANSWER && m.id && req_find_id(rpc->reqs, m.id, m.id_len);
 	if (kind != KIND_INVALID)
 		rpc->garbage = 0;
 	switch (kind) {
@@ -252,7 +252,7 @@ static void handle(struct rpc *rpc, json_t *root, const char *text, size_t len,
 		if (m.id)
 			rpc_refuse(rpc->reqs, &m, &e);
 		else
-			refuse_garbage(rpc, batch, &e);
+			rpc_refuse_garbage(rpc, batch, &e);
 		return;
 	case KIND_CALL:
 		if (strncmp(m.method, "rpc.", 4)) {
@@ -277,7 +277,8 @@ static void handle(struct rpc *rpc, json_t *root, const char *text, size_t len,
  * The id of refused JSON, if there is no doubt which one is meant: the first
  * member of that name and the last one (which the lenient parse keeps) agree.
  */
-static const char *lenient_id(const json_t *lenient, const char *text, size_t len, size_t *id_len)
+static const char *rpc_lenient_id(const json_t *lenient, const char *text, size_t len,
+				  size_t *id_len)
 {
 	const json_t *last = json_object_get(lenient, "id");
 	const char *raw = last ? json_raw_member(text, len, "id", id_len) : NULL;
@@ -287,13 +288,13 @@ static const char *lenient_id(const json_t *lenient, const char *text, size_t le
 	if (!raw)
 		return NULL;
 	first = json_loadb(raw, *id_len, JSON_DECODE_ANY | JSON_ALLOW_NUL, NULL);
-	same = first && json_equal(first, last) && is_legal_id(last, *id_len, RPC_ID_MAX);
+	same = first && json_equal(first, last) && rpc_is_legal_id(last, *id_len, RPC_ID_MAX);
 	json_decref(first);
 	return same ? raw : NULL;
 }
 
-static void refuse_text(struct rpc *rpc, enum json_fault fault, const char *why,
-			const json_t *lenient, const char *text, size_t len)
+static void rpc_refuse_text(struct rpc *rpc, enum json_fault fault, const char *why,
+			    const json_t *lenient, const char *text, size_t len)
 {
 	struct err e = ERR_INIT;
 	const char *id = NULL;
@@ -301,19 +302,19 @@ static void refuse_text(struct rpc *rpc, enum json_fault fault, const char *why,
 
 	if (fault == JSON_REFUSED) {
 		err_set(&e, ERR_INVALID_REQUEST, "refused JSON: %s", why);
-		id = lenient_id(lenient, text, len, &id_len);
+		id = rpc_lenient_id(lenient, text, len, &id_len);
 	} else {
 		err_set(&e, ERR_PARSE_ERROR, "malformed JSON: %s", why);
 	}
 	if (id && req_find_id(rpc->reqs, id, id_len))
 		id = NULL;
 	if (id)
-		send_error(rpc->reqs, NULL, id, id_len, &e);
+		rpc_send_error(rpc->reqs, NULL, id, id_len, &e);
 	else
-		refuse_garbage(rpc, NULL, &e);
+		rpc_refuse_garbage(rpc, NULL, &e);
 }
 
-static void begin_batch(struct rpc *rpc, json_t *array, const char *text, size_t len)
+static void rpc_begin_batch(struct rpc *rpc, json_t *array, const char *text, size_t len)
 {
 	size_t count = json_array_size(array);
 	struct err e = ERR_INIT;
@@ -322,7 +323,7 @@ static void begin_batch(struct rpc *rpc, json_t *array, const char *text, size_t
 		json_decref(array);
 		err_set(&e, ERR_INVALID_REQUEST, "a batch holds 1 to %d messages, this one %zu",
 			BATCH_ELEMENTS_MAX, count);
-		refuse_garbage(rpc, NULL, &e);
+		rpc_refuse_garbage(rpc, NULL, &e);
 		return;
 	}
 	rpc->array = array;
@@ -347,7 +348,7 @@ bool rpc_more(struct rpc *rpc)
 		json_decref(rpc->array);
 		rpc->array = NULL;
 	}
-	handle(rpc, root, text, len, rpc->batch);
+	rpc_handle(rpc, root, text, len, rpc->batch);
 	json_decref(root);
 	return rpc->array;
 }
@@ -365,12 +366,12 @@ void rpc_line(struct rpc *rpc, const char *line, size_t len)
 	}
 	root = json_text_parse(line, len, DEPTH_MAX, &fault, why, &lenient);
 	if (!root) {
-		refuse_text(rpc, fault, why, lenient, line, len);
+		rpc_refuse_text(rpc, fault, why, lenient, line, len);
 		json_decref(lenient);
 	} else if (json_is_array(root)) {
-		begin_batch(rpc, root, line, len);
+		rpc_begin_batch(rpc, root, line, len);
 	} else {
-		handle(rpc, root, line, len, NULL);
+		rpc_handle(rpc, root, line, len, NULL);
 		json_decref(root);
 	}
 }
@@ -391,5 +392,5 @@ void rpc_too_long(struct rpc *rpc, size_t line_max)
 
 	err_set(&e, ERR_PARSE_ERROR, "a line of more than %zu bytes was skipped", line_max);
 	err_hint(&e, "Send less at once; the operator can raise limits.line_bytes.");
-	refuse_garbage(rpc, NULL, &e);
+	rpc_refuse_garbage(rpc, NULL, &e);
 }

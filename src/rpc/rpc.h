@@ -34,7 +34,7 @@ struct rpc_message {
 	const char *id;     /* raw token, or NULL for a notification; not NUL-terminated */
 	size_t id_len;
 	struct req_batch *batch;
-	bool taken; /* the id is that of an open request, which no answer to this may settle */
+	bool duplicate_id; /* an open request has this id: only that one may be answered with it */
 };
 
 typedef void (*rpc_route_fn)(void *ctx, struct rpc_message *m);

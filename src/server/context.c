@@ -27,14 +27,15 @@ void context_set_up_process(struct context *ctx)
 }
 
 /* Memory of ours is nobody else's business; leak checkers must look at it, though. */
-static void hide_memory(void)
+static void context_hide_memory(void)
 {
 #if !defined(__SANITIZE_ADDRESS__)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 #endif
 }
 
-static int open_scope(struct context *ctx, const struct context_options *options, struct err *e)
+static int context_open_scope(struct context *ctx, const struct context_options *options,
+			      struct err *e)
 {
 	AUTO_FREE char *workspace = workspace_find(options->workspace, e);
 
@@ -51,10 +52,10 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 {
 	ctx->config = options->config;
 	options->config = (struct config){ 0 };
-	if (sandbox_check(&ctx->config, e) || open_scope(ctx, options, e) ||
+	if (sandbox_check(&ctx->config, e) || context_open_scope(ctx, options, e) ||
 	    sandbox_check_record(&ctx->config, ctx->state_dir, e))
 		return -1;
-	hide_memory();
+	context_hide_memory();
 	ids_instance(ctx->instance);
 	ctx->audit = audit_new(ctx->state_dir, ctx->instance);
 	ctx->loop = loop_new();

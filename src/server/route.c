@@ -16,8 +16,7 @@
 #include "policy/approval.h"
 #include "rpc/plain.h"
 
-
-static void on_run(void *ctx, struct proc *p, unsigned events)
+static void route_on_run(void *ctx, struct proc *p, unsigned events)
 {
 	struct route *route = ctx;
 	bool over = events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED);
@@ -46,7 +45,7 @@ void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struc
 	m->tasks = mcp_tasks_new(m);
 	mcp_call_init(m);
 	route->plain = plain_dialect(ask);
-	cap->on_run = on_run;
+	cap->on_run = route_on_run;
 	cap->on_run_ctx = route;
 }
 
@@ -69,37 +68,37 @@ void route_closing(struct route *route)
 	mcp_subs_end(route->mcp.subs);
 }
 
-static bool is_response(const struct rpc_message *m)
+static bool route_is_response(const struct rpc_message *m)
 {
 	return !m->method;
 }
 
-static void take_response(struct route *route, struct rpc_message *m)
+static void route_response(struct route *route, struct rpc_message *m)
 {
 	ask_answer(route->ask, m->root);
 }
 
-static void take_modern(struct route *route, struct rpc_message *m)
+static void route_modern(struct route *route, struct rpc_message *m)
 {
 	mcp_modern_message(&route->mcp, m);
 }
 
-static bool is_mcp(const struct rpc_message *m)
+static bool route_is_legacy(const struct rpc_message *m)
 {
 	return mcp_legacy_owns(m->method);
 }
 
-static void take_mcp(struct route *route, struct rpc_message *m)
+static void route_legacy(struct route *route, struct rpc_message *m)
 {
 	mcp_legacy_message(&route->mcp, m);
 }
 
-static bool is_cancel(const struct rpc_message *m)
+static bool route_is_cancel(const struct rpc_message *m)
 {
 	return !strcmp(m->method, "$/cancelRequest") && !m->id;
 }
 
-static void cancel(struct route *route, struct rpc_message *m)
+static void route_cancel(struct route *route, struct rpc_message *m)
 {
 	struct req *r = req_find_value(route->reqs, json_object_get(m->params, "id"));
 
@@ -107,7 +106,7 @@ static void cancel(struct route *route, struct rpc_message *m)
 		req_cancel(r);
 }
 
-static void refuse_method(struct route *route, struct rpc_message *m)
+static void route_refuse_method(struct route *route, struct rpc_message *m)
 {
 	const struct cap_row *nearest = mcp_tools_nearest(m->method);
 	struct err e = ERR_INIT;
@@ -118,13 +117,13 @@ static void refuse_method(struct route *route, struct rpc_message *m)
 	rpc_refuse(route->reqs, m, &e);
 }
 
-static bool is_anything(const struct rpc_message *m)
+static bool route_is_anything(const struct rpc_message *m)
 {
 	return m->method;
 }
 
 /* A capability by its own name. A notification is ignored: nobody could hear of the result. */
-static void call_capability(struct route *route, struct rpc_message *m)
+static void route_call_capability(struct route *route, struct rpc_message *m)
 {
 	const struct cap_row *row = cap_find(route->cap, m->method);
 	struct err e = ERR_INIT;
@@ -135,7 +134,7 @@ static void call_capability(struct route *route, struct rpc_message *m)
 		return;
 	route->eof_ms = route->plain.eof_ms;
 	if (!row || strcmp(row->name, m->method)) {
-		refuse_method(route, m);
+		route_refuse_method(route, m);
 		return;
 	}
 	if (json_is_array(params)) {
@@ -162,15 +161,15 @@ static const struct {
 	bool (*wants)(const struct rpc_message *m);
 	void (*take)(struct route *route, struct rpc_message *m);
 } dialects[] = {
-	{ is_response, take_response },
-	{ mcp_modern_owns, take_modern },
-	{ is_mcp, take_mcp },
-	{ is_cancel, cancel },
-	{ is_anything, call_capability },
+	{ route_is_response, route_response },
+	{ mcp_modern_owns, route_modern },
+	{ route_is_legacy, route_legacy },
+	{ route_is_cancel, route_cancel },
+	{ route_is_anything, route_call_capability },
 };
 
 /* A call, which the audit log is to have also when it is refused. */
-static bool is_call(const struct route *route, const struct rpc_message *m)
+static bool route_is_call(const struct route *route, const struct rpc_message *m)
 {
 	return !strcmp(m->method, "tools/call") || !strcmp(m->method, "resources/read") ||
 	       cap_find(route->cap, m->method);
@@ -182,7 +181,7 @@ void route_message(void *ctx, struct rpc_message *m)
 	struct err e = ERR_INIT;
 	size_t i = 0;
 
-	if (m->taken && !is_call(route, m)) {
+	if (m->duplicate_id && !route_is_call(route, m)) {
 		rpc_refuse(route->reqs, m, &e);
 		return;
 	}

@@ -21,7 +21,7 @@
 #define FILES "files"
 
 /* @a and @b as one list that borrows their strings. */
-static const char **join(const char *const *a, const char *const *b)
+static const char **sandbox_join(const char *const *a, const char *const *b)
 {
 	size_t count = 0, i;
 	const char **all;
@@ -39,7 +39,7 @@ static const char **join(const char *const *a, const char *const *b)
 	return all;
 }
 
-static uint32_t layer_bits(char *const *names)
+static uint32_t sandbox_layer_bits(char *const *names)
 {
 	uint32_t bits = 0;
 
@@ -49,25 +49,25 @@ static uint32_t layer_bits(char *const *names)
 	return bits;
 }
 
-static enum confine_profile profile_of(const char *choice)
+static enum confine_profile sandbox_profile_of(const char *choice)
 {
 	if (!strcmp(choice, "strict"))
 		return CONFINE_STRICT;
 	return strcmp(choice, "none") ? CONFINE_DEFAULT : CONFINE_NONE;
 }
 
-static bool is_profile(const struct config *config, enum confine_profile profile)
+static bool sandbox_is_profile(const struct config *config, enum confine_profile profile)
 {
-	return profile_of(config_choice(config, CONFIG_SANDBOX_PROFILE)) == profile;
+	return sandbox_profile_of(config_choice(config, CONFIG_SANDBOX_PROFILE)) == profile;
 }
 
-static const char *const *names_of(const struct config *config, enum config_key key)
+static const char *const *sandbox_names_of(const struct config *config, enum config_key key)
 {
 	return (const char *const *)config_names(config, key);
 }
 
 /* A control group is there when a limit needs one; then the run's own list tells. */
-static int check_layers(char *const *names, struct err *e)
+static int sandbox_check_require(char *const *names, struct err *e)
 {
 	for (; *names; names++) {
 		int layer = confine_layer_find(*names);
@@ -103,7 +103,7 @@ int sandbox_check_record(const struct config *config, const char *state_dir, str
 	return 0;
 }
 
-static bool has_parent_part(const char *path)
+static bool sandbox_has_parent_part(const char *path)
 {
 	for (path = strstr(path, "/.."); path; path = strstr(path + 1, "/.."))
 		if (!path[3] || path[3] == '/')
@@ -112,10 +112,10 @@ static bool has_parent_part(const char *path)
 }
 
 /* What such a path means can change when what is before the ".." comes to be. */
-static int check_hidden(const struct config *config, struct err *e)
+static int sandbox_check_hide_paths(const struct config *config, struct err *e)
 {
 	for (char *const *path = config_names(config, CONFIG_SANDBOX_HIDE); *path; path++)
-		if (has_parent_part(*path)) {
+		if (sandbox_has_parent_part(*path)) {
 			err_set(e, ERR_INVALID_PARAMS, "sandbox.hide: \"%.256s\" has a part \"..\"",
 				*path);
 			return err_hint(e, "Write the path without it.");
@@ -123,7 +123,7 @@ static int check_hidden(const struct config *config, struct err *e)
 	return 0;
 }
 
-static int check_paths(const struct config *config, enum config_key key, struct err *e)
+static int sandbox_check_paths(const struct config *config, enum config_key key, struct err *e)
 {
 	for (char *const *path = config_names(config, key); *path; path++)
 		if ((*path)[0] != '/' || strchr(*path, '*')) {
@@ -136,20 +136,20 @@ static int check_paths(const struct config *config, enum config_key key, struct 
 
 int sandbox_check(const struct config *config, struct err *e)
 {
-	if (check_layers(config_names(config, CONFIG_SANDBOX_REQUIRE), e) ||
-	    check_paths(config, CONFIG_SANDBOX_WRITABLE, e) ||
-	    check_paths(config, CONFIG_SANDBOX_HIDE, e))
+	if (sandbox_check_require(config_names(config, CONFIG_SANDBOX_REQUIRE), e) ||
+	    sandbox_check_paths(config, CONFIG_SANDBOX_WRITABLE, e) ||
+	    sandbox_check_paths(config, CONFIG_SANDBOX_HIDE, e))
 		return -1;
-	return check_hidden(config, e);
+	return sandbox_check_hide_paths(config, e);
 }
 
-static bool changes_user(const struct config *config)
+static bool sandbox_changes_user(const struct config *config)
 {
 	return geteuid() == 0 && (*config_names(config, CONFIG_SANDBOX_USER) ||
 				  *config_names(config, CONFIG_SANDBOX_USERS));
 }
 
-static bool requires_files(const struct config *config)
+static bool sandbox_requires_files(const struct config *config)
 {
 	char *const *names = config_names(config, CONFIG_SANDBOX_REQUIRE);
 
@@ -157,7 +157,7 @@ static bool requires_files(const struct config *config)
 }
 
 /* Is root who runs what names no user? */
-static bool runs_as_root(const struct config *config)
+static bool sandbox_runs_as_root(const struct config *config)
 {
 	struct confine_request request = { 0 };
 	struct err ignored = ERR_INIT; /* then nothing runs, and the start tells */
@@ -172,20 +172,20 @@ static bool runs_as_root(const struct config *config)
 struct confine *sandbox_new(const struct config *config, const struct sandbox_inputs *in)
 {
 	AUTO_FREE char *record = NULL;
-	AUTO_FREE const char **writable =
-		join(scope_directories(in->scope), names_of(config, CONFIG_SANDBOX_WRITABLE));
+	AUTO_FREE const char **writable = sandbox_join(
+		scope_directories(in->scope), sandbox_names_of(config, CONFIG_SANDBOX_WRITABLE));
 	struct confine_options options = {
 		.instance = in->instance,
 		.temporary = in->state_dir,
-		.users_temporary = changes_user(config) ? USERS_TEMPORARY : NULL,
-		.profile = profile_of(config_choice(config, CONFIG_SANDBOX_PROFILE)),
+		.users_temporary = sandbox_changes_user(config) ? USERS_TEMPORARY : NULL,
+		.profile = sandbox_profile_of(config_choice(config, CONFIG_SANDBOX_PROFILE)),
 		.network = config_bool(config, CONFIG_SANDBOX_NETWORK),
 		.namespaces = config_bool(config, CONFIG_SANDBOX_NAMESPACES),
-		.required = layer_bits(config_names(config, CONFIG_SANDBOX_REQUIRE)),
-		.files = requires_files(config),
-		.as_root = runs_as_root(config),
+		.required = sandbox_layer_bits(config_names(config, CONFIG_SANDBOX_REQUIRE)),
+		.files = sandbox_requires_files(config),
+		.as_root = sandbox_runs_as_root(config),
 		.writable = writable,
-		.hidden = names_of(config, CONFIG_SANDBOX_HIDE),
+		.hidden = sandbox_names_of(config, CONFIG_SANDBOX_HIDE),
 		.umask = (uint32_t)config_int(config, CONFIG_PROCESS_UMASK),
 		.tasks = config_int(config, CONFIG_LIMITS_TASKS_PER_RUN),
 		.nofile = in->nofile,
@@ -210,41 +210,43 @@ struct search {
 	void *ctx;
 };
 
-static void tell(struct search *s, const char *option, const char *reason, const char *remedy)
+static void sandbox_report_unmet(struct search *s, const char *option, const char *reason,
+				 const char *remedy)
 {
 	s->fn(s->ctx, option, reason, remedy ? remedy : "run the server as root");
 }
 
-static void want(struct search *s, const char *option, const char *layer)
+static void sandbox_probe_layer(struct search *s, const char *option, const char *layer)
 {
 	const char *remedy, *lack;
 	char reason[512];
 
 	if (s->failure.type) {
-		tell(s, option, s->failure.message, err_hint_text(&s->failure));
+		sandbox_report_unmet(s, option, s->failure.message, err_hint_text(&s->failure));
 		return;
 	}
 	lack = confine_lacks(s->c, (enum confine_layer)confine_layer_find(layer), &remedy);
 	snprintf(reason, sizeof(reason), "the layer %s is missing: %s", layer, lack ? lack : "");
 	if (lack)
-		tell(s, option, reason, remedy);
+		sandbox_report_unmet(s, option, reason, remedy);
 }
 
 /* One of two layers can keep a command from the files of others. */
-static void want_files(struct search *s, const char *option)
+static void sandbox_probe_files(struct search *s, const char *option)
 {
 	if (s->failure.type)
-		tell(s, option, s->failure.message, err_hint_text(&s->failure));
-	else if (is_profile(s->config, CONFINE_NONE))
-		tell(s, option, "the profile none confines nothing",
-		     "take sandbox.profile=none away");
+		sandbox_report_unmet(s, option, s->failure.message, err_hint_text(&s->failure));
+	else if (sandbox_is_profile(s->config, CONFINE_NONE))
+		sandbox_report_unmet(s, option, "the profile none confines nothing",
+				     "take sandbox.profile=none away");
 	else if (confine_open(s->c))
-		tell(s, option, confine_open(s->c),
-		     "boot a kernel with Landlock (5.13 or newer), or let the server make new "
-		     "namespaces");
+		sandbox_report_unmet(
+			s, option, confine_open(s->c),
+			"boot a kernel with Landlock (5.13 or newer), or let the server make new "
+			"namespaces");
 }
 
-static void want_required(struct search *s)
+static void sandbox_probe_required(struct search *s)
 {
 	char *const *name = config_names(s->config, CONFIG_SANDBOX_REQUIRE);
 
@@ -253,42 +255,43 @@ static void want_required(struct search *s)
 
 		snprintf(option, sizeof(option), "sandbox.require=%s", *name);
 		if (strcmp(*name, FILES))
-			want(s, option, *name);
+			sandbox_probe_layer(s, option, *name);
 		else
-			want_files(s, option);
+			sandbox_probe_files(s, option);
 	}
 }
 
-static void want_hidden(struct search *s)
+static void sandbox_probe_hide(struct search *s)
 {
 	const char *visible = s->failure.type ? NULL : confine_visible(s->c);
 
 	if (!*config_names(s->config, CONFIG_SANDBOX_HIDE))
 		return;
-	want(s, "sandbox.hide", "mount_namespace");
+	sandbox_probe_layer(s, "sandbox.hide", "mount_namespace");
 	if (visible)
-		tell(s, "sandbox.hide", visible, "name another path");
+		sandbox_report_unmet(s, "sandbox.hide", visible, "name another path");
 }
 
-static void want_user(struct search *s)
+static void sandbox_probe_user(struct search *s)
 {
 	struct confine_request unused = { 0 };
 	struct user user;
 	struct err e = ERR_INIT;
 
 	if (run_user_read(s->config, NULL, &user, &unused, &e))
-		tell(s, "sandbox.user", e.message,
-		     geteuid() ? NULL : "give the name of an account");
+		sandbox_report_unmet(s, "sandbox.user", e.message,
+				     geteuid() ? NULL : "give the name of an account");
 	users_release(&user);
 	err_release(&e);
 }
 
 /* Is there an option that only a look at the layers can tell to be followed? */
-static bool asks_for_layers(const struct config *config)
+static bool sandbox_asks_for_layers(const struct config *config)
 {
 	return *config_names(config, CONFIG_SANDBOX_HIDE) ||
 	       *config_names(config, CONFIG_SANDBOX_REQUIRE) ||
-	       !config_bool(config, CONFIG_SANDBOX_NETWORK) || is_profile(config, CONFINE_STRICT);
+	       !config_bool(config, CONFIG_SANDBOX_NETWORK) ||
+	       sandbox_is_profile(config, CONFINE_STRICT);
 }
 
 void sandbox_each_unmet(const struct config *config, struct confine *c, sandbox_unmet_fn *fn,
@@ -296,21 +299,21 @@ void sandbox_each_unmet(const struct config *config, struct confine *c, sandbox_
 {
 	struct search s = { .config = config, .c = c, .fn = fn, .ctx = ctx };
 
-	want_user(&s);
-	if (!asks_for_layers(config))
+	sandbox_probe_user(&s);
+	if (!sandbox_asks_for_layers(config))
 		return;
 	confine_prepare(c, &s.failure);
-	want_hidden(&s);
-	want_required(&s);
+	sandbox_probe_hide(&s);
+	sandbox_probe_required(&s);
 	if (!config_bool(config, CONFIG_SANDBOX_NETWORK))
-		want(&s, "sandbox.network=false", "network_off");
-	if (is_profile(config, CONFINE_STRICT))
-		want_files(&s, "sandbox.profile=strict");
+		sandbox_probe_layer(&s, "sandbox.network=false", "network_off");
+	if (sandbox_is_profile(config, CONFINE_STRICT))
+		sandbox_probe_files(&s, "sandbox.profile=strict");
 	err_release(&s.failure);
 }
 
 /* The first of them as an error. */
-static void refuse(void *ctx, const char *option, const char *reason, const char *remedy)
+static void sandbox_refuse(void *ctx, const char *option, const char *reason, const char *remedy)
 {
 	struct err *e = ctx;
 
@@ -322,7 +325,7 @@ static void refuse(void *ctx, const char *option, const char *reason, const char
 }
 
 /* Whatever is written behind it, also where only a directory could have it. */
-static bool is_there(const char *path)
+static bool sandbox_path_exists(const char *path)
 {
 	AUTO_FREE char *copy = mem_strdup(path);
 	size_t len = strlen(copy);
@@ -334,16 +337,16 @@ static bool is_there(const char *path)
 }
 
 /* What is followed, but not yet as the operator may think. */
-static void say_what_is_not_there(const struct config *config)
+static void sandbox_warn_absent(const struct config *config)
 {
 	char *const *name;
 
 	for (name = config_names(config, CONFIG_SANDBOX_HIDE); *name; name++)
-		if (!is_there(*name))
+		if (!sandbox_path_exists(*name))
 			log_warn("sandbox.hide: %s is not there yet; it is hidden from every "
 				 "command that starts after it has come", *name);
 	for (name = config_names(config, CONFIG_SANDBOX_WRITABLE); *name; name++)
-		if (!is_there(*name))
+		if (!sandbox_path_exists(*name))
 			log_warn("sandbox.writable: %s is not there, and is left out", *name);
 	for (name = config_names(config, CONFIG_SANDBOX_USERS); *name; name++) {
 		struct user user;
@@ -361,10 +364,10 @@ int sandbox_check_machine(const struct config *config, struct confine *c, struct
 {
 	const char *warning;
 
-	sandbox_each_unmet(config, c, refuse, e);
+	sandbox_each_unmet(config, c, sandbox_refuse, e);
 	if (e->type)
 		return -1;
-	say_what_is_not_there(config);
+	sandbox_warn_absent(config);
 	warning = confine_warning(c);
 	if (warning)
 		log_warn("%s", warning);

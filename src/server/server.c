@@ -83,7 +83,7 @@ struct server {
 
 /* ---- closing ---- */
 
-static void begin_closing(struct server *s)
+static void server_begin_closing(struct server *s)
 {
 	if (s->phase == CLOSING)
 		return;
@@ -100,7 +100,7 @@ static void begin_closing(struct server *s)
 	loop_timer_start(s->loop, &s->deadline, CLOSE_MS);
 }
 
-static void fail_request(struct req *r)
+static void server_fail_request(struct req *r)
 {
 	struct err e = ERR_INIT;
 
@@ -109,7 +109,7 @@ static void fail_request(struct req *r)
 }
 
 /* One turn of closing. */
-static void close_down(struct server *s)
+static void server_close_down(struct server *s)
 {
 	struct req *r;
 
@@ -117,7 +117,7 @@ static void close_down(struct server *s)
 		if (!s->late && (proctab_trees(s->procs) || reqtab_count(s->reqs)))
 			return;
 		while ((r = reqtab_first(s->reqs)))
-			fail_request(r); /* no run's end has answered it */
+			server_fail_request(r); /* no run's end has answered it */
 		s->answered = true;
 		s->unsent = outq_pending(&s->out);
 		loop_timer_start(s->loop, &s->deadline, FLUSH_MS);
@@ -126,7 +126,7 @@ static void close_down(struct server *s)
 		ev_break(s->loop, EVBREAK_ALL);
 }
 
-static void on_deadline(struct ev_loop *loop, ev_timer *w, int events)
+static void server_on_deadline(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct server *s = w->data;
 	size_t unsent = outq_pending(&s->out);
@@ -143,7 +143,7 @@ static void on_deadline(struct ev_loop *loop, ev_timer *w, int events)
 
 /* What could not be ended is said wherever somebody may look for it: the shims go on killing, but
  * nobody will tell what came of that. */
-static void tell_survivors(struct server *s)
+static void server_report_survivors(struct server *s)
 {
 	struct audit_stop stop = { 0 };
 	struct err e = ERR_INIT;
@@ -164,7 +164,7 @@ static void tell_survivors(struct server *s)
 }
 
 /* The same signal again: the trees get the time that a kill takes, slow readers no more of it. */
-static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
+static void server_on_signal(struct ev_loop *loop, ev_signal *w, int events)
 {
 	struct server *s = w->data;
 
@@ -174,19 +174,19 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int events)
 		loop_timer_start(loop, &s->deadline, HURRY_MS);
 	}
 	s->last_signal = w->signum;
-	begin_closing(s);
+	server_begin_closing(s);
 }
 
 /* ---- the end of the input ---- */
 
-static int64_t eof_limit_ms(const struct server *s, int by_default_ms)
+static int64_t server_eof_limit_ms(const struct server *s, int by_default_ms)
 {
 	int64_t seconds = config_int(&s->context.config, CONFIG_SERVER_EOF_SECONDS);
 
 	return seconds ? seconds * 1000 : by_default_ms;
 }
 
-static void look_later(struct server *s)
+static void server_look_later(struct server *s)
 {
 	if (!ev_is_active(&s->look))
 		loop_timer_start(s->loop, &s->look, LOOK_MS);
@@ -194,7 +194,7 @@ static void look_later(struct server *s)
 
 /* From now on the time of open requests and of the reader counts. The first look comes at once: a
  * client that has gone altogether ends its input too. */
-static void note_end(struct server *s)
+static void server_note_end(struct server *s)
 {
 	if (s->ended_ms)
 		return;
@@ -203,7 +203,7 @@ static void note_end(struct server *s)
 }
 
 /* All that came is handled. Whoever is being asked has said all there will be. */
-static void begin_ending(struct server *s)
+static void server_begin_ending(struct server *s)
 {
 	s->phase = ENDING;
 	ev_io_stop(s->loop, &s->in_io);
@@ -212,17 +212,17 @@ static void begin_ending(struct server *s)
 }
 
 /* What was handled only later, because the client read slowly, has its time from then. */
-static bool is_overdue(const struct server *s, const struct req *r)
+static bool server_is_overdue(const struct server *s, const struct req *r)
 {
 	int64_t from = r->since_ms > s->ended_ms ? r->since_ms : s->ended_ms;
 
 	return r->dialect->eof_ms && !r->overdue &&
-	       clock_mono_ms() - from >= eof_limit_ms(s, r->dialect->eof_ms);
+	       clock_mono_ms() - from >= server_eof_limit_ms(s, r->dialect->eof_ms);
 }
 
 /* The run that it has started is killed, whose end answers it. The run of somebody else that it
  * waits for is left alone. */
-static void end_request(struct server *s, struct req *r)
+static void server_end_request(struct server *s, struct req *r)
 {
 	struct proc *p = r->run ? proctab_get(s->procs, r->run) : NULL;
 
@@ -232,32 +232,33 @@ static void end_request(struct server *s, struct req *r)
 		r->overdue = true;
 		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
 	} else if (s->phase == ENDING) {
-		fail_request(r); /* before, it may be a question whose answer is on its way */
+		server_fail_request(
+			r); /* before, it may be a question whose answer is on its way */
 	}
 }
 
-static void end_overdue(struct server *s)
+static void server_end_overdue(struct server *s)
 {
 	for (struct req *r = reqtab_first(s->reqs), *next; r; r = next) {
 		next = r->next;
-		if (is_overdue(s, r))
-			end_request(s, r);
+		if (server_is_overdue(s, r))
+			server_end_request(s, r);
 	}
 }
 
 /* A request is ended for a host that wants us gone, an answer is there and wanted: the time of open
  * requests is too short to give up its reader. */
-static int64_t reader_limit_ms(const struct server *s)
+static int64_t server_reader_limit_ms(const struct server *s)
 {
 	int ms = s->route.eof_ms;
 
-	return eof_limit_ms(s, ms < PATIENCE_MS ? PATIENCE_MS : ms);
+	return server_eof_limit_ms(s, ms < PATIENCE_MS ? PATIENCE_MS : ms);
 }
 
 /* Gone is only who takes nothing at all. */
-static void judge_reader(struct server *s)
+static void server_judge_reader(struct server *s)
 {
-	int64_t patience_ms = reader_limit_ms(s), now = clock_mono_ms();
+	int64_t patience_ms = server_reader_limit_ms(s), now = clock_mono_ms();
 	uint64_t progress = outq_progress(&s->out);
 
 	if (outq_empty(&s->out) || progress != s->progress) {
@@ -265,29 +266,29 @@ static void judge_reader(struct server *s)
 		s->moved_ms = now;
 	} else if (now - s->moved_ms >= patience_ms) {
 		s->given_up = true;
-		begin_closing(s);
+		server_begin_closing(s);
 	}
 }
 
-static void on_look(struct ev_loop *loop, ev_timer *w, int events)
+static void server_on_look(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct server *s = w->data;
 
 	(void)loop;
 	(void)events;
 	if (stdio_hung_up(&s->stdio.in))
-		note_end(s);
+		server_note_end(s);
 	if (s->ended_ms) {
 		outq_look(&s->out);
-		end_overdue(s);
-		judge_reader(s);
+		server_end_overdue(s);
+		server_judge_reader(s);
 	}
 	if (s->phase != CLOSING && (s->ended_ms || s->out.stopped))
-		look_later(s);
+		server_look_later(s);
 }
 
 /* Is a request open whose end is waited for? Others only listen. */
-static bool is_waited_for(const struct server *s)
+static bool server_is_waited_for(const struct server *s)
 {
 	const struct req *r = reqtab_first(s->reqs);
 
@@ -297,27 +298,27 @@ static bool is_waited_for(const struct server *s)
 }
 
 /* Each turn of the loop, before it sleeps. */
-static void on_turn(struct ev_loop *loop, ev_prepare *w, int events)
+static void server_on_turn(struct ev_loop *loop, ev_prepare *w, int events)
 {
 	struct server *s = w->data;
 
 	(void)loop;
 	(void)events;
-	if (s->phase == ENDING && !is_waited_for(s)) {
+	if (s->phase == ENDING && !server_is_waited_for(s)) {
 		route_closing(&s->route);
 		if (outq_empty(&s->out))
-			begin_closing(s);
+			server_begin_closing(s);
 	}
 	if (s->out.dead)
-		begin_closing(s);
+		server_begin_closing(s);
 	if (s->phase == CLOSING)
-		close_down(s);
+		server_close_down(s);
 }
 
 /* ---- requests ---- */
 
 /* Handle one message. Returns false when no whole line is left. */
-static bool take_message(struct server *s)
+static bool server_take_message(struct server *s)
 {
 	const char *line;
 	size_t len;
@@ -339,39 +340,39 @@ static bool take_message(struct server *s)
 	return false;
 }
 
-static void take_turn(struct server *s)
+static void server_take_turn(struct server *s)
 {
 	int64_t until = clock_mono_us() + TURN_US;
 	bool more = true;
 
 	while (more && !s->out.stopped && !s->out.dead) {
-		more = take_message(s);
+		more = server_take_message(s);
 		if (clock_mono_us() >= until)
 			break;
 	}
 	if (s->out.stopped) {
 		ev_io_stop(s->loop, &s->in_io);
 		ev_idle_stop(s->loop, &s->work);
-		look_later(s);
+		server_look_later(s);
 	} else if (more) {
 		ev_io_stop(s->loop, &s->in_io);
 		ev_idle_start(s->loop, &s->work);
 	} else if (s->eof) {
-		begin_ending(s);
+		server_begin_ending(s);
 	} else {
 		ev_idle_stop(s->loop, &s->work);
 		ev_io_start(s->loop, &s->in_io);
 	}
 }
 
-static void on_work(struct ev_loop *loop, ev_idle *w, int events)
+static void server_on_work(struct ev_loop *loop, ev_idle *w, int events)
 {
 	(void)loop;
 	(void)events;
-	take_turn(w->data);
+	server_take_turn(w->data);
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *io, int events)
+static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct server *s = io->data;
 
@@ -392,12 +393,12 @@ static void on_readable(struct ev_loop *loop, ev_io *io, int events)
 			break;
 	}
 	if (s->eof)
-		note_end(s);
-	take_turn(s);
+		server_note_end(s);
+	server_take_turn(s);
 }
 
 /* The client reads again, stopped reading, or is gone: the next turn sees to it. */
-static void on_out_change(void *ctx)
+static void server_on_out_change(void *ctx)
 {
 	struct server *s = ctx;
 
@@ -406,7 +407,7 @@ static void on_out_change(void *ctx)
 }
 
 /* Nobody is to be asked or woken for a request that has ended. */
-static void on_request_end(void *ctx, uint64_t handle)
+static void server_on_request_end(void *ctx, uint64_t handle)
 {
 	struct server *s = ctx;
 
@@ -416,7 +417,7 @@ static void on_request_end(void *ctx, uint64_t handle)
 }
 
 /* Descriptors that finished logs may hold: what running runs (six each) and we do not need. */
-static int spools_max(const struct server *s)
+static int server_spools_max(const struct server *s)
 {
 	int64_t running = config_int(&s->context.config, CONFIG_LIMITS_RUNNING_PROCESSES);
 	rlim_t hard = s->context.nofile.rlim_max;
@@ -425,7 +426,7 @@ static int spools_max(const struct server *s)
 	return left < SPOOLS_MIN ? SPOOLS_MIN : (int)left;
 }
 
-static void build_runs(struct server *s)
+static void server_build_runs(struct server *s)
 {
 	const struct config *c = &s->context.config;
 	const struct proctab_options runs = {
@@ -435,7 +436,7 @@ static void build_runs(struct server *s)
 		.tail_bytes = (uint64_t)config_int(c, CONFIG_LOG_TAIL_BYTES),
 		.budget_bytes = (uint64_t)config_int(c, CONFIG_LOG_BUDGET_BYTES),
 		.drain_ms = (int)config_int(c, CONFIG_PROCESS_DRAIN_MS),
-		.spools_max = spools_max(s),
+		.spools_max = server_spools_max(s),
 		.ahead = config_bool(c, CONFIG_SANDBOX_AHEAD),
 	};
 
@@ -444,29 +445,29 @@ static void build_runs(struct server *s)
 	proctab_set_hook(s->procs, cap_on_proc_event, &s->cap);
 }
 
-static void build_protocol(struct server *s)
+static void server_build_protocol(struct server *s)
 {
 	const struct config *c = &s->context.config;
 
 	frame_init(&s->frame, (size_t)config_int(c, CONFIG_LIMITS_LINE_BYTES));
 	outq_init(&s->out, s->loop, &s->stdio.out,
-		  (size_t)config_int(c, CONFIG_LIMITS_OUTPUT_QUEUE_BYTES), on_out_change, s);
+		  (size_t)config_int(c, CONFIG_LIMITS_OUTPUT_QUEUE_BYTES), server_on_out_change, s);
 	s->reqs = reqtab_new(s->loop, &s->out, (int)config_int(c, CONFIG_LIMITS_REQUESTS));
 	s->ask = ask_new(s->loop, &s->out);
-	reqtab_on_end(s->reqs, on_request_end, s);
+	reqtab_on_end(s->reqs, server_on_request_end, s);
 	s->cap = context_cap(&s->context, s->procs, s->reqs);
 	route_init(&s->route, &s->cap, s->reqs, s->ask);
 	s->rpc = (struct rpc){ .reqs = s->reqs, .route = route_message, .ctx = &s->route };
 }
 
-static void watch_signal(struct server *s, ev_signal *w, int signum)
+static void server_watch_signal(struct server *s, ev_signal *w, int signum)
 {
 	struct sigaction old;
 
 	/* A server started under nohup outlives its terminal. */
 	if (signum == SIGHUP && !sigaction(signum, NULL, &old) && old.sa_handler == SIG_IGN)
 		return;
-	ev_signal_init(w, on_signal, signum);
+	ev_signal_init(w, server_on_signal, signum);
 	w->data = s;
 	ev_signal_start(s->loop, w);
 }
@@ -474,7 +475,7 @@ static void watch_signal(struct server *s, ev_signal *w, int signum)
 /* What else would end us by default (signal(7)) would leave requests unanswered and the record
  * without its end. A fault is not among it: after that nothing can be trusted. Before the first
  * process is started: os/spawn looks once at what commands get back. */
-static void ignore_others(void)
+static void server_ignore_others(void)
 {
 	static const int others[] = { SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
 				      SIGIO,   SIGXCPU, SIGPWR,	 SIGSTKFLT };
@@ -487,26 +488,26 @@ static void ignore_others(void)
 		signal(number, SIG_IGN);
 }
 
-static void watch(struct server *s)
+static void server_watch(struct server *s)
 {
-	ev_io_init(&s->in_io, on_readable, s->stdio.in.fd, EV_READ);
-	ev_idle_init(&s->work, on_work);
+	ev_io_init(&s->in_io, server_on_readable, s->stdio.in.fd, EV_READ);
+	ev_idle_init(&s->work, server_on_work);
 	ev_set_priority(&s->work, EV_MAXPRI);
-	ev_prepare_init(&s->turn, on_turn);
-	ev_timer_init(&s->look, on_look, 0.0, 0.0);
-	ev_timer_init(&s->deadline, on_deadline, 0.0, 0.0);
+	ev_prepare_init(&s->turn, server_on_turn);
+	ev_timer_init(&s->look, server_on_look, 0.0, 0.0);
+	ev_timer_init(&s->deadline, server_on_deadline, 0.0, 0.0);
 	s->in_io.data = s->work.data = s->turn.data = s->look.data = s->deadline.data = s;
-	watch_signal(s, &s->signals[0], SIGTERM);
-	watch_signal(s, &s->signals[1], SIGINT);
-	watch_signal(s, &s->signals[2], SIGQUIT);
-	watch_signal(s, &s->signals[3], SIGHUP);
+	server_watch_signal(s, &s->signals[0], SIGTERM);
+	server_watch_signal(s, &s->signals[1], SIGINT);
+	server_watch_signal(s, &s->signals[2], SIGQUIT);
+	server_watch_signal(s, &s->signals[3], SIGHUP);
 	ev_prepare_start(s->loop, &s->turn);
 	ev_io_start(s->loop, &s->in_io);
 }
 
 /* Tell of answers that did not get out. Returns the exit status: a reader that went away, and what
  * a signal cut off, are no failure. */
-static int tell_losses(const struct server *s)
+static int server_report_losses(const struct server *s)
 {
 	size_t unsent = outq_pending(&s->out);
 
@@ -521,7 +522,7 @@ static int tell_losses(const struct server *s)
 }
 
 /* In the reverse order of building; every request is answered by now. */
-static void tear_down(struct server *s)
+static void server_tear_down(struct server *s)
 {
 	rpc_release(&s->rpc);
 	wait_release(&s->cap.waits);
@@ -543,7 +544,7 @@ int server_main(struct context_options *options)
 	int status = 1;
 
 	context_set_up_process(&s.context);
-	ignore_others();
+	server_ignore_others();
 	if (stdio_take(&s.stdio, &e) || context_open(&s.context, options, &e) ||
 	    context_check(&s.context, &e)) {
 		log_error("cannot start: %s. %s", e.message, err_hint_text(&e));
@@ -551,15 +552,15 @@ int server_main(struct context_options *options)
 	} else {
 		s.loop = s.context.loop;
 		audit_serves(s.context.audit);
-		build_runs(&s);
-		build_protocol(&s);
-		watch(&s);
+		server_build_runs(&s);
+		server_build_protocol(&s);
+		server_watch(&s);
 		ev_run(s.loop, EVRUN_NOWAIT); /* a refused watch is told in the next turn only */
 		ev_run(s.loop, 0);
-		status = tell_losses(&s);
-		tell_survivors(&s);
+		status = server_report_losses(&s);
+		server_report_survivors(&s);
 		status = s.survivors ? STATUS_SURVIVORS : status;
-		tear_down(&s);
+		server_tear_down(&s);
 	}
 	stdio_release(&s.stdio);
 	context_close(&s.context);

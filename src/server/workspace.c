@@ -11,14 +11,14 @@
 #include "os/sandbox/tmpdir.h"
 #include "policy/audit.h"
 
-static const char *env_path(const char *name)
+static const char *workspace_env_path(const char *name)
 {
 	const char *value = getenv(name);
 
 	return value && *value ? value : NULL;
 }
 
-static bool same_file(const char *a, const char *b)
+static bool workspace_same_file(const char *a, const char *b)
 {
 	struct stat sa, sb;
 
@@ -27,20 +27,20 @@ static bool same_file(const char *a, const char *b)
 
 char *workspace_find(const char *option, struct err *e)
 {
-	const char *home = env_path("HOME");
+	const char *home = workspace_env_path("HOME");
 	const char *chosen = option;
 	char *here;
 
 	if (!chosen)
-		chosen = env_path("PROCPEN_WORKSPACE");
+		chosen = workspace_env_path("PROCPEN_WORKSPACE");
 	if (!chosen)
-		chosen = env_path("CLAUDE_PROJECT_DIR");
+		chosen = workspace_env_path("CLAUDE_PROJECT_DIR");
 	if (chosen)
 		return mem_strdup(chosen);
 	here = getcwd(NULL, 0);
 	if (!here) {
 		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");
-	} else if (same_file(here, "/") || (home && same_file(here, home))) {
+	} else if (workspace_same_file(here, "/") || (home && workspace_same_file(here, home))) {
 		err_set(e, ERR_INVALID_PARAMS,
 			"no workspace is named, and the working directory %s is too wide for one",
 			here);
@@ -53,7 +53,7 @@ char *workspace_find(const char *option, struct err *e)
 	return here;
 }
 
-static char *make_absolute(char *path)
+static char *workspace_make_absolute(char *path)
 {
 	AUTO_FREE char *relative = path;
 	AUTO_FREE char *here = NULL;
@@ -94,7 +94,7 @@ char *workspace_find_state_dir(const char *option, const struct scope *scope, st
 		err_hint(e, "Name one with --state-dir DIR.");
 		return NULL;
 	}
-	dir = make_absolute(dir);
+	dir = workspace_make_absolute(dir);
 	if (!dir) {
 		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");
 		return NULL;
