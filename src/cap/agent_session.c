@@ -3,7 +3,7 @@
 #include "cap/cap.h"
 #include "cap/run_limits.h"
 
-static void write_directories(struct jsonw *w, const struct scope *scope)
+static void agent_session_write_directories(struct jsonw *w, const struct scope *scope)
 {
 	const char *const *directory = scope_directories(scope);
 
@@ -15,7 +15,7 @@ static void write_directories(struct jsonw *w, const struct scope *scope)
 }
 
 /* The numeric options are the limits; their names are the operator's. */
-static void write_limits(struct jsonw *w, const struct config *config)
+static void agent_session_write_limits(struct jsonw *w, const struct config *config)
 {
 	jsonw_object(w, "limits");
 	for (int key = 0; key < CONFIG_COUNT; key++)
@@ -26,7 +26,7 @@ static void write_limits(struct jsonw *w, const struct config *config)
 	run_limits_write(w, config);
 }
 
-static void write_tiers(struct jsonw *w, const struct cap *c)
+static void agent_session_write_tiers(struct jsonw *w, const struct cap *c)
 {
 	jsonw_object(w, "tiers");
 	for (const struct cap_row *row = c->rows; row->name; row++)
@@ -35,7 +35,7 @@ static void write_tiers(struct jsonw *w, const struct cap *c)
 }
 
 /* Whom a request may name as user. */
-static void write_users(struct jsonw *w, const struct config *config)
+static void agent_session_write_users(struct jsonw *w, const struct config *config)
 {
 	jsonw_array(w, "users");
 	for (char *const *name = config_names(config, CONFIG_SANDBOX_USERS); *name; name++)
@@ -43,12 +43,13 @@ static void write_users(struct jsonw *w, const struct config *config)
 	jsonw_end_array(w);
 }
 
-static void write_text(void *ctx, const char *text)
+static void agent_session_write_text(void *ctx, const char *text)
 {
 	jsonw_str(ctx, NULL, text);
 }
 
-static void write_missing(void *ctx, const char *layer, const char *reason, const char *remedy)
+static void agent_session_write_missing(void *ctx, const char *layer, const char *reason,
+					const char *remedy)
 {
 	struct jsonw *w = ctx;
 
@@ -60,7 +61,7 @@ static void write_missing(void *ctx, const char *layer, const char *reason, cons
 }
 
 /* Layers are listed as active only when they can really be had: prepared now if not yet. */
-static void write_sandbox(struct jsonw *w, const struct cap *c)
+static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 {
 	struct err e = ERR_INIT;
 	bool ready = !confine_prepare(c->confine, &e);
@@ -71,31 +72,31 @@ static void write_sandbox(struct jsonw *w, const struct cap *c)
 	confine_probe_all(c->confine);
 	if (ready) {
 		confine_usual(c->confine, &usual);
-		confine_each_applied(c->confine, &usual, write_text, w);
+		confine_each_applied(c->confine, &usual, agent_session_write_text, w);
 	}
 	jsonw_end_array(w);
 	jsonw_array(w, "missing");
 	if (!ready)
-		write_missing(w, "all", e.message, err_hint_text(&e));
-	confine_each_missing(c->confine, write_missing, w);
+		agent_session_write_missing(w, "all", e.message, err_hint_text(&e));
+	confine_each_missing(c->confine, agent_session_write_missing, w);
 	jsonw_end_array(w);
 	jsonw_array(w, "gaps");
-	confine_each_gap(c->confine, write_text, w);
+	confine_each_gap(c->confine, agent_session_write_text, w);
 	jsonw_end_array(w);
 	jsonw_end_object(w);
 	err_release(&e);
 }
 
-static enum cap_outcome start(struct cap_call *call)
+static enum cap_outcome agent_session_start(struct cap_call *call)
 {
 	const struct cap *c = call->c;
 	struct jsonw *w = req_result(call->r);
 
-	write_directories(w, c->scope);
-	write_limits(w, c->config);
-	write_tiers(w, c);
-	write_users(w, c->config);
-	write_sandbox(w, c);
+	agent_session_write_directories(w, c->scope);
+	agent_session_write_limits(w, c->config);
+	agent_session_write_tiers(w, c);
+	agent_session_write_users(w, c->config);
+	agent_session_write_sandbox(w, c);
 	jsonw_object(w, "server");
 	jsonw_str(w, "name", "procpen");
 	jsonw_str(w, "version", c->version);
@@ -106,5 +107,5 @@ static enum cap_outcome start(struct cap_call *call)
 }
 
 const struct cap_ops cap_agent_session = {
-	.start = start,
+	.start = agent_session_start,
 };

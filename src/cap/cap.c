@@ -25,7 +25,7 @@ enum tier cap_tier(const struct cap *c, const struct cap_row *row)
 
 /* ---- the call ---- */
 
-static struct cap_call *call_new(struct cap *c, struct req *r)
+static struct cap_call *cap_call_new(struct cap *c, struct req *r)
 {
 	struct cap_call *call = mem_zalloc(sizeof(*call));
 
@@ -49,7 +49,7 @@ static struct cap_call *call_new(struct cap *c, struct req *r)
 }
 
 /* The command of the run that it names, or NULL. */
-static const char *target_of(const struct cap_call *call)
+static const char *cap_target_command(const struct cap_call *call)
 {
 	const struct proc *target = NULL;
 	struct err ignored = ERR_INIT;
@@ -62,7 +62,7 @@ static const char *target_of(const struct cap_call *call)
 
 /* ---- audit ---- */
 
-static void record(struct cap *c, const struct audit_event *event)
+static void cap_record(struct cap *c, const struct audit_event *event)
 {
 	struct err e = ERR_INIT;
 
@@ -73,7 +73,7 @@ static void record(struct cap *c, const struct audit_event *event)
 }
 
 /* Whoever knows what a layer lacks says that; where to look for the rest is the same for all. */
-static void name_the_doctor(struct err *e)
+static void cap_hint_doctor(struct err *e)
 {
 	char hint[sizeof(e->hint)];
 
@@ -84,25 +84,25 @@ static void name_the_doctor(struct err *e)
 }
 
 /* Answer with @e; the record says so first. */
-static void refuse(struct cap_call *call, const char *decision, const char *rule, struct err *e)
+static void cap_refuse(struct cap_call *call, const char *decision, const char *rule, struct err *e)
 {
 	call->event.decision = decision;
 	call->event.rule = rule;
 	call->event.outcome = err_rows[e->type].name;
-	record(call->c, &call->event);
-	name_the_doctor(e);
+	cap_record(call->c, &call->event);
+	cap_hint_doctor(e);
 	req_fail(call->r, e);
 }
 
 /* The attempt must be on disk before anything starts. */
-static int record_attempt(struct cap_call *call, const char *rule, struct err *e)
+static int cap_record_attempt(struct cap_call *call, const char *rule, struct err *e)
 {
 	struct cap *c = call->c;
 
 	call->event.decision = "allowed";
 	call->event.rule = rule;
 	if (!(call->row->flags & CAP_STARTS) || !config_bool(c->config, CONFIG_AUDIT_REQUIRED)) {
-		record(c, &call->event);
+		cap_record(c, &call->event);
 		return 0;
 	}
 	if (!audit_write(c->audit, &call->event, e))
@@ -114,12 +114,12 @@ static int record_attempt(struct cap_call *call, const char *rule, struct err *e
 
 /* ---- the gate ---- */
 
-static void start(struct cap_call *call, const char *rule)
+static void cap_start(struct cap_call *call, const char *rule)
 {
 	struct req *r = call->r;
 	struct err e = ERR_INIT;
 
-	if (record_attempt(call, rule, &e)) {
+	if (cap_record_attempt(call, rule, &e)) {
 		req_fail(r, &e);
 		return;
 	}
@@ -131,56 +131,56 @@ static void start(struct cap_call *call, const char *rule)
 	case CAP_WAITING:
 		break;
 	case CAP_FAILED:
-		refuse(call, "failed", NULL, &e);
+		cap_refuse(call, "failed", NULL, &e);
 		break;
 	}
 }
 
 /* What the host is told or asked (cap/notice.h). */
-static json_t *notice_of(const struct cap_call *call, bool question)
+static json_t *cap_new_notice(const struct cap_call *call, bool question)
 {
-	return notice_new(call->r, &call->event, &call->judge, call->row->input, target_of(call),
-			  question);
+	return notice_new(call->r, &call->event, &call->judge, call->row->input,
+			  cap_target_command(call), question);
 }
 
 /* A line on stderr. */
-static void log_call(const struct cap_call *call, const char *what)
+static void cap_log_call(const struct cap_call *call, const char *what)
 {
 	struct buf json;
 
 	if (call->r->dialect->from_operator)
 		return;
 	buf_init(&json, NOTICE_MAX);
-	notice_write_log(&json, &call->event, target_of(call));
+	notice_write_log(&json, &call->event, cap_target_command(call));
 	log_notice("%s %s", what, json.data);
 	buf_release(&json);
 }
 
-static void tell(struct cap_call *call)
+static void cap_notify(struct cap_call *call)
 {
 	const struct dialect *d = call->r->dialect;
 	json_t *notice;
 
-	log_call(call, "notify");
+	cap_log_call(call, "notify");
 	if (!d->notify)
 		return;
-	notice = notice_of(call, false);
+	notice = cap_new_notice(call, false);
 	d->notify(call->r, notice);
 	json_decref(notice);
 }
 
-static void deny(struct cap_call *call, const char *rule, const char *why)
+static void cap_deny(struct cap_call *call, const char *rule, const char *why)
 {
 	struct err e = ERR_INIT;
 
 	err_set(&e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", call->row->name, why);
 	err_hint(&e, "do not retry unchanged; the operator can change this with --set tier.%s=...",
 		 call->row->name);
-	refuse(call, "denied", rule, &e);
+	cap_refuse(call, "denied", rule, &e);
 }
 
 /* The one denial that the user can do something about. */
-static void deny_unasked(struct cap_call *call)
+static void cap_deny_unasked(struct cap_call *call)
 {
 	struct err e = ERR_INIT;
 
@@ -191,91 +191,91 @@ static void deny_unasked(struct cap_call *call)
 		 "tell the user: use a host that can ask (MCP elicitation), or start procpen with "
 		 "`serve --set tier.%s=notify` to allow these calls without asking",
 		 call->row->name);
-	refuse(call, "denied", "tier.confirm", &e);
+	cap_refuse(call, "denied", "tier.confirm", &e);
 }
 
-static void on_confirmed(void *ctx, struct req *r, bool allowed, const char *why)
+static void cap_on_confirmed(void *ctx, struct req *r, bool allowed, const char *why)
 {
 	struct cap_call *call = ctx;
 
 	if (call->c->closing)
 		why = "the server is shutting down";
 	if (!allowed || call->c->closing) {
-		deny(call, "tier.confirm", why);
+		cap_deny(call, "tier.confirm", why);
 		return;
 	}
 	r->on_cancel = r->answer_now = NULL; /* what it starts sets its own */
-	start(call, "tier.confirm");
+	cap_start(call, "tier.confirm");
 }
 
 /* The client does not want it any more: the attempt is recorded like any other denial. */
-static void on_cancel_question(void *call, struct req *r)
+static void cap_on_cancel_question(void *call, struct req *r)
 {
 	(void)r;
-	deny(call, "tier.confirm", "cancelled by the client");
+	cap_deny(call, "tier.confirm", "cancelled by the client");
 }
 
 /* It holds the place of a call that ends something, and a newer one needs it. */
-static void give_up_question(void *call, struct req *r)
+static void cap_give_up_question(void *call, struct req *r)
 {
 	(void)r;
-	deny(call, "tier.confirm", "too many newer calls of it came before an answer");
+	cap_deny(call, "tier.confirm", "too many newer calls of it came before an answer");
 }
 
 /* The question is the answer; the client calls again with what the human said. */
-static void answer_with_question(struct cap_call *call, json_t *notice)
+static void cap_answer_with_question(struct cap_call *call, json_t *notice)
 {
 	struct req *r = call->r;
 
 	call->event.decision = "asked";
 	call->event.rule = "tier.confirm";
-	record(call->c, &call->event);
+	cap_record(call->c, &call->event);
 	req_question(r, notice);
 }
 
-static void ask(struct cap_call *call)
+static void cap_ask_human(struct cap_call *call)
 {
 	struct req *r = call->r;
 	int deadline_ms = (int)config_int(call->c->config, CONFIG_CONFIRM_TIMEOUT_MS);
 	enum req_asked asked = REQ_CANNOT_ASK;
 	json_t *notice;
 
-	log_call(call, "confirm");
-	notice = notice_of(call, true);
-	r->on_cancel = on_cancel_question;
-	r->answer_now = give_up_question;
-	r->on_confirmed = on_confirmed;
+	cap_log_call(call, "confirm");
+	notice = cap_new_notice(call, true);
+	r->on_cancel = cap_on_cancel_question;
+	r->answer_now = cap_give_up_question;
+	r->on_confirmed = cap_on_confirmed;
 	r->on_cancel_ctx = r->answer_now_ctx = r->on_confirmed_ctx = call;
 	if (r->dialect->confirm)
 		asked = r->dialect->confirm(r, notice, deadline_ms);
 	if (asked == REQ_ASK_BY_ANSWER)
-		answer_with_question(call, notice);
+		cap_answer_with_question(call, notice);
 	else if (asked == REQ_CANNOT_ASK)
-		deny_unasked(call);
+		cap_deny_unasked(call);
 	json_decref(notice);
 }
 
-static void pass_tier(struct cap_call *call)
+static void cap_pass_tier(struct cap_call *call)
 {
 	switch (call->tier) {
 	case TIER_DENY:
-		deny(call, "tier.deny", "the operator denies this capability");
+		cap_deny(call, "tier.deny", "the operator denies this capability");
 		break;
 	case TIER_CONFIRM:
-		ask(call);
+		cap_ask_human(call);
 		break;
 	case TIER_NOTIFY:
-		tell(call);
-		start(call, NULL);
+		cap_notify(call);
+		cap_start(call, NULL);
 		break;
 	case TIER_AUTONOMOUS:
-		start(call, NULL);
+		cap_start(call, NULL);
 		break;
 	}
 }
 
 /* True when the blocklist stops it (answered). */
-static bool blocked(struct cap_call *call)
+static bool cap_judge_command(struct cap_call *call)
 {
 	struct blocklist_verdict verdict;
 	struct err e = ERR_INIT;
@@ -291,13 +291,14 @@ static bool blocked(struct cap_call *call)
 	if (verdict.has_span)
 		err_detail(&e, "span",
 			   json_pack("[I,I]", (json_int_t)verdict.start, (json_int_t)verdict.end));
-	refuse(call, "blocked", verdict.rule, &e);
+	cap_refuse(call, "blocked", verdict.rule, &e);
 	return true;
 }
 
 /* What a call with these parameters, checked or not, needs: starts, waits by wait_ms and questions
  * to a human are not answered in their turn. */
-static enum req_place place_of(const struct cap_row *row, enum tier tier, const json_t *params)
+static enum req_place cap_place_needed(const struct cap_row *row, enum tier tier,
+				       const json_t *params)
 {
 	if (row->flags & CAP_ENDS)
 		return REQ_ENDS;
@@ -309,17 +310,17 @@ static enum req_place place_of(const struct cap_row *row, enum tier tier, const 
 
 bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params)
 {
-	return reqtab_full(c->reqs, place_of(row, cap_tier(c, row), params));
+	return reqtab_full(c->reqs, cap_place_needed(row, cap_tier(c, row), params));
 }
 
 /* What comes before the blocklist. */
-static int read_call(struct cap_call *call, struct err *e)
+static int cap_read_call(struct cap_call *call, struct err *e)
 {
 	const struct cap_ops *ops = call->row->ops;
 
 	if (ops->prepare && ops->prepare(call, e))
 		return -1;
-	return req_take_place(call->r, place_of(call->row, call->tier, call->r->params), e);
+	return req_take_place(call->r, cap_place_needed(call->row, call->tier, call->r->params), e);
 }
 
 void cap_call(struct cap *c, struct req *r)
@@ -327,19 +328,19 @@ void cap_call(struct cap *c, struct req *r)
 	const struct cap_ops *ops = r->row->ops;
 	struct err e = ERR_INIT;
 	int bad = r->dialect->from_operator ? 0 : schema_check(r->row->input, r->params, &e);
-	struct cap_call *call = call_new(c, r); /* with the parameters as the check left them */
+	struct cap_call *call = cap_call_new(c, r); /* with the parameters as the check left them */
 
-	if (bad || read_call(call, &e)) {
-		refuse(call, "failed", NULL, &e);
+	if (bad || cap_read_call(call, &e)) {
+		cap_refuse(call, "failed", NULL, &e);
 		return;
 	}
-	if (blocked(call))
+	if (cap_judge_command(call))
 		return;
 	if (ops->resolve && ops->resolve(call, &e)) {
-		refuse(call, "failed", NULL, &e);
+		cap_refuse(call, "failed", NULL, &e);
 		return;
 	}
-	pass_tier(call);
+	cap_pass_tier(call);
 }
 
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
@@ -362,7 +363,7 @@ void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *para
 		.outcome = err_rows[why].name,
 	};
 
-	record(c, &event);
+	cap_record(c, &event);
 }
 
 int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t id_len,
@@ -395,13 +396,13 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 					      : "Call %s, which asks.",
 			 row->name);
 	}
-	record(c, &event);
+	cap_record(c, &event);
 	return tier == TIER_CONFIRM || tier == TIER_DENY ? -1 : 0;
 }
 
 /* ---- what runs do ---- */
 
-static void record_end(struct cap *c, const struct proc *p, const char *outcome)
+static void cap_record_end(struct cap *c, const struct proc *p, const char *outcome)
 {
 	struct audit_event event = {
 		.event = "end",
@@ -413,10 +414,10 @@ static void record_end(struct cap *c, const struct proc *p, const char *outcome)
 		.outcome = outcome,
 	};
 
-	record(c, &event);
+	cap_record(c, &event);
 }
 
-static void name_outcome(const struct proc *p, char *text, size_t size)
+static void cap_name_outcome(const struct proc *p, char *text, size_t size)
 {
 	if (p->failure)
 		snprintf(text, size, "%s", err_rows[p->failure->type].name);
@@ -431,8 +432,8 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 
 	wait_wake(&c->waits, c->reqs, c, p, events); /* whoever waits is answered first */
 	if (events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) {
-		(c->name_outcome ? c->name_outcome : name_outcome)(p, outcome, sizeof(outcome));
-		record_end(c, p, outcome);
+		(c->name_outcome ? c->name_outcome : cap_name_outcome)(p, outcome, sizeof(outcome));
+		cap_record_end(c, p, outcome);
 	}
 	if (c->on_run)
 		c->on_run(c->on_run_ctx, p, events);

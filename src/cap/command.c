@@ -11,7 +11,7 @@
 
 #define SHOWN_MAX (32u * 1024 * 1024) /* more than any request line can hold */
 
-static void read_args(struct command *c, const json_t *args)
+static void command_read_args(struct command *c, const json_t *args)
 {
 	size_t count = json_array_size(args), i;
 	json_t *arg;
@@ -21,7 +21,7 @@ static void read_args(struct command *c, const json_t *args)
 		c->args[i] = json_string_value(arg);
 }
 
-static void join(struct command *c)
+static void command_join(struct command *c)
 {
 	struct buf b;
 
@@ -35,7 +35,7 @@ static void join(struct command *c)
 }
 
 /* argv of @count leading words and then the request's args. */
-static void set_argv(struct command *c, const char *const *words, size_t count)
+static void command_set_argv(struct command *c, const char *const *words, size_t count)
 {
 	size_t args = 0;
 
@@ -48,7 +48,7 @@ static void set_argv(struct command *c, const char *const *words, size_t count)
 		c->argv[count + i] = mem_strdup(c->args[i]);
 }
 
-static int read_stdin(struct command *c, const json_t *params, struct err *e)
+static int command_read_stdin(struct command *c, const json_t *params, struct err *e)
 {
 	const char *text = json_get_str(params, "stdin", NULL);
 	size_t len = json_get_strlen(params, "stdin");
@@ -68,7 +68,7 @@ static int read_stdin(struct command *c, const json_t *params, struct err *e)
 			   "stdin_encoding \"utf8\"");
 }
 
-static void read_environment(struct command *c, json_t *environment)
+static void command_read_environment(struct command *c, json_t *environment)
 {
 	const char *name;
 	json_t *value;
@@ -93,11 +93,11 @@ int command_read(struct command *c, const json_t *params, struct err *e)
 	c->shell = json_get_bool(params, "shell", args == NULL);
 	c->directory = json_get_str(params, "working_directory", NULL);
 	if (args)
-		read_args(c, args);
+		command_read_args(c, args);
 	if (json_object_size(json_object_get(params, "environment")))
-		read_environment(c, json_object_get(params, "environment"));
-	join(c);
-	return read_stdin(c, params, e);
+		command_read_environment(c, json_object_get(params, "environment"));
+	command_join(c);
+	return command_read_stdin(c, params, e);
 }
 
 int command_resolve(struct command *c, struct err *e)
@@ -106,9 +106,9 @@ int command_resolve(struct command *c, struct err *e)
 	const char *const shell_words[] = { "/bin/sh", "-c", c->text, "sh" };
 
 	if (c->shell)
-		set_argv(c, shell_words, c->args ? 4 : 3);
+		command_set_argv(c, shell_words, c->args ? 4 : 3);
 	else if (c->args)
-		set_argv(c, &c->text, 1);
+		command_set_argv(c, &c->text, 1);
 	else if (shell_words_split(c->text, &c->argv, e))
 		return -1;
 	if (c->argv[0] && *c->argv[0])

@@ -7,7 +7,7 @@
 #include "os/sandbox/seccomp_unotify.h"
 
 /* A native call never kills: the filter's only death is a foreign one's, and that has no errno. */
-static bool has_named_death(const struct denial *list, size_t count)
+static bool denied_calls_has_named_death(const struct denial *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		if (!list[i].error)
@@ -15,7 +15,8 @@ static bool has_named_death(const struct denial *list, size_t count)
 	return false;
 }
 
-static void write_call(struct jsonw *w, const char *name, uint64_t count, const char *error)
+static void denied_calls_write_one(struct jsonw *w, const char *name, uint64_t count,
+				   const char *error)
 {
 	jsonw_object(w, NULL);
 	jsonw_str(w, "name", name);
@@ -34,14 +35,14 @@ void denied_calls_write(struct jsonw *w, const struct proc *p)
 		return;
 	jsonw_array(w, "denied_calls");
 	for (size_t i = 0; i < count; i++)
-		write_call(w, *list[i].name ? list[i].name : NULL, list[i].count,
-			   list[i].error ? err_sys_name(list[i].error) : "SIGSYS");
-	if (died && !has_named_death(list, count))
-		write_call(w, NULL, 1, "SIGSYS");
+		denied_calls_write_one(w, *list[i].name ? list[i].name : NULL, list[i].count,
+				       list[i].error ? err_sys_name(list[i].error) : "SIGSYS");
+	if (died && !denied_calls_has_named_death(list, count))
+		denied_calls_write_one(w, NULL, 1, "SIGSYS");
 	jsonw_end_array(w);
 }
 
-static void warn_of(struct jsonw *w, const struct denial *denial)
+static void denied_calls_warn_one(struct jsonw *w, const struct denial *denial)
 {
 	char text[160], number[32];
 
@@ -61,7 +62,7 @@ void denied_calls_warn(struct jsonw *w, const struct proc *p, bool asked)
 	char text[96];
 
 	for (size_t i = 0; i < count; i++)
-		warn_of(w, &list[i]);
+		denied_calls_warn_one(w, &list[i]);
 	if (others) {
 		snprintf(text, sizeof(text), "the sandbox refused other calls %" PRIu64 " time%s",
 			 others, others == 1 ? "" : "s");
@@ -73,7 +74,7 @@ void denied_calls_warn(struct jsonw *w, const struct proc *p, bool asked)
 	if (p->reason == PROC_REASON_SECCOMP && !p->notify)
 		jsonw_str(w, NULL, "the command died of SIGSYS; which system call it made is "
 				   "known only with explain_denials");
-	else if (p->reason == PROC_REASON_SECCOMP && !has_named_death(list, count))
+	else if (p->reason == PROC_REASON_SECCOMP && !denied_calls_has_named_death(list, count))
 		jsonw_str(w, NULL, "the command died of SIGSYS, but not by this sandbox: a filter "
 				   "of its own, or a signal");
 }

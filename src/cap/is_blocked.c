@@ -6,18 +6,18 @@
 #include "cap/cap.h"
 #include "cap/command.h"
 
-static void task_free(void *task)
+static void is_blocked_task_free(void *task)
 {
 	command_release(task);
 	free(task);
 }
 
-static int prepare(struct cap_call *call, struct err *e)
+static int is_blocked_prepare(struct cap_call *call, struct err *e)
 {
 	struct command *command = mem_zalloc(sizeof(*command));
 
 	call->r->task = command;
-	call->r->task_free = task_free;
+	call->r->task_free = is_blocked_task_free;
 	if (command_read(command, call->r->params, e))
 		return -1;
 	command_judge(command, call->c->config, &call->judge);
@@ -25,7 +25,7 @@ static int prepare(struct cap_call *call, struct err *e)
 	return 0;
 }
 
-static enum cap_outcome start(struct cap_call *call)
+static enum cap_outcome is_blocked_start(struct cap_call *call)
 {
 	struct blocklist_verdict v;
 
@@ -35,6 +35,6 @@ static enum cap_outcome start(struct cap_call *call)
 }
 
 const struct cap_ops cap_is_blocked = {
-	.prepare = prepare,
-	.start = start,
+	.prepare = is_blocked_prepare,
+	.start = is_blocked_start,
 };

@@ -16,7 +16,7 @@
 #define LEFT_OUT " [...] "
 
 /* @text as a value; ill-formed UTF-8, which input and a path may have, is repaired. */
-static json_t *text_value(const char *text, size_t len)
+static json_t *notice_text_value(const char *text, size_t len)
 {
 	json_t *value = json_stringn(text, len);
 	struct buf repaired;
@@ -37,14 +37,14 @@ static json_t *text_value(const char *text, size_t len)
 }
 
 /* @text whole, or its two ends: then *@cut is set. */
-static json_t *short_text(const char *text, size_t len, size_t max, bool *cut)
+static json_t *notice_short_text(const char *text, size_t len, size_t max, bool *cut)
 {
 	size_t head = utf8_cut(text, len, max / 2), tail;
 	struct buf ends;
 	json_t *value;
 
 	if (len <= max)
-		return text_value(text, len);
+		return notice_text_value(text, len);
 	*cut = true;
 	tail = len - max / 2;
 	tail += utf8_partial_head(text + tail, len - tail);
@@ -52,17 +52,18 @@ static json_t *short_text(const char *text, size_t len, size_t max, bool *cut)
 	buf_add(&ends, text, head);
 	buf_adds(&ends, LEFT_OUT);
 	buf_add(&ends, text + tail, len - tail);
-	value = text_value(ends.data, ends.len);
+	value = notice_text_value(ends.data, ends.len);
 	buf_release(&ends);
 	return value;
 }
 
-static void add_text(json_t *notice, const char *key, const char *text, size_t max, bool *cut)
+static void notice_add_text(json_t *notice, const char *key, const char *text, size_t max,
+			    bool *cut)
 {
-	json_object_set_new(notice, key, short_text(text, strlen(text), max, cut));
+	json_object_set_new(notice, key, notice_short_text(text, strlen(text), max, cut));
 }
 
-static void add_args(json_t *notice, const char *const *args, bool *cut)
+static void notice_add_args(json_t *notice, const char *const *args, bool *cut)
 {
 	json_t *shown = json_array();
 	size_t left = ITEMS_MAX, count = 0;
@@ -73,7 +74,7 @@ static void add_args(json_t *notice, const char *const *args, bool *cut)
 
 		full = ++count > ARGS_MAX;
 		if (!full)
-			json_array_append_new(shown, short_text(*args, len, left, &full));
+			json_array_append_new(shown, notice_short_text(*args, len, left, &full));
 		left -= len < left ? len : left;
 	}
 	*cut |= full;
@@ -81,7 +82,7 @@ static void add_args(json_t *notice, const char *const *args, bool *cut)
 }
 
 /* The variables that the request sets, as far as there is room. */
-static void add_values(json_t *notice, json_t *environment, bool *cut)
+static void notice_add_values(json_t *notice, json_t *environment, bool *cut)
 {
 	json_t *shown = json_object();
 	size_t left = ITEMS_MAX;
@@ -97,14 +98,16 @@ static void add_values(json_t *notice, json_t *environment, bool *cut)
 			break;
 		}
 		left -= size;
-		json_object_set_new(shown, name, short_text(json_string_value(value), len,
-							    VALUE_MAX, cut));
+		json_object_set_new(shown, name,
+				    notice_short_text(json_string_value(value), len, VALUE_MAX,
+						      cut));
 	}
 	json_object_set_new(notice, "environment", shown);
 }
 
 /* Whatever else the request says that is not usual: how it runs, as whom, for how long. */
-static void add_options(json_t *notice, const struct schema *input, json_t *params, bool *cut)
+static void notice_add_options(json_t *notice, const struct schema *input, json_t *params,
+			       bool *cut)
 {
 	static const char *const elsewhere[] = { "command",	"args",	 "stdin",
 						 "environment", "intent", "working_directory",
@@ -116,8 +119,8 @@ static void add_options(json_t *notice, const struct schema *input, json_t *para
 		if (schema_is_default(input, name, value) || str_is_listed(name, elsewhere))
 			continue;
 		if (json_is_string(value))
-			value = short_text(json_string_value(value), json_string_length(value),
-					   VALUE_MAX, cut);
+			value = notice_short_text(json_string_value(value),
+						  json_string_length(value), VALUE_MAX, cut);
 		else
 			json_incref(value);
 		json_object_set_new(options, name, value);
@@ -128,7 +131,7 @@ static void add_options(json_t *notice, const struct schema *input, json_t *para
 }
 
 /* Which variables the request sets. */
-static void add_names(json_t *notice, json_t *environment, bool *cut)
+static void notice_add_names(json_t *notice, json_t *environment, bool *cut)
 {
 	json_t *shown = json_array();
 	size_t left = ITEMS_MAX;
@@ -148,38 +151,40 @@ static void add_names(json_t *notice, json_t *environment, bool *cut)
 	json_object_set_new(notice, "environment_names", shown);
 }
 
-static void add_command(json_t *notice, const struct req *r, const struct blocklist_input *in,
-			const struct schema *input, bool question, bool *cut)
+static void notice_add_command(json_t *notice, const struct req *r,
+			       const struct blocklist_input *in, const struct schema *input,
+			       bool question, bool *cut)
 {
 	json_t *environment = json_object_get(r->params, "environment");
 
-	add_text(notice, "command", in->command, TEXT_MAX, cut);
+	notice_add_text(notice, "command", in->command, TEXT_MAX, cut);
 	json_object_set_new(notice, "command_bytes",
 			    json_integer((json_int_t)strlen(in->command)));
 	if (in->args)
-		add_args(notice, in->args, cut);
+		notice_add_args(notice, in->args, cut);
 	if (in->stdin_bytes) {
-		json_object_set_new(notice, "stdin", short_text(in->stdin_bytes, in->stdin_len,
-								STDIN_MAX, cut));
+		json_object_set_new(notice, "stdin",
+				    notice_short_text(in->stdin_bytes, in->stdin_len, STDIN_MAX,
+						      cut));
 		json_object_set_new(notice, "stdin_bytes",
 				    json_integer((json_int_t)in->stdin_len));
 	}
 	if (environment)
-		add_names(notice, environment, cut);
+		notice_add_names(notice, environment, cut);
 	if (environment && question)
-		add_values(notice, environment, cut);
-	add_options(notice, input, r->params, cut);
+		notice_add_values(notice, environment, cut);
+	notice_add_options(notice, input, r->params, cut);
 }
 
 /* What happens to which run. */
-static void add_target(json_t *notice, const struct req *r, const char *process_id,
-		       const char *target, bool *cut)
+static void notice_add_target(json_t *notice, const struct req *r, const char *process_id,
+			      const char *target, bool *cut)
 {
 	json_t *signal = json_object_get(r->params, "signal");
 
 	json_object_set_new(notice, "process_id", json_string(process_id));
 	if (target)
-		add_text(notice, "process_command", target, TEXT_MAX, cut);
+		notice_add_text(notice, "process_command", target, TEXT_MAX, cut);
 	if (signal)
 		json_object_set(notice, "signal", signal);
 }
@@ -194,18 +199,18 @@ json_t *notice_new(const struct req *r, const struct audit_event *event,
 	json_object_set_new(notice, "capability", json_string(event->capability));
 	json_object_set_new(notice, "tier", json_string(event->tier));
 	if (in->command)
-		add_command(notice, r, in, input, question, &cut);
+		notice_add_command(notice, r, in, input, question, &cut);
 	if (event->process_id)
-		add_target(notice, r, event->process_id, target, &cut);
+		notice_add_target(notice, r, event->process_id, target, &cut);
 	if (event->cwd)
-		add_text(notice, "working_directory", event->cwd, strlen(event->cwd), &cut);
+		notice_add_text(notice, "working_directory", event->cwd, strlen(event->cwd), &cut);
 	if (event->intent)
-		add_text(notice, "intent", event->intent, TEXT_MAX, &cut);
+		notice_add_text(notice, "intent", event->intent, TEXT_MAX, &cut);
 	json_object_set_new(notice, "truncated", json_boolean(cut));
 	return notice;
 }
 
-static void write_masked(struct jsonw *w, const char *key, const char *text)
+static void notice_write_masked(struct jsonw *w, const char *key, const char *text)
 {
 	AUTO_FREE char *shown = text ? audit_redact(text) : NULL;
 
@@ -222,13 +227,13 @@ void notice_write_log(struct buf *json, const struct audit_event *event, const c
 	jsonw_str(&w, "capability", event->capability);
 	jsonw_str(&w, "tier", event->tier);
 	jsonw_raw(&w, "request_id", event->request_id, strlen(event->request_id));
-	write_masked(&w, "command", event->command);
+	notice_write_masked(&w, "command", event->command);
 	if (event->process_id)
 		jsonw_str(&w, "process_id", event->process_id);
-	write_masked(&w, "process_command", target);
+	notice_write_masked(&w, "process_command", target);
 	if (event->cwd)
 		jsonw_str(&w, "working_directory", event->cwd);
-	write_masked(&w, "intent", event->intent);
+	notice_write_masked(&w, "intent", event->intent);
 	jsonw_end_object(&w);
 	BUG_IF(json->full);
 }

@@ -30,14 +30,14 @@ struct kill_task {
 	int64_t began_ms;
 	uint64_t seq;
 	int sent;              /* the signal, once somebody has got it; else 0 */
-	bool told;             /* what came of it is known */
+	bool outcome_known;    /* the shim has reported whether the signal was sent */
 	bool due;              /* the time to answer has come */
 	bool after_exit;       /* it met what the command had left behind */
 };
 
 /* ---- parameters ---- */
 
-static int read_signal(const json_t *params, int *number, struct err *e)
+static int process_kill_read_signal(const json_t *params, int *number, struct err *e)
 {
 	const json_t *value = json_object_get(params, "signal");
 
@@ -53,7 +53,7 @@ static int read_signal(const json_t *params, int *number, struct err *e)
 	return err_hint(e, "use a name like SIGTERM, TERM or SIGKILL, or a number from 1 to 64");
 }
 
-static int prepare(struct cap_call *call, struct err *e)
+static int process_kill_prepare(struct cap_call *call, struct err *e)
 {
 	struct req *r = call->r;
 	struct kill_task *t = mem_zalloc(sizeof(*t));
@@ -61,7 +61,7 @@ static int prepare(struct cap_call *call, struct err *e)
 
 	r->task = t;
 	r->task_free = free;
-	if (read_signal(r->params, &t->signal, e))
+	if (process_kill_read_signal(r->params, &t->signal, e))
 		return -1;
 	t->whole = t->signal == SIGTERM || force_after >= 0;
 	if (force_after >= 0)
@@ -73,46 +73,46 @@ static int prepare(struct cap_call *call, struct err *e)
 }
 
 /* Will the whole tree be gone in the end by this call alone? */
-static bool escalates(const struct kill_task *t)
+static bool process_kill_escalates(const struct kill_task *t)
 {
 	return t->signal == SIGKILL || t->force_after_ms > 0;
 }
 
-static double earlier(double a_ms, double b_ms)
+static double process_kill_earlier_ms(double a_ms, double b_ms)
 {
 	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
 /* After how long the answer is due whatever has happened; below 0: it has all the time. */
-static double answer_after_ms(const struct req *r, const struct kill_task *t)
+static double process_kill_answer_after_ms(const struct req *r, const struct kill_task *t)
 {
 	double ms = t->wait_ms;
 
 	if (r->dialect->wait_max_ms)
-		ms = earlier(ms, r->dialect->wait_max_ms);
-	return escalates(t) ? ms : earlier(ms, PROC_LIVES_ON_MS);
+		ms = process_kill_earlier_ms(ms, r->dialect->wait_max_ms);
+	return process_kill_escalates(t) ? ms : process_kill_earlier_ms(ms, PROC_LIVES_ON_MS);
 }
 
 /* ---- the answer ---- */
 
 /* The last signal that really met a process, as far as that is known. */
-static int signal_sent(const struct kill_task *t, const struct proc *p)
+static int process_kill_signal_sent(const struct kill_task *t, const struct proc *p)
 {
 	return p->forced ? SIGKILL : t->sent;
 }
 
 /* The call ended something, or was overtaken by another kill of ours, and nothing of the run is
  * left. An end by a limit, the run's timeout or itself is none of this call's. */
-static bool has_killed(const struct kill_task *t, const struct proc *p)
+static bool process_kill_has_killed(const struct kill_task *t, const struct proc *p)
 {
-	if (p->usage.alive || p->phase != PROC_SETTLED || !signal_sent(t, p))
+	if (p->usage.alive || p->phase != PROC_SETTLED || !process_kill_signal_sent(t, p))
 		return false;
 	return t->after_exit || p->reason == PROC_REASON_KILLED_BY_REQUEST ||
 	       p->reason == PROC_REASON_CANCELLED || p->reason == PROC_REASON_SERVER_SHUTDOWN ||
 	       (p->state == PROC_STATE_COMPLETED && p->killed_rest);
 }
 
-static void write_leftover(struct jsonw *w, const struct proc *p)
+static void process_kill_write_leftover(struct jsonw *w, const struct proc *p)
 {
 	int64_t others = p->usage.alive - !p->exited;
 
@@ -124,14 +124,14 @@ static void write_leftover(struct jsonw *w, const struct proc *p)
 		jsonw_int(w, "leftover", p->leftover);
 }
 
-static void answer(struct req *r, struct proc *p)
+static void process_kill_answer(struct req *r, struct proc *p)
 {
 	const struct kill_task *t = r->task;
 	const struct usage *usage = proc_usage(p);
-	int sent = signal_sent(t, p);
+	int sent = process_kill_signal_sent(t, p);
 	struct jsonw *w = req_result(r);
 
-	jsonw_bool(w, "killed", has_killed(t, p));
+	jsonw_bool(w, "killed", process_kill_has_killed(t, p));
 	jsonw_str(w, "signal_sent", sent ? names_signal(sent) : NULL);
 	jsonw_bool(w, "forced", p->forced);
 	jsonw_int(w, "waited_ms", clock_mono_ms() - t->began_ms);
@@ -139,7 +139,7 @@ static void answer(struct req *r, struct proc *p)
 	jsonw_str(w, "process_id", p->id);
 	jsonw_str(w, "state", names_state(p->state));
 	jsonw_str(w, "reason", names_reason(p->reason));
-	write_leftover(w, p);
+	process_kill_write_leftover(w, p);
 	jsonw_int(w, "survivors", p->survivors);
 	run_members_alive(w, usage);
 	req_ok(r);
@@ -148,35 +148,35 @@ static void answer(struct req *r, struct proc *p)
 /* ---- waiting for it ---- */
 
 /* An answer without a word on the signal's fate helps nobody: that comes in a moment. */
-static void on_due(void *ctx, struct req *r)
+static void process_kill_on_due(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;
 	struct kill_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
 
-	if (!t->told && !t->due) {
+	if (!t->outcome_known && !t->due) {
 		t->due = true;
-		req_timer(r, OUTCOME_MS, on_due, c);
+		req_timer(r, OUTCOME_MS, process_kill_on_due, c);
 	} else if (p) {
-		answer(r, p);
+		process_kill_answer(r, p);
 	}
 }
 
-static void answer_now(void *ctx, struct req *r)
+static void process_kill_answer_now(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;
 	const struct kill_task *t = r->task;
 
-	answer(r, proctab_get(c->procs, t->seq)); /* there: live runs are kept */
+	process_kill_answer(r, proctab_get(c->procs, t->seq)); /* there: live runs are kept */
 }
 
 /* The signal's outcome is known. False when the request was answered. */
-static bool on_signaled(struct req *r, struct proc *p)
+static bool process_kill_on_signaled(struct req *r, struct proc *p)
 {
 	struct kill_task *t = r->task;
 	struct err e = ERR_INIT;
 
-	t->told = true;
+	t->outcome_known = true;
 	if (!p->signal_error) {
 		t->sent = t->signal;
 		t->after_exit = p->exited;
@@ -189,21 +189,22 @@ static bool on_signaled(struct req *r, struct proc *p)
 	} /* else it ended by itself first; the rest of this is its end */
 	if (!t->due)
 		return true;
-	answer(r, p);
+	process_kill_answer(r, p);
 	return false;
 }
 
 /* The command is over and somebody lives on, or is about to be gone as well. */
-static void wait_a_moment(struct cap *c, struct req *r)
+static void process_kill_wait_a_moment(struct cap *c, struct req *r)
 {
 	struct kill_task *t = r->task;
-	double left = answer_after_ms(r, t) - (double)(clock_mono_ms() - t->began_ms);
+	double left = process_kill_answer_after_ms(r, t) - (double)(clock_mono_ms() - t->began_ms);
 
-	t->told = true;
-	req_timer(r, left < 0 ? 0 : earlier(left, MOMENT_MS), on_due, c);
+	t->outcome_known = true;
+	req_timer(r, left < 0 ? 0 : process_kill_earlier_ms(left, MOMENT_MS), process_kill_on_due,
+		  c);
 }
 
-static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
+static bool process_kill_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
 {
 	struct kill_task *t = r->task;
 	struct err e = ERR_INIT;
@@ -214,19 +215,19 @@ static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned even
 		return false;
 	}
 	if (events & PROC_EVENT_EMPTY) {
-		answer(r, p);
+		process_kill_answer(r, p);
 		return false;
 	}
-	if ((events & PROC_EVENT_SIGNALED) && !t->told && p->signal_tried == t->signal)
-		return on_signaled(r, p);
-	if ((events & PROC_EVENT_SETTLED) && !escalates(t))
-		wait_a_moment(c, r);
+	if ((events & PROC_EVENT_SIGNALED) && !t->outcome_known && p->signal_tried == t->signal)
+		return process_kill_on_signaled(r, p);
+	if ((events & PROC_EVENT_SETTLED) && !process_kill_escalates(t))
+		process_kill_wait_a_moment(c, r);
 	return true;
 }
 
 /* ---- the call ---- */
 
-static int check_alive(const struct proc *p, struct err *e)
+static int process_kill_check_alive(const struct proc *p, struct err *e)
 {
 	if (p->tree_alive)
 		return 0;
@@ -240,21 +241,21 @@ static int check_alive(const struct proc *p, struct err *e)
 		       p->id);
 }
 
-static void kill_now(struct kill_task *t, struct proc *p)
+static void process_kill_force(struct kill_task *t, struct proc *p)
 {
 	t->signal = SIGKILL;
-	t->told = true;
+	t->outcome_known = true;
 	t->after_exit = p->exited;
 	proc_kill_tree(p, PROC_REASON_KILLED_BY_REQUEST);
 }
 
 /* When the command is over there is no group to speak of: what it has left is the run. */
-static int send_signal(struct kill_task *t, struct proc *p, struct err *e)
+static int process_kill_send_signal(struct kill_task *t, struct proc *p, struct err *e)
 {
 	int result;
 
 	if (t->signal == SIGKILL) {
-		kill_now(t, p);
+		process_kill_force(t, p);
 		return 0;
 	}
 	result = t->whole || p->exited ? proc_end(p, t->signal, t->force_after_ms, e)
@@ -262,11 +263,11 @@ static int send_signal(struct kill_task *t, struct proc *p, struct err *e)
 	if (!result || e->sys == EAGAIN)
 		return result;
 	err_release(e); /* its shim is gone, and it is being killed: wait for that */
-	kill_now(t, p);
+	process_kill_force(t, p);
 	return 0;
 }
 
-static enum cap_outcome start(struct cap_call *call)
+static enum cap_outcome process_kill_start(struct cap_call *call)
 {
 	struct cap *c = call->c;
 	struct req *r = call->r;
@@ -274,24 +275,24 @@ static enum cap_outcome start(struct cap_call *call)
 	struct kill_task *t = r->task;
 	double after_ms;
 
-	if (!p || check_alive(p, call->e))
+	if (!p || process_kill_check_alive(p, call->e))
 		return CAP_FAILED;
 	r->run = t->seq = p->seq;
 	t->began_ms = clock_mono_ms();
-	if (send_signal(t, p, call->e))
+	if (process_kill_send_signal(t, p, call->e))
 		return CAP_FAILED;
-	r->answer_now = answer_now;
+	r->answer_now = process_kill_answer_now;
 	r->answer_now_ctx = c;
-	after_ms = answer_after_ms(r, t);
+	after_ms = process_kill_answer_after_ms(r, t);
 	if (after_ms >= 0)
-		req_timer(r, after_ms, on_due, c);
+		req_timer(r, after_ms, process_kill_on_due, c);
 	wait_add(&c->waits, r, p,
 		 PROC_EVENT_SIGNALED | PROC_EVENT_SETTLED | PROC_EVENT_EMPTY | PROC_EVENT_FAILED,
-		 on_event);
+		 process_kill_on_event);
 	return CAP_WAITING;
 }
 
 const struct cap_ops cap_process_kill = {
-	.prepare = prepare,
-	.start = start,
+	.prepare = process_kill_prepare,
+	.start = process_kill_start,
 };

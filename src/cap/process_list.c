@@ -9,7 +9,7 @@
 #define LIVE_USAGE_MAX 20   /* runs whose usage is read anew; reading a tree takes 0.1 ms */
 #define ENTRY_RESERVE 1024  /* encoded bytes of an entry without its command and directory */
 
-static void write_entry(struct jsonw *w, struct proc *p, int *live_reads)
+static void process_list_write_entry(struct jsonw *w, struct proc *p, int *live_reads)
 {
 	const struct usage *usage = &p->usage;
 
@@ -31,7 +31,7 @@ static void write_entry(struct jsonw *w, struct proc *p, int *live_reads)
 	jsonw_end_object(w);
 }
 
-static enum cap_outcome start(struct cap_call *call)
+static enum cap_outcome process_list_start(struct cap_call *call)
 {
 	struct req *r = call->r;
 	const char *filter = json_get_str(r->params, "state_filter", "all");
@@ -47,7 +47,7 @@ static enum cap_outcome start(struct cap_call *call)
 		total++;
 		if (shown < limit &&
 		    (!shown || w->out->len + ENTRY_RESERVE + strlen(p->cwd) < budget)) {
-			write_entry(w, p, &live_reads);
+			process_list_write_entry(w, p, &live_reads);
 			shown++;
 		}
 	}
@@ -57,5 +57,5 @@ static enum cap_outcome start(struct cap_call *call)
 }
 
 const struct cap_ops cap_process_list = {
-	.start = start,
+	.start = process_list_start,
 };

@@ -22,13 +22,14 @@ struct logs_task {
 	uint64_t seq;
 };
 
-static void read_offset(const json_t *params, const char *name, bool *has, uint64_t *offset)
+static void process_logs_read_offset(const json_t *params, const char *name, bool *has,
+				     uint64_t *offset)
 {
 	*has = json_object_get(params, name) != NULL;
 	*offset = (uint64_t)json_get_int(params, name, 0);
 }
 
-static int prepare(struct cap_call *call, struct err *e)
+static int process_logs_prepare(struct cap_call *call, struct err *e)
 {
 	struct req *r = call->r;
 	struct logs_task *t = mem_zalloc(sizeof(*t));
@@ -38,8 +39,8 @@ static int prepare(struct cap_call *call, struct err *e)
 	r->task_free = free;
 	t->want_out = strcmp(stream, "stderr") != 0;
 	t->want_err = strcmp(stream, "stdout") != 0;
-	read_offset(r->params, "offset", &t->has_out_offset, &t->out_offset);
-	read_offset(r->params, "stderr_offset", &t->has_err_offset, &t->err_offset);
+	process_logs_read_offset(r->params, "offset", &t->has_out_offset, &t->out_offset);
+	process_logs_read_offset(r->params, "stderr_offset", &t->has_err_offset, &t->err_offset);
 	if (!t->has_err_offset)
 		t->err_offset = t->out_offset;
 	t->has_tail = json_object_get(r->params, "tail_lines") != NULL;
@@ -54,7 +55,7 @@ static int prepare(struct cap_call *call, struct err *e)
 	return 0;
 }
 
-static void write_evicted(struct jsonw *w, const char *key, const struct output *o)
+static void process_logs_write_evicted(struct jsonw *w, const char *key, const struct output *o)
 {
 	uint64_t from, to;
 
@@ -68,7 +69,8 @@ static void write_evicted(struct jsonw *w, const char *key, const struct output 
 	jsonw_end_array(w);
 }
 
-static uint64_t page_start(const struct logs_task *t, const struct output *o, uint64_t offset)
+static uint64_t process_logs_page_start(const struct logs_task *t, const struct output *o,
+					uint64_t offset)
 {
 	if (t->has_tail)
 		offset = output_tail_offset(o, t->tail_lines);
@@ -76,8 +78,8 @@ static uint64_t page_start(const struct logs_task *t, const struct output *o, ui
 }
 
 /* Write one stream, "" when it was not asked for. Encoded bytes used. */
-static size_t write_stream(struct jsonw *w, const char *key, const struct output *o,
-			   struct output_page *page, bool wanted)
+static size_t process_logs_write_stream(struct jsonw *w, const char *key, const struct output *o,
+					struct output_page *page, bool wanted)
 {
 	if (!wanted) {
 		jsonw_str(w, key, "");
@@ -88,7 +90,7 @@ static size_t write_stream(struct jsonw *w, const char *key, const struct output
 	return page->encoded;
 }
 
-static void write_result(struct jsonw *w, const struct req *r, struct proc *p)
+static void process_logs_write_result(struct jsonw *w, const struct req *r, struct proc *p)
 {
 	const struct logs_task *t = r->task;
 	size_t budget = req_text_bytes(r);
@@ -97,7 +99,7 @@ static void write_result(struct jsonw *w, const struct req *r, struct proc *p)
 	uint64_t err_left;
 
 	*o = (struct output_page){
-		.offset = page_start(t, &p->out, t->out_offset),
+		.offset = process_logs_page_start(t, &p->out, t->out_offset),
 		.max_bytes = t->limit,
 		.max_encoded = budget,
 		.base64 = t->base64,
@@ -105,34 +107,34 @@ static void write_result(struct jsonw *w, const struct req *r, struct proc *p)
 		.final = final,
 	};
 	*e = *o;
-	e->offset = page_start(t, &p->err, t->err_offset);
+	e->offset = process_logs_page_start(t, &p->err, t->err_offset);
 	/* Leave stderr what it can need, up to half. */
 	err_left = t->want_err ? (p->err.total - e->offset) * 6 : 0;
 	o->max_encoded -= err_left < budget / 2 ? (size_t)err_left : budget / 2;
 
 	jsonw_str(w, "process_id", p->id);
 	jsonw_str(w, "state", names_state(p->state));
-	e->max_encoded = budget - write_stream(w, "stdout", &p->out, o, t->want_out);
-	write_stream(w, "stderr", &p->err, e, t->want_err);
+	e->max_encoded = budget - process_logs_write_stream(w, "stdout", &p->out, o, t->want_out);
+	process_logs_write_stream(w, "stderr", &p->err, e, t->want_err);
 	jsonw_int(w, "stdout_size", (int64_t)p->out.total);
 	jsonw_int(w, "stderr_size", (int64_t)p->err.total);
 	jsonw_int(w, "stdout_next_offset", (int64_t)o->next);
 	jsonw_int(w, "stderr_next_offset", (int64_t)e->next);
-	write_evicted(w, "stdout_evicted", &p->out);
-	write_evicted(w, "stderr_evicted", &p->err);
+	process_logs_write_evicted(w, "stdout_evicted", &p->out);
+	process_logs_write_evicted(w, "stderr_evicted", &p->err);
 	jsonw_bool(w, "truncated",
 		   (t->want_out && o->next < p->out.total) ||
 			   (t->want_err && e->next < p->err.total));
 }
 
-static void answer(struct req *r, struct proc *p)
+static void process_logs_answer(struct req *r, struct proc *p)
 {
-	write_result(req_result(r), r, p);
+	process_logs_write_result(req_result(r), r, p);
 	req_ok(r);
 }
 
 /* Is there anything beyond what the client has, or will there never be? */
-static bool has_news(const struct logs_task *t, const struct proc *p)
+static bool process_logs_has_news(const struct logs_task *t, const struct proc *p)
 {
 	if (p->phase == PROC_SETTLED)
 		return true;
@@ -140,26 +142,27 @@ static bool has_news(const struct logs_task *t, const struct proc *p)
 	       (t->want_err && p->err.total > t->err_seen);
 }
 
-static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
+static bool process_logs_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
 {
 	(void)c;
-	if (!(events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) && !has_news(r->task, p))
+	if (!(events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) &&
+	    !process_logs_has_news(r->task, p))
 		return true;
-	answer(r, p);
+	process_logs_answer(r, p);
 	return false;
 }
 
-static void on_timer(void *ctx, struct req *r)
+static void process_logs_on_timer(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;
 	const struct logs_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
 
 	if (p) /* live runs are kept, so it is there */
-		answer(r, p);
+		process_logs_answer(r, p);
 }
 
-static enum cap_outcome start(struct cap_call *call)
+static enum cap_outcome process_logs_start(struct cap_call *call)
 {
 	struct cap *c = call->c;
 	struct req *r = call->r;
@@ -173,20 +176,20 @@ static enum cap_outcome start(struct cap_call *call)
 	/* With an offset the client has what lies before it; without one it has nothing yet. */
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
 	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
-	if (!wait_ms || has_news(t, p)) {
-		write_result(req_result(r), r, p);
+	if (!wait_ms || process_logs_has_news(t, p)) {
+		process_logs_write_result(req_result(r), r, p);
 		return CAP_DONE;
 	}
 	r->run = p->seq;
-	r->answer_now = on_timer;
+	r->answer_now = process_logs_on_timer;
 	r->answer_now_ctx = c;
 	wait_add(&c->waits, r, p, PROC_EVENT_OUTPUT | PROC_EVENT_SETTLED | PROC_EVENT_FAILED,
-		 on_event);
-	req_timer(r, (double)wait_ms, on_timer, c);
+		 process_logs_on_event);
+	req_timer(r, (double)wait_ms, process_logs_on_timer, c);
 	return CAP_WAITING;
 }
 
 const struct cap_ops cap_process_logs = {
-	.prepare = prepare,
-	.start = start,
+	.prepare = process_logs_prepare,
+	.start = process_logs_start,
 };

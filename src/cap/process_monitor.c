@@ -4,7 +4,7 @@
 #include "cap/denied_calls.h"
 #include "cap/run_members.h"
 
-static void write_result(struct jsonw *w, struct proc *p)
+static void process_monitor_write_result(struct jsonw *w, struct proc *p)
 {
 	run_members_head(w, p);
 	run_members_times(w, p);
@@ -15,34 +15,34 @@ static void write_result(struct jsonw *w, struct proc *p)
 	denied_calls_write(w, p);
 }
 
-static void answer(struct req *r, struct proc *p)
+static void process_monitor_answer(struct req *r, struct proc *p)
 {
-	write_result(req_result(r), p);
+	process_monitor_write_result(req_result(r), p);
 	req_ok(r);
 }
 
-static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
+static bool process_monitor_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
 {
 	(void)c;
 	(void)events;
-	answer(r, p);
+	process_monitor_answer(r, p);
 	return false;
 }
 
 /* Waited long enough: the record as it is. It cannot have gone: live runs are kept. */
-static void on_timer(void *ctx, struct req *r)
+static void process_monitor_on_timer(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;
 	struct err e = ERR_INIT;
 	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), &e);
 
 	if (p)
-		answer(r, p);
+		process_monitor_answer(r, p);
 	else
 		req_fail(r, &e);
 }
 
-static enum cap_outcome start(struct cap_call *call)
+static enum cap_outcome process_monitor_start(struct cap_call *call)
 {
 	struct cap *c = call->c;
 	struct req *r = call->r;
@@ -52,17 +52,17 @@ static enum cap_outcome start(struct cap_call *call)
 	if (!p)
 		return CAP_FAILED;
 	if (!wait_ms || p->phase == PROC_SETTLED) {
-		write_result(req_result(r), p);
+		process_monitor_write_result(req_result(r), p);
 		return CAP_DONE;
 	}
 	r->run = p->seq;
-	r->answer_now = on_timer;
+	r->answer_now = process_monitor_on_timer;
 	r->answer_now_ctx = c;
-	wait_add(&c->waits, r, p, PROC_EVENT_SETTLED | PROC_EVENT_FAILED, on_event);
-	req_timer(r, (double)wait_ms, on_timer, c);
+	wait_add(&c->waits, r, p, PROC_EVENT_SETTLED | PROC_EVENT_FAILED, process_monitor_on_event);
+	req_timer(r, (double)wait_ms, process_monitor_on_timer, c);
 	return CAP_WAITING;
 }
 
 const struct cap_ops cap_process_monitor = {
-	.start = start,
+	.start = process_monitor_start,
 };

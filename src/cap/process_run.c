@@ -36,7 +36,7 @@ struct run_task {
 	uint64_t seq; /* the run, once started */
 };
 
-static void task_free(void *task)
+static void process_run_task_free(void *task)
 {
 	struct run_task *t = task;
 
@@ -49,7 +49,7 @@ static void task_free(void *task)
 	free(t);
 }
 
-static struct run_task *task_new(struct req *r)
+static struct run_task *process_run_task_new(struct req *r)
 {
 	const json_t *params = r->params;
 	struct run_task *t = mem_zalloc(sizeof(*t));
@@ -66,12 +66,12 @@ static struct run_task *task_new(struct req *r)
 	t->confine.strict = !strcmp(json_get_str(params, "profile", "default"), "strict");
 	run_result_options_read(&t->result_options, r);
 	r->task = t;
-	r->task_free = task_free;
+	r->task_free = process_run_task_free;
 	return t;
 }
 
 /* A shell would say 127 for a lone word that names nothing; here it is told before a start. */
-static int check_shell_program(struct run_task *t, struct err *e)
+static int process_run_check_shell_program(struct run_task *t, struct err *e)
 {
 	AUTO_FREE char *program = shell_words_program(t->command.text);
 	AUTO_FREE char *found = NULL;
@@ -87,19 +87,19 @@ static int check_shell_program(struct run_task *t, struct err *e)
 	return 0;
 }
 
-static int find_program(struct run_task *t, struct err *e)
+static int process_run_find_program(struct run_task *t, struct err *e)
 {
 	if (!t->command.shell)
 		return env_find_program(t->envp, t->cwd_fd, t->command.argv[0], &t->path, e);
 	t->path = mem_strdup("/bin/sh");
-	return check_shell_program(t, e);
+	return process_run_check_shell_program(t, e);
 }
 
-static int prepare(struct cap_call *call, struct err *e)
+static int process_run_prepare(struct cap_call *call, struct err *e)
 {
 	const struct config *config = call->c->config;
 	const json_t *params = call->r->params;
-	struct run_task *t = task_new(call->r);
+	struct run_task *t = process_run_task_new(call->r);
 
 	if (run_limits_read(config, params, &t->limits, &t->confine, e) ||
 	    command_read(&t->command, params, e))
@@ -111,7 +111,7 @@ static int prepare(struct cap_call *call, struct err *e)
 	return 0;
 }
 
-static struct run_env env_of(const struct cap_call *call)
+static struct run_env process_run_env(const struct cap_call *call)
 {
 	const struct run_task *t = call->r->task;
 
@@ -123,11 +123,11 @@ static struct run_env env_of(const struct cap_call *call)
 }
 
 /* Each step goes on record as soon as it is known: a later one may fail. */
-static int resolve(struct cap_call *call, struct err *e)
+static int process_run_resolve(struct cap_call *call, struct err *e)
 {
 	const json_t *params = call->r->params;
 	struct run_task *t = call->r->task;
-	const struct run_env env = env_of(call);
+	const struct run_env env = process_run_env(call);
 
 	if (command_resolve(&t->command, e))
 		return -1;
@@ -141,12 +141,12 @@ static int resolve(struct cap_call *call, struct err *e)
 		       &t->cwd_fd, &t->cwd, e))
 		return -1;
 	call->event.cwd = t->cwd;
-	return find_program(t, e);
+	return process_run_find_program(t, e);
 }
 
 /* ---- the answer ---- */
 
-static void answer(struct cap *c, struct req *r, struct proc *p)
+static void process_run_answer(struct cap *c, struct req *r, struct proc *p)
 {
 	struct run_task *t = r->task;
 	struct err e = ERR_INIT;
@@ -158,7 +158,7 @@ static void answer(struct cap *c, struct req *r, struct proc *p)
 		req_ok(r);
 }
 
-static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
+static bool process_run_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
 {
 	struct err e = ERR_INIT;
 
@@ -170,22 +170,22 @@ static bool on_event(struct cap *c, struct req *r, struct proc *p, unsigned even
 	}
 	if (r->cancelled && p->phase != PROC_SETTLED)
 		return true; /* it is being killed: the answer is its end */
-	answer(c, r, p);
+	process_run_answer(c, r, p);
 	return false;
 }
 
 /* yield_ms is over: the run lives on, the client gets what there is. */
-static void on_yield(void *ctx, struct req *r)
+static void process_run_on_yield(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;
 	const struct run_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
 
 	if (p && !r->cancelled)
-		answer(c, r, p);
+		process_run_answer(c, r, p);
 }
 
-static void on_cancel(void *ctx, struct req *r)
+static void process_run_on_cancel(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;
 	const struct run_task *t = r->task;
@@ -195,11 +195,11 @@ static void on_cancel(void *ctx, struct req *r)
 		proc_kill_tree(p, PROC_REASON_CANCELLED);
 }
 
-static struct proc *start_run(const struct cap_call *call)
+static struct proc *process_run_start_proc(const struct cap_call *call)
 {
 	const struct cap *c = call->c;
 	struct run_task *t = call->r->task;
-	const struct run_env env = env_of(call);
+	const struct run_env env = process_run_env(call);
 	struct proc_spec spec = {
 		.command = t->command.shown,
 		.origin = call->r->id,
@@ -225,33 +225,34 @@ static struct proc *start_run(const struct cap_call *call)
 	return proctab_start(c->procs, &spec, call->e);
 }
 
-static enum cap_outcome start(struct cap_call *call)
+static enum cap_outcome process_run_start(struct cap_call *call)
 {
 	struct cap *c = call->c;
 	struct req *r = call->r;
 	struct run_task *t = r->task;
-	struct proc *p = start_run(call);
+	struct proc *p = process_run_start_proc(call);
 
 	if (!p)
 		return CAP_FAILED;
 	r->run = t->seq = p->seq;
 	mem_cleanup_close(&t->cwd_fd);
-	r->on_cancel = on_cancel;
+	r->on_cancel = process_run_on_cancel;
 	r->on_cancel_ctx = c;
 	if (t->background) {
 		wait_add(&c->waits, r, p,
-			 PROC_EVENT_STARTED | PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);
-		req_timer(r, START_LATE_MS, on_yield, c);
+			 PROC_EVENT_STARTED | PROC_EVENT_FAILED | PROC_EVENT_SETTLED,
+			 process_run_on_event);
+		req_timer(r, START_LATE_MS, process_run_on_yield, c);
 		return CAP_WAITING;
 	}
-	wait_add(&c->waits, r, p, PROC_EVENT_FAILED | PROC_EVENT_SETTLED, on_event);
+	wait_add(&c->waits, r, p, PROC_EVENT_FAILED | PROC_EVENT_SETTLED, process_run_on_event);
 	if (t->yield_ms)
-		req_timer(r, (double)t->yield_ms, on_yield, c);
+		req_timer(r, (double)t->yield_ms, process_run_on_yield, c);
 	return CAP_WAITING;
 }
 
 const struct cap_ops cap_process_run = {
-	.prepare = prepare,
-	.resolve = resolve,
-	.start = start,
+	.prepare = process_run_prepare,
+	.resolve = process_run_resolve,
+	.start = process_run_start,
 };

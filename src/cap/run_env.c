@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "policy/env.h"
 
-static void follow_user(const struct run_env *run, char ***envp)
+static void run_env_follow_user(const struct run_env *run, char ***envp)
 {
 	const struct { const char *name, *value; } own[] = {
 		{ "HOME", run->user->home }, { "USER", run->user->name },
@@ -23,12 +23,13 @@ int run_env_build(const struct run_env *run, char ***envp, struct err *e)
 	if (env_build(run->config, run->environment, envp, e))
 		return -1;
 	if (run->user->name)
-		follow_user(run, envp);
+		run_env_follow_user(run, envp);
 	return 0;
 }
 
 /* Unless somebody has set it. */
-static void add(char ***envp, const char *name, const char *directory, const char *below)
+static void run_env_add_default(char ***envp, const char *name, const char *directory,
+				const char *below)
 {
 	AUTO_FREE char *value = NULL;
 
@@ -52,11 +53,13 @@ void run_env_enter(const struct run_env *run, char ***envp)
 	temporary = confine_temporary(run->confine, run->request);
 	if (!temporary)
 		return;
-	add(envp, "TMPDIR", temporary, "");
-	add(envp, "TMUX_TMPDIR", temporary, ""); /* tmux does not ask for the other */
+	run_env_add_default(envp, "TMPDIR", temporary, "");
+	run_env_add_default(envp, "TMUX_TMPDIR", temporary,
+			    ""); /* tmux does not ask for the other */
 	if (home && *home && confine_can_write(run->confine, home))
 		return;
-	add(envp, "XDG_CACHE_HOME", temporary, "/cache");
-	add(envp, "npm_config_cache", temporary, "/cache/npm");
-	add(envp, "CHROME_CONFIG_HOME", temporary, "/config"); /* it does not start without */
+	run_env_add_default(envp, "XDG_CACHE_HOME", temporary, "/cache");
+	run_env_add_default(envp, "npm_config_cache", temporary, "/cache/npm");
+	run_env_add_default(envp, "CHROME_CONFIG_HOME", temporary,
+			    "/config"); /* it does not start without */
 }

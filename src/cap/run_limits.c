@@ -35,7 +35,7 @@ static const struct {
 /* ---- cpu_limit and memory_limit ---- */
 
 /* @asked: 0 when the request is silent. Returns what holds; 0: no limit. */
-static int64_t choose(int64_t asked, int64_t usual, int64_t allowance)
+static int64_t run_limits_choose(int64_t asked, int64_t usual, int64_t allowance)
 {
 	int64_t limit = asked ? asked : usual ? usual : allowance;
 
@@ -43,7 +43,7 @@ static int64_t choose(int64_t asked, int64_t usual, int64_t allowance)
 }
 
 /* Less is hardly ever running, and more than one of the mechanisms cannot do it. */
-static int check_fraction(double fraction, struct err *e)
+static int run_limits_check_fraction(double fraction, struct err *e)
 {
 	if (fraction >= CPU_MIN)
 		return 0;
@@ -54,17 +54,17 @@ static int check_fraction(double fraction, struct err *e)
 	return -1;
 }
 
-static int read_cpu(const struct config *config, const json_t *params,
-		    struct confine_request *request, struct err *e)
+static int run_limits_read_cpu(const struct config *config, const json_t *params,
+			       struct confine_request *request, struct err *e)
 {
 	int64_t allowance = config_int(config, CONFIG_LIMITS_CPU_PERCENT) * 10;
 	double fraction = json_get_num(params, "cpu_limit", 0);
 	int64_t asked = (int64_t)ceil(fraction * 1000 - 1e-6);
 
-	if (json_object_get(params, "cpu_limit") && check_fraction(fraction, e))
+	if (json_object_get(params, "cpu_limit") && run_limits_check_fraction(fraction, e))
 		return -1;
-	request->cpu_permille =
-		choose(asked, config_int(config, CONFIG_PROCESS_CPU_PERCENT) * 10, allowance);
+	request->cpu_permille = run_limits_choose(
+		asked, config_int(config, CONFIG_PROCESS_CPU_PERCENT) * 10, allowance);
 	if (!allowance || asked <= allowance)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS,
@@ -77,21 +77,21 @@ static int read_cpu(const struct config *config, const json_t *params,
 	return -1;
 }
 
-static int64_t memory_option(const struct config *config, enum config_key key)
+static int64_t run_limits_memory_option(const struct config *config, enum config_key key)
 {
 	int64_t bytes = config_int(config, key);
 
 	return bytes && bytes < MEMORY_MIN ? MEMORY_MIN : bytes;
 }
 
-static int read_memory(const struct config *config, const json_t *params,
-		       struct confine_request *request, struct err *e)
+static int run_limits_read_memory(const struct config *config, const json_t *params,
+				  struct confine_request *request, struct err *e)
 {
-	int64_t allowance = memory_option(config, CONFIG_LIMITS_MEMORY_BYTES);
+	int64_t allowance = run_limits_memory_option(config, CONFIG_LIMITS_MEMORY_BYTES);
 	int64_t asked = json_get_int(params, "memory_limit", 0);
 
-	request->memory_bytes =
-		choose(asked, memory_option(config, CONFIG_PROCESS_MEMORY_BYTES), allowance);
+	request->memory_bytes = run_limits_choose(
+		asked, run_limits_memory_option(config, CONFIG_PROCESS_MEMORY_BYTES), allowance);
 	if (!allowance || asked <= allowance)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS,
@@ -106,7 +106,7 @@ static int read_memory(const struct config *config, const json_t *params,
 
 /* ---- limits ---- */
 
-static int bad(struct err *e, const char *name, const char *problem)
+static int run_limits_bad(struct err *e, const char *name, const char *problem)
 {
 	err_set(e, ERR_INVALID_PARAMS, "limits.%.64s %s", name, problem);
 	err_hint(e, KINDS_HINT);
@@ -114,7 +114,7 @@ static int bad(struct err *e, const char *name, const char *problem)
 	return -1;
 }
 
-static int unknown_kind(const char *name, struct err *e)
+static int run_limits_unknown_kind(const char *name, struct err *e)
 {
 	const char *names[COUNT_OF(kinds) + 1] = { NULL };
 	const char *nearest;
@@ -122,64 +122,67 @@ static int unknown_kind(const char *name, struct err *e)
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		names[i] = kinds[i].name;
 	nearest = schema_nearest(name, names);
-	bad(e, name, "is no limit that can be set");
+	run_limits_bad(e, name, "is no limit that can be set");
 	err_detail(e, "nearest", nearest ? json_string(nearest) : NULL);
 	return -1;
 }
 
 /* One bound of limits.@name: 0 with *@out untouched when it is absent. */
-static int read_bound(const char *name, const json_t *value, uint64_t *out, struct err *e)
+static int run_limits_read_bound(const char *name, const json_t *value, uint64_t *out,
+				 struct err *e)
 {
 	if (!value)
 		return 0;
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		return bad(e, name, "must be an integer that is not negative, or an object "
-				    "{\"soft\": ..., \"hard\": ...} of such integers");
+		return run_limits_bad(e, name,
+				      "must be an integer that is not negative, or an object "
+				      "{\"soft\": ..., \"hard\": ...} of such integers");
 	*out = (uint64_t)json_integer_value(value);
 	return 0;
 }
 
-static int check_members(const char *name, const json_t *object, struct err *e)
+static int run_limits_check_members(const char *name, const json_t *object, struct err *e)
 {
 	size_t known = (json_object_get(object, "soft") != NULL) +
 		       (json_object_get(object, "hard") != NULL);
 
 	if (known && known == json_object_size(object))
 		return 0;
-	return bad(e, name, "must have \"soft\" or \"hard\" or both, and nothing else");
+	return run_limits_bad(e, name, "must have \"soft\" or \"hard\" or both, and nothing else");
 }
 
 /* What is not given stays as the server has it, as far as the other allows. */
-static int read_pair(const char *name, json_t *value, const struct rlimit *own,
-		     struct shim_rlimit *l, struct err *e)
+static int run_limits_read_pair(const char *name, json_t *value, const struct rlimit *own,
+				struct shim_rlimit *l, struct err *e)
 {
 	bool both = !json_is_object(value);
 	const json_t *soft = both ? value : json_object_get(value, "soft");
 	const json_t *hard = both ? value : json_object_get(value, "hard");
 	char problem[160];
 
-	if (!both && check_members(name, value, e))
+	if (!both && run_limits_check_members(name, value, e))
 		return -1;
 	l->hard = own->rlim_max;
-	if (read_bound(name, hard, &l->hard, e))
+	if (run_limits_read_bound(name, hard, &l->hard, e))
 		return -1;
 	l->soft = own->rlim_cur < l->hard ? own->rlim_cur : l->hard;
-	if (read_bound(name, soft, &l->soft, e))
+	if (run_limits_read_bound(name, soft, &l->soft, e))
 		return -1;
 	if (l->hard > own->rlim_max || (soft && l->soft > own->rlim_max)) {
 		snprintf(problem, sizeof(problem),
 			 "%" PRIu64 " is above the server's hard limit of %" PRIu64,
 			 l->hard > own->rlim_max ? l->hard : l->soft, (uint64_t)own->rlim_max);
-		return bad(e, name, problem);
+		return run_limits_bad(e, name, problem);
 	}
 	/* One number for the processor: the signal that proves the cause comes before SIGKILL. */
 	if (both && l->resource == RLIMIT_CPU && l->hard < own->rlim_max)
 		l->hard++;
-	return l->soft <= l->hard ? 0 : bad(e, name, "has a soft limit above its hard one");
+	return l->soft <= l->hard ? 0
+				  : run_limits_bad(e, name, "has a soft limit above its hard one");
 }
 
-static int read_rlimits(const json_t *params, struct run_limits *l,
-			struct confine_request *request, struct err *e)
+static int run_limits_read_rlimits(const json_t *params, struct run_limits *l,
+				   struct confine_request *request, struct err *e)
 {
 	json_t *limits = json_object_get(params, "limits"), *value;
 	const char *name;
@@ -194,11 +197,11 @@ static int read_rlimits(const json_t *params, struct run_limits *l,
 		while (i < COUNT_OF(kinds) && strcmp(kinds[i].name, name) != 0)
 			i++;
 		if (i == COUNT_OF(kinds))
-			return unknown_kind(name, e);
+			return run_limits_unknown_kind(name, e);
 		one->resource = kinds[i].resource;
 		if (getrlimit(kinds[i].resource, &own))
-			return bad(e, name, "is not known to this kernel");
-		if (read_pair(name, value, &own, one, e))
+			return run_limits_bad(e, name, "is not known to this kernel");
+		if (run_limits_read_pair(name, value, &own, one, e))
 			return -1;
 		request->rlimit_count++;
 	}
@@ -209,9 +212,10 @@ int run_limits_read(const struct config *config, const json_t *params, struct ru
 		    struct confine_request *request, struct err *e)
 {
 	request->tasks = config_int(config, CONFIG_LIMITS_TASKS_PER_RUN);
-	if (read_cpu(config, params, request, e) || read_memory(config, params, request, e))
+	if (run_limits_read_cpu(config, params, request, e) ||
+	    run_limits_read_memory(config, params, request, e))
 		return -1;
-	return read_rlimits(params, l, request, e);
+	return run_limits_read_rlimits(params, l, request, e);
 }
 
 /* ---- what is told ---- */
@@ -219,7 +223,7 @@ int run_limits_read(const struct config *config, const json_t *params, struct ru
 void run_limits_write(struct jsonw *w, const struct config *config)
 {
 	int64_t cpu = config_int(config, CONFIG_LIMITS_CPU_PERCENT);
-	int64_t memory = memory_option(config, CONFIG_LIMITS_MEMORY_BYTES);
+	int64_t memory = run_limits_memory_option(config, CONFIG_LIMITS_MEMORY_BYTES);
 	struct rlimit own;
 
 	jsonw_object(w, "allowances");
@@ -248,7 +252,7 @@ bool run_limits_struck(const struct proc *p)
 	       p->reason == PROC_REASON_FILE_SIZE_LIMIT || p->reason == PROC_REASON_PROCESS_LIMIT;
 }
 
-static void memory_error(const struct proc *p, struct err *e)
+static void run_limits_memory_error(const struct proc *p, struct err *e)
 {
 	const struct limits *l = &p->limits;
 
@@ -269,7 +273,7 @@ static void memory_error(const struct proc *p, struct err *e)
 	err_detail(e, "seen", l->seen >= 0 ? json_integer(l->seen) : NULL);
 }
 
-static void process_error(const struct proc *p, struct err *e)
+static void run_limits_process_error(const struct proc *p, struct err *e)
 {
 	err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
 		"the run was ended by its limit of %" PRId64
@@ -282,7 +286,7 @@ static void process_error(const struct proc *p, struct err *e)
 }
 
 /* A limit that one process has for itself: the request's, or one that the command has set. */
-static void rlimit_error(const struct proc *p, struct err *e)
+static void run_limits_rlimit_error(const struct proc *p, struct err *e)
 {
 	bool cpu = p->reason == PROC_REASON_CPU_LIMIT;
 	int64_t value = cpu ? p->limits.cpu_seconds : p->limits.file_bytes;
@@ -299,15 +303,15 @@ static void rlimit_error(const struct proc *p, struct err *e)
 void run_limits_error(const struct proc *p, struct err *e)
 {
 	if (p->reason == PROC_REASON_MEMORY_LIMIT)
-		memory_error(p, e);
+		run_limits_memory_error(p, e);
 	else if (p->reason == PROC_REASON_PROCESS_LIMIT)
-		process_error(p, e);
+		run_limits_process_error(p, e);
 	else
-		rlimit_error(p, e);
+		run_limits_rlimit_error(p, e);
 }
 
 /* A sampled limit that was passed so shortly that nobody saw it in time. */
-static bool was_passed(const struct proc *p)
+static bool run_limits_was_passed(const struct proc *p)
 {
 	return p->limits.memory == LIMITS_SAMPLED && p->state == PROC_STATE_COMPLETED &&
 	       p->usage.memory_peak_bytes > p->limits.memory_bytes;
@@ -324,7 +328,7 @@ void run_limits_warn(struct jsonw *w, const struct proc *p)
 			 p->limits.tasks_refused, p->limits.tasks);
 		jsonw_str(w, NULL, text);
 	}
-	if (was_passed(p)) {
+	if (run_limits_was_passed(p)) {
 		snprintf(text, sizeof(text),
 			 "the peak of %" PRId64 " bytes is above memory_limit %" PRId64
 			 ": it was over, or was memory of files, before it could be acted on",

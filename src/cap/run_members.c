@@ -18,13 +18,13 @@ void run_members_command(struct jsonw *w, const struct proc *p, size_t max)
 	jsonw_close_str(w);
 }
 
-static void write_state(struct jsonw *w, const struct proc *p)
+static void run_members_state(struct jsonw *w, const struct proc *p)
 {
 	jsonw_str(w, "state", names_state(p->state));
 	jsonw_str(w, "reason", names_reason(p->reason));
 }
 
-static void write_end(struct jsonw *w, const struct proc *p)
+static void run_members_end(struct jsonw *w, const struct proc *p)
 {
 	int code = proc_exit_code(p);
 
@@ -39,8 +39,8 @@ void run_members_head(struct jsonw *w, const struct proc *p)
 {
 	jsonw_str(w, "process_id", p->id);
 	run_members_command(w, p, COMMAND_MAX);
-	write_state(w, p);
-	write_end(w, p);
+	run_members_state(w, p);
+	run_members_end(w, p);
 }
 
 void run_members_times(struct jsonw *w, const struct proc *p)

@@ -7,7 +7,7 @@
 #include "cap/run_limits.h"
 #include "cap/run_members.h"
 
-static bool is_given(const struct req *r, const char *name)
+static bool run_result_is_given(const struct req *r, const char *name)
 {
 	return json_object_get(r->params, name);
 }
@@ -22,12 +22,13 @@ void run_result_options_read(struct run_result_options *v, const struct req *r)
 	v->err.lines = (uint64_t)json_get_int(r->params, "stderr_lines", lines);
 	v->out.max_bytes = v->err.max_bytes = (size_t)bytes;
 	v->out.max_encoded = v->err.max_encoded = req_text_bytes(r) / 2;
-	v->by_default = !is_given(r, "stdout_lines") && !is_given(r, "stderr_lines") &&
-			!is_given(r, "max_output_bytes");
+	v->by_default = !run_result_is_given(r, "stdout_lines") &&
+			!run_result_is_given(r, "stderr_lines") &&
+			!run_result_is_given(r, "max_output_bytes");
 }
 
-static void write_warnings(struct jsonw *w, const struct proc *p,
-			   const struct run_result_options *v)
+static void run_result_write_warnings(struct jsonw *w, const struct proc *p,
+				      const struct run_result_options *v)
 {
 	bool settled = p->phase == PROC_SETTLED;
 	char text[256];
@@ -62,20 +63,21 @@ static void write_warnings(struct jsonw *w, const struct proc *p,
 	jsonw_end_array(w);
 }
 
-static void write_layer(void *ctx, const char *layer)
+static void run_result_write_layer(void *ctx, const char *layer)
 {
 	jsonw_str(ctx, NULL, layer);
 }
 
-static void write_sandbox(struct jsonw *w, const struct cap *c, const struct proc *p)
+static void run_result_write_sandbox(struct jsonw *w, const struct cap *c, const struct proc *p)
 {
 	jsonw_array(w, "sandbox");
-	confine_each_applied(c->confine, &p->applied, write_layer, w);
-	limits_each(&p->limits, write_layer, w);
+	confine_each_applied(c->confine, &p->applied, run_result_write_layer, w);
+	limits_each(&p->limits, run_result_write_layer, w);
 	jsonw_end_array(w);
 }
 
-static void write_output(struct jsonw *w, const struct proc *p, struct run_result_options *v)
+static void run_result_write_output(struct jsonw *w, const struct proc *p,
+				    struct run_result_options *v)
 {
 	bool final = p->phase == PROC_SETTLED, out_cut, err_cut;
 
@@ -94,13 +96,13 @@ void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
 	run_members_head(w, p);
 	jsonw_bool(w, "success", proc_exit_code(p) == 0);
 	jsonw_bool(w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
-	write_output(w, p, v);
+	run_result_write_output(w, p, v);
 	run_members_times(w, p);
 	run_members_usage(w, proc_usage(p));
 	run_members_pid(w, p);
 	run_members_tree(w, p);
-	write_sandbox(w, c, p);
-	write_warnings(w, p, v);
+	run_result_write_sandbox(w, c, p);
+	run_result_write_warnings(w, p, v);
 	denied_calls_write(w, p);
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/str.h"
 
-static int refuse(const char *name, struct err *e)
+static int run_user_refuse(const char *name, struct err *e)
 {
 	err_set(e, ERR_PERMISSION_DENIED, "user: the operator lets no request run as \"%.64s\"",
 		name);
@@ -13,7 +13,7 @@ static int refuse(const char *name, struct err *e)
 			   "sandbox.users=NAME,...");
 }
 
-static int find(const char *name, struct user *user, struct err *e)
+static int run_user_find(const char *name, struct user *user, struct err *e)
 {
 	if (geteuid() == 0)
 		return users_find(name, user, e);
@@ -30,10 +30,10 @@ int run_user_read(const struct config *config, const char *wanted, struct user *
 	*user = (struct user){ 0 };
 	if (wanted && !(usual && !strcmp(usual, wanted)) &&
 	    !str_is_listed(wanted, (const char *const *)config_names(config, CONFIG_SANDBOX_USERS)))
-		return refuse(wanted, e);
+		return run_user_refuse(wanted, e);
 	if (!wanted && !usual)
 		return 0;
-	if (find(wanted ? wanted : usual, user, e)) {
+	if (run_user_find(wanted ? wanted : usual, user, e)) {
 		if (wanted)
 			return -1;
 		e->type = ERR_SANDBOX_UNAVAILABLE; /* no fault of the request */

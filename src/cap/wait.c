@@ -53,7 +53,7 @@ void wait_drop(struct wait_list *list, uint64_t handle)
 }
 
 /* Take the waits for @events of run @seq off the list. */
-static struct wait *take_matching(struct wait_list *list, uint64_t seq, unsigned events)
+static struct wait *wait_take_matching(struct wait_list *list, uint64_t seq, unsigned events)
 {
 	struct wait **at = &list->first, *taken = NULL;
 
@@ -75,7 +75,7 @@ static struct wait *take_matching(struct wait_list *list, uint64_t seq, unsigned
 void wait_wake(struct wait_list *list, struct reqtab *reqs, struct cap *c, struct proc *p,
 	       unsigned events)
 {
-	struct wait *w = take_matching(list, p->seq, events), *next;
+	struct wait *w = wait_take_matching(list, p->seq, events), *next;
 
 	for (; w; w = next) {
 		struct req *r = req_find(reqs, w->request);
