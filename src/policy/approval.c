@@ -59,18 +59,18 @@ void approval_free(struct approval *a)
 	free(a);
 }
 
-static int random_bytes(void *bytes, size_t len)
+static int approval_random_bytes(void *bytes, size_t len)
 {
 	return getrandom(bytes, len, GRND_NONBLOCK) == (ssize_t)len ? 0 : -1;
 }
 
-static void put_time(unsigned char out[8], int64_t ms)
+static void approval_put_time(unsigned char out[8], int64_t ms)
 {
 	for (int i = 7; i >= 0; i--, ms >>= 8)
 		out[i] = (unsigned char)(ms & 0xff);
 }
 
-static int64_t get_time(const unsigned char in[8])
+static int64_t approval_get_time(const unsigned char in[8])
 {
 	uint64_t ms = 0;
 
@@ -79,8 +79,8 @@ static int64_t get_time(const unsigned char in[8])
 	return (int64_t)ms;
 }
 
-static void sign(const struct approval *a, const struct payload *p,
-		 const unsigned char request[HMAC_SIZE], unsigned char mac[HMAC_SIZE])
+static void approval_sign(const struct approval *a, const struct payload *p,
+			  const unsigned char request[HMAC_SIZE], unsigned char mac[HMAC_SIZE])
 {
 	unsigned char bytes[sizeof(*p) + HMAC_SIZE];
 
@@ -94,20 +94,20 @@ int approval_issue(struct approval *a, const unsigned char request[HMAC_SIZE],
 {
 	struct token t;
 
-	if (!a->has_key && random_bytes(a->key, sizeof(a->key)))
+	if (!a->has_key && approval_random_bytes(a->key, sizeof(a->key)))
 		return -1;
 	a->has_key = true;
-	if (random_bytes(t.payload.nonce, sizeof(t.payload.nonce)))
+	if (approval_random_bytes(t.payload.nonce, sizeof(t.payload.nonce)))
 		return -1;
-	put_time(t.payload.expiry, clock_mono_ms() + ttl_ms);
+	approval_put_time(t.payload.expiry, clock_mono_ms() + ttl_ms);
 	memcpy(t.payload.shown, shown, HMAC_SIZE);
-	sign(a, &t.payload, request, t.mac);
+	approval_sign(a, &t.payload, request, t.mac);
 	memcpy(out, PREFIX, strlen(PREFIX));
 	hmac_hex((const unsigned char *)&t, sizeof(t), out + strlen(PREFIX));
 	return 0;
 }
 
-static void forget_expired(struct approval *a, int64_t now)
+static void approval_forget_expired(struct approval *a, int64_t now)
 {
 	size_t kept = 0;
 
@@ -118,11 +118,11 @@ static void forget_expired(struct approval *a, int64_t now)
 }
 
 /* Note that the token was used. Returns 0, or -1 when it was used before or cannot be noted. */
-static int use_up(struct approval *a, const struct payload *p, int64_t now, struct err *e)
+static int approval_use_up(struct approval *a, const struct payload *p, int64_t now, struct err *e)
 {
 	struct used *u;
 
-	forget_expired(a, now);
+	approval_forget_expired(a, now);
 	for (size_t i = 0; i < a->used_count; i++)
 		if (!memcmp(a->used[i].nonce, p->nonce, NONCE_SIZE))
 			return err_set(e, ERR_INVALID_PARAMS,
@@ -135,11 +135,11 @@ static int use_up(struct approval *a, const struct payload *p, int64_t now, stru
 		a->used = mem_realloc(a->used, (2 * a->used_count + 1) * sizeof(*a->used));
 	u = &a->used[a->used_count++];
 	memcpy(u->nonce, p->nonce, NONCE_SIZE);
-	u->expiry = get_time(p->expiry);
+	u->expiry = approval_get_time(p->expiry);
 	return 0;
 }
 
-static int parse(const char *text, struct token *t)
+static int approval_parse(const char *text, struct token *t)
 {
 	size_t prefix = strlen(PREFIX);
 
@@ -155,16 +155,16 @@ int approval_redeem(struct approval *a, const char *token, const unsigned char r
 	unsigned char mac[HMAC_SIZE];
 	struct token t;
 
-	if (!a->has_key || parse(token, &t))
+	if (!a->has_key || approval_parse(token, &t))
 		return err_set(e, ERR_INVALID_PARAMS,
 			       "requestState is not one that this server gave out");
-	sign(a, &t.payload, request, mac);
+	approval_sign(a, &t.payload, request, mac);
 	if (!hmac_equal(mac, t.mac, HMAC_SIZE))
 		return err_set(e, ERR_INVALID_PARAMS,
 			       "requestState was changed, or was given out for another call");
-	if (get_time(t.payload.expiry) <= now)
+	if (approval_get_time(t.payload.expiry) <= now)
 		return err_set(e, ERR_INVALID_PARAMS, "requestState has expired");
-	if (use_up(a, &t.payload, now, e))
+	if (approval_use_up(a, &t.payload, now, e))
 		return -1;
 	memcpy(shown, t.payload.shown, HMAC_SIZE);
 	return 0;

@@ -40,7 +40,7 @@ struct audit {
 	char prev[SHA256_DIGEST_STRING_LENGTH]; /* hash of the last line, hex */
 };
 
-static char *join(const char *a, const char *b)
+static char *audit_join(const char *a, const char *b)
 {
 	char *path = mem_zalloc(strlen(a) + strlen(b) + 2);
 
@@ -54,9 +54,9 @@ char *audit_default_dir(void)
 	const char *home = getenv("HOME");
 
 	if (state && state[0] == '/')
-		return join(state, "procpen");
+		return audit_join(state, "procpen");
 	if (home && home[0] != '\0')
-		return join(home, ".local/state/procpen");
+		return audit_join(home, ".local/state/procpen");
 	return NULL;
 }
 
@@ -70,8 +70,8 @@ struct audit *audit_new(const char *state_dir, const char *instance)
 	gmtime_r(&now, &utc);
 	strftime(start, sizeof(start), "%Y%m%dT%H%M%SZ", &utc);
 	snprintf(name, sizeof(name), "%s-%s.jsonl", start, instance);
-	a->dir = join(state_dir, "audit");
-	a->path = join(a->dir, name);
+	a->dir = audit_join(state_dir, "audit");
+	a->path = audit_join(a->dir, name);
 	a->instance = mem_strdup(instance);
 	a->fd = -1;
 	memset(a->prev, '0', sizeof(a->prev) - 1);
@@ -97,7 +97,8 @@ const char *audit_path(const struct audit *a)
 
 /* ---- the file ---- */
 
-static int fail(const struct audit *a, const char *path, int sys, const char *why, struct err *e)
+static int audit_fail(const struct audit *a, const char *path, int sys, const char *why,
+		      struct err *e)
 {
 	if (sys)
 		err_sys(e, ERR_PERMISSION_DENIED, sys,
@@ -112,7 +113,7 @@ static int fail(const struct audit *a, const char *path, int sys, const char *wh
 }
 
 /* Create @path and whatever is missing above it. */
-static int make_directories(const char *path)
+static int audit_make_directories(const char *path)
 {
 	AUTO_FREE char *copy = mem_strdup(path);
 
@@ -131,22 +132,22 @@ static int make_directories(const char *path)
 }
 
 /* Open the audit directory; only one that nobody else can change will do. */
-static int open_directory(const struct audit *a, struct err *e)
+static int audit_open_directory(const struct audit *a, struct err *e)
 {
 	struct stat st;
 
-	if (make_directories(a->dir) != 0)
-		return fail(a, a->dir, errno, "cannot create", e);
+	if (audit_make_directories(a->dir) != 0)
+		return audit_fail(a, a->dir, errno, "cannot create", e);
 	int fd = open(a->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
 	if (fd < 0)
-		return fail(a, a->dir, errno, "cannot open", e);
+		return audit_fail(a, a->dir, errno, "cannot open", e);
 	if (fstat(fd, &st) != 0) {
-		fail(a, a->dir, errno, "cannot inspect", e);
+		audit_fail(a, a->dir, errno, "cannot inspect", e);
 	} else if (st.st_uid != geteuid()) {
-		fail(a, a->dir, 0, "belongs to somebody else", e);
+		audit_fail(a, a->dir, 0, "belongs to somebody else", e);
 	} else if (st.st_mode & (S_IWGRP | S_IWOTH)) {
-		fail(a, a->dir, 0, "can be written by others", e);
+		audit_fail(a, a->dir, 0, "can be written by others", e);
 	} else {
 		return fd;
 	}
@@ -154,9 +155,9 @@ static int open_directory(const struct audit *a, struct err *e)
 	return -1;
 }
 
-static int open_file(struct audit *a, struct err *e)
+static int audit_open_file(struct audit *a, struct err *e)
 {
-	AUTO_CLOSE int dir = open_directory(a, e);
+	AUTO_CLOSE int dir = audit_open_directory(a, e);
 
 	if (dir < 0)
 		return -1;
@@ -164,12 +165,12 @@ static int open_file(struct audit *a, struct err *e)
 	a->fd = openat(dir, strrchr(a->path, '/') + 1,
 		       O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (a->fd < 0)
-		return fail(a, a->path, errno, "cannot create", e);
+		return audit_fail(a, a->path, errno, "cannot create", e);
 	return 0;
 }
 
 /* Cut off what a failed write may have left. */
-static int mend(struct audit *a)
+static int audit_mend(struct audit *a)
 {
 	if (!a->torn)
 		return 0;
@@ -180,21 +181,21 @@ static int mend(struct audit *a)
 }
 
 /* A record that nobody can find, or that is not what we wrote, is none. */
-static bool is_tampered(const struct audit *a)
+static bool audit_is_tampered(const struct audit *a)
 {
 	struct stat st;
 
 	return fstat(a->fd, &st) == 0 && (st.st_nlink == 0 || st.st_size != a->length);
 }
 
-static int append(struct audit *a, const struct buf *line, struct err *e)
+static int audit_append(struct audit *a, const struct buf *line, struct err *e)
 {
-	if (a->fd < 0 && open_file(a, e) != 0)
+	if (a->fd < 0 && audit_open_file(a, e) != 0)
 		return -1;
-	if (mend(a) != 0)
-		return fail(a, a->path, errno, "cannot repair", e);
-	if (is_tampered(a))
-		return fail(a, a->path, ESTALE, "somebody removed or changed", e);
+	if (audit_mend(a) != 0)
+		return audit_fail(a, a->path, errno, "cannot repair", e);
+	if (audit_is_tampered(a))
+		return audit_fail(a, a->path, ESTALE, "somebody removed or changed", e);
 	ssize_t n;
 
 	do {
@@ -207,14 +208,15 @@ static int append(struct audit *a, const struct buf *line, struct err *e)
 	int sys = n < 0 ? errno : ENOSPC;
 
 	a->torn = true;
-	mend(a);
-	return fail(a, a->path, sys, "cannot write", e);
+	audit_mend(a);
+	return audit_fail(a, a->path, sys, "cannot write", e);
 }
 
 /* ---- the line ---- */
 
 /* Hash of the exact arguments, each with its NUL; of the command's text without one. */
-static void hash_command(const struct audit_event *event, char out[SHA256_DIGEST_STRING_LENGTH])
+static void audit_hash_command(const struct audit_event *event,
+			       char out[SHA256_DIGEST_STRING_LENGTH])
 {
 	SHA2_CTX ctx;
 
@@ -229,13 +231,13 @@ static void hash_command(const struct audit_event *event, char out[SHA256_DIGEST
 }
 
 /* Add @text, at most @max bytes of it, when there is one. */
-static void add_text(struct jsonw *w, const char *key, const char *text, size_t max)
+static void audit_add_text(struct jsonw *w, const char *key, const char *text, size_t max)
 {
 	if (text)
 		jsonw_strn(w, key, text, utf8_cut(text, strlen(text), max));
 }
 
-static void add_redacted(struct jsonw *w, const char *key, const char *text)
+static void audit_add_redacted(struct jsonw *w, const char *key, const char *text)
 {
 	if (!text)
 		return;
@@ -244,18 +246,19 @@ static void add_redacted(struct jsonw *w, const char *key, const char *text)
 	jsonw_str(w, key, shown);
 }
 
-static void add_request_id(struct jsonw *w, const char *token)
+static void audit_add_request_id(struct jsonw *w, const char *token)
 {
 	if (!token)
 		return;
 	if (strlen(token) <= REQUEST_ID_MAX)
 		jsonw_raw(w, "request_id", token, strlen(token));
 	else
-		add_text(w, "request_id", token, REQUEST_ID_MAX);
+		audit_add_text(w, "request_id", token, REQUEST_ID_MAX);
 }
 
 /* The members that every line begins and ends with. */
-static void open_line(const struct audit *a, struct jsonw *w, struct buf *line, const char *event)
+static void audit_open_line(const struct audit *a, struct jsonw *w, struct buf *line,
+			    const char *event)
 {
 	buf_init(line, LINE_MAX_BYTES);
 	jsonw_init(w, line);
@@ -263,10 +266,10 @@ static void open_line(const struct audit *a, struct jsonw *w, struct buf *line, 
 	jsonw_time(w, "time", clock_wall_ms());
 	jsonw_int(w, "seq", (int64_t)a->seq + 1);
 	jsonw_str(w, "instance", a->instance);
-	add_text(w, "event", event, 64);
+	audit_add_text(w, "event", event, 64);
 }
 
-static int write_line(struct audit *a, struct jsonw *w, struct buf *line, struct err *e)
+static int audit_write_line(struct audit *a, struct jsonw *w, struct buf *line, struct err *e)
 {
 	size_t len;
 	int status;
@@ -276,7 +279,7 @@ static int write_line(struct audit *a, struct jsonw *w, struct buf *line, struct
 	len = line->len;
 	buf_addc(line, '\n');
 	BUG_IF(line->full);
-	status = append(a, line, e);
+	status = audit_append(a, line, e);
 	if (status == 0) {
 		a->seq++;
 		SHA256Data((const uint8_t *)line->data, len, a->prev);
@@ -285,28 +288,28 @@ static int write_line(struct audit *a, struct jsonw *w, struct buf *line, struct
 	return status;
 }
 
-static void build_line(const struct audit *a, const struct audit_event *event, struct jsonw *out,
-		       struct buf *line)
+static void audit_build_line(const struct audit *a, const struct audit_event *event,
+			     struct jsonw *out, struct buf *line)
 {
 	char hash[SHA256_DIGEST_STRING_LENGTH];
 	struct jsonw w;
 
-	open_line(a, &w, line, event->event);
-	add_request_id(&w, event->request_id);
-	add_text(&w, "process_id", event->process_id, 64);
-	add_text(&w, "capability", event->capability, 64);
-	add_text(&w, "tier", event->tier, 64);
-	add_text(&w, "decision", event->decision, 64);
-	add_text(&w, "rule", event->rule, 256);
-	add_redacted(&w, "command", event->command);
+	audit_open_line(a, &w, line, event->event);
+	audit_add_request_id(&w, event->request_id);
+	audit_add_text(&w, "process_id", event->process_id, 64);
+	audit_add_text(&w, "capability", event->capability, 64);
+	audit_add_text(&w, "tier", event->tier, 64);
+	audit_add_text(&w, "decision", event->decision, 64);
+	audit_add_text(&w, "rule", event->rule, 256);
+	audit_add_redacted(&w, "command", event->command);
 	if (event->argv || (event->command && event->decision)) {
-		hash_command(event, hash);
+		audit_hash_command(event, hash);
 		jsonw_str(&w, "argv_sha256", hash);
 	}
-	add_text(&w, "cwd", event->cwd, CWD_MAX);
-	add_text(&w, "user", event->user, CWD_MAX);
-	add_redacted(&w, "intent", event->intent);
-	add_text(&w, "outcome", event->outcome, 256);
+	audit_add_text(&w, "cwd", event->cwd, CWD_MAX);
+	audit_add_text(&w, "user", event->user, CWD_MAX);
+	audit_add_redacted(&w, "intent", event->intent);
+	audit_add_text(&w, "outcome", event->outcome, 256);
 	*out = w;
 }
 
@@ -316,16 +319,16 @@ void audit_serves(struct audit *a)
 }
 
 /* Whom it serves as, and when: once. */
-static int write_start(struct audit *a, struct err *e)
+static int audit_write_start(struct audit *a, struct err *e)
 {
 	struct buf line;
 	struct jsonw w;
 
 	if (!a->serves || a->started)
 		return 0;
-	open_line(a, &w, &line, "server_start");
+	audit_open_line(a, &w, &line, "server_start");
 	jsonw_int(&w, "uid", geteuid());
-	a->started = !write_line(a, &w, &line, e);
+	a->started = !audit_write_line(a, &w, &line, e);
 	return a->started ? 0 : -1;
 }
 
@@ -336,13 +339,13 @@ int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 
 	if (!a->started)
 		return 0;
-	open_line(a, &w, &line, "server_stop");
+	audit_open_line(a, &w, &line, "server_stop");
 	jsonw_int(&w, "survivors", stop->survivors);
 	jsonw_array(&w, "gaps");
 	if (stop->gap)
 		jsonw_str(&w, NULL, stop->gap);
 	jsonw_end_array(&w);
-	return write_line(a, &w, &line, e);
+	return audit_write_line(a, &w, &line, e);
 }
 
 int audit_write(struct audit *a, const struct audit_event *event, struct err *e)
@@ -350,8 +353,8 @@ int audit_write(struct audit *a, const struct audit_event *event, struct err *e)
 	struct buf line;
 	struct jsonw w;
 
-	if (write_start(a, e))
+	if (audit_write_start(a, e))
 		return -1;
-	build_line(a, event, &w, &line);
-	return write_line(a, &w, &line, e);
+	audit_build_line(a, event, &w, &line);
+	return audit_write_line(a, &w, &line, e);
 }

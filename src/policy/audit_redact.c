@@ -40,33 +40,33 @@ static const char *const token_prefixes[] = {
 	"xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ",
 };
 
-static bool is_name_char(char c)
+static bool audit_redact_is_name_char(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_' || c == '-' || c == '.';
 }
 
-static bool is_gap(char c)
+static bool audit_redact_is_gap(char c)
 {
 	return c == ' ' || c == '\t';
 }
 
-static size_t name_len(const char *p)
+static size_t audit_redact_name_len(const char *p)
 {
 	size_t n = 0;
 
-	while (is_name_char(p[n]))
+	while (audit_redact_is_name_char(p[n]))
 		n++;
 	return n;
 }
 
-static bool is_quote(char c)
+static bool audit_redact_is_quote(char c)
 {
 	return c == '"' || c == '\'';
 }
 
 /* Bytes of a value that is not quoted; a backslash keeps blanks and separators in it. */
-static size_t plain_len(const char *p)
+static size_t audit_redact_plain_len(const char *p)
 {
 	static const char ends[] = " \t\r\n\"'`&|;";
 	size_t n = strcspn(p, ends);
@@ -77,14 +77,14 @@ static size_t plain_len(const char *p)
 }
 
 /* Bytes of a "Bearer " or the like, which stands before the secret itself. */
-static size_t scheme_len(const char *p)
+static size_t audit_redact_scheme_len(const char *p)
 {
 	static const char *const schemes[] = { "bearer", "basic", "digest", "token" };
 
 	for (size_t i = 0; i < COUNT_OF(schemes); i++) {
 		size_t len = strlen(schemes[i]);
 
-		if (strncasecmp(p, schemes[i], len) == 0 && is_gap(p[len]))
+		if (strncasecmp(p, schemes[i], len) == 0 && audit_redact_is_gap(p[len]))
 			return len + strspn(p + len, " \t");
 	}
 	return 0;
@@ -92,7 +92,7 @@ static size_t scheme_len(const char *p)
 
 /* ---- is this the name of a secret? ---- */
 
-static bool has_tail(const char *name, size_t len, const char *tail)
+static bool audit_redact_has_tail(const char *name, size_t len, const char *tail)
 {
 	size_t n = strlen(tail);
 
@@ -101,7 +101,7 @@ static bool has_tail(const char *name, size_t len, const char *tail)
 	return len == n || strchr("-_.", name[len - n - 1]);
 }
 
-static bool is_secret_name(const char *name, size_t len)
+static bool audit_redact_is_secret_name(const char *name, size_t len)
 {
 	char plain[128];
 	size_t n = 0;
@@ -114,10 +114,10 @@ static bool is_secret_name(const char *name, size_t len)
 		if (strcasestr(plain, secret_parts[i]))
 			return true;
 	for (size_t i = 0; i < COUNT_OF(secret_tails); i++)
-		if (has_tail(name, len, secret_tails[i]))
+		if (audit_redact_has_tail(name, len, secret_tails[i]))
 			return true;
 	/* PWD and OLDPWD are directories, MYSQL_PWD is not. */
-	if (n > 3 && has_tail(name, len, "pwd"))
+	if (n > 3 && audit_redact_has_tail(name, len, "pwd"))
 		return true;
 	return n >= 5 && strcasecmp(plain + n - 5, "token") == 0;
 }
@@ -125,7 +125,7 @@ static bool is_secret_name(const char *name, size_t len)
 /* ---- the shapes: each returns how many bytes it consumed and has written, or 0 ---- */
 
 /* Write @keep bytes of @p and a mask for the next @hide. */
-static size_t mask(struct buf *out, const char *p, size_t keep, size_t hide)
+static size_t audit_redact_mask(struct buf *out, const char *p, size_t keep, size_t hide)
 {
 	buf_add(out, p, keep);
 	if (hide > 0)
@@ -134,7 +134,7 @@ static size_t mask(struct buf *out, const char *p, size_t keep, size_t hide)
 }
 
 /* Where the value behind "name" and its separator starts, or NULL: no such value. */
-static const char *value_start(const char *p, bool option)
+static const char *audit_redact_value_start(const char *p, bool option)
 {
 	const char *q = p + strspn(p, "\\\"'");
 	const char *sep = q + strspn(q, " \t");
@@ -149,35 +149,36 @@ static const char *value_start(const char *p, bool option)
 }
 
 /* password=..., "api_key": "...", --token ... */
-static size_t mask_named(struct buf *out, const char *p)
+static size_t audit_redact_mask_named(struct buf *out, const char *p)
 {
-	size_t len = name_len(p);
+	size_t len = audit_redact_name_len(p);
 
-	if (len == 0 || !is_secret_name(p, len))
+	if (len == 0 || !audit_redact_is_secret_name(p, len))
 		return 0;
-	const char *value = value_start(p + len, p[0] == '-');
+	const char *value = audit_redact_value_start(p + len, p[0] == '-');
 
 	if (!value)
 		return 0;
-	value += *value == '$' && is_quote(value[1]);
+	value += *value == '$' && audit_redact_is_quote(value[1]);
 	size_t slashes = strspn(value, "\\");
 	char quote = value[slashes];
 
-	if (!is_quote(quote)) {
-		size_t scheme = scheme_len(value);
+	if (!audit_redact_is_quote(quote)) {
+		size_t scheme = audit_redact_scheme_len(value);
 
-		return mask(out, p, (size_t)(value - p), scheme + plain_len(value + scheme));
+		return audit_redact_mask(out, p, (size_t)(value - p),
+					 scheme + audit_redact_plain_len(value + scheme));
 	}
 	value += slashes + 1;
 	const char *end = value;
 
 	while (*end && (*end != quote || (slashes == 0 && end > value && end[-1] == '\\')))
 		end++;
-	return mask(out, p, (size_t)(value - p), (size_t)(end - value));
+	return audit_redact_mask(out, p, (size_t)(value - p), (size_t)(end - value));
 }
 
 /* Authorization: anything up to the end of the line or of the quotes. */
-static size_t mask_header(struct buf *out, const char *p)
+static size_t audit_redact_mask_header(struct buf *out, const char *p)
 {
 	for (size_t i = 0; i < COUNT_OF(secret_headers); i++) {
 		size_t len = strlen(secret_headers[i]);
@@ -189,29 +190,29 @@ static size_t mask_header(struct buf *out, const char *p)
 		if (p[keep] != ':')
 			continue;
 		keep += 1 + strspn(p + keep + 1, " \t");
-		return mask(out, p, keep, strcspn(p + keep, "\"'\r\n"));
+		return audit_redact_mask(out, p, keep, strcspn(p + keep, "\"'\r\n"));
 	}
 	return 0;
 }
 
-static size_t mask_bearer(struct buf *out, const char *p)
+static size_t audit_redact_mask_bearer(struct buf *out, const char *p)
 {
-	if (strncasecmp(p, "bearer", 6) != 0 || !is_gap(p[6]))
+	if (strncasecmp(p, "bearer", 6) != 0 || !audit_redact_is_gap(p[6]))
 		return 0;
 	size_t keep = 6 + strspn(p + 6, " \t");
-	size_t hide = plain_len(p + keep);
+	size_t hide = audit_redact_plain_len(p + keep);
 
-	return hide >= TOKEN_MIN ? mask(out, p, keep, hide) : 0;
+	return hide >= TOKEN_MIN ? audit_redact_mask(out, p, keep, hide) : 0;
 }
 
 /* -u name:password, as curl and others take it: apart, attached, and quoted in whole or part. */
-static size_t mask_user(struct buf *out, const char *p)
+static size_t audit_redact_mask_user(struct buf *out, const char *p)
 {
 	size_t flag = strncmp(p, "--user", 6) == 0 ? 6 : strncmp(p, "-u", 2) == 0 ? 2 : 0;
 
-	bool attached = flag == 2 && is_name_char(p[flag]);
+	bool attached = flag == 2 && audit_redact_is_name_char(p[flag]);
 
-	if (flag == 0 || (!is_gap(p[flag]) && p[flag] != '=' && !attached))
+	if (flag == 0 || (!audit_redact_is_gap(p[flag]) && p[flag] != '=' && !attached))
 		return 0;
 	size_t value = flag + strspn(p + flag, " \t=\"'");
 	size_t keep = value + strcspn(p + value, ": \t\r\n\"'");
@@ -220,15 +221,16 @@ static size_t mask_user(struct buf *out, const char *p)
 		return 0;
 	keep++;
 
-	char quote = is_quote(p[keep]) ? p[keep++] : p[value - 1];
+	char quote = audit_redact_is_quote(p[keep]) ? p[keep++] : p[value - 1];
 
-	if (is_quote(quote))
-		return mask(out, p, keep, (size_t)(strchrnul(p + keep, quote) - (p + keep)));
-	return mask(out, p, keep, plain_len(p + keep));
+	if (audit_redact_is_quote(quote))
+		return audit_redact_mask(out, p, keep,
+					 (size_t)(strchrnul(p + keep, quote) - (p + keep)));
+	return audit_redact_mask(out, p, keep, audit_redact_plain_len(p + keep));
 }
 
 /* scheme://name:password@host; @p stands at the "://". */
-static size_t mask_url(struct buf *out, const char *p)
+static size_t audit_redact_mask_url(struct buf *out, const char *p)
 {
 	if (strncmp(p, "://", 3) != 0)
 		return 0;
@@ -238,25 +240,26 @@ static size_t mask_url(struct buf *out, const char *p)
 		return 0;
 	size_t end = name + 1 + strcspn(p + name + 1, "@/?# \t\r\n\"'");
 
-	return p[end] == '@' ? mask(out, p, name + 1, end - name - 1) : 0;
+	return p[end] == '@' ? audit_redact_mask(out, p, name + 1, end - name - 1) : 0;
 }
 
-static size_t mask_token(struct buf *out, const char *p)
+static size_t audit_redact_mask_token(struct buf *out, const char *p)
 {
 	for (size_t i = 0; i < COUNT_OF(token_prefixes); i++) {
 		size_t keep = strlen(token_prefixes[i]);
 
 		if (strncmp(p, token_prefixes[i], keep) == 0) {
-			size_t len = name_len(p);
+			size_t len = audit_redact_name_len(p);
 
-			return len >= keep + TOKEN_MIN ? mask(out, p, keep, len - keep) : 0;
+			return len >= keep + TOKEN_MIN ? audit_redact_mask(out, p, keep, len - keep)
+						       : 0;
 		}
 	}
 	return 0;
 }
 
 /* The body of a private key in PEM form. */
-static size_t mask_key(struct buf *out, const char *p)
+static size_t audit_redact_mask_key(struct buf *out, const char *p)
 {
 	static const char head[] = "-----BEGIN ", tail[] = "PRIVATE KEY-----";
 
@@ -273,13 +276,15 @@ static size_t mask_key(struct buf *out, const char *p)
 		return 0;
 	const char *end = strstr(body, "-----END");
 
-	return mask(out, p, (size_t)(body - p), end ? (size_t)(end - body) : strlen(body));
+	return audit_redact_mask(out, p, (size_t)(body - p),
+				 end ? (size_t)(end - body) : strlen(body));
 }
 
-static size_t mask_any(struct buf *out, const char *p)
+static size_t audit_redact_mask_any(struct buf *out, const char *p)
 {
-	static size_t (*const shapes[])(struct buf *out, const char *p) = {
-		mask_header, mask_named, mask_bearer, mask_user, mask_token,
+	static size_t (*const shapes[])(struct buf * out, const char *p) = {
+		audit_redact_mask_header, audit_redact_mask_named, audit_redact_mask_bearer,
+		audit_redact_mask_user,   audit_redact_mask_token,
 	};
 	size_t used = 0;
 
@@ -296,15 +301,15 @@ char *audit_redact(const char *text)
 
 	buf_init(&out, 4 * SHOWN_MAX);
 	while (*p && out.len <= SHOWN_MAX && !out.full) {
-		bool starts = p == text || !is_name_char(p[-1]);
-		size_t used = starts ? mask_any(&out, p) : 0;
+		bool starts = p == text || !audit_redact_is_name_char(p[-1]);
+		size_t used = starts ? audit_redact_mask_any(&out, p) : 0;
 
 		if (used == 0)
-			used = mask_url(&out, p);
+			used = audit_redact_mask_url(&out, p);
 		if (used == 0)
-			used = mask_key(&out, p);
+			used = audit_redact_mask_key(&out, p);
 		if (used == 0)
-			used = mask(&out, p, 1, 0);
+			used = audit_redact_mask(&out, p, 1, 0);
 		p += used;
 	}
 	if (*p || out.len > SHOWN_MAX) {

@@ -14,7 +14,7 @@
 static const char *const true_words[] = { "true", "yes", "on", "1", NULL };
 static const char *const false_words[] = { "false", "no", "off", "0", NULL };
 
-static int word_index(const char *const *words, const char *text)
+static int config_word_index(const char *const *words, const char *text)
 {
 	for (int i = 0; words[i]; i++)
 		if (strcmp(words[i], text) == 0)
@@ -23,7 +23,7 @@ static int word_index(const char *const *words, const char *text)
 }
 
 /* Shift of a size suffix, or -1. */
-static int suffix_shift(const char *suffix)
+static int config_suffix_shift(const char *suffix)
 {
 	if (suffix[0] == '\0')
 		return 0;
@@ -42,7 +42,7 @@ static int suffix_shift(const char *suffix)
 }
 
 /* Digits of @base and a suffix. -1: not a number, or beyond 64 bits. */
-static int number_parse(const char *text, int base, int64_t *value)
+static int config_number_parse(const char *text, int base, int64_t *value)
 {
 	bool negative = text[0] == '-';
 	const char *p = text + negative;
@@ -53,15 +53,15 @@ static int number_parse(const char *text, int base, int64_t *value)
 	for (; *p >= '0' && *p < '0' + base; p++)
 		if (__builtin_mul_overflow(n, base, &n) || __builtin_add_overflow(n, *p - '0', &n))
 			return -1;
-	int shift = suffix_shift(p);
+	int shift = config_suffix_shift(p);
 	if (shift < 0 || __builtin_mul_overflow(n, (int64_t)1 << shift, &n))
 		return -1;
 	*value = negative ? -n : n;
 	return 0;
 }
 
-static int set_integer(const struct config_row *row, const char *text, struct config_value *v,
-		       struct err *e)
+static int config_set_integer(const struct config_row *row, const char *text,
+			      struct config_value *v, struct err *e)
 {
 	const char *unit = row->unit ? row->unit : "";
 	int base = 10;
@@ -70,7 +70,7 @@ static int set_integer(const struct config_row *row, const char *text, struct co
 	/* The one option that people know in octal, as umask(1) takes it. */
 	if (row == &config_rows[CONFIG_PROCESS_UMASK] && text[0] == '0')
 		base = 8;
-	if (number_parse(text, base, &n) != 0 || n < row->min || n > row->max) {
+	if (config_number_parse(text, base, &n) != 0 || n < row->min || n > row->max) {
 		err_set(e, ERR_INVALID_PARAMS,
 			"option %s: \"%.64s\" is not an integer from %lld to %lld%s%s", row->name,
 			text, (long long)row->min, (long long)row->max, *unit ? " " : "", unit);
@@ -80,12 +80,12 @@ static int set_integer(const struct config_row *row, const char *text, struct co
 	return 0;
 }
 
-static int set_boolean(const struct config_row *row, const char *text, struct config_value *v,
-		       struct err *e)
+static int config_set_boolean(const struct config_row *row, const char *text,
+			      struct config_value *v, struct err *e)
 {
-	if (word_index(true_words, text) >= 0)
+	if (config_word_index(true_words, text) >= 0)
 		v->number = 1;
-	else if (word_index(false_words, text) >= 0)
+	else if (config_word_index(false_words, text) >= 0)
 		v->number = 0;
 	else
 		return err_set(e, ERR_INVALID_PARAMS,
@@ -93,10 +93,10 @@ static int set_boolean(const struct config_row *row, const char *text, struct co
 	return 0;
 }
 
-static int set_enum(const struct config_row *row, const char *text, struct config_value *v,
-		    struct err *e)
+static int config_set_enum(const struct config_row *row, const char *text, struct config_value *v,
+			   struct err *e)
 {
-	int index = word_index(row->choices, text);
+	int index = config_word_index(row->choices, text);
 	char list[256] = "";
 	size_t len = 0;
 
@@ -114,7 +114,7 @@ static int set_enum(const struct config_row *row, const char *text, struct confi
 }
 
 /* A variable's name; '*' may stand at the end only. */
-static bool name_ok(const char *name, size_t len)
+static bool config_name_ok(const char *name, size_t len)
 {
 	if (len == 0)
 		return false;
@@ -127,8 +127,8 @@ static bool name_ok(const char *name, size_t len)
 	return true;
 }
 
-static int set_names(const struct config_row *row, const char *text, struct config_value *v,
-		     struct err *e)
+static int config_set_names(const struct config_row *row, const char *text, struct config_value *v,
+			    struct err *e)
 {
 	size_t count = 0, max = 1;
 
@@ -139,7 +139,7 @@ static int set_names(const struct config_row *row, const char *text, struct conf
 	for (const char *p = text; *text; p += strcspn(p, ",") + 1) {
 		size_t len = strcspn(p, ",");
 
-		if (!name_ok(p, len)) {
+		if (!config_name_ok(p, len)) {
 			mem_list_free(names);
 			return err_set(e, ERR_INVALID_PARAMS,
 				       "option %s: \"%.*s\" is not a name (no blanks, no '=', "
@@ -160,20 +160,20 @@ static int set_names(const struct config_row *row, const char *text, struct conf
 	return 0;
 }
 
-static int set_value(struct config *c, int key, const char *text, struct err *e)
+static int config_set_value(struct config *c, int key, const char *text, struct err *e)
 {
 	const struct config_row *row = &config_rows[key];
 	struct config_value *v = &c->values[key];
 
 	switch (row->type) {
 	case CONFIG_INTEGER:
-		return set_integer(row, text, v, e);
+		return config_set_integer(row, text, v, e);
 	case CONFIG_BOOLEAN:
-		return set_boolean(row, text, v, e);
+		return config_set_boolean(row, text, v, e);
 	case CONFIG_ENUM:
-		return set_enum(row, text, v, e);
+		return config_set_enum(row, text, v, e);
 	case CONFIG_NAMES:
-		return set_names(row, text, v, e);
+		return config_set_names(row, text, v, e);
 	}
 	mem_bug(__FILE__, __LINE__, "unknown option type");
 }
@@ -184,7 +184,7 @@ void config_init(struct config *c)
 
 	memset(c, 0, sizeof(*c));
 	for (int key = 0; key < CONFIG_COUNT; key++)
-		BUG_IF(set_value(c, key, config_rows[key].default_text, &e) != 0);
+		BUG_IF(config_set_value(c, key, config_rows[key].default_text, &e) != 0);
 }
 
 void config_release(struct config *c)
@@ -202,7 +202,7 @@ int config_find(const char *name)
 	return -1;
 }
 
-static int unknown_option(const char *name, struct err *e)
+static int config_unknown_option(const char *name, struct err *e)
 {
 	const char *names[CONFIG_COUNT + 1] = { NULL };
 
@@ -230,8 +230,8 @@ int config_set(struct config *c, const char *assignment, struct err *e)
 	int key = config_find(name);
 
 	if (key < 0)
-		return unknown_option(name, e);
-	return set_value(c, key, equals + 1, e);
+		return config_unknown_option(name, e);
+	return config_set_value(c, key, equals + 1, e);
 }
 
 int64_t config_int(const struct config *c, enum config_key key)

@@ -26,7 +26,7 @@ struct walk {
 };
 
 /* All links below /proc/PID are magic. */
-static bool leads_elsewhere(int dir)
+static bool dir_leads_elsewhere(int dir)
 {
 	struct statfs fs;
 	struct stat st;
@@ -35,7 +35,7 @@ static bool leads_elsewhere(int dir)
 	       st.st_ino != PROC_ROOT_INODE;
 }
 
-static int move_to(struct walk *w, int fd)
+static int dir_move_to(struct walk *w, int fd)
 {
 	if (fd < 0)
 		return -1;
@@ -45,12 +45,12 @@ static int move_to(struct walk *w, int fd)
 }
 
 /* Put @target before what is left. */
-static int follow(struct walk *w, const char *target, size_t len)
+static int dir_follow(struct walk *w, const char *target, size_t len)
 {
 	size_t left = strlen(w->rest);
 
 	errno = ELOOP;
-	if (leads_elsewhere(w->at) || ++w->links > LINKS_MAX)
+	if (dir_leads_elsewhere(w->at) || ++w->links > LINKS_MAX)
 		return -1;
 	errno = ENAMETOOLONG;
 	if (len + 1 + left >= sizeof(w->rest))
@@ -58,11 +58,11 @@ static int follow(struct walk *w, const char *target, size_t len)
 	memmove(w->rest + len + 1, w->rest, left + 1);
 	memcpy(w->rest, target, len);
 	w->rest[len] = '/';
-	return target[0] == '/' ? move_to(w, open("/", OPEN_DIR)) : 0;
+	return target[0] == '/' ? dir_move_to(w, open("/", OPEN_DIR)) : 0;
 }
 
 /* Take the first name of what is left, which is not empty. */
-static int step(struct walk *w)
+static int dir_step(struct walk *w)
 {
 	char name[NAME_MAX + 1], target[PATH_MAX];
 	size_t slashes = strspn(w->rest, "/"), len = strcspn(w->rest + slashes, "/");
@@ -80,9 +80,9 @@ static int step(struct walk *w)
 	if (linked == sizeof(target))
 		return -1;
 	if (linked >= 0)
-		return follow(w, target, (size_t)linked);
+		return dir_follow(w, target, (size_t)linked);
 	/* One that has become a link meanwhile is no directory. */
-	return move_to(w, openat(w->at, name, OPEN_DIR | O_NOFOLLOW));
+	return dir_move_to(w, openat(w->at, name, OPEN_DIR | O_NOFOLLOW));
 }
 
 /* The same where openat2(2) is missing or filtered. */
@@ -94,10 +94,10 @@ static int open_by_steps(int base, const char *path)
 	if (!*path || errno == ENAMETOOLONG)
 		return -1;
 	strcpy(w.rest, path);
-	if (move_to(&w, *path == '/' ? open("/", OPEN_DIR) : openat(base, ".", OPEN_DIR)))
+	if (dir_move_to(&w, *path == '/' ? open("/", OPEN_DIR) : openat(base, ".", OPEN_DIR)))
 		return -1;
 	while (*w.rest)
-		if (step(&w)) {
+		if (dir_step(&w)) {
 			int saved = errno;
 
 			mem_cleanup_close(&w.at);

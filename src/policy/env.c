@@ -60,7 +60,7 @@ struct env_list {
 };
 
 /* Does @name (of @len bytes) equal @pattern, or start with it when it ends in '*'? */
-static bool name_matches(const char *pattern, const char *name, size_t len)
+static bool env_name_matches(const char *pattern, const char *name, size_t len)
 {
 	size_t n = strlen(pattern);
 
@@ -70,20 +70,20 @@ static bool name_matches(const char *pattern, const char *name, size_t len)
 }
 
 /* By the built-in list, or the operator's env.protect. */
-static bool is_protected(const struct config *c, const char *name, size_t len)
+static bool env_is_protected(const struct config *c, const char *name, size_t len)
 {
 	for (size_t i = 0; i < COUNT_OF(protected_names); i++)
-		if (name_matches(protected_names[i], name, len))
+		if (env_name_matches(protected_names[i], name, len))
 			return true;
 	for (char *const *p = config_names(c, CONFIG_ENV_PROTECT); *p; p++)
-		if (name_matches(*p, name, len))
+		if (env_name_matches(*p, name, len))
 			return true;
 	return false;
 }
 
 /* Set NAME=value, replacing what the first @search entries hold. */
-static void list_set(struct env_list *l, size_t search, const char *name, size_t name_len,
-		     const char *value)
+static void env_list_set(struct env_list *l, size_t search, const char *name, size_t name_len,
+			 const char *value)
 {
 	size_t value_len = strlen(value);
 	char *item = mem_zalloc(name_len + value_len + 2);
@@ -107,7 +107,7 @@ static void list_set(struct env_list *l, size_t search, const char *name, size_t
 }
 
 /* The variables of the server's own environment that @pattern names, one by one from *@at. */
-static const char *inherit_next(const char *pattern, char ***at, size_t *name_len)
+static const char *env_inherit_next(const char *pattern, char ***at, size_t *name_len)
 {
 	for (; *at && **at; (*at)++) {
 		const char *item = **at;
@@ -116,7 +116,7 @@ static const char *inherit_next(const char *pattern, char ***at, size_t *name_le
 			continue; /* nearly all of them, for nearly every pattern */
 		*name_len = strcspn(item, "=");
 		if (*name_len > 0 && item[*name_len] == '=' &&
-		    name_matches(pattern, item, *name_len)) {
+		    env_name_matches(pattern, item, *name_len)) {
 			(*at)++;
 			return item;
 		}
@@ -124,43 +124,43 @@ static const char *inherit_next(const char *pattern, char ***at, size_t *name_le
 	return NULL;
 }
 
-static void add_base(struct env_list *l, const struct base_row *row)
+static void env_add_base(struct env_list *l, const struct base_row *row)
 {
 	char **at = environ;
 	const char *item;
 	size_t len;
 
 	if (row->fallback)
-		list_set(l, l->count, row->name, strlen(row->name), row->fallback);
-	while (!row->fixed && (item = inherit_next(row->name, &at, &len)))
+		env_list_set(l, l->count, row->name, strlen(row->name), row->fallback);
+	while (!row->fixed && (item = env_inherit_next(row->name, &at, &len)))
 		/* An empty PATH would mean the working directory. */
 		if (!row->fallback || item[len + 1] != '\0')
-			list_set(l, l->count, item, len, item + len + 1);
+			env_list_set(l, l->count, item, len, item + len + 1);
 }
 
 /* A protected name passes only where the operator spelled it out. */
-static void add_allowed(struct env_list *l, const char *pattern, const struct config *c)
+static void env_add_allowed(struct env_list *l, const char *pattern, const struct config *c)
 {
 	bool prefix = strchr(pattern, '*') != NULL;
 	char **at = environ;
 	const char *item;
 	size_t len;
 
-	while ((item = inherit_next(pattern, &at, &len)))
-		if (!prefix || !is_protected(c, item, len))
-			list_set(l, l->count, item, len, item + len + 1);
+	while ((item = env_inherit_next(pattern, &at, &len)))
+		if (!prefix || !env_is_protected(c, item, len))
+			env_list_set(l, l->count, item, len, item + len + 1);
 }
 
-static void add_inherited(struct env_list *l, const struct config *c)
+static void env_add_inherited(struct env_list *l, const struct config *c)
 {
 	for (size_t i = 0; i < COUNT_OF(base_rows); i++)
-		add_base(l, &base_rows[i]);
+		env_add_base(l, &base_rows[i]);
 	for (char *const *p = config_names(c, CONFIG_ENV_ALLOW); *p; p++)
-		add_allowed(l, *p, c);
+		env_add_allowed(l, *p, c);
 	l->inherited = l->count;
 }
 
-static int check_names(const json_t *request, struct err *e)
+static int env_check_names(const json_t *request, struct err *e)
 {
 	const char *name;
 	json_t *value;
@@ -181,7 +181,7 @@ static int check_names(const json_t *request, struct err *e)
 }
 
 /* Append @text to @line, "..." where it no longer fits. */
-static void line_add(char *line, size_t size, const char *text)
+static void env_line_add(char *line, size_t size, const char *text)
 {
 	size_t len = strlen(line);
 
@@ -194,21 +194,21 @@ static void line_add(char *line, size_t size, const char *text)
 	}
 }
 
-static int check_protected(const struct config *c, const json_t *request, struct err *e)
+static int env_check_protected(const struct config *c, const json_t *request, struct err *e)
 {
 	char line[SHOWN_MAX] = "";
 	json_t *names = NULL, *value;
 	const char *name;
 
 	json_object_foreach((json_t *)(uintptr_t)request, name, value) {
-		if (!is_protected(c, name, strlen(name)))
+		if (!env_is_protected(c, name, strlen(name)))
 			continue;
 		if (!names)
 			names = json_array();
 		if (json_array_size(names) < NAMES_MAX)
 			json_array_append_new(names, json_stringn(name, utf8_cut(name, strlen(name),
 										 NAME_SHOWN)));
-		line_add(line, sizeof(line), name);
+		env_line_add(line, sizeof(line), name);
 	}
 	if (!names)
 		return 0;
@@ -224,11 +224,12 @@ int env_build(const struct config *c, const json_t *request, char ***envp, struc
 	const char *name;
 	json_t *value;
 
-	if (request && (check_names(request, e) != 0 || check_protected(c, request, e) != 0))
+	if (request &&
+	    (env_check_names(request, e) != 0 || env_check_protected(c, request, e) != 0))
 		return -1;
-	add_inherited(&list, c);
+	env_add_inherited(&list, c);
 	json_object_foreach((json_t *)(uintptr_t)request, name, value)
-		list_set(&list, list.inherited, name, strlen(name), json_string_value(value));
+		env_list_set(&list, list.inherited, name, strlen(name), json_string_value(value));
 	*envp = list.items;
 	return 0;
 }
@@ -240,7 +241,7 @@ void env_set(char ***envp, const char *name, const char *value)
 	while (list.items && list.items[list.count])
 		list.count++;
 	list.room = list.count + 1;
-	list_set(&list, list.count, name, strlen(name), value);
+	env_list_set(&list, list.count, name, strlen(name), value);
 	*envp = list.items;
 }
 
@@ -260,7 +261,7 @@ const char *env_get(char *const *envp, const char *name)
 }
 
 /* 0 when @path can be executed, else an errno value; *@exists: there is such a file. */
-static int exec_check(int cwd_fd, const char *path, bool *exists)
+static int env_exec_check(int cwd_fd, const char *path, bool *exists)
 {
 	struct stat st;
 
@@ -273,12 +274,12 @@ static int exec_check(int cwd_fd, const char *path, bool *exists)
 }
 
 /* Errors that execvp(3) takes as "not here". */
-static bool is_absent(int sys)
+static bool env_is_absent(int sys)
 {
 	return sys == ENOENT || sys == ENOTDIR || sys == ENAMETOOLONG || sys == ELOOP;
 }
 
-static int fail_exec(const char *path, int sys, struct err *e)
+static int env_fail_exec(const char *path, int sys, struct err *e)
 {
 	err_sys(e, ERR_SPAWN_FAILED, sys, "cannot execute \"%.256s\"", path);
 	err_detail(e, "stage", json_string("exec"));
@@ -289,7 +290,7 @@ static int fail_exec(const char *path, int sys, struct err *e)
 			"Make it an executable file (chmod +x), or run it with its interpreter.");
 }
 
-static int fail_absent(const char *program, const char *path, struct err *e)
+static int env_fail_absent(const char *program, const char *path, struct err *e)
 {
 	if (!path) {
 		err_set(e, ERR_COMMAND_NOT_FOUND, "there is no file \"%.256s\"", program);
@@ -307,7 +308,7 @@ static int fail_absent(const char *program, const char *path, struct err *e)
 }
 
 /* "dir/program"; an empty directory is the working directory. */
-static char *join_program(const char *dir, size_t dir_len, const char *program)
+static char *env_join_program(const char *dir, size_t dir_len, const char *program)
 {
 	size_t len = strlen(program);
 	char *path = mem_zalloc(dir_len + len + 3);
@@ -322,17 +323,17 @@ static char *join_program(const char *dir, size_t dir_len, const char *program)
 	return path;
 }
 
-static int find_in_path(const char *search, int cwd_fd, const char *program, char **path,
-			struct err *e)
+static int env_find_in_path(const char *search, int cwd_fd, const char *program, char **path,
+			    struct err *e)
 {
 	AUTO_FREE char *denied = NULL;
 	int denied_sys = 0;
 
 	for (const char *dir = search;; dir++) {
 		size_t len = strcspn(dir, ":");
-		char *candidate = join_program(dir, len, program);
+		char *candidate = env_join_program(dir, len, program);
 		bool exists;
-		int sys = exec_check(cwd_fd, candidate, &exists);
+		int sys = env_exec_check(cwd_fd, candidate, &exists);
 
 		if (sys == 0) {
 			*path = candidate;
@@ -350,8 +351,8 @@ static int find_in_path(const char *search, int cwd_fd, const char *program, cha
 			break;
 	}
 	if (denied)
-		return fail_exec(denied, denied_sys, e);
-	return fail_absent(program, search, e);
+		return env_fail_exec(denied, denied_sys, e);
+	return env_fail_absent(program, search, e);
 }
 
 int env_find_program(char *const *envp, int cwd_fd, const char *program, char **path, struct err *e)
@@ -362,16 +363,16 @@ int env_find_program(char *const *envp, int cwd_fd, const char *program, char **
 		search = DEFAULT_PATH;
 	if (!strchr(program, '/')) {
 		if (program[0] == '\0')
-			return fail_absent(program, search, e);
-		return find_in_path(search, cwd_fd, program, path, e);
+			return env_fail_absent(program, search, e);
+		return env_find_in_path(search, cwd_fd, program, path, e);
 	}
 	bool exists;
-	int sys = exec_check(cwd_fd, program, &exists);
+	int sys = env_exec_check(cwd_fd, program, &exists);
 
-	if (is_absent(sys))
-		return fail_absent(program, NULL, e);
+	if (env_is_absent(sys))
+		return env_fail_absent(program, NULL, e);
 	if (sys != 0)
-		return fail_exec(program, sys, e);
+		return env_fail_exec(program, sys, e);
 	*path = mem_strdup(program);
 	return 0;
 }

@@ -39,7 +39,7 @@ struct scope {
 /* ---- names ---- */
 
 /* Canonical path of @fd, or @fallback where /proc is not there. Heap. */
-static char *name_of(int fd, const char *fallback)
+static char *scope_name_of(int fd, const char *fallback)
 {
 	char link[64], name[PATH_MAX];
 
@@ -52,7 +52,7 @@ static char *name_of(int fd, const char *fallback)
 }
 
 /* What the request says, as an absolute path. Heap. */
-static char *requested_name(const struct scope *s, const char *path)
+static char *scope_requested_name(const struct scope *s, const char *path)
 {
 	const char *base = s->names[0];
 
@@ -66,7 +66,7 @@ static char *requested_name(const struct scope *s, const char *path)
 
 /* ---- where a directory lies ---- */
 
-static bool is_accessible(const struct scope *s, const struct stat *st)
+static bool scope_is_accessible(const struct scope *s, const struct stat *st)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (s->dirs[i].dev == st->st_dev && s->dirs[i].ino == st->st_ino)
@@ -75,7 +75,7 @@ static bool is_accessible(const struct scope *s, const struct stat *st)
 }
 
 /* Is @fd one of the accessible directories, or does it lie below one? */
-static bool lies_inside(const struct scope *s, int fd)
+static bool scope_lies_inside(const struct scope *s, int fd)
 {
 	struct stat here, above;
 	int cur = fd, up;
@@ -84,7 +84,7 @@ static bool lies_inside(const struct scope *s, int fd)
 	if (fstat(fd, &here) != 0)
 		return false;
 	for (int depth = 0; depth < DEPTH_MAX; depth++) {
-		inside = is_accessible(s, &here);
+		inside = scope_is_accessible(s, &here);
 		if (inside)
 			break;
 		up = openat(cur, "..", OPEN_DIR);
@@ -105,7 +105,7 @@ static bool lies_inside(const struct scope *s, int fd)
 
 /* ---- life ---- */
 
-static int add_directory(struct scope *s, const char *path, struct err *e)
+static int scope_add_directory(struct scope *s, const char *path, struct err *e)
 {
 	struct stat st;
 	int fd = open(path, OPEN_DIR);
@@ -117,14 +117,14 @@ static int add_directory(struct scope *s, const char *path, struct err *e)
 			close(fd);
 		return -1;
 	}
-	if (is_accessible(s, &st)) {
+	if (scope_is_accessible(s, &st)) {
 		close(fd);
 		return 0;
 	}
 	s->dirs = mem_realloc(s->dirs, (s->count + 1) * sizeof(*s->dirs));
 	s->names = mem_realloc(s->names, (s->count + 2) * sizeof(*s->names));
 	s->dirs[s->count] = (struct scope_dir){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino };
-	s->names[s->count] = name_of(fd, path);
+	s->names[s->count] = scope_name_of(fd, path);
 	s->names[++s->count] = NULL;
 	return 0;
 }
@@ -132,10 +132,10 @@ static int add_directory(struct scope *s, const char *path, struct err *e)
 struct scope *scope_new(const char *workspace, char *const *extra, struct err *e)
 {
 	struct scope *s = mem_zalloc(sizeof(*s));
-	int status = add_directory(s, workspace, e);
+	int status = scope_add_directory(s, workspace, e);
 
 	for (; status == 0 && extra && *extra; extra++)
-		status = add_directory(s, *extra, e);
+		status = scope_add_directory(s, *extra, e);
 	if (status != 0) {
 		scope_free(s);
 		return NULL;
@@ -169,7 +169,7 @@ const char *const *scope_directories(const struct scope *s)
 /* ---- questions ---- */
 
 /* Out of descriptors says nothing about the path, and PathOutOfScope would be untrue. */
-static int fail_open(const char *path, int sys, struct err *e)
+static int scope_fail_open(const char *path, int sys, struct err *e)
 {
 	if (sys == EMFILE || sys == ENFILE)
 		return err_sys(e, ERR_LIMIT_REACHED, sys, "working_directory cannot be opened now");
@@ -180,35 +180,35 @@ static int fail_open(const char *path, int sys, struct err *e)
 }
 
 /* The common case: nothing to check, it is the directory that was opened at start. */
-static int open_workspace(const struct scope *s, int *fd, char **name, struct err *e)
+static int scope_open_workspace(const struct scope *s, int *fd, char **name, struct err *e)
 {
 	int copy = fcntl(s->dirs[0].fd, F_DUPFD_CLOEXEC, 0);
 
 	if (copy < 0)
-		return fail_open(".", errno, e);
+		return scope_fail_open(".", errno, e);
 	*fd = copy;
-	*name = name_of(copy, s->names[0]); /* it may have been renamed since */
+	*name = scope_name_of(copy, s->names[0]); /* it may have been renamed since */
 	return 0;
 }
 
 int scope_open(const struct scope *s, const char *path, int *fd, char **name, struct err *e)
 {
 	if (!path || path[0] == '\0')
-		return open_workspace(s, fd, name, e);
+		return scope_open_workspace(s, fd, name, e);
 	int opened = dir_open(s->dirs[0].fd, path);
 
 	if (opened < 0)
-		return fail_open(path, errno, e);
+		return scope_fail_open(path, errno, e);
 	errno = 0;
-	if (!lies_inside(s, opened)) {
+	if (!scope_lies_inside(s, opened)) {
 		int sys = errno;
 
 		close(opened);
-		return fail_open(path, sys, e);
+		return scope_fail_open(path, sys, e);
 	}
-	AUTO_FREE char *requested = requested_name(s, path);
+	AUTO_FREE char *requested = scope_requested_name(s, path);
 
-	*name = name_of(opened, requested);
+	*name = scope_name_of(opened, requested);
 	*fd = opened;
 	return 0;
 }
@@ -217,7 +217,7 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
  * Can the missing end @rest of a path lead anywhere else than below the directory
  * it starts from, once somebody creates it?
  */
-static bool may_leave(const char *rest)
+static bool scope_may_leave(const char *rest)
 {
 	for (const char *p = rest; (p = strstr(p, "..")); p += 2)
 		if ((p == rest || p[-1] == '/') && (p[2] == '/' || p[2] == '\0'))
@@ -240,7 +240,7 @@ bool scope_covers(const struct scope *s, const char *path)
 		AUTO_CLOSE int fd = open(end ? existing : path[0] == '/' ? "/" : ".", OPEN_DIR);
 
 		if (fd >= 0)
-			return lies_inside(s, fd) || may_leave(path + end);
+			return scope_lies_inside(s, fd) || scope_may_leave(path + end);
 		/* A link to nowhere, or a missing root: somebody else decides where it leads. */
 		if (end == 0 || (lstat(existing, &st) == 0 && S_ISLNK(st.st_mode)))
 			return true;

@@ -209,7 +209,7 @@ static void test_env_protected_names(void **state)
 		struct err e = ERR_INIT;
 		char request[128];
 
-		assert_true(is_protected(&f->config, names[i], strlen(names[i])));
+		assert_true(env_is_protected(&f->config, names[i], strlen(names[i])));
 		snprintf(request, sizeof(request), "{\"A\": \"\", \"%s\": \"x\"}", names[i]);
 		assert_int_equal(build(f, request, &e), -1);
 		assert_int_equal(e.type, ERR_PROTECTED_VARIABLE);
@@ -220,7 +220,7 @@ static void test_env_protected_names(void **state)
 		err_release(&e);
 	}
 	for (size_t i = 0; i < sizeof(open_names) / sizeof(open_names[0]); i++)
-		assert_false(is_protected(&f->config, open_names[i], strlen(open_names[i])));
+		assert_false(env_is_protected(&f->config, open_names[i], strlen(open_names[i])));
 }
 
 static void test_env_protected_names_are_listed(void **state)
@@ -252,10 +252,10 @@ static void test_env_operator_protects_more(void **state)
 	struct err e = ERR_INIT;
 
 	set_option(f, "env.protect=PATH,GIT_*");
-	assert_true(is_protected(&f->config, "PATH", strlen("PATH")));
-	assert_true(is_protected(&f->config, "GIT_DIR", strlen("GIT_DIR")));
-	assert_false(is_protected(&f->config, "GITX", strlen("GITX")));
-	assert_true(is_protected(&f->config, "LD_PRELOAD", strlen("LD_PRELOAD")));
+	assert_true(env_is_protected(&f->config, "PATH", strlen("PATH")));
+	assert_true(env_is_protected(&f->config, "GIT_DIR", strlen("GIT_DIR")));
+	assert_false(env_is_protected(&f->config, "GITX", strlen("GITX")));
+	assert_true(env_is_protected(&f->config, "LD_PRELOAD", strlen("LD_PRELOAD")));
 	assert_int_equal(build(f, "{\"PATH\": \"/x\", \"GIT_DIR\": \"y\"}", &e), -1);
 	assert_int_equal(json_array_size(json_object_get(e.details, "names")), 2);
 	err_release(&e);
