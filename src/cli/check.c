@@ -50,7 +50,7 @@ static const char help_text[] =
 	"\n"
 	"Exit status: 0 allowed, 1 blocked (with --lines: at least one), 2 no verdict.\n";
 
-static int complain(const char *what, const char *name)
+static int cli_check_complain(const char *what, const char *name)
 {
 	fprintf(stderr, "procpen check: %s%s%s\nMore: procpen check --help\n", what,
 		name ? ": " : "", name ? name : "");
@@ -59,8 +59,8 @@ static int complain(const char *what, const char *name)
 
 /* ---- one verdict ---- */
 
-static void print_json(const struct command *command, size_t line,
-		       const struct blocklist_verdict *v)
+static void cli_check_print_json(const struct command *command, size_t line,
+				 const struct blocklist_verdict *v)
 {
 	struct jsonw w;
 	struct buf out;
@@ -78,7 +78,7 @@ static void print_json(const struct command *command, size_t line,
 	buf_release(&out);
 }
 
-static void print_text(size_t line, const struct blocklist_verdict *v)
+static void cli_check_print_text(size_t line, const struct blocklist_verdict *v)
 {
 	if (line && !v->blocked) {
 		printf("%zu: allowed\n", line);
@@ -97,7 +97,7 @@ static void print_text(size_t line, const struct blocklist_verdict *v)
 }
 
 /* Judge c->params. @line: its number in stdin, or 0. */
-static int judge(struct check *c, size_t line)
+static int cli_check_judge(struct check *c, size_t line)
 {
 	struct blocklist_verdict v;
 	struct blocklist_input in;
@@ -105,7 +105,7 @@ static int judge(struct check *c, size_t line)
 	struct err e = ERR_INIT;
 
 	if (command_read(&command, c->params, &e)) {
-		int status = complain(e.message, NULL);
+		int status = cli_check_complain(e.message, NULL);
 
 		err_release(&e);
 		command_release(&command);
@@ -114,15 +114,15 @@ static int judge(struct check *c, size_t line)
 	command_judge(&command, &c->config, &in);
 	blocklist_judge(&in, &v);
 	if (c->json)
-		print_json(&command, line, &v);
+		cli_check_print_json(&command, line, &v);
 	else
-		print_text(line, &v);
+		cli_check_print_text(line, &v);
 	command_release(&command);
 	return v.blocked ? STATUS_BLOCKED : STATUS_ALLOWED;
 }
 
 /* Any bytes may stand on a command line and in a file, so no string is checked for UTF-8. */
-static void set_text(json_t *params, const char *name, const char *text)
+static void cli_check_set_text(json_t *params, const char *name, const char *text)
 {
 	json_object_set_new_nocheck(params, name, json_string_nocheck(text));
 }
@@ -130,7 +130,7 @@ static void set_text(json_t *params, const char *name, const char *text)
 /* ---- text from stdin ---- */
 
 /* One line, or with !@line all there is. False at the end. What is beyond TEXT_MAX is dropped. */
-static bool read_text(struct buf *text, bool line)
+static bool cli_check_read_text(struct buf *text, bool line)
 {
 	int c;
 
@@ -142,61 +142,62 @@ static bool read_text(struct buf *text, bool line)
 	return c != EOF || text->len > 0;
 }
 
-static int judge_text(struct check *c, const struct buf *text, size_t line)
+static int cli_check_judge_text(struct check *c, const struct buf *text, size_t line)
 {
 	if (!line && !text->len)
-		return complain("stdin holds no command", NULL);
+		return cli_check_complain("stdin holds no command", NULL);
 	if (memchr(text->data, '\0', text->len))
-		return complain("stdin holds a NUL byte, and no command can", NULL);
-	set_text(c->params, "command", text->data);
-	return judge(c, line);
+		return cli_check_complain("stdin holds a NUL byte, and no command can", NULL);
+	cli_check_set_text(c->params, "command", text->data);
+	return cli_check_judge(c, line);
 }
 
-static int judge_stdin(struct check *c)
+static int cli_check_judge_stdin(struct check *c)
 {
 	int status = STATUS_ALLOWED;
 	struct buf text;
 
 	buf_init(&text, TEXT_MAX);
 	if (!c->lines) {
-		read_text(&text, false);
-		status = judge_text(c, &text, 0);
+		cli_check_read_text(&text, false);
+		status = cli_check_judge_text(c, &text, 0);
 	}
-	for (size_t line = 1; c->lines && status != STATUS_NONE && read_text(&text, true); line++) {
-		int one = judge_text(c, &text, line);
+	for (size_t line = 1; c->lines && status != STATUS_NONE && cli_check_read_text(&text, true);
+	     line++) {
+		int one = cli_check_judge_text(c, &text, line);
 
 		status = one > status ? one : status;
 	}
 	buf_release(&text);
-	return ferror(stdin) ? complain("stdin cannot be read", NULL) : status;
+	return ferror(stdin) ? cli_check_complain("stdin cannot be read", NULL) : status;
 }
 
 /* ---- the command line ---- */
 
-static int take_stdin(struct check *c, const char *value)
+static int cli_check_take_stdin(struct check *c, const char *value)
 {
-	set_text(c->params, "stdin", value);
+	cli_check_set_text(c->params, "stdin", value);
 	return 0;
 }
 
-static int take_variable(struct check *c, const char *value)
+static int cli_check_take_variable(struct check *c, const char *value)
 {
 	const char *equals = strchr(value, '=');
 	json_t *environment = json_object_get(c->params, "environment");
 
 	if (!equals || equals == value)
-		return complain("--env needs NAME=VALUE", value);
+		return cli_check_complain("--env needs NAME=VALUE", value);
 	if (!environment) {
 		environment = json_object();
 		json_object_set_new(c->params, "environment", environment);
 	}
 	AUTO_FREE char *name = mem_strndup(value, (size_t)(equals - value));
 
-	set_text(environment, name, equals + 1);
+	cli_check_set_text(environment, name, equals + 1);
 	return 0;
 }
 
-static int take_setting(struct check *c, const char *value)
+static int cli_check_take_setting(struct check *c, const char *value)
 {
 	struct err e = ERR_INIT;
 
@@ -211,13 +212,13 @@ static const struct {
 	const char *name;
 	int (*take)(struct check *c, const char *value);
 } options[] = {
-	{ "--stdin", take_stdin },
-	{ "--env", take_variable },
-	{ "--set", take_setting },
+	{ "--stdin", cli_check_take_stdin },
+	{ "--env", cli_check_take_variable },
+	{ "--set", cli_check_take_setting },
 };
 
 /* One of the options with a value at argv[*at], as --name value or --name=value. */
-static int take_option(struct check *c, char **argv, int *at)
+static int cli_check_take_option(struct check *c, char **argv, int *at)
 {
 	static const char *const known[] = { "--json", "--lines", "--stdin", "--env",
 					     "--set",  "--help",  NULL };
@@ -231,7 +232,7 @@ static int take_option(struct check *c, char **argv, int *at)
 		if (word[len] == '=')
 			return options[i].take(c, word + len + 1);
 		if (!argv[*at + 1])
-			return complain("a value is missing behind", word);
+			return cli_check_complain("a value is missing behind", word);
 		return options[i].take(c, argv[++*at]);
 	}
 	fprintf(stderr, "procpen check: unknown option %s", word);
@@ -242,7 +243,7 @@ static int take_option(struct check *c, char **argv, int *at)
 }
 
 /* All options; c->at and c->program tell where they end. 0, STATUS_NONE, or -1: help was shown. */
-static int take_options(struct check *c, char **argv)
+static int cli_check_take_options(struct check *c, char **argv)
 {
 	int status = 0;
 
@@ -265,39 +266,42 @@ static int take_options(struct check *c, char **argv)
 		else if (!strcmp(word, "--lines"))
 			c->lines = true;
 		else
-			status = take_option(c, argv, &c->at);
+			status = cli_check_take_option(c, argv, &c->at);
 	}
 	return status;
 }
 
-static int judge_program(struct check *c, char **words)
+static int cli_check_judge_program(struct check *c, char **words)
 {
 	json_t *args = json_array();
 
-	set_text(c->params, "command", words[0]);
+	cli_check_set_text(c->params, "command", words[0]);
 	json_object_set_new(c->params, "args", args);
 	for (int i = 1; words[i]; i++)
 		json_array_append_new(args, json_string_nocheck(words[i]));
-	return judge(c, 0);
+	return cli_check_judge(c, 0);
 }
 
 /* What the words behind the options ask for. */
-static int judge_words(struct check *c, char **words)
+static int cli_check_judge_words(struct check *c, char **words)
 {
 	if (c->lines)
-		return words[0] ? complain("--lines reads stdin and takes no command", words[0])
-				: judge_stdin(c);
+		return words[0] ? cli_check_complain("--lines reads stdin and takes no command",
+						     words[0])
+				: cli_check_judge_stdin(c);
 	if (!words[0] || !*words[0])
-		return complain("no command is given", NULL);
+		return cli_check_complain("no command is given", NULL);
 	if (c->program)
-		return judge_program(c, words);
+		return cli_check_judge_program(c, words);
 	if (words[1])
-		return complain("more than one word: quote the command as one string, or put -- "
-				"before a program and its arguments", words[1]);
+		return cli_check_complain(
+			"more than one word: quote the command as one string, or put -- "
+			"before a program and its arguments",
+			words[1]);
 	if (!strcmp(words[0], "-"))
-		return judge_stdin(c);
-	set_text(c->params, "command", words[0]);
-	return judge(c, 0);
+		return cli_check_judge_stdin(c);
+	cli_check_set_text(c->params, "command", words[0]);
+	return cli_check_judge(c, 0);
 }
 
 int cli_check(int argc, char **argv)
@@ -307,12 +311,12 @@ int cli_check(int argc, char **argv)
 
 	(void)argc; /* argv ends with NULL */
 	config_init(&c.config);
-	status = take_options(&c, argv);
+	status = cli_check_take_options(&c, argv);
 	if (!status)
-		status = judge_words(&c, argv + c.at);
+		status = cli_check_judge_words(&c, argv + c.at);
 	json_decref(c.params);
 	config_release(&c.config);
 	if (fflush(stdout) || ferror(stdout))
-		return complain("stdout cannot be written", NULL);
+		return cli_check_complain("stdout cannot be written", NULL);
 	return status < 0 ? STATUS_ALLOWED : status;
 }

@@ -30,7 +30,7 @@ static const char help_text[] =
 	"\n"
 	"Options for --set, with their defaults:\n";
 
-static int say_hint(void)
+static int cli_say_hint(void)
 {
 	fputs("procpen is started by an agent host and speaks JSON-RPC on stdin and stdout.\n"
 	      "To talk to it by hand: procpen serve --workspace DIR. More: procpen --help\n",
@@ -38,8 +38,8 @@ static int say_hint(void)
 	return CLI_STATUS_USAGE;
 }
 
-static int help(int argc, char **argv);
-static int version(int argc, char **argv);
+static int cli_help(int argc, char **argv);
+static int cli_version(int argc, char **argv);
 
 /*
  * The first word of the command line. run: does it all with the words from the command's
@@ -56,11 +56,11 @@ static const struct {
 	{ "doctor", cli_doctor, "doctor [--json] [OPTION]..." },
 	{ "check", cli_check, "check [--json] ['COMMAND' | -- PROGRAM [ARGUMENT]... | --lines]" },
 	{ "setup", cli_setup, "setup HOST [--write]   configuration for an agent host" },
-	{ "help", help, "help [COMMAND]" },
-	{ "version", version, "version" },
+	{ "help", cli_help, "help [COMMAND]" },
+	{ "version", cli_version, "version" },
 };
 
-static int say_help(void)
+static int cli_say_help(void)
 {
 	for (size_t i = 0; i < COUNT_OF(commands); i++)
 		printf("%s procpen %s\n", i ? "      " : "Usage:", commands[i].usage);
@@ -71,14 +71,14 @@ static int say_help(void)
 	return ferror(stdout) ? 1 : 0;
 }
 
-static int say_version(void)
+static int cli_say_version(void)
 {
 	puts("procpen " PROCPEN_VERSION);
 	return 0;
 }
 
 /* The row of the command called @name, or -1 (told on stderr). */
-static int find_command(const char *name)
+static int cli_find_command(const char *name)
 {
 	const char *names[COUNT_OF(commands) + 1] = { NULL };
 
@@ -92,7 +92,7 @@ static int find_command(const char *name)
 }
 
 /* help COMMAND is COMMAND --help. */
-static int help(int argc, char **argv)
+static int cli_help(int argc, char **argv)
 {
 	static char option[] = "--help";
 	char *words[] = { argv[1], option, NULL };
@@ -100,13 +100,13 @@ static int help(int argc, char **argv)
 
 	if (argc < 2 || argv[1][0] == '-')
 		return CLI_SAY_HELP;
-	row = find_command(argv[1]);
+	row = cli_find_command(argv[1]);
 	if (row < 0)
 		return CLI_STATUS_USAGE;
 	return commands[row].run ? commands[row].run(2, words) : CLI_SAY_HELP;
 }
 
-static int version(int argc, char **argv)
+static int cli_version(int argc, char **argv)
 {
 	(void)argc;
 	(void)argv;
@@ -114,11 +114,11 @@ static int version(int argc, char **argv)
 }
 
 /* @status is what an option or a command came to. */
-static int say_if_asked(int status)
+static int cli_say_if_asked(int status)
 {
 	if (status == CLI_SAY_HELP)
-		return say_help();
-	return status == CLI_SAY_VERSION ? say_version() : status;
+		return cli_say_help();
+	return status == CLI_SAY_VERSION ? cli_say_version() : status;
 }
 
 int cli_parse(struct cli *cli, int argc, char **argv)
@@ -128,16 +128,16 @@ int cli_parse(struct cli *cli, int argc, char **argv)
 	memset(cli, 0, sizeof(*cli));
 	config_init(&cli->options.config);
 	if (argc < 2)
-		return isatty(STDIN_FILENO) ? say_hint() : CLI_SERVE;
+		return isatty(STDIN_FILENO) ? cli_say_hint() : CLI_SERVE;
 	if (argv[1][0] != '-') {
-		row = find_command(argv[1]);
+		row = cli_find_command(argv[1]);
 		if (row < 0)
 			return CLI_STATUS_USAGE;
 		at = 2;
 	}
 	if (commands[row].run)
-		return say_if_asked(commands[row].run(argc - 1, argv + 1));
+		return cli_say_if_asked(commands[row].run(argc - 1, argv + 1));
 	for (; at < argc && status == CLI_SERVE; at++)
 		status = cli_take_option(cli, argv, &at);
-	return say_if_asked(status);
+	return cli_say_if_asked(status);
 }

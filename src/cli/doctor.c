@@ -24,7 +24,7 @@
 #define BROKEN "broken" /* the worst verdict */
 
 /* The findings are gathered once, as the JSON that --json prints; the text is made of it. */
-static json_t *string_of(const char *text)
+static json_t *cli_doctor_string_of(const char *text)
 {
 	size_t left = strlen(text), used;
 	struct buf repaired; /* a path may have any bytes */
@@ -42,18 +42,20 @@ static json_t *string_of(const char *text)
 	return string;
 }
 
-static void add_text(void *list, const char *text)
+static void cli_doctor_add_text(void *list, const char *text)
 {
-	json_array_append_new(list, string_of(text));
+	json_array_append_new(list, cli_doctor_string_of(text));
 }
 
-static void add_missing(void *list, const char *layer, const char *reason, const char *remedy)
+static void cli_doctor_add_missing(void *list, const char *layer, const char *reason,
+				   const char *remedy)
 {
 	json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "layer", layer, "reason",
-					      string_of(reason), "remedy", string_of(remedy)));
+					      cli_doctor_string_of(reason), "remedy",
+					      cli_doctor_string_of(remedy)));
 }
 
-static json_t *machine(void)
+static json_t *cli_doctor_machine(void)
 {
 	struct utsname name;
 
@@ -64,7 +66,7 @@ static json_t *machine(void)
 }
 
 /* Control groups only sharpen limits, which the shim watches without them. */
-static bool is_whole(const json_t *missing)
+static bool cli_doctor_is_whole(const json_t *missing)
 {
 	const json_t *row;
 	size_t i;
@@ -79,47 +81,51 @@ static bool is_whole(const json_t *missing)
 }
 
 /* Layers that are active, or why nothing can run. */
-static void look_at_layers(struct context *ctx, json_t *active, json_t *missing, json_t *gaps)
+static void cli_doctor_look_at_layers(struct context *ctx, json_t *active, json_t *missing,
+				      json_t *gaps)
 {
 	struct confine_applied usual;
 	struct err e = ERR_INIT;
 
 	confine_probe_all(ctx->confine);
 	if (confine_prepare(ctx->confine, &e)) {
-		add_missing(missing, "all", e.message, err_hint_text(&e));
+		cli_doctor_add_missing(missing, "all", e.message, err_hint_text(&e));
 		err_release(&e);
 		return;
 	}
 	confine_usual(ctx->confine, &usual);
-	confine_each_applied(ctx->confine, &usual, add_text, active);
-	confine_each_gap(ctx->confine, add_text, gaps);
+	confine_each_applied(ctx->confine, &usual, cli_doctor_add_text, active);
+	confine_each_gap(ctx->confine, cli_doctor_add_text, gaps);
 }
 
-static json_t *examine(struct context *ctx)
+static json_t *cli_doctor_examine(struct context *ctx)
 {
 	json_t *active = json_array(), *missing = json_array(), *gaps = json_array();
 	bool broken;
 
-	look_at_layers(ctx, active, missing, gaps);
-	sandbox_each_unmet(&ctx->config, ctx->confine, add_missing, missing);
+	cli_doctor_look_at_layers(ctx, active, missing, gaps);
+	sandbox_each_unmet(&ctx->config, ctx->confine, cli_doctor_add_missing, missing);
 	/* Nothing can run, no server starts, or what runs is root and writes where it likes. */
 	broken = json_array_size(missing) || confine_warning(ctx->confine);
-	confine_each_missing(ctx->confine, add_missing, missing);
+	confine_each_missing(ctx->confine, cli_doctor_add_missing, missing);
 	return json_pack("{s:s, s:o, s:o, s:s, s:b, s:o, s:o, s:o}", "version", PROCPEN_VERSION,
-			 "machine", machine(), "workspace",
-			 string_of(scope_workspace(ctx->scope)), "verdict",
-			 broken ? BROKEN : is_whole(missing) ? "ok" : "weaker", "ok",
-			 is_whole(missing), "active", active, "missing", missing, "gaps", gaps);
+			 "machine", cli_doctor_machine(), "workspace",
+			 cli_doctor_string_of(scope_workspace(ctx->scope)), "verdict",
+			 broken                         ? BROKEN
+			 : cli_doctor_is_whole(missing) ? "ok"
+							: "weaker",
+			 "ok", cli_doctor_is_whole(missing), "active", active, "missing", missing,
+			 "gaps", gaps);
 }
 
-static const char *text_of(const json_t *object, const char *name)
+static const char *cli_doctor_text_of(const json_t *object, const char *name)
 {
 	const char *text = json_string_value(json_object_get(object, name));
 
 	return text ? text : "";
 }
 
-static const char *why_broken(const json_t *found)
+static const char *cli_doctor_why_broken(const json_t *found)
 {
 	const json_t *gap;
 	size_t i;
@@ -130,26 +136,27 @@ static const char *why_broken(const json_t *found)
 	return "nothing can run like this, see above";
 }
 
-static void print_text(json_t *found)
+static void cli_doctor_print_text(json_t *found)
 {
 	const json_t *machine = json_object_get(found, "machine"), *row;
 	size_t i;
 
-	printf("procpen %s on Linux %s (%s), uid %d\nworkspace %s\n\n", text_of(found, "version"),
-	       text_of(machine, "kernel"), text_of(machine, "machine"),
+	printf("procpen %s on Linux %s (%s), uid %d\nworkspace %s\n\n",
+	       cli_doctor_text_of(found, "version"), cli_doctor_text_of(machine, "kernel"),
+	       cli_doctor_text_of(machine, "machine"),
 	       (int)json_integer_value(json_object_get(machine, "uid")),
-	       text_of(found, "workspace"));
+	       cli_doctor_text_of(found, "workspace"));
 	puts("Layers around every command:");
 	json_array_foreach(json_object_get(found, "active"), i, row)
 		printf("  ok       %s\n", json_string_value(row));
 	json_array_foreach(json_object_get(found, "missing"), i, row)
-		printf("  missing  %s: %s\n           do: %s\n", text_of(row, "layer"),
-		       text_of(row, "reason"), text_of(row, "remedy"));
+		printf("  missing  %s: %s\n           do: %s\n", cli_doctor_text_of(row, "layer"),
+		       cli_doctor_text_of(row, "reason"), cli_doctor_text_of(row, "remedy"));
 	puts("\nWhat stays open:");
 	json_array_foreach(json_object_get(found, "gaps"), i, row)
 		printf("  - %s\n", json_string_value(row));
-	if (!strcmp(text_of(found, "verdict"), BROKEN))
-		printf("\n" BROKEN ": %s\n", why_broken(found));
+	if (!strcmp(cli_doctor_text_of(found, "verdict"), BROKEN))
+		printf("\n" BROKEN ": %s\n", cli_doctor_why_broken(found));
 	else if (json_is_true(json_object_get(found, "ok")))
 		puts("\nok: every layer of the profile is there.");
 	else
@@ -158,7 +165,7 @@ static void print_text(json_t *found)
 }
 
 /* CLI_GO_ON: go on; else the exit status. */
-static int read_options(struct cli *cli, bool *json, int argc, char **argv)
+static int cli_doctor_read_options(struct cli *cli, bool *json, int argc, char **argv)
 {
 	static const char *const own[] = { "--json", NULL };
 
@@ -179,7 +186,7 @@ static int read_options(struct cli *cli, bool *json, int argc, char **argv)
 }
 
 /* Could a server with these options start in the working directory? */
-static bool can_serve_here(const struct context_options *options)
+static bool cli_doctor_can_serve_here(const struct context_options *options)
 {
 	struct err ignored = ERR_INIT;
 	AUTO_FREE char *workspace = workspace_find(NULL, &ignored);
@@ -196,23 +203,24 @@ static bool can_serve_here(const struct context_options *options)
 }
 
 /* Where no server could start, in the home above all, examine an empty directory made for it. */
-static void choose_workspace(struct cli *cli, char scratch[SCRATCH_SIZE])
+static void cli_doctor_choose_workspace(struct cli *cli, char scratch[SCRATCH_SIZE])
 {
 	memset(stpcpy(scratch, SCRATCH_NAME), 'X', SCRATCH_RANDOM);
 	scratch[SCRATCH_SIZE - 1] = '\0';
-	if (!cli->options.workspace && !can_serve_here(&cli->options) && mkdtemp(scratch))
+	if (!cli->options.workspace && !cli_doctor_can_serve_here(&cli->options) &&
+	    mkdtemp(scratch))
 		cli->options.workspace = scratch;
 	else
 		*scratch = '\0';
 }
 
-static int print(json_t *found, bool json)
+static int cli_doctor_print(json_t *found, bool json)
 {
 	if (json) {
 		json_dumpf(found, stdout, JSON_INDENT(2));
 		puts("");
 	} else {
-		print_text(found);
+		cli_doctor_print_text(found);
 	}
 	if (fflush(stdout) || ferror(stdout))
 		return 1;
@@ -226,19 +234,19 @@ int cli_doctor(int argc, char **argv)
 	struct err e = ERR_INIT;
 	char scratch[SCRATCH_SIZE] = "";
 	bool json = false;
-	int status = read_options(&cli, &json, argc, argv);
+	int status = cli_doctor_read_options(&cli, &json, argc, argv);
 	json_t *found;
 
 	if (status == CLI_GO_ON) {
 		context_set_up_process(&ctx);
-		choose_workspace(&cli, scratch);
+		cli_doctor_choose_workspace(&cli, scratch);
 		if (context_open(&ctx, &cli.options, &e)) {
 			fprintf(stderr, "procpen doctor: %s. %s\n", e.message, err_hint_text(&e));
 			err_release(&e);
 			status = 1;
 		} else {
-			found = examine(&ctx);
-			status = print(found, json);
+			found = cli_doctor_examine(&ctx);
+			status = cli_doctor_print(found, json);
 			json_decref(found);
 		}
 		context_close(&ctx);

@@ -20,7 +20,7 @@ int cli_say_unknown(const char *what, const char *name, const char *const *known
 	return CLI_STATUS_USAGE;
 }
 
-static int add_directory(struct cli *cli, const char *value)
+static int cli_add_directory(struct cli *cli, const char *value)
 {
 	size_t size = (cli->directory_count + 2) * sizeof(*cli->directories);
 
@@ -31,19 +31,19 @@ static int add_directory(struct cli *cli, const char *value)
 	return CLI_GO_ON;
 }
 
-static int set_workspace(struct cli *cli, const char *value)
+static int cli_set_workspace(struct cli *cli, const char *value)
 {
 	cli->options.workspace = value;
 	return CLI_GO_ON;
 }
 
-static int set_state_dir(struct cli *cli, const char *value)
+static int cli_set_state_dir(struct cli *cli, const char *value)
 {
 	cli->options.state_dir = value;
 	return CLI_GO_ON;
 }
 
-static int set_config(struct cli *cli, const char *value)
+static int cli_set_config(struct cli *cli, const char *value)
 {
 	struct err e = ERR_INIT;
 
@@ -58,13 +58,13 @@ static const struct {
 	const char *name;
 	int (*set)(struct cli *cli, const char *value);
 } options[] = {
-	{ "--workspace", set_workspace },
-	{ "--allow-dir", add_directory },
-	{ "--state-dir", set_state_dir },
-	{ "--set", set_config },
+	{ "--workspace", cli_set_workspace },
+	{ "--allow-dir", cli_add_directory },
+	{ "--state-dir", cli_set_state_dir },
+	{ "--set", cli_set_config },
 };
 
-static int say_unknown_option(const struct cli *cli, const char *name)
+static int cli_say_unknown_option(const struct cli *cli, const char *name)
 {
 	const char *known[KNOWN_MAX + 1] = { "--help", "--version" };
 	size_t count = 2;
@@ -98,7 +98,7 @@ int cli_take_option(struct cli *cli, char **argv, int *at)
 		*at += !equals;
 		return options[i].set(cli, value);
 	}
-	return say_unknown_option(cli, name);
+	return cli_say_unknown_option(cli, name);
 }
 
 void cli_release(struct cli *cli)

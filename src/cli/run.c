@@ -37,7 +37,7 @@ struct terminal {
 
 /* ---- the exit status ---- */
 
-static int status_of_error(const struct err *e)
+static int cli_run_status_of_error(const struct err *e)
 {
 	const char *stage = json_string_value(json_object_get(e->details, "stage"));
 
@@ -58,10 +58,10 @@ static int status_of_error(const struct err *e)
 	}
 }
 
-static int status_of_run(const struct proc *p)
+static int cli_run_status_of_run(const struct proc *p)
 {
 	if (p->failure)
-		return status_of_error(p->failure);
+		return cli_run_status_of_error(p->failure);
 	if (p->state == PROC_STATE_TIMED_OUT)
 		return STATUS_TIMEOUT;
 	/* What the command made of a limit that struck is no result. */
@@ -71,16 +71,16 @@ static int status_of_run(const struct proc *p)
 					 : STATUS_SIGNAL + WTERMSIG(p->wait_status);
 }
 
-static void name_outcome(const struct proc *p, char *text, size_t size)
+static void cli_run_name_outcome(const struct proc *p, char *text, size_t size)
 {
-	snprintf(text, size, "exit status %d", status_of_run(p));
+	snprintf(text, size, "exit status %d", cli_run_status_of_run(p));
 }
 
 /* ---- what is said ---- */
 
 /* Returns the exit status. Leaves out the hint of a limit that struck: it names parameters of a
  * request. */
-static int say(const struct err *e)
+static int cli_run_say(const struct err *e)
 {
 	bool hints = e->type != ERR_RESOURCE_LIMIT_EXCEEDED;
 	size_t len = strlen(e->message);
@@ -88,10 +88,10 @@ static int say(const struct err *e)
 	fprintf(stderr, "procpen: %s%s%s%s\n", e->message,
 		len && e->message[len - 1] == '.' ? "" : ".", hints ? " " : "",
 		hints ? err_hint_text(e) : "");
-	return status_of_error(e);
+	return cli_run_status_of_error(e);
 }
 
-static void say_end(const struct proc *p)
+static void cli_run_say_end(const struct proc *p)
 {
 	if (p->survivors)
 		fprintf(stderr, "procpen: %u processes of the command could not be killed\n",
@@ -103,25 +103,25 @@ static void say_end(const struct proc *p)
 /* ---- the dialect ---- */
 
 /* The command has written to the terminal itself. */
-static void take_result(const struct req *r, const struct result *result, struct buf *line)
+static void cli_run_on_result(const struct req *r, const struct result *result, struct buf *line)
 {
 	(void)r;
 	(void)result;
 	(void)line;
 }
 
-static void take_error(const struct req *r, const struct err *e, const struct result *partial,
-		       struct buf *line)
+static void cli_run_on_error(const struct req *r, const struct err *e, const struct result *partial,
+			     struct buf *line)
 {
 	struct terminal *t = r->dialect->ctx;
 
 	(void)partial;
 	(void)line;
-	t->status = say(e);
+	t->status = cli_run_say(e);
 }
 
 /* Nobody but the one who typed the command could confirm it. */
-static enum req_asked confirm(struct req *r, json_t *notice, int deadline_ms)
+static enum req_asked cli_run_confirm(struct req *r, json_t *notice, int deadline_ms)
 {
 	(void)notice;
 	(void)deadline_ms;
@@ -133,20 +133,20 @@ static enum req_asked confirm(struct req *r, json_t *notice, int deadline_ms)
 /* ---- the run ---- */
 
 /* The run ends with its command: kill what the command left behind. */
-static void on_run(void *ctx, struct proc *p, unsigned events)
+static void cli_run_on_run(void *ctx, struct proc *p, unsigned events)
 {
 	struct terminal *t = ctx;
 
 	if (events & PROC_EVENT_SETTLED)
 		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
 	if (events & PROC_EVENT_EMPTY) {
-		say_end(p);
-		t->status = status_of_run(p);
+		cli_run_say_end(p);
+		t->status = cli_run_status_of_run(p);
 	}
 }
 
 /* As a shell in the foreground would: the command gets it; the second time everything ends. */
-static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
+static void cli_run_on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	struct terminal *t = w->data;
 	struct proc *p = proctab_next(t->procs, NULL);
@@ -164,18 +164,18 @@ static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 }
 
 /* Before the command is there: whoever hears of it may send one at once. */
-static void watch_signals(struct terminal *t)
+static void cli_run_watch_signals(struct terminal *t)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
 	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
-		ev_signal_init(&t->signals[i], on_signal, numbers[i]);
+		ev_signal_init(&t->signals[i], cli_run_on_signal, numbers[i]);
 		t->signals[i].data = t;
 		ev_signal_start(t->context.loop, &t->signals[i]);
 	}
 }
 
-static void build(struct terminal *t)
+static void cli_run_build(struct terminal *t)
 {
 	const struct proctab_options one = { .running_max = 1, .finished_max = 1 };
 	struct context *ctx = &t->context;
@@ -183,17 +183,21 @@ static void build(struct terminal *t)
 	t->procs = proctab_new(ctx->loop, ctx->reaper, ctx->confine, ctx->instance, &one);
 	t->reqs = reqtab_new(ctx->loop, NULL, 1);
 	t->cap = context_cap(ctx, t->procs, t->reqs);
-	t->cap.name_outcome = name_outcome;
-	t->cap.on_run = on_run;
+	t->cap.name_outcome = cli_run_name_outcome;
+	t->cap.on_run = cli_run_on_run;
 	t->cap.on_run_ctx = t;
 	proctab_set_hook(t->procs, cap_on_proc_event, &t->cap);
 	t->dialect = (struct dialect){
-		.name = "terminal", .ctx = t, .from_operator = true,
-		.ok = take_result, .fail = take_error, .confirm = confirm,
+		.name = "terminal",
+		.ctx = t,
+		.from_operator = true,
+		.ok = cli_run_on_result,
+		.fail = cli_run_on_error,
+		.confirm = cli_run_confirm,
 	};
 }
 
-static void tear_down(struct terminal *t)
+static void cli_run_tear_down(struct terminal *t)
 {
 	wait_release(&t->cap.waits);
 	proctab_free(t->procs);
@@ -201,15 +205,15 @@ static void tear_down(struct terminal *t)
 }
 
 /* @e: this machine cannot give what the options demand. */
-static int refuse(struct terminal *t, const json_t *params, const struct err *e)
+static int cli_run_refuse(struct terminal *t, const json_t *params, const struct err *e)
 {
 	cap_refused_as(&t->cap, cap_find(&t->cap, "process.run"), params, REQUEST_ID,
 		       strlen(REQUEST_ID), e->type);
-	return say(e);
+	return cli_run_say(e);
 }
 
 /* Ask the gate for @params, and stay until nothing of the run is left. */
-static int call(struct terminal *t, json_t *params)
+static int cli_run_call(struct terminal *t, json_t *params)
 {
 	struct err ignored = ERR_INIT;
 	struct req *r = req_new(t->reqs, &t->dialect, REQUEST_ID, strlen(REQUEST_ID),
@@ -217,7 +221,7 @@ static int call(struct terminal *t, json_t *params)
 
 	r->row = cap_find(&t->cap, "process.run");
 	r->params = params;
-	watch_signals(t);
+	cli_run_watch_signals(t);
 	cap_call(&t->cap, r);
 	while (reqtab_count(t->reqs) || proctab_trees(t->procs))
 		ev_run(t->context.loop, EVRUN_ONCE);
@@ -225,7 +229,7 @@ static int call(struct terminal *t, json_t *params)
 }
 
 /* A descriptor of a directory belongs to the mounts outside. */
-static bool passes_directory(void)
+static bool cli_run_passes_directory(void)
 {
 	struct stat st;
 
@@ -235,23 +239,23 @@ static bool passes_directory(void)
 	return false;
 }
 
-static int carry_out(struct run_args *args, struct terminal *t)
+static int cli_run_carry_out(struct run_args *args, struct terminal *t)
 {
 	struct err e = ERR_INIT;
 	int status;
 
-	if (passes_directory())
+	if (cli_run_passes_directory())
 		return run_args_complain("a directory as standard input or output leads out of the "
 					 "sandbox",
 					 NULL);
 	context_set_up_process(&t->context);
 	if (stdio_guard(&e) || context_open(&t->context, &args->cli.options, &e)) {
-		status = say(&e);
+		status = cli_run_say(&e);
 	} else {
-		build(t);
-		status = context_check(&t->context, &e) ? refuse(t, args->params, &e)
-							: call(t, args->params);
-		tear_down(t);
+		cli_run_build(t);
+		status = context_check(&t->context, &e) ? cli_run_refuse(t, args->params, &e)
+							: cli_run_call(t, args->params);
+		cli_run_tear_down(t);
 	}
 	err_release(&e);
 	return status;
@@ -264,7 +268,7 @@ int cli_run(int argc, char **argv)
 	int status = run_args_read(&args, argc, argv);
 
 	if (status == CLI_GO_ON) {
-		status = carry_out(&args, &t);
+		status = cli_run_carry_out(&args, &t);
 		context_close(&t.context);
 	}
 	run_args_release(&args);

@@ -14,7 +14,7 @@ int run_args_complain(const char *what, const char *value)
 	return CLI_STATUS_USAGE;
 }
 
-static int take_number(const char *text, double max, double *number)
+static int run_args_take_number(const char *text, double max, double *number)
 {
 	char *end;
 
@@ -24,26 +24,26 @@ static int take_number(const char *text, double max, double *number)
 		       : 0;
 }
 
-static int set_number(struct run_args *a, const char *name, const char *value, double max)
+static int run_args_set_number(struct run_args *a, const char *name, const char *value, double max)
 {
 	double number;
 
-	if (take_number(value, max, &number))
+	if (run_args_take_number(value, max, &number))
 		return CLI_STATUS_USAGE;
 	return json_object_set_new(a->params, name, json_real(number));
 }
 
-static int set_timeout(struct run_args *a, const char *value)
+static int run_args_set_timeout(struct run_args *a, const char *value)
 {
-	return set_number(a, "timeout", value, 1e7);
+	return run_args_set_number(a, "timeout", value, 1e7);
 }
 
-static int set_cpu(struct run_args *a, const char *value)
+static int run_args_set_cpu(struct run_args *a, const char *value)
 {
-	return set_number(a, "cpu_limit", value, 4096);
+	return run_args_set_number(a, "cpu_limit", value, 4096);
 }
 
-static int set_memory(struct run_args *a, const char *value)
+static int run_args_set_memory(struct run_args *a, const char *value)
 {
 	char *end;
 	double number = strtod(value, &end);
@@ -57,12 +57,12 @@ static int set_memory(struct run_args *a, const char *value)
 	return json_object_set_new(a->params, "memory_limit", json_integer((json_int_t)number));
 }
 
-static int set_cwd(struct run_args *a, const char *value)
+static int run_args_set_cwd(struct run_args *a, const char *value)
 {
 	return json_object_set_new(a->params, "working_directory", json_string_nocheck(value));
 }
 
-static int set_env(struct run_args *a, const char *value)
+static int run_args_set_env(struct run_args *a, const char *value)
 {
 	const char *equals = strchr(value, '=');
 	AUTO_FREE char *name = equals ? mem_strndup(value, (size_t)(equals - value)) : NULL;
@@ -80,7 +80,7 @@ static int set_env(struct run_args *a, const char *value)
 }
 
 /* Whoever types the command line is the operator. */
-static int set_user(struct run_args *a, const char *value)
+static int run_args_set_user(struct run_args *a, const char *value)
 {
 	AUTO_FREE char *option = NULL;
 	struct err e = ERR_INIT;
@@ -93,19 +93,19 @@ static int set_user(struct run_args *a, const char *value)
 	return run_args_complain("--user takes one name", value);
 }
 
-static int set_strict(struct run_args *a, const char *value)
+static int run_args_set_strict(struct run_args *a, const char *value)
 {
 	(void)value;
 	return json_object_set_new(a->params, "profile", json_string("strict"));
 }
 
-static int set_no_network(struct run_args *a, const char *value)
+static int run_args_set_no_network(struct run_args *a, const char *value)
 {
 	(void)value;
 	return json_object_set_new(a->params, "network", json_false());
 }
 
-static int set_shell(struct run_args *a, const char *value)
+static int run_args_set_shell(struct run_args *a, const char *value)
 {
 	(void)value;
 	a->shell = true;
@@ -117,15 +117,19 @@ static const struct {
 	bool has_value;
 	int (*set)(struct run_args *a, const char *value);
 } options[] = {
-	{ "--timeout", true, set_timeout }, { "--cpu", true, set_cpu },
-	{ "--memory", true, set_memory },   { "--cwd", true, set_cwd },
-	{ "--env", true, set_env },	    { "--strict", false, set_strict },
-	{ "--user", true, set_user },
-	{ "--no-network", false, set_no_network }, { "--shell", false, set_shell },
+	{ "--timeout", true, run_args_set_timeout },
+	{ "--cpu", true, run_args_set_cpu },
+	{ "--memory", true, run_args_set_memory },
+	{ "--cwd", true, run_args_set_cwd },
+	{ "--env", true, run_args_set_env },
+	{ "--strict", false, run_args_set_strict },
+	{ "--user", true, run_args_set_user },
+	{ "--no-network", false, run_args_set_no_network },
+	{ "--shell", false, run_args_set_shell },
 };
 
 /* An option of run itself, or one that serve has too. 0, or the exit status. */
-static int take_option(struct run_args *a, char **argv, int *at)
+static int run_args_take_option(struct run_args *a, char **argv, int *at)
 {
 	const char *word = argv[*at], *equals = strchr(word, '=');
 	size_t len = equals ? (size_t)(equals - word) : strlen(word);
@@ -149,7 +153,7 @@ static int take_option(struct run_args *a, char **argv, int *at)
 }
 
 /* The program and its arguments, or one line for the shell. */
-static int take_command(struct run_args *a, char **words)
+static int run_args_take_command(struct run_args *a, char **words)
 {
 	json_t *args;
 
@@ -180,12 +184,12 @@ int run_args_read(struct run_args *a, int argc, char **argv)
 	a->params = json_object();
 	config_init(&a->cli.options.config);
 	for (; at < argc && argv[at][0] == '-' && strcmp(argv[at], "--"); at++) {
-		status = take_option(a, argv, &at);
+		status = run_args_take_option(a, argv, &at);
 		if (status)
 			return status;
 	}
 	at += at < argc && !strcmp(argv[at], "--");
-	return take_command(a, argv + at);
+	return run_args_take_command(a, argv + at);
 }
 
 void run_args_release(struct run_args *a)

@@ -36,7 +36,7 @@ static const char usage[] =
 	"\n"
 	"Hosts:\n";
 
-static int say_usage(FILE *to)
+static int setup_say_usage(FILE *to)
 {
 	fputs(usage, to);
 	for (const struct setup_host *host = setup_hosts; host->name; host++)
@@ -44,14 +44,14 @@ static int say_usage(FILE *to)
 	return to == stdout ? 0 : STATUS_USAGE;
 }
 
-static int say_error(struct err *e)
+static int setup_say_error(struct err *e)
 {
 	fprintf(stderr, "procpen setup: %s.%s%s\n", e->message, *e->hint ? " " : "", e->hint);
 	err_release(e);
 	return 1;
 }
 
-static int say_unknown(const char *what, const char *name, const char *nearest)
+static int setup_say_unknown(const char *what, const char *name, const char *nearest)
 {
 	fprintf(stderr, "procpen setup: unknown %s %s", what, name);
 	if (nearest)
@@ -60,7 +60,7 @@ static int say_unknown(const char *what, const char *name, const char *nearest)
 	return STATUS_USAGE;
 }
 
-static int unknown_host(const char *name)
+static int setup_unknown_host(const char *name)
 {
 	const char *names[32];
 	size_t count = 0;
@@ -70,11 +70,11 @@ static int unknown_host(const char *name)
 		names[count++] = host->name;
 	}
 	names[count] = NULL;
-	return say_unknown("host", name, schema_nearest(name, names));
+	return setup_say_unknown("host", name, schema_nearest(name, names));
 }
 
 /* The value of option @name at argv[*at], given as --name value or --name=value; else NULL. */
-static const char *option_value(char **argv, int *at, const char *name)
+static const char *setup_option_value(char **argv, int *at, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -90,7 +90,7 @@ static const char *option_value(char **argv, int *at, const char *name)
 }
 
 /* Returns -1 when all is well so far, else the exit status. */
-static int take_option(struct setup *s, char **argv, int *at)
+static int setup_take_option(struct setup *s, char **argv, int *at)
 {
 	static const char *const known[] = { "--workspace", "--file", "--write", "--help", NULL };
 	const char *word = argv[*at], *value;
@@ -99,19 +99,19 @@ static int take_option(struct setup *s, char **argv, int *at)
 		s->write = true;
 		return -1;
 	}
-	if ((value = option_value(argv, at, "--workspace")))
+	if ((value = setup_option_value(argv, at, "--workspace")))
 		s->workspace_option = value;
-	else if ((value = option_value(argv, at, "--file")))
+	else if ((value = setup_option_value(argv, at, "--file")))
 		s->file_option = value;
 	else
-		return say_unknown("option", word, schema_nearest(word, known));
+		return setup_say_unknown("option", word, schema_nearest(word, known));
 	if (*value)
 		return -1;
 	fprintf(stderr, "procpen setup: %s needs a value\n", word);
 	return STATUS_USAGE;
 }
 
-static int take_host(struct setup *s, const char *name)
+static int setup_take_host(struct setup *s, const char *name)
 {
 	if (s->host) {
 		fprintf(stderr, "procpen setup: one host at a time, not %s and %s\n",
@@ -119,25 +119,26 @@ static int take_host(struct setup *s, const char *name)
 		return STATUS_USAGE;
 	}
 	s->host = setup_host_find(name);
-	return s->host ? -1 : unknown_host(name);
+	return s->host ? -1 : setup_unknown_host(name);
 }
 
-static int parse(struct setup *s, int argc, char **argv)
+static int setup_parse(struct setup *s, int argc, char **argv)
 {
 	for (int at = 1; at < argc; at++) { /* behind the command's name */
 		int status;
 
 		if (!strcmp(argv[at], "--help") || !strcmp(argv[at], "-h"))
-			return say_usage(stdout);
-		status = argv[at][0] == '-' ? take_option(s, argv, &at) : take_host(s, argv[at]);
+			return setup_say_usage(stdout);
+		status = argv[at][0] == '-' ? setup_take_option(s, argv, &at)
+					    : setup_take_host(s, argv[at]);
 		if (status >= 0)
 			return status;
 	}
-	return s->host ? -1 : say_usage(stderr);
+	return s->host ? -1 : setup_say_usage(stderr);
 }
 
 /* This program's own file. */
-static char *own_path(struct err *e)
+static char *setup_own_path(struct err *e)
 {
 	char *path = realpath("/proc/self/exe", NULL);
 
@@ -148,7 +149,7 @@ static char *own_path(struct err *e)
 	return NULL;
 }
 
-static char *named_workspace(const char *option, struct err *e)
+static char *setup_named_workspace(const char *option, struct err *e)
 {
 	char *path = realpath(option, NULL);
 	struct stat st;
@@ -166,7 +167,7 @@ static char *named_workspace(const char *option, struct err *e)
 }
 
 /* The working directory, for a host that does not say where the project is. */
-static char *here(const struct setup_host *host, struct err *e)
+static char *setup_here(const struct setup_host *host, struct err *e)
 {
 	const char *home = getenv("HOME");
 	AUTO_FREE char *home_path = home ? realpath(home, NULL) : NULL;
@@ -182,16 +183,16 @@ static char *here(const struct setup_host *host, struct err *e)
 	return NULL;
 }
 
-static char *find_workspace(const struct setup *s, struct err *e)
+static char *setup_find_workspace(const struct setup *s, struct err *e)
 {
 	if (s->workspace_option)
-		return named_workspace(s->workspace_option, e);
+		return setup_named_workspace(s->workspace_option, e);
 	if (s->host->workspace)
 		return mem_strdup(s->host->workspace);
-	return here(s->host, e);
+	return setup_here(s->host, e);
 }
 
-static char *absolute(const char *path)
+static char *setup_absolute(const char *path)
 {
 	AUTO_FREE char *folder = getcwd(NULL, 0);
 	char *whole;
@@ -201,21 +202,21 @@ static char *absolute(const char *path)
 	return folder && asprintf(&whole, "%s/%s", folder, path) >= 0 ? whole : NULL;
 }
 
-static char *find_file(const struct setup *s, struct err *e)
+static char *setup_find_file(const struct setup *s, struct err *e)
 {
 	char *path;
 
 	if (!s->file_option)
 		return setup_host_file(s->host, e);
-	path = absolute(s->file_option);
+	path = setup_absolute(s->file_option);
 	if (!path)
 		err_set(e, ERR_INVALID_PARAMS, "cannot tell the working directory");
 	return path;
 }
 
-static int print(const struct setup *s, struct err *e)
+static int setup_print(const struct setup *s, struct err *e)
 {
-	AUTO_FREE char *path = find_file(s, &(struct err)ERR_INIT);
+	AUTO_FREE char *path = setup_find_file(s, &(struct err)ERR_INIT);
 	struct buf text;
 
 	buf_init(&text, TEXT_MAX);
@@ -231,7 +232,7 @@ static int print(const struct setup *s, struct err *e)
 	return fflush(stdout) ? err_sys(e, ERR_INVALID_PARAMS, errno, "cannot write to stdout") : 0;
 }
 
-static int write_merged(const struct setup *s, struct setup_file *file, struct err *e)
+static int setup_write_merged(const struct setup *s, struct setup_file *file, struct err *e)
 {
 	AUTO_FREE char *backup = NULL;
 	struct buf out;
@@ -259,9 +260,9 @@ static int write_merged(const struct setup *s, struct setup_file *file, struct e
 	return result;
 }
 
-static int write_entry(const struct setup *s, struct err *e)
+static int setup_write_entry(const struct setup *s, struct err *e)
 {
-	AUTO_FREE char *path = find_file(s, e);
+	AUTO_FREE char *path = setup_find_file(s, e);
 	struct setup_file file;
 	int result;
 
@@ -269,7 +270,7 @@ static int write_entry(const struct setup *s, struct err *e)
 		return -1;
 	result = setup_file_read(&file, path, e);
 	if (!result)
-		result = write_merged(s, &file, e);
+		result = setup_write_merged(s, &file, e);
 	if (!result)
 		fprintf(stderr, "Note: %s\n", s->host->note);
 	setup_file_release(&file);
@@ -280,14 +281,14 @@ int cli_setup(int argc, char **argv)
 {
 	struct setup s = { .host = NULL };
 	struct err e = ERR_INIT;
-	int status = parse(&s, argc, argv);
+	int status = setup_parse(&s, argc, argv);
 
 	if (status >= 0)
 		return status;
-	s.program = own_path(&e);
-	s.workspace = s.program ? find_workspace(&s, &e) : NULL;
-	status = !s.workspace || (s.write ? write_entry(&s, &e) : print(&s, &e));
+	s.program = setup_own_path(&e);
+	s.workspace = s.program ? setup_find_workspace(&s, &e) : NULL;
+	status = !s.workspace || (s.write ? setup_write_entry(&s, &e) : setup_print(&s, &e));
 	free(s.program);
 	free(s.workspace);
-	return status ? say_error(&e) : 0;
+	return status ? setup_say_error(&e) : 0;
 }

@@ -14,12 +14,12 @@
 #define BACKUPS_MAX 1000
 #define MODE_NEW 0600 /* such files may hold keys */
 
-static int fail(struct err *e, const char *what, const char *path)
+static int setup_file_fail(struct err *e, const char *what, const char *path)
 {
 	return err_sys(e, ERR_INVALID_PARAMS, errno, "cannot %s %.400s", what, path);
 }
 
-static int read_all(int fd, struct setup_file *file, struct err *e)
+static int setup_file_read_all(int fd, struct setup_file *file, struct err *e)
 {
 	for (;;) {
 		char *room = buf_reserve(&file->text, 64u << 10);
@@ -29,7 +29,7 @@ static int read_all(int fd, struct setup_file *file, struct err *e)
 			return err_set(e, ERR_INVALID_PARAMS, "%.400s is larger than %u bytes",
 				       file->path, BYTES_MAX);
 		if (n < 0)
-			return fail(e, "read", file->path);
+			return setup_file_fail(e, "read", file->path);
 		buf_commit(&file->text, (size_t)n);
 		if (!n)
 			return 0;
@@ -56,10 +56,10 @@ int setup_file_read(struct setup_file *file, const char *path, struct err *e)
 		return 0;
 	}
 	if (!file->path)
-		return fail(e, "find", path);
+		return setup_file_fail(e, "find", path);
 	fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 || fstat(fd, &file->st))
-		return fail(e, "open", file->path);
+		return setup_file_fail(e, "open", file->path);
 	if (!S_ISREG(file->st.st_mode))
 		return err_set(e, ERR_INVALID_PARAMS, "%.400s is no regular file", file->path);
 	if (file->st.st_nlink > 1)
@@ -68,24 +68,24 @@ int setup_file_read(struct setup_file *file, const char *path, struct err *e)
 			       "content",
 			       file->path);
 	file->exists = true;
-	return read_all(fd, file, e);
+	return setup_file_read_all(fd, file, e);
 }
 
 /* The folders above @path, as far as they are missing. */
-static int make_folders(const char *path, struct err *e)
+static int setup_file_make_folders(const char *path, struct err *e)
 {
 	AUTO_FREE char *folder = mem_strdup(path);
 
 	for (char *c = strchr(folder + 1, '/'); c; c = strchr(c + 1, '/')) {
 		*c = '\0';
 		if (mkdir(folder, 0700) && errno != EEXIST)
-			return fail(e, "make the folder", folder);
+			return setup_file_fail(e, "make the folder", folder);
 		*c = '/';
 	}
 	return 0;
 }
 
-static int write_all(int fd, const struct buf *text)
+static int setup_file_write_all(int fd, const struct buf *text)
 {
 	for (size_t done = 0; done < text->len;) {
 		ssize_t n = write(fd, text->data + done, text->len - done);
@@ -98,8 +98,8 @@ static int write_all(int fd, const struct buf *text)
 }
 
 /* A new file with the mode and owner of the old one. Removes it again when it cannot be written. */
-static int write_new(const struct setup_file *file, const char *path,
-		     const struct buf *text, struct err *e)
+static int setup_file_write_new(const struct setup_file *file, const char *path,
+				const struct buf *text, struct err *e)
 {
 	AUTO_CLOSE int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, MODE_NEW);
 
@@ -107,9 +107,9 @@ static int write_new(const struct setup_file *file, const char *path,
 		return -1;
 	if (file->exists && (fchown(fd, file->st.st_uid, file->st.st_gid) ||
 			     fchmod(fd, file->st.st_mode & 07777)))
-		fail(e, "give its owner and mode to", path);
-	else if (write_all(fd, text))
-		fail(e, "write", path);
+		setup_file_fail(e, "give its owner and mode to", path);
+	else if (setup_file_write_all(fd, text))
+		setup_file_fail(e, "write", path);
 	else
 		return 0;
 	unlink(path);
@@ -117,7 +117,7 @@ static int write_new(const struct setup_file *file, const char *path,
 }
 
 /* Save the old content beside the file, under a name that nothing has. */
-static int save(const struct setup_file *file, char **backup, struct err *e)
+static int setup_file_save(const struct setup_file *file, char **backup, struct err *e)
 {
 	for (int i = 0; i < BACKUPS_MAX; i++) {
 		char number[16] = "";
@@ -126,9 +126,9 @@ static int save(const struct setup_file *file, char **backup, struct err *e)
 			snprintf(number, sizeof(number), ".%d", i);
 		if (asprintf(backup, "%s.before-procpen%s", file->path, number) < 0) {
 			*backup = NULL;
-			return fail(e, "name a copy of", file->path);
+			return setup_file_fail(e, "name a copy of", file->path);
 		}
-		if (!write_new(file, *backup, &file->text, e))
+		if (!setup_file_write_new(file, *backup, &file->text, e))
 			return 0;
 		if (e->type || errno != EEXIST)
 			break;
@@ -136,13 +136,13 @@ static int save(const struct setup_file *file, char **backup, struct err *e)
 		*backup = NULL;
 	}
 	if (!e->type)
-		fail(e, "make a copy of", file->path);
+		setup_file_fail(e, "make a copy of", file->path);
 	free(*backup);
 	*backup = NULL;
 	return -1;
 }
 
-static bool is_unchanged(const struct setup_file *file)
+static bool setup_file_is_unchanged(const struct setup_file *file)
 {
 	struct stat now;
 
@@ -155,14 +155,14 @@ static bool is_unchanged(const struct setup_file *file)
 }
 
 /* Put the new file in the place of the old one, or take it away again. */
-static int put(const struct setup_file *file, const char *fresh, struct err *e)
+static int setup_file_put(const struct setup_file *file, const char *fresh, struct err *e)
 {
-	if (!is_unchanged(file)) {
+	if (!setup_file_is_unchanged(file)) {
 		err_set(e, ERR_INVALID_PARAMS, "%.400s was changed by somebody else just now",
 			file->path);
 		err_hint(e, "End the host that uses it and try again.");
 	} else if (rename(fresh, file->path)) {
-		fail(e, "replace", file->path);
+		setup_file_fail(e, "replace", file->path);
 	} else {
 		return 0;
 	}
@@ -170,19 +170,21 @@ static int put(const struct setup_file *file, const char *fresh, struct err *e)
 	return -1;
 }
 
-static int replace(struct setup_file *file, const struct buf *text, char **backup, struct err *e)
+static int setup_file_write_over(struct setup_file *file, const struct buf *text, char **backup,
+				 struct err *e)
 {
 	AUTO_FREE char *fresh = NULL;
 
 	if (asprintf(&fresh, "%s.procpen-%d", file->path, (int)getpid()) < 0) {
 		fresh = NULL;
-		return fail(e, "name a copy of", file->path);
+		return setup_file_fail(e, "name a copy of", file->path);
 	}
-	if (make_folders(file->path, e) || (file->exists && save(file, backup, e)))
+	if (setup_file_make_folders(file->path, e) ||
+	    (file->exists && setup_file_save(file, backup, e)))
 		return -1;
-	if (write_new(file, fresh, text, e))
-		return e->type ? -1 : fail(e, "make", fresh);
-	return put(file, fresh, e);
+	if (setup_file_write_new(file, fresh, text, e))
+		return e->type ? -1 : setup_file_fail(e, "make", fresh);
+	return setup_file_put(file, fresh, e);
 }
 
 int setup_file_replace(struct setup_file *file, const struct buf *text, char **backup,
@@ -199,7 +201,7 @@ int setup_file_replace(struct setup_file *file, const struct buf *text, char **b
 	sigaddset(&ending, SIGQUIT);
 	sigaddset(&ending, SIGTERM);
 	sigprocmask(SIG_BLOCK, &ending, &before); /* until nothing half done lies about */
-	result = replace(file, text, backup, e);
+	result = setup_file_write_over(file, text, backup, e);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return result;
 }

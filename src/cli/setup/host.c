@@ -82,7 +82,7 @@ const struct setup_host *setup_host_find(const char *name)
 	return NULL;
 }
 
-static char *join(const char *folder, const char *middle, const char *file)
+static char *setup_host_join(const char *folder, const char *middle, const char *file)
 {
 	char *path;
 
@@ -103,7 +103,7 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 		return NULL;
 	}
 	if (folder && *folder == '/')
-		return join(folder, "", host->file);
+		return setup_host_join(folder, "", host->file);
 	/* XDG says to ignore one that is relative; hosts do not ignore theirs. */
 	if (folder && *folder && strncmp(host->folder_env, "XDG_", 4)) {
 		err_set(e, ERR_INVALID_PARAMS, "%s is no absolute path", host->folder_env);
@@ -111,7 +111,7 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 		return NULL;
 	}
 	if (home && *home == '/')
-		return join(home, host->folder, host->file);
+		return setup_host_join(home, host->folder, host->file);
 	err_set(e, ERR_INVALID_PARAMS, "cannot tell where %s keeps its file: HOME is not set",
 		host->title);
 	err_hint(e, "Name the file with --file FILE.");
@@ -119,7 +119,7 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 }
 
 /* What in @text would @host replace? Or NULL. */
-static const char *find_variable(const struct setup_host *host, const char *text)
+static const char *setup_host_find_variable(const struct setup_host *host, const char *text)
 {
 	if (strstr(text, "${"))
 		return "`${`, which hosts replace";
@@ -132,8 +132,8 @@ static const char *find_variable(const struct setup_host *host, const char *text
 }
 
 /* May @text stand in a configuration file? @ours: the host's own variables are meant. */
-static int check_text(const struct setup_host *host, const char *what, const char *text, bool ours,
-		      struct err *e)
+static int setup_host_check_text(const struct setup_host *host, const char *what, const char *text,
+				 bool ours, struct err *e)
 {
 	const char *wrong = NULL;
 
@@ -143,14 +143,14 @@ static int check_text(const struct setup_host *host, const char *what, const cha
 	if (!utf8_valid(text, strlen(text)))
 		wrong = "bytes that are not UTF-8";
 	else if (!ours && !wrong)
-		wrong = find_variable(host, text);
+		wrong = setup_host_find_variable(host, text);
 	if (!wrong)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "the path of the %s has %s in it", what, wrong);
 	return err_hint(e, "Such a name cannot stand in a configuration file: rename it.");
 }
 
-static void add_string(struct buf *out, const char *text)
+static void setup_host_add_string(struct buf *out, const char *text)
 {
 	struct jsonw w;
 
@@ -159,85 +159,85 @@ static void add_string(struct buf *out, const char *text)
 }
 
 /* "program", (only when @joined) and the arguments, as a list. */
-static void add_list(struct buf *out, const char *program, const char *workspace)
+static void setup_host_add_list(struct buf *out, const char *program, const char *workspace)
 {
 	buf_adds(out, "[");
 	if (program) {
-		add_string(out, program);
+		setup_host_add_string(out, program);
 		buf_adds(out, ", ");
 	}
 	buf_adds(out, "\"serve\"");
 	if (*workspace) {
 		buf_adds(out, ", \"--workspace\", ");
-		add_string(out, workspace);
+		setup_host_add_string(out, workspace);
 	}
 	buf_adds(out, "]");
 }
 
-static void indent(struct buf *out, int level, const char *unit)
+static void setup_host_indent(struct buf *out, int level, const char *unit)
 {
 	buf_addc(out, '\n');
 	while (level-- > 0)
 		buf_adds(out, unit);
 }
 
-static void add_json(const struct setup_host *host, const char *program, const char *workspace,
-		     int level, const char *unit, struct buf *out)
+static void setup_host_add_json(const struct setup_host *host, const char *program,
+				const char *workspace, int level, const char *unit, struct buf *out)
 {
 	buf_addc(out, '{');
 	if (host->type) {
-		indent(out, level + 1, unit);
+		setup_host_indent(out, level + 1, unit);
 		buf_addf(out, "\"type\": \"%s\",", host->type);
 	}
-	indent(out, level + 1, unit);
+	setup_host_indent(out, level + 1, unit);
 	buf_adds(out, "\"command\": ");
 	if (host->joined) {
-		add_list(out, program, workspace);
+		setup_host_add_list(out, program, workspace);
 		buf_addc(out, ',');
-		indent(out, level + 1, unit);
+		setup_host_indent(out, level + 1, unit);
 		buf_adds(out, "\"enabled\": true");
 	} else {
-		add_string(out, program);
+		setup_host_add_string(out, program);
 		buf_addc(out, ',');
-		indent(out, level + 1, unit);
+		setup_host_indent(out, level + 1, unit);
 		buf_adds(out, "\"args\": ");
-		add_list(out, NULL, workspace);
+		setup_host_add_list(out, NULL, workspace);
 	}
-	indent(out, level, unit);
+	setup_host_indent(out, level, unit);
 	buf_addc(out, '}');
 }
 
-static void add_toml(const struct setup_host *host, const char *program, const char *workspace,
-		     struct buf *out)
+static void setup_host_add_toml(const struct setup_host *host, const char *program,
+				const char *workspace, struct buf *out)
 {
 	buf_addf(out, "[%s.%s]\ncommand = ", host->parent, SETUP_ENTRY_NAME);
-	add_string(out, program);
+	setup_host_add_string(out, program);
 	buf_adds(out, "\nargs = ");
-	add_list(out, NULL, workspace);
+	setup_host_add_list(out, NULL, workspace);
 	buf_addc(out, '\n');
 }
 
-static void add_yaml(const struct setup_host *host, const char *program, const char *workspace,
-		     struct buf *out)
+static void setup_host_add_yaml(const struct setup_host *host, const char *program,
+				const char *workspace, struct buf *out)
 {
 	buf_addf(out, "%s:\n  %s:\n    type: stdio\n    name: %s\n    enabled: true\n    cmd: ",
 		 host->parent, SETUP_ENTRY_NAME, SETUP_ENTRY_NAME);
-	add_string(out, program);
+	setup_host_add_string(out, program);
 	buf_adds(out, "\n    args: ");
-	add_list(out, NULL, workspace);
+	setup_host_add_list(out, NULL, workspace);
 	buf_adds(out, "\n    envs: {}\n    timeout: 300\n");
 }
 
-static void add_lisp(const char *program, const char *workspace, struct buf *out)
+static void setup_host_add_lisp(const char *program, const char *workspace, struct buf *out)
 {
 	buf_adds(out, "(with-eval-after-load 'mcp-hub\n"
 		      "  (add-to-list 'mcp-hub-servers\n"
 		      "               '(\"" SETUP_ENTRY_NAME "\" . (:command ");
-	add_string(out, program);
+	setup_host_add_string(out, program);
 	buf_adds(out, "\n                              :args (\"serve\"");
 	if (*workspace) {
 		buf_adds(out, " \"--workspace\" ");
-		add_string(out, workspace);
+		setup_host_add_string(out, workspace);
 	}
 	buf_adds(out, ")))))\n");
 }
@@ -247,22 +247,22 @@ int setup_host_entry(const struct setup_host *host, const char *program, const c
 {
 	bool ours = host->workspace && !strcmp(workspace, host->workspace);
 
-	if (check_text(host, "program", program, false, e) ||
-	    check_text(host, "workspace", workspace, ours, e))
+	if (setup_host_check_text(host, "program", program, false, e) ||
+	    setup_host_check_text(host, "workspace", workspace, ours, e))
 		return -1;
 	switch (host->format) {
 	case SETUP_JSON:
 	case SETUP_JSONC:
-		add_json(host, program, workspace, level, unit, out);
+		setup_host_add_json(host, program, workspace, level, unit, out);
 		break;
 	case SETUP_TOML:
-		add_toml(host, program, workspace, out);
+		setup_host_add_toml(host, program, workspace, out);
 		break;
 	case SETUP_YAML:
-		add_yaml(host, program, workspace, out);
+		setup_host_add_yaml(host, program, workspace, out);
 		break;
 	case SETUP_LISP:
-		add_lisp(program, workspace, out);
+		setup_host_add_lisp(program, workspace, out);
 		break;
 	}
 	return 0;

@@ -14,7 +14,7 @@
 #define UNIT_MAX 16
 
 /* Behind the comment at @at, or @at when there is none. */
-static size_t skip_comment(const char *text, size_t len, size_t at)
+static size_t setup_json_skip_comment(const char *text, size_t len, size_t at)
 {
 	const char *end;
 
@@ -31,13 +31,13 @@ static size_t skip_comment(const char *text, size_t len, size_t at)
 }
 
 /* A copy of @text in which all that JSON has not is blank. Heap. */
-static char *plain_json(const char *text, size_t len)
+static char *setup_json_plain_json(const char *text, size_t len)
 {
 	char *plain = mem_strndup(text, len);
 	size_t comma = len;
 
 	for (size_t at = 0; at < len;) {
-		size_t end = skip_comment(plain, len, at);
+		size_t end = setup_json_skip_comment(plain, len, at);
 
 		if (end > at) {
 			for (; at < end; at++)
@@ -60,15 +60,16 @@ static char *plain_json(const char *text, size_t len)
 }
 
 /* What the text means, or NULL with @e. *@plain: the text as JSON, for offsets. */
-static json_t *parse(const struct setup_host *host, const char *text, size_t len, char **plain,
-		     struct err *e)
+static json_t *setup_json_parse(const struct setup_host *host, const char *text, size_t len,
+				char **plain, struct err *e)
 {
 	size_t bom = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
 	bool has_nul = memchr(text, '\0', len); /* jansson lets one pass behind a number */
 	json_error_t why;
 	json_t *root = NULL;
 
-	*plain = host->format == SETUP_JSONC ? plain_json(text, len) : mem_strndup(text, len);
+	*plain = host->format == SETUP_JSONC ? setup_json_plain_json(text, len)
+					     : mem_strndup(text, len);
 	memset(*plain, ' ', bom);
 	if (!has_nul)
 		root = json_loadb(*plain, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);
@@ -87,7 +88,7 @@ static json_t *parse(const struct setup_host *host, const char *text, size_t len
 }
 
 /* Offset behind the brace that opens the value of @parent, or the root when it is NULL. */
-static size_t behind_brace(const char *plain, size_t len, const char *parent)
+static size_t setup_json_behind_brace(const char *plain, size_t len, const char *parent)
 {
 	size_t token_len;
 	const char *token = parent ? json_raw_member(plain, len, parent, &token_len) : plain;
@@ -97,9 +98,9 @@ static size_t behind_brace(const char *plain, size_t len, const char *parent)
 }
 
 /* What the file indents by: the space before its first member. */
-static void find_unit(const char *plain, size_t len, char unit[UNIT_MAX])
+static void setup_json_find_unit(const char *plain, size_t len, char unit[UNIT_MAX])
 {
-	size_t at = behind_brace(plain, len, NULL), start;
+	size_t at = setup_json_behind_brace(plain, len, NULL), start;
 
 	strcpy(unit, "  ");
 	while (at < len && strchr(" \t\r\n", plain[at]) && plain[at])
@@ -113,12 +114,12 @@ static void find_unit(const char *plain, size_t len, char unit[UNIT_MAX])
 	}
 }
 
-static bool is_empty_at(const char *plain, size_t at)
+static bool setup_json_is_empty_at(const char *plain, size_t at)
 {
 	return plain[at + strspn(plain + at, " \t\r\n")] == '}';
 }
 
-static void new_line(struct buf *out, int level, const char *unit)
+static void setup_json_new_line(struct buf *out, int level, const char *unit)
 {
 	buf_addc(out, '\n');
 	while (level-- > 0)
@@ -126,33 +127,33 @@ static void new_line(struct buf *out, int level, const char *unit)
 }
 
 /* The members that go in at @at: the entry, within its parent when that is new. */
-static int add_members(const struct setup_entry *job, const char *plain, bool has_parent,
-		       size_t at, const char *unit, struct buf *out, struct err *e)
+static int setup_json_add_members(const struct setup_entry *job, const char *plain, bool has_parent,
+				  size_t at, const char *unit, struct buf *out, struct err *e)
 {
 	int level = has_parent ? 2 : 1;
-	bool last = is_empty_at(plain, at);
+	bool last = setup_json_is_empty_at(plain, at);
 
-	new_line(out, level, unit);
+	setup_json_new_line(out, level, unit);
 	if (!has_parent) {
 		buf_addf(out, "\"%s\": {", job->host->parent);
-		new_line(out, 2, unit);
+		setup_json_new_line(out, 2, unit);
 	}
 	buf_adds(out, "\"" SETUP_ENTRY_NAME "\": ");
 	if (setup_host_entry(job->host, job->program, job->workspace, 2, unit, out, e))
 		return -1;
 	if (!has_parent) {
-		new_line(out, 1, unit);
+		setup_json_new_line(out, 1, unit);
 		buf_addc(out, '}');
 	}
 	if (!last)
 		buf_addc(out, ',');
 	else if (!strchr("\r\n", plain[at]))
-		new_line(out, level - 1, unit);
+		setup_json_new_line(out, level - 1, unit);
 	return 0;
 }
 
 /* The entry as a value, or NULL with @e. */
-static json_t *entry_value(const struct setup_entry *job, struct err *e)
+static json_t *setup_json_entry_value(const struct setup_entry *job, struct err *e)
 {
 	struct buf text;
 	json_t *value = NULL;
@@ -165,12 +166,12 @@ static json_t *entry_value(const struct setup_entry *job, struct err *e)
 }
 
 /* Is @out just @root with the entry? Adds the entry to @root. */
-static bool means(const struct setup_entry *job, const struct buf *out, json_t *root,
-		  json_t *entry)
+static bool setup_json_means(const struct setup_entry *job, const struct buf *out, json_t *root,
+			     json_t *entry)
 {
 	AUTO_FREE char *plain = NULL;
 	struct err ignored = ERR_INIT;
-	json_t *found = parse(job->host, out->data, out->len, &plain, &ignored);
+	json_t *found = setup_json_parse(job->host, out->data, out->len, &plain, &ignored);
 	bool same;
 
 	if (!json_object_get(root, job->host->parent))
@@ -182,8 +183,9 @@ static bool means(const struct setup_entry *job, const struct buf *out, json_t *
 	return same;
 }
 
-static enum setup_merged merge(const struct setup_entry *job, const char *plain, json_t *root,
-			       json_t *entry, struct buf *out, struct err *e)
+static enum setup_merged setup_json_merge_entry(const struct setup_entry *job, const char *plain,
+						json_t *root, json_t *entry, struct buf *out,
+						struct err *e)
 {
 	json_t *parent = json_object_get(root, job->host->parent);
 	const json_t *there = json_object_get(parent, SETUP_ENTRY_NAME);
@@ -196,13 +198,13 @@ static enum setup_merged merge(const struct setup_entry *job, const char *plain,
 	}
 	if (there)
 		return json_equal(there, entry) ? SETUP_THERE : setup_entry_other(e);
-	find_unit(plain, job->len, unit);
-	at = behind_brace(plain, job->len, parent ? job->host->parent : NULL);
+	setup_json_find_unit(plain, job->len, unit);
+	at = setup_json_behind_brace(plain, job->len, parent ? job->host->parent : NULL);
 	buf_add(out, job->text, at);
-	if (add_members(job, plain, parent, at, unit, out, e))
+	if (setup_json_add_members(job, plain, parent, at, unit, out, e))
 		return SETUP_REFUSED;
 	buf_add(out, job->text + at, job->len - at);
-	if (!out->full && means(job, out, root, entry))
+	if (!out->full && setup_json_means(job, out, root, entry))
 		return SETUP_MERGED;
 	err_set(e, ERR_INVALID_PARAMS, "the file is written in a way that cannot be merged safely");
 	err_hint(e, "Nothing was changed. Paste the snippet yourself.");
@@ -212,12 +214,12 @@ static enum setup_merged merge(const struct setup_entry *job, const char *plain,
 enum setup_merged setup_json_merge(const struct setup_entry *job, struct buf *out, struct err *e)
 {
 	AUTO_FREE char *plain = NULL;
-	json_t *root = parse(job->host, job->text, job->len, &plain, e);
-	json_t *entry = root ? entry_value(job, e) : NULL;
+	json_t *root = setup_json_parse(job->host, job->text, job->len, &plain, e);
+	json_t *entry = root ? setup_json_entry_value(job, e) : NULL;
 	enum setup_merged result = SETUP_REFUSED;
 
 	if (entry)
-		result = merge(job, plain, root, entry, out, e);
+		result = setup_json_merge_entry(job, plain, root, entry, out, e);
 	json_decref(entry);
 	json_decref(root);
 	return result;

@@ -5,8 +5,8 @@
 #include "cli/setup/json.h"
 #include "cli/setup/toml.h"
 
-static enum setup_merged refuse_format(const struct setup_host *host, const char *format,
-				       struct err *e)
+static enum setup_merged setup_merge_refuse_format(const struct setup_host *host,
+						   const char *format, struct err *e)
 {
 	err_set(e, ERR_INVALID_PARAMS, "%s keeps its servers in %s, which is not edited here",
 		host->title, format);
@@ -14,7 +14,7 @@ static enum setup_merged refuse_format(const struct setup_host *host, const char
 	return SETUP_REFUSED;
 }
 
-static bool is_blank(const char *text, size_t len)
+static bool setup_merge_is_blank(const char *text, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
 		if (!strchr(" \t\r\n", text[i]) || !text[i])
@@ -29,12 +29,12 @@ enum setup_merged setup_merge(const struct setup_host *host, const char *text, s
 	struct setup_entry entry = { host, text, len, program, workspace };
 
 	if (host->format == SETUP_LISP)
-		return refuse_format(host, "a Lisp program", e);
-	if (is_blank(text, len))
+		return setup_merge_refuse_format(host, "a Lisp program", e);
+	if (setup_merge_is_blank(text, len))
 		return setup_host_snippet(host, program, workspace, out, e) ? SETUP_REFUSED
 									    : SETUP_MERGED;
 	if (host->format == SETUP_YAML)
-		return refuse_format(host, "a YAML file", e);
+		return setup_merge_refuse_format(host, "a YAML file", e);
 	if (host->format == SETUP_TOML)
 		return setup_toml_merge(&entry, out, e);
 	return setup_json_merge(&entry, out, e);

@@ -26,31 +26,32 @@ struct scan {
 	const char *wrong;           /* why nothing can be added, or NULL */
 };
 
-static bool fail(struct scan *s, const char *at, const char *wrong)
+static bool setup_toml_fail(struct scan *s, const char *at, const char *wrong)
 {
 	s->at = at;
 	s->wrong = wrong;
 	return false;
 }
 
-static char peek(const struct scan *s)
+static char setup_toml_peek(const struct scan *s)
 {
 	return s->at < s->end ? *s->at : '\n';
 }
 
-static void skip_space(struct scan *s)
+static void setup_toml_skip_space(struct scan *s)
 {
-	while (peek(s) == ' ' || peek(s) == '\t' || peek(s) == '\r')
+	while (setup_toml_peek(s) == ' ' || setup_toml_peek(s) == '\t' ||
+	       setup_toml_peek(s) == '\r')
 		s->at++;
 }
 
-static void skip_line(struct scan *s)
+static void setup_toml_skip_line(struct scan *s)
 {
-	while (peek(s) != '\n')
+	while (setup_toml_peek(s) != '\n')
 		s->at++;
 }
 
-static bool is_at(const struct scan *s, const char *text)
+static bool setup_toml_is_at(const struct scan *s, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -58,79 +59,80 @@ static bool is_at(const struct scan *s, const char *text)
 }
 
 /* The string that starts here, of any of the four kinds. */
-static bool skip_string(struct scan *s)
+static bool setup_toml_skip_string(struct scan *s)
 {
 	const char *start = s->at;
 	char quote = *start, long_quote[4] = { quote, quote, quote, '\0' };
-	bool is_long = is_at(s, long_quote);
+	bool is_long = setup_toml_is_at(s, long_quote);
 
 	for (s->at += is_long ? 3 : 1; s->at < s->end; s->at++) {
 		if (*s->at == '\\' && quote == '"') {
 			s->at++;
-		} else if (is_long ? is_at(s, long_quote) : *s->at == quote) {
+		} else if (is_long ? setup_toml_is_at(s, long_quote) : *s->at == quote) {
 			s->at += is_long ? 3 : 1;
-			while (is_long && peek(s) == quote)
+			while (is_long && setup_toml_peek(s) == quote)
 				s->at++; /* one or two quotes may stand before the end */
 			return true;
 		} else if (*s->at == '\n' && !is_long) {
 			break;
 		}
 	}
-	return fail(s, start, "unterminated string");
+	return setup_toml_fail(s, start, "unterminated string");
 }
 
 /* The dotted name up to @stop into @name, without blanks and quotes; of a long one the start. */
-static bool read_name(struct scan *s, char stop, char name[NAME_BYTES], const char *missing)
+static bool setup_toml_read_name(struct scan *s, char stop, char name[NAME_BYTES],
+				 const char *missing)
 {
 	const char *start = s->at;
 	size_t len = 0;
 
-	while (peek(s) != stop) {
+	while (setup_toml_peek(s) != stop) {
 		const char *from = s->at;
-		bool quoted = peek(s) == '"' || peek(s) == '\'';
+		bool quoted = setup_toml_peek(s) == '"' || setup_toml_peek(s) == '\'';
 
-		if (peek(s) == '\n')
-			return fail(s, start, missing);
-		if (quoted && !skip_string(s))
+		if (setup_toml_peek(s) == '\n')
+			return setup_toml_fail(s, start, missing);
+		if (quoted && !setup_toml_skip_string(s))
 			return false;
 		s->at += !quoted;
 		for (const char *c = from + quoted; c < s->at - quoted; c++) {
 			if (*c == '\\')
-				return fail(s, start, "escape in a key");
+				return setup_toml_fail(s, start, "escape in a key");
 			if (len < NAME_BYTES - 1 && !strchr(" \t", *c))
 				name[len++] = *c;
 		}
 	}
 	s->at++;
 	name[len] = '\0';
-	return len || fail(s, start, "missing key");
+	return len || setup_toml_fail(s, start, "missing key");
 }
 
 /* Is @name @parent, or does it lie below? */
-static bool is_below(const char *name, const char *parent)
+static bool setup_toml_is_below(const char *name, const char *parent)
 {
 	size_t len = strlen(parent);
 
 	return !strncmp(name, parent, len) && (!name[len] || name[len] == '.');
 }
 
-static bool read_header(struct scan *s)
+static bool setup_toml_read_header(struct scan *s)
 {
 	const char *start = s->at;
-	bool many = is_at(s, "[[");
+	bool many = setup_toml_is_at(s, "[[");
 	char name[NAME_BYTES];
 
 	s->at += many ? 2 : 1;
-	if (!read_name(s, ']', name, "unterminated table header"))
+	if (!setup_toml_read_name(s, ']', name, "unterminated table header"))
 		return false;
-	if (many && peek(s) != ']')
-		return fail(s, start, "unterminated table header");
+	if (many && setup_toml_peek(s) != ']')
+		return setup_toml_fail(s, start, "unterminated table header");
 	s->at += many;
-	if (many && is_below(name, s->job->host->parent))
-		return fail(s, start, "the servers are an array of tables");
-	s->table = is_below(name, s->entry_name) ? OURS
-		   : strcmp(name, s->job->host->parent) ? OTHER
-						       : PARENT;
+	if (many && setup_toml_is_below(name, s->job->host->parent))
+		return setup_toml_fail(s, start, "the servers are an array of tables");
+	s->table = setup_toml_is_below(name, s->entry_name) ? OURS
+		   : strcmp(name, s->job->host->parent)     ? OTHER
+							    : PARENT;
 	if (s->table == OURS) {
 		s->ours++;
 		s->entry = start;
@@ -139,32 +141,32 @@ static bool read_header(struct scan *s)
 }
 
 /* To the end of the value: the line's, but for what brackets and quotes hold together. */
-static bool skip_value(struct scan *s)
+static bool setup_toml_skip_value(struct scan *s)
 {
 	const char *start = s->at, *last = s->at; /* behind the last that is no blank */
 	int depth = 0;
 
 	for (; s->at < s->end && (depth || !strchr("\n#", *s->at));) {
 		if (*s->at == '"' || *s->at == '\'') {
-			if (!skip_string(s))
+			if (!setup_toml_skip_string(s))
 				return false;
 		} else if (*s->at == '#') {
-			skip_line(s);
+			setup_toml_skip_line(s);
 			continue;
 		} else {
 			depth += *s->at == '[' || *s->at == '{';
 			depth -= *s->at == ']' || *s->at == '}';
 			if (depth < 0)
-				return fail(s, s->at, "unmatched bracket");
+				return setup_toml_fail(s, s->at, "unmatched bracket");
 			if (strchr(" \t\r\n", *s->at++))
 				continue;
 		}
 		last = s->at;
 	}
 	if (depth)
-		return fail(s, start, "unterminated list or inline table");
+		return setup_toml_fail(s, start, "unterminated list or inline table");
 	if (last == start)
-		return fail(s, start, "key without a value");
+		return setup_toml_fail(s, start, "key without a value");
 	if (s->table == OURS) {
 		s->ours++;
 		s->entry_end = last;
@@ -172,35 +174,37 @@ static bool skip_value(struct scan *s)
 	return true;
 }
 
-static bool read_member(struct scan *s)
+static bool setup_toml_read_member(struct scan *s)
 {
 	const char *start = s->at;
 	char name[NAME_BYTES];
 
-	if (!read_name(s, '=', name, "neither a table header nor a key with a value"))
+	if (!setup_toml_read_name(s, '=', name, "neither a table header nor a key with a value"))
 		return false;
-	if (s->table == ROOT && is_below(name, s->job->host->parent))
-		return fail(s, start, "the servers are not written as tables");
-	if (s->table == PARENT && is_below(name, SETUP_ENTRY_NAME))
-		return fail(s, start, "an entry named " SETUP_ENTRY_NAME " in another form");
-	return skip_value(s);
+	if (s->table == ROOT && setup_toml_is_below(name, s->job->host->parent))
+		return setup_toml_fail(s, start, "the servers are not written as tables");
+	if (s->table == PARENT && setup_toml_is_below(name, SETUP_ENTRY_NAME))
+		return setup_toml_fail(s, start,
+				       "an entry named " SETUP_ENTRY_NAME " in another form");
+	return setup_toml_skip_value(s);
 }
 
-static bool read_line(struct scan *s)
+static bool setup_toml_read_line(struct scan *s)
 {
-	skip_space(s);
-	if (!strchr("\n#", peek(s)) && !(peek(s) == '[' ? read_header(s) : read_member(s)))
+	setup_toml_skip_space(s);
+	if (!strchr("\n#", setup_toml_peek(s)) &&
+	    !(setup_toml_peek(s) == '[' ? setup_toml_read_header(s) : setup_toml_read_member(s)))
 		return false;
-	skip_space(s);
-	if (!strchr("\n#", peek(s)))
-		return fail(s, s->at, "trailing data");
-	skip_line(s);
+	setup_toml_skip_space(s);
+	if (!strchr("\n#", setup_toml_peek(s)))
+		return setup_toml_fail(s, s->at, "trailing data");
+	setup_toml_skip_line(s);
 	s->at += s->at < s->end;
 	return true;
 }
 
 /* Bytes that no TOML has: control characters but tab and line ends, and what is not UTF-8. */
-static bool check_bytes(struct scan *s)
+static bool setup_toml_check_bytes(struct scan *s)
 {
 	size_t used;
 
@@ -208,27 +212,27 @@ static bool check_bytes(struct scan *s)
 		unsigned char c = (unsigned char)*at;
 
 		if (utf8_next(at, (size_t)(s->end - at), &used) != UTF8_VALID)
-			return fail(s, at, "invalid UTF-8");
+			return setup_toml_fail(s, at, "invalid UTF-8");
 		if ((c < ' ' && !strchr("\t\r\n", c)) || !c || c == 0x7f ||
 		    (c == '\r' && (at + 1 == s->end || at[1] != '\n')))
-			return fail(s, at, "control character");
+			return setup_toml_fail(s, at, "control character");
 	}
 	return true;
 }
 
-static bool read_file(struct scan *s)
+static bool setup_toml_read_file(struct scan *s)
 {
-	if (!check_bytes(s))
+	if (!setup_toml_check_bytes(s))
 		return false;
-	if (is_at(s, "\xef\xbb\xbf"))
+	if (setup_toml_is_at(s, "\xef\xbb\xbf"))
 		s->at += 3;
 	while (s->at < s->end)
-		if (!read_line(s))
+		if (!setup_toml_read_line(s))
 			return false;
 	return true;
 }
 
-static enum setup_merged refuse(const struct scan *s, struct err *e)
+static enum setup_merged setup_toml_refuse(const struct scan *s, struct err *e)
 {
 	int line = 1;
 
@@ -240,7 +244,7 @@ static enum setup_merged refuse(const struct scan *s, struct err *e)
 }
 
 /* Has our entry the three lines that setup writes, whatever the program and the workspace? */
-static bool is_written_by_us(const struct scan *s)
+static bool setup_toml_is_written_by_us(const struct scan *s)
 {
 	char start[NAME_BYTES + 32];
 	size_t len = (size_t)snprintf(start, sizeof(start), "[%s]\ncommand = \"", s->entry_name);
@@ -257,7 +261,8 @@ static bool is_written_by_us(const struct scan *s)
 }
 
 /* Put @entry, without its last line's end, into the place of what is there. */
-static enum setup_merged replace(const struct scan *s, const struct buf *entry, struct buf *out)
+static enum setup_merged setup_toml_replace(const struct scan *s, const struct buf *entry,
+					    struct buf *out)
 {
 	size_t size = (size_t)(s->entry_end - s->entry), len = entry->len - 1;
 
@@ -269,7 +274,8 @@ static enum setup_merged replace(const struct scan *s, const struct buf *entry, 
 	return SETUP_MERGED;
 }
 
-static enum setup_merged append(const struct scan *s, const struct buf *entry, struct buf *out)
+static enum setup_merged setup_toml_append(const struct scan *s, const struct buf *entry,
+					   struct buf *out)
 {
 	buf_add(out, s->job->text, s->job->len);
 	buf_adds(out, s->end[-1] == '\n' ? "\n" : "\n\n");
@@ -284,13 +290,14 @@ enum setup_merged setup_toml_merge(const struct setup_entry *job, struct buf *ou
 	struct buf entry;
 
 	snprintf(s.entry_name, sizeof(s.entry_name), "%s." SETUP_ENTRY_NAME, job->host->parent);
-	if (!read_file(&s))
-		return refuse(&s, e);
-	if (s.ours && !is_written_by_us(&s))
+	if (!setup_toml_read_file(&s))
+		return setup_toml_refuse(&s, e);
+	if (s.ours && !setup_toml_is_written_by_us(&s))
 		return setup_entry_other(e);
 	buf_init(&entry, SETUP_TEXT_MAX);
 	if (!setup_host_entry(job->host, job->program, job->workspace, 0, "", &entry, e))
-		result = s.ours ? replace(&s, &entry, out) : append(&s, &entry, out);
+		result = s.ours ? setup_toml_replace(&s, &entry, out)
+				: setup_toml_append(&s, &entry, out);
 	buf_release(&entry);
 	return result;
 }
