@@ -21,7 +21,7 @@ struct name {
 
 /* ---- the tables ---- */
 
-static void literal_or_null(struct buf *out, const char *text)
+static void gen_blocklist_literal_or_null(struct buf *out, const char *text)
 {
 	if (text)
 		gen_literal(out, text, 2);
@@ -30,7 +30,7 @@ static void literal_or_null(struct buf *out, const char *text)
 }
 
 /* A list of words with a space at both ends, so that " word " is found in it. */
-static void spaced(struct buf *out, const char *name, const char *text)
+static void gen_blocklist_spaced(struct buf *out, const char *name, const char *text)
 {
 	struct buf b;
 
@@ -47,7 +47,8 @@ static void spaced(struct buf *out, const char *name, const char *text)
 }
 
 /* static const char *const NAME[] = { ... }; with @space around each. */
-static void string_list(struct buf *out, const char *name, size_t i, const json_t *list, bool space)
+static void gen_blocklist_string_list(struct buf *out, const char *name, size_t i,
+				      const json_t *list, bool space)
 {
 	json_t *text;
 	size_t k;
@@ -66,35 +67,35 @@ static void string_list(struct buf *out, const char *name, size_t i, const json_
 	buf_adds(out, "\n\tNULL };\n");
 }
 
-static void flag(struct buf *out, const json_t *row, const char *name)
+static void gen_blocklist_flag(struct buf *out, const json_t *row, const char *name)
 {
 	if (json_is_true(json_object_get(row, name)))
 		buf_addf(out, " .%s = true,", name);
 }
 
-static void emit_targets(const json_t *targets, struct buf *out)
+static void gen_blocklist_emit_targets(const json_t *targets, struct buf *out)
 {
 	json_t *row;
 	size_t i;
 
 	json_array_foreach(targets, i, row) {
-		string_list(out, "paths", i, json_object_get(row, "paths"), false);
-		string_list(out, "except", i, json_object_get(row, "except"), false);
+		gen_blocklist_string_list(out, "paths", i, json_object_get(row, "paths"), false);
+		gen_blocklist_string_list(out, "except", i, json_object_get(row, "except"), false);
 	}
 	buf_adds(out, "\nconst struct blocklist_target blocklist_targets[] = {\n");
 	json_array_foreach(targets, i, row) {
 		buf_addf(out, "\t{ .name = \"%s\", .text = ", gen_member(row, "name"));
 		gen_literal(out, gen_member(row, "text"), 2);
 		buf_addf(out, ", .paths = paths_%zu, .except = except_%zu,", i, i);
-		flag(out, row, "tree");
-		flag(out, row, "empty");
-		flag(out, row, "guess");
+		gen_blocklist_flag(out, row, "tree");
+		gen_blocklist_flag(out, row, "empty");
+		gen_blocklist_flag(out, row, "guess");
 		buf_adds(out, " },\n");
 	}
 	buf_addf(out, "};\nconst unsigned blocklist_target_count = %zu;\n\n", i);
 }
 
-static void emit_effects(const json_t *programs, struct buf *out)
+static void gen_blocklist_emit_effects(const json_t *programs, struct buf *out)
 {
 	json_t *row, *effect;
 	size_t i, k;
@@ -104,32 +105,32 @@ static void emit_effects(const json_t *programs, struct buf *out)
 		json_array_foreach(json_object_get(row, "effects"), k, effect) {
 			buf_addf(out, "\t{ .name = \"%s\", .operands = \"%s\",",
 				 gen_member(effect, "effect"), gen_member(effect, "operands"));
-			spaced(out, "need", gen_member(effect, "need"));
-			spaced(out, "unless", gen_member(effect, "unless"));
+			gen_blocklist_spaced(out, "need", gen_member(effect, "need"));
+			gen_blocklist_spaced(out, "unless", gen_member(effect, "unless"));
 			buf_adds(out, " },\n");
 		}
 		buf_adds(out, "\t{ .name = NULL },\n};\n");
 	}
 }
 
-static void emit_programs(const json_t *programs, struct buf *out)
+static void gen_blocklist_emit_programs(const json_t *programs, struct buf *out)
 {
 	json_t *row;
 	size_t i;
 
-	emit_effects(programs, out);
+	gen_blocklist_emit_effects(programs, out);
 	buf_adds(out, "static const struct blocklist_program programs[] = {\n");
 	json_array_foreach(programs, i, row) {
 		buf_adds(out, "\t{");
-		spaced(out, "values", gen_member(row, "values"));
-		spaced(out, "inert", gen_member(row, "inert"));
+		gen_blocklist_spaced(out, "values", gen_member(row, "values"));
+		gen_blocklist_spaced(out, "inert", gen_member(row, "inert"));
 		buf_addf(out, " .effects = effects_%zu },\n", i);
 	}
 	buf_adds(out, "};\n\n");
 }
 
 /* An option that holds text takes a value; but a shell's -c is a flag. */
-static void wrapper_values(const json_t *row, struct buf *out)
+static void gen_blocklist_wrapper_values(const json_t *row, struct buf *out)
 {
 	const char *values = gen_member(row, "values"), *text = gen_member(row, "text");
 	struct buf b;
@@ -138,11 +139,11 @@ static void wrapper_values(const json_t *row, struct buf *out)
 	buf_addf(&b, "%s%s", values ? values : "", values && text ? " " : "");
 	if (text && strcmp(gen_member(row, "kind"), "shell"))
 		buf_adds(&b, text);
-	spaced(out, "values", b.len ? b.data : NULL);
+	gen_blocklist_spaced(out, "values", b.len ? b.data : NULL);
 	buf_release(&b);
 }
 
-static void emit_wrappers(const json_t *wrappers, struct buf *out)
+static void gen_blocklist_emit_wrappers(const json_t *wrappers, struct buf *out)
 {
 	static const char *const flags[] = { "assigns", "remote", "feeds", "lenient", "login",
 					     "multicall" };
@@ -154,21 +155,21 @@ static void emit_wrappers(const json_t *wrappers, struct buf *out)
 	json_array_foreach(wrappers, i, row) {
 		gen_upper(gen_member(row, "kind"), kind);
 		buf_addf(out, "\t{ .kind = WRAPPER_%s,", kind);
-		wrapper_values(row, out);
-		spaced(out, "text", gen_member(row, "text"));
-		spaced(out, "inert", gen_member(row, "inert"));
-		spaced(out, "directory", gen_member(row, "directory"));
+		gen_blocklist_wrapper_values(row, out);
+		gen_blocklist_spaced(out, "text", gen_member(row, "text"));
+		gen_blocklist_spaced(out, "inert", gen_member(row, "inert"));
+		gen_blocklist_spaced(out, "directory", gen_member(row, "directory"));
 		buf_addf(out, " .skip = %lld,",
 			 (long long)json_integer_value(json_object_get(row, "skip")));
 		for (size_t k = 0; k < COUNT_OF(flags); k++)
-			flag(out, row, flags[k]);
+			gen_blocklist_flag(out, row, flags[k]);
 		buf_adds(out, " },\n");
 	}
 	buf_adds(out, "};\n\n");
 }
 
 /* The set of classes that @text names, as bits. */
-static unsigned long long target_bits(const json_t *targets, const char *text)
+static unsigned long long gen_blocklist_target_bits(const json_t *targets, const char *text)
 {
 	unsigned long long bits = 0;
 	json_t *row;
@@ -187,7 +188,7 @@ static unsigned long long target_bits(const json_t *targets, const char *text)
 	return bits;
 }
 
-static void emit_rules(const struct gen *g, struct buf *out)
+static void gen_blocklist_emit_rules(const struct gen *g, struct buf *out)
 {
 	const json_t *rules = json_object_get(g->blocklist, "rules"), *targets;
 	json_t *row;
@@ -195,24 +196,24 @@ static void emit_rules(const struct gen *g, struct buf *out)
 
 	targets = json_object_get(g->blocklist, "targets");
 	json_array_foreach(rules, i, row) {
-		string_list(out, "need", i, json_object_get(row, "need"), true);
-		string_list(out, "words", i, json_object_get(row, "words"), true);
+		gen_blocklist_string_list(out, "need", i, json_object_get(row, "need"), true);
+		gen_blocklist_string_list(out, "words", i, json_object_get(row, "words"), true);
 	}
 	buf_adds(out, "\nconst struct blocklist_rule blocklist_rules[] = {\n");
 	json_array_foreach(rules, i, row) {
 		buf_addf(out, "\t{ .id = \"%s\",\n\t\t.protects = ", gen_member(row, "id"));
 		gen_literal(out, gen_member(row, "protects"), 2);
 		buf_addc(out, ',');
-		spaced(out, "effects", gen_member(row, "effects"));
+		gen_blocklist_spaced(out, "effects", gen_member(row, "effects"));
 		buf_addf(out, " .need = need_%zu,", i);
-		spaced(out, "forbid", gen_member(row, "forbid"));
+		gen_blocklist_spaced(out, "forbid", gen_member(row, "forbid"));
 		buf_addf(out, " .words = words_%zu, .targets = 0x%llx, .operands = ", i,
-			 target_bits(targets, gen_member(row, "targets")));
-		literal_or_null(out, gen_member(row, "operands"));
+			 gen_blocklist_target_bits(targets, gen_member(row, "targets")));
+		gen_blocklist_literal_or_null(out, gen_member(row, "operands"));
 		buf_addc(out, ',');
-		flag(out, row, "guess");
-		flag(out, row, "operandless");
-		flag(out, row, "always");
+		gen_blocklist_flag(out, row, "guess");
+		gen_blocklist_flag(out, row, "operandless");
+		gen_blocklist_flag(out, row, "always");
 		buf_adds(out, "\n\t\t.reason = ");
 		gen_literal(out, gen_member(row, "reason"), 2);
 		buf_adds(out, ",\n\t\t.suggestion = ");
@@ -227,7 +228,7 @@ static void emit_rules(const struct gen *g, struct buf *out)
 static struct name names[NAMES_MAX];
 static size_t name_count;
 
-static struct name *name_add(const struct gen_at *at, const char *text, size_t len)
+static struct name *gen_blocklist_name_add(const struct gen_at *at, const char *text, size_t len)
 {
 	for (size_t i = 0; i < name_count; i++)
 		if (strlen(names[i].text) == len && !memcmp(names[i].text, text, len))
@@ -239,15 +240,15 @@ static struct name *name_add(const struct gen_at *at, const char *text, size_t l
 	return &names[name_count++];
 }
 
-static void set_once(const struct gen_at *at, const char *name, int *slot, size_t row)
+static void gen_blocklist_set_once(const struct gen_at *at, const char *name, int *slot, size_t row)
 {
 	if (*slot >= 0)
 		gen_fail(at, "\"%s\" is there twice", name);
 	*slot = (int)row;
 }
 
-static void add_flow(const struct gen_at *at, struct name *name, const char *kind,
-		     const char *words)
+static void gen_blocklist_add_flow(const struct gen_at *at, struct name *name, const char *kind,
+				   const char *words)
 {
 	char upper[GEN_PATH_MAX];
 	char *list = words ? name->flow_if : name->flows;
@@ -264,7 +265,7 @@ static void add_flow(const struct gen_at *at, struct name *name, const char *kin
 		name->flow_words = words;
 }
 
-static void collect(const struct gen *g, const char *list, const char *key)
+static void gen_blocklist_collect(const struct gen *g, const char *list, const char *key)
 {
 	json_t *row;
 	size_t i;
@@ -277,25 +278,25 @@ static void collect(const struct gen *g, const char *list, const char *key)
 			struct name *name;
 
 			len = strcspn(text, " ");
-			name = name_add(&at, text, len);
+			name = gen_blocklist_name_add(&at, text, len);
 			if (!strcmp(list, "programs"))
-				set_once(&at, name->text, &name->program, i);
+				gen_blocklist_set_once(&at, name->text, &name->program, i);
 			if (!strcmp(list, "wrappers"))
-				set_once(&at, name->text, &name->wrapper, i);
+				gen_blocklist_set_once(&at, name->text, &name->wrapper, i);
 			if (!strcmp(list, "flows"))
-				add_flow(&at, name, gen_member(row, "kind"),
-					 gen_member(row, "words"));
+				gen_blocklist_add_flow(&at, name, gen_member(row, "kind"),
+						       gen_member(row, "words"));
 		}
 	}
 }
 
-static int by_text(const void *a, const void *b)
+static int gen_blocklist_by_text(const void *a, const void *b)
 {
 	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
 }
 
 /* Numbers of the rules that have @name among their commands. */
-static void emit_name_rules(const struct gen *g, size_t n, struct buf *out)
+static void gen_blocklist_emit_name_rules(const struct gen *g, size_t n, struct buf *out)
 {
 	json_t *row;
 	size_t i;
@@ -319,16 +320,16 @@ static void emit_name_rules(const struct gen *g, size_t n, struct buf *out)
 	buf_adds(out, " UINT16_MAX };\n");
 }
 
-static void emit_names(const struct gen *g, struct buf *out)
+static void gen_blocklist_emit_names(const struct gen *g, struct buf *out)
 {
 	name_count = 0;
-	collect(g, "programs", "names");
-	collect(g, "wrappers", "names");
-	collect(g, "flows", "names");
-	collect(g, "rules", "commands");
-	qsort(names, name_count, sizeof(names[0]), by_text);
+	gen_blocklist_collect(g, "programs", "names");
+	gen_blocklist_collect(g, "wrappers", "names");
+	gen_blocklist_collect(g, "flows", "names");
+	gen_blocklist_collect(g, "rules", "commands");
+	qsort(names, name_count, sizeof(names[0]), gen_blocklist_by_text);
 	for (size_t n = 0; n < name_count; n++)
-		emit_name_rules(g, n, out);
+		gen_blocklist_emit_name_rules(g, n, out);
 	buf_adds(out, "\nconst struct blocklist_name blocklist_names[] = {\n");
 	for (size_t n = 0; n < name_count; n++) {
 		buf_addf(out, "\t{ \"%s\", ", names[n].text);
@@ -351,7 +352,7 @@ static void emit_names(const struct gen *g, struct buf *out)
 	buf_addf(out, "};\nconst unsigned blocklist_name_count = %zu;\n\n", name_count);
 }
 
-static void emit_examples(const json_t *rules, struct buf *out)
+static void gen_blocklist_emit_examples(const json_t *rules, struct buf *out)
 {
 	static const char *const lists[] = { "examples", "counterexamples" };
 	json_t *row, *text;
@@ -372,16 +373,16 @@ static void emit_examples(const json_t *rules, struct buf *out)
 void gen_blocklist_c(const struct gen *g, struct buf *out)
 {
 	buf_adds(out, HEADER "#include <stddef.h>\n\n#include \"blocklist/command/table.h\"\n\n");
-	emit_targets(json_object_get(g->blocklist, "targets"), out);
-	emit_programs(json_object_get(g->blocklist, "programs"), out);
-	emit_wrappers(json_object_get(g->blocklist, "wrappers"), out);
-	emit_rules(g, out);
-	emit_names(g, out);
+	gen_blocklist_emit_targets(json_object_get(g->blocklist, "targets"), out);
+	gen_blocklist_emit_programs(json_object_get(g->blocklist, "programs"), out);
+	gen_blocklist_emit_wrappers(json_object_get(g->blocklist, "wrappers"), out);
+	gen_blocklist_emit_rules(g, out);
+	gen_blocklist_emit_names(g, out);
 }
 
 /* In a file of their own, which only the check of the build is linked with. */
 void gen_blocklist_examples_c(const struct gen *g, struct buf *out)
 {
 	buf_adds(out, HEADER "#include <stdbool.h>\n\n#include \"blocklist/command/table.h\"\n\n");
-	emit_examples(json_object_get(g->blocklist, "rules"), out);
+	gen_blocklist_emit_examples(json_object_get(g->blocklist, "rules"), out);
 }

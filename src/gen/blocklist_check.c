@@ -23,7 +23,7 @@ struct gen_at gen_blocklist_row(const char *list, size_t i)
 /* ---- fields ---- */
 
 /* Strings of single words with single spaces between them. */
-static void check_words(const struct gen_at *at, const json_t *row, const char *name)
+static void gen_blocklist_check_words(const struct gen_at *at, const json_t *row, const char *name)
 {
 	const char *text = gen_str_or(at, row, name, NULL);
 
@@ -33,7 +33,8 @@ static void check_words(const struct gen_at *at, const json_t *row, const char *
 		gen_fail(at, "\"%s\" must be words with single spaces between them", name);
 }
 
-static void check_strings(const struct gen_at *at, const json_t *row, const char *name)
+static void gen_blocklist_check_strings(const struct gen_at *at, const json_t *row,
+					const char *name)
 {
 	const json_t *list = json_object_get(row, name);
 	json_t *text;
@@ -46,7 +47,8 @@ static void check_strings(const struct gen_at *at, const json_t *row, const char
 			gen_fail(at, "\"%s\" must be a list of strings", name);
 }
 
-static void check_boolean(const struct gen_at *at, const json_t *row, const char *name)
+static void gen_blocklist_check_boolean(const struct gen_at *at, const json_t *row,
+					const char *name)
 {
 	const json_t *value = json_object_get(row, name);
 
@@ -55,29 +57,29 @@ static void check_boolean(const struct gen_at *at, const json_t *row, const char
 }
 
 /* A set of positions in a component is kept in 64 bits. */
-static void check_paths(const struct gen_at *at, const json_t *row, const char *name)
+static void gen_blocklist_check_paths(const struct gen_at *at, const json_t *row, const char *name)
 {
 	json_t *text;
 	size_t i;
 
-	check_strings(at, row, name);
+	gen_blocklist_check_strings(at, row, name);
 	json_array_foreach(json_object_get(row, name), i, text)
 		if (json_string_length(text) >= 60)
 			gen_fail(at, "\"%s\" is too long", json_string_value(text));
 }
 
-static void check_text(const struct gen_at *at, const json_t *row, const char *name)
+static void gen_blocklist_check_text(const struct gen_at *at, const json_t *row, const char *name)
 {
 	gen_str(at, row, name);
 }
 
-static void check_names(const struct gen_at *at, const json_t *row, const char *name)
+static void gen_blocklist_check_names(const struct gen_at *at, const json_t *row, const char *name)
 {
-	check_text(at, row, name);
-	check_words(at, row, name);
+	gen_blocklist_check_text(at, row, name);
+	gen_blocklist_check_words(at, row, name);
 }
 
-static void check_kind(const struct gen_at *at, const json_t *row, const char *name)
+static void gen_blocklist_check_kind(const struct gen_at *at, const json_t *row, const char *name)
 {
 	static const char *const known[] = { "run", "shell", "text", "option", "scan", "code",
 					     NULL };
@@ -94,7 +96,8 @@ struct field {
 };
 #define FIELDS_MAX 20
 
-static void check_row(const struct gen_at *at, json_t *row, const struct field *fields)
+static void gen_blocklist_check_row(const struct gen_at *at, json_t *row,
+				    const struct field *fields)
 {
 	const char *known[FIELDS_MAX + 1] = { NULL };
 
@@ -106,19 +109,20 @@ static void check_row(const struct gen_at *at, json_t *row, const struct field *
 			fields[i].check(at, row, fields[i].name);
 }
 
-static void check_effects(const struct gen_at *at, const json_t *row, const char *name)
+static void gen_blocklist_check_effects(const struct gen_at *at, const json_t *row,
+					const char *name)
 {
 	static const struct field fields[FIELDS_MAX] = {
-		{ "effect", check_text },
-		{ "operands", check_text },
-		{ "need", check_words },
-		{ "unless", check_words },
+		{ "effect", gen_blocklist_check_text },
+		{ "operands", gen_blocklist_check_text },
+		{ "need", gen_blocklist_check_words },
+		{ "unless", gen_blocklist_check_words },
 	};
 	json_t *effect;
 	size_t i;
 
 	json_array_foreach(json_object_get(row, name), i, effect)
-		check_row(at, effect, fields);
+		gen_blocklist_check_row(at, effect, fields);
 }
 
 /* A flow's kind is a constant of the table's header: a wrong one does not compile. */
@@ -126,39 +130,69 @@ static const struct section {
 	const char *name;
 	struct field fields[FIELDS_MAX];
 } sections[] = {
-	{ "targets", {
-		{ "name", check_text }, { "text", check_text },
-		{ "paths", check_paths }, { "except", check_paths },
-		{ "tree", check_boolean }, { "empty", check_boolean }, { "guess", check_boolean },
-	} },
-	{ "programs", {
-		{ "names", check_names }, { "values", check_words }, { "inert", check_words },
-		{ "effects", check_effects },
-	} },
-	{ "wrappers", {
-		{ "names", check_names }, { "kind", check_kind },
-		{ "values", check_words }, { "text", check_words },
-		{ "inert", NULL }, { "skip", NULL }, { "directory", NULL }, { "assigns", NULL },
-		{ "remote", NULL }, { "feeds", NULL }, { "lenient", NULL }, { "login", NULL },
-		{ "multicall", NULL },
-	} },
-	{ "flows", {
-		{ "kind", check_text }, { "names", check_names }, { "words", check_words },
-	} },
-	{ "rules", {
-		{ "id", check_text }, { "protects", check_text },
-		{ "reason", check_text }, { "suggestion", check_text },
-		{ "commands", check_words }, { "effects", check_words },
-		{ "need", check_strings }, { "words", check_strings },
-		{ "examples", check_strings }, { "counterexamples", check_strings },
-		{ "forbid", NULL }, { "targets", NULL }, { "operands", NULL }, { "guess", NULL },
-		{ "operandless", NULL }, { "always", check_boolean },
-	} },
+	{ "targets",
+	  {
+		  { "name", gen_blocklist_check_text },
+		  { "text", gen_blocklist_check_text },
+		  { "paths", gen_blocklist_check_paths },
+		  { "except", gen_blocklist_check_paths },
+		  { "tree", gen_blocklist_check_boolean },
+		  { "empty", gen_blocklist_check_boolean },
+		  { "guess", gen_blocklist_check_boolean },
+	  } },
+	{ "programs",
+	  {
+		  { "names", gen_blocklist_check_names },
+		  { "values", gen_blocklist_check_words },
+		  { "inert", gen_blocklist_check_words },
+		  { "effects", gen_blocklist_check_effects },
+	  } },
+	{ "wrappers",
+	  {
+		  { "names", gen_blocklist_check_names },
+		  { "kind", gen_blocklist_check_kind },
+		  { "values", gen_blocklist_check_words },
+		  { "text", gen_blocklist_check_words },
+		  { "inert", NULL },
+		  { "skip", NULL },
+		  { "directory", NULL },
+		  { "assigns", NULL },
+		  { "remote", NULL },
+		  { "feeds", NULL },
+		  { "lenient", NULL },
+		  { "login", NULL },
+		  { "multicall", NULL },
+	  } },
+	{ "flows",
+	  {
+		  { "kind", gen_blocklist_check_text },
+		  { "names", gen_blocklist_check_names },
+		  { "words", gen_blocklist_check_words },
+	  } },
+	{ "rules",
+	  {
+		  { "id", gen_blocklist_check_text },
+		  { "protects", gen_blocklist_check_text },
+		  { "reason", gen_blocklist_check_text },
+		  { "suggestion", gen_blocklist_check_text },
+		  { "commands", gen_blocklist_check_words },
+		  { "effects", gen_blocklist_check_words },
+		  { "need", gen_blocklist_check_strings },
+		  { "words", gen_blocklist_check_strings },
+		  { "examples", gen_blocklist_check_strings },
+		  { "counterexamples", gen_blocklist_check_strings },
+		  { "forbid", NULL },
+		  { "targets", NULL },
+		  { "operands", NULL },
+		  { "guess", NULL },
+		  { "operandless", NULL },
+		  { "always", gen_blocklist_check_boolean },
+	  } },
 };
 
 /* ---- rules ---- */
 
-static bool known_target(const struct gen *g, const char *name, size_t len)
+static bool gen_blocklist_known_target(const struct gen *g, const char *name, size_t len)
 {
 	json_t *row;
 	size_t i;
@@ -172,26 +206,28 @@ static bool known_target(const struct gen *g, const char *name, size_t len)
 	return false;
 }
 
-static void check_rule_targets(const struct gen *g, const struct gen_at *at, const json_t *row)
+static void gen_blocklist_check_rule_targets(const struct gen *g, const struct gen_at *at,
+					     const json_t *row)
 {
 	const char *text = gen_str_or(at, row, "targets", "");
 
 	for (size_t len; *text; text += len + (text[len] == ' ')) {
 		len = strcspn(text, " ");
-		if (!known_target(g, text, len))
+		if (!gen_blocklist_known_target(g, text, len))
 			gen_fail(at, "target \"%.*s\" is not known", (int)len, text);
 	}
 }
 
 /* Beyond its fields. */
-static void check_rule(const struct gen *g, const struct gen_at *at, const json_t *row)
+static void gen_blocklist_check_rule(const struct gen *g, const struct gen_at *at,
+				     const json_t *row)
 {
 	if (!gen_member(row, "commands") == !gen_member(row, "effects"))
 		gen_fail(at, "needs either \"commands\" or \"effects\"");
-	check_rule_targets(g, at, row);
+	gen_blocklist_check_rule_targets(g, at, row);
 }
 
-static void check_unique_ids(const json_t *rules)
+static void gen_blocklist_check_unique_ids(const json_t *rules)
 {
 	json_t *row, *other;
 	size_t i, k;
@@ -207,7 +243,7 @@ static void check_unique_ids(const json_t *rules)
 
 /* ---- sections ---- */
 
-static void check_section(const struct gen *g, const struct section *section)
+static void gen_blocklist_check_section(const struct gen *g, const struct section *section)
 {
 	json_t *row;
 	size_t i;
@@ -215,11 +251,11 @@ static void check_section(const struct gen *g, const struct section *section)
 	json_array_foreach(json_object_get(g->blocklist, section->name), i, row) {
 		struct gen_at at = gen_blocklist_row(section->name, i);
 
-		check_row(&at, row, section->fields);
+		gen_blocklist_check_row(&at, row, section->fields);
 		if (!strcmp(section->name, "targets") && i >= TARGETS_MAX)
 			gen_fail(&at, "more than %d classes", TARGETS_MAX);
 		if (!strcmp(section->name, "rules"))
-			check_rule(g, &at, row);
+			gen_blocklist_check_rule(g, &at, row);
 	}
 }
 
@@ -232,6 +268,6 @@ void gen_check_blocklist(const struct gen *g)
 		known[i] = sections[i].name;
 	gen_only(&top, g->blocklist, known);
 	for (size_t i = 0; i < COUNT_OF(sections); i++)
-		check_section(g, &sections[i]);
-	check_unique_ids(json_object_get(g->blocklist, "rules"));
+		gen_blocklist_check_section(g, &sections[i]);
+	gen_blocklist_check_unique_ids(json_object_get(g->blocklist, "rules"));
 }

@@ -12,7 +12,7 @@
 
 #define HEADER "/* Generated from schema/ by src/gen. */\n"
 
-static const char *member(const json_t *object, const char *name)
+static const char *gen_caps_member(const json_t *object, const char *name)
 {
 	return json_string_value(json_object_get(object, name));
 }
@@ -21,7 +21,7 @@ static const char *member(const json_t *object, const char *name)
  * Several hosts take one type for a parameter only: of more, the one that "x-shown-type"
  * picks is shown, without the bounds of the others.
  */
-static void show_one_type(json_t *field)
+static void gen_caps_show_one_type(json_t *field)
 {
 	json_t *shown = json_object_get(field, "x-shown-type");
 
@@ -33,30 +33,30 @@ static void show_one_type(json_t *field)
 }
 
 /* Remove every member whose name begins with "x-", at any depth. */
-static void strip_private(json_t *value)
+static void gen_caps_strip_private(json_t *value)
 {
 	json_t *below;
 	const char *name;
 	void *next;
 	size_t i;
 
-	show_one_type(value);
+	gen_caps_show_one_type(value);
 	json_object_foreach_safe(value, next, name, below) {
 		if (!strncmp(name, "x-", 2))
 			json_object_del(value, name);
 		else
-			strip_private(below);
+			gen_caps_strip_private(below);
 	}
 	json_array_foreach(value, i, below)
-		strip_private(below);
+		gen_caps_strip_private(below);
 }
 
-static void json_literal(struct buf *out, const json_t *value, int tabs)
+static void gen_caps_json_literal(struct buf *out, const json_t *value, int tabs)
 {
 	json_t *copy = json_deep_copy(value);
 	char *text;
 
-	strip_private(copy);
+	gen_caps_strip_private(copy);
 	text = json_dumps(copy, JSON_COMPACT | JSON_ENCODE_ANY);
 	gen_literal(out, text, tabs);
 	free(text);
@@ -70,13 +70,13 @@ void gen_caps_h(const struct gen *g, struct buf *out)
 	buf_adds(out, HEADER "#ifndef PROCPEN_GEN_CAPS_H\n#define PROCPEN_GEN_CAPS_H\n\n"
 		 "#include \"cap/cap.h\"\n\n");
 	for (int i = 0; i < g->cap_count; i++) {
-		gen_c_name(member(g->caps[i], "name"), name);
+		gen_c_name(gen_caps_member(g->caps[i], "name"), name);
 		buf_addf(out, "extern const struct cap_ops cap_%s;\n", name);
 	}
 	buf_adds(out, "\n#endif\n");
 }
 
-static void string_list(struct buf *out, const char *name, const json_t *list)
+static void gen_caps_string_list(struct buf *out, const char *name, const json_t *list)
 {
 	json_t *value;
 	size_t i;
@@ -90,7 +90,7 @@ static void string_list(struct buf *out, const char *name, const json_t *list)
 }
 
 /* Pairs of an accepted value and the one it stands for. */
-static void also_list(struct buf *out, const char *name, json_t *also)
+static void gen_caps_also_list(struct buf *out, const char *name, json_t *also)
 {
 	const char *value;
 	json_t *stands_for;
@@ -101,7 +101,7 @@ static void also_list(struct buf *out, const char *name, json_t *also)
 	buf_adds(out, " NULL };\n\n");
 }
 
-static void type_mask(struct buf *out, const json_t *type)
+static void gen_caps_type_mask(struct buf *out, const json_t *type)
 {
 	char name[GEN_PATH_MAX];
 	json_t *one;
@@ -117,7 +117,7 @@ static void type_mask(struct buf *out, const json_t *type)
 	}
 }
 
-static void bounds(struct buf *out, const json_t *field)
+static void gen_caps_bounds(struct buf *out, const json_t *field)
 {
 	const json_t *min = json_object_get(field, "minimum");
 	const json_t *above = json_object_get(field, "exclusiveMinimum");
@@ -132,7 +132,7 @@ static void bounds(struct buf *out, const json_t *field)
 		buf_addf(out, "\t\t.has_max = true,\n\t\t.max = %.17g,\n", json_number_value(max));
 }
 
-static void size_bounds(struct buf *out, const json_t *field)
+static void gen_caps_size_bounds(struct buf *out, const json_t *field)
 {
 	static const struct {
 		const char *keyword, *member;
@@ -151,39 +151,39 @@ static void size_bounds(struct buf *out, const json_t *field)
 	}
 }
 
-static void quoted_member(struct buf *out, const json_t *field, const char *keyword,
-			  const char *name)
+static void gen_caps_quoted_member(struct buf *out, const json_t *field, const char *keyword,
+				   const char *name)
 {
 	if (json_object_get(field, keyword))
-		buf_addf(out, "\t\t.%s = \"%s\",\n", name, member(field, keyword));
+		buf_addf(out, "\t\t.%s = \"%s\",\n", name, gen_caps_member(field, keyword));
 }
 
 /* The members of one struct schema_field; @table: C name of what belongs to it. */
-static void field_members(struct buf *out, const json_t *field, const char *table)
+static void gen_caps_field_members(struct buf *out, const json_t *field, const char *table)
 {
 	char error[GEN_PATH_MAX];
 
 	buf_adds(out, "\t\t.type = ");
-	type_mask(out, json_object_get(field, "type"));
+	gen_caps_type_mask(out, json_object_get(field, "type"));
 	buf_adds(out, ",\n");
-	quoted_member(out, field, "x-alias", "alias");
-	quoted_member(out, field, "x-unit", "unit");
+	gen_caps_quoted_member(out, field, "x-alias", "alias");
+	gen_caps_quoted_member(out, field, "x-unit", "unit");
 	if (json_object_get(field, "x-alias-scale"))
 		buf_addf(out, "\t\t.alias_scale = %.17g,\n",
 			 json_number_value(json_object_get(field, "x-alias-scale")));
-	bounds(out, field);
-	size_bounds(out, field);
+	gen_caps_bounds(out, field);
+	gen_caps_size_bounds(out, field);
 	if (json_object_get(field, "enum"))
 		buf_addf(out, "\t\t.enums = %s_enum,\n", table);
 	if (json_object_get(field, "x-also"))
 		buf_addf(out, "\t\t.also = %s_also,\n", table);
 	if (json_object_get(field, "default")) {
 		buf_adds(out, "\t\t.default_json = ");
-		json_literal(out, json_object_get(field, "default"), 2);
+		gen_caps_json_literal(out, json_object_get(field, "default"), 2);
 		buf_adds(out, ",\n");
 	}
 	if (json_object_get(field, "x-error")) {
-		gen_snake_upper(member(field, "x-error"), error);
+		gen_snake_upper(gen_caps_member(field, "x-error"), error);
 		buf_addf(out, "\t\t.error = ERR_%s,\n", error);
 	}
 	if (json_object_get(field, "items") || json_object_get(field, "additionalProperties"))
@@ -191,7 +191,7 @@ static void field_members(struct buf *out, const json_t *field, const char *tabl
 }
 
 /* What a field points to comes before its table. */
-static void field_tables(struct buf *out, const json_t *field, const char *table)
+static void gen_caps_field_tables(struct buf *out, const json_t *field, const char *table)
 {
 	const json_t *items = json_object_get(field, "items");
 	char name[GEN_PATH_MAX * 2];
@@ -200,20 +200,20 @@ static void field_tables(struct buf *out, const json_t *field, const char *table
 		items = json_object_get(field, "additionalProperties");
 	if (items) {
 		snprintf(name, sizeof(name), "%s_items", table);
-		field_tables(out, items, name);
+		gen_caps_field_tables(out, items, name);
 		buf_addf(out, "static const struct schema_field %s = {\n\t\t.name = \"\",\n", name);
-		field_members(out, items, name);
+		gen_caps_field_members(out, items, name);
 		buf_adds(out, "};\n\n");
 	}
 	if (json_object_get(field, "enum")) {
 		snprintf(name, sizeof(name), "%s_enum", table);
-		string_list(out, name, json_object_get(field, "enum"));
+		gen_caps_string_list(out, name, json_object_get(field, "enum"));
 	}
 	if (json_object_get(field, "x-also"))
-		also_list(out, table, json_object_get(field, "x-also"));
+		gen_caps_also_list(out, table, json_object_get(field, "x-also"));
 }
 
-static bool is_required(const json_t *schema, const char *name)
+static bool gen_caps_is_required(const json_t *schema, const char *name)
 {
 	json_t *one;
 	size_t i;
@@ -224,7 +224,7 @@ static bool is_required(const json_t *schema, const char *name)
 	return false;
 }
 
-static void input_table(struct buf *out, const json_t *cap, const char *c_name)
+static void gen_caps_input_table(struct buf *out, const json_t *cap, const char *c_name)
 {
 	const json_t *schema = json_object_get(cap, "inputSchema");
 	json_t *properties = json_object_get(schema, "properties"), *field;
@@ -233,17 +233,17 @@ static void input_table(struct buf *out, const json_t *cap, const char *c_name)
 
 	json_object_foreach(properties, name, field) {
 		snprintf(table, sizeof(table), "%s_%s", c_name, name);
-		field_tables(out, field, table);
+		gen_caps_field_tables(out, field, table);
 	}
 	snprintf(table, sizeof(table), "%s_unsupported", c_name);
-	string_list(out, table, json_object_get(cap, "unsupported"));
+	gen_caps_string_list(out, table, json_object_get(cap, "unsupported"));
 	buf_addf(out, "static const struct schema_field %s_fields[] = {\n", c_name);
 	json_object_foreach(properties, name, field) {
 		snprintf(table, sizeof(table), "%s_%s", c_name, name);
 		buf_addf(out, "\t{\n\t\t.name = \"%s\",\n", name);
-		if (is_required(schema, name))
+		if (gen_caps_is_required(schema, name))
 			buf_adds(out, "\t\t.required = true,\n");
-		field_members(out, field, table);
+		gen_caps_field_members(out, field, table);
 		buf_adds(out, "\t},\n");
 	}
 	buf_addf(out, "\t{ .name = NULL }\n};\n\n"
@@ -251,7 +251,7 @@ static void input_table(struct buf *out, const json_t *cap, const char *c_name)
 		 c_name, c_name, c_name);
 }
 
-static void row_flags(struct buf *out, const json_t *cap)
+static void gen_caps_row_flags(struct buf *out, const json_t *cap)
 {
 	char flag[GEN_PATH_MAX];
 	json_t *one;
@@ -269,18 +269,18 @@ static void row_flags(struct buf *out, const json_t *cap)
  * What tools/list shows of a result. Some clients check the structured content of
  * errors too: they must find `error` allowed there, and nothing else required.
  */
-static void output_literal(struct buf *out, const json_t *schema)
+static void gen_caps_output_literal(struct buf *out, const json_t *schema)
 {
 	json_t *shown = json_deep_copy(schema);
 
 	json_object_del(shown, "required");
 	json_object_set_new(json_object_get(shown, "properties"), "error",
 			    json_pack("{s:s}", "type", "object"));
-	json_literal(out, shown, 3);
+	gen_caps_json_literal(out, shown, 3);
 	json_decref(shown);
 }
 
-static void row(struct buf *out, const json_t *cap, const char *c_name)
+static void gen_caps_row(struct buf *out, const json_t *cap, const char *c_name)
 {
 	static const char *const texts[] = { "title", "description", "version" };
 	static const char *const shapes[][2] = {
@@ -289,24 +289,24 @@ static void row(struct buf *out, const json_t *cap, const char *c_name)
 	};
 	char tier[GEN_PATH_MAX];
 
-	gen_upper(member(cap, "tier"), tier);
-	buf_addf(out, "\t{\n\t\t.name = \"%s\",\n\t\t.tool_name = \"%s\",\n", member(cap, "name"),
-		 c_name);
+	gen_upper(gen_caps_member(cap, "tier"), tier);
+	buf_addf(out, "\t{\n\t\t.name = \"%s\",\n\t\t.tool_name = \"%s\",\n",
+		 gen_caps_member(cap, "name"), c_name);
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
 		buf_addf(out, "\t\t.%s = ", texts[i]);
-		gen_literal(out, member(cap, texts[i]), 3);
+		gen_literal(out, gen_caps_member(cap, texts[i]), 3);
 		buf_adds(out, ",\n");
 	}
 	buf_addf(out, "\t\t.tier = TIER_%s,\n", tier);
-	row_flags(out, cap);
+	gen_caps_row_flags(out, cap);
 	buf_addf(out, "\t\t.input = &%s_input,\n", c_name);
 	for (size_t i = 0; i < COUNT_OF(shapes); i++) {
 		buf_addf(out, "\t\t.%s =\n\t\t\t", shapes[i][0]);
-		json_literal(out, json_object_get(cap, shapes[i][1]), 3);
+		gen_caps_json_literal(out, json_object_get(cap, shapes[i][1]), 3);
 		buf_adds(out, ",\n");
 	}
 	buf_adds(out, "\t\t.output_json =\n\t\t\t");
-	output_literal(out, json_object_get(cap, "outputSchema"));
+	gen_caps_output_literal(out, json_object_get(cap, "outputSchema"));
 	buf_adds(out, ",\n");
 	buf_addf(out, "\t\t.ops = &cap_%s,\n\t},\n", c_name);
 }
@@ -317,13 +317,13 @@ void gen_caps_c(const struct gen *g, struct buf *out)
 
 	buf_adds(out, HEADER "#include \"gen/caps.h\"\n\n#include <stddef.h>\n\n");
 	for (int i = 0; i < g->cap_count; i++) {
-		gen_c_name(member(g->caps[i], "name"), name);
-		input_table(out, g->caps[i], name);
+		gen_c_name(gen_caps_member(g->caps[i], "name"), name);
+		gen_caps_input_table(out, g->caps[i], name);
 	}
 	buf_adds(out, "const struct cap_row cap_rows[] = {\n");
 	for (int i = 0; i < g->cap_count; i++) {
-		gen_c_name(member(g->caps[i], "name"), name);
-		row(out, g->caps[i], name);
+		gen_c_name(gen_caps_member(g->caps[i], "name"), name);
+		gen_caps_row(out, g->caps[i], name);
 	}
 	buf_adds(out, "\t{ .name = NULL }\n};\n");
 }

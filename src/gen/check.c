@@ -14,7 +14,7 @@
 static const char *const types[] = { "string",	"integer", "number", "boolean",
 				     "array",	"object",  NULL };
 
-static void check_strings(const struct gen_at *at, const json_t *list)
+static void gen_check_strings(const struct gen_at *at, const json_t *list)
 {
 	size_t i;
 	json_t *value;
@@ -26,7 +26,7 @@ static void check_strings(const struct gen_at *at, const json_t *list)
 			gen_fail(at, "element %zu must be a string", i);
 }
 
-static void check_unique_name(const struct gen_at *at, const json_t *rows, size_t i)
+static void gen_check_unique_name(const struct gen_at *at, const json_t *rows, size_t i)
 {
 	const char *name = gen_str(at, json_array_get(rows, i), "name");
 
@@ -36,7 +36,7 @@ static void check_unique_name(const struct gen_at *at, const json_t *rows, size_
 }
 
 /* JSON-RPC's own codes, and those that MCP defines, may be used as they are defined. */
-static bool is_reserved(json_int_t code)
+static bool gen_check_is_reserved(json_int_t code)
 {
 	static const int defined[] = { -32700, -32603, -32602, -32601, -32600,
 				       -32002, -32021, -32022 };
@@ -64,13 +64,13 @@ void gen_check_errors(const struct gen *g)
 		snprintf(place, sizeof(place), "%zu", i);
 		at = gen_below(&file, place);
 		gen_only(&at, row, known);
-		check_unique_name(&at, g->errors, i);
+		gen_check_unique_name(&at, g->errors, i);
 		gen_str(&at, row, "hint");
 		gen_str(&at, row, "text");
 		code = gen_int(&at, row, "code");
 		if (!json_is_boolean(json_object_get(row, "retryable")))
 			gen_fail(&at, "\"retryable\" must be true or false");
-		if (is_reserved(code))
+		if (gen_check_is_reserved(code))
 			gen_fail(&at, "code %lld is reserved by JSON-RPC", (long long)code);
 		for (size_t k = 0; k < i; k++)
 			if (code == gen_int(&at, json_array_get(g->errors, k), "code"))
@@ -78,21 +78,21 @@ void gen_check_errors(const struct gen *g)
 	}
 }
 
-static void check_config_choices(const struct gen_at *at, const json_t *row)
+static void gen_check_config_choices(const struct gen_at *at, const json_t *row)
 {
 	const json_t *choices = json_object_get(row, "choices");
 	const char *fallback = gen_str(at, row, "default");
 	json_t *choice;
 	size_t i;
 
-	check_strings(at, choices);
+	gen_check_strings(at, choices);
 	json_array_foreach(choices, i, choice)
 		if (!strcmp(json_string_value(choice), fallback))
 			return;
 	gen_fail(at, "default \"%s\" is none of the choices", fallback);
 }
 
-static void check_config_row(const struct gen_at *at, json_t *row)
+static void gen_check_config_row(const struct gen_at *at, json_t *row)
 {
 	static const char *const known[] = { "name", "type", "default", "min", "max",
 					     "choices", "unit", "text", NULL };
@@ -111,7 +111,7 @@ static void check_config_row(const struct gen_at *at, json_t *row)
 		if (!json_is_boolean(fallback))
 			gen_fail(at, "default must be true or false");
 	} else if (!strcmp(type, "enum")) {
-		check_config_choices(at, row);
+		gen_check_config_choices(at, row);
 	} else if (!strcmp(type, "names")) {
 		if (!json_is_string(fallback))
 			gen_fail(at, "default must be a string");
@@ -134,13 +134,13 @@ void gen_check_config(const struct gen *g)
 
 		snprintf(place, sizeof(place), "%zu", i);
 		at = gen_below(&file, place);
-		check_unique_name(&at, g->config, i);
+		gen_check_unique_name(&at, g->config, i);
 		at = gen_below(&file, gen_str(&at, row, "name"));
-		check_config_row(&at, row);
+		gen_check_config_row(&at, row);
 	}
 }
 
-static bool has_type(const json_t *field, const char *name)
+static bool gen_check_has_type(const json_t *field, const char *name)
 {
 	const json_t *type = json_object_get(field, "type");
 	json_t *one;
@@ -154,7 +154,7 @@ static bool has_type(const json_t *field, const char *name)
 	return false;
 }
 
-static void check_type(const struct gen_at *at, const json_t *field, bool nullable)
+static void gen_check_type(const struct gen_at *at, const json_t *field, bool nullable)
 {
 	const json_t *type = json_object_get(field, "type");
 	json_t *one;
@@ -167,7 +167,7 @@ static void check_type(const struct gen_at *at, const json_t *field, bool nullab
 	}
 	if (!type)
 		gen_fail(at, "\"type\" is missing");
-	check_strings(at, type);
+	gen_check_strings(at, type);
 	json_array_foreach(type, i, one)
 		if (!str_is_listed(json_string_value(one), types) &&
 		    !(nullable && !strcmp(json_string_value(one), "null")))
@@ -175,7 +175,7 @@ static void check_type(const struct gen_at *at, const json_t *field, bool nullab
 }
 
 /* A bound must be of a field that has such a bound. */
-static void check_bounds_fit(const struct gen_at *at, const json_t *field)
+static void gen_check_bounds_fit(const struct gen_at *at, const json_t *field)
 {
 	static const struct {
 		const char *keyword, *type, *other;
@@ -191,16 +191,17 @@ static void check_bounds_fit(const struct gen_at *at, const json_t *field)
 	};
 
 	for (size_t i = 0; i < COUNT_OF(fits); i++)
-		if (json_object_get(field, fits[i].keyword) && !has_type(field, fits[i].type) &&
-		    !(fits[i].other && has_type(field, fits[i].other)))
+		if (json_object_get(field, fits[i].keyword) &&
+		    !gen_check_has_type(field, fits[i].type) &&
+		    !(fits[i].other && gen_check_has_type(field, fits[i].other)))
 			gen_fail(at, "\"%s\" does not go with this type", fits[i].keyword);
 	if (json_object_get(field, "minimum") && json_object_get(field, "exclusiveMinimum"))
 		gen_fail(at, "\"minimum\" and \"exclusiveMinimum\" exclude each other");
-	if (has_type(field, "array") && !json_object_get(field, "items"))
+	if (gen_check_has_type(field, "array") && !json_object_get(field, "items"))
 		gen_fail(at, "\"items\" is missing");
 }
 
-static bool number_fits(const json_t *field, double value)
+static bool gen_check_number_fits(const json_t *field, double value)
 {
 	const json_t *min = json_object_get(field, "minimum");
 	const json_t *above = json_object_get(field, "exclusiveMinimum");
@@ -211,7 +212,7 @@ static bool number_fits(const json_t *field, double value)
 	       !(max && value > json_number_value(max));
 }
 
-static bool is_in(const json_t *list, const json_t *value)
+static bool gen_check_is_in(const json_t *list, const json_t *value)
 {
 	json_t *one;
 	size_t i;
@@ -222,7 +223,7 @@ static bool is_in(const json_t *list, const json_t *value)
 	return false;
 }
 
-static void check_default(const struct gen_at *at, const json_t *field)
+static void gen_check_default(const struct gen_at *at, const json_t *field)
 {
 	const json_t *value = json_object_get(field, "default");
 	const json_t *choices = json_object_get(field, "enum");
@@ -231,23 +232,26 @@ static void check_default(const struct gen_at *at, const json_t *field)
 	if (!value)
 		return;
 	if (json_is_string(value))
-		ok = has_type(field, "string") && (!choices || is_in(choices, value));
+		ok = gen_check_has_type(field, "string") &&
+		     (!choices || gen_check_is_in(choices, value));
 	else if (json_is_integer(value))
-		ok = (has_type(field, "integer") || has_type(field, "number")) &&
-		     number_fits(field, json_number_value(value));
+		ok = (gen_check_has_type(field, "integer") ||
+		      gen_check_has_type(field, "number")) &&
+		     gen_check_number_fits(field, json_number_value(value));
 	else if (json_is_real(value))
-		ok = has_type(field, "number") && number_fits(field, json_number_value(value));
+		ok = gen_check_has_type(field, "number") &&
+		     gen_check_number_fits(field, json_number_value(value));
 	else if (json_is_boolean(value))
-		ok = has_type(field, "boolean");
+		ok = gen_check_has_type(field, "boolean");
 	else if (json_is_object(value))
-		ok = has_type(field, "object") && !json_object_size(value);
+		ok = gen_check_has_type(field, "object") && !json_object_size(value);
 	else
 		ok = false;
 	if (!ok)
 		gen_fail(at, "the default does not fit the type, the values or the bounds");
 }
 
-static void check_also(const struct gen_at *at, const json_t *field)
+static void gen_check_also(const struct gen_at *at, const json_t *field)
 {
 	json_t *also = json_object_get(field, "x-also"), *stands_for;
 	const char *name;
@@ -257,12 +261,12 @@ static void check_also(const struct gen_at *at, const json_t *field)
 	if (!json_is_object(also) || !json_object_get(field, "enum"))
 		gen_fail(at, "\"x-also\" must be an object beside \"enum\"");
 	json_object_foreach(also, name, stands_for)
-		if (!is_in(json_object_get(field, "enum"), stands_for))
+		if (!gen_check_is_in(json_object_get(field, "enum"), stands_for))
 			gen_fail(at, "\"x-also\": \"%s\" must stand for one of \"enum\"", name);
 }
 
 /* One parameter, or the element of an array or map. */
-static void check_field(const struct gen *g, const struct gen_at *at, json_t *field)
+static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t *field)
 {
 	static const char *const known[] = {
 		"type", "description", "default", "minimum", "maximum", "exclusiveMinimum",
@@ -274,12 +278,12 @@ static void check_field(const struct gen *g, const struct gen_at *at, json_t *fi
 	struct gen_at below;
 
 	gen_only(at, field, known);
-	check_type(at, field, false);
-	check_bounds_fit(at, field);
-	check_default(at, field);
-	check_also(at, field);
+	gen_check_type(at, field, false);
+	gen_check_bounds_fit(at, field);
+	gen_check_default(at, field);
+	gen_check_also(at, field);
 	if (json_object_get(field, "enum"))
-		check_strings(at, json_object_get(field, "enum"));
+		gen_check_strings(at, json_object_get(field, "enum"));
 	gen_str_or(at, field, "x-alias", NULL);
 	gen_str_or(at, field, "x-text", NULL);
 	if (gen_str_or(at, field, "x-default", NULL) && json_object_get(field, "default"))
@@ -294,15 +298,15 @@ static void check_field(const struct gen *g, const struct gen_at *at, json_t *fi
 		gen_fail(at, "\"x-error\": no error \"%s\" in errors.json", error);
 	if (json_object_get(field, "items")) {
 		below = gen_below(at, "items");
-		check_field(g, &below, json_object_get(field, "items"));
+		gen_check_field(g, &below, json_object_get(field, "items"));
 	}
 	if (json_object_get(field, "additionalProperties")) {
 		below = gen_below(at, "additionalProperties");
-		check_field(g, &below, json_object_get(field, "additionalProperties"));
+		gen_check_field(g, &below, json_object_get(field, "additionalProperties"));
 	}
 }
 
-static void check_required(const struct gen_at *at, const json_t *schema)
+static void gen_check_required(const struct gen_at *at, const json_t *schema)
 {
 	const json_t *required = json_object_get(schema, "required");
 	json_t *name;
@@ -310,14 +314,14 @@ static void check_required(const struct gen_at *at, const json_t *schema)
 
 	if (!required)
 		return;
-	check_strings(at, required);
+	gen_check_strings(at, required);
 	json_array_foreach(required, i, name)
 		if (!json_object_get(json_object_get(schema, "properties"),
 				     json_string_value(name)))
 			gen_fail(at, "\"required\": no property \"%s\"", json_string_value(name));
 }
 
-static void check_input(const struct gen *g, const struct gen_at *at, json_t *schema)
+static void gen_check_input(const struct gen *g, const struct gen_at *at, json_t *schema)
 {
 	static const char *const known[] = { "type", "properties", "required",
 					     "additionalProperties", NULL };
@@ -335,14 +339,14 @@ static void check_input(const struct gen *g, const struct gen_at *at, json_t *sc
 		gen_fail(&properties, "must be an object");
 	json_object_foreach(json_object_get(schema, "properties"), name, field) {
 		below = gen_below(&properties, name);
-		check_field(g, &below, field);
+		gen_check_field(g, &below, field);
 		gen_str(&below, field, "description");
 	}
-	check_required(at, schema);
+	gen_check_required(at, schema);
 }
 
 /* Results are written by hand and checked by the tests: any depth, few keywords. */
-static void check_output(const struct gen_at *at, json_t *schema)
+static void gen_check_output(const struct gen_at *at, json_t *schema)
 {
 	static const char *const known[] = { "type",  "properties", "required",
 					     "items", "description", "additionalProperties",
@@ -353,23 +357,23 @@ static void check_output(const struct gen_at *at, json_t *schema)
 	struct gen_at below;
 
 	gen_only(at, schema, known);
-	check_type(at, schema, true);
-	check_required(at, schema);
+	gen_check_type(at, schema, true);
+	gen_check_required(at, schema);
 	gen_str_or(at, schema, "x-text", NULL);
 	json_object_foreach(json_object_get(schema, "properties"), name, field) {
 		below = gen_below(at, name);
-		check_output(&below, field);
+		gen_check_output(&below, field);
 	}
 	for (size_t i = 0; i < COUNT_OF(deeper); i++) {
 		field = json_object_get(schema, deeper[i]);
 		if (!field || json_is_boolean(field))
 			continue;
 		below = gen_below(at, deeper[i]);
-		check_output(&below, field);
+		gen_check_output(&below, field);
 	}
 }
 
-static bool has_parameter(json_t *properties, const char *name)
+static bool gen_check_has_parameter(json_t *properties, const char *name)
 {
 	const char *property;
 	json_t *field;
@@ -383,7 +387,7 @@ static bool has_parameter(json_t *properties, const char *name)
 	return false;
 }
 
-static void check_examples(const struct gen_at *at, const json_t *cap)
+static void gen_check_examples(const struct gen_at *at, const json_t *cap)
 {
 	static const char *const known[] = { "comment", "params", NULL };
 	json_t *properties = json_object_get(json_object_get(cap, "inputSchema"), "properties");
@@ -399,12 +403,12 @@ static void check_examples(const struct gen_at *at, const json_t *cap)
 		if (!json_is_object(json_object_get(example, "params")))
 			gen_fail(at, "examples: \"params\" must be an object");
 		json_object_foreach(json_object_get(example, "params"), name, value)
-			if (!has_parameter(properties, name))
+			if (!gen_check_has_parameter(properties, name))
 				gen_fail(at, "examples: no parameter \"%s\"", name);
 	}
 }
 
-static void check_lists(const struct gen *g, const struct gen_at *at, const json_t *cap)
+static void gen_check_lists(const struct gen *g, const struct gen_at *at, const json_t *cap)
 {
 	static const char *const flags[] = { "command", "starts", "long", "ends", NULL };
 	json_t *properties = json_object_get(json_object_get(cap, "inputSchema"), "properties");
@@ -414,17 +418,18 @@ static void check_lists(const struct gen *g, const struct gen_at *at, const json
 	json_array_foreach(json_object_get(cap, "flags"), i, value)
 		if (!json_is_string(value) || !str_is_listed(json_string_value(value), flags))
 			gen_fail(at, "\"flags\": element %zu is not supported", i);
-	check_strings(at, json_object_get(cap, "errors"));
+	gen_check_strings(at, json_object_get(cap, "errors"));
 	json_array_foreach(json_object_get(cap, "errors"), i, value)
 		if (!gen_is_error(g, json_string_value(value)))
 			gen_fail(at, "\"errors\": no error \"%s\" in errors.json",
 				 json_string_value(value));
 	json_array_foreach(json_object_get(cap, "unsupported"), i, value)
-		if (!json_is_string(value) || has_parameter(properties, json_string_value(value)))
+		if (!json_is_string(value) ||
+		    gen_check_has_parameter(properties, json_string_value(value)))
 			gen_fail(at, "\"unsupported\": element %zu is no name, or is supported", i);
 }
 
-static void check_annotations(const struct gen_at *at, json_t *annotations)
+static void gen_check_annotations(const struct gen_at *at, json_t *annotations)
 {
 	static const char *const known[] = { "readOnlyHint", "destructiveHint", "idempotentHint",
 					     "openWorldHint", NULL };
@@ -437,7 +442,7 @@ static void check_annotations(const struct gen_at *at, json_t *annotations)
 			gen_fail(at, "\"%s\" must be true or false", name);
 }
 
-static void check_tier(const struct gen_at *at, const json_t *cap)
+static void gen_check_tier(const struct gen_at *at, const json_t *cap)
 {
 	static const char *const tiers[] = { "autonomous", "notify", "confirm", "deny", NULL };
 
@@ -462,15 +467,15 @@ void gen_check_cap(const struct gen *g, const char *file, json_t *cap)
 	gen_str(&at, cap, "description");
 	gen_str(&at, cap, "version");
 	gen_int(&at, cap, "order");
-	check_tier(&at, cap);
+	gen_check_tier(&at, cap);
 	below = gen_below(&at, "inputSchema");
-	check_input(g, &below, json_object_get(cap, "inputSchema"));
+	gen_check_input(g, &below, json_object_get(cap, "inputSchema"));
 	below = gen_below(&at, "outputSchema");
 	if (strcmp(gen_str(&below, json_object_get(cap, "outputSchema"), "type"), "object") != 0)
 		gen_fail(&below, "type must be \"object\"");
-	check_output(&below, json_object_get(cap, "outputSchema"));
+	gen_check_output(&below, json_object_get(cap, "outputSchema"));
 	below = gen_below(&at, "annotations");
-	check_annotations(&below, json_object_get(cap, "annotations"));
-	check_lists(g, &at, cap);
-	check_examples(&at, cap);
+	gen_check_annotations(&below, json_object_get(cap, "annotations"));
+	gen_check_lists(g, &at, cap);
+	gen_check_examples(&at, cap);
 }

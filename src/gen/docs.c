@@ -9,23 +9,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *member(const json_t *object, const char *name)
+static const char *gen_docs_member(const json_t *object, const char *name)
 {
 	return json_string_value(json_object_get(object, name));
 }
 
 /* The whole meaning of a parameter or result member. */
-static const char *meaning(const json_t *field)
+static const char *gen_docs_meaning(const json_t *field)
 {
-	const char *text = member(field, "x-text");
+	const char *text = gen_docs_member(field, "x-text");
 
 	if (!text)
-		text = member(field, "description");
+		text = gen_docs_member(field, "description");
 	return text ? text : "";
 }
 
 /* Text inside a table cell. */
-static void cell(struct buf *out, const char *text)
+static void gen_docs_cell(struct buf *out, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '|')
@@ -34,15 +34,15 @@ static void cell(struct buf *out, const char *text)
 	}
 }
 
-static void compact(struct buf *out, const json_t *value)
+static void gen_docs_compact(struct buf *out, const json_t *value)
 {
 	char *text = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
 
-	cell(out, text);
+	gen_docs_cell(out, text);
 	free(text);
 }
 
-static void type_names(struct buf *out, const json_t *field)
+static void gen_docs_type_names(struct buf *out, const json_t *field)
 {
 	const json_t *type = json_object_get(field, "type");
 	const json_t *items = json_object_get(field, "items");
@@ -57,12 +57,12 @@ static void type_names(struct buf *out, const json_t *field)
 		buf_addf(out, "%s%s", i ? " or " : "", json_string_value(one));
 	if (json_is_object(items)) {
 		buf_adds(out, " of ");
-		type_names(out, items);
+		gen_docs_type_names(out, items);
 	}
 }
 
 /* "4194304" as "4 MiB" where it is a whole number of such units. */
-static void size_text(struct buf *out, json_int_t value, const char *unit)
+static void gen_docs_size_text(struct buf *out, json_int_t value, const char *unit)
 {
 	static const char *const units[] = { "GiB", "MiB", "KiB" };
 
@@ -77,7 +77,7 @@ static void size_text(struct buf *out, json_int_t value, const char *unit)
 	buf_addf(out, "%lld", (long long)value);
 }
 
-static void bounds(struct buf *out, const json_t *field)
+static void gen_docs_bounds(struct buf *out, const json_t *field)
 {
 	static const struct {
 		const char *keyword, *before, *after;
@@ -103,15 +103,15 @@ static void bounds(struct buf *out, const json_t *field)
 		if (!value)
 			continue;
 		buf_addf(out, "%s%s", comma, parts[i].before);
-		compact(out, value);
+		gen_docs_compact(out, value);
 		buf_adds(out, parts[i].after);
 		comma = ", ";
 	}
-	if (member(field, "x-unit"))
-		buf_addf(out, "%s%s", *comma ? " " : "", member(field, "x-unit"));
+	if (gen_docs_member(field, "x-unit"))
+		buf_addf(out, "%s%s", *comma ? " " : "", gen_docs_member(field, "x-unit"));
 }
 
-static bool is_required(const json_t *schema, const char *name)
+static bool gen_docs_is_required(const json_t *schema, const char *name)
 {
 	json_t *one;
 	size_t i;
@@ -122,7 +122,7 @@ static bool is_required(const json_t *schema, const char *name)
 	return false;
 }
 
-static void parameters(struct buf *out, const json_t *schema)
+static void gen_docs_parameters(struct buf *out, const json_t *schema)
 {
 	json_t *field;
 	const char *name;
@@ -135,30 +135,30 @@ static void parameters(struct buf *out, const json_t *schema)
 		      "|---|---|---|---|---|\n");
 	json_object_foreach(json_object_get(schema, "properties"), name, field) {
 		buf_addf(out, "| `%s`", name);
-		if (member(field, "x-alias"))
-			buf_addf(out, " (alias `%s`)", member(field, "x-alias"));
+		if (gen_docs_member(field, "x-alias"))
+			buf_addf(out, " (alias `%s`)", gen_docs_member(field, "x-alias"));
 		buf_adds(out, " | ");
-		type_names(out, field);
+		gen_docs_type_names(out, field);
 		buf_adds(out, " | ");
-		if (is_required(schema, name)) {
+		if (gen_docs_is_required(schema, name)) {
 			buf_adds(out, "required");
 		} else if (json_object_get(field, "default")) {
 			buf_addc(out, '`');
-			compact(out, json_object_get(field, "default"));
+			gen_docs_compact(out, json_object_get(field, "default"));
 			buf_addc(out, '`');
-		} else if (member(field, "x-default")) {
-			cell(out, member(field, "x-default"));
+		} else if (gen_docs_member(field, "x-default")) {
+			gen_docs_cell(out, gen_docs_member(field, "x-default"));
 		}
 		buf_adds(out, " | ");
-		bounds(out, field);
+		gen_docs_bounds(out, field);
 		buf_adds(out, " | ");
-		cell(out, meaning(field));
+		gen_docs_cell(out, gen_docs_meaning(field));
 		buf_adds(out, " |\n");
 	}
 	buf_addc(out, '\n');
 }
 
-static void results(struct buf *out, const json_t *schema)
+static void gen_docs_results(struct buf *out, const json_t *schema)
 {
 	json_t *field;
 	const char *name;
@@ -166,17 +166,18 @@ static void results(struct buf *out, const json_t *schema)
 	buf_adds(out, "| result | type | meaning |\n|---|---|---|\n");
 	json_object_foreach(json_object_get(schema, "properties"), name, field) {
 		buf_addf(out, "| `%s` | ", name);
-		type_names(out, field);
+		gen_docs_type_names(out, field);
 		buf_adds(out, " | ");
-		bounds(out, field);
-		buf_adds(out, json_object_get(field, "enum") && *meaning(field) ? "; " : "");
-		cell(out, meaning(field));
+		gen_docs_bounds(out, field);
+		buf_adds(out,
+			 json_object_get(field, "enum") && *gen_docs_meaning(field) ? "; " : "");
+		gen_docs_cell(out, gen_docs_meaning(field));
 		buf_adds(out, " |\n");
 	}
 	buf_addc(out, '\n');
 }
 
-static void name_list(struct buf *out, const char *title, const json_t *list)
+static void gen_docs_name_list(struct buf *out, const char *title, const json_t *list)
 {
 	json_t *one;
 	size_t i;
@@ -189,30 +190,32 @@ static void name_list(struct buf *out, const char *title, const json_t *list)
 	buf_adds(out, ".\n\n");
 }
 
-static void capability(struct buf *out, const json_t *cap)
+static void gen_docs_capability(struct buf *out, const json_t *cap)
 {
 	json_t *example;
 	size_t i;
 
-	buf_addf(out, "### %s\n\n%s\n\nVersion %s, tier %s.\n\n", member(cap, "name"),
-		 member(cap, "description"), member(cap, "version"), member(cap, "tier"));
-	parameters(out, json_object_get(cap, "inputSchema"));
-	results(out, json_object_get(cap, "outputSchema"));
-	name_list(out, "Errors:", json_object_get(cap, "errors"));
-	name_list(out, "Not supported yet, refused by name:", json_object_get(cap, "unsupported"));
+	buf_addf(out, "### %s\n\n%s\n\nVersion %s, tier %s.\n\n", gen_docs_member(cap, "name"),
+		 gen_docs_member(cap, "description"), gen_docs_member(cap, "version"),
+		 gen_docs_member(cap, "tier"));
+	gen_docs_parameters(out, json_object_get(cap, "inputSchema"));
+	gen_docs_results(out, json_object_get(cap, "outputSchema"));
+	gen_docs_name_list(out, "Errors:", json_object_get(cap, "errors"));
+	gen_docs_name_list(
+		out, "Not supported yet, refused by name:", json_object_get(cap, "unsupported"));
 	buf_adds(out, "Examples:\n\n");
 	json_array_foreach(json_object_get(cap, "examples"), i, example) {
 		char *params = json_dumps(json_object_get(example, "params"), JSON_COMPACT);
 
-		buf_addf(out, "- %s\n  `%s`\n", member(example, "comment"), params);
+		buf_addf(out, "- %s\n  `%s`\n", gen_docs_member(example, "comment"), params);
 		free(params);
 	}
 	buf_addc(out, '\n');
 }
 
-static void option_bounds(struct buf *out, const json_t *row)
+static void gen_docs_option_bounds(struct buf *out, const json_t *row)
 {
-	const char *unit = member(row, "unit");
+	const char *unit = gen_docs_member(row, "unit");
 	json_t *choice;
 	size_t i;
 
@@ -220,14 +223,14 @@ static void option_bounds(struct buf *out, const json_t *row)
 		buf_addf(out, "%s%s", i ? ", " : "", json_string_value(choice));
 	if (!json_object_get(row, "min"))
 		return;
-	size_text(out, json_integer_value(json_object_get(row, "min")), unit);
+	gen_docs_size_text(out, json_integer_value(json_object_get(row, "min")), unit);
 	buf_adds(out, " … ");
-	size_text(out, json_integer_value(json_object_get(row, "max")), unit);
+	gen_docs_size_text(out, json_integer_value(json_object_get(row, "max")), unit);
 	if (unit && strcmp(unit, "bytes") != 0)
 		buf_addf(out, " %s", unit);
 }
 
-static void options(struct buf *out, const json_t *config)
+static void gen_docs_options(struct buf *out, const json_t *config)
 {
 	json_t *row;
 	size_t i;
@@ -240,17 +243,19 @@ static void options(struct buf *out, const json_t *config)
 		const json_t *value = json_object_get(row, "default");
 		const char *text = json_string_value(value);
 
-		buf_addf(out, "| `%s` | %s | ", member(row, "name"), member(row, "type"));
+		buf_addf(out, "| `%s` | %s | ", gen_docs_member(row, "name"),
+			 gen_docs_member(row, "type"));
 		if (json_is_integer(value))
-			size_text(out, json_integer_value(value), member(row, "unit"));
+			gen_docs_size_text(out, json_integer_value(value),
+					   gen_docs_member(row, "unit"));
 		else if (text)
 			buf_adds(out, *text ? text : "none");
 		else
-			compact(out, value);
+			gen_docs_compact(out, value);
 		buf_adds(out, " | ");
-		option_bounds(out, row);
+		gen_docs_option_bounds(out, row);
 		buf_adds(out, " | ");
-		cell(out, member(row, "text"));
+		gen_docs_cell(out, gen_docs_member(row, "text"));
 		buf_adds(out, " |\n");
 	}
 }
@@ -263,18 +268,18 @@ void gen_reference(const struct gen *g, struct buf *out)
 	buf_adds(out, "# Reference\n\nGenerated from `schema/` (`make docs`); do not edit. "
 		 "What is behind it: [protocol.md](protocol.md).\n\n## Capabilities\n\n");
 	for (int c = 0; c < g->cap_count; c++)
-		capability(out, g->caps[c]);
+		gen_docs_capability(out, g->caps[c]);
 	buf_adds(out, "## Errors\n\n| type | code | retry can help | when | hint |\n"
 		 "|---|---|---|---|---|\n");
 	json_array_foreach(g->errors, i, row) {
-		buf_addf(out, "| `%s` | %lld | %s | ", member(row, "name"),
+		buf_addf(out, "| `%s` | %lld | %s | ", gen_docs_member(row, "name"),
 			 (long long)json_integer_value(json_object_get(row, "code")),
 			 json_is_true(json_object_get(row, "retryable")) ? "yes" : "no");
-		cell(out, member(row, "text"));
+		gen_docs_cell(out, gen_docs_member(row, "text"));
 		buf_adds(out, " | ");
-		cell(out, member(row, "hint"));
+		gen_docs_cell(out, gen_docs_member(row, "hint"));
 		buf_adds(out, " |\n");
 	}
 	buf_addc(out, '\n');
-	options(out, g->config);
+	gen_docs_options(out, g->config);
 }

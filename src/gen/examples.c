@@ -8,7 +8,7 @@
 #include "blocklist/blocklist.h"
 #include "blocklist/command/table.h"
 
-static int check(const struct blocklist_example *e)
+static int gen_examples_check(const struct blocklist_example *e)
 {
 	const struct blocklist_input in = { .command = e->command };
 	struct blocklist_verdict v;
@@ -29,6 +29,6 @@ int main(void)
 	int failed = 0;
 
 	for (unsigned i = 0; i < blocklist_example_count; i++)
-		failed += check(&blocklist_examples[i]);
+		failed += gen_examples_check(&blocklist_examples[i]);
 	return failed != 0;
 }

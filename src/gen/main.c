@@ -33,7 +33,7 @@ static const struct output {
 	{ "gen/reference.md", gen_reference },
 };
 
-static json_t *load(const struct gen *g, const char *file)
+static json_t *gen_load(const struct gen *g, const char *file)
 {
 	struct gen_at at = { .file = file };
 	char path[GEN_PATH_MAX * 2];
@@ -47,7 +47,7 @@ static json_t *load(const struct gen *g, const char *file)
 	return value;
 }
 
-static int is_cap_file(const struct dirent *entry)
+static int gen_is_cap_file(const struct dirent *entry)
 {
 	static const char *const others[] = { "errors.json", "config.json", "audit.json",
 						"blocklist.json" };
@@ -59,30 +59,30 @@ static int is_cap_file(const struct dirent *entry)
 	return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
 }
 
-static json_int_t cap_order(const json_t *cap)
+static json_int_t gen_cap_order(const json_t *cap)
 {
 	return json_integer_value(json_object_get(cap, "order"));
 }
 
 /* Read and check every capability, and keep them in the order of tools/list. */
-static void load_caps(struct gen *g)
+static void gen_load_caps(struct gen *g)
 {
 	struct gen_at at = { .file = g->schema_dir };
 	struct dirent **entries;
-	int n = scandir(g->schema_dir, &entries, is_cap_file, alphasort);
+	int n = scandir(g->schema_dir, &entries, gen_is_cap_file, alphasort);
 
 	if (n < 0)
 		gen_fail(&at, "%s", strerror(errno));
 	if (n > GEN_FILES_MAX)
 		gen_fail(&at, "more than %d capabilities", GEN_FILES_MAX);
 	for (int i = 0; i < n; i++) {
-		json_t *cap = load(g, entries[i]->d_name);
+		json_t *cap = gen_load(g, entries[i]->d_name);
 		int slot = g->cap_count;
 
 		gen_check_cap(g, entries[i]->d_name, cap);
 		at.file = entries[i]->d_name;
-		for (; slot > 0 && cap_order(g->caps[slot - 1]) >= cap_order(cap); slot--) {
-			if (cap_order(g->caps[slot - 1]) == cap_order(cap))
+		for (; slot > 0 && gen_cap_order(g->caps[slot - 1]) >= gen_cap_order(cap); slot--) {
+			if (gen_cap_order(g->caps[slot - 1]) == gen_cap_order(cap))
 				gen_fail(&at, "order is taken by %s",
 					 gen_str(&at, g->caps[slot - 1], "name"));
 			g->caps[slot] = g->caps[slot - 1];
@@ -95,7 +95,7 @@ static void load_caps(struct gen *g)
 }
 
 /* Every capability has an option with which the operator sets its tier; they come first. */
-static void add_tier_options(struct gen *g)
+static void gen_add_tier_options(struct gen *g)
 {
 	for (int i = 0; i < g->cap_count; i++) {
 		const char *name = gen_member(g->caps[i], "name");
@@ -110,7 +110,7 @@ static void add_tier_options(struct gen *g)
 }
 
 /* The names of all, in order, in @text in place of {capabilities}. */
-static json_t *with_names(const struct gen *g, const char *text)
+static json_t *gen_with_names(const struct gen *g, const char *text)
 {
 	static const char mark[] = "{capabilities}";
 	const char *at = strstr(text, mark);
@@ -127,16 +127,16 @@ static json_t *with_names(const struct gen *g, const char *text)
 	return value;
 }
 
-static void name_capabilities(struct gen *g)
+static void gen_name_capabilities(struct gen *g)
 {
 	json_t *row;
 	size_t i;
 
 	json_array_foreach(g->errors, i, row)
-		json_object_set_new(row, "hint", with_names(g, gen_member(row, "hint")));
+		json_object_set_new(row, "hint", gen_with_names(g, gen_member(row, "hint")));
 }
 
-static bool file_has(const char *path, const struct buf *content)
+static bool gen_file_has(const char *path, const struct buf *content)
 {
 	FILE *f = fopen(path, "rb");
 	char *have;
@@ -152,7 +152,7 @@ static bool file_has(const char *path, const struct buf *content)
 	return len;
 }
 
-static void make_folders(const char *path)
+static void gen_make_folders(const char *path)
 {
 	char folder[GEN_PATH_MAX * 2];
 
@@ -162,7 +162,8 @@ static void make_folders(const char *path)
 	}
 }
 
-static void write_output(const char *build_dir, const struct output *o, const struct buf *content)
+static void gen_write_output(const char *build_dir, const struct output *o,
+			     const struct buf *content)
 {
 	struct gen_at at = { .file = o->path };
 	char path[GEN_PATH_MAX * 2];
@@ -171,9 +172,9 @@ static void write_output(const char *build_dir, const struct output *o, const st
 	snprintf(path, sizeof(path), "%s/%s", build_dir, o->path);
 	if (content->full)
 		gen_fail(&at, "larger than %u bytes", OUTPUT_MAX);
-	if (file_has(path, content))
+	if (gen_file_has(path, content))
 		return;
-	make_folders(path);
+	gen_make_folders(path);
 	f = fopen(path, "wb");
 	if (!f || fwrite(content->data, 1, content->len, f) != content->len || fclose(f))
 		gen_fail(&at, "cannot write: %s", strerror(errno));
@@ -188,22 +189,22 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	g.schema_dir = argv[1];
-	g.errors = load(&g, "errors.json");
+	g.errors = gen_load(&g, "errors.json");
 	gen_check_errors(&g);
-	g.config = load(&g, "config.json");
+	g.config = gen_load(&g, "config.json");
 	gen_check_config(&g);
-	g.blocklist = load(&g, "blocklist.json");
+	g.blocklist = gen_load(&g, "blocklist.json");
 	gen_check_blocklist(&g);
-	load_caps(&g);
-	add_tier_options(&g);
-	name_capabilities(&g);
+	gen_load_caps(&g);
+	gen_add_tier_options(&g);
+	gen_name_capabilities(&g);
 
 	for (size_t i = 0; i < COUNT_OF(outputs); i++) {
 		struct buf content;
 
 		buf_init(&content, OUTPUT_MAX);
 		outputs[i].emit(&g, &content);
-		write_output(argv[2], &outputs[i], &content);
+		gen_write_output(argv[2], &outputs[i], &content);
 		buf_release(&content);
 	}
 	json_decref(g.errors);

@@ -6,12 +6,12 @@
 
 #define HEADER "/* Generated from schema/ by src/gen. */\n"
 
-static const char *member(const json_t *row, const char *name)
+static const char *gen_tables_member(const json_t *row, const char *name)
 {
 	return json_string_value(json_object_get(row, name));
 }
 
-static void literal_or_null(struct buf *out, const char *text, int tabs)
+static void gen_tables_literal_or_null(struct buf *out, const char *text, int tabs)
 {
 	if (text)
 		gen_literal(out, text, tabs);
@@ -28,7 +28,7 @@ void gen_errors_h(const struct gen *g, struct buf *out)
 	buf_adds(out, HEADER "#ifndef PROCPEN_GEN_ERRORS_H\n#define PROCPEN_GEN_ERRORS_H\n\n"
 		 "enum err_type {\n\tERR_NONE,\n");
 	json_array_foreach(g->errors, i, row) {
-		gen_snake_upper(member(row, "name"), name);
+		gen_snake_upper(gen_tables_member(row, "name"), name);
 		buf_addf(out, "\tERR_%s,\n", name);
 	}
 	buf_adds(out, "\tERR_COUNT\n};\n\n#endif\n");
@@ -43,10 +43,10 @@ void gen_errors_c(const struct gen *g, struct buf *out)
 		 "const struct err_row err_rows[ERR_COUNT] = {\n"
 		 "\t{ \"None\", 0, false, \"\" },\n");
 	json_array_foreach(g->errors, i, row) {
-		buf_addf(out, "\t{ \"%s\", %lld, %s,\n\t\t", member(row, "name"),
+		buf_addf(out, "\t{ \"%s\", %lld, %s,\n\t\t", gen_tables_member(row, "name"),
 			 (long long)json_integer_value(json_object_get(row, "code")),
 			 json_is_true(json_object_get(row, "retryable")) ? "true" : "false");
-		gen_literal(out, member(row, "hint"), 2);
+		gen_literal(out, gen_tables_member(row, "hint"), 2);
 		buf_adds(out, " },\n");
 	}
 	buf_adds(out, "};\n");
@@ -61,14 +61,14 @@ void gen_config_h(const struct gen *g, struct buf *out)
 	buf_adds(out, HEADER "#ifndef PROCPEN_GEN_CONFIG_H\n#define PROCPEN_GEN_CONFIG_H\n\n"
 		 "enum config_key {\n");
 	json_array_foreach(g->config, i, row) {
-		gen_upper(member(row, "name"), name);
+		gen_upper(gen_tables_member(row, "name"), name);
 		buf_addf(out, "\tCONFIG_%s,\n", name);
 	}
 	buf_adds(out, "\tCONFIG_COUNT\n};\n\n#endif\n");
 }
 
 /* The default as `--set name=...` would take it. */
-static void default_text(const json_t *row, struct buf *out)
+static void gen_tables_default_text(const json_t *row, struct buf *out)
 {
 	const json_t *value = json_object_get(row, "default");
 
@@ -80,26 +80,26 @@ static void default_text(const json_t *row, struct buf *out)
 		gen_literal(out, json_string_value(value), 2);
 }
 
-static void config_row(const json_t *row, size_t i, struct buf *out)
+static void gen_tables_config_row(const json_t *row, size_t i, struct buf *out)
 {
 	char name[GEN_PATH_MAX], type[GEN_PATH_MAX];
 
-	gen_upper(member(row, "name"), name);
-	gen_upper(member(row, "type"), type);
+	gen_upper(gen_tables_member(row, "name"), name);
+	gen_upper(gen_tables_member(row, "type"), type);
 	buf_addf(out, "\t[CONFIG_%s] = {\n\t\t.name = \"%s\",\n\t\t.type = CONFIG_%s,\n", name,
-		 member(row, "name"), type);
+		 gen_tables_member(row, "name"), type);
 	if (json_object_get(row, "min"))
 		buf_addf(out, "\t\t.min = %lld,\n\t\t.max = %lld,\n",
 			 (long long)json_integer_value(json_object_get(row, "min")),
 			 (long long)json_integer_value(json_object_get(row, "max")));
 	buf_adds(out, "\t\t.default_text = ");
-	default_text(row, out);
+	gen_tables_default_text(row, out);
 	if (json_object_get(row, "choices"))
 		buf_addf(out, ",\n\t\t.choices = choices_%zu", i);
 	buf_adds(out, ",\n\t\t.unit = ");
-	literal_or_null(out, member(row, "unit"), 2);
+	gen_tables_literal_or_null(out, gen_tables_member(row, "unit"), 2);
 	buf_adds(out, ",\n\t\t.text = ");
-	literal_or_null(out, member(row, "text"), 2);
+	gen_tables_literal_or_null(out, gen_tables_member(row, "text"), 2);
 	buf_adds(out, ",\n\t},\n");
 }
 
@@ -119,6 +119,6 @@ void gen_config_c(const struct gen *g, struct buf *out)
 	}
 	buf_adds(out, "\nconst struct config_row config_rows[CONFIG_COUNT] = {\n");
 	json_array_foreach(g->config, i, row)
-		config_row(row, i, out);
+		gen_tables_config_row(row, i, out);
 	buf_adds(out, "};\n");
 }
