@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-static int value_of(char c)
+static int base64_value_of(char c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';
@@ -28,7 +28,7 @@ char *base64_decode(const char *text, size_t len, size_t *out_len)
 		pad++;
 	out = mem_zalloc(len / 4 * 3 + 1);
 	for (size_t i = 0; i < len; i++) {
-		int value = i >= len - pad ? 0 : value_of(text[i]);
+		int value = i >= len - pad ? 0 : base64_value_of(text[i]);
 
 		if (value < 0) {
 			free(out);

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <time.h>
 
-static int64_t now_us(clockid_t which)
+static int64_t clock_now_us(clockid_t which)
 {
 	struct timespec t;
 
@@ -13,17 +13,17 @@ static int64_t now_us(clockid_t which)
 
 int64_t clock_mono_ms(void)
 {
-	return now_us(CLOCK_MONOTONIC) / 1000;
+	return clock_now_us(CLOCK_MONOTONIC) / 1000;
 }
 
 int64_t clock_mono_us(void)
 {
-	return now_us(CLOCK_MONOTONIC);
+	return clock_now_us(CLOCK_MONOTONIC);
 }
 
 int64_t clock_wall_ms(void)
 {
-	return now_us(CLOCK_REALTIME) / 1000;
+	return clock_now_us(CLOCK_REALTIME) / 1000;
 }
 
 void clock_wall_text(int64_t wall_ms, char out[CLOCK_TEXT_SIZE])

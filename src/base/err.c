@@ -7,8 +7,8 @@
 #include "base/utf8.h"
 
 /* printf into a fixed field; a text that does not fit is cut at a character. */
-__attribute__((format(printf, 3, 0)))
-static void format_cut(char *out, size_t size, const char *fmt, va_list ap)
+__attribute__((format(printf, 3, 0))) static void err_format_cut(char *out, size_t size,
+								 const char *fmt, va_list ap)
 {
 	int len = vsnprintf(out, size, fmt, ap);
 
@@ -34,7 +34,7 @@ int err_set(struct err *e, enum err_type type, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	format_cut(message, sizeof(message), fmt, ap);
+	err_format_cut(message, sizeof(message), fmt, ap);
 	va_end(ap);
 	return err_fill(e, type, 0, message);
 }
@@ -48,7 +48,7 @@ int err_sys(struct err *e, enum err_type type, int sys, const char *fmt, ...)
 
 	/* The reason is worth more than the end of a long message: keep room for it. */
 	va_start(ap, fmt);
-	format_cut(message, sizeof(message) - strlen(reason), fmt, ap);
+	err_format_cut(message, sizeof(message) - strlen(reason), fmt, ap);
 	va_end(ap);
 	strcat(message, reason);
 	return err_fill(e, type, sys, message);
@@ -59,7 +59,7 @@ int err_hint(struct err *e, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	format_cut(e->hint, sizeof(e->hint), fmt, ap);
+	err_format_cut(e->hint, sizeof(e->hint), fmt, ap);
 	va_end(ap);
 	return -1;
 }

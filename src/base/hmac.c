@@ -15,8 +15,8 @@ void hmac_digest(const void *bytes, size_t len, unsigned char out[HMAC_SIZE])
 }
 
 /* One of the two passes: the padded key, then the bytes. */
-static void pass(const unsigned char block[BLOCK], unsigned char pad, const void *bytes, size_t len,
-		 unsigned char out[HMAC_SIZE])
+static void hmac_pass(const unsigned char block[BLOCK], unsigned char pad, const void *bytes,
+		      size_t len, unsigned char out[HMAC_SIZE])
 {
 	unsigned char key[BLOCK];
 	SHA2_CTX ctx;
@@ -39,8 +39,8 @@ void hmac_sign(const void *key, size_t key_len, const void *bytes, size_t len,
 		hmac_digest(key, key_len, block);
 	else
 		memcpy(block, key, key_len);
-	pass(block, 0x36, bytes, len, inner);
-	pass(block, 0x5c, inner, sizeof(inner), out);
+	hmac_pass(block, 0x36, bytes, len, inner);
+	hmac_pass(block, 0x5c, inner, sizeof(inner), out);
 	explicit_bzero(block, sizeof(block));
 }
 
@@ -65,7 +65,7 @@ void hmac_hex(const unsigned char *bytes, size_t len, char *out)
 	*out = '\0';
 }
 
-static int digit(char c)
+static int hmac_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -75,7 +75,8 @@ static int digit(char c)
 int hmac_unhex(const char *text, unsigned char *bytes, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
-		int high = digit(text[2 * i]), low = high < 0 ? -1 : digit(text[2 * i + 1]);
+		int high = hmac_digit(text[2 * i]),
+		    low = high < 0 ? -1 : hmac_digit(text[2 * i + 1]);
 
 		if (low < 0)
 			return -1;

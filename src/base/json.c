@@ -22,7 +22,7 @@
 #define BOM "\xef\xbb\xbf"
 #define ESCAPE_LEN 6 /* of \\uhhhh */
 
-static size_t bom_len(const char *text, size_t len)
+static size_t json_text_bom_len(const char *text, size_t len)
 {
 	return len >= 3 && !memcmp(text, BOM, 3) ? 3 : 0;
 }
@@ -36,7 +36,7 @@ size_t json_skip_string(const char *text, size_t len, size_t at)
 }
 
 /* What parsing @text will cost, found without building anything: nesting, and how many values. */
-static void measure(const char *text, size_t len, int *depth_max, size_t *values)
+static void json_text_measure(const char *text, size_t len, int *depth_max, size_t *values)
 {
 	int depth = 0;
 
@@ -64,7 +64,7 @@ static void measure(const char *text, size_t len, int *depth_max, size_t *values
 	}
 }
 
-static bool is_our_rule(const json_error_t *error)
+static bool json_text_is_our_rule(const json_error_t *error)
 {
 	enum json_error_code code = json_error_code(error);
 
@@ -73,7 +73,7 @@ static bool is_our_rule(const json_error_t *error)
 	       !strncmp(error->text, "invalid Unicode '", strlen("invalid Unicode '"));
 }
 
-static size_t skip_digits(const char *text, size_t at)
+static size_t json_text_skip_digits(const char *text, size_t at)
 {
 	while (text[at] >= '0' && text[at] <= '9')
 		at++;
@@ -81,22 +81,22 @@ static size_t skip_digits(const char *text, size_t at)
 }
 
 /* Length of the number that stands at the start of @text (ended by a NUL); 0 if none does. */
-static size_t number_len(const char *text)
+static size_t json_text_number_len(const char *text)
 {
 	size_t at = text[0] == '-', start = at, digits;
 
-	at = text[at] == '0' ? at + 1 : skip_digits(text, at);
+	at = text[at] == '0' ? at + 1 : json_text_skip_digits(text, at);
 	if (at == start)
 		return 0;
 	if (text[at] == '.') {
-		digits = skip_digits(text, at + 1);
+		digits = json_text_skip_digits(text, at + 1);
 		if (digits == at + 1)
 			return 0;
 		at = digits;
 	}
 	if (text[at] == 'e' || text[at] == 'E') {
 		start = at + 1 + (text[at + 1] == '+' || text[at + 1] == '-');
-		digits = skip_digits(text, start);
+		digits = json_text_skip_digits(text, start);
 		if (digits == start)
 			return 0;
 		at = digits;
@@ -104,7 +104,7 @@ static size_t number_len(const char *text)
 	return at;
 }
 
-static bool out_of_range(const char *number, size_t len)
+static bool json_text_out_of_range(const char *number, size_t len)
 {
 	errno = 0;
 	if (memchr(number, '.', len) || memchr(number, 'e', len) || memchr(number, 'E', len))
@@ -114,7 +114,7 @@ static bool out_of_range(const char *number, size_t len)
 }
 
 /* The code unit of the escape \\uhhhh that starts @text (of at least six bytes), or -1. */
-static long code_unit(const char *text)
+static long json_text_code_unit(const char *text)
 {
 	char hex[5] = { 0 }, *end;
 	long unit;
@@ -126,12 +126,12 @@ static long code_unit(const char *text)
 	return end == hex + 4 && hex[0] != '+' && hex[0] != '-' && hex[0] != ' ' ? unit : -1;
 }
 
-static bool is_high(long unit)
+static bool json_text_is_high(long unit)
 {
 	return unit >= 0xd800 && unit <= 0xdbff;
 }
 
-static bool is_low(long unit)
+static bool json_text_is_low(long unit)
 {
 	return unit >= 0xdc00 && unit <= 0xdfff;
 }
@@ -140,7 +140,7 @@ static bool is_low(long unit)
  * Make every escaped NUL, and every half of a surrogate pair, in the string at @at
  * an escaped space; the place behind the string.
  */
-static size_t defuse_string(char *text, size_t len, size_t at)
+static size_t json_text_defuse_string(char *text, size_t len, size_t at)
 {
 	size_t end = json_skip_string(text, len, at);
 	long unit;
@@ -148,13 +148,13 @@ static size_t defuse_string(char *text, size_t len, size_t at)
 	for (at++; at + ESCAPE_LEN < end; at++) {
 		if (text[at] != '\\')
 			continue;
-		unit = code_unit(text + at);
-		if (is_high(unit) && at + 2 * ESCAPE_LEN < end &&
-		    is_low(code_unit(text + at + ESCAPE_LEN))) {
+		unit = json_text_code_unit(text + at);
+		if (json_text_is_high(unit) && at + 2 * ESCAPE_LEN < end &&
+		    json_text_is_low(json_text_code_unit(text + at + ESCAPE_LEN))) {
 			at += 2 * ESCAPE_LEN - 1;
 			continue;
 		}
-		if (!unit || is_high(unit) || is_low(unit))
+		if (!unit || json_text_is_high(unit) || json_text_is_low(unit))
 			memcpy(text + at + 2, "0020", 4);
 		at++; /* so that an escaped backslash does not start an escape */
 	}
@@ -165,18 +165,18 @@ static size_t defuse_string(char *text, size_t len, size_t at)
  * Parse without the rules that are ours: in a copy of the text an escaped NUL, or
  * half of a surrogate pair, is a space, and a number out of range is 0.
  */
-static json_t *parse_lenient(const char *text, size_t len)
+static json_t *json_text_parse_lenient(const char *text, size_t len)
 {
 	AUTO_FREE char *copy = mem_strndup(text, len);
 	size_t at = 0, number;
 
 	while (at < len) {
 		if (copy[at] == '"') {
-			at = defuse_string(copy, len, at);
+			at = json_text_defuse_string(copy, len, at);
 			continue;
 		}
-		number = number_len(copy + at);
-		if (number && out_of_range(copy + at, number)) {
+		number = json_text_number_len(copy + at);
+		if (number && json_text_out_of_range(copy + at, number)) {
 			memset(copy + at, ' ', number);
 			copy[at] = '0';
 		}
@@ -185,7 +185,7 @@ static json_t *parse_lenient(const char *text, size_t len)
 	return json_loadb(copy, len, JSON_ALLOW_NUL | JSON_DECODE_ANY, NULL);
 }
 
-static void explain(const json_error_t *error, char why[WHY_SIZE])
+static void json_text_explain(const json_error_t *error, char why[WHY_SIZE])
 {
 	/* The precision leaves room for the position. */
 	snprintf(why, WHY_SIZE, "%.120s (byte %d)", error->text, error->position);
@@ -194,7 +194,7 @@ static void explain(const json_error_t *error, char why[WHY_SIZE])
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
 			char why[WHY_SIZE], json_t **lenient)
 {
-	size_t bom = bom_len(text, len), values;
+	size_t bom = json_text_bom_len(text, len), values;
 	json_error_t error;
 	json_t *value;
 	int depth;
@@ -204,7 +204,7 @@ json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_f
 	if (lenient)
 		*lenient = NULL;
 	*fault = JSON_MALFORMED;
-	measure(text, len, &depth, &values);
+	json_text_measure(text, len, &depth, &values);
 	if (values > JSON_VALUES_MAX) {
 		*fault = JSON_REFUSED;
 		snprintf(why, WHY_SIZE, "more than %d values in one text", JSON_VALUES_MAX);
@@ -225,10 +225,10 @@ json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_f
 		*fault = JSON_OK;
 		return value;
 	}
-	explain(&error, why);
-	if (!is_our_rule(&error))
+	json_text_explain(&error, why);
+	if (!json_text_is_our_rule(&error))
 		return NULL;
-	value = parse_lenient(text, len);
+	value = json_text_parse_lenient(text, len);
 	if (value)
 		*fault = JSON_REFUSED;
 	if (lenient)
@@ -238,7 +238,7 @@ json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_f
 	return NULL;
 }
 
-static size_t skip_space(const char *text, size_t len, size_t at)
+static size_t json_text_skip_space(const char *text, size_t len, size_t at)
 {
 	while (at < len && strchr(" \t\r\n", text[at]) && text[at])
 		at++;
@@ -246,7 +246,7 @@ static size_t skip_space(const char *text, size_t len, size_t at)
 }
 
 /* The place behind the value that starts at @at. */
-static size_t skip_value(const char *text, size_t len, size_t at)
+static size_t json_text_skip_value(const char *text, size_t len, size_t at)
 {
 	int depth = 0;
 
@@ -272,7 +272,7 @@ static size_t skip_value(const char *text, size_t len, size_t at)
 }
 
 /* Does the string token @token (with its quotes) spell @name? */
-static bool spells(const char *token, size_t len, const char *name)
+static bool json_text_spells(const char *token, size_t len, const char *name)
 {
 	json_t *value;
 	bool same;
@@ -287,18 +287,18 @@ static bool spells(const char *token, size_t len, const char *name)
 
 const char *json_raw_member(const char *text, size_t len, const char *name, size_t *token_len)
 {
-	size_t at = skip_space(text, len, bom_len(text, len)), key, value, end;
+	size_t at = json_text_skip_space(text, len, json_text_bom_len(text, len)), key, value, end;
 
 	if (at >= len || text[at] != '{')
 		return NULL;
-	for (at++; at < len; at = skip_space(text, len, end) + 1) {
-		key = skip_space(text, len, at);
+	for (at++; at < len; at = json_text_skip_space(text, len, end) + 1) {
+		key = json_text_skip_space(text, len, at);
 		if (key >= len || text[key] != '"')
 			return NULL;
 		at = json_skip_string(text, len, key);
-		value = skip_space(text, len, skip_space(text, len, at) + 1);
-		end = skip_value(text, len, value);
-		if (value < len && spells(text + key, at - key, name)) {
+		value = json_text_skip_space(text, len, json_text_skip_space(text, len, at) + 1);
+		end = json_text_skip_value(text, len, value);
+		if (value < len && json_text_spells(text + key, at - key, name)) {
 			*token_len = end - value;
 			return text + value;
 		}
@@ -311,19 +311,19 @@ const char *json_raw_element(const char *text, size_t len, size_t *pos, size_t *
 	size_t at = *pos, start;
 
 	if (!at) {
-		at = skip_space(text, len, bom_len(text, len));
+		at = json_text_skip_space(text, len, json_text_bom_len(text, len));
 		if (at >= len || text[at] != '[')
 			return NULL;
 	}
 	/* Here @at stands on the bracket or comma before the element, or on the end. */
 	if (at >= len || text[at] == ']')
 		return NULL;
-	start = skip_space(text, len, at + 1);
+	start = json_text_skip_space(text, len, at + 1);
 	if (start >= len || text[start] == ']')
 		return NULL;
-	at = skip_value(text, len, start);
+	at = json_text_skip_value(text, len, start);
 	*element_len = at - start;
-	*pos = skip_space(text, len, at);
+	*pos = json_text_skip_space(text, len, at);
 	return text + start;
 }
 

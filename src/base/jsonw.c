@@ -23,7 +23,7 @@ void jsonw_init(struct jsonw *w, struct buf *out)
 }
 
 /* What comes before a value: a comma, and its key. */
-static void before_value(struct jsonw *w, const char *key)
+static void jsonw_before_value(struct jsonw *w, const char *key)
 {
 	int top = w->depth - 1;
 
@@ -42,24 +42,25 @@ static void before_value(struct jsonw *w, const char *key)
 }
 
 /* What comes before a value; @kind and @number are noted. */
-static void begin_value(struct jsonw *w, const char *key, enum outline_kind kind, int64_t number)
+static void jsonw_begin_value(struct jsonw *w, const char *key, enum outline_kind kind,
+			      int64_t number)
 {
-	before_value(w, key);
+	jsonw_before_value(w, key);
 	if (w->outline)
 		outline_open(w->outline, w->depth,
 			     &(struct outline_value){ .key = key, .kind = kind, .number = number,
 						      .json = w->out->len });
 }
 
-static void end_value(struct jsonw *w)
+static void jsonw_end_value(struct jsonw *w)
 {
 	if (w->outline)
 		outline_close(w->outline, w->depth, w->out->len);
 }
 
-static void open_container(struct jsonw *w, const char *key, char opener, char closer)
+static void jsonw_open_container(struct jsonw *w, const char *key, char opener, char closer)
 {
-	begin_value(w, key, opener == '{' ? OUTLINE_OBJECT : OUTLINE_ARRAY, 0);
+	jsonw_begin_value(w, key, opener == '{' ? OUTLINE_OBJECT : OUTLINE_ARRAY, 0);
 	BUG_IF(w->depth == JSONW_DEPTH_MAX);
 	w->need_comma[w->depth] = false;
 	w->closer[w->depth] = closer;
@@ -67,36 +68,36 @@ static void open_container(struct jsonw *w, const char *key, char opener, char c
 	buf_addc(w->out, opener);
 }
 
-static void close_container(struct jsonw *w, char closer)
+static void jsonw_close_container(struct jsonw *w, char closer)
 {
 	BUG_IF(w->in_string || !w->depth || w->closer[w->depth - 1] != closer);
 	w->depth--;
 	buf_addc(w->out, closer);
-	end_value(w);
+	jsonw_end_value(w);
 }
 
 void jsonw_object(struct jsonw *w, const char *key)
 {
-	open_container(w, key, '{', '}');
+	jsonw_open_container(w, key, '{', '}');
 }
 
 void jsonw_end_object(struct jsonw *w)
 {
-	close_container(w, '}');
+	jsonw_close_container(w, '}');
 }
 
 void jsonw_array(struct jsonw *w, const char *key)
 {
-	open_container(w, key, '[', ']');
+	jsonw_open_container(w, key, '[', ']');
 }
 
 void jsonw_end_array(struct jsonw *w)
 {
-	close_container(w, ']');
+	jsonw_close_container(w, ']');
 }
 
 /* All of the next eight bytes printable ASCII but quote and backslash? */
-static bool eight_plain(const char *s)
+static bool jsonw_eight_plain(const char *s)
 {
 	uint64_t v, quote, backslash, below, zero;
 
@@ -109,13 +110,13 @@ static bool eight_plain(const char *s)
 	return !((v | below | zero) & EACH_BYTE(0x80));
 }
 
-static bool is_plain(unsigned char c)
+static bool jsonw_is_plain(unsigned char c)
 {
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
 /* What the byte at @s becomes, which is neither plain nor part of a valid character. */
-static const char *replacement(unsigned char c, char text[8])
+static const char *jsonw_replacement(unsigned char c, char text[8])
 {
 	static const char letters[][3] = {
 		['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b", ['\f'] = "\\f",
@@ -137,23 +138,23 @@ static const char *replacement(unsigned char c, char text[8])
  * Copy the plain ASCII at the start of @s to @to, which has room for @len bytes
  * and seven more: whole words are copied before they are looked at.
  */
-static size_t copy_plain(char *to, const char *s, size_t len)
+static size_t jsonw_copy_plain(char *to, const char *s, size_t len)
 {
 	size_t at = 0;
 
 	for (; len - at >= 8; at += 8) {
 		memcpy(to + at, s + at, 8);
-		if (!eight_plain(s + at))
+		if (!jsonw_eight_plain(s + at))
 			break;
 	}
-	for (; at < len && is_plain((unsigned char)s[at]); at++)
+	for (; at < len && jsonw_is_plain((unsigned char)s[at]); at++)
 		to[at] = s[at];
 	return at;
 }
 
 /* The next character or ill-formed sequence that is not plain ASCII: its text and size. */
-static const char *next_special(const char *s, size_t len, size_t *used, size_t *size,
-				char text[8])
+static const char *jsonw_next_special(const char *s, size_t len, size_t *used, size_t *size,
+				      char text[8])
 {
 	const char *instead;
 
@@ -162,13 +163,13 @@ static const char *next_special(const char *s, size_t len, size_t *used, size_t 
 		*size = *used;
 		return s;
 	}
-	instead = replacement((unsigned char)*s, text);
+	instead = jsonw_replacement((unsigned char)*s, text);
 	*size = instead == text ? 6 : (unsigned char)*s >= 0x80 ? 3 : 2;
 	return instead;
 }
 
 /* Escape as much of @s as takes at most @budget bytes in @out; how much of @s that was. */
-static size_t escape(struct buf *out, const char *s, size_t len, size_t budget)
+static size_t jsonw_escape(struct buf *out, const char *s, size_t len, size_t budget)
 {
 	size_t at = 0, used, size, run, part;
 	const char *instead;
@@ -180,12 +181,12 @@ static size_t escape(struct buf *out, const char *s, size_t len, size_t budget)
 		room = buf_reserve(out, part + 8);
 		if (!room)
 			return at; /* the buffer says that it is full */
-		run = copy_plain(room, s + at, part);
+		run = jsonw_copy_plain(room, s + at, part);
 		buf_commit(out, run);
 		at += run;
 		budget -= run;
-		while (at < len && !is_plain((unsigned char)s[at])) {
-			instead = next_special(s + at, len - at, &used, &size, text);
+		while (at < len && !jsonw_is_plain((unsigned char)s[at])) {
+			instead = jsonw_next_special(s + at, len - at, &used, &size, text);
 			if (size > budget || buf_add(out, instead, size))
 				return at;
 			at += used;
@@ -201,12 +202,12 @@ size_t jsonw_escaped_size(const char *bytes, size_t len)
 	char text[8];
 
 	while (at < len) {
-		if (len - at >= 8 && eight_plain(bytes + at)) {
+		if (len - at >= 8 && jsonw_eight_plain(bytes + at)) {
 			used = size = 8;
-		} else if (is_plain((unsigned char)bytes[at])) {
+		} else if (jsonw_is_plain((unsigned char)bytes[at])) {
 			used = size = 1;
 		} else {
-			next_special(bytes + at, len - at, &used, &size, text);
+			jsonw_next_special(bytes + at, len - at, &used, &size, text);
 		}
 		at += used;
 		total += size;
@@ -216,7 +217,7 @@ size_t jsonw_escaped_size(const char *bytes, size_t len)
 
 void jsonw_open_str(struct jsonw *w, const char *key)
 {
-	begin_value(w, key, OUTLINE_TEXT, 0);
+	jsonw_begin_value(w, key, OUTLINE_TEXT, 0);
 	w->in_string = true;
 	buf_addc(w->out, '"');
 }
@@ -224,7 +225,7 @@ void jsonw_open_str(struct jsonw *w, const char *key)
 void jsonw_piece(struct jsonw *w, const char *bytes, size_t len)
 {
 	BUG_IF(!w->in_string);
-	escape(w->out, bytes, len, SIZE_MAX);
+	jsonw_escape(w->out, bytes, len, SIZE_MAX);
 	if (w->outline)
 		outline_add_text(w->outline, bytes, len);
 }
@@ -240,7 +241,7 @@ size_t jsonw_piece_upto(struct jsonw *w, const char *bytes, size_t len, size_t m
 	size_t written;
 
 	BUG_IF(!w->in_string);
-	written = escape(w->out, bytes, len, max_encoded);
+	written = jsonw_escape(w->out, bytes, len, max_encoded);
 	if (w->outline)
 		outline_add_text(w->outline, bytes, written);
 	return written;
@@ -251,7 +252,7 @@ void jsonw_close_str(struct jsonw *w)
 	BUG_IF(!w->in_string);
 	w->in_string = false;
 	buf_addc(w->out, '"');
-	end_value(w);
+	jsonw_end_value(w);
 }
 
 void jsonw_strn(struct jsonw *w, const char *key, const char *bytes, size_t len)
@@ -271,9 +272,9 @@ void jsonw_str(struct jsonw *w, const char *key, const char *text)
 
 void jsonw_int(struct jsonw *w, const char *key, int64_t value)
 {
-	begin_value(w, key, OUTLINE_INT, value);
+	jsonw_begin_value(w, key, OUTLINE_INT, value);
 	buf_addf(w->out, "%lld", (long long)value);
-	end_value(w);
+	jsonw_end_value(w);
 }
 
 void jsonw_double(struct jsonw *w, const char *key, double value)
@@ -286,42 +287,42 @@ void jsonw_double(struct jsonw *w, const char *key, double value)
 		if (!(strtod(text, NULL) < value) && !(strtod(text, NULL) > value))
 			break;
 	}
-	begin_value(w, key, OUTLINE_OTHER, 0);
+	jsonw_begin_value(w, key, OUTLINE_OTHER, 0);
 	buf_adds(w->out, text);
-	end_value(w);
+	jsonw_end_value(w);
 }
 
 void jsonw_bool(struct jsonw *w, const char *key, bool value)
 {
-	begin_value(w, key, OUTLINE_BOOL, value);
+	jsonw_begin_value(w, key, OUTLINE_BOOL, value);
 	buf_adds(w->out, value ? "true" : "false");
-	end_value(w);
+	jsonw_end_value(w);
 }
 
 void jsonw_null(struct jsonw *w, const char *key)
 {
-	begin_value(w, key, OUTLINE_NULL, 0);
+	jsonw_begin_value(w, key, OUTLINE_NULL, 0);
 	buf_adds(w->out, "null");
-	end_value(w);
+	jsonw_end_value(w);
 }
 
 void jsonw_raw(struct jsonw *w, const char *key, const char *json, size_t len)
 {
-	begin_value(w, key, OUTLINE_OTHER, 0);
+	jsonw_begin_value(w, key, OUTLINE_OTHER, 0);
 	buf_add(w->out, json, len);
-	end_value(w);
+	jsonw_end_value(w);
 }
 
-static int dump_piece(const char *bytes, size_t len, void *out)
+static int jsonw_dump_piece(const char *bytes, size_t len, void *out)
 {
 	return buf_add(out, bytes, len);
 }
 
 void jsonw_json(struct jsonw *w, const char *key, const json_t *value)
 {
-	begin_value(w, key, OUTLINE_OTHER, 0);
-	json_dump_callback(value, dump_piece, w->out, JSON_COMPACT | JSON_ENCODE_ANY);
-	end_value(w);
+	jsonw_begin_value(w, key, OUTLINE_OTHER, 0);
+	json_dump_callback(value, jsonw_dump_piece, w->out, JSON_COMPACT | JSON_ENCODE_ANY);
+	jsonw_end_value(w);
 }
 
 void jsonw_base64(struct jsonw *w, const void *bytes, size_t len)

@@ -17,7 +17,7 @@
 #define LINE_MAX_BYTES 2048
 #define TOLD_MAX_BYTES 80 /* both together less than PIPE_BUF */
 
-static ssize_t write_to_stderr(const void *bytes, size_t len)
+static ssize_t log_write_to_stderr(const void *bytes, size_t len)
 {
 	ssize_t done;
 
@@ -27,7 +27,7 @@ static ssize_t write_to_stderr(const void *bytes, size_t len)
 	return done;
 }
 
-static ssize_t (*write_some)(const void *bytes, size_t len) = write_to_stderr;
+static ssize_t (*write_some)(const void *bytes, size_t len) = log_write_to_stderr;
 
 void log_write_with(ssize_t (*writer)(const void *bytes, size_t len))
 {
@@ -43,7 +43,7 @@ static struct {
 static unsigned long lost; /* lines dropped since one was written */
 
 /* 0, or -1: nothing else may be written before it. */
-static int write_rest(void)
+static int log_write_rest(void)
 {
 	ssize_t done;
 
@@ -58,23 +58,23 @@ static int write_rest(void)
 }
 
 /* 0: it is written, or will be; -1: it was not even begun. */
-static int write_whole(const char *bytes, size_t len)
+static int log_write_whole(const char *bytes, size_t len)
 {
 	ssize_t done;
 
-	if (write_rest())
+	if (log_write_rest())
 		return -1;
 	done = write_some(bytes, len);
 	if (done <= 0)
 		return -1;
 	rest.len = len - (size_t)done;
 	memcpy(rest.bytes, bytes + done, rest.len);
-	write_rest();
+	log_write_rest();
 	return 0;
 }
 
 /* What was lost is told in the same write: there may be room for one only. */
-static void write_or_count(const char *line, size_t len)
+static void log_write_or_count(const char *line, size_t len)
 {
 	char bytes[TOLD_MAX_BYTES + LINE_MAX_BYTES];
 	int saved = errno, told = 0;
@@ -83,7 +83,7 @@ static void write_or_count(const char *line, size_t len)
 		told = snprintf(bytes, TOLD_MAX_BYTES, "procpen: warning: %lu line%s lost\n", lost,
 				lost == 1 ? " was" : "s were");
 	memcpy(bytes + told, line, len);
-	lost = write_whole(bytes, (size_t)told + len) ? lost + 1 : 0;
+	lost = log_write_whole(bytes, (size_t)told + len) ? lost + 1 : 0;
 	errno = saved;
 }
 
@@ -110,5 +110,5 @@ void log_line(enum log_level level, const char *fmt, ...)
 		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
 			line[i] = '?';
 	line[end++] = '\n';
-	write_or_count(line, end);
+	log_write_or_count(line, end);
 }

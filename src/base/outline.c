@@ -43,7 +43,7 @@ void outline_open(struct outline *o, int level, const struct outline_value *valu
 }
 
 /* Of a text that has grown long only its two ends stay. */
-static void trim(struct outline *o, const struct outline_value *v)
+static void outline_trim(struct outline *o, const struct outline_value *v)
 {
 	char *text = o->texts.data + v->text;
 	size_t kept = o->texts.len - v->text;
@@ -53,7 +53,7 @@ static void trim(struct outline *o, const struct outline_value *v)
 }
 
 /* Bytes at the start of @s that are whole characters, at most OUTLINE_KEEP. */
-static size_t well_formed(const char *s, size_t len)
+static size_t outline_well_formed(const char *s, size_t len)
 {
 	size_t at = 0, used;
 
@@ -67,14 +67,14 @@ static size_t well_formed(const char *s, size_t len)
 	return at;
 }
 
-static void keep(struct outline *o, const char *bytes, size_t len)
+static void outline_keep(struct outline *o, const char *bytes, size_t len)
 {
 	struct outline_value *v = &o->values[o->count - 1];
 
 	buf_add(&o->texts, bytes, len);
 	v->text_len += len;
 	if (o->texts.len - v->text > TRIM_AT)
-		trim(o, v);
+		outline_trim(o, v);
 }
 
 void outline_add_text(struct outline *o, const char *bytes, size_t len)
@@ -84,12 +84,12 @@ void outline_add_text(struct outline *o, const char *bytes, size_t len)
 	if (!o->in_text)
 		return;
 	while (at < len) {
-		used = well_formed(bytes + at, len - at);
+		used = outline_well_formed(bytes + at, len - at);
 		if (used) {
-			keep(o, bytes + at, used);
+			outline_keep(o, bytes + at, used);
 		} else {
 			utf8_next(bytes + at, len - at, &used);
-			keep(o, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
+			outline_keep(o, UTF8_REPLACEMENT, strlen(UTF8_REPLACEMENT));
 		}
 		at += used;
 	}
@@ -104,7 +104,7 @@ void outline_close(struct outline *o, int level, size_t json_end)
 	v = &o->values[o->open[level]];
 	v->json_len = json_end - v->json;
 	if (o->in_text && o->texts.len - v->text > 2 * OUTLINE_KEEP)
-		trim(o, v);
+		outline_trim(o, v);
 	o->in_text = false;
 }
 

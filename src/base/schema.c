@@ -19,7 +19,7 @@
 
 /* --- what a field takes, in words ------------------------------------------ */
 
-static void add_types(struct buf *out, const struct schema_field *f)
+static void schema_add_types(struct buf *out, const struct schema_field *f)
 {
 	static const char *const names[] = { "a string",  "an integer", "a number",
 					     "a boolean", "an array",	"an object" };
@@ -33,11 +33,11 @@ static void add_types(struct buf *out, const struct schema_field *f)
 	}
 	if (f->items) {
 		buf_adds(out, f->type & SCHEMA_ARRAY ? ", each element " : ", each value ");
-		add_types(out, f->items);
+		schema_add_types(out, f->items);
 	}
 }
 
-static void add_bounds(struct buf *out, const struct schema_field *f)
+static void schema_add_bounds(struct buf *out, const struct schema_field *f)
 {
 	if (f->has_min)
 		buf_addf(out, " %s %.15g", f->min_exclusive ? "greater than" : "at least", f->min);
@@ -59,11 +59,11 @@ static void add_bounds(struct buf *out, const struct schema_field *f)
 		buf_addf(out, ", at most %zu", f->max_items);
 }
 
-static void add_expected(struct buf *out, const struct schema_field *f)
+static void schema_add_expected(struct buf *out, const struct schema_field *f)
 {
 	if (!f->enums) {
-		add_types(out, f);
-		add_bounds(out, f);
+		schema_add_types(out, f);
+		schema_add_bounds(out, f);
 		return;
 	}
 	buf_adds(out, "one of ");
@@ -72,7 +72,7 @@ static void add_expected(struct buf *out, const struct schema_field *f)
 }
 
 /* A value as a message quotes it: short, and cut at a character. */
-static void add_value(struct buf *out, const json_t *value)
+static void schema_add_value(struct buf *out, const json_t *value)
 {
 	const char *text = json_string_value(value);
 	size_t len = json_string_length(value);
@@ -113,8 +113,8 @@ struct place {
 	char label[2 * NAME_MAX_LEN];   /* "args[3]", "timeout (given as timeout_ms)" */
 };
 
-static int bad_param(struct err *e, enum err_type type, const char *name, const char *message,
-		     const char *hint)
+static int schema_bad_param(struct err *e, enum err_type type, const char *name,
+			    const char *message, const char *hint)
 {
 	err_set(e, type, "%s", message);
 	err_hint(e, "%s", hint);
@@ -123,44 +123,44 @@ static int bad_param(struct err *e, enum err_type type, const char *name, const 
 }
 
 /* "limit must be <what f takes>, not <value>" with the field's whole description as hint. */
-static int bad_value(const struct place *p, const struct schema_field *f, const json_t *value,
-		     struct err *e)
+static int schema_bad_value(const struct place *p, const struct schema_field *f,
+			    const json_t *value, struct err *e)
 {
 	struct buf message, hint;
 
 	buf_init(&message, sizeof(e->message) - 1);
 	buf_init(&hint, HINT_MAX);
 	buf_addf(&message, "%s must be ", p->label);
-	add_expected(&message, f);
+	schema_add_expected(&message, f);
 	buf_adds(&message, ", not ");
-	add_value(&message, value);
+	schema_add_value(&message, value);
 	buf_addf(&hint, "%s takes ", p->top->name);
-	add_expected(&hint, p->top);
+	schema_add_expected(&hint, p->top);
 	buf_addc(&hint, '.');
-	bad_param(e, p->top->error ? p->top->error : ERR_INVALID_PARAMS, p->given, message.data,
-		  hint.data);
+	schema_bad_param(e, p->top->error ? p->top->error : ERR_INVALID_PARAMS, p->given,
+			 message.data, hint.data);
 	buf_release(&message);
 	buf_release(&hint);
 	return -1;
 }
 
-static int bad_string(const struct place *p, const char *problem, struct err *e)
+static int schema_bad_string(const struct place *p, const char *problem, struct err *e)
 {
 	char message[256];
 
 	snprintf(message, sizeof(message), "%s %s", p->label, problem);
-	return bad_param(e, p->top->error ? p->top->error : ERR_INVALID_PARAMS, p->given, message,
-			 "Strings are UTF-8 without NUL, within the named bound.");
+	return schema_bad_param(e, p->top->error ? p->top->error : ERR_INVALID_PARAMS, p->given,
+				message, "Strings are UTF-8 without NUL, within the named bound.");
 }
 
-static bool is_whole(const json_t *value)
+static bool schema_is_whole(const json_t *value)
 {
 	double v = json_real_value(value);
 
 	return json_is_real(value) && fabs(v) <= 9007199254740992.0 && !(floor(v) < v);
 }
 
-static unsigned type_of(const json_t *value)
+static unsigned schema_type_of(const json_t *value)
 {
 	switch (json_typeof(value)) {
 	case JSON_STRING:
@@ -168,7 +168,7 @@ static unsigned type_of(const json_t *value)
 	case JSON_INTEGER:
 		return SCHEMA_INTEGER | SCHEMA_NUMBER;
 	case JSON_REAL:
-		return SCHEMA_NUMBER | (is_whole(value) ? SCHEMA_INTEGER : 0);
+		return SCHEMA_NUMBER | (schema_is_whole(value) ? SCHEMA_INTEGER : 0);
 	case JSON_TRUE:
 	case JSON_FALSE:
 		return SCHEMA_BOOLEAN;
@@ -182,7 +182,7 @@ static unsigned type_of(const json_t *value)
 	return 0;
 }
 
-static size_t count_chars(const char *text, size_t len)
+static size_t schema_count_chars(const char *text, size_t len)
 {
 	size_t count = 0;
 
@@ -191,8 +191,8 @@ static size_t count_chars(const char *text, size_t len)
 	return count;
 }
 
-static int check_string(const struct place *p, const struct schema_field *f, const json_t *value,
-			struct err *e)
+static int schema_check_string(const struct place *p, const struct schema_field *f,
+			       const json_t *value, struct err *e)
 {
 	const char *text = json_string_value(value);
 	size_t len = json_string_length(value), chars;
@@ -200,27 +200,27 @@ static int check_string(const struct place *p, const struct schema_field *f, con
 
 	if (strlen(text) != len) {
 		snprintf(problem, sizeof(problem), "holds a NUL at byte %zu", strlen(text));
-		return bad_string(p, problem, e);
+		return schema_bad_string(p, problem, e);
 	}
 	if (len < f->min_bytes || (f->max_bytes && len > f->max_bytes)) {
 		snprintf(problem, sizeof(problem), "is %zu bytes long; it must be %s %zu", len,
 			 len < f->min_bytes ? "at least" : "at most",
 			 len < f->min_bytes ? f->min_bytes : f->max_bytes);
-		return bad_string(p, problem, e);
+		return schema_bad_string(p, problem, e);
 	}
 	if (!f->min_chars && !f->max_chars)
 		return 0;
-	chars = count_chars(text, len);
+	chars = schema_count_chars(text, len);
 	if (chars >= f->min_chars && (!f->max_chars || chars <= f->max_chars))
 		return 0;
 	snprintf(problem, sizeof(problem), "is %zu characters long; it must be %s %zu", chars,
 		 chars < f->min_chars ? "at least" : "at most",
 		 chars < f->min_chars ? f->min_chars : f->max_chars);
-	return bad_string(p, problem, e);
+	return schema_bad_string(p, problem, e);
 }
 
 /* The canonical text when @text is one of the values or stands for one; else NULL. */
-static const char *find_enum(const struct schema_field *f, const char *text)
+static const char *schema_find_enum(const struct schema_field *f, const char *text)
 {
 	for (size_t i = 0; f->enums[i]; i++)
 		if (!strcmp(f->enums[i], text))
@@ -231,7 +231,7 @@ static const char *find_enum(const struct schema_field *f, const char *text)
 	return NULL;
 }
 
-static bool in_bounds(const struct schema_field *f, double v)
+static bool schema_in_bounds(const struct schema_field *f, double v)
 {
 	if (f->has_min && (v < f->min || (f->min_exclusive && !(v > f->min))))
 		return false;
@@ -242,36 +242,36 @@ static bool in_bounds(const struct schema_field *f, double v)
  * Check what is no container. *@normal: a new reference to what the value is
  * replaced by, or NULL when it stays.
  */
-static int check_scalar(const struct place *p, const struct schema_field *f, const json_t *value,
-			json_t **normal, struct err *e)
+static int schema_check_scalar(const struct place *p, const struct schema_field *f,
+			       const json_t *value, json_t **normal, struct err *e)
 {
 	*normal = NULL;
-	if (!(type_of(value) & f->type))
-		return bad_value(p, f, value, e);
+	if (!(schema_type_of(value) & f->type))
+		return schema_bad_value(p, f, value, e);
 	if (json_is_string(value)) {
 		const char *found;
 
-		if (check_string(p, f, value, e))
+		if (schema_check_string(p, f, value, e))
 			return -1;
 		if (!f->enums)
 			return 0;
-		found = find_enum(f, json_string_value(value));
+		found = schema_find_enum(f, json_string_value(value));
 		if (!found)
-			return bad_value(p, f, value, e);
+			return schema_bad_value(p, f, value, e);
 		if (strcmp(found, json_string_value(value)) != 0)
 			*normal = json_string(found);
 	}
 	if (json_is_number(value)) {
-		if (!in_bounds(f, json_number_value(value)))
-			return bad_value(p, f, value, e);
+		if (!schema_in_bounds(f, json_number_value(value)))
+			return schema_bad_value(p, f, value, e);
 		if (json_is_real(value) && !(f->type & SCHEMA_NUMBER))
 			*normal = json_integer((json_int_t)json_real_value(value));
 	}
 	return 0;
 }
 
-static int check_elements(const struct place *p, const struct schema_field *f, json_t *array,
-			  struct err *e)
+static int schema_check_elements(const struct place *p, const struct schema_field *f, json_t *array,
+				 struct err *e)
 {
 	struct place below = *p;
 	json_t *value, *normal;
@@ -279,7 +279,7 @@ static int check_elements(const struct place *p, const struct schema_field *f, j
 
 	json_array_foreach(array, i, value) {
 		snprintf(below.label, sizeof(below.label), "%.64s[%zu]", p->given, i);
-		if (check_scalar(&below, f->items, value, &normal, e))
+		if (schema_check_scalar(&below, f->items, value, &normal, e))
 			return -1;
 		if (normal)
 			json_array_set_new(array, i, normal);
@@ -287,8 +287,8 @@ static int check_elements(const struct place *p, const struct schema_field *f, j
 	return 0;
 }
 
-static int check_members(const struct place *p, const struct schema_field *f, json_t *object,
-			 struct err *e)
+static int schema_check_members(const struct place *p, const struct schema_field *f, json_t *object,
+				struct err *e)
 {
 	struct place below = *p;
 	json_t *value, *normal;
@@ -300,7 +300,7 @@ static int check_members(const struct place *p, const struct schema_field *f, js
 
 		snprintf(below.label, sizeof(below.label), "%.50s.%.*s", p->given, (int)shown,
 			 name);
-		if (check_scalar(&below, f->items, value, &normal, e))
+		if (schema_check_scalar(&below, f->items, value, &normal, e))
 			return -1;
 		if (normal)
 			json_object_set_new(object, name, normal);
@@ -308,12 +308,12 @@ static int check_members(const struct place *p, const struct schema_field *f, js
 	return 0;
 }
 
-static int check_value(const struct place *p, json_t *params, json_t *value, struct err *e)
+static int schema_check_value(const struct place *p, json_t *params, json_t *value, struct err *e)
 {
 	const struct schema_field *f = p->top;
 	json_t *normal;
 
-	if (check_scalar(p, f, value, &normal, e))
+	if (schema_check_scalar(p, f, value, &normal, e))
 		return -1;
 	if (normal) {
 		json_object_set_new(params, f->name, normal);
@@ -322,16 +322,16 @@ static int check_value(const struct place *p, json_t *params, json_t *value, str
 	if (!json_is_array(value) && !json_is_object(value))
 		return 0;
 	if (f->max_items && json_array_size(value) + json_object_size(value) > f->max_items)
-		return bad_value(p, f, value, e);
+		return schema_bad_value(p, f, value, e);
 	if (!f->items)
 		return 0;
-	return json_is_array(value) ? check_elements(p, f, value, e) :
-				      check_members(p, f, value, e);
+	return json_is_array(value) ? schema_check_elements(p, f, value, e)
+				    : schema_check_members(p, f, value, e);
 }
 
 /* --- names --------------------------------------------------------------------- */
 
-static bool is_known(const struct schema *s, const char *name)
+static bool schema_is_known(const struct schema *s, const char *name)
 {
 	for (const struct schema_field *f = s->fields; f->name; f++)
 		if (!strcmp(f->name, name) || (f->alias && !strcmp(f->alias, name)))
@@ -339,7 +339,7 @@ static bool is_known(const struct schema *s, const char *name)
 	return false;
 }
 
-static int bad_name(const struct schema *s, const char *name, struct err *e)
+static int schema_bad_name(const struct schema *s, const char *name, struct err *e)
 {
 	size_t count = 0, shown = utf8_cut(name, strlen(name), SHOWN_MAX);
 	AUTO_FREE const char **names = NULL;
@@ -379,8 +379,8 @@ static int bad_name(const struct schema *s, const char *name, struct err *e)
 /* --- one field ------------------------------------------------------------------ */
 
 /* Put the value that came under the field's alias under its name. */
-static int rename_alias(const struct schema_field *f, struct place *p, json_t *params,
-			struct err *e)
+static int schema_rename_alias(const struct schema_field *f, struct place *p, json_t *params,
+			       struct err *e)
 {
 	json_t *value = json_object_get(params, f->alias);
 	char message[2 * NAME_MAX_LEN];
@@ -390,8 +390,8 @@ static int rename_alias(const struct schema_field *f, struct place *p, json_t *p
 	if (json_object_get(params, f->name)) {
 		snprintf(message, sizeof(message), "%s and %s are the same parameter", f->name,
 			 f->alias);
-		return bad_param(e, ERR_INVALID_PARAMS, f->alias, message,
-				 "Give only one of the two.");
+		return schema_bad_param(e, ERR_INVALID_PARAMS, f->alias, message,
+					"Give only one of the two.");
 	}
 	p->given = f->alias;
 	snprintf(p->label, sizeof(p->label), "%s (given as %s)", f->name, f->alias);
@@ -404,7 +404,7 @@ static int rename_alias(const struct schema_field *f, struct place *p, json_t *p
 	return 0;
 }
 
-static int missing(const struct place *p, struct err *e)
+static int schema_missing(const struct place *p, struct err *e)
 {
 	struct buf hint;
 	char message[2 * NAME_MAX_LEN];
@@ -412,26 +412,26 @@ static int missing(const struct place *p, struct err *e)
 	snprintf(message, sizeof(message), "%s is required", p->top->name);
 	buf_init(&hint, HINT_MAX);
 	buf_addf(&hint, "Give %s: ", p->top->name);
-	add_expected(&hint, p->top);
+	schema_add_expected(&hint, p->top);
 	buf_addc(&hint, '.');
-	bad_param(e, ERR_INVALID_PARAMS, p->top->name, message, hint.data);
+	schema_bad_param(e, ERR_INVALID_PARAMS, p->top->name, message, hint.data);
 	buf_release(&hint);
 	return -1;
 }
 
-static int check_field(const struct schema_field *f, json_t *params, struct err *e)
+static int schema_check_field(const struct schema_field *f, json_t *params, struct err *e)
 {
 	struct place p = { .top = f, .given = f->name };
 	json_t *value;
 
 	snprintf(p.label, sizeof(p.label), "%s", f->name);
-	if (f->alias && rename_alias(f, &p, params, e))
+	if (f->alias && schema_rename_alias(f, &p, params, e))
 		return -1;
 	value = json_object_get(params, f->name);
 	if (value)
-		return check_value(&p, params, value, e);
+		return schema_check_value(&p, params, value, e);
 	if (f->required)
-		return missing(&p, e);
+		return schema_missing(&p, e);
 	if (f->default_json)
 		json_object_set_new(params, f->name,
 				    json_loads(f->default_json, JSON_DECODE_ANY, NULL));
@@ -448,10 +448,10 @@ int schema_check(const struct schema *s, json_t *params, struct err *e)
 		return err_hint(e, "Send params as {\"name\": value}, not by position.");
 	}
 	json_object_foreach(params, name, value)
-		if (!is_known(s, name))
-			return bad_name(s, name, e);
+		if (!schema_is_known(s, name))
+			return schema_bad_name(s, name, e);
 	for (const struct schema_field *f = s->fields; f->name; f++)
-		if (check_field(f, params, e))
+		if (schema_check_field(f, params, e))
 			return -1;
 	return 0;
 }

@@ -6,13 +6,13 @@
 /* Longer names are near to nothing. */
 #define NAME_MAX_LEN 64
 
-static size_t min_of(size_t a, size_t b)
+static size_t schema_nearest_min_of(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
 
 /* Levenshtein's distance; both at most NAME_MAX_LEN long. */
-static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
+static size_t schema_nearest_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
 	size_t row[NAME_MAX_LEN + 1];
 
@@ -26,7 +26,8 @@ static size_t distance(const char *a, size_t a_len, const char *b, size_t b_len)
 			size_t change = diagonal + (a[i - 1] != b[j - 1]);
 
 			diagonal = row[j];
-			row[j] = min_of(change, min_of(row[j], row[j - 1]) + 1);
+			row[j] = schema_nearest_min_of(
+				change, schema_nearest_min_of(row[j], row[j - 1]) + 1);
 		}
 	}
 	return row[b_len];
@@ -44,7 +45,7 @@ const char *schema_nearest(const char *name, const char *const *names)
 
 		if (other > NAME_MAX_LEN)
 			continue;
-		d = distance(name, len, *names, other);
+		d = schema_nearest_distance(name, len, *names, other);
 		if (d < best && d <= ((len > other ? len : other) + 2) / 3) {
 			best = d;
 			nearest = *names;

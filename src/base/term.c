@@ -6,7 +6,7 @@
 #define BEL '\a'
 
 /* End of a string sequence (OSC, DCS, SOS, PM, APC): behind BEL or ESC \; else the end of text. */
-static size_t skip_string(const char *text, size_t len, size_t at)
+static size_t term_skip_string(const char *text, size_t len, size_t at)
 {
 	for (; at < len; at++) {
 		if (text[at] == BEL)
@@ -18,7 +18,7 @@ static size_t skip_string(const char *text, size_t len, size_t at)
 }
 
 /* CSI: parameters 0x30-0x3f, intermediates 0x20-0x2f, one final 0x40-0x7e. */
-static size_t skip_csi(const char *text, size_t len, size_t at)
+static size_t term_skip_csi(const char *text, size_t len, size_t at)
 {
 	while (at < len && text[at] >= 0x20 && text[at] <= 0x3f)
 		at++;
@@ -26,14 +26,14 @@ static size_t skip_csi(const char *text, size_t len, size_t at)
 }
 
 /* text[at] is ESC: where the sequence ends. */
-static size_t skip_escape(const char *text, size_t len, size_t at)
+static size_t term_skip_escape(const char *text, size_t len, size_t at)
 {
 	if (++at >= len)
 		return at;
 	if (text[at] == '[')
-		return skip_csi(text, len, at + 1);
+		return term_skip_csi(text, len, at + 1);
 	if (memchr("]PX^_", text[at], 5))
-		return skip_string(text, len, at + 1);
+		return term_skip_string(text, len, at + 1);
 	while (at < len && text[at] >= 0x20 && text[at] <= 0x2f)
 		at++; /* intermediates: charset selection and the like */
 	return at < len && text[at] >= 0x30 && text[at] <= 0x7e ? at + 1 : at;
@@ -41,7 +41,7 @@ static size_t skip_escape(const char *text, size_t len, size_t at)
 
 bool term_escape_ends(const char *text, size_t len)
 {
-	return skip_escape(text, len, 0) < len;
+	return term_skip_escape(text, len, 0) < len;
 }
 
 size_t term_clean(char *text, size_t len)
@@ -53,7 +53,7 @@ size_t term_clean(char *text, size_t len)
 		char c = text[at];
 
 		if (c == ESC) {
-			at = skip_escape(text, len, at);
+			at = term_skip_escape(text, len, at);
 			continue;
 		}
 		at++;

@@ -5,13 +5,13 @@
  */
 #include "base/utf8.h"
 
-static bool is_continuation(unsigned char c)
+static bool utf8_is_continuation(unsigned char c)
 {
 	return (c & 0xc0) == 0x80;
 }
 
 /* Length a character with this lead byte has (0: no lead byte), and its second byte's range. */
-static size_t sequence(unsigned char lead, unsigned char *low, unsigned char *high)
+static size_t utf8_sequence(unsigned char lead, unsigned char *low, unsigned char *high)
 {
 	*low = 0x80;
 	*high = 0xbf;
@@ -36,7 +36,7 @@ enum utf8_kind utf8_next(const char *s, size_t len, size_t *used)
 {
 	const unsigned char *u = (const unsigned char *)s;
 	unsigned char low, high;
-	size_t need = sequence(u[0], &low, &high);
+	size_t need = utf8_sequence(u[0], &low, &high);
 
 	*used = 1;
 	if (!need)
@@ -66,17 +66,17 @@ bool utf8_valid(const char *s, size_t len)
 }
 
 /* Where the last lead byte within 3 bytes of the end stands; len if there is none. */
-static size_t last_lead(const char *s, size_t len)
+static size_t utf8_last_lead(const char *s, size_t len)
 {
 	for (size_t back = 1; back <= 3 && back <= len; back++)
-		if (!is_continuation((unsigned char)s[len - back]))
+		if (!utf8_is_continuation((unsigned char)s[len - back]))
 			return len - back;
 	return len;
 }
 
 size_t utf8_partial_tail(const char *s, size_t len)
 {
-	size_t at = last_lead(s, len), used;
+	size_t at = utf8_last_lead(s, len), used;
 
 	if (at < len && utf8_next(s + at, len - at, &used) == UTF8_PARTIAL)
 		return len - at;
@@ -87,7 +87,7 @@ size_t utf8_partial_head(const char *s, size_t len)
 {
 	size_t n = 0;
 
-	while (n < 3 && n < len && is_continuation((unsigned char)s[n]))
+	while (n < 3 && n < len && utf8_is_continuation((unsigned char)s[n]))
 		n++;
 	return n;
 }
@@ -98,7 +98,7 @@ size_t utf8_cut(const char *s, size_t len, size_t max)
 
 	if (max >= len)
 		return len;
-	at = last_lead(s, max);
+	at = utf8_last_lead(s, max);
 	if (at < max && utf8_next(s + at, len - at, &used) == UTF8_VALID && at + used > max)
 		return at;
 	return max;
