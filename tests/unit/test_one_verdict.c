@@ -131,7 +131,7 @@ static int stop_server(void **state)
 	waitpid(s->server, &status, 0);
 	fclose(s->out);
 	scratch_release(&s->dir);
-	snprintf(audit.dir, sizeof(audit.dir), "%s.state", s->dir.dir);
+	snprintf(audit.dir, sizeof(audit.dir), "%.50s.state", s->dir.dir);
 	scratch_release(&audit);
 	munmap(recorder, sizeof(*recorder));
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;

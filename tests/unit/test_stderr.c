@@ -297,7 +297,7 @@ static void test_stderr_full_device(void **state)
 
 static void test_stderr_reader_gone(void **state)
 {
-	struct ends ends;
+	struct ends ends = { -1, -1 };
 	int null = open("/dev/null", O_RDONLY);
 
 	(void)state;
