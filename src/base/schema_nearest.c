@@ -6,7 +6,7 @@
 /* Longer names are near to nothing. */
 #define NAME_MAX_LEN 64
 
-static size_t schema_nearest_min_of(size_t a, size_t b)
+static size_t schema_nearest_min(size_t a, size_t b)
 {
 	return a < b ? a : b;
 }
@@ -26,8 +26,8 @@ static size_t schema_nearest_distance(const char *a, size_t a_len, const char *b
 			size_t change = diagonal + (a[i - 1] != b[j - 1]);
 
 			diagonal = row[j];
-			row[j] = schema_nearest_min_of(
-				change, schema_nearest_min_of(row[j], row[j - 1]) + 1);
+			row[j] = schema_nearest_min(change,
+						    schema_nearest_min(row[j], row[j - 1]) + 1);
 		}
 	}
 	return row[b_len];

@@ -1,4 +1,4 @@
-/* agent.session: where this agent may work, under which limits and layers. */
+/* agent.session: the directories, limits and sandbox layers of this session. */
 #include "base/jsonw.h"
 #include "cap/cap.h"
 #include "cap/run_limits.h"
@@ -14,7 +14,7 @@ static void agent_session_write_directories(struct jsonw *w, const struct scope 
 	jsonw_end_array(w);
 }
 
-/* The numeric options are the limits; their names are the operator's. */
+/* The limits are the numeric options, under the names of the options. */
 static void agent_session_write_limits(struct jsonw *w, const struct config *config)
 {
 	jsonw_object(w, "limits");
@@ -34,7 +34,7 @@ static void agent_session_write_tiers(struct jsonw *w, const struct cap *c)
 	jsonw_end_object(w);
 }
 
-/* Whom a request may name as user. */
+/* The users that a request may run as. */
 static void agent_session_write_users(struct jsonw *w, const struct config *config)
 {
 	jsonw_array(w, "users");
@@ -60,7 +60,7 @@ static void agent_session_write_missing(void *ctx, const char *layer, const char
 	jsonw_end_object(w);
 }
 
-/* Layers are listed as active only when they can really be had: prepared now if not yet. */
+/* Prepares the sandbox if that has not happened, so that every active layer is one that works. */
 static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 {
 	struct err e = ERR_INIT;

@@ -44,11 +44,11 @@ static struct cap_call *cap_call_new(struct cap *c, struct req *r)
 		.process_id = json_get_str(r->params, "process_id", NULL),
 	};
 	if (call->event.process_id && !*call->event.process_id)
-		call->event.process_id = NULL; /* refused anyway: an id is never empty */
+		call->event.process_id = NULL; /* an empty id names no run and will be refused */
 	return call;
 }
 
-/* The command of the run that it names, or NULL. */
+/* The command of the run that the call names, or NULL. */
 static const char *cap_target_command(const struct cap_call *call)
 {
 	const struct proc *target = NULL;
@@ -72,7 +72,7 @@ static void cap_record(struct cap *c, const struct audit_event *event)
 	err_release(&e);
 }
 
-/* Whoever knows what a layer lacks says that; where to look for the rest is the same for all. */
+/* Add the pointer to `procpen doctor` unless the hint has it already. */
 static void cap_hint_doctor(struct err *e)
 {
 	char hint[sizeof(e->hint)];
@@ -83,7 +83,7 @@ static void cap_hint_doctor(struct err *e)
 	err_hint(e, "%s; `procpen doctor` shows all layers", hint);
 }
 
-/* Answer with @e; the record says so first. */
+/* Record the refusal, then answer with @e. */
 static void cap_refuse(struct cap_call *call, const char *decision, const char *rule, struct err *e)
 {
 	call->event.decision = decision;
@@ -136,14 +136,14 @@ static void cap_start(struct cap_call *call, const char *rule)
 	}
 }
 
-/* What the host is told or asked (cap/notice.h). */
+/* The notice or question for the host (cap/notice.h). */
 static json_t *cap_new_notice(const struct cap_call *call, bool question)
 {
 	return notice_new(call->r, &call->event, &call->judge, call->row->input,
 			  cap_target_command(call), question);
 }
 
-/* A line on stderr. */
+/* Log the call on stderr. */
 static void cap_log_call(const struct cap_call *call, const char *what)
 {
 	struct buf json;
@@ -179,7 +179,7 @@ static void cap_deny(struct cap_call *call, const char *rule, const char *why)
 	cap_refuse(call, "denied", rule, &e);
 }
 
-/* The one denial that the user can do something about. */
+/* Deny because the client cannot ask; the hint is for the user, who can change that. */
 static void cap_deny_unasked(struct cap_call *call)
 {
 	struct err e = ERR_INIT;
@@ -204,25 +204,25 @@ static void cap_on_confirmed(void *ctx, struct req *r, bool allowed, const char 
 		cap_deny(call, "tier.confirm", why);
 		return;
 	}
-	r->on_cancel = r->answer_now = NULL; /* what it starts sets its own */
+	r->on_cancel = r->answer_now = NULL; /* the capability sets its own */
 	cap_start(call, "tier.confirm");
 }
 
-/* The client does not want it any more: the attempt is recorded like any other denial. */
+/* The client cancelled while a human was asked: record it as a denial. */
 static void cap_on_cancel_question(void *call, struct req *r)
 {
 	(void)r;
 	cap_deny(call, "tier.confirm", "cancelled by the client");
 }
 
-/* It holds the place of a call that ends something, and a newer one needs it. */
+/* A newer call needs the REQ_SLOT_END that this one holds. */
 static void cap_give_up_question(void *call, struct req *r)
 {
 	(void)r;
 	cap_deny(call, "tier.confirm", "too many newer calls of it came before an answer");
 }
 
-/* The question is the answer; the client calls again with what the human said. */
+/* Answer with the question; the client calls again with the human's answer. */
 static void cap_answer_with_question(struct cap_call *call, json_t *notice)
 {
 	struct req *r = call->r;
@@ -274,7 +274,7 @@ static void cap_pass_tier(struct cap_call *call)
 	}
 }
 
-/* True when the blocklist stops it (answered). */
+/* Returns true if the blocklist blocks the call; it is then answered. */
 static bool cap_judge_command(struct cap_call *call)
 {
 	struct blocklist_verdict verdict;
@@ -295,32 +295,32 @@ static bool cap_judge_command(struct cap_call *call)
 	return true;
 }
 
-/* What a call with these parameters, checked or not, needs: starts, waits by wait_ms and questions
- * to a human are not answered in their turn. */
-static enum req_place cap_place_needed(const struct cap_row *row, enum tier tier,
+/* The slot that a call with @params, checked or not, needs: a start, a wait_ms and a question to a
+ * human stay open. */
+static enum req_slot cap_slot_needed(const struct cap_row *row, enum tier tier,
 				       const json_t *params)
 {
 	if (row->flags & CAP_ENDS)
-		return REQ_ENDS;
+		return REQ_SLOT_END;
 	if (row->flags & CAP_STARTS || json_get_int(params, "wait_ms", 0) > 0 ||
 	    tier == TIER_CONFIRM)
-		return REQ_WAITS;
-	return REQ_NO_PLACE;
+		return REQ_SLOT_WAIT;
+	return REQ_SLOT_NONE;
 }
 
 bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params)
 {
-	return reqtab_full(c->reqs, cap_place_needed(row, cap_tier(c, row), params));
+	return reqtab_full(c->reqs, cap_slot_needed(row, cap_tier(c, row), params));
 }
 
-/* What comes before the blocklist. */
+/* The steps before the blocklist. */
 static int cap_read_call(struct cap_call *call, struct err *e)
 {
 	const struct cap_ops *ops = call->row->ops;
 
 	if (ops->prepare && ops->prepare(call, e))
 		return -1;
-	return req_take_place(call->r, cap_place_needed(call->row, call->tier, call->r->params), e);
+	return req_take_slot(call->r, cap_slot_needed(call->row, call->tier, call->r->params), e);
 }
 
 void cap_call(struct cap *c, struct req *r)
@@ -381,8 +381,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 	};
 
 	if (tier == TIER_NOTIFY)
-		log_notice("notify %s of %s, asked for by request %s", row->name, process_id,
-			   request_id);
+		log_notice("notify %s of %s by request %s", row->name, process_id, request_id);
 	if (tier == TIER_CONFIRM || tier == TIER_DENY) {
 		event.decision = "denied";
 		event.rule = tier == TIER_DENY ? "tier.deny" : "tier.confirm";
@@ -400,7 +399,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 	return tier == TIER_CONFIRM || tier == TIER_DENY ? -1 : 0;
 }
 
-/* ---- what runs do ---- */
+/* ---- events of runs ---- */
 
 static void cap_record_end(struct cap *c, const struct proc *p, const char *outcome)
 {
@@ -430,7 +429,7 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 	struct cap *c = cap;
 	char outcome[64];
 
-	wait_wake(&c->waits, c->reqs, c, p, events); /* whoever waits is answered first */
+	wait_wake(&c->waits, c->reqs, c, p, events); /* answer before the audit log is written */
 	if (events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) {
 		(c->name_outcome ? c->name_outcome : cap_name_outcome)(p, outcome, sizeof(outcome));
 		cap_record_end(c, p, outcome);

@@ -5,11 +5,11 @@
  *
  *   schema     types, bounds, unknown names; aliases and defaults;  InvalidParams ...
  *              skipped for a command line (dialect.from_operator)
- *   prepare    the capability reads its parameters and fills what   InvalidParams
- *              is judged
- *   place      a call that will wait needs one (rpc/req.h)          LimitReached
- *   blocklist  only rows with CAP_COMMAND, and before anything is   CommandBlocked
- *              looked up: the verdict is the same on every machine
+ *   prepare    the capability reads its parameters and fills the    InvalidParams
+ *              blocklist's input
+ *   slot       a call that will wait needs one (rpc/req.h)          LimitReached
+ *   blocklist  only rows with CAP_COMMAND, and before any look-up:  CommandBlocked
+ *              the verdict is the same on every machine
  *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
  *   tier       deny, confirm (waits for a human), notify            PermissionDenied
  *   audit      the attempt is on disk                               PermissionDenied
@@ -38,9 +38,9 @@ struct cap_row;
 
 enum cap_flag {
 	CAP_COMMAND = 1, /* judged by the blocklist */
-	CAP_STARTS = 2,  /* starts something: needs its audit record on disk first */
-	CAP_LONG = 4,    /* its result may be longer than hosts show unless they are told */
-	CAP_ENDS = 8,    /* ends what others wait for: is served however many wait */
+	CAP_STARTS = 2,  /* starts a process: its audit record must be on disk first */
+	CAP_LONG = 4,    /* longer result than hosts show by default: tools/list says so */
+	CAP_ENDS = 8,    /* ends runs that other calls wait for: takes a REQ_SLOT_END */
 };
 
 enum cap_outcome {
@@ -50,15 +50,15 @@ enum cap_outcome {
 };
 
 /*
- * One call on its way through the gate, and what is known of it so far. Made by cap_call(), owned
- * by its request (struct req.call); what it points to belongs to the request and its task.
+ * One call on its way through the gate. Made by cap_call(), owned by its request (struct
+ * req.call); everything it points to belongs to the request and its task.
  */
 struct cap_call {
 	struct cap *c;
 	struct req *r;
 	const struct cap_row *row;
 	enum tier tier;
-	struct blocklist_input judge; /* what it runs or asks about; prepare fills it */
+	struct blocklist_input judge; /* the command that it runs or asks about; set by prepare */
 	struct audit_event event;     /* the attempt; prepare and resolve add what they find */
 	struct err *e;                /* start only: why it failed */
 };
@@ -67,10 +67,10 @@ struct cap_ops {
 	/* Read the checked parameters into call->r->task. Returns 0 or -1. May be NULL. */
 	int (*prepare)(struct cap_call *call, struct err *e);
 
-	/* Look up what they name. No effect outside. Returns 0 or -1. May be NULL. */
+	/* Look up the names in them. Must have no effect. Returns 0 or -1. May be NULL. */
 	int (*resolve)(struct cap_call *call, struct err *e);
 
-	/* Do it. */
+	/* Have the effect. */
 	enum cap_outcome (*start)(struct cap_call *call);
 };
 
@@ -87,7 +87,7 @@ struct cap_row {
 };
 extern const struct cap_row cap_rows[]; /* in the order of tools/list; ended by name == NULL */
 
-/* What capabilities work with. Everything is borrowed from server/server.c. */
+/* The services that capabilities use. Everything is borrowed from the caller of context_cap(). */
 struct cap {
 	const struct cap_row *rows; /* cap_rows; what stands in the table finds it here */
 	struct ev_loop *loop;
@@ -101,10 +101,10 @@ struct cap {
 	struct wait_list waits; /* requests that wait for a run; all zero at first */
 	bool closing; /* the server is shutting down: starts are refused */
 
-	/* What an end record has as outcome. NULL: "state/reason", or the name of the error. */
+	/* Write the outcome of an end record. NULL: "state/reason", or the name of the error. */
 	void (*name_outcome)(const struct proc *p, char *text, size_t size);
 
-	/* A dialect's interest in what runs do; called last. May be NULL. */
+	/* Events of runs, for a dialect; called last. May be NULL. */
 	void (*on_run)(void *ctx, struct proc *p, unsigned events);
 	void *on_run_ctx;
 };
@@ -113,34 +113,34 @@ struct cap {
 const struct cap_row *cap_find(const struct cap *c, const char *name);
 
 /*
- * Call r->row with r->params (object; the dialect has seen to that). Answers the
+ * Call r->row with r->params, which the dialect has checked to be an object. Answers the
  * request now or later.
  */
 void cap_call(struct cap *c, struct req *r);
 
-/* Would a call of @row be LimitReached because too many wait? */
+/* Would a call of @row fail with LimitReached because too many requests wait? */
 bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params);
 
 /*
- * A call of @row never became a request, because its id is in flight, and has been
- * answered so: record the attempt. @id is its raw token.
+ * Record an attempt to call @row that never became a request, because its id is in use, and
+ * that has been answered with that error. @id is its raw token.
  */
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
 		 size_t id_len);
 
-/* As cap_refused(), when what the call brought along (a confirmation) was refused with @why. */
+/* As cap_refused(), for a call that was refused with @why (such as a bad confirmation). */
 void cap_refused_as(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
 		    size_t id_len, enum err_type why);
 
 /*
- * A request (raw @id) that is no call of @row does to run @process_id what such a call
- * would do. Records the attempt; returns -1 with PermissionDenied unless the tier lets
- * it pass without a question.
+ * Check a request (raw @id) that has the effect of a call of @row on run @process_id, but is not
+ * one (tasks/cancel). Records the attempt. Returns 0, or -1 with PermissionDenied if the tier
+ * denies it or needs a confirmation.
  */
 int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t id_len,
 	       const char *process_id, struct err *e);
 
-/* Which tier the row has for this operator. */
+/* The tier of @row under the operator's options. */
 enum tier cap_tier(const struct cap *c, const struct cap_row *row);
 
 /* The proctab hook: wakes requests that wait for a run, writes end records. */

@@ -63,7 +63,7 @@ static int command_read_stdin(struct command *c, const json_t *params, struct er
 	c->stdin_bytes = base64_decode(text, len, &c->stdin_len);
 	if (c->stdin_bytes)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "stdin is not base64 although stdin_encoding says so");
+	err_set(e, ERR_INVALID_PARAMS, "stdin is not base64, but stdin_encoding is \"base64\"");
 	return err_hint(e, "send RFC 4648 base64 with padding and without line breaks, or "
 			   "stdin_encoding \"utf8\"");
 }

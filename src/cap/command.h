@@ -1,10 +1,10 @@
 /*
- * command - what a request wants to run, the same for process.run and is_blocked.
+ * command - the command of a request, read once for process.run and is_blocked.
  *
- * Reads command, args, shell, stdin, environment and directory of checked parameters and
+ * Reads command, args, shell, stdin, environment and directory from checked parameters and
  * resolves the three forms: a string for the shell, a program with arguments,
- * and a string that is split into words. So both capabilities judge exactly what
- * one of them runs.
+ * and a string that is split into words. So both capabilities judge exactly the
+ * command that process.run runs.
  */
 #ifndef PROCPEN_CAP_COMMAND_H
 #define PROCPEN_CAP_COMMAND_H
@@ -23,7 +23,7 @@ struct command {
 	const char **args;   /* borrowed strings, NULL-terminated; NULL: the request has no args */
 	bool shell;
 	char *shown;         /* text and args joined by single spaces */
-	char **argv;         /* what is executed, NULL-terminated; set by command_resolve() */
+	char **argv;         /* to execute, NULL-terminated; set by command_resolve() */
 	char *stdin_bytes;   /* decoded, or NULL */
 	size_t stdin_len;
 	char **environment;  /* "NAME=VALUE" of the request, NULL-terminated; NULL: none */
@@ -38,7 +38,7 @@ int command_resolve(struct command *c, struct err *e);
 
 void command_release(struct command *c);
 
-/* The blocklist's view of it; borrows from @c. @config: blocklist.literal_match. */
+/* Fill the blocklist's input, which borrows from @c. @config: blocklist.literal_match. */
 void command_judge(const struct command *c, const struct config *config,
 		   struct blocklist_input *in);
 

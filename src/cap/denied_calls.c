@@ -6,7 +6,7 @@
 #include "base/err.h"
 #include "os/sandbox/seccomp_unotify.h"
 
-/* A native call never kills: the filter's only death is a foreign one's, and that has no errno. */
+/* The filter kills only for a call of a foreign ABI, which has no errno. */
 static bool denied_calls_has_named_death(const struct denial *list, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

@@ -1,9 +1,9 @@
 /*
- * denied_calls - the system calls that a run's filter refused, in its result.
+ * denied_calls - the system calls that the seccomp filter refused to a run.
  *
- * "denied_calls" is there when the run has a listener (explain_denials), and when
- * its command died of SIGSYS; in that case a call that nobody can name is listed
- * with the name null. The same in words is for "warnings".
+ * A result has "denied_calls" when the run has a listener (explain_denials), or when
+ * its command died of SIGSYS; then a call whose name is unknown has the name null.
+ * "warnings" has the same as sentences.
  */
 #ifndef PROCPEN_CAP_DENIED_CALLS_H
 #define PROCPEN_CAP_DENIED_CALLS_H
@@ -13,10 +13,10 @@
 #include "base/jsonw.h"
 #include "proc/proc.h"
 
-/* "denied_calls": an array of {name, count, error}, or nothing. */
+/* Write "denied_calls", an array of {name, count, error}, or nothing. */
 void denied_calls_write(struct jsonw *w, const struct proc *p);
 
-/* Sentences into the open array of warnings. @asked: the request has explain_denials. */
+/* Write sentences into the open array of warnings. @asked: the request has explain_denials. */
 void denied_calls_warn(struct jsonw *w, const struct proc *p, bool asked);
 
 #endif

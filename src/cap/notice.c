@@ -15,7 +15,7 @@
 #define VALUE_MAX 1024 /* bytes of one variable's value or one option */
 #define LEFT_OUT " [...] "
 
-/* @text as a value; ill-formed UTF-8, which input and a path may have, is repaired. */
+/* @text as a value. Repairs ill-formed UTF-8, which stdin and a path may have. */
 static json_t *notice_text_value(const char *text, size_t len)
 {
 	json_t *value = json_stringn(text, len);
@@ -36,7 +36,7 @@ static json_t *notice_text_value(const char *text, size_t len)
 	return value;
 }
 
-/* @text whole, or its two ends: then *@cut is set. */
+/* @text, or its two ends when it is longer than @max; then sets *@cut. */
 static json_t *notice_short_text(const char *text, size_t len, size_t max, bool *cut)
 {
 	size_t head = utf8_cut(text, len, max / 2), tail;
@@ -81,7 +81,7 @@ static void notice_add_args(json_t *notice, const char *const *args, bool *cut)
 	json_object_set_new(notice, "args", shown);
 }
 
-/* The variables that the request sets, as far as there is room. */
+/* The variables that the request sets, up to ITEMS_MAX bytes. */
 static void notice_add_values(json_t *notice, json_t *environment, bool *cut)
 {
 	json_t *shown = json_object();
@@ -105,7 +105,7 @@ static void notice_add_values(json_t *notice, json_t *environment, bool *cut)
 	json_object_set_new(notice, "environment", shown);
 }
 
-/* Whatever else the request says that is not usual: how it runs, as whom, for how long. */
+/* The other parameters that differ from their defaults, such as user and timeout. */
 static void notice_add_options(json_t *notice, const struct schema *input, json_t *params,
 			       bool *cut)
 {
@@ -130,7 +130,7 @@ static void notice_add_options(json_t *notice, const struct schema *input, json_
 	json_decref(options);
 }
 
-/* Which variables the request sets. */
+/* The names of the variables that the request sets. */
 static void notice_add_names(json_t *notice, json_t *environment, bool *cut)
 {
 	json_t *shown = json_array();
@@ -176,7 +176,7 @@ static void notice_add_command(json_t *notice, const struct req *r,
 	notice_add_options(notice, input, r->params, cut);
 }
 
-/* What happens to which run. */
+/* The run that the call acts on. */
 static void notice_add_target(json_t *notice, const struct req *r, const char *process_id,
 			      const char *target, bool *cut)
 {

@@ -1,10 +1,10 @@
 /*
- * process.kill. SIGTERM (the default), and any signal that comes with force_after, asks
- * the whole run to end: every process gets it, and has until force_after is over before
- * SIGKILL takes what is left. That deadline is the run's (proc/proc.h), not the call's:
- * wait_ms, a cancelled call or a client that is gone change only who hears of the end.
- * SIGKILL goes to the whole tree at once. Any other signal need not end anything: it goes
- * to the command's process group, and its answer comes with the end or after a second.
+ * process.kill. SIGTERM (the default), and any signal with force_after, asks the whole
+ * run to end: every process gets it, and after force_after SIGKILL ends the rest. That
+ * deadline belongs to the run (proc/proc.h), not to the call: wait_ms, a cancelled call
+ * or a client that has gone do not change it. SIGKILL goes to the whole tree at once. Any
+ * other signal goes to the command's process group and may end nothing: the answer comes
+ * with the end of the run or after a second.
  */
 #include <errno.h>
 #include <signal.h>
@@ -18,21 +18,21 @@
 #include "cap/run_members.h"
 #include "proc/names.h"
 
-#define FORCE_AFTER_MS 10000.0 /* with SIGTERM, when nothing is said */
-#define MOMENT_MS 100.0   /* what dies with the command may still be on its way out */
-#define OUTCOME_MS 1000.0 /* for a shim to say what came of a signal */
+#define FORCE_AFTER_MS 10000.0 /* default of force_after with SIGTERM */
+#define LAST_PROCESSES_MS 100.0 /* for processes that end just after the command */
+#define OUTCOME_MS 1000.0 /* for the shim to report whether it sent the signal */
 
 struct kill_task {
 	int signal;
-	bool whole;            /* for every process of the run; else for the command's group */
+	bool whole;            /* to every process of the run; else to the command's group */
 	double force_after_ms; /* 0: never */
-	double wait_ms;        /* for the answer, as asked for; below 0: no bound */
+	double wait_ms;        /* the request's bound on the answer; below 0: none */
 	int64_t began_ms;
 	uint64_t seq;
-	int sent;              /* the signal, once somebody has got it; else 0 */
+	int sent;              /* the signal, once a process has received it; else 0 */
 	bool outcome_known;    /* the shim has reported whether the signal was sent */
-	bool due;              /* the time to answer has come */
-	bool after_exit;       /* it met what the command had left behind */
+	bool due;              /* answer as soon as the outcome is known */
+	bool after_exit;       /* sent after the command had ended, to its leftover processes */
 };
 
 /* ---- parameters ---- */
@@ -72,7 +72,7 @@ static int process_kill_prepare(struct cap_call *call, struct err *e)
 	return 0;
 }
 
-/* Will the whole tree be gone in the end by this call alone? */
+/* Does this call end the whole tree in any case? */
 static bool process_kill_escalates(const struct kill_task *t)
 {
 	return t->signal == SIGKILL || t->force_after_ms > 0;
@@ -83,7 +83,7 @@ static double process_kill_earlier_ms(double a_ms, double b_ms)
 	return a_ms < 0 || (b_ms >= 0 && b_ms < a_ms) ? b_ms : a_ms;
 }
 
-/* After how long the answer is due whatever has happened; below 0: it has all the time. */
+/* The latest time for the answer; below 0: no bound. */
 static double process_kill_answer_after_ms(const struct req *r, const struct kill_task *t)
 {
 	double ms = t->wait_ms;
@@ -95,14 +95,14 @@ static double process_kill_answer_after_ms(const struct req *r, const struct kil
 
 /* ---- the answer ---- */
 
-/* The last signal that really met a process, as far as that is known. */
+/* The last signal that is known to have reached a process. */
 static int process_kill_signal_sent(const struct kill_task *t, const struct proc *p)
 {
 	return p->forced ? SIGKILL : t->sent;
 }
 
-/* The call ended something, or was overtaken by another kill of ours, and nothing of the run is
- * left. An end by a limit, the run's timeout or itself is none of this call's. */
+/* Is the run gone because of this call, or of another kill by procpen that overtook it? An end by a
+ * limit, by the run's timeout or by itself does not count. */
 static bool process_kill_has_killed(const struct kill_task *t, const struct proc *p)
 {
 	if (p->usage.alive || p->phase != PROC_SETTLED || !process_kill_signal_sent(t, p))
@@ -147,7 +147,7 @@ static void process_kill_answer(struct req *r, struct proc *p)
 
 /* ---- waiting for it ---- */
 
-/* An answer without a word on the signal's fate helps nobody: that comes in a moment. */
+/* The time is over: answer, but wait up to OUTCOME_MS more until the signal's outcome is known. */
 static void process_kill_on_due(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;
@@ -170,7 +170,7 @@ static void process_kill_answer_now(void *ctx, struct req *r)
 	process_kill_answer(r, proctab_get(c->procs, t->seq)); /* there: live runs are kept */
 }
 
-/* The signal's outcome is known. False when the request was answered. */
+/* The shim has reported the signal's outcome. Returns false when the request was answered. */
 static bool process_kill_on_signaled(struct req *r, struct proc *p)
 {
 	struct kill_task *t = r->task;
@@ -186,21 +186,21 @@ static bool process_kill_on_signaled(struct req *r, struct proc *p)
 		err_detail(&e, "errno", json_string(err_sys_name(p->signal_error)));
 		req_fail(r, &e);
 		return false;
-	} /* else it ended by itself first; the rest of this is its end */
+	} /* else it ended by itself first; the end of the tree answers */
 	if (!t->due)
 		return true;
 	process_kill_answer(r, p);
 	return false;
 }
 
-/* The command is over and somebody lives on, or is about to be gone as well. */
-static void process_kill_wait_a_moment(struct cap *c, struct req *r)
+/* The command has ended; give its other processes a moment to end too. */
+static void process_kill_wait_for_last(struct cap *c, struct req *r)
 {
 	struct kill_task *t = r->task;
 	double left = process_kill_answer_after_ms(r, t) - (double)(clock_mono_ms() - t->began_ms);
 
 	t->outcome_known = true;
-	req_timer(r, left < 0 ? 0 : process_kill_earlier_ms(left, MOMENT_MS), process_kill_on_due,
+	req_timer(r, left < 0 ? 0 : process_kill_earlier_ms(left, LAST_PROCESSES_MS), process_kill_on_due,
 		  c);
 }
 
@@ -221,7 +221,7 @@ static bool process_kill_on_event(struct cap *c, struct req *r, struct proc *p, 
 	if ((events & PROC_EVENT_SIGNALED) && !t->outcome_known && p->signal_tried == t->signal)
 		return process_kill_on_signaled(r, p);
 	if ((events & PROC_EVENT_SETTLED) && !process_kill_escalates(t))
-		process_kill_wait_a_moment(c, r);
+		process_kill_wait_for_last(c, r);
 	return true;
 }
 
@@ -232,7 +232,7 @@ static int process_kill_check_alive(const struct proc *p, struct err *e)
 	if (p->tree_alive)
 		return 0;
 	if (p->survivors) {
-		err_set(e, ERR_KILL_FAILED, "%u processes of %s took SIGKILL and did not end",
+		err_set(e, ERR_KILL_FAILED, "%u processes of %s got SIGKILL and did not end",
 			p->survivors, p->id);
 		return err_hint(e, "They wait in the kernel, most likely for a device or a file "
 				   "server: nothing else can end them. Tell the user.");
@@ -249,7 +249,7 @@ static void process_kill_force(struct kill_task *t, struct proc *p)
 	proc_kill_tree(p, PROC_REASON_KILLED_BY_REQUEST);
 }
 
-/* When the command is over there is no group to speak of: what it has left is the run. */
+/* Once the command has ended it has no process group to signal: signal the whole run. */
 static int process_kill_send_signal(struct kill_task *t, struct proc *p, struct err *e)
 {
 	int result;
@@ -262,7 +262,7 @@ static int process_kill_send_signal(struct kill_task *t, struct proc *p, struct 
 				       : proc_signal(p, t->signal, e);
 	if (!result || e->sys == EAGAIN)
 		return result;
-	err_release(e); /* its shim is gone, and it is being killed: wait for that */
+	err_release(e); /* the shim has gone, so the run is being killed: wait for its end */
 	process_kill_force(t, p);
 	return 0;
 }

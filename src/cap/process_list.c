@@ -6,7 +6,7 @@
 #include "cap/run_members.h"
 #include "proc/names.h"
 
-#define LIVE_USAGE_MAX 20   /* runs whose usage is read anew; reading a tree takes 0.1 ms */
+#define LIVE_USAGE_MAX 20   /* runs whose usage is read now; reading a tree takes 0.1 ms */
 #define ENTRY_RESERVE 1024  /* encoded bytes of an entry without its command and directory */
 
 static void process_list_write_entry(struct jsonw *w, struct proc *p, int *live_reads)

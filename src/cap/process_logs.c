@@ -1,6 +1,6 @@
 /*
- * process.logs: pages of what was kept. Both streams share one reply; the one
- * asked for second gets what the first leaves.
+ * process.logs: pages of the kept output. Both streams share one reply; stderr gets
+ * the room that stdout leaves.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -108,7 +108,7 @@ static void process_logs_write_result(struct jsonw *w, const struct req *r, stru
 	};
 	*e = *o;
 	e->offset = process_logs_page_start(t, &p->err, t->err_offset);
-	/* Leave stderr what it can need, up to half. */
+	/* Leave stderr the room that it may need, up to half. */
 	err_left = t->want_err ? (p->err.total - e->offset) * 6 : 0;
 	o->max_encoded -= err_left < budget / 2 ? (size_t)err_left : budget / 2;
 
@@ -133,7 +133,7 @@ static void process_logs_answer(struct req *r, struct proc *p)
 	req_ok(r);
 }
 
-/* Is there anything beyond what the client has, or will there never be? */
+/* Is there output that the client does not have, or can there be no more? */
 static bool process_logs_has_news(const struct logs_task *t, const struct proc *p)
 {
 	if (p->phase == PROC_SETTLED)
@@ -158,7 +158,7 @@ static void process_logs_on_timer(void *ctx, struct req *r)
 	const struct logs_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
 
-	if (p) /* live runs are kept, so it is there */
+	if (p) /* always: the table keeps live runs */
 		process_logs_answer(r, p);
 }
 
@@ -173,7 +173,7 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 	if (!p)
 		return CAP_FAILED;
 	t->seq = p->seq;
-	/* With an offset the client has what lies before it; without one it has nothing yet. */
+	/* With an offset the client has the bytes before it; without one it has none yet. */
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
 	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
 	if (!wait_ms || process_logs_has_news(t, p)) {

@@ -29,7 +29,7 @@ static bool process_monitor_on_event(struct cap *c, struct req *r, struct proc *
 	return false;
 }
 
-/* Waited long enough: the record as it is. It cannot have gone: live runs are kept. */
+/* wait_ms is over: answer with the record as it is. The table keeps live runs. */
 static void process_monitor_on_timer(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;

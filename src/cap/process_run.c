@@ -20,7 +20,7 @@
 #include "policy/env.h"
 #include "shell/words.h"
 
-#define START_LATE_MS 5000 /* a background run whose shim is silent is answered all the same */
+#define START_LATE_MS 5000 /* answer a background run whose shim has not reported by then */
 
 struct run_task {
 	struct run_result_options result_options; /* first: see cap/run_result.h */
@@ -31,7 +31,7 @@ struct run_task {
 	struct user user;
 	bool background, explain;
 	struct confine_request confine;
-	struct run_limits limits; /* what it borrows */
+	struct run_limits limits; /* borrowed by confine */
 	int64_t timeout_ms, yield_ms; /* 0: none */
 	uint64_t seq; /* the run, once started */
 };
@@ -70,7 +70,7 @@ static struct run_task *process_run_task_new(struct req *r)
 	return t;
 }
 
-/* A shell would say 127 for a lone word that names nothing; here it is told before a start. */
+/* If the command is one unknown word, fail with CommandNotFound instead of exit code 127 of sh. */
 static int process_run_check_shell_program(struct run_task *t, struct err *e)
 {
 	AUTO_FREE char *program = shell_words_program(t->command.text);
@@ -83,7 +83,7 @@ static int process_run_check_shell_program(struct run_task *t, struct err *e)
 		*e = ignored;
 		return -1;
 	}
-	err_release(&ignored); /* found but not executable: the shell says that itself */
+	err_release(&ignored); /* found but not executable: the shell reports that */
 	return 0;
 }
 
@@ -122,7 +122,7 @@ static struct run_env process_run_env(const struct cap_call *call)
 	};
 }
 
-/* Each step goes on record as soon as it is known: a later one may fail. */
+/* Add each fact to the audit event as soon as it is known: a later step may fail. */
 static int process_run_resolve(struct cap_call *call, struct err *e)
 {
 	const json_t *params = call->r->params;
@@ -169,12 +169,12 @@ static bool process_run_on_event(struct cap *c, struct req *r, struct proc *p, u
 		return false;
 	}
 	if (r->cancelled && p->phase != PROC_SETTLED)
-		return true; /* it is being killed: the answer is its end */
+		return true; /* being killed: its end is the answer */
 	process_run_answer(c, r, p);
 	return false;
 }
 
-/* yield_ms is over: the run lives on, the client gets what there is. */
+/* yield_ms is over: the run lives on, the client gets the state so far. */
 static void process_run_on_yield(void *ctx, struct req *r)
 {
 	struct cap *c = ctx;

@@ -27,7 +27,7 @@ int run_env_build(const struct run_env *run, char ***envp, struct err *e)
 	return 0;
 }
 
-/* Unless somebody has set it. */
+/* Set @name to @directory plus @below, unless it is set. */
 static void run_env_add_default(char ***envp, const char *name, const char *directory,
 				const char *below)
 {
@@ -43,7 +43,7 @@ static void run_env_add_default(char ***envp, const char *name, const char *dire
 void run_env_enter(const struct run_env *run, char ***envp)
 {
 	const char *home = run->user->name ? run->user->home : getenv("HOME");
-	struct err ignored = ERR_INIT; /* the start tells it */
+	struct err ignored = ERR_INIT; /* the start reports it */
 	AUTO_FREE char *temporary = NULL;
 
 	if (confine_prepare(run->confine, &ignored)) {
@@ -54,12 +54,11 @@ void run_env_enter(const struct run_env *run, char ***envp)
 	if (!temporary)
 		return;
 	run_env_add_default(envp, "TMPDIR", temporary, "");
-	run_env_add_default(envp, "TMUX_TMPDIR", temporary,
-			    ""); /* tmux does not ask for the other */
+	run_env_add_default(envp, "TMUX_TMPDIR", temporary, ""); /* tmux ignores TMPDIR */
 	if (home && *home && confine_can_write(run->confine, home))
 		return;
 	run_env_add_default(envp, "XDG_CACHE_HOME", temporary, "/cache");
 	run_env_add_default(envp, "npm_config_cache", temporary, "/cache/npm");
-	run_env_add_default(envp, "CHROME_CONFIG_HOME", temporary,
-			    "/config"); /* it does not start without */
+	/* Chrome does not start without a writable one. */
+	run_env_add_default(envp, "CHROME_CONFIG_HOME", temporary, "/config");
 }

@@ -1,11 +1,11 @@
 /*
- * run_env - the environment of a run: the operator's and the request's
- * (policy/env.h), and what its sandbox and its user add.
+ * run_env - the environment of a run: the operator's and the request's variables
+ * (policy/env.h), and those of its sandbox and its user.
  *
- * TMPDIR is the private temporary directory. Where the home cannot be written,
- * the caches that tools would keep there go below it too; a variable that the
- * operator lets through, or that the request sets, stands. HOME, USER and LOGNAME
- * are those of the account that the run changes to, unless the request sets them.
+ * TMPDIR is the private temporary directory. If the home is not writable, variables
+ * move the caches of tools below TMPDIR; a variable that the operator lets through,
+ * or that the request sets, is kept. HOME, USER and LOGNAME are those of the account
+ * that the run changes to, unless the request sets them.
  */
 #ifndef PROCPEN_CAP_RUN_ENV_H
 #define PROCPEN_CAP_RUN_ENV_H
@@ -16,7 +16,7 @@
 #include "os/users.h"
 #include "policy/config.h"
 
-/* What a run's environment is made of; everything is borrowed. */
+/* The sources of a run's environment; everything is borrowed. */
 struct run_env {
 	const struct config *config;
 	struct confine *confine;
@@ -25,12 +25,12 @@ struct run_env {
 	const json_t *environment; /* of the request, or NULL */
 };
 
-/* All but what the sandbox adds: nothing is touched. *@envp: "NAME=value" strings, heap, freed with
- * env_free(). Returns 0, or -1 as env_build(). */
+/* Build all but the sandbox's variables. Has no effect outside. *@envp: "NAME=value" strings, heap,
+ * freed with env_free(). Returns 0, or -1 as env_build(). */
 int run_env_build(const struct run_env *run, char ***envp, struct err *e);
 
-/* Add the rest to what run_env_build() has made, when the run may start: prepares the sandbox, and
- * adds nothing if that fails, as the start then does too. */
+/* Add the sandbox's variables to the result of run_env_build(), once the run may start. Prepares
+ * the sandbox; if that fails it adds nothing, and the start reports the error. */
 void run_env_enter(const struct run_env *run, char ***envp);
 
 #endif

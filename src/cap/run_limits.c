@@ -10,7 +10,7 @@
 #include "base/mem.h"
 #include "base/schema.h"
 
-/* Less than this no program starts in: what an operator sets below it counts as this. */
+/* No program starts with less memory; an operator's lower value counts as this. */
 #define MEMORY_MIN (4 * 1024 * 1024)
 #define CPU_MIN 0.01
 
@@ -34,7 +34,7 @@ static const struct {
 
 /* ---- cpu_limit and memory_limit ---- */
 
-/* @asked: 0 when the request is silent. Returns what holds; 0: no limit. */
+/* @asked: 0 when the request sets no limit. Returns the limit of the run; 0: none. */
 static int64_t run_limits_choose(int64_t asked, int64_t usual, int64_t allowance)
 {
 	int64_t limit = asked ? asked : usual ? usual : allowance;
@@ -42,7 +42,7 @@ static int64_t run_limits_choose(int64_t asked, int64_t usual, int64_t allowance
 	return allowance && limit > allowance ? allowance : limit;
 }
 
-/* Less is hardly ever running, and more than one of the mechanisms cannot do it. */
+/* A run with less hardly ever runs, and several of the mechanisms cannot enforce it. */
 static int run_limits_check_fraction(double fraction, struct err *e)
 {
 	if (fraction >= CPU_MIN)
@@ -63,8 +63,9 @@ static int run_limits_read_cpu(const struct config *config, const json_t *params
 
 	if (json_object_get(params, "cpu_limit") && run_limits_check_fraction(fraction, e))
 		return -1;
-	request->cpu_permille = run_limits_choose(
-		asked, config_int(config, CONFIG_PROCESS_CPU_PERCENT) * 10, allowance);
+	request->cpu_permille =
+		run_limits_choose(asked, config_int(config, CONFIG_PROCESS_CPU_PERCENT) * 10,
+				  allowance);
 	if (!allowance || asked <= allowance)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS,
@@ -90,8 +91,10 @@ static int run_limits_read_memory(const struct config *config, const json_t *par
 	int64_t allowance = run_limits_memory_option(config, CONFIG_LIMITS_MEMORY_BYTES);
 	int64_t asked = json_get_int(params, "memory_limit", 0);
 
-	request->memory_bytes = run_limits_choose(
-		asked, run_limits_memory_option(config, CONFIG_PROCESS_MEMORY_BYTES), allowance);
+	request->memory_bytes =
+		run_limits_choose(asked,
+				  run_limits_memory_option(config, CONFIG_PROCESS_MEMORY_BYTES),
+				  allowance);
 	if (!allowance || asked <= allowance)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS,
@@ -122,7 +125,7 @@ static int run_limits_unknown_kind(const char *name, struct err *e)
 	for (size_t i = 0; i < COUNT_OF(kinds); i++)
 		names[i] = kinds[i].name;
 	nearest = schema_nearest(name, names);
-	run_limits_bad(e, name, "is no limit that can be set");
+	run_limits_bad(e, name, "is not a limit");
 	err_detail(e, "nearest", nearest ? json_string(nearest) : NULL);
 	return -1;
 }
@@ -134,9 +137,8 @@ static int run_limits_read_bound(const char *name, const json_t *value, uint64_t
 	if (!value)
 		return 0;
 	if (!json_is_integer(value) || json_integer_value(value) < 0)
-		return run_limits_bad(e, name,
-				      "must be an integer that is not negative, or an object "
-				      "{\"soft\": ..., \"hard\": ...} of such integers");
+		return run_limits_bad(e, name, "must be an integer of at least 0, or an object "
+					       "{\"soft\": ..., \"hard\": ...} of such integers");
 	*out = (uint64_t)json_integer_value(value);
 	return 0;
 }
@@ -151,7 +153,7 @@ static int run_limits_check_members(const char *name, const json_t *object, stru
 	return run_limits_bad(e, name, "must have \"soft\" or \"hard\" or both, and nothing else");
 }
 
-/* What is not given stays as the server has it, as far as the other allows. */
+/* A bound that is not given is the server's own; the soft one is lowered to the hard one. */
 static int run_limits_read_pair(const char *name, json_t *value, const struct rlimit *own,
 				struct shim_rlimit *l, struct err *e)
 {
@@ -174,7 +176,7 @@ static int run_limits_read_pair(const char *name, json_t *value, const struct rl
 			 l->hard > own->rlim_max ? l->hard : l->soft, (uint64_t)own->rlim_max);
 		return run_limits_bad(e, name, problem);
 	}
-	/* One number for the processor: the signal that proves the cause comes before SIGKILL. */
+	/* For a single number, leave room for SIGXCPU: it names the cause, SIGKILL does not. */
 	if (both && l->resource == RLIMIT_CPU && l->hard < own->rlim_max)
 		l->hard++;
 	return l->soft <= l->hard ? 0
@@ -218,7 +220,7 @@ int run_limits_read(const struct config *config, const json_t *params, struct ru
 	return run_limits_read_rlimits(params, l, request, e);
 }
 
-/* ---- what is told ---- */
+/* ---- results and errors ---- */
 
 void run_limits_write(struct jsonw *w, const struct config *config)
 {
@@ -285,7 +287,7 @@ static void run_limits_process_error(const struct proc *p, struct err *e)
 	err_detail(e, "seen", json_integer(p->limits.seen));
 }
 
-/* A limit that one process has for itself: the request's, or one that the command has set. */
+/* An rlimit: the request's, or one that the command has set. */
 static void run_limits_rlimit_error(const struct proc *p, struct err *e)
 {
 	bool cpu = p->reason == PROC_REASON_CPU_LIMIT;
@@ -310,7 +312,7 @@ void run_limits_error(const struct proc *p, struct err *e)
 		run_limits_rlimit_error(p, e);
 }
 
-/* A sampled limit that was passed so shortly that nobody saw it in time. */
+/* Was a sampled limit exceeded between two samples? */
 static bool run_limits_was_passed(const struct proc *p)
 {
 	return p->limits.memory == LIMITS_SAMPLED && p->state == PROC_STATE_COMPLETED &&

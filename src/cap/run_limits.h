@@ -1,11 +1,11 @@
 /*
- * run_limits - the limits of one run: what the request asks for, within what the
- * operator allows.
+ * run_limits - the limits of one run: those of the request, within the operator's
+ * allowances.
  *
- * cpu_limit and memory_limit are for the whole tree; without them the operator's
- * defaults hold, and without those the allowance itself. `limits` are rlimits, which
- * each process has for itself; no higher than the server's own hard ones. What is
- * above is refused with the number, never cut silently.
+ * cpu_limit and memory_limit are for the whole tree; their default is the operator's
+ * default, else the allowance itself. `limits` are rlimits, which hold for each process,
+ * no higher than the server's own hard ones. A higher value is refused with the highest
+ * allowed one, never lowered silently.
  */
 #ifndef PROCPEN_CAP_RUN_LIMITS_H
 #define PROCPEN_CAP_RUN_LIMITS_H
@@ -30,16 +30,16 @@ struct run_limits {
 int run_limits_read(const struct config *config, const json_t *params, struct run_limits *l,
 		    struct confine_request *request, struct err *e);
 
-/* "allowances" of agent.session: the most that a request may ask for; null: no bound. */
+/* Write "allowances" of agent.session: the most that a request may ask for; null: no bound. */
 void run_limits_write(struct jsonw *w, const struct config *config);
 
-/* Was @p ended by a limit? */
+/* Did a limit end @p? */
 bool run_limits_struck(const struct proc *p);
 
 /* ResourceLimitExceeded for such a run: which limit, its number, and what was seen. */
 void run_limits_error(const struct proc *p, struct err *e);
 
-/* Sentences into the open array of warnings. */
+/* Write sentences into the open array of warnings. */
 void run_limits_warn(struct jsonw *w, const struct proc *p);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * run_members - a run as the members of a result object, the same in every capability.
+ * run_members - writes a run as members of a result object, the same in every capability.
  */
 #ifndef PROCPEN_CAP_RUN_MEMBERS_H
 #define PROCPEN_CAP_RUN_MEMBERS_H
@@ -18,13 +18,13 @@ void run_members_command(struct jsonw *w, const struct proc *p, size_t max);
 /* "started_at", "ended_at" (null until the state is final), "duration_ms". */
 void run_members_times(struct jsonw *w, const struct proc *p);
 
-/* "pid": null when over. */
+/* "pid": null when the command has ended. */
 void run_members_pid(struct jsonw *w, const struct proc *p);
 
 /* "resource_usage". */
 void run_members_usage(struct jsonw *w, const struct usage *u);
 
-/* "alive": processes now, as @u was looked at; null when that is unknown. */
+/* "alive": the number of processes when @u was read; null when unknown. */
 void run_members_alive(struct jsonw *w, const struct usage *u);
 
 /* "leftover", "survivors". */

@@ -36,14 +36,14 @@ static void run_result_write_warnings(struct jsonw *w, const struct proc *p,
 	jsonw_array(w, "warnings");
 	if (p->applied.profile == CONFINE_NONE)
 		jsonw_str(w, NULL, "NOT SANDBOXED: the operator has set sandbox.profile=none; this "
-				   "command could do whatever the user can do");
+				   "command could do anything that the user can do");
 	run_limits_warn(w, p);
 	if (v->stdin_ignored)
 		jsonw_str(w, NULL, "stdin was ignored: a background run reads /dev/null");
 	if (settled && p->tree_alive && p->leftover) {
 		snprintf(text, sizeof(text),
-			 "the command is over, but %u process%s of it still run%s%s; process.kill "
-			 "ends them, and so does the end of the session",
+			 "the command has ended, but %u process%s of it still run%s%s; "
+			 "process.kill ends them, and so does the end of the session",
 			 p->leftover, p->leftover == 1 ? "" : "es", p->leftover == 1 ? "s" : "",
 			 proc_output_open(p) ? " and can still write to its output" : "");
 		jsonw_str(w, NULL, text);
@@ -55,10 +55,10 @@ static void run_result_write_warnings(struct jsonw *w, const struct proc *p,
 	}
 	if (p->supervisor_lost)
 		jsonw_str(w, NULL, "the shim of this run was killed from outside: how the "
-				   "command ended, or whether it ran at all, is not known");
+				   "command ended, or whether it ran at all, is unknown");
 	if (p->usage_partial)
-		jsonw_str(w, NULL, "resource_usage is less than the truth: not all processes of "
-				   "this run could be counted when it was killed");
+		jsonw_str(w, NULL, "resource_usage is too low: not all processes of this run "
+				   "could be counted when it was killed");
 	denied_calls_warn(w, p, v->explain);
 	jsonw_end_array(w);
 }

@@ -7,8 +7,8 @@
 
 static int run_user_refuse(const char *name, struct err *e)
 {
-	err_set(e, ERR_PERMISSION_DENIED, "user: the operator lets no request run as \"%.64s\"",
-		name);
+	err_set(e, ERR_PERMISSION_DENIED,
+		"user: the operator does not allow requests to run as \"%.64s\"", name);
 	return err_hint(e, "Leave user out, or ask the operator: serve --set "
 			   "sandbox.users=NAME,...");
 }
@@ -36,8 +36,8 @@ int run_user_read(const struct config *config, const char *wanted, struct user *
 	if (run_user_find(wanted ? wanted : usual, user, e)) {
 		if (wanted)
 			return -1;
-		e->type = ERR_SANDBOX_UNAVAILABLE; /* no fault of the request */
-		return err_hint(e, "the operator's option sandbox.user cannot be followed");
+		e->type = ERR_SANDBOX_UNAVAILABLE; /* the operator's mistake, not the request's */
+		return err_hint(e, "the operator must correct the option sandbox.user");
 	}
 	request->as_user = true;
 	request->uid = user->uid;

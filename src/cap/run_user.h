@@ -1,6 +1,6 @@
 /*
- * run_user - who a run is: the account that its request names, the operator's
- * sandbox.user, or the server's own user.
+ * run_user - the user that a run changes to: the account that its request names, the
+ * operator's sandbox.user, or none (the server's own user).
  */
 #ifndef PROCPEN_CAP_RUN_USER_H
 #define PROCPEN_CAP_RUN_USER_H

@@ -27,7 +27,7 @@ void wait_add(struct wait_list *list, const struct req *r, const struct proc *p,
 {
 	struct wait *w = mem_zalloc(sizeof(*w));
 
-	BUG_IF(r->place == REQ_NO_PLACE); /* who waits without one is not bounded */
+	BUG_IF(r->slot == REQ_SLOT_NONE); /* slots bound the number of waits */
 	w->request = r->handle;
 	w->seq = p->seq;
 	w->events = events;
@@ -52,7 +52,7 @@ void wait_drop(struct wait_list *list, uint64_t handle)
 	}
 }
 
-/* Take the waits for @events of run @seq off the list. */
+/* Remove the waits for @events of run @seq from the list. */
 static struct wait *wait_take_matching(struct wait_list *list, uint64_t seq, unsigned events)
 {
 	struct wait **at = &list->first, *taken = NULL;

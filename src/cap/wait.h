@@ -1,8 +1,8 @@
 /*
- * wait - requests that wait for something to happen to a run.
+ * wait - requests that wait for an event of a run.
  *
- * A wait holds two handles (request and run), never a pointer to either. It is
- * woken from the table's hook; what has been answered meanwhile is forgotten.
+ * A wait holds two handles (request and run), never a pointer to either. The hook of the
+ * process table wakes it; a wait whose request has been answered is dropped.
  */
 #ifndef PROCPEN_CAP_WAIT_H
 #define PROCPEN_CAP_WAIT_H
@@ -29,7 +29,7 @@ struct wait_list {
 
 void wait_release(struct wait_list *list);
 
-/* Wake @r, which holds a place, by @fn on any of @events of @p. */
+/* Call @fn for @r, which holds a slot, on any of @events of @p. */
 void wait_add(struct wait_list *list, const struct req *r, const struct proc *p, unsigned events,
 	      wait_fn fn);
 

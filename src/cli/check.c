@@ -294,10 +294,9 @@ static int cli_check_judge_words(struct check *c, char **words)
 	if (c->program)
 		return cli_check_judge_program(c, words);
 	if (words[1])
-		return cli_check_complain(
-			"more than one word: quote the command as one string, or put -- "
-			"before a program and its arguments",
-			words[1]);
+		return cli_check_complain("more than one word: quote the command as one string, "
+					  "or put -- before a program and its arguments",
+					  words[1]);
 	if (!strcmp(words[0], "-"))
 		return cli_check_judge_stdin(c);
 	cli_check_set_text(c->params, "command", words[0]);

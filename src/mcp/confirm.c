@@ -113,8 +113,8 @@ static void mcp_confirm_write_message(struct jsonw *w, const json_t *notice)
 	for (size_t i = 0; i < COUNT_OF(lines); i++)
 		mcp_confirm_add_line(w, lines[i].label, json_object_get(notice, lines[i].member));
 	if (json_is_true(json_object_get(notice, "truncated")))
-		mcp_confirm_add(
-			w, "\nParts are left out where [...] stands: refuse it if they matter.");
+		mcp_confirm_add(w, "\nParts are left out where [...] stands: refuse it if they "
+				   "matter.");
 	jsonw_close_str(w);
 }
 

@@ -410,7 +410,7 @@ static void mcp_subs_open_listener(struct mcp *m, const struct rpc_message *mess
 
 	if (!r)
 		return;
-	if (req_take_place(r, REQ_WAITS, &e)) {
+	if (req_take_slot(r, REQ_SLOT_WAIT, &e)) {
 		req_fail(r, &e);
 		return;
 	}

@@ -1,7 +1,6 @@
 /*
  * A question leaves the list before its callback runs, so each is settled once.
- * Ids are 64 random bits behind a prefix: an answer can only come from whoever
- * read the question.
+ * An id is a prefix and 64 random bits, so only a reader of the question can answer it.
  */
 #include "rpc/ask.h"
 
@@ -14,8 +13,8 @@
 #include "base/mem.h"
 #include "rpc/rpc.h"
 
-#define QUESTIONS_MAX (4096 + REQ_ENDS_MAX) /* as many as requests may be open (limits.requests) */
-#define QUESTION_BYTES_MAX (8u << 20) /* guard; whoever asks bounds what is shown */
+#define QUESTIONS_MAX (4096 + REQ_SLOT_END_MAX) /* one for each open request (limits.requests) */
+#define QUESTION_BYTES_MAX (8u << 20) /* guard; the caller of ask_send() bounds what it shows */
 #define ID_SIZE (sizeof("ask-") + IDS_INSTANCE_SIZE)
 
 struct question {
@@ -25,7 +24,7 @@ struct question {
 	void *ctx;
 	uint64_t handle;
 	int deadline_ms;
-	bool mcp; /* taken back when nobody waits for the answer */
+	bool mcp; /* withdraw with notifications/cancelled when no answer is wanted any more */
 	ev_timer timer;
 	struct question *next;
 };
@@ -46,7 +45,7 @@ struct ask *ask_new(struct ev_loop *loop, struct outq *out)
 	return a;
 }
 
-/* Take the question at @at off the list; the caller frees it. */
+/* Remove the question at @at from the list; the caller frees it. */
 static struct question *ask_unlink(struct ask *a, struct question **at)
 {
 	struct question *q = *at;
@@ -57,7 +56,7 @@ static struct question *ask_unlink(struct ask *a, struct question **at)
 	return q;
 }
 
-/* Tell the client that no answer is wanted any more. */
+/* Send notifications/cancelled: no answer is wanted any more. */
 static void ask_withdraw(struct ask *a, const struct question *q, const char *why)
 {
 	struct buf line;
@@ -74,7 +73,7 @@ static void ask_withdraw(struct ask *a, const struct question *q, const char *wh
 	buf_release(&line);
 }
 
-/* Nobody answered it. */
+/* End a question that got no answer. */
 static void ask_give_up(struct ask *a, struct question **at, const char *why)
 {
 	struct question *q = ask_unlink(a, at);

@@ -1,7 +1,6 @@
 /*
- * Lines are handed out in place by moving `start`; the bytes behind it move to
- * the front only when more input is to be read, which is once per read and not
- * once per line.
+ * frame_next() returns lines in place and advances `start`. frame_reserve() moves the
+ * rest to the front: once per read, not once per line.
  */
 #include "rpc/frame.h"
 
@@ -9,7 +8,7 @@
 
 #include "base/mem.h"
 
-#define KEEP_BYTES (256u << 10) /* a larger buffer is given back when it is empty */
+#define KEEP_BYTES (256u << 10) /* a larger buffer is freed when it is empty */
 
 void frame_init(struct frame *f, size_t line_max)
 {
@@ -53,7 +52,7 @@ static bool frame_is_blank(const char *line, size_t len)
 	return true;
 }
 
-/* @line of @len bytes (newline excluded) was taken from the front: is it one to hand out? */
+/* What to do with @line of @len bytes, newline excluded: return, skip (FRAME_NONE) or report. */
 static enum frame_result frame_classify(const struct frame *f, const char *line, size_t *len)
 {
 	if (*len && line[*len - 1] == '\r')
@@ -63,7 +62,7 @@ static enum frame_result frame_classify(const struct frame *f, const char *line,
 	return frame_is_blank(line, *len) ? FRAME_NONE : FRAME_LINE;
 }
 
-/* No newline in what is there. */
+/* The buffer holds no newline. */
 static enum frame_result frame_unfinished(struct frame *f, bool eof, const char **line, size_t *len)
 {
 	size_t have = f->buf.len - f->start;

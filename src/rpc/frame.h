@@ -5,7 +5,7 @@
  * line without newline counts at end of file. A line longer than the maximum is
  * skipped to its newline and reported once, as soon as it is known to be too long.
  *
- * The owner takes every whole line before it reserves room again, so the frame
+ * The owner reads every whole line before it reserves room again, so the frame
  * never holds more than one unfinished line and one read.
  */
 #ifndef PROCPEN_RPC_FRAME_H
@@ -19,8 +19,8 @@
 struct frame {
 	struct buf buf;
 	size_t line_max;
-	size_t start;    /* bytes at the front of buf that were handed out already */
-	size_t scanned;  /* bytes behind start known to hold no newline */
+	size_t start;    /* bytes at the front of buf that frame_next() has returned */
+	size_t scanned;  /* bytes from start on that hold no newline */
 	bool skipping;   /* inside an over-long line */
 };
 

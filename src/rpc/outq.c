@@ -1,12 +1,12 @@
 /*
  * A line is appended to one buffer and written from its front; the descriptor is
- * watched only while the client does not take bytes. `on_change` is called last,
+ * watched for writing only while the client does not read. `on_change` is called last,
  * when the queue is consistent, and must not push.
  *
- * epoll(7) reports EPOLLERR and EPOLLHUP unasked, and libev passes them on to whoever waits to
- * read. So `gone` waits to read from the output, where nothing is ever to be read: the end of a
- * pipe or socket that nobody reads any more wakes it. Where something can be read after all (input
- * and output are one socket or terminal), the first byte wakes it for nothing and it is stopped.
+ * epoll(7) always reports EPOLLERR and EPOLLHUP, and libev passes them to a read watcher. So
+ * `hangup` watches the output for reading, although there is nothing to read: it wakes when the
+ * last reader of the pipe or socket closes it. If input and output are one socket or terminal, the
+ * first byte of input wakes it too; it is then stopped, because it would wake for every byte.
  */
 #include "rpc/outq.h"
 
@@ -14,14 +14,14 @@
 #include <fcntl.h>
 #include <string.h>
 
-#define KEEP_BYTES (256u << 10) /* a larger buffer is given back when it is empty */
-#define LONG_PIPE (1 << 20) /* asked for once a line did not fit; refused is fine */
-#define DIRECT_BYTES (16u << 10) /* a line that is not worth copying */
-#define SHIFT_BYTES (1u << 20)  /* written bytes before unwritten ones are dropped from here on */
+#define KEEP_BYTES (256u << 10) /* a larger buffer is freed when it is empty */
+#define LONG_PIPE (1 << 20) /* pipe size to request once a line did not fit; refusal is fine */
+#define DIRECT_BYTES (16u << 10) /* write longer lines from where they are, without a copy */
+#define SHIFT_BYTES (1u << 20)  /* drop written bytes from the front once there are this many */
 
 /*
  * Answers are bounded by the number of open requests and the size of one answer,
- * far below this; a client that lets so much pile up is treated as gone.
+ * far below this. A client that lets so much pile up counts as gone.
  */
 #define HARD_MAX ((size_t)1 << 30)
 
@@ -30,8 +30,8 @@ size_t outq_pending(const struct outq *q)
 	return q->buf.len - q->sent;
 }
 
-/* A terminal whose other side is closed says EIO to a write (hung_up_tty_write() in Linux), as a
- * failing disk does, but poll(2) tells of the hangup. */
+/* A write to a terminal whose other side is closed fails with EIO (hung_up_tty_write() in Linux),
+ * as on a failing disk; only poll(2) reports the hangup. */
 static bool outq_is_reader_gone(const struct outq *q, int error)
 {
 	return error == ECONNRESET || (error == EIO && stdio_abandoned(q->end));
@@ -42,7 +42,7 @@ static void outq_die(struct outq *q, int error)
 	q->dead = true;
 	q->error = outq_is_reader_gone(q, error) ? EPIPE : error;
 	ev_io_stop(q->loop, &q->io);
-	ev_io_stop(q->loop, &q->gone);
+	ev_io_stop(q->loop, &q->hangup);
 	buf_release(&q->buf);
 	q->sent = 0;
 }
@@ -60,7 +60,7 @@ static void outq_drop_sent(struct outq *q)
 	}
 }
 
-/* Write what the client takes. */
+/* Write as much as the client accepts now. */
 static void outq_flush(struct outq *q)
 {
 	while (outq_pending(q)) {
@@ -83,7 +83,7 @@ static void outq_flush(struct outq *q)
 		ev_io_stop(q->loop, &q->io);
 }
 
-/* Tell the owner once when a mark was crossed or the client is gone. */
+/* Call on_change if a mark was crossed or the client has gone. */
 static void outq_notify_change(struct outq *q, bool was_dead)
 {
 	bool was_stopped = q->stopped;
@@ -108,7 +108,7 @@ static void outq_on_writable(struct ev_loop *loop, ev_io *io, int events)
 	outq_notify_change(q, false);
 }
 
-void outq_look(struct outq *q)
+void outq_check_reader(struct outq *q)
 {
 	bool was_dead = q->dead;
 
@@ -117,13 +117,13 @@ void outq_look(struct outq *q)
 	outq_notify_change(q, was_dead);
 }
 
-static void outq_on_gone(struct ev_loop *loop, ev_io *io, int events)
+static void outq_on_hangup(struct ev_loop *loop, ev_io *io, int events)
 {
 	struct outq *q = io->data;
 
 	(void)events;
-	outq_look(q);
-	ev_io_stop(loop, io); /* it was something else: nothing to go by */
+	outq_check_reader(q);
+	ev_io_stop(loop, io); /* still alive: input woke it, and would again */
 }
 
 void outq_init(struct outq *q, struct ev_loop *loop, const struct stdio_end *end, size_t high,
@@ -138,22 +138,22 @@ void outq_init(struct outq *q, struct ev_loop *loop, const struct stdio_end *end
 	q->ctx = ctx;
 	buf_init(&q->buf, HARD_MAX);
 	ev_io_init(&q->io, outq_on_writable, end->fd, EV_WRITE);
-	ev_io_init(&q->gone, outq_on_gone, end->fd, EV_READ);
-	q->io.data = q->gone.data = q;
-	ev_io_start(loop, &q->gone);
+	ev_io_init(&q->hangup, outq_on_hangup, end->fd, EV_READ);
+	q->io.data = q->hangup.data = q;
+	ev_io_start(loop, &q->hangup);
 }
 
 void outq_release(struct outq *q)
 {
 	if (q->loop) {
 		ev_io_stop(q->loop, &q->io);
-		ev_io_stop(q->loop, &q->gone);
+		ev_io_stop(q->loop, &q->hangup);
 	}
 	buf_release(&q->buf);
 	q->sent = 0;
 }
 
-/* Nothing waits: write a long line from where it is, and queue what the client does not take. */
+/* The queue is empty: write a long line without a copy, and queue what does not fit the pipe. */
 static size_t outq_write_directly(struct outq *q, const char *line, size_t len)
 {
 	size_t done = 0;
@@ -166,7 +166,7 @@ static size_t outq_write_directly(struct outq *q, const char *line, size_t len)
 		done += (size_t)n;
 	}
 	q->written += done;
-	if (done < len && !q->grown) { /* fewer, larger turns for whoever reads long lines */
+	if (done < len && !q->grown) { /* a reader of long lines then wakes less often */
 		q->grown = true;
 		(void)fcntl(q->end->fd, F_SETPIPE_SZ, LONG_PIPE);
 	}

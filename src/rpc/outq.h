@@ -1,13 +1,13 @@
 /*
  * outq - the bounded queue to the client.
  *
- * Lines are written as soon as the client takes them and never block. Above the
- * high mark the owner is told to stop reading requests, below the low mark to go
- * on; timers and children go on meanwhile. Answers are never dropped: they are
- * bounded because requests are. Notifications may be refused by outq_room().
+ * Writes never block. Above the high mark `stopped` is set and the owner stops reading
+ * requests; at the low mark it goes on. Timers and children are served all the time.
+ * Answers are never dropped: they are bounded because requests are. Notifications
+ * may be refused by outq_room().
  *
- * The queue is dead once its reader is gone or writing failed; `error` says which. A reader that
- * goes while nothing is to be written is noticed too, where the kernel tells of it.
+ * The queue is dead once its reader has gone or a write failed; `error` says which. A reader that
+ * leaves while the queue is empty is noticed too, if the kernel reports it.
  */
 #ifndef PROCPEN_RPC_OUTQ_H
 #define PROCPEN_RPC_OUTQ_H
@@ -29,10 +29,10 @@ struct outq {
 	size_t high, low;
 	bool stopped;     /* above the high mark, not yet below the low one */
 	bool grown;       /* a larger pipe was asked for */
-	bool dead;        /* the reader is gone or the stream failed: nothing will be written */
-	int error;        /* why: EPIPE when the reader is gone, else the errno of the failure */
-	ev_io io;         /* active while the client does not take what there is */
-	ev_io gone;       /* hears of a reader that goes, see outq.c */
+	bool dead;        /* the reader has gone or a write failed: nothing will be written */
+	int error;        /* why: EPIPE when the reader has gone, else the errno of the write */
+	ev_io io;         /* active while bytes are queued that the client does not accept */
+	ev_io hangup;     /* wakes when the reader closes its end, see outq.c */
 	void (*on_change)(void *ctx); /* stopped or dead changed; set once */
 	void *ctx;
 };
@@ -51,12 +51,12 @@ bool outq_empty(const struct outq *q);
 size_t outq_pending(const struct outq *q); /* bytes that are queued and not written */
 
 /*
- * A number that changes as the reader takes bytes, also fewer than would let more be written, as
- * far as the kernel tells (see stdio_unread()). It changes with what is written, too.
+ * A number that changes whenever the reader reads, even too little to let us write more, as far as
+ * the kernel reports it (see stdio_unread()). It also changes with every write.
  */
 uint64_t outq_progress(const struct outq *q);
 
-/* Look whether anybody is left who could read; the queue is dead if not. */
-void outq_look(struct outq *q);
+/* Mark the queue dead if no reader is left. */
+void outq_check_reader(struct outq *q);
 
 #endif

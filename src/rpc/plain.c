@@ -8,7 +8,7 @@
 
 /* A reply line is to stay within 1 MiB; texts leave room for the rest of the result. */
 #define TEXT_BYTES ((1u << 20) - (64u << 10))
-#define NOTICE_BYTES_MAX (8u << 20) /* guard; the gate bounds what is shown */
+#define NOTICE_BYTES_MAX (8u << 20) /* guard; the gate bounds a notice */
 
 static void plain_write_ok(const struct req *r, const struct result *result, struct buf *line)
 {
@@ -74,7 +74,7 @@ struct dialect plain_dialect(struct ask *ask)
 		.text_bytes = TEXT_BYTES,
 		.list_bytes = TEXT_BYTES,
 		.summary_bytes = 16384,
-		.eof_ms = 300000, /* a pipeline: nobody is there to end it; results are wanted */
+		.eof_ms = 300000, /* a pipeline closes its input at once and still wants results */
 		.ok = plain_write_ok,
 		.fail = plain_write_fail,
 		.notify = plain_notify,

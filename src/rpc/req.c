@@ -1,7 +1,7 @@
 /*
  * Open requests are on one list (oldest first) and on two hash chains, by handle
- * and by id. A request leaves all of them before its answer is queued,
- * so whatever the answer sets off finds it gone.
+ * and by id. A request leaves all of them before its answer is queued, so code that
+ * the answer triggers cannot find it.
  */
 #include "rpc/req.h"
 
@@ -15,7 +15,7 @@
 #include "base/str.h"
 
 #define CHAINS 256
-#define KEEP_BYTES (64u << 10) /* a larger answer buffer is given back after use */
+#define KEEP_BYTES (64u << 10) /* a larger answer buffer is freed after use */
 
 /* Whole numbers that a double holds, and int64_t too. */
 #define REAL_ID_MAX 9.2e18
@@ -24,7 +24,7 @@ struct reqtab {
 	struct ev_loop *loop;
 	struct outq *out;
 	int count;
-	int waiting_max, held[REQ_PLACES];
+	int waiting_max, held[REQ_SLOTS];
 	uint64_t last_handle;
 	struct req *first, *last;
 	struct req *by_id[CHAINS], *by_handle[CHAINS];
@@ -81,39 +81,39 @@ int reqtab_count(const struct reqtab *t)
 	return t->count;
 }
 
-bool reqtab_full(const struct reqtab *t, enum req_place place)
+bool reqtab_full(const struct reqtab *t, enum req_slot slot)
 {
-	return place == REQ_WAITS && t->held[place] >= t->waiting_max;
+	return slot == REQ_SLOT_WAIT && t->held[slot] >= t->waiting_max;
 }
 
-/* The oldest that ends something has been heard: its effect does not need the answer to wait. */
+/* Answer the oldest REQ_SLOT_END request with the state so far: its effect goes on without it. */
 static void req_answer_oldest_end(struct reqtab *t)
 {
 	struct req *r = t->first;
 
-	while (r && !(r->place == REQ_ENDS && r->answer_now))
+	while (r && !(r->slot == REQ_SLOT_END && r->answer_now))
 		r = r->next;
 	if (r)
 		r->answer_now(r->answer_now_ctx, r);
 }
 
-int req_take_place(struct req *r, enum req_place place, struct err *e)
+int req_take_slot(struct req *r, enum req_slot slot, struct err *e)
 {
 	struct reqtab *t = r->tab;
 
-	if (place == REQ_NO_PLACE || r->place != REQ_NO_PLACE)
+	if (slot == REQ_SLOT_NONE || r->slot != REQ_SLOT_NONE)
 		return 0;
-	if (place == REQ_ENDS && t->held[place] >= REQ_ENDS_MAX)
+	if (slot == REQ_SLOT_END && t->held[slot] >= REQ_SLOT_END_MAX)
 		req_answer_oldest_end(t);
-	if (!reqtab_full(t, place)) {
-		r->place = place;
-		t->held[place]++;
+	if (!reqtab_full(t, slot)) {
+		r->slot = slot;
+		t->held[slot]++;
 		return 0;
 	}
-	err_set(e, ERR_LIMIT_REACHED, "%d requests are waiting, the most that do so at once",
-		t->held[place]);
-	return err_hint(e, "Wait for an answer and retry, or end what is waited for; the operator "
-			   "can raise limits.requests.");
+	err_set(e, ERR_LIMIT_REACHED, "%d requests are waiting, the most that may wait at once",
+		t->held[slot]);
+	return err_hint(e, "Wait for an answer and retry, or end a run that a request waits for; "
+			   "the operator can raise limits.requests.");
 }
 
 struct req *req_find(struct reqtab *t, uint64_t handle)
@@ -228,15 +228,14 @@ static void req_unlink(struct reqtab *t, struct req *r)
 	*(r->prev ? &r->prev->next : &t->first) = r->next;
 	*(r->next ? &r->next->prev : &t->last) = r->prev;
 	t->count--;
-	if (r->place != REQ_NO_PLACE)
-		t->held[r->place]--;
+	if (r->slot != REQ_SLOT_NONE)
+		t->held[r->slot]--;
 }
 
 void req_duplicate_id(struct err *e, const json_t *id)
 {
 	err_set(e, ERR_INVALID_REQUEST,
-		"a request with this id is still open: its answer could not be told from this "
-		"one's");
+		"a request with this id is still open");
 	err_hint(e, "Give every request its own id until it is answered.");
 	err_detail(e, "id", json_incref((json_t *)(uintptr_t)id));
 }
@@ -290,7 +289,7 @@ static void req_end(struct req *r)
 
 bool req_fits(const struct req_batch *b, size_t len)
 {
-	if (b) /* a bracket or comma before each, and one behind the last */
+	if (b) /* a bracket or comma before each answer, and a bracket after the last */
 		len += b->answers.len + 2 + (b->left - 1) * REQ_BATCH_EACH;
 	return len <= REQ_LINE_MAX;
 }
@@ -302,7 +301,7 @@ void req_too_large(struct err *e)
 	err_hint(e, "Ask for less at once (limit, stdout_lines, smaller batches).");
 }
 
-/* A large result is given back before its line is queued, so that no more than two copies exist. */
+/* Free a large result before its line is queued, so that at most two copies exist. */
 static void req_forget_result(struct reqtab *t)
 {
 	t->result_of = 0;
@@ -356,7 +355,7 @@ static const struct result *req_take_result(struct req *r)
 
 	BUG_IF(t->result_of != r->handle);
 	result_end(&t->result);
-	t->line.full = t->result.json.full; /* what does not fit by itself does not in a line */
+	t->line.full = t->result.json.full; /* a result that is too long makes a line too long */
 	return &t->result;
 }
 

@@ -1,13 +1,13 @@
 /*
  * req - one request from its parse to its single answer.
  *
- * A request is known outside by its handle only. It is answered exactly once: its
- * result is written into req_result(), and req_ok() or one of the req_fail shapes the
- * answer with the request's dialect, queues it and frees the request. A request that
- * its client cancelled in a dialect that wants silence is freed without an answer.
+ * Other modules keep a request's handle, never a pointer. It is answered exactly once: its
+ * handler writes the result into req_result(), then req_ok() or one of the req_fail functions
+ * shapes the answer with the request's dialect, queues it and frees the request. A request that
+ * its client cancelled in a dialect with silent_cancel is freed without an answer.
  *
- * Ownership: the table owns requests; a request owns its parsed root, and the
- * `task` its handler hung on it (freed by task_free).
+ * Ownership: the table owns requests; a request owns its parsed root and its
+ * handler's `task` (freed by task_free).
  */
 #ifndef PROCPEN_RPC_REQ_H
 #define PROCPEN_RPC_REQ_H
@@ -31,14 +31,14 @@ struct cap_row;
 enum req_asked { REQ_ASKED, REQ_ASK_BY_ANSWER, REQ_CANNOT_ASK };
 
 /*
- * A request that is not answered in the turn that it came in takes a place until it is. Those that
- * wait share `limits.requests`. Those that end what others wait for have places of their own, so
- * that whatever waits can always be ended: when these are all taken, the oldest that holds one is
- * answered with what there is (struct req.answer_now).
+ * A request that is not answered at once holds a slot until it is. Requests that wait share
+ * `limits.requests` slots. Requests that end runs have slots of their own, so that a run can always
+ * be ended: when all of these are in use, the oldest holder is answered with the state so far
+ * (struct req.answer_now).
  */
-enum req_place { REQ_NO_PLACE, REQ_WAITS, REQ_ENDS, REQ_PLACES };
+enum req_slot { REQ_SLOT_NONE, REQ_SLOT_WAIT, REQ_SLOT_END, REQ_SLOTS };
 
-#define REQ_ENDS_MAX 256
+#define REQ_SLOT_END_MAX 256
 
 /* How one dialect speaks. Handlers never see which one it is. */
 struct dialect {
@@ -51,22 +51,22 @@ struct dialect {
 	size_t summary_bytes; /* default of process.run's max_output_bytes */
 	int yield_ms;        /* default of process.run's yield_ms */
 	int eof_ms;          /* how long a request may stay open after the end of the input, unless
-			      * server.eof_seconds says; 0: nobody waits for its end */
+			      * server.eof_seconds is set; 0: the server does not wait for it */
 	int wait_max_ms;     /* the longest that an answer may wait for a run; 0: no bound */
 	bool silent_cancel;  /* a cancelled request gets no answer */
-	bool outlined;       /* it needs the outline of a result, beside its JSON */
-	bool from_operator;  /* its requests are the operator's command lines: the parser has
-			      * checked them, nobody needs a notice of the start, and the command
-			      * shares our standard descriptors */
+	bool outlined;       /* it needs the outline of a result as well as its JSON */
+	bool from_operator;  /* requests are the operator's command lines: already checked by the
+			      * parser, started without a notice, and the command shares our
+			      * standard descriptors */
 
-	/* Shape one answer as one line (no newline) into @line. @partial: what a call that
-	 * failed has to show all the same; or NULL. */
+	/* Shape one answer as one line (no newline) into @line. @partial: the result of a call
+	 * that failed and still has one; or NULL. */
 	void (*ok)(const struct req *r, const struct result *result, struct buf *line);
 	void (*fail)(const struct req *r, const struct err *e, const struct result *partial,
 		     struct buf *line);
 
 	/*
-	 * The host is told of a start before it happens. @notice: {capability, tier,
+	 * Send the host a notice before a start. @notice: {capability, tier,
 	 * command, intent ...}; its texts are bounded (cap/notice.h). May be NULL.
 	 */
 	void (*notify)(const struct req *r, json_t *notice);
@@ -74,9 +74,9 @@ struct dialect {
 	/*
 	 * Ask a human. REQ_ASKED: req_confirmed() is called exactly once, later or from
 	 * within, unless the request ends first.
-	 * REQ_ASK_BY_ANSWER: the question goes out as the answer of this request, and
-	 * the client calls again; the caller answers with req_question().
-	 * REQ_CANNOT_ASK: this client has no way to ask. May be NULL: cannot.
+	 * REQ_ASK_BY_ANSWER: the question is the answer of this request, and the client
+	 * calls again; the caller answers with req_question().
+	 * REQ_CANNOT_ASK: this client cannot ask. NULL means the same.
 	 */
 	enum req_asked (*confirm)(struct req *r, json_t *notice, int deadline_ms);
 
@@ -85,8 +85,8 @@ struct dialect {
 };
 
 /*
- * The longest line that is written, without its newline. What would be longer is
- * answered with an error.
+ * The longest line that is written, without its newline. A longer answer becomes an
+ * error.
  */
 #define REQ_LINE_MAX ((1u << 20) - 1)
 
@@ -102,27 +102,27 @@ struct req {
 	const struct dialect *dialect;
 	const struct cap_row *row; /* the capability called */
 	char *id;                  /* raw JSON token; never NULL (notifications make no request) */
-	char *key;                 /* the same, the same for every spelling of it */
+	char *key;                 /* its canonical spelling */
 	json_t *root;              /* the whole message, owned */
 	json_t *params;            /* inside root; checked and normalised by the gate */
 	struct req_batch *batch;   /* or NULL */
 	size_t share;              /* this request may use 1/share of the reply caps (batches) */
-	enum req_place place;      /* that it holds */
-	int64_t since_ms;          /* when it was taken, clock_mono_ms() */
+	enum req_slot slot;      /* the slot that it holds */
+	int64_t since_ms;          /* when it arrived, clock_mono_ms() */
 	bool cancelled;
-	bool overdue;              /* the input has ended and its time is over: it is being ended */
-	uint64_t run;              /* struct proc.seq of what it started or waits for; or 0 */
-	void *extra;               /* the dialect's own, freed with free(); or NULL */
-	struct cap_call *call;     /* the gate's own, likewise */
-	void *task;                /* the handler's own */
+	bool overdue;              /* past its time after the end of the input: being ended */
+	uint64_t run;              /* struct proc.seq of the run it started or waits for; or 0 */
+	void *extra;               /* state of the dialect, freed with free(); or NULL */
+	struct cap_call *call;     /* state of the gate, freed with free(); or NULL */
+	void *task;                /* state of the handler */
 	void (*task_free)(void *task);
 	void (*on_cancel)(void *ctx, struct req *r); /* must lead to an answer; or NULL */
 	void *on_cancel_ctx;
-	/* A human has answered; set by whoever asks. @why: not allowed, else NULL. */
+	/* A human has answered. Set before asking. @why: the reason if not allowed, else NULL. */
 	void (*on_confirmed)(void *ctx, struct req *r, bool allowed, const char *why);
 	void *on_confirmed_ctx;
-	/* Ends the wait: must answer at once with what there is. Set by whoever only waits, and by
-	 * all that hold REQ_ENDS when their turn is over; else NULL. */
+	/* Answer at once with the state so far. Set by handlers that only wait, and by every holder
+	 * of REQ_SLOT_END; else NULL. */
 	void (*answer_now)(void *ctx, struct req *r);
 	void *answer_now_ctx;
 	ev_timer timer;            /* for the owner of the task; stopped when the request ends */
@@ -137,7 +137,7 @@ struct reqtab *reqtab_new(struct ev_loop *loop, struct outq *out, int waiting_ma
 void reqtab_free(struct reqtab *t);
 struct outq *reqtab_outq(struct reqtab *t);
 
-/* Whom to tell that request @handle has ended (so that its question is dropped). Set once. */
+/* Call @fn when a request has ended (so that its question is dropped). Set once. */
 void reqtab_on_end(struct reqtab *t, void (*fn)(void *ctx, uint64_t handle), void *ctx);
 
 /*
@@ -149,12 +149,12 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 		    json_t *root, struct req_batch *batch, struct err *e);
 
 /*
- * @r is going to stay open: it takes a place, unless @place is none or it holds one
- * already. Returns 0, or -1 with LimitReached; for REQ_ENDS always 0, but another request
- * may be answered. Before anything that the request does.
+ * Give @r a slot, because it will stay open, unless @slot is none or it holds one already.
+ * Call it before the request has any effect. Returns 0, or -1 with LimitReached; for
+ * REQ_SLOT_END always 0, but another request may be answered.
  */
-int req_take_place(struct req *r, enum req_place place, struct err *e);
-bool reqtab_full(const struct reqtab *t, enum req_place place); /* req_take_place() will fail */
+int req_take_slot(struct req *r, enum req_slot slot, struct err *e);
+bool reqtab_full(const struct reqtab *t, enum req_slot slot); /* req_take_slot() will fail */
 
 struct req *req_find(struct reqtab *t, uint64_t handle);               /* NULL if answered */
 
@@ -172,9 +172,9 @@ int reqtab_count(const struct reqtab *t);
 struct jsonw *req_result(struct req *r);
 
 /*
- * The single answer. The request is gone afterwards. An answer that passes the hard
- * line limit becomes an InternalError. req_fail() forgets a result that was begun,
- * req_fail_partial() shows it beside the error, as its detail `result`. Both release @e.
+ * Answer and free the request. An answer longer than REQ_LINE_MAX becomes an
+ * InternalError. req_fail() drops a result that was begun; req_fail_partial() sends it as
+ * the error's detail `result`. Both release @e.
  */
 void req_ok(struct req *r);
 void req_fail(struct req *r, struct err *e);
@@ -208,7 +208,7 @@ size_t req_list_bytes(const struct req *r);
 struct req_batch *batch_new(struct reqtab *t, size_t count);
 void batch_add(struct req_batch *b, const char *answer, size_t len);
 
-/* Does an answer of @len bytes fit: into a line, or (@b not NULL) beside the others of a batch? */
+/* Does an answer of @len bytes fit into a line, or with @b into the rest of the batch's line? */
 bool req_fits(const struct req_batch *b, size_t len);
 
 /* The error for a message with the @id of an open request; sets @e. */
@@ -217,7 +217,7 @@ void req_duplicate_id(struct err *e, const json_t *id);
 /* The error that is sent instead of an answer that does not fit; sets @e. */
 void req_too_large(struct err *e);
 
-/* Queue an answer that belongs to no request (parse errors and the like). @batch may be NULL. */
+/* Queue an answer that belongs to no request, such as a parse error. @batch may be NULL. */
 void reqtab_send(struct reqtab *t, struct req_batch *batch, const char *line, size_t len);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * Source: JSON-RPC 2.0, sections 4 to 6. A message with a method and no id is a
  * notification and is never answered; a message with a result or an error and no
- * method is an answer of the client's and is never answered either. The id of an
- * error is null where the message's own id is missing or illegal.
+ * method is the client's answer and is never answered either. The id of an error is
+ * null where the message's own id is missing or illegal.
  */
 #include "rpc/rpc.h"
 
@@ -29,7 +29,7 @@ static void rpc_begin_reply(struct jsonw *w, struct buf *line, const char *id, s
 		jsonw_null(w, "id");
 }
 
-/* Of these, MCP says itself what stands in `data`; our members stand beside it. */
+/* MCP defines members of `data` for these errors; write ours next to them. */
 static bool rpc_has_own_data(const struct err *e)
 {
 	return e->type == ERR_RESOURCE_NOT_FOUND || e->type == ERR_MISSING_CLIENT_CAPABILITY ||
@@ -217,7 +217,7 @@ static enum kind rpc_classify(struct rpc_message *m, const char *text, size_t le
 	return KIND_CALL;
 }
 
-/* Answer what is no message and has no id, unless too much of that came; releases @e. */
+/* Answer input that is no message and has no id, up to RPC_GARBAGE_MAX in a row; releases @e. */
 static void rpc_refuse_garbage(struct rpc *rpc, struct req_batch *batch, struct err *e)
 {
 	if (rpc->garbage < RPC_GARBAGE_MAX) {
@@ -228,8 +228,8 @@ static void rpc_refuse_garbage(struct rpc *rpc, struct req_batch *batch, struct 
 	if (batch)
 		batch_add(batch, NULL, 0);
 	if (rpc->garbage == RPC_GARBAGE_MAX)
-		log_notice("%d inputs in a row were no JSON-RPC (the last: %.120s): no answers "
-			   "until a message comes",
+		log_notice("%d inputs in a row were not JSON-RPC (the last: %.120s); not "
+			   "answering any more until a message arrives",
 			   RPC_GARBAGE_MAX, e->message);
 	rpc->garbage = RPC_GARBAGE_MAX + 1;
 	err_release(e);
@@ -274,8 +274,8 @@ static void rpc_handle(struct rpc *rpc, json_t *root, const char *text, size_t l
 }
 
 /*
- * The id of refused JSON, if there is no doubt which one is meant: the first
- * member of that name and the last one (which the lenient parse keeps) agree.
+ * The id of refused JSON, if it is unambiguous: the first member "id" and the last one
+ * (which the lenient parse keeps) are equal.
  */
 static const char *rpc_lenient_id(const json_t *lenient, const char *text, size_t len,
 				  size_t *id_len)

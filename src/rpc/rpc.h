@@ -1,9 +1,9 @@
 /*
  * rpc - the JSON-RPC 2.0 envelope.
  *
- * Source: https://www.jsonrpc.org/specification. Turns one line into messages
- * and answers what is not one (-32700, -32600) itself. Knows no method: each
- * message goes to the route function, which server/server.c sets.
+ * Source: https://www.jsonrpc.org/specification. Turns one line into messages and
+ * answers invalid input itself (-32700, -32600). Knows no method: it passes each
+ * message to the route function, which server/server.c sets.
  *
  * Input that is no message and has no id is answered with id null, but only
  * RPC_GARBAGE_MAX times in a row: two programs that answer each other's errors
@@ -29,7 +29,7 @@
 /* One well-formed message; everything in it is borrowed. */
 struct rpc_message {
 	json_t *root;
-	const char *method; /* NULL: a response to a request of ours */
+	const char *method; /* NULL: a response to a question (rpc/ask.h) */
 	json_t *params;     /* inside root; object, array or NULL */
 	const char *id;     /* raw token, or NULL for a notification; not NUL-terminated */
 	size_t id_len;
@@ -63,8 +63,8 @@ bool rpc_more(struct rpc *rpc);
 void rpc_release(struct rpc *rpc);
 
 /*
- * The request that @m makes in dialect @d (it holds its own reference to the
- * root), or NULL when it was answered with the reason why not. @m has an id.
+ * A new request for @m, which has an id, in dialect @d. It holds its own reference to the
+ * root. NULL: @m was refused and has been answered with the reason.
  */
 struct req *rpc_request(struct reqtab *t, const struct dialect *d, const struct rpc_message *m);
 
@@ -74,7 +74,7 @@ void rpc_too_long(struct rpc *rpc, size_t line_max);
 /*
  * Write {"jsonrpc":"2.0","id":<id>,"error":{code,message,data{type,hint,retryable,details}}}
  * into @line; of an error that MCP defines, the members of details also stand in data directly.
- * @id NULL writes null. @partial: the detail `result`; or NULL.
+ * @id NULL writes null. @partial: written as the detail `result`; or NULL.
  */
 void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e,
 		     const struct result *partial);
@@ -82,7 +82,7 @@ void rpc_write_error(struct buf *line, const char *id, size_t id_len, const stru
 /* "details" of @e; @partial as above. */
 void rpc_write_details(struct jsonw *w, const struct err *e, const struct result *partial);
 
-/* What the gate wants @r's client to know (struct dialect.notify), with the request's id. */
+/* Write @notice (struct dialect.notify) with the id of @r. */
 void rpc_write_notice(struct jsonw *w, const char *key, const struct req *r, json_t *notice);
 
 /* {"jsonrpc":"2.0","id":<id>,"result":<result>} */
@@ -94,8 +94,8 @@ void rpc_open_notification(struct jsonw *w, struct buf *line, const char *method
 void rpc_close_notification(struct jsonw *w);
 
 /*
- * Answer @m with an error (nothing for a notification); releases @e. Where the id is
- * taken the error is that it is, and has the id null.
+ * Answer @m with an error (nothing for a notification); releases @e. If its id is a
+ * duplicate, that is the error, and the answer's id is null.
  */
 void rpc_refuse(struct reqtab *t, const struct rpc_message *m, struct err *e);
 

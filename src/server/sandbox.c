@@ -172,8 +172,9 @@ static bool sandbox_runs_as_root(const struct config *config)
 struct confine *sandbox_new(const struct config *config, const struct sandbox_inputs *in)
 {
 	AUTO_FREE char *record = NULL;
-	AUTO_FREE const char **writable = sandbox_join(
-		scope_directories(in->scope), sandbox_names_of(config, CONFIG_SANDBOX_WRITABLE));
+	AUTO_FREE const char **writable =
+		sandbox_join(scope_directories(in->scope),
+			     sandbox_names_of(config, CONFIG_SANDBOX_WRITABLE));
 	struct confine_options options = {
 		.instance = in->instance,
 		.temporary = in->state_dir,
@@ -240,10 +241,9 @@ static void sandbox_probe_files(struct search *s, const char *option)
 		sandbox_report_unmet(s, option, "the profile none confines nothing",
 				     "take sandbox.profile=none away");
 	else if (confine_open(s->c))
-		sandbox_report_unmet(
-			s, option, confine_open(s->c),
-			"boot a kernel with Landlock (5.13 or newer), or let the server make new "
-			"namespaces");
+		sandbox_report_unmet(s, option, confine_open(s->c),
+				     "boot a kernel with Landlock (5.13 or newer), or let the "
+				     "server make new namespaces");
 }
 
 static void sandbox_probe_required(struct search *s)

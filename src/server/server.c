@@ -232,8 +232,7 @@ static void server_end_request(struct server *s, struct req *r)
 		r->overdue = true;
 		proc_kill_tree(p, PROC_REASON_SERVER_SHUTDOWN);
 	} else if (s->phase == ENDING) {
-		server_fail_request(
-			r); /* before, it may be a question whose answer is on its way */
+		server_fail_request(r);
 	}
 }
 
@@ -279,7 +278,7 @@ static void server_on_look(struct ev_loop *loop, ev_timer *w, int events)
 	if (stdio_hung_up(&s->stdio.in))
 		server_note_end(s);
 	if (s->ended_ms) {
-		outq_look(&s->out);
+		outq_check_reader(&s->out);
 		server_end_overdue(s);
 		server_judge_reader(s);
 	}

@@ -225,7 +225,7 @@ static void test_ask_number_of_questions_is_bounded(void **state)
 		json_decref(sent);
 		asked++;
 	}
-	assert_int_equal(asked, 4096 + REQ_ENDS_MAX);
+	assert_int_equal(asked, 4096 + REQ_SLOT_END_MAX);
 	ask_drop(a, 1);
 	sent = question(&w, a, 1000, 1);
 	assert_non_null(sent);

@@ -200,16 +200,16 @@ static void test_outq_client_that_ends_its_input(void **state)
 	wire_end_open(&w, 100000);
 	assert_int_equal(shutdown(w.far, SHUT_WR), 0);
 	turn(&w);
-	outq_look(&w.out);
+	outq_check_reader(&w.out);
 	assert_false(w.out.dead);
 	push(&w, "{}");
 	assert_string_equal(wire_end_line(&w), "{}");
 	close(w.far);
 	w.far = -1;
-	outq_look(&w.out);
+	outq_check_reader(&w.out);
 	assert_true(w.out.dead);
 	assert_int_equal(w.changes, 1);
-	outq_look(&w.out);
+	outq_check_reader(&w.out);
 	assert_int_equal(w.changes, 1);
 	wire_end_close(&w);
 }

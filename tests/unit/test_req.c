@@ -201,19 +201,19 @@ static void test_req_batch_is_one_line(void **state)
 	close_table(&w, t);
 }
 
-static void take(struct req *r, enum req_place place)
+static void take(struct req *r, enum req_slot slot)
 {
 	struct err e = ERR_INIT;
 
-	assert_int_equal(req_take_place(r, place, &e), 0);
+	assert_int_equal(req_take_slot(r, slot, &e), 0);
 }
 
-static void refuse_place(struct req *r, enum req_place place)
+static void refuse_slot(struct req *r, enum req_slot slot)
 {
 	struct err e = ERR_INIT;
 
-	assert_true(reqtab_full(r->tab, place));
-	assert_int_equal(req_take_place(r, place, &e), -1);
+	assert_true(reqtab_full(r->tab, slot));
+	assert_int_equal(req_take_slot(r, slot, &e), -1);
 	assert_int_equal(e.type, ERR_LIMIT_REACHED);
 	err_release(&e);
 }
@@ -235,25 +235,25 @@ static void test_req_places(void **state)
 	int told = 0;
 
 	(void)state;
-	take(r, REQ_WAITS);
-	take(r, REQ_WAITS); /* it has one */
-	take(add(t, &speaking, "2", NULL), REQ_WAITS);
-	refuse_place(add(t, &speaking, "3", NULL), REQ_WAITS);
-	for (int i = 0; i < REQ_ENDS_MAX; i++) {
+	take(r, REQ_SLOT_WAIT);
+	take(r, REQ_SLOT_WAIT); /* it has one */
+	take(add(t, &speaking, "2", NULL), REQ_SLOT_WAIT);
+	refuse_slot(add(t, &speaking, "3", NULL), REQ_SLOT_WAIT);
+	for (int i = 0; i < REQ_SLOT_END_MAX; i++) {
 		snprintf(id, sizeof(id), "%d", 100 + i);
-		take(add(t, &speaking, id, NULL), REQ_ENDS);
+		take(add(t, &speaking, id, NULL), REQ_SLOT_END);
 		req_find_id(t, id, strlen(id))->answer_now = end_wait;
 		req_find_id(t, id, strlen(id))->answer_now_ctx = &told;
 	}
 	assert_int_equal(told, 0);
-	take(add(t, &speaking, "4", NULL), REQ_ENDS);
+	take(add(t, &speaking, "4", NULL), REQ_SLOT_END);
 	assert_int_equal(told, 1);
 	assert_null(req_find_id(t, "100", 3)); /* the oldest */
 	assert_non_null(req_find_id(t, "101", 3));
-	take(add(t, &speaking, "5", NULL), REQ_NO_PLACE);
+	take(add(t, &speaking, "5", NULL), REQ_SLOT_NONE);
 	answer(r);
-	take(req_find_id(t, "3", 1), REQ_WAITS);
-	refuse_place(add(t, &speaking, "6", NULL), REQ_WAITS);
+	take(req_find_id(t, "3", 1), REQ_SLOT_WAIT);
+	refuse_slot(add(t, &speaking, "6", NULL), REQ_SLOT_WAIT);
 	close_table(&w, t);
 }
 

@@ -127,9 +127,9 @@ static void test_run_limits_rlimits(void **state)
 static void test_run_limits_bad_rlimits(void **state)
 {
 	(void)state;
-	refused("{\"limits\": {\"nofiles\": 40}}", "limits.nofiles is no limit");
+	refused("{\"limits\": {\"nofiles\": 40}}", "limits.nofiles is not a limit");
 	assert_string_equal(json_string_value(json_object_get(e.details, "nearest")), "nofile");
-	refused("{\"limits\": {\"nofile\": -1}}", "not negative");
+	refused("{\"limits\": {\"nofile\": -1}}", "at least 0");
 	refused("{\"limits\": {\"nofile\": {}}}", "must have \"soft\" or \"hard\"");
 	refused("{\"limits\": {\"nofile\": {\"soft\": 1, \"hrad\": 2}}}", "nothing else");
 	refused("{\"limits\": {\"nofile\": {\"soft\": \"1\"}}}", "must be an integer");
