@@ -199,9 +199,9 @@ static void process_kill_wait_for_last(struct cap *c, struct req *r)
 	struct kill_task *t = r->task;
 	double left = process_kill_answer_after_ms(r, t) - (double)(clock_mono_ms() - t->began_ms);
 
+	left = left < 0 ? 0 : process_kill_earlier_ms(left, LAST_PROCESSES_MS);
 	t->outcome_known = true;
-	req_timer(r, left < 0 ? 0 : process_kill_earlier_ms(left, LAST_PROCESSES_MS), process_kill_on_due,
-		  c);
+	req_timer(r, left, process_kill_on_due, c);
 }
 
 static bool process_kill_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)

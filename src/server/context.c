@@ -14,9 +14,9 @@ void context_set_up_process(struct context *ctx)
 {
 	struct rlimit raised;
 
-	signal(SIGPIPE, SIG_IGN); /* a reader that is gone is an error code */
+	signal(SIGPIPE, SIG_IGN); /* write(2) returns EPIPE instead */
 	signal(SIGTTOU, SIG_IGN); /* a line to our terminal must not stop a background job */
-	signal(SIGXFSZ, SIG_IGN); /* a file size limit of ours likewise, in the audit log */
+	signal(SIGXFSZ, SIG_IGN); /* write(2) to the audit log returns EFBIG instead */
 	umask(077);
 	if (!getrlimit(RLIMIT_NOFILE, &ctx->nofile)) {
 		raised = ctx->nofile;
@@ -26,7 +26,7 @@ void context_set_up_process(struct context *ctx)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 }
 
-/* Memory of ours is nobody else's business; leak checkers must look at it, though. */
+/* Keep other processes of this user from reading our memory. Leak checkers need to read it. */
 static void context_hide_memory(void)
 {
 #if !defined(__SANITIZE_ADDRESS__)
@@ -92,7 +92,7 @@ void context_stop(struct context *ctx)
 {
 	if (!ctx->loop)
 		return;
-	confine_free(ctx->confine); /* it may have a child to be waited for */
+	confine_free(ctx->confine); /* may have to wait for a child, so before the reaper */
 	reaper_free(ctx->reaper);
 	ctx->reaper = NULL;
 	ctx->confine = NULL;

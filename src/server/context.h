@@ -19,7 +19,7 @@
 #include "policy/scope.h"
 
 struct context_options {
-	const char *workspace;   /* NULL: found by the rules of docs/protocol.md */
+	const char *workspace;   /* NULL: by the rules of docs/protocol.md */
 	const char *state_dir;   /* NULL: audit_default_dir() */
 	char *const *directories; /* further accessible directories, NULL-terminated, or NULL */
 	struct config config;    /* moved into the context; all zero afterwards */
@@ -37,22 +37,21 @@ struct context {
 	struct confine *confine;
 };
 
-/* What this process itself is: signals that must not end it, mask, limits, sub-reaper. Before
- * anything is opened. */
+/* Set the signals, umask, limits and subreaper of this process. Call it before opening anything. */
 void context_set_up_process(struct context *ctx);
 
-/* Find the place and make everything else; touches no file. 0, or -1; context_close() in any case.
+/* Find the workspace and build the rest; changes no file. 0 or -1; context_close() in either case.
  * @ctx: zeroed, then context_set_up_process(). */
 int context_open(struct context *ctx, struct context_options *options, struct err *e);
 
-/* Refuse to run anything without what the options demand of this machine: 0 or -1. After
- * context_open(); before the first command. */
+/* Check that this machine can do what the options require: 0 or -1. Call it after context_open(),
+ * before the first command. */
 int context_check(struct context *ctx, struct err *e);
 
 /* The gate of this context; @procs and @reqs are borrowed like everything in it. */
 struct cap context_cap(const struct context *ctx, struct proctab *procs, struct reqtab *reqs);
 
-/* In two steps, because what uses the loop has to be taken down between them. */
+/* In two steps, because the users of the loop are freed between them. */
 void context_stop(struct context *ctx);  /* reaper and sandbox; the temporary directory goes */
 void context_close(struct context *ctx); /* the rest */
 

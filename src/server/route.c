@@ -1,6 +1,6 @@
 /*
- * The dialect is found per message, by its own content: the first row that wants
- * the message gets it. A dialect to come is one more row.
+ * Each message is matched against the table of dialects: the first row that wants it
+ * gets it. A new dialect is one more row.
  */
 #include "server/route.h"
 
@@ -22,7 +22,7 @@ static void route_on_run(void *ctx, struct proc *p, unsigned events)
 	bool over = events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED);
 
 	if (over)
-		mcp_tasks_on_end(route->mcp.tasks, p); /* first: the others tell of it */
+		mcp_tasks_on_end(route->mcp.tasks, p); /* first: the others read the task */
 	if (events & PROC_EVENT_OUTPUT)
 		mcp_progress_on_output(route->mcp.progress, p);
 	if (over || (events & PROC_EVENT_OUTPUT))
@@ -122,7 +122,7 @@ static bool route_is_anything(const struct rpc_message *m)
 	return m->method;
 }
 
-/* A capability by its own name. A notification is ignored: nobody could hear of the result. */
+/* Call a capability by its own name. Ignores a notification: it could have no answer. */
 static void route_call_capability(struct route *route, struct rpc_message *m)
 {
 	const struct cap_row *row = cap_find(route->cap, m->method);
@@ -168,7 +168,7 @@ static const struct {
 	{ route_is_anything, route_call_capability },
 };
 
-/* A call, which the audit log is to have also when it is refused. */
+/* Is @m a call? The audit log records calls even if they are refused. */
 static bool route_is_call(const struct route *route, const struct rpc_message *m)
 {
 	return !strcmp(m->method, "tools/call") || !strcmp(m->method, "resources/read") ||

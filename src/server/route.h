@@ -1,4 +1,4 @@
-/* route - finds the dialect of each message, one table row per dialect. */
+/* route - passes each message to its dialect, one table row per dialect. */
 #ifndef PROCPEN_SERVER_ROUTE_H
 #define PROCPEN_SERVER_ROUTE_H
 
@@ -10,7 +10,7 @@ struct route {
 	struct ask *ask;
 	struct mcp mcp;
 	struct dialect plain;
-	int eof_ms; /* the longest struct dialect.eof_ms of those that were spoken so far */
+	int eof_ms; /* the longest struct dialect.eof_ms of the dialects used so far */
 };
 
 void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struct ask *ask);
@@ -19,10 +19,10 @@ void route_release(struct route *route); /* after every request has ended */
 /* A rpc_route_fn; @ctx: the struct route. */
 void route_message(void *ctx, struct rpc_message *m);
 
-/* Request @handle has ended: nobody is to be told of its progress. */
+/* Request @handle has ended: stop reporting its progress. */
 void route_request_ended(struct route *route, uint64_t handle);
 
-/* Nothing will happen any more that could be told: requests that only listen are answered. */
+/* There will be no more events: answer the requests that only listen. */
 void route_closing(struct route *route);
 
 #endif

@@ -13,11 +13,11 @@
 #include "cap/run_user.h"
 #include "server/workspace.h"
 
-/* Where other users get through, and nobody but root can write; the state directory of root is
- * mostly below a home that nobody may enter. */
+/* Other users can reach it and only root can write there; the state directory of root is usually
+ * below a home that others cannot enter. */
 #define USERS_TEMPORARY "/var/lib/procpen"
 
-/* In sandbox.require: one of two layers, whichever this machine has. */
+/* In sandbox.require: landlock or mount_namespace, whichever this machine has. */
 #define FILES "files"
 
 /* @a and @b as one list that borrows their strings. */
@@ -66,7 +66,7 @@ static const char *const *sandbox_names_of(const struct config *config, enum con
 	return (const char *const *)config_names(config, key);
 }
 
-/* A control group is there when a limit needs one; then the run's own list tells. */
+/* cgroup cannot be required: only a run with limits gets one, and its result lists it. */
 static int sandbox_check_require(char *const *names, struct err *e)
 {
 	for (; *names; names++) {
@@ -75,10 +75,9 @@ static int sandbox_check_require(char *const *names, struct err *e)
 		if ((layer >= 0 && layer != CONFINE_CGROUP) || !strcmp(*names, FILES))
 			continue;
 		err_set(e, ERR_INVALID_PARAMS,
-			"sandbox.require: there is no layer \"%.64s\" to require", *names);
-		return err_hint(e, "landlock, pid_namespace, mount_namespace, files (one of the "
-				   "two that keep them), capabilities, credentials and network_off "
-				   "can be required");
+			"sandbox.require: \"%.64s\" is not a layer that can be required", *names);
+		return err_hint(e, "Use landlock, pid_namespace, mount_namespace, files (landlock "
+				   "or mount_namespace), capabilities, credentials or network_off.");
 	}
 	return 0;
 }
@@ -96,9 +95,9 @@ int sandbox_check_record(const struct config *config, const char *state_dir, str
 		if (!covers)
 			continue;
 		err_set(e, ERR_INVALID_PARAMS,
-			"sandbox.writable: %.256s holds the state directory, or audit or tmp in "
-			"it: a command could rewrite its own record", *path);
-		return err_hint(e, "Name another place with --state-dir DIR.");
+			"sandbox.writable: %.256s contains the state directory, or audit or tmp in "
+			"it: a command could rewrite its own audit log", *path);
+		return err_hint(e, "Set another state directory with --state-dir DIR.");
 	}
 	return 0;
 }
@@ -111,14 +110,14 @@ static bool sandbox_has_parent_part(const char *path)
 	return false;
 }
 
-/* What such a path means can change when what is before the ".." comes to be. */
+/* The meaning of a path with ".." changes when the part before it is created. */
 static int sandbox_check_hide_paths(const struct config *config, struct err *e)
 {
 	for (char *const *path = config_names(config, CONFIG_SANDBOX_HIDE); *path; path++)
 		if (sandbox_has_parent_part(*path)) {
-			err_set(e, ERR_INVALID_PARAMS, "sandbox.hide: \"%.256s\" has a part \"..\"",
+			err_set(e, ERR_INVALID_PARAMS, "sandbox.hide: \"%.256s\" contains \"..\"",
 				*path);
-			return err_hint(e, "Write the path without it.");
+			return err_hint(e, "Write the path without \"..\".");
 		}
 	return 0;
 }
@@ -129,7 +128,7 @@ static int sandbox_check_paths(const struct config *config, enum config_key key,
 		if ((*path)[0] != '/' || strchr(*path, '*')) {
 			err_set(e, ERR_INVALID_PARAMS, "%s: \"%.256s\" is not an absolute path",
 				config_rows[key].name, *path);
-			return err_hint(e, "paths begin with a slash, and patterns are not taken");
+			return err_hint(e, "Start the path with a slash; patterns do not work.");
 		}
 	return 0;
 }
@@ -156,11 +155,11 @@ static bool sandbox_requires_files(const struct config *config)
 	return str_is_listed(FILES, (const char *const *)names);
 }
 
-/* Is root who runs what names no user? */
+/* Does a request that names no user run as root? */
 static bool sandbox_runs_as_root(const struct config *config)
 {
 	struct confine_request request = { 0 };
-	struct err ignored = ERR_INIT; /* then nothing runs, and the start tells */
+	struct err ignored = ERR_INIT; /* nothing can run then, and the start reports it */
 	struct user user;
 	bool found = !run_user_read(config, NULL, &user, &request, &ignored);
 
@@ -193,20 +192,18 @@ struct confine *sandbox_new(const struct config *config, const struct sandbox_in
 		.reaper = in->reaper,
 	};
 
-	/* A command has no business in the record of what it did. */
+	/* No command may read or write the audit log. */
 	if (asprintf(&record, "%s/audit", in->state_dir) < 0)
 		abort();
 	options.record = record;
 	return confine_new(&options);
 }
 
-/* ---- what this machine cannot give ---- */
-
-/* Looking for options that cannot be followed here. */
+/* ---- options that this machine cannot satisfy ---- */
 struct search {
 	const struct config *config;
 	struct confine *c;
-	struct err failure; /* of preparing: nothing can run at all */
+	struct err failure; /* of confine_prepare(): nothing can run at all */
 	sandbox_unmet_fn *fn;
 	void *ctx;
 };
@@ -232,14 +229,14 @@ static void sandbox_probe_layer(struct search *s, const char *option, const char
 		sandbox_report_unmet(s, option, reason, remedy);
 }
 
-/* One of two layers can keep a command from the files of others. */
+/* Landlock or a mount namespace can protect other files from a command. */
 static void sandbox_probe_files(struct search *s, const char *option)
 {
 	if (s->failure.type)
 		sandbox_report_unmet(s, option, s->failure.message, err_hint_text(&s->failure));
 	else if (sandbox_is_profile(s->config, CONFINE_NONE))
 		sandbox_report_unmet(s, option, "the profile none confines nothing",
-				     "take sandbox.profile=none away");
+				     "remove sandbox.profile=none");
 	else if (confine_open(s->c))
 		sandbox_report_unmet(s, option, confine_open(s->c),
 				     "boot a kernel with Landlock (5.13 or newer), or let the "
@@ -285,7 +282,7 @@ static void sandbox_probe_user(struct search *s)
 	err_release(&e);
 }
 
-/* Is there an option that only a look at the layers can tell to be followed? */
+/* Is there an option that needs a probe of the layers? */
 static bool sandbox_asks_for_layers(const struct config *config)
 {
 	return *config_names(config, CONFIG_SANDBOX_HIDE) ||
@@ -319,12 +316,12 @@ static void sandbox_refuse(void *ctx, const char *option, const char *reason, co
 
 	if (e->type)
 		return;
-	err_set(e, ERR_SANDBOX_UNAVAILABLE, "%s cannot be had: %s", option, reason);
-	err_hint(e, "%c%s, or take %s away; `procpen doctor` shows all layers.",
+	err_set(e, ERR_SANDBOX_UNAVAILABLE, "%s is not available: %s", option, reason);
+	err_hint(e, "%c%s, or remove %s; `procpen doctor` shows all layers.",
 		 toupper((unsigned char)*remedy), remedy + 1, option);
 }
 
-/* Whatever is written behind it, also where only a directory could have it. */
+/* Does @path exist? Ignores slashes at its end, which only a directory may have. */
 static bool sandbox_path_exists(const char *path)
 {
 	AUTO_FREE char *copy = mem_strdup(path);
@@ -336,18 +333,18 @@ static bool sandbox_path_exists(const char *path)
 	return !lstat(copy, &st);
 }
 
-/* What is followed, but not yet as the operator may think. */
+/* Warn of options that are valid but have no effect yet. */
 static void sandbox_warn_absent(const struct config *config)
 {
 	char *const *name;
 
 	for (name = config_names(config, CONFIG_SANDBOX_HIDE); *name; name++)
 		if (!sandbox_path_exists(*name))
-			log_warn("sandbox.hide: %s is not there yet; it is hidden from every "
-				 "command that starts after it has come", *name);
+			log_warn("sandbox.hide: %s does not exist yet; it is hidden from every "
+				 "command that starts after it is created", *name);
 	for (name = config_names(config, CONFIG_SANDBOX_WRITABLE); *name; name++)
 		if (!sandbox_path_exists(*name))
-			log_warn("sandbox.writable: %s is not there, and is left out", *name);
+			log_warn("sandbox.writable: %s does not exist and is left out", *name);
 	for (name = config_names(config, CONFIG_SANDBOX_USERS); *name; name++) {
 		struct user user;
 		struct err e = ERR_INIT;

@@ -1,4 +1,4 @@
-/* sandbox - the operator's options, scope and places as options of os/sandbox/confine. */
+/* sandbox - turns the operator's options and the scope into options of os/sandbox/confine. */
 #ifndef PROCPEN_SERVER_SANDBOX_H
 #define PROCPEN_SERVER_SANDBOX_H
 
@@ -8,7 +8,7 @@
 #include "policy/config.h"
 #include "policy/scope.h"
 
-/* What a server has that the sandbox is made of; all borrowed, the reaper for good. */
+/* The server's parts that the sandbox needs; all borrowed, the reaper for its whole life. */
 struct sandbox_inputs {
 	const struct scope *scope;
 	const char *state_dir, *instance;
@@ -16,27 +16,27 @@ struct sandbox_inputs {
 	struct rlimit nofile; /* the descriptor limits that commands get */
 };
 
-/* Names that mean nothing would protect nothing: 0, or -1 with InvalidParams. */
+/* Refuse layers and paths that could have no effect: 0, or -1 with InvalidParams. */
 int sandbox_check(const struct config *config, struct err *e);
 
-/* Could a command write the record below @state_dir, or the directories of others there, by what
- * sandbox.writable names? 0 or -1. */
+/* Refuse a sandbox.writable that lets a command write the audit log or the temporary directories
+ * below @state_dir: 0 or -1. */
 int sandbox_check_record(const struct config *config, const char *state_dir, struct err *e);
 
 /* @config: checked. Never NULL. */
 struct confine *sandbox_new(const struct config *config, const struct sandbox_inputs *in);
 
-/* Called for an option that cannot be followed on this machine. */
+/* Called for an option that this machine cannot satisfy. */
 typedef void sandbox_unmet_fn(void *ctx, const char *option, const char *reason,
 			      const char *remedy);
 
-/* Find them: what the operator has asked for must hold, or nothing may run. Tries the layers only
- * where an option needs one of them. */
+/* Find these options: unless all of them hold, nothing may run. Probes the layers only if an option
+ * needs one. */
 void sandbox_each_unmet(const struct config *config, struct confine *c, sandbox_unmet_fn *fn,
 			void *ctx);
 
-/* At the start: 0, or -1 with SandboxUnavailable for the first of them. Names on stderr what is
- * followed but not there yet, and that root's commands would write where they like. */
+/* At the start: 0, or -1 with SandboxUnavailable for the first of them. Warns on stderr of paths
+ * and users that do not exist, and of commands that would run as an unconfined root. */
 int sandbox_check_machine(const struct config *config, struct confine *c, struct err *e);
 
 #endif

@@ -1,20 +1,19 @@
 /*
- * Input is taken in turns. One turn reads a bounded number of bytes and handles
- * messages for about a millisecond; what is left then is handled in the next
- * turns (an idle watcher keeps the loop from sleeping), and nothing more is read
- * before it is used up. Between two turns children, timers and the client's
- * readiness are looked at, so no burst of requests delays them. While the queue to
- * the client is full no turn is taken.
+ * The server handles input in turns. One turn reads a bounded number of bytes and
+ * handles messages for about a millisecond; the next turns handle the rest (an idle
+ * watcher keeps the loop from sleeping) before any more is read. Between two turns the
+ * loop serves children, timers and the client, so a burst of requests does not delay
+ * them. There are no turns while the queue to the client is full.
  *
- * The phases of server.h change in a prepare watcher, which sees every turn of the
- * loop before it sleeps: it needs no word from whoever answers the last request,
- * ends the last run or finds that the reader is gone.
+ * The phases of server.h change in a prepare watcher, which runs in every turn of the
+ * loop before it sleeps. So the code that answers the last request, ends the last run
+ * or loses the reader need not report it.
  *
- * A timer looks ten times a second at what nobody tells, while the client does not
- * read and after the end of the input: has the input ended behind what was read so
- * far, is a request's time over, is the reader gone, does it take anything? It
- * takes nothing only if the queue is not empty and not one byte has left it, nor the
- * pipe or socket behind it, for the whole time.
+ * While the client does not read, and after the end of the input, a timer polls ten
+ * times a second for events without a wake-up: the end of input that is not read yet,
+ * a request past its time, a reader that has gone or that reads nothing. A reader reads
+ * nothing if the queue is not empty and for the whole time not one byte has left it,
+ * nor the pipe or socket after it.
  */
 #include "server/server.h"
 
@@ -35,12 +34,12 @@
 #define READS_PER_TURN 4
 #define SPOOLS_MIN 16
 #define TURN_US 1000
-#define LOOK_MS 100
-/* A socket or terminal tells only of whole blocks that were read (stdio_unread()), so a slow reader
- * looks for a while like one that takes nothing: up to 64 KiB in this time are 2 KiB a second. */
-#define PATIENCE_MS 30000
+#define POLL_MS 100
+/* For a socket or terminal the kernel counts only whole blocks as read (stdio_unread()), so a slow
+ * reader may seem to read nothing: 64 KiB within this time are 2 KiB a second. */
+#define READER_TIMEOUT_MS 30000
 #define CLOSE_MS 3000 /* every run dead and every request answered */
-#define HURRY_MS 300  /* the same, once a signal has come twice */
+#define HURRY_MS 300  /* the same, once a signal has arrived twice */
 #define FLUSH_MS 150  /* without progress */
 #define STATUS_SURVIVORS 3
 
@@ -61,24 +60,24 @@ struct server {
 	struct cap cap;
 
 	ev_io in_io;
-	ev_idle work;      /* input is left over for the next turn */
+	ev_idle work;      /* active while unhandled input is left */
 	ev_signal signals[4];
 	ev_prepare turn;   /* the phases change here */
-	ev_timer look;     /* active while the client does not read, and past the input's end */
+	ev_timer poll;     /* active while the client does not read, and past the input's end */
 	ev_timer deadline; /* of closing, then of flushing */
 
 	enum phase phase;
 	bool eof;           /* no more will be read */
-	int64_t ended_ms;   /* when the end of the input was seen, clock_mono_ms(); 0: not yet */
-	uint64_t progress;  /* outq_progress() at the last look ... */
-	int64_t moved_ms;   /* ... and since when it has not changed, or nothing was to be taken */
+	int64_t ended_ms;   /* when the input ended, clock_mono_ms(); 0: not yet */
+	uint64_t progress;  /* outq_progress() at the last poll ... */
+	int64_t moved_ms;   /* ... and when it last changed, or the queue was last empty */
 	int last_signal;
-	bool hurried;       /* the same signal came again */
-	bool late;          /* closing takes too long: what is left is given up */
-	bool answered;      /* closing: all is answered, only flushing is left */
-	size_t unsent;      /* then: what was left at the last look */
-	bool given_up;      /* the reader took nothing for too long */
-	int survivors;      /* processes of our runs that may live on */
+	bool hurried;       /* the same signal arrived again */
+	bool late;          /* closing takes too long: give up the rest */
+	bool answered;      /* closing: every request is answered, only flushing is left */
+	size_t unsent;      /* then: bytes queued at the last check */
+	bool given_up;      /* the reader read nothing for too long */
+	int survivors;      /* processes of our runs that may still be alive */
 };
 
 /* ---- closing ---- */
@@ -91,8 +90,8 @@ static void server_begin_closing(struct server *s)
 	s->cap.closing = true;
 	ev_io_stop(s->loop, &s->in_io);
 	ev_idle_stop(s->loop, &s->work);
-	loop_timer_stop(s->loop, &s->look);
-	proctab_shutdown(s->procs); /* from here on nothing starts ... */
+	loop_timer_stop(s->loop, &s->poll);
+	proctab_shutdown(s->procs); /* nothing starts any more ... */
 	while (rpc_more(&s->rpc))
 		; /* ... but a batch that was begun is answered in full */
 	ask_end(s->ask, "the server is shutting down");
@@ -117,7 +116,7 @@ static void server_close_down(struct server *s)
 		if (!s->late && (proctab_trees(s->procs) || reqtab_count(s->reqs)))
 			return;
 		while ((r = reqtab_first(s->reqs)))
-			server_fail_request(r); /* no run's end has answered it */
+			server_fail_request(r); /* not answered by the end of a run */
 		s->answered = true;
 		s->unsent = outq_pending(&s->out);
 		loop_timer_start(s->loop, &s->deadline, FLUSH_MS);
@@ -134,15 +133,15 @@ static void server_on_deadline(struct ev_loop *loop, ev_timer *w, int events)
 	(void)events;
 	s->late = true;
 	if (!s->answered)
-		return; /* the turn that follows gives up what is left */
+		return; /* the next turn gives up the rest */
 	if (unsent == s->unsent)
 		ev_break(loop, EVBREAK_ALL);
 	s->unsent = unsent;
 	loop_timer_start(loop, w, FLUSH_MS);
 }
 
-/* What could not be ended is said wherever somebody may look for it: the shims go on killing, but
- * nobody will tell what came of that. */
+/* Report on stderr and in the audit log the processes that could not be ended. The shims go on
+ * killing them, but nothing will report the outcome. */
 static void server_report_survivors(struct server *s)
 {
 	struct audit_stop stop = { 0 };
@@ -163,7 +162,7 @@ static void server_report_survivors(struct server *s)
 	}
 }
 
-/* The same signal again: the trees get the time that a kill takes, slow readers no more of it. */
+/* The same signal again: leave only the time for the kills, none for slow readers. */
 static void server_on_signal(struct ev_loop *loop, ev_signal *w, int events)
 {
 	struct server *s = w->data;
@@ -186,23 +185,23 @@ static int64_t server_eof_limit_ms(const struct server *s, int by_default_ms)
 	return seconds ? seconds * 1000 : by_default_ms;
 }
 
-static void server_look_later(struct server *s)
+static void server_start_poll(struct server *s)
 {
-	if (!ev_is_active(&s->look))
-		loop_timer_start(s->loop, &s->look, LOOK_MS);
+	if (!ev_is_active(&s->poll))
+		loop_timer_start(s->loop, &s->poll, POLL_MS);
 }
 
-/* From now on the time of open requests and of the reader counts. The first look comes at once: a
- * client that has gone altogether ends its input too. */
+/* Start the time of open requests and of the reader. Poll at once: a client that has gone
+ * altogether ends its input too. */
 static void server_note_end(struct server *s)
 {
 	if (s->ended_ms)
 		return;
 	s->ended_ms = s->moved_ms = clock_mono_ms();
-	loop_timer_start(s->loop, &s->look, 0);
+	loop_timer_start(s->loop, &s->poll, 0);
 }
 
-/* All that came is handled. Whoever is being asked has said all there will be. */
+/* All input is handled. No answer to an open question can arrive any more. */
 static void server_begin_ending(struct server *s)
 {
 	s->phase = ENDING;
@@ -211,7 +210,8 @@ static void server_begin_ending(struct server *s)
 	ask_end(s->ask, "the input has ended, so nobody can answer");
 }
 
-/* What was handled only later, because the client read slowly, has its time from then. */
+/* A request handled after the end of the input, because the client read slowly, has its full time
+ * from then. */
 static bool server_is_overdue(const struct server *s, const struct req *r)
 {
 	int64_t from = r->since_ms > s->ended_ms ? r->since_ms : s->ended_ms;
@@ -220,8 +220,9 @@ static bool server_is_overdue(const struct server *s, const struct req *r)
 	       clock_mono_ms() - from >= server_eof_limit_ms(s, r->dialect->eof_ms);
 }
 
-/* The run that it has started is killed, whose end answers it. The run of somebody else that it
- * waits for is left alone. */
+/* Kill the run that the request has started; its end answers the request. A run of another request,
+ * which it only waits for, goes on. While READING an unanswered question may still get its answer
+ * from the input. */
 static void server_end_request(struct server *s, struct req *r)
 {
 	struct proc *p = r->run ? proctab_get(s->procs, r->run) : NULL;
@@ -245,31 +246,31 @@ static void server_end_overdue(struct server *s)
 	}
 }
 
-/* A request is ended for a host that wants us gone, an answer is there and wanted: the time of open
- * requests is too short to give up its reader. */
+/* A dialect's eof_ms ends requests that the host does not want any more; answers are still wanted,
+ * so their reader has at least READER_TIMEOUT_MS. */
 static int64_t server_reader_limit_ms(const struct server *s)
 {
 	int ms = s->route.eof_ms;
 
-	return server_eof_limit_ms(s, ms < PATIENCE_MS ? PATIENCE_MS : ms);
+	return server_eof_limit_ms(s, ms < READER_TIMEOUT_MS ? READER_TIMEOUT_MS : ms);
 }
 
-/* Gone is only who takes nothing at all. */
-static void server_judge_reader(struct server *s)
+/* Give up a reader that reads nothing at all. */
+static void server_check_reader(struct server *s)
 {
-	int64_t patience_ms = server_reader_limit_ms(s), now = clock_mono_ms();
+	int64_t timeout_ms = server_reader_limit_ms(s), now = clock_mono_ms();
 	uint64_t progress = outq_progress(&s->out);
 
 	if (outq_empty(&s->out) || progress != s->progress) {
 		s->progress = progress;
 		s->moved_ms = now;
-	} else if (now - s->moved_ms >= patience_ms) {
+	} else if (now - s->moved_ms >= timeout_ms) {
 		s->given_up = true;
 		server_begin_closing(s);
 	}
 }
 
-static void server_on_look(struct ev_loop *loop, ev_timer *w, int events)
+static void server_on_poll(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct server *s = w->data;
 
@@ -280,13 +281,13 @@ static void server_on_look(struct ev_loop *loop, ev_timer *w, int events)
 	if (s->ended_ms) {
 		outq_check_reader(&s->out);
 		server_end_overdue(s);
-		server_judge_reader(s);
+		server_check_reader(s);
 	}
 	if (s->phase != CLOSING && (s->ended_ms || s->out.stopped))
-		server_look_later(s);
+		server_start_poll(s);
 }
 
-/* Is a request open whose end is waited for? Others only listen. */
+/* Is a request open that the server waits for? Others only listen. */
 static bool server_is_waited_for(const struct server *s)
 {
 	const struct req *r = reqtab_first(s->reqs);
@@ -352,7 +353,7 @@ static void server_take_turn(struct server *s)
 	if (s->out.stopped) {
 		ev_io_stop(s->loop, &s->in_io);
 		ev_idle_stop(s->loop, &s->work);
-		server_look_later(s);
+		server_start_poll(s);
 	} else if (more) {
 		ev_io_stop(s->loop, &s->in_io);
 		ev_idle_start(s->loop, &s->work);
@@ -377,7 +378,7 @@ static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 
 	(void)loop;
 	if (events & EV_ERROR)
-		s->eof = true; /* it cannot be watched: as if the client had closed it */
+		s->eof = true; /* it cannot be watched: treat it as closed */
 	for (int i = 0; i < READS_PER_TURN && !s->eof; i++) {
 		char *room = frame_reserve(&s->frame, READ_BYTES);
 		ssize_t n = stdio_read(&s->stdio.in, room, READ_BYTES);
@@ -396,7 +397,7 @@ static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 	server_take_turn(s);
 }
 
-/* The client reads again, stopped reading, or is gone: the next turn sees to it. */
+/* The client reads again, has stopped reading or has gone: let the next turn handle it. */
 static void server_on_out_change(void *ctx)
 {
 	struct server *s = ctx;
@@ -405,7 +406,7 @@ static void server_on_out_change(void *ctx)
 		ev_idle_start(s->loop, &s->work);
 }
 
-/* Nobody is to be asked or woken for a request that has ended. */
+/* Drop the questions and waits of a request that has ended. */
 static void server_on_request_end(void *ctx, uint64_t handle)
 {
 	struct server *s = ctx;
@@ -415,7 +416,7 @@ static void server_on_request_end(void *ctx, uint64_t handle)
 	route_request_ended(&s->route, handle);
 }
 
-/* Descriptors that finished logs may hold: what running runs (six each) and we do not need. */
+/* Descriptors for the logs of finished runs: all but six for each running one and our own. */
 static int server_spools_max(const struct server *s)
 {
 	int64_t running = config_int(&s->context.config, CONFIG_LIMITS_RUNNING_PROCESSES);
@@ -471,9 +472,9 @@ static void server_watch_signal(struct server *s, ev_signal *w, int signum)
 	ev_signal_start(s->loop, w);
 }
 
-/* What else would end us by default (signal(7)) would leave requests unanswered and the record
- * without its end. A fault is not among it: after that nothing can be trusted. Before the first
- * process is started: os/spawn looks once at what commands get back. */
+/* Ignore the other signals that end a process by default (signal(7)): they would leave requests
+ * unanswered and the audit log without its end. Faults are not among them: after one nothing can be
+ * trusted. Call it before the first start: os/spawn reads once which signals to reset. */
 static void server_ignore_others(void)
 {
 	static const int others[] = { SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
@@ -493,9 +494,9 @@ static void server_watch(struct server *s)
 	ev_idle_init(&s->work, server_on_work);
 	ev_set_priority(&s->work, EV_MAXPRI);
 	ev_prepare_init(&s->turn, server_on_turn);
-	ev_timer_init(&s->look, server_on_look, 0.0, 0.0);
+	ev_timer_init(&s->poll, server_on_poll, 0.0, 0.0);
 	ev_timer_init(&s->deadline, server_on_deadline, 0.0, 0.0);
-	s->in_io.data = s->work.data = s->turn.data = s->look.data = s->deadline.data = s;
+	s->in_io.data = s->work.data = s->turn.data = s->poll.data = s->deadline.data = s;
 	server_watch_signal(s, &s->signals[0], SIGTERM);
 	server_watch_signal(s, &s->signals[1], SIGINT);
 	server_watch_signal(s, &s->signals[2], SIGQUIT);
@@ -504,19 +505,19 @@ static void server_watch(struct server *s)
 	ev_io_start(s->loop, &s->in_io);
 }
 
-/* Tell of answers that did not get out. Returns the exit status: a reader that went away, and what
- * a signal cut off, are no failure. */
+/* Log answers that were not delivered. Returns the exit status: a reader that has gone, and answers
+ * that a signal cut off, are no failure. */
 static int server_report_losses(const struct server *s)
 {
 	size_t unsent = outq_pending(&s->out);
 
 	if (s->out.dead && s->out.error != EPIPE) {
-		log_error("the answers cannot be written: %s (%s)", strerror(s->out.error),
+		log_error("cannot write the answers: %s (%s)", strerror(s->out.error),
 			  err_sys_name(s->out.error));
 		return 1;
 	}
 	if (unsent)
-		log_error("%zu bytes of answers were not taken by the client", unsent);
+		log_error("the client did not read %zu bytes of answers", unsent);
 	return unsent && s->given_up;
 }
 
@@ -554,7 +555,7 @@ int server_main(struct context_options *options)
 		server_build_runs(&s);
 		server_build_protocol(&s);
 		server_watch(&s);
-		ev_run(s.loop, EVRUN_NOWAIT); /* a refused watch is told in the next turn only */
+		ev_run(s.loop, EVRUN_NOWAIT); /* libev reports a refused watch one turn later */
 		ev_run(s.loop, 0);
 		status = server_report_losses(&s);
 		server_report_survivors(&s);

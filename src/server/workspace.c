@@ -42,13 +42,13 @@ char *workspace_find(const char *option, struct err *e)
 		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");
 	} else if (workspace_same_file(here, "/") || (home && workspace_same_file(here, home))) {
 		err_set(e, ERR_INVALID_PARAMS,
-			"no workspace is named, and the working directory %s is too wide for one",
+			"no workspace is set, and the working directory %s is too wide to be one",
 			here);
 		free(here);
 		here = NULL;
 	}
 	if (!here)
-		err_hint(e, "Name the directory that commands may work in: "
+		err_hint(e, "Set the directory that commands may work in: "
 			    "procpen serve --workspace DIR, or PROCPEN_WORKSPACE=DIR.");
 	return here;
 }
@@ -89,9 +89,9 @@ char *workspace_find_state_dir(const char *option, const struct scope *scope, st
 
 	if (!dir) {
 		err_set(e, ERR_INVALID_PARAMS,
-			"there is no place for the audit record: neither XDG_STATE_HOME nor HOME "
-			"is set");
-		err_hint(e, "Name one with --state-dir DIR.");
+			"no state directory for the audit log: neither XDG_STATE_HOME nor HOME is "
+			"set");
+		err_hint(e, "Set one with --state-dir DIR.");
 		return NULL;
 	}
 	dir = workspace_make_absolute(dir);
@@ -102,10 +102,10 @@ char *workspace_find_state_dir(const char *option, const struct scope *scope, st
 	if (!workspace_covers_state_dir(scope, dir))
 		return dir;
 	err_set(e, ERR_INVALID_PARAMS,
-		"the state directory %.400s, or audit or tmp in it, lies where commands may write: "
-		"a command could rewrite its own record",
+		"the state directory %.400s, or audit or tmp in it, is where commands may write: "
+		"a command could rewrite its own audit log",
 		dir);
-	err_hint(e, "Name another place with --state-dir DIR, outside the workspace.");
+	err_hint(e, "Set another one with --state-dir DIR, outside the workspace.");
 	free(dir);
 	return NULL;
 }

@@ -122,7 +122,7 @@ def refused(user):
             equal(server.wait_exit(), 1, "%s: exit status of serve" % what)
             with open(server.stderr_path, encoding="utf-8") as f:
                 text = f.read().split("\n")[-2]
-            for word in (name, "cannot start", "or take", "procpen doctor") + words:
+            for word in (name, "cannot start", "or remove", "procpen doctor") + words:
                 check(word in text, "%s: no %r in %r" % (what, word, text))
             mark = place.path("workspace", "ran")
             status, _, err = place.tool("run", *place.options(*settings), "--", "touch", mark,
@@ -368,7 +368,7 @@ def hidden_later(user, *options):
             hide = place.path("workspace") + "/" + written
             server = place.server("--set", "sandbox.hide=" + hide, *options)
             equal(seen(server, name), "", "before it is there")
-            check("not there yet" in server.stderr_text() and hide in server.stderr_text(),
+            check("does not exist yet" in server.stderr_text() and hide in server.stderr_text(),
                   "it is not named: %r" % server.stderr_text())
             for kind in KINDS:
                 come(place, kind, name)
