@@ -3,8 +3,8 @@
  *
  *	nonce (16)  expiry (8)  shown (32)  mac (32)
  *
- * mac signs the first three and the digest of the request, which is not in the
- * token: the request that brings it back is digested anew.
+ * mac signs the first three and the digest of the request. That digest is not in the
+ * token: it is computed again from the request that brings the token back.
  */
 #include "policy/approval.h"
 
@@ -38,7 +38,7 @@ struct used {
 
 struct approval {
 	unsigned char key[KEY_SIZE];
-	bool has_key; /* made when it is first needed */
+	bool has_key; /* generated on first use */
 	struct used *used;
 	size_t used_count;
 };
@@ -117,7 +117,7 @@ static void approval_forget_expired(struct approval *a, int64_t now)
 	a->used_count = kept;
 }
 
-/* Note that the token was used. Returns 0, or -1 when it was used before or cannot be noted. */
+/* Remember that the token was used. Returns 0, or -1 if it was used before or memory is full. */
 static int approval_use_up(struct approval *a, const struct payload *p, int64_t now, struct err *e)
 {
 	struct used *u;
@@ -130,7 +130,7 @@ static int approval_use_up(struct approval *a, const struct payload *p, int64_t 
 				       "call");
 	if (a->used_count == USED_MAX)
 		return err_set(e, ERR_INVALID_PARAMS,
-			       "requestState is not taken: too many were used within a short time");
+			       "requestState is refused: too many were used within a short time");
 	if (!(a->used_count & (a->used_count - 1))) /* at 0, 1, 2, 4, ...: room for twice as many */
 		a->used = mem_realloc(a->used, (2 * a->used_count + 1) * sizeof(*a->used));
 	u = &a->used[a->used_count++];
@@ -157,11 +157,11 @@ int approval_redeem(struct approval *a, const char *token, const unsigned char r
 
 	if (!a->has_key || approval_parse(token, &t))
 		return err_set(e, ERR_INVALID_PARAMS,
-			       "requestState is not one that this server gave out");
+			       "requestState was not issued by this server");
 	approval_sign(a, &t.payload, request, mac);
 	if (!hmac_equal(mac, t.mac, HMAC_SIZE))
 		return err_set(e, ERR_INVALID_PARAMS,
-			       "requestState was changed, or was given out for another call");
+			       "requestState was changed, or was issued for another call");
 	if (approval_get_time(t.payload.expiry) <= now)
 		return err_set(e, ERR_INVALID_PARAMS, "requestState has expired");
 	if (approval_use_up(a, &t.payload, now, e))

@@ -1,15 +1,14 @@
 /*
  * approval - tokens that carry a question out to a client and its answer back.
  *
- * For: confirmations in a protocol without sessions. The question leaves with a
- * token; the answer comes in a new request that repeats the token. Whoever
- * carries it is not trusted: a token is authenticated with a key that never
- * leaves this process, bound to what the request asks for and to what the human
- * was shown, expires, and is good for one answer.
+ * For: confirmations in a protocol without sessions. The question goes out with a
+ * token; the answer arrives in a new request that repeats the token. The client is
+ * not trusted: a token is authenticated with a key that never leaves this process,
+ * bound to the request and to the text that the human was shown, expires, and is
+ * good for one answer.
  *
- * Refuses to: keep anything per question that was asked. Only tokens that were
- * used are remembered, until they would have expired anyway; when there are too
- * many of them, no more is believed.
+ * Refuses to: keep state for open questions. Only used tokens are remembered, until
+ * they expire; when there are too many of them, every further token is refused.
  */
 #ifndef PROCPEN_POLICY_APPROVAL_H
 #define PROCPEN_POLICY_APPROVAL_H
@@ -27,17 +26,17 @@ struct approval *approval_new(void);
 void approval_free(struct approval *a);
 
 /*
- * A token for a request whose content has the digest @request, of which a human
- * is shown what has the digest @shown, good for @ttl_ms. Returns 0, or -1 when
- * this system has no random bytes for the key: then nobody can be asked.
+ * A token, good for @ttl_ms, for a request with the digest @request, of which a human is
+ * shown a text with the digest @shown. Returns 0, or -1 when the system has no random
+ * bytes for the key; then no question can be asked.
  */
 int approval_issue(struct approval *a, const unsigned char request[HMAC_SIZE],
 		   const unsigned char shown[HMAC_SIZE], int64_t ttl_ms, char out[APPROVAL_SIZE]);
 
 /*
  * Use up @token for a request with the digest @request. Returns 0 and fills
- * @shown, or -1 with InvalidParams: not one of ours, for another request,
- * expired, or used before.
+ * @shown, or -1 with InvalidParams: not issued by this server, issued for another
+ * request, expired, or used before.
  */
 int approval_redeem(struct approval *a, const char *token, const unsigned char request[HMAC_SIZE],
 		    unsigned char shown[HMAC_SIZE], struct err *e);

@@ -1,8 +1,8 @@
 /*
- * A line is built completely in memory and written by one write(2), so that it is
- * there whole or not at all; what a full disk leaves of it is cut off again, and
- * neither the sequence nor the chain moves on. Nothing is kept open before the
- * first event, because hosts start servers only to look at them.
+ * A line is built completely in memory and written by one write(2), so the file holds
+ * all of it or nothing: a part that a full disk leaves is truncated, and neither the
+ * sequence nor the chain advances. The file is opened with the first event, because
+ * hosts also start servers only to list their tools.
  */
 #include "policy/audit.h"
 
@@ -22,7 +22,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-/* A line at its worst: every shown byte escaped to six. */
+/* The longest line: every byte of text escaped to six. */
 #define LINE_MAX_BYTES (128 * 1024)
 #define REQUEST_ID_MAX 256
 #define CWD_MAX 4096
@@ -33,9 +33,9 @@ struct audit {
 	char *instance;
 	int fd;       /* -1 before the first event */
 	off_t length; /* of the whole lines in the file */
-	bool torn;    /* part of a line may stand behind @length */
-	bool serves;  /* the record has the start and the end of a server ... */
-	bool started; /* ... and the start is in it */
+	bool torn;    /* part of a line may follow @length */
+	bool serves;  /* write the start and the end of a server ... */
+	bool started; /* ... and the start is written */
 	uint64_t seq;
 	char prev[SHA256_DIGEST_STRING_LENGTH]; /* hash of the last line, hex */
 };
@@ -102,17 +102,17 @@ static int audit_fail(const struct audit *a, const char *path, int sys, const ch
 {
 	if (sys)
 		err_sys(e, ERR_PERMISSION_DENIED, sys,
-			"the audit record cannot be written: %s \"%.256s\"", why, path);
+			"cannot write the audit log: %s \"%.256s\"", why, path);
 	else
 		err_set(e, ERR_PERMISSION_DENIED,
-			"the audit record cannot be written: \"%.256s\" %s", path, why);
+			"cannot write the audit log: \"%.256s\" %s", path, why);
 	err_detail(e, "audit_log", json_string(a->path));
 	return err_hint(e, "The operator can free space, repair the directory, choose another one "
-			   "with --state-dir, or give up the record with --set "
+			   "with --state-dir, or run without the audit log with --set "
 			   "audit.required=false.");
 }
 
-/* Create @path and whatever is missing above it. */
+/* Create @path and its missing parents. */
 static int audit_make_directories(const char *path)
 {
 	AUTO_FREE char *copy = mem_strdup(path);
@@ -131,7 +131,7 @@ static int audit_make_directories(const char *path)
 	}
 }
 
-/* Open the audit directory; only one that nobody else can change will do. */
+/* Open the audit directory. Refuse one that another user can change. */
 static int audit_open_directory(const struct audit *a, struct err *e)
 {
 	struct stat st;
@@ -145,9 +145,9 @@ static int audit_open_directory(const struct audit *a, struct err *e)
 	if (fstat(fd, &st) != 0) {
 		audit_fail(a, a->dir, errno, "cannot inspect", e);
 	} else if (st.st_uid != geteuid()) {
-		audit_fail(a, a->dir, 0, "belongs to somebody else", e);
+		audit_fail(a, a->dir, 0, "belongs to another user", e);
 	} else if (st.st_mode & (S_IWGRP | S_IWOTH)) {
-		audit_fail(a, a->dir, 0, "can be written by others", e);
+		audit_fail(a, a->dir, 0, "is writable by other users", e);
 	} else {
 		return fd;
 	}
@@ -161,7 +161,7 @@ static int audit_open_file(struct audit *a, struct err *e)
 
 	if (dir < 0)
 		return -1;
-	/* O_EXCL: a file that is there already is not ours, whatever its name says. */
+	/* O_EXCL: a file that exists already is not ours, even with this name. */
 	a->fd = openat(dir, strrchr(a->path, '/') + 1,
 		       O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (a->fd < 0)
@@ -169,7 +169,7 @@ static int audit_open_file(struct audit *a, struct err *e)
 	return 0;
 }
 
-/* Cut off what a failed write may have left. */
+/* Truncate a part of a line that a failed write may have left. */
 static int audit_mend(struct audit *a)
 {
 	if (!a->torn)
@@ -180,7 +180,7 @@ static int audit_mend(struct audit *a)
 	return 0;
 }
 
-/* A record that nobody can find, or that is not what we wrote, is none. */
+/* Is the log unlinked, or not as we wrote it? Then it records nothing. */
 static bool audit_is_tampered(const struct audit *a)
 {
 	struct stat st;
@@ -195,7 +195,7 @@ static int audit_append(struct audit *a, const struct buf *line, struct err *e)
 	if (audit_mend(a) != 0)
 		return audit_fail(a, a->path, errno, "cannot repair", e);
 	if (audit_is_tampered(a))
-		return audit_fail(a, a->path, ESTALE, "somebody removed or changed", e);
+		return audit_fail(a, a->path, ESTALE, "another process removed or changed", e);
 	ssize_t n;
 
 	do {
@@ -214,7 +214,7 @@ static int audit_append(struct audit *a, const struct buf *line, struct err *e)
 
 /* ---- the line ---- */
 
-/* Hash of the exact arguments, each with its NUL; of the command's text without one. */
+/* Hash of the exact arguments, each with its NUL, or of the command's text without one. */
 static void audit_hash_command(const struct audit_event *event,
 			       char out[SHA256_DIGEST_STRING_LENGTH])
 {
@@ -318,7 +318,7 @@ void audit_serves(struct audit *a)
 	a->serves = true;
 }
 
-/* Whom it serves as, and when: once. */
+/* Write server_start, once: the user that the server runs as. */
 static int audit_write_start(struct audit *a, struct err *e)
 {
 	struct buf line;

@@ -3,12 +3,12 @@
  *
  * One JSON line per event, fields as in schema/audit.json, each with the SHA-256
  * of the line before it (without its newline), so that a changed or missing line
- * shows. One file per server in <state>/audit/, mode 0600, opened with
+ * can be detected. One file per server in <state>/audit/, mode 0600, opened with
  * O_APPEND | O_NOFOLLOW when the first event is written (a server that is only
- * probed leaves nothing behind).
+ * probed leaves no file).
  *
- * The attempt is written before anything starts. Whether a call may go on when
- * it cannot be written is the gate's decision (cap/cap.c).
+ * The attempt is written before anything starts. If that fails, the gate decides
+ * whether the call goes on (cap/cap.c).
  */
 #ifndef PROCPEN_POLICY_AUDIT_H
 #define PROCPEN_POLICY_AUDIT_H
@@ -27,11 +27,11 @@ struct audit_event {
 	const char *capability;
 	const char *tier;       /* "notify" ... */
 	const char *decision;   /* allowed, asked, blocked, denied, failed */
-	const char *rule;       /* blocklist rule, or what decided */
+	const char *rule;       /* of the blocklist, or the tier that decided */
 	const char *command;    /* shown bounded and redacted */
 	const char *const *argv; /* hashed, byte-exact; NULL: the command is, in an attempt */
 	const char *cwd;
-	const char *user;       /* whom the command runs as; NULL: the server's own user */
+	const char *user;       /* of the command; NULL: the server's own user */
 	const char *intent;     /* shown bounded and redacted */
 	const char *outcome;    /* state/reason or exit status of an end, error type of a failure */
 };
@@ -39,7 +39,7 @@ struct audit_event {
 /* How a server ended. */
 struct audit_stop {
 	uint32_t survivors; /* processes of its runs that may still live */
-	const char *gap;    /* the named gap that lets them (agent.session, gaps); NULL: none */
+	const char *gap;    /* the gap of agent.session that allows it; NULL: none */
 };
 
 /*
@@ -50,9 +50,9 @@ struct audit *audit_new(const char *state_dir, const char *instance);
 void audit_free(struct audit *a);
 
 /*
- * @a is a server's: its record begins with a server_start, written with the first event.
- * audit_stopped() ends it; a record without that is of a server that was killed. Nothing is written
- * if nothing was before. 0 or -1, as audit_write().
+ * @a belongs to a server: write a server_start with the first event. audit_stopped() writes the
+ * server_stop, if any event was written; a log without one is of a server that was killed. 0 or -1,
+ * as audit_write().
  */
 void audit_serves(struct audit *a);
 int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e);
@@ -70,9 +70,9 @@ const char *audit_path(const struct audit *a);
 char *audit_default_dir(void);
 
 /*
- * Copy of @text with what looks like a secret (password=..., Authorization: ...,
- * --token ...) masked, at most 1,024 bytes, cut at a character (then it ends in
- * "..."). Heap.
+ * Copy of @text with everything masked that looks like a secret (password=...,
+ * Authorization: ..., --token ...), at most 1,024 bytes, cut at a character (then it
+ * ends in "..."). Heap.
  */
 char *audit_redact(const char *text);
 

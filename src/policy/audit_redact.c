@@ -1,8 +1,8 @@
 /*
- * A list of shapes that secrets usually have, tried at every place where a word
- * starts; what matches keeps its name and loses its value. It can miss a secret
- * and it can mask too much: the hash of the exact arguments stands beside the
- * text in the record, so nothing that matters is lost by masking.
+ * A list of shapes that secrets usually have, tried at the start of every word; a
+ * match keeps its name and loses its value. It can miss a secret and it can mask too
+ * much: the audit log also has the hash of the exact arguments, so masking loses no
+ * evidence.
  */
 #include "policy/audit.h"
 
@@ -18,7 +18,7 @@
 #define SHOWN_MAX 1024
 #define MASK "***"
 
-/* Shortest thing behind a token's prefix that is taken as a token. */
+/* The fewest characters after a token's prefix that make a token. */
 #define TOKEN_MIN 16
 
 /* Anywhere in a name, compared without '-', '_' and '.'. */
@@ -27,7 +27,7 @@ static const char *const secret_parts[] = {
 	"credential", "authorization",
 };
 
-/* As the last part of a name, behind '-', '_', '.' or at its start. */
+/* As the last part of a name, after '-', '_' or '.', or as the whole name. */
 static const char *const secret_tails[] = { "pass", "auth" };
 
 /* Names of header lines whose whole value is secret. */
@@ -133,7 +133,7 @@ static size_t audit_redact_mask(struct buf *out, const char *p, size_t keep, siz
 	return keep + hide;
 }
 
-/* Where the value behind "name" and its separator starts, or NULL: no such value. */
+/* The start of the value after "name" and its separator, or NULL: no such value. */
 static const char *audit_redact_value_start(const char *p, bool option)
 {
 	const char *q = p + strspn(p, "\\\"'");
@@ -205,7 +205,7 @@ static size_t audit_redact_mask_bearer(struct buf *out, const char *p)
 	return hide >= TOKEN_MIN ? audit_redact_mask(out, p, keep, hide) : 0;
 }
 
-/* -u name:password, as curl and others take it: apart, attached, and quoted in whole or part. */
+/* -u name:password, as for curl: separate, attached, and quoted in whole or part. */
 static size_t audit_redact_mask_user(struct buf *out, const char *p)
 {
 	size_t flag = strncmp(p, "--user", 6) == 0 ? 6 : strncmp(p, "-u", 2) == 0 ? 2 : 0;

@@ -67,14 +67,14 @@ static int config_set_integer(const struct config_row *row, const char *text,
 	int base = 10;
 	int64_t n;
 
-	/* The one option that people know in octal, as umask(1) takes it. */
+	/* umask is the one option in octal, as in umask(1). */
 	if (row == &config_rows[CONFIG_PROCESS_UMASK] && text[0] == '0')
 		base = 8;
 	if (config_number_parse(text, base, &n) != 0 || n < row->min || n > row->max) {
 		err_set(e, ERR_INVALID_PARAMS,
 			"option %s: \"%.64s\" is not an integer from %lld to %lld%s%s", row->name,
 			text, (long long)row->min, (long long)row->max, *unit ? " " : "", unit);
-		return err_hint(e, "Give digits; behind them may stand K, M or G (units of 1024).");
+		return err_hint(e, "Give digits, with K, M or G after them for units of 1024.");
 	}
 	v->number = n;
 	return 0;

@@ -18,7 +18,7 @@
 #define LINKS_MAX 40       /* like the kernel's, path_resolution(7) */
 #define PROC_ROOT_INODE 1  /* the links right below it (self, mounts) are ordinary ones */
 
-/* Where a walk is, and what is left of the path. */
+/* The directory that a walk has reached, and the rest of the path. */
 struct walk {
 	int at;
 	char rest[2 * PATH_MAX];
@@ -44,7 +44,7 @@ static int dir_move_to(struct walk *w, int fd)
 	return 0;
 }
 
-/* Put @target before what is left. */
+/* Prepend @target to the rest of the path. */
 static int dir_follow(struct walk *w, const char *target, size_t len)
 {
 	size_t left = strlen(w->rest);
@@ -61,7 +61,7 @@ static int dir_follow(struct walk *w, const char *target, size_t len)
 	return target[0] == '/' ? dir_move_to(w, open("/", OPEN_DIR)) : 0;
 }
 
-/* Take the first name of what is left, which is not empty. */
+/* Enter the first name of the rest of the path, which is not empty. */
 static int dir_step(struct walk *w)
 {
 	char name[NAME_MAX + 1], target[PATH_MAX];
@@ -81,7 +81,7 @@ static int dir_step(struct walk *w)
 		return -1;
 	if (linked >= 0)
 		return dir_follow(w, target, (size_t)linked);
-	/* One that has become a link meanwhile is no directory. */
+	/* If it has become a link since, this fails with ENOTDIR. */
 	return dir_move_to(w, openat(w->at, name, OPEN_DIR | O_NOFOLLOW));
 }
 

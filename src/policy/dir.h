@@ -1,13 +1,13 @@
 /*
- * dir - opening a directory by a path that somebody else wrote.
+ * dir - opens a directory by a path from a client.
  */
 #ifndef PROCPEN_POLICY_DIR_H
 #define PROCPEN_POLICY_DIR_H
 
 /*
  * An O_PATH, close-on-exec descriptor of the directory @path, relative to @base; -1 with errno.
- * Symbolic links are followed, magic ones are not (ELOOP): /proc/self/cwd means another directory
- * for us than for whoever wrote it. See openat2(2), RESOLVE_NO_MAGICLINKS.
+ * Symbolic links are followed, magic ones are not (ELOOP): for us /proc/self/cwd is another
+ * directory than for the client. See openat2(2), RESOLVE_NO_MAGICLINKS.
  */
 int dir_open(int base, const char *path);
 

@@ -28,7 +28,7 @@
 struct base_row {
 	const char *name;     /* a trailing '*' makes it a prefix */
 	const char *fallback; /* when the server has none; NULL: left out */
-	bool fixed;           /* always the fallback, whatever the server has */
+	bool fixed;           /* always the fallback, never the server's value */
 };
 
 /*
@@ -47,7 +47,7 @@ static const struct base_row base_rows[] = {
 	{ "TERM", "dumb", false },
 };
 
-/* What changes the code that a shell or the dynamic loader runs, and our own namespace. */
+/* Names that change the code that a shell or the dynamic loader runs, and procpen's own. */
 static const char *const protected_names[] = {
 	"LD_*", "GCONV_PATH", "GLIBC_TUNABLES", "BASH_ENV", "ENV", "BASH_FUNC_*", "SHELLOPTS",
 	"BASHOPTS", "PS4", "IFS", "PROCPEN_*",
@@ -56,7 +56,7 @@ static const char *const protected_names[] = {
 struct env_list {
 	char **items; /* NULL-terminated */
 	size_t count, room;
-	size_t inherited; /* the first so many come from the base and the operator */
+	size_t inherited; /* this many, at the front, come from the base and the operator */
 };
 
 /* Does @name (of @len bytes) equal @pattern, or start with it when it ends in '*'? */
@@ -81,7 +81,7 @@ static bool env_is_protected(const struct config *c, const char *name, size_t le
 	return false;
 }
 
-/* Set NAME=value, replacing what the first @search entries hold. */
+/* Set NAME=value, replacing an entry among the first @search ones. */
 static void env_list_set(struct env_list *l, size_t search, const char *name, size_t name_len,
 			 const char *value)
 {
@@ -113,7 +113,7 @@ static const char *env_inherit_next(const char *pattern, char ***at, size_t *nam
 		const char *item = **at;
 
 		if (*item != *pattern && *pattern != '*')
-			continue; /* nearly all of them, for nearly every pattern */
+			continue; /* the usual case; compare the first byte before the name */
 		*name_len = strcspn(item, "=");
 		if (*name_len > 0 && item[*name_len] == '=' &&
 		    env_name_matches(pattern, item, *name_len)) {
@@ -180,7 +180,7 @@ static int env_check_names(const json_t *request, struct err *e)
 	return 0;
 }
 
-/* Append @text to @line, "..." where it no longer fits. */
+/* Append @text to @line, or "..." if it does not fit. */
 static void env_line_add(char *line, size_t size, const char *text)
 {
 	size_t len = strlen(line);
@@ -260,7 +260,7 @@ const char *env_get(char *const *envp, const char *name)
 	return NULL;
 }
 
-/* 0 when @path can be executed, else an errno value; *@exists: there is such a file. */
+/* 0 when @path can be executed, else an errno value; *@exists: whether there is such a file. */
 static int env_exec_check(int cwd_fd, const char *path, bool *exists)
 {
 	struct stat st;
@@ -273,7 +273,7 @@ static int env_exec_check(int cwd_fd, const char *path, bool *exists)
 	return faccessat(cwd_fd, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
-/* Errors that execvp(3) takes as "not here". */
+/* Errors that make execvp(3) go on to the next directory. */
 static bool env_is_absent(int sys)
 {
 	return sys == ENOENT || sys == ENOTDIR || sys == ENAMETOOLONG || sys == ELOOP;

@@ -1,11 +1,11 @@
 /*
- * env - the environment of a command, and looking a program up in it.
+ * env - builds the environment of a command and finds programs in its PATH.
  *
  * A command sees a small base (PATH HOME USER LOGNAME SHELL LANG LC_* TZ TERM),
- * what the operator allows by name (option env.allow), and what the request
- * sets. The rest of the server's own environment never reaches it. Protected
- * names (they change what a shell or the dynamic loader runs) may come from the
- * operator's list only.
+ * the variables that the operator allows by name (option env.allow), and those that
+ * the request sets. The rest of the server's own environment never reaches it.
+ * Protected names (they change the code that a shell or the dynamic loader runs) may
+ * come from the operator's list only.
  */
 #ifndef PROCPEN_POLICY_ENV_H
 #define PROCPEN_POLICY_ENV_H
@@ -24,17 +24,17 @@
 int env_build(const struct config *c, const json_t *request, char ***envp, struct err *e);
 void env_free(char **envp);
 
-/* Set @name in what env_build() made, in place of a value that it has. */
+/* Set @name in the result of env_build(), replacing its value if it has one. */
 void env_set(char ***envp, const char *name, const char *value);
 
 /* Value of @name in @envp, or NULL. */
 const char *env_get(char *const *envp, const char *name);
 
 /*
- * Find @program as execvp(3) would: with a slash it is taken as it is (relative
- * to @cwd_fd); else each directory of PATH in @envp is tried, relative ones from
- * @cwd_fd. *@path: heap. Returns 0, or -1 with CommandNotFound (message and hint
- * name the PATH searched) or SpawnFailed (found, but nowhere executable; stage "exec").
+ * Find @program as execvp(3) does: with a slash it is a path (relative to @cwd_fd);
+ * else each directory of PATH in @envp is searched, relative ones from @cwd_fd. *@path:
+ * heap. Returns 0, or -1 with CommandNotFound (message and hint name the PATH searched)
+ * or SpawnFailed (found, but nowhere executable; stage "exec").
  */
 int env_find_program(char *const *envp, int cwd_fd, const char *program, char **path,
 		     struct err *e);

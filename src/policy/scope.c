@@ -38,7 +38,7 @@ struct scope {
 
 /* ---- names ---- */
 
-/* Canonical path of @fd, or @fallback where /proc is not there. Heap. */
+/* Canonical path of @fd, or @fallback without /proc. Heap. */
 static char *scope_name_of(int fd, const char *fallback)
 {
 	char link[64], name[PATH_MAX];
@@ -51,7 +51,7 @@ static char *scope_name_of(int fd, const char *fallback)
 	return mem_strdup(fallback);
 }
 
-/* What the request says, as an absolute path. Heap. */
+/* The path of the request as an absolute path. Heap. */
 static char *scope_requested_name(const struct scope *s, const char *path)
 {
 	const char *base = s->names[0];
@@ -168,7 +168,7 @@ const char *const *scope_directories(const struct scope *s)
 
 /* ---- questions ---- */
 
-/* Out of descriptors says nothing about the path, and PathOutOfScope would be untrue. */
+/* Running out of descriptors is not PathOutOfScope. */
 static int scope_fail_open(const char *path, int sys, struct err *e)
 {
 	if (sys == EMFILE || sys == ENFILE)
@@ -241,7 +241,7 @@ bool scope_covers(const struct scope *s, const char *path)
 
 		if (fd >= 0)
 			return scope_lies_inside(s, fd) || scope_may_leave(path + end);
-		/* A link to nowhere, or a missing root: somebody else decides where it leads. */
+		/* A dangling link, or no root: another process decides where it will lead. */
 		if (end == 0 || (lstat(existing, &st) == 0 && S_ISLNK(st.st_mode)))
 			return true;
 		while (end > 0 && existing[end - 1] != '/')

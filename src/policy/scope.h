@@ -3,11 +3,11 @@
  *
  * Directories are opened once at start and compared by identity (device and
  * inode), never by name. A requested directory is opened without following magic
- * links, its ancestors are walked upward by descriptor until one of the
- * accessible directories or the root is met, and the same descriptor is then
- * used as the working directory: what was checked is what is used.
+ * links; its ancestors are walked upward by descriptor to one of the accessible
+ * directories or the root; the same descriptor is then the working directory, so the
+ * run uses exactly the directory that was checked.
  *
- * An error never tells whether a path outside exists.
+ * No error reveals whether a path outside exists.
  */
 #ifndef PROCPEN_POLICY_SCOPE_H
 #define PROCPEN_POLICY_SCOPE_H
@@ -43,8 +43,8 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
 /*
  * Would @path (which need not exist yet) lie in or be an accessible directory?
  * Judged by its nearest existing ancestor; a relative path counts from the
- * server's working directory. What cannot be told (a link to nowhere, ".." behind
- * something missing) counts as covered.
+ * server's working directory. A path that cannot be judged (a dangling link, ".." after a
+ * missing directory) counts as covered.
  */
 bool scope_covers(const struct scope *s, const char *path);
 

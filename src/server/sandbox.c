@@ -77,7 +77,8 @@ static int sandbox_check_require(char *const *names, struct err *e)
 		err_set(e, ERR_INVALID_PARAMS,
 			"sandbox.require: \"%.64s\" is not a layer that can be required", *names);
 		return err_hint(e, "Use landlock, pid_namespace, mount_namespace, files (landlock "
-				   "or mount_namespace), capabilities, credentials or network_off.");
+				   "or mount_namespace), capabilities, credentials or "
+				   "network_off.");
 	}
 	return 0;
 }

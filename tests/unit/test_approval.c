@@ -64,8 +64,8 @@ static void test_approval_notices_every_change(void **state)
 		check_refused(a, changed, request, "requestState");
 	}
 	snprintf(changed, sizeof(changed), "%s0", token);
-	check_refused(a, changed, request, "not one");
-	check_refused(a, "", request, "not one");
+	check_refused(a, changed, request, "not issued");
+	check_refused(a, "", request, "not issued");
 	check_taken(a, token);
 	approval_free(a);
 }
@@ -101,7 +101,7 @@ static void test_approval_of_another_server_is_none(void **state)
 
 	(void)state;
 	assert_int_equal(approval_issue(a, request, shown, 60000, token), 0);
-	check_refused(b, token, request, "not one");
+	check_refused(b, token, request, "not issued");
 	assert_int_equal(approval_issue(b, request, shown, 60000, own), 0);
 	check_refused(b, token, request, "changed");
 	check_taken(b, own);

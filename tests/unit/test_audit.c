@@ -343,7 +343,7 @@ static void test_audit_refuses_a_directory_that_others_can_write(void **state)
 	scratch_mkdir(&f->tmp, "a/b/audit");
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		assert_int_equal(chmod(scratch_path(&f->tmp, "a/b/audit"), modes[i]), 0);
-		write_refused(f->audit, "can be written by others");
+		write_refused(f->audit, "is writable by other users");
 	}
 	assert_int_equal(access(audit_path(f->audit), F_OK), -1);
 	/* Repaired, the same object goes on. */
@@ -364,7 +364,7 @@ static void test_audit_refuses_somebody_elses_directory(void **state)
 	scratch_mkdir(&f->tmp, "a/b");
 	scratch_mkdir(&f->tmp, "a/b/audit");
 	assert_int_equal(chown(scratch_path(&f->tmp, "a/b/audit"), 12345, 12345), 0);
-	write_refused(f->audit, "belongs to somebody else");
+	write_refused(f->audit, "belongs to another user");
 }
 
 static void test_audit_follows_no_link(void **state)
