@@ -39,13 +39,13 @@ static const char help_text[] =
 	"       procpen check [OPTION]... -\n"
 	"       procpen check [OPTION]... --lines\n"
 	"\n"
-	"Would the blocklist refuse it? COMMAND is a string for /bin/sh; PROGRAM gets exactly\n"
-	"these arguments; with - the string is read from stdin. Nothing is run.\n"
+	"Shows whether the blocklist would block it. COMMAND is a string for /bin/sh; PROGRAM\n"
+	"gets exactly these arguments; with - the string is read from stdin. Runs nothing.\n"
 	"\n"
 	"  --lines            each line of stdin is a COMMAND of its own\n"
 	"  --json             print JSON, one object a line\n"
-	"  --stdin TEXT       what the command would get on its stdin\n"
-	"  --env NAME=VALUE   a variable that the request would set; repeatable\n"
+	"  --stdin TEXT       the stdin of the command\n"
+	"  --env NAME=VALUE   a variable that the request sets; repeatable\n"
 	"  --set KEY=VALUE    an option of serve, for example blocklist.literal_match\n"
 	"\n"
 	"Exit status: 0 allowed, 1 blocked (with --lines: at least one), 2 no verdict.\n";
@@ -145,9 +145,9 @@ static bool cli_check_read_text(struct buf *text, bool line)
 static int cli_check_judge_text(struct check *c, const struct buf *text, size_t line)
 {
 	if (!line && !text->len)
-		return cli_check_complain("stdin holds no command", NULL);
+		return cli_check_complain("stdin has no command", NULL);
 	if (memchr(text->data, '\0', text->len))
-		return cli_check_complain("stdin holds a NUL byte, and no command can", NULL);
+		return cli_check_complain("stdin contains a NUL byte, no command can", NULL);
 	cli_check_set_text(c->params, "command", text->data);
 	return cli_check_judge(c, line);
 }
@@ -169,7 +169,7 @@ static int cli_check_judge_stdin(struct check *c)
 		status = one > status ? one : status;
 	}
 	buf_release(&text);
-	return ferror(stdin) ? cli_check_complain("stdin cannot be read", NULL) : status;
+	return ferror(stdin) ? cli_check_complain("cannot read stdin", NULL) : status;
 }
 
 /* ---- the command line ---- */
@@ -232,7 +232,7 @@ static int cli_check_take_option(struct check *c, char **argv, int *at)
 		if (word[len] == '=')
 			return options[i].take(c, word + len + 1);
 		if (!argv[*at + 1])
-			return cli_check_complain("a value is missing behind", word);
+			return cli_check_complain("no value after", word);
 		return options[i].take(c, argv[++*at]);
 	}
 	fprintf(stderr, "procpen check: unknown option %s", word);
@@ -242,7 +242,7 @@ static int cli_check_take_option(struct check *c, char **argv, int *at)
 	return STATUS_NONE;
 }
 
-/* All options; c->at and c->program tell where they end. 0, STATUS_NONE, or -1: help was shown. */
+/* Read all options; sets c->at and c->program. 0, STATUS_NONE, or -1: help was shown. */
 static int cli_check_take_options(struct check *c, char **argv)
 {
 	int status = 0;
@@ -282,7 +282,7 @@ static int cli_check_judge_program(struct check *c, char **words)
 	return cli_check_judge(c, 0);
 }
 
-/* What the words behind the options ask for. */
+/* Judge the words after the options. */
 static int cli_check_judge_words(struct check *c, char **words)
 {
 	if (c->lines)
@@ -316,6 +316,6 @@ int cli_check(int argc, char **argv)
 	json_decref(c.params);
 	config_release(&c.config);
 	if (fflush(stdout) || ferror(stdout))
-		return cli_check_complain("stdout cannot be written", NULL);
+		return cli_check_complain("cannot write stdout", NULL);
 	return status < 0 ? STATUS_ALLOWED : status;
 }

@@ -15,16 +15,16 @@
 static const char help_text[] =
 	"\n"
 	"Runs commands for an agent in one workspace. Speaks JSON-RPC 2.0, plain or as MCP,\n"
-	"one message a line, on stdin and stdout. Without arguments, and with stdin no terminal:\n"
-	"serve.\n"
+	"one message a line, on stdin and stdout. Without arguments it serves, unless stdin is a\n"
+	"terminal.\n"
 	"\n"
 	"  --workspace DIR    where commands work; default: PROCPEN_WORKSPACE,\n"
 	"                     CLAUDE_PROJECT_DIR, or the working directory unless that is / or\n"
 	"                     the home\n"
 	"  --allow-dir DIR    a further directory that commands may work in; repeatable\n"
-	"  --state-dir DIR    where the audit record goes, outside those directories;\n"
+	"  --state-dir DIR    where the audit log is kept, outside those directories;\n"
 	"                     default: procpen in XDG_STATE_HOME, or in ~/.local/state\n"
-	"  --set KEY=VALUE    set an option of the list below; repeatable\n"
+	"  --set KEY=VALUE    set one of the options below; repeatable\n"
 	"  --help             show this\n"
 	"  --version          show the version\n"
 	"\n"
@@ -77,7 +77,7 @@ static int cli_say_version(void)
 	return 0;
 }
 
-/* The row of the command called @name, or -1 (told on stderr). */
+/* The row of the command called @name, or -1 (reported on stderr). */
 static int cli_find_command(const char *name)
 {
 	const char *names[COUNT_OF(commands) + 1] = { NULL };

@@ -8,7 +8,7 @@
 
 /*
  * Returns CLI_SERVE when @cli->options say how to serve, or the exit status when
- * all is said and done already (another command, help, a mistake explained on
+ * everything is done already (another command, help, a mistake reported on
  * stderr). cli_release() afterwards in any case.
  */
 int cli_parse(struct cli *cli, int argc, char **argv);

@@ -16,14 +16,14 @@
 #include "server/workspace.h"
 #include "server/sandbox.h"
 
-/* An empty workspace for the time, named as mkdtemp(3) wants it: random characters at the end. */
+/* A temporary empty workspace, named as mkdtemp(3) wants it: random characters at the end. */
 #define SCRATCH_NAME "/tmp/procpen-doctor."
 #define SCRATCH_RANDOM 6
 #define SCRATCH_SIZE (sizeof(SCRATCH_NAME) + SCRATCH_RANDOM)
 
 #define BROKEN "broken" /* the worst verdict */
 
-/* The findings are gathered once, as the JSON that --json prints; the text is made of it. */
+/* The findings are collected as the JSON that --json prints; the text is made from it. */
 static json_t *cli_doctor_string_of(const char *text)
 {
 	size_t left = strlen(text), used;
@@ -65,7 +65,7 @@ static json_t *cli_doctor_machine(void)
 			 (int)geteuid());
 }
 
-/* Control groups only sharpen limits, which the shim watches without them. */
+/* Control groups only make limits more precise; the shim enforces them without. */
 static bool cli_doctor_is_whole(const json_t *missing)
 {
 	const json_t *row;
@@ -133,7 +133,7 @@ static const char *cli_doctor_why_broken(const json_t *found)
 	json_array_foreach(json_object_get(found, "gaps"), i, gap)
 		if (!strcmp(json_string_value(gap), CONFINE_OPEN_AS_ROOT))
 			return CONFINE_OPEN_AS_ROOT;
-	return "nothing can run like this, see above";
+	return "no command can run, see above";
 }
 
 static void cli_doctor_print_text(json_t *found)
@@ -158,7 +158,7 @@ static void cli_doctor_print_text(json_t *found)
 	if (!strcmp(cli_doctor_text_of(found, "verdict"), BROKEN))
 		printf("\n" BROKEN ": %s\n", cli_doctor_why_broken(found));
 	else if (json_is_true(json_object_get(found, "ok")))
-		puts("\nok: every layer of the profile is there.");
+		puts("\nok: every layer of the profile is active.");
 	else
 		puts("\nweaker: layers of the profile are missing; commands run without them "
 		     "unless sandbox.require names them.");

@@ -11,14 +11,14 @@
 
 struct cli {
 	struct context_options options;
-	char **directories; /* behind options.directories; owned */
+	char **directories; /* the strings of options.directories; owned */
 	size_t directory_count;
 	const char *const *own; /* names of options that this command alone has, for a near miss;
 				 * NULL-terminated, or NULL */
 };
 
 /* One option at argv[*at], as --name value or --name=value; moves *at to its last word. CLI_GO_ON;
- * CLI_SAY_HELP or CLI_SAY_VERSION, which the caller passes on; or the exit status when all is said.
+ * CLI_SAY_HELP or CLI_SAY_VERSION, which the caller passes on; or the exit status, all printed.
  * @cli: zeroed, its config initialised. */
 int cli_take_option(struct cli *cli, char **argv, int *at);
 

@@ -64,7 +64,7 @@ static int cli_run_status_of_run(const struct proc *p)
 		return cli_run_status_of_error(p->failure);
 	if (p->state == PROC_STATE_TIMED_OUT)
 		return STATUS_TIMEOUT;
-	/* What the command made of a limit that struck is no result. */
+	/* The command's own exit status means nothing once a limit has struck. */
 	if (!p->exited || p->limits.struck != PROC_REASON_RUNNING)
 		return STATUS_SIGNAL + SIGKILL;
 	return WIFEXITED(p->wait_status) ? WEXITSTATUS(p->wait_status)
@@ -76,10 +76,10 @@ static void cli_run_name_outcome(const struct proc *p, char *text, size_t size)
 	snprintf(text, size, "exit status %d", cli_run_status_of_run(p));
 }
 
-/* ---- what is said ---- */
+/* ---- messages ---- */
 
-/* Returns the exit status. Leaves out the hint of a limit that struck: it names parameters of a
- * request. */
+/* Print @e; returns the exit status. Leaves out the hint of a limit that struck, because it names
+ * parameters of a request. */
 static int cli_run_say(const struct err *e)
 {
 	bool hints = e->type != ERR_RESOURCE_LIMIT_EXCEEDED;
@@ -120,7 +120,7 @@ static void cli_run_on_error(const struct req *r, const struct err *e, const str
 	t->status = cli_run_say(e);
 }
 
-/* Nobody but the one who typed the command could confirm it. */
+/* Only the user of the command line could confirm, who has typed the command already. */
 static enum req_asked cli_run_confirm(struct req *r, json_t *notice, int deadline_ms)
 {
 	(void)notice;
@@ -145,7 +145,7 @@ static void cli_run_on_run(void *ctx, struct proc *p, unsigned events)
 	}
 }
 
-/* As a shell in the foreground would: the command gets it; the second time everything ends. */
+/* Like a shell in the foreground: the first SIGINT goes to the command, the second ends the run. */
 static void cli_run_on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	struct terminal *t = w->data;
@@ -163,7 +163,7 @@ static void cli_run_on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 	proctab_shutdown(t->procs);
 }
 
-/* Before the command is there: whoever hears of it may send one at once. */
+/* Call it before the start: a signal may arrive as soon as the command runs. */
 static void cli_run_watch_signals(struct terminal *t)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
@@ -204,7 +204,7 @@ static void cli_run_tear_down(struct terminal *t)
 	reqtab_free(t->reqs);
 }
 
-/* @e: this machine cannot give what the options demand. */
+/* @e: this machine cannot do what the options require. */
 static int cli_run_refuse(struct terminal *t, const json_t *params, const struct err *e)
 {
 	cap_refused_as(&t->cap, cap_find(&t->cap, "process.run"), params, REQUEST_ID,
@@ -228,7 +228,7 @@ static int cli_run_call(struct terminal *t, json_t *params)
 	return t->status;
 }
 
-/* A descriptor of a directory belongs to the mounts outside. */
+/* A descriptor of a directory would give access to the mounts outside the sandbox. */
 static bool cli_run_passes_directory(void)
 {
 	struct stat st;

@@ -5,7 +5,7 @@
  * own; 128 + n after signal n; 124 timeout; 125 procpen failed; 126 not executable;
  * 127 not found; 77 refused. Input, output and terminal of the command are the
  * caller's own, so output passes live and nothing is kept. When the command is over,
- * or its time, what it has left behind is killed.
+ * or its time, the processes that it leaves are killed.
  */
 #ifndef PROCPEN_CLI_RUN_H
 #define PROCPEN_CLI_RUN_H

@@ -20,7 +20,7 @@ static int run_args_take_number(const char *text, double max, double *number)
 
 	*number = strtod(text, &end);
 	return *end || end == text || !isfinite(*number) || *number <= 0 || *number > max
-		       ? run_args_complain("not a number in bounds", text)
+		       ? run_args_complain("not a number, or out of bounds", text)
 		       : 0;
 }
 
@@ -79,7 +79,7 @@ static int run_args_set_env(struct run_args *a, const char *value)
 		       : 0;
 }
 
-/* Whoever types the command line is the operator. */
+/* The user of the command line is the operator, so this sets the operator's option. */
 static int run_args_set_user(struct run_args *a, const char *value)
 {
 	AUTO_FREE char *option = NULL;
@@ -128,7 +128,7 @@ static const struct {
 	{ "--shell", false, run_args_set_shell },
 };
 
-/* An option of run itself, or one that serve has too. 0, or the exit status. */
+/* An option of run, or one shared with serve. 0, or the exit status. */
 static int run_args_take_option(struct run_args *a, char **argv, int *at)
 {
 	const char *word = argv[*at], *equals = strchr(word, '=');

@@ -29,10 +29,10 @@ static const char usage[] =
 	"\n"
 	"Prints the configuration that makes an agent host start this procpen.\n"
 	"\n"
-	"  --workspace DIR    where commands work; default: what the host calls the project, or\n"
+	"  --workspace DIR    where commands work; default: the host's project directory, or\n"
 	"                     the working directory unless that is / or the home\n"
 	"  --file FILE        the host's configuration file; default: the user's\n"
-	"  --write            put it into that file; the file as it was stays beside it\n"
+	"  --write            put it into that file; keeps a copy of the old file next to it\n"
 	"\n"
 	"Hosts:\n";
 
@@ -124,7 +124,7 @@ static int setup_take_host(struct setup *s, const char *name)
 
 static int setup_parse(struct setup *s, int argc, char **argv)
 {
-	for (int at = 1; at < argc; at++) { /* behind the command's name */
+	for (int at = 1; at < argc; at++) { /* after the command's name */
 		int status;
 
 		if (!strcmp(argv[at], "--help") || !strcmp(argv[at], "-h"))
@@ -144,8 +144,8 @@ static char *setup_own_path(struct err *e)
 
 	if (path)
 		return path;
-	err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell where this program's file is");
-	err_hint(e, "It may have been replaced or removed while it ran: start it again.");
+	err_sys(e, ERR_INVALID_PARAMS, errno, "cannot find the file of this program");
+	err_hint(e, "It may have been replaced or removed since it started: start it again.");
 	return NULL;
 }
 
@@ -161,12 +161,12 @@ static char *setup_named_workspace(const char *option, struct err *e)
 	}
 	if (S_ISDIR(st.st_mode))
 		return path;
-	err_set(e, ERR_INVALID_PARAMS, "the workspace %.400s is no directory", option);
+	err_set(e, ERR_INVALID_PARAMS, "the workspace %.400s is not a directory", option);
 	free(path);
 	return NULL;
 }
 
-/* The working directory, for a host that does not say where the project is. */
+/* The working directory, for a host that does not pass the project's directory to servers. */
 static char *setup_here(const struct setup_host *host, struct err *e)
 {
 	const char *home = getenv("HOME");
@@ -176,9 +176,9 @@ static char *setup_here(const struct setup_host *host, struct err *e)
 	if (path && strcmp(path, "/") && (!home_path || strcmp(path, home_path)))
 		return path;
 	err_set(e, ERR_INVALID_PARAMS, "%s does not tell servers where the project is, and the "
-		"working directory %s is too wide for a workspace", host->title,
+		"working directory %s is too wide to be the workspace", host->title,
 		path ? path : "(none)");
-	err_hint(e, "Name it: procpen setup %s --workspace DIR.", host->name);
+	err_hint(e, "Set the workspace: procpen setup %s --workspace DIR.", host->name);
 	free(path);
 	return NULL;
 }
@@ -210,7 +210,7 @@ static char *setup_find_file(const struct setup *s, struct err *e)
 		return setup_host_file(s->host, e);
 	path = setup_absolute(s->file_option);
 	if (!path)
-		err_set(e, ERR_INVALID_PARAMS, "cannot tell the working directory");
+		err_set(e, ERR_INVALID_PARAMS, "cannot find the working directory");
 	return path;
 }
 
@@ -227,7 +227,7 @@ static int setup_print(const struct setup *s, struct err *e)
 	fwrite(text.data, 1, text.len, stdout);
 	buf_release(&text);
 	if (path)
-		fprintf(stderr, "For %s; it belongs into %s\n", s->host->title, path);
+		fprintf(stderr, "For %s; put it into %s\n", s->host->title, path);
 	fprintf(stderr, "Note: %s\n", s->host->note);
 	return fflush(stdout) ? err_sys(e, ERR_INVALID_PARAMS, errno, "cannot write to stdout") : 0;
 }

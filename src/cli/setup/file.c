@@ -48,11 +48,11 @@ int setup_file_read(struct setup_file *file, const char *path, struct err *e)
 
 		file->path = mem_strdup(path);
 		if (path[strlen(path) - 1] == '/')
-			return err_set(e, ERR_INVALID_PARAMS, "%.400s is the name of a folder",
+			return err_set(e, ERR_INVALID_PARAMS, "%.400s is the name of a directory",
 				       path);
 		if (!lstat(path, &st))
 			return err_set(e, ERR_INVALID_PARAMS,
-				       "%.400s is a symbolic link that leads nowhere", path);
+				       "%.400s is a dangling symbolic link", path);
 		return 0;
 	}
 	if (!file->path)
@@ -61,10 +61,10 @@ int setup_file_read(struct setup_file *file, const char *path, struct err *e)
 	if (fd < 0 || fstat(fd, &file->st))
 		return setup_file_fail(e, "open", file->path);
 	if (!S_ISREG(file->st.st_mode))
-		return err_set(e, ERR_INVALID_PARAMS, "%.400s is no regular file", file->path);
+		return err_set(e, ERR_INVALID_PARAMS, "%.400s is not a regular file", file->path);
 	if (file->st.st_nlink > 1)
 		return err_set(e, ERR_INVALID_PARAMS,
-			       "%.400s has further names (hard links), which would keep the old "
+			       "%.400s has other names (hard links), which would keep the old "
 			       "content",
 			       file->path);
 	file->exists = true;
@@ -79,7 +79,7 @@ static int setup_file_make_folders(const char *path, struct err *e)
 	for (char *c = strchr(folder + 1, '/'); c; c = strchr(c + 1, '/')) {
 		*c = '\0';
 		if (mkdir(folder, 0700) && errno != EEXIST)
-			return setup_file_fail(e, "make the folder", folder);
+			return setup_file_fail(e, "create the directory", folder);
 		*c = '/';
 	}
 	return 0;
@@ -107,7 +107,7 @@ static int setup_file_write_new(const struct setup_file *file, const char *path,
 		return -1;
 	if (file->exists && (fchown(fd, file->st.st_uid, file->st.st_gid) ||
 			     fchmod(fd, file->st.st_mode & 07777)))
-		setup_file_fail(e, "give its owner and mode to", path);
+		setup_file_fail(e, "set the owner and mode of", path);
 	else if (setup_file_write_all(fd, text))
 		setup_file_fail(e, "write", path);
 	else
@@ -116,7 +116,7 @@ static int setup_file_write_new(const struct setup_file *file, const char *path,
 	return -1;
 }
 
-/* Save the old content beside the file, under a name that nothing has. */
+/* Save the old content in the same directory, under a new name. */
 static int setup_file_save(const struct setup_file *file, char **backup, struct err *e)
 {
 	for (int i = 0; i < BACKUPS_MAX; i++) {
@@ -154,11 +154,11 @@ static bool setup_file_is_unchanged(const struct setup_file *file)
 	       now.st_mtim.tv_nsec == file->st.st_mtim.tv_nsec;
 }
 
-/* Put the new file in the place of the old one, or take it away again. */
+/* Rename the new file over the old one, or remove it. */
 static int setup_file_put(const struct setup_file *file, const char *fresh, struct err *e)
 {
 	if (!setup_file_is_unchanged(file)) {
-		err_set(e, ERR_INVALID_PARAMS, "%.400s was changed by somebody else just now",
+		err_set(e, ERR_INVALID_PARAMS, "another process has just changed %.400s",
 			file->path);
 		err_hint(e, "End the host that uses it and try again.");
 	} else if (rename(fresh, file->path)) {
@@ -183,7 +183,7 @@ static int setup_file_write_over(struct setup_file *file, const struct buf *text
 	    (file->exists && setup_file_save(file, backup, e)))
 		return -1;
 	if (setup_file_write_new(file, fresh, text, e))
-		return e->type ? -1 : setup_file_fail(e, "make", fresh);
+		return e->type ? -1 : setup_file_fail(e, "create", fresh);
 	return setup_file_put(file, fresh, e);
 }
 

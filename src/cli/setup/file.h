@@ -1,9 +1,9 @@
 /*
- * setup_file - reads and replaces a configuration file that belongs to somebody else.
+ * setup_file - reads and replaces a configuration file of another program.
  *
  * A file is replaced as a whole or not at all (new file, then rename), keeps its mode and owner,
- * and stays behind under another name. A symbolic link stays one: what it points to is replaced.
- * Refuses what is no regular file, and a file that somebody else changed since it was read.
+ * and its old content is kept under another name. A symbolic link stays: its target is replaced.
+ * Refuses a file that is not regular, and one that another process has changed since it was read.
  */
 #ifndef PROCPEN_CLI_SETUP_FILE_H
 #define PROCPEN_CLI_SETUP_FILE_H

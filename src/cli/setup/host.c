@@ -112,7 +112,7 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 	}
 	if (home && *home == '/')
 		return setup_host_join(home, host->folder, host->file);
-	err_set(e, ERR_INVALID_PARAMS, "cannot tell where %s keeps its file: HOME is not set",
+	err_set(e, ERR_INVALID_PARAMS, "cannot find the file of %s: HOME is not set",
 		host->title);
 	err_hint(e, "Name the file with --file FILE.");
 	return NULL;

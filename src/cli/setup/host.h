@@ -2,7 +2,7 @@
  * setup_host - the agent hosts that procpen knows, and the configuration each wants.
  *
  * One table row per host: where its file is, what the entry looks like there, whether the
- * host names the project by itself, and the trap its users hit (docs/hosts.md tells more).
+ * host names the project by itself, and its usual pitfall (more in docs/hosts.md).
  * Knows nothing of the files' present content; that is setup_merge's.
  */
 #ifndef PROCPEN_CLI_SETUP_HOST_H

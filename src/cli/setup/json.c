@@ -1,6 +1,6 @@
 /*
- * The entry goes in as the first member, behind the brace: that is right whether or not the
- * object has members, and whether or not the last of them has a comma behind it. Comments and
+ * The entry goes in as the first member, after the brace: that is right whether or not the
+ * object has members, and whether or not the last of them has a comma after it. Comments and
  * trailing commas are replaced by spaces in a copy, so offsets in it are offsets in the text.
  */
 #include "cli/setup/json.h"
@@ -13,7 +13,7 @@
 
 #define UNIT_MAX 16
 
-/* Behind the comment at @at, or @at when there is none. */
+/* The offset after the comment at @at, or @at if there is none. */
 static size_t setup_json_skip_comment(const char *text, size_t len, size_t at)
 {
 	const char *end;
@@ -64,7 +64,7 @@ static json_t *setup_json_parse(const struct setup_host *host, const char *text,
 				char **plain, struct err *e)
 {
 	size_t bom = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
-	bool has_nul = memchr(text, '\0', len); /* jansson lets one pass behind a number */
+	bool has_nul = memchr(text, '\0', len); /* jansson accepts one after a number */
 	json_error_t why;
 	json_t *root = NULL;
 
@@ -76,18 +76,18 @@ static json_t *setup_json_parse(const struct setup_host *host, const char *text,
 	if (root && json_is_object(root))
 		return root;
 	if (root)
-		err_set(e, ERR_INVALID_PARAMS, "the file holds no JSON object");
+		err_set(e, ERR_INVALID_PARAMS, "the file is not a JSON object");
 	else if (has_nul)
-		err_set(e, ERR_INVALID_PARAMS, "the file has a NUL byte");
+		err_set(e, ERR_INVALID_PARAMS, "the file contains a NUL byte");
 	else
-		err_set(e, ERR_INVALID_PARAMS, "line %d of the file is no JSON: %s", why.line,
+		err_set(e, ERR_INVALID_PARAMS, "line %d of the file is not JSON: %s", why.line,
 			why.text);
-	err_hint(e, "Nothing was changed. Put the file right, or paste the snippet yourself.");
+	err_hint(e, "Nothing was changed. Correct the file, or paste the snippet yourself.");
 	json_decref(root);
 	return NULL;
 }
 
-/* Offset behind the brace that opens the value of @parent, or the root when it is NULL. */
+/* Offset after the brace that opens the value of @parent, or the root if it is NULL. */
 static size_t setup_json_behind_brace(const char *plain, size_t len, const char *parent)
 {
 	size_t token_len;
