@@ -39,7 +39,7 @@ static void mcp_call_question(const struct req *r, json_t *notice, struct buf *l
 	mcp_end_result(&w, shape);
 }
 
-/* The run whose output the text shows by its two ends, or NULL: nobody said how much to show. */
+/* The run whose output the text shows by its two ends; NULL if the request sets the amount. */
 static const struct proc *mcp_call_run_to_show(const struct req *r)
 {
 	const struct run_result_options *options = r->task;
@@ -61,7 +61,7 @@ static void mcp_call_tool_ok(const struct req *r, const struct result *result, s
 	mcp_end_result(&w, shape);
 }
 
-/* A failed call is a result, so that the model reads it; only what is no call at all is not. */
+/* A failed call is a result, so that the model reads it; only an invalid call is an error. */
 static void mcp_call_tool_fail(const struct req *r, const struct err *e,
 			       const struct result *partial, struct buf *line)
 {
@@ -109,7 +109,7 @@ static void mcp_call_read_fail(const struct req *r, const struct err *e,
 
 /* ---- notices and questions ---- */
 
-/* One notice per request, so it is bounded as answers are and need not ask for room. */
+/* At most one notice per request: bounded as answers are, so it needs no outq_room(). */
 static void mcp_call_send_log_message(const struct mcp *m, const struct req *r, json_t *notice)
 {
 	struct buf line;
@@ -160,10 +160,10 @@ static enum req_asked mcp_call_confirm(struct req *r, json_t *notice, int deadli
 /* ---- dialects ---- */
 
 /*
- * A line is to stay below 1 MiB. What a process wrote stands in a result's
- * structured content, and of a run that a limit ended a second time, in the error
- * object of _meta; in a resource it stands once, and both streams must fit whole
- * when every byte is escaped. A page is sized for what a model is shown.
+ * A line must stay below 1 MiB. A result has the output of a process in its structured
+ * content, and of a run that a limit ended again in the error object of _meta; a
+ * resource has it once, and both streams must fit whole with every byte escaped. A page
+ * has the size that hosts show to a model.
  */
 #define TOOL_TEXT_BYTES (400u << 10)
 #define READ_TEXT_BYTES (800u << 10)
@@ -217,8 +217,8 @@ void mcp_call_list(struct mcp *m, const struct rpc_message *message, enum mcp_re
 }
 
 /*
- * Give the call of @row to the gate, with @arguments (consumed) inside the message's params.
- * @asked: what the client asked for, which a confirmation is good for.
+ * Pass the call of @row to the gate, with @arguments (consumed) inside the message's params.
+ * @asked: the client's own arguments or URI, for which a confirmation is valid.
  */
 static void mcp_call_call(struct mcp *m, const struct rpc_message *message,
 			  enum mcp_revision revision, const struct dialect *d,
@@ -228,7 +228,7 @@ static void mcp_call_call(struct mcp *m, const struct rpc_message *message,
 	struct err e = ERR_INIT;
 	struct req *r;
 
-	/* What is refused right away leaves the confirmation good for another try. */
+	/* Refuse before the confirmation is used up, so that it is good for another try. */
 	if (mcp_shapes[revision].stateless && !message->duplicate_id &&
 	    !cap_is_full(m->cap, row, arguments) &&
 	    mcp_confirm_read(m, message, row, asked, &confirmation, &e)) {
@@ -299,7 +299,7 @@ void mcp_call_read(struct mcp *m, const struct rpc_message *message, enum mcp_re
 	}
 	arguments = mcp_resources_arguments(m, uri);
 	if (arguments)
-		/* The newest output is elsewhere each time; the resource is the same. */
+		/* The offsets of the newest output change; a confirmation is for the URI. */
 		mcp_call_call(m, message, revision, &m->reads[revision],
 			      cap_find(m->cap, "process.logs"), arguments,
 			      json_object_get(message->params, "uri"));

@@ -12,7 +12,7 @@
 #define QUESTION "confirm" /* the key of our one question */
 #define FORM_BYTES_MAX (4u << 20) /* guard; the notice is bounded (cap/notice.h) */
 
-/* ---- what the human sees ---- */
+/* ---- the question ---- */
 
 /* The code point of the valid character @s of @len bytes. */
 static uint32_t mcp_confirm_code_point(const char *s, size_t len)
@@ -143,7 +143,7 @@ static void mcp_confirm_write_form(struct jsonw *w, const char *key, const json_
 	jsonw_end_object(w);
 }
 
-/* ---- what the human answered ---- */
+/* ---- the answer ---- */
 
 /* An ElicitResult: is it a yes? Else sets *@why. */
 static bool mcp_confirm_is_yes(const json_t *result, const char **why)
@@ -238,7 +238,7 @@ static int mcp_confirm_read_answer(struct mcp *m, const json_t *params, struct m
 	if (mcp_confirm_find_response(params, &response, e))
 		return -1;
 	if (!json_object_get(params, "requestState"))
-		return 0; /* an answer to nothing is no answer */
+		return 0; /* without requestState it answers no question */
 	if (!state)
 		return err_set(e, ERR_INVALID_PARAMS, "requestState must be a string");
 	if (approval_redeem(m->approvals, state, c->request, c->shown, e))
@@ -261,7 +261,7 @@ int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const str
 	if (mcp_confirm_read_answer(m, message->params, c, e)) {
 		free(c);
 		return err_hint(e, "Nothing ran. Call again without requestState and "
-				   "inputResponses to be asked anew.");
+				   "inputResponses to be asked again.");
 	}
 	*found = c;
 	return 0;
@@ -284,7 +284,7 @@ enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t 
 		req_confirmed(r->tab, r->handle, true, NULL);
 		return REQ_ASKED;
 	}
-	/* Nobody was asked yet, or what would happen is not what was shown. */
+	/* No human was asked yet, or the human was shown something else. */
 	if (!mcp_shows_forms(mcp_declared(r->root, "elicitation")) ||
 	    approval_issue(m->approvals, c->request, shown, deadline_ms, c->state))
 		return REQ_CANNOT_ASK;

@@ -6,8 +6,8 @@
  * a requestState (policy/approval.h), and the client calls again with both the
  * human's answer and that state. Only "accept" with allow = true allows.
  *
- * What the human reads quotes every text that comes from outside, and shows
- * characters that would be invisible or reorder others by their code.
+ * The message to the human quotes every text from outside, and shows characters that
+ * are invisible or reorder others by their code.
  */
 #ifndef PROCPEN_MCP_CONFIRM_H
 #define PROCPEN_MCP_CONFIRM_H
@@ -18,7 +18,7 @@
 
 enum mcp_consent { MCP_NOT_ASKED, MCP_ALLOWED, MCP_REFUSED };
 
-/* What a stateless call brought along, and what goes out with its question (r->extra). */
+/* The confirmation that a stateless call brought, and the state of its question (r->extra). */
 struct mcp_confirmation {
 	unsigned char request[HMAC_SIZE]; /* digest of capability and what is asked for */
 	enum mcp_consent consent;
@@ -30,7 +30,7 @@ struct mcp_confirmation {
 /*
  * Before the gate: read inputResponses and requestState of a stateless call of
  * @row for @asked: its arguments as they were sent, or the URI. Returns 0 and sets
- * *@found (heap; NULL when nobody is asked for this capability), or -1 with InvalidParams.
+ * *@found (heap; NULL when this capability needs no confirmation), or -1 with InvalidParams.
  */
 int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const struct cap_row *row,
 		     const json_t *asked, struct mcp_confirmation **found, struct err *e);

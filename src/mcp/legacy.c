@@ -87,7 +87,7 @@ static const struct {
 	{ "notifications/cancelled", mcp_call_cancel, true },
 };
 
-/* Everything beneath these names belongs to this protocol, whether we serve it or not. */
+/* Every method with these prefixes belongs to this protocol, whether we serve it or not. */
 static const char *const prefixes[] = { "tools/",      "notifications/", "logging/", "resources/",
 					"prompts/",    "completion/",	 "tasks/",   "roots/",
 					"sampling/",   "elicitation/" };
@@ -143,6 +143,6 @@ void mcp_legacy_message(struct mcp *m, const struct rpc_message *message)
 	if (mcp_legacy_serve_own(m, message) || !message->id || mcp_serve(m, message, m->revision))
 		return;
 	err_set(&e, ERR_METHOD_NOT_FOUND, "this server has no method %.100s", message->method);
-	err_hint(&e, "Its capabilities, which initialize tells, name what it serves.");
+	err_hint(&e, "The answer to initialize names the capabilities that it serves.");
 	rpc_refuse(m->reqs, message, &e);
 }

@@ -1,7 +1,7 @@
 /*
  * mcp_legacy - MCP with a handshake: 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25.
  *
- * Source: the specification's pages of those revisions. A request that comes
+ * Source: the specification's pages of those revisions. A request that arrives
  * before any initialize is served with the shapes of 2025-11-25.
  */
 #ifndef PROCPEN_MCP_LEGACY_H

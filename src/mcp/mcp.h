@@ -2,10 +2,9 @@
  * mcp - what all revisions of MCP share: the server's state, what a revision
  * knows, and the envelope of results.
  *
- * Two eras are spoken on one connection, told apart message by message: the
- * handshake (mcp/legacy.h), where initialize chooses the revision of all
- * that follows, and the stateless one (mcp/modern.h), where each request says
- * what it speaks.
+ * One connection serves two eras, distinguished message by message: the handshake
+ * (mcp/legacy.h), where initialize chooses the revision of all later messages, and the
+ * stateless one (mcp/modern.h), where each request names its revision.
  */
 #ifndef PROCPEN_MCP_MCP_H
 #define PROCPEN_MCP_MCP_H
@@ -38,7 +37,7 @@ struct mcp_shape {
 };
 extern const struct mcp_shape mcp_shapes[MCP_REVISIONS];
 
-/* A host that closes our input wants us gone: it waits about that long, then sends signals. */
+/* A host that closes our input wants us to exit: it waits about this long, then sends signals. */
 #define MCP_EOF_MS 2000
 
 #define MCP_META "io.modelcontextprotocol/"
@@ -71,20 +70,20 @@ struct mcp {
 	int log_level;              /* syslog order: 0 emergency ... 7 debug; notices are 5 */
 };
 
-/* A method that one or both eras serve, beside those that make an era (initialize ...). */
+/* A method that one or both eras serve, apart from those that make an era (initialize ...). */
 struct mcp_method {
 	const char *name; /* NULL ends a table */
 	void (*call)(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision);
 	bool handshake, stateless;
 };
 
-/* A list that can change while the server runs, and how its listeners ask for and hear of it. */
+/* A list that can change while the server runs, with the names of its filter and notification. */
 struct mcp_list {
 	const char *filter, *method;
 	uint64_t key; /* for mcp_subs_changed(); not that of any run */
 };
 
-/* What a server offers: data, apart from how it is spoken. */
+/* The contents of a server, as data; the protocol code is elsewhere. */
 struct mcp_offer {
 	const char *name, *title;
 	const char *instructions;           /* for models; less than 2 KB */
@@ -124,7 +123,7 @@ void mcp_close_result(struct jsonw *w);
 /* How long a client may keep a list, and whether others may see it; stateless only. */
 void mcp_write_cache(struct jsonw *w, const struct mcp_shape *shape, int64_t ttl_ms, bool shared);
 
-/* The answer to a message that makes no request of the gate. */
+/* The answer to a message that does not go through the gate. */
 struct mcp_reply {
 	const struct rpc_message *message;
 	const struct mcp_shape *shape;
@@ -148,8 +147,7 @@ void mcp_refuse(struct mcp *m, const struct rpc_message *message, const char *fm
 void mcp_refuse_without_tasks(struct mcp *m, const struct rpc_message *message);
 
 /*
- * Queue a notification, unless the client is so far behind that it is better left
- * out. Returns false then.
+ * Queue a notification. Returns false, and drops it, if the client is too far behind.
  */
 bool mcp_notify(struct mcp *m, const struct buf *line);
 

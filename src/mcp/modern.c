@@ -49,7 +49,7 @@ static int mcp_modern_check_level(const json_t *level, struct err *e)
 	for (size_t i = 0; i < COUNT_OF(levels); i++)
 		if (!level || (name && !strcmp(name, levels[i])))
 			return 0;
-	return err_set(e, ERR_INVALID_PARAMS, "`" MCP_META "logLevel` is no log level");
+	return err_set(e, ERR_INVALID_PARAMS, "`" MCP_META "logLevel` is not a log level");
 }
 
 static int mcp_modern_check_meta(const json_t *meta, struct err *e)
@@ -94,7 +94,7 @@ static void mcp_modern_call_method(struct mcp *m, const struct rpc_message *mess
 		return;
 	err_set(e, ERR_METHOD_NOT_FOUND, "revision %s has no method %.100s here", SHAPE->name,
 		message->method);
-	err_hint(e, "server/discover tells what is served.");
+	err_hint(e, "server/discover lists what this server serves.");
 	rpc_refuse(m->reqs, message, e);
 }
 

@@ -2,8 +2,8 @@
  * mcp_modern - MCP without handshake: revision 2026-07-28.
  *
  * Source: the specification's pages of that revision. Each request carries its
- * revision and its client's capabilities in _meta and is judged by nothing else;
- * no request is ever sent to the client.
+ * revision and its client's capabilities in _meta; there is no other state. The
+ * server never sends a request to the client.
  */
 #ifndef PROCPEN_MCP_MODERN_H
 #define PROCPEN_MCP_MODERN_H

@@ -1,6 +1,6 @@
 /*
- * What this server offers over MCP, as a client is told. Only data; its methods
- * are in mcp/methods.c.
+ * The server's capabilities and instructions, as MCP clients see them. Only data; its
+ * methods are in mcp/methods.c.
  */
 #include "mcp/mcp.h"
 

@@ -22,7 +22,7 @@ struct watch {
 	uint64_t sent;            /* value of the last report */
 	uint64_t out_seen, err_seen;
 	bool started;             /* any report went out: the value must grow from then on */
-	bool due;                 /* there is something new that has not been told */
+	bool due;                 /* there is output that has not been reported */
 	int64_t next_ms;          /* not before */
 	struct watch *next;
 };
@@ -79,7 +79,7 @@ static bool mcp_progress_report(struct mcp_progress *p, struct watch *w, uint64_
 	return sent;
 }
 
-/* Tell what is new, unless there is nothing. */
+/* Report new output, if there is any. */
 static void mcp_progress_report_run(struct mcp_progress *p, struct watch *w, const struct proc *run)
 {
 	uint64_t value = run->out.total + run->err.total;

@@ -1,11 +1,10 @@
 /*
  * mcp_progress - progress notifications for calls that wait for a run.
  *
- * Only for requests that brought a progressToken (0 and "" are tokens too). Each
- * carries the newest line of output as its message and the bytes of output so
- * far as its value, which therefore grows; at most five a second for each
- * request, none once it is answered or cancelled, and none to a client that does
- * not read.
+ * Only for requests with a progressToken (0 and "" are tokens too). The message is the
+ * newest line of output, the value the bytes of output so far, which only grows. At most
+ * five a second for each request, none once it is answered or cancelled, and none to
+ * a client that does not read.
  */
 #ifndef PROCPEN_MCP_PROGRESS_H
 #define PROCPEN_MCP_PROGRESS_H
@@ -19,8 +18,9 @@ void mcp_progress_free(struct mcp_progress *p);
 void mcp_progress_watch(struct mcp_progress *p, const struct req *r, const struct mcp_shape *shape);
 
 /*
- * Report once, whatever the time: @value, which is more than in the last report of
- * @r, of @total (negative: unknown), and @text. Returns false when @r has no token.
+ * Report at once, without the rate limit: @value, which must be above that of the last
+ * report of @r, of @total (negative: unknown), and @text. Returns false when @r has no
+ * token.
  */
 bool mcp_progress_say(struct mcp_progress *p, const struct req *r, int64_t value, int64_t total,
 		      const char *text);

@@ -176,7 +176,7 @@ void mcp_resources_templates(struct mcp *m, const struct rpc_message *message,
 
 /* ---- reading ---- */
 
-/* Where the newest part of @o begins, with a whole character. */
+/* The offset of the newest part of @o, at the start of a character. */
 static json_t *mcp_resources_tail_start(const struct output *o)
 {
 	uint64_t start = o->total > TAIL_BYTES ? o->total - TAIL_BYTES : 0, at = start;
@@ -244,7 +244,7 @@ static void mcp_resources_write_stream(struct jsonw *w, const struct result *log
 	text = outline_text(&logs->outline, value, &kept);
 	if (kept && text[kept - 1] != '\n')
 		jsonw_piece(w, "\n", 1);
-	/* It may have grown while a human was asked. A part of a character is no news. */
+	/* The output may have grown since. Ignore a part of a character at its end. */
 	if (size - next > 3)
 		mcp_resources_write_mark(w, id, stream, "newest", size - next, next);
 }

@@ -96,7 +96,7 @@ static const char *mcp_subs_method_of(const struct item *item)
 	return item->kind == TASK ? "notifications/tasks" : "notifications/resources/updated";
 }
 
-/* Returns false when the client is too far behind to be told. */
+/* Returns false if the client is too far behind. */
 static bool mcp_subs_send_item(struct mcp_subs *s, const struct listener *l,
 			       const struct item *item)
 {
@@ -240,7 +240,7 @@ void mcp_subs_changed(struct mcp_subs *s, uint64_t key, bool over)
 		mcp_subs_plan(s);
 }
 
-/* The lists that @filter asks for; NULL: all, of which a session hears unasked. */
+/* Add the lists that @filter asks for; NULL: all, for a session, which does not ask. */
 static void mcp_subs_add_lists(struct listener *l, const json_t *filter)
 {
 	for (const struct mcp_list *list = mcp_offer.lists; list && list->filter; list++)
@@ -267,7 +267,7 @@ static uint64_t mcp_subs_wanted(struct mcp *m, const struct rpc_message *message
 	return run;
 }
 
-/* Runs that were forgotten will not change any more. */
+/* Drop items whose run the table has dropped: they will not change any more. */
 static void mcp_subs_forget_gone(struct mcp *m, struct listener *l)
 {
 	for (size_t i = l->count; i-- > 0;)
@@ -288,7 +288,7 @@ void mcp_subs_subscribe(struct mcp *m, const struct rpc_message *message,
 	if (s->session.count == ITEMS_MAX)
 		mcp_subs_forget_gone(m, &s->session);
 	if (s->session.count == ITEMS_MAX) {
-		err_set(&e, ERR_LIMIT_REACHED, "%d resources are subscribed to, the most there are",
+		err_set(&e, ERR_LIMIT_REACHED, "%d resources are subscribed to, the maximum",
 			ITEMS_MAX);
 		err_hint(&e, "Unsubscribe from some first.");
 		rpc_refuse(m->reqs, message, &e);
@@ -378,7 +378,7 @@ static void mcp_subs_write_honoured(struct jsonw *w, const struct listener *l, c
 	jsonw_end_array(w);
 }
 
-/* The first message of a subscription: what of it is honoured. */
+/* Send the first message of a subscription: the part of the filter that the server honours. */
 static void mcp_subs_acknowledge(struct mcp *m, const struct listener *l, const json_t *filter)
 {
 	const struct mcp_list *list = mcp_offer.lists;
@@ -424,7 +424,7 @@ static void mcp_subs_open_listener(struct mcp *m, const struct rpc_message *mess
 	mcp_subs_add_resources(m, l, uris);
 	mcp_subs_add_tasks(m, l, tasks);
 	mcp_subs_acknowledge(m, l, filter);
-	mcp_subs_plan(m->subs); /* a task that is over already is told at once */
+	mcp_subs_plan(m->subs); /* report a task that has already ended at once */
 }
 
 void mcp_subs_listen(struct mcp *m, const struct rpc_message *message,
@@ -444,7 +444,7 @@ void mcp_subs_listen(struct mcp *m, const struct rpc_message *message,
 	} else if (tasks && !mcp_declares_tasks(message->root)) {
 		mcp_refuse_without_tasks(m, message);
 	} else if (m->subs->count >= LISTENERS_MAX) {
-		err_set(&e, ERR_LIMIT_REACHED, "%d subscriptions are open, the most there are",
+		err_set(&e, ERR_LIMIT_REACHED, "%d subscriptions are open, the maximum",
 			LISTENERS_MAX);
 		err_hint(&e, "Cancel one first.");
 		rpc_refuse(m->reqs, message, &e);
@@ -460,7 +460,7 @@ void mcp_subs_end(struct mcp_subs *s)
 		struct req *r = req_find(s->m->reqs, s->first->handle);
 
 		if (r) {
-			req_result(r); /* has no members of ours */
+			req_result(r); /* without members */
 			req_ok(r);     /* drops the listener */
 		} else {
 			mcp_subs_drop(s, s->first->handle);

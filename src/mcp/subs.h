@@ -1,5 +1,5 @@
 /*
- * mcp_subs - who wants to hear of changes: resources/subscribe of the handshake
+ * mcp_subs - subscriptions to changes: resources/subscribe of the handshake
  * session, and subscriptions/listen of the stateless era.
  *
  * A listener is a request that stays open; every notification for it carries its
@@ -33,7 +33,7 @@ void mcp_subs_drop(struct mcp_subs *s, uint64_t handle);
 /* The resource or list, or with @over the task too, that is known by @key has changed. */
 void mcp_subs_changed(struct mcp_subs *s, uint64_t key, bool over);
 
-/* There is nothing more to tell: the session is forgotten, every listener gets its result. */
+/* There will be no more changes: drop the session's subscriptions, answer every listener. */
 void mcp_subs_end(struct mcp_subs *s);
 
 #endif

@@ -75,7 +75,7 @@ void mcp_task_look(struct mcp *m, const struct mcp_task *task, struct mcp_task_l
 	}
 }
 
-/* What process_run would have answered: a failed start and an exit code are results. */
+/* Write the answer of process_run: a failed start and an exit code are results. */
 void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 		    const struct mcp_task_look *look)
 {
@@ -106,7 +106,7 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 	jsonw_end_object(w);
 }
 
-/* It kills as process.kill would, so the same tier and the same record hold. */
+/* Cancelling has the effect of process.kill, so it has the same tier and audit record. */
 int mcp_task_cancel(struct mcp *m, const struct rpc_message *message, const struct mcp_task *task,
 		    struct err *e)
 {
@@ -121,7 +121,7 @@ int mcp_task_cancel(struct mcp *m, const struct rpc_message *message, const stru
 	return 0;
 }
 
-/* A run asks for nothing, so whatever is answered is not outstanding. */
+/* A run asks no questions, so no answer is expected. */
 void mcp_task_update(struct mcp *m, const struct mcp_task *task, const json_t *responses)
 {
 	(void)m;

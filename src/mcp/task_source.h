@@ -1,6 +1,6 @@
 /*
- * mcp_task_source - where tasks come from: what mcp_tasks asks of it. The server's
- * source is its runs (mcp/task_runs.c).
+ * mcp_task_source - the functions that mcp_tasks needs from a source of tasks. The
+ * server's source is its runs (mcp/task_runs.c).
  */
 #ifndef PROCPEN_MCP_TASK_SOURCE_H
 #define PROCPEN_MCP_TASK_SOURCE_H
@@ -24,7 +24,7 @@ struct mcp_task {
 	struct mcp_task *next;
 };
 
-/* A task as it stands now. */
+/* The state of a task. */
 struct mcp_task_look {
 	enum mcp_task_status status;
 	int64_t changed_ms; /* wall clock */
@@ -32,10 +32,10 @@ struct mcp_task_look {
 	char message[160];
 };
 
-/* Is @r to be answered with a task? Then fill @task (all zero) and return true. */
+/* Return true, and fill @task (all zero), if @r is to be answered with a task. */
 bool mcp_task_begin(struct mcp *m, const struct req *r, struct mcp_task *task);
 
-/* How it stands. MCP_TASK_GONE: it is forgotten. */
+/* Its state. MCP_TASK_GONE: forget the task. */
 void mcp_task_look(struct mcp *m, const struct mcp_task *task, struct mcp_task_look *look);
 
 /* Write what belongs to its status: result, error, inputRequests, or nothing. */

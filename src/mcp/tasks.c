@@ -18,7 +18,7 @@
 
 struct mcp_tasks {
 	struct mcp *m;
-	unsigned char key[HMAC_SIZE]; /* of the tags; made when it is first needed */
+	unsigned char key[HMAC_SIZE]; /* of the tags; generated on first use */
 	bool has_key;
 	struct mcp_task *first;
 };
@@ -51,7 +51,7 @@ void mcp_tasks_free(struct mcp_tasks *t)
 	free(t);
 }
 
-/* Forget the tasks that their source has forgotten, and the oldest that nothing else remembers. */
+/* Drop the tasks that their source has dropped, and the oldest of those without a run. */
 static void mcp_tasks_sweep(struct mcp_tasks *t)
 {
 	struct mcp_task **at = &t->first; /* the newest */
@@ -84,7 +84,7 @@ static void mcp_tasks_write_id(const struct mcp_tasks *t, const char *name, char
 	snprintf(id, ID_SIZE, "%s-%s", name, hex);
 }
 
-/* The public part is compared first; what is left is secret, and of a fixed length. */
+/* Compares the public part first; the rest is secret and of a fixed length. */
 static bool mcp_tasks_is_id(const struct mcp_tasks *t, const struct mcp_task *task, const char *id)
 {
 	size_t len = strlen(task->name);

@@ -3,12 +3,11 @@
  * that declare it.
  *
  * A process_run whose command still runs when it would be answered (background,
- * or yield_ms is over) is answered with a task. Task and process are two views of
- * one run: the task id is the process id and a secret tag behind it, so it can be
- * neither guessed nor made from the process id, and the process tools go on
- * working with the process id.
+ * or yield_ms is over) is answered with a task. Task and process are the same run: the
+ * task id is the process id followed by a secret tag, so it can be neither guessed nor
+ * derived from the process id. The process tools still take the process id.
  *
- * A run that ended is "completed", whatever its exit code, with the result that
+ * A run that ended is "completed" with any exit code, and has the result that
  * process_run would have given; "cancelled" only after tasks/cancel. A task lives
  * as long as its run's record.
  */
@@ -29,7 +28,7 @@ bool mcp_tasks_answer(struct mcp_tasks *t, const struct req *r, struct buf *line
 /* The key of task @id, or 0 when there is no such task. */
 uint64_t mcp_tasks_key(struct mcp_tasks *t, const char *id);
 
-/* Write the members of the task with @key, as tasks/get shows it. False when it is gone. */
+/* Write the members of the task with @key, as tasks/get shows it. False if there is none. */
 bool mcp_tasks_write(struct mcp_tasks *t, struct jsonw *w, uint64_t key);
 
 /* A run is over, or was never started. */
