@@ -1,7 +1,7 @@
 /*
  * buf - growable bytes with a hard maximum.
  *
- * For: everything whose size somebody else chooses (lines, replies, texts).
+ * For: everything whose size comes from outside (lines, replies, texts).
  * Refuses to: grow past `max`. A buffer that would have, is marked `full`,
  * keeps what it holds and ignores every later addition, so that a writer may
  * add many pieces and look once at the end.
@@ -53,7 +53,7 @@ void buf_commit(struct buf *b, size_t used);
 /* Drop the first @len bytes (len <= b->len); the rest moves to the front. */
 void buf_consume(struct buf *b, size_t len);
 
-/* Drop everything behind the first @len bytes and the full mark (len <= b->len). */
+/* Drop everything after the first @len bytes, and the full mark (len <= b->len). */
 void buf_truncate(struct buf *b, size_t len);
 
 /* Hand the bytes over: returns b->data (caller frees; NULL if empty), the buffer is empty. */

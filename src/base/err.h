@@ -2,7 +2,7 @@
  * err - the one error object.
  *
  * Fallible functions return 0 or -1 and take a `struct err *` last. It is left
- * untouched on success. Lower layers fill it and never log; whoever answers the
+ * untouched on success. Lower layers fill it and never log; the code that answers the
  * request turns it into the wire form once (docs/protocol.md, "Errors").
  *
  * The types, their codes, whether a retry can help and the default hint come
@@ -21,7 +21,7 @@
 
 struct err {
 	enum err_type type;
-	int sys;           /* errno behind it, 0 if none */
+	int sys;           /* the errno that caused it, 0 if none */
 	char message[768]; /* what failed, where and why */
 	char hint[512];    /* what to do next; empty: the type's default */
 	json_t *details;   /* object, or NULL */
@@ -54,7 +54,7 @@ int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 
 /* Add a member to details; steals @value (NULL is ignored). */
 void err_detail(struct err *e, const char *name, json_t *value);
 
-/* As err_detail(), of a text that somebody else chose: cut at ERR_TEXT_MAX bytes. */
+/* As err_detail(), for a text from outside: cut at ERR_TEXT_MAX bytes. */
 void err_detail_text(struct err *e, const char *name, const char *text);
 
 /* The hint that goes out: the error's own, else its type's default. */

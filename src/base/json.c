@@ -1,9 +1,8 @@
 /*
- * jansson stops at the first fault. When that fault is one that only we object
- * to (a duplicate, a NUL in a name, a number out of range, and half of a
- * surrogate pair, which jansson calls a syntax error) the text is parsed a second
- * time without the rule, because text that is also malformed further on must be
- * reported as malformed.
+ * jansson stops at the first fault. If that fault violates only one of our own rules
+ * (a duplicate, a NUL in a name, a number out of range, and half of a surrogate pair,
+ * which jansson calls a syntax error), the text is parsed a second time without the
+ * rule, because text that is also malformed further on must be reported as malformed.
  *
  * The raw walkers below rely on that: they only ever see valid JSON, so finding
  * the end of a value needs no more than strings and brackets.
@@ -138,7 +137,7 @@ static bool json_text_is_low(long unit)
 
 /*
  * Make every escaped NUL, and every half of a surrogate pair, in the string at @at
- * an escaped space; the place behind the string.
+ * an escaped space. Returns the offset after the string.
  */
 static size_t json_text_defuse_string(char *text, size_t len, size_t at)
 {
@@ -214,7 +213,7 @@ json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_f
 		snprintf(why, WHY_SIZE, "nested deeper than %d levels", depth_max);
 		return NULL;
 	}
-	/* jansson lets one pass behind a number. */
+	/* jansson accepts a NUL after a number. */
 	if (len && memchr(text, '\0', len)) {
 		snprintf(why, WHY_SIZE, "a NUL byte in the text");
 		return NULL;
@@ -245,7 +244,7 @@ static size_t json_text_skip_space(const char *text, size_t len, size_t at)
 	return at;
 }
 
-/* The place behind the value that starts at @at. */
+/* The offset after the value that starts at @at. */
 static size_t json_text_skip_value(const char *text, size_t len, size_t at)
 {
 	int depth = 0;

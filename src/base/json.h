@@ -42,7 +42,7 @@ json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_f
  */
 const char *json_raw_member(const char *text, size_t len, const char *name, size_t *token_len);
 
-/* The place behind the string whose opening quote stands at @at; @len when it does not end. */
+/* The offset after the string whose opening quote is at @at; @len if it does not end. */
 size_t json_skip_string(const char *text, size_t len, size_t at);
 
 /* Walk the elements of the array that starts @text: *@pos is 0 at first; returns

@@ -1,5 +1,5 @@
 /*
- * One line is one write(2) of at most PIPE_BUF bytes, so that a pipe takes it whole
+ * One line is one write(2) of at most PIPE_BUF bytes, so that a pipe accepts it whole
  * or not at all and lines of several writers do not mix. Control characters are
  * replaced: a line may quote what a client sent, and must neither forge a second
  * line nor move a cursor.
@@ -15,7 +15,7 @@
 #include "base/utf8.h"
 
 #define LINE_MAX_BYTES 2048
-#define TOLD_MAX_BYTES 80 /* both together less than PIPE_BUF */
+#define PREFIX_MAX_BYTES 80 /* both together less than PIPE_BUF */
 
 static ssize_t log_write_to_stderr(const void *bytes, size_t len)
 {
@@ -34,15 +34,15 @@ void log_write_with(ssize_t (*writer)(const void *bytes, size_t len))
 	write_some = writer;
 }
 
-/* What a terminal or socket has not taken yet of what it has begun. */
+/* The rest of a line that a terminal or socket has accepted in part. */
 static struct {
-	char bytes[TOLD_MAX_BYTES + LINE_MAX_BYTES];
+	char bytes[PREFIX_MAX_BYTES + LINE_MAX_BYTES];
 	size_t len;
 } rest;
 
 static unsigned long lost; /* lines dropped since one was written */
 
-/* 0, or -1: nothing else may be written before it. */
+/* Write the rest. 0, or -1: some is left, and nothing else may be written before it. */
 static int log_write_rest(void)
 {
 	ssize_t done;
@@ -57,7 +57,7 @@ static int log_write_rest(void)
 	return 0;
 }
 
-/* 0: it is written, or will be; -1: it was not even begun. */
+/* 0: written, now or later; -1: not even begun. */
 static int log_write_whole(const char *bytes, size_t len)
 {
 	ssize_t done;
@@ -73,17 +73,18 @@ static int log_write_whole(const char *bytes, size_t len)
 	return 0;
 }
 
-/* What was lost is told in the same write: there may be room for one only. */
+/* The count of lost lines goes into the same write: there may be room for one only. */
 static void log_write_or_count(const char *line, size_t len)
 {
-	char bytes[TOLD_MAX_BYTES + LINE_MAX_BYTES];
-	int saved = errno, told = 0;
+	char bytes[PREFIX_MAX_BYTES + LINE_MAX_BYTES];
+	int saved = errno, prefix = 0;
 
 	if (lost)
-		told = snprintf(bytes, TOLD_MAX_BYTES, "procpen: warning: %lu line%s lost\n", lost,
-				lost == 1 ? " was" : "s were");
-	memcpy(bytes + told, line, len);
-	lost = log_write_whole(bytes, (size_t)told + len) ? lost + 1 : 0;
+		prefix = snprintf(bytes, PREFIX_MAX_BYTES,
+				  "procpen: warning: %lu line%s lost\n", lost,
+				  lost == 1 ? " was" : "s were");
+	memcpy(bytes + prefix, line, len);
+	lost = log_write_whole(bytes, (size_t)prefix + len) ? lost + 1 : 0;
 	errno = saved;
 }
 

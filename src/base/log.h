@@ -1,9 +1,9 @@
 /*
  * log - one line to stderr, the only stream procpen ever logs to.
  *
- * Lines are whole and in order. One that stderr does not take is dropped and
- * counted, and the next one that it takes stands behind a line with that count.
- * Where log_write_with() has named a writer that never waits, no line ever does.
+ * Lines are whole and in order. A line that stderr does not accept is dropped and
+ * counted; the next accepted line follows a line with that count. With a writer that
+ * never waits (log_write_with()), no line waits.
  */
 #ifndef PROCPEN_BASE_LOG_H
 #define PROCPEN_BASE_LOG_H
@@ -13,8 +13,8 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_NOTICE };
 
-/* Hand lines to @writer, which is like write(2) to stderr. Until then they are written to
- * descriptor 2 as it is, and wait for whoever reads there: right for a command line tool. */
+/* Pass lines to @writer, which is like write(2) to stderr. Before, they are written to descriptor 2
+ * and wait until it accepts them: right for a command line tool. */
 void log_write_with(ssize_t (*writer)(const void *bytes, size_t len));
 
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -42,7 +42,7 @@ void outline_open(struct outline *o, int level, const struct outline_value *valu
 	v->text = o->texts.len;
 }
 
-/* Of a text that has grown long only its two ends stay. */
+/* Reduce a long text to its two ends. */
 static void outline_trim(struct outline *o, const struct outline_value *v)
 {
 	char *text = o->texts.data + v->text;

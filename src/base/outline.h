@@ -1,15 +1,15 @@
 /*
  * outline - the values of a JSON object as they were before they became JSON.
  *
- * For: showing a result otherwise than as JSON without reading JSON. A jsonw that has an outline
- * notes in it what it writes: key, kind, number or text, and where the JSON of the value lies. Two
- * levels are noted, the members of the object and what these hold; deeper values are part of the
- * JSON of theirs.
- * Refuses to: hold a second copy of a long text. Of one longer than 2 * OUTLINE_KEEP bytes the two
- * ends stay, OUTLINE_KEEP bytes each.
+ * For: showing a result in another form without parsing JSON. A jsonw that has an outline records
+ * in it what it writes: key, kind, number or text, and the position of the value's JSON. It records
+ * two levels, the members of the object and their members or elements; deeper values are part of
+ * the JSON above them.
+ * Refuses to: hold a second copy of a long text. Of one longer than 2 * OUTLINE_KEEP bytes it keeps
+ * the two ends, OUTLINE_KEEP bytes each.
  *
- * Texts in it are well-formed UTF-8 but for the inner edges of such ends; ill-formed bytes are
- * repaired as base/utf8.h says.
+ * Texts in it are well-formed UTF-8 except at the inner edges of such ends; ill-formed bytes are
+ * repaired as in base/utf8.h.
  *
  * Ownership: keys are borrowed, the JSON is in the writer's buffer; the rest is the outline's.
  */
@@ -32,7 +32,7 @@ enum outline_kind {
 	OUTLINE_TEXT,
 	OUTLINE_ARRAY,
 	OUTLINE_OBJECT,
-	OUTLINE_OTHER, /* a real, or JSON that somebody else has written */
+	OUTLINE_OTHER, /* a real, or JSON from elsewhere (jsonw_raw) */
 };
 
 struct outline_value {

@@ -1,6 +1,6 @@
 /*
  * result - what a call is answered with: a JSON object that is written once, and its outline for
- * whoever shows it as text.
+ * dialects that show it as text.
  */
 #ifndef PROCPEN_BASE_RESULT_H
 #define PROCPEN_BASE_RESULT_H

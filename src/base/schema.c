@@ -1,6 +1,6 @@
 /*
- * One pass over the names that were given (so that a misspelt name is reported
- * as such, not as another one missing), then one over the fields of the schema.
+ * One pass over the given names (so that a misspelt name is reported as such, not as a
+ * missing one), then one over the fields of the schema.
  */
 #include "base/schema.h"
 
@@ -106,7 +106,7 @@ static void schema_add_value(struct buf *out, const json_t *value)
 
 /* --- one value --------------------------------------------------------------- */
 
-/* The place of a value, for messages: a parameter, and what is below it. */
+/* The location of a value, for messages: a parameter, and the path below it. */
 struct place {
 	const struct schema_field *top; /* whose hint goes out */
 	const char *given;              /* the name that the caller used */
@@ -239,8 +239,8 @@ static bool schema_in_bounds(const struct schema_field *f, double v)
 }
 
 /*
- * Check what is no container. *@normal: a new reference to what the value is
- * replaced by, or NULL when it stays.
+ * Check a value that is not a container. *@normal: a new reference to its replacement,
+ * or NULL to keep it.
  */
 static int schema_check_scalar(const struct place *p, const struct schema_field *f,
 			       const json_t *value, json_t **normal, struct err *e)
@@ -378,7 +378,7 @@ static int schema_bad_name(const struct schema *s, const char *name, struct err 
 
 /* --- one field ------------------------------------------------------------------ */
 
-/* Put the value that came under the field's alias under its name. */
+/* Move the value from the field's alias to its name. */
 static int schema_rename_alias(const struct schema_field *f, struct place *p, json_t *params,
 			       struct err *e)
 {

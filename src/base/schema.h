@@ -2,8 +2,8 @@
  * schema - checks a value against our subset of JSON Schema and fills defaults.
  *
  * The tables are generated from schema/ (one file per capability); the generator
- * refuses any keyword that is not listed here, so a table never says less than
- * its file. Beside the JSON Schema keywords a field may have
+ * refuses any keyword that is not listed here, so a table never checks less than its
+ * file promises. Besides the JSON Schema keywords a field may have
  *   x-alias     another name for it, and x-alias-scale: its unit's factor;
  *   x-error     the error type of a bad value (InvalidFilter ...);
  *   x-min-bytes, x-max-bytes  bounds in bytes of UTF-8 (minLength and maxLength
@@ -63,7 +63,7 @@ struct schema {
  */
 int schema_check(const struct schema *s, json_t *params, struct err *e);
 
-/* Is @value what schema_check() puts where @name is missing? */
+/* Is @value the default that schema_check() fills in for a missing @name? */
 bool schema_is_default(const struct schema *s, const char *name, const json_t *value);
 
 /*

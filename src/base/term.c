@@ -5,7 +5,7 @@
 #define ESC '\x1b'
 #define BEL '\a'
 
-/* End of a string sequence (OSC, DCS, SOS, PM, APC): behind BEL or ESC \; else the end of text. */
+/* End of a string sequence (OSC, DCS, SOS, PM, APC): after BEL or ESC \; else the end of text. */
 static size_t term_skip_string(const char *text, size_t len, size_t at)
 {
 	for (; at < len; at++) {

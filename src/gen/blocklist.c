@@ -10,7 +10,7 @@
 #define HEADER "/* Generated from schema/ by src/gen. */\n"
 #define NAMES_MAX 4096
 
-/* One name of a program, and what is said of it. -1: nothing. */
+/* One name of a program, and the rows about it. -1: none. */
 struct name {
 	char text[64];
 	int program, wrapper;

@@ -259,7 +259,7 @@ static void gen_check_also(const struct gen_at *at, const json_t *field)
 	if (!also)
 		return;
 	if (!json_is_object(also) || !json_object_get(field, "enum"))
-		gen_fail(at, "\"x-also\" must be an object beside \"enum\"");
+		gen_fail(at, "\"x-also\" must be an object next to \"enum\"");
 	json_object_foreach(also, name, stands_for)
 		if (!gen_check_is_in(json_object_get(field, "enum"), stands_for))
 			gen_fail(at, "\"x-also\": \"%s\" must stand for one of \"enum\"", name);

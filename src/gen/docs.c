@@ -266,7 +266,7 @@ void gen_reference(const struct gen *g, struct buf *out)
 	size_t i;
 
 	buf_adds(out, "# Reference\n\nGenerated from `schema/` (`make docs`); do not edit. "
-		 "What is behind it: [protocol.md](protocol.md).\n\n## Capabilities\n\n");
+		 "More on the protocol: [protocol.md](protocol.md).\n\n## Capabilities\n\n");
 	for (int c = 0; c < g->cap_count; c++)
 		gen_docs_capability(out, g->caps[c]);
 	buf_adds(out, "## Errors\n\n| type | code | retry can help | when | hint |\n"
