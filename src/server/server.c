@@ -521,6 +521,18 @@ static int server_report_losses(const struct server *s)
 	return unsent && s->given_up;
 }
 
+/* ev_signal_stop() restores the default action. Block the signals first, or one more would end the
+ * process before the audit log has its last record. */
+static void server_stop_signals(struct server *s)
+{
+	sigset_t all;
+
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, NULL);
+	for (size_t i = 0; i < COUNT_OF(s->signals); i++)
+		ev_signal_stop(s->loop, &s->signals[i]);
+}
+
 /* In the reverse order of building; every request is answered by now. */
 static void server_tear_down(struct server *s)
 {
@@ -533,8 +545,7 @@ static void server_tear_down(struct server *s)
 	outq_release(&s->out);
 	frame_release(&s->frame);
 	context_stop(&s->context);
-	for (size_t i = 0; i < COUNT_OF(s->signals); i++)
-		ev_signal_stop(s->loop, &s->signals[i]);
+	server_stop_signals(s);
 }
 
 int server_main(struct context_options *options)

@@ -319,6 +319,21 @@ def test_a_signal_that_comes_twice():
 
 
 @suite.test()
+def test_signals_until_it_has_ended():
+    """None of them interrupts the end: the audit log has its last record, the status is 0."""
+    for _ in range(10):
+        server = Server()
+        server.run("sleep 60", background=True)
+        while server.process.poll() is None:
+            server.process.send_signal(signal.SIGTERM)
+            time.sleep(0.0001)
+        equal(server.wait_exit(), 0, "exit status")
+        folder = os.path.join(server.state, "audit")
+        with open(os.path.join(folder, os.listdir(folder)[0]), encoding="utf-8") as f:
+            equal(json.loads(f.read().splitlines()[-1])["event"], "server_stop", "last record")
+
+
+@suite.test()
 def test_background_runs_live_until_the_last_answer():
     server = Server()
     pid = server.run("sleep 60", background=True)["pid"]
