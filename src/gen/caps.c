@@ -213,17 +213,6 @@ static void gen_caps_field_tables(struct buf *out, const json_t *field, const ch
 		gen_caps_also_list(out, table, json_object_get(field, "x-also"));
 }
 
-static bool gen_caps_is_required(const json_t *schema, const char *name)
-{
-	json_t *one;
-	size_t i;
-
-	json_array_foreach(json_object_get(schema, "required"), i, one)
-		if (!strcmp(json_string_value(one), name))
-			return true;
-	return false;
-}
-
 static void gen_caps_input_table(struct buf *out, const json_t *cap, const char *c_name)
 {
 	const json_t *schema = json_object_get(cap, "inputSchema");
@@ -241,7 +230,7 @@ static void gen_caps_input_table(struct buf *out, const json_t *cap, const char 
 	json_object_foreach(properties, name, field) {
 		snprintf(table, sizeof(table), "%s_%s", c_name, name);
 		buf_addf(out, "\t{\n\t\t.name = \"%s\",\n", name);
-		if (gen_caps_is_required(schema, name))
+		if (gen_is_required(schema, name))
 			buf_adds(out, "\t\t.required = true,\n");
 		gen_caps_field_members(out, field, table);
 		buf_adds(out, "\t},\n");

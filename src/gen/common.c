@@ -140,3 +140,14 @@ bool gen_is_error(const struct gen *g, const char *name)
 			return true;
 	return false;
 }
+
+bool gen_is_required(const json_t *schema, const char *name)
+{
+	json_t *one;
+	size_t i;
+
+	json_array_foreach(json_object_get(schema, "required"), i, one)
+		if (!strcmp(json_string_value(one), name))
+			return true;
+	return false;
+}

@@ -111,17 +111,6 @@ static void gen_docs_bounds(struct buf *out, const json_t *field)
 		buf_addf(out, "%s%s", *comma ? " " : "", gen_docs_member(field, "x-unit"));
 }
 
-static bool gen_docs_is_required(const json_t *schema, const char *name)
-{
-	json_t *one;
-	size_t i;
-
-	json_array_foreach(json_object_get(schema, "required"), i, one)
-		if (!strcmp(json_string_value(one), name))
-			return true;
-	return false;
-}
-
 static void gen_docs_parameters(struct buf *out, const json_t *schema)
 {
 	json_t *field;
@@ -140,7 +129,7 @@ static void gen_docs_parameters(struct buf *out, const json_t *schema)
 		buf_adds(out, " | ");
 		gen_docs_type_names(out, field);
 		buf_adds(out, " | ");
-		if (gen_docs_is_required(schema, name)) {
+		if (gen_is_required(schema, name)) {
 			buf_adds(out, "required");
 		} else if (json_object_get(field, "default")) {
 			buf_addc(out, '`');

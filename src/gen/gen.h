@@ -55,6 +55,9 @@ json_int_t gen_int(const struct gen_at *at, const json_t *object, const char *na
 /* The string @name of an object that was checked before; NULL: there is none. */
 const char *gen_member(const json_t *object, const char *name);
 
+/* Does "required" of @schema name the member @name? */
+bool gen_is_required(const json_t *schema, const char *name);
+
 /* Fails when @object has a member that is not in @known (NULL-terminated). */
 void gen_only(const struct gen_at *at, json_t *object, const char *const *known);
 
