@@ -11,7 +11,7 @@
 #include "os/cgroup/group.h"
 #include "os/cgroup/probe.h"
 
-static struct cgroups *new_at(const char *instance, const struct cgroup_fs *fs)
+static struct cgroups *cgroups_new_at(const char *instance, const struct cgroup_fs *fs)
 {
 	struct cgroups *all = mem_zalloc(sizeof(*all));
 
@@ -28,10 +28,10 @@ static struct cgroups *new_at(const char *instance, const struct cgroup_fs *fs)
 
 struct cgroups *cgroups_new(const char *instance)
 {
-	return new_at(instance, &cgroup_fs_kernel);
+	return cgroups_new_at(instance, &cgroup_fs_kernel);
 }
 
-static unsigned bits_of(unsigned roles)
+static unsigned cgroup_bits_of_roles(unsigned roles)
 {
 	unsigned bits = 0;
 
@@ -48,7 +48,7 @@ unsigned cgroups_prepare(struct cgroups *all)
 	if (!all->prepared)
 		cgroup_probe(all);
 	all->prepared = true;
-	return bits_of(all->roles);
+	return cgroup_bits_of_roles(all->roles);
 }
 
 const char *cgroups_reason(const struct cgroups *all)
@@ -60,7 +60,7 @@ const char *cgroups_remedy(const struct cgroups *all)
 {
 	const unsigned limits = CGROUP_MEMORY | CGROUP_CPU | CGROUP_TASKS;
 
-	if ((bits_of(all->roles) & limits) == limits)
+	if ((cgroup_bits_of_roles(all->roles) & limits) == limits)
 		return "";
 	return "start the server in a control group of its own that it may write: with systemd "
 	       "\"systemd-run --user --scope -p Delegate=yes procpen ...\"";
@@ -72,7 +72,7 @@ int cgroups_version(const struct cgroups *all)
 }
 
 /* The roles that @limits need. */
-static unsigned roles_for(const struct cgroups *all, const struct cgroup_limits *limits)
+static unsigned cgroup_roles_for(const struct cgroups *all, const struct cgroup_limits *limits)
 {
 	unsigned roles = 0;
 
@@ -93,7 +93,7 @@ static unsigned roles_for(const struct cgroups *all, const struct cgroup_limits 
 struct cgroup *cgroup_new(struct cgroups *all, uint64_t seq, const struct cgroup_limits *limits,
 			  struct err *e)
 {
-	unsigned roles = cgroups_prepare(all) ? roles_for(all, limits) : 0;
+	unsigned roles = cgroups_prepare(all) ? cgroup_roles_for(all, limits) : 0;
 	const struct cgroup_place *failed;
 	struct cgroup *g;
 	const char *what;

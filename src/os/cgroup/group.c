@@ -32,7 +32,7 @@ int cgroup_group_dir(const struct cgroup *g, enum cgroup_role role)
 }
 
 /* Make, open and lock the directory. 0, 1 when somebody removed it meanwhile, or -1 with errno. */
-static int make_once(struct cgroup *g, int place)
+static int group_make_once(struct cgroup *g, int place)
 {
 	const struct cgroups *all = g->all;
 	int home = all->places[place].dir;
@@ -55,13 +55,13 @@ static int make_once(struct cgroup *g, int place)
 	return errno == ENOENT || errno == ENODEV ? 1 : -1;
 }
 
-static int make_in(struct cgroup *g, int place)
+static int group_make_in(struct cgroup *g, int place)
 {
 	int result = 1;
 
 	for (int i = 0; result > 0 && i < MAKE_ATTEMPTS; i++) {
 		mem_cleanup_close(&g->dirs[place]);
-		result = make_once(g, place);
+		result = group_make_once(g, place);
 	}
 	return result ? -1 : 0;
 }
@@ -74,7 +74,7 @@ int cgroup_group_make(struct cgroup *g, const struct cgroup_place **failed)
 		if (!(g->roles & 1U << role) || g->dirs[place] >= 0)
 			continue;
 		*failed = &g->all->places[place];
-		if (make_in(g, place))
+		if (group_make_in(g, place))
 			return -1;
 	}
 	return 0;
@@ -158,7 +158,7 @@ bool cgroup_group_keep_idle(struct cgroup *g)
 	return true;
 }
 
-static void close_group(struct cgroup *g)
+static void group_close_fds(struct cgroup *g)
 {
 	mem_cleanup_close(&g->oom_fd);
 	mem_cleanup_close(&g->oom_source);
@@ -171,7 +171,7 @@ static void close_group(struct cgroup *g)
 }
 
 /* Remove it in every place; true when nothing is left that could be removed later. */
-static bool remove_group(struct cgroup *g)
+static bool group_remove_dirs(struct cgroup *g)
 {
 	const struct cgroups *all = g->all;
 	bool done = true;
@@ -197,7 +197,7 @@ void cgroup_group_sweep(struct cgroups *all, bool last)
 
 		*at = g->next;
 		g->next = NULL;
-		if (remove_group(g) || last) {
+		if (group_remove_dirs(g) || last) {
 			free(g);
 			continue;
 		}
@@ -214,8 +214,8 @@ void cgroup_group_retire(struct cgroup *g)
 	struct cgroups *all = g->all;
 	int saved = errno;
 
-	close_group(g);
-	if (remove_group(g)) {
+	group_close_fds(g);
+	if (group_remove_dirs(g)) {
 		free(g);
 	} else {
 		g->next = all->retired;

@@ -27,20 +27,20 @@ struct pids {
 	size_t count, room;
 };
 
-static int compare(const void *a, const void *b)
+static int pids_compare(const void *a, const void *b)
 {
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
 
 	return (x > y) - (x < y);
 }
 
-static bool holds(const struct pids *p, pid_t pid)
+static bool pids_contain(const struct pids *p, pid_t pid)
 {
-	return p->count && bsearch(&pid, p->all, p->count, sizeof(pid), compare);
+	return p->count && bsearch(&pid, p->all, p->count, sizeof(pid), pids_compare);
 }
 
 /* Processes of other PID namespaces are listed as 0; we are never to be killed by this. */
-static bool add_pid(void *ctx, int pid)
+static bool pids_add(void *ctx, int pid)
 {
 	struct pids *p = ctx;
 
@@ -55,7 +55,7 @@ static bool add_pid(void *ctx, int pid)
 }
 
 /* Read the list, sorted. 0 or -1 with errno. */
-static int list(int dir, struct pids *p)
+static int pids_read(int dir, struct pids *p)
 {
 	AUTO_CLOSE int fd = openat(dir, "cgroup.procs", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	long result;
@@ -63,9 +63,9 @@ static int list(int dir, struct pids *p)
 	p->count = 0;
 	if (fd < 0)
 		return -1;
-	result = procread_numbers(fd, add_pid, p);
+	result = procread_numbers(fd, pids_add, p);
 	if (p->count)
-		qsort(p->all, p->count, sizeof(*p->all), compare);
+		qsort(p->all, p->count, sizeof(*p->all), pids_compare);
 	if (!result)
 		return 0;
 	errno = (int)-result;
@@ -73,7 +73,7 @@ static int list(int dir, struct pids *p)
 }
 
 /* 0, or -1 when it may not be killed. Without a handle: an old kernel, or no descriptor left. */
-static int kill_one(pid_t pid, int handle)
+static int kill_pid(pid_t pid, int handle)
 {
 	long result = handle >= 0 ? syscall(SYS_pidfd_send_signal, handle, SIGKILL, NULL, 0)
 				  : kill(pid, SIGKILL);
@@ -82,7 +82,7 @@ static int kill_one(pid_t pid, int handle)
 }
 
 /* Kill up to HANDLES_MAX of @pids that a second look still finds in the group. 0 or -1. */
-static int kill_some(int dir, const pid_t *pids, size_t count, struct pids *again)
+static int kill_batch(int dir, const pid_t *pids, size_t count, struct pids *again)
 {
 	int handles[HANDLES_MAX], result;
 	bool gone[HANDLES_MAX];
@@ -91,38 +91,38 @@ static int kill_some(int dir, const pid_t *pids, size_t count, struct pids *agai
 		handles[i] = (int)syscall(SYS_pidfd_open, pids[i], 0);
 		gone[i] = handles[i] < 0 && errno == ESRCH;
 	}
-	result = list(dir, again);
+	result = pids_read(dir, again);
 	for (size_t i = 0; i < count; i++) {
-		if (!gone[i] && holds(again, pids[i]) && kill_one(pids[i], handles[i]))
+		if (!gone[i] && pids_contain(again, pids[i]) && kill_pid(pids[i], handles[i]))
 			result = -1; /* which saves none of the others */
 		mem_cleanup_close(&handles[i]);
 	}
 	return result;
 }
 
-static int kill_all(int dir, const struct pids *now, struct pids *again)
+static int kill_listed(int dir, const struct pids *now, struct pids *again)
 {
 	int result = 0;
 
 	for (size_t i = 0; i < now->count; i += HANDLES_MAX) {
 		size_t left = now->count - i;
 
-		if (kill_some(dir, now->all + i, left < HANDLES_MAX ? left : HANDLES_MAX, again))
+		if (kill_batch(dir, now->all + i, left < HANDLES_MAX ? left : HANDLES_MAX, again))
 			result = -1;
 	}
 	return result;
 }
 
-static bool any_new(const struct pids *now, const struct pids *before)
+static bool pids_any_new(const struct pids *now, const struct pids *before)
 {
 	for (size_t i = 0; i < now->count; i++)
-		if (!holds(before, now->all[i]))
+		if (!pids_contain(before, now->all[i]))
 			return true;
 	return false;
 }
 
 /* One group without those below it. */
-static int kill_group(int dir)
+static int kill_one_group(int dir)
 {
 	struct pids now = { 0 }, before = { 0 }, again = { 0 };
 	int result = 0, pass = 0;
@@ -132,13 +132,13 @@ static int kill_group(int dir)
 
 		before = now;
 		now = swap;
-		if (list(dir, &now)) {
+		if (pids_read(dir, &now)) {
 			result = errno == EOPNOTSUPP ? result : -1; /* threaded: lists none */
 			break;
 		}
-		if (!any_new(&now, &before))
+		if (!pids_any_new(&now, &before))
 			break;
-		result = kill_all(dir, &now, &again);
+		result = kill_listed(dir, &now, &again);
 	}
 	free(now.all);
 	free(before.all);
@@ -160,7 +160,7 @@ static int kill_below(void *ctx, int dir, const char *name)
 		above->result = errno == ENOENT ? above->result : -1;
 		return 0;
 	}
-	below.result = kill_group(child);
+	below.result = kill_one_group(child);
 	if (below.depth < DEPTH_MAX)
 		cgroup_each_child(child, kill_below, &below);
 	else
@@ -171,7 +171,7 @@ static int kill_below(void *ctx, int dir, const char *name)
 
 int cgroup_kill_listed(int dir)
 {
-	struct walk top = { 0, kill_group(dir) };
+	struct walk top = { 0, kill_one_group(dir) };
 
 	cgroup_each_child(dir, kill_below, &top);
 	return top.result;

@@ -31,7 +31,7 @@ struct search {
 	size_t why_size;
 };
 
-static bool has_item(const char *list, const char *item)
+static bool list_has_item(const char *list, const char *item)
 {
 	size_t len = strlen(item);
 
@@ -82,7 +82,7 @@ static int parse_mount(char *line, struct mount *m)
 }
 
 /* Our own path in the hierarchy of @controller (NULL: version 2), or NULL. Caller frees. */
-static char *own_path(const char *self, const char *controller)
+static char *own_group_path(const char *self, const char *controller)
 {
 	for (const char *line = self; line && *line;) {
 		const char *list = strchr(line, ':'), *end = strchrnul(line, '\n');
@@ -92,7 +92,7 @@ static char *own_path(const char *self, const char *controller)
 		if (!path || path > end)
 			return NULL;
 		names = mem_strndup(list + 1, (size_t)(path - list - 1));
-		if (controller ? has_item(names, controller) : !*names)
+		if (controller ? list_has_item(names, controller) : !*names)
 			return mem_strndup(path + 1, (size_t)(end - path - 1));
 		line = *end ? end + 1 : end;
 	}
@@ -100,7 +100,7 @@ static char *own_path(const char *self, const char *controller)
 }
 
 /* What of @own lies below the mount's @root ("" or "/..."), or NULL: outside of it. */
-static const char *below(const char *root, const char *own)
+static const char *path_below_root(const char *root, const char *own)
 {
 	size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
 
@@ -112,9 +112,9 @@ static const char *below(const char *root, const char *own)
 }
 
 /* Open our own group through this mount and note it. */
-static void try_mount(struct search *s, const struct mount *m, unsigned roles, const char *own)
+static void add_place(struct search *s, const struct mount *m, unsigned roles, const char *own)
 {
-	const char *inside = below(m->root, own);
+	const char *inside = path_below_root(m->root, own);
 	struct cgroup_place *p = &s->places[s->count];
 	AUTO_CLOSE int dir = -1;
 	char path[PATH_MAX];
@@ -142,32 +142,32 @@ static void try_mount(struct search *s, const struct mount *m, unsigned roles, c
 	s->roles |= roles;
 }
 
-static void look_at_v2(struct search *s, const struct mount *m)
+static void add_place_v2(struct search *s, const struct mount *m)
 {
-	AUTO_FREE char *own = own_path(s->self, NULL);
+	AUTO_FREE char *own = own_group_path(s->self, NULL);
 
 	if (own && !s->count)
-		try_mount(s, m, 0, own);
+		add_place(s, m, 0, own);
 }
 
 /* Controllers that are mounted together are one place. */
-static void look_at_v1(struct search *s, const struct mount *m)
+static void add_places_v1(struct search *s, const struct mount *m)
 {
 	AUTO_FREE char *own = NULL;
 	unsigned roles = 0;
 
 	for (int i = 0; i < CGROUP_ROLE_COUNT; i++) {
-		if (!has_item(m->options, cgroup_role_names[i]) || (s->roles & 1U << i))
+		if (!list_has_item(m->options, cgroup_role_names[i]) || (s->roles & 1U << i))
 			continue;
 		roles |= 1U << i;
 		if (!own)
-			own = own_path(s->self, cgroup_role_names[i]);
+			own = own_group_path(s->self, cgroup_role_names[i]);
 	}
 	if (own && s->count < CGROUP_PLACES_MAX)
-		try_mount(s, m, roles, own);
+		add_place(s, m, roles, own);
 }
 
-static void look_at_mounts(struct search *s, FILE *list)
+static void scan_mounts(struct search *s, FILE *list)
 {
 	AUTO_FREE char *line = NULL;
 	size_t room = 0;
@@ -177,9 +177,9 @@ static void look_at_mounts(struct search *s, FILE *list)
 		if (parse_mount(line, &m))
 			continue;
 		if (s->version == 2 && strcmp(m.type, "cgroup2") == 0)
-			look_at_v2(s, &m);
+			add_place_v2(s, &m);
 		if (s->version == 1 && strcmp(m.type, "cgroup") == 0)
-			look_at_v1(s, &m);
+			add_places_v1(s, &m);
 	}
 }
 
@@ -198,7 +198,7 @@ int cgroup_places_find(const struct cgroup_fs *fs, int version,
 			 cgroup_error_text(errno));
 		return 0;
 	}
-	look_at_mounts(&s, list);
+	scan_mounts(&s, list);
 	fclose(list);
 	return s.count;
 }

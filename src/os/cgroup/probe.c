@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "os/cgroup/trial.h"
 
-static void say(struct cgroups *all, const char *what, const char *why)
+static void reason_add(struct cgroups *all, const char *what, const char *why)
 {
 	size_t len = strlen(all->reason);
 
@@ -16,12 +16,12 @@ static void say(struct cgroups *all, const char *what, const char *why)
 		 *what ? ": " : "", why);
 }
 
-static bool has(unsigned roles, enum cgroup_role role)
+static bool has_role(unsigned roles, enum cgroup_role role)
 {
 	return roles & 1U << role;
 }
 
-static int join_trial(const struct cgroup *g)
+static int trial_join(const struct cgroup *g)
 {
 	int fds[CGROUP_PLACES_MAX], count = 0;
 
@@ -32,20 +32,20 @@ static int join_trial(const struct cgroup *g)
 }
 
 /* Make, limit, join and remove a group with @roles. 0 or -1 with errno. */
-static int try_group(struct cgroups *all, unsigned roles, const char *name)
+static int trial_group(struct cgroups *all, unsigned roles, const char *name)
 {
 	const struct cgroup_limits limits = {
-		.memory_bytes = has(roles, CGROUP_ROLE_MEMORY) ? 64 << 20 : 0,
-		.cpu_permille = has(roles, CGROUP_ROLE_CPU) ? 500 : 0,
-		.tasks = has(roles, CGROUP_ROLE_PIDS) ? 16 : 0,
+		.memory_bytes = has_role(roles, CGROUP_ROLE_MEMORY) ? 64 << 20 : 0,
+		.cpu_permille = has_role(roles, CGROUP_ROLE_CPU) ? 500 : 0,
+		.tasks = has_role(roles, CGROUP_ROLE_PIDS) ? 16 : 0,
 	};
 	struct cgroup *g = cgroup_group_alloc(all, roles, name);
 	const struct cgroup_place *failed;
 	int result = cgroup_group_make(g, &failed);
 
-	if (!result && (cgroup_group_limit(g, &limits) || join_trial(g)))
+	if (!result && (cgroup_group_limit(g, &limits) || trial_join(g)))
 		result = -1;
-	if (!result && has(roles, CGROUP_ROLE_CPUACCT) &&
+	if (!result && has_role(roles, CGROUP_ROLE_CPUACCT) &&
 	    all->ops->cpu_us(cgroup_group_dir(g, CGROUP_ROLE_CPUACCT)) < 0) {
 		errno = ENOENT;
 		result = -1;
@@ -55,31 +55,31 @@ static int try_group(struct cgroups *all, unsigned roles, const char *name)
 }
 
 /* All at once costs one process; if that fails, one by one, to find out which. */
-static void try_roles(struct cgroups *all, unsigned candidates)
+static void trial_roles(struct cgroups *all, unsigned candidates)
 {
 	char why[640];
 
 	if (!candidates)
 		return;
-	if (!try_group(all, candidates, "trial")) {
+	if (!trial_group(all, candidates, "trial")) {
 		all->roles |= candidates;
 		return;
 	}
 	for (int role = 0; role < CGROUP_ROLE_COUNT; role++) {
-		if (!has(candidates, role))
+		if (!has_role(candidates, role))
 			continue;
-		if (!try_group(all, 1U << role, cgroup_role_names[role])) {
+		if (!trial_group(all, 1U << role, cgroup_role_names[role])) {
 			all->roles |= 1U << role;
 			continue;
 		}
 		snprintf(why, sizeof(why), "no group can be made and used in %.500s: %s",
 			 all->places[all->role_place[role]].path, cgroup_error_text(errno));
-		say(all, cgroup_role_names[role], why);
+		reason_add(all, cgroup_role_names[role], why);
 	}
 }
 
 /* Nothing works: the first refusal speaks for all roles. */
-static void say_once(struct cgroups *all)
+static void reason_keep_first(struct cgroups *all)
 {
 	const char *first = strstr(all->reason, ": ");
 
@@ -98,7 +98,7 @@ static void close_places(struct cgroups *all)
 }
 
 /* Directories of dead servers: nobody holds their lock. */
-static int clean_one(void *ctx, int dir, const char *name)
+static int remove_if_dead(void *ctx, int dir, const char *name)
 {
 	const struct cgroups *all = ctx;
 	AUTO_CLOSE int group = -1;
@@ -112,10 +112,10 @@ static int clean_one(void *ctx, int dir, const char *name)
 	return 0;
 }
 
-static void clean_places(struct cgroups *all)
+static void remove_dead_groups(struct cgroups *all)
 {
 	for (int i = 0; i < all->place_count; i++)
-		cgroup_each_child(all->places[i].dir, clean_one, all);
+		cgroup_each_child(all->places[i].dir, remove_if_dead, all);
 }
 
 /* The roles that mounted controllers can serve; where is noted. */
@@ -125,14 +125,14 @@ static unsigned assign_places(struct cgroups *all)
 
 	for (int i = 0; i < all->place_count; i++)
 		for (int role = 0; role < CGROUP_ROLE_COUNT; role++)
-			if (has(all->places[i].roles, role)) {
+			if (has_role(all->places[i].roles, role)) {
 				all->role_place[role] = i;
 				candidates |= 1U << role;
 			}
 	return candidates;
 }
 
-static void prepare_v1(struct cgroups *all)
+static void probe_v1(struct cgroups *all)
 {
 	unsigned candidates;
 	char why[640];
@@ -140,22 +140,22 @@ static void prepare_v1(struct cgroups *all)
 	all->ops = &cgroup_ops_v1;
 	all->place_count = cgroup_places_find(all->fs, 1, all->places, why, sizeof(why));
 	candidates = assign_places(all);
-	try_roles(all, candidates);
+	trial_roles(all, candidates);
 	if (!candidates)
-		say(all, "", why);
+		reason_add(all, "", why);
 	if (!all->roles) {
 		if (candidates)
-			say_once(all);
+			reason_keep_first(all);
 		close_places(all);
 		return;
 	}
 	for (int role = 0; role < CGROUP_ROLE_COUNT; role++)
-		if (!has(candidates, role) && role != CGROUP_ROLE_FREEZER)
-			say(all, cgroup_role_names[role], "no such controller is mounted");
+		if (!has_role(candidates, role) && role != CGROUP_ROLE_FREEZER)
+			reason_add(all, cgroup_role_names[role], "no such controller is mounted");
 }
 
 /* Which controllers groups can have that are made in the server's own. */
-static unsigned get_controllers(struct cgroups *all)
+static unsigned enable_controllers(struct cgroups *all)
 {
 	static const enum cgroup_role wanted[] = {
 		CGROUP_ROLE_MEMORY, CGROUP_ROLE_CPU, CGROUP_ROLE_PIDS,
@@ -166,33 +166,33 @@ static unsigned get_controllers(struct cgroups *all)
 	all->delegation.home = all->places[0].dir;
 	roles = cgroup_v2_enter(&all->delegation, why, sizeof(why));
 	if (why[0])
-		say(all, all->places[0].path, why);
+		reason_add(all, all->places[0].path, why);
 	for (size_t i = 0; i < COUNT_OF(wanted) && !why[0]; i++)
-		if (!has(roles, wanted[i]))
-			say(all, cgroup_role_names[wanted[i]],
-			    "the server's control group does not have this controller");
+		if (!has_role(roles, wanted[i]))
+			reason_add(all, cgroup_role_names[wanted[i]],
+				   "the server's control group does not have this controller");
 	return roles;
 }
 
 /* Version 2 counts time and kills without any controller. */
-static void prepare_v2(struct cgroups *all)
+static void probe_v2(struct cgroups *all)
 {
 	char why[640];
 
 	all->ops = &cgroup_ops_v2;
 	all->place_count = cgroup_places_find(all->fs, 2, all->places, why, sizeof(why));
 	if (!all->place_count) {
-		say(all, "", why);
+		reason_add(all, "", why);
 		return;
 	}
 	for (int role = 0; role < CGROUP_ROLE_COUNT; role++)
 		all->role_place[role] = 0;
-	try_roles(all, 1U << CGROUP_ROLE_CPUACCT | 1U << CGROUP_ROLE_FREEZER);
+	trial_roles(all, 1U << CGROUP_ROLE_CPUACCT | 1U << CGROUP_ROLE_FREEZER);
 	if (all->roles) {
-		try_roles(all, get_controllers(all));
+		trial_roles(all, enable_controllers(all));
 		return;
 	}
-	say_once(all);
+	reason_keep_first(all);
 	close_places(all);
 }
 
@@ -200,13 +200,13 @@ void cgroup_probe(struct cgroups *all)
 {
 	char v1_reason[sizeof(all->reason)];
 
-	prepare_v1(all);
+	probe_v1(all);
 	if (!all->roles) {
 		memcpy(v1_reason, all->reason, sizeof(v1_reason));
 		all->reason[0] = '\0';
-		prepare_v2(all);
+		probe_v2(all);
 		if (!all->roles)
-			say(all, "", v1_reason);
+			reason_add(all, "", v1_reason);
 	}
-	clean_places(all);
+	remove_dead_groups(all);
 }

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 /* 0, or -1 with what the child said. It sends no SIGCHLD, so nobody else collects it. */
-static int collect(pid_t pid)
+static int trial_wait(pid_t pid)
 {
 	int status;
 
@@ -22,17 +22,17 @@ static int collect(pid_t pid)
 	return -1;
 }
 
-static int try_clone(int clone_fd)
+static int trial_clone(int clone_fd)
 {
 	struct clone_args args = { .flags = CLONE_INTO_CGROUP, .cgroup = (unsigned)clone_fd };
 	pid_t pid = (pid_t)syscall(SYS_clone3, &args, sizeof(args));
 
 	if (pid == 0)
 		_exit(0); /* no exit handler may run */
-	return pid < 0 ? -1 : collect(pid);
+	return pid < 0 ? -1 : trial_wait(pid);
 }
 
-static int try_write(const int *join_fds, int count)
+static int trial_write(const int *join_fds, int count)
 {
 	pid_t pid = (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, 0);
 
@@ -42,7 +42,7 @@ static int try_write(const int *join_fds, int count)
 				_exit(errno);
 		_exit(0);
 	}
-	return pid < 0 ? -1 : collect(pid);
+	return pid < 0 ? -1 : trial_wait(pid);
 }
 
 int cgroup_try_join(const int *join_fds, int count, int clone_fd)
@@ -53,9 +53,9 @@ int cgroup_try_join(const int *join_fds, int count, int clone_fd)
 	sigfillset(&all); /* no handler of the server may run in the child */
 	sigprocmask(SIG_SETMASK, &all, &before);
 	if (clone_fd >= 0)
-		result = try_clone(clone_fd);
+		result = trial_clone(clone_fd);
 	if (result) /* no such call in this kernel, or a filter around us */
-		result = try_write(join_fds, count);
+		result = trial_write(join_fds, count);
 	error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = error;

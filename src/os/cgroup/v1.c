@@ -10,24 +10,24 @@
 
 #include "base/mem.h"
 
-static bool exists(int dir, const char *file)
+static bool v1_has_file(int dir, const char *file)
 {
 	return faccessat(dir, file, F_OK, 0) == 0;
 }
 
 /* Swap counts too, where the kernel counts it; else this group does not swap. The limit for both
  * cannot be lower than that for memory, so it comes second. */
-static int limit_memory(const struct cgroup_fs *fs, int dir, int64_t bytes)
+static int v1_limit_memory(const struct cgroup_fs *fs, int dir, int64_t bytes)
 {
 	if (cgroup_write_number(fs, dir, "memory.limit_in_bytes", bytes))
 		return -1;
-	if (exists(dir, "memory.memsw.limit_in_bytes"))
+	if (v1_has_file(dir, "memory.memsw.limit_in_bytes"))
 		return cgroup_write_number(fs, dir, "memory.memsw.limit_in_bytes", bytes);
 	return cgroup_write_number(fs, dir, "memory.swappiness", 0);
 }
 
 /* Is what holds for the group above no more than @q? */
-static bool above_is_tighter(int dir, struct cgroup_quota q)
+static bool v1_parent_quota_is_tighter(int dir, struct cgroup_quota q)
 {
 	int64_t quota = cgroup_read_number(dir, "../cpu.cfs_quota_us", NULL);
 	int64_t period = cgroup_read_number(dir, "../cpu.cfs_period_us", NULL);
@@ -35,7 +35,7 @@ static bool above_is_tighter(int dir, struct cgroup_quota q)
 	return quota > 0 && period > 0 && quota * q.period_us <= q.quota_us * period;
 }
 
-static int limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
+static int v1_limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
 {
 	struct cgroup_quota q = cgroup_quota_of(permille);
 
@@ -46,13 +46,13 @@ static int limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
 	/* More than the group above has is refused, and needless. */
 	if (errno != EINVAL)
 		return -1;
-	if (above_is_tighter(dir, q))
+	if (v1_parent_quota_is_tighter(dir, q))
 		return 0;
 	errno = EINVAL;
 	return -1;
 }
 
-static int watch_oom(const struct cgroup_fs *fs, int dir, int *source)
+static int v1_watch_oom(const struct cgroup_fs *fs, int dir, int *source)
 {
 	AUTO_CLOSE int event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	AUTO_CLOSE int control =
@@ -72,7 +72,7 @@ static int watch_oom(const struct cgroup_fs *fs, int dir, int *source)
 }
 
 /* Has this group ever used (nearly) all it may? Recent kernels do not count failures any more. */
-static bool was_full(int dir)
+static bool v1_was_full(int dir)
 {
 	int64_t limit = cgroup_read_number(dir, "memory.limit_in_bytes", NULL);
 
@@ -84,7 +84,7 @@ static bool was_full(int dir)
 }
 
 /* The counter also knows kills because the machine ran out; then our limit was not reached. */
-static int64_t oom_kills(int dir, int fd, int source)
+static int64_t v1_oom_kills(int dir, int fd, int source)
 {
 	int64_t kills = cgroup_read_number(dir, "memory.oom_control", "oom_kill");
 	uint64_t events;
@@ -95,15 +95,15 @@ static int64_t oom_kills(int dir, int fd, int source)
 		n = read(fd, &events, sizeof(events));
 		(void)n; /* nothing to read is fine: we may be called at any time */
 	}
-	return kills > 0 && !was_full(dir) ? 0 : kills;
+	return kills > 0 && !v1_was_full(dir) ? 0 : kills;
 }
 
-static int64_t memory_peak(int dir)
+static int64_t v1_memory_peak(int dir)
 {
 	return cgroup_read_number(dir, "memory.max_usage_in_bytes", NULL);
 }
 
-static int64_t cpu_us(int dir)
+static int64_t v1_cpu_us(int dir)
 {
 	int64_t ns = cgroup_read_number(dir, "cpuacct.usage", NULL);
 
@@ -111,7 +111,7 @@ static int64_t cpu_us(int dir)
 }
 
 /* Without new processes, or while all are frozen, killing what is listed is complete. */
-static int kill_all(const struct cgroup_fs *fs, int pids, int freezer)
+static int v1_kill(const struct cgroup_fs *fs, int pids, int freezer)
 {
 	if (pids >= 0 && !fs->write(pids, "pids.max", "0"))
 		return cgroup_kill_listed(pids);
@@ -125,11 +125,11 @@ const struct cgroup_ops cgroup_ops_v1 = {
 	.version = 1,
 	/* Not cgroup.procs: one thread that moves itself needs no grace period of the kernel. */
 	.join_file = "tasks",
-	.limit_memory = limit_memory,
-	.limit_cpu = limit_cpu,
-	.watch_oom = watch_oom,
-	.oom_kills = oom_kills,
-	.memory_peak = memory_peak,
-	.cpu_us = cpu_us,
-	.kill = kill_all,
+	.limit_memory = v1_limit_memory,
+	.limit_cpu = v1_limit_cpu,
+	.watch_oom = v1_watch_oom,
+	.oom_kills = v1_oom_kills,
+	.memory_peak = v1_memory_peak,
+	.cpu_us = v1_cpu_us,
+	.kill = v1_kill,
 };

@@ -25,7 +25,7 @@ static int write_if_there(const struct cgroup_fs *fs, int dir, const char *file,
 }
 
 /* No swap (the limit would count memory only), and one kill for all (since Linux 4.19). */
-static int limit_memory(const struct cgroup_fs *fs, int dir, int64_t bytes)
+static int v2_limit_memory(const struct cgroup_fs *fs, int dir, int64_t bytes)
 {
 	if (cgroup_write_number(fs, dir, "memory.max", bytes) ||
 	    write_if_there(fs, dir, "memory.swap.max", "0"))
@@ -33,7 +33,7 @@ static int limit_memory(const struct cgroup_fs *fs, int dir, int64_t bytes)
 	return write_if_there(fs, dir, "memory.oom.group", "1");
 }
 
-static int limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
+static int v2_limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
 {
 	struct cgroup_quota q = cgroup_quota_of(permille);
 	char text[64];
@@ -42,7 +42,7 @@ static int limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
 	return fs->write(dir, "cpu.max", text);
 }
 
-static int64_t oom_kills(int dir, int fd, int source)
+static int64_t v2_oom_kills(int dir, int fd, int source)
 {
 	char text[512];
 	ssize_t n;
@@ -58,7 +58,7 @@ static int64_t oom_kills(int dir, int fd, int source)
 
 /* memory.events is always readable and tells of news by POLLPRI only, which the loop cannot watch;
  * an epoll instance that asks for nothing else can be watched. Reading the file arms it. */
-static int watch_oom(const struct cgroup_fs *fs, int dir, int *source)
+static int v2_watch_oom(const struct cgroup_fs *fs, int dir, int *source)
 {
 	struct epoll_event event = { .events = EPOLLPRI };
 	AUTO_CLOSE int file = openat(dir, "memory.events", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
@@ -67,7 +67,7 @@ static int watch_oom(const struct cgroup_fs *fs, int dir, int *source)
 
 	(void)fs;
 	*source = -1;
-	if (file < 0 || poll < 0 || oom_kills(dir, -1, file) < 0)
+	if (file < 0 || poll < 0 || v2_oom_kills(dir, -1, file) < 0)
 		return -1;
 	if (epoll_ctl(poll, EPOLL_CTL_ADD, file, &event) == 0) {
 		fd = poll;
@@ -80,18 +80,18 @@ static int watch_oom(const struct cgroup_fs *fs, int dir, int *source)
 	return fd;
 }
 
-static int64_t memory_peak(int dir)
+static int64_t v2_memory_peak(int dir)
 {
 	return cgroup_read_number(dir, "memory.peak", NULL); /* since Linux 5.19 */
 }
 
-static int64_t cpu_us(int dir)
+static int64_t v2_cpu_us(int dir)
 {
 	return cgroup_read_number(dir, "cpu.stat", "usage_usec");
 }
 
 /* cgroup.kill is Linux 5.14; before, what is frozen cannot fork and dies all the same. */
-static int kill_all(const struct cgroup_fs *fs, int pids, int freezer)
+static int v2_kill(const struct cgroup_fs *fs, int pids, int freezer)
 {
 	int dir = freezer >= 0 ? freezer : pids;
 
@@ -105,17 +105,17 @@ static int kill_all(const struct cgroup_fs *fs, int pids, int freezer)
 const struct cgroup_ops cgroup_ops_v2 = {
 	.version = 2,
 	.join_file = "cgroup.procs",
-	.limit_memory = limit_memory,
-	.limit_cpu = limit_cpu,
-	.watch_oom = watch_oom,
-	.oom_kills = oom_kills,
-	.memory_peak = memory_peak,
-	.cpu_us = cpu_us,
-	.kill = kill_all,
+	.limit_memory = v2_limit_memory,
+	.limit_cpu = v2_limit_cpu,
+	.watch_oom = v2_watch_oom,
+	.oom_kills = v2_oom_kills,
+	.memory_peak = v2_memory_peak,
+	.cpu_us = v2_cpu_us,
+	.kill = v2_kill,
 };
 
 /* Does any process but the server live in @home? An unreadable list counts as yes. */
-static bool has_others(int home)
+static bool v2_has_other_processes(int home)
 {
 	char text[256], own[16];
 
@@ -124,7 +124,7 @@ static bool has_others(int home)
 }
 
 /* The roles whose controllers stand in @file. */
-static unsigned controllers(int home, const char *file)
+static unsigned v2_controllers(int home, const char *file)
 {
 	char text[512];
 	unsigned roles = 0;
@@ -137,7 +137,8 @@ static unsigned controllers(int home, const char *file)
 }
 
 /* Write "+name" or "-name" for each of @roles; those that worked. The last errno stays. */
-static unsigned switch_controllers(const struct cgroup_fs *fs, int home, char sign, unsigned roles)
+static unsigned v2_switch_controllers(const struct cgroup_fs *fs, int home, char sign,
+				      unsigned roles)
 {
 	unsigned done = 0;
 	char text[16];
@@ -173,7 +174,7 @@ static void leave_leaf(struct cgroup_delegation *d)
 	const struct cgroup_fs *fs = d->fs;
 	int saved = errno;
 
-	switch_controllers(fs, d->home, '-', d->enabled);
+	v2_switch_controllers(fs, d->home, '-', d->enabled);
 	d->enabled = 0;
 	if (d->moved && !fs->write(d->home, "cgroup.procs", "0")) {
 		mem_cleanup_close(&d->lock);
@@ -186,7 +187,7 @@ static void leave_leaf(struct cgroup_delegation *d)
 /* Enable what is missing in a group that must be empty for it. */
 static unsigned enable_in_own(struct cgroup_delegation *d, unsigned missing, char *why, size_t size)
 {
-	if (has_others(d->home)) {
+	if (v2_has_other_processes(d->home)) {
 		snprintf(why, size, "other processes live in the server's own control group, so no "
 			 "controllers can be enabled in it");
 		return 0;
@@ -196,7 +197,7 @@ static unsigned enable_in_own(struct cgroup_delegation *d, unsigned missing, cha
 			 cgroup_error_text(errno));
 		return 0;
 	}
-	d->enabled = switch_controllers(d->fs, d->home, '+', missing);
+	d->enabled = v2_switch_controllers(d->fs, d->home, '+', missing);
 	if (d->enabled != missing)
 		snprintf(why, size, "not all controllers can be enabled in the server's control "
 			 "group: %s", cgroup_error_text(errno));
@@ -210,7 +211,7 @@ static unsigned enable_in_own(struct cgroup_delegation *d, unsigned missing, cha
 static unsigned enable_in_root(const struct cgroup_delegation *d, unsigned missing, char *why,
 			       size_t size)
 {
-	unsigned done = switch_controllers(d->fs, d->home, '+', missing);
+	unsigned done = v2_switch_controllers(d->fs, d->home, '+', missing);
 
 	if (done != missing)
 		snprintf(why, size,
@@ -221,8 +222,8 @@ static unsigned enable_in_root(const struct cgroup_delegation *d, unsigned missi
 
 unsigned cgroup_v2_enter(struct cgroup_delegation *d, char *why, size_t size)
 {
-	unsigned have = controllers(d->home, "cgroup.controllers");
-	unsigned enabled = controllers(d->home, "cgroup.subtree_control");
+	unsigned have = v2_controllers(d->home, "cgroup.controllers");
+	unsigned enabled = v2_controllers(d->home, "cgroup.subtree_control");
 	unsigned missing = have & ~enabled;
 	char type[32];
 	bool root = cgroup_read(d->home, "cgroup.type", type, sizeof(type)) < 0 && errno == ENOENT;
