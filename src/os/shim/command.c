@@ -16,7 +16,7 @@
 #include "os/shim/sys.h"
 
 
-static int failed(struct command *c, enum shim_stage stage, long result)
+static int command_failed(struct command *c, enum shim_stage stage, long result)
 {
 	c->error = (int)-result;
 	c->stage = (int)stage;
@@ -32,7 +32,7 @@ static int set_rlimits(struct command *c)
 		long result = sys4(__NR_prlimit64, 0, plan->rlimits[i].resource, pair, 0);
 
 		if (result < 0)
-			return failed(c, SHIM_STAGE_RLIMIT, result);
+			return command_failed(c, SHIM_STAGE_RLIMIT, result);
 	}
 	return 0;
 }
@@ -57,7 +57,7 @@ struct one_fd {
 };
 
 /* Who hears of refused calls is the server; this process keeps no way to answer them. */
-static int hand_over(struct command *c, int listener)
+static int send_listener(struct command *c, int listener)
 {
 	struct shim_report report = { .event = SHIM_LISTENING };
 	struct one_fd rights = {
@@ -75,7 +75,7 @@ static int hand_over(struct command *c, int listener)
 	long result = sys3(__NR_sendmsg, SHIM_FD_CONTROL, &message, MSG_NOSIGNAL_FLAG);
 
 	sys1(__NR_close, listener);
-	return result < 0 ? failed(c, SHIM_STAGE_LISTENER, result) : 0;
+	return result < 0 ? command_failed(c, SHIM_STAGE_LISTENER, result) : 0;
 }
 
 int command_install_filter(struct command *c)
@@ -96,8 +96,9 @@ int command_install_filter(struct command *c)
 	if (result == -EINVAL)
 		result = sys3(__NR_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 	if (result < 0)
-		return failed(c, listens ? SHIM_STAGE_LISTENER : SHIM_STAGE_SECCOMP, result);
-	return listens ? hand_over(c, (int)result) : 0;
+		return command_failed(c, listens ? SHIM_STAGE_LISTENER : SHIM_STAGE_SECCOMP,
+				      result);
+	return listens ? send_listener(c, (int)result) : 0;
 }
 
 /* cgroups(7): who writes 0 joins. */
@@ -107,7 +108,7 @@ static int join_groups(struct command *c)
 		long result = sys3(__NR_write, c->plan->joins[i], "0", 1);
 
 		if (result < 0)
-			return failed(c, SHIM_STAGE_CGROUP, result);
+			return command_failed(c, SHIM_STAGE_CGROUP, result);
 	}
 	return 0;
 }
@@ -122,10 +123,10 @@ static int change_user(struct command *c)
 	if (!result)
 		result = sys3(__NR_setresuid, c->plan->uid, c->plan->uid, c->plan->uid);
 	if (result < 0)
-		return failed(c, SHIM_STAGE_CREDENTIALS, result);
+		return command_failed(c, SHIM_STAGE_CREDENTIALS, result);
 	/* It was entered with more rights; a user who could not must not be there. */
 	result = sys3(__NR_faccessat, AT_FDCWD, c->cwd[0] ? c->cwd : ".", 1 /* X_OK */);
-	return result < 0 ? failed(c, SHIM_STAGE_CHDIR, result) : 0;
+	return result < 0 ? command_failed(c, SHIM_STAGE_CHDIR, result) : 0;
 }
 
 /* capabilities(7): root gets at an exec what the bounding set leaves. While it may be cut: another
@@ -141,7 +142,7 @@ static int cut_bounding_set(struct command *c)
 		if (result == -EINVAL && cap > CAP_BLOCK_SUSPEND)
 			return 0;
 	}
-	return result < 0 ? failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
+	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
 }
 
 static int drop_capabilities(struct command *c)
@@ -160,19 +161,19 @@ static int drop_capabilities(struct command *c)
 	}
 	if (!result)
 		result = sys2(__NR_capset, &header, data);
-	return result < 0 ? failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
+	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
 }
 
 static int enter_landlock(struct command *c)
 {
 	long result = sys2(__NR_landlock_restrict_self, c->plan->landlock_fd, 0);
 
-	return result < 0 ? failed(c, SHIM_STAGE_LANDLOCK, result) : 0;
+	return result < 0 ? command_failed(c, SHIM_STAGE_LANDLOCK, result) : 0;
 }
 
 /* Groups first, while they may still be written; what needs privilege before it goes; the filter
  * last, because it may refuse what the others need. */
-static int confine(struct command *c)
+static int enter_layers(struct command *c)
 {
 	uint32_t flags = c->plan->flags;
 	long result;
@@ -191,7 +192,7 @@ static int confine(struct command *c)
 	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		if (result < 0)
-			return failed(c, SHIM_STAGE_NO_NEW_PRIVS, result);
+			return command_failed(c, SHIM_STAGE_NO_NEW_PRIVS, result);
 	}
 	if (c->plan->landlock_fd >= 0 && enter_landlock(c))
 		return 1;
@@ -217,22 +218,22 @@ static int command_run(void *command)
 
 	result = sys0(__NR_setsid);
 	if (result < 0)
-		return failed(c, SHIM_STAGE_SESSION, result);
+		return command_failed(c, SHIM_STAGE_SESSION, result);
 	result = enter_directory(c);
 	if (result < 0)
-		return failed(c, SHIM_STAGE_CHDIR, result);
+		return command_failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
 	/* What the shim's clone has reset, and what it has of a real-time process. */
 	if (c->scheduling.size)
 		sys3(__NR_sched_setattr, 0, &c->scheduling, 0);
 	if (c->timer_slack)
 		sys5(__NR_prctl, PR_SET_TIMERSLACK, c->timer_slack, 0, 0, 0);
-	if (confine(c))
+	if (enter_layers(c))
 		return 1;
 	if (c->plan->flags & SHIM_TRIAL)
 		return 0;
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &no_signals, 0, sizeof(no_signals));
-	return failed(c, SHIM_STAGE_EXEC, sys3(__NR_execve, c->path, c->argv, c->envp));
+	return command_failed(c, SHIM_STAGE_EXEC, sys3(__NR_execve, c->path, c->argv, c->envp));
 }
 
 /* Into its control group at once, because joining later costs a grace period of the kernel

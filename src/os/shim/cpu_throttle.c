@@ -49,7 +49,7 @@ void cpu_throttle_start(uint32_t limit, int reaches_all)
 
 /* Signal those of the last look that run; how many. Who has been sent a SIGSTOP by somebody else is
  * as good as stopped, and not by us. */
-static int stop_members(void)
+static int throttle_stop_members(void)
 {
 	struct member *m;
 	int count = 0;
@@ -68,7 +68,7 @@ static int stop_members(void)
 }
 
 /* Look until nothing new shows up: then all that could fork are stopped. */
-static void stop_what_forks(void)
+static void throttle_stop_until_quiet(void)
 {
 	struct sample ignored;
 	struct member *m;
@@ -78,13 +78,13 @@ static void stop_what_forks(void)
 		sampler_look(SAMPLE_CPU, &ignored);
 		for (size_t i = 0; (m = sampler_member(i)); i++)
 			m->halted |= m->ours; /* the signal may still be on its way */
-		more = stop_members();
+		more = throttle_stop_members();
 	}
 }
 
 /* Whoever turns up while the namespace is stopped was stopped with it: the kernel also stops
  * children whose fork was under way. */
-static void adopt_new(void)
+static void throttle_adopt_new(void)
 {
 	struct member *m;
 
@@ -93,23 +93,23 @@ static void adopt_new(void)
 }
 
 /* One call reaches all at once. */
-static void stop_namespace(void)
+static void throttle_stop_namespace(void)
 {
 	struct sample ignored;
 
 	sys2(__NR_kill, -1, SIGSTOP);
 	sampler_look(SAMPLE_CPU, &ignored);
-	adopt_new();
+	throttle_adopt_new();
 }
 
-static void stop_tree(void)
+static void throttle_stop_tree(void)
 {
-	stop_members();
+	throttle_stop_members();
 	stopped = 1;
 	if (whole_namespace)
-		stop_namespace();
+		throttle_stop_namespace();
 	else
-		stop_what_forks();
+		throttle_stop_until_quiet();
 }
 
 void cpu_throttle_let_go(void)
@@ -123,7 +123,7 @@ void cpu_throttle_let_go(void)
 		return;
 	if (whole_namespace) {
 		sampler_look(SAMPLE_CPU, &ignored);
-		adopt_new();
+		throttle_adopt_new();
 	}
 	for (; (m = sampler_member(count)); count++)
 		foreign |= m->halted && !m->ours;
@@ -140,7 +140,7 @@ void cpu_throttle_let_go(void)
 
 /* What went out in the last @span_ns. Where time was forgotten the wall clock counts instead, for
  * each process that was seen running. */
-static int64_t used(int64_t span_ns, const struct sample *t, int quiet)
+static int64_t throttle_used_ns(int64_t span_ns, const struct sample *t, int quiet)
 {
 	int64_t known = (int64_t)(t->cpu_ns - last_cpu_ns), by_clock;
 
@@ -156,17 +156,17 @@ void cpu_throttle_account(uint64_t now_ns, const struct sample *t, int quiet)
 	const int64_t most = WINDOW_NS / 1000 * permille;
 	int64_t span_ns = (int64_t)(now_ns - last_ns);
 
-	balance_ns += span_ns * permille / 1000 - used(span_ns, t, quiet);
+	balance_ns += span_ns * permille / 1000 - throttle_used_ns(span_ns, t, quiet);
 	if (balance_ns > most)
 		balance_ns = most;
 	last_ns = now_ns;
 	last_cpu_ns = t->cpu_ns;
 	if (stopped && whole_namespace && !quiet)
-		adopt_new();
+		throttle_adopt_new();
 	if (balance_ns >= 0 && stopped)
 		cpu_throttle_let_go();
 	else if (balance_ns < 0 && !(stopped && quiet)) /* also what others have continued */
-		stop_tree();
+		throttle_stop_tree();
 }
 
 uint64_t cpu_throttle_wait(unsigned quiet)

@@ -60,7 +60,7 @@ int64_t limit_wait(void)
  * process has for itself is never more. Only with the limit between these two the true
  * figure is asked for, and that not all the time.
  */
-static uint64_t memory_used(uint64_t now)
+static uint64_t limit_memory_used(uint64_t now)
 {
 	const uint64_t limit = limits->memory_bytes;
 	uint64_t before;
@@ -81,14 +81,14 @@ static uint64_t memory_used(uint64_t now)
 	return exact.used;
 }
 
-static uint64_t clamp(uint64_t value, uint64_t most)
+static uint64_t clamp_wait(uint64_t value, uint64_t most)
 {
 	return value < LOOK_MIN ? LOOK_MIN : value < most ? value : most;
 }
 
 /* How long the tree cannot exceed anything, as far as that can be said; a look has cost us
  * @cost of processor time. */
-static uint64_t wait_after(uint64_t cost)
+static uint64_t limit_next_wait(uint64_t cost)
 {
 	uint64_t wait = LOOK_MAX, share;
 
@@ -97,12 +97,12 @@ static uint64_t wait_after(uint64_t cost)
 		uint64_t used = last.resident <= limit ? last.resident : exact.used;
 		uint64_t left = limit > used ? limit - used : 0;
 
-		wait = clamp(left / GROWTH_BYTES_PER_MS * MS, wait);
+		wait = clamp_wait(left / GROWTH_BYTES_PER_MS * MS, wait);
 	}
 	if (limits->tasks) {
 		uint64_t left = limits->tasks > last.tasks ? limits->tasks - last.tasks : 0;
 
-		wait = clamp(left / GROWTH_TASKS_PER_MS * MS, wait);
+		wait = clamp_wait(left / GROWTH_TASKS_PER_MS * MS, wait);
 	}
 	if (limits->cpu_permille) {
 		share = cpu_throttle_wait(quiet);
@@ -112,12 +112,12 @@ static uint64_t wait_after(uint64_t cost)
 }
 
 /* Nothing has run: nothing has grown, and only the account of the processor goes on. */
-static void look_quietly(uint64_t now)
+static void limit_account_idle(uint64_t now)
 {
 	quiet++;
 	if (limits->cpu_permille)
 		cpu_throttle_account(now, &last, 1);
-	due = now + wait_after(0);
+	due = now + limit_next_wait(0);
 }
 
 enum shim_limit limit_look(void)
@@ -127,13 +127,13 @@ enum shim_limit limit_look(void)
 	if (!parts || now < due)
 		return 0;
 	if (!exact.wanted && sampler_quiet()) {
-		look_quietly(now);
+		limit_account_idle(now);
 		return 0;
 	}
 	quiet = 0;
 	before = sampler_own_cpu_ns();
 	sampler_look(parts, &last);
-	used = parts & SAMPLE_MEMORY ? memory_used(now) : 0;
+	used = parts & SAMPLE_MEMORY ? limit_memory_used(now) : 0;
 	if (used > peak)
 		peak = used;
 	if (limits->memory_bytes && used > limits->memory_bytes)
@@ -142,7 +142,7 @@ enum shim_limit limit_look(void)
 		return SHIM_LIMIT_TASKS;
 	if (limits->cpu_permille)
 		cpu_throttle_account(now, &last, 0);
-	due = now + wait_after(sampler_own_cpu_ns() - before);
+	due = now + limit_next_wait(sampler_own_cpu_ns() - before);
 	return 0;
 }
 

@@ -84,7 +84,7 @@ static long open_path(const char *path)
 	return sys4(__NR_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
-static long identify(int fd, uint64_t *dev, uint64_t *ino)
+static long stat_identity(int fd, uint64_t *dev, uint64_t *ino)
 {
 	struct statx st;
 	long result = sys5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_INO | STATX_TYPE, &st);
@@ -101,9 +101,9 @@ long namespaces_open_same(const char *path, int same)
 
 	if (fd < 0)
 		return fd;
-	result = identify((int)fd, &dev, &ino);
+	result = stat_identity((int)fd, &dev, &ino);
 	if (!result)
-		result = identify(same, &want_dev, &want_ino);
+		result = stat_identity(same, &want_dev, &want_ino);
 	if (!result && (dev != want_dev || ino != want_ino))
 		result = -ESTALE;
 	if (!result)
@@ -121,13 +121,13 @@ static long open_entry(const struct shim_mount *entry)
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EACCES ? 0 : fd;
 	if (!entry->ino ||
-	    (!identify((int)fd, &dev, &ino) && dev == entry->dev && ino == entry->ino))
+	    (!stat_identity((int)fd, &dev, &ino) && dev == entry->dev && ino == entry->ino))
 		return fd;
 	sys1(__NR_close, fd);
 	return 0;
 }
 
-static long keep(const struct shim_mount *entry, struct kept *kept)
+static long clone_writable(const struct shim_mount *entry, struct kept *kept)
 {
 	long place = open_entry(entry), tree;
 
@@ -159,7 +159,7 @@ static char *descriptor_path(char *path, int fd)
 
 /* Hide it below something empty, or pin it by a mount of its own: what something is mounted on
  * cannot be renamed or removed (rename(2), EBUSY). */
-static long cover(const struct shim_mount *entry)
+static long cover_entry(const struct shim_mount *entry)
 {
 	char path[32];
 	long fd = open_entry(entry), result;
@@ -190,7 +190,7 @@ static const struct shim_mount *next_entry(const struct shim_plan *plan, uint32_
 	return entry;
 }
 
-static long attach(const struct kept *kept, int count)
+static long attach_clones(const struct kept *kept, int count)
 {
 	long result = 0;
 
@@ -204,14 +204,14 @@ static long attach(const struct kept *kept, int count)
 	return result;
 }
 
-static long cover_all(const struct shim_plan *plan)
+static long cover_entries(const struct shim_plan *plan)
 {
 	const struct shim_mount *entry;
 	long result = 0;
 
 	for (uint32_t at = 0; !result && (entry = next_entry(plan, &at));)
 		if (entry->kind == SHIM_MOUNT_HIDE || entry->kind == SHIM_MOUNT_PIN)
-			result = cover(entry);
+			result = cover_entry(entry);
 	return result;
 }
 
@@ -225,15 +225,16 @@ static long make_mounts(const struct shim_plan *plan)
 
 	for (uint32_t at = 0; result >= 0 && (entry = next_entry(plan, &at));)
 		if (entry->kind == SHIM_MOUNT_WRITABLE) {
-			result = count < DESCRIPTORS_MAX ? keep(entry, &kept[count]) : -E2BIG;
+			result = count < DESCRIPTORS_MAX ? clone_writable(entry, &kept[count])
+							 : -E2BIG;
 			count += result > 0;
 		}
 	if (result >= 0)
 		result = sys5(__NR_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only,
 			      sizeof(read_only));
 	if (!result)
-		result = attach(kept, count);
-	return result ? result : cover_all(plan);
+		result = attach_clones(kept, count);
+	return result ? result : cover_entries(plan);
 }
 
 /* Its processes alone, and nothing of the kernel to be written. */

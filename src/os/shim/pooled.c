@@ -21,7 +21,7 @@ struct rights {
 	int fds[FDS_MAX];
 };
 
-static long receive(struct shim_plan *plan, struct rights *rights)
+static long pooled_receive(struct shim_plan *plan, struct rights *rights)
 {
 	struct message_part part = { plan, sizeof(*plan) };
 	struct message message = {
@@ -38,14 +38,14 @@ static long receive(struct shim_plan *plan, struct rights *rights)
 }
 
 /* Where the i-th belongs: the control socket is in its place already. */
-static int target(int i)
+static int pooled_target_fd(int i)
 {
 	return i < SHIM_FD_CONTROL ? i : i + 1;
 }
 
 /* Free all numbers on which the command's descriptors will come, or have come and were passed on:
  * two calls, so that the server wakes once for the ends of its pipes. */
-static void let_go(void)
+static void pooled_close_fds(void)
 {
 	if (sys3(__NR_close_range, 0, 2, 0) >= 0 &&
 	    sys3(__NR_close_range, SHIM_FD_CWD, ABOVE - 1, 0) >= 0)
@@ -56,10 +56,10 @@ static void let_go(void)
 }
 
 /* The kernel takes the lowest free numbers, which is where they belong. */
-static int are_in_place(const struct rights *rights, int count)
+static int fds_are_in_place(const struct rights *rights, int count)
 {
 	for (int i = 0; i < count; i++)
-		if (rights->fds[i] != target(i))
+		if (rights->fds[i] != pooled_target_fd(i))
 			return 0;
 	for (int fd = 0; fd < 3; fd++) /* these outlive the exec */
 		if (sys3(__NR_fcntl, fd, F_SETFD, 0) < 0)
@@ -67,11 +67,11 @@ static int are_in_place(const struct rights *rights, int count)
 	return 1;
 }
 
-static int place(const struct rights *rights, int count)
+static int pooled_place_fds(const struct rights *rights, int count)
 {
 	long moved[FDS_MAX];
 
-	if (are_in_place(rights, count))
+	if (fds_are_in_place(rights, count))
 		return 0;
 	for (int i = 0; i < count; i++) {
 		moved[i] = sys3(__NR_fcntl, rights->fds[i], F_DUPFD_CLOEXEC, ABOVE);
@@ -81,7 +81,7 @@ static int place(const struct rights *rights, int count)
 	}
 	for (int i = 0; i < count; i++) {
 		/* 0, 1 and 2 are the command's; all others end with its exec. */
-		if (sys3(__NR_dup3, moved[i], target(i), i < 3 ? 0 : O_CLOEXEC) < 0)
+		if (sys3(__NR_dup3, moved[i], pooled_target_fd(i), i < 3 ? 0 : O_CLOEXEC) < 0)
 			return -1;
 		sys1(__NR_close, moved[i]);
 	}
@@ -89,7 +89,7 @@ static int place(const struct rights *rights, int count)
 }
 
 /* @count texts, one behind another, as an array of pointers; what comes behind them. */
-static char *split(char *from, uint32_t count, char **array)
+static char *split_strings(char *from, uint32_t count, char **array)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		array[i] = from;
@@ -101,7 +101,7 @@ static char *split(char *from, uint32_t count, char **array)
 	return from;
 }
 
-static int take_strings(struct command *c, unsigned long size)
+static int pooled_take_strings(struct command *c, unsigned long size)
 {
 	const struct shim_plan *plan = c->plan;
 	unsigned long paths = plan->path_len + plan->cwd_len + 2UL;
@@ -120,7 +120,7 @@ static int take_strings(struct command *c, unsigned long size)
 		return -1;
 	c->argv = pointers;
 	c->envp = pointers + plan->argc + 1;
-	split(split(strings, plan->argc, c->argv), plan->envc, c->envp);
+	split_strings(split_strings(strings, plan->argc, c->argv), plan->envc, c->envp);
 	return 0;
 }
 
@@ -130,7 +130,7 @@ void pooled_reserve(void)
 		sys3(__NR_dup3, SHIM_FD_CWD, SHIM_FD_EXTRA + i, O_CLOEXEC);
 }
 
-static int failed(struct command *c, enum shim_stage stage, int error)
+static int pooled_failed(struct command *c, enum shim_stage stage, int error)
 {
 	c->stage = (int)stage;
 	c->error = error;
@@ -145,11 +145,11 @@ int pooled_prepare(struct command *c)
 	if (c->plan->flags & SHIM_NO_NEW_PRIVS)
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	if (result < 0)
-		return failed(c, SHIM_STAGE_NO_NEW_PRIVS, (int)-result);
+		return pooled_failed(c, SHIM_STAGE_NO_NEW_PRIVS, (int)-result);
 	if (c->plan->flags & SHIM_SECCOMP && command_install_filter(c))
 		return -1;
 	taint_remember();
-	let_go();
+	pooled_close_fds();
 	if (c->plan->flags & SHIM_QUEUED)
 		return 0;
 	return sys6(__NR_sendto, SHIM_FD_CONTROL, (long)&report, sizeof(report), MSG_NOSIGNAL_FLAG,
@@ -162,24 +162,24 @@ int pooled_wait(struct command *c)
 	long n, count;
 
 	do
-		n = receive(c->plan, &rights);
+		n = pooled_receive(c->plan, &rights);
 	while (n == (long)sizeof(struct shim_request)); /* it was for the command before */
 	if (n <= 0)
 		return -1; /* there will be no command */
 	count = rights.head.len < sizeof(rights.head)
 			? 0
 			: (long)((rights.head.len - sizeof(rights.head)) / sizeof(int));
-	if (n < (long)SHIM_PLAN_HEAD || take_strings(c, (unsigned long)n - SHIM_PLAN_HEAD))
-		return failed(c, SHIM_STAGE_PLAN, EPROTO);
-	if (count < 4 || count > FDS_MAX || place(&rights, (int)count))
-		return failed(c, SHIM_STAGE_DESCRIPTORS, EMFILE);
+	if (n < (long)SHIM_PLAN_HEAD || pooled_take_strings(c, (unsigned long)n - SHIM_PLAN_HEAD))
+		return pooled_failed(c, SHIM_STAGE_PLAN, EPROTO);
+	if (count < 4 || count > FDS_MAX || pooled_place_fds(&rights, (int)count))
+		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, EMFILE);
 	c->plan->flags &= ~(uint32_t)SHIM_SECCOMP; /* it is inherited */
 	return 0;
 }
 
 void pooled_forget(void)
 {
-	let_go();
+	pooled_close_fds();
 	for (volatile char *at = strings; at && at < strings_end; at++)
 		*at = '\0';
 }

@@ -193,7 +193,7 @@ struct children {
 	bool more;
 };
 
-static bool give_child(void *ctx, int child)
+static bool visit_child(void *ctx, int child)
 {
 	struct children *c = ctx;
 
@@ -201,11 +201,11 @@ static bool give_child(void *ctx, int child)
 	return c->more;
 }
 
-static bool give_children(void *ctx, int fd)
+static bool visit_children_of_thread(void *ctx, int fd)
 {
 	struct children *c = ctx;
 
-	procread_numbers(fd, give_child, c); /* of a thread that ends, what could be read */
+	procread_numbers(fd, visit_child, c); /* of a thread that ends, what could be read */
 	return c->more;
 }
 
@@ -213,7 +213,7 @@ int procread_children(int pid, bool (*fn)(void *ctx, int child), void *ctx)
 {
 	struct children c = { fn, ctx, true };
 
-	return procread_threads(pid, "/children", give_children, &c) ? 0 : -1;
+	return procread_threads(pid, "/children", visit_children_of_thread, &c) ? 0 : -1;
 }
 
 /* ---- facts ---- */

@@ -18,7 +18,7 @@ static int tree[TREE_MAX] SHIM_LARGE;
 static uint64_t page_bytes; /* 0: not asked yet */
 
 /* Appends to tree[], whose count @ctx is; the rest is seen by the next pass. */
-static bool append(void *ctx, int pid)
+static bool tree_append(void *ctx, int pid)
 {
 	int *count = ctx;
 
@@ -30,7 +30,7 @@ static bool append(void *ctx, int pid)
 /* Append the children of all threads of @pid; the new count. */
 static int add_children_of(int pid, int count)
 {
-	procread_children(pid, append, &count);
+	procread_children(pid, tree_append, &count);
 	return count;
 }
 
@@ -40,7 +40,7 @@ static bool append_own_child(void *ctx, const char *name)
 	struct procread_stat stat;
 
 	if (pid && !procread_stat(pid, &stat) && stat.parent == self_pid)
-		append(ctx, pid);
+		tree_append(ctx, pid);
 	return true;
 }
 
@@ -56,7 +56,7 @@ static int add_own_children(int count)
 {
 	if (children_fd < 0)
 		return add_children_by_scan(count);
-	procread_numbers(children_fd, append, &count);
+	procread_numbers(children_fd, tree_append, &count);
 	return count;
 }
 
@@ -102,7 +102,7 @@ int proctree_is_live(int pid)
 
 /* ---- a walk ---- */
 
-static bool is_listed(int pid, int count)
+static bool tree_contains(int pid, int count)
 {
 	for (int i = 0; i < count; i++)
 		if (tree[i] == pid)
@@ -111,46 +111,46 @@ static bool is_listed(int pid, int count)
 }
 
 /* Of what was appended to the first @known entries of tree[] keep what is new; the new count. */
-static int keep_new(int known, int count)
+static int tree_keep_new(int known, int count)
 {
 	int kept = known;
 
 	for (int i = known; i < count; i++)
-		if (!is_listed(tree[i], kept))
+		if (!tree_contains(tree[i], kept))
 			tree[kept++] = tree[i];
 	return kept;
 }
 
 /* Append to the first @known entries of tree[] who else is below us now; the new count. */
-static int add_new(int known)
+static int tree_add_new(int known)
 {
-	int count = keep_new(known, add_own_children(known));
+	int count = tree_keep_new(known, add_own_children(known));
 
 	for (int i = 0; i < count && children_fd >= 0; i++)
-		count = keep_new(count, add_children_of(tree[i], count));
+		count = tree_keep_new(count, add_children_of(tree[i], count));
 	return count;
 }
 
 /* Only who still has its parent among us is ours: the number may be another's by now. */
-static bool is_member(int pid, int count, struct procread_stat *stat)
+static bool tree_is_member(int pid, int count, struct procread_stat *stat)
 {
 	return !procread_stat(pid, stat) && procread_shows_life(stat) &&
-	       (stat->parent == self_pid || is_listed(stat->parent, count));
+	       (stat->parent == self_pid || tree_contains(stat->parent, count));
 }
 
 void proctree_walk(void (*visit)(void *ctx, int pid, const struct procread_stat *stat),
 		   void *ctx)
 {
-	int count = add_new(0), visited = 0;
+	int count = tree_add_new(0), visited = 0;
 
 	for (int pass = 0; visited < count && pass < WALK_PASSES; pass++) {
 		for (; visited < count; visited++) {
 			struct procread_stat stat;
 
-			if (is_member(tree[visited], count, &stat))
+			if (tree_is_member(tree[visited], count, &stat))
 				visit(ctx, tree[visited], &stat);
 		}
-		count = add_new(count);
+		count = tree_add_new(count);
 	}
 }
 
@@ -179,7 +179,7 @@ int proctree_stop_pending(int pid)
 }
 
 /* The unit of statm; some machines have pages of 16 or 64 KiB. */
-static void learn_page_size(void)
+static void read_page_size(void)
 {
 	int fd = (int)sys4(__NR_openat, AT_FDCWD, "/proc/self/smaps", O_RDONLY | O_CLOEXEC, 0);
 	const char *text;
@@ -197,7 +197,7 @@ struct pages {
 };
 
 /* The second and third field of the @text of a statm. */
-static struct pages take_pages(const char *text)
+static struct pages parse_statm(const char *text)
 {
 	struct pages pages = { .resident = procread_field(&text, 1) };
 
@@ -205,13 +205,13 @@ static struct pages take_pages(const char *text)
 	return pages;
 }
 
-static bool take_pages_of_thread(void *ctx, int fd)
+static bool parse_statm_of_thread(void *ctx, int fd)
 {
 	struct pages *pages = ctx;
 	const char *text;
 
 	if (procread_file(fd, &text) > 0)
-		*pages = take_pages(text);
+		*pages = parse_statm(text);
 	return !pages->resident;
 }
 
@@ -221,13 +221,13 @@ int proctree_memory(int pid, struct proctree_memory *memory)
 	const char *text;
 
 	if (!page_bytes)
-		learn_page_size();
+		read_page_size();
 	if (procread_of(pid, "/statm", &text) <= 0)
 		return -1;
-	pages = take_pages(text);
+	pages = parse_statm(text);
 	/* Any thread that has not ended tells it; the first one may have. */
 	if (!pages.resident)
-		procread_threads(pid, "/statm", take_pages_of_thread, &pages);
+		procread_threads(pid, "/statm", parse_statm_of_thread, &pages);
 	memory->resident = pages.resident * page_bytes;
 	memory->private =
 		(pages.resident > pages.shared ? pages.resident - pages.shared : 0) * page_bytes;

@@ -43,7 +43,7 @@ uint64_t sampler_own_cpu_ns(void)
 	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static struct member *put(unsigned slot)
+static struct member *member_mark_seen(unsigned slot)
 {
 	order[member_count++] = (uint16_t)slot;
 	table[slot].look = look;
@@ -54,7 +54,7 @@ static struct member *put(unsigned slot)
  * *@m: the entry of @pid, made if need be, as part of this look; NULL when its places are taken.
  * Returns 0 if the walk came by it before (it has got another parent meanwhile).
  */
-static int enter(int pid, struct member **m)
+static int member_enter(int pid, struct member **m)
 {
 	unsigned vacant = MEMBERS_MAX;
 
@@ -66,7 +66,7 @@ static int enter(int pid, struct member **m)
 		if (is_this && age == 0)
 			return 0;
 		if (is_this && age <= AGE_MAX) {
-			*m = put(slot);
+			*m = member_mark_seen(slot);
 			(*m)->is_new = 0;
 			return 1;
 		}
@@ -75,12 +75,12 @@ static int enter(int pid, struct member **m)
 	}
 	if (vacant < MEMBERS_MAX) {
 		table[vacant] = (struct member){ .pid = pid, .is_new = 1 };
-		*m = put(vacant);
+		*m = member_mark_seen(vacant);
 	}
 	return 1;
 }
 
-static uint64_t add_cpu(struct member *m, int pid)
+static uint64_t sample_add_cpu(struct member *m, int pid)
 {
 	uint64_t now = clock_ns(CLOCK_OF_PROCESS(pid));
 
@@ -93,7 +93,7 @@ static uint64_t add_cpu(struct member *m, int pid)
 	return now;
 }
 
-static void add_memory(int pid, struct sample *t)
+static void sample_add_memory(int pid, struct sample *t)
 {
 	struct proctree_memory memory;
 
@@ -106,7 +106,7 @@ static void add_memory(int pid, struct sample *t)
 }
 
 /* Returns the time of children that @pid has waited for. */
-static uint64_t add_facts(struct member *m, int pid, struct sample *t)
+static uint64_t sample_add_stat(struct member *m, int pid, struct sample *t)
 {
 	struct procread_stat stat;
 
@@ -121,7 +121,7 @@ static uint64_t add_facts(struct member *m, int pid, struct sample *t)
 }
 
 /* Who was there the last time and is dead now. */
-static void count_gone(void)
+static void sample_count_gone(void)
 {
 	for (size_t i = 0; i < count_before; i++) {
 		struct member *m = &table[order_before[i]];
@@ -134,7 +134,7 @@ static void count_gone(void)
 	}
 }
 
-static void begin_look(void)
+static void sampler_begin_pass(void)
 {
 	uint16_t *before = order;
 
@@ -152,7 +152,7 @@ static void begin_look(void)
  * forgotten somebody: then what was collected is less than what the dead had shown, or
  * one has ended in the sight of a parent that says that it does not care.
  */
-static void add_up(uint64_t living, uint64_t collected, struct sample *t)
+static void sample_sum_cpu(uint64_t living, uint64_t collected, struct sample *t)
 {
 	collected += reaped_us * 1000;
 	/* Who ends between two readings is missed once: never go back. */
@@ -178,22 +178,22 @@ void sampler_look(unsigned parts, struct sample *t)
 	uint64_t living = 0, collected = 0;
 
 	*t = (struct sample){ 0 };
-	begin_look();
+	sampler_begin_pass();
 	for (int i = 0; i < count; i++) {
 		struct member *m;
 
-		if (!enter(tree[i], &m))
+		if (!member_enter(tree[i], &m))
 			continue;
-		living += add_cpu(m, tree[i]);
+		living += sample_add_cpu(m, tree[i]);
 		if (parts & SAMPLE_MEMORY)
-			add_memory(tree[i], t);
+			sample_add_memory(tree[i], t);
 		if (parts & (SAMPLE_CPU | SAMPLE_TASKS))
-			collected += add_facts(m, tree[i], t);
+			collected += sample_add_stat(m, tree[i], t);
 	}
 	if (!(parts & SAMPLE_CPU))
 		return;
-	count_gone();
-	add_up(living, collected, t);
+	sample_count_gone();
+	sample_sum_cpu(living, collected, t);
 }
 
 int sampler_quiet(void)

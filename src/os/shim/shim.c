@@ -75,7 +75,7 @@ static uint32_t unseen; /* ... and those that we have not collected and never ma
 static int uncounted;   /* the dead were too many to be collected one by one */
 static int forks_fd = -1; /* of the run's control group: "0" in it, and nobody there can fork */
 
-_Noreturn static void leave(int status)
+_Noreturn static void shim_exit(int status)
 {
 	for (;;)
 		sys1(__NR_exit_group, status);
@@ -104,7 +104,7 @@ static void add_usage(struct shim_report *report)
 }
 
 /* What SIGCHLD wanted to say, wait4() tells better. */
-static void drop_notices(void)
+static void drain_signal_fd(void)
 {
 	char notices[4 * 128]; /* signalfd(2), struct signalfd_siginfo */
 
@@ -112,7 +112,7 @@ static void drop_notices(void)
 }
 
 /* Wait @ms milliseconds; a child's end cuts it short. */
-static void nap(int ms)
+static void shim_sleep(int ms)
 {
 	struct pollfd wait = { .fd = signal_fd, .events = POLLIN };
 	struct { int64_t s, ns; } pause = { 0, ms * 1000000 };
@@ -159,7 +159,7 @@ _Noreturn static void report_empty_and_leave(void)
 
 	add_usage(&report);
 	send_report(&report);
-	leave(0);
+	shim_exit(0);
 }
 
 /* ---- children ---- */
@@ -181,7 +181,7 @@ static void count_killed(long pid, int wait_status)
  * us its tracer (ptrace(2), PTRACE_TRACEME) and then stops for each signal: that is
  * no end. It is let go, with the signal.
  */
-static long collect(int *status)
+static long shim_collect(int *status)
 {
 	for (;;) {
 		struct kernel_rusage usage;
@@ -214,16 +214,16 @@ static void command_exited(int exit_status)
 
 	command_pid = 0;
 	if (!killing && has_children())
-		nap(KILL_PASS_MS);
+		shim_sleep(KILL_PASS_MS);
 	do
-		pid = collect(&wait_status);
+		pid = shim_collect(&wait_status);
 	while (pid > 0 && ++count < REAP_MAX);
 	empty = pid == -ECHILD && !killing;
 	stays = empty && plan.flags & SHIM_REUSABLE && taint_none();
 	report_exit(exit_status, empty, stays);
 	over = stays && !server_gone;
 	if (empty && !over)
-		leave(0);
+		shim_exit(0);
 }
 
 /*
@@ -231,14 +231,14 @@ static void command_exited(int exit_status)
  * stay: then `over` is set. In portions: processes may die as fast as we collect them, and the
  * server's word comes first.
  */
-static int reap(void)
+static int shim_reap(void)
 {
 	int count = 0;
 
 	/* Who stays has told its last of this run: the server may have given it to another. */
 	for (; !over && count < REAP_MAX; count++) {
 		int status = 0;
-		long pid = collect(&status);
+		long pid = shim_collect(&status);
 
 		if (pid == -ECHILD)
 			report_empty_and_leave();
@@ -269,11 +269,11 @@ static void stop_forks(void)
 }
 
 /* Collect the dead as they are; true when there are more than that. */
-static int reap_long(void)
+static int shim_reap_backlog(void)
 {
 	int turns = 0;
 
-	while (turns < REAP_TURNS && reap() == REAP_MAX)
+	while (turns < REAP_TURNS && shim_reap() == REAP_MAX)
 		turns++;
 	return turns == REAP_TURNS;
 }
@@ -283,14 +283,14 @@ static int reap_long(void)
  * the living stand behind them in every list. From here on the kernel collects, for us too
  * (sigaction(2), SIGCHLD ignored), at the price of not being told how many there were.
  */
-static void stop_collecting(void)
+static void let_kernel_reap(void)
 {
 	const struct { void (*handler)(int); unsigned long flags; void *restorer; uint64_t mask; }
 		ignore = { .handler = SIG_IGN };
 
 	uncounted = 1;
 	sys4(__NR_rt_sigaction, SIGCHLD, &ignore, 0, sizeof(ignore.mask));
-	while (reap() == REAP_MAX)
+	while (shim_reap() == REAP_MAX)
 		;
 }
 
@@ -308,7 +308,7 @@ static void kill_children(void)
 		count = proctree_children(&pids);
 		for (int i = 0; i < count; i++)
 			sys2(__NR_kill, pids[i], SIGKILL);
-	} while (reap() > 0);
+	} while (shim_reap() > 0);
 }
 
 /* Those below a child that does not die, for it hangs in the kernel. A pid in the list can only be
@@ -332,13 +332,13 @@ _Noreturn static void kill_tree(void)
 	killing = 1;
 	stop_forks();
 	for (int pass = 0;; pass++) {
-		if (reap_long())
-			stop_collecting();
+		if (shim_reap_backlog())
+			let_kernel_reap();
 		kill_children();
 		if (pass % KILL_DEEP_PASSES == KILL_DEEP_PASSES - 1)
 			kill_descendants();
-		nap(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
-		drop_notices();
+		shim_sleep(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
+		drain_signal_fd();
 	}
 }
 
@@ -364,7 +364,7 @@ struct round {
 	int groups[GROUPS_MAX], count; /* process groups that have got it */
 };
 
-static int has_got_it(const struct round *r, int group)
+static int group_was_signaled(const struct round *r, int group)
 {
 	for (int i = 0; i < r->count; i++)
 		if (r->groups[i] == group)
@@ -394,7 +394,7 @@ static void signal_group_of(void *ctx, int pid, const struct procread_stat *stat
 {
 	struct round *r = ctx;
 
-	if (has_got_it(r, stat->group))
+	if (group_was_signaled(r, stat->group))
 		return;
 	if (r->count == GROUPS_MAX || stat->group <= 1) {
 		signal_and_wake(r, pid);
@@ -426,7 +426,7 @@ static void signal_run(const struct shim_request *request)
 {
 	long result;
 
-	reap();
+	shim_reap();
 	if (over)
 		return;
 	limit_before_signal();
@@ -448,7 +448,7 @@ static void serve_control(void)
 	signal_run(&request);
 }
 
-static void announce(void)
+static void report_started(void)
 {
 	if (command_pid && !announced)
 		report_event(SHIM_STARTED, command_pid, 0);
@@ -456,7 +456,7 @@ static void announce(void)
 }
 
 /* Told before the kill, so that the cause is known whatever ends first. */
-_Noreturn static void limited(enum shim_limit limit)
+_Noreturn static void kill_for_limit(enum shim_limit limit)
 {
 	struct shim_report report = {
 		.event = SHIM_LIMITED, .value = (int32_t)limit, .live = limit_tasks(),
@@ -468,7 +468,7 @@ _Noreturn static void limited(enum shim_limit limit)
 }
 
 /* Until something happens, or is due; @more: not at all. */
-static long wait_for(struct pollfd polls[2], int more)
+static long wait_for_event(struct pollfd polls[2], int more)
 {
 	int64_t ns = more ? 0 : limit_wait();
 	struct { int64_t s, ns; } pause;
@@ -481,7 +481,7 @@ static long wait_for(struct pollfd polls[2], int more)
 }
 
 /* Returns when the command is over and we stay. */
-static void serve(void)
+static void shim_serve(void)
 {
 	struct pollfd polls[2] = {
 		{ .fd = SHIM_FD_CONTROL, .events = POLLIN },
@@ -491,7 +491,7 @@ static void serve(void)
 	for (;;) {
 		struct { int64_t s, ns; } moment = { 0, SHIM_ANNOUNCE_MS * 1000000 };
 		enum shim_limit limit;
-		int more = reap() == REAP_MAX;
+		int more = shim_reap() == REAP_MAX;
 		long ready;
 
 		if (over)
@@ -500,18 +500,18 @@ static void serve(void)
 			kill_tree();
 		limit = limit_look();
 		if (limit)
-			limited(limit);
-		ready = wait_for(polls, more);
+			kill_for_limit(limit);
+		ready = wait_for_event(polls, more);
 		if (!ready && !more)
-			announce();
+			report_started();
 		if (ready < 0 && ready != -EINTR) { /* it cannot tell us: look at both */
 			sys2(__NR_nanosleep, &moment, 0);
 			polls[0].revents = polls[1].revents = POLLIN;
 		}
 		if (polls[1].revents)
-			drop_notices();
+			drain_signal_fd();
 		if (polls[0].revents) {
-			reap();
+			shim_reap();
 			if (!over)
 				serve_control();
 		}
@@ -521,7 +521,7 @@ static void serve(void)
 /* ---- start ---- */
 
 /* What follows the header must be exactly what the header says. */
-static int take_tail(unsigned long size)
+static int check_plan_tail(unsigned long size)
 {
 	unsigned long filter = plan.filter_len * sizeof(struct sock_filter);
 
@@ -539,9 +539,9 @@ static void receive_plan(void)
 {
 	long n = sys6(__NR_recvfrom, SHIM_FD_CONTROL, (long)&plan, sizeof(plan), 0, 0, 0);
 
-	if (n < (long)SHIM_PLAN_HEAD || take_tail((unsigned long)n - SHIM_PLAN_HEAD)) {
+	if (n < (long)SHIM_PLAN_HEAD || check_plan_tail((unsigned long)n - SHIM_PLAN_HEAD)) {
 		report_event(SHIM_FAILED, SHIM_STAGE_PLAN, n < 0 ? (int)-n : EPROTO);
-		leave(1);
+		shim_exit(1);
 	}
 }
 
@@ -550,7 +550,7 @@ _Noreturn static void fail_to_start(enum shim_stage stage, long result)
 	if (command_pid > 0)
 		sys4(__NR_wait4, command_pid, 0, 0, 0); /* it has already exited */
 	report_event(SHIM_FAILED, (int)stage, (int)-result);
-	leave(1);
+	shim_exit(1);
 }
 
 /* proc(5), oom_score_adj: when memory runs out, what a run holds goes before its host. May be
@@ -580,7 +580,7 @@ static void enter_namespaces(void)
  * may not, a session of our own is at least one of the shares that the kernel divides the processor
  * into ("The autogroup feature").
  */
-static void come_first(void)
+static void raise_priority(void)
 {
 	struct scheduling *own = &command.scheduling;
 	const int priority = 1;
@@ -601,7 +601,7 @@ static void become_shim(void)
 	uint64_t child_signal = 1ULL << (SIGCHLD - 1);
 	long result;
 
-	come_first();
+	raise_priority();
 	proctree_init((int)sys0(__NR_getpid));
 	/* None of our descriptors may reach the command, except 0, 1 and 2. */
 	if (sys3(__NR_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) < 0)
@@ -623,7 +623,7 @@ static void become_shim(void)
 }
 
 /* Hold no end of the command's pipes; one call, so that the server wakes once. */
-static void let_go(void)
+static void close_command_fds(void)
 {
 	if (sys3(__NR_close_range, 0, 2, 0) < 0)
 		for (int fd = 0; fd < 3; fd++)
@@ -641,7 +641,7 @@ static void keep_forks_fd(void)
 }
 
 /* Returns when we stay. @forget: drop what is the command's own and not needed any more. */
-static void keep(char stack[COMMAND_STACK], void (*forget)(void))
+static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 {
 	announced = over = 0;
 	rusage_start(io_fd);
@@ -650,35 +650,35 @@ static void keep(char stack[COMMAND_STACK], void (*forget)(void))
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
-	reap(); /* a short command may be over before we run again */
+	shim_reap(); /* a short command may be over before we run again */
 	if (plan.flags & SHIM_ANNOUNCE)
-		announce();
+		report_started();
 	keep_forks_fd();
 	forget();
 	limit_start(&plan);
 	if (!over)
-		serve();
+		shim_serve();
 	if (forks_fd >= 0)
 		sys1(__NR_close, forks_fd);
 }
 
 static void forget_arguments(void)
 {
-	let_go();
+	close_command_fds();
 	command_wipe(&command);
 }
 
 /* The server may end, or think better of it, before a command comes. */
-_Noreturn static void keep_one_after_another(char stack[COMMAND_STACK])
+_Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 {
 	int result = pooled_prepare(&command);
 
 	command_wipe(&command);
 	while (!result && !(result = pooled_wait(&command)))
-		keep(stack, pooled_forget);
+		shim_run_command(stack, pooled_forget);
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
-	leave(0);
+	shim_exit(0);
 }
 
 _Noreturn void shim_main(long *stack);
@@ -698,9 +698,9 @@ _Noreturn void shim_main(long *stack)
 		pooled_reserve();
 	become_shim();
 	if (plan.flags & SHIM_POOLED)
-		keep_one_after_another(child_stack);
-	keep(child_stack, forget_arguments);
-	leave(0);
+		shim_run_commands(child_stack);
+	shim_run_command(child_stack, forget_arguments);
+	shim_exit(0);
 }
 
 SHIM_ENTRY(shim_main);

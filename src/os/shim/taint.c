@@ -22,7 +22,7 @@ struct facts {
 
 static struct facts as_made;
 
-static void look(struct facts *f)
+static void taint_read(struct facts *f)
 {
 	sys4(__NR_sched_getattr, 0, f->sched, SCHED_ATTR_BYTES, 0);
 	sys3(__NR_sched_getaffinity, 0, sizeof(f->processors), f->processors);
@@ -34,10 +34,10 @@ static void look(struct facts *f)
 
 void taint_remember(void)
 {
-	look(&as_made);
+	taint_read(&as_made);
 }
 
-static int is_same(const struct facts *now)
+static int taint_unchanged(const struct facts *now)
 {
 	const unsigned char *a = (const unsigned char *)&as_made, *b = (const unsigned char *)now;
 
@@ -49,7 +49,7 @@ static int is_same(const struct facts *now)
 
 /* We block every signal, so what was sent is kept for as long as we live, and counts against the
  * user's allowance. */
-static int drop_signals(void)
+static int taint_drop_signals(void)
 {
 	const uint64_t all = ~0ULL;
 	const struct { int64_t s, ns; } at_once = { 0, 0 };
@@ -64,6 +64,6 @@ int taint_none(void)
 {
 	struct facts now = { 0 };
 
-	look(&now);
-	return is_same(&now) && drop_signals();
+	taint_read(&now);
+	return taint_unchanged(&now) && taint_drop_signals();
 }
