@@ -97,9 +97,9 @@ static bool limits_tasks_by_rlimit(const struct confine *c, const struct confine
 }
 
 /* The share of @limits that a group takes, which @can so much; the rest is for the shim. */
-static struct cgroup_limits split_limits(const struct confine *c,
-					 const struct confine_request *request, int64_t tasks,
-					 unsigned can, struct confine_run *run)
+static struct cgroup_limits take_cgroup_limits(const struct confine *c,
+					       const struct confine_request *request, int64_t tasks,
+					       unsigned can, struct confine_run *run)
 {
 	struct cgroup_limits limits = {
 		.memory_bytes = request->memory_bytes,
@@ -120,7 +120,7 @@ static struct cgroup_limits split_limits(const struct confine *c,
 }
 
 /* Not above what the request has set, nor above what we may set at all. */
-static void limit_processes(struct shim_plan *plan, uint64_t tasks)
+static void add_nproc_rlimit(struct shim_plan *plan, uint64_t tasks)
 {
 	struct rlimit own;
 
@@ -133,7 +133,7 @@ static void limit_processes(struct shim_plan *plan, uint64_t tasks)
 }
 
 /* No RLIMIT_DATA beside it: programs reserve far more than they use (a JVM most of its heap). */
-static void watch_limits(struct layers_entry *n, int64_t tasks)
+static void set_shim_limits(struct layers_entry *n, int64_t tasks)
 {
 	struct shim_limits *limits = &n->plan->limits;
 
@@ -145,15 +145,15 @@ static void watch_limits(struct layers_entry *n, int64_t tasks)
 		limits->tasks = (uint32_t)tasks;
 	n->run->rlimited_tasks = tasks && limits_tasks_by_rlimit(n->c, n->run);
 	if (n->run->rlimited_tasks)
-		limit_processes(n->plan, (uint64_t)tasks);
+		add_nproc_rlimit(n->plan, (uint64_t)tasks);
 }
 
 /* Before the layers are entered: a group is one of them. Without a PID namespace it is also what
  * makes a kill complete. */
-static int make_group(struct layers_entry *n, int64_t tasks, uint64_t seq, struct err *e)
+static int make_cgroup(struct layers_entry *n, int64_t tasks, uint64_t seq, struct err *e)
 {
 	unsigned can = cgroups_prepare(n->c->cgroups);
-	struct cgroup_limits limits = split_limits(n->c, n->request, tasks, can, n->run);
+	struct cgroup_limits limits = take_cgroup_limits(n->c, n->request, tasks, can, n->run);
 	bool for_kill = can & CGROUP_KILL && !(n->run->applied.layers & BIT(CONFINE_PID_NS));
 
 	if (!limits.memory_bytes && !limits.cpu_permille && !limits.tasks && !for_kill)
@@ -168,8 +168,8 @@ static int make_group(struct layers_entry *n, int64_t tasks, uint64_t seq, struc
 /* ---- one run ---- */
 
 /* What this run must have beyond what the operator requires. */
-static uint32_t required(const struct confine *c, const struct confine_request *request,
-			 const struct confine_applied *applied)
+static uint32_t required_layers(const struct confine *c, const struct confine_request *request,
+				const struct confine_applied *applied)
 {
 	uint32_t bits = c->options.required | ALWAYS_LAYERS;
 
@@ -187,7 +187,7 @@ static uint32_t required(const struct confine *c, const struct confine_request *
 }
 
 /* A layer that this machine has and this run does not enter. */
-static const char *why_not_entered(int layer)
+static const char *reason_not_entered(int layer)
 {
 	switch (layer) {
 	case CONFINE_NETWORK_OFF:
@@ -199,7 +199,7 @@ static const char *why_not_entered(int layer)
 	}
 }
 
-static const char *how_to_enter(int layer)
+static const char *hint_to_enter(int layer)
 {
 	switch (layer) {
 	case CONFINE_NETWORK_OFF:
@@ -216,7 +216,8 @@ static const char *how_to_enter(int layer)
 static int check_layers(const struct confine *c, const struct confine_request *request,
 			const struct confine_applied *applied, struct err *e)
 {
-	uint32_t missing = required(c, request, applied) & ~applied->layers & ~BIT(CONFINE_CGROUP);
+	uint32_t missing = required_layers(c, request, applied) & ~applied->layers &
+			   ~BIT(CONFINE_CGROUP);
 	const char *reason;
 	int layer = 0;
 
@@ -227,11 +228,12 @@ static int check_layers(const struct confine *c, const struct confine_request *r
 	if (request->no_namespaces && BIT(layer) & NAMESPACE_LAYERS)
 		reason = "the kernel has just refused a new namespace";
 	else
-		reason = c->usable & BIT(layer) ? why_not_entered(layer) : c->layers[layer].reason;
+		reason = c->usable & BIT(layer) ? reason_not_entered(layer)
+						: c->layers[layer].reason;
 	err_set(e, ERR_SANDBOX_UNAVAILABLE, "the layer %s is required and cannot be had: %s",
 		layers_name((enum confine_layer)layer), reason);
 	if (c->usable & BIT(layer) && !request->no_namespaces)
-		err_hint(e, "%s", how_to_enter(layer));
+		err_hint(e, "%s", hint_to_enter(layer));
 	err_detail(e, "layer", json_string(layers_name((enum confine_layer)layer)));
 	return -1;
 }
@@ -251,7 +253,7 @@ static int check_required(const struct confine *c, const struct confine_request 
 }
 
 /* What is to be hidden may have come, gone, or lead elsewhere since the last run. */
-static void look_at_hidden(struct confine *c, bool strict)
+static void refresh_hidden(struct confine *c, bool strict)
 {
 	if (!*c->options.hidden || !(c->usable & BIT(CONFINE_MOUNT_NS)))
 		return;
@@ -273,14 +275,14 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 	    c->options.profile == CONFINE_STRICT)
 		confine_probe_network(c);
 	layers_choose(c, request, &run->applied);
-	look_at_hidden(c, run->applied.profile == CONFINE_STRICT);
-	if (check_required(c, request, &run->applied, e) || make_group(&n, tasks, seq, e))
+	refresh_hidden(c, run->applied.profile == CONFINE_STRICT);
+	if (check_required(c, request, &run->applied, e) || make_cgroup(&n, tasks, seq, e))
 		return -1;
 	if (layers_fill(&n, e)) {
 		confine_run_release(run);
 		return -1;
 	}
-	watch_limits(&n, tasks);
+	set_shim_limits(&n, tasks);
 	return 0;
 }
 

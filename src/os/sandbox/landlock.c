@@ -50,7 +50,7 @@ int confine_landlock_abi(void)
 	return abi < 0 ? 0 : (int)abi;
 }
 
-static uint64_t rights_of(int abi)
+static uint64_t landlock_rights_of_abi(int abi)
 {
 	uint64_t rights = FS_FIRST_ABI;
 
@@ -63,10 +63,10 @@ static uint64_t rights_of(int abi)
 	return rights;
 }
 
-static int create(int abi)
+static int landlock_create_ruleset(int abi)
 {
 	struct ruleset_attr attr = {
-		.handled_access_fs = rights_of(abi),
+		.handled_access_fs = landlock_rights_of_abi(abi),
 		.scoped = abi >= LANDLOCK_ABI_SCOPE ? SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL : 0,
 	};
 	/* Older kernels know a shorter struct and refuse a longer one only if it is not zero. */
@@ -76,7 +76,7 @@ static int create(int abi)
 }
 
 /* 0, also when there is no such path; -1 with errno. */
-static int allow(int ruleset, const char *path, uint64_t rights)
+static int landlock_allow(int ruleset, const char *path, uint64_t rights)
 {
 	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
 	struct path_beneath_attr rule = { .parent_fd = fd };
@@ -88,26 +88,26 @@ static int allow(int ruleset, const char *path, uint64_t rights)
 	return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
 }
 
-static int add_rules(int ruleset, uint64_t rights, const char *const *writable)
+static int landlock_add_rules(int ruleset, uint64_t rights, const char *const *writable)
 {
 	/* A device file made in the workspace would open the device itself to root. */
 	const uint64_t all = rights & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
 	const uint64_t device =
 		rights & (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);
-	int result = allow(ruleset, "/", FS_EXECUTE | FS_READ_FILE | FS_READ_DIR);
+	int result = landlock_allow(ruleset, "/", FS_EXECUTE | FS_READ_FILE | FS_READ_DIR);
 
 	for (size_t i = 0; i < COUNT_OF(devices) && !result; i++)
-		result = allow(ruleset, devices[i], device);
+		result = landlock_allow(ruleset, devices[i], device);
 	for (; writable && *writable && !result; writable++)
-		result = allow(ruleset, *writable, all);
+		result = landlock_allow(ruleset, *writable, all);
 	return result;
 }
 
 int confine_landlock_build(int abi, const char *const *writable, struct err *e)
 {
-	int ruleset = create(abi), sys;
+	int ruleset = landlock_create_ruleset(abi), sys;
 
-	if (ruleset >= 0 && !add_rules(ruleset, rights_of(abi), writable))
+	if (ruleset >= 0 && !landlock_add_rules(ruleset, landlock_rights_of_abi(abi), writable))
 		return ruleset;
 	sys = errno;
 	if (ruleset >= 0)

@@ -127,7 +127,7 @@ static int enter_seccomp(struct layers_entry *n, struct err *e)
 	return 0;
 }
 
-static int32_t pass_fd(struct confine_run *run, int fd)
+static int32_t plan_pass_fd(struct confine_run *run, int fd)
 {
 	BUG_IF(run->fd_count >= SHIM_EXTRA_FDS_MAX);
 	run->fds[run->fd_count] = fd;
@@ -137,7 +137,7 @@ static int32_t pass_fd(struct confine_run *run, int fd)
 static int enter_landlock(struct layers_entry *n, struct err *e)
 {
 	(void)e;
-	n->plan->landlock_fd = pass_fd(n->run, n->c->ruleset);
+	n->plan->landlock_fd = plan_pass_fd(n->run, n->c->ruleset);
 	return 0;
 }
 
@@ -194,12 +194,12 @@ static int enter_cgroup(struct layers_entry *n, struct err *e)
 	int group = cgroup_clone_fd(n->run->cgroup);
 
 	(void)e;
-	n->plan->group_fd = group < 0 ? -1 : pass_fd(n->run, group);
+	n->plan->group_fd = group < 0 ? -1 : plan_pass_fd(n->run, group);
 	/* An init needs no other means to end all of its namespace. */
 	if (!(n->plan->flags & SHIM_PID_NS) && cgroup_forks_fd(n->run->cgroup) >= 0)
-		n->plan->forks_fd = pass_fd(n->run, cgroup_forks_fd(n->run->cgroup));
+		n->plan->forks_fd = plan_pass_fd(n->run, cgroup_forks_fd(n->run->cgroup));
 	for (int i = 0; i < count; i++)
-		n->plan->joins[n->plan->join_count++] = pass_fd(n->run, fds[i]);
+		n->plan->joins[n->plan->join_count++] = plan_pass_fd(n->run, fds[i]);
 	return 0;
 }
 

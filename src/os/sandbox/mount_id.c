@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* As a kernel before 5.8 tells it, which has no STATX_MNT_ID (proc_pid_fdinfo(5)). */
-static int by_fdinfo(int fd, uint64_t *id)
+static int mount_id_from_fdinfo(int fd, uint64_t *id)
 {
 	char path[48], text[512];
 	const char *line;
@@ -40,7 +40,7 @@ int mount_id(int fd, uint64_t *id)
 
 	if (syscall(SYS_statx, fd, "", flags, STATX_MNT_ID, &st) < 0 ||
 	    !(st.stx_mask & STATX_MNT_ID))
-		return by_fdinfo(fd, id);
+		return mount_id_from_fdinfo(fd, id);
 	*id = st.stx_mnt_id;
 	return 0;
 }

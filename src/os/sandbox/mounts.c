@@ -12,7 +12,7 @@
 #define ENTRIES_MAX 60 /* the shim holds two descriptors for each */
 
 /* Is @path @top, or inside it? By whole components. */
-static bool is_within(const char *path, const char *top)
+static bool path_is_within(const char *path, const char *top)
 {
 	size_t len = strlen(top);
 
@@ -21,7 +21,7 @@ static bool is_within(const char *path, const char *top)
 	return !strncmp(path, top, len) && (path[len] == '\0' || path[len] == '/');
 }
 
-static void add_entry(struct confine_mounts *m, uint32_t kind, const char *path)
+static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char *path)
 {
 	size_t len = strlen(path) + 1, size = (sizeof(struct shim_mount) + len + 7) & ~(size_t)7;
 	struct shim_mount head = { .kind = kind, .size = (uint32_t)size };
@@ -42,7 +42,7 @@ static void add_entry(struct confine_mounts *m, uint32_t kind, const char *path)
 }
 
 /* Without empty parts, "." and a slash at the end, which only a directory may have behind it. */
-static char *tidy(const char *path)
+static char *normalize_path(const char *path)
 {
 	char *copy = mem_strdup(path), *to = copy;
 
@@ -81,7 +81,7 @@ static char *resolve_missing(const char *path)
 
 static char *resolve_hidden(const char *path)
 {
-	AUTO_FREE char *tidied = tidy(path);
+	AUTO_FREE char *tidied = normalize_path(path);
 	char *real = realpath(*tidied ? tidied : "/", NULL);
 
 	return real ? real : resolve_missing(tidied);
@@ -93,7 +93,7 @@ static char *resolve_writable(const char *path)
 }
 
 /* What @one makes of each of @list, as many as fit; what it does not find is left out. */
-static char **resolve(const char *const *list, char *(*one)(const char *path))
+static char **resolve_list(const char *const *list, char *(*one)(const char *path))
 {
 	char **paths = mem_zalloc((ENTRIES_MAX + 1) * sizeof(*paths));
 	size_t count = 0;
@@ -105,7 +105,7 @@ static char **resolve(const char *const *list, char *(*one)(const char *path))
 	return paths;
 }
 
-static int length(const char *const *list)
+static int list_length(const char *const *list)
 {
 	int count = 0;
 
@@ -115,54 +115,54 @@ static int length(const char *const *list)
 }
 
 /* Is paths[i] inside another of them (or the same again)? */
-static bool is_nested(char *const *paths, size_t i)
+static bool mounts_is_nested(char *const *paths, size_t i)
 {
 	for (size_t k = 0; paths[k]; k++)
-		if (k != i && is_within(paths[i], paths[k]) &&
+		if (k != i && path_is_within(paths[i], paths[k]) &&
 		    (k < i || strcmp(paths[i], paths[k])))
 			return true;
 	return false;
 }
 
 /* Which of @writable lies in @hidden, or NULL. */
-static const char *covered_by(const char *hidden, char *const *writable)
+static const char *writable_below(const char *hidden, char *const *writable)
 {
-	while (*writable && !is_within(*writable, hidden))
+	while (*writable && !path_is_within(*writable, hidden))
 		writable++;
 	return *writable;
 }
 
 /* The outermost of @writable that holds @path: one inside another can be renamed like anything in
  * it. NULL: none does. */
-static const char *outermost(const char *path, char *const *writable)
+static const char *outermost_writable(const char *path, char *const *writable)
 {
 	const char *top = NULL;
 
 	for (; *writable; writable++)
-		if (is_within(path, *writable) && (!top || strlen(*writable) < strlen(top)))
+		if (path_is_within(path, *writable) && (!top || strlen(*writable) < strlen(top)))
 			top = *writable;
 	return top;
 }
 
 /* A command could rename a directory above @hidden: those below a writable one are pinned, from
  * the top on. */
-static void pin_above(struct confine_mounts *m, const char *hidden, char *const *writable)
+static void mounts_pin_parents(struct confine_mounts *m, const char *hidden, char *const *writable)
 {
 	AUTO_FREE char *path = mem_strdup(hidden);
-	const char *top = outermost(hidden, writable);
+	const char *top = outermost_writable(hidden, writable);
 
 	if (!top)
 		return;
 	for (char *end = strchr(path + strlen(top) + 1, '/'); end; end = strchr(end + 1, '/')) {
 		*end = '\0';
-		add_entry(m, SHIM_MOUNT_PIN, path);
+		mounts_add_entry(m, SHIM_MOUNT_PIN, path);
 		*end = '/';
 	}
 }
 
 /* @hidden, which is @listed now, stays visible. */
-static void note_visible(struct confine_mounts *m, const char *listed, const char *hidden,
-			 const char *writable)
+static void mounts_note_visible(struct confine_mounts *m, const char *listed, const char *hidden,
+				const char *writable)
 {
 	const char *is = strcmp(listed, hidden) ? ", which is " : "", *now = *is ? hidden : "";
 
@@ -172,7 +172,7 @@ static void note_visible(struct confine_mounts *m, const char *listed, const cha
 		snprintf(m->visible, sizeof(m->visible),
 			 "%.100s%s%.100s holds %.100s, which commands may write", listed, is, now,
 			 writable);
-	else if (is_within(hidden, "/proc"))
+	else if (path_is_within(hidden, "/proc"))
 		snprintf(m->visible, sizeof(m->visible),
 			 "%.100s%s%.100s is in /proc, which is mounted anew for each command",
 			 listed, is, now);
@@ -181,33 +181,33 @@ static void note_visible(struct confine_mounts *m, const char *listed, const cha
 			 listed, is, now);
 }
 
-static void hide(struct confine_mounts *m, const char *listed, const char *path)
+static void mounts_hide(struct confine_mounts *m, const char *listed, const char *path)
 {
-	const char *writable = covered_by(path, m->writable);
+	const char *writable = writable_below(path, m->writable);
 	int before = m->left_out;
 
-	if (!writable && !is_within(path, "/proc")) {
-		pin_above(m, path, m->writable);
-		add_entry(m, SHIM_MOUNT_HIDE, path);
+	if (!writable && !path_is_within(path, "/proc")) {
+		mounts_pin_parents(m, path, m->writable);
+		mounts_add_entry(m, SHIM_MOUNT_HIDE, path);
 		if (m->left_out == before)
 			return;
 	}
-	note_visible(m, listed, path, writable);
+	mounts_note_visible(m, listed, path, writable);
 }
 
-static void hide_all(struct confine_mounts *m)
+static void mounts_hide_all(struct confine_mounts *m)
 {
 	int count = 0;
 
 	for (; m->hidden[count]; count++)
-		hide(m, m->listed[count], m->hidden[count]);
+		mounts_hide(m, m->listed[count], m->hidden[count]);
 	for (; m->listed[count]; count++) {
 		m->left_out++;
-		note_visible(m, m->listed[count], m->listed[count], NULL);
+		mounts_note_visible(m, m->listed[count], m->listed[count], NULL);
 	}
 }
 
-static bool is_same(char *const *a, char *const *b)
+static bool list_equal(char *const *a, char *const *b)
 {
 	for (; *a && *b && !strcmp(*a, *b); a++)
 		b++;
@@ -216,9 +216,9 @@ static bool is_same(char *const *a, char *const *b)
 
 bool confine_mounts_look(struct confine_mounts *m)
 {
-	char **now = resolve((const char *const *)m->listed, resolve_hidden);
+	char **now = resolve_list((const char *const *)m->listed, resolve_hidden);
 
-	if (is_same(now, m->hidden)) {
+	if (list_equal(now, m->hidden)) {
 		mem_list_free(now);
 		return false;
 	}
@@ -228,13 +228,13 @@ bool confine_mounts_look(struct confine_mounts *m)
 	m->left_out = m->writable_left_out;
 	m->unhidden = 0;
 	m->visible[0] = '\0';
-	hide_all(m);
+	mounts_hide_all(m);
 	return true;
 }
 
-static char **copy(const char *const *list)
+static char **list_copy(const char *const *list)
 {
-	int count = length(list);
+	int count = list_length(list);
 	char **paths = mem_zalloc(((size_t)count + 1) * sizeof(*paths));
 
 	while (count--)
@@ -247,17 +247,17 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 {
 	*m = (struct confine_mounts){
 		.entries = mem_zalloc(SHIM_PATHS_MAX),
-		.writable = resolve(writable, resolve_writable),
-		.listed = copy(hidden),
-		.hidden = resolve(hidden, resolve_hidden),
+		.writable = resolve_list(writable, resolve_writable),
+		.listed = list_copy(hidden),
+		.hidden = resolve_list(hidden, resolve_hidden),
 	};
-	m->left_out = length(writable) - length((const char *const *)m->writable);
+	m->left_out = list_length(writable) - list_length((const char *const *)m->writable);
 	for (size_t i = 0; m->writable[i]; i++)
-		if (!is_nested(m->writable, i))
-			add_entry(m, SHIM_MOUNT_WRITABLE, m->writable[i]);
+		if (!mounts_is_nested(m->writable, i))
+			mounts_add_entry(m, SHIM_MOUNT_WRITABLE, m->writable[i]);
 	m->writable_size = m->size;
 	m->writable_left_out = m->left_out;
-	hide_all(m);
+	mounts_hide_all(m);
 }
 
 void confine_mounts_release(struct confine_mounts *m)

@@ -22,11 +22,11 @@
 /* What programs expect to write though it is no file of the workspace. */
 static const char *const shared_memory[] = { "/dev/shm", "/dev/mqueue", NULL };
 
-static void drop(struct confine *c, enum confine_layer layer, const char *remedy,
-		 const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void drop_layer(struct confine *c, enum confine_layer layer, const char *remedy,
+		       const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static void drop(struct confine *c, enum confine_layer layer, const char *remedy,
-		 const char *format, ...)
+static void drop_layer(struct confine *c, enum confine_layer layer, const char *remedy,
+		       const char *format, ...)
 {
 	va_list args;
 
@@ -41,17 +41,18 @@ static void probe_landlock(struct confine *c, struct err *e)
 {
 	c->landlock_abi = confine_landlock_abi();
 	if (!c->landlock_abi) {
-		drop(c, CONFINE_LANDLOCK,
-		     "boot a kernel with Landlock (5.13 or newer) and landlock in its lsm= list",
-		     errno == EOPNOTSUPP ? "the kernel has Landlock switched off"
-					 : "the kernel has no Landlock (%s)",
-		     err_sys_name(errno));
+		drop_layer(c, CONFINE_LANDLOCK,
+			   "boot a kernel with Landlock (5.13 or newer) and landlock in its lsm= "
+			   "list",
+			   errno == EOPNOTSUPP ? "the kernel has Landlock switched off"
+					       : "the kernel has no Landlock (%s)",
+			   err_sys_name(errno));
 		return;
 	}
 	c->ruleset = confine_landlock_build(c->landlock_abi,
 					    (const char *const *)c->writable, e);
 	if (c->ruleset < 0)
-		drop(c, CONFINE_LANDLOCK, "see the reason", "%s", e->message);
+		drop_layer(c, CONFINE_LANDLOCK, "see the reason", "%s", e->message);
 	err_release(e);
 }
 
@@ -64,28 +65,28 @@ static void drop_namespaces(struct confine *c, const char *what, int error)
 			  "kernel.unprivileged_userns_clone=1 on Debian, "
 			  "kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)";
 
-	drop(c, CONFINE_PID_NS, remedy, "%s (%s)", what, err_sys_name(error));
-	drop(c, CONFINE_MOUNT_NS, remedy, "%s (%s)", what, err_sys_name(error));
+	drop_layer(c, CONFINE_PID_NS, remedy, "%s (%s)", what, err_sys_name(error));
+	drop_layer(c, CONFINE_MOUNT_NS, remedy, "%s (%s)", what, err_sys_name(error));
 }
 
 /* Not of this machine, but of this moment. */
-static bool is_passing(int sys)
+static bool is_transient(int sys)
 {
 	return sys == ETIMEDOUT || sys == EAGAIN || sys == ENOMEM || sys == EMFILE ||
 	       sys == ENFILE || sys == ENOSPC;
 }
 
 /* Some allow new namespaces and refuse what they are for, the shim's start itself included. */
-static bool learn_of_start(struct confine *c, const struct confine_trial *t)
+static bool probe_classify_start_failure(struct confine *c, const struct confine_trial *t)
 {
-	if (is_passing(t->error) || !(c->usable & NAMESPACE_LAYERS))
+	if (is_transient(t->error) || !(c->usable & NAMESPACE_LAYERS))
 		return false;
 	drop_namespaces(c, "nothing can be started in new namespaces", t->error);
 	return true;
 }
 
 /* Which layer a failed trial speaks against; false: none, nothing can run. */
-static bool learn(struct confine *c, const struct confine_trial *t)
+static bool probe_classify_failure(struct confine *c, const struct confine_trial *t)
 {
 	switch (t->stage) {
 	case SHIM_STAGE_FORK:
@@ -100,33 +101,33 @@ static bool learn(struct confine *c, const struct confine_trial *t)
 		drop_namespaces(c, "mounts are refused in a new namespace", t->error);
 		return true;
 	case SHIM_STAGE_PROC:
-		drop(c, CONFINE_PID_NS, "give the container an unmasked /proc",
-		     "a /proc of its own cannot be mounted (%s)", err_sys_name(t->error));
+		drop_layer(c, CONFINE_PID_NS, "give the container an unmasked /proc",
+			   "a /proc of its own cannot be mounted (%s)", err_sys_name(t->error));
 		return true;
 	case SHIM_STAGE_CREDENTIALS:
 		if (!(c->usable & BIT(CONFINE_CAPABILITIES)))
 			break; /* those of a user namespace */
-		drop(c, CONFINE_CAPABILITIES, "give the server CAP_SETPCAP, or run as an "
-		     "ordinary user", "the bounding set cannot be cut (%s)",
-		     err_sys_name(t->error));
+		drop_layer(c, CONFINE_CAPABILITIES, "give the server CAP_SETPCAP, or run as an "
+			   "ordinary user", "the bounding set cannot be cut (%s)",
+			   err_sys_name(t->error));
 		return true;
 	case SHIM_STAGE_LANDLOCK:
-		drop(c, CONFINE_LANDLOCK, "allow landlock_restrict_self in the outer sandbox",
-		     "the ruleset cannot be entered (%s)", err_sys_name(t->error));
+		drop_layer(c, CONFINE_LANDLOCK, "allow landlock_restrict_self in the outer sandbox",
+			   "the ruleset cannot be entered (%s)", err_sys_name(t->error));
 		return true;
 	case SHIM_STAGE_SECCOMP:
-		drop(c, CONFINE_SECCOMP, "boot a kernel with seccomp filters",
-		     "a filter cannot be installed (%s)", err_sys_name(t->error));
+		drop_layer(c, CONFINE_SECCOMP, "boot a kernel with seccomp filters",
+			   "a filter cannot be installed (%s)", err_sys_name(t->error));
 		return true;
 	}
-	return learn_of_start(c, t);
+	return probe_classify_start_failure(c, t);
 }
 
 static const struct confine_request ask_nothing;
 
 /* One trial of all that is thought usable, whatever the operator's profile leaves out. 0, 1 with
  * the place of the failure in @t, or -1: the plan could not be made. */
-static int try_all(struct confine *c, bool net_ns, struct confine_trial *t, struct err *e)
+static int probe_try_all(struct confine *c, bool net_ns, struct confine_trial *t, struct err *e)
 {
 	static struct shim_plan plan;
 	struct confine_run run;
@@ -147,7 +148,7 @@ static int try_all(struct confine *c, bool net_ns, struct confine_trial *t, stru
 	return confine_trial_run(&plan, run.clone_flags, run.fds, run.fd_count, t) ? 1 : 0;
 }
 
-static int find_usable(struct confine *c, struct err *e)
+static int probe_find_usable(struct confine *c, struct err *e)
 {
 	struct confine_trial t = { 0 };
 	uint32_t before;
@@ -155,8 +156,8 @@ static int find_usable(struct confine *c, struct err *e)
 
 	do { /* each trial speaks against a layer that was still there, or nothing can run */
 		before = c->usable;
-		result = try_all(c, false, &t, e);
-	} while (result > 0 && learn(c, &t) && c->usable != before);
+		result = probe_try_all(c, false, &t, e);
+	} while (result > 0 && probe_classify_failure(c, &t) && c->usable != before);
 	if (result > 0)
 		err_sys(e, ERR_SANDBOX_UNAVAILABLE, t.error,
 			"no command can be started: a trial failed in its stage %s",
@@ -172,7 +173,7 @@ void confine_probe_network(struct confine *c)
 	if (c->net_probed)
 		return;
 	c->net_probed = true;
-	c->net_ns_usable = c->options.namespaces && !try_all(c, true, &t, &e);
+	c->net_ns_usable = c->options.namespaces && !probe_try_all(c, true, &t, &e);
 	if (!c->net_ns_usable && c->options.namespaces && !e.type)
 		snprintf(c->net_reason, sizeof(c->net_reason), "%s: %s", spawn_stage_name(t.stage),
 			 err_sys_name(t.error));
@@ -190,7 +191,7 @@ static int probe_shim(struct err *e)
 }
 
 /* Three lists (NULL: an empty one) as one; the caller frees it and its strings. */
-static char **join(const char *const *a, const char *const *b, const char *const *c)
+static char **join_lists(const char *const *a, const char *const *b, const char *const *c)
 {
 	const char *const *const lists[] = { a, b, c };
 	char **all = NULL;
@@ -205,7 +206,7 @@ static char **join(const char *const *a, const char *const *b, const char *const
 	return all ? all : mem_zalloc(sizeof(*all));
 }
 
-static int build_lists(struct confine *c, struct err *e)
+static int probe_build_lists(struct confine *c, struct err *e)
 {
 	/* Where sockets of other programs are, and files of everybody. */
 	static const char *const strict_hidden[] = { "/run", "/tmp", "/var/tmp", "/dev/pts",
@@ -221,17 +222,17 @@ static int build_lists(struct confine *c, struct err *e)
 		places[0] = tmpdir_path(c->tmpdir);
 	if (c->users_tmpdir)
 		places[c->tmpdir != NULL] = tmpdir_path(c->users_tmpdir);
-	c->writable = join(c->options.writable, shared_memory, places);
+	c->writable = join_lists(c->options.writable, shared_memory, places);
 	writable = (const char *const *)c->writable;
 	for (int strict = 0; strict < 2; strict++) {
-		hidden = join(c->options.hidden, record, strict ? strict_hidden : NULL);
+		hidden = join_lists(c->options.hidden, record, strict ? strict_hidden : NULL);
 		confine_mounts_build(&c->mounts[strict], writable, (const char *const *)hidden);
 		mem_list_free(hidden);
 	}
 	return 0;
 }
 
-static int prepare(struct confine *c, struct err *e)
+static int probe_prepare(struct confine *c, struct err *e)
 {
 	static const char switch_on[] = "set sandbox.namespaces=on";
 	struct err ignored = ERR_INIT;
@@ -240,21 +241,23 @@ static int prepare(struct confine *c, struct err *e)
 	if (probe_shim(e))
 		return -1;
 	cgroups_prepare(c->cgroups); /* while the server is alone in its group */
-	if (build_lists(c, e))
+	if (probe_build_lists(c, e))
 		return -1;
 	probe_landlock(c, &ignored);
 	if (!c->privileged) {
-		drop(c, CONFINE_CREDENTIALS, NULL, "only root can run commands as another user");
-		drop(c, CONFINE_CAPABILITIES, NULL, "the server has no capabilities to take away");
+		drop_layer(c, CONFINE_CREDENTIALS, NULL,
+			   "only root can run commands as another user");
+		drop_layer(c, CONFINE_CAPABILITIES, NULL,
+			   "the server has no capabilities to take away");
 	}
 	if (!c->options.namespaces) {
-		drop(c, CONFINE_PID_NS, switch_on, "switched off by the operator");
-		drop(c, CONFINE_MOUNT_NS, switch_on, "switched off by the operator");
+		drop_layer(c, CONFINE_PID_NS, switch_on, "switched off by the operator");
+		drop_layer(c, CONFINE_MOUNT_NS, switch_on, "switched off by the operator");
 	}
-	return find_usable(c, e);
+	return probe_find_usable(c, e);
 }
 
-static void start_over(struct confine *c)
+static void probe_reset(struct confine *c)
 {
 	for (size_t i = 0; i < COUNT_OF(c->mounts); i++)
 		confine_mounts_release(&c->mounts[i]);
@@ -269,13 +272,13 @@ int confine_prepare(struct confine *c, struct err *e)
 {
 	if (!c->prepared) {
 		c->prepared = true;
-		prepare(c, &c->failure);
+		probe_prepare(c, &c->failure);
 	}
 	if (!c->failure.type)
 		return 0;
 	*e = c->failure;
 	json_incref(e->details);
-	if (is_passing(e->sys))
-		start_over(c);
+	if (is_transient(e->sys))
+		probe_reset(c);
 	return -1;
 }

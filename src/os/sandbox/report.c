@@ -164,8 +164,8 @@ void confine_each_missing(const struct confine *c,
 
 /* ---- what stays open ---- */
 
-static void file_gaps(const struct confine *c, const struct confine_applied *applied,
-		      void (*fn)(void *ctx, const char *gap), void *ctx)
+static void report_file_gaps(const struct confine *c, const struct confine_applied *applied,
+			     void (*fn)(void *ctx, const char *gap), void *ctx)
 {
 	bool landlock = applied->layers & BIT(CONFINE_LANDLOCK);
 	bool mounts = applied->layers & BIT(CONFINE_MOUNT_NS);
@@ -195,19 +195,19 @@ static void file_gaps(const struct confine *c, const struct confine_applied *app
 }
 
 /* Landlock keeps signals and abstract sockets inside the run. */
-static bool is_scoped(const struct confine *c, const struct confine_applied *applied)
+static bool landlock_is_scoped(const struct confine *c, const struct confine_applied *applied)
 {
 	return applied->layers & BIT(CONFINE_LANDLOCK) && c->landlock_abi >= LANDLOCK_ABI_SCOPE;
 }
 
-static void process_gaps(const struct confine *c, const struct confine_applied *applied,
-			 void (*fn)(void *ctx, const char *gap), void *ctx)
+static void report_process_gaps(const struct confine *c, const struct confine_applied *applied,
+				void (*fn)(void *ctx, const char *gap), void *ctx)
 {
 	if (applied->layers & BIT(CONFINE_PID_NS))
 		return;
 	fn(ctx, "processes: other processes of the user can be seen, and looked into where the "
 		"system allows that");
-	if (!is_scoped(c, applied))
+	if (!landlock_is_scoped(c, applied))
 		fn(ctx, "processes: other processes of the user can be sent signals and have their "
 			"limits changed, all but the server, its group and the shim");
 	if (!(cgroups_prepare(c->cgroups) & CGROUP_KILL))
@@ -222,11 +222,11 @@ void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char 
 	confine_usual(c, &applied);
 	if (applied.profile == CONFINE_NONE)
 		fn(ctx, "everything: the operator runs this server without a sandbox");
-	file_gaps(c, &applied, fn, ctx);
-	process_gaps(c, &applied, fn, ctx);
+	report_file_gaps(c, &applied, fn, ctx);
+	report_process_gaps(c, &applied, fn, ctx);
 	if (!(applied.layers & BIT(CONFINE_NETWORK_OFF)))
 		fn(ctx, "network: all of it, loopback services and cloud metadata included");
-	if (!is_scoped(c, &applied) && !applied.net_ns)
+	if (!landlock_is_scoped(c, &applied) && !applied.net_ns)
 		fn(ctx, "sockets: abstract sockets of other programs can be reached");
 	if (applied.profile != CONFINE_STRICT || !(applied.layers & BIT(CONFINE_MOUNT_NS)))
 		fn(ctx, "terminals: other terminals of the user can be read and written");

@@ -33,7 +33,7 @@ struct removal {
 	struct rmtree_rest *rest;
 };
 
-static bool in_time(struct removal *r)
+static bool rmtree_in_time(struct removal *r)
 {
 	if (!r->rest->late)
 		r->rest->late = clock_mono_us() >= r->until_us;
@@ -41,7 +41,7 @@ static bool in_time(struct removal *r)
 }
 
 /* @name stays, because of @error (0: no fault of its own). */
-static void keep(struct removal *r, const char *name, int error)
+static void rmtree_note_left(struct removal *r, const char *name, int error)
 {
 	r->rest->left++;
 	if (!error || r->rest->error)
@@ -53,7 +53,7 @@ static void keep(struct removal *r, const char *name, int error)
 /* ---- directories ---- */
 
 /* Commands may have taken our own rights away. By descriptor: chmod(2) follows a link. */
-static int unlock(int fd)
+static int rmtree_make_accessible(int fd)
 {
 	char path[40];
 
@@ -62,18 +62,18 @@ static int unlock(int fd)
 }
 
 /* The directory @dir once more, to be read from its start and changed. */
-static int reopen(int dir)
+static int rmtree_reopen(int dir)
 {
 	int fd = openat(dir, ".", OPEN_DIRECTORY);
 
-	if (fd < 0 && errno == EACCES && !unlock(dir))
+	if (fd < 0 && errno == EACCES && !rmtree_make_accessible(dir))
 		fd = openat(dir, ".", OPEN_DIRECTORY);
 	if (fd >= 0)
 		(void)!fchmod(fd, 0700);
 	return fd;
 }
 
-static int enter(const struct removal *r, int at, const char *name)
+static int rmtree_open_dir(const struct removal *r, int at, const char *name)
 {
 	AUTO_CLOSE int path = openat(at, name, OPEN_PATH);
 	uint64_t mount;
@@ -81,11 +81,11 @@ static int enter(const struct removal *r, int at, const char *name)
 	if (path < 0)
 		return -1;
 	errno = EBUSY; /* as rmdir(2) says of a mount point */
-	return mount_id(path, &mount) || mount != r->mount ? -1 : reopen(path);
+	return mount_id(path, &mount) || mount != r->mount ? -1 : rmtree_reopen(path);
 }
 
 /* One that we may not write cannot change its parent. */
-static int move(int at, const char *name, int top, const char *there)
+static int rmtree_move(int at, const char *name, int top, const char *there)
 {
 	AUTO_CLOSE int path = -1;
 
@@ -94,51 +94,51 @@ static int move(int at, const char *name, int top, const char *there)
 	if (errno != EACCES)
 		return -1;
 	path = openat(at, name, OPEN_PATH);
-	return path < 0 || unlock(path) ? -1 : renameat(at, name, top, there);
+	return path < 0 || rmtree_make_accessible(path) ? -1 : renameat(at, name, top, there);
 }
 
 /* Commands may have taken the names that we use. */
-static void move_up(struct removal *r, int at, const char *name)
+static void rmtree_move_up(struct removal *r, int at, const char *name)
 {
 	char there[32];
 	int result;
 
 	do {
 		snprintf(there, sizeof(there), ".procpen-%u", r->names++);
-		result = move(at, name, r->top, there);
+		result = rmtree_move(at, name, r->top, there);
 	} while (result && (errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR) &&
-		 in_time(r));
+		 rmtree_in_time(r));
 	if (result)
-		keep(r, name, errno);
+		rmtree_note_left(r, name, errno);
 	else
 		r->changes++;
 }
 
 /* ---- the walk ---- */
 
-static void empty(struct removal *r, int dir, int depth);
+static void rmtree_empty_dir(struct removal *r, int dir, int depth);
 
-static void remove_directory(struct removal *r, int at, const char *name, int depth)
+static void rmtree_remove_dir(struct removal *r, int at, const char *name, int depth)
 {
 	int fd;
 
 	if (depth >= DEPTH_MAX) {
-		move_up(r, at, name);
+		rmtree_move_up(r, at, name);
 		return;
 	}
-	fd = enter(r, at, name);
+	fd = rmtree_open_dir(r, at, name);
 	if (fd < 0) { /* a file, and rmdir() did not say so: immutable */
-		keep(r, name, errno == ENOTDIR ? EPERM : errno);
+		rmtree_note_left(r, name, errno == ENOTDIR ? EPERM : errno);
 		return;
 	}
-	empty(r, fd, depth + 1);
+	rmtree_empty_dir(r, fd, depth + 1);
 	if (!unlinkat(at, name, AT_REMOVEDIR))
 		r->changes++;
 	else
-		keep(r, name, r->rest->late ? 0 : errno);
+		rmtree_note_left(r, name, r->rest->late ? 0 : errno);
 }
 
-static void remove_entry(struct removal *r, int at, const char *name, int depth)
+static void rmtree_remove_entry(struct removal *r, int at, const char *name, int depth)
 {
 	int error;
 
@@ -150,19 +150,19 @@ static void remove_entry(struct removal *r, int at, const char *name, int depth)
 	if (error == ENOENT)
 		return;
 	if (error != EISDIR && error != EPERM) {
-		keep(r, name, error);
+		rmtree_note_left(r, name, error);
 		return;
 	}
 	if (!unlinkat(at, name, AT_REMOVEDIR))
 		r->changes++;
 	else if (errno == ENOTDIR)
-		keep(r, name, error);
+		rmtree_note_left(r, name, error);
 	else
-		remove_directory(r, at, name, depth);
+		rmtree_remove_dir(r, at, name, depth);
 }
 
 /* Closes @dir: one descriptor for each level, and they may be few. */
-static void empty(struct removal *r, int dir, int depth)
+static void rmtree_empty_dir(struct removal *r, int dir, int depth)
 {
 	const struct dirent *entry;
 	DIR *list = fdopendir(dir);
@@ -174,10 +174,10 @@ static void empty(struct removal *r, int dir, int depth)
 	while ((entry = readdir(list))) {
 		if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, ".."))
 			continue;
-		if (in_time(r))
-			remove_entry(r, dir, entry->d_name, depth);
+		if (rmtree_in_time(r))
+			rmtree_remove_entry(r, dir, entry->d_name, depth);
 		else if (r->rest->left < COUNT_MAX)
-			keep(r, entry->d_name, 0);
+			rmtree_note_left(r, entry->d_name, 0);
 		else
 			break;
 	}
@@ -192,11 +192,11 @@ int rmtree_empty(int dir, int64_t until_us, struct rmtree_rest *rest)
 	do {
 		*rest = (struct rmtree_rest){ 0 };
 		r.changes = 0;
-		copy = mount_id(dir, &r.mount) ? -1 : reopen(dir);
+		copy = mount_id(dir, &r.mount) ? -1 : rmtree_reopen(dir);
 		if (copy < 0)
-			keep(&r, ".", errno);
+			rmtree_note_left(&r, ".", errno);
 		else
-			empty(&r, copy, 0);
+			rmtree_empty_dir(&r, copy, 0);
 	} while (r.changes && !rest->late);
 	return rest->left ? -1 : 0;
 }

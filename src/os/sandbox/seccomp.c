@@ -78,60 +78,61 @@ struct builder {
 
 /* ---- instructions ---- */
 
-static size_t emit(struct builder *b, uint16_t code, uint32_t k)
+static size_t bpf_emit(struct builder *b, uint16_t code, uint32_t k)
 {
 	BUG_IF(b->len >= CODE_MAX);
 	b->code[b->len] = (struct sock_filter)BPF_STMT(code, k);
 	return b->len++;
 }
 
-static size_t answer(struct builder *b, uint32_t action)
+static size_t bpf_return(struct builder *b, uint32_t action)
 {
-	return emit(b, BPF_RET | BPF_K, action);
+	return bpf_emit(b, BPF_RET | BPF_K, action);
 }
 
-static size_t load(struct builder *b, size_t offset)
+static size_t bpf_load(struct builder *b, size_t offset)
 {
-	return emit(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
+	return bpf_emit(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
 }
 
-static size_t load_argument(struct builder *b, unsigned index)
+static size_t bpf_load_argument(struct builder *b, unsigned index)
 {
-	return load(b, offsetof(struct seccomp_data, args) + index * sizeof(uint64_t));
+	return bpf_load(b, offsetof(struct seccomp_data, args) + index * sizeof(uint64_t));
 }
 
 /* Go on at @label: nothing if that comes next anyway. */
-static void go(struct builder *b, size_t label)
+static void bpf_goto(struct builder *b, size_t label)
 {
 	if (label + 1 != b->len)
-		emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
+		bpf_emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
 }
 
 /* @label, or a place that leads there and is near enough. */
-static size_t near(struct builder *b, size_t label)
+static size_t bpf_near(struct builder *b, size_t label)
 {
 	if (b->len - label <= JUMP_MAX)
 		return label;
-	return emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
+	return bpf_emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
 }
 
-static size_t jump(struct builder *b, uint16_t test, uint32_t k, size_t yes, size_t no)
+static size_t bpf_jump(struct builder *b, uint16_t test, uint32_t k, size_t yes, size_t no)
 {
 	size_t here;
 
-	yes = near(b, yes);
-	no = near(b, no);
-	here = emit(b, BPF_JMP | BPF_K | test, k);
+	yes = bpf_near(b, yes);
+	no = bpf_near(b, no);
+	here = bpf_emit(b, BPF_JMP | BPF_K | test, k);
 	b->code[here].jt = (uint8_t)(here - yes - 1);
 	b->code[here].jf = (uint8_t)(here - no - 1);
 	return here;
 }
 
 /* @yes if A is one of @values, else @no. */
-static size_t any_of(struct builder *b, const uint32_t *values, size_t count, size_t yes, size_t no)
+static size_t bpf_any_of(struct builder *b, const uint32_t *values, size_t count, size_t yes,
+			 size_t no)
 {
 	for (size_t i = count; i-- > 0;)
-		no = jump(b, BPF_JEQ, values[i], yes, no);
+		no = bpf_jump(b, BPF_JEQ, values[i], yes, no);
 	return no;
 }
 
@@ -155,31 +156,31 @@ static size_t pids_block(struct builder *b)
 		if (o->protect_group != o->protect_pid)
 			values[count++] = (uint32_t)o->protect_group;
 	}
-	b->pids = any_of(b, values, count, b->eperm, b->allow);
+	b->pids = bpf_any_of(b, values, count, b->eperm, b->allow);
 	return b->pids;
 }
 
 static size_t pid_in_argument(struct builder *b, unsigned index)
 {
-	go(b, pids_block(b));
-	return load_argument(b, index);
+	bpf_goto(b, pids_block(b));
+	return bpf_load_argument(b, index);
 }
 
-static size_t block(struct builder *b, enum filter_check check);
+static size_t check_block(struct builder *b, enum filter_check check);
 
 static size_t ioctl_block(struct builder *b, bool owner)
 {
-	size_t no = any_of(b, terminal_ioctls, COUNT_OF(terminal_ioctls), b->eperm, b->allow);
+	size_t no = bpf_any_of(b, terminal_ioctls, COUNT_OF(terminal_ioctls), b->eperm, b->allow);
 
 	if (owner)
-		any_of(b, owner_ioctls, COUNT_OF(owner_ioctls), b->eperm, no);
-	return load_argument(b, 1);
+		bpf_any_of(b, owner_ioctls, COUNT_OF(owner_ioctls), b->eperm, no);
+	return bpf_load_argument(b, 1);
 }
 
 static size_t who_block(struct builder *b, uint32_t whole_user)
 {
-	jump(b, BPF_JEQ, whole_user, b->eperm, block(b, FILTER_PID_SECOND));
-	return load_argument(b, 0);
+	bpf_jump(b, BPF_JEQ, whole_user, b->eperm, check_block(b, FILTER_PID_SECOND));
+	return bpf_load_argument(b, 0);
 }
 
 /* F_SETOWN_EX has its pid behind a pointer. */
@@ -187,23 +188,23 @@ static size_t fcntl_block(struct builder *b)
 {
 	size_t owner = pid_in_argument(b, 2);
 
-	owner = jump(b, BPF_JEQ, F_SETOWN, owner, b->allow);
-	jump(b, BPF_JEQ, F_SETOWN_EX, b->eperm, owner);
-	return load_argument(b, 1);
+	owner = bpf_jump(b, BPF_JEQ, F_SETOWN, owner, b->allow);
+	bpf_jump(b, BPF_JEQ, F_SETOWN_EX, b->eperm, owner);
+	return bpf_load_argument(b, 1);
 }
 
 static size_t family_block(struct builder *b, const uint32_t *families, size_t count)
 {
-	any_of(b, families, count, b->allow, b->eafnosupport);
-	return load_argument(b, 0);
+	bpf_any_of(b, families, count, b->allow, b->eafnosupport);
+	return bpf_load_argument(b, 0);
 }
 
-static size_t new_block(struct builder *b, enum filter_check check)
+static size_t new_check_block(struct builder *b, enum filter_check check)
 {
 	switch (check) {
 	case FILTER_CLONE_FLAGS:
-		jump(b, BPF_JSET, NAMESPACE_FLAGS, b->eperm, b->allow);
-		return load_argument(b, 0);
+		bpf_jump(b, BPF_JSET, NAMESPACE_FLAGS, b->eperm, b->allow);
+		return bpf_load_argument(b, 0);
 	case FILTER_TERMINAL:
 	case FILTER_IOCTL_OWNER:
 		return ioctl_block(b, check == FILTER_IOCTL_OWNER);
@@ -212,12 +213,12 @@ static size_t new_block(struct builder *b, enum filter_check check)
 	case FILTER_FAMILY_REMOTE:
 		return family_block(b, local_families, COUNT_OF(local_families));
 	case FILTER_PERSONALITY:
-		any_of(b, harmless_personalities, COUNT_OF(harmless_personalities), b->allow,
-		       b->eperm);
-		return load_argument(b, 0);
+		bpf_any_of(b, harmless_personalities, COUNT_OF(harmless_personalities), b->allow,
+			   b->eperm);
+		return bpf_load_argument(b, 0);
 	case FILTER_PID_OTHER:
-		jump(b, BPF_JEQ, 0, b->allow, b->eperm);
-		return load_argument(b, 0);
+		bpf_jump(b, BPF_JEQ, 0, b->allow, b->eperm);
+		return bpf_load_argument(b, 0);
 	case FILTER_PID_FIRST:
 		return pid_in_argument(b, 0);
 	case FILTER_PID_SECOND:
@@ -233,10 +234,10 @@ static size_t new_block(struct builder *b, enum filter_check check)
 	}
 }
 
-static size_t block(struct builder *b, enum filter_check check)
+static size_t check_block(struct builder *b, enum filter_check check)
 {
 	if (b->blocks[check] == NO_LABEL)
-		b->blocks[check] = new_block(b, check);
+		b->blocks[check] = new_check_block(b, check);
 	return b->blocks[check];
 }
 
@@ -246,11 +247,11 @@ static void add_answers(struct builder *b)
 {
 	bool notify = b->options->notify;
 
-	b->allow = answer(b, SECCOMP_RET_ALLOW);
-	b->enosys = answer(b, SECCOMP_RET_ERRNO | ENOSYS);
-	b->eperm = answer(b, notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM);
-	b->eafnosupport = notify ? b->eperm : answer(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	b->kill = notify ? b->eperm : answer(b, SECCOMP_RET_KILL_PROCESS);
+	b->allow = bpf_return(b, SECCOMP_RET_ALLOW);
+	b->enosys = bpf_return(b, SECCOMP_RET_ERRNO | ENOSYS);
+	b->eperm = bpf_return(b, notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM);
+	b->eafnosupport = notify ? b->eperm : bpf_return(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	b->kill = notify ? b->eperm : bpf_return(b, SECCOMP_RET_KILL_PROCESS);
 }
 
 static size_t answer_of(const struct builder *b, const struct filter_row *row)
@@ -300,7 +301,7 @@ static void add_verdicts(struct builder *b)
 		if (rows[nr] && rows[nr]->check == FILTER_ALL)
 			b->verdicts[nr] = answer_of(b, rows[nr]);
 		else if (rows[nr])
-			b->verdicts[nr] = block(b, rows[nr]->check);
+			b->verdicts[nr] = check_block(b, rows[nr]->check);
 		else
 			b->verdicts[nr] = unassigned ? b->enosys : b->allow;
 	}
@@ -343,7 +344,7 @@ static void add_range(struct leaves *l, uint32_t first, size_t label)
 	l->at[l->count++] = (struct leaf){ .first = first, .label = label };
 }
 
-static size_t search(struct builder *b, const struct leaf *leaves, size_t count)
+static size_t emit_search(struct builder *b, const struct leaf *leaves, size_t count)
 {
 	size_t half = count / 2, above, below;
 
@@ -351,13 +352,13 @@ static size_t search(struct builder *b, const struct leaf *leaves, size_t count)
 		size_t label = leaves->label;
 
 		for (size_t i = leaves->count; i-- > 0;)
-			label = jump(b, BPF_JEQ, leaves->exceptions[i].number,
-				     leaves->exceptions[i].label, label);
+			label = bpf_jump(b, BPF_JEQ, leaves->exceptions[i].number,
+					 leaves->exceptions[i].label, label);
 		return label;
 	}
-	above = search(b, leaves + half, count - half);
-	below = search(b, leaves, half);
-	return jump(b, BPF_JGE, leaves[half].first, above, below);
+	above = emit_search(b, leaves + half, count - half);
+	below = emit_search(b, leaves, half);
+	return bpf_jump(b, BPF_JGE, leaves[half].first, above, below);
 }
 
 static void add_search(struct builder *b)
@@ -369,17 +370,17 @@ static void add_search(struct builder *b)
 	add_range(l, NUMBERS, b->enosys);
 	add_range(l, FILTER_X32_BIT, b->kill);
 	add_range(l, SKIPPED, b->enosys);
-	go(b, search(b, l->at, l->count));
+	bpf_goto(b, emit_search(b, l->at, l->count));
 	free(l);
 }
 
 /* The first instructions: a foreign architecture has other numbers. */
 static void add_entry(struct builder *b)
 {
-	size_t native = load(b, offsetof(struct seccomp_data, nr));
+	size_t native = bpf_load(b, offsetof(struct seccomp_data, nr));
 
-	jump(b, BPF_JEQ, NATIVE_ARCH, native, b->kill);
-	load(b, offsetof(struct seccomp_data, arch));
+	bpf_jump(b, BPF_JEQ, NATIVE_ARCH, native, b->kill);
+	bpf_load(b, offsetof(struct seccomp_data, arch));
 }
 
 int confine_seccomp_build(const struct confine_seccomp_options *options,

@@ -1,8 +1,8 @@
 #include "os/sandbox/start.h"
 
-static int try_once(struct confine *confine, const struct confine_request *wanted, uint64_t seq,
-		    struct pool *pool, struct spawn_request *request, struct confine_run *run,
-		    struct spawn_result *spawned, struct err *e)
+static int start_once(struct confine *confine, const struct confine_request *wanted, uint64_t seq,
+		      struct pool *pool, struct spawn_request *request, struct confine_run *run,
+		      struct spawn_result *spawned, struct err *e)
 {
 	spawned->refused = false;
 	if (confine_enter(confine, wanted, seq, request->plan, run, e))
@@ -25,11 +25,11 @@ int start_command(struct confine *confine, const struct confine_request *wanted,
 	int result;
 
 	request->plan = &plan;
-	result = try_once(confine, wanted, seq, pool, request, run, spawned, e);
+	result = start_once(confine, wanted, seq, pool, request, run, spawned, e);
 	if (result && spawned->refused && !wanted->no_namespaces) {
 		err_release(e);
 		changed.no_namespaces = true;
-		result = try_once(confine, &changed, seq, pool, request, run, spawned, e);
+		result = start_once(confine, &changed, seq, pool, request, run, spawned, e);
 	}
 	return result;
 }

@@ -51,7 +51,7 @@ struct tmpdir {
 	pid_t cleaner; /* 0: none */
 };
 
-static struct tmpdir *new_directory(const char *parent, const char *instance, bool for_users,
+static struct tmpdir *tmpdir_new_at(const char *parent, const char *instance, bool for_users,
 				    struct reaper *reaper)
 {
 	struct tmpdir *t = mem_zalloc(sizeof(*t));
@@ -70,13 +70,13 @@ static struct tmpdir *new_directory(const char *parent, const char *instance, bo
 
 struct tmpdir *tmpdir_new(const char *parent, const char *instance, struct reaper *reaper)
 {
-	return new_directory(parent, instance, false, reaper);
+	return tmpdir_new_at(parent, instance, false, reaper);
 }
 
 struct tmpdir *tmpdir_new_for_users(const char *parent, const char *instance,
 				    struct reaper *reaper)
 {
-	return new_directory(parent, instance, true, reaper);
+	return tmpdir_new_at(parent, instance, true, reaper);
 }
 
 const char *tmpdir_path(const struct tmpdir *t)
@@ -84,19 +84,19 @@ const char *tmpdir_path(const struct tmpdir *t)
 	return t->path;
 }
 
-static const char *place_of(const struct tmpdir *t)
+static const char *tmpdir_place_name(const struct tmpdir *t)
 {
 	return t->place_path + strlen(t->parent) + 1;
 }
 
-static const char *instance_of(const struct tmpdir *t)
+static const char *tmpdir_instance_name(const struct tmpdir *t)
 {
 	return t->path + strlen(t->place_path) + 1;
 }
 
 /* ---- the place ---- */
 
-static int hint(const struct tmpdir *t, struct err *e)
+static int tmpdir_hint(const struct tmpdir *t, struct err *e)
 {
 	return err_hint(e, t->for_users ? "the operator can put it right, or take sandbox.user and "
 					  "sandbox.users away"
@@ -104,16 +104,16 @@ static int hint(const struct tmpdir *t, struct err *e)
 					  "--state-dir DIR");
 }
 
-static int failed(const struct tmpdir *t, struct err *e)
+static int tmpdir_failed(const struct tmpdir *t, struct err *e)
 {
 	err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
 		"the private temporary directory %.300s cannot be made",
 		t->place < 0 ? t->place_path : t->path);
-	return hint(t, e);
+	return tmpdir_hint(t, e);
 }
 
 /* The record's own directory is made by whoever writes the record; here only what is missing. */
-static int make_parents(const struct tmpdir *t)
+static int tmpdir_make_parents(const struct tmpdir *t)
 {
 	AUTO_FREE char *copy = mem_strdup(t->parent);
 
@@ -130,16 +130,16 @@ static int make_parents(const struct tmpdir *t)
 
 /* Only what nobody else can change, or a name in it would prove nothing. Mode 0700 will always do:
  * it is what mkdir() makes, before the mode for users is set. */
-static int check_place(const struct tmpdir *t, int place, struct err *e)
+static int tmpdir_check_place(const struct tmpdir *t, int place, struct err *e)
 {
 	struct stat st;
 	mode_t mode;
 
 	if (fstat(place, &st) < 0)
-		return failed(t, e);
+		return tmpdir_failed(t, e);
 	mode = st.st_mode & 07777 & ~(mode_t)S_ISGID; /* inherited from the directory above */
 	if (st.st_uid == geteuid() && (mode == t->mode || mode == 0700))
-		return fchmod(place, t->mode) < 0 ? failed(t, e) : 0;
+		return fchmod(place, t->mode) < 0 ? tmpdir_failed(t, e) : 0;
 	if (st.st_uid != geteuid())
 		err_set(e, ERR_SANDBOX_UNAVAILABLE,
 			"%.300s cannot be the place of the private temporary directory: it "
@@ -148,24 +148,24 @@ static int check_place(const struct tmpdir *t, int place, struct err *e)
 		err_set(e, ERR_SANDBOX_UNAVAILABLE,
 			"%.300s cannot be the place of the private temporary directory: its mode "
 			"is %04o instead of %04o", t->place_path, mode, t->mode);
-	return hint(t, e);
+	return tmpdir_hint(t, e);
 }
 
-static int open_place(struct tmpdir *t, struct err *e)
+static int tmpdir_open_place(struct tmpdir *t, struct err *e)
 {
 	AUTO_CLOSE int parent = -1, place = -1;
 
 	if (t->place >= 0)
 		return 0;
-	if (make_parents(t))
-		return failed(t, e);
+	if (tmpdir_make_parents(t))
+		return tmpdir_failed(t, e);
 	parent = open(t->parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (parent < 0 || (mkdirat(parent, place_of(t), 0700) < 0 && errno != EEXIST))
-		return failed(t, e);
-	place = openat(parent, place_of(t), OPEN_DIRECTORY);
+	if (parent < 0 || (mkdirat(parent, tmpdir_place_name(t), 0700) < 0 && errno != EEXIST))
+		return tmpdir_failed(t, e);
+	place = openat(parent, tmpdir_place_name(t), OPEN_DIRECTORY);
 	if (place < 0)
-		return failed(t, e);
-	if (check_place(t, place, e))
+		return tmpdir_failed(t, e);
+	if (tmpdir_check_place(t, place, e))
 		return -1;
 	t->place = place;
 	place = -1;
@@ -179,7 +179,7 @@ static void lock_name(const char *instance, char name[LOCK_NAME_SIZE])
 	snprintf(name, LOCK_NAME_SIZE, "%s" LOCK_SUFFIX, instance);
 }
 
-static bool is_lock(const struct stat *st)
+static bool lock_is_ours(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
 	       (st->st_mode & 07777) == LOCK_MODE && st->st_nlink == 1 && !st->st_size;
@@ -187,7 +187,7 @@ static bool is_lock(const struct stat *st)
 
 /* The lock file of @instance, locked: its descriptor, or -1 with errno: EAGAIN while somebody else
  * has it, EPERM if it is not what we make. */
-static int lock(int place, const char *instance, int flags)
+static int lock_open(int place, const char *instance, int flags)
 {
 	char name[LOCK_NAME_SIZE];
 	struct stat st;
@@ -201,7 +201,7 @@ static int lock(int place, const char *instance, int flags)
 		error = errno;
 	else if (!st.st_nlink)
 		error = EAGAIN; /* who had it has just removed it */
-	else if (!is_lock(&st))
+	else if (!lock_is_ours(&st))
 		error = EPERM;
 	if (!error)
 		return fd;
@@ -219,12 +219,12 @@ static void unlink_lock(const struct tmpdir *t, const char *instance)
 }
 
 /* Ours, which is not there yet. */
-static int lock_own(const struct tmpdir *t)
+static int lock_create(const struct tmpdir *t)
 {
-	int fd = lock(t->place, instance_of(t), O_CREAT | O_EXCL), saved = errno;
+	int fd = lock_open(t->place, tmpdir_instance_name(t), O_CREAT | O_EXCL), saved = errno;
 
 	if (fd < 0 && saved != EEXIST) {
-		unlink_lock(t, instance_of(t));
+		unlink_lock(t, tmpdir_instance_name(t));
 		errno = saved;
 	}
 	return fd;
@@ -232,7 +232,8 @@ static int lock_own(const struct tmpdir *t)
 
 /* ---- removing ---- */
 
-static void tell_rest(const struct tmpdir *t, const char *instance, const struct rmtree_rest *rest)
+static void log_remaining(const struct tmpdir *t, const char *instance,
+			  const struct rmtree_rest *rest)
 {
 	if (rest->late)
 		log_warn("%.400s/%s still holds at least %lu temporary files of commands: there "
@@ -244,14 +245,14 @@ static void tell_rest(const struct tmpdir *t, const char *instance, const struct
 			 rest->left, rest->name, strerror(rest->error), err_sys_name(rest->error));
 }
 
-static void tell_left_alone(const struct tmpdir *t, const char *instance)
+static void log_left_alone(const struct tmpdir *t, const char *instance)
 {
 	log_warn("%.400s/%s and its lock are not as procpen makes them, and left alone; remove "
 		 "them by hand", t->place_path, instance);
 }
 
 /* The directory @fd of @instance, then its lock file, which stays with what is left. */
-static void remove_directory(const struct tmpdir *t, const char *instance, int fd, int64_t until_us)
+static void tmpdir_remove(const struct tmpdir *t, const char *instance, int fd, int64_t until_us)
 {
 	struct rmtree_rest rest;
 
@@ -263,11 +264,11 @@ static void remove_directory(const struct tmpdir *t, const char *instance, int f
 		rest = (struct rmtree_rest){ .left = 1, .error = errno };
 		strcpy(rest.name, instance);
 	}
-	tell_rest(t, instance, &rest);
+	log_remaining(t, instance, &rest);
 }
 
 /* With the lock held. */
-static void remove_stale(const struct tmpdir *t, const char *instance)
+static void tmpdir_remove_stale(const struct tmpdir *t, const char *instance)
 {
 	AUTO_CLOSE int fd = openat(t->place, instance,
 				   O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -276,15 +277,15 @@ static void remove_stale(const struct tmpdir *t, const char *instance)
 	if (fd < 0 && errno == ENOENT)
 		unlink_lock(t, instance);
 	else if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid())
-		remove_directory(t, instance, fd, INT64_MAX);
+		tmpdir_remove(t, instance, fd, INT64_MAX);
 	else
-		tell_left_alone(t, instance);
+		log_left_alone(t, instance);
 }
 
 /* ---- after dead servers ---- */
 
 /* The instance that a lock file is named after. */
-static bool is_lock_name(const char *name, char instance[IDS_INSTANCE_SIZE])
+static bool lock_parse_name(const char *name, char instance[IDS_INSTANCE_SIZE])
 {
 	size_t len = strlen(name);
 
@@ -297,7 +298,7 @@ static bool is_lock_name(const char *name, char instance[IDS_INSTANCE_SIZE])
 
 /* The directory is made with the lock held. A lock file alone may be so new that its server does
  * not hold it yet, and must find it free. */
-static bool is_being_made(const struct tmpdir *t, const char *instance)
+static bool lock_is_fresh(const struct tmpdir *t, const char *instance)
 {
 	char name[LOCK_NAME_SIZE];
 	struct stat st;
@@ -310,23 +311,23 @@ static bool is_being_made(const struct tmpdir *t, const char *instance)
 }
 
 /* Remove what the dead server @instance has left, or only look: is there anything to be done? */
-static bool visit(const struct tmpdir *t, const char *instance, bool removing)
+static bool tmpdir_visit_lock(const struct tmpdir *t, const char *instance, bool removing)
 {
 	AUTO_CLOSE int held = -1;
 
-	if (is_being_made(t, instance))
+	if (lock_is_fresh(t, instance))
 		return false;
-	held = lock(t->place, instance, 0);
+	held = lock_open(t->place, instance, 0);
 	if (held < 0 && errno != EPERM)
 		return false; /* it lives */
 	if (removing && held < 0)
-		tell_left_alone(t, instance);
+		log_left_alone(t, instance);
 	else if (removing)
-		remove_stale(t, instance);
+		tmpdir_remove_stale(t, instance);
 	return true;
 }
 
-static bool visit_all(const struct tmpdir *t, bool removing)
+static bool tmpdir_visit_locks(const struct tmpdir *t, bool removing)
 {
 	int copy = openat(t->place, ".", OPEN_DIRECTORY);
 	DIR *list = copy < 0 ? NULL : fdopendir(copy);
@@ -337,8 +338,8 @@ static bool visit_all(const struct tmpdir *t, bool removing)
 	if (!list && copy >= 0)
 		close(copy);
 	while (list && (removing || !found) && (entry = readdir(list)))
-		if (is_lock_name(entry->d_name, instance))
-			found |= visit(t, instance, removing);
+		if (lock_parse_name(entry->d_name, instance))
+			found |= tmpdir_visit_lock(t, instance, removing);
 	if (list)
 		closedir(list);
 	return found;
@@ -346,7 +347,7 @@ static bool visit_all(const struct tmpdir *t, bool removing)
 
 /* Nothing of the server's but stderr, which lines go to by 1, and the place as 0: the client's
  * ends, sockets of shims. */
-static void close_others(struct tmpdir *t)
+static void cleaner_close_fds(struct tmpdir *t)
 {
 	dup2(t->place, 0);
 	t->place = 0;
@@ -358,18 +359,18 @@ static void close_others(struct tmpdir *t)
 }
 
 /* The process that cleans up: it dies with the server, and gives way to everybody. */
-static _Noreturn void clean_up(struct tmpdir *t, pid_t server)
+static _Noreturn void cleaner_run(struct tmpdir *t, pid_t server)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "procpen-clean");
-	close_others(t);
+	cleaner_close_fds(t);
 	setpriority(PRIO_PROCESS, 0, CLEANER_NICE);
 	if (getppid() == server)
-		visit_all(t, true);
+		tmpdir_visit_locks(t, true);
 	_exit(0);
 }
 
-static void on_cleaned(void *ctx, pid_t pid, int wait_status)
+static void cleaner_on_exit(void *ctx, pid_t pid, int wait_status)
 {
 	struct tmpdir *t = ctx;
 
@@ -380,27 +381,27 @@ static void on_cleaned(void *ctx, pid_t pid, int wait_status)
 
 /* In a process of its own: a single unlink() may take long, and the loop must not wait. Where none
  * can be had the next server tries. */
-static void start_cleaner(struct tmpdir *t)
+static void cleaner_start(struct tmpdir *t)
 {
 	pid_t server = getpid(), pid;
 	sigset_t all, before;
 
-	if (!t->reaper || t->cleaner || !visit_all(t, false))
+	if (!t->reaper || t->cleaner || !tmpdir_visit_locks(t, false))
 		return;
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before); /* stays so in the child: the handlers are ours */
 	pid = fork();
 	if (!pid)
-		clean_up(t, server);
+		cleaner_run(t, server);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return;
 	t->cleaner = pid;
-	reaper_watch(t->reaper, pid, on_cleaned, t);
+	reaper_watch(t->reaper, pid, cleaner_on_exit, t);
 }
 
 /* Collected here: nobody turns the loop any more. */
-static void end_cleaner(struct tmpdir *t, int64_t until_us)
+static void cleaner_end(struct tmpdir *t, int64_t until_us)
 {
 	if (!t->cleaner)
 		return;
@@ -421,9 +422,9 @@ static void end_cleaner(struct tmpdir *t, int64_t until_us)
 
 static int make_directory(struct tmpdir *t)
 {
-	if (mkdirat(t->place, instance_of(t), 0700) < 0)
+	if (mkdirat(t->place, tmpdir_instance_name(t), 0700) < 0)
 		return -1;
-	t->fd = openat(t->place, instance_of(t), OPEN_DIRECTORY);
+	t->fd = openat(t->place, tmpdir_instance_name(t), OPEN_DIRECTORY);
 	if (t->fd >= 0 && !fchmod(t->fd, t->mode))
 		return 0;
 	mem_cleanup_close(&t->fd);
@@ -435,14 +436,14 @@ static int make_locked(struct tmpdir *t)
 {
 	int saved;
 
-	t->lock = lock_own(t);
+	t->lock = lock_create(t);
 	if (t->lock < 0)
 		return -1;
 	if (!make_directory(t))
 		return 0;
 	saved = errno;
-	unlinkat(t->place, instance_of(t), AT_REMOVEDIR);
-	unlink_lock(t, instance_of(t));
+	unlinkat(t->place, tmpdir_instance_name(t), AT_REMOVEDIR);
+	unlink_lock(t, tmpdir_instance_name(t));
 	mem_cleanup_close(&t->lock);
 	errno = saved;
 	return -1;
@@ -452,12 +453,12 @@ int tmpdir_make(struct tmpdir *t, struct err *e)
 {
 	if (t->fd >= 0)
 		return 0;
-	if (open_place(t, e))
+	if (tmpdir_open_place(t, e))
 		return -1;
-	start_cleaner(t); /* first: what is removed may be the room that is missing */
+	cleaner_start(t); /* first: what is removed may be the room that is missing */
 	if (!make_locked(t))
 		return 0;
-	failed(t, e);
+	tmpdir_failed(t, e);
 	mem_cleanup_close(&t->place); /* it may be another one when this is tried again */
 	return -1;
 }
@@ -472,9 +473,9 @@ int tmpdir_make_for(struct tmpdir *t, uint32_t uid, uint32_t gid, struct err *e)
 		return -1;
 	snprintf(name, sizeof(name), "%" PRIu32, uid);
 	if (mkdirat(t->fd, name, 0700) < 0 && errno != EEXIST)
-		return failed(t, e);
+		return tmpdir_failed(t, e);
 	fd = openat(t->fd, name, OPEN_DIRECTORY);
-	return fd < 0 || fchown(fd, uid, gid) < 0 ? failed(t, e) : 0;
+	return fd < 0 || fchown(fd, uid, gid) < 0 ? tmpdir_failed(t, e) : 0;
 }
 
 void tmpdir_free(struct tmpdir *t)
@@ -484,8 +485,8 @@ void tmpdir_free(struct tmpdir *t)
 	if (!t)
 		return;
 	if (t->fd >= 0)
-		remove_directory(t, instance_of(t), t->fd, until_us);
-	end_cleaner(t, until_us);
+		tmpdir_remove(t, tmpdir_instance_name(t), t->fd, until_us);
+	cleaner_end(t, until_us);
 	mem_cleanup_close(&t->fd);
 	mem_cleanup_close(&t->lock);
 	mem_cleanup_close(&t->place);

@@ -16,7 +16,7 @@
 #define TRIAL_MS 2000
 
 /* The next report that tells an end. 0, or -1: none came. */
-static int await_end(int fd, struct shim_report *report)
+static int trial_await_end(int fd, struct shim_report *report)
 {
 	int64_t until = clock_mono_ms() + TRIAL_MS;
 	struct pollfd wait = { .fd = fd, .events = POLLIN };
@@ -35,13 +35,13 @@ static int await_end(int fd, struct shim_report *report)
 	}
 }
 
-static int judge(int fd, struct confine_trial *t)
+static int trial_read_result(int fd, struct confine_trial *t)
 {
 	struct shim_report report;
 
 	t->stage = SHIM_STAGE_PLAN;
 	t->error = ETIMEDOUT;
-	if (await_end(fd, &report))
+	if (trial_await_end(fd, &report))
 		return -1;
 	if (report.event == SHIM_FAILED) {
 		t->stage = report.value;
@@ -53,7 +53,7 @@ static int judge(int fd, struct confine_trial *t)
 }
 
 /* It is nobody else's child yet, so it is collected here and not by the reaper. */
-static void collect(const struct spawn_result *started)
+static void trial_reap(const struct spawn_result *started)
 {
 	close(started->control_fd);
 	kill(started->shim_pid, SIGKILL);
@@ -62,7 +62,7 @@ static void collect(const struct spawn_result *started)
 }
 
 /* Where a start failed that spawn_start() told of. */
-static int stage_of(const struct err *e)
+static int trial_stage_of_error(const struct err *e)
 {
 	const char *name = json_string_value(json_object_get(e->details, "stage"));
 
@@ -89,12 +89,12 @@ int confine_trial_run(struct shim_plan *plan, int clone_flags, const int *fds, i
 
 	plan->flags |= SHIM_TRIAL;
 	if (spawn_start(&request, &started, &e)) {
-		t->stage = stage_of(&e);
+		t->stage = trial_stage_of_error(&e);
 		t->error = e.sys;
 		err_release(&e);
 		return -1;
 	}
-	result = judge(started.control_fd, t);
-	collect(&started);
+	result = trial_read_result(started.control_fd, t);
+	trial_reap(&started);
 	return result;
 }
