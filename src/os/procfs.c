@@ -67,7 +67,7 @@ int procfs_children(pid_t pid, pid_t *out, int max)
 	return c.count;
 }
 
-static bool is_listed(const pid_t *pids, int count, pid_t pid)
+static bool pids_contain(const pid_t *pids, int count, pid_t pid)
 {
 	for (int i = 0; i < count; i++)
 		if (pids[i] == pid)
@@ -81,7 +81,7 @@ static int add_new_children(pid_t pid, pid_t *out, int count, int max)
 	int kept = count, more = procfs_children(pid, out + count, max - count);
 
 	for (int i = count; i < count + more; i++)
-		if (!is_listed(out, kept, out[i]))
+		if (!pids_contain(out, kept, out[i]))
 			out[kept++] = out[i];
 	return more < 0 ? -1 : kept;
 }
@@ -103,7 +103,7 @@ int procfs_tree(pid_t pid, pid_t *out, int max)
 }
 
 /* The last number in the NSpid line, or 0. */
-static pid_t innermost(pid_t pid)
+static pid_t procfs_innermost_pid(pid_t pid)
 {
 	const char *text, *line, *last;
 
@@ -124,7 +124,7 @@ pid_t procfs_find_inner(pid_t shim, pid_t inner)
 	int count = procfs_children(shim, pids, (int)COUNT_OF(pids));
 
 	for (int i = 0; i < count; i++)
-		if (innermost(pids[i]) == inner)
+		if (procfs_innermost_pid(pids[i]) == inner)
 			return pids[i];
 	return 0;
 }

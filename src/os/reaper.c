@@ -44,7 +44,7 @@ struct reaper {
 	bool childless; /* the last collection found that we have no child at all */
 };
 
-static struct reaper_entry **find_entry(struct reaper *r, pid_t pid)
+static struct reaper_entry **reaper_find_entry(struct reaper *r, pid_t pid)
 {
 	struct reaper_entry **at = &r->slots[(unsigned)pid % REAPER_SLOTS];
 
@@ -53,14 +53,14 @@ static struct reaper_entry **find_entry(struct reaper *r, pid_t pid)
 	return at;
 }
 
-static void collect(struct reaper *r)
+static void reaper_collect(struct reaper *r)
 {
 	int status, count = 0;
 	pid_t pid = 0;
 
 	errno = 0;
 	while (count++ < COLLECT_MAX && (pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		struct reaper_entry **at = find_entry(r, pid), *entry = *at;
+		struct reaper_entry **at = reaper_find_entry(r, pid), *entry = *at;
 
 		if (!entry)
 			continue; /* an orphan, or a start that failed before its exec */
@@ -74,11 +74,11 @@ static void collect(struct reaper *r)
 	r->childless = pid < 0 && errno == ECHILD;
 }
 
-static void on_signal(struct ev_loop *loop, ev_signal *w, int revents)
+static void reaper_on_sigchld(struct ev_loop *loop, ev_signal *w, int revents)
 {
 	(void)loop;
 	(void)revents;
-	collect(w->data);
+	reaper_collect(w->data);
 }
 
 bool reaper_has_orphans(struct reaper *r)
@@ -88,8 +88,8 @@ bool reaper_has_orphans(struct reaper *r)
 	struct procfs_stat st;
 
 	for (int i = 0; i < count; i++)
-		if (!*find_entry(r, pids[i]) && !procfs_stat(pids[i], &st) && st.state != 'Z' &&
-		    st.state != 'X')
+		if (!*reaper_find_entry(r, pids[i]) && !procfs_stat(pids[i], &st) &&
+		    st.state != 'Z' && st.state != 'X')
 			return true;
 	return count < 0 && !r->childless;
 }
@@ -105,7 +105,7 @@ static int kill_orphans(struct reaper *r)
 	if (count < 0)
 		return r->childless ? 0 : -1;
 	for (int i = 0; i < count; i++) {
-		if (*find_entry(r, pids[i]))
+		if (*reaper_find_entry(r, pids[i]))
 			continue;
 		orphans++;
 		kill(pids[i], SIGKILL);
@@ -139,12 +139,12 @@ static void finish_sweeps(struct reaper *r, int left)
 	}
 }
 
-static void on_timer(struct ev_loop *loop, ev_timer *w, int revents)
+static void reaper_on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct reaper *r = w->data;
 
 	(void)revents;
-	collect(r);
+	reaper_collect(r);
 	if (r->sweeps)
 		finish_sweeps(r, kill_orphans(r));
 	if (r->sweeps)
@@ -156,9 +156,9 @@ struct reaper *reaper_new(struct ev_loop *loop)
 	struct reaper *r = mem_zalloc(sizeof(*r));
 
 	r->loop = loop;
-	ev_signal_init(&r->signal, on_signal, SIGCHLD);
+	ev_signal_init(&r->signal, reaper_on_sigchld, SIGCHLD);
 	r->signal.data = r;
-	ev_timer_init(&r->timer, on_timer, 0., 0.);
+	ev_timer_init(&r->timer, reaper_on_timer, 0., 0.);
 	r->timer.data = r;
 	ev_signal_start(loop, &r->signal);
 	ev_unref(loop); /* it alone must not keep the loop running */
@@ -190,7 +190,7 @@ void reaper_free(struct reaper *r)
 
 void reaper_watch(struct reaper *r, pid_t pid, reaper_fn fn, void *ctx)
 {
-	struct reaper_entry **at = find_entry(r, pid);
+	struct reaper_entry **at = reaper_find_entry(r, pid);
 
 	BUG_IF(*at);
 	*at = mem_zalloc(sizeof(**at));
@@ -201,7 +201,7 @@ void reaper_watch(struct reaper *r, pid_t pid, reaper_fn fn, void *ctx)
 
 void reaper_unwatch(struct reaper *r, pid_t pid)
 {
-	struct reaper_entry **at = find_entry(r, pid), *entry = *at;
+	struct reaper_entry **at = reaper_find_entry(r, pid), *entry = *at;
 
 	if (!entry)
 		return;

@@ -21,7 +21,7 @@
 #define INTERRUPT_US 1000
 #define FULL_MS 1000
 
-static bool is_kind(int fd, mode_t kind)
+static bool fd_is_kind(int fd, mode_t kind)
 {
 	struct stat st;
 
@@ -44,15 +44,16 @@ static int fill_gaps(struct err *e)
 
 /* Opening it again gives another description of the same thing. The master end of a terminal is
  * different: it would give a new terminal. */
-static bool is_reopenable(int fd)
+static bool fd_is_reopenable(int fd)
 {
 	unsigned number;
 
-	return is_kind(fd, S_IFIFO) || (is_kind(fd, S_IFCHR) && ioctl(fd, TIOCGPTN, &number) < 0);
+	return fd_is_kind(fd, S_IFIFO) ||
+	       (fd_is_kind(fd, S_IFCHR) && ioctl(fd, TIOCGPTN, &number) < 0);
 }
 
 /* A description of our own for a pipe or device, or -1. */
-static int reopen(int fd, int access_mode)
+static int fd_reopen(int fd, int access_mode)
 {
 	char path[40];
 
@@ -60,20 +61,20 @@ static int reopen(int fd, int access_mode)
 	return open(path, access_mode | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
 }
 
-static int take_end(struct stdio_end *end, int fd, int access_mode, struct err *e)
+static int stdio_take_end(struct stdio_end *end, int fd, int access_mode, struct err *e)
 {
 	int own = -1;
 
 	end->restore_flags = -1;
-	end->is_socket = is_kind(fd, S_IFSOCK);
-	if (is_reopenable(fd))
-		own = reopen(fd, access_mode);
+	end->is_socket = fd_is_kind(fd, S_IFSOCK);
+	if (fd_is_reopenable(fd))
+		own = fd_reopen(fd, access_mode);
 	if (own < 0) {
 		own = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
 		if (own < 0)
 			return err_sys(e, ERR_INTERNAL_ERROR, errno,
 				       "cannot duplicate descriptor %d", fd);
-		if (!end->is_socket && !is_kind(fd, S_IFREG)) {
+		if (!end->is_socket && !fd_is_kind(fd, S_IFREG)) {
 			end->restore_flags = fcntl(own, F_GETFL);
 			fcntl(own, F_SETFL, end->restore_flags | O_NONBLOCK);
 		}
@@ -91,7 +92,7 @@ static struct {
 	int64_t until_ms; /* shared: full until then, for all we know */
 } errors = { .end = { .fd = -1, .restore_flags = -1 } };
 
-static void on_interrupt(int number)
+static void on_sigalrm(int number)
 {
 	(void)number;
 }
@@ -132,23 +133,23 @@ static void unblock_interrupts(void)
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
-static void take_interrupts(void)
+static void install_interrupt_handler(void)
 {
-	const struct sigaction action = { .sa_handler = on_interrupt }; /* no SA_RESTART */
+	const struct sigaction action = { .sa_handler = on_sigalrm }; /* no SA_RESTART */
 
 	sigaction(SIGALRM, &action, NULL);
 	unblock_interrupts();
 }
 
-static void take_stderr(void)
+static void stdio_take_stderr(void)
 {
-	int own = is_reopenable(STDERR_FILENO) ? reopen(STDERR_FILENO, O_WRONLY) : -1;
+	int own = fd_is_reopenable(STDERR_FILENO) ? fd_reopen(STDERR_FILENO, O_WRONLY) : -1;
 
 	errors.end.fd = own < 0 ? STDERR_FILENO : own;
-	errors.end.is_socket = is_kind(STDERR_FILENO, S_IFSOCK);
-	errors.is_shared = own < 0 && !errors.end.is_socket && !is_kind(STDERR_FILENO, S_IFREG);
+	errors.end.is_socket = fd_is_kind(STDERR_FILENO, S_IFSOCK);
+	errors.is_shared = own < 0 && !errors.end.is_socket && !fd_is_kind(STDERR_FILENO, S_IFREG);
 	if (errors.is_shared)
-		take_interrupts();
+		install_interrupt_handler();
 	log_write_with(write_error_line);
 }
 
@@ -182,10 +183,10 @@ int stdio_take(struct stdio *s, struct err *e)
 	if (fcntl(STDIN_FILENO, F_GETFD) < 0 || fcntl(STDOUT_FILENO, F_GETFD) < 0)
 		return err_set(e, ERR_INTERNAL_ERROR,
 			       "stdin or stdout is closed: the protocol needs both");
-	if (stdio_guard(e) || take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
-	    take_end(&s->out, STDOUT_FILENO, O_WRONLY, e))
+	if (stdio_guard(e) || stdio_take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
+	    stdio_take_end(&s->out, STDOUT_FILENO, O_WRONLY, e))
 		return -1;
-	take_stderr();
+	stdio_take_stderr();
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
@@ -194,7 +195,7 @@ int stdio_take(struct stdio *s, struct err *e)
 	return 0;
 }
 
-static void release_end(struct stdio_end *end)
+static void stdio_release_end(struct stdio_end *end)
 {
 	if (end->fd < 0)
 		return;
@@ -207,8 +208,8 @@ static void release_end(struct stdio_end *end)
 void stdio_release(struct stdio *s)
 {
 	/* Against the order of taking: when both share a description, the flags of before both. */
-	release_end(&s->out);
-	release_end(&s->in);
+	stdio_release_end(&s->out);
+	stdio_release_end(&s->in);
 }
 
 ssize_t stdio_read(const struct stdio_end *end, void *bytes, size_t len)
@@ -234,7 +235,7 @@ ssize_t stdio_write(const struct stdio_end *end, const void *bytes, size_t len)
 }
 
 /* Which of the conditions that poll(2) tells unasked, and of @events, hold now? */
-static int conditions(int fd, short events)
+static int fd_poll_conditions(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
 
@@ -243,18 +244,18 @@ static int conditions(int fd, short events)
 
 bool stdio_hung_up(const struct stdio_end *in)
 {
-	return is_kind(in->fd, S_IFREG) ||
-	       conditions(in->fd, POLLRDHUP) & (POLLHUP | POLLRDHUP | POLLERR);
+	return fd_is_kind(in->fd, S_IFREG) ||
+	       fd_poll_conditions(in->fd, POLLRDHUP) & (POLLHUP | POLLRDHUP | POLLERR);
 }
 
 bool stdio_abandoned(const struct stdio_end *out)
 {
-	return conditions(out->fd, 0) & (POLLHUP | POLLERR);
+	return fd_poll_conditions(out->fd, 0) & (POLLHUP | POLLERR);
 }
 
 size_t stdio_unread(const struct stdio_end *out)
 {
-	unsigned long request = is_kind(out->fd, S_IFIFO) ? FIONREAD : TIOCOUTQ;
+	unsigned long request = fd_is_kind(out->fd, S_IFIFO) ? FIONREAD : TIOCOUTQ;
 	int count = 0;
 
 	if (out->is_socket)

@@ -28,7 +28,7 @@ struct kernel_sigaction {
 	uint64_t mask;
 };
 
-static int failed(struct spawn_child *c, enum shim_stage stage)
+static int spawn_child_failed(struct spawn_child *c, enum shim_stage stage)
 {
 	c->error = errno;
 	c->stage = (int)stage;
@@ -86,7 +86,7 @@ int spawn_child_run(void *child)
 
 	reset_ignored(c->ignored);
 	if (c->user_ns && keep_capabilities() < 0)
-		return failed(c, SHIM_STAGE_USER_NS);
+		return spawn_child_failed(c, SHIM_STAGE_USER_NS);
 	/* The array is the server's memory, but nobody else looks at it while we run. */
 	for (int i = 0; i < c->fd_count && fine; i++) {
 		c->fds[i] = above_targets(c->fds[i]);
@@ -95,7 +95,7 @@ int spawn_child_run(void *child)
 	for (int i = 0; i < c->fd_count && fine; i++)
 		fine = syscall(SYS_dup3, c->fds[i], i, 0) >= 0;
 	if (!fine)
-		return failed(c, SHIM_STAGE_DESCRIPTORS);
+		return spawn_child_failed(c, SHIM_STAGE_DESCRIPTORS);
 	syscall(SYS_execveat, shim, "", c->argv, c->envp, AT_EMPTY_PATH);
-	return failed(c, SHIM_STAGE_SHIM_EXEC);
+	return spawn_child_failed(c, SHIM_STAGE_SHIM_EXEC);
 }

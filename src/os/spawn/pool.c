@@ -153,7 +153,7 @@ static void pool_forget_hidden(struct pool *s)
 }
 
 /* The next entry of @plan from *@at on that hides something, or NULL. */
-static const struct shim_mount *next_hidden(const struct shim_plan *plan, size_t *at)
+static const struct shim_mount *pool_next_hidden(const struct shim_plan *plan, size_t *at)
 {
 	const uint8_t *entries = plan->tail + (size_t)plan->filter_len * 8;
 
@@ -175,7 +175,7 @@ static void pool_note_hidden(struct pool *s)
 	size_t at = 0;
 
 	pool_forget_hidden(s);
-	while ((entry = next_hidden(s->plan, &at))) {
+	while ((entry = pool_next_hidden(s->plan, &at))) {
 		struct found f = { .fd = open(entry->path, O_PATH | O_NOFOLLOW | O_CLOEXEC) };
 
 		if (f.fd >= 0 && !fstat(f.fd, &st))
@@ -190,7 +190,7 @@ static void pool_note_hidden(struct pool *s)
  * all the same, by a link, which the time of its last change tells. A directory cannot: only a
  * rename brings it back, and that brings the cover too.
  */
-static bool is_still(const char *path, const struct found *f)
+static bool hidden_is_unchanged(const char *path, const struct found *f)
 {
 	struct stat now, then;
 	bool there = !lstat(path, &now);
@@ -208,13 +208,14 @@ static bool pool_hidden_changed(const struct pool *s)
 	const struct shim_mount *entry;
 	size_t at = 0, count = 0;
 
-	while ((entry = next_hidden(s->plan, &at)))
-		if (count >= s->hidden_count || !is_still(entry->path, &s->hidden[count++]))
+	while ((entry = pool_next_hidden(s->plan, &at)))
+		if (count >= s->hidden_count ||
+		    !hidden_is_unchanged(entry->path, &s->hidden[count++]))
 			return true;
 	return false;
 }
 
-static size_t tail_of(const struct shim_plan *plan)
+static size_t pool_tail_of_plan(const struct shim_plan *plan)
 {
 	return (size_t)plan->filter_len * 8 + plan->mounts_size;
 }
@@ -253,7 +254,7 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->plan->landlock_fd = s->plan->group_fd = s->plan->forks_fd = -1;
 	s->plan->filter_len = plan->filter_len;
 	s->plan->mounts_size = plan->mounts_size;
-	s->made_of = tail_of(plan);
+	s->made_of = pool_tail_of_plan(plan);
 	memcpy(s->plan->tail, plan->tail, s->made_of);
 	s->clone_flags = request->clone_flags;
 }
@@ -347,7 +348,7 @@ union rights {
 };
 
 /* Append @texts with their NULs; false when they do not fit. */
-static bool add_texts(struct shim_plan *plan, size_t *len, char *const *texts, uint32_t *count)
+static bool pool_add_texts(struct shim_plan *plan, size_t *len, char *const *texts, uint32_t *count)
 {
 	for (*count = 0; texts[*count]; ++*count) {
 		size_t size = strlen(texts[*count]) + 1;
@@ -384,8 +385,8 @@ static size_t pool_write_second(struct shim_plan *plan, const struct spawn_reque
 	len += path_len + 1;
 	memcpy((char *)plan + len, cwd, cwd_len + 1);
 	len += cwd_len + 1;
-	return add_texts(plan, &len, request->argv, &plan->argc) &&
-			       add_texts(plan, &len, request->envp, &plan->envc)
+	return pool_add_texts(plan, &len, request->argv, &plan->argc) &&
+			       pool_add_texts(plan, &len, request->envp, &plan->envc)
 		       ? len
 		       : 0;
 }

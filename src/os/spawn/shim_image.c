@@ -32,7 +32,7 @@ extern const char shim_image_end[] __attribute__((visibility("hidden")));
 
 static int image_fd = -1;
 
-static int write_all(int fd, const char *bytes, size_t len)
+static int shim_image_write(int fd, const char *bytes, size_t len)
 {
 	while (len) {
 		ssize_t n = write(fd, bytes, len);
@@ -48,7 +48,7 @@ static int write_all(int fd, const char *bytes, size_t len)
 }
 
 /* A memory file with the image, reopened read-only: a file open for writing cannot be executed. */
-static int open_memory(void)
+static int shim_image_open_memfd(void)
 {
 	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;
 	AUTO_CLOSE int fd = memfd_create("procpen-shim", flags | MFD_EXEC);
@@ -57,7 +57,7 @@ static int open_memory(void)
 	if (fd < 0 && errno == EINVAL)
 		fd = memfd_create("procpen-shim", flags);
 	if (fd < 0 || fchmod(fd, 0500) < 0 ||
-	    write_all(fd, shim_image_start, (size_t)(shim_image_end - shim_image_start)) ||
+	    shim_image_write(fd, shim_image_start, (size_t)(shim_image_end - shim_image_start)) ||
 	    fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) < 0)
 		return -1;
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
@@ -65,7 +65,7 @@ static int open_memory(void)
 }
 
 /* <bin>/../libexec/procpen-shim, or procpen-shim beside the program (an uninstalled build). */
-static int open_file(void)
+static int shim_image_open_file(void)
 {
 	char self[PATH_MAX - 64], path[PATH_MAX];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
@@ -94,10 +94,10 @@ int shim_image_fd(struct err *e)
 
 	if (image_fd >= 0)
 		return image_fd;
-	image_fd = open_memory();
+	image_fd = shim_image_open_memfd();
 	sys = errno;
 	if (image_fd < 0)
-		image_fd = open_file();
+		image_fd = shim_image_open_file();
 	if (image_fd >= 0)
 		return image_fd;
 	err_sys(e, ERR_SPAWN_FAILED, sys, "cannot make the shim's program executable");

@@ -43,7 +43,7 @@ const char *spawn_stage_name(int stage)
 }
 
 /* The one thing to do about @sys, by kind; NULL leaves the type's default. */
-static const char *hint_for(int stage, int sys)
+static const char *spawn_hint_for(int stage, int sys)
 {
 	if (sys == E2BIG)
 		return "command, arguments and environment together are too big, or one of them "
@@ -69,7 +69,7 @@ int spawn_failed(int stage, int sys, const char *path, struct err *e)
 {
 	bool layer = stage == SHIM_STAGE_NO_NEW_PRIVS || stage == SHIM_STAGE_SECCOMP ||
 		     stage > SHIM_STAGE_EXEC;
-	const char *hint = hint_for(stage, sys);
+	const char *hint = spawn_hint_for(stage, sys);
 
 	err_sys(e, layer ? ERR_SANDBOX_UNAVAILABLE : ERR_SPAWN_FAILED, sys,
 		"%s was not started: %s failed", path, spawn_stage_name(stage));
@@ -81,7 +81,7 @@ int spawn_failed(int stage, int sys, const char *path, struct err *e)
 }
 
 /* Add what is the command's own to the plan; bytes of the message, 0: a path is too long. */
-static size_t complete_plan(const struct spawn_request *request)
+static size_t spawn_complete_plan(const struct spawn_request *request)
 {
 	struct shim_plan *plan = request->plan;
 	const char *cwd = request->cwd ? request->cwd : "";
@@ -100,9 +100,9 @@ static size_t complete_plan(const struct spawn_request *request)
 }
 
 /* Queue the plan before the shim exists: it then never waits for it. */
-static int send_plan(int fd, const struct spawn_request *request, struct err *e)
+static int spawn_send_plan(int fd, const struct spawn_request *request, struct err *e)
 {
-	size_t len = complete_plan(request);
+	size_t len = spawn_complete_plan(request);
 
 	if (!len)
 		return spawn_failed(SHIM_STAGE_EXEC, ENAMETOOLONG, request->path, e);
@@ -137,7 +137,7 @@ static uint64_t ignored_signals(void)
  * suspended until its exec or exit. Signals are blocked around it: a handler of
  * ours must not run in a child that shares our memory.
  */
-static pid_t clone_child(struct spawn_child *child, int namespaces)
+static pid_t spawn_clone_child(struct spawn_child *child, int namespaces)
 {
 	static char *stack;
 	sigset_t all, before;
@@ -189,10 +189,10 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 	ours = pair[0];
 	theirs = pair[1];
 	fcntl(ours, F_SETFL, O_NONBLOCK);
-	if (send_plan(ours, request, e))
+	if (spawn_send_plan(ours, request, e))
 		return -1;
 	child.fds[SHIM_FD_CONTROL] = theirs;
-	result->shim_pid = clone_child(&child, request->clone_flags);
+	result->shim_pid = spawn_clone_child(&child, request->clone_flags);
 	result->refused = result->shim_pid < 0 && request->clone_flags && errno != EAGAIN;
 	if (result->shim_pid < 0)
 		return spawn_failed(SHIM_STAGE_FORK, errno, request->path, e);
