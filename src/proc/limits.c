@@ -21,7 +21,7 @@ static const struct shim_rlimit *find_rlimit(const struct confine_request *reque
 	return NULL;
 }
 
-static enum limits_holder holder(int64_t limit, bool watched, bool rlimited)
+static enum limits_holder limit_holder(int64_t limit, bool watched, bool rlimited)
 {
 	if (!limit)
 		return LIMITS_NOBODY;
@@ -30,7 +30,7 @@ static enum limits_holder holder(int64_t limit, bool watched, bool rlimited)
 	return rlimited ? LIMITS_RLIMIT : LIMITS_GROUP;
 }
 
-static int64_t bounded(uint64_t value)
+static int64_t rlimit_or_none(uint64_t value)
 {
 	return value > INT64_MAX ? -1 : (int64_t)value; /* RLIM_INFINITY is no limit */
 }
@@ -45,18 +45,18 @@ void limits_init(struct limits *l, const struct confine_request *request,
 		.memory_bytes = request->memory_bytes,
 		.cpu_permille = request->cpu_permille,
 		.tasks = request->tasks,
-		.cpu_seconds = cpu ? bounded(cpu->hard) : -1,
+		.cpu_seconds = cpu ? rlimit_or_none(cpu->hard) : -1,
 		.cpu_at_once = cpu && cpu->soft == 0,
-		.file_bytes = file ? bounded(file->soft) : -1,
-		.memory = holder(request->memory_bytes, run->watched_memory, false),
-		.cpu = holder(request->cpu_permille, run->watched_cpu, false),
-		.processes = holder(request->tasks, run->watched_tasks, run->rlimited_tasks),
+		.file_bytes = file ? rlimit_or_none(file->soft) : -1,
+		.memory = limit_holder(request->memory_bytes, run->watched_memory, false),
+		.cpu = limit_holder(request->cpu_permille, run->watched_cpu, false),
+		.processes = limit_holder(request->tasks, run->watched_tasks, run->rlimited_tasks),
 		.struck = PROC_REASON_RUNNING,
 		.seen = -1,
 	};
 }
 
-static void strike(struct limits *l, enum proc_reason reason, int64_t seen)
+static void limits_strike(struct limits *l, enum proc_reason reason, int64_t seen)
 {
 	if (l->struck != PROC_REASON_RUNNING)
 		return;
@@ -67,9 +67,9 @@ static void strike(struct limits *l, enum proc_reason reason, int64_t seen)
 void limits_reported(struct limits *l, const struct shim_report *report)
 {
 	if (report->value == SHIM_LIMIT_TASKS)
-		strike(l, PROC_REASON_PROCESS_LIMIT, report->live);
+		limits_strike(l, PROC_REASON_PROCESS_LIMIT, report->live);
 	else
-		strike(l, PROC_REASON_MEMORY_LIMIT, (int64_t)report->memory_peak_bytes);
+		limits_strike(l, PROC_REASON_MEMORY_LIMIT, (int64_t)report->memory_peak_bytes);
 	l->ending = true;
 }
 
@@ -88,7 +88,7 @@ bool limits_look(struct limits *l, struct cgroup *group)
 	if (kills <= 0)
 		return false;
 	l->oom_kills = kills;
-	strike(l, PROC_REASON_MEMORY_LIMIT, -1);
+	limits_strike(l, PROC_REASON_MEMORY_LIMIT, -1);
 	return true;
 }
 
@@ -138,7 +138,7 @@ void limits_group_usage(struct limits *l, const struct cgroup *group, struct usa
 }
 
 /* Version 1 tells of trouble first and counts the kill a moment later. */
-static void look(struct limits_watch *w, struct ev_loop *loop)
+static void limits_watch_check(struct limits_watch *w, struct ev_loop *loop)
 {
 	if (limits_look(w->limits, w->group)) {
 		loop_timer_stop(loop, &w->again);
@@ -149,13 +149,13 @@ static void look(struct limits_watch *w, struct ev_loop *loop)
 	}
 }
 
-static void on_again(struct ev_loop *loop, ev_timer *timer, int revents)
+static void limits_on_retry(struct ev_loop *loop, ev_timer *timer, int revents)
 {
 	(void)revents;
-	look(timer->data, loop);
+	limits_watch_check(timer->data, loop);
 }
 
-static void on_oom(struct ev_loop *loop, ev_io *io, int revents)
+static void limits_on_oom(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct limits_watch *w = io->data;
 
@@ -163,7 +163,7 @@ static void on_oom(struct ev_loop *loop, ev_io *io, int revents)
 	if (revents & EV_ERROR) /* it cannot be watched: the counter is still read at the end */
 		loop_close(loop, io);
 	else
-		look(w, loop);
+		limits_watch_check(w, loop);
 }
 
 /* A descriptor of our own: what the group closes by itself the loop would not forget. */
@@ -174,8 +174,8 @@ void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct lim
 
 	if (fd >= 0)
 		fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-	ev_io_init(&w->oom, on_oom, fd, EV_READ);
-	ev_timer_init(&w->again, on_again, 0., 0.);
+	ev_io_init(&w->oom, limits_on_oom, fd, EV_READ);
+	ev_timer_init(&w->again, limits_on_retry, 0., 0.);
 	w->oom.data = w->again.data = w;
 	w->looks = 0;
 	w->limits = l;

@@ -39,7 +39,7 @@ void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t 
 }
 
 /* Where byte @offset lies in the spool, and how many bytes follow it there without a break. */
-static uint64_t position(const struct output *o, uint64_t offset, uint64_t *contiguous)
+static uint64_t spool_position(const struct output *o, uint64_t offset, uint64_t *contiguous)
 {
 	uint64_t in_tail;
 
@@ -53,7 +53,7 @@ static uint64_t position(const struct output *o, uint64_t offset, uint64_t *cont
 }
 
 /* The first byte of the tail that is kept. */
-static uint64_t tail_start(const struct output *o)
+static uint64_t output_tail_start(const struct output *o)
 {
 	uint64_t start = o->head_max;
 
@@ -63,12 +63,12 @@ static uint64_t tail_start(const struct output *o)
 }
 
 /* Whether @len bytes could be written where @offset belongs. */
-static bool store(struct output *o, uint64_t offset, const char *bytes, size_t len)
+static bool spool_store(struct output *o, uint64_t offset, const char *bytes, size_t len)
 {
 	uint64_t contiguous;
 
 	while (len) {
-		uint64_t at = position(o, offset, &contiguous);
+		uint64_t at = spool_position(o, offset, &contiguous);
 		size_t part = len < contiguous ? len : (size_t)contiguous;
 		ssize_t n = pwrite(o->spool->fd, bytes, part, (off_t)at);
 
@@ -87,14 +87,15 @@ static bool store(struct output *o, uint64_t offset, const char *bytes, size_t l
  * more bytes. Then they are still read off the pipe, so that the command is
  * not stopped by our lack of space, and the hole begins where it happened.
  */
-static ssize_t fill_by_copy(struct output *o, int pipe_fd, size_t max)
+static ssize_t output_fill_by_copy(struct output *o, int pipe_fd, size_t max)
 {
 	static char bytes[16 * 1024];
 	ssize_t n = read(pipe_fd, bytes, max < sizeof(bytes) ? max : sizeof(bytes));
 
 	if (n <= 0)
 		return n;
-	if (!o->dropped && spool_open(o->spool) >= 0 && store(o, o->total, bytes, (size_t)n)) {
+	if (!o->dropped && spool_open(o->spool) >= 0 &&
+	    spool_store(o, o->total, bytes, (size_t)n)) {
 		o->total += (uint64_t)n;
 		return n;
 	}
@@ -108,11 +109,11 @@ static ssize_t fill_by_copy(struct output *o, int pipe_fd, size_t max)
 ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 {
 	uint64_t contiguous;
-	loff_t at = (loff_t)position(o, o->total, &contiguous);
+	loff_t at = (loff_t)spool_position(o, o->total, &contiguous);
 	ssize_t n;
 
 	if (o->dropped || o->spool->fd < 0)
-		return fill_by_copy(o, pipe_fd, max);
+		return output_fill_by_copy(o, pipe_fd, max);
 	do
 		n = splice(pipe_fd, NULL, o->spool->fd, &at,
 			   max < contiguous ? max : (size_t)contiguous,
@@ -121,7 +122,7 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 	if (n > 0)
 		o->total += (uint64_t)n;
 	else if (n < 0 && errno != EAGAIN)
-		return fill_by_copy(o, pipe_fd, max);
+		return output_fill_by_copy(o, pipe_fd, max);
 	return n;
 }
 
@@ -131,7 +132,7 @@ uint64_t output_kept(const struct output *o)
 		return 0;
 	if (o->total <= o->head_max)
 		return o->total;
-	return o->head_max + (o->total - tail_start(o));
+	return o->head_max + (o->total - output_tail_start(o));
 }
 
 void output_freeze(struct output *o)
@@ -156,7 +157,7 @@ void output_drop(struct output *o)
 bool output_evicted(const struct output *o, uint64_t *from, uint64_t *to)
 {
 	*from = o->total < o->head_max ? o->total : o->head_max;
-	*to = o->total < o->head_max ? o->total : tail_start(o);
+	*to = o->total < o->head_max ? o->total : output_tail_start(o);
 	if (o->dropped) {
 		*from = 0;
 		*to = o->total;
@@ -180,7 +181,7 @@ ssize_t output_read(const struct output *o, uint64_t *offset, void *bytes, size_
 	if (len > end - *offset)
 		len = (size_t)(end - *offset);
 	while (done < len) {
-		uint64_t at = position(o, *offset + done, &contiguous);
+		uint64_t at = spool_position(o, *offset + done, &contiguous);
 		size_t want = len - done < contiguous ? len - done : (size_t)contiguous;
 		ssize_t n = pread(o->spool->fd, (char *)bytes + done, want, (off_t)at);
 

@@ -14,7 +14,7 @@
 
 #define LAST_LOOK 64 /* processes */
 
-static void notify(struct proc *p, unsigned events)
+static void proc_notify(struct proc *p, unsigned events)
 {
 	p->env->on_event(p->env->ctx, p, events);
 }
@@ -41,14 +41,14 @@ static enum proc_reason reason_of_status(const struct proc *p)
 }
 
 /* Was an end that came by itself what a signal of ours had asked for? */
-static bool was_asked(const struct proc *p)
+static bool proc_end_was_requested(const struct proc *p)
 {
 	return p->ended_mono_ms < p->asked_until_ms ||
 	       (p->exited && WIFSIGNALED(p->wait_status) &&
 		WTERMSIG(p->wait_status) == p->signal_sent);
 }
 
-static void decide_killed(struct proc *p)
+static void proc_set_killed(struct proc *p)
 {
 	p->reason = p->kill_reason;
 	p->state = p->reason == PROC_REASON_TIMEOUT ? PROC_STATE_TIMED_OUT : PROC_STATE_KILLED;
@@ -59,16 +59,16 @@ static void decide_killed(struct proc *p)
  * wait status says. A command that exited by itself while our SIGKILL was under
  * way has exited, unless a limit had struck before: what it made of that is no result.
  */
-static void decide_state(struct proc *p)
+static void proc_decide_state(struct proc *p)
 {
 	bool by_signal = p->exited && WIFSIGNALED(p->wait_status);
 
 	if (p->kill_reason != PROC_REASON_RUNNING &&
 	    (!p->exited || by_signal || p->kill_reason == p->limits.struck)) {
-		decide_killed(p);
-	} else if (was_asked(p)) {
+		proc_set_killed(p);
+	} else if (proc_end_was_requested(p)) {
 		p->kill_reason = PROC_REASON_KILLED_BY_REQUEST;
-		decide_killed(p);
+		proc_set_killed(p);
 	} else if (!p->exited || by_signal) {
 		p->state = PROC_STATE_KILLED;
 		p->reason = by_signal ? reason_of_status(p) : PROC_REASON_SUPERVISOR_LOST;
@@ -78,7 +78,7 @@ static void decide_state(struct proc *p)
 	}
 }
 
-static void note_end(struct proc *p)
+static void proc_note_end(struct proc *p)
 {
 	if (p->ended_mono_ms)
 		return;
@@ -87,48 +87,48 @@ static void note_end(struct proc *p)
 	p->pid = 0;
 }
 
-static void settle(struct proc *p)
+static void proc_settle(struct proc *p)
 {
 	if (p->phase == PROC_SETTLED)
 		return;
 	loop_timer_stop(p->env->loop, &p->live->timeout);
 	loop_timer_stop(p->env->loop, &p->live->drain);
-	note_end(p);
-	decide_state(p);
+	proc_note_end(p);
+	proc_decide_state(p);
 	p->phase = PROC_SETTLED;
-	notify(p, PROC_EVENT_SETTLED);
+	proc_notify(p, PROC_EVENT_SETTLED);
 }
 
-static bool drain_pumps(struct proc *p)
+static bool proc_drain_pumps(struct proc *p)
 {
 	bool out_ended = pump_drain(&p->live->out), err_ended = pump_drain(&p->live->err);
 
 	return out_ended && err_ended;
 }
 
-static void on_pump_data(void *ctx, struct pump *pump)
+static void proc_on_pump_data(void *ctx, struct pump *pump)
 {
 	struct proc *p = ctx;
 
 	(void)pump;
-	notify(p, PROC_EVENT_OUTPUT);
+	proc_notify(p, PROC_EVENT_OUTPUT);
 	if (p->phase == PROC_DRAINING && !proc_output_open(p))
-		settle(p);
+		proc_settle(p);
 }
 
-static void on_drain_over(struct ev_loop *loop, ev_timer *w, int revents)
+static void proc_on_drain_over(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct proc *p = w->data;
 
 	(void)loop;
 	(void)revents;
-	drain_pumps(p);
-	settle(p);
+	proc_drain_pumps(p);
+	proc_settle(p);
 }
 
 /* ---- what the shim tells ---- */
 
-static void take_usage(struct proc *p, const struct shim_report *report)
+static void proc_take_usage(struct proc *p, const struct shim_report *report)
 {
 	int64_t peak = (int64_t)report->maxrss_kib * 1024;
 
@@ -151,65 +151,65 @@ void proc_on_limit(void *ctx)
 }
 
 /* In a PID namespace the shim knows another number than we do. */
-static pid_t outer_pid(const struct proc *p, pid_t pid)
+static pid_t proc_outer_pid(const struct proc *p, pid_t pid)
 {
 	if (!(p->applied.layers & 1u << CONFINE_PID_NS))
 		return pid;
 	return procfs_find_inner(p->live->tree.shim_pid, pid);
 }
 
-static void on_started(struct proc *p, pid_t pid)
+static void proc_on_started(struct proc *p, pid_t pid)
 {
-	p->pid = outer_pid(p, pid);
+	p->pid = proc_outer_pid(p, pid);
 	if (p->phase == PROC_STARTING)
 		p->phase = PROC_RUNNING;
-	notify(p, PROC_EVENT_STARTED);
+	proc_notify(p, PROC_EVENT_STARTED);
 }
 
-static bool has_deadline(const struct proc *p)
+static bool proc_has_deadline(const struct proc *p)
 {
 	return ev_is_active(&p->live->deadline);
 }
 
 /* Has the command got a signal with a deadline that is still to come? */
-static bool is_being_asked(const struct proc *p)
+static bool proc_has_pending_signal(const struct proc *p)
 {
-	return p->asked_until_ms == INT64_MAX && has_deadline(p);
+	return p->asked_until_ms == INT64_MAX && proc_has_deadline(p);
 }
 
 /* From now on an exit of the command is not its own doing: with a deadline until that is over. */
-static void note_signal(struct proc *p, int signal)
+static void proc_note_signal(struct proc *p, int signal)
 {
 	p->signal_sent = signal;
-	if (has_deadline(p))
+	if (proc_has_deadline(p))
 		p->asked_until_ms = INT64_MAX;
 	else if (is_ending_signal(signal) && p->asked_until_ms != INT64_MAX)
 		p->asked_until_ms = clock_mono_ms() + PROC_LIVES_ON_MS;
 }
 
 /* Who may not be signalled may not be killed either: no deadline then. */
-static void on_signaled(struct proc *p, const struct shim_report *report)
+static void proc_on_signaled(struct proc *p, const struct shim_report *report)
 {
 	p->signal_tried = report->value;
 	p->signal_error = report->error;
 	if (!p->exited && report->error)
 		loop_timer_stop(p->env->loop, &p->live->deadline);
 	else if (!p->exited)
-		note_signal(p, report->value);
-	notify(p, PROC_EVENT_SIGNALED);
+		proc_note_signal(p, report->value);
+	proc_notify(p, PROC_EVENT_SIGNALED);
 }
 
-static void on_exited(struct proc *p, const struct shim_report *report)
+static void proc_on_exited(struct proc *p, const struct shim_report *report)
 {
 	if (limits_look(&p->limits, p->live->confine.cgroup))
 		proc_on_limit(p); /* the watch may not have told yet */
 	p->exited = true;
 	p->wait_status = report->value;
 	p->leftover = report->live;
-	take_usage(p, report);
-	note_end(p);
+	proc_take_usage(p, report);
+	proc_note_end(p);
 	if (p->phase != PROC_KILLING)
-		p->phase = is_being_asked(p) ? PROC_ENDING : PROC_DRAINING;
+		p->phase = proc_has_pending_signal(p) ? PROC_ENDING : PROC_DRAINING;
 	if (p->phase != PROC_ENDING)
 		loop_timer_stop(p->env->loop, &p->live->timeout);
 	if (report->empty)
@@ -217,34 +217,34 @@ static void on_exited(struct proc *p, const struct shim_report *report)
 	if (p->phase == PROC_DRAINING)
 		loop_timer_start(p->env->loop, &p->live->drain, p->env->drain_ms);
 	/* What the command wrote before its exit is in the pipes by now. */
-	if (drain_pumps(p) && p->phase == PROC_DRAINING)
-		settle(p);
+	if (proc_drain_pumps(p) && p->phase == PROC_DRAINING)
+		proc_settle(p);
 }
 
-static void on_report(void *ctx, const struct shim_report *report)
+static void proc_on_report(void *ctx, const struct shim_report *report)
 {
 	struct proc *p = ctx;
 
 	switch (report->event) {
 	case SHIM_STARTED:
-		on_started(p, report->value);
+		proc_on_started(p, report->value);
 		break;
 	case SHIM_FAILED:
 		p->failure = mem_zalloc(sizeof(*p->failure));
 		spawn_failed(report->value, report->error, p->live->path, p->failure);
 		break;
 	case SHIM_EXITED:
-		on_exited(p, report);
+		proc_on_exited(p, report);
 		break;
 	case SHIM_SIGNALED:
-		on_signaled(p, report);
+		proc_on_signaled(p, report);
 		break;
 	case SHIM_LIMITED:
 		limits_reported(&p->limits, report);
 		proc_on_limit(p);
 		break;
 	case SHIM_EMPTY:
-		take_usage(p, report);
+		proc_take_usage(p, report);
 		p->killed_rest = report->live;
 		p->leftover_unknown = p->usage_partial = report->uncounted;
 		if (p->phase == PROC_DRAINING)
@@ -256,7 +256,7 @@ static void on_report(void *ctx, const struct shim_report *report)
 }
 
 /* The command's filter tells of refused calls from now on. */
-static void on_listener(void *ctx, int fd)
+static void proc_on_listener(void *ctx, int fd)
 {
 	struct proc *p = ctx;
 
@@ -267,7 +267,7 @@ static void on_listener(void *ctx, int fd)
 }
 
 /* Nothing of the run is left to be watched. */
-static void release_live(struct proc *p)
+static void proc_release_live(struct proc *p)
 {
 	struct proc_live *live = p->live;
 
@@ -289,7 +289,7 @@ static void release_live(struct proc *p)
 }
 
 /* The shim was to tell who was left and what was used, and did not live to do it. */
-static void note_loss(struct proc *p)
+static void proc_note_loss(struct proc *p)
 {
 	if (!p->live->tree.lost)
 		return;
@@ -299,7 +299,7 @@ static void note_loss(struct proc *p)
 }
 
 /* SIGKILL was sent: has it met anybody? The command counts when it lived at that moment. */
-static bool was_forced(const struct proc *p)
+static bool proc_kill_hit_anything(const struct proc *p)
 {
 	bool command = p->kill_reason != PROC_REASON_RUNNING && p->exited &&
 		       WIFSIGNALED(p->wait_status) && WTERMSIG(p->wait_status) == SIGKILL;
@@ -307,32 +307,32 @@ static bool was_forced(const struct proc *p)
 	return command || p->killed_rest || p->survivors || p->leftover_unknown;
 }
 
-static void on_tree_empty(void *ctx)
+static void proc_on_tree_empty(void *ctx)
 {
 	struct proc *p = ctx;
 
 	p->pid = 0;
 	if (p->failure) {
-		notify(p, PROC_EVENT_FAILED); /* frees p */
+		proc_notify(p, PROC_EVENT_FAILED); /* frees p */
 		return;
 	}
 	/* All writers are dead: what is in the pipes is all there will be. */
-	drain_pumps(p);
+	proc_drain_pumps(p);
 	p->tree_alive = false;
 	p->survivors = p->live->tree.survivors;
 	p->supervisor_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
 	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
-	note_loss(p);
+	proc_note_loss(p);
 	p->usage.alive = (int)p->survivors;
-	p->forced = p->forced && was_forced(p);
+	p->forced = p->forced && proc_kill_hit_anything(p);
 	loop_timer_stop(p->env->loop, &p->live->deadline);
-	settle(p);
+	proc_settle(p);
 	if (!p->survivors)
-		release_live(p);
-	notify(p, PROC_EVENT_EMPTY); /* may free p */
+		proc_release_live(p);
+	proc_notify(p, PROC_EVENT_EMPTY); /* may free p */
 }
 
-static void kill_group(void *ctx)
+static void proc_kill_group(void *ctx)
 {
 	struct proc *p = ctx;
 	struct usage seen = p->usage;
@@ -346,7 +346,7 @@ static void kill_group(void *ctx)
 		(void)cgroup_kill(p->live->confine.cgroup);
 }
 
-static void on_shim(void *ctx, pid_t shim_pid, int control_fd, const struct shim_report *last)
+static void proc_on_shim(void *ctx, pid_t shim_pid, int control_fd, const struct shim_report *last)
 {
 	struct proc *p = ctx;
 	const struct spawn_result started = {
@@ -358,14 +358,14 @@ static void on_shim(void *ctx, pid_t shim_pid, int control_fd, const struct shim
 	pool_return(p->env->pool, &started, last);
 }
 
-static void on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
+static void proc_on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	(void)loop;
 	(void)revents;
 	proc_kill_tree(w->data, PROC_REASON_TIMEOUT);
 }
 
-static void on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
+static void proc_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	(void)loop;
 	(void)revents;
@@ -379,19 +379,19 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	struct proc_live *live = mem_zalloc(sizeof(*live));
 
 	live->path = mem_strdup(path);
-	live->out.on_data = live->err.on_data = on_pump_data;
+	live->out.on_data = live->err.on_data = proc_on_pump_data;
 	live->out.ctx = live->err.ctx = p;
 	live->out.io.fd = live->err.io.fd = live->feed.io.fd = live->tree.control.fd = -1;
 	live->limits.oom.fd = -1;
-	live->tree.on_report = on_report;
-	live->tree.on_listener = on_listener;
-	live->tree.on_shim = on_shim;
-	live->tree.on_empty = on_tree_empty;
-	live->tree.kill_group = kill_group;
+	live->tree.on_report = proc_on_report;
+	live->tree.on_listener = proc_on_listener;
+	live->tree.on_shim = proc_on_shim;
+	live->tree.on_empty = proc_on_tree_empty;
+	live->tree.kill_group = proc_kill_group;
 	live->tree.ctx = p;
-	ev_timer_init(&live->timeout, on_timeout, 0., 0.);
-	ev_timer_init(&live->drain, on_drain_over, 0., 0.);
-	ev_timer_init(&live->deadline, on_deadline, 0., 0.);
+	ev_timer_init(&live->timeout, proc_on_timeout, 0., 0.);
+	ev_timer_init(&live->drain, proc_on_drain_over, 0., 0.);
+	ev_timer_init(&live->deadline, proc_on_deadline, 0., 0.);
 	live->timeout.data = live->drain.data = live->deadline.data = p;
 	return live;
 }
@@ -400,7 +400,7 @@ void proc_free(struct proc *p)
 {
 	if (!p)
 		return;
-	release_live(p);
+	proc_release_live(p);
 	seccomp_unotify_free(p->notify);
 	spool_close(&p->spool);
 	if (p->failure)
@@ -476,20 +476,20 @@ int proc_signal(struct proc *p, int signal, struct err *e)
 }
 
 /* Nothing may push a deadline back. */
-static void set_deadline(struct proc *p, double ms)
+static void proc_set_deadline(struct proc *p, double ms)
 {
 	struct ev_loop *loop = p->env->loop;
 	ev_timer *deadline = &p->live->deadline;
 
 	if (ms <= 0 || p->live->tree.killing)
 		return;
-	if (!has_deadline(p) || ev_timer_remaining(loop, deadline) * 1000 > ms)
+	if (!proc_has_deadline(p) || ev_timer_remaining(loop, deadline) * 1000 > ms)
 		loop_timer_start(loop, deadline, ms);
 }
 
 int proc_end(struct proc *p, int signal, double force_after_ms, struct err *e)
 {
-	set_deadline(p, force_after_ms);
+	proc_set_deadline(p, force_after_ms);
 	if (!tree_signal_all(&p->live->tree, signal))
 		return 0;
 	return err_sys(e, ERR_KILL_FAILED, errno, "%s could not be sent to %s",
@@ -498,5 +498,5 @@ int proc_end(struct proc *p, int signal, double force_after_ms, struct err *e)
 
 bool proc_is_ending(const struct proc *p)
 {
-	return p->tree_alive && (p->live->tree.killing || has_deadline(p));
+	return p->tree_alive && (p->live->tree.killing || proc_has_deadline(p));
 }

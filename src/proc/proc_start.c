@@ -23,7 +23,7 @@ struct start {
 	int err_read, err_write;
 };
 
-static void close_fds(struct start *s)
+static void start_close_fds(struct start *s)
 {
 	int *fds[] = { &s->in_read,  &s->in_write, &s->out_read,
 		       &s->out_write, &s->err_read, &s->err_write };
@@ -57,7 +57,7 @@ static int share_stdio(struct start *s, const char *path, struct err *e)
 }
 
 /* A command opens /dev/stdout by name as well, so its pipes belong to whom it runs as. */
-static void give_pipes(const struct start *s, const struct confine_request *confine)
+static void chown_pipes(const struct start *s, const struct confine_request *confine)
 {
 	const int fds[] = { s->in_write, s->out_read, s->err_read };
 
@@ -79,13 +79,13 @@ static int open_stdio(struct start *s, const struct proc_spec *spec, struct err 
 		if (s->in_read < 0)
 			return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, "/dev/null", e);
 	}
-	give_pipes(s, &spec->confine);
+	chown_pipes(s, &spec->confine);
 	return 0;
 }
 
 /* ---- the record ---- */
 
-static struct proc *new_record(const struct proc_env *env, const struct proc_spec *spec)
+static struct proc *proc_new_record(const struct proc_env *env, const struct proc_spec *spec)
 {
 	size_t command = strlen(spec->command) + 1, cwd = strlen(spec->cwd) + 1;
 	size_t origin = spec->origin ? strlen(spec->origin) + 1 : 0;
@@ -114,8 +114,8 @@ static struct proc *new_record(const struct proc_env *env, const struct proc_spe
 /* ---- the start ---- */
 
 /* The shim runs: watch everything. */
-static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
-		  const struct spawn_result *spawned)
+static void start_watchers(struct proc *p, const struct proc_spec *spec, struct start *s,
+			   const struct spawn_result *spawned)
 {
 	struct ev_loop *loop = p->env->loop;
 
@@ -136,8 +136,9 @@ static void watch(struct proc *p, const struct proc_spec *spec, struct start *s,
 		loop_timer_start(loop, &p->live->timeout, (double)spec->timeout_ms);
 }
 
-static int spawn(const struct proc_env *env, const struct proc_spec *spec, const struct start *s,
-		 struct confine_run *run, struct spawn_result *spawned, struct err *e)
+static int start_spawn(const struct proc_env *env, const struct proc_spec *spec,
+		       const struct start *s, struct confine_run *run,
+		       struct spawn_result *spawned, struct err *e)
 {
 	struct spawn_request request = {
 		.path = spec->path,
@@ -155,13 +156,13 @@ static int spawn(const struct proc_env *env, const struct proc_spec *spec, const
 			     spawned, e);
 }
 
-static int try_start(const struct proc_env *env, const struct proc_spec *spec, struct start *s,
-		     struct confine_run *run, struct spawn_result *spawned, struct err *e)
+static int start_attempt(const struct proc_env *env, const struct proc_spec *spec, struct start *s,
+			 struct confine_run *run, struct spawn_result *spawned, struct err *e)
 {
 	*s = (struct start){ -1, -1, -1, -1, -1, -1 };
-	if (!open_stdio(s, spec, e) && !spawn(env, spec, s, run, spawned, e))
+	if (!open_stdio(s, spec, e) && !start_spawn(env, spec, s, run, spawned, e))
 		return 0;
-	close_fds(s);
+	start_close_fds(s);
 	return -1;
 }
 
@@ -171,14 +172,14 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 	struct spawn_result spawned;
 	struct confine_run run = { 0 };
 	struct proc *p = NULL;
-	int result = try_start(env, spec, &s, &run, &spawned, e);
+	int result = start_attempt(env, spec, &s, &run, &spawned, e);
 
 	if (result && start_drop_idle(env->confine, env->pool)) {
 		err_release(e);
-		result = try_start(env, spec, &s, &run, &spawned, e);
+		result = start_attempt(env, spec, &s, &run, &spawned, e);
 	}
 	if (!result) {
-		p = new_record(env, spec);
+		p = proc_new_record(env, spec);
 		p->applied = run.applied;
 		p->live->confine = run;
 		limits_init(&p->limits, &spec->confine, &run);
@@ -186,8 +187,8 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 				   proc_on_limit, p);
 		if (run.cgroup)
 			cgroup_joined(run.cgroup); /* the shim has its own descriptors */
-		watch(p, spec, &s, &spawned);
-		close_fds(&s);
+		start_watchers(p, spec, &s, &spawned);
+		start_close_fds(&s);
 	}
 	return p;
 }

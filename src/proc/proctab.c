@@ -22,12 +22,12 @@ struct proctab {
 	void *hook_ctx;
 };
 
-static bool is_finished(const struct proc *p)
+static bool proc_is_finished(const struct proc *p)
 {
 	return p->phase == PROC_SETTLED && !p->tree_alive;
 }
 
-static void remove_record(struct proctab *t, struct proc *p)
+static void proctab_remove(struct proctab *t, struct proc *p)
 {
 	struct proc **slot = &t->index[p->seq % INDEX_SLOTS];
 
@@ -41,7 +41,7 @@ static void remove_record(struct proctab *t, struct proc *p)
 	proc_free(p);
 }
 
-static void count_kept(struct proctab *t, struct proc *p)
+static void proctab_count_kept(struct proctab *t, struct proc *p)
 {
 	uint64_t kept = output_kept(&p->out) + output_kept(&p->err);
 
@@ -49,23 +49,23 @@ static void count_kept(struct proctab *t, struct proc *p)
 	p->kept_bytes = kept;
 }
 
-static void drop_logs(struct proctab *t, struct proc *p)
+static void proctab_drop_logs(struct proctab *t, struct proc *p)
 {
 	t->spools -= p->spool_counted;
 	p->spool_counted = false;
 	output_drop(&p->out);
 	output_drop(&p->err);
 	spool_close(&p->spool);
-	count_kept(t, p);
+	proctab_count_kept(t, p);
 }
 
 /* Finished runs give their logs, oldest first, but not @writer: its end may be what is told, and
  * its log part of the answer. Then its tails stop growing. */
-static void keep_budget(struct proctab *t, struct proc *writer)
+static void proctab_keep_budget(struct proctab *t, struct proc *writer)
 {
 	for (struct proc *p = t->oldest; p && t->kept_bytes > t->options.budget_bytes; p = p->newer)
-		if (p != writer && is_finished(p) && p->kept_bytes)
-			drop_logs(t, p);
+		if (p != writer && proc_is_finished(p) && p->kept_bytes)
+			proctab_drop_logs(t, p);
 	if (t->kept_bytes > t->options.budget_bytes) {
 		output_freeze(&writer->out);
 		output_freeze(&writer->err);
@@ -73,21 +73,21 @@ static void keep_budget(struct proctab *t, struct proc *writer)
 }
 
 /* Make room among the finished ones, oldest first. */
-static void retire(struct proctab *t)
+static void proctab_retire_records(struct proctab *t)
 {
 	int finished = t->records - t->trees;
 
 	for (struct proc *p = t->oldest, *next; p && finished > t->options.finished_max; p = next) {
 		next = p->newer;
-		if (!is_finished(p))
+		if (!proc_is_finished(p))
 			continue;
-		remove_record(t, p);
+		proctab_remove(t, p);
 		finished--;
 	}
 }
 
 /* @p has finished and keeps its log: the oldest ones make room for its descriptor. */
-static void limit_spools(struct proctab *t, struct proc *p)
+static void proctab_limit_spools(struct proctab *t, struct proc *p)
 {
 	if (p->spool.fd < 0)
 		return;
@@ -95,26 +95,26 @@ static void limit_spools(struct proctab *t, struct proc *p)
 	t->spools++;
 	for (p = t->oldest; p && t->spools > t->options.spools_max; p = p->newer)
 		if (p->spool_counted)
-			drop_logs(t, p);
+			proctab_drop_logs(t, p);
 }
 
-static void on_event(void *ctx, struct proc *p, unsigned events)
+static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 {
 	struct proctab *t = ctx;
 
-	count_kept(t, p);
+	proctab_count_kept(t, p);
 	if (t->kept_bytes > t->options.budget_bytes)
-		keep_budget(t, p);
+		proctab_keep_budget(t, p);
 	if (events & (PROC_EVENT_EMPTY | PROC_EVENT_FAILED))
 		t->trees--;
 	if (t->hook)
 		t->hook(t->hook_ctx, p, events);
 	if (events & PROC_EVENT_FAILED)
-		remove_record(t, p);
+		proctab_remove(t, p);
 	if (events & PROC_EVENT_EMPTY)
-		limit_spools(t, p);
+		proctab_limit_spools(t, p);
 	if (events & PROC_EVENT_EMPTY)
-		retire(t); /* may free p: an empty tree is the last thing a run tells */
+		proctab_retire_records(t); /* may free p: EMPTY is the last event of a run */
 }
 
 struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct confine *confine,
@@ -131,7 +131,7 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 		.head_bytes = options->head_bytes,
 		.tail_bytes = options->tail_bytes,
 		.drain_ms = options->drain_ms,
-		.on_event = on_event,
+		.on_event = proctab_on_event,
 		.ctx = t,
 	};
 	if (options->ahead)
@@ -144,7 +144,7 @@ void proctab_free(struct proctab *t)
 	if (!t)
 		return;
 	while (t->oldest)
-		remove_record(t, t->oldest);
+		proctab_remove(t, t->oldest);
 	pool_free(t->env.pool);
 	free(t);
 }
@@ -224,7 +224,7 @@ int proctab_trees(const struct proctab *t)
 
 /* Who has survived a kill may have died since: of a shim that lives, its tree does too; else they
  * have become our children, unless it was an init. */
-static bool has_survivors(const struct proctab *t, const struct proc *p)
+static bool proc_has_survivors(const struct proctab *t, const struct proc *p)
 {
 	const struct tree *tree = p->live ? &p->live->tree : NULL;
 
@@ -234,12 +234,12 @@ static bool has_survivors(const struct proctab *t, const struct proc *p)
 }
 
 /* Where nobody has seen a tree empty there is somebody in it. */
-static int alive_of(const struct proctab *t, struct proc *p)
+static int proctab_count_alive(const struct proctab *t, struct proc *p)
 {
 	int alive = p->tree_alive ? proc_usage(p)->alive : 0;
 
 	if (!p->tree_alive)
-		return has_survivors(t, p) ? (int)p->survivors : 0;
+		return proc_has_survivors(t, p) ? (int)p->survivors : 0;
 	return alive < 1 ? 1 : alive;
 }
 
@@ -250,7 +250,7 @@ int proctab_alive(const struct proctab *t, int *bare)
 
 	*bare = 0;
 	for (struct proc *p = t->newest; p; p = p->older) {
-		int alive = alive_of(t, p);
+		int alive = proctab_count_alive(t, p);
 
 		all += alive;
 		*bare += p->applied.layers & ends_forks ? 0 : alive;

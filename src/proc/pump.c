@@ -18,7 +18,7 @@ static unsigned loud_count; /* pumps that are loud and open */
 
 /* Fewer, larger moves for a run that has proven to write much. Refused when the user's quota of
  * pipe pages is used up: then it stays as it is. */
-static void grow_pipe(struct pump *p)
+static void pump_grow_pipe(struct pump *p)
 {
 	p->loud = true;
 	if (++loud_count > LOUD_MANY)
@@ -27,7 +27,7 @@ static void grow_pipe(struct pump *p)
 		(void)fcntl(p->io.fd, F_SETPIPE_SZ, LOUD_PIPE_LESS);
 }
 
-static void on_readable(struct ev_loop *loop, ev_io *io, int revents)
+static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct pump *p = io->data;
 	size_t left = loud_count > LOUD_MANY ? READ_LESS : READ_MAX;
@@ -43,11 +43,11 @@ static void on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	if (n == 0 || (n < 0 && errno != EAGAIN))
 		pump_close(p);
 	else if (!p->loud && p->out->total >= LOUD_BYTES)
-		grow_pipe(p);
+		pump_grow_pipe(p);
 	p->on_data(p->ctx, p);
 }
 
-static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+static void pump_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct pump *p = w->data;
 
@@ -57,11 +57,11 @@ static void on_retry(struct ev_loop *loop, ev_timer *w, int revents)
 
 void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out)
 {
-	ev_timer_init(&p->retry, on_retry, 0., 0.);
+	ev_timer_init(&p->retry, pump_on_retry, 0., 0.);
 	p->retry.data = p;
 	p->loop = loop;
 	p->out = out;
-	ev_io_init(&p->io, on_readable, fd, EV_READ);
+	ev_io_init(&p->io, pump_on_readable, fd, EV_READ);
 	p->io.data = p;
 	ev_io_start(loop, &p->io);
 }
@@ -120,7 +120,7 @@ static bool feed_write(struct feed *f)
 	return true;
 }
 
-static void on_writable(struct ev_loop *loop, ev_io *io, int revents)
+static void feed_on_writable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	(void)loop;
 	if (feed_write(io->data) || (revents & EV_ERROR))
@@ -130,7 +130,7 @@ static void on_writable(struct ev_loop *loop, ev_io *io, int revents)
 void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes, size_t len)
 {
 	f->loop = loop;
-	ev_io_init(&f->io, on_writable, fd, EV_WRITE);
+	ev_io_init(&f->io, feed_on_writable, fd, EV_WRITE);
 	f->io.data = f;
 	buf_init(&f->pending, len);
 	buf_add(&f->pending, bytes, len);

@@ -14,7 +14,7 @@
 #define KILL_TIMEOUT_MAX 10  /* ... so many times */
 #define REAP_ORPHANS_MS 2000 /* how long orphans are hunted before they count as survivors */
 
-static void now_empty(struct tree *t, uint32_t survivors)
+static void tree_set_empty(struct tree *t, uint32_t survivors)
 {
 	if (!t->alive)
 		return;
@@ -29,10 +29,10 @@ static void tree_on_reaped(void *ctx, int left)
 	struct tree *t = ctx;
 
 	t->reaping_orphans = false;
-	now_empty(t, (uint32_t)left);
+	tree_set_empty(t, (uint32_t)left);
 }
 
-static void kill_group(struct tree *t)
+static void tree_kill_group(struct tree *t)
 {
 	if (t->kill_group)
 		t->kill_group(t->ctx);
@@ -47,16 +47,16 @@ static void tree_reap_orphans(struct tree *t)
 	t->lost = true;
 	loop_timer_stop(t->loop, &t->escalate);
 	if (t->is_init) { /* pid_namespaces(7): an init is collected when all the others are dead */
-		now_empty(t, 0);
+		tree_set_empty(t, 0);
 		return;
 	}
 	t->reaping_orphans = true;
 	reaper_sweep(t->reaper, REAP_ORPHANS_MS, tree_on_reaped, t);
-	kill_group(t);
+	tree_kill_group(t);
 }
 
 /* Its death alone decides nothing: reports may still wait in the socket. */
-static void on_shim_dead(void *ctx, pid_t pid, int wait_status)
+static void tree_on_shim_dead(void *ctx, pid_t pid, int wait_status)
 {
 	struct tree *t = ctx;
 
@@ -68,7 +68,7 @@ static void on_shim_dead(void *ctx, pid_t pid, int wait_status)
 }
 
 /* One report, and the descriptor that came with it or -1. */
-static ssize_t receive(int control, struct shim_report *report, int *fd)
+static ssize_t tree_receive(int control, struct shim_report *report, int *fd)
 {
 	union {
 		struct cmsghdr header; /* aligns it */
@@ -99,7 +99,7 @@ static ssize_t receive(int control, struct shim_report *report, int *fd)
 }
 
 /* Only one kind of report brings a descriptor; any other is closed. */
-static void pass_on(struct tree *t, const struct shim_report *report, int fd)
+static void tree_dispatch(struct tree *t, const struct shim_report *report, int fd)
 {
 	if (report->event == SHIM_LISTENING && fd >= 0 && t->on_listener) {
 		t->on_listener(t->ctx, fd);
@@ -111,7 +111,7 @@ static void pass_on(struct tree *t, const struct shim_report *report, int fd)
 }
 
 /* The last report has come. */
-static void part(struct tree *t, const struct shim_report *last)
+static void tree_part_with_shim(struct tree *t, const struct shim_report *last)
 {
 	pid_t shim_pid = t->shim_pid;
 
@@ -125,23 +125,23 @@ static void part(struct tree *t, const struct shim_report *last)
 }
 
 /* All that the shim has said so far. True when it will say more; else the tree may be gone. */
-static bool take_reports(struct tree *t)
+static bool tree_read_reports(struct tree *t)
 {
 	ev_io *io = &t->control;
 	struct shim_report report;
 	ssize_t n;
 	int fd;
 
-	while ((n = receive(io->fd, &report, &fd)) == (ssize_t)sizeof(report)) {
+	while ((n = tree_receive(io->fd, &report, &fd)) == (ssize_t)sizeof(report)) {
 		t->sealed |= report.event == SHIM_KILLING;
 		if (report.event == SHIM_EMPTY || report.event == SHIM_FAILED || report.empty)
 			t->reported_empty = true;
-		pass_on(t, &report, fd);
+		tree_dispatch(t, &report, fd);
 		if (io->fd < 0)
 			return false; /* released meanwhile */
 		if (t->reported_empty) {
-			part(t, &report);
-			now_empty(t, 0);
+			tree_part_with_shim(t, &report);
+			tree_set_empty(t, 0);
 			return false;
 		}
 	}
@@ -153,12 +153,12 @@ static bool take_reports(struct tree *t)
 	return false;
 }
 
-static void on_control(struct ev_loop *loop, ev_io *io, int revents)
+static void tree_on_control(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct tree *t = io->data;
 
 	if (!(revents & EV_ERROR)) {
-		take_reports(t);
+		tree_read_reports(t);
 		return;
 	}
 	log_warn("a run is ended because its shim cannot be watched");
@@ -172,7 +172,7 @@ static void on_control(struct ev_loop *loop, ev_io *io, int revents)
  * traced, or stuck in the kernel for long. The death of an init is a kill like any other, so that
  * one is not waited for.
  */
-static bool is_given_up(struct tree *t, bool late)
+static bool tree_gives_shim_up(struct tree *t, bool late)
 {
 	struct procfs_stat st = { .state = 'R' }; /* unless it can be read */
 
@@ -185,26 +185,26 @@ static bool is_given_up(struct tree *t, bool late)
 }
 
 /* What the shim has said already is read first: we may have been the ones who were late. */
-static void on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
+static void tree_on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct tree *t = w->data;
 	bool late;
 
 	(void)revents;
-	if (t->control.fd >= 0 && !take_reports(t))
+	if (t->control.fd >= 0 && !tree_read_reports(t))
 		return;
 	if (!t->shim_pid)
 		return; /* it is dead: the end of its socket decides */
 	if (t->given_up) { /* an init that does not die of it: somebody in there cannot be killed */
 		t->lost = true;
-		now_empty(t, 1);
+		tree_set_empty(t, 1);
 		return;
 	}
 	late = !t->sealed;
 	if (late)
-		kill_group(t);
+		tree_kill_group(t);
 	t->sealed = true;
-	t->given_up = is_given_up(t, late);
+	t->given_up = tree_gives_shim_up(t, late);
 	if (t->given_up)
 		kill(t->shim_pid, SIGKILL); /* our child and not yet collected */
 	loop_timer_start(loop, w, t->given_up ? REAP_ORPHANS_MS : KILL_TIMEOUT_MS);
@@ -217,15 +217,15 @@ void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid
 	t->reaper = reaper;
 	t->shim_pid = shim_pid;
 	t->alive = true;
-	ev_io_init(&t->control, on_control, control_fd, EV_READ);
+	ev_io_init(&t->control, tree_on_control, control_fd, EV_READ);
 	t->control.data = t;
-	ev_timer_init(&t->escalate, on_escalate, 0., 0.);
+	ev_timer_init(&t->escalate, tree_on_escalate, 0., 0.);
 	t->escalate.data = t;
 	ev_io_start(loop, &t->control);
-	reaper_watch(reaper, shim_pid, on_shim_dead, t);
+	reaper_watch(reaper, shim_pid, tree_on_shim_dead, t);
 }
 
-static int send_request(struct tree *t, enum shim_command command, int arg)
+static int tree_send_request(struct tree *t, enum shim_command command, int arg)
 {
 	struct shim_request request = { .command = (uint32_t)command, .arg = arg };
 
@@ -243,19 +243,19 @@ void tree_kill(struct tree *t)
 {
 	if (!t->alive || t->reaping_orphans || t->killing)
 		return;
-	(void)send_request(t, SHIM_KILL, 0); /* a failure means: it is dying, or stopped */
+	(void)tree_send_request(t, SHIM_KILL, 0); /* a failure means: it is dying, or stopped */
 	t->killing = true;
 	loop_timer_start(t->loop, &t->escalate, SEAL_MS);
 }
 
 int tree_signal(struct tree *t, int signal)
 {
-	return send_request(t, SHIM_SIGNAL, signal);
+	return tree_send_request(t, SHIM_SIGNAL, signal);
 }
 
 int tree_signal_all(struct tree *t, int signal)
 {
-	return send_request(t, SHIM_SIGNAL_TREE, signal);
+	return tree_send_request(t, SHIM_SIGNAL_TREE, signal);
 }
 
 void tree_release(struct tree *t)

@@ -5,7 +5,7 @@
 #include "os/procfs.h"
 
 /* Two sources of one figure, each rounded in its own way. */
-static int64_t since(uint64_t now, uint64_t before)
+static int64_t usage_since(uint64_t now, uint64_t before)
 {
 	return now > before ? (int64_t)(now - before) : 0;
 }
@@ -42,9 +42,9 @@ void usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct u
 			io_write += w;
 		}
 	}
-	u->cpu_ms = since(ticks * (uint64_t)tick_ms, past->cpu_us / 1000);
-	u->io_read_bytes = since(io_read, past->io_read_bytes);
-	u->io_write_bytes = since(io_write, past->io_write_bytes);
+	u->cpu_ms = usage_since(ticks * (uint64_t)tick_ms, past->cpu_us / 1000);
+	u->io_read_bytes = usage_since(io_read, past->io_read_bytes);
+	u->io_write_bytes = usage_since(io_write, past->io_write_bytes);
 	if ((int64_t)rss > u->memory_peak_bytes)
 		u->memory_peak_bytes = (int64_t)rss;
 }
