@@ -71,7 +71,7 @@ int cgroups_version(const struct cgroups *all)
 	return all->ops && all->roles ? all->ops->version : 0;
 }
 
-/* The roles that @limits need. */
+/* The roles needed for @limits and for cgroup_kill(). */
 static unsigned cgroup_roles_for(const struct cgroups *all, const struct cgroup_limits *limits)
 {
 	unsigned roles = 0;
@@ -83,9 +83,9 @@ static unsigned cgroup_roles_for(const struct cgroups *all, const struct cgroup_
 	roles |= limits->memory_bytes ? 1U << CGROUP_ROLE_MEMORY : 0;
 	roles |= limits->cpu_permille ? 1U << CGROUP_ROLE_CPU : 0;
 	roles |= limits->tasks ? 1U << CGROUP_ROLE_PIDS : 0;
-	if (all->ops->version == 2) /* one directory does it all */
+	if (all->ops->version == 2) /* one directory serves all roles */
 		return roles | all->roles;
-	if (all->roles & 1U << CGROUP_ROLE_PIDS) /* a kill needs one of these two */
+	if (all->roles & 1U << CGROUP_ROLE_PIDS) /* cgroup_kill() needs pids or freezer */
 		return roles | 1U << CGROUP_ROLE_PIDS;
 	return roles | (all->roles & 1U << CGROUP_ROLE_FREEZER);
 }
@@ -136,7 +136,7 @@ int cgroup_join_fds(const struct cgroup *g, int fds[CGROUP_JOIN_FDS_MAX])
 void cgroup_joined(struct cgroup *g)
 {
 	if (g->events_fd >= 0)
-		return; /* it will be needed again */
+		return; /* the group was reused before and may be reused again */
 	for (int i = 0; i < CGROUP_PLACES_MAX; i++)
 		mem_cleanup_close(&g->joins[i]);
 }

@@ -1,27 +1,27 @@
 /*
- * cgroup - one control group per run, where the machine lets us make one.
+ * cgroup - one control group per run, where the machine lets us create one.
  *
  * For: exact limits of memory, processor and tasks over a whole tree, proof that
- * a limit struck, exact usage, and a kill that nothing escapes. Speaks version 1
- * (controller by controller, also in hybrid hosts) and version 2 (a delegated
- * subtree); version 1 where both would do, because there its controllers are.
- * Nothing is touched before the first cgroups_prepare(): a server that runs
- * nothing leaves no trace.
+ * a limit struck, exact usage, and a kill that nothing escapes. Supports version 1
+ * (controller by controller, also on hybrid hosts) and version 2 (a delegated
+ * subtree). Prefers version 1 where it works: a controller mounted there is not
+ * available to version 2. Touches nothing before the first cgroups_prepare(): a
+ * server that runs nothing leaves no trace.
  *
- * Refuses to: make a group anywhere but below the server's own, so that limits
- * set on the server hold for its commands too; change a limit of a group it has
- * not made; move a process other than a run's own (and, under version 2, the
- * server itself into a leaf of its own, which the kernel requires before
- * controllers can be enabled, and only when no other process is in the way).
+ * Refuses to: create a group anywhere but below the server's own, so that limits
+ * set on the server also hold for its commands; change a limit of a group it did
+ * not create; move a process other than a run's own. One exception: under version 2
+ * the server moves itself into a leaf if it is the only process in its group, because
+ * the kernel requires that before controllers can be enabled.
  *
- * A group is made before its run, entered by the command's own process (which
- * writes "0" to the descriptors of cgroup_join_fds(), or is cloned into it), and
- * removed when empty. Groups that a killed server has left behind, empty, are
- * removed by the next: each live server holds a lock on its own.
+ * cgroup_new() creates a group before its run. The command's own process enters it
+ * (it writes "0" to the descriptors of cgroup_join_fds(), or is cloned into it). The
+ * group is removed when empty. Each live server holds a lock on its groups; the next
+ * server removes empty groups without a lock, which a killed server left behind.
  *
  * A process that may write the group's files (the server's own user, or root) can
- * change its limits or leave it. Keeping it from them is the business of the layers
- * for files: Landlock, read-only mounts.
+ * change its limits or leave it. The file layers prevent that: Landlock, read-only
+ * mounts.
  */
 #ifndef PROCPEN_OS_CGROUP_CGROUP_H
 #define PROCPEN_OS_CGROUP_CGROUP_H
@@ -41,86 +41,85 @@ struct cgroup;  /* one run's group */
 /* @instance names our groups ("procpen-<instance>-<seq>"). Touches nothing. */
 struct cgroups *cgroups_new(const char *instance);
 
-/* Removes what is empty, and takes the server out of its leaf. Every group was freed before. */
+/* Remove the empty groups and move the server out of its leaf. Free every group first. */
 void cgroups_free(struct cgroups *all);
 
 /*
- * Find out by really making a group, setting limits, joining it and removing it.
- * Once; later calls return the first answer. Call it before the server has started
- * any process: under version 2 they would be in the way. @return bits of enum
- * cgroup_can; what is missing and why is in cgroups_reason().
+ * Probe: create a group, set limits, join it and remove it. Runs once; later calls
+ * return the first result. Call it before the server starts any process: under
+ * version 2 other processes keep controllers from being enabled. Returns bits of enum
+ * cgroup_can; cgroups_reason() says what is missing and why.
  */
 unsigned cgroups_prepare(struct cgroups *all);
 
-/* Why not all bits are set, for people; and what the operator can do about it. "" when nothing
- * is missing, never NULL. */
+/* Why some bits are not set, as text for people, and what the operator can do about it. "" when
+ * nothing is missing; never NULL. */
 const char *cgroups_reason(const struct cgroups *all);
 const char *cgroups_remedy(const struct cgroups *all);
 
 int cgroups_version(const struct cgroups *all); /* 1 or 2; 0: none */
 
 /*
- * Make a group with @limits (only those whose bit is set are asked for; another
- * is an error). It can always be killed where CGROUP_KILL is set. Returns NULL with
+ * Create a group with @limits. A limit whose bit cgroups_prepare() did not return is an
+ * error. Where CGROUP_KILL is set, cgroup_kill() works on every group. Returns NULL with
  * SandboxUnavailable.
  */
 struct cgroup *cgroup_new(struct cgroups *all, uint64_t seq, const struct cgroup_limits *limits,
 			  struct err *e);
 
 /*
- * Write-only, close-on-exec descriptors, owned by the group; who writes "0" to all has joined.
- * Returns how many. They may be closed early with cgroup_joined(). The writer has one thread.
+ * Write-only, close-on-exec descriptors, owned by the group. A process with one thread joins by
+ * writing "0" to all of them. Returns how many there are. cgroup_joined() closes them early.
  */
 int cgroup_join_fds(const struct cgroup *g, int fds[CGROUP_JOIN_FDS_MAX]);
 void cgroup_joined(struct cgroup *g);
 
 /*
- * Version 2: a descriptor for clone3(CLONE_INTO_CGROUP), owned by the group; who is cloned
- * with it need not write to any of the above. That costs nothing, while a write costs a
- * grace period of the kernel: up to 15 ms on an idle machine. -1: version 1, where a
+ * Version 2: a descriptor for clone3(CLONE_INTO_CGROUP), owned by the group. A process cloned
+ * with it does not write to the join descriptors. The clone costs nothing, a write costs a
+ * grace period of the kernel: up to 15 ms on an idle machine. -1 under version 1, where a
  * write costs microseconds.
  */
 int cgroup_clone_fd(const struct cgroup *g);
 
 /*
- * A descriptor that becomes readable on memory trouble, owned by the group, or -1. After it
- * fired call cgroup_oom_kills(), which also arms it again.
+ * A descriptor that becomes readable when the group runs out of memory, owned by the group, or
+ * -1. When it fires, call cgroup_oom_kills(), which also rearms it.
  */
 int cgroup_oom_fd(const struct cgroup *g);
 
 /*
- * How often the kernel killed in the group for its memory limit (version 2 counts some processes
- * twice); -1: cannot tell. A kill because the whole machine ran out of memory does not count.
- * Under version 1 only one process dies at a time: the caller ends the run.
+ * How many processes the kernel killed for the group's memory limit (version 2 counts some
+ * twice); -1: unknown. Kills because the whole machine ran out of memory do not count.
+ * Version 1 kills only one process at a time: the caller must end the run.
  */
 int64_t cgroup_oom_kills(struct cgroup *g);
 
 void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u);
 
 /*
- * A write-only, close-on-exec descriptor, owned by the group: who writes "0" to it ends all forks
- * in the group for good (cgroups(7), pids.max), so that a kill of what is there kills all.
- * -1: the group has no pids controller.
+ * A write-only, close-on-exec descriptor of pids.max, owned by the group. Writing "0" to it makes
+ * every later fork in the group fail (cgroups(7)), so that killing the listed processes kills
+ * all. -1: the group has no pids controller.
  */
 int cgroup_forks_fd(struct cgroup *g);
 
-/* SIGKILL for every process in it. 0, or -1 when it has no such means or that failed: call it
- * again, or kill by other means. They die soon after, not before this returns. */
+/* Send SIGKILL to every process in @g. Returns 0, or -1 if @g has neither pids nor freezer or the
+ * kill failed: call it again, or kill by other means. The processes die soon after the return. */
 int cgroup_kill(struct cgroup *g);
 
-/* Forget and remove it (NULL is ignored). What is not empty yet is removed by a later call of
- * cgroup_new(), cgroup_free() or cgroups_free(). */
+/* Free and remove @g; NULL is ignored. If it is not empty yet, a later cgroup_new(), cgroup_free()
+ * or cgroups_free() removes it. */
 void cgroup_free(struct cgroup *g);
 
 /*
- * The same for one whose run has ended by itself and left no process, which the caller knows for
- * certain: if it only counts tasks it may be kept for another run with the same limit, since to
- * make and to remove a directory costs more than many commands. The name stays that of its first
- * run.
+ * Like cgroup_free(), for a group whose run ended by itself and certainly left no process. A group
+ * that only counts tasks may be kept for another run with the same limit, because creating and
+ * removing a directory costs more than many commands. It keeps the name of its first run.
  */
 void cgroup_give_back(struct cgroup *g);
 
-/* Remove the groups that are kept so; were there any? */
+/* Remove the groups that cgroup_give_back() kept. Returns true if there were any. */
 bool cgroups_drop_idle(struct cgroups *all);
 
 #endif

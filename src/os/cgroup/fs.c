@@ -16,8 +16,8 @@
 #include "base/err.h"
 #include "base/mem.h"
 
-#define DEPTH_MAX 8     /* of groups that a command made in its own */
-#define CHILDREN_MAX 1024 /* directories looked at in one group */
+#define DEPTH_MAX 8     /* of groups that a command created inside its own */
+#define CHILDREN_MAX 1024 /* directories visited in one group */
 
 const char *const cgroup_role_names[CGROUP_ROLE_COUNT] = {
 	[CGROUP_ROLE_MEMORY] = "memory", [CGROUP_ROLE_CPU] = "cpu",

@@ -1,10 +1,10 @@
 /*
- * cgroup_fs - the control group file systems: where our own groups are, and what
- * is done there, by directory descriptors.
+ * cgroup_fs - the control group file systems: finds the server's own groups and reads,
+ * writes and removes groups by directory descriptor.
  *
- * Knows no limits and no runs. No symbolic link is followed; every descriptor is
- * close-on-exec. The kernel is reached through struct cgroup_fs, so that tests
- * can put a tree of ordinary files, and its behaviour, in its place.
+ * Knows no limits and no runs. Follows no symbolic link; every descriptor is
+ * close-on-exec. Calls the kernel through struct cgroup_fs, so that tests can replace
+ * it with a tree of ordinary files and their own behaviour.
  */
 #ifndef PROCPEN_OS_CGROUP_FS_H
 #define PROCPEN_OS_CGROUP_FS_H
@@ -24,13 +24,13 @@ struct cgroup_fs {
 };
 extern const struct cgroup_fs cgroup_fs_kernel;
 
-/* What a hierarchy is good for. */
+/* What a hierarchy can be used for. */
 enum cgroup_role {
 	CGROUP_ROLE_MEMORY,
 	CGROUP_ROLE_CPU,
 	CGROUP_ROLE_CPUACCT, /* counts processor time */
 	CGROUP_ROLE_PIDS,
-	CGROUP_ROLE_FREEZER, /* stops, or kills, all at once */
+	CGROUP_ROLE_FREEZER, /* stops, or kills, all processes at once */
 	CGROUP_ROLE_COUNT
 };
 extern const char *const cgroup_role_names[CGROUP_ROLE_COUNT]; /* the controllers' */
@@ -47,19 +47,21 @@ struct cgroup_place {
 #define CGROUP_PLACES_MAX (CGROUP_ROLE_COUNT + 1)
 
 /*
- * Fill @places; how many. @why says what stood in the way when there is none of
- * @version (1 or 2): not mounted, out of reach. Each is given to cgroup_place_close().
+ * Find the server's groups of @version (1 or 2) and fill @places. Returns how many. If there
+ * are none, @why gives the reason: not mounted, out of reach. Release each place with
+ * cgroup_place_close().
  */
 int cgroup_places_find(const struct cgroup_fs *fs, int version,
 		       struct cgroup_place places[CGROUP_PLACES_MAX], char *why, size_t size);
 void cgroup_place_close(struct cgroup_place *p);
 
-/* The whole small file as a C string, without its last newline: its length, or -1 with errno. */
+/* Read a small file whole into @out as a C string, without its last newline. Returns its length,
+ * or -1 with errno. */
 int cgroup_read(int dir, const char *file, char *out, size_t size);
 
-/* The number in @file, or in its line that begins with @key; -1 when there is none. */
+/* The number in @file, or in the line that begins with @key; -1: there is none. */
 int64_t cgroup_read_number(int dir, const char *file, const char *key);
-int64_t cgroup_find_number(const char *text, const char *key); /* the same in a text */
+int64_t cgroup_find_number(const char *text, const char *key); /* the same, in @text */
 
 /* Is @word one of the space-separated words in @text? */
 bool cgroup_has_word(const char *text, const char *word);
@@ -72,25 +74,26 @@ const char *cgroup_error_text(int sys);
 /* A directory below @dir, or -1 with errno. */
 int cgroup_open_dir(int dir, const char *name);
 
-/* Say that a live server owns the group, by a lock that ends with it. 0, or -1: another has it. */
+/* Lock the group as owned by this server; the lock ends with the server. Returns 0, or -1 if
+ * another server holds it. */
 int cgroup_lock(int dir);
 
-/* Call @fn for each directory below @dir until it returns non-zero; that, or 0. */
+/* Call @fn for each directory below @dir until it returns non-zero. Returns that value, or 0. */
 int cgroup_each_child(int dir, int (*fn)(void *ctx, int dir, const char *name), void *ctx);
 
-/* Remove @name below @dir with the groups that a command made in it. 0, or -1 with errno;
- * EBUSY: somebody lives in it. */
+/* Remove @name below @dir with the groups that a command created in it. Returns 0, or -1 with
+ * errno; EBUSY: it holds processes. */
 int cgroup_remove_tree(const struct cgroup_fs *fs, int dir, const char *name);
 
 /*
- * SIGKILL for every process listed in @dir and below, again until a look finds no new
- * one; the caller sees to it that they cannot fork. 0, or -1 when there was no end of it.
+ * Send SIGKILL to every process listed in @dir and below, and repeat until the lists show no
+ * new one. The caller must keep them from forking. Returns 0, or -1 if new ones kept coming.
  * Never signals a recycled pid where the kernel has pidfd_open (Linux 5.3).
  */
 int cgroup_kill_listed(int dir);
 
-/* The same in a group that cannot fork because it freezes: what is frozen dies when @thaw, written
- * to @file, lets it go. */
+/* The same for a group that cannot fork because it is being frozen: frozen processes die after
+ * this writes @thaw to @file. */
 int cgroup_kill_frozen(const struct cgroup_fs *fs, int dir, const char *file, const char *thaw);
 
 #endif

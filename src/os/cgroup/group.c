@@ -8,9 +8,10 @@
 
 #include "base/mem.h"
 
-/* Another server that cleans up cannot tell a new group from a dead server's by its lock yet. */
+/* Until we hold its lock, another server's cleanup takes a new group for a dead server's and
+ * removes it. */
 #define MAKE_ATTEMPTS 3
-#define RETIRED_LOOKS 8 /* at groups that were not empty, per call */
+#define RETIRED_MAX 8 /* retired groups that one sweep tries to remove */
 #define IDLE_MAX 16
 
 struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const char *suffix)
@@ -31,14 +32,15 @@ int cgroup_group_dir(const struct cgroup *g, enum cgroup_role role)
 	return g->roles & 1U << role ? g->dirs[g->all->role_place[role]] : -1;
 }
 
-/* Make, open and lock the directory. 0, 1 when somebody removed it meanwhile, or -1 with errno. */
+/* Create, open and lock the directory. 0, 1 if another server removed it meanwhile, or -1 with
+ * errno. */
 static int group_make_once(struct cgroup *g, int place)
 {
 	const struct cgroups *all = g->all;
 	int home = all->places[place].dir;
 
 	if (all->fs->make(home, g->name)) {
-		/* Left by a server of the same name; nobody may live in it. */
+		/* Left behind by a server of the same name; must be empty. */
 		if (errno != EEXIST || cgroup_remove_tree(all->fs, home, g->name))
 			return -1;
 		return 1;
@@ -130,12 +132,13 @@ struct cgroup *cgroup_group_take_idle(struct cgroups *all, unsigned roles, int64
 		g->refused_before = cgroup_group_refused(g);
 		if (g->refused_before >= 0)
 			return g;
-		cgroup_group_retire(g); /* somebody has removed it meanwhile */
+		cgroup_group_retire(g); /* its directory was removed meanwhile */
 	}
 	return NULL;
 }
 
-/* Only what counts nothing but tasks: that counter can be read anew, others cannot be reset. */
+/* Only a group with the pids role alone: refused_before makes its counter relative, while the
+ * counters of other roles cannot be reset. */
 bool cgroup_group_keep_idle(struct cgroup *g)
 {
 	struct cgroups *all = g->all;
@@ -170,7 +173,7 @@ static void group_close_fds(struct cgroup *g)
 	}
 }
 
-/* Remove it in every place; true when nothing is left that could be removed later. */
+/* Remove the directories of @g in all places. False if one still holds processes: try later. */
 static bool group_remove_dirs(struct cgroup *g)
 {
 	const struct cgroups *all = g->all;
@@ -192,7 +195,7 @@ void cgroup_group_sweep(struct cgroups *all, bool last)
 {
 	struct cgroup **at = &all->retired, *kept = NULL, **kept_end = &kept;
 
-	for (int i = 0; *at && (i < RETIRED_LOOKS || last); i++) {
+	for (int i = 0; *at && (i < RETIRED_MAX || last); i++) {
 		struct cgroup *g = *at;
 
 		*at = g->next;
@@ -204,7 +207,7 @@ void cgroup_group_sweep(struct cgroups *all, bool last)
 		*kept_end = g;
 		kept_end = &g->next;
 	}
-	while (*at) /* these are first the next time */
+	while (*at) /* append the rest: the next sweep starts with groups not tried now */
 		at = &(*at)->next;
 	*at = kept;
 }

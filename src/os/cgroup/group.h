@@ -1,11 +1,11 @@
 /*
- * cgroup_group - the directories of one run's group: made, limited, removed.
+ * cgroup_group - creates, limits and removes the directories of one run's group.
  *
- * A role (memory, pids ...) is served by a place: the server's own group in one
- * hierarchy. Under version 1 that is mostly one place per role, under version 2 one
- * for all. A run's group is a directory of the same name in each place it needs.
+ * A place (the server's own group in one hierarchy) serves roles (memory, pids ...).
+ * Version 1 mostly has one place per role, version 2 one for all. A run's group is a
+ * directory of the same name in each place that it needs.
  *
- * Private to os/cgroup/cgroup*.c; everything here assumes that the places have been found.
+ * Private to src/os/cgroup; every function expects that cgroup_probe() has found the places.
  */
 #ifndef PROCPEN_OS_CGROUP_GROUP_H
 #define PROCPEN_OS_CGROUP_GROUP_H
@@ -26,11 +26,11 @@ struct cgroups {
 	struct cgroup_place places[CGROUP_PLACES_MAX];
 	int place_count;
 	int role_place[CGROUP_ROLE_COUNT]; /* index, or -1 */
-	unsigned roles;                    /* that were tried and work */
+	unsigned roles;                    /* those that passed the probe */
 	struct cgroup_delegation delegation;
 	char reason[1024];
-	struct cgroup *retired; /* freed, but somebody lived in them */
-	struct cgroup *idle;    /* given back, each for another run with its limits */
+	struct cgroup *retired; /* freed while they still held processes */
+	struct cgroup *idle;    /* given back, for another run with the same limits */
 	int idle_count;
 };
 
@@ -45,7 +45,7 @@ struct cgroup {
 	int forks_fd; /* pids.max, for a kill; -1: not opened yet */
 	bool killed;
 	int64_t tasks;   /* limit; 0: none */
-	/* Of one that was given back once: pids.events, open (or -1), and what it counted then. */
+	/* Of a group that was given back: pids.events, open (else -1), and its count then. */
 	int events_fd;
 	int64_t refused_before;
 };
@@ -53,23 +53,24 @@ struct cgroup {
 /* A group whose name ends in @suffix, with no directory yet. */
 struct cgroup *cgroup_group_alloc(struct cgroups *all, unsigned roles, const char *suffix);
 
-/* Make, open and lock its directories. 0, or -1 with errno and in which place. */
+/* Create, open and lock its directories. 0, or -1 with errno and the place in *@failed. */
 int cgroup_group_make(struct cgroup *g, const struct cgroup_place **failed);
 
 /* Set the limits. NULL, or the name of the one that failed, with errno. */
 const char *cgroup_group_limit(struct cgroup *g, const struct cgroup_limits *limits);
 
-/* How often its tasks limit has struck since it was made; -1: cannot tell. */
+/* How often its tasks limit has struck since it was created; -1: unknown. */
 int64_t cgroup_group_refused(const struct cgroup *g);
 
-/* The groups that wait: one for @roles and @tasks or NULL; add @g. False when it cannot be kept. */
+/* Take an idle group with @roles and the limit @tasks, or NULL. Keep @g as idle; false: it cannot
+ * be reused. */
 struct cgroup *cgroup_group_take_idle(struct cgroups *all, unsigned roles, int64_t tasks);
 bool cgroup_group_keep_idle(struct cgroup *g);
 
-/* Remove and free it, or keep it in all->retired while somebody lives in it. Keeps errno. */
+/* Remove and free @g, or move it to all->retired while it holds processes. Preserves errno. */
 void cgroup_group_retire(struct cgroup *g);
 
-/* Try again with some of the retired ones; @last: with all, and forget them whatever comes. */
+/* Retry the removal of some retired groups; @last: of all, and free them even if it fails. */
 void cgroup_group_sweep(struct cgroups *all, bool last);
 
 /* The directory in which the group has @role, or -1. */

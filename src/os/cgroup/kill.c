@@ -1,8 +1,8 @@
 /*
  * The kill by list. Between reading a pid and signalling it the process may end and
- * its number be given to a stranger. So a handle is opened for each pid first, then
- * the list is read again: a pid that is still in it was ours all the time its handle
- * exists, or the handle belongs to somebody dead.
+ * the kernel may reuse its number for a stranger. So open a pidfd for each pid, then
+ * read the list again: a pid still listed has been in the group since its pidfd was
+ * opened, or its pidfd refers to a dead process.
  */
 #include "os/cgroup/fs.h"
 
@@ -20,7 +20,7 @@
 #define PASSES_MAX 32
 #define HANDLES_MAX 64 /* open at once */
 #define PIDS_MAX 65536 /* that one group may list */
-#define DEPTH_MAX 8    /* of groups that a command made in its own */
+#define DEPTH_MAX 8    /* of groups that a command created inside its own */
 
 struct pids {
 	pid_t *all;
@@ -39,7 +39,7 @@ static bool pids_contain(const struct pids *p, pid_t pid)
 	return p->count && bsearch(&pid, p->all, p->count, sizeof(pid), pids_compare);
 }
 
-/* Processes of other PID namespaces are listed as 0; we are never to be killed by this. */
+/* Skips 0 (a process of another PID namespace) and the server itself. */
 static bool pids_add(void *ctx, int pid)
 {
 	struct pids *p = ctx;
@@ -72,7 +72,8 @@ static int pids_read(int dir, struct pids *p)
 	return -1;
 }
 
-/* 0, or -1 when it may not be killed. Without a handle: an old kernel, or no descriptor left. */
+/* 0, or -1 if the kill is not permitted. @handle is -1 on old kernels and when descriptors run
+ * out. */
 static int kill_pid(pid_t pid, int handle)
 {
 	long result = handle >= 0 ? syscall(SYS_pidfd_send_signal, handle, SIGKILL, NULL, 0)
@@ -81,7 +82,7 @@ static int kill_pid(pid_t pid, int handle)
 	return result && errno != ESRCH ? -1 : 0;
 }
 
-/* Kill up to HANDLES_MAX of @pids that a second look still finds in the group. 0 or -1. */
+/* Kill those of @pids (up to HANDLES_MAX) that a second read still lists. 0 or -1. */
 static int kill_batch(int dir, const pid_t *pids, size_t count, struct pids *again)
 {
 	int handles[HANDLES_MAX], result;
@@ -94,7 +95,7 @@ static int kill_batch(int dir, const pid_t *pids, size_t count, struct pids *aga
 	result = pids_read(dir, again);
 	for (size_t i = 0; i < count; i++) {
 		if (!gone[i] && pids_contain(again, pids[i]) && kill_pid(pids[i], handles[i]))
-			result = -1; /* which saves none of the others */
+			result = -1; /* go on with the others */
 		mem_cleanup_close(&handles[i]);
 	}
 	return result;
@@ -121,7 +122,7 @@ static bool pids_any_new(const struct pids *now, const struct pids *before)
 	return false;
 }
 
-/* One group without those below it. */
+/* Kill one group without the groups below it. */
 static int kill_one_group(int dir)
 {
 	struct pids now = { 0 }, before = { 0 }, again = { 0 };
@@ -183,6 +184,6 @@ int cgroup_kill_frozen(const struct cgroup_fs *fs, int dir, const char *file, co
 
 	if (fs->write(dir, file, thaw))
 		return -1;
-	/* It may have been too busy to freeze at once. */
+	/* Some processes may not have been frozen yet. */
 	return cgroup_kill_listed(dir) ? -1 : result;
 }

@@ -1,9 +1,9 @@
 /*
- * cgroup_ops - what the two versions do differently, as a table. The pids controller is the same
+ * cgroup_ops - a table of what differs between versions 1 and 2. The pids controller is the same
  * in both.
  *
- * A function works in one directory of a group, that of the role which it serves (under version
- * 2 all roles have the same). They return 0, or -1 with errno, if nothing else is said.
+ * Each function works in the group's directory for its role (under version 2 one directory
+ * serves all roles). Returns 0, or -1 with errno, unless the member says otherwise.
  */
 #ifndef PROCPEN_OS_CGROUP_OPS_H
 #define PROCPEN_OS_CGROUP_OPS_H
@@ -14,17 +14,17 @@
 
 struct cgroup_ops {
 	int version;
-	const char *join_file; /* who writes "0" to it joins */
+	const char *join_file; /* a process that writes "0" to it joins the group */
 	int (*limit_memory)(const struct cgroup_fs *fs, int dir, int64_t bytes);
 	int (*limit_cpu)(const struct cgroup_fs *fs, int dir, int64_t permille);
 
-	/* A descriptor that becomes readable when the memory limit strikes, or -1. *@source is
-	 * one more that belongs to it, or -1; the caller closes both. */
+	/* A descriptor that becomes readable when the memory limit strikes, or -1. *@source is a
+	 * second one that it needs, or -1; the caller closes both. */
 	int (*watch_oom)(const struct cgroup_fs *fs, int dir, int *source);
-	/* Also arms @fd again; -1: cannot tell. */
+	/* Also rearms @fd. -1: unknown. */
 	int64_t (*oom_kills)(int dir, int fd, int source);
 
-	/* -1: cannot tell */
+	/* -1: unknown */
 	int64_t (*memory_peak)(int dir);
 	int64_t (*cpu_us)(int dir);
 

@@ -1,4 +1,4 @@
-/* Where the server's own groups are: /proc/self/cgroup names them, mountinfo says where to look. */
+/* Finds the server's own groups: /proc/self/cgroup names them, mountinfo has the mount points. */
 #include "os/cgroup/fs.h"
 
 #include <errno.h>
@@ -14,12 +14,12 @@
 
 #define SELF_MAX 65536 /* bytes of /proc/self/cgroup */
 
-/* One line of mountinfo(5), cut into the fields that matter here. */
+/* The fields that we need of one line of mountinfo (proc_pid_mountinfo(5)). */
 struct mount {
 	char *root, *point, *type, *options;
 };
 
-/* What is looked for, and what was learned on the way. */
+/* The arguments and the results so far of cgroup_places_find(). */
 struct search {
 	const struct cgroup_fs *fs;
 	int version;
@@ -81,7 +81,8 @@ static int parse_mount(char *line, struct mount *m)
 	return 0;
 }
 
-/* Our own path in the hierarchy of @controller (NULL: version 2), or NULL. Caller frees. */
+/* The server's path in the hierarchy of @controller (NULL: version 2), or NULL. The caller frees
+ * it. */
 static char *own_group_path(const char *self, const char *controller)
 {
 	for (const char *line = self; line && *line;) {
@@ -99,7 +100,7 @@ static char *own_group_path(const char *self, const char *controller)
 	return NULL;
 }
 
-/* What of @own lies below the mount's @root ("" or "/..."), or NULL: outside of it. */
+/* @own relative to the mount's @root ("" or "/..."), or NULL if it is outside. */
 static const char *path_below_root(const char *root, const char *own)
 {
 	size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
@@ -111,7 +112,7 @@ static const char *path_below_root(const char *root, const char *own)
 	return strcmp(own + len, "/") == 0 ? "" : own + len;
 }
 
-/* Open our own group through this mount and note it. */
+/* Open the server's own group through this mount and add it to @s->places. */
 static void add_place(struct search *s, const struct mount *m, unsigned roles, const char *own)
 {
 	const char *inside = path_below_root(m->root, own);
@@ -150,7 +151,7 @@ static void add_place_v2(struct search *s, const struct mount *m)
 		add_place(s, m, 0, own);
 }
 
-/* Controllers that are mounted together are one place. */
+/* Controllers mounted together share one place. */
 static void add_places_v1(struct search *s, const struct mount *m)
 {
 	AUTO_FREE char *own = NULL;

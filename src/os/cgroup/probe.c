@@ -54,7 +54,8 @@ static int trial_group(struct cgroups *all, unsigned roles, const char *name)
 	return result;
 }
 
-/* All at once costs one process; if that fails, one by one, to find out which. */
+/* Try all roles at once, which costs one process. If that fails, try each one to find out which
+ * fail. */
 static void trial_roles(struct cgroups *all, unsigned candidates)
 {
 	char why[640];
@@ -78,7 +79,7 @@ static void trial_roles(struct cgroups *all, unsigned candidates)
 	}
 }
 
-/* Nothing works: the first refusal speaks for all roles. */
+/* No role works: keep only the first reason, which holds for all of them. */
 static void reason_keep_first(struct cgroups *all)
 {
 	const char *first = strstr(all->reason, ": ");
@@ -97,7 +98,7 @@ static void close_places(struct cgroups *all)
 		all->role_place[i] = -1;
 }
 
-/* Directories of dead servers: nobody holds their lock. */
+/* Remove the group of a dead server: nobody holds its lock. */
 static int remove_if_dead(void *ctx, int dir, const char *name)
 {
 	const struct cgroups *all = ctx;
@@ -118,7 +119,7 @@ static void remove_dead_groups(struct cgroups *all)
 		cgroup_each_child(all->places[i].dir, remove_if_dead, all);
 }
 
-/* The roles that mounted controllers can serve; where is noted. */
+/* Fill all->role_place. Returns the roles for which a controller is mounted. */
 static unsigned assign_places(struct cgroups *all)
 {
 	unsigned candidates = 0;
@@ -154,7 +155,7 @@ static void probe_v1(struct cgroups *all)
 			reason_add(all, cgroup_role_names[role], "no such controller is mounted");
 }
 
-/* Which controllers groups can have that are made in the server's own. */
+/* Returns the roles that groups below the server's own can have. */
 static unsigned enable_controllers(struct cgroups *all)
 {
 	static const enum cgroup_role wanted[] = {
@@ -174,7 +175,7 @@ static unsigned enable_controllers(struct cgroups *all)
 	return roles;
 }
 
-/* Version 2 counts time and kills without any controller. */
+/* Version 2 counts processor time and kills without any controller. */
 static void probe_v2(struct cgroups *all)
 {
 	char why[640];

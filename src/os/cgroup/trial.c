@@ -8,7 +8,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* 0, or -1 with what the child said. It sends no SIGCHLD, so nobody else collects it. */
+/* 0, or -1 with the child's exit status as errno. The child sends no SIGCHLD, so the reaper does
+ * not collect it. */
 static int trial_wait(pid_t pid)
 {
 	int status;
@@ -54,7 +55,7 @@ int cgroup_try_join(const int *join_fds, int count, int clone_fd)
 	sigprocmask(SIG_SETMASK, &all, &before);
 	if (clone_fd >= 0)
 		result = trial_clone(clone_fd);
-	if (result) /* no such call in this kernel, or a filter around us */
+	if (result) /* the kernel lacks clone3(2), or a seccomp filter around us refuses it */
 		result = trial_write(join_fds, count);
 	error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);

@@ -15,8 +15,8 @@ static bool v1_has_file(int dir, const char *file)
 	return faccessat(dir, file, F_OK, 0) == 0;
 }
 
-/* Swap counts too, where the kernel counts it; else this group does not swap. The limit for both
- * cannot be lower than that for memory, so it comes second. */
+/* Limit memory plus swap where the kernel counts swap; else turn swapping off for this group. The
+ * kernel refuses memsw below the memory limit, so set memory first. */
 static int v1_limit_memory(const struct cgroup_fs *fs, int dir, int64_t bytes)
 {
 	if (cgroup_write_number(fs, dir, "memory.limit_in_bytes", bytes))
@@ -26,7 +26,7 @@ static int v1_limit_memory(const struct cgroup_fs *fs, int dir, int64_t bytes)
 	return cgroup_write_number(fs, dir, "memory.swappiness", 0);
 }
 
-/* Is what holds for the group above no more than @q? */
+/* Is the parent's quota no more than @q? */
 static bool v1_parent_quota_is_tighter(int dir, struct cgroup_quota q)
 {
 	int64_t quota = cgroup_read_number(dir, "../cpu.cfs_quota_us", NULL);
@@ -43,7 +43,7 @@ static int v1_limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
 		return -1;
 	if (!cgroup_write_number(fs, dir, "cpu.cfs_quota_us", q.quota_us))
 		return 0;
-	/* More than the group above has is refused, and needless. */
+	/* The kernel refuses more than the parent has; then the parent's quota already holds. */
 	if (errno != EINVAL)
 		return -1;
 	if (v1_parent_quota_is_tighter(dir, q))
@@ -71,7 +71,7 @@ static int v1_watch_oom(const struct cgroup_fs *fs, int dir, int *source)
 	return fd;
 }
 
-/* Has this group ever used (nearly) all it may? Recent kernels do not count failures any more. */
+/* Has this group ever come near its limit? Recent kernels no longer count failcnt. */
 static bool v1_was_full(int dir)
 {
 	int64_t limit = cgroup_read_number(dir, "memory.limit_in_bytes", NULL);
@@ -83,7 +83,8 @@ static bool v1_was_full(int dir)
 		       limit - limit / 16;
 }
 
-/* The counter also knows kills because the machine ran out; then our limit was not reached. */
+/* The counter includes kills because the whole machine ran out of memory; those do not reach the
+ * group's limit. */
 static int64_t v1_oom_kills(int dir, int fd, int source)
 {
 	int64_t kills = cgroup_read_number(dir, "memory.oom_control", "oom_kill");
@@ -93,7 +94,7 @@ static int64_t v1_oom_kills(int dir, int fd, int source)
 	(void)source;
 	if (fd >= 0) {
 		n = read(fd, &events, sizeof(events));
-		(void)n; /* nothing to read is fine: we may be called at any time */
+		(void)n; /* empty is fine: callers ask at any time */
 	}
 	return kills > 0 && !v1_was_full(dir) ? 0 : kills;
 }
@@ -110,7 +111,7 @@ static int64_t v1_cpu_us(int dir)
 	return ns < 0 ? -1 : ns / 1000;
 }
 
-/* Without new processes, or while all are frozen, killing what is listed is complete. */
+/* Stop forks (pids.max) or freeze the group first: then the list is complete. */
 static int v1_kill(const struct cgroup_fs *fs, int pids, int freezer)
 {
 	if (pids >= 0 && !fs->write(pids, "pids.max", "0"))
@@ -123,7 +124,7 @@ static int v1_kill(const struct cgroup_fs *fs, int pids, int freezer)
 
 const struct cgroup_ops cgroup_ops_v1 = {
 	.version = 1,
-	/* Not cgroup.procs: one thread that moves itself needs no grace period of the kernel. */
+	/* Not cgroup.procs: a thread that moves itself by `tasks` needs no kernel grace period. */
 	.join_file = "tasks",
 	.limit_memory = v1_limit_memory,
 	.limit_cpu = v1_limit_cpu,

@@ -13,18 +13,19 @@
 #include "base/mem.h"
 #include "os/cgroup/ops.h"
 
-/* Which controllers we can use, by the role they serve. */
+/* The controllers that we use, by the role they serve. */
 static const enum cgroup_role usable[] = {
 	CGROUP_ROLE_MEMORY, CGROUP_ROLE_CPU, CGROUP_ROLE_PIDS,
 };
 
-/* A write that may fail because the kernel does not have the file. */
+/* Write, and accept that the kernel does not have the file. */
 static int write_if_there(const struct cgroup_fs *fs, int dir, const char *file, const char *text)
 {
 	return fs->write(dir, file, text) && errno != ENOENT ? -1 : 0;
 }
 
-/* No swap (the limit would count memory only), and one kill for all (since Linux 4.19). */
+/* Turn swap off, because memory.max does not count it, and let the kernel kill the whole group
+ * (memory.oom.group, Linux 4.19). */
 static int v2_limit_memory(const struct cgroup_fs *fs, int dir, int64_t bytes)
 {
 	if (cgroup_write_number(fs, dir, "memory.max", bytes) ||
@@ -52,12 +53,12 @@ static int64_t v2_oom_kills(int dir, int fd, int source)
 	if (source < 0 || (n = pread(source, text, sizeof(text) - 1, 0)) < 0)
 		return -1;
 	text[n] = '\0';
-	/* The machine's own shortage kills without our limit having been reached ("oom 0"). */
+	/* "oom 0": the group's limit was not reached; the whole machine ran out of memory. */
 	return cgroup_find_number(text, "oom") == 0 ? 0 : cgroup_find_number(text, "oom_kill");
 }
 
-/* memory.events is always readable and tells of news by POLLPRI only, which the loop cannot watch;
- * an epoll instance that asks for nothing else can be watched. Reading the file arms it. */
+/* memory.events is always readable and signals changes by POLLPRI only, which the loop cannot
+ * watch. So return an epoll instance that asks for EPOLLPRI alone. Reading the file rearms it. */
 static int v2_watch_oom(const struct cgroup_fs *fs, int dir, int *source)
 {
 	struct epoll_event event = { .events = EPOLLPRI };
@@ -73,7 +74,7 @@ static int v2_watch_oom(const struct cgroup_fs *fs, int dir, int *source)
 		fd = poll;
 		poll = -1;
 	} else {
-		fd = -1; /* an ordinary file, or no watches left: the counters can still be read */
+		fd = -1; /* an ordinary file, or no watches left: read the counters without it */
 	}
 	*source = file;
 	file = -1;
@@ -90,7 +91,8 @@ static int64_t v2_cpu_us(int dir)
 	return cgroup_read_number(dir, "cpu.stat", "usage_usec");
 }
 
-/* cgroup.kill is Linux 5.14; before, what is frozen cannot fork and dies all the same. */
+/* cgroup.kill needs Linux 5.14. Before that, freeze the group: it cannot fork, and SIGKILL still
+ * works. */
 static int v2_kill(const struct cgroup_fs *fs, int pids, int freezer)
 {
 	int dir = freezer >= 0 ? freezer : pids;
@@ -123,7 +125,7 @@ static bool v2_has_other_processes(int home)
 	return cgroup_read(home, "cgroup.procs", text, sizeof(text)) < 0 || strcmp(text, own) != 0;
 }
 
-/* The roles whose controllers stand in @file. */
+/* The roles whose controllers @file lists. */
 static unsigned v2_controllers(int home, const char *file)
 {
 	char text[512];
@@ -136,7 +138,8 @@ static unsigned v2_controllers(int home, const char *file)
 	return roles;
 }
 
-/* Write "+name" or "-name" for each of @roles; those that worked. The last errno stays. */
+/* Write "+name" or "-name" for each of @roles. Returns those that worked; errno is that of the
+ * last failure. */
 static unsigned v2_switch_controllers(const struct cgroup_fs *fs, int home, char sign,
 				      unsigned roles)
 {
@@ -168,7 +171,8 @@ static int enter_leaf(const struct cgroup_fs *fs, struct cgroup_delegation *d)
 	return -1;
 }
 
-/* Controllers are switched off first: a group that has them takes no process. */
+/* Disable the controllers first: a group that gives controllers to its children takes no
+ * process. */
 static void leave_leaf(struct cgroup_delegation *d)
 {
 	const struct cgroup_fs *fs = d->fs;
@@ -184,7 +188,7 @@ static void leave_leaf(struct cgroup_delegation *d)
 	errno = saved;
 }
 
-/* Enable what is missing in a group that must be empty for it. */
+/* Enable @missing in the server's own group, which must hold no process: move into the leaf. */
 static unsigned enable_in_own(struct cgroup_delegation *d, unsigned missing, char *why, size_t size)
 {
 	if (v2_has_other_processes(d->home)) {
@@ -206,8 +210,8 @@ static unsigned enable_in_own(struct cgroup_delegation *d, unsigned missing, cha
 	return d->enabled;
 }
 
-/* The root is the only group without a type. It may hold processes and controllers at once. Other
- * servers use them too, so they stay enabled. */
+/* The root group may hold processes and controllers at once. Other servers use these controllers
+ * too, so never disable them. */
 static unsigned enable_in_root(const struct cgroup_delegation *d, unsigned missing, char *why,
 			       size_t size)
 {
@@ -226,6 +230,7 @@ unsigned cgroup_v2_enter(struct cgroup_delegation *d, char *why, size_t size)
 	unsigned enabled = v2_controllers(d->home, "cgroup.subtree_control");
 	unsigned missing = have & ~enabled;
 	char type[32];
+	/* Only the root group has no type. */
 	bool root = cgroup_read(d->home, "cgroup.type", type, sizeof(type)) < 0 && errno == ENOENT;
 
 	if (!have) {
