@@ -1,8 +1,8 @@
 /*
- * libev does not tell the descriptor of its epoll set, and never removes a
- * registration by itself (it waits for the kernel to do so at close). We learn
- * the number by taking the lowest free descriptor just before the loop is made,
- * and use it only after epoll_ctl(2) has confirmed that it is an epoll set.
+ * libev does not expose the descriptor of its epoll set, and never removes a
+ * registration itself (it relies on the kernel to do so at close). loop_new() finds
+ * the number: it is the lowest free descriptor just before ev_loop_new(). We use it
+ * only after epoll_ctl(2) has confirmed that it is an epoll set.
  */
 #include "os/loop.h"
 
@@ -22,8 +22,8 @@ static void learn_epoll_fd(int candidate)
 	loop_epoll_fd = -1;
 	if (candidate < 0)
 		return;
-	/* An epoll set says that it does not hold (or could never hold) the descriptor;
-	 * anything else says EINVAL or EBADF. */
+	/* An epoll set answers ENOENT or EPERM: it does not, or cannot, hold the descriptor.
+	 * Anything else answers EINVAL or EBADF. */
 	if (epoll_ctl(candidate, EPOLL_CTL_DEL, STDERR_FILENO, NULL) < 0 &&
 	    (errno == ENOENT || errno == EPERM))
 		loop_epoll_fd = candidate;
@@ -43,7 +43,7 @@ struct ev_loop *loop_new(void)
 	}
 	loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
 	if (!loop) {
-		log_error("no event loop can be had: neither epoll nor poll work here");
+		log_error("cannot create an event loop: neither epoll nor poll works");
 		abort();
 	}
 	return loop;

@@ -86,7 +86,7 @@ static int add_new_children(pid_t pid, pid_t *out, int count, int max)
 	return more < 0 ? -1 : kept;
 }
 
-/* The children of one that ends while we look become those of @pid: look there again. */
+/* When a process ends during the walk, its children become those of @pid: list @pid again. */
 int procfs_tree(pid_t pid, pid_t *out, int max)
 {
 	int done = 0, count = add_new_children(pid, out, 0, max), more;
@@ -120,7 +120,7 @@ static pid_t procfs_innermost_pid(pid_t pid)
 
 pid_t procfs_find_inner(pid_t shim, pid_t inner)
 {
-	pid_t pids[64]; /* the command is the first of them: far more than it takes */
+	pid_t pids[64]; /* more than enough: the command is the first child */
 	int count = procfs_children(shim, pids, (int)COUNT_OF(pids));
 
 	for (int i = 0; i < count; i++)

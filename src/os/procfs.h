@@ -1,8 +1,8 @@
 /*
- * procfs - the few facts about other processes that we read from /proc (proc(5)).
+ * procfs - the few facts about other processes that the server reads from /proc (proc(5)).
  *
- * A process may vanish at any moment; every reader then says so. No number read
- * here is used to signal a process that is not our own child.
+ * A process may vanish at any moment; every function reports that. Never signal a pid
+ * read here unless it is our own child: the number may be another's by then.
  */
 #ifndef PROCPEN_OS_PROCFS_H
 #define PROCPEN_OS_PROCFS_H
@@ -25,16 +25,16 @@ int procfs_stat(pid_t pid, struct procfs_stat *st);
 /* Storage bytes of @pid and its reaped children (/proc/PID/io). 0 or -1. */
 int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes);
 
-/* Up to @max children of all threads of @pid into @out; how many, or -1 when they cannot be
- * listed (no descriptor, no memory). Falls back to a scan of /proc where the kernel lacks the
- * children file, and for a process that is gone. */
+/* Write up to @max children of all threads of @pid to @out. Returns how many, or -1 if they cannot
+ * be listed (no descriptor, no memory). Scans /proc if the kernel lacks the children file or
+ * @pid is gone. */
 int procfs_children(pid_t pid, pid_t *out, int max);
 
-/* The child of @shim that has the number @inner in the innermost PID namespace (proc(5), NSpid
- * in /proc/PID/status), as we number it; 0: gone, or not told. */
+/* The pid, in our namespace, of the child of @shim that has the pid @inner in its innermost PID
+ * namespace (proc(5), NSpid in /proc/PID/status). 0: gone, or the kernel does not report NSpid. */
 pid_t procfs_find_inner(pid_t shim, pid_t inner);
 
-/* Everything below @pid, a sub-reaper, up to @max; how many, or -1 as above. */
+/* Write up to @max descendants of @pid, a sub-reaper, to @out. Returns how many, or -1 as above. */
 int procfs_tree(pid_t pid, pid_t *out, int max);
 
 #endif

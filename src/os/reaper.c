@@ -1,8 +1,8 @@
 /*
- * SIGCHLD wakes the loop; then waitpid() is called until nothing is left to
- * collect. Watched pids live in a small chained hash. A sweep looks at our direct
- * children only: when an orphan dies its children become ours, and a direct
- * child's pid cannot be reused before we collect it.
+ * SIGCHLD wakes the loop, and reaper_collect() calls waitpid() until no dead child is
+ * left. Watched pids live in a small chained hash. A sweep kills direct children only:
+ * when an orphan dies its children become ours, and a direct child's pid cannot be
+ * reused before we collect it.
  */
 #include "os/reaper.h"
 
@@ -19,7 +19,7 @@
 #define REAPER_SLOTS 256
 #define REAPER_CHILDREN_MAX 4096
 #define SWEEP_PERIOD_MS 2.0
-#define COLLECT_MAX 256 /* in one turn: orphans may die as fast as we collect them */
+#define COLLECT_MAX 256 /* per turn of the loop: orphans may die as fast as we collect them */
 
 struct reaper_entry {
 	pid_t pid;
@@ -41,7 +41,7 @@ struct reaper {
 	ev_timer timer;
 	struct reaper_entry *slots[REAPER_SLOTS];
 	struct sweep *sweeps;
-	bool childless; /* the last collection found that we have no child at all */
+	bool childless; /* the last waitpid() returned ECHILD: the server has no child */
 };
 
 static struct reaper_entry **reaper_find_entry(struct reaper *r, pid_t pid)
@@ -69,7 +69,7 @@ static void reaper_collect(struct reaper *r)
 		free(entry);
 		errno = 0;
 	}
-	if (pid > 0) /* more may wait: let the loop turn first */
+	if (pid > 0) /* COLLECT_MAX reached: let the loop turn, then go on */
 		loop_timer_start(r->loop, &r->timer, 0);
 	r->childless = pid < 0 && errno == ECHILD;
 }
@@ -94,8 +94,8 @@ bool reaper_has_orphans(struct reaper *r)
 	return count < 0 && !r->childless;
 }
 
-/* Kill our children that nobody watches; how many there were, or -1 when they cannot be listed:
- * that must never count as "none". */
+/* Kill our unwatched children. Returns how many there were, or -1 if they cannot be listed, which
+ * must never count as "none". */
 static int kill_orphans(struct reaper *r)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];
@@ -113,7 +113,7 @@ static int kill_orphans(struct reaper *r)
 	return orphans;
 }
 
-/* Take finished sweeps off the list before calling anybody: a callback may start another. */
+/* Take finished sweeps off the list before the first callback, which may start another sweep. */
 static void finish_sweeps(struct reaper *r, int left)
 {
 	int64_t now = clock_mono_ms();
@@ -161,7 +161,7 @@ struct reaper *reaper_new(struct ev_loop *loop)
 	ev_timer_init(&r->timer, reaper_on_timer, 0., 0.);
 	r->timer.data = r;
 	ev_signal_start(loop, &r->signal);
-	ev_unref(loop); /* it alone must not keep the loop running */
+	ev_unref(loop); /* this watcher alone must not keep the loop running */
 	return r;
 }
 

@@ -1,12 +1,12 @@
 /*
- * reaper - the only place that waits for children.
+ * reaper - waits for the server's children and kills orphans.
  *
- * The server is the sub-reaper of everything below it. Its own children are the
- * shims (one per run) and what cleans up (os/sandbox/tmpdir.h); anything else
- * that becomes its child was orphaned by a shim that died before its time, and is
- * hunted by reaper_sweep().
- * SIGCHLD is watched on our own loop; a child's pid stays ours until it is
- * waited for here, so no signal can reach a recycled pid.
+ * The server is the sub-reaper of everything below it. Its own children are the shims
+ * and the cleaner of os/sandbox/tmpdir.h. Any other child was orphaned by a shim that
+ * died before its tree; reaper_sweep() kills it.
+ *
+ * The reaper watches SIGCHLD on the server's loop. A child's pid stays taken until
+ * waitpid() here collects it, so no signal can reach a recycled pid.
  */
 #ifndef PROCPEN_OS_REAPER_H
 #define PROCPEN_OS_REAPER_H
@@ -18,32 +18,30 @@
 
 struct reaper;
 
-/* Called when a watched child is gone. The entry has left the table before the call. */
+/* Called after a watched child was collected and its watch removed. */
 typedef void (*reaper_fn)(void *ctx, pid_t pid, int wait_status);
 
-/* Called when a sweep ends: @left processes could not be killed (0: clean; 1 also when they could
- * not even be listed). */
+/* Called when a sweep ends: @left processes could not be killed. 0: all are dead; 1 also if they
+ * could not be listed. */
 typedef void (*reaper_swept_fn)(void *ctx, int left);
 
 struct reaper *reaper_new(struct ev_loop *loop);
 void reaper_free(struct reaper *r);
 
 void reaper_watch(struct reaper *r, pid_t pid, reaper_fn fn, void *ctx);
-void reaper_unwatch(struct reaper *r, pid_t pid); /* it is still reaped */
+void reaper_unwatch(struct reaper *r, pid_t pid); /* @pid is still reaped */
 
 /*
- * Kill every child of ours that nobody watches, with all its descendants, again
- * and again until none is left or @deadline_ms have passed. Those that are our
- * children now are counted and killed before this returns; @fn is called once,
- * from the loop.
- * Several sweeps may run; each gets its answer.
+ * Kill our unwatched children, and their descendants as these become our children, until none
+ * is left or @deadline_ms have passed. Calls @fn once, from the loop. Several sweeps may run at
+ * once; each calls its own @fn.
  */
 void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *ctx);
 
-/* Has an orphan been adopted that still lives? True also when that cannot be known. */
+/* Does an unwatched child of ours live? True also if the children cannot be listed. */
 bool reaper_has_orphans(struct reaper *r);
 
-/* @ctx is about to go: forget its sweeps without calling back. */
+/* Drop the sweeps of @ctx without calling back. */
 void reaper_sweep_cancel(struct reaper *r, const void *ctx);
 
 #endif

@@ -18,8 +18,8 @@
 #include "base/mem.h"
 
 #define FIRST_FREE 5 /* 0, 1, 2 standard; 3 and 4 reserved for os/spawn/spawn */
-#define INTERRUPT_US 1000
-#define FULL_MS 1000
+#define INTERRUPT_US 1000 /* how long a write to a shared stderr may block */
+#define FULL_MS 1000      /* no further try for so long after such a write failed */
 
 static bool fd_is_kind(int fd, mode_t kind)
 {
@@ -28,7 +28,7 @@ static bool fd_is_kind(int fd, mode_t kind)
 	return !fstat(fd, &st) && (st.st_mode & S_IFMT) == kind;
 }
 
-/* Closed standard descriptors would be filled by the next open: put /dev/null there. */
+/* The next open() would take a closed standard descriptor: put /dev/null there. */
 static int fill_gaps(struct err *e)
 {
 	int fd;
@@ -42,8 +42,8 @@ static int fill_gaps(struct err *e)
 	return 0;
 }
 
-/* Opening it again gives another description of the same thing. The master end of a terminal is
- * different: it would give a new terminal. */
+/* Can we reopen @fd for a second file description of the same file? Not the master end of a
+ * terminal: opening that gives a new terminal. */
 static bool fd_is_reopenable(int fd)
 {
 	unsigned number;
@@ -52,7 +52,7 @@ static bool fd_is_reopenable(int fd)
 	       (fd_is_kind(fd, S_IFCHR) && ioctl(fd, TIOCGPTN, &number) < 0);
 }
 
-/* A description of our own for a pipe or device, or -1. */
+/* A file description of our own for a pipe or device, or -1. */
 static int fd_reopen(int fd, int access_mode)
 {
 	char path[40];
@@ -85,11 +85,11 @@ static int stdio_take_end(struct stdio_end *end, int fd, int access_mode, struct
 
 /* ---- stderr ---- */
 
-/* Where log lines go. Of the process, as descriptor 2 is, and so never released. */
+/* Where log lines go. One per process, like descriptor 2, and so never released. */
 static struct {
 	struct stdio_end end;
-	bool is_shared;   /* by others, and a write may wait */
-	int64_t until_ms; /* shared: full until then, for all we know */
+	bool is_shared;   /* blocking, and shared with other processes */
+	int64_t until_ms; /* shared: treat as full until then */
 } errors = { .end = { .fd = -1, .restore_flags = -1 } };
 
 static void on_sigalrm(int number)
@@ -97,8 +97,8 @@ static void on_sigalrm(int number)
 	(void)number;
 }
 
-/* poll(2) tells of some room, not of enough, and another writer may take it: so a timer interrupts
- * the write again and again until it is over. */
+/* poll(2) reports some room, perhaps too little, and another writer may take it. So a timer
+ * interrupts the write repeatedly until it returns. */
 static ssize_t write_shared(const void *bytes, size_t len)
 {
 	const struct itimerval often = { { 0, INTERRUPT_US }, { 0, INTERRUPT_US } }, off = { 0 };
@@ -162,7 +162,7 @@ void stdio_move_errors(int fd)
 		unblock_interrupts();
 }
 
-/* Everything that whoever started us left open stays out of our children. */
+/* Keep every inherited descriptor but 0, 1 and 2 out of our children. */
 static void cloexec_inherited(void)
 {
 	if (syscall(SYS_close_range, 3U, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) == 0)
@@ -207,7 +207,7 @@ static void stdio_release_end(struct stdio_end *end)
 
 void stdio_release(struct stdio *s)
 {
-	/* Against the order of taking: when both share a description, the flags of before both. */
+	/* Reverse order of stdio_take(): if both share a description, `in` has the first flags. */
 	stdio_release_end(&s->out);
 	stdio_release_end(&s->in);
 }
@@ -234,7 +234,7 @@ ssize_t stdio_write(const struct stdio_end *end, const void *bytes, size_t len)
 	return n;
 }
 
-/* Which of the conditions that poll(2) tells unasked, and of @events, hold now? */
+/* The conditions that hold now: of @events and of those that poll(2) always reports. */
 static int fd_poll_conditions(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };

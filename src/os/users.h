@@ -1,8 +1,8 @@
 /*
- * users - accounts of this machine, as /etc/passwd lists them.
+ * users - the accounts in /etc/passwd.
  *
- * That file only, read anew each time: the name services that could know more would load
- * libraries into the server and may wait for the network.
+ * Reads that file each time and asks no other name service: those load libraries into the
+ * server and may wait for the network.
  */
 #ifndef PROCPEN_OS_USERS_H
 #define PROCPEN_OS_USERS_H
@@ -12,11 +12,11 @@
 #include "base/err.h"
 
 struct user {
-	char *name, *home; /* owned; NULL: nobody */
+	char *name, *home; /* owned; NULL: no user */
 	uint32_t uid, gid;
 };
 
-/* Fill @user. Returns 0, or -1 with InvalidParams: there is no such account. */
+/* Fill @user. Returns 0, or -1 with InvalidParams if there is no such account. */
 int users_find(const char *name, struct user *user, struct err *e);
 void users_release(struct user *user);
 

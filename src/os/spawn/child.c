@@ -1,10 +1,10 @@
 /*
- * Every signal is blocked when this starts, and stays so across the exec: the
- * shim wants it that way and clears the mask for the command. So no handler of
- * the server can run here, and the exec drops them; only ignored signals (we
- * ignore SIGPIPE, a host may have ignored more) would survive it and are reset.
- * sigaction() of libc is not used: it may touch state that belongs to the
- * server, whose memory this is.
+ * Every signal is blocked when this starts and stays blocked across the exec: the
+ * shim needs that, and clears the mask for the command. So no handler of the server
+ * can run here, and the exec drops them. Ignored signals (we ignore SIGPIPE, the host
+ * may have ignored more) would survive the exec, so reset_ignored() resets them. It
+ * does not call libc's sigaction(), which may change state of the server, whose memory
+ * this child shares.
  */
 #include "os/spawn/child.h"
 
@@ -45,7 +45,7 @@ static void reset_ignored(uint64_t ignored)
 				sizeof(uint64_t));
 }
 
-/* Out of the way of all targets. */
+/* Move @fd above all target descriptors. */
 static int above_targets(int fd)
 {
 	const int first = SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX;
@@ -54,10 +54,9 @@ static int above_targets(int fd)
 }
 
 /*
- * The first process of a user namespace has all capabilities there, but loses
- * them at an exec, because its uid is not 0 in it: those that the shim needs to
- * set the namespaces up go along as ambient ones (capabilities(7)). The command
- * gets none of them.
+ * The first process of a user namespace has all capabilities in it, but loses them at
+ * an exec, because its uid there is not 0. Raise those that the shim needs to set up
+ * the namespaces as ambient capabilities (capabilities(7)). The command gets none.
  */
 static int keep_capabilities(void)
 {
@@ -87,7 +86,7 @@ int spawn_child_run(void *child)
 	reset_ignored(c->ignored);
 	if (c->user_ns && keep_capabilities() < 0)
 		return spawn_child_failed(c, SHIM_STAGE_USER_NS);
-	/* The array is the server's memory, but nobody else looks at it while we run. */
+	/* The array is in the server's memory, but the server is suspended until our exec. */
 	for (int i = 0; i < c->fd_count && fine; i++) {
 		c->fds[i] = above_targets(c->fds[i]);
 		fine = c->fds[i] >= 0;

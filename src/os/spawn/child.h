@@ -14,12 +14,12 @@
 #include "os/shim/proto.h"
 
 struct spawn_child {
-	int fds[SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX]; /* which descriptor becomes number i */
+	int fds[SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX]; /* fds[i] becomes descriptor i */
 	int fd_count;
 	int shim_fd;
 	char *const *argv;
 	char *const *envp;
-	bool user_ns;     /* cloned into a new user namespace: the shim needs what that gives */
+	bool user_ns;     /* cloned into a new user namespace: pass its capabilities to the shim */
 	uint64_t ignored; /* signals to put back to their default, bit (number - 1) */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */

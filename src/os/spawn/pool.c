@@ -1,12 +1,11 @@
 /*
- * What a shim was made with is kept as the bytes of its plan; a request fits if
- * its plan has the same ones. Everything else of a plan (limits, groups, umask,
- * capabilities) is entered by the command's own process and comes with the second
- * message.
+ * The pool keeps the bytes of the plan that its shims were started with; a request fits
+ * if its plan has the same bytes there. The rest of a plan (limits, groups, umask,
+ * capabilities) comes with the second message, and the command's own process enters it.
  *
- * Shims of one kind are alike: made by the same plan, in the same state of the
- * host's mounts and of what lies at hidden paths. With the first difference there is
- * another kind, and no shim of an old one is used again.
+ * Shims of one kind are interchangeable: started by the same plan, with the same mounts
+ * of the host and the same files at hidden paths. The first difference begins a new
+ * kind, and no shim of an old kind is used again.
  */
 #include "os/spawn/pool.h"
 
@@ -23,9 +22,9 @@
 
 #include "base/mem.h"
 
-#define WAITING_MAX 16  /* so many commands of a burst find a shim */
-#define UNUSED_MS 30000 /* a shim that was not needed for so long is discarded */
-#define REFILL_MS 5     /* a short command returns its shim before another one is made */
+#define WAITING_MAX 16  /* idle shims, for a burst of commands */
+#define UNUSED_MS 30000 /* discard a shim that was not needed for so long */
+#define REFILL_MS 5     /* a short command returns its shim before another one is started */
 #define RUNS_MAX 1000   /* of one shim */
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL | SHIM_NET_NS)
@@ -33,11 +32,11 @@
 struct pooled {
 	pid_t pid;
 	int control_fd;
-	bool ready; /* it has said so */
+	bool ready; /* SHIM_READY came, or it served a command */
 	struct spawn_past past;
 };
 
-/* What lay at a hidden path. Held open, so that nothing else gets its inode number. */
+/* The file that lay at a hidden path. Held open, so that no other file gets its inode number. */
 struct found {
 	int fd; /* -1: nothing was there */
 	struct timespec changed;
@@ -46,22 +45,22 @@ struct found {
 struct pool {
 	struct ev_loop *loop;
 	struct reaper *reaper;
-	struct shim_plan *plan; /* what shims are made with now; NULL: nothing was started yet */
-	size_t made_of;         /* bytes of its tail that count */
+	struct shim_plan *plan; /* for new shims; NULL: no run was started yet */
+	size_t made_of;         /* bytes of its tail: filter and mounts */
 	int clone_flags;
-	uint32_t kind;          /* counts up; 0 is none */
+	uint32_t kind;          /* counts up; 0: none */
 	struct pooled waiting[WAITING_MAX];
 	size_t count;
-	size_t least;           /* so many have waited all the time since `unused` began */
+	size_t least;           /* lowest count since the timer `unused` was started */
 	ev_timer refill, unused;
 	struct found *hidden;   /* at the plan's hidden paths, in order */
 	size_t hidden_count;
-	int mounts_fd;          /* /proc/self/mountinfo: tells of changes (proc(5)) */
+	int mounts_fd;          /* /proc/self/mountinfo: poll(2) reports changes (proc(5)) */
 };
 
 /* ---- those that wait ---- */
 
-/* Take the i-th out. */
+/* Remove and return waiting[i]. */
 static struct pooled pool_take(struct pool *s, size_t i)
 {
 	struct pooled k = s->waiting[i];
@@ -82,8 +81,8 @@ static void pool_on_discarded(void *ctx, pid_t pid, int wait_status)
 	(void)wait_status;
 }
 
-/* The shim sees its socket close and exits. Until then it is watched, or reaper_sweep() would take
- * it for an orphan. */
+/* The shim exits when its socket closes. Watch it until then, or reaper_sweep() would take it for
+ * an orphan. */
 static void pool_discard(struct pool *s, const struct pooled *k)
 {
 	reaper_watch(s->reaper, k->pid, pool_on_discarded, NULL);
@@ -112,7 +111,7 @@ static void pool_on_shim_dead(void *ctx, pid_t pid, int wait_status)
 		if (s->waiting[i].pid == pid) {
 			struct pooled k = pool_take(s, i);
 
-			close(k.control_fd); /* and the pid is nobody's any more */
+			close(k.control_fd); /* the reaper has collected the pid */
 			return;
 		}
 	}
@@ -144,7 +143,7 @@ static void pool_add(struct pool *s, const struct pooled *k)
 		pool_begin_period(s);
 }
 
-/* ---- what they were made with, and in which world ---- */
+/* ---- is an idle shim still what a run needs? ---- */
 
 static void pool_forget_hidden(struct pool *s)
 {
@@ -167,7 +166,8 @@ static const struct shim_mount *pool_next_hidden(const struct shim_plan *plan, s
 	return NULL;
 }
 
-/* A shim covers what it finds, so what they will find is noted before the first is started. */
+/* A shim covers the files that it finds at hidden paths. Record them before the first shim of a
+ * kind is started. */
 static void pool_note_hidden(struct pool *s)
 {
 	const struct shim_mount *entry;
@@ -186,9 +186,9 @@ static void pool_note_hidden(struct pool *s)
 }
 
 /*
- * A cover lies on a name: it is gone with the name, or goes with it. A file may get its name back
- * all the same, by a link, which the time of its last change tells. A directory cannot: only a
- * rename brings it back, and that brings the cover too.
+ * A covering mount belongs to a name: unlink(2) removes it, rename(2) takes it along. A file can
+ * get its name back without the mount, by link(2), which changes its ctime. A directory cannot:
+ * only rename(2) brings it back, and the mount with it.
  */
 static bool hidden_is_unchanged(const char *path, const struct found *f)
 {
@@ -202,7 +202,7 @@ static bool hidden_is_unchanged(const char *path, const struct found *f)
 					 now.st_ctim.tv_nsec == f->changed.tv_nsec));
 }
 
-/* Has something come to a hidden path since, or gone from it? */
+/* Has a file appeared at a hidden path or gone from one since pool_note_hidden()? */
 static bool pool_hidden_changed(const struct pool *s)
 {
 	const struct shim_mount *entry;
@@ -230,7 +230,7 @@ static bool pool_is_same_kind(const struct pool *s, const struct spawn_request *
 	       a->mounts_size == b->mounts_size && !memcmp(a->tail, b->tail, s->made_of);
 }
 
-/* Mounts made or gone since the last look. */
+/* Have the host's mounts changed since the last call? */
 static bool pool_mounts_changed(const struct pool *s)
 {
 	struct pollfd look = { .fd = s->mounts_fd, .events = POLLPRI };
@@ -238,7 +238,7 @@ static bool pool_mounts_changed(const struct pool *s)
 	return s->mounts_fd < 0 || poll(&look, 1, 0) != 0;
 }
 
-/* What shims are made with from now on. */
+/* Start shims with the plan of @request from now on. */
 static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 {
 	const struct shim_plan *plan = request->plan;
@@ -259,10 +259,11 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->clone_flags = request->clone_flags;
 }
 
-/* Before a shim is used or made: is the world still that of the others? */
+/* Call before a shim is used or started: if plan, mounts or hidden files changed, discard the idle
+ * shims and begin a new kind. */
 static void pool_check_stale(struct pool *s, bool other_plan)
 {
-	bool changed = pool_mounts_changed(s); /* this tells once only */
+	bool changed = pool_mounts_changed(s); /* reports a change once only: call it always */
 
 	if (!changed && !other_plan && !pool_hidden_changed(s))
 		return;
@@ -275,7 +276,7 @@ static void pool_check_stale(struct pool *s, bool other_plan)
 
 /* @path is for messages; the plan has none. @flags: SHIM_QUEUED or 0. */
 static int pool_spawn(struct pool *s, const char *path, uint32_t flags, struct spawn_result *result,
-		struct err *e)
+		      struct err *e)
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
@@ -297,7 +298,7 @@ static void pool_on_refill(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct pool *s = w->data;
 	struct spawn_result made;
-	struct err ignored = ERR_INIT; /* the next run starts in the ordinary way, and tells */
+	struct err ignored = ERR_INIT; /* the next run starts its own shim and reports errors */
 
 	(void)loop;
 	(void)revents;
@@ -339,7 +340,7 @@ void pool_free(struct pool *s)
 
 /* ---- the second plan ---- */
 
-/* stdin, stdout, stderr, the working directory, and what else the command is to find. */
+/* stdin, stdout, stderr, the working directory, and the plan's descriptors. */
 #define RIGHTS_MAX (4 + SHIM_EXTRA_FDS_MAX)
 
 union rights {
@@ -347,7 +348,7 @@ union rights {
 	char bytes[CMSG_SPACE(RIGHTS_MAX * sizeof(int))];
 };
 
-/* Append @texts with their NULs; false when they do not fit. */
+/* Append @texts with their NULs. False: they do not fit. */
 static bool pool_add_texts(struct shim_plan *plan, size_t *len, char *const *texts, uint32_t *count)
 {
 	for (*count = 0; texts[*count]; ++*count) {
@@ -363,7 +364,7 @@ static bool pool_add_texts(struct shim_plan *plan, size_t *len, char *const *tex
 	return true;
 }
 
-/* Bytes of the message, 0 when the command does not fit into it. */
+/* Write the second plan. Returns the bytes of the message; 0: the command does not fit. */
 static size_t pool_write_second(struct shim_plan *plan, const struct spawn_request *request)
 {
 	const char *cwd = request->cwd ? request->cwd : "";
@@ -374,8 +375,8 @@ static size_t pool_write_second(struct shim_plan *plan, const struct spawn_reque
 		return 0;
 	memcpy(plan, request->plan, SHIM_PLAN_HEAD);
 	plan->flags |= request->announce ? SHIM_ANNOUNCE : 0;
-	/* With one of these a command cannot write below /proc/PID of its shim, which none of
-	 * taint.c's looks would show. */
+	/* Either of these keeps a command from writing below /proc/PID of its shim, which taint.c
+	 * would not detect. */
 	if (plan->flags & SHIM_MOUNTS || plan->landlock_fd >= 0)
 		plan->flags |= SHIM_REUSABLE;
 	plan->filter_len = plan->mounts_size = plan->strings_size = 0;
@@ -391,7 +392,7 @@ static size_t pool_write_second(struct shim_plan *plan, const struct spawn_reque
 		       : 0;
 }
 
-/* 0, or -1 with errno. */
+/* Send the second plan with the command's descriptors. 0, or -1 with errno. */
 static int pooled_send(int control_fd, const struct shim_plan *plan, size_t len,
 		       const struct spawn_request *request)
 {
@@ -414,7 +415,7 @@ static int pooled_send(int control_fd, const struct shim_plan *plan, size_t len,
 
 /* ---- commands ---- */
 
-/* Its first word says that everything is in place; without it, it is not to be trusted yet. */
+/* Use a shim only after its SHIM_READY: namespaces, mounts and filter are in place. */
 static bool pooled_is_ready(struct pooled *k)
 {
 	struct shim_report report;
@@ -425,8 +426,8 @@ static bool pooled_is_ready(struct pooled *k)
 	return k->ready;
 }
 
-/* Where nothing keeps commands from it, one may have stopped a shim: it would never read what we
- * send, nor see its socket close. The reaper does not take that news. */
+/* A command that may signal the shim can have stopped it. A stopped shim would neither read the
+ * second plan nor see its socket close. WNOWAIT leaves the state for a later waitid(). */
 static bool pooled_is_stopped(const struct pooled *k)
 {
 	siginfo_t news = { 0 };
@@ -434,9 +435,9 @@ static bool pooled_is_stopped(const struct pooled *k)
 	return !waitid(P_PID, (id_t)k->pid, &news, WSTOPPED | WNOHANG | WNOWAIT) && news.si_pid;
 }
 
-/* Give the command to one that waits, the last one first: its memory is the warmest. */
+/* Send the second plan to an idle shim, the last returned first: its memory is the warmest. */
 static int pool_acquire(struct pool *s, const struct shim_plan *second, size_t len,
-		const struct spawn_request *request, struct spawn_result *result)
+			const struct spawn_request *request, struct spawn_result *result)
 {
 	for (size_t i = s->count; i--;) {
 		struct pooled k;
@@ -459,7 +460,7 @@ static int pool_acquire(struct pool *s, const struct shim_plan *second, size_t l
 }
 
 int pool_start(struct pool *s, const struct spawn_request *request, struct spawn_result *result,
-		struct err *e)
+	       struct err *e)
 {
 	static struct shim_plan second; /* big, and used by one call at a time */
 	bool other_plan;
@@ -489,7 +490,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 }
 
 void pool_return(struct pool *s, const struct spawn_result *started,
-		  const struct shim_report *last)
+		 const struct shim_report *last)
 {
 	struct pooled k = {
 		.pid = started->shim_pid, .control_fd = started->control_fd, .ready = true,

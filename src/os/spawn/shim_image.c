@@ -16,8 +16,8 @@
 #define MFD_EXEC 0x0010U /* Linux 6.3 */
 #endif
 
-/* Global, because the optimiser of the linker may take this apart from the code below; hidden, so
- * that the code needs no relocation. */
+/* Global, because link-time optimisation may separate this from the code below; hidden, so that
+ * the code needs no relocation. */
 __asm__(".section .rodata\n"
 	".balign 16\n"
 	".globl shim_image_start, shim_image_end\n"
@@ -47,7 +47,8 @@ static int shim_image_write(int fd, const char *bytes, size_t len)
 	return 0;
 }
 
-/* A memory file with the image, reopened read-only: a file open for writing cannot be executed. */
+/* Write the image to a memory file and reopen it read-only: the kernel does not execute a file that
+ * is open for writing. */
 static int shim_image_open_memfd(void)
 {
 	const unsigned flags = MFD_CLOEXEC | MFD_ALLOW_SEALING;

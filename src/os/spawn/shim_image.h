@@ -1,9 +1,9 @@
 /*
- * shim_image - the shim's program, carried inside procpen.
+ * shim_image - the shim's program, embedded in procpen.
  *
- * Executed from a sealed memory file, so that no file on disk has to be found,
- * trusted or kept in step. Where memory files may not be executed
- * (vm.memfd_noexec=2) the file libexec/procpen-shim beside the program is used.
+ * It runs from a sealed memory file, so that no file on disk has to be found, trusted
+ * or kept in step. Where memory files may not be executed (vm.memfd_noexec=2), it runs
+ * from the file libexec/procpen-shim beside the program.
  */
 #ifndef PROCPEN_OS_SPAWN_SHIM_IMAGE_H
 #define PROCPEN_OS_SPAWN_SHIM_IMAGE_H

@@ -42,7 +42,7 @@ const char *spawn_stage_name(int stage)
 	return stage > 0 && stage < SHIM_STAGE_COUNT ? stage_names[stage] : "unknown";
 }
 
-/* The one thing to do about @sys, by kind; NULL leaves the type's default. */
+/* The hint for errno @sys in @stage; NULL: the default of the error type. */
 static const char *spawn_hint_for(int stage, int sys)
 {
 	if (sys == E2BIG)
@@ -80,7 +80,8 @@ int spawn_failed(int stage, int sys, const char *path, struct err *e)
 	return -1;
 }
 
-/* Add what is the command's own to the plan; bytes of the message, 0: a path is too long. */
+/* Add the program's path and the working directory to the plan. Returns the bytes of the message;
+ * 0: a path is too long. */
 static size_t spawn_complete_plan(const struct spawn_request *request)
 {
 	struct shim_plan *plan = request->plan;
@@ -99,7 +100,7 @@ static size_t spawn_complete_plan(const struct spawn_request *request)
 	return (size_t)(at - (uint8_t *)plan) + path_len + cwd_len + 2;
 }
 
-/* Queue the plan before the shim exists: it then never waits for it. */
+/* Queue the plan before the shim exists, so that the shim never waits for it. */
 static int spawn_send_plan(int fd, const struct spawn_request *request, struct err *e)
 {
 	size_t len = spawn_complete_plan(request);
@@ -112,8 +113,8 @@ static int spawn_send_plan(int fd, const struct spawn_request *request, struct e
 }
 
 /*
- * Which signals we ignore. Looked up at the first start and kept: dispositions
- * are set before the loop runs and never after.
+ * The signals that the server ignores. Read at the first start and cached: the server
+ * sets dispositions before the loop runs and never after.
  */
 static uint64_t ignored_signals(void)
 {
@@ -133,9 +134,9 @@ static uint64_t ignored_signals(void)
 }
 
 /*
- * Clone the child that becomes the shim; pid or -1 with errno. The caller is
- * suspended until its exec or exit. Signals are blocked around it: a handler of
- * ours must not run in a child that shares our memory.
+ * Clone the child that becomes the shim. Returns its pid, or -1 with errno. Suspends the
+ * caller until the child's exec or exit. Blocks signals meanwhile: a handler of ours
+ * must not run in a child that shares our memory.
  */
 static pid_t spawn_clone_child(struct spawn_child *child, int namespaces)
 {

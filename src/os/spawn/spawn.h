@@ -1,11 +1,11 @@
 /*
- * spawn - a plan becomes a shim with a command below it.
+ * spawn - starts a shim, which runs one command by a plan.
  *
- * The server's child (clone with CLONE_VM|CLONE_VFORK on a stack of its own)
- * only arranges descriptors and executes the shim; everything that touches the
- * command is done by the shim (os/shim/) after its own fork. Only raw system
- * calls run between clone and exec, every signal is blocked, and ignored ones are
- * put back to their default there: see the head of spawn_child.c.
+ * The server's child (clone with CLONE_VM|CLONE_VFORK on a stack of its own) only
+ * arranges descriptors and executes the shim. The shim (os/shim/) clones the command
+ * and does everything that concerns it. Between clone and exec the child makes raw
+ * system calls only, with every signal blocked, and resets ignored signals to their
+ * default: see the head of os/spawn/child.c.
  */
 #ifndef PROCPEN_OS_SPAWN_SPAWN_H
 #define PROCPEN_OS_SPAWN_SPAWN_H
@@ -26,10 +26,10 @@ struct spawn_request {
 	int clone_flags;         /* CLONE_NEW*, for the shim */
 	const int *fds;          /* for the shim, from SHIM_FD_EXTRA on; borrowed */
 	int fd_count;            /* at most SHIM_EXTRA_FDS_MAX */
-	bool announce;           /* tell when the command executes, unless it is over by then */
+	bool announce;           /* report the command's exec at once: SHIM_ANNOUNCE */
 };
 
-/* What a shim has collected of commands before this one. */
+/* Usage that a shim has collected from commands before the present one. */
 struct spawn_past {
 	uint32_t runs;
 	uint64_t cpu_us, io_read_bytes, io_write_bytes;
@@ -39,15 +39,15 @@ struct spawn_result {
 	pid_t shim_pid;
 	int control_fd; /* our end, non-blocking, close-on-exec; owned by the caller */
 	bool refused;   /* on failure: the kernel refused clone_flags (EPERM, ENOSPC, ...) */
-	uint32_t kind;  /* os/spawn/pool's own; 0: the shim leaves with its command */
+	uint32_t kind;  /* private to os/spawn/pool; 0: the shim exits with its command */
 	struct spawn_past past;
 };
 
 /*
- * Start. Returns 0 when the shim is running (whether the command could be
- * executed is told later by SHIM_STARTED or SHIM_FAILED on the control socket),
- * or -1 and @e: SpawnFailed with details.stage and details.errno, or
- * SandboxUnavailable. On failure no process is left and no descriptor is kept.
+ * Start a shim. Returns 0 when it is running; whether the command could be executed
+ * comes later on the control socket (SHIM_STARTED or SHIM_FAILED). Returns -1 with
+ * SpawnFailed (details.stage and details.errno) or SandboxUnavailable; then no process
+ * and no descriptor is left.
  */
 int spawn_start(const struct spawn_request *request, struct spawn_result *result, struct err *e);
 
