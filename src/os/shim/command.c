@@ -37,8 +37,8 @@ static int set_rlimits(struct command *c)
 	return 0;
 }
 
-/* The rules that shut the shim's doors do not know its pid before it lives. A pooled one is the
- * shim itself. */
+/* Put the shim's pid into the rules that protect the shim (SHIM_OWN_PID). In a pooled shim this
+ * runs in the shim itself, else in its child. */
 static void command_name_shim(const struct shim_plan *plan, struct sock_filter *filter,
 			      uint32_t len)
 {
@@ -56,7 +56,8 @@ struct one_fd {
 	int fd, pad;
 };
 
-/* Who hears of refused calls is the server; this process keeps no way to answer them. */
+/* Send the listener to the server and close it: this process must not answer its own refused
+ * calls. */
 static int send_listener(struct command *c, int listener)
 {
 	struct shim_report report = { .event = SHIM_LISTENING };
@@ -89,8 +90,8 @@ int command_install_filter(struct command *c)
 	long result;
 
 	command_name_shim(c->plan, program.filter, program.len);
-	/* Without SPEC_ALLOW kernels before 5.16 slow a filtered process down; before 4.17
-	 * they do not know the flag. */
+	/* Kernels before 5.16 slow a filtered process down without SPEC_ALLOW; those before 4.17
+	 * reject the flag. */
 	result = sys3(__NR_seccomp, SECCOMP_SET_MODE_FILTER,
 		      flags | SECCOMP_FILTER_FLAG_SPEC_ALLOW, &program);
 	if (result == -EINVAL)
@@ -101,7 +102,7 @@ int command_install_filter(struct command *c)
 	return listens ? send_listener(c, (int)result) : 0;
 }
 
-/* cgroups(7): who writes 0 joins. */
+/* cgroups(7): a process that writes "0" joins the group. */
 static int join_groups(struct command *c)
 {
 	for (uint32_t i = 0; i < c->plan->join_count; i++) {
@@ -113,7 +114,7 @@ static int join_groups(struct command *c)
 	return 0;
 }
 
-/* Raw calls, so for this process alone: it is the only thread there is. */
+/* Raw system calls change one thread; this process has only one. */
 static int change_user(struct command *c)
 {
 	long result = sys2(__NR_setgroups, 0, 0);
@@ -124,13 +125,13 @@ static int change_user(struct command *c)
 		result = sys3(__NR_setresuid, c->plan->uid, c->plan->uid, c->plan->uid);
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_CREDENTIALS, result);
-	/* It was entered with more rights; a user who could not must not be there. */
+	/* fchdir(2) ran with more rights: check that the user may enter the directory. */
 	result = sys3(__NR_faccessat, AT_FDCWD, c->cwd[0] ? c->cwd : ".", 1 /* X_OK */);
 	return result < 0 ? command_failed(c, SHIM_STAGE_CHDIR, result) : 0;
 }
 
-/* capabilities(7): root gets at an exec what the bounding set leaves. While it may be cut: another
- * user cannot. */
+/* capabilities(7): at an exec root gets all capabilities of the bounding set. Call this before
+ * change_user(): PR_CAPBSET_DROP needs privilege. */
 static int cut_bounding_set(struct command *c)
 {
 	long result = 0;
@@ -138,7 +139,7 @@ static int cut_bounding_set(struct command *c)
 	for (int cap = 0; cap < 64 && !result; cap++) {
 		if (!(c->plan->caps >> cap & 1))
 			result = sys5(__NR_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
-		/* Behind the last one that this kernel knows; all know those up to here. */
+		/* EINVAL: past the last capability of this kernel. All know CAP_BLOCK_SUSPEND. */
 		if (result == -EINVAL && cap > CAP_BLOCK_SUSPEND)
 			return 0;
 	}
@@ -171,8 +172,8 @@ static int enter_landlock(struct command *c)
 	return result < 0 ? command_failed(c, SHIM_STAGE_LANDLOCK, result) : 0;
 }
 
-/* Groups first, while they may still be written; what needs privilege before it goes; the filter
- * last, because it may refuse what the others need. */
+/* The order: groups first, while their files may still be written; then what needs privilege,
+ * before it is dropped; the filter last, because it may refuse calls that the others need. */
 static int enter_layers(struct command *c)
 {
 	uint32_t flags = c->plan->flags;
@@ -186,8 +187,8 @@ static int enter_layers(struct command *c)
 		return 1;
 	if (flags & SHIM_DROP_CAPS && drop_capabilities(c))
 		return 1;
-	/* The command itself must not outlive its shim; what it forks is hunted by others. A
-	 * change of user would clear this (prctl(2)). */
+	/* The command must not outlive its shim; reaper_sweep() kills its orphans. After
+	 * change_user(), which would clear this (prctl(2)). */
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
@@ -199,7 +200,8 @@ static int enter_layers(struct command *c)
 	return flags & SHIM_SECCOMP ? command_install_filter(c) : 0;
 }
 
-/* In a mount namespace of its own the descriptor would lead out of it: by name, and compared. */
+/* In a new mount namespace SHIM_FD_CWD refers to a mount of the old one: open the directory by
+ * name and compare the two. */
 static long enter_directory(const struct command *c)
 {
 	long fd = SHIM_FD_CWD;
@@ -223,7 +225,7 @@ static int command_run(void *command)
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
-	/* What the shim's clone has reset, and what it has of a real-time process. */
+	/* SCHED_RESET_ON_FORK reset the scheduling; the timer slack is a real-time process's. */
 	if (c->scheduling.size)
 		sys3(__NR_sched_setattr, 0, &c->scheduling, 0);
 	if (c->timer_slack)
@@ -236,8 +238,8 @@ static int command_run(void *command)
 	return command_failed(c, SHIM_STAGE_EXEC, sys3(__NR_execve, c->path, c->argv, c->envp));
 }
 
-/* Into its control group at once, because joining later costs a grace period of the kernel
- * (milliseconds); where that is refused it joins. */
+/* Clone into the control group, because joining it later costs a kernel grace period
+ * (milliseconds). If the kernel refuses that, the child joins. */
 int command_start(struct command *c, char stack[COMMAND_STACK])
 {
 	struct clone_args args = {
@@ -261,8 +263,9 @@ int command_start(struct command *c, char stack[COMMAND_STACK])
 	return (int)pid;
 }
 
-/* Our own argv and environment are the command's: wipe them, so that a process list shows the
- * command once and our memory holds none of its secrets. The name fits any argv[0] or is cut. */
+/* The shim was executed with the command's argv and environment. Wipe them, so that a process list
+ * shows the command once and the shim's memory holds none of its secrets. Write our name over
+ * argv[0], cut to the room there is. */
 void command_wipe(const struct command *c)
 {
 	static const char name[] = "procpen-shim";

@@ -1,18 +1,18 @@
 /*
  * command - the command's own process, from the shim's clone to its exec.
  *
- * It shares the shim's memory until then, so a failure is told through the
- * struct. Confinement is entered here, in the order of the plan's layers, and
- * what cannot be entered ends the start: nothing runs half confined.
+ * The process shares the shim's memory until its exec, so it reports a failure in
+ * struct command. It enters the layers of the plan in order; the first that fails ends
+ * the start: nothing runs half confined.
  */
 #ifndef PROCPEN_OS_SHIM_COMMAND_H
 #define PROCPEN_OS_SHIM_COMMAND_H
 
 #include "os/shim/proto.h"
 
-#define COMMAND_STACK 3072 /* of the child; on our own stack, whose page is there anyway */
+#define COMMAND_STACK 3072 /* the child's stack, part of the shim's: costs no further page */
 
-/* sched_setattr(2), the part that all kernels know. */
+/* The first version of struct sched_attr (sched_setattr(2)), which all kernels accept. */
 struct scheduling {
 	uint32_t size, policy;
 	uint64_t flags;
@@ -26,8 +26,8 @@ struct command {
 	char **argv, **envp;
 	const char *path; /* of the program */
 	const char *cwd;  /* with SHIM_MOUNTS: the working directory by name, "" otherwise */
-	struct scheduling scheduling; /* what it runs with; size 0: with what it inherits */
-	long timer_slack;             /* the same, in nanoseconds (prctl(2)); 0: what it inherits */
+	struct scheduling scheduling; /* of the command; size 0: inherited */
+	long timer_slack;             /* of the command, in nanoseconds (prctl(2)); 0: inherited */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */
 };
@@ -35,11 +35,11 @@ struct command {
 /* Install the plan's filter in this process. 0, or 1 with the failure in @c. */
 int command_install_filter(struct command *c);
 
-/* Clone the command's process. Its pid once it executes or has failed (see @c), or a negative
- * errno. */
+/* Clone the command's process. Returns its pid when it executes or has failed (see @c), or a
+ * negative errno. */
 int command_start(struct command *c, char stack[COMMAND_STACK]);
 
-/* Wipe @c's arguments and environment where they are our own, as the kernel put them there. */
+/* Wipe the shim's own argv and environment, which are @c's. */
 void command_wipe(const struct command *c);
 
 #endif

@@ -6,8 +6,8 @@
 #include "os/shim/sys.h"
 
 #define TICK_NS 10000000
-#define QUIET_NS 100000000  /* between looks at a tree that sleeps */
-#define WINDOW_NS 100000000 /* unused time is kept for so long, like the kernel's own period */
+#define QUIET_NS 100000000  /* between samples of a sleeping tree */
+#define WINDOW_NS 100000000 /* keep unused time for so long, like the kernel's own period */
 #define PASSES_MAX 8        /* over a tree that forks while it is being stopped */
 #define ROUNDING_NS 1000
 #define CPU_SET_BYTES 1024
@@ -34,7 +34,7 @@ static int64_t count_processors(void)
 
 void cpu_throttle_start(uint32_t limit, int reaches_all)
 {
-	/* Or each stop of a child of ours would wake us up. */
+	/* Without SA_NOCLDSTOP each stop of a child would wake the shim. */
 	struct kernel_sigaction quiet = { .flags = SA_NOCLDSTOP };
 
 	permille = limit;
@@ -47,8 +47,8 @@ void cpu_throttle_start(uint32_t limit, int reaches_all)
 	sys4(__NR_rt_sigaction, SIGCHLD, &quiet, 0, sizeof(quiet.mask));
 }
 
-/* Signal those of the last look that run; how many. Who has been sent a SIGSTOP by somebody else is
- * as good as stopped, and not by us. */
+/* Stop the running members of the last sample. Returns how many. A pending SIGSTOP is somebody
+ * else's: that member counts as halted, but not by us. */
 static int throttle_stop_members(void)
 {
 	struct member *m;
@@ -67,7 +67,7 @@ static int throttle_stop_members(void)
 	return count;
 }
 
-/* Look until nothing new shows up: then all that could fork are stopped. */
+/* Sample and stop until no new process shows up: then all that could fork are stopped. */
 static void throttle_stop_until_quiet(void)
 {
 	struct sample ignored;
@@ -77,12 +77,12 @@ static void throttle_stop_until_quiet(void)
 	for (int pass = 0; more && pass < PASSES_MAX; pass++) {
 		sampler_look(SAMPLE_CPU, &ignored);
 		for (size_t i = 0; (m = sampler_member(i)); i++)
-			m->halted |= m->ours; /* the signal may still be on its way */
+			m->halted |= m->ours; /* our SIGSTOP may not have taken effect yet */
 		more = throttle_stop_members();
 	}
 }
 
-/* Whoever turns up while the namespace is stopped was stopped with it: the kernel also stops
+/* A process that turns up while the namespace is stopped was stopped with it: the kernel also stops
  * children whose fork was under way. */
 static void throttle_adopt_new(void)
 {
@@ -92,7 +92,7 @@ static void throttle_adopt_new(void)
 		m->ours |= m->is_new;
 }
 
-/* One call reaches all at once. */
+/* One kill(-1) stops all processes at once. */
 static void throttle_stop_namespace(void)
 {
 	struct sample ignored;
@@ -138,8 +138,8 @@ void cpu_throttle_let_go(void)
 	stopped = 0;
 }
 
-/* What went out in the last @span_ns. Where time was forgotten the wall clock counts instead, for
- * each process that was seen running. */
+/* Processor time used in the last @span_ns. If cpu_ns is only a lower bound, count wall-clock time
+ * for each process that was running, if that is more. */
 static int64_t throttle_used_ns(int64_t span_ns, const struct sample *t, int quiet)
 {
 	int64_t known = (int64_t)(t->cpu_ns - last_cpu_ns), by_clock;
@@ -165,7 +165,7 @@ void cpu_throttle_account(uint64_t now_ns, const struct sample *t, int quiet)
 		throttle_adopt_new();
 	if (balance_ns >= 0 && stopped)
 		cpu_throttle_let_go();
-	else if (balance_ns < 0 && !(stopped && quiet)) /* also what others have continued */
+	else if (balance_ns < 0 && !(stopped && quiet)) /* others may have continued some */
 		throttle_stop_tree();
 }
 

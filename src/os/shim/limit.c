@@ -9,22 +9,22 @@
 #define MS 1000000u
 #define LOOK_MIN (20u * MS)
 #define LOOK_MAX (200u * MS)
-#define GROWTH_BYTES_PER_MS (4u << 20) /* what a tree takes at most, as measured with two hogs */
+#define GROWTH_BYTES_PER_MS (4u << 20) /* fastest growth of a tree, measured with two hogs */
 #define GROWTH_TASKS_PER_MS 20
-#define COST_SHARE 20 /* a look may take this part of the time until the next */
+#define COST_SHARE 20 /* a sample may take 1/20 of the time until the next */
 
 static const struct shim_limits *limits;
-static unsigned parts;      /* enum sample_part; 0: nothing is watched */
-static unsigned quiet;      /* so many turns ago something ran */
+static unsigned parts;      /* enum sample_part; 0: there is no limit */
+static unsigned quiet;      /* turns since a process ran */
 static uint64_t due;
 static uint64_t peak;
 static struct sample last;
 
-/* The last dear measurement of memory. */
+/* The last expensive measurement of memory (sampler_memory_exact()). */
 static struct {
-	uint64_t used, resident; /* true figure, and the cheap one of the same moment */
-	uint64_t due;            /* not again before, unless it may have grown to the limit */
-	int wanted;              /* the last look did without, and went by the old figure */
+	uint64_t used, resident; /* exact, and the cheap upper bound of the same moment */
+	uint64_t due;            /* not before this, unless the tree may have reached the limit */
+	int wanted;              /* the last sample used this older value */
 } exact;
 
 void limit_start(const struct shim_plan *plan)
@@ -56,9 +56,9 @@ int64_t limit_wait(void)
 }
 
 /*
- * The sum of what is resident is never less than the tree has, and what the largest
- * process has for itself is never more. Only with the limit between these two the true
- * figure is asked for, and that not all the time.
+ * The sum of resident memory is an upper bound of what the tree has, the private memory
+ * of its largest process a lower bound. Take the exact measurement only if the limit is
+ * between the two, and not before exact.due unless the growth since could reach the limit.
  */
 static uint64_t limit_memory_used(uint64_t now)
 {
@@ -86,8 +86,7 @@ static uint64_t clamp_wait(uint64_t value, uint64_t most)
 	return value < LOOK_MIN ? LOOK_MIN : value < most ? value : most;
 }
 
-/* How long the tree cannot exceed anything, as far as that can be said; a look has cost us
- * @cost of processor time. */
+/* How long the tree probably cannot reach a limit. @cost: processor time of the last sample. */
 static uint64_t limit_next_wait(uint64_t cost)
 {
 	uint64_t wait = LOOK_MAX, share;
@@ -111,7 +110,7 @@ static uint64_t limit_next_wait(uint64_t cost)
 	return cost * COST_SHARE > wait ? cost * COST_SHARE : wait;
 }
 
-/* Nothing has run: nothing has grown, and only the account of the processor goes on. */
+/* Nothing has run since the last sample, so nothing has grown: only account processor time. */
 static void limit_account_idle(uint64_t now)
 {
 	quiet++;

@@ -1,7 +1,7 @@
 /*
  * limit - the limits that the shim enforces itself where no control group does.
  *
- * Memory and processes are sampled; the caller kills the tree that is over its limit.
+ * It samples memory and processes; the caller kills a tree that is over its limit.
  * Between two samples a tree can exceed the limit by what it allocates in that time, so
  * the pause depends on the distance to the limit, and a sample costs at most a twentieth
  * of the pause that follows. os/shim/cpu_throttle.h limits processor time.
@@ -14,22 +14,22 @@
 
 #include "os/shim/proto.h"
 
-/* Once, when the command has started. @plan is used as long as the shim lives. */
+/* Call once, when the command has started. @plan must live as long as the shim. */
 void limit_start(const struct shim_plan *plan);
 
-/* Nanoseconds until limit_look() is due; -1: nothing is watched. */
+/* Nanoseconds until limit_look() is due; -1: there is no limit. */
 int64_t limit_wait(void);
 
-/* Looks if it is due. Returns the limit that is exceeded, or 0. */
+/* Take a sample if one is due. Returns the limit that is exceeded, or 0. */
 enum shim_limit limit_look(void);
 
-/* The most memory of the tree that was seen; 0: it is not watched. */
+/* The highest sampled memory of the tree; 0: there is no memory limit. */
 uint64_t limit_memory_peak(void);
 
-/* Processes and threads at the last look. */
+/* Processes and threads in the last sample. */
 uint32_t limit_tasks(void);
 
-/* A signal for the command comes next: it shall meet processes that run. */
+/* Call before a signal is sent to the command: continues a tree that cpu_throttle has stopped. */
 void limit_before_signal(void);
 
 #endif

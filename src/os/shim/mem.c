@@ -1,6 +1,6 @@
 #include <stddef.h>
 
-/* The compiler may call these even in freestanding code. */
+/* The compiler may emit calls of these even in freestanding code. */
 void *memset(void *to, int byte, size_t len);
 void *memcpy(void *restrict to, const void *restrict from, size_t len);
 

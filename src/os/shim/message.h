@@ -1,4 +1,4 @@
-/* message - messages with descriptors, as the kernel has them (sendmsg(2), cmsg(3)). */
+/* message - the kernel's structs for messages with descriptors (sendmsg(2), cmsg(3)). */
 #ifndef PROCPEN_OS_SHIM_MESSAGE_H
 #define PROCPEN_OS_SHIM_MESSAGE_H
 
@@ -23,7 +23,7 @@ struct message {
 	unsigned flags;
 };
 
-/* The head of a control message; its data follow at once. */
+/* The header of a control message; its data follow directly. */
 struct message_control {
 	unsigned long len; /* of this head and the data */
 	int level, type;

@@ -1,13 +1,12 @@
 /*
- * The order of the mounts matters. First a clone is taken of each tree that stays
- * writable, then everything is made read-only in one call, then what is hidden is
- * covered, then the clones are put back in their places; a new /proc comes last, because the
- * maps and the paths are written through the old one. What is hidden below a writable
- * directory comes after that, with everything above it pinned to its name.
+ * The order of the mounts matters. make_mounts() clones each tree that stays writable,
+ * makes everything read-only in one call, attaches the clones in their places, and then
+ * covers the hidden paths and pins the directories above those that lie below a writable
+ * one. The new /proc comes last, because maps and paths are written through the old one.
  *
- * A descriptor from outside (the working directory, the ruleset) belongs to a
- * mount of the old namespace and would lead around all of this: so directories
- * are opened again by name here, and compared.
+ * A descriptor from outside (the working directory, the ruleset) belongs to a mount of
+ * the old namespace and would bypass all of this. So directories are opened again by
+ * name in the new namespace and compared with the descriptor.
  */
 #include "os/shim/namespaces.h"
 
@@ -35,7 +34,7 @@
 #define OPEN_PATH 010000000 /* O_PATH */
 #define DESCRIPTORS_MAX 64
 
-/* What is clonable and stays writable: the clone, and the place it goes back to. */
+/* The clone of a tree that stays writable, and the place where it is attached. */
 struct kept {
 	int tree, place;
 };
@@ -52,7 +51,7 @@ static long write_file(const char *path, const char *text, unsigned long len)
 	return result < 0 ? result : 0;
 }
 
-/* "1000 1000 1": one identity, itself. */
+/* "1000 1000 1": map one id to itself. */
 static long write_map(const char *path, uint32_t id)
 {
 	char line[24], *end = procread_put_number(line, id);
@@ -112,7 +111,8 @@ long namespaces_open_same(const char *path, int same)
 	return result;
 }
 
-/* The place of an entry, if it still is what the plan says; 0: gone or another, skip it. */
+/* Open the path of an entry if it still is the file that the plan names. 0: gone or another file:
+ * skip it. */
 static long open_entry(const struct shim_mount *entry)
 {
 	uint64_t dev, ino;
@@ -150,15 +150,15 @@ static long is_directory(int fd)
 	       (st.stx_mode & 0170000) == 0040000;
 }
 
-/* Mounting over an open descriptor: the classic call takes a path, and this one names it. */
+/* mount(2) takes a path: this one names an open descriptor. */
 static char *descriptor_path(char *path, int fd)
 {
 	procread_put_number(procread_put(path, "/proc/self/fd/"), (unsigned)fd);
 	return path;
 }
 
-/* Hide it below something empty, or pin it by a mount of its own: what something is mounted on
- * cannot be renamed or removed (rename(2), EBUSY). */
+/* Hide the entry's path below an empty directory or file, or pin it by mounting it on itself: a
+ * mount point cannot be renamed or removed (rename(2), EBUSY). */
 static long cover_entry(const struct shim_mount *entry)
 {
 	char path[32];
@@ -237,7 +237,7 @@ static long make_mounts(const struct shim_plan *plan)
 	return result ? result : cover_entries(plan);
 }
 
-/* Its processes alone, and nothing of the kernel to be written. */
+/* A /proc that shows this PID namespace only, read-only as it also holds kernel settings. */
 static long mount_proc(void)
 {
 	return sys5(__NR_mount, "proc", "/proc", "proc",

@@ -10,12 +10,12 @@
 #include "os/shim/sys.h"
 
 #define FDS_MAX (4 + SHIM_EXTRA_FDS_MAX) /* 0, 1, 2, the directory, the plan's */
-#define ABOVE (SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX) /* out of the way of all targets */
+#define ABOVE (SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX) /* above all target numbers */
 
 static char *pointers[SHIM_STRINGS_MAX_COUNT + 2] SHIM_LARGE;
 static char *strings, *strings_end;
 
-/* The descriptors come at whatever numbers are free. */
+/* The kernel gives received descriptors the lowest free numbers. */
 struct rights {
 	struct message_control head;
 	int fds[FDS_MAX];
@@ -37,14 +37,14 @@ static long pooled_receive(struct shim_plan *plan, struct rights *rights)
 	return n;
 }
 
-/* Where the i-th belongs: the control socket is in its place already. */
+/* The target number of the i-th received descriptor; skips the control socket. */
 static int pooled_target_fd(int i)
 {
 	return i < SHIM_FD_CONTROL ? i : i + 1;
 }
 
-/* Free all numbers on which the command's descriptors will come, or have come and were passed on:
- * two calls, so that the server wakes once for the ends of its pipes. */
+/* Close all target numbers, before the command's descriptors come or after the command got them.
+ * Two calls, so that the server wakes once for the ends of its pipes. */
 static void pooled_close_fds(void)
 {
 	if (sys3(__NR_close_range, 0, 2, 0) >= 0 &&
@@ -55,7 +55,7 @@ static void pooled_close_fds(void)
 			sys1(__NR_close, fd);
 }
 
-/* The kernel takes the lowest free numbers, which is where they belong. */
+/* Normally the lowest free numbers are the targets. */
 static int fds_are_in_place(const struct rights *rights, int count)
 {
 	for (int i = 0; i < count; i++)
@@ -80,7 +80,7 @@ static int pooled_place_fds(const struct rights *rights, int count)
 			return -1;
 	}
 	for (int i = 0; i < count; i++) {
-		/* 0, 1 and 2 are the command's; all others end with its exec. */
+		/* 0, 1 and 2 are the command's; all others close at its exec. */
 		if (sys3(__NR_dup3, moved[i], pooled_target_fd(i), i < 3 ? 0 : O_CLOEXEC) < 0)
 			return -1;
 		sys1(__NR_close, moved[i]);
@@ -88,7 +88,7 @@ static int pooled_place_fds(const struct rights *rights, int count)
 	return 0;
 }
 
-/* @count texts, one behind another, as an array of pointers; what comes behind them. */
+/* Split @count consecutive texts into @array. Returns the end of the last. */
 static char *split_strings(char *from, uint32_t count, char **array)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -163,9 +163,9 @@ int pooled_wait(struct command *c)
 
 	do
 		n = pooled_receive(c->plan, &rights);
-	while (n == (long)sizeof(struct shim_request)); /* it was for the command before */
+	while (n == (long)sizeof(struct shim_request)); /* meant for the previous command */
 	if (n <= 0)
-		return -1; /* there will be no command */
+		return -1; /* the server closed the socket */
 	count = rights.head.len < sizeof(rights.head)
 			? 0
 			: (long)((rights.head.len - sizeof(rights.head)) / sizeof(int));
@@ -173,7 +173,7 @@ int pooled_wait(struct command *c)
 		return pooled_failed(c, SHIM_STAGE_PLAN, EPROTO);
 	if (count < 4 || count > FDS_MAX || pooled_place_fds(&rights, (int)count))
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, EMFILE);
-	c->plan->flags &= ~(uint32_t)SHIM_SECCOMP; /* it is inherited */
+	c->plan->flags &= ~(uint32_t)SHIM_SECCOMP; /* the command inherits the filter */
 	return 0;
 }
 

@@ -205,7 +205,7 @@ static bool visit_children_of_thread(void *ctx, int fd)
 {
 	struct children *c = ctx;
 
-	procread_numbers(fd, visit_child, c); /* of a thread that ends, what could be read */
+	procread_numbers(fd, visit_child, c); /* a thread may end meanwhile: use what was read */
 	return c->more;
 }
 
@@ -225,7 +225,7 @@ int procread_stat(int pid, struct procread_stat *stat)
 
 	if (n <= 0)
 		return -1;
-	for (at = text + n; at > text && *at != ')'; at--) /* the name before may hold one */
+	for (at = text + n; at > text && *at != ')'; at--) /* last one: the name may hold ')' */
 		;
 	if (at[0] != ')' || at[1] != ' ')
 		return -1;

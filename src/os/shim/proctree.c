@@ -8,16 +8,16 @@
 
 #include "os/shim/sys.h"
 
-#define OTHERS_MAX 128 /* a listing of more takes longer than a kill may wait */
-#define TREE_MAX 8192 /* processes looked at in one pass; the next pass sees the rest */
+#define OTHERS_MAX 128 /* listing more takes longer than a kill may wait */
+#define TREE_MAX 8192 /* processes listed in one pass; the next pass sees the rest */
 #define WALK_PASSES 50 /* over a tree that grows during a walk */
 
 static int self_pid;
 static int children_fd = -1; /* our own children: open early, in case descriptors run out */
 static int tree[TREE_MAX] SHIM_LARGE;
-static uint64_t page_bytes; /* 0: not asked yet */
+static uint64_t page_bytes; /* 0: not read yet */
 
-/* Appends to tree[], whose count @ctx is; the rest is seen by the next pass. */
+/* Append @pid to tree[]; *@ctx is its count. Drops @pid when full: the next pass sees the rest. */
 static bool tree_append(void *ctx, int pid)
 {
 	int *count = ctx;
@@ -44,8 +44,8 @@ static bool append_own_child(void *ctx, const char *name)
 	return true;
 }
 
-/* Without CONFIG_PROC_CHILDREN: our own children by a scan of /proc. Deeper ones follow when
- * their parents are dead and they are ours. */
+/* Without CONFIG_PROC_CHILDREN: find our children by a scan of /proc. Deeper descendants become our
+ * children when their parents die. */
 static int add_children_by_scan(int count)
 {
 	procread_directory("/proc", append_own_child, &count);
@@ -110,7 +110,7 @@ static bool tree_contains(int pid, int count)
 	return false;
 }
 
-/* Of what was appended to the first @known entries of tree[] keep what is new; the new count. */
+/* Remove duplicates from the entries appended after the first @known. Returns the new count. */
 static int tree_keep_new(int known, int count)
 {
 	int kept = known;
@@ -121,7 +121,7 @@ static int tree_keep_new(int known, int count)
 	return kept;
 }
 
-/* Append to the first @known entries of tree[] who else is below us now; the new count. */
+/* Append the descendants that are not among the first @known entries. Returns the new count. */
 static int tree_add_new(int known)
 {
 	int count = tree_keep_new(known, add_own_children(known));
@@ -131,7 +131,7 @@ static int tree_add_new(int known)
 	return count;
 }
 
-/* Only who still has its parent among us is ours: the number may be another's by now. */
+/* Is @pid still ours? Only if its parent is: the kernel may have reused the number. */
 static bool tree_is_member(int pid, int count, struct procread_stat *stat)
 {
 	return !procread_stat(pid, stat) && procread_shows_life(stat) &&
@@ -178,7 +178,7 @@ int proctree_stop_pending(int pid)
 	return digit >> bit % 4 & 1;
 }
 
-/* The unit of statm; some machines have pages of 16 or 64 KiB. */
+/* statm counts pages, which have 16 or 64 KiB on some machines. */
 static void read_page_size(void)
 {
 	int fd = (int)sys4(__NR_openat, AT_FDCWD, "/proc/self/smaps", O_RDONLY | O_CLOEXEC, 0);
@@ -225,7 +225,7 @@ int proctree_memory(int pid, struct proctree_memory *memory)
 	if (procread_of(pid, "/statm", &text) <= 0)
 		return -1;
 	pages = parse_statm(text);
-	/* Any thread that has not ended tells it; the first one may have. */
+	/* If the first thread has ended, read statm of any that has not. */
 	if (!pages.resident)
 		procread_threads(pid, "/statm", parse_statm_of_thread, &pages);
 	memory->resident = pages.resident * page_bytes;

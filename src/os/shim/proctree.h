@@ -1,5 +1,5 @@
 /*
- * proctree - who is below the shim, and what memory they have, from /proc (proc(5)).
+ * proctree - lists the processes below the shim, and their memory, from /proc (proc(5)).
  */
 #ifndef PROCPEN_OS_SHIM_PROCTREE_H
 #define PROCPEN_OS_SHIM_PROCTREE_H
@@ -8,32 +8,33 @@
 
 #include "os/shim/procread.h"
 
-/* @pid is our own. Looks once whether the kernel lists children (CONFIG_PROC_CHILDREN). */
+/* @pid is the shim's own. Checks whether the kernel lists children (CONFIG_PROC_CHILDREN). */
 void proctree_init(int pid);
 
-/* Our own children; *@pids is good until the next call. How many. One system call, mostly. */
+/* The shim's children; *@pids is valid until the next call. Returns how many. Mostly one system
+ * call. */
 int proctree_children(const int **pids);
 
-/* Everything below us, breadth first; *@pids is good until the next call. How many. */
+/* All descendants, breadth first; *@pids is valid until the next call. Returns how many. */
 int proctree_list(const int **pids);
 
-/* As init of a PID namespace whose /proc is there: all processes in it but us, the dead that nobody
- * has collected included; what is beyond 128 is not counted. */
+/* For an init of a PID namespace with its own /proc: the other processes in it, zombies included;
+ * stops counting after 128. */
 uint32_t proctree_others(void);
 
-/* Does @pid exist, and is it no zombie? */
+/* Does @pid exist, and is it not a zombie? */
 int proctree_is_live(int pid);
 
 /*
- * Visit every live process below us once. All are listed before the first visit: one that dies of
- * a visit may hide its children for a while (those of a process with threads pass from one thread
- * to the next). Who was not there then is visited afterwards, until nobody new turns up, or the
- * tree proves to grow without end. @visit may not call this module.
+ * Visit every live descendant once. Lists all before the first visit: one that a visit kills may
+ * hide its children for a while (those of a process with threads pass from one thread to the
+ * next). Then visits new ones until there are none, or after so many passes that the tree seems to
+ * grow without end. @visit must not call this module.
  */
 void proctree_walk(void (*visit)(void *ctx, int pid, const struct procread_stat *stat),
 		   void *ctx);
 
-/* Has @pid got a SIGSTOP that it has not yet acted upon? */
+/* Is a SIGSTOP pending for @pid? */
 int proctree_stop_pending(int pid);
 
 struct proctree_memory {
@@ -45,9 +46,9 @@ struct proctree_memory {
 int proctree_memory(int pid, struct proctree_memory *memory);
 
 /*
- * Dear (the kernel walks the page tables): its share of anonymous and shared memory, swap
- * included, files not. A page that n processes map counts 1/n for each, so that the sum over a
- * tree is true. -1 when it cannot be had.
+ * Expensive (the kernel walks the page tables): the share of @pid in anonymous and shared memory,
+ * with swap, without files. A page that n processes map counts 1/n for each, so that the sum over
+ * a tree is exact. -1: not available.
  */
 int64_t proctree_proportional(int pid);
 

@@ -1,14 +1,14 @@
 /*
- * shim_proto - what the server and the shim (src/os/shim/) say to each other.
+ * shim_proto - the messages between the server and the shim (src/os/shim/).
  *
- * Both sides are built together and the shim is carried inside procpen, so this
- * is an internal ABI without versions. One SOCK_SEQPACKET socketpair per run; a
- * message is one struct. The first message (server to shim, sent before the
- * shim exists) is the plan; end of file on either side means the other is dead.
+ * Both sides are built together and procpen embeds the shim, so this is an internal
+ * ABI without versions. One SOCK_SEQPACKET socketpair per shim; a message is one
+ * struct. The first message (server to shim, sent before the shim exists) is the plan;
+ * end of file on either side means that the other is dead.
  *
  * Descriptors at the shim's start: 0, 1, 2 the command's, 3 the control socket,
  * 4 the working directory (O_PATH), from 5 on those that the plan names. argv and
- * envp are the command's own.
+ * envp are the command's.
  *
  * This header is compiled without libc: fixed-width types only.
  */
@@ -25,7 +25,7 @@
 #define SHIM_PATH_MAX 4096
 #define SHIM_FILTER_MAX 1024 /* instructions of 8 bytes (struct sock_filter) */
 #define SHIM_RLIMITS_MAX 16
-/* Where the filter compares with this value the shim puts its own pid. No pid is that large. */
+/* The shim replaces this value in the filter by its own pid. No pid is that large. */
 #define SHIM_OWN_PID 0x6b656570
 #define SHIM_JOINS_MAX 5
 #define SHIM_PATHS_MAX 16384 /* bytes of all mount entries */
@@ -36,15 +36,15 @@ enum shim_flag {
 	SHIM_NO_NEW_PRIVS = 1, /* implied by a filter */
 	SHIM_SECCOMP = 2,      /* the filter below is required */
 	SHIM_ANNOUNCE = 4,     /* report SHIM_STARTED at once, not after SHIM_ANNOUNCE_MS */
-	SHIM_USER_NS = 8,      /* we are in a new user namespace: write its maps (uid, gid below) */
-	SHIM_PID_NS = 16,      /* we are its init: a kill reaches all of it at once */
+	SHIM_USER_NS = 8,      /* the shim is in a new user namespace: write its maps (uid, gid) */
+	SHIM_PID_NS = 16,      /* the shim is init of a PID namespace: kill(-1) reaches all of it */
 	SHIM_MOUNTS = 32,      /* in a new mount namespace: make it read-only but for `mounts` */
 	SHIM_NET_NS = 64,      /* in a new network namespace: bring its loopback up */
 	SHIM_DROP_CAPS = 128,  /* the command keeps `caps` only, bounding set included */
 	SHIM_LISTENER = 256,   /* send the filter's notification descriptor as SHIM_LISTENING */
 	SHIM_TRIAL = 512,      /* do everything but the exec: the command exits with 0 */
 	SHIM_CREDENTIALS = 1024, /* the command runs as uid and gid below, without other groups */
-	SHIM_OOM_SCORE = 2048, /* the kernel shall take these processes before others */
+	SHIM_OOM_SCORE = 2048, /* raise oom_score_adj: the kernel kills the run before the host */
 	SHIM_POOLED = 4096,    /* the command comes in a second plan: see shim/pooled.h */
 	SHIM_QUEUED = 8192,    /* with SHIM_POOLED: the second plan is sent already; SHIM_READY is
 				* not needed */
@@ -59,16 +59,16 @@ enum shim_mount_kind {
 	SHIM_MOUNT_PIN = 3,      /* a directory that cannot be renamed: something hidden is below */
 };
 
-/* Entries stand one behind another in the tail, each padded to 8 bytes. */
+/* The entries follow each other in the tail, each padded to 8 bytes. */
 struct shim_mount {
 	uint32_t kind;
 	uint32_t size;     /* of this entry with its path, NUL and padding */
-	uint64_t dev, ino; /* what the path must be; 0, 0: whatever it is */
+	uint64_t dev, ino; /* the file that the path must be; 0, 0: any */
 	char path[];       /* absolute, canonical: no symbolic link is followed */
 };
 
-/* A command that is over by then is never announced: its exit says it all, and saves the server
- * a wake-up in the middle of a short run. */
+/* The shim does not announce a command that ends within this time: SHIM_EXITED says enough, and
+ * the server is not woken in the middle of a short run. */
 #define SHIM_ANNOUNCE_MS 3
 
 struct shim_rlimit {
@@ -77,7 +77,7 @@ struct shim_rlimit {
 	uint64_t soft, hard;
 };
 
-/* Limits that the shim watches itself, where no control group does; 0: none. */
+/* Limits that the shim enforces itself, where no control group does; 0: none. */
 struct shim_limits {
 	uint64_t memory_bytes; /* resident, summed over the tree */
 	uint32_t cpu_permille; /* of one processor, over the tree */
@@ -105,8 +105,8 @@ struct shim_plan {
 	uint32_t uid, gid;    /* SHIM_USER_NS: the maps; SHIM_CREDENTIALS: the command's */
 	int32_t landlock_fd;  /* ruleset, or -1 */
 	int32_t group_fd;     /* control group (v2) to clone the command into, or -1 */
-	int32_t forks_fd;     /* of its control group: 0 written there ends all forks; or -1 */
-	uint32_t join_count;  /* control groups to join if it was not: cgroup.procs, tasks */
+	int32_t forks_fd;     /* pids.max of its control group: "0" ends all forks; or -1 */
+	uint32_t join_count;  /* files of control groups to join otherwise: cgroup.procs, tasks */
 	int32_t joins[SHIM_JOINS_MAX];
 	uint64_t caps;        /* SHIM_DROP_CAPS: bit per capability that stays */
 	struct shim_limits limits;
@@ -157,14 +157,14 @@ enum shim_event {
 	SHIM_FAILED = 2,   /* value: enum shim_stage, error: errno; the shim exits */
 	SHIM_EXITED = 3,   /* value: wait status of the command; live: processes still alive;
 			    * empty: there are none, and this is the last report */
-	SHIM_SIGNALED = 4, /* value: signal, error: 0 or errno; ESRCH: nobody was there for it */
-	SHIM_EMPTY = 5,    /* nothing is left; live: the processes beside the command that a kill
-			    * ended */
+	SHIM_SIGNALED = 4, /* value: signal, error: 0 or errno; ESRCH: no process was left */
+	SHIM_EMPTY = 5,    /* no process is left; live: how many processes, apart from the
+			    * command, SHIM_KILL ended */
 	SHIM_LIMITED = 6,  /* value: enum shim_limit; the tree is being killed for it */
 	SHIM_READY = 8,    /* a pooled shim waits for its command */
-	SHIM_KILLING = 9,  /* a kill has begun, and nothing gets away from it by forking */
-	SHIM_LISTENING = 7, /* the descriptor that comes with it hears of denied calls; sent by the
-			    * command's process, before its exec */
+	SHIM_KILLING = 9,  /* a kill has begun, and no process can escape it by forking */
+	SHIM_LISTENING = 7, /* with the filter's notification descriptor; sent by the command's
+			    * process, before its exec */
 };
 
 enum shim_limit { SHIM_LIMIT_MEMORY = 1, SHIM_LIMIT_TASKS = 2 };
@@ -175,13 +175,13 @@ struct shim_report {
 	int32_t error;
 	uint32_t live;
 	uint32_t empty;
-	uint32_t uncounted; /* with SHIM_EMPTY: `live` and the usage are less than the truth */
-	uint32_t reusable; /* with `empty`: it waits for another second plan, and ignores
+	uint32_t uncounted; /* with SHIM_EMPTY: `live` and the usage are lower bounds */
+	uint32_t reusable; /* with `empty`: the shim waits for another second plan, and ignores
 			    * requests until that comes */
-	/* Usage so far of what was reaped of this tree: with SHIM_EXITED and SHIM_EMPTY. */
+	/* Usage so far of this tree's reaped processes: with SHIM_EXITED and SHIM_EMPTY. */
 	uint64_t cpu_us;
 	uint64_t maxrss_kib;
-	uint64_t memory_peak_bytes; /* of the whole tree, as sampled; 0: not watched */
+	uint64_t memory_peak_bytes; /* of the whole tree, as sampled; 0: no memory limit */
 	uint64_t io_read_bytes;
 	uint64_t io_write_bytes;
 };

@@ -6,7 +6,7 @@
 
 #include "os/shim/proto.h"
 
-/* Not lost for want of a buffer: waits for one. 0, or -1 when the server is gone. */
+/* Send @report; waits if the kernel has no buffer for it. Returns 0, or -1: the server is gone. */
 int report_send(const struct shim_report *report);
 
 #endif

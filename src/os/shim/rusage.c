@@ -2,21 +2,21 @@
 
 #include "os/shim/procread.h"
 
-/* What was written and read so far, in storage (proc(5), /proc/PID/io). */
+/* Bytes read from and written to storage so far (proc(5), /proc/PID/io). */
 struct io {
 	uint64_t read, written;
 };
 
 static uint64_t cpu_us, maxrss_kib;
 static int io_fd;
-static struct io told;   /* the last that was read: nothing of ours is added between two commands */
-static struct io before; /* of that, what earlier commands did */
+static struct io total;  /* of all commands, at the last report; none is added between commands */
+static struct io before; /* the part of earlier commands */
 
 void rusage_start(int fd)
 {
 	cpu_us = maxrss_kib = 0;
 	io_fd = fd;
-	before = told;
+	before = total;
 }
 
 void rusage_add(const struct kernel_rusage *usage)
@@ -41,7 +41,7 @@ void rusage_report(struct shim_report *report)
 	if (io_fd < 0)
 		return;
 	if (procread_file(io_fd, &text) > 0)
-		procread_io(text, &told.read, &told.written);
-	report->io_read_bytes = told.read - before.read;
-	report->io_write_bytes = told.written - before.written;
+		procread_io(text, &total.read, &total.written);
+	report->io_read_bytes = total.read - before.read;
+	report->io_write_bytes = total.written - before.written;
 }

@@ -2,7 +2,7 @@
  * rusage - resource usage of the reaped processes of the current command.
  *
  * The kernel's own sums cover the shim's whole life, and a shim may serve one command
- * after another; so every reaped process is added up here.
+ * after another. So this module adds up every reaped process itself.
  */
 #ifndef PROCPEN_OS_SHIM_RUSAGE_H
 #define PROCPEN_OS_SHIM_RUSAGE_H
@@ -18,16 +18,16 @@ struct kernel_rusage {
 	long rest[13];
 };
 
-/* A command begins. @io_fd: our own /proc/self/io, negative without one. */
+/* A command begins. @io_fd: the shim's /proc/self/io; negative: not available. */
 void rusage_start(int io_fd);
 
-/* A process was collected: @usage is of it and of all that it had collected. */
+/* Add a reaped process; @usage includes the children that it had reaped. */
 void rusage_add(const struct kernel_rusage *usage);
 
-/* Processor time of all that were collected, in microseconds. */
+/* Processor time of all reaped processes, in microseconds. */
 uint64_t rusage_cpu_us(void);
 
-/* Put all of it into @report. */
+/* Write the usage to @report. */
 void rusage_report(struct shim_report *report);
 
 #endif

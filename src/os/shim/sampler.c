@@ -6,23 +6,23 @@
 #include "os/shim/sys.h"
 #include "os/shim/rusage.h"
 
-#define MEMBERS_MAX 8192 /* as many as a walk sees */
+#define MEMBERS_MAX 8192 /* TREE_MAX of proctree.c */
 #define PROBES 32
-#define AGE_MAX 64 /* looks; a walk may miss a process that gets another parent meanwhile */
+#define AGE_MAX 64 /* samples; one may miss a process whose parent changes meanwhile */
 #define TICK_NS 10000000u /* of the times in /proc: USER_HZ is 100 everywhere */
 #define CLOCK_OF_PROCESS(pid) (((long)~(pid) << 3) | 2) /* its scheduler clock, clock_getres(2) */
 
 static struct member table[MEMBERS_MAX] SHIM_LARGE; /* hashed by pid */
-static uint16_t orders[2][MEMBERS_MAX] SHIM_LARGE;  /* slots, as this walk and the last went */
+static uint16_t orders[2][MEMBERS_MAX] SHIM_LARGE;  /* slots in the order of the last two walks */
 static uint16_t *order = orders[0], *order_before = orders[1];
 static size_t member_count, count_before;
 static uint16_t look;
-static uint64_t seen_ns; /* all steps of all clocks that we ever saw */
-static uint64_t gone_ns; /* what the clocks of those that are gone showed last */
-static uint64_t most_ns;
-static uint64_t reaped_us; /* of all that were collected by the shim itself */
-static int ignored; /* some process was seen that ignores SIGCHLD */
-static int dropped; /* and one of the tree ended meanwhile: time is missing from now on */
+static uint64_t seen_ns; /* sum of all increases of all clocks that we saw */
+static uint64_t gone_ns; /* last value of the clocks of dead processes */
+static uint64_t most_ns; /* highest cpu_ns so far */
+static uint64_t reaped_us; /* time of all processes that the shim itself reaped */
+static int ignored; /* some process ignores SIGCHLD ... */
+static int dropped; /* ... and a process has ended since: time may be missing from now on */
 
 static uint64_t clock_ns(long id)
 {
@@ -51,8 +51,8 @@ static struct member *member_mark_seen(unsigned slot)
 }
 
 /*
- * *@m: the entry of @pid, made if need be, as part of this look; NULL when its places are taken.
- * Returns 0 if the walk came by it before (it has got another parent meanwhile).
+ * Find or create the entry of @pid and mark it as seen in this sample. *@m is NULL if the table has
+ * no room for it. Returns 0 if this walk has already seen @pid (its parent changed meanwhile).
  */
 static int member_enter(int pid, struct member **m)
 {
@@ -120,7 +120,7 @@ static uint64_t sample_add_stat(struct member *m, int pid, struct sample *t)
 	return stat.child_ticks * TICK_NS;
 }
 
-/* Who was there the last time and is dead now. */
+/* Account for the processes that were in the last sample and are dead now. */
 static void sample_count_gone(void)
 {
 	for (size_t i = 0; i < count_before; i++) {
@@ -147,25 +147,25 @@ static void sampler_begin_pass(void)
 }
 
 /*
- * Time is known twice: by the clocks of the living and what the kernel has collected of
- * the dead, and by what we saw of all clocks. The first is exact unless the kernel has
- * forgotten somebody: then what was collected is less than what the dead had shown, or
- * one has ended in the sight of a parent that says that it does not care.
+ * There are two figures of the time used: @living (clocks of live processes) plus
+ * @collected (reaped ones), and seen_ns. The first is exact unless the kernel dropped the
+ * time of a dead process. That is so if @collected is less than the dead had shown, or
+ * if a process ended while one in the tree ignores SIGCHLD.
  */
 static void sample_sum_cpu(uint64_t living, uint64_t collected, struct sample *t)
 {
 	collected += reaped_us * 1000;
-	/* Who ends between two readings is missed once: never go back. */
+	/* A process that ends between two readings is missed once: never decrease. */
 	if (living + collected > most_ns)
 		most_ns = living + collected;
 	t->cpu_ns = most_ns > seen_ns ? most_ns : seen_ns;
-	/* Each living parent shows its two sums cut to whole ticks. */
+	/* The kernel rounds the two sums of each live parent down to whole ticks. */
 	t->forgotten = dropped || gone_ns > collected + (member_count + 1) * 2 * TICK_NS;
 }
 
 void sampler_reset(void)
 {
-	look += AGE_MAX + 1; /* all that the table has is too old */
+	look += AGE_MAX + 1; /* makes every entry too old */
 	member_count = count_before = 0;
 	seen_ns = gone_ns = most_ns = reaped_us = 0;
 	ignored = dropped = 0;

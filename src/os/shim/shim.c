@@ -1,31 +1,30 @@
 /*
- * shim - the shim of one run: a tiny program without libc.
+ * shim - the process that watches one run: a tiny program without libc.
  *
  * Theory of operation. The server executes this image with the command's own
  * argv and environment, the control socket on 3 and the working directory on 4.
  * It reads its plan from the socket, becomes sub-reaper, and clones the command
- * (command.c; sharing memory until the exec). From
- * then on every process of the run that loses its parent becomes a child of this
- * one, which makes three things exact that nobody else can know:
+ * (command.c; sharing memory until the exec). From then on every process of the run
+ * that loses its parent becomes a child of the shim, so the shim alone knows exactly:
  *
  *   the command's exit   wait4() returns its pid: reported at once, with usage
  *   the tree is empty    wait4() says ECHILD: reported, then the shim exits
  *   the tree is dead     SIGKILL to all that /proc lists below us, until ECHILD
  *
- * Where it may have a PID namespace it is the init of that: then one kill(-1)
- * reaches all of it at one moment, and the kernel ends all of it when the shim dies.
+ * With a PID namespace the shim is its init: then one kill(-1) reaches all of it at
+ * one moment, and the kernel kills all of it when the shim dies.
  *
- * A shim that was started ahead (pooled.c) may serve one command after another: when
- * the tree has become empty by itself and nobody has touched the shim (taint.c) it
- * waits again, and nothing but the namespaces and the filter is kept.
+ * A pooled shim (pooled.c) may serve one command after another: if the tree becomes
+ * empty by itself and the shim shows no taint (taint.c), it waits for the next, and
+ * keeps nothing but the namespaces and the filter.
  *
- * It kills when told to, and when the control socket closes, so a server that
+ * It kills the tree on SHIM_KILL and when the control socket closes, so a server that
  * was killed leaves nothing behind. It holds none of the command's pipes, blocks
  * every signal, and is not dumpable (the command, which has its uid, can neither
  * trace it nor read its memory). It allocates nothing.
  *
- * Built with -ffreestanding -nostdlib because start-up is what it costs: one
- * more exec of a libc program would double the time of a short command.
+ * Built with -ffreestanding -nostdlib because its cost is its start-up: one more exec
+ * of a libc program would double the time of a short command.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -54,26 +53,26 @@
 #include "os/shim/rusage.h"
 #include "os/shim/limit.h"
 
-#define REAP_MAX 64       /* collected in one turn */
-#define REAP_TURNS 32     /* without a pause, for a kill */
+#define REAP_MAX 64       /* children reaped in one turn */
+#define REAP_TURNS 32     /* turns without a pause, during a kill */
 #define KILL_PASS_MS 1    /* pause between passes while something still lives */
 #define KILL_SLOW_MS 20   /* the same after KILL_FAST_PASSES (unkillable sleepers) */
 #define KILL_FAST_PASSES 500
-#define KILL_DEEP_PASSES 16 /* as often, what is below children that do not die */
-#define GROUPS_MAX 256 /* of processes that get a signal as one; in others each for itself */
+#define KILL_DEEP_PASSES 16 /* every so many passes, also kill below children that do not die */
+#define GROUPS_MAX 256 /* process groups signalled as one; in further ones each process */
 
 static struct shim_plan plan SHIM_FIRST_OF_LARGE;
 static struct command command = { .plan = &plan };
 static int command_pid;   /* 0 when reaped */
 static int signal_fd, io_fd;
 static int announced;
-static int over; /* the tree is empty, and we wait for another command */
+static int over; /* the tree is empty, and the shim waits for another command */
 static int killing;
-static int server_gone; /* a report could not be delivered for good */
-static uint32_t killed; /* processes beside the command that a signal has ended in a kill ... */
-static uint32_t unseen; /* ... and those that we have not collected and never may */
-static int uncounted;   /* the dead were too many to be collected one by one */
-static int forks_fd = -1; /* of the run's control group: "0" in it, and nobody there can fork */
+static int server_gone; /* a report could not be delivered */
+static uint32_t killed; /* processes other than the command that died of a signal in a kill ... */
+static uint32_t unseen; /* ... and those not reaped yet, some of which we may never reap */
+static int uncounted;   /* too many died to reap them one by one */
+static int forks_fd = -1; /* pids.max of the run's control group: "0" ends all forks */
 
 _Noreturn static void shim_exit(int status)
 {
@@ -103,7 +102,7 @@ static void add_usage(struct shim_report *report)
 	report->memory_peak_bytes = limit_memory_peak();
 }
 
-/* What SIGCHLD wanted to say, wait4() tells better. */
+/* Empty the signalfd: wait4() says more than its SIGCHLD records. */
 static void drain_signal_fd(void)
 {
 	char notices[4 * 128]; /* signalfd(2), struct signalfd_siginfo */
@@ -111,18 +110,18 @@ static void drain_signal_fd(void)
 	sys3(__NR_read, signal_fd, notices, sizeof(notices));
 }
 
-/* Wait @ms milliseconds; a child's end cuts it short. */
+/* Wait @ms milliseconds, or until a child ends. */
 static void shim_sleep(int ms)
 {
 	struct pollfd wait = { .fd = signal_fd, .events = POLLIN };
 	struct { int64_t s, ns; } pause = { 0, ms * 1000000 };
 
-	/* A descriptor limit that somebody lowered for us makes ppoll fail: then just wait. */
+	/* ppoll fails if the command has lowered our RLIMIT_NOFILE: then just wait. */
 	if (sys5(__NR_ppoll, &wait, 1, &pause, 0, 0) < 0)
 		sys2(__NR_nanosleep, &pause, 0);
 }
 
-/* When the server is gone there is nobody to tell: then the tree is killed next. */
+/* If the server is gone, shim_serve() kills the tree next. */
 static void send_report(const struct shim_report *report)
 {
 	server_gone |= report_send(report) < 0;
@@ -137,7 +136,7 @@ static void report_event(enum shim_event event, int value, int error)
 	send_report(&report);
 }
 
-/* @empty: the command was the last; one report then tells both facts with one wake-up. */
+/* @empty: the command was the last process; one report says both, for one wake-up. */
 static void report_exit(int wait_status, int empty, int reusable)
 {
 	struct shim_report report = {
@@ -145,7 +144,7 @@ static void report_exit(int wait_status, int empty, int reusable)
 		.reusable = (uint32_t)reusable,
 	};
 
-	if (!empty && !killing) /* what a kill ends is counted as it dies */
+	if (!empty && !killing) /* a kill counts the processes as they die */
 		report.live = count_live();
 	add_usage(&report);
 	send_report(&report);
@@ -169,7 +168,7 @@ static int has_children(void)
 	return sys5(__NR_waitid, P_ALL, 0, 0, WNOHANG | WEXITED | WNOWAIT, 0) != -ECHILD;
 }
 
-/* One that has exited may have been a zombie of another parent all the time. */
+/* Count only deaths by signal: a child that exited may have been another parent's zombie. */
 static void count_killed(long pid, int wait_status)
 {
 	unseen -= unseen > 0;
@@ -177,9 +176,9 @@ static void count_killed(long pid, int wait_status)
 }
 
 /*
- * A dead child's pid, 0 when none is, -ECHILD when nobody is left. A child can make
- * us its tracer (ptrace(2), PTRACE_TRACEME) and then stops for each signal: that is
- * no end. It is let go, with the signal.
+ * Reap one child. Returns its pid, 0 if none is dead, -ECHILD if there is no child. A
+ * child can make the shim its tracer (ptrace(2), PTRACE_TRACEME) and then stops for each
+ * signal, which wait4() reports too: detach from it and pass the signal on.
  */
 static long shim_collect(int *status)
 {
@@ -204,8 +203,8 @@ static long shim_collect(int *status)
 }
 
 /*
- * The command is over. What a signal to its group has ended with it may still be
- * on its way out: look a moment later, so that only what stays is called live.
+ * The command is over. Other processes that a signal to its group killed may still be
+ * exiting: wait a moment, so that the report counts only what stays.
  */
 static void command_exited(int exit_status)
 {
@@ -227,15 +226,15 @@ static void command_exited(int exit_status)
 }
 
 /*
- * Collect the dead; how many. Reports the command's exit; leaves when nobody is left, unless we
- * stay: then `over` is set. In portions: processes may die as fast as we collect them, and the
- * server's word comes first.
+ * Reap up to REAP_MAX dead children and report the command's exit. Returns how many. When no
+ * process is left, exits, or sets `over` if the shim is reused. In portions, because processes
+ * may die as fast as we reap them, and requests of the server come first.
  */
 static int shim_reap(void)
 {
 	int count = 0;
 
-	/* Who stays has told its last of this run: the server may have given it to another. */
+	/* With `over` the last report is sent: the server may have given us another run. */
 	for (; !over && count < REAP_MAX; count++) {
 		int status = 0;
 		long pid = shim_collect(&status);
@@ -253,9 +252,9 @@ static int shim_reap(void)
 /* ---- the kill ---- */
 
 /*
- * After this no process of the run can get away by forking: as init of a PID namespace we reach
- * all of it at one moment; in a control group nobody forks any more (cgroups(7), pids.max).
- * What a killed parent does not let us collect, because it ignores SIGCHLD, is counted before.
+ * After this no process of the run can escape by forking: the init of a PID namespace kills all
+ * of it at one moment, and in a control group fork(2) fails (cgroups(7), pids.max). Count first:
+ * children of a killed parent that ignores SIGCHLD may be reaped by the kernel, not by us.
  */
 static void stop_forks(void)
 {
@@ -268,7 +267,7 @@ static void stop_forks(void)
 	report_event(SHIM_KILLING, 0, 0);
 }
 
-/* Collect the dead as they are; true when there are more than that. */
+/* Reap up to REAP_TURNS * REAP_MAX children. True: there are more. */
 static int shim_reap_backlog(void)
 {
 	int turns = 0;
@@ -279,9 +278,9 @@ static int shim_reap_backlog(void)
 }
 
 /*
- * Those who die while we wait for the processor are more than our share of it lets us collect, and
- * the living stand behind them in every list. From here on the kernel collects, for us too
- * (sigaction(2), SIGCHLD ignored), at the price of not being told how many there were.
+ * More processes die than our share of the processor lets us reap, and the live ones come after
+ * them in every list. Ignore SIGCHLD from here on, so that the kernel reaps for us (sigaction(2)).
+ * The price: we do not learn how many there were.
  */
 static void let_kernel_reap(void)
 {
@@ -295,9 +294,9 @@ static void let_kernel_reap(void)
 }
 
 /*
- * From the top: the children of the dead become ours, so no list is needed, and nobody is in the
- * way between looking and killing. A signal that is pending makes fork(2) fail, so whom we reach
- * forks no more. Without a pause for as long as somebody dies of it.
+ * Kill from the top: the children of a dead process become ours, so no list of the tree is needed,
+ * and little time passes between listing and killing. A pending SIGKILL makes fork(2) fail, so a
+ * process that got it forks no more. Repeat without a pause as long as children die.
  */
 static void kill_children(void)
 {
@@ -311,9 +310,9 @@ static void kill_children(void)
 	} while (shim_reap() > 0);
 }
 
-/* Those below a child that does not die, for it hangs in the kernel. A pid in the list can only be
- * reused after it was reaped by its parent and the whole pid space was used up in between:
- * microseconds apart, accepted. */
+/* Kill the descendants of a child that does not die because it hangs in the kernel. A listed pid
+ * can be reused only if its parent reaped it and the whole pid space was used up within
+ * microseconds: accepted. */
 static void kill_descendants(void)
 {
 	const int *tree;
@@ -321,11 +320,11 @@ static void kill_descendants(void)
 
 	for (int i = 0; i < count; i++)
 		sys2(__NR_kill, tree[i], SIGKILL);
-	if (command_pid && !uncounted) /* also where /proc shows nothing */
+	if (command_pid && !uncounted) /* in case /proc cannot be read */
 		sys2(__NR_kill, -command_pid, SIGKILL);
 }
 
-/* Kill until wait4() says that there is nobody: the only exact proof. */
+/* Kill until wait4() returns ECHILD, the only exact proof that the tree is dead. */
 _Noreturn static void kill_tree(void)
 {
 	plan.flags &= ~(uint32_t)SHIM_REUSABLE;
@@ -344,7 +343,7 @@ _Noreturn static void kill_tree(void)
 
 /* ---- signals ---- */
 
-/* Its pid stays ours until it is reaped, so the number cannot mean anybody else. */
+/* We have not reaped the command, so its pid cannot have been reused. */
 static long signal_command(int number)
 {
 	long result = -ESRCH;
@@ -357,11 +356,11 @@ static long signal_command(int number)
 	return result;
 }
 
-/* One signal on its way through the tree. */
+/* The state while one signal is sent to the whole tree. */
 struct round {
 	int number;
-	long result; /* 0: somebody has got it */
-	int groups[GROUPS_MAX], count; /* process groups that have got it */
+	long result; /* 0: at least one process was sent it */
+	int groups[GROUPS_MAX], count; /* process groups that were sent it */
 };
 
 static int group_was_signaled(const struct round *r, int group)
@@ -372,7 +371,8 @@ static int group_was_signaled(const struct round *r, int group)
 	return 0;
 }
 
-/* @pid as for kill(2). Who is stopped goes on to take it, unless it is a stop itself. */
+/* @pid as for kill(2). Also sends SIGCONT, so that a stopped process handles the signal, unless
+ * the signal is itself a stop. */
 static void signal_and_wake(struct round *r, int pid)
 {
 	const int number = r->number;
@@ -386,9 +386,9 @@ static void signal_and_wake(struct round *r, int pid)
 }
 
 /*
- * By group, because the kernel sees to it that a fork under way does not get away from that; who
- * is in a group that has got it and has not got it itself was started by a handler. The command
- * leads a session, so its groups have no members but our own.
+ * Signal by process group: the kernel then also reaches a child whose fork is under way. A process
+ * that joins a signalled group later was started by a signal handler and is left alone. The
+ * command leads a session, so its groups have no members outside this run.
  */
 static void signal_group_of(void *ctx, int pid, const struct procread_stat *stat)
 {
@@ -404,8 +404,8 @@ static void signal_group_of(void *ctx, int pid, const struct procread_stat *stat
 	signal_and_wake(r, -stat->group);
 }
 
-/* A signal for every process of the run, each once: they are to end by themselves. An init reaches
- * all at one moment. */
+/* Send a signal to every process of the run, once each, so that they end by themselves. An init
+ * reaches all at one moment. */
 static long signal_tree(int number)
 {
 	static struct round r SHIM_LARGE;
@@ -421,7 +421,7 @@ static long signal_tree(int number)
 	return r.result;
 }
 
-/* Reaped first, so that an exit that came before is told before. */
+/* Reap first, so that an earlier exit is reported before the signal's outcome. */
 static void signal_run(const struct shim_request *request)
 {
 	long result;
@@ -444,7 +444,7 @@ static void serve_control(void)
 	if (n == -EAGAIN || n == -EINTR)
 		return;
 	if (n != (long)sizeof(request) || request.command == SHIM_KILL)
-		kill_tree(); /* told to, or the server is gone */
+		kill_tree(); /* SHIM_KILL, or the server is gone */
 	signal_run(&request);
 }
 
@@ -455,7 +455,7 @@ static void report_started(void)
 	announced = 1;
 }
 
-/* Told before the kill, so that the cause is known whatever ends first. */
+/* Report before the kill, so that the server knows the cause whatever ends first. */
 _Noreturn static void kill_for_limit(enum shim_limit limit)
 {
 	struct shim_report report = {
@@ -467,7 +467,7 @@ _Noreturn static void kill_for_limit(enum shim_limit limit)
 	kill_tree();
 }
 
-/* Until something happens, or is due; @more: not at all. */
+/* Wait for an event or the next deadline; @more: only poll. */
 static long wait_for_event(struct pollfd polls[2], int more)
 {
 	int64_t ns = more ? 0 : limit_wait();
@@ -480,7 +480,7 @@ static long wait_for_event(struct pollfd polls[2], int more)
 	return sys5(__NR_ppoll, polls, 2, ns < 0 ? 0 : &pause, 0, 0);
 }
 
-/* Returns when the command is over and we stay. */
+/* Returns when the command is over and the shim is reused. */
 static void shim_serve(void)
 {
 	struct pollfd polls[2] = {
@@ -504,7 +504,7 @@ static void shim_serve(void)
 		ready = wait_for_event(polls, more);
 		if (!ready && !more)
 			report_started();
-		if (ready < 0 && ready != -EINTR) { /* it cannot tell us: look at both */
+		if (ready < 0 && ready != -EINTR) { /* ppoll fails: check both after a pause */
 			sys2(__NR_nanosleep, &moment, 0);
 			polls[0].revents = polls[1].revents = POLLIN;
 		}
@@ -520,7 +520,7 @@ static void shim_serve(void)
 
 /* ---- start ---- */
 
-/* What follows the header must be exactly what the header says. */
+/* The message must be exactly as long as its header says. */
 static int check_plan_tail(unsigned long size)
 {
 	unsigned long filter = plan.filter_len * sizeof(struct sock_filter);
@@ -553,8 +553,8 @@ _Noreturn static void fail_to_start(enum shim_stage stage, long result)
 	shim_exit(1);
 }
 
-/* proc(5), oom_score_adj: when memory runs out, what a run holds goes before its host. May be
- * refused where somebody keeps /proc read-only; then the kernel's own choice stands. */
+/* proc(5), oom_score_adj: when memory runs out, the kernel kills a run before its host. The write
+ * fails if /proc is read-only; then the kernel's own choice stands. */
 static void offer_to_oom_killer(void)
 {
 	long fd = sys4(__NR_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC, 0);
@@ -575,10 +575,10 @@ static void enter_namespaces(void)
 }
 
 /*
- * sched(7): a hundred processes that do nothing but fork leave us a hundredth of the processor, and
- * outrun us with the rest. Where we may, we come before them, and what we start does not. Where we
- * may not, a session of our own is at least one of the shares that the kernel divides the processor
- * into ("The autogroup feature").
+ * sched(7): a hundred processes that do nothing but fork leave the shim a hundredth of the
+ * processor, and fork faster than it can kill them. So run under SCHED_FIFO if permitted, which the
+ * command does not inherit. Otherwise a session of our own gets at least one of the shares that
+ * the kernel divides the processor into ("The autogroup feature").
  */
 static void raise_priority(void)
 {
@@ -592,7 +592,7 @@ static void raise_priority(void)
 		result = sys3(__NR_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK,
 			      &priority);
 	if (result < 0 || (own->policy == SCHED_NORMAL && !own->nice))
-		own->size = 0; /* the command needs nothing else than it inherits */
+		own->size = 0; /* the command inherits what it needs */
 	command.timer_slack = result < 0 || slack < 0 ? 0 : slack;
 }
 
@@ -603,7 +603,7 @@ static void become_shim(void)
 
 	raise_priority();
 	proctree_init((int)sys0(__NR_getpid));
-	/* None of our descriptors may reach the command, except 0, 1 and 2. */
+	/* The command must get none of our descriptors, except 0, 1 and 2. */
 	if (sys3(__NR_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) < 0)
 		for (int fd = 3; fd < SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX; fd++)
 			sys3(__NR_fcntl, fd, F_SETFD, FD_CLOEXEC);
@@ -612,8 +612,8 @@ static void become_shim(void)
 			      O_CLOEXEC | O_NONBLOCK);
 	if (signal_fd < 0)
 		fail_to_start(SHIM_STAGE_FORK, signal_fd);
-	/* The command may have stopped us when the server dies: this continues us, to clean up.
-	 * An init takes all with it when it is killed. */
+	/* If the server dies while the command has the shim stopped, SIGCONT lets the shim clean
+	 * up. An init need not: killing it kills its namespace. */
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, plan.flags & SHIM_PID_NS ? SIGKILL : SIGCONT, 0, 0, 0);
 	result = sys5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (result < 0)
@@ -622,7 +622,7 @@ static void become_shim(void)
 	sys5(__NR_prctl, PR_SET_NAME, "procpen-shim", 0, 0, 0);
 }
 
-/* Hold no end of the command's pipes; one call, so that the server wakes once. */
+/* Close our ends of the command's pipes; in one call, so that the server wakes once. */
 static void close_command_fds(void)
 {
 	if (sys3(__NR_close_range, 0, 2, 0) < 0)
@@ -631,7 +631,7 @@ static void close_command_fds(void)
 	sys1(__NR_close, SHIM_FD_CWD);
 }
 
-/* Its number is one of those that the next command's descriptors come on. */
+/* Duplicate it above the numbers that the next command's descriptors take. */
 static void keep_forks_fd(void)
 {
 	forks_fd = -1;
@@ -640,7 +640,7 @@ static void keep_forks_fd(void)
 				     SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX);
 }
 
-/* Returns when we stay. @forget: drop what is the command's own and not needed any more. */
+/* Returns when the shim is reused. @forget: drop the command's data when they are not needed. */
 static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 {
 	announced = over = 0;
@@ -650,7 +650,7 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
-	shim_reap(); /* a short command may be over before we run again */
+	shim_reap(); /* a short command may already be over */
 	if (plan.flags & SHIM_ANNOUNCE)
 		report_started();
 	keep_forks_fd();
@@ -668,7 +668,7 @@ static void forget_arguments(void)
 	command_wipe(&command);
 }
 
-/* The server may end, or think better of it, before a command comes. */
+/* The server may end, or discard the shim, before a command comes. */
 _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 {
 	int result = pooled_prepare(&command);

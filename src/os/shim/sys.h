@@ -9,8 +9,8 @@
 
 #include <asm/unistd.h>
 
-/* Behind all small data (the linker sorts by name), so that what every shim writes shares few
- * pages: of the plan mostly the beginning. */
+/* Sections behind all small data (the linker sorts by name), so that the data that every shim
+ * writes share few pages. Of the plan that is mostly the beginning. */
 #define SHIM_FIRST_OF_LARGE __attribute__((section(".bss.zy_large")))
 #define SHIM_LARGE __attribute__((section(".bss.zz_large")))
 
@@ -31,8 +31,8 @@ static inline long sys6(long nr, long a, long b, long c, long d, long e, long f)
 }
 
 /*
- * @nr is clone(2) or clone3(2) with a stack of its own, @a and @b its first arguments: the
- * child calls fn(arg) and exits with its result. Written in assembly because the child may
+ * @nr is clone(2) or clone3(2) with a separate stack, @a and @b are its first arguments. The
+ * child calls fn(arg) and exits with its result. Written in assembly because the child must
  * not return into a frame that the parent is using.
  */
 static inline long sys_start_child(long nr, long a, long b, int (*fn)(void *), void *arg)
@@ -134,7 +134,7 @@ static inline long sys_clone_call(unsigned long flags, void *stack_top, int (*fn
 	return sys_start_child(__NR_clone, (long)flags, (long)stack_top, fn, arg);
 }
 
-/* The same by clone3(2); @args is its struct, and says which stack. */
+/* The same by clone3(2); @args is its struct, which includes the stack. */
 static inline long sys_clone3_call(void *args, unsigned long size, int (*fn)(void *), void *arg)
 {
 	return sys_start_child(__NR_clone3, (long)args, (long)size, fn, arg);

@@ -7,12 +7,12 @@
 #include "os/shim/sys.h"
 
 #define LIMITS 16           /* resources of getrlimit(2) */
-#define CPU_SET_BYTES 128   /* 1,024 processors; with more the call fails, each time alike */
+#define CPU_SET_BYTES 128   /* 1,024 processors; with more the call always fails */
 #define SCHED_ATTR_BYTES 56 /* sched_setattr(2), struct sched_attr with utilisation clamps */
 #define IOPRIO_WHO_PROCESS 1
-#define SIGNALS_MAX 64 /* that are taken off the queue */
+#define SIGNALS_MAX 64 /* taken off the queue at once */
 
-/* Words only: compared byte by byte. */
+/* Members of 8 bytes only: compared byte by byte, so without padding. */
 struct facts {
 	uint64_t sched[SCHED_ATTR_BYTES / 8];
 	uint64_t processors[CPU_SET_BYTES / 8];
@@ -47,8 +47,8 @@ static int taint_unchanged(const struct facts *now)
 	return 1;
 }
 
-/* We block every signal, so what was sent is kept for as long as we live, and counts against the
- * user's allowance. */
+/* The shim blocks every signal, so those sent stay pending for its whole life and count against the
+ * user's RLIMIT_SIGPENDING. */
 static int taint_drop_signals(void)
 {
 	const uint64_t all = ~0ULL;

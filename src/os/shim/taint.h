@@ -1,18 +1,18 @@
 /*
- * taint - has the command changed anything about its shim?
+ * taint - detects whether a command has changed its shim.
  *
  * With the same uid a command can change the shim's priority, scheduling class, processors,
- * I/O priority and limits, and queue signals for it. The next command must not find that,
+ * I/O priority and limits, and queue signals for it. The next command must not inherit that,
  * so a tainted shim serves no other. (No command can write below the /proc/PID of a pooled
  * shim: see os/spawn/pool.c.)
  */
 #ifndef PROCPEN_OS_SHIM_TAINT_H
 #define PROCPEN_OS_SHIM_TAINT_H
 
-/* Remember the present state as the clean one. */
+/* Record the present state as the clean one. */
 void taint_remember(void);
 
-/* True if nothing has changed since. Discards signals that were sent to us. */
+/* True if nothing has changed since. Discards pending signals. */
 int taint_none(void);
 
 #endif
