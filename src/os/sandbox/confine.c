@@ -47,7 +47,7 @@ struct confine *confine_new(const struct confine_options *options)
 		c->users_tmpdir = tmpdir_new_for_users(options->users_temporary, options->instance,
 						       options->reaper);
 	c->options.users_temporary = NULL;
-	c->options.instance = c->options.temporary = NULL; /* not copied, not needed any more */
+	c->options.instance = c->options.temporary = NULL; /* not copied: the caller's */
 	return c;
 }
 
@@ -81,7 +81,7 @@ int confine_layer_find(const char *name)
 
 /* ---- limits ---- */
 
-/* RLIMIT_NPROC counts per user namespace since Linux 5.14; before, all that the user runs. */
+/* RLIMIT_NPROC counts per user namespace since Linux 5.14; before, all processes of the user. */
 static bool counts_per_namespace(void)
 {
 	struct utsname name;
@@ -96,7 +96,8 @@ static bool limits_tasks_by_rlimit(const struct confine *c, const struct confine
 	return !c->privileged && run->applied.layers & NAMESPACE_LAYERS && counts_per_namespace();
 }
 
-/* The share of @limits that a group takes, which @can so much; the rest is for the shim. */
+/* The limits that a control group with the abilities @can takes. The shim watches the others, as
+ * @run->watched_* says. */
 static struct cgroup_limits take_cgroup_limits(const struct confine *c,
 					       const struct confine_request *request, int64_t tasks,
 					       unsigned can, struct confine_run *run)
@@ -119,7 +120,7 @@ static struct cgroup_limits take_cgroup_limits(const struct confine *c,
 	return limits;
 }
 
-/* Not above what the request has set, nor above what we may set at all. */
+/* Set RLIMIT_NPROC to @tasks, but not above the request's own or our hard limit. */
 static void add_nproc_rlimit(struct shim_plan *plan, uint64_t tasks)
 {
 	struct rlimit own;
@@ -132,7 +133,8 @@ static void add_nproc_rlimit(struct shim_plan *plan, uint64_t tasks)
 	layers_add_rlimit(plan, RLIMIT_NPROC, tasks, tasks);
 }
 
-/* No RLIMIT_DATA beside it: programs reserve far more than they use (a JVM most of its heap). */
+/* Does not set RLIMIT_DATA for memory: programs reserve far more than they use (a JVM most of its
+ * heap). */
 static void set_shim_limits(struct layers_entry *n, int64_t tasks)
 {
 	struct shim_limits *limits = &n->plan->limits;
@@ -148,8 +150,8 @@ static void set_shim_limits(struct layers_entry *n, int64_t tasks)
 		add_nproc_rlimit(n->plan, (uint64_t)tasks);
 }
 
-/* Before the layers are entered: a group is one of them. Without a PID namespace it is also what
- * makes a kill complete. */
+/* Call before layers_fill(): the group is one of the layers. Without a PID namespace it is also
+ * needed for a complete kill. */
 static int make_cgroup(struct layers_entry *n, int64_t tasks, uint64_t seq, struct err *e)
 {
 	unsigned can = cgroups_prepare(n->c->cgroups);
@@ -167,7 +169,7 @@ static int make_cgroup(struct layers_entry *n, int64_t tasks, uint64_t seq, stru
 
 /* ---- one run ---- */
 
-/* What this run must have beyond what the operator requires. */
+/* The layers that this run must have: the operator's and its own. */
 static uint32_t required_layers(const struct confine *c, const struct confine_request *request,
 				const struct confine_applied *applied)
 {
@@ -179,14 +181,14 @@ static uint32_t required_layers(const struct confine *c, const struct confine_re
 		bits |= BIT(CONFINE_NO_NEW_PRIVS) | BIT(CONFINE_SECCOMP);
 	if (applied->layers & BIT(CONFINE_NETWORK_OFF) && !applied->net_ns)
 		bits |= BIT(CONFINE_SECCOMP);
-	/* Strict promises that nothing outside is written: one of two can keep that. */
+	/* The strict profile promises no writes outside: Landlock or a mount namespace. */
 	if ((applied->profile == CONFINE_STRICT || c->options.files) &&
 	    !(applied->layers & BIT(CONFINE_LANDLOCK)))
 		bits |= BIT(CONFINE_MOUNT_NS);
 	return bits;
 }
 
-/* A layer that this machine has and this run does not enter. */
+/* Why this run does not enter @layer, which is available. */
 static const char *reason_not_entered(int layer)
 {
 	switch (layer) {
@@ -238,7 +240,8 @@ static int check_layers(const struct confine *c, const struct confine_request *r
 	return -1;
 }
 
-/* A link may lead to where nothing can be hidden, and may have come since the start. */
+/* A hidden path can become visible after the server's start, if a link makes it lead to where
+ * nothing can be hidden. */
 static int check_required(const struct confine *c, const struct confine_request *request,
 			  const struct confine_applied *applied, struct err *e)
 {
@@ -252,7 +255,7 @@ static int check_required(const struct confine *c, const struct confine_request 
 	return err_hint(e, "the operator must take that away, or change sandbox.hide");
 }
 
-/* What is to be hidden may have come, gone, or lead elsewhere since the last run. */
+/* Files at hidden paths may have come, gone, or lead elsewhere since the last run. */
 static void refresh_hidden(struct confine *c, bool strict)
 {
 	if (!*c->options.hidden || !(c->usable & BIT(CONFINE_MOUNT_NS)))

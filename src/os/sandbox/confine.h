@@ -1,15 +1,18 @@
 /*
- * confine - the layers between a command and the machine, as an ordered table.
+ * confine - builds the sandbox of a command from layers, as an ordered table.
  *
- * Each mechanism is one file of this folder (and os/cgroup/), and one or more
- * rows in layers.c. A layer is probed once, by really entering it (a trial: the
- * shim does everything but the exec), prepared once, and entered in the
- * command's own process by the shim, which is told how through the plan
- * (os/shim/proto.h). What is missing is reported with its reason; what a run asks
- * for or the operator requires and cannot be had makes its start fail
- * (SandboxUnavailable). Nothing runs half confined without saying so.
+ * A command's sandbox is the set of layers between it and the machine. To confine a
+ * command is to enter these layers; functions of this folder are named confine_* for
+ * that. Each mechanism is one file of this folder (and os/cgroup/) and one or more rows
+ * in layers.c.
  *
- * All of it is lazy: a server that never runs a command never tries anything.
+ * A layer is probed once by entering it (a trial: the shim does everything but the
+ * exec) and prepared once. Per run, confine_enter() writes it into the plan
+ * (os/shim/proto.h), and the shim enters it in the command's own process. A missing
+ * layer is reported with its reason. If a run asks for it or the operator requires it,
+ * the start fails (SandboxUnavailable): nothing runs half confined without saying so.
+ *
+ * All of it is lazy: a server that never runs a command tries nothing.
  */
 #ifndef PROCPEN_OS_SANDBOX_CONFINE_H
 #define PROCPEN_OS_SANDBOX_CONFINE_H
@@ -20,13 +23,13 @@
 struct confine;
 
 struct confine *confine_new(const struct confine_options *options);
-/* Before the reaper goes. Removes the temporary directory, see tmpdir_free(). */
+/* Removes the temporary directory, see tmpdir_free(). Call it before reaper_free(). */
 void confine_free(struct confine *c);
 
 /*
- * Probe and build what is not probed and built yet; takes milliseconds the first
- * time. Returns 0 or -1 (SandboxUnavailable: why nothing can run). Idempotent; a
- * failure for want of time, memory or descriptors is tried again by the next call.
+ * Probe and build the layers; takes milliseconds the first time. Returns 0 or -1
+ * (SandboxUnavailable: why nothing can run). Idempotent; after a failure for lack of
+ * time, memory or descriptors the next call tries again.
  */
 int confine_prepare(struct confine *c, struct err *e);
 
@@ -39,57 +42,58 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 		  struct shim_plan *plan, struct confine_run *run, struct err *e);
 void confine_run_release(struct confine_run *run);
 
-/* Let go of what earlier runs have left for later ones; was there anything? */
+/* Remove the idle control groups. Returns true if there were any. */
 bool confine_drop_idle(struct confine *c);
 
-/* Calls @fn for each layer of @applied, in order, as it is reported: "seccomp:default",
- * "landlock:7" ... @layer is good during the call. */
+/* Call @fn for each layer of @applied, in order, by its name with detail: "seccomp:default",
+ * "landlock:7" ... @layer is valid during the call. */
 void confine_each_applied(const struct confine *c, const struct confine_applied *applied,
 			  void (*fn)(void *ctx, const char *layer), void *ctx);
 
-/* The private temporary directory of such a run, heap; NULL: none. It exists after
+/* The private temporary directory of a run with @request, on the heap; NULL: none. It exists after
  * confine_enter(). */
 char *confine_temporary(const struct confine *c, const struct confine_request *request);
 
-/* Can a run write below @path, so that caches may stay where they are? */
+/* Can a run write below @path, so that caches may stay there? */
 bool confine_can_write(const struct confine *c, const char *path);
 
-/* The descriptor limit, control groups and all else that only reports ask for; prepares. */
+/* Prepare, and probe what else a report needs: the network namespace, control groups. */
 void confine_probe_all(struct confine *c);
 
-/* What runs of the operator's profile enter when they ask for nothing. */
+/* The layers of a run with the operator's profile and an empty request. */
 void confine_usual(const struct confine *c, struct confine_applied *applied);
 
-/* Why no run of the operator's profile can have @layer, and the one thing to do about it (NULL:
- * there is none). NULL: it can be had. After confine_prepare(). */
+/* Why @layer is not available to runs with the operator's profile, and the one thing to do about
+ * it in *@remedy (NULL: nothing). NULL: it is available. Call it after confine_prepare(). */
 const char *confine_lacks(const struct confine *c, enum confine_layer layer, const char **remedy);
 
-/* Where neither of the layers that keep files can be had. */
+/* For a machine with neither Landlock nor a mount namespace. */
 #define CONFINE_OPEN "nothing confines the files that commands write: " \
 	"neither Landlock nor a mount namespace can be had"
 #define CONFINE_OPEN_AS_ROOT \
 	"commands run as root and nothing confines the files that they write: " \
 	"neither Landlock nor a mount namespace can be had"
 
-/* NULL: runs can have one of them. Else which of the two sentences is true. After
+/* CONFINE_OPEN or CONFINE_OPEN_AS_ROOT if no file layer is available, else NULL. Call it after
  * confine_prepare(). */
 const char *confine_open(const struct confine *c);
 
-/* The second of them, once, when it is true and the operator has not asked for it by the profile
- * none; else NULL. Tries namespaces only where the kernel has no Landlock, so a server may ask at
- * its start. What it takes for granted then it knows once a run was prepared. */
+/* CONFINE_OPEN_AS_ROOT once, if it is true and the profile is not none; else NULL. Cheap enough for
+ * a server's start: tries namespaces only if the kernel has no Landlock. Before confine_prepare()
+ * it assumes that a kernel with Landlock can enforce it; after that it knows. */
 const char *confine_warning(struct confine *c);
 
-/* Which of the paths to be hidden stays visible, and why; NULL: none. After confine_prepare(). */
+/* Why the first path of sandbox.hide that stays visible does so; NULL: all are hidden. Call it
+ * after confine_prepare(). */
 const char *confine_visible(const struct confine *c);
 
-/* Calls @fn for each layer that cannot be had: why, and the one thing to do about it. */
+/* Call @fn for each layer that is not available: why, and the one thing to do about it. */
 void confine_each_missing(const struct confine *c,
 			  void (*fn)(void *ctx, const char *layer, const char *reason,
 				     const char *remedy),
 			  void *ctx);
 
-/* What stays open in spite of the active layers, one sentence each. */
+/* Call @fn for each access that the active layers leave open, one sentence each. */
 void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char *gap), void *ctx);
 
 /* The bit of a layer by its name without detail ("landlock"), or -1. */

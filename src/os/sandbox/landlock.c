@@ -10,7 +10,7 @@
 
 #include "base/mem.h"
 
-/* Ours, because the headers we build with may be older than the kernel we run on
+/* Defined here, because the build's headers may be older than the running kernel
  * (linux/landlock.h, landlock(7)). */
 #define FS_EXECUTE (1ULL << 0)
 #define FS_WRITE_FILE (1ULL << 1)
@@ -37,7 +37,7 @@ struct path_beneath_attr {
 	int32_t parent_fd;
 } __attribute__((packed));
 
-/* Files and terminals that are no data: devices everybody may write. */
+/* Devices that everybody may write and that hold no data. */
 static const char *const devices[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
 	"/dev/tty",  "/dev/ptmx", "/dev/pts",
@@ -69,13 +69,13 @@ static int landlock_create_ruleset(int abi)
 		.handled_access_fs = landlock_rights_of_abi(abi),
 		.scoped = abi >= LANDLOCK_ABI_SCOPE ? SCOPE_ABSTRACT_UNIX_SOCKET | SCOPE_SIGNAL : 0,
 	};
-	/* Older kernels know a shorter struct and refuse a longer one only if it is not zero. */
+	/* Older kernels have a shorter struct and refuse a longer one if the rest is not zero. */
 	size_t size = abi >= LANDLOCK_ABI_SCOPE ? sizeof(attr) : sizeof(attr.handled_access_fs);
 
 	return (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 }
 
-/* 0, also when there is no such path; -1 with errno. */
+/* Permit @rights below @path. 0, also if @path does not exist, or -1 with errno. */
 static int landlock_allow(int ruleset, const char *path, uint64_t rights)
 {
 	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
@@ -90,7 +90,7 @@ static int landlock_allow(int ruleset, const char *path, uint64_t rights)
 
 static int landlock_add_rules(int ruleset, uint64_t rights, const char *const *writable)
 {
-	/* A device file made in the workspace would open the device itself to root. */
+	/* Root could reach any device through a device file created in the workspace. */
 	const uint64_t all = rights & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
 	const uint64_t device =
 		rights & (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);

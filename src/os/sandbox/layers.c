@@ -9,8 +9,7 @@
 #include "os/sandbox/seccomp.h"
 #include "os/sandbox/state.h"
 
-/* What a container's root keeps (the usual default of container engines), less making device
- * files. capabilities(7). */
+/* The default capabilities of container engines for root, without CAP_MKNOD (capabilities(7)). */
 #define ROOT_CAPS ((1ULL << CAP_CHOWN) | (1ULL << CAP_DAC_OVERRIDE) | (1ULL << CAP_FOWNER) | \
 		   (1ULL << CAP_FSETID) | (1ULL << CAP_KILL) | (1ULL << CAP_SETGID) | \
 		   (1ULL << CAP_SETUID) | (1ULL << CAP_SETPCAP) | \
@@ -19,7 +18,7 @@
 
 /* ---- filters ---- */
 
-/* The filter of a variant, built when it is first needed. */
+/* The filter for @options, built at first use. */
 static int get_filter(struct confine *c, const struct confine_seccomp_options *options,
 		      const struct confine_filter **filter, struct err *e)
 {
@@ -54,7 +53,7 @@ static int enter_nothing(struct layers_entry *n, struct err *e)
 {
 	(void)n;
 	(void)e;
-	return 0; /* the shim does it whatever the plan says */
+	return 0; /* the shim does it without an entry in the plan */
 }
 
 static int enter_session(struct layers_entry *n, struct err *e)
@@ -146,7 +145,7 @@ static void enter_user_ns(struct layers_entry *n)
 	if (n->c->privileged || n->run->clone_flags & CLONE_NEWUSER)
 		return;
 	n->run->clone_flags |= CLONE_NEWUSER;
-	/* What the new namespace gives its first process ends with the exec at the latest. */
+	/* The capabilities that the new namespace gives its first process must end by the exec. */
 	n->plan->flags |= SHIM_USER_NS | SHIM_DROP_CAPS;
 	n->plan->uid = n->c->uid;
 	n->plan->gid = n->c->gid;
@@ -161,7 +160,7 @@ static int enter_pid_ns(struct layers_entry *n, struct err *e)
 	return 0;
 }
 
-/* Behind the filter in the tail, so this row stands below the filter's. */
+/* The entries follow the filter in the tail, so this row must come after the filter's. */
 static int enter_mount_ns(struct layers_entry *n, struct err *e)
 {
 	bool strict = n->run->applied.profile == CONFINE_STRICT;
@@ -195,7 +194,7 @@ static int enter_cgroup(struct layers_entry *n, struct err *e)
 
 	(void)e;
 	n->plan->group_fd = group < 0 ? -1 : plan_pass_fd(n->run, group);
-	/* An init needs no other means to end all of its namespace. */
+	/* An init kills its whole namespace without it. */
 	if (!(n->plan->flags & SHIM_PID_NS) && cgroup_forks_fd(n->run->cgroup) >= 0)
 		n->plan->forks_fd = plan_pass_fd(n->run, cgroup_forks_fd(n->run->cgroup));
 	for (int i = 0; i < count; i++)

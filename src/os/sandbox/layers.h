@@ -1,8 +1,8 @@
 /*
  * layers - the table of layers: the name of each, and what it writes into a plan.
  *
- * Private to src/os/sandbox. Nothing here asks the machine: which layers can be had is
- * found by probe.c, and told by report.c.
+ * Private to src/os/sandbox. Does not probe the machine: probe.c finds out which layers
+ * are available, and report.c describes them.
  */
 #ifndef PROCPEN_OS_SANDBOX_LAYERS_H
 #define PROCPEN_OS_SANDBOX_LAYERS_H
@@ -33,7 +33,7 @@ void layers_choose(const struct confine *c, const struct confine_request *reques
 /* Write the layers of @n->run->applied into the empty plan. 0, or -1: SandboxUnavailable. */
 int layers_fill(struct layers_entry *n, struct err *e);
 
-/* Set a limit in @plan, in the place of an earlier one of the same kind. */
+/* Set a limit in @plan; replaces an earlier one of the same kind. */
 void layers_add_rlimit(struct shim_plan *plan, uint32_t resource, uint64_t soft, uint64_t hard);
 
 #endif

@@ -1,5 +1,5 @@
-/* statx(2) as the kernel has it: not every C library has a function for it, and <linux/stat.h> does
- * not get on with <sys/stat.h> of all of them, which is why this is a file of its own. */
+/* statx(2) by the raw system call: not every C library wraps it. A separate file, because
+ * <linux/stat.h> conflicts with <sys/stat.h> of some libraries. */
 #include "os/sandbox/mount_id.h"
 
 #include <fcntl.h>
@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* As a kernel before 5.8 tells it, which has no STATX_MNT_ID (proc_pid_fdinfo(5)). */
+/* For kernels before 5.8, which lack STATX_MNT_ID (proc_pid_fdinfo(5)). */
 static int mount_id_from_fdinfo(int fd, uint64_t *id)
 {
 	char path[48], text[512];
@@ -32,7 +32,7 @@ static int mount_id_from_fdinfo(int fd, uint64_t *id)
 	return 0;
 }
 
-/* DONT_SYNC: whoever serves a foreign file system is not waited for. */
+/* AT_STATX_DONT_SYNC: do not wait for the server of a network or FUSE file system. */
 int mount_id(int fd, uint64_t *id)
 {
 	const int flags = AT_EMPTY_PATH | AT_STATX_DONT_SYNC;

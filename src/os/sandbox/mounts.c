@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "os/shim/proto.h"
 
-#define ENTRIES_MAX 60 /* the shim holds two descriptors for each */
+#define ENTRIES_MAX 60 /* per list; the shim holds two descriptors for each */
 
 /* Is @path @top, or inside it? By whole components. */
 static bool path_is_within(const char *path, const char *top)
@@ -31,7 +31,7 @@ static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char
 		m->left_out++;
 		return;
 	}
-	/* What is hidden may come to be later, and may be anything. */
+	/* A hidden path has no fixed identity: it may appear or be replaced later. */
 	if (kind == SHIM_MOUNT_WRITABLE && !stat(path, &st)) {
 		head.dev = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
 		head.ino = st.st_ino;
@@ -41,7 +41,7 @@ static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char
 	m->size += size;
 }
 
-/* Without empty parts, "." and a slash at the end, which only a directory may have behind it. */
+/* Remove empty components, "." and a trailing slash (which would require a directory). */
 static char *normalize_path(const char *path)
 {
 	char *copy = mem_strdup(path), *to = copy;
@@ -60,8 +60,8 @@ static char *normalize_path(const char *path)
 	return copy;
 }
 
-/* The canonical path that @path would have: of what is there already, and the rest as it is
- * written. The shim follows no link, so one that stays in a path would end in nothing. */
+/* The canonical path that @path would have: resolve the part that exists and append the rest. The
+ * shim follows no link, so it could not open a path with one left in it. */
 static char *resolve_missing(const char *path)
 {
 	AUTO_FREE char *front = mem_strdup(path);
@@ -92,7 +92,7 @@ static char *resolve_writable(const char *path)
 	return realpath(path, NULL);
 }
 
-/* What @one makes of each of @list, as many as fit; what it does not find is left out. */
+/* Apply @one to each of @list, up to ENTRIES_MAX results; skips those for which it returns NULL. */
 static char **resolve_list(const char *const *list, char *(*one)(const char *path))
 {
 	char **paths = mem_zalloc((ENTRIES_MAX + 1) * sizeof(*paths));
@@ -124,7 +124,7 @@ static bool mounts_is_nested(char *const *paths, size_t i)
 	return false;
 }
 
-/* Which of @writable lies in @hidden, or NULL. */
+/* The first of @writable inside @hidden, or NULL. */
 static const char *writable_below(const char *hidden, char *const *writable)
 {
 	while (*writable && !path_is_within(*writable, hidden))
@@ -132,8 +132,8 @@ static const char *writable_below(const char *hidden, char *const *writable)
 	return *writable;
 }
 
-/* The outermost of @writable that holds @path: one inside another can be renamed like anything in
- * it. NULL: none does. */
+/* The outermost of @writable that contains @path, or NULL. Not an inner one: commands can rename
+ * that like anything in the outer one. */
 static const char *outermost_writable(const char *path, char *const *writable)
 {
 	const char *top = NULL;
@@ -144,8 +144,8 @@ static const char *outermost_writable(const char *path, char *const *writable)
 	return top;
 }
 
-/* A command could rename a directory above @hidden: those below a writable one are pinned, from
- * the top on. */
+/* A command could rename a directory above @hidden: pin those below a writable one, from the top
+ * down. */
 static void mounts_pin_parents(struct confine_mounts *m, const char *hidden, char *const *writable)
 {
 	AUTO_FREE char *path = mem_strdup(hidden);
@@ -160,7 +160,7 @@ static void mounts_pin_parents(struct confine_mounts *m, const char *hidden, cha
 	}
 }
 
-/* @hidden, which is @listed now, stays visible. */
+/* Record why @listed, which now resolves to @hidden, stays visible. */
 static void mounts_note_visible(struct confine_mounts *m, const char *listed, const char *hidden,
 				const char *writable)
 {

@@ -1,10 +1,11 @@
 /*
  * confine_mounts - which paths of a mount namespace stay writable or are hidden.
  *
- * Turns the operator's lists into the entries of a plan (os/shim/proto.h). What is
- * writable is there when the table is built, and keeps the identity that it has then:
- * what a command puts in its place later is not mistaken for it. What is hidden may
- * come, go and lead elsewhere at any time: confine_mounts_look() follows it.
+ * Turns the operator's lists into the entries of a plan (os/shim/proto.h). Writable
+ * paths must exist when the table is built. Their entries keep the device and inode of
+ * then, so that a file that a command puts in their place later is not used. Hidden
+ * paths may appear, vanish and lead elsewhere at any time; confine_mounts_look() updates
+ * their entries.
  */
 #ifndef PROCPEN_OS_SANDBOX_MOUNTS_H
 #define PROCPEN_OS_SANDBOX_MOUNTS_H
@@ -19,25 +20,25 @@ struct confine_mounts {
 	int left_out; /* entries that did not fit or do not exist */
 	int unhidden; /* paths that should be hidden and stay visible: no room, a writable path
 		       * lies inside, or they are in /proc, which is mounted anew */
-	char visible[384]; /* which of these is the first, and why; empty: all are hidden */
+	char visible[384]; /* the first of these, and why; empty: all are hidden */
 
-	/* private to confine_mounts.c */
+	/* private to mounts.c */
 	char **writable;      /* canonical */
 	char **listed;        /* to be hidden, as the operator writes them */
-	char **hidden;        /* what these were at the last look, canonical */
-	size_t writable_size; /* of the entries for these */
+	char **hidden;        /* the same, canonical, at the last confine_mounts_look() */
+	size_t writable_size; /* bytes of the entries of `writable` */
 	int writable_left_out;
 };
 
 /*
  * Both lists: absolute paths, NULL-terminated, may be NULL; those of @hidden without
- * "..". Links in them are resolved; a path inside another writable one is left to
- * that; what is hidden never covers a writable path.
+ * "..". Resolves links. A path inside another writable one gets no entry of its own. A
+ * hidden path never covers a writable one.
  */
 void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 			  const char *const *hidden);
 
-/* Look again where the hidden paths lead; were the entries changed for it? */
+/* Resolve the hidden paths again. Returns true if the entries have changed. */
 bool confine_mounts_look(struct confine_mounts *m);
 
 void confine_mounts_release(struct confine_mounts *m);

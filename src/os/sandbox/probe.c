@@ -1,8 +1,8 @@
 /*
- * Which layers can be had is found out in one place, find_usable(): a trial with
- * everything that is not known to be missing; where it fails, that layer is
- * dropped with the reason and the trial repeated. So a layer counts as usable only
- * after a shim has really entered it together with all the others.
+ * probe_find_usable() finds out which layers are available: it runs a trial with every
+ * layer not known to be missing. If the trial fails, it drops the layer that failed, with
+ * the reason, and repeats. So a layer counts as usable only after a shim has entered it
+ * together with all the others.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -19,7 +19,7 @@
 #include "os/sandbox/trial.h"
 #include "os/spawn/spawn.h"
 
-/* What programs expect to write though it is no file of the workspace. */
+/* Directories outside the workspace that programs expect to write. */
 static const char *const shared_memory[] = { "/dev/shm", "/dev/mqueue", NULL };
 
 static void drop_layer(struct confine *c, enum confine_layer layer, const char *remedy,
@@ -69,14 +69,15 @@ static void drop_namespaces(struct confine *c, const char *what, int error)
 	drop_layer(c, CONFINE_MOUNT_NS, remedy, "%s (%s)", what, err_sys_name(error));
 }
 
-/* Not of this machine, but of this moment. */
+/* Does this errno come from a shortage that may pass, not from the machine's setup? */
 static bool is_transient(int sys)
 {
 	return sys == ETIMEDOUT || sys == EAGAIN || sys == ENOMEM || sys == EMFILE ||
 	       sys == ENFILE || sys == ENOSPC;
 }
 
-/* Some allow new namespaces and refuse what they are for, the shim's start itself included. */
+/* Some machines allow new namespaces and then refuse what a process does in them, even the exec of
+ * the shim. */
 static bool probe_classify_start_failure(struct confine *c, const struct confine_trial *t)
 {
 	if (is_transient(t->error) || !(c->usable & NAMESPACE_LAYERS))
@@ -85,7 +86,7 @@ static bool probe_classify_start_failure(struct confine *c, const struct confine
 	return true;
 }
 
-/* Which layer a failed trial speaks against; false: none, nothing can run. */
+/* Drop the layer that made the trial fail. False: no layer did, so nothing can run. */
 static bool probe_classify_failure(struct confine *c, const struct confine_trial *t)
 {
 	switch (t->stage) {
@@ -106,7 +107,7 @@ static bool probe_classify_failure(struct confine *c, const struct confine_trial
 		return true;
 	case SHIM_STAGE_CREDENTIALS:
 		if (!(c->usable & BIT(CONFINE_CAPABILITIES)))
-			break; /* those of a user namespace */
+			break; /* it was the capabilities of a user namespace */
 		drop_layer(c, CONFINE_CAPABILITIES, "give the server CAP_SETPCAP, or run as an "
 			   "ordinary user", "the bounding set cannot be cut (%s)",
 			   err_sys_name(t->error));
@@ -125,8 +126,8 @@ static bool probe_classify_failure(struct confine *c, const struct confine_trial
 
 static const struct confine_request ask_nothing;
 
-/* One trial of all that is thought usable, whatever the operator's profile leaves out. 0, 1 with
- * the place of the failure in @t, or -1: the plan could not be made. */
+/* Try all layers still in c->usable, also those that the operator's profile leaves out. Returns 0,
+ * 1 with the failure in @t, or -1: the plan could not be built. */
 static int probe_try_all(struct confine *c, bool net_ns, struct confine_trial *t, struct err *e)
 {
 	static struct shim_plan plan;
@@ -154,7 +155,7 @@ static int probe_find_usable(struct confine *c, struct err *e)
 	uint32_t before;
 	int result;
 
-	do { /* each trial speaks against a layer that was still there, or nothing can run */
+	do { /* stop when a failed trial drops no further layer */
 		before = c->usable;
 		result = probe_try_all(c, false, &t, e);
 	} while (result > 0 && probe_classify_failure(c, &t) && c->usable != before);
@@ -180,7 +181,7 @@ void confine_probe_network(struct confine *c)
 	err_release(&e);
 }
 
-/* The shim finds what a command leaves behind in /proc: nothing can be promised without. */
+/* The shim finds the processes of a tree in /proc: without it no kill is complete. */
 static int probe_shim(struct err *e)
 {
 	if (access("/proc/self/task", R_OK | X_OK) == 0)
@@ -190,7 +191,7 @@ static int probe_shim(struct err *e)
 	return err_hint(e, "the operator must mount /proc where the server runs");
 }
 
-/* Three lists (NULL: an empty one) as one; the caller frees it and its strings. */
+/* Concatenate three lists (NULL: empty). The caller frees the result and its strings. */
 static char **join_lists(const char *const *a, const char *const *b, const char *const *c)
 {
 	const char *const *const lists[] = { a, b, c };
@@ -208,7 +209,7 @@ static char **join_lists(const char *const *a, const char *const *b, const char 
 
 static int probe_build_lists(struct confine *c, struct err *e)
 {
-	/* Where sockets of other programs are, and files of everybody. */
+	/* Directories with sockets of other programs and files of all users. */
 	static const char *const strict_hidden[] = { "/run", "/tmp", "/var/tmp", "/dev/pts",
 						     NULL };
 	const char *places[3] = { NULL }, *record[2] = { c->options.record, NULL };
@@ -240,7 +241,7 @@ static int probe_prepare(struct confine *c, struct err *e)
 	c->usable = (1u << CONFINE_LAYER_COUNT) - 1;
 	if (probe_shim(e))
 		return -1;
-	cgroups_prepare(c->cgroups); /* while the server is alone in its group */
+	cgroups_prepare(c->cgroups); /* first: the server must be alone in its group */
 	if (probe_build_lists(c, e))
 		return -1;
 	probe_landlock(c, &ignored);

@@ -16,7 +16,7 @@ static const char *profile_name(enum confine_profile profile)
 	return names[profile];
 }
 
-/* Good until the next call. */
+/* Valid until the next call. */
 static const char *detailed_name(const struct confine *c, const struct confine_applied *applied,
 				 enum confine_layer layer)
 {
@@ -117,14 +117,14 @@ const char *confine_warning(struct confine *c)
 {
 	struct err e = ERR_INIT;
 
-	if (c->told_open || !c->options.as_root || c->options.profile == CONFINE_NONE ||
+	if (c->warned_open || !c->options.as_root || c->options.profile == CONFINE_NONE ||
 	    (!c->prepared && confine_landlock_abi()))
 		return NULL;
 	if (confine_prepare(c, &e)) {
 		err_release(&e); /* nothing can run */
 		return NULL;
 	}
-	c->told_open = confine_open(c) != NULL;
+	c->warned_open = confine_open(c) != NULL;
 	return confine_open(c);
 }
 

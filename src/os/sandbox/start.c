@@ -20,7 +20,7 @@ int start_command(struct confine *confine, const struct confine_request *wanted,
 		  struct pool *pool, struct spawn_request *request, struct confine_run *run,
 		  struct spawn_result *spawned, struct err *e)
 {
-	static struct shim_plan plan; /* big, and used by one start at a time */
+	static struct shim_plan plan; /* large; one start at a time uses it */
 	struct confine_request changed = *wanted;
 	int result;
 

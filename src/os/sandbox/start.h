@@ -1,9 +1,9 @@
 /*
- * start - a command in its layers: confine, then a shim that waits or a new one.
+ * start - starts a command in its layers, with an idle shim or a new one.
  *
- * The one way to start anything for a request. When the kernel has just refused
- * new namespaces (their number is limited) it tries once more without them, which
- * fails where they are required.
+ * The only way to start a command for a request. If the kernel refuses new namespaces
+ * (their number is limited), start_command() tries once more without them, which fails
+ * if they are required.
  */
 #ifndef PROCPEN_OS_SANDBOX_START_H
 #define PROCPEN_OS_SANDBOX_START_H
@@ -13,18 +13,18 @@
 #include "os/spawn/spawn.h"
 
 /*
- * @request: all but plan, clone_flags and descriptors. @pool may be NULL. @seq names
- * the control group. On success *@run has what the run holds (confine_run_release()
- * at its end) and *@spawned the shim. Returns 0, or -1 with what spawn_start() or
- * confine_enter() say; nothing is left then.
+ * @request: everything but plan, clone_flags and descriptors. @pool may be NULL. @seq names
+ * the control group. On success *@run holds the run's layers (call confine_run_release()
+ * at its end) and *@spawned the shim. Returns 0, or -1 with the error of spawn_start() or
+ * confine_enter(); then nothing is left to release.
  */
 int start_command(struct confine *confine, const struct confine_request *wanted, uint64_t seq,
 		  struct pool *pool, struct spawn_request *request, struct confine_run *run,
 		  struct spawn_result *spawned, struct err *e);
 
 /*
- * What waits for later runs holds descriptors; a start that failed may need them. Lets go
- * of all that; true: there was some, try once more.
+ * Discard idle shims and control groups, which hold descriptors that a failed start may
+ * need. Returns true if there were any: try once more.
  */
 bool start_drop_idle(struct confine *confine, struct pool *pool);
 

@@ -13,7 +13,7 @@
 #define BIT(layer) (1u << (layer))
 #define ALWAYS_LAYERS (BIT(CONFINE_SHIM) | BIT(CONFINE_SESSION) | BIT(CONFINE_RLIMITS))
 #define NAMESPACE_LAYERS (BIT(CONFINE_PID_NS) | BIT(CONFINE_MOUNT_NS))
-#define FILE_LAYERS (BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS)) /* one of them keeps files */
+#define FILE_LAYERS (BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS)) /* either protects files */
 #define ASKED_FOR_LAYERS (BIT(CONFINE_CREDENTIALS) | BIT(CONFINE_NETWORK_OFF)) /* by a run */
 #define FILTER_VARIANTS 16
 
@@ -31,17 +31,17 @@ struct confine {
 	struct cgroups *cgroups;
 
 	bool prepared;
-	struct err failure;  /* of preparing; type 0: it went well */
-	uint32_t usable;     /* bit per layer that can be had */
+	struct err failure;  /* of confine_prepare(); type 0: success */
+	uint32_t usable;     /* bit per available layer */
 	struct {
-		char reason[192];   /* why not */
-		const char *remedy; /* the one thing to do; NULL: nothing is missing */
+		char reason[192];   /* why it is not available */
+		const char *remedy; /* the one thing to do; NULL: nothing */
 	} layers[CONFINE_LAYER_COUNT];
 	struct confine_filter filters[FILTER_VARIANTS];
-	char **writable;     /* all that commands may write: options, devices, temporary */
+	char **writable;     /* all paths that commands may write: options, devices, temporary */
 	int landlock_abi, ruleset;
 	struct confine_mounts mounts[2]; /* default, strict */
-	bool told_open; /* by confine_warning() */
+	bool warned_open; /* confine_warning() has returned its text */
 	bool net_probed, net_ns_usable;
 	char net_reason[96];
 };

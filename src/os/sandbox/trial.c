@@ -15,7 +15,7 @@
 
 #define TRIAL_MS 2000
 
-/* The next report that tells an end. 0, or -1: none came. */
+/* Wait for SHIM_FAILED or SHIM_EXITED. 0, or -1: neither came. */
 static int trial_await_end(int fd, struct shim_report *report)
 {
 	int64_t until = clock_mono_ms() + TRIAL_MS;
@@ -52,7 +52,7 @@ static int trial_read_result(int fd, struct confine_trial *t)
 	return WIFEXITED(report.value) && !WEXITSTATUS(report.value) ? 0 : -1;
 }
 
-/* It is nobody else's child yet, so it is collected here and not by the reaper. */
+/* The reaper does not watch this shim, so collect it here. */
 static void trial_reap(const struct spawn_result *started)
 {
 	close(started->control_fd);
@@ -61,7 +61,7 @@ static void trial_reap(const struct spawn_result *started)
 		;
 }
 
-/* Where a start failed that spawn_start() told of. */
+/* The stage in the error @e of spawn_start(). */
 static int trial_stage_of_error(const struct err *e)
 {
 	const char *name = json_string_value(json_object_get(e->details, "stage"));

@@ -1,9 +1,9 @@
 /*
- * confine_trial - does a plan work here? Found out by doing all of it but the exec.
+ * confine_trial - tests a plan on this machine by doing all of it but the exec.
  *
- * What a kernel, a container or a security module allows cannot be told from
- * versions or settings (some allow a namespace and refuse what it is for), so a
- * shim is started with the real plan and its report decides.
+ * Versions and settings do not show what a kernel, a container or a security module
+ * allows (some allow a namespace and refuse the mounts in it). So the trial starts a
+ * shim with the real plan, and the shim's report decides.
  */
 #ifndef PROCPEN_OS_SANDBOX_TRIAL_H
 #define PROCPEN_OS_SANDBOX_TRIAL_H
@@ -17,7 +17,7 @@ struct confine_trial {
 
 /*
  * Try @plan (as confine_enter() fills it) with @clone_flags and descriptors.
- * Waits up to two seconds. Returns 0, or -1 with the place of the failure in @t.
+ * Waits up to two seconds. Returns 0, or -1 with stage and errno of the failure in @t.
  */
 int confine_trial_run(struct shim_plan *plan, int clone_flags, const int *fds, int fd_count,
 		      struct confine_trial *t);

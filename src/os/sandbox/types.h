@@ -1,4 +1,4 @@
-/* sandbox/types - layers, profiles, and what operator and run ask of them: see confine.h. */
+/* sandbox/types - layers, profiles, the operator's options and a run's request: see confine.h. */
 #ifndef PROCPEN_OS_SANDBOX_TYPES_H
 #define PROCPEN_OS_SANDBOX_TYPES_H
 
@@ -31,29 +31,30 @@ enum confine_profile { CONFINE_DEFAULT, CONFINE_STRICT, CONFINE_NONE };
 
 struct reaper;
 
-/* What the operator decides; everything but @reaper is copied. */
+/* The operator's settings; confine_new() copies everything but @reaper. */
 struct confine_options {
 	const char *instance; /* names control groups and the temporary directory */
 	const char *temporary; /* parent of the private temporary directory; NULL: none */
 	const char *users_temporary; /* the same for runs as another user; NULL: there are none */
-	struct reaper *reaper; /* of what removes old temporary files (tmpdir.h), or NULL */
+	struct reaper *reaper; /* watches the cleaner of temporary files (tmpdir.h); may be NULL */
 	enum confine_profile profile;
 	bool network;         /* false: off for every run */
-	bool namespaces;      /* false: do not even try them */
+	bool namespaces;      /* false: never try them */
 	uint32_t required;    /* bit per enum confine_layer that must be entered */
-	bool files;           /* one of the layers that keep files must be entered */
+	bool files;           /* Landlock or a mount namespace must be entered */
 	bool as_root;         /* runs that name no user are root's */
 	const char *const *writable; /* directories and files commands may write, canonical;
 				      * NULL-terminated, may be NULL */
-	const char *const *hidden;   /* paths commands shall not see, there or not; the same.
-				      * Without "..". No run starts that would see one */
-	const char *record;          /* hidden as well, where that can be done; NULL: none */
+	const char *const *hidden;   /* paths that commands must not see, existing or not;
+				      * NULL-terminated, without "..", may be NULL. If one cannot
+				      * be hidden, no run starts */
+	const char *record;          /* a path that is hidden if possible; NULL: none */
 	uint32_t umask;
 	struct rlimit nofile; /* descriptor limits given back to children */
 	int64_t tasks;        /* processes and threads per run; 0: no limit */
 };
 
-/* What one run asks for on top; it can only tighten. All zero: nothing. */
+/* What one run asks for in addition; it can only tighten. All zero: nothing. */
 struct confine_request {
 	bool strict;          /* the strict profile */
 	bool network_off;
@@ -64,7 +65,7 @@ struct confine_request {
 	bool as_user;         /* run as uid and gid, without other groups */
 	uint32_t uid, gid;
 	bool no_namespaces;   /* the kernel has just refused them to this run */
-	const struct shim_rlimit *rlimits; /* in place of the fixed ones of the same kind */
+	const struct shim_rlimit *rlimits; /* replace the fixed ones of the same kind */
 	size_t rlimit_count;
 };
 
@@ -72,18 +73,18 @@ struct confine_request {
 struct confine_applied {
 	uint32_t layers; /* bit per enum confine_layer */
 	enum confine_profile profile;
-	uint32_t uid;    /* CONFINE_CREDENTIALS: who it is */
+	uint32_t uid;    /* of the command, with CONFINE_CREDENTIALS */
 	bool net_ns;     /* CONFINE_NETWORK_OFF is a namespace; else the filter's rule */
 };
 
-/* One run's share; plain data, owned by the run. */
+/* The layers of one run, and what the server holds for them; plain data, owned by the run. */
 struct confine_run {
 	struct confine_applied applied; /* true once the command has started */
 	int clone_flags;       /* CLONE_NEW*, for the shim */
 	int fds[SHIM_EXTRA_FDS_MAX]; /* borrowed; for the shim, from SHIM_FD_EXTRA on */
 	int fd_count;
 	struct cgroup *cgroup; /* owned; NULL: none */
-	bool left_nothing;     /* set by who knows that the tree has ended by itself, all of it */
+	bool left_nothing;     /* set by the caller: the tree ended by itself, no process is left */
 	bool watched_memory, watched_cpu, watched_tasks; /* by the shim, not by a control group */
 	bool rlimited_tasks; /* by RLIMIT_NPROC, not by a control group */
 };
