@@ -1,8 +1,8 @@
 /*
  * A tree may be deeper than any stack, path or descriptor limit: a directory at
- * DEPTH_MAX is moved up to the top and met there by the next pass. Passes are
- * repeated while one changes anything, so depth ends, and so does a directory whose
- * list misses entries while others are removed.
+ * DEPTH_MAX is moved up to the top, where the next pass finds it. Passes repeat as
+ * long as one changes anything. So any depth is removed, and also entries that a list
+ * misses while others are removed.
  */
 #include "os/sandbox/rmtree.h"
 
@@ -20,13 +20,13 @@
 #include "os/sandbox/mount_id.h"
 
 #define DEPTH_MAX 16
-#define COUNT_MAX 100000 /* of entries that are only counted: counting takes time as well */
+#define COUNT_MAX 100000 /* entries counted when the time is up: counting takes time too */
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define OPEN_PATH (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct removal {
 	int top;                /* where deep directories are moved */
-	uint64_t mount;         /* the only one that is entered */
+	uint64_t mount;         /* never enter another one */
 	int64_t until_us;
 	unsigned long changes;  /* of this pass */
 	unsigned names;
@@ -40,7 +40,7 @@ static bool rmtree_in_time(struct removal *r)
 	return !r->rest->late;
 }
 
-/* @name stays, because of @error (0: no fault of its own). */
+/* Count @name as left because of @error (0: the time is up). */
 static void rmtree_note_left(struct removal *r, const char *name, int error)
 {
 	r->rest->left++;
@@ -52,7 +52,7 @@ static void rmtree_note_left(struct removal *r, const char *name, int error)
 
 /* ---- directories ---- */
 
-/* Commands may have taken our own rights away. By descriptor: chmod(2) follows a link. */
+/* Commands may have removed our own access rights. By descriptor: chmod(2) follows links. */
 static int rmtree_make_accessible(int fd)
 {
 	char path[40];
@@ -61,7 +61,7 @@ static int rmtree_make_accessible(int fd)
 	return chmod(path, 0700);
 }
 
-/* The directory @dir once more, to be read from its start and changed. */
+/* Open @dir again, to read it from its start and change it. */
 static int rmtree_reopen(int dir)
 {
 	int fd = openat(dir, ".", OPEN_DIRECTORY);
@@ -84,7 +84,7 @@ static int rmtree_open_dir(const struct removal *r, int at, const char *name)
 	return mount_id(path, &mount) || mount != r->mount ? -1 : rmtree_reopen(path);
 }
 
-/* One that we may not write cannot change its parent. */
+/* Without write permission a directory cannot be moved to another parent (rename(2)). */
 static int rmtree_move(int at, const char *name, int top, const char *there)
 {
 	AUTO_CLOSE int path = -1;
@@ -97,7 +97,7 @@ static int rmtree_move(int at, const char *name, int top, const char *there)
 	return path < 0 || rmtree_make_accessible(path) ? -1 : renameat(at, name, top, there);
 }
 
-/* Commands may have taken the names that we use. */
+/* Move to the top under a new name; commands may already use such names. */
 static void rmtree_move_up(struct removal *r, int at, const char *name)
 {
 	char there[32];
@@ -127,7 +127,7 @@ static void rmtree_remove_dir(struct removal *r, int at, const char *name, int d
 		return;
 	}
 	fd = rmtree_open_dir(r, at, name);
-	if (fd < 0) { /* a file, and rmdir() did not say so: immutable */
+	if (fd < 0) { /* ENOTDIR although rmdir() said otherwise: an immutable file */
 		rmtree_note_left(r, name, errno == ENOTDIR ? EPERM : errno);
 		return;
 	}
@@ -161,7 +161,7 @@ static void rmtree_remove_entry(struct removal *r, int at, const char *name, int
 		rmtree_remove_dir(r, at, name, depth);
 }
 
-/* Closes @dir: one descriptor for each level, and they may be few. */
+/* Closes @dir. Uses one descriptor per level, because descriptors may be short. */
 static void rmtree_empty_dir(struct removal *r, int dir, int depth)
 {
 	const struct dirent *entry;

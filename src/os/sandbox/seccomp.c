@@ -1,16 +1,16 @@
 /*
- * Installing a filter costs by its length (it is compiled) and by its depth (the
- * kernel runs it once for every number, to know which are always allowed), and
- * every command pays that. So the rows become one verdict for each number, equal
- * neighbours become ranges, and the ranges a balanced search; calls that are
- * looked at by argument share blocks behind it. Half of what libseccomp emits for
- * the same rows, which is why only names and numbers come from there.
+ * The cost of installing a filter grows with its length (the kernel compiles it) and
+ * its depth (the kernel runs it once for every number, to find those always allowed),
+ * and every command pays it. So the rows become one verdict per number, equal
+ * neighbours become ranges, and the ranges a balanced search; calls checked by argument
+ * share blocks behind it. The result is half of what libseccomp emits for the same
+ * rows, so we take only names and numbers from libseccomp.
  *
- * The program is laid out from its end, since BPF jumps only forward: a label is
- * an index into the reversed code, and known before it is jumped to.
+ * The program is built from its end, since BPF jumps only forward: a label is an index
+ * into the reversed code, and known before a jump to it is emitted.
  *
- * BPF loads 32 bits of an argument, as the kernel itself uses of all that are
- * looked at here; args[n] starts with its low half on the machines we know.
+ * BPF loads 32 bits of an argument. The kernel itself uses no more of the arguments
+ * checked here; args[n] starts with its low half on the machines that we support.
  */
 #include "os/sandbox/seccomp.h"
 
@@ -43,7 +43,7 @@
 #define SKIPPED 0xffffffffu  /* what a tracer sets to skip a call: unknown, not foreign */
 #define CODE_MAX 512
 #define JUMP_MAX 250         /* a conditional jump has 8 bits; two detours may come between */
-#define LEAF_EXCEPTIONS 2    /* single numbers inside a range that a leaf tells apart: measured */
+#define LEAF_EXCEPTIONS 2    /* single numbers inside a range that a leaf checks: measured */
 #define NO_LABEL SIZE_MAX
 #define IOPRIO_WHO_USER_VALUE 3 /* linux/ioprio.h is younger than our oldest headers */
 
@@ -100,14 +100,14 @@ static size_t bpf_load_argument(struct builder *b, unsigned index)
 	return bpf_load(b, offsetof(struct seccomp_data, args) + index * sizeof(uint64_t));
 }
 
-/* Go on at @label: nothing if that comes next anyway. */
+/* Continue at @label; emits nothing if that comes next anyway. */
 static void bpf_goto(struct builder *b, size_t label)
 {
 	if (label + 1 != b->len)
 		bpf_emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
 }
 
-/* @label, or a place that leads there and is near enough. */
+/* @label, or, if it is too far for a conditional jump, a jump to it. */
 static size_t bpf_near(struct builder *b, size_t label)
 {
 	if (b->len - label <= JUMP_MAX)
@@ -136,10 +136,10 @@ static size_t bpf_any_of(struct builder *b, const uint32_t *values, size_t count
 	return no;
 }
 
-/* ---- what is looked at by argument ---- */
+/* ---- checks of arguments ---- */
 
-/* The shim has another pid in each run and puts it in itself. Whoever leads the server's group
- * is nobody a command needs to reach either. */
+/* The shim replaces SHIM_OWN_PID by its own pid. The leader of the server's group is protected
+ * too: no command needs to reach it. */
 static size_t pids_block(struct builder *b)
 {
 	const struct confine_seccomp_options *o = b->options;
@@ -183,7 +183,7 @@ static size_t who_block(struct builder *b, uint32_t whole_user)
 	return bpf_load_argument(b, 0);
 }
 
-/* F_SETOWN_EX has its pid behind a pointer. */
+/* Refuse every F_SETOWN_EX: its pid is behind a pointer. */
 static size_t fcntl_block(struct builder *b)
 {
 	size_t owner = pid_in_argument(b, 2);
@@ -275,7 +275,7 @@ static unsigned sets_of(const struct confine_seccomp_options *o)
 	       (o->shim_is_init ? FILTER_INIT : 0u);
 }
 
-/* Which row decides each call: the one that takes all of it, else the later one. */
+/* The row that decides each call: the one with FILTER_ALL, else the later one. */
 static void choose_rows(const struct filter_row *rows[NUMBERS], unsigned sets)
 {
 	for (size_t i = 0; i < filter_row_count; i++) {
@@ -333,7 +333,7 @@ static void add_range(struct leaves *l, uint32_t first, size_t label)
 	struct leaf *before = l->count > 1 ? last - 1 : NULL;
 
 	if (last && last->label == label)
-		return; /* it goes on, perhaps behind an exception */
+		return; /* the range continues, perhaps after an exception */
 	if (before && before->label == label && before->count < LEAF_EXCEPTIONS &&
 	    last->first + 1 == first && !last->count) {
 		before->exceptions[before->count].number = last->first;
@@ -374,7 +374,7 @@ static void add_search(struct builder *b)
 	free(l);
 }
 
-/* The first instructions: a foreign architecture has other numbers. */
+/* The first instructions: check the architecture, because others number calls differently. */
 static void add_entry(struct builder *b)
 {
 	size_t native = bpf_load(b, offsetof(struct seccomp_data, nr));

@@ -1,10 +1,10 @@
 /*
- * confine_seccomp_table - what the system call filter refuses, and why.
+ * seccomp_table - the calls that the system call filter refuses, and why.
  *
- * The one source: the filter (os/sandbox/seccomp), the names in warnings
- * (os/sandbox/seccomp_unotify), tests/golden/seccomp-*.txt and the table in docs/security.md are
- * all made from these rows. A call has one answer whatever the profile, so that
- * a listener can give it by number alone.
+ * The single source: the filter (os/sandbox/seccomp), the names in warnings
+ * (os/sandbox/seccomp_unotify), tests/golden/seccomp-*.txt and the table in docs/security.md
+ * are all made from these rows. A refused call has one errno in every profile, so that a
+ * listener can answer by number alone.
  */
 #ifndef PROCPEN_OS_SANDBOX_SECCOMP_TABLE_H
 #define PROCPEN_OS_SANDBOX_SECCOMP_TABLE_H
@@ -18,7 +18,7 @@
 #define FILTER_LAST_REVIEWED 471
 #define FILTER_X32_BIT 0x40000000u /* x86_64's second set of numbers */
 
-/* When a row holds; bits. */
+/* When a row applies; bits. */
 enum filter_set {
 	FILTER_ALWAYS = 1,
 	FILTER_STRICT = 2,  /* the strict profile */
@@ -27,7 +27,7 @@ enum filter_set {
 	FILTER_INIT = 16,   /* a PID namespace, whose init is the shim */
 };
 
-/* What of a call is refused. */
+/* Which uses of a call are refused. */
 enum filter_check {
 	FILTER_ALL,
 	FILTER_CLONE_FLAGS,   /* a namespace flag in the first argument */
@@ -73,7 +73,7 @@ struct filter_row {
 	uint8_t error; /* errno of the answer */
 };
 
-/* In order: where two rows of a call hold, FILTER_ALL counts, else the later one. */
+/* In order: if two rows of a call apply, FILTER_ALL wins, else the later one. */
 extern const struct filter_row filter_rows[];
 extern const size_t filter_row_count;
 
@@ -83,7 +83,7 @@ extern const char *const filter_reasons[FILTER_GROUP_COUNT];
 /* What a check refuses of its call, in words; "" for FILTER_ALL. */
 extern const char *const filter_check_texts[FILTER_CHECK_COUNT];
 
-/* Numbers that no call of this machine has, and the next ones may: first and last. */
+/* First and last number that no call of this machine has now and future calls may get. */
 extern const int filter_unassigned[2];
 
 /* The number of a call on this machine, or -1 if it has none. */
@@ -91,7 +91,7 @@ int filter_number(const char *name);
 
 /*
  * The name of call @nr of architecture @arch (an AUDIT_ARCH_* value), NUL-terminated
- * in @text; false and "" if nobody knows one.
+ * in @text; false and "" if it is unknown.
  */
 bool filter_name(uint32_t arch, int nr, char *text, size_t size);
 

@@ -1,8 +1,8 @@
 /*
- * Receiving blocks when there is nothing, whatever the descriptor's flags say. It
- * does not block after poll() has said that there is something: the kernel counts
- * messages and never takes back its count, so one whose sender was killed in
- * between answers ENOENT. Hence a poll() before each.
+ * SECCOMP_IOCTL_NOTIF_RECV blocks when there is no message, even with O_NONBLOCK. So
+ * poll() before each: if that reports a message, the ioctl does not block, because the
+ * kernel never lowers its count of messages. If the sender was killed in between, the
+ * ioctl fails with ENOENT.
  */
 #include "os/sandbox/seccomp_unotify.h"
 
@@ -23,7 +23,7 @@
 #include "os/sandbox/seccomp_table.h"
 
 #define TURN_MAX 16     /* answers per turn of the loop, and between two pauses */
-#define FREELY_MAX 1000 /* answers of a run before there are pauses */
+#define FREELY_MAX 1000 /* answers of a run without pauses */
 #define PAUSE_MS 20
 #define MESSAGE_ROOM 512 /* newer kernels may write more than our header knows */
 
@@ -92,8 +92,8 @@ static void denial_count(struct seccomp_unotify *d, const struct seccomp_data *d
 	d->list[i].count++;
 }
 
-/* Without a listener the kernel would have killed it. The descriptor is of the caller, which waits
- * for us, as long as the message is still good: so the signal meets nobody else. */
+/* Without a listener the kernel would have killed the caller. If the message is still valid after
+ * pidfd_open, the pidfd is the waiting caller's, so the signal reaches no other process. */
 static void unotify_kill_foreign(int listener, const struct seccomp_notif *notif)
 {
 	uint64_t id = notif->id;
@@ -114,7 +114,7 @@ static bool unotify_answer_one(struct seccomp_unotify *d)
 
 	if (poll(&there, 1, 0) <= 0 || !(there.revents & POLLIN)) {
 		if (there.revents & (POLLHUP | POLLERR | POLLNVAL))
-			seccomp_unotify_stop(d); /* nobody has this filter any more */
+			seccomp_unotify_stop(d); /* no process has this filter any more */
 		return false;
 	}
 	memset(&request, 0, sizeof(request));
@@ -130,7 +130,7 @@ static bool unotify_answer_one(struct seccomp_unotify *d)
 		denial_count(d, &request.notif.data, 0);
 		unotify_kill_foreign(fd, &request.notif);
 	}
-	/* Fails when a signal has ended the waiting: the call is then made, and told, again. */
+	/* Fails if a signal interrupted the caller: it repeats the call, with a new message. */
 	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0 && !foreign)
 		denial_count(d, &request.notif.data, -response.resp.error);
 	return true;

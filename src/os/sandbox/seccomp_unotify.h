@@ -1,16 +1,16 @@
 /*
- * seccomp_unotify - which system calls of a run its filter refused.
+ * seccomp_unotify - records which system calls of a run its filter refused.
  *
- * For runs that asked for it: the filter of such a run does not answer by itself
- * but tells us (seccomp_unotify(2)), and the caller waits until we have answered
- * with the errno that the filter would have given. A process of a foreign
- * architecture is sent SIGSYS, and its call is refused as well. Nothing is read
- * through pointers, and nothing is ever allowed from here: if we are gone, the
- * kernel answers ENOSYS.
+ * For runs that asked for it: their filter does not answer refused
+ * calls but notifies the server (seccomp_unotify(2)). The calling process waits until
+ * the server answers with the errno that the filter would have given. A process of a
+ * foreign architecture gets SIGSYS, and its call is refused as well. The server reads
+ * nothing through pointers and never allows a call. If it is gone, the kernel answers
+ * ENOSYS.
  *
- * Bounded: so many answers per turn of the loop, and after the first thousand of a
- * run a pause between turns, so a flood of refused calls slows down nobody but its
- * run; so many different calls by name, the rest as a number.
+ * Bounded: a limited number of answers per turn of the loop, with a pause between turns
+ * after the first thousand of a run, so a flood of refused calls slows down only its own
+ * run. Counts SECCOMP_UNOTIFY_MAX different calls by name, all others as one number.
  */
 #ifndef PROCPEN_OS_SANDBOX_SECCOMP_UNOTIFY_H
 #define PROCPEN_OS_SANDBOX_SECCOMP_UNOTIFY_H
@@ -23,7 +23,7 @@
 #define SECCOMP_UNOTIFY_MAX 32 /* different calls */
 
 struct denial {
-	char name[48];     /* "mount", "i386 mount"; "" if nobody knows one */
+	char name[48];     /* "mount", "i386 mount"; "": unknown */
 	uint32_t arch;     /* AUDIT_ARCH_* */
 	int32_t nr;
 	int error;         /* errno of the answer; 0: SIGSYS */
@@ -32,11 +32,12 @@ struct denial {
 
 struct seccomp_unotify;
 
-/* Begin to answer; takes @listener. NULL (and @listener closed) if this kernel's messages are
- * not ours: refused calls then answer ENOSYS. */
+/* Start answering; takes over @listener. If this kernel's messages are larger than ours, closes
+ * @listener and returns NULL: refused calls then fail with ENOSYS. */
 struct seccomp_unotify *seccomp_unotify_new(struct ev_loop *loop, int listener);
 
-/* Nobody is left to be answered: close. What was counted stays. Idempotent, accepts NULL. */
+/* Close the listener, when no process of the run is left. Keeps the counts. Idempotent, accepts
+ * NULL. */
 void seccomp_unotify_stop(struct seccomp_unotify *d);
 
 /* Stop and free; accepts NULL. */

@@ -1,8 +1,8 @@
 /*
- * Who may remove a directory is decided by its lock file alone: commands can do to
- * their directory what they like, its mode included, but its lock file lies beside
- * it, where they cannot write. It is there before the directory and leaves after it,
- * so a server that is killed at any point leaves nothing that nobody would remove.
+ * The lock file alone decides who may remove a directory: commands can change their
+ * directory in any way, its mode included, but they cannot write the lock file beside
+ * it. The lock file is created before the directory and removed after it, so whatever
+ * a server leaves when it is killed at any point, the next one will remove.
  */
 #include "os/sandbox/tmpdir.h"
 
@@ -34,16 +34,16 @@
 #define USERS_PLACE "tmp-users"
 #define LOCK_SUFFIX ".lock"
 #define LOCK_NAME_SIZE (IDS_INSTANCE_SIZE + sizeof(LOCK_SUFFIX) - 1)
-#define LOCK_MODE 0200 /* whoever can open it could lock it */
-#define MAKING_S 10     /* more than a server takes from its lock file to its directory */
-#define END_US 1000000  /* a host waits for our end */
-#define CLEANER_NICE 10 /* on a busy machine it still gets on */
+#define LOCK_MODE 0200 /* any process that can open it could lock it */
+#define MAKING_S 10     /* more than a server needs between creating lock file and directory */
+#define END_US 1000000  /* the host waits for our exit */
+#define CLEANER_NICE 10 /* low, but makes progress on a busy machine */
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
 struct tmpdir {
 	char *parent, *place_path, *path;
 	bool for_users;
-	mode_t mode;   /* of what we make: users pass through */
+	mode_t mode;   /* of the directories; 0711 for users */
 	int place;     /* <parent>/tmp, or for users; -1: not opened */
 	int lock;      /* our lock file, locked */
 	int fd;        /* the directory; -1: not made */
@@ -61,7 +61,7 @@ static struct tmpdir *tmpdir_new_at(const char *parent, const char *instance, bo
 	t->mode = for_users ? 0711 : 0700;
 	t->reaper = reaper;
 	t->place = t->lock = t->fd = -1;
-	/* The two have different modes, and their parents may be one. */
+	/* tmp and tmp-users have different modes, and may have the same parent. */
 	if (asprintf(&t->place_path, "%s/%s", parent, for_users ? USERS_PLACE : TMPDIR_PLACE) < 0 ||
 	    asprintf(&t->path, "%s/%s", t->place_path, instance) < 0)
 		abort();
@@ -112,7 +112,7 @@ static int tmpdir_failed(const struct tmpdir *t, struct err *e)
 	return tmpdir_hint(t, e);
 }
 
-/* The record's own directory is made by whoever writes the record; here only what is missing. */
+/* Create the missing parents; the writer of the record also creates its directory. */
 static int tmpdir_make_parents(const struct tmpdir *t)
 {
 	AUTO_FREE char *copy = mem_strdup(t->parent);
@@ -125,11 +125,11 @@ static int tmpdir_make_parents(const struct tmpdir *t)
 	}
 	if (mkdir(copy, 0700) < 0)
 		return errno == EEXIST ? 0 : -1;
-	return t->for_users ? chmod(copy, t->mode) : 0; /* whatever the umask is */
+	return t->for_users ? chmod(copy, t->mode) : 0; /* mkdir() applies the umask */
 }
 
-/* Only what nobody else can change, or a name in it would prove nothing. Mode 0700 will always do:
- * it is what mkdir() makes, before the mode for users is set. */
+/* Accept only a directory that nobody else can change: the names in it are trusted. Always accept
+ * mode 0700, which mkdir() sets before the mode for users. */
 static int tmpdir_check_place(const struct tmpdir *t, int place, struct err *e)
 {
 	struct stat st;
@@ -185,8 +185,8 @@ static bool lock_is_ours(const struct stat *st)
 	       (st->st_mode & 07777) == LOCK_MODE && st->st_nlink == 1 && !st->st_size;
 }
 
-/* The lock file of @instance, locked: its descriptor, or -1 with errno: EAGAIN while somebody else
- * has it, EPERM if it is not what we make. */
+/* Open and lock the lock file of @instance. Returns its descriptor, or -1 with errno: EAGAIN while
+ * another process holds it, EPERM if it is not as we create it. */
 static int lock_open(int place, const char *instance, int flags)
 {
 	char name[LOCK_NAME_SIZE];
@@ -200,7 +200,7 @@ static int lock_open(int place, const char *instance, int flags)
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
 		error = errno;
 	else if (!st.st_nlink)
-		error = EAGAIN; /* who had it has just removed it */
+		error = EAGAIN; /* its owner has just removed it */
 	else if (!lock_is_ours(&st))
 		error = EPERM;
 	if (!error)
@@ -218,7 +218,7 @@ static void unlink_lock(const struct tmpdir *t, const char *instance)
 	unlinkat(t->place, name, 0);
 }
 
-/* Ours, which is not there yet. */
+/* Create and lock our own lock file. */
 static int lock_create(const struct tmpdir *t)
 {
 	int fd = lock_open(t->place, tmpdir_instance_name(t), O_CREAT | O_EXCL), saved = errno;
@@ -251,7 +251,7 @@ static void log_left_alone(const struct tmpdir *t, const char *instance)
 		 "them by hand", t->place_path, instance);
 }
 
-/* The directory @fd of @instance, then its lock file, which stays with what is left. */
+/* Remove the directory @fd of @instance, then its lock file, which stays if files remain. */
 static void tmpdir_remove(const struct tmpdir *t, const char *instance, int fd, int64_t until_us)
 {
 	struct rmtree_rest rest;
@@ -267,7 +267,7 @@ static void tmpdir_remove(const struct tmpdir *t, const char *instance, int fd, 
 	log_remaining(t, instance, &rest);
 }
 
-/* With the lock held. */
+/* Remove the directory of the dead server @instance. The caller holds its lock. */
 static void tmpdir_remove_stale(const struct tmpdir *t, const char *instance)
 {
 	AUTO_CLOSE int fd = openat(t->place, instance,
@@ -296,8 +296,8 @@ static bool lock_parse_name(const char *name, char instance[IDS_INSTANCE_SIZE])
 	return ids_is_instance(instance);
 }
 
-/* The directory is made with the lock held. A lock file alone may be so new that its server does
- * not hold it yet, and must find it free. */
+/* A server creates its directory with the lock held. A lock file without a directory may be so new
+ * that its server has not locked it yet: then we must not take the lock. */
 static bool lock_is_fresh(const struct tmpdir *t, const char *instance)
 {
 	char name[LOCK_NAME_SIZE];
@@ -310,7 +310,7 @@ static bool lock_is_fresh(const struct tmpdir *t, const char *instance)
 	       st.st_mtime + MAKING_S > clock_wall_ms() / 1000;
 }
 
-/* Remove what the dead server @instance has left, or only look: is there anything to be done? */
+/* Returns true if the server @instance is dead and left files; @removing: remove them. */
 static bool tmpdir_visit_lock(const struct tmpdir *t, const char *instance, bool removing)
 {
 	AUTO_CLOSE int held = -1;
@@ -345,8 +345,8 @@ static bool tmpdir_visit_locks(const struct tmpdir *t, bool removing)
 	return found;
 }
 
-/* Nothing of the server's but stderr, which lines go to by 1, and the place as 0: the client's
- * ends, sockets of shims. */
+/* Keep only the place, as 0, and a copy of stderr for log lines, as 1. Close all other descriptors
+ * of the server: the client's ends, sockets of shims. */
 static void cleaner_close_fds(struct tmpdir *t)
 {
 	dup2(t->place, 0);
@@ -358,7 +358,7 @@ static void cleaner_close_fds(struct tmpdir *t)
 		close(fd);
 }
 
-/* The process that cleans up: it dies with the server, and gives way to everybody. */
+/* The cleaner process: dies with the server, and has a low priority. */
 static _Noreturn void cleaner_run(struct tmpdir *t, pid_t server)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -379,8 +379,8 @@ static void cleaner_on_exit(void *ctx, pid_t pid, int wait_status)
 	t->cleaner = 0;
 }
 
-/* In a process of its own: a single unlink() may take long, and the loop must not wait. Where none
- * can be had the next server tries. */
+/* Clean up in a child process: a single unlink() may take long, and the loop must not wait. If fork
+ * fails, the next server tries again. */
 static void cleaner_start(struct tmpdir *t)
 {
 	pid_t server = getpid(), pid;
@@ -400,7 +400,7 @@ static void cleaner_start(struct tmpdir *t)
 	reaper_watch(t->reaper, pid, cleaner_on_exit, t);
 }
 
-/* Collected here: nobody turns the loop any more. */
+/* Collect the cleaner here: the loop no longer runs. */
 static void cleaner_end(struct tmpdir *t, int64_t until_us)
 {
 	if (!t->cleaner)
