@@ -7,10 +7,10 @@
 
 #include "base/mem.h"
 
-/* The kernel compares a time that it counts in ticks, whoever has them; on a busy machine the exact
- * sum, which is all that is told, was seen to be a third less. */
+/* The kernel compares RLIMIT_CPU with a time that it counts in ticks. On a busy machine the exact
+ * sum, which rusage reports, was measured to be a third less. */
 #define CPU_PROOF_PERCENT 50
-#define LOOKS_MAX 10 /* for an out-of-memory kill to be counted, after 1, 2, 4 ... ms */
+#define LOOKS_MAX 10 /* reads of the out-of-memory counter, after 1, 2, 4 ... ms */
 
 static const struct shim_rlimit *find_rlimit(const struct confine_request *request,
 					     uint32_t resource)
@@ -97,7 +97,7 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 {
 	int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 
-	/* Also for a limit that the command has set itself. Kernels before 5.5 take 0 for 1. */
+	/* Also for a limit that the command set itself. Kernels before 5.5 take 0 as 1. */
 	if (signal == SIGXCPU && (usage->cpu_ms >= 10 * CPU_PROOF_PERCENT || l->cpu_at_once))
 		return PROC_REASON_CPU_LIMIT;
 	if (signal == SIGXFSZ)
@@ -137,12 +137,12 @@ void limits_group_usage(struct limits *l, const struct cgroup *group, struct usa
 		l->tasks_refused = counted.tasks_refused;
 }
 
-/* Version 1 tells of trouble first and counts the kill a moment later. */
+/* Version 1 fires the descriptor first and counts the kill a moment later: retry. */
 static void limits_watch_check(struct limits_watch *w, struct ev_loop *loop)
 {
 	if (limits_look(w->limits, w->group)) {
 		loop_timer_stop(loop, &w->again);
-		loop_close(loop, &w->oom); /* once is enough */
+		loop_close(loop, &w->oom); /* report once */
 		w->on_struck(w->ctx);
 	} else if (w->looks < LOOKS_MAX) {
 		loop_timer_start(loop, &w->again, 1 << w->looks++);
@@ -160,13 +160,13 @@ static void limits_on_oom(struct ev_loop *loop, ev_io *io, int revents)
 	struct limits_watch *w = io->data;
 
 	w->looks = 0;
-	if (revents & EV_ERROR) /* it cannot be watched: the counter is still read at the end */
+	if (revents & EV_ERROR) /* cannot be watched: limits_look() still reads it at the end */
 		loop_close(loop, io);
 	else
 		limits_watch_check(w, loop);
 }
 
-/* A descriptor of our own: what the group closes by itself the loop would not forget. */
+/* Watch a duplicate: if the group closed a watched descriptor, the loop would not notice. */
 void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct limits *l,
 			struct cgroup *group, void (*on_struck)(void *ctx), void *ctx)
 {

@@ -1,13 +1,13 @@
 /*
- * limits - which limits hold for a run, and the proof that one of them struck.
+ * limits - the limits in force for a run, and the proof that one of them struck.
  *
  * Three kinds of proof: the shim's report (it samples where no control group
  * counts), the group's counter of out-of-memory kills, and the wait status. A
- * SIGKILL alone proves nothing. What struck first stays.
+ * SIGKILL alone proves nothing. The first limit that struck is kept.
  *
- * A process that the kernel ends for the memory limit ends its whole run, whatever
- * the command makes of it: half a run is no result. Limits that make a call fail
- * (processes of a group, open files) are the command's own affair.
+ * If the kernel kills one process for the memory limit, the whole run ends, even if
+ * the command could go on: half a run is no result. Limits that make a call fail
+ * (processes of a group, open files) are left to the command to handle.
  *
  * Plain data in the run's record, and one watcher for as long as the run lives.
  */
@@ -22,12 +22,12 @@
 #include "proc/names.h"
 #include "proc/usage.h"
 
-/* Who holds a limit. */
+/* What enforces a limit. */
 enum limits_holder {
-	LIMITS_NOBODY,  /* there is none */
+	LIMITS_NOBODY,  /* there is no limit */
 	LIMITS_GROUP,   /* a control group */
 	LIMITS_RLIMIT,  /* the kernel, by an rlimit */
-	LIMITS_SAMPLED, /* the shim looks now and then */
+	LIMITS_SAMPLED, /* the shim, by sampling */
 };
 
 struct limits {
@@ -40,20 +40,20 @@ struct limits {
 	enum limits_holder memory, cpu, processes;
 
 	enum proc_reason struck; /* the limit that is proven to have struck; RUNNING: none */
-	int64_t seen;            /* bytes or processes that were there then; -1: unknown */
+	int64_t seen;            /* bytes or processes at that moment; -1: unknown */
 	int64_t oom_kills;       /* processes that the kernel killed for the group's memory */
 	int64_t tasks_refused;   /* forks that the group refused */
-	bool ending;             /* it is being killed: what is refused now was not the limit */
+	bool ending;             /* the run is being killed: forks refused now are not counted */
 };
 
-/* What @run enters of what @request asks for. */
+/* Set @l to the limits that @request asks for, as @run enforces them. */
 void limits_init(struct limits *l, const struct confine_request *request,
 		 const struct confine_run *run);
 
-/* The shim is killing the run for a limit. */
+/* Handle SHIM_LIMITED: the shim is killing the run for a limit. */
 void limits_reported(struct limits *l, const struct shim_report *report);
 
-/* Look at the counters of @group (may be NULL). Was memory the cause of a kill? */
+/* Read the counters of @group (may be NULL). True if the kernel killed for the memory limit. */
 bool limits_look(struct limits *l, struct cgroup *group);
 
 /*
@@ -63,19 +63,19 @@ bool limits_look(struct limits *l, struct cgroup *group);
 enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 				  const struct usage *usage);
 
-/* "memory_limit:cgroup", "cpu_limit:duty_cycle", ...: calls @fn for each limit in force. */
+/* Call @fn for each limit in force: "memory_limit:cgroup", "cpu_limit:duty_cycle", ... */
 void limits_each(const struct limits *l, void (*fn)(void *ctx, const char *text), void *ctx);
 
-/* A kill comes next, which ends all forks in @group (may be NULL). */
+/* Call before a kill, which makes all forks in @group (may be NULL) fail. */
 void limits_ending(struct limits *l, const struct cgroup *group);
 
-/* Put what @group has counted (may be NULL) in place of what @u has. */
+/* Replace figures in @u by those that @group (may be NULL) has counted. */
 void limits_group_usage(struct limits *l, const struct cgroup *group, struct usage *u);
 
-/* Tells when the kernel kills a process of a group for its memory. */
+/* Calls on_struck when the kernel kills a process of a group for its memory limit. */
 struct limits_watch {
 	ev_io oom;      /* fd -1: nothing to watch */
-	ev_timer again; /* trouble was told before the kill was counted */
+	ev_timer again; /* retry: `oom` fires before the kill is counted */
 	int looks;
 	struct limits *limits;
 	struct cgroup *group;
@@ -83,8 +83,8 @@ struct limits_watch {
 	void *ctx;
 };
 
-/* @group may be NULL. All is borrowed until limits_watch_stop(), which may be called twice; before
- * the start oom.fd must be -1 for that. */
+/* @group may be NULL. Everything is borrowed until limits_watch_stop(), which may be called twice,
+ * and before the start if oom.fd is -1. */
 void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct limits *l,
 			struct cgroup *group, void (*on_struck)(void *ctx), void *ctx);
 void limits_watch_stop(struct limits_watch *w, struct ev_loop *loop);

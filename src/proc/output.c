@@ -38,7 +38,7 @@ void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t 
 	o->tail_max = tail_max;
 }
 
-/* Where byte @offset lies in the spool, and how many bytes follow it there without a break. */
+/* The position of byte @offset in the spool; *@contiguous: bytes up to the next break there. */
 static uint64_t spool_position(const struct output *o, uint64_t offset, uint64_t *contiguous)
 {
 	uint64_t in_tail;
@@ -62,7 +62,7 @@ static uint64_t output_tail_start(const struct output *o)
 	return start > o->tail_from ? start : o->tail_from;
 }
 
-/* Whether @len bytes could be written where @offset belongs. */
+/* Write @len bytes at @offset. False: the store cannot take them. */
 static bool spool_store(struct output *o, uint64_t offset, const char *bytes, size_t len)
 {
 	uint64_t contiguous;
@@ -82,10 +82,10 @@ static bool spool_store(struct output *o, uint64_t offset, const char *bytes, si
 }
 
 /*
- * The way without splice: for the first bytes (many streams never have any, and
- * then need no spool), for systems that lack it, and for a store that takes no
- * more bytes. Then they are still read off the pipe, so that the command is
- * not stopped by our lack of space, and the hole begins where it happened.
+ * Fill without splice: for the first bytes (a stream without any needs no spool), for
+ * systems that lack splice, and for a store that takes no more bytes. Those are still
+ * read off the pipe, so that our lack of space does not block the command, and the hole
+ * begins there.
  */
 static ssize_t output_fill_by_copy(struct output *o, int pipe_fd, size_t max)
 {
@@ -146,7 +146,7 @@ void output_freeze(struct output *o)
 	if (tail < FROZEN_TAIL_MIN)
 		tail = FROZEN_TAIL_MIN;
 	if (tail < o->tail_max)
-		o->tail_max = tail; /* nothing has wrapped yet: every byte stays where it is */
+		o->tail_max = tail; /* nothing has wrapped yet: no byte moves */
 }
 
 void output_drop(struct output *o)

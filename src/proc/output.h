@@ -2,12 +2,12 @@
  * output - the store of one stream of one run.
  *
  * Bytes go from the pipe into an unlinked memory file by splice(2) and never
- * through the server's heap. What is kept: the first `head_max` bytes and the
- * last `tail_max`; offsets are absolute for ever. Byte o lies in the file at
- * base + o when o < head_max, else at base + head_max + (o - head_max) mod tail_max.
+ * through the server's heap. The store keeps the first `head_max` bytes and the
+ * last `tail_max`; offsets are absolute and never change. Byte o is in the file at
+ * base + o if o < head_max, else at base + head_max + (o - head_max) mod tail_max.
  *
  * Kept: [0, head_end) and [tail_start, total). The hole [head_end, tail_start)
- * was overwritten and is reported as evicted; empty while nothing was lost.
+ * was overwritten and is reported as evicted; it is empty while no byte was lost.
  *
  * Ownership: the pipe's read end belongs to the caller (proc/proc); the spool
  * file is shared by both streams of a run and owned by struct spool.
@@ -48,17 +48,16 @@ void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t 
 		 uint64_t tail_max);
 
 /*
- * Move up to @max bytes from @pipe_fd into the store. Returns bytes moved, 0 at
- * end of file, -1 with errno EAGAIN when the pipe is empty. When the store cannot
- * take bytes (ENOSPC, ENOMEM) they are read and counted all the same, and fall
- * into the hole. @pipe_fd is non-blocking.
+ * Move up to @max bytes from @pipe_fd (non-blocking) into the store. Returns bytes
+ * moved, 0 at end of file, -1 with errno EAGAIN when the pipe is empty. Bytes that the
+ * store cannot take (ENOSPC, ENOMEM) are read and counted, and become part of the hole.
  */
 ssize_t output_fill(struct output *o, int pipe_fd, size_t max);
 
 /* Bytes this stream holds in the spool now. */
 uint64_t output_kept(const struct output *o);
 
-/* Stop the tail from growing further (budget): its size becomes what it holds, at least 64 KiB. */
+/* Stop the tail from growing (budget): set its size to what it holds, at least 64 KiB. */
 void output_freeze(struct output *o);
 
 /* The spool is gone: everything up to total is evicted. */

@@ -21,14 +21,14 @@ static void proc_notify(struct proc *p, unsigned events)
 
 /* ---- the end ---- */
 
-/* Signals that mean "end": an exit soon after one counts as killed, however it came. */
+/* Signals that mean "end": an exit soon after one counts as killed, whatever its status. */
 static bool is_ending_signal(int signal)
 {
 	return signal == SIGTERM || signal == SIGKILL || signal == SIGINT || signal == SIGQUIT ||
 	       signal == SIGHUP;
 }
 
-/* What a wait status says by itself. */
+/* The reason that the wait status alone proves. */
 static enum proc_reason reason_of_status(const struct proc *p)
 {
 	enum proc_reason limit = limits_of_status(&p->limits, p->wait_status, &p->usage);
@@ -40,7 +40,7 @@ static enum proc_reason reason_of_status(const struct proc *p)
 		       : PROC_REASON_SIGNALED;
 }
 
-/* Was an end that came by itself what a signal of ours had asked for? */
+/* Did the command end because of a signal that we sent, without our SIGKILL? */
 static bool proc_end_was_requested(const struct proc *p)
 {
 	return p->ended_mono_ms < p->asked_until_ms ||
@@ -55,9 +55,9 @@ static void proc_set_killed(struct proc *p)
 }
 
 /*
- * Cause by evidence, in this order: our own kill that took effect, then what the
- * wait status says. A command that exited by itself while our SIGKILL was under
- * way has exited, unless a limit had struck before: what it made of that is no result.
+ * Decide by evidence, in this order: our own kill if it took effect, then the wait
+ * status. A command that exited by itself while our SIGKILL was under way has exited,
+ * unless a limit struck before: then its exit is not a result.
  */
 static void proc_decide_state(struct proc *p)
 {
@@ -126,7 +126,7 @@ static void proc_on_drain_over(struct ev_loop *loop, ev_timer *w, int revents)
 	proc_settle(p);
 }
 
-/* ---- what the shim tells ---- */
+/* ---- reports of the shim ---- */
 
 static void proc_take_usage(struct proc *p, const struct shim_report *report)
 {
@@ -139,7 +139,7 @@ static void proc_take_usage(struct proc *p, const struct shim_report *report)
 		p->usage.memory_peak_bytes = peak;
 	p->usage.io_read_bytes = (int64_t)report->io_read_bytes;
 	p->usage.io_write_bytes = (int64_t)report->io_write_bytes;
-	if (!report->empty) /* or it is read when everything is over, which is now */
+	if (!report->empty) /* else proc_on_tree_empty(), which comes next, reads it */
 		limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
 }
 
@@ -150,7 +150,7 @@ void proc_on_limit(void *ctx)
 	proc_kill_tree(p, p->limits.struck);
 }
 
-/* In a PID namespace the shim knows another number than we do. */
+/* With a PID namespace the shim reports the pid in it: translate to ours. */
 static pid_t proc_outer_pid(const struct proc *p, pid_t pid)
 {
 	if (!(p->applied.layers & 1u << CONFINE_PID_NS))
@@ -171,13 +171,14 @@ static bool proc_has_deadline(const struct proc *p)
 	return ev_is_active(&p->live->deadline);
 }
 
-/* Has the command got a signal with a deadline that is still to come? */
+/* Was the command sent a signal whose deadline is still to come? */
 static bool proc_has_pending_signal(const struct proc *p)
 {
 	return p->asked_until_ms == INT64_MAX && proc_has_deadline(p);
 }
 
-/* From now on an exit of the command is not its own doing: with a deadline until that is over. */
+/* Attribute an exit of the command to @signal from now on: until the deadline, or for
+ * PROC_LIVES_ON_MS. */
 static void proc_note_signal(struct proc *p, int signal)
 {
 	p->signal_sent = signal;
@@ -187,7 +188,7 @@ static void proc_note_signal(struct proc *p, int signal)
 		p->asked_until_ms = clock_mono_ms() + PROC_LIVES_ON_MS;
 }
 
-/* Who may not be signalled may not be killed either: no deadline then. */
+/* A signal that failed drops the deadline: SIGKILL would fail too. */
 static void proc_on_signaled(struct proc *p, const struct shim_report *report)
 {
 	p->signal_tried = report->value;
@@ -202,7 +203,7 @@ static void proc_on_signaled(struct proc *p, const struct shim_report *report)
 static void proc_on_exited(struct proc *p, const struct shim_report *report)
 {
 	if (limits_look(&p->limits, p->live->confine.cgroup))
-		proc_on_limit(p); /* the watch may not have told yet */
+		proc_on_limit(p); /* limits_watch may not have fired yet */
 	p->exited = true;
 	p->wait_status = report->value;
 	p->leftover = report->live;
@@ -255,7 +256,7 @@ static void proc_on_report(void *ctx, const struct shim_report *report)
 	}
 }
 
-/* The command's filter tells of refused calls from now on. */
+/* From now on the command's filter notifies us of refused calls. */
 static void proc_on_listener(void *ctx, int fd)
 {
 	struct proc *p = ctx;
@@ -266,7 +267,7 @@ static void proc_on_listener(void *ctx, int fd)
 		p->notify = seccomp_unotify_new(p->env->loop, fd);
 }
 
-/* Nothing of the run is left to be watched. */
+/* Release everything that a run needs while it is alive. */
 static void proc_release_live(struct proc *p)
 {
 	struct proc_live *live = p->live;
@@ -288,7 +289,7 @@ static void proc_release_live(struct proc *p)
 	p->live = NULL;
 }
 
-/* The shim was to tell who was left and what was used, and did not live to do it. */
+/* The shim died before it could report leftovers and usage. */
 static void proc_note_loss(struct proc *p)
 {
 	if (!p->live->tree.lost)
@@ -298,7 +299,7 @@ static void proc_note_loss(struct proc *p)
 		p->leftover_unknown = true;
 }
 
-/* SIGKILL was sent: has it met anybody? The command counts when it lived at that moment. */
+/* Did our SIGKILL kill any process? The command counts if it was alive at that moment. */
 static bool proc_kill_hit_anything(const struct proc *p)
 {
 	bool command = p->kill_reason != PROC_REASON_RUNNING && p->exited &&
@@ -316,7 +317,7 @@ static void proc_on_tree_empty(void *ctx)
 		proc_notify(p, PROC_EVENT_FAILED); /* frees p */
 		return;
 	}
-	/* All writers are dead: what is in the pipes is all there will be. */
+	/* All writers are dead: the pipes get no more bytes. */
 	proc_drain_pumps(p);
 	p->tree_alive = false;
 	p->survivors = p->live->tree.survivors;
@@ -337,7 +338,7 @@ static void proc_kill_group(void *ctx)
 	struct proc *p = ctx;
 	struct usage seen = p->usage;
 
-	/* The last that can be seen, if the shim does not tell; a kill waits for no long list. */
+	/* A last reading, in case the shim does not report; short, so that it delays no kill. */
 	usage_live(p->live->tree.shim_pid, &p->live->past, LAST_LOOK, &seen);
 	if (seen.cpu_ms > p->usage.cpu_ms)
 		p->usage = seen;
@@ -372,7 +373,7 @@ static void proc_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 	proc_kill_tree(w->data, PROC_REASON_KILLED_BY_REQUEST);
 }
 
-/* ---- what is watched ---- */
+/* ---- watchers ---- */
 
 struct proc_live *proc_live_new(struct proc *p, const char *path)
 {
@@ -409,7 +410,7 @@ void proc_free(struct proc *p)
 	free(p);
 }
 
-/* ---- what others ask and do ---- */
+/* ---- the interface ---- */
 
 int proc_exit_code(const struct proc *p)
 {
@@ -475,7 +476,7 @@ int proc_signal(struct proc *p, int signal, struct err *e)
 		       names_signal(signal), p->id);
 }
 
-/* Nothing may push a deadline back. */
+/* Never postpones a deadline that is already set. */
 static void proc_set_deadline(struct proc *p, double ms)
 {
 	struct ev_loop *loop = p->env->loop;

@@ -1,10 +1,10 @@
 /*
  * proc - one run: from its start to the last process of its tree.
  *
- * Three facts end a run, and they are kept apart: the command (leader) exited,
- * the tree is empty, the pipes are at end of file. The record settles (gets its
- * final state, and requests waiting for it are answered) after the first plus a
- * short drain, or, when we kill it, after the second.
+ * Three separate events end a run: the command (leader) exits, the tree becomes empty,
+ * the pipes reach end of file. The record settles (gets its final state, and requests
+ * waiting for it are answered) after the first plus a short drain, or, if the server
+ * kills the run, after the second.
  *
  *   phase      meaning                                  leaves by
  *   STARTING   shim runs, command not yet executed    SHIM_STARTED / SHIM_FAILED
@@ -15,12 +15,12 @@
  *   KILLING    SIGKILL for the tree was sent            the tree is empty, or survivors are counted
  *   SETTLED    final; tree_alive tells of leftovers     -
  *
- * A signal that is to end the run has a deadline, after which SIGKILL follows. It belongs to the
- * tree: it holds until nothing of it lives, whatever becomes of the command, of the phase, and of
- * the request that set it. Of two deadlines the earlier holds.
+ * A signal that is to end the run may have a deadline, after which SIGKILL follows. The deadline
+ * belongs to the tree: it holds until the tree is empty, independent of the command, the phase,
+ * and the request that set it. Of two deadlines the earlier holds.
  *
- * Owned by the table (proc/proctab.h), which is told of every change through the
- * hook it sets; nobody else keeps a pointer across a return to the loop.
+ * Owned by the table (proc/proctab.h), which gets every change through env->on_event; no other
+ * module keeps a pointer across a return to the loop.
  */
 #ifndef PROCPEN_PROC_PROC_H
 #define PROCPEN_PROC_PROC_H
@@ -43,8 +43,8 @@
 #include "proc/tree.h"
 #include "proc/usage.h"
 
-/* A command that exits this long after a signal that asked it to end, with no deadline behind it,
- * has taken the signal and lived on: its end is its own. */
+/* A command that exits later than this after an ending signal without a deadline has survived the
+ * signal: it ended by itself. */
 #define PROC_LIVES_ON_MS 1000
 
 enum proc_phase {

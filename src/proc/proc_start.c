@@ -16,7 +16,7 @@
 
 /* ---- standard input and output ---- */
 
-/* The descriptors of one start; what is still here at the end is closed. */
+/* The descriptors of one start; start_close_fds() closes those not handed over. */
 struct start {
 	int in_read, in_write;
 	int out_read, out_write;
@@ -45,7 +45,7 @@ static int make_pipe(int *read_end, int *write_end, int ours)
 	return 0;
 }
 
-/* Copies of our own, to be closed like any other. */
+/* Give the command duplicates of our 0, 1 and 2, which start_close_fds() closes. */
 static int share_stdio(struct start *s, const char *path, struct err *e)
 {
 	s->in_read = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
@@ -56,7 +56,7 @@ static int share_stdio(struct start *s, const char *path, struct err *e)
 		       : 0;
 }
 
-/* A command opens /dev/stdout by name as well, so its pipes belong to whom it runs as. */
+/* A command may open /dev/stdout by name, so its pipes must belong to its user. */
 static void chown_pipes(const struct start *s, const struct confine_request *confine)
 {
 	const int fds[] = { s->in_write, s->out_read, s->err_read };
@@ -89,7 +89,7 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 {
 	size_t command = strlen(spec->command) + 1, cwd = strlen(spec->cwd) + 1;
 	size_t origin = spec->origin ? strlen(spec->origin) + 1 : 0;
-	/* One piece of memory: a thousand records are kept. */
+	/* One allocation per record: a thousand are kept. */
 	struct proc *p = mem_zalloc(sizeof(*p) + command + cwd + origin);
 	uint64_t region = (env->head_bytes + env->tail_bytes + PAGE_BYTES - 1) / PAGE_BYTES *
 			  PAGE_BYTES;
@@ -113,7 +113,7 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 
 /* ---- the start ---- */
 
-/* The shim runs: watch everything. */
+/* The shim runs: start all watchers and timers. */
 static void start_watchers(struct proc *p, const struct proc_spec *spec, struct start *s,
 			   const struct spawn_result *spawned)
 {

@@ -59,8 +59,8 @@ static void proctab_drop_logs(struct proctab *t, struct proc *p)
 	proctab_count_kept(t, p);
 }
 
-/* Finished runs give their logs, oldest first, but not @writer: its end may be what is told, and
- * its log part of the answer. Then its tails stop growing. */
+/* Drop the logs of finished runs, oldest first, but not of @writer: its end may be the present
+ * event, and its log part of the answer. If that is not enough, freeze the tails of @writer. */
 static void proctab_keep_budget(struct proctab *t, struct proc *writer)
 {
 	for (struct proc *p = t->oldest; p && t->kept_bytes > t->options.budget_bytes; p = p->newer)
@@ -72,7 +72,7 @@ static void proctab_keep_budget(struct proctab *t, struct proc *writer)
 	}
 }
 
-/* Make room among the finished ones, oldest first. */
+/* Remove the oldest finished records beyond finished_max. */
 static void proctab_retire_records(struct proctab *t)
 {
 	int finished = t->records - t->trees;
@@ -86,7 +86,7 @@ static void proctab_retire_records(struct proctab *t)
 	}
 }
 
-/* @p has finished and keeps its log: the oldest ones make room for its descriptor. */
+/* @p has finished and keeps its log's descriptor: drop the oldest logs beyond spools_max. */
 static void proctab_limit_spools(struct proctab *t, struct proc *p)
 {
 	if (p->spool.fd < 0)
@@ -222,8 +222,8 @@ int proctab_trees(const struct proctab *t)
 	return t->trees;
 }
 
-/* Who has survived a kill may have died since: of a shim that lives, its tree does too; else they
- * have become our children, unless it was an init. */
+/* Do survivors of a kill still live? Yes while their shim lives. After that they are our children,
+ * unless the shim was an init, whose death proves theirs. */
 static bool proc_has_survivors(const struct proctab *t, const struct proc *p)
 {
 	const struct tree *tree = p->live ? &p->live->tree : NULL;
@@ -233,7 +233,7 @@ static bool proc_has_survivors(const struct proctab *t, const struct proc *p)
 	return tree->shim_pid || (!tree->is_init && reaper_has_orphans(t->env.reaper));
 }
 
-/* Where nobody has seen a tree empty there is somebody in it. */
+/* Processes of @p that may be alive: at least 1 until the tree was seen empty. */
 static int proctab_count_alive(const struct proctab *t, struct proc *p)
 {
 	int alive = p->tree_alive ? proc_usage(p)->alive : 0;

@@ -10,14 +10,14 @@
 #define LOUD_PIPE (1024 * 1024)
 #define LOUD_PIPE_LESS (256 * 1024)
 
-#define LOUD_MANY 4               /* at once; then large pipes only make turns longer */
+#define LOUD_MANY 4               /* beyond so many, larger pipes only make turns longer */
 #define READ_LESS (64 * 1024)     /* per wake-up while there are many */
 #define RETRY_MS 50
 
 static unsigned loud_count; /* pumps that are loud and open */
 
-/* Fewer, larger moves for a run that has proven to write much. Refused when the user's quota of
- * pipe pages is used up: then it stays as it is. */
+/* Make fewer, larger moves for a run that writes much. The kernel refuses when the user's quota of
+ * pipe pages is used up: then keep the size. */
 static void pump_grow_pipe(struct pump *p)
 {
 	p->loud = true;
@@ -33,7 +33,7 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	size_t left = loud_count > LOUD_MANY ? READ_LESS : READ_MAX;
 	ssize_t n;
 
-	/* The kernel has no memory to watch it: libev has stopped the watcher. Look again soon. */
+	/* The kernel had no memory to watch it, and libev has stopped the watcher: retry soon. */
 	if (revents & EV_ERROR)
 		loop_timer_start(loop, &p->retry, RETRY_MS);
 	do {
@@ -74,7 +74,7 @@ bool pump_drain(struct pump *p)
 
 	if (!pump_open(p))
 		return true;
-	/* What is there now was written before the fact that made us drain. */
+	/* Bytes in the pipe now were written before the event that made us drain. */
 	if (ioctl(p->io.fd, FIONREAD, &waiting) < 0 || waiting < 0)
 		waiting = READ_MAX;
 	left = (size_t)waiting;
@@ -114,7 +114,7 @@ static bool feed_write(struct feed *f)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return errno != EAGAIN; /* EPIPE: nobody reads any more */
+			return errno != EAGAIN; /* EPIPE: no reader is left */
 		buf_consume(&f->pending, (size_t)n);
 	}
 	return true;

@@ -19,15 +19,15 @@ struct pump {
 	ev_io io;           /* fd -1: at end of file, or not started */
 	struct output *out;
 	ev_timer retry;     /* of watching, when the kernel refused it */
-	bool loud;          /* has written much and is counted as such */
+	bool loud;          /* has written much, and is counted in loud_count */
 	void (*on_data)(void *ctx, struct pump *p); /* bytes were stored, or end of file */
 	void *ctx;
 };
 
-/* Watch @fd (non-blocking, taken over) and store what comes into @out. */
+/* Watch @fd (non-blocking, taken over) and store its bytes in @out. */
 void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out);
 
-/* Store what is in the pipe at this moment. No callback. Returns true at end of file. */
+/* Store the bytes that are in the pipe now. No callback. Returns true at end of file. */
 bool pump_drain(struct pump *p);
 
 bool pump_open(const struct pump *p);

@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "os/procfs.h"
 
-#define SEAL_MS 50 /* for a shim to say that nothing gets away from its kill */
-#define KILL_TIMEOUT_MS 1000 /* more for a shim that is at work ... */
+#define SEAL_MS 50 /* for SHIM_KILLING to come */
+#define KILL_TIMEOUT_MS 1000 /* more time for a working shim ... */
 #define KILL_TIMEOUT_MAX 10  /* ... so many times */
-#define REAP_ORPHANS_MS 2000 /* how long orphans are hunted before they count as survivors */
+#define REAP_ORPHANS_MS 2000 /* orphans that live longer count as survivors */
 
 static void tree_set_empty(struct tree *t, uint32_t survivors)
 {
@@ -38,8 +38,8 @@ static void tree_kill_group(struct tree *t)
 		t->kill_group(t->ctx);
 }
 
-/* The shim is gone without having seen its tree empty; who was in it nobody has counted. Also
- * when the run was answered before because the shim did not die in time: its orphans are ours. */
+/* The shim is dead and its tree may not be. Also runs after on_empty if the shim did not die in
+ * time: its orphans are our children then. */
 static void tree_reap_orphans(struct tree *t)
 {
 	if (t->reaping_orphans || (!t->alive && !t->given_up))
@@ -55,7 +55,7 @@ static void tree_reap_orphans(struct tree *t)
 	tree_kill_group(t);
 }
 
-/* Its death alone decides nothing: reports may still wait in the socket. */
+/* Wait for the end of the socket too: it may still hold reports. */
 static void tree_on_shim_dead(void *ctx, pid_t pid, int wait_status)
 {
 	struct tree *t = ctx;
@@ -84,7 +84,7 @@ static ssize_t tree_receive(int control, struct shim_report *report, int *fd)
 	const struct cmsghdr *first;
 	ssize_t n = recvmsg(control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
-	/* It left without reading our last request; its own last words are behind this error. */
+	/* The shim exited without reading our last request; its last report follows this error. */
 	if (n < 0 && errno == ECONNRESET)
 		n = recvmsg(control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	*fd = -1;
@@ -98,7 +98,7 @@ static ssize_t tree_receive(int control, struct shim_report *report, int *fd)
 	return n;
 }
 
-/* Only one kind of report brings a descriptor; any other is closed. */
+/* Only SHIM_LISTENING brings a descriptor; close any other. */
 static void tree_dispatch(struct tree *t, const struct shim_report *report, int fd)
 {
 	if (report->event == SHIM_LISTENING && fd >= 0 && t->on_listener) {
@@ -110,7 +110,7 @@ static void tree_dispatch(struct tree *t, const struct shim_report *report, int 
 		t->on_report(t->ctx, report);
 }
 
-/* The last report has come. */
+/* After the last report: pass a reusable shim on, or close its socket. */
 static void tree_part_with_shim(struct tree *t, const struct shim_report *last)
 {
 	pid_t shim_pid = t->shim_pid;
@@ -124,7 +124,7 @@ static void tree_part_with_shim(struct tree *t, const struct shim_report *last)
 	t->on_shim(t->ctx, shim_pid, loop_let_go(t->loop, &t->control), last);
 }
 
-/* All that the shim has said so far. True when it will say more; else the tree may be gone. */
+/* Handle all reports that have come. True if more may follow; else @t may be released. */
 static bool tree_read_reports(struct tree *t)
 {
 	ev_io *io = &t->control;
@@ -161,16 +161,15 @@ static void tree_on_control(struct ev_loop *loop, ev_io *io, int revents)
 		tree_read_reports(t);
 		return;
 	}
-	log_warn("a run is ended because its shim cannot be watched");
+	log_warn("killing a run: its shim's socket cannot be watched");
 	loop_close(loop, io);
 	if (!t->shim_pid)
 		tree_reap_orphans(t);
 }
 
 /*
- * A shim that is at work is better at it than anybody else: it is given up when it is stopped or
- * traced, or stuck in the kernel for long. The death of an init is a kill like any other, so that
- * one is not waited for.
+ * A working shim kills its tree better than the server can. Give it up if it is stopped or traced,
+ * or stuck in the kernel for long. Give up a late init at once: its death kills its namespace.
  */
 static bool tree_gives_shim_up(struct tree *t, bool late)
 {
@@ -184,7 +183,7 @@ static bool tree_gives_shim_up(struct tree *t, bool late)
 	return (st.state != 'R' && st.state != 'S') || t->kill_timeouts++ == KILL_TIMEOUT_MAX;
 }
 
-/* What the shim has said already is read first: we may have been the ones who were late. */
+/* Read the shim's reports first: the server itself may have been late. */
 static void tree_on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct tree *t = w->data;
@@ -194,8 +193,8 @@ static void tree_on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 	if (t->control.fd >= 0 && !tree_read_reports(t))
 		return;
 	if (!t->shim_pid)
-		return; /* it is dead: the end of its socket decides */
-	if (t->given_up) { /* an init that does not die of it: somebody in there cannot be killed */
+		return; /* the shim is dead: the end of its socket decides */
+	if (t->given_up) { /* the shim did not die: a process of its namespace is unkillable */
 		t->lost = true;
 		tree_set_empty(t, 1);
 		return;
@@ -230,7 +229,7 @@ static int tree_send_request(struct tree *t, enum shim_command command, int arg)
 	struct shim_request request = { .command = (uint32_t)command, .arg = arg };
 
 	if (!t->alive || t->control.fd < 0) {
-		errno = ESRCH; /* the shim is gone: its orphans are being hunted */
+		errno = ESRCH; /* the shim is gone: reaper_sweep() kills its orphans */
 		return -1;
 	}
 	return send(t->control.fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
@@ -243,7 +242,7 @@ void tree_kill(struct tree *t)
 {
 	if (!t->alive || t->reaping_orphans || t->killing)
 		return;
-	(void)tree_send_request(t, SHIM_KILL, 0); /* a failure means: it is dying, or stopped */
+	(void)tree_send_request(t, SHIM_KILL, 0); /* on failure the shim is dying, or stopped */
 	t->killing = true;
 	loop_timer_start(t->loop, &t->escalate, SEAL_MS);
 }

@@ -1,19 +1,19 @@
 /*
- * tree - who belongs to a run, and is it dead.
+ * tree - watches and kills the process tree of one run.
  *
- * The server's side of one shim (os/shim/). The shim's reports are passed
- * on as they come; `on_empty` is called exactly once, after the last of them,
- * when no process of the run is left or when those left could not be killed.
+ * The server's side of one shim (os/shim/). Passes the shim's reports on as they come,
+ * and calls `on_empty` exactly once, after the last of them, when no process of the run
+ * is left or when those left could not be killed.
  *
- * A shim that is to kill its tree says when nothing can get away from it any
- * more. If it does not say so soon, because it is stopped or its tree leaves it no
- * processor, we do it: as init of a PID namespace it is killed itself, which ends
- * all of that; else the run's control group is killed, where there is one.
+ * During a kill the shim sends SHIM_KILLING when no process can escape it any more. If
+ * that does not come soon, because the shim is stopped or its tree leaves it no
+ * processor, the server helps: it kills a shim that is init of a PID namespace, which
+ * ends all processes in it; else it kills the run's control group, if there is one.
  *
- * If the shim dies before its time (the command may have its uid and kill it),
- * its orphans become our children and os/reaper reaps them. If it is found
- * stopped or stuck when its time is over, it is killed itself and the same
- * reaping follows; one that is still at work gets more time.
+ * If the shim dies before its tree (the command may have its uid and kill it), its
+ * orphans become our children and os/reaper kills them. If it is stopped or stuck after
+ * KILL_TIMEOUT_MS, the server kills the shim and the same follows; a working shim gets
+ * more time.
  */
 #ifndef PROCPEN_PROC_TREE_H
 #define PROCPEN_PROC_TREE_H
@@ -35,33 +35,33 @@ struct tree {
 	bool alive;          /* on_empty has not been called */
 	bool is_init;        /* the shim is init of a PID namespace; set before the start */
 	bool killing;        /* SHIM_KILL was sent */
-	bool sealed;         /* nothing can get away from the kill by forking any more */
-	int kill_timeouts;  /* how often a working shim was given more time */
-	bool given_up;       /* the shim was killed by us, to end its tree or because it hung */
-	bool lost;           /* the shim died before its time: what it knew is unknown */
-	bool reaping_orphans; /* the shim is gone and its orphans are hunted */
+	bool sealed;         /* no process can escape the kill by forking any more */
+	int kill_timeouts;   /* how often a working shim was given more time */
+	bool given_up;       /* we killed the shim, to end its tree or because it hung */
+	bool lost;           /* the shim died before its tree: its last report is missing */
+	bool reaping_orphans; /* the shim is gone, and reaper_sweep() kills its orphans */
 	bool reported_empty; /* the shim's last report has come */
 	uint32_t survivors;  /* processes that could not be killed */
 	void (*on_report)(void *ctx, const struct shim_report *report);
 	void (*on_listener)(void *ctx, int fd); /* takes the descriptor; NULL: it is closed */
-	/* Before on_empty: the shim stays for another command, as @last says. Takes the socket
-	 * and the pid; NULL: the socket is closed, and the shim leaves. */
+	/* Before on_empty, if @last says that the shim is reusable. Takes the socket and the
+	 * pid; NULL: the socket is closed, and the shim exits. */
 	void (*on_shim)(void *ctx, pid_t shim_pid, int control_fd,
-			  const struct shim_report *last);
+			const struct shim_report *last);
 	void (*on_empty)(void *ctx);
 	void (*kill_group)(void *ctx); /* SIGKILL for all of its control group; NULL: it has none */
 	void *ctx;
 };
 
-/* The shim runs: take over its control socket. The hooks and ctx are set before. */
+/* Take over a running shim and its control socket. Set the hooks and ctx before. */
 void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t shim_pid,
 		int control_fd);
 
 /* SIGKILL for the whole tree. Once is enough. */
 void tree_kill(struct tree *t);
 
-/* Ask for @signal to the command's process group; SHIM_SIGNALED tells the outcome. 0 or -1 with
- * errno: the shim cannot be asked. */
+/* Ask the shim to send @signal to the command's process group; SHIM_SIGNALED reports the outcome.
+ * Returns 0, or -1 with errno: the shim cannot be reached. */
 int tree_signal(struct tree *t, int signal);
 
 /* The same, to every process of the tree. */

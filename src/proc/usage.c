@@ -4,7 +4,7 @@
 
 #include "os/procfs.h"
 
-/* Two sources of one figure, each rounded in its own way. */
+/* The two come from different sources with different rounding: never below 0. */
 static int64_t usage_since(uint64_t now, uint64_t before)
 {
 	return now > before ? (int64_t)(now - before) : 0;

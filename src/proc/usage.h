@@ -1,10 +1,10 @@
 /*
- * usage - what a run used.
+ * usage - the resource usage of a run.
  *
  * Final numbers come from the run's shim: its rusage of reaped children and
  * its own /proc/self/io cover the whole tree, as every orphan becomes its child.
- * What is missed: processes whose parent ignores SIGCHLD (the kernel drops their
- * accounting). Live numbers are read from /proc for the tree as it stands.
+ * They miss processes whose parent ignores SIGCHLD (the kernel drops their
+ * accounting). Live numbers are read from /proc for the tree as it is now.
  */
 #ifndef PROCPEN_PROC_USAGE_H
 #define PROCPEN_PROC_USAGE_H
@@ -25,9 +25,9 @@ struct usage {
 #define USAGE_TREE_MAX 4096
 
 /*
- * Add up the tree below @shim_pid (0: it is gone, and only `alive` changes) into @u, without what
- * the shim has collected of other commands before (@past); memory_peak_bytes never goes down.
- * @max: look at so many processes, at most USAGE_TREE_MAX.
+ * Add up the tree below @shim_pid (0: it is gone, and only `alive` changes) into @u, less the usage
+ * of earlier commands of the shim (@past). memory_peak_bytes never decreases. Reads at most @max
+ * processes (up to USAGE_TREE_MAX).
  */
 void usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u);
 
