@@ -14,6 +14,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "shell/script.h"
+
 /* A longer text (command, or stdin for a shell) is blocked unread. */
 #define BLOCKLIST_TEXT_MAX (1u << 20)
 
@@ -27,6 +29,8 @@ struct blocklist_input {
 	const char *directory;   /* working directory as the request gives it, or NULL */
 	bool no_shell;           /* only split into words; what cannot be split is not run */
 	bool shell;              /* with args: they are $1 ... of a shell that runs the command */
+	const char *shell_path;  /* of the shell that runs a string; NULL: /bin/sh */
+	enum shell_family shell_family; /* how it reads the string */
 	bool literal_anywhere;   /* also search the literal patterns in the whole text */
 };
 

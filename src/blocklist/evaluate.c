@@ -510,7 +510,9 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 {
 	const struct shell_word *text = a->word;
 	struct shell_setup setup = { .args = a->words, .arg_count = a->count, .input = at->input,
-				     .bash = (a->flags & ACTION_BASH) != 0 };
+				     .shell_path = e->shell_path,
+				     .family = a->flags & ACTION_BASH ? SHELL_FAMILY_BASH
+								      : SHELL_FAMILY_POSIX };
 	unsigned outer = e->input_flow;
 	bool blocked;
 
@@ -562,7 +564,8 @@ bool evaluate_text(struct evaluation *e, const struct shell_text *text,
 {
 	struct shell_setup setup = { .variables = e->variables,
 				     .variable_count = e->variable_count, .args = args,
-				     .arg_count = arg_count, .input = input };
+				     .arg_count = arg_count, .input = input,
+				     .shell_path = e->shell_path, .family = e->shell_family };
 
 	e->input = input;
 	if (input && input->text.len > INPUT_PARSED_MAX)

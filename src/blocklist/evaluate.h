@@ -25,6 +25,8 @@ struct evaluation {
 	struct blocklist_args args; /* scratch of readers */
 	struct blocklist_finding finding;
 	bool no_shell; /* outermost text that is none for a shell is not run */
+	const char *shell_path; /* what reads the outermost text, or NULL: /bin/sh */
+	enum shell_family shell_family;
 	unsigned depth;
 	const struct shell_word *input; /* standard input of the outermost command, or NULL */
 	unsigned input_flow; /* where the input of the nested text comes from */

@@ -253,11 +253,13 @@ static bool judge_argv(struct judging *j, struct evaluation *e, const struct she
 {
 	struct shell_word *words = argv_words(j, &e->arena);
 	struct shell_text text = { .s = j->in->command, .len = strlen(j->in->command) };
+	const char *name;
 
 	if (!j->in->shell)
 		return evaluate_program(e, words, j->arg_count + 1, input) ||
 		       judge_split_command(j, e, words);
-	words[0] = known_word(&e->arena, "sh", 2, 0, true);
+	name = basename(j->in->shell_path ? j->in->shell_path : "sh");
+	words[0] = known_word(&e->arena, name, strlen(name), 0, true);
 	return evaluate_text(e, &text, words, j->arg_count + 1, input);
 }
 
@@ -299,6 +301,8 @@ static void judge_structure(struct judging *j)
 	evaluation_init(&e,
 			j->text.len + j->fed.len + environment_bytes(j->in->environment));
 	e.no_shell = j->in->no_shell;
+	e.shell_path = j->in->shell_path;
+	e.shell_family = j->in->shell_family;
 	if (judge_input(j, &e))
 		fill_finding(j, &e.finding);
 	evaluation_release(&e);

@@ -141,7 +141,7 @@ struct params call_params(struct expander *e, const struct shell_word *words, si
 	p.v = shell_alloc(e->arena, (count + 1) * sizeof(struct value *));
 	if (count == 0)
 		p.count = 1;
-	p.v[0] = e->params.count > 0 ? e->params.v[0] : value_text(e, DEFAULT_SHELL, 0);
+	p.v[0] = e->params.count > 0 ? e->params.v[0] : value_text(e, e->memory->shell_path, 0);
 	for (size_t i = 1; i < count; i++)
 		p.v[i] = word_value(e, &words[i]);
 	/* A word that may be several or none: nobody knows which parameter is which. */
@@ -186,6 +186,7 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 	struct shell_text text = mark_text(e->arena, word);
 	struct lex_state lex = { .arena = &e->memory->tree,
 				 .depth = e->depth / EXPAND_LEVELS,
+				 .family = e->memory->family,
 				 .posix = e->posix,
 				 .again = 2 * text.len + 256 };
 	struct shell_arena_mark mark = shell_arena_mark(lex.arena);
@@ -203,8 +204,9 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 	program = grammar_program(&lex, &text);
 	expand_charge(e, (lex.arena->given - given) / WORK_TREE);
 	s = eval_walk(e, program);
-	/* What is not known may be what it lacks: a quote, or a target. */
-	if (lex.trouble == SHELL_SYNTAX && word_is_partial(word))
+	/* What is not known may be what it lacks: a quote, or a target. And what dash would not
+	 * run is no trouble when bash may read it. */
+	if (lex.trouble == SHELL_SYNTAX && (word_is_partial(word) || e->posix))
 		lex.trouble = SHELL_FINE;
 	if (lex.trouble != SHELL_FINE && e->script->trouble == SHELL_FINE)
 		expand_trouble(e, lex.trouble, lex.trouble_text, lex.trouble_at);

@@ -192,11 +192,15 @@ static bool name_is_always_set(const struct expander *e, const char *name)
 		"$(uuidgen)", "$(logname)",
 	};
 	static const char *const by_bash[] = {
-		"RANDOM", "SECONDS", "UID", "EUID", "HOSTNAME", "BASHPID", "LINENO", "SHLVL",
+		"RANDOM", "SECONDS", "UID", "EUID", "HOSTNAME", "LINENO", "SHLVL", "HOSTTYPE",
+		"OSTYPE", "MACHTYPE", "BASHPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSION",
+		"BASH_SUBSHELL", "BASH_COMMAND", "BASH_EXECUTION_STRING", "OPTERR",
+		"COMP_WORDBREAKS",
 	};
 
 	return name && (name_is_one_of(by_all, COUNT_OF(by_all), name) ||
-			(e->memory->bash && name_is_one_of(by_bash, COUNT_OF(by_bash), name)));
+			(e->memory->family == SHELL_FAMILY_BASH &&
+			 name_is_one_of(by_bash, COUNT_OF(by_bash), name)));
 }
 
 struct cell cell_unknown(struct expander *e, const char *name, enum cell_kind kind, uint32_t at)

@@ -12,9 +12,6 @@
 #include "shell/arena.h"
 #include "shell/ast.h"
 
-/* What a command string is for: $SHELL, and $0 where no other is given. */
-#define DEFAULT_SHELL "/bin/sh"
-
 /* ---- characters in the making ---- */
 
 enum cell_kind {
@@ -143,7 +140,8 @@ struct shell_memory {
 	const struct shell_script *outer_script;
 	uint32_t outer_stamp;
 	bool outer_exported_only;
-	bool bash; /* it is bash that reads the script */
+	const char *shell_path;
+	enum shell_family family; /* of the shell that reads the script */
 };
 
 /* Levels of the walk for each level of the text: functions call functions. */

@@ -44,8 +44,10 @@ static enum lex_reserved grammar_find_reserved(struct lex_reader *r, const char 
 			break;
 		if (text[0] != word[0] || text[1] != word[1] || strcmp(text, word) != 0)
 			continue;
-		if (reserved_words[i].bash && reserved_words[i].which != WORD_TIME)
-			r->state->ambiguous = true;
+		if (reserved_words[i].which == WORD_TIME)
+			lex_note_refused(r);
+		else if (reserved_words[i].bash)
+			lex_note_other(r);
 		return reserved_words[i].bash && r->state->posix ? WORD_NONE
 								 : reserved_words[i].which;
 	}
@@ -160,8 +162,10 @@ static const struct operator *take_redirect_operator(struct lex_reader *r)
 			continue;
 		if (!grammar_take_operator(r, o->text))
 			continue;
-		if (o->bash && o->op != SHELL_STRING)
-			r->state->ambiguous = true;
+		if (o->op == SHELL_STRING)
+			lex_note_refused(r);
+		else if (o->bash)
+			lex_note_other(r);
 		return o;
 	}
 	return NULL;
@@ -307,6 +311,7 @@ static struct ast_assign *grammar_assign(struct lex_reader *r, size_t name_len)
 	a->append = lex_peek(r, 0) == '+';
 	r->pos += a->append ? 2 : 1;
 	if (lex_peek(r, 0) == '(' && !r->state->posix) {
+		lex_note_refused(r);
 		a->is_array = true;
 		a->items = grammar_array_items(r);
 	} else {
@@ -315,13 +320,30 @@ static struct ast_assign *grammar_assign(struct lex_reader *r, size_t name_len)
 	return a;
 }
 
-/* NAME=( as an argument: declare, local, export. */
-static bool grammar_is_late_array(const struct lex_reader *r)
+/* Commands whose arguments may be arrays, to bash: those that take assignments. */
+static bool grammar_takes_arrays(const struct ast_word *name)
+{
+	static const char *const words[] = { "alias", "declare", "eval", "export", "let", "local",
+					     "readonly", "typeset" };
+	const struct ast_part *p = name->parts;
+
+	if (!p || p->next || p->type != PART_TEXT || p->quoted)
+		return false;
+	for (size_t i = 0; i < COUNT_OF(words); i++)
+		if (strlen(words[i]) == p->text.len && !memcmp(words[i], p->text.s, p->text.len))
+			return true;
+	return false;
+}
+
+/* NAME=( as an argument of the command @name. */
+static bool grammar_is_late_array(const struct lex_reader *r, const struct ast_word *name)
 {
 	size_t len = r->state->posix ? 0 : grammar_assigned_name(r);
 
-	return len > 0 && ((lex_peek(r, len) == '=' && lex_peek(r, len + 1) == '(') ||
-			   (lex_peek(r, len) == '+' && lex_peek(r, len + 2) == '('));
+	return len > 0 &&
+	       ((lex_peek(r, len) == '=' && lex_peek(r, len + 1) == '(') ||
+		(lex_peek(r, len) == '+' && lex_peek(r, len + 2) == '(')) &&
+	       grammar_takes_arrays(name);
 }
 
 /* ---- simple commands and functions ---- */
@@ -387,7 +409,7 @@ static bool grammar_simple_piece(struct lex_reader *r, struct simple_reader *s)
 		grammar_add_assign(r, s, name_len);
 		return true;
 	}
-	if (s->node->words && grammar_is_late_array(r)) {
+	if (s->node->words && grammar_is_late_array(r, s->node->words)) {
 		grammar_add_assign(r, s, grammar_assigned_name(r));
 		return true;
 	}
@@ -468,7 +490,7 @@ static bool grammar_arith_command(struct lex_reader *r, struct ast_node *n)
 
 	if (lex_peek(r, 1) != '(' || r->state->posix)
 		return false;
-	r->state->ambiguous = true;
+	lex_note_other(r);
 	r->pos += 2;
 	n->words = lex_arith(r, ')');
 	if (lex_failed(r) || n->words) {
@@ -540,6 +562,7 @@ static void grammar_loop_body(struct lex_reader *r, struct ast_node *n)
 /* bash's for ((a; b; c)): its three expressions are one text to us. */
 static void grammar_arith_for(struct lex_reader *r, struct ast_node *n)
 {
+	lex_note_refused(r);
 	r->pos += 2;
 	n->type = AST_WHILE;
 	n->words = lex_arith(r, ')');
@@ -638,7 +661,10 @@ static bool grammar_take_case_end(struct lex_reader *r)
 	r->pos += 2;
 	if (r->text.s[r->pos - 1] == ';' && lex_peek(r, 0) == '&')
 		r->pos++;
-	return true;
+	if (r->text.s[r->pos - 1] != '&')
+		return true;
+	lex_note_refused(r);
+	return !r->state->posix;
 }
 
 static void grammar_case(struct lex_reader *r, struct ast_node *n)
@@ -720,6 +746,10 @@ static struct ast_node *grammar_function_body(struct lex_reader *r, struct ast_n
 	n->words = NULL;
 	lex_newlines(r);
 	n->body = grammar_command(r);
+	/* To bash a body is a compound command. */
+	if (r->state->family == SHELL_FAMILY_BASH && !lex_failed(r) &&
+	    (n->body->type == AST_SIMPLE || n->body->type == AST_FUNCTION))
+		lex_unexpected(r);
 	return n;
 }
 
@@ -872,25 +902,40 @@ static bool grammar_take_time(struct lex_reader *r)
 	return true;
 }
 
-/* "!" and "time" before a pipeline, or alone to bash; true: a command must follow. */
+/* To bash a prefix may stand alone: behind it the list ends. $( time) has its end here, too. */
+static bool grammar_is_alone(const struct lex_reader *r, bool timed)
+{
+	int c = lex_peek(r, 0);
+
+	return c == -1 || c == '\n' || (c == ';' && lex_peek(r, 1) != ';') || (c == ')' && timed);
+}
+
+/* "!" and "time" before a pipeline; true: a command must follow. To dash there is one "!". */
 static bool grammar_take_prefixes(struct lex_reader *r, struct ast_node *n)
 {
-	bool prefixed = false;
+	bool banged = false, timed = false, prefixed;
 
 	for (;;) {
 		if (grammar_take_reserved(r, WORD_BANG)) {
+			if (banged)
+				lex_note_refused(r);
+			if (banged && r->state->posix)
+				lex_unexpected(r);
 			n->negated = !n->negated;
-			prefixed = !r->state->posix;
+			banged = true;
+			timed = false;
 		} else if (grammar_take_time(r)) {
-			prefixed = true;
+			timed = true;
 		} else {
 			break;
 		}
 		lex_blank(r);
 	}
-	int c = lex_peek(r, 0);
-
-	return !prefixed || !lex_is_meta(c) || c == '(' || c == '<' || c == '>' || c == '|';
+	prefixed = timed || (banged && !r->state->posix);
+	if (!prefixed || !grammar_is_alone(r, timed))
+		return true;
+	lex_note_refused(r);
+	return false;
 }
 
 static bool grammar_take_pipe(struct lex_reader *r)
@@ -905,8 +950,10 @@ static bool grammar_take_pipe(struct lex_reader *r)
 		r->pos = start;
 		return false;
 	}
-	if (lex_peek(r, 0) == '&' && !r->state->posix)
+	if (lex_peek(r, 0) == '&' && !r->state->posix) {
+		lex_note_refused(r);
 		r->pos++;
+	}
 	return true;
 }
 

@@ -16,8 +16,9 @@ struct lex_state {
 	struct shell_arena *arena;
 	unsigned depth;    /* levels still allowed */
 	size_t again;      /* bytes that may still be read a second time */
+	enum shell_family family; /* what the text is for */
 	bool posix;        /* read as dash does where bash would read it otherwise */
-	bool ambiguous;    /* something was seen that dash reads otherwise */
+	bool ambiguous;    /* something was seen that dash, which may read it, reads otherwise */
 	enum shell_trouble trouble;
 	const char *trouble_text;
 	uint32_t trouble_at;
@@ -71,6 +72,16 @@ void lex_close(struct lex_reader *r, size_t open);
 static inline bool lex_failed(const struct lex_reader *r)
 {
 	return r->state->trouble != SHELL_FINE;
+}
+/* What stands here means another thing to dash, or nothing. */
+static inline void lex_note_other(struct lex_reader *r)
+{
+	r->state->ambiguous |= r->state->family != SHELL_FAMILY_BASH;
+}
+/* Dash refuses what stands here: only where dash it is does that matter. */
+static inline void lex_note_refused(struct lex_reader *r)
+{
+	r->state->ambiguous |= r->state->family == SHELL_FAMILY_DASH;
 }
 bool lex_enter(struct lex_reader *r);
 void lex_leave(struct lex_reader *r);

@@ -538,10 +538,31 @@ static struct value *param_special_value(struct expander *e, const char *name, u
 /* Variables of every shell whose value is known without being assigned. */
 static const struct {
 	const char *name, *value;
-} param_defaults[] = {
-	{ "IFS", " \t\n" }, { "SHELL", DEFAULT_SHELL }, { "BASH", "/bin/bash" },
-	{ "OPTIND", "1" },  { "PS1", "$ " },        { "PS2", "> " },        { "PS4", "+ " },
+} param_initials[] = {
+	{ "IFS", " \t\n" }, { "OPTIND", "1" }, { "PS4", "+ " },
 };
+
+/*
+ * Those, and what depends on the shell: bash has no prompts for a string, dash no BASH; and
+ * a string is no file, so its BASH_SOURCE is empty.
+ */
+static const char *param_initial(const struct expander *e, const char *name)
+{
+	bool bash = e->memory->family == SHELL_FAMILY_BASH;
+
+	for (size_t i = 0; i < COUNT_OF(param_initials); i++)
+		if (!strcmp(param_initials[i].name, name))
+			return param_initials[i].value;
+	if (!strcmp(name, "SHELL"))
+		return e->memory->shell_path;
+	if (!strcmp(name, "BASH"))
+		return e->memory->family == SHELL_FAMILY_DASH ? NULL : "/bin/bash";
+	if (bash && !strcmp(name, "BASH_SOURCE"))
+		return "";
+	if (!strcmp(name, "PS1"))
+		return bash ? NULL : "$ ";
+	return !strcmp(name, "PS2") && !bash ? "> " : NULL;
+}
 
 /*
  * What a parameter holds. NULL: not known. An unset variable that the text itself
@@ -560,11 +581,9 @@ static struct value *param_lookup(struct expander *e, const char *name, uint32_t
 	v = vars_value(e, name, unset);
 	if (v || *unset)
 		return v ? v : value_text(e, "", at);
-	for (size_t i = 0; i < COUNT_OF(param_defaults); i++)
-		if (param_defaults[i].name[0] == name[0] &&
-		    strcmp(param_defaults[i].name, name) == 0)
-			return value_text(e, param_defaults[i].value, at);
-	return NULL;
+	const char *text = param_initial(e, name);
+
+	return text ? value_text(e, text, at) : NULL;
 }
 
 /* ---- arrays ---- */
@@ -619,6 +638,8 @@ static struct value *param_element(struct expander *e, const struct ast_param *p
 	struct binding *b = vars_get(e, p->name);
 	int64_t n = param_index_number(e, p->index);
 
+	if (!b && n == 0 && param_initial(e, p->name))
+		return value_text(e, param_initial(e, p->name), at);
 	if (!b || n < 0)
 		return NULL;
 	if (!b->is_array)

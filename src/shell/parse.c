@@ -1,7 +1,8 @@
 /*
- * One text: read as bash reads it, walked; and where dash would read it otherwise,
- * read and walked again that way. What dash refuses it does not run, so only the
- * first reading can be no shell.
+ * One text: read as bash reads it, walked; and where dash may be who reads it and would
+ * read it otherwise, read and walked again that way. What dash refuses it does not run, so
+ * the text is no shell text if the first reading says so; where it is for dash itself, if
+ * the second does.
  */
 #include "shell/parse.h"
 
@@ -51,12 +52,14 @@ static void parse_apply_setup(struct expander *e, const struct shell_setup *setu
 
 static void parse_set_outer(struct shell_memory *m, const struct shell_setup *setup)
 {
-	m->bash = setup && setup->bash;
+	m->shell_path = setup && setup->shell_path ? setup->shell_path : "/bin/sh";
+	m->family = setup ? setup->family : SHELL_FAMILY_POSIX;
 	if (!setup || !setup->outer)
 		return;
 	m->outer = setup->outer->memory;
 	m->outer_exported_only = setup->exported_only;
-	m->bash |= m->outer->bash && !setup->exported_only;
+	if (!setup->exported_only)
+		m->family = m->outer->family;
 	if (setup->outer_command < setup->outer->command_count)
 		m->outer_stamp = setup->outer->commands[setup->outer_command].stamp;
 }
@@ -130,18 +133,22 @@ static void parse_take_trouble(struct shell_script *script, const struct lex_sta
 static void parse_read_text(struct expander *e, const struct shell_text *text,
 			    const struct shell_setup *setup)
 {
+	bool dash = e->memory->family == SHELL_FAMILY_DASH;
 	struct lex_state lex = { .arena = &e->memory->tree, .depth = e->depth / EXPAND_LEVELS,
-				 .again = 2 * text->len + 256 };
+				 .family = e->memory->family, .again = 2 * text->len + 256 };
 	struct lex_state posix = lex;
+	bool refused;
 
 	parse_reading(e, &lex, text, setup);
-	parse_take_trouble(e->script, &lex);
-	if (!lex.ambiguous || e->script->trouble != SHELL_FINE)
+	refused = lex.trouble == SHELL_SYNTAX;
+	if (!dash || !refused)
+		parse_take_trouble(e->script, &lex);
+	if (!(lex.ambiguous || refused) || e->script->trouble != SHELL_FINE)
 		return;
 	call_forget(e);
 	posix.posix = true;
 	parse_reading(e, &posix, text, setup);
-	if (posix.trouble != SHELL_SYNTAX)
+	if (dash || posix.trouble != SHELL_SYNTAX)
 		parse_take_trouble(e->script, &posix);
 }
 

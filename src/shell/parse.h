@@ -32,9 +32,10 @@
 struct shell_setup {
 	const struct shell_assign *variables; /* given by the environment, later ones win */
 	size_t variable_count;
-	const struct shell_word *args; /* $0, $1, ...; count 0: $0 is /bin/sh and no others */
+	const struct shell_word *args; /* $0, $1, ...; count 0: $0 is shell_path, and no others */
 	size_t arg_count;
-	bool bash; /* it is bash that reads it, and sets its own variables */
+	const char *shell_path; /* what SHELL is; NULL: /bin/sh */
+	enum shell_family family; /* what reads it, and sets its own variables */
 	const struct shell_word *input; /* what is known of its standard input, or NULL */
 	/*
 	 * The text is one of @outer's commands' words (sh -c, a trap, su -c): what was assigned

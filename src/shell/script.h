@@ -10,6 +10,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Which shell reads a text. Where two may read it differently, the commands of both are judged. */
+enum shell_family {
+	SHELL_FAMILY_POSIX, /* some sh */
+	SHELL_FAMILY_DASH,
+	SHELL_FAMILY_BASH,
+};
+
 /* What a character of a word is. */
 enum shell_kind {
 	SHELL_LITERAL, /* itself; quoted or without meaning */

@@ -231,6 +231,7 @@ static void lex_process(struct lex_reader *r, struct lex_word *b)
 	size_t from = r->pos;
 	bool input = lex_peek(r, 0) == '<';
 
+	lex_note_refused(r);
 	r->pos += 2;
 	struct ast_node *list = lex_parenthesis(r, from + 1);
 
@@ -604,7 +605,7 @@ static bool lex_simple_param(struct lex_reader *r, struct lex_word *b, bool quot
 /* $'...' and $"..."; to dash the $ is a character before a quoted text. */
 static bool lex_dollar_quote(struct lex_reader *r, struct lex_word *b, int c)
 {
-	r->state->ambiguous = true;
+	lex_note_other(r);
 	if (r->state->posix)
 		return false;
 	r->pos++;

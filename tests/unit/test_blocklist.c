@@ -329,6 +329,61 @@ static void test_blocklist_reason_quotes_safely(void **state)
 	assert_non_null(strstr(v.reason, "override"));
 }
 
+/* The same text to an unknown sh, to dash and to bash: '-' no shell text, 'b' blocked, 'a' allowed. */
+static void test_blocklist_of_families(void **state)
+{
+	static const struct {
+		const char *text, *verdicts;
+	} cases[] = {
+		/* $0, and with it the shell's own directory */
+		{ "cd \"$(dirname \"$0\")/..\" && rm -rf *", "bbb" },
+		{ "rm -rf \"${0%/*}\"/*", "bbb" },
+		{ "rm -rf \"$(dirname \"$SHELL\")\"", "bbb" },
+		/* what bash sets, and what nobody does */
+		{ "rm -rf \"$UID\"/*", "bba" },
+		{ "rm -rf \"$HOSTNAME\"/* \"$RANDOM\"/*", "bba" },
+		{ "rm -rf \"$OLDPWD\"/*", "bbb" },
+		{ "rm -rf \"$USER\"/*", "bbb" },
+		{ "rm -rf \"${GROUPS[7]}\"/*", "bbb" },
+		{ "cd \"${BASH_SOURCE%/*}/..\" && rm -rf *", "aab" },
+		{ "cd \"${BASH_SOURCE[0]%/*}/..\" && rm -rf *", "aab" },
+		{ "cd \"$(dirname \"${BASH_SOURCE[0]}\")\" && rm -rf *", "aaa" },
+		{ "\"$BASH\" -c 'rm -rf /'", "bab" },
+		{ "eval 'rm -rf \"$UID\"/*'", "bba" },
+		{ "trap 'rm -rf \"$UID\"/*' EXIT", "bba" },
+		{ "sh -c 'rm -rf \"$UID\"/*'", "bbb" },
+		/* reading */
+		{ "rm -rf {/,x}", "bbb" },
+		{ "rm -rf /{etc,usr}", "bbb" },
+		{ "[[ $x > /etc/passwd ]]", "bba" },
+		{ "eval '[[ $x > /etc/passwd ]]'", "bba" },
+		{ "a=(rm -rf /); \"${a[@]}\"", "bbb" },
+		{ "a=(1 2); echo ${a[1]}", "a-a" },
+		{ "diff <(ls a) <(ls b)", "a-a" },
+		{ "cat <<< x", "a-a" },
+		{ "f() ls; f", "aa-" },
+		{ "echo !(a)", "a-a" },
+		{ "!(rm -rf /)", "bbb" },
+		{ "if then (", "---" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		static const char *const paths[] = { NULL, "/bin/sh", "/bin/bash" };
+
+		for (int k = 0; k < 3; k++) {
+			struct blocklist_verdict v = judge_input(&(struct blocklist_input){
+				.command = cases[i].text, .shell = true, .shell_path = paths[k],
+				.shell_family = (enum shell_family)k });
+			char said = !v.blocked ? 'a'
+				    : strcmp(v.rule, "text.unparsable") ? 'b' : '-';
+
+			if (said != cases[i].verdicts[k])
+				fail_msg("%s, family %d: %c", cases[i].text, k, said);
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -343,6 +398,7 @@ int main(void)
 		cmocka_unit_test(test_blocklist_long_stdin),
 		cmocka_unit_test(test_blocklist_without_shell),
 		cmocka_unit_test(test_blocklist_cannot_judge),
+		cmocka_unit_test(test_blocklist_of_families),
 		cmocka_unit_test(test_blocklist_reason_quotes_safely),
 	};
 

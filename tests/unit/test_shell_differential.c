@@ -81,7 +81,9 @@ static const char *const pieces[] = {
 	"||", "|", "\n", "(", ")", "{ ", " }", "if a", "; then", "; else", "; fi", "while a", "; do",
 	"; done", "for i in a b", "case x in", "a)", ";;", "esac", "f()", "! a", "> f", "2>&1", "< f",
 	"<<E\nt\nE\n", "<<'E'\n$x\nE\n", "# c\n", "\\\n", "\\;", "<(a)", "{a,b}", "~", "[x]", "elif b",
-	"do", "until a", "<<<w", "$'x'", "|&", "=", "$", "\"", "'",
+	"do", "until a", "<<<w", "$'x'", "|&", "=", "$", "\"", "'", "[[ a ]]",  "a=(b c)", "a+=b",
+	"function f {", "((1))", "for ((;;))", "select x in a", "time a", "&>f", "coproc a",
+	";&", "{d}>f", "a[1]=b", "!", "<<-E\n\tt\nE\n", "$(( 1", "${x", "f() (a)", "echo() { a; }",
 };
 
 static const char *const frames[] = {
@@ -107,20 +109,21 @@ static void add_text(struct buf *b, unsigned depth)
 	}
 }
 
-static enum shell_trouble trouble_of(const char *text)
+static enum shell_trouble trouble_of(const char *text, enum shell_family family)
 {
+	struct shell_setup setup = { .family = family };
 	struct shell_budget budget = SHELL_BUDGET_INIT;
 	struct shell_text t = { .s = text, .len = strlen(text) };
 	struct shell_script s;
 	enum shell_trouble trouble;
 
-	shell_parse_with(&t, NULL, &budget, &s);
+	shell_parse_with(&t, &setup, &budget, &s);
 	trouble = s.trouble;
 	shell_script_free(&s);
 	return trouble;
 }
 
-/* bash takes it: so do we. Neither takes it: nor do we. */
+/* What bash takes is shell text for any sh, what neither takes is none; each alone decides its own. */
 static void compare_syntax(const char *dash, const char *bash, const char *text)
 {
 	struct buf unused;
@@ -128,9 +131,15 @@ static void compare_syntax(const char *dash, const char *bash, const char *text)
 	buf_init(&unused, 65536);
 	bool in_dash = run_shell(dash, "-n", text, &unused) == 0;
 	bool in_bash = run_shell(bash, "-n", text, &unused) == 0;
-	enum shell_trouble ours = trouble_of(text);
+	enum shell_trouble ours = trouble_of(text, SHELL_FAMILY_POSIX);
+	bool as_dash = trouble_of(text, SHELL_FAMILY_DASH) == SHELL_FINE;
+	bool as_bash = trouble_of(text, SHELL_FAMILY_BASH) == SHELL_FINE;
 
 	buf_release(&unused);
+	if (in_dash != as_dash)
+		fail_msg("dash %s it, and as dash we do not: %s", in_dash ? "takes" : "refuses", text);
+	if (in_bash != as_bash)
+		fail_msg("bash %s it, and as bash we do not: %s", in_bash ? "takes" : "refuses", text);
 	if (in_bash && ours != SHELL_FINE)
 		fail_msg("bash takes it, we do not (%d): %s", ours, text);
 	if (!in_dash && !in_bash && ours == SHELL_FINE)
@@ -250,12 +259,92 @@ static void test_shell_differential_words_of_bash(void **state)
 	words_of("bash");
 }
 
+/* ---- variables ---- */
+
+/* Those of a clean environment, and what shells set themselves. */
+static const char *const variable_names[] = {
+	"PWD", "PPID", "IFS", "PS1", "PS2", "PS4", "OPTIND", "OPTERR", "SHELL", "RANDOM",
+	"SECONDS", "UID", "EUID", "HOSTNAME", "LINENO", "SHLVL", "HOSTTYPE", "OSTYPE", "MACHTYPE",
+	"OLDPWD", "USER", "LOGNAME", "BASH", "BASHPID", "BASHOPTS", "SHELLOPTS",
+	"BASH_VERSION", "BASH_SUBSHELL", "BASH_COMMAND", "BASH_EXECUTION_STRING",
+	"BASH_SOURCE", "BASH_LINENO", "BASH_ENV", "FUNCNAME", "COMP_WORDBREAKS", "HISTFILE", "MAIL",
+	"COLUMNS", "LINES", "REPLY", "PROMPT_COMMAND", "CDPATH", "0", "#", "$", "?", "!", "@",
+};
+
+/* May the last word of @text be empty, as far as we know? */
+static bool may_be_empty(const char *text, enum shell_family family)
+{
+	struct shell_setup setup = { .family = family };
+	struct shell_budget budget = SHELL_BUDGET_INIT;
+	struct shell_text t = { .s = text, .len = strlen(text) };
+	struct shell_script s;
+	bool empty = true; /* also when there is no such word */
+
+	shell_parse_with(&t, &setup, &budget, &s);
+	assert_int_equal(s.trouble, SHELL_FINE);
+	for (size_t i = 2; i < s.commands[0].word_count; i++) {
+		const struct shell_word *w = &s.commands[0].words[i];
+		const struct shell_unknown *unknown = shell_word_unknown(w, 0);
+
+		empty &= w->text.len == 0 || (unknown && !unknown->is_set);
+	}
+	shell_script_free(&s);
+	return empty;
+}
+
+/* What is empty there must be so to us. And what bash sets is set for us, where it is bash. */
+static void variables_of(const char *name, enum shell_family family)
+{
+	char *clean[] = { (char[]){ "PATH=/usr/bin:/bin" }, (char[]){ "HOME=/" },
+				 (char[]){ "SHELL=/bin/sh" }, (char[]){ "LANG=C.UTF-8" },
+				 (char[]){ "TERM=dumb" }, NULL };
+	char **own = environ;
+	const char *shell = find_shell(name);
+
+	if (!shell) {
+		print_message("SKIP shell_differential: %s is not installed\n", name);
+		skip();
+	}
+	environ = clean;
+	for (size_t i = 0; i < COUNT(variable_names); i++) {
+		struct buf theirs;
+		char text[64];
+		bool empty, ours;
+
+		buf_init(&theirs, 4096);
+		snprintf(text, sizeof(text), "printf %%s \"${%s}\"", variable_names[i]);
+		assert_int_equal(run_shell(shell, "-f", text, &theirs), 0);
+		empty = theirs.len == 0;
+		ours = may_be_empty(text, family);
+		buf_release(&theirs);
+		if (empty && !ours)
+			fail_msg("%s has no %s, we say it does", name, variable_names[i]);
+		if (!empty && ours && family == SHELL_FAMILY_BASH)
+			fail_msg("%s has %s, we say it may not", name, variable_names[i]);
+	}
+	environ = own;
+}
+
+static void test_shell_differential_variables_of_dash(void **state)
+{
+	(void)state;
+	variables_of("dash", SHELL_FAMILY_DASH);
+}
+
+static void test_shell_differential_variables_of_bash(void **state)
+{
+	(void)state;
+	variables_of("bash", SHELL_FAMILY_BASH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_shell_differential_syntax),
 		cmocka_unit_test(test_shell_differential_words_of_dash),
 		cmocka_unit_test(test_shell_differential_words_of_bash),
+		cmocka_unit_test(test_shell_differential_variables_of_dash),
+		cmocka_unit_test(test_shell_differential_variables_of_bash),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

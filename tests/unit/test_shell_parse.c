@@ -400,7 +400,7 @@ static void test_shell_parse_for_bash(void **state)
 {
 	struct shell_budget budget = SHELL_BUDGET_INIT;
 	struct shell_script outer, inner;
-	struct shell_setup setup = { .bash = true };
+	struct shell_setup setup = { .family = SHELL_FAMILY_BASH };
 	const char *text = "a $UID $USER 'b $RANDOM'";
 	struct buf b;
 
@@ -419,6 +419,47 @@ static void test_shell_parse_for_bash(void **state)
 	}
 	buf_release(&b);
 	shell_script_free(&outer);
+}
+
+/* What is read twice for some sh, and what is no text, says the shell that reads it. */
+static void test_shell_parse_of_families(void **state)
+{
+	static const struct {
+		const char *text, *posix, *dash, *bash; /* NULL: refused */
+	} cases[] = {
+		{ "a &> b", "a >b\na\n >b\n", "a >b\na\n >b\n", "a >b\n" },
+		{ "[[ a > b ]]", "[[|a|b\n[[|a|]] >b\n", "[[|a|b\n[[|a|]] >b\n", "[[|a|b\n" },
+		{ "a $'b'", "a|b\na|$b\n", "a|b\na|$b\n", "a|b\n" },
+		{ "x=(a); b", "x=a \nb\n", NULL, "x=a \nb\n" },
+		{ "a <(b)", "a|<<(!>{<$(b)>}\nb\n", NULL, "a|<<(!>{<$(b)>}\nb\n" },
+		{ "[[ a", NULL, "[[|a\n[[|a\n", NULL },
+		{ "f() a; b", "b\na\n", "b\na\n", NULL },
+		{ "b !(c)", "b|!(c)\n", NULL, "b|!(c)\n" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const char *expected[] = { cases[i].posix, cases[i].dash, cases[i].bash };
+
+		for (size_t k = 0; k < COUNT(expected); k++) {
+			struct shell_setup setup = { .family = (enum shell_family)k };
+			struct shell_budget budget = SHELL_BUDGET_INIT;
+			struct shell_script s;
+			struct buf b;
+
+			buf_init(&b, 4096);
+			shell_parse_with(&(struct shell_text){ cases[i].text, NULL,
+							       strlen(cases[i].text) },
+					 &setup, &budget, &s);
+			put_script(&b, &s);
+			if (s.trouble != (expected[k] ? SHELL_FINE : SHELL_SYNTAX) ||
+			    (expected[k] && strcmp(b.data, expected[k])))
+				fail_msg("%s, family %zu: %d\n%s", cases[i].text, k, s.trouble,
+					 b.data ? b.data : "");
+			buf_release(&b);
+			shell_script_free(&s);
+		}
+	}
 }
 
 static void test_shell_parse_refuses(void **state)
@@ -508,6 +549,7 @@ int main(void)
 		cmocka_unit_test(test_shell_parse_places),
 		cmocka_unit_test(test_shell_parse_nested),
 		cmocka_unit_test(test_shell_parse_for_bash),
+		cmocka_unit_test(test_shell_parse_of_families),
 		cmocka_unit_test(test_shell_parse_refuses),
 		cmocka_unit_test(test_shell_parse_bounds),
 		cmocka_unit_test(test_shell_parse_odd_texts),
