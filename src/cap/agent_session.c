@@ -93,6 +93,7 @@ static enum cap_outcome agent_session_start(struct cap_call *call)
 	struct jsonw *w = req_result(call->r);
 
 	agent_session_write_directories(w, c->scope);
+	jsonw_str(w, "shell", c->shell->path);
 	agent_session_write_limits(w, c->config);
 	agent_session_write_tiers(w, c);
 	agent_session_write_users(w, c->config);

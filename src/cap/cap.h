@@ -29,6 +29,7 @@
 #include "policy/audit.h"
 #include "policy/config.h"
 #include "policy/policy.h"
+#include "policy/run_shell.h"
 #include "policy/scope.h"
 #include "proc/proctab.h"
 #include "rpc/req.h"
@@ -93,6 +94,7 @@ struct cap {
 	struct ev_loop *loop;
 	const struct config *config;
 	const struct scope *scope;
+	const struct run_shell *shell;
 	struct audit *audit;
 	struct proctab *procs;
 	struct confine *confine;

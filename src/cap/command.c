@@ -100,13 +100,28 @@ int command_read(struct command *c, const json_t *params, struct err *e)
 	return command_read_stdin(c, params, e);
 }
 
-int command_resolve(struct command *c, struct err *e)
+/*
+ * SHELL -c TEXT. With args the text gets them as $1, $2 ...; $0 is the shell's name.
+ * --norc: bash(1) would read ~/.bashrc where its stdin is a socket.
+ */
+static void command_set_shell_argv(struct command *c, const struct run_shell *shell)
 {
-	/* With args a shell gets them as $1, $2 ...; $0 is the shell's name. */
-	const char *const shell_words[] = { "/bin/sh", "-c", c->text, "sh" };
+	const char *words[5] = { shell->path };
+	size_t n = 1;
 
+	if (shell->family == SHELL_FAMILY_BASH)
+		words[n++] = "--norc";
+	words[n++] = "-c";
+	words[n++] = c->text;
+	if (c->args)
+		words[n++] = run_shell_name(shell);
+	command_set_argv(c, words, n);
+}
+
+int command_resolve(struct command *c, const struct run_shell *shell, struct err *e)
+{
 	if (c->shell)
-		command_set_argv(c, shell_words, c->args ? 4 : 3);
+		command_set_shell_argv(c, shell);
 	else if (c->args)
 		command_set_argv(c, &c->text, 1);
 	else if (shell_words_split(c->text, &c->argv, e))
@@ -130,7 +145,7 @@ void command_release(struct command *c)
 }
 
 void command_judge(const struct command *c, const struct config *config,
-		   struct blocklist_input *in)
+		   const struct run_shell *shell, struct blocklist_input *in)
 {
 	const char *where = config_choice(config, CONFIG_BLOCKLIST_LITERAL_MATCH);
 
@@ -143,6 +158,8 @@ void command_judge(const struct command *c, const struct config *config,
 		.directory = c->directory,
 		.no_shell = !c->shell && !c->args,
 		.shell = c->shell,
+		.shell_path = shell->path,
+		.shell_family = shell->family,
 		.literal_anywhere = !strcmp(where, "anywhere"),
 	};
 }

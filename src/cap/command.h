@@ -17,6 +17,7 @@
 #include "base/jsonw.h"
 #include "blocklist/blocklist.h"
 #include "policy/config.h"
+#include "policy/run_shell.h"
 
 struct command {
 	const char *text;    /* the parameter; borrowed from the request */
@@ -33,14 +34,16 @@ struct command {
 /* Read the parameters. 0, or -1 with InvalidParams (bad base64). @c is zeroed first. */
 int command_read(struct command *c, const json_t *params, struct err *e);
 
-/* Fill argv. 0, or -1 with InvalidParams (a string that cannot be split into words, no program). */
-int command_resolve(struct command *c, struct err *e);
+/* Fill argv; a string is for @shell. 0, or -1 with InvalidParams (a string that cannot be split
+ * into words, no program). */
+int command_resolve(struct command *c, const struct run_shell *shell, struct err *e);
 
 void command_release(struct command *c);
 
-/* Fill the blocklist's input, which borrows from @c. @config: blocklist.literal_match. */
+/* Fill the blocklist's input, which borrows from @c and @shell. @config:
+ * blocklist.literal_match. */
 void command_judge(const struct command *c, const struct config *config,
-		   struct blocklist_input *in);
+		   const struct run_shell *shell, struct blocklist_input *in);
 
 /* The members of is_blocked's result, into the open object. */
 void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v);

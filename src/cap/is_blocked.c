@@ -20,7 +20,7 @@ static int is_blocked_prepare(struct cap_call *call, struct err *e)
 	call->r->task_free = is_blocked_task_free;
 	if (command_read(command, call->r->params, e))
 		return -1;
-	command_judge(command, call->c->config, &call->judge);
+	command_judge(command, call->c->config, call->c->shell, &call->judge);
 	call->event.command = command->shown;
 	return 0;
 }

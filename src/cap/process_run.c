@@ -91,7 +91,7 @@ static int process_run_find_program(struct run_task *t, struct err *e)
 {
 	if (!t->command.shell)
 		return env_find_program(t->envp, t->cwd_fd, t->command.argv[0], &t->path, e);
-	t->path = mem_strdup("/bin/sh");
+	t->path = mem_strdup(t->command.argv[0]);
 	return process_run_check_shell_program(t, e);
 }
 
@@ -104,7 +104,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	if (run_limits_read(config, params, &t->limits, &t->confine, e) ||
 	    command_read(&t->command, params, e))
 		return -1;
-	command_judge(&t->command, config, &call->judge);
+	command_judge(&t->command, config, call->c->shell, &call->judge);
 	call->event.command = t->command.shown;
 	t->result_options.stdin_ignored = t->background && t->command.stdin_bytes;
 	t->result_options.explain = t->explain;
@@ -116,8 +116,8 @@ static struct run_env process_run_env(const struct cap_call *call)
 	const struct run_task *t = call->r->task;
 
 	return (struct run_env){
-		.config = call->c->config, .confine = call->c->confine, .request = &t->confine,
-		.user = &t->user,
+		.config = call->c->config, .shell = call->c->shell->path,
+		.confine = call->c->confine, .request = &t->confine, .user = &t->user,
 		.environment = json_object_get(call->r->params, "environment"),
 	};
 }
@@ -129,7 +129,7 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 	struct run_task *t = call->r->task;
 	const struct run_env env = process_run_env(call);
 
-	if (command_resolve(&t->command, e))
+	if (command_resolve(&t->command, call->c->shell, e))
 		return -1;
 	call->event.argv = (const char *const *)t->command.argv;
 	if (run_user_read(call->c->config, json_get_str(params, "user", NULL), &t->user,

@@ -20,7 +20,7 @@ static void run_env_follow_user(const struct run_env *run, char ***envp)
 
 int run_env_build(const struct run_env *run, char ***envp, struct err *e)
 {
-	if (env_build(run->config, run->environment, envp, e))
+	if (env_build(run->config, run->shell, run->environment, envp, e))
 		return -1;
 	if (run->user->name)
 		run_env_follow_user(run, envp);

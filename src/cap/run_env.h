@@ -19,6 +19,7 @@
 /* The sources of a run's environment; everything is borrowed. */
 struct run_env {
 	const struct config *config;
+	const char *shell; /* its path */
 	struct confine *confine;
 	const struct confine_request *request;
 	const struct user *user;   /* name NULL: the server's own */

@@ -29,6 +29,7 @@ struct check {
 	bool json, lines;
 	json_t *params; /* of a process.run: command, args, stdin, environment */
 	struct config config;
+	struct run_shell shell;
 	int at; /* the first word of argv that is no option */
 	bool program; /* a -- stood before it */
 };
@@ -39,8 +40,9 @@ static const char help_text[] =
 	"       procpen check [OPTION]... -\n"
 	"       procpen check [OPTION]... --lines\n"
 	"\n"
-	"Shows whether the blocklist would block it. COMMAND is a string for /bin/sh; PROGRAM\n"
-	"gets exactly these arguments; with - the string is read from stdin. Runs nothing.\n"
+	"Shows whether the blocklist would block it. COMMAND is a string for the shell that\n"
+	"process.run would take; PROGRAM gets exactly these arguments; with - the string is\n"
+	"read from stdin. Runs nothing.\n"
 	"\n"
 	"  --lines            each line of stdin is a COMMAND of its own\n"
 	"  --json             print JSON, one object a line\n"
@@ -111,7 +113,7 @@ static int cli_check_judge(struct check *c, size_t line)
 		command_release(&command);
 		return status;
 	}
-	command_judge(&command, &c->config, &in);
+	command_judge(&command, &c->config, &c->shell, &in);
 	blocklist_judge(&in, &v);
 	if (c->json)
 		cli_check_print_json(&command, line, &v);
@@ -204,6 +206,17 @@ static int cli_check_take_setting(struct check *c, const char *value)
 	if (!config_set(&c->config, value, &e))
 		return 0;
 	fprintf(stderr, "procpen check: --set %s: %s. %s\n", value, e.message, err_hint_text(&e));
+	err_release(&e);
+	return STATUS_NONE;
+}
+
+static int cli_check_choose_shell(struct check *c)
+{
+	struct err e = ERR_INIT;
+
+	if (!run_shell_choose(&c->shell, &c->config, NULL, &e))
+		return 0;
+	fprintf(stderr, "procpen check: %s. %s\n", e.message, err_hint_text(&e));
 	err_release(&e);
 	return STATUS_NONE;
 }
@@ -312,8 +325,11 @@ int cli_check(int argc, char **argv)
 	config_init(&c.config);
 	status = cli_check_take_options(&c, argv);
 	if (!status)
+		status = cli_check_choose_shell(&c);
+	if (!status)
 		status = cli_check_judge_words(&c, argv + c.at);
 	json_decref(c.params);
+	run_shell_release(&c.shell);
 	config_release(&c.config);
 	if (fflush(stdout) || ferror(stdout))
 		return cli_check_complain("cannot write stdout", NULL);

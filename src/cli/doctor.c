@@ -108,9 +108,10 @@ static json_t *cli_doctor_examine(struct context *ctx)
 	/* Nothing can run, no server starts, or what runs is root and writes where it likes. */
 	broken = json_array_size(missing) || confine_warning(ctx->confine);
 	confine_each_missing(ctx->confine, cli_doctor_add_missing, missing);
-	return json_pack("{s:s, s:o, s:o, s:s, s:b, s:o, s:o, s:o}", "version", PROCPEN_VERSION,
-			 "machine", cli_doctor_machine(), "workspace",
-			 cli_doctor_string_of(scope_workspace(ctx->scope)), "verdict",
+	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o}", "version",
+			 PROCPEN_VERSION, "machine", cli_doctor_machine(), "workspace",
+			 cli_doctor_string_of(scope_workspace(ctx->scope)), "shell",
+			 cli_doctor_string_of(ctx->shell.path), "verdict",
 			 broken                         ? BROKEN
 			 : cli_doctor_is_whole(missing) ? "ok"
 							: "weaker",
@@ -141,11 +142,11 @@ static void cli_doctor_print_text(json_t *found)
 	const json_t *machine = json_object_get(found, "machine"), *row;
 	size_t i;
 
-	printf("procpen %s on Linux %s (%s), uid %d\nworkspace %s\n\n",
+	printf("procpen %s on Linux %s (%s), uid %d\nworkspace %s\nshell %s\n\n",
 	       cli_doctor_text_of(found, "version"), cli_doctor_text_of(machine, "kernel"),
 	       cli_doctor_text_of(machine, "machine"),
 	       (int)json_integer_value(json_object_get(machine, "uid")),
-	       cli_doctor_text_of(found, "workspace"));
+	       cli_doctor_text_of(found, "workspace"), cli_doctor_text_of(found, "shell"));
 	puts("Layers around every command:");
 	json_array_foreach(json_object_get(found, "active"), i, row)
 		printf("  ok       %s\n", json_string_value(row));

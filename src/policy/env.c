@@ -28,7 +28,6 @@
 struct base_row {
 	const char *name;     /* a trailing '*' makes it a prefix */
 	const char *fallback; /* when the server has none; NULL: left out */
-	bool fixed;           /* always the fallback, never the server's value */
 };
 
 /*
@@ -36,15 +35,14 @@ struct base_row {
  * and may block on the network.
  */
 static const struct base_row base_rows[] = {
-	{ "PATH", DEFAULT_PATH, false },
-	{ "HOME", "/", false },
-	{ "USER", NULL, false },
-	{ "LOGNAME", NULL, false },
-	{ "SHELL", "/bin/sh", true },
-	{ "LANG", "C.UTF-8", false },
-	{ "LC_*", NULL, false },
-	{ "TZ", NULL, false },
-	{ "TERM", "dumb", false },
+	{ "PATH", DEFAULT_PATH },
+	{ "HOME", "/" },
+	{ "USER", NULL },
+	{ "LOGNAME", NULL },
+	{ "LANG", "C.UTF-8" },
+	{ "LC_*", NULL },
+	{ "TZ", NULL },
+	{ "TERM", "dumb" },
 };
 
 /* Names that change the code that a shell or the dynamic loader runs, and procpen's own. */
@@ -132,7 +130,7 @@ static void env_add_base(struct env_list *l, const struct base_row *row)
 
 	if (row->fallback)
 		env_list_set(l, l->count, row->name, strlen(row->name), row->fallback);
-	while (!row->fixed && (item = env_inherit_next(row->name, &at, &len)))
+	while ((item = env_inherit_next(row->name, &at, &len)))
 		/* An empty PATH would mean the working directory. */
 		if (!row->fallback || item[len + 1] != '\0')
 			env_list_set(l, l->count, item, len, item + len + 1);
@@ -151,8 +149,9 @@ static void env_add_allowed(struct env_list *l, const char *pattern, const struc
 			env_list_set(l, l->count, item, len, item + len + 1);
 }
 
-static void env_add_inherited(struct env_list *l, const struct config *c)
+static void env_add_inherited(struct env_list *l, const struct config *c, const char *shell)
 {
+	env_list_set(l, l->count, "SHELL", strlen("SHELL"), shell);
 	for (size_t i = 0; i < COUNT_OF(base_rows); i++)
 		env_add_base(l, &base_rows[i]);
 	for (char *const *p = config_names(c, CONFIG_ENV_ALLOW); *p; p++)
@@ -218,7 +217,8 @@ static int env_check_protected(const struct config *c, const json_t *request, st
 			json_array_size(names) == 1 ? "it" : "them");
 }
 
-int env_build(const struct config *c, const json_t *request, char ***envp, struct err *e)
+int env_build(const struct config *c, const char *shell, const json_t *request, char ***envp,
+	      struct err *e)
 {
 	struct env_list list = { 0 };
 	const char *name;
@@ -227,7 +227,7 @@ int env_build(const struct config *c, const json_t *request, char ***envp, struc
 	if (request &&
 	    (env_check_names(request, e) != 0 || env_check_protected(c, request, e) != 0))
 		return -1;
-	env_add_inherited(&list, c);
+	env_add_inherited(&list, c, shell);
 	json_object_foreach((json_t *)(uintptr_t)request, name, value)
 		env_list_set(&list, list.inherited, name, strlen(name), json_string_value(value));
 	*envp = list.items;

@@ -53,7 +53,8 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	ctx->config = options->config;
 	options->config = (struct config){ 0 };
 	if (sandbox_check(&ctx->config, e) || context_open_scope(ctx, options, e) ||
-	    sandbox_check_record(&ctx->config, ctx->state_dir, e))
+	    sandbox_check_record(&ctx->config, ctx->state_dir, e) ||
+	    run_shell_choose(&ctx->shell, &ctx->config, ctx->scope, e))
 		return -1;
 	context_hide_memory();
 	ids_instance(ctx->instance);
@@ -78,6 +79,7 @@ struct cap context_cap(const struct context *ctx, struct proctab *procs, struct 
 		.loop = ctx->loop,
 		.config = &ctx->config,
 		.scope = ctx->scope,
+		.shell = &ctx->shell,
 		.audit = ctx->audit,
 		.procs = procs,
 		.confine = ctx->confine,
@@ -105,6 +107,7 @@ void context_close(struct context *ctx)
 		loop_free(ctx->loop);
 	audit_free(ctx->audit);
 	free(ctx->state_dir);
+	run_shell_release(&ctx->shell);
 	scope_free(ctx->scope);
 	config_release(&ctx->config);
 	ctx->loop = NULL;

@@ -16,6 +16,7 @@
 #include "os/sandbox/confine.h"
 #include "policy/audit.h"
 #include "policy/config.h"
+#include "policy/run_shell.h"
 #include "policy/scope.h"
 
 struct context_options {
@@ -30,6 +31,7 @@ struct context {
 	char instance[IDS_INSTANCE_SIZE];
 	struct rlimit nofile; /* as it was before we raised it */
 	struct scope *scope;
+	struct run_shell shell;
 	char *state_dir;
 	struct audit *audit;
 	struct ev_loop *loop;

@@ -337,6 +337,7 @@ def main():
         os.mkdir(f"{scratch}/workspace")
         server = [program, "serve", "--workspace", f"{scratch}/workspace",
                   "--state-dir", f"{scratch}/state",
+                  "--set", "process.shell=/bin/sh",  # the bare server has no choice
                   "--set", f"limits.running_processes={JOBS + 100}"]
         experiments = experiments_of(programs, server, scratch)
         for e in experiments.values():

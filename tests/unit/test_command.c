@@ -4,6 +4,8 @@
 
 #include "cap/command.h"
 
+static struct run_shell shell = { (char[]){ "/bin/sh" }, SHELL_FAMILY_POSIX };
+
 /* Read and resolve @json; the outcome of the first step that failed. */
 static int read_command(struct command *c, json_t **params, const char *json, struct err *e)
 {
@@ -13,7 +15,7 @@ static int read_command(struct command *c, json_t **params, const char *json, st
 	assert_non_null(*params);
 	if (command_read(c, *params, e))
 		return -1;
-	return command_resolve(c, e);
+	return command_resolve(c, &shell, e);
 }
 
 /* @json must be executed as @argv (ended by NULL) and shown as @shown. */
@@ -138,6 +140,19 @@ static void test_command_stdin_is_not_base64(void **state)
 	expect_invalid("{\"command\":\"x\",\"stdin\":\"Y_==\",\"stdin_encoding\":\"base64\"}", "base64");
 }
 
+/* bash does not read the user's start-up file, and its own name is $0. */
+static void test_command_string_for_bash(void **state)
+{
+	struct run_shell sh = shell;
+
+	(void)state;
+	shell = (struct run_shell){ (char[]){ "/opt/bin/bash" }, SHELL_FAMILY_BASH };
+	expect("{\"command\":\"x\"}", ARGV("/opt/bin/bash", "--norc", "-c", "x"), "x");
+	expect("{\"command\":\"echo $1\",\"args\":[\"a\"],\"shell\":true}",
+	       ARGV("/opt/bin/bash", "--norc", "-c", "echo $1", "bash", "a"), "echo $1 a");
+	shell = sh;
+}
+
 /* The blocklist sees what is run: decoded stdin, and all arguments. */
 static void test_command_judged_as_it_runs(void **state)
 {
@@ -153,16 +168,18 @@ static void test_command_judged_as_it_runs(void **state)
 				      "{\"command\":\"sh\",\"args\":[\"-s\",\"x\"],"
 				      "\"stdin\":\"ZWNobyAx\",\"stdin_encoding\":\"base64\"}",
 				      &e), 0);
-	command_judge(&c, &config, &in);
+	command_judge(&c, &config, &shell, &in);
 	assert_string_equal(in.command, "sh");
 	assert_string_equal(in.args[0], "-s");
 	assert_string_equal(in.args[1], "x");
 	assert_null(in.args[2]);
 	assert_int_equal(in.stdin_len, 6);
 	assert_memory_equal(in.stdin_bytes, "echo 1", 6);
+	assert_string_equal(in.shell_path, "/bin/sh");
+	assert_int_equal(in.shell_family, SHELL_FAMILY_POSIX);
 	assert_false(in.literal_anywhere);
 	assert_int_equal(config_set(&config, "blocklist.literal_match=anywhere", &e), 0);
-	command_judge(&c, &config, &in);
+	command_judge(&c, &config, &shell, &in);
 	assert_true(in.literal_anywhere);
 	config_release(&config);
 	command_release(&c);
@@ -173,6 +190,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_command_string_for_the_shell),
+		cmocka_unit_test(test_command_string_for_bash),
 		cmocka_unit_test(test_command_program_with_args),
 		cmocka_unit_test(test_command_shell_with_args),
 		cmocka_unit_test(test_command_split_into_words),

@@ -69,7 +69,7 @@ static int build(struct fixture *f, const char *request, struct err *e)
 	char **envp = NULL;
 
 	assert_true(!request || object);
-	int status = env_build(&f->config, object, &envp, e);
+	int status = env_build(&f->config, "/bin/a shell", object, &envp, e);
 
 	json_decref(object);
 	if (status != 0) {
@@ -117,7 +117,7 @@ static void test_env_base_is_small(void **state)
 	assert_built(f, NULL);
 	assert_value(f, "PATH", "/server/bin:/bin");
 	assert_value(f, "HOME", "/home/me");
-	assert_value(f, "SHELL", "/bin/sh");
+	assert_value(f, "SHELL", "/bin/a shell");
 	assert_value(f, "LANG", "C.UTF-8");
 	assert_value(f, "TERM", "dumb");
 	assert_value(f, "API_KEY", NULL);
@@ -149,7 +149,7 @@ static void test_env_base_defaults_and_inheritance(void **state)
 	assert_value(f, "PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
 	assert_value(f, "USER", "me");
 	assert_value(f, "LOGNAME", "me2");
-	assert_value(f, "SHELL", "/bin/sh");
+	assert_value(f, "SHELL", "/bin/a shell");
 	assert_value(f, "LANG", "de_DE.UTF-8");
 	assert_value(f, "LC_ALL", "C");
 	assert_value(f, "LC_CTYPE", "C.UTF-8");
@@ -304,7 +304,7 @@ static void test_env_many_variables(void **state)
 		snprintf(name, sizeof(name), "V%d", i);
 		json_object_set_new(request, name, json_string(name));
 	}
-	assert_int_equal(env_build(&f->config, request, &f->envp, &e), 0);
+	assert_int_equal(env_build(&f->config, "/bin/sh", request, &f->envp, &e), 0);
 	assert_int_equal(count(f->envp), 4096 + 5);
 	assert_value(f, "V4095", "V4095");
 	json_decref(request);

@@ -72,6 +72,7 @@ static void bar_execution(void)
 struct session {
 	struct scratch dir;
 	pid_t server;
+	struct run_shell shell; /* that the server chooses */
 	FILE *in, *out;
 	int id;
 	int rows, blocked, started;
@@ -97,10 +98,16 @@ static void serve(struct session *s, int fd)
 static int start_server(void **state)
 {
 	static struct session s;
+	struct err e = ERR_INIT;
+	struct config config;
 	int pair[2];
 
 	memset(&s, 0, sizeof(s));
 	scratch_init(&s.dir);
+	config_init(&config);
+	if (run_shell_choose(&s.shell, &config, NULL, &e))
+		return -1;
+	config_release(&config);
 	recorder = mmap(NULL, sizeof(*recorder), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
 			-1, 0);
 	if (recorder == MAP_FAILED || socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
@@ -134,6 +141,7 @@ static int stop_server(void **state)
 	snprintf(audit.dir, sizeof(audit.dir), "%.50s.state", s->dir.dir);
 	scratch_release(&audit);
 	munmap(recorder, sizeof(*recorder));
+	run_shell_release(&s->shell);
 	return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 0 : -1;
 }
 
@@ -302,7 +310,10 @@ static void string_row(void *ctx, const struct corpus_row *row)
 		return;
 	}
 	blocked = agree(s, json_pack("{s:O}", "command", command));
-	assert_int_equal(blocked, corpus_judge(row->command, &v));
+	blocklist_judge(&(struct blocklist_input){ .command = row->command, .shell = true,
+						   .shell_path = s->shell.path,
+						   .shell_family = s->shell.family }, &v);
+	assert_int_equal(blocked, v.blocked);
 	agree(s, json_pack("{s:o,s:b}", "command", command, "shell", false));
 }
 

@@ -149,7 +149,8 @@ static void expect_env(struct fixture *f, const char *request, const char *home,
 	json_t *environment = json_loads(request, 0, NULL);
 	struct confine_options options = { .instance = "unit", .network = true };
 	struct confine *confine = confine_new(&options);
-	const struct run_env run = { &f->config, confine, &f->request, &f->user, environment };
+	const struct run_env run = { &f->config, "/bin/sh", confine, &f->request, &f->user,
+				     environment };
 	char **envp;
 
 	assert_int_equal(run_env_build(&run, &envp, &f->e), 0);
@@ -182,8 +183,8 @@ static void test_run_env_enters_later(void **state)
 	char parent[SCRATCH_PATH], **envp;
 	struct confine_options options = { .instance = "unit", .network = true };
 	json_t *environment = json_loads("{\"XDG_CACHE_HOME\": \"/asked\"}", 0, NULL);
-	struct run_env run = { .config = &f->config, .request = &f->request, .user = &f->user,
-			       .environment = environment };
+	struct run_env run = { .config = &f->config, .shell = "/bin/sh", .request = &f->request,
+			       .user = &f->user, .environment = environment };
 
 	scratch_init(&tmp);
 	scratch_copy(&tmp, "state", parent);
