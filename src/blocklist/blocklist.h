@@ -36,6 +36,7 @@ struct blocklist_input {
 
 struct blocklist_verdict {
 	bool blocked;
+	bool unparsable;        /* because no shell would take the text: it is no command */
 	const char *rule;       /* "literal.rm_root"; static; NULL if not blocked */
 	char reason[512];       /* what matched, where, why */
 	const char *suggestion; /* a safe alternative; static; NULL if not blocked */

@@ -106,6 +106,18 @@ static struct span clamp(const struct text *t, uint32_t start, uint32_t end)
 	return m;
 }
 
+/* Where the shell would stop, and why; @quote: the text from there. */
+static void fill_unparsable(struct judging *j, const struct blocklist_finding *f, bool in_stdin,
+			    size_t at, const char *quote)
+{
+	j->v->unparsable = true;
+	snprintf(j->v->reason, sizeof(j->v->reason),
+		 "%s is not a text that the shell would accept: %s, at byte %zu%s%s%s (rule %s).",
+		 in_stdin ? "The stdin" : "The command",
+		 f->detail ? f->detail : "it cannot be read", at, *quote ? ": \"" : "", quote,
+		 *quote ? "\"" : "", f->rule->id);
+}
+
 static void fill_finding(struct judging *j, const struct blocklist_finding *f)
 {
 	bool in_stdin = f->start >= STDIN_BASE;
@@ -120,6 +132,11 @@ static void fill_finding(struct judging *j, const struct blocklist_finding *f)
 		m.end = m.start + strnlen(t->s + m.start, t->len - m.start);
 	quote_match(t, m, &quote);
 	set_place(j, f->rule->id, f->rule->suggestion, m, in_stdin);
+	if (!strcmp(f->rule->id, "text.unparsable")) {
+		fill_unparsable(j, f, in_stdin, m.start, quote.data ? quote.data : "");
+		buf_release(&quote);
+		return;
+	}
 	snprintf(j->v->reason, sizeof(j->v->reason),
 		 "%s \"%s\" %s%s%s%s%s (rule %s, protects %s). No client can override it.",
 		 in_stdin ? "In the stdin:" : "", quote.data ? quote.data : "", f->rule->reason,

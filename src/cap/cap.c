@@ -285,13 +285,14 @@ static bool cap_judge_command(struct cap_call *call)
 	blocklist_judge(&call->judge, &verdict);
 	if (!verdict.blocked)
 		return false;
-	err_set(&e, ERR_COMMAND_BLOCKED, "%s", verdict.reason);
+	err_set(&e, verdict.unparsable ? ERR_INVALID_COMMAND : ERR_COMMAND_BLOCKED, "%s",
+		verdict.reason);
 	err_hint(&e, "%s", verdict.suggestion);
 	err_detail(&e, "rule", json_string(verdict.rule));
 	if (verdict.has_span)
 		err_detail(&e, "span",
 			   json_pack("[I,I]", (json_int_t)verdict.start, (json_int_t)verdict.end));
-	cap_refuse(call, "blocked", verdict.rule, &e);
+	cap_refuse(call, verdict.unparsable ? "failed" : "blocked", verdict.rule, &e);
 	return true;
 }
 

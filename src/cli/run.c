@@ -45,6 +45,7 @@ static int cli_run_status_of_error(const struct err *e)
 	case ERR_COMMAND_NOT_FOUND:
 		return STATUS_NOT_FOUND;
 	case ERR_COMMAND_BLOCKED:
+	case ERR_INVALID_COMMAND:
 	case ERR_PERMISSION_DENIED:
 	case ERR_PROTECTED_VARIABLE:
 	case ERR_PATH_OUT_OF_SCOPE:

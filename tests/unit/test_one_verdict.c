@@ -185,7 +185,8 @@ static void compare_run(struct session *s, json_t *params, const json_t *verdict
 	const json_t *data = json_object_get(error, "data");
 	const json_t *details = json_object_get(data, "details");
 	const char *command = text_of(params, "command");
-	bool refused = !strcmp(text_of(data, "type"), "CommandBlocked");
+	bool broken = !strcmp(text_of(verdict, "rule"), "text.unparsable");
+	bool refused = !strcmp(text_of(data, "type"), broken ? "InvalidCommand" : "CommandBlocked");
 
 	if (!error || refused != json_is_true(json_object_get(verdict, "blocked")))
 		fail_msg("process.run differs from is_blocked: %s", command);
