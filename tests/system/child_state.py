@@ -158,7 +158,8 @@ def test_environment():
                "CHROME_CONFIG_HOME"}
     extra = {n for n in names if n not in allowed and not n.startswith("LC_")}
     equal(extra, set(), "variables that no operator allowed")
-    equal((names["HOME"], names["SHELL"], names["LANG"]), (server.home, "/bin/sh", "C.UTF-8"),
+    equal((names["HOME"], names["SHELL"], names["LANG"]),
+          (server.home, server.call("agent.session")["shell"], "C.UTF-8"),
           "base")
     with_request = server.run("env", ["-0"], environment={"LC_ALL": "C", "OPENAI_API_KEY": "mine"})
     text = with_request["stdout_summary"]
