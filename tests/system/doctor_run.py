@@ -90,7 +90,7 @@ def examine(place, *options, wrapper=()):
         check(False, "status %d, no JSON: %s %s" % (status, out, err))
 
 
-MEMBERS = {"version": str, "machine": dict, "workspace": str, "verdict": str, "ok": bool,
+MEMBERS = {"version": str, "machine": dict, "workspace": str, "shell": str, "verdict": str, "ok": bool,
            "active": list, "missing": list, "gaps": list}
 
 
