@@ -38,8 +38,8 @@ struct blocklist_verdict {
 	bool blocked;
 	bool unparsable;        /* because no shell would take the text: it is no command */
 	const char *rule;       /* "literal.rm_root"; static; NULL if not blocked */
-	char reason[512];       /* what matched, where, why */
-	const char *suggestion; /* a safe alternative; static; NULL if not blocked */
+	char reason[640];       /* what matched, where, why; empty if not blocked */
+	char suggestion[256];   /* a safe alternative, or to ask the user; empty if not blocked */
 	bool has_span;          /* the match lies in the command text (not in stdin) */
 	size_t start, end;      /* bytes [start, end) of command, or of command and args joined by
 				 * single spaces */

@@ -48,26 +48,27 @@ struct rule {
 static bool find_dd_disk(const struct text *t, struct span *m);
 
 #define AVOID_POWER \
-	"The machine's power state is not for a command to change. If the word is only data, " \
-	"write it with stdin, or ask the operator for blocklist.literal_match=command."
+	"Ask the user to do it. If the word is only data here, ask the operator to set " \
+	"blocklist.literal_match=command"
 
 static const struct rule rules[] = {
 	{ "literal.rm_root", "rm -rf / at the end", "rm -rf /", EDGE_WORD_BEFORE | EDGE_TEXT_END,
-	  "Delete a path below the workspace instead, for example: rm -rf ./build", NULL },
+	  "Name one path in the workspace, for example: rm -rf ./build", NULL },
 	{ "literal.rm_root_glob", "rm -rf /*", "rm -rf /*", EDGE_WORD_BEFORE,
-	  "Delete a path below the workspace instead, for example: rm -rf ./build/*", NULL },
+	  "Name one path in the workspace, for example: rm -rf ./build/*", NULL },
 	{ "literal.mkfs", "mkfs.<type>", "mkfs.", EDGE_WORD_BEFORE | EDGE_WORD_NEXT,
-	  "To make a file system in an image file, use: mke2fs -F ./fs.img", NULL },
+	  "Make one in an image file: truncate -s 64M ./fs.img && mke2fs -F ./fs.img", NULL },
 	{ "literal.dd_disk", "dd if=... of=/dev/sd...", NULL, EDGE_NONE,
-	  "Write to an image file instead: dd if=... of=./disk.img", find_dd_disk },
+	  "Write to an image file in the workspace, for example: "
+	  "dd if=/dev/zero of=./disk.img bs=1M count=64", find_dd_disk },
 	{ "literal.redirect_disk", "> /dev/sd...", ">~/dev/sd", EDGE_NONE,
-	  "Write to a file in the workspace, or to /dev/null", NULL },
+	  "Write to a file in the workspace, for example: > ./disk.img", NULL },
 	{ "literal.chmod_root", "chmod -R 777 / at the end", "chmod -R 777 /",
 	  EDGE_WORD_BEFORE | EDGE_TEXT_END,
-	  "Change the mode of a path below the workspace, and only as far as needed, for example: "
+	  "Change one path in the workspace, and only as far as needed, for example: "
 	  "chmod -R u+rwX ./dir", NULL },
 	{ "literal.fork_bomb", ":(){ :|:& };:", ":~(~)~{~:~|~:~&~}~;~:", EDGE_NONE,
-	  "Bound what is started in parallel, for example with: xargs -P 4", NULL },
+	  "Bound the number of parallel processes, for example: xargs -P 4", NULL },
 	{ "literal.shutdown", "the word shutdown", "shutdown", EDGE_WORD_BEFORE | EDGE_WORD_AFTER,
 	  AVOID_POWER, NULL },
 	{ "literal.reboot", "the word reboot", "reboot", EDGE_WORD_BEFORE | EDGE_WORD_AFTER,
@@ -77,7 +78,7 @@ static const struct rule rules[] = {
 	{ "literal.init_runlevel_6", "init 6", "init 6", EDGE_WORD_BEFORE | EDGE_WORD_AFTER,
 	  AVOID_POWER, NULL },
 	{ "literal.firewalld_off", "systemctl disable firewalld", "systemctl disable firewalld",
-	  EDGE_WORD_BEFORE, "Look at the state instead: systemctl status firewalld", NULL },
+	  EDGE_WORD_BEFORE, "Show its state instead: systemctl status firewalld", NULL },
 	{ "literal.iptables_flush", "iptables -F", "iptables -F", EDGE_WORD_BEFORE,
 	  "List the rules instead: iptables -S", NULL },
 };

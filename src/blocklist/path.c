@@ -4,8 +4,10 @@
  */
 #include "blocklist/path.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "blocklist/command/args.h"
 #include "blocklist/path_tree.h"
@@ -273,6 +275,103 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
 		return found;
 	resolve(&p, &t, false, dir);
 	return found | (match_tree(&p, false) & (floating ? classes->root : classes->empty));
+}
+
+/* ---- describing a match ---- */
+
+static void print_token(uint16_t token, struct buf *out)
+{
+	switch (token) {
+	case MARK_ANY:
+		buf_addc(out, '?');
+		break;
+	case MARK_STAR:
+		buf_addc(out, '*');
+		break;
+	case MARK_MAYBE:
+	case MARK_SET:
+		buf_adds(out, "...");
+		break;
+	case MARK_HOME:
+		buf_addc(out, '~');
+		break;
+	default:
+		buf_addc(out, (char)token);
+	}
+}
+
+static void print_path(const struct path *p, struct path_match_text *out)
+{
+	struct buf text;
+
+	buf_init(&text, sizeof(out->path) - 1);
+	for (size_t i = 0; i < p->count; i++) {
+		if (i || p->parts[0].s[0] != MARK_HOME)
+			buf_addc(&text, '/');
+		for (size_t k = 0; k < p->parts[i].len; k++) {
+			out->pattern |= p->parts[i].s[k] > 0xff && p->parts[i].s[k] != MARK_HOME;
+			print_token(p->parts[i].s[k], &text);
+		}
+	}
+	snprintf(out->path, sizeof(out->path), "%s", text.len ? text.data : "/");
+	buf_release(&text);
+}
+
+/* As match_tree(), the directory before a glob first. False: @p is in none of @classes. */
+static bool describe_tree(struct path *p, bool only_globs, uint64_t classes,
+			  struct path_match_text *out)
+{
+	uint64_t trees = path_classes()->tree;
+	size_t count = p->count;
+
+	while (p->count && broad(p->parts[p->count - 1]))
+		p->count--;
+	if (p->count < count)
+		out->classes = path_match(p) & trees & classes;
+	out->everything = out->classes != 0;
+	if (!out->everything) {
+		p->count = count;
+		out->classes = path_match(p) & classes & (only_globs ? ~trees : ~0ull);
+	}
+	if (out->classes)
+		print_path(p, out);
+	return out->classes != 0;
+}
+
+/* The name of the first part of @word that may be empty, or "". */
+static const char *empty_name(const struct shell_word *word, size_t skip)
+{
+	for (size_t i = skip; i < word->text.len; i++) {
+		const struct shell_unknown *u = shell_word_unknown(word, i);
+
+		if (u && !u->is_set)
+			return u->name;
+	}
+	return "";
+}
+
+void blocklist_path_describe(const struct shell_word *word, size_t skip,
+			     const struct blocklist_dir *dir, enum blocklist_reach reach,
+			     uint64_t classes, struct path_match_text *out)
+{
+	static struct tokens t;
+	static struct path p;
+
+	*out = (struct path_match_text){ 0 };
+	if (skip >= word->text.len || !tokenize(word, skip, true, &t) ||
+	    path_wholly_unknown((struct path_part){ t.s, t.len }))
+		return;
+	resolve(&p, &t, named_directory(word, skip), dir);
+	if (p.kind == PATH_ABSOLUTE &&
+	    describe_tree(&p, reach == REACH_FILE, classes, out))
+		return;
+	if (!tokenize(word, skip, false, &t) || !t.len)
+		return;
+	resolve(&p, &t, false, dir);
+	if (p.kind != PATH_ABSOLUTE || !describe_tree(&p, false, classes, out))
+		return;
+	out->if_empty = true;
+	snprintf(out->name, sizeof(out->name), "%s", empty_name(word, skip));
 }
 
 uint64_t blocklist_path_steps(void)

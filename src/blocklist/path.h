@@ -52,6 +52,24 @@ uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
  * compared with many patterns. */
 uint64_t blocklist_path_steps(void);
 
+/* How an operand came to name a class, for a reason. */
+struct path_match_text {
+	uint64_t classes;  /* those of the request that @path itself is in; 0: no path to show */
+	char path[128];    /* resolved; "..." for an unknown part; cut if longer */
+	bool everything;   /* not the directory, but all that is in it: /etc/ * */
+	bool pattern;      /* @path holds a glob or an unknown part */
+	bool if_empty;     /* only if an unknown part is empty */
+	char name[48];     /* of that part: a variable, or "$(cat)"; empty if it has none */
+};
+
+/*
+ * Fill *@out for a @word that blocklist_classify() put into some of @classes with the same
+ * other arguments.
+ */
+void blocklist_path_describe(const struct shell_word *word, size_t skip,
+			     const struct blocklist_dir *dir, enum blocklist_reach reach,
+			     uint64_t classes, struct path_match_text *out);
+
 /* What cd to @word leads to; unknown if that cannot be told. */
 void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word);
 

@@ -86,6 +86,7 @@ bool blocklist_judge_effect(struct blocklist_rules *r, const char *effect,
 		return false;
 	*f = (struct blocklist_finding){ .rule = rule, .start = word->start, .end = word->end,
 					 .classes = classes & rule->targets };
+	blocklist_path_describe(word, skip, &r->dir, reach_of(effect), f->classes, &f->match);
 	return true;
 }
 
@@ -272,7 +273,7 @@ static bool options_hold(struct blocklist_rules *r, const struct blocklist_rule 
 }
 
 static bool targets_hold(struct blocklist_rules *r, const struct blocklist_rule *rule,
-			 uint64_t *classes)
+			 uint64_t *classes, struct path_match_text *match)
 {
 	const char *which = rule->operands ? rule->operands : "all";
 	struct operand o;
@@ -280,8 +281,10 @@ static bool targets_hold(struct blocklist_rules *r, const struct blocklist_rule 
 
 	while (rule->targets && next_selected(r, which, &at, &o)) {
 		*classes = rule->targets & classify(r, o.word, o.skip, REACH_TREE);
-		if (*classes)
-			return true;
+		if (!*classes)
+			continue;
+		blocklist_path_describe(o.word, o.skip, &r->dir, REACH_TREE, *classes, match);
+		return true;
 	}
 	return !rule->targets;
 }
@@ -289,13 +292,15 @@ static bool targets_hold(struct blocklist_rules *r, const struct blocklist_rule 
 static bool judge_rule(struct blocklist_rules *r, const struct blocklist_rule *rule,
 		       const struct shell_word *words, size_t count, struct blocklist_finding *f)
 {
+	struct path_match_text match = { 0 };
 	uint64_t classes = 0;
 
 	if (spend(r, WORK_RULE) || !options_hold(r, rule) ||
-	    !words_hold(r, words, count, rule) || !targets_hold(r, rule, &classes))
+	    !words_hold(r, words, count, rule) || !targets_hold(r, rule, &classes, &match))
 		return false;
 	*f = (struct blocklist_finding){ .rule = rule, .start = words[0].start,
-					 .end = words[count - 1].end, .classes = classes };
+					 .end = words[count - 1].end, .classes = classes,
+					 .match = match };
 	return true;
 }
 

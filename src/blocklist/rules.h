@@ -21,6 +21,7 @@ struct blocklist_finding {
 	const struct blocklist_rule *rule; /* NULL: nothing found */
 	uint32_t start, end; /* the part in the outermost text */
 	uint64_t classes;    /* of the operand that decided, or 0 */
+	struct path_match_text match; /* how it came to them */
 	const char *detail;  /* static; more about it, or NULL */
 };
 

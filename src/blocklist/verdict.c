@@ -17,6 +17,8 @@
 
 /* Bytes of a match that a reason quotes. */
 #define QUOTE_MAX 64
+/* Bytes of a reason before its rule. */
+#define REASON_MAX 512
 /* Offsets from here on are in the stdin. */
 #define STDIN_BASE 0x80000000u
 
@@ -40,13 +42,13 @@ struct judging {
 
 /* ---- the verdict in words ---- */
 
-/* The match in printable form: one line, valid UTF-8, bounded. */
+/* Append the match in printable form: one line, valid UTF-8, bounded. */
 static void quote_match(const struct text *t, struct span m, struct buf *out)
 {
 	const char *p = t->s + m.start;
-	size_t left = m.end - m.start, used;
+	size_t left = m.end - m.start, from = out->len, used;
 
-	for (; left > 0 && out->len < QUOTE_MAX; p += used, left -= used) {
+	for (; left > 0 && out->len - from < QUOTE_MAX; p += used, left -= used) {
 		if (utf8_next(p, left, &used) != UTF8_VALID)
 			buf_addc(out, '?');
 		else if ((unsigned char)*p < ' ' || *p == 0x7f)
@@ -63,36 +65,126 @@ static void set_place(struct judging *j, const char *rule, const char *suggestio
 {
 	j->v->blocked = true;
 	j->v->rule = rule;
-	j->v->suggestion = suggestion;
+	snprintf(j->v->suggestion, sizeof(j->v->suggestion), "%s", suggestion);
 	j->v->has_span = !in_stdin;
 	j->v->start = in_stdin ? 0 : m.start;
 	j->v->end = in_stdin ? 0 : m.end;
 }
 
+static void set_reason(struct judging *j, const struct buf *text, const char *rule)
+{
+	snprintf(j->v->reason, sizeof(j->v->reason), "%s (rule %s).%s", text->data, rule,
+		 j->v->unparsable ? "" : " No client can override it.");
+}
+
 static void fill_literal(struct judging *j, const struct blocklist_literal *l, bool in_stdin)
 {
 	struct span m = { l->start, l->end };
-	const struct text *t = in_stdin ? &j->fed : &j->text;
-	struct buf quote;
+	struct buf text;
 
-	buf_init(&quote, QUOTE_MAX + 16);
-	quote_match(t, m, &quote);
+	buf_init(&text, REASON_MAX);
+	buf_adds(&text, in_stdin ? "The stdin for a shell" : "The command");
+	buf_adds(&text, " contains \"");
+	quote_match(in_stdin ? &j->fed : &j->text, m, &text);
+	buf_addf(&text,
+		 "\", which matches the pattern %s. The operator has set "
+		 "blocklist.literal_match=anywhere, so text that is only data counts, too",
+		 l->shape);
 	set_place(j, l->id, l->suggestion, m, in_stdin);
-	snprintf(j->v->reason, sizeof(j->v->reason),
-		 "%s contains \"%s\", which matches the pattern %s (rule %s). The operator has set "
-		 "blocklist.literal_match to anywhere, so text that is only data counts, too. "
-		 "No client can override it.",
-		 in_stdin ? "The stdin for a shell" : "The command", quote.data, l->shape, l->id);
-	buf_release(&quote);
+	set_reason(j, &text, l->id);
+	buf_release(&text);
 }
 
-/* ": it names a system directory" */
+/* "a system directory" */
 static const char *target_text(uint64_t classes)
 {
 	for (unsigned i = 0; i < blocklist_target_count; i++)
 		if (classes >> i & 1)
 			return blocklist_targets[i].text;
-	return NULL;
+	return "";
+}
+
+/* Does the part @m of @t itself say "$X" or "${X"? */
+static bool names_variable(const struct text *t, struct span m, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = m.start; len && i + len < m.end; i++) {
+		size_t brace = t->s[i + 1] == '{';
+
+		if (t->s[i] == '$' && i + 1 + brace + len <= m.end &&
+		    memcmp(t->s + i + 1 + brace, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* ": if $X is empty, it means everything in /, the root directory" */
+static void add_match(const struct blocklist_finding *f, bool named, struct buf *out)
+{
+	const struct path_match_text *m = &f->match;
+	const struct text path = { m->path, strlen(m->path) };
+	/* Of a rule on one class only, the reason names the class. */
+	bool one = (f->rule->targets & (f->rule->targets - 1)) == 0;
+
+	if (!m->classes)
+		return;
+	buf_adds(out, ": ");
+	if (m->if_empty) {
+		buf_addf(out, "if %s%s is empty, it means ", named ? "$" : "an unknown part of it",
+			 named ? m->name : "");
+	}
+	if (m->everything)
+		buf_adds(out, "everything in ");
+	quote_match(&path, (struct span){ 0, path.len }, out);
+	if (one)
+		return;
+	buf_adds(out, m->if_empty || m->everything ? ", " : m->pattern ? " may be " : " is ");
+	buf_adds(out, target_text(m->classes));
+}
+
+/* ", in line 2, at byte 14: \"done\"" */
+static void add_position(const struct text *t, size_t at, struct buf *out)
+{
+	size_t line = 1, newlines = 0;
+
+	for (size_t i = 0; i < t->len; i++) {
+		newlines += t->s[i] == '\n';
+		line += t->s[i] == '\n' && i < at;
+	}
+	if (newlines)
+		buf_addf(out, ", in line %zu", line);
+	buf_addf(out, ", at byte %zu", at);
+	if (at >= t->len)
+		return;
+	buf_adds(out, ": \"");
+	quote_match(t, (struct span){ at, t->len }, out);
+	buf_addc(out, '"');
+}
+
+/* Text that no shell takes, or that is too complex to judge. */
+static void add_text_reason(struct judging *j, const struct blocklist_finding *f, bool in_stdin,
+			    size_t at, struct buf *out)
+{
+	j->v->unparsable = strcmp(f->rule->id, "text.unparsable") == 0;
+	buf_addf(out, "%s %s", in_stdin ? "The stdin" : "The command", f->rule->reason);
+	if (f->detail)
+		buf_addf(out, ": %s", f->detail);
+	if (j->v->unparsable)
+		add_position(in_stdin ? &j->fed : &j->text, at, out);
+}
+
+/* Where an empty variable makes the difference: how the shell itself refuses it. */
+static void suggest_set(struct judging *j, const char *name)
+{
+	if (name)
+		snprintf(j->v->suggestion, sizeof(j->v->suggestion),
+			 "Write \"${%s:?}\" for $%s, so that the shell stops if it is empty, for "
+			 "example: rm -rf \"${%s:?}\"/*", name, name, name);
+	else
+		snprintf(j->v->suggestion, sizeof(j->v->suggestion),
+			 "Store that part in a variable and let the shell stop if it is empty, for "
+			 "example: DIR=$(pwd) && rm -rf \"${DIR:?}\"/build");
 }
 
 static struct span clamp(const struct text *t, uint32_t start, uint32_t end)
@@ -106,58 +198,46 @@ static struct span clamp(const struct text *t, uint32_t start, uint32_t end)
 	return m;
 }
 
-/* Where the shell would stop, and why; @quote: the text from there. */
-static void fill_unparsable(struct judging *j, const struct blocklist_finding *f, bool in_stdin,
-			    size_t at, const char *quote)
-{
-	j->v->unparsable = true;
-	snprintf(j->v->reason, sizeof(j->v->reason),
-		 "%s is not a text that the shell would accept: %s, at byte %zu%s%s%s (rule %s).",
-		 in_stdin ? "The stdin" : "The command",
-		 f->detail ? f->detail : "it cannot be read", at, *quote ? ": \"" : "", quote,
-		 *quote ? "\"" : "", f->rule->id);
-}
-
 static void fill_finding(struct judging *j, const struct blocklist_finding *f)
 {
 	bool in_stdin = f->start >= STDIN_BASE;
 	const struct text *t = in_stdin ? &j->fed : &j->text;
 	struct span m = clamp(t, f->start - (in_stdin ? STDIN_BASE : 0),
 			      f->end - (in_stdin ? STDIN_BASE : 0));
-	const char *target = target_text(f->classes);
-	struct buf quote;
+	bool named = names_variable(t, m, f->match.name);
+	size_t at = m.start;
+	struct buf text;
 
-	buf_init(&quote, QUOTE_MAX + 16);
+	buf_init(&text, REASON_MAX);
 	if (m.start == m.end)
 		m.end = m.start + strnlen(t->s + m.start, t->len - m.start);
-	quote_match(t, m, &quote);
 	set_place(j, f->rule->id, f->rule->suggestion, m, in_stdin);
-	if (!strcmp(f->rule->id, "text.unparsable")) {
-		fill_unparsable(j, f, in_stdin, m.start, quote.data ? quote.data : "");
-		buf_release(&quote);
-		return;
+	if (strncmp(f->rule->id, "text.", 5) == 0) {
+		add_text_reason(j, f, in_stdin, at, &text);
+	} else {
+		buf_adds(&text, in_stdin ? "In the stdin: \"" : "\"");
+		quote_match(t, m, &text);
+		buf_addf(&text, "\" %s", f->rule->reason);
+		add_match(f, named, &text);
+		if (f->match.if_empty)
+			suggest_set(j, named ? f->match.name : NULL);
 	}
-	snprintf(j->v->reason, sizeof(j->v->reason),
-		 "%s \"%s\" %s%s%s%s%s (rule %s, protects %s). No client can override it.",
-		 in_stdin ? "In the stdin:" : "", quote.data ? quote.data : "", f->rule->reason,
-		 target ? "; it means " : "", target ? target : "", f->detail ? ": " : "",
-		 f->detail ? f->detail : "", f->rule->id, f->rule->protects);
-	if (!in_stdin)
-		memmove(j->v->reason, j->v->reason + 1, strlen(j->v->reason));
-	buf_release(&quote);
+	set_reason(j, &text, f->rule->id);
+	buf_release(&text);
 }
 
 static void fill_too_long(struct judging *j, const char *what)
 {
 	struct blocklist_finding f = { 0 };
+	struct buf text;
 
 	blocklist_found("text.too_complex", 0, 0, &f);
+	buf_init(&text, REASON_MAX);
+	buf_addf(&text, "The %s is longer than %u bytes, too long to judge", what,
+		 BLOCKLIST_TEXT_MAX);
 	set_place(j, f.rule->id, f.rule->suggestion, (struct span){ 0, 0 }, true);
-	snprintf(
-		 j->v->reason, sizeof(j->v->reason),
-		"The %s is longer than %u bytes, so it is not judged, and what cannot be judged is "
-		"not run (rule %s). No client can override it.",
-		 what, BLOCKLIST_TEXT_MAX, f.rule->id);
+	set_reason(j, &text, f.rule->id);
+	buf_release(&text);
 }
 
 /* ---- the literal layer ---- */

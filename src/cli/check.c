@@ -93,8 +93,7 @@ static void cli_check_print_text(size_t line, const struct blocklist_verdict *v)
 		if (v->has_span)
 			printf(", bytes %zu to %zu", v->start, v->end);
 		printf("\n  %s\n", v->reason);
-		if (v->suggestion)
-			printf("  Instead: %s\n", v->suggestion);
+		printf("  Instead: %s\n", v->suggestion);
 	}
 }
 

@@ -201,9 +201,7 @@ static void gen_blocklist_emit_rules(const struct gen *g, struct buf *out)
 	}
 	buf_adds(out, "\nconst struct blocklist_rule blocklist_rules[] = {\n");
 	json_array_foreach(rules, i, row) {
-		buf_addf(out, "\t{ .id = \"%s\",\n\t\t.protects = ", gen_member(row, "id"));
-		gen_literal(out, gen_member(row, "protects"), 2);
-		buf_addc(out, ',');
+		buf_addf(out, "\t{ .id = \"%s\",", gen_member(row, "id"));
 		gen_blocklist_spaced(out, "effects", gen_member(row, "effects"));
 		buf_addf(out, " .need = need_%zu,", i);
 		gen_blocklist_spaced(out, "forbid", gen_member(row, "forbid"));

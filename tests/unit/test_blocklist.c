@@ -90,6 +90,51 @@ static void test_blocklist_rule_and_span(void **state)
 	}
 }
 
+/* A reason names what the command does, the path that it means, and no thing twice. */
+static void test_blocklist_reason_and_suggestion(void **state)
+{
+	static const struct {
+		const char *text, *reason, *suggestion;
+	} cases[] = {
+		{ "rm -rf /usr/../etc", "system or a user needs: /etc is a system directory (rule",
+		  "rm -rf ./build" },
+		{ "cd / && rm -rf *", "needs: everything in /, the root directory (rule", "./build" },
+		{ "rm -rf $X/*", "needs: if $X is empty, it means everything in /, the root directory",
+		  "Write \"${X:?}\" for $X, so that the shell stops if it is empty, for example: "
+		  "rm -rf \"${X:?}\"/*" },
+		{ "rm -rf \"${BUILD_DIR}\"/", "if $BUILD_DIR is empty, it means /, the root",
+		  "rm -rf \"${BUILD_DIR:?}\"/*" },
+		{ "rm -rf \"$(cat x)\"/*", "if an unknown part of it is empty, it means everything",
+		  "\"${DIR:?}\"/build" },
+		{ "S=\"$(cd x && pwd)\"; rm -rf \"$S/\"*", "if an unknown part of it is empty, it",
+		  "\"${DIR:?}\"/build" },
+		{ "dd if=x of=/dev/$DISK", "over what is stored there: /dev/... (rule", "./disk.img" },
+		{ "rm -rf /etc/$X", "needs: /etc/... may be a system directory (rule", "./build" },
+		{ "mke2fs $DISK", "unknown until the command runs and may be a disk (rule", "./fs.img" },
+		{ "> /var/log/wtmp", "a log of logins or system events: /var/log/wtmp (rule",
+		  "tail -n 100" },
+		{ "echo x > /proc/sys/kernel/core_pattern",
+		  "stop, crash or take over the machine: /proc/sys/kernel/core_pattern (rule",
+		  "Read the setting" },
+		{ "kill -HUP 1", "\"kill -HUP 1\" signals process 1 (init), which", "ask the user" },
+		{ "echo \"abc", "The command is not a text that the shell would accept: a double quote that is not closed, "
+		  "at byte 5: \"\"abc\" (rule text.unparsable).", "close every quote" },
+		{ "ls\nls )", "none may stand, in line 2, at byte 6: \")\" (rule", "end if with fi" },
+		{ "if true; then", "accept: an unexpected end of the text, at byte 13 (rule", "end if with fi" },
+		{ "echo $((", "arithmetic that is not closed, at byte 8 (rule", "close" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(cases); i++) {
+		struct blocklist_verdict v = judge(cases[i].text);
+
+		if (!strstr(v.reason, cases[i].reason))
+			fail_msg("%s: %s", cases[i].text, v.reason);
+		if (!strstr(v.suggestion, cases[i].suggestion))
+			fail_msg("%s: %s", cases[i].text, v.suggestion);
+	}
+}
+
 /* An unknown part: only where nothing else is left it counts as empty. */
 static void test_blocklist_unknown_parts(void **state)
 {
@@ -389,6 +434,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_blocklist_arguments_are_joined),
 		cmocka_unit_test(test_blocklist_rule_and_span),
+		cmocka_unit_test(test_blocklist_reason_and_suggestion),
 		cmocka_unit_test(test_blocklist_unknown_parts),
 		cmocka_unit_test(test_blocklist_argv),
 		cmocka_unit_test(test_blocklist_stdin),

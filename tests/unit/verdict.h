@@ -9,13 +9,13 @@ static inline void verdict_check(const struct blocklist_verdict *v, size_t len)
 {
 	if (!v->blocked) {
 		assert_null(v->rule);
-		assert_null(v->suggestion);
+		assert_int_equal(v->suggestion[0], 0);
 		assert_false(v->has_span);
 		return;
 	}
 	assert_non_null(v->rule);
 	assert_non_null(strchr(v->rule, '.'));
-	assert_non_null(v->suggestion);
+	assert_int_not_equal(v->suggestion[0], 0);
 	assert_int_not_equal(v->reason[0], 0);
 	for (const char *p = v->reason; *p; p++)
 		assert_true((unsigned char)*p >= ' ' && *p != 0x7f);

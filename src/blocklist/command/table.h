@@ -63,7 +63,6 @@ struct blocklist_wrapper {
 
 struct blocklist_rule {
 	const char *id;
-	const char *protects;
 	const char *effects;  /* of these programs' effects; NULL: a rule on commands */
 	const char *const *need;  /* groups of options, one of each; NULL-terminated */
 	const char *forbid;   /* options */
