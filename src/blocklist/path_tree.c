@@ -11,7 +11,8 @@ struct node {
 	const char *text; /* component; not ended by NUL */
 	size_t len;
 	bool glob;
-	uint64_t here, below, except; /* classes of exactly this; of this and all below */
+	uint64_t here, below;    /* classes of exactly this; of this and all below */
+	uint64_t except, sweeps; /* classes that exclude it; that exclude it as a glob */
 	struct node *children, *next;
 	struct node **lists; /* the same children by their first character; the last one: any */
 	struct node *same;   /* the next one in such a list */
@@ -45,27 +46,41 @@ static struct node *child_of(struct node *parent, const char *text, size_t len)
 	return n;
 }
 
-static void add_pattern(const char *pattern, uint64_t bit, bool except)
+/* The node of @pattern without a trailing double star. *@all: it had one. */
+static struct node *node_of(const char *pattern, bool *all)
 {
 	struct node *n = &top;
 
+	*all = false;
 	while (*pattern) {
 		size_t len;
 
 		pattern += strspn(pattern, "/");
 		len = strcspn(pattern, "/");
 		if (len == 2 && memcmp(pattern, "**", 2) == 0) {
-			n->below |= bit;
-			return;
+			*all = true;
+			return n;
 		}
 		if (len)
 			n = child_of(n, pattern, len);
 		pattern += len;
 	}
-	if (except)
-		n->except |= bit;
-	else
-		n->here |= bit;
+	return n;
+}
+
+static void add_target(const struct blocklist_target *t, uint64_t bit)
+{
+	bool all;
+
+	for (const char *const *p = t->paths; *p; p++) {
+		struct node *n = node_of(*p, &all);
+
+		*(all ? &n->below : &n->here) |= bit;
+	}
+	for (const char *const *p = t->except; *p; p++)
+		node_of(*p, &all)->except |= bit;
+	for (const char *const *p = t->sweeps; *p; p++)
+		node_of(*p, &all)->sweeps |= bit;
 }
 
 /* The bit of the class called @name; 0 if there is none. */
@@ -83,10 +98,7 @@ static void build_tree(void)
 		const struct blocklist_target *t = &blocklist_targets[i];
 		uint64_t bit = 1ull << i;
 
-		for (const char *const *p = t->paths; *p; p++)
-			add_pattern(*p, bit, false);
-		for (const char *const *p = t->except; *p; p++)
-			add_pattern(*p, bit, true);
+		add_target(t, bit);
 		classes.tree |= t->tree ? bit : 0;
 		classes.empty |= t->empty ? bit : 0;
 		classes.guess |= t->guess ? bit : 0;
@@ -191,13 +203,31 @@ static bool part_matches(const struct node *n, struct path_part p, bool is_plain
 	return intersect(n->text, n->len, p);
 }
 
-static uint64_t match_below(const struct node *n, const struct path *p, size_t i, uint64_t *except)
+/* Is @p the glob @n itself, not another one that may match the same names? */
+static bool is_same_glob(const struct node *n, struct path_part p)
+{
+	if (n->len != p.len)
+		return false;
+	for (size_t i = 0; i < p.len; i++) {
+		char c = n->text[i];
+
+		if (p.s[i] != (c == '*' ? MARK_STAR : c == '?' ? MARK_ANY : (unsigned char)c))
+			return false;
+	}
+	return true;
+}
+
+/* *@except, *@sweeps: the classes of which @p is none, by name and by glob. */
+static uint64_t match_below(const struct node *n, const struct path *p, size_t i,
+			    uint64_t *except, uint64_t *sweeps)
 {
 	uint64_t found = n->below, mask = ~0ull;
 	bool is_plain;
 
 	if (i == p->count) {
 		*except |= n->except;
+		if (n->sweeps && is_same_glob(n, p->parts[i - 1]))
+			*sweeps |= n->sweeps;
 		return found | n->here;
 	}
 	is_plain = plain(p->parts[i]);
@@ -208,7 +238,7 @@ static uint64_t match_below(const struct node *n, const struct path *p, size_t i
 	if (p->parts[i].s[0] > 0xff) {
 		for (const struct node *c = n->children; c; c = c->next)
 			if (part_matches(c, p->parts[i], is_plain))
-				found |= match_below(c, p, i + 1, except) & mask;
+				found |= match_below(c, p, i + 1, except, sweeps) & mask;
 		return found;
 	}
 	const struct node *same[] = { n->lists[p->parts[i].s[0] % LISTS], n->lists[LISTS] };
@@ -216,16 +246,19 @@ static uint64_t match_below(const struct node *n, const struct path *p, size_t i
 	for (size_t k = 0; k < COUNT_OF(same); k++)
 		for (const struct node *c = same[k]; c; c = c->same)
 			if (part_matches(c, p->parts[i], is_plain))
-				found |= match_below(c, p, i + 1, except) & mask;
+				found |= match_below(c, p, i + 1, except, sweeps) & mask;
 	return found;
 }
 
 uint64_t path_match(const struct path *p)
 {
-	uint64_t except = 0, found = match_below(&top, p, 0, &except);
+	uint64_t except = 0, sweeps = 0;
+	uint64_t found = match_below(&top, p, 0, &except, &sweeps);
 
-	for (size_t i = 0; except && i < p->count; i++)
-		if (!plain(p->parts[i]))
+	for (size_t i = 0; (except || sweeps) && i < p->count; i++)
+		if (!plain(p->parts[i])) {
 			except = 0;
-	return found & ~except;
+			sweeps = i + 1 == p->count ? sweeps : 0;
+		}
+	return found & ~except & ~sweeps;
 }

@@ -81,12 +81,14 @@ static void gen_blocklist_emit_targets(const json_t *targets, struct buf *out)
 	json_array_foreach(targets, i, row) {
 		gen_blocklist_string_list(out, "paths", i, json_object_get(row, "paths"), false);
 		gen_blocklist_string_list(out, "except", i, json_object_get(row, "except"), false);
+		gen_blocklist_string_list(out, "sweeps", i, json_object_get(row, "sweeps"), false);
 	}
 	buf_adds(out, "\nconst struct blocklist_target blocklist_targets[] = {\n");
 	json_array_foreach(targets, i, row) {
 		buf_addf(out, "\t{ .name = \"%s\", .text = ", gen_member(row, "name"));
 		gen_literal(out, gen_member(row, "text"), 2);
-		buf_addf(out, ", .paths = paths_%zu, .except = except_%zu,", i, i);
+		buf_addf(out, ", .paths = paths_%zu, .except = except_%zu, .sweeps = sweeps_%zu,",
+			 i, i, i);
 		gen_blocklist_flag(out, row, "tree");
 		gen_blocklist_flag(out, row, "empty");
 		gen_blocklist_flag(out, row, "guess");

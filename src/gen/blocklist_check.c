@@ -136,6 +136,7 @@ static const struct section {
 		  { "text", gen_blocklist_check_text },
 		  { "paths", gen_blocklist_check_paths },
 		  { "except", gen_blocklist_check_paths },
+		  { "sweeps", gen_blocklist_check_paths },
 		  { "tree", gen_blocklist_check_boolean },
 		  { "empty", gen_blocklist_check_boolean },
 		  { "guess", gen_blocklist_check_boolean },

@@ -18,6 +18,7 @@ struct blocklist_target {
 	const char *const
 		*paths; /* patterns, NULL-terminated; "/x/ **" without the space: and all below */
 	const char *const *except; /* not these; NULL-terminated */
+	const char *const *sweeps; /* nor these globs, as a whole; NULL-terminated */
 	bool tree;                 /* also hit when all that is in it is meant, as in "/etc/ *" */
 	bool empty;                /* also hit when an unknown part of the path may be empty */
 	bool guess;                /* an unknown name in its place counts as one of them */
