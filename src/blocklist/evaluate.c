@@ -39,7 +39,7 @@ static bool evaluate_list(struct evaluation *e, const struct action_list *list,
 
 static bool blocked_by(struct evaluation *e, const char *effect, uint32_t start, uint32_t end)
 {
-	return blocklist_found(effect, start, end, &e->finding);
+	return rules_find_effect(effect, start, end, &e->finding);
 }
 
 static bool blocked_too_complex(struct evaluation *e, uint32_t at)
@@ -87,13 +87,13 @@ static bool evaluate_named(struct evaluation *e, const struct blocklist_name *na
 		return blocked_too_complex(e, words[0].start);
 	e->rules.limit = e->budget.work;
 	e->rules.each = at->each;
-	if (blocklist_judge_program(&e->rules, name, words, count, guess, &e->finding))
+	if (rules_judge_program(&e->rules, name, words, count, guess, &e->finding))
 		return true;
 	if (spend_steps(e, 0))
 		return blocked_too_complex(e, words[0].start);
 	if (guess || !name->wrapper)
 		return false;
-	cmd.program = blocklist_base_name(&words[0], &foreign);
+	cmd.program = name_base(&words[0], &foreign);
 	wrapper_read(name->wrapper, &cmd, &list);
 	return evaluate_list(e, &list, at);
 }
@@ -102,10 +102,10 @@ static bool evaluate_named(struct evaluation *e, const struct blocklist_name *na
 static bool evaluate_unknown(struct evaluation *e, const struct shell_word *words, size_t count,
 			     const struct place *at)
 {
-	struct blocklist_args *args = &e->rules.args;
-	const struct blocklist_name *guesses[] = { blocklist_lookup("rm", 2),
-						   blocklist_lookup("chmod", 5),
-						   blocklist_lookup("dd", 2) };
+	struct args *args = &e->rules.args;
+	const struct blocklist_name *guesses[] = { name_lookup("rm", 2),
+						   name_lookup("chmod", 5),
+						   name_lookup("dd", 2) };
 	bool itself = place_command(at) && words == place_command(at)->words;
 	/* Behind a wrapper it may be an option's value or an assignment, unless it is all. */
 	unsigned flow = dataflow_of_word(at, &words[0]) &
@@ -117,13 +117,13 @@ static bool evaluate_unknown(struct evaluation *e, const struct shell_word *word
 		return blocked_by_flow(e, flow, words[0].start, words[0].end);
 	if (count < 2)
 		return false;
-	blocklist_args_read(args, words, count, NULL, false);
+	args_read(args, words, count, NULL, false);
 	e->rules.each = false;
 	for (size_t i = 0; i < COUNT_OF(guesses); i++) {
-		if (i == 0 && !(blocklist_args_has(args, " -f --force ") &&
-				blocklist_args_has(args, " -r -R --recursive ")))
+		if (i == 0 && !(args_has(args, " -f --force ") &&
+				args_has(args, " -r -R --recursive ")))
 			continue;
-		if (blocklist_judge_program(&e->rules, guesses[i], words, count, true, &e->finding))
+		if (rules_judge_program(&e->rules, guesses[i], words, count, true, &e->finding))
 			return true;
 	}
 	/* It may be empty, or a wrapper like sudo. */
@@ -136,19 +136,19 @@ static bool evaluate_pattern(struct evaluation *e, const struct shell_text *base
 			     const struct shell_word *words, size_t count, const struct place *at)
 {
 	const uint8_t *kind = words[0].kind + (base->s - words[0].text.s);
-	struct blocklist_pattern pattern;
+	struct name_pattern pattern;
 
-	if (blocklist_pattern_fits_any(&words[0], base, kind))
+	if (name_pattern_fits_any(&words[0], base, kind))
 		return false;
 	if (strpbrk(base->s, " \t\n")) /* no program has such a name */
 		return false;
 	if (e->rules.patterns++ >= PATTERNS_MAX)
 		return blocked_too_complex(e, words[0].start);
-	pattern = blocklist_pattern_make(base, kind, &e->arena);
+	pattern = name_pattern_make(base, kind, &e->arena);
 	shell_budget_take(&e->budget, pattern.open && !pattern.first && !pattern.last
 			  ? WORK_PATTERN_OPEN : WORK_PATTERN);
 	for (unsigned i = 0; i < blocklist_name_count; i++)
-		if (blocklist_pattern_fits(&pattern, i) &&
+		if (name_pattern_fits(&pattern, i) &&
 		    evaluate_named(e, &blocklist_names[i], words, count, false, at))
 			return true;
 	return false;
@@ -198,7 +198,7 @@ static bool evaluate_known(struct evaluation *e, const struct shell_text *base, 
 			   const struct shell_word *words, size_t count, const struct place *at)
 {
 	struct command cmd = { .words = words, .count = count, .program = *base, .at = at,
-			       .name = blocklist_lookup(base->s, base->len) };
+			       .name = name_lookup(base->s, base->len) };
 	unsigned step = 0;
 
 	if (cmd.name && evaluate_named(e, cmd.name, words, count, foreign && !cmd.name->wrapper,
@@ -220,7 +220,7 @@ static bool evaluate_words_of(struct evaluation *e, const struct shell_word *wor
 			      const struct place *at)
 {
 	bool foreign;
-	struct shell_text base = blocklist_base_name(&words[0], &foreign);
+	struct shell_text base = name_base(&words[0], &foreign);
 	const uint8_t *kind = words[0].kind + (base.s - words[0].text.s);
 
 	if (!base.len)
@@ -228,7 +228,7 @@ static bool evaluate_words_of(struct evaluation *e, const struct shell_word *wor
 		       evaluate_words(e, words + 1, count - 1, at);
 	if (base.len == 1 && word_unknown_at(&words[0], words[0].text.len - 1))
 		return evaluate_unknown(e, words, count, at);
-	if (blocklist_name_is_pattern(&base, kind))
+	if (name_is_pattern(&base, kind))
 		return evaluate_pattern(e, &base, words, count, at);
 	if (place_hides_program(at, &words[0]))
 		return false;
@@ -332,14 +332,14 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 	case ACTION_FILE:
 		return evaluate_file(e, a, &inner);
 	case ACTION_TOUCH:
-		return blocklist_judge_effect(&e->rules, a->effect, a->word, 0, false, &e->finding);
+		return rules_judge_effect(&e->rules, a->effect, a->word, 0, false, &e->finding);
 	case ACTION_FOUND:
 		return blocked_by(e, a->effect, start, end);
 	case ACTION_FLOW:
 		return blocked_by_flow(e, a->flow, start, end);
 	case ACTION_CHDIR:
 		if (a->word)
-			blocklist_chdir(&e->rules.dir, a->word);
+			path_chdir(&e->rules.dir, a->word);
 		else
 			e->rules.dir.known = false;
 		return false;
@@ -353,13 +353,13 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 static bool evaluate_list(struct evaluation *e, const struct action_list *list,
 			  const struct place *at)
 {
-	struct blocklist_dir before;
+	struct path_dir before;
 	bool blocked = false;
 
 	if (!list->count)
 		return false;
 	if (!list->keeps_directory)
-		blocklist_dir_copy(&before, &e->rules.dir);
+		path_dir_copy(&before, &e->rules.dir);
 	for (size_t i = 0; !blocked && i < list->count; i++) {
 		const struct action *a = &list->list[i];
 
@@ -370,7 +370,7 @@ static bool evaluate_list(struct evaluation *e, const struct action_list *list,
 		}
 	}
 	if (!list->keeps_directory)
-		blocklist_dir_copy(&e->rules.dir, &before);
+		path_dir_copy(&e->rules.dir, &before);
 	return blocked;
 }
 
@@ -399,7 +399,7 @@ static bool evaluate_command(struct evaluation *e, const struct shell_script *s,
 struct subshells {
 	struct {
 		unsigned scope;
-		struct blocklist_dir outside;
+		struct path_dir outside;
 	} list[SUBSHELLS_MAX];
 	size_t count;
 };
@@ -412,12 +412,12 @@ static void enter_subshell(struct evaluation *e, const struct shell_command *c,
 
 	while (s->count && s->list[s->count - 1].scope != scope &&
 	       shell_subshell_depth(s->list[s->count - 1].scope) >= depth)
-		blocklist_dir_copy(&e->rules.dir, &s->list[--s->count].outside);
+		path_dir_copy(&e->rules.dir, &s->list[--s->count].outside);
 	if (!depth || s->count == SUBSHELLS_MAX ||
 	    (s->count && s->list[s->count - 1].scope == scope))
 		return;
 	s->list[s->count].scope = scope;
-	blocklist_dir_copy(&s->list[s->count++].outside, &e->rules.dir);
+	path_dir_copy(&s->list[s->count++].outside, &e->rules.dir);
 }
 
 static bool evaluate_fork_bomb(struct evaluation *e, const struct shell_script *s)
@@ -433,14 +433,14 @@ static bool evaluate_fork_bomb(struct evaluation *e, const struct shell_script *
 
 static bool evaluate_script(struct evaluation *e, const struct shell_script *s)
 {
-	struct blocklist_dir start, before;
+	struct path_dir start, before;
 	struct subshells subshells;
 	struct dataflow flows;
 	bool blocked = evaluate_fork_bomb(e, s);
 
 	subshells.count = 0;
-	blocklist_dir_copy(&start, &e->rules.dir);
-	blocklist_dir_copy(&before, &start);
+	path_dir_copy(&start, &e->rules.dir);
+	path_dir_copy(&before, &start);
 	dataflow_read(&flows, s, &e->arena);
 	shell_budget_take(&e->budget, WORK_WORD * s->command_count);
 	for (uint32_t i = 0; !blocked && i < s->command_count; i++) {
@@ -451,16 +451,16 @@ static bool evaluate_script(struct evaluation *e, const struct shell_script *s)
 		uint32_t fed_by = flows.fed_by;
 
 		if (defined)
-			blocklist_dir_copy(&before, &e->rules.dir);
+			path_dir_copy(&before, &e->rules.dir);
 		enter_subshell(e, c, &subshells);
 		blocked = evaluate_command(e, s, &flows, i);
 		if (!blocked && e->files.count == files && flows.fed_by == fed_by &&
 		    !shell_arena_spent(&e->arena))
 			shell_arena_rewind(&e->arena, &mark);
 		if (defined)
-			blocklist_dir_copy(&e->rules.dir, &before);
+			path_dir_copy(&e->rules.dir, &before);
 	}
-	blocklist_dir_copy(&e->rules.dir, &start);
+	path_dir_copy(&e->rules.dir, &start);
 	return blocked;
 }
 
@@ -544,8 +544,8 @@ void evaluation_init(struct evaluation *e, size_t bytes)
 void evaluation_release(struct evaluation *e)
 {
 	shell_arena_release(&e->arena);
-	blocklist_args_release(&e->rules.args);
-	blocklist_args_release(&e->args);
+	args_release(&e->rules.args);
+	args_release(&e->args);
 }
 
 /* Something was given up because there was too much of it: what was not judged is not run. */

@@ -21,9 +21,9 @@
 struct evaluation {
 	struct shell_arena arena;
 	struct shell_budget budget;
-	struct blocklist_rules rules;
-	struct blocklist_args args; /* scratch of readers */
-	struct blocklist_finding finding;
+	struct rules rules;
+	struct args args; /* scratch of readers */
+	struct finding finding;
 	bool no_shell; /* outermost text that is none for a shell is not run */
 	const char *shell_path; /* what reads the outermost text, or NULL: /bin/sh */
 	enum shell_family shell_family;

@@ -290,7 +290,7 @@ static bool names_shell(const struct text *t)
 
 /* ---- the two questions ---- */
 
-bool blocklist_literal_find(const char *s, size_t len, struct blocklist_literal *out)
+bool literal_find(const char *s, size_t len, struct literal *out)
 {
 	const struct text t = { s, len };
 	struct span m;
@@ -298,13 +298,13 @@ bool blocklist_literal_find(const char *s, size_t len, struct blocklist_literal 
 
 	if (!r)
 		return false;
-	*out = (struct blocklist_literal){ .id = r->id, .shape = r->shape,
+	*out = (struct literal){ .id = r->id, .shape = r->shape,
 					   .suggestion = r->suggestion,
 					   .start = m.start, .end = m.end };
 	return true;
 }
 
-bool blocklist_names_shell(const char *s, size_t len)
+bool literal_names_shell(const char *s, size_t len)
 {
 	const struct text t = { s, len };
 

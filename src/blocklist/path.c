@@ -18,7 +18,7 @@
 
 struct tokens {
 	size_t len;
-	uint16_t s[BLOCKLIST_PATH_MAX];
+	uint16_t s[PATH_TOKENS_MAX];
 };
 
 /* ---- words to tokens ---- */
@@ -83,7 +83,7 @@ static bool tokenize(const struct shell_word *w, size_t skip, bool whole, struct
 
 		if (!whole && is_missing(w, i))
 			continue;
-		if (out->len == BLOCKLIST_PATH_MAX)
+		if (out->len == PATH_TOKENS_MAX)
 			return false;
 		token = token_of(w, &i);
 		if (whole || token != MARK_MAYBE)
@@ -140,7 +140,7 @@ static void leave_proc(struct path *p)
 }
 
 static void resolve_relative(struct path *p, const uint16_t *s, size_t len,
-			     const struct blocklist_dir *dir)
+			     const struct path_dir *dir)
 {
 	p->kind = PATH_ABSOLUTE;
 	if (dir->known) {
@@ -153,7 +153,7 @@ static void resolve_relative(struct path *p, const uint16_t *s, size_t len,
 
 /* @named: the unknown at the start is the working directory. */
 static void resolve(struct path *p, const struct tokens *t, bool named,
-		    const struct blocklist_dir *dir)
+		    const struct path_dir *dir)
 {
 	static const uint16_t root_home[] = { '/', 'r', 'o', 'o', 't' };
 	bool home = t->len && t->s[0] == MARK_HOME;
@@ -245,11 +245,11 @@ static bool names_device(const struct shell_word *word)
 	static const char programs[] = " $(findmnt) $(df) $(lsblk) $(blkid) ";
 
 	return word->unknown_count == 1 &&
-	       blocklist_listed(programs, word->unknowns[0].name, strlen(word->unknowns[0].name));
+	       list_has(programs, word->unknowns[0].name, strlen(word->unknowns[0].name));
 }
 
-uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
-			    const struct blocklist_dir *dir, enum blocklist_reach reach)
+uint64_t path_classify(const struct shell_word *word, size_t skip,
+		       const struct path_dir *dir, enum path_reach reach)
 {
 	static struct tokens t;
 	static struct path p;
@@ -350,9 +350,9 @@ static const char *empty_name(const struct shell_word *word, size_t skip)
 	return "";
 }
 
-void blocklist_path_describe(const struct shell_word *word, size_t skip,
-			     const struct blocklist_dir *dir, enum blocklist_reach reach,
-			     uint64_t classes, struct path_match_text *out)
+void path_describe(const struct shell_word *word, size_t skip,
+		   const struct path_dir *dir, enum path_reach reach,
+		   uint64_t classes, struct path_match_text *out)
 {
 	static struct tokens t;
 	static struct path p;
@@ -374,14 +374,14 @@ void blocklist_path_describe(const struct shell_word *word, size_t skip,
 	snprintf(out->name, sizeof(out->name), "%s", empty_name(word, skip));
 }
 
-uint64_t blocklist_path_steps(void)
+uint64_t path_steps_taken(void)
 {
 	return path_steps;
 }
 
 /* ---- the working directory ---- */
 
-static void store_dir(struct blocklist_dir *dir, const struct path *p)
+static void store_dir(struct path_dir *dir, const struct path *p)
 {
 	size_t len = 0;
 
@@ -397,13 +397,13 @@ static void store_dir(struct blocklist_dir *dir, const struct path *p)
 	dir->known = true;
 }
 
-void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word)
+void path_chdir(struct path_dir *dir, const struct shell_word *word)
 {
 	static struct tokens t;
 	static struct path p;
-	struct blocklist_dir before;
+	struct path_dir before;
 
-	blocklist_dir_copy(&before, dir);
+	path_dir_copy(&before, dir);
 	dir->known = false;
 	if (!tokenize(word, 0, true, &t))
 		return;

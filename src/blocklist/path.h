@@ -1,5 +1,5 @@
 /*
- * blocklist_path - which classes of paths a word may name.
+ * path - which classes of paths a word may name.
  *
  * A word is resolved as text: ".", ".." and double slashes go, the working
  * directory stands before what is relative, /proc/N/root is the root. The file
@@ -20,17 +20,17 @@
 #include "shell/script.h"
 
 /* Longest path that is looked at; the kernel takes 4095 bytes. */
-#define BLOCKLIST_PATH_MAX 4200
+#define PATH_TOKENS_MAX 4200
 
 /* A working directory. All zero: somewhere unknown, as in a workspace. */
-struct blocklist_dir {
+struct path_dir {
 	bool known;
 	size_t len;
 	uint16_t path[256]; /* absolute and resolved, in tokens of this module */
 };
 
 /* The same as *@to = *@from, but only what is in use is copied. */
-static inline void blocklist_dir_copy(struct blocklist_dir *to, const struct blocklist_dir *from)
+static inline void path_dir_copy(struct path_dir *to, const struct path_dir *from)
 {
 	to->known = from->known;
 	to->len = from->len;
@@ -38,19 +38,19 @@ static inline void blocklist_dir_copy(struct blocklist_dir *to, const struct blo
 }
 
 /* What an operand stands for. */
-enum blocklist_reach {
+enum path_reach {
 	REACH_FILE,  /* this file; a directory only by what a glob in it matches */
 	REACH_TREE,  /* this file, or the directory with all that is in it */
 	REACH_TREE_OR_EMPTY, /* the same, and unknown parts may be empty */
 };
 
 /* The classes of blocklist_targets[] that @word from byte @skip on may name, as bits. */
-uint64_t blocklist_classify(const struct shell_word *word, size_t skip,
-			    const struct blocklist_dir *dir, enum blocklist_reach reach);
+uint64_t path_classify(const struct shell_word *word, size_t skip,
+		       const struct path_dir *dir, enum path_reach reach);
 
 /* Steps of the budget that the last call took, besides those for its characters: a glob is
  * compared with many patterns. */
-uint64_t blocklist_path_steps(void);
+uint64_t path_steps_taken(void);
 
 /* How an operand came to name a class, for a reason. */
 struct path_match_text {
@@ -63,14 +63,14 @@ struct path_match_text {
 };
 
 /*
- * Fill *@out for a @word that blocklist_classify() put into some of @classes with the same
+ * Fill *@out for a @word that path_classify() put into some of @classes with the same
  * other arguments.
  */
-void blocklist_path_describe(const struct shell_word *word, size_t skip,
-			     const struct blocklist_dir *dir, enum blocklist_reach reach,
-			     uint64_t classes, struct path_match_text *out);
+void path_describe(const struct shell_word *word, size_t skip,
+		   const struct path_dir *dir, enum path_reach reach,
+		   uint64_t classes, struct path_match_text *out);
 
 /* What cd to @word leads to; unknown if that cannot be told. */
-void blocklist_chdir(struct blocklist_dir *dir, const struct shell_word *word);
+void path_chdir(struct path_dir *dir, const struct shell_word *word);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * blocklist_path_tree - the patterns of the classes of paths, as a tree by components.
+ * path_tree - the patterns of the classes of paths, as a tree by components.
  *
  * So that a path is compared with the few patterns that share its beginning. A path
  * is an array of tokens: a byte, or one of the marks below. For blocklist/path

@@ -15,41 +15,41 @@
 #define WORK_PATH 24u
 
 /* Notes @steps; true: there is nothing left. */
-static bool spend(struct blocklist_rules *r, uint64_t steps)
+static bool spend(struct rules *r, uint64_t steps)
 {
 	r->work += steps;
 	return r->limit && r->work > r->limit;
 }
 
-/* As blocklist_args_has(). */
-static bool has(struct blocklist_rules *r, const char *list)
+/* As args_has(). */
+static bool has(struct rules *r, const char *list)
 {
 	return !spend(r, 1 + WORK_OPTION * r->args.option_count) &&
-	       blocklist_args_has(&r->args, list);
+	       args_has(&r->args, list);
 }
 
-static uint64_t classify(struct blocklist_rules *r, const struct shell_word *word, size_t skip,
-			 enum blocklist_reach reach)
+static uint64_t classify(struct rules *r, const struct shell_word *word, size_t skip,
+			 enum path_reach reach)
 {
 	uint64_t classes;
 
 	if (spend(r, WORK_PATH + 2 * (uint64_t)word->text.len))
 		return 0;
-	classes = blocklist_classify(word, skip, &r->dir, reach);
-	spend(r, blocklist_path_steps());
+	classes = path_classify(word, skip, &r->dir, reach);
+	spend(r, path_steps_taken());
 	return classes;
 }
 
 /* ---- effects ---- */
 
-static enum blocklist_reach reach_of(const char *effect)
+static enum path_reach reach_of(const char *effect)
 {
 	static const char trees[] =
 		" move mode_tree mode_call replace killers unmount mount mirror ";
 
 	if (strcmp(effect, "remove_tree") == 0 || strcmp(effect, "clean") == 0)
 		return REACH_TREE_OR_EMPTY;
-	return blocklist_listed(trees, effect, strlen(effect)) ? REACH_TREE : REACH_FILE;
+	return list_has(trees, effect, strlen(effect)) ? REACH_TREE : REACH_FILE;
 }
 
 static const struct blocklist_rule *effect_rule(const char *effect, uint64_t classes, bool guess)
@@ -59,34 +59,34 @@ static const struct blocklist_rule *effect_rule(const char *effect, uint64_t cla
 
 		if (rule->effects && (!rule->targets || !classes || (rule->targets & classes)) &&
 		    (!guess || rule->guess) &&
-		    blocklist_listed(rule->effects, effect, strlen(effect)))
+		    list_has(rule->effects, effect, strlen(effect)))
 			return rule;
 	}
 	return NULL;
 }
 
-bool blocklist_found(const char *effect, uint32_t start, uint32_t end, struct blocklist_finding *f)
+bool rules_find_effect(const char *effect, uint32_t start, uint32_t end, struct finding *f)
 {
 	const struct blocklist_rule *rule = effect_rule(effect, 0, false);
 
 	if (!rule)
 		return false;
-	*f = (struct blocklist_finding){ .rule = rule, .start = start, .end = end };
+	*f = (struct finding){ .rule = rule, .start = start, .end = end };
 	return true;
 }
 
-bool blocklist_judge_effect(struct blocklist_rules *r, const char *effect,
-			    const struct shell_word *word, size_t skip, bool guess,
-			    struct blocklist_finding *f)
+bool rules_judge_effect(struct rules *r, const char *effect,
+			const struct shell_word *word, size_t skip, bool guess,
+			struct finding *f)
 {
 	uint64_t classes = classify(r, word, skip, reach_of(effect));
 	const struct blocklist_rule *rule = classes ? effect_rule(effect, classes, guess) : NULL;
 
 	if (!rule || !rule->targets)
 		return false;
-	*f = (struct blocklist_finding){ .rule = rule, .start = word->start, .end = word->end,
+	*f = (struct finding){ .rule = rule, .start = word->start, .end = word->end,
 					 .classes = classes & rule->targets };
-	blocklist_path_describe(word, skip, &r->dir, reach_of(effect), f->classes, &f->match);
+	path_describe(word, skip, &r->dir, reach_of(effect), f->classes, &f->match);
 	return true;
 }
 
@@ -106,13 +106,13 @@ static size_t socat_skip(const struct shell_word *w)
 	static const char types[] = " OPEN open FILE file GOPEN gopen CREATE create CREAT creat ";
 	const char *colon = memchr(w->text.s, ':', w->text.len);
 
-	if (!colon || !blocklist_listed(types, w->text.s, (size_t)(colon - w->text.s)))
+	if (!colon || !list_has(types, w->text.s, (size_t)(colon - w->text.s)))
 		return SIZE_MAX;
 	return (size_t)(colon + 1 - w->text.s);
 }
 
 /* Does the selector @which take operand number @i, and from which byte on? */
-static bool selected(const struct blocklist_args *a, const char *which, size_t i, size_t *skip)
+static bool selected(const struct args *a, const char *which, size_t i, size_t *skip)
 {
 	const struct shell_word *w = a->operands[i];
 	size_t count = a->operand_count, len = strlen(which);
@@ -135,13 +135,13 @@ static bool selected(const struct blocklist_args *a, const char *which, size_t i
 	if (strcmp(which, "but_last") == 0)
 		return i + 1 < count;
 	if (strcmp(which, "sources") == 0)
-		return i + 1 < count || blocklist_args_has(a, target_directory);
+		return i + 1 < count || args_has(a, target_directory);
 	if (strcmp(which, "dest") == 0)
-		return i > 0 && i + 1 == count && !blocklist_args_has(a, target_directory);
+		return i > 0 && i + 1 == count && !args_has(a, target_directory);
 	if (strcmp(which, "dest_second") == 0 || strcmp(which, "second_device") == 0)
 		return i == 1;
 	if (strcmp(which, "convert_dest") == 0)
-		return i + 1 == count && blocklist_word_fits(a->operands[0], 0, " convert dd ");
+		return i + 1 == count && args_word_fits(a->operands[0], 0, " convert dd ");
 	if (strcmp(which, "socat") == 0) {
 		*skip = socat_skip(w);
 		return *skip != SIZE_MAX;
@@ -150,11 +150,11 @@ static bool selected(const struct blocklist_args *a, const char *which, size_t i
 }
 
 /* The next thing that @which selects, from number *@at on: operands, then values of options. */
-static bool next_selected(struct blocklist_rules *r, const char *which, size_t *at,
+static bool next_selected(struct rules *r, const char *which, size_t *at,
 			  struct operand *out)
 {
-	const struct blocklist_args *a = &r->args;
-	const struct blocklist_option *option;
+	const struct args *a = &r->args;
+	const struct args_option *option;
 	size_t from;
 
 	if (spend(r, WORK_OPERAND))
@@ -163,7 +163,7 @@ static bool next_selected(struct blocklist_rules *r, const char *which, size_t *
 		const char *list = which[0] == '-' ? which : target_directory;
 
 		for (from = *at; from < a->option_count;) {
-			option = blocklist_args_next(a, list, &from);
+			option = args_next(a, list, &from);
 			spend(r, WORK_OPTION * (from - *at));
 			*at = from;
 			if (option && option->value) {
@@ -186,7 +186,7 @@ static bool next_selected(struct blocklist_rules *r, const char *which, size_t *
 }
 
 /* What is done to each file needs no -R to reach all of them. */
-static bool effect_holds(struct blocklist_rules *r, const struct blocklist_effect *e)
+static bool effect_holds(struct rules *r, const struct blocklist_effect *e)
 {
 	if (e->unless && has(r, e->unless))
 		return false;
@@ -194,8 +194,8 @@ static bool effect_holds(struct blocklist_rules *r, const struct blocklist_effec
 	       has(r, e->need);
 }
 
-static bool judge_effects(struct blocklist_rules *r, const struct blocklist_program *program,
-			  bool guess, struct blocklist_finding *f)
+static bool judge_effects(struct rules *r, const struct blocklist_program *program,
+			  bool guess, struct finding *f)
 {
 	for (const struct blocklist_effect *e = program->effects; e->name; e++) {
 		struct operand o;
@@ -206,7 +206,7 @@ static bool judge_effects(struct blocklist_rules *r, const struct blocklist_prog
 		if (!effect_holds(r, e))
 			continue;
 		while (next_selected(r, e->operands, &at, &o))
-			if (blocklist_judge_effect(r, e->name, o.word, o.skip, guess, f))
+			if (rules_judge_effect(r, e->name, o.word, o.skip, guess, f))
 				return true;
 	}
 	return false;
@@ -215,28 +215,28 @@ static bool judge_effects(struct blocklist_rules *r, const struct blocklist_prog
 /* ---- rules on programs ---- */
 
 /* A mode like -x looks like an option. */
-static bool option_fits(struct blocklist_rules *r, const struct shell_word *words, size_t count,
+static bool option_fits(struct rules *r, const struct shell_word *words, size_t count,
 			const char *group)
 {
 	for (size_t k = 1; k < count && !spend(r, WORK_OPERAND); k++)
-		if (words[k].text.s[0] == '-' && blocklist_word_listed(&words[k], group))
+		if (words[k].text.s[0] == '-' && args_word_listed(&words[k], group))
 			return true;
 	return false;
 }
 
-static bool operand_fits(struct blocklist_rules *r, const char *group, size_t i)
+static bool operand_fits(struct rules *r, const char *group, size_t i)
 {
 	const struct shell_word *w = r->args.operands[i];
 
 	/* A list of patterns is gone through. */
-	const struct blocklist_list *notes = blocklist_list_notes(group);
+	const struct list_notes *notes = list_notes(group);
 	uint64_t steps = WORK_OPERAND + (notes->globs ? 4 * (uint64_t)notes->words : 0);
 
-	return !spend(r, steps + w->text.len) && blocklist_word_listed(w, group);
+	return !spend(r, steps + w->text.len) && args_word_listed(w, group);
 }
 
 /* Each group fits an operand behind that of the group before; the first one the first operand. */
-static bool words_hold(struct blocklist_rules *r, const struct shell_word *words, size_t count,
+static bool words_hold(struct rules *r, const struct shell_word *words, size_t count,
 		       const struct blocklist_rule *rule)
 {
 	size_t at = 0, operands = r->args.operand_count;
@@ -262,7 +262,7 @@ static bool words_hold(struct blocklist_rules *r, const struct shell_word *words
 	return true;
 }
 
-static bool options_hold(struct blocklist_rules *r, const struct blocklist_rule *rule)
+static bool options_hold(struct rules *r, const struct blocklist_rule *rule)
 {
 	if (rule->forbid && has(r, rule->forbid))
 		return false;
@@ -272,7 +272,7 @@ static bool options_hold(struct blocklist_rules *r, const struct blocklist_rule 
 	return true;
 }
 
-static bool targets_hold(struct blocklist_rules *r, const struct blocklist_rule *rule,
+static bool targets_hold(struct rules *r, const struct blocklist_rule *rule,
 			 uint64_t *classes, struct path_match_text *match)
 {
 	const char *which = rule->operands ? rule->operands : "all";
@@ -283,14 +283,14 @@ static bool targets_hold(struct blocklist_rules *r, const struct blocklist_rule 
 		*classes = rule->targets & classify(r, o.word, o.skip, REACH_TREE);
 		if (!*classes)
 			continue;
-		blocklist_path_describe(o.word, o.skip, &r->dir, REACH_TREE, *classes, match);
+		path_describe(o.word, o.skip, &r->dir, REACH_TREE, *classes, match);
 		return true;
 	}
 	return !rule->targets;
 }
 
-static bool judge_rule(struct blocklist_rules *r, const struct blocklist_rule *rule,
-		       const struct shell_word *words, size_t count, struct blocklist_finding *f)
+static bool judge_rule(struct rules *r, const struct blocklist_rule *rule,
+		       const struct shell_word *words, size_t count, struct finding *f)
 {
 	struct path_match_text match = { 0 };
 	uint64_t classes = 0;
@@ -298,7 +298,7 @@ static bool judge_rule(struct blocklist_rules *r, const struct blocklist_rule *r
 	if (spend(r, WORK_RULE) || !options_hold(r, rule) ||
 	    !words_hold(r, words, count, rule) || !targets_hold(r, rule, &classes, &match))
 		return false;
-	*f = (struct blocklist_finding){ .rule = rule, .start = words[0].start,
+	*f = (struct finding){ .rule = rule, .start = words[0].start,
 					 .end = words[count - 1].end, .classes = classes,
 					 .match = match };
 	return true;
@@ -306,21 +306,21 @@ static bool judge_rule(struct blocklist_rules *r, const struct blocklist_rule *r
 
 static const char always_inert[] = " --help --version ";
 
-static bool inert(struct blocklist_rules *r, const struct blocklist_program *program)
+static bool inert(struct rules *r, const struct blocklist_program *program)
 {
 	return has(r, always_inert) || (program && program->inert && has(r, program->inert));
 }
 
-bool blocklist_judge_program(struct blocklist_rules *r, const struct blocklist_name *name,
-			     const struct shell_word *words, size_t count, bool guess,
-			     struct blocklist_finding *f)
+bool rules_judge_program(struct rules *r, const struct blocklist_name *name,
+			 const struct shell_word *words, size_t count, bool guess,
+			 struct finding *f)
 {
 	bool harmless;
 
 	if (!name->program && name->rules[0] == UINT16_MAX)
 		return false;
-	blocklist_args_read(&r->args, words, count,
-			    name->program ? name->program->values : NULL, false);
+	args_read(&r->args, words, count,
+		  name->program ? name->program->values : NULL, false);
 	harmless = inert(r, name->program);
 	if (!harmless && name->program && judge_effects(r, name->program, guess, f)) {
 		f->start = words[0].start;

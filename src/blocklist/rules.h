@@ -17,7 +17,7 @@
 #include "blocklist/path.h"
 
 /* Why something is blocked. */
-struct blocklist_finding {
+struct finding {
 	const struct blocklist_rule *rule; /* NULL: nothing found */
 	uint32_t start, end; /* the part in the outermost text */
 	uint64_t classes;    /* of the operand that decided, or 0 */
@@ -25,9 +25,9 @@ struct blocklist_finding {
 	const char *detail;  /* static; more about it, or NULL */
 };
 
-struct blocklist_rules {
-	struct blocklist_args args; /* scratch */
-	struct blocklist_dir dir;   /* the working directory of the command */
+struct rules {
+	struct args args; /* scratch */
+	struct path_dir dir;   /* the working directory of the command */
 	unsigned patterns;          /* names with unknown parts that were tried */
 	uint64_t work;              /* steps that were done since the caller set it to 0 */
 	uint64_t limit;             /* with more nothing is judged any more; 0: no limit */
@@ -40,16 +40,16 @@ struct blocklist_rules {
  * are marked for it hold. True if blocked; *@f is filled. Who sets a limit must look at the
  * work: beyond it the answer says nothing.
  */
-bool blocklist_judge_program(struct blocklist_rules *r, const struct blocklist_name *name,
-			     const struct shell_word *words, size_t count, bool guess,
-			     struct blocklist_finding *f);
+bool rules_judge_program(struct rules *r, const struct blocklist_name *name,
+			 const struct shell_word *words, size_t count, bool guess,
+			 struct finding *f);
 
 /* Judge what @effect ("write") does to @word from byte @skip on. */
-bool blocklist_judge_effect(struct blocklist_rules *r, const char *effect,
-			    const struct shell_word *word, size_t skip, bool guess,
-			    struct blocklist_finding *f);
+bool rules_judge_effect(struct rules *r, const char *effect,
+			const struct shell_word *word, size_t skip, bool guess,
+			struct finding *f);
 
 /* The rule that has @effect, whatever it is done to; the part is [start, end). */
-bool blocklist_found(const char *effect, uint32_t start, uint32_t end, struct blocklist_finding *f);
+bool rules_find_effect(const char *effect, uint32_t start, uint32_t end, struct finding *f);
 
 #endif

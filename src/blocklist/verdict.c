@@ -77,7 +77,7 @@ static void set_reason(struct judging *j, const struct buf *text, const char *ru
 		 j->v->unparsable ? "" : " No client can override it.");
 }
 
-static void fill_literal(struct judging *j, const struct blocklist_literal *l, bool in_stdin)
+static void fill_literal(struct judging *j, const struct literal *l, bool in_stdin)
 {
 	struct span m = { l->start, l->end };
 	struct buf text;
@@ -120,7 +120,7 @@ static bool names_variable(const struct text *t, struct span m, const char *name
 }
 
 /* ": if $X is empty, it means everything in /, the root directory" */
-static void add_match(const struct blocklist_finding *f, bool named, struct buf *out)
+static void add_match(const struct finding *f, bool named, struct buf *out)
 {
 	const struct path_match_text *m = &f->match;
 	const struct text path = { m->path, strlen(m->path) };
@@ -163,7 +163,7 @@ static void add_position(const struct text *t, size_t at, struct buf *out)
 }
 
 /* Text that no shell takes, or that is too complex to judge. */
-static void add_text_reason(struct judging *j, const struct blocklist_finding *f, bool in_stdin,
+static void add_text_reason(struct judging *j, const struct finding *f, bool in_stdin,
 			    size_t at, struct buf *out)
 {
 	j->v->unparsable = strcmp(f->rule->id, "text.unparsable") == 0;
@@ -198,7 +198,7 @@ static struct span clamp(const struct text *t, uint32_t start, uint32_t end)
 	return m;
 }
 
-static void fill_finding(struct judging *j, const struct blocklist_finding *f)
+static void fill_finding(struct judging *j, const struct finding *f)
 {
 	bool in_stdin = f->start >= STDIN_BASE;
 	const struct text *t = in_stdin ? &j->fed : &j->text;
@@ -228,10 +228,10 @@ static void fill_finding(struct judging *j, const struct blocklist_finding *f)
 
 static void fill_too_long(struct judging *j, const char *what)
 {
-	struct blocklist_finding f = { 0 };
+	struct finding f = { 0 };
 	struct buf text;
 
-	blocklist_found("text.too_complex", 0, 0, &f);
+	rules_find_effect("text.too_complex", 0, 0, &f);
 	buf_init(&text, REASON_MAX);
 	buf_addf(&text, "The %s is longer than %u bytes, too long to judge", what,
 		 BLOCKLIST_TEXT_MAX);
@@ -244,12 +244,12 @@ static void fill_too_long(struct judging *j, const char *what)
 
 static void judge_literal(struct judging *j)
 {
-	struct blocklist_literal l;
+	struct literal l;
 
-	if (blocklist_literal_find(j->text.s, j->text.len, &l))
+	if (literal_find(j->text.s, j->text.len, &l))
 		fill_literal(j, &l, false);
-	else if (j->fed.len && blocklist_names_shell(j->text.s, j->text.len) &&
-		 blocklist_literal_find(j->fed.s, j->fed.len, &l))
+	else if (j->fed.len && literal_names_shell(j->text.s, j->text.len) &&
+		 literal_find(j->fed.s, j->fed.len, &l))
 		fill_literal(j, &l, true);
 }
 
@@ -383,7 +383,7 @@ static bool judge_input(struct judging *j, struct evaluation *e)
 	if (j->in->directory && j->in->directory[0] == '/') {
 		struct shell_word dir = known_word(&e->arena, j->in->directory,
 						   strlen(j->in->directory), 0, true);
-		blocklist_chdir(&e->rules.dir, &dir);
+		path_chdir(&e->rules.dir, &dir);
 	}
 	if (judge_functions(e))
 		return true;
@@ -441,7 +441,7 @@ void blocklist_judge(const struct blocklist_input *in, struct blocklist_verdict 
 	if (!in->stdin_bytes)
 		j.fed.len = 0;
 	if (j.fed.len > BLOCKLIST_TEXT_MAX) {
-		if (blocklist_names_shell(j.text.s, j.text.len)) {
+		if (literal_names_shell(j.text.s, j.text.len)) {
 			fill_too_long(&j, "stdin for a shell");
 			return;
 		}

@@ -40,9 +40,9 @@ static void test_literal_each_pattern(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(cases); i++) {
-		struct blocklist_literal l;
+		struct literal l;
 
-		if (!blocklist_literal_find(cases[i].text, strlen(cases[i].text), &l))
+		if (!literal_find(cases[i].text, strlen(cases[i].text), &l))
 			fail_msg("not found: %s", cases[i].text);
 		assert_string_equal(l.id, cases[i].rule);
 		assert_int_equal(l.start, cases[i].start);
@@ -70,9 +70,9 @@ static void test_literal_near_misses(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(texts); i++) {
-		struct blocklist_literal l;
+		struct literal l;
 
-		if (blocklist_literal_find(texts[i], strlen(texts[i]), &l))
+		if (literal_find(texts[i], strlen(texts[i]), &l))
 			fail_msg("found %s: %s", l.id, texts[i]);
 	}
 }
@@ -91,10 +91,10 @@ static void test_literal_names_shell(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(shells); i++)
-		if (!blocklist_names_shell(shells[i], strlen(shells[i])))
+		if (!literal_names_shell(shells[i], strlen(shells[i])))
 			fail_msg("no shell: %s", shells[i]);
 	for (size_t i = 0; i < COUNT_OF(others); i++)
-		if (blocklist_names_shell(others[i], strlen(others[i])))
+		if (literal_names_shell(others[i], strlen(others[i])))
 			fail_msg("a shell: %s", others[i]);
 }
 
@@ -107,7 +107,7 @@ static void test_literal_is_linear(void **state)
 	};
 	enum { SIZE = 4 << 20 };
 	char *text = malloc(SIZE + 2);
-	struct blocklist_literal l;
+	struct literal l;
 
 	(void)state;
 	for (size_t i = 0; i < COUNT_OF(pieces); i++) {
@@ -116,7 +116,7 @@ static void test_literal_is_linear(void **state)
 		for (; n + len <= SIZE; n += len)
 			memcpy(text + n, pieces[i], len);
 		strcpy(text + n, "x");
-		assert_false(blocklist_literal_find(text, n + 1, &l));
+		assert_false(literal_find(text, n + 1, &l));
 	}
 	free(text);
 }

@@ -9,9 +9,9 @@
  * A word as a test writes it: ? is an unknown part, * ~ are what they are in a shell,
  * anything else stands for itself.
  */
-static uint64_t classes(const char *text, const struct blocklist_dir *dir, enum blocklist_reach reach)
+static uint64_t classes(const char *text, const struct path_dir *dir, enum path_reach reach)
 {
-	static const struct blocklist_dir nowhere;
+	static const struct path_dir nowhere;
 	uint8_t kind[256];
 	struct shell_word w = { .text = { .s = text, .len = strlen(text) }, .kind = kind };
 
@@ -19,7 +19,7 @@ static uint64_t classes(const char *text, const struct blocklist_dir *dir, enum 
 		kind[i] = text[i] == '?' ? SHELL_UNKNOWN
 			  : text[i] == '*' || text[i] == '[' || text[i] == ']' ? SHELL_GLOB
 			  : text[i] == '~' ? SHELL_TILDE : SHELL_LITERAL;
-	return blocklist_classify(&w, 0, dir ? dir : &nowhere, reach);
+	return path_classify(&w, 0, dir ? dir : &nowhere, reach);
 }
 
 /* The bit of the class called @name. */
@@ -63,25 +63,25 @@ static void test_path_spellings_of_root(void **state)
 /* What may be empty, and what may be missing, is left out as well; what is set stays. */
 static void test_path_without_a_part(void **state)
 {
-	static const struct blocklist_dir nowhere;
+	static const struct path_dir nowhere;
 	struct shell_unknown unknown = { .name = "x" };
 	struct shell_word w = { .text = { .s = "/opt/x/*", .len = 8 } };
 	uint64_t root = path_class("root");
 
 	(void)state;
 	w.kind = (const uint8_t[]){ 0, 0, 0, 0, 0, 0, 0, SHELL_GLOB };
-	assert_false(blocklist_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
+	assert_false(path_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
 	w.gone_to = 6;
-	assert_true(blocklist_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
-	assert_false(blocklist_classify(&w, 0, &nowhere, REACH_TREE) & root);
+	assert_true(path_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
+	assert_false(path_classify(&w, 0, &nowhere, REACH_TREE) & root);
 	w.gone_from = 5; /* "/opt//" */
-	assert_false(blocklist_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
+	assert_false(path_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
 	w = (struct shell_word){ .text = { .s = "?/", .len = 2 }, .unknowns = &unknown,
 				 .unknown_count = 1,
 				 .kind = (const uint8_t[]){ SHELL_UNKNOWN, 0 } };
-	assert_true(blocklist_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
+	assert_true(path_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
 	unknown.is_set = true;
-	assert_false(blocklist_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
+	assert_false(path_classify(&w, 0, &nowhere, REACH_TREE_OR_EMPTY) & root);
 }
 
 static void test_path_classes(void **state)
@@ -129,9 +129,9 @@ static void test_path_reach(void **state)
 	assert_false(classes("?/", NULL, REACH_TREE) & path_class("root"));
 }
 
-static struct blocklist_dir dir_of(const char *text)
+static struct path_dir dir_of(const char *text)
 {
-	struct blocklist_dir dir = { 0 };
+	struct path_dir dir = { 0 };
 	uint8_t kind[256] = { SHELL_LITERAL };
 	struct shell_word w = { .text = { .s = text, .len = strlen(text) }, .kind = kind };
 
@@ -139,13 +139,13 @@ static struct blocklist_dir dir_of(const char *text)
 		kind[0] = SHELL_TILDE;
 	if (text[0] == '?')
 		kind[0] = SHELL_UNKNOWN;
-	blocklist_chdir(&dir, &w);
+	path_chdir(&dir, &w);
 	return dir;
 }
 
 static void test_path_working_directory(void **state)
 {
-	struct blocklist_dir root = dir_of("/"), etc = dir_of("/usr/../etc"), home = dir_of("~"),
+	struct path_dir root = dir_of("/"), etc = dir_of("/usr/../etc"), home = dir_of("~"),
 			     deep = dir_of("/a/b/c"), unknown = dir_of("?");
 	uint64_t system = path_class("system");
 
@@ -168,22 +168,22 @@ static void test_path_bounds(void **state)
 	char *text = malloc(len + 1);
 	uint8_t *kind = calloc(len, 1);
 	struct shell_word w = { .text = { .s = text, .len = len }, .kind = kind };
-	static const struct blocklist_dir nowhere;
+	static const struct path_dir nowhere;
 
 	(void)state;
 	memset(text, 'x', len);
 	text[0] = '/';
 	text[len] = '\0';
-	assert_int_equal(blocklist_classify(&w, 0, &nowhere, REACH_TREE), 0);
-	w.text.len = BLOCKLIST_PATH_MAX;
+	assert_int_equal(path_classify(&w, 0, &nowhere, REACH_TREE), 0);
+	w.text.len = PATH_TOKENS_MAX;
 	for (size_t i = 1; i < w.text.len; i++) {
 		text[i] = i % 2 ? '*' : 'a';
 		kind[i] = i % 2 ? SHELL_GLOB : SHELL_LITERAL;
 	}
-	blocklist_classify(&w, 0, &nowhere, REACH_TREE);
+	path_classify(&w, 0, &nowhere, REACH_TREE);
 	for (size_t i = 1; i < w.text.len; i++)
 		text[i] = '/';
-	assert_true(blocklist_classify(&w, 0, &nowhere, REACH_TREE) & path_class("root"));
+	assert_true(path_classify(&w, 0, &nowhere, REACH_TREE) & path_class("root"));
 	free(text);
 	free(kind);
 }

@@ -269,20 +269,20 @@ static void test_work_allowance(void **state)
 static void test_work_lists(void **state)
 {
 	static const char list[] = " -a --bc de f* +g ";
-	const struct blocklist_list *notes = blocklist_list_notes(list);
+	const struct list_notes *notes = list_notes(list);
 
 	(void)state;
 	assert_true(notes->globs);
 	assert_int_equal(notes->words, 5);
-	assert_true(blocklist_list_begins(notes, 'a') && blocklist_list_begins(notes, 'b') &&
-		    blocklist_list_begins(notes, 'd') && blocklist_list_begins(notes, 'g'));
-	assert_false(blocklist_list_begins(notes, 'e'));
-	assert_true(blocklist_listed(list, "--bc", 4));
-	assert_true(blocklist_listed(list, "de", 2));
-	assert_false(blocklist_listed(list, "--b", 3));
-	assert_false(blocklist_listed(list, "d", 1));
-	assert_false(blocklist_listed(list, "e", 1));
-	assert_false(blocklist_listed("", "a", 1));
+	assert_true(list_begins(notes, 'a') && list_begins(notes, 'b') &&
+		    list_begins(notes, 'd') && list_begins(notes, 'g'));
+	assert_false(list_begins(notes, 'e'));
+	assert_true(list_has(list, "--bc", 4));
+	assert_true(list_has(list, "de", 2));
+	assert_false(list_has(list, "--b", 3));
+	assert_false(list_has(list, "d", 1));
+	assert_false(list_has(list, "e", 1));
+	assert_false(list_has("", "a", 1));
 }
 
 /* Every word of @list is in it, and none of them with a letter less or more. */
@@ -300,9 +300,9 @@ static size_t check_list(const char *list)
 			break;
 		memcpy(word, at, len);
 		memcpy(word + len, "\x7f", 2);
-		if (!blocklist_listed(list, word, len))
+		if (!list_has(list, word, len))
 			fail_msg("%.*s is not found in %s", (int)len, word, list);
-		assert_false(blocklist_listed(list, word, len + 1));
+		assert_false(list_has(list, word, len + 1));
 		at += len;
 	}
 	return words;

@@ -10,7 +10,7 @@
 #define WORDS_MAX 32
 
 static struct shell_arena arena;
-static struct blocklist_args args;
+static struct args args;
 static struct shell_budget budget;
 static struct shell_word words[WORDS_MAX];
 
@@ -47,8 +47,8 @@ static struct action_list open_line(const char *line)
 	struct action_list out = { .arena = &arena, .budget = &budget, .args = &args };
 	bool foreign;
 
-	cmd.program = blocklist_base_name(&words[0], &foreign);
-	cmd.name = blocklist_lookup(cmd.program.s, cmd.program.len);
+	cmd.program = name_base(&words[0], &foreign);
+	cmd.name = name_lookup(cmd.program.s, cmd.program.len);
 	assert_non_null(cmd.name);
 	assert_non_null(cmd.name->wrapper);
 	wrapper_read(cmd.name->wrapper, &cmd, &out);
@@ -69,7 +69,7 @@ static int teardown(void **state)
 {
 	(void)state;
 	shell_arena_release(&arena);
-	blocklist_args_release(&args);
+	args_release(&args);
 	return 0;
 }
 
@@ -240,8 +240,8 @@ static void test_wrap_words_keep_their_origin(void **state)
 
 static bool has(const char *line, const char *values, const char *list)
 {
-	blocklist_args_read(&args, words, split(line), values, false);
-	return blocklist_args_has(&args, list);
+	args_read(&args, words, split(line), values, false);
+	return args_has(&args, list);
 }
 
 static void test_args_as_getopt_reads_them(void **state)
@@ -261,7 +261,7 @@ static void test_args_as_getopt_reads_them(void **state)
 	assert_true(has("7z d -sdel x", NULL, " -sdel "));
 	assert_false(has("x --force y", " --force-drivers ", " --drivers "));
 	assert_int_equal(args.operand_count, 1);
-	blocklist_args_read(&args, words, split("sudo -u me ls -l"), " -u ", true);
+	args_read(&args, words, split("sudo -u me ls -l"), " -u ", true);
 	assert_int_equal(args.first_operand, 3);
 }
 
@@ -269,18 +269,18 @@ static void test_args_words_and_lists(void **state)
 {
 	(void)state;
 	split("systemd-poweroff.service");
-	assert_true(blocklist_word_fits(&words[0], 0, " a systemd-power* "));
-	assert_true(blocklist_word_fits(&words[0], 8, " poweroff.* "));
-	assert_false(blocklist_word_fits(&words[0], 0, " poweroff* "));
+	assert_true(args_word_fits(&words[0], 0, " a systemd-power* "));
+	assert_true(args_word_fits(&words[0], 8, " poweroff.* "));
+	assert_false(args_word_fits(&words[0], 0, " poweroff* "));
 	split("*");
-	assert_true(blocklist_word_fits(&words[0], 0, " \\* "));
+	assert_true(args_word_fits(&words[0], 0, " \\* "));
 	split("x");
-	assert_false(blocklist_word_fits(&words[0], 0, " \\* "));
-	assert_true(blocklist_word_fits(&words[0], 0, " ? "));
-	assert_true(blocklist_listed(" a bc ", "bc", 2));
-	assert_false(blocklist_listed(" a bc ", "b", 1));
-	assert_false(blocklist_listed(" a bc ", "", 0));
-	assert_false(blocklist_listed(NULL, "a", 1));
+	assert_false(args_word_fits(&words[0], 0, " \\* "));
+	assert_true(args_word_fits(&words[0], 0, " ? "));
+	assert_true(list_has(" a bc ", "bc", 2));
+	assert_false(list_has(" a bc ", "b", 1));
+	assert_false(list_has(" a bc ", "", 0));
+	assert_false(list_has(NULL, "a", 1));
 }
 
 int main(void)

@@ -93,7 +93,7 @@ struct action {
 struct action_list {
 	struct shell_arena *arena;
 	struct shell_budget *budget;
-	struct blocklist_args *args; /* scratch of a reader */
+	struct args *args; /* scratch of a reader */
 	struct action *list;
 	size_t count, room;
 	bool keeps_directory; /* where the actions lead, what follows them is, too */

@@ -14,7 +14,7 @@ static bool has_unknown(const struct shell_word *w)
 }
 
 /* Glob with * and ?, no backtracking beyond the last star; \ makes the next one plain. */
-bool blocklist_glob_fits(const char *p, size_t plen, const char *s, size_t slen)
+bool args_glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 {
 	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0;
 
@@ -45,7 +45,7 @@ static bool may_begin(char entry, const char *text)
 	return entry == *text || entry == '*' || entry == '?' || entry == '\\';
 }
 
-bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char *list)
+bool args_word_fits(const struct shell_word *word, size_t skip, const char *list)
 {
 	for (size_t i = skip; i < word->text.len; i++)
 		if (word->kind[i] == SHELL_UNKNOWN || word->kind[i] == SHELL_UNKNOWN_FIELDS)
@@ -56,23 +56,23 @@ bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char 
 		list += *list == ' ';
 		len = (size_t)(strchrnul(list, ' ') - list);
 		if (len && may_begin(*list, word->text.s + skip) &&
-		    blocklist_glob_fits(list, len, word->text.s + skip, word->text.len - skip))
+		    args_glob_fits(list, len, word->text.s + skip, word->text.len - skip))
 			return true;
 		list += len;
 	}
 	return false;
 }
 
-bool blocklist_word_listed(const struct shell_word *word, const char *list)
+bool args_word_listed(const struct shell_word *word, const char *list)
 {
-	if (blocklist_list_notes(list)->globs)
-		return blocklist_word_fits(word, 0, list);
-	return blocklist_listed(list, word->text.s, word->text.len) && !has_unknown(word);
+	if (list_notes(list)->globs)
+		return args_word_fits(word, 0, list);
+	return list_has(list, word->text.s, word->text.len) && !has_unknown(word);
 }
 
 /* ---- reading ---- */
 
-static void add_option(struct blocklist_args *a, struct blocklist_option option)
+static void add_option(struct args *a, struct args_option option)
 {
 	if (a->option_count == a->option_room) {
 		a->option_room = a->option_room ? a->option_room * 2 : 16;
@@ -81,7 +81,7 @@ static void add_option(struct blocklist_args *a, struct blocklist_option option)
 	a->options[a->option_count++] = option;
 }
 
-static void add_operand(struct blocklist_args *a, const struct shell_word *word)
+static void add_operand(struct args *a, const struct shell_word *word)
 {
 	if (a->operand_count == a->operand_room) {
 		a->operand_room = a->operand_room ? a->operand_room * 2 : 16;
@@ -100,12 +100,12 @@ static bool long_takes_value(const char *values, const char *name, size_t len)
 	return false;
 }
 
-static size_t read_long(struct blocklist_args *a, const struct shell_word *word,
+static size_t read_long(struct args *a, const struct shell_word *word,
 			const struct shell_word *next, const char *values)
 {
 	const char *s = word->text.s, *equals = memchr(s, '=', word->text.len);
 	size_t len = equals ? (size_t)(equals - s) : word->text.len;
-	struct blocklist_option option = { s + 2, len - 2, true, NULL, 0 };
+	struct args_option option = { s + 2, len - 2, true, NULL, 0 };
 
 	if (equals) {
 		option.value = word;
@@ -118,14 +118,14 @@ static size_t read_long(struct blocklist_args *a, const struct shell_word *word,
 }
 
 /* A cluster, or one long name with a single dash. Returns the words it takes besides itself. */
-static size_t read_short(struct blocklist_args *a, const struct shell_word *word,
+static size_t read_short(struct args *a, const struct shell_word *word,
 			 const struct shell_word *next, const char *values)
 {
 	const char *s = word->text.s;
 	size_t len = word->text.len;
-	struct blocklist_option whole = { s + 1, len - 1, false, NULL, 0 };
+	struct args_option whole = { s + 1, len - 1, false, NULL, 0 };
 
-	if (len > 2 && blocklist_listed(values, s, len)) {
+	if (len > 2 && list_has(values, s, len)) {
 		whole.value = next;
 		add_option(a, whole);
 		return next != NULL;
@@ -137,8 +137,8 @@ static size_t read_short(struct blocklist_args *a, const struct shell_word *word
 
 		if (s[i] == '/') /* no letter, but a value that stands behind one */
 			break;
-		struct blocklist_option one = { s + i, 1, false, NULL, 0 };
-		bool takes = blocklist_listed(values, letter, 2);
+		struct args_option one = { s + i, 1, false, NULL, 0 };
+		bool takes = list_has(values, letter, 2);
 
 		if (takes && i + 1 < len) {
 			one.value = word;
@@ -153,8 +153,8 @@ static size_t read_short(struct blocklist_args *a, const struct shell_word *word
 	return 0;
 }
 
-void blocklist_args_read(struct blocklist_args *a, const struct shell_word *words, size_t count,
-			 const char *values, bool in_order)
+void args_read(struct args *a, const struct shell_word *words, size_t count,
+	       const char *values, bool in_order)
 {
 	bool over = false;
 
@@ -189,7 +189,7 @@ void blocklist_args_read(struct blocklist_args *a, const struct shell_word *word
 	}
 }
 
-void blocklist_args_release(struct blocklist_args *a)
+void args_release(struct args *a)
 {
 	free(a->options);
 	free(a->operands);
@@ -198,17 +198,17 @@ void blocklist_args_release(struct blocklist_args *a)
 
 /* ---- asking ---- */
 
-static bool value_is(const struct blocklist_option *o, const char *text, size_t len)
+static bool value_is(const struct args_option *o, const char *text, size_t len)
 {
-	return o->value && blocklist_glob_fits(text, len, o->value->text.s + o->skip,
-					       o->value->text.len - o->skip);
+	return o->value && args_glob_fits(text, len, o->value->text.s + o->skip,
+					  o->value->text.len - o->skip);
 }
 
 /* One entry of a list ("-r", "--recursive", "-m=off") against one option. */
-static bool option_is(const struct blocklist_option *o, const char *entry, size_t len)
+static bool option_is(const struct args_option *o, const char *entry, size_t len)
 {
 	const char *equals = memchr(entry, '=', len);
-	size_t name = equals ? (size_t)(equals - entry) : len, dashes = blocklist_dashes(entry);
+	size_t name = equals ? (size_t)(equals - entry) : len, dashes = list_dashes(entry);
 
 	if (name <= dashes || o->is_long != (dashes == 2))
 		return false;
@@ -219,20 +219,20 @@ static bool option_is(const struct blocklist_option *o, const char *entry, size_
 	return !equals || value_is(o, equals + 1, len - name - 1);
 }
 
-const struct blocklist_option *blocklist_args_next(const struct blocklist_args *a,
-						   const char *list, size_t *from)
+const struct args_option *args_next(const struct args *a,
+				    const char *list, size_t *from)
 {
-	const struct blocklist_list *notes = blocklist_list_notes(list);
+	const struct list_notes *notes = list_notes(list);
 
 	for (; *from < a->option_count; ++*from) {
-		const struct blocklist_option *o = &a->options[*from];
+		const struct args_option *o = &a->options[*from];
 
-		if (!o->len || !blocklist_list_begins(notes, o->name[0]))
+		if (!o->len || !list_begins(notes, o->name[0]))
 			continue;
 		for (const char *entry = list, *end; *entry; entry = end) {
 			entry += *entry == ' ';
 			end = strchrnul(entry, ' ');
-			if (o->name[0] == entry[blocklist_dashes(entry)] &&
+			if (o->name[0] == entry[list_dashes(entry)] &&
 			    option_is(o, entry, (size_t)(end - entry)))
 				return &a->options[(*from)++];
 		}
@@ -240,9 +240,9 @@ const struct blocklist_option *blocklist_args_next(const struct blocklist_args *
 	return NULL;
 }
 
-bool blocklist_args_has(const struct blocklist_args *a, const char *list)
+bool args_has(const struct args *a, const char *list)
 {
 	size_t from = 0;
 
-	return list && a->option_count && blocklist_args_next(a, list, &from);
+	return list && a->option_count && args_next(a, list, &from);
 }

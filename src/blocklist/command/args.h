@@ -15,7 +15,7 @@
 #include "blocklist/command/list.h"
 #include "shell/script.h"
 
-struct blocklist_option {
+struct args_option {
 	const char *name; /* without dashes; a letter of a cluster, or a whole name */
 	size_t len;
 	bool is_long;     /* two dashes */
@@ -23,8 +23,8 @@ struct blocklist_option {
 	size_t skip;      /* where the value begins in that word */
 };
 
-struct blocklist_args {
-	struct blocklist_option *options;
+struct args {
+	struct args_option *options;
 	const struct shell_word **operands;
 	size_t option_count, operand_count, option_room, operand_room;
 	size_t first_operand; /* index of it among the words; the number of words if none */
@@ -35,22 +35,22 @@ struct blocklist_args {
  * Read @words[1..count). @values: options that take a value, or NULL. @in_order: the
  * first operand ends the options, as for sudo. @a is zero, or was used before.
  */
-void blocklist_args_read(struct blocklist_args *a, const struct shell_word *words, size_t count,
-			 const char *values, bool in_order);
-void blocklist_args_release(struct blocklist_args *a);
+void args_read(struct args *a, const struct shell_word *words, size_t count,
+	       const char *values, bool in_order);
+void args_release(struct args *a);
 
 /* The first option that is in @list, from number *@from on, which then is behind it; or NULL. */
-const struct blocklist_option *blocklist_args_next(const struct blocklist_args *a,
-						   const char *list, size_t *from);
-bool blocklist_args_has(const struct blocklist_args *a, const char *list);
+const struct args_option *args_next(const struct args *a,
+				    const char *list, size_t *from);
+bool args_has(const struct args *a, const char *list);
 
 /* Does the text fit the pattern: * and ? are globs, a backslash makes the next one plain. */
-bool blocklist_glob_fits(const char *pattern, size_t pattern_len, const char *text, size_t len);
+bool args_glob_fits(const char *pattern, size_t pattern_len, const char *text, size_t len);
 
 /* Does all of @word (as text, from @skip on) fit a word of @list, where * and ? are globs? The
  * list may be one that was put together. */
-bool blocklist_word_fits(const struct shell_word *word, size_t skip, const char *list);
+bool args_word_fits(const struct shell_word *word, size_t skip, const char *list);
 /* The same for the whole word and a list that is a constant of the program. */
-bool blocklist_word_listed(const struct shell_word *word, const char *list);
+bool args_word_listed(const struct shell_word *word, const char *list);
 
 #endif

@@ -10,7 +10,7 @@
 /* Slots for each word of a list: most questions end at an empty one. */
 #define SLOTS_EACH 4
 
-static struct blocklist_list places[1u << PLACES_LOG];
+static struct list_notes places[1u << PLACES_LOG];
 
 /* Where a word is looked for: by its ends and its length. */
 static unsigned hash(const char *word, size_t len)
@@ -19,10 +19,10 @@ static unsigned hash(const char *word, size_t len)
 	       (unsigned char)word[len / 2] * 5u + (unsigned)len * 101u;
 }
 
-static void note_word(struct blocklist_list *notes, const char *word, size_t len)
+static void note_word(struct list_notes *notes, const char *word, size_t len)
 {
 	unsigned at = hash(word, len);
-	unsigned char c = (unsigned char)word[blocklist_dashes(word)] & 0x7f;
+	unsigned char c = (unsigned char)word[list_dashes(word)] & 0x7f;
 
 	notes->letters[c >> 6] |= 1ull << (c & 63);
 	notes->words++;
@@ -33,7 +33,7 @@ static void note_word(struct blocklist_list *notes, const char *word, size_t len
 	notes->slots[at & notes->mask] = (uint16_t)(word - notes->text + 1);
 }
 
-static void note(struct blocklist_list *notes, const char *list)
+static void note(struct list_notes *notes, const char *list)
 {
 	size_t words = 1, slots = 8;
 
@@ -43,7 +43,7 @@ static void note(struct blocklist_list *notes, const char *list)
 	while (slots < words * SLOTS_EACH)
 		slots *= 2;
 	free(notes->slots);
-	*notes = (struct blocklist_list){ .text = list, .mask = (unsigned)slots - 1 };
+	*notes = (struct list_notes){ .text = list, .mask = (unsigned)slots - 1 };
 	notes->slots = mem_zalloc(slots * sizeof(*notes->slots));
 	while (*list) {
 		size_t len;
@@ -56,23 +56,23 @@ static void note(struct blocklist_list *notes, const char *list)
 	}
 }
 
-const struct blocklist_list *blocklist_list_notes(const char *list)
+const struct list_notes *list_notes(const char *list)
 {
 	uint64_t key = (uint64_t)(uintptr_t)list * 0x9e3779b97f4a7c15u;
-	struct blocklist_list *notes = &places[key >> (64 - PLACES_LOG)];
+	struct list_notes *notes = &places[key >> (64 - PLACES_LOG)];
 
 	if (notes->text != list)
 		note(notes, list);
 	return notes;
 }
 
-bool blocklist_listed(const char *list, const char *text, size_t len)
+bool list_has(const char *list, const char *text, size_t len)
 {
-	const struct blocklist_list *notes;
+	const struct list_notes *notes;
 
 	if (!list || !len)
 		return false;
-	notes = blocklist_list_notes(list);
+	notes = list_notes(list);
 	for (unsigned at = hash(text, len); notes->slots[at & notes->mask]; at++) {
 		const char *word = list + notes->slots[at & notes->mask] - 1;
 

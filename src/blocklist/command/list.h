@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* What a list holds. */
-struct blocklist_list {
+struct list_notes {
 	const char *text;
 	unsigned words;
 	unsigned mask;       /* slots - 1 */
@@ -24,13 +24,13 @@ struct blocklist_list {
 };
 
 /* The notes on @list; good until the next call. */
-const struct blocklist_list *blocklist_list_notes(const char *list);
+const struct list_notes *list_notes(const char *list);
 
 /* Is the text of @len bytes in the list @list? NULL is the empty list. */
-bool blocklist_listed(const char *list, const char *text, size_t len);
+bool list_has(const char *list, const char *text, size_t len);
 
 /* The characters '-' and '+' (of set +e) that an option begins with, at most two. */
-static inline size_t blocklist_dashes(const char *option)
+static inline size_t list_dashes(const char *option)
 {
 	size_t n = 0;
 
@@ -40,7 +40,7 @@ static inline size_t blocklist_dashes(const char *option)
 }
 
 /* May a word of the list begin, behind its dashes, with @c? */
-static inline bool blocklist_list_begins(const struct blocklist_list *notes, char c)
+static inline bool list_begins(const struct list_notes *notes, char c)
 {
 	unsigned char u = (unsigned char)c & 0x7f;
 

@@ -49,7 +49,7 @@ static const struct blocklist_name *search(const char *text, size_t len)
 	return NULL;
 }
 
-const struct blocklist_name *blocklist_lookup(const char *text, size_t len)
+const struct blocklist_name *name_lookup(const char *text, size_t len)
 {
 	const struct blocklist_name *name;
 	char prefix[NAME_MAX_BYTES];
@@ -75,7 +75,7 @@ const struct blocklist_name *blocklist_lookup(const char *text, size_t len)
 	return search(prefix, cut + 2);
 }
 
-struct shell_text blocklist_base_name(const struct shell_word *word, bool *foreign)
+struct shell_text name_base(const struct shell_word *word, bool *foreign)
 {
 	struct shell_text base = word->text;
 	const char *slash = memrchr(base.s, '/', base.len);
@@ -101,10 +101,10 @@ static void fill_lengths(void)
 		name_lengths[i] = (uint8_t)strlen(blocklist_names[i].name);
 }
 
-struct blocklist_pattern blocklist_pattern_make(const struct shell_text *base,
-						const uint8_t *kind, struct shell_arena *arena)
+struct name_pattern name_pattern_make(const struct shell_text *base,
+				      const uint8_t *kind, struct shell_arena *arena)
 {
-	struct blocklist_pattern p = { .text = shell_alloc(arena, base->len * 2 + 1) };
+	struct name_pattern p = { .text = shell_alloc(arena, base->len * 2 + 1) };
 
 	if (!name_lengths[0])
 		fill_lengths();
@@ -128,7 +128,7 @@ struct blocklist_pattern blocklist_pattern_make(const struct shell_text *base,
 	return p;
 }
 
-bool blocklist_pattern_fits(const struct blocklist_pattern *p, unsigned i)
+bool name_pattern_fits(const struct name_pattern *p, unsigned i)
 {
 	const char *name = blocklist_names[i].name;
 	size_t len = name_lengths[i];
@@ -136,10 +136,10 @@ bool blocklist_pattern_fits(const struct blocklist_pattern *p, unsigned i)
 	if ((p->first && name[0] != p->first) || (p->last && name[len - 1] != p->last) ||
 	    (p->open ? len < p->least : len != p->least))
 		return false;
-	return blocklist_glob_fits(p->text, p->len, name, len);
+	return args_glob_fits(p->text, p->len, name, len);
 }
 
-bool blocklist_name_is_pattern(const struct shell_text *base, const uint8_t *kind)
+bool name_is_pattern(const struct shell_text *base, const uint8_t *kind)
 {
 	for (size_t i = 0; i < base->len; i++)
 		if (kind[i] != SHELL_LITERAL)
@@ -147,8 +147,8 @@ bool blocklist_name_is_pattern(const struct shell_text *base, const uint8_t *kin
 	return false;
 }
 
-bool blocklist_pattern_fits_any(const struct shell_word *word, const struct shell_text *base,
-				const uint8_t *kind)
+bool name_pattern_fits_any(const struct shell_word *word, const struct shell_text *base,
+			   const uint8_t *kind)
 {
 	size_t letters = 0;
 	bool open = false, unknown = false;

@@ -19,13 +19,13 @@
  * What the table knows of the program called @len bytes of @text; NULL: nothing. python3.11
  * is python, mkfs.anything is mkfs.*.
  */
-const struct blocklist_name *blocklist_lookup(const char *text, size_t len);
+const struct blocklist_name *name_lookup(const char *text, size_t len);
 
 /* The name of a program without its folder. @foreign: from a folder that is not the system's. */
-struct shell_text blocklist_base_name(const struct shell_word *word, bool *foreign);
+struct shell_text name_base(const struct shell_word *word, bool *foreign);
 
 /* A pattern for names, and what tells most names apart from it at a glance. */
-struct blocklist_pattern {
+struct name_pattern {
 	char *text;
 	size_t len;
 	char first;   /* 0: any */
@@ -35,19 +35,19 @@ struct blocklist_pattern {
 };
 
 /* Is a part of @base, whose characters are of @kind, a glob or not known? */
-bool blocklist_name_is_pattern(const struct shell_text *base, const uint8_t *kind);
+bool name_is_pattern(const struct shell_text *base, const uint8_t *kind);
 
 /*
  * A pattern that fits nearly any name says nothing: one with less than a letter, or two
  * letters beside an unknown part; but /sbin/???? says its length.
  */
-bool blocklist_pattern_fits_any(const struct shell_word *word, const struct shell_text *base,
-				const uint8_t *kind);
+bool name_pattern_fits_any(const struct shell_word *word, const struct shell_text *base,
+			   const uint8_t *kind);
 
-struct blocklist_pattern blocklist_pattern_make(const struct shell_text *base,
-						const uint8_t *kind, struct shell_arena *arena);
+struct name_pattern name_pattern_make(const struct shell_text *base,
+				      const uint8_t *kind, struct shell_arena *arena);
 
 /* Does it fit the name of row @i of blocklist_names? */
-bool blocklist_pattern_fits(const struct blocklist_pattern *p, unsigned i);
+bool name_pattern_fits(const struct name_pattern *p, unsigned i);
 
 #endif

@@ -28,7 +28,7 @@ static inline bool word_is(const struct shell_word *w, const char *text)
 /* Is it in @list, a constant of the program (blocklist/command/list)? */
 static inline bool word_in(const struct shell_word *w, const char *list)
 {
-	return blocklist_listed(list, w->text.s, w->text.len);
+	return list_has(list, w->text.s, w->text.len);
 }
 
 static inline bool word_begins(const struct shell_word *w, const char *text)

@@ -141,5 +141,5 @@ void read_init_script(const struct command *cmd, struct action_list *out)
 	list[1] = word_slice(path, (size_t)(cmd->program.s - path->text.s), path->text.len,
 			     out->arena);
 	memcpy(list + 2, cmd->words + 1, (cmd->count - 1) * sizeof(*list));
-	action_named(out, blocklist_lookup("service", 7), list, cmd->count + 1);
+	action_named(out, name_lookup("service", 7), list, cmd->count + 1);
 }

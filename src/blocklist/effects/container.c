@@ -96,25 +96,25 @@ static void container_mount(struct container *c, const struct shell_word *w, siz
 		c->mounts[c->mount_count++] = (struct mount){ parts[0], parts[1] };
 }
 
-static void container_options(struct container *c, const struct blocklist_args *a)
+static void container_options(struct container *c, const struct args *a)
 {
-	const struct blocklist_option *o;
+	const struct args_option *o;
 
-	for (size_t from = 0; (o = blocklist_args_next(a, " -v --volume ", &from)) != NULL;)
+	for (size_t from = 0; (o = args_next(a, " -v --volume ", &from)) != NULL;)
 		if (o->value)
 			container_volume(c, o->value, o->skip);
-	for (size_t from = 0; (o = blocklist_args_next(a, " --device ", &from)) != NULL;)
+	for (size_t from = 0; (o = args_next(a, " --device ", &from)) != NULL;)
 		if (o->value)
 			container_device(c, o->value, o->skip);
-	for (size_t from = 0; (o = blocklist_args_next(a, " --mount ", &from)) != NULL;)
+	for (size_t from = 0; (o = args_next(a, " --mount ", &from)) != NULL;)
 		if (o->value)
 			container_mount(c, o->value, o->skip);
-	for (size_t from = 0; (o = blocklist_args_next(a, " --entrypoint ", &from)) != NULL;)
+	for (size_t from = 0; (o = args_next(a, " --entrypoint ", &from)) != NULL;)
 		if (o->value) {
 			c->entry = o->value;
 			c->entry_skip = o->skip;
 		}
-	c->host = blocklist_args_has(a, " --privileged --pid=host ");
+	c->host = args_has(a, " --privileged --pid=host ");
 }
 
 /* Paths of the container as paths outside; other absolute ones lose their slash. */
@@ -201,7 +201,7 @@ void read_container(const struct command *cmd, struct action_list *out)
 		at++;
 	if (at >= cmd->count)
 		return;
-	blocklist_args_read(out->args, cmd->words + at, cmd->count - at, values, true);
+	args_read(out->args, cmd->words + at, cmd->count - at, values, true);
 	container_options(&c, out->args);
 	first = at + out->args->first_operand + 1;
 	if (first < cmd->count && (c.mount_count || c.host))

@@ -21,16 +21,16 @@
 static const struct blocklist_name *name_of(const struct shell_word *w)
 {
 	bool foreign;
-	struct shell_text base = blocklist_base_name(w, &foreign);
+	struct shell_text base = name_base(w, &foreign);
 
-	return blocklist_lookup(base.s, base.len);
+	return name_lookup(base.s, base.len);
 }
 
 /* With which of its words a program is of a kind, tells the table. */
 static unsigned kind_by_words(const struct blocklist_name *name, const struct shell_command *c)
 {
 	for (size_t i = 1; name->flow_words && i < c->word_count; i++)
-		if (blocklist_word_fits(&c->words[i], 0, name->flow_words))
+		if (args_word_fits(&c->words[i], 0, name->flow_words))
 			return name->flow_if;
 	return 0;
 }
@@ -390,7 +390,7 @@ static unsigned flow_of_name(const char *name)
 
 	if (len < 4 || name[0] != '$' || name[1] != '(')
 		return 0;
-	program = blocklist_lookup(name + 2, len - 3);
+	program = name_lookup(name + 2, len - 3);
 	if (!program)
 		return 0;
 	if (program->flow & FLOW_KIND_FETCH)

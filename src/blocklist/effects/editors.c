@@ -257,11 +257,11 @@ void read_powershell(const struct command *cmd, struct action_list *out)
 		for (; s[n] && n + 1 < sizeof(option); n++)
 			option[n] = (char)tolower((unsigned char)s[n]);
 		option[n] = '\0';
-		if (blocklist_listed(encoded, option, n) && i + 1 < cmd->count)
+		if (list_has(encoded, option, n) && i + 1 < cmd->count)
 			action_flow(out, FLOW_DECODED, cmd->words, cmd->count);
 		if (text && word_is(&cmd->words[i], "-"))
 			action_flow(out, FLOW_REMOTE, cmd->words, cmd->count);
-		text |= blocklist_listed(" -c -command ", option, n);
+		text |= list_has(" -c -command ", option, n);
 		if (powershell_says(s, runs) && powershell_says(s, fetches))
 			action_flow(out, FLOW_REMOTE, cmd->words, cmd->count);
 		if (powershell_says(s, runs) && powershell_says_one(s, "frombase64string"))

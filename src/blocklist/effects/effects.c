@@ -71,7 +71,7 @@ static void effects_by_program(const struct command *cmd, struct action_list *ou
 	for (; may; may &= may - 1) {
 		const struct reader *r = &readers[__builtin_ctz(may)];
 
-		if (blocklist_listed(r->programs, cmd->program.s, cmd->program.len)) {
+		if (list_has(r->programs, cmd->program.s, cmd->program.len)) {
 			r->read(cmd, out);
 			return;
 		}

@@ -131,7 +131,7 @@ static bool names_output(const char *program, const char *s)
 	bool curl = strcmp(program, "curl") == 0;
 	size_t len = strlen(s);
 
-	if (blocklist_listed(" --output --output-document --out ", s, len))
+	if (list_has(" --output --output-document --out ", s, len))
 		return true;
 	return s[0] == '-' && s[1] && s[1] != '-' &&
 	       (s[len - 1] == 'o' || (s[len - 1] == 'O' && !curl));
@@ -176,12 +176,12 @@ static void note_download(struct written_files *files, const struct shell_comman
 			  struct shell_arena *arena)
 {
 	bool foreign;
-	struct shell_text base = blocklist_base_name(&c->words[0], &foreign);
-	const struct blocklist_name *program = blocklist_lookup(base.s, base.len);
+	struct shell_text base = name_base(&c->words[0], &foreign);
+	const struct blocklist_name *program = name_lookup(base.s, base.len);
 	bool named = false, keeps = true;
 	char room[KEY_MAX];
 
-	if (blocklist_listed(" scp rsync sftp ", base.s, base.len) && c->word_count > 1)
+	if (list_has(" scp rsync sftp ", base.s, base.len) && c->word_count > 1)
 		note_copied_from_afar(files, c, arena);
 	if (!program || !(program->flow & FLOW_KIND_FETCH))
 		return;
@@ -229,13 +229,13 @@ static void note_copy(struct written_files *files, const struct shell_command *c
 	size_t len, before;
 
 	if (c->word_count < 3 ||
-	    !blocklist_listed(copiers, c->words[0].text.s, c->words[0].text.len))
+	    !list_has(copiers, c->words[0].text.s, c->words[0].text.len))
 		return;
 	from = to - 1;
-	base = blocklist_base_name(from, &foreign);
+	base = name_base(from, &foreign);
 	name = plain_name(to, &len);
 	if (!name || from->text.s[0] != '/' || !strstr(from->text.s, "bin/") ||
-	    !blocklist_lookup(base.s, base.len) || strcmp(from->text.s, to->text.s) == 0)
+	    !name_lookup(base.s, base.len) || strcmp(from->text.s, to->text.s) == 0)
 		return;
 	before = files->count;
 	files_add(files, name, len, from, 0, arena);

@@ -145,7 +145,7 @@ static bool only_changes_mode(const struct shell_word *words, size_t count)
 		const char *slash = strrchr(words[i].text.s, '/');
 		const char *name = slash ? slash + 1 : words[i].text.s;
 
-		if (blocklist_listed(changers, name, strlen(name)))
+		if (list_has(changers, name, strlen(name)))
 			return true;
 	}
 	return false;
@@ -287,16 +287,16 @@ static size_t find_read_test(struct search *s, size_t i)
 	const char *text = w->text.s;
 	size_t len = w->text.len;
 
-	if (value && blocklist_listed(names_tests, text, len))
+	if (value && list_has(names_tests, text, len))
 		test_name(s, value);
-	else if (value && blocklist_listed(strong_tests, text, len))
+	else if (value && list_has(strong_tests, text, len))
 		narrow(s, word_in(value, " root 0 ") ? CHOICE_ALL : CHOICE_NARROW);
-	else if (blocklist_listed(strong_flags, text, len)) {
+	else if (list_has(strong_flags, text, len)) {
 		narrow(s, CHOICE_NARROW);
 		return 1;
-	} else if (value && blocklist_listed(weak_tests, text, len))
+	} else if (value && list_has(weak_tests, text, len))
 		narrow(s, special_mode(value) ? CHOICE_ALL : CHOICE_WEAK);
-	else if (!value || !blocklist_listed(other_values, text, len))
+	else if (!value || !list_has(other_values, text, len))
 		return 1;
 	return 2;
 }

@@ -123,7 +123,7 @@ void read_chpasswd(const struct command *cmd, struct action_list *out)
 static void jobs_command_lines(const struct command *cmd, const char *program, size_t count,
 			       struct action_list *out)
 {
-	const struct blocklist_name *name = blocklist_lookup(program, strlen(program));
+	const struct blocklist_name *name = name_lookup(program, strlen(program));
 	struct shell_word *lines = NULL, *items, *list;
 	size_t n = jobs_lines(cmd, out, &lines);
 

@@ -23,12 +23,12 @@ static struct words words_of(const struct shell_word *list, size_t count)
 {
 	bool foreign;
 
-	return (struct words){ list, count, blocklist_base_name(&list[0], &foreign) };
+	return (struct words){ list, count, name_base(&list[0], &foreign) };
 }
 
 static bool program_in(const struct words *w, const char *names)
 {
-	return blocklist_listed(names, w->program.s, w->program.len);
+	return list_has(names, w->program.s, w->program.len);
 }
 
 static bool listing_has(const struct words *w, const char *list)

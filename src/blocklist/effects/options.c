@@ -265,7 +265,7 @@ static void note_group(const struct hiding *row)
 
 		s += *s == ' ';
 		len = strcspn(s, " ");
-		name = len ? blocklist_lookup(s, len) : NULL;
+		name = len ? name_lookup(s, len) : NULL;
 		s += len;
 		if (!name)
 			continue;

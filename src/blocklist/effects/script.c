@@ -197,7 +197,7 @@ static bool code_is_quoted_call(const struct code_reader *r, size_t i)
 	return t->kind == TOKEN_STRING &&
 	       (code_is_char(&r->t, i + 1, ')') || code_is_char(&r->t, i + 1, ']')) &&
 	       code_is_char(&r->t, i + 2, '(') &&
-	       blocklist_listed(run_names, t->string.text.s, t->string.text.len);
+	       list_has(run_names, t->string.text.s, t->string.text.len);
 }
 
 /* shell "TEXT" of Raku, "TEXT".! of Scala, system $_ of Perl. */
@@ -415,9 +415,9 @@ static void read_callback(struct code_reader *r, size_t i)
 
 	if (i < 2 || r->t.tokens[i].kind != TOKEN_STRING || !code_token_in(&r->t, i - 2, maps))
 		return;
-	if (blocklist_listed(removes, w->text.s, w->text.len) || strcmp(w->text.s, "rmdir") == 0)
+	if (list_has(removes, w->text.s, w->text.len) || strcmp(w->text.s, "rmdir") == 0)
 		code_read_remove(r, i, "remove");
-	if (blocklist_listed(code_runs, w->text.s, w->text.len))
+	if (list_has(code_runs, w->text.s, w->text.len))
 		code_read_run(r, i);
 }
 
@@ -479,7 +479,7 @@ static bool names_shell(const struct code_reader *r)
 		const struct shell_word *w = &r->t.tokens[i].string;
 
 		if (r->t.tokens[i].kind == TOKEN_STRING && w->text.len &&
-		    blocklist_listed(shells, w->text.s, strcspn(w->text.s, " ")))
+		    list_has(shells, w->text.s, strcspn(w->text.s, " ")))
 			return true;
 	}
 	return false;
@@ -514,8 +514,8 @@ static void read_buffer(struct code_reader *r)
 		return;
 	for (size_t i = 0; i < r->t.count; i++)
 		if (r->t.tokens[i].kind == TOKEN_STRING &&
-		    blocklist_listed(" base64 hex base64url ", r->t.tokens[i].string.text.s,
-				     r->t.tokens[i].string.text.len))
+		    list_has(" base64 hex base64url ", r->t.tokens[i].string.text.s,
+			     r->t.tokens[i].string.text.len))
 			code_found(r, "pipe.decoded");
 }
 

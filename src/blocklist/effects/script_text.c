@@ -180,7 +180,7 @@ bool code_token_in(const struct code_text *r, size_t i, const char *list)
 	const struct code_token *t = &r->tokens[i];
 
 	return i < r->count && t->kind == TOKEN_NAME &&
-	       blocklist_listed(list, r->text->text.s + t->start, t->end - t->start);
+	       list_has(list, r->text->text.s + t->start, t->end - t->start);
 }
 
 bool code_is_char(const struct code_text *r, size_t i, char c)

@@ -88,7 +88,7 @@ static const char *pkill_effect(const struct shell_word *words, size_t count,
 	static const char values[] = " -u -U -g -G -P -s -t -F --euid --uid --group "
 				     "--signal --parent --session --terminal --pidfile --user "
 				     "-y --younger-than --older-than --ns ";
-	struct blocklist_args *a = out->args;
+	struct args *a = out->args;
 	const char *effect = NULL;
 	struct shell_word *rest = shell_alloc(out->arena, count * sizeof(*rest));
 	size_t n = 0;
@@ -97,12 +97,12 @@ static const char *pkill_effect(const struct shell_word *words, size_t count,
 	for (size_t i = 0; i < count; i++)
 		if (!is_signal(&words[i]))
 			rest[n++] = words[i];
-	blocklist_args_read(a, rest, n, values, false);
-	of_user = blocklist_args_has(a, " -u -U --euid --uid --user ");
-	if (!blocklist_args_has(a, " -l --list --help -V --version -0 ")) {
-		if (blocklist_args_has(a, " -v --inverse ") || (of_user && !a->operand_count))
+	args_read(a, rest, n, values, false);
+	of_user = args_has(a, " -u -U --euid --uid --user ");
+	if (!args_has(a, " -l --list --help -V --version -0 ")) {
+		if (args_has(a, " -v --inverse ") || (of_user && !a->operand_count))
 			effect = "kill_pattern";
-		if (blocklist_args_has(a, " -P=1 --parent=1 ")) /* most of what runs */
+		if (args_has(a, " -P=1 --parent=1 ")) /* most of what runs */
 			effect = "kill_pattern";
 		for (size_t i = 0; i < a->operand_count; i++)
 			if (fits_everything(a->operands[i]))

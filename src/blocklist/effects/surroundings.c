@@ -62,9 +62,9 @@ static void surroundings_assigns(const struct shell_command *c, struct action_li
 		const char *name = c->assigns[i].name;
 		const struct shell_word *value = &c->assigns[i].value;
 
-		if (value->content && blocklist_listed(" BASH_ENV ENV ", name, strlen(name)))
+		if (value->content && list_has(" BASH_ENV ENV ", name, strlen(name)))
 			action_file(out, value, value, 1, ACTION_LENIENT);
-		if (blocklist_listed(run, name, strlen(name)))
+		if (list_has(run, name, strlen(name)))
 			action_text_part(out, value, strspn(value->text.s, "|-"), value->text.len,
 					 ACTION_LENIENT);
 	}
@@ -83,10 +83,10 @@ static void surroundings_answers(const struct place *at, const struct shell_comm
 	if (!c->word_count || c->piped_from >= at->script->command_count)
 		return;
 	from = &at->script->commands[c->piped_from];
-	sender = blocklist_lookup(c->words[0].text.s, c->words[0].text.len);
+	sender = name_lookup(c->words[0].text.s, c->words[0].text.len);
 	if (!from->word_count || !sender || !(sender->flow & FLOW_KIND_FETCH))
 		return;
-	shell = blocklist_lookup(from->words[0].text.s, from->words[0].text.len);
+	shell = name_lookup(from->words[0].text.s, from->words[0].text.len);
 	if (!shell || !shell->wrapper || shell->wrapper->kind != WRAPPER_SHELL)
 		return;
 	for (size_t i = 1; i < from->word_count; i++)

@@ -42,7 +42,7 @@ struct opening {
 	const struct blocklist_wrapper *wrapper;
 	const struct shell_word *words;
 	size_t count;
-	struct blocklist_args *args;
+	struct args *args;
 	struct shell_arena *arena;
 	struct wrap *out;
 };
@@ -89,12 +89,12 @@ static size_t take_assigns(struct opening *o, size_t at)
 
 static void take_directory(struct opening *o)
 {
-	const struct blocklist_option *option;
+	const struct args_option *option;
 	size_t from = 0;
 
 	if (!o->wrapper->directory)
 		return;
-	option = blocklist_args_next(o->args, o->wrapper->directory, &from);
+	option = args_next(o->args, o->wrapper->directory, &from);
 	if (option && option->value) {
 		o->out->directory = option->value;
 		o->out->directory_skip = option->skip;
@@ -114,14 +114,14 @@ static void set_text(struct opening *o, enum wrap_kind kind, const struct shell_
 /* Values of all options that hold text, each as a word of its own. 0 if there is none. */
 static size_t option_texts(struct opening *o, enum wrap_kind kind)
 {
-	const struct blocklist_option *option;
+	const struct args_option *option;
 	struct shell_word *texts;
 	size_t from = 0, n = 0;
 
-	if (!o->wrapper->text || !blocklist_args_has(o->args, o->wrapper->text))
+	if (!o->wrapper->text || !args_has(o->args, o->wrapper->text))
 		return 0;
 	texts = shell_alloc(o->arena, (o->args->option_count + 1) * sizeof(*texts));
-	while ((option = blocklist_args_next(o->args, o->wrapper->text, &from)) != NULL)
+	while ((option = args_next(o->args, o->wrapper->text, &from)) != NULL)
 		if (option->value)
 			texts[n++] = option->skip ? word_slice(option->value, option->skip,
 							       option->value->text.len,
@@ -137,16 +137,16 @@ static size_t option_texts(struct opening *o, enum wrap_kind kind)
 static void take_placeholder(struct opening *o)
 {
 	size_t from = 0;
-	const struct blocklist_option *option;
+	const struct args_option *option;
 
 	o->out->fed = true;
-	o->out->whole = blocklist_args_has(o->args, " -0 --null ");
-	o->out->lines = blocklist_args_has(o->args, " -d --delimiter -L --max-lines ");
-	option = blocklist_args_next(o->args, " -I -J ", &from);
+	o->out->whole = args_has(o->args, " -0 --null ");
+	o->out->lines = args_has(o->args, " -d --delimiter -L --max-lines ");
+	option = args_next(o->args, " -I -J ", &from);
 	if (option && option->value) {
 		o->out->placeholder = option->value->text.s + option->skip;
 		o->out->placeholder_len = option->value->text.len - option->skip;
-	} else if (blocklist_args_has(o->args, " -i --replace ")) {
+	} else if (args_has(o->args, " -i --replace ")) {
 		o->out->placeholder = "{}";
 		o->out->placeholder_len = 2;
 	}
@@ -175,14 +175,14 @@ static void open_run(struct opening *o)
 	if (w->assigns)
 		at = take_assigns(o, at);
 	take_directory(o);
-	if (w->assigns && w->text && blocklist_args_has(o->args, w->text)) {
+	if (w->assigns && w->text && args_has(o->args, w->text)) {
 		open_split(o, at);
 		return;
 	}
 	if (option_texts(o, WRAP_TEXT))
 		return;
 	for (unsigned i = 0; i < w->skip && at < o->count; i++)
-		if (w->remote || !blocklist_lookup(o->words[at].text.s, o->words[at].text.len))
+		if (w->remote || !name_lookup(o->words[at].text.s, o->words[at].text.len))
 			at++;
 	while (w->remote && at < o->count && o->words[at].text.s[0] == '-') /* ssh HOST -t CMD */
 		at += 1 + word_in(&o->words[at], w->values);
@@ -228,21 +228,21 @@ static void take_params(struct opening *o, size_t at)
 static void open_shell(struct opening *o)
 {
 	size_t at = o->args->first_operand, from = 0;
-	const struct blocklist_option *option;
+	const struct args_option *option;
 
 	take_params(o, at);
-	option = blocklist_args_next(o->args, " --command ", &from);
+	option = args_next(o->args, " --command ", &from);
 	if (option && option->value) {
 		struct shell_word text = word_slice(option->value, option->skip,
 						    option->value->text.len, o->arena);
 		set_text(o, WRAP_TEXT, &text);
-	} else if (blocklist_args_has(o->args, " -c ") && at < o->count) {
+	} else if (args_has(o->args, " -c ") && at < o->count) {
 		set_text(o, WRAP_TEXT, &o->words[at]);
 		take_params(o, at + 1);
-	} else if (blocklist_args_has(o->args, " -s ") || at == o->count ||
+	} else if (args_has(o->args, " -s ") || at == o->count ||
 		   is_stdin(&o->words[at])) {
 		/* sh -s A: $0 is sh; the word before is as good as its name. */
-		if (at < o->count && blocklist_args_has(o->args, " -s ")) {
+		if (at < o->count && args_has(o->args, " -s ")) {
 			o->out->words--;
 			o->out->count++;
 		}
@@ -260,8 +260,8 @@ static void open_text(struct opening *o)
 	struct shell_word template, both[2];
 
 	if (o->wrapper->skip && at < o->count) { /* options of the subcommand */
-		blocklist_args_read(o->args, o->words + at, o->count - at, o->wrapper->values,
-				    true);
+		args_read(o->args, o->words + at, o->count - at, o->wrapper->values,
+			  true);
 		at += o->args->first_operand;
 	}
 	for (end = at; end < o->count && strncmp(o->words[end].text.s, ":::", 3);)
@@ -315,8 +315,8 @@ static void open_scan(struct opening *o)
 
 	for (size_t i = 1; i < end; i++) {
 		bool foreign;
-		struct shell_text base = blocklist_base_name(&o->words[i], &foreign);
-		const struct blocklist_name *name = blocklist_lookup(base.s, base.len);
+		struct shell_text base = name_base(&o->words[i], &foreign);
+		const struct blocklist_name *name = name_lookup(base.s, base.len);
 
 		/* direnv exec . CMD, mise exec -- CMD, aws-vault exec PROFILE -- CMD */
 		if (word_is(&o->words[i], "exec") && i + 1 < o->count &&
@@ -349,8 +349,8 @@ static void open_code(struct opening *o)
 		o->out->kind = WRAP_CODE_STDIN;
 	} else if (!o->wrapper->text) { /* awk: the first operand is the program */
 		size_t from = 0;
-		const struct blocklist_option *file =
-			blocklist_args_next(o->args, " -f --file ", &from);
+		const struct args_option *file =
+			args_next(o->args, " -f --file ", &from);
 
 		if (file && file->value && !file->skip) {
 			o->out->kind = WRAP_CODE_FILE;
@@ -360,7 +360,7 @@ static void open_code(struct opening *o)
 			set_text(o, WRAP_CODE, &o->words[at]);
 		}
 	} else if (at == o->count || is_stdin(&o->words[at])) {
-		if (!blocklist_args_has(o->args, " -m "))
+		if (!args_has(o->args, " -m "))
 			o->out->kind = WRAP_CODE_STDIN;
 	} else {
 		o->out->kind = WRAP_CODE_FILE;
@@ -380,7 +380,7 @@ static void open_option(struct opening *o)
 		o->out->kind = WRAP_WORDS;
 		return;
 	}
-	if (!blocklist_args_has(o->args, " -u --user ")) {
+	if (!args_has(o->args, " -u --user ")) {
 		o->out->kind = o->wrapper->login ? WRAP_STDIN : WRAP_NOTHING;
 		return;
 	}
@@ -421,8 +421,8 @@ static void open_wrapper(struct opening *o)
 		open_multicall(o);
 		return;
 	}
-	blocklist_args_read(o->args, o->words, o->count, w->values, w->kind != WRAPPER_OPTION);
-	if (!w->inert || !blocklist_args_has(o->args, w->inert))
+	args_read(o->args, o->words, o->count, w->values, w->kind != WRAPPER_OPTION);
+	if (!w->inert || !args_has(o->args, w->inert))
 		by_kind[w->kind](o);
 }
 
