@@ -45,7 +45,7 @@ struct rule {
 	bool (*find)(const struct text *t, struct span *m);
 };
 
-static bool find_dd_disk(const struct text *t, struct span *m);
+static bool literal_find_dd(const struct text *t, struct span *m);
 
 #define AVOID_POWER \
 	"Ask the user to do it. If the word is only data here, ask the operator to set " \
@@ -60,7 +60,7 @@ static const struct rule rules[] = {
 	  "Make one in an image file: truncate -s 64M ./fs.img && mke2fs -F ./fs.img", NULL },
 	{ "literal.dd_disk", "dd if=... of=/dev/sd...", NULL, EDGE_NONE,
 	  "Write to an image file in the workspace, for example: "
-	  "dd if=/dev/zero of=./disk.img bs=1M count=64", find_dd_disk },
+	  "dd if=/dev/zero of=./disk.img bs=1M count=64", literal_find_dd },
 	{ "literal.redirect_disk", "> /dev/sd...", ">~/dev/sd", EDGE_NONE,
 	  "Write to a file in the workspace, for example: > ./disk.img", NULL },
 	{ "literal.chmod_root", "chmod -R 777 / at the end", "chmod -R 777 /",
@@ -88,47 +88,47 @@ static const char *const shells[] = {
 	"rbash", "bash-static", "$0", "$SHELL", "SHELL", "$BASH", "eval", "stdin",
 };
 
-static bool is_space(char c)
+static bool literal_is_space(char c)
 {
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-static bool is_word(char c)
+static bool literal_is_word(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
 	       c == '_';
 }
 
-static bool word_at(const struct text *t, size_t at)
+static bool literal_word_at(const struct text *t, size_t at)
 {
-	return at < t->len && is_word(t->s[at]);
+	return at < t->len && literal_is_word(t->s[at]);
 }
 
-static bool edges_hold(const struct text *t, struct span m, unsigned edges)
+static bool literal_edges_hold(const struct text *t, struct span m, unsigned edges)
 {
-	if ((edges & EDGE_WORD_BEFORE) && m.start > 0 && is_word(t->s[m.start - 1]))
+	if ((edges & EDGE_WORD_BEFORE) && m.start > 0 && literal_is_word(t->s[m.start - 1]))
 		return false;
-	if ((edges & EDGE_WORD_AFTER) && word_at(t, m.end))
+	if ((edges & EDGE_WORD_AFTER) && literal_word_at(t, m.end))
 		return false;
-	if ((edges & EDGE_WORD_NEXT) && !word_at(t, m.end))
+	if ((edges & EDGE_WORD_NEXT) && !literal_word_at(t, m.end))
 		return false;
 	if (edges & EDGE_TEXT_END)
 		for (size_t i = m.end; i < t->len; i++)
-			if (!is_space(t->s[i]))
+			if (!literal_is_space(t->s[i]))
 				return false;
 	return true;
 }
 
 /* Does @pattern match at @start? *@end: behind the match. */
-static bool match_at(const struct text *t, size_t start, const char *pattern, size_t *end)
+static bool literal_match_at(const struct text *t, size_t start, const char *pattern, size_t *end)
 {
 	size_t i = start;
 
 	for (; *pattern; pattern++) {
 		if (*pattern == ' ' || *pattern == '~') {
-			if (*pattern == ' ' && (i >= t->len || !is_space(t->s[i])))
+			if (*pattern == ' ' && (i >= t->len || !literal_is_space(t->s[i])))
 				return false;
-			while (i < t->len && is_space(t->s[i]))
+			while (i < t->len && literal_is_space(t->s[i]))
 				i++;
 		} else if (i < t->len && t->s[i] == *pattern) {
 			i++;
@@ -141,8 +141,8 @@ static bool match_at(const struct text *t, size_t start, const char *pattern, si
 }
 
 /* First match of @pattern with @edges at or behind @from. */
-static bool find_pattern(const struct text *t, size_t from, const char *pattern, unsigned edges,
-			 struct span *m)
+static bool literal_find_pattern(const struct text *t, size_t from, const char *pattern,
+				 unsigned edges, struct span *m)
 {
 	for (size_t i = from; i < t->len; i++) {
 		const char *hit = memchr(t->s + i, pattern[0], t->len - i);
@@ -151,20 +151,20 @@ static bool find_pattern(const struct text *t, size_t from, const char *pattern,
 			return false;
 		i = (size_t)(hit - t->s);
 		m->start = i;
-		if (match_at(t, i, pattern, &m->end) && edges_hold(t, *m, edges))
+		if (literal_match_at(t, i, pattern, &m->end) && literal_edges_hold(t, *m, edges))
 			return true;
 	}
 	return false;
 }
 
 /* The word dd, then if=, then of=/dev/sd; whatever stands between them. */
-static bool find_dd_disk(const struct text *t, struct span *m)
+static bool literal_find_dd(const struct text *t, struct span *m)
 {
 	struct span input, output;
 
-	if (!find_pattern(t, 0, "dd", EDGE_WORD_BEFORE | EDGE_WORD_AFTER, m) ||
-	    !find_pattern(t, m->end, "if=", EDGE_NONE, &input) ||
-	    !find_pattern(t, input.end, "of=/dev/sd", EDGE_NONE, &output))
+	if (!literal_find_pattern(t, 0, "dd", EDGE_WORD_BEFORE | EDGE_WORD_AFTER, m) ||
+	    !literal_find_pattern(t, m->end, "if=", EDGE_NONE, &input) ||
+	    !literal_find_pattern(t, input.end, "of=/dev/sd", EDGE_NONE, &output))
 		return false;
 	m->end = output.end;
 	return true;
@@ -179,21 +179,21 @@ static uint16_t first_byte[256], second_byte[256];
 static bool begins_filled;
 
 /* The pattern of the word dd begins the rule that has none. */
-static const char *beginning(const struct rule *r)
+static const char *literal_beginning(const struct rule *r)
 {
 	return r->pattern ? r->pattern : "dd";
 }
 
-static void fill_begins(void)
+static void literal_fill_begins(void)
 {
 	for (size_t r = 0; r < COUNT_OF(rules); r++) {
-		const char *p = beginning(&rules[r]);
+		const char *p = literal_beginning(&rules[r]);
 		uint16_t bit = (uint16_t)(1u << r);
 		bool blank = p[1] == ' ' || p[1] == '~';
 
 		first_byte[(unsigned char)p[0]] |= bit;
 		for (unsigned c = 0; c < 256; c++)
-			if ((blank && is_space((char)c)) || c == (unsigned char)p[1] ||
+			if ((blank && literal_is_space((char)c)) || c == (unsigned char)p[1] ||
 			    (p[1] == '~' && c == (unsigned char)p[2]))
 				second_byte[c] |= bit;
 	}
@@ -206,7 +206,7 @@ struct search {
 	struct span spans[COUNT_OF(rules)];
 };
 
-static void try_rules(const struct text *t, size_t at, unsigned may, struct search *s)
+static void literal_try_rules(const struct text *t, size_t at, unsigned may, struct search *s)
 {
 	for (; may; may &= may - 1) {
 		unsigned r = (unsigned)__builtin_ctz(may);
@@ -216,8 +216,8 @@ static void try_rules(const struct text *t, size_t at, unsigned may, struct sear
 			s->left &= ~(1u << r);
 			if (rules[r].find(t, &s->spans[r]))
 				s->found |= 1u << r;
-		} else if (match_at(t, at, rules[r].pattern, &m.end) &&
-			   edges_hold(t, m, rules[r].edges)) {
+		} else if (literal_match_at(t, at, rules[r].pattern, &m.end) &&
+			   literal_edges_hold(t, m, rules[r].edges)) {
 			s->spans[r] = m;
 			s->found |= 1u << r;
 		}
@@ -228,18 +228,18 @@ static void try_rules(const struct text *t, size_t at, unsigned may, struct sear
 }
 
 /* The first rule of the table that matches anywhere in @t. */
-static const struct rule *find_rule(const struct text *t, struct span *m)
+static const struct rule *literal_find_rule(const struct text *t, struct span *m)
 {
 	struct search s = { .left = (1u << COUNT_OF(rules)) - 1 };
 	const unsigned char *p = (const unsigned char *)t->s;
 
 	if (!begins_filled)
-		fill_begins();
+		literal_fill_begins();
 	for (size_t i = 0; i + 1 < t->len; i++) {
 		unsigned may = first_byte[p[i]] & second_byte[p[i + 1]] & s.left;
 
 		if (may)
-			try_rules(t, i, may, &s);
+			literal_try_rules(t, i, may, &s);
 	}
 	if (!s.found)
 		return NULL;
@@ -251,12 +251,12 @@ static const struct rule *find_rule(const struct text *t, struct span *m)
 
 /* ---- which stdin is fed to a shell ---- */
 
-static bool splits_words(char c)
+static bool literal_splits_words(char c)
 {
-	return is_space(c) || (c && strchr(";|&()<>{}!#\\'\"`=", c));
+	return literal_is_space(c) || (c && strchr(";|&()<>{}!#\\'\"`=", c));
 }
 
-static bool is_shell(const char *word, size_t len)
+static bool literal_is_shell(const char *word, size_t len)
 {
 	const char *slash = memrchr(word, '/', len);
 
@@ -274,14 +274,14 @@ static bool is_shell(const char *word, size_t len)
  * May the text run what it reads? It names a shell (or something that stands for
  * one, like $0 and $SHELL), evaluates text, or names its own input.
  */
-static bool names_shell(const struct text *t)
+static bool literal_text_names_shell(const struct text *t)
 {
 	for (size_t i = 0; i < t->len;) {
 		size_t start = i;
 
-		while (i < t->len && !splits_words(t->s[i]))
+		while (i < t->len && !literal_splits_words(t->s[i]))
 			i++;
-		if (is_shell(t->s + start, i - start))
+		if (literal_is_shell(t->s + start, i - start))
 			return true;
 		i += i < t->len;
 	}
@@ -294,7 +294,7 @@ bool literal_find(const char *s, size_t len, struct literal *out)
 {
 	const struct text t = { s, len };
 	struct span m;
-	const struct rule *r = find_rule(&t, &m);
+	const struct rule *r = literal_find_rule(&t, &m);
 
 	if (!r)
 		return false;
@@ -308,5 +308,5 @@ bool literal_names_shell(const char *s, size_t len)
 {
 	const struct text t = { s, len };
 
-	return names_shell(&t);
+	return literal_text_names_shell(&t);
 }

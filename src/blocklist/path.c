@@ -23,7 +23,7 @@ struct tokens {
 
 /* ---- words to tokens ---- */
 
-static uint16_t unknown_token(const struct shell_word *w, size_t i)
+static uint16_t path_unknown_token(const struct shell_word *w, size_t i)
 {
 	const struct shell_unknown *u = shell_word_unknown(w, i);
 
@@ -31,7 +31,7 @@ static uint16_t unknown_token(const struct shell_word *w, size_t i)
 }
 
 /* A bracket expression or an extended glob that begins at @i: where it ends. */
-static size_t glob_end(const struct shell_word *w, size_t i)
+static size_t path_glob_end(const struct shell_word *w, size_t i)
 {
 	size_t k = i + 1;
 
@@ -44,7 +44,7 @@ static size_t glob_end(const struct shell_word *w, size_t i)
 	return k < w->text.len && w->text.s[k] == ']' ? k : i;
 }
 
-static uint16_t token_of(const struct shell_word *w, size_t *i)
+static uint16_t path_token_of(const struct shell_word *w, size_t *i)
 {
 	unsigned char c = (unsigned char)w->text.s[*i];
 
@@ -53,10 +53,10 @@ static uint16_t token_of(const struct shell_word *w, size_t *i)
 		return MARK_HOME;
 	case SHELL_UNKNOWN:
 	case SHELL_UNKNOWN_FIELDS:
-		return unknown_token(w, *i);
+		return path_unknown_token(w, *i);
 	case SHELL_GLOB:
 		if (c == '[') {
-			size_t end = glob_end(w, *i);
+			size_t end = path_glob_end(w, *i);
 
 			if (end == *i)
 				return c;
@@ -69,23 +69,23 @@ static uint16_t token_of(const struct shell_word *w, size_t *i)
 	}
 }
 
-static bool is_missing(const struct shell_word *w, size_t i)
+static bool path_is_missing(const struct shell_word *w, size_t i)
 {
 	return i >= w->gone_from && i < w->gone_to;
 }
 
 /* @whole: with what may be empty or missing. */
-static bool tokenize(const struct shell_word *w, size_t skip, bool whole, struct tokens *out)
+static bool path_tokenize(const struct shell_word *w, size_t skip, bool whole, struct tokens *out)
 {
 	out->len = 0;
 	for (size_t i = skip; i < w->text.len; i++) {
 		uint16_t token;
 
-		if (!whole && is_missing(w, i))
+		if (!whole && path_is_missing(w, i))
 			continue;
 		if (out->len == PATH_TOKENS_MAX)
 			return false;
-		token = token_of(w, &i);
+		token = path_token_of(w, &i);
 		if (whole || token != MARK_MAYBE)
 			out->s[out->len++] = token;
 	}
@@ -94,7 +94,7 @@ static bool tokenize(const struct shell_word *w, size_t skip, bool whole, struct
 
 /* ---- resolving ---- */
 
-static bool part_is(struct path_part p, const char *text)
+static bool path_part_is(struct path_part p, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -107,7 +107,7 @@ static bool part_is(struct path_part p, const char *text)
 }
 
 /* Add the components of @s to @p. Returns how often ".." went above the first. */
-static unsigned add_parts(struct path *p, const uint16_t *s, size_t len)
+static unsigned path_add_parts(struct path *p, const uint16_t *s, size_t len)
 {
 	unsigned climbed = 0;
 
@@ -117,9 +117,9 @@ static unsigned add_parts(struct path *p, const uint16_t *s, size_t len)
 		while (i + part.len < len && s[i + part.len] != '/')
 			part.len++;
 		i += part.len + 1;
-		if (!part.len || part_is(part, "."))
+		if (!part.len || path_part_is(part, "."))
 			continue;
-		if (part_is(part, "..")) {
+		if (path_part_is(part, "..")) {
 			climbed += p->count == 0;
 			p->count -= p->count > 0;
 		} else if (p->count < PATH_COMPONENTS_MAX) {
@@ -130,58 +130,59 @@ static unsigned add_parts(struct path *p, const uint16_t *s, size_t len)
 }
 
 /* /proc/N/root is the root as another process sees it. */
-static void leave_proc(struct path *p)
+static void path_leave_proc(struct path *p)
 {
-	while (p->count >= 3 && part_is(p->parts[0], "proc") &&
-	       (part_is(p->parts[2], "root") || part_is(p->parts[2], "cwd"))) {
+	while (p->count >= 3 && path_part_is(p->parts[0], "proc") &&
+	       (path_part_is(p->parts[2], "root") || path_part_is(p->parts[2], "cwd"))) {
 		memmove(p->parts, p->parts + 3, (p->count - 3) * sizeof(p->parts[0]));
 		p->count -= 3;
 	}
 }
 
-static void resolve_relative(struct path *p, const uint16_t *s, size_t len,
-			     const struct path_dir *dir)
+static void path_resolve_relative(struct path *p, const uint16_t *s, size_t len,
+				  const struct path_dir *dir)
 {
 	p->kind = PATH_ABSOLUTE;
 	if (dir->known) {
-		add_parts(p, dir->path, dir->len);
-		add_parts(p, s, len);
-	} else if (add_parts(p, s, len) < CLIMB_TO_ROOT) {
+		path_add_parts(p, dir->path, dir->len);
+		path_add_parts(p, s, len);
+	} else if (path_add_parts(p, s, len) < CLIMB_TO_ROOT) {
 		p->kind = PATH_NOWHERE;
 	}
 }
 
 /* @named: the unknown at the start is the working directory. */
-static void resolve(struct path *p, const struct tokens *t, bool named,
-		    const struct path_dir *dir)
+static void path_resolve(struct path *p, const struct tokens *t, bool named,
+			 const struct path_dir *dir)
 {
 	static const uint16_t root_home[] = { '/', 'r', 'o', 'o', 't' };
 	bool home = t->len && t->s[0] == MARK_HOME;
 	bool plus = home && t->len > 1 && t->s[1] == '+' && (t->len == 2 || t->s[2] == '/');
-	bool of_root = home && t->len >= 5 && part_is((struct path_part){ t->s + 1, 4 }, "root") &&
+	bool of_root = home && t->len >= 5 &&
+		       path_part_is((struct path_part){ t->s + 1, 4 }, "root") &&
 		       (t->len == 5 || t->s[5] == '/');
 
 	p->count = 0;
 	p->kind = PATH_ABSOLUTE;
 	if (named || plus) {
-		resolve_relative(p, t->s + 1 + plus, t->len - 1 - plus, dir);
+		path_resolve_relative(p, t->s + 1 + plus, t->len - 1 - plus, dir);
 	} else if (of_root) {
-		add_parts(p, root_home, COUNT_OF(root_home));
-		add_parts(p, t->s + 5, t->len - 5);
+		path_add_parts(p, root_home, COUNT_OF(root_home));
+		path_add_parts(p, t->s + 5, t->len - 5);
 	} else if (home || (t->len && t->s[0] == '/')) {
-		add_parts(p, t->s, t->len);
+		path_add_parts(p, t->s, t->len);
 	} else if (t->len && (t->s[0] == MARK_MAYBE || t->s[0] == MARK_SET)) {
 		p->kind = PATH_FLOATING;
 	} else {
-		resolve_relative(p, t->s, t->len, dir);
+		path_resolve_relative(p, t->s, t->len, dir);
 	}
-	leave_proc(p);
+	path_leave_proc(p);
 }
 
 /* ---- comparing ---- */
 
 /* A glob that takes everything: * .* ?* .[!.]* *.* */
-static bool broad(struct path_part p)
+static bool path_broad(struct path_part p)
 {
 	bool star = false;
 
@@ -195,14 +196,14 @@ static bool broad(struct path_part p)
 }
 
 /* The classes of @p; what a glob at its end takes is the directory before it. */
-static uint64_t match_tree(struct path *p, bool only_globs)
+static uint64_t path_match_tree(struct path *p, bool only_globs)
 {
 	uint64_t trees = path_classes()->tree, found = path_match(p);
 	bool stripped = false;
 
 	if (only_globs)
 		found &= ~trees;
-	while (p->count && broad(p->parts[p->count - 1])) {
+	while (p->count && path_broad(p->parts[p->count - 1])) {
 		p->count--;
 		stripped = true;
 	}
@@ -210,7 +211,7 @@ static uint64_t match_tree(struct path *p, bool only_globs)
 }
 
 /* "$A/$B": it takes two accidents to leave nothing. */
-static bool two_unknowns(const struct tokens *t)
+static bool path_two_unknowns(const struct tokens *t)
 {
 	size_t parts = 0;
 
@@ -220,7 +221,7 @@ static bool two_unknowns(const struct tokens *t)
 }
 
 /* /home/$u/.cache: without the name it would be no home, but what is kept in one. */
-static bool below_some_home(const struct tokens *t)
+static bool path_below_some_home(const struct tokens *t)
 {
 	static const char home[] = "/home/";
 	size_t len = sizeof(home) - 1;
@@ -232,7 +233,7 @@ static bool below_some_home(const struct tokens *t)
 	       t->s[len + 2] <= 0xff && t->s[len + 2] != '/';
 }
 
-static bool named_directory(const struct shell_word *w, size_t skip)
+static bool path_named_directory(const struct shell_word *w, size_t skip)
 {
 	const struct shell_unknown *u = shell_word_unknown(w, skip);
 
@@ -240,7 +241,7 @@ static bool named_directory(const struct shell_word *w, size_t skip)
 }
 
 /* $(findmnt -no SOURCE /): the device of a mounted file system. */
-static bool names_device(const struct shell_word *word)
+static bool path_names_device(const struct shell_word *word)
 {
 	static const char programs[] = " $(findmnt) $(df) $(lsblk) $(blkid) ";
 
@@ -259,27 +260,27 @@ uint64_t path_classify(const struct shell_word *word, size_t skip,
 	size_t len;
 
 	path_steps = 0;
-	if (skip >= word->text.len || !tokenize(word, skip, true, &t))
+	if (skip >= word->text.len || !path_tokenize(word, skip, true, &t))
 		return 0;
-	named = named_directory(word, skip);
+	named = path_named_directory(word, skip);
 	if (!named && path_wholly_unknown((struct path_part){ t.s, t.len }))
-		return classes->unknown | (names_device(word) ? classes->guess : 0);
-	resolve(&p, &t, named, dir);
-	floating = p.kind == PATH_FLOATING || t.s[0] == MARK_MAYBE || is_missing(word, skip);
+		return classes->unknown | (path_names_device(word) ? classes->guess : 0);
+	path_resolve(&p, &t, named, dir);
+	floating = p.kind == PATH_FLOATING || t.s[0] == MARK_MAYBE || path_is_missing(word, skip);
 	if (p.kind == PATH_ABSOLUTE)
-		found = match_tree(&p, reach == REACH_FILE);
+		found = path_match_tree(&p, reach == REACH_FILE);
 	len = t.len;
-	if (reach != REACH_TREE_OR_EMPTY || below_some_home(&t) || two_unknowns(&t) ||
-	    !tokenize(word, skip, false, &t) || t.len == len || !t.len ||
+	if (reach != REACH_TREE_OR_EMPTY || path_below_some_home(&t) || path_two_unknowns(&t) ||
+	    !path_tokenize(word, skip, false, &t) || t.len == len || !t.len ||
 	    (t.s[0] != '/' && t.s[0] != MARK_HOME))
 		return found;
-	resolve(&p, &t, false, dir);
-	return found | (match_tree(&p, false) & (floating ? classes->root : classes->empty));
+	path_resolve(&p, &t, false, dir);
+	return found | (path_match_tree(&p, false) & (floating ? classes->root : classes->empty));
 }
 
 /* ---- describing a match ---- */
 
-static void print_token(uint16_t token, struct buf *out)
+static void path_print_token(uint16_t token, struct buf *out)
 {
 	switch (token) {
 	case MARK_ANY:
@@ -300,7 +301,7 @@ static void print_token(uint16_t token, struct buf *out)
 	}
 }
 
-static void print_path(const struct path *p, struct path_match_text *out)
+static void path_print_path(const struct path *p, struct path_match_text *out)
 {
 	struct buf text;
 
@@ -310,21 +311,21 @@ static void print_path(const struct path *p, struct path_match_text *out)
 			buf_addc(&text, '/');
 		for (size_t k = 0; k < p->parts[i].len; k++) {
 			out->pattern |= p->parts[i].s[k] > 0xff && p->parts[i].s[k] != MARK_HOME;
-			print_token(p->parts[i].s[k], &text);
+			path_print_token(p->parts[i].s[k], &text);
 		}
 	}
 	snprintf(out->path, sizeof(out->path), "%s", text.len ? text.data : "/");
 	buf_release(&text);
 }
 
-/* As match_tree(), the directory before a glob first. False: @p is in none of @classes. */
-static bool describe_tree(struct path *p, bool only_globs, uint64_t classes,
-			  struct path_match_text *out)
+/* As path_match_tree(), the directory before a glob first. False: @p is in none of @classes. */
+static bool path_describe_tree(struct path *p, bool only_globs, uint64_t classes,
+			       struct path_match_text *out)
 {
 	uint64_t trees = path_classes()->tree;
 	size_t count = p->count;
 
-	while (p->count && broad(p->parts[p->count - 1]))
+	while (p->count && path_broad(p->parts[p->count - 1]))
 		p->count--;
 	if (p->count < count)
 		out->classes = path_match(p) & trees & classes;
@@ -334,12 +335,12 @@ static bool describe_tree(struct path *p, bool only_globs, uint64_t classes,
 		out->classes = path_match(p) & classes & (only_globs ? ~trees : ~0ull);
 	}
 	if (out->classes)
-		print_path(p, out);
+		path_print_path(p, out);
 	return out->classes != 0;
 }
 
 /* The name of the first part of @word that may be empty, or "". */
-static const char *empty_name(const struct shell_word *word, size_t skip)
+static const char *path_empty_name(const struct shell_word *word, size_t skip)
 {
 	for (size_t i = skip; i < word->text.len; i++) {
 		const struct shell_unknown *u = shell_word_unknown(word, i);
@@ -358,20 +359,20 @@ void path_describe(const struct shell_word *word, size_t skip,
 	static struct path p;
 
 	*out = (struct path_match_text){ 0 };
-	if (skip >= word->text.len || !tokenize(word, skip, true, &t) ||
+	if (skip >= word->text.len || !path_tokenize(word, skip, true, &t) ||
 	    path_wholly_unknown((struct path_part){ t.s, t.len }))
 		return;
-	resolve(&p, &t, named_directory(word, skip), dir);
+	path_resolve(&p, &t, path_named_directory(word, skip), dir);
 	if (p.kind == PATH_ABSOLUTE &&
-	    describe_tree(&p, reach == REACH_FILE, classes, out))
+	    path_describe_tree(&p, reach == REACH_FILE, classes, out))
 		return;
-	if (!tokenize(word, skip, false, &t) || !t.len)
+	if (!path_tokenize(word, skip, false, &t) || !t.len)
 		return;
-	resolve(&p, &t, false, dir);
-	if (p.kind != PATH_ABSOLUTE || !describe_tree(&p, false, classes, out))
+	path_resolve(&p, &t, false, dir);
+	if (p.kind != PATH_ABSOLUTE || !path_describe_tree(&p, false, classes, out))
 		return;
 	out->if_empty = true;
-	snprintf(out->name, sizeof(out->name), "%s", empty_name(word, skip));
+	snprintf(out->name, sizeof(out->name), "%s", path_empty_name(word, skip));
 }
 
 uint64_t path_steps_taken(void)
@@ -381,7 +382,7 @@ uint64_t path_steps_taken(void)
 
 /* ---- the working directory ---- */
 
-static void store_dir(struct path_dir *dir, const struct path *p)
+static void path_store_dir(struct path_dir *dir, const struct path *p)
 {
 	size_t len = 0;
 
@@ -405,9 +406,9 @@ void path_chdir(struct path_dir *dir, const struct shell_word *word)
 
 	path_dir_copy(&before, dir);
 	dir->known = false;
-	if (!tokenize(word, 0, true, &t))
+	if (!path_tokenize(word, 0, true, &t))
 		return;
-	resolve(&p, &t, named_directory(word, 0), &before);
+	path_resolve(&p, &t, path_named_directory(word, 0), &before);
 	if (p.kind == PATH_ABSOLUTE)
-		store_dir(dir, &p);
+		path_store_dir(dir, &p);
 }

@@ -15,34 +15,34 @@
 #define WORK_PATH 24u
 
 /* Notes @steps; true: there is nothing left. */
-static bool spend(struct rules *r, uint64_t steps)
+static bool rules_spend(struct rules *r, uint64_t steps)
 {
 	r->work += steps;
 	return r->limit && r->work > r->limit;
 }
 
 /* As args_has(). */
-static bool has(struct rules *r, const char *list)
+static bool rules_has(struct rules *r, const char *list)
 {
-	return !spend(r, 1 + WORK_OPTION * r->args.option_count) &&
+	return !rules_spend(r, 1 + WORK_OPTION * r->args.option_count) &&
 	       args_has(&r->args, list);
 }
 
-static uint64_t classify(struct rules *r, const struct shell_word *word, size_t skip,
-			 enum path_reach reach)
+static uint64_t rules_classify(struct rules *r, const struct shell_word *word, size_t skip,
+			       enum path_reach reach)
 {
 	uint64_t classes;
 
-	if (spend(r, WORK_PATH + 2 * (uint64_t)word->text.len))
+	if (rules_spend(r, WORK_PATH + 2 * (uint64_t)word->text.len))
 		return 0;
 	classes = path_classify(word, skip, &r->dir, reach);
-	spend(r, path_steps_taken());
+	rules_spend(r, path_steps_taken());
 	return classes;
 }
 
 /* ---- effects ---- */
 
-static enum path_reach reach_of(const char *effect)
+static enum path_reach rules_reach_of(const char *effect)
 {
 	static const char trees[] =
 		" move mode_tree mode_call replace killers unmount mount mirror ";
@@ -52,7 +52,8 @@ static enum path_reach reach_of(const char *effect)
 	return list_has(trees, effect, strlen(effect)) ? REACH_TREE : REACH_FILE;
 }
 
-static const struct blocklist_rule *effect_rule(const char *effect, uint64_t classes, bool guess)
+static const struct blocklist_rule *rules_effect_rule(const char *effect, uint64_t classes,
+						       bool guess)
 {
 	for (unsigned i = 0; i < blocklist_rule_count; i++) {
 		const struct blocklist_rule *rule = &blocklist_rules[i];
@@ -67,7 +68,7 @@ static const struct blocklist_rule *effect_rule(const char *effect, uint64_t cla
 
 bool rules_find_effect(const char *effect, uint32_t start, uint32_t end, struct finding *f)
 {
-	const struct blocklist_rule *rule = effect_rule(effect, 0, false);
+	const struct blocklist_rule *rule = rules_effect_rule(effect, 0, false);
 
 	if (!rule)
 		return false;
@@ -79,14 +80,15 @@ bool rules_judge_effect(struct rules *r, const char *effect,
 			const struct shell_word *word, size_t skip, bool guess,
 			struct finding *f)
 {
-	uint64_t classes = classify(r, word, skip, reach_of(effect));
-	const struct blocklist_rule *rule = classes ? effect_rule(effect, classes, guess) : NULL;
+	uint64_t classes = rules_classify(r, word, skip, rules_reach_of(effect));
+	const struct blocklist_rule *rule =
+		classes ? rules_effect_rule(effect, classes, guess) : NULL;
 
 	if (!rule || !rule->targets)
 		return false;
 	*f = (struct finding){ .rule = rule, .start = word->start, .end = word->end,
 					 .classes = classes & rule->targets };
-	path_describe(word, skip, &r->dir, reach_of(effect), f->classes, &f->match);
+	path_describe(word, skip, &r->dir, rules_reach_of(effect), f->classes, &f->match);
 	return true;
 }
 
@@ -101,7 +103,7 @@ struct operand {
 static const char target_directory[] = " -t --target-directory ";
 
 /* A word TYPE:PATH,OPTION of socat: where the path begins; it is cut at the comma. */
-static size_t socat_skip(const struct shell_word *w)
+static size_t rules_socat_skip(const struct shell_word *w)
 {
 	static const char types[] = " OPEN open FILE file GOPEN gopen CREATE create CREAT creat ";
 	const char *colon = memchr(w->text.s, ':', w->text.len);
@@ -112,7 +114,7 @@ static size_t socat_skip(const struct shell_word *w)
 }
 
 /* Does the selector @which take operand number @i, and from which byte on? */
-static bool selected(const struct args *a, const char *which, size_t i, size_t *skip)
+static bool rules_selected(const struct args *a, const char *which, size_t i, size_t *skip)
 {
 	const struct shell_word *w = a->operands[i];
 	size_t count = a->operand_count, len = strlen(which);
@@ -143,28 +145,28 @@ static bool selected(const struct args *a, const char *which, size_t i, size_t *
 	if (strcmp(which, "convert_dest") == 0)
 		return i + 1 == count && args_word_fits(a->operands[0], 0, " convert dd ");
 	if (strcmp(which, "socat") == 0) {
-		*skip = socat_skip(w);
+		*skip = rules_socat_skip(w);
 		return *skip != SIZE_MAX;
 	}
 	return false;
 }
 
 /* The next thing that @which selects, from number *@at on: operands, then values of options. */
-static bool next_selected(struct rules *r, const char *which, size_t *at,
-			  struct operand *out)
+static bool rules_next_selected(struct rules *r, const char *which, size_t *at,
+				struct operand *out)
 {
 	const struct args *a = &r->args;
 	const struct args_option *option;
 	size_t from;
 
-	if (spend(r, WORK_OPERAND))
+	if (rules_spend(r, WORK_OPERAND))
 		return false;
 	if (which[0] == '-' || strcmp(which, "dest") == 0) {
 		const char *list = which[0] == '-' ? which : target_directory;
 
 		for (from = *at; from < a->option_count;) {
 			option = args_next(a, list, &from);
-			spend(r, WORK_OPTION * (from - *at));
+			rules_spend(r, WORK_OPTION * (from - *at));
 			*at = from;
 			if (option && option->value) {
 				*out = (struct operand){ option->value, option->skip };
@@ -177,8 +179,8 @@ static bool next_selected(struct rules *r, const char *which, size_t *at,
 			*at = a->option_count;
 	}
 	from = strcmp(which, "dest") == 0 ? a->option_count : 0;
-	for (; *at < from + a->operand_count && !spend(r, WORK_OPERAND); ++*at)
-		if (selected(a, which, *at - from, &out->skip)) {
+	for (; *at < from + a->operand_count && !rules_spend(r, WORK_OPERAND); ++*at)
+		if (rules_selected(a, which, *at - from, &out->skip)) {
 			out->word = a->operands[(*at)++ - from];
 			return true;
 		}
@@ -186,26 +188,26 @@ static bool next_selected(struct rules *r, const char *which, size_t *at,
 }
 
 /* What is done to each file needs no -R to reach all of them. */
-static bool effect_holds(struct rules *r, const struct blocklist_effect *e)
+static bool rules_effect_holds(struct rules *r, const struct blocklist_effect *e)
 {
-	if (e->unless && has(r, e->unless))
+	if (e->unless && rules_has(r, e->unless))
 		return false;
 	return !e->need || ((r->args.any_option || r->each) && strstr(e->need, " -R ")) ||
-	       has(r, e->need);
+	       rules_has(r, e->need);
 }
 
-static bool judge_effects(struct rules *r, const struct blocklist_program *program,
-			  bool guess, struct finding *f)
+static bool rules_judge_effects(struct rules *r, const struct blocklist_program *program,
+				bool guess, struct finding *f)
 {
 	for (const struct blocklist_effect *e = program->effects; e->name; e++) {
 		struct operand o;
 		size_t at = 0;
 
-		if (spend(r, WORK_RULE))
+		if (rules_spend(r, WORK_RULE))
 			return false;
-		if (!effect_holds(r, e))
+		if (!rules_effect_holds(r, e))
 			continue;
-		while (next_selected(r, e->operands, &at, &o))
+		while (rules_next_selected(r, e->operands, &at, &o))
 			if (rules_judge_effect(r, e->name, o.word, o.skip, guess, f))
 				return true;
 	}
@@ -215,16 +217,16 @@ static bool judge_effects(struct rules *r, const struct blocklist_program *progr
 /* ---- rules on programs ---- */
 
 /* A mode like -x looks like an option. */
-static bool option_fits(struct rules *r, const struct shell_word *words, size_t count,
-			const char *group)
+static bool rules_option_fits(struct rules *r, const struct shell_word *words, size_t count,
+			      const char *group)
 {
-	for (size_t k = 1; k < count && !spend(r, WORK_OPERAND); k++)
+	for (size_t k = 1; k < count && !rules_spend(r, WORK_OPERAND); k++)
 		if (words[k].text.s[0] == '-' && args_word_listed(&words[k], group))
 			return true;
 	return false;
 }
 
-static bool operand_fits(struct rules *r, const char *group, size_t i)
+static bool rules_operand_fits(struct rules *r, const char *group, size_t i)
 {
 	const struct shell_word *w = r->args.operands[i];
 
@@ -232,12 +234,12 @@ static bool operand_fits(struct rules *r, const char *group, size_t i)
 	const struct list_notes *notes = list_notes(group);
 	uint64_t steps = WORK_OPERAND + (notes->globs ? 4 * (uint64_t)notes->words : 0);
 
-	return !spend(r, steps + w->text.len) && args_word_listed(w, group);
+	return !rules_spend(r, steps + w->text.len) && args_word_listed(w, group);
 }
 
 /* Each group fits an operand behind that of the group before; the first one the first operand. */
-static bool words_hold(struct rules *r, const struct shell_word *words, size_t count,
-		       const struct blocklist_rule *rule)
+static bool rules_words_hold(struct rules *r, const struct shell_word *words, size_t count,
+			     const struct blocklist_rule *rule)
 {
 	size_t at = 0, operands = r->args.operand_count;
 
@@ -249,8 +251,8 @@ static bool words_hold(struct rules *r, const struct shell_word *words, size_t c
 		if (strncmp(group, " ...", 4) == 0)
 			group += 4;
 		for (size_t i = at; !found && i <= operands; i++) {
-			found = i < operands ? operand_fits(r, group, i)
-					     : options && option_fits(r, words, count, group);
+			found = i < operands ? rules_operand_fits(r, group, i)
+					     : options && rules_option_fits(r, words, count, group);
 			if (found)
 				at = i + (i < operands);
 			if (!anywhere && i < operands && !options)
@@ -262,25 +264,25 @@ static bool words_hold(struct rules *r, const struct shell_word *words, size_t c
 	return true;
 }
 
-static bool options_hold(struct rules *r, const struct blocklist_rule *rule)
+static bool rules_options_hold(struct rules *r, const struct blocklist_rule *rule)
 {
-	if (rule->forbid && has(r, rule->forbid))
+	if (rule->forbid && rules_has(r, rule->forbid))
 		return false;
 	for (size_t i = 0; rule->need[i]; i++)
-		if (!has(r, rule->need[i]) && !(r->args.any_option && rule->targets))
+		if (!rules_has(r, rule->need[i]) && !(r->args.any_option && rule->targets))
 			return false;
 	return true;
 }
 
-static bool targets_hold(struct rules *r, const struct blocklist_rule *rule,
-			 uint64_t *classes, struct path_match_text *match)
+static bool rules_targets_hold(struct rules *r, const struct blocklist_rule *rule,
+			       uint64_t *classes, struct path_match_text *match)
 {
 	const char *which = rule->operands ? rule->operands : "all";
 	struct operand o;
 	size_t at = 0;
 
-	while (rule->targets && next_selected(r, which, &at, &o)) {
-		*classes = rule->targets & classify(r, o.word, o.skip, REACH_TREE);
+	while (rule->targets && rules_next_selected(r, which, &at, &o)) {
+		*classes = rule->targets & rules_classify(r, o.word, o.skip, REACH_TREE);
 		if (!*classes)
 			continue;
 		path_describe(o.word, o.skip, &r->dir, REACH_TREE, *classes, match);
@@ -289,14 +291,15 @@ static bool targets_hold(struct rules *r, const struct blocklist_rule *rule,
 	return !rule->targets;
 }
 
-static bool judge_rule(struct rules *r, const struct blocklist_rule *rule,
-		       const struct shell_word *words, size_t count, struct finding *f)
+static bool rules_judge_rule(struct rules *r, const struct blocklist_rule *rule,
+			     const struct shell_word *words, size_t count, struct finding *f)
 {
 	struct path_match_text match = { 0 };
 	uint64_t classes = 0;
 
-	if (spend(r, WORK_RULE) || !options_hold(r, rule) ||
-	    !words_hold(r, words, count, rule) || !targets_hold(r, rule, &classes, &match))
+	if (rules_spend(r, WORK_RULE) || !rules_options_hold(r, rule) ||
+	    !rules_words_hold(r, words, count, rule) ||
+	    !rules_targets_hold(r, rule, &classes, &match))
 		return false;
 	*f = (struct finding){ .rule = rule, .start = words[0].start,
 					 .end = words[count - 1].end, .classes = classes,
@@ -306,9 +309,10 @@ static bool judge_rule(struct rules *r, const struct blocklist_rule *rule,
 
 static const char always_inert[] = " --help --version ";
 
-static bool inert(struct rules *r, const struct blocklist_program *program)
+static bool rules_inert(struct rules *r, const struct blocklist_program *program)
 {
-	return has(r, always_inert) || (program && program->inert && has(r, program->inert));
+	return rules_has(r, always_inert) ||
+	       (program && program->inert && rules_has(r, program->inert));
 }
 
 bool rules_judge_program(struct rules *r, const struct blocklist_name *name,
@@ -321,8 +325,8 @@ bool rules_judge_program(struct rules *r, const struct blocklist_name *name,
 		return false;
 	args_read(&r->args, words, count,
 		  name->program ? name->program->values : NULL, false);
-	harmless = inert(r, name->program);
-	if (!harmless && name->program && judge_effects(r, name->program, guess, f)) {
+	harmless = rules_inert(r, name->program);
+	if (!harmless && name->program && rules_judge_effects(r, name->program, guess, f)) {
 		f->start = words[0].start;
 		f->end = words[count - 1].end;
 		return true;
@@ -330,7 +334,7 @@ bool rules_judge_program(struct rules *r, const struct blocklist_name *name,
 	for (const uint16_t *rule = name->rules; *rule != UINT16_MAX; rule++)
 		if ((!guess || blocklist_rules[*rule].guess) &&
 		    (!harmless || blocklist_rules[*rule].always) &&
-		    judge_rule(r, &blocklist_rules[*rule], words, count, f))
+		    rules_judge_rule(r, &blocklist_rules[*rule], words, count, f))
 			return true;
 	return false;
 }

@@ -43,7 +43,7 @@ struct judging {
 /* ---- the verdict in words ---- */
 
 /* Append the match in printable form: one line, valid UTF-8, bounded. */
-static void quote_match(const struct text *t, struct span m, struct buf *out)
+static void verdict_quote_match(const struct text *t, struct span m, struct buf *out)
 {
 	const char *p = t->s + m.start;
 	size_t left = m.end - m.start, from = out->len, used;
@@ -60,8 +60,8 @@ static void quote_match(const struct text *t, struct span m, struct buf *out)
 		buf_adds(out, "...");
 }
 
-static void set_place(struct judging *j, const char *rule, const char *suggestion, struct span m,
-		      bool in_stdin)
+static void verdict_set_place(struct judging *j, const char *rule, const char *suggestion,
+			      struct span m, bool in_stdin)
 {
 	j->v->blocked = true;
 	j->v->rule = rule;
@@ -71,13 +71,13 @@ static void set_place(struct judging *j, const char *rule, const char *suggestio
 	j->v->end = in_stdin ? 0 : m.end;
 }
 
-static void set_reason(struct judging *j, const struct buf *text, const char *rule)
+static void verdict_set_reason(struct judging *j, const struct buf *text, const char *rule)
 {
 	snprintf(j->v->reason, sizeof(j->v->reason), "%s (rule %s).%s", text->data, rule,
 		 j->v->unparsable ? "" : " No client can override it.");
 }
 
-static void fill_literal(struct judging *j, const struct literal *l, bool in_stdin)
+static void verdict_fill_literal(struct judging *j, const struct literal *l, bool in_stdin)
 {
 	struct span m = { l->start, l->end };
 	struct buf text;
@@ -85,18 +85,18 @@ static void fill_literal(struct judging *j, const struct literal *l, bool in_std
 	buf_init(&text, REASON_MAX);
 	buf_adds(&text, in_stdin ? "The stdin for a shell" : "The command");
 	buf_adds(&text, " contains \"");
-	quote_match(in_stdin ? &j->fed : &j->text, m, &text);
+	verdict_quote_match(in_stdin ? &j->fed : &j->text, m, &text);
 	buf_addf(&text,
 		 "\", which matches the pattern %s. The operator has set "
 		 "blocklist.literal_match=anywhere, so text that is only data counts, too",
 		 l->shape);
-	set_place(j, l->id, l->suggestion, m, in_stdin);
-	set_reason(j, &text, l->id);
+	verdict_set_place(j, l->id, l->suggestion, m, in_stdin);
+	verdict_set_reason(j, &text, l->id);
 	buf_release(&text);
 }
 
 /* "a system directory" */
-static const char *target_text(uint64_t classes)
+static const char *verdict_target_text(uint64_t classes)
 {
 	for (unsigned i = 0; i < blocklist_target_count; i++)
 		if (classes >> i & 1)
@@ -105,7 +105,7 @@ static const char *target_text(uint64_t classes)
 }
 
 /* Does the part @m of @t itself say "$X" or "${X"? */
-static bool names_variable(const struct text *t, struct span m, const char *name)
+static bool verdict_names_variable(const struct text *t, struct span m, const char *name)
 {
 	size_t len = strlen(name);
 
@@ -120,7 +120,7 @@ static bool names_variable(const struct text *t, struct span m, const char *name
 }
 
 /* ": if $X is empty, it means everything in /, the root directory" */
-static void add_match(const struct finding *f, bool named, struct buf *out)
+static void verdict_add_match(const struct finding *f, bool named, struct buf *out)
 {
 	const struct path_match_text *m = &f->match;
 	const struct text path = { m->path, strlen(m->path) };
@@ -136,15 +136,15 @@ static void add_match(const struct finding *f, bool named, struct buf *out)
 	}
 	if (m->everything)
 		buf_adds(out, "everything in ");
-	quote_match(&path, (struct span){ 0, path.len }, out);
+	verdict_quote_match(&path, (struct span){ 0, path.len }, out);
 	if (one)
 		return;
 	buf_adds(out, m->if_empty || m->everything ? ", " : m->pattern ? " may be " : " is ");
-	buf_adds(out, target_text(m->classes));
+	buf_adds(out, verdict_target_text(m->classes));
 }
 
 /* ", in line 2, at byte 14: \"done\"" */
-static void add_position(const struct text *t, size_t at, struct buf *out)
+static void verdict_add_position(const struct text *t, size_t at, struct buf *out)
 {
 	size_t line = 1, newlines = 0;
 
@@ -158,24 +158,24 @@ static void add_position(const struct text *t, size_t at, struct buf *out)
 	if (at >= t->len)
 		return;
 	buf_adds(out, ": \"");
-	quote_match(t, (struct span){ at, t->len }, out);
+	verdict_quote_match(t, (struct span){ at, t->len }, out);
 	buf_addc(out, '"');
 }
 
 /* Text that no shell takes, or that is too complex to judge. */
-static void add_text_reason(struct judging *j, const struct finding *f, bool in_stdin,
-			    size_t at, struct buf *out)
+static void verdict_add_text_reason(struct judging *j, const struct finding *f, bool in_stdin,
+				    size_t at, struct buf *out)
 {
 	j->v->unparsable = strcmp(f->rule->id, "text.unparsable") == 0;
 	buf_addf(out, "%s %s", in_stdin ? "The stdin" : "The command", f->rule->reason);
 	if (f->detail)
 		buf_addf(out, ": %s", f->detail);
 	if (j->v->unparsable)
-		add_position(in_stdin ? &j->fed : &j->text, at, out);
+		verdict_add_position(in_stdin ? &j->fed : &j->text, at, out);
 }
 
 /* Where an empty variable makes the difference: how the shell itself refuses it. */
-static void suggest_set(struct judging *j, const char *name)
+static void verdict_suggest_set(struct judging *j, const char *name)
 {
 	if (name)
 		snprintf(j->v->suggestion, sizeof(j->v->suggestion),
@@ -187,7 +187,7 @@ static void suggest_set(struct judging *j, const char *name)
 			 "example: DIR=$(pwd) && rm -rf \"${DIR:?}\"/build");
 }
 
-static struct span clamp(const struct text *t, uint32_t start, uint32_t end)
+static struct span verdict_clamp(const struct text *t, uint32_t start, uint32_t end)
 {
 	struct span m = { start, end };
 
@@ -198,35 +198,35 @@ static struct span clamp(const struct text *t, uint32_t start, uint32_t end)
 	return m;
 }
 
-static void fill_finding(struct judging *j, const struct finding *f)
+static void verdict_fill_finding(struct judging *j, const struct finding *f)
 {
 	bool in_stdin = f->start >= STDIN_BASE;
 	const struct text *t = in_stdin ? &j->fed : &j->text;
-	struct span m = clamp(t, f->start - (in_stdin ? STDIN_BASE : 0),
+	struct span m = verdict_clamp(t, f->start - (in_stdin ? STDIN_BASE : 0),
 			      f->end - (in_stdin ? STDIN_BASE : 0));
-	bool named = names_variable(t, m, f->match.name);
+	bool named = verdict_names_variable(t, m, f->match.name);
 	size_t at = m.start;
 	struct buf text;
 
 	buf_init(&text, REASON_MAX);
 	if (m.start == m.end)
 		m.end = m.start + strnlen(t->s + m.start, t->len - m.start);
-	set_place(j, f->rule->id, f->rule->suggestion, m, in_stdin);
+	verdict_set_place(j, f->rule->id, f->rule->suggestion, m, in_stdin);
 	if (strncmp(f->rule->id, "text.", 5) == 0) {
-		add_text_reason(j, f, in_stdin, at, &text);
+		verdict_add_text_reason(j, f, in_stdin, at, &text);
 	} else {
 		buf_adds(&text, in_stdin ? "In the stdin: \"" : "\"");
-		quote_match(t, m, &text);
+		verdict_quote_match(t, m, &text);
 		buf_addf(&text, "\" %s", f->rule->reason);
-		add_match(f, named, &text);
+		verdict_add_match(f, named, &text);
 		if (f->match.if_empty)
-			suggest_set(j, named ? f->match.name : NULL);
+			verdict_suggest_set(j, named ? f->match.name : NULL);
 	}
-	set_reason(j, &text, f->rule->id);
+	verdict_set_reason(j, &text, f->rule->id);
 	buf_release(&text);
 }
 
-static void fill_too_long(struct judging *j, const char *what)
+static void verdict_fill_too_long(struct judging *j, const char *what)
 {
 	struct finding f = { 0 };
 	struct buf text;
@@ -235,28 +235,28 @@ static void fill_too_long(struct judging *j, const char *what)
 	buf_init(&text, REASON_MAX);
 	buf_addf(&text, "The %s is longer than %u bytes, too long to judge", what,
 		 BLOCKLIST_TEXT_MAX);
-	set_place(j, f.rule->id, f.rule->suggestion, (struct span){ 0, 0 }, true);
-	set_reason(j, &text, f.rule->id);
+	verdict_set_place(j, f.rule->id, f.rule->suggestion, (struct span){ 0, 0 }, true);
+	verdict_set_reason(j, &text, f.rule->id);
 	buf_release(&text);
 }
 
 /* ---- the literal layer ---- */
 
-static void judge_literal(struct judging *j)
+static void verdict_judge_literal(struct judging *j)
 {
 	struct literal l;
 
 	if (literal_find(j->text.s, j->text.len, &l))
-		fill_literal(j, &l, false);
+		verdict_fill_literal(j, &l, false);
 	else if (j->fed.len && literal_names_shell(j->text.s, j->text.len) &&
 		 literal_find(j->fed.s, j->fed.len, &l))
-		fill_literal(j, &l, true);
+		verdict_fill_literal(j, &l, true);
 }
 
 /* ---- the structural layer ---- */
 
 /* @len bytes of @s, which stand at @at in the outermost text, as a word. */
-static struct shell_word known_word(struct shell_arena *arena, const char *s, size_t len,
+static struct shell_word verdict_known_word(struct shell_arena *arena, const char *s, size_t len,
 				    uint32_t at, bool fixed)
 {
 	uint32_t *where = shell_alloc(arena, (len + 1) * sizeof(*where));
@@ -269,7 +269,7 @@ static struct shell_word known_word(struct shell_arena *arena, const char *s, si
 				    .end = at + (uint32_t)len, .quoted = true };
 }
 
-static void read_environment(struct evaluation *e, const char *const *environment)
+static void verdict_read_environment(struct evaluation *e, const char *const *environment)
 {
 	struct shell_assign *list;
 	size_t n = 0;
@@ -282,7 +282,7 @@ static void read_environment(struct evaluation *e, const char *const *environmen
 		size_t len = equals ? (size_t)(equals - environment[i]) : strlen(environment[i]);
 
 		list[i].name = shell_copy(&e->arena, environment[i], len);
-		list[i].value = known_word(&e->arena, equals ? equals + 1 : "",
+		list[i].value = verdict_known_word(&e->arena, equals ? equals + 1 : "",
 					   equals ? strlen(equals + 1) : 0, 0, true);
 	}
 	e->variables = list;
@@ -290,7 +290,7 @@ static void read_environment(struct evaluation *e, const char *const *environmen
 }
 
 /* BASH_FUNC_name%%=() { ... } defines a function in every bash. */
-static bool judge_functions(struct evaluation *e)
+static bool verdict_judge_functions(struct evaluation *e)
 {
 	for (size_t i = 0; i < e->variable_count; i++) {
 		const struct shell_word *value = &e->variables[i].value;
@@ -303,7 +303,7 @@ static bool judge_functions(struct evaluation *e)
 		s = shell_alloc(&e->arena, value->text.len + 2);
 		s[0] = 'f';
 		memcpy(s + 1, value->text.s, value->text.len);
-		text = known_word(&e->arena, s, value->text.len + 1, 0, true);
+		text = verdict_known_word(&e->arena, s, value->text.len + 1, 0, true);
 		if (evaluate_text(e, &text.text, NULL, 0, NULL))
 			return true;
 	}
@@ -311,33 +311,34 @@ static bool judge_functions(struct evaluation *e)
 }
 
 /* Command and args as words of the joined text. */
-static struct shell_word *argv_words(struct judging *j, struct shell_arena *arena)
+static struct shell_word *verdict_argv_words(struct judging *j, struct shell_arena *arena)
 {
 	struct shell_word *words = shell_alloc(arena, (j->arg_count + 1) * sizeof(*words));
 	size_t at = strlen(j->in->command);
 
-	words[0] = known_word(arena, j->in->command, at, 0, false);
+	words[0] = verdict_known_word(arena, j->in->command, at, 0, false);
 	for (size_t i = 0; i < j->arg_count; i++) {
 		size_t len = strlen(j->in->args[i]);
 
-		words[i + 1] = known_word(arena, j->in->args[i], len, (uint32_t)at + 1, false);
+		words[i + 1] =
+			verdict_known_word(arena, j->in->args[i], len, (uint32_t)at + 1, false);
 		at += 1 + len;
 	}
 	return words;
 }
 
-static bool has_blank(const char *s)
+static bool verdict_has_blank(const char *s)
 {
 	return s[strcspn(s, " \t\n;|&<>")] != '\0';
 }
 
 /* "rm -rf" with args "/" is no program that exists, but what is meant is clear. */
-static bool judge_split_command(struct judging *j, struct evaluation *e,
+static bool verdict_judge_split_command(struct judging *j, struct evaluation *e,
 				const struct shell_word *words)
 {
 	struct shell_word two[2], all;
 
-	if (!has_blank(j->in->command))
+	if (!verdict_has_blank(j->in->command))
 		return false;
 	two[0] = words[0];
 	two[1] = word_quote(words + 1, j->arg_count, &e->arena);
@@ -346,22 +347,23 @@ static bool judge_split_command(struct judging *j, struct evaluation *e,
 	       strncmp(e->finding.rule->id, "text.", 5) != 0;
 }
 
-static bool judge_argv(struct judging *j, struct evaluation *e, const struct shell_word *input)
+static bool verdict_judge_argv(struct judging *j, struct evaluation *e,
+			       const struct shell_word *input)
 {
-	struct shell_word *words = argv_words(j, &e->arena);
+	struct shell_word *words = verdict_argv_words(j, &e->arena);
 	struct shell_text text = { .s = j->in->command, .len = strlen(j->in->command) };
 	const char *name;
 
 	if (!j->in->shell)
 		return evaluate_program(e, words, j->arg_count + 1, input) ||
-		       judge_split_command(j, e, words);
+		       verdict_judge_split_command(j, e, words);
 	name = basename(j->in->shell_path ? j->in->shell_path : "sh");
-	words[0] = known_word(&e->arena, name, strlen(name), 0, true);
+	words[0] = verdict_known_word(&e->arena, name, strlen(name), 0, true);
 	return evaluate_text(e, &text, words, j->arg_count + 1, input);
 }
 
 /* Bytes of the request's variables. */
-static size_t environment_bytes(const char *const *environment)
+static size_t verdict_environment_bytes(const char *const *environment)
 {
 	size_t bytes = 0;
 
@@ -370,45 +372,45 @@ static size_t environment_bytes(const char *const *environment)
 	return bytes;
 }
 
-static bool judge_input(struct judging *j, struct evaluation *e)
+static bool verdict_judge_input(struct judging *j, struct evaluation *e)
 {
 	struct shell_word fed, *input = NULL;
 	struct shell_text text = { .s = j->text.s, .len = j->text.len };
 
 	if (j->fed.len) {
-		fed = known_word(&e->arena, j->fed.s, j->fed.len, STDIN_BASE, false);
+		fed = verdict_known_word(&e->arena, j->fed.s, j->fed.len, STDIN_BASE, false);
 		input = &fed;
 	}
-	read_environment(e, j->in->environment);
+	verdict_read_environment(e, j->in->environment);
 	if (j->in->directory && j->in->directory[0] == '/') {
-		struct shell_word dir = known_word(&e->arena, j->in->directory,
+		struct shell_word dir = verdict_known_word(&e->arena, j->in->directory,
 						   strlen(j->in->directory), 0, true);
 		path_chdir(&e->rules.dir, &dir);
 	}
-	if (judge_functions(e))
+	if (verdict_judge_functions(e))
 		return true;
-	return j->in->args && j->in->args[0] ? judge_argv(j, e, input)
+	return j->in->args && j->in->args[0] ? verdict_judge_argv(j, e, input)
 					     : evaluate_text(e, &text, NULL, 0, input);
 }
 
-static void judge_structure(struct judging *j)
+static void verdict_judge_structure(struct judging *j)
 {
 	struct evaluation e;
 
 	evaluation_init(&e,
-			j->text.len + j->fed.len + environment_bytes(j->in->environment));
+			j->text.len + j->fed.len + verdict_environment_bytes(j->in->environment));
 	e.no_shell = j->in->no_shell;
 	e.shell_path = j->in->shell_path;
 	e.shell_family = j->in->shell_family;
-	if (judge_input(j, &e))
-		fill_finding(j, &e.finding);
+	if (verdict_judge_input(j, &e))
+		verdict_fill_finding(j, &e.finding);
 	evaluation_release(&e);
 }
 
 /* ---- entry ---- */
 
 /* Command and arguments joined by single spaces. *@heap is what the caller frees. */
-static void join(struct judging *j, char **heap)
+static void verdict_join(struct judging *j, char **heap)
 {
 	const struct blocklist_input *in = j->in;
 	size_t len = strlen(in->command);
@@ -433,22 +435,22 @@ void blocklist_judge(const struct blocklist_input *in, struct blocklist_verdict 
 	struct judging j = { .in = in, .v = v, .fed = { in->stdin_bytes, in->stdin_len } };
 
 	memset(v, 0, sizeof(*v));
-	join(&j, &heap);
+	verdict_join(&j, &heap);
 	if (j.text.len > BLOCKLIST_TEXT_MAX) {
-		fill_too_long(&j, "command");
+		verdict_fill_too_long(&j, "command");
 		return;
 	}
 	if (!in->stdin_bytes)
 		j.fed.len = 0;
 	if (j.fed.len > BLOCKLIST_TEXT_MAX) {
 		if (literal_names_shell(j.text.s, j.text.len)) {
-			fill_too_long(&j, "stdin for a shell");
+			verdict_fill_too_long(&j, "stdin for a shell");
 			return;
 		}
 		j.fed.len = 0;
 	}
 	if (in->literal_anywhere)
-		judge_literal(&j);
+		verdict_judge_literal(&j);
 	if (!v->blocked)
-		judge_structure(&j);
+		verdict_judge_structure(&j);
 }

@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 
-static bool has_unknown(const struct shell_word *w)
+static bool args_has_unknown(const struct shell_word *w)
 {
 	for (size_t i = 0; i < w->text.len; i++)
 		if (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS)
@@ -40,7 +40,7 @@ bool args_glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 }
 
 /* Most words of a list are told apart by their first character. */
-static bool may_begin(char entry, const char *text)
+static bool args_may_begin(char entry, const char *text)
 {
 	return entry == *text || entry == '*' || entry == '?' || entry == '\\';
 }
@@ -55,7 +55,7 @@ bool args_word_fits(const struct shell_word *word, size_t skip, const char *list
 
 		list += *list == ' ';
 		len = (size_t)(strchrnul(list, ' ') - list);
-		if (len && may_begin(*list, word->text.s + skip) &&
+		if (len && args_may_begin(*list, word->text.s + skip) &&
 		    args_glob_fits(list, len, word->text.s + skip, word->text.len - skip))
 			return true;
 		list += len;
@@ -67,12 +67,12 @@ bool args_word_listed(const struct shell_word *word, const char *list)
 {
 	if (list_notes(list)->globs)
 		return args_word_fits(word, 0, list);
-	return list_has(list, word->text.s, word->text.len) && !has_unknown(word);
+	return list_has(list, word->text.s, word->text.len) && !args_has_unknown(word);
 }
 
 /* ---- reading ---- */
 
-static void add_option(struct args *a, struct args_option option)
+static void args_add_option(struct args *a, struct args_option option)
 {
 	if (a->option_count == a->option_room) {
 		a->option_room = a->option_room ? a->option_room * 2 : 16;
@@ -81,7 +81,7 @@ static void add_option(struct args *a, struct args_option option)
 	a->options[a->option_count++] = option;
 }
 
-static void add_operand(struct args *a, const struct shell_word *word)
+static void args_add_operand(struct args *a, const struct shell_word *word)
 {
 	if (a->operand_count == a->operand_room) {
 		a->operand_room = a->operand_room ? a->operand_room * 2 : 16;
@@ -92,7 +92,7 @@ static void add_operand(struct args *a, const struct shell_word *word)
 
 /* Does a value option of @values begin with the long name @name ("--rec")? --force is
  * itself, not short for --force-drivers. */
-static bool long_takes_value(const char *values, const char *name, size_t len)
+static bool args_long_takes_value(const char *values, const char *name, size_t len)
 {
 	for (const char *v = values; v && (v = strstr(v, " --")) != NULL; v++)
 		if (strncmp(v + 1, name, len) == 0 && v[1 + len] != '-')
@@ -100,8 +100,8 @@ static bool long_takes_value(const char *values, const char *name, size_t len)
 	return false;
 }
 
-static size_t read_long(struct args *a, const struct shell_word *word,
-			const struct shell_word *next, const char *values)
+static size_t args_read_long(struct args *a, const struct shell_word *word,
+			     const struct shell_word *next, const char *values)
 {
 	const char *s = word->text.s, *equals = memchr(s, '=', word->text.len);
 	size_t len = equals ? (size_t)(equals - s) : word->text.len;
@@ -110,16 +110,16 @@ static size_t read_long(struct args *a, const struct shell_word *word,
 	if (equals) {
 		option.value = word;
 		option.skip = len + 1;
-	} else if (next && long_takes_value(values, s, len)) {
+	} else if (next && args_long_takes_value(values, s, len)) {
 		option.value = next;
 	}
-	add_option(a, option);
+	args_add_option(a, option);
 	return option.value == next && next;
 }
 
 /* A cluster, or one long name with a single dash. Returns the words it takes besides itself. */
-static size_t read_short(struct args *a, const struct shell_word *word,
-			 const struct shell_word *next, const char *values)
+static size_t args_read_short(struct args *a, const struct shell_word *word,
+			      const struct shell_word *next, const char *values)
 {
 	const char *s = word->text.s;
 	size_t len = word->text.len;
@@ -127,11 +127,11 @@ static size_t read_short(struct args *a, const struct shell_word *word,
 
 	if (len > 2 && list_has(values, s, len)) {
 		whole.value = next;
-		add_option(a, whole);
+		args_add_option(a, whole);
 		return next != NULL;
 	}
 	if (len > 2)
-		add_option(a, whole);
+		args_add_option(a, whole);
 	for (size_t i = 1; i < len; i++) {
 		char letter[] = { '-', s[i] };
 
@@ -146,7 +146,7 @@ static size_t read_short(struct args *a, const struct shell_word *word,
 		} else if (takes) {
 			one.value = next;
 		}
-		add_option(a, one);
+		args_add_option(a, one);
 		if (takes)
 			return one.value == next && next;
 	}
@@ -175,17 +175,17 @@ void args_read(struct args *a, const struct shell_word *words, size_t count,
 					a->first_operand = i + 1;
 				continue;
 			}
-			a->any_option |= has_unknown(w) && s[1] != '-';
+			a->any_option |= args_has_unknown(w) && s[1] != '-';
 			if (s[0] == '-' && s[1] == '-')
-				i += read_long(a, w, next, values);
+				i += args_read_long(a, w, next, values);
 			else
-				i += read_short(a, w, next, values);
+				i += args_read_short(a, w, next, values);
 			continue;
 		}
 		if (a->first_operand > i)
 			a->first_operand = i;
 		over |= in_order;
-		add_operand(a, w);
+		args_add_operand(a, w);
 	}
 }
 
@@ -198,14 +198,14 @@ void args_release(struct args *a)
 
 /* ---- asking ---- */
 
-static bool value_is(const struct args_option *o, const char *text, size_t len)
+static bool args_value_is(const struct args_option *o, const char *text, size_t len)
 {
 	return o->value && args_glob_fits(text, len, o->value->text.s + o->skip,
 					  o->value->text.len - o->skip);
 }
 
 /* One entry of a list ("-r", "--recursive", "-m=off") against one option. */
-static bool option_is(const struct args_option *o, const char *entry, size_t len)
+static bool args_option_is(const struct args_option *o, const char *entry, size_t len)
 {
 	const char *equals = memchr(entry, '=', len);
 	size_t name = equals ? (size_t)(equals - entry) : len, dashes = list_dashes(entry);
@@ -216,7 +216,7 @@ static bool option_is(const struct args_option *o, const char *entry, size_t len
 		return false;
 	if (memcmp(o->name, entry + dashes, o->len) != 0)
 		return false;
-	return !equals || value_is(o, equals + 1, len - name - 1);
+	return !equals || args_value_is(o, equals + 1, len - name - 1);
 }
 
 const struct args_option *args_next(const struct args *a,
@@ -233,7 +233,7 @@ const struct args_option *args_next(const struct args *a,
 			entry += *entry == ' ';
 			end = strchrnul(entry, ' ');
 			if (o->name[0] == entry[list_dashes(entry)] &&
-			    option_is(o, entry, (size_t)(end - entry)))
+			    args_option_is(o, entry, (size_t)(end - entry)))
 				return &a->options[(*from)++];
 		}
 	}

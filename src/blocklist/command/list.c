@@ -13,15 +13,15 @@
 static struct list_notes places[1u << PLACES_LOG];
 
 /* Where a word is looked for: by its ends and its length. */
-static unsigned hash(const char *word, size_t len)
+static unsigned list_hash(const char *word, size_t len)
 {
 	return (unsigned char)word[0] * 37u + (unsigned char)word[len - 1] * 11u +
 	       (unsigned char)word[len / 2] * 5u + (unsigned)len * 101u;
 }
 
-static void note_word(struct list_notes *notes, const char *word, size_t len)
+static void list_note_word(struct list_notes *notes, const char *word, size_t len)
 {
-	unsigned at = hash(word, len);
+	unsigned at = list_hash(word, len);
 	unsigned char c = (unsigned char)word[list_dashes(word)] & 0x7f;
 
 	notes->letters[c >> 6] |= 1ull << (c & 63);
@@ -33,7 +33,7 @@ static void note_word(struct list_notes *notes, const char *word, size_t len)
 	notes->slots[at & notes->mask] = (uint16_t)(word - notes->text + 1);
 }
 
-static void note(struct list_notes *notes, const char *list)
+static void list_note(struct list_notes *notes, const char *list)
 {
 	size_t words = 1, slots = 8;
 
@@ -51,7 +51,7 @@ static void note(struct list_notes *notes, const char *list)
 		list += *list == ' ';
 		len = strcspn(list, " ");
 		if (len)
-			note_word(notes, list, len);
+			list_note_word(notes, list, len);
 		list += len;
 	}
 }
@@ -62,7 +62,7 @@ const struct list_notes *list_notes(const char *list)
 	struct list_notes *notes = &places[key >> (64 - PLACES_LOG)];
 
 	if (notes->text != list)
-		note(notes, list);
+		list_note(notes, list);
 	return notes;
 }
 
@@ -73,7 +73,7 @@ bool list_has(const char *list, const char *text, size_t len)
 	if (!list || !len)
 		return false;
 	notes = list_notes(list);
-	for (unsigned at = hash(text, len); notes->slots[at & notes->mask]; at++) {
+	for (unsigned at = list_hash(text, len); notes->slots[at & notes->mask]; at++) {
 		const char *word = list + notes->slots[at & notes->mask] - 1;
 
 		if (*word == *text && strncmp(word, text, len) == 0 &&
