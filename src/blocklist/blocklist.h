@@ -4,8 +4,8 @@
  * A guardrail against mistakes, not a boundary (docs/blocklist.md). The structural
  * layer (blocklist/evaluate) parses the shell, opens wrappers and nested texts, and judges
  * what would be run by the rules of schema/blocklist.json. The literal layer
- * (blocklist/literal), on request, first searches twelve patterns in the whole text,
- * also where it is only data. What is too large, too deep or no shell text is blocked.
+ * (blocklist/literal), if the operator asks for it, first searches the whole text, data
+ * included, for twelve patterns. Blocks text that is too large, too deep or no shell text.
  * is_blocked, process.run and `procpen check` call this one function.
  */
 #ifndef PROCPEN_BLOCKLIST_BLOCKLIST_H

@@ -1,9 +1,9 @@
 /*
  * budget - what one verdict may cost.
  *
- * Time is counted in steps of 3 ns or less, memory in bytes of one arena. Whoever has
- * spent them stops, and the verdict is text.too_complex: nothing is allowed because
- * nobody looked.
+ * Counts time in steps of 3 ns or less, and memory in bytes of one arena. When either is
+ * spent, reading stops and the verdict is text.too_complex: no command is allowed
+ * unjudged.
  */
 #ifndef PROCPEN_BLOCKLIST_BUDGET_H
 #define PROCPEN_BLOCKLIST_BUDGET_H
@@ -13,7 +13,7 @@
 #include "shell/arena.h"
 #include "shell/script.h"
 
-/* For a verdict on @bytes of text: command, standard input and variables. */
+/* Set the limits for a verdict on @bytes of text: command, standard input and variables. */
 void budget_init(struct shell_budget *b, struct shell_arena *arena, size_t bytes);
 
 /* Steps to read @words as options and operands. */

@@ -15,7 +15,7 @@
 #include "blocklist/effects/surroundings.h"
 #include "blocklist/effects/wrapper.h"
 
-/* Deeper than this is too complex. */
+/* Deeper nesting is text.too_complex. */
 #define DEPTH_MAX 40
 /* Steps of the budget for a command, for a word, and for names that a pattern is compared with. */
 #define WORK_COMMAND 20u
@@ -25,12 +25,12 @@
 #define WORK_PATTERN_OPEN 6000u
 /* Names with unknown parts that are compared with all names of the table. */
 #define PATTERNS_MAX 100
-/* With more functions than this, none hides a program. */
+/* In a text with more functions than this, a function hides no program. */
 #define FUNCTIONS_MAX 64
-/* Subshells in each other whose working directories are told apart. */
+/* Nested subshells that keep their own working directory. */
 #define SUBSHELLS_MAX 8
 
-/* Each of these is true if there is a finding, which is then in the evaluation. */
+/* Each returns true if it blocks; the finding is then in @e. */
 static bool evaluate_words(struct evaluation *e, const struct shell_word *words, size_t count,
 			   const struct place *at);
 static bool evaluate_nested(struct evaluation *e, const struct action *a, const struct place *at);
@@ -56,8 +56,8 @@ static bool blocked_by_flow(struct evaluation *e, unsigned flow, uint32_t start,
 }
 
 /*
- * Takes @steps from the budget, and those of the rules since the last time; true: there is
- * nothing left of it, or of the memory.
+ * Charge @steps and the rules' work since the last call to the budget. True: the budget or the
+ * memory is spent.
  */
 static bool spend_steps(struct evaluation *e, uint64_t steps)
 {
@@ -98,7 +98,7 @@ static bool evaluate_named(struct evaluation *e, const struct blocklist_name *na
 	return evaluate_list(e, &list, at);
 }
 
-/* The program is not known, but its words fit one that nobody would run on them. */
+/* The program is unknown: try the words as those of rm -rf, chmod and dd. */
 static bool evaluate_unknown(struct evaluation *e, const struct shell_word *words, size_t count,
 			     const struct place *at)
 {
@@ -107,7 +107,7 @@ static bool evaluate_unknown(struct evaluation *e, const struct shell_word *word
 						   name_lookup("chmod", 5),
 						   name_lookup("dd", 2) };
 	bool itself = place_command(at) && words == place_command(at)->words;
-	/* Behind a wrapper it may be an option's value or an assignment, unless it is all. */
+	/* After a wrapper an unknown word may be an option's value, unless it is the only one. */
 	unsigned flow = dataflow_of_word(at, &words[0]) &
 			(itself || count == 1 ? FLOW_TEXTS : FLOW_REMOTE);
 
@@ -154,7 +154,7 @@ static bool evaluate_pattern(struct evaluation *e, const struct shell_text *base
 	return false;
 }
 
-/* A function of the text hides the program of its name, unless one could take it away. */
+/* A function hides the program of its name after its definition and in its own body. */
 static bool place_hides_program(const struct place *at, const struct shell_word *word)
 {
 	const struct shell_command *c = place_command(at);
@@ -171,7 +171,7 @@ static bool place_hides_program(const struct place *at, const struct shell_word 
 	return false;
 }
 
-/* ./x.sh, which the text wrote before, or ./x, which is a copy of a program. */
+/* Run ./x.sh that the text wrote, or ./x that it copied from a program. */
 static bool evaluate_own_file(struct evaluation *e, const struct shell_word *words, size_t count,
 			      const struct place *at)
 {
@@ -179,7 +179,8 @@ static bool evaluate_own_file(struct evaluation *e, const struct shell_word *wor
 	struct action_list list = action_list_of(e);
 	struct shell_word *copy;
 
-	if (!f || (!f->program && !strchr(words[0].text.s, '/'))) /* that is looked for in PATH */
+	/* A name without a slash is looked for in PATH. */
+	if (!f || (!f->program && !strchr(words[0].text.s, '/')))
 		return false;
 	if (f->program) {
 		copy = shell_alloc(&e->arena, count * sizeof(*copy));
@@ -193,7 +194,7 @@ static bool evaluate_own_file(struct evaluation *e, const struct shell_word *wor
 	return evaluate_list(e, &list, at);
 }
 
-/* A program by its name: what the table says of it, then what its readers say. */
+/* A known program: first the rules of the table, then its readers. */
 static bool evaluate_known(struct evaluation *e, const struct shell_text *base, bool foreign,
 			   const struct shell_word *words, size_t count, const struct place *at)
 {
@@ -274,13 +275,13 @@ static bool evaluate_code(struct evaluation *e, const struct action *a, const st
 	return blocked;
 }
 
-/* sh FILE: what <(...) writes is known, and what the text itself wrote into the file before. */
+/* sh FILE: the text is known for <(...) and for a file that the text wrote. */
 static bool evaluate_file(struct evaluation *e, const struct action *a, const struct place *at)
 {
 	const struct shell_word *file = a->word, *content = file->content;
 	const struct written_file *written = content ? NULL : files_find(&e->files, file);
 	struct action inside = *a;
-	/* A file made from a template by sed is there for everybody to read. */
+	/* A file that sed made can be read first, so it is not "filtered". */
 	unsigned flow = dataflow_origin(at, file) |
 			(written ? written->flow & ~(unsigned)FLOW_FILTERED : 0);
 
@@ -297,7 +298,7 @@ static bool evaluate_file(struct evaluation *e, const struct action *a, const st
 					 : evaluate_nested(e, &inside, at);
 }
 
-/* Where what the action @a of a command at @at runs stands. */
+/* The place of what action @a, of a command at @at, runs. */
 static struct place place_of_action(const struct action *a, const struct place *at)
 {
 	struct place p = *at;
@@ -349,7 +350,7 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 	return false;
 }
 
-/* What they lead to is left behind them, unless the list says otherwise. */
+/* Restores the working directory at the end, unless @list->keeps_directory. */
 static bool evaluate_list(struct evaluation *e, const struct action_list *list,
 			  const struct place *at)
 {
@@ -395,7 +396,7 @@ static bool evaluate_command(struct evaluation *e, const struct shell_script *s,
 	return false;
 }
 
-/* The subshells a command stands in, and the working directory outside of each. */
+/* The subshells around a command, with the working directory to restore after each. */
 struct subshells {
 	struct {
 		unsigned scope;
@@ -404,7 +405,7 @@ struct subshells {
 	size_t count;
 };
 
-/* cd in a subshell ends with it. Deeper than the list is long it stays. */
+/* A cd ends with its subshell; in subshells deeper than SUBSHELLS_MAX it stays. */
 static void enter_subshell(struct evaluation *e, const struct shell_command *c,
 			   struct subshells *s)
 {
@@ -526,7 +527,7 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 	}
 	setup.variables = nested_variables(e, at, &setup.variable_count);
 	e->depth++;
-	/* What is unknown in a text may bring the quote that is missing. */
+	/* An unknown part of the text may hold the missing quote. */
 	blocked = parse_and_evaluate(e, NULL, text, &setup, at->lenient || word_has_unknown(text));
 	e->depth--;
 	e->input_flow = outer;
@@ -548,7 +549,7 @@ void evaluation_release(struct evaluation *e)
 	args_release(&e->args);
 }
 
-/* Something was given up because there was too much of it: what was not judged is not run. */
+/* The budget ended before all was judged: block. */
 static bool left_over(struct evaluation *e)
 {
 	if (!spend_steps(e, 0))

@@ -1,11 +1,11 @@
 /*
- * evaluate - everything that a command would run, one by one.
+ * evaluate - judge each command that a text would run, in turn.
  *
  * The structural layer, and its only loop: parses shell text, takes each command's actions
  * from the readers in blocklist/effects, asks blocklist/rules about what is run and
- * touched, reads nested texts in turn, and keeps the working directory. It alone knows the
- * depth and the budget. Stops at the first finding. Text that is too deep or too large, or
- * no shell text, is a finding of its own.
+ * touched, reads nested texts in turn, and tracks the working directory. It alone knows the
+ * depth and the budget. Stops at the first finding. Text that is too deep, too large or
+ * not valid shell is a finding too.
  */
 #ifndef PROCPEN_BLOCKLIST_EVALUATE_H
 #define PROCPEN_BLOCKLIST_EVALUATE_H

@@ -1,8 +1,8 @@
 /*
  * literal - the twelve literal patterns.
  *
- * For operators who want them searched in the whole text, also where it is only data,
- * as other filters do. Knows nothing of the shell. White space may vary. Linear.
+ * Searches the whole text, data included, as other filters do, for operators who set
+ * blocklist.literal_match=anywhere. Does not parse shell. White space may vary. Linear.
  */
 #ifndef PROCPEN_BLOCKLIST_LITERAL_H
 #define PROCPEN_BLOCKLIST_LITERAL_H

@@ -1,6 +1,6 @@
 /*
- * Words become arrays of tokens (blocklist/path_tree.h), these are resolved to
- * components, and the tree of patterns tells their classes.
+ * Turns words into arrays of tokens (blocklist/path_tree.h), resolves them to components,
+ * and looks up their classes in the tree of patterns.
  */
 #include "blocklist/path.h"
 
@@ -13,7 +13,7 @@
 #include "blocklist/path_tree.h"
 #include "shell/parse.h"
 
-/* So many ".." lead out of any workspace to the root. */
+/* This many ".." are taken to reach the root from any workspace. */
 #define CLIMB_TO_ROOT 4
 
 struct tokens {
@@ -195,7 +195,7 @@ static bool path_broad(struct path_part p)
 	return star;
 }
 
-/* The classes of @p; what a glob at its end takes is the directory before it. */
+/* The classes of @p. A glob at its end that matches everything stands for the directory. */
 static uint64_t path_match_tree(struct path *p, bool only_globs)
 {
 	uint64_t trees = path_classes()->tree, found = path_match(p);
@@ -210,7 +210,7 @@ static uint64_t path_match_tree(struct path *p, bool only_globs)
 	return stripped ? found | (path_match(p) & trees) : found;
 }
 
-/* "$A/$B": it takes two accidents to leave nothing. */
+/* "$A/$B": both would have to be empty. */
 static bool path_two_unknowns(const struct tokens *t)
 {
 	size_t parts = 0;
@@ -220,7 +220,7 @@ static bool path_two_unknowns(const struct tokens *t)
 	return parts > 1;
 }
 
-/* /home/$u/.cache: without the name it would be no home, but what is kept in one. */
+/* /home/$u/.cache: an empty $u leaves /home/.cache, which is no home. */
 static bool path_below_some_home(const struct tokens *t)
 {
 	static const char home[] = "/home/";

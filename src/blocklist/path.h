@@ -1,13 +1,12 @@
 /*
- * path - which classes of paths a word may name.
+ * path - the classes of paths (blocklist_targets) that a word may name.
  *
- * A word is resolved as text: ".", ".." and double slashes go, the working
- * directory stands before what is relative, /proc/N/root is the root. The file
- * system is never asked, so a symbolic link or a mount is not seen. What a glob
- * may match counts as matched. An unknown part counts as empty where that would
- * leave a whole directory ("$X"/ may be /), and as any name behind a known
- * directory ("/dev/$X"); a word that is unknown from its first character on is
- * nothing in particular.
+ * Resolves a word as text: removes ".", ".." and double slashes, puts the working
+ * directory before a relative path, and takes /proc/N/root for the root. Never asks
+ * the file system, so it sees neither symbolic links nor mounts. A glob counts as
+ * every name that it may match. An unknown part counts as empty where that leaves a
+ * whole directory ("$X"/ may be /), and as any name after a known directory
+ * ("/dev/$X"). A word that is unknown from its first character has no class.
  */
 #ifndef PROCPEN_BLOCKLIST_PATH_H
 #define PROCPEN_BLOCKLIST_PATH_H

@@ -179,7 +179,7 @@ static bool tree_differ(char pattern, uint16_t c)
 	       c != (unsigned char)pattern;
 }
 
-/* Most nodes are told apart by their first character, or by their last one. */
+/* The first or last character rules most nodes out. */
 static bool tree_ends_differ(const struct node *n, struct path_part p)
 {
 	return n->len && p.len &&

@@ -1,9 +1,9 @@
 /*
- * path_tree - the patterns of the classes of paths, as a tree by components.
+ * path_tree - the patterns of blocklist_targets as a tree of path components.
  *
- * So that a path is compared with the few patterns that share its beginning. A path
- * is an array of tokens: a byte, or one of the marks below. For blocklist/path
- * alone, which makes the tokens and resolves them; nothing is resolved here.
+ * A path is compared only with the patterns that share its beginning. It is an array
+ * of tokens: a byte, or one of the marks below. Used by blocklist/path alone, which
+ * makes the tokens and resolves them.
  */
 #ifndef PROCPEN_BLOCKLIST_PATH_TREE_H
 #define PROCPEN_BLOCKLIST_PATH_TREE_H

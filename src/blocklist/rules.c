@@ -14,7 +14,7 @@
 #define WORK_OPERAND 4u
 #define WORK_PATH 24u
 
-/* Notes @steps; true: there is nothing left. */
+/* Charge @steps. True: the limit is passed. */
 static bool rules_spend(struct rules *r, uint64_t steps)
 {
 	r->work += steps;
@@ -113,7 +113,7 @@ static size_t rules_socat_skip(const struct shell_word *w)
 	return (size_t)(colon + 1 - w->text.s);
 }
 
-/* Does the selector @which take operand number @i, and from which byte on? */
+/* Does the selector @which take operand @i? *@skip: from which byte on. */
 static bool rules_selected(const struct args *a, const char *which, size_t i, size_t *skip)
 {
 	const struct shell_word *w = a->operands[i];
@@ -187,7 +187,7 @@ static bool rules_next_selected(struct rules *r, const char *which, size_t *at,
 	return false;
 }
 
-/* What is done to each file needs no -R to reach all of them. */
+/* With r->each the command gets every file one by one and needs no -R. */
 static bool rules_effect_holds(struct rules *r, const struct blocklist_effect *e)
 {
 	if (e->unless && rules_has(r, e->unless))
@@ -230,14 +230,14 @@ static bool rules_operand_fits(struct rules *r, const char *group, size_t i)
 {
 	const struct shell_word *w = r->args.operands[i];
 
-	/* A list of patterns is gone through. */
+	/* A list with globs is searched in full, so it costs more. */
 	const struct list_notes *notes = list_notes(group);
 	uint64_t steps = WORK_OPERAND + (notes->globs ? 4 * (uint64_t)notes->words : 0);
 
 	return !rules_spend(r, steps + w->text.len) && args_word_listed(w, group);
 }
 
-/* Each group fits an operand behind that of the group before; the first one the first operand. */
+/* Each group matches an operand after that of the group before; the first group operand 0. */
 static bool rules_words_hold(struct rules *r, const struct shell_word *words, size_t count,
 			     const struct blocklist_rule *rule)
 {

@@ -1,9 +1,9 @@
 /*
- * rules - the rules of the table on one program with its words.
+ * rules - apply the rules of the table to one program and its words.
  *
- * Judges a simple command after every wrapper is off: what the program would do
- * to its operands (effects), and rules that name the program. Knows nothing of
- * pipes, nested texts and wrappers; see blocklist/evaluate.
+ * Judges a simple command without its wrappers: what the program does to its
+ * operands (effects), and the rules that name the program. Pipes, nested texts and
+ * wrappers are the job of blocklist/evaluate.
  */
 #ifndef PROCPEN_BLOCKLIST_RULES_H
 #define PROCPEN_BLOCKLIST_RULES_H
@@ -29,16 +29,16 @@ struct rules {
 	struct args args; /* scratch */
 	struct path_dir dir;   /* the working directory of the command */
 	unsigned patterns;          /* names with unknown parts that were tried */
-	uint64_t work;              /* steps that were done since the caller set it to 0 */
-	uint64_t limit;             /* with more nothing is judged any more; 0: no limit */
+	uint64_t work;              /* steps since the caller set it to 0 */
+	uint64_t limit;             /* stop judging beyond it; 0: no limit */
 	bool each; /* the command gets all files below its operands, one by one */
 };
 
 /*
  * Judge @words (words[0] is the program's name) by everything that is known of @name.
  * @guess: the program is only one of those that the name may mean, so only rules that
- * are marked for it hold. True if blocked; *@f is filled. Who sets a limit must look at the
- * work: beyond it the answer says nothing.
+ * are marked for it apply. True if blocked; *@f is filled. A caller that sets a limit must
+ * check @r->work: beyond the limit "not blocked" means nothing.
  */
 bool rules_judge_program(struct rules *r, const struct blocklist_name *name,
 			 const struct shell_word *words, size_t count, bool guess,
@@ -49,7 +49,7 @@ bool rules_judge_effect(struct rules *r, const char *effect,
 			const struct shell_word *word, size_t skip, bool guess,
 			struct finding *f);
 
-/* The rule that has @effect, whatever it is done to; the part is [start, end). */
+/* Find the first rule on @effect, whatever its operand. The part is [start, end). */
 bool rules_find_effect(const char *effect, uint32_t start, uint32_t end, struct finding *f);
 
 #endif

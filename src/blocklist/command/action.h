@@ -1,9 +1,9 @@
 /*
- * action - what a command does, as its words say.
+ * action - what a command would do, read from its words.
  *
- * The readers in blocklist/effects take a command and say what it would do in turn: run
- * another command, a text or a file, touch a path. They judge nothing and run nothing;
- * blocklist/evaluate takes each action, asks the rules, and reads on.
+ * The readers in blocklist/effects turn a command into actions: run another command, a
+ * text or a file, or touch a path. They neither judge nor run; blocklist/evaluate takes
+ * each action and asks the rules.
  */
 #ifndef PROCPEN_BLOCKLIST_COMMAND_ACTION_H
 #define PROCPEN_BLOCKLIST_COMMAND_ACTION_H
@@ -61,7 +61,7 @@ enum action_kind {
 	ACTION_TOUCH, /* does @effect to @word */
 	ACTION_FOUND, /* does @effect, whatever to; the part is @words */
 	ACTION_FLOW,  /* runs text from @flow; the part is @words */
-	ACTION_CHDIR, /* goes to @word, or if that is NULL to a place that is not known */
+	ACTION_CHDIR, /* cd to @word; NULL: to an unknown directory */
 	ACTION_PRINT, /* writes the name @word: nothing to judge */
 };
 
@@ -96,10 +96,10 @@ struct action_list {
 	struct args *args; /* scratch of a reader */
 	struct action *list;
 	size_t count, room;
-	bool keeps_directory; /* where the actions lead, what follows them is, too */
+	bool keeps_directory; /* a change of directory outlives the list */
 };
 
-/* Takes @steps of the budget. False: nothing is left, and the reader stops. */
+/* Charge @steps to the budget. False: it is spent, and the reader must stop. */
 bool action_charge(struct action_list *out, uint64_t steps);
 
 /* One more action; good until the next one is added. */

@@ -39,7 +39,7 @@ bool args_glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 	return i == plen;
 }
 
-/* Most words of a list are told apart by their first character. */
+/* The first character rules most words of a list out. */
 static bool args_may_begin(char entry, const char *text)
 {
 	return entry == *text || entry == '*' || entry == '?' || entry == '\\';

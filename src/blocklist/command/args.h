@@ -1,10 +1,10 @@
 /*
  * args - the words of a simple command as options and operands.
  *
- * As getopt_long() reads them: clusters of letters, long options by any prefix,
- * options behind operands, "--". Which options take a value comes from the table.
- * Lists of options are the table's: " -r -R --recursive "; "-m=off" asks for the
- * value too. Borrows the words.
+ * Reads words as getopt_long() does: clusters of letters, abbreviated long options,
+ * options after operands, "--". The table says which options take a value. Lists of
+ * options have the table's form: " -r -R --recursive "; "-m=off" also asks for the
+ * value. Borrows the words.
  */
 #ifndef PROCPEN_BLOCKLIST_COMMAND_ARGS_H
 #define PROCPEN_BLOCKLIST_COMMAND_ARGS_H

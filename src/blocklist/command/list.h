@@ -1,10 +1,9 @@
 /*
  * list - words in one string: " -r -R --recursive ".
  *
- * The lists of the table and of the guard's own code. A list is asked for a word very
- * often, and mostly has not got it: what it holds is noted at its first use, by the
- * address of its text. So a list must be a constant of the program, never a text that
- * was put together. One thread.
+ * Lookups are frequent and mostly miss, so the first one builds a hash of the list's
+ * words, cached by the address of its text. A list must therefore be a string constant,
+ * never text built at run time. One thread.
  */
 #ifndef PROCPEN_BLOCKLIST_COMMAND_LIST_H
 #define PROCPEN_BLOCKLIST_COMMAND_LIST_H

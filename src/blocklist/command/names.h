@@ -1,8 +1,8 @@
 /*
- * names - what the table knows of a program, by its name.
+ * names - find a program in the table by its name.
  *
- * A name may be a whole path, have a version (python3.11), or be known in part only:
- * /bin/r? and $X-get are patterns, which some names of the table fit.
+ * A name may be a whole path, have a version (python3.11), or be known only in part:
+ * /bin/r? and $X-get are patterns that some names of the table match.
  */
 #ifndef PROCPEN_BLOCKLIST_COMMAND_NAMES_H
 #define PROCPEN_BLOCKLIST_COMMAND_NAMES_H

@@ -1,8 +1,8 @@
 /*
- * word - words that are put together of others.
+ * word - build words from other words.
  *
- * A word keeps where each of its bytes stands in the outermost text, which bytes are
- * known, and the names of those that are not. What is built lives in the arena.
+ * A built word keeps the offset of each byte in the outermost text, which bytes are
+ * known, and the names of the unknown ones. It lives in the arena.
  */
 #ifndef PROCPEN_BLOCKLIST_COMMAND_WORD_H
 #define PROCPEN_BLOCKLIST_COMMAND_WORD_H

@@ -1,15 +1,15 @@
 /*
- * autorun - files whose text is run without anybody asking.
+ * autorun - files that a shell, cron, systemd or git runs by itself.
  *
- * A shell's start-up files, cron's and systemd's, git's hooks: text that is written there
- * is run, and text from afar that is put there is.
+ * Text written to a shell's start-up file, a crontab, a systemd unit or a git hook counts
+ * as run, and so does text from the network that is stored there.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_AUTORUN_H
 #define PROCPEN_BLOCKLIST_EFFECTS_AUTORUN_H
 
 #include "blocklist/command/action.h"
 
-/* What the command at @at writes there, by > and by tee. */
+/* Add what the command at @at writes to such files, by > and by tee. */
 void autorun_read(const struct place *at, struct action_list *out);
 
 /* Where the command begins in a line of a crontab, with a column for the user or not. */

@@ -1,4 +1,4 @@
-/* Texts and files that a shell runs by its own commands: source, trap, eval, sh --rcfile. */
+/* Texts and files that shell builtins and options run: source, trap, eval, sh --rcfile. */
 #include "blocklist/effects/readers.h"
 
 #include "blocklist/command/word.h"

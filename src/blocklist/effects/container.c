@@ -1,4 +1,4 @@
-/* What a command in a container does to this machine: docker run, podman run. */
+/* docker run, podman run: what a command in a container does to this machine. */
 #include "blocklist/effects/readers.h"
 
 #include "blocklist/command/word.h"
@@ -31,7 +31,7 @@ struct container {
 	bool host; /* it sees the machine's own processes */
 };
 
-/* A mount that there is no room for may be the root. */
+/* With too many mounts, assume that one is the root. */
 static bool container_has_room(struct container *c)
 {
 	if (c->mount_count == MOUNTS_MAX)
@@ -182,9 +182,8 @@ static void container_run(struct container *c, const struct shell_word *words, s
 }
 
 /*
- * With folders of this machine mounted, the command's paths are turned back into paths
- * outside. Without one, and without the machine's own processes, what happens in the
- * container is not judged.
+ * With host directories mounted, maps the command's paths back to host paths. A container
+ * without host mounts and without the host's processes is not judged.
  */
 void read_container(const struct command *cmd, struct action_list *out)
 {

@@ -11,11 +11,11 @@
 #include "blocklist/effects/find.h"
 #include "blocklist/effects/listing.h"
 
-/* How many words of wrappers before a program are passed over. */
+/* Words of wrappers skipped before a program. */
 #define WRAPPERS_MAX 8
 /* How many stages of a pipeline names are followed through. */
 #define STAGES_MAX 16
-/* A longer text has letters in it, or nobody looks for them. */
+/* Text longer than this is taken to have letters. */
 #define FILTERED_MAX 64
 
 static const struct blocklist_name *name_of(const struct shell_word *w)
@@ -26,7 +26,7 @@ static const struct blocklist_name *name_of(const struct shell_word *w)
 	return name_lookup(base.s, base.len);
 }
 
-/* With which of its words a program is of a kind, tells the table. */
+/* The table says which words make a program of a kind. */
 static unsigned kind_by_words(const struct blocklist_name *name, const struct shell_command *c)
 {
 	for (size_t i = 1; name->flow_words && i < c->word_count; i++)
@@ -289,7 +289,7 @@ static void note_lists(struct dataflow *f, uint32_t index)
 
 	if (out && ends_substitution(f, index, SHELL_IN_SUBSTITUTION))
 		add_list(f, substitution_name(c, name, sizeof(name)), out);
-	/* Whoever reads several columns looks at them. */
+	/* A loop that reads several columns is taken to look at them. */
 	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
 	    (c->word_count == 2 || c->words[c->word_count - 2].text.s[0] == '-'))
 		add_list(f, c->words[c->word_count - 1].text.s, in);

@@ -1,9 +1,9 @@
 /*
- * dataflow - where the standard input of a command comes from.
+ * dataflow - what kind of text reaches a command's standard input and words.
  *
- * Follows pipes and substitutions of one script: is the text that arrives from the
- * network, is it decoded or filtered here, is it the ids of all processes, the names of files
- * below which place. Tells nothing of what a command does with it.
+ * Follows the pipes and substitutions of one script: does the text come from the network,
+ * is it decoded or filtered, is it a list of all processes, packages or disks, or of the
+ * files below a directory. What the command does with it is decided elsewhere.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_DATAFLOW_H
 #define PROCPEN_BLOCKLIST_EFFECTS_DATAFLOW_H

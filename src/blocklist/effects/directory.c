@@ -1,4 +1,4 @@
-/* What leads to another directory, and what cleans one: cd, pushd, git -C DIR clean. */
+/* Commands that change or clean a directory: cd, pushd, git -C DIR clean. */
 #include "blocklist/effects/readers.h"
 
 #include "blocklist/command/word.h"

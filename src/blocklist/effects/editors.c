@@ -10,12 +10,12 @@
 #include "blocklist/command/word.h"
 #include "blocklist/effects/script.h"
 
-/* What such a text runs may be none for a shell, and has another standard input. */
+/* Such text may not be valid shell, and its commands do not share the standard input. */
 #define LINE_FLAGS (ACTION_LENIENT | ACTION_NO_INPUT)
 
 /* ---- files that a text names ---- */
 
-/* What of a text is a path: behind @mark, up to a blank or what ends a command. */
+/* The path after @mark, up to a blank or the end of the command. */
 static void touch_behind(const struct shell_word *word, const char *mark, struct action_list *out)
 {
 	const char *s = word->text.s;

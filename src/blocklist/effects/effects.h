@@ -1,7 +1,7 @@
 /*
- * effects - which reader knows what a program does.
+ * effects - choose the reader for a program.
  *
- * Most programs have none: what the rules of the table say of them is all there is.
+ * Most programs have none: the rules of the table say everything about them.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_EFFECTS_H
 #define PROCPEN_BLOCKLIST_EFFECTS_EFFECTS_H
@@ -9,8 +9,8 @@
 #include "blocklist/command/action.h"
 
 /*
- * What @cmd does according to its next reader; *@step is 0 at first. False: there is none
- * any more. @out is empty, and holds the actions of that reader only.
+ * Run the next reader of @cmd; *@step is 0 at first. @out must be empty and gets the
+ * actions of that reader only. False: no reader is left.
  */
 bool effects_read(const struct command *cmd, unsigned *step, struct action_list *out);
 

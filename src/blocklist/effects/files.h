@@ -1,8 +1,8 @@
 /*
- * files - what a text writes into files that it runs afterwards.
+ * files - files that a text writes and later runs.
  *
- * A few files only, by the name they are given: known text from echo, cat with a
- * here-document and tee, and downloads. No file is opened.
+ * Remembers a few files by name: known text from echo, tee and cat with a here-document,
+ * and downloads. Opens no file.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_FILES_H
 #define PROCPEN_BLOCKLIST_EFFECTS_FILES_H
@@ -28,7 +28,7 @@ struct written_files {
 	size_t count;
 };
 
-/* Keep in mind what command @index writes. */
+/* Remember the files that command @index writes. */
 void files_note(struct written_files *files, const struct dataflow *flows,
 		uint32_t index, struct shell_arena *arena);
 

@@ -71,7 +71,7 @@ static bool has_wildcard(const struct shell_word *w)
 	return strpbrk(w->text.s, "*?[") != NULL;
 }
 
-/* Below these a pattern of names says what is meant. */
+/* Below these directories a name pattern selects a few files. */
 static bool named_place(const struct shell_word *place)
 {
 	static const char *const tops[] = { "/dev", "/boot", "/etc", "/lib", "/usr/lib", "/bin",
@@ -112,7 +112,7 @@ static struct shell_word subject(struct search *s, const struct shell_word *plac
 	return word_below(s->choice == CHOICE_NARROW ? NULL : place, s->arena);
 }
 
-/* Whatever is found in it, the part is the whole command. */
+/* Report the whole command, whichever action decided. */
 static void find_add(struct search *s, struct action action)
 {
 	if (s->out->count - s->first == ACTIONS_MAX) {

@@ -1,11 +1,10 @@
 /*
- * find - what find and fd do with what they find.
+ * find - the actions of find and fd.
  *
- * Reads the places, the tests and the actions of their words. What an action gets
- * is a word that stands for it: "PLACE/" and a glob for all that is below a place.
- * Tests that pick files by name, owner and the like make it a word of nothing in
- * particular: a few files are not a whole directory. Only tests that hold for certain
- * count: each arm of an -o has to pick some, and one behind a ! or before a comma picks none.
+ * Reads start directories, tests and actions. An action's {} becomes a word: "DIR/" and a
+ * glob for everything below DIR, or an unknown word if a test selects by name, owner and
+ * the like, since a few files are not a whole directory. A test counts only if it must
+ * hold: with -o each arm needs one, and tests after ! or before a comma do not count.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_FIND_H
 #define PROCPEN_BLOCKLIST_EFFECTS_FIND_H

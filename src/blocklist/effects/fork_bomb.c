@@ -4,7 +4,7 @@
 
 #include "blocklist/command/word.h"
 
-/* Of more functions than this only few pairs are compared. */
+/* With more functions than this, only some pairs are compared. */
 #define PAIRS_MAX 64
 
 static bool tell(uint32_t from, uint32_t to, uint32_t *start, uint32_t *end)

@@ -1,9 +1,9 @@
 /*
  * fork_bomb - scripts that start processes without end.
  *
- * Functions that start themselves in new processes, alone or by way of another one,
- * and endless loops that start something and wait for nothing. What ends by itself,
- * because a call is behind a condition or waits for its own, is none.
+ * Finds functions that start themselves in new processes, directly or through one other
+ * function, and endless loops that start processes and never wait. A call that is
+ * conditional, or waits for its own child, is no fork bomb.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_FORK_BOMB_H
 #define PROCPEN_BLOCKLIST_EFFECTS_FORK_BOMB_H
@@ -13,7 +13,7 @@
 
 #include "shell/script.h"
 
-/* Is there one in @s? Then it stands at [*start, *end) of the outermost text. */
+/* True if @s has one, at [*start, *end) of the outermost text. */
 bool fork_bomb_find(const struct shell_script *s, uint32_t *start, uint32_t *end);
 
 #endif

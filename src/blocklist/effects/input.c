@@ -121,7 +121,10 @@ const struct shell_word *input_descriptor(const struct place *at, const struct s
 	return input_opened_by(c, strtol(strrchr(file->text.s, '/') + 1, NULL, 10));
 }
 
-/* What a shell leaves of its input is judged too: it is no input of what it runs. */
+/*
+ * All of the input is judged as the script, although its commands could read the rest of it:
+ * they get no known input.
+ */
 void input_run(const struct command *cmd, const struct shell_word *words, size_t count,
 	       unsigned flags, struct action_list *out)
 {

@@ -1,8 +1,8 @@
 /*
- * input - what is known of the standard input of a command, and what runs it.
+ * input - known text on a command's standard input, and who runs it.
  *
- * Here-documents, what echo writes into a pipe or a >(...), descriptors that were opened
- * before. Nothing is read from the machine.
+ * Sources: here-documents, echo into a pipe or >(...), and descriptors opened earlier in
+ * the text. Reads nothing from the machine.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_INPUT_H
 #define PROCPEN_BLOCKLIST_EFFECTS_INPUT_H
@@ -10,7 +10,7 @@
 #include "blocklist/command/action.h"
 #include "blocklist/effects/dataflow.h"
 
-/* A longer input does not go through the parser: every command may be the one that reads it. */
+/* Longer input is not handed to the parser, which would read it for every command. */
 #define INPUT_PARSED_MAX (32u << 10)
 
 /*

@@ -1,6 +1,6 @@
 /*
- * Programs that take lines of a language of their own: jobs, crontabs, makefiles, rules of a
- * firewall, partitions, passwords.
+ * Programs that read lines in a format of their own: at, crontab, make, iptables-restore and
+ * nft, parted, chpasswd.
  */
 #include "blocklist/effects/readers.h"
 
@@ -11,7 +11,7 @@
 #include "blocklist/effects/files.h"
 #include "blocklist/effects/input.h"
 
-/* What such a text runs may be none for a shell, and has another standard input. */
+/* Such text may not be valid shell, and its commands do not share the standard input. */
 #define LINE_FLAGS (ACTION_LENIENT | ACTION_NO_INPUT)
 
 /* ---- what comes in ---- */

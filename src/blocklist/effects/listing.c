@@ -8,7 +8,7 @@
 #include "blocklist/command/table.h"
 #include "blocklist/command/word.h"
 
-/* How many words of wrappers before a program are passed over. */
+/* Words of wrappers skipped before a program. */
 #define WRAPPERS_MAX 8
 /* seq to more than this counts through the ids of processes. */
 #define IDS_MANY 1000

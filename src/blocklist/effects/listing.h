@@ -1,9 +1,9 @@
 /*
- * listing - lists of everything, and commands that end each item of one.
+ * listing - commands that list all processes, packages or disks, and commands that end them.
  *
  * ps -e, dpkg -l and lsblk list all processes, packages and disks of the machine; kill,
- * apt purge and wipefs end what they are given. Says what each is; how a list gets from
- * the one to the other is the business of blocklist/flow.
+ * apt purge and wipefs end what they are given. This module classifies the commands;
+ * effects/dataflow follows the list from one to the other.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_LISTING_H
 #define PROCPEN_BLOCKLIST_EFFECTS_LISTING_H
@@ -16,7 +16,7 @@
 /* What of FLOW_LISTS (blocklist/command/table) @c lists; @c has words. */
 unsigned listing_of(const struct shell_command *c);
 
-/* Does this filter leave out lines, so that its output is no list of everything? */
+/* Does this filter drop lines, so that its output no longer lists everything? */
 bool listing_picks(const struct shell_command *c);
 
 /* The effect of @words on a list of @flow that is among them, or NULL. */

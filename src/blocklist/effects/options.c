@@ -1,6 +1,6 @@
 /*
- * Shell text in the options of programs that are no wrappers: tar --to-command, git -c
- * alias.x='!...', vim -c ':!...', ssh -o ProxyCommand. What it does is not read here.
+ * Finds shell text in options of programs that are no wrappers: tar --to-command, git -c
+ * alias.x='!...', vim -c ':!...', ssh -o ProxyCommand. The text becomes an action.
  */
 #include "blocklist/effects/readers.h"
 

@@ -1,10 +1,9 @@
 /*
- * readers - what commands do, one family of programs each.
+ * readers - one function for each family of programs.
  *
- * A reader looks at the words of a command and at what is known of its standard input,
- * and adds what the command would do. It judges nothing, and calls nobody who does; what
- * it makes lives in the list's arena, and what it costs is taken from the list's budget.
- * Which program is whose: blocklist/effects/effects.
+ * A reader looks at a command's words and the known part of its standard input, and adds
+ * the actions of the command. It never judges. Its words live in the list's arena, its
+ * work is charged to the list's budget. effects/effects maps programs to readers.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_READERS_H
 #define PROCPEN_BLOCKLIST_EFFECTS_READERS_H

@@ -1,11 +1,11 @@
 /*
- * script - what the text of another language would obviously do.
+ * script - harmful calls in the text of another language.
  *
  * For one-liners of Python, Perl, Ruby, JavaScript, PHP, awk and their like. Reads
  * strings, names and brackets, no grammar: calls that run a command, remove, write
  * or open files, change modes, signal processes, fork, or evaluate what they fetch
- * or decode, with the constant strings they are given. A string that is only
- * compared or printed is not looked at. What is computed is not seen.
+ * or decode, with the constant strings they are given. Ignores strings that are only
+ * compared or printed. Does not see computed values.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_H
 #define PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_H

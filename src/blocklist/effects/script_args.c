@@ -252,7 +252,7 @@ static void take_name(struct code_reader *r, struct code_args *a, size_t i, bool
 	}
 }
 
-/* Functions whose result is their argument, as far as it matters here. */
+/* Functions that return their argument, as far as it matters here. */
 static const char quoters[] = " escapeshellarg escapeshellcmd quote str String strval ";
 
 /*

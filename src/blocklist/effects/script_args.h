@@ -1,7 +1,7 @@
 /*
- * script_args - the constant strings that a call of another language is given.
+ * script_args - the constant strings among the arguments of a call in another language.
  *
- * For blocklist/effects/script alone.
+ * Used by blocklist/effects/script alone.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_ARGS_H
 #define PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_ARGS_H

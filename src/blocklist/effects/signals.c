@@ -1,7 +1,7 @@
 /*
- * Whom kill, pkill and killall would signal, and what ends each item of a list. Their words do
- * not fit the table: a negative number is a signal in one place and a group of processes in
- * another.
+ * kill, pkill, killall: which processes get the signal; and commands that end each item of a
+ * list. The words of kill do not fit the table: a negative number is a signal in one place and a
+ * process group in another.
  */
 #include "blocklist/effects/readers.h"
 

@@ -1,8 +1,8 @@
 /*
- * surroundings - what stands around the words of a command.
+ * surroundings - effects of a command besides its words.
  *
- * Redirections, variables whose text a program runs, files that run by themselves, and a
- * shell whose answers go to the network.
+ * Redirections, variables whose text a program runs (PAGER, GIT_SSH_COMMAND), files that run
+ * by themselves, and a shell whose output goes to the network.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_SURROUNDINGS_H
 #define PROCPEN_BLOCKLIST_EFFECTS_SURROUNDINGS_H

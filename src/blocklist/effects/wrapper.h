@@ -1,9 +1,9 @@
 /*
  * wrapper - programs that run a command given in their words.
  *
- * Opens one level: sudo, env, timeout, xargs, ssh, sh -c, su -c, python -c, ... as the
- * table's wrappers say. What is inside is the words of a command, shell text, text of
- * another language, or what is read from a file or from standard input.
+ * Opens one level of sudo, env, timeout, xargs, ssh, sh -c, su -c, python -c, ... as the
+ * table's wrappers say. Inside is a command's words, shell text, text of another
+ * language, a file, or standard input.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_WRAPPER_H
 #define PROCPEN_BLOCKLIST_EFFECTS_WRAPPER_H
