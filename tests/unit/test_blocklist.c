@@ -117,10 +117,13 @@ static void test_blocklist_reason_and_suggestion(void **state)
 		  "stop, crash or take over the machine: /proc/sys/kernel/core_pattern (rule",
 		  "Read the setting" },
 		{ "kill -HUP 1", "\"kill -HUP 1\" signals process 1 (init), which", "ask the user" },
-		{ "echo \"abc", "The command is not a text that the shell would accept: a double quote that is not closed, "
+		{ "echo \"abc",
+		  "The command is not a text that the shell would accept: a double quote that is "
+		  "not closed, "
 		  "at byte 5: \"\"abc\" (rule text.unparsable).", "close every quote" },
 		{ "ls\nls )", "none may stand, in line 2, at byte 6: \")\" (rule", "end if with fi" },
-		{ "if true; then", "accept: an unexpected end of the text, at byte 13 (rule", "end if with fi" },
+		{ "if true; then", "accept: an unexpected end of the text, at byte 13 (rule",
+		  "end if with fi" },
 		{ "echo $((", "arithmetic that is not closed, at byte 8 (rule", "close" },
 	};
 
