@@ -108,11 +108,26 @@ void outline_close(struct outline *o, int level, size_t json_end)
 	o->in_text = false;
 }
 
-const struct outline_value *outline_member(const struct outline *o, const char *key)
+const struct outline_value *outline_next(const struct outline *o, const struct outline_value *of,
+					 const struct outline_value *at)
 {
-	for (size_t i = 0; i < o->count; i++)
-		if (o->values[i].level == 1 && !strcmp(o->values[i].key, key))
-			return &o->values[i];
+	int level = of ? of->level + 1 : 1;
+	const struct outline_value *end = o->values + o->count;
+
+	at = at ? at + 1 : of ? of + 1 : o->values;
+	while (at < end && at->level > level)
+		at++;
+	return at < end && at->level == level ? at : NULL;
+}
+
+const struct outline_value *outline_find(const struct outline *o, const struct outline_value *of,
+					 const char *key)
+{
+	const struct outline_value *v = NULL;
+
+	while ((v = outline_next(o, of, v)))
+		if (!strcmp(v->key, key))
+			return v;
 	return NULL;
 }
 

@@ -3,8 +3,8 @@
  *
  * For: showing a result in another form without parsing JSON. A jsonw that has an outline records
  * in it what it writes: key, kind, number or text, and the position of the value's JSON. It records
- * two levels, the members of the object and their members or elements; deeper values are part of
- * the JSON above them.
+ * OUTLINE_LEVELS levels, the members of the object, their members or elements, and so on; deeper
+ * values are part of the JSON above them.
  * Refuses to: hold a second copy of a long text. Of one longer than 2 * OUTLINE_KEEP bytes it keeps
  * the two ends, OUTLINE_KEEP bytes each.
  *
@@ -23,7 +23,7 @@
 #include "base/buf.h"
 
 #define OUTLINE_KEEP 10000
-#define OUTLINE_LEVELS 2
+#define OUTLINE_LEVELS 4
 
 enum outline_kind {
 	OUTLINE_NULL,
@@ -38,7 +38,7 @@ enum outline_kind {
 struct outline_value {
 	const char *key;  /* NULL in an array */
 	enum outline_kind kind;
-	int level;        /* 1: member of the object, 2: inside one */
+	int level;        /* 1: member of the object, 2: inside one, ... */
 	int64_t number;   /* of an INT; of a BOOL 0 or 1 */
 	size_t json, json_len; /* where its JSON lies in the writer's buffer */
 	size_t text;      /* of a TEXT: where what is kept of it lies in the outline's texts */
@@ -65,8 +65,13 @@ void outline_open(struct outline *o, int level, const struct outline_value *valu
 void outline_add_text(struct outline *o, const char *bytes, size_t len);
 void outline_close(struct outline *o, int level, size_t json_end);
 
-/* The member called @key, or NULL. */
-const struct outline_value *outline_member(const struct outline *o, const char *key);
+/* What the value @of holds, NULL: the object itself. Start with @at NULL; NULL is the end. */
+const struct outline_value *outline_next(const struct outline *o, const struct outline_value *of,
+					 const struct outline_value *at);
+
+/* The member called @key of the object @of (NULL: the whole), or NULL. */
+const struct outline_value *outline_find(const struct outline *o, const struct outline_value *of,
+					 const char *key);
 
 /* What is kept of the text @v, and how much that is: all of it, or its two ends put together. */
 const char *outline_text(const struct outline *o, const struct outline_value *v, size_t *kept);

@@ -43,9 +43,10 @@ static void run_result_write_warnings(struct jsonw *w, const struct proc *p,
 	if (settled && p->tree_alive && p->leftover) {
 		snprintf(text, sizeof(text),
 			 "the command has ended, but %u process%s of it still run%s%s; "
-			 "process.kill ends them, and so does the end of the session",
+			 "process.kill ends %s, and so does the end of the session",
 			 p->leftover, p->leftover == 1 ? "" : "es", p->leftover == 1 ? "s" : "",
-			 proc_output_open(p) ? " and can still write to its output" : "");
+			 proc_output_open(p) ? " and can still write to its output" : "",
+			 p->leftover == 1 ? "it" : "them");
 		jsonw_str(w, NULL, text);
 	}
 	if (p->survivors) {

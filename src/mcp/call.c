@@ -7,7 +7,6 @@
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
-#include "cap/run_result.h"
 #include "mcp/confirm.h"
 #include "mcp/progress.h"
 #include "mcp/resources.h"
@@ -39,26 +38,36 @@ static void mcp_call_question(const struct req *r, json_t *notice, struct buf *l
 	mcp_end_result(&w, shape);
 }
 
-/* The run whose output the text shows by its two ends; NULL if the request sets the amount. */
-static const struct proc *mcp_call_run_to_show(const struct req *r)
+/* What the text of @r's answer is made from. */
+static struct mcp_answer mcp_call_answer_of(const struct req *r, const struct result *result)
 {
-	const struct run_result_options *options = r->task;
+	const struct cap *c = mcp_of(r)->cap;
+	const char *id = json_get_str(r->params, "process_id", NULL);
+	struct err ignored = ERR_INIT;
+	struct mcp_answer a = { .row = r->row, .result = result, .params = r->params };
 
-	if (strcmp(r->row->name, "process.run") || !options || !options->by_default || !r->run)
-		return NULL;
-	return proctab_get(mcp_of(r)->cap->procs, r->run);
+	if (r->run)
+		a.run = proctab_get(c->procs, r->run);
+	else if (id)
+		a.run = proctab_find(c->procs, id, &ignored);
+	err_release(&ignored);
+	if (!strcmp(r->row->name, "process.run"))
+		a.options = r->task;
+	return a;
 }
 
 static void mcp_call_tool_ok(const struct req *r, const struct result *result, struct buf *line)
 {
 	const struct mcp_shape *shape = mcp_call_shape_of(r);
+	struct mcp_answer a;
 	struct jsonw w;
 
 	if (shape->stateless && mcp_tasks_answer(mcp_of(r)->tasks, r, line))
 		return;
+	a = mcp_call_answer_of(r, result);
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
-	mcp_tools_write_result(&w, result, shape, mcp_call_run_to_show(r));
-	mcp_end_result(&w, shape);
+	mcp_tools_write_result(&w, mcp_of(r), shape, &a);
+	mcp_close_result(&w);
 }
 
 /* A failed call is a result, so that the model reads it; only an invalid call is an error. */
@@ -66,6 +75,7 @@ static void mcp_call_tool_fail(const struct req *r, const struct err *e,
 			       const struct result *partial, struct buf *line)
 {
 	const struct mcp_shape *shape = mcp_call_shape_of(r);
+	struct mcp_answer a = mcp_call_answer_of(r, partial);
 	struct jsonw w;
 
 	if (e->type == ERR_METHOD_NOT_FOUND || e->type == ERR_INVALID_REQUEST ||
@@ -74,7 +84,7 @@ static void mcp_call_tool_fail(const struct req *r, const struct err *e,
 		return;
 	}
 	mcp_begin_result(&w, line, r->id, strlen(r->id), shape, "complete");
-	mcp_tools_write_error(&w, e, partial, shape);
+	mcp_tools_write_error(&w, mcp_of(r), shape, e, &a);
 	mcp_close_result(&w);
 }
 
@@ -160,10 +170,10 @@ static enum req_asked mcp_call_confirm(struct req *r, json_t *notice, int deadli
 /* ---- dialects ---- */
 
 /*
- * A line must stay below 1 MiB. A result has the output of a process in its structured
- * content, and of a run that a limit ended again in the error object of _meta; a
- * resource has it once, and both streams must fit whole with every byte escaped. A page
- * has the size that hosts show to a model.
+ * A line is to stay below 1 MiB. What a process wrote stands once in the result in _meta; with
+ * mcp.structured, of a run that a limit ended, twice: in the error as structured content and in
+ * that of _meta. In a resource it stands once, and both streams must fit whole when every byte is
+ * escaped. A page is sized for what a model is shown.
  */
 #define TOOL_TEXT_BYTES (400u << 10)
 #define READ_TEXT_BYTES (800u << 10)
@@ -212,7 +222,7 @@ void mcp_call_list(struct mcp *m, const struct rpc_message *message, enum mcp_re
 		return;
 	}
 	mcp_reply_begin(&reply, message, &mcp_shapes[revision]);
-	mcp_tools_write_list(&reply.w, &mcp_shapes[revision]);
+	mcp_tools_write_list(&reply.w, m, &mcp_shapes[revision]);
 	mcp_reply_send(m, &reply);
 }
 

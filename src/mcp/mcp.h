@@ -30,7 +30,8 @@ struct mcp_shape {
 	const char *name;
 	bool batches;          /* 2025-03-26 only */
 	bool annotations;      /* and progress messages: since 2025-03-26 */
-	bool structured;       /* title, outputSchema, structuredContent: since 2025-06-18 */
+	bool structured;       /* title; outputSchema, structuredContent (mcp.structured): since
+				* 2025-06-18 */
 	bool elicitation;      /* as a request to the client: 2025-06-18 to 2025-11-25 */
 	bool elicitation_mode; /* its `mode`: since 2025-11-25 */
 	bool stateless;        /* resultType, cache hints, server info in _meta: 2026-07-28 */
@@ -59,6 +60,7 @@ struct mcp {
 	struct mcp_progress *progress;
 	struct mcp_subs *subs;
 	struct mcp_tasks *tasks;
+	bool structured; /* mcp.structured: results as structured content too */
 
 	/* How calls of tools and reads of resources are answered; their ctx is this struct. */
 	struct dialect tools[MCP_REVISIONS], reads[MCP_REVISIONS];

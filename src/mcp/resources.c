@@ -220,14 +220,14 @@ static int64_t mcp_resources_number_of(const struct result *logs, const char *st
 	char name[32];
 
 	snprintf(name, sizeof(name), "%s_%s", stream, what);
-	return outline_member(&logs->outline, name)->number;
+	return outline_find(&logs->outline, NULL, name)->number;
 }
 
 /* One stream under its heading. @asked: the arguments of the read, @offset: which begins it. */
 static void mcp_resources_write_stream(struct jsonw *w, const struct result *logs,
 				       const char *stream, const json_t *asked, const char *offset)
 {
-	const struct outline_value *value = outline_member(&logs->outline, stream);
+	const struct outline_value *value = outline_find(&logs->outline, NULL, stream);
 	const char *id = json_get_str(asked, "process_id", "");
 	int64_t size = mcp_resources_number_of(logs, stream, "size");
 	int64_t next = mcp_resources_number_of(logs, stream, "next_offset");
@@ -261,7 +261,7 @@ void mcp_resources_write(struct jsonw *w, const char *uri, const json_t *asked,
 	jsonw_str(w, "uri", uri);
 	jsonw_str(w, "mimeType", "text/plain");
 	if (one) {
-		value = outline_member(&result->outline, stream);
+		value = outline_find(&result->outline, NULL, stream);
 		jsonw_raw(w, "text", result->json.data + value->json, value->json_len);
 	} else {
 		jsonw_open_str(w, "text");

@@ -84,6 +84,9 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 	struct own *own = task->own;
 	struct err e = ERR_INIT;
 	struct result result;
+	struct mcp_answer a = {
+		.row = cap_find(m->cap, "process.run"), .run = run, .options = &own->result_options,
+	};
 
 	if (look->status != MCP_TASK_COMPLETED)
 		return;
@@ -93,14 +96,14 @@ void mcp_task_write(struct mcp *m, struct jsonw *w, const struct mcp_task *task,
 	if (run) {
 		run_result_write(result_begin(&result, true), m->cap, run, &own->result_options);
 		result_end(&result);
+		a.result = &result;
 	}
 	if (!run)
-		mcp_tools_write_error(w, &own->failure, NULL, shape);
+		mcp_tools_write_error(w, m, shape, &own->failure, &a);
 	else if (run_result_is_failure(run, &e))
-		mcp_tools_write_error(w, &e, &result, shape);
+		mcp_tools_write_error(w, m, shape, &e, &a);
 	else
-		mcp_tools_write_result(w, &result, shape,
-				       own->result_options.by_default ? run : NULL);
+		mcp_tools_write_result(w, m, shape, &a);
 	result_release(&result);
 	err_release(&e);
 	jsonw_end_object(w);

@@ -5,7 +5,9 @@
 
 #include "base/mem.h"
 #include "mcp/text.h"
+#include "mcp/tool_names.h"
 
+#define RESULT_KEY "dev.procpen/result"
 #define ERROR_KEY "dev.procpen/error"
 #define ERROR_TEXT_ROOM 1500 /* of a text, for message and hint */
 #define HOST_LIMIT_KEY "anthropic/maxResultSizeChars" /* one host puts longer results aside */
@@ -27,15 +29,27 @@ static void end_content(struct jsonw *w)
 	jsonw_end_array(w);
 }
 
-void mcp_tools_write_result(struct jsonw *w, const struct result *result,
-			    const struct mcp_shape *shape, const struct proc *run)
+/* Does a client of this revision get the result as structured content, and its schema? */
+static bool is_structured(const struct mcp *m, const struct mcp_shape *shape)
 {
+	return m->structured && shape->structured;
+}
+
+void mcp_tools_write_result(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
+			    const struct mcp_answer *a)
+{
+	const struct buf *json = &a->result->json;
+
 	begin_content(w);
-	mcp_text_write(w, result, run, MCP_TEXT_MAX);
+	mcp_text_write(w, a, MCP_TEXT_MAX);
 	end_content(w);
-	if (shape->structured)
-		jsonw_raw(w, "structuredContent", result->json.data, result->json.len);
+	if (is_structured(m, shape))
+		jsonw_raw(w, "structuredContent", json->data, json->len);
 	jsonw_bool(w, "isError", false);
+	mcp_open_meta(w, shape);
+	if (!is_structured(m, shape))
+		jsonw_raw(w, RESULT_KEY, json->data, json->len);
+	jsonw_end_object(w);
 }
 
 static void add_text(struct jsonw *w, const char *text)
@@ -43,55 +57,65 @@ static void add_text(struct jsonw *w, const char *text)
 	jsonw_piece(w, text, strlen(text));
 }
 
-static void write_error_text(struct jsonw *w, const struct err *e, const struct result *partial)
+static void write_error_text(struct jsonw *w, const struct err *e, const struct mcp_answer *a)
 {
 	size_t len = strlen(e->message);
+	const char *hint = err_hint_text(e);
 
 	add_text(w, err_rows[e->type].name);
 	add_text(w, ": ");
 	add_text(w, e->message);
 	add_text(w, len && strchr(".?!", e->message[len - 1]) ? " " : ". ");
-	add_text(w, err_hint_text(e));
-	if (partial) {
+	mcp_tool_names_write(w, hint, strlen(hint));
+	if (a->result) {
 		add_text(w, "\n");
-		mcp_text_write(w, partial, NULL, MCP_TEXT_MAX - ERROR_TEXT_ROOM);
+		mcp_text_write(w, a, MCP_TEXT_MAX - ERROR_TEXT_ROOM);
 	}
 }
 
-static void write_error_object(struct jsonw *w, const char *key, const struct err *e,
-			       const struct result *partial)
+/* What the text does not say. */
+static void write_error_facts(struct jsonw *w, const struct err *e, const struct mcp_answer *a)
 {
-	const struct err_row *row = &err_rows[e->type];
+	jsonw_str(w, "type", err_rows[e->type].name);
+	jsonw_int(w, "code", err_rows[e->type].code);
+	jsonw_bool(w, "retryable", err_rows[e->type].retryable);
+	rpc_write_details(w, e, a->result);
+}
 
-	jsonw_object(w, key);
-	jsonw_str(w, "type", row->name);
-	jsonw_int(w, "code", row->code);
+static void write_structured_error(struct jsonw *w, const struct err *e,
+				   const struct mcp_answer *a)
+{
+	const char *hint = err_hint_text(e);
+
+	jsonw_object(w, "structuredContent");
+	jsonw_object(w, "error");
 	jsonw_str(w, "message", e->message);
-	jsonw_str(w, "hint", err_hint_text(e));
-	jsonw_bool(w, "retryable", row->retryable);
-	rpc_write_details(w, e, partial);
+	jsonw_open_str(w, "hint");
+	mcp_tool_names_write(w, hint, strlen(hint));
+	jsonw_close_str(w);
+	write_error_facts(w, e, a);
+	jsonw_end_object(w);
 	jsonw_end_object(w);
 }
 
-void mcp_tools_write_error(struct jsonw *w, const struct err *e, const struct result *partial,
-			   const struct mcp_shape *shape)
+void mcp_tools_write_error(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
+			   const struct err *e, const struct mcp_answer *a)
 {
 	begin_content(w);
-	write_error_text(w, e, partial);
+	write_error_text(w, e, a);
 	end_content(w);
-	if (shape->structured) {
-		jsonw_object(w, "structuredContent");
-		write_error_object(w, "error", e, partial);
-		jsonw_end_object(w);
-	}
+	if (is_structured(m, shape))
+		write_structured_error(w, e, a);
 	jsonw_bool(w, "isError", true);
 	mcp_open_meta(w, shape);
-	write_error_object(w, ERROR_KEY, e, partial);
+	jsonw_object(w, ERROR_KEY);
+	write_error_facts(w, e, a);
+	jsonw_end_object(w);
 	jsonw_end_object(w);
 }
 
-static void write_tool(struct jsonw *w, const struct cap_row *row,
-		       const struct mcp_shape *shape)
+static void write_tool(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
+		       const struct cap_row *row)
 {
 	jsonw_object(w, NULL);
 	jsonw_str(w, "name", row->tool_name);
@@ -99,11 +123,11 @@ static void write_tool(struct jsonw *w, const struct cap_row *row,
 		jsonw_str(w, "title", row->title);
 	jsonw_str(w, "description", row->description);
 	jsonw_raw(w, "inputSchema", row->input_json, strlen(row->input_json));
-	if (shape->structured)
+	if (is_structured(m, shape))
 		jsonw_raw(w, "outputSchema", row->output_json, strlen(row->output_json));
 	if (shape->annotations)
 		jsonw_raw(w, "annotations", row->annotations_json, strlen(row->annotations_json));
-	if (shape->structured && row->flags & CAP_LONG) {
+	if (is_structured(m, shape) && row->flags & CAP_LONG) {
 		jsonw_object(w, "_meta");
 		jsonw_int(w, HOST_LIMIT_KEY, SHOWN_MAX);
 		jsonw_end_object(w);
@@ -111,11 +135,11 @@ static void write_tool(struct jsonw *w, const struct cap_row *row,
 	jsonw_end_object(w);
 }
 
-void mcp_tools_write_list(struct jsonw *w, const struct mcp_shape *shape)
+void mcp_tools_write_list(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape)
 {
 	jsonw_array(w, "tools");
 	for (const struct cap_row *row = cap_rows; row->name; row++)
-		write_tool(w, row, shape);
+		write_tool(w, m, shape, row);
 	jsonw_end_array(w);
 	mcp_write_cache(w, shape, TOOLS_TTL_MS, true);
 }

@@ -1,10 +1,12 @@
 /*
  * mcp_tools - capabilities as MCP tools: the list, and the members of results.
  *
- * Text and structured content are each complete on their own, also of an error:
- * hosts show their model the one or the other. The structured content of an error
- * is {"error": {type, code, message, hint, retryable, details}}, which the output
- * schemas in the list allow.
+ * A model reads the text (mcp/text.h). Programs find the result object in
+ * _meta["dev.procpen/result"]; of an error, what its text does not say (type, code, retryable,
+ * details) in _meta["dev.procpen/error"]. Several hosts show their model the structured content and
+ * drop the text, so that is sent, and its schema listed, with mcp.structured only: then in place of
+ * the result in _meta, and of an error as {"error": {message, hint, type, ...}}, which the listed
+ * output schemas allow.
  */
 #ifndef PROCPEN_MCP_TOOLS_H
 #define PROCPEN_MCP_TOOLS_H
@@ -13,20 +15,20 @@
 #include "base/err.h"
 #include "base/jsonw.h"
 #include "mcp/mcp.h"
+#include "mcp/answer.h"
 
 /* The capability whose name, or tool name, is nearest to an unknown one; NULL when none is near. */
 const struct cap_row *mcp_tools_nearest(const char *name);
 
 /* Write the members of a tools/list result. */
-void mcp_tools_write_list(struct jsonw *w, const struct mcp_shape *shape);
+void mcp_tools_write_list(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape);
 
-/* The members of a tools/call result. @result: the capability's; @run: see mcp_text_write(). */
-void mcp_tools_write_result(struct jsonw *w, const struct result *result,
-			    const struct mcp_shape *shape, const struct proc *run);
+/* The members of a tools/call result, _meta too. */
+void mcp_tools_write_result(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
+			    const struct mcp_answer *a);
 
-/* The same for an error, with _meta, where the error object stands too. @partial: see struct
- * dialect. */
-void mcp_tools_write_error(struct jsonw *w, const struct err *e, const struct result *partial,
-			   const struct mcp_shape *shape);
+/* The same for an error. @a->result: what the failed call has to show all the same; or NULL. */
+void mcp_tools_write_error(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
+			   const struct err *e, const struct mcp_answer *a);
 
 #endif

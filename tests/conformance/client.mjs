@@ -37,10 +37,11 @@ export async function run(steps) {
   }
 }
 
-/** The server's command, and how to start it, from the environment. */
+/** The server's command, and how to start it, from the environment; these clients want structured
+ * content. */
 export const server = (...more) => ({
   command: process.env.SERVER_COMMAND.split(" ")[0],
-  args: [...process.env.SERVER_COMMAND.split(" ").slice(1), ...more],
+  args: [...process.env.SERVER_COMMAND.split(" ").slice(1), "--set", "mcp.structured=true", ...more],
   cwd: process.env.SERVER_CWD,
   stderr: "ignore",
 });

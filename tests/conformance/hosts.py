@@ -99,7 +99,7 @@ class ClaudeCode(Host):
     def sessions(self, counts):
         result, tools = self.session({"command": "echo seen; exit 3"})
         text = json.dumps(result)
-        counts.note("exit_code" in text and "seen" in text and not result.get("is_error"),
+        counts.note("exit 3 in " in text and "seen" in text and not result.get("is_error"),
                     "claude-code: its model calls a command and reads its result", text)
         counts.note(len([t for t in tools if t.startswith("mcp__procpen__")]) == 7,
                     "claude-code: its model is offered all tools", str(sorted(tools)))

@@ -56,7 +56,7 @@ def methods(counts, inspector, era, server):
     expect("tools/list", 0, ("--method", "tools/list"),
            lambda o: "process_run" in [t["name"] for t in o["result"]["tools"]])
     expect("tools/call", 0, call("process_run", command="exit 3"),
-           lambda o: o["result"]["structuredContent"]["exit_code"] == 3)
+           lambda o: o["result"]["_meta"]["dev.procpen/result"]["exit_code"] == 3)
     expect("an unknown tool", 5, call("nope"), lambda o: True)
     expect("a tool's error", 5, call("process_kill", process_id="none"),
            lambda o: "ProcessNotFound" in json.dumps(o))

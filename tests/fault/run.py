@@ -161,7 +161,8 @@ class Session:
             "_meta": {MCP + "protocolVersion": "2026-07-28", MCP + "clientCapabilities": {
                 "extensions": {MCP + "tasks": {}}}}})
         asked = self.call_tool("agent_session", {})
-        check(asked.get("isError") or "structuredContent" not in asked, "shown without approval")
+        check(asked.get("isError") or "dev.procpen/result" not in asked.get("_meta", {}),
+              "shown without approval")
         yes = {"confirm": {"action": "accept", "content": {"allow": True}}}
         if asked.get("requestState"):
             self.call_tool("agent_session", {}, requestState=asked["requestState"],

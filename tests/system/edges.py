@@ -230,7 +230,7 @@ def test_tool_list_fits_a_line():
     server.call("initialize", {"protocolVersion": "2025-11-25", "capabilities": {},
                                "clientInfo": {"name": "t", "version": "1"}})
     answer = server.call("tools/call", {"name": "process_list", "arguments": {"limit": 1000}})
-    listed = answer["structuredContent"]
+    listed = answer["_meta"]["dev.procpen/result"]
     check(listed["total"] == 700 and len(listed["processes"]) > 50, "%d of %d processes" % (
         len(listed["processes"]), listed["total"]))
     longest = max(len(text) for text in lines)

@@ -32,7 +32,8 @@ CHATTER = "i=0; while [ $i -lt 600 ]; do echo line $i; i=$((i+1)); sleep 0.002; 
 def test_progress_is_rare_and_grows():
     """However much a command writes, five reports a second; the values grow; none comes later."""
     server = Server()
-    result = run_tool(server, {"command": CHATTER}, progressToken="p")["structuredContent"]
+    result = run_tool(server, {"command": CHATTER}, progressToken="p")[
+        "_meta"]["dev.procpen/result"]
     equal(result["exit_code"], 0, "exit code")
     reports = [n["params"] for n in server.notes if n["method"] == "notifications/progress"]
     most = result["duration_ms"] // INTERVAL_MS + 2
@@ -149,7 +150,7 @@ def test_what_was_shown_is_what_runs():
     check(not os.path.exists(os.path.join(server.workspace, "two", "ran")), "it ran")
     done = run_tool(server, arguments, capabilities=ASKING,
                     params={"requestState": again["requestState"], "inputResponses": YES})
-    check(done["structuredContent"]["stdout_summary"].endswith("/two\n"), "ran elsewhere")
+    check(done["_meta"]["dev.procpen/result"]["stdout_summary"].endswith("/two\n"), "ran elsewhere")
     server.stop()
 
 

@@ -4,15 +4,56 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/utf8.h"
+#include "gen/caps.h"
 #include "json_result.h"
 #include "mcp/text.h"
 
-/* The text of the object @json, decoded; at most @max bytes are asked for. Heap. */
-static char *text_of(const char *json, size_t max)
+static const struct cap rows = { .rows = cap_rows };
+
+/* A run whose streams hold @out and @err. */
+static void hold(struct output *o, struct spool *spool, uint64_t base, const char *bytes, size_t len)
+{
+	int ends[2];
+
+	output_init(o, spool, base, 1 << 18, 1 << 20);
+	assert_int_equal(pipe2(ends, O_NONBLOCK), 0);
+	while (len) {
+		size_t part = len < 4096 ? len : 4096;
+
+		assert_int_equal(write(ends[1], bytes, part), part);
+		assert_int_equal(output_fill(o, ends[0], part), part);
+		bytes += part;
+		len -= part;
+	}
+	close(ends[0]);
+	close(ends[1]);
+}
+
+static struct proc *run_new(const char *out, const char *err)
+{
+	struct proc *p = calloc(1, sizeof(*p));
+
+	spool_init(&p->spool);
+	hold(&p->out, &p->spool, 0, out, strlen(out));
+	hold(&p->err, &p->spool, 1 << 22, err, strlen(err));
+	return p;
+}
+
+static void run_free(struct proc *p)
+{
+	spool_close(&p->spool);
+	free(p);
+}
+
+/* The text of the object @json as @a says, decoded; at most @max bytes are asked for. Heap. */
+static char *text_of(struct mcp_answer a, const char *json, size_t max)
 {
 	struct result result;
 	struct buf out;
@@ -22,14 +63,15 @@ static char *text_of(const char *json, size_t max)
 
 	result_init(&result, 1 << 22);
 	object = json_result(&result, json);
+	a.result = &result;
 	buf_init(&out, 1 << 22);
 	jsonw_init(&w, &out);
 	jsonw_object(&w, NULL);
 	jsonw_open_str(&w, "t");
-	mcp_text_write(&w, &result, NULL, max);
+	mcp_text_write(&w, &a, max);
 	jsonw_close_str(&w);
 	jsonw_end_object(&w);
-	value = json_loads(out.data, 0, NULL);
+	value = json_loads(out.data, JSON_ALLOW_NUL, NULL);
 	assert_non_null(value);
 	text = strdup(json_string_value(json_object_get(value, "t")));
 	json_decref(value);
@@ -39,121 +81,330 @@ static char *text_of(const char *json, size_t max)
 	return text;
 }
 
-/* {"process_id":"p1","a":"<unit n times>"} */
-static char *object_of(const char *unit, size_t n)
+static void check(const char *tool, const char *json, const char *wanted)
 {
-	struct buf b;
+	char *text = text_of((struct mcp_answer){ .row = cap_find(&rows, tool) }, json,
+			     MCP_TEXT_MAX);
 
-	buf_init(&b, 1 << 22);
-	buf_adds(&b, "{\"process_id\":\"p1\",\"a\":\"");
-	while (n--)
-		buf_adds(&b, unit);
-	buf_adds(&b, "\"}");
-	return buf_steal(&b);
+	assert_string_equal(text, wanted);
+	free(text);
+}
+
+/* The text of a process.run with these streams. */
+static void check_run(const char *json, const char *out, const char *err, const char *wanted)
+{
+	struct proc *p = run_new(out, err);
+	struct mcp_answer a = { .row = cap_find(&rows, "process.run"), .run = p };
+	char *text;
+
+	p->background = strstr(wanted, "background,") || strstr(wanted, "background [");
+	text = text_of(a, json, MCP_TEXT_MAX);
+	assert_string_equal(text, wanted);
+	free(text);
+	run_free(p);
+}
+
+/* ---- process.run ---- */
+
+static void test_mcp_text_of_runs(void **state)
+{
+	(void)state;
+	check_run("{\"process_id\":\"p1-72cc\",\"state\":\"completed\",\"reason\":\"exited\","
+		  "\"exit_code\":0,\"duration_ms\":4,\"warnings\":[]}", "", "",
+		  "exit 0 in 4 ms, no output [p1-72cc]");
+	check_run("{\"process_id\":\"p3\",\"state\":\"completed\",\"reason\":\"exited\","
+		  "\"exit_code\":2,\"duration_ms\":1047}", "cc app\n", "no newline",
+		  "exit 2 in 1 s [p3]\n--- stdout\ncc app\n--- stderr\nno newline\n");
+	check_run("{\"process_id\":\"p7\",\"state\":\"timed_out\",\"reason\":\"timeout\","
+		  "\"exit_code\":null,\"signal\":\"SIGKILL\",\"duration_ms\":1002,\"leftover\":1}",
+		  "a\n", "",
+		  "timed out after 1 s, killed with 1 child [p7]; output so far below. A larger "
+		  "timeout (max 3600) or background:true.\n--- stdout\na\n");
+	check_run("{\"process_id\":\"p7\",\"state\":\"timed_out\",\"reason\":\"timeout\","
+		  "\"exit_code\":null,\"duration_ms\":90000,\"leftover\":0}", "", "",
+		  "timed out after 1 min 30 s, killed, no output [p7]. A larger timeout (max "
+		  "3600) or background:true.");
+	check_run("{\"process_id\":\"p8\",\"state\":\"running\",\"reason\":\"running\","
+		  "\"exit_code\":null,\"duration_ms\":45003}", "", "",
+		  "still running after 45 s, no output yet [p8]; process_monitor "
+		  "{\"process_id\":\"p8\",\"wait_ms\":45000} waits for its end, process_kill stops "
+		  "it.");
+	check_run("{\"process_id\":\"p6\",\"state\":\"running\",\"reason\":\"running\","
+		  "\"exit_code\":null,\"duration_ms\":2}", "up\n", "",
+		  "started in background [p6]; process_logs {\"process_id\":\"p6\",\"wait_ms\":5000}"
+		  " reads its output, process_kill stops it.\n--- stdout\nup\n");
+	check_run("{\"process_id\":\"p9\",\"state\":\"killed\",\"reason\":\"signaled\","
+		  "\"exit_code\":null,\"signal\":\"SIGSEGV\",\"duration_ms\":7}", "", "",
+		  "killed by SIGSEGV after 7 ms, no output [p9]");
+	check_run("{\"process_id\":\"p9\",\"state\":\"killed\",\"reason\":\"cancelled\","
+		  "\"exit_code\":null,\"signal\":\"SIGKILL\",\"duration_ms\":3725000,"
+		  "\"leftover\":2}", "", "",
+		  "cancelled after 1 h 2 min with 2 children, no output [p9]");
+}
+
+/* What a program writes stands under a heading, behind all that we say of it. */
+static void test_mcp_text_says_warnings_before_output(void **state)
+{
+	(void)state;
+	check_run("{\"process_id\":\"p1\",\"state\":\"completed\",\"reason\":\"exited\","
+		  "\"exit_code\":0,\"duration_ms\":4,\"warnings\":[\"1 still runs; process.kill ends"
+		  " it\",\"see tier.process.run, /x/process.logs.\"]}",
+		  "warning: none\n", "",
+		  "exit 0 in 4 ms [p1]\nwarning: 1 still runs; process_kill ends it\n"
+		  "warning: see tier.process.run, /x/process.logs.\n--- stdout\nwarning: none\n");
+}
+
+/* The bytes that the mark in @text says are left out; the shown ones are counted in *@shown. */
+static size_t left_out(const char *text, size_t *shown)
+{
+	const char *mark = strstr(text, "[... "), *bytes, *end = strstr(text, " ...]\n");
+	size_t count = 0;
+
+	assert_non_null(mark);
+	assert_non_null(end);
+	bytes = strchr(mark, '(');
+	for (bytes++; *bytes != ' '; bytes++)
+		if (*bytes != ',')
+			count = 10 * count + (size_t)(*bytes - '0');
+	*shown = (size_t)(mark - strstr(text, "--- stdout\n")) - 11 + strlen(end + 6);
+	return count;
 }
 
 /* Whatever characters a text is made of, it is cut between them and says how much is missing. */
 static void test_mcp_text_is_cut_at_characters(void **state)
 {
-	static const struct {
-		const char *unit; /* as it stands in JSON */
-		size_t bytes;
-	} units[] = {
-		{ "x", 1 }, { "\\n", 1 }, { "\\\\", 1 }, { "\\u0001", 1 }, { "\xc3\xa4", 2 },
-		{ "\\u00e4", 2 }, { "\xe2\x82\xac", 3 }, { "\xf0\x9f\x98\x80", 4 },
-		{ "\\ud83d\\ude00", 4 }, { "a\\\"\xc3\xa4", 4 },
-	};
+	static const char *const units[] = { "x", "\n", "\\", "\x01", "\xc3\xa4", "\xe2\x82\xac",
+					     "\xf0\x9f\x98\x80", "a\"\xc3\xa4" };
+	static const char json[] = "{\"process_id\":\"p1\",\"state\":\"completed\",\"exit_code\":0,"
+				   "\"duration_ms\":4}";
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(units) / sizeof(*units); i++) {
-		char *json = object_of(units[i].unit, 20000), *text = text_of(json, MCP_TEXT_MAX);
-		char *mark = strstr(text, "[... "), *end = strstr(text, " ...]\n");
-		size_t shown, missing;
+		size_t size = strlen(units[i]), shown, missing;
+		struct mcp_answer a = { .row = cap_find(&rows, "process.run") };
+		struct proc *p;
+		struct buf b;
+		char *text;
 
-		assert_non_null(mark);
+		buf_init(&b, 1 << 20);
+		for (int n = 0; n < 20000; n++)
+			buf_adds(&b, units[i]);
+		a.run = p = run_new(b.data, "");
+		text = text_of(a, json, MCP_TEXT_MAX);
 		assert_true(strlen(text) <= MCP_TEXT_MAX);
-		assert_true(strlen(text) > MCP_TEXT_MAX - 400);
+		assert_true(strlen(text) > MCP_TEXT_MAX - 1500);
 		assert_true(utf8_valid(text, strlen(text)));
 		assert_null(strstr(text, UTF8_REPLACEMENT));
-		assert_non_null(strstr(mark, "process_logs {\"process_id\":\"p1\"}"));
-		missing = strtoul(mark + 5, NULL, 10);
-		assert_int_equal(missing % units[i].bytes, 0);
-		shown = (size_t)(mark - (strstr(text, " bytes)\n") + 8)) + strlen(end + 6);
+		assert_non_null(strstr(text, "process_logs {\"process_id\":\"p1\",\"offset\":"));
+		missing = left_out(text, &shown);
+		assert_int_equal(missing % size, 0);
 		/* A newline before the mark, and one at the end, may be ours. */
-		assert_in_range(shown + missing, 20000 * units[i].bytes, 20000 * units[i].bytes + 2);
+		assert_in_range(shown + missing, 20000 * size, 20000 * size + 2);
 		free(text);
-		free(json);
+		run_free(p);
+		buf_release(&b);
 	}
 }
 
-/* Several long texts share what there is; a short one beside them is shown whole. */
+/* A short stream is whole beside a long one, and bytes that are no text count as they are shown. */
 static void test_mcp_text_shares_its_room(void **state)
 {
-	struct buf b;
-	char *text, *at;
+	static const char json[] = "{\"process_id\":\"p1\",\"state\":\"completed\",\"exit_code\":0,"
+				   "\"duration_ms\":4}";
+	struct mcp_answer a = { .row = cap_find(&rows, "process.run") };
+	char *ill = malloc(20001), *text;
+	struct proc *p;
 
 	(void)state;
+	memset(ill, 0xff, 20000);
+	ill[20000] = '\0';
+	a.run = p = run_new(ill, "one\ntwo\n");
+	text = text_of(a, json, MCP_TEXT_MAX);
+	assert_true(strlen(text) <= MCP_TEXT_MAX && strlen(text) > 8000);
+	assert_non_null(strstr(text, "\n--- stderr\none\ntwo\n"));
+	assert_non_null(strstr(text, "\"stream\":\"stdout\",\"offset\":"));
+	free(text);
+	run_free(p);
+	free(ill);
+}
+
+/* ---- process.logs ---- */
+
+static void check_page(const char *params, const char *json, const char *wanted)
+{
+	json_t *given = json_loads(params, 0, NULL);
+	struct mcp_answer a = { .row = cap_find(&rows, "process.logs"), .params = given };
+	char *text = text_of(a, json, MCP_TEXT_MAX);
+
+	assert_string_equal(text, wanted);
+	free(text);
+	json_decref(given);
+}
+
+static void test_mcp_text_of_pages(void **state)
+{
+	(void)state;
+	check_page("{}", "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"a\\n\\nb\\n\","
+			 "\"stderr\":\"\",\"stdout_size\":5,\"stdout_next_offset\":5,"
+			 "\"truncated\":false}",
+		   "a\n\nb\n");
+	check_page("{\"limit\":5,\"encoding\":\"utf8\"}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"a\\n\\nb\\n\","
+		   "\"stderr\":\"\",\"stdout_size\":1005,\"stdout_next_offset\":5,\"truncated\":true}",
+		   "a\n\nb\n[... 1,000 more bytes: process_logs {\"process_id\":\"p1\",\"stream\":"
+		   "\"stdout\",\"offset\":5,\"limit\":5} ...]");
+	check_page("{\"offset\":1}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"ab\",\"stderr\":\"e\","
+		   "\"stdout_size\":9,\"stdout_next_offset\":3,\"stderr_size\":9,"
+		   "\"stderr_next_offset\":2,\"truncated\":true}",
+		   "--- stdout\nab\n--- stderr\ne\n[... no newline here; 13 more bytes: process_logs "
+		   "{\"process_id\":\"p1\",\"offset\":3,\"stderr_offset\":2} ...]");
+	check_page("{\"stream\":\"stderr\"}",
+		   "{\"process_id\":\"p1\",\"state\":\"running\",\"stdout\":\"\",\"stderr\":\"e\\n\","
+		   "\"stdout_size\":9,\"stdout_next_offset\":0,\"stderr_size\":2,"
+		   "\"stderr_next_offset\":2,\"stderr_evicted\":[1000,2000],\"truncated\":false}",
+		   "e\n[... bytes 1,000 to 2,000 of stderr are no longer kept ...]\n[... still running;"
+		   " process_logs {\"process_id\":\"p1\",\"stream\":\"stderr\",\"offset\":2,"
+		   "\"wait_ms\":45000} waits for more ...]");
+	check_page("{}", "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"\","
+			 "\"stderr\":\"\"}", "[no more output]");
+}
+
+/* ---- the others ---- */
+
+static void test_mcp_text_of_monitors(void **state)
+{
+	(void)state;
+	check("process.monitor",
+	      "{\"process_id\":\"p8\",\"state\":\"running\",\"command\":\"npm run dev\\nmore\","
+	      "\"duration_ms\":12000,\"pid\":77,\"alive\":3,\"started_at\":\"T\","
+	      "\"resource_usage\":{\"cpu_ms\":1200,\"memory_peak_bytes\":45123456}}",
+	      "running for 12 s [p8], 3 processes: npm run dev…\npid 77, started T, processor time "
+	      "1.2 s, memory peak 45,123,456 bytes\n");
+	check("process.monitor",
+	      "{\"process_id\":\"p8\",\"state\":\"completed\",\"exit_code\":0,\"command\":\"x\","
+	      "\"duration_ms\":12,\"pid\":null,\"alive\":2,\"started_at\":\"T\"}",
+	      "exit 0 in 12 ms [p8]; still alive: 2 processes, process_kill ends them: x\n"
+	      "started T\n");
+}
+
+static void test_mcp_text_of_lists(void **state)
+{
+	struct buf b;
+	char *text;
+	int lines = 0;
+
+	(void)state;
+	check("process.list", "{\"processes\":[],\"total\":0}", "no processes");
+	check("process.list",
+	      "{\"processes\":[{\"process_id\":\"p2\",\"command\":\"sleep 9\",\"state\":\"running\","
+	      "\"exit_code\":null,\"duration_ms\":2},{\"process_id\":\"p1\",\"command\":\"make\","
+	      "\"state\":\"timed_out\",\"exit_code\":null,\"duration_ms\":2000}],\"total\":3}",
+	      "p2 running for 2 ms: sleep 9\np1 timed out after 2 s: make\n[... 2 of 3 shown, newest "
+	      "first: state_filter or limit picks others ...]");
 	buf_init(&b, 1 << 20);
-	buf_adds(&b, "{\"a\":\"");
-	for (int i = 0; i < 30000; i++)
-		buf_addc(&b, 'a');
-	buf_adds(&b, "\",\"short\":\"one\\ntwo\",\"b\":\"");
-	for (int i = 0; i < 30000; i++)
-		buf_addc(&b, 'b');
-	buf_adds(&b, "\",\"n\":1}");
-	text = text_of(b.data, MCP_TEXT_MAX);
-	assert_true(strlen(text) <= MCP_TEXT_MAX);
-	assert_int_equal(strncmp(text, "n: 1\n--- a (30000 bytes)\n", 25), 0);
-	assert_non_null(strstr(text, "--- short (7 bytes)\none\ntwo\n"));
-	at = strstr(text, "--- b (30000 bytes)\n");
-	assert_non_null(at);
-	assert_true(strlen(at) > 4000);
+	buf_adds(&b, "{\"processes\":[");
+	for (int i = 0; i < 1000; i++)
+		buf_addf(&b, "%s{\"process_id\":\"p%d\",\"command\":\"%0200d\",\"state\":\"completed\","
+			     "\"exit_code\":0,\"duration_ms\":1}", i ? "," : "", i, i);
+	buf_adds(&b, "],\"total\":1000}");
+	text = text_of((struct mcp_answer){ .row = cap_find(&rows, "process.list") }, b.data,
+		       MCP_TEXT_MAX);
+	for (const char *at = text; (at = strchr(at, '\n')); at++)
+		lines++;
+	assert_true(strlen(text) <= MCP_TEXT_MAX && lines > 50);
+	assert_non_null(strstr(text, " of 1000 shown"));
 	free(text);
 	buf_release(&b);
 }
 
-/* A list is cut at an element; what is nested in one does not end it. */
-static void test_mcp_text_cuts_lists_at_elements(void **state)
+static void test_mcp_text_of_kills(void **state)
 {
-	struct buf b;
-	char *text;
-
 	(void)state;
-	buf_init(&b, 1 << 20);
-	buf_adds(&b, "{\"list\":[");
-	for (int i = 0; i < 1000; i++)
-		buf_addf(&b, "%s{\"n\":%d,\"s\":\"a]},{\\\"\",\"l\":[1,[2]]}", i ? "," : "", i);
-	buf_adds(&b, "],\"total\":1000}");
-	text = text_of(b.data, MCP_TEXT_MAX);
-	assert_true(strlen(text) <= MCP_TEXT_MAX);
-	assert_non_null(strstr(text, "\"l\":[1,[2]]}]\n[... "));
-	assert_non_null(strstr(text, " of 1000 left out: ask for fewer"));
-	assert_non_null(strstr(text, "total: 1000\n"));
-	free(text);
-	buf_release(&b);
+	check("process.kill",
+	      "{\"killed\":true,\"signal_sent\":\"SIGKILL\",\"forced\":true,\"waited_ms\":10002,"
+	      "\"pending\":false,\"process_id\":\"p1\",\"state\":\"killed\",\"leftover\":2,"
+	      "\"survivors\":0,\"alive\":0}",
+	      "ended by SIGKILL in 10 s with 2 children, forced [p1]");
+	check("process.kill",
+	      "{\"killed\":false,\"signal_sent\":\"SIGTERM\",\"forced\":false,\"waited_ms\":45000,"
+	      "\"pending\":true,\"process_id\":\"p1\",\"state\":\"running\",\"survivors\":0,"
+	      "\"alive\":3}",
+	      "being ended, not gone after 45 s, 3 processes alive [p1]; process_monitor "
+	      "{\"process_id\":\"p1\",\"wait_ms\":45000} waits for its end.");
+	check("process.kill",
+	      "{\"killed\":false,\"signal_sent\":\"SIGHUP\",\"process_id\":\"p1\","
+	      "\"state\":\"running\",\"survivors\":0,\"alive\":1}",
+	      "SIGHUP sent, and it lives on, 1 process alive [p1]");
+	check("process.kill",
+	      "{\"killed\":true,\"signal_sent\":\"SIGKILL\",\"waited_ms\":5,\"process_id\":\"p1\","
+	      "\"state\":\"killed\",\"survivors\":1,\"alive\":1}",
+	      "ended by SIGKILL in 5 ms [p1]\nwarning: 1 process could not be killed");
+}
+
+static void test_mcp_text_of_verdicts(void **state)
+{
+	(void)state;
+	check("is_blocked", "{\"blocked\":false,\"block_reason\":null}", "not blocked");
+	check("is_blocked",
+	      "{\"blocked\":true,\"block_reason\":\"no.\",\"rule\":\"a.b\",\"suggestion\":\"Ask.\"}",
+	      "blocked: no. Ask.");
+}
+
+/* What has no words of its own is shown member by member, as far as it says something. */
+static void test_mcp_text_of_members(void **state)
+{
+	(void)state;
+	check("agent.session", "{}", "done");
+	check("agent.session",
+	      "{\"a\":1,\"b\":null,\"c\":true,\"d\":\"x y\",\"e\":\"\",\"f\":false,\"g\":[],\"h\":{}}",
+	      "a: 1\nc: true\nd: x y\n");
+	check("agent.session",
+	      "{\"tiers\":{\"process.run\":\"notify\",\"is_blocked\":\"deny\"},"
+	      "\"o\":{\"n\":1,\"l\":[\"x\",\"y z\"],\"m\":{\"p\":null,\"q\":2}},\"last\":-1.5}",
+	      "tiers: process_run notify, is_blocked deny\no: n 1\no.l: x; y z\no.m: q 2\n"
+	      "last: -1.5\n");
+	check("agent.session", "{\"out\":\"one\\ntwo\",\"code\":0}", "code: 0\n--- out\none\ntwo\n");
 }
 
 /* However little room there is, nothing is written past it by much, and nothing breaks. */
 static void test_mcp_text_with_no_room(void **state)
 {
-	char *json = object_of("x", 5000), *text;
+	struct proc *p;
+	struct buf b;
 
 	(void)state;
-	for (size_t max = 0; max < 600; max += 37) {
-		text = text_of(json, max);
-		assert_true(strlen(text) <= max + 500);
-		assert_non_null(strstr(text, "--- a (5000 bytes)\n"));
+	buf_init(&b, 1 << 20);
+	for (int n = 0; n < 5000; n++)
+		buf_adds(&b, "x");
+	p = run_new(b.data, b.data);
+	for (size_t max = 0; max < 1200; max += 37) {
+		char *text = text_of((struct mcp_answer){ .row = cap_find(&rows, "process.run"),
+							  .run = p },
+				     "{\"process_id\":\"p1\",\"state\":\"completed\","
+				     "\"exit_code\":0,\"duration_ms\":4}", max);
+
+		assert_true(strlen(text) <= max + 1500);
+		assert_non_null(strstr(text, "--- stdout\nx"));
 		free(text);
 	}
-	free(json);
+	run_free(p);
+	buf_release(&b);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_mcp_text_of_runs),
+		cmocka_unit_test(test_mcp_text_says_warnings_before_output),
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
 		cmocka_unit_test(test_mcp_text_shares_its_room),
-		cmocka_unit_test(test_mcp_text_cuts_lists_at_elements),
+		cmocka_unit_test(test_mcp_text_of_pages),
+		cmocka_unit_test(test_mcp_text_of_monitors),
+		cmocka_unit_test(test_mcp_text_of_lists),
+		cmocka_unit_test(test_mcp_text_of_kills),
+		cmocka_unit_test(test_mcp_text_of_verdicts),
+		cmocka_unit_test(test_mcp_text_of_members),
 		cmocka_unit_test(test_mcp_text_with_no_room),
 	};
 

@@ -4,7 +4,6 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "json_result.h"
@@ -15,10 +14,12 @@ static const struct mcp_shape full = { .name = "new", .annotations = true, .stru
 static const struct mcp_shape stateless = {
 	.name = "stateless", .annotations = true, .structured = true, .stateless = true,
 };
+static const struct mcp usual, structured = { .structured = true };
 
 /* The tools/call result for the capability result @json. */
-static json_t *shaped(const char *json, const struct mcp_shape *shape)
+static json_t *shaped(const char *json, const struct mcp *m, const struct mcp_shape *shape)
 {
+	struct mcp_answer a = { 0 };
 	json_t *object, *value;
 	struct result result;
 	struct buf out;
@@ -26,10 +27,11 @@ static json_t *shaped(const char *json, const struct mcp_shape *shape)
 
 	result_init(&result, 1 << 20);
 	object = json_result(&result, json);
+	a.result = &result;
 	buf_init(&out, 1 << 20);
 	jsonw_init(&w, &out);
 	jsonw_object(&w, NULL);
-	mcp_tools_write_result(&w, &result, shape, NULL);
+	mcp_tools_write_result(&w, m, shape, &a);
 	jsonw_end_object(&w);
 	value = json_loads(out.data, 0, NULL);
 	assert_non_null(value);
@@ -47,72 +49,48 @@ static const char *text_of(const json_t *call)
 	return json_string_value(json_object_get(item, "text"));
 }
 
-static void check_text(const char *json, const char *wanted)
+static json_t *in_meta(const json_t *call, const char *key)
 {
-	json_t *call = shaped(json, &full);
+	return json_object_get(json_object_get(call, "_meta"), key);
+}
 
-	assert_string_equal(text_of(call), wanted);
+/* A result is text, and an object for programs where no host shows it to its model. */
+static void check_result(const struct mcp *m, const struct mcp_shape *shape, bool as_content)
+{
+	json_t *call = shaped("{\"a\":1}", m, shape), *content, *meta;
+
+	content = json_object_get(call, "structuredContent");
+	meta = in_meta(call, "dev.procpen/result");
+	assert_int_equal(content != NULL, as_content);
+	assert_int_equal(meta != NULL, !as_content);
+	assert_int_equal(json_integer_value(json_object_get(content ? content : meta, "a")), 1);
+	assert_true(json_is_false(json_object_get(call, "isError")));
+	assert_int_equal(in_meta(call, "io.modelcontextprotocol/serverInfo") != NULL,
+			 shape->stateless);
+	assert_string_equal(text_of(call), "a: 1\n");
 	json_decref(call);
 }
 
-static void test_mcp_tools_short_members_are_lines(void **state)
+static void test_mcp_tools_result_stands_in_meta(void **state)
 {
 	(void)state;
-	check_text("{}", "");
-	check_text("{\"a\":1,\"b\":null,\"c\":true,\"d\":\"x y\",\"e\":\"\"}",
-		   "a: 1\nb: null\nc: true\nd: x y\ne: \"\"\n");
-	check_text("{\"o\":{\"n\":[1,\"}\\\"]\"]},\"l\":[],\"last\":-1.5}",
-		   "o: {\"n\":[1,\"}\\\"]\"]}\nl: []\nlast: -1.5\n");
-	check_text("{\"q\":\"say \\\"hi\\\" \\\\\",\"r\":\"\\\\\\\"\"}",
-		   "q: say \"hi\" \\\nr: \\\"\n");
+	check_result(&usual, &plain, false);
+	check_result(&usual, &full, false);
+	check_result(&usual, &stateless, false);
 }
 
-static void test_mcp_tools_texts_follow_as_blocks(void **state)
+static void test_mcp_tools_structured_content_when_asked_for(void **state)
 {
 	(void)state;
-	check_text("{\"out\":\"one\\ntwo\\n\",\"code\":0}",
-		   "code: 0\n--- out (8 bytes)\none\ntwo\n");
-	check_text("{\"out\":\"one\\ntwo\"}", "--- out (7 bytes)\none\ntwo\n");
-	check_text("{\"out\":\"a\\rb\"}", "--- out (3 bytes)\na\rb\n");
-	check_text("{\"a\":\"\\n\",\"b\":\"\\n\"}", "--- a (1 bytes)\n\n--- b (1 bytes)\n\n");
+	check_result(&structured, &plain, false); /* the revision does not know it */
+	check_result(&structured, &full, true);
+	check_result(&structured, &stateless, true);
 }
 
-static void test_mcp_tools_block_sizes_are_bytes_of_text(void **state)
-{
-	(void)state;
-	check_text("{\"a\":\"\\u0001\\t\\n\"}", "--- a (3 bytes)\n\x01\t\n");
-	check_text("{\"a\":\"\\u00e4\\u20ac\\n\"}", "--- a (6 bytes)\n\xc3\xa4\xe2\x82\xac\n");
-	check_text("{\"a\":\"\\ud83d\\ude00\\n\"}", "--- a (5 bytes)\n\xf0\x9f\x98\x80\n");
-	check_text("{\"a\":\"\xe2\x82\xac\\\\\\\"\\n\"}", "--- a (6 bytes)\n\xe2\x82\xac\\\"\n");
-}
-
-static void test_mcp_tools_long_string_is_a_block(void **state)
-{
-	char json[600], wanted[600];
-
-	(void)state;
-	snprintf(json, sizeof(json), "{\"a\":\"%0500d\",\"b\":1}", 0);
-	snprintf(wanted, sizeof(wanted), "b: 1\n--- a (500 bytes)\n%0500d\n", 0);
-	check_text(json, wanted);
-}
-
-static void test_mcp_tools_structured_content_by_revision(void **state)
-{
-	json_t *new = shaped("{\"a\":1}", &full), *old = shaped("{\"a\":1}", &plain);
-	json_t *content = json_object_get(new, "structuredContent");
-
-	(void)state;
-	assert_int_equal(json_integer_value(json_object_get(content, "a")), 1);
-	assert_null(json_object_get(old, "structuredContent"));
-	assert_true(json_is_false(json_object_get(new, "isError")));
-	assert_string_equal(text_of(old), "a: 1\n");
-	json_decref(new);
-	json_decref(old);
-}
-
-static json_t *shaped_error(struct err *e, const struct result *partial,
+static json_t *shaped_error(struct err *e, const struct result *partial, const struct mcp *m,
 			    const struct mcp_shape *shape)
 {
+	struct mcp_answer a = { .result = partial };
 	struct buf out;
 	struct jsonw w;
 	json_t *value;
@@ -120,7 +98,7 @@ static json_t *shaped_error(struct err *e, const struct result *partial,
 	buf_init(&out, 1 << 20);
 	jsonw_init(&w, &out);
 	jsonw_object(&w, NULL);
-	mcp_tools_write_error(&w, e, partial, shape);
+	mcp_tools_write_error(&w, m, shape, e, &a);
 	jsonw_end_object(&w);
 	value = json_loads(out.data, 0, NULL);
 	assert_non_null(value);
@@ -136,17 +114,19 @@ static void test_mcp_tools_error_says_all_in_its_text(void **state)
 
 	(void)state;
 	err_set(&e, ERR_PROCESS_NOT_FOUND, "no process p9");
-	err_hint(&e, "Call process.list.");
-	call = shaped_error(&e, NULL, &full);
-	assert_string_equal(text_of(call), "ProcessNotFound: no process p9. Call process.list.");
+	err_hint(&e, "Call process.list, not tier.process.list or process.listing.");
+	call = shaped_error(&e, NULL, &structured, &full);
+	assert_string_equal(text_of(call), "ProcessNotFound: no process p9. Call process_list, not "
+					   "tier.process.list or process.listing.");
 	assert_true(json_is_true(json_object_get(call, "isError")));
 	object = json_object_get(json_object_get(call, "structuredContent"), "error");
 	assert_string_equal(json_string_value(json_object_get(object, "message")), "no process p9");
-	assert_string_equal(json_string_value(json_object_get(object, "hint")), "Call process.list.");
-	object = json_object_get(json_object_get(call, "_meta"), "dev.procpen/error");
+	assert_non_null(strstr(json_string_value(json_object_get(object, "hint")), "process_list,"));
+	object = in_meta(call, "dev.procpen/error");
 	assert_int_equal(json_integer_value(json_object_get(object, "code")), 1010);
 	assert_string_equal(json_string_value(json_object_get(object, "type")), "ProcessNotFound");
 	assert_true(json_is_object(json_object_get(object, "details")));
+	assert_null(json_object_get(object, "message")); /* the text has said it */
 	json_decref(call);
 }
 
@@ -162,12 +142,11 @@ static void test_mcp_tools_error_shows_the_partial_result(void **state)
 	err_detail(&e, "limit", json_string("memory_limit"));
 	result_init(&partial, 1 << 20);
 	object = json_result(&partial, "{\"state\":\"killed\",\"out\":\"a\\nb\"}");
-	call = shaped_error(&e, &partial, &plain);
+	call = shaped_error(&e, &partial, &usual, &plain);
 	assert_null(json_object_get(call, "structuredContent"));
 	assert_string_equal(text_of(call), "ResourceLimitExceeded: too much. Less.\nstate: killed\n"
-					   "--- out (3 bytes)\na\nb\n");
-	details = json_object_get(json_object_get(json_object_get(call, "_meta"),
-						  "dev.procpen/error"), "details");
+					   "--- out\na\nb\n");
+	details = json_object_get(in_meta(call, "dev.procpen/error"), "details");
 	assert_string_equal(json_string_value(json_object_get(details, "limit")), "memory_limit");
 	assert_true(json_equal(json_object_get(details, "result"), object));
 	json_decref(call);
@@ -175,14 +154,14 @@ static void test_mcp_tools_error_shows_the_partial_result(void **state)
 	result_release(&partial);
 }
 
-static void list(struct buf *out, const struct mcp_shape *shape)
+static void list(struct buf *out, const struct mcp *m, const struct mcp_shape *shape)
 {
 	struct jsonw w;
 
 	buf_init(out, 1 << 20);
 	jsonw_init(&w, out);
 	jsonw_object(&w, NULL);
-	mcp_tools_write_list(&w, shape);
+	mcp_tools_write_list(&w, m, shape);
 	jsonw_end_object(&w);
 }
 
@@ -194,7 +173,7 @@ static void test_mcp_tools_output_schemas_allow_an_error(void **state)
 	size_t i;
 
 	(void)state;
-	list(&out, &full);
+	list(&out, &structured, &full);
 	tools = json_loads(out.data, 0, NULL);
 	json_array_foreach(json_object_get(tools, "tools"), i, tool) {
 		schema = json_object_get(tool, "outputSchema");
@@ -209,22 +188,24 @@ static void test_mcp_tools_output_schemas_allow_an_error(void **state)
 
 static void test_mcp_tools_list_by_revision(void **state)
 {
-	struct buf old, new, newest;
+	struct buf old, new, newest, whole;
 
 	(void)state;
-	list(&old, &plain);
-	list(&new, &full);
-	list(&newest, &stateless);
+	list(&old, &structured, &plain);
+	list(&new, &usual, &full);
+	list(&newest, &usual, &stateless);
+	list(&whole, &structured, &full);
 	assert_null(strstr(old.data, "outputSchema"));
 	assert_null(strstr(old.data, "annotations"));
-	assert_non_null(strstr(new.data, "outputSchema"));
+	assert_null(strstr(new.data, "outputSchema"));
+	assert_non_null(strstr(whole.data, "outputSchema"));
 	assert_non_null(strstr(new.data, "annotations"));
 	assert_null(strstr(new.data, "ttlMs"));
 	assert_non_null(strstr(newest.data, "\"ttlMs\":3600000,\"cacheScope\":\"public\""));
-	assert_true(new.len <= 12 * 1024);
 	buf_release(&old);
 	buf_release(&new);
 	buf_release(&newest);
+	buf_release(&whole);
 }
 
 static void test_mcp_tools_nearest(void **state)
@@ -238,11 +219,8 @@ static void test_mcp_tools_nearest(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_mcp_tools_short_members_are_lines),
-		cmocka_unit_test(test_mcp_tools_texts_follow_as_blocks),
-		cmocka_unit_test(test_mcp_tools_block_sizes_are_bytes_of_text),
-		cmocka_unit_test(test_mcp_tools_long_string_is_a_block),
-		cmocka_unit_test(test_mcp_tools_structured_content_by_revision),
+		cmocka_unit_test(test_mcp_tools_result_stands_in_meta),
+		cmocka_unit_test(test_mcp_tools_structured_content_when_asked_for),
 		cmocka_unit_test(test_mcp_tools_error_says_all_in_its_text),
 		cmocka_unit_test(test_mcp_tools_error_shows_the_partial_result),
 		cmocka_unit_test(test_mcp_tools_output_schemas_allow_an_error),

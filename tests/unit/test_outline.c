@@ -50,25 +50,25 @@ static void test_outline_knows_kind_number_and_json(void **state)
 	jsonw_str(w, "text", "say \"hi\"\n");
 	result_end(&res);
 	assert_int_equal(o->count, 7);
-	assert_int_equal(outline_member(o, "n")->kind, OUTLINE_INT);
-	assert_int_equal(outline_member(o, "n")->number, -7);
-	assert_json(outline_member(o, "n"), "-7");
-	assert_int_equal(outline_member(o, "yes")->kind, OUTLINE_BOOL);
-	assert_int_equal(outline_member(o, "yes")->number, 1);
-	assert_int_equal(outline_member(o, "none")->kind, OUTLINE_NULL);
-	assert_int_equal(outline_member(o, "real")->kind, OUTLINE_OTHER);
-	assert_json(outline_member(o, "raw"), "[1]");
-	assert_int_equal(outline_member(o, "at")->kind, OUTLINE_NULL);
-	assert_json(outline_member(o, "text"), "\"say \\\"hi\\\"\\n\"");
-	assert_text(outline_member(o, "text"), "say \"hi\"\n");
-	assert_null(outline_member(o, "other"));
+	assert_int_equal(outline_find(o, NULL, "n")->kind, OUTLINE_INT);
+	assert_int_equal(outline_find(o, NULL, "n")->number, -7);
+	assert_json(outline_find(o, NULL, "n"), "-7");
+	assert_int_equal(outline_find(o, NULL, "yes")->kind, OUTLINE_BOOL);
+	assert_int_equal(outline_find(o, NULL, "yes")->number, 1);
+	assert_int_equal(outline_find(o, NULL, "none")->kind, OUTLINE_NULL);
+	assert_int_equal(outline_find(o, NULL, "real")->kind, OUTLINE_OTHER);
+	assert_json(outline_find(o, NULL, "raw"), "[1]");
+	assert_int_equal(outline_find(o, NULL, "at")->kind, OUTLINE_NULL);
+	assert_json(outline_find(o, NULL, "text"), "\"say \\\"hi\\\"\\n\"");
+	assert_text(outline_find(o, NULL, "text"), "say \"hi\"\n");
+	assert_null(outline_find(o, NULL, "other"));
 }
 
 /* What lies deeper than the second level is part of the JSON of what holds it. */
-static void test_outline_has_two_levels(void **state)
+static void test_outline_has_its_levels(void **state)
 {
 	struct jsonw *w = begin();
-	const struct outline_value *v;
+	const struct outline_value *v, *first, *object, *deeper;
 
 	(void)state;
 	jsonw_array(w, "list");
@@ -76,25 +76,34 @@ static void test_outline_has_two_levels(void **state)
 	jsonw_object(w, NULL);
 	jsonw_str(w, "deep", "unseen");
 	jsonw_array(w, "deeper");
+	jsonw_array(w, NULL);
 	jsonw_int(w, NULL, 3);
+	jsonw_end_array(w);
 	jsonw_end_array(w);
 	jsonw_end_object(w);
 	jsonw_str(w, NULL, "two");
 	jsonw_end_array(w);
 	jsonw_str(w, "last", "three");
 	result_end(&res);
-	v = res.outline.values;
-	assert_int_equal(res.outline.count, 5);
-	assert_int_equal(v[0].kind, OUTLINE_ARRAY);
-	assert_json(&v[0], "[\"one\",{\"deep\":\"unseen\",\"deeper\":[3]},\"two\"]");
-	assert_int_equal(v[1].level, 2);
-	assert_null(v[1].key);
-	assert_text(&v[1], "one");
-	assert_int_equal(v[2].kind, OUTLINE_OBJECT);
-	assert_json(&v[2], "{\"deep\":\"unseen\",\"deeper\":[3]}");
-	assert_text(&v[3], "two");
-	assert_int_equal(v[4].level, 1);
-	assert_text(&v[4], "three");
+	v = outline_find(&res.outline, NULL, "list");
+	assert_int_equal(v->kind, OUTLINE_ARRAY);
+	assert_json(v, "[\"one\",{\"deep\":\"unseen\",\"deeper\":[[3]]},\"two\"]");
+	first = outline_next(&res.outline, v, NULL);
+	assert_int_equal(first->level, 2);
+	assert_null(first->key);
+	assert_text(first, "one");
+	object = outline_next(&res.outline, v, first);
+	assert_json(object, "{\"deep\":\"unseen\",\"deeper\":[[3]]}");
+	assert_text(outline_find(&res.outline, object, "deep"), "unseen");
+	deeper = outline_next(&res.outline, outline_find(&res.outline, object, "deeper"), NULL);
+	assert_int_equal(deeper->level, OUTLINE_LEVELS);
+	assert_json(deeper, "[3]");
+	assert_null(outline_next(&res.outline, deeper, NULL)); /* below the last level */
+	object = outline_next(&res.outline, v, object);
+	assert_text(object, "two");
+	assert_null(outline_next(&res.outline, v, object));
+	assert_text(outline_find(&res.outline, NULL, "last"), "three");
+	assert_null(outline_find(&res.outline, NULL, "deep"));
 }
 
 static void test_outline_texts_are_whole_whatever_writes_them(void **state)
@@ -113,11 +122,11 @@ static void test_outline_texts_are_whole_whatever_writes_them(void **state)
 	jsonw_str(w, "ill", "\xff" "a\xe2\x82" "b\xc3\xa4");
 	jsonw_str(w, "empty", "");
 	result_end(&res);
-	assert_text(outline_member(&res.outline, "pieces"), "a\x01" "bc");
-	assert_text(outline_member(&res.outline, "base64"), "AP8QaGVsbG8=");
-	assert_text(outline_member(&res.outline, "ill"),
+	assert_text(outline_find(&res.outline, NULL, "pieces"), "a\x01" "bc");
+	assert_text(outline_find(&res.outline, NULL, "base64"), "AP8QaGVsbG8=");
+	assert_text(outline_find(&res.outline, NULL, "ill"),
 		    UTF8_REPLACEMENT "a" UTF8_REPLACEMENT "b\xc3\xa4");
-	assert_text(outline_member(&res.outline, "empty"), "");
+	assert_text(outline_find(&res.outline, NULL, "empty"), "");
 }
 
 /* The two ends of a text of @size bytes stay, in whatever pieces it came. */
@@ -137,13 +146,13 @@ static void check_ends(size_t size, size_t piece)
 	jsonw_close_str(w);
 	jsonw_str(w, "after", "x");
 	result_end(&res);
-	v = outline_member(&res.outline, "t");
+	v = outline_find(&res.outline, NULL, "t");
 	seen = outline_text(&res.outline, v, &kept);
 	assert_int_equal(v->text_len, size);
 	assert_int_equal(kept, wanted);
 	assert_memory_equal(seen, text, kept - kept / 2);
 	assert_memory_equal(seen + kept / 2, text + size - (kept - kept / 2), kept - kept / 2);
-	assert_text(outline_member(&res.outline, "after"), "x");
+	assert_text(outline_find(&res.outline, NULL, "after"), "x");
 	assert_true(res.outline.texts.cap <= 8 * OUTLINE_KEEP);
 	test_free(text);
 }
@@ -176,7 +185,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_outline_knows_kind_number_and_json),
-		cmocka_unit_test(test_outline_has_two_levels),
+		cmocka_unit_test(test_outline_has_its_levels),
 		cmocka_unit_test(test_outline_texts_are_whole_whatever_writes_them),
 		cmocka_unit_test(test_outline_keeps_the_ends_of_long_texts),
 		cmocka_unit_test(test_outline_is_empty_when_nobody_wants_it),

@@ -16,7 +16,7 @@ TOOLS_MAX = 12 * 1024
 TEXT_MAX = 10000           # bytes of a tool result's text
 ID_MAX = 1024               # bytes of a raw id
 BATCH_ID_MAX = 256          # the same, in a batch
-LEFT_OUT = " left out here"  # the mark where some are missing
+RESULT_META = "dev.procpen/result"
 ERROR_META = "dev.procpen/error"
 OWN_NOTIFICATIONS = {"capability.notify"}
 OWN_REQUESTS = {"capability.confirm"}
@@ -273,31 +273,36 @@ class Session:
         text = "\n".join(c["text"] for c in result["content"])
         if result.get("isError"):
             data = dict(result["_meta"][ERROR_META])
-            if revision < "2025-06-18":
-                check("structuredContent" not in result, "structuredContent in " + revision)
-            else:
-                check(result["structuredContent"] == {"error": data}, "structured error")
-            self._error_data({k: v for k, v in data.items() if k not in ("code", "message")},
-                             data.get("code"))
+            self._structured_error(revision, data, result)
+            check(isinstance(data.get("retryable"), bool), "retryable is no boolean")
+            check(set(data) == {"type", "code", "retryable", "details"}, "error: %s" % sorted(data))
+            check(self.schemas.errors.get(data["type"]) == data["code"],
+                  "%(type)s with code %(code)s" % data)
+            self.schemas.seen_errors.add(data["type"])
             check(text.startswith(data["type"] + ": "), "text of an error: %.100r" % text)
             return
         name = (name or "process_run").replace("process_", "process.")
         name = name.replace("agent_", "agent.")
         if revision < "2025-06-18":
             check("structuredContent" not in result, "structuredContent in " + revision)
-            self.schemas.seen_capabilities.add(name)
-            return
-        structured = plain(result["structuredContent"])
-        conform(self.schemas.outputs[name], structured, "structuredContent of " + name)
+        self.schemas.seen_capabilities.add(name)
+        whole = plain(result["structuredContent"] if "structuredContent" in result
+                      else result["_meta"][RESULT_META])
+        conform(self.schemas.outputs[name], whole, "result of " + name)
         size = len(text.encode())
         check(size <= TEXT_MAX, "a text of %d bytes" % size)
-        for key, value in structured.items():
-            if isinstance(value, str) and value.strip():
-                shown = value.rstrip("\n")
-                if LEFT_OUT in text:  # then at least its end is there
-                    shown = shown.encode()[-1000:].decode("utf-8", "ignore")
-                check(shown in text, "the text lacks %s: %.200r" % (key, value))
-        self.schemas.seen_capabilities.add(name)
+        check(whole.get("process_id", "") in text or name == "process.logs",
+              "the text does not name the process: %.200r" % text)
+
+    @staticmethod
+    def _structured_error(revision, data, result):
+        if "structuredContent" not in result:
+            return
+        check(revision >= "2025-06-18", "structuredContent in " + revision)
+        error = result["structuredContent"]["error"]
+        check(isinstance(error.get("message"), str) and error.get("hint"), "no message or hint")
+        check({k: v for k, v in error.items() if k not in ("message", "hint")} == data,
+              "structured error")
 
     def _tools(self, revision, result):
         names = [t["name"] for t in result["tools"]]
@@ -310,7 +315,10 @@ class Session:
             if revision >= "2025-03-26":
                 extra |= {"annotations"}
             if revision >= "2025-06-18":
-                extra |= {"title", "outputSchema"}
+                extra |= {"title"}
+            if "outputSchema" in tool:  # mcp.structured
+                check(revision >= "2025-06-18", "outputSchema in " + revision)
+                extra |= {"outputSchema"}
                 if tool["name"] in ("process_logs", "process_list"):
                     extra |= {"_meta"}
             check(set(tool) == extra, "%s in %s: %s" % (tool["name"], revision, sorted(tool)))

@@ -1,0 +1,130 @@
+#include "mcp/text_logs.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "mcp/text_members.h"
+
+#define WAIT_MS 45000
+
+/* What the caller asked for beside the place is asked for again. */
+static void add_same(struct text *t)
+{
+	static const char *const same[] = { "limit", "encoding", "clean" };
+	const struct schema *s = t->a->row->input;
+
+	for (size_t i = 0; i < COUNT_OF(same); i++) {
+		const json_t *value = json_object_get(t->a->params, same[i]);
+		char *json;
+
+		if (!value || schema_is_default(s, same[i], value))
+			continue;
+		json = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+		text_add(t, ",\"%s\":%.32s", same[i], json);
+		free(json);
+	}
+}
+
+static bool wants(const struct text *t, const char *stream)
+{
+	const char *asked = json_get_str(t->a->params, "stream", "both");
+
+	return !strcmp(asked, "both") || !strcmp(asked, stream);
+}
+
+/* The part of a long stream that is gone. */
+static void add_evicted(struct text *t, const char *stream, const char *key)
+{
+	const struct outline *o = &t->a->result->outline;
+	const struct outline_value *v = text_member(t, NULL, key), *from, *to;
+
+	if (!v || v->kind != OUTLINE_ARRAY || !wants(t, stream))
+		return;
+	from = outline_next(o, v, NULL);
+	to = outline_next(o, v, from);
+	text_end_line(t);
+	text_add(t, "[... bytes ");
+	text_add_count(t, (uint64_t)from->number);
+	text_add(t, " to ");
+	text_add_count(t, (uint64_t)to->number);
+	text_add(t, " of %s are no longer kept ...]\n", stream);
+}
+
+/* ,"stream":"stdout","offset":4000 */
+static void add_place(struct text *t, bool out, bool err)
+{
+	int64_t next_out = text_number(t, NULL, "stdout_next_offset");
+	int64_t next_err = text_number(t, NULL, "stderr_next_offset");
+
+	if (!out || !err)
+		text_add(t, ",\"stream\":\"%s\"", out ? "stdout" : "stderr");
+	text_add(t, ",\"offset\":%" PRId64, out ? next_out : next_err);
+	if (out && err && next_out != next_err)
+		text_add(t, ",\"stderr_offset\":%" PRId64, next_err);
+}
+
+static int64_t rest(const struct text *t, const char *size, const char *next)
+{
+	return text_number(t, NULL, size) - text_number(t, NULL, next);
+}
+
+static void add_next(struct text *t, bool empty)
+{
+	int64_t out = wants(t, "stdout") ? rest(t, "stdout_size", "stdout_next_offset") : 0;
+	int64_t err = wants(t, "stderr") ? rest(t, "stderr_size", "stderr_next_offset") : 0;
+	bool running = text_is(t, NULL, "state", "running");
+	bool more = text_flag(t, "truncated") && out + err > 0, midline = t->midline;
+
+	if (!more && !running && !empty)
+		return;
+	text_end_line(t);
+	text_add(t, empty ? "[" : midline ? "[... no newline here; " : "[... ");
+	if (more) {
+		text_add_plural(t, out + err, "more byte", "more bytes");
+		text_add(t, ": ");
+	} else {
+		text_add(t, !empty	? "still running; "
+			    : running	? "no output yet, still running; "
+					: "no more output");
+	}
+	if (more || running) {
+		text_open_call(t, "process_logs");
+		add_place(t, more ? out > 0 : wants(t, "stdout"),
+			  more ? err > 0 : wants(t, "stderr"));
+		add_same(t);
+		text_add(t, more ? "}" : ",\"wait_ms\":%d} waits for more", WAIT_MS);
+	}
+	text_add(t, empty ? "]" : " ...]");
+}
+
+static void text_page(struct text *t)
+{
+	const struct outline_value *out = text_member(t, NULL, "stdout");
+	const struct outline_value *err = text_member(t, NULL, "stderr");
+	bool both = out->text_len && err->text_len;
+	size_t room = t->left - 4 * TEXT_MARK_BYTES;
+	size_t half = both ? room / 2 : room;
+
+	if (both)
+		text_add(t, "--- stdout\n");
+	text_put_ends(t, out, both && err->text_len < half ? room - err->text_len : half);
+	if (err->text_len && (both || wants(t, "stdout"))) {
+		text_end_line(t);
+		text_add(t, "--- stderr\n");
+	}
+	text_put_ends(t, err, both && out->text_len < half ? room - out->text_len : half);
+	add_evicted(t, "stdout", "stdout_evicted");
+	add_evicted(t, "stderr", "stderr_evicted");
+	add_next(t, !out->text_len && !err->text_len);
+}
+
+void text_logs(struct text *t)
+{
+	if (text_member(t, NULL, "stdout"))
+		text_page(t);
+	else
+		text_members(t);
+}

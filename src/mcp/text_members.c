@@ -1,0 +1,144 @@
+#include "mcp/text_members.h"
+
+#include <string.h>
+
+#define LINE_BYTES 240 /* longer strings come under a heading */
+#define VALUE_MAX 4000 /* bytes of a member on its line */
+
+static bool is_block(const struct text *t, const struct outline_value *v)
+{
+	size_t kept;
+	const char *text = text_bytes(t, v, &kept);
+
+	return v->json_len > LINE_BYTES || memchr(text, '\n', kept) || memchr(text, '\r', kept);
+}
+
+static bool says_something(const struct text *t, const struct outline_value *v)
+{
+	switch (v->kind) {
+	case OUTLINE_NULL:
+		return false;
+	case OUTLINE_BOOL:
+		return v->number;
+	case OUTLINE_TEXT:
+		return v->text_len;
+	case OUTLINE_ARRAY:
+	case OUTLINE_OBJECT:
+		return outline_next(&t->a->result->outline, v, NULL);
+	case OUTLINE_INT:
+	case OUTLINE_OTHER:
+		break;
+	}
+	return true;
+}
+
+static bool is_container(const struct outline_value *v)
+{
+	return v->kind == OUTLINE_ARRAY || v->kind == OUTLINE_OBJECT;
+}
+
+static void add_value(struct text *t, const struct outline_value *v)
+{
+	size_t kept;
+	const char *text = text_bytes(t, v, &kept);
+
+	if (v->kind == OUTLINE_TEXT)
+		text_put_named(t, text, kept);
+	else
+		text_add_json(t, v, VALUE_MAX);
+}
+
+/* "name: cpu_limit 2, memory_limit 1000": what is no container in the object @of. */
+static void add_scalars(struct text *t, const char *prefix, const struct outline_value *of)
+{
+	const struct outline *o = &t->a->result->outline;
+	const struct outline_value *v = NULL;
+	const char *glue = "";
+
+	while ((v = outline_next(o, of, v))) {
+		if (is_container(v) || !says_something(t, v))
+			continue;
+		if (!*glue)
+			text_add(t, "%s%s%s: ", prefix, *prefix ? "." : "", of->key);
+		text_add(t, "%s", glue);
+		text_put_named(t, v->key, strlen(v->key));
+		text_add(t, " ");
+		add_value(t, v);
+		glue = ", ";
+	}
+	if (*glue)
+		text_add(t, "\n");
+}
+
+/* The elements that fit, and how many do not. */
+static void add_elements(struct text *t, const struct outline_value *array)
+{
+	const struct outline *o = &t->a->result->outline;
+	const struct outline_value *v = NULL;
+	size_t shown = 0, left_out = 0, size = 0;
+
+	while ((v = outline_next(o, array, v))) {
+		size += v->json_len;
+		if (size > VALUE_MAX || v->json_len > t->left) {
+			left_out++;
+			continue;
+		}
+		text_add(t, shown++ ? "; " : "");
+		add_value(t, v);
+	}
+	if (left_out)
+		text_add(t, "; [... %zu more left out: ask for fewer ...]", left_out);
+	text_add(t, "\n");
+}
+
+/* @prefix: the name of the object that it is in, or "". */
+static void add_member(struct text *t, const char *prefix, const struct outline_value *v)
+{
+	const struct outline *o = &t->a->result->outline;
+	const struct outline_value *below = NULL;
+
+	if (!says_something(t, v) || t->left < TEXT_MARK_BYTES)
+		return;
+	if (v->kind == OUTLINE_OBJECT) {
+		add_scalars(t, prefix, v);
+		while (!*prefix && (below = outline_next(o, v, below)))
+			if (is_container(below))
+				add_member(t, v->key, below);
+		return;
+	}
+	text_add(t, "%s%s%s: ", prefix, *prefix ? "." : "", v->key);
+	if (v->kind == OUTLINE_ARRAY) {
+		add_elements(t, v);
+	} else {
+		add_value(t, v);
+		text_add(t, "\n");
+	}
+}
+
+static void add_block(struct text *t, const struct outline_value *v, size_t max)
+{
+	text_end_line(t);
+	text_add(t, "--- %s\n", v->key);
+	text_put_ends(t, v, max);
+	text_end_line(t);
+}
+
+void text_members(struct text *t)
+{
+	const struct outline *o = &t->a->result->outline;
+	const struct outline_value *v = NULL;
+	size_t blocks = 0, all = t->left, room;
+
+	while ((v = outline_next(o, NULL, v)))
+		if (v->kind == OUTLINE_TEXT && is_block(t, v))
+			blocks++;
+		else
+			add_member(t, "", v);
+	room = blocks ? t->left / blocks : 0;
+	room = room > 2 * TEXT_MARK_BYTES ? room - TEXT_MARK_BYTES : TEXT_MARK_BYTES;
+	while ((v = outline_next(o, NULL, v)))
+		if (v->kind == OUTLINE_TEXT && is_block(t, v))
+			add_block(t, v, room);
+	if (t->left == all)
+		text_add(t, "done");
+}

@@ -1,0 +1,185 @@
+#include "mcp/text_part.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "mcp/tool_names.h"
+
+/* ---- members ---- */
+
+const struct outline_value *text_member(const struct text *t, const struct outline_value *of,
+					const char *key)
+{
+	return outline_find(&t->a->result->outline, of, key);
+}
+
+const char *text_bytes(const struct text *t, const struct outline_value *v, size_t *kept)
+{
+	*kept = 0;
+	return v && v->kind == OUTLINE_TEXT ? outline_text(&t->a->result->outline, v, kept) : "";
+}
+
+bool text_is(const struct text *t, const struct outline_value *of, const char *key,
+	     const char *value)
+{
+	size_t kept;
+	const char *text = text_bytes(t, text_member(t, of, key), &kept);
+
+	return kept == strlen(value) && !memcmp(text, value, kept);
+}
+
+int64_t text_number(const struct text *t, const struct outline_value *of, const char *key)
+{
+	const struct outline_value *v = text_member(t, of, key);
+
+	return v && v->kind == OUTLINE_INT ? v->number : 0;
+}
+
+bool text_has(const struct text *t, const struct outline_value *of, const char *key)
+{
+	const struct outline_value *v = text_member(t, of, key);
+
+	return v && v->kind != OUTLINE_NULL;
+}
+
+bool text_flag(const struct text *t, const char *key)
+{
+	const struct outline_value *v = text_member(t, NULL, key);
+
+	return v && v->kind == OUTLINE_BOOL && v->number;
+}
+
+/* ---- writing ---- */
+
+void text_put(struct text *t, const char *bytes, size_t len)
+{
+	if (!len)
+		return;
+	jsonw_piece(t->w, bytes, len);
+	t->left -= len < t->left ? len : t->left;
+	t->midline = bytes[len - 1] != '\n';
+}
+
+void text_add(struct text *t, const char *fmt, ...)
+{
+	char text[512];
+	va_list ap;
+	int len;
+
+	va_start(ap, fmt);
+	len = vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	BUG_IF(len < 0 || (size_t)len >= sizeof(text));
+	text_put(t, text, (size_t)len);
+}
+
+void text_put_member(struct text *t, const struct outline_value *v)
+{
+	size_t kept;
+	const char *text = text_bytes(t, v, &kept);
+
+	text_put(t, text, kept);
+}
+
+void text_put_named(struct text *t, const char *bytes, size_t len)
+{
+	mcp_tool_names_write(t->w, bytes, len);
+	t->left -= len < t->left ? len : t->left;
+	t->midline = true;
+}
+
+void text_end_line(struct text *t)
+{
+	if (t->midline)
+		text_add(t, "\n");
+}
+
+void text_add_count(struct text *t, uint64_t count)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof(digits), "%" PRIu64, count);
+
+	for (int i = 0; i < len; i++)
+		text_add(t, "%s%c", i && (len - i) % 3 == 0 ? "," : "", digits[i]);
+}
+
+void text_add_plural(struct text *t, int64_t count, const char *one, const char *many)
+{
+	text_add_count(t, count < 0 ? 0 : (uint64_t)count);
+	text_add(t, " %s", count == 1 ? one : many);
+}
+
+void text_add_duration(struct text *t, int64_t ms)
+{
+	int64_t s = (ms + 500) / 1000;
+
+	if (ms < 1000)
+		text_add(t, "%" PRId64 " ms", ms);
+	else if (ms < 59950 && (ms + 50) / 100 % 10)
+		text_add(t, "%" PRId64 ".%" PRId64 " s", (ms + 50) / 1000, (ms + 50) / 100 % 10);
+	else if (s < 60)
+		text_add(t, "%" PRId64 " s", s);
+	else if (s < 3600 && s % 60)
+		text_add(t, "%" PRId64 " min %" PRId64 " s", s / 60, s % 60);
+	else if (s < 3600)
+		text_add(t, "%" PRId64 " min", s / 60);
+	else
+		text_add(t, "%" PRId64 " h %" PRId64 " min", s / 3600, s / 60 % 60);
+}
+
+void text_add_id(struct text *t, const char *before, const struct outline_value *of)
+{
+	text_add(t, "%s[", before);
+	text_put_member(t, text_member(t, of, "process_id"));
+	text_add(t, "]");
+}
+
+void text_add_one_line(struct text *t, const struct outline_value *v, size_t max)
+{
+	size_t kept, len;
+	const char *text = text_bytes(t, v, &kept), *newline = memchr(text, '\n', kept);
+
+	len = utf8_cut(text, newline ? (size_t)(newline - text) : kept, max);
+	text_put(t, text, len);
+	if (v && len < v->text_len)
+		text_add(t, "…");
+}
+
+void text_add_json(struct text *t, const struct outline_value *v, size_t max)
+{
+	const char *json = t->a->result->json.data + v->json;
+
+	text_put(t, json, utf8_cut(json, v->json_len, max));
+	if (v->json_len > max)
+		text_add(t, " [... cut ...]");
+}
+
+void text_open_call(struct text *t, const char *tool)
+{
+	text_add(t, "%s {\"process_id\":\"", tool);
+	text_put_member(t, text_member(t, NULL, "process_id"));
+	text_add(t, "\"");
+}
+
+void text_put_ends(struct text *t, const struct outline_value *v, size_t max)
+{
+	size_t kept, head, start;
+	const char *text = text_bytes(t, v, &kept);
+
+	if (v->text_len <= max) {
+		text_put(t, text, kept);
+		return;
+	}
+	head = utf8_cut(text, kept, max / 3);
+	start = utf8_cut(text, kept, kept - (max - max / 3) + 3);
+	text_put(t, text, head);
+	text_end_line(t);
+	text_add(t, "[... ");
+	text_add_count(t, v->text_len - kept + start - head);
+	text_add(t, " bytes left out: ask for less at once ...]\n");
+	text_put(t, text + start, kept - start);
+}

@@ -1,0 +1,58 @@
+/*
+ * text_part - what the texts of all tools are made of.
+ *
+ * Where a function takes @of, that is the object in which a member is looked up; NULL is the
+ * result itself.
+ */
+#ifndef PROCPEN_MCP_TEXT_PART_H
+#define PROCPEN_MCP_TEXT_PART_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/jsonw.h"
+#include "mcp/answer.h"
+
+#define TEXT_MARK_BYTES 300 /* a heading, and the mark of what is left out */
+
+struct text {
+	struct jsonw *w;
+	const struct mcp_answer *a;
+	size_t left;  /* bytes that may still be written */
+	bool midline; /* something was written and its last byte is no newline */
+};
+
+/* Members; of another kind or missing they are "", 0, false. */
+const struct outline_value *text_member(const struct text *t, const struct outline_value *of,
+					const char *key);
+const char *text_bytes(const struct text *t, const struct outline_value *v, size_t *kept);
+bool text_is(const struct text *t, const struct outline_value *of, const char *key,
+	     const char *value);
+int64_t text_number(const struct text *t, const struct outline_value *of, const char *key);
+bool text_has(const struct text *t, const struct outline_value *of, const char *key); /* not null */
+bool text_flag(const struct text *t, const char *key);
+
+/* Writing. */
+void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void text_put(struct text *t, const char *bytes, size_t len);
+void text_put_member(struct text *t, const struct outline_value *v); /* a string, all of it */
+void text_put_named(struct text *t, const char *bytes, size_t len);   /* see mcp/tool_names.h */
+void text_end_line(struct text *t);                 /* what follows begins a line */
+void text_add_count(struct text *t, uint64_t count); /* 108,915 */
+void text_add_plural(struct text *t, int64_t count, const char *one, const char *many);
+void text_add_duration(struct text *t, int64_t ms);  /* 4 ms, 1.2 s, 2 min 5 s, 1 h 2 min */
+void text_add_id(struct text *t, const char *before, const struct outline_value *of); /* [p1] */
+
+/* The first line of a string of somebody else's, at most @max bytes of it, and "…" for the rest. */
+void text_add_one_line(struct text *t, const struct outline_value *v, size_t max);
+
+/* The JSON of @v, at most @max bytes. */
+void text_add_json(struct text *t, const struct outline_value *v, size_t max);
+
+/* "process_logs {"process_id":"p1-72cc""; the caller adds members, and "}". */
+void text_open_call(struct text *t, const char *tool);
+
+/* At most @max bytes of a string: all of it, or its two ends and how much is left out. */
+void text_put_ends(struct text *t, const struct outline_value *v, size_t max);
+
+#endif

@@ -1,0 +1,379 @@
+#include "mcp/text_run.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/utf8.h"
+#include "mcp/text.h"
+#include "mcp/text_verdict.h"
+#include "proc/output_text.h"
+
+#define COUNT_MAX (2u << 20) /* lines of more output are not counted: reading it takes too long */
+#define NEWLINE_NEAR 160     /* a cut is moved to a line's end this near */
+#define VERDICT_BYTES 400
+#define PART_MIN 300         /* what a stream gets in any case */
+
+/* One stream: which part of it is shown. */
+struct part {
+	const char *name;
+	const struct output *o;
+	uint64_t from, to; /* what is left out */
+	size_t need;       /* bytes of text that all of it takes; MCP_TEXT_MAX: too many */
+	size_t budget;
+	bool end_only;     /* the caller said how much: that is counted from the end */
+	uint64_t start;    /* of what the caller wants to see */
+};
+
+/* ---- reading ---- */
+
+/* Up to @max kept bytes of @o at @offset; how many. */
+static size_t read_part(const struct output *o, uint64_t offset, char *bytes, size_t max)
+{
+	size_t got = 0;
+
+	while (got < max) {
+		uint64_t at = offset + got;
+		ssize_t n = output_read(o, &at, bytes + got, max - got);
+
+		if (n <= 0 || at != offset + got)
+			break; /* the end, or the part that is no longer kept */
+		got += (size_t)n;
+	}
+	return got;
+}
+
+/*
+ * How many of @bytes, in whole characters, can be shown in @max bytes, when what is
+ * ill-formed is repaired: U+FFFD takes three. *@size: what they take.
+ */
+static size_t shown_prefix(const char *bytes, size_t len, size_t max, size_t *size)
+{
+	size_t at = 0, used, part;
+
+	*size = 0;
+	for (; at < len; at += used) {
+		part = utf8_next(bytes + at, len - at, &used) == UTF8_VALID
+			       ? used
+			       : strlen(UTF8_REPLACEMENT);
+		if (*size + part > max)
+			break;
+		*size += part;
+	}
+	return at;
+}
+
+/* Bytes that all of @o takes when it is shown; MCP_TEXT_MAX if that is more than there is. */
+static size_t shown_size(const struct output *o)
+{
+	char bytes[MCP_TEXT_MAX];
+	size_t len, size;
+
+	if (o->total >= MCP_TEXT_MAX)
+		return MCP_TEXT_MAX;
+	len = read_part(o, 0, bytes, (size_t)o->total);
+	return len < o->total || shown_prefix(bytes, len, MCP_TEXT_MAX, &size) < len ? MCP_TEXT_MAX
+										     : size;
+}
+
+/* Where the @max bytes at the start of @o end, at a near line's end, else at a character. */
+static uint64_t head_end(const struct output *o, size_t max)
+{
+	char bytes[MCP_TEXT_MAX];
+	size_t len = read_part(o, 0, bytes, max), size;
+	const char *newline;
+
+	len = shown_prefix(bytes, len - utf8_partial_tail(bytes, len), max, &size);
+	newline = memrchr(bytes, '\n', len);
+	if (newline && newline + NEWLINE_NEAR > bytes + len)
+		len = (size_t)(newline + 1 - bytes);
+	return len;
+}
+
+/* Where what of the end can be shown in @max bytes begins, not before @first. */
+static uint64_t tail_start(const struct output *o, uint64_t first, size_t max)
+{
+	char bytes[MCP_TEXT_MAX];
+	uint64_t offset = o->total > first + max ? o->total - max : first;
+	size_t len = read_part(o, offset, bytes, max), start, size, over, near;
+	const char *newline;
+
+	start = offset ? utf8_partial_head(bytes, len) : 0;
+	shown_prefix(bytes + start, len - start, SIZE_MAX, &size);
+	over = size > max ? size - max : 0;
+	if (over) /* a character takes up to four: the first that ends at or behind it */
+		start += shown_prefix(bytes + start, len - start, over + 3, &size);
+	else if (offset == first)
+		return offset + start;
+	near = len - start < NEWLINE_NEAR ? len - start : NEWLINE_NEAR;
+	newline = memchr(bytes + start, '\n', near);
+	if (newline)
+		start = (size_t)(newline + 1 - bytes);
+	return offset + start;
+}
+
+static uint64_t newlines(const struct output *o, uint64_t from, uint64_t to)
+{
+	char bytes[16384];
+	uint64_t count = 0;
+
+	while (from < to) {
+		size_t want = to - from < sizeof(bytes) ? (size_t)(to - from) : sizeof(bytes);
+		size_t got = read_part(o, from, bytes, want);
+
+		for (size_t i = 0; i < got; i++)
+			count += bytes[i] == '\n';
+		if (!got)
+			break;
+		from += got;
+	}
+	return count;
+}
+
+/* Does a line begin at @offset? */
+static bool begins_line(const struct output *o, uint64_t offset)
+{
+	char last = '\n';
+
+	return !offset || !read_part(o, offset - 1, &last, 1) || last == '\n';
+}
+
+static bool lines_known(const struct output *o)
+{
+	uint64_t from, to;
+
+	return o->total <= COUNT_MAX && !output_evicted(o, &from, &to);
+}
+
+/* ---- what is shown ---- */
+
+static void take_part(struct part *part, const char *name, const struct output *o,
+		      const struct output_tail *tail, bool end_only)
+{
+	*part = (struct part){ .name = name, .o = o, .end_only = end_only };
+	if (!o->total || o->dropped)
+		return;
+	part->need = shown_size(o);
+	if (!end_only)
+		return;
+	part->start = output_tail_offset(o, tail->lines);
+	if (o->total - part->start > tail->max_bytes)
+		part->start = o->total - tail->max_bytes;
+	if (part->start)
+		part->need = o->total - part->start < MCP_TEXT_MAX
+				     ? (size_t)(o->total - part->start)
+				     : MCP_TEXT_MAX;
+}
+
+static void cut(struct part *part)
+{
+	const struct output *o = part->o;
+
+	part->from = part->to = o->total;
+	if (o->dropped) {
+		part->from = 0;
+	} else if (part->start || part->need > part->budget) {
+		part->from = part->end_only ? 0 : head_end(o, part->budget / 3);
+		part->to = tail_start(o, part->start,
+				      part->end_only ? part->budget
+						     : part->budget - part->budget / 3);
+	}
+}
+
+/* A short one gets what it needs, the other the rest; two long ones get a half each. */
+static void share(struct part *a, struct part *b, size_t left)
+{
+	size_t half = left / 2 > PART_MIN ? left / 2 : PART_MIN;
+
+	left = left > PART_MIN ? left : PART_MIN;
+	a->budget = b->need < half ? left - b->need : half;
+	b->budget = a->need < half ? left - a->need : half;
+	a->budget = a->budget < MCP_TEXT_MAX ? a->budget : MCP_TEXT_MAX - 1;
+	b->budget = b->budget < MCP_TEXT_MAX ? b->budget : MCP_TEXT_MAX - 1;
+	cut(a);
+	cut(b);
+}
+
+static bool is_whole(const struct part *part)
+{
+	return part->from == part->to;
+}
+
+/* ---- writing ---- */
+
+/* "; stdout 108,915 bytes in 5,000 lines, both ends shown" */
+static void add_size(struct text *t, const struct part *part)
+{
+	const struct output *o = part->o;
+
+	if (is_whole(part))
+		return;
+	text_add(t, "; %s ", part->name);
+	text_add_plural(t, (int64_t)o->total, "byte", "bytes");
+	if (lines_known(o)) {
+		text_add(t, " in ");
+		text_add_plural(t, (int64_t)(newlines(o, 0, o->total) + !begins_line(o, o->total)),
+				"line", "lines");
+	}
+	text_add(t, o->dropped		    ? ", no longer kept"
+		    : part->to == o->total  ? ", not shown"
+		    : part->from	    ? ", both ends shown"
+					    : ", end shown");
+}
+
+static void add_range(struct text *t, uint64_t from, uint64_t to, const char *glue)
+{
+	text_add_count(t, from);
+	text_add(t, "%s", glue);
+	text_add_count(t, to);
+}
+
+/* "[... lines 146 to 4,733 (100,125 bytes) left out: process_logs {...}, or with "grep" ...]" */
+static void add_mark(struct text *t, const struct part *part, bool named)
+{
+	const struct output *o = part->o;
+	uint64_t before, last, from, to;
+
+	text_add(t, "[... ");
+	if (lines_known(o)) {
+		before = newlines(o, 0, part->from);
+		last = before + newlines(o, part->from, part->to) + !begins_line(o, part->to);
+		text_add(t, last > before + 1 ? "lines " : "part of line ");
+		if (last > before + 1)
+			add_range(t, before + 1, last, " to ");
+		else
+			text_add_count(t, before + 1);
+		text_add(t, " (");
+	}
+	text_add_plural(t, (int64_t)(part->to - part->from), "byte", "bytes");
+	text_add(t, lines_known(o) ? ") left out: " : " left out: ");
+	text_open_call(t, "process_logs");
+	if (named)
+		text_add(t, ",\"stream\":\"%s\"", part->name);
+	text_add(t, ",\"offset\":%" PRIu64 "}, or with \"grep\"", part->from);
+	if (output_evicted(o, &from, &to)) {
+		text_add(t, "; bytes ");
+		add_range(t, from, to, " to ");
+		text_add(t, " are no longer kept");
+	}
+	text_add(t, " ...]\n");
+}
+
+static void add_bytes(struct text *t, const struct output *o, uint64_t from, uint64_t to)
+{
+	char bytes[MCP_TEXT_MAX];
+	size_t len = to - from < sizeof(bytes) ? (size_t)(to - from) : sizeof(bytes);
+
+	text_put(t, bytes, read_part(o, from, bytes, len));
+}
+
+static void add_part(struct text *t, const struct part *part, bool named)
+{
+	const struct output *o = part->o;
+
+	if (!o->total || o->dropped || (part->to == o->total && !is_whole(part)))
+		return;
+	text_end_line(t);
+	text_add(t, "--- %s\n", part->name);
+	add_bytes(t, o, 0, part->from);
+	if (!is_whole(part)) {
+		text_end_line(t);
+		add_mark(t, part, named);
+		add_bytes(t, o, part->to, o->total);
+	}
+	text_end_line(t);
+}
+
+/* ---- the verdict ---- */
+
+/* What died with the command. */
+static void add_killed(struct text *t)
+{
+	int64_t leftover = text_number(t, NULL, "leftover");
+
+	if (text_has(t, NULL, "exit_code"))
+		return;
+	if (text_is(t, NULL, "state", "timed_out"))
+		text_add(t, ", killed");
+	if (leftover > 0) {
+		text_add(t, " with ");
+		text_add_plural(t, leftover, "child", "children");
+	}
+}
+
+static void add_ended(struct text *t, const char *none)
+{
+	bool timeout = text_is(t, NULL, "reason", "timeout");
+
+	text_add_verdict(t, NULL);
+	add_killed(t);
+	text_add(t, "%s", none);
+	text_add_id(t, " ", NULL);
+	if (timeout)
+		text_add(t, "%s A larger timeout (max 3600) or background:true.",
+			 *none ? "." : "; output so far below.");
+}
+
+static void add_running(struct text *t, const char *none)
+{
+	bool background = t->a->run->background;
+
+	text_add(t, background ? "started in background" : "still running after ");
+	if (!background)
+		text_add_duration(t, text_number(t, NULL, "duration_ms"));
+	text_add(t, "%s", none);
+	text_add_id(t, " ", NULL);
+	text_add(t, "; ");
+	text_open_call(t, background ? "process_logs" : "process_monitor");
+	text_add(t, ",\"wait_ms\":%s, process_kill stops it.",
+		 background ? "5000} reads its output" : "45000} waits for its end");
+}
+
+static void add_warnings(struct text *t)
+{
+	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
+
+	while (warnings && (v = outline_next(&t->a->result->outline, warnings, v))) {
+		size_t kept;
+		const char *text = text_bytes(t, v, &kept);
+
+		text_end_line(t);
+		text_add(t, "warning: ");
+		text_put_named(t, text, kept);
+		text_add(t, "\n");
+	}
+}
+
+/* Bytes that the warnings take. */
+static size_t warnings_size(const struct text *t)
+{
+	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
+	size_t size = 0;
+
+	while (warnings && (v = outline_next(&t->a->result->outline, warnings, v)))
+		size += v->text_len + sizeof("warning: \n");
+	return size;
+}
+
+void text_run(struct text *t)
+{
+	const struct proc *run = t->a->run;
+	const struct run_result_options *options = t->a->options;
+	bool end_only = options && !options->by_default, empty = !run->out.total && !run->err.total;
+	size_t taken = VERDICT_BYTES + 2 * TEXT_MARK_BYTES + warnings_size(t);
+	const char *none = empty ? ", no output" : "";
+	struct part out, err;
+
+	take_part(&out, "stdout", &run->out, options ? &options->out : NULL, end_only);
+	take_part(&err, "stderr", &run->err, options ? &options->err : NULL, end_only);
+	share(&out, &err, t->left > taken ? t->left - taken : 0);
+	if (text_is(t, NULL, "state", "running"))
+		add_running(t, empty ? ", no output yet" : "");
+	else
+		add_ended(t, none);
+	add_size(t, &out);
+	add_size(t, &err);
+	add_warnings(t);
+	add_part(t, &out, run->err.total > 0);
+	add_part(t, &err, true);
+}

@@ -1,0 +1,14 @@
+/*
+ * text_tools - the texts of the short tools.
+ */
+#ifndef PROCPEN_MCP_TEXT_TOOLS_H
+#define PROCPEN_MCP_TEXT_TOOLS_H
+
+#include "mcp/text_part.h"
+
+void text_monitor(struct text *t);   /* process.monitor */
+void text_list(struct text *t);      /* process.list */
+void text_kill(struct text *t);      /* process.kill */
+void text_is_blocked(struct text *t);
+
+#endif

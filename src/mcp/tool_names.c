@@ -1,0 +1,45 @@
+#include "mcp/tool_names.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <string.h>
+
+#include "cap/cap.h"
+
+static bool is_name_byte(char c)
+{
+	return isalnum((unsigned char)c) || strchr("_./-", c);
+}
+
+/* The capability whose name stands at @at in @text, as a word of its own; or NULL. */
+static const struct cap_row *named_at(const char *text, size_t len, size_t at)
+{
+	if (at && is_name_byte(text[at - 1]))
+		return NULL;
+	for (const struct cap_row *row = cap_rows; row->name; row++) {
+		size_t size = strlen(row->name);
+
+		if (len - at >= size && !memcmp(text + at, row->name, size) &&
+		    (at + size == len || !(isalnum((unsigned char)text[at + size]) ||
+					   strchr("_/-", text[at + size]))))
+			return row;
+	}
+	return NULL;
+}
+
+void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len)
+{
+	size_t from = 0;
+
+	for (size_t at = 0; at < len; at++) {
+		const struct cap_row *row = named_at(text, len, at);
+
+		if (!row)
+			continue;
+		jsonw_piece(w, text + from, at - from);
+		jsonw_piece(w, row->tool_name, strlen(row->tool_name));
+		from = at + strlen(row->name);
+		at = from - 1;
+	}
+	jsonw_piece(w, text + from, len - from);
+}
