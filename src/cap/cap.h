@@ -83,7 +83,9 @@ struct cap_row {
 	enum tier tier;
 	unsigned flags;          /* enum cap_flag */
 	const struct schema *input;
-	const char *input_json, *output_json, *annotations_json; /* as tools/list shows them */
+	const char *input_json;     /* the parameters as tools/list shows them ... */
+	const char *input_all_json; /* ... and with those that it leaves out */
+	const char *output_json, *annotations_json;
 	const struct cap_ops *ops;
 };
 extern const struct cap_row cap_rows[]; /* in the order of tools/list; ended by name == NULL */

@@ -17,19 +17,42 @@ static const char *gen_caps_member(const json_t *object, const char *name)
 	return json_string_value(json_object_get(object, name));
 }
 
-/*
- * Several hosts take one type for a parameter only: of more, the one that "x-shown-type"
- * picks is shown, without the bounds of the others.
- */
-static void gen_caps_show_one_type(json_t *field)
-{
-	json_t *shown = json_object_get(field, "x-shown-type");
+/* Which type a bound belongs to. */
+static const struct {
+	const char *keyword, *type;
+} bound_types[] = {
+	{ "minimum", "integer" }, { "maximum", "integer" },
+	{ "minLength", "string" }, { "maxLength", "string" },
+};
 
-	if (!shown)
+/* {"type": "string", "minLength": 1} for one of several types of @field: its bounds move there. */
+static json_t *gen_caps_one_type(json_t *field, const char *type)
+{
+	json_t *one = json_pack("{s:s}", "type", type);
+
+	for (size_t i = 0; i < COUNT_OF(bound_types); i++)
+		if (!strcmp(bound_types[i].type, type) &&
+		    json_object_get(field, bound_types[i].keyword)) {
+			json_object_set(one, bound_types[i].keyword,
+					json_object_get(field, bound_types[i].keyword));
+			json_object_del(field, bound_types[i].keyword);
+		}
+	return one;
+}
+
+/* Several types are shown as anyOf: of a list of types hosts warn, or take the first. */
+static void gen_caps_show_any_of(json_t *field)
+{
+	json_t *types = json_object_get(field, "type"), *any, *type;
+	size_t i;
+
+	if (!json_is_array(types))
 		return;
-	json_object_set(field, "type", shown);
-	json_object_del(field, "minimum");
-	json_object_del(field, "maximum");
+	any = json_array();
+	json_array_foreach(types, i, type)
+		json_array_append_new(any, gen_caps_one_type(field, json_string_value(type)));
+	json_object_set_new(field, "anyOf", any);
+	json_object_del(field, "type");
 }
 
 /* Remove every member whose name begins with "x-", at any depth. */
@@ -40,7 +63,6 @@ static void gen_caps_strip_private(json_t *value)
 	void *next;
 	size_t i;
 
-	gen_caps_show_one_type(value);
 	json_object_foreach_safe(value, next, name, below) {
 		if (!strncmp(name, "x-", 2))
 			json_object_del(value, name);
@@ -49,6 +71,31 @@ static void gen_caps_strip_private(json_t *value)
 	}
 	json_array_foreach(value, i, below)
 		gen_caps_strip_private(below);
+}
+
+/*
+ * A capability's parameters as tools/list shows them: @all, or without those that have "x-listed":
+ * false. These are accepted all the same, so the list then does not say that there are no others.
+ */
+static json_t *gen_caps_shown_input(const json_t *cap, bool all)
+{
+	json_t *shown = json_deep_copy(json_object_get(cap, "inputSchema"));
+	json_t *properties = json_object_get(shown, "properties"), *field;
+	const char *name;
+	void *next;
+
+	json_object_foreach_safe(properties, next, name, field) {
+		json_t *items = json_object_get(field, "additionalProperties");
+
+		gen_caps_show_any_of(field);
+		if (items)
+			gen_caps_show_any_of(items);
+		if (all || !json_is_false(json_object_get(field, "x-listed")))
+			continue;
+		json_object_del(properties, name);
+		json_object_del(shown, "additionalProperties");
+	}
+	return shown;
 }
 
 static void gen_caps_json_literal(struct buf *out, const json_t *value, int tabs)
@@ -272,10 +319,9 @@ static void gen_caps_output_literal(struct buf *out, const json_t *schema)
 static void gen_caps_row(struct buf *out, const json_t *cap, const char *c_name)
 {
 	static const char *const texts[] = { "title", "description", "version" };
-	static const char *const shapes[][2] = {
-		{ "input_json", "inputSchema" },
-		{ "annotations_json", "annotations" },
-	};
+	json_t *shown[] = { gen_caps_shown_input(cap, false), gen_caps_shown_input(cap, true),
+			    json_incref(json_object_get(cap, "annotations")) };
+	static const char *const names[] = { "input_json", "input_all_json", "annotations_json" };
 	char tier[GEN_PATH_MAX];
 
 	gen_upper(gen_caps_member(cap, "tier"), tier);
@@ -289,10 +335,11 @@ static void gen_caps_row(struct buf *out, const json_t *cap, const char *c_name)
 	buf_addf(out, "\t\t.tier = TIER_%s,\n", tier);
 	gen_caps_row_flags(out, cap);
 	buf_addf(out, "\t\t.input = &%s_input,\n", c_name);
-	for (size_t i = 0; i < COUNT_OF(shapes); i++) {
-		buf_addf(out, "\t\t.%s =\n\t\t\t", shapes[i][0]);
-		gen_caps_json_literal(out, json_object_get(cap, shapes[i][1]), 3);
+	for (size_t i = 0; i < COUNT_OF(shown); i++) {
+		buf_addf(out, "\t\t.%s =\n\t\t\t", names[i]);
+		gen_caps_json_literal(out, shown[i], 3);
 		buf_adds(out, ",\n");
+		json_decref(shown[i]);
 	}
 	buf_adds(out, "\t\t.output_json =\n\t\t\t");
 	gen_caps_output_literal(out, json_object_get(cap, "outputSchema"));

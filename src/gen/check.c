@@ -272,7 +272,7 @@ static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t
 		"type", "description", "default", "minimum", "maximum", "exclusiveMinimum",
 		"minLength", "maxLength", "enum", "items", "additionalProperties", "maxItems",
 		"maxProperties", "x-alias", "x-alias-scale", "x-error", "x-max-bytes",
-		"x-min-bytes", "x-unit", "x-also", "x-text", "x-default", "x-shown-type", NULL
+		"x-min-bytes", "x-unit", "x-also", "x-text", "x-default", "x-listed", NULL
 	};
 	const char *error;
 	struct gen_at below;
@@ -290,9 +290,8 @@ static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t
 		gen_fail(at, "\"x-default\" says what happens where there is no \"default\"");
 	if (json_object_get(field, "x-alias-scale") && !json_object_get(field, "x-alias"))
 		gen_fail(at, "\"x-alias-scale\" without \"x-alias\"");
-	if (gen_str_or(at, field, "x-shown-type", NULL) &&
-	    !json_is_array(json_object_get(field, "type")))
-		gen_fail(at, "\"x-shown-type\" picks one of several types");
+	if (json_object_get(field, "x-listed") && !json_is_false(json_object_get(field, "x-listed")))
+		gen_fail(at, "\"x-listed\" must be false, or not be there");
 	error = gen_str_or(at, field, "x-error", NULL);
 	if (error && !gen_is_error(g, error))
 		gen_fail(at, "\"x-error\": no error \"%s\" in errors.json", error);

@@ -60,7 +60,8 @@ struct mcp {
 	struct mcp_progress *progress;
 	struct mcp_subs *subs;
 	struct mcp_tasks *tasks;
-	bool structured; /* mcp.structured: results as structured content too */
+	bool structured;     /* mcp.structured: results as structured content too */
+	bool all_parameters; /* mcp.tools=all: tools/list leaves none out */
 
 	/* How calls of tools and reads of resources are answered; their ctx is this struct. */
 	struct dialect tools[MCP_REVISIONS], reads[MCP_REVISIONS];

@@ -117,12 +117,14 @@ void mcp_tools_write_error(struct jsonw *w, const struct mcp *m, const struct mc
 static void write_tool(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
 		       const struct cap_row *row)
 {
+	const char *input = m->all_parameters ? row->input_all_json : row->input_json;
+
 	jsonw_object(w, NULL);
 	jsonw_str(w, "name", row->tool_name);
 	if (shape->structured)
 		jsonw_str(w, "title", row->title);
 	jsonw_str(w, "description", row->description);
-	jsonw_raw(w, "inputSchema", row->input_json, strlen(row->input_json));
+	jsonw_raw(w, "inputSchema", input, strlen(input));
 	if (is_structured(m, shape))
 		jsonw_raw(w, "outputSchema", row->output_json, strlen(row->output_json));
 	if (shape->annotations)

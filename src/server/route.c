@@ -37,6 +37,7 @@ void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struc
 	m->cap = cap;
 	m->reqs = reqs;
 	m->ask = ask;
+	m->all_parameters = !strcmp(config_choice(cap->config, CONFIG_MCP_TOOLS), "all");
 	m->structured = config_bool(cap->config, CONFIG_MCP_STRUCTURED);
 	m->revision = MCP_NEWEST_HANDSHAKE;
 	m->log_level = MCP_LEVEL_DEFAULT;

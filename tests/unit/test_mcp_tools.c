@@ -208,6 +208,44 @@ static void test_mcp_tools_list_by_revision(void **state)
 	buf_release(&whole);
 }
 
+/* What every model pays for before it has done anything, whatever its host lists. */
+static void test_mcp_tools_list_is_short(void **state)
+{
+	const struct mcp all = { .all_parameters = true };
+	struct buf out, whole;
+
+	(void)state;
+	list(&out, &usual, &full);
+	list(&whole, &all, &full);
+	assert_true(out.len - strlen("{\"tools\":}") <= 9000);
+	assert_true(whole.len > out.len);
+	assert_null(strstr(out.data, "\"type\":[")); /* of which hosts warn */
+	assert_null(strstr(whole.data, "\"type\":["));
+	assert_non_null(strstr(out.data, "\"anyOf\":[{\"type\":\"string\",\"minLength\":1},"
+					 "{\"type\":\"integer\",\"minimum\":1,\"maximum\":64}]"));
+	assert_non_null(strstr(whole.data, "\"max_output_bytes\""));
+	assert_null(strstr(out.data, "\"max_output_bytes\""));
+	buf_release(&out);
+	buf_release(&whole);
+}
+
+/* A host may check arguments against the list: what is left out of it must pass. */
+static void test_mcp_tools_list_allows_what_it_leaves_out(void **state)
+{
+	json_t *whole, *shown;
+
+	(void)state;
+	for (const struct cap_row *row = cap_rows; row->name; row++) {
+		shown = json_loads(row->input_json, 0, NULL);
+		whole = json_loads(row->input_all_json, 0, NULL);
+		assert_true(json_is_false(json_object_get(whole, "additionalProperties")));
+		assert_int_equal(json_object_get(shown, "additionalProperties") != NULL,
+				 json_equal(shown, whole));
+		json_decref(shown);
+		json_decref(whole);
+	}
+}
+
 static void test_mcp_tools_nearest(void **state)
 {
 	(void)state;
@@ -225,6 +263,8 @@ int main(void)
 		cmocka_unit_test(test_mcp_tools_error_shows_the_partial_result),
 		cmocka_unit_test(test_mcp_tools_output_schemas_allow_an_error),
 		cmocka_unit_test(test_mcp_tools_list_by_revision),
+		cmocka_unit_test(test_mcp_tools_list_is_short),
+		cmocka_unit_test(test_mcp_tools_list_allows_what_it_leaves_out),
 		cmocka_unit_test(test_mcp_tools_nearest),
 	};
 
