@@ -290,7 +290,8 @@ static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t
 		gen_fail(at, "\"x-default\" says what happens where there is no \"default\"");
 	if (json_object_get(field, "x-alias-scale") && !json_object_get(field, "x-alias"))
 		gen_fail(at, "\"x-alias-scale\" without \"x-alias\"");
-	if (json_object_get(field, "x-listed") && !json_is_false(json_object_get(field, "x-listed")))
+	if (json_object_get(field, "x-listed") &&
+	    !json_is_false(json_object_get(field, "x-listed")))
 		gen_fail(at, "\"x-listed\" must be false, or not be there");
 	error = gen_str_or(at, field, "x-error", NULL);
 	if (error && !gen_is_error(g, error))

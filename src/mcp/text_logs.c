@@ -9,6 +9,7 @@
 #include "mcp/text_members.h"
 
 #define WAIT_MS 45000
+#define MARKS_BYTES 480 /* headings, and what follows a page, which has at most 9,500 bytes */
 
 /* What the caller asked for beside the place is asked for again. */
 static void add_same(struct text *t)
@@ -105,7 +106,7 @@ static void text_page(struct text *t)
 	const struct outline_value *out = text_member(t, NULL, "stdout");
 	const struct outline_value *err = text_member(t, NULL, "stderr");
 	bool both = out->text_len && err->text_len;
-	size_t room = t->left - 4 * TEXT_MARK_BYTES;
+	size_t room = t->left - MARKS_BYTES;
 	size_t half = both ? room / 2 : room;
 
 	if (both)
@@ -121,9 +122,99 @@ static void text_page(struct text *t)
 	add_next(t, !out->text_len && !err->text_len);
 }
 
+/* ---- what grep found ---- */
+
+/* The lines around a match, the first of which is number @line: "4020-text". */
+static void add_context(struct text *t, const struct outline_value *match, const char *key,
+			int64_t line)
+{
+	const struct outline_value *lines = text_member(t, match, key), *v = NULL;
+
+	while (lines && (v = outline_next(&t->a->result->outline, lines, v))) {
+		text_add(t, "%" PRId64 "-", line++);
+		text_put_member(t, v);
+		text_add(t, "\n");
+	}
+}
+
+static int64_t count(const struct text *t, const struct outline_value *array)
+{
+	const struct outline_value *v = NULL;
+	int64_t n = 0;
+
+	while (array && (v = outline_next(&t->a->result->outline, array, v)))
+		n++;
+	return n;
+}
+
+/* As `grep -n` shows one, under where it stands. */
+static void add_match(struct text *t, const struct outline_value *match)
+{
+	int64_t line = text_number(t, match, "line");
+
+	text_add(t, "-- ");
+	text_put_member(t, text_member(t, match, "stream"));
+	text_add(t, ", offset %" PRId64 "\n", text_number(t, match, "offset"));
+	add_context(t, match, "before", line - count(t, text_member(t, match, "before")));
+	text_add(t, "%" PRId64 ":", line);
+	text_put_member(t, text_member(t, match, "text"));
+	text_add(t, "\n");
+	add_context(t, match, "after", line + 1);
+}
+
+static void text_matches(struct text *t)
+{
+	const struct outline_value *matches = text_member(t, NULL, "matches"), *v = NULL;
+	int64_t total = text_number(t, NULL, "matches_total"), shown = 0;
+
+	text_add_plural(t, total, "match", "matches");
+	text_add(t, "\n");
+	while ((v = outline_next(&t->a->result->outline, matches, v)) &&
+	       t->left > v->json_len + MARKS_BYTES) {
+		add_match(t, v);
+		shown++;
+	}
+	if (shown < total)
+		text_add(t, "[... %" PRId64 " of %" PRId64 " shown: a narrower pattern, less "
+			    "context or max_matches shows others ...]", shown, total);
+}
+
+/* ---- both streams in their order ---- */
+
+static void text_entries(struct text *t)
+{
+	const struct outline_value *entries = text_member(t, NULL, "entries"), *v = NULL;
+	bool err = false, any = false;
+
+	while ((v = outline_next(&t->a->result->outline, entries, v))) {
+		if (!any || err != text_is(t, v, "stream", "stderr")) {
+			err = text_is(t, v, "stream", "stderr");
+			text_end_line(t);
+			text_add(t, "--- %s\n", err ? "stderr" : "stdout");
+		}
+		text_put_member(t, text_member(t, v, "data"));
+		any = true;
+	}
+	if (!any)
+		text_add(t, "[no more output]");
+	if (!text_flag(t, "truncated"))
+		return;
+	text_end_line(t);
+	text_add(t, "[... more: ");
+	text_open_call(t, "process_logs");
+	text_add(t, ",\"stream\":\"combined\",\"since\":%" PRId64,
+		 text_number(t, NULL, "next_since"));
+	add_same(t);
+	text_add(t, "} ...]");
+}
+
 void text_logs(struct text *t)
 {
-	if (text_member(t, NULL, "stdout"))
+	if (text_member(t, NULL, "matches"))
+		text_matches(t);
+	else if (text_member(t, NULL, "entries"))
+		text_entries(t);
+	else if (text_member(t, NULL, "stdout"))
 		text_page(t);
 	else
 		text_members(t);

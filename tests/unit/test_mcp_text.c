@@ -270,6 +270,26 @@ static void test_mcp_text_of_pages(void **state)
 			 "\"stderr\":\"\"}", "[no more output]");
 }
 
+static void test_mcp_text_of_matches(void **state)
+{
+	(void)state;
+	check_page("{\"grep\":\"FAIL\"}",
+		   "{\"process_id\":\"p1\",\"matches\":[{\"stream\":\"stdout\",\"offset\":900,"
+		   "\"line\":12,\"text\":\"FAIL b\",\"before\":[\"a\",\"b\"],\"after\":[\"c\"]},"
+		   "{\"stream\":\"stderr\",\"offset\":0,\"line\":1,\"text\":\"FAIL\","
+		   "\"before\":[],\"after\":[]}],\"matches_total\":7}",
+		   "7 matches\n-- stdout, offset 900\n10-a\n11-b\n12:FAIL b\n13-c\n-- stderr, offset "
+		   "0\n1:FAIL\n[... 2 of 7 shown: a narrower pattern, less context or max_matches "
+		   "shows others ...]");
+	check_page("{}", "{\"matches\":[],\"matches_total\":0}", "0 matches\n");
+	check_page("{\"stream\":\"combined\"}",
+		   "{\"process_id\":\"p1\",\"entries\":[{\"stream\":\"stdout\",\"data\":\"a\\n\"},"
+		   "{\"stream\":\"stdout\",\"data\":\"b\"},{\"stream\":\"stderr\","
+		   "\"data\":\"e\\n\"}],\"next_since\":3,\"truncated\":true}",
+		   "--- stdout\na\nb\n--- stderr\ne\n[... more: process_logs {\"process_id\":\"p1\","
+		   "\"stream\":\"combined\",\"since\":3} ...]");
+}
+
 /* ---- the others ---- */
 
 static void test_mcp_text_of_monitors(void **state)
@@ -400,6 +420,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
 		cmocka_unit_test(test_mcp_text_shares_its_room),
 		cmocka_unit_test(test_mcp_text_of_pages),
+		cmocka_unit_test(test_mcp_text_of_matches),
 		cmocka_unit_test(test_mcp_text_of_monitors),
 		cmocka_unit_test(test_mcp_text_of_lists),
 		cmocka_unit_test(test_mcp_text_of_kills),
