@@ -19,6 +19,43 @@
 
 /* --- what a field takes, in words ------------------------------------------ */
 
+/* Whole numbers as such, however large. */
+static void schema_add_number(struct buf *out, double v)
+{
+	buf_addf(out, fabs(v) < 1e18 && !(floor(v) < v) ? "%.0f" : "%.15g", v);
+}
+
+static void schema_add_number_bounds(struct buf *out, const struct schema_field *f)
+{
+	if (f->has_min) {
+		buf_adds(out, f->min_exclusive ? " greater than " : " at least ");
+		schema_add_number(out, f->min);
+	}
+	if (f->has_max) {
+		buf_adds(out, f->has_min ? " and at most " : " at most ");
+		schema_add_number(out, f->max);
+	}
+	if (f->unit)
+		buf_addf(out, " %s%s", f->has_min || f->has_max ? "" : "of ", f->unit);
+}
+
+/* One character is one byte at least. */
+static void schema_add_string_bounds(struct buf *out, const struct schema_field *f)
+{
+	size_t min = f->min_bytes ? f->min_bytes : f->min_chars == 1;
+
+	if (min && f->max_bytes)
+		buf_addf(out, " of %zu to %zu bytes", min, f->max_bytes);
+	else if (f->max_bytes)
+		buf_addf(out, " of at most %zu bytes", f->max_bytes);
+	else if (min)
+		buf_addf(out, " of at least %zu byte%s", min, min == 1 ? "" : "s");
+	if (f->min_chars > 1)
+		buf_addf(out, " of at least %zu characters", f->min_chars);
+	if (f->max_chars)
+		buf_addf(out, " of at most %zu characters", f->max_chars);
+}
+
 static void schema_add_types(struct buf *out, const struct schema_field *f)
 {
 	static const char *const names[] = { "a string",  "an integer", "a number",
@@ -26,44 +63,29 @@ static void schema_add_types(struct buf *out, const struct schema_field *f)
 	const char *glue = "";
 
 	for (size_t i = 0; i < COUNT_OF(names); i++) {
-		if (!(f->type & 1u << i))
+		unsigned type = 1u << i;
+
+		if (!(f->type & type))
 			continue;
 		buf_addf(out, "%s%s", glue, names[i]);
 		glue = " or ";
+		if (type & SCHEMA_STRING)
+			schema_add_string_bounds(out, f);
+		if (type & (SCHEMA_INTEGER | SCHEMA_NUMBER))
+			schema_add_number_bounds(out, f);
 	}
+	if (f->max_items)
+		buf_addf(out, " of at most %zu", f->max_items);
 	if (f->items) {
 		buf_adds(out, f->type & SCHEMA_ARRAY ? ", each element " : ", each value ");
 		schema_add_types(out, f->items);
 	}
 }
 
-static void schema_add_bounds(struct buf *out, const struct schema_field *f)
-{
-	if (f->has_min)
-		buf_addf(out, " %s %.15g", f->min_exclusive ? "greater than" : "at least", f->min);
-	if (f->has_max)
-		buf_addf(out, "%s at most %.15g", f->has_min ? " and" : "", f->max);
-	if (f->unit)
-		buf_addf(out, " %s%s", f->has_min || f->has_max ? "" : "of ", f->unit);
-	if (f->min_bytes)
-		buf_addf(out, " of at least %zu", f->min_bytes);
-	if (f->max_bytes)
-		buf_addf(out, "%s at most %zu", f->min_bytes ? " and" : " of", f->max_bytes);
-	if (f->min_bytes || f->max_bytes)
-		buf_adds(out, " bytes");
-	if (f->min_chars)
-		buf_addf(out, " of at least %zu characters", f->min_chars);
-	if (f->max_chars)
-		buf_addf(out, " of at most %zu characters", f->max_chars);
-	if (f->max_items)
-		buf_addf(out, ", at most %zu", f->max_items);
-}
-
 static void schema_add_expected(struct buf *out, const struct schema_field *f)
 {
 	if (!f->enums) {
 		schema_add_types(out, f);
-		schema_add_bounds(out, f);
 		return;
 	}
 	buf_adds(out, "one of ");
@@ -92,7 +114,7 @@ static void schema_add_value(struct buf *out, const json_t *value)
 		buf_addf(out, "%lld", (long long)json_integer_value(value));
 		break;
 	case JSON_REAL:
-		buf_addf(out, "%.15g", json_real_value(value));
+		schema_add_number(out, json_real_value(value));
 		break;
 	case JSON_TRUE:
 	case JSON_FALSE:
@@ -122,7 +144,40 @@ static int schema_bad_param(struct err *e, enum err_type type, const char *name,
 	return -1;
 }
 
-/* "limit must be <what f takes>, not <value>" with the field's whole description as hint. */
+/* Does @value pass as one of the alias, which has another unit? */
+static bool schema_fits_alias(const struct schema_field *f, double value)
+{
+	double scaled = value * f->alias_scale;
+
+	return f->alias_scale > 0 && !(f->has_max && scaled > f->max) &&
+	       !(f->has_min && (f->min_exclusive ? scaled <= f->min : scaled < f->min));
+}
+
+/* What the message has not said: how to write the value that was meant. */
+static void schema_add_remedy(struct buf *out, const struct place *p,
+			      const struct schema_field *f, const json_t *value)
+{
+	const struct schema_field *top = p->top;
+
+	if (f == top && json_is_number(value) && strcmp(p->given, top->name) == 0 &&
+	    schema_fits_alias(top, json_number_value(value))) {
+		buf_addf(out, "If these are not %s, write %s: ", top->unit, top->alias);
+		schema_add_number(out, json_number_value(value));
+		buf_addf(out, ", or %s: ", top->name);
+		schema_add_number(out, json_number_value(value) * top->alias_scale);
+		buf_addc(out, '.');
+	} else if (top->hint) {
+		buf_adds(out, top->hint);
+	} else if (f != top || f->enums) {
+		buf_addf(out, "Give %s as ", top->name);
+		schema_add_expected(out, top);
+		buf_addc(out, '.');
+	} else {
+		buf_addf(out, "Correct %s and call again.", p->given);
+	}
+}
+
+/* "limit must be <what f takes>, not <value>"; "stream cannot be <value>". */
 static int schema_bad_value(const struct place *p, const struct schema_field *f,
 			    const json_t *value, struct err *e)
 {
@@ -130,13 +185,15 @@ static int schema_bad_value(const struct place *p, const struct schema_field *f,
 
 	buf_init(&message, sizeof(e->message) - 1);
 	buf_init(&hint, HINT_MAX);
-	buf_addf(&message, "%s must be ", p->label);
-	schema_add_expected(&message, f);
-	buf_adds(&message, ", not ");
+	if (f->enums) { /* which there are says the hint */
+		buf_addf(&message, "%s cannot be ", p->label);
+	} else {
+		buf_addf(&message, "%s must be ", p->label);
+		schema_add_expected(&message, f);
+		buf_adds(&message, ", not ");
+	}
 	schema_add_value(&message, value);
-	buf_addf(&hint, "%s takes ", p->top->name);
-	schema_add_expected(&hint, p->top);
-	buf_addc(&hint, '.');
+	schema_add_remedy(&hint, p, f, value);
 	schema_bad_param(e, p->top->error ? p->top->error : ERR_INVALID_PARAMS, p->given,
 			 message.data, hint.data);
 	buf_release(&message);
@@ -339,40 +396,42 @@ static bool schema_is_known(const struct schema *s, const char *name)
 	return false;
 }
 
-static int schema_bad_name(const struct schema *s, const char *name, struct err *e)
+static int schema_not_supported(const char *name, struct err *e)
 {
-	size_t count = 0, shown = utf8_cut(name, strlen(name), SHOWN_MAX);
-	AUTO_FREE const char **names = NULL;
-	const char *nearest;
+	err_set(e, ERR_INVALID_PARAMS, "%s is not supported yet", name);
+	err_hint(e, "Leave %s out.", name);
+	err_detail(e, "parameter", json_string(name));
+	return -1;
+}
+
+/* All there are, for a name that is near to none. */
+static void schema_hint_all(const struct schema *s, struct err *e)
+{
 	struct buf list;
 
-	if (s->unsupported && str_is_listed(name, s->unsupported)) {
-		err_set(e, ERR_INVALID_PARAMS, "%s is not supported yet", name);
-		err_hint(e, "Leave %s out.", name);
-		err_detail(e, "parameter", json_string(name));
-		return -1;
-	}
-	for (const struct schema_field *f = s->fields; f->name; f++)
-		count += 2;
-	names = mem_zalloc((count + 1) * sizeof(*names));
 	buf_init(&list, HINT_MAX);
-	count = 0;
-	for (const struct schema_field *f = s->fields; f->name; f++) {
-		buf_addf(&list, "%s%s", count ? ", " : "", f->name);
-		names[count++] = f->name;
-		if (f->alias)
-			names[count++] = f->alias;
-	}
-	nearest = schema_nearest(name, names);
+	for (const struct schema_field *f = s->fields; f->name; f++)
+		buf_addf(&list, "%s%s", f == s->fields ? "Parameters: " : ", ", f->name);
+	err_hint(e, "%s.", list.len ? list.data : "There are no parameters");
+	buf_release(&list);
+}
+
+static int schema_bad_name(const struct schema *s, const char *name, struct err *e)
+{
+	size_t shown = utf8_cut(name, strlen(name), SHOWN_MAX);
+	const char *nearest = schema_suggest(s, name);
+
+	for (const char *const *u = s->unsupported; u && *u; u++)
+		if (!strcmp(*u, name))
+			return schema_not_supported(name, e);
 	err_set(e, ERR_INVALID_PARAMS, "unknown parameter \"%.*s\"%s%s%s", (int)shown, name,
 		nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
-	if (list.len)
-		err_hint(e, "Parameters: %s.", list.data);
+	if (nearest)
+		err_hint(e, "Call again with %s in its place, or without it.", nearest);
 	else
-		err_hint(e, "There are no parameters.");
+		schema_hint_all(s, e);
 	err_detail(e, "parameter", json_stringn(name, shown));
 	err_detail(e, "nearest", nearest ? json_string(nearest) : NULL);
-	buf_release(&list);
 	return -1;
 }
 
@@ -438,6 +497,24 @@ static int schema_check_field(const struct schema_field *f, json_t *params, stru
 	return 0;
 }
 
+static void schema_drop_null(json_t *params, const char *name)
+{
+	if (name && json_is_null(json_object_get(params, name)))
+		json_object_del(params, name);
+}
+
+/* Some hosts fill in every parameter of a tool: with null those that are not given. */
+static void schema_drop_nulls(const struct schema *s, json_t *params)
+{
+	for (const struct schema_field *f = s->fields; f->name; f++)
+		if (!f->required) {
+			schema_drop_null(params, f->name);
+			schema_drop_null(params, f->alias);
+		}
+	for (const char *const *u = s->unsupported; u && *u; u++)
+		schema_drop_null(params, *u);
+}
+
 int schema_check(const struct schema *s, json_t *params, struct err *e)
 {
 	const char *name;
@@ -447,6 +524,7 @@ int schema_check(const struct schema *s, json_t *params, struct err *e)
 		err_set(e, ERR_INVALID_PARAMS, "the parameters must be an object");
 		return err_hint(e, "Send params as {\"name\": value}, not by position.");
 	}
+	schema_drop_nulls(s, params);
 	json_object_foreach(params, name, value)
 		if (!schema_is_known(s, name))
 			return schema_bad_name(s, name, e);

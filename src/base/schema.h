@@ -9,7 +9,9 @@
  *   x-min-bytes, x-max-bytes  bounds in bytes of UTF-8 (minLength and maxLength
  *               count characters);
  *   x-unit      the unit of a number, named in errors;
- *   x-also      further values of an enum and what each stands for.
+ *   x-also      further values of an enum and what each stands for;
+ *   x-synonyms  what others call it: never accepted, but the first to be suggested;
+ *   x-hint      what to do about a bad value.
  * Every string is refused when it holds a NUL.
  */
 #ifndef PROCPEN_BASE_SCHEMA_H
@@ -45,6 +47,8 @@ struct schema_field {
 	const char *const *enums;    /* NULL-terminated, or NULL */
 	const char *const *also;     /* pairs: further value, what it becomes; or NULL */
 	const char *default_json;    /* "100", "\"all\"", or NULL */
+	const char *const *synonyms; /* NULL-terminated, or NULL */
+	const char *hint;            /* of a bad value; or NULL */
 	enum err_type error;         /* ERR_NONE: InvalidParams */
 	const struct schema_field *items; /* element of an array, value of an object; or NULL */
 };
@@ -56,8 +60,9 @@ struct schema {
 
 /*
  * Check @params (an object; NULL and JSON null are not accepted here) against @s
- * and normalise it in place: aliases renamed and scaled, defaults filled, 5.0
- * made 5 where an integer is meant. Returns
+ * and normalise it in place: null taken out where it stands for an optional parameter (which it is
+ * then not given), aliases renamed and scaled, defaults filled, 5.0 made 5 where an integer is
+ * meant. Returns
  * 0 or -1 with @e: the field, what was wrong, the bound and unit, and for an
  * unknown name the nearest known one. Nothing outside @params is touched.
  */
@@ -65,6 +70,13 @@ int schema_check(const struct schema *s, json_t *params, struct err *e);
 
 /* Is @value the default that schema_check() fills in for a missing @name? */
 bool schema_is_default(const struct schema *s, const char *name, const json_t *value);
+
+/*
+ * The parameter, or alias, that whoever wrote @name may have meant, or NULL: the same but for case
+ * and underscores, else by its synonyms, else the nearest. Never one of another unit than the one
+ * that @name ends in (timeout_s: timeout, timeoutMs: timeout_ms).
+ */
+const char *schema_suggest(const struct schema *s, const char *name);
 
 /*
  * The entry of @names (NULL-terminated) nearest to @name by edit distance, or

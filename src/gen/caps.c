@@ -215,6 +215,13 @@ static void gen_caps_field_members(struct buf *out, const json_t *field, const c
 	buf_adds(out, ",\n");
 	gen_caps_quoted_member(out, field, "x-alias", "alias");
 	gen_caps_quoted_member(out, field, "x-unit", "unit");
+	if (json_object_get(field, "x-synonyms"))
+		buf_addf(out, "\t\t.synonyms = %s_synonyms,\n", table);
+	if (json_object_get(field, "x-hint")) {
+		buf_adds(out, "\t\t.hint = ");
+		gen_literal(out, gen_caps_member(field, "x-hint"), 2);
+		buf_adds(out, ",\n");
+	}
 	if (json_object_get(field, "x-alias-scale"))
 		buf_addf(out, "\t\t.alias_scale = %.17g,\n",
 			 json_number_value(json_object_get(field, "x-alias-scale")));
@@ -258,6 +265,10 @@ static void gen_caps_field_tables(struct buf *out, const json_t *field, const ch
 	}
 	if (json_object_get(field, "x-also"))
 		gen_caps_also_list(out, table, json_object_get(field, "x-also"));
+	if (json_object_get(field, "x-synonyms")) {
+		snprintf(name, sizeof(name), "%s_synonyms", table);
+		gen_caps_string_list(out, name, json_object_get(field, "x-synonyms"));
+	}
 }
 
 static void gen_caps_input_table(struct buf *out, const json_t *cap, const char *c_name)

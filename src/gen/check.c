@@ -272,7 +272,8 @@ static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t
 		"type", "description", "default", "minimum", "maximum", "exclusiveMinimum",
 		"minLength", "maxLength", "enum", "items", "additionalProperties", "maxItems",
 		"maxProperties", "x-alias", "x-alias-scale", "x-error", "x-max-bytes",
-		"x-min-bytes", "x-unit", "x-also", "x-text", "x-default", "x-listed", NULL
+		"x-min-bytes", "x-unit", "x-also", "x-text", "x-default", "x-listed",
+		"x-synonyms", "x-hint", NULL
 	};
 	const char *error;
 	struct gen_at below;
@@ -284,6 +285,9 @@ static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t
 	gen_check_also(at, field);
 	if (json_object_get(field, "enum"))
 		gen_check_strings(at, json_object_get(field, "enum"));
+	if (json_object_get(field, "x-synonyms"))
+		gen_check_strings(at, json_object_get(field, "x-synonyms"));
+	gen_str_or(at, field, "x-hint", NULL);
 	gen_str_or(at, field, "x-alias", NULL);
 	gen_str_or(at, field, "x-text", NULL);
 	if (gen_str_or(at, field, "x-default", NULL) && json_object_get(field, "default"))

@@ -5,12 +5,14 @@
 
 static const char *const colors[] = { "red", "green", NULL };
 static const char *const also[] = { "rouge", "red", NULL };
+static const char *const brief[] = { "brief", "count", NULL };
 static const char *const later[] = { "tty", NULL };
 static const struct schema_field word = { .name = "", .type = SCHEMA_STRING, .max_bytes = 8 };
 static const struct schema_field whole = { .name = "", .type = SCHEMA_INTEGER };
 static const struct schema_field fields[] = {
 	{ .name = "text", .type = SCHEMA_STRING, .required = true, .min_chars = 1, .max_bytes = 10 },
-	{ .name = "short", .type = SCHEMA_STRING, .max_chars = 3 },
+	{ .name = "short", .type = SCHEMA_STRING, .max_chars = 3, .synonyms = brief,
+	  .hint = "Three letters." },
 	{ .name = "count", .type = SCHEMA_INTEGER, .has_min = true, .min = 1, .has_max = true,
 	  .max = 1000, .unit = "lines", .default_json = "100" },
 	{ .name = "timeout", .alias = "timeout_ms", .alias_scale = 0.001, .type = SCHEMA_NUMBER,
@@ -126,9 +128,11 @@ static void test_schema_types_are_strict(void **state)
 	static const struct {
 		const char *value, *shown;
 	} rows[] = {
-		{ "true", "true" }, { "\"5\"", "\"5\"" }, { "5.5", "5.5" }, { "null", "null" },
+		{ "true", "true" }, { "\"5\"", "\"5\"" }, { "5.5", "5.5" },
 		{ "[]", "an array of 0 elements" }, { "{\"a\":1}", "an object of 1 members" },
 		{ "1e300", "1e+300" },
+		{ "9007199254740993.0", "9007199254740992" },
+		{ "-5000000000000000000", "-5000000000000000000" },
 	};
 	char text[100], message[200];
 
@@ -169,10 +173,10 @@ static void test_schema_enums(void **state)
 	assert_result("{\"text\":\"a\",\"color\":\"rouge\"}",
 		      "{\"text\":\"a\",\"color\":\"red\",\"count\":100,\"flag\":false}");
 	assert_refused("{\"text\":\"a\",\"color\":\"blue\"}",
-		       "color must be one of \"red\", \"green\", not \"blue\"");
+		       "color cannot be \"blue\"");
 	assert_int_equal(error.type, ERR_INVALID_FILTER);
-	assert_string_equal(error.hint, "color takes one of \"red\", \"green\".");
-	assert_refused("{\"text\":\"a\",\"color\":5}", "color must be one of \"red\", \"green\", not 5");
+	assert_string_equal(error.hint, "Give color as one of \"red\", \"green\".");
+	assert_refused("{\"text\":\"a\",\"color\":5}", "color cannot be 5");
 	assert_int_equal(error.type, ERR_INVALID_FILTER);
 }
 
@@ -186,12 +190,12 @@ static void test_schema_elements_and_members(void **state)
 	assert_refused("{\"text\":\"a\",\"words\":[\"123456789\"]}",
 		       "words[0] is 9 bytes long; it must be at most 8");
 	assert_refused("{\"text\":\"a\",\"words\":[\"a\",\"b\",\"c\",\"d\"]}",
-		       "words must be an array, each element a string, at most 3, "
+		       "words must be an array of at most 3, each element a string of at most 8 bytes, "
 		       "not an array of 4 elements");
 	assert_refused("{\"text\":\"a\",\"map\":{\"k\":null}}",
 		       "map.k must be a string of at most 8 bytes, not null");
 	assert_refused("{\"text\":\"a\",\"map\":{\"a\":\"\",\"b\":\"\",\"c\":\"\"}}",
-		       "map must be an object, each value a string, at most 2, "
+		       "map must be an object of at most 2, each value a string of at most 8 bytes, "
 		       "not an object of 3 members");
 }
 
@@ -209,17 +213,77 @@ static void test_schema_names(void **state)
 	(void)state;
 	assert_refused("{\"texd\":\"a\"}", "unknown parameter \"texd\"; did you mean \"text\"?");
 	assert_string_equal(json_string_value(json_object_get(error.details, "nearest")), "text");
-	assert_string_equal(error.hint, "Parameters: text, short, count, timeout, directory, color, "
-					"flag, words, numbers, map, signal.");
+	assert_string_equal(error.hint, "Call again with text in its place, or without it.");
 	assert_refused("{\"timeoutms\":1}", "unknown parameter \"timeoutms\"; did you mean "
 					    "\"timeout_ms\"?");
 	assert_refused("{\"text\":\"a\",\"zzzzzzzz\":1}", "unknown parameter \"zzzzzzzz\"");
 	assert_null(json_object_get(error.details, "nearest"));
+	assert_string_equal(error.hint, "Parameters: text, short, count, timeout, directory, color, "
+					"flag, words, numbers, map, signal.");
 	assert_refused("{\"text\":\"a\",\"tty\":true}", "tty is not supported yet");
 	assert_refused("{}", "text is required");
 	assert_string_equal(error.hint,
-			    "Give text: a string of at most 10 bytes of at least 1 characters.");
+			    "Give text: a string of 1 to 10 bytes.");
 	assert_refused("[]", "the parameters must be an object");
+}
+
+/* Hosts send null for every optional parameter that is not given. */
+static void test_schema_null_is_not_given(void **state)
+{
+	(void)state;
+	assert_result("{\"text\":\"a\",\"count\":null,\"timeout\":null,\"timeout_ms\":null,"
+		      "\"directory\":\"d\",\"dir\":null,\"words\":null,\"tty\":null}",
+		      "{\"text\":\"a\",\"directory\":\"d\"" REST);
+	assert_refused("{\"text\":null}", "text must be a string of 1 to 10 bytes, not null");
+	assert_refused("{\"text\":\"a\",\"words\":[null]}",
+		       "words[0] must be a string of at most 8 bytes, not null");
+	assert_refused("{\"text\":\"a\",\"unknown\":null}", "unknown parameter \"unknown\"");
+}
+
+static void assert_suggested(const char *name, const char *suggestion)
+{
+	const char *found = schema_suggest(&schema, name);
+
+	if (!suggestion)
+		assert_null(found);
+	else if (!found || strcmp(found, suggestion))
+		fail_msg("%s: %s", name, found ? found : "nothing");
+}
+
+static void test_schema_suggests(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "Text", "text" }, { "timeoutMs", "timeout_ms" }, { "timeout-ms", "timeout_ms" },
+		{ "timeout_s", "timeout" }, { "timeoutSeconds", "timeout" }, { "timeout_sec", "timeout" },
+		{ "timeoutMillis", "timeout_ms" }, { "timeot_ms", "timeout_ms" },
+		{ "timeout_minutes", NULL }, { "count_ms", NULL }, { "count_lines", "count" },
+		{ "brief", "short" }, { "Brief", "short" }, { "count", "count" }, { "colour", "color" },
+		{ "zzz", NULL }, { "", NULL }, { "_", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++)
+		assert_suggested(rows[i][0], rows[i][1]);
+}
+
+static void test_schema_hints_say_what_the_message_does_not(void **state)
+{
+	(void)state;
+	assert_refused("{\"text\":\"a\",\"timeout\":600000}",
+		       "timeout must be a number greater than 0 and at most 3600 seconds, not 600000");
+	assert_string_equal(error.hint, "If these are not seconds, write timeout_ms: 600000, or "
+					"timeout: 600.");
+	assert_refused("{\"text\":\"a\",\"timeout\":6e9}",
+		       "timeout must be a number greater than 0 and at most 3600 seconds, not "
+		       "6000000000");
+	assert_string_equal(error.hint, "Correct timeout and call again.");
+	assert_refused("{\"text\":\"a\",\"short\":5}",
+		       "short must be a string of at most 3 characters, not 5");
+	assert_string_equal(error.hint, "Three letters.");
+	assert_refused("{\"text\":\"a\",\"words\":[7]}",
+		       "words[0] must be a string of at most 8 bytes, not 7");
+	assert_string_equal(error.hint, "Give words as an array of at most 3, each element a string "
+					"of at most 8 bytes.");
 }
 
 static void test_schema_survives_hostile_names_and_values(void **state)
@@ -282,6 +346,9 @@ int main(void)
 		cmocka_unit_test(test_schema_elements_and_members),
 		cmocka_unit_test(test_schema_refuses_nul_in_every_string),
 		cmocka_unit_test(test_schema_names),
+		cmocka_unit_test(test_schema_null_is_not_given),
+		cmocka_unit_test(test_schema_suggests),
+		cmocka_unit_test(test_schema_hints_say_what_the_message_does_not),
 		cmocka_unit_test(test_schema_survives_hostile_names_and_values),
 		cmocka_unit_test(test_schema_nearest),
 	};

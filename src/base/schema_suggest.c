@@ -1,0 +1,161 @@
+/* Which parameter was meant by a name that is none. Declared in schema.h. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/schema.h"
+
+#define NAME_MAX_LEN 64 /* longer names are near to nothing */
+
+/* How names end in a unit. */
+static const struct {
+	const char *word, *unit;
+} units[] = {
+	{ "ms", "milliseconds" }, { "msec", "milliseconds" }, { "msecs", "milliseconds" },
+	{ "millis", "milliseconds" }, { "milliseconds", "milliseconds" },
+	{ "s", "seconds" }, { "sec", "seconds" }, { "secs", "seconds" }, { "seconds", "seconds" },
+	{ "min", "minutes" }, { "mins", "minutes" }, { "minutes", "minutes" },
+	{ "hours", "hours" }, { "bytes", "bytes" }, { "kb", "KB" }, { "kib", "KiB" },
+	{ "mb", "MB" }, { "mib", "MiB" }, { "gb", "GB" }, { "gib", "GiB" },
+	{ "lines", "lines" }, { "chars", "characters" }, { "tokens", "tokens" },
+};
+
+/* A name in lower case and without what joins its words, and where its last word begins. */
+struct folded {
+	char text[NAME_MAX_LEN + 1];
+	size_t last; /* 0: it has one word */
+	const char *unit; /* that the last word names, or NULL */
+};
+
+static void schema_suggest_fold(const char *name, struct folded *f)
+{
+	size_t len = 0;
+	bool was_lower = false;
+
+	*f = (struct folded){ 0 };
+	for (; *name && len < NAME_MAX_LEN; name++) {
+		bool lower = islower((unsigned char)*name) || isdigit((unsigned char)*name);
+
+		if (!isalnum((unsigned char)*name)) {
+			f->last = len;
+			continue;
+		}
+		if (was_lower && !lower)
+			f->last = len;
+		was_lower = lower;
+		f->text[len++] = (char)tolower((unsigned char)*name);
+	}
+	for (size_t i = 0; f->last && i < COUNT_OF(units); i++)
+		if (!strcmp(f->text + f->last, units[i].word))
+			f->unit = units[i].unit;
+	if (!f->unit)
+		f->last = len;
+}
+
+/* May a value of the unit that @name ends in be what @candidate, one of @field's names, takes? */
+static bool schema_suggest_unit_fits(const struct folded *name, const struct folded *candidate,
+		      const struct schema_field *field)
+{
+	const char *unit = candidate->unit ? candidate->unit : field->unit;
+
+	return !name->unit || (unit && !strcmp(name->unit, unit));
+}
+
+static bool schema_suggest_is_synonym(const struct schema_field *field, const struct folded *name)
+{
+	struct folded one;
+
+	for (const char *const *s = field->synonyms; s && *s; s++) {
+		schema_suggest_fold(*s, &one);
+		if (!strcmp(one.text, name->text))
+			return true;
+	}
+	return false;
+}
+
+/* The name of @field with that unit: its own or its alias; or NULL. */
+static const char *schema_suggest_with_unit(const struct schema_field *field,
+					    const struct folded *name)
+{
+	const char *const names[] = { field->name, field->alias };
+
+	for (size_t i = 0; i < COUNT_OF(names) && names[i]; i++) {
+		struct folded candidate;
+
+		schema_suggest_fold(names[i], &candidate);
+		if (schema_suggest_unit_fits(name, &candidate, field))
+			return names[i];
+	}
+	return NULL;
+}
+
+/* Is @candidate @name, or is it without the units of both? */
+static bool schema_suggest_is_same(const struct folded *name, const struct folded *candidate,
+				   bool stems)
+{
+	if (!stems || !name->unit)
+		return !strcmp(name->text, candidate->text);
+	return name->last == candidate->last && !memcmp(name->text, candidate->text, name->last);
+}
+
+/* The first that is the same, by the whole name or by what stands before the unit. */
+static const char *schema_suggest_find_same(const struct schema *s, const struct folded *name,
+					    bool stems)
+{
+	for (const struct schema_field *f = s->fields; f->name; f++) {
+		const char *const names[] = { f->name, f->alias };
+
+		for (size_t i = 0; i < COUNT_OF(names) && names[i]; i++) {
+			struct folded candidate;
+
+			schema_suggest_fold(names[i], &candidate);
+			if (schema_suggest_is_same(name, &candidate, stems) &&
+			    schema_suggest_unit_fits(name, &candidate, f))
+				return names[i];
+		}
+	}
+	return NULL;
+}
+
+/* By edit distance, among those whose unit fits. */
+static const char *schema_suggest_find_near(const struct schema *s, const char *given,
+					    const struct folded *name)
+{
+	AUTO_FREE const char **names = NULL;
+	size_t count = 0;
+
+	for (const struct schema_field *f = s->fields; f->name; f++)
+		count += 2;
+	names = mem_zalloc((count + 1) * sizeof(*names));
+	count = 0;
+	for (const struct schema_field *f = s->fields; f->name; f++) {
+		const char *const both[] = { f->name, f->alias };
+
+		for (size_t i = 0; i < COUNT_OF(both) && both[i]; i++) {
+			struct folded candidate;
+
+			schema_suggest_fold(both[i], &candidate);
+			if (schema_suggest_unit_fits(name, &candidate, f))
+				names[count++] = both[i];
+		}
+	}
+	return schema_nearest(given, names);
+}
+
+const char *schema_suggest(const struct schema *s, const char *given)
+{
+	const char *found;
+	struct folded name;
+
+	if (strlen(given) > NAME_MAX_LEN)
+		return NULL;
+	schema_suggest_fold(given, &name);
+	found = schema_suggest_find_same(s, &name, false);
+	for (const struct schema_field *f = s->fields; f->name && !found; f++)
+		if (schema_suggest_is_synonym(f, &name))
+			found = schema_suggest_with_unit(f, &name);
+	if (!found)
+		found = schema_suggest_find_same(s, &name, true);
+	return found ? found : schema_suggest_find_near(s, given, &name);
+}
