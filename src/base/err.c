@@ -1,5 +1,6 @@
 #include "base/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -81,6 +82,12 @@ void err_detail_text(struct err *e, const char *name, const char *text)
 const char *err_hint_text(const struct err *e)
 {
 	return e->hint[0] ? e->hint : err_rows[e->type].hint;
+}
+
+bool err_retryable(const struct err *e)
+{
+	return err_rows[e->type].retryable || e->sys == EAGAIN || e->sys == ENOMEM ||
+	       e->sys == EMFILE || e->sys == ENFILE || e->sys == ENOSPC || e->sys == EDQUOT;
 }
 
 void err_release(struct err *e)

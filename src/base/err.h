@@ -33,7 +33,7 @@ struct err {
 struct err_row {
 	const char *name;      /* "ProcessNotFound" */
 	int code;              /* JSON-RPC code */
-	bool retryable;
+	bool retryable;        /* as a rule; see err_retryable() */
 	const char *hint;      /* default hint */
 };
 extern const struct err_row err_rows[]; /* indexed by enum err_type */
@@ -63,6 +63,10 @@ const char *err_hint_text(const struct err *e);
 /* errno's symbolic name ("ENOENT"); "E<number>", good until the next call, for a
  * number that Linux does not have. */
 const char *err_sys_name(int sys);
+
+/* Can the same call succeed later? As its type says, and whatever the type, when what was lacking
+ * passes by itself: memory, processes, descriptors, space. */
+bool err_retryable(const struct err *e);
 
 /* Free details and make @e "no error" again. */
 void err_release(struct err *e);

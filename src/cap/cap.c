@@ -107,7 +107,7 @@ static int cap_record_attempt(struct cap_call *call, const char *rule, struct er
 	}
 	if (!audit_write(c->audit, &call->event, e))
 		return 0;
-	return err_hint(e, "nothing was started: the operator must make the audit log writable "
+	return err_hint(e, "Nothing was started: the operator must make the audit log writable "
 			   "(--state-dir), or allow running without it "
 			   "(--set audit.required=false)");
 }
@@ -174,7 +174,7 @@ static void cap_deny(struct cap_call *call, const char *rule, const char *why)
 	struct err e = ERR_INIT;
 
 	err_set(&e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", call->row->name, why);
-	err_hint(&e, "do not retry unchanged; the operator can change this with --set tier.%s=...",
+	err_hint(&e, "Do not retry unchanged; the operator can change this with --set tier.%s=...",
 		 call->row->name);
 	cap_refuse(call, "denied", rule, &e);
 }
@@ -188,7 +188,7 @@ static void cap_deny_unasked(struct cap_call *call)
 		"%s needs a human's confirmation, and this client cannot be asked",
 		call->row->name);
 	err_hint(&e,
-		 "tell the user: use a host that can ask (MCP elicitation), or start procpen with "
+		 "Tell the user: use a host that can ask (MCP elicitation), or start procpen with "
 		 "`serve --set tier.%s=notify` to allow these calls without asking",
 		 call->row->name);
 	cap_refuse(call, "denied", "tier.confirm", &e);
@@ -391,7 +391,7 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 			row->name, process_id,
 			tier == TIER_DENY ? "the operator denies this capability"
 					  : "it needs a human's confirmation");
-		err_hint(e, tier == TIER_DENY ? "do not retry; the operator can change this with "
+		err_hint(e, tier == TIER_DENY ? "Do not retry; the operator can change this with "
 						"--set tier.%s=..."
 					      : "Call %s, which asks.",
 			 row->name);

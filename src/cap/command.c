@@ -64,7 +64,7 @@ static int command_read_stdin(struct command *c, const json_t *params, struct er
 	if (c->stdin_bytes)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "stdin is not base64, but stdin_encoding is \"base64\"");
-	return err_hint(e, "send RFC 4648 base64 with padding and without line breaks, or "
+	return err_hint(e, "Send RFC 4648 base64 with padding and without line breaks, or "
 			   "stdin_encoding \"utf8\"");
 }
 
@@ -129,7 +129,7 @@ int command_resolve(struct command *c, const struct run_shell *shell, struct err
 	if (c->argv[0] && *c->argv[0])
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, "command names no program");
-	return err_hint(e, "give a program and args, or a string for the shell");
+	return err_hint(e, "Give a program and args, or a string for the shell");
 }
 
 void command_release(struct command *c)

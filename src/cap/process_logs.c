@@ -50,7 +50,7 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 	t->clean = json_get_bool(r->params, "clean", false);
 	if (t->has_tail && (t->has_out_offset || t->has_err_offset)) {
 		err_set(e, ERR_INVALID_PARAMS, "tail_lines and an offset exclude each other");
-		return err_hint(e, "give tail_lines for the end, or offset for a page");
+		return err_hint(e, "Give tail_lines for the end, or offset for a page.");
 	}
 	return 0;
 }

@@ -78,7 +78,7 @@ static void write_error_facts(struct jsonw *w, const struct err *e, const struct
 {
 	jsonw_str(w, "type", err_rows[e->type].name);
 	jsonw_int(w, "code", err_rows[e->type].code);
-	jsonw_bool(w, "retryable", err_rows[e->type].retryable);
+	jsonw_bool(w, "retryable", err_retryable(e));
 	rpc_write_details(w, e, a->result);
 }
 

@@ -298,8 +298,7 @@ static int env_fail_absent(const char *program, const char *path, struct err *e)
 				   "the working directory. Check the path, or give the bare name "
 				   "(`which NAME` finds it).");
 	}
-	err_set(e, ERR_COMMAND_NOT_FOUND, "\"%.128s\" is in no directory of PATH=%.*s%s", program,
-		SHOWN_MAX, path, strlen(path) > SHOWN_MAX ? "..." : "");
+	err_set(e, ERR_COMMAND_NOT_FOUND, "\"%.128s\" is in no directory of PATH", program);
 	err_detail_text(e, "path", path);
 	return err_hint(e,
 			"PATH searched: %.*s%s. Check the spelling with `which`, or give the full "

@@ -162,14 +162,14 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 
 	if (t->closing) {
 		err_set(e, ERR_LIMIT_REACHED, "the server is shutting down");
-		err_hint(e, "start a new server");
+		err_hint(e, "Start a new server");
 		return NULL;
 	}
 	numbered.seq = t->last_seq + 1;
 	if (t->trees >= t->options.running_max) {
 		err_set(e, ERR_LIMIT_REACHED, "%d runs have live processes, the limit is %d",
 			t->trees, t->options.running_max);
-		err_hint(e, "wait for one to end or stop one with process.kill; the operator sets "
+		err_hint(e, "Wait for one to end or stop one with process.kill; the operator sets "
 			    "limits.running_processes");
 		return NULL;
 	}

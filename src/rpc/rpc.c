@@ -62,7 +62,7 @@ static void rpc_write_data(struct jsonw *w, const struct err *e, const struct re
 		rpc_write_members(w, e->details);
 	jsonw_str(w, "type", err_rows[e->type].name);
 	jsonw_str(w, "hint", err_hint_text(e));
-	jsonw_bool(w, "retryable", err_rows[e->type].retryable);
+	jsonw_bool(w, "retryable", err_retryable(e));
 	rpc_write_details(w, e, partial);
 	jsonw_end_object(w);
 }

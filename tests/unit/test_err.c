@@ -101,6 +101,23 @@ static void test_err_rows_match_the_enum(void **state)
 	}
 }
 
+/* What passes by itself can be tried again, whatever the type says as a rule. */
+static void test_err_retryable_is_of_the_case(void **state)
+{
+	struct err e = ERR_INIT;
+
+	(void)state;
+	err_sys(&e, ERR_SPAWN_FAILED, EAGAIN, "cannot fork");
+	assert_true(err_retryable(&e));
+	err_sys(&e, ERR_SPAWN_FAILED, ENOEXEC, "cannot execute");
+	assert_false(err_retryable(&e));
+	err_sys(&e, ERR_PERMISSION_DENIED, ENOSPC, "cannot record");
+	assert_true(err_retryable(&e));
+	err_set(&e, ERR_LIMIT_REACHED, "too many");
+	assert_true(err_retryable(&e));
+	err_release(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -110,6 +127,7 @@ int main(void)
 		cmocka_unit_test(test_err_details_collect_and_skip_null),
 		cmocka_unit_test(test_err_names_of_errno),
 		cmocka_unit_test(test_err_rows_match_the_enum),
+		cmocka_unit_test(test_err_retryable_is_of_the_case),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -205,12 +205,12 @@ static const char *hint_to_enter(int layer)
 {
 	switch (layer) {
 	case CONFINE_NETWORK_OFF:
-		return "ask for it with network: false or profile: strict; the operator can switch "
+		return "Ask for it with network: false or profile: strict; the operator can switch "
 		       "the network off for all runs with sandbox.network=false";
 	case CONFINE_CREDENTIALS:
-		return "name a user; the operator can name one for all runs with sandbox.user";
+		return "Name a user; the operator can name one for all runs with sandbox.user";
 	default:
-		return "the operator has set sandbox.profile=none and sandbox.require, which "
+		return "The operator has set sandbox.profile=none and sandbox.require, which "
 		       "contradict each other";
 	}
 }
@@ -252,7 +252,7 @@ static int check_required(const struct confine *c, const struct confine_request 
 	if (!visible)
 		return 0;
 	err_set(e, ERR_SANDBOX_UNAVAILABLE, "sandbox.hide cannot be had: %s", visible);
-	return err_hint(e, "the operator must take that away, or change sandbox.hide");
+	return err_hint(e, "The operator must take that away, or change sandbox.hide");
 }
 
 /* Files at hidden paths may have come, gone, or lead elsewhere since the last run. */

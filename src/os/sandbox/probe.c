@@ -188,7 +188,7 @@ static int probe_shim(struct err *e)
 		return 0;
 	err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
 		"/proc cannot be read: processes that a command leaves behind could not be found");
-	return err_hint(e, "the operator must mount /proc where the server runs");
+	return err_hint(e, "The operator must mount /proc where the server runs");
 }
 
 /* Concatenate three lists (NULL: empty). The caller frees the result and its strings. */

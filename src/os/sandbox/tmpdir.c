@@ -98,9 +98,9 @@ static const char *tmpdir_instance_name(const struct tmpdir *t)
 
 static int tmpdir_hint(const struct tmpdir *t, struct err *e)
 {
-	return err_hint(e, t->for_users ? "the operator can put it right, or take sandbox.user and "
+	return err_hint(e, t->for_users ? "The operator can put it right, or take sandbox.user and "
 					  "sandbox.users away"
-					: "the operator can put it right, or name another place: "
+					: "The operator can put it right, or name another place: "
 					  "--state-dir DIR");
 }
 

@@ -102,7 +102,7 @@ int shim_image_fd(struct err *e)
 	if (image_fd >= 0)
 		return image_fd;
 	err_sys(e, ERR_SPAWN_FAILED, sys, "cannot make the shim's program executable");
-	err_hint(e, "allow executable memory files (sysctl vm.memfd_noexec=0 or 1), mount /proc, "
+	err_hint(e, "Allow executable memory files (sysctl vm.memfd_noexec=0 or 1), mount /proc, "
 		    "or install libexec/procpen-shim beside the program");
 	err_detail(e, "stage", json_string("shim"));
 	return -1;

@@ -46,22 +46,22 @@ const char *spawn_stage_name(int stage)
 static const char *spawn_hint_for(int stage, int sys)
 {
 	if (sys == E2BIG)
-		return "command, arguments and environment together are too big, or one of them "
+		return "Command, arguments and environment together are too big, or one of them "
 		       "reaches 131,072 bytes: pass the data through stdin or a file";
 	if (stage == SHIM_STAGE_CHDIR)
-		return "the working directory cannot be entered: check its permissions";
+		return "The working directory cannot be entered: check its permissions";
 	if (sys == EAGAIN || sys == ENOMEM || sys == EMFILE || sys == ENFILE)
-		return "the machine is short of processes, memory or descriptors: stop something "
+		return "The machine is short of processes, memory or descriptors: stop something "
 		       "and try again";
 	if (stage != SHIM_STAGE_EXEC)
 		return NULL;
 	if (sys == ENOEXEC)
-		return "the file has no known format: add a #! line, or run it through its "
+		return "The file has no known format: add a #! line, or run it through its "
 		       "interpreter";
 	if (sys == EACCES || sys == EPERM || sys == EISDIR)
-		return "the file is not executable: chmod +x it, or run it through its interpreter";
+		return "The file is not executable: chmod +x it, or run it through its interpreter";
 	if (sys == ENOENT)
-		return "the file or the interpreter in its #! line does not exist";
+		return "The file or the interpreter in its #! line does not exist";
 	return NULL;
 }
 
