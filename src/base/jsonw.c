@@ -168,32 +168,27 @@ static const char *jsonw_next_special(const char *s, size_t len, size_t *used, s
 	return instead;
 }
 
-/* Escape as much of @s as takes at most @budget bytes in @out; how much of @s that was. */
-static size_t jsonw_escape(struct buf *out, const char *s, size_t len, size_t budget)
+static void jsonw_escape(struct buf *out, const char *s, size_t len)
 {
 	size_t at = 0, used, size, run, part;
 	const char *instead;
 	char text[8], *room;
 
-	while (at < len && budget) {
-		part = len - at < budget ? len - at : budget;
-		part = part < PART_BYTES ? part : PART_BYTES;
+	while (at < len) {
+		part = len - at < PART_BYTES ? len - at : PART_BYTES;
 		room = buf_reserve(out, part + 8);
 		if (!room)
-			return at; /* the buffer says that it is full */
+			return; /* the buffer says that it is full */
 		run = jsonw_copy_plain(room, s + at, part);
 		buf_commit(out, run);
 		at += run;
-		budget -= run;
 		while (at < len && !jsonw_is_plain((unsigned char)s[at])) {
 			instead = jsonw_next_special(s + at, len - at, &used, &size, text);
-			if (size > budget || buf_add(out, instead, size))
-				return at;
+			if (buf_add(out, instead, size))
+				return;
 			at += used;
-			budget -= size;
 		}
 	}
-	return at;
 }
 
 size_t jsonw_escaped_size(const char *bytes, size_t len)
@@ -225,7 +220,7 @@ void jsonw_open_str(struct jsonw *w, const char *key)
 void jsonw_piece(struct jsonw *w, const char *bytes, size_t len)
 {
 	BUG_IF(!w->in_string);
-	jsonw_escape(w->out, bytes, len, SIZE_MAX);
+	jsonw_escape(w->out, bytes, len);
 	if (w->outline)
 		outline_add_text(w->outline, bytes, len);
 }
@@ -236,15 +231,10 @@ void jsonw_piece_json(struct jsonw *w, const char *json, size_t len)
 	buf_add(w->out, json + 1, len - 2);
 }
 
-size_t jsonw_piece_upto(struct jsonw *w, const char *bytes, size_t len, size_t max_encoded)
+void jsonw_cut_str(struct jsonw *w, size_t len)
 {
-	size_t written;
-
-	BUG_IF(!w->in_string);
-	written = jsonw_escape(w->out, bytes, len, max_encoded);
-	if (w->outline)
-		outline_add_text(w->outline, bytes, written);
-	return written;
+	BUG_IF(!w->in_string || w->outline || len > w->out->len);
+	buf_truncate(w->out, len);
 }
 
 void jsonw_close_str(struct jsonw *w)

@@ -66,9 +66,9 @@ void jsonw_piece(struct jsonw *w, const char *bytes, size_t len);
 /* A piece that is JSON already: the string @json with its quotes. */
 void jsonw_piece_json(struct jsonw *w, const char *json, size_t len);
 
-/* As jsonw_piece(), but only as many whole characters as take at most @max_encoded bytes in the
- * string; returns how many of @bytes were written. */
-size_t jsonw_piece_upto(struct jsonw *w, const char *bytes, size_t len, size_t max_encoded);
+/* Take back what the open string got since the buffer had @len bytes. Not with an outline. */
+void jsonw_cut_str(struct jsonw *w, size_t len);
+
 /* As jsonw_piece(); len % 3 == 0 except in the last piece. */
 void jsonw_base64(struct jsonw *w, const void *bytes, size_t len);
 void jsonw_close_str(struct jsonw *w);

@@ -1,6 +1,6 @@
 /*
- * process.logs: pages of the kept output. Both streams share one reply; stderr gets
- * the room that stdout leaves.
+ * process.logs: pages of what was kept. Both streams share one reply; the one
+ * written second gets what the first leaves, which is never nothing.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct logs_task {
 	uint64_t out_offset, err_offset, tail_lines;
 	size_t limit;
 	bool base64, clean;
-	uint64_t out_seen, err_seen; /* sizes when the wait began */
+	uint64_t out_seen, err_seen; /* offsets: what lies behind them is awaited */
 	uint64_t seq;
 };
 
@@ -45,7 +45,7 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 		t->err_offset = t->out_offset;
 	t->has_tail = json_object_get(r->params, "tail_lines") != NULL;
 	t->tail_lines = (uint64_t)json_get_int(r->params, "tail_lines", 0);
-	t->limit = (size_t)json_get_int(r->params, "limit", (int64_t)req_page_bytes(r));
+	t->limit = (size_t)json_get_int(r->params, "limit", REQ_LINE_MAX);
 	t->base64 = !strcmp(json_get_str(r->params, "encoding", "utf8"), "base64");
 	t->clean = json_get_bool(r->params, "clean", false);
 	if (t->has_tail && (t->has_out_offset || t->has_err_offset)) {
@@ -69,6 +69,12 @@ static void process_logs_write_evicted(struct jsonw *w, const char *key, const s
 	jsonw_end_array(w);
 }
 
+/* Will no byte come any more? */
+static bool process_logs_is_final(const struct proc *p)
+{
+	return p->phase == PROC_SETTLED && !proc_output_open(p);
+}
+
 static uint64_t process_logs_page_start(const struct logs_task *t, const struct output *o,
 					uint64_t offset)
 {
@@ -77,54 +83,74 @@ static uint64_t process_logs_page_start(const struct logs_task *t, const struct 
 	return offset < o->total ? offset : o->total;
 }
 
-/* Write one stream, "" when it was not asked for. Encoded bytes used. */
-static size_t process_logs_write_stream(struct jsonw *w, const char *key, const struct output *o,
-					struct output_page *page, bool wanted)
+/* Write one stream, "" when it was not asked for. */
+static void process_logs_write_stream(struct jsonw *w, const char *key, const struct output *o,
+			 struct output_page *page, bool wanted)
 {
-	if (!wanted) {
-		jsonw_str(w, key, "");
-		page->next = page->offset;
-		return 0;
+	if (wanted) {
+		output_write_page(o, w, key, page);
+		return;
 	}
-	output_write_page(o, w, key, page);
-	return page->encoded;
+	jsonw_str(w, key, "");
+	page->next = page->offset;
 }
 
-static void process_logs_write_result(struct jsonw *w, const struct req *r, struct proc *p)
+static struct output_page process_logs_new_page(const struct logs_task *t, const struct proc *p,
+				   const struct output *o, uint64_t offset)
 {
-	const struct logs_task *t = r->task;
-	size_t budget = req_text_bytes(r);
-	bool final = p->phase == PROC_SETTLED && !proc_output_open(p);
-	struct output_page pages[2], *o = &pages[0], *e = &pages[1];
-	uint64_t err_left;
-
-	*o = (struct output_page){
-		.offset = process_logs_page_start(t, &p->out, t->out_offset),
+	return (struct output_page){
+		.offset = process_logs_page_start(t, o, offset),
 		.max_bytes = t->limit,
-		.max_encoded = budget,
 		.base64 = t->base64,
 		.clean = t->clean,
-		.final = final,
+		.final = process_logs_is_final(p),
 	};
-	*e = *o;
-	e->offset = process_logs_page_start(t, &p->err, t->err_offset);
-	/* Leave stderr the room that it may need, up to half. */
-	err_left = t->want_err ? (p->err.total - e->offset) * 6 : 0;
-	o->max_encoded -= err_left < budget / 2 ? (size_t)err_left : budget / 2;
+}
+
+/* What the first page leaves to one of @bytes: their number, at most half. */
+static size_t process_logs_leave(size_t budget, uint64_t bytes)
+{
+	return budget - (bytes < budget / 2 ? (size_t)bytes : budget / 2);
+}
+
+static void process_logs_write_pages(struct jsonw *w, const struct req *r, const struct proc *p,
+			struct output_page *out, struct output_page *err)
+{
+	const struct logs_task *t = r->task;
+	uint64_t rest = t->want_err ? p->err.total - err->offset : 0;
+
+	out->max_encoded = process_logs_leave(req_text_bytes(r), rest);
+	out->max_text = process_logs_leave(req_page_bytes(r), rest);
+	process_logs_write_stream(w, "stdout", &p->out, out, t->want_out);
+	err->max_encoded = req_text_bytes(r) - out->encoded;
+	err->max_text = req_page_bytes(r) - out->text;
+	process_logs_write_stream(w, "stderr", &p->err, err, t->want_err);
+}
+
+static bool process_logs_has_page(const struct logs_task *t, const struct proc *p,
+				  const struct output *o, uint64_t offset)
+{
+	return output_has_page(o, offset, t->base64, process_logs_is_final(p));
+}
+
+static void process_logs_write_result(struct jsonw *w, const struct req *r, const struct proc *p)
+{
+	const struct logs_task *t = r->task;
+	struct output_page out = process_logs_new_page(t, p, &p->out, t->out_offset);
+	struct output_page err = process_logs_new_page(t, p, &p->err, t->err_offset);
 
 	jsonw_str(w, "process_id", p->id);
 	jsonw_str(w, "state", names_state(p->state));
-	e->max_encoded = budget - process_logs_write_stream(w, "stdout", &p->out, o, t->want_out);
-	process_logs_write_stream(w, "stderr", &p->err, e, t->want_err);
+	process_logs_write_pages(w, r, p, &out, &err);
 	jsonw_int(w, "stdout_size", (int64_t)p->out.total);
 	jsonw_int(w, "stderr_size", (int64_t)p->err.total);
-	jsonw_int(w, "stdout_next_offset", (int64_t)o->next);
-	jsonw_int(w, "stderr_next_offset", (int64_t)e->next);
+	jsonw_int(w, "stdout_next_offset", (int64_t)out.next);
+	jsonw_int(w, "stderr_next_offset", (int64_t)err.next);
 	process_logs_write_evicted(w, "stdout_evicted", &p->out);
 	process_logs_write_evicted(w, "stderr_evicted", &p->err);
 	jsonw_bool(w, "truncated",
-		   (t->want_out && o->next < p->out.total) ||
-			   (t->want_err && e->next < p->err.total));
+		   (t->want_out && process_logs_has_page(t, p, &p->out, out.next)) ||
+			   (t->want_err && process_logs_has_page(t, p, &p->err, err.next)));
 }
 
 static void process_logs_answer(struct req *r, struct proc *p)
@@ -138,8 +164,8 @@ static bool process_logs_has_news(const struct logs_task *t, const struct proc *
 {
 	if (p->phase == PROC_SETTLED)
 		return true;
-	return (t->want_out && p->out.total > t->out_seen) ||
-	       (t->want_err && p->err.total > t->err_seen);
+	return (t->want_out && process_logs_has_page(t, p, &p->out, t->out_seen)) ||
+	       (t->want_err && process_logs_has_page(t, p, &p->err, t->err_seen));
 }
 
 static bool process_logs_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
@@ -158,7 +184,7 @@ static void process_logs_on_timer(void *ctx, struct req *r)
 	const struct logs_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
 
-	if (p) /* always: the table keeps live runs */
+	if (p) /* live runs are kept, so it is there */
 		process_logs_answer(r, p);
 }
 
@@ -173,7 +199,7 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 	if (!p)
 		return CAP_FAILED;
 	t->seq = p->seq;
-	/* With an offset the client has the bytes before it; without one it has none yet. */
+	/* With an offset the client has what lies before it; without one it has nothing yet. */
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
 	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
 	if (!wait_ms || process_logs_has_news(t, p)) {

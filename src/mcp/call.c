@@ -170,11 +170,13 @@ static enum req_asked mcp_call_confirm(struct req *r, json_t *notice, int deadli
 /* ---- dialects ---- */
 
 /*
- * A line is to stay below 1 MiB. What a process wrote stands once in the result in _meta; with
+ * A line must stay below 1 MiB. What a process wrote stands once in the result in _meta; with
  * mcp.structured, of a run that a limit ended, twice: in the error as structured content and in
- * that of _meta. In a resource it stands once, and both streams must fit whole when every byte is
- * escaped. A page is sized for what a model is shown.
+ * that of _meta. A resource has it once, and both streams must fit whole with every byte escaped.
+ * A page of process.logs has what the text of a result can show (mcp/text.h), so that a client that
+ * reads only that text gets every byte.
  */
+#define PAGE_BYTES 9500
 #define TOOL_TEXT_BYTES (400u << 10)
 #define READ_TEXT_BYTES (800u << 10)
 
@@ -183,7 +185,7 @@ void mcp_call_init(struct mcp *m)
 	struct dialect tool = {
 		.name = "mcp tool",
 		.ctx = m,
-		.page_bytes = 32u << 10,
+		.page_bytes = PAGE_BYTES,
 		.text_bytes = TOOL_TEXT_BYTES,
 		.list_bytes = 160u << 10,
 		.summary_bytes = 4096,
@@ -200,7 +202,7 @@ void mcp_call_init(struct mcp *m)
 	}, read = tool;
 
 	read.name = "mcp read";
-	read.text_bytes = READ_TEXT_BYTES;
+	read.page_bytes = read.text_bytes = READ_TEXT_BYTES;
 	read.ok = mcp_call_read_ok;
 	read.fail = mcp_call_read_fail;
 	for (int revision = 0; revision < MCP_REVISIONS; revision++) {

@@ -11,7 +11,7 @@
 #define ERROR_KEY "dev.procpen/error"
 #define ERROR_TEXT_ROOM 1500 /* of a text, for message and hint */
 #define HOST_LIMIT_KEY "anthropic/maxResultSizeChars" /* one host puts longer results aside */
-#define SHOWN_MAX 200000     /* two pages of 32 KiB, escaped, and a list of records */
+#define SHOWN_MAX 200000     /* a page, escaped, and a list of records */
 #define TOOLS_TTL_MS 3600000 /* the tools of a server never change */
 
 static void begin_content(struct jsonw *w)

@@ -9,6 +9,8 @@
 
 #define PIECE_BYTES (64 * 1024)
 #define UNIT_MAX 3        /* bytes that may be needed to finish a character at a cut */
+#define ENCODED_MAX 6     /* bytes of JSON that a raw byte can become */
+#define REPAIRED_MAX 3    /* bytes of text that it can become */
 #define ESCAPE_MAX 4096   /* a longer escape sequence is cut like text */
 
 /* Start of the last @lines lines of @text: behind the newline before them. */
@@ -49,22 +51,6 @@ static size_t drop_to_fit(const char *text, size_t len, size_t budget)
 	size = jsonw_escaped_size(text + at, len - at);
 	while (size > budget && at < len) {
 		size -= first_size(text + at, len - at, &used);
-		at += used;
-	}
-	return at;
-}
-
-/* The longest prefix in whole characters that takes at most @budget when escaped. */
-static size_t prefix_that_fits(const char *text, size_t len, size_t budget)
-{
-	size_t size = 0, at = 0, used;
-
-	if (len <= budget && jsonw_escaped_size(text, len) <= budget)
-		return len;
-	while (at < len) {
-		size += first_size(text + at, len - at, &used);
-		if (size > budget && at)
-			break;
 		at += used;
 	}
 	return at;
@@ -136,6 +122,56 @@ static size_t page_length(const char *text, size_t len, size_t max, bool final)
 	return n;
 }
 
+/* What a page may still take. */
+struct room {
+	size_t encoded, text;
+};
+
+/* Bytes of @text once it is repaired. */
+static size_t repaired_size(const char *text, size_t len)
+{
+	size_t size = 0, used;
+
+	for (size_t at = 0; at < len; at += used)
+		size += utf8_next(text + at, len - at, &used) == UTF8_VALID
+				? used
+				: strlen(UTF8_REPLACEMENT);
+	return size;
+}
+
+/* Take the room that @text needs, or leave it as it is and return false. */
+static bool take_room(struct room *room, const char *text, size_t len)
+{
+	size_t encoded = jsonw_escaped_size(text, len), size = encoded;
+
+	if (room->text < room->encoded) /* else it binds nothing: text takes no more than JSON */
+		size = repaired_size(text, len);
+
+	if (encoded > room->encoded || size > room->text)
+		return false;
+	room->encoded -= encoded;
+	room->text -= size;
+	return true;
+}
+
+/* The longest prefix in whole units for which there is @room. */
+static size_t prefix_that_fits(const char *text, size_t len, struct room room)
+{
+	size_t at = 0, step = len, part;
+
+	if (len <= room.encoded / ENCODED_MAX && (len <= room.text / REPAIRED_MAX ||
+						  room.text >= room.encoded))
+		return len; /* most of a large page: not looked at twice */
+	while (step && at < len) {
+		part = cut_at_unit(text + at, len - at, step);
+		if (part && take_room(&room, text + at, part))
+			at += part;
+		else
+			step = step > 8 ? step / 2 : step - 1; /* a unit has up to four bytes */
+	}
+	return at;
+}
+
 /* Bytes at the end that start an escape sequence which the next page finishes; never all. */
 static size_t unfinished_escape(const char *text, size_t len)
 {
@@ -162,32 +198,111 @@ static size_t read_piece(const struct output *o, const struct output_page *page,
 	return n;
 }
 
+/* How much of @text ends with its last newline; 0 when there is none. */
+static size_t whole_lines(const char *text, size_t len)
+{
+	const char *newline = len ? memrchr(text, '\n', len) : NULL;
+
+	return newline ? (size_t)(newline + 1 - text) : 0;
+}
+
+/* A page of text on its way into the reply, piece by piece. */
+struct text_writer {
+	const struct output *o;
+	struct jsonw *w;
+	struct output_page *page;
+	size_t left;           /* raw */
+	size_t json;           /* length of the JSON where the page begins */
+	uint64_t line_end;     /* behind the last newline that is written ... */
+	size_t line_end_json;  /* ... and the length of the JSON there */
+	size_t line_end_text;  /* ... and page->text */
+};
+
+/* Does a page that reaches to @end, were it not for the line, end at @line_end? */
+static bool ends_line(const struct output_page *page, uint64_t line_end, uint64_t end)
+{
+	return (line_end - page->offset) * 2 > end - page->offset;
+}
+
+/* A bound cuts the page behind @n bytes of @piece: how many of them end it at a line. */
+static size_t cut_at_line(struct text_writer *t, const char *piece, size_t n)
+{
+	uint64_t end = t->page->next + n;
+	size_t lines = whole_lines(piece, n);
+
+	if (lines && ends_line(t->page, t->page->next + lines, end))
+		return lines;
+	if (lines || !t->line_end || !ends_line(t->page, t->line_end, end))
+		return n;
+	jsonw_cut_str(t->w, t->line_end_json);
+	t->page->next = t->line_end;
+	t->page->text = t->line_end_text;
+	return 0;
+}
+
+static struct room room_left(const struct text_writer *t)
+{
+	return (struct room){
+		.encoded = t->page->max_encoded - (t->w->out->len - t->json),
+		.text = t->page->max_text - t->page->text,
+	};
+}
+
+static void write_part(struct jsonw *w, struct output_page *page, const char *text, size_t len)
+{
+	jsonw_piece(w, text, len);
+	if (page->max_text < page->max_encoded)
+		page->text += repaired_size(text, len);
+}
+
+/* Write @n bytes of a piece, and note where its last line ends. */
+static void write_lines(struct text_writer *t, const char *piece, size_t n)
+{
+	size_t lines = whole_lines(piece, n);
+
+	write_part(t->w, t->page, piece, lines);
+	if (lines) {
+		t->line_end = t->page->next + lines;
+		t->line_end_json = t->w->out->len;
+		t->line_end_text = t->page->text;
+	}
+	write_part(t->w, t->page, piece + lines, n - lines);
+	t->page->next += n;
+}
+
+/* Write the next piece. Returns false when the page is over. */
+static bool write_piece(struct text_writer *t)
+{
+	static char piece[PIECE_BYTES + UNIT_MAX];
+	size_t max = t->left < PIECE_BYTES ? t->left : PIECE_BYTES, len, n, fits;
+	bool last, over;
+
+	len = read_piece(t->o, t->page, &t->page->next, piece, max + UNIT_MAX, &last);
+	n = page_length(piece, len, max, last);
+	fits = prefix_that_fits(piece, n, room_left(t));
+	if (!fits && n && t->page->next == t->page->offset)
+		utf8_next(piece, n, &fits); /* every page makes progress */
+	t->left -= max;
+	over = fits < n || (!t->left && len > max);
+	if (over)
+		fits = cut_at_line(t, piece, fits);
+	write_lines(t, piece, fits);
+	return !over && t->left && n && !(last && n == len);
+}
+
 /* Text goes in pieces straight from the store into the reply. */
 static void write_text(const struct output *o, struct jsonw *w, struct output_page *page)
 {
-	size_t left = page->max_bytes, start = w->out->len, len, max, n, written, used;
-	static char piece[PIECE_BYTES + UNIT_MAX];
+	struct text_writer t = {
+		.o = o, .w = w, .page = page, .left = page->max_bytes, .json = w->out->len,
+	};
 	bool last;
 
 	/* The first read may move the offset behind the hole. */
-	len = read_piece(o, page, &page->offset, piece, 0, &last);
+	read_piece(o, page, &page->offset, NULL, 0, &last);
 	page->next = page->offset;
-	do {
-		max = left < PIECE_BYTES ? left : PIECE_BYTES;
-		len = read_piece(o, page, &page->next, piece, max + UNIT_MAX, &last);
-		n = page_length(piece, len, max, last);
-		used = w->out->len - start;
-		written = used < page->max_encoded
-				  ? jsonw_piece_upto(w, piece, n, page->max_encoded - used)
-				  : 0;
-		if (!written && n && page->next == page->offset) {
-			utf8_next(piece, n, &written); /* every page makes progress */
-			jsonw_piece(w, piece, written);
-		}
-		page->next += written;
-		left -= max;
-	} while (left && n && written == n && !(last && n == len));
-	page->encoded = w->out->len - start;
+	while (write_piece(&t))
+		;
 }
 
 /* Cleaning looks at the page as a whole. */
@@ -196,26 +311,30 @@ static void write_clean(const struct output *o, struct jsonw *w, struct output_p
 	uint64_t left = o->total > page->offset ? o->total - page->offset : 0;
 	size_t room = left < page->max_bytes + UNIT_MAX ? (size_t)left : page->max_bytes + UNIT_MAX;
 	AUTO_FREE char *text = mem_zalloc(room + 1);
-	size_t start = w->out->len, len, n;
+	struct text_writer t = { .w = w, .page = page, .json = w->out->len };
+	size_t len, n, fits;
 	bool last;
 
 	len = read_piece(o, page, &page->offset, text, room, &last);
+	page->next = page->offset;
 	n = page_length(text, len, page->max_bytes, last);
-	n = prefix_that_fits(text, n, page->max_encoded);
-	if (!last || n < len)
-		n -= unfinished_escape(text, n);
-	page->next = page->offset + n;
-	jsonw_piece(w, text, term_clean(text, n));
-	page->encoded = w->out->len - start;
+	fits = prefix_that_fits(text, n, room_left(&t));
+	if (!fits && n)
+		utf8_next(text, n, &fits);
+	if (fits < n || len > page->max_bytes)
+		fits = cut_at_line(&t, text, fits);
+	if (!last || fits < len)
+		fits -= unfinished_escape(text, fits);
+	page->next += fits;
+	write_part(w, page, text, term_clean(text, fits));
 }
-
 static void write_base64(const struct output *o, struct jsonw *w, struct output_page *page)
 {
-	size_t left = page->max_encoded / 4 * 3, start = w->out->len, n;
+	size_t left = page->max_text < page->max_encoded ? page->max_text : page->max_encoded, n;
 	static char piece[PIECE_BYTES / 3 * 3];
 	bool last;
 
-	left = left < page->max_bytes ? left : page->max_bytes;
+	left = left / 4 * 3 < page->max_bytes ? left / 4 * 3 : page->max_bytes;
 	page->next = page->offset;
 	for (bool first = true; left; first = false) {
 		n = left < sizeof(piece) ? left : sizeof(piece);
@@ -228,20 +347,41 @@ static void write_base64(const struct output *o, struct jsonw *w, struct output_
 		if (n < sizeof(piece) || last)
 			break;
 	}
-	page->encoded = w->out->len - start;
 }
 
 void output_write_page(const struct output *o, struct jsonw *w, const char *key,
 		       struct output_page *page)
 {
+	size_t start;
+
+	/* A raw byte takes at least one of each. */
+	if (page->max_bytes > page->max_encoded)
+		page->max_bytes = page->max_encoded;
+	if (page->max_bytes > page->max_text)
+		page->max_bytes = page->max_text;
+	page->text = 0;
 	jsonw_open_str(w, key);
+	start = w->out->len;
 	if (page->base64)
 		write_base64(o, w, page);
 	else if (page->clean)
 		write_clean(o, w, page);
 	else
 		write_text(o, w, page);
+	page->encoded = w->out->len - start;
+	if (page->base64 || page->max_text >= page->max_encoded)
+		page->text = page->encoded;
 	jsonw_close_str(w);
+}
+
+bool output_has_page(const struct output *o, uint64_t offset, bool base64, bool final)
+{
+	const struct output_page page = { .final = final };
+	char bytes[UNIT_MAX + 1];
+	bool last;
+	size_t n = read_piece(o, &page, &offset, bytes, sizeof(bytes), &last);
+
+	return n && (base64 || last || utf8_partial_tail(bytes, n) < n);
 }
 
 uint64_t output_tail_offset(const struct output *o, uint64_t lines)

@@ -45,7 +45,7 @@ struct dialect {
 	const char *name;
 	void *ctx;           /* its own state; its functions find it by r->dialect->ctx */
 	int revision;        /* of its protocol, by its own numbering */
-	size_t page_bytes;   /* raw bytes of a process.logs answer by default */
+	size_t page_bytes;   /* of text in a page of process.logs, both streams together */
 	size_t text_bytes;   /* encoded bytes that texts of a process may take in one answer */
 	size_t list_bytes;   /* encoded bytes that a list of records may take in one answer */
 	size_t summary_bytes; /* default of process.run's max_output_bytes */

@@ -2,6 +2,8 @@
 """What MCP clients rely on beyond single messages: rates, probes, and what a human saw."""
 import json
 import os
+import random
+import re
 import time
 
 from client import WAIT, Skip, check, equal, eventually
@@ -215,6 +217,53 @@ def test_what_a_slow_reader_missed_is_told_later():
 
     eventually(lambda: told() == sorted(uris), WAIT, "not told of what was missed: %s" % told())
     server.stop()
+
+
+def shown_page(text, stream):
+    """What the text of a page shows of a stream, as bytes, and where it says to go on."""
+    raw = text.encode()
+    block = re.search(rb"^--- %s \((\d+) bytes\)\n" % stream.encode(), raw, re.M)
+    line = re.search(rb"^%s: (.*)$" % stream.encode(), raw, re.M)
+    following = int(re.search(r"^%s_next_offset: (\d+)$" % stream, text, re.M).group(1))
+    if block:
+        return raw[block.end():block.end() + int(block.group(1))], following
+    return (b"" if line.group(1) == b'""' else line.group(1)), following
+
+
+@suite.test()
+def test_the_text_alone_shows_every_byte():
+    """Who follows the pages of process_logs in the text of the results misses nothing."""
+    server = Server("--set", "log.head_bytes=20000", "--set", "log.tail_bytes=100000")
+    rng = random.Random(5)
+    pieces = ["a", "word ", "\u00e9", "\u20ac", "\U0001f600", '"', "\\", "\t", "\n"]
+    data = {"stdout": "".join(rng.choices(pieces, k=80000)), "stderr": "e" * 30000 + "\n"}
+    for stream, text in data.items():
+        with open(os.path.join(server.workspace, stream), "w", encoding="utf-8") as f:
+            f.write(text)
+    run = server.run("cat stdout; cat stderr >&2")
+    following = {"stdout": 0, "stderr": 0}
+    got = {"stdout": b"", "stderr": b""}
+    truncated = True
+    while truncated:
+        result = server.call("tools/call", stateless({"name": "process_logs", "arguments": {
+            "process_id": run["process_id"], "offset": following["stdout"],
+            "stderr_offset": following["stderr"]}}))
+        text = result["content"][0]["text"]
+        check(len(text.encode()) <= 10000, "%d bytes" % len(text.encode()))
+        for stream in got:
+            page, following[stream] = shown_page(text, stream)
+            got[stream] += page
+        truncated = "\ntruncated: true\n" in text
+    for stream, text in data.items():
+        kept = text.encode()
+        if len(kept) > 120000:  # a cut character shows as one U+FFFD for each of its bytes
+            kept = repaired(kept[:20000]) + repaired(kept[-100000:])
+        equal(got[stream], kept, stream)
+    server.stop()
+
+
+def repaired(raw):
+    return raw.decode("utf-8", "replace").encode()
 
 
 if __name__ == "__main__":

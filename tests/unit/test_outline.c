@@ -114,7 +114,7 @@ static void test_outline_texts_are_whole_whatever_writes_them(void **state)
 	jsonw_open_str(w, "pieces");
 	jsonw_piece(w, "a\x01", 2);
 	jsonw_piece(w, "", 0);
-	assert_int_equal(jsonw_piece_upto(w, "bcd", 3, 2), 2);
+	jsonw_piece(w, "bc", 2);
 	jsonw_close_str(w);
 	jsonw_open_str(w, "base64");
 	jsonw_base64(w, "\x00\xff\x10hello", 8);

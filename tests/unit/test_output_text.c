@@ -288,7 +288,8 @@ static void expect_page(const char *text, struct output_page page, const char *w
 static struct output_page page_of(uint64_t offset, size_t max, bool final)
 {
 	return (struct output_page){
-		.offset = offset, .max_bytes = max, .max_encoded = 1000, .final = final,
+		.offset = offset, .max_bytes = max, .max_encoded = 1000, .max_text = 1000,
+		.final = final,
 	};
 }
 
@@ -332,6 +333,105 @@ static void test_output_text_pages_by_encoded_size(void **state)
 	expect_page("\x01" "c", page, "\x01", 1); /* one character always comes */
 }
 
+static void test_output_text_pages_by_text_size(void **state)
+{
+	struct output_page page = page_of(0, 100, true);
+
+	(void)state;
+	page.max_text = 3;
+	expect_page("ab\x01" "c", page, "ab\x01", 3);
+	expect_page("a\xff" "b", page, "a", 1);
+	expect_page("\xff" "b", page, "\xef\xbf\xbd", 1);
+	expect_page("\xf0\x9f\x98\x80", page, "\xf0\x9f\x98\x80", 4);
+}
+
+/* A cut falls behind the last line that ends in the second half; what reaches the end stays. */
+static void test_output_text_pages_end_at_lines(void **state)
+{
+	struct output_page page = page_of(0, 6, true);
+
+	(void)state;
+	expect_page("abc\ndefg", page, "abc\n", 4);
+	expect_page("ab\ncdefg", page, "ab\ncde", 6);
+	expect_page("a\nbc\ndefg", page, "a\nbc\n", 5);
+	expect_page("abcdefghi\n", page, "abcdef", 6);
+	expect_page("abc\nde", page, "abc\nde", 6);
+	expect_page("abcde\ng", page, "abcde\n", 6);
+	page.max_bytes = 100;
+	page.max_encoded = 8;
+	expect_page("abc\ndefg", page, "abc\n", 4);
+	page.max_encoded = 1000;
+	page.max_text = 6;
+	expect_page("abc\ndefg", page, "abc\n", 4);
+	page.clean = true;
+	expect_page("abc\nd\re", page, "abc\n", 4);
+}
+
+/* Also when the line that is cut off fills more than one piece of the copy (64 KiB). */
+static void test_output_text_long_pages_end_at_lines(void **state)
+{
+	enum { LEN = 400000 };
+	char *text = malloc(LEN);
+
+	(void)state;
+	memset(text, 'x', LEN);
+	for (size_t at = 0; at < LEN; at += 70001)
+		text[at] = '\n';
+	for (size_t max = 100000; max < 300000; max += 9999) {
+		struct output_page page = { .max_bytes = max, .max_encoded = max + 9,
+					    .max_text = max + 9, .final = true };
+		size_t want = (max - 1) / 70001 * 70001 + 1;
+		struct stream s;
+		struct reply r;
+
+		stream_init(&s, 1 << 20, 1 << 20);
+		for (size_t at = 0; at < LEN; at += 4000)
+			stream_add(&s, text + at, 4000);
+		write_page(&s, &page, &r);
+		assert_int_equal(page.next, want * 2 > max ? want : max);
+		assert_int_equal(r.len, page.next);
+		assert_memory_equal(r.text, text, r.len);
+		reply_release(&r);
+		stream_release(&s);
+	}
+	free(text);
+}
+
+static bool has_page(const char *text, uint64_t offset, bool base64, bool final)
+{
+	struct stream s;
+	bool has;
+
+	stream_of(&s, text, strlen(text));
+	has = output_has_page(&s.out, offset, base64, final);
+	stream_release(&s);
+	return has;
+}
+
+/* What waits for the rest of its character is no page, so nobody asks for it again and again. */
+static void test_output_text_has_page(void **state)
+{
+	struct stream s;
+
+	(void)state;
+	assert_false(has_page("", 0, false, true));
+	assert_true(has_page("a", 0, false, false));
+	assert_false(has_page("a", 1, false, false));
+	assert_false(has_page("a", 7, false, false));
+	assert_false(has_page("a\xf0\x9f\x98", 1, false, false));
+	assert_true(has_page("a\xf0\x9f\x98", 1, false, true));
+	assert_true(has_page("a\xf0\x9f\x98", 1, true, false));
+	assert_true(has_page("a\xf0\x9f\x98", 0, false, false));
+	assert_true(has_page("a\xf0\x9f\x98\x80", 1, false, false));
+	assert_true(has_page("a\xff", 1, false, false));
+	/* At the hole nothing follows. */
+	stream_init(&s, 2, 2);
+	stream_add(&s, "a\xe2xxx\xe2\x82", 7);
+	assert_true(output_has_page(&s.out, 1, false, false));
+	assert_false(output_has_page(&s.out, 3, false, false));
+	stream_release(&s);
+}
+
 static void test_output_text_clean_page(void **state)
 {
 	struct output_page page = page_of(0, 100, true);
@@ -357,6 +457,7 @@ static void test_output_text_base64_pages(void **state)
 		stream_of(&s, bytes, len);
 		page.max_bytes = 1 + unit_random(&seed) % 50;
 		page.max_encoded = 4 + unit_random(&seed) % 70;
+		page.max_text = 4 + unit_random(&seed) % 70;
 		while (have < len) {
 			struct reply r;
 			size_t part;
@@ -365,6 +466,7 @@ static void test_output_text_base64_pages(void **state)
 			page.offset = have;
 			write_page(&s, &page, &r);
 			assert_true(r.encoded <= page.max_encoded);
+			assert_true(r.len <= page.max_text);
 			raw = base64_decode(r.text, r.len, &part);
 			assert_non_null(raw);
 			assert_true(part > 0 && part <= page.max_bytes);
@@ -422,11 +524,16 @@ static void read_pages(const struct stream *s, uint64_t *offset, bool final, uin
 {
 	for (;;) {
 		struct output_page page = page_of(*offset, 1 + unit_random(seed) % 12, final);
+		bool has = output_has_page(&s->out, *offset, false, final);
 		struct reply r;
 		size_t used;
 
 		page.max_encoded = 6 + unit_random(seed) % 40;
+		page.max_text = 4 + unit_random(seed) % 30;
 		write_page(s, &page, &r);
+		assert_true(r.len <= page.max_text);
+		assert_int_equal(page.text <= page.max_text, true);
+		assert_int_equal(has, page.next > page.offset);
 		buf_add(all, r.text, r.len);
 		assert_true(page.next >= page.offset && page.offset >= *offset);
 		if (page.next - page.offset > page.max_bytes) {
@@ -591,6 +698,10 @@ int main(void)
 		cmocka_unit_test(test_output_text_pages_end_at_characters),
 		cmocka_unit_test(test_output_text_unfinished_characters),
 		cmocka_unit_test(test_output_text_pages_by_encoded_size),
+		cmocka_unit_test(test_output_text_pages_by_text_size),
+		cmocka_unit_test(test_output_text_pages_end_at_lines),
+		cmocka_unit_test(test_output_text_long_pages_end_at_lines),
+		cmocka_unit_test(test_output_text_has_page),
 		cmocka_unit_test(test_output_text_clean_page),
 		cmocka_unit_test(test_output_text_base64_pages),
 		cmocka_unit_test(test_output_text_pages_are_the_whole),
