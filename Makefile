@@ -1,7 +1,7 @@
 # procpen: `make` builds build/procpen and nothing else. See README.md and docs/hacking.md.
 #
 #   make VARIANT=asan     the same with the sanitizers, in build/asan
-#   make LINK=shared      libev, libseccomp, jansson and libmd as shared libraries
+#   make LINK=shared      libev, libseccomp, jansson, libmd and PCRE2 as shared libraries
 #   make CC=aarch64-linux-gnu-gcc EMULATOR='qemu-aarch64-static -L /usr/aarch64-linux-gnu'
 #   make check            installs what the tests need, then runs them (STAGES="unit wire" picks)
 #   make builds           other compilers, flags, C libraries and machines
@@ -64,8 +64,8 @@ ALL_CFLAGS = -std=c11 $(OPT) $(HERE) -fPIE $(HARDEN) $(WARNINGS) $(CFLAGS) $(LIB
 # gcc warns at every link that plain -flto works on one part after the other.
 ALL_LDFLAGS = $(OPT) $(HERE) -pie $(HARDEN_LD) $(patsubst -flto,-flto=auto,$(CFLAGS)) $(LDFLAGS)
 
-LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson libseccomp libmd 2>/dev/null)
-LIB_NAMES := -lev -lseccomp -ljansson -lmd
+LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson libseccomp libmd libpcre2-8 2>/dev/null)
+LIB_NAMES := -lev -lseccomp -ljansson -lmd -lpcre2-8
 ifeq ($(LINK),static)
 LIBS := -Wl,-Bstatic $(LIB_NAMES) -Wl,-Bdynamic -lm
 else
@@ -103,7 +103,7 @@ GEN_TOOL_SOURCES := $(filter-out src/gen/examples.c,$(sort $(wildcard src/gen/*.
 	$(GEN_TOOL_BASE:%=src/base/%.c)
 
 $(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/str.h $(GEN_TOOL_BASE:%=src/base/%.h)
-	@$(PKG_CONFIG) --exists jansson libseccomp libmd || { \
+	@$(PKG_CONFIG) --exists jansson libseccomp libmd libpcre2-8 || { \
 		echo "Libraries are missing; '.ci/deps build' installs them." >&2; exit 1; }
 	@mkdir -p $(@D)
 	$(call say,HOSTCC)
@@ -277,7 +277,7 @@ $(B)/fuzz/fuzz_shell: tests/fuzz/fuzz_shell.c $(FUZZ_SOURCES) $(wildcard src/she
 	@mkdir -p $(@D)
 	$(call say,FUZZ  )
 	$(Q)clang $(DEFINES) $(INCLUDES) -std=c11 -O1 -g -fsanitize=fuzzer,address,undefined \
-		-fno-sanitize-recover=all $(LIB_CFLAGS) $(filter %.c,$^) -o $@ -ljansson -lmd
+		-fno-sanitize-recover=all $(LIB_CFLAGS) $(filter %.c,$^) -o $@ -ljansson -lmd -lpcre2-8
 
 fuzz:
 	@if command -v clang > /dev/null; then \

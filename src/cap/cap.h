@@ -25,6 +25,7 @@
 
 #include "base/schema.h"
 #include "blocklist/blocklist.h"
+#include "cap/grep.h"
 #include "cap/wait.h"
 #include "policy/audit.h"
 #include "policy/config.h"
@@ -103,6 +104,7 @@ struct cap {
 	struct reqtab *reqs;
 	const char *instance, *version;
 	struct wait_list waits; /* requests that wait for a run; all zero at first */
+	struct grep_queue greps; /* searches of process.logs; all zero at first */
 	bool closing; /* the server is shutting down: starts are refused */
 
 	/* Write the outcome of an end record. NULL: "state/reason", or the name of the error. */

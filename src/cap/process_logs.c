@@ -9,7 +9,7 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "cap/cap.h"
-#include "proc/names.h"
+#include "cap/logs_members.h"
 #include "proc/output_text.h"
 
 struct logs_task {
@@ -20,13 +20,49 @@ struct logs_task {
 	bool base64, clean;
 	uint64_t out_seen, err_seen; /* offsets: what lies behind them is awaited */
 	uint64_t seq;
+	struct grep *grep; /* a search instead of a page; or NULL */
 };
+
+static void process_logs_free_task(void *task)
+{
+	struct logs_task *t = task;
+
+	grep_free(t->grep);
+	free(t);
+}
 
 static void process_logs_read_offset(const json_t *params, const char *name, bool *has,
 				     uint64_t *offset)
 {
 	*has = json_object_get(params, name) != NULL;
 	*offset = (uint64_t)json_get_int(params, name, 0);
+}
+
+/* A search has no page: what would shape one is refused. */
+static int process_logs_prepare_search(struct req *r, struct logs_task *t, struct err *e)
+{
+	const struct grep_range range = {
+		.wanted = { t->want_out, t->want_err },
+		.offset = { t->out_offset, t->err_offset },
+	};
+	const char *with = NULL;
+
+	if (t->has_tail)
+		with = "tail_lines";
+	else if (json_object_get(r->params, "limit"))
+		with = "limit";
+	else if (t->base64)
+		with = "encoding";
+	else if (json_get_int(r->params, "wait_ms", 0))
+		with = "wait_ms";
+	if (with) {
+		err_set(e, ERR_INVALID_PARAMS, "grep and %s exclude each other", with);
+		return err_hint(e,
+				"Leave out %s: grep searches all that is kept, or from offset on; "
+				"max_matches and context bound what it shows.", with);
+	}
+	t->grep = grep_new(r, &range, e);
+	return t->grep ? 0 : -1;
 }
 
 static int process_logs_prepare(struct cap_call *call, struct err *e)
@@ -36,7 +72,7 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 	const char *stream = json_get_str(r->params, "stream", "both");
 
 	r->task = t;
-	r->task_free = free;
+	r->task_free = process_logs_free_task;
 	t->want_out = strcmp(stream, "stderr") != 0;
 	t->want_err = strcmp(stream, "stdout") != 0;
 	process_logs_read_offset(r->params, "offset", &t->has_out_offset, &t->out_offset);
@@ -52,21 +88,7 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 		err_set(e, ERR_INVALID_PARAMS, "tail_lines and an offset exclude each other");
 		return err_hint(e, "Give tail_lines for the end, or offset for a page.");
 	}
-	return 0;
-}
-
-static void process_logs_write_evicted(struct jsonw *w, const char *key, const struct output *o)
-{
-	uint64_t from, to;
-
-	if (!output_evicted(o, &from, &to)) {
-		jsonw_null(w, key);
-		return;
-	}
-	jsonw_array(w, key);
-	jsonw_int(w, NULL, (int64_t)from);
-	jsonw_int(w, NULL, (int64_t)to);
-	jsonw_end_array(w);
+	return json_object_get(r->params, "grep") ? process_logs_prepare_search(r, t, e) : 0;
 }
 
 /* Will no byte come any more? */
@@ -139,15 +161,9 @@ static void process_logs_write_result(struct jsonw *w, const struct req *r, cons
 	struct output_page out = process_logs_new_page(t, p, &p->out, t->out_offset);
 	struct output_page err = process_logs_new_page(t, p, &p->err, t->err_offset);
 
-	jsonw_str(w, "process_id", p->id);
-	jsonw_str(w, "state", names_state(p->state));
+	logs_members_begin(w, p);
 	process_logs_write_pages(w, r, p, &out, &err);
-	jsonw_int(w, "stdout_size", (int64_t)p->out.total);
-	jsonw_int(w, "stderr_size", (int64_t)p->err.total);
-	jsonw_int(w, "stdout_next_offset", (int64_t)out.next);
-	jsonw_int(w, "stderr_next_offset", (int64_t)err.next);
-	process_logs_write_evicted(w, "stdout_evicted", &p->out);
-	process_logs_write_evicted(w, "stderr_evicted", &p->err);
+	logs_members_end(w, p, out.next, err.next);
 	jsonw_bool(w, "truncated",
 		   (t->want_out && process_logs_has_page(t, p, &p->out, out.next)) ||
 			   (t->want_err && process_logs_has_page(t, p, &p->err, err.next)));
@@ -198,6 +214,10 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 
 	if (!p)
 		return CAP_FAILED;
+	if (t->grep) {
+		grep_start(t->grep, c, r, p);
+		return CAP_WAITING;
+	}
 	t->seq = p->seq;
 	/* With an offset the client has what lies before it; without one it has nothing yet. */
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;

@@ -314,5 +314,45 @@ def test_read_while_it_is_written():
     server.stop()
 
 
+LOUD = "seq 1 1000000 | sed 's/$/ a line of a log/' | tee /dev/stderr"
+
+
+@suite.test()
+def test_a_search_delays_nobody():
+    """While 16 MiB are searched, whoever asks is answered first, again and again."""
+    server = Server()
+    run = server.run(LOUD, stdout_lines=0)
+    check(run["stdout_size"] > 16 << 20 and run["stderr_size"] > 16 << 20, "too little output")
+    before = status_kib(server.process.pid, "VmRSS")
+    search = server.request("process.logs", {"process_id": run["process_id"], "grep": "li(n|m)e of",
+                                             "max_matches": 1000, "context": 20})
+    pings = 0
+    while search not in [m.get("id") for m in server.inbox]:
+        server.ping()
+        pings += 1
+    found = server.result(search)
+    check(pings > 5, "%d pings" % pings)
+    check(found["matches_total"] > 400000 and found["truncated"], "found %s" % found["matches_total"])
+    check(status_kib(server.process.pid, "VmRSS") - before < 8 << 10, "memory has grown")
+    server.stop()
+
+
+@suite.test()
+def test_a_search_that_nobody_waits_for_ends():
+    """Cancelled, or its run forgotten; the next search is served."""
+    server = Server("--set", "limits.finished_records=1")
+    run = server.run(LOUD, stdout_lines=0)
+    ids = [server.request("tools/call", {"name": "process_logs", "arguments": {
+        "process_id": run["process_id"], "grep": "x%d" % n}}) for n in range(3)]
+    for id in ids[:2]:
+        server.notify("notifications/cancelled", {"requestId": id})
+    quick = server.run("echo other")
+    server.answer(ids[2])  # what was found, or that the run was forgotten
+    found = server.logs(quick["process_id"], grep="other")
+    equal(found["matches_total"], 1, "matches")
+    server.request("process.logs", {"process_id": quick["process_id"], "grep": "other"})
+    server.stop()
+
+
 if __name__ == "__main__":
     suite.main()

@@ -1,0 +1,365 @@
+/*
+ * A line that is near a match is kept once, however many matches it is near; matches refer to it by
+ * its place in the list. The lines at the end of the list that no match is near are the context of
+ * a match that may come next.
+ */
+#include "cap/grep.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/pattern.h"
+#include "base/utf8.h"
+#include "cap/cap.h"
+#include "cap/logs_members.h"
+#include "proc/lines.h"
+
+#define SLICE_US 2000
+#define SHOWN_MAX 1000   /* bytes of a line that are shown ... */
+#define SHOWN_BEFORE 200 /* ... of them before the match */
+#define MATCH_BYTES 200  /* of JSON that a match takes beside its lines */
+#define LINE_BYTES 3     /* that a line takes beside its text */
+
+static const char *const streams[] = { "stdout", "stderr" };
+
+struct kept {
+	int stream;
+	uint64_t offset, number;
+	bool follows;    /* the one before it in the list */
+	bool cut;
+	size_t at, len;  /* in struct grep.texts */
+};
+
+struct grep {
+	struct grep_queue *queue; /* that it stands in, or NULL */
+	struct grep *next;
+	struct cap *c;
+	struct req *r;
+	uint64_t seq;
+	struct pattern *pattern;
+	int context;
+	size_t matches_max, bytes_max;
+	struct grep_range range; /* offset: where to go on */
+	int stream;
+	bool open;               /* lines has begun */
+	struct lines lines;
+	struct kept *kept;
+	size_t kept_count, kept_room;
+	size_t *matches;         /* places in kept */
+	size_t matches_count;
+	size_t tied;             /* kept that some match is near */
+	int after;               /* lines to come that the last match is near */
+	bool full;               /* no more are kept */
+	uint64_t total;
+	struct buf texts;
+};
+
+struct grep *grep_new(const struct req *r, const struct grep_range *range, struct err *e)
+{
+	const json_t *params = r->params;
+	struct pattern *pattern = pattern_new(json_get_str(params, "grep", ""),
+					      json_get_bool(params, "ignore_case", false), e);
+	struct grep *g;
+
+	if (!pattern)
+		return NULL;
+	g = mem_zalloc(sizeof(*g));
+	g->pattern = pattern;
+	g->range = *range;
+	g->context = (int)json_get_int(params, "context", 0);
+	g->matches_max = (size_t)json_get_int(params, "max_matches", 1);
+	g->bytes_max = req_page_bytes(r) < req_text_bytes(r) ? req_page_bytes(r)
+							      : req_text_bytes(r);
+	buf_init(&g->texts, g->bytes_max + 2 * (size_t)(g->context + 1) * SHOWN_MAX);
+	return g;
+}
+
+static void grep_leave_queue(struct grep *g)
+{
+	struct grep_queue *q = g->queue;
+	struct grep **at = &q->first;
+
+	q->last = NULL;
+	while (*at) {
+		if (*at == g) {
+			*at = g->next;
+		} else {
+			q->last = *at;
+			at = &(*at)->next;
+		}
+	}
+	if (!q->first)
+		ev_idle_stop(g->c->loop, &q->work);
+}
+
+void grep_free(struct grep *g)
+{
+	if (!g)
+		return;
+	if (g->queue)
+		grep_leave_queue(g);
+	lines_end(&g->lines);
+	pattern_free(g->pattern);
+	buf_release(&g->texts);
+	free(g->kept);
+	free(g->matches);
+	free(g);
+}
+
+/* ---- collecting ---- */
+
+/* Forget the oldest kept line that no match is near. */
+static void grep_forget_line(struct grep *g)
+{
+	struct kept *k = &g->kept[g->tied];
+	size_t len = k->len, behind = k->at + len;
+
+	memmove(g->texts.data + k->at, g->texts.data + behind, g->texts.len - behind);
+	buf_truncate(&g->texts, g->texts.len - len);
+	g->kept_count--;
+	memmove(k, k + 1, (g->kept_count - g->tied) * sizeof(*k));
+	for (size_t i = g->tied; i < g->kept_count; i++)
+		g->kept[i].at -= len;
+	if (g->tied < g->kept_count)
+		k->follows = false;
+}
+
+/* Keep what is shown of @line, the part around @at. */
+static void grep_keep_line(struct grep *g, const struct line *line, size_t at)
+{
+	size_t from = 0, len;
+
+	if (line->len > SHOWN_MAX && at > SHOWN_BEFORE) {
+		from = at - SHOWN_BEFORE;
+		from += utf8_partial_head(line->text + from, line->len - from);
+	}
+	len = utf8_cut(line->text + from, line->len - from, SHOWN_MAX);
+	if (g->kept_count == g->kept_room) {
+		g->kept_room = g->kept_room ? 2 * g->kept_room : 64;
+		g->kept = mem_realloc(g->kept, g->kept_room * sizeof(*g->kept));
+	}
+	g->kept[g->kept_count++] = (struct kept){
+		.stream = g->stream, .offset = line->offset, .number = line->number,
+		.follows = line->follows, .cut = len < line->len,
+		.at = g->texts.len, .len = len,
+	};
+	buf_add(&g->texts, line->text + from, len);
+}
+
+/* The line kept last matches: from now on all that is kept is near a match. */
+static void grep_add_match(struct grep *g)
+{
+	g->matches = mem_realloc(g->matches, (g->matches_count + 1) * sizeof(*g->matches));
+	g->matches[g->matches_count++] = g->kept_count - 1;
+	g->tied = g->kept_count;
+	g->after = g->context;
+}
+
+static void grep_take_line(struct grep *g, const struct line *line, bool matches, size_t at)
+{
+	g->total += matches;
+	if (matches && !g->full &&
+	    (g->matches_count == g->matches_max || g->texts.len >= g->bytes_max)) {
+		g->full = true;
+		g->range.offset[g->stream] = line->offset;
+	}
+	if (g->full && !g->after)
+		return;
+	grep_keep_line(g, line, at);
+	if (matches && !g->full) {
+		grep_add_match(g);
+	} else if (g->after) {
+		g->after--;
+		g->tied = g->kept_count;
+	}
+	while (g->kept_count - g->tied > (size_t)g->context)
+		grep_forget_line(g);
+}
+
+/* ---- the answer ---- */
+
+static void grep_write_text(struct jsonw *w, const struct grep *g, const char *key, size_t i)
+{
+	jsonw_strn(w, key, g->texts.data + g->kept[i].at, g->kept[i].len);
+}
+
+/* The lines that go with the one at @i: [*@from, *@to). */
+static void grep_find_context(const struct grep *g, size_t i, size_t *from, size_t *to)
+{
+	*from = i;
+	while (i - *from < (size_t)g->context && *from && g->kept[*from].follows)
+		--*from;
+	*to = i + 1;
+	while (*to - i <= (size_t)g->context && *to < g->kept_count && g->kept[*to].follows)
+		++*to;
+}
+
+static size_t grep_match_size(const struct grep *g, size_t from, size_t to)
+{
+	size_t size = MATCH_BYTES;
+
+	for (size_t i = from; i < to; i++)
+		size += LINE_BYTES + jsonw_escaped_size(g->texts.data + g->kept[i].at,
+							g->kept[i].len);
+	return size;
+}
+
+static void grep_write_lines(struct jsonw *w, const struct grep *g, const char *key, size_t from,
+			size_t to)
+{
+	jsonw_array(w, key);
+	for (size_t i = from; i < to; i++)
+		grep_write_text(w, g, NULL, i);
+	jsonw_end_array(w);
+}
+
+static void grep_write_match(struct jsonw *w, const struct grep *g, size_t i, size_t from,
+			     size_t to)
+{
+	const struct kept *k = &g->kept[i];
+
+	jsonw_object(w, NULL);
+	jsonw_str(w, "stream", streams[k->stream]);
+	jsonw_int(w, "offset", (int64_t)k->offset);
+	if (k->number)
+		jsonw_int(w, "line", (int64_t)k->number);
+	else
+		jsonw_null(w, "line");
+	grep_write_text(w, g, "text", i);
+	if (k->cut)
+		jsonw_bool(w, "cut", true);
+	grep_write_lines(w, g, "before", from, i);
+	grep_write_lines(w, g, "after", i + 1, to);
+	jsonw_end_object(w);
+}
+
+/* As many as fit. The first one always does. */
+static void grep_write_matches(struct jsonw *w, struct grep *g)
+{
+	size_t left = g->bytes_max, size, from, to, n = 0;
+
+	jsonw_array(w, "matches");
+	for (; n < g->matches_count; n++) {
+		grep_find_context(g, g->matches[n], &from, &to);
+		size = grep_match_size(g, from, to);
+		if (size > left && n)
+			break;
+		left -= size < left ? size : left;
+		grep_write_match(w, g, g->matches[n], from, to);
+	}
+	jsonw_end_array(w);
+	for (size_t i = g->matches_count; i-- > n;)
+		g->range.offset[g->kept[g->matches[i]].stream] = g->kept[g->matches[i]].offset;
+	jsonw_int(w, "matches_total", (int64_t)g->total);
+	jsonw_bool(w, "truncated", n < g->total);
+}
+
+static void grep_write_result(struct jsonw *w, struct grep *g, const struct proc *p)
+{
+	logs_members_begin(w, p);
+	grep_write_matches(w, g);
+	logs_members_end(w, p, g->range.offset[0], g->range.offset[1]);
+}
+
+static void grep_fail_limit(struct grep *g, const struct line *line, const struct proc *p)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_LIMIT_REACHED,
+		"the pattern took too many steps, or too much depth or memory, in the line at "
+		"offset %llu of %s", (unsigned long long)line->offset, streams[g->stream]);
+	err_hint(&e, "Simplify it (no repeat inside a repeat), or go on behind that "
+			"line by offset.");
+	err_detail(&e, "stream", json_string(streams[g->stream]));
+	err_detail(&e, "offset", json_integer((json_int_t)line->offset));
+	if (!g->full)
+		g->range.offset[g->stream] = line->offset;
+	grep_write_result(req_result(g->r), g, p);
+	req_fail_partial(g->r, &e);
+}
+
+/* ---- slices ---- */
+
+/* The next line of the streams that are wanted; false when there is none. */
+static bool grep_next_line(struct grep *g, const struct proc *p, struct line *line)
+{
+	for (; g->stream < 2; g->stream++) {
+		const struct output *o = g->stream ? &p->err : &p->out;
+
+		if (!g->range.wanted[g->stream])
+			continue;
+		if (!g->open)
+			lines_begin(&g->lines, o, g->range.offset[g->stream]);
+		g->open = true;
+		if (lines_next(&g->lines, o, line))
+			return true;
+		if (!g->full)
+			g->range.offset[g->stream] = g->lines.offset;
+		lines_end(&g->lines);
+		g->open = false;
+		g->after = 0;
+	}
+	return false;
+}
+
+/* Search for a while; may answer the request, which frees @g. */
+static void grep_search(struct grep *g, const struct proc *p)
+{
+	int64_t until = clock_mono_us() + SLICE_US;
+	enum pattern_found found;
+	struct line line;
+	size_t at;
+
+	do {
+		if (!grep_next_line(g, p, &line)) {
+			grep_write_result(req_result(g->r), g, p);
+			req_ok(g->r);
+			return;
+		}
+		at = 0;
+		found = pattern_find(g->pattern, line.text, line.len, &at);
+		if (found == PATTERN_LIMIT) {
+			grep_fail_limit(g, &line, p);
+			return;
+		}
+		grep_take_line(g, &line, found == PATTERN_PRESENT, at);
+	} while (clock_mono_us() < until);
+}
+
+static void grep_on_work(struct ev_loop *loop, ev_idle *w, int events)
+{
+	struct grep_queue *q = w->data;
+	struct grep *g = q->first;
+	const struct proc *p = proctab_get(g->c->procs, g->seq);
+	struct err e = ERR_INIT;
+
+	(void)loop;
+	(void)events;
+	if (p) {
+		grep_search(g, p);
+		return;
+	}
+	err_set(&e, ERR_PROCESS_NOT_FOUND, "the run was forgotten while it was searched");
+	req_fail(g->r, &e);
+}
+
+void grep_start(struct grep *g, struct cap *c, struct req *r, const struct proc *p)
+{
+	struct grep_queue *q = &c->greps;
+
+	g->queue = q;
+	g->c = c;
+	g->r = r;
+	g->seq = p->seq;
+	*(q->last ? &q->last->next : &q->first) = g;
+	q->last = g;
+	if (ev_is_active(&q->work))
+		return;
+	ev_idle_init(&q->work, grep_on_work);
+	ev_set_priority(&q->work, EV_MAXPRI); /* no flood stops it */
+	q->work.data = q;
+	ev_idle_start(c->loop, &q->work);
+}

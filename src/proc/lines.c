@@ -1,0 +1,110 @@
+#include "proc/lines.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/term.h"
+#include "base/utf8.h"
+
+void lines_begin(struct lines *l, const struct output *o, uint64_t offset)
+{
+	*l = (struct lines){ .offset = offset, .end = o->total, .number = !offset, .gap = true };
+	l->bytes = mem_zalloc(LINES_MAX);
+	buf_init(&l->repaired, LINES_MAX * strlen(UTF8_REPLACEMENT));
+}
+
+void lines_end(struct lines *l)
+{
+	free(l->bytes);
+	l->bytes = NULL;
+	buf_release(&l->repaired);
+}
+
+static void lines_repair(struct lines *l, struct line *line)
+{
+	size_t used;
+
+	buf_clear(&l->repaired);
+	for (size_t at = 0; at < line->len; at += used)
+		if (utf8_next(line->text + at, line->len - at, &used) == UTF8_VALID)
+			buf_add(&l->repaired, line->text + at, used);
+		else
+			buf_adds(&l->repaired, UTF8_REPLACEMENT);
+	line->text = l->repaired.data;
+	line->len = l->repaired.len;
+}
+
+/* Give the next @len bytes as a line; @newline: one byte more that is passed. */
+static void lines_give(struct lines *l, size_t len, bool newline, struct line *line)
+{
+	char *text = l->bytes + l->from;
+
+	*line = (struct line){ .offset = l->offset, .number = l->number, .follows = !l->gap,
+			       .text = text, .len = len };
+	l->gap = false;
+	l->from += len + newline;
+	l->offset += len + newline;
+	l->number += newline && l->number;
+	if (memchr(text, '\x1b', len) || memchr(text, '\r', len))
+		line->len = term_clean(text, len);
+	if (!utf8_valid(line->text, line->len))
+		lines_repair(l, line);
+}
+
+enum more { MORE, MORE_AFTER_GAP, NO_MORE };
+
+/* Read on behind what there is. At a gap nothing is added: *@at is where it ends. */
+static enum more lines_read_more(struct lines *l, const struct output *o, uint64_t *at)
+{
+	uint64_t next = l->offset + (l->len - l->from);
+	size_t room;
+	ssize_t got;
+
+	memmove(l->bytes, l->bytes + l->from, l->len - l->from);
+	l->len -= l->from;
+	l->from = 0;
+	*at = next;
+	if (next >= l->end)
+		return NO_MORE;
+	room = LINES_MAX - l->len < l->end - next ? LINES_MAX - l->len : (size_t)(l->end - next);
+	got = output_read(o, at, l->bytes + l->len, room);
+	if (got <= 0 || *at >= l->end)
+		return NO_MORE;
+	if (*at != next)
+		return MORE_AFTER_GAP;
+	l->len += (size_t)got;
+	return MORE;
+}
+
+bool lines_next(struct lines *l, const struct output *o, struct line *line)
+{
+	enum more more;
+	uint64_t at;
+
+	for (;;) {
+		size_t len = l->len - l->from;
+		const char *newline = len ? memchr(l->bytes + l->from, '\n', len) : NULL;
+
+		if (newline) {
+			lines_give(l, (size_t)(newline - l->bytes) - l->from, true, line);
+			return true;
+		}
+		if (len == LINES_MAX) {
+			lines_give(l, len - utf8_partial_tail(l->bytes, len), false, line);
+			return true;
+		}
+		more = lines_read_more(l, o, &at);
+		if (more != MORE && l->len) {
+			lines_give(l, l->len, false, line);
+			return true;
+		}
+		if (more == NO_MORE)
+			return false;
+		if (more == MORE_AFTER_GAP) {
+			l->offset = at;
+			l->number = 0;
+			l->gap = true;
+		}
+	}
+}

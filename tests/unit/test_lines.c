@@ -1,0 +1,162 @@
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "base/buf.h"
+#include "base/utf8.h"
+#include "proc/lines.h"
+
+/* A stream with a pipe to write it from. */
+struct stream {
+	struct spool spool;
+	struct output out;
+	int pipe[2];
+};
+
+static void stream_init(struct stream *s, uint64_t head, uint64_t tail)
+{
+	assert_int_equal(pipe2(s->pipe, O_CLOEXEC | O_NONBLOCK), 0);
+	spool_init(&s->spool);
+	output_init(&s->out, &s->spool, 0, head, tail);
+}
+
+static void stream_add(struct stream *s, const char *bytes, size_t len)
+{
+	while (len) {
+		size_t part = len < 4096 ? len : 4096;
+		uint64_t total = s->out.total + part;
+
+		assert_int_equal(write(s->pipe[1], bytes, part), part);
+		while (s->out.total < total)
+			assert_true(output_fill(&s->out, s->pipe[0], part) > 0);
+		bytes += part;
+		len -= part;
+	}
+}
+
+static void stream_release(struct stream *s)
+{
+	spool_close(&s->spool);
+	close(s->pipe[0]);
+	close(s->pipe[1]);
+}
+
+static void expect_line(struct lines *l, const struct stream *s, uint64_t offset, uint64_t number,
+			bool follows, const char *text)
+{
+	struct line line;
+
+	assert_true(lines_next(l, &s->out, &line));
+	assert_int_equal(line.offset, offset);
+	assert_int_equal(line.number, number);
+	assert_int_equal(line.follows, follows);
+	assert_int_equal(line.len, strlen(text));
+	assert_memory_equal(line.text, text, line.len);
+}
+
+static void expect_end(struct lines *l, const struct stream *s)
+{
+	struct line line;
+
+	assert_false(lines_next(l, &s->out, &line));
+	assert_false(lines_next(l, &s->out, &line));
+	lines_end(l);
+}
+
+static void test_lines_are_clean(void **state)
+{
+	static const char text[] = "a\n\n\x1b[1mb\x1b[0m\n1%\r2%\r\nc\xff\xe2\x82\nend";
+	struct stream s;
+	struct lines l;
+
+	(void)state;
+	stream_init(&s, 100, 100);
+	stream_add(&s, text, strlen(text));
+	lines_begin(&l, &s.out, 0);
+	stream_add(&s, " later\n", 7); /* is not read */
+	expect_line(&l, &s, 0, 1, false, "a");
+	expect_line(&l, &s, 2, 2, true, "");
+	expect_line(&l, &s, 3, 3, true, "b");
+	expect_line(&l, &s, 13, 4, true, "2%");
+	expect_line(&l, &s, 20, 5, true, "c" UTF8_REPLACEMENT UTF8_REPLACEMENT);
+	expect_line(&l, &s, 25, 6, true, "end");
+	expect_end(&l, &s);
+	lines_begin(&l, &s.out, 3);
+	expect_line(&l, &s, 3, 0, false, "b");
+	lines_end(&l);
+	lines_begin(&l, &s.out, 1000);
+	expect_end(&l, &s);
+	stream_release(&s);
+}
+
+static void test_lines_around_the_hole(void **state)
+{
+	struct stream s;
+	struct lines l;
+
+	(void)state;
+	stream_init(&s, 4, 6);
+	stream_add(&s, "ab\ncdefghijk\nlmn\n", 17);
+	lines_begin(&l, &s.out, 0);
+	expect_line(&l, &s, 0, 1, false, "ab");
+	expect_line(&l, &s, 3, 2, true, "c");
+	expect_line(&l, &s, 11, 0, false, "k");
+	expect_line(&l, &s, 13, 0, true, "lmn");
+	expect_end(&l, &s);
+	/* Bytes that go while they are read are a hole too. */
+	lines_begin(&l, &s.out, 0);
+	expect_line(&l, &s, 0, 1, false, "ab");
+	stream_add(&s, "overwrites all of it\n", 21);
+	expect_line(&l, &s, 3, 2, true, "c");
+	expect_end(&l, &s);
+	lines_begin(&l, &s.out, 0);
+	output_drop(&s.out);
+	expect_end(&l, &s);
+	stream_release(&s);
+}
+
+/* All parts of a line that is too long, put together, are the line. */
+static void test_lines_too_long(void **state)
+{
+	enum { CHARACTERS = 100000 };
+	struct buf text, got;
+	struct stream s;
+	struct lines l;
+	struct line line;
+
+	(void)state;
+	buf_init(&text, 1 << 20);
+	buf_init(&got, 1 << 20);
+	for (int i = 0; i < CHARACTERS; i++)
+		buf_adds(&text, "\xe2\x82\xac");
+	stream_init(&s, 1 << 20, 1 << 20);
+	stream_add(&s, text.data, text.len);
+	stream_add(&s, "\nnext", 5);
+	lines_begin(&l, &s.out, 0);
+	while (got.len < text.len) {
+		assert_true(lines_next(&l, &s.out, &line));
+		assert_int_equal(line.offset, got.len);
+		assert_int_equal(line.number, 1);
+		assert_in_range(line.len, 1, LINES_MAX);
+		buf_add(&got, line.text, line.len);
+	}
+	assert_memory_equal(got.data, text.data, text.len);
+	expect_line(&l, &s, text.len + 1, 2, true, "next");
+	expect_end(&l, &s);
+	buf_release(&text);
+	buf_release(&got);
+	stream_release(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_lines_are_clean),
+		cmocka_unit_test(test_lines_around_the_hole),
+		cmocka_unit_test(test_lines_too_long),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
