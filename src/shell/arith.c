@@ -75,7 +75,7 @@ static int64_t arith_variable(struct arith *a)
 
 	a->p += arith_read_name(a, name);
 	v = vars_value(a->e, name, &unset);
-	text = v ? cells_string(a->e, v->v, v->len) : NULL;
+	text = v ? chars_string(a->e, v->v, v->len) : NULL;
 	if (!text)
 		return unset ? 0 : arith_fail(a);
 	n = strtoll(text, &end, 0);
@@ -192,7 +192,7 @@ static void arith_forget(struct arith *a, const char *text)
 		size_t len = arith_read_name(&(struct arith){ .p = p }, name);
 
 		if (len > 0 && arith_changes(text, (size_t)(p - text), len)) {
-			struct cell c = { 0, expand_name(a->e, "$(())"), CELL_UNKNOWN,
+			struct shell_char c = { 0, expand_name(a->e, "$(())"), CHAR_UNKNOWN,
 					  UNKNOWN_SET };
 
 			vars_set(a->e, name, value_make(a->e, &c, 1));
@@ -201,9 +201,9 @@ static void arith_forget(struct arith *a, const char *text)
 	}
 }
 
-bool expand_arith(struct expander *e, const struct cells *text, int64_t *result)
+bool expand_arith(struct expander *e, const struct chars *text, int64_t *result)
 {
-	const char *s = cells_string(e, text->v, text->len);
+	const char *s = chars_string(e, text->v, text->len);
 	struct arith a = { .e = e, .p = s };
 
 	expand_charge(e, WORK_ARITH + WORK_ARITH_CHAR * text->len);

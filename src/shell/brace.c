@@ -15,17 +15,17 @@
 
 struct brace_word {
 	struct expander *e;
-	const struct cells *c;
+	const struct chars *c;
 	uint32_t *close; /* of an opening brace with a comma or a sequence: its partner, else 0 */
 	unsigned level;
 };
 
-static bool brace_is_plain(const struct cells *c, size_t i, char ch)
+static bool brace_is_plain(const struct chars *c, size_t i, char ch)
 {
-	return c->v[i].kind == CELL_PLAIN && c->v[i].c == ch;
+	return c->v[i].kind == CHAR_PLAIN && c->v[i].c == ch;
 }
 
-bool expand_has_brace(const struct cells *c)
+bool expand_has_brace(const struct chars *c)
 {
 	bool open = false;
 
@@ -40,28 +40,28 @@ bool expand_has_brace(const struct cells *c)
 /* Of a word besides that of its characters. */
 #define WORK_BRACE 12u
 
-static struct cells *brace_new_word(struct brace_word *b, struct cell_words *w)
+static struct chars *brace_new_word(struct brace_word *b, struct char_words *w)
 {
 	if (w->len == w->cap) {
 		w->cap = w->cap ? w->cap * 2 : 8;
 		w->v = mem_realloc(w->v, w->cap * sizeof(*w->v));
 	}
 	expand_charge(b->e, WORK_BRACE);
-	w->v[w->len] = (struct cells){ 0 };
+	w->v[w->len] = (struct chars){ 0 };
 	return &w->v[w->len++];
 }
 
-void cell_words_release(struct cell_words *w)
+void char_words_release(struct char_words *w)
 {
 	for (size_t i = 0; i < w->len; i++)
-		cells_release(&w->v[i]);
+		chars_release(&w->v[i]);
 	free(w->v);
-	*w = (struct cell_words){ 0 };
+	*w = (struct char_words){ 0 };
 }
 
 /* ---- pairs ---- */
 
-static bool brace_has_dots(const struct cells *c, size_t from, size_t to)
+static bool brace_has_dots(const struct chars *c, size_t from, size_t to)
 {
 	for (size_t i = from; i + 1 < to; i++)
 		if (brace_is_plain(c, i, '.') && brace_is_plain(c, i + 1, '.'))
@@ -71,7 +71,7 @@ static bool brace_has_dots(const struct cells *c, size_t from, size_t to)
 
 static void brace_find_pairs(struct brace_word *b)
 {
-	const struct cells *c = b->c;
+	const struct chars *c = b->c;
 	uint32_t *stack = mem_zalloc((c->len + 1) * sizeof(*stack));
 	bool *comma = mem_zalloc(c->len + 1);
 	size_t top = 0;
@@ -129,7 +129,7 @@ static bool brace_read_sequence(const struct brace_word *b, size_t from, size_t 
 	if (to - from >= sizeof(text))
 		return false;
 	for (size_t i = from; i < to; i++) {
-		if (b->c->v[i].kind > CELL_FIELD)
+		if (b->c->v[i].kind > CHAR_FIELD)
 			return false;
 		text[i - from] = b->c->v[i].c;
 	}
@@ -155,7 +155,7 @@ static bool brace_read_sequence(const struct brace_word *b, size_t from, size_t 
 }
 
 static void brace_add_number(struct brace_word *b, const struct sequence *q, int64_t value,
-			     struct cell_words *out, uint32_t at)
+			     struct char_words *out, uint32_t at)
 {
 	char text[32];
 
@@ -164,19 +164,19 @@ static void brace_add_number(struct brace_word *b, const struct sequence *q, int
 	else
 		snprintf(text, sizeof(text), "%0*lld", q->width < 20 ? q->width : 20,
 			 (long long)value);
-	cells_text(b->e, brace_new_word(b, out), text, CELL_QUOTED, at);
+	chars_text(b->e, brace_new_word(b, out), text, CHAR_QUOTED, at);
 }
 
 /* Of a very long one its ends, and one that stands for the numbers between. */
 static void brace_add_sequence(struct brace_word *b, const struct sequence *q,
-			       struct cell_words *out, uint32_t at)
+			       struct char_words *out, uint32_t at)
 {
 	int64_t count = llabs(q->last - q->first) / q->step + 1;
 	int64_t step = q->first <= q->last ? q->step : -q->step;
 
 	if (count > SEQUENCE_MAX) {
 		brace_add_number(b, q, q->first, out, at);
-		cells_add(b->e, brace_new_word(b, out), '?', CELL_UNKNOWN, at,
+		chars_add(b->e, brace_new_word(b, out), '?', CHAR_UNKNOWN, at,
 			  expand_name(b->e, "{..}"));
 		brace_add_number(b, q, q->last, out, at);
 		return;
@@ -187,10 +187,10 @@ static void brace_add_sequence(struct brace_word *b, const struct sequence *q,
 
 /* ---- {a,b} ---- */
 
-static void brace_range(struct brace_word *b, size_t from, size_t to, struct cell_words *out);
+static void brace_range(struct brace_word *b, size_t from, size_t to, struct char_words *out);
 
 static void brace_alternatives(struct brace_word *b, size_t open, size_t close,
-			       struct cell_words *out)
+			       struct char_words *out)
 {
 	size_t start = open + 1;
 	struct sequence q;
@@ -213,22 +213,22 @@ static void brace_alternatives(struct brace_word *b, size_t open, size_t close,
 }
 
 /* Every word of @left with every word of @right behind it. */
-static void brace_multiply(struct brace_word *b, struct cell_words *left, struct cell_words *right)
+static void brace_multiply(struct brace_word *b, struct char_words *left, struct char_words *right)
 {
-	struct cell_words product = { 0 };
+	struct char_words product = { 0 };
 
 	if (left->len * right->len > RESULTS_MAX)
 		expand_trouble(b->e, SHELL_TOO_LONG, "a brace expansion into too many words",
 			       b->c->v[0].at);
 	for (size_t i = 0; i < left->len && !expand_failed(b->e); i++)
 		for (size_t j = 0; j < right->len; j++) {
-			struct cells *w = brace_new_word(b, &product);
+			struct chars *w = brace_new_word(b, &product);
 
-			cells_copy(b->e, w, left->v[i].v, left->v[i].len);
-			cells_copy(b->e, w, right->v[j].v, right->v[j].len);
+			chars_copy(b->e, w, left->v[i].v, left->v[i].len);
+			chars_copy(b->e, w, right->v[j].v, right->v[j].len);
 		}
-	cell_words_release(left);
-	cell_words_release(right);
+	char_words_release(left);
+	char_words_release(right);
 	*left = product;
 }
 
@@ -248,9 +248,9 @@ static bool brace_is_expansion(const struct brace_word *b, size_t open)
 	return brace_read_sequence(b, open + 1, b->close[open], &q);
 }
 
-static void brace_range(struct brace_word *b, size_t from, size_t to, struct cell_words *out)
+static void brace_range(struct brace_word *b, size_t from, size_t to, struct char_words *out)
 {
-	struct cell_words words = { 0 };
+	struct char_words words = { 0 };
 	size_t run = from;
 
 	if (b->level >= LEVELS_MAX) {
@@ -266,9 +266,9 @@ static void brace_range(struct brace_word *b, size_t from, size_t to, struct cel
 		if (i < to && !brace)
 			continue;
 		for (size_t w = 0; w < words.len; w++)
-			cells_copy(b->e, &words.v[w], b->c->v + run, i - run);
+			chars_copy(b->e, &words.v[w], b->c->v + run, i - run);
 		if (brace) {
-			struct cell_words inner = { 0 };
+			struct char_words inner = { 0 };
 
 			brace_alternatives(b, i, b->close[i], &inner);
 			brace_multiply(b, &words, &inner);
@@ -283,7 +283,7 @@ static void brace_range(struct brace_word *b, size_t from, size_t to, struct cel
 	free(words.v);
 }
 
-void expand_braces(struct expander *e, const struct cells *c, struct cell_words *out)
+void expand_braces(struct expander *e, const struct chars *c, struct char_words *out)
 {
 	struct brace_word b = { .e = e, .c = c };
 

@@ -35,7 +35,7 @@ static struct value *builtin_rest_value(struct expander *e, const struct shell_w
 
 static struct value *builtin_value_home(struct expander *e, uint32_t at)
 {
-	struct cell c = { at, expand_name(e, "HOME"), CELL_TILDE, '~' };
+	struct shell_char c = { at, expand_name(e, "HOME"), CHAR_TILDE, '~' };
 
 	return value_make(e, &c, 1);
 }
@@ -140,28 +140,29 @@ static enum status builtin_shift(struct expander *e, const struct call *c)
 /* ---- read ---- */
 
 /* Separates fields: a blank, or what IFS says. */
-static bool builtin_is_separator(const char *ifs, const struct cell *c)
+static bool builtin_is_separator(const char *ifs, const struct shell_char *c)
 {
-	return c->kind == CELL_QUOTED && c->c && strchr(ifs, c->c);
+	return c->kind == CHAR_QUOTED && c->c && strchr(ifs, c->c);
 }
 
 static const char *read_ifs(struct expander *e)
 {
 	bool unset;
 	const struct value *v = vars_value(e, "IFS", &unset);
-	const char *ifs = v ? cells_string(e, v->v, v->len) : NULL;
+	const char *ifs = v ? chars_string(e, v->v, v->len) : NULL;
 
 	return ifs ? ifs : " \t\n";
 }
 
-static bool builtin_is_newline(const struct cell *c)
+static bool builtin_is_newline(const struct shell_char *c)
 {
-	return c->kind == CELL_QUOTED && c->c == '\n';
+	return c->kind == CHAR_QUOTED && c->c == '\n';
 }
 
 /* The next field from *@at; the last one is what is left. */
 static struct value *builtin_read_field(struct expander *e, const char *ifs,
-					const struct cell *line, size_t len, size_t *at, bool last)
+					const struct shell_char *line, size_t len, size_t *at,
+					bool last)
 {
 	while (*at < len && builtin_is_separator(ifs, &line[*at]))
 		++*at;
@@ -178,9 +179,9 @@ static struct value *builtin_read_field(struct expander *e, const char *ifs,
 
 /* read -a: the fields of a line become an array. */
 static void builtin_read_array(struct expander *e, const struct call *c, size_t first,
-			       const struct cell *line, size_t len)
+			       const struct shell_char *line, size_t len)
 {
-	struct binding *b = shell_alloc(e->arena, sizeof(*b));
+	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
 	const char *ifs = read_ifs(e);
 	size_t at = 0;
 
@@ -199,7 +200,7 @@ static void builtin_read_array(struct expander *e, const struct call *c, size_t 
 
 /* The fields of a line to the names. */
 static void builtin_read_fields(struct expander *e, const struct call *c, size_t first,
-				const struct cell *line, size_t len)
+				const struct shell_char *line, size_t len)
 {
 	const char *ifs = read_ifs(e);
 	size_t at = 0;
@@ -269,7 +270,7 @@ static enum status builtin_read(struct expander *e, const struct call *c)
 /* mapfile -t a: an array of lines. */
 static enum status builtin_mapfile(struct expander *e, const struct call *c)
 {
-	struct binding *b = shell_alloc(e->arena, sizeof(*b));
+	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
 	const struct value *in = e->input;
 	const struct shell_word *name = &c->words[c->count - 1];
 	size_t at = 0, cap = 0;
@@ -302,17 +303,17 @@ static enum status builtin_cd(struct expander *e, const struct call *c)
 	const char *path = c->count > 1 ? shell_word_constant(w) : NULL;
 	bool unset;
 	const struct value *before = vars_value(e, "PWD", &unset);
-	struct cells joined = { 0 };
+	struct chars joined = { 0 };
 
 	if (path && path[0] != '/' && path[0] != '-' && before &&
-	    cells_known(before->v, before->len)) {
-		cells_copy(e, &joined, before->v, before->len);
-		cells_add(e, &joined, '/', CELL_QUOTED, w->start, 0);
+	    chars_known(before->v, before->len)) {
+		chars_copy(e, &joined, before->v, before->len);
+		chars_add(e, &joined, '/', CHAR_QUOTED, w->start, 0);
 	}
 	if (path && (path[0] == '/' || joined.len > 0)) {
 		const struct value *v = word_value(e, w);
 
-		cells_copy(e, &joined, v->v, v->len);
+		chars_copy(e, &joined, v->v, v->len);
 		vars_set(e, "PWD", value_make(e, joined.v, joined.len));
 	} else if (c->count == 1 || (w->text.len > 0 && w->kind[0] == SHELL_TILDE)) {
 		vars_set(e, "PWD",
@@ -323,7 +324,7 @@ static enum status builtin_cd(struct expander *e, const struct call *c)
 	}
 	if (before)
 		vars_set(e, "OLDPWD", value_make(e, before->v, before->len));
-	cells_release(&joined);
+	chars_release(&joined);
 	return STATUS_UNKNOWN;
 }
 
@@ -331,7 +332,7 @@ static enum status builtin_cd(struct expander *e, const struct call *c)
 
 static enum status builtin_printf(struct expander *e, const struct call *c)
 {
-	struct cells out = { 0 };
+	struct chars out = { 0 };
 
 	if (c->count < 4 || strcmp(c->words[1].text.s, "-v") != 0)
 		return output_run(e, c->words, c->count);
@@ -341,7 +342,7 @@ static enum status builtin_printf(struct expander *e, const struct call *c)
 		vars_set(e, c->words[2].text.s,
 			 known ? value_make(e, out.v, out.len)
 			       : value_unknown(e, c->words[2].text.s, c->words[2].start));
-	cells_release(&out);
+	chars_release(&out);
 	return STATUS_OK;
 }
 
@@ -378,7 +379,7 @@ static enum status builtin_let(struct expander *e, const struct call *c)
 {
 	for (size_t i = 1; i < c->count; i++) {
 		const struct value *v = word_value(e, &c->words[i]);
-		struct cells text = { .v = v->v, .len = v->len };
+		struct chars text = { .v = v->v, .len = v->len };
 		int64_t result;
 
 		expand_arith(e, &text, &result);

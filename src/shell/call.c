@@ -220,7 +220,7 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 /* eval: its words, joined by blanks, are a text. */
 enum status call_eval(struct expander *e, const struct shell_word *words, size_t count)
 {
-	struct cells joined = { 0 };
+	struct chars joined = { 0 };
 	struct shell_word text = { 0 };
 	unsigned context = e->context;
 	enum status s;
@@ -234,11 +234,11 @@ enum status call_eval(struct expander *e, const struct shell_word *words, size_t
 		const struct value *v = word_value(e, &words[i]);
 
 		if (i > 0)
-			cells_add(e, &joined, ' ', CELL_QUOTED, words[i].start, 0);
-		cells_copy(e, &joined, v->v, v->len);
+			chars_add(e, &joined, ' ', CHAR_QUOTED, words[i].start, 0);
+		chars_copy(e, &joined, v->v, v->len);
 	}
 	word_make(e, joined.v, joined.len, &text);
-	cells_release(&joined);
+	chars_release(&joined);
 	e->context |= SHELL_IN_EVAL;
 	s = call_text(e, &text);
 	e->context = context;
@@ -278,26 +278,26 @@ void call_set_alias(struct expander *e, const char *name, struct value *value)
 enum status call_alias(struct expander *e, struct alias *a, const struct shell_word *words,
 		       size_t count)
 {
-	struct cells joined = { 0 };
+	struct chars joined = { 0 };
 	struct shell_word text = { 0 };
 	unsigned context = e->context;
 	enum status s;
 
-	cells_copy(e, &joined, a->value->v, a->value->len);
+	chars_copy(e, &joined, a->value->v, a->value->len);
 	for (size_t i = 1; i < count && !expand_failed(e); i++) {
-		cells_add(e, &joined, ' ', CELL_QUOTED, words[i].start, 0);
+		chars_add(e, &joined, ' ', CHAR_QUOTED, words[i].start, 0);
 		const struct value *v = word_value(e, &words[i]);
 
 		for (uint32_t k = 0; k < v->len; k++) {
-			if (v->v[k].kind == CELL_QUOTED)
-				cells_add(e, &joined, '\\', CELL_QUOTED, v->v[k].at, 0);
-			cells_copy(e, &joined, &v->v[k], 1);
+			if (v->v[k].kind == CHAR_QUOTED)
+				chars_add(e, &joined, '\\', CHAR_QUOTED, v->v[k].at, 0);
+			chars_copy(e, &joined, &v->v[k], 1);
 		}
 		if (v->len == 0)
-			cells_text(e, &joined, "''", CELL_QUOTED, words[i].start);
+			chars_text(e, &joined, "''", CHAR_QUOTED, words[i].start);
 	}
 	word_make(e, joined.v, joined.len, &text);
-	cells_release(&joined);
+	chars_release(&joined);
 	a->active = true;
 	e->context |= SHELL_IN_EVAL;
 	s = call_text(e, &text);

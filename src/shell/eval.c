@@ -79,12 +79,12 @@ static void eval_set_input(struct expander *e, struct value *v)
 static void eval_here_string(struct expander *e, const struct shell_word *word)
 {
 	const struct value *v = word_value(e, word);
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 
-	cells_copy(e, &c, v->v, v->len);
-	cells_add(e, &c, '\n', CELL_QUOTED, word->end, 0);
+	chars_copy(e, &c, v->v, v->len);
+	chars_add(e, &c, '\n', CHAR_QUOTED, word->end, 0);
 	eval_set_input(e, value_make(e, c.v, c.len));
-	cells_release(&c);
+	chars_release(&c);
 }
 
 /* What the redirection means for what the command reads and who hears it. */
@@ -181,7 +181,7 @@ static bool choice_next(struct expander *e, struct choice *c)
 		if (c->number >= c->count || expand_failed(e))
 			return false;
 	}
-	e->epoch++;
+	e->choice_version++;
 	e->choice_left = c->number++;
 	e->choice_count = 1;
 	return true;
@@ -197,18 +197,18 @@ static void choice_end(struct expander *e, const struct choice *c)
 static struct value *eval_append_value(struct expander *e, const char *name,
 				       const struct value *more)
 {
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 	bool unset;
 	struct value *before = vars_value(e, name, &unset);
 
 	if (before)
-		cells_copy(e, &c, before->v, before->len);
+		chars_copy(e, &c, before->v, before->len);
 	else if (!unset)
-		cells_add(e, &c, '?', CELL_UNKNOWN, 0, expand_name(e, name));
-	cells_copy(e, &c, more->v, more->len);
+		chars_add(e, &c, '?', CHAR_UNKNOWN, 0, expand_name(e, name));
+	chars_copy(e, &c, more->v, more->len);
 	struct value *v = value_make(e, c.v, c.len);
 
-	cells_release(&c);
+	chars_release(&c);
 	return v;
 }
 
@@ -250,8 +250,8 @@ static struct value *eval_array_item(struct expander *e, const char *name,
 
 static void eval_assign_array(struct expander *e, const struct ast_assign *a)
 {
-	struct binding *b = shell_alloc(e->arena, sizeof(*b));
-	struct binding *before = a->append ? vars_get(e, a->name) : NULL;
+	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
+	struct assignment *before = a->append ? vars_get(e, a->name) : NULL;
 	uint32_t old = before && before->is_array ? before->item_count : 0;
 	struct words words = { 0 };
 
@@ -274,9 +274,9 @@ static void eval_assign_array(struct expander *e, const struct ast_assign *a)
 
 static void eval_assign_element(struct expander *e, const struct ast_assign *a)
 {
-	struct binding *before = vars_get(e, a->name), *b = shell_alloc(e->arena, sizeof(*b));
+	struct assignment *before = vars_get(e, a->name), *b = shell_alloc(e->arena, sizeof(*b));
 	const char *key = param_key(e, a->name, a->index);
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 	int64_t n;
 
 	if (key)
@@ -284,7 +284,7 @@ static void eval_assign_element(struct expander *e, const struct ast_assign *a)
 	expand_parts(e, a->index->parts, &c, EXPAND_ONE);
 	if (!expand_arith(e, &c, &n) || n < 0 || n >= INDEX_MAX)
 		n = 0;
-	cells_release(&c);
+	chars_release(&c);
 	uint32_t old = before && before->is_array ? before->item_count : 0;
 
 	b->is_array = true;
@@ -334,19 +334,19 @@ static const struct ast_assign *output_assign(const struct ast_node *n)
 static void eval_succeeded(struct expander *e, const struct ast_node *n)
 {
 	const struct ast_assign *a = output_assign(n);
-	const struct binding *b = a ? vars_get(e, a->name) : NULL;
+	const struct assignment *b = a ? vars_get(e, a->name) : NULL;
 	struct value *first = NULL, **tail = &first;
 
 	for (const struct value *v = b ? b->values : NULL; v; v = v->other) {
 		struct value *whole = value_make(e, v->v, v->len);
 
 		for (uint32_t i = 0; i < whole->len; i++) {
-			struct cell *c = &whole->v[i];
+			struct shell_char *c = &whole->v[i];
 
-			if (cell_is_known(c))
+			if (char_is_known(c))
 				c->name = 0;
-			else if (cell_is_unknown(c))
-				*c = cell_unknown(e, expand_name_text(e, c->name), c->kind, c->at);
+			else if (char_is_unknown(c))
+				*c = char_unknown(e, expand_name_text(e, c->name), c->kind, c->at);
 		}
 		*tail = whole;
 		tail = &whole->other;
@@ -462,7 +462,7 @@ static uint32_t eval_record(struct expander *e, const struct ast_node *n, bool f
 	c = &e->script->commands[index];
 	c->input = input;
 	c->piped_from = e->piped_from;
-	c->stamp = e->memory->variables.stamp;
+	c->version = e->memory->variables.version;
 	return index;
 }
 
@@ -494,7 +494,7 @@ static bool eval_opens_input(const struct shell_command *c)
 
 static enum status eval_simple(struct expander *e, const struct ast_node *n)
 {
-	struct cells *capture = e->capture;
+	struct chars *capture = e->capture;
 	struct value *input = e->input;
 	struct shell_word *input_word = e->input_word;
 	struct local *prefix = e->prefix;
@@ -547,7 +547,7 @@ static const size_t loop_values[] = { 64, 8, 4, 2 };
 
 /* Where a walk is, to come back to. */
 struct place {
-	struct cells *capture;
+	struct chars *capture;
 	struct value *input;
 	struct shell_word *input_word;
 	struct params params;
@@ -603,7 +603,7 @@ static void eval_end_chain(struct expander *e, struct chain *c)
 static enum status eval_member(struct expander *e, const struct ast_node *n, enum status before)
 {
 	unsigned context = e->context;
-	struct cells *capture = e->capture;
+	struct chars *capture = e->capture;
 	enum status s;
 	bool skipped = (n->join == JOIN_AND && before == STATUS_FAILED) ||
 		       (n->join == JOIN_OR && before == STATUS_OK);
@@ -624,11 +624,11 @@ static void eval_may_be_missing(struct expander *e, size_t from)
 	size_t len = e->capture ? e->capture->len : 0;
 
 	for (size_t i = from; i < len; i++) {
-		struct cell *c = &e->capture->v[i];
+		struct shell_char *c = &e->capture->v[i];
 
-		if (cell_is_known(c))
+		if (char_is_known(c))
 			c->name = expand_name(e, NAME_MISSING);
-		else if (cell_is_unknown(c))
+		else if (char_is_unknown(c))
 			c->c = UNKNOWN_ANY;
 		expand_charge(e, 1);
 	}
@@ -710,17 +710,17 @@ static enum status eval_list(struct expander *e, const struct ast_node *list)
 /* ---- pipelines ---- */
 
 /* What a stage wrote is what the next one reads, if any of it is known. */
-static void eval_pipe_input(struct expander *e, const struct cells *output)
+static void eval_pipe_input(struct expander *e, const struct chars *output)
 {
 	bool known = false;
 
 	for (size_t i = 0; i < output->len && !known; i++)
-		known = output->v[i].kind < CELL_UNKNOWN || output->v[i].kind == CELL_TILDE;
+		known = output->v[i].kind < CHAR_UNKNOWN || output->v[i].kind == CHAR_TILDE;
 	e->input = known ? value_make(e, output->v, output->len) : NULL;
 	e->input_word = NULL;
 }
 
-static enum status eval_stage(struct expander *e, const struct ast_node *n, struct cells *output)
+static enum status eval_stage(struct expander *e, const struct ast_node *n, struct chars *output)
 {
 	size_t mark = vars_mark(e);
 	enum status s;
@@ -751,7 +751,7 @@ static enum status eval_pipe(struct expander *e, const struct ast_node *pipe)
 		return pipe->negated ? eval_negate(s) : s;
 	}
 	for (const struct ast_node *n = pipe->body; n && !expand_failed(e); n = n->next) {
-		struct cells output = { 0 };
+		struct chars output = { 0 };
 		uint32_t first = (uint32_t)e->script->command_count;
 
 		expand_charge(e, WORK_STAGE);
@@ -761,7 +761,7 @@ static enum status eval_pipe(struct expander *e, const struct ast_node *pipe)
 		if (e->script->command_count > first)
 			e->piped_from = first;
 		eval_pipe_input(e, &output);
-		cells_release(&output);
+		chars_release(&output);
 	}
 	eval_restore_place(e, &place);
 	return pipe->negated ? eval_negate(s) : s;
@@ -795,7 +795,7 @@ static enum status eval_if(struct expander *e, const struct ast_node *n)
 			has_else = true;
 			break;
 		}
-		struct cells *capture = e->capture;
+		struct chars *capture = e->capture;
 
 		e->capture = NULL;
 		eval_condition(e, n->condition);
@@ -813,7 +813,7 @@ static enum status eval_if(struct expander *e, const struct ast_node *n)
 
 static enum status eval_case(struct expander *e, const struct ast_node *n)
 {
-	struct cells unused = { 0 };
+	struct chars unused = { 0 };
 	struct join j;
 	unsigned context = e->context;
 
@@ -829,7 +829,7 @@ static enum status eval_case(struct expander *e, const struct ast_node *n)
 	}
 	join_end(e, &j, true);
 	e->context = context;
-	cells_release(&unused);
+	chars_release(&unused);
 	return STATUS_UNKNOWN;
 }
 
@@ -861,19 +861,19 @@ static void eval_repeated(struct expander *e, const struct ast_node *n)
 static enum status eval_while(struct expander *e, const struct ast_node *n)
 {
 	unsigned context = e->context;
-	struct cells text = { 0 };
+	struct chars text = { 0 };
 
 	if (n->words)
 		expand_parts(e, n->words->parts, &text, EXPAND_ONE);
 	for (size_t i = 0; i < text.len; i++) /* for ((i=1; ...)): what is assigned at first */
 		if (text.v[i].c == ';') {
-			struct cells start = { .v = text.v, .len = i };
+			struct chars start = { .v = text.v, .len = i };
 			int64_t result;
 
 			expand_arith(e, &start, &result);
 			break;
 		}
-	cells_release(&text);
+	chars_release(&text);
 	e->context |= SHELL_IN_LOOP | SHELL_CONDITIONAL;
 	e->loops++;
 	eval_repeated(e, n);
@@ -947,8 +947,8 @@ static enum status eval_test(struct expander *e, const struct ast_node *n)
 	if (index == SHELL_NONE)
 		return STATUS_UNKNOWN;
 	word_make(e,
-		  (struct cell[]){ { n->start, 0, CELL_QUOTED, '[' },
-				   { n->start + 1, 0, CELL_QUOTED, '[' } },
+		  (struct shell_char[]){ { n->start, 0, CHAR_QUOTED, '[' },
+				   { n->start + 1, 0, CHAR_QUOTED, '[' } },
 		  2, &open);
 	word_add(e, &words, &open);
 	e->parent = index;
@@ -971,13 +971,13 @@ static enum status eval_test(struct expander *e, const struct ast_node *n)
 
 static enum status eval_arith(struct expander *e, const struct ast_node *n)
 {
-	struct cells text = { 0 };
+	struct chars text = { 0 };
 	int64_t result = 0;
 	bool known;
 
 	expand_parts(e, n->words->parts, &text, EXPAND_ONE);
 	known = expand_arith(e, &text, &result);
-	cells_release(&text);
+	chars_release(&text);
 	return !known ? STATUS_UNKNOWN : result ? STATUS_OK : STATUS_FAILED;
 }
 
@@ -1064,7 +1064,7 @@ enum status eval_walk(struct expander *e, const struct ast_node *n)
 
 /* ---- substitutions ---- */
 
-void eval_substitution(struct expander *e, const struct ast_node *list, struct cells *out)
+void eval_substitution(struct expander *e, const struct ast_node *list, struct chars *out)
 {
 	struct place place = eval_save_place(e);
 	size_t mark = vars_mark(e);
@@ -1077,17 +1077,17 @@ void eval_substitution(struct expander *e, const struct ast_node *list, struct c
 	e->capture = out;
 	eval_walk(e, list);
 	while (out->len > 0 && out->v[out->len - 1].c == '\n' &&
-	       out->v[out->len - 1].kind == CELL_QUOTED)
+	       out->v[out->len - 1].kind == CHAR_QUOTED)
 		out->len--;
 	vars_undo(e, mark);
 	eval_restore_place(e, &place);
 	expand_leave(e);
 }
 
-void eval_process(struct expander *e, const struct ast_part *p, struct cells *out)
+void eval_process(struct expander *e, const struct ast_part *p, struct chars *out)
 {
 	struct place place = eval_save_place(e);
-	struct cells output = { 0 };
+	struct chars output = { 0 };
 	size_t mark = vars_mark(e);
 	uint32_t at = p->text.at ? p->text.at[0] : p->text.pos;
 	bool input = p->type == PART_INPUT;
@@ -1102,11 +1102,11 @@ void eval_process(struct expander *e, const struct ast_part *p, struct cells *ou
 		e->process = shell_alloc(e->arena, sizeof(*e->process));
 		word_make(e, output.v, output.len, e->process);
 	}
-	cells_copy(e, out,
-		   &(struct cell){ at, expand_name(e, input ? "<(" : ">("), CELL_UNKNOWN,
+	chars_copy(e, out,
+		   &(struct shell_char){ at, expand_name(e, input ? "<(" : ">("), CHAR_UNKNOWN,
 				   UNKNOWN_SET },
 		   1);
-	cells_release(&output);
+	chars_release(&output);
 	vars_undo(e, mark);
 	eval_restore_place(e, &place);
 	expand_leave(e);

@@ -1,5 +1,5 @@
 /*
- * Words: their parts become cells; braces, tildes and fields make words of the cells. A cell
+ * Words: their parts become chars; braces, tildes and fields make words of the chars. A character
  * is one character with its place and what may still happen to it.
  */
 #include "shell/expand.h"
@@ -7,16 +7,16 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- parts to cells ---- */
+/* ---- parts to chars ---- */
 
-static void expand_text_part(struct expander *e, const struct ast_part *p, struct cells *out)
+static void expand_text_part(struct expander *e, const struct ast_part *p, struct chars *out)
 {
 	const struct ast_text *t = &p->text;
-	enum cell_kind kind = p->quoted ? CELL_QUOTED : CELL_PLAIN;
+	enum char_kind kind = p->quoted ? CHAR_QUOTED : CHAR_PLAIN;
 
 	if (t->len == 0 && p->quoted)
-		cells_add(e, out, '\0', CELL_EMPTY, t->pos, 0);
-	if (!cells_room(e, out, t->len))
+		chars_add(e, out, '\0', CHAR_EMPTY, t->pos, 0);
+	if (!chars_room(e, out, t->len))
 		return;
 	for (uint32_t i = 0; i < t->len; i++) {
 		uint32_t at = t->at ? t->at[i] : t->pos + i;
@@ -24,7 +24,7 @@ static void expand_text_part(struct expander *e, const struct ast_part *p, struc
 		if (e->marked && t->s[i] == '\001')
 			i = mark_expand(e, t, i, p->quoted, out);
 		else
-			out->v[out->len++] = (struct cell){ at, 0, (uint8_t)kind, t->s[i] };
+			out->v[out->len++] = (struct shell_char){ at, 0, (uint8_t)kind, t->s[i] };
 	}
 }
 
@@ -33,9 +33,9 @@ static uint32_t expand_part_start(const struct ast_part *p)
 	return p->text.at ? p->text.at[0] : p->text.pos;
 }
 
-static void expand_arith_part(struct expander *e, const struct ast_part *p, struct cells *out)
+static void expand_arith_part(struct expander *e, const struct ast_part *p, struct chars *out)
 {
-	struct cells text = { 0 };
+	struct chars text = { 0 };
 	char number[32];
 	int64_t result;
 
@@ -43,30 +43,30 @@ static void expand_arith_part(struct expander *e, const struct ast_part *p, stru
 		expand_parts(e, p->word->parts, &text, EXPAND_ONE);
 	if (p->word && expand_arith(e, &text, &result)) {
 		snprintf(number, sizeof(number), "%lld", (long long)result);
-		cells_text(e, out, number, p->quoted ? CELL_QUOTED : CELL_FIELD,
+		chars_text(e, out, number, p->quoted ? CHAR_QUOTED : CHAR_FIELD,
 			   expand_part_start(p));
 	} else {
 		/* A number, whatever it is: it has no blanks in it. */
-		cells_add(e, out, '?', CELL_UNKNOWN, expand_part_start(p), expand_name(e, "$(())"));
+		chars_add(e, out, '?', CHAR_UNKNOWN, expand_part_start(p), expand_name(e, "$(())"));
 	}
-	cells_release(&text);
+	chars_release(&text);
 }
 
-static void expand_command_part(struct expander *e, const struct ast_part *p, struct cells *out)
+static void expand_command_part(struct expander *e, const struct ast_part *p, struct chars *out)
 {
-	struct cells output = { 0 };
+	struct chars output = { 0 };
 
 	eval_substitution(e, p->list, &output);
 	for (size_t i = 0; i < output.len && !p->quoted; i++) {
-		if (output.v[i].kind == CELL_QUOTED)
-			output.v[i].kind = CELL_FIELD;
-		else if (output.v[i].kind == CELL_UNKNOWN)
-			output.v[i].kind = CELL_UNKNOWN_FIELDS;
+		if (output.v[i].kind == CHAR_QUOTED)
+			output.v[i].kind = CHAR_FIELD;
+		else if (output.v[i].kind == CHAR_UNKNOWN)
+			output.v[i].kind = CHAR_UNKNOWN_FIELDS;
 	}
 	if (p->quoted)
-		cells_add(e, out, '\0', CELL_EMPTY, expand_part_start(p), 0);
-	cells_copy(e, out, output.v, output.len);
-	cells_release(&output);
+		chars_add(e, out, '\0', CHAR_EMPTY, expand_part_start(p), 0);
+	chars_copy(e, out, output.v, output.len);
+	chars_release(&output);
 }
 
 /* In $x{y,z} the names are xy and xz. */
@@ -82,58 +82,58 @@ static bool expand_is_before_brace(const struct expander *e, const struct ast_pa
 	       p->param->name[0] >= 'A';
 }
 
-static void expand_param_part(struct expander *e, const struct ast_part *p, struct cells *out,
+static void expand_param_part(struct expander *e, const struct ast_part *p, struct chars *out,
 			      enum expand_mode mode)
 {
 	if (expand_is_before_brace(e, p, mode)) {
-		cells_add(e, out, '$', CELL_DOLLAR, expand_part_start(p), 0);
-		cells_text(e, out, p->param->name, CELL_PLAIN, expand_part_start(p));
+		chars_add(e, out, '$', CHAR_DOLLAR, expand_part_start(p), 0);
+		chars_text(e, out, p->param->name, CHAR_PLAIN, expand_part_start(p));
 	} else {
 		expand_param(e, p->param, p->quoted, expand_part_start(p), out);
 	}
 }
 
-static bool expand_is_name_cell(const struct cell *c)
+static bool expand_is_name_char(const struct shell_char *c)
 {
-	return c->kind <= CELL_PLAIN &&
+	return c->kind <= CHAR_PLAIN &&
 	       ((c->c >= 'a' && c->c <= 'z') || (c->c >= 'A' && c->c <= 'Z') ||
 		(c->c >= '0' && c->c <= '9') || c->c == '_');
 }
 
 /* The parameters that brace expansion has completed. */
-static void expand_dollars(struct expander *e, struct cells *c)
+static void expand_dollars(struct expander *e, struct chars *c)
 {
-	struct cells out = { 0 };
+	struct chars out = { 0 };
 
 	for (size_t i = 0; i < c->len && !expand_failed(e); i++) {
 		char name[64];
 		size_t n = 0;
 
-		if (c->v[i].kind != CELL_DOLLAR) {
-			cells_copy(e, &out, &c->v[i], 1);
+		if (c->v[i].kind != CHAR_DOLLAR) {
+			chars_copy(e, &out, &c->v[i], 1);
 			continue;
 		}
 		uint32_t at = c->v[i].at;
 
-		for (; i + 1 < c->len && n < sizeof(name) - 1 && expand_is_name_cell(&c->v[i + 1]);
+		for (; i + 1 < c->len && n < sizeof(name) - 1 && expand_is_name_char(&c->v[i + 1]);
 		     i++)
 			name[n++] = c->v[i + 1].c;
 		name[n] = '\0';
 		expand_param(e, &(struct ast_param){ .name = name }, false, at, &out);
 	}
-	cells_release(c);
+	chars_release(c);
 	*c = out;
 }
 
-static bool expand_has_dollar(const struct cells *c)
+static bool expand_has_dollar(const struct chars *c)
 {
 	for (size_t i = 0; i < c->len; i++)
-		if (c->v[i].kind == CELL_DOLLAR)
+		if (c->v[i].kind == CHAR_DOLLAR)
 			return true;
 	return false;
 }
 
-void expand_parts(struct expander *e, const struct ast_part *parts, struct cells *out,
+void expand_parts(struct expander *e, const struct ast_part *parts, struct chars *out,
 		  enum expand_mode mode)
 {
 	for (const struct ast_part *p = parts; p && !expand_failed(e); p = p->next) {
@@ -158,31 +158,31 @@ void expand_parts(struct expander *e, const struct ast_part *parts, struct cells
 
 /* ---- tilde ---- */
 
-static bool expand_ends_tilde(const struct cells *c, size_t i, bool colon)
+static bool expand_ends_tilde(const struct chars *c, size_t i, bool colon)
 {
-	return i >= c->len || (c->v[i].kind == CELL_PLAIN &&
+	return i >= c->len || (c->v[i].kind == CHAR_PLAIN &&
 			       (c->v[i].c == '/' || (colon && c->v[i].c == ':')));
 }
 
-static bool expand_is_user_name(const struct cell *c)
+static bool expand_is_user_name(const struct shell_char *c)
 {
-	return c->kind == CELL_PLAIN && c->c > ' ' && !strchr("*?[]{}$'\"\\`", c->c);
+	return c->kind == CHAR_PLAIN && c->c > ' ' && !strchr("*?[]{}$'\"\\`", c->c);
 }
 
 /* An unquoted ~ at @at of a word; with @colon, of an assignment. */
-static void expand_tilde_at(struct expander *e, struct cells *c, size_t at, bool colon)
+static void expand_tilde_at(struct expander *e, struct chars *c, size_t at, bool colon)
 {
 	size_t end = at + 1;
 	bool unset;
 
-	if (c->v[at].kind != CELL_PLAIN || c->v[at].c != '~')
+	if (c->v[at].kind != CHAR_PLAIN || c->v[at].c != '~')
 		return;
 	while (!expand_ends_tilde(c, end, colon)) {
 		if (!expand_is_user_name(&c->v[end]))
 			return;
 		end++;
 	}
-	c->v[at].kind = CELL_TILDE;
+	c->v[at].kind = CHAR_TILDE;
 	c->v[at].name = expand_name(e, end == at + 1 ? "HOME" : NULL);
 	if (end != at + 1)
 		return;
@@ -190,33 +190,33 @@ static void expand_tilde_at(struct expander *e, struct cells *c, size_t at, bool
 
 	if (!home)
 		return;
-	struct cells joined = { 0 };
+	struct chars joined = { 0 };
 
-	cells_copy(e, &joined, c->v, at);
-	cells_copy(e, &joined, home->v, home->len);
-	cells_copy(e, &joined, c->v + at + 1, c->len - at - 1);
-	cells_release(c);
+	chars_copy(e, &joined, c->v, at);
+	chars_copy(e, &joined, home->v, home->len);
+	chars_copy(e, &joined, c->v + at + 1, c->len - at - 1);
+	chars_release(c);
 	*c = joined;
 }
 
-static void expand_tilde(struct expander *e, struct cells *c, enum expand_mode mode)
+static void expand_tilde(struct expander *e, struct chars *c, enum expand_mode mode)
 {
 	if (c->len > 0)
 		expand_tilde_at(e, c, 0, mode == EXPAND_ONE);
 	if (mode != EXPAND_ONE)
 		return;
 	for (size_t i = 1; i < c->len; i++)
-		if (c->v[i].c == '~' && c->v[i].kind == CELL_PLAIN && c->v[i - 1].c == ':' &&
-		    c->v[i - 1].kind == CELL_PLAIN)
+		if (c->v[i].c == '~' && c->v[i].kind == CHAR_PLAIN && c->v[i - 1].c == ':' &&
+		    c->v[i - 1].kind == CHAR_PLAIN)
 			expand_tilde_at(e, c, i, true);
 }
 
 /* ---- words ---- */
 
-static void expand_word_with_braces(struct expander *e, const struct ast_word *w, struct cells *c,
+static void expand_word_with_braces(struct expander *e, const struct ast_word *w, struct chars *c,
 				    struct words *out)
 {
-	struct cell_words list = { 0 };
+	struct char_words list = { 0 };
 
 	expand_braces(e, c, &list);
 	for (size_t i = 0; i < list.len && !expand_failed(e); i++) {
@@ -225,10 +225,10 @@ static void expand_word_with_braces(struct expander *e, const struct ast_word *w
 		expand_tilde(e, &list.v[i], EXPAND_FIELDS);
 		words_split(e, w, &list.v[i], out);
 	}
-	cell_words_release(&list);
+	char_words_release(&list);
 }
 
-/* A word without anything special needs no cells. */
+/* A word without anything special needs no chars. */
 static void expand_simple_word(struct expander *e, const struct ast_word *w, struct words *out)
 {
 	const struct ast_text *t = &w->parts->text;
@@ -250,12 +250,12 @@ static void expand_simple_word(struct expander *e, const struct ast_word *w, str
 
 /* "$@" without parameters is no word, for all its quotes. */
 static bool expand_vanishes(const struct expander *e, const struct ast_word *w,
-			    const struct cells *c)
+			    const struct chars *c)
 {
 	bool all = false;
 
 	for (size_t i = 0; i < c->len; i++)
-		if (c->v[i].kind != CELL_EMPTY)
+		if (c->v[i].kind != CHAR_EMPTY)
 			return false;
 	for (const struct ast_part *p = w->parts; p && c->len > 0; p = p->next)
 		all |= p->type == PART_PARAM && p->param->op == PARAM_PLAIN && p->param->name &&
@@ -265,7 +265,7 @@ static bool expand_vanishes(const struct expander *e, const struct ast_word *w,
 
 void expand_word(struct expander *e, const struct ast_word *w, struct words *out)
 {
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 
 	if (w->simple && (w->parts->text.at ||
 			  (e->identity && w->parts->text.pos < e->identity_len))) {
@@ -283,12 +283,12 @@ void expand_word(struct expander *e, const struct ast_word *w, struct words *out
 		expand_tilde(e, &c, EXPAND_FIELDS);
 		words_split(e, w, &c, out);
 	}
-	cells_release(&c);
+	chars_release(&c);
 }
 
 struct value *expand_value(struct expander *e, const struct ast_word *w)
 {
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 	struct value *v;
 
 	if (w) {
@@ -296,18 +296,18 @@ struct value *expand_value(struct expander *e, const struct ast_word *w)
 		expand_tilde(e, &c, EXPAND_ONE);
 	}
 	v = value_make(e, c.v, c.len);
-	cells_release(&c);
+	chars_release(&c);
 	return v;
 }
 
 /* One word, not split; a redirection's target. */
 void expand_one(struct expander *e, const struct ast_word *w, struct shell_word *out)
 {
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 
 	*out = (struct shell_word){ .start = w->start, .end = w->end };
 	expand_parts(e, w->parts, &c, EXPAND_ONE);
 	expand_tilde(e, &c, EXPAND_FIELDS);
 	word_make(e, c.v, c.len, out);
-	cells_release(&c);
+	chars_release(&c);
 }

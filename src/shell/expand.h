@@ -14,78 +14,78 @@
 
 /* ---- characters in the making ---- */
 
-enum cell_kind {
-	CELL_QUOTED,  /* literal */
-	CELL_PLAIN,   /* literal, unquoted in the source: braces, tilde and globs act */
-	CELL_FIELD,   /* literal from an unquoted expansion: is split, globs act */
-	CELL_UNKNOWN,
-	CELL_UNKNOWN_FIELDS,
-	CELL_TILDE,
-	CELL_BREAK,   /* between two words of "$@" */
-	CELL_EMPTY,   /* no character, but its word exists: "" */
-	CELL_DOLLAR,  /* of $x before a brace: bash reads the name behind brace expansion */
-	CELL_GLOB,    /* of a value that is a list of file names: acts in quotes too */
+enum char_kind {
+	CHAR_QUOTED,  /* literal */
+	CHAR_PLAIN,   /* literal, unquoted in the source: braces, tilde and globs act */
+	CHAR_FIELD,   /* literal from an unquoted expansion: is split, globs act */
+	CHAR_UNKNOWN,
+	CHAR_UNKNOWN_FIELDS,
+	CHAR_TILDE,
+	CHAR_BREAK,   /* between two words of "$@" */
+	CHAR_EMPTY,   /* no character, but its word exists: "" */
+	CHAR_DOLLAR,  /* of $x before a brace: bash reads the name behind brace expansion */
+	CHAR_GLOB,    /* of a value that is a list of file names: acts in quotes too */
 };
 
-/* The character of an unknown cell: any text, or any but the empty one. */
+/* The character of an unknown character: any text, or any but the empty one. */
 #define UNKNOWN_ANY '?'
 #define UNKNOWN_SET '!'
 
-/* The name of a known cell that may be missing: cd x && pwd. */
+/* The name of a known character that may be missing: cd x && pwd. */
 #define NAME_MISSING "&&"
 
-struct cell {
+struct shell_char {
 	uint32_t at;
 	uint16_t name; /* of an unknown one, or NAME_MISSING; 0: none */
 	uint8_t kind;
 	char c;
 };
 
-static inline bool cell_is_known(const struct cell *c)
+static inline bool char_is_known(const struct shell_char *c)
 {
-	return c->kind <= CELL_FIELD;
+	return c->kind <= CHAR_FIELD;
 }
 
-static inline bool cell_is_unknown(const struct cell *c)
+static inline bool char_is_unknown(const struct shell_char *c)
 {
-	return c->kind == CELL_UNKNOWN || c->kind == CELL_UNKNOWN_FIELDS;
+	return c->kind == CHAR_UNKNOWN || c->kind == CHAR_UNKNOWN_FIELDS;
 }
 
-struct cells {
-	struct cell *v;
+struct chars {
+	struct shell_char *v;
 	size_t len, cap;
 };
 
-/* A variable's value: cells QUOTED, UNKNOWN, TILDE, GLOB. */
+/* A variable's value: chars QUOTED, UNKNOWN, TILDE, GLOB. */
 struct value {
 	struct value *other; /* another that is as possible */
-	struct cell *v;
+	struct shell_char *v;
 	uint32_t len;
 };
 
-struct binding {
+struct assignment {
 	struct value *values; /* NULL and !is_set: empty */
 	struct value **items; /* of an array */
 	uint32_t item_count;
 	bool is_set, exported, is_array;
 };
 
-struct moment {
-	uint32_t stamp;
-	struct binding *binding;
+struct version {
+	uint32_t version;
+	struct assignment *assignment;
 };
 
 struct variable {
 	const char *name;
-	struct moment *history; /* oldest first */
+	struct version *history; /* oldest first */
 	uint32_t count, cap;
-	uint32_t epoch, digit; /* which value the present choice takes */
+	uint32_t choice_version, choice; /* which value the present choice takes */
 	uint32_t merge;        /* mark of the join that looked at it last */
 };
 
 struct change {
 	struct variable *variable;
-	struct binding *before;
+	struct assignment *before;
 };
 
 struct variables {
@@ -93,7 +93,7 @@ struct variables {
 	size_t slot_count, count;
 	struct change *log; /* of every assignment, newest last */
 	size_t log_len, log_cap;
-	uint32_t stamp;
+	uint32_t version;
 };
 
 struct params {
@@ -132,7 +132,7 @@ struct shell_memory {
 	struct function **function_lists; /* by name; NULL: there are none */
 	struct alias **alias_lists;
 	size_t function_count, alias_count;
-	const char **names; /* of unknown characters, by cell.name */
+	const char **names; /* of unknown characters, by ch.name */
 	size_t name_count, name_cap;
 	uint16_t *name_slots;
 	unsigned name_slot_count;
@@ -158,7 +158,7 @@ struct expander {
 	const uint8_t *zeros;     /* as many */
 	size_t identity_len;
 	struct params params;
-	struct cells *capture;    /* where output goes that is wanted; NULL: nowhere */
+	struct chars *capture;    /* where output goes that is wanted; NULL: nowhere */
 	struct value *input;      /* what is known of standard input, or NULL */
 	struct shell_word *input_word; /* the same, made when first needed */
 	/* Where the walk is. */
@@ -174,11 +174,11 @@ struct expander {
 	struct shell_word *process; /* what is known of what the last <(...) writes */
 	/* One choice among possible values. */
 	bool choosing;
-	uint32_t epoch;
+	uint32_t choice_version;
 	uint64_t choice_left, choice_count;
 	const char *namerefs[4]; /* declare -n: names that hold the name that is meant */
 	unsigned nameref_count;
-	bool marked; /* text has unknown characters in it, see cells.c */
+	bool marked; /* text has unknown characters in it, see chars.c */
 	bool errexit; /* set -e, and no failure here is looked at */
 	bool posix;
 };
@@ -186,10 +186,10 @@ struct expander {
 struct local {
 	struct local *older;
 	struct variable *variable;
-	struct binding *before;
+	struct assignment *before;
 };
 
-/* ---- cells.c: bounds, cells, values, names of unknown characters ---- */
+/* ---- chars.c: bounds, chars, values, names of unknown characters ---- */
 
 void expand_trouble(struct expander *e, enum shell_trouble trouble, const char *what, uint32_t at);
 bool expand_failed(struct expander *e);
@@ -205,23 +205,24 @@ static inline void expand_charge(struct expander *e, uint64_t steps)
 	e->fuel = e->fuel > steps ? e->fuel - steps : 0;
 }
 
-/* Room for @more cells; false: the expansion is too long. */
-bool cells_room(struct expander *e, struct cells *c, size_t more);
-void cells_release(struct cells *c);
-void cells_add(struct expander *e, struct cells *c, char ch, enum cell_kind kind, uint32_t at,
+/* Room for @more chars; false: the expansion is too long. */
+bool chars_room(struct expander *e, struct chars *c, size_t more);
+void chars_release(struct chars *c);
+void chars_add(struct expander *e, struct chars *c, char ch, enum char_kind kind, uint32_t at,
 	       uint16_t name);
-void cells_copy(struct expander *e, struct cells *c, const struct cell *from, size_t len);
-void cells_text(struct expander *e, struct cells *c, const char *text, enum cell_kind kind,
+void chars_copy(struct expander *e, struct chars *c, const struct shell_char *from, size_t len);
+void chars_text(struct expander *e, struct chars *c, const char *text, enum char_kind kind,
 		uint32_t at);
-bool cells_known(const struct cell *v, size_t len);
+bool chars_known(const struct shell_char *v, size_t len);
 /* The literal text of @v, heap of the arena; NULL if a character of it is not known. */
-char *cells_string(struct expander *e, const struct cell *v, size_t len);
-struct value *value_make(struct expander *e, const struct cell *v, size_t len);
+char *chars_string(struct expander *e, const struct shell_char *v, size_t len);
+struct value *value_make(struct expander *e, const struct shell_char *v, size_t len);
 struct value *value_text(struct expander *e, const char *text, uint32_t at);
 uint16_t expand_name(struct expander *e, const char *name);
 const char *expand_name_text(const struct expander *e, uint16_t name);
-/* The cell of what is not known; @name (a variable's, "$(mktemp)", or NULL) tells if it is set. */
-struct cell cell_unknown(struct expander *e, const char *name, enum cell_kind kind, uint32_t at);
+/* An unknown character; @name (a variable's, "$(mktemp)", or NULL) tells if it is set. */
+struct shell_char char_unknown(struct expander *e, const char *name, enum char_kind kind,
+			       uint32_t at);
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at);
 
 /* Unknown characters in a text that is read again. */
@@ -229,9 +230,9 @@ struct shell_text mark_text(struct shell_arena *arena, const struct shell_word *
 /* Has it characters that are not known? */
 bool word_is_partial(const struct shell_word *w);
 uint32_t mark_expand(struct expander *e, const struct ast_text *t, uint32_t i, bool quoted,
-		     struct cells *out);
+		     struct chars *out);
 
-/* ---- fields.c: cells to words ---- */
+/* ---- fields.c: chars to words ---- */
 
 struct words {
 	struct shell_word *v;
@@ -240,20 +241,20 @@ struct words {
 
 void words_release(struct words *w);
 /* The fields of @c, words of @w's place. */
-void words_split(struct expander *e, const struct ast_word *w, const struct cells *c,
+void words_split(struct expander *e, const struct ast_word *w, const struct chars *c,
 		 struct words *out);
 /* A word of a finished text. */
-void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out);
+void word_make(struct expander *e, const struct shell_char *v, size_t len, struct shell_word *out);
 void word_add(struct expander *e, struct words *out, const struct shell_word *word);
 struct value *word_value(struct expander *e, const struct shell_word *word);
 
 /* ---- vars.c ---- */
 
-struct binding *vars_get(struct expander *e, const char *name);
+struct assignment *vars_get(struct expander *e, const char *name);
 /* The value that the present choice takes; NULL: not assigned by the text. */
 struct value *vars_value(struct expander *e, const char *name, bool *is_unset);
 void vars_set(struct expander *e, const char *name, struct value *value);
-void vars_set_binding(struct expander *e, const char *name, struct binding *b);
+void vars_set_binding(struct expander *e, const char *name, struct assignment *b);
 void vars_export(struct expander *e, const char *name);
 void vars_unset(struct expander *e, const char *name);
 /* Note what @name holds, to be taken back when the list is shortened to @until. */
@@ -275,17 +276,17 @@ void join_end(struct expander *e, struct join *j, bool may_skip);
 /* ---- arith.c ---- */
 
 /* False: the result is not known. */
-bool expand_arith(struct expander *e, const struct cells *text, int64_t *result);
+bool expand_arith(struct expander *e, const struct chars *text, int64_t *result);
 
 /* ---- brace.c ---- */
 
-struct cell_words {
-	struct cells *v;
+struct char_words {
+	struct chars *v;
 	size_t len, cap;
 };
-bool expand_has_brace(const struct cells *c);
-void expand_braces(struct expander *e, const struct cells *c, struct cell_words *out);
-void cell_words_release(struct cell_words *w);
+bool expand_has_brace(const struct chars *c);
+void expand_braces(struct expander *e, const struct chars *c, struct char_words *out);
+void char_words_release(struct char_words *w);
 
 /* ---- output.c: what single commands write ---- */
 
@@ -293,7 +294,7 @@ void cell_words_release(struct cell_words *w);
 enum status output_run(struct expander *e, const struct shell_word *words, size_t count);
 /* printf's text: @words begin with the format. False: not known. */
 bool output_printf(struct expander *e, const struct shell_word *words, size_t count,
-		   struct cells *out);
+		   struct chars *out);
 
 /* ---- expand.c: words ---- */
 
@@ -304,7 +305,7 @@ enum expand_mode {
 };
 
 /* Cells of the word before splitting. */
-void expand_parts(struct expander *e, const struct ast_part *parts, struct cells *out,
+void expand_parts(struct expander *e, const struct ast_part *parts, struct chars *out,
 		  enum expand_mode mode);
 void expand_word(struct expander *e, const struct ast_word *w, struct words *out);
 struct value *expand_value(struct expander *e, const struct ast_word *w);
@@ -314,7 +315,7 @@ void expand_one(struct expander *e, const struct ast_word *w, struct shell_word 
 /* ---- param.c ---- */
 
 void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
-		  struct cells *out);
+		  struct chars *out);
 /* The name of an associative array's element, "m[k]"; NULL: the index may be a number. */
 const char *param_key(struct expander *e, const char *name, const struct ast_word *index);
 /* What a name of declare -n stands for; any other name is itself. */
@@ -324,8 +325,8 @@ const char *param_nameref(struct expander *e, const char *name);
 
 enum status eval_walk(struct expander *e, const struct ast_node *n);
 /* What the commands write becomes @out, without the newlines at its end. */
-void eval_substitution(struct expander *e, const struct ast_node *list, struct cells *out);
-void eval_process(struct expander *e, const struct ast_part *p, struct cells *out);
+void eval_substitution(struct expander *e, const struct ast_node *list, struct chars *out);
+void eval_process(struct expander *e, const struct ast_part *p, struct chars *out);
 
 /* ---- call.c: functions, aliases, eval ---- */
 

@@ -40,34 +40,34 @@ void word_add(struct expander *e, struct words *out, const struct shell_word *wo
 	out->v[out->len++] = *word;
 }
 
-static bool word_is_globbing(const struct cell *c)
+static bool word_is_globbing(const struct shell_char *c)
 {
-	return c->kind == CELL_PLAIN || c->kind == CELL_FIELD;
+	return c->kind == CHAR_PLAIN || c->kind == CHAR_FIELD;
 }
 
 /* Index of the last ']' that may close a bracket expression. */
-static size_t word_last_bracket(const struct cell *v, size_t len)
+static size_t word_last_bracket(const struct shell_char *v, size_t len)
 {
 	while (len > 0 && !(v[len - 1].c == ']' && word_is_globbing(&v[len - 1])))
 		len--;
 	return len > 0 ? len - 1 : 0;
 }
 
-static uint8_t word_final_kind(const struct cell *v, size_t i, size_t bracket, bool open)
+static uint8_t word_final_kind(const struct shell_char *v, size_t i, size_t bracket, bool open)
 {
-	const struct cell *c = &v[i];
+	const struct shell_char *c = &v[i];
 
 	switch (c->kind) {
-	case CELL_TILDE:
+	case CHAR_TILDE:
 		return SHELL_TILDE;
-	case CELL_UNKNOWN:
+	case CHAR_UNKNOWN:
 		return SHELL_UNKNOWN;
-	case CELL_UNKNOWN_FIELDS:
+	case CHAR_UNKNOWN_FIELDS:
 		return SHELL_UNKNOWN_FIELDS;
-	case CELL_GLOB:
+	case CHAR_GLOB:
 		return SHELL_GLOB;
-	case CELL_PLAIN:
-	case CELL_FIELD:
+	case CHAR_PLAIN:
+	case CHAR_FIELD:
 		if (c->c == '*' || c->c == '?' || (c->c == '[' && bracket > i + 1) ||
 		    (c->c == ']' && open))
 			return SHELL_GLOB;
@@ -78,15 +78,15 @@ static uint8_t word_final_kind(const struct cell *v, size_t i, size_t bracket, b
 }
 
 /* The first run of characters that may be missing; unknown ones are by themselves. */
-static void word_find_missing(const struct cell *v, size_t len, struct shell_word *out)
+static void word_find_missing(const struct shell_char *v, size_t len, struct shell_word *out)
 {
 	uint32_t n = 0;
 
 	for (size_t i = 0; i < len; i++) {
-		bool missing = cell_is_known(&v[i]) && v[i].name > 0;
-		bool empty = cell_is_unknown(&v[i]) && v[i].c == UNKNOWN_ANY;
+		bool missing = char_is_known(&v[i]) && v[i].name > 0;
+		bool empty = char_is_unknown(&v[i]) && v[i].c == UNKNOWN_ANY;
 
-		if (v[i].kind == CELL_EMPTY)
+		if (v[i].kind == CHAR_EMPTY)
 			continue;
 		if (missing && !out->gone_to)
 			out->gone_from = out->gone_to = n;
@@ -96,17 +96,17 @@ static void word_find_missing(const struct cell *v, size_t len, struct shell_wor
 	}
 }
 
-static void word_add_unknowns(struct expander *e, const struct cell *v, size_t len, size_t count,
-			      struct shell_word *out)
+static void word_add_unknowns(struct expander *e, const struct shell_char *v, size_t len,
+			      size_t count, struct shell_word *out)
 {
 	struct shell_unknown *u = shell_alloc(e->arena, count * sizeof(*u));
 	uint32_t index = 0;
 
 	out->unknowns = u;
 	for (size_t i = 0; i < len; i++) {
-		if (v[i].kind == CELL_EMPTY)
+		if (v[i].kind == CHAR_EMPTY)
 			continue;
-		if (v[i].name > 0 && !cell_is_known(&v[i]))
+		if (v[i].name > 0 && !char_is_known(&v[i]))
 			u[out->unknown_count++] = (struct shell_unknown){
 				index, v[i].c == UNKNOWN_SET, expand_name_text(e, v[i].name)
 			};
@@ -114,7 +114,7 @@ static void word_add_unknowns(struct expander *e, const struct cell *v, size_t l
 	}
 }
 
-void word_make(struct expander *e, const struct cell *v, size_t len, struct shell_word *out)
+void word_make(struct expander *e, const struct shell_char *v, size_t len, struct shell_word *out)
 {
 	expand_charge(e, 10 + len / 2);
 	char *s = shell_alloc_raw(e->arena, len + 1);
@@ -124,13 +124,13 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 	bool open = false, quoted = out->quoted, missing = false;
 
 	for (size_t i = 0; i < len; i++) {
-		missing |= v[i].name > 0 && cell_is_known(&v[i]);
-		if (v[i].kind == CELL_QUOTED) {
+		missing |= v[i].name > 0 && char_is_known(&v[i]);
+		if (v[i].kind == CHAR_QUOTED) {
 			kind[n] = SHELL_LITERAL;
 			quoted = true;
 		} else if (word_is_globbing(&v[i]) && !lex_is(v[i].c, LEX_PATTERN)) {
 			kind[n] = SHELL_LITERAL;
-		} else if (v[i].kind == CELL_EMPTY) {
+		} else if (v[i].kind == CHAR_EMPTY) {
 			quoted = true;
 			continue;
 		} else {
@@ -139,7 +139,7 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 			kind[n] = word_final_kind(v, i, bracket, open);
 			if (kind[n] == SHELL_GLOB && (v[i].c == '[' || v[i].c == ']'))
 				open = v[i].c == '[';
-			named += v[i].name > 0 && !cell_is_known(&v[i]);
+			named += v[i].name > 0 && !char_is_known(&v[i]);
 		}
 		s[n] = kind[n] == SHELL_UNKNOWN || kind[n] == SHELL_UNKNOWN_FIELDS ? '?' : v[i].c;
 		at[n++] = v[i].at;
@@ -162,8 +162,8 @@ void word_make(struct expander *e, const struct cell *v, size_t len, struct shel
 
 struct value *word_value(struct expander *e, const struct shell_word *word)
 {
-	static const uint8_t kinds[] = { CELL_QUOTED, CELL_GLOB, CELL_TILDE, CELL_UNKNOWN,
-					 CELL_UNKNOWN };
+	static const uint8_t kinds[] = { CHAR_QUOTED, CHAR_GLOB, CHAR_TILDE, CHAR_UNKNOWN,
+					 CHAR_UNKNOWN };
 	struct value *v = shell_alloc(e->arena, sizeof(*v));
 	const struct shell_text *t = &word->text;
 	uint16_t missing = word->gone_to ? expand_name(e, NAME_MISSING) : 0;
@@ -174,11 +174,12 @@ struct value *word_value(struct expander *e, const struct shell_word *word)
 	v->v = shell_alloc_raw(e->arena, t->len * sizeof(*v->v));
 	v->len = (uint32_t)t->len;
 	for (uint32_t i = 0; i < v->len; i++)
-		v->v[i] = (struct cell){ t->at ? t->at[i] : i, 0, kinds[word->kind[i]], t->s[i] };
+		v->v[i] = (struct shell_char){ t->at ? t->at[i] : i, 0, kinds[word->kind[i]],
+					       t->s[i] };
 	for (uint32_t i = word->gone_from; i < word->gone_to && i < v->len; i++)
-		v->v[i].name = cell_is_known(&v->v[i]) ? missing : 0;
+		v->v[i].name = char_is_known(&v->v[i]) ? missing : 0;
 	for (; named < word->unknown_count; named++) {
-		struct cell *c = &v->v[word->unknowns[named].index];
+		struct shell_char *c = &v->v[word->unknowns[named].index];
 
 		c->name = expand_name(e, word->unknowns[named].name);
 		c->c = word->unknowns[named].is_set ? UNKNOWN_SET : c->c;
@@ -193,7 +194,7 @@ struct splitter {
 	const struct ast_word *word;
 	struct words *out;
 	char ifs[32];
-	struct cells now;
+	struct chars now;
 	bool started;
 };
 
@@ -209,19 +210,19 @@ static void split_end(struct splitter *s)
 	s->started = false;
 }
 
-static void split_cell(struct splitter *s, const struct cell *c)
+static void split_char(struct splitter *s, const struct shell_char *c)
 {
-	if (c->kind == CELL_BREAK) {
+	if (c->kind == CHAR_BREAK) {
 		split_end(s);
 		return;
 	}
-	if (c->kind == CELL_FIELD && c->c && strchr(s->ifs, c->c)) {
+	if (c->kind == CHAR_FIELD && c->c && strchr(s->ifs, c->c)) {
 		s->started |= c->c != ' ' && c->c != '\t' && c->c != '\n';
 		split_end(s);
 		return;
 	}
 	s->started = true;
-	cells_copy(s->e, &s->now, c, 1);
+	chars_copy(s->e, &s->now, c, 1);
 }
 
 static void split_set_ifs(struct splitter *s)
@@ -235,21 +236,21 @@ static void split_set_ifs(struct splitter *s)
 		return;
 	}
 	for (uint32_t i = 0; i < v->len && len + 1 < sizeof(s->ifs); i++)
-		if (v->v[i].kind == CELL_QUOTED)
+		if (v->v[i].kind == CHAR_QUOTED)
 			s->ifs[len++] = v->v[i].c;
 	s->ifs[len] = '\0';
 }
 
 /* Does splitting find anything to do? */
-static bool words_need_split(const struct cells *c)
+static bool words_need_split(const struct chars *c)
 {
 	for (size_t i = 0; i < c->len; i++)
-		if (c->v[i].kind == CELL_FIELD || c->v[i].kind == CELL_BREAK)
+		if (c->v[i].kind == CHAR_FIELD || c->v[i].kind == CHAR_BREAK)
 			return true;
 	return false;
 }
 
-void words_split(struct expander *e, const struct ast_word *w, const struct cells *c,
+void words_split(struct expander *e, const struct ast_word *w, const struct chars *c,
 		 struct words *out)
 {
 	struct splitter s = { .e = e, .word = w, .out = out };
@@ -257,9 +258,9 @@ void words_split(struct expander *e, const struct ast_word *w, const struct cell
 	if (words_need_split(c)) {
 		split_set_ifs(&s);
 		for (size_t i = 0; i < c->len && !expand_failed(e); i++)
-			split_cell(&s, &c->v[i]);
+			split_char(&s, &c->v[i]);
 		split_end(&s);
-		cells_release(&s.now);
+		chars_release(&s.now);
 	} else if (c->len > 0) {
 		struct shell_word word = { .start = w->start, .end = w->end };
 

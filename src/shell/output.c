@@ -47,7 +47,7 @@ static int echo_hex(const struct value *v, uint32_t *i, int max)
 
 /* The sequence at the backslash at *@i. False: \c, the output ends. */
 static bool echo_escape(struct expander *e, const struct value *v, uint32_t *i, bool zero,
-			struct cells *out)
+			struct chars *out)
 {
 	static const char letters[] = "abefnrtv", values[] = "\a\b\033\f\n\r\t\v";
 	uint32_t at = v->v[*i].at;
@@ -56,16 +56,16 @@ static bool echo_escape(struct expander *e, const struct value *v, uint32_t *i, 
 	uint32_t k = *i + 2;
 
 	if (known) {
-		cells_add(e, out, values[known - letters], CELL_QUOTED, at, 0);
+		chars_add(e, out, values[known - letters], CHAR_QUOTED, at, 0);
 	} else if (c == 'c') {
 		return false;
 	} else if (c >= '0' && c <= '7') {
 		k = *i + (zero && c == '0' ? 2 : 1);
-		cells_add(e, out, (char)echo_octal(v, &k, 3), CELL_QUOTED, at, 0);
+		chars_add(e, out, (char)echo_octal(v, &k, 3), CHAR_QUOTED, at, 0);
 	} else if (c == 'x' && k < v->len && output_hex_digit(v->v[k].c) >= 0) {
-		cells_add(e, out, (char)echo_hex(v, &k, 2), CELL_QUOTED, at, 0);
+		chars_add(e, out, (char)echo_hex(v, &k, 2), CHAR_QUOTED, at, 0);
 	} else {
-		cells_add(e, out, '\\', CELL_QUOTED, at, 0);
+		chars_add(e, out, '\\', CHAR_QUOTED, at, 0);
 		if (c != '\\')
 			k = *i + 1;
 	}
@@ -74,11 +74,11 @@ static bool echo_escape(struct expander *e, const struct value *v, uint32_t *i, 
 }
 
 /* @v with its escapes done; false: \c ended the output. */
-static bool echo_escaped(struct expander *e, const struct value *v, struct cells *out)
+static bool echo_escaped(struct expander *e, const struct value *v, struct chars *out)
 {
 	for (uint32_t i = 0; i < v->len;) {
-		if (v->v[i].kind != CELL_QUOTED || v->v[i].c != '\\')
-			cells_copy(e, out, &v->v[i++], 1);
+		if (v->v[i].kind != CHAR_QUOTED || v->v[i].c != '\\')
+			chars_copy(e, out, &v->v[i++], 1);
 		else if (!echo_escape(e, v, &i, true, out))
 			return false;
 	}
@@ -106,14 +106,14 @@ static enum status output_echo(struct expander *e, const struct call *c)
 		const struct value *v = word_value(e, &c->words[i]);
 
 		if (i > first)
-			cells_add(e, e->capture, ' ', CELL_QUOTED, c->words[i].start, 0);
+			chars_add(e, e->capture, ' ', CHAR_QUOTED, c->words[i].start, 0);
 		if (!escapes)
-			cells_copy(e, e->capture, v->v, v->len);
+			chars_copy(e, e->capture, v->v, v->len);
 		else if (!echo_escaped(e, v, e->capture))
 			return STATUS_OK;
 	}
 	if (newline)
-		cells_add(e, e->capture, '\n', CELL_QUOTED, c->words[0].end, 0);
+		chars_add(e, e->capture, '\n', CHAR_QUOTED, c->words[0].end, 0);
 	return STATUS_OK;
 }
 
@@ -123,7 +123,7 @@ struct format {
 	struct expander *e;
 	const struct shell_word *args;
 	size_t count, next;
-	struct cells *out;
+	struct chars *out;
 	bool used; /* a conversion took an argument */
 	bool ended;
 };
@@ -142,14 +142,14 @@ static void printf_number(struct format *f, char type, uint32_t at)
 	char text[32];
 
 	if (!s) {
-		cells_add(f->e, f->out, '?', CELL_UNKNOWN, at, 0);
+		chars_add(f->e, f->out, '?', CHAR_UNKNOWN, at, 0);
 		return;
 	}
 	long long n = s[0] == '\'' || s[0] == '"' ? (unsigned char)s[1] : strtoll(s, NULL, 0);
 
 	snprintf(text, sizeof(text), type == 'x' ? "%llx" : type == 'X' ? "%llX" :
 		 type == 'o' ? "%llo" : "%lld", n);
-	cells_text(f->e, f->out, text, CELL_QUOTED, at);
+	chars_text(f->e, f->out, text, CHAR_QUOTED, at);
 }
 
 static void printf_text_arg(struct format *f, char type)
@@ -163,7 +163,7 @@ static void printf_text_arg(struct format *f, char type)
 	if (type == 'b')
 		f->ended |= !echo_escaped(f->e, v, f->out);
 	else
-		cells_copy(f->e, f->out, v->v, type == 'c' && v->len > 0 ? 1 : v->len);
+		chars_copy(f->e, f->out, v->v, type == 'c' && v->len > 0 ? 1 : v->len);
 }
 
 /* The conversion at the '%' at @i; behind it. Widths are not padded: blanks change nothing. */
@@ -177,18 +177,18 @@ static uint32_t printf_conversion(struct format *f, const struct value *v, uint3
 	char type = i < v->len ? v->v[i].c : '%';
 
 	if (type == '%')
-		cells_add(f->e, f->out, '%', CELL_QUOTED, at, 0);
+		chars_add(f->e, f->out, '%', CHAR_QUOTED, at, 0);
 	else if (strchr("sbcq", type))
 		printf_text_arg(f, type);
 	else if (strchr("diouxX", type))
 		printf_number(f, type, at);
 	else
-		cells_add(f->e, f->out, '?', CELL_UNKNOWN, at, 0);
+		chars_add(f->e, f->out, '?', CHAR_UNKNOWN, at, 0);
 	return i + 1;
 }
 
 bool output_printf(struct expander *e, const struct shell_word *words, size_t count,
-		   struct cells *out)
+		   struct chars *out)
 {
 	const struct value *v = word_value(e, &words[0]);
 	struct format f = { .e = e, .args = words + 1, .count = count - 1, .out = out };
@@ -196,12 +196,12 @@ bool output_printf(struct expander *e, const struct shell_word *words, size_t co
 	do {
 		f.used = false;
 		for (uint32_t i = 0; i < v->len && !f.ended;) {
-			if (v->v[i].kind == CELL_QUOTED && v->v[i].c == '%')
+			if (v->v[i].kind == CHAR_QUOTED && v->v[i].c == '%')
 				i = printf_conversion(&f, v, i);
-			else if (v->v[i].kind == CELL_QUOTED && v->v[i].c == '\\')
+			else if (v->v[i].kind == CHAR_QUOTED && v->v[i].c == '\\')
 				f.ended |= !echo_escape(e, v, &i, false, out);
 			else
-				cells_copy(e, out, &v->v[i++], 1);
+				chars_copy(e, out, &v->v[i++], 1);
 		}
 	} while (f.used && f.next < f.count && !f.ended && !expand_failed(e));
 	return true;
@@ -214,7 +214,7 @@ struct filter {
 	const struct shell_word *words;
 	size_t count;
 	const struct value *in;
-	struct cells *out;
+	struct chars *out;
 };
 
 /* Writes what the filter makes of its input; false: that is not known. */
@@ -279,14 +279,14 @@ static bool filter_tr(const struct filter *f)
 	if (!delete && m == 0)
 		return false;
 	for (uint32_t i = 0; i < f->in->len; i++) {
-		struct cell c = f->in->v[i];
-		const char *hit = c.kind == CELL_QUOTED ? memchr(set, c.c, n) : NULL;
+		struct shell_char c = f->in->v[i];
+		const char *hit = c.kind == CHAR_QUOTED ? memchr(set, c.c, n) : NULL;
 
 		if (hit && delete)
 			continue;
 		if (hit)
 			c.c = by[(size_t)(hit - set) < m ? (size_t)(hit - set) : m - 1];
-		cells_copy(f->e, f->out, &c, 1);
+		chars_copy(f->e, f->out, &c, 1);
 	}
 	return true;
 }
@@ -302,7 +302,7 @@ static bool filter_base64(const struct filter *f)
 	if (!filter_has_option(f, "-d") && !filter_has_option(f, "--decode") &&
 	    !filter_has_option(f, "-D") && !filter_has_option(f, "-di"))
 		return false;
-	text = cells_string(f->e, f->in->v, f->in->len);
+	text = chars_string(f->e, f->in->v, f->in->len);
 	if (!text)
 		return false;
 	for (char *p = text; *p; p++)
@@ -317,7 +317,7 @@ static bool filter_base64(const struct filter *f)
 	AUTO_FREE char *decoded = base64_decode(padded, len, &len);
 
 	for (size_t i = 0; decoded && i < len; i++)
-		cells_add(f->e, f->out, decoded[i], CELL_QUOTED, at, 0);
+		chars_add(f->e, f->out, decoded[i], CHAR_QUOTED, at, 0);
 	return decoded != NULL;
 }
 
@@ -331,7 +331,7 @@ static bool filter_xxd(const struct filter *f)
 	    !filter_has_option(f, "-rp") && !filter_has_option(f, "-pr"))
 		return false;
 	for (uint32_t i = 0; i < f->in->len; i++) {
-		int digit = f->in->v[i].kind == CELL_QUOTED ? output_hex_digit(f->in->v[i].c) : -1;
+		int digit = f->in->v[i].kind == CHAR_QUOTED ? output_hex_digit(f->in->v[i].c) : -1;
 
 		if (digit < 0)
 			continue;
@@ -339,7 +339,7 @@ static bool filter_xxd(const struct filter *f)
 			high = digit;
 			continue;
 		}
-		cells_add(f->e, f->out, (char)(high * 16 + digit), CELL_QUOTED, f->in->v[i].at, 0);
+		chars_add(f->e, f->out, (char)(high * 16 + digit), CHAR_QUOTED, f->in->v[i].at, 0);
 		high = -1;
 	}
 	return true;
@@ -390,20 +390,20 @@ static bool filter_cut(const struct filter *f)
 	if (!filter_read_cut(f, &c))
 		return false;
 	for (uint32_t i = 0; i < f->in->len; i++) {
-		const struct cell *cell = &f->in->v[i];
-		bool delimiter = c.type == 'f' && cell->c == c.delimiter;
+		const struct shell_char *ch = &f->in->v[i];
+		bool delimiter = c.type == 'f' && ch->c == c.delimiter;
 		size_t at;
 
-		if (cell->c == '\n') {
+		if (ch->c == '\n') {
 			field = 1;
 			column = 0;
-			cells_copy(f->e, f->out, cell, 1);
+			chars_copy(f->e, f->out, ch, 1);
 			continue;
 		}
 		at = c.type == 'f' ? (field += delimiter) : ++column;
 		/* Between two fields that are wanted the delimiter stays. */
 		if ((delimiter ? at > c.from : at >= c.from) && at <= c.to)
-			cells_copy(f->e, f->out, cell, 1);
+			chars_copy(f->e, f->out, ch, 1);
 	}
 	return true;
 }
@@ -422,7 +422,7 @@ static bool filter_one_line(const struct filter *f)
 		if (s[0] != '-' && strspn(s, "0123456789") != strlen(s))
 			return false;
 	}
-	cells_copy(f->e, f->out, f->in->v, f->in->len);
+	chars_copy(f->e, f->out, f->in->v, f->in->len);
 	return true;
 }
 
@@ -449,13 +449,13 @@ static void names_write_place(struct expander *e, const struct shell_word *place
 {
 	const struct value *v = word_value(e, place);
 
-	cells_text(e, e->capture, before, CELL_QUOTED, place->start);
+	chars_text(e, e->capture, before, CHAR_QUOTED, place->start);
 	for (uint32_t i = 0; i < v->len; i++) {
-		struct cell c = v->v[i];
+		struct shell_char c = v->v[i];
 
 		if (i < place->text.len && place->kind[i] == SHELL_GLOB)
-			c.kind = CELL_GLOB;
-		cells_copy(e, e->capture, &c, 1);
+			c.kind = CHAR_GLOB;
+		chars_copy(e, e->capture, &c, 1);
 	}
 }
 
@@ -466,12 +466,12 @@ static void names_write_below(struct expander *e, const struct shell_word *place
 	size_t len = place->text.len;
 
 	names_write_place(e, place, before);
-	cells_add(e, e->capture, '\n', CELL_QUOTED, place->end, 0);
+	chars_add(e, e->capture, '\n', CHAR_QUOTED, place->end, 0);
 	names_write_place(e, place, before);
 	if (place->text.s[len - 1] != '/')
-		cells_add(e, e->capture, '/', CELL_QUOTED, place->end, 0);
-	cells_add(e, e->capture, '*', CELL_GLOB, place->end, 0);
-	cells_add(e, e->capture, '\n', CELL_QUOTED, place->end, 0);
+		chars_add(e, e->capture, '/', CHAR_QUOTED, place->end, 0);
+	chars_add(e, e->capture, '*', CHAR_GLOB, place->end, 0);
+	chars_add(e, e->capture, '\n', CHAR_QUOTED, place->end, 0);
 }
 
 /* find DIR ... without a test that would leave out most of it. */
@@ -519,7 +519,7 @@ static bool names_each_place(struct expander *e, const struct shell_word *words,
 			names_write_below(e, &words[i], before);
 		} else {
 			names_write_place(e, &words[i], before);
-			cells_add(e, e->capture, '\n', CELL_QUOTED, words[i].end, 0);
+			chars_add(e, e->capture, '\n', CHAR_QUOTED, words[i].end, 0);
 		}
 	}
 	return n > 0;
@@ -594,7 +594,7 @@ static void output_unknown(struct expander *e, const struct call *c)
 	const char *name = c->count > 0 ? shell_word_constant(&c->words[0]) : NULL;
 	const char *slash = name ? strrchr(name, '/') : NULL;
 	char text[36] = "$(";
-	struct cell cell;
+	struct shell_char ch;
 	size_t len;
 
 	if (name) {
@@ -603,9 +603,9 @@ static void output_unknown(struct expander *e, const struct call *c)
 		memcpy(text + 2, name, len);
 		memcpy(text + 2 + len, ")", 2);
 	}
-	cell = cell_unknown(e, name ? text : NULL, CELL_UNKNOWN,
+	ch = char_unknown(e, name ? text : NULL, CHAR_UNKNOWN,
 			    c->count > 0 ? c->words[0].start : 0);
-	cells_copy(e, e->capture, &cell, 1);
+	chars_copy(e, e->capture, &ch, 1);
 }
 
 /* Has the command a word that names a file? */
@@ -627,7 +627,7 @@ static enum status output_cat(struct expander *e, const struct call *c)
 	else if (output_has_operand(c) && strcmp(c->words[0].text.s, "tee") != 0)
 		in = NULL;
 	if (in)
-		cells_copy(e, e->capture, in->v, in->len);
+		chars_copy(e, e->capture, in->v, in->len);
 	else
 		output_unknown(e, c);
 	return STATUS_UNKNOWN;
@@ -647,9 +647,9 @@ static enum status output_rev(struct expander *e, const struct call *c)
 		if (i < in->len && in->v[i].c != '\n')
 			continue;
 		for (uint32_t k = i; k-- > from;)
-			cells_copy(e, e->capture, &in->v[k], 1);
+			chars_copy(e, e->capture, &in->v[k], 1);
 		if (i < in->len)
-			cells_copy(e, e->capture, &in->v[i], 1);
+			chars_copy(e, e->capture, &in->v[i], 1);
 		from = i + 1;
 	}
 	return STATUS_UNKNOWN;
@@ -668,9 +668,9 @@ static enum status output_which(struct expander *e, const struct call *c)
 		return STATUS_UNKNOWN;
 	}
 	if (!strchr(name, '/'))
-		cells_text(e, e->capture, "/usr/bin/", CELL_QUOTED, w->start);
-	cells_text(e, e->capture, name, CELL_QUOTED, w->start);
-	cells_add(e, e->capture, '\n', CELL_QUOTED, w->start, 0);
+		chars_text(e, e->capture, "/usr/bin/", CHAR_QUOTED, w->start);
+	chars_text(e, e->capture, name, CHAR_QUOTED, w->start);
+	chars_add(e, e->capture, '\n', CHAR_QUOTED, w->start, 0);
 	return STATUS_UNKNOWN;
 }
 
@@ -701,15 +701,15 @@ static enum status output_basename(struct expander *e, const struct call *given)
 			from = v->v[i].c == '/' ? i + 1 : from;
 		if (base && from && from < v->len && w->text.len == v->len) {
 			for (uint32_t i = from; i < v->len; i++) {
-				struct cell one = v->v[i];
+				struct shell_char one = v->v[i];
 
-				one.kind = w->kind[i] == SHELL_GLOB ? CELL_GLOB : one.kind;
-				cells_copy(e, e->capture, &one, 1);
+				one.kind = w->kind[i] == SHELL_GLOB ? CHAR_GLOB : one.kind;
+				chars_copy(e, e->capture, &one, 1);
 			}
 			return STATUS_OK;
 		}
 		if (!base && w->text.len == 1 && w->kind[0] == SHELL_TILDE) {
-			cells_text(e, e->capture, "/home", CELL_QUOTED, w->start);
+			chars_text(e, e->capture, "/home", CHAR_QUOTED, w->start);
 			return STATUS_OK;
 		}
 	}
@@ -721,8 +721,8 @@ static enum status output_basename(struct expander *e, const struct call *given)
 				: !slash ? "." : slash == path ? "/"
 				: shell_copy(e->arena, path, (size_t)(slash - path));
 
-	cells_text(e, e->capture, part, CELL_QUOTED, c->words[1].start);
-	cells_add(e, e->capture, '\n', CELL_QUOTED, c->words[1].start, 0);
+	chars_text(e, e->capture, part, CHAR_QUOTED, c->words[1].start);
+	chars_add(e, e->capture, '\n', CHAR_QUOTED, c->words[1].start, 0);
 	return STATUS_OK;
 }
 
@@ -733,7 +733,7 @@ static enum status output_pwd(struct expander *e, const struct call *c)
 	const struct value *v = vars_value(e, "PWD", &unset);
 
 	if (v)
-		cells_copy(e, e->capture, v->v, v->len);
+		chars_copy(e, e->capture, v->v, v->len);
 	else
 		output_unknown(e, c);
 	return STATUS_OK;
@@ -752,7 +752,7 @@ static enum status output_realpath(struct expander *e, const struct call *c)
 	}
 	const struct value *v = word_value(e, w);
 
-	cells_copy(e, e->capture, v->v, v->len);
+	chars_copy(e, e->capture, v->v, v->len);
 	return STATUS_UNKNOWN;
 }
 
@@ -777,7 +777,7 @@ static enum status output_seq(struct expander *e, const struct call *c)
 	}
 	for (; from <= to; from++) {
 		snprintf(text, sizeof(text), "%lld\n", from);
-		cells_text(e, e->capture, text, CELL_QUOTED, c->words[0].start);
+		chars_text(e, e->capture, text, CHAR_QUOTED, c->words[0].start);
 	}
 	return STATUS_OK;
 }
@@ -785,35 +785,35 @@ static enum status output_seq(struct expander *e, const struct call *c)
 /* expr 1 + 1: its words are the arithmetic. */
 static enum status output_expr(struct expander *e, const struct call *c)
 {
-	struct cells sum = { 0 };
+	struct chars sum = { 0 };
 	int64_t result;
 	char text[32];
 
 	for (size_t i = 1; i < c->count; i++) {
 		const struct value *v = word_value(e, &c->words[i]);
 
-		cells_copy(e, &sum, v->v, v->len);
-		cells_add(e, &sum, ' ', CELL_QUOTED, 0, 0);
+		chars_copy(e, &sum, v->v, v->len);
+		chars_add(e, &sum, ' ', CHAR_QUOTED, 0, 0);
 	}
 	if (c->count == 4 && expand_arith(e, &sum, &result)) {
 		snprintf(text, sizeof(text), "%lld\n", (long long)result);
-		cells_text(e, e->capture, text, CELL_QUOTED, c->words[0].start);
+		chars_text(e, e->capture, text, CHAR_QUOTED, c->words[0].start);
 	} else {
 		output_unknown(e, c);
 	}
-	cells_release(&sum);
+	chars_release(&sum);
 	return STATUS_UNKNOWN;
 }
 
 static enum status output_filtered(struct expander *e, const struct call *c, filter_fn *filter)
 {
-	struct cells out = { 0 };
+	struct chars out = { 0 };
 
 	if (e->input && filter(&(struct filter){ e, c->words, c->count, e->input, &out }))
-		cells_copy(e, e->capture, out.v, out.len);
+		chars_copy(e, e->capture, out.v, out.len);
 	else
 		output_unknown(e, c);
-	cells_release(&out);
+	chars_release(&out);
 	return STATUS_UNKNOWN;
 }
 
@@ -833,7 +833,7 @@ static enum status output_pass(struct expander *e, const struct call *c)
 	if (files > grep || !e->input)
 		output_unknown(e, c);
 	else
-		cells_copy(e, e->capture, e->input->v, e->input->len);
+		chars_copy(e, e->capture, e->input->v, e->input->len);
 	return STATUS_UNKNOWN;
 }
 

@@ -14,13 +14,13 @@
 
 /* ---- patterns ---- */
 
-static bool pattern_is_active(const struct cell *c)
+static bool pattern_is_active(const struct shell_char *c)
 {
-	return c->kind == CELL_PLAIN || c->kind == CELL_FIELD;
+	return c->kind == CHAR_PLAIN || c->kind == CHAR_FIELD;
 }
 
 /* Behind the bracket expression at @i, or 0 if it is none. */
-static size_t pattern_bracket_end(const struct cell *p, size_t len, size_t i)
+static size_t pattern_bracket_end(const struct shell_char *p, size_t len, size_t i)
 {
 	size_t k = i + 1;
 
@@ -48,7 +48,7 @@ static bool pattern_in_class(const char *name, size_t len, char c)
 }
 
 /* Does the expression between [@from, @to), brackets included, hold @c? */
-static bool pattern_in_bracket(const struct cell *p, size_t from, size_t to, char c)
+static bool pattern_in_bracket(const struct shell_char *p, size_t from, size_t to, char c)
 {
 	size_t i = from + 1, end = to - 1;
 	bool negated = p[i].c == '!' || p[i].c == '^', found = false;
@@ -75,7 +75,8 @@ static bool pattern_in_bracket(const struct cell *p, size_t from, size_t to, cha
 }
 
 /* One character of the value against the pattern at @i; *next: behind what it used. */
-static bool pattern_match_one(const struct cell *p, size_t len, size_t i, char c, size_t *next)
+static bool pattern_match_one(const struct shell_char *p, size_t len, size_t i, char c,
+			      size_t *next)
 {
 	*next = i + 1;
 	if (pattern_is_active(&p[i]) && p[i].c == '?')
@@ -98,8 +99,8 @@ static bool pattern_spend(struct expander *e)
 }
 
 /* The classic matcher: go back to the last star only. */
-static bool param_matches(struct expander *e, const struct cell *v, size_t len,
-			  const struct cell *p, size_t plen)
+static bool param_matches(struct expander *e, const struct shell_char *v, size_t len,
+			  const struct shell_char *p, size_t plen)
 {
 	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0, next;
 
@@ -123,7 +124,7 @@ static bool param_matches(struct expander *e, const struct cell *v, size_t len,
 }
 
 /* No active character: a plain text. */
-static bool pattern_is_fixed(const struct cells *pattern)
+static bool pattern_is_fixed(const struct chars *pattern)
 {
 	for (size_t i = 0; i < pattern->len; i++)
 		if (pattern_is_active(&pattern->v[i]) && strchr("*?[", pattern->v[i].c))
@@ -133,7 +134,7 @@ static bool pattern_is_fixed(const struct cells *pattern)
 
 /* Length of a match at @from, SIZE_MAX: none. */
 static size_t pattern_match_at(struct expander *e, const struct value *v, size_t from,
-			       const struct cells *p, bool fixed)
+			       const struct chars *p, bool fixed)
 {
 	size_t rest = v->len - from;
 
@@ -148,13 +149,13 @@ static size_t pattern_match_at(struct expander *e, const struct value *v, size_t
 }
 
 static struct value *param_trim(struct expander *e, const struct value *v,
-				const struct ast_param *p, const struct cells *pattern)
+				const struct ast_param *p, const struct chars *pattern)
 {
 	bool prefix = p->op == PARAM_PREFIX;
 
 	for (size_t i = 0; i <= v->len && e->fuel > 0; i++) {
 		size_t n = p->longest ? v->len - i : i;
-		const struct cell *at = prefix ? v->v : v->v + (v->len - n);
+		const struct shell_char *at = prefix ? v->v : v->v + (v->len - n);
 
 		if (param_matches(e, at, n, pattern->v, pattern->len))
 			return value_make(e, prefix ? v->v + n : v->v, v->len - n);
@@ -163,24 +164,24 @@ static struct value *param_trim(struct expander *e, const struct value *v,
 }
 
 static struct value *pattern_replaced(struct expander *e, const struct value *v, size_t from,
-				      size_t len, const struct cells *by)
+				      size_t len, const struct chars *by)
 {
-	struct cells out = { 0 };
+	struct chars out = { 0 };
 	struct value *r;
 
-	cells_copy(e, &out, v->v, from);
-	cells_copy(e, &out, by->v, by->len);
-	cells_copy(e, &out, v->v + from + len, v->len - from - len);
+	chars_copy(e, &out, v->v, from);
+	chars_copy(e, &out, by->v, by->len);
+	chars_copy(e, &out, v->v + from + len, v->len - from - len);
 	r = value_make(e, out.v, out.len);
-	cells_release(&out);
+	chars_release(&out);
 	return r;
 }
 
 static struct value *pattern_replace_all(struct expander *e, const struct value *v,
-					 const struct ast_param *p, const struct cells *pattern,
-					 const struct cells *by)
+					 const struct ast_param *p, const struct chars *pattern,
+					 const struct chars *by)
 {
-	struct cells out = { 0 };
+	struct chars out = { 0 };
 	bool fixed = pattern_is_fixed(pattern), done = false;
 	size_t i = 0;
 
@@ -188,22 +189,22 @@ static struct value *pattern_replace_all(struct expander *e, const struct value 
 		size_t n = done ? SIZE_MAX : pattern_match_at(e, v, i, pattern, fixed);
 
 		if (n == SIZE_MAX || n == 0) {
-			cells_copy(e, &out, &v->v[i++], 1);
+			chars_copy(e, &out, &v->v[i++], 1);
 			continue;
 		}
-		cells_copy(e, &out, by->v, by->len);
+		chars_copy(e, &out, by->v, by->len);
 		i += n;
 		done = !p->longest;
 	}
 	struct value *r = value_make(e, out.v, out.len);
 
-	cells_release(&out);
+	chars_release(&out);
 	return r;
 }
 
 static struct value *param_replace(struct expander *e, const struct value *v,
-				   const struct ast_param *p, const struct cells *pattern,
-				   const struct cells *by)
+				   const struct ast_param *p, const struct chars *pattern,
+				   const struct chars *by)
 {
 	if (p->op == PARAM_REPLACE)
 		return pattern_replace_all(e, v, p, pattern, by);
@@ -216,39 +217,40 @@ static struct value *param_replace(struct expander *e, const struct value *v,
 	return value_make(e, v->v, v->len);
 }
 
-/* ---- values to cells ---- */
+/* ---- values to chars ---- */
 
-static void param_append(struct expander *e, struct cells *out, const struct value *v, bool quoted)
+static void param_append(struct expander *e, struct chars *out, const struct value *v,
+			 bool quoted)
 {
 	size_t from = out->len;
 
 	if (quoted)
-		cells_add(e, out, '\0', CELL_EMPTY, 0, 0);
-	cells_copy(e, out, v->v, v->len);
+		chars_add(e, out, '\0', CHAR_EMPTY, 0, 0);
+	chars_copy(e, out, v->v, v->len);
 	for (size_t i = from; i < out->len && !quoted; i++) {
-		if (out->v[i].kind == CELL_QUOTED)
-			out->v[i].kind = CELL_FIELD;
-		else if (out->v[i].kind == CELL_UNKNOWN)
-			out->v[i].kind = CELL_UNKNOWN_FIELDS;
+		if (out->v[i].kind == CHAR_QUOTED)
+			out->v[i].kind = CHAR_FIELD;
+		else if (out->v[i].kind == CHAR_UNKNOWN)
+			out->v[i].kind = CHAR_UNKNOWN_FIELDS;
 	}
 }
 
-static void param_unknown(struct expander *e, struct cells *out, const char *name, bool quoted,
-			  uint32_t at)
+static void param_unknown(struct expander *e, struct chars *out, const char *name,
+			  bool quoted, uint32_t at)
 {
 	bool several = strcmp(name, "@") == 0;
-	struct cell c = cell_unknown(e, name, quoted && !several ? CELL_UNKNOWN
-								 : CELL_UNKNOWN_FIELDS, at);
+	struct shell_char c = char_unknown(e, name, quoted && !several ? CHAR_UNKNOWN
+								 : CHAR_UNKNOWN_FIELDS, at);
 
 	if (strcmp(name, "HOME") == 0)
-		c = (struct cell){ at, c.name, CELL_TILDE, '~' };
-	cells_copy(e, out, &c, 1);
+		c = (struct shell_char){ at, c.name, CHAR_TILDE, '~' };
+	chars_copy(e, out, &c, 1);
 }
 
 /* ---- operators ---- */
 
 /* The word behind an operator; in quotes it is quoted as a whole. */
-static void param_append_word(struct expander *e, const struct ast_word *w, struct cells *out)
+static void param_append_word(struct expander *e, const struct ast_word *w, struct chars *out)
 {
 	if (!w || !expand_enter(e, w->start))
 		return;
@@ -257,9 +259,9 @@ static void param_append_word(struct expander *e, const struct ast_word *w, stru
 	expand_parts(e, w->parts, out, EXPAND_PATTERN);
 	/* An unquoted word behind - or + is split like the rest; ~ at its start is a home. */
 	for (size_t i = from; i < out->len; i++)
-		if (out->v[i].kind == CELL_PLAIN &&
+		if (out->v[i].kind == CHAR_PLAIN &&
 		    (out->v[i].c == ' ' || out->v[i].c == '\t' || out->v[i].c == '\n'))
-			out->v[i].kind = CELL_FIELD;
+			out->v[i].kind = CHAR_FIELD;
 	expand_leave(e);
 }
 
@@ -276,14 +278,14 @@ static bool param_starts_with_slash(const char *name)
 
 static bool param_number(struct expander *e, const struct ast_word *w, int64_t *n)
 {
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 	bool ok;
 
 	if (!w)
 		return false;
 	expand_parts(e, w->parts, &c, EXPAND_ONE);
 	ok = expand_arith(e, &c, n);
-	cells_release(&c);
+	chars_release(&c);
 	return ok;
 }
 
@@ -294,7 +296,7 @@ static struct value *param_substring(struct expander *e, const struct value *v,
 
 	if (!param_number(e, p->arg, &from) || (p->arg2 && !param_number(e, p->arg2, &len)))
 		return NULL;
-	if (!cells_known(v->v, v->len))
+	if (!chars_known(v->v, v->len))
 		return NULL;
 	if (from < 0)
 		from = from + n < 0 ? n : from + n;
@@ -324,14 +326,14 @@ static struct value *param_change_case(struct expander *e, const struct value *v
 		else if (p->op == PARAM_LOWER && c >= 'A' && c <= 'Z')
 			r->v[i].c = (char)(c + 32);
 	}
-	return cells_known(v->v, v->len) ? r : NULL;
+	return chars_known(v->v, v->len) ? r : NULL;
 }
 
 /* Known, or a list of file names: /proc/[0-9]*. */
 static bool param_names_files(const struct value *v)
 {
 	for (uint32_t i = 0; i < v->len; i++)
-		if (v->v[i].kind != CELL_GLOB && !cells_known(&v->v[i], 1))
+		if (v->v[i].kind != CHAR_GLOB && !chars_known(&v->v[i], 1))
 			return false;
 	return true;
 }
@@ -340,14 +342,14 @@ static bool param_names_files(const struct value *v)
 static struct value *param_compute(struct expander *e, const struct value *v,
 				   const struct ast_param *p)
 {
-	struct cells pattern = { 0 }, by = { 0 };
+	struct chars pattern = { 0 }, by = { 0 };
 	struct value *r = NULL;
 	char text[32];
 
 	switch (p->op) {
 	case PARAM_LENGTH:
 		snprintf(text, sizeof(text), "%u", v->len);
-		return cells_known(v->v, v->len) ? value_text(e, text, 0) : NULL;
+		return chars_known(v->v, v->len) ? value_text(e, text, 0) : NULL;
 	case PARAM_SUBSTRING:
 		return param_substring(e, v, p);
 	case PARAM_UPPER:
@@ -362,14 +364,14 @@ static struct value *param_compute(struct expander *e, const struct value *v,
 			expand_parts(e, p->arg->parts, &pattern, EXPAND_PATTERN);
 		if (p->arg2)
 			expand_parts(e, p->arg2->parts, &by, EXPAND_ONE);
-		if (!cells_known(pattern.v, pattern.len))
+		if (!chars_known(pattern.v, pattern.len))
 			r = NULL;
 		else if (p->op == PARAM_PREFIX || p->op == PARAM_SUFFIX)
 			r = param_names_files(v) ? param_trim(e, v, p, &pattern) : NULL;
-		else if (cells_known(v->v, v->len))
+		else if (chars_known(v->v, v->len))
 			r = param_replace(e, v, p, &pattern, &by);
-		cells_release(&pattern);
-		cells_release(&by);
+		chars_release(&pattern);
+		chars_release(&by);
 		return r;
 	default:
 		return NULL;
@@ -379,43 +381,43 @@ static struct value *param_compute(struct expander *e, const struct value *v,
 /* Substitutions in the words of an operator whose result is not used run nevertheless. */
 static void param_unused(struct expander *e, const struct ast_param *p)
 {
-	struct cells unused = { 0 };
+	struct chars unused = { 0 };
 
 	if (p->arg)
 		expand_parts(e, p->arg->parts, &unused, EXPAND_ONE);
 	if (p->arg2)
 		expand_parts(e, p->arg2->parts, &unused, EXPAND_ONE);
-	cells_release(&unused);
+	chars_release(&unused);
 }
 
 /* What begins at @from is not empty. False: that was known. */
-static bool param_mark_set(struct cells *c, size_t from)
+static bool param_mark_set(struct chars *c, size_t from)
 {
-	struct cell *first = NULL;
+	struct shell_char *first = NULL;
 	bool missing = false;
 
 	for (size_t i = c->len; i-- > from;) {
-		const struct cell *cell = &c->v[i];
+		const struct shell_char *ch = &c->v[i];
 
-		if (cell->kind == CELL_EMPTY)
+		if (ch->kind == CHAR_EMPTY)
 			continue;
-		if (!cell_is_unknown(cell) && !(cell_is_known(cell) && cell->name))
+		if (!char_is_unknown(ch) && !(char_is_known(ch) && ch->name))
 			return false;
-		missing |= cell_is_known(cell);
+		missing |= char_is_known(ch);
 		first = &c->v[i];
 	}
 	for (size_t i = from; i < c->len && missing; i++)
-		c->v[i].name = cell_is_known(&c->v[i]) ? 0 : c->v[i].name;
+		c->v[i].name = char_is_known(&c->v[i]) ? 0 : c->v[i].name;
 	if (first && !missing)
 		first->c = UNKNOWN_SET;
 	return first != NULL;
 }
 
 /* ${x:?} is there from @from on. It is not empty, or the shell ends here: neither is x later. */
-static void param_require(struct expander *e, const struct ast_param *p, struct cells *out,
+static void param_require(struct expander *e, const struct ast_param *p, struct chars *out,
 			  size_t from)
 {
-	const struct binding *b = vars_get(e, p->name);
+	const struct assignment *b = vars_get(e, p->name);
 
 	if (param_mark_set(out, from) && !p->index && !(b && b->values && b->values->other))
 		vars_set(e, p->name, value_make(e, out->v + from, out->len - from));
@@ -426,7 +428,7 @@ static void param_require(struct expander *e, const struct ast_param *p, struct 
  * certain then is only that the word may be used, and a rule should see it.
  */
 static void param_default(struct expander *e, const struct ast_param *p, const struct value *v,
-			  bool unset, bool quoted, uint32_t at, struct cells *out)
+			  bool unset, bool quoted, uint32_t at, struct chars *out)
 {
 	bool empty = v && (unset || (p->colon && v->len == 0));
 	bool path = !v && param_starts_with_slash(p->name) && strcmp(p->name, "OLDPWD") != 0;
@@ -456,16 +458,16 @@ static void param_default(struct expander *e, const struct ast_param *p, const s
 /* ${PWD%%"${PWD#?}"}: all but its first character is cut off. */
 static bool param_keeps_first(struct expander *e, const struct ast_param *p, const char *name)
 {
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 	bool same = false;
 
 	if (p->op != PARAM_SUFFIX || !p->arg || !param_starts_with_slash(name))
 		return false;
 	expand_parts(e, p->arg->parts, &c, EXPAND_PATTERN);
 	for (size_t i = 0; i < c.len; i++)
-		same |= c.v[i].kind >= CELL_UNKNOWN && c.v[i].name &&
+		same |= c.v[i].kind >= CHAR_UNKNOWN && c.v[i].name &&
 			strcmp(expand_name_text(e, c.v[i].name), "${}") == 0;
-	cells_release(&c);
+	chars_release(&c);
 	return same;
 }
 
@@ -495,20 +497,20 @@ static bool param_is_number(const char *name)
 
 /* "$@" and "$*", from the parameter @first on. */
 static void param_append_all(struct expander *e, const char *name, struct value **v, size_t count,
-			     bool quoted, struct cells *out)
+			     bool quoted, struct chars *out)
 {
 	bool unset;
 	const struct value *ifs = quoted && name[0] == '*' ? vars_value(e, "IFS", &unset) : NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		if (i > 0 && (name[0] == '@' || !quoted))
-			cells_add(e, out, '\0', CELL_BREAK, 0, 0);
+			chars_add(e, out, '\0', CHAR_BREAK, 0, 0);
 		else if (i > 0 && (!ifs || ifs->len))
-			cells_add(e, out, ifs ? ifs->v[0].c : ' ', CELL_QUOTED, 0, 0);
+			chars_add(e, out, ifs ? ifs->v[0].c : ' ', CHAR_QUOTED, 0, 0);
 		param_append(e, out, v[i], quoted);
 	}
 	if (count == 0 && quoted && name[0] == '*')
-		cells_add(e, out, '\0', CELL_EMPTY, 0, 0);
+		chars_add(e, out, '\0', CHAR_EMPTY, 0, 0);
 }
 
 /* Parameters that are no variables. NULL: not known; *handled: is one of them. */
@@ -598,25 +600,25 @@ static bool param_is_all_index(const struct ast_word *index)
 
 static int64_t param_index_number(struct expander *e, const struct ast_word *index)
 {
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 	int64_t n = -1;
 
 	expand_parts(e, index->parts, &c, EXPAND_ONE);
 	if (!expand_arith(e, &c, &n))
 		n = -1;
-	cells_release(&c);
+	chars_release(&c);
 	return n;
 }
 
 /* The name of an associative array's element, "m[k]"; NULL: the index may be a number. */
 const char *param_key(struct expander *e, const char *name, const struct ast_word *index)
 {
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 	const char *key, *joined = NULL;
 
 	expand_parts(e, index->parts, &c, EXPAND_ONE);
-	key = cells_string(e, c.v, c.len);
-	cells_release(&c);
+	key = chars_string(e, c.v, c.len);
+	chars_release(&c);
 	if (key && *key && (*key < '0' || *key > '9')) {
 		char *s = shell_alloc(e->arena, strlen(name) + strlen(key) + 3);
 
@@ -635,7 +637,7 @@ static struct value *param_element(struct expander *e, const struct ast_param *p
 
 	if (v)
 		return v;
-	struct binding *b = vars_get(e, p->name);
+	struct assignment *b = vars_get(e, p->name);
 	int64_t n = param_index_number(e, p->index);
 
 	if (!b && n == 0 && param_initial(e, p->name))
@@ -649,9 +651,9 @@ static struct value *param_element(struct expander *e, const struct ast_param *p
 
 /* x[@] */
 static bool param_whole_array(struct expander *e, const struct ast_param *p, bool quoted,
-			      struct cells *out)
+			      struct chars *out)
 {
-	struct binding *b;
+	struct assignment *b;
 	char all[2] = { p->index->parts->text.s[0], '\0' };
 
 	b = vars_get(e, p->name);
@@ -667,17 +669,17 @@ static bool param_whole_array(struct expander *e, const struct ast_param *p, boo
 /* ---- one parameter ---- */
 
 static void param_length_of_all(struct expander *e, size_t count, bool quoted, uint32_t at,
-				struct cells *out)
+				struct chars *out)
 {
 	char text[32];
 
 	snprintf(text, sizeof(text), "%zu", count);
-	cells_text(e, out, text, quoted ? CELL_QUOTED : CELL_FIELD, at);
+	chars_text(e, out, text, quoted ? CHAR_QUOTED : CHAR_FIELD, at);
 }
 
 /* ${@:2:1}: from and how many. */
 static void param_some_params(struct expander *e, const struct ast_param *p, bool quoted,
-			      struct cells *out)
+			      struct chars *out)
 {
 	int64_t from = 0, len, n = (int64_t)e->params.count;
 
@@ -690,12 +692,12 @@ static void param_some_params(struct expander *e, const struct ast_param *p, boo
 
 /* $@, $*, x[@]: true when that was all. */
 static bool param_several(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
-			  struct cells *out)
+			  struct chars *out)
 {
 	size_t count = e->params.count > 0 ? e->params.count - 1 : 0;
 
 	if (p->index && param_is_all_index(p->index)) {
-		struct binding *b = vars_get(e, p->name);
+		struct assignment *b = vars_get(e, p->name);
 
 		if (p->op == PARAM_LENGTH && b && b->is_array)
 			param_length_of_all(e, b->item_count, quoted, at, out);
@@ -729,7 +731,7 @@ static const char *indirect_name(struct expander *e, const char *name, uint32_t 
 	bool unset;
 	struct value *v = param_lookup(e, name, at, &unset);
 
-	return v && v->len > 0 ? cells_string(e, v->v, v->len) : NULL;
+	return v && v->len > 0 ? chars_string(e, v->v, v->len) : NULL;
 }
 
 const char *param_nameref(struct expander *e, const char *name)
@@ -754,14 +756,14 @@ static bool param_trims_slash(const struct ast_param *p)
 /* What does not end in a slash is what it was. */
 static struct value *param_without_slash(struct expander *e, struct value *v)
 {
-	const struct cell *last = v && v->len ? &v->v[v->len - 1] : NULL;
+	const struct shell_char *last = v && v->len ? &v->v[v->len - 1] : NULL;
 
-	return last && last->c == '/' && last->kind == CELL_QUOTED ? value_make(e, v->v, v->len - 1)
+	return last && last->c == '/' && last->kind == CHAR_QUOTED ? value_make(e, v->v, v->len - 1)
 								   : v;
 }
 
 static void param_single(struct expander *e, const struct ast_param *p, const char *name,
-			 bool quoted, uint32_t at, struct cells *out)
+			 bool quoted, uint32_t at, struct chars *out)
 {
 	bool unset = false;
 	struct value *v = p->index ? param_element(e, p, at) : param_lookup(e, name, at, &unset);
@@ -782,7 +784,7 @@ static void param_single(struct expander *e, const struct ast_param *p, const ch
 }
 
 void expand_param(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
-		  struct cells *out)
+		  struct chars *out)
 {
 	const char *name = p->name;
 

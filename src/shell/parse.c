@@ -61,7 +61,7 @@ static void parse_set_outer(struct shell_memory *m, const struct shell_setup *se
 	if (!setup->exported_only)
 		m->family = m->outer->family;
 	if (setup->outer_command < setup->outer->command_count)
-		m->outer_stamp = setup->outer->commands[setup->outer_command].stamp;
+		m->outer_stamp = setup->outer->commands[setup->outer_command].version;
 }
 
 /*

@@ -126,7 +126,7 @@ struct shell_command {
 	const struct shell_word *input; /* what is known of its standard input: a here-document, a
 					 * here-string, or what echo, printf and the like write into
 					 * the pipe; NULL if nothing is known */
-	uint32_t stamp; /* private: which values its variables have */
+	uint32_t version; /* private: which values its variables have */
 	uint32_t start, end; /* in the outermost text */
 };
 

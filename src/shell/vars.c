@@ -66,42 +66,42 @@ static struct variable *vars_make_variable(struct expander *e, const char *name)
 	return *slot;
 }
 
-static struct binding *vars_current(const struct variable *v)
+static struct assignment *vars_current(const struct variable *v)
 {
-	return v->count > 0 ? v->history[v->count - 1].binding : NULL;
+	return v->count > 0 ? v->history[v->count - 1].assignment : NULL;
 }
 
-/* What held at @stamp. */
-static struct binding *vars_binding_at(const struct variable *v, uint32_t stamp)
+/* What held at @version. */
+static struct assignment *vars_binding_at(const struct variable *v, uint32_t version)
 {
 	uint32_t low = 0, high = v->count;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (v->history[middle].stamp <= stamp)
+		if (v->history[middle].version <= version)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low > 0 ? v->history[low - 1].binding : NULL;
+	return low > 0 ? v->history[low - 1].assignment : NULL;
 }
 
 /* In the texts around this one, as it was at their command. */
-static const struct binding *outer_binding(const struct shell_memory *m, const char *name,
+static const struct assignment *outer_binding(const struct shell_memory *m, const char *name,
 					   const struct shell_memory **from)
 {
 	bool exported_only = false;
 
 	while (m->outer) {
-		uint32_t stamp = m->outer_stamp;
+		uint32_t version = m->outer_stamp;
 
 		exported_only |= m->outer_exported_only;
 		m = m->outer;
 		const struct variable *v = m->variables.slot_count > 0
 						   ? *vars_find_slot(&m->variables, name)
 						   : NULL;
-		struct binding *b = v ? vars_binding_at(v, stamp) : NULL;
+		struct assignment *b = v ? vars_binding_at(v, version) : NULL;
 
 		*from = m;
 		if (b)
@@ -110,7 +110,7 @@ static const struct binding *outer_binding(const struct shell_memory *m, const c
 	return NULL;
 }
 
-static void vars_push_moment(struct expander *e, struct variable *v, struct binding *b);
+static void vars_push_version(struct expander *e, struct variable *v, struct assignment *b);
 
 /* A value of an outer text: its unknown characters get names of this one. */
 static struct value *vars_import_value(struct expander *e, const struct shell_memory *from,
@@ -130,10 +130,10 @@ static struct value *vars_import_value(struct expander *e, const struct shell_me
 	return first;
 }
 
-static struct binding *vars_import_binding(struct expander *e, const struct shell_memory *from,
-					   const struct binding *b)
+static struct assignment *vars_import_binding(struct expander *e, const struct shell_memory *from,
+					   const struct assignment *b)
 {
-	struct binding *copy = shell_alloc(e->arena, sizeof(*copy));
+	struct assignment *copy = shell_alloc(e->arena, sizeof(*copy));
 
 	*copy = *b;
 	copy->values = vars_import_value(e, from, b->values);
@@ -152,25 +152,25 @@ static struct variable *vars_lookup(struct expander *e, const char *name)
 
 	if ((v && v->count > 0) || !e->memory->outer)
 		return v;
-	const struct binding *b = outer_binding(e->memory, name, &from);
+	const struct assignment *b = outer_binding(e->memory, name, &from);
 
 	if (!b)
 		return v;
 	v = vars_make_variable(e, name);
-	vars_push_moment(e, v, vars_import_binding(e, from, b));
+	vars_push_version(e, v, vars_import_binding(e, from, b));
 	return v;
 }
 
-struct binding *vars_get(struct expander *e, const char *name)
+struct assignment *vars_get(struct expander *e, const char *name)
 {
 	struct variable *v = vars_lookup(e, name);
 
 	return v ? vars_current(v) : NULL;
 }
 
-static struct value *vars_pick(struct value *values, uint32_t digit)
+static struct value *vars_pick(struct value *values, uint32_t choice)
 {
-	while (digit-- > 0 && values->other)
+	while (choice-- > 0 && values->other)
 		values = values->other;
 	return values;
 }
@@ -189,20 +189,20 @@ static uint32_t vars_digit_of(struct expander *e, struct variable *v, uint32_t v
 {
 	if (values < 2)
 		return 0;
-	if (v->epoch != e->epoch || v->digit >= values) {
-		v->epoch = e->epoch;
-		v->digit = (uint32_t)(e->choice_left % values);
+	if (v->choice_version != e->choice_version || v->choice >= values) {
+		v->choice_version = e->choice_version;
+		v->choice = (uint32_t)(e->choice_left % values);
 		e->choice_left /= values;
 		if (e->choice_count < 1024)
 			e->choice_count *= values;
 	}
-	return v->digit;
+	return v->choice;
 }
 
 struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 {
 	struct variable *v = vars_lookup(e, name);
-	struct binding *b = v ? vars_current(v) : NULL;
+	struct assignment *b = v ? vars_current(v) : NULL;
 
 	*is_unset = b && !b->is_set;
 	if (!b || !b->values)
@@ -212,18 +212,18 @@ struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 
 /* ---- changes ---- */
 
-static void vars_push_moment(struct expander *e, struct variable *v, struct binding *b)
+static void vars_push_version(struct expander *e, struct variable *v, struct assignment *b)
 {
 	if (v->count == v->cap) {
 		uint32_t cap = v->cap ? v->cap * 2 : 2;
-		struct moment *history = shell_alloc(e->arena, cap * sizeof(*history));
+		struct version *history = shell_alloc(e->arena, cap * sizeof(*history));
 
 		if (v->count > 0)
 			memcpy(history, v->history, v->count * sizeof(*history));
 		v->history = history;
 		v->cap = cap;
 	}
-	v->history[v->count++] = (struct moment){ ++e->memory->variables.stamp, b };
+	v->history[v->count++] = (struct version){ ++e->memory->variables.version, b };
 }
 
 static void vars_log_change(struct expander *e, struct variable *v)
@@ -242,16 +242,16 @@ static void vars_log_change(struct expander *e, struct variable *v)
 	t->log[t->log_len++] = (struct change){ v, vars_current(v) };
 }
 
-static void vars_bind(struct expander *e, struct variable *v, struct binding *b)
+static void vars_bind(struct expander *e, struct variable *v, struct assignment *b)
 {
 	vars_log_change(e, v);
-	vars_push_moment(e, v, b);
+	vars_push_version(e, v, b);
 }
 
-void vars_set_binding(struct expander *e, const char *name, struct binding *b)
+void vars_set_binding(struct expander *e, const char *name, struct assignment *b)
 {
 	struct variable *v = vars_make_variable(e, name);
-	struct binding *before = vars_current(v);
+	struct assignment *before = vars_current(v);
 
 	expand_charge(e, WORK_VARIABLE);
 	b->is_set = true;
@@ -261,7 +261,7 @@ void vars_set_binding(struct expander *e, const char *name, struct binding *b)
 
 void vars_set(struct expander *e, const char *name, struct value *value)
 {
-	struct binding *b = shell_alloc(e->arena, sizeof(*b));
+	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
 
 	b->values = value;
 	vars_set_binding(e, name, b);
@@ -269,8 +269,8 @@ void vars_set(struct expander *e, const char *name, struct value *value)
 
 void vars_export(struct expander *e, const char *name)
 {
-	struct binding *before = vars_get(e, name);
-	struct binding *b;
+	struct assignment *before = vars_get(e, name);
+	struct assignment *b;
 
 	if (!before || before->exported)
 		return;
@@ -282,7 +282,7 @@ void vars_export(struct expander *e, const char *name)
 
 void vars_unset(struct expander *e, const char *name)
 {
-	vars_bind(e, vars_make_variable(e, name), shell_alloc(e->arena, sizeof(struct binding)));
+	vars_bind(e, vars_make_variable(e, name), shell_alloc(e->arena, sizeof(struct assignment)));
 }
 
 void vars_local(struct expander *e, struct local **list, const char *name)
@@ -314,7 +314,7 @@ void vars_undo(struct expander *e, size_t mark)
 	while (t->log_len > mark) {
 		struct change *c = &t->log[--t->log_len];
 
-		vars_push_moment(e, c->variable, c->before);
+		vars_push_version(e, c->variable, c->before);
 	}
 }
 
@@ -323,7 +323,7 @@ void vars_undo(struct expander *e, size_t mark)
 struct join_entry {
 	struct join_entry *older;
 	struct variable *variable;
-	struct binding *binding;
+	struct assignment *assignment;
 	size_t seen; /* branches that set it */
 };
 
@@ -338,10 +338,10 @@ static bool vars_same_value(const struct value *a, const struct value *b)
 	if (a->len != b->len)
 		return false;
 	for (uint32_t i = 0; i < a->len; i++) {
-		const struct cell *x = &a->v[i], *y = &b->v[i];
+		const struct shell_char *x = &a->v[i], *y = &b->v[i];
 
-		if (x->kind != y->kind || (x->c != y->c && !cell_is_unknown(x)) ||
-		    (x->name != y->name && !cell_is_known(x)))
+		if (x->kind != y->kind || (x->c != y->c && !char_is_unknown(x)) ||
+		    (x->name != y->name && !char_is_known(x)))
 			return false;
 	}
 	return true;
@@ -351,9 +351,9 @@ static bool vars_same_value(const struct value *a, const struct value *b)
 static bool vars_is_weaker(const struct value *a, const struct value *b)
 {
 	for (uint32_t i = 0; i < a->len; i++) {
-		const struct cell *x = &a->v[i], *y = &b->v[i];
+		const struct shell_char *x = &a->v[i], *y = &b->v[i];
 
-		if (cell_is_known(x) ? x->name && !y->name : x->c == UNKNOWN_ANY && x->c != y->c)
+		if (char_is_known(x) ? x->name && !y->name : x->c == UNKNOWN_ANY && x->c != y->c)
 			return true;
 	}
 	return false;
@@ -378,10 +378,10 @@ static void vars_add_values(struct expander *e, struct value **list, const struc
 	}
 }
 
-static struct binding *vars_union_of(struct expander *e, const struct binding *a,
-				     const struct binding *b)
+static struct assignment *vars_union_of(struct expander *e, const struct assignment *a,
+				     const struct assignment *b)
 {
-	struct binding *u = shell_alloc(e->arena, sizeof(*u));
+	struct assignment *u = shell_alloc(e->arena, sizeof(*u));
 
 	*u = *a;
 	u->values = NULL;
@@ -405,10 +405,11 @@ static void join_add(struct expander *e, struct join *j, struct variable *v)
 		entry->variable = v;
 		entry->older = j->entries;
 		j->entries = entry;
-		entry->binding = vars_current(v);
+		entry->assignment = vars_current(v);
 	} else if (vars_current(v)) {
-		entry->binding = entry->binding ? vars_union_of(e, entry->binding, vars_current(v))
-						: vars_current(v);
+		entry->assignment = entry->assignment
+					    ? vars_union_of(e, entry->assignment, vars_current(v))
+					    : vars_current(v);
 	}
 	entry->seen++;
 }
@@ -417,7 +418,7 @@ static void join_add(struct expander *e, struct join *j, struct variable *v)
 void join_branch(struct expander *e, struct join *j)
 {
 	struct variables *t = &e->memory->variables;
-	uint32_t merge = ++t->stamp;
+	uint32_t merge = ++t->version;
 
 	j->branches++;
 	for (size_t i = j->mark; i < t->log_len; i++) {
@@ -435,18 +436,19 @@ void join_branch(struct expander *e, struct join *j)
 
 /* All that is known of it is that it is not empty: ${x:?}. */
 static bool vars_is_itself(const struct expander *e, const struct variable *v,
-			   const struct binding *b)
+			   const struct assignment *b)
 {
-	const struct cell *c = b->values && b->values->len == 1 ? b->values->v : NULL;
+	const struct shell_char *c = b->values && b->values->len == 1 ? b->values->v : NULL;
 
-	return c && c->kind == CELL_UNKNOWN && c->name &&
+	return c && c->kind == CHAR_UNKNOWN && c->name &&
 	       strcmp(expand_name_text(e, c->name), v->name) == 0;
 }
 
 void join_end(struct expander *e, struct join *j, bool may_skip)
 {
 	for (struct join_entry *entry = j->entries; entry; entry = entry->older) {
-		struct binding *before = vars_current(entry->variable), *after = entry->binding;
+		struct assignment *before = vars_current(entry->variable);
+		struct assignment *after = entry->assignment;
 		bool skipped = may_skip || entry->seen < j->branches;
 
 		if (!after || (skipped && !before && vars_is_itself(e, entry->variable, after)))

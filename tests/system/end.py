@@ -231,7 +231,7 @@ def test_a_reader_that_takes_nothing_is_given_up():
     """By server.eof_seconds, or half a minute where only MCP was spoken; then it says so."""
     small = SMALL_QUEUE + ["--set", "server.eof_seconds=1"]
     for stdio in BOTH:
-        for options, count in ((small, 20), (small, 400)) + ((([], 20),) if STRESS else ()):
+        for options, count in ((small, 60), (small, 400)) + ((([], 60),) if STRESS else ()):
             requests = b"".join(line(n, "tools/list") for n in range(count))
             session = Session(requests + line("run", "tools/call", {
                 "name": "process_run", "arguments": {"command": "sleep 60"}}), stdio, options)

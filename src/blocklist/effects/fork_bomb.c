@@ -7,7 +7,7 @@
 /* With more functions than this, only some pairs are compared. */
 #define PAIRS_MAX 64
 
-static bool tell(uint32_t from, uint32_t to, uint32_t *start, uint32_t *end)
+static bool bomb_at(uint32_t from, uint32_t to, uint32_t *start, uint32_t *end)
 {
 	*start = from;
 	*end = to;
@@ -59,11 +59,11 @@ static bool fork_bomb(const struct shell_script *s, uint32_t *start, uint32_t *e
 		bool there, back;
 
 		if (calls(s, f, f->name, &there) && there)
-			return tell(f->start, f->end, start, end);
+			return bomb_at(f->start, f->end, start, end);
 		for (size_t k = 0; i < most && k < i; k++)
 			if (calls(s, f, s->functions[k].name, &there) &&
 			    calls(s, &s->functions[k], f->name, &back) && (there || back))
-				return tell(f->start, f->end, start, end);
+				return bomb_at(f->start, f->end, start, end);
 	}
 	return false;
 }
@@ -87,7 +87,7 @@ static bool loop_bomb(const struct shell_script *s, uint32_t *start, uint32_t *e
 			k++;
 		if (k > i + 1 && (k == s->command_count ||
 				  !(s->commands[k].context & SHELL_IN_LOOP)))
-			return tell(s->commands[i].start, s->commands[k - 1].end, start, end);
+			return bomb_at(s->commands[i].start, s->commands[k - 1].end, start, end);
 	}
 	return false;
 }
@@ -133,7 +133,7 @@ static bool self_bomb(const struct shell_script *s, uint32_t *start, uint32_t *e
 			last = i;
 	}
 	return forks && last != SHELL_NONE &&
-	       tell(s->commands[first].start, s->commands[last].end, start, end);
+	       bomb_at(s->commands[first].start, s->commands[last].end, start, end);
 }
 
 bool fork_bomb_find(const struct shell_script *s, uint32_t *start, uint32_t *end)

@@ -49,36 +49,36 @@ void expand_leave(struct expander *e)
 	e->depth++;
 }
 
-/* ---- cells ---- */
+/* ---- chars ---- */
 
-/* The memory of the last cells that were released: most words are short, and one at a time. */
-static struct cells spare_cells;
+/* The memory of the last chars that were released: most words are short, and one at a time. */
+static struct chars spare_chars;
 #define SPARE_MAX 1024u
 
-void cells_release(struct cells *c)
+void chars_release(struct chars *c)
 {
-	if (!spare_cells.v && c->cap <= SPARE_MAX)
-		spare_cells = *c;
+	if (!spare_chars.v && c->cap <= SPARE_MAX)
+		spare_chars = *c;
 	else
 		free(c->v);
-	*c = (struct cells){ 0 };
+	*c = (struct chars){ 0 };
 }
 
-static void cells_grow(struct cells *c, size_t need)
+static void chars_grow(struct chars *c, size_t need)
 {
 	size_t cap = c->cap ? c->cap * 2 : 16;
 
-	if (!c->cap && need <= spare_cells.cap) {
-		c->v = spare_cells.v;
-		c->cap = spare_cells.cap;
-		spare_cells = (struct cells){ 0 };
+	if (!c->cap && need <= spare_chars.cap) {
+		c->v = spare_chars.v;
+		c->cap = spare_chars.cap;
+		spare_chars = (struct chars){ 0 };
 		return;
 	}
 	c->cap = cap > need ? cap : need;
 	c->v = mem_realloc(c->v, c->cap * sizeof(*c->v));
 }
 
-bool cells_room(struct expander *e, struct cells *c, size_t more)
+bool chars_room(struct expander *e, struct chars *c, size_t more)
 {
 	if (more > CELLS_MAX - c->len || more > e->fuel) {
 		e->fuel = 0;
@@ -86,89 +86,89 @@ bool cells_room(struct expander *e, struct cells *c, size_t more)
 	}
 	e->fuel -= more;
 	if (c->len + more > c->cap)
-		cells_grow(c, c->len + more);
+		chars_grow(c, c->len + more);
 	return true;
 }
 
-void cells_add(struct expander *e, struct cells *c, char ch, enum cell_kind kind, uint32_t at,
+void chars_add(struct expander *e, struct chars *c, char ch, enum char_kind kind, uint32_t at,
 	       uint16_t name)
 {
-	if (cells_room(e, c, 1))
-		c->v[c->len++] = (struct cell){ at, name, (uint8_t)kind, ch };
+	if (chars_room(e, c, 1))
+		c->v[c->len++] = (struct shell_char){ at, name, (uint8_t)kind, ch };
 }
 
-void cells_copy(struct expander *e, struct cells *c, const struct cell *from, size_t len)
+void chars_copy(struct expander *e, struct chars *c, const struct shell_char *from, size_t len)
 {
-	if (len == 0 || !cells_room(e, c, len))
+	if (len == 0 || !chars_room(e, c, len))
 		return;
 	memcpy(c->v + c->len, from, len * sizeof(*from));
 	c->len += len;
 }
 
-void cells_text(struct expander *e, struct cells *c, const char *text, enum cell_kind kind,
+void chars_text(struct expander *e, struct chars *c, const char *text, enum char_kind kind,
 		uint32_t at)
 {
 	for (; *text; text++)
-		cells_add(e, c, *text, kind, at, 0);
+		chars_add(e, c, *text, kind, at, 0);
 }
 
-bool cells_known(const struct cell *v, size_t len)
+bool chars_known(const struct shell_char *v, size_t len)
 {
 	for (size_t i = 0; i < len; i++)
-		if (v[i].kind > CELL_FIELD && v[i].kind != CELL_EMPTY)
+		if (v[i].kind > CHAR_FIELD && v[i].kind != CHAR_EMPTY)
 			return false;
 	return true;
 }
 
-char *cells_string(struct expander *e, const struct cell *v, size_t len)
+char *chars_string(struct expander *e, const struct shell_char *v, size_t len)
 {
 	size_t n = 0;
 	char *s;
 
-	if (!cells_known(v, len))
+	if (!chars_known(v, len))
 		return NULL;
 	s = shell_alloc(e->arena, len + 1);
 	for (size_t i = 0; i < len; i++)
-		if (v[i].kind != CELL_EMPTY)
+		if (v[i].kind != CHAR_EMPTY)
 			s[n++] = v[i].c;
 	return s;
 }
 
 /* ---- values and names ---- */
 
-static struct cell value_of_cell(struct cell c)
+static struct shell_char value_of_char(struct shell_char c)
 {
-	if (c.kind == CELL_PLAIN || c.kind == CELL_FIELD)
-		c.kind = CELL_QUOTED;
-	else if (c.kind == CELL_UNKNOWN_FIELDS)
-		c.kind = CELL_UNKNOWN;
-	else if (c.kind == CELL_BREAK)
-		c = (struct cell){ c.at, 0, CELL_QUOTED, ' ' };
+	if (c.kind == CHAR_PLAIN || c.kind == CHAR_FIELD)
+		c.kind = CHAR_QUOTED;
+	else if (c.kind == CHAR_UNKNOWN_FIELDS)
+		c.kind = CHAR_UNKNOWN;
+	else if (c.kind == CHAR_BREAK)
+		c = (struct shell_char){ c.at, 0, CHAR_QUOTED, ' ' };
 	return c;
 }
 
-struct value *value_make(struct expander *e, const struct cell *v, size_t len)
+struct value *value_make(struct expander *e, const struct shell_char *v, size_t len)
 {
 	struct value *value = shell_alloc(e->arena, sizeof(*value));
 
 	expand_charge(e, 8 + 2 * len);
 	value->v = shell_alloc_raw(e->arena, len * sizeof(*v));
 	for (size_t i = 0; i < len; i++)
-		if (v[i].kind == CELL_QUOTED)
+		if (v[i].kind == CHAR_QUOTED)
 			value->v[value->len++] = v[i];
-		else if (v[i].kind != CELL_EMPTY)
-			value->v[value->len++] = value_of_cell(v[i]);
+		else if (v[i].kind != CHAR_EMPTY)
+			value->v[value->len++] = value_of_char(v[i]);
 	return value;
 }
 
 struct value *value_text(struct expander *e, const char *text, uint32_t at)
 {
-	struct cells c = { 0 };
+	struct chars c = { 0 };
 	struct value *v;
 
-	cells_text(e, &c, text, CELL_QUOTED, at);
+	chars_text(e, &c, text, CHAR_QUOTED, at);
 	v = value_make(e, c.v, c.len);
-	cells_release(&c);
+	chars_release(&c);
 	return v;
 }
 
@@ -203,15 +203,16 @@ static bool name_is_always_set(const struct expander *e, const char *name)
 			 name_is_one_of(by_bash, COUNT_OF(by_bash), name)));
 }
 
-struct cell cell_unknown(struct expander *e, const char *name, enum cell_kind kind, uint32_t at)
+struct shell_char char_unknown(struct expander *e, const char *name, enum char_kind kind,
+			       uint32_t at)
 {
-	return (struct cell){ at, expand_name(e, name), (uint8_t)kind,
+	return (struct shell_char){ at, expand_name(e, name), (uint8_t)kind,
 			      name_is_always_set(e, name) ? UNKNOWN_SET : UNKNOWN_ANY };
 }
 
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at)
 {
-	struct cell c = cell_unknown(e, name, CELL_UNKNOWN, at);
+	struct shell_char c = char_unknown(e, name, CHAR_UNKNOWN, at);
 
 	return value_make(e, &c, 1);
 }
@@ -353,15 +354,15 @@ const struct shell_unknown *shell_word_unknown(const struct shell_word *w, size_
 	return low < w->unknown_count && w->unknowns[low].index == index ? &w->unknowns[low] : NULL;
 }
 
-/* The mark at @i of @t becomes a cell; the index of its last byte. */
+/* The mark at @i of @t becomes a character; the index of its last byte. */
 uint32_t mark_expand(struct expander *e, const struct ast_text *t, uint32_t i, bool quoted,
-		     struct cells *out)
+		     struct chars *out)
 {
 	const char *end = memchr(t->s + i + 1, '\001', t->len - i - 1);
 	uint32_t at = t->at ? t->at[i] : t->pos + i;
 	uint32_t last = end ? (uint32_t)(end - t->s) : t->len - 1;
 	bool is_set = i < last && t->s[i + 1] == mark_set;
-	struct cell c;
+	struct shell_char c;
 	char name[64];
 	size_t len = 0;
 
@@ -371,11 +372,11 @@ uint32_t mark_expand(struct expander *e, const struct ast_text *t, uint32_t i, b
 		name[len++] = r && *r ? mark_special[r - mark_replaced] : t->s[k];
 	}
 	name[len] = '\0';
-	c = (struct cell){ at, len > 0 ? expand_name(e, name) : 0,
-			   quoted ? CELL_UNKNOWN : CELL_UNKNOWN_FIELDS,
+	c = (struct shell_char){ at, len > 0 ? expand_name(e, name) : 0,
+			   quoted ? CHAR_UNKNOWN : CHAR_UNKNOWN_FIELDS,
 			   is_set ? UNKNOWN_SET : UNKNOWN_ANY };
 	if (strcmp(name, "~") == 0)
-		c = (struct cell){ at, expand_name(e, "HOME"), CELL_TILDE, '~' };
-	cells_copy(e, out, &c, 1);
+		c = (struct shell_char){ at, expand_name(e, "HOME"), CHAR_TILDE, '~' };
+	chars_copy(e, out, &c, 1);
 	return last;
 }
