@@ -219,51 +219,48 @@ def test_what_a_slow_reader_missed_is_told_later():
     server.stop()
 
 
-def shown_page(text, stream):
-    """What the text of a page shows of a stream, as bytes, and where it says to go on."""
-    raw = text.encode()
-    block = re.search(rb"^--- %s \((\d+) bytes\)\n" % stream.encode(), raw, re.M)
-    line = re.search(rb"^%s: (.*)$" % stream.encode(), raw, re.M)
-    following = int(re.search(r"^%s_next_offset: (\d+)$" % stream, text, re.M).group(1))
-    if block:
-        return raw[block.end():block.end() + int(block.group(1))], following
-    return (b"" if line.group(1) == b'""' else line.group(1)), following
+def shown_page(text):
+    """What the text of a page shows: bytes of each stream, the call it names, the holes it tells of."""
+    marks = re.findall(r"^\[\.\.\. .* \.\.\.\]$", text, re.M)
+    named = re.search(r"process_logs (\{.*\})", marks[-1]) if marks else None
+    holes = {stream: int(end.replace(",", "")) for mark in marks
+             for end, stream in re.findall(r"to ([\d,]+) of (\w+) are no longer", mark)}
+    for mark in marks:
+        text = text.replace(mark + "\n", "").replace(mark, "")
+    parts = re.split(r"^--- (stdout|stderr)\n", text, flags=re.M)
+    return parts, json.loads(named.group(1)) if named else None, holes
 
 
 @suite.test()
 def test_the_text_alone_shows_every_byte():
-    """Who follows the pages of process_logs in the text of the results misses nothing."""
+    """Who makes the calls that the pages of process_logs name misses nothing."""
     server = Server("--set", "log.head_bytes=20000", "--set", "log.tail_bytes=100000")
     rng = random.Random(5)
-    pieces = ["a", "word ", "\u00e9", "\u20ac", "\U0001f600", '"', "\\", "\t", "\n"]
-    data = {"stdout": "".join(rng.choices(pieces, k=80000)), "stderr": "e" * 30000 + "\n"}
+    data = {"stdout": "".join(rng.choices(["a", "word ", '"', "\\", "\t", "\n"], k=90000)),
+            "stderr": "e" * 30000 + "\n"}
     for stream, text in data.items():
         with open(os.path.join(server.workspace, stream), "w", encoding="utf-8") as f:
             f.write(text)
-    run = server.run("cat stdout; cat stderr >&2")
-    following = {"stdout": 0, "stderr": 0}
-    got = {"stdout": b"", "stderr": b""}
-    truncated = True
-    while truncated:
-        result = server.call("tools/call", stateless({"name": "process_logs", "arguments": {
-            "process_id": run["process_id"], "offset": following["stdout"],
-            "stderr_offset": following["stderr"]}}))
-        text = result["content"][0]["text"]
+    call = {"process_id": server.run("cat stdout; cat stderr >&2")["process_id"]}
+    at, got = {"stdout": 0, "stderr": 0}, {"stdout": "", "stderr": ""}
+    while call:
+        only = call.get("stream")
+        text = server.call("tools/call", stateless({"name": "process_logs", "arguments": call}))[
+            "content"][0]["text"]
         check(len(text.encode()) <= 10000, "%d bytes" % len(text.encode()))
-        for stream in got:
-            page, following[stream] = shown_page(text, stream)
-            got[stream] += page
-        truncated = "\ntruncated: true\n" in text
-    for stream, text in data.items():
-        kept = text.encode()
-        if len(kept) > 120000:  # a cut character shows as one U+FFFD for each of its bytes
-            kept = repaired(kept[:20000]) + repaired(kept[-100000:])
-        equal(got[stream], kept, stream)
+        parts, call, holes = shown_page(text)
+        shown = dict(zip(parts[1::2], parts[2::2])) if len(parts) > 1 else {only: parts[0]}
+        for stream, page in shown.items():
+            to = len(data[stream])
+            if call and call.get("stream") in (None, stream):
+                to = call.get("stderr_offset", call["offset"]) if stream == "stderr" else call["offset"]
+            if at[stream] >= 20000 and stream in holes:
+                at[stream] = max(at[stream], holes[stream])
+            got[stream] += page[:to - at[stream]]  # a page that ends within a line has one more "\n"
+            at[stream] = to
+    equal(got["stderr"], data["stderr"], "stderr")
+    equal(got["stdout"], data["stdout"][:20000] + data["stdout"][-100000:], "stdout")
     server.stop()
-
-
-def repaired(raw):
-    return raw.decode("utf-8", "replace").encode()
 
 
 if __name__ == "__main__":

@@ -57,8 +57,11 @@ def test_pages_give_every_byte_once():
     for _ in range(40):
         offset, limit = rng.randint(0, len(want) + 5), rng.randint(1, 70000)
         answer = server.logs(run["process_id"], stream="stdout", offset=offset, limit=limit)
-        equal(answer["stdout"].encode(), want[offset:offset + limit],
-              "offset %d limit %d" % (offset, limit))
+        page = want[offset:offset + limit]
+        lines = page.rfind(b"\n") + 1
+        if offset + limit < len(want) and 2 * lines > len(page):
+            page = page[:lines]
+        equal(answer["stdout"].encode(), page, "offset %d limit %d" % (offset, limit))
     server.stop()
 
 
@@ -333,7 +336,9 @@ def test_a_search_delays_nobody():
     found = server.result(search)
     check(pings > 5, "%d pings" % pings)
     check(found["matches_total"] > 400000 and found["truncated"], "found %s" % found["matches_total"])
-    check(status_kib(server.process.pid, "VmRSS") - before < 8 << 10, "memory has grown")
+    growth = status_kib(server.process.pid, "VmRSS") - before
+    limit = 65536 if "asan" in server_path() else 8192
+    check(growth < limit, "the server grew by %d KiB" % growth)
     server.stop()
 
 
