@@ -124,6 +124,14 @@ static void text_page(struct text *t)
 
 /* ---- what grep found ---- */
 
+/* Of a line whose number is not known (@line below 1) only the mark. */
+static void add_number(struct text *t, int64_t line, char mark)
+{
+	if (line > 0)
+		text_add(t, "%" PRId64, line);
+	text_add(t, "%c", mark);
+}
+
 /* The lines around a match, the first of which is number @line: "4020-text". */
 static void add_context(struct text *t, const struct outline_value *match, const char *key,
 			int64_t line)
@@ -131,7 +139,8 @@ static void add_context(struct text *t, const struct outline_value *match, const
 	const struct outline_value *lines = text_member(t, match, key), *v = NULL;
 
 	while (lines && (v = outline_next(&t->a->result->outline, lines, v))) {
-		text_add(t, "%" PRId64 "-", line++);
+		add_number(t, line, '-');
+		line += line > 0;
 		text_put_member(t, v);
 		text_add(t, "\n");
 	}
@@ -156,10 +165,10 @@ static void add_match(struct text *t, const struct outline_value *match)
 	text_put_member(t, text_member(t, match, "stream"));
 	text_add(t, ", offset %" PRId64 "\n", text_number(t, match, "offset"));
 	add_context(t, match, "before", line - count(t, text_member(t, match, "before")));
-	text_add(t, "%" PRId64 ":", line);
+	add_number(t, line, ':');
 	text_put_member(t, text_member(t, match, "text"));
 	text_add(t, "\n");
-	add_context(t, match, "after", line + 1);
+	add_context(t, match, "after", line ? line + 1 : 0);
 }
 
 static void text_matches(struct text *t)
