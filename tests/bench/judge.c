@@ -130,7 +130,10 @@ static void count(void *ctx, const struct corpus_row *row)
 	if (!r)
 		return;
 	r->rows++;
-	r->blocked += corpus_judge(row->command, &v);
+	/* The rows of the plain search count where the operator asked for it. */
+	blocklist_judge(&(struct blocklist_input){ .command = row->command, .shell = true,
+						   .literal_anywhere = r == &c->seed }, &v);
+	r->blocked += v.blocked;
 }
 
 static void print_rate(const char *name, const struct corpus_rate *r)
