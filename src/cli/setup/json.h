@@ -1,4 +1,4 @@
-/* setup_json - an entry into a configuration file in JSON; setup_merge.h says what is promised. */
+/* setup_json - an entry into a configuration file in JSON, as cli/setup/merge.h promises. */
 #ifndef PROCPEN_CLI_SETUP_JSON_H
 #define PROCPEN_CLI_SETUP_JSON_H
 

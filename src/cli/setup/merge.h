@@ -14,7 +14,7 @@
 #include "base/err.h"
 #include "cli/setup/entry.h"
 
-/* The configuration file @text with the entry for @program and @workspace (setup_host.h). */
+/* The configuration file @text with the entry for @program and @workspace (cli/setup/host.h). */
 enum setup_merged setup_merge(const struct setup_host *host, const char *text, size_t len,
 			      const char *program, const char *workspace, struct buf *out,
 			      struct err *e);

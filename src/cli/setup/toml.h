@@ -1,4 +1,4 @@
-/* setup_toml - an entry into a configuration file in TOML; setup_merge.h says what is promised. */
+/* setup_toml - an entry into a configuration file in TOML, as cli/setup/merge.h promises. */
 #ifndef PROCPEN_CLI_SETUP_TOML_H
 #define PROCPEN_CLI_SETUP_TOML_H
 
