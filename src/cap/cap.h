@@ -97,6 +97,7 @@ struct cap {
 	struct ev_loop *loop;
 	const struct config *config;
 	const struct scope *scope;
+	const char *git_common_dir; /* policy/worktree.h; NULL: none */
 	const struct run_shell *shell;
 	struct audit *audit;
 	struct proctab *procs;

@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "base/version.h"
+#include "policy/worktree.h"
 #include "server/sandbox.h"
 #include "server/workspace.h"
 
@@ -57,6 +58,7 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	    run_shell_choose(&ctx->shell, &ctx->config, ctx->scope, e))
 		return -1;
 	context_hide_memory();
+	ctx->git_common_dir = worktree_common_dir(ctx->scope);
 	ids_instance(ctx->instance);
 	ctx->audit = audit_new(ctx->state_dir, ctx->instance);
 	ctx->loop = loop_new();
@@ -79,6 +81,7 @@ struct cap context_cap(const struct context *ctx, struct proctab *procs, struct 
 		.loop = ctx->loop,
 		.config = &ctx->config,
 		.scope = ctx->scope,
+		.git_common_dir = ctx->git_common_dir,
 		.shell = &ctx->shell,
 		.audit = ctx->audit,
 		.procs = procs,
@@ -108,6 +111,7 @@ void context_close(struct context *ctx)
 	audit_free(ctx->audit);
 	free(ctx->state_dir);
 	run_shell_release(&ctx->shell);
+	free(ctx->git_common_dir);
 	scope_free(ctx->scope);
 	config_release(&ctx->config);
 	ctx->loop = NULL;

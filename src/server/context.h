@@ -31,6 +31,7 @@ struct context {
 	char instance[IDS_INSTANCE_SIZE];
 	struct rlimit nofile; /* as it was before we raised it */
 	struct scope *scope;
+	char *git_common_dir; /* worktree_common_dir(), or NULL */
 	struct run_shell shell;
 	char *state_dir;
 	struct audit *audit;
