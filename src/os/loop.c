@@ -17,7 +17,7 @@
 /* The epoll descriptor of the loop, or -1. One server has one loop. */
 static int loop_epoll_fd = -1;
 
-static void learn_epoll_fd(int candidate)
+static void loop_find_epoll_fd(int candidate)
 {
 	loop_epoll_fd = -1;
 	if (candidate < 0)
@@ -38,7 +38,7 @@ struct ev_loop *loop_new(void)
 		close(lowest);
 	loop = ev_loop_new(EVBACKEND_EPOLL | EVFLAG_NOENV | EVFLAG_NOTIMERFD);
 	if (loop) {
-		learn_epoll_fd(lowest);
+		loop_find_epoll_fd(lowest);
 		return loop;
 	}
 	loop = ev_loop_new(EVFLAG_AUTO | EVFLAG_NOENV);
@@ -55,7 +55,7 @@ void loop_free(struct ev_loop *loop)
 	ev_loop_destroy(loop);
 }
 
-int loop_let_go(struct ev_loop *loop, ev_io *io)
+int loop_detach(struct ev_loop *loop, ev_io *io)
 {
 	int fd = io->fd;
 
@@ -70,7 +70,7 @@ int loop_let_go(struct ev_loop *loop, ev_io *io)
 
 void loop_close(struct ev_loop *loop, ev_io *io)
 {
-	int fd = loop_let_go(loop, io);
+	int fd = loop_detach(loop, io);
 
 	if (fd >= 0)
 		close(fd);

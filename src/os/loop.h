@@ -21,9 +21,9 @@ void loop_free(struct ev_loop *loop);
 
 /* Stop @io and remove its registration from the kernel. Returns its descriptor, which the caller
  * now owns, or -1. */
-int loop_let_go(struct ev_loop *loop, ev_io *io);
+int loop_detach(struct ev_loop *loop, ev_io *io);
 
-/* Like loop_let_go(), and close the descriptor. */
+/* Like loop_detach(), and close the descriptor. */
 void loop_close(struct ev_loop *loop, ev_io *io);
 
 /* (Re)arm @timer to fire once in @ms milliseconds from now; loop_timer_stop() is idempotent. */

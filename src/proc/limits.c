@@ -10,7 +10,7 @@
 /* The kernel compares RLIMIT_CPU with a time that it counts in ticks. On a busy machine the exact
  * sum, which rusage reports, was measured to be a third less. */
 #define CPU_PROOF_PERCENT 50
-#define LOOKS_MAX 10 /* reads of the out-of-memory counter, after 1, 2, 4 ... ms */
+#define RETRIES_MAX 10 /* reads of the out-of-memory counter, after 1, 2, 4 ... ms */
 
 static const struct shim_rlimit *find_rlimit(const struct confine_request *request,
 					     uint32_t resource)
@@ -24,7 +24,7 @@ static const struct shim_rlimit *find_rlimit(const struct confine_request *reque
 static enum limits_holder limit_holder(int64_t limit, bool watched, bool rlimited)
 {
 	if (!limit)
-		return LIMITS_NOBODY;
+		return LIMITS_NONE;
 	if (watched)
 		return LIMITS_SAMPLED;
 	return rlimited ? LIMITS_RLIMIT : LIMITS_GROUP;
@@ -81,7 +81,7 @@ void limits_ending(struct limits *l, const struct cgroup *group)
 	l->ending = true;
 }
 
-bool limits_look(struct limits *l, struct cgroup *group)
+bool limits_check_group(struct limits *l, struct cgroup *group)
 {
 	int64_t kills = group ? cgroup_oom_kills(group) : -1;
 
@@ -140,12 +140,12 @@ void limits_group_usage(struct limits *l, const struct cgroup *group, struct usa
 /* Version 1 fires the descriptor first and counts the kill a moment later: retry. */
 static void limits_watch_check(struct limits_watch *w, struct ev_loop *loop)
 {
-	if (limits_look(w->limits, w->group)) {
+	if (limits_check_group(w->limits, w->group)) {
 		loop_timer_stop(loop, &w->again);
 		loop_close(loop, &w->oom); /* report once */
 		w->on_struck(w->ctx);
-	} else if (w->looks < LOOKS_MAX) {
-		loop_timer_start(loop, &w->again, 1 << w->looks++);
+	} else if (w->retries < RETRIES_MAX) {
+		loop_timer_start(loop, &w->again, 1 << w->retries++);
 	}
 }
 
@@ -159,8 +159,8 @@ static void limits_on_oom(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct limits_watch *w = io->data;
 
-	w->looks = 0;
-	if (revents & EV_ERROR) /* cannot be watched: limits_look() still reads it at the end */
+	w->retries = 0;
+	if (revents & EV_ERROR) /* cannot be watched: proc.c reads the counters at the end */
 		loop_close(loop, io);
 	else
 		limits_watch_check(w, loop);
@@ -177,7 +177,7 @@ void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct lim
 	ev_io_init(&w->oom, limits_on_oom, fd, EV_READ);
 	ev_timer_init(&w->again, limits_on_retry, 0., 0.);
 	w->oom.data = w->again.data = w;
-	w->looks = 0;
+	w->retries = 0;
 	w->limits = l;
 	w->group = group;
 	w->on_struck = on_struck;

@@ -24,7 +24,7 @@
 
 /* What enforces a limit. */
 enum limits_holder {
-	LIMITS_NOBODY,  /* there is no limit */
+	LIMITS_NONE,    /* there is no limit */
 	LIMITS_GROUP,   /* a control group */
 	LIMITS_RLIMIT,  /* the kernel, by an rlimit */
 	LIMITS_SAMPLED, /* the shim, by sampling */
@@ -54,7 +54,7 @@ void limits_init(struct limits *l, const struct confine_request *request,
 void limits_reported(struct limits *l, const struct shim_report *report);
 
 /* Read the counters of @group (may be NULL). True if the kernel killed for the memory limit. */
-bool limits_look(struct limits *l, struct cgroup *group);
+bool limits_check_group(struct limits *l, struct cgroup *group);
 
 /*
  * Which limit a wait status proves: SIGXCPU and SIGXFSZ, and SIGKILL of a command that has used
@@ -76,7 +76,7 @@ void limits_group_usage(struct limits *l, const struct cgroup *group, struct usa
 struct limits_watch {
 	ev_io oom;      /* fd -1: nothing to watch */
 	ev_timer again; /* retry: `oom` fires before the kill is counted */
-	int looks;
+	int retries;
 	struct limits *limits;
 	struct cgroup *group;
 	void (*on_struck)(void *ctx); /* may stop the watch */

@@ -36,7 +36,7 @@ static void lines_repair(struct lines *l, struct line *line)
 }
 
 /* Give the next @len bytes as a line; @newline: one byte more that is passed. */
-static void lines_give(struct lines *l, size_t len, bool newline, struct line *line)
+static void lines_emit(struct lines *l, size_t len, bool newline, struct line *line)
 {
 	char *text = l->bytes + l->from;
 
@@ -87,16 +87,16 @@ bool lines_next(struct lines *l, const struct output *o, struct line *line)
 		const char *newline = len ? memchr(l->bytes + l->from, '\n', len) : NULL;
 
 		if (newline) {
-			lines_give(l, (size_t)(newline - l->bytes) - l->from, true, line);
+			lines_emit(l, (size_t)(newline - l->bytes) - l->from, true, line);
 			return true;
 		}
 		if (len == LINES_MAX) {
-			lines_give(l, len - utf8_partial_tail(l->bytes, len), false, line);
+			lines_emit(l, len - utf8_partial_tail(l->bytes, len), false, line);
 			return true;
 		}
 		more = lines_read_more(l, o, &at);
 		if (more != MORE && l->len) {
-			lines_give(l, l->len, false, line);
+			lines_emit(l, l->len, false, line);
 			return true;
 		}
 		if (more == NO_MORE)

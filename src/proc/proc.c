@@ -202,7 +202,7 @@ static void proc_on_signaled(struct proc *p, const struct shim_report *report)
 
 static void proc_on_exited(struct proc *p, const struct shim_report *report)
 {
-	if (limits_look(&p->limits, p->live->confine.cgroup))
+	if (limits_check_group(&p->limits, p->live->confine.cgroup))
 		proc_on_limit(p); /* limits_watch may not have fired yet */
 	p->exited = true;
 	p->wait_status = report->value;
@@ -290,7 +290,7 @@ static void proc_release_live(struct proc *p)
 }
 
 /* The shim died before it could report leftovers and usage. */
-static void proc_note_loss(struct proc *p)
+static void proc_note_lost_shim(struct proc *p)
 {
 	if (!p->live->tree.lost)
 		return;
@@ -300,7 +300,7 @@ static void proc_note_loss(struct proc *p)
 }
 
 /* Did our SIGKILL kill any process? The command counts if it was alive at that moment. */
-static bool proc_kill_hit_anything(const struct proc *p)
+static bool proc_kill_ended_any(const struct proc *p)
 {
 	bool command = p->kill_reason != PROC_REASON_RUNNING && p->exited &&
 		       WIFSIGNALED(p->wait_status) && WTERMSIG(p->wait_status) == SIGKILL;
@@ -323,9 +323,9 @@ static void proc_on_tree_empty(void *ctx)
 	p->survivors = p->live->tree.survivors;
 	p->supervisor_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
 	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
-	proc_note_loss(p);
+	proc_note_lost_shim(p);
 	p->usage.alive = (int)p->survivors;
-	p->forced = p->forced && proc_kill_hit_anything(p);
+	p->forced = p->forced && proc_kill_ended_any(p);
 	loop_timer_stop(p->env->loop, &p->live->deadline);
 	proc_settle(p);
 	if (!p->survivors)

@@ -111,7 +111,7 @@ static void tree_dispatch(struct tree *t, const struct shim_report *report, int 
 }
 
 /* After the last report: pass a reusable shim on, or close its socket. */
-static void tree_part_with_shim(struct tree *t, const struct shim_report *last)
+static void tree_hand_over_shim(struct tree *t, const struct shim_report *last)
 {
 	pid_t shim_pid = t->shim_pid;
 
@@ -121,7 +121,7 @@ static void tree_part_with_shim(struct tree *t, const struct shim_report *last)
 	}
 	reaper_unwatch(t->reaper, shim_pid);
 	t->shim_pid = 0;
-	t->on_shim(t->ctx, shim_pid, loop_let_go(t->loop, &t->control), last);
+	t->on_shim(t->ctx, shim_pid, loop_detach(t->loop, &t->control), last);
 }
 
 /* Handle all reports that have come. True if more may follow; else @t may be released. */
@@ -140,7 +140,7 @@ static bool tree_read_reports(struct tree *t)
 		if (io->fd < 0)
 			return false; /* released meanwhile */
 		if (t->reported_empty) {
-			tree_part_with_shim(t, &report);
+			tree_hand_over_shim(t, &report);
 			tree_set_empty(t, 0);
 			return false;
 		}
@@ -171,7 +171,7 @@ static void tree_on_control(struct ev_loop *loop, ev_io *io, int revents)
  * A working shim kills its tree better than the server can. Give it up if it is stopped or traced,
  * or stuck in the kernel for long. Give up a late init at once: its death kills its namespace.
  */
-static bool tree_gives_shim_up(struct tree *t, bool late)
+static bool tree_should_kill_shim(struct tree *t, bool late)
 {
 	struct procfs_stat st = { .state = 'R' }; /* unless it can be read */
 
@@ -203,7 +203,7 @@ static void tree_on_escalate(struct ev_loop *loop, ev_timer *w, int revents)
 	if (late)
 		tree_kill_group(t);
 	t->sealed = true;
-	t->given_up = tree_gives_shim_up(t, late);
+	t->given_up = tree_should_kill_shim(t, late);
 	if (t->given_up)
 		kill(t->shim_pid, SIGKILL); /* our child and not yet collected */
 	loop_timer_start(loop, w, t->given_up ? REAP_ORPHANS_MS : KILL_TIMEOUT_MS);

@@ -37,7 +37,7 @@ static bool outq_is_reader_gone(const struct outq *q, int error)
 	return error == ECONNRESET || (error == EIO && stdio_abandoned(q->end));
 }
 
-static void outq_die(struct outq *q, int error)
+static void outq_fail(struct outq *q, int error)
 {
 	q->dead = true;
 	q->error = outq_is_reader_gone(q, error) ? EPIPE : error;
@@ -72,7 +72,7 @@ static void outq_flush(struct outq *q)
 			continue;
 		}
 		if (n < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-			outq_die(q, errno);
+			outq_fail(q, errno);
 			return;
 		}
 		ev_io_start(q->loop, &q->io);
@@ -102,7 +102,7 @@ static void outq_on_writable(struct ev_loop *loop, ev_io *io, int events)
 
 	(void)loop;
 	if (events & EV_ERROR)
-		outq_die(q, EIO); /* it cannot be watched */
+		outq_fail(q, EIO); /* it cannot be watched */
 	else
 		outq_flush(q);
 	outq_notify_change(q, false);
@@ -113,7 +113,7 @@ void outq_check_reader(struct outq *q)
 	bool was_dead = q->dead;
 
 	if (!q->dead && stdio_abandoned(q->end))
-		outq_die(q, EPIPE);
+		outq_fail(q, EPIPE);
 	outq_notify_change(q, was_dead);
 }
 
@@ -184,7 +184,7 @@ void outq_push(struct outq *q, const char *line, size_t len)
 		len -= done;
 	}
 	if (buf_add(&q->buf, line, len) || buf_addc(&q->buf, '\n'))
-		outq_die(q, ENOBUFS);
+		outq_fail(q, ENOBUFS);
 	else if (!ev_is_active(&q->io))
 		outq_flush(q);
 	outq_notify_change(q, false);

@@ -751,7 +751,7 @@ static void test_cgroup_given_back(void **state)
 	assert_true(wait_empty(g));
 	cgroup_usage(g, &u);
 	assert_true(u.tasks_refused > 0);
-	cgroup_give_back(g);
+	cgroup_recycle(g);
 	kept = all->idle_count;
 	assert_int_equal(kept, cgroups_version(all) == 1);
 	assert_int_equal(is_there(name), kept);
@@ -768,18 +768,18 @@ static void test_cgroup_given_back(void **state)
 		cgroup_usage(g, &u);
 		assert_true(u.tasks_refused > 0);
 		cgroup_joined(g);
-		cgroup_give_back(g);
+		cgroup_recycle(g);
 	}
-	cgroup_give_back(other);
+	cgroup_recycle(other);
 	assert_int_equal(all->idle_count, kept ? 2 : 0);
 	g = make(&(struct cgroup_limits){ .tasks = 4, .count = CGROUP_MEMORY });
 	if (g->roles != 1U << CGROUP_ROLE_PIDS) { /* it counts what cannot be reset */
-		cgroup_give_back(g);
+		cgroup_recycle(g);
 		assert_int_equal(all->idle_count, kept ? 2 : 0);
 	} else {
 		cgroup_free(g);
 	}
-	cgroup_give_back(NULL);
+	cgroup_recycle(NULL);
 }
 
 /* Somebody else removes what lies idle: that costs no run. */
@@ -793,7 +793,7 @@ static void test_cgroup_idle_one_removed(void **state)
 	need(CGROUP_TASKS);
 	g = make(&limits);
 	strcpy(name, g->name);
-	cgroup_give_back(g);
+	cgroup_recycle(g);
 	if (!is_there(name)) {
 		print_message("SKIP: no group is kept here\n");
 		return;

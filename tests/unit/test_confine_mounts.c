@@ -266,29 +266,29 @@ static void test_confine_mounts_missing_paths(void **state)
 }
 
 /* What is hidden follows what comes, goes and leads elsewhere; what is writable stays what it was. */
-static void test_confine_mounts_look(void **state)
+static void test_confine_mounts_refresh(void **state)
 {
 	struct fixture *f = *state;
 
 	make_directories(f, "ws ws/a other top");
 	scratch_file(&f->tmp, "other/key", "", 0600);
 	assert_string_equal(built(f, "ws", "ws/a/key top/key/"), "+ws =ws/a -ws/a/key -top/key");
-	assert_false(confine_mounts_look(&f->m));
+	assert_false(confine_mounts_refresh(&f->m));
 	scratch_file(&f->tmp, "ws/a/key", "", 0600); /* the entry is for whatever comes */
-	assert_false(confine_mounts_look(&f->m));
+	assert_false(confine_mounts_refresh(&f->m));
 	scratch_link(&f->tmp, "../other/key", "top/key");
-	assert_true(confine_mounts_look(&f->m));
+	assert_true(confine_mounts_refresh(&f->m));
 	assert_string_equal(shown(f), "+ws =ws/a -ws/a/key -other/key");
-	assert_false(confine_mounts_look(&f->m));
+	assert_false(confine_mounts_refresh(&f->m));
 	assert_int_equal(unlink(scratch_path(&f->tmp, "top/key")), 0);
 	scratch_link(&f->tmp, "..", "top/key");
-	assert_true(confine_mounts_look(&f->m));
+	assert_true(confine_mounts_refresh(&f->m));
 	assert_string_equal(shown(f), "+ws =ws/a -ws/a/key");
 	assert_int_equal(f->m.unhidden, 1);
 	assert_non_null(strstr(f->m.visible, "top/key/, which is "));
 	assert_non_null(strstr(f->m.visible, "/ws, which commands may write"));
 	assert_int_equal(unlink(scratch_path(&f->tmp, "top/key")), 0);
-	assert_true(confine_mounts_look(&f->m));
+	assert_true(confine_mounts_refresh(&f->m));
 	assert_string_equal(shown(f), "+ws =ws/a -ws/a/key -top/key");
 	assert_int_equal(f->m.unhidden, 0);
 	assert_string_equal(f->m.visible, "");
@@ -375,7 +375,7 @@ int main(void)
 		TEST(test_confine_mounts_pins_nested),
 		TEST(test_confine_mounts_root_is_writable),
 		TEST(test_confine_mounts_missing_paths),
-		TEST(test_confine_mounts_look),
+		TEST(test_confine_mounts_refresh),
 		TEST(test_confine_mounts_spelling),
 		TEST(test_confine_mounts_too_many),
 		TEST(test_confine_mounts_too_long),

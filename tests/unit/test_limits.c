@@ -152,7 +152,7 @@ static void test_limits_without_a_group(void **state)
 	struct ev_loop *loop = loop_new();
 
 	(void)state;
-	assert_false(limits_look(&l, NULL));
+	assert_false(limits_check_group(&l, NULL));
 	limits_group_usage(&l, NULL, &usage);
 	assert_int_equal(usage.memory_peak_bytes, 2);
 	limits_watch_stop(&watch, loop); /* before a start */

@@ -85,7 +85,7 @@ static void job_free(struct job *j)
 }
 
 /* The command has its ends: let go of ours. */
-static void job_let_go(struct job *j)
+static void job_close_ends(struct job *j)
 {
 	for (int i = 0; i < 3; i++) {
 		if (j->ends[i] >= 0)
@@ -110,7 +110,7 @@ static size_t read_all(struct job *j, int fd, char *text, size_t size)
 	size_t len = 0;
 	ssize_t n;
 
-	job_let_go(j);
+	job_close_ends(j);
 	while ((n = read(fd, text + len, size - 1 - len)) > 0)
 		len += (size_t)n;
 	text[len] = '\0';
@@ -473,7 +473,7 @@ static void test_spare_made_ahead(void **state)
 		assert_true(served);
 		close(slow->in);
 		slow->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		job_let_go(slow);
+		job_close_ends(slow);
 		assert_int_equal(end_of(s, slow).status, 0);
 		end(s);
 	}
@@ -590,7 +590,7 @@ static void test_spare_touched(void **state)
 		touches[i](shim);
 		close(j->in);
 		j->in = open("/dev/null", O_RDONLY | O_CLOEXEC);
-		job_let_go(j);
+		job_close_ends(j);
 		assert_int_equal(end_of(s, j).reusable, touches[i] == leave_alone);
 		end(s);
 	}
@@ -961,7 +961,7 @@ static void test_spare_signal_at_the_end(void **state)
 	s = ready(layered, &shim);
 	start(s, j);
 	assert_int_equal(j->result.shim_pid, shim);
-	job_let_go(j);
+	job_close_ends(j);
 	if (ptrace(PTRACE_SEIZE, shim, 0, 0)) {
 		print_message("SKIP: the shim cannot be traced: %s\n", strerror(errno));
 		close(j->in);

@@ -21,7 +21,7 @@ static pid_t fork_idle(int hold[2])
 	_exit(0);
 }
 
-static void let_go(int hold[2], int count)
+static void release_children(int hold[2], int count)
 {
 	close(hold[0]);
 	close(hold[1]);
@@ -145,7 +145,7 @@ static void test_procfs_children_and_tree(void **state)
 	assert_int_equal(procfs_tree(getpid(), out, 2), 2);
 	assert_int_equal(procfs_children(getpid(), out, 1), 1);
 	assert_int_equal(procfs_children(getpid(), out, 0), 0);
-	let_go(hold, 2);
+	release_children(hold, 2);
 	close(tell[0]);
 	close(tell[1]);
 }
@@ -167,7 +167,7 @@ static void test_procfs_many_children(void **state)
 		want[started++] = pid;
 	}
 	found = procfs_children(getpid(), out, MANY + 10);
-	let_go(hold, started);
+	release_children(hold, started);
 	assert_int_equal(started, MANY);
 	assert_int_equal(found, MANY);
 	assert_memory_equal(out, want, sizeof(want));
@@ -228,7 +228,7 @@ static void test_procfs_find_inner(void **state)
 	assert_int_equal(procfs_find_inner(init, child == 3 ? 4 : 3), 0); /* nobody's number */
 	assert_int_equal(procfs_find_inner(getpid(), 1), init);
 	assert_int_equal(procfs_find_inner(getpid(), 2), 0); /* children only, no grandchildren */
-	let_go(hold, 1);
+	release_children(hold, 1);
 	assert_int_equal(procfs_find_inner(init, 2), 0);
 }
 
@@ -244,7 +244,7 @@ static void test_procfs_find_inner_without_namespace(void **state)
 	assert_int_equal(procfs_find_inner(getpid(), pid), pid);
 	assert_int_equal(procfs_find_inner(getpid(), 1), 0);
 	assert_int_equal(procfs_find_inner(pid, pid), 0);
-	let_go(hold, 1);
+	release_children(hold, 1);
 }
 
 static void *fork_in_thread(void *hold)
@@ -265,7 +265,7 @@ static void test_procfs_children_of_threads(void **state)
 	assert_int_equal(pthread_create(&thread, NULL, fork_in_thread, hold), 0);
 	assert_int_equal(pthread_join(thread, NULL), 0);
 	assert_int_equal(procfs_children(getpid(), out, 4), 1);
-	let_go(hold, 1);
+	release_children(hold, 1);
 }
 
 int main(void)

@@ -19,7 +19,7 @@
 #define WAIT_MS 60000 /* longer than any of these takes */
 #define MIB ((uint64_t)1 << 20)
 
-struct pooled {
+struct shim {
 	pid_t pid;
 	int control;
 };
@@ -50,11 +50,11 @@ static void become_shim(int control, const char *script)
 	_exit(9);
 }
 
-static struct pooled start(const char *script, const struct shim_limits *limits)
+static struct shim start(const char *script, const struct shim_limits *limits)
 {
 	static struct shim_plan plan;
 	static const char path[] = "/bin/sh";
-	struct pooled k;
+	struct shim k;
 	int pair[2];
 
 	memset(&plan, 0, sizeof(plan));
@@ -76,7 +76,7 @@ static struct pooled start(const char *script, const struct shim_limits *limits)
 }
 
 /* The next report. */
-static struct shim_report hear(const struct pooled *k)
+static struct shim_report hear(const struct shim *k)
 {
 	struct pollfd wait = { .fd = k->control, .events = POLLIN };
 	struct shim_report report = { .event = 0 };
@@ -88,7 +88,7 @@ static struct shim_report hear(const struct pooled *k)
 }
 
 /* All that comes; the one of @event, if it is among them, and the last. */
-static bool hear_all(const struct pooled *k, enum shim_event event, struct shim_report *found,
+static bool hear_all(const struct shim *k, enum shim_event event, struct shim_report *found,
 		     struct shim_report *last)
 {
 	bool seen = false;
@@ -105,14 +105,14 @@ static bool hear_all(const struct pooled *k, enum shim_event event, struct shim_
 	return seen;
 }
 
-static void ask(const struct pooled *k, enum shim_command command, int arg)
+static void ask(const struct shim *k, enum shim_command command, int arg)
 {
 	struct shim_request request = { .command = (uint32_t)command, .arg = arg };
 
 	assert_int_equal(send(k->control, &request, sizeof(request), 0), sizeof(request));
 }
 
-static void finish(struct pooled *k)
+static void finish(struct shim *k)
 {
 	close(k->control);
 	assert_int_equal(waitpid(k->pid, NULL, 0), k->pid);
@@ -125,7 +125,7 @@ static void pause_ms(int ms)
 
 static void test_watch_nothing(void **state)
 {
-	struct pooled k = start("head -c 60000000 /dev/zero | tail -c 50000000 >/dev/null",
+	struct shim k = start("head -c 60000000 /dev/zero | tail -c 50000000 >/dev/null",
 				&no_limits);
 	struct shim_report report, last;
 
@@ -140,7 +140,7 @@ static void test_watch_nothing(void **state)
 static void test_watch_memory(void **state)
 {
 	const struct shim_limits limits = { .memory_bytes = 20 * MIB };
-	struct pooled k = start("head -c 60000000 /dev/zero | tail -c 50000000 | sleep 60",
+	struct shim k = start("head -c 60000000 /dev/zero | tail -c 50000000 | sleep 60",
 				&limits);
 	struct shim_report report, last;
 
@@ -156,7 +156,7 @@ static void test_watch_memory(void **state)
 static void test_watch_memory_within(void **state)
 {
 	const struct shim_limits limits = { .memory_bytes = 200 * MIB };
-	struct pooled k = start("head -c 60000000 /dev/zero | (tail -c 50000000; sleep 0.5) "
+	struct shim k = start("head -c 60000000 /dev/zero | (tail -c 50000000; sleep 0.5) "
 				">/dev/null", &limits);
 	struct shim_report report, last;
 
@@ -172,7 +172,7 @@ static void test_watch_tasks(void **state)
 	static const char script[] = "for i in $(seq 30); do sleep 1 & done; wait";
 	const struct shim_limits limits = { .tasks = 10 }, more = { .tasks = 100 };
 	struct shim_report report, last;
-	struct pooled k = start(many, &limits);
+	struct shim k = start(many, &limits);
 
 	(void)state;
 	assert_true(hear_all(&k, SHIM_LIMITED, &report, &last));
@@ -188,7 +188,7 @@ static void test_watch_tasks(void **state)
 static int64_t share_of(const struct shim_limits *limits, int ms)
 {
 	int64_t start_us = clock_mono_us(), span_us;
-	struct pooled k = start("while :; do :; done", limits);
+	struct shim k = start("while :; do :; done", limits);
 	struct shim_report report, last;
 
 	assert_int_equal(hear(&k).event, SHIM_STARTED);
@@ -240,7 +240,7 @@ static void wait_for_state(pid_t pid, char state)
 static void test_watch_cpu_leaves_a_stop_alone(void **state)
 {
 	const struct shim_limits limits = { .cpu_permille = 100 };
-	struct pooled k = start("while :; do :; done", &limits);
+	struct shim k = start("while :; do :; done", &limits);
 	struct shim_report report = hear(&k), last;
 	pid_t command = report.value;
 

@@ -88,7 +88,7 @@ static json_t *setup_json_parse(const struct setup_host *host, const char *text,
 }
 
 /* Offset after the brace that opens the value of @parent, or the root if it is NULL. */
-static size_t setup_json_behind_brace(const char *plain, size_t len, const char *parent)
+static size_t setup_json_after_brace(const char *plain, size_t len, const char *parent)
 {
 	size_t token_len;
 	const char *token = parent ? json_raw_member(plain, len, parent, &token_len) : plain;
@@ -100,7 +100,7 @@ static size_t setup_json_behind_brace(const char *plain, size_t len, const char 
 /* What the file indents by: the space before its first member. */
 static void setup_json_find_unit(const char *plain, size_t len, char unit[UNIT_MAX])
 {
-	size_t at = setup_json_behind_brace(plain, len, NULL), start;
+	size_t at = setup_json_after_brace(plain, len, NULL), start;
 
 	strcpy(unit, "  ");
 	while (at < len && strchr(" \t\r\n", plain[at]) && plain[at])
@@ -199,7 +199,7 @@ static enum setup_merged setup_json_merge_entry(const struct setup_entry *job, c
 	if (there)
 		return json_equal(there, entry) ? SETUP_THERE : setup_entry_other(e);
 	setup_json_find_unit(plain, job->len, unit);
-	at = setup_json_behind_brace(plain, job->len, parent ? job->host->parent : NULL);
+	at = setup_json_after_brace(plain, job->len, parent ? job->host->parent : NULL);
 	buf_add(out, job->text, at);
 	if (setup_json_add_members(job, plain, parent, at, unit, out, e))
 		return SETUP_REFUSED;

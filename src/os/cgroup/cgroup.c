@@ -201,7 +201,7 @@ void cgroup_free(struct cgroup *g)
 	cgroup_group_retire(g);
 }
 
-void cgroup_give_back(struct cgroup *g)
+void cgroup_recycle(struct cgroup *g)
 {
 	if (g && !cgroup_group_keep_idle(g))
 		cgroup_free(g);

@@ -117,9 +117,9 @@ void cgroup_free(struct cgroup *g);
  * that only counts tasks may be kept for another run with the same limit, because creating and
  * removing a directory costs more than many commands. It keeps the name of its first run.
  */
-void cgroup_give_back(struct cgroup *g);
+void cgroup_recycle(struct cgroup *g);
 
-/* Remove the groups that cgroup_give_back() kept. Returns true if there were any. */
+/* Remove the groups that cgroup_recycle() kept. Returns true if there were any. */
 bool cgroups_drop_idle(struct cgroups *all);
 
 #endif

@@ -260,9 +260,9 @@ static void refresh_hidden(struct confine *c, bool strict)
 {
 	if (!*c->options.hidden || !(c->usable & BIT(CONFINE_MOUNT_NS)))
 		return;
-	confine_mounts_look(&c->mounts[0]);
+	confine_mounts_refresh(&c->mounts[0]);
 	if (strict)
-		confine_mounts_look(&c->mounts[1]);
+		confine_mounts_refresh(&c->mounts[1]);
 }
 
 int confine_enter(struct confine *c, const struct confine_request *request, uint64_t seq,
@@ -292,7 +292,7 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 void confine_run_release(struct confine_run *run)
 {
 	if (run->left_nothing)
-		cgroup_give_back(run->cgroup);
+		cgroup_recycle(run->cgroup);
 	else
 		cgroup_free(run->cgroup);
 	run->cgroup = NULL;

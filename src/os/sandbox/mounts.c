@@ -214,7 +214,7 @@ static bool list_equal(char *const *a, char *const *b)
 	return !*a && !*b;
 }
 
-bool confine_mounts_look(struct confine_mounts *m)
+bool confine_mounts_refresh(struct confine_mounts *m)
 {
 	char **now = resolve_list((const char *const *)m->listed, resolve_hidden);
 

@@ -4,7 +4,7 @@
  * Turns the operator's lists into the entries of a plan (os/shim/proto.h). Writable
  * paths must exist when the table is built. Their entries keep the device and inode of
  * then, so that a file that a command puts in their place later is not used. Hidden
- * paths may appear, vanish and lead elsewhere at any time; confine_mounts_look() updates
+ * paths may appear, vanish and lead elsewhere at any time; confine_mounts_refresh() updates
  * their entries.
  */
 #ifndef PROCPEN_OS_SANDBOX_MOUNTS_H
@@ -25,7 +25,7 @@ struct confine_mounts {
 	/* private to mounts.c */
 	char **writable;      /* canonical */
 	char **listed;        /* to be hidden, as the operator writes them */
-	char **hidden;        /* the same, canonical, at the last confine_mounts_look() */
+	char **hidden;        /* the same, canonical, at the last confine_mounts_refresh() */
 	size_t writable_size; /* bytes of the entries of `writable` */
 	int writable_left_out;
 };
@@ -39,7 +39,7 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 			  const char *const *hidden);
 
 /* Resolve the hidden paths again. Returns true if the entries have changed. */
-bool confine_mounts_look(struct confine_mounts *m);
+bool confine_mounts_refresh(struct confine_mounts *m);
 
 void confine_mounts_release(struct confine_mounts *m);
 

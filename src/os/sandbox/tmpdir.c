@@ -245,7 +245,7 @@ static void log_remaining(const struct tmpdir *t, const char *instance,
 			 rest->left, rest->name, strerror(rest->error), err_sys_name(rest->error));
 }
 
-static void log_left_alone(const struct tmpdir *t, const char *instance)
+static void tmpdir_log_foreign(const struct tmpdir *t, const char *instance)
 {
 	log_warn("%.400s/%s and its lock are not as procpen makes them, and left alone; remove "
 		 "them by hand", t->place_path, instance);
@@ -279,7 +279,7 @@ static void tmpdir_remove_stale(const struct tmpdir *t, const char *instance)
 	else if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid())
 		tmpdir_remove(t, instance, fd, INT64_MAX);
 	else
-		log_left_alone(t, instance);
+		tmpdir_log_foreign(t, instance);
 }
 
 /* ---- after dead servers ---- */
@@ -321,7 +321,7 @@ static bool tmpdir_visit_lock(const struct tmpdir *t, const char *instance, bool
 	if (held < 0 && errno != EPERM)
 		return false; /* it lives */
 	if (removing && held < 0)
-		log_left_alone(t, instance);
+		tmpdir_log_foreign(t, instance);
 	else if (removing)
 		tmpdir_remove_stale(t, instance);
 	return true;

@@ -75,7 +75,7 @@ static void throttle_stop_until_quiet(void)
 	int more = 1;
 
 	for (int pass = 0; more && pass < PASSES_MAX; pass++) {
-		sampler_look(SAMPLE_CPU, &ignored);
+		sampler_take(SAMPLE_CPU, &ignored);
 		for (size_t i = 0; (m = sampler_member(i)); i++)
 			m->halted |= m->ours; /* our SIGSTOP may not have taken effect yet */
 		more = throttle_stop_members();
@@ -98,7 +98,7 @@ static void throttle_stop_namespace(void)
 	struct sample ignored;
 
 	sys2(__NR_kill, -1, SIGSTOP);
-	sampler_look(SAMPLE_CPU, &ignored);
+	sampler_take(SAMPLE_CPU, &ignored);
 	throttle_adopt_new();
 }
 
@@ -112,7 +112,7 @@ static void throttle_stop_tree(void)
 		throttle_stop_until_quiet();
 }
 
-void cpu_throttle_let_go(void)
+void cpu_throttle_resume(void)
 {
 	struct sample ignored;
 	struct member *m;
@@ -122,7 +122,7 @@ void cpu_throttle_let_go(void)
 	if (!stopped)
 		return;
 	if (whole_namespace) {
-		sampler_look(SAMPLE_CPU, &ignored);
+		sampler_take(SAMPLE_CPU, &ignored);
 		throttle_adopt_new();
 	}
 	for (; (m = sampler_member(count)); count++)
@@ -164,7 +164,7 @@ void cpu_throttle_account(uint64_t now_ns, const struct sample *t, int quiet)
 	if (stopped && whole_namespace && !quiet)
 		throttle_adopt_new();
 	if (balance_ns >= 0 && stopped)
-		cpu_throttle_let_go();
+		cpu_throttle_resume();
 	else if (balance_ns < 0 && !(stopped && quiet)) /* others may have continued some */
 		throttle_stop_tree();
 }

@@ -28,6 +28,6 @@ void cpu_throttle_account(uint64_t now_ns, const struct sample *t, int quiet);
 uint64_t cpu_throttle_wait(unsigned quiet);
 
 /* Continue the tree if it is stopped; the balance stays negative. */
-void cpu_throttle_let_go(void);
+void cpu_throttle_resume(void);
 
 #endif

@@ -119,7 +119,7 @@ static void limit_account_idle(uint64_t now)
 	due = now + limit_next_wait(0);
 }
 
-enum shim_limit limit_look(void)
+enum shim_limit limit_check(void)
 {
 	uint64_t now = parts ? sampler_now_ns() : 0, used, before;
 
@@ -131,7 +131,7 @@ enum shim_limit limit_look(void)
 	}
 	quiet = 0;
 	before = sampler_own_cpu_ns();
-	sampler_look(parts, &last);
+	sampler_take(parts, &last);
 	used = parts & SAMPLE_MEMORY ? limit_memory_used(now) : 0;
 	if (used > peak)
 		peak = used;
@@ -158,5 +158,5 @@ uint32_t limit_tasks(void)
 void limit_before_signal(void)
 {
 	if (parts & SAMPLE_CPU)
-		cpu_throttle_let_go();
+		cpu_throttle_resume();
 }

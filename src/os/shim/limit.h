@@ -17,11 +17,11 @@
 /* Call once, when the command has started. @plan must live as long as the shim. */
 void limit_start(const struct shim_plan *plan);
 
-/* Nanoseconds until limit_look() is due; -1: there is no limit. */
+/* Nanoseconds until limit_check() is due; -1: there is no limit. */
 int64_t limit_wait(void);
 
 /* Take a sample if one is due. Returns the limit that is exceeded, or 0. */
-enum shim_limit limit_look(void);
+enum shim_limit limit_check(void);
 
 /* The highest sampled memory of the tree; 0: there is no memory limit. */
 uint64_t limit_memory_peak(void);

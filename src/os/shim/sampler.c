@@ -16,7 +16,7 @@ static struct member table[MEMBERS_MAX] SHIM_LARGE; /* hashed by pid */
 static uint16_t orders[2][MEMBERS_MAX] SHIM_LARGE;  /* slots in the order of the last two walks */
 static uint16_t *order = orders[0], *order_before = orders[1];
 static size_t member_count, count_before;
-static uint16_t look;
+static uint16_t last_sample; /* its number */
 static uint64_t seen_ns; /* sum of all increases of all clocks that we saw */
 static uint64_t gone_ns; /* last value of the clocks of dead processes */
 static uint64_t most_ns; /* highest cpu_ns so far */
@@ -46,7 +46,7 @@ uint64_t sampler_own_cpu_ns(void)
 static struct member *member_mark_seen(unsigned slot)
 {
 	order[member_count++] = (uint16_t)slot;
-	table[slot].look = look;
+	table[slot].sample = last_sample;
 	return &table[slot];
 }
 
@@ -61,7 +61,8 @@ static int member_enter(int pid, struct member **m)
 	*m = 0;
 	for (unsigned i = 0; i < PROBES; i++) {
 		unsigned slot = ((unsigned)pid + i) % MEMBERS_MAX;
-		int is_this = table[slot].pid == pid, age = (uint16_t)(look - table[slot].look);
+		int is_this = table[slot].pid == pid;
+		int age = (uint16_t)(last_sample - table[slot].sample);
 
 		if (is_this && age == 0)
 			return 0;
@@ -126,7 +127,7 @@ static void sample_count_gone(void)
 	for (size_t i = 0; i < count_before; i++) {
 		struct member *m = &table[order_before[i]];
 
-		if (m->look == look || clock_ns(CLOCK_OF_PROCESS(m->pid)))
+		if (m->sample == last_sample || clock_ns(CLOCK_OF_PROCESS(m->pid)))
 			continue;
 		gone_ns += m->cpu_ns;
 		dropped |= ignored;
@@ -142,7 +143,7 @@ static void sampler_begin_pass(void)
 	order_before = before;
 	count_before = member_count;
 	member_count = 0;
-	look++;
+	last_sample++;
 	reaped_us = rusage_cpu_us();
 }
 
@@ -165,13 +166,13 @@ static void sample_sum_cpu(uint64_t living, uint64_t collected, struct sample *t
 
 void sampler_reset(void)
 {
-	look += AGE_MAX + 1; /* makes every entry too old */
+	last_sample += AGE_MAX + 1; /* makes every entry too old */
 	member_count = count_before = 0;
 	seen_ns = gone_ns = most_ns = reaped_us = 0;
 	ignored = dropped = 0;
 }
 
-void sampler_look(unsigned parts, struct sample *t)
+void sampler_take(unsigned parts, struct sample *t)
 {
 	const int *tree;
 	int count = proctree_list(&tree);

@@ -1,7 +1,7 @@
 /*
  * sampler - samples what the tree uses, for the limits that the shim enforces itself.
  *
- * sampler_look() walks the tree and adds up. sampler_quiet() costs one cheap system call
+ * sampler_take() walks the tree and adds up. sampler_quiet() costs one cheap system call
  * for each process and reports whether any process has run since; if none has, the last
  * sample is still valid. Only the last sample is kept.
  */
@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What sampler_look() adds up; a set of bits. */
+/* What sampler_take() adds up; a set of bits. */
 enum sample_part { SAMPLE_CPU = 1, SAMPLE_MEMORY = 2, SAMPLE_TASKS = 4 };
 
 struct sample {
@@ -28,7 +28,7 @@ struct sample {
 /* One process of the last sample. */
 struct member {
 	int pid;
-	uint16_t look;       /* number of the last sample that saw it */
+	uint16_t sample;     /* number of the last sample that saw it */
 	uint16_t is_new : 1; /* it was not in the sample before */
 	uint16_t halted : 1; /* it is stopped, by us or by others */
 	uint16_t ours : 1;   /* we have stopped it */
@@ -39,7 +39,7 @@ struct member {
 void sampler_reset(void);
 
 /* Walk the tree. @parts: enum sample_part. */
-void sampler_look(unsigned parts, struct sample *t);
+void sampler_take(unsigned parts, struct sample *t);
 
 /* True if no process has run or ended since the last sample. */
 int sampler_quiet(void);

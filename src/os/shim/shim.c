@@ -498,7 +498,7 @@ static void shim_serve(void)
 			return;
 		if (server_gone)
 			kill_tree();
-		limit = limit_look();
+		limit = limit_check();
 		if (limit)
 			kill_for_limit(limit);
 		ready = wait_for_event(polls, more);

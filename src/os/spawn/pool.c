@@ -22,14 +22,14 @@
 
 #include "base/mem.h"
 
-#define WAITING_MAX 16  /* idle shims, for a burst of commands */
+#define IDLE_MAX 16     /* idle shims, for a burst of commands */
 #define UNUSED_MS 30000 /* discard a shim that was not needed for so long */
 #define REFILL_MS 5     /* a short command returns its shim before another one is started */
 #define RUNS_MAX 1000   /* of one shim */
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL | SHIM_NET_NS)
 
-struct pooled {
+struct idle_shim {
 	pid_t pid;
 	int control_fd;
 	bool ready; /* SHIM_READY came, or it served a command */
@@ -49,7 +49,7 @@ struct pool {
 	size_t made_of;         /* bytes of its tail: filter and mounts */
 	int clone_flags;
 	uint32_t kind;          /* counts up; 0: none */
-	struct pooled waiting[WAITING_MAX];
+	struct idle_shim idle[IDLE_MAX];
 	size_t count;
 	size_t least;           /* lowest count since the timer `unused` was started */
 	ev_timer refill, unused;
@@ -60,12 +60,12 @@ struct pool {
 
 /* ---- those that wait ---- */
 
-/* Remove and return waiting[i]. */
-static struct pooled pool_take(struct pool *s, size_t i)
+/* Remove and return idle[i]. */
+static struct idle_shim pool_take(struct pool *s, size_t i)
 {
-	struct pooled k = s->waiting[i];
+	struct idle_shim k = s->idle[i];
 
-	s->waiting[i] = s->waiting[--s->count];
+	s->idle[i] = s->idle[--s->count];
 	if (s->count < s->least)
 		s->least = s->count;
 	if (!s->count)
@@ -83,7 +83,7 @@ static void pool_on_discarded(void *ctx, pid_t pid, int wait_status)
 
 /* The shim exits when its socket closes. Watch it until then, or reaper_sweep() would take it for
  * an orphan. */
-static void pool_discard(struct pool *s, const struct pooled *k)
+static void pool_discard(struct pool *s, const struct idle_shim *k)
 {
 	reaper_watch(s->reaper, k->pid, pool_on_discarded, NULL);
 	close(k->control_fd);
@@ -91,7 +91,7 @@ static void pool_discard(struct pool *s, const struct pooled *k)
 
 static void pool_discard_at(struct pool *s, size_t i)
 {
-	struct pooled k = pool_take(s, i);
+	struct idle_shim k = pool_take(s, i);
 
 	pool_discard(s, &k);
 }
@@ -108,8 +108,8 @@ static void pool_on_shim_dead(void *ctx, pid_t pid, int wait_status)
 
 	(void)wait_status;
 	for (size_t i = 0; i < s->count; i++) {
-		if (s->waiting[i].pid == pid) {
-			struct pooled k = pool_take(s, i);
+		if (s->idle[i].pid == pid) {
+			struct idle_shim k = pool_take(s, i);
 
 			close(k.control_fd); /* the reaper has collected the pid */
 			return;
@@ -135,9 +135,9 @@ static void pool_on_unused(struct ev_loop *loop, ev_timer *w, int revents)
 		pool_begin_period(s);
 }
 
-static void pool_add(struct pool *s, const struct pooled *k)
+static void pool_add(struct pool *s, const struct idle_shim *k)
 {
-	s->waiting[s->count++] = *k;
+	s->idle[s->count++] = *k;
 	reaper_watch(s->reaper, k->pid, pool_on_shim_dead, s);
 	if (s->count == 1)
 		pool_begin_period(s);
@@ -280,7 +280,7 @@ static int pool_spawn(struct pool *s, const char *path, uint32_t flags, struct s
 {
 	AUTO_CLOSE int root = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	AUTO_CLOSE int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	char name[] = "procpen-pooled", *argv[] = { name, NULL }, *envp[] = { NULL };
+	char name[] = "procpen-shim", *argv[] = { name, NULL }, *envp[] = { NULL };
 	struct spawn_request request = {
 		.path = path, .argv = argv, .envp = envp, .cwd_fd = root,
 		.stdin_fd = null, .stdout_fd = null, .stderr_fd = null,
@@ -308,8 +308,8 @@ static void pool_on_refill(struct ev_loop *loop, ev_timer *w, int revents)
 	if (pool_spawn(s, "", 0, &made, &ignored))
 		err_release(&ignored);
 	else
-		pool_add(s, &(struct pooled){ .pid = made.shim_pid,
-					      .control_fd = made.control_fd });
+		pool_add(s, &(struct idle_shim){ .pid = made.shim_pid,
+						 .control_fd = made.control_fd });
 }
 
 struct pool *pool_new(struct ev_loop *loop, struct reaper *reaper)
@@ -393,7 +393,7 @@ static size_t pool_write_second(struct shim_plan *plan, const struct spawn_reque
 }
 
 /* Send the second plan with the command's descriptors. 0, or -1 with errno. */
-static int pooled_send(int control_fd, const struct shim_plan *plan, size_t len,
+static int pool_send_second(int control_fd, const struct shim_plan *plan, size_t len,
 		       const struct spawn_request *request)
 {
 	int fds[RIGHTS_MAX] = { request->stdin_fd, request->stdout_fd, request->stderr_fd,
@@ -416,7 +416,7 @@ static int pooled_send(int control_fd, const struct shim_plan *plan, size_t len,
 /* ---- commands ---- */
 
 /* Use a shim only after its SHIM_READY: namespaces, mounts and filter are in place. */
-static bool pooled_is_ready(struct pooled *k)
+static bool idle_is_ready(struct idle_shim *k)
 {
 	struct shim_report report;
 
@@ -428,7 +428,7 @@ static bool pooled_is_ready(struct pooled *k)
 
 /* A command that may signal the shim can have stopped it. A stopped shim would neither read the
  * second plan nor see its socket close. WNOWAIT leaves the state for a later waitid(). */
-static bool pooled_is_stopped(const struct pooled *k)
+static bool idle_is_stopped(const struct idle_shim *k)
 {
 	siginfo_t news = { 0 };
 
@@ -440,14 +440,14 @@ static int pool_acquire(struct pool *s, const struct shim_plan *second, size_t l
 			const struct spawn_request *request, struct spawn_result *result)
 {
 	for (size_t i = s->count; i--;) {
-		struct pooled k;
+		struct idle_shim k;
 
-		if (!pooled_is_ready(&s->waiting[i]))
+		if (!idle_is_ready(&s->idle[i]))
 			continue;
 		k = pool_take(s, i);
-		if (pooled_is_stopped(&k))
+		if (idle_is_stopped(&k))
 			kill(k.pid, SIGKILL); /* our child, and not yet collected */
-		else if (!pooled_send(k.control_fd, second, len, request)) {
+		else if (!pool_send_second(k.control_fd, second, len, request)) {
 			*result = (struct spawn_result){
 				.shim_pid = k.pid, .control_fd = k.control_fd,
 				.kind = s->kind, .past = k.past,
@@ -482,7 +482,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	if (pool_spawn(s, request->path, SHIM_QUEUED, result, e))
 		return -1;
 	result->kind = s->kind;
-	if (!pooled_send(result->control_fd, &second, len, request))
+	if (!pool_send_second(result->control_fd, &second, len, request))
 		return 0;
 	spawn_failed(SHIM_STAGE_PLAN, errno, request->path, e);
 	mem_cleanup_close(&result->control_fd);
@@ -492,7 +492,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 void pool_return(struct pool *s, const struct spawn_result *started,
 		 const struct shim_report *last)
 {
-	struct pooled k = {
+	struct idle_shim k = {
 		.pid = started->shim_pid, .control_fd = started->control_fd, .ready = true,
 		.past = started->past,
 	};
@@ -501,7 +501,7 @@ void pool_return(struct pool *s, const struct spawn_result *started,
 		close(k.control_fd);
 		return;
 	}
-	if (started->kind != s->kind || s->count == WAITING_MAX || ++k.past.runs >= RUNS_MAX) {
+	if (started->kind != s->kind || s->count == IDLE_MAX || ++k.past.runs >= RUNS_MAX) {
 		pool_discard(s, &k);
 		return;
 	}
