@@ -224,19 +224,22 @@ unit: $(UNIT_PROGRAMS)
 golden: $(O)/tests/test_seccomp_golden
 	PROCPEN_GOLDEN=write $<
 
-# procpen's protocol with the conformance suite's tools: these objects come before the archive, so
-# the linker takes their capability table, lists and sources instead of procpen's own.
+# procpen's protocol with the conformance suite's tools, a program of its own: procpen's files, but
+# the fixture's in the place of these five. Linked from objects, not from the archive: the linker
+# refuses a symbol that two of them define.
+FIXTURE_REPLACES := gen/caps mcp/offer mcp/tools mcp/resources mcp/task_runs
 FIXTURE_SOURCES := $(sort $(wildcard tests/conformance/fixture/*.c))
 FIXTURE_OBJECTS := $(FIXTURE_SOURCES:tests/conformance/%.c=$(O)/%.o)
+FIXTURE_LINKED := $(FIXTURE_OBJECTS) $(MAIN) $(filter-out $(FIXTURE_REPLACES:%=$(O)/%.o),$(OBJECTS))
 
 $(O)/fixture/%.o: tests/conformance/fixture/%.c | $(GEN_HEADERS)
 	@mkdir -p $(@D)
 	$(call say,CC    )
 	$(Q)$(CC) $(ALL_CPPFLAGS) $(ALL_CFLAGS) -MMD -MP -c $< -o $@
 
-$(B)/procpen-fixture: $(FIXTURE_OBJECTS) $(MAIN) $(ARCHIVE)
+$(B)/procpen-fixture: $(FIXTURE_LINKED) $(B)/files
 	$(call say,LINK  )
-	$(Q)$(CC) $(ALL_LDFLAGS) $^ $(LIBS) -o $@
+	$(Q)$(CC) $(ALL_LDFLAGS) $(FIXTURE_LINKED) $(LIBS) -o $@
 
 fixture: $(B)/procpen-fixture
 
