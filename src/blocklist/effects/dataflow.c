@@ -18,7 +18,7 @@
 /* Text longer than this is taken to have letters. */
 #define FILTERED_MAX 64
 
-static const struct blocklist_name *name_of(const struct shell_word *w)
+static const struct blocklist_name *dataflow_lookup(const struct shell_word *w)
 {
 	bool foreign;
 	struct shell_text base = name_base(w, &foreign);
@@ -27,7 +27,8 @@ static const struct blocklist_name *name_of(const struct shell_word *w)
 }
 
 /* The table says which words make a program of a kind. */
-static unsigned kind_by_words(const struct blocklist_name *name, const struct shell_command *c)
+static unsigned dataflow_kind_by_words(const struct blocklist_name *name,
+				       const struct shell_command *c)
 {
 	for (size_t i = 1; name->flow_words && i < c->word_count; i++)
 		if (args_word_fits(&c->words[i], 0, name->flow_words))
@@ -39,16 +40,16 @@ static unsigned kind_by_words(const struct blocklist_name *name, const struct sh
  * The kinds of the program that is run, behind wrappers like sudo. @words: also those that
  * some of its words make.
  */
-static unsigned kind_of(const struct shell_command *c, bool words)
+static unsigned dataflow_kind_of(const struct shell_command *c, bool words)
 {
 	for (size_t i = 0; i < c->word_count && i < WRAPPERS_MAX; i++) {
 		const struct blocklist_name *name;
 
 		if (i && c->words[i].text.s[0] == '-')
 			continue;
-		name = name_of(&c->words[i]);
+		name = dataflow_lookup(&c->words[i]);
 		if (name && (name->flow || name->flow_if))
-			return name->flow | (words ? kind_by_words(name, c) : 0);
+			return name->flow | (words ? dataflow_kind_by_words(name, c) : 0);
 		if (!name || !name->wrapper ||
 		    (name->wrapper->kind != WRAPPER_RUN && !name->wrapper->multicall))
 			return 0;
@@ -56,27 +57,27 @@ static unsigned kind_of(const struct shell_command *c, bool words)
 	return 0;
 }
 
-static bool command_has(const struct shell_command *c, const char *list)
+static bool dataflow_has_word(const struct shell_command *c, const char *list)
 {
 	return words_have(c->words, c->word_count, list);
 }
 
-static bool command_has_letter(const struct shell_command *c, const char *letters)
+static bool dataflow_has_letter(const struct shell_command *c, const char *letters)
 {
 	return words_have_letter(c->words, c->word_count, letters);
 }
 
-static bool decodes(const struct shell_command *c, unsigned kind)
+static bool dataflow_decodes(const struct shell_command *c, unsigned kind)
 {
 	if (kind & FLOW_KIND_DECODE_D)
-		return command_has_letter(c, "dD") ||
-		       command_has(c, " --decode --decrypt --decompress ");
+		return dataflow_has_letter(c, "dD") ||
+		       dataflow_has_word(c, " --decode --decrypt --decompress ");
 	if (kind & FLOW_KIND_DECODE_R)
-		return command_has_letter(c, "r");
+		return dataflow_has_letter(c, "r");
 	return kind & FLOW_KIND_DECODE;
 }
 
-static bool holds_decoder(const struct shell_command *c)
+static bool dataflow_holds_decoder(const struct shell_command *c)
 {
 	for (size_t i = 1; i < c->word_count; i++)
 		if (strstr(c->words[i].text.s, "b64decode") ||
@@ -87,7 +88,7 @@ static bool holds_decoder(const struct shell_command *c)
 }
 
 /* Does a text among its words ask for what comes in? */
-static bool reads_input(const struct shell_command *c)
+static bool dataflow_reads_input(const struct shell_command *c)
 {
 	static const char *const asks[] = { "stdin", "STDIN", "input", "<>", "gets", "ARGF", "$_",
 					    "readline", "fd 0", "fileinput" };
@@ -100,7 +101,7 @@ static bool reads_input(const struct shell_command *c)
 }
 
 /* awk 'BEGIN{...}' and no other block: awk does not read what comes in. */
-static bool only_begin(const char *program)
+static bool dataflow_is_begin_only(const char *program)
 {
 	long level = 0;
 
@@ -110,18 +111,19 @@ static bool only_begin(const char *program)
 }
 
 /* An interpreter that computes text: -c or -e, or BEGIN of awk, and nothing comes in. */
-static bool computes(const struct shell_command *c, unsigned kind)
+static bool dataflow_computes(const struct shell_command *c, unsigned kind)
 {
 	if ((kind & FLOW_KIND_PICK) && c->word_count == 2 &&
 	    strncmp(c->words[1].text.s, "BEGIN", 5) == 0 &&
-	    (c->piped_from == SHELL_NONE || only_begin(c->words[1].text.s)))
+	    (c->piped_from == SHELL_NONE || dataflow_is_begin_only(c->words[1].text.s)))
 		return strstr(c->words[0].text.s, "awk") != NULL;
 	return (kind & FLOW_KIND_COMPUTE) && c->word_count > 2 &&
-	       (c->piped_from == SHELL_NONE || holds_decoder(c) || !reads_input(c)) &&
-	       command_has(c, " -c -e -E -r -p --print -pe ") && !command_has_letter(c, "n");
+	       (c->piped_from == SHELL_NONE || dataflow_holds_decoder(c) ||
+		!dataflow_reads_input(c)) &&
+	       dataflow_has_word(c, " -c -e -E -r -p --print -pe ") && !dataflow_has_letter(c, "n");
 }
 
-static bool from_socket(const struct shell_command *c)
+static bool dataflow_opens_socket(const struct shell_command *c)
 {
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const char *s = c->redirects[i].target.text.s;
@@ -133,9 +135,9 @@ static bool from_socket(const struct shell_command *c)
 }
 
 /* exec 5<>/dev/tcp/HOST/PORT */
-static void note_socket(struct dataflow *f, const struct shell_command *c)
+static void dataflow_note_socket(struct dataflow *f, const struct shell_command *c)
 {
-	if (!from_socket(c))
+	if (!dataflow_opens_socket(c))
 		return;
 	for (size_t i = 0; i < c->redirect_count; i++)
 		if (c->redirects[i].op == SHELL_BOTH && c->redirects[i].fd > 2)
@@ -143,7 +145,7 @@ static void note_socket(struct dataflow *f, const struct shell_command *c)
 }
 
 /* sh <&5 */
-static bool reads_socket(const struct dataflow *f, const struct shell_command *c)
+static bool dataflow_reads_socket(const struct dataflow *f, const struct shell_command *c)
 {
 	for (size_t i = 0; f->sockets && i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
@@ -157,7 +159,7 @@ static bool reads_socket(const struct dataflow *f, const struct shell_command *c
 }
 
 /* Has the text that comes in a letter that is known? Numbers alone are no command. */
-static bool has_text(const struct shell_word *input)
+static bool dataflow_has_text(const struct shell_word *input)
 {
 	for (size_t i = 0; i < input->text.len && i < FILTERED_MAX; i++) {
 		char c = input->text.s[i];
@@ -170,14 +172,14 @@ static bool has_text(const struct shell_word *input)
 }
 
 /* sed 's/x//' <<< 'xhalt', and behind echo; names of files and the like are no text. */
-static bool filters_text(const struct shell_command *c, unsigned in)
+static bool dataflow_filters_text(const struct shell_command *c, unsigned in)
 {
 	return c->input && (c->piped_from == SHELL_NONE || (in & FLOW_PRINTED)) &&
-	       has_text(c->input);
+	       dataflow_has_text(c->input);
 }
 
 /* @first: what the command itself makes is not known yet, besides what goes through it. */
-static unsigned out_of(const struct dataflow *f, uint32_t index, bool first)
+static unsigned dataflow_out_of(const struct dataflow *f, uint32_t index, bool first)
 {
 	const struct shell_command *c = &f->script->commands[index];
 	unsigned flow = 0, in = dataflow_input(f, index), kind = f->kinds[index];
@@ -185,15 +187,15 @@ static unsigned out_of(const struct dataflow *f, uint32_t index, bool first)
 	if (!kind)
 		return in;
 	if ((kind & FLOW_KIND_FETCH) ||
-	    ((kind & FLOW_KIND_DECODE_D) && command_has(c, " s_client "))) /* openssl */
+	    ((kind & FLOW_KIND_DECODE_D) && dataflow_has_word(c, " s_client "))) /* openssl */
 		flow |= FLOW_REMOTE;
-	if (decodes(c, kind) || computes(c, kind))
+	if (dataflow_decodes(c, kind) || dataflow_computes(c, kind))
 		flow |= FLOW_DECODED;
 	if (first && (kind & FLOW_KIND_ALL))
 		flow |= listing_of(c);
 	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && listing_picks(c))
 		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is enough */
-	if ((kind & FLOW_KIND_FILTER) && filters_text(c, in))
+	if ((kind & FLOW_KIND_FILTER) && dataflow_filters_text(c, in))
 		flow |= FLOW_FILTERED;
 	/* What echo prints of a substitution comes from there. */
 	if (kind & FLOW_KIND_PRINT)
@@ -201,7 +203,7 @@ static unsigned out_of(const struct dataflow *f, uint32_t index, bool first)
 	return flow | in;
 }
 
-static void add_name(struct dataflow *f, const char *name, unsigned flow)
+static void dataflow_add_name(struct dataflow *f, const char *name, unsigned flow)
 {
 	for (size_t k = 0; k < COUNT_OF(f->text_names); k++)
 		if (!f->text_names[k][0]) {
@@ -212,7 +214,7 @@ static void add_name(struct dataflow *f, const char *name, unsigned flow)
 }
 
 /* Does its output go into a later stage of a pipeline? Stages stand behind each other. */
-static bool piped(const struct dataflow *f, uint32_t index)
+static bool dataflow_is_piped(const struct dataflow *f, uint32_t index)
 {
 	const struct shell_script *s = f->script;
 
@@ -223,15 +225,16 @@ static bool piped(const struct dataflow *f, uint32_t index)
 }
 
 /* Is what it writes what a substitution around it stands for, of the kind @context? */
-static bool ends_substitution(const struct dataflow *f, uint32_t index, unsigned context)
+static bool dataflow_ends_substitution(const struct dataflow *f, uint32_t index, unsigned context)
 {
 	const struct shell_command *c = &f->script->commands[index];
 
-	return c->word_count && (c->context & context) && !piped(f, index);
+	return c->word_count && (c->context & context) && !dataflow_is_piped(f, index);
 }
 
 /* "$(program)", as the unknown character is called that the output of @c becomes. */
-static const char *substitution_name(const struct shell_command *c, char *name, size_t size)
+static const char *dataflow_substitution_name(const struct shell_command *c, char *name,
+					      size_t size)
 {
 	const char *slash = strrchr(c->words[0].text.s, '/');
 
@@ -240,14 +243,14 @@ static const char *substitution_name(const struct shell_command *c, char *name, 
 }
 
 /* Its operands are variables that get what comes in. */
-static bool reads_names(const char *program)
+static bool dataflow_reads_names(const char *program)
 {
 	return program[0] == 'm' ? strcmp(program, "mapfile") == 0
 				 : program[0] == 'r' && (strcmp(program, "read") == 0 ||
 							 strcmp(program, "readarray") == 0);
 }
 
-static void note_names(struct dataflow *f, uint32_t index)
+static void dataflow_note_names(struct dataflow *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
 	char name[32];
@@ -255,19 +258,20 @@ static void note_names(struct dataflow *f, uint32_t index)
 
 	if (!c->word_count && (f->children[index] & FLOW_TEXTS))
 		for (size_t i = 0; i < c->assign_count; i++)
-			add_name(f, c->assigns[i].name, f->children[index] & FLOW_TEXTS);
+			dataflow_add_name(f, c->assigns[i].name, f->children[index] & FLOW_TEXTS);
 	if ((f->out[index] & FLOW_FILTERED) &&
-	    ends_substitution(f, index, SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS))
-		add_name(f, substitution_name(c, name, sizeof(name)), FLOW_FILTERED);
+	    dataflow_ends_substitution(f, index, SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS))
+		dataflow_add_name(f, dataflow_substitution_name(c, name, sizeof(name)),
+				  FLOW_FILTERED);
 	/* curl | while read x */
-	if (c->word_count > 1 && reads_names(c->words[0].text.s))
+	if (c->word_count > 1 && dataflow_reads_names(c->words[0].text.s))
 		flow = dataflow_input(f, index) & (FLOW_REMOTE | FLOW_FILTERED);
 	for (size_t i = 1; flow && i < c->word_count; i++)
 		if (c->words[i].text.s[0] != '-')
-			add_name(f, c->words[i].text.s, flow);
+			dataflow_add_name(f, c->words[i].text.s, flow);
 }
 
-static void add_list(struct dataflow *f, const char *name, unsigned flow)
+static void dataflow_add_list(struct dataflow *f, const char *name, unsigned flow)
 {
 	size_t k = 0;
 
@@ -281,21 +285,21 @@ static void add_list(struct dataflow *f, const char *name, unsigned flow)
 }
 
 /* for x in $(ps), x=$(ps), ps | while read x: what x or the substitution stands for. */
-static void note_lists(struct dataflow *f, uint32_t index)
+static void dataflow_note_lists(struct dataflow *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
 	unsigned out = f->out[index] & FLOW_LISTS, in = dataflow_input(f, index) & FLOW_LISTS;
 	char name[32];
 
-	if (out && ends_substitution(f, index, SHELL_IN_SUBSTITUTION))
-		add_list(f, substitution_name(c, name, sizeof(name)), out);
+	if (out && dataflow_ends_substitution(f, index, SHELL_IN_SUBSTITUTION))
+		dataflow_add_list(f, dataflow_substitution_name(c, name, sizeof(name)), out);
 	/* A loop that reads several columns is taken to look at them. */
 	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
 	    (c->word_count == 2 || c->words[c->word_count - 2].text.s[0] == '-'))
-		add_list(f, c->words[c->word_count - 1].text.s, in);
+		dataflow_add_list(f, c->words[c->word_count - 1].text.s, in);
 }
 
-static bool is_sink(const struct shell_word *w)
+static bool dataflow_is_sink(const struct shell_word *w)
 {
 	for (uint32_t i = 0; i < w->unknown_count; i++)
 		if (strcmp(w->unknowns[i].name, ">(") == 0)
@@ -304,19 +308,19 @@ static bool is_sink(const struct shell_word *w)
 }
 
 /* Is there a >(...) among its words? */
-static bool writes_into(const struct shell_command *c)
+static bool dataflow_has_sink(const struct shell_command *c)
 {
 	for (size_t i = 0; i < c->word_count; i++)
-		if (is_sink(&c->words[i]))
+		if (dataflow_is_sink(&c->words[i]))
 			return true;
 	for (size_t i = 0; i < c->redirect_count; i++)
-		if (is_sink(&c->redirects[i].target))
+		if (dataflow_is_sink(&c->redirects[i].target))
 			return true;
 	return false;
 }
 
 /* Does any command write into another one, or into a word or the list of a loop? */
-static bool connected(const struct shell_script *script)
+static bool dataflow_is_connected(const struct shell_script *script)
 {
 	for (uint32_t i = 0; i < script->command_count; i++)
 		if (script->commands[i].piped_from != SHELL_NONE ||
@@ -334,56 +338,57 @@ void dataflow_read(struct dataflow *f, const struct shell_script *script,
 	f->fed_by = SHELL_NONE;
 	for (uint32_t i = 0; i < script->command_count; i++)
 		if (script->commands[i].redirect_count)
-			note_socket(f, &script->commands[i]);
-	if (!connected(script))
+			dataflow_note_socket(f, &script->commands[i]);
+	if (!dataflow_is_connected(script))
 		return;
 	f->out = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->out));
 	f->kinds = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->kinds));
 	for (uint32_t i = 0; i < script->command_count; i++)
-		f->kinds[i] = kind_of(&script->commands[i], true);
+		f->kinds[i] = dataflow_kind_of(&script->commands[i], true);
 	f->children = shell_alloc(arena, (script->command_count + 1) * sizeof(*f->children));
 	f->sinks = shell_alloc(arena, script->command_count + 1);
 	for (uint32_t i = 0; i < script->command_count; i++)
-		f->sinks[i] = writes_into(&script->commands[i]);
+		f->sinks[i] = dataflow_has_sink(&script->commands[i]);
 	/* Twice, because a substitution may stand before or behind what it is part of. */
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < script->command_count; i++) {
 			const struct shell_command *c = &script->commands[i];
 
-			f->out[i] |= (uint16_t)out_of(f, i, pass == 0);
+			f->out[i] |= (uint16_t)dataflow_out_of(f, i, pass == 0);
 			f->lists |= (f->out[i] & FLOW_LISTS) != 0;
 			if (c->parent != SHELL_NONE && c->parent < script->command_count)
 				f->children[c->parent] |=
-					f->out[i] & ~(piped(f, i) ? FLOW_LISTS : 0);
+					f->out[i] & ~(dataflow_is_piped(f, i) ? FLOW_LISTS : 0);
 		}
 	for (uint32_t i = 0; i < script->command_count; i++)
-		note_names(f, i);
+		dataflow_note_names(f, i);
 	for (uint32_t i = 0; f->lists && i < script->command_count; i++)
-		note_lists(f, i);
+		dataflow_note_lists(f, i);
 }
 
 /*
  * { echo x | sed y; } | sh, and a function: the stage before @index is known by its first
  * command, but it is the others that write.
  */
-static unsigned group_output(const struct dataflow *f, uint32_t first, uint32_t index)
+static unsigned dataflow_group_output(const struct dataflow *f, uint32_t first, uint32_t index)
 {
 	const struct shell_command *c = f->script->commands;
 	unsigned flow = 0;
 
 	for (uint32_t i = first + 1; i < index && i < first + STAGES_MAX; i++)
-		if ((f->out[i] & FLOW_FILTERED) && c[i].parent == c[index].parent && !piped(f, i))
+		if ((f->out[i] & FLOW_FILTERED) && c[i].parent == c[index].parent &&
+		    !dataflow_is_piped(f, i))
 			flow |= FLOW_FILTERED;
 	return flow;
 }
 
-static unsigned children_of(const struct dataflow *f, uint32_t index)
+static unsigned dataflow_children_of(const struct dataflow *f, uint32_t index)
 {
 	return f->children ? f->children[index] : 0;
 }
 
 /* "$(curl)": where its output comes from. */
-static unsigned flow_of_name(const char *name)
+static unsigned dataflow_of_name(const char *name)
 {
 	size_t len = strlen(name);
 	const struct blocklist_name *program;
@@ -399,33 +404,33 @@ static unsigned flow_of_name(const char *name)
 		       ? FLOW_DECODED : 0;
 }
 
-static unsigned flow_of_word(const struct dataflow *f, uint32_t index,
-			     const struct shell_word *word)
+static unsigned dataflow_of_word_in(const struct dataflow *f, uint32_t index,
+				    const struct shell_word *word)
 {
 	if (!word_has_unknown(word))
 		return 0;
 	for (uint32_t i = 0; i < word->unknown_count; i++)
-		if (flow_of_name(word->unknowns[i].name))
-			return flow_of_name(word->unknowns[i].name);
+		if (dataflow_of_name(word->unknowns[i].name))
+			return dataflow_of_name(word->unknowns[i].name);
 	for (uint32_t i = 0; i < word->unknown_count; i++)
 		for (size_t k = 0; k < COUNT_OF(f->text_names) && f->text_names[k][0]; k++)
 			if (strcmp(f->text_names[k], word->unknowns[i].name) == 0)
 				return f->text_flows[k];
-	return children_of(f, index);
+	return dataflow_children_of(f, index);
 }
 
 unsigned dataflow_input(const struct dataflow *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
-	unsigned flow = from_socket(c) || reads_socket(f, c) ? FLOW_REMOTE : 0;
+	unsigned flow = dataflow_opens_socket(c) || dataflow_reads_socket(f, c) ? FLOW_REMOTE : 0;
 
 	if (f->out && c->piped_from != SHELL_NONE && c->piped_from < f->script->command_count)
-		flow |= f->out[c->piped_from] | group_output(f, c->piped_from, index);
+		flow |= f->out[c->piped_from] | dataflow_group_output(f, c->piped_from, index);
 	for (size_t i = 0; i < c->redirect_count; i++) {
 		const struct shell_redirect *r = &c->redirects[i];
 
 		if (r->op == SHELL_STRING || r->op == SHELL_HERE || r->op == SHELL_FROM)
-			flow |= flow_of_word(f, index, &r->target);
+			flow |= dataflow_of_word_in(f, index, &r->target);
 	}
 	/* tee >(sh): it reads what the command writes that it is a word of. */
 	if ((c->context & SHELL_IN_PROCESS) && c->parent != SHELL_NONE &&
@@ -438,16 +443,19 @@ unsigned dataflow_input(const struct dataflow *f, uint32_t index)
 unsigned dataflow_output(const struct dataflow *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
-	unsigned kind = f->kinds ? f->kinds[index] : kind_of(c, false);
+	unsigned kind = f->kinds ? f->kinds[index] : dataflow_kind_of(c, false);
 
 	if (f->out)
 		return f->out[index];
-	return (kind & FLOW_KIND_FETCH ? FLOW_REMOTE : 0) | (decodes(c, kind) ? FLOW_DECODED : 0);
+	return (kind & FLOW_KIND_FETCH ? FLOW_REMOTE : 0) |
+	       (dataflow_decodes(c, kind) ? FLOW_DECODED : 0);
 }
 
 unsigned dataflow_of_word(const struct place *at, const struct shell_word *word)
 {
-	return at->flows && at->index != SHELL_NONE ? flow_of_word(at->flows, at->index, word) : 0;
+	return at->flows && at->index != SHELL_NONE
+		       ? dataflow_of_word_in(at->flows, at->index, word)
+		       : 0;
 }
 
 unsigned dataflow_origin(const struct place *at, const struct shell_word *text)
@@ -471,7 +479,7 @@ unsigned dataflow_lists(const struct dataflow *f, uint32_t index,
 
 /* ---- names ---- */
 
-static bool has_glob(const struct shell_word *w)
+static bool dataflow_has_glob(const struct shell_word *w)
 {
 	for (size_t i = 0; i < w->text.len; i++)
 		if (w->kind[i] == SHELL_GLOB)
@@ -480,17 +488,18 @@ static bool has_glob(const struct shell_word *w)
 }
 
 /* ls DIR prints what is in it; ls -d and a glob print themselves. */
-static size_t names_of_ls(const struct shell_command *c, struct shell_arena *arena,
-			  struct shell_word *names, size_t room)
+static size_t dataflow_names_of_ls(const struct shell_command *c, struct shell_arena *arena,
+				   struct shell_word *names, size_t room)
 {
 	static const uint8_t dot_kind[] = { SHELL_LITERAL };
 	static const struct shell_word dot = { .text = { .s = ".", .len = 1 }, .kind = dot_kind };
-	bool itself = command_has_letter(c, "d") || (name_of(&c->words[0])->flow & FLOW_KIND_PRINT);
+	bool itself = dataflow_has_letter(c, "d") ||
+		      (dataflow_lookup(&c->words[0])->flow & FLOW_KIND_PRINT);
 	size_t n = 0;
 
 	for (size_t i = 1; i < c->word_count && n < room; i++)
 		if (c->words[i].text.s[0] != '-')
-			names[n++] = itself || has_glob(&c->words[i])
+			names[n++] = itself || dataflow_has_glob(&c->words[i])
 					     ? c->words[i]
 					     : word_below(&c->words[i], arena);
 	if (!n && room)
@@ -498,8 +507,9 @@ static size_t names_of_ls(const struct shell_command *c, struct shell_arena *are
 	return n;
 }
 
-static size_t names_of_find(const struct shell_command *c, bool is_fd, struct shell_budget *budget,
-			    struct shell_arena *arena, struct shell_word *names, size_t room)
+static size_t dataflow_names_of_find(const struct shell_command *c, bool is_fd,
+				     struct shell_budget *budget, struct shell_arena *arena,
+				     struct shell_word *names, size_t room)
 {
 	struct action_list found = { .arena = arena, .budget = budget };
 	size_t n = 0;
@@ -516,16 +526,17 @@ size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_bud
 {
 	for (int stage = 0; stage < STAGES_MAX && index < f->script->command_count; stage++) {
 		const struct shell_command *c = &f->script->commands[index];
-		const struct blocklist_name *name = c->word_count ? name_of(&c->words[0]) : NULL;
+		const struct blocklist_name *name = c->word_count ? dataflow_lookup(&c->words[0])
+								  : NULL;
 		unsigned kind = name ? name->flow : 0;
 
 		if (kind & (FLOW_KIND_FIND | FLOW_KIND_FD))
-			return names_of_find(c, kind & FLOW_KIND_FD, budget, arena, names,
-					     room);
+			return dataflow_names_of_find(c, kind & FLOW_KIND_FD, budget, arena, names,
+						      room);
 		if (kind & FLOW_KIND_LIST)
-			return names_of_ls(c, arena, names, room);
+			return dataflow_names_of_ls(c, arena, names, room);
 		if (!(kind & FLOW_KIND_KEEP) &&
-		    !((kind & FLOW_KIND_PICK) && command_has(c, " -v ")))
+		    !((kind & FLOW_KIND_PICK) && dataflow_has_word(c, " -v ")))
 			return 0;
 		index = c->piped_from;
 	}

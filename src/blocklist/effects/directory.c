@@ -18,7 +18,7 @@ void read_cd(const struct command *cmd, struct action_list *out)
 }
 
 /* The options of git before "clean" that say where; the number of the word behind it, or 0. */
-static size_t git_clean_at(const struct command *cmd, struct action_list *out)
+static size_t directory_git_clean_at(const struct command *cmd, struct action_list *out)
 {
 	static const char tree[] = "--work-tree=";
 
@@ -40,7 +40,7 @@ static size_t git_clean_at(const struct command *cmd, struct action_list *out)
 
 void read_git_clean(const struct command *cmd, struct action_list *out)
 {
-	size_t first = git_clean_at(cmd, out);
+	size_t first = directory_git_clean_at(cmd, out);
 	bool force = false, dry = false;
 	struct shell_word here;
 

@@ -16,7 +16,8 @@
 /* ---- files that a text names ---- */
 
 /* The path after @mark, up to a blank or the end of the command. */
-static void touch_behind(const struct shell_word *word, const char *mark, struct action_list *out)
+static void editors_touch_behind(const struct shell_word *word, const char *mark,
+				 struct action_list *out)
 {
 	const char *s = word->text.s;
 
@@ -35,11 +36,11 @@ static void touch_behind(const struct shell_word *word, const char *mark, struct
 	}
 }
 
-static void touch_behind_any(const struct shell_word *word, const char *const *marks,
-			     struct action_list *out)
+static void editors_touch_behind_any(const struct shell_word *word, const char *const *marks,
+				     struct action_list *out)
 {
 	for (; *marks; marks++)
-		touch_behind(word, *marks, out);
+		editors_touch_behind(word, *marks, out);
 }
 
 /* ---- ed ---- */
@@ -66,8 +67,8 @@ void read_ed(const struct command *cmd, struct action_list *out)
 /* ---- sed ---- */
 
 /* s/A/B/e of sed runs B, as far as that is known. */
-static void sed_flag(const struct command *cmd, const struct shell_word *script,
-		     struct action_list *out)
+static void editors_sed_flag(const struct command *cmd, const struct shell_word *script,
+			     struct action_list *out)
 {
 	const char *s = script->text.s, *start = strchr(s, 's'), *middle, *end;
 	struct shell_word text;
@@ -85,7 +86,7 @@ static void sed_flag(const struct command *cmd, const struct shell_word *script,
 }
 
 /* The command e TEXT of sed. */
-static void sed_lines(const struct shell_word *script, struct action_list *out)
+static void editors_sed_lines(const struct shell_word *script, struct action_list *out)
 {
 	const char *s = script->text.s;
 
@@ -99,7 +100,7 @@ static void sed_lines(const struct shell_word *script, struct action_list *out)
 }
 
 /* The command w FILE of sed, and the flag w of its s command. */
-static void sed_file(const struct shell_word *script, struct action_list *out)
+static void editors_sed_file(const struct shell_word *script, struct action_list *out)
 {
 	const char *s = script->text.s, *at = strstr(s, "w /");
 	size_t from = at ? (size_t)(at + 2 - s) : 0;
@@ -122,21 +123,21 @@ void read_sed(const struct command *cmd, struct action_list *out)
 		if (input && word_in(w, " e 1e "))
 			action_text(out, input, ACTION_NO_INPUT);
 		if (s[0] != '-' && s[0] != '/')
-			sed_flag(cmd, w, out);
+			editors_sed_flag(cmd, w, out);
 		if (i < 3 && s[0] != '-')
-			sed_lines(w, out);
+			editors_sed_lines(w, out);
 		if (w->content && word_is(w - 1, "-f"))
-			sed_lines(w->content, out);
+			editors_sed_lines(w->content, out);
 		if (word_is(w, "e"))
 			action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
-		sed_file(w, out);
+		editors_sed_file(w, out);
 	}
 }
 
 /* ---- vi ---- */
 
 /* Words that may stand before the ! of a command line: the rest of it. */
-static size_t vi_colon_skip(const char *s, size_t from, const char *bang)
+static size_t editors_vi_colon_skip(const char *s, size_t from, const char *bang)
 {
 	static const char *const before[] = { "silent! ", "silent ", "sil ", "exe ", "execute ",
 					      "r ", "read ", "w ", "%", "1," };
@@ -155,22 +156,22 @@ static size_t vi_colon_skip(const char *s, size_t from, const char *bang)
 }
 
 /* A command line of vi: :silent !TEXT, call system("..."), w FILE. */
-static void vi_colon(const struct command *cmd, const struct shell_word *word, size_t from,
-		     struct action_list *out)
+static void editors_vi_colon(const struct command *cmd, const struct shell_word *word, size_t from,
+			     struct action_list *out)
 {
 	static const char *const marks[] = { "w ", "w! ", "w >>", "wq ", "sav ", "saveas ", "sav! ",
 					     "wn ", NULL };
 	const char *s = word->text.s;
 	struct shell_word *rest;
 
-	from = vi_colon_skip(s, from, strchr(s + from, '!'));
+	from = editors_vi_colon_skip(s, from, strchr(s + from, '!'));
 	if (s[from] == '!') {
 		action_text_part(out, word, from + 1, word->text.len, LINE_FLAGS);
 		return;
 	}
 	rest = shell_alloc(out->arena, sizeof(*rest));
 	*rest = word_slice(word, from, word->text.len, out->arena);
-	touch_behind_any(rest, marks, out);
+	editors_touch_behind_any(rest, marks, out);
 	if (strchr(rest->text.s, '('))
 		action_code(out, rest, cmd->at->args, cmd->at->arg_count, 0);
 }
@@ -182,19 +183,19 @@ void read_vi(const struct command *cmd, struct action_list *out)
 		const char *s = w->text.s;
 
 		if (s[0] == '+' && s[1])
-			vi_colon(cmd, w, 1, out);
+			editors_vi_colon(cmd, w, 1, out);
 		if (s[0] == '-' && i + 1 < cmd->count &&
 		    (s[w->text.len - 1] == 'c' || word_is(w, "--cmd")))
-			vi_colon(cmd, w + 1, 0, out);
+			editors_vi_colon(cmd, w + 1, 0, out);
 		if (word_begins(w, "-c") && s[2])
-			vi_colon(cmd, w, 2, out);
+			editors_vi_colon(cmd, w, 2, out);
 	}
 }
 
 /* ---- databases ---- */
 
 /* Databases: .backup FILE, .shell TEXT, \o FILE, COPY ... TO PROGRAM 'TEXT'. */
-static void sql_text(const struct shell_word *word, struct action_list *out)
+static void editors_sql_text(const struct shell_word *word, struct action_list *out)
 {
 	static const char *const marks[] = { ".backup ", ".output ", ".once ", ".save ", ".clone ",
 					     "\\o ", "\\g ", "OUTFILE ", "outfile ", "DUMPFILE ",
@@ -203,7 +204,7 @@ static void sql_text(const struct shell_word *word, struct action_list *out)
 					    "\\! ", "\\!" };
 	const char *s = word->text.s;
 
-	touch_behind_any(word, marks, out);
+	editors_touch_behind_any(word, marks, out);
 	for (size_t i = 0; i < COUNT_OF(runs); i++) {
 		const char *hit = strstr(s, runs[i]);
 		size_t from, to;
@@ -219,23 +220,23 @@ static void sql_text(const struct shell_word *word, struct action_list *out)
 void read_sql(const struct command *cmd, struct action_list *out)
 {
 	for (size_t i = 1; i < cmd->count; i++)
-		sql_text(&cmd->words[i], out);
+		editors_sql_text(&cmd->words[i], out);
 	if (cmd->at->input)
-		sql_text(cmd->at->input, out);
+		editors_sql_text(cmd->at->input, out);
 }
 
 /* ---- PowerShell ---- */
 
 /* Is @text in @s, whatever the case? */
-static bool powershell_says_one(const char *s, const char *text)
+static bool editors_powershell_says_one(const char *s, const char *text)
 {
 	return strcasestr(s, text) != NULL;
 }
 
-static bool powershell_says(const char *s, const char *const *texts)
+static bool editors_powershell_says(const char *s, const char *const *texts)
 {
 	for (; *texts; texts++)
-		if (powershell_says_one(s, *texts))
+		if (editors_powershell_says_one(s, *texts))
 			return true;
 	return false;
 }
@@ -262,9 +263,10 @@ void read_powershell(const struct command *cmd, struct action_list *out)
 		if (text && word_is(&cmd->words[i], "-"))
 			action_flow(out, FLOW_REMOTE, cmd->words, cmd->count);
 		text |= list_has(" -c -command ", option, n);
-		if (powershell_says(s, runs) && powershell_says(s, fetches))
+		if (editors_powershell_says(s, runs) && editors_powershell_says(s, fetches))
 			action_flow(out, FLOW_REMOTE, cmd->words, cmd->count);
-		if (powershell_says(s, runs) && powershell_says_one(s, "frombase64string"))
+		if (editors_powershell_says(s, runs) &&
+		    editors_powershell_says_one(s, "frombase64string"))
 			action_flow(out, FLOW_DECODED, cmd->words, cmd->count);
 	}
 	if (cmd->count == 1)

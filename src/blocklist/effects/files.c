@@ -7,7 +7,7 @@
 #include "blocklist/command/word.h"
 #include "shell/parse.h"
 
-static const char *plain_name(const struct shell_word *w, size_t *len)
+static const char *files_plain_name(const struct shell_word *w, size_t *len)
 {
 	const char *s = shell_word_constant(w);
 
@@ -19,7 +19,7 @@ static const char *plain_name(const struct shell_word *w, size_t *len)
 
 #define KEY_MAX 256
 
-static const char *name_at(const struct shell_word *w, size_t i)
+static const char *files_unknown_name(const struct shell_word *w, size_t i)
 {
 	for (uint32_t k = 0; k < w->unknown_count; k++)
 		if (w->unknowns[k].index == i)
@@ -31,16 +31,16 @@ static const char *name_at(const struct shell_word *w, size_t i)
  * The name that @w is known by: its text, with the names of the parts that are not known,
  * so that "$TMP/x" is the same file again. NULL: a part has no name, or it is too long.
  */
-static const char *key_of(const struct shell_word *w, char *room, size_t *len)
+static const char *files_key_of(const struct shell_word *w, char *room, size_t *len)
 {
-	const char *s = plain_name(w, len);
+	const char *s = files_plain_name(w, len);
 	size_t n = 0;
 
 	if (s || !w->unknown_count || w->text.len > KEY_MAX / 2)
 		return s;
 	for (size_t i = 0; i < w->text.len; i++) {
 		bool unknown = w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS;
-		const char *name = unknown ? name_at(w, i) : NULL;
+		const char *name = unknown ? files_unknown_name(w, i) : NULL;
 
 		if ((unknown && !name) || n + (name ? strlen(name) : 0) + 2 >= KEY_MAX)
 			return NULL;
@@ -58,7 +58,7 @@ const struct written_file *files_find(const struct written_files *files,
 {
 	char room[KEY_MAX];
 	size_t len;
-	const char *s = files->count ? key_of(name, room, &len) : NULL;
+	const char *s = files->count ? files_key_of(name, room, &len) : NULL;
 
 	for (size_t i = files->count; s && i-- > 0;)
 		if (files->list[i].len == len && memcmp(files->list[i].name, s, len) == 0)
@@ -83,8 +83,8 @@ static void files_add(struct written_files *files, const char *name, size_t len,
 }
 
 /* printf '%s\n' A B: the format once for each word. */
-static struct shell_word formatted(const struct shell_word *words, size_t count,
-				   struct shell_arena *arena)
+static struct shell_word files_format(const struct shell_word *words, size_t count,
+				      struct shell_arena *arena)
 {
 	struct shell_word *list = shell_alloc(arena, count * sizeof(*list));
 
@@ -114,7 +114,7 @@ bool files_output(const struct shell_command *c, struct shell_arena *arena,
 	*out = word_join(c->words + i, c->word_count - i, arena);
 	if (c->words[0].text.s[0] == 'p' && i + 1 < c->word_count &&
 	    strstr(c->words[i].text.s, "%s"))
-		*out = formatted(c->words + i, c->word_count - i, arena);
+		*out = files_format(c->words + i, c->word_count - i, arena);
 	if (c->words[0].text.s[0] == 'p') { /* printf 'a\nb\n' */
 		*out = word_replace(out, "\\n", 2, &newline, arena);
 		if (strstr(out->text.s, "\\t"))
@@ -126,7 +126,7 @@ bool files_output(const struct shell_command *c, struct shell_arena *arena,
 }
 
 /* -o FILE, -LO URL: does this option of curl or wget have the name of a file behind it? */
-static bool names_output(const char *program, const char *s)
+static bool files_names_output(const char *program, const char *s)
 {
 	bool curl = strcmp(program, "curl") == 0;
 	size_t len = strlen(s);
@@ -138,7 +138,7 @@ static bool names_output(const char *program, const char *s)
 }
 
 /* curl writes to its output unless -O says that the file keeps its name. */
-static bool has_remote_name(const struct shell_command *c)
+static bool files_has_remote_name(const struct shell_command *c)
 {
 	for (size_t i = 1; i < c->word_count; i++) {
 		const char *s = c->words[i].text.s;
@@ -151,8 +151,8 @@ static bool has_remote_name(const struct shell_command *c)
 }
 
 /* scp HOST:X DEST, rsync, sftp: what comes from another machine. */
-static void note_copied_from_afar(struct written_files *files, const struct shell_command *c,
-				  struct shell_arena *arena)
+static void files_note_remote_copy(struct written_files *files, const struct shell_command *c,
+				   struct shell_arena *arena)
 {
 	const struct shell_word *to = &c->words[c->word_count - 1];
 	bool here = strcmp(to->text.s, ".") == 0 || strcmp(to->text.s, "./") == 0;
@@ -166,14 +166,14 @@ static void note_copied_from_afar(struct written_files *files, const struct shel
 		base = strrchr(colon, '/') ? strrchr(colon, '/') + 1 : colon + 1;
 		if (here || to == &c->words[i])
 			files_add(files, base, strlen(base), NULL, FLOW_REMOTE, arena);
-		else if (plain_name(to, &len))
-			files_add(files, plain_name(to, &len), len, NULL, FLOW_REMOTE, arena);
+		else if (files_plain_name(to, &len))
+			files_add(files, files_plain_name(to, &len), len, NULL, FLOW_REMOTE, arena);
 	}
 }
 
 /* curl -o FILE, wget -O FILE, wget URL: the last part of its path. */
-static void note_download(struct written_files *files, const struct shell_command *c,
-			  struct shell_arena *arena)
+static void files_note_download(struct written_files *files, const struct shell_command *c,
+				struct shell_arena *arena)
 {
 	bool foreign;
 	struct shell_text base = name_base(&c->words[0], &foreign);
@@ -182,19 +182,19 @@ static void note_download(struct written_files *files, const struct shell_comman
 	char room[KEY_MAX];
 
 	if (list_has(" scp rsync sftp ", base.s, base.len) && c->word_count > 1)
-		note_copied_from_afar(files, c, arena);
+		files_note_remote_copy(files, c, arena);
 	if (!program || !(program->flow & FLOW_KIND_FETCH))
 		return;
 	if (strcmp(program->name, "curl") == 0)
-		keeps = has_remote_name(c);
+		keeps = files_has_remote_name(c);
 	for (size_t i = 1; i < c->word_count; i++) {
 		const char *s = c->words[i].text.s, *slash = strrchr(s, '/');
 		size_t len;
 
-		if (names_output(program->name, s) &&
+		if (files_names_output(program->name, s) &&
 		    i + 1 < c->word_count && c->words[i + 1].text.s[0] != '-' &&
 		    !strstr(c->words[i + 1].text.s, "://")) {
-			const char *name = key_of(&c->words[++i], room, &len);
+			const char *name = files_key_of(&c->words[++i], room, &len);
 
 			files_add(files, name, len, NULL, FLOW_REMOTE, arena);
 			named = true;
@@ -204,13 +204,13 @@ static void note_download(struct written_files *files, const struct shell_comman
 	}
 }
 
-static void note_tee(struct written_files *files, const struct shell_command *c, unsigned flow,
-		     struct shell_arena *arena)
+static void files_note_tee(struct written_files *files, const struct shell_command *c,
+			   unsigned flow, struct shell_arena *arena)
 {
 	for (size_t i = 1; i < c->word_count; i++) {
 		size_t len;
 		char room[KEY_MAX];
-		const char *name = key_of(&c->words[i], room, &len);
+		const char *name = files_key_of(&c->words[i], room, &len);
 
 		if (name && name[0] != '-')
 			files_add(files, name, len, c->input, c->input ? 0 : flow, arena);
@@ -218,8 +218,8 @@ static void note_tee(struct written_files *files, const struct shell_command *c,
 }
 
 /* cp /bin/rm x, ln -s /bin/rm x, mv: x is a name of the program. */
-static void note_copy(struct written_files *files, const struct shell_command *c,
-		      struct shell_arena *arena)
+static void files_note_copy(struct written_files *files, const struct shell_command *c,
+			    struct shell_arena *arena)
 {
 	static const char copiers[] = " cp ln mv install hash ";
 	const struct shell_word *from, *to = &c->words[c->word_count - 1];
@@ -233,7 +233,7 @@ static void note_copy(struct written_files *files, const struct shell_command *c
 		return;
 	from = to - 1;
 	base = name_base(from, &foreign);
-	name = plain_name(to, &len);
+	name = files_plain_name(to, &len);
 	if (!name || from->text.s[0] != '/' || !strstr(from->text.s, "bin/") ||
 	    !name_lookup(base.s, base.len) || strcmp(from->text.s, to->text.s) == 0)
 		return;
@@ -262,7 +262,7 @@ void files_note(struct written_files *files, const struct dataflow *flows,
 
 		if ((r->op != SHELL_TO && r->op != SHELL_APPEND) || r->fd > 1)
 			continue;
-		name = key_of(&r->target, room, &len);
+		name = files_key_of(&r->target, room, &len);
 		if (!looked)
 			known = files_output(c, arena, &content);
 		looked = true;
@@ -270,8 +270,8 @@ void files_note(struct written_files *files, const struct dataflow *flows,
 			  known ? 0 : dataflow_output(flows, index), arena);
 	}
 	if (strcmp(c->words[0].text.s, "tee") == 0)
-		note_tee(files, c, dataflow_input(flows, index), arena);
+		files_note_tee(files, c, dataflow_input(flows, index), arena);
 	else
-		note_download(files, c, arena);
-	note_copy(files, c, arena);
+		files_note_download(files, c, arena);
+	files_note_copy(files, c, arena);
 }

@@ -58,7 +58,7 @@ static const uint8_t here_kind[] = { SHELL_LITERAL };
 static const struct shell_word here = { .text = { .s = ".", .len = 1 }, .kind = here_kind };
 
 /* A pattern of nothing but wildcards narrows nothing. */
-static bool wildcards_only(const struct shell_word *w)
+static bool find_is_wildcards(const struct shell_word *w)
 {
 	for (size_t i = 0; i < w->text.len; i++)
 		if (!strchr("*.?[]!^$+()\\/", w->text.s[i]))
@@ -66,13 +66,13 @@ static bool wildcards_only(const struct shell_word *w)
 	return true;
 }
 
-static bool has_wildcard(const struct shell_word *w)
+static bool find_has_wildcard(const struct shell_word *w)
 {
 	return strpbrk(w->text.s, "*?[") != NULL;
 }
 
 /* Below these directories a name pattern selects a few files. */
-static bool named_place(const struct shell_word *place)
+static bool find_is_system_place(const struct shell_word *place)
 {
 	static const char *const tops[] = { "/dev", "/boot", "/etc", "/lib", "/usr/lib", "/bin",
 					    "/sbin", "/usr/bin", "/usr/sbin", "/sys", "/proc" };
@@ -84,7 +84,7 @@ static bool named_place(const struct shell_word *place)
 }
 
 /* The next of the names that are left, or none if there are none; *@k counts them. */
-static bool next_name(struct search *s, size_t *k)
+static bool find_next_name(struct search *s, size_t *k)
 {
 	size_t count = s->names.to - s->names.from;
 
@@ -96,10 +96,10 @@ static bool next_name(struct search *s, size_t *k)
 }
 
 /* What {} stands for, found below @place. */
-static struct shell_word subject(struct search *s, const struct shell_word *place)
+static struct shell_word find_subject(struct search *s, const struct shell_word *place)
 {
 	if (s->choice == CHOICE_NARROW && s->name && place &&
-	    (named_place(place) || !has_wildcard(s->name))) {
+	    (find_is_system_place(place) || !find_has_wildcard(s->name))) {
 		struct shell_word name =
 			word_fixed(s->name->text.s, SHELL_LITERAL, s->name, s->arena);
 		uint8_t *kinds = shell_alloc(s->arena, name.text.len + 1);
@@ -136,7 +136,7 @@ static void find_add_subject(struct search *s, enum action_kind kind, struct she
 }
 
 /* For -exec: changing modes of what is chosen by its mode, age or size is no whole tree. */
-static bool only_changes_mode(const struct shell_word *words, size_t count)
+static bool find_only_changes_mode(const struct shell_word *words, size_t count)
 {
 	static const char changers[] =
 		" chmod chown chgrp setfacl restorecon chcon gzip bzip2 xz mv cp ";
@@ -155,7 +155,7 @@ static bool only_changes_mode(const struct shell_word *words, size_t count)
 static void find_add_run_on(struct search *s, const struct shell_word *words, size_t count,
 			    bool append, const struct shell_word *place)
 {
-	struct shell_word stand_in = subject(s, place);
+	struct shell_word stand_in = find_subject(s, place);
 	struct shell_word *list = shell_alloc(s->arena, (count + 1) * sizeof(*list));
 	bool placed = false;
 
@@ -177,7 +177,7 @@ static void find_add_run_on(struct search *s, const struct shell_word *words, si
  * Where else a name below / may be found: with a pattern it is not said. Returns how
  * many of @tops; /boot only if the pattern names what is there.
  */
-static size_t below_root(const struct search *s, const char *const **tops)
+static size_t find_below_root(const struct search *s, const char *const **tops)
 {
 	static const char *const places[] = { "/etc", "/lib", "/bin", "/boot" };
 	static const char *const kernels[] = { "vmlinu", "initr", "grub", "System.map" };
@@ -200,12 +200,13 @@ static void find_add_run(struct search *s, const struct shell_word *words, size_
 	enum choice choice = s->choice;
 	const char *const *tops;
 
-	if (choice == CHOICE_WEAK && only_changes_mode(words, count))
+	if (choice == CHOICE_WEAK && find_only_changes_mode(words, count))
 		s->choice = CHOICE_NARROW;
-	for (size_t k = 0; count && next_name(s, &k);) {
+	for (size_t k = 0; count && find_next_name(s, &k);) {
 		for (size_t p = 0; p < s->place_count && !shell_arena_spent(s->arena); p++)
 			find_add_run_on(s, words, count, append, s->places[p]);
-		for (size_t i = below_root(s, &tops); i-- > 0 && !shell_arena_spent(s->arena);) {
+		for (size_t i = find_below_root(s, &tops);
+		     i-- > 0 && !shell_arena_spent(s->arena);) {
 			struct shell_word top = word_fixed(tops[i], SHELL_LITERAL, words, s->arena);
 
 			find_add_run_on(s, words, count, append, &top);
@@ -218,20 +219,20 @@ static void find_add_below_root(struct search *s)
 {
 	const char *const *tops;
 
-	for (size_t i = below_root(s, &tops); i-- > 0;) {
+	for (size_t i = find_below_root(s, &tops); i-- > 0;) {
 		struct shell_word top = word_fixed(tops[i], SHELL_LITERAL, s->places[0], s->arena);
 
-		find_add_subject(s, ACTION_TOUCH, subject(s, &top), true);
+		find_add_subject(s, ACTION_TOUCH, find_subject(s, &top), true);
 	}
 }
 
 static void find_add_each(struct search *s, enum action_kind kind)
 {
-	for (size_t k = 0; next_name(s, &k);) {
+	for (size_t k = 0; find_next_name(s, &k);) {
 		if (kind == ACTION_TOUCH)
 			find_add_below_root(s);
 		for (size_t p = 0; p < s->place_count; p++)
-			find_add_subject(s, kind, subject(s, s->places[p]),
+			find_add_subject(s, kind, find_subject(s, s->places[p]),
 					 s->choice == CHOICE_NARROW);
 	}
 }
@@ -255,7 +256,7 @@ static const char weak_tests[] = " -mtime -mmin -atime -amin -ctime -cmin -size 
 static const char other_values[] = " -maxdepth -mindepth -type -xtype -printf -D -O -regextype ";
 
 /* -perm -4000: setuid programs are no few files like any other. */
-static bool special_mode(const struct shell_word *value)
+static bool find_is_special_mode(const struct shell_word *value)
 {
 	const char *s = value->text.s;
 
@@ -263,17 +264,17 @@ static bool special_mode(const struct shell_word *value)
 }
 
 /* A test that must hold from here on; a negated one leaves nearly all. */
-static void narrow(struct search *s, enum choice choice)
+static void find_narrow(struct search *s, enum choice choice)
 {
 	if (!s->negated && s->depth < GROUPS_MAX && choice > s->choice)
 		s->choice = choice;
 }
 
-static void test_name(struct search *s, const struct shell_word *value)
+static void find_narrow_by_name(struct search *s, const struct shell_word *value)
 {
-	if (s->negated || s->depth >= GROUPS_MAX || wildcards_only(value))
+	if (s->negated || s->depth >= GROUPS_MAX || find_is_wildcards(value))
 		return;
-	narrow(s, CHOICE_NARROW);
+	find_narrow(s, CHOICE_NARROW);
 	if (s->list_count == NAMES_MAX)
 		s->list_count--;
 	s->list[s->list_count++] = value;
@@ -288,14 +289,14 @@ static size_t find_read_test(struct search *s, size_t i)
 	size_t len = w->text.len;
 
 	if (value && list_has(names_tests, text, len))
-		test_name(s, value);
+		find_narrow_by_name(s, value);
 	else if (value && list_has(strong_tests, text, len))
-		narrow(s, word_in(value, " root 0 ") ? CHOICE_ALL : CHOICE_NARROW);
+		find_narrow(s, word_in(value, " root 0 ") ? CHOICE_ALL : CHOICE_NARROW);
 	else if (list_has(strong_flags, text, len)) {
-		narrow(s, CHOICE_NARROW);
+		find_narrow(s, CHOICE_NARROW);
 		return 1;
 	} else if (value && list_has(weak_tests, text, len))
-		narrow(s, special_mode(value) ? CHOICE_ALL : CHOICE_WEAK);
+		find_narrow(s, find_is_special_mode(value) ? CHOICE_ALL : CHOICE_WEAK);
 	else if (!value || !list_has(other_values, text, len))
 		return 1;
 	return 2;
@@ -315,7 +316,7 @@ static size_t find_read_exec(struct search *s, size_t i)
 
 /* ---- groups ---- */
 
-static void open_group(struct search *s)
+static void find_open_group(struct search *s)
 {
 	if (++s->depth >= GROUPS_MAX)
 		return;
@@ -323,7 +324,7 @@ static void open_group(struct search *s)
 }
 
 /* Behind -o the tests before it do not hold, and behind a comma what they chose is forgotten. */
-static void next_arm(struct search *s, bool comma)
+static void find_next_arm(struct search *s, bool comma)
 {
 	struct group *g = &s->groups[s->depth];
 
@@ -338,12 +339,12 @@ static void next_arm(struct search *s, bool comma)
 }
 
 /* What is chosen for certain is what each arm has chosen. */
-static void close_group(struct search *s)
+static void find_close_group(struct search *s)
 {
 	struct group *g = &s->groups[s->depth];
 
 	if (s->depth < GROUPS_MAX) {
-		next_arm(s, false);
+		find_next_arm(s, false);
 		if (!g->negated && g->least > s->choice)
 			s->choice = g->least;
 		if (!g->negated && s->list_count > g->names.to)
@@ -364,9 +365,9 @@ static size_t find_read_part(struct search *s, size_t i)
 		return 1;
 	}
 	if (word_is(w, "(")) {
-		open_group(s);
+		find_open_group(s);
 	} else if (word_is(w, ")")) {
-		close_group(s);
+		find_close_group(s);
 	} else if (word_is(w, "-delete")) {
 		find_add_each(s, ACTION_TOUCH);
 	} else if (word_in(w, runs)) {
@@ -376,7 +377,7 @@ static size_t find_read_part(struct search *s, size_t i)
 					     .effect = "write" });
 		taken = 2;
 	} else if (word_is(w, "-o") || word_is(w, "-or") || word_is(w, ",")) {
-		next_arm(s, word_is(w, ","));
+		find_next_arm(s, word_is(w, ","));
 	} else {
 		taken = find_read_test(s, i);
 	}
@@ -402,7 +403,7 @@ static void find_read_find(struct search *s)
 	/* find / -name x -o -name y: -print stands behind the whole */
 	if (s->out->count == s->first) {
 		s->depth = 0;
-		close_group(s);
+		find_close_group(s);
 		find_add_each(s, ACTION_PRINT);
 	}
 }
@@ -425,13 +426,13 @@ static void find_read_fd(struct search *s)
 			break;
 		if (word_in(w, values)) {
 			if (word_is(w, "-e") || word_is(w, "--extension"))
-				narrow(s, CHOICE_NARROW);
+				find_narrow(s, CHOICE_NARROW);
 			i++;
 		} else if (w->text.s[0] != '-') {
 			if (pattern)
 				find_add_place(s, w);
 			else
-				narrow(s, wildcards_only(w) ? CHOICE_ALL : CHOICE_NARROW);
+				find_narrow(s, find_is_wildcards(w) ? CHOICE_ALL : CHOICE_NARROW);
 			pattern = true;
 		}
 	}

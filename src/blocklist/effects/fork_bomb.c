@@ -7,7 +7,7 @@
 /* With more functions than this, only some pairs are compared. */
 #define PAIRS_MAX 64
 
-static bool bomb_at(uint32_t from, uint32_t to, uint32_t *start, uint32_t *end)
+static bool fork_bomb_at(uint32_t from, uint32_t to, uint32_t *start, uint32_t *end)
 {
 	*start = from;
 	*end = to;
@@ -15,7 +15,7 @@ static bool bomb_at(uint32_t from, uint32_t to, uint32_t *start, uint32_t *end)
 }
 
 /* "$FUNCNAME" is whatever function it stands in. */
-static bool names_function(const struct shell_word *word, const char *g)
+static bool fork_bomb_names_function(const struct shell_word *word, const char *g)
 {
 	const struct shell_unknown *unknown = shell_word_unknown(word, 0);
 
@@ -25,8 +25,8 @@ static bool names_function(const struct shell_word *word, const char *g)
 }
 
 /* Does function @f call @g in a way that makes another process? */
-static bool calls(const struct shell_script *s, const struct shell_function *f, const char *g,
-		  bool *forks)
+static bool fork_bomb_calls(const struct shell_script *s, const struct shell_function *f,
+			    const char *g, bool *forks)
 {
 	bool called = false;
 	uint32_t before = SHELL_NONE;
@@ -35,7 +35,7 @@ static bool calls(const struct shell_script *s, const struct shell_function *f, 
 	for (uint32_t i = f->first; i < f->last && i < s->command_count; i++) {
 		const struct shell_command *c = &s->commands[i];
 
-		if (!c->word_count || !names_function(&c->words[0], g))
+		if (!c->word_count || !fork_bomb_names_function(&c->words[0], g))
 			continue;
 		if (c->context & SHELL_BACKGROUND)
 			*forks = true;
@@ -50,7 +50,7 @@ static bool calls(const struct shell_script *s, const struct shell_function *f, 
 }
 
 /* A function that starts itself, through at most one other function, in new processes. */
-static bool fork_bomb(const struct shell_script *s, uint32_t *start, uint32_t *end)
+static bool fork_bomb_of_functions(const struct shell_script *s, uint32_t *start, uint32_t *end)
 {
 	size_t most = s->function_count < PAIRS_MAX ? s->function_count : PAIRS_MAX;
 
@@ -58,17 +58,17 @@ static bool fork_bomb(const struct shell_script *s, uint32_t *start, uint32_t *e
 		const struct shell_function *f = &s->functions[i];
 		bool there, back;
 
-		if (calls(s, f, f->name, &there) && there)
-			return bomb_at(f->start, f->end, start, end);
+		if (fork_bomb_calls(s, f, f->name, &there) && there)
+			return fork_bomb_at(f->start, f->end, start, end);
 		for (size_t k = 0; i < most && k < i; k++)
-			if (calls(s, f, s->functions[k].name, &there) &&
-			    calls(s, &s->functions[k], f->name, &back) && (there || back))
-				return bomb_at(f->start, f->end, start, end);
+			if (fork_bomb_calls(s, f, s->functions[k].name, &there) &&
+			    fork_bomb_calls(s, &s->functions[k], f->name, &back) && (there || back))
+				return fork_bomb_at(f->start, f->end, start, end);
 	}
 	return false;
 }
 
-static bool is_endless(const struct shell_command *c)
+static bool fork_bomb_is_endless(const struct shell_command *c)
 {
 	return c->word_count == 1 && (c->context & SHELL_IN_LOOP) &&
 	       !(c->context & SHELL_BACKGROUND) &&
@@ -76,23 +76,24 @@ static bool is_endless(const struct shell_command *c)
 }
 
 /* while true; do X & done: only starts, and waits for nothing. */
-static bool loop_bomb(const struct shell_script *s, uint32_t *start, uint32_t *end)
+static bool fork_bomb_of_loop(const struct shell_script *s, uint32_t *start, uint32_t *end)
 {
 	for (uint32_t i = 0, k; i < s->command_count; i = k) {
 		k = i + 1;
-		if (!is_endless(&s->commands[i]))
+		if (!fork_bomb_is_endless(&s->commands[i]))
 			continue;
 		while (k < s->command_count && (s->commands[k].context & SHELL_IN_LOOP) &&
 		       (s->commands[k].context & SHELL_BACKGROUND))
 			k++;
-		if (k > i + 1 && (k == s->command_count ||
-				  !(s->commands[k].context & SHELL_IN_LOOP)))
-			return bomb_at(s->commands[i].start, s->commands[k - 1].end, start, end);
+		if (k > i + 1 &&
+		    (k == s->command_count || !(s->commands[k].context & SHELL_IN_LOOP)))
+			return fork_bomb_at(s->commands[i].start, s->commands[k - 1].end, start,
+					    end);
 	}
 	return false;
 }
 
-static bool word_names_shell(const struct shell_word *w)
+static bool fork_bomb_names_shell(const struct shell_word *w)
 {
 	const char *slash = strrchr(w->text.s, '/');
 	const char *name = slash ? slash + 1 : w->text.s;
@@ -101,12 +102,12 @@ static bool word_names_shell(const struct shell_word *w)
 }
 
 /* $0 stands for the shell; its letters come from one place, or from elsewhere. */
-static bool is_itself(const struct shell_command *c)
+static bool fork_bomb_is_itself(const struct shell_command *c)
 {
 	for (size_t i = 0; i < c->word_count; i++) {
 		const struct shell_word *w = &c->words[i];
 
-		if (!word_names_shell(w) || !w->text.at)
+		if (!fork_bomb_names_shell(w) || !w->text.at)
 			return false;
 		if (w->text.at[0] != w->text.at[1] && w->text.at[0] >= c->start &&
 		    w->text.at[0] < c->end)
@@ -116,7 +117,7 @@ static bool is_itself(const struct shell_command *c)
 }
 
 /* $0 & $0 */
-static bool self_bomb(const struct shell_script *s, uint32_t *start, uint32_t *end)
+static bool fork_bomb_of_self(const struct shell_script *s, uint32_t *start, uint32_t *end)
 {
 	uint32_t first = SHELL_NONE, last = SHELL_NONE;
 	bool forks = false;
@@ -124,7 +125,7 @@ static bool self_bomb(const struct shell_script *s, uint32_t *start, uint32_t *e
 	for (uint32_t i = 0; i < s->command_count; i++) {
 		const struct shell_command *c = &s->commands[i];
 
-		if (!is_itself(c))
+		if (!fork_bomb_is_itself(c))
 			continue;
 		forks |= (c->context & SHELL_BACKGROUND) || c->piped_from != SHELL_NONE;
 		if (first == SHELL_NONE)
@@ -133,10 +134,11 @@ static bool self_bomb(const struct shell_script *s, uint32_t *start, uint32_t *e
 			last = i;
 	}
 	return forks && last != SHELL_NONE &&
-	       bomb_at(s->commands[first].start, s->commands[last].end, start, end);
+	       fork_bomb_at(s->commands[first].start, s->commands[last].end, start, end);
 }
 
 bool fork_bomb_find(const struct shell_script *s, uint32_t *start, uint32_t *end)
 {
-	return fork_bomb(s, start, end) || loop_bomb(s, start, end) || self_bomb(s, start, end);
+	return fork_bomb_of_functions(s, start, end) || fork_bomb_of_loop(s, start, end) ||
+	       fork_bomb_of_self(s, start, end);
 }

@@ -170,7 +170,7 @@ void read_nft(const struct command *cmd, struct action_list *out)
 /* ---- make ---- */
 
 /* The makefile of -f - or -f <(...), as far as its text is known. *@input: it is what comes in. */
-static const struct shell_word *makefile_text(const struct command *cmd, bool *input)
+static const struct shell_word *jobs_makefile_text(const struct command *cmd, bool *input)
 {
 	static const char stdin_names[] = " - /dev/stdin /dev/fd/0 ";
 
@@ -189,7 +189,7 @@ static const struct shell_word *makefile_text(const struct command *cmd, bool *i
 }
 
 /* The Makefile that the text wrote before. */
-static const struct shell_word *written_makefile(const struct written_files *files)
+static const struct shell_word *jobs_written_makefile(const struct written_files *files)
 {
 	static const char *const names[] = { "Makefile", "makefile", "GNUmakefile" };
 	static const uint8_t kind[16];
@@ -210,11 +210,11 @@ void read_make(const struct command *cmd, struct action_list *out)
 {
 	struct shell_word *lines = NULL;
 	bool input;
-	const struct shell_word *text = makefile_text(cmd, &input);
+	const struct shell_word *text = jobs_makefile_text(cmd, &input);
 	size_t n;
 
 	if (!text && !input && cmd->at->files && cmd->at->files->count)
-		text = written_makefile(cmd->at->files);
+		text = jobs_written_makefile(cmd->at->files);
 	if (input)
 		action_flow(out, cmd->at->input_flow, cmd->words, cmd->count);
 	n = text ? word_items(text, true, out->budget, out->arena, &lines) : 0;

@@ -19,14 +19,14 @@ struct words {
 	struct shell_text program; /* without its folder */
 };
 
-static struct words words_of(const struct shell_word *list, size_t count)
+static struct words listing_words_of(const struct shell_word *list, size_t count)
 {
 	bool foreign;
 
 	return (struct words){ list, count, name_base(&list[0], &foreign) };
 }
 
-static bool program_in(const struct words *w, const char *names)
+static bool listing_program_in(const struct words *w, const char *names)
 {
 	return list_has(names, w->program.s, w->program.len);
 }
@@ -43,29 +43,29 @@ static bool listing_has_letter(const struct words *w, const char *letters)
 
 /* ---- what lists ---- */
 
-static bool lists_processes(const struct words *w)
+static bool listing_is_processes(const struct words *w)
 {
 	const char *first = w->count > 1 ? w->list[1].text.s : "";
 
-	if (program_in(w, " ps "))
+	if (listing_program_in(w, " ps "))
 		return (listing_has_letter(w, "eA") || strpbrk(first, "ax")) &&
 		       !listing_has(w, " -C -p -u --pid ");
-	if (program_in(w, " pgrep pidof "))
+	if (listing_program_in(w, " pgrep pidof "))
 		return listing_has(w, " . .* * ^ init systemd ") ||
 		       listing_has_letter(w, "v") ||
 		       (w->count == 2 && !*first) ||
 		       (w->count == 3 && listing_has(w, " -u -U --euid --uid "));
-	if (program_in(w, " seq "))
+	if (listing_program_in(w, " seq "))
 		return w->count > 1 &&
 		       strtol(w->list[w->count - 1].text.s, NULL, 10) > IDS_MANY;
-	if (program_in(w, " lsof "))
+	if (listing_program_in(w, " lsof "))
 		return listing_has_letter(w, "t") && !listing_has_letter(w, "ipucgN") &&
 		       (w->count == 2 || listing_has(w, " / "));
-	return program_in(w, " ls find ") && listing_has(w, " /proc ");
+	return listing_program_in(w, " ls find ") && listing_has(w, " /proc ");
 }
 
 /* A program that lists what is installed with one of the words, and nothing but those. */
-static bool lists_packages(const struct words *w)
+static bool listing_is_packages(const struct words *w)
 {
 	static const char *const listers[][3] = {
 		/* programs, one of these words, and besides options only these */
@@ -80,7 +80,7 @@ static bool lists_packages(const struct words *w)
 	for (size_t i = 0; i < COUNT_OF(listers); i++) {
 		size_t k = 1;
 
-		if (!program_in(w, listers[i][0]) || !listing_has(w, listers[i][1]))
+		if (!listing_program_in(w, listers[i][0]) || !listing_has(w, listers[i][1]))
 			continue;
 		while (k < w->count && (w->list[k].text.s[0] == '-' ||
 					word_in(&w->list[k], listers[i][2])))
@@ -98,18 +98,18 @@ unsigned listing_of(const struct shell_command *c)
 	while (i + 1 < c->word_count && i < WRAPPERS_MAX && /* sudo dpkg -l */
 	       word_in(&c->words[i], " sudo doas env command nice "))
 		i++;
-	w = words_of(c->words + i, c->word_count - i);
-	if (lists_processes(&w))
+	w = listing_words_of(c->words + i, c->word_count - i);
+	if (listing_is_processes(&w))
 		return FLOW_PROCESSES;
-	if (lists_packages(&w))
+	if (listing_is_packages(&w))
 		return FLOW_PACKAGES;
-	return program_in(&w, " lsblk blkid findmnt df ") ? FLOW_DISKS : 0;
+	return listing_program_in(&w, " lsblk blkid findmnt df ") ? FLOW_DISKS : 0;
 }
 
 /* ---- what goes through ---- */
 
 /* {...}, and NR>1 {...}, which only leaves out the head. */
-static bool awk_picks(const struct words *w)
+static bool listing_awk_picks(const struct words *w)
 {
 	const char *s = "/";
 
@@ -132,19 +132,19 @@ bool listing_picks(const struct shell_command *c)
 {
 	static const char keeps[] =
 		" -v [0-9] ^[0-9] [0-9]+ [0-9]* ^[0-9]+ ^[0-9]* ^[0-9]+$ ^[0-9]*$ . ";
-	struct words w = words_of(c->words, c->word_count);
+	struct words w = listing_words_of(c->words, c->word_count);
 
-	if (program_in(&w, " awk gawk mawk nawk "))
-		return awk_picks(&w);
-	if (program_in(&w, " cut "))
+	if (listing_program_in(&w, " awk gawk mawk nawk "))
+		return listing_awk_picks(&w);
+	if (listing_program_in(&w, " cut "))
 		return false;
-	if (program_in(&w, " tail ")) { /* +2: from the second line on */
+	if (listing_program_in(&w, " tail ")) { /* +2: from the second line on */
 		for (size_t i = 1; i < w.count; i++)
 			if (strchr(w.list[i].text.s, '+'))
 				return false;
 		return true;
 	}
-	if (program_in(&w, " sed gsed "))
+	if (listing_program_in(&w, " sed gsed "))
 		return listing_has_letter(&w, "n");
 	return !listing_has(&w, keeps);
 }
@@ -169,7 +169,7 @@ static const struct taker {
 };
 
 /* dd of=$DISK */
-static bool writes_unknown(const struct words *w)
+static bool listing_writes_unknown(const struct words *w)
 {
 	for (size_t i = 1; i < w->count; i++)
 		if (strncmp(w->list[i].text.s, "of=", 3) == 0 && w->list[i].unknown_count)
@@ -179,14 +179,14 @@ static bool writes_unknown(const struct words *w)
 
 const char *listing_taken(const struct shell_word *words, size_t count, unsigned flow)
 {
-	struct words w = words_of(words, count);
+	struct words w = listing_words_of(words, count);
 
 	for (size_t i = 0; i < COUNT_OF(takers); i++)
-		if ((takers[i].flow & flow) && program_in(&w, takers[i].names) &&
+		if ((takers[i].flow & flow) && listing_program_in(&w, takers[i].names) &&
 		    (!takers[i].words || listing_has(&w, takers[i].words)) &&
 		    !listing_has(&w, " --help -s -0 "))
 			return takers[i].effect;
-	if ((flow & FLOW_DISKS) && program_in(&w, " dd ") && writes_unknown(&w))
+	if ((flow & FLOW_DISKS) && listing_program_in(&w, " dd ") && listing_writes_unknown(&w))
 		return "disks_all";
 	return NULL;
 }

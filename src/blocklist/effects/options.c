@@ -254,7 +254,7 @@ static uint8_t groups[NAMES][2];
 /* Behind the group that begins at a row. */
 static uint8_t group_ends[COUNT_OF(hidings)];
 
-static void note_group(const struct hiding *row)
+static void options_note_group(const struct hiding *row)
 {
 	uint8_t number = (uint8_t)(row - hidings + 1);
 
@@ -274,12 +274,12 @@ static void note_group(const struct hiding *row)
 	}
 }
 
-static void fill_groups(void)
+static void options_fill_groups(void)
 {
 	BUG_IF(blocklist_name_count > NAMES);
 	for (size_t i = 0, from = 0; i < COUNT_OF(hidings); i++) {
 		if (!i || strcmp(hidings[i].names, hidings[i - 1].names)) {
-			note_group(&hidings[i]);
+			options_note_group(&hidings[i]);
 			from = i;
 		}
 		group_ends[from] = (uint8_t)(i + 1);
@@ -292,7 +292,7 @@ void read_options(const struct command *cmd, struct action_list *out)
 	const uint8_t *of;
 
 	if (!filled)
-		fill_groups();
+		options_fill_groups();
 	filled = true;
 	of = groups[cmd->name - blocklist_names];
 	for (size_t g = 0; g < 2 && of[g] && cmd->count > 1; g++)

@@ -16,7 +16,7 @@
 /* Tokens that are looked at for one text, and blocks of bytes that are put together. */
 #define STEPS_MAX 60000
 
-bool code_step(struct code_reader *r, size_t steps)
+bool script_step(struct script_reader *r, size_t steps)
 {
 	r->steps += steps;
 	if (r->steps <= STEPS_MAX)
@@ -27,7 +27,8 @@ bool code_step(struct code_reader *r, size_t steps)
 
 /* ---- pieces ---- */
 
-static struct shell_word one_char(struct code_reader *r, char c, uint8_t kind, size_t at)
+static struct shell_word script_args_one_char(struct script_reader *r, char c, uint8_t kind,
+					      size_t at)
 {
 	char *s = shell_copy(r->t.arena, &c, 1);
 	uint8_t *kinds = shell_alloc(r->t.arena, 2);
@@ -39,49 +40,50 @@ static struct shell_word one_char(struct code_reader *r, char c, uint8_t kind, s
 				    .start = r->t.text->start, .end = r->t.text->end };
 }
 
-static void append(struct code_reader *r, struct code_args *a, const struct shell_word *piece,
-		   bool join)
+static void script_args_append(struct script_reader *r, struct script_args *a,
+			       const struct shell_word *piece, bool join)
 {
 	size_t before = a->count ? a->words[a->count - 1].text.len : 0;
 
-	if (!code_step(r, (before + piece->text.len) / CODE_STEP_BYTES))
+	if (!script_step(r, (before + piece->text.len) / SCRIPT_STEP_BYTES))
 		return;
 	if (a->format && a->count) { /* "rm %s" % "/", "rm {}".format("/") */
 		a->words[a->count - 1] = word_replace(&a->words[a->count - 1], "%s", 2, piece,
 							    r->t.arena);
-		if (!code_step(r, a->words[a->count - 1].text.len / CODE_STEP_BYTES))
+		if (!script_step(r, a->words[a->count - 1].text.len / SCRIPT_STEP_BYTES))
 			return;
 		a->words[a->count - 1] = word_replace(&a->words[a->count - 1], "{}", 2, piece,
 							    r->t.arena);
 	} else if (join && a->count) {
 		a->words[a->count - 1] = word_concat(&a->words[a->count - 1], piece, r->t.arena);
-	} else if (a->count < CODE_ARGS_MAX) {
+	} else if (a->count < SCRIPT_ARGS_MAX) {
 		a->words[a->count++] = *piece;
 	}
 }
 
 /* chr(47), String.fromCharCode(47): 0 if token @i begins no such call. */
-static char character(const struct code_reader *r, size_t i)
+static char script_args_char_call(const struct script_reader *r, size_t i)
 {
 	long code;
 
-	if (!code_token_in(&r->t, i, " chr Chr fromCharCode ") ||
-	    !code_is_char(&r->t, i + 1, '(') ||
+	if (!script_token_in(&r->t, i, " chr Chr fromCharCode ") ||
+	    !script_is_char(&r->t, i + 1, '(') ||
 	    i + 3 >= r->t.count || r->t.tokens[i + 2].kind != TOKEN_NAME ||
-	    !code_is_char(&r->t, i + 3, ')'))
+	    !script_is_char(&r->t, i + 3, ')'))
 		return 0;
 	code = strtol(r->t.text->text.s + r->t.tokens[i + 2].start, NULL, 0);
 	return code > 0 && code < 127 ? (char)code : 0;
 }
 
 /* [104,97,108,116]: the characters of these numbers; *@end: the token behind them. */
-static bool characters(struct code_reader *r, size_t i, struct shell_word *out, size_t *end)
+static bool script_args_char_list(struct script_reader *r, size_t i, struct shell_word *out,
+				  size_t *end)
 {
-	char *s = shell_alloc(r->t.arena, CODE_ARGS_MAX + 1);
-	uint32_t *where = shell_alloc(r->t.arena, (CODE_ARGS_MAX + 1) * sizeof(*where));
+	char *s = shell_alloc(r->t.arena, SCRIPT_ARGS_MAX + 1);
+	uint32_t *where = shell_alloc(r->t.arena, (SCRIPT_ARGS_MAX + 1) * sizeof(*where));
 	size_t n = 0;
 
-	for (; i < r->t.count && n < CODE_ARGS_MAX && r->t.tokens[i].kind == TOKEN_NAME; i += 2) {
+	for (; i < r->t.count && n < SCRIPT_ARGS_MAX && r->t.tokens[i].kind == TOKEN_NAME; i += 2) {
 		char *rest;
 		long code = strtol(r->t.text->text.s + r->t.tokens[i].start, &rest, 0);
 
@@ -91,7 +93,7 @@ static bool characters(struct code_reader *r, size_t i, struct shell_word *out, 
 		where[n] = r->t.text->text.at ? r->t.text->text.at[r->t.tokens[i].start] : 0;
 		s[n++] = (char)code;
 		*end = i + 1;
-		if (!code_is_char(&r->t, i + 1, ','))
+		if (!script_is_char(&r->t, i + 1, ','))
 			break;
 	}
 	*out = (struct shell_word){ .text = { .s = s, .at = where, .len = n },
@@ -101,22 +103,22 @@ static bool characters(struct code_reader *r, size_t i, struct shell_word *out, 
 }
 
 /* "ffo"[::-1] */
-static bool reverses(const struct code_reader *r, size_t i)
+static bool script_args_is_reversed(const struct script_reader *r, size_t i)
 {
-	const struct code_token *t = &r->t.tokens[i];
+	const struct script_token *t = &r->t.tokens[i];
 
 	return t->end + 5 <= r->t.text->text.len && i && r->t.tokens[i - 1].kind == TOKEN_STRING &&
 	       strncmp(r->t.text->text.s + t->start, "[::-1]", 6) == 0;
 }
 
-static void reverse_last(struct code_reader *r, struct code_args *a)
+static void script_args_reverse_last(struct script_reader *r, struct script_args *a)
 {
 	struct shell_word *w = &a->words[a->count - 1];
 	size_t len = w->text.len;
 	char *s = shell_copy(r->t.arena, w->text.s, len);
 	uint8_t *kind = shell_alloc(r->t.arena, len + 1);
 
-	if (!code_step(r, len / CODE_STEP_BYTES))
+	if (!script_step(r, len / SCRIPT_STEP_BYTES))
 		return;
 	for (size_t k = 0; k < len; k++) {
 		s[k] = w->text.s[len - 1 - k];
@@ -128,9 +130,9 @@ static void reverse_last(struct code_reader *r, struct code_args *a)
 
 /* ---- variables ---- */
 
-static const struct shell_word *variable(const struct code_reader *r, size_t i)
+static const struct shell_word *script_args_variable(const struct script_reader *r, size_t i)
 {
-	const struct code_token *t = &r->t.tokens[i];
+	const struct script_token *t = &r->t.tokens[i];
 
 	for (size_t k = r->variable_count; k-- > 0;)
 		if (r->variables[k].len == t->end - t->start &&
@@ -141,7 +143,7 @@ static const struct shell_word *variable(const struct code_reader *r, size_t i)
 }
 
 /* "rm -rf $x", "rm -rf #{x}" and f"rm -rf {x}", where x was given a constant before. */
-struct shell_word code_with_variables(struct code_reader *r, const struct shell_word *word)
+struct shell_word script_with_variables(struct script_reader *r, const struct shell_word *word)
 {
 	static const char *const forms[][2] = {
 		{ "$", "" }, { "#{", "}" }, { "${", "}" }, { "{", "}" }
@@ -152,13 +154,13 @@ struct shell_word code_with_variables(struct code_reader *r, const struct shell_
 		const char *name = r->t.text->text.s + r->variables[v].start;
 		char *old = shell_alloc(r->t.arena, r->variables[v].len + 4);
 
-		if (!code_step(r, 1 + out.text.len / CODE_STEP_BYTES))
+		if (!script_step(r, 1 + out.text.len / SCRIPT_STEP_BYTES))
 			break;
 		sprintf(old, "%.*s", (int)r->variables[v].len, name);
 		if (!strstr(out.text.s, old))
 			continue;
 		for (size_t k = 0;
-		     k < COUNT_OF(forms) && code_step(r, out.text.len / CODE_STEP_BYTES); k++) {
+		     k < COUNT_OF(forms) && script_step(r, out.text.len / SCRIPT_STEP_BYTES); k++) {
 			sprintf(old, "%s%.*s%s", forms[k][0], (int)r->variables[v].len, name,
 				forms[k][1]);
 			if (strstr(out.text.s, old))
@@ -170,10 +172,10 @@ struct shell_word code_with_variables(struct code_reader *r, const struct shell_
 }
 
 /* "a", "a" + "b", "a"."b", ["a", "b"] from token @i on, as one text. */
-static bool constant(struct code_reader *r, size_t i, struct shell_word *out)
+static bool script_args_constant(struct script_reader *r, size_t i, struct shell_word *out)
 {
-	bool list = code_is_char(&r->t, i, '[') || code_is_char(&r->t, i, '(');
-	struct code_args *a;
+	bool list = script_is_char(&r->t, i, '[') || script_is_char(&r->t, i, '(');
+	struct script_args *a;
 
 	i += list;
 	if (i >= r->t.count || r->t.tokens[i].kind != TOKEN_STRING)
@@ -181,32 +183,34 @@ static bool constant(struct code_reader *r, size_t i, struct shell_word *out)
 	a = shell_alloc(r->t.arena, sizeof(*a));
 	a->words[a->count++] = r->t.tokens[i].string;
 	for (size_t n = 0; n < CONSTANT_PIECES_MAX && i + 2 < r->t.count; n++, i += 2) {
-		bool comma = list && code_is_char(&r->t, i + 1, ',');
+		bool comma = list && script_is_char(&r->t, i + 1, ',');
 		struct shell_word two[2] = { a->words[0], r->t.tokens[i + 2].string };
 
 		if (r->t.tokens[i + 2].kind != TOKEN_STRING ||
-		    !(comma || code_is_char(&r->t, i + 1, '+') || code_is_char(&r->t, i + 1, '.')))
+		    !(comma || script_is_char(&r->t, i + 1, '+') ||
+		      script_is_char(&r->t, i + 1, '.')))
 			break;
-		if (comma && !code_step(r, (two[0].text.len + two[1].text.len) / CODE_STEP_BYTES))
+		if (comma &&
+		    !script_step(r, (two[0].text.len + two[1].text.len) / SCRIPT_STEP_BYTES))
 			break;
 		if (comma)
 			a->words[0] = word_join(two, 2, r->t.arena);
 		else
-			append(r, a, &two[1], true);
+			script_args_append(r, a, &two[1], true);
 	}
 	*out = a->words[0];
 	return true;
 }
 
 /* NAME = "constant" */
-void code_note_variable(struct code_reader *r, size_t i)
+void script_note_variable(struct script_reader *r, size_t i)
 {
 	size_t value = i + 2;
 	struct shell_word text;
 
 	if (r->t.tokens[i].kind != TOKEN_NAME ||
-	    !(code_is_char(&r->t, i + 1, '=') || code_token_in(&r->t, i + 1, " in ")) ||
-	    r->variable_count == CODE_VARIABLES_MAX || !constant(r, value, &text))
+	    !(script_is_char(&r->t, i + 1, '=') || script_token_in(&r->t, i + 1, " in ")) ||
+	    r->variable_count == SCRIPT_VARIABLES_MAX || !script_args_constant(r, value, &text))
 		return;
 	r->variables[r->variable_count].start = r->t.tokens[i].start;
 	r->variables[r->variable_count].len = r->t.tokens[i].end - r->t.tokens[i].start;
@@ -224,30 +228,31 @@ static const char silent[] =
 	"escapeshellarg escapeshellcmd shlex quote str String strval fromCharCode apply sh";
 
 /* Does this argument go on with another piece: + . or a slash of Path? */
-static bool joins(const struct code_reader *r, size_t i)
+static bool script_args_joins(const struct script_reader *r, size_t i)
 {
-	return code_is_char(&r->t, i, '+') || code_is_char(&r->t, i, '.') ||
-	       (code_is_char(&r->t, i, '/') && i);
+	return script_is_char(&r->t, i, '+') || script_is_char(&r->t, i, '.') ||
+	       (script_is_char(&r->t, i, '/') && i);
 }
 
 /* A name among the arguments: a constant of the text, a home, or something unknown. */
-static void take_name(struct code_reader *r, struct code_args *a, size_t i, bool join)
+static void script_args_take_name(struct script_reader *r, struct script_args *a, size_t i,
+				  bool join)
 {
-	const struct shell_word *value = variable(r, i);
+	const struct shell_word *value = script_args_variable(r, i);
 	struct shell_word piece;
 
 	if (value) {
-		append(r, a, value, join);
-	} else if (code_token_in(&r->t, i, homes)) {
-		piece = one_char(r, '~', SHELL_TILDE, r->t.tokens[i].start);
-		append(r, a, &piece, join);
-	} else if (!code_token_in(&r->t, i, silent) &&
+		script_args_append(r, a, value, join);
+	} else if (script_token_in(&r->t, i, homes)) {
+		piece = script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[i].start);
+		script_args_append(r, a, &piece, join);
+	} else if (!script_token_in(&r->t, i, silent) &&
 		   !(r->t.text->text.s[r->t.tokens[i].start] <= '9' &&
 		     r->t.text->text.s[r->t.tokens[i].start] >= '0')) {
 		a->unknown = true;
 		if (join && a->count) {
-			piece = one_char(r, '?', SHELL_UNKNOWN, r->t.tokens[i].start);
-			append(r, a, &piece, true);
+			piece = script_args_one_char(r, '?', SHELL_UNKNOWN, r->t.tokens[i].start);
+			script_args_append(r, a, &piece, true);
 		}
 	}
 }
@@ -259,30 +264,30 @@ static const char quoters[] = " escapeshellarg escapeshellcmd quote str String s
  * What acts on the string before it, separates arguments or is a piece by itself. True:
  * nothing of it stands beside what follows; *@i is its last token.
  */
-static bool take_apart(struct code_reader *r, struct code_args *a, size_t *i, size_t depth,
-		       bool *join)
+static bool script_args_take_special(struct script_reader *r, struct script_args *a, size_t *i,
+				     size_t depth, bool *join)
 {
-	char code = character(r, *i);
+	char code = script_args_char_call(r, *i);
 	struct shell_word piece;
 
 	if (code) {
-		piece = one_char(r, code, SHELL_LITERAL, r->t.tokens[*i].start);
-		append(r, a, &piece, *join);
-		*join = joins(r, *i + 4);
+		piece = script_args_one_char(r, code, SHELL_LITERAL, r->t.tokens[*i].start);
+		script_args_append(r, a, &piece, *join);
+		*join = script_args_joins(r, *i + 4);
 		*i += 3;
 		return true;
 	}
-	if (code_is_char(&r->t, *i, ',')) {
+	if (script_is_char(&r->t, *i, ',')) {
 		*join = false;
 		a->format &= depth > 1;
 		return true;
 	}
-	if (!a->count || !code_is_char(&r->t, *i, '.'))
+	if (!a->count || !script_is_char(&r->t, *i, '.'))
 		return false;
-	if (code_token_in(&r->t, *i + 1, " reverse ")) {
-		reverse_last(r, a);
+	if (script_token_in(&r->t, *i + 1, " reverse ")) {
+		script_args_reverse_last(r, a);
 		*join = false;
-	} else if (code_token_in(&r->t, *i + 1, " format ")) {
+	} else if (script_token_in(&r->t, *i + 1, " format ")) {
 		a->format = true;
 	} else {
 		return false;
@@ -292,36 +297,36 @@ static bool take_apart(struct code_reader *r, struct code_args *a, size_t *i, si
 }
 
 /* Does the piece at token @i go on with the next one? @c: the character there, or 0. */
-static bool goes_on(const struct code_reader *r, size_t i, const struct code_token *t, char c,
-		    bool join)
+static bool script_args_goes_on(const struct script_reader *r, size_t i,
+				const struct script_token *t, char c, bool join)
 {
-	return joins(r, i) || (join && c && strchr("([{$@", c)) ||
-	       (join && code_is_char(&r->t, i + 1, '(') && code_token_in(&r->t, i, quoters)) ||
+	return script_args_joins(r, i) || (join && c && strchr("([{$@", c)) ||
+	       (join && script_is_char(&r->t, i + 1, '(') && script_token_in(&r->t, i, quoters)) ||
 	       (t->kind == TOKEN_STRING && i + 1 < r->t.count &&
 		r->t.tokens[i + 1].kind == TOKEN_STRING);
 }
 
-void code_read_args(struct code_reader *r, size_t i, struct code_args *a)
+void script_read_args(struct script_reader *r, size_t i, struct script_args *a)
 {
 	size_t depth = 0, behind;
 	struct shell_word codes;
 	bool join = false;
 
 	memset(a, 0, sizeof(*a));
-	for (size_t last = i + ARGUMENT_TOKENS_MAX; i < r->t.count && i < last && code_step(r, 1);
+	for (size_t last = i + ARGUMENT_TOKENS_MAX; i < r->t.count && i < last && script_step(r, 1);
 	     i++) {
-		const struct code_token *t = &r->t.tokens[i];
+		const struct script_token *t = &r->t.tokens[i];
 		char c = t->kind == TOKEN_OTHER ? r->t.text->text.s[t->start] : 0;
 
-		if (take_apart(r, a, &i, depth, &join))
+		if (script_args_take_special(r, a, &i, depth, &join))
 			continue;
 		if (r->codes && t->kind == TOKEN_NAME &&
-		    strchr("0123456789", r->t.text->text.s[t->start]) && code_step(r, 8) &&
-		    characters(r, i, &codes, &behind)) {
-			append(r, a, &codes, join);
+		    strchr("0123456789", r->t.text->text.s[t->start]) && script_step(r, 8) &&
+		    script_args_char_list(r, i, &codes, &behind)) {
+			script_args_append(r, a, &codes, join);
 			i = behind - 1;
-		} else if (c == '[' && a->count && reverses(r, i)) {
-			reverse_last(r, a);
+		} else if (c == '[' && a->count && script_args_is_reversed(r, i)) {
+			script_args_reverse_last(r, a);
 			i += 5;
 		} else if (c == '(' || c == '[' || c == '{') {
 			depth++;
@@ -335,11 +340,11 @@ void code_read_args(struct code_reader *r, size_t i, struct code_args *a)
 		} else if (c == '%' && i && r->t.tokens[i - 1].kind == TOKEN_STRING) {
 			a->format = true;
 		} else if (t->kind == TOKEN_STRING) {
-			append(r, a, &t->string, join);
+			script_args_append(r, a, &t->string, join);
 		} else if (t->kind == TOKEN_NAME) {
-			take_name(r, a, i, join);
+			script_args_take_name(r, a, i, join);
 		}
-		join = goes_on(r, i, t, c, join);
+		join = script_args_goes_on(r, i, t, c, join);
 	}
 	a->end = i;
 }

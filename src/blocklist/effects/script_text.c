@@ -4,13 +4,13 @@
 
 #include "blocklist/command/args.h"
 
-static bool name_char(char c)
+static bool script_text_is_name_char(char c)
 {
 	return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
 	       (c >= '0' && c <= '9');
 }
 
-static int hex_digit(char c)
+static int script_text_hex_digit(char c)
 {
 	if (c >= '0' && c <= '9')
 		return c - '0';
@@ -20,7 +20,7 @@ static int hex_digit(char c)
 }
 
 /* The character behind a backslash at @i; *@used bytes of the text. */
-static char escaped(const char *s, size_t len, size_t i, size_t *used)
+static char script_text_escape(const char *s, size_t len, size_t i, size_t *used)
 {
 	char c = i + 1 < len ? s[i + 1] : '\\';
 
@@ -29,9 +29,11 @@ static char escaped(const char *s, size_t len, size_t i, size_t *used)
 		return '\n';
 	if (c == 't')
 		return '\t';
-	if (c == 'x' && i + 3 < len && hex_digit(s[i + 2]) >= 0 && hex_digit(s[i + 3]) >= 0) {
+	if (c == 'x' && i + 3 < len && script_text_hex_digit(s[i + 2]) >= 0 &&
+	    script_text_hex_digit(s[i + 3]) >= 0) {
 		*used = 4;
-		return (char)(hex_digit(s[i + 2]) * 16 + hex_digit(s[i + 3]));
+		return (char)(script_text_hex_digit(s[i + 2]) * 16 +
+			      script_text_hex_digit(s[i + 3]));
 	}
 	if (c >= '0' && c <= '7') {
 		int value = 0;
@@ -45,7 +47,7 @@ static char escaped(const char *s, size_t len, size_t i, size_t *used)
 }
 
 /* The string between @from and @to: its escapes resolved. */
-static struct shell_word string_value(struct code_text *r, size_t from, size_t to)
+static struct shell_word script_text_string_value(struct script_text *r, size_t from, size_t to)
 {
 	const struct shell_text *t = &r->text->text;
 	char *s = shell_alloc(r->arena, to - from + 1);
@@ -55,7 +57,7 @@ static struct shell_word string_value(struct code_text *r, size_t from, size_t t
 
 	for (size_t i = from; i < to; i += used, len++) {
 		used = 1;
-		s[len] = t->s[i] == '\\' ? escaped(t->s, to, i, &used) : t->s[i];
+		s[len] = t->s[i] == '\\' ? script_text_escape(t->s, to, i, &used) : t->s[i];
 		kind[len] = r->text->kind[i];
 		at[len] = t->at ? t->at[i] : (uint32_t)i;
 	}
@@ -65,28 +67,29 @@ static struct shell_word string_value(struct code_text *r, size_t from, size_t t
 				    .start = r->text->start, .end = r->text->end };
 }
 
-static void add_token(struct code_text *r, enum code_token_kind kind, size_t start, size_t end)
+static void script_text_add_token(struct script_text *r, enum script_token_kind kind, size_t start,
+				  size_t end)
 {
-	if (r->count == CODE_TOKENS_MAX) { /* what would come unread may be the harm */
+	if (r->count == SCRIPT_TOKENS_MAX) { /* what would come unread may be the harm */
 		shell_arena_exhaust(r->arena);
 		return;
 	}
-	r->tokens[r->count++] = (struct code_token){ .kind = kind, .start = start, .end = end };
+	r->tokens[r->count++] = (struct script_token){ .kind = kind, .start = start, .end = end };
 }
 
-static void add_string(struct code_text *r, enum code_token_kind kind, size_t start, size_t from,
-		       size_t to, size_t end)
+static void script_text_add_string(struct script_text *r, enum script_token_kind kind, size_t start,
+				   size_t from, size_t to, size_t end)
 {
 	size_t before = r->count;
 
-	add_token(r, kind, start, end);
+	script_text_add_token(r, kind, start, end);
 	if (r->count == before)
 		return;
-	r->tokens[r->count - 1].string = string_value(r, from, to);
+	r->tokens[r->count - 1].string = script_text_string_value(r, from, to);
 }
 
 /* Where the string that opens at @i with @quote (@width times) ends; the text's end if never. */
-static size_t string_end(const struct shell_text *t, size_t i, char quote, size_t width)
+static size_t script_text_string_end(const struct shell_text *t, size_t i, char quote, size_t width)
 {
 	for (; i < t->len; i++) {
 		size_t n = 0;
@@ -103,20 +106,21 @@ static size_t string_end(const struct shell_text *t, size_t i, char quote, size_
 	return t->len;
 }
 
-static size_t read_string(struct code_text *r, size_t i)
+static size_t script_text_read_string(struct script_text *r, size_t i)
 {
 	const struct shell_text *t = &r->text->text;
 	char quote = t->s[i];
 	size_t width = i + 2 < t->len && quote != '`' && t->s[i + 1] == quote &&
 		       t->s[i + 2] == quote ? 3 : 1;
-	size_t end = string_end(t, i + width, quote, width);
+	size_t end = script_text_string_end(t, i + width, quote, width);
 
-	add_string(r, quote == '`' ? TOKEN_RUN : TOKEN_STRING, i, i + width, end, end + width);
+	script_text_add_string(r, quote == '`' ? TOKEN_RUN : TOKEN_STRING, i, i + width, end,
+			       end + width);
 	return end + width;
 }
 
 /* q{} qq() qw[] qx{} of Perl, %x() %w[] %q() of Ruby. Returns 0 if it is none of them. */
-static size_t read_quote_like(struct code_text *r, size_t i)
+static size_t script_text_read_quote_like(struct script_text *r, size_t i)
 {
 	static const char open[] = "{([<", close[] = "})]>";
 	const struct shell_text *t = &r->text->text;
@@ -131,20 +135,20 @@ static size_t read_quote_like(struct code_text *r, size_t i)
 	else
 		return 0;
 	run = t->s[k - 1] == 'x';
-	if (k >= t->len || (i && name_char(t->s[i - 1])))
+	if (k >= t->len || (i && script_text_is_name_char(t->s[i - 1])))
 		return 0;
 	pair = strchr(open, t->s[k]);
 	if (!t->s[k] || (!pair && !strchr("|!/", t->s[k])))
 		return 0;
-	end = string_end(t, k + 1, pair ? close[pair - open] : t->s[k], 1);
-	add_string(r, run ? TOKEN_RUN : TOKEN_STRING, i, k + 1, end, end + 1);
+	end = script_text_string_end(t, k + 1, pair ? close[pair - open] : t->s[k], 1);
+	script_text_add_string(r, run ? TOKEN_RUN : TOKEN_STRING, i, k + 1, end, end + 1);
 	return end + 1;
 }
 
-void code_tokenize(struct code_text *r)
+void script_tokenize(struct script_text *r)
 {
 	const struct shell_text *t = &r->text->text;
-	size_t room = t->len < CODE_TOKENS_MAX ? t->len : CODE_TOKENS_MAX;
+	size_t room = t->len < SCRIPT_TOKENS_MAX ? t->len : SCRIPT_TOKENS_MAX;
 
 	r->tokens = shell_alloc(r->arena, (room + 1) * sizeof(*r->tokens));
 	for (size_t i = 0, next; i < t->len; i = next) {
@@ -160,39 +164,39 @@ void code_tokenize(struct code_text *r)
 			continue;
 		}
 		if (c == '"' || c == '\'' || c == '`') {
-			next = read_string(r, i);
-		} else if ((c == 'q' || c == '%') && read_quote_like(r, i)) {
+			next = script_text_read_string(r, i);
+		} else if ((c == 'q' || c == '%') && script_text_read_quote_like(r, i)) {
 			next = r->tokens[r->count - 1].end;
-		} else if (name_char(c)) {
-			while (next < t->len && name_char(t->s[next]))
+		} else if (script_text_is_name_char(c)) {
+			while (next < t->len && script_text_is_name_char(t->s[next]))
 				next++;
-			add_token(r, TOKEN_NAME, i, next);
+			script_text_add_token(r, TOKEN_NAME, i, next);
 		} else {
-			add_token(r, TOKEN_OTHER, i, next);
+			script_text_add_token(r, TOKEN_OTHER, i, next);
 		}
 	}
 }
 
 /* ---- asking ---- */
 
-bool code_token_in(const struct code_text *r, size_t i, const char *list)
+bool script_token_in(const struct script_text *r, size_t i, const char *list)
 {
-	const struct code_token *t = &r->tokens[i];
+	const struct script_token *t = &r->tokens[i];
 
 	return i < r->count && t->kind == TOKEN_NAME &&
 	       list_has(list, r->text->text.s + t->start, t->end - t->start);
 }
 
-bool code_is_char(const struct code_text *r, size_t i, char c)
+bool script_is_char(const struct script_text *r, size_t i, char c)
 {
 	return i < r->count && r->tokens[i].kind == TOKEN_OTHER &&
 	       r->text->text.s[r->tokens[i].start] == c;
 }
 
-bool code_any_name(const struct code_text *r, const char *list)
+bool script_any_name(const struct script_text *r, const char *list)
 {
 	for (size_t i = 0; i < r->count; i++)
-		if (code_token_in(r, i, list))
+		if (script_token_in(r, i, list))
 			return true;
 	return false;
 }

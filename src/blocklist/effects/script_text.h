@@ -15,29 +15,29 @@
 #include "shell/script.h"
 
 /* Tokens beyond this are not read. */
-#define CODE_TOKENS_MAX 20000
+#define SCRIPT_TOKENS_MAX 20000
 
-enum code_token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_RUN, TOKEN_OTHER };
+enum script_token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_RUN, TOKEN_OTHER };
 
-struct code_token {
-	enum code_token_kind kind;
+struct script_token {
+	enum script_token_kind kind;
 	size_t start, end;        /* in the text */
 	struct shell_word string; /* of TOKEN_STRING and TOKEN_RUN: what it means */
 };
 
-struct code_text {
+struct script_text {
 	const struct shell_word *text;
 	struct shell_arena *arena;
-	struct code_token *tokens; /* in the arena */
+	struct script_token *tokens; /* in the arena */
 	size_t count;
 };
 
 /* Fill tokens and count from text and arena. */
-void code_tokenize(struct code_text *t);
+void script_tokenize(struct script_text *t);
 
 /* Is token @i a name of the list " a b "? The character @c? Does any name stand there? */
-bool code_token_in(const struct code_text *t, size_t i, const char *list);
-bool code_is_char(const struct code_text *t, size_t i, char c);
-bool code_any_name(const struct code_text *t, const char *list);
+bool script_token_in(const struct script_text *t, size_t i, const char *list);
+bool script_is_char(const struct script_text *t, size_t i, char c);
+bool script_any_name(const struct script_text *t, const char *list);
 
 #endif

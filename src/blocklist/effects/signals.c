@@ -16,7 +16,7 @@
 #define WORK_PATTERN_WORD 70u
 
 /* The signal options before the ids: where these begin. *@none: signal 0, or only a list. */
-static size_t skip_signal(const struct shell_word *words, size_t count, bool *none)
+static size_t signals_skip_signal(const struct shell_word *words, size_t count, bool *none)
 {
 	size_t i = 1;
 
@@ -31,10 +31,10 @@ static size_t skip_signal(const struct shell_word *words, size_t count, bool *no
 	return i + (i < count && word_is(&words[i], "--"));
 }
 
-static const char *kill_effect(const struct shell_word *words, size_t count)
+static const char *signals_kill_effect(const struct shell_word *words, size_t count)
 {
 	bool none;
-	size_t i = skip_signal(words, count, &none);
+	size_t i = signals_skip_signal(words, count, &none);
 
 	if (none)
 		return NULL;
@@ -61,7 +61,7 @@ static const char *kill_effect(const struct shell_word *words, size_t count)
 }
 
 /* A pattern that fits every process, or nearly. */
-static bool fits_everything(const struct shell_word *w)
+static bool signals_fits_everything(const struct shell_word *w)
 {
 	const char *s = w->text.s;
 
@@ -75,15 +75,15 @@ static bool fits_everything(const struct shell_word *w)
 }
 
 /* -USR1 is a signal, not a cluster of letters. */
-static bool is_signal(const struct shell_word *w)
+static bool signals_is_signal(const struct shell_word *w)
 {
 	return w->text.len > 2 && w->text.s[0] == '-' &&
 	       strspn(w->text.s + 1, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+-") == w->text.len - 1 &&
 	       w->text.s[1] != '-';
 }
 
-static const char *pkill_effect(const struct shell_word *words, size_t count,
-				struct action_list *out)
+static const char *signals_pkill_effect(const struct shell_word *words, size_t count,
+					struct action_list *out)
 {
 	static const char values[] = " -u -U -g -G -P -s -t -F --euid --uid --group "
 				     "--signal --parent --session --terminal --pidfile --user "
@@ -95,7 +95,7 @@ static const char *pkill_effect(const struct shell_word *words, size_t count,
 	bool of_user;
 
 	for (size_t i = 0; i < count; i++)
-		if (!is_signal(&words[i]))
+		if (!signals_is_signal(&words[i]))
 			rest[n++] = words[i];
 	args_read(a, rest, n, values, false);
 	of_user = args_has(a, " -u -U --euid --uid --user ");
@@ -105,7 +105,7 @@ static const char *pkill_effect(const struct shell_word *words, size_t count,
 		if (args_has(a, " -P=1 --parent=1 ")) /* most of what runs */
 			effect = "kill_pattern";
 		for (size_t i = 0; i < a->operand_count; i++)
-			if (fits_everything(a->operands[i]))
+			if (signals_fits_everything(a->operands[i]))
 				effect = "kill_pattern";
 	}
 	return effect;
@@ -113,7 +113,7 @@ static const char *pkill_effect(const struct shell_word *words, size_t count,
 
 void read_kill(const struct command *cmd, struct action_list *out)
 {
-	const char *effect = kill_effect(cmd->words, cmd->count);
+	const char *effect = signals_kill_effect(cmd->words, cmd->count);
 
 	if (effect)
 		action_found(out, effect, cmd->words, cmd->count);
@@ -125,7 +125,7 @@ void read_pkill(const struct command *cmd, struct action_list *out)
 
 	if (!action_charge(out, WORK_PATTERN_WORD * cmd->count))
 		return;
-	effect = pkill_effect(cmd->words, cmd->count, out);
+	effect = signals_pkill_effect(cmd->words, cmd->count, out);
 	if (effect)
 		action_found(out, effect, cmd->words, cmd->count);
 }

@@ -11,7 +11,7 @@
 /* ---- redirections ---- */
 
 /* : > FILE empties it. */
-static bool writes_nothing(const struct shell_command *c)
+static bool surroundings_writes_nothing(const struct shell_command *c)
 {
 	const struct shell_word *w = c->words;
 
@@ -35,7 +35,7 @@ static void surroundings_redirects(const struct shell_command *c, struct action_
 
 		if (!effect)
 			continue;
-		if (r->op == SHELL_TO && writes_nothing(c)) {
+		if (r->op == SHELL_TO && surroundings_writes_nothing(c)) {
 			a = action_add(out, ACTION_TOUCH, 0);
 			a->effect = "wipe";
 			a->word = &r->target;
