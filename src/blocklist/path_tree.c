@@ -23,7 +23,7 @@ struct node {
 static struct node top;
 static struct path_classes classes;
 
-static struct node *tree_child_of(struct node *parent, const char *text, size_t len)
+static struct node *path_tree_child_of(struct node *parent, const char *text, size_t len)
 {
 	struct node *n;
 
@@ -47,7 +47,7 @@ static struct node *tree_child_of(struct node *parent, const char *text, size_t 
 }
 
 /* The node of @pattern without a trailing double star. *@all: it had one. */
-static struct node *tree_node_of(const char *pattern, bool *all)
+static struct node *path_tree_node_of(const char *pattern, bool *all)
 {
 	struct node *n = &top;
 
@@ -62,29 +62,29 @@ static struct node *tree_node_of(const char *pattern, bool *all)
 			return n;
 		}
 		if (len)
-			n = tree_child_of(n, pattern, len);
+			n = path_tree_child_of(n, pattern, len);
 		pattern += len;
 	}
 	return n;
 }
 
-static void tree_add_target(const struct blocklist_target *t, uint64_t bit)
+static void path_tree_add_target(const struct blocklist_target *t, uint64_t bit)
 {
 	bool all;
 
 	for (const char *const *p = t->paths; *p; p++) {
-		struct node *n = tree_node_of(*p, &all);
+		struct node *n = path_tree_node_of(*p, &all);
 
 		*(all ? &n->below : &n->here) |= bit;
 	}
 	for (const char *const *p = t->except; *p; p++)
-		tree_node_of(*p, &all)->except |= bit;
+		path_tree_node_of(*p, &all)->except |= bit;
 	for (const char *const *p = t->sweeps; *p; p++)
-		tree_node_of(*p, &all)->sweeps |= bit;
+		path_tree_node_of(*p, &all)->sweeps |= bit;
 }
 
 /* The bit of the class called @name; 0 if there is none. */
-static uint64_t path_class(const char *name)
+static uint64_t path_tree_class(const char *name)
 {
 	for (unsigned i = 0; i < blocklist_target_count; i++)
 		if (strcmp(blocklist_targets[i].name, name) == 0)
@@ -92,37 +92,37 @@ static uint64_t path_class(const char *name)
 	return 0;
 }
 
-static void tree_build_tree(void)
+static void path_tree_build(void)
 {
 	for (unsigned i = 0; i < blocklist_target_count; i++) {
 		const struct blocklist_target *t = &blocklist_targets[i];
 		uint64_t bit = 1ull << i;
 
-		tree_add_target(t, bit);
+		path_tree_add_target(t, bit);
 		classes.tree |= t->tree ? bit : 0;
 		classes.empty |= t->empty ? bit : 0;
 		classes.guess |= t->guess ? bit : 0;
 	}
-	classes.root = path_class("root");
-	classes.unknown = path_class("unknown");
+	classes.root = path_tree_class("root");
+	classes.unknown = path_tree_class("unknown");
 }
 
 const struct path_classes *path_classes(void)
 {
 	if (!classes.root)
-		tree_build_tree();
+		path_tree_build();
 	return &classes;
 }
 
 /* ---- comparing ---- */
 
-static bool tree_is_run(uint16_t c)
+static bool path_tree_is_run(uint16_t c)
 {
 	return c == MARK_STAR || c == MARK_MAYBE || c == MARK_SET;
 }
 
 /* Positions of a pattern, as bits: those behind a star are reached with it. */
-static uint64_t tree_pass_stars(const char *pattern, size_t len, uint64_t set)
+static uint64_t path_tree_pass_stars(const char *pattern, size_t len, uint64_t set)
 {
 	for (size_t j = 0; j < len; j++)
 		if (pattern[j] == '*' && (set >> j & 1))
@@ -130,7 +130,7 @@ static uint64_t tree_pass_stars(const char *pattern, size_t len, uint64_t set)
 	return set;
 }
 
-static bool tree_fits(char pattern, uint16_t c)
+static bool path_tree_fits(char pattern, uint16_t c)
 {
 	if (pattern == '?' || pattern == '*' || c == MARK_ANY)
 		return true;
@@ -138,24 +138,24 @@ static bool tree_fits(char pattern, uint16_t c)
 }
 
 /* Is there a name that fits both? A pattern is shorter than 64 (see the generator). */
-static bool tree_intersect(const char *pattern, size_t len, struct path_part p)
+static bool path_tree_intersect(const char *pattern, size_t len, struct path_part p)
 {
-	uint64_t set = tree_pass_stars(pattern, len, 1);
+	uint64_t set = path_tree_pass_stars(pattern, len, 1);
 
 	for (size_t i = 0; i < p.len && set; i++) {
 		uint64_t next = 0;
 
-		if (tree_is_run(p.s[i])) /* any text: every later position */
+		if (path_tree_is_run(p.s[i])) /* any text: every later position */
 			next = ~0ull << __builtin_ctzll(set);
-		for (size_t j = 0; j < len && !tree_is_run(p.s[i]); j++)
-			if ((set >> j & 1) && tree_fits(pattern[j], p.s[i]))
+		for (size_t j = 0; j < len && !path_tree_is_run(p.s[i]); j++)
+			if ((set >> j & 1) && path_tree_fits(pattern[j], p.s[i]))
 				next |= pattern[j] == '*' ? 1ull << j : 2ull << j;
-		set = tree_pass_stars(pattern, len, next);
+		set = path_tree_pass_stars(pattern, len, next);
 	}
 	return set >> len & 1;
 }
 
-static bool tree_plain(struct path_part p)
+static bool path_tree_plain(struct path_part p)
 {
 	for (size_t i = 0; i < p.len; i++)
 		if (p.s[i] > 0xff && p.s[i] != MARK_HOME)
@@ -173,24 +173,24 @@ bool path_wholly_unknown(struct path_part p)
 
 uint64_t path_steps;
 
-static bool tree_differ(char pattern, uint16_t c)
+static bool path_tree_differ(char pattern, uint16_t c)
 {
 	return c <= 0xff && pattern != '*' && pattern != '?' && pattern != '~' &&
 	       c != (unsigned char)pattern;
 }
 
 /* The first or last character rules most nodes out. */
-static bool tree_ends_differ(const struct node *n, struct path_part p)
+static bool path_tree_ends_differ(const struct node *n, struct path_part p)
 {
 	return n->len && p.len &&
-	       (tree_differ(n->text[0], p.s[0]) ||
-		tree_differ(n->text[n->len - 1], p.s[p.len - 1]));
+	       (path_tree_differ(n->text[0], p.s[0]) ||
+		path_tree_differ(n->text[n->len - 1], p.s[p.len - 1]));
 }
 
-static bool tree_part_matches(const struct node *n, struct path_part p, bool is_plain)
+static bool path_tree_part_matches(const struct node *n, struct path_part p, bool is_plain)
 {
 	path_steps++;
-	if (tree_ends_differ(n, p))
+	if (path_tree_ends_differ(n, p))
 		return false;
 	if (is_plain && !n->glob) {
 		if (n->len != p.len)
@@ -201,11 +201,11 @@ static bool tree_part_matches(const struct node *n, struct path_part p, bool is_
 		return true;
 	}
 	path_steps += 4 + p.len * n->len / 4;
-	return tree_intersect(n->text, n->len, p);
+	return path_tree_intersect(n->text, n->len, p);
 }
 
 /* Is @p the glob @n itself, not another one that may match the same names? */
-static bool tree_is_same_glob(const struct node *n, struct path_part p)
+static bool path_tree_is_same_glob(const struct node *n, struct path_part p)
 {
 	if (n->len != p.len)
 		return false;
@@ -219,45 +219,45 @@ static bool tree_is_same_glob(const struct node *n, struct path_part p)
 }
 
 /* *@except, *@sweeps: the classes of which @p is none, by name and by glob. */
-static uint64_t tree_match_below(const struct node *n, const struct path *p, size_t i,
-				 uint64_t *except, uint64_t *sweeps)
+static uint64_t path_tree_match_below(const struct node *n, const struct path *p, size_t i,
+				      uint64_t *except, uint64_t *sweeps)
 {
 	uint64_t found = n->below, mask = ~0ull;
 	bool is_plain;
 
 	if (i == p->count) {
 		*except |= n->except;
-		if (n->sweeps && tree_is_same_glob(n, p->parts[i - 1]))
+		if (n->sweeps && path_tree_is_same_glob(n, p->parts[i - 1]))
 			*sweeps |= n->sweeps;
 		return found | n->here;
 	}
-	is_plain = tree_plain(p->parts[i]);
+	is_plain = path_tree_plain(p->parts[i]);
 	if (path_wholly_unknown(p->parts[i]))
 		mask = classes.guess | classes.empty;
 	if (!n->lists)
 		return found;
 	if (p->parts[i].s[0] > 0xff) {
 		for (const struct node *c = n->children; c; c = c->next)
-			if (tree_part_matches(c, p->parts[i], is_plain))
-				found |= tree_match_below(c, p, i + 1, except, sweeps) & mask;
+			if (path_tree_part_matches(c, p->parts[i], is_plain))
+				found |= path_tree_match_below(c, p, i + 1, except, sweeps) & mask;
 		return found;
 	}
 	const struct node *same[] = { n->lists[p->parts[i].s[0] % LISTS], n->lists[LISTS] };
 
 	for (size_t k = 0; k < COUNT_OF(same); k++)
 		for (const struct node *c = same[k]; c; c = c->same)
-			if (tree_part_matches(c, p->parts[i], is_plain))
-				found |= tree_match_below(c, p, i + 1, except, sweeps) & mask;
+			if (path_tree_part_matches(c, p->parts[i], is_plain))
+				found |= path_tree_match_below(c, p, i + 1, except, sweeps) & mask;
 	return found;
 }
 
 uint64_t path_match(const struct path *p)
 {
 	uint64_t except = 0, sweeps = 0;
-	uint64_t found = tree_match_below(&top, p, 0, &except, &sweeps);
+	uint64_t found = path_tree_match_below(&top, p, 0, &except, &sweeps);
 
 	for (size_t i = 0; (except || sweeps) && i < p->count; i++)
-		if (!tree_plain(p->parts[i])) {
+		if (!path_tree_plain(p->parts[i])) {
 			except = 0;
 			sweeps = i + 1 == p->count ? sweeps : 0;
 		}

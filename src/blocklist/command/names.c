@@ -11,7 +11,7 @@
 /* Names by their hash; made once, never changed. More than twice as many slots as names. */
 static const struct blocklist_name *slots[SLOTS];
 
-static uint32_t name_hash(const char *text, size_t len)
+static uint32_t names_hash(const char *text, size_t len)
 {
 	uint32_t h = 2166136261u;
 
@@ -20,11 +20,11 @@ static uint32_t name_hash(const char *text, size_t len)
 	return h;
 }
 
-static void name_fill_slots(void)
+static void names_fill_slots(void)
 {
 	BUG_IF(blocklist_name_count * 2 > SLOTS);
 	for (unsigned i = 0; i < blocklist_name_count; i++) {
-		uint32_t at = name_hash(blocklist_names[i].name, strlen(blocklist_names[i].name));
+		uint32_t at = names_hash(blocklist_names[i].name, strlen(blocklist_names[i].name));
 
 		while (slots[at % SLOTS])
 			at++;
@@ -32,15 +32,15 @@ static void name_fill_slots(void)
 	}
 }
 
-static const struct blocklist_name *name_search(const char *text, size_t len)
+static const struct blocklist_name *names_search(const char *text, size_t len)
 {
 	static bool filled;
 
 	if (!filled) {
-		name_fill_slots();
+		names_fill_slots();
 		filled = true;
 	}
-	for (uint32_t at = name_hash(text, len); slots[at % SLOTS]; at++) {
+	for (uint32_t at = names_hash(text, len); slots[at % SLOTS]; at++) {
 		const char *name = slots[at % SLOTS]->name;
 
 		if (*name == *text && strncmp(name, text, len) == 0 && !name[len])
@@ -58,21 +58,21 @@ const struct blocklist_name *name_lookup(const char *text, size_t len)
 
 	if (!len || len >= sizeof(prefix) - 2)
 		return NULL;
-	name = name_search(text, len);
+	name = names_search(text, len);
 	if (name)
 		return name;
 	while (cut && ((text[cut - 1] >= '0' && text[cut - 1] <= '9') || text[cut - 1] == '.' ||
 		       text[cut - 1] == '-'))
 		cut--;
 	if (cut && cut < len)
-		name = name_search(text, cut);
+		name = names_search(text, cut);
 	dot = memchr(text, '.', len);
 	if (name || !dot)
 		return name;
 	cut = (size_t)(dot - text);
 	memcpy(prefix, text, cut);
 	memcpy(prefix + cut, ".*", 2);
-	return name_search(prefix, cut + 2);
+	return names_search(prefix, cut + 2);
 }
 
 struct shell_text name_base(const struct shell_word *word, bool *foreign)
@@ -94,7 +94,7 @@ struct shell_text name_base(const struct shell_word *word, bool *foreign)
 /* Lengths of the names of the table. */
 static uint8_t name_lengths[2048];
 
-static void name_fill_lengths(void)
+static void names_fill_lengths(void)
 {
 	BUG_IF(blocklist_name_count > COUNT_OF(name_lengths));
 	for (unsigned i = 0; i < blocklist_name_count; i++)
@@ -107,7 +107,7 @@ struct name_pattern name_pattern_make(const struct shell_text *base,
 	struct name_pattern p = { .text = shell_alloc(arena, base->len * 2 + 1) };
 
 	if (!name_lengths[0])
-		name_fill_lengths();
+		names_fill_lengths();
 	for (size_t i = 0; i < base->len; i++) {
 		bool glob = kind[i] == SHELL_GLOB && base->s[i] != ']';
 		bool plain = kind[i] == SHELL_LITERAL;

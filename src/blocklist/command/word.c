@@ -35,14 +35,14 @@ struct builder {
 	struct shell_arena *arena;
 };
 
-static struct builder builder_make(struct shell_arena *arena, size_t room)
+static struct builder word_builder_make(struct shell_arena *arena, size_t room)
 {
 	return (struct builder){ shell_alloc(arena, room + 1),
 				 shell_alloc(arena, (room + 1) * sizeof(uint32_t)),
 				 shell_alloc(arena, room + 1), 0, NULL, 0, room, arena };
 }
 
-static void builder_add(struct builder *b, const struct shell_word *w, size_t from, size_t to)
+static void word_builder_add(struct builder *b, const struct shell_word *w, size_t from, size_t to)
 {
 	size_t len = to - from;
 
@@ -65,14 +65,14 @@ static void builder_add(struct builder *b, const struct shell_word *w, size_t fr
 	b->len += len;
 }
 
-static void builder_space(struct builder *b, uint32_t at)
+static void word_builder_space(struct builder *b, uint32_t at)
 {
 	b->s[b->len] = ' ';
 	b->kind[b->len] = SHELL_LITERAL;
 	b->at[b->len++] = at;
 }
 
-static struct shell_word builder_word(const struct builder *b, uint32_t start, uint32_t end)
+static struct shell_word word_builder_word(const struct builder *b, uint32_t start, uint32_t end)
 {
 	return (struct shell_word){ .text = { .s = b->s, .at = b->at, .len = b->len },
 				    .kind = b->kind, .start = start, .end = end,
@@ -88,13 +88,13 @@ struct shell_word word_join(const struct shell_word *words, size_t count,
 
 	for (size_t i = 0; i < count; i++)
 		room += words[i].text.len + 1;
-	b = builder_make(arena, room);
+	b = word_builder_make(arena, room);
 	for (size_t i = 0; i < count; i++) {
 		if (i)
-			builder_space(&b, words[i].start);
-		builder_add(&b, &words[i], 0, words[i].text.len);
+			word_builder_space(&b, words[i].start);
+		word_builder_add(&b, &words[i], 0, words[i].text.len);
 	}
-	return builder_word(&b, count ? words[0].start : 0, count ? words[count - 1].end : 0);
+	return word_builder_word(&b, count ? words[0].start : 0, count ? words[count - 1].end : 0);
 }
 
 struct shell_word word_replace(const struct shell_word *word, const char *old, size_t len,
@@ -110,38 +110,38 @@ struct shell_word word_replace(const struct shell_word *word, const char *old, s
 		shell_arena_exhaust(arena);
 		return *word;
 	}
-	b = builder_make(arena, word->text.len + hits * value->text.len);
+	b = word_builder_make(arena, word->text.len + hits * value->text.len);
 	for (size_t i = 0; i + len <= word->text.len;) {
 		if (memcmp(s + i, old, len)) {
 			i++;
 			continue;
 		}
-		builder_add(&b, word, from, i);
-		builder_add(&b, value, 0, value->text.len);
+		word_builder_add(&b, word, from, i);
+		word_builder_add(&b, value, 0, value->text.len);
 		i += len;
 		from = i;
 	}
-	builder_add(&b, word, from, word->text.len);
-	return builder_word(&b, word->start, word->end);
+	word_builder_add(&b, word, from, word->text.len);
+	return word_builder_word(&b, word->start, word->end);
 }
 
 struct shell_word word_slice(const struct shell_word *word, size_t from, size_t to,
 			     struct shell_arena *arena)
 {
-	struct builder b = builder_make(arena, to - from);
+	struct builder b = word_builder_make(arena, to - from);
 
-	builder_add(&b, word, from, to);
-	return builder_word(&b, word->start, word->end);
+	word_builder_add(&b, word, from, to);
+	return word_builder_word(&b, word->start, word->end);
 }
 
 struct shell_word word_concat(const struct shell_word *a, const struct shell_word *b,
 			      struct shell_arena *arena)
 {
-	struct builder out = builder_make(arena, a->text.len + b->text.len);
+	struct builder out = word_builder_make(arena, a->text.len + b->text.len);
 
-	builder_add(&out, a, 0, a->text.len);
-	builder_add(&out, b, 0, b->text.len);
-	return builder_word(&out, a->start, a->end);
+	word_builder_add(&out, a, 0, a->text.len);
+	word_builder_add(&out, b, 0, b->text.len);
+	return word_builder_word(&out, a->start, a->end);
 }
 
 struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_word *near,
@@ -204,7 +204,7 @@ struct items {
 	size_t count, room;
 };
 
-static void items_add(struct items *items, struct shell_word item, struct shell_arena *arena)
+static void word_items_add(struct items *items, struct shell_word item, struct shell_arena *arena)
 {
 	struct shell_word *old = items->list;
 
@@ -240,8 +240,8 @@ size_t word_items(const struct shell_word *text, bool lines, struct shell_budget
 		while (i < text->text.len && s[i] && !strchr(stops, s[i]))
 			i++;
 		if (i > from)
-			items_add(&items, word_slice(text, from + quoted, i - quoted, arena),
-				  arena);
+			word_items_add(&items, word_slice(text, from + quoted, i - quoted, arena),
+				       arena);
 	}
 	shell_budget_take(budget, i); /* many commands may have one input */
 	*list = items.list;
