@@ -145,7 +145,7 @@ static bool builtin_is_separator(const char *ifs, const struct shell_char *c)
 	return c->kind == CHAR_QUOTED && c->c && strchr(ifs, c->c);
 }
 
-static const char *read_ifs(struct expander *e)
+static const char *builtin_read_ifs(struct expander *e)
 {
 	bool unset;
 	const struct value *v = vars_value(e, "IFS", &unset);
@@ -182,7 +182,7 @@ static void builtin_read_array(struct expander *e, const struct call *c, size_t 
 			       const struct shell_char *line, size_t len)
 {
 	struct assignment *b = shell_alloc(e->arena, sizeof(*b));
-	const char *ifs = read_ifs(e);
+	const char *ifs = builtin_read_ifs(e);
 	size_t at = 0;
 
 	b->is_array = true;
@@ -202,7 +202,7 @@ static void builtin_read_array(struct expander *e, const struct call *c, size_t 
 static void builtin_read_fields(struct expander *e, const struct call *c, size_t first,
 				const struct shell_char *line, size_t len)
 {
-	const char *ifs = read_ifs(e);
+	const char *ifs = builtin_read_ifs(e);
 	size_t at = 0;
 
 	for (size_t i = first; i < c->count; i++) {
@@ -428,7 +428,7 @@ static void builtin_fill_begins(void)
 		builtin_begins[(unsigned char)builtins[i].name[0]] = (uint8_t)(i + 1);
 }
 
-static const struct builtin *find_builtin(const char *name)
+static const struct builtin *builtin_find(const char *name)
 {
 	unsigned char c = (unsigned char)name[0];
 
@@ -449,7 +449,7 @@ static const struct builtin *find_builtin(const char *name)
 
 bool builtin_declares(const char *name)
 {
-	const struct builtin *b = find_builtin(name);
+	const struct builtin *b = builtin_find(name);
 
 	return b && b->declares;
 }
@@ -457,7 +457,7 @@ bool builtin_declares(const char *name)
 bool builtin_run(struct expander *e, const struct shell_word *words, size_t count,
 		 enum status *status)
 {
-	const struct builtin *b = find_builtin(words[0].text.s);
+	const struct builtin *b = builtin_find(words[0].text.s);
 
 	if (!b)
 		return false;

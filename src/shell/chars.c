@@ -136,7 +136,7 @@ char *chars_string(struct expander *e, const struct shell_char *v, size_t len)
 
 /* ---- values and names ---- */
 
-static struct shell_char value_of_char(struct shell_char c)
+static struct shell_char chars_value_of(struct shell_char c)
 {
 	if (c.kind == CHAR_PLAIN || c.kind == CHAR_FIELD)
 		c.kind = CHAR_QUOTED;
@@ -157,7 +157,7 @@ struct value *value_make(struct expander *e, const struct shell_char *v, size_t 
 		if (v[i].kind == CHAR_QUOTED)
 			value->v[value->len++] = v[i];
 		else if (v[i].kind != CHAR_EMPTY)
-			value->v[value->len++] = value_of_char(v[i]);
+			value->v[value->len++] = chars_value_of(v[i]);
 	return value;
 }
 
@@ -172,7 +172,7 @@ struct value *value_text(struct expander *e, const char *text, uint32_t at)
 	return v;
 }
 
-static bool name_is_one_of(const char *const *names, size_t count, const char *name)
+static bool chars_name_is_one_of(const char *const *names, size_t count, const char *name)
 {
 	for (size_t i = 0; i < count; i++)
 		if (names[i][0] == name[0] && strcmp(names[i], name) == 0)
@@ -184,7 +184,7 @@ static bool name_is_one_of(const char *const *names, size_t count, const char *n
  * Variables that the shell sets itself, dash(1) and bash(1), and programs that always print
  * something. OLDPWD is set by the first cd; USER and LOGNAME are whoever started the server's.
  */
-static bool name_is_always_set(const struct expander *e, const char *name)
+static bool chars_name_is_always_set(const struct expander *e, const char *name)
 {
 	static const char *const by_all[] = {
 		"PWD", "PPID", "$", "#", "?", "$(mktemp)", "$(pwd)", "$(whoami)", "$(id)",
@@ -198,16 +198,16 @@ static bool name_is_always_set(const struct expander *e, const char *name)
 		"COMP_WORDBREAKS",
 	};
 
-	return name && (name_is_one_of(by_all, COUNT_OF(by_all), name) ||
+	return name && (chars_name_is_one_of(by_all, COUNT_OF(by_all), name) ||
 			(e->memory->family == SHELL_FAMILY_BASH &&
-			 name_is_one_of(by_bash, COUNT_OF(by_bash), name)));
+			 chars_name_is_one_of(by_bash, COUNT_OF(by_bash), name)));
 }
 
 struct shell_char char_unknown(struct expander *e, const char *name, enum char_kind kind,
 			       uint32_t at)
 {
 	return (struct shell_char){ at, expand_name(e, name), (uint8_t)kind,
-			      name_is_always_set(e, name) ? UNKNOWN_SET : UNKNOWN_ANY };
+			      chars_name_is_always_set(e, name) ? UNKNOWN_SET : UNKNOWN_ANY };
 }
 
 struct value *value_unknown(struct expander *e, const char *name, uint32_t at)
@@ -226,7 +226,7 @@ const char *expand_name_text(const struct expander *e, uint16_t name)
 #define NAMES_MAX 2048u
 
 /* Where @name is in the table, or would be. */
-static uint16_t *name_slot(const struct shell_memory *m, const char *name)
+static uint16_t *chars_name_slot(const struct shell_memory *m, const char *name)
 {
 	uint32_t h = 5381;
 
@@ -241,7 +241,7 @@ static uint16_t *name_slot(const struct shell_memory *m, const char *name)
 }
 
 /* Room for one more name. */
-static void name_grow_table(struct expander *e)
+static void chars_grow_names(struct expander *e)
 {
 	struct shell_memory *m = e->memory;
 	size_t cap = m->name_cap ? m->name_cap * 4 : 16;
@@ -254,7 +254,7 @@ static void name_grow_table(struct expander *e)
 	m->name_slot_count = (unsigned)cap * 2;
 	m->name_slots = shell_alloc(e->arena, m->name_slot_count * sizeof(*m->name_slots));
 	for (size_t i = 1; i <= m->name_count; i++)
-		*name_slot(m, m->names[i]) = (uint16_t)i;
+		*chars_name_slot(m, m->names[i]) = (uint16_t)i;
 }
 
 /* The number of a name; 0 when there are too many to tell apart. */
@@ -266,8 +266,8 @@ uint16_t expand_name(struct expander *e, const char *name)
 	if (!name)
 		return 0;
 	if (m->name_count + 1 >= m->name_cap && m->name_count < NAMES_MAX)
-		name_grow_table(e);
-	slot = name_slot(m, name);
+		chars_grow_names(e);
+	slot = chars_name_slot(m, name);
 	if (*slot || m->name_count >= NAMES_MAX)
 		return *slot;
 	m->names[++m->name_count] = shell_copy(e->arena, name, strlen(name));
@@ -289,7 +289,7 @@ bool word_is_partial(const struct shell_word *w)
 	return false;
 }
 
-static char *mark_put_name(char *s, const char *name)
+static char *chars_put_mark_name(char *s, const char *name)
 {
 	for (; *name; name++) {
 		const char *at = strchr(mark_special, *name);
@@ -299,7 +299,7 @@ static char *mark_put_name(char *s, const char *name)
 	return s;
 }
 
-static size_t mark_marked_length(const struct shell_word *w)
+static size_t chars_marked_length(const struct shell_word *w)
 {
 	size_t len = w->text.len + 1;
 
@@ -310,7 +310,7 @@ static size_t mark_marked_length(const struct shell_word *w)
 
 struct shell_text mark_text(struct shell_arena *arena, const struct shell_word *w)
 {
-	size_t room = mark_marked_length(w), len = 0;
+	size_t room = chars_marked_length(w), len = 0;
 	char *s = shell_alloc_raw(arena, room);
 	uint32_t *at = shell_alloc_raw(arena, room * sizeof(*at));
 
@@ -327,7 +327,7 @@ struct shell_text mark_text(struct shell_arena *arena, const struct shell_word *
 			if (kind == SHELL_TILDE)
 				s[len++] = '~';
 			else if (u)
-				len = (size_t)(mark_put_name(s + len, u->name) - s);
+				len = (size_t)(chars_put_mark_name(s + len, u->name) - s);
 			s[len++] = '\001';
 		} else {
 			s[len++] = w->text.s[i] == '\001' ? '\002' : w->text.s[i];

@@ -165,14 +165,14 @@ struct choice {
 	uint64_t number, count;
 };
 
-static void choice_start(struct expander *e, struct choice *c)
+static void eval_choice_start(struct expander *e, struct choice *c)
 {
 	*c = (struct choice){ .outer = e->choosing, .count = 1 };
 	e->choosing = true;
 }
 
 /* The next choice; false: all were made. */
-static bool choice_next(struct expander *e, struct choice *c)
+static bool eval_choice_next(struct expander *e, struct choice *c)
 {
 	if (c->outer)
 		return c->number++ == 0;
@@ -187,7 +187,7 @@ static bool choice_next(struct expander *e, struct choice *c)
 	return true;
 }
 
-static void choice_end(struct expander *e, const struct choice *c)
+static void eval_choice_end(struct expander *e, const struct choice *c)
 {
 	e->choosing = c->outer;
 }
@@ -218,14 +218,14 @@ static struct value *eval_assigned_values(struct expander *e, const struct ast_a
 	struct value *first = NULL, **tail = &first;
 	struct choice c;
 
-	choice_start(e, &c);
-	while (choice_next(e, &c)) {
+	eval_choice_start(e, &c);
+	while (eval_choice_next(e, &c)) {
 		struct value *v = expand_value(e, a->value);
 
 		*tail = a->append ? eval_append_value(e, a->name, v) : v;
 		tail = &(*tail)->other;
 	}
-	choice_end(e, &c);
+	eval_choice_end(e, &c);
 	return first;
 }
 
@@ -318,7 +318,7 @@ static void eval_assign(struct expander *e, const struct ast_assign *a, struct s
 }
 
 /* x=$(...), also in quotes: the assignment whose output tells the status of @n; NULL: none. */
-static const struct ast_assign *output_assign(const struct ast_node *n)
+static const struct ast_assign *eval_output_assign(const struct ast_node *n)
 {
 	const struct ast_assign *a = n->type == AST_SIMPLE && !n->words ? n->assigns : NULL;
 	const struct ast_part *p;
@@ -333,7 +333,7 @@ static const struct ast_assign *output_assign(const struct ast_node *n)
 
 static void eval_succeeded(struct expander *e, const struct ast_node *n)
 {
-	const struct ast_assign *a = output_assign(n);
+	const struct ast_assign *a = eval_output_assign(n);
 	const struct assignment *b = a ? vars_get(e, a->name) : NULL;
 	struct value *first = NULL, **tail = &first;
 
@@ -503,8 +503,8 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 	enum status s = STATUS_UNKNOWN;
 	struct choice c;
 
-	choice_start(e, &c);
-	while (choice_next(e, &c)) {
+	eval_choice_start(e, &c);
+	while (eval_choice_next(e, &c)) {
 		e->capture = capture;
 		e->input = input;
 		e->input_word = input_word;
@@ -516,7 +516,7 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 		if (first == SHELL_NONE)
 			first = index;
 	}
-	choice_end(e, &c);
+	eval_choice_end(e, &c);
 	if (first != SHELL_NONE && !expand_failed(e)) {
 		/* The script may move its commands while one of them is run. */
 		struct shell_command *told = &e->script->commands[first];
@@ -526,7 +526,7 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 		else if (told->word_count > 0)
 			s = eval_run(e, told->words, told->word_count);
 		else
-			s = output_assign(n) ? STATUS_UNKNOWN : STATUS_OK;
+			s = eval_output_assign(n) ? STATUS_UNKNOWN : STATUS_OK;
 		if (e->errexit)
 			eval_succeeded(e, n);
 	}

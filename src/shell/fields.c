@@ -40,20 +40,20 @@ void word_add(struct expander *e, struct words *out, const struct shell_word *wo
 	out->v[out->len++] = *word;
 }
 
-static bool word_is_globbing(const struct shell_char *c)
+static bool fields_is_globbing(const struct shell_char *c)
 {
 	return c->kind == CHAR_PLAIN || c->kind == CHAR_FIELD;
 }
 
 /* Index of the last ']' that may close a bracket expression. */
-static size_t word_last_bracket(const struct shell_char *v, size_t len)
+static size_t fields_last_bracket(const struct shell_char *v, size_t len)
 {
-	while (len > 0 && !(v[len - 1].c == ']' && word_is_globbing(&v[len - 1])))
+	while (len > 0 && !(v[len - 1].c == ']' && fields_is_globbing(&v[len - 1])))
 		len--;
 	return len > 0 ? len - 1 : 0;
 }
 
-static uint8_t word_final_kind(const struct shell_char *v, size_t i, size_t bracket, bool open)
+static uint8_t fields_final_kind(const struct shell_char *v, size_t i, size_t bracket, bool open)
 {
 	const struct shell_char *c = &v[i];
 
@@ -78,7 +78,7 @@ static uint8_t word_final_kind(const struct shell_char *v, size_t i, size_t brac
 }
 
 /* The first run of characters that may be missing; unknown ones are by themselves. */
-static void word_find_missing(const struct shell_char *v, size_t len, struct shell_word *out)
+static void fields_find_missing(const struct shell_char *v, size_t len, struct shell_word *out)
 {
 	uint32_t n = 0;
 
@@ -96,8 +96,8 @@ static void word_find_missing(const struct shell_char *v, size_t len, struct she
 	}
 }
 
-static void word_add_unknowns(struct expander *e, const struct shell_char *v, size_t len,
-			      size_t count, struct shell_word *out)
+static void fields_add_unknowns(struct expander *e, const struct shell_char *v, size_t len,
+				size_t count, struct shell_word *out)
 {
 	struct shell_unknown *u = shell_alloc(e->arena, count * sizeof(*u));
 	uint32_t index = 0;
@@ -128,15 +128,15 @@ void word_make(struct expander *e, const struct shell_char *v, size_t len, struc
 		if (v[i].kind == CHAR_QUOTED) {
 			kind[n] = SHELL_LITERAL;
 			quoted = true;
-		} else if (word_is_globbing(&v[i]) && !lex_is(v[i].c, LEX_PATTERN)) {
+		} else if (fields_is_globbing(&v[i]) && !lex_is(v[i].c, LEX_PATTERN)) {
 			kind[n] = SHELL_LITERAL;
 		} else if (v[i].kind == CHAR_EMPTY) {
 			quoted = true;
 			continue;
 		} else {
 			if (v[i].c == '[' && bracket == SIZE_MAX)
-				bracket = word_last_bracket(v, len);
-			kind[n] = word_final_kind(v, i, bracket, open);
+				bracket = fields_last_bracket(v, len);
+			kind[n] = fields_final_kind(v, i, bracket, open);
 			if (kind[n] == SHELL_GLOB && (v[i].c == '[' || v[i].c == ']'))
 				open = v[i].c == '[';
 			named += v[i].name > 0 && !char_is_known(&v[i]);
@@ -151,9 +151,9 @@ void word_make(struct expander *e, const struct shell_char *v, size_t len, struc
 	out->text = (struct shell_text){ s, at, n };
 	out->kind = kind;
 	if (named > 0)
-		word_add_unknowns(e, v, len, named, out);
+		fields_add_unknowns(e, v, len, named, out);
 	if (missing)
-		word_find_missing(v, len, out);
+		fields_find_missing(v, len, out);
 	if (e->process && named > 0 && out->unknowns[0].name[0] == '<') {
 		out->content = e->process;
 		e->process = NULL;
@@ -198,7 +198,7 @@ struct splitter {
 	bool started;
 };
 
-static void split_end(struct splitter *s)
+static void fields_split_end(struct splitter *s)
 {
 	struct shell_word w = { .start = s->word->start, .end = s->word->end };
 
@@ -210,22 +210,22 @@ static void split_end(struct splitter *s)
 	s->started = false;
 }
 
-static void split_char(struct splitter *s, const struct shell_char *c)
+static void fields_split_char(struct splitter *s, const struct shell_char *c)
 {
 	if (c->kind == CHAR_BREAK) {
-		split_end(s);
+		fields_split_end(s);
 		return;
 	}
 	if (c->kind == CHAR_FIELD && c->c && strchr(s->ifs, c->c)) {
 		s->started |= c->c != ' ' && c->c != '\t' && c->c != '\n';
-		split_end(s);
+		fields_split_end(s);
 		return;
 	}
 	s->started = true;
 	chars_copy(s->e, &s->now, c, 1);
 }
 
-static void split_set_ifs(struct splitter *s)
+static void fields_set_ifs(struct splitter *s)
 {
 	bool unset;
 	const struct value *v = vars_value(s->e, "IFS", &unset);
@@ -242,7 +242,7 @@ static void split_set_ifs(struct splitter *s)
 }
 
 /* Does splitting find anything to do? */
-static bool words_need_split(const struct chars *c)
+static bool fields_need_split(const struct chars *c)
 {
 	for (size_t i = 0; i < c->len; i++)
 		if (c->v[i].kind == CHAR_FIELD || c->v[i].kind == CHAR_BREAK)
@@ -255,11 +255,11 @@ void words_split(struct expander *e, const struct ast_word *w, const struct char
 {
 	struct splitter s = { .e = e, .word = w, .out = out };
 
-	if (words_need_split(c)) {
-		split_set_ifs(&s);
+	if (fields_need_split(c)) {
+		fields_set_ifs(&s);
 		for (size_t i = 0; i < c->len && !expand_failed(e); i++)
-			split_char(&s, &c->v[i]);
-		split_end(&s);
+			fields_split_char(&s, &c->v[i]);
+		fields_split_end(&s);
 		chars_release(&s.now);
 	} else if (c->len > 0) {
 		struct shell_word word = { .start = w->start, .end = w->end };

@@ -153,7 +153,7 @@ static bool grammar_take_operator(struct lex_reader *r, const char *text)
 	return true;
 }
 
-static const struct operator *take_redirect_operator(struct lex_reader *r)
+static const struct operator *grammar_take_redirect_operator(struct lex_reader *r)
 {
 	for (size_t i = 0; i < COUNT_OF(redirect_operators); i++) {
 		const struct operator *o = &redirect_operators[i];
@@ -220,7 +220,7 @@ static bool grammar_redirect(struct lex_reader *r, struct ast_redirect ***tail)
 	} else if (c != '&' || (lex_peek(r, 1) != '>' && lex_peek(r, 1) != '\\')) {
 		return false;
 	}
-	const struct operator *o = take_redirect_operator(r);
+	const struct operator *o = grammar_take_redirect_operator(r);
 
 	if (!o) {
 		r->pos = start;
@@ -349,7 +349,7 @@ static bool grammar_is_late_array(const struct lex_reader *r, const struct ast_w
 /* ---- simple commands and functions ---- */
 
 /* The text of a word without its quotes; NULL if there is more in it than text. */
-static const char *word_text(struct lex_reader *r, const struct ast_word *w)
+static const char *grammar_word_text(struct lex_reader *r, const struct ast_word *w)
 {
 	size_t len = 0;
 	char *s;
@@ -371,7 +371,7 @@ static const char *word_text(struct lex_reader *r, const struct ast_word *w)
 /* "name" was read and "(" follows: the rest of "name() body". */
 static void grammar_function_rest(struct lex_reader *r, struct ast_node *n)
 {
-	n->name = word_text(r, n->words);
+	n->name = grammar_word_text(r, n->words);
 	r->pos++;
 	lex_blank(r);
 	if (!n->name || lex_peek(r, 0) != ')') {
@@ -575,7 +575,7 @@ static void grammar_arith_for(struct lex_reader *r, struct ast_node *n)
 	grammar_loop_body(r, n);
 }
 
-static const char *lex_name(struct lex_reader *r)
+static const char *grammar_function_name(struct lex_reader *r)
 {
 	size_t from = r->pos;
 
@@ -613,7 +613,7 @@ static void grammar_for(struct lex_reader *r, struct ast_node *n)
 		return;
 	}
 	n->type = AST_FOR;
-	n->name = lex_name(r);
+	n->name = grammar_function_name(r);
 	lex_newlines(r);
 	if (grammar_take_reserved(r, WORD_IN)) {
 		grammar_for_words(r, n);

@@ -20,7 +20,7 @@ struct call {
 
 /* ---- escapes ---- */
 
-static int echo_octal(const struct value *v, uint32_t *i, int max)
+static int output_echo_octal(const struct value *v, uint32_t *i, int max)
 {
 	int n = 0;
 
@@ -36,7 +36,7 @@ static int output_hex_digit(char c)
 	       c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-static int echo_hex(const struct value *v, uint32_t *i, int max)
+static int output_echo_hex(const struct value *v, uint32_t *i, int max)
 {
 	int n = 0;
 
@@ -46,8 +46,8 @@ static int echo_hex(const struct value *v, uint32_t *i, int max)
 }
 
 /* The sequence at the backslash at *@i. False: \c, the output ends. */
-static bool echo_escape(struct expander *e, const struct value *v, uint32_t *i, bool zero,
-			struct chars *out)
+static bool output_echo_escape(struct expander *e, const struct value *v, uint32_t *i, bool zero,
+			       struct chars *out)
 {
 	static const char letters[] = "abefnrtv", values[] = "\a\b\033\f\n\r\t\v";
 	uint32_t at = v->v[*i].at;
@@ -61,9 +61,9 @@ static bool echo_escape(struct expander *e, const struct value *v, uint32_t *i, 
 		return false;
 	} else if (c >= '0' && c <= '7') {
 		k = *i + (zero && c == '0' ? 2 : 1);
-		chars_add(e, out, (char)echo_octal(v, &k, 3), CHAR_QUOTED, at, 0);
+		chars_add(e, out, (char)output_echo_octal(v, &k, 3), CHAR_QUOTED, at, 0);
 	} else if (c == 'x' && k < v->len && output_hex_digit(v->v[k].c) >= 0) {
-		chars_add(e, out, (char)echo_hex(v, &k, 2), CHAR_QUOTED, at, 0);
+		chars_add(e, out, (char)output_echo_hex(v, &k, 2), CHAR_QUOTED, at, 0);
 	} else {
 		chars_add(e, out, '\\', CHAR_QUOTED, at, 0);
 		if (c != '\\')
@@ -74,12 +74,12 @@ static bool echo_escape(struct expander *e, const struct value *v, uint32_t *i, 
 }
 
 /* @v with its escapes done; false: \c ended the output. */
-static bool echo_escaped(struct expander *e, const struct value *v, struct chars *out)
+static bool output_echo_escaped(struct expander *e, const struct value *v, struct chars *out)
 {
 	for (uint32_t i = 0; i < v->len;) {
 		if (v->v[i].kind != CHAR_QUOTED || v->v[i].c != '\\')
 			chars_copy(e, out, &v->v[i++], 1);
-		else if (!echo_escape(e, v, &i, true, out))
+		else if (!output_echo_escape(e, v, &i, true, out))
 			return false;
 	}
 	return true;
@@ -87,7 +87,7 @@ static bool echo_escaped(struct expander *e, const struct value *v, struct chars
 
 /* ---- echo ---- */
 
-static bool echo_is_option(const char *s)
+static bool output_echo_is_option(const char *s)
 {
 	return s && s[0] == '-' && s[1] && strspn(s + 1, "neE") == strlen(s + 1);
 }
@@ -98,7 +98,7 @@ static enum status output_echo(struct expander *e, const struct call *c)
 	bool newline = true, escapes = true;
 	size_t i = 1;
 
-	for (; i < c->count && echo_is_option(shell_word_constant(&c->words[i])); i++) {
+	for (; i < c->count && output_echo_is_option(shell_word_constant(&c->words[i])); i++) {
 		newline &= !strchr(c->words[i].text.s, 'n');
 		escapes = !strchr(c->words[i].text.s, 'E');
 	}
@@ -109,7 +109,7 @@ static enum status output_echo(struct expander *e, const struct call *c)
 			chars_add(e, e->capture, ' ', CHAR_QUOTED, c->words[i].start, 0);
 		if (!escapes)
 			chars_copy(e, e->capture, v->v, v->len);
-		else if (!echo_escaped(e, v, e->capture))
+		else if (!output_echo_escaped(e, v, e->capture))
 			return STATUS_OK;
 	}
 	if (newline)
@@ -128,16 +128,16 @@ struct format {
 	bool ended;
 };
 
-static const struct shell_word *next_arg(struct format *f)
+static const struct shell_word *output_next_arg(struct format *f)
 {
 	f->used = true;
 	return f->next < f->count ? &f->args[f->next++] : NULL;
 }
 
 /* %d %x %o %c of a constant number. */
-static void printf_number(struct format *f, char type, uint32_t at)
+static void output_printf_number(struct format *f, char type, uint32_t at)
 {
-	const struct shell_word *w = next_arg(f);
+	const struct shell_word *w = output_next_arg(f);
 	const char *s = w ? shell_word_constant(w) : "0";
 	char text[32];
 
@@ -152,36 +152,36 @@ static void printf_number(struct format *f, char type, uint32_t at)
 	chars_text(f->e, f->out, text, CHAR_QUOTED, at);
 }
 
-static void printf_text_arg(struct format *f, char type)
+static void output_printf_text_arg(struct format *f, char type)
 {
-	const struct shell_word *w = next_arg(f);
+	const struct shell_word *w = output_next_arg(f);
 
 	if (!w)
 		return;
 	const struct value *v = word_value(f->e, w);
 
 	if (type == 'b')
-		f->ended |= !echo_escaped(f->e, v, f->out);
+		f->ended |= !output_echo_escaped(f->e, v, f->out);
 	else
 		chars_copy(f->e, f->out, v->v, type == 'c' && v->len > 0 ? 1 : v->len);
 }
 
 /* The conversion at the '%' at @i; behind it. Widths are not padded: blanks change nothing. */
-static uint32_t printf_conversion(struct format *f, const struct value *v, uint32_t i)
+static uint32_t output_printf_conversion(struct format *f, const struct value *v, uint32_t i)
 {
 	uint32_t at = v->v[i].at;
 
 	for (i++; i < v->len && strchr("-+ #0123456789.*lhjzt", v->v[i].c); i++)
 		if (v->v[i].c == '*')
-			next_arg(f);
+			output_next_arg(f);
 	char type = i < v->len ? v->v[i].c : '%';
 
 	if (type == '%')
 		chars_add(f->e, f->out, '%', CHAR_QUOTED, at, 0);
 	else if (strchr("sbcq", type))
-		printf_text_arg(f, type);
+		output_printf_text_arg(f, type);
 	else if (strchr("diouxX", type))
-		printf_number(f, type, at);
+		output_printf_number(f, type, at);
 	else
 		chars_add(f->e, f->out, '?', CHAR_UNKNOWN, at, 0);
 	return i + 1;
@@ -197,9 +197,9 @@ bool output_printf(struct expander *e, const struct shell_word *words, size_t co
 		f.used = false;
 		for (uint32_t i = 0; i < v->len && !f.ended;) {
 			if (v->v[i].kind == CHAR_QUOTED && v->v[i].c == '%')
-				i = printf_conversion(&f, v, i);
+				i = output_printf_conversion(&f, v, i);
 			else if (v->v[i].kind == CHAR_QUOTED && v->v[i].c == '\\')
-				f.ended |= !echo_escape(e, v, &i, false, out);
+				f.ended |= !output_echo_escape(e, v, &i, false, out);
 			else
 				chars_copy(e, out, &v->v[i++], 1);
 		}
@@ -220,7 +220,7 @@ struct filter {
 /* Writes what the filter makes of its input; false: that is not known. */
 typedef bool filter_fn(const struct filter *f);
 
-static bool filter_has_option(const struct filter *f, const char *text)
+static bool output_filter_has_option(const struct filter *f, const char *text)
 {
 	for (size_t i = 1; i < f->count; i++)
 		if (strcmp(f->words[i].text.s, text) == 0)
@@ -231,7 +231,7 @@ static bool filter_has_option(const struct filter *f, const char *text)
 /* ---- tr ---- */
 
 /* A set of tr with its ranges and classes written out; at most 255 characters. */
-static size_t filter_read_set(const char *s, char set[256])
+static size_t output_filter_read_set(const char *s, char set[256])
 {
 	size_t n = 0;
 
@@ -260,7 +260,7 @@ static size_t filter_read_set(const char *s, char set[256])
 	return n;
 }
 
-static bool filter_tr(const struct filter *f)
+static bool output_filter_tr(const struct filter *f)
 {
 	size_t first = 1;
 	bool delete = f->count > 1 && strcmp(f->words[1].text.s, "-d") == 0;
@@ -274,7 +274,7 @@ static bool filter_tr(const struct filter *f)
 	to = delete ? "" : shell_word_constant(&f->words[first + 1]);
 	if (!from || !to || from[0] == '-')
 		return false;
-	size_t n = filter_read_set(from, set), m = filter_read_set(to, by);
+	size_t n = output_filter_read_set(from, set), m = output_filter_read_set(to, by);
 
 	if (!delete && m == 0)
 		return false;
@@ -293,14 +293,14 @@ static bool filter_tr(const struct filter *f)
 
 /* ---- decoders ---- */
 
-static bool filter_base64(const struct filter *f)
+static bool output_filter_base64(const struct filter *f)
 {
 	char *text;
 	size_t len = 0;
 	uint32_t at = f->in->len > 0 ? f->in->v[0].at : 0;
 
-	if (!filter_has_option(f, "-d") && !filter_has_option(f, "--decode") &&
-	    !filter_has_option(f, "-D") && !filter_has_option(f, "-di"))
+	if (!output_filter_has_option(f, "-d") && !output_filter_has_option(f, "--decode") &&
+	    !output_filter_has_option(f, "-D") && !output_filter_has_option(f, "-di"))
 		return false;
 	text = chars_string(f->e, f->in->v, f->in->len);
 	if (!text)
@@ -322,13 +322,13 @@ static bool filter_base64(const struct filter *f)
 }
 
 /* xxd -r -p: digits in pairs. */
-static bool filter_xxd(const struct filter *f)
+static bool output_filter_xxd(const struct filter *f)
 {
 	int high = -1;
 
-	if ((!filter_has_option(f, "-r") ||
-	     (!filter_has_option(f, "-p") && !filter_has_option(f, "-ps"))) &&
-	    !filter_has_option(f, "-rp") && !filter_has_option(f, "-pr"))
+	if ((!output_filter_has_option(f, "-r") ||
+	     (!output_filter_has_option(f, "-p") && !output_filter_has_option(f, "-ps"))) &&
+	    !output_filter_has_option(f, "-rp") && !output_filter_has_option(f, "-pr"))
 		return false;
 	for (uint32_t i = 0; i < f->in->len; i++) {
 		int digit = f->in->v[i].kind == CHAR_QUOTED ? output_hex_digit(f->in->v[i].c) : -1;
@@ -353,7 +353,7 @@ struct cut {
 	size_t from, to;
 };
 
-static bool filter_read_cut(const struct filter *f, struct cut *c)
+static bool output_filter_read_cut(const struct filter *f, struct cut *c)
 {
 	*c = (struct cut){ .delimiter = '\t' };
 	for (size_t i = 1; i < f->count; i++) {
@@ -382,12 +382,12 @@ static bool filter_read_cut(const struct filter *f, struct cut *c)
 	return c->type != '\0';
 }
 
-static bool filter_cut(const struct filter *f)
+static bool output_filter_cut(const struct filter *f)
 {
 	struct cut c;
 	size_t field = 1, column = 0;
 
-	if (!filter_read_cut(f, &c))
+	if (!output_filter_read_cut(f, &c))
 		return false;
 	for (uint32_t i = 0; i < f->in->len; i++) {
 		const struct shell_char *ch = &f->in->v[i];
@@ -409,7 +409,7 @@ static bool filter_cut(const struct filter *f)
 }
 
 /* A text of one line is the same behind head, tail, sort, uniq and tac. */
-static bool filter_one_line(const struct filter *f)
+static bool output_filter_one_line(const struct filter *f)
 {
 	for (uint32_t i = 0; i + 1 < f->in->len; i++)
 		if (f->in->v[i].c == '\n')
@@ -428,13 +428,13 @@ static bool filter_one_line(const struct filter *f)
 
 /* ---- names of files ---- */
 
-static bool names_word_is(const struct shell_word *w, const char *text)
+static bool output_word_is(const struct shell_word *w, const char *text)
 {
 	return strcmp(w->text.s, text) == 0;
 }
 
 /* A path from the root or a home, all of it known, globs included. */
-static bool names_is_place(const struct shell_word *w)
+static bool output_names_is_place(const struct shell_word *w)
 {
 	if (!w->text.len || (w->text.s[0] != '/' && w->kind[0] != SHELL_TILDE))
 		return false;
@@ -444,8 +444,8 @@ static bool names_is_place(const struct shell_word *w)
 	return true;
 }
 
-static void names_write_place(struct expander *e, const struct shell_word *place,
-			      const char *before)
+static void output_names_write_place(struct expander *e, const struct shell_word *place,
+				     const char *before)
 {
 	const struct value *v = word_value(e, place);
 
@@ -460,14 +460,14 @@ static void names_write_place(struct expander *e, const struct shell_word *place
 }
 
 /* PLACE and what is below it, a line each. */
-static void names_write_below(struct expander *e, const struct shell_word *place,
-			      const char *before)
+static void output_names_write_below(struct expander *e, const struct shell_word *place,
+				     const char *before)
 {
 	size_t len = place->text.len;
 
-	names_write_place(e, place, before);
+	output_names_write_place(e, place, before);
 	chars_add(e, e->capture, '\n', CHAR_QUOTED, place->end, 0);
-	names_write_place(e, place, before);
+	output_names_write_place(e, place, before);
 	if (place->text.s[len - 1] != '/')
 		chars_add(e, e->capture, '/', CHAR_QUOTED, place->end, 0);
 	chars_add(e, e->capture, '*', CHAR_GLOB, place->end, 0);
@@ -475,57 +475,59 @@ static void names_write_below(struct expander *e, const struct shell_word *place
 }
 
 /* find DIR ... without a test that would leave out most of it. */
-static bool names_of_find(struct expander *e, const struct shell_word *words, size_t count)
+static bool output_names_of_find(struct expander *e, const struct shell_word *words, size_t count)
 {
 	size_t first = 1, i;
 
-	while (first < count &&
-	       (names_word_is(&words[first], "-L") || names_word_is(&words[first], "-H") ||
-		names_word_is(&words[first], "-P")))
+	while (first < count && (output_word_is(&words[first], "-L") ||
+				 output_word_is(&words[first], "-H") ||
+				 output_word_is(&words[first], "-P")))
 		first++;
 	for (i = first; i < count && words[i].text.s[0] != '-'; i++)
-		if (!names_is_place(&words[i]))
+		if (!output_names_is_place(&words[i]))
 			return false;
 	if (i == first)
 		return false;
 	for (size_t k = i; k < count; k++) {
-		if (names_word_is(&words[k], "-type") || names_word_is(&words[k], "-maxdepth") ||
-		    names_word_is(&words[k], "-mindepth"))
+		if (output_word_is(&words[k], "-type") ||
+		    output_word_is(&words[k], "-maxdepth") ||
+		    output_word_is(&words[k], "-mindepth"))
 			k++;
-		else if (!names_word_is(&words[k], "-print") &&
-			 !names_word_is(&words[k], "-xdev") &&
-			 !names_word_is(&words[k], "-mount") && !names_word_is(&words[k], "-depth"))
+		else if (!output_word_is(&words[k], "-print") &&
+			 !output_word_is(&words[k], "-xdev") &&
+			 !output_word_is(&words[k], "-mount") &&
+			 !output_word_is(&words[k], "-depth"))
 			return false;
 	}
 	for (size_t k = first; k < i; k++)
-		names_write_below(e, &words[k], "");
+		output_names_write_below(e, &words[k], "");
 	return true;
 }
 
 /* The words that are no options: each is a place. */
-static bool names_each_place(struct expander *e, const struct shell_word *words, size_t count,
-			     const char *before, bool below)
+static bool output_names_each_place(struct expander *e, const struct shell_word *words,
+				    size_t count, const char *before, bool below)
 {
 	size_t n = 0;
 
 	for (size_t i = 1; i < count; i++)
-		if (words[i].text.s[0] != '-' && !names_is_place(&words[i]))
+		if (words[i].text.s[0] != '-' && !output_names_is_place(&words[i]))
 			return false;
 	for (size_t i = 1; i < count; i++) {
 		if (words[i].text.s[0] == '-')
 			continue;
 		n++;
 		if (below) {
-			names_write_below(e, &words[i], before);
+			output_names_write_below(e, &words[i], before);
 		} else {
-			names_write_place(e, &words[i], before);
+			output_names_write_place(e, &words[i], before);
 			chars_add(e, e->capture, '\n', CHAR_QUOTED, words[i].end, 0);
 		}
 	}
 	return n > 0;
 }
 
-static bool names_has_letter(const struct shell_word *words, size_t count, char letter)
+static bool output_names_has_letter(const struct shell_word *words, size_t count, char letter)
 {
 	for (size_t i = 1; i < count; i++)
 		if (words[i].text.s[0] == '-' && words[i].text.s[1] != '-' &&
@@ -535,7 +537,7 @@ static bool names_has_letter(const struct shell_word *words, size_t count, char 
 }
 
 /* ls PATTERN prints what fits, as ls -d does, where it is files. */
-static bool names_all_globs(const struct shell_word *words, size_t count)
+static bool output_names_all_globs(const struct shell_word *words, size_t count)
 {
 	for (size_t i = 1; i < count; i++)
 		if (words[i].text.s[0] != '-' &&
@@ -545,35 +547,36 @@ static bool names_all_globs(const struct shell_word *words, size_t count)
 }
 
 /* locate '*', locate /: all there is. */
-static bool names_of_locate(struct expander *e, const struct shell_word *words, size_t count)
+static bool output_names_of_locate(struct expander *e, const struct shell_word *words, size_t count)
 {
 	static const uint8_t kind[] = { SHELL_LITERAL };
 	static const struct shell_word root = { .text = { .s = "/", .len = 1 }, .kind = kind };
 
-	if (count < 2 ||
-	    !(names_word_is(&words[count - 1], "*") || names_word_is(&words[count - 1], "/")))
+	if (count < 2 || !(output_word_is(&words[count - 1], "*") ||
+			   output_word_is(&words[count - 1], "/")))
 		return false;
-	names_write_below(e, &root, "");
+	output_names_write_below(e, &root, "");
 	return true;
 }
 
-static bool names_known(struct expander *e, const struct shell_word *words, size_t count)
+static bool output_names_known(struct expander *e, const struct shell_word *words, size_t count)
 {
 	const char *slash = strrchr(words[0].text.s, '/');
 	const char *name = slash ? slash + 1 : words[0].text.s;
 
 	if (strcmp(name, "find") == 0)
-		return names_of_find(e, words, count);
+		return output_names_of_find(e, words, count);
 	if (strcmp(name, "ls") == 0)
-		return (names_has_letter(words, count, 'd') || names_all_globs(words, count)) &&
-		       names_each_place(e, words, count, "", false);
+		return (output_names_has_letter(words, count, 'd') ||
+			output_names_all_globs(words, count)) &&
+		       output_names_each_place(e, words, count, "", false);
 	if (strcmp(name, "du") == 0)
-		return names_has_letter(words, count, 'a') &&
-		       names_each_place(e, words, count, "4\t", true);
+		return output_names_has_letter(words, count, 'a') &&
+		       output_names_each_place(e, words, count, "4\t", true);
 	if (strcmp(name, "tree") == 0)
-		return names_has_letter(words, count, 'f') &&
-		       names_each_place(e, words, count, "", true);
-	return names_of_locate(e, words, count);
+		return output_names_has_letter(words, count, 'f') &&
+		       output_names_each_place(e, words, count, "", true);
+	return output_names_of_locate(e, words, count);
 }
 
 /* ---- the commands ---- */
@@ -839,7 +842,7 @@ static enum status output_pass(struct expander *e, const struct call *c)
 
 static enum status output_names(struct expander *e, const struct call *c)
 {
-	if (!names_known(e, c->words, c->count))
+	if (!output_names_known(e, c->words, c->count))
 		output_unknown(e, c);
 	return STATUS_UNKNOWN;
 }
@@ -856,33 +859,33 @@ static const struct program {
 	enum status (*run)(struct expander *e, const struct call *c);
 	filter_fn *filter;
 } programs[] = {
-	{ "[", output_nothing, NULL },          { "base64", NULL, filter_base64 },
-	{ "basename", output_basename, NULL },  { "buffer", output_pass, NULL },
-	{ "cat", output_cat, NULL },            { "column", output_pass, NULL },
-	{ "command", output_command, NULL },    { "cut", NULL, filter_cut },
-	{ "dd", output_pass, NULL },            { "dirname", output_basename, NULL },
-	{ "dos2unix", output_pass, NULL },      { "du", output_names, NULL },
-	{ "echo", output_echo, NULL },          { "egrep", output_pass, NULL },
-	{ "exit", output_nothing, NULL },       { "expand", output_pass, NULL },
-	{ "expr", output_expr, NULL },          { "fgrep", output_pass, NULL },
-	{ "find", output_names, NULL },         { "fmt", output_pass, NULL },
-	{ "fold", output_pass, NULL },          { "grep", output_pass, NULL },
-	{ "head", NULL, filter_one_line },      { "locate", output_names, NULL },
-	{ "ls", output_names, NULL },           { "mbuffer", output_pass, NULL },
-	{ "mkdir", output_nothing, NULL },      { "nl", output_pass, NULL },
-	{ "openssl", NULL, filter_base64 },     { "paste", output_pass, NULL },
-	{ "print", output_echo, NULL },         { "printf", output_run_printf, NULL },
-	{ "pv", output_pass, NULL },            { "pwd", output_pwd, NULL },
-	{ "readlink", output_realpath, NULL },  { "realpath", output_realpath, NULL },
-	{ "return", output_nothing, NULL },     { "rev", output_rev, NULL },
-	{ "seq", output_seq, NULL },            { "shuf", output_pass, NULL },
-	{ "sleep", output_nothing, NULL },      { "sort", NULL, filter_one_line },
-	{ "tac", NULL, filter_one_line },       { "tail", NULL, filter_one_line },
-	{ "tee", output_cat, NULL },            { "test", output_nothing, NULL },
-	{ "touch", output_nothing, NULL },      { "tr", NULL, filter_tr },
-	{ "trap", output_nothing, NULL },       { "tree", output_names, NULL },
-	{ "type", output_which, NULL },         { "uniq", NULL, filter_one_line },
-	{ "which", output_which, NULL },        { "xxd", NULL, filter_xxd },
+	{ "[", output_nothing, NULL },             { "base64", NULL, output_filter_base64 },
+	{ "basename", output_basename, NULL },     { "buffer", output_pass, NULL },
+	{ "cat", output_cat, NULL },               { "column", output_pass, NULL },
+	{ "command", output_command, NULL },       { "cut", NULL, output_filter_cut },
+	{ "dd", output_pass, NULL },               { "dirname", output_basename, NULL },
+	{ "dos2unix", output_pass, NULL },         { "du", output_names, NULL },
+	{ "echo", output_echo, NULL },             { "egrep", output_pass, NULL },
+	{ "exit", output_nothing, NULL },          { "expand", output_pass, NULL },
+	{ "expr", output_expr, NULL },             { "fgrep", output_pass, NULL },
+	{ "find", output_names, NULL },            { "fmt", output_pass, NULL },
+	{ "fold", output_pass, NULL },             { "grep", output_pass, NULL },
+	{ "head", NULL, output_filter_one_line },  { "locate", output_names, NULL },
+	{ "ls", output_names, NULL },              { "mbuffer", output_pass, NULL },
+	{ "mkdir", output_nothing, NULL },         { "nl", output_pass, NULL },
+	{ "openssl", NULL, output_filter_base64 }, { "paste", output_pass, NULL },
+	{ "print", output_echo, NULL },            { "printf", output_run_printf, NULL },
+	{ "pv", output_pass, NULL },               { "pwd", output_pwd, NULL },
+	{ "readlink", output_realpath, NULL },     { "realpath", output_realpath, NULL },
+	{ "return", output_nothing, NULL },        { "rev", output_rev, NULL },
+	{ "seq", output_seq, NULL },               { "shuf", output_pass, NULL },
+	{ "sleep", output_nothing, NULL },         { "sort", NULL, output_filter_one_line },
+	{ "tac", NULL, output_filter_one_line },   { "tail", NULL, output_filter_one_line },
+	{ "tee", output_cat, NULL },               { "test", output_nothing, NULL },
+	{ "touch", output_nothing, NULL },         { "tr", NULL, output_filter_tr },
+	{ "trap", output_nothing, NULL },          { "tree", output_names, NULL },
+	{ "type", output_which, NULL },            { "uniq", NULL, output_filter_one_line },
+	{ "which", output_which, NULL },           { "xxd", NULL, output_filter_xxd },
 };
 
 static const char *output_base_name(const struct shell_word *w)

@@ -14,13 +14,13 @@
 
 /* ---- patterns ---- */
 
-static bool pattern_is_active(const struct shell_char *c)
+static bool param_pattern_is_active(const struct shell_char *c)
 {
 	return c->kind == CHAR_PLAIN || c->kind == CHAR_FIELD;
 }
 
 /* Behind the bracket expression at @i, or 0 if it is none. */
-static size_t pattern_bracket_end(const struct shell_char *p, size_t len, size_t i)
+static size_t param_pattern_bracket_end(const struct shell_char *p, size_t len, size_t i)
 {
 	size_t k = i + 1;
 
@@ -33,7 +33,7 @@ static size_t pattern_bracket_end(const struct shell_char *p, size_t len, size_t
 	return k < len ? k + 1 : 0;
 }
 
-static bool pattern_in_class(const char *name, size_t len, char c)
+static bool param_pattern_in_class(const char *name, size_t len, char c)
 {
 	bool lower = c >= 'a' && c <= 'z', upper = c >= 'A' && c <= 'Z';
 	bool digit = c >= '0' && c <= '9', space = c == ' ' || (c >= '\t' && c <= '\r');
@@ -48,7 +48,7 @@ static bool pattern_in_class(const char *name, size_t len, char c)
 }
 
 /* Does the expression between [@from, @to), brackets included, hold @c? */
-static bool pattern_in_bracket(const struct shell_char *p, size_t from, size_t to, char c)
+static bool param_pattern_in_bracket(const struct shell_char *p, size_t from, size_t to, char c)
 {
 	size_t i = from + 1, end = to - 1;
 	bool negated = p[i].c == '!' || p[i].c == '^', found = false;
@@ -61,7 +61,7 @@ static bool pattern_in_bracket(const struct shell_char *p, size_t from, size_t t
 
 			while (k < end && p[k].c != ':' && n < sizeof(name))
 				name[n++] = p[k++].c;
-			found |= pattern_in_class(name, n, c);
+			found |= param_pattern_in_class(name, n, c);
 			i = k + 2;
 		} else if (i + 2 < end && p[i + 1].c == '-') {
 			found |= c >= p[i].c && c <= p[i + 2].c;
@@ -75,24 +75,24 @@ static bool pattern_in_bracket(const struct shell_char *p, size_t from, size_t t
 }
 
 /* One character of the value against the pattern at @i; *next: behind what it used. */
-static bool pattern_match_one(const struct shell_char *p, size_t len, size_t i, char c,
-			      size_t *next)
+static bool param_pattern_match_one(const struct shell_char *p, size_t len, size_t i, char c,
+				    size_t *next)
 {
 	*next = i + 1;
-	if (pattern_is_active(&p[i]) && p[i].c == '?')
+	if (param_pattern_is_active(&p[i]) && p[i].c == '?')
 		return true;
-	if (pattern_is_active(&p[i]) && p[i].c == '[') {
-		size_t end = pattern_bracket_end(p, len, i);
+	if (param_pattern_is_active(&p[i]) && p[i].c == '[') {
+		size_t end = param_pattern_bracket_end(p, len, i);
 
 		if (end > 0) {
 			*next = end;
-			return pattern_in_bracket(p, i, end, c);
+			return param_pattern_in_bracket(p, i, end, c);
 		}
 	}
 	return p[i].c == c;
 }
 
-static bool pattern_spend(struct expander *e)
+static bool param_pattern_spend(struct expander *e)
 {
 	e->fuel -= e->fuel > 0;
 	return e->fuel > 0;
@@ -104,11 +104,11 @@ static bool param_matches(struct expander *e, const struct shell_char *v, size_t
 {
 	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0, next;
 
-	while (i < len && pattern_spend(e)) {
-		if (k < plen && pattern_is_active(&p[k]) && p[k].c == '*') {
+	while (i < len && param_pattern_spend(e)) {
+		if (k < plen && param_pattern_is_active(&p[k]) && p[k].c == '*') {
 			star = ++k;
 			mark = i;
-		} else if (k < plen && pattern_match_one(p, plen, k, v[i].c, &next)) {
+		} else if (k < plen && param_pattern_match_one(p, plen, k, v[i].c, &next)) {
 			k = next;
 			i++;
 		} else if (star != SIZE_MAX) {
@@ -118,23 +118,23 @@ static bool param_matches(struct expander *e, const struct shell_char *v, size_t
 			return false;
 		}
 	}
-	while (k < plen && pattern_is_active(&p[k]) && p[k].c == '*')
+	while (k < plen && param_pattern_is_active(&p[k]) && p[k].c == '*')
 		k++;
 	return i == len && k == plen;
 }
 
 /* No active character: a plain text. */
-static bool pattern_is_fixed(const struct chars *pattern)
+static bool param_pattern_is_fixed(const struct chars *pattern)
 {
 	for (size_t i = 0; i < pattern->len; i++)
-		if (pattern_is_active(&pattern->v[i]) && strchr("*?[", pattern->v[i].c))
+		if (param_pattern_is_active(&pattern->v[i]) && strchr("*?[", pattern->v[i].c))
 			return false;
 	return true;
 }
 
 /* Length of a match at @from, SIZE_MAX: none. */
-static size_t pattern_match_at(struct expander *e, const struct value *v, size_t from,
-			       const struct chars *p, bool fixed)
+static size_t param_pattern_match_at(struct expander *e, const struct value *v, size_t from,
+				     const struct chars *p, bool fixed)
 {
 	size_t rest = v->len - from;
 
@@ -163,8 +163,8 @@ static struct value *param_trim(struct expander *e, const struct value *v,
 	return value_make(e, v->v, v->len);
 }
 
-static struct value *pattern_replaced(struct expander *e, const struct value *v, size_t from,
-				      size_t len, const struct chars *by)
+static struct value *param_pattern_replaced(struct expander *e, const struct value *v, size_t from,
+					    size_t len, const struct chars *by)
 {
 	struct chars out = { 0 };
 	struct value *r;
@@ -177,16 +177,16 @@ static struct value *pattern_replaced(struct expander *e, const struct value *v,
 	return r;
 }
 
-static struct value *pattern_replace_all(struct expander *e, const struct value *v,
-					 const struct ast_param *p, const struct chars *pattern,
-					 const struct chars *by)
+static struct value *param_pattern_replace_all(struct expander *e, const struct value *v,
+					       const struct ast_param *p,
+					       const struct chars *pattern, const struct chars *by)
 {
 	struct chars out = { 0 };
-	bool fixed = pattern_is_fixed(pattern), done = false;
+	bool fixed = param_pattern_is_fixed(pattern), done = false;
 	size_t i = 0;
 
 	while (i < v->len && e->fuel > 0) {
-		size_t n = done ? SIZE_MAX : pattern_match_at(e, v, i, pattern, fixed);
+		size_t n = done ? SIZE_MAX : param_pattern_match_at(e, v, i, pattern, fixed);
 
 		if (n == SIZE_MAX || n == 0) {
 			chars_copy(e, &out, &v->v[i++], 1);
@@ -207,12 +207,12 @@ static struct value *param_replace(struct expander *e, const struct value *v,
 				   const struct chars *by)
 {
 	if (p->op == PARAM_REPLACE)
-		return pattern_replace_all(e, v, p, pattern, by);
+		return param_pattern_replace_all(e, v, p, pattern, by);
 	for (size_t n = v->len + 1; n-- > 0 && e->fuel > 0;) {
 		size_t from = p->op == PARAM_REPLACE_START ? 0 : v->len - n;
 
 		if (param_matches(e, v->v + from, n, pattern->v, pattern->len))
-			return pattern_replaced(e, v, from, n, by);
+			return param_pattern_replaced(e, v, from, n, by);
 	}
 	return value_make(e, v->v, v->len);
 }
@@ -726,7 +726,7 @@ static bool param_several(struct expander *e, const struct ast_param *p, bool qu
 }
 
 /* ${!x}: the name of what is looked up. NULL: not known. */
-static const char *indirect_name(struct expander *e, const char *name, uint32_t at)
+static const char *param_indirect_name(struct expander *e, const char *name, uint32_t at)
 {
 	bool unset;
 	struct value *v = param_lookup(e, name, at, &unset);
@@ -738,7 +738,7 @@ const char *param_nameref(struct expander *e, const char *name)
 {
 	for (unsigned i = 0; i < e->nameref_count; i++)
 		if (strcmp(e->namerefs[i], name) == 0) {
-			const char *meant = indirect_name(e, name, 0);
+			const char *meant = param_indirect_name(e, name, 0);
 
 			return meant ? meant : name;
 		}
@@ -795,7 +795,7 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 		return;
 	}
 	if (p->indirect && p->op != PARAM_NAMES)
-		name = indirect_name(e, name, at);
+		name = param_indirect_name(e, name, at);
 	else if (e->nameref_count)
 		name = param_nameref(e, name);
 	if (!name || p->op == PARAM_NAMES || p->op == PARAM_OTHER) {

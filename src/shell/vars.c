@@ -88,7 +88,7 @@ static struct assignment *vars_binding_at(const struct variable *v, uint32_t ver
 }
 
 /* In the texts around this one, as it was at their command. */
-static const struct assignment *outer_binding(const struct shell_memory *m, const char *name,
+static const struct assignment *vars_outer_binding(const struct shell_memory *m, const char *name,
 					   const struct shell_memory **from)
 {
 	bool exported_only = false;
@@ -152,7 +152,7 @@ static struct variable *vars_lookup(struct expander *e, const char *name)
 
 	if ((v && v->count > 0) || !e->memory->outer)
 		return v;
-	const struct assignment *b = outer_binding(e->memory, name, &from);
+	const struct assignment *b = vars_outer_binding(e->memory, name, &from);
 
 	if (!b)
 		return v;
@@ -392,7 +392,7 @@ static struct assignment *vars_union_of(struct expander *e, const struct assignm
 	return u;
 }
 
-static void join_add(struct expander *e, struct join *j, struct variable *v)
+static void vars_join_add(struct expander *e, struct join *j, struct variable *v)
 {
 	struct join_entry *entry = j->entries;
 
@@ -429,7 +429,7 @@ void join_branch(struct expander *e, struct join *j)
 		v->merge = merge;
 		if (expand_failed(e))
 			break;
-		join_add(e, j, v);
+		vars_join_add(e, j, v);
 	}
 	vars_undo(e, j->mark);
 }

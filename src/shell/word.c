@@ -74,7 +74,7 @@ struct ansi {
 	bool ended; /* a NUL ended the string, not the quotes */
 };
 
-static void ansi_put(struct ansi *a, char c, uint32_t at)
+static void lex_ansi_put(struct ansi *a, char c, uint32_t at)
 {
 	if (a->ended || c == '\0') {
 		a->ended = true;
@@ -84,7 +84,7 @@ static void ansi_put(struct ansi *a, char c, uint32_t at)
 	a->at[a->len++] = at;
 }
 
-static int ansi_digit(int c, unsigned base)
+static int lex_ansi_digit(int c, unsigned base)
 {
 	int v = c >= '0' && c <= '9' ? c - '0' :
 		c >= 'a' && c <= 'f' ? c - 'a' + 10 :
@@ -94,63 +94,63 @@ static int ansi_digit(int c, unsigned base)
 }
 
 /* Up to @max digits behind the position. */
-static uint32_t ansi_number(struct lex_reader *r, unsigned base, int max)
+static uint32_t lex_ansi_number(struct lex_reader *r, unsigned base, int max)
 {
 	uint32_t value = 0;
 
-	for (; max > 0 && ansi_digit(lex_peek(r, 0), base) >= 0; max--, r->pos++)
-		value = value * base + (uint32_t)ansi_digit(lex_peek(r, 0), base);
+	for (; max > 0 && lex_ansi_digit(lex_peek(r, 0), base) >= 0; max--, r->pos++)
+		value = value * base + (uint32_t)lex_ansi_digit(lex_peek(r, 0), base);
 	return value;
 }
 
-static void ansi_put_character(struct ansi *a, uint32_t code, uint32_t at)
+static void lex_ansi_put_character(struct ansi *a, uint32_t code, uint32_t at)
 {
 	if (code < 0x80) {
-		ansi_put(a, (char)code, at);
+		lex_ansi_put(a, (char)code, at);
 	} else if (code < 0x800) {
-		ansi_put(a, (char)(0xc0 | code >> 6), at);
-		ansi_put(a, (char)(0x80 | (code & 0x3f)), at);
+		lex_ansi_put(a, (char)(0xc0 | code >> 6), at);
+		lex_ansi_put(a, (char)(0x80 | (code & 0x3f)), at);
 	} else if (code < 0x10000) {
-		ansi_put(a, (char)(0xe0 | code >> 12), at);
-		ansi_put(a, (char)(0x80 | (code >> 6 & 0x3f)), at);
-		ansi_put(a, (char)(0x80 | (code & 0x3f)), at);
+		lex_ansi_put(a, (char)(0xe0 | code >> 12), at);
+		lex_ansi_put(a, (char)(0x80 | (code >> 6 & 0x3f)), at);
+		lex_ansi_put(a, (char)(0x80 | (code & 0x3f)), at);
 	} else {
-		ansi_put(a, (char)(0xf0 | (code >> 18 & 7)), at);
-		ansi_put(a, (char)(0x80 | (code >> 12 & 0x3f)), at);
-		ansi_put(a, (char)(0x80 | (code >> 6 & 0x3f)), at);
-		ansi_put(a, (char)(0x80 | (code & 0x3f)), at);
+		lex_ansi_put(a, (char)(0xf0 | (code >> 18 & 7)), at);
+		lex_ansi_put(a, (char)(0x80 | (code >> 12 & 0x3f)), at);
+		lex_ansi_put(a, (char)(0x80 | (code >> 6 & 0x3f)), at);
+		lex_ansi_put(a, (char)(0x80 | (code & 0x3f)), at);
 	}
 }
 
 /* One backslash sequence, at the character behind the backslash. */
-static void ansi_sequence(struct lex_reader *r, struct ansi *a, uint32_t at)
+static void lex_ansi_sequence(struct lex_reader *r, struct ansi *a, uint32_t at)
 {
 	static const char letters[] = "abeEfnrtv", values[] = "\a\b\033\033\f\n\r\t\v";
 	int c = lex_peek(r, 0);
 	const char *known = c > 0 ? strchr(letters, c) : NULL;
 
 	if (c >= '0' && c <= '7') {
-		ansi_put(a, (char)ansi_number(r, 8, 3), at);
+		lex_ansi_put(a, (char)lex_ansi_number(r, 8, 3), at);
 		return;
 	}
 	r->pos++;
 	if (known) {
-		ansi_put(a, values[known - letters], at);
-	} else if (c == 'x' && ansi_digit(lex_peek(r, 0), 16) >= 0) {
-		ansi_put(a, (char)ansi_number(r, 16, 2), at);
-	} else if ((c == 'u' || c == 'U') && ansi_digit(lex_peek(r, 0), 16) >= 0) {
-		ansi_put_character(a, ansi_number(r, 16, c == 'u' ? 4 : 8), at);
+		lex_ansi_put(a, values[known - letters], at);
+	} else if (c == 'x' && lex_ansi_digit(lex_peek(r, 0), 16) >= 0) {
+		lex_ansi_put(a, (char)lex_ansi_number(r, 16, 2), at);
+	} else if ((c == 'u' || c == 'U') && lex_ansi_digit(lex_peek(r, 0), 16) >= 0) {
+		lex_ansi_put_character(a, lex_ansi_number(r, 16, c == 'u' ? 4 : 8), at);
 	} else if (c == 'c' && lex_peek(r, 0) != -1) {
-		ansi_put(a, (char)(lex_peek(r, 0) & 0x1f), at);
+		lex_ansi_put(a, (char)(lex_peek(r, 0) & 0x1f), at);
 		r->pos++;
 	} else {
 		if (!strchr("\\'\"?", c))
-			ansi_put(a, '\\', at);
-		ansi_put(a, (char)c, at);
+			lex_ansi_put(a, '\\', at);
+		lex_ansi_put(a, (char)c, at);
 	}
 }
 
-static size_t ansi_closing_quote(const struct lex_reader *r)
+static size_t lex_ansi_closing_quote(const struct lex_reader *r)
 {
 	size_t i = r->pos;
 
@@ -161,7 +161,7 @@ static size_t ansi_closing_quote(const struct lex_reader *r)
 
 static void lex_ansi(struct lex_reader *r, struct lex_word *b)
 {
-	size_t open = r->pos++, close = ansi_closing_quote(r);
+	size_t open = r->pos++, close = lex_ansi_closing_quote(r);
 	struct ansi a = { 0 };
 
 	if (close >= r->end) {
@@ -176,9 +176,9 @@ static void lex_ansi(struct lex_reader *r, struct lex_word *b)
 
 		if (lex_peek(r, 0) == '\\') {
 			r->pos++;
-			ansi_sequence(r, &a, at);
+			lex_ansi_sequence(r, &a, at);
 		} else {
-			ansi_put(&a, (char)lex_peek(r, 0), at);
+			lex_ansi_put(&a, (char)lex_peek(r, 0), at);
 			r->pos++;
 		}
 	}
@@ -351,7 +351,7 @@ static void lex_arith_substitution(struct lex_reader *r, struct lex_word *b, boo
 
 /* ---- ${...} ---- */
 
-static const char *copy_name(struct lex_reader *r, size_t from, size_t to)
+static const char *lex_copy_name(struct lex_reader *r, size_t from, size_t to)
 {
 	char *name = shell_alloc(r->state->arena, to - from + 1);
 	size_t len = 0;
@@ -392,7 +392,7 @@ static const char *lex_param_name(struct lex_reader *r, bool braces)
 	} else {
 		return NULL;
 	}
-	return copy_name(r, from, r->pos);
+	return lex_copy_name(r, from, r->pos);
 }
 
 /* The word behind an operator; single quotes quote in it unless the whole is quoted. */
