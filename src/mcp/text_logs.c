@@ -12,7 +12,7 @@
 #define MARKS_BYTES 480 /* headings, and what follows a page, which has at most 9,500 bytes */
 
 /* What the caller asked for beside the place is asked for again. */
-static void add_same(struct text *t)
+static void text_logs_add_same(struct text *t)
 {
 	static const char *const same[] = { "limit", "encoding", "clean" };
 	const struct schema *s = t->a->row->input;
@@ -29,7 +29,7 @@ static void add_same(struct text *t)
 	}
 }
 
-static bool wants(const struct text *t, const char *stream)
+static bool text_logs_wants(const struct text *t, const char *stream)
 {
 	const char *asked = json_get_str(t->a->params, "stream", "both");
 
@@ -37,12 +37,12 @@ static bool wants(const struct text *t, const char *stream)
 }
 
 /* The part of a long stream that is gone. */
-static void add_evicted(struct text *t, const char *stream, const char *key)
+static void text_logs_add_evicted(struct text *t, const char *stream, const char *key)
 {
 	const struct outline *o = &t->a->result->outline;
 	const struct outline_value *v = text_member(t, NULL, key), *from, *to;
 
-	if (!v || v->kind != OUTLINE_ARRAY || !wants(t, stream))
+	if (!v || v->kind != OUTLINE_ARRAY || !text_logs_wants(t, stream))
 		return;
 	from = outline_next(o, v, NULL);
 	to = outline_next(o, v, from);
@@ -55,7 +55,7 @@ static void add_evicted(struct text *t, const char *stream, const char *key)
 }
 
 /* ,"stream":"stdout","offset":4000 */
-static void add_place(struct text *t, bool out, bool err)
+static void text_logs_add_place(struct text *t, bool out, bool err)
 {
 	int64_t next_out = text_number(t, NULL, "stdout_next_offset");
 	int64_t next_err = text_number(t, NULL, "stderr_next_offset");
@@ -67,15 +67,19 @@ static void add_place(struct text *t, bool out, bool err)
 		text_add(t, ",\"stderr_offset\":%" PRId64, next_err);
 }
 
-static int64_t rest(const struct text *t, const char *size, const char *next)
+static int64_t text_logs_rest(const struct text *t, const char *size, const char *next)
 {
 	return text_number(t, NULL, size) - text_number(t, NULL, next);
 }
 
-static void add_next(struct text *t, bool empty)
+static void text_logs_add_next(struct text *t, bool empty)
 {
-	int64_t out = wants(t, "stdout") ? rest(t, "stdout_size", "stdout_next_offset") : 0;
-	int64_t err = wants(t, "stderr") ? rest(t, "stderr_size", "stderr_next_offset") : 0;
+	int64_t out = text_logs_wants(t, "stdout")
+			      ? text_logs_rest(t, "stdout_size", "stdout_next_offset")
+			      : 0;
+	int64_t err = text_logs_wants(t, "stderr")
+			      ? text_logs_rest(t, "stderr_size", "stderr_next_offset")
+			      : 0;
 	bool running = text_is(t, NULL, "state", "running");
 	bool more = text_flag(t, "truncated") && out + err > 0, midline = t->midline;
 
@@ -93,15 +97,15 @@ static void add_next(struct text *t, bool empty)
 	}
 	if (more || running) {
 		text_open_call(t, "process_logs");
-		add_place(t, more ? out > 0 : wants(t, "stdout"),
-			  more ? err > 0 : wants(t, "stderr"));
-		add_same(t);
+		text_logs_add_place(t, more ? out > 0 : text_logs_wants(t, "stdout"),
+				    more ? err > 0 : text_logs_wants(t, "stderr"));
+		text_logs_add_same(t);
 		text_add(t, more ? "}" : ",\"wait_ms\":%d} waits for more", WAIT_MS);
 	}
 	text_add(t, empty ? "]" : " ...]");
 }
 
-static void text_page(struct text *t)
+static void text_logs_page(struct text *t)
 {
 	const struct outline_value *out = text_member(t, NULL, "stdout");
 	const struct outline_value *err = text_member(t, NULL, "stderr");
@@ -112,20 +116,20 @@ static void text_page(struct text *t)
 	if (both)
 		text_add(t, "--- stdout\n");
 	text_put_ends(t, out, both && err->text_len < half ? room - err->text_len : half);
-	if (err->text_len && (both || wants(t, "stdout"))) {
+	if (err->text_len && (both || text_logs_wants(t, "stdout"))) {
 		text_end_line(t);
 		text_add(t, "--- stderr\n");
 	}
 	text_put_ends(t, err, both && out->text_len < half ? room - out->text_len : half);
-	add_evicted(t, "stdout", "stdout_evicted");
-	add_evicted(t, "stderr", "stderr_evicted");
-	add_next(t, !out->text_len && !err->text_len);
+	text_logs_add_evicted(t, "stdout", "stdout_evicted");
+	text_logs_add_evicted(t, "stderr", "stderr_evicted");
+	text_logs_add_next(t, !out->text_len && !err->text_len);
 }
 
 /* ---- what grep found ---- */
 
 /* Of a line whose number is not known (@line below 1) only the mark. */
-static void add_number(struct text *t, int64_t line, char mark)
+static void text_logs_add_number(struct text *t, int64_t line, char mark)
 {
 	if (line > 0)
 		text_add(t, "%" PRId64, line);
@@ -133,20 +137,20 @@ static void add_number(struct text *t, int64_t line, char mark)
 }
 
 /* The lines around a match, the first of which is number @line: "4020-text". */
-static void add_context(struct text *t, const struct outline_value *match, const char *key,
-			int64_t line)
+static void text_logs_add_context(struct text *t, const struct outline_value *match,
+				  const char *key, int64_t line)
 {
 	const struct outline_value *lines = text_member(t, match, key), *v = NULL;
 
 	while (lines && (v = outline_next(&t->a->result->outline, lines, v))) {
-		add_number(t, line, '-');
+		text_logs_add_number(t, line, '-');
 		line += line > 0;
 		text_put_member(t, v);
 		text_add(t, "\n");
 	}
 }
 
-static int64_t count(const struct text *t, const struct outline_value *array)
+static int64_t text_logs_count(const struct text *t, const struct outline_value *array)
 {
 	const struct outline_value *v = NULL;
 	int64_t n = 0;
@@ -157,21 +161,22 @@ static int64_t count(const struct text *t, const struct outline_value *array)
 }
 
 /* As `grep -n` shows one, under where it stands. */
-static void add_match(struct text *t, const struct outline_value *match)
+static void text_logs_add_match(struct text *t, const struct outline_value *match)
 {
 	int64_t line = text_number(t, match, "line");
 
 	text_add(t, "-- ");
 	text_put_member(t, text_member(t, match, "stream"));
 	text_add(t, ", offset %" PRId64 "\n", text_number(t, match, "offset"));
-	add_context(t, match, "before", line - count(t, text_member(t, match, "before")));
-	add_number(t, line, ':');
+	text_logs_add_context(t, match, "before",
+			      line - text_logs_count(t, text_member(t, match, "before")));
+	text_logs_add_number(t, line, ':');
 	text_put_member(t, text_member(t, match, "text"));
 	text_add(t, "\n");
-	add_context(t, match, "after", line ? line + 1 : 0);
+	text_logs_add_context(t, match, "after", line ? line + 1 : 0);
 }
 
-static void text_matches(struct text *t)
+static void text_logs_matches(struct text *t)
 {
 	const struct outline_value *matches = text_member(t, NULL, "matches"), *v = NULL;
 	int64_t total = text_number(t, NULL, "matches_total"), shown = 0;
@@ -180,7 +185,7 @@ static void text_matches(struct text *t)
 	text_add(t, "\n");
 	while ((v = outline_next(&t->a->result->outline, matches, v)) &&
 	       t->left > v->json_len + MARKS_BYTES) {
-		add_match(t, v);
+		text_logs_add_match(t, v);
 		shown++;
 	}
 	if (shown < total)
@@ -190,7 +195,7 @@ static void text_matches(struct text *t)
 
 /* ---- both streams in their order ---- */
 
-static void text_entries(struct text *t)
+static void text_logs_entries(struct text *t)
 {
 	const struct outline_value *entries = text_member(t, NULL, "entries"), *v = NULL;
 	bool err = false, any = false;
@@ -213,18 +218,18 @@ static void text_entries(struct text *t)
 	text_open_call(t, "process_logs");
 	text_add(t, ",\"stream\":\"combined\",\"since\":%" PRId64,
 		 text_number(t, NULL, "next_since"));
-	add_same(t);
+	text_logs_add_same(t);
 	text_add(t, "} ...]");
 }
 
 void text_logs(struct text *t)
 {
 	if (text_member(t, NULL, "matches"))
-		text_matches(t);
+		text_logs_matches(t);
 	else if (text_member(t, NULL, "entries"))
-		text_entries(t);
+		text_logs_entries(t);
 	else if (text_member(t, NULL, "stdout"))
-		text_page(t);
+		text_logs_page(t);
 	else
 		text_members(t);
 }

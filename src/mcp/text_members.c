@@ -5,7 +5,7 @@
 #define LINE_BYTES 240 /* longer strings come under a heading */
 #define VALUE_MAX 4000 /* bytes of a member on its line */
 
-static bool is_block(const struct text *t, const struct outline_value *v)
+static bool text_members_is_block(const struct text *t, const struct outline_value *v)
 {
 	size_t kept;
 	const char *text = text_bytes(t, v, &kept);
@@ -13,7 +13,7 @@ static bool is_block(const struct text *t, const struct outline_value *v)
 	return v->json_len > LINE_BYTES || memchr(text, '\n', kept) || memchr(text, '\r', kept);
 }
 
-static bool says_something(const struct text *t, const struct outline_value *v)
+static bool text_members_has_content(const struct text *t, const struct outline_value *v)
 {
 	switch (v->kind) {
 	case OUTLINE_NULL:
@@ -32,12 +32,12 @@ static bool says_something(const struct text *t, const struct outline_value *v)
 	return true;
 }
 
-static bool is_container(const struct outline_value *v)
+static bool text_members_is_container(const struct outline_value *v)
 {
 	return v->kind == OUTLINE_ARRAY || v->kind == OUTLINE_OBJECT;
 }
 
-static void add_value(struct text *t, const struct outline_value *v)
+static void text_members_add_value(struct text *t, const struct outline_value *v)
 {
 	size_t kept;
 	const char *text = text_bytes(t, v, &kept);
@@ -49,21 +49,22 @@ static void add_value(struct text *t, const struct outline_value *v)
 }
 
 /* "name: cpu_limit 2, memory_limit 1000": what is no container in the object @of. */
-static void add_scalars(struct text *t, const char *prefix, const struct outline_value *of)
+static void text_members_add_scalars(struct text *t, const char *prefix,
+				     const struct outline_value *of)
 {
 	const struct outline *o = &t->a->result->outline;
 	const struct outline_value *v = NULL;
 	const char *glue = "";
 
 	while ((v = outline_next(o, of, v))) {
-		if (is_container(v) || !says_something(t, v))
+		if (text_members_is_container(v) || !text_members_has_content(t, v))
 			continue;
 		if (!*glue)
 			text_add(t, "%s%s%s: ", prefix, *prefix ? "." : "", of->key);
 		text_add(t, "%s", glue);
 		text_put_named(t, v->key, strlen(v->key));
 		text_add(t, " ");
-		add_value(t, v);
+		text_members_add_value(t, v);
 		glue = ", ";
 	}
 	if (*glue)
@@ -71,7 +72,7 @@ static void add_scalars(struct text *t, const char *prefix, const struct outline
 }
 
 /* The elements that fit, and how many do not. */
-static void add_elements(struct text *t, const struct outline_value *array)
+static void text_members_add_elements(struct text *t, const struct outline_value *array)
 {
 	const struct outline *o = &t->a->result->outline;
 	const struct outline_value *v = NULL;
@@ -84,7 +85,7 @@ static void add_elements(struct text *t, const struct outline_value *array)
 			continue;
 		}
 		text_add(t, shown++ ? "; " : "");
-		add_value(t, v);
+		text_members_add_value(t, v);
 	}
 	if (left_out)
 		text_add(t, "; [... %zu more left out: ask for fewer ...]", left_out);
@@ -92,30 +93,31 @@ static void add_elements(struct text *t, const struct outline_value *array)
 }
 
 /* @prefix: the name of the object that it is in, or "". */
-static void add_member(struct text *t, const char *prefix, const struct outline_value *v)
+static void text_members_add_member(struct text *t, const char *prefix,
+				    const struct outline_value *v)
 {
 	const struct outline *o = &t->a->result->outline;
 	const struct outline_value *below = NULL;
 
-	if (!says_something(t, v) || t->left < TEXT_MARK_BYTES)
+	if (!text_members_has_content(t, v) || t->left < TEXT_MARK_BYTES)
 		return;
 	if (v->kind == OUTLINE_OBJECT) {
-		add_scalars(t, prefix, v);
+		text_members_add_scalars(t, prefix, v);
 		while (!*prefix && (below = outline_next(o, v, below)))
-			if (is_container(below))
-				add_member(t, v->key, below);
+			if (text_members_is_container(below))
+				text_members_add_member(t, v->key, below);
 		return;
 	}
 	text_add(t, "%s%s%s: ", prefix, *prefix ? "." : "", v->key);
 	if (v->kind == OUTLINE_ARRAY) {
-		add_elements(t, v);
+		text_members_add_elements(t, v);
 	} else {
-		add_value(t, v);
+		text_members_add_value(t, v);
 		text_add(t, "\n");
 	}
 }
 
-static void add_block(struct text *t, const struct outline_value *v, size_t max)
+static void text_members_add_block(struct text *t, const struct outline_value *v, size_t max)
 {
 	text_end_line(t);
 	text_add(t, "--- %s\n", v->key);
@@ -130,15 +132,15 @@ void text_members(struct text *t)
 	size_t blocks = 0, all = t->left, room;
 
 	while ((v = outline_next(o, NULL, v)))
-		if (v->kind == OUTLINE_TEXT && is_block(t, v))
+		if (v->kind == OUTLINE_TEXT && text_members_is_block(t, v))
 			blocks++;
 		else
-			add_member(t, "", v);
+			text_members_add_member(t, "", v);
 	room = blocks ? t->left / blocks : 0;
 	room = room > 2 * TEXT_MARK_BYTES ? room - TEXT_MARK_BYTES : TEXT_MARK_BYTES;
 	while ((v = outline_next(o, NULL, v)))
-		if (v->kind == OUTLINE_TEXT && is_block(t, v))
-			add_block(t, v, room);
+		if (v->kind == OUTLINE_TEXT && text_members_is_block(t, v))
+			text_members_add_block(t, v, room);
 	if (t->left == all)
 		text_add(t, "done");
 }

@@ -28,7 +28,7 @@ struct part {
 /* ---- reading ---- */
 
 /* Up to @max kept bytes of @o at @offset; how many. */
-static size_t read_part(const struct output *o, uint64_t offset, char *bytes, size_t max)
+static size_t text_run_read(const struct output *o, uint64_t offset, char *bytes, size_t max)
 {
 	size_t got = 0;
 
@@ -47,7 +47,7 @@ static size_t read_part(const struct output *o, uint64_t offset, char *bytes, si
  * How many of @bytes, in whole characters, can be shown in @max bytes, when what is
  * ill-formed is repaired: U+FFFD takes three. *@size: what they take.
  */
-static size_t shown_prefix(const char *bytes, size_t len, size_t max, size_t *size)
+static size_t text_run_shown_prefix(const char *bytes, size_t len, size_t max, size_t *size)
 {
 	size_t at = 0, used, part;
 
@@ -64,26 +64,27 @@ static size_t shown_prefix(const char *bytes, size_t len, size_t max, size_t *si
 }
 
 /* Bytes that all of @o takes when it is shown; MCP_TEXT_MAX if that is more than there is. */
-static size_t shown_size(const struct output *o)
+static size_t text_run_shown_size(const struct output *o)
 {
 	char bytes[MCP_TEXT_MAX];
 	size_t len, size;
 
 	if (o->total >= MCP_TEXT_MAX)
 		return MCP_TEXT_MAX;
-	len = read_part(o, 0, bytes, (size_t)o->total);
-	return len < o->total || shown_prefix(bytes, len, MCP_TEXT_MAX, &size) < len ? MCP_TEXT_MAX
-										     : size;
+	len = text_run_read(o, 0, bytes, (size_t)o->total);
+	return len < o->total || text_run_shown_prefix(bytes, len, MCP_TEXT_MAX, &size) < len
+		       ? MCP_TEXT_MAX
+		       : size;
 }
 
 /* Where the @max bytes at the start of @o end, at a near line's end, else at a character. */
-static uint64_t head_end(const struct output *o, size_t max)
+static uint64_t text_run_head_end(const struct output *o, size_t max)
 {
 	char bytes[MCP_TEXT_MAX];
-	size_t len = read_part(o, 0, bytes, max), size;
+	size_t len = text_run_read(o, 0, bytes, max), size;
 	const char *newline;
 
-	len = shown_prefix(bytes, len - utf8_partial_tail(bytes, len), max, &size);
+	len = text_run_shown_prefix(bytes, len - utf8_partial_tail(bytes, len), max, &size);
 	newline = memrchr(bytes, '\n', len);
 	if (newline && newline + NEWLINE_NEAR > bytes + len)
 		len = (size_t)(newline + 1 - bytes);
@@ -91,18 +92,18 @@ static uint64_t head_end(const struct output *o, size_t max)
 }
 
 /* Where what of the end can be shown in @max bytes begins, not before @first. */
-static uint64_t tail_start(const struct output *o, uint64_t first, size_t max)
+static uint64_t text_run_tail_start(const struct output *o, uint64_t first, size_t max)
 {
 	char bytes[MCP_TEXT_MAX];
 	uint64_t offset = o->total > first + max ? o->total - max : first;
-	size_t len = read_part(o, offset, bytes, max), start, size, over, near;
+	size_t len = text_run_read(o, offset, bytes, max), start, size, over, near;
 	const char *newline;
 
 	start = offset ? utf8_partial_head(bytes, len) : 0;
-	shown_prefix(bytes + start, len - start, SIZE_MAX, &size);
+	text_run_shown_prefix(bytes + start, len - start, SIZE_MAX, &size);
 	over = size > max ? size - max : 0;
 	if (over) /* a character takes up to four: the first that ends at or behind it */
-		start += shown_prefix(bytes + start, len - start, over + 3, &size);
+		start += text_run_shown_prefix(bytes + start, len - start, over + 3, &size);
 	else if (offset == first)
 		return offset + start;
 	near = len - start < NEWLINE_NEAR ? len - start : NEWLINE_NEAR;
@@ -112,14 +113,14 @@ static uint64_t tail_start(const struct output *o, uint64_t first, size_t max)
 	return offset + start;
 }
 
-static uint64_t newlines(const struct output *o, uint64_t from, uint64_t to)
+static uint64_t text_run_count_newlines(const struct output *o, uint64_t from, uint64_t to)
 {
 	char bytes[16384];
 	uint64_t count = 0;
 
 	while (from < to) {
 		size_t want = to - from < sizeof(bytes) ? (size_t)(to - from) : sizeof(bytes);
-		size_t got = read_part(o, from, bytes, want);
+		size_t got = text_run_read(o, from, bytes, want);
 
 		for (size_t i = 0; i < got; i++)
 			count += bytes[i] == '\n';
@@ -131,14 +132,14 @@ static uint64_t newlines(const struct output *o, uint64_t from, uint64_t to)
 }
 
 /* Does a line begin at @offset? */
-static bool begins_line(const struct output *o, uint64_t offset)
+static bool text_run_begins_line(const struct output *o, uint64_t offset)
 {
 	char last = '\n';
 
-	return !offset || !read_part(o, offset - 1, &last, 1) || last == '\n';
+	return !offset || !text_run_read(o, offset - 1, &last, 1) || last == '\n';
 }
 
-static bool lines_known(const struct output *o)
+static bool text_run_lines_known(const struct output *o)
 {
 	uint64_t from, to;
 
@@ -147,13 +148,13 @@ static bool lines_known(const struct output *o)
 
 /* ---- what is shown ---- */
 
-static void take_part(struct part *part, const char *name, const struct output *o,
-		      const struct output_tail *tail, bool end_only)
+static void text_run_take_part(struct part *part, const char *name, const struct output *o,
+			       const struct output_tail *tail, bool end_only)
 {
 	*part = (struct part){ .name = name, .o = o, .end_only = end_only };
 	if (!o->total || o->dropped)
 		return;
-	part->need = shown_size(o);
+	part->need = text_run_shown_size(o);
 	if (!end_only)
 		return;
 	part->start = output_tail_offset(o, tail->lines);
@@ -165,7 +166,7 @@ static void take_part(struct part *part, const char *name, const struct output *
 				     : MCP_TEXT_MAX;
 }
 
-static void cut(struct part *part)
+static void text_run_cut(struct part *part)
 {
 	const struct output *o = part->o;
 
@@ -173,15 +174,15 @@ static void cut(struct part *part)
 	if (o->dropped) {
 		part->from = 0;
 	} else if (part->start || part->need > part->budget) {
-		part->from = part->end_only ? 0 : head_end(o, part->budget / 3);
-		part->to = tail_start(o, part->start,
-				      part->end_only ? part->budget
-						     : part->budget - part->budget / 3);
+		part->from = part->end_only ? 0 : text_run_head_end(o, part->budget / 3);
+		part->to = text_run_tail_start(o, part->start,
+					       part->end_only ? part->budget
+							      : part->budget - part->budget / 3);
 	}
 }
 
 /* A short one gets what it needs, the other the rest; two long ones get a half each. */
-static void share(struct part *a, struct part *b, size_t left)
+static void text_run_share(struct part *a, struct part *b, size_t left)
 {
 	size_t half = left / 2 > PART_MIN ? left / 2 : PART_MIN;
 
@@ -190,11 +191,11 @@ static void share(struct part *a, struct part *b, size_t left)
 	b->budget = a->need < half ? left - a->need : half;
 	a->budget = a->budget < MCP_TEXT_MAX ? a->budget : MCP_TEXT_MAX - 1;
 	b->budget = b->budget < MCP_TEXT_MAX ? b->budget : MCP_TEXT_MAX - 1;
-	cut(a);
-	cut(b);
+	text_run_cut(a);
+	text_run_cut(b);
 }
 
-static bool is_whole(const struct part *part)
+static bool text_run_is_whole(const struct part *part)
 {
 	return part->from == part->to;
 }
@@ -202,17 +203,19 @@ static bool is_whole(const struct part *part)
 /* ---- writing ---- */
 
 /* "; stdout 108,915 bytes in 5,000 lines, both ends shown" */
-static void add_size(struct text *t, const struct part *part)
+static void text_run_add_size(struct text *t, const struct part *part)
 {
 	const struct output *o = part->o;
 
-	if (is_whole(part))
+	if (text_run_is_whole(part))
 		return;
 	text_add(t, "; %s ", part->name);
 	text_add_plural(t, (int64_t)o->total, "byte", "bytes");
-	if (lines_known(o)) {
+	if (text_run_lines_known(o)) {
 		text_add(t, " in ");
-		text_add_plural(t, (int64_t)(newlines(o, 0, o->total) + !begins_line(o, o->total)),
+		text_add_plural(t,
+				(int64_t)(text_run_count_newlines(o, 0, o->total) +
+					  !text_run_begins_line(o, o->total)),
 				"line", "lines");
 	}
 	text_add(t, o->dropped		    ? ", no longer kept"
@@ -221,7 +224,7 @@ static void add_size(struct text *t, const struct part *part)
 					    : ", end shown");
 }
 
-static void add_range(struct text *t, uint64_t from, uint64_t to, const char *glue)
+static void text_run_add_range(struct text *t, uint64_t from, uint64_t to, const char *glue)
 {
 	text_add_count(t, from);
 	text_add(t, "%s", glue);
@@ -229,57 +232,58 @@ static void add_range(struct text *t, uint64_t from, uint64_t to, const char *gl
 }
 
 /* "[... lines 146 to 4,733 (100,125 bytes) left out: process_logs {...}, or with "grep" ...]" */
-static void add_mark(struct text *t, const struct part *part, bool named)
+static void text_run_add_mark(struct text *t, const struct part *part, bool named)
 {
 	const struct output *o = part->o;
 	uint64_t before, last, from, to;
 
 	text_add(t, "[... ");
-	if (lines_known(o)) {
-		before = newlines(o, 0, part->from);
-		last = before + newlines(o, part->from, part->to) + !begins_line(o, part->to);
+	if (text_run_lines_known(o)) {
+		before = text_run_count_newlines(o, 0, part->from);
+		last = before + text_run_count_newlines(o, part->from, part->to) +
+		       !text_run_begins_line(o, part->to);
 		text_add(t, last > before + 1 ? "lines " : "part of line ");
 		if (last > before + 1)
-			add_range(t, before + 1, last, " to ");
+			text_run_add_range(t, before + 1, last, " to ");
 		else
 			text_add_count(t, before + 1);
 		text_add(t, " (");
 	}
 	text_add_plural(t, (int64_t)(part->to - part->from), "byte", "bytes");
-	text_add(t, lines_known(o) ? ") left out: " : " left out: ");
+	text_add(t, text_run_lines_known(o) ? ") left out: " : " left out: ");
 	text_open_call(t, "process_logs");
 	if (named)
 		text_add(t, ",\"stream\":\"%s\"", part->name);
 	text_add(t, ",\"offset\":%" PRIu64 "}, or with \"grep\"", part->from);
 	if (output_evicted(o, &from, &to)) {
 		text_add(t, "; bytes ");
-		add_range(t, from, to, " to ");
+		text_run_add_range(t, from, to, " to ");
 		text_add(t, " are no longer kept");
 	}
 	text_add(t, " ...]\n");
 }
 
-static void add_bytes(struct text *t, const struct output *o, uint64_t from, uint64_t to)
+static void text_run_add_bytes(struct text *t, const struct output *o, uint64_t from, uint64_t to)
 {
 	char bytes[MCP_TEXT_MAX];
 	size_t len = to - from < sizeof(bytes) ? (size_t)(to - from) : sizeof(bytes);
 
-	text_put(t, bytes, read_part(o, from, bytes, len));
+	text_put(t, bytes, text_run_read(o, from, bytes, len));
 }
 
-static void add_part(struct text *t, const struct part *part, bool named)
+static void text_run_add_part(struct text *t, const struct part *part, bool named)
 {
 	const struct output *o = part->o;
 
-	if (!o->total || o->dropped || (part->to == o->total && !is_whole(part)))
+	if (!o->total || o->dropped || (part->to == o->total && !text_run_is_whole(part)))
 		return;
 	text_end_line(t);
 	text_add(t, "--- %s\n", part->name);
-	add_bytes(t, o, 0, part->from);
-	if (!is_whole(part)) {
+	text_run_add_bytes(t, o, 0, part->from);
+	if (!text_run_is_whole(part)) {
 		text_end_line(t);
-		add_mark(t, part, named);
-		add_bytes(t, o, part->to, o->total);
+		text_run_add_mark(t, part, named);
+		text_run_add_bytes(t, o, part->to, o->total);
 	}
 	text_end_line(t);
 }
@@ -287,7 +291,7 @@ static void add_part(struct text *t, const struct part *part, bool named)
 /* ---- the verdict ---- */
 
 /* What died with the command. */
-static void add_killed(struct text *t)
+static void text_run_add_killed(struct text *t)
 {
 	int64_t leftover = text_number(t, NULL, "leftover");
 
@@ -301,12 +305,12 @@ static void add_killed(struct text *t)
 	}
 }
 
-static void add_ended(struct text *t, const char *none)
+static void text_run_add_ended(struct text *t, const char *none)
 {
 	bool timeout = text_is(t, NULL, "reason", "timeout");
 
 	text_add_verdict(t, NULL);
-	add_killed(t);
+	text_run_add_killed(t);
 	text_add(t, "%s", none);
 	text_add_id(t, " ", NULL);
 	if (timeout)
@@ -314,7 +318,7 @@ static void add_ended(struct text *t, const char *none)
 			 *none ? "." : "; output so far below.");
 }
 
-static void add_running(struct text *t, const char *none)
+static void text_run_add_running(struct text *t, const char *none)
 {
 	bool background = t->a->run->background;
 
@@ -329,7 +333,7 @@ static void add_running(struct text *t, const char *none)
 		 background ? "5000} reads its output" : "45000} waits for its end");
 }
 
-static void add_warnings(struct text *t)
+static void text_run_add_warnings(struct text *t)
 {
 	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
 
@@ -345,7 +349,7 @@ static void add_warnings(struct text *t)
 }
 
 /* Bytes that the warnings take. */
-static size_t warnings_size(const struct text *t)
+static size_t text_run_warnings_size(const struct text *t)
 {
 	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;
 	size_t size = 0;
@@ -360,20 +364,20 @@ void text_run(struct text *t)
 	const struct proc *run = t->a->run;
 	const struct run_result_options *options = t->a->options;
 	bool end_only = options && !options->by_default, empty = !run->out.total && !run->err.total;
-	size_t taken = VERDICT_BYTES + 2 * TEXT_MARK_BYTES + warnings_size(t);
+	size_t taken = VERDICT_BYTES + 2 * TEXT_MARK_BYTES + text_run_warnings_size(t);
 	const char *none = empty ? ", no output" : "";
 	struct part out, err;
 
-	take_part(&out, "stdout", &run->out, options ? &options->out : NULL, end_only);
-	take_part(&err, "stderr", &run->err, options ? &options->err : NULL, end_only);
-	share(&out, &err, t->left > taken ? t->left - taken : 0);
+	text_run_take_part(&out, "stdout", &run->out, options ? &options->out : NULL, end_only);
+	text_run_take_part(&err, "stderr", &run->err, options ? &options->err : NULL, end_only);
+	text_run_share(&out, &err, t->left > taken ? t->left - taken : 0);
 	if (text_is(t, NULL, "state", "running"))
-		add_running(t, empty ? ", no output yet" : "");
+		text_run_add_running(t, empty ? ", no output yet" : "");
 	else
-		add_ended(t, none);
-	add_size(t, &out);
-	add_size(t, &err);
-	add_warnings(t);
-	add_part(t, &out, run->err.total > 0);
-	add_part(t, &err, true);
+		text_run_add_ended(t, none);
+	text_run_add_size(t, &out);
+	text_run_add_size(t, &err);
+	text_run_add_warnings(t);
+	text_run_add_part(t, &out, run->err.total > 0);
+	text_run_add_part(t, &err, true);
 }

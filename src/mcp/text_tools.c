@@ -9,7 +9,7 @@
 
 /* ---- process.monitor ---- */
 
-static void add_usage(struct text *t)
+static void text_tools_add_usage(struct text *t)
 {
 	const struct outline_value *usage = text_member(t, NULL, "resource_usage");
 
@@ -29,7 +29,7 @@ static void add_usage(struct text *t)
 }
 
 /* What it has written, and how to read that. */
-static void add_output(struct text *t)
+static void text_tools_add_output(struct text *t)
 {
 	const struct proc *run = t->a->run;
 
@@ -44,7 +44,7 @@ static void add_output(struct text *t)
 	text_add(t, "} reads it\n");
 }
 
-static void add_alive(struct text *t)
+static void text_tools_add_alive(struct text *t)
 {
 	int64_t alive = text_number(t, NULL, "alive");
 	bool running = text_is(t, NULL, "state", "running");
@@ -63,17 +63,17 @@ void text_monitor(struct text *t)
 	if (text_flag(t, "waits_for_input"))
 		text_add(t, ", waits for input");
 	text_add_id(t, " ", NULL);
-	add_alive(t);
+	text_tools_add_alive(t);
 	text_add(t, ": ");
 	text_add_one_line(t, text_member(t, NULL, "command"), COMMAND_MAX);
 	text_add(t, "\n");
-	add_usage(t);
+	text_tools_add_usage(t);
 	if (text_has(t, NULL, "match")) {
 		text_add(t, "matched: ");
 		text_add_json(t, text_member(t, NULL, "match"), 1000);
 		text_add(t, "\n");
 	}
-	add_output(t);
+	text_tools_add_output(t);
 }
 
 /* ---- process.list ---- */
@@ -102,7 +102,7 @@ void text_list(struct text *t)
 
 /* ---- process.kill ---- */
 
-static void add_alive_now(struct text *t)
+static void text_tools_add_alive_now(struct text *t)
 {
 	if (!text_has(t, NULL, "alive"))
 		return;
@@ -110,7 +110,7 @@ static void add_alive_now(struct text *t)
 	text_add_plural(t, text_number(t, NULL, "alive"), "process alive", "processes alive");
 }
 
-static void add_gone(struct text *t)
+static void text_tools_add_gone(struct text *t)
 {
 	int64_t leftover = text_number(t, NULL, "leftover");
 
@@ -127,7 +127,7 @@ static void add_gone(struct text *t)
 	text_add_id(t, " ", NULL);
 }
 
-static void add_not_gone(struct text *t)
+static void text_tools_add_not_gone(struct text *t)
 {
 	bool running = text_is(t, NULL, "state", "running");
 
@@ -137,7 +137,7 @@ static void add_not_gone(struct text *t)
 		text_put_member(t, text_member(t, NULL, "signal_sent"));
 		text_add(t, running ? " sent, and it lives on" : " sent; it ended by itself");
 	}
-	add_alive_now(t);
+	text_tools_add_alive_now(t);
 	text_add_id(t, " ", NULL);
 }
 
@@ -148,15 +148,15 @@ void text_kill(struct text *t)
 	if (text_flag(t, "pending")) {
 		text_add(t, "being ended, not gone after ");
 		text_add_duration(t, text_number(t, NULL, "waited_ms"));
-		add_alive_now(t);
+		text_tools_add_alive_now(t);
 		text_add_id(t, " ", NULL);
 		text_add(t, "; ");
 		text_open_call(t, "process_monitor");
 		text_add(t, ",\"wait_ms\":45000} waits for its end.");
 	} else if (text_flag(t, "killed")) {
-		add_gone(t);
+		text_tools_add_gone(t);
 	} else {
-		add_not_gone(t);
+		text_tools_add_not_gone(t);
 	}
 	if (survivors > 0) {
 		text_add(t, "\nwarning: ");

@@ -6,15 +6,15 @@
 
 #include "cap/cap.h"
 
-static bool is_name_byte(char c)
+static bool tool_names_is_name_byte(char c)
 {
 	return isalnum((unsigned char)c) || strchr("_./-", c);
 }
 
 /* The capability whose name stands at @at in @text, as a word of its own; or NULL. */
-static const struct cap_row *named_at(const char *text, size_t len, size_t at)
+static const struct cap_row *tool_names_at(const char *text, size_t len, size_t at)
 {
-	if (at && is_name_byte(text[at - 1]))
+	if (at && tool_names_is_name_byte(text[at - 1]))
 		return NULL;
 	for (const struct cap_row *row = cap_rows; row->name; row++) {
 		size_t size = strlen(row->name);
@@ -32,7 +32,7 @@ void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len)
 	size_t from = 0;
 
 	for (size_t at = 0; at < len; at++) {
-		const struct cap_row *row = named_at(text, len, at);
+		const struct cap_row *row = tool_names_at(text, len, at);
 
 		if (!row)
 			continue;

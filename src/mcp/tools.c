@@ -14,7 +14,7 @@
 #define SHOWN_MAX 200000     /* a page, escaped, and a list of records */
 #define TOOLS_TTL_MS 3600000 /* the tools of a server never change */
 
-static void begin_content(struct jsonw *w)
+static void tools_begin_content(struct jsonw *w)
 {
 	jsonw_array(w, "content");
 	jsonw_object(w, NULL);
@@ -22,7 +22,7 @@ static void begin_content(struct jsonw *w)
 	jsonw_open_str(w, "text");
 }
 
-static void end_content(struct jsonw *w)
+static void tools_end_content(struct jsonw *w)
 {
 	jsonw_close_str(w);
 	jsonw_end_object(w);
@@ -30,7 +30,7 @@ static void end_content(struct jsonw *w)
 }
 
 /* Does a client of this revision get the result as structured content, and its schema? */
-static bool is_structured(const struct mcp *m, const struct mcp_shape *shape)
+static bool tools_is_structured(const struct mcp *m, const struct mcp_shape *shape)
 {
 	return m->structured && shape->structured;
 }
@@ -40,41 +40,42 @@ void mcp_tools_write_result(struct jsonw *w, const struct mcp *m, const struct m
 {
 	const struct buf *json = &a->result->json;
 
-	begin_content(w);
+	tools_begin_content(w);
 	mcp_text_write(w, a, MCP_TEXT_MAX);
-	end_content(w);
-	if (is_structured(m, shape))
+	tools_end_content(w);
+	if (tools_is_structured(m, shape))
 		jsonw_raw(w, "structuredContent", json->data, json->len);
 	jsonw_bool(w, "isError", false);
 	mcp_open_meta(w, shape);
-	if (!is_structured(m, shape))
+	if (!tools_is_structured(m, shape))
 		jsonw_raw(w, RESULT_KEY, json->data, json->len);
 	jsonw_end_object(w);
 }
 
-static void add_text(struct jsonw *w, const char *text)
+static void tools_add_text(struct jsonw *w, const char *text)
 {
 	jsonw_piece(w, text, strlen(text));
 }
 
-static void write_error_text(struct jsonw *w, const struct err *e, const struct mcp_answer *a)
+static void tools_write_error_text(struct jsonw *w, const struct err *e, const struct mcp_answer *a)
 {
 	size_t len = strlen(e->message);
 	const char *hint = err_hint_text(e);
 
-	add_text(w, err_rows[e->type].name);
-	add_text(w, ": ");
-	add_text(w, e->message);
-	add_text(w, len && strchr(".?!", e->message[len - 1]) ? " " : ". ");
+	tools_add_text(w, err_rows[e->type].name);
+	tools_add_text(w, ": ");
+	tools_add_text(w, e->message);
+	tools_add_text(w, len && strchr(".?!", e->message[len - 1]) ? " " : ". ");
 	mcp_tool_names_write(w, hint, strlen(hint));
 	if (a->result) {
-		add_text(w, "\n");
+		tools_add_text(w, "\n");
 		mcp_text_write(w, a, MCP_TEXT_MAX - ERROR_TEXT_ROOM);
 	}
 }
 
 /* What the text does not say. */
-static void write_error_facts(struct jsonw *w, const struct err *e, const struct mcp_answer *a)
+static void tools_write_error_facts(struct jsonw *w, const struct err *e,
+				    const struct mcp_answer *a)
 {
 	jsonw_str(w, "type", err_rows[e->type].name);
 	jsonw_int(w, "code", err_rows[e->type].code);
@@ -82,8 +83,8 @@ static void write_error_facts(struct jsonw *w, const struct err *e, const struct
 	rpc_write_details(w, e, a->result);
 }
 
-static void write_structured_error(struct jsonw *w, const struct err *e,
-				   const struct mcp_answer *a)
+static void tools_write_structured_error(struct jsonw *w, const struct err *e,
+					 const struct mcp_answer *a)
 {
 	const char *hint = err_hint_text(e);
 
@@ -93,7 +94,7 @@ static void write_structured_error(struct jsonw *w, const struct err *e,
 	jsonw_open_str(w, "hint");
 	mcp_tool_names_write(w, hint, strlen(hint));
 	jsonw_close_str(w);
-	write_error_facts(w, e, a);
+	tools_write_error_facts(w, e, a);
 	jsonw_end_object(w);
 	jsonw_end_object(w);
 }
@@ -101,21 +102,21 @@ static void write_structured_error(struct jsonw *w, const struct err *e,
 void mcp_tools_write_error(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
 			   const struct err *e, const struct mcp_answer *a)
 {
-	begin_content(w);
-	write_error_text(w, e, a);
-	end_content(w);
-	if (is_structured(m, shape))
-		write_structured_error(w, e, a);
+	tools_begin_content(w);
+	tools_write_error_text(w, e, a);
+	tools_end_content(w);
+	if (tools_is_structured(m, shape))
+		tools_write_structured_error(w, e, a);
 	jsonw_bool(w, "isError", true);
 	mcp_open_meta(w, shape);
 	jsonw_object(w, ERROR_KEY);
-	write_error_facts(w, e, a);
+	tools_write_error_facts(w, e, a);
 	jsonw_end_object(w);
 	jsonw_end_object(w);
 }
 
-static void write_tool(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
-		       const struct cap_row *row)
+static void tools_write_tool(struct jsonw *w, const struct mcp *m, const struct mcp_shape *shape,
+			     const struct cap_row *row)
 {
 	const char *input = m->all_parameters ? row->input_all_json : row->input_json;
 
@@ -125,11 +126,11 @@ static void write_tool(struct jsonw *w, const struct mcp *m, const struct mcp_sh
 		jsonw_str(w, "title", row->title);
 	jsonw_str(w, "description", row->description);
 	jsonw_raw(w, "inputSchema", input, strlen(input));
-	if (is_structured(m, shape))
+	if (tools_is_structured(m, shape))
 		jsonw_raw(w, "outputSchema", row->output_json, strlen(row->output_json));
 	if (shape->annotations)
 		jsonw_raw(w, "annotations", row->annotations_json, strlen(row->annotations_json));
-	if (is_structured(m, shape) && row->flags & CAP_LONG) {
+	if (tools_is_structured(m, shape) && row->flags & CAP_LONG) {
 		jsonw_object(w, "_meta");
 		jsonw_int(w, HOST_LIMIT_KEY, SHOWN_MAX);
 		jsonw_end_object(w);
@@ -141,7 +142,7 @@ void mcp_tools_write_list(struct jsonw *w, const struct mcp *m, const struct mcp
 {
 	jsonw_array(w, "tools");
 	for (const struct cap_row *row = cap_rows; row->name; row++)
-		write_tool(w, m, shape, row);
+		tools_write_tool(w, m, shape, row);
 	jsonw_end_array(w);
 	mcp_write_cache(w, shape, TOOLS_TTL_MS, true);
 }
