@@ -239,9 +239,8 @@ int cli_doctor(int argc, char **argv)
 	json_t *found;
 
 	if (status == CLI_GO_ON) {
-		context_set_up_process(&ctx);
 		cli_doctor_choose_workspace(&cli, scratch);
-		if (context_open(&ctx, &cli.options, &e)) {
+		if (context_set_up_process(&ctx, &e) || context_open(&ctx, &cli.options, &e)) {
 			fprintf(stderr, "procpen doctor: %s. %s\n", e.message, err_hint_text(&e));
 			err_release(&e);
 			status = 1;

@@ -249,8 +249,8 @@ static int cli_run_carry_out(struct run_args *args, struct terminal *t)
 		return run_args_complain("a directory as standard input or output leads out of the "
 					 "sandbox",
 					 NULL);
-	context_set_up_process(&t->context);
-	if (stdio_guard(&e) || context_open(&t->context, &args->cli.options, &e)) {
+	if (context_set_up_process(&t->context, &e) || stdio_guard(&e) ||
+	    context_open(&t->context, &args->cli.options, &e)) {
 		status = cli_run_say(&e);
 	} else {
 		cli_run_build(t);

@@ -35,8 +35,11 @@ static int fill_gaps(struct err *e)
 
 	do {
 		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (fd < 0)
-			return err_sys(e, ERR_INTERNAL_ERROR, errno, "cannot open /dev/null");
+		if (fd < 0) {
+			err_sys(e, ERR_INTERNAL_ERROR, errno, "cannot open /dev/null");
+			return err_hint(e, "Mount /dev where procpen runs, or make the device: "
+					   "`mknod -m 666 /dev/null c 1 3`.");
+		}
 	} while (fd < FIRST_FREE);
 	close(fd);
 	return 0;
@@ -177,13 +180,27 @@ int stdio_guard(struct err *e)
 	return fill_gaps(e);
 }
 
+/* @useless: the access mode with which the protocol cannot go through @fd. */
+static int stdio_check_end(int fd, int useless, struct err *e)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags >= 0 && (flags & O_ACCMODE) != useless)
+		return 0;
+	err_set(e, ERR_INTERNAL_ERROR,
+		"%s is %s: requests come on stdin, answers go to stdout",
+		fd == STDIN_FILENO ? "stdin" : "stdout",
+		flags < 0 ? "closed" : useless == O_WRONLY ? "not readable" : "not writable");
+	return err_hint(e, "Agent hosts connect both. To try it by hand: "
+			   "`echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}'"
+			   " | procpen serve`.");
+}
+
 int stdio_take(struct stdio *s, struct err *e)
 {
 	s->in.fd = s->out.fd = -1;
-	if (fcntl(STDIN_FILENO, F_GETFD) < 0 || fcntl(STDOUT_FILENO, F_GETFD) < 0)
-		return err_set(e, ERR_INTERNAL_ERROR,
-			       "stdin or stdout is closed: the protocol needs both");
-	if (stdio_guard(e) || stdio_take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
+	if (stdio_check_end(STDIN_FILENO, O_WRONLY, e) ||
+	    stdio_check_end(STDOUT_FILENO, O_RDONLY, e) || stdio_guard(e) || stdio_take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
 	    stdio_take_end(&s->out, STDOUT_FILENO, O_WRONLY, e))
 		return -1;
 	stdio_take_stderr();

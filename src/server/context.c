@@ -1,9 +1,11 @@
 #include "server/context.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/version.h"
@@ -11,7 +13,40 @@
 #include "server/sandbox.h"
 #include "server/workspace.h"
 
-void context_set_up_process(struct context *ctx)
+#define PROCESSES_DOUBTED 64
+
+/* How many descriptors can still be opened, counted up to CONTEXT_DESCRIPTORS_MIN. */
+static int context_count_free(void)
+{
+	int held[CONTEXT_DESCRIPTORS_MIN], count = 0;
+
+	for (; count < CONTEXT_DESCRIPTORS_MIN; count++) {
+		held[count] = count ? fcntl(held[0], F_DUPFD_CLOEXEC, 0)
+				    : open("/", O_PATH | O_CLOEXEC);
+		if (held[count] < 0)
+			break;
+	}
+	for (int i = 0; i < count; i++)
+		close(held[i]);
+	return count;
+}
+
+static int context_check_descriptors(struct err *e)
+{
+	struct rlimit limit = { 0 };
+	int left = context_count_free();
+
+	if (left == CONTEXT_DESCRIPTORS_MIN)
+		return 0;
+	getrlimit(RLIMIT_NOFILE, &limit);
+	err_set(e, ERR_LIMIT_REACHED,
+		"too few files may be open at once: the limit is %lu, which leaves %d, and "
+		"commands need %d", (unsigned long)limit.rlim_cur, left, CONTEXT_DESCRIPTORS_MIN);
+	return err_hint(e, "Raise the limit where procpen is started: `ulimit -n 1024`, or "
+			   "LimitNOFILE=1024 in a systemd unit.");
+}
+
+int context_set_up_process(struct context *ctx, struct err *e)
 {
 	struct rlimit raised;
 
@@ -25,6 +60,7 @@ void context_set_up_process(struct context *ctx)
 		setrlimit(RLIMIT_NOFILE, &raised);
 	}
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	return context_check_descriptors(e);
 }
 
 /* Keep other processes of this user from reading our memory. Leak checkers need to read it. */
@@ -70,8 +106,20 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	return 0;
 }
 
+/* May this user have so few processes that a trial is worth its milliseconds at every start? The
+ * limit counts all processes of the user, so only a trial tells; root is not held to it. */
+static bool context_doubts_processes(void)
+{
+	struct rlimit limit;
+
+	return geteuid() && !getrlimit(RLIMIT_NPROC, &limit) && limit.rlim_cur < PROCESSES_DOUBTED;
+}
+
 int context_check(struct context *ctx, struct err *e)
 {
+	if ((context_doubts_processes() || access("/proc/self/task", X_OK)) &&
+	    confine_prepare(ctx->confine, e))
+		return -1;
 	return sandbox_check_machine(&ctx->config, ctx->confine, e);
 }
 

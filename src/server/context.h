@@ -40,8 +40,13 @@ struct context {
 	struct confine *confine;
 };
 
-/* Set the signals, umask, limits and subreaper of this process. Call it before opening anything. */
-void context_set_up_process(struct context *ctx);
+/* Descriptors that must be free at the start. A server with one run under every kind of limit holds
+ * 37, with control groups of version 1 the most. */
+#define CONTEXT_DESCRIPTORS_MIN 48
+
+/* Set the signals, umask, limits and subreaper of this process. Call it before opening anything. 0,
+ * or -1 with LimitReached: too few descriptors are free for any run. */
+int context_set_up_process(struct context *ctx, struct err *e);
 
 /* Find the workspace and build the rest; changes no file. 0 or -1; context_close() in either case.
  * @ctx: zeroed, then context_set_up_process(). */

@@ -554,11 +554,11 @@ int server_main(struct context_options *options)
 	struct err e = ERR_INIT;
 	int status = 1;
 
-	context_set_up_process(&s.context);
 	server_ignore_others();
-	if (stdio_take(&s.stdio, &e) || context_open(&s.context, options, &e) ||
-	    context_check(&s.context, &e)) {
-		log_error("cannot start: %s. %s", e.message, err_hint_text(&e));
+	if (context_set_up_process(&s.context, &e) || stdio_take(&s.stdio, &e) ||
+	    context_open(&s.context, options, &e) || context_check(&s.context, &e)) {
+		/* The default hint of a type is for clients. */
+		log_error("cannot start: %s%s%s", e.message, *e.hint ? ". " : "", e.hint);
 		err_release(&e);
 	} else {
 		s.loop = s.context.loop;

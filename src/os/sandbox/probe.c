@@ -149,6 +149,28 @@ static int probe_try_all(struct confine *c, bool net_ns, struct confine_trial *t
 	return confine_trial_run(&plan, run.clone_flags, run.fds, run.fd_count, t) ? 1 : 0;
 }
 
+/* No trial works, for a reason that is no layer's. Returns -1. */
+static int probe_fail(const struct confine_trial *t, struct err *e)
+{
+	struct rlimit limit = { 0 };
+
+	if (t->stage != SHIM_STAGE_FORK || t->error != EAGAIN) {
+		err_sys(e, ERR_SANDBOX_UNAVAILABLE, t->error,
+			"no command can be started: a trial failed in its stage %s",
+			spawn_stage_name(t->stage));
+		return err_hint(e, is_transient(t->error)
+					   ? "The machine is short of processes, memory or "
+					     "descriptors: stop something and try again"
+					   : "Look for an outer sandbox that refuses this");
+	}
+	getrlimit(RLIMIT_NPROC, &limit);
+	err_sys(e, ERR_SANDBOX_UNAVAILABLE, t->error,
+		"no command can be started: no further processes may be made (limit of this user: "
+		"%ld)", (long)limit.rlim_cur);
+	return err_hint(e, "Raise the limit where procpen is started: `ulimit -u 4096`, or "
+			   "LimitNPROC=4096 and TasksMax=4096 in a systemd unit");
+}
+
 static int probe_find_usable(struct confine *c, struct err *e)
 {
 	struct confine_trial t = { 0 };
@@ -159,11 +181,7 @@ static int probe_find_usable(struct confine *c, struct err *e)
 		before = c->usable;
 		result = probe_try_all(c, false, &t, e);
 	} while (result > 0 && probe_classify_failure(c, &t) && c->usable != before);
-	if (result > 0)
-		err_sys(e, ERR_SANDBOX_UNAVAILABLE, t.error,
-			"no command can be started: a trial failed in its stage %s",
-			spawn_stage_name(t.stage));
-	return result;
+	return result > 0 ? probe_fail(&t, e) : result;
 }
 
 void confine_probe_network(struct confine *c)
@@ -188,7 +206,7 @@ static int probe_shim(struct err *e)
 		return 0;
 	err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
 		"/proc cannot be read: processes that a command leaves behind could not be found");
-	return err_hint(e, "The operator must mount /proc where the server runs");
+	return err_hint(e, "Mount it where procpen runs: `mount -t proc proc /proc`");
 }
 
 /* Concatenate three lists (NULL: empty). The caller frees the result and its strings. */
