@@ -200,7 +200,8 @@ int stdio_take(struct stdio *s, struct err *e)
 {
 	s->in.fd = s->out.fd = -1;
 	if (stdio_check_end(STDIN_FILENO, O_WRONLY, e) ||
-	    stdio_check_end(STDOUT_FILENO, O_RDONLY, e) || stdio_guard(e) || stdio_take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
+	    stdio_check_end(STDOUT_FILENO, O_RDONLY, e) || stdio_guard(e) ||
+	    stdio_take_end(&s->in, STDIN_FILENO, O_RDONLY, e) ||
 	    stdio_take_end(&s->out, STDOUT_FILENO, O_WRONLY, e))
 		return -1;
 	stdio_take_stderr();
