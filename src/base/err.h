@@ -29,12 +29,19 @@ struct err {
 
 #define ERR_TEXT_MAX 1024 /* bytes of a text from outside that stands in details */
 
+/* A way to go on, for programs. */
+struct err_action {
+	const char *name; /* "check_path" */
+	const char *text;
+};
+
 /* One row of schema/errors.json. */
 struct err_row {
 	const char *name;      /* "ProcessNotFound" */
 	int code;              /* JSON-RPC code */
 	bool retryable;        /* as a rule; see err_retryable() */
 	const char *hint;      /* default hint */
+	const struct err_action *actions; /* ended by name == NULL; or NULL: none */
 };
 extern const struct err_row err_rows[]; /* indexed by enum err_type */
 

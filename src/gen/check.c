@@ -47,9 +47,30 @@ static bool gen_check_is_reserved(json_int_t code)
 	return code >= -32768 && code <= -32000;
 }
 
+/* Programs know these names (docs/protocol.md), so another one would be lost on them. */
+static void gen_check_actions(const struct gen_at *at, const json_t *actions)
+{
+	static const char *const known[] = { "name", "text", NULL };
+	static const char *const names[] = {
+		"check_path", "use_full_path", "increase_limits", "optimize", "check_scope",
+		"check_permissions", "retry", "list_processes", "check_status", "force_kill",
+		"use_valid_filter", "use_valid_stream", NULL,
+	};
+	json_t *action;
+	size_t i;
+
+	json_array_foreach(actions, i, action) {
+		gen_only(at, action, known);
+		gen_str(at, action, "text");
+		if (!str_is_listed(gen_str(at, action, "name"), names))
+			gen_fail(at, "action %zu is no known one", i);
+	}
+}
+
 void gen_check_errors(const struct gen *g)
 {
-	static const char *const known[] = { "name", "code", "retryable", "hint", "text", NULL };
+	static const char *const known[] = { "name", "code", "retryable", "hint", "actions", "text",
+					     NULL };
 	struct gen_at file = { .file = "errors.json" };
 	json_t *row;
 	size_t i;
@@ -67,6 +88,7 @@ void gen_check_errors(const struct gen *g)
 		gen_check_unique_name(&at, g->errors, i);
 		gen_str(&at, row, "hint");
 		gen_str(&at, row, "text");
+		gen_check_actions(&at, json_object_get(row, "actions"));
 		code = gen_int(&at, row, "code");
 		if (!json_is_boolean(json_object_get(row, "retryable")))
 			gen_fail(&at, "\"retryable\" must be true or false");

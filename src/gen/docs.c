@@ -249,6 +249,15 @@ static void gen_docs_options(struct buf *out, const json_t *config)
 	}
 }
 
+static void gen_docs_actions(struct buf *out, const json_t *actions)
+{
+	json_t *action;
+	size_t i;
+
+	json_array_foreach(actions, i, action)
+		buf_addf(out, "%s `%s`", i ? "," : "", gen_docs_member(action, "name"));
+}
+
 void gen_reference(const struct gen *g, struct buf *out)
 {
 	json_t *row;
@@ -258,8 +267,8 @@ void gen_reference(const struct gen *g, struct buf *out)
 		 "More on the protocol: [protocol.md](protocol.md).\n\n## Capabilities\n\n");
 	for (int c = 0; c < g->cap_count; c++)
 		gen_docs_capability(out, g->caps[c]);
-	buf_adds(out, "## Errors\n\n| type | code | retry can help | when | hint |\n"
-		 "|---|---|---|---|---|\n");
+	buf_adds(out, "## Errors\n\n| type | code | retry can help | when | hint | actions |\n"
+		 "|---|---|---|---|---|---|\n");
 	json_array_foreach(g->errors, i, row) {
 		buf_addf(out, "| `%s` | %lld | %s | ", gen_docs_member(row, "name"),
 			 (long long)json_integer_value(json_object_get(row, "code")),
@@ -267,6 +276,8 @@ void gen_reference(const struct gen *g, struct buf *out)
 		gen_docs_cell(out, gen_docs_member(row, "text"));
 		buf_adds(out, " | ");
 		gen_docs_cell(out, gen_docs_member(row, "hint"));
+		buf_adds(out, " |");
+		gen_docs_actions(out, json_object_get(row, "actions"));
 		buf_adds(out, " |\n");
 	}
 	buf_addc(out, '\n');

@@ -34,20 +34,42 @@ void gen_errors_h(const struct gen *g, struct buf *out)
 	buf_adds(out, "\tERR_COUNT\n};\n\n#endif\n");
 }
 
+/* The actions of error @i, unless it has none. */
+static void gen_tables_actions(const json_t *actions, size_t i, struct buf *out)
+{
+	json_t *action;
+	size_t k;
+
+	if (!json_array_size(actions))
+		return;
+	buf_addf(out, "static const struct err_action actions_%zu[] = {\n", i);
+	json_array_foreach(actions, k, action) {
+		buf_addf(out, "\t{ \"%s\",\n\t\t", gen_tables_member(action, "name"));
+		gen_literal(out, gen_tables_member(action, "text"), 2);
+		buf_adds(out, " },\n");
+	}
+	buf_adds(out, "\t{ NULL, NULL }\n};\n\n");
+}
+
 void gen_errors_c(const struct gen *g, struct buf *out)
 {
 	json_t *row;
 	size_t i;
 
-	buf_adds(out, HEADER "#include \"base/err.h\"\n\n"
-		 "const struct err_row err_rows[ERR_COUNT] = {\n"
-		 "\t{ \"None\", 0, false, \"\" },\n");
+	buf_adds(out, HEADER "#include <stddef.h>\n\n#include \"base/err.h\"\n\n");
+	json_array_foreach(g->errors, i, row)
+		gen_tables_actions(json_object_get(row, "actions"), i, out);
+	buf_adds(out, "const struct err_row err_rows[ERR_COUNT] = {\n"
+		 "\t{ \"None\", 0, false, \"\", NULL },\n");
 	json_array_foreach(g->errors, i, row) {
 		buf_addf(out, "\t{ \"%s\", %lld, %s,\n\t\t", gen_tables_member(row, "name"),
 			 (long long)json_integer_value(json_object_get(row, "code")),
 			 json_is_true(json_object_get(row, "retryable")) ? "true" : "false");
 		gen_literal(out, gen_tables_member(row, "hint"), 2);
-		buf_adds(out, " },\n");
+		if (json_array_size(json_object_get(row, "actions")))
+			buf_addf(out, ", actions_%zu },\n", i);
+		else
+			buf_adds(out, ", NULL },\n");
 	}
 	buf_adds(out, "};\n");
 }

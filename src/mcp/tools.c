@@ -80,6 +80,7 @@ static void tools_write_error_facts(struct jsonw *w, const struct err *e,
 	jsonw_str(w, "type", err_rows[e->type].name);
 	jsonw_int(w, "code", err_rows[e->type].code);
 	jsonw_bool(w, "retryable", err_retryable(e));
+	rpc_write_actions(w, e, mcp_tool_names_write);
 	rpc_write_details(w, e, a->result);
 }
 

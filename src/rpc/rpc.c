@@ -55,6 +55,29 @@ void rpc_write_details(struct jsonw *w, const struct err *e, const struct result
 	jsonw_end_object(w);
 }
 
+static void rpc_write_action(struct jsonw *w, const struct err_action *action, rpc_write_fn write)
+{
+	jsonw_object(w, NULL);
+	jsonw_str(w, "name", action->name);
+	jsonw_open_str(w, "text");
+	(write ? write : jsonw_piece)(w, action->text, strlen(action->text));
+	jsonw_close_str(w);
+	jsonw_end_object(w);
+}
+
+void rpc_write_actions(struct jsonw *w, const struct err *e, rpc_write_fn write)
+{
+	static const struct err_action retry = { "retry", "Call again a little later." };
+	const struct err_action *action = err_rows[e->type].actions;
+
+	jsonw_array(w, "actions");
+	for (; action && action->name; action++)
+		rpc_write_action(w, action, write);
+	if (err_retryable(e) && !err_rows[e->type].retryable)
+		rpc_write_action(w, &retry, write);
+	jsonw_end_array(w);
+}
+
 static void rpc_write_data(struct jsonw *w, const struct err *e, const struct result *partial)
 {
 	jsonw_object(w, "data");
@@ -63,6 +86,7 @@ static void rpc_write_data(struct jsonw *w, const struct err *e, const struct re
 	jsonw_str(w, "type", err_rows[e->type].name);
 	jsonw_str(w, "hint", err_hint_text(e));
 	jsonw_bool(w, "retryable", err_retryable(e));
+	rpc_write_actions(w, e, NULL);
 	rpc_write_details(w, e, partial);
 	jsonw_end_object(w);
 }

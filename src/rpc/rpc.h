@@ -72,12 +72,20 @@ struct req *rpc_request(struct reqtab *t, const struct dialect *d, const struct 
 void rpc_too_long(struct rpc *rpc, size_t line_max);
 
 /*
- * Write {"jsonrpc":"2.0","id":<id>,"error":{code,message,data{type,hint,retryable,details}}}
+ * Write {"jsonrpc":"2.0","id":<id>,"error":{code,message,data{type,hint,retryable,actions,
+ * details}}}
  * into @line; of an error that MCP defines, the members of details also stand in data directly.
  * @id NULL writes null. @partial: written as the detail `result`; or NULL.
  */
 void rpc_write_error(struct buf *line, const char *id, size_t id_len, const struct err *e,
 		     const struct result *partial);
+
+/*
+ * "actions" of @e: those of its type, and `retry` where only this case passes by itself. @write
+ * writes a text of ours into the open string; NULL: as it is.
+ */
+typedef void (*rpc_write_fn)(struct jsonw *w, const char *text, size_t len);
+void rpc_write_actions(struct jsonw *w, const struct err *e, rpc_write_fn write);
 
 /* "details" of @e; @partial as above. */
 void rpc_write_details(struct jsonw *w, const struct err *e, const struct result *partial);

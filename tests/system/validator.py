@@ -22,7 +22,8 @@ DISCOVER = {"resultType": "complete", "supportedVersions": ["2026-07-28"], "capa
 TASK = {"resultType": "task", "taskId": "t", "status": "working", "ttlMs": 1, "_meta": INFO,
         "createdAt": "2026-11-21T08:00:00Z", "lastUpdatedAt": "2026-11-21T08:00:00Z"}
 FORM = {"message": "m", "requestedSchema": {"type": "object", "properties": {}}}
-OWN = {"type": "InvalidParams", "hint": "h", "retryable": False, "details": {}}
+OWN = {"type": "InvalidParams", "hint": "h", "retryable": False, "actions": [],
+       "details": {}}
 
 
 def line(**members):

@@ -23,6 +23,10 @@ OWN_REQUESTS = {"capability.confirm"}
 # Of these the protocol says what stands in `data` beside our members.
 OWN_DATA = {"ResourceNotFound", "MissingClientCapability", "UnsupportedProtocolVersion"}
 
+ACTIONS = {"check_path", "use_full_path", "increase_limits", "optimize", "check_scope",
+           "check_permissions", "retry", "list_processes", "check_status", "force_kill",
+           "use_valid_filter", "use_valid_stream"}
+
 # What no story can reach: the reason stands beside it. All others must be seen.
 UNREACHED_ERRORS = {
     "InternalError": "a defect, or a system that fails (tests/fault)",
@@ -237,11 +241,24 @@ class Session:
         check(name in self.schemas.errors, "unknown error type %r" % name)
         check(self.schemas.errors[name] == code, "%s with code %r" % (name, code))
         further = {"uri"} if name == "InvalidParams" else set()  # a resource that is not there
-        check(name in OWN_DATA or set(data) <= {"type", "hint", "retryable", "details"} | further,
+        check(name in OWN_DATA or
+              set(data) <= {"type", "hint", "retryable", "actions", "details"} | further,
               "data: %s" % sorted(data))
         check(isinstance(data.get("retryable"), bool), "%s: retryable is no boolean" % name)
         check(isinstance(data.get("hint"), str) and data["hint"], "%s: no hint" % name)
+        self._actions(data)
         self.schemas.seen_errors.add(name)
+
+    @staticmethod
+    def _actions(data):
+        actions = data.get("actions")
+        check(isinstance(actions, list), "%s: no actions" % data["type"])
+        check(all(set(a) == {"name", "text"} and a["name"] in ACTIONS and a["text"]
+                  for a in actions), "actions: %r" % actions)
+        names = [a["name"] for a in actions]
+        check(len(set(names)) == len(names), "an action twice: %s" % names)
+        check(("retry" in names) == data["retryable"],
+              "%s: retryable %s with %s" % (data["type"], data["retryable"], names))
 
     def _result(self, method, params, message):
         result = message["result"]
@@ -275,7 +292,9 @@ class Session:
             data = dict(result["_meta"][ERROR_META])
             self._structured_error(revision, data, result)
             check(isinstance(data.get("retryable"), bool), "retryable is no boolean")
-            check(set(data) == {"type", "code", "retryable", "details"}, "error: %s" % sorted(data))
+            check(set(data) == {"type", "code", "retryable", "actions", "details"},
+                  "error: %s" % sorted(data))
+            self._actions(data)
             check(self.schemas.errors.get(data["type"]) == data["code"],
                   "%(type)s with code %(code)s" % data)
             self.schemas.seen_errors.add(data["type"])
