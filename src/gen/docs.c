@@ -225,7 +225,8 @@ static void gen_docs_options(struct buf *out, const json_t *config)
 	size_t i;
 
 	buf_adds(out, "## Options\n\nThe operator sets them with `procpen serve --set name=value`; "
-		      "integers may end in K, M or G, names are separated by commas.\n\n"
+		      "times may be written 500ms, 90s, 5m or 1h, sizes 64K, 64M, 64MiB or 2G, "
+		      "counts with K, M or G; names are separated by commas.\n\n"
 		      "| option | type | default | values and bounds | meaning |\n"
 		      "|---|---|---|---|---|\n");
 	json_array_foreach(config, i, row) {

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/quantity.h"
 #include "base/schema.h"
 
 static const char *const true_words[] = { "true", "yes", "on", "1", NULL };
@@ -22,41 +23,43 @@ static int config_word_index(const char *const *words, const char *text)
 	return -1;
 }
 
-/* Shift of a size suffix, or -1. */
-static int config_suffix_shift(const char *suffix)
+static enum quantity config_unit(const struct config_row *row)
 {
-	if (suffix[0] == '\0')
-		return 0;
-	if (suffix[1] != '\0')
-		return -1;
-	switch (suffix[0]) {
-	case 'k': case 'K':
-		return 10;
-	case 'm': case 'M':
-		return 20;
-	case 'g': case 'G':
-		return 30;
-	default:
-		return -1;
-	}
+	static const struct {
+		const char *name;
+		enum quantity unit;
+	} units[] = {
+		{ "bytes", QUANTITY_BYTES },
+		{ "seconds", QUANTITY_SECONDS },
+		{ "milliseconds", QUANTITY_MILLISECONDS },
+	};
+
+	for (size_t i = 0; row->unit && i < COUNT_OF(units); i++)
+		if (!strcmp(units[i].name, row->unit))
+			return units[i].unit;
+	return QUANTITY_COUNT;
 }
 
-/* Digits of @base and a suffix. -1: not a number, or beyond 64 bits. */
-static int config_number_parse(const char *text, int base, int64_t *value)
+/* umask is the one option in octal, as in umask(1). */
+static int config_octal_parse(const char *text, int64_t *value)
 {
-	bool negative = text[0] == '-';
-	const char *p = text + negative;
-	int64_t n = 0;
+	char *end;
 
-	if (*p < '0' || *p >= '0' + base)
+	*value = strtol(text, &end, 8);
+	return *end ? -1 : 0;
+}
+
+/* In the unit of the option, of which it must be a whole number. */
+static int config_number_parse(const struct config_row *row, const char *text, int64_t *value)
+{
+	enum quantity unit = config_unit(row);
+	int64_t scale = quantity_scale(unit);
+
+	if (row == &config_rows[CONFIG_PROCESS_UMASK] && text[0] == '0')
+		return config_octal_parse(text, value);
+	if (quantity_parse(text, unit, value) || *value % scale)
 		return -1;
-	for (; *p >= '0' && *p < '0' + base; p++)
-		if (__builtin_mul_overflow(n, base, &n) || __builtin_add_overflow(n, *p - '0', &n))
-			return -1;
-	int shift = config_suffix_shift(p);
-	if (shift < 0 || __builtin_mul_overflow(n, (int64_t)1 << shift, &n))
-		return -1;
-	*value = negative ? -n : n;
+	*value /= scale;
 	return 0;
 }
 
@@ -64,17 +67,13 @@ static int config_set_integer(const struct config_row *row, const char *text,
 			      struct config_value *v, struct err *e)
 {
 	const char *unit = row->unit ? row->unit : "";
-	int base = 10;
 	int64_t n;
 
-	/* umask is the one option in octal, as in umask(1). */
-	if (row == &config_rows[CONFIG_PROCESS_UMASK] && text[0] == '0')
-		base = 8;
-	if (config_number_parse(text, base, &n) != 0 || n < row->min || n > row->max) {
+	if (config_number_parse(row, text, &n) != 0 || n < row->min || n > row->max) {
 		err_set(e, ERR_INVALID_PARAMS,
 			"option %s: \"%.64s\" is not an integer from %lld to %lld%s%s", row->name,
 			text, (long long)row->min, (long long)row->max, *unit ? " " : "", unit);
-		return err_hint(e, "Give digits, with K, M or G after them for units of 1024.");
+		return err_hint(e, "%s", quantity_forms(config_unit(row)));
 	}
 	v->number = n;
 	return 0;
@@ -215,7 +214,7 @@ static int config_unknown_option(const char *name, struct err *e)
 			name, near);
 	else
 		err_set(e, ERR_INVALID_PARAMS, "unknown option \"%.64s\"", name);
-	return err_hint(e, "docs/reference.md lists all options.");
+	return err_hint(e, "`procpen help options` lists all options.");
 }
 
 int config_set(struct config *c, const char *assignment, struct err *e)

@@ -43,8 +43,8 @@ void config_release(struct config *c);
 
 /*
  * Apply "key=value". Returns 0 or -1 with InvalidParams: an unknown key with the
- * nearest name, or the type, bounds and choices of a bad value. Integers accept
- * the suffixes K, M, G (1024). Names are separated by commas.
+ * nearest name, or the type, bounds and choices of a bad value. Integers take the
+ * suffixes of their unit (base/quantity.h), and must be whole in it. Names are separated by commas.
  */
 int config_set(struct config *c, const char *assignment, struct err *e);
 

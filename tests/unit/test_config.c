@@ -94,6 +94,25 @@ static void test_config_integer_bounds_and_suffixes(void **state)
 	assert_int_equal(config_int(c, CONFIG_LIMITS_REQUESTS), 256);
 }
 
+static void test_config_units(void **state)
+{
+	struct config *c = *state;
+
+	assert_accepted(c, "server.eof_seconds=5m");
+	assert_int_equal(config_int(c, CONFIG_SERVER_EOF_SECONDS), 300);
+	assert_accepted(c, "server.eof_seconds=90");
+	assert_int_equal(config_int(c, CONFIG_SERVER_EOF_SECONDS), 90);
+	assert_accepted(c, "confirm.timeout_ms=2s");
+	assert_int_equal(config_int(c, CONFIG_CONFIRM_TIMEOUT_MS), 2000);
+	assert_accepted(c, "limits.memory_bytes=64MiB");
+	assert_int_equal(config_int(c, CONFIG_LIMITS_MEMORY_BYTES), 64 << 20);
+	assert_refused(c, "server.eof_seconds=500ms", "seconds");
+	assert_refused(c, "server.eof_seconds=48h", "86400 seconds");
+	assert_refused(c, "confirm.timeout_ms=60K", "milliseconds");
+	assert_refused(c, "limits.memory_bytes=5m5", "bytes");
+	assert_refused(c, "limits.memory_bytes=1152921504606846977", "bytes");
+}
+
 static void test_config_integer_malformed(void **state)
 {
 	static const char *const bad[] = {
@@ -208,6 +227,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_config_every_row_is_complete, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_integer_bounds_and_suffixes, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_config_units, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_integer_malformed, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_umask_takes_octal, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_config_boolean, setup, teardown),
