@@ -211,8 +211,11 @@ static void cap_on_confirmed(void *ctx, struct req *r, bool allowed, const char 
 /* The client cancelled while a human was asked: record it as a denial. */
 static void cap_on_cancel_question(void *call, struct req *r)
 {
-	(void)r;
-	cap_deny(call, "tier.confirm", "cancelled by the client");
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_CANCELLED,
+		"the client cancelled %s before a human had answered; nothing ran", r->row->name);
+	cap_refuse(call, "denied", "tier.confirm", &e);
 }
 
 /* A newer call needs the REQ_SLOT_END that this one holds. */

@@ -403,8 +403,7 @@ void req_cancel(struct req *r)
 		r->on_cancel(r->on_cancel_ctx, r);
 		return;
 	}
-	err_set(&e, ERR_PERMISSION_DENIED, "cancelled by the client");
-	err_hint(&e, "Send the request again if it is still wanted.");
+	err_set(&e, ERR_CANCELLED, "the client cancelled this request");
 	req_fail(r, &e);
 }
 

@@ -185,7 +185,7 @@ void req_question(struct req *r, json_t *notice);
 
 /*
  * The client cancels: marks it and calls on_cancel. Without one the request ends
- * here: silently, or as PermissionDenied in a dialect that wants an answer.
+ * here: silently, or as Cancelled in a dialect that wants an answer.
  */
 void req_cancel(struct req *r);
 
