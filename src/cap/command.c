@@ -84,6 +84,31 @@ static void command_read_environment(struct command *c, json_t *environment)
 	}
 }
 
+/* Do shell and word splitting find nothing in @text: only white space, comments, and newlines that a backslash
+ * takes away? */
+static bool command_is_blank(const char *text)
+{
+	for (;;) {
+		text += strspn(text, " \t\n");
+		if (*text == '#')
+			text += strcspn(text, "\n");
+		else if (text[0] == '\\' && text[1] == '\n')
+			text += 2;
+		else
+			return !*text;
+	}
+}
+
+static int command_check_blank(const struct command *c, struct err *e)
+{
+	if (*c->text && (c->args || !command_is_blank(c->text)))
+		return 0;
+	err_set(e, ERR_INVALID_COMMAND, "command is %s: there is nothing to run",
+		*c->text ? "only white space and comments" : "empty");
+	return err_hint(e, c->args ? "Give the name of a program."
+				   : "Give a command line, or a program and args.");
+}
+
 int command_read(struct command *c, const json_t *params, struct err *e)
 {
 	const json_t *args = json_object_get(params, "args");
@@ -97,7 +122,7 @@ int command_read(struct command *c, const json_t *params, struct err *e)
 	if (json_object_size(json_object_get(params, "environment")))
 		command_read_environment(c, json_object_get(params, "environment"));
 	command_join(c);
-	return command_read_stdin(c, params, e);
+	return command_check_blank(c, e) ? -1 : command_read_stdin(c, params, e);
 }
 
 /*
@@ -128,7 +153,7 @@ int command_resolve(struct command *c, const struct run_shell *shell, struct err
 		return -1;
 	if (c->argv[0] && *c->argv[0])
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "command names no program");
+	err_set(e, ERR_INVALID_COMMAND, "command names no program");
 	return err_hint(e, "Give a program and args, or a string for the shell");
 }
 

@@ -137,6 +137,7 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 		return -1;
 	call->event.user = t->user.name;
 	if (run_env_build(&env, &t->envp, e) ||
+	    (t->command.shell && env_check_shell_names(env.environment, e)) ||
 	    scope_open(call->c->scope, json_get_str(params, "working_directory", NULL),
 		       &t->cwd_fd, &t->cwd, e))
 		return -1;

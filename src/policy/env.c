@@ -179,6 +179,25 @@ static int env_check_names(const json_t *request, struct err *e)
 	return 0;
 }
 
+#define LETTERS "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_"
+
+int env_check_shell_names(const json_t *request, struct err *e)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)(uintptr_t)request, name, value) {
+		if (strspn(name, LETTERS) && !name[strspn(name, LETTERS "0123456789")])
+			continue;
+		err_set(e, ERR_INVALID_PARAMS,
+			"environment: a shell may drop the name \"%.64s\"", name);
+		return err_hint(e, "Shells keep names of letters, digits and underscores that do "
+				   "not begin with a digit. Use such a name, or give the program "
+				   "as command and its arguments as args.");
+	}
+	return 0;
+}
+
 /* Append @text to @line, or "..." if it does not fit. */
 static void env_line_add(char *line, size_t size, const char *text)
 {

@@ -38,14 +38,14 @@ static void expect(const char *json, const char *const *argv, const char *shown)
 	json_decref(params);
 }
 
-static void expect_invalid(const char *json, const char *hint)
+static void expect_refused(const char *json, enum err_type type, const char *hint)
 {
 	struct err e = ERR_INIT;
 	struct command c;
 	json_t *params;
 
 	assert_int_equal(read_command(&c, &params, json, &e), -1);
-	assert_int_equal(e.type, ERR_INVALID_PARAMS);
+	assert_int_equal(e.type, type);
 	if (!strstr(err_hint_text(&e), hint))
 		print_error("%s: %s\n", json, err_hint_text(&e));
 	assert_non_null(strstr(err_hint_text(&e), hint));
@@ -88,17 +88,17 @@ static void test_command_split_into_words(void **state)
 	(void)state;
 	expect("{\"command\":\"ls -l 'a b' \\\"c\\\"\",\"shell\":false}", ARGV("ls", "-l", "a b", "c"),
 	       "ls -l 'a b' \"c\"");
-	expect_invalid("{\"command\":\"ls | cat\",\"shell\":false}", "");
-	expect_invalid("{\"command\":\"ls $x\",\"shell\":false}", "");
-	expect_invalid("{\"command\":\"ls 'a\",\"shell\":false}", "");
+	expect_refused("{\"command\":\"ls | cat\",\"shell\":false}", ERR_INVALID_PARAMS, "");
+	expect_refused("{\"command\":\"ls $x\",\"shell\":false}", ERR_INVALID_PARAMS, "");
+	expect_refused("{\"command\":\"ls 'a\",\"shell\":false}", ERR_INVALID_PARAMS, "");
 }
 
 static void test_command_without_a_program(void **state)
 {
 	(void)state;
-	expect_invalid("{\"command\":\"\",\"args\":[\"a\"]}", "program");
-	expect_invalid("{\"command\":\"   \",\"shell\":false}", "");
-	expect_invalid("{\"command\":\"''\",\"shell\":false}", "program");
+	expect_refused("{\"command\":\"\",\"args\":[\"a\"]}", ERR_INVALID_COMMAND, "program");
+	expect_refused("{\"command\":\"   \",\"shell\":false}", ERR_INVALID_COMMAND, "");
+	expect_refused("{\"command\":\"''\",\"shell\":false}", ERR_INVALID_COMMAND, "program");
 }
 
 static void expect_stdin(const char *json, const char *want, size_t len)
@@ -135,9 +135,14 @@ static void test_command_stdin(void **state)
 static void test_command_stdin_is_not_base64(void **state)
 {
 	(void)state;
-	expect_invalid("{\"command\":\"x\",\"stdin\":\"YQ=\",\"stdin_encoding\":\"base64\"}", "padding");
-	expect_invalid("{\"command\":\"x\",\"stdin\":\"YQ==\\n\",\"stdin_encoding\":\"base64\"}", "line");
-	expect_invalid("{\"command\":\"x\",\"stdin\":\"Y_==\",\"stdin_encoding\":\"base64\"}", "base64");
+	expect_refused("{\"command\":\"x\",\"stdin\":\"YQ=\",\"stdin_encoding\":\"base64\"}", ERR_INVALID_PARAMS,
+		       "padding");
+	expect_refused("{\"command\":\"x\",\"stdin\":\"YQ==\\n\",\"stdin_encoding\":\"base64\"}",
+		       ERR_INVALID_PARAMS,
+		       "line");
+	expect_refused("{\"command\":\"x\",\"stdin\":\"Y_==\",\"stdin_encoding\":\"base64\"}",
+		       ERR_INVALID_PARAMS,
+		       "base64");
 }
 
 /* bash does not read the user's start-up file, and its own name is $0. */
