@@ -84,8 +84,8 @@ static void command_read_environment(struct command *c, json_t *environment)
 	}
 }
 
-/* Do shell and word splitting find nothing in @text: only white space, comments, and newlines that a backslash
- * takes away? */
+/* Do shell and word splitting find nothing in @text: only white space, comments, and newlines that
+ * a backslash takes away? */
 static bool command_is_blank(const char *text)
 {
 	for (;;) {

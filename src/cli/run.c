@@ -49,6 +49,7 @@ static int cli_run_status_of_error(const struct err *e)
 	case ERR_PERMISSION_DENIED:
 	case ERR_PROTECTED_VARIABLE:
 	case ERR_PATH_OUT_OF_SCOPE:
+	case ERR_BAD_DIRECTORY:
 		return STATUS_REFUSED;
 	case ERR_SPAWN_FAILED:
 		if (strcmp(stage ? stage : "", "exec"))

@@ -168,11 +168,89 @@ const char *const *scope_directories(const struct scope *s)
 
 /* ---- questions ---- */
 
-/* Running out of descriptors is not PathOutOfScope. */
-static int scope_fail_open(const char *path, int sys, struct err *e)
+/*
+ * Can the missing end @rest of a path lead anywhere else than below the directory
+ * it starts from, once somebody creates it?
+ */
+static bool scope_may_leave(const char *rest)
 {
+	for (const char *p = rest; (p = strstr(p, "..")); p += 2)
+		if ((p == rest || p[-1] == '/') && (p[2] == '/' || p[2] == '\0'))
+			return true;
+	return false;
+}
+
+/* Has @s's workspace been removed? Something else may have its name by now. */
+static bool scope_is_gone(const struct scope *s)
+{
+	struct stat st;
+
+	return !fstat(s->dirs[0].fd, &st) && !st.st_nlink;
+}
+
+static int scope_fail_gone(const struct scope *s, struct err *e)
+{
+	err_set(e, ERR_BAD_DIRECTORY,
+		"the workspace \"%.256s\" was removed after the server's start", s->names[0]);
+	return err_hint(e, "The server works in the directory that it opened, not in a new one of "
+			   "that name: it must be started again.");
+}
+
+/* What is wrong with the entry @name of the directory @dir, which does not open as a directory;
+ * NULL: that depends on what a link leads to, or passes by itself. */
+static const char *scope_fault_of(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW))
+		return errno == ENOENT	 ? "does not exist"
+		       : errno == EACCES ? "lies in a directory that the server may not enter"
+					 : NULL;
+	return S_ISDIR(st.st_mode) || S_ISLNK(st.st_mode) ? NULL : "is not a directory";
+}
+
+/*
+ * Why does @path not open, if it lies inside? Cuts @path behind the first name that is at fault.
+ * NULL: it may lie outside. A path with ".." may pass there on its way, and a link may lead there:
+ * what is there must not show, so these always may.
+ */
+static const char *scope_find_fault(const struct scope *s, char *path)
+{
+	AUTO_CLOSE int at = dir_open(s->dirs[0].fd, *path == '/' ? "/" : ".");
+	char *name = path + strspn(path, "/"), *end, after;
+
+	if (scope_may_leave(path) || strlen(path) >= PATH_MAX)
+		return NULL;
+	for (; at >= 0 && *name; name = end + strspn(end, "/")) {
+		int deeper;
+
+		end = name + strcspn(name, "/");
+		after = *end;
+		*end = '\0';
+		deeper = dir_open(at, name);
+		if (deeper < 0)
+			return scope_lies_inside(s, at) ? scope_fault_of(at, name) : NULL;
+		*end = after;
+		mem_cleanup_close(&at);
+		at = deeper;
+	}
+	return NULL;
+}
+
+/* Running out of descriptors is not PathOutOfScope. */
+static int scope_fail_open(const struct scope *s, const char *path, int sys, struct err *e)
+{
+	AUTO_FREE char *at = mem_strdup(path);
+	const char *fault;
+
 	if (sys == EMFILE || sys == ENFILE)
 		return err_sys(e, ERR_LIMIT_REACHED, sys, "working_directory cannot be opened now");
+	if (scope_is_gone(s))
+		return scope_fail_gone(s, e);
+	fault = scope_find_fault(s, at);
+	if (fault)
+		return err_set(e, ERR_BAD_DIRECTORY, "working_directory \"%.256s\": %.256s %s",
+			       path, at, fault);
 	err_set(e, ERR_PATH_OUT_OF_SCOPE,
 		"working_directory \"%.256s\" is not a directory inside the accessible directories",
 		path);
@@ -185,7 +263,7 @@ static int scope_open_workspace(const struct scope *s, int *fd, char **name, str
 	int copy = fcntl(s->dirs[0].fd, F_DUPFD_CLOEXEC, 0);
 
 	if (copy < 0)
-		return scope_fail_open(".", errno, e);
+		return scope_fail_open(s, ".", errno, e);
 	*fd = copy;
 	*name = scope_name_of(copy, s->names[0]); /* it may have been renamed since */
 	return 0;
@@ -193,36 +271,26 @@ static int scope_open_workspace(const struct scope *s, int *fd, char **name, str
 
 int scope_open(const struct scope *s, const char *path, int *fd, char **name, struct err *e)
 {
+	if ((!path || path[0] != '/') && scope_is_gone(s))
+		return scope_fail_gone(s, e);
 	if (!path || path[0] == '\0')
 		return scope_open_workspace(s, fd, name, e);
 	int opened = dir_open(s->dirs[0].fd, path);
 
 	if (opened < 0)
-		return scope_fail_open(path, errno, e);
+		return scope_fail_open(s, path, errno, e);
 	errno = 0;
 	if (!scope_lies_inside(s, opened)) {
 		int sys = errno;
 
 		close(opened);
-		return scope_fail_open(path, sys, e);
+		return scope_fail_open(s, path, sys, e);
 	}
 	AUTO_FREE char *requested = scope_requested_name(s, path);
 
 	*name = scope_name_of(opened, requested);
 	*fd = opened;
 	return 0;
-}
-
-/*
- * Can the missing end @rest of a path lead anywhere else than below the directory
- * it starts from, once somebody creates it?
- */
-static bool scope_may_leave(const char *rest)
-{
-	for (const char *p = rest; (p = strstr(p, "..")); p += 2)
-		if ((p == rest || p[-1] == '/') && (p[2] == '/' || p[2] == '\0'))
-			return true;
-	return false;
 }
 
 bool scope_covers(const struct scope *s, const char *path)

@@ -7,7 +7,8 @@
  * directories or the root; the same descriptor is then the working directory, so the
  * run uses exactly the directory that was checked.
  *
- * No error reveals whether a path outside exists.
+ * No error reveals whether a path outside exists. What is wrong with one that lies inside is said
+ * only if the path can be judged without a look outside.
  */
 #ifndef PROCPEN_POLICY_SCOPE_H
 #define PROCPEN_POLICY_SCOPE_H
@@ -35,8 +36,9 @@ const char *const *scope_directories(const struct scope *s);
 /*
  * Open @path (absolute, or relative to the workspace; NULL or "" means the
  * workspace). *@fd: O_PATH, close-on-exec, owned by the caller. *@name: its
- * canonical path, heap. Returns 0 or -1 with PathOutOfScope; LimitReached when
- * there is no descriptor left, which says nothing about the path.
+ * canonical path, heap. Returns 0 or -1 with PathOutOfScope; BadDirectory when
+ * it lies inside but is missing, no directory or not to be entered, or when the workspace was
+ * removed; LimitReached when there is no descriptor left, which says nothing about the path.
  */
 int scope_open(const struct scope *s, const char *path, int *fd, char **name, struct err *e);
 

@@ -832,7 +832,7 @@ def test_user_by_default():
             server.run("touch ran")
             check(False, "it ran where it may not go")
         except RpcError as e:
-            equal((e.type, e.error["data"]["details"]["stage"]), ("SpawnFailed", "chdir"), str(e))
+            equal((e.type, e.error["data"]["details"]["stage"]), ("BadDirectory", "chdir"), str(e))
         server.stop()
         record = "".join(open(name, encoding="utf-8").read()
                          for name in glob.glob(server.state + "/audit/*"))

@@ -135,8 +135,8 @@ static void test_command_stdin(void **state)
 static void test_command_stdin_is_not_base64(void **state)
 {
 	(void)state;
-	expect_refused("{\"command\":\"x\",\"stdin\":\"YQ=\",\"stdin_encoding\":\"base64\"}", ERR_INVALID_PARAMS,
-		       "padding");
+	expect_refused("{\"command\":\"x\",\"stdin\":\"YQ=\",\"stdin_encoding\":\"base64\"}",
+		       ERR_INVALID_PARAMS, "padding");
 	expect_refused("{\"command\":\"x\",\"stdin\":\"YQ==\\n\",\"stdin_encoding\":\"base64\"}",
 		       ERR_INVALID_PARAMS,
 		       "line");

@@ -45,6 +45,8 @@ static int setup(void **state)
 	scratch_link(&f->tmp, "..", "ws/link_up");
 	scratch_link(&f->tmp, "../extra/in", "ws/link_extra");
 	scratch_link(&f->tmp, "/proc/self/cwd", "ws/link_magic");
+	scratch_link(&f->tmp, "../outside/missing", "ws/link_dangling");
+	scratch_link(&f->tmp, "file", "ws/link_file");
 	scratch_link(&f->tmp, "ws/sub", "link_to_ws");
 	scratch_link(&f->tmp, "nowhere", "dangling");
 	scratch_link(&f->tmp, "loop", "loop");
@@ -153,11 +155,11 @@ static void test_scope_refuses_what_lies_outside(void **state)
 {
 	static const char *const relative[] = {
 		"..", "../ws_evil", "../outside", "sub/../..", "link_out", "link_out/x", "link_up",
-		"link_magic", "missing", "sub/missing", "file", "file/x", "../missing",
-		"../dangling", "../loop", "...",
+		"link_magic", "../missing", "../dangling", "../loop", "link_out/missing",
+		"link_dangling", "link_dangling/x", "link_file", "../ws/missing", "sub/../missing",
 	};
 	static const char *const absolute[] = {
-		"ws_evil", "outside", "outside/x", "missing", "ws/file", "",
+		"ws_evil", "outside", "outside/x", "outside/missing", "missing", "missing/ws", "",
 	};
 	struct fixture *f = *state;
 	char path[SCRATCH_PATH];
@@ -172,6 +174,67 @@ static void test_scope_refuses_what_lies_outside(void **state)
 	assert_outside(f, "/proc");
 	assert_outside(f, "/proc/1");
 	assert_outside(f, "/root/.ssh");
+}
+
+/* @path lies inside, and the message says @fault of it. */
+static void assert_bad(struct fixture *f, const char *path, const char *fault)
+{
+	struct err e = ERR_INIT;
+	char *name = NULL;
+	int fd = -1;
+
+	assert_int_equal(scope_open(f->scope, path, &fd, &name, &e), -1);
+	assert_int_equal(e.type, ERR_BAD_DIRECTORY);
+	if (!strstr(e.message, fault))
+		fail_msg("%s: %s", path ? path : "NULL", e.message);
+	assert_int_equal(fd, -1);
+	assert_null(name);
+	err_release(&e);
+}
+
+static void test_scope_says_what_is_wrong_inside(void **state)
+{
+	struct fixture *f = *state;
+	char path[SCRATCH_PATH];
+
+	assert_bad(f, "missing", ": missing does not exist");
+	assert_bad(f, "sub/missing/deeper", ": sub/missing does not exist");
+	assert_bad(f, "./sub//missing/", "sub//missing does not exist");
+	assert_bad(f, "...", "... does not exist");
+	assert_bad(f, "file", ": file is not a directory");
+	assert_bad(f, "file/x", ": file is not a directory");
+	assert_bad(f, "link_in/missing", ": link_in/missing does not exist");
+	assert_bad(f, "link_extra/missing", "does not exist");
+	scratch_copy(&f->tmp, "ws/sub/missing", path);
+	assert_bad(f, path, "does not exist");
+	scratch_copy(&f->tmp, "extra/missing", path);
+	assert_bad(f, path, "does not exist");
+	scratch_copy(&f->tmp, "link_to_ws/missing", path);
+	assert_bad(f, path, "does not exist");
+}
+
+static void test_scope_says_that_the_workspace_is_gone(void **state)
+{
+	struct fixture *f = *state;
+	struct err e = ERR_INIT;
+	char path[SCRATCH_PATH];
+	char *extra[] = { path, NULL };
+	struct fixture gone = { .tmp = f->tmp };
+
+	scratch_mkdir(&f->tmp, "short");
+	scratch_copy(&f->tmp, "extra", path);
+	gone.scope = scope_new(scratch_path(&f->tmp, "short"), extra, &e);
+	assert_int_equal(rmdir(scratch_path(&f->tmp, "short")), 0);
+	assert_bad(&gone, NULL, "was removed");
+	scratch_mkdir(&f->tmp, "short"); /* another one of this name */
+	scratch_copy(&f->tmp, "short", path);
+	assert_bad(&gone, NULL, "was removed");
+	assert_bad(&gone, ".", "was removed");
+	assert_bad(&gone, "sub", "was removed");
+	assert_bad(&gone, path, "was removed");
+	scratch_copy(&f->tmp, "extra/in", path);
+	assert_inside(&gone, path, "extra/in");
+	scope_free(gone.scope);
 }
 
 /* Even where the link leads inside: it would mean another directory to the client. */
@@ -347,7 +410,7 @@ static int without_openat2(int sys)
 static int fallback_check(const struct scope *s, int sys)
 {
 	static const char *const outside[] = {
-		"..", "../outside", "link_out", "missing", "file", "../ws_evil",
+		"..", "../outside", "link_out", "link_out/missing", "../ws_evil",
 	};
 	struct err e = ERR_INIT;
 	char *name = NULL;
@@ -363,6 +426,8 @@ static int fallback_check(const struct scope *s, int sys)
 		if (scope_open(s, outside[i], &fd, &name, &e) == 0 ||
 		    e.type != ERR_PATH_OUT_OF_SCOPE)
 			return 4;
+	if (scope_open(s, "sub/missing", &fd, &name, &e) == 0 || e.type != ERR_BAD_DIRECTORY)
+		return 5;
 	return 0;
 }
 
@@ -428,6 +493,7 @@ static void test_scope_leaks_no_descriptors(void **state)
 
 	test_scope_opens_what_lies_inside(state);
 	test_scope_refuses_what_lies_outside(state);
+	test_scope_says_what_is_wrong_inside(state);
 	test_scope_covers(state);
 	assert_int_equal(lowest_free_descriptor(), before);
 }
@@ -440,6 +506,8 @@ int main(void)
 		TEST(test_scope_names),
 		TEST(test_scope_opens_what_lies_inside),
 		TEST(test_scope_refuses_what_lies_outside),
+		TEST(test_scope_says_what_is_wrong_inside),
+		TEST(test_scope_says_that_the_workspace_is_gone),
 		TEST(test_scope_refuses_magic_links),
 		TEST(test_scope_refuses_names_that_are_too_long),
 		TEST(test_scope_checks_identity_not_names),

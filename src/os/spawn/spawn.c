@@ -49,7 +49,8 @@ static const char *spawn_hint_for(int stage, int sys)
 		return "Command, arguments and environment together are too big, or one of them "
 		       "reaches 131,072 bytes: pass the data through stdin or a file";
 	if (stage == SHIM_STAGE_CHDIR)
-		return "The working directory cannot be entered: check its permissions";
+		return "The user that commands run as cannot enter the working directory: check "
+		       "its permissions, and those of the directories above it";
 	if (sys == EAGAIN || sys == ENOMEM || sys == EMFILE || sys == ENFILE)
 		return "The machine is short of processes, memory or descriptors: stop something "
 		       "and try again";
@@ -65,15 +66,21 @@ static const char *spawn_hint_for(int stage, int sys)
 	return NULL;
 }
 
+static enum err_type spawn_error_of(int stage)
+{
+	if (stage == SHIM_STAGE_NO_NEW_PRIVS || stage == SHIM_STAGE_SECCOMP ||
+	    stage > SHIM_STAGE_EXEC)
+		return ERR_SANDBOX_UNAVAILABLE;
+	return stage == SHIM_STAGE_CHDIR ? ERR_BAD_DIRECTORY : ERR_SPAWN_FAILED;
+}
+
 int spawn_failed(int stage, int sys, const char *path, struct err *e)
 {
-	bool layer = stage == SHIM_STAGE_NO_NEW_PRIVS || stage == SHIM_STAGE_SECCOMP ||
-		     stage > SHIM_STAGE_EXEC;
+	enum err_type type = spawn_error_of(stage);
 	const char *hint = spawn_hint_for(stage, sys);
 
-	err_sys(e, layer ? ERR_SANDBOX_UNAVAILABLE : ERR_SPAWN_FAILED, sys,
-		"%s was not started: %s failed", path, spawn_stage_name(stage));
-	if (hint && !layer)
+	err_sys(e, type, sys, "%s was not started: %s failed", path, spawn_stage_name(stage));
+	if (hint && type != ERR_SANDBOX_UNAVAILABLE)
 		err_hint(e, "%s", hint);
 	err_detail(e, "stage", json_string(spawn_stage_name(stage)));
 	err_detail(e, "errno", json_string(err_sys_name(sys)));

@@ -51,7 +51,8 @@ struct spawn_result {
  */
 int spawn_start(const struct spawn_request *request, struct spawn_result *result, struct err *e);
 
-/* Turn a SHIM_FAILED report into the error for the client (@path for the message). */
+/* Turn a SHIM_FAILED report into the error for the client (@path for the message): SpawnFailed,
+ * BadDirectory or SandboxUnavailable. */
 int spawn_failed(int stage, int sys, const char *path, struct err *e);
 
 /* The stage's name as in details.stage: "exec", "chdir", "seccomp" ... */
