@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 #include "shell/lex.h"
 
@@ -12,11 +13,7 @@
 
 static unsigned call_list_of(const char *name)
 {
-	unsigned h = 0;
-
-	while (*name)
-		h = h * 31 + (unsigned char)*name++;
-	return (h ^ h >> 7) % NAMED_LISTS;
+	return str_hash(name, strlen(name)) % NAMED_LISTS;
 }
 
 void call_forget(struct expander *e)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 
 /* Cells of one word or value. */
@@ -172,14 +173,6 @@ struct value *value_text(struct expander *e, const char *text, uint32_t at)
 	return v;
 }
 
-static bool chars_name_is_one_of(const char *const *names, size_t count, const char *name)
-{
-	for (size_t i = 0; i < count; i++)
-		if (names[i][0] == name[0] && strcmp(names[i], name) == 0)
-			return true;
-	return false;
-}
-
 /*
  * Variables that the shell sets itself, dash(1) and bash(1), and programs that always print
  * something. OLDPWD is set by the first cd; USER and LOGNAME are whoever started the server's.
@@ -189,18 +182,17 @@ static bool chars_name_is_always_set(const struct expander *e, const char *name)
 	static const char *const by_all[] = {
 		"PWD", "PPID", "$", "#", "?", "$(mktemp)", "$(pwd)", "$(whoami)", "$(id)",
 		"$(date)", "$(hostname)", "$(uname)", "$(basename)", "$(dirname)", "$(nproc)",
-		"$(uuidgen)", "$(logname)",
+		"$(uuidgen)", "$(logname)", NULL,
 	};
 	static const char *const by_bash[] = {
 		"RANDOM", "SECONDS", "UID", "EUID", "HOSTNAME", "LINENO", "SHLVL", "HOSTTYPE",
 		"OSTYPE", "MACHTYPE", "BASHPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSION",
 		"BASH_SUBSHELL", "BASH_COMMAND", "BASH_EXECUTION_STRING", "OPTERR",
-		"COMP_WORDBREAKS",
+		"COMP_WORDBREAKS", NULL,
 	};
 
-	return name && (chars_name_is_one_of(by_all, COUNT_OF(by_all), name) ||
-			(e->memory->family == SHELL_FAMILY_BASH &&
-			 chars_name_is_one_of(by_bash, COUNT_OF(by_bash), name)));
+	return name && (str_is_listed(name, by_all) ||
+			(e->memory->family == SHELL_FAMILY_BASH && str_is_listed(name, by_bash)));
 }
 
 struct shell_char char_unknown(struct expander *e, const char *name, enum char_kind kind,
@@ -228,12 +220,8 @@ const char *expand_name_text(const struct expander *e, uint16_t name)
 /* Where @name is in the table, or would be. */
 static uint16_t *chars_name_slot(const struct shell_memory *m, const char *name)
 {
-	uint32_t h = 5381;
-
-	for (const char *p = name; *p; p++)
-		h = h * 33 ^ (unsigned char)*p;
-	for (;; h++) {
-		uint16_t *slot = &m->name_slots[h & (m->name_slot_count - 1)];
+	for (uint32_t at = str_hash(name, strlen(name));; at++) {
+		uint16_t *slot = &m->name_slots[at & (m->name_slot_count - 1)];
 
 		if (!*slot || strcmp(m->names[*slot], name) == 0)
 			return slot;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/mem.h"
+#include "base/str.h"
 #include "shell/expand.h"
 
 /* Steps of an assignment. */
@@ -15,18 +15,9 @@
 /* Values that one variable may have at the same place. */
 #define ALTERNATIVES_MAX 8
 
-static size_t vars_hash_name(const char *name)
-{
-	size_t h = 5381;
-
-	for (; *name; name++)
-		h = h * 33 ^ (unsigned char)*name;
-	return h ^ h >> 15;
-}
-
 static struct variable **vars_find_slot(const struct variables *t, const char *name)
 {
-	size_t i = vars_hash_name(name) & (t->slot_count - 1);
+	size_t i = str_hash(name, strlen(name)) & (t->slot_count - 1);
 
 	while (t->slots[i] && strcmp(t->slots[i]->name, name) != 0)
 		i = (i + 1) & (t->slot_count - 1);

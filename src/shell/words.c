@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/str.h"
 #include "base/utf8.h"
 #include "shell/lex.h"
 
@@ -26,7 +27,7 @@ static const char *const builtin_words[] = {
 	"trap", "true", "type", "ulimit", "umask", "unalias", "unset", "wait",
 	"bind", "builtin", "caller", "compgen", "complete", "compopt", "declare", "dirs", "disown",
 	"enable", "help", "history", "let", "logout", "mapfile", "popd", "pushd", "readarray",
-	"shopt", "source", "suspend", "typeset",
+	"shopt", "source", "suspend", "typeset", NULL,
 };
 
 /* A text that is read word by word, and why reading stopped. */
@@ -233,14 +234,6 @@ static bool words_skip_assignments(struct words_reader *r)
 	return words_more(r);
 }
 
-static bool words_is_builtin(const char *word)
-{
-	for (size_t i = 0; i < COUNT_OF(builtin_words); i++)
-		if (strcmp(builtin_words[i], word) == 0)
-			return true;
-	return false;
-}
-
 /* Is r->word the name of a program to every shell? */
 static bool words_is_program(const struct words_reader *r)
 {
@@ -248,7 +241,8 @@ static bool words_is_program(const struct words_reader *r)
 		return false;
 	if (strchr(r->word.data, '/'))
 		return true;
-	return (r->quoted || !strchr(r->word.data, '{')) && !words_is_builtin(r->word.data);
+	return (r->quoted || !strchr(r->word.data, '{')) &&
+	       !str_is_listed(r->word.data, builtin_words);
 }
 
 char *shell_words_program(const char *text)

@@ -4,14 +4,7 @@
 #include <string.h>
 
 #include "base/mem.h"
-
-static bool args_has_unknown(const struct shell_word *w)
-{
-	for (size_t i = 0; i < w->text.len; i++)
-		if (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS)
-			return true;
-	return false;
-}
+#include "blocklist/command/word.h"
 
 /* Glob with * and ?, no backtracking beyond the last star; \ makes the next one plain. */
 bool args_glob_fits(const char *p, size_t plen, const char *s, size_t slen)
@@ -48,7 +41,7 @@ static bool args_may_begin(char entry, const char *text)
 bool args_word_fits(const struct shell_word *word, size_t skip, const char *list)
 {
 	for (size_t i = skip; i < word->text.len; i++)
-		if (word->kind[i] == SHELL_UNKNOWN || word->kind[i] == SHELL_UNKNOWN_FIELDS)
+		if (word_unknown_at(word, i))
 			return false;
 	while (*list) {
 		size_t len;
@@ -67,7 +60,7 @@ bool args_word_listed(const struct shell_word *word, const char *list)
 {
 	if (list_notes(list)->globs)
 		return args_word_fits(word, 0, list);
-	return list_has(list, word->text.s, word->text.len) && !args_has_unknown(word);
+	return list_has(list, word->text.s, word->text.len) && !word_has_unknown(word);
 }
 
 /* ---- reading ---- */
@@ -175,7 +168,7 @@ void args_read(struct args *a, const struct shell_word *words, size_t count,
 					a->first_operand = i + 1;
 				continue;
 			}
-			a->any_option |= args_has_unknown(w) && s[1] != '-';
+			a->any_option |= word_has_unknown(w) && s[1] != '-';
 			if (s[0] == '-' && s[1] == '-')
 				i += args_read_long(a, w, next, values);
 			else

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/str.h"
 #include "blocklist/command/args.h"
 
 #define NAME_MAX_BYTES 64
@@ -11,20 +12,11 @@
 /* Names by their hash; made once, never changed. More than twice as many slots as names. */
 static const struct blocklist_name *slots[SLOTS];
 
-static uint32_t names_hash(const char *text, size_t len)
-{
-	uint32_t h = 2166136261u;
-
-	for (size_t i = 0; i < len; i++)
-		h = (h ^ (unsigned char)text[i]) * 16777619u;
-	return h;
-}
-
 static void names_fill_slots(void)
 {
 	BUG_IF(blocklist_name_count * 2 > SLOTS);
 	for (unsigned i = 0; i < blocklist_name_count; i++) {
-		uint32_t at = names_hash(blocklist_names[i].name, strlen(blocklist_names[i].name));
+		uint32_t at = str_hash(blocklist_names[i].name, strlen(blocklist_names[i].name));
 
 		while (slots[at % SLOTS])
 			at++;
@@ -40,7 +32,7 @@ static const struct blocklist_name *names_search(const char *text, size_t len)
 		names_fill_slots();
 		filled = true;
 	}
-	for (uint32_t at = names_hash(text, len); slots[at % SLOTS]; at++) {
+	for (uint32_t at = str_hash(text, len); slots[at % SLOTS]; at++) {
 		const char *name = slots[at % SLOTS]->name;
 
 		if (*name == *text && strncmp(name, text, len) == 0 && !name[len])

@@ -19,14 +19,6 @@ static const char *files_plain_name(const struct shell_word *w, size_t *len)
 
 #define KEY_MAX 256
 
-static const char *files_unknown_name(const struct shell_word *w, size_t i)
-{
-	for (uint32_t k = 0; k < w->unknown_count; k++)
-		if (w->unknowns[k].index == i)
-			return w->unknowns[k].name;
-	return NULL;
-}
-
 /*
  * The name that @w is known by: its text, with the names of the parts that are not known,
  * so that "$TMP/x" is the same file again. NULL: a part has no name, or it is too long.
@@ -39,13 +31,13 @@ static const char *files_key_of(const struct shell_word *w, char *room, size_t *
 	if (s || !w->unknown_count || w->text.len > KEY_MAX / 2)
 		return s;
 	for (size_t i = 0; i < w->text.len; i++) {
-		bool unknown = w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS;
-		const char *name = unknown ? files_unknown_name(w, i) : NULL;
+		bool is_unknown = word_unknown_at(w, i);
+		const struct shell_unknown *u = is_unknown ? shell_word_unknown(w, i) : NULL;
 
-		if ((unknown && !name) || n + (name ? strlen(name) : 0) + 2 >= KEY_MAX)
+		if ((is_unknown && !u) || n + (u ? strlen(u->name) : 0) + 2 >= KEY_MAX)
 			return NULL;
-		if (unknown)
-			n += (size_t)sprintf(room + n, "\1%s", name);
+		if (u)
+			n += (size_t)sprintf(room + n, "\1%s", u->name);
 		else
 			room[n++] = w->text.s[i];
 	}
