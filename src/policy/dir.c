@@ -86,7 +86,7 @@ static int dir_step(struct walk *w)
 }
 
 /* The same where openat2(2) is missing or filtered. */
-static int open_by_steps(int base, const char *path)
+static int dir_open_by_steps(int base, const char *path)
 {
 	struct walk w = { .at = -1 };
 
@@ -113,6 +113,6 @@ int dir_open(int base, const char *path)
 	int fd = (int)syscall(SYS_openat2, base, path, &how, sizeof(how));
 
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM))
-		fd = open_by_steps(base, path);
+		fd = dir_open_by_steps(base, path);
 	return fd;
 }

@@ -21,7 +21,7 @@ static void expect_same(const char *from, const char *path)
 	assert_true(base >= 0);
 	one = dir_open(base, path);
 	why = one < 0 ? errno : 0;
-	two = open_by_steps(base, path);
+	two = dir_open_by_steps(base, path);
 	why_steps = two < 0 ? errno : 0;
 	if (why != why_steps)
 		fail_msg("%.100s: errno %d, by steps %d", path, why, why_steps);
@@ -73,7 +73,7 @@ static void test_dir_magic_links_are_refused(void **state)
 		skip();
 	}
 	close(plain);
-	assert_int_equal(open_by_steps(AT_FDCWD, "/proc/self/cwd"), -1);
+	assert_int_equal(dir_open_by_steps(AT_FDCWD, "/proc/self/cwd"), -1);
 	assert_int_equal(errno, ELOOP);
 }
 
