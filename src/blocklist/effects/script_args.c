@@ -8,12 +8,12 @@
 #include "blocklist/command/word.h"
 
 /*
- * Strings joined by +, . or nothing are one; anything else beside them makes them partly
+ * Strings joined by +, . or nothing are one word; anything else joined to them makes it partly
  * unknown.
  */
 #define ARGUMENT_TOKENS_MAX 512
 #define CONSTANT_PIECES_MAX 64
-/* Tokens that are looked at for one text, and blocks of bytes that are put together. */
+/* Steps for one text: tokens read, and SCRIPT_STEP_BYTES copied. */
 #define STEPS_MAX 60000
 
 bool script_step(struct script_reader *r, size_t steps)
@@ -61,7 +61,7 @@ static void script_args_append(struct script_reader *r, struct script_args *a,
 	}
 }
 
-/* chr(47), String.fromCharCode(47): 0 if token @i begins no such call. */
+/* The character of chr(47) or String.fromCharCode(47) at token @i; 0: no such call. */
 static char script_args_char_call(const struct script_reader *r, size_t i)
 {
 	long code;
@@ -75,7 +75,7 @@ static char script_args_char_call(const struct script_reader *r, size_t i)
 	return code > 0 && code < 127 ? (char)code : 0;
 }
 
-/* [104,97,108,116]: the characters of these numbers; *@end: the token behind them. */
+/* The text of [104,97,108,116] from token @i on; *@end: the token after it. */
 static bool script_args_char_list(struct script_reader *r, size_t i, struct shell_word *out,
 				  size_t *end)
 {
@@ -142,7 +142,7 @@ static const struct shell_word *script_args_variable(const struct script_reader 
 	return NULL;
 }
 
-/* "rm -rf $x", "rm -rf #{x}" and f"rm -rf {x}", where x was given a constant before. */
+/* "rm -rf $x", "rm -rf #{x}" and f"rm -rf {x}" */
 struct shell_word script_with_variables(struct script_reader *r, const struct shell_word *word)
 {
 	static const char *const forms[][2] = {
@@ -227,14 +227,14 @@ static const char silent[] =
 	"qw q qq m s exit and or not map chr bytes bytearray list decode encode "
 	"escapeshellarg escapeshellcmd shlex quote str String strval fromCharCode apply sh";
 
-/* Does this argument go on with another piece: + . or a slash of Path? */
+/* Does token @i join two pieces of an argument: + . or the slash of Path? */
 static bool script_args_joins(const struct script_reader *r, size_t i)
 {
 	return script_is_char(&r->t, i, '+') || script_is_char(&r->t, i, '.') ||
 	       (script_is_char(&r->t, i, '/') && i);
 }
 
-/* A name among the arguments: a constant of the text, a home, or something unknown. */
+/* A name among the arguments: a variable with a constant, a home, or unknown. */
 static void script_args_take_name(struct script_reader *r, struct script_args *a, size_t i,
 				  bool join)
 {
@@ -248,21 +248,19 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 		script_args_append(r, a, &piece, join);
 	} else if (!script_token_in(&r->t, i, silent) &&
 		   !(r->t.text->text.s[r->t.tokens[i].start] <= '9' &&
-		     r->t.text->text.s[r->t.tokens[i].start] >= '0')) {
-		a->unknown = true;
-		if (join && a->count) {
-			piece = script_args_one_char(r, '?', SHELL_UNKNOWN, r->t.tokens[i].start);
-			script_args_append(r, a, &piece, true);
-		}
+		     r->t.text->text.s[r->t.tokens[i].start] >= '0') &&
+		   join && a->count) {
+		piece = script_args_one_char(r, '?', SHELL_UNKNOWN, r->t.tokens[i].start);
+		script_args_append(r, a, &piece, true);
 	}
 }
 
-/* Functions that return their argument, as far as it matters here. */
+/* Functions that return their argument, up to quotes. */
 static const char quoters[] = " escapeshellarg escapeshellcmd quote str String strval ";
 
 /*
- * What acts on the string before it, separates arguments or is a piece by itself. True:
- * nothing of it stands beside what follows; *@i is its last token.
+ * chr(47), a comma, .reverse or .format at token *@i. True: it was one, and *@i is its last
+ * token.
  */
 static bool script_args_take_special(struct script_reader *r, struct script_args *a, size_t *i,
 				     size_t depth, bool *join)
@@ -296,7 +294,7 @@ static bool script_args_take_special(struct script_reader *r, struct script_args
 	return true;
 }
 
-/* Does the piece at token @i go on with the next one? @c: the character there, or 0. */
+/* Is the next token a piece of the same argument? @c: the character at token @i, or 0. */
 static bool script_args_goes_on(const struct script_reader *r, size_t i,
 				const struct script_token *t, char c, bool join)
 {
@@ -330,7 +328,6 @@ void script_read_args(struct script_reader *r, size_t i, struct script_args *a)
 			i += 5;
 		} else if (c == '(' || c == '[' || c == '{') {
 			depth++;
-			a->array |= c == '[';
 		} else if (c == ')' || c == ']' || c == '}') {
 			if (depth <= 1)
 				break;
