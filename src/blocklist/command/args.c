@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "blocklist/command/word.h"
 
-/* Glob with * and ?, no backtracking beyond the last star; \ makes the next one plain. */
+/* Backtracks to the last star only, so the time is bounded by the product of the lengths. */
 bool args_glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 {
 	size_t i = 0, k = 0, star = SIZE_MAX, mark = 0;
@@ -32,7 +32,7 @@ bool args_glob_fits(const char *p, size_t plen, const char *s, size_t slen)
 	return i == plen;
 }
 
-/* The first character rules most words of a list out. */
+/* May a word of a list that begins with @entry match @text? Rules most of them out. */
 static bool args_may_begin(char entry, const char *text)
 {
 	return entry == *text || entry == '*' || entry == '?' || entry == '\\';
@@ -83,8 +83,10 @@ static void args_add_operand(struct args *a, const struct shell_word *word)
 	a->operands[a->operand_count++] = word;
 }
 
-/* Does a value option of @values begin with the long name @name ("--rec")? --force is
- * itself, not short for --force-drivers. */
+/*
+ * Is the long option @name ("--rec") in @values, or short for one there? --force is an option
+ * of its own, not short for --force-drivers.
+ */
 static bool args_long_takes_value(const char *values, const char *name, size_t len)
 {
 	for (const char *v = values; v && (v = strstr(v, " --")) != NULL; v++)
@@ -110,7 +112,7 @@ static size_t args_read_long(struct args *a, const struct shell_word *word,
 	return option.value == next && next;
 }
 
-/* A cluster, or one long name with a single dash. Returns the words it takes besides itself. */
+/* A cluster, or a long name with a single dash. Returns the words that it takes besides @word. */
 static size_t args_read_short(struct args *a, const struct shell_word *word,
 			      const struct shell_word *next, const char *values)
 {
@@ -128,7 +130,7 @@ static size_t args_read_short(struct args *a, const struct shell_word *word,
 	for (size_t i = 1; i < len; i++) {
 		char letter[] = { '-', s[i] };
 
-		if (s[i] == '/') /* no letter, but a value that stands behind one */
+		if (s[i] == '/') /* a path: the value of the letter before it */
 			break;
 		struct args_option one = { s + i, 1, false, NULL, 0 };
 		bool takes = list_has(values, letter, 2);
@@ -189,7 +191,7 @@ void args_release(struct args *a)
 	memset(a, 0, sizeof(*a));
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 static bool args_value_is(const struct args_option *o, const char *text, size_t len)
 {

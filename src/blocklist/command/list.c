@@ -5,9 +5,9 @@
 
 #include "base/mem.h"
 
-/* Lists that are told apart; one that comes to a place that is taken is noted again. */
+/* Lists cached at a time: 2 to this power. Two lists in one place evict each other. */
 #define PLACES_LOG 11
-/* Slots for each word of a list: most questions end at an empty one. */
+/* Slots for each word of a list: most lookups end at an empty one. */
 #define SLOTS_EACH 4
 
 static struct list_notes places[1u << PLACES_LOG];

@@ -9,7 +9,7 @@
 #define NAME_MAX_BYTES 64
 #define SLOTS 4096
 
-/* Names by their hash; made once, never changed. More than twice as many slots as names. */
+/* blocklist_names by hash, filled once. More than twice as many slots as names. */
 static const struct blocklist_name *slots[SLOTS];
 
 static void names_fill_slots(void)
@@ -81,9 +81,9 @@ struct shell_text name_base(const struct shell_word *word, bool *foreign)
 	return base;
 }
 
-/* ---- names that are patterns ---- */
+/* ---- patterns ---- */
 
-/* Lengths of the names of the table. */
+/* Length of each name in blocklist_names. */
 static uint8_t name_lengths[2048];
 
 static void names_fill_lengths(void)

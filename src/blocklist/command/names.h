@@ -1,8 +1,8 @@
 /*
  * names - find a program in the table by its name.
  *
- * A name may be a whole path, have a version (python3.11), or be known only in part:
- * /bin/r? and $X-get are patterns that some names of the table match.
+ * A name may be a path, have a version (python3.11), or be known only in part: /bin/r? and
+ * $X-get are patterns that match some names of the table.
  */
 #ifndef PROCPEN_BLOCKLIST_COMMAND_NAMES_H
 #define PROCPEN_BLOCKLIST_COMMAND_NAMES_H
@@ -16,30 +16,30 @@
 #include "shell/script.h"
 
 /*
- * What the table knows of the program called @len bytes of @text; NULL: nothing. python3.11
- * is python, mkfs.anything is mkfs.*.
+ * The row of the program named by @len bytes of @text, or NULL. python3.11 finds python,
+ * mkfs.anything finds mkfs.*.
  */
 const struct blocklist_name *name_lookup(const char *text, size_t len);
 
-/* The name of a program without its folder. @foreign: from a folder that is not the system's. */
+/* The name of a program without its folder. *@foreign: it is a relative path, like ./rm. */
 struct shell_text name_base(const struct shell_word *word, bool *foreign);
 
-/* A pattern for names, and what tells most names apart from it at a glance. */
+/* A pattern for names, with what rules most names out quickly. */
 struct name_pattern {
 	char *text;
 	size_t len;
-	char first;   /* 0: any */
-	char last;    /* the same */
-	size_t least; /* characters that it stands for */
-	bool open;    /* or more */
+	char first;   /* first character of a match; 0: any */
+	char last;    /* last character of a match; 0: any */
+	size_t least; /* length of a match */
+	bool open;    /* a match may be longer */
 };
 
-/* Is a part of @base, whose characters are of @kind, a glob or not known? */
+/* Is any character of @base a glob or unknown? @kind: enum shell_kind of each. */
 bool name_is_pattern(const struct shell_text *base, const uint8_t *kind);
 
 /*
- * A pattern that fits nearly any name says nothing: one with less than a letter, or two
- * letters beside an unknown part; but /sbin/???? says its length.
+ * Does the name match nearly anything? So it does without a known letter, except that
+ * /sbin/???? gives the length; with an unknown part, if it has fewer than two letters.
  */
 bool name_pattern_fits_any(const struct shell_word *word, const struct shell_text *base,
 			   const uint8_t *kind);
@@ -47,7 +47,7 @@ bool name_pattern_fits_any(const struct shell_word *word, const struct shell_tex
 struct name_pattern name_pattern_make(const struct shell_text *base,
 				      const uint8_t *kind, struct shell_arena *arena);
 
-/* Does it fit the name of row @i of blocklist_names? */
+/* Does it match the name of row @i of blocklist_names? */
 bool name_pattern_fits(const struct name_pattern *p, unsigned i);
 
 #endif

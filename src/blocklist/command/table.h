@@ -1,9 +1,8 @@
 /*
  * table - the rows of schema/blocklist.json, as src/gen writes them.
  *
- * What the fields mean for an author of rules stands in docs/blocklist.md. Lists of
- * names inside one string are separated by single spaces, with one at both ends, so
- * that a name can be found with its spaces around it.
+ * docs/blocklist.md explains the fields to authors of rules. A list of names in one string
+ * has a space before and after each name.
  */
 #ifndef PROCPEN_BLOCKLIST_COMMAND_TABLE_H
 #define PROCPEN_BLOCKLIST_COMMAND_TABLE_H
@@ -11,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* A class of paths. Its number in the table is its bit in a set of classes. */
+/* A class of paths. Its index in the table is its bit in a set of classes. */
 struct blocklist_target {
 	const char *name;
 	const char *text;          /* "a system directory" */
@@ -19,9 +18,9 @@ struct blocklist_target {
 		*paths; /* patterns, NULL-terminated; "/x/ **" without the space: and all below */
 	const char *const *except; /* not these; NULL-terminated */
 	const char *const *sweeps; /* nor these globs, as a whole; NULL-terminated */
-	bool tree;                 /* also hit when all that is in it is meant, as in "/etc/ *" */
-	bool empty;                /* also hit when an unknown part of the path may be empty */
-	bool guess;                /* an unknown name in its place counts as one of them */
+	bool tree;                 /* also hit by a glob for all of its content: "/etc/ *" */
+	bool empty;                /* also hit if an empty unknown part would give one of them */
+	bool guess;                /* an unknown name where they are counts as one of them */
 };
 
 /* What a program does to operands. */
@@ -34,7 +33,7 @@ struct blocklist_effect {
 
 struct blocklist_program {
 	const char *values; /* options that take a value */
-	const char *inert;  /* with one of these options it does nothing */
+	const char *inert;  /* with one of these options it has no effect */
 	const struct blocklist_effect *effects; /* ended by a row without a name */
 };
 
@@ -43,7 +42,7 @@ enum blocklist_wrapper_kind {
 	WRAPPER_SHELL,  /* a shell: -c TEXT, or a script on stdin */
 	WRAPPER_TEXT,   /* its operands, joined by spaces, are shell text */
 	WRAPPER_OPTION, /* only the value of an option is run: su -c TEXT */
-	WRAPPER_SCAN,   /* runs some of its words; which, only it knows */
+	WRAPPER_SCAN,   /* runs its last words; any that names a program may be the first */
 	WRAPPER_CODE,   /* an interpreter of another language */
 };
 
@@ -57,7 +56,7 @@ struct blocklist_wrapper {
 	bool assigns;       /* NAME=VALUE before the command */
 	bool remote;        /* its command is shell text in one or more words */
 	bool feeds;         /* adds words of its own to the command (xargs) */
-	bool lenient;       /* its text may be none for a shell */
+	bool lenient;       /* its text may be invalid shell text */
 	bool login;         /* without a command it starts a shell */
 	bool multicall;     /* its first operand is a program by name (busybox) */
 };
@@ -68,7 +67,7 @@ struct blocklist_rule {
 	const char *const *need;  /* groups of options, one of each; NULL-terminated */
 	const char *forbid;   /* options */
 	const char *const *words; /* operands in this order, each one of a group; NULL-terminated */
-	uint64_t targets;     /* one operand is of one of these classes; 0: not asked */
+	uint64_t targets;     /* an operand is in one of these classes; 0: any operand */
 	const char *operands; /* which ones, as in an effect */
 	bool guess;           /* also judged for a program whose name is unknown */
 	bool operandless;     /* only without any operand */
@@ -77,45 +76,45 @@ struct blocklist_rule {
 	const char *suggestion;
 };
 
-/* What a program does with the text that goes through it; bits. */
+/* What a program does with text; bits. */
 enum blocklist_flow_kind {
-	FLOW_KIND_FETCH = 1,     /* writes what comes from the network */
-	FLOW_KIND_DECODE = 2,    /* makes text readable */
-	FLOW_KIND_DECODE_D = 4,  /* the same with -d */
-	FLOW_KIND_DECODE_R = 8,  /* the same with -r */
-	FLOW_KIND_ALL = 16,      /* may list all there is of a kind (effects/listing) */
-	FLOW_KIND_PICK = 64,     /* leaves out lines, or parts of them */
+	FLOW_KIND_FETCH = 1,     /* prints data from the network */
+	FLOW_KIND_DECODE = 2,    /* decodes its input: gunzip */
+	FLOW_KIND_DECODE_D = 4,  /* with -d: base64 */
+	FLOW_KIND_DECODE_R = 8,  /* with -r: xxd */
+	FLOW_KIND_ALL = 16,      /* may list all processes, packages, disks (effects/listing) */
+	FLOW_KIND_PICK = 64,     /* drops lines, or parts of them */
 	FLOW_KIND_KEEP = 128,    /* keeps every line */
-	FLOW_KIND_PRINT = 256,   /* writes its words, or what they name */
-	FLOW_KIND_LIST = 512,    /* writes names of files: ls, echo */
+	FLOW_KIND_PRINT = 256,   /* prints its words, or the files that they name */
+	FLOW_KIND_LIST = 512,    /* prints file names: ls, echo */
 	FLOW_KIND_FIND = 1024,
 	FLOW_KIND_FD = 2048,
 	FLOW_KIND_COMPUTE = 4096, /* an interpreter */
 	FLOW_KIND_HIDDEN = 8192,  /* has options that hold shell text (effects/options) */
-	FLOW_KIND_FILTER = 16384, /* makes another text of what comes in */
+	FLOW_KIND_FILTER = 16384, /* changes the text of its input: sed, tr */
 };
 
-/* What a text is, or the list that it is; bits. */
+/* Where a text comes from, or what it lists; bits. */
 enum blocklist_flow {
 	FLOW_REMOTE = 1,  /* from the network */
-	FLOW_DECODED = 2, /* made readable only here */
-	/* All there is of a kind, see effects/listing. */
+	FLOW_DECODED = 2, /* decoded or computed by a command */
+	/* A list of all there are on the machine, see effects/listing. */
 	FLOW_PROCESSES = 4,
 	FLOW_PACKAGES = 8,
 	FLOW_DISKS = 16,
 	FLOW_LISTS = FLOW_PROCESSES | FLOW_PACKAGES | FLOW_DISKS,
-	FLOW_FILTERED = 32, /* a text of the command, changed by a filter */
-	FLOW_PRINTED = 64,  /* words of the command */
-	FLOW_TEXTS = FLOW_REMOTE | FLOW_DECODED | FLOW_FILTERED, /* what must not be run */
+	FLOW_FILTERED = 32, /* text of the command itself, changed by a filter */
+	FLOW_PRINTED = 64,  /* words of the command, printed */
+	FLOW_TEXTS = FLOW_REMOTE | FLOW_DECODED | FLOW_FILTERED, /* may not be run */
 };
 
-/* What is known of a program's name; sorted by name for a binary search. */
+/* A program by name. */
 struct blocklist_name {
 	const char *name;
 	const struct blocklist_program *program; /* or NULL */
 	const struct blocklist_wrapper *wrapper; /* or NULL */
 	unsigned flow; /* enum blocklist_flow_kind */
-	unsigned flow_if; /* the same, with one of @flow_words among its words */
+	unsigned flow_if; /* further kinds with one of @flow_words among its words */
 	const char *flow_words; /* or NULL */
 	const uint16_t *rules; /* numbers of rules on this command, ended by UINT16_MAX */
 };

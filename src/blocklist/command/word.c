@@ -243,7 +243,7 @@ size_t word_items(const struct shell_word *text, bool lines, struct shell_budget
 			word_items_add(&items, word_slice(text, from + quoted, i - quoted, arena),
 				       arena);
 	}
-	shell_budget_take(budget, i); /* many commands may have one input */
+	shell_budget_take(budget, i); /* many commands may read the same input */
 	*list = items.list;
 	return items.count;
 }

@@ -1,8 +1,8 @@
 /*
  * word - build words from other words.
  *
- * A built word keeps the offset of each byte in the outermost text, which bytes are
- * known, and the names of the unknown ones. It lives in the arena.
+ * A built word keeps, of each byte, the offset in the outermost text, the kind, and the name
+ * if it is unknown. It lives in the arena.
  */
 #ifndef PROCPEN_BLOCKLIST_COMMAND_WORD_H
 #define PROCPEN_BLOCKLIST_COMMAND_WORD_H
@@ -17,7 +17,7 @@
 #include "shell/parse.h"
 #include "shell/script.h"
 
-/* A longer text is not put together. */
+/* A longer text is not built. */
 #define WORD_MAX (1u << 20)
 
 static inline bool word_is(const struct shell_word *w, const char *text)
@@ -25,7 +25,7 @@ static inline bool word_is(const struct shell_word *w, const char *text)
 	return strcmp(w->text.s, text) == 0;
 }
 
-/* Is it in @list, a constant of the program (blocklist/command/list)? */
+/* Is it in @list, a string constant (command/list)? */
 static inline bool word_in(const struct shell_word *w, const char *list)
 {
 	return list_has(list, w->text.s, w->text.len);
@@ -50,12 +50,12 @@ static inline bool word_has_unknown(const struct shell_word *w)
 	return false;
 }
 
-/* Behind the program, words[0]: is one of the words in @list? */
+/* Is one of words[1..count) in @list? */
 bool words_have(const struct shell_word *words, size_t count, const char *list);
-/* Has one of the words with a single dash one of the letters? */
+/* Does one of words[1..count) begin with a single dash and have one of @letters? */
 bool words_have_letter(const struct shell_word *words, size_t count, const char *letters);
 
-/* @text, a constant of the program, as a word of @kind that stands where @near does (or NULL). */
+/* The string constant @text as a word of @kind, at the place of @near (or NULL: 0). */
 struct shell_word word_fixed(const char *text, uint8_t kind, const struct shell_word *near,
 			     struct shell_arena *arena);
 
@@ -67,13 +67,13 @@ struct shell_word word_join(const struct shell_word *words, size_t count,
 struct shell_word word_concat(const struct shell_word *a, const struct shell_word *b,
 			      struct shell_arena *arena);
 
-/* Words joined by spaces, each in quotes: shell text for the same words. */
+/* Shell text for the same words: each in quotes, joined by spaces. */
 struct shell_word word_quote(const struct shell_word *words, size_t count,
 			     struct shell_arena *arena);
 
 /*
- * @word with each @old replaced by @value. If it would be too long, @word itself, and @arena is
- * exhausted.
+ * @word with each @old, of @len bytes, replaced by @value. If that would be longer than
+ * WORD_MAX, @word itself, and @arena is exhausted.
  */
 struct shell_word word_replace(const struct shell_word *word, const char *old, size_t len,
 			       const struct shell_word *value, struct shell_arena *arena);
@@ -86,12 +86,12 @@ struct shell_word word_slice(const struct shell_word *word, size_t from, size_t 
 struct shell_word word_path(const struct shell_word *place, const struct shell_word *name,
 			    struct shell_arena *arena);
 
-/* A word that stands for all that is below @place; wholly unknown if @place is NULL. */
+/* PLACE and a glob: everything below @place. Wholly unknown if @place is NULL. */
 struct shell_word word_below(const struct shell_word *place, struct shell_arena *arena);
 
 /*
- * The items of known text: words, or lines if @lines. All of them, unless @budget ends.
- * Returns how many; *@items is an array of them.
+ * Split known text into words, or lines if @lines: all of them, unless @budget ends.
+ * Returns how many; *@items is an array of them in @arena.
  */
 size_t word_items(const struct shell_word *text, bool lines, struct shell_budget *budget,
 		  struct shell_arena *arena, struct shell_word **items);

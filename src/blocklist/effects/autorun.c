@@ -41,7 +41,7 @@ size_t autorun_cron_skip(const char *s, bool user)
 	return skip;
 }
 
-/* @text is written into @file, which runs by itself. */
+/* The commands in @text, which is written to @file. */
 static void autorun_written(const struct shell_word *file, const struct shell_word *text,
 			    struct action_list *out)
 {

@@ -5,7 +5,7 @@
 #include "blocklist/effects/dataflow.h"
 #include "blocklist/effects/input.h"
 
-/* source FILE: of a file only what <(...) or standard input gives is known. */
+/* source FILE, where FILE is standard input, <(...) or a file that the text wrote. */
 void read_source(const struct command *cmd, struct action_list *out)
 {
 	static const char stdin_names[] = " /dev/stdin /dev/fd/0 /proc/self/fd/0 ";
@@ -30,14 +30,14 @@ void read_trap(const struct command *cmd, struct action_list *out)
 	action_text(out, &cmd->words[i], ACTION_SAME_SHELL);
 }
 
-/* eval: the parser opens what it knows; here only where the text comes from. */
+/* eval: the parser has read known text; here, the flow of unknown text. */
 void read_eval(const struct command *cmd, struct action_list *out)
 {
 	if (cmd->count > 1)
 		action_flow(out, dataflow_origin(cmd->at, &cmd->words[1]), &cmd->words[1], 1);
 }
 
-/* bash --rcfile FILE, --init-file FILE, as far as <(...) says what is in it. */
+/* bash --rcfile FILE, --init-file FILE */
 void read_startup_file(const struct command *cmd, struct action_list *out)
 {
 	for (size_t i = 1; i + 1 < cmd->count; i++)

@@ -1,11 +1,11 @@
-/* docker run, podman run: what a command in a container does to this machine. */
+/* docker run, podman run: what a command in a container does to the host. */
 #include "blocklist/effects/readers.h"
 
 #include "blocklist/command/word.h"
 
 #define MOUNTS_MAX 32
 
-/* Options that take a value, as far as they stand before an image. */
+/* Options of run that take a value. */
 static const char values[] =
 	" -v --volume --mount -e --env --env-file -w --workdir -u --user --name -p --publish "
 	"--network "
@@ -14,7 +14,7 @@ static const char values[] =
 	"--cap-drop --security-opt --tmpfs --ulimit --add-host --dns --restart --log-driver --gpus "
 	"--platform --pull --volumes-from --userns --uts --cgroupns --shm-size ";
 
-/* Steps of the budget: each word is held against each mount. */
+/* Steps of the budget for a word, and for each mount that it is compared with. */
 #define WORK_WORD 12u
 #define WORK_MOUNT 5u
 
@@ -28,10 +28,10 @@ struct container {
 	size_t mount_count;
 	const struct shell_word *entry; /* the value of --entrypoint, or NULL */
 	size_t entry_skip;
-	bool host; /* it sees the machine's own processes */
+	bool host; /* it sees the host's processes */
 };
 
-/* With too many mounts, assume that one is the root. */
+/* With too many mounts the command is too complex. */
 static bool container_has_room(struct container *c)
 {
 	if (c->mount_count == MOUNTS_MAX)
@@ -60,7 +60,7 @@ static void container_volume(struct container *c, const struct shell_word *w, si
 			    end ? (size_t)(end - s) : w->text.len);
 }
 
-/* --device OUTSIDE[:INSIDE[:RIGHTS]]: the device is there by its own name. */
+/* --device OUTSIDE[:INSIDE[:RIGHTS]]; without INSIDE it has the same name inside. */
 static void container_device(struct container *c, const struct shell_word *w, size_t skip)
 {
 	if (strchr(w->text.s + skip, ':')) {
@@ -117,7 +117,7 @@ static void container_options(struct container *c, const struct args *a)
 	c->host = args_has(a, " --privileged --pid=host ");
 }
 
-/* Paths of the container as paths outside; other absolute ones lose their slash. */
+/* A path in the container as a host path; other absolute ones become relative, thus harmless. */
 static struct shell_word container_turn(struct container *c, const struct shell_word *word)
 {
 	struct shell_word turned = *word;
@@ -139,7 +139,7 @@ static struct shell_word container_turn(struct container *c, const struct shell_
 	return turned;
 }
 
-/* chroot INSIDE: where the machine's root is mounted, what follows sees the machine. */
+/* Is it chroot to a mount of the host's root? The command after it sees the host. */
 static bool container_enters_root(const struct container *c, const struct shell_word *words,
 				  size_t count)
 {
@@ -152,7 +152,7 @@ static bool container_enters_root(const struct container *c, const struct shell_
 	return false;
 }
 
-/* --entrypoint PROGRAM: @words are its own. */
+/* --entrypoint PROGRAM: @words are its arguments. */
 static struct shell_word *container_with_entry(const struct container *c,
 					       const struct shell_word *words, size_t count)
 {
@@ -176,7 +176,7 @@ static void container_run(struct container *c, const struct shell_word *words, s
 	list = shell_alloc(c->arena, count * sizeof(*list));
 	for (size_t i = 0; i < count; i++)
 		list[i] = container_turn(c, &words[i]);
-	if (c->entry) /* in the place of the image's name, which is before them */
+	if (c->entry)
 		list = container_with_entry(c, list, count++);
 	action_words(out, list, count, ACTION_LENIENT);
 }

@@ -11,11 +11,11 @@
 #include "blocklist/effects/find.h"
 #include "blocklist/effects/listing.h"
 
-/* Words of wrappers skipped before a program. */
+/* Words looked at to find the program behind wrappers like sudo. */
 #define WRAPPERS_MAX 8
-/* How many stages of a pipeline names are followed through. */
+/* Stages of a pipeline that flows and file names are followed through. */
 #define STAGES_MAX 16
-/* Text longer than this is taken to have letters. */
+/* Bytes searched for a letter; longer text counts as having one. */
 #define FILTERED_MAX 64
 
 static const struct blocklist_name *dataflow_lookup(const struct shell_word *w)
@@ -26,7 +26,7 @@ static const struct blocklist_name *dataflow_lookup(const struct shell_word *w)
 	return name_lookup(base.s, base.len);
 }
 
-/* The table says which words make a program of a kind. */
+/* The kind that @name has with some of its words, as the table says. */
 static unsigned dataflow_kind_by_words(const struct blocklist_name *name,
 				       const struct shell_command *c)
 {
@@ -37,8 +37,8 @@ static unsigned dataflow_kind_by_words(const struct blocklist_name *name,
 }
 
 /*
- * The kinds of the program that is run, behind wrappers like sudo. @words: also those that
- * some of its words make.
+ * enum blocklist_flow_kind of the program behind wrappers like sudo. @words: also the kinds
+ * that its words give it.
  */
 static unsigned dataflow_kind_of(const struct shell_command *c, bool words)
 {
@@ -87,7 +87,7 @@ static bool dataflow_holds_decoder(const struct shell_command *c)
 	return false;
 }
 
-/* Does a text among its words ask for what comes in? */
+/* Does program text among its words read standard input? */
 static bool dataflow_reads_input(const struct shell_command *c)
 {
 	static const char *const asks[] = { "stdin", "STDIN", "input", "<>", "gets", "ARGF", "$_",
@@ -100,7 +100,7 @@ static bool dataflow_reads_input(const struct shell_command *c)
 	return false;
 }
 
-/* awk 'BEGIN{...}' and no other block: awk does not read what comes in. */
+/* awk 'BEGIN{...}' without another block reads no input. */
 static bool dataflow_is_begin_only(const char *program)
 {
 	long level = 0;
@@ -110,7 +110,7 @@ static bool dataflow_is_begin_only(const char *program)
 	return *program && !program[1 + strspn(program + 1, " \t\n;")];
 }
 
-/* An interpreter that computes text: -c or -e, or BEGIN of awk, and nothing comes in. */
+/* An interpreter makes text out of its program alone: -c or -e, or BEGIN of awk, no input. */
 static bool dataflow_computes(const struct shell_command *c, unsigned kind)
 {
 	if ((kind & FLOW_KIND_PICK) && c->word_count == 2 &&
@@ -158,7 +158,7 @@ static bool dataflow_reads_socket(const struct dataflow *f, const struct shell_c
 	return false;
 }
 
-/* Has the text that comes in a letter that is known? Numbers alone are no command. */
+/* Has @input a known letter? A number is no command. */
 static bool dataflow_has_text(const struct shell_word *input)
 {
 	for (size_t i = 0; i < input->text.len && i < FILTERED_MAX; i++) {
@@ -171,14 +171,14 @@ static bool dataflow_has_text(const struct shell_word *input)
 	return input->text.len > FILTERED_MAX;
 }
 
-/* sed 's/x//' <<< 'xhalt', and behind echo; names of files and the like are no text. */
+/* sed 's/x//' <<< 'xhalt', also after echo; a list of file names is no such text. */
 static bool dataflow_filters_text(const struct shell_command *c, unsigned in)
 {
 	return c->input && (c->piped_from == SHELL_NONE || (in & FLOW_PRINTED)) &&
 	       dataflow_has_text(c->input);
 }
 
-/* @first: what the command itself makes is not known yet, besides what goes through it. */
+/* Flows on the output of @index. @first: the first pass, which adds what the command lists. */
 static unsigned dataflow_out_of(const struct dataflow *f, uint32_t index, bool first)
 {
 	const struct shell_command *c = &f->script->commands[index];
@@ -194,10 +194,10 @@ static unsigned dataflow_out_of(const struct dataflow *f, uint32_t index, bool f
 	if (first && (kind & FLOW_KIND_ALL))
 		flow |= listing_of(c);
 	if ((kind & FLOW_KIND_PICK) && (in & FLOW_LISTS) && listing_picks(c))
-		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is enough */
+		in &= ~(unsigned)FLOW_LISTS | FLOW_DISKS; /* one disk is bad enough */
 	if ((kind & FLOW_KIND_FILTER) && dataflow_filters_text(c, in))
 		flow |= FLOW_FILTERED;
-	/* What echo prints of a substitution comes from there. */
+	/* echo $(...) passes the output of its substitution on. */
 	if (kind & FLOW_KIND_PRINT)
 		flow |= FLOW_PRINTED | f->children[index];
 	return flow | in;
@@ -213,7 +213,7 @@ static void dataflow_add_name(struct dataflow *f, const char *name, unsigned flo
 		}
 }
 
-/* Does its output go into a later stage of a pipeline? Stages stand behind each other. */
+/* Does a later command read the output of @index through a pipe? */
 static bool dataflow_is_piped(const struct dataflow *f, uint32_t index)
 {
 	const struct shell_script *s = f->script;
@@ -224,7 +224,7 @@ static bool dataflow_is_piped(const struct dataflow *f, uint32_t index)
 	return false;
 }
 
-/* Is what it writes what a substitution around it stands for, of the kind @context? */
+/* Is the output of @index the value of a substitution around it, in one of @context? */
 static bool dataflow_ends_substitution(const struct dataflow *f, uint32_t index, unsigned context)
 {
 	const struct shell_command *c = &f->script->commands[index];
@@ -232,7 +232,7 @@ static bool dataflow_ends_substitution(const struct dataflow *f, uint32_t index,
 	return c->word_count && (c->context & context) && !dataflow_is_piped(f, index);
 }
 
-/* "$(program)", as the unknown character is called that the output of @c becomes. */
+/* "$(program)": the name that the parser gives the unknown output of @c. */
 static const char *dataflow_substitution_name(const struct shell_command *c, char *name,
 					      size_t size)
 {
@@ -242,7 +242,7 @@ static const char *dataflow_substitution_name(const struct shell_command *c, cha
 	return name;
 }
 
-/* Its operands are variables that get what comes in. */
+/* Does @program assign its input to the variables that its operands name? */
 static bool dataflow_reads_names(const char *program)
 {
 	return program[0] == 'm' ? strcmp(program, "mapfile") == 0
@@ -284,7 +284,7 @@ static void dataflow_add_list(struct dataflow *f, const char *name, unsigned flo
 	f->list_flows[k] |= (uint16_t)flow;
 }
 
-/* for x in $(ps), x=$(ps), ps | while read x: what x or the substitution stands for. */
+/* Name the variable or substitution with a list: for x in $(ps), ps | while read x. */
 static void dataflow_note_lists(struct dataflow *f, uint32_t index)
 {
 	const struct shell_command *c = &f->script->commands[index];
@@ -293,7 +293,7 @@ static void dataflow_note_lists(struct dataflow *f, uint32_t index)
 
 	if (out && dataflow_ends_substitution(f, index, SHELL_IN_SUBSTITUTION))
 		dataflow_add_list(f, dataflow_substitution_name(c, name, sizeof(name)), out);
-	/* A loop that reads several columns is taken to look at them. */
+	/* A read of several columns is taken to select by them. */
 	if (in && c->word_count > 1 && strcmp(c->words[0].text.s, "read") == 0 &&
 	    (c->word_count == 2 || c->words[c->word_count - 2].text.s[0] == '-'))
 		dataflow_add_list(f, c->words[c->word_count - 1].text.s, in);
@@ -307,7 +307,7 @@ static bool dataflow_is_sink(const struct shell_word *w)
 	return false;
 }
 
-/* Is there a >(...) among its words? */
+/* Is a word or redirection of @c >(...)? */
 static bool dataflow_has_sink(const struct shell_command *c)
 {
 	for (size_t i = 0; i < c->word_count; i++)
@@ -319,7 +319,7 @@ static bool dataflow_has_sink(const struct shell_command *c)
 	return false;
 }
 
-/* Does any command write into another one, or into a word or the list of a loop? */
+/* Does the output of any command reach another one, by a pipe or a substitution? */
 static bool dataflow_is_connected(const struct shell_script *script)
 {
 	for (uint32_t i = 0; i < script->command_count; i++)
@@ -349,7 +349,7 @@ void dataflow_read(struct dataflow *f, const struct shell_script *script,
 	f->sinks = shell_alloc(arena, script->command_count + 1);
 	for (uint32_t i = 0; i < script->command_count; i++)
 		f->sinks[i] = dataflow_has_sink(&script->commands[i]);
-	/* Twice, because a substitution may stand before or behind what it is part of. */
+	/* Two passes: a substitution may come before or after the command that it is part of. */
 	for (int pass = 0; pass < 2; pass++)
 		for (uint32_t i = 0; i < script->command_count; i++) {
 			const struct shell_command *c = &script->commands[i];
@@ -367,8 +367,8 @@ void dataflow_read(struct dataflow *f, const struct shell_script *script,
 }
 
 /*
- * { echo x | sed y; } | sh, and a function: the stage before @index is known by its first
- * command, but it is the others that write.
+ * { echo x | sed y; } | sh, also for a function: piped_from names the first command of the
+ * group, but its other commands write too.
  */
 static unsigned dataflow_group_output(const struct dataflow *f, uint32_t first, uint32_t index)
 {
@@ -387,7 +387,7 @@ static unsigned dataflow_children_of(const struct dataflow *f, uint32_t index)
 	return f->children ? f->children[index] : 0;
 }
 
-/* "$(curl)": where its output comes from. */
+/* The flow that the name "$(curl)" of an unknown part implies. */
 static unsigned dataflow_of_name(const char *name)
 {
 	size_t len = strlen(name);
@@ -432,7 +432,7 @@ unsigned dataflow_input(const struct dataflow *f, uint32_t index)
 		if (r->op == SHELL_STRING || r->op == SHELL_HERE || r->op == SHELL_FROM)
 			flow |= dataflow_of_word_in(f, index, &r->target);
 	}
-	/* tee >(sh): it reads what the command writes that it is a word of. */
+	/* tee >(sh): sh reads the output of tee, its parent. */
 	if ((c->context & SHELL_IN_PROCESS) && c->parent != SHELL_NONE &&
 	    f->out && c->parent < f->script->command_count && c->piped_from == SHELL_NONE &&
 	    f->sinks[c->parent])
@@ -487,7 +487,7 @@ static bool dataflow_has_glob(const struct shell_word *w)
 	return false;
 }
 
-/* ls DIR prints what is in it; ls -d and a glob print themselves. */
+/* ls DIR prints the files in DIR; ls -d and echo print their operands, as a glob does. */
 static size_t dataflow_names_of_ls(const struct shell_command *c, struct shell_arena *arena,
 				   struct shell_word *names, size_t room)
 {

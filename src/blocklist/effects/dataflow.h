@@ -3,7 +3,7 @@
  *
  * Follows the pipes and substitutions of one script: does the text come from the network,
  * is it decoded or filtered, is it a list of all processes, packages or disks, or of the
- * files below a directory. What the command does with it is decided elsewhere.
+ * files below a directory. evaluate and the rules decide what may be done with it.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_DATAFLOW_H
 #define PROCPEN_BLOCKLIST_EFFECTS_DATAFLOW_H
@@ -19,46 +19,49 @@
 
 struct dataflow {
 	const struct shell_script *script;
-	/* NULL where no command is connected with another one. */
-	uint32_t *kinds;   /* of each command: enum blocklist_flow_kind of its program */
-	uint16_t *out;      /* of each command: what it writes */
-	uint16_t *children; /* of each command: what its substitutions write */
-	uint8_t *sinks;    /* of each command: is there a >(...) among its words? */
-	const struct shell_word *fed; /* kept by effects/input: what goes into the >(...) */
-	uint32_t fed_by;              /* of this command, or SHELL_NONE */
-	uint32_t sockets; /* file descriptors, modulo 32, that are connections */
-	char text_names[8][32]; /* variables that hold such a text, "" ends */
+	/* An entry for each command; NULL if no command feeds another. */
+	uint32_t *kinds;    /* enum blocklist_flow_kind of its program */
+	uint16_t *out;      /* enum blocklist_flow of its output */
+	uint16_t *children; /* enum blocklist_flow of its substitutions' output */
+	uint8_t *sinks;     /* true if a word or redirection of it is >(...) */
+	const struct shell_word *fed; /* cache of effects/input: the text fed to >(...) */
+	uint32_t fed_by;              /* by this command, or SHELL_NONE */
+	uint32_t sockets; /* bit fd % 32: the descriptor is a network connection */
+	char text_names[8][32]; /* variables with a text of FLOW_TEXTS; "" ends */
 	uint16_t text_flows[8];
-	bool lists; /* some command lists all there is of a kind */
-	char list_names[8][32]; /* variables and "$(program)" that hold such lists, "" ends */
+	bool lists; /* the output of some command is in FLOW_LISTS */
+	char list_names[8][32]; /* variables and "$(program)" that hold such output; "" ends */
 	uint16_t list_flows[8];
 };
 
-/* Look at all of @script. Lives as long as @arena. */
+/* Compute the flows of @script, which @f borrows. @f lives as long as @arena. */
 void dataflow_read(struct dataflow *f, const struct shell_script *script,
 		   struct shell_arena *arena);
 
-/* Flows into the standard input of command @index: through its pipe and its redirections. */
+/* Flows on the standard input of command @index, from its pipe and redirections. */
 unsigned dataflow_input(const struct dataflow *f, uint32_t index);
 
-/* Flows out of command @index. */
+/* Flows on the output of command @index. */
 unsigned dataflow_output(const struct dataflow *f, uint32_t index);
 
-/* Flows into an unknown part of @word, of the command at @at, by a variable or by $(...). */
+/* Flows in the unknown parts of @word, a word of the command at @at: variables and $(...). */
 unsigned dataflow_of_word(const struct place *at, const struct shell_word *word);
-/* The same for text that begins with what is not known; other text is known to begin here. */
+/*
+ * The same for shell text that a command runs: 0 unless it begins with an unknown part, since
+ * otherwise the caller wrote its first command.
+ */
 unsigned dataflow_origin(const struct place *at, const struct shell_word *text);
 
-/* Lists of everything that the words of command @index hold, or that come in with @input. */
+/* FLOW_LISTS in @words of command @index, its substitutions and @input, flows of its input. */
 unsigned dataflow_lists(const struct dataflow *f, uint32_t index,
 			const struct shell_word *words, size_t count, unsigned input);
 
-/* Names of files that one command gets from elsewhere. */
+/* File names followed into one command. */
 #define DATAFLOW_NAMES_MAX 32
 
 /*
- * Words that stand for the file names command @index writes (find, ls), through
- * filters that keep them. Returns how many; 0 if nothing can be said.
+ * Fill @names with words for the file names that command @index prints (find, ls), also
+ * through filters that keep lines. Returns how many, at most @room; 0: none known.
  */
 size_t dataflow_names(const struct dataflow *f, uint32_t index, struct shell_budget *budget,
 		      struct shell_arena *arena, struct shell_word *names, size_t room);

@@ -17,7 +17,7 @@ void read_cd(const struct command *cmd, struct action_list *out)
 		action_chdir(out, word_is(&cmd->words[i], "-") ? NULL : &cmd->words[i]);
 }
 
-/* The options of git before "clean" that say where; the number of the word behind it, or 0. */
+/* Add git's -C DIR and --work-tree=DIR. Returns the index of the word after "clean", or 0. */
 static size_t directory_git_clean_at(const struct command *cmd, struct action_list *out)
 {
 	static const char tree[] = "--work-tree=";

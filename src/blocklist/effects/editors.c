@@ -1,6 +1,6 @@
 /*
- * Editors, databases and PowerShell: commands of their own that run shell text or write a
- * file, in an option or on standard input.
+ * Editors, databases and PowerShell: their own commands, in options or on standard input, that
+ * run shell text or write a file.
  */
 #include "blocklist/effects/readers.h"
 
@@ -13,9 +13,9 @@
 /* Such text may not be valid shell, and its commands do not share the standard input. */
 #define LINE_FLAGS (ACTION_LENIENT | ACTION_NO_INPUT)
 
-/* ---- files that a text names ---- */
+/* ---- files named in a text ---- */
 
-/* The path after @mark, up to a blank or the end of the command. */
+/* The absolute path after each @mark, up to a blank or the end of the command, is written. */
 static void editors_touch_behind(const struct shell_word *word, const char *mark,
 				 struct action_list *out)
 {
@@ -45,7 +45,7 @@ static void editors_touch_behind_any(const struct shell_word *word, const char *
 
 /* ---- ed ---- */
 
-/* Lines for ed: !COMMAND and w FILE. */
+/* !COMMAND and w FILE on standard input. */
 void read_ed(const struct command *cmd, struct action_list *out)
 {
 	struct shell_word *lines = NULL;
@@ -66,7 +66,7 @@ void read_ed(const struct command *cmd, struct action_list *out)
 
 /* ---- sed ---- */
 
-/* s/A/B/e of sed runs B, as far as that is known. */
+/* sed's s/A/B/e runs B; for an & in B, the input. */
 static void editors_sed_flag(const struct command *cmd, const struct shell_word *script,
 			     struct action_list *out)
 {
@@ -85,7 +85,7 @@ static void editors_sed_flag(const struct command *cmd, const struct shell_word 
 	action_text(out, &text, ACTION_LENIENT);
 }
 
-/* The command e TEXT of sed. */
+/* sed's command e TEXT. */
 static void editors_sed_lines(const struct shell_word *script, struct action_list *out)
 {
 	const char *s = script->text.s;
@@ -99,7 +99,7 @@ static void editors_sed_lines(const struct shell_word *script, struct action_lis
 	}
 }
 
-/* The command w FILE of sed, and the flag w of its s command. */
+/* sed's command w FILE, and the flag w FILE of its s command. */
 static void editors_sed_file(const struct shell_word *script, struct action_list *out)
 {
 	const char *s = script->text.s, *at = strstr(s, "w /");
@@ -136,7 +136,7 @@ void read_sed(const struct command *cmd, struct action_list *out)
 
 /* ---- vi ---- */
 
-/* Words that may stand before the ! of a command line: the rest of it. */
+/* Skip words that may precede the ! of a command line; the index after them. */
 static size_t editors_vi_colon_skip(const char *s, size_t from, const char *bang)
 {
 	static const char *const before[] = { "silent! ", "silent ", "sil ", "exe ", "execute ",
@@ -155,7 +155,7 @@ static size_t editors_vi_colon_skip(const char *s, size_t from, const char *bang
 	return from;
 }
 
-/* A command line of vi: :silent !TEXT, call system("..."), w FILE. */
+/* The command line of vi from @from on: silent !TEXT, call system("..."), w FILE. */
 static void editors_vi_colon(const struct command *cmd, const struct shell_word *word, size_t from,
 			     struct action_list *out)
 {
@@ -194,7 +194,7 @@ void read_vi(const struct command *cmd, struct action_list *out)
 
 /* ---- databases ---- */
 
-/* Databases: .backup FILE, .shell TEXT, \o FILE, COPY ... TO PROGRAM 'TEXT'. */
+/* .backup FILE, .shell TEXT, \o FILE, COPY ... TO PROGRAM 'TEXT' */
 static void editors_sql_text(const struct shell_word *word, struct action_list *out)
 {
 	static const char *const marks[] = { ".backup ", ".output ", ".once ", ".save ", ".clone ",
@@ -227,7 +227,7 @@ void read_sql(const struct command *cmd, struct action_list *out)
 
 /* ---- PowerShell ---- */
 
-/* Is @text in @s, whatever the case? */
+/* Is @text in @s, in upper or lower case? */
 static bool editors_powershell_says_one(const char *s, const char *text)
 {
 	return strcasestr(s, text) != NULL;

@@ -15,7 +15,7 @@ static void effects_fd(const struct command *cmd, struct action_list *out)
 	find_read(cmd->words, cmd->count, true, out);
 }
 
-/* In the order in which they are asked. */
+/* Asked in this order. */
 static const struct reader {
 	const char *programs;
 	void (*read)(const struct command *cmd, struct action_list *out);
@@ -47,7 +47,7 @@ static const struct reader {
 	{ " sh bash ", read_startup_file },
 };
 
-/* Readers of programs that begin with a character, as bits. */
+/* By first character of a program's name: bit i is set for readers[i]. */
 static uint32_t readers_by_first[256];
 
 static void effects_fill(void)
@@ -58,7 +58,6 @@ static void effects_fill(void)
 			readers_by_first[(unsigned char)s[1]] |= 1u << i;
 }
 
-/* The steps: an init script, what a list of everything feeds, the reader, options. */
 enum { STEP_INIT_SCRIPT, STEP_LISTED, STEP_READER, STEP_OPTIONS };
 
 static void effects_by_program(const struct command *cmd, struct action_list *out)

@@ -10,7 +10,7 @@
 
 /*
  * Run the next reader of @cmd; *@step is 0 at first. @out must be empty and gets the
- * actions of that reader only. False: no reader is left.
+ * actions of this reader only. False: no reader is left.
  */
 bool effects_read(const struct command *cmd, unsigned *step, struct action_list *out);
 

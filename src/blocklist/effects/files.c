@@ -20,8 +20,8 @@ static const char *files_plain_name(const struct shell_word *w, size_t *len)
 #define KEY_MAX 256
 
 /*
- * The name that @w is known by: its text, with the names of the parts that are not known,
- * so that "$TMP/x" is the same file again. NULL: a part has no name, or it is too long.
+ * The key of a file name: its text, with the variables' names for the unknown parts, so that
+ * "$TMP/x" is the same file each time. NULL: an unknown part has no name, or @w is too long.
  */
 static const char *files_key_of(const struct shell_word *w, char *room, size_t *len)
 {
@@ -58,7 +58,7 @@ const struct written_file *files_find(const struct written_files *files,
 	return NULL;
 }
 
-/* Everything is copied: the script that is read may be gone when the file is run. */
+/* Copies everything: the script may be freed before the file is run. */
 static void files_add(struct written_files *files, const char *name, size_t len,
 		      const struct shell_word *content, unsigned flow, struct shell_arena *arena)
 {
@@ -74,7 +74,7 @@ static void files_add(struct written_files *files, const char *name, size_t len,
 		f->content = word_slice(content, 0, content->text.len, arena);
 }
 
-/* printf '%s\n' A B: the format once for each word. */
+/* printf '%s\n' A B: printf repeats the format for each word. */
 static struct shell_word files_format(const struct shell_word *words, size_t count,
 				      struct shell_arena *arena)
 {
@@ -117,7 +117,7 @@ bool files_output(const struct shell_command *c, struct shell_arena *arena,
 	return true;
 }
 
-/* -o FILE, -LO URL: does this option of curl or wget have the name of a file behind it? */
+/* Does the option @s of curl or wget take a file name: -o FILE, --output FILE? */
 static bool files_names_output(const char *program, const char *s)
 {
 	bool curl = strcmp(program, "curl") == 0;
@@ -129,7 +129,7 @@ static bool files_names_output(const char *program, const char *s)
 	       (s[len - 1] == 'o' || (s[len - 1] == 'O' && !curl));
 }
 
-/* curl writes to its output unless -O says that the file keeps its name. */
+/* Does curl save under the name in the URL (-O)? Otherwise it writes to standard output. */
 static bool files_has_remote_name(const struct shell_command *c)
 {
 	for (size_t i = 1; i < c->word_count; i++) {
@@ -142,7 +142,7 @@ static bool files_has_remote_name(const struct shell_command *c)
 	return false;
 }
 
-/* scp HOST:X DEST, rsync, sftp: what comes from another machine. */
+/* scp HOST:X DEST, rsync, sftp: the copy comes from another machine. */
 static void files_note_remote_copy(struct written_files *files, const struct shell_command *c,
 				   struct shell_arena *arena)
 {
@@ -163,7 +163,7 @@ static void files_note_remote_copy(struct written_files *files, const struct she
 	}
 }
 
-/* curl -o FILE, wget -O FILE, wget URL: the last part of its path. */
+/* curl -o FILE, wget -O FILE; wget URL saves under the last part of the URL. */
 static void files_note_download(struct written_files *files, const struct shell_command *c,
 				struct shell_arena *arena)
 {
@@ -209,7 +209,7 @@ static void files_note_tee(struct written_files *files, const struct shell_comma
 	}
 }
 
-/* cp /bin/rm x, ln -s /bin/rm x, mv: x is a name of the program. */
+/* cp /bin/rm x, ln -s /bin/rm x, mv: x now runs rm. */
 static void files_note_copy(struct written_files *files, const struct shell_command *c,
 			    struct shell_arena *arena)
 {

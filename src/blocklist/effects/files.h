@@ -1,8 +1,8 @@
 /*
  * files - files that a text writes and later runs.
  *
- * Remembers a few files by name: known text from echo, tee and cat with a here-document,
- * and downloads. Opens no file.
+ * Remembers up to FILES_MAX files by name: known text from echo, printf, tee and cat with a
+ * here-document, downloads, and copies of programs. Opens no file.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_FILES_H
 #define PROCPEN_BLOCKLIST_EFFECTS_FILES_H
@@ -15,12 +15,12 @@
 #define FILES_MAX 16
 
 struct written_file {
-	const char *name; /* without a leading ./ */
+	const char *name; /* without a leading ./; a copy */
 	size_t len;
 	bool known;
-	bool program;     /* it is the program that the content names */
+	bool program;     /* a copy of the program that @content names */
 	struct shell_word content;
-	unsigned flow;    /* enum blocklist_flow, when the content is not known */
+	unsigned flow;    /* enum blocklist_flow, unless @known */
 };
 
 struct written_files {
@@ -32,11 +32,11 @@ struct written_files {
 void files_note(struct written_files *files, const struct dataflow *flows,
 		uint32_t index, struct shell_arena *arena);
 
-/* What is known of the file @name, or NULL. */
+/* The last file remembered as @name, or NULL. */
 const struct written_file *files_find(const struct written_files *files,
 				      const struct shell_word *name);
 
-/* The text that echo, printf or cat writes to its standard output. False: not known. */
+/* The text that echo, printf or cat writes to standard output. False: unknown. */
 bool files_output(const struct shell_command *c, struct shell_arena *arena,
 		  struct shell_word *out);
 

@@ -5,34 +5,34 @@
 #include "base/mem.h"
 #include "blocklist/command/word.h"
 
-/* Steps of the budget, and for each word. */
+/* Steps of the budget for a command, and for each word. */
 #define WORK_FIND 60u
 #define WORK_WORD 12u
-/* Places times actions are bounded: more places than this are one unknown. */
+/* Start directories; those beyond are ignored. */
 #define PLACES_MAX 64
-/* Groups in groups; what is deeper chooses nothing. */
+/* Nested parentheses; tests in deeper ones are ignored. */
 #define GROUPS_MAX 16
-/* Names of one command that are told apart. */
+/* Name tests kept apart; a further one replaces the last. */
 #define NAMES_MAX 16
-/* Places times actions times names: a command with more is too complex. */
+/* Start directories times actions times names; a command with more is too complex. */
 #define ACTIONS_MAX 4096
 
-/* What the tests before a place in the expression leave, for certain. */
+/* How much of a tree the tests so far leave in the worst case. */
 enum choice {
 	CHOICE_ALL,
 	CHOICE_WEAK,   /* by age, size or mode */
 	CHOICE_NARROW, /* by name, owner, ... */
 };
 
-/* Names that the tests leave: those of the list from @from up to @to. */
+/* The name tests in force: search.list[from..to). */
 struct names {
 	size_t from, to;
 };
 
 /* An expression in parentheses, or the whole. */
 struct group {
-	enum choice choice, least; /* before it; of its arms so far */
-	struct names names;        /* before it; from their end on stand those of its arms */
+	enum choice choice, least; /* before the group; the widest of its arms so far */
+	struct names names;        /* before the group; those of its arms follow in the list */
 	bool negated;
 };
 
@@ -44,20 +44,20 @@ struct search {
 	size_t place_count;
 	enum choice choice;
 	bool negated;
-	struct group groups[GROUPS_MAX]; /* those around the present place, the whole first */
-	unsigned depth; /* parentheses that are open */
-	const struct shell_word *list[NAMES_MAX]; /* of -name and the like */
+	struct group groups[GROUPS_MAX]; /* open ones; [0] is the whole expression */
+	unsigned depth; /* open parentheses */
+	const struct shell_word *list[NAMES_MAX]; /* values of -name and the like */
 	size_t list_count;
 	struct names names;
-	const struct shell_word *name; /* the one that is looked at */
+	const struct shell_word *name; /* set by find_next_name() */
 	struct action_list *out;
-	size_t first; /* actions that were there before */
+	size_t first; /* number of actions in @out before */
 };
 
 static const uint8_t here_kind[] = { SHELL_LITERAL };
 static const struct shell_word here = { .text = { .s = ".", .len = 1 }, .kind = here_kind };
 
-/* A pattern of nothing but wildcards narrows nothing. */
+/* A pattern of wildcards alone selects every name. */
 static bool find_is_wildcards(const struct shell_word *w)
 {
 	for (size_t i = 0; i < w->text.len; i++)
@@ -83,7 +83,7 @@ static bool find_is_system_place(const struct shell_word *place)
 	return false;
 }
 
-/* The next of the names that are left, or none if there are none; *@k counts them. */
+/* Set s->name to name number *@k in force, and count *@k up; once to NULL if there is none. */
 static bool find_next_name(struct search *s, size_t *k)
 {
 	size_t count = s->names.to - s->names.from;
@@ -95,7 +95,7 @@ static bool find_next_name(struct search *s, size_t *k)
 	return true;
 }
 
-/* What {} stands for, found below @place. */
+/* The word that {} stands for, with files found below @place. */
 static struct shell_word find_subject(struct search *s, const struct shell_word *place)
 {
 	if (s->choice == CHOICE_NARROW && s->name && place &&
@@ -112,7 +112,7 @@ static struct shell_word find_subject(struct search *s, const struct shell_word 
 	return word_below(s->choice == CHOICE_NARROW ? NULL : place, s->arena);
 }
 
-/* Report the whole command, whichever action decided. */
+/* An action whose place is the whole command, so that a report quotes all of it. */
 static void find_add(struct search *s, struct action action)
 {
 	if (s->out->count - s->first == ACTIONS_MAX) {
@@ -124,7 +124,7 @@ static void find_add(struct search *s, struct action action)
 	*action_add(s->out, action.kind, 0) = action;
 }
 
-/* The files that @subject stands for are removed, or their names are printed. */
+/* ACTION_TOUCH, which removes @subject, or ACTION_PRINT of it. */
 static void find_add_subject(struct search *s, enum action_kind kind, struct shell_word subject,
 			     bool narrow)
 {
@@ -135,7 +135,10 @@ static void find_add_subject(struct search *s, enum action_kind kind, struct she
 				     .effect = narrow ? "remove" : "remove_tree" });
 }
 
-/* For -exec: changing modes of what is chosen by its mode, age or size is no whole tree. */
+/*
+ * chmod and the like on files selected by mode, age or size: a common clean-up, not judged as
+ * done to the whole tree.
+ */
 static bool find_only_changes_mode(const struct shell_word *words, size_t count)
 {
 	static const char changers[] =
@@ -151,7 +154,7 @@ static bool find_only_changes_mode(const struct shell_word *words, size_t count)
 	return false;
 }
 
-/* The command of -exec for one of what is found. */
+/* The command of -exec, run on what is found below @place. */
 static void find_add_run_on(struct search *s, const struct shell_word *words, size_t count,
 			    bool append, const struct shell_word *place)
 {
@@ -174,8 +177,8 @@ static void find_add_run_on(struct search *s, const struct shell_word *words, si
 }
 
 /*
- * Where else a name below / may be found: with a pattern it is not said. Returns how
- * many of @tops; /boot only if the pattern names what is there.
+ * find / -name PATTERN: system directories that may hold such a name, besides / itself.
+ * Returns how many of @tops; the last, /boot, only if the pattern names a file of it.
  */
 static size_t find_below_root(const struct search *s, const char *const **tops)
 {
@@ -255,7 +258,7 @@ static const char weak_tests[] = " -mtime -mmin -atime -amin -ctime -cmin -size 
 				 "-context ";
 static const char other_values[] = " -maxdepth -mindepth -type -xtype -printf -D -O -regextype ";
 
-/* -perm -4000: setuid programs are no few files like any other. */
+/* -perm -4000: setuid programs are not a few files like any other. */
 static bool find_is_special_mode(const struct shell_word *value)
 {
 	const char *s = value->text.s;
@@ -263,7 +266,7 @@ static bool find_is_special_mode(const struct shell_word *value)
 	return (s[0] == '-' || s[0] == '/') && strchr("2467", s[1]) && strlen(s) == 5;
 }
 
-/* A test that must hold from here on; a negated one leaves nearly all. */
+/* A test that leaves @choice; a negated one leaves nearly all files. */
 static void find_narrow(struct search *s, enum choice choice)
 {
 	if (!s->negated && s->depth < GROUPS_MAX && choice > s->choice)
@@ -281,7 +284,7 @@ static void find_narrow_by_name(struct search *s, const struct shell_word *value
 	s->names = (struct names){ s->list_count - 1, s->list_count };
 }
 
-/* The test or action at @i; returns how many words it takes. */
+/* The test at @i; returns how many words it takes. */
 static size_t find_read_test(struct search *s, size_t i)
 {
 	const struct shell_word *w = &s->words[i], *value = i + 1 < s->count ? w + 1 : NULL;
@@ -323,7 +326,7 @@ static void find_open_group(struct search *s)
 	s->groups[s->depth] = (struct group){ s->choice, CHOICE_NARROW, s->names, s->negated };
 }
 
-/* Behind -o the tests before it do not hold, and behind a comma what they chose is forgotten. */
+/* After -o the tests before it need not hold; after a comma they do not matter at all. */
 static void find_next_arm(struct search *s, bool comma)
 {
 	struct group *g = &s->groups[s->depth];
@@ -338,7 +341,7 @@ static void find_next_arm(struct search *s, bool comma)
 	s->names = g->names;
 }
 
-/* What is chosen for certain is what each arm has chosen. */
+/* The group narrows the choice as far as its widest arm does. */
 static void find_close_group(struct search *s)
 {
 	struct group *g = &s->groups[s->depth];
@@ -400,7 +403,7 @@ static void find_read_find(struct search *s)
 	s->groups[0].least = CHOICE_NARROW;
 	while (i < s->count)
 		i += find_read_part(s, i);
-	/* find / -name x -o -name y: -print stands behind the whole */
+	/* Without an action, find prints what the whole expression leaves. */
 	if (s->out->count == s->first) {
 		s->depth = 0;
 		find_close_group(s);

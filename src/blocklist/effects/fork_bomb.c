@@ -4,7 +4,7 @@
 
 #include "blocklist/command/word.h"
 
-/* With more functions than this, only some pairs are compared. */
+/* Functions beyond this are not compared in pairs: the work is quadratic. */
 #define PAIRS_MAX 64
 
 static bool fork_bomb_at(uint32_t from, uint32_t to, uint32_t *start, uint32_t *end)
@@ -14,7 +14,7 @@ static bool fork_bomb_at(uint32_t from, uint32_t to, uint32_t *start, uint32_t *
 	return true;
 }
 
-/* "$FUNCNAME" is whatever function it stands in. */
+/* Does @word call function @g? "$FUNCNAME" is the function that it stands in. */
 static bool fork_bomb_names_function(const struct shell_word *word, const char *g)
 {
 	const struct shell_unknown *unknown = shell_word_unknown(word, 0);
@@ -24,7 +24,7 @@ static bool fork_bomb_names_function(const struct shell_word *word, const char *
 	return unknown && word->text.len == 1 && strcmp(unknown->name, "FUNCNAME") == 0;
 }
 
-/* Does function @f call @g in a way that makes another process? */
+/* Does function @f call @g? *@forks: one of the calls starts a process. */
 static bool fork_bomb_calls(const struct shell_script *s, const struct shell_function *f,
 			    const char *g, bool *forks)
 {
@@ -75,7 +75,7 @@ static bool fork_bomb_is_endless(const struct shell_command *c)
 	       (word_is(&c->words[0], ":") || word_is(&c->words[0], "true"));
 }
 
-/* while true; do X & done: only starts, and waits for nothing. */
+/* while true; do X & done: starts processes and never waits. */
 static bool fork_bomb_of_loop(const struct shell_script *s, uint32_t *start, uint32_t *end)
 {
 	for (uint32_t i = 0, k; i < s->command_count; i = k) {
@@ -101,7 +101,10 @@ static bool fork_bomb_names_shell(const struct shell_word *w)
 	return strcmp(name, "sh") == 0 || strcmp(name, "bash") == 0 || strcmp(name, "dash") == 0;
 }
 
-/* $0 stands for the shell; its letters come from one place, or from elsewhere. */
+/*
+ * Is it $0? The parser replaces $0 by the name of the shell: all bytes of that have one offset,
+ * or offsets outside of the command.
+ */
 static bool fork_bomb_is_itself(const struct shell_command *c)
 {
 	for (size_t i = 0; i < c->word_count; i++) {

@@ -13,7 +13,7 @@
 
 #include "shell/script.h"
 
-/* True if @s has one, at [*start, *end) of the outermost text. */
+/* True if @s is or holds one; [*start, *end) is its place in the outermost text. */
 bool fork_bomb_find(const struct shell_script *s, uint32_t *start, uint32_t *end);
 
 #endif

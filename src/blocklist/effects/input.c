@@ -8,7 +8,7 @@
 
 /* ---- descriptors ---- */
 
-/* How many commands before are looked at for the exec that opened it. */
+/* Commands searched backwards for the exec that opened a descriptor. */
 #define BEFORE_MAX 32
 
 static const struct shell_word *input_opened_by(const struct shell_command *c, long fd)
@@ -48,7 +48,7 @@ static const struct shell_word *input_opened_before(const struct shell_script *s
 
 /* ---- standard input ---- */
 
-/* Does a redirection give it another standard input? */
+/* Does a redirection replace its standard input? */
 static bool input_redirected(const struct shell_command *c)
 {
 	for (size_t i = 0; i < c->redirect_count; i++)
@@ -74,7 +74,7 @@ static bool input_is_outer(const struct shell_command *c)
 	return false;
 }
 
-/* echo x > >(sh), tee >(sh): what goes into the process. All of a command's get the same. */
+/* echo x > >(sh), tee >(sh): the text fed to each >(...) of command @index. */
 static const struct shell_word *input_of_process(struct dataflow *flows, uint32_t index,
 						 struct shell_arena *arena)
 {
@@ -105,7 +105,7 @@ void input_find(struct place *at, struct dataflow *flows, const struct shell_wor
 	if (!at->input && c->redirect_count)
 		at->input = input_opened_before(at->script, at->index);
 	at->input_flow = dataflow_input(flows, at->index);
-	if (at->input) /* what the filter made of it is known */
+	if (at->input) /* the filter's output is known */
 		at->input_flow &= ~(unsigned)FLOW_FILTERED;
 	if (!at->input_flow && c->piped_from == SHELL_NONE && !input_redirected(c) &&
 	    !(c->context & SHELL_IN_SUBSTITUTION))
@@ -122,8 +122,8 @@ const struct shell_word *input_descriptor(const struct place *at, const struct s
 }
 
 /*
- * All of the input is judged as the script, although its commands could read the rest of it:
- * they get no known input.
+ * The whole input is judged as script. Its commands may read the rest of it, but are judged
+ * without known input.
  */
 void input_run(const struct command *cmd, const struct shell_word *words, size_t count,
 	       unsigned flags, struct action_list *out)

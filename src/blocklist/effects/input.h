@@ -1,5 +1,5 @@
 /*
- * input - known text on a command's standard input, and who runs it.
+ * input - known text on a command's standard input.
  *
  * Sources: here-documents, echo into a pipe or >(...), and descriptors opened earlier in
  * the text. Reads nothing from the machine.
@@ -10,20 +10,23 @@
 #include "blocklist/command/action.h"
 #include "blocklist/effects/dataflow.h"
 
-/* Longer input is not handed to the parser, which would read it for every command. */
+/* Longer input of the whole text is not parsed again for each command that may read it. */
 #define INPUT_PARSED_MAX (32u << 10)
 
 /*
- * Fill the input of @at. @outer: the input of the whole text, or NULL; @outer_flow: what that
- * is. @flows: those of @at, which keep what goes into a >(...).
+ * Set at->input and at->input_flow. @outer: the input of the whole text, or NULL; @outer_flow:
+ * its enum blocklist_flow. @flows: those of at->script; caches the text fed to >(...).
  */
 void input_find(struct place *at, struct dataflow *flows, const struct shell_word *outer,
 		unsigned outer_flow, struct shell_arena *arena);
 
-/* /dev/fd/3: what is known of a descriptor that the command at @at is given; or NULL. */
+/* The known text of @file, /dev/fd/N, if a redirection of the command at @at opens N; or NULL. */
 const struct shell_word *input_descriptor(const struct place *at, const struct shell_word *file);
 
-/* sh, at, python: @cmd runs its standard input. @words: its $0, $1, ... */
+/*
+ * sh, at, python: add that @cmd runs its standard input, with @words as $0, $1, ... @flags:
+ * enum action_flag.
+ */
 void input_run(const struct command *cmd, const struct shell_word *words, size_t count,
 	       unsigned flags, struct action_list *out);
 

@@ -1,6 +1,6 @@
 /*
- * Programs that read lines in a format of their own: at, crontab, make, iptables-restore and
- * nft, parted, chpasswd.
+ * Programs that read lines in their own format: at, crontab, make, iptables-restore and nft,
+ * parted, chpasswd.
  */
 #include "blocklist/effects/readers.h"
 
@@ -14,14 +14,14 @@
 /* Such text may not be valid shell, and its commands do not share the standard input. */
 #define LINE_FLAGS (ACTION_LENIENT | ACTION_NO_INPUT)
 
-/* ---- what comes in ---- */
+/* ---- input ---- */
 
 static bool jobs_blank(const struct shell_word *word)
 {
 	return strspn(word->text.s, " \t\n") == word->text.len;
 }
 
-/* Nothing but comments: a crontab without a job. */
+/* Comments alone: a crontab without a job. */
 static bool jobs_none(const struct shell_word *text)
 {
 	const char *s = text->text.s;
@@ -76,7 +76,7 @@ void read_at(const struct command *cmd, struct action_list *out)
 	input_run(cmd, cmd->words, 1, 0, out);
 }
 
-/* crontab - takes lines of shell text behind the time. */
+/* crontab - reads lines with shell text after the time. */
 void read_crontab(const struct command *cmd, struct action_list *out)
 {
 	const struct place *at = cmd->at;
@@ -91,7 +91,7 @@ void read_crontab(const struct command *cmd, struct action_list *out)
 	action_flow(out, at->input_flow & FLOW_REMOTE, cmd->words, cmd->count);
 	n = jobs_lines(cmd, out, &lines);
 	for (size_t i = 0; i < n; i++) {
-		/* (crontab -l; echo LINE): what is not known ends before LINE. */
+		/* (crontab -l; echo LINE): the unknown part ends before LINE. */
 		size_t from = word_unknown_at(&lines[i], 0);
 
 		action_text_part(out, &lines[i],
@@ -102,7 +102,7 @@ void read_crontab(const struct command *cmd, struct action_list *out)
 
 /* ---- passwords ---- */
 
-/* echo root:x | chpasswd; but not for the root of an image. */
+/* echo root:x | chpasswd, but not under chroot: that is an image's root. */
 void read_chpasswd(const struct command *cmd, struct action_list *out)
 {
 	const struct shell_command *c = place_command(cmd->at);
@@ -117,9 +117,9 @@ void read_chpasswd(const struct command *cmd, struct action_list *out)
 			action_found(out, "root_password", cmd->words, cmd->count);
 }
 
-/* ---- lines that are commands of one program ---- */
+/* ---- lines of arguments ---- */
 
-/* Each line of standard input is the rest of a command that begins with @count words. */
+/* Each line of standard input completes a command of @program: @count words of @cmd first. */
 static void jobs_command_lines(const struct command *cmd, const char *program, size_t count,
 			       struct action_list *out)
 {
@@ -169,7 +169,7 @@ void read_nft(const struct command *cmd, struct action_list *out)
 
 /* ---- make ---- */
 
-/* The makefile of -f - or -f <(...), as far as its text is known. *@input: it is what comes in. */
+/* The known makefile of -f - or -f <(...), or NULL. *@input: it is standard input. */
 static const struct shell_word *jobs_makefile_text(const struct command *cmd, bool *input)
 {
 	static const char stdin_names[] = " - /dev/stdin /dev/fd/0 ";
@@ -188,7 +188,7 @@ static const struct shell_word *jobs_makefile_text(const struct command *cmd, bo
 	return NULL;
 }
 
-/* The Makefile that the text wrote before. */
+/* The Makefile that earlier commands wrote, or NULL. */
 static const struct shell_word *jobs_written_makefile(const struct written_files *files)
 {
 	static const char *const names[] = { "Makefile", "makefile", "GNUmakefile" };
@@ -205,7 +205,7 @@ static const struct shell_word *jobs_written_makefile(const struct written_files
 	return NULL;
 }
 
-/* make -f -: the lines of recipes, and what stands behind ; in a rule. */
+/* Lines of recipes, and the text after ; in a rule. */
 void read_make(const struct command *cmd, struct action_list *out)
 {
 	struct shell_word *lines = NULL;

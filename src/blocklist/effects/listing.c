@@ -8,9 +8,9 @@
 #include "blocklist/command/table.h"
 #include "blocklist/command/word.h"
 
-/* Words of wrappers skipped before a program. */
+/* Words of wrappers skipped before the program. */
 #define WRAPPERS_MAX 8
-/* seq to more than this counts through the ids of processes. */
+/* seq up to more than this enumerates process ids. */
 #define IDS_MANY 1000
 
 struct words {
@@ -41,7 +41,7 @@ static bool listing_has_letter(const struct words *w, const char *letters)
 	return words_have_letter(w->list, w->count, letters);
 }
 
-/* ---- what lists ---- */
+/* ---- commands that list ---- */
 
 static bool listing_is_processes(const struct words *w)
 {
@@ -64,11 +64,11 @@ static bool listing_is_processes(const struct words *w)
 	return listing_program_in(w, " ls find ") && listing_has(w, " /proc ");
 }
 
-/* A program that lists what is installed with one of the words, and nothing but those. */
+/* Does it list all installed packages, not those that its operands name? */
 static bool listing_is_packages(const struct words *w)
 {
 	static const char *const listers[][3] = {
-		/* programs, one of these words, and besides options only these */
+		/* programs; one of these words; the only words besides options */
 		{ " dpkg dpkg-query ", " -l --list --get-selections -W --show ", " * " },
 		{ " rpm ", " -qa -aq --all -a ", "" },
 		{ " pacman ", " -Q -Qq -Qqe -Qe ", "" },
@@ -106,9 +106,9 @@ unsigned listing_of(const struct shell_command *c)
 	return listing_program_in(&w, " lsblk blkid findmnt df ") ? FLOW_DISKS : 0;
 }
 
-/* ---- what goes through ---- */
+/* ---- filters ---- */
 
-/* {...}, and NR>1 {...}, which only leaves out the head. */
+/* Does the program select lines? {...} takes all, NR>1 {...} all but the heading. */
 static bool listing_awk_picks(const struct words *w)
 {
 	const char *s = "/";
@@ -149,9 +149,9 @@ bool listing_picks(const struct shell_command *c)
 	return !listing_has(&w, keeps);
 }
 
-/* ---- what takes ---- */
+/* ---- commands that end what a list names ---- */
 
-/* A program that ends all of a list, with one of the words if it asks for any. */
+/* Programs @names end each item of a list of @flow; with @words, only if one of these is there. */
 static const struct taker {
 	const char *names, *words;
 	unsigned flow;

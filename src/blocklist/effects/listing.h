@@ -13,13 +13,13 @@
 
 #include "shell/script.h"
 
-/* What of FLOW_LISTS (blocklist/command/table) @c lists; @c has words. */
+/* The bit of FLOW_LISTS (command/table) for what @c lists, or 0. @c has words. */
 unsigned listing_of(const struct shell_command *c);
 
-/* Does this filter drop lines, so that its output no longer lists everything? */
+/* Does the filter @c drop lines, so that its output no longer lists everything? */
 bool listing_picks(const struct shell_command *c);
 
-/* The effect of @words on a list of @flow that is among them, or NULL. */
+/* The effect that @words have on the items of a list in @flow (FLOW_LISTS), or NULL. */
 const char *listing_taken(const struct shell_word *words, size_t count, unsigned flow);
 
 #endif

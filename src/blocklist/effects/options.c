@@ -1,6 +1,6 @@
 /*
- * Finds shell text in options of programs that are no wrappers: tar --to-command, git -c
- * alias.x='!...', vim -c ':!...', ssh -o ProxyCommand. The text becomes an action.
+ * Shell text in options of programs that are no wrappers: tar --to-command, git -c
+ * alias.x='!...', vim -c ':!...', ssh -o ProxyCommand.
  */
 #include "blocklist/effects/readers.h"
 
@@ -11,9 +11,8 @@
 #include "blocklist/command/word.h"
 
 /*
- * Of the programs in @names: a word that begins with @prefix (its rest is the text), or,
- * with @next, the word behind one that is @prefix; what follows must begin with @mark,
- * which is left out.
+ * For the programs in @names: the text is the rest of a word that begins with @prefix; with
+ * @next, it is the word after the word @prefix, must begin with @mark, and lacks it.
  */
 static const struct hiding {
 	const char *names;
@@ -158,17 +157,17 @@ static const struct hiding {
 	{ " sed gsed ", "-n1e ", false, "" },
 };
 
-/* More than there are names in the table. */
+/* At least blocklist_name_count. */
 #define NAMES 2048
-/* Steps for each character that is put in quotes, and about as many characters for its word. */
+/* Steps for each character of a quoted word, and the characters that quoting adds to it. */
 #define WORK_QUOTE 8u
 
-/* Texts of one command. */
+/* Texts of one command; with more it is too complex. */
 #define TEXTS_MAX 32
 
 /*
- * Quotes around all of it belong to the other language: call system("TEXT"). What there is
- * no room for may be the harm.
+ * The text is @w from @skip on. Quotes around all of it belong to the other language:
+ * call system("TEXT").
  */
 static void options_add(const struct shell_word *w, size_t skip, struct action_list *out)
 {
@@ -192,7 +191,7 @@ static void options_add(const struct shell_word *w, size_t skip, struct action_l
 		action_text_part(out, w, skip, to, ACTION_LENIENT);
 }
 
-/* All words from @i on as one text: programs like xterm -e take them so. */
+/* All words from @i on are one text, as xterm -e takes them. */
 static void options_add_rest(const struct command *cmd, size_t i, struct action_list *out)
 {
 	struct shell_word joined;
@@ -247,11 +246,11 @@ static void options_search_alias(const struct command *cmd, struct action_list *
 }
 
 /*
- * Rows of each program: the table is in groups of the same names, and a program is in
- * two groups at most. Numbers count from 1; 0: none.
+ * For each name of the table, the groups of hidings[] that it is in, two at most: 1 + the
+ * first row of the group; 0: none. A group is a run of rows with the same names.
  */
 static uint8_t groups[NAMES][2];
-/* Behind the group that begins at a row. */
+/* For the first row of each group, the row after its last. */
 static uint8_t group_ends[COUNT_OF(hidings)];
 
 static void options_note_group(const struct hiding *row)
@@ -303,7 +302,7 @@ void read_options(const struct command *cmd, struct action_list *out)
 		options_search_alias(cmd, out);
 }
 
-/* tar cf FILE: letters without a dash; those that take a value take the words behind, in order. */
+/* tar cf FILE: letters without a dash; their values are the next words, in order. */
 void read_tar(const struct command *cmd, struct action_list *out)
 {
 	static const char letters[] = "AcdrtuxvzjJZfCTXIWkmOpPhSsBbGgLlUw";

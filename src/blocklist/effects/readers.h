@@ -1,16 +1,16 @@
 /*
  * readers - one function for each family of programs.
  *
- * A reader looks at a command's words and the known part of its standard input, and adds
- * the actions of the command. It never judges. Its words live in the list's arena, its
- * work is charged to the list's budget. effects/effects maps programs to readers.
+ * A reader looks at a command's words and known standard input, and adds the command's
+ * actions to @out. It never judges. New words live in @out's arena; long work is charged
+ * to @out's budget. effects/effects maps programs to readers.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_READERS_H
 #define PROCPEN_BLOCKLIST_EFFECTS_READERS_H
 
 #include "blocklist/command/action.h"
 
-/* ---- signals: kill, pkill, and what ends each item of a list of everything ---- */
+/* ---- signals: kill, pkill, and commands that end each item of a list ---- */
 
 void read_kill(const struct command *cmd, struct action_list *out);
 void read_pkill(const struct command *cmd, struct action_list *out);
@@ -28,7 +28,7 @@ void read_trap(const struct command *cmd, struct action_list *out);
 void read_eval(const struct command *cmd, struct action_list *out);
 void read_startup_file(const struct command *cmd, struct action_list *out);
 
-/* ---- jobs: at, crontab, make, and lines that are commands of one program ---- */
+/* ---- jobs: at, crontab, make, and programs that read lines of arguments ---- */
 
 void read_at(const struct command *cmd, struct action_list *out);
 void read_crontab(const struct command *cmd, struct action_list *out);
@@ -38,7 +38,7 @@ void read_nft(const struct command *cmd, struct action_list *out);
 void read_parted(const struct command *cmd, struct action_list *out);
 void read_make(const struct command *cmd, struct action_list *out);
 
-/* ---- editors: text that they run, files that they write ---- */
+/* ---- editors: text that editors and databases run, files that they write ---- */
 
 void read_ed(const struct command *cmd, struct action_list *out);
 void read_sed(const struct command *cmd, struct action_list *out);
@@ -51,7 +51,7 @@ void read_powershell(const struct command *cmd, struct action_list *out);
 void read_options(const struct command *cmd, struct action_list *out);
 void read_tar(const struct command *cmd, struct action_list *out);
 
-/* ---- others ---- */
+/* ---- container, autorun ---- */
 
 void read_container(const struct command *cmd, struct action_list *out);
 void read_download(const struct command *cmd, struct action_list *out);

@@ -6,11 +6,11 @@
 #include "blocklist/effects/dataflow.h"
 #include "blocklist/effects/script_args.h"
 
-/* Steps of the budget for a text, and for a token, or as much work. */
+/* Steps of the budget for a text, and for each step of script_step(). */
 #define WORK_TEXT 400u
 #define WORK_TOKEN 15u
 
-/* ---- what is found ---- */
+/* ---- actions ---- */
 
 static void script_touch(struct script_reader *r, const char *effect, const struct shell_word *word)
 {
@@ -27,7 +27,7 @@ static void script_shell(struct script_reader *r, const struct shell_word *text)
 	action_text(r->out, text, ACTION_LENIENT);
 }
 
-/* Its standard input is run as shell text, behind @before if that is not NULL. */
+/* The program runs its standard input as shell text, after @before unless that is NULL. */
 static void script_run_input(struct script_reader *r, const struct shell_word *before)
 {
 	struct shell_word both[2];
@@ -41,7 +41,7 @@ static void script_run_input(struct script_reader *r, const struct shell_word *b
 	script_shell(r, &both[0]);
 }
 
-/* @effect is done to each of its arguments, and to each name that comes in. */
+/* @effect is done to each argument, and to each file name on standard input. */
 static void script_touch_each(struct script_reader *r, const char *effect)
 {
 	struct shell_word *items = NULL, names[DATAFLOW_NAMES_MAX];
@@ -72,7 +72,7 @@ static const char script_runs[] =
 
 static const char run_names[] = " system popen Popen exec run call check_output execSync spawn ";
 
-/* ---- other names ---- */
+/* ---- aliases of calls ---- */
 
 static bool script_is_same_text(const struct script_reader *r, size_t i, size_t k)
 {
@@ -96,7 +96,7 @@ static void script_note_alias(struct script_reader *r, size_t i)
 		}
 }
 
-/* from os import system as s, {execSync: e}: another name for a call. */
+/* from os import system as s, {execSync: e} */
 static void script_note_renames(struct script_reader *r)
 {
 	for (size_t k = 2; k < r->t.count && r->alias_count < SCRIPT_ALIASES_MAX; k++)
@@ -116,7 +116,7 @@ static bool script_renamed(const struct script_reader *r, size_t i)
 
 /* ---- calls ---- */
 
-/* exec rm -rf / of Tcl: bare words to the end of the line. */
+/* Tcl's exec rm -rf /: bare words to the end of the line. */
 static void script_read_bare_words(struct script_reader *r, size_t i)
 {
 	const struct shell_text *t = &r->t.text->text;
@@ -169,7 +169,7 @@ static void script_read_run(struct script_reader *r, size_t i)
 	script_shell(r, words);
 	if (a.count > 1) {
 		action_words(r->out, words, a.count, ACTION_LENIENT);
-		/* execl("/bin/rm", "rm", "-rf", "/"): the name is there twice. */
+		/* execl("/bin/rm", "rm", "-rf", "/") has the name twice. */
 		if (a.count > 2)
 			action_words(r->out, words + 1, a.count - 1, ACTION_LENIENT);
 	}
@@ -239,7 +239,7 @@ static void script_read_awk(struct script_reader *r, size_t i)
 
 /* ---- writing ---- */
 
-/* "w", "wb", "r+", ">", "a": the argument of open() that lets it write. */
+/* A mode of open() that writes: "w", "wb", "r+", ">", "a". */
 static bool script_is_write_mode(const struct shell_word *w)
 {
 	const char *s = w->text.s;
@@ -253,7 +253,7 @@ static bool script_calls_open(const struct script_reader *r, size_t i)
 	return script_token_in(&r->t, i, " open fopen sysopen File IO ");
 }
 
-/* open(F, ">/dev/sda"): the path behind the sign. */
+/* open(F, ">/dev/sda"): the path after the sign. */
 static void script_write_by_sign(struct script_reader *r, const struct shell_word *w)
 {
 	size_t skip = strspn(w->text.s, "+> ");
@@ -303,7 +303,7 @@ static void script_read_write(struct script_reader *r, size_t i)
 
 /* ---- removing and changing ---- */
 
-/* Path("/etc/passwd").write_text(...), Path("/x").unlink(): the string is before the call. */
+/* Path("/etc/passwd").write_text(...), Path("/x").unlink(): the string precedes the call. */
 static void script_read_method(struct script_reader *r, size_t i, const char *effect)
 {
 	if (i >= 3 && script_is_char(&r->t, i - 1, '.') && script_is_char(&r->t, i - 2, ')') &&
@@ -311,7 +311,7 @@ static void script_read_method(struct script_reader *r, size_t i, const char *ef
 		script_touch(r, effect, &r->t.tokens[i - 3].string);
 }
 
-/* Strings given to glob(), and to what may glob itself. */
+/* A call like glob() expands *, ? and [ of @w. */
 static void script_mark_globs(struct script_reader *r, struct shell_word *w)
 {
 	uint8_t *kind = shell_alloc(r->t.arena, w->text.len + 1);
@@ -323,7 +323,7 @@ static void script_mark_globs(struct script_reader *r, struct shell_word *w)
 	w->kind = kind;
 }
 
-/* Places that a loop of the text lists: glob("/ *"), listdir("/"), os.walk("/"), Dir["/ *"]. */
+/* @effect is done to what a loop lists: glob("/ *"), listdir("/"), os.walk("/"), Dir["/ *"]. */
 static void script_touch_listed(struct script_reader *r, const char *effect)
 {
 	static const char lists[] = " glob iglob Dir readdir opendir globSync ";
@@ -357,7 +357,7 @@ static void script_read_remove(struct script_reader *r, size_t i, const char *ef
 
 	script_read_args(r, i + 1, &a);
 	if (effect == script_removed &&
-	    (r->trees || (a.count > 1 && strcmp(a.words[1].text.s, "rf") == 0))) /* of vim */
+	    (r->trees || (a.count > 1 && strcmp(a.words[1].text.s, "rf") == 0))) /* vim */
 		effect = "remove_tree";
 	for (size_t k = 0; k < a.count; k++) {
 		script_mark_globs(r, &a.words[k]);
@@ -371,7 +371,7 @@ static void script_read_remove(struct script_reader *r, size_t i, const char *ef
 	r->listed[removes_it] |= !a.count;
 }
 
-/* ---- which token means something ---- */
+/* ---- tokens ---- */
 
 static const char removes_tree[] =
 	" rmtree remove_tree rm_rf rm_r rmSync rm rmdirSync removeSync RemoveAll remove_dir_all "
@@ -407,7 +407,7 @@ static void script_read_kill(struct script_reader *r, size_t i)
 		script_found(r, effect);
 }
 
-/* array_map("unlink", ...): the name of a function that is called for each. */
+/* array_map("unlink", ...) calls unlink for each. */
 static void script_read_callback(struct script_reader *r, size_t i)
 {
 	static const char maps[] = " array_map array_walk call_user_func call_user_func_array ";
@@ -485,7 +485,7 @@ static bool script_names_shell(const struct script_reader *r)
 	return false;
 }
 
-/* A connection and a shell on it. */
+/* Does it open a connection and run a shell on it? */
 static bool script_is_remote_shell(const struct script_reader *r)
 {
 	return script_any_name(&r->t, " socket fsockopen pfsockopen TCPSocket Socket connect "
@@ -519,7 +519,7 @@ static void script_read_buffer(struct script_reader *r)
 			script_found(r, "pipe.decoded");
 }
 
-/* Things that lie in the whole of the text. */
+/* Names that together mean harm, wherever in the text they are. */
 static void script_read_names(struct script_reader *r)
 {
 	static const char evals[] =
@@ -587,7 +587,7 @@ void script_read(const struct shell_word *text, bool awk, const struct place *at
 	r.write_flags = script_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
 	r.codes = script_any_name(&r.t, " chr fromCharCode bytes bytearray pack Char ");
 	r.getline = awk && script_any_name(&r.t, " getline ");
-	for (size_t i = 1; i < r.t.count; i++) /* ... for x in ["a"]: used before it is named */
+	for (size_t i = 1; i < r.t.count; i++) /* f(x) for x in ["a"]: used before assigned */
 		if (script_token_in(&r.t, i, " in "))
 			script_note_variable(&r, i - 1);
 	for (size_t i = 0; i < r.t.count && script_step(&r, 1); i++) {

@@ -19,7 +19,7 @@ static int script_text_hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* The character behind a backslash at @i; *@used bytes of the text. */
+/* The character that the escape at the backslash @i means; *@used: the bytes it takes. */
 static char script_text_escape(const char *s, size_t len, size_t i, size_t *used)
 {
 	char c = i + 1 < len ? s[i + 1] : '\\';
@@ -46,7 +46,7 @@ static char script_text_escape(const char *s, size_t len, size_t i, size_t *used
 	return c;
 }
 
-/* The string between @from and @to: its escapes resolved. */
+/* Bytes [from, to) of the text with their escapes resolved. */
 static struct shell_word script_text_string_value(struct script_text *r, size_t from, size_t to)
 {
 	const struct shell_text *t = &r->text->text;
@@ -70,7 +70,7 @@ static struct shell_word script_text_string_value(struct script_text *r, size_t 
 static void script_text_add_token(struct script_text *r, enum script_token_kind kind, size_t start,
 				  size_t end)
 {
-	if (r->count == SCRIPT_TOKENS_MAX) { /* what would come unread may be the harm */
+	if (r->count == SCRIPT_TOKENS_MAX) { /* the harm may be in the rest */
 		shell_arena_exhaust(r->arena);
 		return;
 	}
@@ -88,7 +88,7 @@ static void script_text_add_string(struct script_text *r, enum script_token_kind
 	r->tokens[r->count - 1].string = script_text_string_value(r, from, to);
 }
 
-/* Where the string that opens at @i with @quote (@width times) ends; the text's end if never. */
+/* Where the string from @i on ends: at @width times @quote, or at the end of the text. */
 static size_t script_text_string_end(const struct shell_text *t, size_t i, char quote, size_t width)
 {
 	for (; i < t->len; i++) {
@@ -119,7 +119,7 @@ static size_t script_text_read_string(struct script_text *r, size_t i)
 	return end + width;
 }
 
-/* q{} qq() qw[] qx{} of Perl, %x() %w[] %q() of Ruby. Returns 0 if it is none of them. */
+/* Perl's q{} qq() qw[] qx{}, Ruby's %x() %w[] %q(). Returns the end, or 0 for anything else. */
 static size_t script_text_read_quote_like(struct script_text *r, size_t i)
 {
 	static const char open[] = "{([<", close[] = "})]>";
@@ -177,7 +177,7 @@ void script_tokenize(struct script_text *r)
 	}
 }
 
-/* ---- asking ---- */
+/* ---- queries ---- */
 
 bool script_token_in(const struct script_text *r, size_t i, const char *list)
 {

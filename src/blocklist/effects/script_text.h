@@ -1,9 +1,9 @@
 /*
  * script_text - the text of another language as tokens.
  *
- * Strings with their escapes resolved, names and numbers, single characters; comments
- * are left out. Enough of Python, Perl, Ruby, JavaScript, PHP and awk for
- * effects/script, and the grammar of none of them.
+ * Tokens are strings with their escapes resolved, names and numbers, and single
+ * characters; comments are dropped. That is as much of Python, Perl, Ruby, JavaScript,
+ * PHP and awk as effects/script needs; no grammar of any.
  */
 #ifndef PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_TEXT_H
 #define PROCPEN_BLOCKLIST_EFFECTS_SCRIPT_TEXT_H
@@ -14,7 +14,7 @@
 #include "shell/arena.h"
 #include "shell/script.h"
 
-/* Tokens beyond this are not read. */
+/* A text with more tokens exhausts the arena. */
 #define SCRIPT_TOKENS_MAX 20000
 
 enum script_token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_RUN, TOKEN_OTHER };
@@ -22,7 +22,7 @@ enum script_token_kind { TOKEN_NAME, TOKEN_STRING, TOKEN_RUN, TOKEN_OTHER };
 struct script_token {
 	enum script_token_kind kind;
 	size_t start, end;        /* in the text */
-	struct shell_word string; /* of TOKEN_STRING and TOKEN_RUN: what it means */
+	struct shell_word string; /* value of TOKEN_STRING, or of TOKEN_RUN: `command` */
 };
 
 struct script_text {
@@ -32,12 +32,14 @@ struct script_text {
 	size_t count;
 };
 
-/* Fill tokens and count from text and arena. */
+/* Set t->tokens and t->count from t->text and t->arena. */
 void script_tokenize(struct script_text *t);
 
-/* Is token @i a name of the list " a b "? The character @c? Does any name stand there? */
+/* Is token @i a name in @list (command/list)? */
 bool script_token_in(const struct script_text *t, size_t i, const char *list);
+/* Is token @i the character @c? */
 bool script_is_char(const struct script_text *t, size_t i, char c);
+/* Is any token a name in @list? */
 bool script_any_name(const struct script_text *t, const char *list);
 
 #endif

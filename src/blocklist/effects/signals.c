@@ -1,7 +1,7 @@
 /*
  * kill, pkill, killall: which processes get the signal; and commands that end each item of a
- * list. The words of kill do not fit the table: a negative number is a signal in one place and a
- * process group in another.
+ * list. The table cannot describe kill's words: a negative number is a signal in one place and
+ * a process group in another.
  */
 #include "blocklist/effects/readers.h"
 
@@ -12,10 +12,10 @@
 #include "blocklist/effects/dataflow.h"
 #include "blocklist/effects/listing.h"
 
-/* Steps of the budget for a word that may be a pattern of names. */
+/* Steps of the budget for each word of pkill, which may be a pattern. */
 #define WORK_PATTERN_WORD 70u
 
-/* The signal options before the ids: where these begin. *@none: signal 0, or only a list. */
+/* The index of the first id, after the signal. *@none: signal 0 or --list, which kill nothing. */
 static size_t signals_skip_signal(const struct shell_word *words, size_t count, bool *none)
 {
 	size_t i = 1;
@@ -44,7 +44,7 @@ static const char *signals_kill_effect(const struct shell_word *words, size_t co
 		long id;
 
 		if (!text) {
-			/* [0-9]* out of /proc: ids that a pattern stands for */
+			/* [0-9]* in /proc: the ids of all processes */
 			if (words[i].text.len > 1 && words[i].kind[0] == SHELL_GLOB)
 				return "kill_all";
 			continue;
@@ -60,7 +60,7 @@ static const char *signals_kill_effect(const struct shell_word *words, size_t co
 	return NULL;
 }
 
-/* A pattern that fits every process, or nearly. */
+/* Does the pattern @w match every process, or nearly every? */
 static bool signals_fits_everything(const struct shell_word *w)
 {
 	const char *s = w->text.s;
@@ -74,7 +74,7 @@ static bool signals_fits_everything(const struct shell_word *w)
 	       strcmp(s, "[[:alnum:]]") == 0 || strcmp(s, "[^ ]") == 0 || strcmp(s, "\\w+") == 0;
 }
 
-/* -USR1 is a signal, not a cluster of letters. */
+/* Is it a signal, -USR1 or -9, not a cluster of options? */
 static bool signals_is_signal(const struct shell_word *w)
 {
 	return w->text.len > 2 && w->text.s[0] == '-' &&
@@ -102,7 +102,7 @@ static const char *signals_pkill_effect(const struct shell_word *words, size_t c
 	if (!args_has(a, " -l --list --help -V --version -0 ")) {
 		if (args_has(a, " -v --inverse ") || (of_user && !a->operand_count))
 			effect = "kill_pattern";
-		if (args_has(a, " -P=1 --parent=1 ")) /* most of what runs */
+		if (args_has(a, " -P=1 --parent=1 ")) /* children of init: most daemons */
 			effect = "kill_pattern";
 		for (size_t i = 0; i < a->operand_count; i++)
 			if (signals_fits_everything(a->operands[i]))
@@ -130,7 +130,7 @@ void read_pkill(const struct command *cmd, struct action_list *out)
 		action_found(out, effect, cmd->words, cmd->count);
 }
 
-/* kill $(ps -e), dpkg -l | xargs apt purge: lists come by xargs, $(...), or a variable. */
+/* kill $(ps -e), dpkg -l | xargs apt purge: the list comes from xargs, $(...) or a variable. */
 void read_listed(const struct command *cmd, struct action_list *out)
 {
 	const struct place *at = cmd->at;

