@@ -8,12 +8,8 @@
 /* Steps of the budget for a command, and for each word. */
 #define WORK_FIND 60u
 #define WORK_WORD 12u
-/* Start directories; those beyond are ignored. */
-#define PLACES_MAX 64
 /* Nested parentheses; tests in deeper ones are ignored. */
 #define GROUPS_MAX 16
-/* Name tests kept apart; a further one replaces the last. */
-#define NAMES_MAX 16
 /* Start directories times actions times names; a command with more is too complex. */
 #define ACTIONS_MAX 4096
 
@@ -40,13 +36,13 @@ struct search {
 	const struct shell_word *words;
 	size_t count;
 	struct shell_arena *arena;
-	const struct shell_word *places[PLACES_MAX];
+	const struct shell_word **places; /* room for one per word */
 	size_t place_count;
 	enum choice choice;
 	bool negated;
 	struct group groups[GROUPS_MAX]; /* open ones; [0] is the whole expression */
 	unsigned depth; /* open parentheses */
-	const struct shell_word *list[NAMES_MAX]; /* values of -name and the like */
+	const struct shell_word **list; /* values of -name and the like; room for one per word */
 	size_t list_count;
 	struct names names;
 	const struct shell_word *name; /* set by find_next_name() */
@@ -88,7 +84,7 @@ static bool find_next_name(struct search *s, size_t *k)
 {
 	size_t count = s->names.to - s->names.from;
 
-	if (*k >= count + !count)
+	if (*k >= count + !count || shell_arena_spent(s->arena))
 		return false;
 	s->name = count ? s->list[s->names.from + *k] : NULL;
 	++*k;
@@ -234,7 +230,7 @@ static void find_add_each(struct search *s, enum action_kind kind)
 	for (size_t k = 0; find_next_name(s, &k);) {
 		if (kind == ACTION_TOUCH)
 			find_add_below_root(s);
-		for (size_t p = 0; p < s->place_count; p++)
+		for (size_t p = 0; p < s->place_count && !shell_arena_spent(s->arena); p++)
 			find_add_subject(s, kind, find_subject(s, s->places[p]),
 					 s->choice == CHOICE_NARROW);
 	}
@@ -242,8 +238,7 @@ static void find_add_each(struct search *s, enum action_kind kind)
 
 static void find_add_place(struct search *s, const struct shell_word *place)
 {
-	if (s->place_count < PLACES_MAX)
-		s->places[s->place_count++] = place;
+	s->places[s->place_count++] = place;
 }
 
 /* ---- find ---- */
@@ -278,8 +273,6 @@ static void find_narrow_by_name(struct search *s, const struct shell_word *value
 	if (s->negated || s->depth >= GROUPS_MAX || find_is_wildcards(value))
 		return;
 	find_narrow(s, CHOICE_NARROW);
-	if (s->list_count == NAMES_MAX)
-		s->list_count--;
 	s->list[s->list_count++] = value;
 	s->names = (struct names){ s->list_count - 1, s->list_count };
 }
@@ -454,6 +447,8 @@ void find_read(const struct shell_word *words, size_t count, bool is_fd, struct 
 
 	if (!action_charge(out, WORK_FIND + WORK_WORD * count))
 		return;
+	s.places = shell_alloc(out->arena, count * sizeof(*s.places));
+	s.list = shell_alloc(out->arena, count * sizeof(*s.list));
 	if (is_fd)
 		find_read_fd(&s);
 	else
