@@ -79,7 +79,7 @@ static int context_open_scope(struct context *ctx, const struct context_options 
 	if (!workspace)
 		return -1;
 	ctx->scope = scope_new(workspace, options->directories, e);
-	if (!ctx->scope)
+	if (!ctx->scope || workspace_check(ctx->scope, e))
 		return -1;
 	ctx->state_dir = workspace_find_state_dir(options->state_dir, ctx->scope, e);
 	return ctx->state_dir ? 0 : -1;

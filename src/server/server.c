@@ -29,6 +29,7 @@
 #include "base/mem.h"
 #include "rpc/frame.h"
 #include "server/route.h"
+#include "server/workspace.h"
 
 #define READ_BYTES (64u << 10)
 #define READS_PER_TURN 4
@@ -561,6 +562,7 @@ int server_main(struct context_options *options)
 		log_error("cannot start: %s%s%s", e.message, *e.hint ? ". " : "", e.hint);
 		err_release(&e);
 	} else {
+		workspace_warn(s.context.scope, s.context.state_dir);
 		s.loop = s.context.loop;
 		audit_serves(s.context.audit);
 		server_build_runs(&s);

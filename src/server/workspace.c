@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/mem.h"
 #include "os/sandbox/tmpdir.h"
 #include "policy/audit.h"
@@ -25,6 +26,23 @@ static bool workspace_same_file(const char *a, const char *b)
 	return !stat(a, &sa) && !stat(b, &sb) && sa.st_dev == sb.st_dev && sa.st_ino == sb.st_ino;
 }
 
+/* @here: the working directory; NULL: there is none, for the reason in errno. */
+static void workspace_refuse_here(const char *here, struct err *e)
+{
+	if (here)
+		err_set(e, ERR_INVALID_PARAMS,
+			"no workspace is set, and the working directory %.400s is %s", here,
+			strcmp(here, "/") ? "the home: too wide to be one"
+					  : "the whole file system");
+	else if (errno == ENOENT)
+		err_set(e, ERR_INVALID_PARAMS, "the working directory was removed");
+	else
+		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");
+	err_hint(e, "Start procpen in the directory that commands may work in, or name it: "
+		    "--workspace %s/PROJECT, or PROCPEN_WORKSPACE=DIR.",
+		 here && strcmp(here, "/") ? here : "/path/to");
+}
+
 char *workspace_find(const char *option, struct err *e)
 {
 	const char *home = workspace_env_path("HOME");
@@ -38,19 +56,11 @@ char *workspace_find(const char *option, struct err *e)
 	if (chosen)
 		return mem_strdup(chosen);
 	here = getcwd(NULL, 0);
-	if (!here) {
-		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");
-	} else if (workspace_same_file(here, "/") || (home && workspace_same_file(here, home))) {
-		err_set(e, ERR_INVALID_PARAMS,
-			"no workspace is set, and the working directory %s is too wide to be one",
-			here);
-		free(here);
-		here = NULL;
-	}
-	if (!here)
-		err_hint(e, "Set the directory that commands may work in: "
-			    "procpen serve --workspace DIR, or PROCPEN_WORKSPACE=DIR.");
-	return here;
+	if (here && !workspace_same_file(here, "/") && !(home && workspace_same_file(here, home)))
+		return here;
+	workspace_refuse_here(here, e);
+	free(here);
+	return NULL;
 }
 
 static char *workspace_make_absolute(char *path)
@@ -83,29 +93,151 @@ bool workspace_covers_state_dir(const struct scope *scope, const char *state_dir
 	return covers;
 }
 
-char *workspace_find_state_dir(const char *option, const struct scope *scope, struct err *e)
+/* Does a directory of @scope lie in the state directory, where all is ours? */
+static const char *workspace_find_inside(const struct scope *scope, const char *state_dir)
 {
-	char *dir = option && *option ? mem_strdup(option) : audit_default_dir();
+	char *const none[] = { NULL };
+	struct err ignored = ERR_INIT; /* not there yet: it holds nothing */
+	struct scope *state = scope_new(state_dir, none, &ignored);
+	const char *const *dir = scope_directories(scope);
 
-	if (!dir) {
+	err_release(&ignored);
+	while (state && *dir && !scope_covers(state, *dir))
+		dir++;
+	scope_free(state);
+	return state ? *dir : NULL;
+}
+
+/* A state directory outside of @scope that is ready to be named; NULL: none. Only root
+ * has one that nobody else could make first. Static. */
+static const char *workspace_propose_state_dir(const struct scope *scope)
+{
+	static const char place[] = "/var/lib/procpen";
+
+	return geteuid() || workspace_covers_state_dir(scope, place) ? NULL : place;
+}
+
+/* Commands could rewrite the audit log in @dir. */
+static int workspace_refuse_state_dir(const struct scope *scope, const char *dir, struct err *e)
+{
+	const char *proposed = workspace_propose_state_dir(scope);
+
+	err_set(e, ERR_INVALID_PARAMS,
+		"the state directory %.300s, or audit or tmp in it, is where commands may write "
+		"(workspace: %.300s): a command could rewrite its own audit log",
+		dir, scope_workspace(scope));
+	if (!strcmp(scope_workspace(scope), "/"))
+		return err_hint(e, "Name a narrower workspace: --workspace DIR; no --state-dir "
+				   "lies outside of /.");
+	return err_hint(e, "Name another one: --state-dir %s; or a narrower workspace: "
+			   "--workspace %.200s/PROJECT.",
+			proposed ? proposed : "DIR, outside the workspace and yours alone",
+			scope_workspace(scope));
+}
+
+static int workspace_check_state_dir(const struct scope *scope, const char *dir, struct err *e)
+{
+	const char *inside = workspace_find_inside(scope, dir);
+
+	if (!inside && workspace_covers_state_dir(scope, dir))
+		return workspace_refuse_state_dir(scope, dir, e);
+	if (!inside)
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS,
+		"%.300s, where commands may write, is or lies in the state directory %.300s, which "
+		"is procpen's alone", inside, dir);
+	return err_hint(e, "Name another state directory: --state-dir DIR; or another workspace: "
+			   "--workspace DIR.");
+}
+
+/* Would @dir, the default, be below a home that does not exist? Debian gives accounts without one
+ * /nonexistent, which root could create. */
+static bool workspace_lacks_home(const char *dir)
+{
+	const char *home = workspace_env_path("HOME");
+	struct stat st;
+
+	return home && !strncmp(dir, home, strlen(home)) && stat(home, &st) &&
+	       (errno == ENOENT || errno == ENOTDIR);
+}
+
+/* The default state directory on the heap, or NULL. */
+static char *workspace_default_state_dir(const struct scope *scope, struct err *e)
+{
+	const char *proposed = workspace_propose_state_dir(scope);
+	char *dir = audit_default_dir();
+
+	if (dir && !workspace_lacks_home(dir))
+		return dir;
+	if (dir)
+		err_set(e, ERR_INVALID_PARAMS,
+			"no state directory for the audit log: the home %.300s does not exist",
+			getenv("HOME"));
+	else
 		err_set(e, ERR_INVALID_PARAMS,
 			"no state directory for the audit log: neither XDG_STATE_HOME nor HOME is "
 			"set");
-		err_hint(e, "Set one with --state-dir DIR.");
+	err_hint(e, "Name one: --state-dir %s.", proposed ? proposed : "DIR");
+	free(dir);
+	return NULL;
+}
+
+char *workspace_find_state_dir(const char *option, const struct scope *scope, struct err *e)
+{
+	char *dir = option && *option ? mem_strdup(option) : workspace_default_state_dir(scope, e);
+
+	if (!dir)
 		return NULL;
-	}
 	dir = workspace_make_absolute(dir);
 	if (!dir) {
 		err_sys(e, ERR_INVALID_PARAMS, errno, "cannot tell the working directory");
+		err_hint(e, "Name the state directory by a full path: --state-dir /DIR.");
 		return NULL;
 	}
-	if (!workspace_covers_state_dir(scope, dir))
+	if (!workspace_check_state_dir(scope, dir, e))
 		return dir;
-	err_set(e, ERR_INVALID_PARAMS,
-		"the state directory %.400s, or audit or tmp in it, is where commands may write: "
-		"a command could rewrite its own audit log",
-		dir);
-	err_hint(e, "Set another one with --state-dir DIR, outside the workspace.");
 	free(dir);
 	return NULL;
+}
+
+int workspace_check(const struct scope *scope, struct err *e)
+{
+	for (const char *const *dir = scope_directories(scope); *dir; dir++) {
+		if (!access(*dir, X_OK) || (errno != EACCES && errno != EPERM))
+			continue;
+		err_sys(e, ERR_INVALID_PARAMS, errno, "%.300s cannot be entered", *dir);
+		return err_hint(e, "Give user %u the right (`chmod u+rwx`), or name another "
+				   "directory with --workspace or --allow-dir.", geteuid());
+	}
+	return 0;
+}
+
+/* Why nothing can be made at @dir, which need not exist: 0 or errno. */
+static int workspace_refusal_to_make(const char *dir)
+{
+	AUTO_FREE char *path = mem_strdup(dir);
+
+	while (access(path, W_OK | X_OK)) {
+		char *slash = strrchr(path, '/');
+
+		if (errno != ENOENT || !slash || !path[1])
+			return errno;
+		slash[slash == path] = '\0';
+	}
+	return 0;
+}
+
+void workspace_warn(const struct scope *scope, const char *state_dir)
+{
+	int error = workspace_refusal_to_make(state_dir);
+
+	if (error)
+		log_warn("no command will start while the audit log cannot be written: %.400s: %s "
+			 "(%s); repair it, or name another place with --state-dir DIR",
+			 state_dir, strerror(error), err_sys_name(error));
+	for (const char *const *dir = scope_directories(scope); *dir; dir++)
+		if (access(*dir, W_OK))
+			log_warn("commands cannot write in %.400s: %s (%s); if they shall, change "
+				 "its owner, its mode or its mount", *dir, strerror(errno),
+				 err_sys_name(errno));
 }

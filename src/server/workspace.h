@@ -14,9 +14,17 @@ char *workspace_find(const char *option, struct err *e);
 
 /*
  * The absolute path of the state directory: @option or audit_default_dir(). Heap;
- * NULL with @e when there is none, or when a command could write there. Creates nothing.
+ * NULL with @e when there is none, when it would be below a home that does not exist, when a
+ * command could write there, or when a directory of @scope lies in it. Creates nothing.
  */
 char *workspace_find_state_dir(const char *option, const struct scope *scope, struct err *e);
+
+/* May this process enter all directories of @scope? 0, or -1 with the first that it may not. */
+int workspace_check(const struct scope *scope, struct err *e);
+
+/* Name on stderr what will fail later: directories of @scope that cannot be written, which may be
+ * wanted, and a state directory that cannot, which may be repaired. Creates nothing. */
+void workspace_warn(const struct scope *scope, const char *state_dir);
 
 /* Could a command that may write in @scope change the audit log or the temporary directories below
  * @state_dir, which need not exist yet? */

@@ -1,11 +1,8 @@
 #!/usr/bin/env python3
 """What keeps a server from running any command is told when it starts, with what to do about it."""
-import fcntl
-import json
 import os
 import resource
 import shutil
-import stat
 import subprocess
 import tempfile
 
@@ -93,7 +90,7 @@ def test_few_descriptors():
                 status, out, err = place.start(**how, wrapper=wrapper)
                 if status:
                     refusals += 1
-                    place.refused(("%d" % number, "48", "ulimit -n"), wrapper=wrapper, **how)
+                    place.refused(("%d" % number, "40", "ulimit -n"), wrapper=wrapper, **how)
                 else:
                     check(ran(out), "%d descriptors: %s %s" % (number, out, err))
             check(4 < refusals < 19, "%d of 19 starts refused" % refusals)
@@ -108,7 +105,7 @@ def test_descriptors_of_others_count():
             for fd in range(3, 80):
                 os.dup2(2, fd)
 
-        place.refused(("100", "48", "ulimit -n"), preexec=fill, close_fds=False)
+        place.refused(("100", "40", "ulimit -n"), preexec=fill, close_fds=False)
 
 
 @suite.test()
@@ -174,6 +171,130 @@ def test_no_protocol():
         done = subprocess.run(["/bin/sh", "-c", '"$0" serve 2>&-', server_path()], env=env,
                               input=RUN, capture_output=True, cwd=place.workspace, timeout=WAIT)
         check(done.returncode == 0 and ran(done.stdout.decode()), "stderr closed: %s" % done)
+
+
+# ---------------------------------------------------------------- workspace and state directory
+
+@suite.test()
+def test_home_that_does_not_exist():
+    """Nothing is made in its place, by root least of all."""
+    with Place() as place:
+        gone = os.path.join(place.base, "nonexistent")
+        for wrapper in ([], as_other()):
+            err = place.refused((gone, "does not exist", "--state-dir"), HOME=gone, wrapper=wrapper)
+            equal("--state-dir /var/lib/procpen." in err, is_root() and not wrapper, err)
+            for words in (["run", "--", "true"], ["doctor"]):
+                done = subprocess.run([*wrapper, server_path(), *words], cwd=place.workspace,
+                                      env={"PATH": os.environ["PATH"], "HOME": gone},
+                                      capture_output=True, timeout=WAIT)
+                text = (done.stdout + done.stderr).decode()
+                check(done.returncode in (1, 125) and "--state-dir" in text, "%s: %s" % (words, done))
+            check(not os.path.exists(gone), "%s was made" % gone)
+        status, out, err = place.start("--state-dir", place.state, HOME=gone)
+        check(status == 0 and ran(out), "with --state-dir: %s %s" % (out, err))
+        status, out, err = place.start(HOME=gone, XDG_STATE_HOME=place.home + "/xdg")
+        check(status == 0 and ran(out), "with XDG_STATE_HOME: %s %s" % (out, err))
+
+
+@suite.test()
+def test_workspace_too_wide():
+    """One message, with the option as it must be typed."""
+    with Place() as place:
+        place.refused((place.home, "the home", "--workspace %s/PROJECT" % place.home), cwd=place.home)
+        place.refused(("/", "whole file system", "--workspace /path/to/PROJECT"), cwd="/")
+        err = place.refused((place.home, "audit log", "--state-dir",
+                             "--workspace %s/PROJECT" % place.home), "--workspace", place.home)
+        equal("--state-dir /var/lib/procpen;" in err, is_root(), err)
+        place.refused(("audit log", "narrower workspace: --workspace DIR"), "--workspace", "/")
+        check(not os.listdir(place.home), "made in the home: %s" % os.listdir(place.home))
+
+
+@suite.test()
+def test_one_in_the_other():
+    """A workspace in the state directory, and the state directory in a workspace."""
+    with Place() as place:
+        for inner in ("", "ws", "audit/ws", "tmp"):
+            path = os.path.join(place.state, inner).rstrip("/")
+            os.makedirs(path, exist_ok=True)
+            for options in (["--workspace", path],
+                            ["--workspace", place.workspace, "--allow-dir", path]):
+                place.refused((path, place.state, "--state-dir", "--workspace"),
+                              "--state-dir", place.state, *options)
+        place.refused((place.workspace, "audit log", "--state-dir"), "--state-dir",
+                      place.workspace + "/s")
+
+
+@suite.test()
+def test_no_such_workspace():
+    with Place() as place:
+        file = os.path.join(place.base, "file")
+        with open(file, "w", encoding="utf-8"):
+            pass
+        for path in (place.base + "/gone", file):
+            place.refused((path, "Name a directory that exists", "--workspace DIR"),
+                          "--workspace", path)
+            place.refused((path, "--allow-dir DIR"), "--allow-dir", path)
+        gone = os.path.join(place.base, "cwd")
+        os.mkdir(gone)
+        script = 'cd "$0" && rmdir "$0" && exec "$@"'
+        place.refused(("was removed", "--workspace /path/to/PROJECT"),
+                      wrapper=["/bin/sh", "-c", script, gone])
+
+
+@suite.test()
+def test_workspace_that_cannot_be_entered():
+    with Place() as place:
+        shut = os.path.join(place.base, "shut")
+        os.mkdir(shut, 0o600)
+        if is_root():
+            os.chown(shut, OTHER, OTHER)
+        place.refused((shut, "cannot be entered", "chmod", "--workspace"), "--workspace", shut,
+                      wrapper=as_other())
+
+
+@suite.test()
+def test_workspace_that_cannot_be_written():
+    """May be wanted, for looking only: the server says so, and starts."""
+    with Place() as place:
+        os.chmod(place.workspace, 0o555)
+        status, out, err = place.start("--state-dir", place.state, wrapper=as_other())
+        check(status == 0 and ran(out), "%s %s" % (out, err))
+        check("commands cannot write in %s: " % place.workspace in err and "EACCES" in err, err)
+        os.chmod(place.workspace, 0o777)
+        status, out, err = place.start("--state-dir", place.state, wrapper=as_other())
+        check(status == 0 and ran(out) and "warning" not in err, "%s %s" % (out, err))
+
+
+@suite.test()
+def test_record_that_cannot_be_written():
+    """Told at the start; it may be repaired until something runs."""
+    with Place() as place:
+        os.chmod(place.home, 0o555)
+        status, out, err = place.start(wrapper=as_other())
+        check(status == 0 and not ran(out), "%s %s" % (out, err))
+        for word in ("audit log", place.home + "/.local/state/procpen", "EACCES", "--state-dir DIR"):
+            check(word in err, "no %r in %r" % (word, err))
+
+
+@suite.test()
+def test_no_temporary_directory_of_the_system():
+    """/tmp is not needed: commands have one of their own."""
+    if not is_root():
+        raise Skip("root can mount over /tmp")
+    wrapper = ["unshare", "--mount", "--", "/bin/sh", "-c",
+               'mount --bind /tmp /tmp && mount -o remount,bind,ro /tmp && exec "$@"', "sh"]
+    if subprocess.run([*wrapper, "true"], capture_output=True).returncode:
+        raise Skip("no mount namespace can be made here")
+    base = tempfile.mkdtemp(prefix="procpen-start-", dir="/var/tmp")
+    try:
+        done = subprocess.run([*wrapper, os.path.abspath(server_path()), "serve", "--workspace", base,
+                               "--state-dir", "/var/tmp/%s-state" % os.path.basename(base)],
+                              env={"PATH": os.environ["PATH"], "HOME": base}, cwd=base,
+                              capture_output=True, input=RUN, timeout=WAIT)
+        check(done.returncode == 0 and ran(done.stdout.decode()), str(done))
+    finally:
+        shutil.rmtree(base)
+        shutil.rmtree("/var/tmp/%s-state" % os.path.basename(base), ignore_errors=True)
 
 
 if __name__ == "__main__":
