@@ -212,7 +212,7 @@ struct search {
 static void sandbox_report_unmet(struct search *s, const char *option, const char *reason,
 				 const char *remedy)
 {
-	s->fn(s->ctx, option, reason, remedy ? remedy : "run the server as root");
+	s->fn(s->ctx, option, reason, remedy ? remedy : "start procpen as root");
 }
 
 static void sandbox_probe_layer(struct search *s, const char *option, const char *layer)
@@ -237,11 +237,11 @@ static void sandbox_probe_files(struct search *s, const char *option)
 		sandbox_report_unmet(s, option, s->failure.message, err_hint_text(&s->failure));
 	else if (sandbox_is_profile(s->config, CONFINE_NONE))
 		sandbox_report_unmet(s, option, "the profile none confines nothing",
-				     "remove sandbox.profile=none");
+				     "take --set sandbox.profile=none away");
 	else if (confine_open(s->c))
 		sandbox_report_unmet(s, option, confine_open(s->c),
-				     "boot a kernel with Landlock (5.13 or newer), or let the "
-				     "server make new namespaces");
+				     "boot Linux 5.13 or newer with Landlock on, or let procpen "
+				     "make namespaces");
 }
 
 static void sandbox_probe_required(struct search *s)
@@ -278,7 +278,8 @@ static void sandbox_probe_user(struct search *s)
 
 	if (run_user_read(s->config, NULL, &user, &unused, &e))
 		sandbox_report_unmet(s, "sandbox.user", e.message,
-				     geteuid() ? NULL : "give the name of an account");
+				     geteuid() ? NULL
+					       : "name an account: `--set sandbox.user=nobody`");
 	users_release(&user);
 	err_release(&e);
 }

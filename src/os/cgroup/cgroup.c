@@ -62,8 +62,8 @@ const char *cgroups_remedy(const struct cgroups *all)
 
 	if ((cgroup_bits_of_roles(all->roles) & limits) == limits)
 		return "";
-	return "start the server in a control group of its own that it may write: with systemd "
-	       "\"systemd-run --user --scope -p Delegate=yes procpen ...\"";
+	return "start procpen in a control group of its own: `systemd-run --user --scope -p "
+	       "Delegate=yes procpen serve`";
 }
 
 int cgroups_version(const struct cgroups *all)

@@ -5,6 +5,7 @@
  * together with all the others.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -42,8 +43,8 @@ static void probe_landlock(struct confine *c, struct err *e)
 	c->landlock_abi = confine_landlock_abi();
 	if (!c->landlock_abi) {
 		drop_layer(c, CONFINE_LANDLOCK,
-			   "boot a kernel with Landlock (5.13 or newer) and landlock in its lsm= "
-			   "list",
+			   "boot Linux 5.13 or newer with Landlock on: put landlock first in "
+			   "`lsm=` on the kernel's command line",
 			   errno == EOPNOTSUPP ? "the kernel has Landlock switched off"
 					       : "the kernel has no Landlock (%s)",
 			   err_sys_name(errno));
@@ -52,18 +53,51 @@ static void probe_landlock(struct confine *c, struct err *e)
 	c->ruleset = confine_landlock_build(c->landlock_abi,
 					    (const char *const *)c->writable, e);
 	if (c->ruleset < 0)
-		drop_layer(c, CONFINE_LANDLOCK, "see the reason", "%s", e->message);
+		drop_layer(c, CONFINE_LANDLOCK, "leave the outer sandbox that refuses it", "%s",
+			   e->message);
 	err_release(e);
+}
+
+/* Does the file @path hold the number @value? */
+static bool probe_holds(const char *path, int value)
+{
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	char text[16] = "";
+
+	return fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && atoi(text) == value;
+}
+
+/* What keeps an ordinary user from making user namespaces: user_namespaces(7), and the switches
+ * that Debian and Ubuntu have added. */
+static const struct {
+	const char *path;
+	int value;
+	const char *remedy;
+} namespace_switches[] = {
+	{ "/proc/sys/user/max_user_namespaces", 0,
+	  "allow them: `sudo sysctl -w user.max_user_namespaces=15000`" },
+	{ "/proc/sys/kernel/unprivileged_userns_clone", 0,
+	  "allow them: `sudo sysctl -w kernel.unprivileged_userns_clone=1`" },
+	{ "/proc/sys/kernel/apparmor_restrict_unprivileged_userns", 1,
+	  "allow them: `sudo sysctl -w kernel.apparmor_restrict_unprivileged_userns=0`" },
+};
+
+static const char *probe_namespace_remedy(const struct confine *c)
+{
+	if (c->privileged)
+		return "leave the chroot or outer sandbox that procpen runs in, or give the "
+		       "container the right to mount (`docker run --cap-add SYS_ADMIN`), or run "
+		       "procpen as an ordinary user";
+	for (size_t i = 0; i < COUNT_OF(namespace_switches); i++)
+		if (probe_holds(namespace_switches[i].path, namespace_switches[i].value))
+			return namespace_switches[i].remedy;
+	return "leave the chroot, container or outer sandbox that procpen runs in: the system "
+	       "itself allows them";
 }
 
 static void drop_namespaces(struct confine *c, const char *what, int error)
 {
-	const char *remedy =
-		c->privileged
-			? "give the container CAP_SYS_ADMIN, or run as an ordinary user"
-			: "allow unprivileged user namespaces (sysctl user.max_user_namespaces, "
-			  "kernel.unprivileged_userns_clone=1 on Debian, "
-			  "kernel.apparmor_restrict_unprivileged_userns=0 on Ubuntu)";
+	const char *remedy = probe_namespace_remedy(c);
 
 	drop_layer(c, CONFINE_PID_NS, remedy, "%s (%s)", what, err_sys_name(error));
 	drop_layer(c, CONFINE_MOUNT_NS, remedy, "%s (%s)", what, err_sys_name(error));
@@ -108,12 +142,13 @@ static bool probe_classify_failure(struct confine *c, const struct confine_trial
 	case SHIM_STAGE_CREDENTIALS:
 		if (!(c->usable & BIT(CONFINE_CAPABILITIES)))
 			break; /* it was the capabilities of a user namespace */
-		drop_layer(c, CONFINE_CAPABILITIES, "give the server CAP_SETPCAP, or run as an "
-			   "ordinary user", "the bounding set cannot be cut (%s)",
+		drop_layer(c, CONFINE_CAPABILITIES, "give the container `--cap-add SETPCAP`, or "
+			   "run procpen as an ordinary user", "the bounding set cannot be cut (%s)",
 			   err_sys_name(t->error));
 		return true;
 	case SHIM_STAGE_LANDLOCK:
-		drop_layer(c, CONFINE_LANDLOCK, "allow landlock_restrict_self in the outer sandbox",
+		drop_layer(c, CONFINE_LANDLOCK,
+			   "allow landlock_restrict_self in the outer sandbox's filter",
 			   "the ruleset cannot be entered (%s)", err_sys_name(t->error));
 		return true;
 	case SHIM_STAGE_SECCOMP:
@@ -194,7 +229,7 @@ void confine_probe_network(struct confine *c)
 	c->net_probed = true;
 	c->net_ns_usable = c->options.namespaces && !probe_try_all(c, true, &t, &e);
 	if (!c->net_ns_usable && c->options.namespaces && !e.type)
-		snprintf(c->net_reason, sizeof(c->net_reason), "%s: %s", spawn_stage_name(t.stage),
+		snprintf(c->net_reason, sizeof(c->net_reason), "the kernel refuses one (%s)",
 			 err_sys_name(t.error));
 	err_release(&e);
 }
@@ -253,7 +288,7 @@ static int probe_build_lists(struct confine *c, struct err *e)
 
 static int probe_prepare(struct confine *c, struct err *e)
 {
-	static const char switch_on[] = "set sandbox.namespaces=on";
+	static const char switch_on[] = "give --set sandbox.namespaces=on";
 	struct err ignored = ERR_INIT;
 
 	c->usable = (1u << CONFINE_LAYER_COUNT) - 1;

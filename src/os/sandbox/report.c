@@ -139,7 +139,7 @@ const char *confine_lacks(const struct confine *c, enum confine_layer layer, con
 	confine_usual(c, &usual);
 	if (usual.layers & BIT(layer) || BIT(layer) & ASKED_FOR_LAYERS)
 		return NULL;
-	*remedy = "take sandbox.profile=none away";
+	*remedy = "take --set sandbox.profile=none away";
 	return "the profile none is without it";
 }
 
@@ -159,7 +159,7 @@ void confine_each_missing(const struct confine *c,
 		fn(ctx, "cgroup", cgroups_reason(c->cgroups), cgroups_remedy(c->cgroups));
 	if (c->net_probed && !c->net_ns_usable && c->options.namespaces && c->net_reason[0])
 		fn(ctx, "network_namespace", c->net_reason,
-		   "nothing has to be done: the network is switched off by the filter instead");
+		   "nothing: the filter switches the network off instead");
 }
 
 /* ---- what stays open ---- */
