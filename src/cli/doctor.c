@@ -1,5 +1,7 @@
 #include "cli/doctor.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +13,10 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 #include "base/version.h"
+#include "cli/doctor_mode.h"
+#include "cli/doctor_text.h"
 #include "cli/options.h"
+#include "os/stdio.h"
 #include "server/context.h"
 #include "server/workspace.h"
 #include "server/sandbox.h"
@@ -20,8 +25,6 @@
 #define SCRATCH_NAME "/tmp/procpen-doctor."
 #define SCRATCH_RANDOM 6
 #define SCRATCH_SIZE (sizeof(SCRATCH_NAME) + SCRATCH_RANDOM)
-
-#define BROKEN "broken" /* the worst verdict */
 
 /* The findings are collected as the JSON that --json prints; the text is made from it. */
 static json_t *cli_doctor_string_of(const char *text)
@@ -50,9 +53,9 @@ static void cli_doctor_add_text(void *list, const char *text)
 static void cli_doctor_add_missing(void *list, const char *layer, const char *reason,
 				   const char *remedy)
 {
-	json_array_append_new(list, json_pack("{s:s, s:o, s:o}", "layer", layer, "reason",
+	json_array_append_new(list, json_pack("{s:s, s:o, s:o, s:b}", "layer", layer, "reason",
 					      cli_doctor_string_of(reason), "remedy",
-					      cli_doctor_string_of(remedy)));
+					      cli_doctor_string_of(remedy), "expected", false));
 }
 
 static json_t *cli_doctor_machine(void)
@@ -65,104 +68,172 @@ static json_t *cli_doctor_machine(void)
 			 (int)geteuid());
 }
 
-/* Control groups only make limits more precise; the shim enforces them without. */
-static bool cli_doctor_is_whole(const json_t *missing)
+/* ---- the report ---- */
+
+struct report {
+	json_t *active, *missing, *gaps; /* as in the JSON */
+	bool broken; /* nothing runs, or no server starts */
+	bool files_open, unsandboxed;
+	bool weaker;     /* a layer is missing ... */
+	bool unexpected; /* ... that this kind of machine should have */
+	const char *warning; /* confine_warning() */
+	const struct cli_doctor_mode *mode;
+};
+
+static void cli_doctor_report_init(struct report *r)
+{
+	*r = (struct report){ .active = json_array(), .missing = json_array(),
+			      .gaps = json_array() };
+}
+
+/* Nothing starts, for the reason in @e, which is released. */
+static void cli_doctor_report_failure(struct report *r, struct err *e)
+{
+	r->broken = true;
+	cli_doctor_add_missing(r->missing, CLI_DOCTOR_START, e->message,
+			       *e->hint ? e->hint : "try again; see docs/security.md");
+	err_release(e);
+}
+
+/* ---- layers ---- */
+
+static bool cli_doctor_is_missing(const struct report *r, const char *layer)
 {
 	const json_t *row;
 	size_t i;
 
-	json_array_foreach((json_t *)(uintptr_t)missing, i, row) {
-		const char *layer = json_string_value(json_object_get(row, "layer"));
-
-		if (strcmp(layer, "cgroup") && strcmp(layer, "network_namespace"))
-			return false;
-	}
-	return true;
+	json_array_foreach(r->missing, i, row)
+		if (!strcmp(json_string_value(json_object_get(row, "layer")), layer))
+			return true;
+	return false;
 }
 
 /* Layers that are active, or why nothing can run. */
-static void cli_doctor_look_at_layers(struct context *ctx, json_t *active, json_t *missing,
-				      json_t *gaps)
+static void cli_doctor_look_at_layers(struct context *ctx, struct report *r)
 {
 	struct confine_applied usual;
 	struct err e = ERR_INIT;
 
 	confine_probe_all(ctx->confine);
 	if (confine_prepare(ctx->confine, &e)) {
-		cli_doctor_add_missing(missing, "all", e.message, err_hint_text(&e));
-		err_release(&e);
+		cli_doctor_report_failure(r, &e);
 		return;
 	}
 	confine_usual(ctx->confine, &usual);
-	confine_each_applied(ctx->confine, &usual, cli_doctor_add_text, active);
-	confine_each_gap(ctx->confine, cli_doctor_add_text, gaps);
+	confine_each_applied(ctx->confine, &usual, cli_doctor_add_text, r->active);
+	confine_each_gap(ctx->confine, cli_doctor_add_text, r->gaps);
+	r->files_open = confine_open(ctx->confine);
+	r->unsandboxed = usual.profile == CONFINE_NONE;
 }
 
-static json_t *cli_doctor_examine(struct context *ctx)
+/* Compare what is missing with what this kind of machine has. What the operator has switched off is
+ * missed: it need not be. */
+static void cli_doctor_judge_layers(struct context *ctx, struct report *r)
 {
-	json_t *active = json_array(), *missing = json_array(), *gaps = json_array();
-	bool broken;
-
-	cli_doctor_look_at_layers(ctx, active, missing, gaps);
-	sandbox_each_unmet(&ctx->config, ctx->confine, cli_doctor_add_missing, missing);
-	/* Nothing can run, no server starts, or what runs is root and writes where it likes. */
-	broken = json_array_size(missing) || confine_warning(ctx->confine);
-	confine_each_missing(ctx->confine, cli_doctor_add_missing, missing);
-	return json_pack("{s:s, s:o, s:o, s:o, s:s, s:b, s:o, s:o, s:o}", "version",
-			 PROCPEN_VERSION, "machine", cli_doctor_machine(), "workspace",
-			 cli_doctor_string_of(scope_workspace(ctx->scope)), "shell",
-			 cli_doctor_string_of(ctx->shell.path), "verdict",
-			 broken                         ? BROKEN
-			 : cli_doctor_is_whole(missing) ? "ok"
-							: "weaker",
-			 "ok", cli_doctor_is_whole(missing), "active", active, "missing", missing,
-			 "gaps", gaps);
-}
-
-static const char *cli_doctor_text_of(const json_t *object, const char *name)
-{
-	const char *text = json_string_value(json_object_get(object, name));
-
-	return text ? text : "";
-}
-
-static const char *cli_doctor_why_broken(const json_t *found)
-{
-	const json_t *gap;
+	bool chosen = !config_bool(&ctx->config, CONFIG_SANDBOX_NAMESPACES);
+	struct cli_doctor_trial trial;
+	json_t *row;
 	size_t i;
 
-	json_array_foreach(json_object_get(found, "gaps"), i, gap)
-		if (!strcmp(json_string_value(gap), CONFINE_OPEN_AS_ROOT))
-			return CONFINE_OPEN_AS_ROOT;
-	return "no command can run, see above";
+	trial = (struct cli_doctor_trial){
+		.no_namespaces = !chosen && cli_doctor_is_missing(r, "pid_namespace") &&
+				 cli_doctor_is_missing(r, "mount_namespace"),
+		.control_groups = !cli_doctor_is_missing(r, "cgroup"),
+	};
+	r->mode = cli_doctor_mode_find(&trial);
+	json_array_foreach(r->missing, i, row) {
+		const char *layer = json_string_value(json_object_get(row, "layer"));
+		bool counts = cli_doctor_mode_counts(layer);
+		bool expected = !counts || (cli_doctor_mode_lacks(r->mode, layer) &&
+					    !(chosen && strstr(layer, "_namespace")));
+
+		json_object_set_new(row, "expected", json_boolean(expected));
+		r->weaker |= counts;
+		r->unexpected |= !expected;
+	}
 }
 
-static void cli_doctor_print_text(json_t *found)
+/* Options that cannot be followed stop a server; so may the machine, see confine_warning(). */
+static void cli_doctor_look_at(struct context *ctx, struct report *r)
 {
-	const json_t *machine = json_object_get(found, "machine"), *row;
-	size_t i;
+	cli_doctor_look_at_layers(ctx, r);
+	sandbox_each_unmet(&ctx->config, ctx->confine, cli_doctor_add_missing, r->missing);
+	r->broken = json_array_size(r->missing);
+	r->warning = confine_warning(ctx->confine);
+	confine_each_missing(ctx->confine, cli_doctor_add_missing, r->missing);
+	if (json_array_size(r->active))
+		cli_doctor_judge_layers(ctx, r);
+}
 
-	printf("procpen %s on Linux %s (%s), uid %d\nworkspace %s\nshell %s\n\n",
-	       cli_doctor_text_of(found, "version"), cli_doctor_text_of(machine, "kernel"),
-	       cli_doctor_text_of(machine, "machine"),
-	       (int)json_integer_value(json_object_get(machine, "uid")),
-	       cli_doctor_text_of(found, "workspace"), cli_doctor_text_of(found, "shell"));
-	puts("Layers around every command:");
-	json_array_foreach(json_object_get(found, "active"), i, row)
-		printf("  ok       %s\n", json_string_value(row));
-	json_array_foreach(json_object_get(found, "missing"), i, row)
-		printf("  missing  %s: %s\n           do: %s\n", cli_doctor_text_of(row, "layer"),
-		       cli_doctor_text_of(row, "reason"), cli_doctor_text_of(row, "remedy"));
-	puts("\nWhat stays open:");
-	json_array_foreach(json_object_get(found, "gaps"), i, row)
-		printf("  - %s\n", json_string_value(row));
-	if (!strcmp(cli_doctor_text_of(found, "verdict"), BROKEN))
-		printf("\n" BROKEN ": %s\n", cli_doctor_why_broken(found));
-	else if (json_is_true(json_object_get(found, "ok")))
-		puts("\nok: every layer of the profile is active.");
-	else
-		puts("\nweaker: layers of the profile are missing; commands run without them "
-		     "unless sandbox.require names them.");
+/* ---- verdict ---- */
+
+static const char *cli_doctor_verdict(const struct report *r)
+{
+	if (r->broken || r->warning)
+		return "broken";
+	return r->weaker || r->unsandboxed ? "weaker" : "ok";
+}
+
+static bool cli_doctor_is_satisfied(const struct report *r)
+{
+	return !r->broken && !r->warning && !r->unexpected && !r->unsandboxed && !r->files_open;
+}
+
+static const char *cli_doctor_summary(const struct report *r)
+{
+	if (r->broken)
+		return "no server starts and no command runs until this is repaired";
+	if (r->warning)
+		return r->warning;
+	if (r->unsandboxed)
+		return "sandbox.profile=none takes the sandbox away";
+	if (r->files_open)
+		return CONFINE_OPEN;
+	if (r->unexpected)
+		return "commands run without layers that this kind of machine should have";
+	return r->weaker ? "commands run with the layers that this kind of machine can have"
+			 : "commands get every layer of the profile";
+}
+
+/* ---- as JSON ---- */
+
+static json_t *cli_doctor_path(const char *path)
+{
+	return path ? cli_doctor_string_of(path) : json_null();
+}
+
+static json_t *cli_doctor_places(const struct context *ctx, const char *problem)
+{
+	struct rlimit now = { 0 };
+
+	getrlimit(RLIMIT_NOFILE, &now);
+	return json_pack("{s:o, s:o, s:o, s:o, s:o, s:{s:I, s:i}}", "workspace",
+			 cli_doctor_path(ctx->scope ? scope_workspace(ctx->scope) : NULL),
+			 "workspace_problem", cli_doctor_path(problem), "state_directory",
+			 cli_doctor_path(ctx->state_dir), "git_common_directory",
+			 cli_doctor_path(ctx->git_common_dir), "shell",
+			 cli_doctor_path(ctx->shell.path), "descriptors", "limit",
+			 (json_int_t)(now.rlim_cur == RLIM_INFINITY ? INT64_MAX
+								    : (int64_t)now.rlim_cur),
+			 "needed", CONTEXT_DESCRIPTORS_MIN);
+}
+
+/* Takes over what @r holds. */
+static json_t *cli_doctor_found(const struct context *ctx, const struct report *r,
+				const char *problem)
+{
+	const char *mode = r->mode ? cli_doctor_mode_name(r->mode) : NULL;
+	json_t *places = cli_doctor_places(ctx, problem), *found;
+
+	found = json_pack("{s:s, s:o, s:o, s:s, s:s, s:b, s:b, s:o, s:o, s:o}", "version",
+			  PROCPEN_VERSION, "machine", cli_doctor_machine(), "environment",
+			  cli_doctor_path(mode), "verdict", cli_doctor_verdict(r), "summary",
+			  cli_doctor_summary(r), "ok", cli_doctor_is_satisfied(r), "files_open",
+			  r->files_open, "active", r->active, "missing", r->missing, "gaps",
+			  r->gaps);
+	json_object_update(found, places);
+	json_decref(places);
+	return found;
 }
 
 /* CLI_GO_ON: go on; else the exit status. */
@@ -186,36 +257,64 @@ static int cli_doctor_read_options(struct cli *cli, bool *json, int argc, char *
 	return CLI_GO_ON;
 }
 
-/* Could a server with these options start in the working directory? */
-static bool cli_doctor_can_serve_here(const struct context_options *options)
+/* Why no server with these options could start in the working directory, in @e: -1; else 0. */
+static int cli_doctor_try_here(const struct context_options *options, struct err *e)
 {
-	struct err ignored = ERR_INIT;
-	AUTO_FREE char *workspace = workspace_find(NULL, &ignored);
+	AUTO_FREE char *workspace = workspace_find(NULL, e);
 	AUTO_FREE char *state_dir = NULL;
 	struct scope *scope = NULL;
 
 	if (workspace)
-		scope = scope_new(workspace, options->directories, &ignored);
+		scope = scope_new(workspace, options->directories, e);
 	if (scope)
-		state_dir = workspace_find_state_dir(options->state_dir, scope, &ignored);
+		state_dir = workspace_find_state_dir(options->state_dir, scope, e);
 	scope_free(scope);
-	err_release(&ignored);
-	return state_dir != NULL;
+	return state_dir ? 0 : -1;
 }
 
-/* Where no server could start, in the home above all, examine an empty directory made for it. */
-static void cli_doctor_choose_workspace(struct cli *cli, char scratch[SCRATCH_SIZE])
+/* Where no server could start, in the home above all, examine an empty directory made for it, and
+ * keep the reason in @problem. */
+static int cli_doctor_open(struct context *ctx, struct cli *cli, char scratch[SCRATCH_SIZE],
+			   struct err *problem, struct err *e)
 {
 	memset(stpcpy(scratch, SCRATCH_NAME), 'X', SCRATCH_RANDOM);
 	scratch[SCRATCH_SIZE - 1] = '\0';
-	if (!cli->options.workspace && !cli_doctor_can_serve_here(&cli->options) &&
+	if (!cli->options.workspace && cli_doctor_try_here(&cli->options, problem) &&
 	    mkdtemp(scratch))
 		cli->options.workspace = scratch;
 	else
 		*scratch = '\0';
+	return context_open(ctx, &cli->options, e);
 }
 
-static int cli_doctor_print(json_t *found, bool json)
+static json_t *cli_doctor_examine(struct context *ctx, struct cli *cli)
+{
+	struct err e = ERR_INIT, problem = ERR_INIT;
+	char scratch[SCRATCH_SIZE] = "";
+	AUTO_FREE char *text = NULL;
+	struct report r;
+	json_t *found;
+
+	cli_doctor_report_init(&r);
+	if (context_set_up_process(ctx, &e) || stdio_guard(&e) ||
+	    cli_doctor_open(ctx, cli, scratch, &problem, &e))
+		cli_doctor_report_failure(&r, &e);
+	else
+		cli_doctor_look_at(ctx, &r);
+	if (problem.type && !r.broken &&
+	    asprintf(&text, "%s. %s", problem.message, problem.hint) < 0)
+		abort();
+	found = cli_doctor_found(ctx, &r, text);
+	if (*scratch && r.broken) /* nothing was seen there, and it is removed */
+		json_object_set_new(found, "workspace", json_null());
+	context_close(ctx);
+	if (*scratch)
+		rmdir(scratch);
+	err_release(&problem);
+	return found;
+}
+
+static int cli_doctor_print(const json_t *found, bool json)
 {
 	if (json) {
 		json_dumpf(found, stdout, JSON_INDENT(2));
@@ -223,35 +322,28 @@ static int cli_doctor_print(json_t *found, bool json)
 	} else {
 		cli_doctor_print_text(found);
 	}
-	if (fflush(stdout) || ferror(stdout))
-		return 1;
-	return json_is_true(json_object_get(found, "ok")) ? 0 : 1;
+	if (!fflush(stdout) && !ferror(stdout))
+		return json_is_true(json_object_get(found, "ok")) ? 0 : 1;
+	fprintf(stderr, "procpen doctor: cannot write the report to stdout: %s\n",
+		strerror(errno));
+	return 1;
 }
 
 int cli_doctor(int argc, char **argv)
 {
 	struct context ctx = { 0 };
 	struct cli cli = { 0 };
-	struct err e = ERR_INIT;
-	char scratch[SCRATCH_SIZE] = "";
 	bool json = false;
 	int status = cli_doctor_read_options(&cli, &json, argc, argv);
-	json_t *found;
 
-	if (status == CLI_GO_ON) {
-		cli_doctor_choose_workspace(&cli, scratch);
-		if (context_set_up_process(&ctx, &e) || context_open(&ctx, &cli.options, &e)) {
-			fprintf(stderr, "procpen doctor: %s. %s\n", e.message, err_hint_text(&e));
-			err_release(&e);
-			status = 1;
-		} else {
-			found = cli_doctor_examine(&ctx);
-			status = cli_doctor_print(found, json);
-			json_decref(found);
-		}
-		context_close(&ctx);
-		if (*scratch)
-			rmdir(scratch);
+	if (status == CLI_GO_ON && fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+		fputs("procpen doctor: stdout is closed, so nobody can read the report\n", stderr);
+		status = 1;
+	} else if (status == CLI_GO_ON) {
+		json_t *found = cli_doctor_examine(&ctx, &cli);
+
+		status = cli_doctor_print(found, json);
+		json_decref(found);
 	}
 	cli_release(&cli);
 	return status;

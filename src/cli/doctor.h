@@ -2,8 +2,9 @@
  * cli_doctor - procpen doctor: which layers this machine gives to commands.
  *
  * Tries each one for real, as the first run would, and prints what it found, why
- * something is missing, and the one thing to do about it. Exit status 0; 1 when a
- * layer of the default profile is missing, or nothing can be started at all.
+ * something is missing, and the one thing to do about it. Exit status 0; 1 when a layer is
+ * missing that this kind of machine should have, when nothing confines files, when nothing can be
+ * started at all, or when the report cannot be written.
  */
 #ifndef PROCPEN_CLI_DOCTOR_H
 #define PROCPEN_CLI_DOCTOR_H
