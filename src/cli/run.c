@@ -82,14 +82,30 @@ static void cli_run_name_outcome(const struct proc *p, char *text, size_t size)
 
 /* Print @e; returns the exit status. Leaves out the hint of a limit that struck, because it names
  * parameters of a request. */
+/* What to do, for people: other hints, and the default of a type, speak of requests. */
+static const char *cli_run_hint(const struct err *e)
+{
+	switch (e->type) {
+	case ERR_RESOURCE_LIMIT_EXCEEDED:
+		return "";
+	case ERR_PATH_OUT_OF_SCOPE:
+		return "Name a directory in the workspace, or open another one: --allow-dir DIR.";
+	case ERR_PROTECTED_VARIABLE:
+		return "Leave it out of --env; a command may set it for itself.";
+	case ERR_SANDBOX_UNAVAILABLE:
+		return *e->hint ? e->hint : "`procpen doctor` shows all layers.";
+	default:
+		return e->hint;
+	}
+}
+
 static int cli_run_say(const struct err *e)
 {
-	bool hints = e->type != ERR_RESOURCE_LIMIT_EXCEEDED;
+	const char *hint = cli_run_hint(e);
 	size_t len = strlen(e->message);
 
 	fprintf(stderr, "procpen: %s%s%s%s\n", e->message,
-		len && e->message[len - 1] == '.' ? "" : ".", hints ? " " : "",
-		hints ? err_hint_text(e) : "");
+		len && e->message[len - 1] == '.' ? "" : ".", *hint ? " " : "", hint);
 	return cli_run_status_of_error(e);
 }
 

@@ -86,9 +86,11 @@ static int config_set_boolean(const struct config_row *row, const char *text,
 		v->number = 1;
 	else if (config_word_index(false_words, text) >= 0)
 		v->number = 0;
-	else
-		return err_set(e, ERR_INVALID_PARAMS,
-			       "option %s: \"%.64s\" is neither true nor false", row->name, text);
+	else {
+		err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is neither true nor false",
+			row->name, text);
+		return err_hint(e, "Write true or false.");
+	}
 	return 0;
 }
 
@@ -108,8 +110,9 @@ static int config_set_enum(const struct config_row *row, const char *text, struc
 			break;
 		len = (size_t)(stpcpy(stpcpy(list + len, len ? ", " : ""), *p) - list);
 	}
-	return err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is none of: %s", row->name,
-		       text, list);
+	err_set(e, ERR_INVALID_PARAMS, "option %s: \"%.64s\" is none of: %s", row->name, text,
+		list);
+	return err_hint(e, "Name one of them.");
 }
 
 /* A variable's name; '*' may stand at the end only. */
@@ -140,10 +143,11 @@ static int config_set_names(const struct config_row *row, const char *text, stru
 
 		if (!config_name_ok(p, len)) {
 			mem_list_free(names);
-			return err_set(e, ERR_INVALID_PARAMS,
-				       "option %s: \"%.*s\" is not a name (no blanks, no '=', "
-				       "'*' at the end only)",
-				       row->name, (int)(len < 64 ? len : 64), p);
+			err_set(e, ERR_INVALID_PARAMS,
+				"option %s: \"%.*s\" is not a name (no blanks, no '=', "
+				"'*' at the end only)",
+				row->name, (int)(len < 64 ? len : 64), p);
+			return err_hint(e, "Write names with commas between them.");
 		}
 		names[count++] = mem_strndup(p, len);
 		if (p[len] == '\0')
@@ -151,8 +155,9 @@ static int config_set_names(const struct config_row *row, const char *text, stru
 	}
 	if (row->max && count > (size_t)row->max) {
 		mem_list_free(names);
-		return err_set(e, ERR_INVALID_PARAMS, "option %s takes at most %lld names, not %zu",
-			       row->name, (long long)row->max, count);
+		err_set(e, ERR_INVALID_PARAMS, "option %s takes at most %lld names, not %zu",
+			row->name, (long long)row->max, count);
+		return err_hint(e, "Name fewer.");
 	}
 	mem_list_free(v->names);
 	v->names = names;

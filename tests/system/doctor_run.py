@@ -434,6 +434,8 @@ def test_reserved_status():
             status, out, err = place.run(*words)
             equal((status, out), (wanted, ""), "%s: %s" % (words, err))
             check(text in err and err.endswith("\n"), "%s: no %r in %r" % (words, text, err))
+            for model in ("parameter", "all again", "agent.session", "details."):
+                check(model not in err, "%s: %r is nothing for people: %r" % (words, model, err))
 
 
 # ---------------------------------------------------------------- run: input and output

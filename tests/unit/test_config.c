@@ -31,6 +31,7 @@ static void assert_refused(struct config *c, const char *assignment, const char 
 	assert_int_equal(e.type, ERR_INVALID_PARAMS);
 	if (!strstr(e.message, part))
 		fail_msg("\"%s\" is not in \"%s\"", part, e.message);
+	assert_true(e.hint[0]); /* the type's default is for clients */
 	err_release(&e);
 }
 
