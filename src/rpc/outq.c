@@ -173,17 +173,33 @@ static size_t outq_write_directly(struct outq *q, const char *line, size_t len)
 	return done;
 }
 
+/* Queue what of these bytes cannot be written at once. Returns 0, or -1 when there is no room. */
+static int outq_add(struct outq *q, const char *bytes, size_t len)
+{
+	size_t done = 0;
+
+	if (len >= DIRECT_BYTES && !outq_pending(q))
+		done = outq_write_directly(q, bytes, len);
+	return buf_add(&q->buf, bytes + done, len - done);
+}
+
+/* The header of a line of @len bytes, see rpc/frame.h. It goes first if a long line is to go
+ * directly. */
+static int outq_add_header(struct outq *q, size_t len)
+{
+	if (buf_addf(&q->buf, "Content-Length: %zu\r\n\r\n", len))
+		return -1;
+	if (len >= DIRECT_BYTES && !ev_is_active(&q->io))
+		outq_flush(q);
+	return 0;
+}
+
 void outq_push(struct outq *q, const char *line, size_t len)
 {
 	if (q->dead)
 		return;
-	if (len >= DIRECT_BYTES && !outq_pending(q)) {
-		size_t done = outq_write_directly(q, line, len);
-
-		line += done;
-		len -= done;
-	}
-	if (buf_add(&q->buf, line, len) || buf_addc(&q->buf, '\n'))
+	if ((q->headed && outq_add_header(q, len)) || outq_add(q, line, len) ||
+	    (!q->headed && buf_addc(&q->buf, '\n')))
 		outq_fail(q, ENOBUFS);
 	else if (!ev_is_active(&q->io))
 		outq_flush(q);

@@ -29,6 +29,7 @@ struct outq {
 	size_t high, low;
 	bool stopped;     /* above the high mark, not yet below the low one */
 	bool grown;       /* a larger pipe was asked for */
+	bool headed;      /* lines go out behind headers (rpc/frame.h); set by the owner */
 	bool dead;        /* the reader has gone or a write failed: nothing will be written */
 	int error;        /* why: EPIPE when the reader has gone, else the errno of the write */
 	ev_io io;         /* active while bytes are queued that the client does not accept */
@@ -41,7 +42,7 @@ void outq_init(struct outq *q, struct ev_loop *loop, const struct stdio_end *end
 	       void (*on_change)(void *ctx), void *ctx);
 void outq_release(struct outq *q);
 
-/* Queue one line (the newline is added) and try to write. Ignored once dead. */
+/* Queue one line (its newline, or its header, is added) and try to write. Ignored once dead. */
 void outq_push(struct outq *q, const char *line, size_t len);
 
 /* May a notification of @len bytes be queued without passing the high mark? */

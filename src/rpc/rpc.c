@@ -414,7 +414,16 @@ void rpc_too_long(struct rpc *rpc, size_t line_max)
 {
 	struct err e = ERR_INIT;
 
-	err_set(&e, ERR_PARSE_ERROR, "a line of more than %zu bytes was skipped", line_max);
+	err_set(&e, ERR_PARSE_ERROR, "a message of more than %zu bytes was skipped", line_max);
 	err_hint(&e, "Send less at once; the operator can raise limits.line_bytes.");
 	rpc_refuse_garbage(rpc, NULL, &e);
+}
+
+void rpc_broken_input(struct rpc *rpc, const char *why)
+{
+	struct err e = ERR_INIT;
+
+	err_set(&e, ERR_PARSE_ERROR, "no more input is read: %s", why);
+	err_hint(&e, "Send `Content-Length: N`, CR LF, an empty line, and a JSON text of N bytes.");
+	rpc_send_error(rpc->reqs, NULL, NULL, 0, &e);
 }

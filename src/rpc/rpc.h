@@ -68,8 +68,12 @@ void rpc_release(struct rpc *rpc);
  */
 struct req *rpc_request(struct reqtab *t, const struct dialect *d, const struct rpc_message *m);
 
-/* An over-long line was skipped: answer -32700 with id null. */
+/* An over-long message was skipped: answer -32700 with id null. */
 void rpc_too_long(struct rpc *rpc, size_t line_max);
+
+/* The input is broken (rpc/frame.h) because of @why, and nothing more is read: answer -32700 with
+ * id null, however much input was refused before. */
+void rpc_broken_input(struct rpc *rpc, const char *why);
 
 /*
  * Write {"jsonrpc":"2.0","id":<id>,"error":{code,message,data{type,hint,retryable,actions,

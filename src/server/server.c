@@ -318,7 +318,16 @@ static void server_on_turn(struct ev_loop *loop, ev_prepare *w, int events)
 
 /* ---- requests ---- */
 
-/* Handle one message. Returns false when no whole line is left. */
+/* Nobody can tell where the next message starts: what was asked before is answered still. */
+static void server_give_up_input(struct server *s)
+{
+	log_error("no more input is read: %s", s->frame.broken);
+	rpc_broken_input(&s->rpc, s->frame.broken);
+	s->eof = true;
+	server_note_end(s);
+}
+
+/* Handle one message. Returns false when none is left. */
 static bool server_take_message(struct server *s)
 {
 	const char *line;
@@ -335,6 +344,9 @@ static bool server_take_message(struct server *s)
 	case FRAME_TOO_LONG:
 		rpc_too_long(&s->rpc, s->frame.line_max);
 		return true;
+	case FRAME_BROKEN:
+		server_give_up_input(s);
+		break;
 	case FRAME_NONE:
 		break;
 	}
@@ -393,6 +405,7 @@ static void server_on_readable(struct ev_loop *loop, ev_io *io, int events)
 		if (n < (ssize_t)READ_BYTES)
 			break;
 	}
+	s->out.headed = s->frame.headed;
 	if (s->eof)
 		server_note_end(s);
 	server_take_turn(s);
@@ -507,7 +520,7 @@ static void server_watch(struct server *s)
 }
 
 /* Log answers that were not delivered. Returns the exit status: a reader that has gone, and answers
- * that a signal cut off, are no failure. */
+ * that a signal cut off, are no failure; input that could not be read is one. */
 static int server_report_losses(const struct server *s)
 {
 	size_t unsent = outq_pending(&s->out);
@@ -519,7 +532,7 @@ static int server_report_losses(const struct server *s)
 	}
 	if (unsent)
 		log_error("the client did not read %zu bytes of answers", unsent);
-	return unsent && s->given_up;
+	return s->frame.broken || (unsent && s->given_up);
 }
 
 /* ev_signal_stop() restores the default action. Block the signals first, or one more would end the

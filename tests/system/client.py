@@ -403,6 +403,10 @@ class Server:
             self.eof_seen = True
             return
         self.buffer += data
+        self._take_messages(data)
+
+    def _take_messages(self, data):
+        """Move what is whole from the buffer to the inbox; @data came last."""
         if b"\n" not in data:
             return
         *lines, rest = bytes(self.buffer).split(b"\n")

@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,7 +17,8 @@ static void put(struct frame *f, const char *bytes, size_t len)
 	frame_commit(f, len);
 }
 
-/* Everything that comes out now, as "line|line|!|" (! for a line that was too long). */
+/* Everything that comes out now, as "line|line|!|" (! for one that was too long, ? for the end of
+ * what can be read). */
 static void take(struct frame *f, bool eof, struct buf *seen)
 {
 	enum frame_result result;
@@ -27,7 +29,7 @@ static void take(struct frame *f, bool eof, struct buf *seen)
 		if (result == FRAME_LINE)
 			buf_add(seen, line, len);
 		else
-			buf_addc(seen, '!');
+			buf_addc(seen, result == FRAME_TOO_LONG ? '!' : '?');
 		buf_addc(seen, '|');
 	}
 }
@@ -160,6 +162,144 @@ static void test_frame_memory_stays_bounded(void **state)
 	frame_release(&f);
 }
 
+/* ---- behind headers ---- */
+
+#define H(n) "Content-Length: " n "\r\n\r\n"
+
+static void test_frame_takes_messages_behind_headers(void **state)
+{
+	(void)state;
+	check(H("3") "one" H("3") "two", 100, "one|two|");
+	check("content-length:3\r\n\r\none" "CONTENT-LENGTH: \t 3 \t\r\n\r\ntwo", 100, "one|two|");
+	check("Content-Type: application/vscode-jsonrpc; charset=utf-8\r\n" H("3") "one", 100,
+	      "one|");
+	check("Content-Length: 3\r\nX-Other: 1:2\r\nContent-Type: text\r\n\r\none" H("3") "two",
+	      100, "one|two|");
+	check("Content-Length: 3\n\none" H("003") "two", 100, "one|two|");
+}
+
+static void test_frame_keeps_newlines_behind_headers(void **state)
+{
+	(void)state;
+	check(H("9") "{\n\"a\":1\n}" H("4") "\nab\n" H("21") "Content-Length: 5\r\n\r\n" H("1") "x",
+	      100, "{\n\"a\":1\n}|\nab\n|Content-Length: 5\r\n\r\n|x|");
+}
+
+static void test_frame_skips_blank_messages(void **state)
+{
+	(void)state;
+	check(H("0") H("4") " \r\n\t" H("1") "x", 100, "x|");
+}
+
+static void test_frame_skips_a_long_message_once(void **state)
+{
+	(void)state;
+	check(H("15") "123456789012345" H("16") "1234567890123456" H("1") "x", 15,
+	      "123456789012345|!|x|");
+	check(H("999999999999999999") "12\n3456", 15, "!|");
+	check(H("19") "1234\n67890123456789" H("17") "12345678901234567" H("2") "ok", 15,
+	      "!|!|ok|");
+}
+
+static void test_frame_stays_with_lines(void **state)
+{
+	(void)state;
+	check("C\n{}\n", 100, "C|{}|");
+	check("C", 100, "C|");
+	check("Content-Length", 100, "Content-Length|");
+	check("Content-Length 5\r\n\r\n{}\n", 100, "Content-Length 5|{}|");
+	check("Content-Length : 5\r\n", 100, "Content-Length : 5|");
+	check("X-Other: 1\r\n" H("2") "{}", 100, "X-Other: 1|Content-Length: 2|{}|");
+	check("\n" H("2") "{}", 100, "Content-Length: 2|{}|");
+	check(" " H("2") "{}", 100, " Content-Length: 2|{}|");
+	check("\xef\xbb\xbf" H("2") "{}", 100, "\xef\xbb\xbf" "Content-Length: 2|{}|");
+	check("{}\n" H("2") "{}\n", 100, "{}|Content-Length: 2|{}|");
+}
+
+static void test_frame_gives_up_behind_bad_headers(void **state)
+{
+	static const char *const bad[] = {
+		"Content-Length: \r\n\r\n{}", "Content-Length: -2\r\n\r\n{}",
+		"Content-Length: +2\r\n\r\n{}", "Content-Length: 0x2\r\n\r\n{}",
+		"Content-Length: 2.0\r\n\r\n{}", "Content-Length: 2 2\r\n\r\n{}",
+		"Content-Length: 2, 2\r\n\r\n{}", "Content-Length: 2\r\r\n\r\n{}",
+		"Content-Length: 1000000000000000000\r\n\r\n{}",
+		"Content-Length: 18446744073709551618\r\n\r\n{}",
+		"Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}",
+		"Content-Type: text\r\n\r\n{}", "Content-Length: 2\r\n{}",
+		"Content-Length: 2\r\n{\"a\":1}\r\n", "Content-Length: 2\r\n: 2\r\n\r\n{}",
+		"Content-Length: 2\r\nname\r\n\r\n{}", "Content-Length: 2\r\n a: 2\r\n\r\n{}",
+		"Content-Length: 2\r\na b: 2\r\n\r\n{}", "Content-Length: 2\r\na :2\r\n\r\n{}",
+		H("2") "{}\n" H("2") "{}", H("2") "{}{", H("2") "{}\r\n",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+		check(bad[i], 100, strncmp(bad[i], H("2"), 21) ? "?|" : "{}|?|");
+}
+
+static void test_frame_tells_an_end_in_the_middle(void **state)
+{
+	(void)state;
+	check("Content-Length:", 100, "?|");
+	check("Content-Length: 2\r\n", 100, "?|");
+	check("Content-Length: 2\r\n\r", 100, "?|");
+	check(H("2"), 100, "?|");
+	check(H("2") "{", 100, "?|");
+	check(H("2") "{}" "Con", 100, "{}|?|");
+	check(H("2") "{}", 100, "{}|");
+}
+
+/* @extra bytes more than the headers of a message may take. */
+static void check_header_size(int extra, const char *wanted)
+{
+	char text[FRAME_HEADER_MAX + 64];
+	int pad = FRAME_HEADER_MAX - (int)strlen("Content-Length: 2\r\nX:\r\n\r\n") + extra;
+	static const size_t steps[] = { 1, 7, sizeof(text) };
+
+	snprintf(text, sizeof(text), "Content-Length: 2\r\nX:%*s\r\n\r\n{}", pad, "");
+	for (size_t i = 0; i < 3; i++) {
+		char *seen = feed(text, steps[i], 100);
+
+		assert_string_equal(seen, wanted);
+		free(seen);
+	}
+}
+
+static void test_frame_bounds_the_headers(void **state)
+{
+	(void)state;
+	check_header_size(0, "{}|");
+	check_header_size(1, "?|");
+}
+
+/* Neither a message that is skipped nor what follows broken input is kept. */
+static void test_frame_memory_stays_bounded_behind_headers(void **state)
+{
+	static const char *const starts[] = { H("999999999999"), "Content-Length: no\r\n" };
+	static char junk[64 << 10];
+	const char *line;
+	size_t len;
+
+	(void)state;
+	memset(junk, 'x', sizeof(junk));
+	for (int k = 0; k < 2; k++) {
+		struct frame f;
+		int reports = 0;
+
+		frame_init(&f, 1 << 20);
+		put(&f, starts[k], strlen(starts[k]));
+		for (int i = 0; i < 200; i++) {
+			put(&f, junk, sizeof(junk));
+			while (frame_next(&f, false, &line, &len) != FRAME_NONE)
+				reports++;
+			assert_true(f.buf.cap <= (size_t)1 << 20);
+		}
+		assert_int_equal(reports, 1);
+		frame_release(&f);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -171,6 +311,15 @@ int main(void)
 		cmocka_unit_test(test_frame_knows_nothing_before_the_end),
 		cmocka_unit_test(test_frame_keeps_zero_bytes),
 		cmocka_unit_test(test_frame_memory_stays_bounded),
+		cmocka_unit_test(test_frame_takes_messages_behind_headers),
+		cmocka_unit_test(test_frame_keeps_newlines_behind_headers),
+		cmocka_unit_test(test_frame_skips_blank_messages),
+		cmocka_unit_test(test_frame_skips_a_long_message_once),
+		cmocka_unit_test(test_frame_stays_with_lines),
+		cmocka_unit_test(test_frame_gives_up_behind_bad_headers),
+		cmocka_unit_test(test_frame_tells_an_end_in_the_middle),
+		cmocka_unit_test(test_frame_bounds_the_headers),
+		cmocka_unit_test(test_frame_memory_stays_bounded_behind_headers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

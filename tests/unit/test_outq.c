@@ -296,6 +296,65 @@ static void test_outq_memory_comes_back(void **state)
 	wire_end_close(&w);
 }
 
+/* Everything the reader can have, as one text of @len bytes (heap). */
+static char *drain_bytes(struct wire_end *w, size_t *len)
+{
+	char *seen = calloc(1, 1 << 20);
+	bool last = false;
+	ssize_t n;
+
+	assert_non_null(seen);
+	*len = 0;
+	while (!last) {
+		ev_run(w->loop, EVRUN_NOWAIT);
+		last = outq_empty(&w->out);
+		while ((n = recv(w->far, seen + *len, (1 << 20) - *len, MSG_DONTWAIT)) > 0)
+			*len += (size_t)n;
+	}
+	return seen;
+}
+
+/* Push lines of these sizes, each of another letter, and compare what the reader gets. */
+static void check_headed(struct wire_end *w, const size_t *sizes, int count)
+{
+	char *line = calloc(1, 300000), *seen, *at, head[64];
+	size_t len;
+
+	assert_non_null(line);
+	for (int i = 0; i < count; i++) {
+		memset(line, 'a' + i, sizes[i]);
+		outq_push(&w->out, line, sizes[i]);
+	}
+	at = seen = drain_bytes(w, &len);
+	for (int i = 0; i < count; i++) {
+		snprintf(head, sizeof(head), "Content-Length: %zu\r\n\r\n", sizes[i]);
+		assert_memory_equal(at, head, strlen(head));
+		at += strlen(head);
+		memset(line, 'a' + i, sizes[i]);
+		assert_memory_equal(at, line, sizes[i]);
+		at += sizes[i];
+	}
+	assert_int_equal(at - seen, len);
+	free(seen);
+	free(line);
+}
+
+/* A header before each line and no newline behind it, whether it is copied, goes out directly or
+ * waits for the reader. */
+static void test_outq_headers_before_lines(void **state)
+{
+	static const size_t mixed[] = { 2, 0, 16383, 16384, 300000, 5 };
+	static const size_t direct[] = { 300000, 2 };
+	struct wire_end w;
+
+	(void)state;
+	wire_end_open(&w, 2 << 20);
+	w.out.headed = true;
+	check_headed(&w, mixed, 6);
+	check_headed(&w, direct, 2);
+	wire_end_close(&w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -312,6 +371,7 @@ int main(void)
 		cmocka_unit_test(test_outq_terminal_that_was_closed),
 		cmocka_unit_test(test_outq_progress_by_a_byte),
 		cmocka_unit_test(test_outq_memory_comes_back),
+		cmocka_unit_test(test_outq_headers_before_lines),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
