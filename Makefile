@@ -79,9 +79,10 @@ SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 SOURCES := $(filter-out src/gen/% src/os/shim/% src/cli/main.c,$(SOURCES)) src/os/shim/procread.c
 GEN_NAMES := errors config caps
 GEN_HEADERS := $(GEN_NAMES:%=$(B)/include/gen/%.h)
-GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c) $(B)/gen/blocklist.c $(B)/gen/blocklist_examples.c
+GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c) $(B)/gen/blocklist.c $(B)/gen/blocklist_examples.c \
+	$(B)/gen/openrpc.c
 
-OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o) $(O)/gen/blocklist.o
+OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o) $(O)/gen/blocklist.o $(O)/gen/openrpc.o
 MAIN := $(O)/cli/main.o
 ARCHIVE := $(O)/libprocpen.a
 
@@ -126,11 +127,13 @@ $(B)/gen/stamp: $(GEN) $(B)/files $(sort $(wildcard schema/*.json))
 	@touch $@
 
 # The generator leaves a file alone that would not change: no needless compiling.
-$(GEN_HEADERS) $(GEN_SOURCES) $(B)/gen/reference.md: $(B)/gen/stamp
+GEN_DOCS := reference.md openrpc.json
+
+$(GEN_HEADERS) $(GEN_SOURCES) $(GEN_DOCS:%=$(B)/gen/%): $(B)/gen/stamp
 	@:
 
-docs: $(B)/gen/reference.md
-	cmp -s $< docs/reference.md || cp $< docs/reference.md
+docs: $(GEN_DOCS:%=$(B)/gen/%)
+	for page in $(GEN_DOCS); do cmp -s $(B)/gen/$$page docs/$$page || cp $(B)/gen/$$page docs; done
 
 # --- objects and programs -----------------------------------------------------
 
@@ -264,7 +267,7 @@ conformance hosts:
 	tests/run-all $@
 
 # It looks at the objects too.
-lint: $(OBJECTS) $(MAIN) $(B)/gen/reference.md
+lint: $(OBJECTS) $(MAIN) $(GEN_DOCS:%=$(B)/gen/%)
 	tests/lint
 
 bench:
@@ -301,7 +304,7 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/doc/procpen
 	install -m 755 $(B)/procpen $(DESTDIR)$(PREFIX)/bin/procpen
 	install -m 755 $(SHIM) $(DESTDIR)$(PREFIX)/libexec/procpen-shim
-	install -m 644 README.md LICENSE docs/*.md $(DESTDIR)$(PREFIX)/share/doc/procpen
+	install -m 644 README.md LICENSE docs/*.md docs/*.json $(DESTDIR)$(PREFIX)/share/doc/procpen
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/procpen $(DESTDIR)$(PREFIX)/libexec/procpen-shim

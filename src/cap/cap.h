@@ -43,6 +43,7 @@ enum cap_flag {
 	CAP_STARTS = 2,  /* starts a process: its audit record must be on disk first */
 	CAP_LONG = 4,    /* longer result than hosts show by default: tools/list says so */
 	CAP_ENDS = 8,    /* ends runs that other calls wait for: takes a REQ_SLOT_END */
+	CAP_PLAIN = 16,  /* a method of the plain dialect and no tool */
 };
 
 enum cap_outcome {
@@ -90,6 +91,11 @@ struct cap_row {
 	const struct cap_ops *ops;
 };
 extern const struct cap_row cap_rows[]; /* in the order of tools/list; ended by name == NULL */
+
+/* A member of an object that the generator wrote: its value is a JSON text. */
+struct cap_text {
+	const char *name, *json;
+};
 
 /* The services that capabilities use. Everything is borrowed from the caller of context_cap(). */
 struct cap {

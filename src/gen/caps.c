@@ -120,7 +120,8 @@ void gen_caps_h(const struct gen *g, struct buf *out)
 		gen_c_name(gen_caps_member(g->caps[i], "name"), name);
 		buf_addf(out, "extern const struct cap_ops cap_%s;\n", name);
 	}
-	buf_adds(out, "\n#endif\n");
+	buf_adds(out, "\n/* The members of the OpenRPC document; ended by name == NULL. */\n"
+		      "extern const struct cap_text cap_openrpc[];\n\n#endif\n");
 }
 
 static void gen_caps_string_list(struct buf *out, const char *name, const json_t *list)

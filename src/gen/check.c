@@ -162,6 +162,49 @@ void gen_check_config(const struct gen *g)
 	}
 }
 
+static void gen_check_message(const struct gen_at *at, json_t *row)
+{
+	static const char *const known[] = { "name", "from", "kind", "description", "params",
+					     "result", NULL };
+	static const char *const sides[] = { "client", "server", NULL };
+	static const char *const kinds[] = { "notification", "request", NULL };
+
+	gen_only(at, row, known);
+	gen_str(at, row, "description");
+	if (!str_is_listed(gen_str(at, row, "from"), sides))
+		gen_fail(at, "\"from\" must be client or server");
+	if (!str_is_listed(gen_str(at, row, "kind"), kinds))
+		gen_fail(at, "\"kind\" must be notification or request");
+	if (!json_is_object(json_object_get(row, "params")))
+		gen_fail(at, "\"params\" must be a schema");
+	if (json_is_object(json_object_get(row, "result")) !=
+	    !strcmp(gen_str(at, row, "kind"), "request"))
+		gen_fail(at, "requests, and only they, have a schema as \"result\"");
+}
+
+/* Their schemas are for clients alone: procpen does not check by them, the tests do. */
+void gen_check_messages(const struct gen *g)
+{
+	static const char *const known[] = { "schemas", "messages", NULL };
+	struct gen_at file = { .file = "messages.json" };
+	const json_t *rows = json_object_get(g->messages, "messages");
+	json_t *row;
+	size_t i;
+
+	gen_only(&file, g->messages, known);
+	if (!json_is_object(json_object_get(g->messages, "schemas")) || !json_is_array(rows))
+		gen_fail(&file, "\"schemas\" or \"messages\" is missing");
+	json_array_foreach(rows, i, row) {
+		char place[32];
+		struct gen_at at;
+
+		snprintf(place, sizeof(place), "%zu", i);
+		at = gen_below(&file, place);
+		gen_check_unique_name(&at, rows, i);
+		gen_check_message(&at, row);
+	}
+}
+
 static bool gen_check_has_type(const json_t *field, const char *name)
 {
 	const json_t *type = json_object_get(field, "type");
@@ -436,7 +479,7 @@ static void gen_check_examples(const struct gen_at *at, const json_t *cap)
 
 static void gen_check_lists(const struct gen *g, const struct gen_at *at, const json_t *cap)
 {
-	static const char *const flags[] = { "command", "starts", "long", "ends", NULL };
+	static const char *const flags[] = { "command", "starts", "long", "ends", "plain", NULL };
 	json_t *properties = json_object_get(json_object_get(cap, "inputSchema"), "properties");
 	json_t *value;
 	size_t i;

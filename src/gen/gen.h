@@ -29,6 +29,7 @@ struct gen {
 	json_t *errors;             /* array */
 	json_t *config;             /* array */
 	json_t *blocklist;          /* object */
+	json_t *messages;           /* object */
 	json_t *caps[GEN_FILES_MAX]; /* in the order of tools/list */
 	int cap_count;
 };
@@ -79,9 +80,10 @@ struct gen_at gen_blocklist_row(const char *list, size_t i);
 void gen_check_errors(const struct gen *g);
 void gen_check_config(const struct gen *g);
 void gen_check_blocklist(const struct gen *g);
+void gen_check_messages(const struct gen *g);
 void gen_check_cap(const struct gen *g, const char *file, json_t *cap);
 
-/* tables.c, blocklist.c, caps.c, docs.c: the outputs. */
+/* tables.c, blocklist.c, caps.c, openrpc.c, docs.c: the outputs. */
 void gen_errors_h(const struct gen *g, struct buf *out);
 void gen_errors_c(const struct gen *g, struct buf *out);
 void gen_config_h(const struct gen *g, struct buf *out);
@@ -90,6 +92,8 @@ void gen_blocklist_c(const struct gen *g, struct buf *out);
 void gen_blocklist_examples_c(const struct gen *g, struct buf *out);
 void gen_caps_h(const struct gen *g, struct buf *out);
 void gen_caps_c(const struct gen *g, struct buf *out);
+void gen_openrpc_json(const struct gen *g, struct buf *out);
+void gen_openrpc_c(const struct gen *g, struct buf *out);
 void gen_reference(const struct gen *g, struct buf *out);
 
 #endif

@@ -1,9 +1,10 @@
 /*
  * procpen-gen SCHEMA_DIR BUILD_DIR: reads schema/, checks it, and writes
  * BUILD_DIR/include/gen/{errors,config,caps}.h, BUILD_DIR/gen/{errors,config,caps}.c,
- * BUILD_DIR/gen/blocklist{,_examples}.c and BUILD_DIR/gen/reference.md.
+ * BUILD_DIR/gen/blocklist{,_examples}.c, BUILD_DIR/gen/openrpc.{c,json} and
+ * BUILD_DIR/gen/reference.md.
  *
- * Every file in schema/ is a capability but errors, config, audit and blocklist.
+ * Every file in schema/ is a capability but errors, config, audit, blocklist and messages.
  */
 #include "gen/gen.h"
 
@@ -30,6 +31,8 @@ static const struct output {
 	{ "gen/caps.c", gen_caps_c },
 	{ "gen/blocklist.c", gen_blocklist_c },
 	{ "gen/blocklist_examples.c", gen_blocklist_examples_c },
+	{ "gen/openrpc.c", gen_openrpc_c },
+	{ "gen/openrpc.json", gen_openrpc_json },
 	{ "gen/reference.md", gen_reference },
 };
 
@@ -50,7 +53,7 @@ static json_t *gen_load(const struct gen *g, const char *file)
 static int gen_is_cap_file(const struct dirent *entry)
 {
 	static const char *const others[] = { "errors.json", "config.json", "audit.json",
-						"blocklist.json" };
+						"blocklist.json", "messages.json" };
 	size_t len = strlen(entry->d_name);
 
 	for (size_t i = 0; i < COUNT_OF(others); i++)
@@ -195,6 +198,8 @@ int main(int argc, char **argv)
 	gen_check_config(&g);
 	g.blocklist = gen_load(&g, "blocklist.json");
 	gen_check_blocklist(&g);
+	g.messages = gen_load(&g, "messages.json");
+	gen_check_messages(&g);
 	gen_load_caps(&g);
 	gen_add_tier_options(&g);
 	gen_name_capabilities(&g);
@@ -210,6 +215,7 @@ int main(int argc, char **argv)
 	json_decref(g.errors);
 	json_decref(g.config);
 	json_decref(g.blocklist);
+	json_decref(g.messages);
 	for (int i = 0; i < g.cap_count; i++)
 		json_decref(g.caps[i]);
 	return 0;

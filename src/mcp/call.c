@@ -270,6 +270,8 @@ static void mcp_call_refuse_tool(struct mcp *m, const struct rpc_message *messag
 	const struct cap_row *nearest = mcp_tools_nearest(name);
 	struct err e = ERR_INIT;
 
+	if (nearest && nearest->flags & CAP_PLAIN)
+		nearest = NULL;
 	err_set(&e, ERR_INVALID_PARAMS, "unknown tool `%.100s`%s%s%s", name,
 		nearest ? "; did you mean `" : "", nearest ? nearest->tool_name : "",
 		nearest ? "`?" : "");
@@ -292,7 +294,7 @@ void mcp_call_tool(struct mcp *m, const struct rpc_message *message, enum mcp_re
 		return;
 	}
 	row = mcp_text(message->params, "name") ? cap_find(m->cap, name) : NULL;
-	if (!row) {
+	if (!row || row->flags & CAP_PLAIN) {
 		mcp_call_refuse_tool(m, message, name);
 		return;
 	}

@@ -11,7 +11,7 @@ static bool tool_names_is_name_byte(char c)
 	return isalnum((unsigned char)c) || strchr("_./-", c);
 }
 
-/* The capability whose name stands at @at in @text, as a word of its own; or NULL. */
+/* The tool whose capability's name stands at @at in @text, as a word of its own; or NULL. */
 static const struct cap_row *tool_names_at(const char *text, size_t len, size_t at)
 {
 	if (at && tool_names_is_name_byte(text[at - 1]))
@@ -19,6 +19,8 @@ static const struct cap_row *tool_names_at(const char *text, size_t len, size_t 
 	for (const struct cap_row *row = cap_rows; row->name; row++) {
 		size_t size = strlen(row->name);
 
+		if (row->flags & CAP_PLAIN)
+			continue;
 		if (len - at >= size && !memcmp(text + at, row->name, size) &&
 		    (at + size == len || !(isalnum((unsigned char)text[at + size]) ||
 					   strchr("_/-", text[at + size]))))

@@ -143,7 +143,8 @@ void mcp_tools_write_list(struct jsonw *w, const struct mcp *m, const struct mcp
 {
 	jsonw_array(w, "tools");
 	for (const struct cap_row *row = cap_rows; row->name; row++)
-		tools_write_tool(w, m, shape, row);
+		if (!(row->flags & CAP_PLAIN))
+			tools_write_tool(w, m, shape, row);
 	jsonw_end_array(w);
 	mcp_write_cache(w, shape, TOOLS_TTL_MS, true);
 }

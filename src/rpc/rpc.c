@@ -279,12 +279,7 @@ static void rpc_handle(struct rpc *rpc, json_t *root, const char *text, size_t l
 			rpc_refuse_garbage(rpc, batch, &e);
 		return;
 	case KIND_CALL:
-		if (strncmp(m.method, "rpc.", 4)) {
-			rpc->route(rpc->ctx, &m);
-			break;
-		}
-		err_set(&e, ERR_METHOD_NOT_FOUND, "method names that start with rpc. are reserved");
-		rpc_refuse(rpc->reqs, &m, &e);
+		rpc->route(rpc->ctx, &m);
 		break;
 	case KIND_ANSWER:
 		m.id = NULL;

@@ -204,4 +204,5 @@ def test_only_the_first_bytes_decide():
     server.stop()
 
 
-suite.main()
+if __name__ == "__main__":
+    suite.main()

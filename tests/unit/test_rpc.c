@@ -197,7 +197,6 @@ static void test_rpc_invalid_messages(void **state)
 	check_error(f, V "\"id\":1,\"method\":\"echo\",\"params\":null}", -32600, "1");
 	check_error(f, V "\"id\":1,\"method\":\"echo\",\"params\":\"x\"}", -32600,
 		    "1");
-	check_error(f, V "\"id\":1,\"method\":\"rpc.list\"}", -32601, "1");
 	assert_int_equal(f->seen.len, 0);
 }
 
@@ -206,7 +205,6 @@ static void test_rpc_notifications_and_answers_are_never_answered(void **state)
 	struct fixture *f = *state;
 
 	check_silent(f, V "\"method\":\"echo\"}");
-	check_silent(f, V "\"method\":\"rpc.list\"}");
 	check_silent(f, V "\"method\":\"echo\",\"params\":3}");
 	check_silent(f, V "\"id\":1,\"result\":{}}");
 	check_silent(f, V "\"id\":null,\"error\":{}}");

@@ -18,8 +18,6 @@ ID_MAX = 1024               # bytes of a raw id
 BATCH_ID_MAX = 256          # the same, in a batch
 RESULT_META = "dev.procpen/result"
 ERROR_META = "dev.procpen/error"
-OWN_NOTIFICATIONS = {"capability.notify"}
-OWN_REQUESTS = {"capability.confirm"}
 # Of these the protocol says what stands in `data` beside our members.
 OWN_DATA = {"ResourceNotFound", "MissingClientCapability", "UnsupportedProtocolVersion"}
 
@@ -46,6 +44,11 @@ class Schemas:
             data = json.loads(path.read_text())
             if isinstance(data, dict) and "outputSchema" in data:
                 self.capabilities[data["name"]] = data
+        self.tools = {name.replace(".", "_") for name, c in self.capabilities.items()
+                      if "plain" not in c["flags"]}
+        messages = json.loads((folder / "messages.json").read_text())
+        self.notice = self._validator(messages["schemas"]["notice"])
+        self.own = {m["name"]: m for m in messages["messages"] if m["from"] == "server"}
         self.errors = self._load_errors(folder / "errors.json")
         self.outputs = {name: self._validator(c["outputSchema"])
                         for name, c in self.capabilities.items()}
@@ -194,13 +197,17 @@ class Session:
     def _server_speaks(self, m):
         method = m["method"]
         check(set(m) <= {"jsonrpc", "id", "method", "params"}, "extra members: %s" % sorted(m))
+        own = self.schemas.own.get(method)
+        if own:
+            check(("id" in m) == (own["kind"] == "request"), "%s is no %s" % (method, own["kind"]))
+            conform(self.schemas.notice, plain(m["params"]), method)
         if "id" in m:
             check(dump(m["id"]) not in self.asked, "a question with an id used before")
             self.asked[dump(m["id"])] = m
-            if method not in OWN_REQUESTS:
+            if not own:
                 check(self.revision, "%s before initialize" % method)
                 self.schemas.official.request(self.revision, m)
-        elif method not in OWN_NOTIFICATIONS:
+        elif not own:
             self.schemas.official.notification(self._notified_revision(method, m["params"]), m)
 
     def _notified_revision(self, method, params):
@@ -325,7 +332,7 @@ class Session:
 
     def _tools(self, revision, result):
         names = [t["name"] for t in result["tools"]]
-        wanted = {name.replace(".", "_") for name in self.schemas.capabilities}
+        wanted = self.schemas.tools
         check(set(names) == wanted and len(names) == len(wanted), "tools: %s" % names)
         size = len(json.dumps(result["tools"], separators=(",", ":")).encode())
         whole = any("outputSchema" in t or "profile" in t["inputSchema"]["properties"]
