@@ -216,6 +216,8 @@ static enum kind rpc_classify(struct rpc_message *m, const char *text, size_t le
 	if (!json_is_object(m->root))
 		return rpc_invalid(e, "it must be an object");
 	m->params = json_object_get(m->root, "params");
+	if (json_is_null(m->params)) /* Emacs' jsonrpc.el sends it for a call without any */
+		m->params = NULL;
 	if (id) {
 		m->id = json_raw_member(text, len, "id", &m->id_len);
 		BUG_IF(!m->id);

@@ -194,7 +194,7 @@ static void test_rpc_invalid_messages(void **state)
 	check_error(f, V "\"id\":1,\"method\":5}", -32600, "1");
 	check_error(f, V "\"method\":5}", -32600, "null");
 	check_error(f, V "\"id\":1,\"method\":\"echo\\u0000\"}", -32600, "1");
-	check_error(f, V "\"id\":1,\"method\":\"echo\",\"params\":null}", -32600, "1");
+	check_error(f, V "\"id\":1,\"method\":\"echo\",\"params\":true}", -32600, "1");
 	check_error(f, V "\"id\":1,\"method\":\"echo\",\"params\":\"x\"}", -32600,
 		    "1");
 	assert_int_equal(f->seen.len, 0);
