@@ -301,10 +301,11 @@ demo:
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec \
-		$(DESTDIR)$(PREFIX)/share/doc/procpen
+		$(DESTDIR)$(PREFIX)/share/doc/procpen/samples
 	install -m 755 $(B)/procpen $(DESTDIR)$(PREFIX)/bin/procpen
 	install -m 755 $(SHIM) $(DESTDIR)$(PREFIX)/libexec/procpen-shim
 	install -m 644 README.md LICENSE docs/*.md docs/*.json $(DESTDIR)$(PREFIX)/share/doc/procpen
+	install -m 644 docs/samples/* $(DESTDIR)$(PREFIX)/share/doc/procpen/samples
 
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/procpen $(DESTDIR)$(PREFIX)/libexec/procpen-shim
