@@ -5,6 +5,7 @@ per request. Each result: the capability's output schema. Each error: schema/err
 messages: the official schema of their revision, when it is at hand.
 """
 import json
+import re
 
 from client import ROOT, Failure, check
 from jsontext import Token, dump, parse
@@ -18,6 +19,7 @@ ID_MAX = 1024               # bytes of a raw id
 BATCH_ID_MAX = 256          # the same, in a batch
 RESULT_META = "dev.procpen/result"
 ERROR_META = "dev.procpen/error"
+CALL = re.compile(r'\b(process_\w+) (\{"process_id":.*?\})')
 # Of these the protocol says what stands in `data` beside our members.
 OWN_DATA = {"ResourceNotFound", "MissingClientCapability", "UnsupportedProtocolVersion"}
 
@@ -49,6 +51,9 @@ class Schemas:
         messages = json.loads((folder / "messages.json").read_text())
         self.notice = self._validator(messages["schemas"]["notice"])
         self.own = {m["name"]: m for m in messages["messages"] if m["from"] == "server"}
+        self.listed = {name: {p for p, schema in c["inputSchema"]["properties"].items()
+                              if schema.get("x-listed", True)}
+                       for name, c in self.capabilities.items()}
         self.errors = self._load_errors(folder / "errors.json")
         self.outputs = {name: self._validator(c["outputSchema"])
                         for name, c in self.capabilities.items()}
@@ -284,6 +289,7 @@ class Session:
             self._tools(revision, result)
         elif method == "tools/call" and result.get("resultType", "complete") == "complete":
             self._tool_result(revision, params["name"], result)
+            self._named_calls(result, set(params.get("arguments") or {}))
         elif method == "tasks/get" and result["status"] == "completed":
             self._tool_result(revision, None, result["result"])
 
@@ -319,6 +325,15 @@ class Session:
         check(size <= TEXT_MAX, "a text of %d bytes" % size)
         check(whole.get("process_id", "") in text or name == "process.logs",
               "the text does not name the process: %.200r" % text)
+
+    def _named_calls(self, result, passed):
+        """A call that the text names for its run has listed parameters, or those just @passed."""
+        whole = result.get("_meta", {}).get(RESULT_META, {})
+        for name, arguments in CALL.findall(result["content"][0]["text"]):
+            call = json.loads(arguments)
+            allowed = self.schemas.listed[name.replace("_", ".", 1)] | passed
+            check(call["process_id"] != whole.get("process_id") or set(call) <= allowed,
+                  "the text names a parameter of %s that is not listed: %s" % (name, arguments))
 
     @staticmethod
     def _structured_error(revision, data, result):
