@@ -19,8 +19,11 @@ SETS = {
     "clients": {"@modelcontextprotocol/sdk": "1.32.2", "@modelcontextprotocol/client": "2.4.0",
                 "@modelcontextprotocol/inspector": "2.12.0",
                 "@modelcontextprotocol/server-everything": "2026.8.31"},
-    "hosts": {"@anthropic-ai/claude-code": "2.1.329", "@openai/codex": "0.169.0",
-              "@google/gemini-cli": "0.61.0", "opencode-ai": "1.18.33"},
+    "claude-code": {"@anthropic-ai/claude-code": "2.1.329"},
+    "codex": {"@openai/codex": "0.169.0"},
+    "gemini-cli": {"@google/gemini-cli": "0.61.0"},
+    "opencode": {"opencode-ai": "1.18.33"},
+    "tokens": {"gpt-tokenizer": "4.0.0"},
 }
 INSTALL_LIMIT = 900  # seconds
 

@@ -91,22 +91,35 @@ class Scratch:
         return program.returncode, out.decode(errors="replace"), err.decode(errors="replace")
 
     def judge(self, counts, name, session=Session):
-        """Every recorded line against the official schemas and our own."""
+        """Every recorded line against our own schemas, and the official ones where they are."""
         schemas = Schemas()
-        if not schemas.official.available():
-            counts.skip(name + ": lines", "the official MCP schemas are not in %s" %
-                        schemas.official.folder)
-            return
+        official = schemas.official
+        if not official.available():
+            counts.skip(name + ": lines against the official schemas", "they are not in %s, and no "
+                        "npm package has them as JSON; MCP_SCHEMAS names their folder" %
+                        official.folder)
         lines = 0
-        for path in sorted(glob.glob(os.path.join(self.records, name + ".*"))):
+        for path in records_of(self, name):
             follower = session(schemas)
             try:
                 lines += replay(path, follower)
             except Failure as e:
                 counts.note(False, name + ": lines", str(e))
                 return
-        counts.note(lines > 0, "%s: %d lines of the server against the schemas (%d compared)" % (
-            name, lines, schemas.official.checked), "none was recorded")
+        counts.note(lines > 0, "%s: %d lines of the server against the schemas (%d of them MCP's)" % (
+            name, lines, official.checked if official.available() else 0), "none was recorded")
+
+
+def records_of(scratch, name):
+    return sorted(glob.glob(os.path.join(scratch.records, name + ".*")))
+
+
+def recorded(scratch, name):
+    """(of the client or the server, message) of each line in the records of @name."""
+    for path in records_of(scratch, name):
+        with open(path, "rb") as f:
+            for line in f.read().splitlines():
+                yield line[:1].decode(), json.loads(line[2:])
 
 
 def replay(path, follower):
