@@ -106,12 +106,12 @@ static bool proc_drain_pumps(struct proc *p)
 	return out_ended && err_ended;
 }
 
-static void proc_on_pump_data(void *ctx, struct pump *pump)
+static void proc_on_pump_data(void *ctx, bool stored)
 {
 	struct proc *p = ctx;
 
-	(void)pump;
-	proc_notify(p, PROC_EVENT_OUTPUT);
+	if (stored)
+		proc_notify(p, PROC_EVENT_OUTPUT);
 	if (p->phase == PROC_DRAINING && !proc_output_open(p))
 		proc_settle(p);
 }

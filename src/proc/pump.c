@@ -31,6 +31,7 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct pump *p = io->data;
 	size_t left = loud_count > LOUD_MANY ? READ_LESS : READ_MAX;
+	uint64_t before = p->out->total;
 	ssize_t n;
 
 	/* The kernel had no memory to watch it, and libev has stopped the watcher: retry soon. */
@@ -44,7 +45,7 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 		pump_close(p);
 	else if (!p->loud && p->out->total >= LOUD_BYTES)
 		pump_grow_pipe(p);
-	p->on_data(p->ctx, p);
+	p->on_data(p->ctx, p->out->total > before);
 }
 
 static void pump_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
