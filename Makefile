@@ -7,6 +7,7 @@
 #   make builds           other compilers, flags, C libraries and machines
 #   make conformance      official MCP suite and clients (from npm) against procpen
 #   make hosts            real agent hosts (from npm), offline, with procpen as their server
+#   make bench-peers      procpen beside other programs of its kind (from npm)
 #   make demo             installs what the build needs, then plays a session
 
 VERSION := 0.1.0
@@ -91,7 +92,7 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 .DELETE_ON_ERROR:
-.PHONY: FORCE all demo check builds stress bench fuzz lint docs golden unit tests fixture conformance \
+.PHONY: FORCE all demo demo-svg check builds stress bench bench-peers fuzz lint docs golden unit tests fixture conformance \
 	hosts clean install uninstall
 
 all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked
@@ -274,6 +275,9 @@ bench:
 	.ci/deps build
 	$(MAKE) --no-print-directory all
 	tests/bench/run
+
+bench-peers: all
+	$(PYTHON) tests/bench/peers.py
 
 # The shell parser and the verdict under libFuzzer; FUZZ_SECONDS=60. Needs clang.
 FUZZ_SOURCES := $(wildcard src/base/*.c src/shell/*.c src/blocklist/*.c src/blocklist/*/*.c) \

@@ -24,6 +24,9 @@ SETS = {
     "gemini-cli": {"@google/gemini-cli": "0.61.0"},
     "opencode": {"opencode-ai": "1.18.33"},
     "tokens": {"gpt-tokenizer": "4.0.0"},
+    "peers": {"@openai/codex": "0.169.0", "sandbox-agent": "0.4.2",
+              "@wonderwhy-er/desktop-commander": "0.2.52",
+              "@anthropic-ai/sandbox-runtime": "0.0.83"},
 }
 INSTALL_LIMIT = 900  # seconds
 
