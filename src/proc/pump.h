@@ -20,7 +20,7 @@ struct pump {
 	struct output *out;
 	ev_timer retry;     /* of watching, when the kernel refused it */
 	bool loud;          /* has written much, and is counted in loud_count */
-	void (*on_data)(void *ctx, bool stored); /* bytes were stored, or end of file came, or both */
+	void (*on_data)(void *ctx, bool stored); /* bytes were stored, or end of file came */
 	void *ctx;
 };
 
