@@ -1,8 +1,10 @@
-/* The limits that the shim holds itself: the real shim with plans of our own. */
+/* The limits that the shim enforces, and those of its plan: the real shim with plans of our own. */
 #include "unit.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -50,10 +52,14 @@ static void become_shim(int control, const char *script)
 	_exit(9);
 }
 
-static struct shim start(const char *script, const struct shim_limits *limits)
+/* A filter of @instructions, which allows all. 0: none. */
+static struct shim start_filtered(const char *script, const struct shim_limits *limits,
+				  uint32_t instructions)
 {
 	static struct shim_plan plan;
 	static const char path[] = "/bin/sh";
+	struct sock_filter *filter = (void *)plan.tail;
+	char *at = (char *)(filter + instructions);
 	struct shim k;
 	int pair[2];
 
@@ -63,9 +69,17 @@ static struct shim start(const char *script, const struct shim_limits *limits)
 	plan.landlock_fd = -1;
 	plan.path_len = sizeof(path) - 1;
 	plan.limits = *limits;
-	memcpy(plan.tail, path, sizeof(path)); /* and an empty working directory behind it */
+	plan.filter_len = instructions;
+	plan.flags |= instructions ? SHIM_SECCOMP | SHIM_NO_NEW_PRIVS : 0;
+	for (uint32_t i = 0; i < instructions; i++)
+		filter[i] = (struct sock_filter)BPF_STMT(BPF_LD | BPF_IMM, 0);
+	if (instructions)
+		filter[instructions - 1] =
+			(struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
+	memcpy(at, path, sizeof(path)); /* and an empty working directory behind it */
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), 0);
-	assert_true(send(pair[0], &plan, SHIM_PLAN_HEAD + sizeof(path) + 1, 0) > 0);
+	at += sizeof(path) + 1;
+	assert_true(send(pair[0], &plan, (size_t)(at - (char *)&plan), 0) > 0);
 	k.pid = fork();
 	assert_true(k.pid >= 0);
 	if (k.pid == 0)
@@ -73,6 +87,11 @@ static struct shim start(const char *script, const struct shim_limits *limits)
 	close(pair[1]);
 	k.control = pair[0];
 	return k;
+}
+
+static struct shim start(const char *script, const struct shim_limits *limits)
+{
+	return start_filtered(script, limits, 0);
 }
 
 /* The next report. */
@@ -266,6 +285,28 @@ static void test_watch_cpu_leaves_a_stop_alone(void **state)
 	finish(&k);
 }
 
+static void test_plan_with_the_longest_filter(void **state)
+{
+	struct shim k = start_filtered("exit 7", &no_limits, SHIM_FILTER_MAX);
+	struct shim_report report, last;
+
+	(void)state;
+	assert_true(hear_all(&k, SHIM_EXITED, &report, &last));
+	assert_int_equal(WEXITSTATUS(report.value), 7);
+	finish(&k);
+}
+
+static void test_plan_with_a_longer_filter(void **state)
+{
+	struct shim k = start_filtered("exit 7", &no_limits, SHIM_FILTER_MAX + 1);
+	struct shim_report report = hear(&k);
+
+	(void)state;
+	assert_int_equal(report.event, SHIM_FAILED);
+	assert_int_equal(report.value, SHIM_STAGE_PLAN);
+	finish(&k);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -275,6 +316,8 @@ int main(void)
 		cmocka_unit_test(test_watch_tasks),
 		cmocka_unit_test(test_watch_cpu),
 		cmocka_unit_test(test_watch_cpu_leaves_a_stop_alone),
+		cmocka_unit_test(test_plan_with_the_longest_filter),
+		cmocka_unit_test(test_plan_with_a_longer_filter),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

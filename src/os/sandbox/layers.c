@@ -28,10 +28,6 @@ static int get_filter(struct confine *c, const struct confine_seccomp_options *o
 
 	if (!f->program && confine_seccomp_build(options, &f->program, &f->len, e))
 		return -1;
-	if (f->len > SHIM_FILTER_MAX)
-		return err_set(e, ERR_SANDBOX_UNAVAILABLE,
-			       "the system call filter has %zu instructions, the shim takes %d",
-			       f->len, SHIM_FILTER_MAX);
 	*filter = f;
 	return 0;
 }

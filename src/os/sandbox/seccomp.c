@@ -41,7 +41,6 @@
 
 #define NUMBERS (FILTER_LAST_REVIEWED + 1)
 #define SKIPPED 0xffffffffu  /* what a tracer sets to skip a call: unknown, not foreign */
-#define CODE_MAX 512
 #define JUMP_MAX 250         /* a conditional jump has 8 bits; two detours may come between */
 #define LEAF_EXCEPTIONS 2    /* single numbers inside a range that a leaf checks: measured */
 #define NO_LABEL SIZE_MAX
@@ -68,8 +67,9 @@ static const uint32_t harmless_personalities[] = { 0, 8, 0x20000, 0x20008, 0xfff
 
 struct builder {
 	const struct confine_seccomp_options *options;
-	struct sock_filter code[CODE_MAX]; /* last instruction first */
+	struct sock_filter code[SHIM_FILTER_MAX]; /* last instruction first */
 	size_t len;
+	bool full; /* one more was emitted: the code is not usable */
 	size_t allow, eperm, eafnosupport, enosys, kill; /* labels of the answers */
 	size_t pids;                       /* "is A one of ours?" */
 	size_t blocks[FILTER_CHECK_COUNT]; /* NO_LABEL: not made yet */
@@ -80,7 +80,9 @@ struct builder {
 
 static size_t bpf_emit(struct builder *b, uint16_t code, uint32_t k)
 {
-	BUG_IF(b->len >= CODE_MAX);
+	b->full |= b->len == SHIM_FILTER_MAX;
+	if (b->full)
+		b->len--;
 	b->code[b->len] = (struct sock_filter)BPF_STMT(code, k);
 	return b->len++;
 }
@@ -383,10 +385,26 @@ static void add_entry(struct builder *b)
 	bpf_load(b, offsetof(struct seccomp_data, arch));
 }
 
+/* Copy the code, first instruction first. Returns 0, or -1 if it did not fit. */
+static int copy_code(const struct builder *b, struct sock_filter **program, size_t *len,
+		     struct err *e)
+{
+	if (b->full)
+		return err_set(e, ERR_SANDBOX_UNAVAILABLE,
+			       "the system call filter needs more than %d instructions",
+			       SHIM_FILTER_MAX);
+	*program = mem_zalloc(b->len * sizeof(**program));
+	for (size_t i = 0; i < b->len; i++)
+		(*program)[i] = b->code[b->len - 1 - i];
+	*len = b->len;
+	return 0;
+}
+
 int confine_seccomp_build(const struct confine_seccomp_options *options,
 			  struct sock_filter **program, size_t *len, struct err *e)
 {
 	struct builder *b = mem_zalloc(sizeof(*b));
+	int result;
 
 	if (filter_number("execve") < 0) {
 		free(b);
@@ -402,12 +420,9 @@ int confine_seccomp_build(const struct confine_seccomp_options *options,
 	add_verdicts(b);
 	add_search(b);
 	add_entry(b);
-	*program = mem_zalloc(b->len * sizeof(**program));
-	for (size_t i = 0; i < b->len; i++)
-		(*program)[i] = b->code[b->len - 1 - i];
-	*len = b->len;
+	result = copy_code(b, program, len, e);
 	free(b);
-	return 0;
+	return result;
 }
 
 bool confine_seccomp_can_notify(void)

@@ -31,8 +31,8 @@ struct confine_seccomp_options {
 };
 
 /*
- * Build the filter. *@program: heap array the caller frees, *@len instructions.
- * Returns 0 or -1 (SandboxUnavailable).
+ * Build the filter. *@program: heap array the caller frees, *@len instructions, at most
+ * SHIM_FILTER_MAX. Returns 0 or -1 (SandboxUnavailable).
  */
 int confine_seccomp_build(const struct confine_seccomp_options *options,
 			  struct sock_filter **program, size_t *len, struct err *e);

@@ -23,7 +23,9 @@
 #define SHIM_EXTRA_FDS_MAX 8
 
 #define SHIM_PATH_MAX 4096
-#define SHIM_FILTER_MAX 1024 /* instructions of 8 bytes (struct sock_filter) */
+/* Instructions of 8 bytes (struct sock_filter). The kernel takes 4,096 (BPF_MAXINSNS); the longest
+ * filter has a quarter of ours. */
+#define SHIM_FILTER_MAX 512
 #define SHIM_RLIMITS_MAX 16
 /* The shim replaces this value in the filter by its own pid. No pid is that large. */
 #define SHIM_OWN_PID 0x6b656570
