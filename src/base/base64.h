@@ -4,8 +4,8 @@
 
 #include <stddef.h>
 
-/* Decode @len characters into heap memory. *@out_len bytes; NULL when the text is not base64. Never
- * NULL otherwise, also for an empty text. */
+/* Decode @len characters. Returns heap memory, not NULL for an empty text either, with *@out_len
+ * bytes; NULL if the text is not base64. */
 char *base64_decode(const char *text, size_t len, size_t *out_len);
 
 #endif

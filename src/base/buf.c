@@ -1,6 +1,6 @@
 /*
- * Growth doubles, so that adding n bytes one at a time costs O(n); the last
- * step goes to the exact maximum, so that a bound is never overshot.
+ * Doubles the capacity, so that adding n bytes one at a time costs O(n); the last step goes to
+ * exactly max + 1, so that no buffer exceeds its maximum.
  */
 #include "base/buf.h"
 
@@ -16,7 +16,7 @@
 
 void buf_init(struct buf *b, size_t max)
 {
-	/* So that max + 1 and every doubling below it stay in range. */
+	/* Keeps max + 1 and every doubled capacity in range. */
 	*b = (struct buf){ .max = max < SIZE_MAX / 4 ? max : SIZE_MAX / 4 };
 }
 

@@ -19,7 +19,7 @@ __attribute__((format(printf, 3, 0))) static void err_format_cut(char *out, size
 		out[size - 1 - utf8_partial_tail(out, size - 1)] = '\0';
 }
 
-/* @message may be made from what @e holds: it is a copy, and @e is overwritten last. */
+/* The arguments may point into @e: format first, overwrite @e last. */
 static int err_fill(struct err *e, enum err_type type, int sys, const char *message)
 {
 	err_release(e);
@@ -47,7 +47,7 @@ int err_sys(struct err *e, enum err_type type, int sys, const char *fmt, ...)
 
 	snprintf(reason, sizeof(reason), ": %s (%s)", strerror(sys), err_sys_name(sys));
 
-	/* The reason is worth more than the end of a long message: keep room for it. */
+	/* Cut a long message rather than the reason behind it. */
 	va_start(ap, fmt);
 	err_format_cut(message, sizeof(message) - strlen(reason), fmt, ap);
 	va_end(ap);

@@ -27,7 +27,7 @@ struct err {
 	json_t *details;   /* object, or NULL */
 };
 
-#define ERR_TEXT_MAX 1024 /* bytes of a text from outside that stands in details */
+#define ERR_TEXT_MAX 1024 /* longest text of a client or the machine in details */
 
 /* A way to go on, for programs. */
 struct err_action {
@@ -39,7 +39,7 @@ struct err_action {
 struct err_row {
 	const char *name;      /* "ProcessNotFound" */
 	int code;              /* JSON-RPC code */
-	bool retryable;        /* as a rule; see err_retryable() */
+	bool retryable;        /* default; see err_retryable() */
 	const char *hint;      /* default hint */
 	const struct err_action *actions; /* ended by name == NULL; or NULL: none */
 };
@@ -61,18 +61,18 @@ int err_hint(struct err *e, const char *fmt, ...) __attribute__((format(printf, 
 /* Add a member to details; steals @value (NULL is ignored). */
 void err_detail(struct err *e, const char *name, json_t *value);
 
-/* As err_detail(), for a text from outside: cut at ERR_TEXT_MAX bytes. */
+/* Like err_detail(), for a text of a client or the machine: cut at ERR_TEXT_MAX bytes. */
 void err_detail_text(struct err *e, const char *name, const char *text);
 
-/* The hint that goes out: the error's own, else its type's default. */
+/* The error's own hint, else its type's default. */
 const char *err_hint_text(const struct err *e);
 
-/* errno's symbolic name ("ENOENT"); "E<number>", good until the next call, for a
- * number that Linux does not have. */
+/* The symbolic name of an errno value ("ENOENT"); "E<number>", valid until the next call, if Linux
+ * has none. */
 const char *err_sys_name(int sys);
 
-/* Can the same call succeed later? As its type says, and whatever the type, when what was lacking
- * passes by itself: memory, processes, descriptors, space. */
+/* Can the same call succeed later? Says what the type says, but true if memory, processes,
+ * descriptors or disk space ran out. */
 bool err_retryable(const struct err *e);
 
 /* Free details and make @e "no error" again. */

@@ -1,4 +1,4 @@
-/* A table of our own: among C libraries only glibc has the names (strerrorname_np(3)). */
+/* Of the C libraries only glibc has the names (strerrorname_np(3)). */
 #include "base/err.h"
 
 #include <errno.h>

@@ -14,7 +14,7 @@ void hmac_digest(const void *bytes, size_t len, unsigned char out[HMAC_SIZE])
 	SHA256Final(out, &ctx);
 }
 
-/* One of the two passes: the padded key, then the bytes. */
+/* One of the two passes of HMAC: hash the padded key, then the bytes. */
 static void hmac_pass(const unsigned char block[BLOCK], unsigned char pad, const void *bytes,
 		      size_t len, unsigned char out[HMAC_SIZE])
 {

@@ -19,13 +19,13 @@ void hmac_digest(const void *bytes, size_t len, unsigned char out[HMAC_SIZE]);
 void hmac_sign(const void *key, size_t key_len, const void *bytes, size_t len,
 	       unsigned char out[HMAC_SIZE]);
 
-/* Are @len bytes equal? Takes the same time wherever they differ. */
+/* Compare @len bytes in a time that does not depend on where they differ. */
 bool hmac_equal(const void *a, const void *b, size_t len);
 
-/* Lower-case hex of @len bytes, with NUL: @out holds 2 * len + 1. */
+/* Write @len bytes as lower-case hex with a NUL: @out holds 2 * len + 1. */
 void hmac_hex(const unsigned char *bytes, size_t len, char *out);
 
-/* Reads exactly 2 * @len lower-case hex digits. Returns 0, or -1 when there is anything else. */
+/* Read exactly 2 * @len lower-case hex digits. Returns 0, or -1 for any other text. */
 int hmac_unhex(const char *text, unsigned char *bytes, size_t len);
 
 #endif

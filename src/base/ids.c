@@ -14,7 +14,7 @@ void ids_instance(char out[IDS_INSTANCE_SIZE])
 {
 	uint64_t value;
 
-	/* Early in boot the pool may not be ready, and nothing here may wait for it. */
+	/* GRND_NONBLOCK: early in boot the pool may not be ready, and the server must not wait. */
 	if (getrandom(&value, sizeof(value), GRND_NONBLOCK) != (ssize_t)sizeof(value)) {
 		value = (uint64_t)clock_wall_ms() << 20 ^ (uint64_t)clock_mono_us();
 		value = (value ^ (uint64_t)getpid() << 48) * UINT64_C(0x9e3779b97f4a7c15);
@@ -45,7 +45,7 @@ uint64_t ids_parse(const char *text, const char *instance)
 			return 0;
 		seq = seq * 10 + (uint64_t)(*c - '0');
 	}
-	/* Only the one spelling that ids_format() gives. */
+	/* Accept only the spelling of ids_format(). */
 	ids_format(expected, seq, instance);
 	return strcmp(text, expected) == 0 ? seq : 0;
 }

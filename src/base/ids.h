@@ -13,10 +13,10 @@
 #define IDS_INSTANCE_SIZE 17 /* 16 hex digits and NUL */
 #define IDS_TEXT_SIZE 32
 
-/* Fill @out with a random instance name from getrandom(2); a clock-derived one if that fails. */
+/* Fill @out with a random instance name, from the clock if getrandom(2) fails. */
 void ids_instance(char out[IDS_INSTANCE_SIZE]);
 
-/* Is @text spelled like an instance name, all of it? */
+/* Is all of @text spelled like an instance name? */
 bool ids_is_instance(const char *text);
 
 /* "p12-9c3f" from a sequence number and the instance name (its first four digits are the tag). */

@@ -1,6 +1,6 @@
 /*
  * jansson stops at the first fault. If that fault violates only one of our own rules
- * (a duplicate, a NUL in a name, a number out of range, and half of a surrogate pair,
+ * (a duplicate, a NUL in a name, a number out of range, and a lone surrogate,
  * which jansson calls a syntax error), the text is parsed a second time without the
  * rule, because text that is also malformed further on must be reported as malformed.
  *
@@ -34,7 +34,8 @@ size_t json_skip_string(const char *text, size_t len, size_t at)
 	return at < len ? at + 1 : len;
 }
 
-/* What parsing @text will cost, found without building anything: nesting, and how many values. */
+/* Measure what parsing @text will cost without building anything: its depth, and how many values it
+ * has. */
 static void json_text_measure(const char *text, size_t len, int *depth_max, size_t *values)
 {
 	int depth = 0;
@@ -79,7 +80,7 @@ static size_t json_text_skip_digits(const char *text, size_t at)
 	return at;
 }
 
-/* Length of the number that stands at the start of @text (ended by a NUL); 0 if none does. */
+/* Length of the number at the start of @text (NUL-terminated); 0 if there is none. */
 static size_t json_text_number_len(const char *text)
 {
 	size_t at = text[0] == '-', start = at, digits;
@@ -112,7 +113,7 @@ static bool json_text_out_of_range(const char *number, size_t len)
 	return errno == ERANGE;
 }
 
-/* The code unit of the escape \\uhhhh that starts @text (of at least six bytes), or -1. */
+/* The code unit of the escape \\uhhhh at the start of @text (at least six bytes), or -1. */
 static long json_text_code_unit(const char *text)
 {
 	char hex[5] = { 0 }, *end;
@@ -136,8 +137,8 @@ static bool json_text_is_low(long unit)
 }
 
 /*
- * Make every escaped NUL, and every half of a surrogate pair, in the string at @at
- * an escaped space. Returns the offset after the string.
+ * Replace every escaped NUL and every lone surrogate in the string at @at by an escaped space.
+ * Returns the offset after the string.
  */
 static size_t json_text_defuse_string(char *text, size_t len, size_t at)
 {
@@ -155,14 +156,14 @@ static size_t json_text_defuse_string(char *text, size_t len, size_t at)
 		}
 		if (!unit || json_text_is_high(unit) || json_text_is_low(unit))
 			memcpy(text + at + 2, "0020", 4);
-		at++; /* so that an escaped backslash does not start an escape */
+		at++; /* skip the second byte: an escaped backslash starts no escape */
 	}
 	return end;
 }
 
 /*
- * Parse without the rules that are ours: in a copy of the text an escaped NUL, or
- * half of a surrogate pair, is a space, and a number out of range is 0.
+ * Parse without our own rules: in a copy of the text an escaped NUL or a lone surrogate becomes a
+ * space, and a number out of range 0.
  */
 static json_t *json_text_parse_lenient(const char *text, size_t len)
 {
@@ -190,34 +191,45 @@ static void json_text_explain(const json_error_t *error, char why[WHY_SIZE])
 	snprintf(why, WHY_SIZE, "%.120s (byte %d)", error->text, error->position);
 }
 
-json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
-			char why[WHY_SIZE], json_t **lenient)
+/* Refuse before parsing what would cost too much, and a NUL, which jansson accepts after a number.
+ * Returns 0, or -1 with *fault and @why. */
+static int json_text_check(const char *text, size_t len, int depth_max, enum json_fault *fault,
+			   char why[WHY_SIZE])
 {
-	size_t bom = json_text_bom_len(text, len), values;
-	json_error_t error;
-	json_t *value;
+	size_t values;
 	int depth;
 
-	text += bom;
-	len -= bom;
-	if (lenient)
-		*lenient = NULL;
 	*fault = JSON_MALFORMED;
 	json_text_measure(text, len, &depth, &values);
 	if (values > JSON_VALUES_MAX) {
 		*fault = JSON_REFUSED;
 		snprintf(why, WHY_SIZE, "more than %d values in one text", JSON_VALUES_MAX);
-		return NULL;
+		return -1;
 	}
 	if (depth > depth_max) {
 		snprintf(why, WHY_SIZE, "nested deeper than %d levels", depth_max);
-		return NULL;
+		return -1;
 	}
-	/* jansson accepts a NUL after a number. */
 	if (len && memchr(text, '\0', len)) {
 		snprintf(why, WHY_SIZE, "a NUL byte in the text");
-		return NULL;
+		return -1;
 	}
+	return 0;
+}
+
+json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
+			char why[WHY_SIZE], json_t **lenient)
+{
+	size_t bom = json_text_bom_len(text, len);
+	json_error_t error;
+	json_t *value;
+
+	text += bom;
+	len -= bom;
+	if (lenient)
+		*lenient = NULL;
+	if (json_text_check(text, len, depth_max, fault, why))
+		return NULL;
 	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
 			   &error);
 	if (value) {
@@ -314,7 +326,7 @@ const char *json_raw_element(const char *text, size_t len, size_t *pos, size_t *
 		if (at >= len || text[at] != '[')
 			return NULL;
 	}
-	/* Here @at stands on the bracket or comma before the element, or on the end. */
+	/* @at is at the bracket or comma before the element, or at the end. */
 	if (at >= len || text[at] == ']')
 		return NULL;
 	start = json_text_skip_space(text, len, at + 1);

@@ -19,8 +19,8 @@
 enum json_fault {
 	JSON_OK,
 	JSON_MALFORMED, /* not JSON, invalid UTF-8, or nested deeper than the limit */
-	JSON_REFUSED,   /* valid, but a member twice, a NUL in its name, a number out of range,
-			 * half of a surrogate pair; or too many values */
+	JSON_REFUSED,   /* valid, but with a duplicate member, a NUL in a name, a number out of
+			 * range, a lone surrogate, or too many values */
 };
 
 /*
@@ -28,9 +28,8 @@ enum json_fault {
  * @depth_max. Returns a new reference, or NULL with *fault and a short reason in
  * @why (at least 160 bytes). For JSON_REFUSED *@lenient, if not NULL, gets a new
  * reference to the text parsed without these rules (NULL in every other case),
- * good only for finding the id to answer: a number out of range is 0 in it, a NUL
- * or half of a surrogate pair in a string is a space, and of a member that is there
- * twice it has the last.
+ * good only for finding the id to answer: in it a number out of range is 0, a NUL or
+ * a lone surrogate in a string is a space, and the last of duplicate members counts.
  */
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
 			char why[160], json_t **lenient);
@@ -45,14 +44,14 @@ const char *json_raw_member(const char *text, size_t len, const char *name, size
 /* The offset after the string whose opening quote is at @at; @len if it does not end. */
 size_t json_skip_string(const char *text, size_t len, size_t at);
 
-/* Walk the elements of the array that starts @text: *@pos is 0 at first; returns
- * the next element's raw text and its length, or NULL at the end. */
+/* Walk the elements of the array at the start of @text. Set *@pos to 0 at first. Returns the next
+ * element's raw text and its length, or NULL at the end. */
 const char *json_raw_element(const char *text, size_t len, size_t *pos, size_t *element_len);
 
-/* Typed getters over a checked object; the member must exist or the default is given. */
+/* Typed getters for a checked object: the member's value, or @fallback if it is absent. */
 const char *json_get_str(const json_t *object, const char *name, const char *fallback);
 size_t json_get_strlen(const json_t *object, const char *name); /* bytes; 0 if absent */
-/* A real is truncated. */
+/* Truncates a real. */
 int64_t json_get_int(const json_t *object, const char *name, int64_t fallback);
 double json_get_num(const json_t *object, const char *name, double fallback);
 bool json_get_bool(const json_t *object, const char *name, bool fallback);

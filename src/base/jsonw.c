@@ -1,7 +1,6 @@
 /*
- * Escaping copies runs: everything that may stand in a JSON string as it is,
- * valid UTF-8 included, goes out in one piece. Eight plain ASCII bytes at a time
- * are recognised by arithmetic on one word, which is what most output is.
+ * Copies runs of bytes that need no escape, valid UTF-8 included, in one piece. Recognises eight
+ * plain ASCII bytes at a time by arithmetic on one word, because most output is plain ASCII.
  */
 #include "base/jsonw.h"
 
@@ -14,7 +13,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define PART_BYTES 8192 /* copied in one go; room for it is reserved */
+#define PART_BYTES 8192 /* copied at once, into room reserved before */
 #define EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (c))
 
 void jsonw_init(struct jsonw *w, struct buf *out)
@@ -22,7 +21,7 @@ void jsonw_init(struct jsonw *w, struct buf *out)
 	*w = (struct jsonw){ .out = out };
 }
 
-/* What comes before a value: a comma, and its key. */
+/* Write what comes before a value: a comma, and its key. */
 static void jsonw_before_value(struct jsonw *w, const char *key)
 {
 	int top = w->depth - 1;
@@ -41,7 +40,7 @@ static void jsonw_before_value(struct jsonw *w, const char *key)
 	}
 }
 
-/* What comes before a value; @kind and @number are noted. */
+/* The same, and record @kind and @number in the outline. */
 static void jsonw_begin_value(struct jsonw *w, const char *key, enum outline_kind kind,
 			      int64_t number)
 {
@@ -96,7 +95,7 @@ void jsonw_end_array(struct jsonw *w)
 	jsonw_close_container(w, ']');
 }
 
-/* All of the next eight bytes printable ASCII but quote and backslash? */
+/* Are the next eight bytes all printable ASCII other than quote and backslash? */
 static bool jsonw_eight_plain(const char *s)
 {
 	uint64_t v, quote, backslash, below, zero;
@@ -115,7 +114,7 @@ static bool jsonw_is_plain(unsigned char c)
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-/* What the byte at @s becomes, which is neither plain nor part of a valid character. */
+/* The replacement for the byte at @s, which is neither plain nor part of a valid character. */
 static const char *jsonw_replacement(unsigned char c, char text[8])
 {
 	static const char letters[][3] = {
@@ -135,8 +134,8 @@ static const char *jsonw_replacement(unsigned char c, char text[8])
 }
 
 /*
- * Copy the plain ASCII at the start of @s to @to, which has room for @len bytes
- * and seven more: whole words are copied before they are looked at.
+ * Copy the plain ASCII at the start of @s to @to, which has room for @len + 7 bytes: copies whole
+ * words before it checks them.
  */
 static size_t jsonw_copy_plain(char *to, const char *s, size_t len)
 {
@@ -152,7 +151,8 @@ static size_t jsonw_copy_plain(char *to, const char *s, size_t len)
 	return at;
 }
 
-/* The next character or ill-formed sequence that is not plain ASCII: its text and size. */
+/* Replace the next character or ill-formed sequence that is not plain ASCII: returns its text, and
+ * its size in *@used. */
 static const char *jsonw_next_special(const char *s, size_t len, size_t *used, size_t *size,
 				      char text[8])
 {
@@ -178,7 +178,7 @@ static void jsonw_escape(struct buf *out, const char *s, size_t len)
 		part = len - at < PART_BYTES ? len - at : PART_BYTES;
 		room = buf_reserve(out, part + 8);
 		if (!room)
-			return; /* the buffer says that it is full */
+			return; /* buf.full is set */
 		run = jsonw_copy_plain(room, s + at, part);
 		buf_commit(out, run);
 		at += run;

@@ -1,13 +1,14 @@
 /*
  * jsonw - a small streaming JSON writer.
  *
- * For: answers. Text goes straight from its source into the output buffer,
- * escaped and with invalid UTF-8 repaired on the way (base/utf8.h), so a result
- * never holds a second copy of a process's output.
- * Refuses to: build ill-formed JSON. Nesting errors are bugs and abort. When
- * the buffer is full the text is cut; look at buf.full before using it.
+ * For: answers. Text goes straight from its source into the output buffer, escaped and with invalid
+ * UTF-8 repaired on the way (base/utf8.h), so a result never holds a second copy of a process's
+ * output.
  *
- * With an outline (base/outline.h) it notes what it writes there too, so that a result that is
+ * Refuses to: build ill-formed JSON. Nesting errors are bugs and abort. A full buffer cuts the
+ * text: check buf.full before using it.
+ *
+ * With an outline (base/outline.h) it records there what it writes, so that a result that is
  * written once can be shown as JSON and as text.
  *
  * Keys are our own ASCII constants and are not escaped.
@@ -31,13 +32,13 @@ struct jsonw {
 	bool need_comma[JSONW_DEPTH_MAX];
 	char closer[JSONW_DEPTH_MAX]; /* '}' or ']' */
 	bool in_string;
-	struct outline *outline; /* of the value that is written; or NULL */
+	struct outline *outline; /* records the value being written; or NULL */
 };
 
 /* Start writing one value at the end of @out. */
 void jsonw_init(struct jsonw *w, struct buf *out);
 
-/* Containers. @key is NULL inside arrays and at the root, for these and all values below. */
+/* Containers. Here and below @key is NULL inside arrays and at the root. */
 void jsonw_object(struct jsonw *w, const char *key);
 void jsonw_end_object(struct jsonw *w);
 void jsonw_array(struct jsonw *w, const char *key);
@@ -51,32 +52,32 @@ void jsonw_double(struct jsonw *w, const char *key, double value); /* shortest f
 void jsonw_bool(struct jsonw *w, const char *key, bool value);
 void jsonw_null(struct jsonw *w, const char *key);
 
-/* A finished JSON text (ours, or dumped by jansson) as the value. */
+/* Write a complete JSON text as the value. */
 void jsonw_raw(struct jsonw *w, const char *key, const char *json, size_t len);
 void jsonw_json(struct jsonw *w, const char *key, const json_t *value); /* compact dump */
 
 /*
- * A string in pieces: open, any number of jsonw_piece(), close. A character
- * split between two pieces must not happen: callers cut at characters
- * (utf8_cut, utf8_partial_tail); what is left ill-formed becomes U+FFFD.
+ * A string in pieces: open, any number of jsonw_piece(), close. The caller cuts between characters
+ * (utf8_cut, utf8_partial_tail); any ill-formed sequence in a piece becomes U+FFFD.
  */
 void jsonw_open_str(struct jsonw *w, const char *key);
 void jsonw_piece(struct jsonw *w, const char *bytes, size_t len);
 
-/* A piece that is JSON already: the string @json with its quotes. */
+/* The string @json (with its quotes) as a piece, copied without escaping again. */
 void jsonw_piece_json(struct jsonw *w, const char *json, size_t len);
 
-/* Take back what the open string got since the buffer had @len bytes. Not with an outline. */
+/* Remove from the open string what was written since the buffer had @len bytes. Not with an
+ * outline. */
 void jsonw_cut_str(struct jsonw *w, size_t len);
 
-/* As jsonw_piece(); len % 3 == 0 except in the last piece. */
+/* A piece in base64; len % 3 == 0 except in the last piece. */
 void jsonw_base64(struct jsonw *w, const void *bytes, size_t len);
 void jsonw_close_str(struct jsonw *w);
 
-/* Bytes that @len bytes of text take between the quotes, after repair and escaping. */
+/* The size of @len bytes of text after repair and escaping, without quotes. */
 size_t jsonw_escaped_size(const char *bytes, size_t len);
 
-/* "2026-11-21T08:00:00.123Z" (ISO 8601, UTC) from CLOCK_REALTIME in ms; 0 writes null. */
+/* Write CLOCK_REALTIME in ms as "2026-11-21T08:00:00.123Z" (ISO 8601, UTC); 0 as null. */
 void jsonw_time(struct jsonw *w, const char *key, int64_t wall_ms);
 
 #endif

@@ -34,7 +34,7 @@ void log_write_with(ssize_t (*writer)(const void *bytes, size_t len))
 	write_some = writer;
 }
 
-/* The rest of a line that a terminal or socket has accepted in part. */
+/* What is left of a line that a terminal or socket has accepted in part. */
 static struct {
 	char bytes[PREFIX_MAX_BYTES + LINE_MAX_BYTES];
 	size_t len;
@@ -42,7 +42,8 @@ static struct {
 
 static unsigned long lost; /* lines dropped since one was written */
 
-/* Write the rest. 0, or -1: some is left, and nothing else may be written before it. */
+/* Write what is left of the last line. 0, or -1: not all of it was accepted, so write nothing else
+ * yet. */
 static int log_write_rest(void)
 {
 	ssize_t done;
@@ -57,7 +58,7 @@ static int log_write_rest(void)
 	return 0;
 }
 
-/* 0: written, now or later; -1: not even begun. */
+/* 0: written, or begun and kept in `rest`; -1: the line was not begun. */
 static int log_write_whole(const char *bytes, size_t len)
 {
 	ssize_t done;
@@ -73,7 +74,7 @@ static int log_write_whole(const char *bytes, size_t len)
 	return 0;
 }
 
-/* The count of lost lines goes into the same write: there may be room for one only. */
+/* Write the count of lost lines and the new line at once: there may be room for one write only. */
 static void log_write_or_count(const char *line, size_t len)
 {
 	char bytes[PREFIX_MAX_BYTES + LINE_MAX_BYTES];

@@ -13,8 +13,8 @@
 
 enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_NOTICE };
 
-/* Pass lines to @writer, which is like write(2) to stderr. Before, they are written to descriptor 2
- * and wait until it accepts them: right for a command line tool. */
+/* Pass lines to @writer, which works like write(2) to stderr. Without it log lines go to descriptor
+ * 2 and wait until it accepts them, which suits a command line tool. */
 void log_write_with(ssize_t (*writer)(const void *bytes, size_t len));
 
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

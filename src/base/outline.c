@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "base/utf8.h"
 
-#define TEXTS_MAX (64u << 20) /* guard; what is kept of each text is bounded */
+#define TEXTS_MAX (64u << 20) /* a guard: each text keeps at most 2 * OUTLINE_KEEP bytes */
 #define TRIM_AT (4 * OUTLINE_KEEP)
 
 void outline_clear(struct outline *o)
@@ -42,7 +42,7 @@ void outline_open(struct outline *o, int level, const struct outline_value *valu
 	v->text = o->texts.len;
 }
 
-/* Reduce a long text to its two ends. */
+/* Drop the middle of a long text. */
 static void outline_trim(struct outline *o, const struct outline_value *v)
 {
 	char *text = o->texts.data + v->text;
@@ -52,7 +52,7 @@ static void outline_trim(struct outline *o, const struct outline_value *v)
 	buf_truncate(&o->texts, v->text + 2 * OUTLINE_KEEP);
 }
 
-/* Bytes at the start of @s that are whole characters, at most OUTLINE_KEEP. */
+/* The longest prefix of @s in whole characters that has at most OUTLINE_KEEP bytes. */
 static size_t outline_well_formed(const char *s, size_t len)
 {
 	size_t at = 0, used;

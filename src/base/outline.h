@@ -39,41 +39,42 @@ struct outline_value {
 	const char *key;  /* NULL in an array */
 	enum outline_kind kind;
 	int level;        /* 1: member of the object, 2: inside one, ... */
-	int64_t number;   /* of an INT; of a BOOL 0 or 1 */
-	size_t json, json_len; /* where its JSON lies in the writer's buffer */
-	size_t text;      /* of a TEXT: where what is kept of it lies in the outline's texts */
-	size_t text_len;  /* all of it */
+	int64_t number;   /* value of an INT; 0 or 1 of a BOOL */
+	size_t json, json_len; /* position of its JSON in the writer's buffer */
+	size_t text;      /* TEXT: offset of the kept bytes in the outline's texts */
+	size_t text_len;  /* TEXT: its full length */
 };
 
-/* All zero before its first outline_clear(). */
+/* Zero it before the first outline_clear(). */
 struct outline {
-	struct outline_value *values; /* a member, then what it holds, then the next member */
+	struct outline_value *values; /* depth first: a member, its contents, the next member */
 	size_t count, room;
 	size_t open[OUTLINE_LEVELS + 1]; /* the value that is being written, by level */
 	bool in_text;
 	struct buf texts;
 };
 
-void outline_clear(struct outline *o); /* begins an empty one; keeps the memory */
+void outline_clear(struct outline *o); /* empty the outline, keep its memory */
 void outline_release(struct outline *o);
 
 /*
- * For jsonw, with the level of the value; below OUTLINE_LEVELS nothing is noted. A value begins
- * (@value: its key, kind, number, and where its JSON begins), is given text, and ends.
+ * For jsonw: open, add text to, and close a value at @level (@value: key, kind, number, start of
+ * its JSON). Ignored below OUTLINE_LEVELS.
  */
 void outline_open(struct outline *o, int level, const struct outline_value *value);
 void outline_add_text(struct outline *o, const char *bytes, size_t len);
 void outline_close(struct outline *o, int level, size_t json_end);
 
-/* What the value @of holds, NULL: the object itself. Start with @at NULL; NULL is the end. */
+/* Iterate over the contents of @of (NULL: the object itself). @at is NULL at first; returns NULL at
+ * the end. */
 const struct outline_value *outline_next(const struct outline *o, const struct outline_value *of,
 					 const struct outline_value *at);
 
-/* The member called @key of the object @of (NULL: the whole), or NULL. */
+/* The member @key of the object @of (NULL: the object itself), or NULL. */
 const struct outline_value *outline_find(const struct outline *o, const struct outline_value *of,
 					 const char *key);
 
-/* What is kept of the text @v, and how much that is: all of it, or its two ends put together. */
+/* The kept bytes of the text @v and their number: the whole text, or its two ends joined. */
 const char *outline_text(const struct outline *o, const struct outline_value *v, size_t *kept);
 
 #endif

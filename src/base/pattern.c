@@ -1,8 +1,8 @@
 /*
- * PCRE2's own match limit counts anew at each place where a match may begin, so it bounds no line.
- * Automatic callouts (pcre2callout(3)) come before every item of the pattern: they are what is
- * counted. No callout tells what an item with a repeat count passed before it failed, so each step
- * of a pattern with a large count costs more.
+ * PCRE2's match limit starts anew at each position where a match may begin, so it does not bound a
+ * line. This module counts automatic callouts (pcre2callout(3)), which come before every item of
+ * the pattern. A callout does not say how far an item with a repeat count went before it failed, so
+ * each step of a pattern with a large repeat count costs more.
  */
 #include "base/pattern.h"
 
@@ -23,12 +23,12 @@ struct pattern {
 	pcre2_match_data *match;
 	pcre2_match_context *context;
 	size_t step_cost;     /* of one callout */
-	size_t steps, max;    /* in this line: taken, and how many there may be */
-	size_t left;          /* of all lines, beyond those that are free */
-	size_t position;      /* of the callout before */
+	size_t steps, max;    /* steps in this line, and their maximum */
+	size_t left;          /* steps left for all lines, beyond the free ones */
+	size_t position;      /* of the last callout */
 };
 
-/* The largest repeat count in @text, or what looks like one. */
+/* The largest number in @text that is, or looks like, a repeat count. */
 static size_t pattern_largest_count(const char *text)
 {
 	size_t largest = 0;
@@ -46,7 +46,7 @@ static size_t pattern_largest_count(const char *text)
 	return largest;
 }
 
-/* Counts one step. Not 0 ends the match. */
+/* Count one step. A result other than 0 ends the match. */
 static int pattern_on_callout(pcre2_callout_block *at, void *pattern)
 {
 	struct pattern *p = pattern;

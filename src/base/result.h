@@ -1,6 +1,6 @@
 /*
- * result - what a call is answered with: a JSON object that is written once, and its outline for
- * dialects that show it as text.
+ * result - the result of a call: a JSON object that is written once, and its outline for dialects
+ * that show it as text.
  */
 #ifndef PROCPEN_BASE_RESULT_H
 #define PROCPEN_BASE_RESULT_H
@@ -10,16 +10,16 @@
 #include "base/outline.h"
 
 struct result {
-	struct buf json;        /* the object, once it has ended */
-	struct jsonw w;         /* takes its members */
-	struct outline outline; /* empty when none was asked for */
+	struct buf json;        /* the object, complete after result_end() */
+	struct jsonw w;         /* writes its members */
+	struct outline outline; /* empty if none was asked for */
 };
 
-/* @max: bytes of JSON. Allocates nothing. */
+/* @max: maximum size of the JSON. Allocates nothing. */
 void result_init(struct result *res, size_t max);
-void result_release(struct result *res); /* usable afterwards */
+void result_release(struct result *res); /* @res may be used again */
 
-/* Begin a result, forgetting any other in @res: its members go into the writer that is returned. */
+/* Begin a result and drop the last one in @res. Returns the writer for its members. */
 struct jsonw *result_begin(struct result *res, bool outlined);
 void result_end(struct result *res);
 

@@ -10,9 +10,9 @@
  *               count characters);
  *   x-unit      the unit of a number, named in errors;
  *   x-also      further values of an enum and what each stands for;
- *   x-synonyms  what others call it: never accepted, but the first to be suggested;
+ *   x-synonyms  names that other tools use: never accepted, but suggested first;
  *   x-hint      what to do about a bad value.
- * Every string is refused when it holds a NUL.
+ * A string that holds a NUL is refused.
  */
 #ifndef PROCPEN_BASE_SCHEMA_H
 #define PROCPEN_BASE_SCHEMA_H
@@ -72,15 +72,15 @@ int schema_check(const struct schema *s, json_t *params, struct err *e);
 bool schema_is_default(const struct schema *s, const char *name, const json_t *value);
 
 /*
- * The parameter, or alias, that whoever wrote @name may have meant, or NULL: the same but for case
- * and underscores, else by its synonyms, else the nearest. Never one of another unit than the one
- * that @name ends in (timeout_s: timeout, timeoutMs: timeout_ms).
+ * The parameter or alias that the unknown @name probably means, or NULL: the same name but for case
+ * and underscores, else one that lists it as a synonym, else the nearest. Never one of another unit
+ * than @name ends in (timeout_s: timeout; timeoutMs: timeout_ms).
  */
 const char *schema_suggest(const struct schema *s, const char *name);
 
 /*
- * The entry of @names (NULL-terminated) nearest to @name by edit distance, or
- * NULL when none is near (distance above a third of the longer one, rounded up).
+ * The entry of @names (NULL-terminated) nearest to @name by edit distance; NULL if none is near (a
+ * distance above a third of the longer name, rounded up).
  */
 const char *schema_nearest(const char *name, const char *const *names);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Longer names are near to nothing. */
+/* Longer names have no near one. */
 #define NAME_MAX_LEN 64
 
 static size_t schema_nearest_min(size_t a, size_t b)

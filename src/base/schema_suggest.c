@@ -1,4 +1,4 @@
-/* Which parameter was meant by a name that is none. Declared in schema.h. */
+/* Suggests a parameter for an unknown name. Declared in schema.h. */
 #include <ctype.h>
 #include <stdio.h>
 #include <string.h>
@@ -6,9 +6,9 @@
 #include "base/mem.h"
 #include "base/schema.h"
 
-#define NAME_MAX_LEN 64 /* longer names are near to nothing */
+#define NAME_MAX_LEN 64 /* longer names get no suggestion */
 
-/* How names end in a unit. */
+/* Name endings that stand for a unit. */
 static const struct {
 	const char *word, *unit;
 } units[] = {
@@ -21,7 +21,7 @@ static const struct {
 	{ "lines", "lines" }, { "chars", "characters" }, { "tokens", "tokens" },
 };
 
-/* A name in lower case and without what joins its words, and where its last word begins. */
+/* A name in lower case without its separators, and the start of its last word. */
 struct folded {
 	char text[NAME_MAX_LEN + 1];
 	size_t last; /* 0: it has one word */
@@ -53,7 +53,7 @@ static void schema_suggest_fold(const char *name, struct folded *f)
 		f->last = len;
 }
 
-/* May a value of the unit that @name ends in be what @candidate, one of @field's names, takes? */
+/* Does @candidate, a name of @field, take a value of the unit that @name ends in? */
 static bool schema_suggest_unit_fits(const struct folded *name, const struct folded *candidate,
 		      const struct schema_field *field)
 {
@@ -74,7 +74,7 @@ static bool schema_suggest_is_synonym(const struct schema_field *field, const st
 	return false;
 }
 
-/* The name of @field with that unit: its own or its alias; or NULL. */
+/* The name of @field (its own or its alias) that has this unit, or NULL. */
 static const char *schema_suggest_with_unit(const struct schema_field *field,
 					    const struct folded *name)
 {
@@ -90,7 +90,7 @@ static const char *schema_suggest_with_unit(const struct schema_field *field,
 	return NULL;
 }
 
-/* Is @candidate @name, or is it without the units of both? */
+/* Are @candidate and @name the same? @stems: apart from their units. */
 static bool schema_suggest_is_same(const struct folded *name, const struct folded *candidate,
 				   bool stems)
 {
@@ -99,7 +99,7 @@ static bool schema_suggest_is_same(const struct folded *name, const struct folde
 	return name->last == candidate->last && !memcmp(name->text, candidate->text, name->last);
 }
 
-/* The first that is the same, by the whole name or by what stands before the unit. */
+/* The first name that is the same; @stems: apart from its unit. */
 static const char *schema_suggest_find_same(const struct schema *s, const struct folded *name,
 					    bool stems)
 {
@@ -118,7 +118,7 @@ static const char *schema_suggest_find_same(const struct schema *s, const struct
 	return NULL;
 }
 
-/* By edit distance, among those whose unit fits. */
+/* The nearest by edit distance among those whose unit fits. */
 static const char *schema_suggest_find_near(const struct schema *s, const char *given,
 					    const struct folded *name)
 {

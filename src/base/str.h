@@ -1,4 +1,4 @@
-/* str - what is asked of short strings everywhere: is it listed, and its hash. */
+/* str - helpers for short strings: membership in a list, and a hash. */
 #ifndef PROCPEN_BASE_STR_H
 #define PROCPEN_BASE_STR_H
 
@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Is @text one of the strings in @list, which NULL ends? */
+/* Is @text in the NULL-terminated @list? */
 static inline bool str_is_listed(const char *text, const char *const *list)
 {
 	while (*list && strcmp(*list, text))
@@ -15,7 +15,7 @@ static inline bool str_is_listed(const char *text, const char *const *list)
 	return *list;
 }
 
-/* FNV-1a of @len bytes (draft-eastlake-fnv). For tables of our own, not against chosen names. */
+/* FNV-1a of @len bytes (draft-eastlake-fnv). For tables whose keys no outsider chooses. */
 static inline uint32_t str_hash(const char *bytes, size_t len)
 {
 	uint32_t hash = 2166136261u;

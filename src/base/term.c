@@ -25,7 +25,7 @@ static size_t term_skip_csi(const char *text, size_t len, size_t at)
 	return at < len && text[at] >= 0x40 && text[at] <= 0x7e ? at + 1 : at;
 }
 
-/* text[at] is ESC: where the sequence ends. */
+/* The end of the escape sequence at @at, where text[at] is ESC. */
 static size_t term_skip_escape(const char *text, size_t len, size_t at)
 {
 	if (++at >= len)
@@ -47,7 +47,7 @@ bool term_escape_ends(const char *text, size_t len)
 size_t term_clean(char *text, size_t len)
 {
 	size_t to = 0, line = 0; /* where the current line starts in the result */
-	bool returned = false;   /* the next character drawn starts the line again */
+	bool returned = false;   /* the next drawn character starts the line over */
 
 	for (size_t at = 0; at < len;) {
 		char c = text[at];
@@ -58,7 +58,7 @@ size_t term_clean(char *text, size_t len)
 		}
 		at++;
 		if (c == '\r') {
-			returned = true; /* draws nothing itself: it may only end the line */
+			returned = true; /* draws nothing by itself: a newline may follow */
 			continue;
 		}
 		if (returned && c != '\n')

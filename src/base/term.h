@@ -1,9 +1,8 @@
 /*
- * term - makes terminal output readable as plain text.
+ * term - turns terminal output into plain text.
  *
- * Removes escape sequences (ECMA-48: CSI, OSC and other strings, two-byte
- * escapes) and keeps of a line that was redrawn by carriage returns only what
- * was drawn last.
+ * Removes escape sequences (ECMA-48: CSI, OSC and other strings, two-byte escapes). Of a line that
+ * carriage returns redraw it keeps the last drawing.
  */
 #ifndef PROCPEN_BASE_TERM_H
 #define PROCPEN_BASE_TERM_H
@@ -14,7 +13,7 @@
 /* Clean @text in place; the new length (never more than @len). */
 size_t term_clean(char *text, size_t len);
 
-/* Does the escape sequence that starts @text (with ESC, @len > 0) end before the text does? */
+/* Is the escape sequence at the start of @text (ESC, @len > 0) complete within @len bytes? */
 bool term_escape_ends(const char *text, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Table 3-7 of Unicode: the lead byte fixes the length and the range of the
- * second byte; all later bytes are 80..BF. The first byte that does not fit ends
- * the maximal subpart and is looked at again as a lead byte.
+ * Table 3-7 of Unicode: the lead byte determines the length and the range of the second byte; all
+ * later bytes are 80..BF. The first byte that does not fit ends the maximal subpart and is then
+ * checked as a lead byte.
  */
 #include "base/utf8.h"
 
@@ -10,7 +10,8 @@ static bool utf8_is_continuation(unsigned char c)
 	return (c & 0xc0) == 0x80;
 }
 
-/* Length a character with this lead byte has (0: no lead byte), and its second byte's range. */
+/* The length of a character by its lead byte (0: not a lead byte), and the range of its second
+ * byte. */
 static size_t utf8_sequence(unsigned char lead, unsigned char *low, unsigned char *high)
 {
 	*low = 0x80;
@@ -65,7 +66,7 @@ bool utf8_valid(const char *s, size_t len)
 	return true;
 }
 
-/* Where the last lead byte within 3 bytes of the end stands; len if there is none. */
+/* Offset of the last lead byte within 3 bytes of the end; len if there is none. */
 static size_t utf8_last_lead(const char *s, size_t len)
 {
 	for (size_t back = 1; back <= 3 && back <= len; back++)

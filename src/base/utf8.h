@@ -1,8 +1,8 @@
 /*
  * utf8 - validate, repair and cut UTF-8 (RFC 3629; Unicode 15 section 3.9).
  *
- * Repair means: every maximal subpart of an ill-formed sequence becomes one
- * U+FFFD ("maximal subpart" as Unicode defines it in table 3-8).
+ * Repair replaces every maximal subpart of an ill-formed sequence (Unicode, table 3-8) by one
+ * U+FFFD.
  */
 #ifndef PROCPEN_BASE_UTF8_H
 #define PROCPEN_BASE_UTF8_H
@@ -10,28 +10,25 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What stands at the start of a byte range. */
+/* The kind of sequence at the start of a range of bytes. */
 enum utf8_kind {
 	UTF8_VALID,   /* one whole character */
 	UTF8_INVALID, /* a maximal ill-formed subpart */
-	UTF8_PARTIAL, /* the range ends inside what may still become a character */
+	UTF8_PARTIAL, /* the start of a character, cut by the end of the range */
 };
 
 /*
- * Look at the first character of @s (@len > 0). *@used: bytes of the character,
- * of the ill-formed subpart, or of the partial sequence (all that is left).
+ * Classify the first character of @s (@len > 0). *@used: bytes of the character, of the ill-formed
+ * subpart, or of the cut character (the rest of the range).
  */
 enum utf8_kind utf8_next(const char *s, size_t len, size_t *used);
 
 bool utf8_valid(const char *s, size_t len);
 
-/* Bytes at the end of @s that start a character but do not finish it (0 to 3). */
+/* Bytes at the end of @s that start a character without finishing it (0 to 3). */
 size_t utf8_partial_tail(const char *s, size_t len);
 
-/*
- * Bytes at the start of @s (0 to 3) that are continuation bytes, that is, the
- * rest of a character cut before @s. Used to start a tail at a character.
- */
+/* Continuation bytes at the start of @s (0 to 3): the rest of a character cut before @s. */
 size_t utf8_partial_head(const char *s, size_t len);
 
 /* Largest n <= max such that s[0..n) does not end inside a valid character. */
