@@ -8,7 +8,7 @@
 #include "base/mem.h"
 
 /* The kernel compares RLIMIT_CPU with a time that it counts in ticks. On a busy machine the exact
- * sum, which rusage reports, was measured to be a third less. */
+ * sum, which rusage reports, was up to a third less. */
 #define CPU_PROOF_PERCENT 50
 #define RETRIES_MAX 10 /* reads of the out-of-memory counter, after 1, 2, 4 ... ms */
 
@@ -97,7 +97,7 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 {
 	int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 
-	/* Also for a limit that the command set itself. Kernels before 5.5 take 0 as 1. */
+	/* The command may have set the limit itself. Kernels before 5.5 take 0 as 1. */
 	if (signal == SIGXCPU && (usage->cpu_ms >= 10 * CPU_PROOF_PERCENT || l->cpu_at_once))
 		return PROC_REASON_CPU_LIMIT;
 	if (signal == SIGXFSZ)

@@ -40,7 +40,7 @@ struct limits {
 	enum limits_holder memory, cpu, processes;
 
 	enum proc_reason struck; /* the limit that is proven to have struck; RUNNING: none */
-	int64_t seen;            /* bytes or processes at that moment; -1: unknown */
+	int64_t seen;            /* bytes or processes when it struck; -1: unknown */
 	int64_t oom_kills;       /* processes that the kernel killed for the group's memory */
 	int64_t tasks_refused;   /* forks that the group refused */
 	bool ending;             /* the run is being killed: forks refused now are not counted */
@@ -50,15 +50,15 @@ struct limits {
 void limits_init(struct limits *l, const struct confine_request *request,
 		 const struct confine_run *run);
 
-/* Handle SHIM_LIMITED: the shim is killing the run for a limit. */
+/* Record a SHIM_LIMITED report: the shim is killing the run for a limit. */
 void limits_reported(struct limits *l, const struct shim_report *report);
 
 /* Read the counters of @group (may be NULL). True if the kernel killed for the memory limit. */
 bool limits_check_group(struct limits *l, struct cgroup *group);
 
 /*
- * Which limit a wait status proves: SIGXCPU and SIGXFSZ, and SIGKILL of a command that has used
- * all the time of its RLIMIT_CPU (the kernel's answer at the hard limit). RUNNING: none.
+ * The limit that a wait status proves: by SIGXCPU or SIGXFSZ, or by SIGKILL of a command that has
+ * used all the time of its RLIMIT_CPU (the kernel's action at the hard limit). RUNNING: none.
  */
 enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 				  const struct usage *usage);
@@ -69,7 +69,7 @@ void limits_each(const struct limits *l, void (*fn)(void *ctx, const char *text)
 /* Call before a kill, which makes all forks in @group (may be NULL) fail. */
 void limits_ending(struct limits *l, const struct cgroup *group);
 
-/* Replace figures in @u by those that @group (may be NULL) has counted. */
+/* Overwrite the figures in @u that @group (may be NULL) counts. */
 void limits_group_usage(struct limits *l, const struct cgroup *group, struct usage *u);
 
 /* Calls on_struck when the kernel kills a process of a group for its memory limit. */
@@ -83,8 +83,8 @@ struct limits_watch {
 	void *ctx;
 };
 
-/* @group may be NULL. Everything is borrowed until limits_watch_stop(), which may be called twice,
- * and before the start if oom.fd is -1. */
+/* @group may be NULL. Borrows everything until limits_watch_stop(), which may be called twice, and
+ * before the start if oom.fd is -1. */
 void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct limits *l,
 			struct cgroup *group, void (*on_struck)(void *ctx), void *ctx);
 void limits_watch_stop(struct limits_watch *w, struct ev_loop *loop);

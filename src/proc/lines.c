@@ -35,7 +35,7 @@ static void lines_repair(struct lines *l, struct line *line)
 	line->len = l->repaired.len;
 }
 
-/* Give the next @len bytes as a line; @newline: one byte more that is passed. */
+/* Fill @line with the next @len bytes; @newline: and skip one byte more. */
 static void lines_emit(struct lines *l, size_t len, bool newline, struct line *line)
 {
 	char *text = l->bytes + l->from;
@@ -54,7 +54,8 @@ static void lines_emit(struct lines *l, size_t len, bool newline, struct line *l
 
 enum more { MORE, MORE_AFTER_GAP, NO_MORE };
 
-/* Read on behind what there is. At a gap nothing is added: *@at is where it ends. */
+/* Append more bytes of the stream to the buffer. At a gap it adds nothing: *@at is the end of the
+ * gap. */
 static enum more lines_read_more(struct lines *l, const struct output *o, uint64_t *at)
 {
 	uint64_t next = l->offset + (l->len - l->from);

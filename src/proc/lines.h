@@ -1,12 +1,14 @@
 /*
- * lines - what is kept of a stream, line by line, as text to match patterns with.
+ * lines - reads the kept bytes of a stream line by line, as text to match patterns with.
  *
- * A line is given without its newline, without escapes and redrawn parts (base/term.h), as valid
- * UTF-8. One longer than LINES_MAX comes in parts of that many bytes. Line numbers are known as
- * long as nothing before the line was lost.
+ * A line comes without its newline, escapes and redrawn parts (base/term.h), as valid UTF-8. One
+ * longer than LINES_MAX comes in parts of that many bytes. Line numbers are known as long as
+ * nothing before the line was lost.
  *
- * The stream may grow and lose bytes between two calls; what was written after lines_begin() is
- * not read. Ownership: the reader owns its buffers until lines_end().
+ * The stream may grow and lose bytes between two calls; the reader stops at the bytes written after
+ * lines_begin().
+ *
+ * Ownership: the reader owns its buffers until lines_end().
  */
 #ifndef PROCPEN_PROC_LINES_H
 #define PROCPEN_PROC_LINES_H
@@ -18,8 +20,8 @@
 
 struct line {
 	uint64_t offset;  /* of its first byte in the stream */
-	uint64_t number;  /* from 1; 0 when it is not known */
-	bool follows;     /* the line before it came before it in the stream too */
+	uint64_t number;  /* from 1; 0: unknown */
+	bool follows;     /* it directly follows the previous line in the stream */
 	const char *text; /* valid until the next call */
 	size_t len;
 };
@@ -28,17 +30,17 @@ struct lines {
 	uint64_t offset; /* of the next line */
 	uint64_t end;
 	uint64_t number;
-	bool gap;        /* in front of the next line */
-	char *bytes;     /* LINES_MAX, of which [from, len) are read and not given yet */
+	bool gap;        /* bytes are missing before the next line */
+	char *bytes;     /* LINES_MAX bytes; [from, len) are read and not returned yet */
 	size_t from, len;
 	struct buf repaired;
 };
 
-/* Begin at @offset, which may be inside the hole. */
+/* Start at @offset, which may be inside the hole. */
 void lines_begin(struct lines *l, const struct output *o, uint64_t offset);
-void lines_end(struct lines *l); /* accepts all zero */
+void lines_end(struct lines *l); /* accepts a zeroed reader */
 
-/* The next line of @o; false when there is none. The last one needs no newline. */
+/* Read the next line of @o; false at the end. The last line needs no newline. */
 bool lines_next(struct lines *l, const struct output *o, struct line *line);
 
 #endif

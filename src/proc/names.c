@@ -31,7 +31,7 @@ static const char *const reasons[] = {
 	[PROC_REASON_SUPERVISOR_LOST] = "supervisor_lost",
 };
 
-/* signal(7). A table of our own: of the C libraries only glibc tells them (sigabbrev_np(3)). */
+/* signal(7). Of the C libraries only glibc has the names (sigabbrev_np(3)). */
 static const char *const signals[] = {
 	[SIGHUP] = "HUP", [SIGINT] = "INT", [SIGQUIT] = "QUIT", [SIGILL] = "ILL",
 	[SIGTRAP] = "TRAP", [SIGABRT] = "ABRT", [SIGBUS] = "BUS", [SIGFPE] = "FPE",
@@ -43,7 +43,7 @@ static const char *const signals[] = {
 	[SIGPOLL] = "POLL", [SIGPWR] = "PWR", [SIGSYS] = "SYS",
 };
 
-/* Further names of signal.h. SIGRTMAX is no constant. */
+/* Other names in signal.h. SIGRTMAX is not a constant. */
 static const struct {
 	const char *name;
 	int signal; /* 0: SIGRTMAX */

@@ -28,10 +28,10 @@ enum proc_reason {
 const char *names_state(enum proc_state state);   /* "timed_out" */
 const char *names_reason(enum proc_reason reason); /* "killed_by_request" */
 
-/* "SIGTERM"; "SIGRTMIN+2"; "SIG<n>" for numbers without a name. Static. */
+/* "SIGTERM"; "SIGRTMIN+2"; "SIG<n>" for numbers without a name. Static storage. */
 const char *names_signal(int signal);
 
-/* "SIGTERM", "TERM", "term" or "15" to 15; 0 if it names no signal of this system. */
+/* 15 for "SIGTERM", "TERM", "term" and "15"; 0 if this system has no such signal. */
 int names_signal_number(const char *text);
 
 #endif

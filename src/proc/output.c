@@ -82,10 +82,9 @@ static bool spool_store(struct output *o, uint64_t offset, const char *bytes, si
 }
 
 /*
- * Fill without splice: for the first bytes (a stream without any needs no spool), for
- * systems that lack splice, and for a store that takes no more bytes. Those are still
- * read off the pipe, so that our lack of space does not block the command, and the hole
- * begins there.
+ * Fill without splice: for the first bytes (a stream without output needs no spool), for systems
+ * that lack splice, and for a store that takes no more bytes. The last case still drains the pipe,
+ * so that a full disk does not block the command; the hole begins there.
  */
 static ssize_t output_fill_by_copy(struct output *o, int pipe_fd, size_t max)
 {

@@ -39,7 +39,7 @@ struct output {
 	uint64_t head_max;
 	uint64_t tail_max; /* may shrink once, see output_freeze() */
 	uint64_t tail_from; /* bytes before it are not in the tail (they could not be stored) */
-	uint64_t total;    /* bytes ever written by the process and read by us */
+	uint64_t total;    /* bytes read from the command so far */
 	bool frozen;
 	bool dropped;      /* the spool was evicted: nothing is kept */
 };
@@ -48,19 +48,19 @@ void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t 
 		 uint64_t tail_max);
 
 /*
- * Move up to @max bytes from @pipe_fd (non-blocking) into the store. Returns bytes
- * moved, 0 at end of file, -1 with errno EAGAIN when the pipe is empty. Bytes that the
- * store cannot take (ENOSPC, ENOMEM) are read and counted, and become part of the hole.
+ * Move up to @max bytes from @pipe_fd (non-blocking) into the store. Returns the bytes moved, 0 at
+ * end of file, or -1 with errno, EAGAIN if the pipe is empty. Counts bytes that the store cannot
+ * take (ENOSPC, ENOMEM) as part of the hole.
  */
 ssize_t output_fill(struct output *o, int pipe_fd, size_t max);
 
 /* Bytes this stream holds in the spool now. */
 uint64_t output_kept(const struct output *o);
 
-/* Stop the tail from growing (budget): set its size to what it holds, at least 64 KiB. */
+/* Freeze the tail (budget): fix its size at what it holds now, at least 64 KiB. */
 void output_freeze(struct output *o);
 
-/* The spool is gone: everything up to total is evicted. */
+/* Note that the spool is gone: everything up to total is evicted. */
 void output_drop(struct output *o);
 
 /* The hole: sets [*from, *to) and returns true if it is not empty. */

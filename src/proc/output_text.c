@@ -8,12 +8,12 @@
 #include "base/utf8.h"
 
 #define PIECE_BYTES (64 * 1024)
-#define UNIT_MAX 3        /* bytes that may be needed to finish a character at a cut */
-#define ENCODED_MAX 6     /* bytes of JSON that a raw byte can become */
-#define REPAIRED_MAX 3    /* bytes of text that it can become */
+#define UNIT_MAX 3        /* more bytes that a cut character may have */
+#define ENCODED_MAX 6     /* bytes of JSON for one raw byte, at most */
+#define REPAIRED_MAX 3    /* bytes of repaired text for one raw byte, at most */
 #define ESCAPE_MAX 4096   /* a longer escape sequence is cut like text */
 
-/* Start of the last @lines lines of @text: behind the newline before them. */
+/* The offset where the last @lines lines of @text begin. */
 static size_t lines_start(const char *text, size_t len, uint64_t lines)
 {
 	size_t at = len;
@@ -21,7 +21,7 @@ static size_t lines_start(const char *text, size_t len, uint64_t lines)
 	if (!lines)
 		return len;
 	if (at && text[at - 1] == '\n')
-		at--; /* it ends the last line */
+		at--; /* the newline at the end of the last line */
 	while (at) {
 		const char *newline = memrchr(text, '\n', at);
 
@@ -34,17 +34,18 @@ static size_t lines_start(const char *text, size_t len, uint64_t lines)
 	return 0;
 }
 
-/* Escaped size of the first character of @text, and its raw bytes. */
+/* The escaped size of the first character of @text, and its raw size. */
 static size_t first_size(const char *text, size_t len, size_t *used)
 {
 	utf8_next(text, len, used);
 	return jsonw_escaped_size(text, *used);
 }
 
-/* How many bytes to drop at the start so that the rest takes at most @budget when escaped. */
+/* The bytes to drop at the start so that the rest, escaped, fits @budget. */
 static size_t drop_to_fit(const char *text, size_t len, size_t budget)
 {
-	/* A byte takes at least one: what lies further back than the budget cannot fit. */
+	/* Each raw byte takes at least one byte: what lies further back than the budget cannot
+	 * fit. */
 	size_t at = len > budget ? len - budget : 0, size, used;
 
 	at += at ? utf8_partial_head(text + at, len - at) : 0;
@@ -56,7 +57,7 @@ static size_t drop_to_fit(const char *text, size_t len, size_t budget)
 	return at;
 }
 
-/* First kept byte of the part that reaches to the end of the stream. */
+/* The first byte of the kept part that reaches to the end of the stream. */
 static uint64_t last_part_start(const struct output *o)
 {
 	uint64_t from, to;
@@ -85,14 +86,14 @@ bool output_write_tail(const struct output *o, struct jsonw *w, const char *key,
 		len -= utf8_partial_tail(text, len);
 	start = lines_start(text, len, tail->lines);
 	if (!start && offset)
-		start = utf8_partial_head(text, len); /* cut by bytes, maybe inside a character */
+		start = utf8_partial_head(text, len); /* the byte bound may have cut a character */
 	start += drop_to_fit(text + start, len - start, tail->max_encoded);
 	jsonw_strn(w, key, text + start, len - start);
 	return offset + start > 0;
 }
 
 /* The largest cut at or before @max that splits neither a character nor an ill-formed sequence that
- * becomes one U+FFFD, so that pages put together are the text of the whole. */
+ * becomes one U+FFFD, so that all pages together are the text of the whole. */
 static size_t cut_at_unit(const char *text, size_t len, size_t max)
 {
 	size_t used;
@@ -110,7 +111,7 @@ static size_t cut_at_unit(const char *text, size_t len, size_t max)
 	return max;
 }
 
-/* How much of @len bytes that were read makes a page of at most @max bytes. */
+/* How many of the @len bytes make a page of at most @max bytes. */
 static size_t page_length(const char *text, size_t len, size_t max, bool final)
 {
 	size_t used, n = cut_at_unit(text, len, max);
@@ -118,16 +119,16 @@ static size_t page_length(const char *text, size_t len, size_t max, bool final)
 	if (n == len && !final)
 		n -= utf8_partial_tail(text, n);
 	if (!n && len && max && (utf8_next(text, len, &used) != UTF8_PARTIAL || final))
-		n = used; /* the first unit alone is longer than the page */
+		n = used; /* the first unit is longer than the page */
 	return n;
 }
 
-/* What a page may still take. */
+/* The room left in a page. */
 struct room {
 	size_t encoded, text;
 };
 
-/* Bytes of @text once it is repaired. */
+/* The size of @text after repair. */
 static size_t repaired_size(const char *text, size_t len)
 {
 	size_t size = 0, used;
@@ -139,12 +140,13 @@ static size_t repaired_size(const char *text, size_t len)
 	return size;
 }
 
-/* Take the room that @text needs, or leave it as it is and return false. */
+/* Take the room that @text needs. If there is not enough, return false and take none. */
 static bool take_room(struct room *room, const char *text, size_t len)
 {
 	size_t encoded = jsonw_escaped_size(text, len), size = encoded;
 
-	if (room->text < room->encoded) /* else it binds nothing: text takes no more than JSON */
+	if (room->text < room->encoded) /* else the bound has no effect: text never takes more than
+					 * its JSON */
 		size = repaired_size(text, len);
 
 	if (encoded > room->encoded || size > room->text)
@@ -154,14 +156,14 @@ static bool take_room(struct room *room, const char *text, size_t len)
 	return true;
 }
 
-/* The longest prefix in whole units for which there is @room. */
+/* The longest prefix, in whole units, that fits @room. */
 static size_t prefix_that_fits(const char *text, size_t len, struct room room)
 {
 	size_t at = 0, step = len, part;
 
 	if (len <= room.encoded / ENCODED_MAX && (len <= room.text / REPAIRED_MAX ||
 						  room.text >= room.encoded))
-		return len; /* most of a large page: not looked at twice */
+		return len; /* fast path for most of a large page */
 	while (step && at < len) {
 		part = cut_at_unit(text + at, len - at, step);
 		if (part && take_room(&room, text + at, part))
@@ -172,7 +174,7 @@ static size_t prefix_that_fits(const char *text, size_t len, struct room room)
 	return at;
 }
 
-/* Bytes at the end that start an escape sequence which the next page finishes; never all. */
+/* Bytes at the end that begin an escape sequence, for the next page; never all bytes. */
 static size_t unfinished_escape(const char *text, size_t len)
 {
 	size_t window = len < ESCAPE_MAX ? len : ESCAPE_MAX;
@@ -183,8 +185,8 @@ static size_t unfinished_escape(const char *text, size_t len)
 }
 
 /*
- * Read up to @len bytes at *@at. *@last: nothing follows them, because the stream
- * is over or the hole begins.
+ * Read up to @len bytes at *@at. *@last: none follow, because the stream or the part before the
+ * hole ends here.
  */
 static size_t read_piece(const struct output *o, const struct output_page *page, uint64_t *at,
 			 char *bytes, size_t len, bool *last)
@@ -198,7 +200,7 @@ static size_t read_piece(const struct output *o, const struct output_page *page,
 	return n;
 }
 
-/* How much of @text ends with its last newline; 0 when there is none. */
+/* The offset behind the last newline of @text; 0 if there is none. */
 static size_t whole_lines(const char *text, size_t len)
 {
 	const char *newline = len ? memrchr(text, '\n', len) : NULL;
@@ -212,19 +214,20 @@ struct text_writer {
 	struct jsonw *w;
 	struct output_page *page;
 	size_t left;           /* raw */
-	size_t json;           /* length of the JSON where the page begins */
-	uint64_t line_end;     /* behind the last newline that is written ... */
-	size_t line_end_json;  /* ... and the length of the JSON there */
+	size_t json;           /* size of the JSON at the start of the page */
+	uint64_t line_end;     /* raw offset behind the last newline written ... */
+	size_t line_end_json;  /* ... and the size of the JSON there */
 	size_t line_end_text;  /* ... and page->text */
 };
 
-/* Does a page that reaches to @end, were it not for the line, end at @line_end? */
+/* Should a page that a bound cuts at @end stop at @line_end instead? */
 static bool ends_line(const struct output_page *page, uint64_t line_end, uint64_t end)
 {
 	return (line_end - page->offset) * 2 > end - page->offset;
 }
 
-/* A bound cuts the page behind @n bytes of @piece: how many of them end it at a line. */
+/* A bound cuts the page after @n bytes of @piece: return how many of them to write so that it ends
+ * at a line. */
 static size_t cut_at_line(struct text_writer *t, const char *piece, size_t n)
 {
 	uint64_t end = t->page->next + n;
@@ -255,7 +258,7 @@ static void write_part(struct jsonw *w, struct output_page *page, const char *te
 		page->text += repaired_size(text, len);
 }
 
-/* Write @n bytes of a piece, and note where its last line ends. */
+/* Write @n bytes of a piece and record where its last line ends. */
 static void write_lines(struct text_writer *t, const char *piece, size_t n)
 {
 	size_t lines = whole_lines(piece, n);
@@ -270,7 +273,7 @@ static void write_lines(struct text_writer *t, const char *piece, size_t n)
 	t->page->next += n;
 }
 
-/* Write the next piece. Returns false when the page is over. */
+/* Write the next piece. Returns false at the end of the page. */
 static bool write_piece(struct text_writer *t)
 {
 	static char piece[PIECE_BYTES + UNIT_MAX];
@@ -281,7 +284,7 @@ static bool write_piece(struct text_writer *t)
 	n = page_length(piece, len, max, last);
 	fits = prefix_that_fits(piece, n, room_left(t));
 	if (!fits && n && t->page->next == t->page->offset)
-		utf8_next(piece, n, &fits); /* every page makes progress */
+		utf8_next(piece, n, &fits); /* a page always takes at least one unit */
 	t->left -= max;
 	over = fits < n || (!t->left && len > max);
 	if (over)
@@ -290,7 +293,7 @@ static bool write_piece(struct text_writer *t)
 	return !over && t->left && n && !(last && n == len);
 }
 
-/* Text goes in pieces straight from the store into the reply. */
+/* Copy the text in pieces straight from the store into the reply. */
 static void write_text(const struct output *o, struct jsonw *w, struct output_page *page)
 {
 	struct text_writer t = {
@@ -298,14 +301,14 @@ static void write_text(const struct output *o, struct jsonw *w, struct output_pa
 	};
 	bool last;
 
-	/* The first read may move the offset behind the hole. */
+	/* The first read may move the offset to the end of the hole. */
 	read_piece(o, page, &page->offset, NULL, 0, &last);
 	page->next = page->offset;
 	while (write_piece(&t))
 		;
 }
 
-/* Cleaning looks at the page as a whole. */
+/* term_clean() needs the page as a whole. */
 static void write_clean(const struct output *o, struct jsonw *w, struct output_page *page)
 {
 	uint64_t left = o->total > page->offset ? o->total - page->offset : 0;
@@ -354,7 +357,7 @@ void output_write_page(const struct output *o, struct jsonw *w, const char *key,
 {
 	size_t start;
 
-	/* A raw byte takes at least one of each. */
+	/* Each raw byte takes at least one byte of each bound. */
 	if (page->max_bytes > page->max_encoded)
 		page->max_bytes = page->max_encoded;
 	if (page->max_bytes > page->max_text)

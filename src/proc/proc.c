@@ -21,7 +21,8 @@ static void proc_notify(struct proc *p, unsigned events)
 
 /* ---- the end ---- */
 
-/* Signals that mean "end": an exit soon after one counts as killed, whatever its status. */
+/* Signals that ask a process to end: an exit soon after one counts as killed, whatever its
+ * status. */
 static bool is_ending_signal(int signal)
 {
 	return signal == SIGTERM || signal == SIGKILL || signal == SIGINT || signal == SIGQUIT ||
@@ -40,7 +41,7 @@ static enum proc_reason reason_of_status(const struct proc *p)
 		       : PROC_REASON_SIGNALED;
 }
 
-/* Did the command end because of a signal that we sent, without our SIGKILL? */
+/* Did the command end by a signal that we sent, without our SIGKILL? */
 static bool proc_end_was_requested(const struct proc *p)
 {
 	return p->ended_mono_ms < p->asked_until_ms ||
@@ -177,7 +178,7 @@ static bool proc_has_pending_signal(const struct proc *p)
 	return p->asked_until_ms == INT64_MAX && proc_has_deadline(p);
 }
 
-/* Attribute an exit of the command to @signal from now on: until the deadline, or for
+/* From now on attribute an exit of the command to @signal: until the deadline, or for
  * PROC_LIVES_ON_MS. */
 static void proc_note_signal(struct proc *p, int signal)
 {
@@ -338,7 +339,8 @@ static void proc_kill_group(void *ctx)
 	struct proc *p = ctx;
 	struct usage seen = p->usage;
 
-	/* A last reading, in case the shim does not report; short, so that it delays no kill. */
+	/* Read the usage once more, in case the shim does not report. Bounded, so that it delays no
+	 * kill. */
 	usage_live(p->live->tree.shim_pid, &p->live->past, LAST_LOOK, &seen);
 	if (seen.cpu_ms > p->usage.cpu_ms)
 		p->usage = seen;

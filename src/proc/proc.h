@@ -71,7 +71,7 @@ enum proc_event {
 struct proc_spec {
 	uint64_t seq;          /* set by the table */
 	const char *command;   /* as shown: the string, or program and arguments joined by spaces */
-	const char *origin;    /* who asked (request id); kept for the record of the end */
+	const char *origin;    /* request id, for the record of the end */
 	const char *path;      /* program to execute */
 	char *const *argv;
 	char *const *envp;
@@ -83,12 +83,12 @@ struct proc_spec {
 	bool shares_stdio;     /* the command has our own 0, 1 and 2; none of it is kept */
 	bool background;
 	int64_t timeout_ms;    /* 0: none */
-	struct confine_request confine; /* what this run asks of its sandbox */
+	struct confine_request confine; /* the run's own demands on its sandbox */
 };
 
 struct proc;
 
-/* What every run needs of its surroundings; one per table. */
+/* What all runs share; one per table. */
 struct proc_env {
 	struct ev_loop *loop;
 	struct reaper *reaper;
@@ -100,7 +100,8 @@ struct proc_env {
 	void *ctx;
 };
 
-/* What a run needs while any of it is alive; most records are kept long after. */
+/* The part of a record that exists only while a process of the run lives; most records are kept
+ * long after. */
 struct proc_live {
 	struct pump out, err;
 	struct feed feed;
@@ -127,35 +128,39 @@ struct proc {
 	enum proc_phase phase;
 	enum proc_state state;
 	enum proc_reason reason;
-	enum proc_reason kill_reason; /* noted before our SIGKILL; RUNNING: we sent none */
-	bool exited;                  /* wait_status is real */
-	bool tree_alive;              /* something of it is, or may be, alive */
+	enum proc_reason kill_reason; /* set before our SIGKILL; RUNNING: none was sent */
+	bool exited;                  /* wait_status is valid */
+	bool tree_alive;              /* a process of it is, or may be, alive */
 	int wait_status;
-	int signal_sent;              /* last signal that the command was sent and got; 0: none */
-	int64_t asked_until_ms;       /* an exit before this moment was asked for by a signal */
+	int signal_sent;              /* the last signal that reached the command; 0: none */
+	int64_t asked_until_ms;       /* an exit before this time counts as the effect of
+				       * signal_sent */
 	int signal_tried;             /* the last one whose outcome is known ... */
 	int signal_error;             /* ... its errno; 0: delivered, to the command or to others */
-	bool forced;                  /* SIGKILL was sent; in an empty tree: and ended something */
-	uint32_t leftover;            /* live processes beside the leader when it settled,
-				       * those just killed included */
-	bool leftover_unknown;        /* they were killed before anybody counted them */
-	bool usage_partial;           /* some of what it used was never told */
-	uint32_t killed_rest;         /* of these, what a SIGKILL for the tree still found */
+	bool forced;                  /* SIGKILL was sent; with an empty tree: and it ended a
+				       * process */
+	uint32_t leftover;            /* live processes beside the command when it settled, those
+				       * just killed included */
+	bool leftover_unknown;        /* they died before the shim counted them */
+	bool usage_partial;           /* the usage is a lower bound: part of it was not reported */
+	uint32_t killed_rest;         /* of these, how many a SIGKILL for the tree ended */
 	uint32_t survivors;           /* could not be killed */
-	bool supervisor_lost;             /* how the command ended, or whether it ran, is unknown */
-	struct seccomp_unotify *notify;      /* what its filter refused; NULL: nobody listens */
+	bool supervisor_lost;             /* its shim died first: its end, or even its start, is
+					   * unknown */
+	struct seccomp_unotify *notify;      /* the calls that its filter refused; NULL: the run has
+					      * no listener */
 	struct err *failure;          /* why it never started, or NULL */
 
 	pid_t pid;                    /* of the command; 0 before its start and after its end */
 	int64_t started_mono_ms, ended_mono_ms;
 	int64_t started_wall_ms, ended_wall_ms;
-	struct usage usage;           /* as last looked at; final when the tree is empty */
+	struct usage usage;           /* of the last reading; final when the tree is empty */
 	uint64_t kept_bytes;          /* counted by the table against the log budget */
 	bool spool_counted;           /* and its descriptor against spools_max */
 
 	struct spool spool;
 	struct output out, err;
-	struct proc_live *live;       /* NULL when all of it is over */
+	struct proc_live *live;       /* NULL once no process of it lives */
 };
 
 /*
@@ -164,10 +169,11 @@ struct proc {
  */
 struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, struct err *e);
 
-/* Stop watching and free. Kills nothing: a live shim sees its socket close and does. */
+/* Stop watching and free. Kills nothing itself: the closed socket makes a live shim kill its
+ * tree. */
 void proc_free(struct proc *p);
 
-/* exit code if the command exited by itself and was not killed by us, else -1. */
+/* The exit code, or -1 unless the command exited by itself without our kill. */
 int proc_exit_code(const struct proc *p);
 
 /* Signal that ended it ("SIGKILL"), or NULL. */
@@ -176,7 +182,7 @@ const char *proc_signal_name(const struct proc *p);
 /* Milliseconds from start to end, or to now. */
 int64_t proc_duration_ms(const struct proc *p);
 
-/* Is somebody still holding a pipe of this run? */
+/* Is a pipe of this run still open? */
 bool proc_output_open(const struct proc *p);
 
 /* Current usage: read from /proc while processes live, final afterwards. */
@@ -189,18 +195,18 @@ const struct usage *proc_usage(struct proc *p);
  */
 void proc_kill_tree(struct proc *p, enum proc_reason reason);
 
-/* Send @signal to the command's process group; PROC_EVENT_SIGNALED tells the outcome.
- * Returns 0, or -1 with KillFailed: the shim cannot be asked (ESRCH, EPIPE: it is gone). */
+/* Send @signal to the command's process group; PROC_EVENT_SIGNALED brings the outcome. Returns 0,
+ * or -1 with KillFailed: the shim cannot be reached (ESRCH, EPIPE: it is gone). */
 int proc_signal(struct proc *p, int signal, struct err *e);
 
 /*
- * Ask the run to end: send @signal to every process of it, and SIGKILL @force_after_ms later to
- * what is left; 0: never. Outcome and result are those of proc_signal(); the deadline holds also
- * when the shim cannot be asked. @p must have a live tree.
+ * Ask the run to end: send @signal to every process of it, and @force_after_ms later SIGKILL to
+ * what is left; 0: never. Returns as proc_signal() does; the deadline holds even if the shim cannot
+ * be reached. @p must have a live tree.
  */
 int proc_end(struct proc *p, int signal, double force_after_ms, struct err *e);
 
-/* Is the end of the whole tree certain: a deadline is set, or SIGKILL was sent? */
+/* Is the end of the whole tree certain, because a deadline is set or SIGKILL was sent? */
 bool proc_is_ending(const struct proc *p);
 
 #endif

@@ -32,7 +32,7 @@ static void start_close_fds(struct start *s)
 		mem_cleanup_close(fds[i]);
 }
 
-/* A pipe whose end @ours (0 read, 1 write) is non-blocking. */
+/* Make a pipe whose end @ours (0 read, 1 write) is non-blocking. */
 static int make_pipe(int *read_end, int *write_end, int ours)
 {
 	int fds[2];

@@ -59,8 +59,8 @@ static void proctab_drop_logs(struct proctab *t, struct proc *p)
 	proctab_count_kept(t, p);
 }
 
-/* Drop the logs of finished runs, oldest first, but not of @writer: its end may be the present
- * event, and its log part of the answer. If that is not enough, freeze the tails of @writer. */
+/* Drop the logs of finished runs, oldest first, but not that of @writer: the present event may be
+ * its end, and the answer may need its log. If that is not enough, freeze the tails of @writer. */
 static void proctab_keep_budget(struct proctab *t, struct proc *writer)
 {
 	for (struct proc *p = t->oldest; p && t->kept_bytes > t->options.budget_bytes; p = p->newer)
@@ -86,7 +86,7 @@ static void proctab_retire_records(struct proctab *t)
 	}
 }
 
-/* @p has finished and keeps its log's descriptor: drop the oldest logs beyond spools_max. */
+/* @p has finished and its log holds a descriptor: drop the oldest logs beyond spools_max. */
 static void proctab_limit_spools(struct proctab *t, struct proc *p)
 {
 	if (p->spool.fd < 0)

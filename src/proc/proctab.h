@@ -1,11 +1,10 @@
 /*
  * proctab - all runs: start, find by id, limits, retention, shutdown.
  *
- * Owns every struct proc. A record lives until more than `finished_max` records
- * are finished (oldest go first) and never goes while
- * its tree is alive. The log budget is shared by all: the logs of finished runs are given
- * up oldest first; when running runs alone exceed it, their tails stop growing. They
- * are given up too when they hold more descriptors than `spools_max`.
+ * Owns every struct proc. A record lives while its tree does, and until more than `finished_max`
+ * records are finished (oldest go first). All runs share the log budget: beyond it the oldest
+ * finished runs lose their logs, and if running runs alone exceed it, their tails stop growing.
+ * Finished runs also lose their logs when these hold more than `spools_max` descriptors.
  */
 #ifndef PROCPEN_PROC_PROCTAB_H
 #define PROCPEN_PROC_PROCTAB_H
@@ -22,17 +21,17 @@ struct proctab_options {
 	int finished_max;
 	uint64_t head_bytes, tail_bytes, budget_bytes;
 	int drain_ms;
-	int spools_max; /* finished runs that may keep a log: each holds a descriptor */
-	bool ahead;             /* keep shims ready for the next runs (os/spawn/pool.h) */
+	int spools_max; /* finished runs that may keep a log, which holds a descriptor */
+	bool ahead;             /* start shims ahead for the next runs (os/spawn/pool.h) */
 };
 
 struct proctab;
 
 struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct confine *confine,
 			    const char *instance, const struct proctab_options *options);
-void proctab_free(struct proctab *t); /* runs must be over, or the server is exiting */
+void proctab_free(struct proctab *t); /* after the last run, or at the server's exit */
 
-/* Whom to tell. One hook; set once. */
+/* Call @hook for every event of every run. Set it once. */
 void proctab_set_hook(struct proctab *t, proctab_hook hook, void *ctx);
 
 /*
@@ -41,21 +40,21 @@ void proctab_set_hook(struct proctab *t, proctab_hook hook, void *ctx);
  */
 struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, struct err *e);
 
-/* By the id clients use. NULL with ProcessNotFound. */
+/* Find a run by its id. NULL with ProcessNotFound. */
 struct proc *proctab_find(struct proctab *t, const char *id, struct err *e);
 struct proc *proctab_get(struct proctab *t, uint64_t seq); /* NULL if gone */
 
 /* Newest first: the next older record than @after (NULL: the newest). */
 struct proc *proctab_next(struct proctab *t, const struct proc *after);
 
-/* Runs with any process alive; what running_max limits. */
+/* The number of runs with a live process, which running_max limits. */
 int proctab_trees(const struct proctab *t);
 
-/* Processes of all runs that may be alive, at least; *@bare: of these, those of runs that had
- * neither a PID namespace nor a control group. */
+/* A lower bound of the processes of all runs that may be alive; *@bare: how many of them belong to
+ * runs with neither a PID namespace nor a control group. */
 int proctab_alive(const struct proctab *t, int *bare);
 
-/* Kill everything (reason server_shutdown) and refuse new starts; ends come by the hook. */
+/* Kill everything (reason server_shutdown) and refuse new starts; the hook reports each end. */
 void proctab_shutdown(struct proctab *t);
 
 #endif

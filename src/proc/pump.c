@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #define READ_MAX (256 * 1024)     /* per wake-up, so that a flood never starves the rest */
-#define LOUD_BYTES (1024 * 1024)  /* from here on a larger pipe pays */
+#define LOUD_BYTES (1024 * 1024)  /* output beyond which a larger pipe pays */
 #define LOUD_PIPE (1024 * 1024)
 #define LOUD_PIPE_LESS (256 * 1024)
 
-#define LOUD_MANY 4               /* beyond so many, larger pipes only make turns longer */
+#define LOUD_MANY 4               /* with more loud pumps, larger pipes only make turns longer */
 #define READ_LESS (64 * 1024)     /* per wake-up while there are many */
 #define RETRY_MS 50
 
@@ -75,12 +75,12 @@ bool pump_drain(struct pump *p)
 
 	if (!pump_open(p))
 		return true;
-	/* Bytes in the pipe now were written before the event that made us drain. */
+	/* Bytes in the pipe now were written before the event that caused the drain. */
 	if (ioctl(p->io.fd, FIONREAD, &waiting) < 0 || waiting < 0)
 		waiting = READ_MAX;
 	left = (size_t)waiting;
 	do {
-		/* The last call looks for the end of file and may store a little more. */
+		/* The last call checks for the end of file and may store a little more. */
 		n = output_fill(p->out, p->io.fd, left ? left : READ_MAX);
 		left -= n > 0 && (size_t)n < left ? (size_t)n : left;
 	} while (n > 0 && left);
@@ -106,7 +106,7 @@ void pump_close(struct pump *p)
 	p->loud = false;
 }
 
-/* Write what the pipe takes. True when there is nothing more to do. */
+/* Write as much as the pipe takes. True at the end. */
 static bool feed_write(struct feed *f)
 {
 	while (f->pending.len) {

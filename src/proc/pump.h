@@ -1,8 +1,8 @@
 /*
- * pump - moves bytes between a run's pipes and us without ever waiting.
+ * pump - moves bytes between the server and a run's pipes without ever waiting.
  *
- * struct pump: one output pipe into its store. struct feed: the request's stdin
- * into the command, then end of file. Both own their descriptor from start on.
+ * struct pump: one output pipe into its store. struct feed: the request's stdin into the command,
+ * then end of file. Both own their descriptor once started.
  */
 #ifndef PROCPEN_PROC_PUMP_H
 #define PROCPEN_PROC_PUMP_H
@@ -18,13 +18,13 @@ struct pump {
 	struct ev_loop *loop;
 	ev_io io;           /* fd -1: at end of file, or not started */
 	struct output *out;
-	ev_timer retry;     /* of watching, when the kernel refused it */
+	ev_timer retry;     /* watches again after the kernel refused to */
 	bool loud;          /* has written much, and is counted in loud_count */
 	void (*on_data)(void *ctx, bool stored); /* bytes were stored, or end of file came */
 	void *ctx;
 };
 
-/* Watch @fd (non-blocking, taken over) and store its bytes in @out. */
+/* Watch @fd (non-blocking, which the pump now owns) and store its bytes in @out. */
 void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out);
 
 /* Store the bytes that are in the pipe now. No callback. Returns true at end of file. */
@@ -40,8 +40,8 @@ struct feed {
 };
 
 /*
- * Write @len bytes to @fd (non-blocking, taken over), as much as fits now, the
- * rest when the command reads. Stops silently when it closes its stdin.
+ * Write @len bytes to @fd (non-blocking, which the feed now owns): at once what fits, the rest as
+ * the command reads. Stops silently if the command closes its stdin.
  */
 void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes, size_t len);
 void feed_close(struct feed *f);

@@ -9,10 +9,10 @@
 #include "base/mem.h"
 #include "os/procfs.h"
 
-#define SEAL_MS 50 /* for SHIM_KILLING to come */
+#define SEAL_MS 50 /* how long SHIM_KILLING may take */
 #define KILL_TIMEOUT_MS 1000 /* more time for a working shim ... */
 #define KILL_TIMEOUT_MAX 10  /* ... so many times */
-#define REAP_ORPHANS_MS 2000 /* orphans that live longer count as survivors */
+#define REAP_ORPHANS_MS 2000 /* orphans that live longer than this are survivors */
 
 static void tree_set_empty(struct tree *t, uint32_t survivors)
 {
@@ -67,7 +67,7 @@ static void tree_on_shim_dead(void *ctx, pid_t pid, int wait_status)
 		tree_reap_orphans(t);
 }
 
-/* One report, and the descriptor that came with it or -1. */
+/* Receive one report, and the descriptor that came with it or -1. */
 static ssize_t tree_receive(int control, struct shim_report *report, int *fd)
 {
 	union {
@@ -124,7 +124,7 @@ static void tree_hand_over_shim(struct tree *t, const struct shim_report *last)
 	t->on_shim(t->ctx, shim_pid, loop_detach(t->loop, &t->control), last);
 }
 
-/* Handle all reports that have come. True if more may follow; else @t may be released. */
+/* Handle all reports that have arrived. False: no more will come, and @t may be gone. */
 static bool tree_read_reports(struct tree *t)
 {
 	ev_io *io = &t->control;
@@ -168,8 +168,8 @@ static void tree_on_control(struct ev_loop *loop, ev_io *io, int revents)
 }
 
 /*
- * A working shim kills its tree better than the server can. Give it up if it is stopped or traced,
- * or stuck in the kernel for long. Give up a late init at once: its death kills its namespace.
+ * A working shim kills its tree better than the server can. Kill it only if it is stopped or
+ * traced, or stuck in the kernel for long. Kill a late init at once: its death kills its namespace.
  */
 static bool tree_should_kill_shim(struct tree *t, bool late)
 {

@@ -36,14 +36,14 @@ struct tree {
 	bool is_init;        /* the shim is init of a PID namespace; set before the start */
 	bool killing;        /* SHIM_KILL was sent */
 	bool sealed;         /* no process can escape the kill by forking any more */
-	int kill_timeouts;   /* how often a working shim was given more time */
+	int kill_timeouts;   /* how often a working shim got more time */
 	bool given_up;       /* we killed the shim, to end its tree or because it hung */
 	bool lost;           /* the shim died before its tree: its last report is missing */
 	bool reaping_orphans; /* the shim is gone, and reaper_sweep() kills its orphans */
 	bool reported_empty; /* the shim's last report has come */
 	uint32_t survivors;  /* processes that could not be killed */
 	void (*on_report)(void *ctx, const struct shim_report *report);
-	void (*on_listener)(void *ctx, int fd); /* takes the descriptor; NULL: it is closed */
+	void (*on_listener)(void *ctx, int fd); /* now owns the descriptor; NULL: it is closed */
 	/* Before on_empty, if @last says that the shim is reusable. Takes the socket and the
 	 * pid; NULL: the socket is closed, and the shim exits. */
 	void (*on_shim)(void *ctx, pid_t shim_pid, int control_fd,
@@ -57,7 +57,7 @@ struct tree {
 void tree_start(struct tree *t, struct ev_loop *loop, struct reaper *reaper, pid_t shim_pid,
 		int control_fd);
 
-/* SIGKILL for the whole tree. Once is enough. */
+/* Send SIGKILL to the whole tree. Further calls do nothing. */
 void tree_kill(struct tree *t);
 
 /* Ask the shim to send @signal to the command's process group; SHIM_SIGNALED reports the outcome.

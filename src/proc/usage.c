@@ -4,7 +4,7 @@
 
 #include "os/procfs.h"
 
-/* The two come from different sources with different rounding: never below 0. */
+/* The two figures come from different sources with different rounding: never below 0. */
 static int64_t usage_since(uint64_t now, uint64_t before)
 {
 	return now > before ? (int64_t)(now - before) : 0;
@@ -21,7 +21,7 @@ void usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct u
 	u->alive = -1;
 	if (shim_pid <= 0)
 		return;
-	/* The shim's own time is not the command's; what it has collected is. */
+	/* Do not count the shim's own time, only that of the processes it reaped. */
 	if (!procfs_stat(shim_pid, &st))
 		ticks = st.child_ticks;
 	if (!procfs_io(shim_pid, &r, &w)) {
