@@ -60,7 +60,7 @@ static void agent_session_write_missing(void *ctx, const char *layer, const char
 	jsonw_end_object(w);
 }
 
-/* Prepares the sandbox if that has not happened, so that every active layer is one that works. */
+/* Prepares the sandbox if no run has, so that it reports as active only layers that work. */
 static void agent_session_write_sandbox(struct jsonw *w, const struct cap *c)
 {
 	struct err e = ERR_INIT;

@@ -218,7 +218,7 @@ static void cap_on_cancel_question(void *call, struct req *r)
 	cap_refuse(call, "denied", "tier.confirm", &e);
 }
 
-/* A newer call needs the REQ_SLOT_END that this one holds. */
+/* Another call needs the REQ_SLOT_END that this one holds. */
 static void cap_give_up_question(void *call, struct req *r)
 {
 	(void)r;
@@ -317,7 +317,7 @@ bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params)
 	return reqtab_full(c->reqs, cap_slot_needed(row, cap_tier(c, row), params));
 }
 
-/* The steps before the blocklist. */
+/* The steps between schema and blocklist. */
 static int cap_read_call(struct cap_call *call, struct err *e)
 {
 	const struct cap_ops *ops = call->row->ops;
@@ -332,7 +332,7 @@ void cap_call(struct cap *c, struct req *r)
 	const struct cap_ops *ops = r->row->ops;
 	struct err e = ERR_INIT;
 	int bad = r->dialect->from_operator ? 0 : schema_check(r->row->input, r->params, &e);
-	struct cap_call *call = cap_call_new(c, r); /* with the parameters as the check left them */
+	struct cap_call *call = cap_call_new(c, r); /* with the parameters after the schema check */
 
 	if (bad || cap_read_call(call, &e)) {
 		cap_refuse(call, "failed", NULL, &e);
@@ -409,7 +409,7 @@ static void cap_record_end(struct cap *c, const struct proc *p, const char *outc
 {
 	struct audit_event event = {
 		.event = "end",
-		.request_id = p->origin, /* joins the end to its attempt */
+		.request_id = p->origin, /* the id of its attempt record */
 		.process_id = p->id,
 		.capability = "process.run",
 		.command = p->command,

@@ -41,7 +41,8 @@ struct cap_row;
 enum cap_flag {
 	CAP_COMMAND = 1, /* judged by the blocklist */
 	CAP_STARTS = 2,  /* starts a process: its audit record must be on disk first */
-	CAP_LONG = 4,    /* longer result than hosts show by default: tools/list says so */
+	CAP_LONG = 4,    /* tools/list asks hosts to show more of its result than they do by
+			  * default */
 	CAP_ENDS = 8,    /* ends runs that other calls wait for: takes a REQ_SLOT_END */
 	CAP_PLAIN = 16,  /* a method of the plain dialect and no tool */
 };
@@ -73,7 +74,7 @@ struct cap_ops {
 	/* Look up the names in them. Must have no effect. Returns 0 or -1. May be NULL. */
 	int (*resolve)(struct cap_call *call, struct err *e);
 
-	/* Have the effect. */
+	/* Do what the capability is for. */
 	enum cap_outcome (*start)(struct cap_call *call);
 };
 
@@ -99,7 +100,8 @@ struct cap_text {
 
 /* The services that capabilities use. Everything is borrowed from the caller of context_cap(). */
 struct cap {
-	const struct cap_row *rows; /* cap_rows; what stands in the table finds it here */
+	const struct cap_row *rows; /* cap_rows; a capability reads the table here, not by its
+				     * symbol */
 	struct ev_loop *loop;
 	const struct config *config;
 	const struct scope *scope;
@@ -110,14 +112,14 @@ struct cap {
 	struct confine *confine;
 	struct reqtab *reqs;
 	const char *instance, *version;
-	struct wait_list waits; /* requests that wait for a run; all zero at first */
-	struct grep_queue greps; /* searches of process.logs; all zero at first */
+	struct wait_list waits; /* requests that wait for a run; zeroed at first */
+	struct grep_queue greps; /* searches of process.logs; zeroed at first */
 	bool closing; /* the server is shutting down: starts are refused */
 
 	/* Write the outcome of an end record. NULL: "state/reason", or the name of the error. */
 	void (*name_outcome)(const struct proc *p, char *text, size_t size);
 
-	/* Events of runs, for a dialect; called last. May be NULL. */
+	/* Called last, with every event of a run, for a dialect. May be NULL. */
 	void (*on_run)(void *ctx, struct proc *p, unsigned events);
 	void *on_run_ctx;
 };
@@ -135,8 +137,8 @@ void cap_call(struct cap *c, struct req *r);
 bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params);
 
 /*
- * Record an attempt to call @row that never became a request, because its id is in use, and
- * that has been answered with that error. @id is its raw token.
+ * Record an attempt to call @row that was answered with an error for a duplicate id and so never
+ * became a request. @id is its raw token.
  */
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
 		 size_t id_len);

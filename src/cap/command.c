@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "shell/words.h"
 
-#define SHOWN_MAX (32u * 1024 * 1024) /* more than any request line can hold */
+#define SHOWN_MAX (32u * 1024 * 1024) /* above the longest input line */
 
 static void command_read_args(struct command *c, const json_t *args)
 {
@@ -34,7 +34,7 @@ static void command_join(struct command *c)
 	c->shown = buf_steal(&b);
 }
 
-/* argv of @count leading words and then the request's args. */
+/* Build argv: @count leading words, then the request's args. */
 static void command_set_argv(struct command *c, const char *const *words, size_t count)
 {
 	size_t args = 0;
@@ -126,8 +126,8 @@ int command_read(struct command *c, const json_t *params, struct err *e)
 }
 
 /*
- * SHELL -c TEXT. With args the text gets them as $1, $2 ...; $0 is the shell's name.
- * --norc: bash(1) would read ~/.bashrc where its stdin is a socket.
+ * SHELL -c TEXT. With args the text gets them as $1, $2 ...; $0 is the shell's name. --norc: bash
+ * reads ~/.bashrc if its stdin is a socket (bash(1)).
  */
 static void command_set_shell_argv(struct command *c, const struct run_shell *shell)
 {

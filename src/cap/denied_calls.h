@@ -1,9 +1,8 @@
 /*
- * denied_calls - the system calls that the seccomp filter refused to a run.
+ * denied_calls - reports the system calls of a run that the seccomp filter refused.
  *
- * A result has "denied_calls" when the run has a listener (explain_denials), or when
- * its command died of SIGSYS; then a call whose name is unknown has the name null.
- * "warnings" has the same as sentences.
+ * A result has "denied_calls" if the run has a listener (explain_denials), or if its command died
+ * of SIGSYS; in that case the name is null if it is unknown. "warnings" has the same as sentences.
  */
 #ifndef PROCPEN_CAP_DENIED_CALLS_H
 #define PROCPEN_CAP_DENIED_CALLS_H

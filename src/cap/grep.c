@@ -1,7 +1,7 @@
 /*
- * A line that is near a match is kept once, however many matches it is near; matches refer to it by
- * its place in the list. The lines at the end of the list that no match is near are the context of
- * a match that may come next.
+ * A line near a match is kept once, however many matches are near; a match refers to it by its
+ * index in the list. The lines at the end of the list that are near no match yet become the context
+ * of the next match.
  */
 #include "cap/grep.h"
 
@@ -20,21 +20,21 @@
 #define SLICE_US 2000
 #define SHOWN_MAX 1000   /* bytes of a line that are shown ... */
 #define SHOWN_BEFORE 200 /* ... of them before the match */
-#define MATCH_BYTES 200  /* of JSON that a match takes beside its lines */
-#define LINE_BYTES 3     /* that a line takes beside its text */
+#define MATCH_BYTES 200  /* JSON of a match without its lines */
+#define LINE_BYTES 3     /* JSON of a line without its text */
 
 static const char *const streams[] = { "stdout", "stderr" };
 
 struct kept {
 	int stream;
 	uint64_t offset, number;
-	bool follows;    /* the one before it in the list */
+	bool follows;    /* the previous line in the list */
 	bool cut;
-	size_t at, len;  /* in struct grep.texts */
+	size_t at, len;  /* position in struct grep.texts */
 };
 
 struct grep {
-	struct grep_queue *queue; /* that it stands in, or NULL */
+	struct grep_queue *queue; /* the queue that holds it, or NULL */
 	struct grep *next;
 	struct cap *c;
 	struct req *r;
@@ -42,17 +42,17 @@ struct grep {
 	struct pattern *pattern;
 	int context;
 	size_t matches_max, bytes_max;
-	struct grep_range range; /* offset: where to go on */
+	struct grep_range range; /* offset: where the next slice starts */
 	int stream;
-	bool open;               /* lines has begun */
+	bool open;               /* `lines` is initialised */
 	struct lines lines;
 	struct kept *kept;
 	size_t kept_count, kept_room;
-	size_t *matches;         /* places in kept */
+	size_t *matches;         /* indexes in kept */
 	size_t matches_count;
-	size_t tied;             /* kept that some match is near */
-	int after;               /* lines to come that the last match is near */
-	bool full;               /* no more are kept */
+	size_t tied;             /* lines at the start of kept that are near a match */
+	int after;               /* further lines that belong to the last match */
+	bool full;               /* keep no more matches */
 	uint64_t total;
 	struct buf texts;
 };
@@ -111,7 +111,7 @@ void grep_free(struct grep *g)
 
 /* ---- collecting ---- */
 
-/* Forget the oldest kept line that no match is near. */
+/* Drop the oldest kept line that is near no match. */
 static void grep_forget_line(struct grep *g)
 {
 	struct kept *k = &g->kept[g->tied];
@@ -127,7 +127,7 @@ static void grep_forget_line(struct grep *g)
 		k->follows = false;
 }
 
-/* Keep what is shown of @line, the part around @at. */
+/* Keep the shown part of @line, around @at. */
 static void grep_keep_line(struct grep *g, const struct line *line, size_t at)
 {
 	size_t from = 0, len;
@@ -149,7 +149,7 @@ static void grep_keep_line(struct grep *g, const struct line *line, size_t at)
 	buf_add(&g->texts, line->text + from, len);
 }
 
-/* The line kept last matches: from now on all that is kept is near a match. */
+/* The last kept line matches: all kept lines are near a match now. */
 static void grep_add_match(struct grep *g)
 {
 	g->matches = mem_realloc(g->matches, (g->matches_count + 1) * sizeof(*g->matches));
@@ -186,7 +186,7 @@ static void grep_write_text(struct jsonw *w, const struct grep *g, const char *k
 	jsonw_strn(w, key, g->texts.data + g->kept[i].at, g->kept[i].len);
 }
 
-/* The lines that go with the one at @i: [*@from, *@to). */
+/* The context of the match at index @i: [*@from, *@to). */
 static void grep_find_context(const struct grep *g, size_t i, size_t *from, size_t *to)
 {
 	*from = i;
@@ -236,7 +236,7 @@ static void grep_write_match(struct jsonw *w, const struct grep *g, size_t i, si
 	jsonw_end_object(w);
 }
 
-/* As many as fit. The first one always does. */
+/* Write as many matches as fit, at least one. */
 static void grep_write_matches(struct jsonw *w, struct grep *g)
 {
 	size_t left = g->bytes_max, size, from, to, n = 0;
@@ -283,7 +283,7 @@ static void grep_fail_limit(struct grep *g, const struct line *line, const struc
 
 /* ---- slices ---- */
 
-/* The next line of the streams that are wanted; false when there is none. */
+/* Read the next line of the streams to search; false at the end. */
 static bool grep_next_line(struct grep *g, const struct proc *p, struct line *line)
 {
 	for (; g->stream < 2; g->stream++) {
@@ -305,7 +305,7 @@ static bool grep_next_line(struct grep *g, const struct proc *p, struct line *li
 	return false;
 }
 
-/* Search for a while; may answer the request, which frees @g. */
+/* Search for one slice; may answer the request, which frees @g. */
 static void grep_search(struct grep *g, const struct proc *p)
 {
 	int64_t until = clock_mono_us() + SLICE_US;
@@ -359,7 +359,7 @@ void grep_start(struct grep *g, struct cap *c, struct req *r, const struct proc 
 	if (ev_is_active(&q->work))
 		return;
 	ev_idle_init(&q->work, grep_on_work);
-	ev_set_priority(&q->work, EV_MAXPRI); /* no flood stops it */
+	ev_set_priority(&q->work, EV_MAXPRI); /* so that floods of input do not stop it */
 	q->work.data = q;
 	ev_idle_start(c->loop, &q->work);
 }

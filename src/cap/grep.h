@@ -1,9 +1,8 @@
 /*
- * grep - the search that process.logs makes for a pattern, in slices.
+ * grep - searches the output of a run for a pattern, in slices, for process.logs.
  *
- * Searches wait in a queue; each turn of the loop gives the first of them two milliseconds, so
- * that only one at a time holds what it has found. A search leaves the queue when it is over or
- * freed, that is, when its request ends for whatever reason.
+ * Searches wait in a queue. Each turn of the loop gives the first one two milliseconds, so only one
+ * at a time holds its matches. A search leaves the queue when it is done or its request ends.
  */
 #ifndef PROCPEN_CAP_GREP_H
 #define PROCPEN_CAP_GREP_H
@@ -15,19 +14,19 @@
 struct cap;
 struct grep;
 
-/* All searches of one server; empty when all zero. */
+/* All searches of one server; zeroed: none. */
 struct grep_queue {
 	struct grep *first, *last;
-	ev_idle work; /* active while there are any */
+	ev_idle work; /* active while the queue is not empty */
 };
 
-/* What is wanted of streams 0 (stdout) and 1 (stderr), each from an offset on. */
+/* What to search of streams 0 (stdout) and 1 (stderr), and from which offset. */
 struct grep_range {
 	bool wanted[2];
 	uint64_t offset[2];
 };
 
-/* Read the parameters of @r. NULL with InvalidParams. */
+/* Read the parameters of @r. Returns NULL with InvalidParams. */
 struct grep *grep_new(const struct req *r, const struct grep_range *range, struct err *e);
 void grep_free(struct grep *g); /* accepts NULL */
 

@@ -1,4 +1,4 @@
-/* is_blocked: the verdict that process.run would give, without starting anything. */
+/* is_blocked: the verdict of process.run on a command, without a start. */
 #include <stdlib.h>
 
 #include "base/jsonw.h"

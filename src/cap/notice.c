@@ -8,11 +8,11 @@
 #include "base/str.h"
 #include "base/utf8.h"
 
-#define TEXT_MAX 8192  /* bytes of one text that are shown whole */
-#define ITEMS_MAX 8192 /* bytes of all arguments, and of all environment names, that are shown */
+#define TEXT_MAX 8192  /* longest text shown whole */
+#define ITEMS_MAX 8192 /* most bytes of all arguments, and of all environment names */
 #define ARGS_MAX 512
 #define STDIN_MAX 2048
-#define VALUE_MAX 1024 /* bytes of one variable's value or one option */
+#define VALUE_MAX 1024 /* longest value of a variable or an option */
 #define LEFT_OUT " [...] "
 
 /* @text as a value. Repairs ill-formed UTF-8, which stdin and a path may have. */

@@ -1,9 +1,8 @@
 /*
- * notice - the call as the host shows it before a start or in a confirmation.
+ * notice - a call as the host shows it before a start or in a confirmation.
  *
- * A human decides by it, so it never hides an omission: a long text keeps its head
- * and its tail with a mark between them, its full size is given, and `truncated` is
- * true.
+ * A human decides by it, so it never hides an omission: a long text keeps its head and its tail
+ * with a mark between them, the notice has its full size, and `truncated` is true.
  */
 #ifndef PROCPEN_CAP_NOTICE_H
 #define PROCPEN_CAP_NOTICE_H

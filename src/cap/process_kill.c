@@ -167,7 +167,8 @@ static void process_kill_answer_now(void *ctx, struct req *r)
 	struct cap *c = ctx;
 	const struct kill_task *t = r->task;
 
-	process_kill_answer(r, proctab_get(c->procs, t->seq)); /* there: live runs are kept */
+	process_kill_answer(r, proctab_get(c->procs, t->seq)); /* not NULL: the table keeps live
+							        * runs */
 }
 
 /* The shim has reported the signal's outcome. Returns false when the request was answered. */

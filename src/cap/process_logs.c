@@ -1,6 +1,6 @@
 /*
- * process.logs: pages of what was kept. Both streams share one reply; the one
- * written second gets what the first leaves, which is never nothing.
+ * process.logs: pages of the kept output. Both streams share one reply: the second gets what the
+ * first leaves, at least half of it if it needs so much.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +18,7 @@ struct logs_task {
 	uint64_t out_offset, err_offset, tail_lines;
 	size_t limit;
 	bool base64, clean;
-	uint64_t out_seen, err_seen; /* offsets: what lies behind them is awaited */
+	uint64_t out_seen, err_seen; /* the answer waits for bytes after these offsets */
 	uint64_t seq;
 	struct grep *grep; /* a search instead of a page; or NULL */
 };
@@ -38,7 +38,7 @@ static void process_logs_read_offset(const json_t *params, const char *name, boo
 	*offset = (uint64_t)json_get_int(params, name, 0);
 }
 
-/* A search has no page: what would shape one is refused. */
+/* A search returns no page: refuse the parameters of one. */
 static int process_logs_prepare_search(struct req *r, struct logs_task *t, struct err *e)
 {
 	const struct grep_range range = {
@@ -91,7 +91,7 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 	return json_object_get(r->params, "grep") ? process_logs_prepare_search(r, t, e) : 0;
 }
 
-/* Will no byte come any more? */
+/* Has the stream ended? */
 static bool process_logs_is_final(const struct proc *p)
 {
 	return p->phase == PROC_SETTLED && !proc_output_open(p);
@@ -105,7 +105,7 @@ static uint64_t process_logs_page_start(const struct logs_task *t, const struct 
 	return offset < o->total ? offset : o->total;
 }
 
-/* Write one stream, "" when it was not asked for. */
+/* Write one stream; "" if it was not asked for. */
 static void process_logs_write_stream(struct jsonw *w, const char *key, const struct output *o,
 			 struct output_page *page, bool wanted)
 {
@@ -129,7 +129,7 @@ static struct output_page process_logs_new_page(const struct logs_task *t, const
 	};
 }
 
-/* What the first page leaves to one of @bytes: their number, at most half. */
+/* The room of the first stream: @budget without the @bytes of the second one, but at least half. */
 static size_t process_logs_leave(size_t budget, uint64_t bytes)
 {
 	return budget - (bytes < budget / 2 ? (size_t)bytes : budget / 2);
@@ -175,7 +175,7 @@ static void process_logs_answer(struct req *r, struct proc *p)
 	req_ok(r);
 }
 
-/* Is there output that the client does not have, or can there be no more? */
+/* Is there output that the client does not have, or will there be no more? */
 static bool process_logs_has_news(const struct logs_task *t, const struct proc *p)
 {
 	if (p->phase == PROC_SETTLED)
@@ -200,7 +200,7 @@ static void process_logs_on_timer(void *ctx, struct req *r)
 	const struct logs_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
 
-	if (p) /* live runs are kept, so it is there */
+	if (p) /* the table keeps live runs */
 		process_logs_answer(r, p);
 }
 
@@ -219,7 +219,7 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 		return CAP_WAITING;
 	}
 	t->seq = p->seq;
-	/* With an offset the client has what lies before it; without one it has nothing yet. */
+	/* With an offset the client has the bytes before it; without one it has none. */
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
 	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
 	if (!wait_ms || process_logs_has_news(t, p)) {

@@ -42,7 +42,7 @@ static int64_t run_limits_choose(int64_t asked, int64_t usual, int64_t allowance
 	return allowance && limit > allowance ? allowance : limit;
 }
 
-/* A run with less hardly ever runs, and several of the mechanisms cannot enforce it. */
+/* Such a run would hardly make progress, and several mechanisms cannot enforce it. */
 static int run_limits_check_fraction(double fraction, struct err *e)
 {
 	if (fraction >= CPU_MIN)
@@ -153,7 +153,7 @@ static int run_limits_check_members(const char *name, const json_t *object, stru
 	return run_limits_bad(e, name, "must have \"soft\" or \"hard\" or both, and nothing else");
 }
 
-/* A bound that is not given is the server's own; the soft one is lowered to the hard one. */
+/* A bound that the request leaves out is the server's own; the soft one is at most the hard one. */
 static int run_limits_read_pair(const char *name, json_t *value, const struct rlimit *own,
 				struct shim_rlimit *l, struct err *e)
 {

@@ -1,6 +1,4 @@
-/*
- * run_result - the result of process.run, at any time in the life of the run.
- */
+/* run_result - the result of process.run while it runs and after. */
 #ifndef PROCPEN_CAP_RUN_RESULT_H
 #define PROCPEN_CAP_RUN_RESULT_H
 
@@ -12,7 +10,7 @@
 /* The caller's choices. The task of a process.run request begins with one. */
 struct run_result_options {
 	struct output_tail out, err;
-	bool by_default;    /* the request leaves the amount of output to us */
+	bool by_default;    /* the request sets none of the output bounds */
 	bool explain;	    /* the request has explain_denials */
 	bool stdin_ignored; /* a background run that was given stdin */
 };

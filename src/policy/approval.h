@@ -18,7 +18,7 @@
 #include "base/err.h"
 #include "base/hmac.h"
 
-#define APPROVAL_SIZE 192 /* a token with its NUL */
+#define APPROVAL_SIZE 192 /* bytes of a token with its NUL */
 
 struct approval;
 
@@ -26,17 +26,17 @@ struct approval *approval_new(void);
 void approval_free(struct approval *a);
 
 /*
- * A token, good for @ttl_ms, for a request with the digest @request, of which a human is
- * shown a text with the digest @shown. Returns 0, or -1 when the system has no random
- * bytes for the key; then no question can be asked.
+ * Make a token, valid for @ttl_ms, for a request with digest @request and a text shown to a human
+ * with digest @shown. Returns 0, or -1 if the system has no random bytes for the key: then no
+ * question can be asked.
  */
 int approval_issue(struct approval *a, const unsigned char request[HMAC_SIZE],
 		   const unsigned char shown[HMAC_SIZE], int64_t ttl_ms, char out[APPROVAL_SIZE]);
 
 /*
- * Use up @token for a request with the digest @request. Returns 0 and fills
- * @shown, or -1 with InvalidParams: not issued by this server, issued for another
- * request, expired, or used before.
+ * Redeem @token for a request with digest @request. Returns 0 and fills @shown, or -1 with
+ * InvalidParams: another server issued it, it belongs to another request, it expired, or it was
+ * used before.
  */
 int approval_redeem(struct approval *a, const char *token, const unsigned char request[HMAC_SIZE],
 		    unsigned char shown[HMAC_SIZE], struct err *e);

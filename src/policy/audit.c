@@ -32,10 +32,10 @@ struct audit {
 	char *path; /* the file in it */
 	char *instance;
 	int fd;       /* -1 before the first event */
-	off_t length; /* of the whole lines in the file */
-	bool torn;    /* part of a line may follow @length */
-	bool serves;  /* write the start and the end of a server ... */
-	bool started; /* ... and the start is written */
+	off_t length; /* of the complete lines in the file */
+	bool torn;    /* an incomplete line may follow @length */
+	bool serves;  /* record the start and end of a server ... */
+	bool started; /* ... and the start is recorded */
 	uint64_t seq;
 	char prev[SHA256_DIGEST_STRING_LENGTH]; /* hash of the last line, hex */
 };
@@ -161,7 +161,7 @@ static int audit_open_file(struct audit *a, struct err *e)
 
 	if (dir < 0)
 		return -1;
-	/* O_EXCL: a file that exists already is not ours, even with this name. */
+	/* O_EXCL: a file of this name that exists already is not ours. */
 	a->fd = openat(dir, strrchr(a->path, '/') + 1,
 		       O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (a->fd < 0)
@@ -180,7 +180,7 @@ static int audit_mend(struct audit *a)
 	return 0;
 }
 
-/* Is the log unlinked, or not as we wrote it? Then it records nothing. */
+/* Has the log been unlinked or changed? Then it would record nothing. */
 static bool audit_is_tampered(const struct audit *a)
 {
 	struct stat st;
@@ -214,7 +214,7 @@ static int audit_append(struct audit *a, const struct buf *line, struct err *e)
 
 /* ---- the line ---- */
 
-/* Hash of the exact arguments, each with its NUL, or of the command's text without one. */
+/* Hash the exact arguments, each with its NUL, or the command's text if there are none. */
 static void audit_hash_command(const struct audit_event *event,
 			       char out[SHA256_DIGEST_STRING_LENGTH])
 {
@@ -230,7 +230,7 @@ static void audit_hash_command(const struct audit_event *event,
 	SHA256End(&ctx, out);
 }
 
-/* Add @text, at most @max bytes of it, when there is one. */
+/* Add at most @max bytes of @text, if it is not NULL. */
 static void audit_add_text(struct jsonw *w, const char *key, const char *text, size_t max)
 {
 	if (text)

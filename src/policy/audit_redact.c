@@ -18,16 +18,16 @@
 #define SHOWN_MAX 1024
 #define MASK "***"
 
-/* The fewest characters after a token's prefix that make a token. */
+/* The least number of characters that must follow a token's prefix. */
 #define TOKEN_MIN 16
 
-/* Anywhere in a name, compared without '-', '_' and '.'. */
+/* Parts of secret names, compared without '-', '_' and '.'. */
 static const char *const secret_parts[] = {
 	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
 	"credential", "authorization",
 };
 
-/* As the last part of a name, after '-', '_' or '.', or as the whole name. */
+/* Ends of secret names, after '-', '_' or '.', or as the whole name. */
 static const char *const secret_tails[] = { "pass", "auth" };
 
 /* Names of header lines whose whole value is secret. */
@@ -76,7 +76,7 @@ static size_t audit_redact_plain_len(const char *p)
 	return n;
 }
 
-/* Bytes of a "Bearer " or the like, which stands before the secret itself. */
+/* The length of a "Bearer " or the like before the secret itself. */
 static size_t audit_redact_scheme_len(const char *p)
 {
 	static const char *const schemes[] = { "bearer", "basic", "digest", "token" };
@@ -116,7 +116,7 @@ static bool audit_redact_is_secret_name(const char *name, size_t len)
 	for (size_t i = 0; i < COUNT_OF(secret_tails); i++)
 		if (audit_redact_has_tail(name, len, secret_tails[i]))
 			return true;
-	/* PWD and OLDPWD are directories, MYSQL_PWD is not. */
+	/* PWD and OLDPWD hold directories, MYSQL_PWD a password. */
 	if (n > 3 && audit_redact_has_tail(name, len, "pwd"))
 		return true;
 	return n >= 5 && strcasecmp(plain + n - 5, "token") == 0;

@@ -40,7 +40,7 @@ static enum quantity config_unit(const struct config_row *row)
 	return QUANTITY_COUNT;
 }
 
-/* umask is the one option in octal, as in umask(1). */
+/* Octal, as in umask(1): the only option that is. */
 static int config_octal_parse(const char *text, int64_t *value)
 {
 	char *end;
@@ -115,7 +115,7 @@ static int config_set_enum(const struct config_row *row, const char *text, struc
 	return err_hint(e, "Name one of them.");
 }
 
-/* A variable's name; '*' may stand at the end only. */
+/* The name of a variable; '*' only at its end. */
 static bool config_name_ok(const char *name, size_t len)
 {
 	if (len == 0)

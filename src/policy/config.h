@@ -37,14 +37,14 @@ struct config {
 	struct config_value values[CONFIG_COUNT];
 };
 
-/* All defaults. Aborts if a default in the table is invalid (a build-time bug). */
+/* Set all defaults. Aborts if one in the table is invalid (a bug at build time). */
 void config_init(struct config *c);
 void config_release(struct config *c);
 
 /*
- * Apply "key=value". Returns 0 or -1 with InvalidParams: an unknown key with the
- * nearest name, or the type, bounds and choices of a bad value. Integers take the
- * suffixes of their unit (base/quantity.h), and must be whole in it. Names are separated by commas.
+ * Apply "key=value". Returns 0, or -1 with InvalidParams: an unknown key with the nearest name, or
+ * a bad value with type, bounds and choices. Integers take the suffixes of their unit
+ * (base/quantity.h), and must be whole in it. Commas separate names.
  */
 int config_set(struct config *c, const char *assignment, struct err *e);
 

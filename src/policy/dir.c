@@ -16,7 +16,7 @@
 
 #define OPEN_DIR (O_PATH | O_DIRECTORY | O_CLOEXEC)
 #define LINKS_MAX 40       /* like the kernel's, path_resolution(7) */
-#define PROC_ROOT_INODE 1  /* the links right below it (self, mounts) are ordinary ones */
+#define PROC_ROOT_INODE 1  /* its own links (self, mounts) are ordinary ones */
 
 /* The directory that a walk has reached, and the rest of the path. */
 struct walk {
@@ -81,7 +81,7 @@ static int dir_step(struct walk *w)
 		return -1;
 	if (linked >= 0)
 		return dir_follow(w, target, (size_t)linked);
-	/* If it has become a link since, this fails with ENOTDIR. */
+	/* ENOTDIR if the name has become a link since. */
 	return dir_move_to(w, openat(w->at, name, OPEN_DIR | O_NOFOLLOW));
 }
 

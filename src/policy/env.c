@@ -30,10 +30,7 @@ struct base_row {
 	const char *fallback; /* when the server has none; NULL: left out */
 };
 
-/*
- * Nothing is looked up in the user database: name services would load libraries
- * and may block on the network.
- */
+/* Do not ask the user database: name services load libraries and may wait for the network. */
 static const struct base_row base_rows[] = {
 	{ "PATH", DEFAULT_PATH },
 	{ "HOME", "/" },
@@ -54,7 +51,7 @@ static const char *const protected_names[] = {
 struct env_list {
 	char **items; /* NULL-terminated */
 	size_t count, room;
-	size_t inherited; /* this many, at the front, come from the base and the operator */
+	size_t inherited; /* how many, at the front, come from the base and the operator */
 };
 
 /* Does @name (of @len bytes) equal @pattern, or start with it when it ends in '*'? */
@@ -104,14 +101,14 @@ static void env_list_set(struct env_list *l, size_t search, const char *name, si
 	l->items[l->count] = NULL;
 }
 
-/* The variables of the server's own environment that @pattern names, one by one from *@at. */
+/* Iterate from *@at over the server's own variables that match @pattern. */
 static const char *env_inherit_next(const char *pattern, char ***at, size_t *name_len)
 {
 	for (; *at && **at; (*at)++) {
 		const char *item = **at;
 
 		if (*item != *pattern && *pattern != '*')
-			continue; /* the usual case; compare the first byte before the name */
+			continue; /* the common case: compare the first byte before the name */
 		*name_len = strcspn(item, "=");
 		if (*name_len > 0 && item[*name_len] == '=' &&
 		    env_name_matches(pattern, item, *name_len)) {
@@ -131,12 +128,12 @@ static void env_add_base(struct env_list *l, const struct base_row *row)
 	if (row->fallback)
 		env_list_set(l, l->count, row->name, strlen(row->name), row->fallback);
 	while ((item = env_inherit_next(row->name, &at, &len)))
-		/* An empty PATH would mean the working directory. */
+		/* An empty PATH means the working directory. */
 		if (!row->fallback || item[len + 1] != '\0')
 			env_list_set(l, l->count, item, len, item + len + 1);
 }
 
-/* A protected name passes only where the operator spelled it out. */
+/* Pass a protected name only if the operator wrote it without a pattern. */
 static void env_add_allowed(struct env_list *l, const char *pattern, const struct config *c)
 {
 	bool prefix = strchr(pattern, '*') != NULL;
@@ -279,7 +276,7 @@ const char *env_get(char *const *envp, const char *name)
 	return NULL;
 }
 
-/* 0 when @path can be executed, else an errno value; *@exists: whether there is such a file. */
+/* 0 if @path can be executed, else an errno value; *@exists: there is such a file. */
 static int env_exec_check(int cwd_fd, const char *path, bool *exists)
 {
 	struct stat st;
@@ -292,7 +289,7 @@ static int env_exec_check(int cwd_fd, const char *path, bool *exists)
 	return faccessat(cwd_fd, path, X_OK, AT_EACCESS) == 0 ? 0 : errno;
 }
 
-/* Errors that make execvp(3) go on to the next directory. */
+/* Errors after which execvp(3) tries the next directory. */
 static bool env_is_absent(int sys)
 {
 	return sys == ENOENT || sys == ENOTDIR || sys == ENAMETOOLONG || sys == ELOOP;
@@ -357,7 +354,7 @@ static int env_find_in_path(const char *search, int cwd_fd, const char *program,
 			*path = candidate;
 			return 0;
 		}
-		/* A directory that we may not search hides its files: then they are not there. */
+		/* Files in a directory that we may not search count as absent. */
 		if (exists && !denied) {
 			denied = candidate;
 			denied_sys = sys;

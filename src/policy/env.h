@@ -17,10 +17,10 @@
 #include "policy/config.h"
 
 /*
- * Build "NAME=value" strings. @shell: what SHELL is, whatever the server's own is. @request:
- * object of strings, or NULL. *@envp: heap, NULL-terminated, freed with env_free(). Returns
- * 0, or -1 with ProtectedVariable (all names in details.names) or InvalidParams (empty name,
- * '=' in a name).
+ * Build "NAME=value" strings. @shell: the value of SHELL, whatever the server's own is. @request:
+ * object of strings, or NULL. *@envp: heap, NULL-terminated, freed with env_free(). Returns 0, or
+ * -1 with ProtectedVariable (all names in details.names) or InvalidParams (empty name, '=' in a
+ * name).
  */
 int env_build(const struct config *c, const char *shell, const json_t *request, char ***envp,
 	      struct err *e);

@@ -27,7 +27,7 @@ enum tier policy_tier(const struct config *c, const char *capability, enum tier 
 	for (size_t i = 0; i < COUNT_OF(tier_names); i++)
 		if (strcmp(choice, tier_names[i]) == 0)
 			return (enum tier)i;
-	/* Only "default" is left; any other word would loosen a tier silently. */
+	/* Only "default" remains; any other word would loosen a tier silently. */
 	BUG_IF(strcmp(choice, "default") != 0);
 	return own;
 }

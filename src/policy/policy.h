@@ -1,9 +1,8 @@
 /*
- * policy - which permission tier a call has.
+ * policy - the permission tier of a call.
  *
- * Tiers are ordered by strictness; the capability's own tier (schema/) is
- * replaced by the operator's `tier.<capability>` option when that is set to
- * anything but "default". Nothing else can change a tier.
+ * Tiers are ordered by strictness. The operator's option `tier.<capability>` replaces the
+ * capability's own tier (schema/) unless it is "default". Nothing else changes a tier.
  */
 #ifndef PROCPEN_POLICY_POLICY_H
 #define PROCPEN_POLICY_POLICY_H

@@ -12,7 +12,7 @@
 #define DEFAULT_SHELL "/bin/bash"
 #define FALLBACK_SHELL "/bin/sh"
 
-/* Names of shells whose text the blocklist reads. What "sh" is, only its target tells. */
+/* Shells whose text the blocklist reads. For "sh" the target of the link decides. */
 static const struct {
 	const char *name;
 	enum shell_family family;
@@ -39,7 +39,8 @@ static int run_shell_find(const char *path)
 	return -1;
 }
 
-/* sh -> dash is dash. sh -> bash is not bash: called so, it keeps to POSIX in its own way. */
+/* sh -> dash is dash. sh -> bash is not bash: under that name bash keeps to POSIX, with exceptions
+ * of its own. */
 static enum shell_family run_shell_family(const char *path)
 {
 	enum shell_family family = run_shell_families[run_shell_find(path)].family;
@@ -48,7 +49,7 @@ static enum shell_family run_shell_family(const char *path)
 	return target && !strcmp(run_shell_base(target), "dash") ? SHELL_FAMILY_DASH : family;
 }
 
-/* Does @path lie in or below @directory, both as they are written? */
+/* Is @path @directory or below it? Compares names only. */
 static bool run_shell_is_below(const char *directory, const char *path)
 {
 	size_t len = strlen(directory);
@@ -69,7 +70,7 @@ static bool run_shell_is_hidden(const struct config *config, const char *path)
 	return false;
 }
 
-/* Commands of another account than ours need the right of all others. */
+/* A command that runs as another user needs the right of all others. */
 static bool run_shell_is_executable(const struct config *config, const struct stat *st,
 				    const char *path)
 {
@@ -80,7 +81,7 @@ static bool run_shell_is_executable(const struct config *config, const struct st
 	       (!others || st->st_mode & S_IXOTH);
 }
 
-/* NULL: commands can execute it. Else why not. */
+/* NULL if commands can execute it, else the reason why not. */
 static const char *run_shell_lacks(const struct config *config, const char *path)
 {
 	struct stat st;
@@ -93,7 +94,7 @@ static const char *run_shell_lacks(const struct config *config, const char *path
 	return run_shell_is_hidden(config, path) ? "sandbox.hide hides it" : NULL;
 }
 
-/* Is the directory that holds @path one that commands may write? */
+/* Can commands write the directory of @path? */
 static bool run_shell_is_in_scope(const struct scope *scope, const char *path)
 {
 	AUTO_FREE char *directory = mem_strndup(path, (size_t)(run_shell_base(path) - path));
@@ -101,7 +102,8 @@ static bool run_shell_is_in_scope(const struct scope *scope, const char *path)
 	return scope_covers(scope, directory);
 }
 
-/* What a command can write it can replace: then nothing is known of what reads the next one. */
+/* A command could replace a shell that it can write; then the blocklist would not know what reads
+ * the next string. */
 static bool run_shell_is_writable(const struct config *config, const struct scope *scope,
 				  const char *path)
 {

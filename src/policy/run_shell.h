@@ -1,10 +1,10 @@
 /*
- * run_shell - the shell that runs command strings: process.shell, or the best there is.
+ * run_shell - the shell that runs command strings: process.shell, else a default.
  *
- * Chosen once, at the start, so that what runs a string, what $SHELL and agent.session
- * name, and what the blocklist reads it as, is the same shell. Refused: a shell whose text
- * the blocklist does not read (fish, csh, zsh, an interpreter of another language), one
- * that cannot be executed, and one that a command could replace.
+ * Chosen once, at the start, so that the shell that runs a string, the one that $SHELL and
+ * agent.session name, and the grammar that the blocklist reads are the same. Refused: a shell whose
+ * text the blocklist does not read (fish, csh, zsh, an interpreter of another language), one that
+ * commands cannot execute, and one that a command could replace.
  */
 #ifndef PROCPEN_POLICY_RUN_SHELL_H
 #define PROCPEN_POLICY_RUN_SHELL_H
@@ -20,14 +20,14 @@ struct run_shell {
 };
 
 /*
- * The shell that @config names; without a name /bin/bash where commands can execute it, else
- * /bin/sh, unlooked at. @scope: what commands may write, or NULL when nothing will run.
- * 0, or -1 with InvalidParams. run_shell_release() in any case; @shell is zeroed first.
+ * The shell that @config names; without a name /bin/bash if commands can execute it, else /bin/sh
+ * unchecked. @scope: what commands may write, or NULL if nothing will run. 0, or -1 with
+ * InvalidParams. @shell is zeroed first; release it in any case.
  */
 int run_shell_choose(struct run_shell *shell, const struct config *config,
 		     const struct scope *scope, struct err *e);
 
-/* The last part of the path: $0 of a string that gets arguments. */
+/* The last component of the path: $0 of a string that gets arguments. */
 const char *run_shell_name(const struct run_shell *shell);
 
 void run_shell_release(struct run_shell *shell);

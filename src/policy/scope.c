@@ -1,8 +1,7 @@
 /*
- * Every question about a path is answered on an open descriptor: where it lies is
- * found by walking ".." from it, comparing device and inode, never by looking at
- * its name. So links, "..", prefixes that look alike and directories that are
- * swapped while we look need no cases of their own.
+ * Checks open descriptors, not names: finds the place of a directory by walking ".." from its
+ * descriptor and comparing device and inode. So links, "..", similar prefixes and directories that
+ * are swapped during the check need no special cases.
  */
 #include "policy/scope.h"
 
@@ -74,7 +73,7 @@ static bool scope_is_accessible(const struct scope *s, const struct stat *st)
 	return false;
 }
 
-/* Is @fd one of the accessible directories, or does it lie below one? */
+/* Is @fd an accessible directory, or below one? */
 static bool scope_lies_inside(const struct scope *s, int fd)
 {
 	struct stat here, above;
@@ -266,7 +265,7 @@ static int scope_open_workspace(const struct scope *s, int *fd, char **name, str
 	if (copy < 0)
 		return scope_fail_open(s, ".", errno, e);
 	*fd = copy;
-	*name = scope_name_of(copy, s->names[0]); /* it may have been renamed since */
+	*name = scope_name_of(copy, s->names[0]); /* another process may have renamed it */
 	return 0;
 }
 
