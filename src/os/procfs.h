@@ -1,8 +1,8 @@
 /*
- * procfs - the few facts about other processes that the server reads from /proc (proc(5)).
+ * procfs - reads the few facts about other processes that the server needs from /proc (proc(5)).
  *
- * A process may vanish at any moment; every function reports that. Never signal a pid
- * read here unless it is our own child: the number may be another's by then.
+ * A process may vanish at any moment; every function reports that. Never signal a pid read here
+ * unless it is our own child: another process may have that number by then.
  */
 #ifndef PROCPEN_OS_PROCFS_H
 #define PROCPEN_OS_PROCFS_H
@@ -13,7 +13,7 @@
 struct procfs_stat {
 	char state;          /* 'R', 'S', 'Z' ... */
 	pid_t parent;
-	long threads;        /* a zombie with more than one lives on in the others */
+	long threads;        /* a zombie with more than one thread lives on in the others */
 	uint64_t cpu_ticks;  /* its own and its reaped children's, user and system */
 	uint64_t child_ticks; /* of these, the reaped children's */
 	uint64_t rss_bytes;

@@ -45,7 +45,7 @@ struct ask *ask_new(struct ev_loop *loop, struct outq *out)
 	return a;
 }
 
-/* Remove the question at @at from the list; the caller frees it. */
+/* Take the question at @at off the list; the caller frees it. */
 static struct question *ask_unlink(struct ask *a, struct question **at)
 {
 	struct question *q = *at;

@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "rpc/rpc.h"
 
-/* A reply line is to stay within 1 MiB; texts leave room for the rest of the result. */
+/* Keeps a reply line within 1 MiB: texts leave room for the rest of the result. */
 #define TEXT_BYTES ((1u << 20) - (64u << 10))
 #define NOTICE_BYTES_MAX (8u << 20) /* guard; the gate bounds a notice */
 
@@ -21,7 +21,7 @@ static void plain_write_fail(const struct req *r, const struct err *e, const str
 	rpc_write_error(line, r->id, strlen(r->id), e, partial);
 }
 
-/* One notice per request, so it is bounded as answers are and need not ask for room. */
+/* One notice per request, so notices are bounded as answers are: do not ask for room. */
 static void plain_notify(const struct req *r, json_t *notice)
 {
 	struct buf line;
@@ -38,7 +38,7 @@ static void plain_notify(const struct req *r, json_t *notice)
 	buf_release(&line);
 }
 
-/* Only {"allow": true} allows. */
+/* Only {"allow": true} is a yes. */
 static void plain_on_answer(void *reqs, uint64_t handle, const json_t *result, const char *why)
 {
 	const json_t *allow = json_object_get(result, "allow");
@@ -74,7 +74,8 @@ struct dialect plain_dialect(struct ask *ask)
 		.text_bytes = TEXT_BYTES,
 		.list_bytes = TEXT_BYTES,
 		.summary_bytes = 16384,
-		.eof_ms = 300000, /* a pipeline closes its input at once and still wants results */
+		.eof_ms = 300000, /* `printf | procpen` closes its input at once and still wants
+				   * results */
 		.ok = plain_write_ok,
 		.fail = plain_write_fail,
 		.notify = plain_notify,

@@ -125,7 +125,7 @@ struct req *req_find(struct reqtab *t, uint64_t handle)
 	return r;
 }
 
-/* Is the raw token @id the only way to spell its value, but for escapes and fractions? */
+/* Has the value of the raw token @id no other spelling, apart from escapes and fractions? */
 static bool req_id_is_canonical(const char *id, size_t len)
 {
 	if (*id == '"')
@@ -268,7 +268,7 @@ struct req *req_new(struct reqtab *t, const struct dialect *d, const char *id, s
 	return r;
 }
 
-/* Take the request out of the table and free what it owns. */
+/* Remove the request from the table and free what it owns. */
 static void req_end(struct req *r)
 {
 	struct reqtab *t = r->tab;
@@ -314,7 +314,7 @@ static bool req_is_silent(const struct req *r)
 	return r->cancelled && r->dialect->silent_cancel;
 }
 
-/* The answer is in t->line (empty: none): end the request and send it. */
+/* End the request and send t->line (empty: no answer). */
 static void req_finish(struct req *r)
 {
 	struct reqtab *t = r->tab;
@@ -355,7 +355,7 @@ static const struct result *req_take_result(struct req *r)
 
 	BUG_IF(t->result_of != r->handle);
 	result_end(&t->result);
-	t->line.full = t->result.json.full; /* a result that is too long makes a line too long */
+	t->line.full = t->result.json.full; /* a cut result must not go out as an answer */
 	return &t->result;
 }
 
@@ -476,7 +476,7 @@ void batch_add(struct req_batch *b, const char *answer, size_t len)
 		buf_addc(&b->answers, ']');
 		outq_push(b->tab->out, b->answers.data, b->answers.len);
 	}
-	BUG_IF(b->answers.full); /* req_fits() was asked */
+	BUG_IF(b->answers.full); /* the caller checked req_fits() */
 	buf_release(&b->answers);
 	free(b);
 }

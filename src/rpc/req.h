@@ -160,7 +160,7 @@ struct req *req_find(struct reqtab *t, uint64_t handle);               /* NULL i
 
 /* By id: a raw token, or a value. Ids are compared as values: 1.0 is 1, "\u0061" is "a". */
 struct req *req_find_id(struct reqtab *t, const char *id, size_t len);
-struct req *req_find_value(struct reqtab *t, const json_t *id); /* NULL finds nothing */
+struct req *req_find_value(struct reqtab *t, const json_t *id); /* NULL: not found */
 
 struct req *reqtab_first(struct reqtab *t);                            /* then ->next */
 int reqtab_count(const struct reqtab *t);

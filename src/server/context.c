@@ -15,7 +15,7 @@
 
 #define PROCESSES_DOUBTED 64
 
-/* How many descriptors can still be opened, counted up to CONTEXT_DESCRIPTORS_MIN. */
+/* Count the free descriptors, up to CONTEXT_DESCRIPTORS_MIN. */
 static int context_count_free(void)
 {
 	int held[CONTEXT_DESCRIPTORS_MIN], count = 0;

@@ -1,6 +1,6 @@
 /*
- * Each message is matched against the table of dialects: the first row that wants it
- * gets it. A new dialect is one more row.
+ * Tries the table of dialects in order: the first row that accepts a message handles it. A new
+ * dialect is one more row.
  */
 #include "server/route.h"
 

@@ -222,8 +222,8 @@ static bool server_is_overdue(const struct server *s, const struct req *r)
 }
 
 /* Kill the run that the request has started; its end answers the request. A run of another request,
- * which it only waits for, goes on. While READING an unanswered question may still get its answer
- * from the input. */
+ * which this one only waits for, goes on. While READING the input may still bring the answer to an
+ * open question. */
 static void server_end_request(struct server *s, struct req *r)
 {
 	struct proc *p = r->run ? proctab_get(s->procs, r->run) : NULL;

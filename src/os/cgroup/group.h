@@ -30,7 +30,7 @@ struct cgroups {
 	struct cgroup_delegation delegation;
 	char reason[1024];
 	struct cgroup *retired; /* freed while they still held processes */
-	struct cgroup *idle;    /* given back, for another run with the same limits */
+	struct cgroup *idle;    /* kept for another run with the same limits */
 	int idle_count;
 };
 
@@ -45,7 +45,8 @@ struct cgroup {
 	int forks_fd; /* pids.max, for a kill; -1: not opened yet */
 	bool killed;
 	int64_t tasks;   /* limit; 0: none */
-	/* Of a group that was given back: pids.events, open (else -1), and its count then. */
+	/* Of an idle group: pids.events, open (else -1), and its count when the group became
+	 * idle. */
 	int events_fd;
 	int64_t refused_before;
 };

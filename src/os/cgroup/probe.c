@@ -98,7 +98,7 @@ static void close_places(struct cgroups *all)
 		all->role_place[i] = -1;
 }
 
-/* Remove the group of a dead server: nobody holds its lock. */
+/* Remove a group of a dead server, which is one whose lock is free. */
 static int remove_if_dead(void *ctx, int dir, const char *name)
 {
 	const struct cgroups *all = ctx;

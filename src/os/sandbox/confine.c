@@ -240,8 +240,8 @@ static int check_layers(const struct confine *c, const struct confine_request *r
 	return -1;
 }
 
-/* A hidden path can become visible after the server's start, if a link makes it lead to where
- * nothing can be hidden. */
+/* A link can make a hidden path lead to a place that cannot be hidden, even after the server's
+ * start. */
 static int check_required(const struct confine *c, const struct confine_request *request,
 			  const struct confine_applied *applied, struct err *e)
 {
@@ -255,7 +255,7 @@ static int check_required(const struct confine *c, const struct confine_request 
 	return err_hint(e, "The operator must take that away, or change sandbox.hide");
 }
 
-/* Files at hidden paths may have come, gone, or lead elsewhere since the last run. */
+/* Files at hidden paths may have appeared, vanished or moved since the last run. */
 static void refresh_hidden(struct confine *c, bool strict)
 {
 	if (!*c->options.hidden || !(c->usable & BIT(CONFINE_MOUNT_NS)))

@@ -63,8 +63,8 @@ void confine_probe_all(struct confine *c);
 /* The layers of a run with the operator's profile and an empty request. */
 void confine_usual(const struct confine *c, struct confine_applied *applied);
 
-/* Why @layer is not available to runs with the operator's profile, and the one thing to do about
- * it in *@remedy (NULL: nothing). NULL: it is available. Call it after confine_prepare(). */
+/* Why runs with the operator's profile cannot have @layer, with the one remedy in *@remedy (NULL:
+ * none). NULL: it is available. Call it after confine_prepare(). */
 const char *confine_lacks(const struct confine *c, enum confine_layer layer, const char **remedy);
 
 /* For a machine with neither Landlock nor a mount namespace. */
@@ -83,11 +83,11 @@ const char *confine_open(const struct confine *c);
  * it assumes that a kernel with Landlock can enforce it; after that it knows. */
 const char *confine_warning(struct confine *c);
 
-/* Why the first path of sandbox.hide that stays visible does so; NULL: all are hidden. Call it
+/* Why sandbox.hide does not hide the first path that stays visible; NULL: all are hidden. Call it
  * after confine_prepare(). */
 const char *confine_visible(const struct confine *c);
 
-/* Call @fn for each layer that is not available: why, and the one thing to do about it. */
+/* Call @fn for each layer that is not available, with the reason and the one remedy. */
 void confine_each_missing(const struct confine *c,
 			  void (*fn)(void *ctx, const char *layer, const char *reason,
 				     const char *remedy),

@@ -37,7 +37,7 @@ struct path_beneath_attr {
 	int32_t parent_fd;
 } __attribute__((packed));
 
-/* Devices that everybody may write and that hold no data. */
+/* Devices that hold no data and that all users may write. */
 static const char *const devices[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
 	"/dev/tty",  "/dev/ptmx", "/dev/pts",

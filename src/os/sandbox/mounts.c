@@ -31,7 +31,7 @@ static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char
 		m->left_out++;
 		return;
 	}
-	/* A hidden path has no fixed identity: it may appear or be replaced later. */
+	/* No device and inode: the file at a hidden path may appear or be replaced later. */
 	if (kind == SHIM_MOUNT_WRITABLE && !stat(path, &st)) {
 		head.dev = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
 		head.ino = st.st_ino;

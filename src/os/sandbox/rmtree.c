@@ -20,7 +20,8 @@
 #include "os/sandbox/mount_id.h"
 
 #define DEPTH_MAX 16
-#define COUNT_MAX 100000 /* entries counted when the time is up: counting takes time too */
+#define COUNT_MAX 100000 /* entries to count at most after the deadline, because counting takes time
+			  * too */
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define OPEN_PATH (O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -127,7 +128,7 @@ static void rmtree_remove_dir(struct removal *r, int at, const char *name, int d
 		return;
 	}
 	fd = rmtree_open_dir(r, at, name);
-	if (fd < 0) { /* ENOTDIR although rmdir() said otherwise: an immutable file */
+	if (fd < 0) { /* ENOTDIR, though rmdir() found a directory: an immutable file */
 		rmtree_note_left(r, name, errno == ENOTDIR ? EPERM : errno);
 		return;
 	}

@@ -40,11 +40,11 @@
 #endif
 
 #define NUMBERS (FILTER_LAST_REVIEWED + 1)
-#define SKIPPED 0xffffffffu  /* what a tracer sets to skip a call: unknown, not foreign */
-#define JUMP_MAX 250         /* a conditional jump has 8 bits; two detours may come between */
+#define SKIPPED 0xffffffffu  /* a tracer sets it to skip a call: unknown, not foreign */
+#define JUMP_MAX 250         /* the offset has 8 bits; leaves room for two detours */
 #define LEAF_EXCEPTIONS 2    /* single numbers inside a range that a leaf checks: measured */
 #define NO_LABEL SIZE_MAX
-#define IOPRIO_WHO_USER_VALUE 3 /* linux/ioprio.h is younger than our oldest headers */
+#define IOPRIO_WHO_USER_VALUE 3 /* linux/ioprio.h is newer than the oldest supported headers */
 
 #define NAMESPACE_FLAGS \
 	((uint32_t)(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
@@ -311,7 +311,7 @@ static void add_verdicts(struct builder *b)
 
 /* ---- the search ---- */
 
-/* Numbers from @first on (to the next leaf) go to @label, but for the exceptions. */
+/* The range of numbers from @first to the next leaf, which go to @label, and its exceptions. */
 struct leaf {
 	uint32_t first;
 	size_t label;

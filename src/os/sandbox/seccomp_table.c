@@ -14,7 +14,8 @@
 #define DENY(name, group) ROW(name, group, ALWAYS, ALL, EPERM)
 #define STRICT(name, group) ROW(name, group, STRICT, ALL, EPERM)
 #define DOOR(name, group, check) ROW(name, group, DOORS, check, EPERM)
-/* Those that a shim in its own namespace has too: signals do not reach an init, these do. */
+/* Calls refused to a command whose shim is init of a PID namespace, too: signals do not reach an
+ * init, these do. */
 #define ATTRIBUTE(name, check) \
 	{ name, FILTER_ATTRIBUTES, FILTER_DOORS | FILTER_INIT, FILTER_##check, EPERM }
 
@@ -101,21 +102,21 @@ const struct filter_row filter_rows[] = {
 
 	ROW("ioctl", TTY, ALWAYS, TERMINAL, EPERM),
 
-	/* The errno is one after which tools give up at once: at EPERM wget tries for minutes. */
+	/* After this errno tools give up at once: with EPERM wget retries for minutes. */
 	ROW("socket", FAMILIES, ALWAYS, FAMILY_RARE, EAFNOSUPPORT),
 	ROW("socketpair", FAMILIES, ALWAYS, FAMILY_RARE, EAFNOSUPPORT),
 	ROW("socket", NETWORK, OFFLINE, FAMILY_REMOTE, EAFNOSUPPORT),
 	ROW("socketpair", NETWORK, OFFLINE, FAMILY_REMOTE, EAFNOSUPPORT),
 
-	/* Doors to the server and to the run's shim. The doors' rows of a call that the strict
-	 * profile refuses altogether stand here too: FILTER_ALL counts. */
+	/* Ways to the server and to the run's shim. Calls that the strict profile refuses
+	 * altogether are here too: FILTER_ALL wins. */
 	DOOR("kill", SIGNALS, PID_FIRST),
 	DOOR("tkill", SIGNALS, PID_FIRST),
 	DOOR("tgkill", SIGNALS, PID_FIRST),
 	DOOR("rt_sigqueueinfo", SIGNALS, PID_FIRST),
 	DOOR("rt_tgsigqueueinfo", SIGNALS, PID_FIRST),
 	DOOR("pidfd_open", PIDFDS, PID_FIRST),
-	/* It takes a directory of /proc for a process, which no filter can tell apart. */
+	/* It also takes a directory of /proc as a process, which no filter can recognise. */
 	ROW("pidfd_send_signal", PIDFDS, DOORS, ALL, ENOSYS),
 	/* Any other process may be the shim of another run, which watches its limits. */
 	DOOR("prlimit64", ATTRIBUTES, PID_OTHER),
@@ -241,7 +242,7 @@ int filter_number(const char *name)
 	for (size_t i = 0; i < COUNT_OF(newer_calls); i++)
 		if (!strcmp(newer_calls[i].name, name))
 			return newer_calls[i].number;
-	return -1; /* the library's own negative numbers: not on this machine */
+	return -1; /* libseccomp's negative pseudo numbers: not a call of this machine */
 }
 
 bool filter_name(uint32_t arch, int nr, char *text, size_t size)
@@ -260,7 +261,7 @@ bool filter_name(uint32_t arch, int nr, char *text, size_t size)
 int filter_error(int nr)
 {
 	static uint8_t errors[FILTER_LAST_REVIEWED + 1];
-	static bool known; /* a listener asks for every refused call */
+	static bool known; /* cached: a listener asks for every refused call */
 
 	for (size_t i = 0; !known && i < filter_row_count; i++) {
 		int number = filter_number(filter_rows[i].name);

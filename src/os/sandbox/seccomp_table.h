@@ -23,8 +23,8 @@ enum filter_set {
 	FILTER_ALWAYS = 1,
 	FILTER_STRICT = 2,  /* the strict profile */
 	FILTER_OFFLINE = 4, /* no network, and no network namespace; also strict */
-	FILTER_DOORS = 8,   /* no PID namespace between command and server */
-	FILTER_INIT = 16,   /* a PID namespace, whose init is the shim */
+	FILTER_DOORS = 8,   /* no PID namespace separates command and server */
+	FILTER_INIT = 16,   /* the shim is init of a PID namespace */
 };
 
 /* Which uses of a call are refused. */
@@ -37,11 +37,11 @@ enum filter_check {
 	FILTER_FAMILY_REMOTE, /* first argument: not UNIX */
 	FILTER_PERSONALITY,   /* first argument: not one of the harmless values */
 	FILTER_PID_OTHER,     /* first argument: not 0 */
-	FILTER_PID_FIRST,     /* first argument: server, its group, shim, everybody */
+	FILTER_PID_FIRST,     /* first argument: the server, its group, the shim, or -1 (all) */
 	FILTER_PID_SECOND,    /* the same, second argument */
 	FILTER_PRIORITY,      /* the same, or a whole user (setpriority) */
 	FILTER_IOPRIO,        /* the same, or a whole user (ioprio_set) */
-	FILTER_FCNTL_OWNER,   /* F_SETOWN with one of these; any F_SETOWN_EX */
+	FILTER_FCNTL_OWNER,   /* F_SETOWN with one of the above; any F_SETOWN_EX */
 	FILTER_CHECK_COUNT
 };
 
@@ -73,7 +73,7 @@ struct filter_row {
 	uint8_t error; /* errno of the answer */
 };
 
-/* In order: if two rows of a call apply, FILTER_ALL wins, else the later one. */
+/* If two rows of a call apply, FILTER_ALL wins, else the later one. */
 extern const struct filter_row filter_rows[];
 extern const size_t filter_row_count;
 
@@ -83,7 +83,7 @@ extern const char *const filter_reasons[FILTER_GROUP_COUNT];
 /* What a check refuses of its call, in words; "" for FILTER_ALL. */
 extern const char *const filter_check_texts[FILTER_CHECK_COUNT];
 
-/* First and last number that no call of this machine has now and future calls may get. */
+/* The first and last of the numbers that this machine leaves to future calls. */
 extern const int filter_unassigned[2];
 
 /* The number of a call on this machine, or -1 if it has none. */
@@ -95,7 +95,7 @@ int filter_number(const char *name);
  */
 bool filter_name(uint32_t arch, int nr, char *text, size_t size);
 
-/* The errno with which call @nr is refused when it is refused, or 0. */
+/* The errno of call @nr when the filter refuses it, or 0. */
 int filter_error(int nr);
 
 #endif

@@ -23,9 +23,9 @@
 #include "os/sandbox/seccomp_table.h"
 
 #define TURN_MAX 16     /* answers per turn of the loop, and between two pauses */
-#define FREELY_MAX 1000 /* answers of a run without pauses */
+#define FREELY_MAX 1000 /* answers to a run before pauses begin */
 #define PAUSE_MS 20
-#define MESSAGE_ROOM 512 /* newer kernels may write more than our header knows */
+#define MESSAGE_ROOM 512 /* newer kernels may have longer messages than our header */
 
 #if defined(__x86_64__)
 #define NATIVE_ARCH AUDIT_ARCH_X86_64
@@ -125,7 +125,7 @@ static bool unotify_answer_one(struct seccomp_unotify *d)
 	response.resp.id = request.notif.id;
 	response.resp.error = -(foreign ? ENOSYS : filter_error(request.notif.data.nr));
 	if (!response.resp.error)
-		response.resp.error = -EPERM; /* never "succeeded" */
+		response.resp.error = -EPERM; /* 0 would mean that the call succeeded */
 	if (foreign) {
 		denial_count(d, &request.notif.data, 0);
 		unotify_kill_foreign(fd, &request.notif);

@@ -1,8 +1,8 @@
 /*
- * The lock file alone decides who may remove a directory: commands can change their
- * directory in any way, its mode included, but they cannot write the lock file beside
- * it. The lock file is created before the directory and removed after it, so whatever
- * a server leaves when it is killed at any point, the next one will remove.
+ * The lock file alone decides who may remove a directory: commands can change their directory in
+ * any way, its mode included, but cannot write the lock file beside it. The server creates the lock
+ * file before the directory and removes it after it, so the next server removes whatever a killed
+ * one leaves, at any point.
  */
 #include "os/sandbox/tmpdir.h"
 
@@ -35,8 +35,8 @@
 #define LOCK_SUFFIX ".lock"
 #define LOCK_NAME_SIZE (IDS_INSTANCE_SIZE + sizeof(LOCK_SUFFIX) - 1)
 #define LOCK_MODE 0200 /* any process that can open it could lock it */
-#define MAKING_S 10     /* more than a server needs between creating lock file and directory */
-#define END_US 1000000  /* the host waits for our exit */
+#define MAKING_S 10     /* longer than a server takes from the lock file to the directory */
+#define END_US 1000000  /* short, because the host waits for our exit */
 #define CLEANER_NICE 10 /* low, but makes progress on a busy machine */
 #define OPEN_DIRECTORY (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 
@@ -128,8 +128,8 @@ static int tmpdir_make_parents(const struct tmpdir *t)
 	return t->for_users ? chmod(copy, t->mode) : 0; /* mkdir() applies the umask */
 }
 
-/* Accept only a directory that nobody else can change: the names in it are trusted. Always accept
- * mode 0700, which mkdir() sets before the mode for users. */
+/* Accept only a directory that no other user can change: the server trusts the names in it. Always
+ * accept mode 0700, which mkdir() sets before the mode for users. */
 static int tmpdir_check_place(const struct tmpdir *t, int place, struct err *e)
 {
 	struct stat st;
@@ -200,7 +200,7 @@ static int lock_open(int place, const char *instance, int flags)
 	if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &st) < 0)
 		error = errno;
 	else if (!st.st_nlink)
-		error = EAGAIN; /* its owner has just removed it */
+		error = EAGAIN; /* its owner has just removed the file */
 	else if (!lock_is_ours(&st))
 		error = EPERM;
 	if (!error)
@@ -319,7 +319,7 @@ static bool tmpdir_visit_lock(const struct tmpdir *t, const char *instance, bool
 		return false;
 	held = lock_open(t->place, instance, 0);
 	if (held < 0 && errno != EPERM)
-		return false; /* it lives */
+		return false; /* its server lives */
 	if (removing && held < 0)
 		tmpdir_log_foreign(t, instance);
 	else if (removing)
@@ -389,7 +389,8 @@ static void cleaner_start(struct tmpdir *t)
 	if (!t->reaper || t->cleaner || !tmpdir_visit_locks(t, false))
 		return;
 	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &before); /* stays so in the child: the handlers are ours */
+	sigprocmask(SIG_BLOCK, &all, &before); /* for the child too: the handlers are the
+					        * server's */
 	pid = fork();
 	if (!pid)
 		cleaner_run(t, server);
@@ -455,15 +456,15 @@ int tmpdir_make(struct tmpdir *t, struct err *e)
 		return 0;
 	if (tmpdir_open_place(t, e))
 		return -1;
-	cleaner_start(t); /* first: what is removed may be the room that is missing */
+	cleaner_start(t); /* first: it may free the space that is missing */
 	if (!make_locked(t))
 		return 0;
 	tmpdir_failed(t, e);
-	mem_cleanup_close(&t->place); /* it may be another one when this is tried again */
+	mem_cleanup_close(&t->place); /* the place may be a different one at the next try */
 	return -1;
 }
 
-/* In a directory that nobody else can write, so what is there already is ours. */
+/* Only this user can write the directory, so whatever is there is ours. */
 int tmpdir_make_for(struct tmpdir *t, uint32_t uid, uint32_t gid, struct err *e)
 {
 	AUTO_CLOSE int fd = -1;

@@ -47,8 +47,8 @@ void cpu_throttle_start(uint32_t limit, int reaches_all)
 	sys4(__NR_rt_sigaction, SIGCHLD, &quiet, 0, sizeof(quiet.mask));
 }
 
-/* Stop the running members of the last sample. Returns how many. A pending SIGSTOP is somebody
- * else's: that member counts as halted, but not by us. */
+/* Stop the running members of the last sample. Returns how many. If a SIGSTOP is already pending,
+ * another process sent it: count the member as halted, but not by us. */
 static int throttle_stop_members(void)
 {
 	struct member *m;

@@ -1,13 +1,13 @@
 /*
  * limit - the limits that the shim enforces itself where no control group does.
  *
- * It samples memory and processes; the caller kills a tree that is over its limit.
- * Between two samples a tree can exceed the limit by what it allocates in that time, so
- * the pause depends on the distance to the limit, and a sample costs at most a twentieth
- * of the pause that follows. os/shim/cpu_throttle.h limits processor time.
+ * It samples memory and processes; the caller kills a tree that is over its limit. Between two
+ * samples a tree can exceed the limit by what it allocates in that time, so the pause depends on
+ * the distance to the limit, and a sample costs at most a twentieth of the pause that follows.
+ * os/shim/cpu_throttle.h limits processor time.
  *
- * Memory is what the tree maps without files: anonymous and shared memory, each page
- * once. Not seen: files in a tmpfs that nobody maps, and memory of the kernel.
+ * Memory is what the tree maps without files: anonymous and shared memory, each page once. Not
+ * counted: files in a tmpfs that no process maps, and memory of the kernel.
  */
 #ifndef PROCPEN_OS_SHIM_LIMIT_H
 #define PROCPEN_OS_SHIM_LIMIT_H

@@ -29,7 +29,7 @@ struct sample {
 struct member {
 	int pid;
 	uint16_t sample;     /* number of the last sample that saw it */
-	uint16_t is_new : 1; /* it was not in the sample before */
+	uint16_t is_new : 1; /* it was not in the previous sample */
 	uint16_t halted : 1; /* it is stopped, by us or by others */
 	uint16_t ours : 1;   /* we have stopped it */
 	uint64_t cpu_ns; /* its own clock */

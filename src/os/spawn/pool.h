@@ -34,9 +34,9 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	       struct err *e);
 
 /*
- * Take back the shim of @started, which said in @last that it is reusable: its socket and its pid
- * belong to the pool from here on, and nobody else may watch the pid. It is discarded when @s is
- * NULL or has no place.
+ * Return the shim of @started, which reported in @last that it is reusable. The pool now owns its
+ * socket and its pid, so the caller must have stopped watching the pid. Discards it if @s is NULL
+ * or full.
  */
 void pool_return(struct pool *s, const struct spawn_result *started,
 		 const struct shim_report *last);
