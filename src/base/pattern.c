@@ -63,11 +63,11 @@ static int pattern_refuse(int number, size_t position, struct err *e)
 	char why[160];
 
 	pcre2_get_error_message(number, (PCRE2_UCHAR *)why, sizeof(why));
-	err_set(e, ERR_INVALID_PARAMS, "the pattern is no regular expression (PCRE2): %s, at "
+	err_set(e, ERR_INVALID_PARAMS, "the pattern is not a regular expression (PCRE2): %s, at "
 		"byte %zu", why, position);
 	err_detail(e, "position", json_integer((json_int_t)position));
-	return err_hint(e, "Correct it there; a backslash before one of "
-			   ". * + ? ( ) [ ] { } | ^ $ \\ takes it as it is.");
+	return err_hint(e, "Correct it there. To match one of . * + ? ( ) [ ] { } | ^ $ \\ "
+			   "literally, put a backslash before it.");
 }
 
 static void pattern_allow(struct pattern *p)

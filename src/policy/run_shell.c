@@ -125,7 +125,7 @@ static int run_shell_check(const struct config *config, const struct scope *scop
 	if (path[0] != '/') {
 		err_set(e, ERR_INVALID_PARAMS, "process.shell: \"%.256s\" is not an absolute path",
 			path);
-		return err_hint(e, "Give the whole path, such as /bin/bash or /bin/sh.");
+		return err_hint(e, "Give the full path, such as /bin/bash or /bin/sh.");
 	}
 	if (run_shell_find(path) < 0) {
 		err_set(e, ERR_INVALID_PARAMS,
@@ -143,8 +143,8 @@ static int run_shell_check(const struct config *config, const struct scope *scop
 	}
 	if (!run_shell_is_writable(config, scope, path))
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "process.shell: \"%.256s\" lies where commands may write, "
-		"so that one could replace it", path);
+	err_set(e, ERR_INVALID_PARAMS, "process.shell: \"%.256s\" is where commands may write: "
+		"a command could replace it", path);
 	return err_hint(e, "Name a shell outside the workspace, the accessible directories and "
 			   "sandbox.writable.");
 }

@@ -217,7 +217,7 @@ def test_refused_in_passing():
 # ---------------------------------------------------------------- what keeps files
 
 AS_ROOT = ("commands run as root and nothing confines the files that they write: "
-           "neither Landlock nor a mount namespace can be had")
+           "neither Landlock nor a mount namespace is available")
 NOTHING = ("landlock", "namespaces")
 
 

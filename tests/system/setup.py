@@ -221,7 +221,7 @@ def test_json_that_is_refused():
             home = Home()
             home.put(JSON_HOSTS[host].split()[0], text)
             err = home.refused(home.files(), host, "--write")
-            check("Nothing was changed" in err or "no object" in err, "%r: %s" % (text, err))
+            check("Nothing was changed" in err or "not an object" in err, "%r: %s" % (text, err))
     home = Home()  # comments in a file whose host knows none
     home.put(".cursor/mcp.json", JSONC_FILES["comments"])
     home.refused(home.files(), "cursor", "--write")

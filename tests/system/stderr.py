@@ -207,7 +207,7 @@ def clean(kind, user, full):
     eventually(lambda: not cleans(server.process.pid), WAIT, "what cleans up does not end")
     if not full:
         text = take_all(reader)
-        equal(text.count("and its lock are not as procpen makes them"), 5, "warnings in " + text)
+        equal(text.count("and its lock are not as procpen creates them"), 5, "warnings in " + text)
     server.stop()
     os.close(reader)
     os.close(writer)

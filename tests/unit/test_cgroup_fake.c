@@ -591,7 +591,7 @@ static void test_cgroup_lost_to_a_cleaner(void **state)
 	cgroup_free(g);
 	cleaned = 99;
 	assert_null(cgroup_new(all, 2, &limits, &e));
-	assert_non_null(strstr(e.message, "cannot be made"));
+	assert_non_null(strstr(e.message, "cannot create"));
 	fake.make = fake_make;
 	cgroups_free(all);
 }

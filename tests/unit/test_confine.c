@@ -634,7 +634,7 @@ static void test_confine_credentials(void **state)
 	assert_false(f->plan.flags & SHIM_CREDENTIALS);
 	assert_true(f->plan.caps != 0);
 	f->c->usable &= ~BIT(CONFINE_CREDENTIALS);
-	expect_unavailable(f, &request, "credentials", "cannot be had");
+	expect_unavailable(f, &request, "credentials", "is not available");
 }
 
 static void test_confine_can_write(void **state)

@@ -167,8 +167,8 @@ static void test_setup_toml_refused(void **state)
 		{ "'mcp_servers' . x = 1", "line 1: the servers are not written as tables" },
 		{ "[[mcp_servers]]", "line 1: the servers are an array of tables" },
 		{ "[[mcp_servers.x]]", "line 1: the servers are an array of tables" },
-		{ "[mcp_servers]\nprocpen.x = 1", "line 2: an entry named procpen in another form" },
-		{ "[mcp_servers]\n\"procpen\" = {}", "line 2: an entry named procpen in another form" },
+		{ "[mcp_servers]\nprocpen.x = 1", "line 2: an entry named procpen, but not as a table" },
+		{ "[mcp_servers]\n\"procpen\" = {}", "line 2: an entry named procpen, but not as a table" },
 	};
 
 	(void)state;

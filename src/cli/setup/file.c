@@ -12,7 +12,7 @@
 
 #define BYTES_MAX (8u << 20)
 #define BACKUPS_MAX 1000
-#define MODE_NEW 0600 /* such files may hold keys */
+#define MODE_NEW 0600 /* the file may hold keys */
 
 static int setup_file_fail(struct err *e, const char *what, const char *path)
 {
@@ -71,7 +71,7 @@ int setup_file_read(struct setup_file *file, const char *path, struct err *e)
 	return setup_file_read_all(fd, file, e);
 }
 
-/* The folders above @path, as far as they are missing. */
+/* Create the missing folders above @path. */
 static int setup_file_make_folders(const char *path, struct err *e)
 {
 	AUTO_FREE char *folder = mem_strdup(path);
@@ -97,7 +97,7 @@ static int setup_file_write_all(int fd, const struct buf *text)
 	return fsync(fd);
 }
 
-/* A new file with the mode and owner of the old one. Removes it again when it cannot be written. */
+/* Create a file with the mode and owner of the old one. Removes it if it cannot be written. */
 static int setup_file_write_new(const struct setup_file *file, const char *path,
 				const struct buf *text, struct err *e)
 {
@@ -194,13 +194,13 @@ int setup_file_replace(struct setup_file *file, const struct buf *text, char **b
 	int result;
 
 	*backup = NULL;
-	signal(SIGXFSZ, SIG_IGN); /* a limit is an error like any other, and cleaned up after */
+	signal(SIGXFSZ, SIG_IGN); /* a file size limit then fails the write, which cleans up */
 	sigemptyset(&ending);
 	sigaddset(&ending, SIGHUP);
 	sigaddset(&ending, SIGINT);
 	sigaddset(&ending, SIGQUIT);
 	sigaddset(&ending, SIGTERM);
-	sigprocmask(SIG_BLOCK, &ending, &before); /* until nothing half done lies about */
+	sigprocmask(SIG_BLOCK, &ending, &before); /* until no half-written file is left */
 	result = setup_file_write_over(file, text, backup, e);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return result;

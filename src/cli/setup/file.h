@@ -25,8 +25,8 @@ struct setup_file {
 int setup_file_read(struct setup_file *file, const char *path, struct err *e);
 
 /*
- * Make @text the file's content. *@backup: where the old content is (heap), NULL if there was no
- * file. Returns 0, or -1 with @e: then the file is as it was. Signals that end the program wait
+ * Replace the file's content by @text. *@backup: the path of the old content (heap), NULL if there
+ * was no file. Returns 0, or -1 with @e and the file unchanged. Signals that end the program wait
  * until it is done.
  */
 int setup_file_replace(struct setup_file *file, const struct buf *text, char **backup,

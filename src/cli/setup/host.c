@@ -1,6 +1,6 @@
 /*
- * Strings are written as JSON in every format: without control characters, which are refused,
- * such a string means the same in TOML, YAML and Lisp.
+ * Writes strings as JSON in every format: without control characters, which are refused, such a
+ * string means the same in TOML, YAML and Lisp.
  */
 #include "cli/setup/host.h"
 
@@ -97,14 +97,14 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 	const char *folder = host->folder_env ? getenv(host->folder_env) : NULL;
 
 	if (!host->file) {
-		err_set(e, ERR_INVALID_PARAMS, "%s keeps its servers in a program of yours",
+		err_set(e, ERR_INVALID_PARAMS, "%s takes its servers from a program that you write",
 			host->title);
-		err_hint(e, "Paste the snippet where it belongs.");
+		err_hint(e, "Paste the snippet into that program.");
 		return NULL;
 	}
 	if (folder && *folder == '/')
 		return setup_host_join(folder, "", host->file);
-	/* XDG says to ignore one that is relative; hosts do not ignore theirs. */
+	/* XDG says to ignore a relative one; hosts do not. */
 	if (folder && *folder && strncmp(host->folder_env, "XDG_", 4)) {
 		err_set(e, ERR_INVALID_PARAMS, "%s is no absolute path", host->folder_env);
 		err_hint(e, "Name the file with --file FILE.");
@@ -118,7 +118,7 @@ char *setup_host_file(const struct setup_host *host, struct err *e)
 	return NULL;
 }
 
-/* What in @text would @host replace? Or NULL. */
+/* The first thing in @text that @host would replace, or NULL. */
 static const char *setup_host_find_variable(const struct setup_host *host, const char *text)
 {
 	if (strstr(text, "${"))
@@ -131,7 +131,7 @@ static const char *setup_host_find_variable(const struct setup_host *host, const
 	return NULL;
 }
 
-/* May @text stand in a configuration file? @ours: the host's own variables are meant. */
+/* Can @text go into a configuration file? @ours: it may have the host's own variables. */
 static int setup_host_check_text(const struct setup_host *host, const char *what, const char *text,
 				 bool ours, struct err *e)
 {

@@ -26,17 +26,17 @@ enum setup_format {
 struct setup_host {
 	const char *name, *title;
 	enum setup_format format;
-	const char *folder_env; /* variable that names the host's folder, or NULL */
-	const char *folder;     /* else this, below the home */
-	const char *file;       /* below the folder; NULL: there is no file to write */
+	const char *folder_env; /* environment variable of the host's folder, or NULL */
+	const char *folder;     /* the default, below the home */
+	const char *file;       /* below the folder; NULL: the host has no file to write */
 	const char *parent;     /* the member that holds all servers */
 	const char *type;       /* value of `type` in the entry, or NULL */
 	bool joined;            /* command and arguments are one list */
-	const char *workspace;  /* what stands for the project: a variable of the host, "" when
-				 * procpen finds it by itself, NULL when it must be named */
+	const char *workspace;  /* the host's variable for the project; "": procpen finds it by
+				 * itself; NULL: the user must name it */
 	bool dollar_names;      /* it replaces $NAME, not only ${NAME} */
 	bool brace_names;       /* it replaces {env:NAME} and {file:NAME} */
-	const char *note;       /* what to mind with this host */
+	const char *note;       /* the usual pitfall of this host */
 };
 
 extern const struct setup_host setup_hosts[]; /* ended by name == NULL */
@@ -56,7 +56,7 @@ char *setup_host_file(const struct setup_host *host, struct err *e);
 int setup_host_entry(const struct setup_host *host, const char *program, const char *workspace,
 		     int level, const char *unit, struct buf *out, struct err *e);
 
-/* A whole file, or what is to be pasted into one. */
+/* A complete file, or a snippet to paste into one. */
 int setup_host_snippet(const struct setup_host *host, const char *program, const char *workspace,
 		       struct buf *out, struct err *e);
 

@@ -1,7 +1,7 @@
 /*
- * The entry goes in as the first member, after the brace: that is right whether or not the
- * object has members, and whether or not the last of them has a comma after it. Comments and
- * trailing commas are replaced by spaces in a copy, so offsets in it are offsets in the text.
+ * Inserts the entry as the first member, after the brace: that is right whether or not the object
+ * has members, and whether or not a comma follows the last. A copy has spaces in place of comments
+ * and trailing commas, so its offsets are those of the text.
  */
 #include "cli/setup/json.h"
 
@@ -30,7 +30,7 @@ static size_t setup_json_skip_comment(const char *text, size_t len, size_t at)
 	return end ? (size_t)(end - text) + 2 : at;
 }
 
-/* A copy of @text in which all that JSON has not is blank. Heap. */
+/* Copy @text with spaces in place of all that is not JSON. Heap. */
 static char *setup_json_plain_json(const char *text, size_t len)
 {
 	char *plain = mem_strndup(text, len);
@@ -59,12 +59,12 @@ static char *setup_json_plain_json(const char *text, size_t len)
 	return plain;
 }
 
-/* What the text means, or NULL with @e. *@plain: the text as JSON, for offsets. */
+/* Parse the text; NULL with @e. *@plain: the text as JSON, for offsets. */
 static json_t *setup_json_parse(const struct setup_host *host, const char *text, size_t len,
 				char **plain, struct err *e)
 {
 	size_t bom = len >= 3 && !memcmp(text, "\xef\xbb\xbf", 3) ? 3 : 0;
-	bool has_nul = memchr(text, '\0', len); /* jansson accepts one after a number */
+	bool has_nul = memchr(text, '\0', len); /* jansson accepts a NUL after a number */
 	json_error_t why;
 	json_t *root = NULL;
 
@@ -87,7 +87,7 @@ static json_t *setup_json_parse(const struct setup_host *host, const char *text,
 	return NULL;
 }
 
-/* Offset after the brace that opens the value of @parent, or the root if it is NULL. */
+/* The offset after the brace that opens the value of @parent, or the root if @parent is NULL. */
 static size_t setup_json_after_brace(const char *plain, size_t len, const char *parent)
 {
 	size_t token_len;
@@ -97,7 +97,7 @@ static size_t setup_json_after_brace(const char *plain, size_t len, const char *
 	return (size_t)(brace - plain) + 1;
 }
 
-/* What the file indents by: the space before its first member. */
+/* The indentation of the file: the space before its first member. */
 static void setup_json_find_unit(const char *plain, size_t len, char unit[UNIT_MAX])
 {
 	size_t at = setup_json_after_brace(plain, len, NULL), start;
@@ -126,7 +126,7 @@ static void setup_json_new_line(struct buf *out, int level, const char *unit)
 		buf_adds(out, unit);
 }
 
-/* The members that go in at @at: the entry, within its parent when that is new. */
+/* Write the members to insert at @at: the entry, inside its parent if that is new. */
 static int setup_json_add_members(const struct setup_entry *job, const char *plain, bool has_parent,
 				  size_t at, const char *unit, struct buf *out, struct err *e)
 {
@@ -193,7 +193,8 @@ static enum setup_merged setup_json_merge_entry(const struct setup_entry *job, c
 	size_t at;
 
 	if (parent && !json_is_object(parent)) {
-		err_set(e, ERR_INVALID_PARAMS, "`%s` in the file is no object", job->host->parent);
+		err_set(e, ERR_INVALID_PARAMS, "`%s` in the file is not an object",
+			job->host->parent);
 		return SETUP_REFUSED;
 	}
 	if (there)

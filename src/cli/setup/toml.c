@@ -20,10 +20,10 @@ struct scan {
 	const struct setup_entry *job;
 	const char *at, *end;
 	char entry_name[NAME_BYTES]; /* "mcp_servers.procpen" */
-	enum table table;            /* whose members are read */
+	enum table table;            /* the table that the scan is in */
 	int ours;                    /* lines of our entry: its header and members */
 	const char *entry, *entry_end; /* from its header to its last member */
-	const char *wrong;           /* why nothing can be added, or NULL */
+	const char *wrong;           /* why the entry cannot be added, or NULL */
 };
 
 static bool setup_toml_fail(struct scan *s, const char *at, const char *wrong)
@@ -58,7 +58,7 @@ static bool setup_toml_is_at(const struct scan *s, const char *text)
 	return (size_t)(s->end - s->at) >= len && !memcmp(s->at, text, len);
 }
 
-/* The string that starts here, of any of the four kinds. */
+/* Skip the string that starts here, of any of the four kinds. */
 static bool setup_toml_skip_string(struct scan *s)
 {
 	const char *start = s->at;
@@ -71,7 +71,7 @@ static bool setup_toml_skip_string(struct scan *s)
 		} else if (is_long ? setup_toml_is_at(s, long_quote) : *s->at == quote) {
 			s->at += is_long ? 3 : 1;
 			while (is_long && setup_toml_peek(s) == quote)
-				s->at++; /* one or two quotes may stand before the end */
+				s->at++; /* one or two quotes may precede the end */
 			return true;
 		} else if (*s->at == '\n' && !is_long) {
 			break;
@@ -80,7 +80,7 @@ static bool setup_toml_skip_string(struct scan *s)
 	return setup_toml_fail(s, start, "unterminated string");
 }
 
-/* The dotted name up to @stop into @name, without blanks and quotes; of a long one the start. */
+/* Read the dotted name before @stop into @name, without blanks and quotes; cuts a long one. */
 static bool setup_toml_read_name(struct scan *s, char stop, char name[NAME_BYTES],
 				 const char *missing)
 {
@@ -108,7 +108,7 @@ static bool setup_toml_read_name(struct scan *s, char stop, char name[NAME_BYTES
 	return len || setup_toml_fail(s, start, "missing key");
 }
 
-/* Is @name @parent, or does it lie below? */
+/* Is @name @parent, or below it? */
 static bool setup_toml_is_below(const char *name, const char *parent)
 {
 	size_t len = strlen(parent);
@@ -140,10 +140,10 @@ static bool setup_toml_read_header(struct scan *s)
 	return true;
 }
 
-/* To the end of the value: the line's, but for what brackets and quotes hold together. */
+/* Skip the value: to the end of the line, but past brackets and quotes that go on behind it. */
 static bool setup_toml_skip_value(struct scan *s)
 {
-	const char *start = s->at, *last = s->at; /* behind the last that is no blank */
+	const char *start = s->at, *last = s->at; /* after the last byte that is not blank */
 	int depth = 0;
 
 	for (; s->at < s->end && (depth || !strchr("\n#", *s->at));) {
@@ -185,7 +185,7 @@ static bool setup_toml_read_member(struct scan *s)
 		return setup_toml_fail(s, start, "the servers are not written as tables");
 	if (s->table == PARENT && setup_toml_is_below(name, SETUP_ENTRY_NAME))
 		return setup_toml_fail(s, start,
-				       "an entry named " SETUP_ENTRY_NAME " in another form");
+				       "an entry named " SETUP_ENTRY_NAME ", but not as a table");
 	return setup_toml_skip_value(s);
 }
 
@@ -203,7 +203,8 @@ static bool setup_toml_read_line(struct scan *s)
 	return true;
 }
 
-/* Bytes that no TOML has: control characters but tab and line ends, and what is not UTF-8. */
+/* Refuse bytes that TOML forbids: control characters other than tab and line ends, and invalid
+ * UTF-8. */
 static bool setup_toml_check_bytes(struct scan *s)
 {
 	size_t used;
@@ -243,7 +244,7 @@ static enum setup_merged setup_toml_refuse(const struct scan *s, struct err *e)
 	return SETUP_REFUSED;
 }
 
-/* Has our entry the three lines that setup writes, whatever the program and the workspace? */
+/* Does our entry have the three lines that setup writes, whatever the program and the workspace? */
 static bool setup_toml_is_written_by_us(const struct scan *s)
 {
 	char start[NAME_BYTES + 32];
@@ -260,7 +261,7 @@ static bool setup_toml_is_written_by_us(const struct scan *s)
 	       s->entry_end[-1] == ']';
 }
 
-/* Put @entry, without its last line's end, into the place of what is there. */
+/* Replace the present entry by @entry, without the end of its last line. */
 static enum setup_merged setup_toml_replace(const struct scan *s, const struct buf *entry,
 					    struct buf *out)
 {

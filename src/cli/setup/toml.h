@@ -1,11 +1,11 @@
-/* setup_toml - an entry into a configuration file in TOML, as cli/setup/merge.h promises. */
+/* setup_toml - merges an entry into a configuration file in TOML, as cli/setup/merge.h promises. */
 #ifndef PROCPEN_CLI_SETUP_TOML_H
 #define PROCPEN_CLI_SETUP_TOML_H
 
 #include "base/buf.h"
 #include "cli/setup/entry.h"
 
-/* The whole new text into @out. */
+/* Write the whole new text to @out. */
 enum setup_merged setup_toml_merge(const struct setup_entry *entry, struct buf *out, struct err *e);
 
 #endif

@@ -112,7 +112,7 @@ struct cgroup *cgroup_new(struct cgroups *all, uint64_t seq, const struct cgroup
 	g = cgroup_group_alloc(all, roles, suffix);
 	if (cgroup_group_make(g, &failed)) {
 		err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
-			"the control group %.300s/%s cannot be made", failed->path, g->name);
+			"cannot create the control group %.300s/%s", failed->path, g->name);
 	} else if ((what = cgroup_group_limit(g, limits))) {
 		err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
 			"the %s limit of the control group %s cannot be set", what, g->name);

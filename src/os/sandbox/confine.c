@@ -232,7 +232,7 @@ static int check_layers(const struct confine *c, const struct confine_request *r
 	else
 		reason = c->usable & BIT(layer) ? reason_not_entered(layer)
 						: c->layers[layer].reason;
-	err_set(e, ERR_SANDBOX_UNAVAILABLE, "the layer %s is required and cannot be had: %s",
+	err_set(e, ERR_SANDBOX_UNAVAILABLE, "the required layer %s is not available: %s",
 		layers_name((enum confine_layer)layer), reason);
 	if (c->usable & BIT(layer) && !request->no_namespaces)
 		err_hint(e, "%s", hint_to_enter(layer));
@@ -251,8 +251,8 @@ static int check_required(const struct confine *c, const struct confine_request 
 		return -1;
 	if (!visible)
 		return 0;
-	err_set(e, ERR_SANDBOX_UNAVAILABLE, "sandbox.hide cannot be had: %s", visible);
-	return err_hint(e, "The operator must take that away, or change sandbox.hide");
+	err_set(e, ERR_SANDBOX_UNAVAILABLE, "sandbox.hide cannot be enforced: %s", visible);
+	return err_hint(e, "The operator must remove the cause or change sandbox.hide");
 }
 
 /* Files at hidden paths may have appeared, vanished or moved since the last run. */

@@ -69,10 +69,10 @@ const char *confine_lacks(const struct confine *c, enum confine_layer layer, con
 
 /* For a machine with neither Landlock nor a mount namespace. */
 #define CONFINE_OPEN "nothing confines the files that commands write: " \
-	"neither Landlock nor a mount namespace can be had"
+	"neither Landlock nor a mount namespace is available"
 #define CONFINE_OPEN_AS_ROOT \
 	"commands run as root and nothing confines the files that they write: " \
-	"neither Landlock nor a mount namespace can be had"
+	"neither Landlock nor a mount namespace is available"
 
 /* CONFINE_OPEN or CONFINE_OPEN_AS_ROOT if no file layer is available, else NULL. Call it after
  * confine_prepare(). */

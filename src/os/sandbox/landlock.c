@@ -112,7 +112,7 @@ int confine_landlock_build(int abi, const char *const *writable, struct err *e)
 	sys = errno;
 	if (ruleset >= 0)
 		close(ruleset);
-	return err_sys(e, ERR_SANDBOX_UNAVAILABLE, sys, "the Landlock ruleset cannot be made");
+	return err_sys(e, ERR_SANDBOX_UNAVAILABLE, sys, "cannot create the Landlock ruleset");
 }
 
 void confine_landlock_gaps(int abi, void (*fn)(void *ctx, const char *gap), void *ctx)

@@ -302,7 +302,7 @@ static int probe_prepare(struct confine *c, struct err *e)
 		drop_layer(c, CONFINE_CREDENTIALS, NULL,
 			   "only root can run commands as another user");
 		drop_layer(c, CONFINE_CAPABILITIES, NULL,
-			   "the server has no capabilities to take away");
+			   "the server has no capabilities to drop");
 	}
 	if (!c->options.namespaces) {
 		drop_layer(c, CONFINE_PID_NS, switch_on, "switched off by the operator");

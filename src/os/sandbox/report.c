@@ -179,7 +179,7 @@ static void report_file_gaps(const struct confine *c, const struct confine_appli
 		fn(ctx, "files: mode, owner, times and extended attributes of files outside the "
 			"workspace can be changed where the user may");
 	if (!mounts)
-		fn(ctx, "files: nothing can be hidden; with sandbox.hide no server starts here");
+		fn(ctx, "files: no path can be hidden; with sandbox.hide the server does not start");
 	if (mounts && c->mounts[0].unhidden) {
 		snprintf(text, sizeof(text),
 			 "files: %d paths of sandbox.hide stay visible: a writable path lies "
@@ -205,7 +205,7 @@ static void report_process_gaps(const struct confine *c, const struct confine_ap
 {
 	if (applied->layers & BIT(CONFINE_PID_NS))
 		return;
-	fn(ctx, "processes: other processes of the user can be seen, and looked into where the "
+	fn(ctx, "processes: other processes of the user can be seen, and inspected where the "
 		"system allows that");
 	if (!landlock_is_scoped(c, applied))
 		fn(ctx, "processes: other processes of the user can be sent signals and have their "

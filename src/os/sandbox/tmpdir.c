@@ -98,16 +98,15 @@ static const char *tmpdir_instance_name(const struct tmpdir *t)
 
 static int tmpdir_hint(const struct tmpdir *t, struct err *e)
 {
-	return err_hint(e, t->for_users ? "The operator can put it right, or take sandbox.user and "
-					  "sandbox.users away"
-					: "The operator can put it right, or name another place: "
-					  "--state-dir DIR");
+	return err_hint(e, "The operator must correct this, or %s",
+			t->for_users ? "unset sandbox.user and sandbox.users"
+				     : "choose another place: --state-dir DIR");
 }
 
 static int tmpdir_failed(const struct tmpdir *t, struct err *e)
 {
 	err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
-		"the private temporary directory %.300s cannot be made",
+		"cannot create the private temporary directory %.300s",
 		t->place < 0 ? t->place_path : t->path);
 	return tmpdir_hint(t, e);
 }
@@ -247,8 +246,8 @@ static void log_remaining(const struct tmpdir *t, const char *instance,
 
 static void tmpdir_log_foreign(const struct tmpdir *t, const char *instance)
 {
-	log_warn("%.400s/%s and its lock are not as procpen makes them, and left alone; remove "
-		 "them by hand", t->place_path, instance);
+	log_warn("%.400s/%s and its lock are not as procpen creates them, so it leaves them alone; "
+		 "remove them by hand", t->place_path, instance);
 }
 
 /* Remove the directory @fd of @instance, then its lock file, which stays if files remain. */
