@@ -179,7 +179,7 @@ static void report_file_gaps(const struct confine *c, const struct confine_appli
 		fn(ctx, "files: mode, owner, times and extended attributes of files outside the "
 			"workspace can be changed where the user may");
 	if (!mounts)
-		fn(ctx, "files: no path can be hidden; with sandbox.hide the server does not start");
+		fn(ctx, "files: no path can be hidden, so with sandbox.hide no server starts");
 	if (mounts && c->mounts[0].unhidden) {
 		snprintf(text, sizeof(text),
 			 "files: %d paths of sandbox.hide stay visible: a writable path lies "
