@@ -1,4 +1,4 @@
-/* page - the text that writer produces: every page of it can be told from every other. */
+/* page - the text that writer produces: every page of it is different. */
 #ifndef PROCPEN_BENCH_PAGE_H
 #define PROCPEN_BENCH_PAGE_H
 

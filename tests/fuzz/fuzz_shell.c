@@ -1,6 +1,6 @@
 /*
  * libFuzzer target: lexer, parser, expansion and verdict on any bytes. Up to a NUL the
- * command, behind it stdin. Besides the sanitizers it looks at what a script promises.
+ * command, behind it stdin. Besides the sanitizers it checks the promises of a script.
  */
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /*
- * calls - makes the system calls it is told to, raw, and says what came of each.
+ * calls - makes the system calls that its arguments name, raw, and prints the result of each.
  *
  *   calls NUMBER[:ARGUMENT]...     one call; prints 0 or the errno
  *   calls xCOUNT:NUMBER[:...]      so many times; prints the last outcome

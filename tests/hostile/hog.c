@@ -116,7 +116,7 @@ static void meeting_end(struct meeting *m)
 	close(m->gone_on[1]);
 }
 
-/* All is taken: say so, and keep it for MS more, with "keep" until somebody ends us. */
+/* All is taken: say so, and keep it for MS more, with "keep" until a signal ends it. */
 static long keep_ms;
 
 static void grown(void)
@@ -198,7 +198,7 @@ static void four(long mb)
 	by_four(take_quarter, NULL, mb);
 }
 
-/* Four children that only look at what their parent has: it is there once. */
+/* Four children that only read what their parent has: it is there once. */
 static void inherited(long mb)
 {
 	grow(mb, MAP_PRIVATE);
@@ -266,7 +266,7 @@ static int mode_memory(char **args)
 }
 
 /* How many processes it can have at once; 'N refused' when a fork failed. With "keep" it has all of
- * N until somebody ends it. */
+ * N until a signal ends it. */
 static int mode_processes(char **args)
 {
 	int wanted = args[0] ? atoi(args[0]) : 0, made = 0;

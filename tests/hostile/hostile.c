@@ -517,7 +517,7 @@ static pid_t parent_of(pid_t pid)
 
 /*
  * descriptors shim|server stay|kill: takes all new descriptors from its parent
- * or grandparent, then kills its parent if told to; a daemon and the leader live on.
+ * or grandparent, then kills its parent if asked to; a daemon and the leader live on.
  */
 static int mode_descriptors(int argc, char **argv)
 {

@@ -57,7 +57,7 @@ class Storm:
         return run
 
     def gone(self, what):
-        """Chains are seen whenever they are looked for: twice nobody is nobody."""
+        """Scan twice: one scan can miss a chain."""
         for _ in range(2):
             equal(self.server.survivors(), [], "alive after " + what)
             time.sleep(0.2)
@@ -147,7 +147,7 @@ def keep_group(path):
 
 @suite.test()
 def test_shim_alone_ends_all_forks():
-    """The server is gone: the shim itself makes that nobody in the group can fork any more."""
+    """The server is gone: the shim itself stops all forks in the group."""
     storm = Storm("group")
     run = storm.server.hostile("escape", "stay", background=True)
     eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
@@ -168,7 +168,7 @@ def shim_of(pid):
 
 @suite.test()
 def test_init_that_is_stopped():
-    """A shim that cannot kill is killed, which ends its namespace; nobody has counted then."""
+    """A shim that cannot kill is killed, which ends its namespace; nothing was counted then."""
     storm = Storm("namespaces")
     run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
     eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")
@@ -198,7 +198,7 @@ def test_group_of_a_stopped_shim():
 
 @suite.test()
 def test_usage_of_a_shim_that_is_stopped():
-    """What nobody told is not made up: the last that was seen, and a word."""
+    """Usage that was not reported is not made up: the last sample, and a warning."""
     for args in ((), PLAIN):
         server = Server(*args)
         id = server.request("process.run", {"command": "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); "

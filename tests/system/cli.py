@@ -122,7 +122,7 @@ def test_terminal_gets_a_hint():
     try:
         master, slave = pty.openpty()
     except OSError as e:
-        raise Skip("no pseudo-terminal can be had here: %s" % e)
+        raise Skip("no pseudo-terminal is available here: %s" % e)
     try:
         status, out, err = run(stdin=slave)
     finally:

@@ -331,7 +331,7 @@ class Server:
         counts only when it should have ended."""
         end = time.monotonic() + grace
         while True:
-            over = time.monotonic() >= end  # before the look, which may take long itself
+            over = time.monotonic() >= end  # before the check, which may take long itself
             left = processes_marked(self.base)
             if self.process and self.process.poll() is None:
                 left = [pid for pid in left if pid != self.pid]

@@ -52,7 +52,7 @@ def test_client_that_does_not_read():
 
 @suite.test()
 def test_client_that_never_reads_again():
-    """The session ends and nobody reads: the server gives up flushing and exits."""
+    """The session ends without a reader: the server gives up flushing and exits."""
     def by_eof(server):
         server.close_input()
         server.flush()

@@ -54,7 +54,7 @@ port = int(sys.argv[1])
 def udp():
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     s.settimeout(15)
-    s.connect(("127.0.0.1", port)) # so that nobody at the port is an error, and not silence
+    s.connect(("127.0.0.1", port)) # so that an absent listener is an error
     s.send(b"hello")
     s.recv(10)
 def own():
@@ -339,7 +339,7 @@ def test_servers_share_a_state_directory(place, options):
 
 @each_form
 def test_place_that_is_not_ours(place, options):
-    """A link, somebody else's directory, one that others may read: refused, and left as it is."""
+    """A link, another user's directory, one that others may read: refused and left alone."""
     def link(path):
         os.rename(path, place.path("elsewhere"))
         os.symlink("../elsewhere", path)
@@ -738,13 +738,13 @@ def test_namespaces_that_are_good_for_nothing(place, options):
         equal(server.run("echo", ["ran"])["stdout_summary"], "ran\n", "a command")
         sandbox = session(server)
         server.stop()
-        told = {m["layer"]: m["reason"] for m in sandbox["missing"]}
+        reported = {m["layer"]: m["reason"] for m in sandbox["missing"]}
         gone = {"pid_namespace", "mount_namespace"}
         if not place.user and os.geteuid() == 0:  # it needs no user namespace
             gone = {"capabilities"} if feature == "bounding" else set()
         equal(set(active) - set(sandbox["active"]), gone & set(active), "gone without " + feature)
         for layer in gone & set(active):
-            check("EPERM" in told[layer], "%s" % told)
+            check("EPERM" in reported[layer], "%s" % reported)
 
 
 @each_form

@@ -113,7 +113,7 @@ def demands(place):
 def refused(user):
     with Place(user) as place:
         if not has(place, "mount_namespace") or not has(place, "landlock"):
-            raise Skip("this machine lacks what the test takes away")
+            raise Skip("this machine lacks the layer that the test removes")
         for option, more, features, words in demands(place):
             name, wrapper = option.split("=")[0], without(*features)
             what = "%s %s %s" % (option[:80], more, features)
@@ -232,30 +232,30 @@ def boundary(place, *options, features=NOTHING):
         server.run("echo x 2>/dev/null >" + mark)
     gaps = server.call("agent.session")["sandbox"]["gaps"]
     server.stop()
-    told = (at_start, server.stderr_text().count(AS_ROOT))
+    reported = (at_start, server.stderr_text().count(AS_ROOT))
     writes = os.path.exists(mark)
     if writes:
         os.unlink(mark)
     found = json.loads(place.tool("doctor", "--json", *place.options(*options), wrapper=wrapper)[1])
     shutil.rmtree(place.path("state"))
-    return writes, told, gaps, found
+    return writes, reported, gaps, found
 
 
 def needs_both(place):
     if not has(place, "mount_namespace") or not has(place, "landlock"):
-        raise Skip("this machine lacks what the test takes away")
+        raise Skip("this machine lacks the layer that the test removes")
 
 
 @suite.test()
 def test_root_that_nothing_confines():
-    """A line at the start, the gap and the verdict, all in the same words; and nobody runs who
-    requires files to be kept."""
+    """The line at the start, the gap and the verdict have the same words, and a server that
+    requires `files` does not start."""
     if os.geteuid() != 0:
         raise Skip("only for a server that is root")
     with Place() as place:
         needs_both(place)
-        writes, told, gaps, found = boundary(place)
-        equal((writes, told), (True, (1, 1)), "written outside, lines at the start and at the end")
+        writes, reported, gaps, found = boundary(place)
+        equal((writes, reported), (True, (1, 1)), "written outside, lines at the start and at the end")
         check(AS_ROOT in gaps and AS_ROOT in found["gaps"], "gaps %s, %s" % (gaps, found["gaps"]))
         equal(found["verdict"], "broken", "verdict")
         status, out, _ = place.tool("doctor", *place.options(), wrapper=without(*NOTHING))
@@ -275,26 +275,26 @@ def test_root_that_nothing_confines():
 
 @suite.test()
 def test_root_found_out_late():
-    """Landlock is there and refused when it is entered: told with the first run, once."""
+    """Landlock is there and refused when it is entered: reported with the first run, once."""
     if os.geteuid() != 0:
         raise Skip("only for a server that is root")
     with Place() as place:
         needs_both(place)
-        writes, told, gaps, found = boundary(place, features=("landlock_refused", "namespaces"))
-        equal((writes, told, found["verdict"]), (True, (0, 1), "broken"), "late")
+        writes, reported, gaps, found = boundary(place, features=("landlock_refused", "namespaces"))
+        equal((writes, reported, found["verdict"]), (True, (0, 1), "broken"), "late")
         check(AS_ROOT in gaps, str(gaps))
 
 
 @suite.test()
-def test_somebody_confines():
+def test_one_file_layer_confines():
     """One of the two layers is enough; and an ordinary user's commands are no root's."""
     cases = [(0, [], ("landlock",)), (0, [], ("namespaces",)), (0, [], ())]
     for user, options, features in cases + [(ORDINARY, [], ("landlock",))]:
         with Place(user) as place:
             needs_both(place)
             require = ["--set", "sandbox.require=files"]
-            writes, told, gaps, found = boundary(place, *options, *require, features=features)
-            equal((writes, told), (False, (0, 0)), "%s: written outside, lines" % (features,))
+            writes, reported, gaps, found = boundary(place, *options, *require, features=features)
+            equal((writes, reported), (False, (0, 0)), "%s: written outside, lines" % (features,))
             check(AS_ROOT not in gaps and found["verdict"] == ("weaker" if features else "ok"),
                   "%s: %s" % (features, found))
 
@@ -307,8 +307,8 @@ def test_others_that_nothing_confines():
             needs_both(place)
             os.chmod(place.path("workspace"), 0o777)
             os.chmod(place.path("outside"), 0o777)
-            writes, told, gaps, found = boundary(place, *options)
-            equal((writes, told), (True, (0, 0)), "%d %s: written outside, lines" % (user, options))
+            writes, reported, gaps, found = boundary(place, *options)
+            equal((writes, reported), (True, (0, 0)), "%d %s: written outside, lines" % (user, options))
             check(AS_ROOT not in gaps and "files: commands can write whatever the user can write" in gaps,
                   str(gaps))
             equal(found["verdict"], "weaker", "verdict")
@@ -434,7 +434,7 @@ def test_options_are_checked():
 
 @suite.test()
 def test_what_is_not_there_is_named():
-    """What may come later, and what grants something that nobody can have, stops nothing."""
+    """A path that may appear later, and a grant that no run can use, do not stop the start."""
     with Place() as place:
         server = place.server("--set", "sandbox.writable=/var/tmp/no-such-place",
                               "--set", "sandbox.users=no-such-account")

@@ -260,7 +260,7 @@ def test_doctor_text():
 
 @suite.test()
 def test_doctor_when_nothing_can_run():
-    """Why is told, whatever bytes a path has; and a path that is no UTF-8 is shown all the same."""
+    """The reason is shown whatever bytes a path has, also a path that is not UTF-8."""
     with Place() as place:
         for name in (b"file", b"file\xff"):
             file = os.path.join(os.fsencode(place.base), name)
@@ -531,7 +531,7 @@ def open_terminal():
     try:
         return pty.openpty()
     except OSError as e:
-        raise Skip("no pseudo-terminal can be had here: %s" % e)
+        raise Skip("no pseudo-terminal is available here: %s" % e)
 
 
 def start_in_terminal(place, *words, **params):
@@ -680,7 +680,7 @@ def test_left_behind():
             equal(processes_marked(place.base), [], "alive")
 
 
-# Takes 400 MiB, and says so; with an argument it keeps them until somebody ends it.
+# Takes 400 MiB, and says so; with an argument it keeps them until it is killed.
 HOG = """
 import sys, time
 b = []

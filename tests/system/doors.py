@@ -84,9 +84,9 @@ def opened(doors):
 
 def open_by_kernel(sandbox, gaps):
     """What an older kernel's Landlock leaves open, and the server tells."""
-    told = {"abstract": "abstract sockets of other programs can be reached",
+    reported = {"abstract": "abstract sockets of other programs can be reached",
             "outside_truncate": "files outside the workspace can be truncated"}
-    found = {door for door, gap in told.items() if gap in gaps}
+    found = {door for door, gap in reported.items() if gap in gaps}
     if "abstract" in found and "pid_namespace" in sandbox:
         # The call succeeds, but the kernel drops what the first process of a PID namespace is sent
         # from inside; tree.py sends it SIGKILL and SIGSTOP.

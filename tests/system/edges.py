@@ -53,7 +53,7 @@ def test_cancel_in_the_same_write():
 
 @suite.test()
 def test_silent_cancel_in_the_same_write():
-    """The same in MCP, where nobody would ever learn the id of what lives on."""
+    """The same in MCP, where the client would never learn the id of the run that lives on."""
     server = Server()
     for n in range(10):
         call = line("tools/call", "r%d" % n, name="process_run",
@@ -68,7 +68,7 @@ def test_silent_cancel_in_the_same_write():
 
 @suite.test()
 def test_cancel_races_the_yield():
-    """Who is told "running" has a run that does run, never one that is being killed."""
+    """An answer with state "running" is about a run that runs, never one being killed."""
     server = Server("--set", "limits.running_processes=512")
     running = []
     for n in range(400 if STRESS else 120):
@@ -83,7 +83,7 @@ def test_cancel_races_the_yield():
     time.sleep(0.2)
     now = states(server)
     dead = [p for p in running if now[p] != "running"]
-    equal(dead, [], "told to be running while it was killed")
+    equal(dead, [], "reported as running while it was killed")
     server.stop()
 
 
@@ -197,7 +197,7 @@ def test_what_waits_gives_its_descriptors():
 
 
 @suite.test()
-def test_control_characters_hold_nobody_up():
+def test_control_characters_delay_no_request():
     """Long summaries in which every byte is escaped are made without stopping the others."""
     server = Server()
     with open(os.path.join(server.workspace, "c"), "wb") as f:
@@ -298,7 +298,7 @@ def test_state_lies_in_the_workspace():
 
 @suite.test()
 def test_lost_record():
-    """The record was removed, or cut, under the server: nothing starts that nobody could find."""
+    """The audit log was removed, or cut, under the server: nothing starts unrecorded."""
     def cut(path):
         os.truncate(path, 10)
 

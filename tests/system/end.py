@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The end of the input: whoever reads, however slowly, gets an answer to everything that was asked."""
+"""The end of the input: a client that reads, however slowly, gets an answer to every request."""
 import collections
 import errno
 import json
@@ -83,7 +83,7 @@ class Session:
     def read(self, count=1 << 16):
         try:
             data = os.read(self.output, count)
-        except OSError as e:  # a terminal that nobody has open any more
+        except OSError as e:  # a terminal that no process has open any more
             if e.errno != errno.EIO:
                 raise
             data = b""
@@ -99,7 +99,7 @@ class Session:
                 time.sleep(ahead)
 
     def close(self):
-        """Nobody will read."""
+        """No reader will come."""
         if self.socket:
             self.socket.close()
         else:

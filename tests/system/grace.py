@@ -232,7 +232,7 @@ def test_other_signals_with_a_deadline(place):
     p = place.start("app", command="trap '' USR1; touch app.ready; %s" % saver("x", "SIGUSR2"))
     answer = place.kill(p, signal="USR1", force_after=0.2)
     equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["state"]),
-          (True, "SIGKILL", True, "killed"), "SIGUSR1 that nobody takes")
+          (True, "SIGKILL", True, "killed"), "SIGUSR1 without a receiver")
 
 
 @each_mode
@@ -450,8 +450,8 @@ def test_kill_always_finds_a_place():
     server.ping()
     check(all("method" in m for m in server.inbox), "answered though there were places")
     others.append(server.request("process.kill", patient))
-    told = server.result(first)
-    equal((told["pending"], told["killed"], told["signal_sent"], told["state"]),
+    early = server.result(first)
+    equal((early["pending"], early["killed"], early["signal_sent"], early["state"]),
           (True, False, "SIGTERM", "running"), "the oldest")
     check(server.call("process.kill", {"process_id": p["process_id"], "signal": "KILL"})["killed"],
           "not killed")

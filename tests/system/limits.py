@@ -135,7 +135,7 @@ def check_memory(limited, kind, free_mb, limit_mb):
     details = limited.limited("memory", kind, free_mb, "keep", memory_limit=limit_mb * MIB)
     check_killed(details, "memory_limit")
     equal((details["limit"], details["limit_value"]), ("memory_limit", limit_mb * MIB), "limit")
-    if limited.mode == "group":  # exact; the shim looks now and then
+    if limited.mode == "group":  # exact; the shim samples now and then
         check("grown" not in details["result"]["stdout_summary"], "it got all it wanted")
     if limited.mode != "group":
         check(details["seen"] > limit_mb * MIB, "killed with %d bytes" % details["seen"])
@@ -183,7 +183,7 @@ def test_memory_of_a_grandchild_ends_the_run(limited):
 
 @with_limited()
 def test_memory_in_the_background(limited):
-    """Nobody waits: the record tells, and the neighbour lives on."""
+    """A background run: the record has the reason, and the neighbour lives on."""
     server = limited.server
     other = server.run("sleep 60", background=True, memory_limit=60 * MIB)
     limited.check_mode(other)
@@ -375,8 +375,8 @@ def test_as_an_ordinary_user():
 
 @with_limited()
 def test_usage_is_of_the_whole_tree(limited):
-    """The peak is a sum over processes, not of the largest, where somebody watches."""
-    for ms in (1000, 4000, 12000):  # that all of it is there; on a busy machine a look may be late
+    """Where memory is sampled, the peak is a sum over processes, not the largest one."""
+    for ms in (1000, 4000, 12000):  # that all of it is there; on a busy machine a sample may be late
         answer = limited.answer("memory", "four", 160, ms, memory_limit=300 * MIB)
         peak = answer["resource_usage"]["memory_peak_bytes"]
         if peak > 120 * MIB:

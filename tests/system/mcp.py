@@ -50,7 +50,7 @@ def test_progress_is_rare_and_grows():
 
 @suite.test()
 def test_updates_are_coalesced():
-    """A resource that changes all the time is told of five times a second, and at its end."""
+    """A resource that changes all the time is reported five times a second, and at its end."""
     server = Server()
     started = server.run(CHATTER, background=True)
     uri = "proc://logs/" + started["process_id"]
@@ -69,8 +69,8 @@ def test_updates_are_coalesced():
 
 
 @suite.test()
-def test_probes_leave_nothing_and_disturb_nobody():
-    """Clients start throw-away copies to look at what a server can do."""
+def test_probes_leave_nothing_and_disturb_no_server():
+    """Clients start throw-away copies to see what a server can do."""
     real = Server()
     process = real.run("sleep 60", background=True)["process_id"]
     before = sorted(os.listdir(os.path.join(real.state, "audit")))
@@ -207,15 +207,15 @@ def test_what_a_slow_reader_missed_is_told_later():
         server.pump(0.05)
     server.read_paused = False
     server.result(first)
-    equal([n for n in server.notes if n["method"].endswith("updated")], [], "told too early")
+    equal([n for n in server.notes if n["method"].endswith("updated")], [], "reported too early")
     for id in [mark] + ids:
         server.result(id)
 
-    def told():
+    def reported():
         server.ping()
         return sorted(n["params"]["uri"] for n in server.notes if n["method"].endswith("updated"))
 
-    eventually(lambda: told() == sorted(uris), WAIT, "not told of what was missed: %s" % told())
+    eventually(lambda: reported() == sorted(uris), WAIT, "missed changes were not reported: %s" % reported())
     server.stop()
 
 

@@ -321,8 +321,8 @@ LOUD = "seq 1 1000000 | sed 's/$/ a line of a log/' | tee /dev/stderr"
 
 
 @suite.test()
-def test_a_search_delays_nobody():
-    """While 16 MiB are searched, whoever asks is answered first, again and again."""
+def test_a_search_delays_no_request():
+    """During a search of 16 MiB other requests are answered first, again and again."""
     server = Server()
     run = server.run(LOUD, stdout_lines=0)
     check(run["stdout_size"] > 16 << 20 and run["stderr_size"] > 16 << 20, "too little output")
@@ -343,7 +343,7 @@ def test_a_search_delays_nobody():
 
 
 @suite.test()
-def test_a_search_that_nobody_waits_for_ends():
+def test_a_search_ends_with_its_request():
     """Cancelled, or its run forgotten; the next search is served."""
     server = Server("--set", "limits.finished_records=1")
     run = server.run(LOUD, stdout_lines=0)

@@ -74,7 +74,7 @@ STRICT_ONLY = ["ptrace:99:0", "process_vm_readv:0:0:0:0:0:0", "process_vm_writev
 @suite.test()
 def test_default_refuses():
     open_server = Server(*NONE)
-    # Some of these are refused by the kernel too when the user is nobody special.
+    # The kernel refuses some of these to an ordinary user anyway.
     got, _ = calls(open_server, DEFAULT)
     reached = [text for text, error in zip(DEFAULT, got)
                if error not in (errno.EPERM, errno.ENOSYS)]
@@ -155,7 +155,7 @@ def test_doors_to_the_server():
 
 @suite.test()
 def test_signals_to_server_and_shim():
-    """What the doors are for: SIGKILL to server, group, shim and everybody ends nobody."""
+    """SIGKILL to the server, its group, the shim and -1 ends no process."""
     shell = "for p in $PPID %d -%d -1; do kill -9 $p; done; kill -STOP %d; echo alive"
     server = in_a_group_of_its_own(*SHARED)
     # In a file, because the blocklist refuses such words.
@@ -225,7 +225,7 @@ def test_explained_descendants():
 
 @suite.test()
 def test_flood_of_denials():
-    """Calls that nobody lets through delay no other client, and every one is counted."""
+    """Refused calls delay no other request, and every one is counted."""
     server = Server()
     waiting = server.request("process.run", {
         "command": server.hostile_path("calls"), "args": ["x1600:%d" % numbers()["mount"]],

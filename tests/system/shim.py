@@ -97,7 +97,7 @@ def test_server_without_descriptors_and_a_killed_shim():
     check(answer["state"] != "running", "state %s" % answer["state"])
     said = ("error" in kill and kill["error"]["data"]["type"] == "KillFailed" or
             "result" in kill and kill["result"]["survivors"] > 0)
-    check(said or not left, "%d processes live and nobody says so: %s" % (len(left), kill))
+    check(said or not left, "%d processes live and no answer says so: %s" % (len(left), kill))
     server.close_input()
     equal(server.wait_exit(), 3 if said else 0, "exit status")
 
@@ -108,7 +108,7 @@ def ended(server, run):
 
 
 @suite.test()
-def test_nobody_counts_what_a_killed_shim_leaves():
+def test_leftovers_of_a_killed_shim_are_not_counted():
     """The shim dies: its daemons are killed, and what it alone could tell is not made up."""
     server = Server()
     answer = server.hostile("attack", int(signal.SIGKILL), timeout=20)
@@ -167,7 +167,7 @@ def kill_chains(count, seconds):
 
 @suite.test()
 def test_chains_of_runners():
-    """Many runners at once do not outrun the kill, and nobody else waits for it."""
+    """Many runners at once do not outrun the kill, and no other request waits for it."""
     equal(kill_chains(20, 60)["survivors"], 0, "survivors")
 
 

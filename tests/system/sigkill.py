@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The server is killed at any moment, under load: nothing of its runs is left, within a second.
 
-A machine that is busy with other things may take longer to run the shims, and this test to look:
+A machine that is busy with other things may take longer to run the shims, and this test to check:
 every round must leave nothing at all, and most of them within the second.
 """
 import random
@@ -19,7 +19,7 @@ ESCAPEES = ["child", "double", "setsid", "ignore", "daemon", "stop", "subreaper"
 
 
 def load(server, rng):
-    """Requests that are all under way at once; nobody waits for an answer."""
+    """Requests that are all in progress at once; nothing waits for an answer."""
     for _ in range(rng.randint(1, 8)):
         kinds = rng.sample(ESCAPEES, rng.randint(1, 4))
         server.request("process.run", {

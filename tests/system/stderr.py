@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""stderr that nobody reads, of each kind a host may give: it holds nothing up, and what was
+"""stderr without a reader, of each kind a host may give: it delays nothing, and what was
 lost is told. And what the command line says to people, which comes whole however slowly they read."""
 import fcntl
 import os
@@ -65,9 +65,9 @@ def account(text):
     """Lines of @text, and those it tells as lost; each must be whole."""
     count = 0
     for line in text.split("\n")[:-1]:
-        told = re.fullmatch(r"procpen: warning: (\d+) lines? (?:was|were) lost", line)
-        check(told or re.fullmatch(r'procpen: notify \{.*\}', line), "a torn line: %r" % line)
-        count += int(told[1]) if told else 1
+        lost = re.fullmatch(r"procpen: warning: (\d+) lines? (?:was|were) lost", line)
+        check(lost or re.fullmatch(r'procpen: notify \{.*\}', line), "a torn line: %r" % line)
+        count += int(lost[1]) if lost else 1
     return count
 
 
@@ -105,7 +105,7 @@ def of_each_kind(function):
 
 @of_each_kind
 def undrained(kind, user):
-    """Runs, a timeout and the end come as if somebody read; then somebody does."""
+    """Runs, a timeout and the end come as with a reader; then there is one."""
     reader, writer = KINDS[kind]()
     flags = fcntl.fcntl(writer, fcntl.F_GETFL)
     server = start_with(writer, user)
@@ -114,14 +114,14 @@ def undrained(kind, user):
     equal(server.run("sleep 60", timeout=0.2)["state"], "timed_out", "a timeout")
     text, count = take_all(reader), RUNS + 1
 
-    def told():
+    def reported():
         nonlocal text, count
         server.run("true")
         count += 1
         text += take_all(reader)
         return "lost" in text and text.endswith("}\n")
 
-    eventually(told, WAIT, "nothing is told as lost")
+    eventually(reported, WAIT, "no line is reported as lost")
     equal(account(text), count, "lines and lost lines")
     equal(fcntl.fcntl(writer, fcntl.F_GETFL), flags, "the flags of what others share")
     for _ in range(RUNS):
@@ -132,7 +132,7 @@ def undrained(kind, user):
 
 
 def one_pipe_of_many(user):
-    """Several servers share a pipe that another writer keeps full and somebody reads a little."""
+    """Several servers share a pipe that another writer keeps full and a slow reader drains."""
     reader, writer = narrow_pipe()
     loud = subprocess.Popen(["yes"], stdout=writer, stdin=subprocess.DEVNULL)
     servers = [start_with(writer, user) for _ in range(4)]

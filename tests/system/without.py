@@ -12,7 +12,7 @@ from client import ROOT, STRESS, Failure, Server, check, equal, hostile_program,
 from suite import Suite
 
 suite = Suite()
-# Which layers are gone with a feature. None: what is told does not change.
+# The layers that are missing without a feature. None: the report does not change.
 FEATURES = {
     "pidfd": None,
     "close_range": None,
@@ -67,10 +67,10 @@ def lacking(feature):
     usual, sandbox = session(), session(*wrapper)
     gone = names(usual["active"]) - names(sandbox["active"])
     equal(gone, (FEATURES[feature] or set()) & names(usual["active"]), "layers that are gone")
-    told = {m["layer"]: m for m in sandbox["missing"]}
+    reported = {m["layer"]: m for m in sandbox["missing"]}
     for layer in gone:
-        check(layer in told and told[layer]["reason"] and told[layer]["remedy"],
-              "%s is not told as missing: %s" % (layer, json.dumps(sandbox)))
+        check(layer in reported and reported[layer]["reason"] and reported[layer]["remedy"],
+              "%s is not reported as missing: %s" % (layer, json.dumps(sandbox)))
     play(feature)
 
 

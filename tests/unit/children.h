@@ -30,7 +30,7 @@ struct children {
 	struct confine *confine;
 	ev_timer tick;
 	int group_fd; /* a directory of control groups (v2) to start in; 0: none */
-	struct confine_run *runs; /* their groups are removed when nobody is left in them */
+	struct confine_run *runs; /* their groups are removed when no process is left in them */
 	size_t run_count;
 };
 

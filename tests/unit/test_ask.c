@@ -177,7 +177,7 @@ static void test_ask_deadline_settles_and_a_late_answer_is_ignored(void **state)
 	close_ask(&w, a);
 }
 
-static void test_ask_dropped_question_calls_nobody(void **state)
+static void test_ask_dropped_question_calls_nothing(void **state)
 {
 	struct wire_end w;
 	struct ask *a = open_ask(&w);
@@ -233,7 +233,7 @@ static void test_ask_number_of_questions_is_bounded(void **state)
 	close_ask(&w, a);
 }
 
-/* In MCP a question that nobody waits for is taken back; one that was answered is not. */
+/* MCP withdraws a question whose answer is not wanted any more, but not an answered one. */
 static void check_withdrawn(struct wire_end *w, const json_t *sent)
 {
 	json_t *line = json_loads(wire_end_line(w), 0, NULL);
@@ -291,7 +291,7 @@ int main(void)
 		cmocka_unit_test(test_ask_answer_with_result_and_error_is_no_result),
 		cmocka_unit_test(test_ask_forged_answers_are_ignored),
 		cmocka_unit_test(test_ask_deadline_settles_and_a_late_answer_is_ignored),
-		cmocka_unit_test(test_ask_dropped_question_calls_nobody),
+		cmocka_unit_test(test_ask_dropped_question_calls_nothing),
 		cmocka_unit_test(test_ask_end_settles_all),
 		cmocka_unit_test(test_ask_number_of_questions_is_bounded),
 	};

@@ -352,7 +352,7 @@ static void test_audit_refuses_a_directory_that_others_can_write(void **state)
 	assert_lines(f->audit, 1);
 }
 
-static void test_audit_refuses_somebody_elses_directory(void **state)
+static void test_audit_refuses_another_users_directory(void **state)
 {
 	struct fixture *f = *state;
 
@@ -556,7 +556,7 @@ int main(void)
 		TEST(test_audit_hostile_text_stays_one_line),
 		TEST(test_audit_survives_a_full_disk),
 		TEST(test_audit_refuses_a_directory_that_others_can_write),
-		TEST(test_audit_refuses_somebody_elses_directory),
+		TEST(test_audit_refuses_another_users_directory),
 		TEST(test_audit_follows_no_link),
 		TEST(test_audit_cannot_create),
 		TEST(test_audit_default_dir),

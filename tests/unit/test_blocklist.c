@@ -387,7 +387,7 @@ static void test_blocklist_of_families(void **state)
 		{ "cd \"$(dirname \"$0\")/..\" && rm -rf *", "bbb" },
 		{ "rm -rf \"${0%/*}\"/*", "bbb" },
 		{ "rm -rf \"$(dirname \"$SHELL\")\"", "bbb" },
-		/* what bash sets, and what nobody does */
+		/* a variable that bash sets, and one that is never set */
 		{ "rm -rf \"$UID\"/*", "bba" },
 		{ "rm -rf \"$HOSTNAME\"/* \"$RANDOM\"/*", "bba" },
 		{ "rm -rf \"$OLDPWD\"/*", "bbb" },

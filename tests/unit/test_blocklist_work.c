@@ -15,7 +15,7 @@ struct spent {
 	bool blocked;
 	const char *rule;
 	uint64_t work, left;
-	size_t commands; /* told by the reader of the text */
+	size_t commands; /* as the reader of the text reports them */
 	size_t memory;   /* bytes that the judge asked for */
 };
 

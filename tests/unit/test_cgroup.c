@@ -90,7 +90,7 @@ static int run_in(const struct cgroup *g, int (*fn)(void))
 	return status;
 }
 
-/* Does the group list nobody, in any place? */
+/* Does the group list no process, in any place? */
 static bool is_empty(const struct cgroup *g)
 {
 	char text[64];
@@ -391,7 +391,7 @@ static void test_cgroup_cpu_limit_extremes(void **state)
 
 /* --- usage ------------------------------------------------------------------------ */
 
-/* The work is done by somebody who is nobody's child any more, under a parent that ignores it. */
+/* An orphan does the work, under a reaper that ignores SIGCHLD. */
 static int burn_in_orphan(void)
 {
 	int done[2];
@@ -583,7 +583,7 @@ static void test_cgroup_kill_outruns_runners(void **state)
 	(void)state;
 	need(CGROUP_KILL | CGROUP_TASKS);
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	signal(SIGCHLD, SIG_IGN); /* or the dead, whom nobody collects meanwhile, fill the room for good */
+	signal(SIGCHLD, SIG_IGN); /* else dead children, not reaped yet, count against the limit */
 	for (int i = 0; i < 20; i++) {
 		struct cgroup *g = make(&limits);
 		char max[16];
@@ -592,7 +592,7 @@ static void test_cgroup_kill_outruns_runners(void **state)
 		assert_true(wait_count(g, 3));
 		assert_int_equal(cgroup_kill(g), 0);
 		cgroup_read(cgroup_group_dir(g, CGROUP_ROLE_PIDS), "pids.max", max, sizeof(max));
-		if (cgroups_version(all) == 1) /* nobody forks while the list is worked off */
+		if (cgroups_version(all) == 1) /* no process forks during the kill by list */
 			assert_string_equal(max, "0");
 		assert_true(wait_empty(g));
 		cgroup_free(g);
@@ -701,7 +701,7 @@ static void test_cgroup_busy_group_is_removed_later(void **state)
 	assert_null(all->retired);
 }
 
-/* A group that nobody holds goes, one of a live server stays, even empty. */
+/* Removes a group whose lock is free; keeps one of a live server, even an empty one. */
 static void test_cgroup_cleans_after_the_dead(void **state)
 {
 	const struct cgroup_limits limits = { .count = 0 };
@@ -782,7 +782,7 @@ static void test_cgroup_given_back(void **state)
 	cgroup_recycle(NULL);
 }
 
-/* Somebody else removes what lies idle: that costs no run. */
+/* Another process removes an idle group: no run fails. */
 static void test_cgroup_idle_one_removed(void **state)
 {
 	const struct cgroup_limits limits = { .tasks = 4 };
@@ -819,7 +819,7 @@ static void test_cgroup_same_name_twice(void **state)
 	g = make(&limits);
 	start_in(g, wait_for_ever);
 	assert_true(wait_count(g, 1));
-	assert_null(cgroup_new(all, seq, &limits, &e)); /* somebody lives in it */
+	assert_null(cgroup_new(all, seq, &limits, &e)); /* a process lives in it */
 	assert_int_equal(e.type, ERR_SANDBOX_UNAVAILABLE);
 	assert_int_equal(cgroup_kill(g), 0);
 	assert_true(wait_empty(g));

@@ -286,7 +286,7 @@ static void test_cgroup_v2_not_alone(void **state)
 	assert_null(strstr(journal, "subtree_control"));
 }
 
-/* Somebody came in meanwhile: back to where we were. */
+/* Another process joined meanwhile: undo every step. */
 static void test_cgroup_v2_busy(void **state)
 {
 	(void)state;
@@ -356,7 +356,8 @@ static void test_cgroup_v2_one_controller_refused(void **state)
 	assert_null(strstr(journal, "-cpu"));
 }
 
-/* The root of all may hold processes beside groups: nobody moves, and what is on stays on. */
+/* The root group may hold processes beside groups: no process moves, and enabled controllers stay
+ * enabled. */
 static void test_cgroup_v2_at_the_root(void **state)
 {
 	struct cgroups *all;

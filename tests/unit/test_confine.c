@@ -85,7 +85,7 @@ static void enter_well(struct fixture *f, const struct confine_request *request)
 		fail_msg("refused: %s", f->e.message);
 }
 
-/* Everything that can be had here, as the trial found out. */
+/* All layers that work here, by the trial. */
 static uint32_t usable(const struct fixture *f)
 {
 	return f->c->usable;
@@ -484,7 +484,7 @@ static void test_confine_required_by_any_profile(void **state)
 	assert_int_equal(enter(f, &nothing), -1);
 	assert_int_equal(f->e.type, ERR_SANDBOX_UNAVAILABLE);
 	if (!(usable(f) & BIT(CONFINE_LANDLOCK)))
-		return; /* the reason is another one, and told by the tests above */
+		return; /* another reason, which the tests above check */
 	assert_non_null(strstr(f->e.message, "the profile none is without it"));
 	assert_non_null(strstr(err_hint_text(&f->e), "sandbox.require"));
 }
@@ -666,87 +666,87 @@ static void test_confine_can_write(void **state)
 
 /* ---- what is missing, and what stays open ---- */
 
-struct told {
+struct report {
 	int count;
 	char text[4096];
 };
 
 static void tell_missing(void *ctx, const char *layer, const char *reason, const char *remedy)
 {
-	struct told *told = ctx;
+	struct report *r = ctx;
 
 	assert_true(*reason && *remedy);
-	told->count++;
-	snprintf(told->text + strlen(told->text), sizeof(told->text) - strlen(told->text), "[%s: %s|%s]",
+	r->count++;
+	snprintf(r->text + strlen(r->text), sizeof(r->text) - strlen(r->text), "[%s: %s|%s]",
 		 layer, reason, remedy);
 }
 
 static void tell_gap(void *ctx, const char *gap)
 {
-	struct told *told = ctx;
+	struct report *r = ctx;
 
-	told->count++;
-	snprintf(told->text + strlen(told->text), sizeof(told->text) - strlen(told->text), "[%s]", gap);
+	r->count++;
+	snprintf(r->text + strlen(r->text), sizeof(r->text) - strlen(r->text), "[%s]", gap);
 }
 
 static void test_confine_missing(void **state)
 {
 	struct fixture *f = *state;
-	struct told told = { 0 };
+	struct report report = { 0 };
 
 	f->options.namespaces = false;
 	make(f);
 	confine_probe_all(f->c);
-	confine_each_missing(f->c, tell_missing, &told);
-	assert_non_null(strstr(told.text, "[pid_namespace: switched off"));
-	assert_non_null(strstr(told.text, "[mount_namespace: switched off"));
-	assert_null(strstr(told.text, "network_namespace"));
-	assert_null(strstr(told.text, "credentials"));
-	assert_null(strstr(told.text, "capabilities"));
+	confine_each_missing(f->c, tell_missing, &report);
+	assert_non_null(strstr(report.text, "[pid_namespace: switched off"));
+	assert_non_null(strstr(report.text, "[mount_namespace: switched off"));
+	assert_null(strstr(report.text, "network_namespace"));
+	assert_null(strstr(report.text, "credentials"));
+	assert_null(strstr(report.text, "capabilities"));
 }
 
-static void gaps_of(struct fixture *f, struct told *told)
+static void gaps_of(struct fixture *f, struct report *report)
 {
-	*told = (struct told){ 0 };
-	confine_each_gap(f->c, tell_gap, told);
+	*report = (struct report){ 0 };
+	confine_each_gap(f->c, tell_gap, report);
 }
 
 static void test_confine_gaps(void **state)
 {
 	struct fixture *f = *state;
-	struct told told;
+	struct report report;
 
 	make(f);
 	confine_probe_all(f->c);
 	f->c->usable |= BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS) | BIT(CONFINE_PID_NS);
-	gaps_of(f, &told);
-	assert_null(strstr(told.text, "[processes:"));
-	assert_null(strstr(told.text, "whatever the user can write"));
-	assert_non_null(strstr(told.text, "[network: all of it"));
+	gaps_of(f, &report);
+	assert_null(strstr(report.text, "[processes:"));
+	assert_null(strstr(report.text, "whatever the user can write"));
+	assert_non_null(strstr(report.text, "[network: all of it"));
 	f->c->usable &= ~(BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS) | BIT(CONFINE_PID_NS));
-	gaps_of(f, &told);
-	assert_non_null(strstr(told.text, "whatever the user can write"));
-	assert_non_null(strstr(told.text, "sandbox.hide"));
-	assert_non_null(strstr(told.text, "[processes: other processes of the user can be seen"));
-	assert_int_equal(strstr(told.text, "[fork_chains:") == NULL,
+	gaps_of(f, &report);
+	assert_non_null(strstr(report.text, "whatever the user can write"));
+	assert_non_null(strstr(report.text, "sandbox.hide"));
+	assert_non_null(strstr(report.text, "[processes: other processes of the user can be seen"));
+	assert_int_equal(strstr(report.text, "[fork_chains:") == NULL,
 			 (cgroups_prepare(f->c->cgroups) & CGROUP_KILL) != 0);
 	f->options.profile = CONFINE_STRICT;
 	make(f);
 	confine_probe_all(f->c);
-	gaps_of(f, &told);
-	assert_null(strstr(told.text, "[network:"));
+	gaps_of(f, &report);
+	assert_null(strstr(report.text, "[network:"));
 	f->options.profile = CONFINE_NONE;
 	make(f);
 	confine_probe_all(f->c);
-	gaps_of(f, &told);
-	assert_non_null(strstr(told.text, "[everything:"));
+	gaps_of(f, &report);
+	assert_non_null(strstr(report.text, "[everything:"));
 }
 
-/* Root whom nothing confines: the gap and the warning are one sentence, and that is told once. */
+/* For root without a file layer the gap and the warning are one sentence, reported once. */
 static void test_confine_open_as_root(void **state)
 {
 	struct fixture *f = *state;
-	struct told told;
+	struct report report;
 
 	f->options.as_root = true;
 	make(f);
@@ -755,8 +755,8 @@ static void test_confine_open_as_root(void **state)
 	assert_null(confine_open(f->c));
 	assert_null(confine_warning(f->c));
 	f->c->usable &= ~(BIT(CONFINE_LANDLOCK) | BIT(CONFINE_MOUNT_NS));
-	gaps_of(f, &told);
-	assert_non_null(strstr(told.text, "[" CONFINE_OPEN_AS_ROOT));
+	gaps_of(f, &report);
+	assert_non_null(strstr(report.text, "[" CONFINE_OPEN_AS_ROOT));
 	assert_string_equal(confine_warning(f->c), CONFINE_OPEN_AS_ROOT);
 	assert_null(confine_warning(f->c));
 	f->options.as_root = false;
@@ -782,19 +782,19 @@ static void test_confine_warning_tries_nothing(void **state)
 	assert_int_equal(access(f->state, F_OK), -1);
 }
 
-/* What cannot be hidden is told, not forgotten. */
+/* Paths that cannot be hidden are reported. */
 static void test_confine_gap_of_what_is_not_hidden(void **state)
 {
 	struct fixture *f = *state;
 	const char *hidden[] = { f->tmp.dir, NULL };
-	struct told told;
+	struct report report;
 
 	f->options.hidden = hidden;
 	make(f);
 	confine_probe_all(f->c);
 	f->c->usable |= BIT(CONFINE_MOUNT_NS);
-	gaps_of(f, &told);
-	assert_non_null(strstr(told.text, "1 paths of sandbox.hide stay visible"));
+	gaps_of(f, &report);
+	assert_non_null(strstr(report.text, "1 paths of sandbox.hide stay visible"));
 }
 
 /* ---- the trial ---- */
@@ -846,7 +846,7 @@ static const struct trial {
 /* In the child: 0 as wanted, else where it differs. */
 static int try_without(struct fixture *f, const struct trial *t, uint32_t before)
 {
-	struct told told = { 0 };
+	struct report report = { 0 };
 	int result;
 
 	make(f);
@@ -862,8 +862,8 @@ static int try_without(struct fixture *f, const struct trial *t, uint32_t before
 		return strstr(f->e.message, t->reason) ? 0 : 4;
 	if (!(t->gone & before))
 		return 0;
-	confine_each_missing(f->c, tell_missing, &told);
-	return strstr(told.text, t->reason) ? 0 : 5;
+	confine_each_missing(f->c, tell_missing, &report);
+	return strstr(report.text, t->reason) ? 0 : 5;
 }
 
 static void test_confine_trial(void **state)
@@ -888,7 +888,7 @@ static void test_confine_trial(void **state)
 	}
 }
 
-/* A trial leaves nobody behind. */
+/* A trial leaves no process behind. */
 static void test_confine_trial_leaves_no_process(void **state)
 {
 	struct fixture *f = *state;
@@ -899,7 +899,7 @@ static void test_confine_trial_leaves_no_process(void **state)
 	assert_int_equal(errno, ECHILD);
 }
 
-/* Where the temporary directory cannot be made nothing runs, each time for the same reason. */
+/* If the temporary directory cannot be created nothing runs, each time for the same reason. */
 static void test_confine_failure_stays(void **state)
 {
 	struct fixture *f = *state;

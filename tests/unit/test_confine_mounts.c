@@ -219,7 +219,7 @@ static void test_confine_mounts_hidden_and_writable(void **state)
 	scratch_link(&f->tmp, "top", "other");
 	assert_string_equal(built(f, "top/ws", "top top/ws other / top/ws/secret top/other"),
 			    "+top/ws -top/ws/secret -top/other");
-	assert_int_equal(f->m.unhidden, 4); /* and that is told */
+	assert_int_equal(f->m.unhidden, 4); /* and that is reported */
 }
 
 /* What lies above a hidden path in a writable one cannot be renamed: from the top on, and not more. */

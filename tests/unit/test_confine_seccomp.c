@@ -211,7 +211,7 @@ static void test_confine_seccomp_ioctl(void **state)
 		assert_int_equal(call(SYS_ioctl, UINT64_MAX, request),
 				 is_denied ? DENIED(EPERM) : SECCOMP_RET_ALLOW);
 	}
-	/* the kernel looks at 32 bits of it */
+	/* the kernel uses 32 bits of it */
 	for (size_t i = 0; i < sizeof(denied) / sizeof(denied[0]); i++)
 		for (int bit = 32; bit < 64; bit++)
 			assert_int_equal(call(SYS_ioctl, 0, denied[i] | UINT64_C(1) << bit),
@@ -368,7 +368,7 @@ static void test_confine_seccomp_doors_first_argument(void **state)
 	}
 }
 
-/* Any other process may be somebody's shim; with the shim as init it is number 1. */
+/* Any other process may be the shim of another run; with the shim as init it is number 1. */
 static void test_confine_seccomp_doors_limits(void **state)
 {
 	struct filter init = filter_make((struct confine_seccomp_options){ .shim_is_init = true });
@@ -479,7 +479,7 @@ static void test_confine_seccomp_notify(void **state)
 
 	(void)state;
 	for (int variant = 0; variant < VARIANTS; variant++) {
-		struct filter told = filter_make((struct confine_seccomp_options){
+		struct filter notifying = filter_make((struct confine_seccomp_options){
 			.strict = variant & STRICT,
 			.no_network = variant & OFFLINE,
 			.notify = true,
@@ -493,11 +493,11 @@ static void test_confine_seccomp_notify(void **state)
 				uint32_t plain = call3(variant, nr, a0, a1, SERVER_PID);
 				bool silent = plain == SECCOMP_RET_ALLOW || plain == DENIED(ENOSYS);
 
-				assert_int_equal(filter_call(&told, nr, a0, a1, SERVER_PID),
+				assert_int_equal(filter_call(&notifying, nr, a0, a1, SERVER_PID),
 						 silent ? plain : SECCOMP_RET_USER_NOTIF);
 			}
-		assert_int_equal(filter_call(&told, 0x40000000u, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
-		filter_free(&told);
+		assert_int_equal(filter_call(&notifying, 0x40000000u, 0, 0, 0), SECCOMP_RET_USER_NOTIF);
+		filter_free(&notifying);
 	}
 }
 

@@ -310,7 +310,7 @@ static void test_env_many_variables(void **state)
 	json_decref(request);
 }
 
-/* ---- looking a program up ---- */
+/* ---- finding a program ---- */
 
 /* <dir>/one: prog, plain (not executable), sub/ ; <dir>/two: prog, plain (executable), only2 */
 static int setup_programs(void **state)
@@ -413,7 +413,7 @@ static void test_env_find_program_errors_say_where(void **state)
 	err_release(&e);
 }
 
-/* A home of somebody else in PATH must not make every misspelling "not executable". */
+/* Another user's home in PATH must not make every misspelling "not executable". */
 static void test_env_find_program_skips_a_closed_directory(void **state)
 {
 	struct fixture *f = *state;

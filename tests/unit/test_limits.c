@@ -43,7 +43,7 @@ static void test_limits_holders(void **state)
 	(void)state;
 	l = made(&none, &plain_run);
 	expect_texts(&l, "");
-	run.cgroup = (void *)&run; /* only looked at for being there */
+	run.cgroup = (void *)&run; /* only compared with NULL */
 	l = made(&all, &run);
 	expect_texts(&l, "memory_limit:sampled cpu_limit:cgroup process_limit:counted ");
 	run.rlimited_tasks = true; /* the group has only the other limits */
@@ -75,7 +75,7 @@ static void test_limits_of_a_wait_status(void **state)
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXCPU), &busy), PROC_REASON_CPU_LIMIT);
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &busy), PROC_REASON_RUNNING);
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &busy_too), PROC_REASON_CPU_LIMIT);
-	/* The smallest such limit is a second: much less was somebody's kill. */
+	/* The smallest such limit is a second: after much less time it was a kill. */
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXCPU), &little), PROC_REASON_RUNNING);
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXFSZ), &little),
 			 PROC_REASON_FILE_SIZE_LIMIT);

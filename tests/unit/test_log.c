@@ -55,7 +55,7 @@ static void test_log_long_text_is_one_bounded_line(void **state)
 	assert_true(utf8_valid(line, strlen(line)));
 }
 
-/* ---- a writer that takes what it is told to ---- */
+/* ---- a writer that accepts as many bytes as the test sets ---- */
 
 static size_t room; /* bytes that are taken before EAGAIN */
 static char taken[4096];

@@ -49,7 +49,7 @@ struct proc *__wrap_proctab_start(struct proctab *t, const struct proc_spec *spe
 	return NULL;
 }
 
-/* From here on nobody below this process executes anything. */
+/* From here on this process and its children cannot execute a program. */
 static void bar_execution(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -58,7 +58,7 @@ static void bar_execution(void)
 	if (!filter || seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(execve), 0) ||
 	    seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(execveat), 0) ||
 	    seccomp_load(filter)) {
-		printf("SKIP: no system call filter can be had here, and without it this is not tried\n");
+		printf("SKIP: no system call filter works here, and the test does not run without it\n");
 		exit(0);
 	}
 	seccomp_release(filter);

@@ -168,7 +168,7 @@ static void test_outline_keeps_the_ends_of_long_texts(void **state)
 			check_ends(sizes[i], pieces[j]);
 }
 
-static void test_outline_is_empty_when_nobody_wants_it(void **state)
+static void test_outline_is_empty_unless_asked_for(void **state)
 {
 	struct jsonw *w;
 
@@ -188,7 +188,7 @@ int main(void)
 		cmocka_unit_test(test_outline_has_its_levels),
 		cmocka_unit_test(test_outline_texts_are_whole_whatever_writes_them),
 		cmocka_unit_test(test_outline_keeps_the_ends_of_long_texts),
-		cmocka_unit_test(test_outline_is_empty_when_nobody_wants_it),
+		cmocka_unit_test(test_outline_is_empty_unless_asked_for),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, release);

@@ -408,7 +408,7 @@ static bool has_page(const char *text, uint64_t offset, bool base64, bool final)
 	return has;
 }
 
-/* What waits for the rest of its character is no page, so nobody asks for it again and again. */
+/* An unfinished character makes no page, so that no client polls for it. */
 static void test_output_text_has_page(void **state)
 {
 	struct stream s;

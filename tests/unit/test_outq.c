@@ -191,7 +191,7 @@ static void test_outq_client_gone_while_nothing_waits(void **state)
 	wire_end_close(&w);
 }
 
-/* A client that only stops writing is not gone; that it goes later is seen by whoever looks. */
+/* A client that only stops writing is not gone; outq_check_reader() notices when it goes later. */
 static void test_outq_client_that_ends_its_input(void **state)
 {
 	struct wire_end w;
@@ -242,7 +242,7 @@ static void test_outq_tells_a_failure_from_a_client_that_is_gone(void **state)
 	assert_int_equal(error_of(open("/proc/self/mem", O_RDWR | O_CLOEXEC), true), EIO);
 }
 
-/* Its EIO is no failure: nobody is left who could read. */
+/* Its EIO is no failure: no reader is left. */
 static void test_outq_terminal_that_was_closed(void **state)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC), slave;

@@ -15,7 +15,7 @@ static struct pattern *pattern_of(const char *text, bool ignore_case)
 	return p;
 }
 
-/* In heap memory of exactly its size, so that a look behind the end is found. */
+/* In heap memory of exactly its size, so that ASan finds a read beyond the end. */
 static enum pattern_found find(struct pattern *p, const char *line, size_t len, size_t *at)
 {
 	char *copy = malloc(len ? len : 1);

@@ -84,7 +84,7 @@ static void job_free(struct job *j)
 	free(j);
 }
 
-/* The command has its ends: let go of ours. */
+/* Close our copies of the ends that the command has now. */
 static void job_close_ends(struct job *j)
 {
 	for (int i = 0; i < 3; i++) {
@@ -126,7 +126,7 @@ static void start(struct pool *s, struct job *j)
 	assert_int_equal(pool_start(s, &j->request, &j->result, &e), 0);
 }
 
-/* What a run has told at its end. */
+/* The last report of a run. */
 struct ending {
 	int status;
 	bool reusable;
@@ -212,7 +212,7 @@ static bool another_child(void *ctx)
 /* ---- tests ---- */
 
 /* The first command finds none that waits. */
-static void test_spare_of_nothing(void **state)
+static void test_pool_of_nothing(void **state)
 {
 	struct pool *s = pool_new(all.loop, all.reaper);
 
@@ -243,7 +243,7 @@ static void run_ahead(struct confine *c)
 	end(s);
 }
 
-static void test_spare_runs_a_command(void **state)
+static void test_pool_runs_a_command(void **state)
 {
 	(void)state;
 	run_ahead(all.confine);
@@ -251,7 +251,7 @@ static void test_spare_runs_a_command(void **state)
 }
 
 /* Layers, limits and place are those of a command that was started in the ordinary way. */
-static void test_spare_is_like_an_ordinary_start(void **state)
+static void test_pool_is_like_an_ordinary_start(void **state)
 {
 	static const char script[] =
 		"pwd; umask; ulimit -c; ulimit -Hn; ulimit -t; "
@@ -286,7 +286,7 @@ static void test_spare_is_like_an_ordinary_start(void **state)
 }
 
 /* Another kind of sandbox: what waits is sent away. */
-static void test_spare_does_not_fit(void **state)
+static void test_pool_does_not_fit(void **state)
 {
 	const struct confine_request asks[] = {
 		{ .strict = true }, { .network_off = true },
@@ -308,7 +308,7 @@ static void test_spare_does_not_fit(void **state)
 }
 
 /* A listener belongs to one command. That run goes its own way, and the shim waits on. */
-static void test_spare_never_with_a_listener(void **state)
+static void test_pool_never_with_a_listener(void **state)
 {
 	const struct confine_request explain = { .explain = true };
 	pid_t shim;
@@ -326,7 +326,7 @@ static void test_spare_never_with_a_listener(void **state)
 }
 
 /* Plans of one length that say something else. */
-static void test_spare_of_other_places(void **state)
+static void test_pool_of_other_places(void **state)
 {
 	static const char *const writable[] = { "/usr", NULL }; /* as long as /tmp */
 	struct confine_options options = {
@@ -353,7 +353,7 @@ static void test_spare_of_other_places(void **state)
 }
 
 /* Every byte but NUL, empty arguments, many of them. */
-static void test_spare_arguments_and_environment(void **state)
+static void test_pool_arguments_and_environment(void **state)
 {
 	static char text[40000], want[40000];
 	char bytes[256], pair[300];
@@ -389,7 +389,7 @@ static void test_spare_arguments_and_environment(void **state)
 }
 
 /* What does not fit into the message is started in the ordinary way, and the shim waits on. */
-static void test_spare_bounds(void **state)
+static void test_pool_bounds(void **state)
 {
 	static char big[SHIM_STRINGS_MAX + 100], text[100];
 	pid_t shim;
@@ -422,7 +422,7 @@ static void test_spare_bounds(void **state)
 }
 
 /* What the shim shows of itself holds nothing of the command. */
-static void test_spare_shows_no_arguments(void **state)
+static void test_pool_shows_no_arguments(void **state)
 {
 	char path[40], text[4096];
 	pid_t shim;
@@ -450,7 +450,7 @@ static void test_spare_shows_no_arguments(void **state)
 }
 
 /* A command that takes its time: meanwhile one more shim is made, and it serves the next. */
-static void test_spare_made_ahead(void **state)
+static void test_pool_made_ahead(void **state)
 {
 	struct confine *both[] = { all.confine, layered };
 
@@ -482,7 +482,7 @@ static void test_spare_made_ahead(void **state)
 /* ---- one after another ---- */
 
 /* Nothing adds up from command to command. */
-static void test_spare_serves_again(void **state)
+static void test_pool_serves_again(void **state)
 {
 	static const char busy[] = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; "
 				   "dd if=/dev/zero of=/dev/null bs=60000000 count=1 2>&1 | tail -c 0";
@@ -572,7 +572,7 @@ static void leave_alone(pid_t shim)
 }
 
 /* What one command could have done to its shim is not what the next finds. */
-static void test_spare_touched(void **state)
+static void test_pool_touched(void **state)
 {
 	static void (*const touches[])(pid_t) = {
 		leave_alone,  renice,	    change_io_priority,
@@ -597,7 +597,7 @@ static void test_spare_touched(void **state)
 }
 
 /* Every signal is blocked there, and would be kept for as long as it lives. */
-static void test_spare_drops_signals(void **state)
+static void test_pool_drops_signals(void **state)
 {
 	char path[40], text[4096];
 	pid_t shim;
@@ -620,7 +620,7 @@ static void test_spare_drops_signals(void **state)
 	end(s);
 }
 
-static void test_spare_with_something_left(void **state)
+static void test_pool_with_something_left(void **state)
 {
 	struct shim_request end_all = { .command = SHIM_KILL };
 	struct pool *s = pool_new(all.loop, all.reaper);
@@ -641,7 +641,7 @@ static void test_spare_with_something_left(void **state)
 }
 
 /* What was meant for the command before has come too late. */
-static void test_spare_late_requests(void **state)
+static void test_pool_late_requests(void **state)
 {
 	const struct shim_request late[] = {
 		{ .command = SHIM_KILL }, { .command = SHIM_SIGNAL, .arg = SIGKILL },
@@ -670,7 +670,7 @@ static void test_spare_late_requests(void **state)
 }
 
 /* It was made for the kind of command that was asked for then. */
-static void test_spare_of_an_old_kind(void **state)
+static void test_pool_of_an_old_kind(void **state)
 {
 	const struct confine_request offline = { .network_off = true };
 	struct pool *s = pool_new(all.loop, all.reaper);
@@ -682,14 +682,14 @@ static void test_spare_of_an_old_kind(void **state)
 	start(s, j);
 	shim = j->result.shim_pid;
 	start(s, other);
-	assert_true(end_of(s, j).reusable); /* it would, but nobody wants it */
+	assert_true(end_of(s, j).reusable); /* it is, but no pool takes it */
 	assert_true(children_wait(&all, children_gone, &shim));
 	assert_int_equal(end_of(NULL, other).status, 0);
 	end(s);
 }
 
 /* More than can be needed soon are sent away at once. */
-static void test_spare_keeps_some_of_a_burst(void **state)
+static void test_pool_keeps_some_of_a_burst(void **state)
 {
 	struct pool *s = pool_new(all.loop, all.reaper);
 	struct job *jobs[20];
@@ -748,7 +748,7 @@ static void stop(pid_t shim)
 	assert_true(children_wait(&all, children_stopped, &shim));
 }
 
-static void test_spare_shim_comes_to_harm(void **state)
+static void test_pool_shim_comes_to_harm(void **state)
 {
 	(void)state;
 	expect_another(die);
@@ -756,7 +756,7 @@ static void test_spare_shim_comes_to_harm(void **state)
 	expect_another(stop);
 }
 
-static void test_spare_ends_with_its_owner(void **state)
+static void test_pool_ends_with_its_owner(void **state)
 {
 	pid_t shim;
 	struct pool *s = ready(layered, &shim);
@@ -767,7 +767,7 @@ static void test_spare_ends_with_its_owner(void **state)
 }
 
 /* The server dies without a word: its shim leaves by itself. */
-static void test_spare_server_dies(void **state)
+static void test_pool_server_dies(void **state)
 {
 	int tell[2], status;
 	pid_t child, shim;
@@ -792,7 +792,7 @@ static void test_spare_server_dies(void **state)
 }
 
 /* A mount made after the shim's: a command that it would run could not see it. */
-static void test_spare_mounts_changed(void **state)
+static void test_pool_mounts_changed(void **state)
 {
 	struct scratch tmp;
 	char script[300], text[100];
@@ -802,7 +802,7 @@ static void test_spare_mounts_changed(void **state)
 
 	(void)state;
 	if (unshare(CLONE_NEWNS) || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL)) {
-		print_message("SKIP: mounts cannot be made here\n");
+		print_message("SKIP: no mounts are possible here\n");
 		skip();
 	}
 	scratch_init(&tmp);
@@ -853,7 +853,7 @@ static void hiding_ready(struct hiding *h)
 	h->pool = ready(h->confine, &h->shim);
 }
 
-/* False, without a job, where nothing can be hidden. */
+/* False, without a job, if no path can be hidden here. */
 static bool hiding_job(struct hiding *h)
 {
 	char script[SCRATCH_PATH + 8];
@@ -885,7 +885,7 @@ static void hiding_release(struct hiding *h)
 }
 
 /* A shim covers what it finds: what came later to a path that is to be hidden would be seen. */
-static void test_spare_hidden_path_comes_to_be(void **state)
+static void test_pool_hidden_path_comes_to_be(void **state)
 {
 	struct hiding h;
 
@@ -903,7 +903,7 @@ static void test_spare_hidden_path_comes_to_be(void **state)
 }
 
 /* What was mounted on a name goes with it, also where the same file gets that name back. */
-static void test_spare_hidden_file_comes_back(void **state)
+static void test_pool_hidden_file_comes_back(void **state)
 {
 	char other[SCRATCH_PATH];
 	struct hiding h;
@@ -947,9 +947,9 @@ static void wait_for_zombie_of(pid_t shim)
 	}
 }
 
-/* A request comes while the command ends: between the shim's taking it and its look at the dead.
- * That is answered by the run's last report, and is no business of the next one. */
-static void test_spare_signal_at_the_end(void **state)
+/* A request comes while the command ends: between the shim's wake-up and its wait4().
+ * The last report of the run answers it; the next run never sees it. */
+static void test_pool_signal_at_the_end(void **state)
 {
 	const struct shim_request signal = { .command = SHIM_SIGNAL, .arg = SIGCONT };
 	struct job *j = job_new(layered, &nothing, "read line");
@@ -989,7 +989,7 @@ static void test_spare_signal_at_the_end(void **state)
 	end(s);
 }
 
-static void test_spare_grows_old(void **state)
+static void test_pool_grows_old(void **state)
 {
 	pid_t shim;
 	struct pool *s;
@@ -1007,7 +1007,7 @@ static void test_spare_grows_old(void **state)
 }
 
 /* No descriptor of ours stays behind. */
-static void test_spare_leaks_no_descriptor(void **state)
+static void test_pool_leaks_no_descriptor(void **state)
 {
 	int before, after;
 
@@ -1044,32 +1044,32 @@ static int teardown(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_spare_of_nothing),
-		cmocka_unit_test(test_spare_runs_a_command),
-		cmocka_unit_test(test_spare_is_like_an_ordinary_start),
-		cmocka_unit_test(test_spare_does_not_fit),
-		cmocka_unit_test(test_spare_of_other_places),
-		cmocka_unit_test(test_spare_arguments_and_environment),
-		cmocka_unit_test(test_spare_bounds),
-		cmocka_unit_test(test_spare_shows_no_arguments),
-		cmocka_unit_test(test_spare_never_with_a_listener),
-		cmocka_unit_test(test_spare_made_ahead),
-		cmocka_unit_test(test_spare_serves_again),
-		cmocka_unit_test(test_spare_touched),
-		cmocka_unit_test(test_spare_drops_signals),
-		cmocka_unit_test(test_spare_with_something_left),
-		cmocka_unit_test(test_spare_late_requests),
-		cmocka_unit_test(test_spare_of_an_old_kind),
-		cmocka_unit_test(test_spare_keeps_some_of_a_burst),
-		cmocka_unit_test(test_spare_shim_comes_to_harm),
-		cmocka_unit_test(test_spare_ends_with_its_owner),
-		cmocka_unit_test(test_spare_server_dies),
-		cmocka_unit_test(test_spare_mounts_changed),
-		cmocka_unit_test(test_spare_hidden_path_comes_to_be),
-		cmocka_unit_test(test_spare_hidden_file_comes_back),
-		cmocka_unit_test(test_spare_signal_at_the_end),
-		cmocka_unit_test(test_spare_grows_old),
-		cmocka_unit_test(test_spare_leaks_no_descriptor),
+		cmocka_unit_test(test_pool_of_nothing),
+		cmocka_unit_test(test_pool_runs_a_command),
+		cmocka_unit_test(test_pool_is_like_an_ordinary_start),
+		cmocka_unit_test(test_pool_does_not_fit),
+		cmocka_unit_test(test_pool_of_other_places),
+		cmocka_unit_test(test_pool_arguments_and_environment),
+		cmocka_unit_test(test_pool_bounds),
+		cmocka_unit_test(test_pool_shows_no_arguments),
+		cmocka_unit_test(test_pool_never_with_a_listener),
+		cmocka_unit_test(test_pool_made_ahead),
+		cmocka_unit_test(test_pool_serves_again),
+		cmocka_unit_test(test_pool_touched),
+		cmocka_unit_test(test_pool_drops_signals),
+		cmocka_unit_test(test_pool_with_something_left),
+		cmocka_unit_test(test_pool_late_requests),
+		cmocka_unit_test(test_pool_of_an_old_kind),
+		cmocka_unit_test(test_pool_keeps_some_of_a_burst),
+		cmocka_unit_test(test_pool_shim_comes_to_harm),
+		cmocka_unit_test(test_pool_ends_with_its_owner),
+		cmocka_unit_test(test_pool_server_dies),
+		cmocka_unit_test(test_pool_mounts_changed),
+		cmocka_unit_test(test_pool_hidden_path_comes_to_be),
+		cmocka_unit_test(test_pool_hidden_file_comes_back),
+		cmocka_unit_test(test_pool_signal_at_the_end),
+		cmocka_unit_test(test_pool_grows_old),
+		cmocka_unit_test(test_pool_leaks_no_descriptor),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

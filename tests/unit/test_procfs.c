@@ -70,7 +70,7 @@ static void test_procfs_stat_counts_time(void **state)
 	assert_int_equal(after.child_ticks, before.child_ticks);
 }
 
-static void test_procfs_of_nobody(void **state)
+static void test_procfs_of_no_process(void **state)
 {
 	struct procfs_stat st;
 	uint64_t r, w;
@@ -225,7 +225,7 @@ static void test_procfs_find_inner(void **state)
 	child = out[0];
 	found = procfs_find_inner(init, 2);
 	assert_int_equal(found, child);
-	assert_int_equal(procfs_find_inner(init, child == 3 ? 4 : 3), 0); /* nobody's number */
+	assert_int_equal(procfs_find_inner(init, child == 3 ? 4 : 3), 0); /* no process has that pid */
 	assert_int_equal(procfs_find_inner(getpid(), 1), init);
 	assert_int_equal(procfs_find_inner(getpid(), 2), 0); /* children only, no grandchildren */
 	release_children(hold, 1);
@@ -274,7 +274,7 @@ int main(void)
 		cmocka_unit_test(test_procfs_stat_of_ourselves),
 		cmocka_unit_test(test_procfs_stat_with_a_hostile_name),
 		cmocka_unit_test(test_procfs_stat_counts_time),
-		cmocka_unit_test(test_procfs_of_nobody),
+		cmocka_unit_test(test_procfs_of_no_process),
 		cmocka_unit_test(test_procfs_zombie),
 		cmocka_unit_test(test_procfs_io),
 		cmocka_unit_test(test_procfs_children_and_tree),

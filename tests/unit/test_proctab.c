@@ -8,12 +8,12 @@
 #define KIB 1024
 #define EVENTS_MAX 4096
 
-/* What the hook was told, by sequence number. */
+/* The events that the hook got, by sequence number. */
 static struct {
 	unsigned events[EVENTS_MAX];
 	int settled[EVENTS_MAX], empty[EVENTS_MAX];
 	enum err_type failure;
-} told;
+} seen;
 
 static struct proctab *table;
 
@@ -21,16 +21,16 @@ static void on_event(void *ctx, struct proc *p, unsigned events)
 {
 	(void)ctx;
 	assert_true(p->seq > 0 && p->seq < EVENTS_MAX);
-	told.events[p->seq] |= events;
-	told.settled[p->seq] += (events & PROC_EVENT_SETTLED) != 0;
-	told.empty[p->seq] += (events & PROC_EVENT_EMPTY) != 0;
+	seen.events[p->seq] |= events;
+	seen.settled[p->seq] += (events & PROC_EVENT_SETTLED) != 0;
+	seen.empty[p->seq] += (events & PROC_EVENT_EMPTY) != 0;
 	if (events & PROC_EVENT_FAILED)
-		told.failure = p->failure->type;
+		seen.failure = p->failure->type;
 }
 
 static int setup(void **state)
 {
-	memset(&told, 0, sizeof(told));
+	memset(&seen, 0, sizeof(seen));
 	return children_setup(state);
 }
 
@@ -114,12 +114,12 @@ static uint64_t run(const char *script)
 
 static bool is_settled(void *seq)
 {
-	return told.settled[*(uint64_t *)seq] > 0;
+	return seen.settled[*(uint64_t *)seq] > 0;
 }
 
 static bool is_empty(void *seq)
 {
-	return told.empty[*(uint64_t *)seq] > 0;
+	return seen.empty[*(uint64_t *)seq] > 0;
 }
 
 static uint64_t run_to_the_end(const char *script)
@@ -127,8 +127,8 @@ static uint64_t run_to_the_end(const char *script)
 	uint64_t seq = run(script);
 
 	assert_true(children_wait(&all, is_empty, &seq));
-	assert_int_equal(told.settled[seq], 1);
-	assert_int_equal(told.empty[seq], 1);
+	assert_int_equal(seen.settled[seq], 1);
+	assert_int_equal(seen.empty[seq], 1);
 	return seq;
 }
 
@@ -204,11 +204,11 @@ static void test_proctab_failed_start_leaves_no_record(void **state)
 	open_plain_table();
 	p = start(argv, 0, &e);
 	assert_non_null(p);
-	while (!(told.events[1] & PROC_EVENT_FAILED) && clock_mono_ms() < until)
+	while (!(seen.events[1] & PROC_EVENT_FAILED) && clock_mono_ms() < until)
 		ev_run(all.loop, EVRUN_ONCE);
 	/* its pipes may end before */
-	assert_int_equal(told.events[1] & ~(unsigned)PROC_EVENT_OUTPUT, PROC_EVENT_FAILED);
-	assert_int_equal(told.failure, ERR_SPAWN_FAILED);
+	assert_int_equal(seen.events[1] & ~(unsigned)PROC_EVENT_OUTPUT, PROC_EVENT_FAILED);
+	assert_int_equal(seen.failure, ERR_SPAWN_FAILED);
 	assert_null(proctab_get(table, 1));
 	assert_null(proctab_next(table, NULL));
 	assert_int_equal(proctab_trees(table), 0);
@@ -279,7 +279,7 @@ static void test_proctab_leftovers_count_as_running(void **state)
 	assert_int_equal(p->state, PROC_STATE_COMPLETED); /* that was its end, whatever came later */
 	assert_int_equal(proc_usage(p)->alive, 0);
 	assert_int_equal(proc_exit_code(p), 0);
-	assert_int_equal(told.settled[seq], 1);
+	assert_int_equal(seen.settled[seq], 1);
 }
 
 static void test_proctab_retention(void **state)
@@ -397,7 +397,7 @@ static void end(uint64_t seq, int signal, double force_after_ms)
 static struct proc *wait_empty(uint64_t seq)
 {
 	assert_true(children_wait(&all, is_empty, &seq));
-	assert_int_equal(told.settled[seq], 1);
+	assert_int_equal(seen.settled[seq], 1);
 	return proctab_get(table, seq);
 }
 
@@ -469,7 +469,7 @@ static void test_proctab_earlier_deadline_holds(void **state)
 }
 
 /* SIGKILL that comes with the end, or behind it, has ended nothing. */
-static void test_proctab_forced_is_what_met_somebody(void **state)
+static void test_proctab_forced_only_if_sigkill_ended_a_process(void **state)
 {
 	struct proc *p;
 	uint64_t seq;
@@ -584,7 +584,7 @@ static void test_proctab_budget_evicts_the_oldest(void **state)
 }
 
 /* When running runs alone pass it, the writer's tail stops growing and goes round. What it has is
- * still there when its end is told, and goes when another run needs the room. */
+ * still there when its end is reported, and goes when another run needs the room. */
 static void test_proctab_budget_freezes_writers(void **state)
 {
 	uint64_t seq, from, to;
@@ -683,7 +683,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_deadline_is_kept, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_earlier_deadline_holds, setup,
 						teardown),
-		cmocka_unit_test_setup_teardown(test_proctab_forced_is_what_met_somebody, setup,
+		cmocka_unit_test_setup_teardown(test_proctab_forced_only_if_sigkill_ended_a_process, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_who_lives_on_ends_by_itself, setup,
 						teardown),

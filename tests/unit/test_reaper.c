@@ -60,7 +60,7 @@ static void test_reaper_tells_the_end(void **state)
 	assert_int_equal(kill(pid, 0), -1); /* collected */
 }
 
-/* Pids that share a slot of the table are told apart. */
+/* Pids that share a slot of the table stay distinct. */
 static void test_reaper_many(void **state)
 {
 	enum { COUNT = 40 };

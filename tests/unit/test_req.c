@@ -218,7 +218,7 @@ static void refuse_slot(struct req *r, enum req_slot slot)
 	err_release(&e);
 }
 
-/* A wait that ends when it is told to: @ctx counts. */
+/* The answer_now hook of a wait: @ctx counts its calls. */
 static void end_wait(void *ctx, struct req *r)
 {
 	++*(int *)ctx;

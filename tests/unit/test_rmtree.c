@@ -139,7 +139,7 @@ static void test_rmtree_empty_and_missing(void **state)
 
 	assert_int_equal(rmtree_empty(fd, INT64_MAX, &rest), 0);
 	expect_gone(s);
-	assert_int_equal(rmtree_empty(fd, INT64_MAX, &rest), 0); /* somebody else was faster */
+	assert_int_equal(rmtree_empty(fd, INT64_MAX, &rest), 0); /* another process was faster */
 	close(fd);
 }
 
@@ -404,7 +404,7 @@ static void test_rmtree_enters_no_mount(void **state)
 	assert_true(is_there(s, "outside/locked/file"));
 }
 
-/* Two at once take away what is there, and neither minds. */
+/* Two at once remove the same tree; both succeed. */
 static int remove_it_too(struct scratch *s)
 {
 	struct rmtree_rest rest;

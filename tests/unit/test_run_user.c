@@ -69,7 +69,7 @@ static void test_users_find(void **state)
 	users_release(&f->user);
 }
 
-static void test_users_find_nobody_else(void **state)
+static void test_users_find_no_other_account(void **state)
 {
 	static const char *const names[] = { "", "no-such-account", "0", "roo", "root:", "root:x",
 					     "root:x:0:0", "#root", "\n" };
@@ -83,7 +83,7 @@ static void test_users_find_nobody_else(void **state)
 	}
 }
 
-static void test_run_user_of_nobody(void **state)
+static void test_run_user_named_nobody(void **state)
 {
 	struct fixture *f = *state;
 
@@ -209,8 +209,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_users_find),
-		TEST(test_users_find_nobody_else),
-		TEST(test_run_user_of_nobody),
+		TEST(test_users_find_no_other_account),
+		TEST(test_run_user_named_nobody),
 		TEST(test_run_user_must_be_listed),
 		TEST(test_run_user_listed),
 		TEST(test_run_user_of_the_operator),

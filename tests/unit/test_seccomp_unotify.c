@@ -139,7 +139,7 @@ static int some_calls(void)
 		return 1;
 	if (outcome(SYS_socket, AF_VSOCK) != EAFNOSUPPORT)
 		return 2;
-	if (outcome(435, 0) != ENOSYS) /* clone3: not told */
+	if (outcome(435, 0) != ENOSYS) /* clone3: no notification */
 		return 3;
 	return outcome(SYS_getpid, 0);
 }
@@ -194,7 +194,7 @@ static int refused_without_listener(void)
 	return outcome(SYS_chroot, 0) == ENOSYS ? 0 : 1;
 }
 
-/* Nothing is allowed because nobody listens any more. */
+/* Without its listener the filter still allows nothing. */
 static void test_denials_gone_means_refused(void **state)
 {
 	struct child child = start(refused_without_listener);

@@ -118,7 +118,7 @@ static void test_setup_toml_replaces_its_own_table(void **state)
 	       "args = [\"serve\", \"--workspace\", \"/w\"]");
 }
 
-/* Names that only look like ours, and values whose sense is the host's to judge. */
+/* Names that only resemble ours, and values that only the host can judge. */
 static void test_setup_toml_leaves_the_rest_alone(void **state)
 {
 	static const char *const texts[] = {

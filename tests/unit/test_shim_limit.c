@@ -155,7 +155,7 @@ static void test_watch_nothing(void **state)
 	finish(&k);
 }
 
-/* Nobody reads what tail writes: it keeps its memory until it is killed. */
+/* No process reads the output of tail, so it keeps its memory until it is killed. */
 static void test_watch_memory(void **state)
 {
 	const struct shim_limits limits = { .memory_bytes = 20 * MIB };

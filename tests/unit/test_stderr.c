@@ -1,7 +1,7 @@
 /*
- * Lines to each kind of stderr that nobody reads: none may wait, none may come torn, and what
- * comes and what is told as lost must add up. Each test is a child of its own with stderr of its
- * own, which answers with the line of the first thing that was wrong, or 0.
+ * Lines to each kind of stderr without a reader: none may wait, none may arrive in part, and the
+ * lines that arrive and those reported as lost must add up. Each test is a child with its own
+ * stderr; it exits with the line number of its first failure, or 0.
  */
 #include "unit.h"
 
@@ -50,7 +50,7 @@ static bool ends_with(const char *text, const char *end)
 	return len >= end_len && !strcmp(text + len - end_len, end);
 }
 
-/* Lines that came or are told as lost; -1: something else is between them. */
+/* Lines that arrived or are reported as lost; -1: something else is between them. */
 static long account(const struct buf *all)
 {
 	char *copy = strdup(all->data), *at = copy, *line;
@@ -78,7 +78,7 @@ static bool has_last(const struct buf *all)
 	return last && strchr(last, '\n');
 }
 
-/* Nobody reads; then somebody does, and the next lines come again. */
+/* There is no reader; then there is one, and the next lines arrive. */
 static void flood(int reader)
 {
 	int flags = fcntl(STDERR_FILENO, F_GETFL), count = LINES;

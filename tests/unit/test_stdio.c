@@ -203,7 +203,7 @@ static void sockets_body(void)
 	CHECK(s.in.is_socket && s.out.is_socket);
 	check_reads(&s.in, "request");
 	check_reads_nothing(&s.in);
-	CHECK(!(fcntl(s.in.fd, F_GETFL) & O_NONBLOCK)); /* it is shared with whoever gave it */
+	CHECK(!(fcntl(s.in.fd, F_GETFL) & O_NONBLOCK)); /* the process that passed it shares it */
 	CHECK(stdio_write(&s.out, "answer", 6) == 6);
 	check_write_never_waits(&s.out);
 	stdio_release(&s);

@@ -2,7 +2,7 @@
 
 #include "base/term.h"
 
-/* In heap memory of exactly its size, so that a look behind the end is found. */
+/* In heap memory of exactly its size, so that ASan finds a read beyond the end. */
 static void expect_bytes(const char *text, size_t len, const char *want, size_t want_len)
 {
 	char *copy = malloc(len ? len : 1);

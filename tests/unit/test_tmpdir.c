@@ -93,7 +93,7 @@ static void make_place(struct fixture *f)
 	scratch_mkdir(&f->s, "state/tmp");
 }
 
-/* What a server that was killed leaves: both, and nobody's lock. */
+/* A killed server leaves both, and the lock file is not locked. */
 static void leave_stale(struct fixture *f, const char *instance)
 {
 	char name[80];
@@ -181,7 +181,7 @@ static void test_tmpdir_that_cannot_be_made(void **state)
 	assert_true(is_there(f, "elsewhere"));
 }
 
-/* What is there already and could be somebody else's is not used, and nothing in it removed. */
+/* A place that exists and may be another user's is not used, and nothing in it is removed. */
 static void test_tmpdir_place_must_be_ours(void **state)
 {
 	static const unsigned modes[] = { 0755, 0711, 0777, 01777, 0750, 0770, 0500, 04700 };
@@ -374,7 +374,7 @@ static void test_tmpdir_lock_ends_with_the_process(void **state)
 	close(hold[0]);
 }
 
-/* The end waits for what cleans up, for a moment, though nobody turns the loop. */
+/* tmpdir_free() waits a moment for the cleaner, although the loop does not run. */
 static void test_tmpdir_end_waits_for_the_cleaner(void **state)
 {
 	struct fixture *f = *state;
@@ -486,7 +486,7 @@ static int set_flags(struct fixture *f, const char *name, int flags)
 	return result;
 }
 
-/* What nobody can remove is named, by each server, and everything else goes. */
+/* Each server names what cannot be removed, and removes everything else. */
 static void test_tmpdir_names_what_stays(void **state)
 {
 	struct fixture *f = *state;

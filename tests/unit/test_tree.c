@@ -5,7 +5,7 @@
 
 #include "proc/tree.h"
 
-/* One run and what was told about it. */
+/* One run and the reports about it. */
 struct run {
 	struct tree tree;
 	struct started started;
@@ -60,7 +60,7 @@ static void run_start(struct run *r, const char *script)
 		   r->started.spawned.control_fd);
 }
 
-/* It must become empty, once, with nobody left. */
+/* It must become empty, once, with no process left. */
 static void run_finish(struct run *r)
 {
 	assert_true(children_wait(&all, is_empty, r));
@@ -318,7 +318,7 @@ static void test_tree_signal_all_reaches_who_left_the_group(void **state)
 	assert_int_equal(r.signaled.error, 0);
 	assert_true(WIFSIGNALED(r.exited.value));
 	assert_int_equal(WTERMSIG(r.exited.value), SIGTERM);
-	assert_int_equal(r.empty.live, 0); /* nobody was killed */
+	assert_int_equal(r.empty.live, 0); /* nothing was killed */
 }
 
 static void test_tree_signal_all_after_the_exit(void **state)
@@ -446,7 +446,7 @@ static void test_tree_listener_is_handed_on(void **state)
 	tree_release(&r.tree);
 }
 
-/* Where nobody wants it, and where none belongs, it is closed. */
+/* Without a hook for it, and with a report that should bring none, it is closed. */
 static void test_tree_unwanted_descriptors_are_closed(void **state)
 {
 	static const uint32_t events[] = { SHIM_LISTENING, SHIM_SIGNALED };

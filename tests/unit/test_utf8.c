@@ -114,7 +114,7 @@ static void test_utf8_next_agrees_with_the_model(void **state)
 	}
 }
 
-static void test_utf8_next_never_looks_beyond_the_range(void **state)
+static void test_utf8_next_never_reads_beyond_the_range(void **state)
 {
 	size_t used;
 
@@ -214,7 +214,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_utf8_next_agrees_with_the_model),
-		cmocka_unit_test(test_utf8_next_never_looks_beyond_the_range),
+		cmocka_unit_test(test_utf8_next_never_reads_beyond_the_range),
 		cmocka_unit_test(test_utf8_maximal_subparts_of_the_standard),
 		cmocka_unit_test(test_utf8_valid_refuses_what_the_standard_refuses),
 		cmocka_unit_test(test_utf8_partial_tail_counts_an_unfinished_character_only),

@@ -225,7 +225,7 @@ class Session:
             return self.revision
         key = dump(subscription)
         check(self.open.get(key, [None])[0] == "subscriptions/listen",
-              "%s for %s, where nobody listens" % (method, key))
+              "%s for %s, which no client subscribed to" % (method, key))
         first = method == "notifications/subscriptions/acknowledged"
         check(first != (key in self.listening), "%s for %s out of turn" % (method, key))
         self.listening.add(key)
