@@ -76,7 +76,7 @@ class Bridge:
         return None
 
     def judge(self, counts, revision, found):
-        """One line for each scenario; what failed as expected is told with its reason."""
+        """One line for each scenario; a known failure is printed with its reason."""
         for scenario, checks in sorted(found.items()):
             wrong, known, warned = [], [], []
             for check in checks:

@@ -138,7 +138,7 @@ def group_of(pid):
 
 
 def keep_group(path):
-    """A thread that gets the lock of the group when its server dies: no other server removes it."""
+    """A thread that takes the group's lock when its server dies, so that no other server removes it."""
     fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
     thread = threading.Thread(target=fcntl.flock, args=(fd, fcntl.LOCK_EX), daemon=True)
     thread.start()
@@ -244,7 +244,7 @@ def stop_record(server):
 
 @suite.test()
 def test_user_with_neither():
-    """Chains of a user who has neither layer may live on; then everybody is told."""
+    """Chains of a user with neither layer may live on; then stderr, record and status say so."""
     for end in ("EOF", "SIGTERM"):
         storm = Storm("nothing", user=True, seconds=10)
         storm.start()
@@ -331,7 +331,7 @@ def test_run_that_cannot_be_killed_is_answered():
 
 @suite.test()
 def test_shim_that_dies_late():
-    """A shim that hangs in the kernel: its run is answered; what it leaves then is hunted."""
+    """A shim that hangs in the kernel: its run is answered; its orphans are killed later."""
     storm = Storm("nothing")
     run = storm.server.hostile("escape", "stay", "daemon", "setsid", background=True)
     eventually(lambda: "ready" in storm.server.logs(run["process_id"])["stdout"], 20, "not ready")

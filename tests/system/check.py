@@ -101,7 +101,7 @@ def test_text_from_stdin():
 
 @suite.test()
 def test_size():
-    """1 MiB is read; what is longer is blocked, and what lies behind its end counts too."""
+    """1 MiB is read; a longer text is blocked, and the bytes beyond count too."""
     fits = b"echo " + b"x" * (LIMIT - 5)
     equal((run("-", input=fits)[0], run("--lines", input=fits + b"\nls")[0]), (0, 0), "1 MiB")
     for size in (1, 2, LIMIT):

@@ -45,7 +45,7 @@ def test_help_and_version_as_commands():
 
 @suite.test()
 def test_options_end_at_the_first_word():
-    """What stands behind the program is the program's, also where procpen has such an option."""
+    """Words after the program belong to the program, even if procpen has such an option."""
     ours = run("--version")[1]
     for args in (["ls", "--version"], ["--", "ls", "--version"], ["--timeout", "5", "ls", "--version"],
                  ["--timeout=5", "--", "ls", "--version"], ["--cwd", ".", "ls", "--version"]):

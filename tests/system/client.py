@@ -53,7 +53,7 @@ reachable = {}
 
 
 def others_reach(path):
-    """Where root may start the program, may others? They may not pass root's home, for instance."""
+    """Can other users start the program that root can start? They may not enter root's home."""
     folders = all(os.stat(p).st_mode & 0o001 for p in Path(path).resolve().parents)
     return folders and os.stat(path).st_mode & 0o005 == 0o005
 

@@ -175,7 +175,7 @@ def each_form(body):
 
 @each_form
 def test_writing(place, options):
-    """In the writable places all, anywhere else nothing, in both profiles."""
+    """Everything can be written in the writable places and nothing elsewhere, in both profiles."""
     args = ["in", place.path("workspace"), "out", place.path("outside"),
             "evil", place.path("workspace_evil"), "home", place.path("home"),
             "dots", place.path("workspace", "..", "outside"),
@@ -304,7 +304,7 @@ def test_clutter_is_gone_or_named(place, options):
 
 @each_form
 def test_cleaner_ends_with_its_server(place, options):
-    """What removes the clutter of a killed server is no process that outlives the next one."""
+    """The cleaner of a killed server's files does not outlive the server that started it."""
     server = place.server(*options)
     server.run(PYTHON, ["-c", CLUTTER, "3000", "0"])
     server.signal(signal.SIGKILL)
@@ -318,7 +318,7 @@ def test_cleaner_ends_with_its_server(place, options):
 
 @each_form
 def test_servers_share_a_state_directory(place, options):
-    """One that lives loses nothing to one that comes, cleans up and goes."""
+    """A live server loses nothing to one that starts, cleans up and ends."""
     first = place.server(*options)
     first.run("echo kept >$TMPDIR/file")
     for end in (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM):
@@ -372,7 +372,7 @@ def test_place_that_is_not_ours(place, options):
 
 @each_form
 def test_writable_option(place, options):
-    """A directory and a file more, and nothing beside them."""
+    """One more directory and one more file are writable, and nothing beside them."""
     file = place.path("outside", "there")
     server = place.server(*options, "--set",
                           "sandbox.writable=%s,%s,%s" % (place.path("extra"), file,
@@ -425,7 +425,7 @@ def test_hidden_paths(place, options):
 
 @each_form
 def test_hidden_below_the_workspace(place, options):
-    """A command cannot bring it to light for itself or the next one by renaming what is above."""
+    """A command cannot uncover it, for itself or the next one, by renaming a directory above."""
     ways = ("cd %s; mv sub moved; mv sub/deep sub/other; mv moved/deep moved/other; rm -rf sub/deep; "
             "find . -name key -exec cat {} + 2>/dev/null; true")
     key = [place.path(name, "sub", "deep", "key") for name in ("workspace", "extra")]
@@ -493,7 +493,7 @@ def test_nested_and_linked_workspace(place, options):
 
 @each_form
 def test_swapped_directory(place, options):
-    """A link in the place of an accessible directory leads nowhere."""
+    """A link that replaces an accessible directory is not followed."""
     server = place.server(*options, "--allow-dir", place.path("extra"))
     found, sandbox = doors(server, ATTEMPTS, "extra", place.path("extra"))
     if not keeps_files(sandbox):
@@ -729,7 +729,7 @@ def refused(server, layer, **params):
 
 @each_form
 def test_namespaces_that_are_good_for_nothing(place, options):
-    """The clone is allowed, and what it is for is refused before the shim runs: done without."""
+    """The clone is allowed but its mounts or maps are refused: the run goes on without."""
     usual = place.server(*options)
     active = session(usual)["active"]
     usual.stop()
@@ -758,7 +758,7 @@ def test_required_layer_missing(place, options):
 
 @suite.test()
 def test_required_names_are_checked():
-    """A name that means nothing would protect nothing: the server does not start."""
+    """An unknown name would protect nothing: the server does not start."""
     place = Place()
     try:
         for setting in ("sandbox.require=landlok", "sandbox.require=landlock,everything",
@@ -775,7 +775,7 @@ def test_required_names_are_checked():
 
 @suite.test()
 def test_user():
-    """Only whom the operator lists, and only from root."""
+    """Only an account that the operator lists, and only if the server is root."""
     place = Place()
     os.chmod(place.path("workspace"), 0o777)
     try:

@@ -150,7 +150,7 @@ def test_refused_as_ordinary_user():
 
 
 def met(user):
-    """The same options where they can be followed."""
+    """The same options on a machine that meets them."""
     with Place(user) as place:
         for layer in ("mount_namespace", "landlock"):
             if not has(place, layer):
@@ -178,7 +178,7 @@ def test_met_as_ordinary_user():
 
 @suite.test()
 def test_lazy_without_demands():
-    """A server that demands nothing tries nothing at its start."""
+    """A server without demands tries no layer at its start."""
     for option, tried in (("sandbox.writable=/var/tmp/none", False), ("sandbox.hide=/none", True)):
         with Place() as place:
             server = place.server("--set", option)
@@ -193,7 +193,7 @@ OWN_LIMITS = ["unshare", "--user", "--map-root-user", "--"]
 
 @suite.test()
 def test_refused_in_passing():
-    """Namespaces that the kernel refuses to one run are not done without when something is hidden."""
+    """A run whose namespaces the kernel refuses does not start if a path is to be hidden."""
     if not shutil.which("unshare") or not shutil.which("nsenter") or subprocess.run(
             OWN_LIMITS + ["true"], capture_output=True).returncode:
         raise Skip("no user namespace can be made here")
@@ -328,7 +328,7 @@ def keep_away(place, name):
 
 
 def come(place, kind, name):
-    """Something that holds SECRET comes to be at @name."""
+    """Create something that holds SECRET at @name."""
     path = place.path("workspace", name)
     keep_away(place, name)
     os.makedirs(os.path.dirname(path), exist_ok=True)
@@ -403,7 +403,7 @@ def test_hidden_later_with_new_shims():
 
 @suite.test()
 def test_hidden_path_that_cannot_be():
-    """A link may come to lead to where nothing can be hidden: nothing runs until it is gone."""
+    """A link to a place where no path can be hidden appears: nothing runs until it is gone."""
     with Place() as place:
         if not has(place, "mount_namespace"):
             raise Skip("no mount_namespace here")

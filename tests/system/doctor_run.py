@@ -205,7 +205,7 @@ def test_doctor_json():
 
 @suite.test()
 def test_doctor_anywhere():
-    """Also in the home and in /, which are no workspaces; nothing stays of it."""
+    """It works in the home and in /, which are no workspaces, and leaves nothing."""
     with Place() as place:
         before = set(glob.glob("/tmp/procpen-doctor.*"))
         for cwd in ("/", place.env["HOME"], place.workspace):
@@ -671,7 +671,7 @@ def test_timeout():
 
 @suite.test()
 def test_left_behind():
-    """A daemon that holds the output open ends with the command, and holds nothing up."""
+    """A daemon that holds the output open ends with the command, and delays nothing."""
     for form in FORMS:
         with Place() as place:
             script = "setsid sh -c 'trap \"\" HUP TERM; sleep 300' & setsid sleep 300 >/dev/null 2>&1 & echo done; exit 3"
@@ -775,7 +775,7 @@ def test_options():
 
 @suite.test()
 def test_what_no_request_could_ask_for():
-    """A command line has no schema: longer, larger and other bytes than a client may send."""
+    """A command line has no schema: longer and larger values, and any bytes."""
     with Place() as place:
         status, out, err = place.run("--timeout", "7200", "--cpu", "2000", "--", "echo", *["a"] * 70000)
         equal((status, len(out), err), (0, 140000, ""), "arguments")
@@ -845,7 +845,7 @@ def test_user():
 
 @suite.test()
 def test_record():
-    """Each attempt before it, and each end; what is refused too; and nothing without a record."""
+    """Attempts and ends are recorded, refused ones too, and nothing runs unrecorded."""
     with Place() as place:
         place.run("--env", "SECRET=hidden", "--", "echo", "one")
         place.run("--shell", "--", "exit 7")

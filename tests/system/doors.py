@@ -41,7 +41,7 @@ class Place:
         self.socket.listen(64)
 
     def fill(self):
-        """Behind each door is what belongs there, also after a walk that took it away."""
+        """Put the target behind each door, also after a walk that removed it."""
         shutil.rmtree(self.outside)
         os.mkdir(self.outside)
         for path in (os.path.join(self.outside, "there"),
@@ -54,7 +54,7 @@ class Place:
                     os.chown(name, self.user, self.user)
 
     def walk(self, *options, wrapper=()):
-        """What each door says to a command of a server with @options; its sandbox; its gaps."""
+        """The result of each door for a command of a server with @options; its sandbox; its gaps."""
         self.fill()
         server = Server(*options, base=self.base, wrapper=wrapper)
         gaps = " ".join(server.call("agent.session")["sandbox"]["gaps"])
@@ -72,7 +72,7 @@ class Place:
 
 
 def is_whole_root():
-    """A container's root has not all that root has elsewhere."""
+    """Does root have all capabilities? In a container it may not."""
     with open("/proc/self/status", encoding="ascii") as f:
         mask = int(re.search(r"^CapEff:\s*(\w+)$", f.read(), re.M)[1], 16)
     return os.geteuid() == 0 and mask >> CAP_SYS_PTRACE & mask >> CAP_SYS_ADMIN & 1 == 1
@@ -83,7 +83,7 @@ def opened(doors):
 
 
 def open_by_kernel(sandbox, gaps):
-    """What an older kernel's Landlock leaves open, and the server tells."""
+    """The doors that an older kernel's Landlock leaves open, which the server reports."""
     reported = {"abstract": "abstract sockets of other programs can be reached",
             "outside_truncate": "files outside the workspace can be truncated"}
     found = {door for door, gap in reported.items() if gap in gaps}
@@ -123,7 +123,7 @@ def compare(user, options, stays_open):
 
 
 def namespaces_work(user):
-    """Does the sandbox of this user have them here? Told by procpen itself."""
+    """Does the sandbox of this user have namespaces here? procpen's own report says so."""
     place = Place(user)
     try:
         server = Server(base=place.base, wrapper=as_user(user))

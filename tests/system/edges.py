@@ -146,7 +146,7 @@ def test_few_descriptors():
 
 @suite.test()
 def test_what_waits_can_always_be_ended():
-    """Calls that wait use up their own places; kills, which wait too, have a bound of theirs."""
+    """Waiting calls have slots of their own; process.kill, which waits too, has others."""
     limit, kills_max = 8, 256
     server = Server("--set", "limits.requests=%d" % limit)
     run = server.run("trap '' TERM; touch deaf; while :; do sleep 0.1; done", background=True)
@@ -180,7 +180,7 @@ def descriptors(server):
 
 @suite.test()
 def test_what_waits_gives_its_descriptors():
-    """Shims and control groups that wait for later runs hold some: no start fails for that."""
+    """Idle shims and control groups hold descriptors; no start fails for that."""
     plenty = Server()
     plenty.run("true")
     limit = descriptors(plenty) + 21  # enough for three runs of another kind at once
@@ -217,7 +217,7 @@ def test_control_characters_delay_no_request():
 
 @suite.test()
 def test_tool_list_fits_a_line():
-    """A list goes out twice in MCP, once escaped once more: the line keeps its bound."""
+    """MCP sends a list twice, once escaped twice: the line keeps its bound."""
     lines = []
     server = Server()
     server.on_line = lines.append

@@ -54,7 +54,7 @@ def between(lines, request, answer):
 
 
 def effects(calls, state):
-    """What of @calls changes something beside the audit log below @state."""
+    """The calls among @calls that change anything but the audit log below @state."""
     audit = os.path.join(state, "audit")
     found = []
     for name, rest in calls:
@@ -159,7 +159,7 @@ def test_cannot_be_resolved():
 
 @suite.test()
 def test_session():
-    """agent.session says what there is, and so it tries; denied, it does not."""
+    """agent.session reports the layers, so it tries them; if denied, it does not."""
     message, found = traced("agent.session", {})
     check("result" in message and found, "nothing is seen: %s" % found)
     message, found = traced("agent.session", {}, "--set", "tier.agent.session=deny")

@@ -216,7 +216,7 @@ def test_as_sshd_runs_it():
 
 @suite.test()
 def test_a_reader_that_takes_little_is_waited_for():
-    """A byte now and then is enough, though it does not even make room for the next write."""
+    """A byte now and then is enough, even if it makes no room for the next write."""
     requests = b"".join(line(n, "tools/list") for n in range(200))
     session = Session(requests, options=["--set", "server.eof_seconds=1"])
     for _ in range(12):
@@ -228,7 +228,7 @@ def test_a_reader_that_takes_little_is_waited_for():
 
 @suite.test()
 def test_a_reader_that_takes_nothing_is_given_up():
-    """By server.eof_seconds, or half a minute where only MCP was spoken; then it says so."""
+    """After server.eof_seconds, or half a minute if only MCP was spoken; stderr says so."""
     small = SMALL_QUEUE + ["--set", "server.eof_seconds=1"]
     for stdio in BOTH:
         for options, count in ((small, 60), (small, 400)) + ((([], 60),) if STRESS else ()):
@@ -242,7 +242,7 @@ def test_a_reader_that_takes_nothing_is_given_up():
 
 @suite.test()
 def test_a_slow_reader_of_mcp():
-    """What it takes may be seen in blocks only, which take longer than its open requests may."""
+    """The kernel reports its reads in blocks, which take longer than open requests may."""
     for stdio in BOTH + ("terminal",):
         session = Session(b"".join(line(n, "tools/list") for n in range(200)), stdio)
         for _ in range(40):
@@ -254,7 +254,7 @@ def test_a_slow_reader_of_mcp():
 
 @suite.test()
 def test_a_plain_reader_is_waited_for_longer():
-    """Where a plain request came the reader has more time than a host of MCP."""
+    """After a plain request the reader has more time than an MCP host."""
     requests = b"".join(line(n, "tools/list") for n in range(200))
     session = Session(requests + line(200, "process.list"))
     session.read(10)
@@ -274,7 +274,7 @@ def test_a_device_that_is_full():
 
 @suite.test()
 def test_a_reader_that_goes_ends_the_session():
-    """While nothing is to be written: what runs is killed at once, before and after the end."""
+    """While nothing is to be written: runs are killed at once, before and after the end."""
     for stdio in BOTH:
         session = Session(run_line(0, "touch on; sleep 60"), stdio)
         mark = os.path.join(session.server.workspace, "on")
@@ -305,7 +305,7 @@ def test_a_signal_while_answers_wait():
 
 @suite.test()
 def test_a_signal_that_comes_twice():
-    """The second one is no reason to call processes survivors that are being killed."""
+    """Processes that are being killed are not survivors because of a second signal."""
     for _ in range(20):
         server = Server("--set", "sandbox.profile=none")
         mark = os.path.join(server.workspace, "on")
@@ -320,7 +320,7 @@ def test_a_signal_that_comes_twice():
 
 @suite.test()
 def test_signals_until_it_has_ended():
-    """None of them interrupts the end: the audit log has its last record, the status is 0."""
+    """No signal interrupts the end: the audit log has its last record, the status is 0."""
     for _ in range(10):
         server = Server()
         server.run("sleep 60", background=True)

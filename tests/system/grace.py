@@ -170,7 +170,7 @@ def each_mode(function):
 
 @each_mode
 def test_file_is_saved_in_every_form(place):
-    """Behind whatever has started it; all at once, and none is in the way of another."""
+    """Whatever started the program; all at once, and none disturbs another."""
     missing = [program for program in NEEDS if not shutil.which(program, path=PATH)]
     runs = {form: place.start(form, **params(saver(form))) for form, params in FORMS.items()
             if form not in missing}
@@ -185,7 +185,7 @@ def test_file_is_saved_in_every_form(place):
 
 @each_mode
 def test_force_after_takes_the_rest_only(place):
-    """One saves, one does not listen: the first has its time, SIGKILL is for the second."""
+    """One saves, one ignores the signal: the first has its grace, SIGKILL ends the second."""
     p = place.start("app", command="(trap '' TERM; sleep 100; sleep 100) & " + saver())
     answer = place.kill(p, force_after=3)
     check(place.has("app.saved"), "the file is not saved")
@@ -195,7 +195,7 @@ def test_force_after_takes_the_rest_only(place):
 
 @each_mode
 def test_never_forced(place):
-    """force_after 0: an answer about those that live, and no SIGKILL behind it."""
+    """force_after 0: the answer counts the live processes, and no SIGKILL follows."""
     p = place.start("app", command="trap '' TERM; touch app.ready; while :; do sleep 0.1; "
                                    "[ -e end ] && exit 5; done")
     answer = place.kill(p, force_after=0)
@@ -210,7 +210,7 @@ def test_never_forced(place):
 
 @each_mode
 def test_daemon_lives_on_after_other_signals(place):
-    """INT, HUP and QUIT go to the group and never escalate: the answer tells who lives on."""
+    """INT, HUP and QUIT go to the group and never escalate: the answer says what lives on."""
     for name in ("INT", "HUP", "QUIT"):
         p = place.start("app", command="(setsid %s &); exec sleep 100" % saver())
         answer = place.kill(p, signal=name)
@@ -249,7 +249,7 @@ def test_leftovers_have_their_time_too(place):
 
 @each_mode
 def test_forking_while_it_is_signalled(place):
-    """Whoever is born before its parent takes the signal gets it too."""
+    """A child born before its parent takes the signal gets it too."""
     server = place.server
     for i in range(6):
         run = server.hostile("births", background=True)
@@ -262,7 +262,7 @@ def test_forking_while_it_is_signalled(place):
 
 @each_mode
 def test_what_a_handler_starts_is_left_alone(place):
-    """Whoever is born later works for the end: each process is signalled once, and then no other."""
+    """A process that a handler starts gets no signal: each process is signalled once."""
     place.write("late.sh", "trap 'for i in 1 2 3 4 5 6 7 8 9; do sleep 0.01 || echo hit; done; "
                            "echo end; exit 0' TERM; touch $1.ready; while :; do sleep 0.05; done")
     for _ in range(3):
@@ -283,7 +283,7 @@ def test_stopped_processes_can_save(place):
 
 @each_mode
 def test_next_run_of_the_shim_is_left_alone(place):
-    """A deadline ends with its run: what comes after on the same shim is no affair of it."""
+    """A deadline ends with its run and does not hit the next run of the same shim."""
     for _ in range(3):
         p = place.start(command="exec sleep 100")
         equal(place.kill(p, force_after=1)["forced"], False, "forced")
@@ -344,7 +344,7 @@ def test_answer_comes_first():
 
 @suite.test()
 def test_deadline_survives_its_call():
-    """The call is cancelled, or its client speaks MCP and hears nothing: SIGKILL comes all the same."""
+    """The call is cancelled, in MCP without an answer: SIGKILL comes all the same."""
     with Place() as place:
         p = place.start("app", command="trap '' TERM; touch app.ready; while :; do sleep 1; done")
         id = place.ask(p, force_after=1)
@@ -376,7 +376,7 @@ def test_earlier_deadline_holds():
 
 @suite.test()
 def test_foreground_run_is_answered_at_the_end_of_its_tree():
-    """What is written while saving belongs to the run."""
+    """Output written during the grace belongs to the run."""
     with Place() as place:
         id = place.server.request("process.run", {
             "command": "trap 'sleep 0.5; echo saved; exit 0' TERM; touch app.ready; "
@@ -421,7 +421,7 @@ def test_end_of_the_server_ends_the_grace():
 
 @each_mode
 def test_others_are_left_alone(place):
-    """Another run, and a process of the server's own group, hear nothing of it."""
+    """Another run, and a process of the server's own group, get no signal."""
     ours = subprocess.Popen(["sleep", "100"])
     try:
         other = place.start("other", command=saver("other") + "; true")
@@ -462,7 +462,7 @@ def test_kill_always_finds_a_place():
 
 @suite.test()
 def test_kill_finds_a_place_among_questions():
-    """The oldest question is given up for a newer call."""
+    """The oldest question is dropped for a newer call."""
     server = Server("--set", "tier.process.kill=confirm")
     p = server.run("sleep 60", background=True)
     calls = [server.request("process.kill", {"process_id": p["process_id"]})

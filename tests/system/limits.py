@@ -85,7 +85,7 @@ class Limited:
             raise Skip("no PID namespace can be made here")
 
     def close(self):
-        """The server has noticed nothing of all that."""
+        """Check that the server is unaffected."""
         self.server.ping()
         equal(self.server.run("echo", ["alive"])["stdout_summary"], "alive\n", "a run afterwards")
         self.server.stop()
@@ -166,7 +166,7 @@ def test_memory_of_a_process_whose_first_thread_has_ended(limited):
 
 @with_limited()
 def test_memory_that_is_copied_on_write(limited):
-    """Pages count when they are there, not when they could be."""
+    """Pages count once they exist, not when they could."""
     answer = limited.answer("memory", "inherited", 40, memory_limit=100 * MIB)
     check_exit(answer, "grown\n", "five processes with the same 40 MiB")
     check_memory(limited, "copied", 40, 100)
@@ -174,7 +174,7 @@ def test_memory_that_is_copied_on_write(limited):
 
 @with_limited()
 def test_memory_of_a_grandchild_ends_the_run(limited):
-    """What the shells above would have made of it does not matter."""
+    """The status that the shells above would give does not matter."""
     script = "sh -c 'sh -c \"./hog memory private 200 keep; sleep 50\"; sleep 50'; echo over; exit 0"
     details = limited.script_limited(script, memory_limit=60 * MIB)
     check_killed(details, "memory_limit")
@@ -288,7 +288,7 @@ def test_cpu_that_the_kernel_forgets(mode):
 
 @with_limited()
 def test_a_command_that_stops_its_own(limited):
-    """What the command has stopped is not continued by the limit, and what it continues runs."""
+    """The limit does not continue processes that the command stopped; those it continues run."""
     answer = limited.answer("stopped", cpu_limit=0.3)
     equal(answer["stdout_summary"], "still stopped\nended by itself\n", "what it saw")
 
@@ -421,7 +421,7 @@ def check_operator_limit(server, what):
 
 @suite.test()
 def test_limits_of_the_operator():
-    """Without a word in the request the default holds, and without that the allowance."""
+    """Without a limit in the request the default holds, and without that the allowance."""
     server = Server("--set", "limits.memory_bytes=200M", "--set", "process.memory_bytes=50M")
     shutil.copy(hostile_program("hog"), server.workspace)
     check_operator_limit(server, "the default")

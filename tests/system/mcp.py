@@ -98,7 +98,7 @@ LONE_TASKS = 256  # kept of runs that never started
 
 @suite.test()
 def test_tasks_of_failed_starts_are_bounded():
-    """A start that fails after it was answered as a task is remembered, but not without end."""
+    """The tasks of failed starts are kept, but only a bounded number."""
     server = Server()
     path = os.path.join(server.workspace, "bad")
     with open(path, "w", encoding="utf-8") as f:
@@ -184,7 +184,7 @@ def made(server, name):
 
 @suite.test()
 def test_what_a_slow_reader_missed_is_told_later():
-    """No notification is queued for a client that does not read; once it does, it hears of all."""
+    """A client that does not read gets no notifications queued; once it reads, it gets all."""
     server = Server("--set", "limits.output_queue_bytes=1M")
     loud = server.hostile("pattern", 900000, 1)["process_id"]
     runs = [server.run("until [ -e go ]; do sleep 0.02; done; echo x; touch said%d; sleep 60" % n,
@@ -233,7 +233,7 @@ def shown_page(text):
 
 @suite.test()
 def test_the_text_alone_shows_every_byte():
-    """Who makes the calls that the pages of process_logs name misses nothing."""
+    """A client that makes the calls named in the pages of process_logs gets every byte."""
     server = Server("--set", "log.head_bytes=20000", "--set", "log.tail_bytes=100000")
     rng = random.Random(5)
     data = {"stdout": "".join(rng.choices(["a", "word ", '"', "\\", "\t", "\n"], k=90000)),

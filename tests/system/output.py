@@ -344,7 +344,7 @@ def test_a_search_delays_no_request():
 
 @suite.test()
 def test_a_search_ends_with_its_request():
-    """Cancelled, or its run forgotten; the next search is served."""
+    """The request is cancelled, or its run evicted; the next search is served."""
     server = Server("--set", "limits.finished_records=1")
     run = server.run(LOUD, stdout_lines=0)
     ids = [server.request("tools/call", {"name": "process_logs", "arguments": {

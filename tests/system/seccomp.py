@@ -53,7 +53,7 @@ def refused(server, texts, error=errno.EPERM, **params):
 
 
 def reach_the_kernel(server, texts, not_as=(errno.EPERM,)):
-    """None of them is refused: the kernel does it, or complains about the arguments."""
+    """The filter refuses none: the kernel executes it or rejects the arguments."""
     got, _ = calls(server, texts)
     for text, error in zip(texts, got):
         check(error not in not_as, "%s without the filter: %s" % (text, errno.errorcode.get(error)))

@@ -47,7 +47,7 @@ def gone(server):
 
 @suite.test()
 def test_kill_is_answered_when_the_shim_is_stopped():
-    """The time runs from the request, not from the shim's word that the signal was sent."""
+    """The time counts from the request, not from the shim's report that the signal was sent."""
     for params in ({"signal": "SIGTERM", "force_after": 0.5}, {"signal": "SIGUSR1"}):
         server = Server()
         run = stopped_shim(server)
@@ -84,7 +84,7 @@ def test_shim_without_descriptors_and_a_killed_server():
 
 @suite.test()
 def test_server_without_descriptors_and_a_killed_shim():
-    """Who cannot list processes must not say that none is left."""
+    """A server that cannot list processes must not report that none is left."""
     server = Server()
     run = without_descriptors(server, "server", "kill")
     answer = eventually(lambda: ended(server, run), 20, "the run has no end")
@@ -109,7 +109,7 @@ def ended(server, run):
 
 @suite.test()
 def test_leftovers_of_a_killed_shim_are_not_counted():
-    """The shim dies: its daemons are killed, and what it alone could tell is not made up."""
+    """The shim dies: its daemons are killed, and figures that only it had are null."""
     server = Server()
     answer = server.hostile("attack", int(signal.SIGKILL), timeout=20)
     found = re.search(r"attack (\d+)", answer["stdout_summary"])
@@ -173,7 +173,7 @@ def test_chains_of_runners():
 
 @suite.test()
 def test_flood_of_runners():
-    """They use up the processors and die as fast as anybody can collect them: calls go on."""
+    """They use up the processors and die as fast as they can be reaped: calls go on."""
     kill_chains(100, 15)
 
 

@@ -79,7 +79,7 @@ def limit(which, number):
 
 @suite.test()
 def test_few_descriptors():
-    """Whoever starts can run a command; whoever does not says how many descriptors that takes."""
+    """A server that starts can run a command; one that does not says how many descriptors it needs."""
     for wrapper in ([], as_other()):
         with Place() as place:
             refusals = 0
@@ -98,7 +98,7 @@ def test_few_descriptors():
 
 @suite.test()
 def test_descriptors_of_others_count():
-    """The limit is high enough, but whoever started the server left it many open files."""
+    """The limit is high enough, but the server inherited many open files."""
     with Place() as place:
         def fill():
             resource.setrlimit(resource.RLIMIT_NOFILE, (100, 100))
@@ -135,7 +135,7 @@ def test_no_null_device():
 
 @suite.test()
 def test_few_processes():
-    """A user who may have no more processes is told so, unless the kernel does not hold it to that."""
+    """A user at the process limit gets an error, unless the kernel does not enforce the limit."""
     with Place() as place:
         for options in ([], ["--set", "sandbox.namespaces=false"]):
             refusals = 0

@@ -162,7 +162,7 @@ def test_one_pipe_of_many_and_of_another():
 # ---------------------------------------------------------------- what cleans up
 
 def leave(state):
-    """What dead servers have left: directories to be removed, and such as are to be left alone."""
+    """Create leftovers of dead servers: directories to remove, and others to leave alone."""
     place = os.path.join(state, "tmp")
     os.makedirs(place, 0o700)
     for digit in "0123456789":
@@ -265,7 +265,7 @@ def run_tool(words, stderr):
 
 @suite.test()
 def test_tool_waits_for_people():
-    """What it says comes whole, though the pipe was full and is read late."""
+    """Its text arrives complete, although the pipe was full and is read late."""
     reader, writer = narrow_pipe()
     os.write(writer, b"x" * 4096)
     tool, base = run_tool(["--", "no-such-program-here"], writer)

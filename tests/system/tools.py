@@ -342,7 +342,7 @@ DENIED_PROGRAM = """
 
 @suite.test()
 def test_denied_calls():
-    """What the filter is for: an error, never a signal, and the program goes on."""
+    """The filter's answer is an error, never a signal, and the program goes on."""
     if os.uname().machine != "x86_64":
         raise Skip("the numbers are those of x86_64")
     server = Server()

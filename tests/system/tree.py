@@ -242,7 +242,7 @@ def attacked(server, run):
 
 @suite.test()
 def test_job_attacks_its_shim():
-    """The job signals its parent where the kernel lets it: still nothing is left at the end."""
+    """The job signals its parent if the kernel permits it: still nothing is left at the end."""
     for number in (signal.SIGKILL, signal.SIGSTOP):
         server = Server()
         run = server.hostile("attack", int(number), background=True)

@@ -268,7 +268,7 @@ static void test_confine_none(void **state)
 	assert_string_equal(last, "PROFILE NONE: NOT SANDBOXED");
 }
 
-/* Without a sandbox the network can still be off: by the filter, which is then a must. */
+/* Without a sandbox the network can still be off: by the filter, which is then required. */
 static void test_confine_none_without_network(void **state)
 {
 	struct fixture *f = *state;
@@ -306,7 +306,7 @@ static void test_confine_strict(void **state)
 	assert_int_not_equal(f->plan.filter_len, default_len);
 }
 
-/* Strict keeps files by one of two layers; with neither it does not run. */
+/* strict needs one of two file layers; with neither nothing runs. */
 static void test_confine_strict_needs_one_that_keeps_files(void **state)
 {
 	struct fixture *f = *state;
@@ -386,7 +386,8 @@ static void test_confine_explain(void **state)
 	assert_true(f->plan.flags & SHIM_LISTENER);
 }
 
-/* What a busy moment refused is tried again by the next run, not kept for the server's life. */
+/* A layer refused for lack of resources is tried again by the next run, not lost for the server's
+ * life. */
 static void test_confine_passing_failure(void **state)
 {
 	struct fixture *f = *state;
@@ -437,7 +438,7 @@ static void test_confine_required_and_switched_off(void **state)
 	expect_unavailable(f, &nothing, "pid_namespace", "switched off by the operator");
 }
 
-/* Whoever hides something has asked for what hides it. */
+/* sandbox.hide requires the layer that hides. */
 static void test_confine_hidden_needs_its_layer(void **state)
 {
 	struct fixture *f = *state;
@@ -489,7 +490,7 @@ static void test_confine_required_by_any_profile(void **state)
 	assert_non_null(strstr(err_hint_text(&f->e), "sandbox.require"));
 }
 
-/* The machine has it, this run does not ask for it: neither is called missing on this machine. */
+/* Layers that this run does not ask for are not reported as missing on this machine. */
 static void test_confine_required_and_not_asked_for(void **state)
 {
 	struct fixture *f = *state;
@@ -767,7 +768,7 @@ static void test_confine_open_as_root(void **state)
 	assert_null(confine_warning(f->c));
 }
 
-/* With Landlock in the kernel the question at the start costs nothing. */
+/* If the kernel has Landlock the check at the start costs nothing. */
 static void test_confine_warning_tries_nothing(void **state)
 {
 	struct fixture *f = *state;
@@ -799,7 +800,7 @@ static void test_confine_gap_of_what_is_not_hidden(void **state)
 
 /* ---- the trial ---- */
 
-/* From now on @nr answers with @error; with @flags only where they are in the first argument. */
+/* From now on @nr fails with @error; @flags: only if they are in the first argument. */
 static void refuse(int nr, unsigned flags, int error)
 {
 	struct sock_filter code[] = {
@@ -843,7 +844,7 @@ static const struct trial {
 	  false },
 };
 
-/* In the child: 0 as wanted, else where it differs. */
+/* In the child: 0 if as expected, else the number of the difference. */
 static int try_without(struct fixture *f, const struct trial *t, uint32_t before)
 {
 	struct report report = { 0 };

@@ -113,7 +113,7 @@ static const char *shown(const struct fixture *f)
 	return text;
 }
 
-/* What becomes of these lists of words, as shown(). */
+/* Compare the table built from these lists of words with shown(). */
 static const char *built(struct fixture *f, const char *writable, const char *hidden)
 {
 	char name[WORD_SIZE];
@@ -153,7 +153,7 @@ static void test_confine_mounts_know_their_file(void **state)
 	assert_int_equal(entry->ino, st.st_ino);
 	assert_int_equal(entry->dev, (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev));
 	entry = next(f, &at);
-	assert_int_equal(entry->ino, 0); /* whatever comes to lie there */
+	assert_int_equal(entry->ino, 0); /* any file that appears there */
 	assert_int_equal(entry->dev, 0);
 }
 
@@ -210,7 +210,8 @@ static void test_confine_mounts_hidden_links(void **state)
 	assert_string_equal(built(f, "", "link/key"), "-real/key");
 }
 
-/* What is hidden lies inside a writable path, or beside it, but never over one: by its real name. */
+/* A hidden path lies inside a writable one, or beside it, but never covers one: compared by real
+ * names. */
 static void test_confine_mounts_hidden_and_writable(void **state)
 {
 	struct fixture *f = *state;
@@ -222,7 +223,8 @@ static void test_confine_mounts_hidden_and_writable(void **state)
 	assert_int_equal(f->m.unhidden, 4); /* and that is reported */
 }
 
-/* What lies above a hidden path in a writable one cannot be renamed: from the top on, and not more. */
+/* The directories above a hidden path in a writable one are pinned, from the top down, and no
+ * others. */
 static void test_confine_mounts_pins(void **state)
 {
 	struct fixture *f = *state;
@@ -233,7 +235,8 @@ static void test_confine_mounts_pins(void **state)
 	assert_int_equal(f->m.unhidden, 1); /* /proc is the run's own */
 }
 
-/* One of two writable places may lie in the other, and be named first: it can be renamed as well. */
+/* One of two writable paths may lie in the other and be listed first: commands can rename it
+ * too. */
 static void test_confine_mounts_pins_nested(void **state)
 {
 	struct fixture *f = *state;
@@ -265,7 +268,7 @@ static void test_confine_mounts_missing_paths(void **state)
 	assert_int_equal(f->m.left_out, 1);
 }
 
-/* What is hidden follows what comes, goes and leads elsewhere; what is writable stays what it was. */
+/* Hidden paths follow files that appear, vanish and lead elsewhere; writable ones stay as built. */
 static void test_confine_mounts_refresh(void **state)
 {
 	struct fixture *f = *state;
@@ -274,7 +277,8 @@ static void test_confine_mounts_refresh(void **state)
 	scratch_file(&f->tmp, "other/key", "", 0600);
 	assert_string_equal(built(f, "ws", "ws/a/key top/key/"), "+ws =ws/a -ws/a/key -top/key");
 	assert_false(confine_mounts_refresh(&f->m));
-	scratch_file(&f->tmp, "ws/a/key", "", 0600); /* the entry is for whatever comes */
+	scratch_file(&f->tmp, "ws/a/key", "", 0600); /* the entry covers any file that appears
+						      * there */
 	assert_false(confine_mounts_refresh(&f->m));
 	scratch_link(&f->tmp, "../other/key", "top/key");
 	assert_true(confine_mounts_refresh(&f->m));
@@ -294,7 +298,7 @@ static void test_confine_mounts_refresh(void **state)
 	assert_string_equal(f->m.visible, "");
 }
 
-/* However it is written: a slash at the end would be a directory's alone. */
+/* A hidden path in every spelling: a slash at its end would require a directory. */
 static void test_confine_mounts_spelling(void **state)
 {
 	struct fixture *f = *state;
@@ -315,7 +319,7 @@ static int count_kind(const struct fixture *f, uint32_t kind)
 	return count;
 }
 
-/* The shim has 64 places: the rest is counted. */
+/* The shim has room for 64 entries: the rest is counted. */
 static void test_confine_mounts_too_many(void **state)
 {
 	struct fixture *f = *state;
@@ -334,7 +338,7 @@ static void test_confine_mounts_too_many(void **state)
 	assert_int_equal(f->m.unhidden, 0);
 }
 
-/* A table of fixed size: what does not fit is counted, and what stands in it is whole. */
+/* A table of fixed size: entries that do not fit are counted, the others are complete. */
 static void test_confine_mounts_too_long(void **state)
 {
 	struct fixture *f = *state;

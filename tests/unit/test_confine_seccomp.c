@@ -470,7 +470,8 @@ static void test_confine_seccomp_doors_groups(void **state)
 
 /* ---- a listener ---- */
 
-/* Told is exactly what is refused, but for ENOSYS; what is allowed never waits for anybody. */
+/* The listener gets exactly the refused calls, except those with ENOSYS; allowed calls never
+ * wait. */
 static void test_confine_seccomp_notify(void **state)
 {
 	static const uint64_t values[] = { 0, 1, 2, 8, 15, 16, 17, SERVER_PID, UINT64_MAX, 0x5412,

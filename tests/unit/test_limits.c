@@ -71,7 +71,7 @@ static void test_limits_of_a_wait_status(void **state)
 
 	(void)state;
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXCPU), &enough), PROC_REASON_CPU_LIMIT);
-	/* As seen on a busy machine, where the kernel's ticks and the exact sum differ. */
+	/* As measured on a busy machine, where the kernel's ticks and the exact sum differ. */
 	assert_int_equal(limits_of_status(&none, SIGNALED(SIGXCPU), &busy), PROC_REASON_CPU_LIMIT);
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &busy), PROC_REASON_RUNNING);
 	assert_int_equal(limits_of_status(&l, SIGNALED(SIGKILL), &busy_too), PROC_REASON_CPU_LIMIT);
@@ -120,7 +120,7 @@ static void test_limits_numbers_of_the_request(void **state)
 	assert_int_equal(l.struck, PROC_REASON_RUNNING);
 }
 
-/* What struck first is the cause. */
+/* The limit that struck first is the cause. */
 static void test_limits_first_report_stays(void **state)
 {
 	const struct confine_request request = { .memory_bytes = 100, .tasks = 5 };

@@ -64,7 +64,7 @@ static void test_outline_knows_kind_number_and_json(void **state)
 	assert_null(outline_find(o, NULL, "other"));
 }
 
-/* What lies deeper than the second level is part of the JSON of what holds it. */
+/* Deeper values are part of the JSON of the value above them. */
 static void test_outline_has_its_levels(void **state)
 {
 	struct jsonw *w = begin();

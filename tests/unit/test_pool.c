@@ -35,7 +35,7 @@ static void add_pipe(int *ours, int *theirs, int ours_is_read)
 	*theirs = pair[ours_is_read];
 }
 
-/* @command in a shell, with @c's layers as @ask wants them. */
+/* A job that runs @command in a shell, with the layers of @c for @ask. */
 static struct job *job_new(struct confine *c, const struct confine_request *ask, const char *command)
 {
 	static uint64_t seq;
@@ -133,7 +133,7 @@ struct ending {
 	struct shim_report last;
 };
 
-/* Its last words; the shim goes back to @s if it stays (NULL: it is sent away). */
+/* The job's last report; the shim returns to @s if it is reusable (NULL: discard it). */
 static struct ending end_of(struct pool *s, struct job *j)
 {
 	struct ending ending = { .status = -1 };
@@ -155,7 +155,7 @@ static struct ending end_of(struct pool *s, struct job *j)
 	return ending;
 }
 
-/* Its exit status; its shim is sent away. */
+/* The job's exit status; its shim is discarded. */
 static int finish(struct job *j)
 {
 	return end_of(NULL, j).status;
@@ -163,7 +163,7 @@ static int finish(struct job *j)
 
 static const struct confine_request nothing;
 
-/* A shim that waits for a command of @c: it has served one already. */
+/* The pid of an idle shim of @c, which has served one command. */
 static struct pool *ready(struct confine *c, pid_t *shim)
 {
 	struct pool *s = pool_new(all.loop, all.reaper);
@@ -175,8 +175,8 @@ static struct pool *ready(struct confine *c, pid_t *shim)
 	return s;
 }
 
-/* Another shim, and not @shim, is started for @job. If that is of a new kind @shim goes; if
- * it is started in the ordinary way @shim waits on. */
+/* @job starts with another shim than @shim. If it begins a new kind, @shim goes; if it bypasses the
+ * pool, @shim stays idle. */
 static void expect_unfit(struct pool *s, struct job *job, pid_t shim)
 {
 	bool gone;
@@ -197,7 +197,7 @@ static void end(struct pool *s)
 	assert_true(children_wait(&all, children_none, NULL));
 }
 
-/* Some child that is not @ctx[0]; it goes to ctx[1]. */
+/* Find a child other than @ctx[0]; stores it in ctx[1]. */
 static bool another_child(void *ctx)
 {
 	pid_t *pair = ctx, pids[4];
@@ -211,7 +211,7 @@ static bool another_child(void *ctx)
 
 /* ---- tests ---- */
 
-/* The first command finds none that waits. */
+/* The first command finds no idle shim. */
 static void test_pool_of_nothing(void **state)
 {
 	struct pool *s = pool_new(all.loop, all.reaper);
@@ -250,7 +250,7 @@ static void test_pool_runs_a_command(void **state)
 	run_ahead(layered);
 }
 
-/* Layers, limits and place are those of a command that was started in the ordinary way. */
+/* A pooled command has the layers, limits and directory of one that bypasses the pool. */
 static void test_pool_is_like_an_ordinary_start(void **state)
 {
 	static const char script[] =
@@ -285,7 +285,7 @@ static void test_pool_is_like_an_ordinary_start(void **state)
 	}
 }
 
-/* Another kind of sandbox: what waits is sent away. */
+/* Another kind of sandbox: the idle shim is discarded. */
 static void test_pool_does_not_fit(void **state)
 {
 	const struct confine_request asks[] = {
@@ -307,7 +307,7 @@ static void test_pool_does_not_fit(void **state)
 	end(s);
 }
 
-/* A listener belongs to one command. That run goes its own way, and the shim waits on. */
+/* A run with a listener bypasses the pool, and the idle shim stays. */
 static void test_pool_never_with_a_listener(void **state)
 {
 	const struct confine_request explain = { .explain = true };
@@ -325,7 +325,7 @@ static void test_pool_never_with_a_listener(void **state)
 	end(s);
 }
 
-/* Plans of one length that say something else. */
+/* Plans of equal length and different content. */
 static void test_pool_of_other_places(void **state)
 {
 	static const char *const writable[] = { "/usr", NULL }; /* as long as /tmp */
@@ -388,7 +388,7 @@ static void test_pool_arguments_and_environment(void **state)
 	end(s);
 }
 
-/* What does not fit into the message is started in the ordinary way, and the shim waits on. */
+/* A command too large for the second plan bypasses the pool, and the idle shim stays. */
 static void test_pool_bounds(void **state)
 {
 	static char big[SHIM_STRINGS_MAX + 100], text[100];
@@ -421,7 +421,7 @@ static void test_pool_bounds(void **state)
 	end(s);
 }
 
-/* What the shim shows of itself holds nothing of the command. */
+/* The shim's /proc files hold nothing of the command. */
 static void test_pool_shows_no_arguments(void **state)
 {
 	char path[40], text[4096];
@@ -449,7 +449,7 @@ static void test_pool_shows_no_arguments(void **state)
 	end(s);
 }
 
-/* A command that takes its time: meanwhile one more shim is made, and it serves the next. */
+/* While a long command runs one more shim is started, and it serves the next command. */
 static void test_pool_made_ahead(void **state)
 {
 	struct confine *both[] = { all.confine, layered };
@@ -481,7 +481,7 @@ static void test_pool_made_ahead(void **state)
 
 /* ---- one after another ---- */
 
-/* Nothing adds up from command to command. */
+/* Usage does not accumulate from command to command. */
 static void test_pool_serves_again(void **state)
 {
 	static const char busy[] = "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; "
@@ -571,7 +571,7 @@ static void leave_alone(pid_t shim)
 	(void)shim;
 }
 
-/* What one command could have done to its shim is not what the next finds. */
+/* A tainted shim serves no further command. */
 static void test_pool_touched(void **state)
 {
 	static void (*const touches[])(pid_t) = {
@@ -596,7 +596,7 @@ static void test_pool_touched(void **state)
 	}
 }
 
-/* Every signal is blocked there, and would be kept for as long as it lives. */
+/* The shim blocks every signal, so a pending one would stay for its whole life. */
 static void test_pool_drops_signals(void **state)
 {
 	char path[40], text[4096];
@@ -640,7 +640,7 @@ static void test_pool_with_something_left(void **state)
 	end(s);
 }
 
-/* What was meant for the command before has come too late. */
+/* A request for the previous command that arrives late is ignored. */
 static void test_pool_late_requests(void **state)
 {
 	const struct shim_request late[] = {
@@ -669,7 +669,7 @@ static void test_pool_late_requests(void **state)
 	end(s);
 }
 
-/* It was made for the kind of command that was asked for then. */
+/* The idle shim was started for an older kind of command. */
 static void test_pool_of_an_old_kind(void **state)
 {
 	const struct confine_request offline = { .network_off = true };
@@ -688,7 +688,7 @@ static void test_pool_of_an_old_kind(void **state)
 	end(s);
 }
 
-/* More than can be needed soon are sent away at once. */
+/* Shims beyond IDLE_MAX are discarded at once. */
 static void test_pool_keeps_some_of_a_burst(void **state)
 {
 	struct pool *s = pool_new(all.loop, all.reaper);
@@ -711,7 +711,7 @@ static void test_pool_keeps_some_of_a_burst(void **state)
 	end(s);
 }
 
-/* The shim that waits comes to @harm, and the next command gets another one. */
+/* @harm the idle shim: the next command gets another one. */
 static void expect_another(void (*harm)(pid_t shim))
 {
 	pid_t shim;
@@ -741,7 +741,7 @@ static void die_unseen(pid_t shim)
 		assert_int_equal(errno, EINTR);
 }
 
-/* It would take the command and do nothing. */
+/* It would accept the command and never run it. */
 static void stop(pid_t shim)
 {
 	assert_int_equal(kill(shim, SIGSTOP), 0);
@@ -766,7 +766,7 @@ static void test_pool_ends_with_its_owner(void **state)
 	assert_true(children_gone(&shim));
 }
 
-/* The server dies without a word: its shim leaves by itself. */
+/* The server dies: its idle shim exits by itself. */
 static void test_pool_server_dies(void **state)
 {
 	int tell[2], status;
@@ -791,7 +791,7 @@ static void test_pool_server_dies(void **state)
 	assert_true(children_wait(&all, children_none, NULL));
 }
 
-/* A mount made after the shim's: a command that it would run could not see it. */
+/* A mount made after the shim's start: its command could not see it. */
 static void test_pool_mounts_changed(void **state)
 {
 	struct scratch tmp;
@@ -822,7 +822,7 @@ static void test_pool_mounts_changed(void **state)
 	scratch_release(&tmp);
 }
 
-/* A file that commands may not see, a shim that waits, and a job that reads the file. */
+/* A hidden file, an idle shim, and a job that reads the file. */
 struct hiding {
 	struct scratch tmp;
 	char name[SCRATCH_PATH];
@@ -884,7 +884,8 @@ static void hiding_release(struct hiding *h)
 	scratch_release(&h->tmp);
 }
 
-/* A shim covers what it finds: what came later to a path that is to be hidden would be seen. */
+/* A shim covers the files that it finds: a file that appears later at a hidden path would be
+ * visible. */
 static void test_pool_hidden_path_comes_to_be(void **state)
 {
 	struct hiding h;
@@ -902,7 +903,7 @@ static void test_pool_hidden_path_comes_to_be(void **state)
 	hiding_release(&h);
 }
 
-/* What was mounted on a name goes with it, also where the same file gets that name back. */
+/* A mount on a name goes with the name, even if the same file gets the name back. */
 static void test_pool_hidden_file_comes_back(void **state)
 {
 	char other[SCRATCH_PATH];
@@ -923,7 +924,7 @@ static void test_pool_hidden_file_comes_back(void **state)
 	hiding_release(&h);
 }
 
-/* The next stop of @shim, which we trace, at a system call of its. */
+/* Wait for the next stop of @shim, which we trace, at a system call. */
 static void step(pid_t shim)
 {
 	int status;
@@ -933,7 +934,7 @@ static void step(pid_t shim)
 	assert_true(WIFSTOPPED(status));
 }
 
-/* Without our loop, which would take news of the shim that are not for it. */
+/* Without the loop, which would consume news of the shim. */
 static void wait_for_zombie_of(pid_t shim)
 {
 	const struct timespec moment = { .tv_nsec = 1000000 };
@@ -1006,7 +1007,7 @@ static void test_pool_grows_old(void **state)
 	end(s);
 }
 
-/* No descriptor of ours stays behind. */
+/* No descriptor leaks. */
 static void test_pool_leaks_no_descriptor(void **state)
 {
 	int before, after;

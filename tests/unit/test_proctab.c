@@ -162,7 +162,7 @@ static void test_proctab_one_run(void **state)
 	assert_int_equal(proctab_trees(table), 0);
 }
 
-/* Its output goes where ours does, and its end waits for no pipe. */
+/* Its output goes where ours goes, and its end waits for no pipe. */
 static void test_proctab_run_shares_our_descriptors(void **state)
 {
 	char *argv[] = { (char[]){ "/bin/sh" }, (char[]){ "-c" },
@@ -276,7 +276,7 @@ static void test_proctab_leftovers_count_as_running(void **state)
 	err_release(&e);
 	stop(seq);
 	p = proctab_get(table, seq);
-	assert_int_equal(p->state, PROC_STATE_COMPLETED); /* that was its end, whatever came later */
+	assert_int_equal(p->state, PROC_STATE_COMPLETED); /* that was its end, whatever followed */
 	assert_int_equal(proc_usage(p)->alive, 0);
 	assert_int_equal(proc_exit_code(p), 0);
 	assert_int_equal(seen.settled[seq], 1);
@@ -409,7 +409,7 @@ static bool is_exited(void *seq)
 #define SAVES "trap 'sleep 0.3; echo saved; exit 0' TERM; echo; while :; do sleep 0.02; done"
 #define STUBBORN "trap '' TERM; echo; while :; do sleep 0.02; done"
 
-/* The command dies first, and what it has started has its time all the same. */
+/* The command dies first; its other processes still have their grace. */
 static void test_proctab_deadline_belongs_to_the_tree(void **state)
 {
 	char bytes[16] = "";
@@ -452,7 +452,7 @@ static void test_proctab_deadline_is_kept(void **state)
 	assert_string_equal(proc_signal_name(p), "SIGKILL");
 }
 
-/* Whatever is said before or after it. */
+/* Regardless of earlier and later calls. */
 static void test_proctab_earlier_deadline_holds(void **state)
 {
 	static const double orders[][3] = { { 600000, 50, 0 }, { 50, 600000, 0 }, { 0, 50, 600000 } };
@@ -468,7 +468,7 @@ static void test_proctab_earlier_deadline_holds(void **state)
 	}
 }
 
-/* SIGKILL that comes with the end, or behind it, has ended nothing. */
+/* A SIGKILL that comes with the end or after it has ended nothing. */
 static void test_proctab_forced_only_if_sigkill_ended_a_process(void **state)
 {
 	struct proc *p;
@@ -583,7 +583,7 @@ static void test_proctab_budget_evicts_the_oldest(void **state)
 	expect_logs_gone(c, true);
 }
 
-/* When running runs alone pass it, the writer's tail stops growing and goes round. What it has is
+/* If running runs alone exceed the budget, the writer's tail stops growing and wraps. Its log is
  * still there when its end is reported, and goes when another run needs the room. */
 static void test_proctab_budget_freezes_writers(void **state)
 {
@@ -604,7 +604,7 @@ static void test_proctab_budget_freezes_writers(void **state)
 	expect_logs_gone(seq, true);
 }
 
-/* A run that is alive keeps its log while a finished one can give. */
+/* A live run keeps its log while a finished one has one to drop. */
 static void test_proctab_budget_spares_the_running(void **state)
 {
 	uint64_t running, finished;
@@ -647,7 +647,7 @@ static void test_proctab_shutdown(void **state)
 	assert_int_equal(proc_exit_code(proctab_get(table, done)), 4);
 }
 
-/* A table that goes while runs live (the server exits): the closed sockets end them. */
+/* The table is freed while runs live (the server exits): the closed sockets end them. */
 static void test_proctab_free_ends_what_lives(void **state)
 {
 	(void)state;

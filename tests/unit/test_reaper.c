@@ -29,7 +29,7 @@ static bool was_called(void *ctx)
 	return ((struct seen *)ctx)->calls > 0;
 }
 
-/* A child that waits to be killed; it ignores what it can. */
+/* A child that waits for SIGKILL and ignores all other signals. */
 static pid_t fork_stubborn(void)
 {
 	pid_t pid = fork();
@@ -108,7 +108,7 @@ static void test_reaper_sweep_of_nothing(void **state)
 	assert_int_equal(s.left, 0);
 }
 
-/* Unwatched children and what they started; a watched one stays. */
+/* Kills unwatched children and their descendants; a watched child stays. */
 static void test_reaper_sweep(void **state)
 {
 	struct seen swept = { .left = 99 }, good = { 0 };
@@ -143,7 +143,7 @@ static void test_reaper_sweep(void **state)
 	close(tell[1]);
 }
 
-/* Out of time it says how many it saw; each sweep has its own answer. */
+/* At its deadline a sweep reports how many it saw; each sweep has its own result. */
 static void test_reaper_sweep_deadline(void **state)
 {
 	struct seen late = { 0 }, patient = { .left = 99 };

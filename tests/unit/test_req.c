@@ -225,7 +225,7 @@ static void end_wait(void *ctx, struct req *r)
 	answer(r);
 }
 
-/* Who waits, who ends something, and who does neither do not take each other's places. */
+/* Calls that wait, calls that end something and other calls do not take each other's slots. */
 static void test_req_places(void **state)
 {
 	struct wire_end w;
@@ -431,7 +431,7 @@ static void test_req_answer_beyond_the_guard_becomes_an_error(void **state)
 	close_table(&w, t);
 }
 
-/* A result that passes the guard by itself is cut: it must not be shown. */
+/* A result that exceeds the guard is cut, so it must not be sent. */
 static void test_req_result_beyond_the_guard_becomes_an_error(void **state)
 {
 	static char text[REQ_LINE_MAX];
@@ -453,7 +453,7 @@ static void test_req_result_beyond_the_guard_becomes_an_error(void **state)
 	close_table(&w, t);
 }
 
-/* A failure shows the result that was written for it, or forgets the one that was begun. */
+/* A failure sends the result that was written for it, or drops the one that was begun. */
 static void test_req_failure_with_and_without_a_result(void **state)
 {
 	struct wire_end w;

@@ -200,7 +200,7 @@ static int remove_locked(struct scratch *s)
 		*strrchr(name, '/') = '\0';
 		CHECK(!chmod(scratch_path(s, name), modes[i]));
 	}
-	/* The door is shut: without a chmod none of it can be removed. */
+	/* A directory without access rights: removal needs a chmod. */
 	CHECK(rmdir(scratch_path(s, "tree/0/in")) && errno == EACCES);
 	CHECK(!chmod(scratch_path(s, "tree"), 0000));
 	expect_gone(s);
@@ -283,7 +283,7 @@ static void test_rmtree_any_name_and_kind(void **state)
 	expect_gone(s);
 }
 
-/* What the time does not suffice for is counted, and not touched. */
+/* After the deadline entries are counted and not touched. */
 static void test_rmtree_late(void **state)
 {
 	struct scratch *s = *state;
@@ -312,7 +312,7 @@ static void set_flags(struct scratch *s, const char *name, int flags)
 	close(fd);
 }
 
-/* What cannot be removed stays with all that is above it, everything else goes. */
+/* An entry that cannot be removed stays with all directories above it; everything else goes. */
 static void test_rmtree_immutable(void **state)
 {
 	struct scratch *s = *state;
@@ -334,14 +334,14 @@ static void test_rmtree_immutable(void **state)
 	assert_false(is_there(s, "tree/a/gone"));
 	assert_false(is_there(s, "tree/d"));
 	set_flags(s, "tree/a/b/fixed", 0);
-	set_flags(s, "tree/a/b", FS_IMMUTABLE_FL); /* nothing in it can be removed, nor it */
+	set_flags(s, "tree/a/b", FS_IMMUTABLE_FL); /* neither it nor its contents can be removed */
 	assert_int_equal(empty_before(s, INT64_MAX, &rest), -1);
 	assert_int_equal(rest.left, 3);
 	set_flags(s, "tree/a/b", 0);
 	expect_gone(s);
 }
 
-/* As in a kernel that tells no mount by statx(2). */
+/* As a kernel whose statx(2) reports no mount. */
 static void take_statx_away(void)
 {
 	struct sock_filter code[] = {
@@ -400,7 +400,7 @@ static void test_rmtree_enters_no_mount(void **state)
 	in_child(s, false, leave_mounts);
 	assert_int_equal(stat(scratch_path(s, "outside"), &st), 0);
 	assert_int_equal(st.st_mode & 07777, 0555); /* nor is it unlocked */
-	expect_gone(s); /* where nothing is mounted */
+	expect_gone(s); /* no mount there */
 	assert_true(is_there(s, "outside/locked/file"));
 }
 

@@ -116,7 +116,7 @@ static void test_run_shell_by_name(void **state)
 		name_shell(f, shells[i].name);
 		expect_shell(f, f->path, shells[i].family);
 	}
-	/* What sh is, its target tells; bash under this name is some sh. */
+	/* The target of sh decides which shell it is; bash called sh is an unknown sh. */
 	scratch_copy(&f->tmp, "bin/dash", dash);
 	scratch_copy(&f->tmp, "bin/bash", bash);
 	scratch_mkdir(&f->tmp, "links");
@@ -172,7 +172,7 @@ static void test_run_shell_refuses_what_cannot_run(void **state)
 	expect_shell(f, f->path, SHELL_FAMILY_DASH);
 }
 
-/* A command could put another program there: under its own name, or behind a link. */
+/* A shell that a command could replace: under its own name, or behind a link. */
 static void test_run_shell_refuses_what_commands_may_write(void **state)
 {
 	struct fixture *f = *state;

@@ -1,6 +1,6 @@
 /*
- * Each test takes the protocol off its descriptors in a child of its own, which
- * answers with the line of the first thing that was wrong, or 0.
+ * Each test moves the protocol off its descriptors in a child, which exits with the line number of
+ * its first failure, or 0.
  */
 #include "unit.h"
 
@@ -33,7 +33,7 @@ static bool is_null(int fd)
 	return !fstat(fd, &st) && !stat("/dev/null", &null) && st.st_rdev == null.st_rdev;
 }
 
-/* What holds after every stdio_take(). */
+/* What must hold after every stdio_take(). */
 static void check_taken(const struct stdio *s)
 {
 	CHECK(is_null(0));
@@ -114,7 +114,7 @@ static void pipes_body(void)
 	stdio_release(&s);
 }
 
-/* Whoever shares our ends does not get a non-blocking file. */
+/* A process that shares our ends does not get a non-blocking file. */
 static void test_stdio_pipes(void **state)
 {
 	int in[2], out[2];
@@ -227,8 +227,8 @@ static void test_stdio_sockets(void **state)
 
 /* ---- the other side ---- */
 
-/* Of a pipe, of separate sockets, of one socket for both: bytes may wait when the writer is gone,
- * and a writer that stops is no reader that is gone. */
+/* Of a pipe, of two sockets, of one socket for both: bytes may remain when the writer is gone, and
+ * a writer that stops is not a reader that is gone. */
 static void test_stdio_other_side(void **state)
 {
 	struct stdio_end in = { .restore_flags = -1 }, out = in;
@@ -342,7 +342,7 @@ static void terminal_body(void)
 	check_reads(&s.in, "hello\n");
 	check_reads_nothing(&s.in);
 	CHECK(stdio_write(&s.out, "x", 1) == 1);
-	/* ends without giving anything back, as a killed server */
+	/* exits without restoring anything, as a killed server */
 }
 
 /* A shell that started us by hand must not find its terminal non-blocking. */
@@ -371,7 +371,7 @@ static void flags_body(void)
 	stdio_release(&s);
 }
 
-/* A file that cannot be opened again, the same for both ends: its flags come back at the end. */
+/* A file that cannot be reopened, the same for both ends: its flags are restored at the end. */
 static void test_stdio_flags_come_back(void **state)
 {
 	int master, slave;
@@ -424,7 +424,7 @@ static void closed_stderr_body(void)
 	stdio_release(&s);
 }
 
-/* Nothing that is printed can reach the protocol. */
+/* No output can reach the protocol. */
 static void test_stdio_closed_stderr(void **state)
 {
 	int in[2], out[2];

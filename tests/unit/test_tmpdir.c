@@ -78,7 +78,7 @@ static struct tmpdir *make(struct fixture *f, const char *instance)
 	return t;
 }
 
-/* Made, and what cleans up has come to its end. */
+/* Create it, and wait for the cleaner. */
 static void make_and_clean(struct fixture *f)
 {
 	struct tmpdir *t = make(f, ONE);
@@ -155,7 +155,7 @@ static void expect_refused(struct fixture *f, struct tmpdir *t, const char *wher
 	err_release(&e);
 }
 
-/* And it can be, as soon as the cause is gone. */
+/* It works as soon as the cause is gone. */
 static void test_tmpdir_that_cannot_be_made(void **state)
 {
 	struct fixture *f = *state;
@@ -274,7 +274,7 @@ static void leave_no_directory(struct fixture *f)
 		assert_int_equal(unlink(scratch_path(&f->s, "state/tmp/0000000000000008.lock")), 0);
 }
 
-/* A free lock of ours is the only proof; everything else stays. */
+/* Only an unlocked lock file of ours is proof; everything else stays. */
 static void test_tmpdir_cleans_up_after_the_dead_only(void **state)
 {
 	static const char *const others[] = {
@@ -314,7 +314,7 @@ static void test_tmpdir_cleans_up_after_the_dead_only(void **state)
 	tmpdir_free(living);
 }
 
-/* As if it had been made a minute ago. */
+/* Make it look a minute old. */
 static void make_older(struct fixture *f, const char *name)
 {
 	struct timespec times[2];
@@ -333,7 +333,8 @@ static void test_tmpdir_killed_at_any_point(void **state)
 	make_place(f);
 	scratch_file(&f->s, "state/tmp/" DEAD ".lock", "", 0200); /* before, and after, the directory */
 	make_and_clean(f);
-	assert_true(is_there(f, "state/tmp/" DEAD ".lock")); /* it may be about to be locked */
+	assert_true(is_there(f, "state/tmp/" DEAD ".lock")); /* its server may be about to lock
+							      * it */
 	make_older(f, "state/tmp/" DEAD ".lock");
 	make_and_clean(f);
 	assert_false(is_there(f, "state/tmp/" DEAD ".lock"));
@@ -404,7 +405,7 @@ static int in_child(struct fixture *f, int (*body)(struct fixture *f))
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* A server that finds its own as it has left it; every third is killed at the end. */
+/* Each server finds what the last one left; every third is killed at its end. */
 static int live(struct fixture *f)
 {
 	char instance[IDS_INSTANCE_SIZE], file[SCRATCH_PATH];
@@ -447,7 +448,8 @@ static void test_tmpdir_many_servers_at_once(void **state)
 	for (int i = 0; i < 6; i++)
 		if (!fork())
 			_exit(live_many_times(f));
-	while (waitpid(-1, &status, 0) > 0) /* also what cleaned up, and was killed with its server */
+	while (waitpid(-1, &status, 0) > 0) /* also of the cleaner that was killed with its
+					     * server */
 		assert_true(status == 0 || WIFSIGNALED(status));
 	do
 		make_and_clean(f);
@@ -455,7 +457,7 @@ static void test_tmpdir_many_servers_at_once(void **state)
 	assert_false(is_there(f, "state/tmp"));
 }
 
-/* What is said while @t ends, or while a server with instance ONE cleans up and ends. */
+/* The log lines while @t ends, or while a server with instance ONE cleans up and ends. */
 static const char *said(struct fixture *f, struct tmpdir *t)
 {
 	int out = open(scratch_path(&f->s, "stderr"), O_RDWR | O_CREAT | O_TRUNC, 0600);
@@ -512,7 +514,7 @@ static void test_tmpdir_names_what_stays(void **state)
 	assert_false(is_there(f, "state/tmp/" TWO));
 }
 
-/* So is what could be ours and is not as we make it. */
+/* It also names directories that have our names but not our modes. */
 static void test_tmpdir_names_what_it_leaves_alone(void **state)
 {
 	struct fixture *f = *state;
@@ -543,7 +545,7 @@ static int make_on_a_full_disk(struct fixture *f)
 			break;
 	}
 	t = new(f, ONE);
-	while (tmpdir_make(t, &e)) { /* mostly: what cleans up may be faster */
+	while (tmpdir_make(t, &e)) { /* usually: the cleaner may be faster */
 		if (e.sys != ENOSPC || clock_mono_ms() > until)
 			return 1;
 		err_release(&e);
@@ -553,7 +555,7 @@ static int make_on_a_full_disk(struct fixture *f)
 	return is_there(f, "state/tmp/" DEAD) ? 2 : 0;
 }
 
-/* What is removed may be the room that is missing: so it is removed first. */
+/* The removal may free the space that is missing, so it comes first. */
 static void test_tmpdir_on_a_full_disk(void **state)
 {
 	struct fixture *f = *state;

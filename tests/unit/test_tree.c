@@ -17,7 +17,7 @@ static void on_report(void *ctx, const struct shim_report *report)
 {
 	struct run *r = ctx;
 
-	assert_int_equal(r->empties, 0); /* nothing comes behind on_empty */
+	assert_int_equal(r->empties, 0); /* no call follows on_empty */
 	r->reports++;
 	if (report->event == SHIM_EXITED)
 		r->exited = *report;
@@ -74,7 +74,7 @@ static void run_finish(struct run *r)
 	close(r->started.output);
 }
 
-/* A child, one in a session of its own, and one whose parent is gone; their pids are printed. */
+/* Starts a child, one in its own session, and an orphan; prints their pids. */
 #define ESCAPEES \
 	"sleep 300 & echo $!; setsid sleep 300 & echo $!; " \
 	"(setsid sh -c 'setsid sleep 300 & echo $!') ; "
@@ -192,7 +192,7 @@ static void test_tree_shim_killed(void **state)
 	assert_int_equal(r.empty.event, 0);
 }
 
-/* A shim that does not get done is replaced by the hunt. */
+/* The server kills the orphans of a shim that does not finish its kill. */
 static void test_tree_shim_stopped(void **state)
 {
 	pid_t pids[3];
@@ -207,7 +207,7 @@ static void test_tree_shim_stopped(void **state)
 	expect_gone(pids);
 }
 
-/* Two hunts at a time; a healthy run beside them is not touched. */
+/* Two sweeps at once; a healthy run beside them is not touched. */
 static void test_tree_hunt_spares_other_runs(void **state)
 {
 	struct run a, b, good;
@@ -279,7 +279,7 @@ static void test_tree_signal(void **state)
 	assert_int_equal(WEXITSTATUS(r.exited.value), 3);
 }
 
-/* The signal goes to the command's group, not to those that left it. */
+/* The signal goes to the command's group, not to processes that left it. */
 static void test_tree_signal_reaches_the_group_only(void **state)
 {
 	pid_t in, out;
@@ -302,7 +302,7 @@ static void test_tree_signal_reaches_the_group_only(void **state)
 	assert_true(children_gone(&out));
 }
 
-/* All of them, wherever they have gone to, and they end by that. */
+/* The signal reaches all processes, wherever they went, and ends them. */
 static void test_tree_signal_all_reaches_who_left_the_group(void **state)
 {
 	pid_t pids[3];
@@ -339,7 +339,7 @@ static void test_tree_signal_all_after_the_exit(void **state)
 
 #define LISTENER "exec 2>/dev/null; trap 'echo 7' USR1; echo 1; while :; do sleep 0.02; done"
 
-/* Two in a group, one of them below the other, and one with a group of its own: each hears once. */
+/* Two in a group, one below the other, and one with its own group: each gets the signal once. */
 static void test_tree_signal_all_is_heard_once(void **state)
 {
 	struct run r;
@@ -359,20 +359,21 @@ static void test_tree_signal_all_is_heard_once(void **state)
 	run_finish(&r);
 }
 
-/* Whoever has stopped goes on to take it. */
+/* A stopped process is continued so that it takes the signal. */
 static void test_tree_signal_all_wakes_the_stopped(void **state)
 {
 	struct run r;
 	pid_t pid;
 
 	(void)state;
-	/* No fork at that moment: who waits for a stopped vfork(2) does not show that it is stopped. */
+	/* No fork at that moment: a process that waits for a stopped vfork(2) does not show as
+	 * stopped. */
 	run_start(&r, "sleep 300 & trap 'exit 3' TERM; echo $$; wait");
 	pid = children_number(r.started.output);
 	assert_int_equal(tree_signal_all(&r.tree, SIGSTOP), 0);
 	assert_true(children_wait(&all, children_stopped, &pid));
 	children_pause(&all, 20);
-	assert_true(children_stopped(&pid)); /* a stop is none */
+	assert_true(children_stopped(&pid)); /* a stop is not an end */
 	assert_int_equal(tree_signal_all(&r.tree, SIGTERM), 0);
 	run_finish(&r);
 	assert_int_equal(WEXITSTATUS(r.exited.value), 3);
@@ -395,7 +396,7 @@ static void send_report_with_fd(int to, uint32_t event, int fd)
 	assert_int_equal(send_fd(to, &report, sizeof(report), fd), (ssize_t)sizeof(report));
 }
 
-/* A tree whose shim says what we want: only its socket is real. Returns our end of it. */
+/* A tree with a fake shim: only its socket is real. Returns our end of it. */
 static int fake_shim(struct run *r, void (*listener)(void *ctx, int fd))
 {
 	int pair[2];
@@ -435,7 +436,7 @@ static void test_tree_listener_is_handed_on(void **state)
 	close(pair[1]);
 	assert_int_equal(send(shim, &over, sizeof(over), 0), (ssize_t)sizeof(over));
 	assert_true(children_wait(&all, is_empty, &r));
-	assert_int_equal(r.reports, 1); /* SHIM_LISTENING is none of them */
+	assert_int_equal(r.reports, 1); /* not SHIM_LISTENING */
 	assert_true(listener_fd >= 0);
 	assert_int_equal(fcntl(listener_fd, F_GETFD), FD_CLOEXEC);
 	assert_false(is_abandoned(pair[0]));
