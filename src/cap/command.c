@@ -84,8 +84,7 @@ static void command_read_environment(struct command *c, json_t *environment)
 	}
 }
 
-/* Do shell and word splitting find nothing in @text: only white space, comments, and newlines that
- * a backslash takes away? */
+/* Is there no word in @text: only white space, comments, and backslashes before newlines? */
 static bool command_is_blank(const char *text)
 {
 	for (;;) {

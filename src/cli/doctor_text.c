@@ -15,8 +15,8 @@ static const char *cli_doctor_text_of(const json_t *object, const char *name)
 
 /* ---- layers ---- */
 
-/* What layers are for. Names without detail; those of the first row that is not active are told in
- * the list of what is missing. */
+/* The purpose of layers, by their names without detail. The list of what is missing has the details
+ * of the first row that is not active. */
 static const struct {
 	const char *purpose;
 	const char *layers[4];

@@ -169,8 +169,8 @@ const char *const *scope_directories(const struct scope *s)
 /* ---- questions ---- */
 
 /*
- * Can the missing end @rest of a path lead anywhere else than below the directory
- * it starts from, once somebody creates it?
+ * Could the missing part @rest of a path lead out of the directory where it starts, once another
+ * process creates it?
  */
 static bool scope_may_leave(const char *rest)
 {

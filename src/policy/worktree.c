@@ -15,7 +15,7 @@
 #define OPEN_DIR (O_PATH | O_DIRECTORY | O_CLOEXEC)
 #define GITFILE_PREFIX "gitdir: "
 
-/* No repository that a person works in lies here, and who opens one of these opens the machine. */
+/* No user keeps a repository here, and access to one of these is access to the machine. */
 static const char *const system_directories[] = {
 	"/bin", "/boot", "/dev", "/etc", "/lib", "/lib32", "/lib64", "/libx32", "/proc", "/run",
 	"/sbin", "/sys", "/usr",
@@ -98,7 +98,7 @@ static bool worktree_is_plain_text(const char *path)
 	return utf8_valid(path, strlen(path));
 }
 
-/* May an operator be told to open @common? */
+/* May a hint name @common as a directory to open? */
 static bool worktree_may_open(const char *common)
 {
 	AUTO_FREE char *home = getenv("HOME") ? realpath(getenv("HOME"), NULL) : NULL;

@@ -2,8 +2,8 @@
  * worktree - recognises a workspace that is a linked git worktree.
  *
  * Its `.git` is a file that names a directory of the main repository, usually outside of what
- * commands may write, so `git commit` fails there. Whoever wrote the workspace's files wrote that
- * name too: it is a claim, and never becomes an option before the repository confirms it.
+ * commands may write, so `git commit` fails there. The author of the workspace's files wrote
+ * that name too: it is a claim, and becomes part of a hint only if the repository confirms it.
  */
 #ifndef PROCPEN_POLICY_WORKTREE_H
 #define PROCPEN_POLICY_WORKTREE_H

@@ -208,7 +208,7 @@ static void server_begin_ending(struct server *s)
 	s->phase = ENDING;
 	ev_io_stop(s->loop, &s->in_io);
 	ev_idle_stop(s->loop, &s->work);
-	ask_end(s->ask, "the input has ended, so nobody can answer");
+	ask_end(s->ask, "the input has ended, so no answer can come");
 }
 
 /* A request handled after the end of the input, because the client read slowly, has its full time
@@ -318,7 +318,7 @@ static void server_on_turn(struct ev_loop *loop, ev_prepare *w, int events)
 
 /* ---- requests ---- */
 
-/* Nobody can tell where the next message starts: what was asked before is answered still. */
+/* The start of the next message is unknown: answer the earlier requests and read no more. */
 static void server_give_up_input(struct server *s)
 {
 	log_error("no more input is read: %s", s->frame.broken);

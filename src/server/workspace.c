@@ -108,8 +108,8 @@ static const char *workspace_find_inside(const struct scope *scope, const char *
 	return state ? *dir : NULL;
 }
 
-/* A state directory outside of @scope that is ready to be named; NULL: none. Only root
- * has one that nobody else could make first. Static. */
+/* A state directory outside of @scope to propose, or NULL. Only root has one that no other user
+ * could create first. Static. */
 static const char *workspace_propose_state_dir(const struct scope *scope)
 {
 	static const char place[] = "/var/lib/procpen";

@@ -5,7 +5,7 @@
  *
  * Times are processor time of this process, the median of several verdicts each; of the
  * everyday texts of tests/unit/everyday.h, and of the hostile shapes of tests/unit/shapes.h,
- * the worst one counts, and its name is told. Each name is a text in the figures.
+ * the worst one counts, and the figures name it. Each name is a text in the figures.
  */
 #include <stdint.h>
 #include <stdio.h>

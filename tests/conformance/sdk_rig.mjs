@@ -43,7 +43,7 @@ export class Rig {
     await until(async () => (await this.states(client)).at(0) === "killed", "the run is not killed");
   }
 
-  /** Output while subscribed is told of; @subscribe gives what ends the subscription. */
+  /** Output while subscribed is reported; @subscribe gives what ends the subscription. */
   async checkSubscription(client, notification, subscribe) {
     const { structuredContent: { process_id } } = await this.run(client,
       { command: "sleep 0.5; echo late; sleep 60", background: true });

@@ -167,7 +167,7 @@ def test_doctor_modes():
         _, usual = examine(place)
         if not {"landlock", "pid_namespace", "mount_namespace"} <= {
                 layer.split(":")[0] for layer in usual["active"]}:
-            raise Skip("this machine lacks what the test takes away")
+            raise Skip("this machine lacks a layer that the test removes")
         for path in (place.base, place.workspace, place.env["HOME"]):
             os.chmod(path, 0o777)
         cases = [(as_other(), feature) for feature in ((), ("namespaces",), ("landlock",),
@@ -222,7 +222,7 @@ def test_doctor_anywhere():
 
 
 @suite.test()
-def test_doctor_that_nobody_reads():
+def test_doctor_without_a_reader():
     """A report that cannot be written is no success, whatever it says."""
     with Place() as place:
         for words in (["doctor"], ["doctor", "--json"]):
@@ -346,8 +346,8 @@ def test_doctor_missing_layers():
             usual_here = feature in kernels or (os.geteuid() and layers > {"pid_namespace"})
             equal((status, found["verdict"]), (0 if usual_here else 1, "weaker"),
                   "without %s" % feature)
-            told = {row["layer"] for row in found["missing"]}
-            check(layers <= told, "without %s: %s" % (feature, told))
+            reported = {row["layer"] for row in found["missing"]}
+            check(layers <= reported, "without %s: %s" % (feature, reported))
             active = {layer.split(":")[0] for layer in found["active"]}
             check(not layers & active, "without %s: %s" % (feature, active))
             text_status, out, _ = place.call("doctor", wrapper=wrapper)

@@ -62,7 +62,7 @@ def ids(messages):
 
 
 def refused(messages):
-    """The texts of answers to nobody, all of them -32700."""
+    """The texts of answers with id null, all of them -32700."""
     errors = [m["error"] for m in messages if "method" not in m and m["id"] is None]
     equal([e["code"] for e in errors], [-32700] * len(errors), "codes")
     return [e["message"] for e in errors]

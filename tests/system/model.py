@@ -51,7 +51,7 @@ class Run:
         self.most = most           # what it can write in all, when it may be cut
         self.process_id = None
         self.request = None
-        self.over = False          # an answer has told its end
+        self.over = False          # an answer has reported its end
         self.killed = False        # some request has asked for its end
 
     def may_end(self, state):
@@ -126,7 +126,7 @@ class Model:
         for one in message if self.stale else [message]:
             if "method" in one or one["id"] is None:
                 continue
-            check(one["id"] in self.waiting, "an answer that nobody waits for: %.300s" % one)
+            check(one["id"] in self.waiting, "an answer to no open request: %.300s" % one)
             on_answer, mcp, text = self.waiting.pop(one["id"])
             self.answered += 1
             try:

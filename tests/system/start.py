@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What keeps a server from running any command is told when it starts, with what to do about it."""
+"""A server that could run no command refuses to start and says what to do about it."""
 import os
 import resource
 import shutil

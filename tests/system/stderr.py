@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """stderr without a reader, of each kind a host may give: it delays nothing, and what was
-lost is told. And what the command line says to people, which comes whole however slowly they read."""
+lost is counted. And the texts of the command line, which arrive whole however slow the reader."""
 import fcntl
 import os
 import pty

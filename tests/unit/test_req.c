@@ -232,7 +232,7 @@ static void test_req_places(void **state)
 	struct reqtab *t = open_table(&w, 2);
 	struct req *r = add(t, &speaking, "1", NULL);
 	char id[16];
-	int told = 0;
+	int answered = 0;
 
 	(void)state;
 	take(r, REQ_SLOT_WAIT);
@@ -243,11 +243,11 @@ static void test_req_places(void **state)
 		snprintf(id, sizeof(id), "%d", 100 + i);
 		take(add(t, &speaking, id, NULL), REQ_SLOT_END);
 		req_find_id(t, id, strlen(id))->answer_now = end_wait;
-		req_find_id(t, id, strlen(id))->answer_now_ctx = &told;
+		req_find_id(t, id, strlen(id))->answer_now_ctx = &answered;
 	}
-	assert_int_equal(told, 0);
+	assert_int_equal(answered, 0);
 	take(add(t, &speaking, "4", NULL), REQ_SLOT_END);
-	assert_int_equal(told, 1);
+	assert_int_equal(answered, 1);
 	assert_null(req_find_id(t, "100", 3)); /* the oldest */
 	assert_non_null(req_find_id(t, "101", 3));
 	take(add(t, &speaking, "5", NULL), REQ_SLOT_NONE);

@@ -137,7 +137,7 @@ static void test_worktree_believes_no_claim(void **state)
 	assert_none(f);
 	scratch_file(&f->tmp, "wt/.git", "", 0600);
 	assert_none(f);
-	/* Somebody else's .git file: by a link, and by a second name. */
+	/* The .git file of another worktree: by a link, and by a second name. */
 	scratch_mkdir(&f->tmp, "other");
 	scratch_copy(&f->tmp, "other/.git", target);
 	assert_int_equal(rename(scratch_path(&f->tmp, "wt/.git"), target), 0);
