@@ -298,7 +298,7 @@ static void run_limits_rlimit_error(const struct proc *p, struct err *e)
 	err_hint(e, "Use less, or ask for a higher limits.%s; agent.session shows how much is "
 		    "allowed.", cpu ? "cpu" : "fsize");
 	err_detail(e, "limit", json_string(cpu ? "limits.cpu" : "limits.fsize"));
-	err_detail(e, "limit_value", value >= 0 ? json_integer(value) : NULL);
+	err_detail(e, "limit_value", value >= 0 ? json_integer(value) : json_null());
 	err_detail(e, "signal", json_string(proc_signal_name(p)));
 }
 
