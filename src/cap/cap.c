@@ -68,6 +68,7 @@ static void cap_record(struct cap *c, const struct audit_event *event)
 
 	if (!audit_write(c->audit, event, &e))
 		return;
+	c->lost_records++;
 	log_error("%s", e.message);
 	err_release(&e);
 }

@@ -20,6 +20,7 @@
 #include "policy/env.h"
 #include "shell/words.h"
 
+#define TIMEOUT_MS 300000 /* unless the request says otherwise */
 #define START_LATE_MS 5000 /* answer a background run whose shim has not reported by then */
 
 struct run_task {
@@ -49,6 +50,17 @@ static void process_run_task_free(void *task)
 	free(t);
 }
 
+/* A command line has no limit by itself: its user sees it run. */
+static int64_t process_run_timeout_ms(const struct req *r)
+{
+	double seconds = json_get_num(r->params, "timeout", -1);
+	int64_t ms = (int64_t)(seconds * 1000 + 0.5);
+
+	if (seconds < 0)
+		return r->dialect->from_operator ? 0 : TIMEOUT_MS;
+	return ms > 0 ? ms : 1;
+}
+
 static struct run_task *process_run_task_new(struct req *r)
 {
 	const json_t *params = r->params;
@@ -56,9 +68,7 @@ static struct run_task *process_run_task_new(struct req *r)
 
 	t->cwd_fd = -1;
 	t->background = json_get_bool(params, "background", false);
-	t->timeout_ms = (int64_t)(json_get_num(params, "timeout", 0) * 1000 + 0.5);
-	if (t->timeout_ms < 1 && json_object_get(params, "timeout"))
-		t->timeout_ms = 1;
+	t->timeout_ms = process_run_timeout_ms(r);
 	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
 	t->explain = json_get_bool(params, "explain_denials", false);
 	t->confine.explain = t->explain && confine_seccomp_can_notify();
@@ -107,6 +117,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	command_judge(&t->command, config, call->c->shell, &call->judge);
 	call->event.command = t->command.shown;
 	t->result_options.stdin_ignored = t->background && t->command.stdin_bytes;
+	t->result_options.timeout_ignored = t->background && json_object_get(params, "timeout");
 	t->result_options.explain = t->explain;
 	return 0;
 }
@@ -152,6 +163,9 @@ static void process_run_answer(struct cap *c, struct req *r, struct proc *p)
 	struct run_task *t = r->task;
 	struct err e = ERR_INIT;
 
+	t->result_options.same_failures = repeat_note(&c->repeat, r->params, proc_exit_code(p));
+	t->result_options.lost_records = c->lost_records;
+	c->lost_records = 0;
 	run_result_write(req_result(r), c, p, &t->result_options);
 	if (run_result_is_failure(p, &e))
 		req_fail_partial(r, &e);

@@ -1,11 +1,10 @@
 #include "cap/run_result.h"
 
-#include <stdio.h>
-
 #include "base/json.h"
 #include "cap/denied_calls.h"
 #include "cap/run_limits.h"
 #include "cap/run_members.h"
+#include "cap/run_warnings.h"
 
 static bool run_result_is_given(const struct req *r, const char *name)
 {
@@ -25,43 +24,6 @@ void run_result_options_read(struct run_result_options *v, const struct req *r)
 	v->by_default = !run_result_is_given(r, "stdout_lines") &&
 			!run_result_is_given(r, "stderr_lines") &&
 			!run_result_is_given(r, "max_output_bytes");
-}
-
-static void run_result_write_warnings(struct jsonw *w, const struct proc *p,
-				      const struct run_result_options *v)
-{
-	bool settled = p->phase == PROC_SETTLED;
-	char text[256];
-
-	jsonw_array(w, "warnings");
-	if (p->applied.profile == CONFINE_NONE)
-		jsonw_str(w, NULL, "NOT SANDBOXED: the operator has set sandbox.profile=none; this "
-				   "command could do anything that the user can do");
-	run_limits_warn(w, p);
-	if (v->stdin_ignored)
-		jsonw_str(w, NULL, "stdin was ignored: a background run reads /dev/null");
-	if (settled && p->tree_alive && p->leftover) {
-		snprintf(text, sizeof(text),
-			 "the command has ended, but %u process%s of it still run%s%s; "
-			 "process.kill ends %s, and so does the end of the session",
-			 p->leftover, p->leftover == 1 ? "" : "es", p->leftover == 1 ? "s" : "",
-			 proc_output_open(p) ? " and can still write to its output" : "",
-			 p->leftover == 1 ? "it" : "them");
-		jsonw_str(w, NULL, text);
-	}
-	if (p->survivors) {
-		snprintf(text, sizeof(text), "%u process%s could not be killed", p->survivors,
-			 p->survivors == 1 ? "" : "es");
-		jsonw_str(w, NULL, text);
-	}
-	if (p->supervisor_lost)
-		jsonw_str(w, NULL, "the shim of this run was killed from outside: how the "
-				   "command ended, or whether it ran at all, is unknown");
-	if (p->usage_partial)
-		jsonw_str(w, NULL, "resource_usage is too low: not all processes of this run "
-				   "could be counted when it was killed");
-	denied_calls_warn(w, p, v->explain);
-	jsonw_end_array(w);
 }
 
 static void run_result_write_layer(void *ctx, const char *layer)
@@ -102,8 +64,10 @@ void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
 	run_members_usage(w, proc_usage(p));
 	run_members_pid(w, p);
 	run_members_tree(w, p);
+	if (p->stdin_unread)
+		jsonw_int(w, "stdin_unread", (int64_t)p->stdin_unread);
 	run_result_write_sandbox(w, c, p);
-	run_result_write_warnings(w, p, v);
+	run_warnings_write(w, p, v);
 	denied_calls_write(w, p);
 }
 

@@ -13,6 +13,9 @@ struct run_result_options {
 	bool by_default;    /* the request sets none of the output bounds */
 	bool explain;	    /* the request has explain_denials */
 	bool stdin_ignored; /* a background run that was given stdin */
+	bool timeout_ignored; /* or a timeout */
+	unsigned same_failures; /* in a row, this one included; 0: it is no failure */
+	unsigned lost_records;  /* of the audit log, that no result has told yet */
 };
 
 /* Read them from checked parameters. */

@@ -96,6 +96,7 @@ static void proc_settle(struct proc *p)
 	loop_timer_stop(p->env->loop, &p->live->drain);
 	proc_note_end(p);
 	proc_decide_state(p);
+	p->stdin_unread = feed_unread(&p->live->feed);
 	p->phase = PROC_SETTLED;
 	proc_notify(p, PROC_EVENT_SETTLED);
 }
@@ -385,6 +386,7 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	live->out.on_data = live->err.on_data = proc_on_pump_data;
 	live->out.ctx = live->err.ctx = p;
 	live->out.io.fd = live->err.io.fd = live->feed.io.fd = live->tree.control.fd = -1;
+	live->feed.rest_fd = -1;
 	live->limits.oom.fd = -1;
 	live->tree.on_report = proc_on_report;
 	live->tree.on_listener = proc_on_listener;

@@ -142,6 +142,7 @@ struct proc {
 	uint32_t leftover;            /* live processes beside the command when it settled, those
 				       * just killed included */
 	bool leftover_unknown;        /* they died before the shim counted them */
+	uint64_t stdin_unread;        /* bytes of its stdin that were left when it settled */
 	bool usage_partial;           /* the usage is a lower bound: part of it was not reported */
 	uint32_t killed_rest;         /* of these, how many a SIGKILL for the tree ended */
 	uint32_t survivors;           /* could not be killed */

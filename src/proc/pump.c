@@ -2,8 +2,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
+
+#include "base/mem.h"
 
 #define READ_MAX (256 * 1024)     /* per wake-up, so that a flood never starves the rest */
 #define LOUD_BYTES (1024 * 1024)  /* output beyond which a larger pipe pays */
@@ -106,26 +109,63 @@ void pump_close(struct pump *p)
 	p->loud = false;
 }
 
-/* Write as much as the pipe takes. True at the end. */
-static bool feed_write(struct feed *f)
+/* Bytes in the pipe of @fd, which may be either end; 0 without one. */
+static uint64_t feed_in_pipe(int fd)
+{
+	int bytes = 0;
+
+	return fd >= 0 && !ioctl(fd, FIONREAD, &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
+}
+
+/* Another read end of the pipe that @fd writes to. We never read from it. */
+static int feed_open_rest(int fd)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+}
+
+static void feed_stop(struct feed *f)
+{
+	loop_close(f->loop, &f->io);
+	buf_release(&f->pending);
+}
+
+/*
+ * Write what the pipe takes; when all of it was written, or the last reader is gone (EPIPE), close
+ * it. The bytes in a pipe that is closed on this side can be counted only from the other side.
+ */
+static void feed_write(struct feed *f)
 {
 	while (f->pending.len) {
 		ssize_t n = write(f->io.fd, f->pending.data, f->pending.len);
 
 		if (n < 0 && errno == EINTR)
 			continue;
+		if (n < 0 && errno == EAGAIN)
+			return;
 		if (n < 0)
-			return errno != EAGAIN; /* EPIPE: no reader is left */
+			break;
 		buf_consume(&f->pending, (size_t)n);
 	}
-	return true;
+	if (f->pending.len)
+		f->unread = f->pending.len + feed_in_pipe(f->io.fd);
+	else
+		f->rest_fd = feed_open_rest(f->io.fd);
+	feed_stop(f);
 }
 
 static void feed_on_writable(struct ev_loop *loop, ev_io *io, int revents)
 {
+	struct feed *f = io->data;
+
 	(void)loop;
-	if (feed_write(io->data) || (revents & EV_ERROR))
-		feed_close(io->data);
+	feed_write(f);
+	if (f->io.fd >= 0 && (revents & EV_ERROR)) {
+		f->unread = f->pending.len + feed_in_pipe(f->io.fd);
+		feed_stop(f);
+	}
 }
 
 void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes, size_t len)
@@ -135,17 +175,19 @@ void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes,
 	f->io.data = f;
 	buf_init(&f->pending, len);
 	buf_add(&f->pending, bytes, len);
-	if (feed_write(f))
-		feed_close(f);
-	else
+	feed_write(f);
+	if (f->io.fd >= 0)
 		ev_io_start(loop, &f->io);
+}
+
+uint64_t feed_unread(const struct feed *f)
+{
+	return f->unread + f->pending.len + feed_in_pipe(f->io.fd >= 0 ? f->io.fd : f->rest_fd);
 }
 
 void feed_close(struct feed *f)
 {
-	if (!f->loop)
-		return;
-	if (f->io.fd >= 0)
-		loop_close(f->loop, &f->io);
-	buf_release(&f->pending);
+	if (f->loop && f->io.fd >= 0)
+		feed_stop(f);
+	mem_cleanup_close(&f->rest_fd);
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/buf.h"
 #include "os/loop.h"
@@ -37,6 +38,8 @@ struct feed {
 	struct ev_loop *loop;
 	ev_io io; /* fd -1: everything was written, or not started */
 	struct buf pending;
+	int rest_fd;     /* a read end, to count by; -1: none */
+	uint64_t unread; /* when the command closed its stdin */
 };
 
 /*
@@ -45,5 +48,8 @@ struct feed {
  */
 void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes, size_t len);
 void feed_close(struct feed *f);
+
+/* Bytes that nobody has read: not yet, or never when the command is over. */
+uint64_t feed_unread(const struct feed *f);
 
 #endif

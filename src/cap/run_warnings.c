@@ -1,0 +1,76 @@
+#include "cap/run_warnings.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "cap/denied_calls.h"
+#include "cap/run_limits.h"
+
+#define SAME_FAILURES 4 /* in a row, before they are worth a word */
+
+__attribute__((format(printf, 2, 3))) static void run_warnings_add(struct jsonw *w, const char *fmt,
+								   ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	jsonw_str(w, NULL, text);
+}
+
+/* What was asked for and not done, or given and not taken. */
+static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
+				     const struct run_result_options *v)
+{
+	if (v->stdin_ignored)
+		run_warnings_add(w, "stdin was ignored: a background run reads /dev/null");
+	if (v->timeout_ignored)
+		run_warnings_add(w, "timeout was ignored: a background run has no time limit; "
+				    "process.kill ends it");
+	if (p->stdin_unread)
+		run_warnings_add(w, "the command left %" PRIu64 " byte%s of its stdin unread",
+				 p->stdin_unread, p->stdin_unread == 1 ? "" : "s");
+}
+
+static void run_warnings_add_tree(struct jsonw *w, const struct proc *p)
+{
+	if (p->phase == PROC_SETTLED && p->tree_alive && p->leftover)
+		run_warnings_add(w, "the command has ended, but %u process%s of it still run%s%s; "
+				    "process.kill ends %s, and so does the end of the session",
+				 p->leftover, p->leftover == 1 ? "" : "es",
+				 p->leftover == 1 ? "s" : "",
+				 proc_output_open(p) ? " and can still write to its output" : "",
+				 p->leftover == 1 ? "it" : "them");
+	if (p->survivors)
+		run_warnings_add(w, "%u process%s could not be killed", p->survivors,
+				 p->survivors == 1 ? "" : "es");
+	if (p->supervisor_lost)
+		run_warnings_add(w, "the shim of this run was killed from outside: how the "
+				    "command ended, or whether it ran at all, is unknown");
+	if (p->usage_partial)
+		run_warnings_add(w, "resource_usage is too low: not all processes of this run "
+				    "could be counted when it was killed");
+}
+
+void run_warnings_write(struct jsonw *w, const struct proc *p,
+			const struct run_result_options *v)
+{
+	jsonw_array(w, "warnings");
+	if (p->applied.profile == CONFINE_NONE)
+		run_warnings_add(w, "NOT SANDBOXED: the operator has set sandbox.profile=none; "
+				    "this command could do anything that the user can do");
+	run_limits_warn(w, p);
+	run_warnings_add_request(w, p, v);
+	run_warnings_add_tree(w, p);
+	if (v->same_failures >= SAME_FAILURES)
+		run_warnings_add(w, "this command has failed the same way %u times in a row, and "
+				    "no other command ran in between", v->same_failures);
+	if (v->lost_records)
+		run_warnings_add(w, "%u audit record%s could not be written; the server's stderr "
+				    "says why", v->lost_records, v->lost_records == 1 ? "" : "s");
+	denied_calls_warn(w, p, v->explain);
+	jsonw_end_array(w);
+}
