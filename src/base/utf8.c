@@ -5,6 +5,10 @@
  */
 #include "base/utf8.h"
 
+#include <string.h>
+
+#include "base/mem.h"
+
 static bool utf8_is_continuation(unsigned char c)
 {
 	return (c & 0xc0) == 0x80;
@@ -103,4 +107,51 @@ size_t utf8_cut(const char *s, size_t len, size_t max)
 	if (at < max && utf8_next(s + at, len - at, &used) == UTF8_VALID && at + used > max)
 		return at;
 	return max;
+}
+
+uint32_t utf8_code_point(const char *s, size_t len)
+{
+	uint32_t c = (unsigned char)*s;
+
+	if (len == 1)
+		return c;
+	c &= 0x7fu >> len;
+	for (size_t i = 1; i < len; i++)
+		c = c << 6 | ((unsigned char)s[i] & 0x3f);
+	return c;
+}
+
+/* Unicode 15: Default_Ignorable_Code_Point, Zs but U+0020, Zl, Zp, Cc, format controls, and two
+ * signs without ink. */
+bool utf8_is_hidden(const char *s, size_t len)
+{
+	static const struct {
+		uint32_t from, to;
+	} ranges[] = {
+		{ 0, 0x1f },	      { 0x7f, 0xa0 },	    { 0xad, 0xad },	  { 0x34f, 0x34f },
+		{ 0x61c, 0x61c },     { 0x115f, 0x1160 },   { 0x1680, 0x1680 },
+		{ 0x17b4, 0x17b5 },   { 0x180b, 0x180f },   { 0x2000, 0x200f },
+		{ 0x2028, 0x202f },   { 0x205f, 0x206f },   { 0x2800, 0x2800 },
+		{ 0x3000, 0x3000 },   { 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },
+		{ 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },
+		{ 0x13430, 0x1343f }, { 0x1bca0, 0x1bca3 }, { 0x1d159, 0x1d159 },
+		{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
+	};
+	uint32_t c = utf8_code_point(s, len);
+
+	for (size_t i = 0; i < COUNT_OF(ranges); i++)
+		if (c >= ranges[i].from && c <= ranges[i].to)
+			return true;
+	return false;
+}
+
+bool utf8_is_shell_word(const char *text)
+{
+	size_t len = strlen(text), used;
+
+	for (size_t at = 0; at < len; at += used)
+		if (utf8_next(text + at, len - at, &used) != UTF8_VALID || text[at] == '\'' ||
+		    utf8_is_hidden(text + at, used))
+			return false;
+	return true;
 }

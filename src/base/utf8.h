@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The kind of sequence at the start of a range of bytes. */
 enum utf8_kind {
@@ -33,6 +34,17 @@ size_t utf8_partial_head(const char *s, size_t len);
 
 /* Largest n <= max such that s[0..n) does not end inside a valid character. */
 size_t utf8_cut(const char *s, size_t len, size_t max);
+
+/* The code point of the valid character @s of @len bytes. */
+uint32_t utf8_code_point(const char *s, size_t len);
+
+/* Is the valid character @s of @len bytes one that is invisible, looks like a plain space, which it
+ * is not for a shell, or changes how its neighbours are shown? Controls are. */
+bool utf8_is_hidden(const char *s, size_t len);
+
+/* Is @text, in single quotes, one word for a shell and the same to every eye: UTF-8 without hidden
+ * characters and single quotes? */
+bool utf8_is_shell_word(const char *text);
 
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"
 

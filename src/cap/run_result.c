@@ -67,7 +67,7 @@ void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
 	if (p->stdin_unread)
 		jsonw_int(w, "stdin_unread", (int64_t)p->stdin_unread);
 	run_result_write_sandbox(w, c, p);
-	run_warnings_write(w, p, v);
+	run_warnings_write(w, c, p, v);
 	denied_calls_write(w, p);
 }
 

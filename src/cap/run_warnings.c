@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "cap/denied_calls.h"
+#include "cap/refused_write.h"
 #include "cap/run_limits.h"
 
 #define SAME_FAILURES 4 /* in a row, before they are worth a word */
@@ -55,7 +56,7 @@ static void run_warnings_add_tree(struct jsonw *w, const struct proc *p)
 				    "could be counted when it was killed");
 }
 
-void run_warnings_write(struct jsonw *w, const struct proc *p,
+void run_warnings_write(struct jsonw *w, const struct cap *c, const struct proc *p,
 			const struct run_result_options *v)
 {
 	jsonw_array(w, "warnings");
@@ -71,6 +72,7 @@ void run_warnings_write(struct jsonw *w, const struct proc *p,
 	if (v->lost_records)
 		run_warnings_add(w, "%u audit record%s could not be written; the server's stderr "
 				    "says why", v->lost_records, v->lost_records == 1 ? "" : "s");
+	refused_write_warn(w, c, p);
 	denied_calls_warn(w, p, v->explain);
 	jsonw_end_array(w);
 }

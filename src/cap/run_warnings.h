@@ -2,7 +2,7 @@
  * run_warnings - what the caller of process.run should know of a run beside its result.
  *
  * Facts that the caller can act on, one sentence each: an input that was ignored or left, processes
- * that live on, a failure that repeats itself, refused system calls. A run that went as asked
+ * that live on, a failure that repeats itself, what the sandbox refused. A run that went as asked
  * has none. What a command said stands in quotes, as its claim.
  */
 #ifndef PROCPEN_CAP_RUN_WARNINGS_H
@@ -13,7 +13,7 @@
 #include "cap/run_result.h"
 
 /* Write "warnings", an array of sentences, empty if there is nothing to tell. */
-void run_warnings_write(struct jsonw *w, const struct proc *p,
+void run_warnings_write(struct jsonw *w, const struct cap *c, const struct proc *p,
 			const struct run_result_options *v);
 
 #endif

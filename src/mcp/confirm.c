@@ -14,45 +14,6 @@
 
 /* ---- the question ---- */
 
-/* The code point of the valid character @s of @len bytes. */
-static uint32_t mcp_confirm_code_point(const char *s, size_t len)
-{
-	uint32_t c = (unsigned char)*s;
-
-	if (len == 1)
-		return c;
-	c &= 0x7fu >> len;
-	for (size_t i = 1; i < len; i++)
-		c = c << 6 | ((unsigned char)s[i] & 0x3f);
-	return c;
-}
-
-/*
- * Would it be invisible, look like a plain space (which it is not for a shell), or
- * change how its neighbours are shown? Unicode 15: Default_Ignorable_Code_Point, Zs
- * but U+0020, Zl, Zp, Cc, format controls, and two signs without ink.
- */
-static bool mcp_confirm_is_hidden(uint32_t c)
-{
-	static const struct {
-		uint32_t from, to;
-	} ranges[] = {
-		{ 0x7f, 0xa0 },	      { 0xad, 0xad },	    { 0x34f, 0x34f },
-		{ 0x61c, 0x61c },     { 0x115f, 0x1160 },   { 0x1680, 0x1680 },
-		{ 0x17b4, 0x17b5 },   { 0x180b, 0x180f },   { 0x2000, 0x200f },
-		{ 0x2028, 0x202f },   { 0x205f, 0x206f },   { 0x2800, 0x2800 },
-		{ 0x3000, 0x3000 },   { 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },
-		{ 0xfeff, 0xfeff },   { 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },
-		{ 0x13430, 0x1343f }, { 0x1bca0, 0x1bca3 }, { 0x1d159, 0x1d159 },
-		{ 0x1d173, 0x1d17a }, { 0xe0000, 0xe0fff },
-	};
-
-	for (size_t i = 0; i < COUNT_OF(ranges); i++)
-		if (c >= ranges[i].from && c <= ranges[i].to)
-			return true;
-	return false;
-}
-
 static void mcp_confirm_add(struct jsonw *w, const char *text)
 {
 	jsonw_piece(w, text, strlen(text));
@@ -62,16 +23,15 @@ static void mcp_confirm_add_visible(struct jsonw *w, const char *text, size_t le
 {
 	for (size_t at = 0, used; at < len; at += used) {
 		char escape[16];
-		uint32_t c;
 
 		if (utf8_next(text + at, len - at, &used) != UTF8_VALID)
 			continue;
-		c = mcp_confirm_code_point(text + at, used);
-		if (!mcp_confirm_is_hidden(c)) {
+		if (!utf8_is_hidden(text + at, used)) {
 			jsonw_piece(w, text + at, used);
 			continue;
 		}
-		snprintf(escape, sizeof(escape), "\\u{%x}", (unsigned)c);
+		snprintf(escape, sizeof(escape), "\\u{%x}",
+			 (unsigned)utf8_code_point(text + at, used));
 		mcp_confirm_add(w, escape);
 	}
 }

@@ -90,14 +90,6 @@ static bool worktree_points_back(int gitdir, const struct stat *gitfile)
 	       named.st_dev == gitfile->st_dev && named.st_ino == gitfile->st_ino;
 }
 
-static bool worktree_is_plain_text(const char *path)
-{
-	for (const char *c = path; *c; c++)
-		if ((unsigned char)*c < ' ' || *c == 0x7f || *c == '\'')
-			return false;
-	return utf8_valid(path, strlen(path));
-}
-
 /* May a hint name @common as a directory to open? */
 static bool worktree_may_open(const char *common)
 {
@@ -107,7 +99,7 @@ static bool worktree_may_open(const char *common)
 		if (worktree_lies_in(common, system_directories[i]))
 			return false;
 	return strcmp(common, "/") && !(home && worktree_lies_in(home, common)) &&
-	       worktree_is_plain_text(common);
+	       utf8_is_shell_word(common);
 }
 
 /* Has @gitdir the name COMMON/worktrees/NAME? */

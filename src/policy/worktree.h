@@ -16,8 +16,7 @@
  *   - the named directory is COMMON/worktrees/NAME, and its file gitdir names the workspace's .git;
  *   - COMMON holds HEAD, objects and refs, and belongs to our user or the workspace's owner;
  *   - COMMON lies in no system directory, and neither is nor contains the home;
- *   - the path is UTF-8 without control characters and single quotes: in single quotes, it is one
- *     word for a shell.
+ *   - the path is one word for a shell when it stands in single quotes (utf8_is_shell_word()).
  * See gitrepository-layout(5) and git-worktree(1), "DETAILS".
  */
 char *worktree_common_dir(const struct scope *scope);

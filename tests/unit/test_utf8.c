@@ -210,10 +210,26 @@ static void test_utf8_cut_agrees_with_the_model(void **state)
 	}
 }
 
+static void test_utf8_is_shell_word_refuses_what_forges_text(void **state)
+{
+	static const char *const words[] = { "", "/a b/$(x)`\\\"", "/\xc3\xa9\xf0\x9f\x98\x80" };
+	static const char *const others[] = {
+		"it's", "a\nb", "\x1b[31m", "\x7f", "\xff", "\xc3", "\xc2\x9b", "\xc2\xa0",
+		"\xe2\x80\xae", "\xe2\x80\x8b", "\xef\xbb\xbf",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		assert_true(utf8_is_shell_word(words[i]));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(utf8_is_shell_word(others[i]));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_utf8_next_agrees_with_the_model),
+		cmocka_unit_test(test_utf8_is_shell_word_refuses_what_forges_text),
 		cmocka_unit_test(test_utf8_next_never_reads_beyond_the_range),
 		cmocka_unit_test(test_utf8_maximal_subparts_of_the_standard),
 		cmocka_unit_test(test_utf8_valid_refuses_what_the_standard_refuses),

@@ -1,0 +1,326 @@
+#include "cap/refused_write.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "base/term.h"
+#include "base/utf8.h"
+
+#define SCANNED_MAX (16u << 10) /* of stderr, from its end: errors come last */
+#define REACH 1024              /* bytes between the words of an error and its path */
+#define REASONS_MAX 64          /* looked at */
+#define JUDGED_MAX 8            /* paths that are looked up */
+#define PATH_BYTES_MAX 1024
+#define CLAIMS_MAX 3
+#define SHOWN_MAX 200           /* bytes of a path */
+
+#define SINGLE_OPEN "\xe2\x80\x98" /* the quotes that coreutils write in UTF-8 locales */
+#define SINGLE_CLOSE "\xe2\x80\x99"
+
+/* strerror(3) of EROFS, EACCES and EPERM, as all libraries and languages write it but for case. */
+static const char *const reasons[] = {
+	"Read-only file system", "Permission denied", "Operation not permitted",
+};
+#define EROFS_REASON 0
+
+/* A part of the text that was scanned. */
+struct span {
+	const char *start, *end;
+};
+
+struct claims {
+	struct jsonw *w;
+	const struct cap *c;
+	const struct proc *p;
+	struct span told[CLAIMS_MAX];
+	size_t count, judged, reasons;
+};
+
+/* ---- what the command says ---- */
+
+/* The first reason in @line, and which one in *@reason; start NULL: none. */
+static struct span refused_write_find_reason(struct span line, size_t *reason)
+{
+	for (const char *at = line.start; at < line.end; at++)
+		for (size_t i = 0; i < COUNT_OF(reasons); i++) {
+			size_t len = strlen(reasons[i]);
+
+			if ((size_t)(line.end - at) < len || strncasecmp(at, reasons[i], len))
+				continue;
+			*reason = i;
+			return (struct span){ at, at + len };
+		}
+	return (struct span){ NULL, NULL };
+}
+
+/* Does a path begin at @at: "/x" or "../x", as a word or in quotes? A URL is none. */
+static bool refused_write_begins_path(struct span in, const char *at)
+{
+	size_t left = (size_t)(in.end - at), before = (size_t)(at - in.start);
+	bool path = (left > 1 && at[0] == '/' && at[1] != '/' && (unsigned char)at[1] > ' ') ||
+		    (left > 3 && !memcmp(at, "../", 3));
+
+	if (!path || !before)
+		return path;
+	return memchr(" \t\n'\"`([=:<>,", at[-1], 13) ||
+	       (before >= 3 && !memcmp(at - 3, SINGLE_OPEN, 3));
+}
+
+/* The path that begins at @at: up to its closing quote, else up to what cannot belong to it. */
+static struct span refused_write_path_at(struct span in, const char *at)
+{
+	char quote = at > in.start ? at[-1] : ' ';
+	const char *end = at;
+
+	if (quote == '\'' || quote == '"' || quote == '`') {
+		while (end < in.end && *end != quote && !(quote == '`' && *end == '\'') &&
+		       *end != '\n')
+			end++;
+		if (end < in.end && *end != '\n')
+			return (struct span){ at, end };
+	}
+	for (end = at; end < in.end && !memchr(" \t\r\n:;,()<>'\"`", *end, 14); end++)
+		if (in.end - end >= 3 && !memcmp(end, SINGLE_CLOSE, 3))
+			break;
+	return (struct span){ at, end };
+}
+
+/* The first path in @in, or the last. */
+static struct span refused_write_find_path(struct span in, bool last)
+{
+	struct span found = { NULL, NULL };
+
+	for (const char *at = in.start; at < in.end; at++) {
+		if (!refused_write_begins_path(in, at))
+			continue;
+		found = refused_write_path_at(in, at);
+		if (!last)
+			break;
+		at = found.end - 1;
+	}
+	return found;
+}
+
+/*
+ * The path that @reason in @line is about: before it ("open /x: permission denied"), else behind it
+ * ("permission denied, mkdir '/x'"). @above: it may also stand in a line above ("Caused by:").
+ */
+static struct span refused_write_path_of(struct span text, struct span line, struct span reason,
+					 bool above)
+{
+	struct span before = { line.start, reason.start }, behind = { reason.end, line.end };
+	struct span path;
+
+	if (before.end - before.start > REACH)
+		before.start = before.end - REACH;
+	if (behind.end - behind.start > REACH)
+		behind.end = behind.start + REACH;
+	path = refused_write_find_path(before, true);
+	if (!path.start)
+		path = refused_write_find_path(behind, false);
+	if (path.start || !above)
+		return path;
+	before = (struct span){ text.start, line.start };
+	if (before.end - before.start > REACH)
+		before.start = before.end - REACH;
+	return refused_write_find_path(before, true);
+}
+
+/* ---- whether the sandbox refuses it ---- */
+
+/* @path as an absolute one, heap; NULL: too long. */
+static char *refused_write_absolute(const struct proc *p, struct span path)
+{
+	int len = (int)(path.end - path.start);
+	char *absolute = NULL;
+
+	if (len > PATH_BYTES_MAX || memchr(path.start, '\0', (size_t)len))
+		return NULL;
+	if (*path.start == '/')
+		return mem_strndup(path.start, (size_t)len);
+	if (asprintf(&absolute, "%s/%.*s", p->cwd, len, path.start) < 0)
+		abort();
+	return absolute;
+}
+
+/*
+ * The canonical name of the last thing on the way of the absolute @path that is there; heap, or
+ * NULL. One step a name: realpath(3) of each shorter path would take the square of that.
+ */
+static char *refused_write_existing(const char *path)
+{
+	AUTO_FREE char *names = mem_strdup(path);
+	AUTO_CLOSE int at = open("/", O_PATH | O_CLOEXEC);
+	char link[64], real[PATH_MAX], *rest = NULL;
+	const char *name = strtok_r(names, "/", &rest);
+	ssize_t len;
+
+	for (; name && at >= 0; name = strtok_r(NULL, "/", &rest)) {
+		int next = openat(at, name, O_PATH | O_CLOEXEC);
+
+		if (next < 0)
+			break;
+		mem_cleanup_close(&at);
+		at = next;
+	}
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
+	len = readlink(link, real, sizeof(real));
+	return len > 0 && len < PATH_MAX && *real == '/' ? mem_strndup(real, (size_t)len) : NULL;
+}
+
+static bool refused_write_lies_in(const char *path, const char *directory)
+{
+	size_t len = strlen(directory);
+
+	return !strncmp(path, directory, len) && (!path[len] || path[len] == '/');
+}
+
+/* The cache in the home that @path names, heap, or NULL. A run as another user has another home. */
+static char *refused_write_cache_of(const struct proc *p, const char *path)
+{
+	static const char *const caches[] = {
+		"/.cache", "/.npm", "/.cargo", "/go", "/.gradle", "/.m2", "/.pnpm-store", "/.yarn",
+	};
+	const char *home = getenv("HOME");
+	struct stat st;
+
+	if (!home || *home != '/' || !home[1] || strstr(path, "/..") ||
+	    p->applied.layers & 1u << CONFINE_CREDENTIALS || !utf8_is_shell_word(home))
+		return NULL;
+	for (size_t i = 0; i < COUNT_OF(caches); i++) {
+		char *cache = NULL;
+
+		if (asprintf(&cache, "%s%s", home, caches[i]) < 0)
+			abort();
+		if (refused_write_lies_in(path, cache) && !stat(cache, &st) && S_ISDIR(st.st_mode))
+			return cache;
+		free(cache);
+	}
+	return NULL;
+}
+
+/* ---- the sentences ---- */
+
+static void refused_write_add(struct jsonw *w, const char *text)
+{
+	jsonw_piece(w, text, strlen(text));
+}
+
+static void refused_write_add_path(struct jsonw *w, struct span path)
+{
+	size_t len = (size_t)(path.end - path.start), shown = utf8_cut(path.start, len, SHOWN_MAX);
+
+	refused_write_add(w, "\"");
+	for (size_t at = 0, used; at < shown; at += used) {
+		const char *c = path.start + at;
+		bool valid = utf8_next(c, shown - at, &used) == UTF8_VALID;
+		char escape[16];
+
+		if (valid && *c != '"' && !utf8_is_hidden(c, used)) {
+			jsonw_piece(w, c, used);
+			continue;
+		}
+		snprintf(escape, sizeof(escape), "\\u{%x}",
+			 valid ? (unsigned)utf8_code_point(c, used) : 0xfffdu);
+		refused_write_add(w, escape);
+	}
+	refused_write_add(w, shown < len ? "...\"" : "\"");
+}
+
+static void refused_write_add_option(struct jsonw *w, const char *what, const char *directory)
+{
+	refused_write_add(w, what);
+	refused_write_add(w, "--allow-dir '");
+	refused_write_add(w, directory);
+	refused_write_add(w, "'");
+}
+
+static void refused_write_tell(struct claims *k, struct span path, size_t reason)
+{
+	const char *git = k->c->git_common_dir;
+	AUTO_FREE char *absolute = refused_write_absolute(k->p, path);
+	AUTO_FREE char *existing = absolute ? refused_write_existing(absolute) : NULL;
+	AUTO_FREE char *cache = NULL;
+
+	k->judged++;
+	if (!existing || confine_can_write(k->c->confine, existing))
+		return;
+	k->told[k->count++] = path;
+	cache = refused_write_cache_of(k->p, absolute);
+	jsonw_open_str(k->w, NULL);
+	refused_write_add(k->w, "the command reports \"");
+	refused_write_add(k->w, reasons[reason]);
+	refused_write_add(k->w, "\" for ");
+	refused_write_add_path(k->w, path);
+	refused_write_add(k->w, ", where the sandbox lets no command write");
+	if (git && refused_write_lies_in(existing, git))
+		refused_write_add_option(k->w,
+					 ": the workspace is a linked git worktree; the operator "
+					 "can open its repository with ", git);
+	else if (cache)
+		refused_write_add_option(k->w, ": the operator can open this cache with ", cache);
+	jsonw_close_str(k->w);
+}
+
+static bool refused_write_is_told(const struct claims *k, struct span path)
+{
+	size_t len = (size_t)(path.end - path.start);
+
+	for (size_t i = 0; i < k->count; i++)
+		if ((size_t)(k->told[i].end - k->told[i].start) == len &&
+		    !memcmp(k->told[i].start, path.start, len))
+			return true;
+	return false;
+}
+
+static void refused_write_scan(struct claims *k, struct span text)
+{
+	struct span line = { text.start, text.start };
+
+	for (; line.start < text.end && k->count < CLAIMS_MAX && k->judged < JUDGED_MAX &&
+	       k->reasons < REASONS_MAX;
+	     line.start = line.end + 1) {
+		struct span reason, path;
+		size_t which;
+
+		line.end = memchr(line.start, '\n', (size_t)(text.end - line.start));
+		if (!line.end)
+			line.end = text.end;
+		reason = refused_write_find_reason(line, &which);
+		if (!reason.start)
+			continue;
+		k->reasons++;
+		/* The other two also stand where no file is meant: a key, a process. */
+		path = refused_write_path_of(text, line, reason, which == EROFS_REASON);
+		if (path.start && !refused_write_is_told(k, path))
+			refused_write_tell(k, path, which);
+	}
+}
+
+void refused_write_warn(struct jsonw *w, const struct cap *c, const struct proc *p)
+{
+	struct claims claims = { .w = w, .c = c, .p = p };
+	uint64_t at = p->err.total > SCANNED_MAX ? p->err.total - SCANNED_MAX : 0;
+	AUTO_FREE char *text = NULL;
+	size_t len = 0;
+	ssize_t n;
+
+	if (p->phase != PROC_SETTLED || proc_exit_code(p) <= 0 || !p->err.total ||
+	    p->applied.profile == CONFINE_NONE)
+		return;
+	text = mem_zalloc(SCANNED_MAX);
+	do {
+		n = output_read(&p->err, &at, text + len, SCANNED_MAX - len);
+		len += n > 0 ? (size_t)n : 0;
+		at += n > 0 ? (uint64_t)n : 0;
+	} while (n > 0 && len < SCANNED_MAX);
+	len = term_clean(text, len);
+	refused_write_scan(&claims, (struct span){ text, text + len });
+}
