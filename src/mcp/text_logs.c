@@ -9,24 +9,31 @@
 #include "mcp/text_members.h"
 
 #define WAIT_MS 45000
+#define PARAMETER_BYTES 160 /* of one that the next call repeats; more is left to the reader */
 #define MARKS_BYTES 480 /* headings, and what follows a page, which has at most 9,500 bytes */
+
+/* Repeat the parameter @name unless it is the default. Returns false if it is too long. */
+static bool text_logs_add_parameter(struct text *t, const char *name)
+{
+	const json_t *value = json_object_get(t->a->params, name);
+	AUTO_FREE char *json = NULL;
+
+	if (!value || schema_is_default(t->a->row->input, name, value))
+		return true;
+	json = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
+	if (strlen(json) > PARAMETER_BYTES)
+		return false;
+	text_add(t, ",\"%s\":%s", name, json);
+	return true;
+}
 
 /* What the caller asked for beside the place is asked for again. */
 static void text_logs_add_same(struct text *t)
 {
 	static const char *const same[] = { "limit", "encoding", "clean" };
-	const struct schema *s = t->a->row->input;
 
-	for (size_t i = 0; i < COUNT_OF(same); i++) {
-		const json_t *value = json_object_get(t->a->params, same[i]);
-		char *json;
-
-		if (!value || schema_is_default(s, same[i], value))
-			continue;
-		json = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY);
-		text_add(t, ",\"%s\":%.32s", same[i], json);
-		free(json);
-	}
+	for (size_t i = 0; i < COUNT_OF(same); i++)
+		(void)text_logs_add_parameter(t, same[i]);
 }
 
 static bool text_logs_wants(const struct text *t, const char *stream)
@@ -55,11 +62,9 @@ static void text_logs_add_evicted(struct text *t, const char *stream, const char
 }
 
 /* ,"stream":"stdout","offset":4000 */
-static void text_logs_add_place(struct text *t, bool out, bool err)
+static void text_logs_add_place(struct text *t, bool out, bool err, int64_t next_out,
+				int64_t next_err)
 {
-	int64_t next_out = text_number(t, NULL, "stdout_next_offset");
-	int64_t next_err = text_number(t, NULL, "stderr_next_offset");
-
 	if (!out || !err)
 		text_add(t, ",\"stream\":\"%s\"", out ? "stdout" : "stderr");
 	text_add(t, ",\"offset\":%" PRId64, out ? next_out : next_err);
@@ -98,7 +103,9 @@ static void text_logs_add_next(struct text *t, bool empty)
 	if (more || running) {
 		text_open_call(t, "process_logs");
 		text_logs_add_place(t, more ? out > 0 : text_logs_wants(t, "stdout"),
-				    more ? err > 0 : text_logs_wants(t, "stderr"));
+				    more ? err > 0 : text_logs_wants(t, "stderr"),
+				    text_number(t, NULL, "stdout_next_offset"),
+				    text_number(t, NULL, "stderr_next_offset"));
 		text_logs_add_same(t);
 		text_add(t, more ? "}" : ",\"wait_ms\":%d} waits for more", WAIT_MS);
 	}
@@ -176,6 +183,36 @@ static void text_logs_add_match(struct text *t, const struct outline_value *matc
 	text_logs_add_context(t, match, "after", line ? line + 1 : 0);
 }
 
+/* The call that goes on with @unshown, the first match that the text has no room for; NULL: with
+ * what the list has no room for. */
+static void text_logs_add_next_search(struct text *t, const struct outline_value *matches,
+				      const struct outline_value *unshown)
+{
+	static const char *const same[] = { "ignore_case", "context", "max_matches" };
+	int64_t out = text_number(t, NULL, "stdout_next_offset");
+	int64_t err = text_number(t, NULL, "stderr_next_offset");
+	bool whole;
+
+	for (const struct outline_value *v = unshown; v;
+	     v = outline_next(&t->a->result->outline, matches, v)) {
+		int64_t offset = text_number(t, v, "offset");
+		int64_t *next = text_is(t, v, "stream", "stderr") ? &err : &out;
+
+		*next = offset < *next ? offset : *next;
+	}
+	text_open_call(t, "process_logs");
+	text_logs_add_place(t,
+			    text_logs_wants(t, "stdout") &&
+				    out < text_number(t, NULL, "stdout_size"),
+			    text_logs_wants(t, "stderr") &&
+				    err < text_number(t, NULL, "stderr_size"),
+			    out, err);
+	whole = text_logs_add_parameter(t, "grep");
+	for (size_t i = 0; i < COUNT_OF(same); i++)
+		(void)text_logs_add_parameter(t, same[i]);
+	text_add(t, whole ? "}" : "} with the same \"grep\"");
+}
+
 static void text_logs_matches(struct text *t)
 {
 	const struct outline_value *matches = text_member(t, NULL, "matches"), *v = NULL;
@@ -188,9 +225,11 @@ static void text_logs_matches(struct text *t)
 		text_logs_add_match(t, v);
 		shown++;
 	}
-	if (shown < total)
-		text_add(t, "[... %" PRId64 " of %" PRId64 " shown: a narrower pattern, less "
-			    "context or max_matches shows others ...]", shown, total);
+	if (shown >= total)
+		return;
+	text_add(t, "[... %" PRId64 " of %" PRId64 " shown, the next: ", shown, total);
+	text_logs_add_next_search(t, matches, v);
+	text_add(t, " ...]");
 }
 
 /* ---- both streams in their order ---- */

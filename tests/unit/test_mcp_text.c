@@ -277,10 +277,11 @@ static void test_mcp_text_of_matches(void **state)
 		   "{\"process_id\":\"p1\",\"matches\":[{\"stream\":\"stdout\",\"offset\":900,"
 		   "\"line\":12,\"text\":\"FAIL b\",\"before\":[\"a\",\"b\"],\"after\":[\"c\"]},"
 		   "{\"stream\":\"stderr\",\"offset\":0,\"line\":1,\"text\":\"FAIL\","
-		   "\"before\":[],\"after\":[]}],\"matches_total\":7}",
+		   "\"before\":[],\"after\":[]}],\"matches_total\":7,\"stdout_size\":910,"
+		   "\"stdout_next_offset\":910,\"stderr_size\":99,\"stderr_next_offset\":40}",
 		   "7 matches\n-- stdout, offset 900\n10-a\n11-b\n12:FAIL b\n13-c\n-- stderr, offset "
-		   "0\n1:FAIL\n[... 2 of 7 shown: a narrower pattern, less context or max_matches "
-		   "shows others ...]");
+		   "0\n1:FAIL\n[... 2 of 7 shown, the next: process_logs {\"process_id\":\"p1\","
+		   "\"stream\":\"stderr\",\"offset\":40,\"grep\":\"FAIL\"} ...]");
 	check_page("{}", "{\"matches\":[],\"matches_total\":0}", "0 matches\n");
 	check_page("{\"stream\":\"combined\"}",
 		   "{\"process_id\":\"p1\",\"entries\":[{\"stream\":\"stdout\",\"data\":\"a\\n\"},"
