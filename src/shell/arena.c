@@ -10,7 +10,7 @@
 #define CHUNK_FIRST 4096u
 #define CHUNK_MAX (2u << 20)
 #define HUGE_PAGE (2u << 20)
-/* Chunks that are kept for the next script: a page given back is cleared again at its next use. */
+/* Chunks kept for the next script: the kernel clears a returned page again at its next use. */
 #define SPARE_MAX 16u
 #define SPARE_BYTES (1u << 20)
 
@@ -27,7 +27,7 @@ void shell_arena_init(struct shell_arena *a, size_t limit)
 
 /* ---- chunks ---- */
 
-/* Chunks without an owner. A sanitizer wants to see each one go. */
+/* Chunks without an owner. Not kept under a sanitizer, which tracks each free(). */
 static struct {
 	struct shell_chunk *list;
 	size_t count, bytes;
@@ -47,7 +47,7 @@ static void arena_drop_chunk(struct shell_chunk *c)
 	free(c);
 }
 
-/* A spare chunk of @size bytes, or up to four times as many; NULL: there is none. */
+/* A spare chunk of @size bytes to four times as many, or NULL. */
 static struct shell_chunk *arena_take_spare(size_t size)
 {
 	for (struct shell_chunk **at = &spare.list; *at; at = &(*at)->older) {
@@ -75,8 +75,8 @@ void shell_arena_release(struct shell_arena *a)
 }
 
 /*
- * Large chunks ask for huge pages: for a text of a megabyte, the kernel's work for
- * each small page costs more than all of the parser's.
+ * Large chunks ask for huge pages: for a text of a megabyte, the kernel spends more time on
+ * small pages than the parser on the text.
  */
 static struct shell_chunk *arena_new_chunk(size_t *size)
 {
@@ -96,7 +96,7 @@ static struct shell_chunk *arena_new_chunk(size_t *size)
 	return chunk;
 }
 
-/* Chunks double, so that a short text costs one small allocation. */
+/* Chunk sizes double, so that a short text costs one small allocation. */
 static void arena_add_chunk(struct shell_arena *a, size_t need)
 {
 	size_t size = a->chunks ? a->chunks->size * 2 : CHUNK_FIRST;

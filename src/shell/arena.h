@@ -1,10 +1,9 @@
 /*
- * shell_arena - memory of one shell script: given piece by piece, freed at once.
+ * shell_arena - memory of one shell script: allocated in pieces, freed at once.
  *
- * For: what shell/parse builds while it reads a text that somebody else
- * chose. Allocation never fails; what was given is counted, and a reader looks at
- * shell_arena_spent() in every loop, so that a text cannot take more than @limit
- * and one piece. A piece is never larger than a constant times the text.
+ * For what shell/parse builds from a text that a client chose. Allocation never fails.
+ * Each loop over such a text checks shell_arena_spent(), so that the text takes at most
+ * @limit and one piece. A piece is never larger than a constant times the text.
  */
 #ifndef PROCPEN_SHELL_ARENA_H
 #define PROCPEN_SHELL_ARENA_H
@@ -19,23 +18,23 @@ struct shell_arena {
 	struct shell_chunk *chunks;
 	char *next, *end; /* the free part of the newest chunk */
 	size_t used;      /* bytes of all chunks */
-	size_t given;     /* bytes that were asked for, those taken back counted too */
+	size_t given;     /* bytes allocated, those rewound included */
 	size_t limit;
 };
 
 void shell_arena_init(struct shell_arena *a, size_t limit);
 void shell_arena_release(struct shell_arena *a);
 
-/* @size zeroed bytes, aligned for any of our structs; never NULL. */
+/* @size zeroed bytes, aligned to SHELL_ARENA_ALIGN; never NULL. */
 static inline void *shell_alloc(struct shell_arena *a, size_t size);
 
-/* The same with whatever was there before: every byte must be written. */
+/* The same, not zeroed. */
 static inline void *shell_alloc_raw(struct shell_arena *a, size_t size);
 
-/* A copy of @len bytes, ended by NUL. */
+/* A copy of @len bytes, with a NUL after them. */
 char *shell_copy(struct shell_arena *a, const char *bytes, size_t len);
 
-/* Where the arena stands, and back to there: everything given since is gone. */
+/* A point to return to: shell_arena_rewind() frees all that was allocated since. */
 struct shell_arena_mark {
 	struct shell_chunk *chunks;
 	char *next, *end;
@@ -44,19 +43,19 @@ struct shell_arena_mark {
 struct shell_arena_mark shell_arena_mark(const struct shell_arena *a);
 void shell_arena_rewind(struct shell_arena *a, const struct shell_arena_mark *mark);
 
-/* More was given than the limit allows: stop. */
+/* Is the limit exceeded? The caller must stop. */
 static inline bool shell_arena_spent(const struct shell_arena *a)
 {
 	return a->used > a->limit;
 }
 
-/* As if more had been given: for a piece that nobody should get. */
+/* Make shell_arena_spent() true, instead of an allocation that would be too large. */
 static inline void shell_arena_exhaust(struct shell_arena *a)
 {
 	a->used = a->limit + 1;
 }
 
-/* Private: the same as shell_alloc_raw() where the newest chunk is full. */
+/* Private: shell_alloc_raw() when the newest chunk is full. */
 void *shell_alloc_chunk(struct shell_arena *a, size_t rounded);
 
 static inline void *shell_alloc_raw(struct shell_arena *a, size_t size)

@@ -1,6 +1,6 @@
 /*
- * $((...)) over constants: + - * and =, as bash computes them. Anything else makes the whole
- * unknown, and what it assigns.
+ * $((...)) over constants: + - * and =, as bash computes them. Any other operator makes the
+ * result unknown, and the variables that the expression assigns.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static int64_t arith_sum(struct arith *a)
 	return (int64_t)n;
 }
 
-/* x = 1; else the value. */
+/* x = 1, or a sum. */
 static int64_t arith_assign(struct arith *a)
 {
 	const char *start;
@@ -182,7 +182,7 @@ static bool arith_changes(const char *text, size_t from, size_t len)
 	return next[op] == '=' && next[op + 1] != '=';
 }
 
-/* What is not computed changes variables all the same: some number is in them. */
+/* The variables that an expression which is not computed assigns hold unknown numbers. */
 static void arith_forget(struct arith *a, const char *text)
 {
 	const char *p = text;

@@ -1,9 +1,8 @@
 /*
- * shell_ast - the tree between shell/lex and shell/expand.
+ * shell_ast - the syntax tree: grammar and word build it, eval walks it.
  *
- * Types only; private to the shell modules. Everything lives in the script's
- * arena. A piece of text knows the place of its bytes in the outermost text, so no
- * node needs its source again.
+ * Types only; private to src/shell. All of it lives in the script's arena. Each text
+ * has the offsets of its bytes in the outermost text, so no node needs its source.
  */
 #ifndef PROCPEN_SHELL_AST_H
 #define PROCPEN_SHELL_AST_H
@@ -14,7 +13,7 @@
 
 #include "shell/script.h"
 
-/* Bytes with their place: at[i], or pos + i where at is NULL. */
+/* Bytes and their offsets: at[i], or pos + i if at is NULL. */
 struct ast_text {
 	const char *s;
 	const uint32_t *at;
@@ -47,7 +46,7 @@ struct ast_word {
 	struct ast_word *next;
 	struct ast_part *parts;
 	uint32_t start, end; /* in the outermost text */
-	bool quoted;         /* a part of it is */
+	bool quoted;         /* a part of it is quoted */
 	bool simple;         /* one unquoted text without any special character */
 };
 
@@ -67,7 +66,7 @@ enum ast_param_op {
 	PARAM_UPPER,      /* ${x^}, long: ^^ */
 	PARAM_LOWER,      /* ${x,}, long: ,, */
 	PARAM_NAMES,      /* ${!x*} ${!x@} ${!x[@]} */
-	PARAM_OTHER,      /* what we do not compute */
+	PARAM_OTHER,      /* any other: its value is unknown */
 };
 
 struct ast_param {
@@ -86,7 +85,7 @@ enum ast_type {
 	AST_LIST,
 	AST_GROUP,
 	AST_SUBSHELL,
-	AST_IF,     /* body: list of (condition, branch) pairs; a last one without pair is else */
+	AST_IF,     /* condition, body; other: AST_IF of elif, or the else part */
 	AST_WHILE,
 	AST_FOR,
 	AST_CASE,
@@ -96,7 +95,7 @@ enum ast_type {
 };
 
 enum ast_join {
-	JOIN_ALWAYS, /* behind ; & or newline, or first */
+	JOIN_ALWAYS, /* after ; & or newline, or first */
 	JOIN_AND,
 	JOIN_OR,
 };
@@ -109,12 +108,12 @@ struct ast_assign {
 	struct ast_word *items; /* of name=(...) */
 	bool is_array;
 	bool append;
-	bool late; /* an argument, as of declare */
+	bool late; /* an argument of declare or the like */
 };
 
 struct ast_redirect {
 	struct ast_redirect *next;
-	struct ast_word *target; /* SHELL_HERE: its body, set when it was read */
+	struct ast_word *target; /* SHELL_HERE: its body, set once read */
 	const char *delimiter;   /* SHELL_HERE */
 	uint8_t op;              /* enum shell_redirect_op */
 	bool strip, raw;         /* <<-; a quoted delimiter */
@@ -129,7 +128,7 @@ struct ast_case {
 };
 
 struct ast_node {
-	struct ast_node *next; /* in the list or pipeline that it is in */
+	struct ast_node *next; /* in its list or pipeline */
 	struct ast_redirect *redirects;
 	uint32_t start, end;
 	uint8_t type;
@@ -140,9 +139,9 @@ struct ast_node {
 	struct ast_word *words;      /* SIMPLE, TEST, FOR's values, CASE's word, ARITH's text */
 	struct ast_assign *assigns;  /* SIMPLE */
 	const char *name;            /* FOR's variable, FUNCTION's name */
-	struct ast_node *body;       /* the members of a list; what is inside of a compound */
+	struct ast_node *body;       /* the members of a list, the content of a compound */
 	struct ast_node *condition;  /* WHILE, IF */
-	struct ast_node *other;      /* IF: the else part */
+	struct ast_node *other;      /* IF */
 	struct ast_case *cases;
 };
 

@@ -37,7 +37,7 @@ bool expand_has_brace(const struct chars *c)
 	return false;
 }
 
-/* Of a word besides that of its characters. */
+/* Steps for a word, besides those for its characters. */
 #define WORK_BRACE 12u
 
 static struct chars *brace_new_word(struct brace_word *b, struct char_words *w)
@@ -167,7 +167,7 @@ static void brace_add_number(struct brace_word *b, const struct sequence *q, int
 	chars_text(b->e, brace_new_word(b, out), text, CHAR_QUOTED, at);
 }
 
-/* Of a very long one its ends, and one that stands for the numbers between. */
+/* A very long sequence adds its ends, and one unknown word for the numbers between. */
 static void brace_add_sequence(struct brace_word *b, const struct sequence *q,
 			       struct char_words *out, uint32_t at)
 {
@@ -199,7 +199,7 @@ static void brace_alternatives(struct brace_word *b, size_t open, size_t close,
 		brace_add_sequence(b, &q, out, b->c->v[open].at);
 		return;
 	}
-	/* With more than the most, brace_multiply() tells that there are too many. */
+	/* One more than RESULTS_MAX, so that brace_multiply() reports too many. */
 	for (size_t i = start; i <= close && out->len <= RESULTS_MAX; i++) {
 		if (i < close && b->close[i]) {
 			i = b->close[i];
@@ -212,7 +212,7 @@ static void brace_alternatives(struct brace_word *b, size_t open, size_t close,
 	}
 }
 
-/* Every word of @left with every word of @right behind it. */
+/* *@left: every word of it followed by every word of @right. */
 static void brace_multiply(struct brace_word *b, struct char_words *left, struct char_words *right)
 {
 	struct char_words product = { 0 };
@@ -232,7 +232,7 @@ static void brace_multiply(struct brace_word *b, struct char_words *left, struct
 	*left = product;
 }
 
-/* {x} and {} are no expansions: only a pair with a comma or a valid sequence is. */
+/* A pair with a comma or a valid sequence is one; {x} and {} are not. */
 static bool brace_is_expansion(const struct brace_word *b, size_t open)
 {
 	struct sequence q;

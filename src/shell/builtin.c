@@ -1,4 +1,4 @@
-/* Builtins that change what the text knows: export, local, set, read, eval, ... */
+/* Builtins that change variables, parameters or aliases: export, local, set, read, eval, ... */
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,7 +93,7 @@ static enum status builtin_unset(struct expander *e, const struct call *c)
 
 /* ---- parameters ---- */
 
-/* set -- a b; set a b; options before are skipped. */
+/* set [OPTION]... [--] a b */
 static enum status builtin_set(struct expander *e, const struct call *c)
 {
 	size_t i = 1;
@@ -139,7 +139,7 @@ static enum status builtin_shift(struct expander *e, const struct call *c)
 
 /* ---- read ---- */
 
-/* Separates fields: a blank, or what IFS says. */
+/* Does the literal @c separate fields? @ifs: value of IFS. */
 static bool builtin_is_separator(const char *ifs, const struct shell_char *c)
 {
 	return c->kind == CHAR_QUOTED && c->c && strchr(ifs, c->c);
@@ -159,7 +159,7 @@ static bool builtin_is_newline(const struct shell_char *c)
 	return c->kind == CHAR_QUOTED && c->c == '\n';
 }
 
-/* The next field from *@at; the last one is what is left. */
+/* The next field from *@at; the last field is the rest. */
 static struct value *builtin_read_field(struct expander *e, const char *ifs,
 					const struct shell_char *line, size_t len, size_t *at,
 					bool last)
@@ -198,7 +198,7 @@ static void builtin_read_array(struct expander *e, const struct call *c, size_t 
 		vars_set_binding(e, c->words[first].text.s, b);
 }
 
-/* The fields of a line to the names. */
+/* Assign the fields of a line to the names. */
 static void builtin_read_fields(struct expander *e, const struct call *c, size_t first,
 				const struct shell_char *line, size_t len)
 {
@@ -215,7 +215,7 @@ static void builtin_read_fields(struct expander *e, const struct call *c, size_t
 		vars_set(e, "REPLY", value_make(e, line, len));
 }
 
-/* Index of the first name behind the options. */
+/* Index of the first name, after the options. */
 static size_t builtin_read_names(const struct call *c, bool *array)
 {
 	size_t i = 1;
@@ -232,7 +232,7 @@ static size_t builtin_read_names(const struct call *c, bool *array)
 	return i < c->count ? i : c->count;
 }
 
-/* In a loop, each line is a value that the names may have. */
+/* In a loop, each line is a possible value of the names. */
 static enum status builtin_read(struct expander *e, const struct call *c)
 {
 	bool array;
@@ -296,7 +296,7 @@ static enum status builtin_mapfile(struct expander *e, const struct call *c)
 
 /* ---- cd ---- */
 
-/* cd gives PWD a value: the directory, or unknown if it is relative to an unknown one. */
+/* cd sets PWD: to the directory, or to unknown if that is relative to an unknown one. */
 static enum status builtin_cd(struct expander *e, const struct call *c)
 {
 	const struct shell_word *w = &c->words[c->count - 1];
@@ -419,7 +419,7 @@ static const struct builtin {
 	{ "unset", builtin_unset, false },
 };
 
-/* The table is in the order of the first letters; 1 + where each letter begins, 0: nowhere. */
+/* For each first letter, 1 + the index of its first row in builtins[]; 0: none. */
 static uint8_t builtin_begins[128];
 
 static void builtin_fill_begins(void)

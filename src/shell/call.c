@@ -1,4 +1,4 @@
-/* Functions, aliases and eval: texts of the script that run again elsewhere. */
+/* Functions, aliases and eval: parts of the script that run elsewhere in it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "shell/lex.h"
 
 #define WORK_CALL 10u
-/* Functions or aliases of one text: each call looks through them. */
+/* Functions, or aliases, of one text: each call searches them. */
 #define FUNCTIONS_MAX 1000
 
 static unsigned call_list_of(const char *name)
@@ -50,7 +50,7 @@ void call_define(struct expander *e, const struct ast_node *n)
 		expand_trouble(e, SHELL_TOO_LONG, "too many functions", n->start);
 }
 
-/* A function of an outer text has its place in this script's table, too. */
+/* Add a function of an outer text to this script's table. */
 static struct function *call_import_function(struct expander *e, const struct function *f)
 {
 	bool keep = e->keep_tree;
@@ -77,7 +77,7 @@ struct function *call_find_function(struct expander *e, const char *name)
 	}
 }
 
-/* The function's place in the script's table, made at its first walk. */
+/* Add the function to shell_script.functions, at its first walk. */
 static void call_list_function(struct expander *e, struct function *f)
 {
 	struct shell_script *s = e->script;
@@ -96,7 +96,7 @@ static void call_list_function(struct expander *e, struct function *f)
 	};
 }
 
-/* Walks the body with @params. */
+/* Walk the body with @params. */
 static enum status call_body(struct expander *e, struct function *f, struct params params,
 			     unsigned context)
 {
@@ -130,7 +130,7 @@ static enum status call_body(struct expander *e, struct function *f, struct para
 	return s;
 }
 
-/* The words as parameters; $0 stays what it was. */
+/* The words as parameters; $0 is unchanged. */
 struct params call_params(struct expander *e, const struct shell_word *words, size_t count)
 {
 	struct params p = { .count = count, .known = true };
@@ -141,7 +141,7 @@ struct params call_params(struct expander *e, const struct shell_word *words, si
 	p.v[0] = e->params.count > 0 ? e->params.v[0] : value_text(e, e->memory->shell_path, 0);
 	for (size_t i = 1; i < count; i++)
 		p.v[i] = word_value(e, &words[i]);
-	/* A word that may be several or none: nobody knows which parameter is which. */
+	/* After a word that may become any number of words, the parameters are unknown. */
 	for (size_t i = 1; i < count; i++)
 		for (size_t k = 0; k < words[i].text.len; k++)
 			p.known &= words[i].kind[k] != SHELL_UNKNOWN_FIELDS || count == 2;
@@ -154,7 +154,7 @@ enum status call_function(struct expander *e, struct function *f, const struct s
 	return call_body(e, f, call_params(e, words, count), SHELL_IN_CALL);
 }
 
-/* Oldest first: what they call is then called, and not walked again. */
+/* Oldest first: the functions that they call are then called, and not walked again. */
 void call_uncalled(struct expander *e)
 {
 	size_t n = e->memory->function_count;
@@ -175,7 +175,7 @@ void call_uncalled(struct expander *e)
 
 /* ---- texts ---- */
 
-/* A longer text that the script made itself is not read again. */
+/* A longer text that the script builds is not parsed. */
 #define AGAIN_MAX (256u << 10)
 
 static enum status call_text(struct expander *e, const struct shell_word *word)
@@ -201,8 +201,10 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 	program = grammar_program(&lex, &text);
 	expand_charge(e, (lex.arena->given - given) / WORK_TREE);
 	s = eval_walk(e, program);
-	/* What is not known may be what it lacks: a quote, or a target. And what dash would not
-	 * run is no trouble when bash may read it. */
+	/*
+	 * Unknown characters may be the missing quote or target. A text that dash refuses is no
+	 * trouble if bash may run it.
+	 */
 	if (lex.trouble == SHELL_SYNTAX && (word_is_partial(word) || e->posix))
 		lex.trouble = SHELL_FINE;
 	if (lex.trouble != SHELL_FINE && e->script->trouble == SHELL_FINE)
@@ -214,7 +216,7 @@ static enum status call_text(struct expander *e, const struct shell_word *word)
 	return s;
 }
 
-/* eval: its words, joined by blanks, are a text. */
+/* eval: its words, joined by blanks, are shell text. */
 enum status call_eval(struct expander *e, const struct shell_word *words, size_t count)
 {
 	struct chars joined = { 0 };
@@ -271,7 +273,7 @@ void call_set_alias(struct expander *e, const char *name, struct value *value)
 		expand_trouble(e, SHELL_TOO_LONG, "too many aliases", 0);
 }
 
-/* The alias's text with the words of the command behind it, as resolved words quoted again. */
+/* The alias's text, then the resolved words of the command, quoted again. */
 enum status call_alias(struct expander *e, struct alias *a, const struct shell_word *words,
 		       size_t count)
 {

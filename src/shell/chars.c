@@ -1,11 +1,10 @@
 /*
- * Bounds of the walk; characters in the making, values, and the names of unknown characters.
+ * Bounds of the walk; chars, values, and the names of unknown characters.
  *
- * A text that is itself the result of expansion may have unknown characters in it
- * (sh -c "rm $x"). In the text that is read they are marks: \001 name \001, or
- * \001 \021 name \001 of what is not empty, with the characters of the name that a
- * shell would take for its own replaced. A mark is an ordinary character to the lexer, in
- * quotes too, and an unknown one again in the words.
+ * A text to parse may be the result of an expansion and have unknown characters
+ * (sh -c "rm $x"). It has a mark for each: \001 NAME \001, or \001 \021 NAME \001 if it is not
+ * empty; characters of NAME that are special to a shell are replaced. To the lexer a mark is
+ * an ordinary character, in quotes too; mark_expand() makes it an unknown one again.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,8 +13,8 @@
 #include "base/str.h"
 #include "shell/expand.h"
 
-/* Cells of one word or value. */
-#define CELLS_MAX (5u << 18)
+/* Chars of one word or value. */
+#define CHARS_MAX (5u << 18)
 
 /* ---- bounds ---- */
 
@@ -52,7 +51,7 @@ void expand_leave(struct expander *e)
 
 /* ---- chars ---- */
 
-/* The memory of the last chars that were released: most words are short, and one at a time. */
+/* Memory of the last chars released: most words are short, and made one at a time. */
 static struct chars spare_chars;
 #define SPARE_MAX 1024u
 
@@ -81,7 +80,7 @@ static void chars_grow(struct chars *c, size_t need)
 
 bool chars_room(struct expander *e, struct chars *c, size_t more)
 {
-	if (more > CELLS_MAX - c->len || more > e->fuel) {
+	if (more > CHARS_MAX - c->len || more > e->fuel) {
 		e->fuel = 0;
 		return false;
 	}
@@ -174,8 +173,8 @@ struct value *value_text(struct expander *e, const char *text, uint32_t at)
 }
 
 /*
- * Variables that the shell sets itself, dash(1) and bash(1), and programs that always print
- * something. OLDPWD is set by the first cd; USER and LOGNAME are whoever started the server's.
+ * Variables that the shell itself sets, see dash(1) and bash(1), and programs that always print
+ * something. Not OLDPWD, which the first cd sets, nor USER and LOGNAME, which login sets.
  */
 static bool chars_name_is_always_set(const struct expander *e, const char *name)
 {
@@ -214,10 +213,10 @@ const char *expand_name_text(const struct expander *e, uint16_t name)
 	return name > 0 ? e->memory->names[name] : NULL;
 }
 
-/* Names that are told apart; the table of them grows up to twice as many slots. */
+/* Names kept; the table grows to about twice as many slots. */
 #define NAMES_MAX 2048u
 
-/* Where @name is in the table, or would be. */
+/* The slot of @name in the table, or the empty slot for it. */
 static uint16_t *chars_name_slot(const struct shell_memory *m, const char *name)
 {
 	for (uint32_t at = str_hash(name, strlen(name));; at++) {
@@ -245,7 +244,7 @@ static void chars_grow_names(struct expander *e)
 		*chars_name_slot(m, m->names[i]) = (uint16_t)i;
 }
 
-/* The number of a name; 0 when there are too many to tell apart. */
+/* The number of a name; 0 for NULL, or if there are NAMES_MAX others. */
 uint16_t expand_name(struct expander *e, const char *name)
 {
 	struct shell_memory *m = e->memory;
@@ -342,7 +341,7 @@ const struct shell_unknown *shell_word_unknown(const struct shell_word *w, size_
 	return low < w->unknown_count && w->unknowns[low].index == index ? &w->unknowns[low] : NULL;
 }
 
-/* The mark at @i of @t becomes a character; the index of its last byte. */
+/* Append the character for the mark at @i of @t. Returns the index of the mark's last byte. */
 uint32_t mark_expand(struct expander *e, const struct ast_text *t, uint32_t i, bool quoted,
 		     struct chars *out)
 {

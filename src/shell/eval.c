@@ -1,7 +1,7 @@
 /*
- * Commands, run as a shell would run them. A simple command's words are there once for each
- * choice among the values of the variables in them; lists, pipelines and compound commands
- * are walked in all their branches.
+ * Commands, walked as a shell would run them. A simple command is recorded once for each
+ * choice of values of the variables in its words; all branches of compound commands are
+ * walked.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 #include "base/mem.h"
 #include "shell/expand.h"
 
-/* Steps besides those of the characters. */
+/* Steps, besides those for characters. */
 #define WORK_COMMAND 24u
 #define WORK_ASSIGN 30u
-#define WORK_STAGE 20u /* of a pipeline */
+#define WORK_STAGE 20u /* stage of a pipeline */
 #define WORK_COMPOUND 3u
 #define WORK_BACKGROUND 14u
 #define WORK_SUBSTITUTION 48u
 
-/* Times that one command is told, each with other values. */
+/* Records of one command, each with other values. */
 #define VARIANTS_MAX 16
 
 /* ---- commands of the script ---- */
@@ -75,7 +75,7 @@ static void eval_set_input(struct expander *e, struct value *v)
 	e->piped_from = SHELL_NONE;
 }
 
-/* A here-string has a newline that its word has not. */
+/* A here-string adds a newline to its word. */
 static void eval_here_string(struct expander *e, const struct shell_word *word)
 {
 	const struct value *v = word_value(e, word);
@@ -87,7 +87,7 @@ static void eval_here_string(struct expander *e, const struct shell_word *word)
 	chars_release(&c);
 }
 
-/* What the redirection means for what the command reads and who hears it. */
+/* Set e->input and e->capture as the redirection does. */
 static void eval_redirect_effect(struct expander *e, const struct ast_redirect *r,
 				 const struct shell_redirect *out)
 {
@@ -129,7 +129,7 @@ static void eval_redirect(struct expander *e, const struct ast_redirect *r,
 		expand_one(e, r->target, &out->target);
 	else
 		word_make(e, NULL, 0, &out->target);
-	/* >&FILE is a redirection of both to a file; <& never writes. */
+	/* >&FILE redirects both streams to FILE; <& never writes. */
 	if (r->ampersand && !eval_is_descriptor(&out->target) && r->fd != 0)
 		out->op = SHELL_TO;
 	eval_redirect_effect(e, r, out);
@@ -171,7 +171,7 @@ static void eval_choice_start(struct expander *e, struct choice *c)
 	e->choosing = true;
 }
 
-/* The next choice; false: all were made. */
+/* Go to the next choice. False: there is none. */
 static bool eval_choice_next(struct expander *e, struct choice *c)
 {
 	if (c->outer)
@@ -212,7 +212,7 @@ static struct value *eval_append_value(struct expander *e, const char *name,
 	return v;
 }
 
-/* All values that the assignment may give. */
+/* The values that the assignment may have. */
 static struct value *eval_assigned_values(struct expander *e, const struct ast_assign *a)
 {
 	struct value *first = NULL, **tail = &first;
@@ -317,7 +317,7 @@ static void eval_assign(struct expander *e, const struct ast_assign *a, struct s
 	word_make(e, v ? v->v : NULL, v ? v->len : 0, &out->value);
 }
 
-/* x=$(...), also in quotes: the assignment whose output tells the status of @n; NULL: none. */
+/* The assignment x=$(...) or x="$(...)" whose status is that of the command @n; or NULL. */
 static const struct ast_assign *eval_output_assign(const struct ast_node *n)
 {
 	const struct ast_assign *a = n->type == AST_SIMPLE && !n->words ? n->assigns : NULL;
@@ -327,7 +327,7 @@ static const struct ast_assign *eval_output_assign(const struct ast_node *n)
 		a = a->next;
 	p = a && a->value && !a->index && !a->append ? a->value->parts : NULL;
 	if (p && p->next && p->type == PART_TEXT && !p->text.len)
-		p = p->next; /* the empty text of "" */
+		p = p->next; /* skip the empty text of "" */
 	return p && !p->next && p->type == PART_COMMAND ? a : NULL;
 }
 
@@ -355,7 +355,7 @@ static void eval_succeeded(struct expander *e, const struct ast_node *n)
 		vars_set(e, a->name, first);
 }
 
-/* The assignments of a command; before a name they hold for this command only. */
+/* The assignments of a command; those before a name hold for this command only. */
 static void eval_assigns(struct expander *e, const struct ast_node *n, uint32_t index)
 {
 	struct shell_assign *assigns;
@@ -444,7 +444,7 @@ static enum status eval_run(struct expander *e, const struct shell_word *words, 
 	return output_run(e, words, count);
 }
 
-/* Words, assignments and redirections of one choice; the slot, or SHELL_NONE. */
+/* Record the command with the values of one choice. Returns its index, or SHELL_NONE. */
 static uint32_t eval_record(struct expander *e, const struct ast_node *n, bool first)
 {
 	uint32_t index = eval_new_command(e, n->start, n->end);
@@ -480,7 +480,7 @@ static struct alias *eval_alias_of(struct expander *e, const struct ast_node *n)
 	return call_find_alias(e, name);
 }
 
-/* exec < FILE: the shell itself reads it from here on. */
+/* exec < FILE: the shell itself reads FILE from here on. */
 static bool eval_opens_input(const struct shell_command *c)
 {
 	if (c->word_count != 1 || strcmp(c->words[0].text.s, "exec"))
@@ -518,13 +518,13 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 	}
 	eval_choice_end(e, &c);
 	if (first != SHELL_NONE && !expand_failed(e)) {
-		/* The script may move its commands while one of them is run. */
-		struct shell_command *told = &e->script->commands[first];
+		/* eval_run() may reallocate script->commands. */
+		struct shell_command *recorded = &e->script->commands[first];
 
-		if (alias && !alias->active && told->word_count > 0)
-			s = call_alias(e, alias, told->words, told->word_count);
-		else if (told->word_count > 0)
-			s = eval_run(e, told->words, told->word_count);
+		if (alias && !alias->active && recorded->word_count > 0)
+			s = call_alias(e, alias, recorded->words, recorded->word_count);
+		else if (recorded->word_count > 0)
+			s = eval_run(e, recorded->words, recorded->word_count);
 		else
 			s = eval_output_assign(n) ? STATUS_UNKNOWN : STATUS_OK;
 		if (e->errexit)
@@ -533,7 +533,7 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 	vars_end_locals(e, &e->prefix, prefix);
 	e->capture = capture;
 	if (first != SHELL_NONE && eval_opens_input(&e->script->commands[first]))
-		return s; /* what it reads from now on */
+		return s; /* the input stays */
 	e->input = input;
 	e->input_word = input_word;
 	e->piped_from = piped_from;
@@ -542,10 +542,10 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 
 /* ---- lists, pipelines, compound commands ---- */
 
-/* Values of a plain kind that a loop is walked for, by the loops around it. */
+/* Plain values that a loop is walked for, by the number of loops around it. */
 static const size_t loop_values[] = { 64, 8, 4, 2 };
 
-/* Where a walk is, to come back to. */
+/* The state of a walk, to restore. */
 struct place {
 	struct chars *capture;
 	struct value *input;
@@ -582,8 +582,8 @@ static enum status eval_negate(enum status s)
 /* ---- lists ---- */
 
 /*
- * Members behind && and || may be skipped: what they assign is then one of two
- * values. Output of a member that surely does not run is not captured.
+ * Members after && and || may be skipped: a variable that they assign then has two possible
+ * values. The output of a member that cannot run is not captured.
  */
 struct chain {
 	struct join join;
@@ -618,7 +618,7 @@ static enum status eval_member(struct expander *e, const struct ast_node *n, enu
 	return skipped ? before : s;
 }
 
-/* What was written from @from on: the command that wrote it may not run. */
+/* The command that wrote the capture from @from on may not run. */
 static void eval_may_be_missing(struct expander *e, size_t from)
 {
 	size_t len = e->capture ? e->capture->len : 0;
@@ -652,7 +652,7 @@ static bool eval_leaves(const struct ast_node *n)
 	       (eval_is_word(n->words, "exit") || eval_is_word(n->words, "return"));
 }
 
-/* Behind a && @n || OTHER, OTHER writes when @n does not run. */
+/* a && @n || OTHER: may OTHER write when @n does not run? */
 static bool eval_has_other(const struct ast_node *n)
 {
 	const struct ast_node *other = n->next;
@@ -661,17 +661,17 @@ static bool eval_has_other(const struct ast_node *n)
 	       !eval_is_word(other->words, "true") && !eval_is_word(other->words, ":");
 }
 
-/* A member of a list, behind @before. Its failure is looked at if && or || follows. */
+/* Walk the member @n of a list, after @before. set -e ignores its failure before && and ||. */
 static enum status eval_link(struct expander *e, const struct ast_node *n,
 			     const struct ast_node *before, enum status status)
 {
-	bool errexit = e->errexit, looked_at = n->next && n->next->join != JOIN_ALWAYS;
+	bool errexit = e->errexit, tested = n->next && n->next->join != JOIN_ALWAYS;
 
 	if (n->join == JOIN_AND)
 		eval_succeeded(e, before);
-	e->errexit &= !looked_at;
+	e->errexit &= !tested;
 	status = eval_member(e, n, status);
-	if (looked_at)
+	if (tested)
 		e->errexit |= errexit;
 	return status;
 }
@@ -709,7 +709,7 @@ static enum status eval_list(struct expander *e, const struct ast_node *list)
 
 /* ---- pipelines ---- */
 
-/* What a stage wrote is what the next one reads, if any of it is known. */
+/* The output of a stage, if any of it is known, is the input of the next. */
 static void eval_pipe_input(struct expander *e, const struct chars *output)
 {
 	bool known = false;
@@ -731,7 +731,7 @@ static enum status eval_stage(struct expander *e, const struct ast_node *n, stru
 	return s;
 }
 
-/* What is inside ends with the place that was saved before. */
+/* Enter a subshell; eval_restore_place() leaves it. */
 static void eval_enter_subshell(struct expander *e)
 {
 	unsigned depth = shell_subshell_depth(e->context);
@@ -769,7 +769,7 @@ static enum status eval_pipe(struct expander *e, const struct ast_node *pipe)
 
 /* ---- branches ---- */
 
-/* Its failure is looked at. */
+/* Walk a condition: set -e ignores its failure. */
 static void eval_condition(struct expander *e, const struct ast_node *n)
 {
 	bool errexit = e->errexit;
@@ -836,8 +836,8 @@ static enum status eval_case(struct expander *e, const struct ast_node *n)
 /* ---- loops ---- */
 
 /*
- * The body runs any number of times. It is walked a second time when it assigned
- * something, so that it sees its own values.
+ * Walk the body of a loop that runs any number of times: a second time if it assigned a
+ * variable, so that it sees its own values.
  */
 static void eval_repeated(struct expander *e, const struct ast_node *n)
 {
@@ -865,7 +865,7 @@ static enum status eval_while(struct expander *e, const struct ast_node *n)
 
 	if (n->words)
 		expand_parts(e, n->words->parts, &text, EXPAND_ONE);
-	for (size_t i = 0; i < text.len; i++) /* for ((i=1; ...)): what is assigned at first */
+	for (size_t i = 0; i < text.len; i++) /* for ((i=1; ...)): the first assignment */
 		if (text.v[i].c == ';') {
 			struct chars start = { .v = text.v, .len = i };
 			int64_t result;
@@ -981,7 +981,7 @@ static enum status eval_arith(struct expander *e, const struct ast_node *n)
 	return !known ? STATUS_UNKNOWN : result ? STATUS_OK : STATUS_FAILED;
 }
 
-/* Redirections of a compound are a command of their own, before what is inside of it. */
+/* Redirections of a compound command are recorded as a command, before those inside it. */
 static void eval_compound_redirects(struct expander *e, const struct ast_node *n)
 {
 	if (!n->redirects)

@@ -1,6 +1,5 @@
 /*
- * Words: their parts become chars; braces, tildes and fields make words of the chars. A character
- * is one character with its place and what may still happen to it.
+ * Words: their parts become chars, and braces, tildes and splitting make words of the chars.
  */
 #include "shell/expand.h"
 
@@ -46,7 +45,7 @@ static void expand_arith_part(struct expander *e, const struct ast_part *p, stru
 		chars_text(e, out, number, p->quoted ? CHAR_QUOTED : CHAR_FIELD,
 			   expand_part_start(p));
 	} else {
-		/* A number, whatever it is: it has no blanks in it. */
+		/* An unknown number: not empty, and without blanks, so it is never split. */
 		chars_add(e, out, '?', CHAR_UNKNOWN, expand_part_start(p), expand_name(e, "$(())"));
 	}
 	chars_release(&text);
@@ -100,7 +99,7 @@ static bool expand_is_name_char(const struct shell_char *c)
 		(c->c >= '0' && c->c <= '9') || c->c == '_');
 }
 
-/* The parameters that brace expansion has completed. */
+/* Expand the parameters whose names brace expansion has completed. */
 static void expand_dollars(struct expander *e, struct chars *c)
 {
 	struct chars out = { 0 };
@@ -228,7 +227,7 @@ static void expand_word_with_braces(struct expander *e, const struct ast_word *w
 	char_words_release(&list);
 }
 
-/* A word without anything special needs no chars. */
+/* A word without special characters needs no chars. */
 static void expand_simple_word(struct expander *e, const struct ast_word *w, struct words *out)
 {
 	const struct ast_text *t = &w->parts->text;
@@ -248,7 +247,7 @@ static void expand_simple_word(struct expander *e, const struct ast_word *w, str
 	word_add(e, out, &word);
 }
 
-/* "$@" without parameters is no word, for all its quotes. */
+/* Is it "$@" without parameters? That is no word, in spite of its quotes. */
 static bool expand_vanishes(const struct expander *e, const struct ast_word *w,
 			    const struct chars *c)
 {
@@ -300,7 +299,6 @@ struct value *expand_value(struct expander *e, const struct ast_word *w)
 	return v;
 }
 
-/* One word, not split; a redirection's target. */
 void expand_one(struct expander *e, const struct ast_word *w, struct shell_word *out)
 {
 	struct chars c = { 0 };

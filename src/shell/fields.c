@@ -1,6 +1,6 @@
 /*
- * Cells to words and back: what is literal, a glob or unknown in a finished word, and
- * the fields that an unquoted expansion is split into.
+ * Chars to words and back: the kind of each character in a finished word, and the split of
+ * an unquoted expansion into fields.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -9,11 +9,11 @@
 #include "shell/expand.h"
 #include "shell/lex.h"
 
-/* Steps of a word, and words that one list may have. */
+/* Steps of a word; words of one list. */
 #define WORK_WORD 6u
 #define WORDS_MAX 100000u
 
-/* The memory of the last list that was released. */
+/* Memory of the last list released. */
 static struct shell_word *spare_words;
 #define SPARE_WORDS 16u
 
@@ -77,7 +77,7 @@ static uint8_t fields_final_kind(const struct shell_char *v, size_t i, size_t br
 	}
 }
 
-/* The first run of characters that may be missing; unknown ones are by themselves. */
+/* Set gone_from and gone_to to the first run of characters that may be missing. */
 static void fields_find_missing(const struct shell_char *v, size_t len, struct shell_word *out)
 {
 	uint32_t n = 0;
@@ -169,7 +169,7 @@ struct value *word_value(struct expander *e, const struct shell_word *word)
 	uint16_t missing = word->gone_to ? expand_name(e, NAME_MISSING) : 0;
 	uint32_t named = 0;
 
-	/* As long as the word even where the fuel ends: who asks cuts it at what the word has. */
+	/* As long as the word even if the fuel ends: callers index it by the word's length. */
 	expand_charge(e, t->len);
 	v->v = shell_alloc_raw(e->arena, t->len * sizeof(*v->v));
 	v->len = (uint32_t)t->len;
@@ -241,7 +241,7 @@ static void fields_set_ifs(struct splitter *s)
 	s->ifs[len] = '\0';
 }
 
-/* Does splitting find anything to do? */
+/* Has @c anything to split? */
 static bool fields_need_split(const struct chars *c)
 {
 	for (size_t i = 0; i < c->len; i++)
@@ -269,7 +269,7 @@ void words_split(struct expander *e, const struct ast_word *w, const struct char
 	}
 }
 
-/* ---- words that are known ---- */
+/* ---- known words ---- */
 
 const char *shell_word_constant(const struct shell_word *w)
 {

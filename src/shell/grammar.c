@@ -1,7 +1,6 @@
 /*
  * Commands: reserved words, redirections, simple and compound commands, pipelines, lists.
- * Recursive descent on characters: a shell has no tokens that do not depend on where they
- * stand.
+ * Recursive descent on characters, since the tokens of a shell depend on where they stand.
  */
 #include <string.h>
 
@@ -28,13 +27,13 @@ static const struct {
 	{ "while", WORD_WHILE, false },
 };
 
-/* Where the words with these letters begin. */
+/* Index of the first word that begins with e, and with s. */
 #define FIRST_E 8u
 #define FIRST_S 16u
 
 static enum lex_reserved grammar_find_reserved(struct lex_reader *r, const char *word)
 {
-	/* The table is in the order of the first letters behind the signs. */
+	/* The table is sorted by first letter, after the signs. */
 	size_t from = word[0] < 'e' || word[0] > 'z' ? 0 : word[0] < 's' ? FIRST_E : FIRST_S;
 
 	for (size_t i = from; i < COUNT_OF(reserved_words); i++) {
@@ -108,7 +107,7 @@ struct ast_node *grammar_new_node(struct lex_reader *r, enum ast_type type)
 	return n;
 }
 
-/* @n of the stack, in the arena. */
+/* A copy of @n in the arena. */
 static struct ast_node *grammar_kept_node(struct lex_reader *r, const struct ast_node *n)
 {
 	struct ast_node *kept = shell_alloc_raw(r->state->arena, sizeof(*kept));
@@ -128,7 +127,7 @@ struct operator {
 	bool bash;
 };
 
-/* Longer ones first. */
+/* Longer operators first. */
 static const struct operator redirect_operators[] = {
 	{ "&>>", SHELL_APPEND, true }, { "&>", SHELL_TO, true },
 	{ "<<<", SHELL_STRING, true }, { "<<-", SHELL_HERE, false },
@@ -203,7 +202,7 @@ static void grammar_redirect_target(struct lex_reader *r, struct ast_redirect *n
 		lex_unexpected(r);
 }
 
-/* A redirection at the position, added to the list; false if there is none. */
+/* Read a redirection at the position and add it at *@tail. False: there is none. */
 static bool grammar_redirect(struct lex_reader *r, struct ast_redirect ***tail)
 {
 	int c = lex_peek(r, 0), fd = -1;
@@ -266,7 +265,7 @@ size_t grammar_assigned_name(const struct lex_reader *r)
 		return i;
 	if (lex_peek(r, i) != '[')
 		return 0;
-	/* name[index]= : an index of a constant or a variable is what anybody writes. */
+	/* name[index]= : people write a constant or a variable as index. */
 	for (size_t j = i + 1; j < i + 256 && lex_peek(r, j) > ' '; j++)
 		if (lex_peek(r, j) == ']' &&
 		    (lex_peek(r, j + 1) == '=' ||
@@ -303,7 +302,7 @@ static struct ast_assign *grammar_assign(struct lex_reader *r, size_t name_len)
 		a->index = lex_word_until(r, STOP_BRACKET);
 		r->pos += lex_peek(r, 0) == ']';
 	}
-	/* An index with brackets of its own inside: what bash makes of it nobody can read. */
+	/* An index with brackets inside: refused, because how bash reads it is not specified. */
 	if (lex_peek(r, 0) != '=' && lex_peek(r, 0) != '+') {
 		lex_unexpected(r);
 		return a;
@@ -320,7 +319,7 @@ static struct ast_assign *grammar_assign(struct lex_reader *r, size_t name_len)
 	return a;
 }
 
-/* Commands whose arguments may be arrays, to bash: those that take assignments. */
+/* bash: commands whose arguments may be array assignments. */
 static bool grammar_takes_arrays(const struct ast_word *name)
 {
 	static const char *const words[] = { "alias", "declare", "eval", "export", "let", "local",
@@ -348,7 +347,7 @@ static bool grammar_is_late_array(const struct lex_reader *r, const struct ast_w
 
 /* ---- simple commands and functions ---- */
 
-/* The text of a word without its quotes; NULL if there is more in it than text. */
+/* The text of a word without its quotes; NULL if it has an expansion. */
 static const char *grammar_word_text(struct lex_reader *r, const struct ast_word *w)
 {
 	size_t len = 0;
@@ -458,7 +457,7 @@ static void grammar_expect(struct lex_reader *r, enum lex_reserved which)
 		lex_unexpected(r);
 }
 
-/* A list that is not empty. */
+/* Read a list, which must not be empty. */
 static struct ast_node *grammar_body(struct lex_reader *r)
 {
 	struct ast_node *list = grammar_list(r);
@@ -480,8 +479,8 @@ static void grammar_subshell(struct lex_reader *r, struct ast_node *n)
 }
 
 /*
- * "((": arithmetic if bash takes it so, for dash a subshell in a subshell. False,
- * with nothing read: not arithmetic.
+ * "((": arithmetic where bash reads it as such; to dash, a subshell in a subshell. False, with
+ * nothing read: not arithmetic.
  */
 static bool grammar_arith_command(struct lex_reader *r, struct ast_node *n)
 {
@@ -528,7 +527,7 @@ static void grammar_if(struct lex_reader *r, struct ast_node *n)
 		n->body = grammar_body(r);
 		if (!grammar_take_reserved(r, WORD_ELIF))
 			break;
-		/* A chain of elif is a list, not a depth: its evaluation goes along `other`. */
+		/* A chain of elif takes no level of the depth: eval_if() follows `other`. */
 		n->other = grammar_new_node(r, AST_IF);
 		n = n->other;
 	}
@@ -559,7 +558,7 @@ static void grammar_loop_body(struct lex_reader *r, struct ast_node *n)
 	}
 }
 
-/* bash's for ((a; b; c)): its three expressions are one text to us. */
+/* bash's for ((a; b; c)): the three expressions are kept as one text. */
 static void grammar_arith_for(struct lex_reader *r, struct ast_node *n)
 {
 	lex_note_refused(r);
@@ -739,14 +738,14 @@ static void grammar_test(struct lex_reader *r, struct ast_node *n)
 
 /* ---- functions ---- */
 
-/* The body behind "name()" or "function name"; any command, as dash takes it. */
+/* The body after "name()" or "function name": any command, as in dash. */
 static struct ast_node *grammar_function_body(struct lex_reader *r, struct ast_node *n)
 {
 	n->type = AST_FUNCTION;
 	n->words = NULL;
 	lex_newlines(r);
 	n->body = grammar_command(r);
-	/* To bash a body is a compound command. */
+	/* In bash the body must be a compound command. */
 	if (r->state->family == SHELL_FAMILY_BASH && !lex_failed(r) &&
 	    (n->body->type == AST_SIMPLE || n->body->type == AST_FUNCTION))
 		lex_unexpected(r);
@@ -797,7 +796,7 @@ static void grammar_coproc(struct lex_reader *r, struct ast_node *n)
 	n->body = grammar_command(r);
 }
 
-/* ---- which one ---- */
+/* ---- any compound command ---- */
 
 static bool grammar_dispatch(struct lex_reader *r, struct ast_node *n, enum lex_reserved word)
 {
@@ -883,7 +882,7 @@ static struct ast_node *grammar_command(struct lex_reader *r)
 
 /* ---- pipelines and lists ---- */
 
-/* bash's "time" without options but -p; with others it is a program. */
+/* bash's "time" or "time -p"; with other options it is a program. */
 static bool grammar_take_time(struct lex_reader *r)
 {
 	size_t start = r->pos;
@@ -902,7 +901,7 @@ static bool grammar_take_time(struct lex_reader *r)
 	return true;
 }
 
-/* To bash a prefix may stand alone: behind it the list ends. $( time) has its end here, too. */
+/* In bash a prefix may stand alone before the end of a list: $( time). */
 static bool grammar_is_alone(const struct lex_reader *r, bool timed)
 {
 	int c = lex_peek(r, 0);
@@ -910,7 +909,7 @@ static bool grammar_is_alone(const struct lex_reader *r, bool timed)
 	return c == -1 || c == '\n' || (c == ';' && lex_peek(r, 1) != ';') || (c == ')' && timed);
 }
 
-/* "!" and "time" before a pipeline; true: a command must follow. To dash there is one "!". */
+/* "!" and "time" before a pipeline; dash allows one "!". True: a command must follow. */
 static bool grammar_take_prefixes(struct lex_reader *r, struct ast_node *n)
 {
 	bool banged = false, timed = false, prefixed;
@@ -976,7 +975,7 @@ static struct ast_node *grammar_pipeline(struct lex_reader *r)
 	return grammar_kept_node(r, &n);
 }
 
-/* "&&" or "||", and the newlines behind. */
+/* "&&" or "||", and the newlines after it. */
 static bool grammar_take_join(struct lex_reader *r, enum ast_join *join)
 {
 	int c = lex_peek(r, 0);
@@ -1016,7 +1015,7 @@ static bool grammar_ends_list(struct lex_reader *r)
 	}
 }
 
-/* Pipelines joined by && and ||, added at *@tail. */
+/* Read pipelines joined by && and || and add them at *@tail. */
 static void grammar_and_or(struct lex_reader *r, struct ast_node ***tail)
 {
 	enum ast_join join = JOIN_ALWAYS;
@@ -1037,7 +1036,7 @@ static void grammar_and_or(struct lex_reader *r, struct ast_node ***tail)
 			n->background = true;
 }
 
-/* Behind a command: ";", "&" or newlines. False: none of them. */
+/* After a command: ";", "&" or newlines. False: none of them. */
 static bool grammar_take_separator(struct lex_reader *r)
 {
 	int c = lex_peek(r, 0);
@@ -1052,7 +1051,6 @@ static bool grammar_take_separator(struct lex_reader *r)
 	return true;
 }
 
-/* Commands up to what ends a list; that stays unread. */
 struct ast_node *grammar_list(struct lex_reader *r)
 {
 	struct ast_node *n = grammar_new_node(r, AST_LIST), **tail = &n->body;
@@ -1069,8 +1067,8 @@ struct ast_node *grammar_list(struct lex_reader *r)
 }
 
 /*
- * One step of a long text: as few commands as are complete in themselves, so that
- * their tree is gone before the next ones are read.
+ * As few commands as are complete in themselves, so that the caller can free their tree
+ * before it reads the next ones.
  */
 struct ast_node *grammar_next(struct lex_reader *r)
 {

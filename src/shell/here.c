@@ -1,11 +1,11 @@
-/* Here-documents: the delimiter at the operator, the bodies behind the next newline. */
+/* Here-documents: the delimiter at the operator, the bodies after the next newline. */
 #include <string.h>
 
 #include "shell/lex.h"
 
 /* ---- the delimiter ---- */
 
-/* Behind the quoted text at @at; r->end + 1 if it is not closed on its line. */
+/* The position after the quoted text at @at; r->end + 1 if it is not closed on its line. */
 static size_t here_skip_quoted(const struct lex_reader *r, size_t at)
 {
 	char quote = r->text.s[at++];
@@ -19,7 +19,7 @@ static size_t here_skip_quoted(const struct lex_reader *r, size_t at)
 	return r->end + 1;
 }
 
-/* Behind the delimiter at the position; beyond the end if it takes more than a line. */
+/* The position after the delimiter; beyond r->end if it takes more than a line. */
 static size_t here_delimiter_end(const struct lex_reader *r)
 {
 	size_t at = r->pos;
@@ -35,7 +35,7 @@ static size_t here_delimiter_end(const struct lex_reader *r)
 	return at;
 }
 
-/* The delimiter [from, to) without its quotes; *quoted: it had some. */
+/* The delimiter [from, to) without its quotes; *quoted: it had quotes. */
 static char *here_unquote(struct lex_reader *r, size_t from, size_t to, bool *quoted)
 {
 	char *s = shell_alloc(r->state->arena, to - from + 1);
@@ -67,7 +67,7 @@ void lex_here_delimiter(struct lex_reader *r, struct ast_redirect *redirect)
 	if (end == r->pos) {
 		lex_unexpected(r);
 	} else if (end > r->end) {
-		/* It would never be met, or a shell of its own mind meets it. */
+		/* No line can be that delimiter, or shells differ about it. */
 		lex_fail(r, SHELL_SYNTAX, "a here-document's delimiter of more than a line",
 			 r->pos);
 	}
@@ -85,7 +85,7 @@ void lex_here_delimiter(struct lex_reader *r, struct ast_redirect *redirect)
 /* ---- the bodies ---- */
 
 struct line {
-	size_t start, text, end; /* text: behind the tabs that are stripped; end: at the newline */
+	size_t start, text, end; /* text: after tabs to strip; end: at the newline */
 };
 
 static struct line here_next_line(const struct lex_reader *r, size_t at, bool strip)
@@ -114,7 +114,7 @@ static bool here_is_delimiter(const struct lex_reader *r, struct line l, const c
 	return l.end - l.text == len && memcmp(r->text.s + l.text, delimiter, len) == 0;
 }
 
-/* bash joins the lines of a delimiter, dash does not: refuse what would be one for bash only. */
+/* Is it a delimiter to bash only, which joins its lines with backslash and newline? */
 static bool here_is_split_delimiter(const struct lex_reader *r, struct line l,
 				    const char *delimiter, size_t len)
 {
@@ -129,7 +129,7 @@ static bool here_is_split_delimiter(const struct lex_reader *r, struct line l,
 	return seen == len;
 }
 
-/* Position behind the body's last line; *next: behind the delimiter's line. */
+/* The position after the body's last line; *next: after the delimiter's line. */
 static size_t here_find_end(struct lex_reader *r, const struct ast_redirect *h, size_t *next)
 {
 	size_t len = strlen(h->delimiter), at = r->pos;

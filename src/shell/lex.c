@@ -1,4 +1,4 @@
-/* The reader: where it stands, what it refuses, characters, blanks and comments. */
+/* The reader: position and trouble, characters, blanks and comments. */
 #include "shell/lex.h"
 
 #include <string.h>

@@ -1,9 +1,9 @@
 /*
- * shell_lex - shell text to a tree; private to this folder.
+ * shell_lex - shell text to a syntax tree; private to this folder.
  *
- * A reader stands in one text; the texts inside of it (a backquoted command, a
- * here-document) get readers of their own that share one state. The first trouble
- * is kept and ends all reading; what was complete before it stays in the tree.
+ * A reader has a position in one text. Texts inside it (a backquoted command, a
+ * here-document) have readers of their own that share one state. The first trouble
+ * is kept and ends all reading; the tree keeps what was complete before it.
  */
 #ifndef PROCPEN_SHELL_LEX_H
 #define PROCPEN_SHELL_LEX_H
@@ -11,14 +11,14 @@
 #include "shell/arena.h"
 #include "shell/ast.h"
 
-/* One text with all texts inside of it. */
+/* Of one text with all texts inside it. */
 struct lex_state {
 	struct shell_arena *arena;
-	unsigned depth;    /* levels still allowed */
-	size_t again;      /* bytes that may still be read a second time */
-	enum shell_family family; /* what the text is for */
-	bool posix;        /* read as dash does where bash would read it otherwise */
-	bool ambiguous;    /* something was seen that dash, which may read it, reads otherwise */
+	unsigned depth;    /* levels left */
+	size_t again;      /* bytes that may be read a second time, left */
+	enum shell_family family; /* the shell that runs the text */
+	bool posix;        /* read as dash does, where bash differs */
+	bool ambiguous;    /* dash, if it may run the text, reads a part of it otherwise */
 	enum shell_trouble trouble;
 	const char *trouble_text;
 	uint32_t trouble_at;
@@ -33,18 +33,18 @@ struct lex_reader {
 	struct lex_state *state;
 	struct shell_text text;
 	size_t pos, end;
-	struct lex_here *pending, **pending_tail; /* here-documents whose bodies come */
+	struct lex_here *pending, **pending_tail; /* here-documents whose bodies follow */
 	size_t peeked, peeked_end; /* where a reserved word was last looked for, and its end */
-	uint8_t peeked_word;	   /* enum lex_reserved: what was found there */
+	uint8_t peeked_word;	   /* enum lex_reserved found there */
 };
 
 /* ---- grammar.c: commands ---- */
 
-/* The whole text; what was read before a trouble, never NULL. */
+/* The whole text, or what precedes a trouble; never NULL. */
 struct ast_node *grammar_program(struct lex_state *state, const struct shell_text *text);
-/* The next commands with all of their here-documents; NULL: no more, or a trouble. */
+/* The next commands with their here-documents; NULL: no more, or a trouble. */
 struct ast_node *grammar_next(struct lex_reader *r);
-/* Commands up to what ends a list; that stays unread. */
+/* Commands up to the token that ends a list, which stays unread. */
 struct ast_node *grammar_list(struct lex_reader *r);
 struct ast_node *grammar_new_node(struct lex_reader *r, enum ast_type type);
 
@@ -54,7 +54,7 @@ enum lex_reserved {
 	WORD_IN, WORD_SELECT, WORD_THEN, WORD_TIME, WORD_UNTIL, WORD_WHILE,
 };
 
-/* The reserved word at the position, which stays where it is; *end: behind the word. */
+/* The reserved word at the position, unread; *end: after it. */
 enum lex_reserved grammar_peek_reserved(struct lex_reader *r, size_t *end);
 /* Length of NAME before =, += or [index]= at the position; 0: no assignment. */
 size_t grammar_assigned_name(const struct lex_reader *r);
@@ -63,7 +63,7 @@ bool grammar_take_reserved(struct lex_reader *r, enum lex_reserved which);
 /* ---- lex.c: characters and blanks ---- */
 
 void lex_reader_init(struct lex_reader *r, struct lex_state *state, const struct shell_text *text);
-/* Note the first trouble; no reader goes on behind it. */
+/* Note the first trouble, which ends all reading. */
 void lex_fail(struct lex_reader *r, enum shell_trouble trouble, const char *what, size_t at);
 void lex_unexpected(struct lex_reader *r);
 
@@ -73,12 +73,12 @@ static inline bool lex_failed(const struct lex_reader *r)
 {
 	return r->state->trouble != SHELL_FINE;
 }
-/* What stands here means another thing to dash, or nothing. */
+/* Dash reads the text at the position otherwise. */
 static inline void lex_note_other(struct lex_reader *r)
 {
 	r->state->ambiguous |= r->state->family != SHELL_FAMILY_BASH;
 }
-/* Dash refuses what stands here: only where dash it is does that matter. */
+/* Dash refuses the text at the position, which matters only if the shell is dash. */
 static inline void lex_note_refused(struct lex_reader *r)
 {
 	r->state->ambiguous |= r->state->family == SHELL_FAMILY_DASH;
@@ -93,7 +93,7 @@ static inline int lex_peek(const struct lex_reader *r, size_t ahead)
 }
 uint32_t lex_origin(const struct lex_reader *r, size_t pos);
 uint32_t lex_origin_end(const struct lex_reader *r, size_t pos);
-/* A text that was put together from others may begin behind its end: *start, *end in order. */
+/* Swap *start and *end if a text built from others has them in reverse. */
 void lex_order(uint32_t *start, uint32_t *end);
 struct ast_text lex_slice(const struct lex_reader *r, size_t from, size_t to);
 
@@ -103,7 +103,7 @@ enum lex_class {
 	LEX_DIGIT = 2,
 	LEX_META = 4,	  /* ends a word */
 	LEX_RESERVED = 8, /* begins a reserved word, or may hide one */
-	LEX_PATTERN = 16, /* unquoted, more than itself; or a mark of chars.c */
+	LEX_PATTERN = 16, /* a glob when unquoted; or a mark of chars.c */
 	LEX_ESCAPE = 32,  /* ends a run of plain characters */
 };
 extern const uint8_t lex_classes[256];
@@ -123,7 +123,7 @@ static inline bool lex_is_name(int c, bool first)
 	return c >= 0 && (lex_classes[c] & (first ? LEX_NAME : LEX_NAME | LEX_DIGIT));
 }
 
-/* A backslash before a newline joins two lines, also in the middle of an operator. */
+/* Skip backslash and newline, which join two lines even within an operator. */
 static inline void lex_continuation(struct lex_reader *r)
 {
 	while (lex_peek(r, 0) == '\\' && lex_peek(r, 1) == '\n')
@@ -138,17 +138,17 @@ static inline void lex_spaces(struct lex_reader *r)
 		r->pos++;
 	}
 }
-/* Blanks and a comment, up to a token or the newline. */
+/* Skip blanks and a comment, up to a token or the newline. */
 void lex_blank(struct lex_reader *r);
 
 /* ---- word.c ---- */
 
-/* How far a word goes. */
+/* Where a word ends. */
 enum lex_stop {
 	STOP_WORD,     /* at blank or operator */
 	STOP_BRACE,    /* at } */
-	STOP_SLASH,    /* at / or }: the pattern of ${x/pattern/text} */
-	STOP_COLON,    /* at : or }: the offset of ${x:offset:length} */
+	STOP_SLASH,    /* at / or }: pattern of ${x/pattern/text} */
+	STOP_COLON,    /* at : or }: offset of ${x:offset:length} */
 	STOP_BRACKET,  /* at ] */
 };
 
@@ -158,22 +158,22 @@ struct lex_word {
 	struct ast_part *last;
 };
 
-/* A word from the position; NULL where none starts. */
+/* The word at the position; NULL if none starts there. */
 struct ast_word *lex_word(struct lex_reader *r);
 struct ast_word *lex_word_until(struct lex_reader *r, enum lex_stop stop);
-/* Text as between double quotes, up to @term ('"', '}', or -1: the end of the reader). */
+/* Text read as in double quotes, up to @term ('"', '}', or -1: the end of the reader). */
 struct ast_word *lex_quoted_until(struct lex_reader *r, int term);
 void lex_word_start(struct lex_reader *r, struct lex_word *b);
 void lex_word_end(struct lex_reader *r, struct lex_word *b);
 void lex_add_text(struct lex_reader *r, struct lex_word *b, size_t from, size_t to, bool quoted);
-/* The arithmetic up to the closing "))" or "]", behind which it stands; NULL: it is none. */
+/* The arithmetic up to the closing "))" or "]", which is read; NULL: not arithmetic. */
 struct ast_word *lex_arith(struct lex_reader *r, int close);
 
 /* ---- here.c: here-documents ---- */
 
 void lex_here_delimiter(struct lex_reader *r, struct ast_redirect *redirect);
 void lex_here_bodies(struct lex_reader *r);
-/* Blanks, comments and newlines, with the here-documents behind the newlines. */
+/* Skip blanks, comments and newlines; read the here-documents after the newlines. */
 void lex_newlines(struct lex_reader *r);
 
 #endif

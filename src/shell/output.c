@@ -1,9 +1,8 @@
 /*
- * What a command writes, as far as its words and its input tell: echo, printf, cat, filters
- * that people hide commands with, and the names of files that find, ls and the like write:
- * all that is below a place is "PLACE" and "PLACE/" with a star that acts as one would in an
- * unquoted word. It never reads a file; what a filter does with options that are not here is
- * not known.
+ * The output of a command, from its words and known input: echo, printf, cat, filters that can
+ * hide a command, and the file names that find, ls and the like print. All files below a place
+ * are "PLACE" and "PLACE/" with a star, CHAR_GLOB. Never reads a file. The output of a filter
+ * with other options is unknown.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -45,7 +44,7 @@ static int output_echo_hex(const struct value *v, uint32_t *i, int max)
 	return n;
 }
 
-/* The sequence at the backslash at *@i. False: \c, the output ends. */
+/* Append the character of the escape at *@i. False: \c, which ends the output. */
 static bool output_echo_escape(struct expander *e, const struct value *v, uint32_t *i, bool zero,
 			       struct chars *out)
 {
@@ -73,7 +72,7 @@ static bool output_echo_escape(struct expander *e, const struct value *v, uint32
 	return true;
 }
 
-/* @v with its escapes done; false: \c ended the output. */
+/* Append @v with its escapes replaced. False: \c ended the output. */
 static bool output_echo_escaped(struct expander *e, const struct value *v, struct chars *out)
 {
 	for (uint32_t i = 0; i < v->len;) {
@@ -92,7 +91,7 @@ static bool output_echo_is_option(const char *s)
 	return s && s[0] == '-' && s[1] && strspn(s + 1, "neE") == strlen(s + 1);
 }
 
-/* Escapes act as in dash, unless -E says otherwise: what they hide matters more. */
+/* Escapes act as in dash, also for bash unless -E is given: they may hide a command. */
 static enum status output_echo(struct expander *e, const struct call *c)
 {
 	bool newline = true, escapes = true;
@@ -166,7 +165,10 @@ static void output_printf_text_arg(struct format *f, char type)
 		chars_copy(f->e, f->out, v->v, type == 'c' && v->len > 0 ? 1 : v->len);
 }
 
-/* The conversion at the '%' at @i; behind it. Widths are not padded: blanks change nothing. */
+/*
+ * The conversion at the '%' at @i; returns the position after it. Does not pad to a width: blanks
+ * change no command.
+ */
 static uint32_t output_printf_conversion(struct format *f, const struct value *v, uint32_t i)
 {
 	uint32_t at = v->v[i].at;
@@ -207,7 +209,7 @@ bool output_printf(struct expander *e, const struct shell_word *words, size_t co
 	return true;
 }
 
-/* ---- filters over a text that is known ---- */
+/* ---- filters of known text ---- */
 
 struct filter {
 	struct expander *e;
@@ -217,7 +219,7 @@ struct filter {
 	struct chars *out;
 };
 
-/* Writes what the filter makes of its input; false: that is not known. */
+/* Append the output of the filter. False: it is unknown. */
 typedef bool filter_fn(const struct filter *f);
 
 static bool output_filter_has_option(const struct filter *f, const char *text)
@@ -308,7 +310,7 @@ static bool output_filter_base64(const struct filter *f)
 	for (char *p = text; *p; p++)
 		if (!strchr(" \n\r\t", *p))
 			text[len++] = *p;
-	/* Padding that is missing at the end is no trouble to base64 -d. */
+	/* base64 -d accepts missing padding. */
 	char *padded = shell_alloc(f->e->arena, len + 4);
 
 	memcpy(padded, text, len);
@@ -374,7 +376,7 @@ static bool output_filter_read_cut(const struct filter *f, struct cut *c)
 		char *end = (char *)(uintptr_t)arg;
 
 		c->type = s[1];
-		c->from = *arg == '-' ? 1 : strtoul(arg, &end, 10); /* -2: from the first one */
+		c->from = *arg == '-' ? 1 : strtoul(arg, &end, 10); /* -2: from the first */
 		c->to = *end == '-' ? (end[1] ? strtoul(end + 1, &end, 10) : SIZE_MAX) : c->from;
 		if (*end && *end != '-')
 			return false;
@@ -401,14 +403,14 @@ static bool output_filter_cut(const struct filter *f)
 			continue;
 		}
 		at = c.type == 'f' ? (field += delimiter) : ++column;
-		/* Between two fields that are wanted the delimiter stays. */
+		/* cut keeps the delimiter between selected fields. */
 		if ((delimiter ? at > c.from : at >= c.from) && at <= c.to)
 			chars_copy(f->e, f->out, ch, 1);
 	}
 	return true;
 }
 
-/* A text of one line is the same behind head, tail, sort, uniq and tac. */
+/* head, tail, sort, uniq and tac leave a text of one line as it is. */
 static bool output_filter_one_line(const struct filter *f)
 {
 	for (uint32_t i = 0; i + 1 < f->in->len; i++)
@@ -426,14 +428,14 @@ static bool output_filter_one_line(const struct filter *f)
 	return true;
 }
 
-/* ---- names of files ---- */
+/* ---- file names ---- */
 
 static bool output_word_is(const struct shell_word *w, const char *text)
 {
 	return strcmp(w->text.s, text) == 0;
 }
 
-/* A path from the root or a home, all of it known, globs included. */
+/* Is it a known path from the root or a home, with or without globs? */
 static bool output_names_is_place(const struct shell_word *w)
 {
 	if (!w->text.len || (w->text.s[0] != '/' && w->kind[0] != SHELL_TILDE))
@@ -459,7 +461,7 @@ static void output_names_write_place(struct expander *e, const struct shell_word
 	}
 }
 
-/* PLACE and what is below it, a line each. */
+/* PLACE and PLACE with a star, a line each. */
 static void output_names_write_below(struct expander *e, const struct shell_word *place,
 				     const char *before)
 {
@@ -474,7 +476,7 @@ static void output_names_write_below(struct expander *e, const struct shell_word
 	chars_add(e, e->capture, '\n', CHAR_QUOTED, place->end, 0);
 }
 
-/* find DIR ... without a test that would leave out most of it. */
+/* find DIR ... without a test that leaves out most files. */
 static bool output_names_of_find(struct expander *e, const struct shell_word *words, size_t count)
 {
 	size_t first = 1, i;
@@ -504,7 +506,7 @@ static bool output_names_of_find(struct expander *e, const struct shell_word *wo
 	return true;
 }
 
-/* The words that are no options: each is a place. */
+/* Each word that is no option is a place. */
 static bool output_names_each_place(struct expander *e, const struct shell_word *words,
 				    size_t count, const char *before, bool below)
 {
@@ -536,7 +538,7 @@ static bool output_names_has_letter(const struct shell_word *words, size_t count
 	return false;
 }
 
-/* ls PATTERN prints what fits, as ls -d does, where it is files. */
+/* Are all operands patterns? ls prints the files that match, as ls -d does. */
 static bool output_names_all_globs(const struct shell_word *words, size_t count)
 {
 	for (size_t i = 1; i < count; i++)
@@ -546,7 +548,7 @@ static bool output_names_all_globs(const struct shell_word *words, size_t count)
 	return true;
 }
 
-/* locate '*', locate /: all there is. */
+/* locate '*', locate /: all files. */
 static bool output_names_of_locate(struct expander *e, const struct shell_word *words, size_t count)
 {
 	static const uint8_t kind[] = { SHELL_LITERAL };
@@ -590,7 +592,7 @@ static enum status output_run_printf(struct expander *e, const struct call *c)
 	return STATUS_OK;
 }
 
-/* ---- what passes its input on ---- */
+/* ---- programs that pass their input on ---- */
 
 static void output_unknown(struct expander *e, const struct call *c)
 {
@@ -611,7 +613,7 @@ static void output_unknown(struct expander *e, const struct call *c)
 	chars_copy(e, e->capture, &ch, 1);
 }
 
-/* Has the command a word that names a file? */
+/* Has the command an operand, which names a file? */
 static bool output_has_operand(const struct call *c)
 {
 	for (size_t i = 1; i < c->count; i++)
@@ -636,7 +638,7 @@ static enum status output_cat(struct expander *e, const struct call *c)
 	return STATUS_UNKNOWN;
 }
 
-/* One line at a time, from its end to its start. */
+/* rev reverses each line. */
 static enum status output_rev(struct expander *e, const struct call *c)
 {
 	const struct value *in = output_has_operand(c) ? NULL : e->input;
@@ -658,9 +660,9 @@ static enum status output_rev(struct expander *e, const struct call *c)
 	return STATUS_UNKNOWN;
 }
 
-/* ---- where a program is ---- */
+/* ---- paths ---- */
 
-/* which rm, command -v rm, type -p rm: a path that ends in the name. */
+/* which rm, command -v rm, type -p rm: an unknown path that ends in the name. */
 static enum status output_which(struct expander *e, const struct call *c)
 {
 	const struct shell_word *w = &c->words[c->count - 1];
@@ -699,7 +701,7 @@ static enum status output_basename(struct expander *e, const struct call *given)
 		const struct value *v = word_value(e, w);
 		uint32_t from = 0;
 
-		/* /proc/[0-9]*: a pattern stays one; the home is below /home. */
+		/* The base name of /proc/[0-9]* is a glob; the dirname of ~ is /home. */
 		for (uint32_t i = 0; base && i < v->len; i++)
 			from = v->v[i].c == '/' ? i + 1 : from;
 		if (base && from && from < v->len && w->text.len == v->len) {
@@ -729,7 +731,7 @@ static enum status output_basename(struct expander *e, const struct call *given)
 	return STATUS_OK;
 }
 
-/* pwd: what cd made of it. */
+/* pwd: the value that cd gave to PWD. */
 static enum status output_pwd(struct expander *e, const struct call *c)
 {
 	bool unset;
@@ -742,7 +744,7 @@ static enum status output_pwd(struct expander *e, const struct call *c)
 	return STATUS_OK;
 }
 
-/* realpath and readlink -f of a path; a link would lead elsewhere, but nobody knows. */
+/* realpath and readlink -f: the path itself, as if there were no links. */
 static enum status output_realpath(struct expander *e, const struct call *c)
 {
 	const struct shell_word *w = &c->words[c->count - 1];
@@ -785,7 +787,7 @@ static enum status output_seq(struct expander *e, const struct call *c)
 	return STATUS_OK;
 }
 
-/* expr 1 + 1: its words are the arithmetic. */
+/* expr 1 + 1: the words are an arithmetic expression. */
 static enum status output_expr(struct expander *e, const struct call *c)
 {
 	struct chars sum = { 0 };
@@ -820,7 +822,7 @@ static enum status output_filtered(struct expander *e, const struct call *c, fil
 	return STATUS_UNKNOWN;
 }
 
-/* grep, fold, pv: what comes in goes out, or less of it. A file is not read. */
+/* grep, fold, pv: the output is the input, or a part of it; unknown for a file. */
 static enum status output_pass(struct expander *e, const struct call *c)
 {
 	bool grep = strstr(c->words[0].text.s, "grep") != NULL;
@@ -831,7 +833,7 @@ static enum status output_pass(struct expander *e, const struct call *c)
 
 		files += s[0] != '-' || !s[1] ? strcmp(s, "-") != 0 && !strchr(s, '=') : 0;
 		if (s[0] == '-' && strchr("wsbd", s[1]) && s[1] && !s[2])
-			i++; /* fold -w 80 */
+			i++; /* the value, as of fold -w 80 */
 	}
 	if (files > grep || !e->input)
 		output_unknown(e, c);

@@ -1,7 +1,6 @@
 /*
- * Parameters: $x, $@, and what the operators of ${x...} make of a value: param_defaults, parts,
- * lengths, other letters. Each step of the matcher of patterns costs fuel, so a pattern of
- * many stars costs no more than the rest.
+ * Parameters: $x, $@, and the operators of ${x...}. Each step of the pattern matcher costs fuel,
+ * so a pattern with many stars is bounded too.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,7 +18,7 @@ static bool param_pattern_is_active(const struct shell_char *c)
 	return c->kind == CHAR_PLAIN || c->kind == CHAR_FIELD;
 }
 
-/* Behind the bracket expression at @i, or 0 if it is none. */
+/* The position after the bracket expression at @i; 0: there is none. */
 static size_t param_pattern_bracket_end(const struct shell_char *p, size_t len, size_t i)
 {
 	size_t k = i + 1;
@@ -47,7 +46,7 @@ static bool param_pattern_in_class(const char *name, size_t len, char c)
 #undef IS
 }
 
-/* Does the expression between [@from, @to), brackets included, hold @c? */
+/* Does the bracket expression [from, to), brackets included, match @c? */
 static bool param_pattern_in_bracket(const struct shell_char *p, size_t from, size_t to, char c)
 {
 	size_t i = from + 1, end = to - 1;
@@ -74,7 +73,7 @@ static bool param_pattern_in_bracket(const struct shell_char *p, size_t from, si
 	return found != negated;
 }
 
-/* One character of the value against the pattern at @i; *next: behind what it used. */
+/* Does the pattern at @i match the character @c? *next: the position after that part of it. */
 static bool param_pattern_match_one(const struct shell_char *p, size_t len, size_t i, char c,
 				    size_t *next)
 {
@@ -98,7 +97,7 @@ static bool param_pattern_spend(struct expander *e)
 	return e->fuel > 0;
 }
 
-/* The classic matcher: go back to the last star only. */
+/* Backtracks to the last star only. */
 static bool param_matches(struct expander *e, const struct shell_char *v, size_t len,
 			  const struct shell_char *p, size_t plen)
 {
@@ -123,7 +122,7 @@ static bool param_matches(struct expander *e, const struct shell_char *v, size_t
 	return i == len && k == plen;
 }
 
-/* No active character: a plain text. */
+/* Is the pattern plain text, without active characters? */
 static bool param_pattern_is_fixed(const struct chars *pattern)
 {
 	for (size_t i = 0; i < pattern->len; i++)
@@ -132,7 +131,7 @@ static bool param_pattern_is_fixed(const struct chars *pattern)
 	return true;
 }
 
-/* Length of a match at @from, SIZE_MAX: none. */
+/* Length of the match at @from; SIZE_MAX: none. */
 static size_t param_pattern_match_at(struct expander *e, const struct value *v, size_t from,
 				     const struct chars *p, bool fixed)
 {
@@ -249,7 +248,7 @@ static void param_unknown(struct expander *e, struct chars *out, const char *nam
 
 /* ---- operators ---- */
 
-/* The word behind an operator; in quotes it is quoted as a whole. */
+/* Append the word after an operator; if the parameter is quoted, so is all of it. */
 static void param_append_word(struct expander *e, const struct ast_word *w, struct chars *out)
 {
 	if (!w || !expand_enter(e, w->start))
@@ -257,7 +256,7 @@ static void param_append_word(struct expander *e, const struct ast_word *w, stru
 	size_t from = out->len;
 
 	expand_parts(e, w->parts, out, EXPAND_PATTERN);
-	/* An unquoted word behind - or + is split like the rest; ~ at its start is a home. */
+	/* An unquoted word after - or + is split as well; a ~ at its start is a home. */
 	for (size_t i = from; i < out->len; i++)
 		if (out->v[i].kind == CHAR_PLAIN &&
 		    (out->v[i].c == ' ' || out->v[i].c == '\t' || out->v[i].c == '\n'))
@@ -265,7 +264,7 @@ static void param_append_word(struct expander *e, const struct ast_word *w, stru
 	expand_leave(e);
 }
 
-/* ${x:0:1} of what is always a path. */
+/* Does the variable always hold an absolute path, so that ${x:0:1} is a slash? */
 static bool param_starts_with_slash(const char *name)
 {
 	static const char *const names[] = { "HOME", "PWD", "OLDPWD", "PATH", "SHELL", "BASH" };
@@ -329,7 +328,7 @@ static struct value *param_change_case(struct expander *e, const struct value *v
 	return chars_known(v->v, v->len) ? r : NULL;
 }
 
-/* Known, or a list of file names: /proc/[0-9]*. */
+/* Is the value known, or a list of file names like /proc/[0-9]*? */
 static bool param_names_files(const struct value *v)
 {
 	for (uint32_t i = 0; i < v->len; i++)
@@ -338,7 +337,7 @@ static bool param_names_files(const struct value *v)
 	return true;
 }
 
-/* Operators that compute a text from a known value. NULL: the result is not known. */
+/* Operators that compute a text from a known value. NULL: the result is unknown. */
 static struct value *param_compute(struct expander *e, const struct value *v,
 				   const struct ast_param *p)
 {
@@ -378,7 +377,7 @@ static struct value *param_compute(struct expander *e, const struct value *v,
 	}
 }
 
-/* Substitutions in the words of an operator whose result is not used run nevertheless. */
+/* Expand the words of an operator that are not used, to record their substitutions. */
 static void param_unused(struct expander *e, const struct ast_param *p)
 {
 	struct chars unused = { 0 };
@@ -390,7 +389,7 @@ static void param_unused(struct expander *e, const struct ast_param *p)
 	chars_release(&unused);
 }
 
-/* What begins at @from is not empty. False: that was known. */
+/* Note that the chars from @from on are not empty. False: they were not, for certain. */
 static bool param_mark_set(struct chars *c, size_t from)
 {
 	struct shell_char *first = NULL;
@@ -413,7 +412,10 @@ static bool param_mark_set(struct chars *c, size_t from)
 	return first != NULL;
 }
 
-/* ${x:?} is there from @from on. It is not empty, or the shell ends here: neither is x later. */
+/*
+ * The chars from @from on are ${x:?}, and not empty, because otherwise the shell ends here. So x
+ * is not empty from here on.
+ */
 static void param_require(struct expander *e, const struct ast_param *p, struct chars *out,
 			  size_t from)
 {
@@ -424,8 +426,8 @@ static void param_require(struct expander *e, const struct ast_param *p, struct 
 }
 
 /*
- * ${x-w} and its kind. A variable that is not known may be empty or not: what is
- * certain then is only that the word may be used, and a rule should see it.
+ * ${x-w}, ${x=w}, ${x?w}, ${x+w}. The word is used for an unknown variable too: it may be used,
+ * so the rules must see it.
  */
 static void param_default(struct expander *e, const struct ast_param *p, const struct value *v,
 			  bool unset, bool quoted, uint32_t at, struct chars *out)
@@ -455,7 +457,7 @@ static void param_default(struct expander *e, const struct ast_param *p, const s
 	param_unused(e, p);
 }
 
-/* ${PWD%%"${PWD#?}"}: all but its first character is cut off. */
+/* Is it ${PWD%%"${PWD#?}"}, the first character of PWD? */
 static bool param_keeps_first(struct expander *e, const struct ast_param *p, const char *name)
 {
 	struct chars c = { 0 };
@@ -513,7 +515,7 @@ static void param_append_all(struct expander *e, const char *name, struct value 
 		chars_add(e, out, '\0', CHAR_EMPTY, 0, 0);
 }
 
-/* Parameters that are no variables. NULL: not known; *handled: is one of them. */
+/* The value of a parameter that is no variable. NULL: unknown. *handled: it is such a one. */
 static struct value *param_special_value(struct expander *e, const char *name, uint32_t at,
 					 bool *handled)
 {
@@ -537,7 +539,7 @@ static struct value *param_special_value(struct expander *e, const char *name, u
 
 /* ---- variables ---- */
 
-/* Variables of every shell whose value is known without being assigned. */
+/* Values that every shell assigns at its start. */
 static const struct {
 	const char *name, *value;
 } param_initials[] = {
@@ -545,8 +547,8 @@ static const struct {
 };
 
 /*
- * Those, and what depends on the shell: bash has no prompts for a string, dash no BASH; and
- * a string is no file, so its BASH_SOURCE is empty.
+ * The initial value of @name, or NULL. For -c TEXT bash sets no PS1 and PS2, and BASH_SOURCE is
+ * empty, since TEXT is no file; dash has no BASH.
  */
 static const char *param_initial(const struct expander *e, const char *name)
 {
@@ -567,8 +569,8 @@ static const char *param_initial(const struct expander *e, const char *name)
 }
 
 /*
- * What a parameter holds. NULL: not known. An unset variable that the text itself
- * has unset is empty; one that it never sets may come from the environment.
+ * The value of a parameter. NULL: unknown. A variable that the text has unset is empty; one
+ * that it never sets may come from the environment.
  */
 static struct value *param_lookup(struct expander *e, const char *name, uint32_t at, bool *unset)
 {
@@ -610,7 +612,6 @@ static int64_t param_index_number(struct expander *e, const struct ast_word *ind
 	return n;
 }
 
-/* The name of an associative array's element, "m[k]"; NULL: the index may be a number. */
 const char *param_key(struct expander *e, const char *name, const struct ast_word *index)
 {
 	struct chars c = { 0 };
@@ -628,7 +629,7 @@ const char *param_key(struct expander *e, const char *name, const struct ast_wor
 	return joined;
 }
 
-/* x[i]; NULL: not known. */
+/* x[i]; NULL: unknown. */
 static struct value *param_element(struct expander *e, const struct ast_param *p, uint32_t at)
 {
 	const char *key = param_key(e, p->name, p->index);
@@ -677,7 +678,7 @@ static void param_length_of_all(struct expander *e, size_t count, bool quoted, u
 	chars_text(e, out, text, quoted ? CHAR_QUOTED : CHAR_FIELD, at);
 }
 
-/* ${@:2:1}: from and how many. */
+/* ${@:2:1} */
 static void param_some_params(struct expander *e, const struct ast_param *p, bool quoted,
 			      struct chars *out)
 {
@@ -690,7 +691,7 @@ static void param_some_params(struct expander *e, const struct ast_param *p, boo
 	param_append_all(e, p->name, e->params.v + from, (size_t)len, quoted, out);
 }
 
-/* $@, $*, x[@]: true when that was all. */
+/* Append $@, $* or x[@]. False: @p is none of these. */
 static bool param_several(struct expander *e, const struct ast_param *p, bool quoted, uint32_t at,
 			  struct chars *out)
 {
@@ -725,7 +726,7 @@ static bool param_several(struct expander *e, const struct ast_param *p, bool qu
 	return false;
 }
 
-/* ${!x}: the name of what is looked up. NULL: not known. */
+/* ${!x}: the name that x holds. NULL: unknown. */
 static const char *param_indirect_name(struct expander *e, const char *name, uint32_t at)
 {
 	bool unset;
@@ -738,9 +739,9 @@ const char *param_nameref(struct expander *e, const char *name)
 {
 	for (unsigned i = 0; i < e->nameref_count; i++)
 		if (strcmp(e->namerefs[i], name) == 0) {
-			const char *meant = param_indirect_name(e, name, 0);
+			const char *target = param_indirect_name(e, name, 0);
 
-			return meant ? meant : name;
+			return target ? target : name;
 		}
 	return name;
 }
@@ -753,7 +754,7 @@ static bool param_trims_slash(const struct ast_param *p)
 	return t && !t->next && t->type == PART_TEXT && t->text.len == 1 && t->text.s[0] == '/';
 }
 
-/* What does not end in a slash is what it was. */
+/* @v without the slash at its end, if it has one. */
 static struct value *param_without_slash(struct expander *e, struct value *v)
 {
 	const struct shell_char *last = v && v->len ? &v->v[v->len - 1] : NULL;
@@ -800,7 +801,7 @@ void expand_param(struct expander *e, const struct ast_param *p, bool quoted, ui
 		name = param_nameref(e, name);
 	if (!name || p->op == PARAM_NAMES || p->op == PARAM_OTHER) {
 		param_unused(e, p);
-		/* ${x@P}, ${x@E} and the like leave a plain value as it is. */
+		/* ${x@P}, ${x@E} and the like do not change a plain value. */
 		bool unset;
 		struct value *v = name && p->op == PARAM_OTHER ? param_lookup(e, name, at, &unset)
 							       : NULL;

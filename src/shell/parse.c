@@ -1,8 +1,7 @@
 /*
- * One text: read as bash reads it, walked; and where dash may be who reads it and would
- * read it otherwise, read and walked again that way. What dash refuses it does not run, so
- * the text is no shell text if the first reading says so; where it is for dash itself, if
- * the second does.
+ * Reads a text as bash does and walks it; if dash may run it and reads it otherwise, does both
+ * again as dash does. Dash does not run a text that it refuses. So the text is invalid if the
+ * first reading refuses it; if the shell is dash, if the second does.
  */
 #include "shell/parse.h"
 
@@ -13,10 +12,10 @@
 #include "shell/expand.h"
 #include "shell/lex.h"
 
-/* Longest text: its offsets are 32 bits, and stdin may be up to 1 MiB. */
+/* Longest text. Offsets have 32 bits; stdin may be up to 1 MiB. */
 #define TEXT_MAX (8u << 20)
 
-/* Steps that a text may take of all that are left: who looks at its commands needs some, too. */
+/* Steps of those left that parsing may take: judging the commands needs some, too. */
 static uint64_t parse_fuel_for(const struct shell_budget *budget)
 {
 	return budget->work / 4 * 3;
@@ -61,12 +60,12 @@ static void parse_set_outer(struct shell_memory *m, const struct shell_setup *se
 	if (!setup->exported_only)
 		m->family = m->outer->family;
 	if (setup->outer_command < setup->outer->command_count)
-		m->outer_stamp = setup->outer->commands[setup->outer_command].version;
+		m->outer_version = setup->outer->commands[setup->outer_command].version;
 }
 
 /*
- * As many zeros as there are bytes, for words that are copies of the text; and offsets 0, 1,
- * 2, ... where the text has none of its own.
+ * Kinds (SHELL_LITERAL) for words that are copies of the text; and the offsets 0, 1, 2, ... if
+ * the text has none.
  */
 static void parse_set_identity(struct expander *e, const struct shell_text *text)
 {
@@ -84,7 +83,7 @@ static void parse_set_identity(struct expander *e, const struct shell_text *text
 
 /* ---- one reading ---- */
 
-/* Reads and walks the next commands. Their tree goes, unless a function is in it. */
+/* Read and walk the next commands. Frees their tree unless it defines a function. */
 static bool parse_next(struct expander *e, struct lex_reader *r)
 {
 	struct shell_arena_mark mark = shell_arena_mark(&e->memory->tree);
@@ -93,7 +92,7 @@ static bool parse_next(struct expander *e, struct lex_reader *r)
 
 	expand_charge(e, (e->memory->tree.given - given) / WORK_TREE);
 	e->keep_tree = false;
-	/* dash runs nothing of what it refuses; bash's refusal is ours, with what was found. */
+	/* dash runs no part of a text that it refuses; bash runs what precedes the trouble. */
 	if (n && !(r->state->posix && lex_failed(r)))
 		eval_walk(e, n);
 	if (!e->keep_tree)

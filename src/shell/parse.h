@@ -9,38 +9,38 @@
  * differently, the commands of both readings are there.
  *
  * A word is resolved as far as constants go: quotes, $'...', brace and tilde
- * expansion, variables and positional parameters that were given a constant
- * before, output of echo and printf, arithmetic. What cannot be known is one
- * character of kind SHELL_UNKNOWN at its place, so that a rule sees what is known
- * around it. Each character keeps the offset in the text it came from, so a
- * finding inside a nested string still has its span in the outermost text.
+ * expansion, variables and positional parameters with constant values, output of
+ * echo and printf, arithmetic. An unknown part is one character of kind
+ * SHELL_UNKNOWN in its place, so that a rule sees the known text around it. Each
+ * character keeps its offset in the outermost text, so a finding inside a nested
+ * string has its span there.
  *
  * A command is there once for each set of values that its words may have: loops
  * over constants, variables assigned in a branch, calls of functions of the text.
- * eval of a known text and aliases are opened here; every other wrapper is not.
+ * The parser opens eval of a known text and aliases, and no other wrapper.
  *
- * Bounded: depth, commands, bytes produced by expansion. A text beyond a bound, or
- * one that is no shell, is told by `trouble` and is never half a result.
- * All memory belongs to the script and goes with shell_script_free().
+ * Bounded: depth, commands, bytes produced by expansion. `trouble` reports a text
+ * beyond a bound, or invalid shell text; such a result is incomplete.
+ * shell_script_free() frees all memory of the script.
  */
 #ifndef PROCPEN_SHELL_PARSE_H
 #define PROCPEN_SHELL_PARSE_H
 
 #include "shell/script.h"
 
-/* What holds before the first command of a text. All of it may be zero. */
+/* The state before the first command of a text. Every member may be zero. */
 struct shell_setup {
-	const struct shell_assign *variables; /* given by the environment, later ones win */
+	const struct shell_assign *variables; /* the environment; later ones win */
 	size_t variable_count;
-	const struct shell_word *args; /* $0, $1, ...; count 0: $0 is shell_path, and no others */
+	const struct shell_word *args; /* $0, $1, ...; count 0: $0 is shell_path, there is no $1 */
 	size_t arg_count;
-	const char *shell_path; /* what SHELL is; NULL: /bin/sh */
-	enum shell_family family; /* what reads it, and sets its own variables */
-	const struct shell_word *input; /* what is known of its standard input, or NULL */
+	const char *shell_path; /* value of SHELL; NULL: /bin/sh */
+	enum shell_family family; /* the shell that runs the text */
+	const struct shell_word *input; /* its known standard input, or NULL */
 	/*
-	 * The text is one of @outer's commands' words (sh -c, a trap, su -c): what was assigned
-	 * before that command holds; with @exported_only, only what the command's environment
-	 * gets (exported, or assigned before its name). @outer must outlive the new script.
+	 * The text is a word of a command of @outer (sh -c, a trap, su -c), and sees the variables
+	 * at that command; with @exported_only, only those in the command's environment (exported,
+	 * or assigned before its name). @outer must outlive the new script.
 	 */
 	const struct shell_script *outer;
 	uint32_t outer_command;
@@ -48,18 +48,17 @@ struct shell_setup {
 };
 
 /*
- * Parse @text (any bytes; a NUL is SHELL_SYNTAX) into *@script, within @budget,
- * which is reduced. @setup may be NULL. Always leaves a script that must be freed.
- * Linear in the text.
+ * Parse @text (any bytes; a NUL is SHELL_SYNTAX) into *@script and charge @budget.
+ * @setup may be NULL. *@script must be freed in any case. Linear in the text.
  */
 void shell_parse_with(const struct shell_text *text, const struct shell_setup *setup,
 		      struct shell_budget *budget, struct shell_script *script);
 
 /*
- * The same for a text that is a resolved word, such as the one behind sh -c: its
- * unknown characters stay unknown ones with their names, in quotes too. Takes a
- * level of the depth. If it does not parse, what is not known may be what it
- * lacks: that is no trouble, and the commands before the place are there.
+ * The same for a text that is a resolved word, like the one after sh -c: its unknown
+ * characters stay unknown and keep their names, in quotes too. Takes a level of the
+ * depth. If a word with unknown characters does not parse, they may hold what is
+ * missing: that is no trouble, and the script has the commands before the place.
  */
 void shell_parse_word(const struct shell_word *word, const struct shell_setup *setup,
 		      struct shell_budget *budget, struct shell_script *script);

@@ -1,7 +1,6 @@
 /*
- * Variables: every value they ever had, with the time, so that a nested text can
- * be read with what held at its command. A log of changes takes them back at the
- * end of a subshell or a branch.
+ * Variables with all values that they ever had, by version, so that a nested text sees the
+ * values at its command. A log of changes restores them at the end of a subshell or a branch.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 /* Steps of an assignment. */
 #define WORK_VARIABLE 18u
 
-/* Values that one variable may have at the same place. */
+/* Possible values of a variable at one place. */
 #define ALTERNATIVES_MAX 8
 
 static struct variable **vars_find_slot(const struct variables *t, const char *name)
@@ -62,7 +61,7 @@ static struct assignment *vars_current(const struct variable *v)
 	return v->count > 0 ? v->history[v->count - 1].assignment : NULL;
 }
 
-/* What held at @version. */
+/* The assignment in force at @version. */
 static struct assignment *vars_binding_at(const struct variable *v, uint32_t version)
 {
 	uint32_t low = 0, high = v->count;
@@ -78,14 +77,14 @@ static struct assignment *vars_binding_at(const struct variable *v, uint32_t ver
 	return low > 0 ? v->history[low - 1].assignment : NULL;
 }
 
-/* In the texts around this one, as it was at their command. */
+/* The assignment in the outer texts, at the command that this text is a word of. */
 static const struct assignment *vars_outer_binding(const struct shell_memory *m, const char *name,
 					   const struct shell_memory **from)
 {
 	bool exported_only = false;
 
 	while (m->outer) {
-		uint32_t version = m->outer_stamp;
+		uint32_t version = m->outer_version;
 
 		exported_only |= m->outer_exported_only;
 		m = m->outer;
@@ -103,7 +102,7 @@ static const struct assignment *vars_outer_binding(const struct shell_memory *m,
 
 static void vars_push_version(struct expander *e, struct variable *v, struct assignment *b);
 
-/* A value of an outer text: its unknown characters get names of this one. */
+/* A copy of an outer text's value, whose unknown characters have names of this text. */
 static struct value *vars_import_value(struct expander *e, const struct shell_memory *from,
 				       const struct value *values)
 {
@@ -135,7 +134,7 @@ static struct assignment *vars_import_binding(struct expander *e, const struct s
 	return copy;
 }
 
-/* The variable, taken from the outer texts if this one has not set it; NULL: nobody has. */
+/* The variable, imported from the outer texts if this one has not set it; NULL: not set. */
 static struct variable *vars_lookup(struct expander *e, const char *name)
 {
 	struct variable *v = vars_find(&e->memory->variables, name);
@@ -175,8 +174,8 @@ static uint32_t vars_count_values(const struct value *values)
 	return n;
 }
 
-/* A variable is asked for the same one of its values all through a choice. */
-static uint32_t vars_digit_of(struct expander *e, struct variable *v, uint32_t values)
+/* The index of the value that @v has in the present choice, the same each time. */
+static uint32_t vars_choice_of(struct expander *e, struct variable *v, uint32_t values)
 {
 	if (values < 2)
 		return 0;
@@ -198,7 +197,7 @@ struct value *vars_value(struct expander *e, const char *name, bool *is_unset)
 	*is_unset = b && !b->is_set;
 	if (!b || !b->values)
 		return NULL;
-	return vars_pick(b->values, vars_digit_of(e, v, vars_count_values(b->values)));
+	return vars_pick(b->values, vars_choice_of(e, v, vars_count_values(b->values)));
 }
 
 /* ---- changes ---- */
@@ -315,7 +314,7 @@ struct join_entry {
 	struct join_entry *older;
 	struct variable *variable;
 	struct assignment *assignment;
-	size_t seen; /* branches that set it */
+	size_t seen; /* branches that assign it */
 };
 
 void join_start(struct expander *e, struct join *j)
@@ -323,7 +322,7 @@ void join_start(struct expander *e, struct join *j)
 	*j = (struct join){ .mark = vars_mark(e) };
 }
 
-/* The same, but for what of it may be missing or empty. */
+/* Are they equal, but for parts that may be missing or empty? */
 static bool vars_same_value(const struct value *a, const struct value *b)
 {
 	if (a->len != b->len)
@@ -338,7 +337,7 @@ static bool vars_same_value(const struct value *a, const struct value *b)
 	return true;
 }
 
-/* @a is the same as @b, but more of it may be missing or empty. */
+/* May more of @a than of @b be missing or empty? They are equal otherwise. */
 static bool vars_is_weaker(const struct value *a, const struct value *b)
 {
 	for (uint32_t i = 0; i < a->len; i++) {
@@ -350,7 +349,7 @@ static bool vars_is_weaker(const struct value *a, const struct value *b)
 	return false;
 }
 
-/* Adds copies of the @more values that @list has not. */
+/* Add copies of the values in @more that are not in @list. */
 static void vars_add_values(struct expander *e, struct value **list, const struct value *more)
 {
 	for (; more; more = more->other) {
@@ -405,7 +404,7 @@ static void vars_join_add(struct expander *e, struct join *j, struct variable *v
 	entry->seen++;
 }
 
-/* A branch is over: keep what it set, go back to what held before. */
+/* End a branch: note its assignments in @j and undo them. */
 void join_branch(struct expander *e, struct join *j)
 {
 	struct variables *t = &e->memory->variables;
@@ -425,7 +424,7 @@ void join_branch(struct expander *e, struct join *j)
 	vars_undo(e, j->mark);
 }
 
-/* All that is known of it is that it is not empty: ${x:?}. */
+/* Is its value itself, known only not to be empty, by ${x:?}? */
 static bool vars_is_itself(const struct expander *e, const struct variable *v,
 			   const struct assignment *b)
 {

@@ -1,7 +1,7 @@
 /*
  * Words. A word is a list of parts; a run of plain characters is one part that points into
- * the text, so a long word costs little. $(( may also be a substitution that begins with a
- * subshell; what is read twice because of that is bounded for the whole text.
+ * the text, so a long word costs little. $(( may also begin a substitution with a subshell;
+ * lex_state.again bounds the bytes that are read twice because of that.
  */
 #include <string.h>
 
@@ -93,7 +93,7 @@ static int lex_ansi_digit(int c, unsigned base)
 	return (unsigned)v < base ? v : -1;
 }
 
-/* Up to @max digits behind the position. */
+/* Up to @max digits at the position. */
 static uint32_t lex_ansi_number(struct lex_reader *r, unsigned base, int max)
 {
 	uint32_t value = 0;
@@ -122,7 +122,7 @@ static void lex_ansi_put_character(struct ansi *a, uint32_t code, uint32_t at)
 	}
 }
 
-/* One backslash sequence, at the character behind the backslash. */
+/* The escape whose character after the backslash is at the position. */
 static void lex_ansi_sequence(struct lex_reader *r, struct ansi *a, uint32_t at)
 {
 	static const char letters[] = "abeEfnrtv", values[] = "\a\b\033\033\f\n\r\t\v";
@@ -168,7 +168,7 @@ static void lex_ansi(struct lex_reader *r, struct lex_word *b)
 		lex_fail(r, SHELL_SYNTAX, "a $' that is not closed", open);
 		return;
 	}
-	/* No sequence makes more bytes than it has; \c may take the quote as its letter. */
+	/* No escape makes more bytes than it has; \c may take the quote as its letter. */
 	a.s = shell_alloc(r->state->arena, close - r->pos + 2);
 	a.at = shell_alloc(r->state->arena, (close - r->pos + 2) * sizeof(*a.at));
 	while (r->pos < close) {
@@ -192,7 +192,7 @@ static void lex_ansi(struct lex_reader *r, struct lex_word *b)
 
 static void lex_dollar(struct lex_reader *r, struct lex_word *b, bool quoted);
 
-/* The commands from behind the opening parenthesis to behind the closing one. */
+/* The commands in parentheses; reads the closing one. The opening one is at @open. */
 static struct ast_node *lex_parenthesis(struct lex_reader *r, size_t open)
 {
 	struct lex_here **before = r->pending_tail;
@@ -207,7 +207,7 @@ static struct ast_node *lex_parenthesis(struct lex_reader *r, size_t open)
 			lex_fail(r, SHELL_SYNTAX, "a parenthesis that is not closed", open);
 		lex_unexpected(r);
 	} else if (r->pending && before != r->pending_tail) {
-		/* dash takes the next lines for its body, bash runs them. */
+		/* dash reads the next lines as its body, bash runs them. */
 		lex_fail(r, SHELL_SYNTAX, "a here-document whose body is behind its substitution",
 			 open);
 	} else {
@@ -238,7 +238,7 @@ static void lex_process(struct lex_reader *r, struct lex_word *b)
 	lex_add_part(r, b, input ? PART_INPUT : PART_OUTPUT, from, true)->list = list;
 }
 
-/* The text between backquotes without the backslashes that protect it from them. */
+/* The text in backquotes, without the backslashes that quote characters in it. */
 static struct shell_text lex_backquoted(struct lex_reader *r, size_t from, size_t to, bool quoted)
 {
 	char *s = shell_alloc(r->state->arena, to - from + 1);
@@ -281,8 +281,8 @@ static void lex_backquote(struct lex_reader *r, struct lex_word *b, bool quoted)
 /* ---- arithmetic ---- */
 
 /*
- * Up to the ')' or ']' on the outermost level. Quotes are removed, as shells do;
- * NULL: no arithmetic, because a single ')' closes what was never opened.
+ * Reads up to the ')' or ']' on the outermost level and removes quotes, as shells do. NULL: not
+ * arithmetic, because a single ')' closes more than was opened.
  */
 struct ast_word *lex_arith(struct lex_reader *r, int close)
 {
@@ -370,7 +370,7 @@ static bool lex_is_special_param(int c)
 	return c > 0 && strchr("@*#?$!-", c);
 }
 
-/* The name of a parameter, NULL if there is none; in braces 10 and above are names too. */
+/* The name of a parameter, or NULL. In braces, numbers above 9 are names too. */
 static const char *lex_param_name(struct lex_reader *r, bool braces)
 {
 	lex_continuation(r);
@@ -395,7 +395,7 @@ static const char *lex_param_name(struct lex_reader *r, bool braces)
 	return lex_copy_name(r, from, r->pos);
 }
 
-/* The word behind an operator; single quotes quote in it unless the whole is quoted. */
+/* The word after an operator; single quotes act in it unless the parameter is quoted. */
 static struct ast_word *lex_param_word(struct lex_reader *r, bool quoted)
 {
 	struct ast_word *w;
@@ -458,7 +458,7 @@ static void lex_case_change(struct lex_reader *r, struct ast_param *p, int c)
 	p->arg = lex_param_word(r, false);
 }
 
-/* What stands behind the name, up to and with the closing brace. */
+/* Read the operator after the name and the closing brace. */
 static void lex_param_op(struct lex_reader *r, struct ast_param *p, bool quoted)
 {
 	int c;
@@ -499,7 +499,7 @@ static void lex_param_op(struct lex_reader *r, struct ast_param *p, bool quoted)
 		lex_case_change(r, p, c);
 		return;
 	default:
-		/* ${x@Q}, ${x!}, and what only other shells know: unknown, but its end is found. */
+		/* ${x@Q}, ${x!}, operators of other shells: the value is unknown. */
 		p->op = PARAM_OTHER;
 		r->pos -= c != -1;
 		p->arg = lex_param_word(r, quoted);
@@ -516,7 +516,7 @@ static void lex_index(struct lex_reader *r, struct ast_param *p)
 		r->pos++;
 }
 
-/* ${!name...}: the variable whose name it holds, or a list of names. */
+/* ${!name...}: the variable that it names, or a list of names. */
 static void lex_indirect(struct lex_reader *r, struct ast_param *p)
 {
 	int c = lex_peek(r, 0);
@@ -602,7 +602,7 @@ static bool lex_simple_param(struct lex_reader *r, struct lex_word *b, bool quot
 	return true;
 }
 
-/* $'...' and $"..."; to dash the $ is a character before a quoted text. */
+/* $'...' and $"..."; in dash the $ is a plain character before a quoted text. */
 static bool lex_dollar_quote(struct lex_reader *r, struct lex_word *b, int c)
 {
 	lex_note_other(r);
@@ -642,7 +642,7 @@ static void lex_dollar(struct lex_reader *r, struct lex_word *b, bool quoted)
 
 	r->pos++;
 	lex_continuation(r);
-	r->pos--; /* the character before the opening one, whatever was joined */
+	r->pos--; /* the character before the opening quote */
 	c = lex_peek(r, 1);
 	if (c == '(' || c == '{' || (c == '[' && !r->state->posix)) {
 		lex_dollar_deep(r, b, quoted, c);
@@ -683,7 +683,7 @@ static void lex_double(struct lex_reader *r, struct lex_word *b)
 	}
 }
 
-/* A backslash as it acts between double quotes. */
+/* A backslash in double quotes. */
 static void lex_quoted_backslash(struct lex_reader *r, struct lex_word *b, int term)
 {
 	int c = lex_peek(r, 1);
@@ -801,7 +801,7 @@ static void lex_unquoted_run(struct lex_reader *r, struct lex_word *b, enum lex_
 	lex_add_text(r, b, from, r->pos, false);
 }
 
-/* bash's ?(a|b): the text up to the closing parenthesis, as it stands. */
+/* bash's ?(a|b): the source up to the closing parenthesis. */
 static bool lex_extended_glob(struct lex_reader *r, struct lex_word *b)
 {
 	const struct ast_part *p = b->last;

@@ -1,8 +1,7 @@
 /*
- * Words are read by the shell's own lexer, as dash reads them. The splitter gives words or a
- * refusal with the place. The recogniser is far more cautious about its answer than about its
- * reading: whatever it does not fully understand, or bash reads otherwise, is "not one simple
- * command", and then a real shell decides.
+ * Reads words with the shell's lexer, as dash does. shell_words_split() refuses a text with the
+ * place and reason. shell_words_program() returns NULL for any text that it does not fully
+ * understand or that bash reads otherwise: then the shell itself reports an unknown command.
  */
 #include "shell/words.h"
 
@@ -19,7 +18,7 @@
 #define WORDS_DEPTH 64u
 #define WORDS_BYTES (20u << 20)
 
-/* dash(1), "Builtins", and what bash and busybox add, as /bin/sh may be either. */
+/* dash(1), "Builtins", and those of bash and busybox, since /bin/sh may be any of them. */
 static const char *const builtin_words[] = {
 	".", ":", "[", "alias", "bg", "break", "cd", "chdir", "command", "continue", "echo", "eval",
 	"exec", "exit", "export", "false", "fc", "fg", "getopts", "hash", "jobs", "kill", "local",
@@ -30,14 +29,14 @@ static const char *const builtin_words[] = {
 	"shopt", "source", "suspend", "typeset", NULL,
 };
 
-/* A text that is read word by word, and why reading stopped. */
+/* A text read word by word, and why reading stopped. */
 struct words_reader {
 	struct shell_arena arena;
 	struct lex_state state;
 	struct lex_reader lex;
 	struct buf word;  /* the last one, without its quotes */
 	bool quoted;      /* a part of it was quoted */
-	const char *what; /* NULL: fine */
+	const char *what; /* why reading stopped, or NULL */
 	size_t at;
 };
 
@@ -68,7 +67,7 @@ static bool words_stop(struct words_reader *r, const char *what, size_t at)
 	return false;
 }
 
-/* Is there a word at the position? White space at the end of the text is none. */
+/* Is there more than white space at the position? */
 static bool words_more(struct words_reader *r)
 {
 	struct lex_reader *lex = &r->lex;
@@ -82,7 +81,7 @@ static bool words_more(struct words_reader *r)
 	return slashes % 2 && words_stop(r, "a backslash with nothing behind it", lex->end - 1);
 }
 
-/* The word at the position; NULL: there is an operator, a comment, or trouble in the word. */
+/* The word at the position; NULL: an operator, a comment, or a trouble in the word. */
 static const struct ast_word *words_read(struct words_reader *r)
 {
 	int c = lex_peek(&r->lex, 0);
@@ -106,7 +105,7 @@ static const char *words_special(const struct ast_word *w, const struct ast_part
 	bool first = p == w->parts && i == 0;
 
 	switch (p->text.s[i]) {
-	case '$': /* to bash it may begin a quoted text */
+	case '$': /* in bash it may begin a quoted text */
 		return "an expansion";
 	case '*': case '?':
 		return "a file name pattern";
@@ -120,7 +119,7 @@ static const char *words_special(const struct ast_word *w, const struct ast_part
 	}
 }
 
-/* Copies @w to r->word. False: it is more than text. */
+/* Copy @w to r->word. False: it has an expansion or a glob. */
 static bool words_take(struct words_reader *r, const struct ast_word *w)
 {
 	buf_clear(&r->word);
@@ -136,7 +135,7 @@ static bool words_take(struct words_reader *r, const struct ast_word *w)
 	return true;
 }
 
-/* A reserved word of dash or bash at the position. */
+/* Is there a reserved word of dash or bash at the position? */
 static bool words_at_reserved(struct words_reader *r)
 {
 	size_t end;
@@ -163,7 +162,7 @@ static int words_refuse(const struct words_reader *r, struct err *e)
 			   "in args.");
 }
 
-/* The next word is in r->word; false: there is none, or r->what. */
+/* Read the next word into r->word. False: there is none, or r->what says why. */
 static bool words_next(struct words_reader *r, bool first)
 {
 	struct shell_arena_mark mark = shell_arena_mark(&r->arena);
@@ -219,13 +218,13 @@ void shell_words_free(char **words)
 
 /* ---- recognising one simple command ---- */
 
-/* Step over the assignments before the command. False when the command cannot be told then. */
+/* Skip assignments before the command. False: they decide which program runs. */
 static bool words_skip_assignments(struct words_reader *r)
 {
 	size_t len;
 
 	while (words_more(r) && (len = grammar_assigned_name(&r->lex)) > 0) {
-		/* This one decides where the command is looked up. */
+		/* PATH decides where the command is looked up. */
 		if (len == 4 && memcmp(r->lex.text.s + r->lex.pos, "PATH", 4) == 0)
 			return false;
 		if (!words_read(r))

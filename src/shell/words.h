@@ -1,11 +1,10 @@
 /*
  * shell_words - one simple command of plain words, split as the shell would.
  *
- * For: `shell: false` without args, and for telling whether a shell string is a
- * single simple command. Source: POSIX.1-2017 XCU 2.2 (quoting), 2.3 (tokens),
- * 2.6 (expansions). Anything that a shell would do more with than splitting and
- * unquoting (operators, expansions, globs, comments, assignments, reserved words)
- * is refused, never interpreted.
+ * For `shell: false` without args, and to recognise a shell string that is one simple
+ * command. Source: POSIX.1-2017 XCU 2.2 (quoting), 2.3 (tokens), 2.6 (expansions).
+ * Refuses all that a shell would do besides splitting and unquoting: operators,
+ * expansions, globs, comments, assignments, reserved words.
  */
 #ifndef PROCPEN_SHELL_WORDS_H
 #define PROCPEN_SHELL_WORDS_H
@@ -15,7 +14,7 @@
 #include "base/err.h"
 
 /*
- * Split @text. *@words: heap array ended by NULL, freed with shell_words_free().
+ * Split @text. *@words: NULL-terminated array, freed with shell_words_free().
  * Returns 0, or -1 with InvalidParams: which character, where, what to use instead.
  */
 int shell_words_split(const char *text, char ***words, struct err *e);
