@@ -1,4 +1,4 @@
-/* mcp_answer - what a tools/call is answered with, and what the text of the answer is made from. */
+/* mcp_answer - the call and result that the answer to a tools/call is written from. */
 #ifndef PROCPEN_MCP_ANSWER_H
 #define PROCPEN_MCP_ANSWER_H
 
@@ -9,12 +9,12 @@
 #include "cap/run_result.h"
 #include "proc/proc.h"
 
-/* All is borrowed. */
+/* All pointers are borrowed. */
 struct mcp_answer {
 	const struct cap_row *row;
-	const struct result *result;  /* has its outline; NULL: the call failed and has none */
-	const json_t *params;         /* as the gate has left them; NULL: not known */
-	const struct proc *run;       /* that it is about, or NULL */
+	const struct result *result;  /* with its outline; NULL: the call failed */
+	const json_t *params;         /* after the gate; NULL: unknown */
+	const struct proc *run;       /* the run of the call, or NULL */
 	const struct run_result_options *options; /* of a process.run, or NULL */
 };
 

@@ -38,7 +38,7 @@ static void mcp_call_question(const struct req *r, json_t *notice, struct buf *l
 	mcp_end_result(&w, shape);
 }
 
-/* What the text of @r's answer is made from. */
+/* The mcp_answer of @r. */
 static struct mcp_answer mcp_call_answer_of(const struct req *r, const struct result *result)
 {
 	const struct cap *c = mcp_of(r)->cap;
@@ -70,7 +70,7 @@ static void mcp_call_tool_ok(const struct req *r, const struct result *result, s
 	mcp_close_result(&w);
 }
 
-/* A failed call is a result, so that the model reads it; only an invalid call is an error. */
+/* A failed call is a result, so that the model sees it; only an invalid call is an error. */
 static void mcp_call_tool_fail(const struct req *r, const struct err *e,
 			       const struct result *partial, struct buf *line)
 {
@@ -170,11 +170,11 @@ static enum req_asked mcp_call_confirm(struct req *r, json_t *notice, int deadli
 /* ---- dialects ---- */
 
 /*
- * A line must stay below 1 MiB. What a process wrote stands once in the result in _meta; with
- * mcp.structured, of a run that a limit ended, twice: in the error as structured content and in
- * that of _meta. A resource has it once, and both streams must fit whole with every byte escaped.
- * A page of process.logs has what the text of a result can show (mcp/text.h), so that a client that
- * reads only that text gets every byte.
+ * A line must stay below 1 MiB. Output of a process is in it once, in the result in _meta; twice
+ * with mcp.structured for a run that a limit ended: in the error as structured content and in
+ * _meta. A resource has it once; both streams must fit with every byte escaped. A page of
+ * process.logs is as much as the text of a result shows (mcp/text.h), so that a client that reads
+ * only that text gets every byte.
  */
 #define PAGE_BYTES 9500
 #define TOOL_TEXT_BYTES (400u << 10)
@@ -240,7 +240,7 @@ static void mcp_call_call(struct mcp *m, const struct rpc_message *message,
 	struct err e = ERR_INIT;
 	struct req *r;
 
-	/* Refuse before the confirmation is used up, so that it is good for another try. */
+	/* Refuse before the confirmation is used, so that it holds for another try. */
 	if (mcp_shapes[revision].stateless && !message->duplicate_id &&
 	    !cap_is_full(m->cap, row, arguments) &&
 	    mcp_confirm_read(m, message, row, asked, &confirmation, &e)) {

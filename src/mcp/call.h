@@ -1,7 +1,7 @@
 /*
- * mcp_call - calls of MCP that go through the gate, in every revision: tools/call,
- * and resources/read, which is a call of process.logs. Their dialects shape the
- * answers; a request keeps the revision in which it arrived.
+ * mcp_call - the MCP methods that go through the gate, in every revision: tools/call,
+ * and resources/read, which is a call of process.logs. A dialect for each revision
+ * shapes the answers; a request keeps the revision in which it arrived.
  */
 #ifndef PROCPEN_MCP_CALL_H
 #define PROCPEN_MCP_CALL_H

@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 
 #define QUESTION "confirm" /* the key of our one question */
-#define FORM_BYTES_MAX (4u << 20) /* guard; the notice is bounded (cap/notice.h) */
+#define FORM_BYTES_MAX (4u << 20) /* never reached: the notice is bounded (cap/notice.h) */
 
 /* ---- the question ---- */
 
@@ -198,7 +198,7 @@ static int mcp_confirm_read_answer(struct mcp *m, const json_t *params, struct m
 	if (mcp_confirm_find_response(params, &response, e))
 		return -1;
 	if (!json_object_get(params, "requestState"))
-		return 0; /* without requestState it answers no question */
+		return 0; /* without requestState it is no answer to our question */
 	if (!state)
 		return err_set(e, ERR_INVALID_PARAMS, "requestState must be a string");
 	if (approval_redeem(m->approvals, state, c->request, c->shown, e))
@@ -244,7 +244,7 @@ enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t 
 		req_confirmed(r->tab, r->handle, true, NULL);
 		return REQ_ASKED;
 	}
-	/* No human was asked yet, or the human was shown something else. */
+	/* No human has been asked, or was shown another notice. */
 	if (!mcp_shows_forms(mcp_declared(r->root, "elicitation")) ||
 	    approval_issue(m->approvals, c->request, shown, deadline_ms, c->state))
 		return REQ_CANNOT_ASK;

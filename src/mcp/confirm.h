@@ -18,24 +18,24 @@
 
 enum mcp_consent { MCP_NOT_ASKED, MCP_ALLOWED, MCP_REFUSED };
 
-/* The confirmation that a stateless call brought, and the state of its question (r->extra). */
+/* r->extra of a stateless call: the confirmation that it carries, the state of its question. */
 struct mcp_confirmation {
 	unsigned char request[HMAC_SIZE]; /* digest of capability and what is asked for */
 	enum mcp_consent consent;
-	unsigned char shown[HMAC_SIZE];   /* what the consent was given to */
-	const char *why;                  /* it was refused */
+	unsigned char shown[HMAC_SIZE];   /* digest of the notice that the human allowed */
+	const char *why;                  /* why it is refused, or NULL */
 	char state[APPROVAL_SIZE];
 };
 
 /*
- * Before the gate: read inputResponses and requestState of a stateless call of
- * @row for @asked: its arguments as they were sent, or the URI. Returns 0 and sets
- * *@found (heap; NULL when this capability needs no confirmation), or -1 with InvalidParams.
+ * Before the gate: read inputResponses and requestState of a stateless call of @row
+ * for @asked, its arguments as sent, or the URI. Returns 0 and sets *@found (heap; NULL
+ * if the capability needs no confirmation), or -1 with InvalidParams.
  */
 int mcp_confirm_read(struct mcp *m, const struct rpc_message *message, const struct cap_row *row,
 		     const json_t *asked, struct mcp_confirmation **found, struct err *e);
 
-/* The two ways to ask; see struct dialect. @notice: what the gate wants to show. */
+/* The two ways to ask; see struct dialect. @notice: what the gate shows to the human. */
 enum req_asked mcp_confirm_elicit(struct mcp *m, struct req *r, const struct mcp_shape *shape,
 				  const json_t *notice, int deadline_ms);
 enum req_asked mcp_confirm_stateless(struct mcp *m, struct req *r, const json_t *notice,

@@ -87,7 +87,7 @@ static const struct {
 	{ "notifications/cancelled", mcp_call_cancel, true },
 };
 
-/* Every method with these prefixes belongs to this protocol, whether we serve it or not. */
+/* Every method with these prefixes belongs to MCP, served or not. */
 static const char *const prefixes[] = { "tools/",      "notifications/", "logging/", "resources/",
 					"prompts/",    "completion/",	 "tasks/",   "roots/",
 					"sampling/",   "elicitation/" };
@@ -103,7 +103,7 @@ bool mcp_legacy_owns(const char *method)
 	return false;
 }
 
-/* Batches exist in one revision only, and never hold the handshake itself. */
+/* Batches exist in one revision only, and never contain initialize. */
 static bool mcp_legacy_is_misplaced(const struct mcp *m, const struct rpc_message *message)
 {
 	if (!message->batch)
@@ -112,7 +112,7 @@ static bool mcp_legacy_is_misplaced(const struct mcp *m, const struct rpc_messag
 	       !strcmp(message->method, "initialize");
 }
 
-/* Serve a method of the era itself. Returns false when it is none. */
+/* Serve a method that only the handshake has. Returns false if it is none. */
 static bool mcp_legacy_serve_own(struct mcp *m, const struct rpc_message *message)
 {
 	for (size_t i = 0; i < COUNT_OF(methods); i++) {

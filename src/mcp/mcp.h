@@ -1,6 +1,6 @@
 /*
- * mcp - what all revisions of MCP share: the server's state, what a revision
- * knows, and the envelope of results.
+ * mcp - shared by all revisions of MCP: the server's state, the features of each
+ * revision, and the envelope of results.
  *
  * One connection serves two eras, distinguished message by message: the handshake
  * (mcp/legacy.h), where initialize chooses the revision of all later messages, and the
@@ -25,7 +25,7 @@ enum mcp_revision {
 };
 #define MCP_NEWEST_HANDSHAKE MCP_2025_11_25
 
-/* What a revision of the protocol knows. */
+/* The features of a revision. */
 struct mcp_shape {
 	const char *name;
 	bool batches;          /* 2025-03-26 only */
@@ -38,7 +38,7 @@ struct mcp_shape {
 };
 extern const struct mcp_shape mcp_shapes[MCP_REVISIONS];
 
-/* A host that closes our input wants us to exit: it waits about this long, then sends signals. */
+/* A host that closes our input waits about this long before it sends signals. */
 #define MCP_EOF_MS 2000
 
 #define MCP_META "io.modelcontextprotocol/"
@@ -49,7 +49,7 @@ struct mcp_progress;
 struct mcp_subs;
 struct mcp_tasks;
 
-/* The state of this server's MCP side; there is one. */
+/* The MCP state of the server; there is one. */
 #define MCP_LEVEL_DEFAULT 6 /* info */
 
 struct mcp {
@@ -61,9 +61,9 @@ struct mcp {
 	struct mcp_subs *subs;
 	struct mcp_tasks *tasks;
 	bool structured;     /* mcp.structured: results as structured content too */
-	bool all_parameters; /* mcp.tools=all: tools/list leaves none out */
+	bool all_parameters; /* mcp.tools=all: tools/list has every parameter */
 
-	/* How calls of tools and reads of resources are answered; their ctx is this struct. */
+	/* Dialects for tools/call and resources/read; their ctx is this struct. */
 	struct dialect tools[MCP_REVISIONS], reads[MCP_REVISIONS];
 
 	/* The handshake's session. */
@@ -73,7 +73,7 @@ struct mcp {
 	int log_level;              /* syslog order: 0 emergency ... 7 debug; notices are 5 */
 };
 
-/* A method that one or both eras serve, apart from those that make an era (initialize ...). */
+/* A method of one or both eras, other than initialize and the like. */
 struct mcp_method {
 	const char *name; /* NULL ends a table */
 	void (*call)(struct mcp *m, const struct rpc_message *message, enum mcp_revision revision);
@@ -86,17 +86,17 @@ struct mcp_list {
 	uint64_t key; /* for mcp_subs_changed(); not that of any run */
 };
 
-/* The contents of a server, as data; the protocol code is elsewhere. */
+/* What a server offers; the protocol code serves it. */
 struct mcp_offer {
 	const char *name, *title;
 	const char *instructions;           /* for models; less than 2 KB */
 	const char *handshake, *stateless;  /* the capabilities of each era, as JSON */
-	const struct mcp_method *methods;   /* that go before those of methods.c; NULL: none */
+	const struct mcp_method *methods;   /* precede those of methods.c; NULL: none */
 	const struct mcp_list *lists;       /* ended by filter == NULL; NULL: none changes */
 };
 extern const struct mcp_offer mcp_offer; /* mcp/offer.c */
 
-/* @object's member @name, as a string without NUL; NULL when it is anything else. */
+/* Member @name of @object, a string without NUL; NULL if it is anything else. */
 const char *mcp_text(const json_t *object, const char *name);
 
 /* The _meta object of a message, or NULL. */

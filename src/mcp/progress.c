@@ -10,7 +10,7 @@
 #include "base/utf8.h"
 
 #define EVERY_MS 200
-#define LOOK_BACK 1024   /* bytes that are searched for the newest line */
+#define LOOK_BACK 1024   /* bytes searched for the newest line */
 #define MESSAGE_MAX 200
 #define TOKEN_MAX 1024
 #define LINE_MAX_BYTES 16384 /* a token and a message, every byte of them escaped */
@@ -21,8 +21,8 @@ struct watch {
 	const struct mcp_shape *shape;
 	uint64_t sent;            /* value of the last report */
 	uint64_t out_seen, err_seen;
-	bool started;             /* any report went out: the value must grow from then on */
-	bool due;                 /* there is output that has not been reported */
+	bool started;             /* a report was sent: the value must grow from then on */
+	bool due;                 /* some output is not reported */
 	int64_t next_ms;          /* not before */
 	struct watch *next;
 };
@@ -123,7 +123,7 @@ static void mcp_progress_on_timer(struct ev_loop *loop, ev_timer *timer, int eve
 		loop_timer_start(loop, &p->timer, EVERY_MS / 4);
 }
 
-/* ---- which requests ---- */
+/* ---- watched requests ---- */
 
 struct mcp_progress *mcp_progress_new(struct mcp *m)
 {

@@ -13,7 +13,7 @@
 #define EVERY_MS 200
 #define ITEMS_MAX 256     /* of one listener */
 #define LISTENERS_MAX 32
-#define LINE_MAX_BYTES (8u << 20) /* guard; what is written is bounded */
+#define LINE_MAX_BYTES (8u << 20) /* never reached: the lines are bounded */
 
 enum kind { RESOURCE, TASK, LIST };
 
@@ -153,7 +153,7 @@ static void mcp_subs_on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 
 /* ---- the answer of a stateless listener ---- */
 
-/* The end of a listener that we end: no members but the id. */
+/* The answer to a listener that the server ends: its id, no other member. */
 static void mcp_subs_answer_end(const struct req *r, const struct result *result, struct buf *line)
 {
 	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];

@@ -1,4 +1,4 @@
-/* Runs as tasks: a process_run whose command still runs when it is to be answered. */
+/* Runs as tasks: a process_run whose command still runs when the call is answered. */
 #include "mcp/task_source.h"
 
 #include <stdio.h>

@@ -18,9 +18,9 @@ enum mcp_task_status {
 
 struct mcp_task {
 	uint64_t key;             /* never 0; of a run its struct proc.seq */
-	char name[IDS_TEXT_SIZE]; /* the part of its id that is no secret */
+	char name[IDS_TEXT_SIZE]; /* the public part of its id */
 	int64_t created_ms;       /* wall clock */
-	void *own;                /* the source's */
+	void *own;                /* owned by the source */
 	struct mcp_task *next;
 };
 
@@ -28,7 +28,7 @@ struct mcp_task {
 struct mcp_task_look {
 	enum mcp_task_status status;
 	int64_t changed_ms; /* wall clock */
-	bool lone;          /* only the task remembers it: the oldest of these are forgotten */
+	bool lone;          /* has no run: the oldest of these are dropped */
 	char message[160];
 };
 
@@ -50,7 +50,7 @@ void mcp_task_update(struct mcp *m, const struct mcp_task *task, const json_t *r
 /* The run with the key of @task is over, or was never started. */
 void mcp_task_on_end(const struct mcp_task *task, const struct proc *run);
 
-/* Free what the source hung on it. */
+/* Free task->own. */
 void mcp_task_release(struct mcp_task *task);
 
 #endif

@@ -51,7 +51,7 @@ void mcp_tasks_free(struct mcp_tasks *t)
 	free(t);
 }
 
-/* Drop the tasks that their source has dropped, and the oldest of those without a run. */
+/* Drop tasks that are gone for their source, and the oldest of those without a run. */
 static void mcp_tasks_sweep(struct mcp_tasks *t)
 {
 	struct mcp_task **at = &t->first; /* the newest */

@@ -13,7 +13,7 @@ _Static_assert(MCP_TEXT_MAX <= OUTLINE_KEEP, "what is shown of a text is kept of
 static const struct {
 	const char *name;
 	void (*write)(struct text *t);
-	bool of_run; /* its words are about a run, and need one */
+	bool of_run; /* needs the run */
 } tools[] = {
 	{ "process.run", text_run, true },      { "process.logs", text_logs, false },
 	{ "process.monitor", text_monitor, false }, { "process.list", text_list, false },

@@ -43,7 +43,7 @@ static bool text_logs_wants(const struct text *t, const char *stream)
 	return !strcmp(asked, "both") || !strcmp(asked, stream);
 }
 
-/* The part of a long stream that is gone. */
+/* The evicted part of a stream. */
 static void text_logs_add_evicted(struct text *t, const char *stream, const char *key)
 {
 	const struct outline *o = &t->a->result->outline;
@@ -133,9 +133,9 @@ static void text_logs_page(struct text *t)
 	text_logs_add_next(t, !out->text_len && !err->text_len);
 }
 
-/* ---- what grep found ---- */
+/* ---- matches of grep ---- */
 
-/* Of a line whose number is not known (@line below 1) only the mark. */
+/* "4021:", or the mark alone if the number is unknown: @line < 1. */
 static void text_logs_add_number(struct text *t, int64_t line, char mark)
 {
 	if (line > 0)
@@ -143,7 +143,7 @@ static void text_logs_add_number(struct text *t, int64_t line, char mark)
 	text_add(t, "%c", mark);
 }
 
-/* The lines around a match, the first of which is number @line: "4020-text". */
+/* "4020-text": the lines before or after a match; @line: number of the first. */
 static void text_logs_add_context(struct text *t, const struct outline_value *match,
 				  const char *key, int64_t line)
 {
@@ -167,7 +167,7 @@ static int64_t text_logs_count(const struct text *t, const struct outline_value 
 	return n;
 }
 
-/* As `grep -n` shows one, under where it stands. */
+/* A match as `grep -n` shows it, under its stream and offset. */
 static void text_logs_add_match(struct text *t, const struct outline_value *match)
 {
 	int64_t line = text_number(t, match, "line");
@@ -232,7 +232,7 @@ static void text_logs_matches(struct text *t)
 	text_add(t, " ...]");
 }
 
-/* ---- both streams in their order ---- */
+/* ---- both streams in order of arrival ---- */
 
 static void text_logs_entries(struct text *t)
 {

@@ -1,7 +1,7 @@
 /*
- * text_logs - the text of process.logs: the bytes of the page unaltered, then a line that names the
- * call for what comes next. Of a page that does not end at a line's end that line says so, because
- * it then begins with a newline that the page does not have.
+ * text_logs - the text of process.logs: the bytes of the page unaltered, then a line with the call
+ * for the next page. If the page does not end with a newline, that line says so, because the
+ * newline before it is not part of the page.
  */
 #ifndef PROCPEN_MCP_TEXT_LOGS_H
 #define PROCPEN_MCP_TEXT_LOGS_H

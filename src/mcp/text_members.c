@@ -3,7 +3,7 @@
 #include <string.h>
 
 #define LINE_BYTES 240 /* longer strings come under a heading */
-#define VALUE_MAX 4000 /* bytes of a member on its line */
+#define VALUE_MAX 4000 /* bytes shown of a member on its line */
 
 static bool text_members_is_block(const struct text *t, const struct outline_value *v)
 {
@@ -48,7 +48,7 @@ static void text_members_add_value(struct text *t, const struct outline_value *v
 		text_add_json(t, v, VALUE_MAX);
 }
 
-/* "name: cpu_limit 2, memory_limit 1000": what is no container in the object @of. */
+/* "name: cpu_limit 2, memory_limit 1000": the members of the object @of, except containers. */
 static void text_members_add_scalars(struct text *t, const char *prefix,
 				     const struct outline_value *of)
 {
@@ -71,7 +71,7 @@ static void text_members_add_scalars(struct text *t, const char *prefix,
 		text_add(t, "\n");
 }
 
-/* The elements that fit, and how many do not. */
+/* The elements that fit, and how many are left out. */
 static void text_members_add_elements(struct text *t, const struct outline_value *array)
 {
 	const struct outline *o = &t->a->result->outline;
@@ -92,7 +92,7 @@ static void text_members_add_elements(struct text *t, const struct outline_value
 	text_add(t, "\n");
 }
 
-/* @prefix: the name of the object that it is in, or "". */
+/* @prefix: the name of the object that @v is a member of, or "". */
 static void text_members_add_member(struct text *t, const char *prefix,
 				    const struct outline_value *v)
 {

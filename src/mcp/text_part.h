@@ -1,8 +1,8 @@
 /*
- * text_part - what the texts of all tools are made of.
+ * text_part - the state of a text, and functions that all texts use: members of the result, and
+ * writing.
  *
- * Where a function takes @of, that is the object in which a member is looked up; NULL is the
- * result itself.
+ * @of is the object in which a member is looked up; NULL is the result itself.
  */
 #ifndef PROCPEN_MCP_TEXT_PART_H
 #define PROCPEN_MCP_TEXT_PART_H
@@ -13,16 +13,16 @@
 #include "base/jsonw.h"
 #include "mcp/answer.h"
 
-#define TEXT_MARK_BYTES 300 /* a heading, and the mark of what is left out */
+#define TEXT_MARK_BYTES 300 /* for a heading, and the mark for bytes left out */
 
 struct text {
 	struct jsonw *w;
 	const struct mcp_answer *a;
 	size_t left;  /* bytes that may still be written */
-	bool midline; /* something was written and its last byte is no newline */
+	bool midline; /* the last byte written is not a newline */
 };
 
-/* Members; of another kind or missing they are "", 0, false. */
+/* A member that is missing or of another kind is "", 0 or false. */
 const struct outline_value *text_member(const struct text *t, const struct outline_value *of,
 					const char *key);
 const char *text_bytes(const struct text *t, const struct outline_value *v, size_t *kept);
@@ -35,24 +35,24 @@ bool text_flag(const struct text *t, const char *key);
 /* Writing. */
 void text_add(struct text *t, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void text_put(struct text *t, const char *bytes, size_t len);
-void text_put_member(struct text *t, const struct outline_value *v); /* a string, all of it */
+void text_put_member(struct text *t, const struct outline_value *v); /* a whole string */
 void text_put_named(struct text *t, const char *bytes, size_t len);   /* see mcp/tool_names.h */
-void text_end_line(struct text *t);                 /* what follows begins a line */
+void text_end_line(struct text *t);                 /* unless at the start of a line */
 void text_add_count(struct text *t, uint64_t count); /* 108,915 */
 void text_add_plural(struct text *t, int64_t count, const char *one, const char *many);
 void text_add_duration(struct text *t, int64_t ms);  /* 4 ms, 1.2 s, 2 min 5 s, 1 h 2 min */
 void text_add_id(struct text *t, const char *before, const struct outline_value *of); /* [p1] */
 
-/* The first line of a string of somebody else's, at most @max bytes of it, and "…" for the rest. */
+/* The first line of a string, at most @max bytes, and "…" for the rest. */
 void text_add_one_line(struct text *t, const struct outline_value *v, size_t max);
 
 /* The JSON of @v, at most @max bytes. */
 void text_add_json(struct text *t, const struct outline_value *v, size_t max);
 
-/* "process_logs {"process_id":"p1-72cc""; the caller adds members, and "}". */
+/* process_logs {"process_id":"p1-72cc"; the caller adds members and the closing brace. */
 void text_open_call(struct text *t, const char *tool);
 
-/* At most @max bytes of a string: all of it, or its two ends and how much is left out. */
+/* A string of at most @max bytes, or both ends of a longer one and how much is left out. */
 void text_put_ends(struct text *t, const struct outline_value *v, size_t max);
 
 #endif

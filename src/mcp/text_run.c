@@ -9,25 +9,25 @@
 #include "mcp/text_verdict.h"
 #include "proc/output_text.h"
 
-#define COUNT_MAX (2u << 20) /* lines of more output are not counted: reading it takes too long */
-#define NEWLINE_NEAR 160     /* a cut is moved to a line's end this near */
+#define COUNT_MAX (2u << 20) /* output beyond this is not read to count its lines */
+#define NEWLINE_NEAR 160     /* a cut moves to a line's end within this distance */
 #define VERDICT_BYTES 400
-#define PART_MIN 300         /* what a stream gets in any case */
+#define PART_MIN 300         /* least budget of a stream */
 
-/* One stream: which part of it is shown. */
+/* A stream, and the part of it that is shown. */
 struct part {
 	const char *name;
 	const struct output *o;
-	uint64_t from, to; /* what is left out */
-	size_t need;       /* bytes of text that all of it takes; MCP_TEXT_MAX: too many */
+	uint64_t from, to; /* bytes [from, to) are left out */
+	size_t need;       /* bytes of text for all of it; MCP_TEXT_MAX: that much or more */
 	size_t budget;
-	bool end_only;     /* the caller said how much: that is counted from the end */
-	uint64_t start;    /* of what the caller wants to see */
+	bool end_only;     /* the call limits lines or bytes, counted from the end */
+	uint64_t start;    /* of the part that these limits allow */
 };
 
 /* ---- reading ---- */
 
-/* Up to @max kept bytes of @o at @offset; how many. */
+/* Read up to @max kept bytes of @o from @offset on. Returns how many. */
 static size_t text_run_read(const struct output *o, uint64_t offset, char *bytes, size_t max)
 {
 	size_t got = 0;
@@ -37,15 +37,15 @@ static size_t text_run_read(const struct output *o, uint64_t offset, char *bytes
 		ssize_t n = output_read(o, &at, bytes + got, max - got);
 
 		if (n <= 0 || at != offset + got)
-			break; /* the end, or the part that is no longer kept */
+			break; /* the end, or an evicted part */
 		got += (size_t)n;
 	}
 	return got;
 }
 
 /*
- * How many of @bytes, in whole characters, can be shown in @max bytes, when what is
- * ill-formed is repaired: U+FFFD takes three. *@size: what they take.
+ * How many of @bytes, in whole characters, can be shown in @max bytes; U+FFFD in place of
+ * each ill-formed part takes three. *@size: the bytes that they take.
  */
 static size_t text_run_shown_prefix(const char *bytes, size_t len, size_t max, size_t *size)
 {
@@ -63,7 +63,7 @@ static size_t text_run_shown_prefix(const char *bytes, size_t len, size_t max, s
 	return at;
 }
 
-/* Bytes that all of @o takes when it is shown; MCP_TEXT_MAX if that is more than there is. */
+/* The bytes of text for all of @o; MCP_TEXT_MAX if that much or more. */
 static size_t text_run_shown_size(const struct output *o)
 {
 	char bytes[MCP_TEXT_MAX];
@@ -77,7 +77,7 @@ static size_t text_run_shown_size(const struct output *o)
 		       : size;
 }
 
-/* Where the @max bytes at the start of @o end, at a near line's end, else at a character. */
+/* Where the first @max bytes of @o end: at a line's end if one is near, else at a character. */
 static uint64_t text_run_head_end(const struct output *o, size_t max)
 {
 	char bytes[MCP_TEXT_MAX];
@@ -91,7 +91,7 @@ static uint64_t text_run_head_end(const struct output *o, size_t max)
 	return len;
 }
 
-/* Where what of the end can be shown in @max bytes begins, not before @first. */
+/* Where the last part of @o that @max bytes can show begins, not before @first. */
 static uint64_t text_run_tail_start(const struct output *o, uint64_t first, size_t max)
 {
 	char bytes[MCP_TEXT_MAX];
@@ -102,7 +102,7 @@ static uint64_t text_run_tail_start(const struct output *o, uint64_t first, size
 	start = offset ? utf8_partial_head(bytes, len) : 0;
 	text_run_shown_prefix(bytes + start, len - start, SIZE_MAX, &size);
 	over = size > max ? size - max : 0;
-	if (over) /* a character takes up to four: the first that ends at or behind it */
+	if (over) /* @over + 3: the character that contains byte @over may have four bytes */
 		start += text_run_shown_prefix(bytes + start, len - start, over + 3, &size);
 	else if (offset == first)
 		return offset + start;
@@ -146,7 +146,7 @@ static bool text_run_lines_known(const struct output *o)
 	return o->total <= COUNT_MAX && !output_evicted(o, &from, &to);
 }
 
-/* ---- what is shown ---- */
+/* ---- choosing ---- */
 
 static void text_run_take_part(struct part *part, const char *name, const struct output *o,
 			       const struct output_tail *tail, bool end_only)
@@ -181,7 +181,7 @@ static void text_run_cut(struct part *part)
 	}
 }
 
-/* A short one gets what it needs, the other the rest; two long ones get a half each. */
+/* A short stream gets what it needs, the other the rest; two long ones get half each. */
 static void text_run_share(struct part *a, struct part *b, size_t left)
 {
 	size_t half = left / 2 > PART_MIN ? left / 2 : PART_MIN;
@@ -290,7 +290,7 @@ static void text_run_add_part(struct text *t, const struct part *part, bool name
 
 /* ---- the verdict ---- */
 
-/* What died with the command. */
+/* The children that were killed with the command. */
 static void text_run_add_killed(struct text *t)
 {
 	int64_t leftover = text_number(t, NULL, "leftover");
@@ -348,7 +348,7 @@ static void text_run_add_warnings(struct text *t)
 	}
 }
 
-/* Bytes that the warnings take. */
+/* Bytes of text for the warnings. */
 static size_t text_run_warnings_size(const struct text *t)
 {
 	const struct outline_value *warnings = text_member(t, NULL, "warnings"), *v = NULL;

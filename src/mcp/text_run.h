@@ -1,6 +1,6 @@
 /*
- * text_run - the text of process.run: how the command ended, and what it wrote, whole or by its two
- * ends. Needs the run.
+ * text_run - the text of process.run: how the command ended, and its output, whole or both ends.
+ * Needs the run.
  */
 #ifndef PROCPEN_MCP_TEXT_RUN_H
 #define PROCPEN_MCP_TEXT_RUN_H

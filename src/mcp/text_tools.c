@@ -28,7 +28,7 @@ static void text_tools_add_usage(struct text *t)
 	text_add(t, "\n");
 }
 
-/* What it has written, and how to read that. */
+/* How much the run has written, and the call that reads it. */
 static void text_tools_add_output(struct text *t)
 {
 	const struct proc *run = t->a->run;

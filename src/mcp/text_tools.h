@@ -1,5 +1,5 @@
 /*
- * text_tools - the texts of the short tools.
+ * text_tools - the texts of tools with short results.
  */
 #ifndef PROCPEN_MCP_TEXT_TOOLS_H
 #define PROCPEN_MCP_TEXT_TOOLS_H

@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 
-/* How a run came to its end, when it did not exit by itself. */
+/* How a run ended, unless it exited by itself. */
 static const struct {
 	const char *reason, *words;
 } ends[] = {

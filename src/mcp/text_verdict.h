@@ -1,10 +1,10 @@
-/* text_verdict - how a run ended, or that it runs, in words: "exit 2 in 47 ms". */
+/* text_verdict - how a run ended, or for how long it has run: "exit 2 in 47 ms". */
 #ifndef PROCPEN_MCP_TEXT_VERDICT_H
 #define PROCPEN_MCP_TEXT_VERDICT_H
 
 #include "mcp/text_part.h"
 
-/* Of the run of which the object @of tells. */
+/* @of: the object with state, reason, exit_code, signal and duration_ms of the run. */
 void text_add_verdict(struct text *t, const struct outline_value *of);
 
 #endif

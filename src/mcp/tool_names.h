@@ -1,5 +1,5 @@
 /*
- * mcp_tool_names - our own texts with the names that a client of MCP can call.
+ * mcp_tool_names - names of tools in place of those of capabilities.
  *
  * Hints and warnings name capabilities: process.kill. Their tools are called process_kill.
  */
@@ -10,8 +10,10 @@
 
 #include "base/jsonw.h"
 
-/* Write @text into the open string of @w, with the names of tools in place of those of
- * capabilities, but not in names that hold one (tier.process.kill, a path). */
+/*
+ * Write @text, a hint or warning of ours, into the open string of @w, with names of tools for
+ * those of capabilities. Longer names that contain one stay: tier.process.kill, a path.
+ */
 void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len);
 
 #endif

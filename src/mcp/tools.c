@@ -9,9 +9,9 @@
 
 #define RESULT_KEY "dev.procpen/result"
 #define ERROR_KEY "dev.procpen/error"
-#define ERROR_TEXT_ROOM 1500 /* of a text, for message and hint */
-#define HOST_LIMIT_KEY "anthropic/maxResultSizeChars" /* one host puts longer results aside */
-#define SHOWN_MAX 200000     /* a page, escaped, and a list of records */
+#define ERROR_TEXT_ROOM 1500 /* bytes of a text for message and hint */
+#define HOST_LIMIT_KEY "anthropic/maxResultSizeChars" /* a host saves longer results to a file */
+#define SHOWN_MAX 200000     /* bytes: an escaped page, or a list of records */
 #define TOOLS_TTL_MS 3600000 /* the tools of a server never change */
 
 static void tools_begin_content(struct jsonw *w)
@@ -29,7 +29,7 @@ static void tools_end_content(struct jsonw *w)
 	jsonw_end_array(w);
 }
 
-/* Does a client of this revision get the result as structured content, and its schema? */
+/* Do clients of this revision get structured content and its schema? */
 static bool tools_is_structured(const struct mcp *m, const struct mcp_shape *shape)
 {
 	return m->structured && shape->structured;
@@ -73,7 +73,7 @@ static void tools_write_error_text(struct jsonw *w, const struct err *e, const s
 	}
 }
 
-/* What the text does not say. */
+/* The facts that the text of an error lacks. */
 static void tools_write_error_facts(struct jsonw *w, const struct err *e,
 				    const struct mcp_answer *a)
 {
