@@ -10,7 +10,7 @@
 #define HEADER "/* Generated from schema/ by src/gen. */\n"
 #define NAMES_MAX 4096
 
-/* One name of a program, and the rows about it. -1: none. */
+/* The name of a program, and the indexes of its rows. -1: none. */
 struct name {
 	char text[64];
 	int program, wrapper;
@@ -29,7 +29,7 @@ static void gen_blocklist_literal_or_null(struct buf *out, const char *text)
 		buf_adds(out, "NULL");
 }
 
-/* A list of words with a space at both ends, so that " word " is found in it. */
+/* A list of words with a space at both ends, as blocklist/command/list reads it. */
 static void gen_blocklist_spaced(struct buf *out, const char *name, const char *text)
 {
 	struct buf b;
@@ -131,7 +131,7 @@ static void gen_blocklist_emit_programs(const json_t *programs, struct buf *out)
 	buf_adds(out, "};\n\n");
 }
 
-/* An option that holds text takes a value; but a shell's -c is a flag. */
+/* An option for shell text takes a value, except the -c of a shell, which is a flag. */
 static void gen_blocklist_wrapper_values(const json_t *row, struct buf *out)
 {
 	const char *values = gen_member(row, "values"), *text = gen_member(row, "text");
@@ -380,7 +380,7 @@ void gen_blocklist_c(const struct gen *g, struct buf *out)
 	gen_blocklist_emit_names(g, out);
 }
 
-/* In a file of their own, which only the check of the build is linked with. */
+/* The examples, in a file that only src/gen/examples.c is linked with. */
 void gen_blocklist_examples_c(const struct gen *g, struct buf *out)
 {
 	buf_adds(out, HEADER "#include <stdbool.h>\n\n#include \"blocklist/command/table.h\"\n\n");

@@ -1,4 +1,4 @@
-/* schema/blocklist.json: what it may say, so that the tables made of it hold. */
+/* Refuses a schema/blocklist.json that the tables of blocklist/command/table cannot hold. */
 #include "gen/gen.h"
 
 #include <stdio.h>
@@ -22,7 +22,7 @@ struct gen_at gen_blocklist_row(const char *list, size_t i)
 
 /* ---- fields ---- */
 
-/* Strings of single words with single spaces between them. */
+/* The member @name is words with single spaces between them. */
 static void gen_blocklist_check_words(const struct gen_at *at, const json_t *row, const char *name)
 {
 	const char *text = gen_str_or(at, row, name, NULL);
@@ -56,7 +56,7 @@ static void gen_blocklist_check_boolean(const struct gen_at *at, const json_t *r
 		gen_fail(at, "\"%s\" must be true or false", name);
 }
 
-/* A set of positions in a component is kept in 64 bits. */
+/* blocklist/path_tree keeps positions in a component as bits of 64. */
 static void gen_blocklist_check_paths(const struct gen_at *at, const json_t *row, const char *name)
 {
 	json_t *text;
@@ -89,7 +89,7 @@ static void gen_blocklist_check_kind(const struct gen_at *at, const json_t *row,
 		gen_fail(at, "%s \"%s\" is not known", name, text);
 }
 
-/* What a row may have, and how that is checked (NULL: where it is used). */
+/* A member that a row may have, and its check; NULL: checked where it is used. */
 struct field {
 	const char *name;
 	void (*check)(const struct gen_at *at, const json_t *row, const char *name);
@@ -125,7 +125,7 @@ static void gen_blocklist_check_effects(const struct gen_at *at, const json_t *r
 		gen_blocklist_check_row(at, effect, fields);
 }
 
-/* A flow's kind is a constant of the table's header: a wrong one does not compile. */
+/* The kind of a flow is not checked: it becomes a constant, and a wrong one does not compile. */
 static const struct section {
 	const char *name;
 	struct field fields[FIELDS_MAX];
@@ -219,7 +219,7 @@ static void gen_blocklist_check_rule_targets(const struct gen *g, const struct g
 	}
 }
 
-/* Beyond its fields. */
+/* Checks of a rule besides those of its members. */
 static void gen_blocklist_check_rule(const struct gen *g, const struct gen_at *at,
 				     const json_t *row)
 {

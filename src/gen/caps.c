@@ -17,7 +17,7 @@ static const char *gen_caps_member(const json_t *object, const char *name)
 	return json_string_value(json_object_get(object, name));
 }
 
-/* Which type a bound belongs to. */
+/* The type that a bound applies to. */
 static const struct {
 	const char *keyword, *type;
 } bound_types[] = {
@@ -25,7 +25,7 @@ static const struct {
 	{ "minLength", "string" }, { "maxLength", "string" },
 };
 
-/* {"type": "string", "minLength": 1} for one of several types of @field: its bounds move there. */
+/* {"type": "string", "minLength": 1}: one of several types of @field, and its bounds, moved. */
 static json_t *gen_caps_one_type(json_t *field, const char *type)
 {
 	json_t *one = json_pack("{s:s}", "type", type);
@@ -40,7 +40,7 @@ static json_t *gen_caps_one_type(json_t *field, const char *type)
 	return one;
 }
 
-/* Several types are shown as anyOf: of a list of types hosts warn, or take the first. */
+/* Show several types as anyOf: hosts warn of a list of types, or take the first. */
 static void gen_caps_show_any_of(json_t *field)
 {
 	json_t *types = json_object_get(field, "type"), *any, *type;
@@ -74,8 +74,8 @@ static void gen_caps_strip_private(json_t *value)
 }
 
 /*
- * A capability's parameters as tools/list shows them: @all, or without those that have "x-listed":
- * false. These are accepted all the same, so the list then does not say that there are no others.
+ * A capability's parameters as tools/list shows them: @all, or without those with "x-listed":
+ * false. procpen accepts these too, so "additionalProperties": false is then removed.
  */
 static json_t *gen_caps_shown_input(const json_t *cap, bool all)
 {
@@ -137,7 +137,7 @@ static void gen_caps_string_list(struct buf *out, const char *name, const json_t
 	buf_adds(out, "\n\tNULL\n};\n\n");
 }
 
-/* Pairs of an accepted value and the one it stands for. */
+/* Pairs of an accepted value and the value that it stands for. */
 static void gen_caps_also_list(struct buf *out, const char *name, json_t *also)
 {
 	const char *value;
@@ -206,7 +206,7 @@ static void gen_caps_quoted_member(struct buf *out, const json_t *field, const c
 		buf_addf(out, "\t\t.%s = \"%s\",\n", name, gen_caps_member(field, keyword));
 }
 
-/* The members of one struct schema_field; @table: C name of what belongs to it. */
+/* The members of one struct schema_field; @table: prefix of the C names of its tables. */
 static void gen_caps_field_members(struct buf *out, const json_t *field, const char *table)
 {
 	char error[GEN_PATH_MAX];
@@ -245,7 +245,7 @@ static void gen_caps_field_members(struct buf *out, const json_t *field, const c
 		buf_addf(out, "\t\t.items = &%s_items,\n", table);
 }
 
-/* What a field points to comes before its table. */
+/* The tables that a field points to, before the table of fields. */
 static void gen_caps_field_tables(struct buf *out, const json_t *field, const char *table)
 {
 	const json_t *items = json_object_get(field, "items");
@@ -314,8 +314,8 @@ static void gen_caps_row_flags(struct buf *out, const json_t *cap)
 }
 
 /*
- * What tools/list shows of a result. Some clients check the structured content of
- * errors too: they must find `error` allowed there, and nothing else required.
+ * The output schema in tools/list. Some clients check the structured content of errors
+ * against it, so it allows `error` and requires nothing.
  */
 static void gen_caps_output_literal(struct buf *out, const json_t *schema)
 {

@@ -1,7 +1,6 @@
 /*
- * What a schema file may say. The lists of keywords here are the whole subset
- * of JSON Schema that base/schema implements; a new keyword is first written
- * there, then listed here.
+ * Refuses schema files that procpen cannot honour. The lists of keywords are the subset of JSON
+ * Schema that base/schema implements: a new keyword is implemented there, then listed here.
  */
 #include "gen/gen.h"
 
@@ -35,7 +34,7 @@ static void gen_check_unique_name(const struct gen_at *at, const json_t *rows, s
 			gen_fail(at, "\"%s\" is there twice", name);
 }
 
-/* JSON-RPC's own codes, and those that MCP defines, may be used as they are defined. */
+/* Codes that JSON-RPC and MCP define; an error may have one of these as defined. */
 static bool gen_check_is_reserved(json_int_t code)
 {
 	static const int defined[] = { -32700, -32603, -32602, -32601, -32600,
@@ -239,7 +238,7 @@ static void gen_check_type(const struct gen_at *at, const json_t *field, bool nu
 			gen_fail(at, "type \"%s\" is not supported", json_string_value(one));
 }
 
-/* A bound must be of a field that has such a bound. */
+/* Each bound must apply to a type of the field. */
 static void gen_check_bounds_fit(const struct gen_at *at, const json_t *field)
 {
 	static const struct {

@@ -1,8 +1,8 @@
 /*
  * docs/reference.md: capabilities with their parameters, errors, options.
  *
- * "x-text" says more than the short description that every model pays for, and
- * "x-default" what holds where there is no one default; both are for this page only.
+ * "x-text" says more than the short description, which costs every model tokens; "x-default"
+ * describes a default that is no single value. tools/list has neither.
  */
 #include "gen/gen.h"
 
@@ -61,7 +61,7 @@ static void gen_docs_type_names(struct buf *out, const json_t *field)
 	}
 }
 
-/* "4194304" as "4 MiB" where it is a whole number of such units. */
+/* 4194304 as "4 MiB", if it is a whole number of that unit. */
 static void gen_docs_size_text(struct buf *out, json_int_t value, const char *unit)
 {
 	static const char *const units[] = { "GiB", "MiB", "KiB" };

@@ -1,6 +1,6 @@
 /*
- * A program of the build: every example of schema/blocklist.json is blocked by the
- * rule it stands under, every counterexample is not blocked. Runs none of them.
+ * A check in the build: each example in schema/blocklist.json is blocked by its rule, and
+ * no counterexample is blocked. Runs none of them.
  */
 #include <stdio.h>
 #include <string.h>

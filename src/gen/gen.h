@@ -1,16 +1,15 @@
 /*
  * gen - the host tool that turns schema/ into C tables and the reference page.
  *
- * For: one source for what the program checks, advertises and documents.
- * Refuses: any keyword that the checks in base/schema do not implement, so that
- * a schema file can never promise more than the program does. Every refusal
- * names the file and the path inside it, and ends the build.
+ * The program checks, advertises and documents the same thing, because all of it comes
+ * from schema/. Refuses any keyword that base/schema does not implement, so that a schema
+ * file never promises more than the program does. A refusal names the file and the path
+ * inside it, and ends the build.
  *
- * Adds what follows from the capabilities: an option for the tier of each, and
- * their names where a hint in errors.json says {capabilities}.
+ * Adds an option for the tier of each capability, and the names of all capabilities for
+ * {capabilities} in a hint of errors.json.
  *
- * Output depends on the files only: running it twice gives the same bytes. A
- * file is written only when its content changes.
+ * The output depends on the files only. A file is written only if its content changes.
  */
 #ifndef PROCPEN_GEN_GEN_H
 #define PROCPEN_GEN_GEN_H
@@ -34,7 +33,7 @@ struct gen {
 	int cap_count;
 };
 
-/* Where in which file a value stands: "process.run.json", "inputSchema.properties.args". */
+/* The place of a value: "process.run.json", "inputSchema.properties.args". */
 struct gen_at {
 	const char *file;
 	char path[GEN_PATH_MAX];
@@ -53,13 +52,13 @@ const char *gen_str_or(const struct gen_at *at, const json_t *object, const char
 		       const char *fallback);
 json_int_t gen_int(const struct gen_at *at, const json_t *object, const char *name);
 
-/* The string @name of an object that was checked before; NULL: there is none. */
+/* The string @name of an object already checked, or NULL. */
 const char *gen_member(const json_t *object, const char *name);
 
 /* Does "required" of @schema name the member @name? */
 bool gen_is_required(const json_t *schema, const char *name);
 
-/* Fails when @object has a member that is not in @known (NULL-terminated). */
+/* End the run if @object has a member that is not in @known (NULL-terminated). */
 void gen_only(const struct gen_at *at, json_t *object, const char *const *known);
 
 /* "process.run" -> "process_run"; "InvalidParams" -> "INVALID_PARAMS"; "a.b" -> "A_B". */
@@ -67,10 +66,10 @@ void gen_c_name(const char *name, char out[GEN_PATH_MAX]);
 void gen_snake_upper(const char *camel, char out[GEN_PATH_MAX]);
 void gen_upper(const char *name, char out[GEN_PATH_MAX]);
 
-/* @text as a C string literal, broken over lines indented by @tabs where it is long. */
+/* @text as a C string literal; a long one takes several lines, indented by @tabs. */
 void gen_literal(struct buf *out, const char *text, int tabs);
 
-/* A name in schema/errors.json? */
+/* Is @name an error in schema/errors.json? */
 bool gen_is_error(const struct gen *g, const char *name);
 
 /* Row @i of the list @list in schema/blocklist.json. */

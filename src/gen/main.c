@@ -4,7 +4,7 @@
  * BUILD_DIR/gen/blocklist{,_examples}.c, BUILD_DIR/gen/openrpc.{c,json} and
  * BUILD_DIR/gen/reference.md.
  *
- * Every file in schema/ is a capability but errors, config, audit, blocklist and messages.
+ * Every file in schema/ is a capability, except errors, config, audit, blocklist and messages.
  */
 #include "gen/gen.h"
 
@@ -97,7 +97,7 @@ static void gen_load_caps(struct gen *g)
 	free(entries);
 }
 
-/* Every capability has an option with which the operator sets its tier; they come first. */
+/* Put an option for the tier of each capability before the other options. */
 static void gen_add_tier_options(struct gen *g)
 {
 	for (int i = 0; i < g->cap_count; i++) {
@@ -112,7 +112,7 @@ static void gen_add_tier_options(struct gen *g)
 	}
 }
 
-/* The names of all, in order, in @text in place of {capabilities}. */
+/* @text with the names of all capabilities, in order, for {capabilities}. */
 static json_t *gen_with_names(const struct gen *g, const char *text)
 {
 	static const char mark[] = "{capabilities}";
