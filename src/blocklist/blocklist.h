@@ -5,7 +5,7 @@
  * layer (blocklist/evaluate) parses the shell, opens wrappers and nested texts, and judges
  * what would be run by the rules of schema/blocklist.json. The literal layer
  * (blocklist/literal), if the operator asks for it, first searches the whole text, data
- * included, for twelve patterns. Blocks text that is too large, too deep or no shell text.
+ * included, for twelve patterns. Blocks text that is too large, too deep or invalid.
  * is_blocked, process.run and `procpen check` call this one function.
  */
 #ifndef PROCPEN_BLOCKLIST_BLOCKLIST_H
@@ -27,7 +27,7 @@ struct blocklist_input {
 	const char *const
 		*environment;	 /* "NAME=VALUE", NULL-terminated, or NULL: known variables */
 	const char *directory;   /* working directory as the request gives it, or NULL */
-	bool no_shell;           /* only split into words; what cannot be split is not run */
+	bool no_shell;           /* only split into words; text that cannot be split does not run */
 	bool shell;              /* with args: they are $1 ... of a shell that runs the command */
 	const char *shell_path;  /* of the shell that runs a string; NULL: /bin/sh */
 	enum shell_family shell_family; /* how it reads the string */
@@ -36,7 +36,7 @@ struct blocklist_input {
 
 struct blocklist_verdict {
 	bool blocked;
-	bool unparsable;        /* because no shell would take the text: it is no command */
+	bool unparsable;        /* the text is invalid in every shell */
 	const char *rule;       /* "literal.rm_root"; static; NULL if not blocked */
 	char reason[640];       /* what matched, where, why; empty if not blocked */
 	char suggestion[256];   /* a safe alternative, or to ask the user; empty if not blocked */

@@ -2,14 +2,13 @@
 
 #include "shell/parse.h"
 
-/* What readers may put together. */
+/* Bytes that readers may build. */
 #define MEMORY_MAX (16u << 20)
-/* More than the longest request over the protocol has room for. */
+/* More than fit into the longest request of the protocol. */
 #define COMMANDS_MAX 70000u
 /*
- * A text of up to WORK_SHORT bytes may take one millisecond, whatever its loops and
- * functions make of it. A longer one is a program, and gets more for each byte, up to the
- * most that any verdict may take.
+ * A text of up to WORK_SHORT bytes may take one millisecond, loops and functions included.
+ * A longer one is a program, and gets more for each byte, up to the most for any verdict.
  */
 #define WORK_BASE 330000u
 #define WORK_SHORT 10000u

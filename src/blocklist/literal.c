@@ -1,10 +1,8 @@
 /*
- * Twelve patterns as a table of small matchers written by hand, tried in one pass
- * over the text: a pattern is a sequence of literal pieces and of gaps. A match is
- * tried at every place where its first two bytes stand; because the pieces are
- * fixed and white space never starts a pattern, no byte is looked at more than a
- * constant number of times. The one pattern with free text inside (dd) searches
- * its pieces one after the other.
+ * Twelve patterns, tried in one pass over the text. A pattern is a sequence of literal
+ * pieces and gaps. A match is tried wherever its first two bytes are; because pieces
+ * are fixed and no pattern begins with white space, each byte is read a bounded number
+ * of times. The one pattern with free text inside (dd) searches its pieces in order.
  */
 #include "blocklist/literal.h"
 
@@ -22,13 +20,13 @@ struct span {
 	size_t start, end;
 };
 
-/* What must stand around a match. */
+/* Conditions on the text around a match. */
 enum edge {
 	EDGE_NONE = 0,
 	EDGE_WORD_BEFORE = 1, /* no word character before it */
-	EDGE_WORD_AFTER = 2,  /* no word character behind it */
-	EDGE_WORD_NEXT = 4,   /* a word character behind it */
-	EDGE_TEXT_END = 8,    /* nothing but white space behind it */
+	EDGE_WORD_AFTER = 2,  /* no word character after it */
+	EDGE_WORD_NEXT = 4,   /* a word character after it */
+	EDGE_TEXT_END = 8,    /* only white space after it */
 };
 
 struct rule {
@@ -41,7 +39,7 @@ struct rule {
 	const char *pattern;
 	unsigned edges; /* enum edge */
 	const char *suggestion;
-	/* Instead of @pattern, for what the little language cannot say. */
+	/* Instead of @pattern, if that cannot express it. */
 	bool (*find)(const struct text *t, struct span *m);
 };
 
@@ -119,7 +117,7 @@ static bool literal_edges_hold(const struct text *t, struct span m, unsigned edg
 	return true;
 }
 
-/* Does @pattern match at @start? *@end: behind the match. */
+/* Does @pattern match at @start? *@end: after the match. */
 static bool literal_match_at(const struct text *t, size_t start, const char *pattern, size_t *end)
 {
 	size_t i = start;
@@ -140,7 +138,7 @@ static bool literal_match_at(const struct text *t, size_t start, const char *pat
 	return true;
 }
 
-/* First match of @pattern with @edges at or behind @from. */
+/* The first match of @pattern with @edges from @from on. */
 static bool literal_find_pattern(const struct text *t, size_t from, const char *pattern,
 				 unsigned edges, struct span *m)
 {
@@ -157,7 +155,7 @@ static bool literal_find_pattern(const struct text *t, size_t from, const char *
 	return false;
 }
 
-/* The word dd, then if=, then of=/dev/sd; whatever stands between them. */
+/* The word dd, then if=, then of=/dev/sd, with any text between them. */
 static bool literal_find_dd(const struct text *t, struct span *m)
 {
 	struct span input, output;
@@ -171,14 +169,13 @@ static bool literal_find_dd(const struct text *t, struct span *m)
 }
 
 /*
- * Which rules may begin with two bytes, as bits: those that have the first one as their
- * first, and those that may have the second one behind it. One look at each byte of the
- * text leaves few places at which a pattern is tried.
+ * Rules by their first byte and by their second, as bits: their intersection for two bytes of the
+ * text is the rules to try there, which are few.
  */
 static uint16_t first_byte[256], second_byte[256];
 static bool begins_filled;
 
-/* The pattern of the word dd begins the rule that has none. */
+/* The pattern that the rule begins with; dd for the rule that has none. */
 static const char *literal_beginning(const struct rule *r)
 {
 	return r->pattern ? r->pattern : "dd";
@@ -200,7 +197,7 @@ static void literal_fill_begins(void)
 	begins_filled = true;
 }
 
-/* The rules that are still looked for, and the first match of each that was found. */
+/* The rules still searched for, and the first match of each that was found. */
 struct search {
 	unsigned left, found;
 	struct span spans[COUNT_OF(rules)];
@@ -221,7 +218,7 @@ static void literal_try_rules(const struct text *t, size_t at, unsigned may, str
 			s->spans[r] = m;
 			s->found |= 1u << r;
 		}
-		/* Only rules before one that was found matter now. */
+		/* Only rules that precede this one matter now. */
 		if (s->found)
 			s->left &= (s->found & -s->found) - 1;
 	}
@@ -249,7 +246,7 @@ static const struct rule *literal_find_rule(const struct text *t, struct span *m
 	return &rules[first];
 }
 
-/* ---- which stdin is fed to a shell ---- */
+/* ---- stdin of a shell ---- */
 
 static bool literal_splits_words(char c)
 {
@@ -288,7 +285,7 @@ static bool literal_text_names_shell(const struct text *t)
 	return false;
 }
 
-/* ---- the two questions ---- */
+/* ---- public ---- */
 
 bool literal_find(const char *s, size_t len, struct literal *out)
 {

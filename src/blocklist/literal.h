@@ -18,7 +18,7 @@ struct literal {
 	size_t start, end; /* in the text */
 };
 
-/* The first pattern of the table that is anywhere in the text. */
+/* The first pattern of the table that matches anywhere in the text. */
 bool literal_find(const char *s, size_t len, struct literal *out);
 
 /*

@@ -13,7 +13,7 @@
 #include "blocklist/path_tree.h"
 #include "shell/parse.h"
 
-/* This many ".." are taken to reach the root from any workspace. */
+/* This many ".." count as reaching the root from any workspace. */
 #define CLIMB_TO_ROOT 4
 
 struct tokens {
@@ -30,7 +30,7 @@ static uint16_t path_unknown_token(const struct shell_word *w, size_t i)
 	return u && u->is_set ? MARK_SET : MARK_MAYBE;
 }
 
-/* A bracket expression or an extended glob that begins at @i: where it ends. */
+/* The end of the bracket expression or extended glob at @i. */
 static size_t path_glob_end(const struct shell_word *w, size_t i)
 {
 	size_t k = i + 1;
@@ -74,7 +74,7 @@ static bool path_is_missing(const struct shell_word *w, size_t i)
 	return i >= w->gone_from && i < w->gone_to;
 }
 
-/* @whole: with what may be empty or missing. */
+/* @whole: keep characters that may be empty or missing. */
 static bool path_tokenize(const struct shell_word *w, size_t skip, bool whole, struct tokens *out)
 {
 	out->len = 0;
@@ -106,7 +106,7 @@ static bool path_part_is(struct path_part p, const char *text)
 	return true;
 }
 
-/* Add the components of @s to @p. Returns how often ".." went above the first. */
+/* Add the components of @s to @p. Returns how many ".." went above the first. */
 static unsigned path_add_parts(struct path *p, const uint16_t *s, size_t len)
 {
 	unsigned climbed = 0;
@@ -129,7 +129,7 @@ static unsigned path_add_parts(struct path *p, const uint16_t *s, size_t len)
 	return climbed;
 }
 
-/* /proc/N/root is the root as another process sees it. */
+/* /proc/N/root is the root of another process. */
 static void path_leave_proc(struct path *p)
 {
 	while (p->count >= 3 && path_part_is(p->parts[0], "proc") &&
@@ -181,7 +181,7 @@ static void path_resolve(struct path *p, const struct tokens *t, bool named,
 
 /* ---- comparing ---- */
 
-/* A glob that takes everything: * .* ?* .[!.]* *.* */
+/* Does the glob match everything? * .* ?* .[!.]* *.* */
 static bool path_broad(struct path_part p)
 {
 	bool star = false;

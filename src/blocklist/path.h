@@ -18,7 +18,7 @@
 
 #include "shell/script.h"
 
-/* Longest path that is looked at; the kernel takes 4095 bytes. */
+/* Longest path that is classified; the kernel's limit is 4095 bytes. */
 #define PATH_TOKENS_MAX 4200
 
 /* A working directory. All zero: somewhere unknown, as in a workspace. */
@@ -47,11 +47,13 @@ enum path_reach {
 uint64_t path_classify(const struct shell_word *word, size_t skip,
 		       const struct path_dir *dir, enum path_reach reach);
 
-/* Steps of the budget that the last call took, besides those for its characters: a glob is
- * compared with many patterns. */
+/*
+ * Steps of the budget that the last call took, besides those for its characters: a glob is
+ * compared with many patterns.
+ */
 uint64_t path_steps_taken(void);
 
-/* How an operand came to name a class, for a reason. */
+/* Why an operand is in a class, for block_reason. */
 struct path_match_text {
 	uint64_t classes;  /* those of the request that @path itself is in; 0: no path to show */
 	char path[128];    /* resolved; "..." for an unknown part; cut if longer */
@@ -69,7 +71,7 @@ void path_describe(const struct shell_word *word, size_t skip,
 		   const struct path_dir *dir, enum path_reach reach,
 		   uint64_t classes, struct path_match_text *out);
 
-/* What cd to @word leads to; unknown if that cannot be told. */
+/* Change *@dir as cd @word does. */
 void path_chdir(struct path_dir *dir, const struct shell_word *word);
 
 #endif

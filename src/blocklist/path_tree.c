@@ -121,7 +121,7 @@ static bool path_tree_is_run(uint16_t c)
 	return c == MARK_STAR || c == MARK_MAYBE || c == MARK_SET;
 }
 
-/* Positions of a pattern, as bits: those behind a star are reached with it. */
+/* @set, positions in @pattern as bits, and the positions after stars at them. */
 static uint64_t path_tree_pass_stars(const char *pattern, size_t len, uint64_t set)
 {
 	for (size_t j = 0; j < len; j++)
@@ -137,7 +137,7 @@ static bool path_tree_fits(char pattern, uint16_t c)
 	return c == (pattern == '~' ? MARK_HOME : (unsigned char)pattern);
 }
 
-/* Is there a name that fits both? A pattern is shorter than 64 (see the generator). */
+/* Is there a name that matches both? A pattern is shorter than 64 bytes (see src/gen). */
 static bool path_tree_intersect(const char *pattern, size_t len, struct path_part p)
 {
 	uint64_t set = path_tree_pass_stars(pattern, len, 1);
@@ -145,7 +145,7 @@ static bool path_tree_intersect(const char *pattern, size_t len, struct path_par
 	for (size_t i = 0; i < p.len && set; i++) {
 		uint64_t next = 0;
 
-		if (path_tree_is_run(p.s[i])) /* any text: every later position */
+		if (path_tree_is_run(p.s[i])) /* any text reaches every later position */
 			next = ~0ull << __builtin_ctzll(set);
 		for (size_t j = 0; j < len && !path_tree_is_run(p.s[i]); j++)
 			if ((set >> j & 1) && path_tree_fits(pattern[j], p.s[i]))
@@ -218,7 +218,7 @@ static bool path_tree_is_same_glob(const struct node *n, struct path_part p)
 	return true;
 }
 
-/* *@except, *@sweeps: the classes of which @p is none, by name and by glob. */
+/* *@except, *@sweeps: classes that exclude @p, by name and by glob. */
 static uint64_t path_tree_match_below(const struct node *n, const struct path *p, size_t i,
 				      uint64_t *except, uint64_t *sweeps)
 {

@@ -34,22 +34,22 @@ struct path {
 	struct path_part parts[PATH_COMPONENTS_MAX];
 };
 
-/* Classes as bits: what holds for some of them, and two that are asked for by name. */
+/* Sets of classes as bits: those with a property, and two classes with names. */
 struct path_classes {
 	uint64_t tree, empty, guess; /* as the table's members of these names */
 	uint64_t root, unknown;
 };
 
-/* Made with the tree, at the first call, which must come before path_match(). */
+/* The first call builds the tree, and must come before path_match(). */
 const struct path_classes *path_classes(void);
 
-/* The classes that have a pattern which @p fits. */
+/* The classes with a pattern that @p matches. */
 uint64_t path_match(const struct path *p);
 
-/* Is there nothing known in @p? */
+/* Is every character of @p unknown? */
 bool path_wholly_unknown(struct path_part p);
 
-/* Work of the present classification. */
+/* Steps of the present classification. */
 extern uint64_t path_steps;
 
 #endif

@@ -7,8 +7,10 @@
 
 /* ---- work ---- */
 
-/* Steps of a rule or an effect, of an option that a list is asked for, and of an operand that a
- * list or a selector is asked for; of a path, besides its characters. */
+/*
+ * Steps of a rule or an effect; of a lookup of an option in a list, and of an operand in a list
+ * or selector; of a path, besides its characters.
+ */
 #define WORK_RULE 5u
 #define WORK_OPTION 1u
 #define WORK_OPERAND 4u
@@ -92,9 +94,9 @@ bool rules_judge_effect(struct rules *r, const char *effect,
 	return true;
 }
 
-/* ---- which operands ---- */
+/* ---- operands ---- */
 
-/* One operand to look at: a word, and where in it. */
+/* An operand: a word from a byte on. */
 struct operand {
 	const struct shell_word *word;
 	size_t skip;
@@ -113,7 +115,7 @@ static size_t rules_socat_skip(const struct shell_word *w)
 	return (size_t)(colon + 1 - w->text.s);
 }
 
-/* Does the selector @which take operand @i? *@skip: from which byte on. */
+/* Does the selector @which select operand @i? *@skip: from this byte on. */
 static bool rules_selected(const struct args *a, const char *which, size_t i, size_t *skip)
 {
 	const struct shell_word *w = a->operands[i];
@@ -151,7 +153,7 @@ static bool rules_selected(const struct args *a, const char *which, size_t i, si
 	return false;
 }
 
-/* The next thing that @which selects, from number *@at on: operands, then values of options. */
+/* The next operand that @which selects, from number *@at on; values of options come last. */
 static bool rules_next_selected(struct rules *r, const char *which, size_t *at,
 				struct operand *out)
 {
@@ -187,7 +189,7 @@ static bool rules_next_selected(struct rules *r, const char *which, size_t *at,
 	return false;
 }
 
-/* With r->each the command gets every file one by one and needs no -R. */
+/* With r->each the command gets each file by itself, and needs no -R. */
 static bool rules_effect_holds(struct rules *r, const struct blocklist_effect *e)
 {
 	if (e->unless && rules_has(r, e->unless))

@@ -21,7 +21,7 @@ struct finding {
 	const struct blocklist_rule *rule; /* NULL: nothing found */
 	uint32_t start, end; /* the part in the outermost text */
 	uint64_t classes;    /* of the operand that decided, or 0 */
-	struct path_match_text match; /* how it came to them */
+	struct path_match_text match; /* why it is in them */
 	const char *detail;  /* static; more about it, or NULL */
 };
 
@@ -35,10 +35,10 @@ struct rules {
 };
 
 /*
- * Judge @words (words[0] is the program's name) by everything that is known of @name.
- * @guess: the program is only one of those that the name may mean, so only rules that
- * are marked for it apply. True if blocked; *@f is filled. A caller that sets a limit must
- * check @r->work: beyond the limit "not blocked" means nothing.
+ * Judge @words (words[0] is the program's name) by the effects and rules of @name.
+ * @guess: the name is partly unknown and @name is one possible program, so only rules
+ * marked for guesses apply. True if blocked; *@f is filled. A caller that sets a limit
+ * must check @r->work: beyond the limit "not blocked" means nothing.
  */
 bool rules_judge_program(struct rules *r, const struct blocklist_name *name,
 			 const struct shell_word *words, size_t count, bool guess,

@@ -1,6 +1,6 @@
 /*
- * The two layers on one input, and the reason in words. The literal layer, where it is
- * asked for, comes first: its rules keep the names that its users know.
+ * The two layers on one input, and the reason in words. The literal layer, if set, comes
+ * first, so that what it finds is reported under its own rules.
  */
 #include "blocklist/blocklist.h"
 
@@ -31,7 +31,7 @@ struct span {
 	size_t start, end;
 };
 
-/* Everything about one verdict. */
+/* The state of one verdict. */
 struct judging {
 	const struct blocklist_input *in;
 	struct blocklist_verdict *v;
@@ -104,7 +104,7 @@ static const char *verdict_target_text(uint64_t classes)
 	return "";
 }
 
-/* Does the part @m of @t itself say "$X" or "${X"? */
+/* Does the part @m of @t contain "$X" or "${X"? */
 static bool verdict_names_variable(const struct text *t, struct span m, const char *name)
 {
 	size_t len = strlen(name);
@@ -124,7 +124,7 @@ static void verdict_add_match(const struct finding *f, bool named, struct buf *o
 {
 	const struct path_match_text *m = &f->match;
 	const struct text path = { m->path, strlen(m->path) };
-	/* Of a rule on one class only, the reason names the class. */
+	/* The reason of a rule on one class names the class already. */
 	bool one = (f->rule->targets & (f->rule->targets - 1)) == 0;
 
 	if (!m->classes)
@@ -162,7 +162,7 @@ static void verdict_add_position(const struct text *t, size_t at, struct buf *ou
 	buf_addc(out, '"');
 }
 
-/* Text that no shell takes, or that is too complex to judge. */
+/* Invalid shell text, or text that is too complex to judge. */
 static void verdict_add_text_reason(struct judging *j, const struct finding *f, bool in_stdin,
 				    size_t at, struct buf *out)
 {
@@ -174,7 +174,7 @@ static void verdict_add_text_reason(struct judging *j, const struct finding *f, 
 		verdict_add_position(in_stdin ? &j->fed : &j->text, at, out);
 }
 
-/* Where an empty variable makes the difference: how the shell itself refuses it. */
+/* If only an empty variable is harmful, suggest ${X:?}, with which the shell refuses it. */
 static void verdict_suggest_set(struct judging *j, const char *name)
 {
 	if (name)
@@ -255,7 +255,7 @@ static void verdict_judge_literal(struct judging *j)
 
 /* ---- the structural layer ---- */
 
-/* @len bytes of @s, which stand at @at in the outermost text, as a word. */
+/* @len bytes of @s, at offset @at of the outermost text, as a word. */
 static struct shell_word verdict_known_word(struct shell_arena *arena, const char *s, size_t len,
 				    uint32_t at, bool fixed)
 {
@@ -332,7 +332,7 @@ static bool verdict_has_blank(const char *s)
 	return s[strcspn(s, " \t\n;|&<>")] != '\0';
 }
 
-/* "rm -rf" with args "/" is no program that exists, but what is meant is clear. */
+/* "rm -rf" with args "/": no such program exists, but the intent is clear. */
 static bool verdict_judge_split_command(struct judging *j, struct evaluation *e,
 				const struct shell_word *words)
 {
@@ -409,7 +409,7 @@ static void verdict_judge_structure(struct judging *j)
 
 /* ---- entry ---- */
 
-/* Command and arguments joined by single spaces. *@heap is what the caller frees. */
+/* Join command and arguments by single spaces. The caller frees *@heap. */
 static void verdict_join(struct judging *j, char **heap)
 {
 	const struct blocklist_input *in = j->in;
