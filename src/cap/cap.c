@@ -328,11 +328,27 @@ static int cap_read_call(struct cap_call *call, struct err *e)
 	return req_take_slot(call->r, cap_slot_needed(call->row, call->tier, call->r->params), e);
 }
 
+static int cap_check_workspace(const struct cap *c, struct err *e)
+{
+	const struct err *why = c->no_workspace;
+
+	if (!why)
+		return 0;
+	err_set(e, ERR_BAD_DIRECTORY, "%s", why->message);
+	return err_hint(e, "Tell the user to name it where the host starts procpen: "
+			   "`procpen serve --workspace DIR`, or PROCPEN_WORKSPACE=DIR.");
+}
+
+static int cap_check_params(const struct req *r, struct err *e)
+{
+	return r->dialect->from_operator ? 0 : schema_check(r->row->input, r->params, e);
+}
+
 void cap_call(struct cap *c, struct req *r)
 {
 	const struct cap_ops *ops = r->row->ops;
 	struct err e = ERR_INIT;
-	int bad = r->dialect->from_operator ? 0 : schema_check(r->row->input, r->params, &e);
+	int bad = cap_check_workspace(c, &e) || cap_check_params(r, &e);
 	struct cap_call *call = cap_call_new(c, r); /* with the parameters after the schema check */
 
 	if (bad || cap_read_call(call, &e)) {

@@ -3,6 +3,7 @@
  *
  * Every call of every dialect goes through cap_call(), in this order:
  *
+ *   workspace  there must be one                                    BadDirectory
  *   schema     types, bounds, unknown names; aliases and defaults;  InvalidParams ...
  *              skipped for a command line (dialect.from_operator)
  *   prepare    the capability reads its parameters and fills the    InvalidParams
@@ -118,6 +119,13 @@ struct cap {
 	struct repeat repeat; /* of process.run; all zero at first */
 	unsigned lost_records; /* of the audit log, since a result last told of them */
 	bool closing; /* the server is shutting down: starts are refused */
+
+	/* Why there is no workspace: every call is refused with that. NULL: there is one. */
+	const struct err *no_workspace;
+
+	/* Where there is none: make @path the workspace, at the client's wish. 0 or -1. */
+	int (*set_workspace)(void *ctx, const char *path, struct err *e);
+	void *set_workspace_ctx;
 
 	/* Write the outcome of an end record. NULL: "state/reason", or the name of the error. */
 	void (*name_outcome)(const struct proc *p, char *text, size_t size);

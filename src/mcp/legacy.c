@@ -8,6 +8,7 @@
 #include "base/version.h"
 #include "mcp/call.h"
 #include "mcp/methods.h"
+#include "mcp/roots.h"
 #include "mcp/subs.h"
 
 static const char *const level_names[] = { "emergency", "alert",  "critical", "error",
@@ -51,6 +52,7 @@ static void mcp_legacy_initialize(struct mcp *m, const struct rpc_message *messa
 	m->log_level = MCP_LEVEL_DEFAULT;
 	mcp_subs_reset(m->subs);
 	m->elicits = mcp_shows_forms(json_object_get(capabilities, "elicitation"));
+	m->has_roots = json_is_object(json_object_get(capabilities, "roots"));
 	mcp_reply_begin(&reply, message, mcp_legacy_shape_of(m));
 	mcp_legacy_write_initialize(mcp_legacy_shape_of(m), &reply.w);
 	mcp_reply_send(m, &reply);
@@ -76,6 +78,13 @@ static void mcp_legacy_set_level(struct mcp *m, const struct rpc_message *messag
 			       "critical, alert, emergency");
 }
 
+static void mcp_legacy_initialized(struct mcp *m, const struct rpc_message *message)
+{
+	(void)message;
+	if (m->initialized)
+		mcp_roots_ask(m);
+}
+
 static const struct {
 	const char *method;
 	void (*call)(struct mcp *m, const struct rpc_message *message);
@@ -84,6 +93,7 @@ static const struct {
 	{ "ping", mcp_legacy_ping, false },
 	{ "initialize", mcp_legacy_initialize, false },
 	{ "logging/setLevel", mcp_legacy_set_level, false },
+	{ "notifications/initialized", mcp_legacy_initialized, true },
 	{ "notifications/cancelled", mcp_call_cancel, true },
 };
 

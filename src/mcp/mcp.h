@@ -70,6 +70,8 @@ struct mcp {
 	enum mcp_revision revision; /* 2025-11-25 before any */
 	bool initialized;
 	bool elicits;               /* the client can show a form */
+	bool has_roots;             /* ... and has roots (mcp/roots.h) */
+	bool asked_roots;
 	int log_level;              /* syslog order: 0 emergency ... 7 debug; notices are 5 */
 };
 

@@ -132,8 +132,12 @@ static int scope_add_directory(struct scope *s, const char *path, struct err *e)
 struct scope *scope_new(const char *workspace, char *const *extra, struct err *e)
 {
 	struct scope *s = mem_zalloc(sizeof(*s));
-	int status = scope_add_directory(s, workspace, e);
+	int status = 0;
 
+	s->names = mem_zalloc(sizeof(*s->names));
+	if (!workspace)
+		return s;
+	status = scope_add_directory(s, workspace, e);
 	for (; status == 0 && extra && *extra; extra++)
 		status = scope_add_directory(s, *extra, e);
 	if (status != 0) {

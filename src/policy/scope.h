@@ -21,13 +21,14 @@ struct scope;
 
 /*
  * @workspace and @extra (NULL-terminated, may be NULL) must be directories. NULL
- * with @e otherwise.
+ * with @e otherwise. Without @workspace no directory is accessible, and scope_open()
+ * must not be called.
  */
 struct scope *scope_new(const char *workspace, char *const *extra, struct err *e);
 void scope_free(struct scope *s);
 
 /*
- * Canonical paths: the workspace, and all accessible directories (workspace
+ * Canonical paths: the workspace (NULL: there is none), and all accessible directories (workspace
  * first, each once), NULL-terminated.
  */
 const char *scope_workspace(const struct scope *s);

@@ -76,13 +76,28 @@ static int context_open_scope(struct context *ctx, const struct context_options 
 {
 	AUTO_FREE char *workspace = workspace_find(options->workspace, e);
 
-	if (!workspace)
+	if (!workspace && !options->may_lack_workspace)
 		return -1;
+	if (!workspace) {
+		ctx->no_workspace = *e;
+		*e = (struct err)ERR_INIT;
+	}
+	ctx->directories = options->directories;
 	ctx->scope = scope_new(workspace, options->directories, e);
 	if (!ctx->scope || workspace_check(ctx->scope, e))
 		return -1;
 	ctx->state_dir = workspace_find_state_dir(options->state_dir, ctx->scope, e);
 	return ctx->state_dir ? 0 : -1;
+}
+
+/* What depends on the workspace beside the scope. */
+static void context_build_sandbox(struct context *ctx)
+{
+	ctx->git_common_dir = scope_workspace(ctx->scope) ? worktree_common_dir(ctx->scope) : NULL;
+	ctx->confine = sandbox_new(&ctx->config, &(struct sandbox_inputs){
+		.scope = ctx->scope, .state_dir = ctx->state_dir, .instance = ctx->instance,
+		.reaper = ctx->reaper, .nofile = ctx->nofile,
+	});
 }
 
 int context_open(struct context *ctx, struct context_options *options, struct err *e)
@@ -94,15 +109,11 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	    run_shell_choose(&ctx->shell, &ctx->config, ctx->scope, e))
 		return -1;
 	context_hide_memory();
-	ctx->git_common_dir = worktree_common_dir(ctx->scope);
 	ids_instance(ctx->instance);
 	ctx->audit = audit_new(ctx->state_dir, ctx->instance);
 	ctx->loop = loop_new();
 	ctx->reaper = reaper_new(ctx->loop);
-	ctx->confine = sandbox_new(&ctx->config, &(struct sandbox_inputs){
-		.scope = ctx->scope, .state_dir = ctx->state_dir, .instance = ctx->instance,
-		.reaper = ctx->reaper, .nofile = ctx->nofile,
-	});
+	context_build_sandbox(ctx);
 	return 0;
 }
 
@@ -123,9 +134,50 @@ int context_check(struct context *ctx, struct err *e)
 	return sandbox_check_machine(&ctx->config, ctx->confine, e);
 }
 
+/* Could @scope be that of a server in its workspace? @shell: of its commands, made here. */
+static int context_check_scope(const struct context *ctx, const struct scope *scope,
+			       struct run_shell *shell, struct err *e)
+{
+	AUTO_FREE char *state_dir = NULL;
+
+	if (workspace_is_too_wide(scope_workspace(scope)))
+		return err_set(e, ERR_INVALID_PARAMS, "%.400s is too wide to be one",
+			       scope_workspace(scope));
+	if (workspace_check(scope, e))
+		return -1;
+	state_dir = workspace_find_state_dir(ctx->state_dir, scope, e);
+	return state_dir ? run_shell_choose(shell, &ctx->config, scope, e) : -1;
+}
+
+int context_set_workspace(struct context *ctx, const char *path, struct err *e)
+{
+	struct scope *scope = scope_new(path, ctx->directories, e);
+	struct run_shell shell = { 0 };
+
+	if (!scope)
+		return -1;
+	if (context_check_scope(ctx, scope, &shell, e)) {
+		scope_free(scope);
+		return -1;
+	}
+	confine_free(ctx->confine);
+	run_shell_release(&ctx->shell);
+	free(ctx->git_common_dir);
+	scope_free(ctx->scope);
+	ctx->scope = scope;
+	ctx->shell = shell;
+	context_build_sandbox(ctx);
+	if (context_check(ctx, e))
+		return -1;
+	err_release(&ctx->no_workspace);
+	ctx->no_workspace = (struct err)ERR_INIT;
+	return 0;
+}
+
 struct cap context_cap(const struct context *ctx, struct proctab *procs, struct reqtab *reqs)
 {
 	return (struct cap){
+		.no_workspace = ctx->no_workspace.type ? &ctx->no_workspace : NULL,
 		.loop = ctx->loop,
 		.config = &ctx->config,
 		.scope = ctx->scope,
@@ -161,6 +213,7 @@ void context_close(struct context *ctx)
 	run_shell_release(&ctx->shell);
 	free(ctx->git_common_dir);
 	scope_free(ctx->scope);
+	err_release(&ctx->no_workspace);
 	config_release(&ctx->config);
 	ctx->loop = NULL;
 }

@@ -24,6 +24,7 @@ struct context_options {
 	const char *state_dir;   /* NULL: audit_default_dir() */
 	char *const *directories; /* further accessible directories, NULL-terminated, or NULL */
 	struct config config;    /* moved into the context; all zero afterwards */
+	bool may_lack_workspace; /* none found is no error, but context.no_workspace */
 };
 
 struct context {
@@ -31,6 +32,8 @@ struct context {
 	char instance[IDS_INSTANCE_SIZE];
 	struct rlimit nofile; /* as it was before we raised it */
 	struct scope *scope;
+	char *const *directories;  /* borrowed from the options */
+	struct err no_workspace;   /* why there is none; ERR_NONE: there is one */
 	char *git_common_dir; /* worktree_common_dir(), or NULL */
 	struct run_shell shell;
 	char *state_dir;
@@ -55,6 +58,13 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 /* Check that this machine can do what the options require: 0 or -1. Call it after context_open(),
  * before the first command. */
 int context_check(struct context *ctx, struct err *e);
+
+/*
+ * Make @path, which the client names, the workspace of a context that has none and in which nothing
+ * was started. The sandbox is a new one: whoever uses it must be freed before and made anew after
+ * it. 0 or -1; then there is still none.
+ */
+int context_set_workspace(struct context *ctx, const char *path, struct err *e);
 
 /* The gate of this context; @procs and @reqs are borrowed like everything in it. */
 struct cap context_cap(const struct context *ctx, struct proctab *procs, struct reqtab *reqs);

@@ -459,6 +459,28 @@ static void server_build_runs(struct server *s)
 	proctab_set_hook(s->procs, cap_on_proc_event, &s->cap);
 }
 
+/* See struct cap. Nothing was started yet, so the run table is empty. */
+static int server_set_workspace(void *ctx, const char *path, struct err *e)
+{
+	struct server *s = ctx;
+	struct cap *cap = &s->cap;
+	int failed;
+
+	proctab_free(s->procs);
+	failed = context_set_workspace(&s->context, path, e);
+	server_build_runs(s);
+	cap->procs = s->procs;
+	cap->scope = s->context.scope;
+	cap->confine = s->context.confine;
+	cap->git_common_dir = s->context.git_common_dir;
+	if (failed)
+		return -1;
+	cap->no_workspace = NULL;
+	log_notice("the workspace is %s, a root of the client", scope_workspace(cap->scope));
+	workspace_warn(cap->scope, s->context.state_dir);
+	return 0;
+}
+
 static void server_build_protocol(struct server *s)
 {
 	const struct config *c = &s->context.config;
@@ -470,6 +492,11 @@ static void server_build_protocol(struct server *s)
 	s->ask = ask_new(s->loop, &s->out);
 	reqtab_on_end(s->reqs, server_on_request_end, s);
 	s->cap = context_cap(&s->context, s->procs, s->reqs);
+	s->cap.set_workspace = server_set_workspace;
+	s->cap.set_workspace_ctx = s;
+	if (s->cap.no_workspace)
+		log_warn("every call is refused: %s. %s", s->cap.no_workspace->message,
+			 err_hint_text(s->cap.no_workspace));
 	route_init(&s->route, &s->cap, s->reqs, s->ask);
 	s->rpc = (struct rpc){ .reqs = s->reqs, .route = route_message, .ctx = &s->route };
 }
@@ -569,6 +596,7 @@ int server_main(struct context_options *options)
 	int status = 1;
 
 	server_ignore_others();
+	options->may_lack_workspace = true;
 	if (context_set_up_process(&s.context, &e) || stdio_take(&s.stdio, &e) ||
 	    context_open(&s.context, options, &e) || context_check(&s.context, &e)) {
 		/* The default hint of a type is for clients. */

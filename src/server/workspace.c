@@ -43,9 +43,15 @@ static void workspace_refuse_here(const char *here, struct err *e)
 		 here && strcmp(here, "/") ? here : "/path/to");
 }
 
-char *workspace_find(const char *option, struct err *e)
+bool workspace_is_too_wide(const char *path)
 {
 	const char *home = workspace_env_path("HOME");
+
+	return workspace_same_file(path, "/") || (home && workspace_same_file(path, home));
+}
+
+char *workspace_find(const char *option, struct err *e)
+{
 	const char *chosen = option;
 	char *here;
 
@@ -56,7 +62,7 @@ char *workspace_find(const char *option, struct err *e)
 	if (chosen)
 		return mem_strdup(chosen);
 	here = getcwd(NULL, 0);
-	if (here && !workspace_same_file(here, "/") && !(home && workspace_same_file(here, home)))
+	if (here && !workspace_is_too_wide(here))
 		return here;
 	workspace_refuse_here(here, e);
 	free(here);

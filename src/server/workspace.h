@@ -12,6 +12,9 @@
  */
 char *workspace_find(const char *option, struct err *e);
 
+/* Is the directory @path the root or the home, where no workspace is unless it is named? */
+bool workspace_is_too_wide(const char *path);
+
 /*
  * The absolute path of the state directory: @option or audit_default_dir(). Heap;
  * NULL with @e when there is none, when it would be below a home that does not exist, when a

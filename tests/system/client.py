@@ -213,7 +213,8 @@ class Server:
     """One procpen under test. Not thread-safe; all waits are bounded."""
 
     def __init__(self, *args, env=None, stdio="pipe", wrapper=(), base=None, start=True,
-                 preexec=None):
+                 preexec=None, cwd=None):
+        """@cwd: start it there without --workspace; "home": in its home."""
         self.own_base = base is None
         self.base = base or tempfile.mkdtemp(prefix="procpen-test-")
         self.workspace = os.path.join(self.base, "workspace")
@@ -223,6 +224,8 @@ class Server:
             os.makedirs(path, exist_ok=True)
         self.args = MODES[os.environ.get("PROCPEN_TEST_MODE", "")] + list(args)
         self.stdio = stdio
+        self.where = [] if cwd else ["--workspace", self.workspace]
+        self.cwd = {None: self.workspace, "home": self.home}.get(cwd, cwd)
         self.wrapper = list(wrapper)
         self.preexec = preexec
         self.env = {"PATH": os.environ.get("PATH", "/usr/bin:/bin"), "HOME": self.home,
@@ -252,14 +255,13 @@ class Server:
         path = server_path()
         if not os.access(path, os.X_OK):
             raise Failure("%s is missing: run make first" % path)
-        command = self.wrapper + [path, "serve", "--workspace", self.workspace,
-                                  "--state-dir", self.state] + self.args
+        command = self.wrapper + [path, "serve", *self.where, "--state-dir", self.state] + self.args
         self.stderr_path = os.path.join(self.base, "stderr")
         with open(self.stderr_path, "ab") as stderr:
             if self.stdio == "socket":
                 ours, theirs = socket.socketpair()
                 self.process = subprocess.Popen(command, stdin=theirs, stdout=theirs, env=self.env,
-                                                stderr=stderr, cwd=self.workspace,
+                                                stderr=stderr, cwd=self.cwd,
                                                 preexec_fn=self.preexec)
                 theirs.close()
                 self.socket = ours
@@ -267,7 +269,7 @@ class Server:
             else:
                 self.process = subprocess.Popen(command, stdin=subprocess.PIPE, bufsize=0,
                                                 stdout=subprocess.PIPE, stderr=stderr,
-                                                env=self.env, cwd=self.workspace,
+                                                env=self.env, cwd=self.cwd,
                                                 preexec_fn=self.preexec)
                 self.w = self.process.stdin.fileno()
                 self.r = self.process.stdout.fileno()

@@ -56,6 +56,15 @@ class Place:
         return err
 
 
+    def refuses_calls(self, words, *options, **how):
+        """It starts, runs nothing, and says why in one line that has @words."""
+        status, out, err = self.start(*options, **how)
+        check(status == 0 and not ran(out) and "BadDirectory" in out, "%d %s %s" % (status, out, err))
+        equal(err.count("\n"), 1, "lines in %r" % err)
+        for word in ("every call is refused: ", *words):
+            check(word in err, "no %r in %r" % (word, err))
+
+
 def is_root():
     return os.geteuid() == 0
 
@@ -200,8 +209,10 @@ def test_home_that_does_not_exist():
 def test_workspace_too_wide():
     """One message, with the option as it must be typed."""
     with Place() as place:
-        place.refused((place.home, "the home", "--workspace %s/PROJECT" % place.home), cwd=place.home)
-        place.refused(("/", "whole file system", "--workspace /path/to/PROJECT"), cwd="/")
+        place.refuses_calls((place.home, "the home", "--workspace %s/PROJECT" % place.home),
+                            "--state-dir", place.base + "/records", cwd=place.home)
+        place.refuses_calls(("/", "whole file system", "--workspace /path/to/PROJECT"),
+                            "--state-dir", place.base + "/records", cwd="/")
         err = place.refused((place.home, "audit log", "--state-dir",
                              "--workspace %s/PROJECT" % place.home), "--workspace", place.home)
         equal("--state-dir /var/lib/procpen;" in err, is_root(), err)
@@ -237,8 +248,8 @@ def test_no_such_workspace():
         gone = os.path.join(place.base, "cwd")
         os.mkdir(gone)
         script = 'cd "$0" && rmdir "$0" && exec "$@"'
-        place.refused(("was removed", "--workspace /path/to/PROJECT"),
-                      wrapper=["/bin/sh", "-c", script, gone])
+        place.refuses_calls(("was removed", "--workspace /path/to/PROJECT"), "--state-dir",
+                            place.state, wrapper=["/bin/sh", "-c", script, gone])
 
 
 @suite.test()

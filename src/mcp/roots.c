@@ -1,0 +1,94 @@
+#include "mcp/roots.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/log.h"
+#include "base/mem.h"
+
+#define ANSWER_MS 30000
+
+static int mcp_roots_hex(char c)
+{
+	if (!isxdigit((unsigned char)c))
+		return -1;
+	return isdigit((unsigned char)c) ? c - '0' : tolower((unsigned char)c) - 'a' + 10;
+}
+
+/* The path of a file URI of this machine (RFC 8089, RFC 3986 section 2.1), on the heap; or NULL. */
+static char *mcp_roots_path(const char *uri)
+{
+	static const char *const starts[] = { "file://localhost/", "file:///" };
+	char *path, *out;
+	size_t i = 0;
+
+	while (i < COUNT_OF(starts) && strncasecmp(uri, starts[i], strlen(starts[i])))
+		i++;
+	if (i == COUNT_OF(starts))
+		return NULL;
+	uri += strlen(starts[i]) - 1;
+	path = out = mem_zalloc(strlen(uri) + 1);
+	for (; *uri; uri++) {
+		int high = *uri == '%' ? mcp_roots_hex(uri[1]) : 0;
+		int low = *uri == '%' && high >= 0 ? mcp_roots_hex(uri[2]) : 0;
+
+		if (high < 0 || low < 0 || (*uri == '%' && !(high | low))) {
+			free(path);
+			return NULL;
+		}
+		*out++ = *uri == '%' ? (char)(high << 4 | low) : *uri;
+		uri += *uri == '%' ? 2 : 0;
+	}
+	return path;
+}
+
+/* Make @root the workspace. False: it cannot be, and stderr says why. */
+static bool mcp_roots_take(struct cap *c, const json_t *root)
+{
+	const char *uri = mcp_text(root, "uri");
+	AUTO_FREE char *path = uri ? mcp_roots_path(uri) : NULL;
+	struct err e = ERR_INIT;
+
+	if (!path) {
+		log_warn("a root of the client is no directory of this machine: %.200s",
+			 uri ? uri : "it has no URI");
+		return false;
+	}
+	if (!c->set_workspace(c->set_workspace_ctx, path, &e))
+		return true;
+	log_warn("a root of the client cannot be the workspace: %s", e.message);
+	err_release(&e);
+	return false;
+}
+
+static void mcp_roots_on_answer(void *ctx, uint64_t handle, const json_t *result, const char *why)
+{
+	struct mcp *m = ctx;
+	const json_t *roots = json_object_get(result, "roots");
+
+	(void)handle;
+	if (!result)
+		log_warn("the client did not tell its roots: %s", why);
+	for (size_t i = 0; i < json_array_size(roots); i++)
+		if (mcp_roots_take(m->cap, json_array_get(roots, i)))
+			return;
+	if (result)
+		log_warn("no root of the client can be the workspace, of %zu",
+			 json_array_size(roots));
+}
+
+void mcp_roots_ask(struct mcp *m)
+{
+	struct buf params;
+
+	if (!m->cap->no_workspace || !m->has_roots || m->asked_roots)
+		return;
+	m->asked_roots = true;
+	buf_init(&params, 16);
+	buf_adds(&params, "{}");
+	if (ask_send_mcp(m->ask, "roots/list", &params, ANSWER_MS, mcp_roots_on_answer, m, 0))
+		log_warn("the client cannot be asked for its roots");
+	buf_release(&params);
+}

@@ -1,0 +1,174 @@
+#!/usr/bin/env python3
+"""A host that starts the server in / or the home: it serves its list, says what is missing, and takes
+the client's root as the workspace."""
+import os
+import signal
+import urllib.parse
+
+from client import WAIT, Server, check, equal, eventually
+from suite import Suite
+
+suite = Suite()
+REVISION = "2025-11-25"
+
+
+def uri(path):
+    return "file://" + urllib.parse.quote(path)
+
+
+class Host(Server):
+    """A client of the handshake, in a place that is no workspace."""
+
+    def __init__(self, *args, cwd="home", **options):
+        super().__init__(*args, cwd=cwd, **options)
+
+    def handshake(self, **capabilities):
+        self.call("initialize", {"protocolVersion": REVISION, "capabilities": capabilities,
+                                 "clientInfo": {"name": "host", "version": "1"}})
+        self.notify("notifications/initialized")
+
+    def question(self):
+        """The server's roots/list, which must be the next message."""
+        message = self.receive()
+        equal(message and message.get("method"), "roots/list", "the question")
+        return message["id"]
+
+    def answer_roots(self, *uris):
+        self.send({"jsonrpc": "2.0", "id": self.question(),
+                   "result": {"roots": [{"uri": u} for u in uris]}})
+
+    def tool(self, name, **arguments):
+        return self.call("tools/call", {"name": name, "arguments": arguments})
+
+    def text(self, name, **arguments):
+        return self.tool(name, **arguments)["content"][0]["text"]
+
+    def stays_without(self):
+        refused = self.tool("process_run", command="touch ran")
+        check(refused["isError"], "it ran: %s" % refused)
+        check("--workspace" in refused["content"][0]["text"], "text: %s" % refused)
+        return refused
+
+    def works_in(self, directory):
+        eventually(lambda: "the workspace is" in self.stderr_text(), WAIT, "no workspace")
+        check(directory in self.text("process_run", command="pwd -P"), "not in " + directory)
+        check("exit 0" in self.text("process_run", command="echo x >inside"), "it cannot write")
+        check(os.path.exists(os.path.join(directory, "inside")), "nothing was written")
+
+
+@suite.test()
+def test_list_without_a_workspace():
+    usual = Server()
+    for cwd in ("/", "home"):
+        server = Host(cwd=cwd)
+        server.handshake()
+        equal(server.call("tools/list"), usual.call("tools/list"), "the tools in " + cwd)
+        server.stays_without()
+        for name in ("agent_session", "process_list", "is_blocked"):
+            check("--workspace" in server.text(name, command="ls"), name)
+        equal(server.call("resources/list")["resources"], [], "resources")
+        server.stop()
+        check("every call is refused" in server.stderr_text(), server.stderr_text())
+        check(not server.notes, "it asked without roots: %s" % server.notes)
+        check(not os.path.exists(os.path.join(server.home, "ran")), "it ran")
+    usual.stop()
+
+
+@suite.test()
+def test_plain_and_stateless_calls_are_refused():
+    server = Host()
+    error = server.answer(server.request("process.run", {"command": "true"}))["error"]
+    check("--workspace" in error["data"]["hint"], "hint: %s" % error)
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {"roots": {}}}
+    result = server.call("tools/call", {"name": "process_run", "_meta": meta,
+                                        "arguments": {"command": "true"}})
+    check(result["isError"] and "--workspace" in result["content"][0]["text"], str(result))
+    server.stop()
+
+
+@suite.test()
+def test_root_becomes_the_workspace():
+    server = Host()
+    server.handshake(roots={"listChanged": True})
+    server.answer_roots(uri(server.workspace), uri(server.base))
+    server.works_in(server.workspace)
+    check("Read-only" in server.text("process_run", command="echo x >../outside") or
+          not os.path.exists(os.path.join(server.base, "outside")), "a write outside")
+    session = server.call("agent.session")
+    equal(session["accessible_directories"], [server.workspace], "directories")
+    run = server.call("process.run", {"command": "sleep 600", "background": True})
+    server.notify("notifications/roots/list_changed")
+    server.notify("notifications/initialized")
+    equal(server.call("process.monitor", {"process_id": run["process_id"]})["state"], "running",
+          "the run")
+    check(not [n for n in server.notes if n["method"] == "roots/list"], "it asked again")
+    server.stop()
+    equal(server.survivors(), [], "survivors")
+
+
+@suite.test()
+def test_first_root_that_can_be_the_workspace():
+    server = Host("--allow-dir", "/usr/share")
+    place = os.path.join(server.base, "my prøject 100%")
+    os.mkdir(place)
+    os.symlink("/", os.path.join(server.base, "link"))
+    server.handshake(roots={})
+    server.answer_roots("https://example.org/x", "file://elsewhere/tmp", "file:///%00", "file:///%zz",
+                        "file:///%2", uri("/"), uri(server.home), uri(server.base + "/missing"),
+                        uri(server.base + "/link"), uri(server.base), "FILE://localhost" +
+                        urllib.parse.quote(place))
+    server.works_in(place)
+    equal(server.call("agent.session")["accessible_directories"], [place, "/usr/share"],
+          "directories")
+    equal(server.stderr_text().count("a root of the client"), 11, "roots told of")
+    server.stop()
+
+
+@suite.test()
+def test_no_root_that_can():
+    for roots in ([], [uri("/")], ["x"]):
+        server = Host()
+        server.handshake(roots={})
+        server.answer_roots(*roots)
+        server.stays_without()
+        server.stop()
+    for answer in ({"error": {"code": -32601, "message": "no"}}, {"result": {}},
+                   {"result": {"roots": "x"}}, {"result": {"roots": [5, {}, {"uri": 7}]}},
+                   {"result": None}):
+        server = Host()
+        server.handshake(roots={})
+        server.send({"jsonrpc": "2.0", "id": server.question(), **answer})
+        server.stays_without()
+        server.handshake(roots={})
+        server.stays_without()
+        check(not [n for n in server.notes if n["method"] == "roots/list"], "it asked again")
+        server.stop()
+
+
+@suite.test()
+def test_client_that_does_not_answer():
+    """The question holds up neither calls nor the end."""
+    server = Host()
+    server.handshake(roots={})
+    server.question()
+    server.stays_without()
+    server.stop()
+    server = Host()
+    server.handshake(roots={})
+    server.question()
+    server.signal(signal.SIGTERM)
+    equal(server.wait_exit(), 0, "exit status")
+
+
+@suite.test()
+def test_nobody_is_asked_where_there_is_a_workspace():
+    server = Host(cwd=None)
+    server.handshake(roots={})
+    check(server.workspace in server.text("process_run", command="pwd -P"), "workspace")
+    server.stop()
+    check(not [n for n in server.notes if n["method"] == "roots/list"], "it asked")
+
+
+if __name__ == "__main__":
+    suite.main()
