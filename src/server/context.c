@@ -1,5 +1,6 @@
 #include "server/context.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -15,20 +16,21 @@
 
 #define PROCESSES_DOUBTED 64
 
-/* Count the free descriptors, up to CONTEXT_DESCRIPTORS_MIN. */
+/* How many descriptors does the limit allow yet? Counts up to CONTEXT_DESCRIPTORS_MIN. */
 static int context_count_free(void)
 {
-	int held[CONTEXT_DESCRIPTORS_MIN], count = 0;
+	int held[CONTEXT_DESCRIPTORS_MIN], count = 0, error = 0;
 
 	for (; count < CONTEXT_DESCRIPTORS_MIN; count++) {
-		held[count] = count ? fcntl(held[0], F_DUPFD_CLOEXEC, 0)
-				    : open("/", O_PATH | O_CLOEXEC);
-		if (held[count] < 0)
+		held[count] = count ? dup(held[0]) : open("/", O_PATH | O_CLOEXEC);
+		if (held[count] < 0) {
+			error = errno;
 			break;
+		}
 	}
 	for (int i = 0; i < count; i++)
 		close(held[i]);
-	return count;
+	return error && error != EMFILE ? CONTEXT_DESCRIPTORS_MIN : count;
 }
 
 static int context_check_descriptors(struct err *e)
