@@ -6,7 +6,8 @@
 // handshake session has its own. Ids and progress tokens are made unique on the way in and put
 // back on the way out; nothing else of a message is touched. What only HTTP knows is answered
 // here: status codes, headers that contradict the body, foreign origins, sessions. Lines are kept
-// in RECORD.<pid> as tap.py keeps them.
+// in RECORD.<pid> as tap.py keeps them. With NAMES in the environment, a part of own.json, the
+// suite's tools and resources stand for the server's own.
 import { spawn } from "node:child_process";
 import { randomUUID } from "node:crypto";
 import { appendFileSync } from "node:fs";
@@ -21,9 +22,68 @@ const NAMED = { "tools/call": "name", "prompts/get": "name", "resources/read": "
 
 let lastId = 0;
 
+/** What the suite's names stand for at one server: runs that are made first, by name, then tools
+ * and resources, and the key of the one question that the server asks. */
+class Names {
+  constructor({ runs = {}, tools = {}, resources = {}, question } = {}) {
+    Object.assign(this, { runs, tools, resources, question });
+    this.missing = new Set(Object.keys(runs));
+    this.ids = {};
+  }
+
+  /** The requests that make the runs, in the plain dialect. */
+  requests() {
+    return Object.entries(this.runs).map(([name, command]) =>
+      ({ jsonrpc: "2.0", id: `run-${name}`, method: "process.run", params: { command } }));
+  }
+
+  /** The answer of one of the runs. */
+  keep(message) {
+    const name = message.id.replace(/^run-/, "");
+    if (message.error) console.error(`run ${name}: ${JSON.stringify(message.error)}`);
+    this.missing.delete(name);
+    this.ids[name] = message.result?.process_id;
+  }
+
+  inward(message) {
+    const { method, params } = message;
+    if (method === "tools/call" && this.tools[params?.name])
+      return { ...message, params: this.call(params) };
+    const uri = this.resources[params?.uri];
+    return uri ? { ...message, params: { ...params, uri: filled(uri, this.ids) } } : message;
+  }
+
+  /** The same call of process_run; any answer that accepts is a yes. */
+  call(params) {
+    const own = this.tools[params.name];
+    const command = filled(own.command, params.arguments);
+    const sent = { ...params, name: "process_run", arguments: { ...own, command } };
+    if (params.inputResponses)
+      sent.inputResponses = Object.fromEntries(
+        Object.entries(params.inputResponses).map(([key, answer]) => [
+          key === this.question ? "confirm" : key,
+          answer?.content ? { ...answer, content: { allow: true } } : answer]));
+    return sent;
+  }
+
+  outward(message) {
+    const asked = message.result?.inputRequests;
+    if (this.question && asked)
+      message.result.inputRequests = { [this.question]: asked.confirm };
+    return message;
+  }
+}
+
+const table = JSON.parse(process.env.NAMES ?? "{}");
+
+/** The text with {name} replaced by what @values has under that name. */
+const filled = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values?.[name] ?? "");
+
 /** One server process and the HTTP exchanges that wait for it. */
 class Child {
   constructor() {
+    this.names = new Names(table);
+    this.queue = [];          // what waits for the runs
     this.waiting = new Map(); // our id -> Exchange
     this.stream = null;       // the session's GET stream
     this.process = spawn(command[0], command.slice(1), { stdio: ["pipe", "pipe", "ignore"] });
@@ -35,6 +95,7 @@ class Child {
       rest = lines.pop();
       lines.forEach(line => this.take(line));
     });
+    this.names.requests().forEach(message => this.write(message));
   }
 
   keep(mark, line) {
@@ -42,6 +103,11 @@ class Child {
   }
 
   send(message) {
+    if (this.names.missing.size) this.queue.push(message);
+    else this.write(this.names.inward(message));
+  }
+
+  write(message) {
     const line = JSON.stringify(message);
     this.keep(">", line);
     this.process.stdin.write(line + "\n");
@@ -56,8 +122,15 @@ class Child {
       console.error(`the server wrote no JSON (${error.message}): ${line.slice(0, 200)}`);
       return;
     }
-    if (message.method) this.spoken(message);
-    else this.waiting.get(message.id)?.answer(message);
+    if (this.names.missing.size) this.prepare(message);
+    else if (message.method) this.spoken(message);
+    else this.waiting.get(message.id)?.answer(this.names.outward(message));
+  }
+
+  /** What comes before all runs are made is about them. */
+  prepare(message) {
+    if (!message.method) this.names.keep(message);
+    if (!this.names.missing.size) this.queue.splice(0).forEach(queued => this.send(queued));
   }
 
   /** A notification or request of the server's: to the exchange it belongs to. */

@@ -2,10 +2,13 @@
 """The official conformance suite, over the bridge, on the fixture program and on procpen itself.
 
 The fixture program (build/procpen-fixture) must pass every scenario that a revision requires, and
-those of the tasks extension. procpen itself is asked what it can be asked without the suite's own
-tools. What is known to fail stands in expected.json with the reason; whatever else fails, and
-whatever of it does not fail any more, is a failure here.
+those of the tasks extension. procpen itself is asked every other scenario of the suite, too: where
+that wants a tool or a resource of the suite's, own.json says which command of procpen's stands for
+it, and which scenarios are played with confirmation. What is known to fail stands in expected.json
+with the reason, and so does what procpen cannot be asked (an entry without a check). Whatever else
+fails, and whatever of it does not fail any more, is a failure here.
 """
+import fnmatch
 import glob
 import json
 import os
@@ -18,10 +21,10 @@ from validate import Session
 
 FIXTURE = str(ROOT / "build" / "procpen-fixture")
 REVISIONS = ("2025-11-25", "2026-07-28")
-OWN = {"2025-11-25": ("server-initialize", "ping", "logging-set-level", "tools-list",
-                      "resources-list", "server-session-lifecycle", "dns-rebinding-protection"),
-       "2026-07-28": ("server-stateless", "tools-list", "caching", "resources-list",
-                      "sep-2164-resource-not-found", "http-header-validation")}
+EXTENSIONS = "2026-07-28"  # extensions are played in this revision
+
+
+EXPECTED = json.loads((HERE / "expected.json").read_text())
 
 
 class Fixture(Session):
@@ -40,25 +43,26 @@ class Fixture(Session):
 class Bridge:
     """The bridge in front of one program, and the suite run against it."""
 
-    def __init__(self, packages, scratch, name, program):
+    def __init__(self, packages, scratch, name, command, part=None):
         self.packages, self.scratch, self.name = packages, scratch, name
-        self.env = packages.environment(scratch.home)
+        self.env = packages.environment(scratch.home, NAMES=json.dumps(part or {}))
         self.errors = os.path.join(scratch.base, name + ".stderr")
         with open(self.errors, "wb") as err:
             self.program = scratch.start(
                 [packages.node, str(HERE / "bridge.mjs"), os.path.join(scratch.records, name),
-                 program, "serve"], self.env, cwd=scratch.work, stdout=subprocess.PIPE, stderr=err)
+                 *command], self.env, cwd=scratch.work, stdout=subprocess.PIPE, stderr=err)
         self.url = self.program.stdout.readline().decode().strip()
-        self.expected = [e for e in json.loads((HERE / "expected.json").read_text())
-                         if e["server"] == name]
+        self.expected = [e for e in EXPECTED if e["server"] == name]
+
+    def program_of_suite(self):
+        return self.packages.path("@modelcontextprotocol", "conformance", "dist", "index.js")
 
     def suite(self, *args):
         """Run the suite; {scenario: checks} of what it wrote, and what it said."""
         out = os.path.join(self.scratch.base, "out-%d" % len(os.listdir(self.scratch.base)))
         status, text, err = self.scratch.run(
-            [self.packages.node, self.packages.path("@modelcontextprotocol", "conformance",
-                                                    "dist", "index.js"),
-             "server", "--url", self.url, "-o", out, *args], self.env)
+            [self.packages.node, self.program_of_suite(), "server", "--url", self.url, "-o", out,
+             *args], self.env)
         found = {}
         for path in glob.glob(os.path.join(out, "*", "checks.json")):
             scenario = re.sub(r"^server-(.*)-\d{4}-\d\d-\d\dT.*$", r"\1",
@@ -67,10 +71,12 @@ class Bridge:
                 found[scenario] = json.load(f)
         return status, found, (text + err)[-400:]
 
-    def is_expected(self, revision, scenario, check):
+    def is_expected(self, revision, scenario, check=None):
+        """Why this check fails, or without one: why this scenario cannot be asked. None: it must
+        pass."""
         for entry in self.expected:
-            if (entry["requirements"], entry["scenario"]) == (revision, scenario) and \
-                    entry["check"] == check["id"]:
+            if entry.get("requirements", revision) == revision and \
+                    fnmatch.fnmatch(scenario, entry["scenario"]) and entry.get("check") == check:
                 entry["seen"] = True
                 return entry["reason"]
         return None
@@ -84,7 +90,7 @@ class Bridge:
                     warned.append("%s: %s" % (check["id"], check.get("errorMessage")))
                 if check["status"] != "FAILURE":
                     continue
-                reason = self.is_expected(revision, scenario, check)
+                reason = self.is_expected(revision, scenario, check["id"])
                 (known if reason else wrong).append(reason or "%s: %s" % (
                     check["id"], check.get("errorMessage")))
             passed = sum(c["status"] == "SUCCESS" for c in checks)
@@ -95,13 +101,6 @@ class Bridge:
                 print("      expected: " + text)
             for text in warned:
                 print("      warning: %.200s" % text)
-
-    def stale(self, counts):
-        for entry in self.expected:
-            if "seen" not in entry:
-                counts.note(False, "%s %s %s" % (self.name, entry["requirements"],
-                                                 entry["scenario"]), "passes although it is expected "
-                            "to fail (expected.json): %s" % entry["check"])
 
     def end(self, counts):
         self.program.terminate()
@@ -120,36 +119,65 @@ def required(packages, revision):
     return re.findall(r"^\s+- (\S+)", part, re.M)
 
 
+def scenarios(bridge, revision):
+    """All that the suite has for servers of this revision."""
+    _, text, _ = bridge.scratch.run([bridge.packages.node, bridge.program_of_suite(), "list"],
+                                    bridge.env)
+    part = text.split("Server scenarios")[1].split("Client scenarios")[0]
+    return [name for name, revisions in re.findall(r"- (\S+) \[(.*)\]", part)
+            if revision in revisions or (revisions == "extension" and revision == EXTENSIONS)]
+
+
 def fixture(counts, packages, scratch):
-    bridge = Bridge(packages, scratch, "fixture", FIXTURE)
+    bridge = Bridge(packages, scratch, "fixture", [FIXTURE, "serve"])
     for revision in REVISIONS:
         status, found, text = bridge.suite("--requirements", revision)
         bridge.judge(counts, revision, found)
         missing = sorted(set(required(packages, revision)) - set(found))
         counts.note(status == 0 and not missing, "fixture %s: the suite's own verdict" % revision,
                     "status %s, not run: %s; %s" % (status, missing, text))
-    bridge.stale(counts)
     bridge.end(counts)
     scratch.judge(counts, "fixture", Fixture)
 
 
 def itself(counts, packages, scratch):
-    bridge = Bridge(packages, scratch, "procpen", server_path())
-    for revision, scenarios in OWN.items():
-        for scenario in scenarios:
-            _, found, text = bridge.suite("--scenario", scenario, "--spec-version", revision)
-            if not found:
-                counts.note(False, "procpen %s %s" % (revision, scenario), text)
-            bridge.judge(counts, revision, found)
-    bridge.stale(counts)
-    bridge.end(counts)
+    """procpen as it is, and with confirmation what needs that."""
+    parts = json.loads((HERE / "own.json").read_text())
+    bridges = {name: Bridge(packages, scratch, "procpen", [server_path(), "serve",
+                                                           *part["options"]], part)
+               for name, part in parts.items()}
+    for revision in REVISIONS:
+        for scenario in scenarios(bridges["runs"], revision):
+            asks = any(fnmatch.fnmatch(scenario, p) for p in parts["confirm"]["scenarios"])
+            ask(counts, bridges["confirm" if asks else "runs"], revision, scenario)
+    for bridge in bridges.values():
+        bridge.end(counts)
     scratch.judge(counts, "procpen")
+
+
+def ask(counts, bridge, revision, scenario):
+    reason = bridge.is_expected(revision, scenario)
+    if reason:
+        print("not asked: procpen %s %s: %s" % (revision, scenario, reason), flush=True)
+        return
+    _, found, text = bridge.suite("--scenario", scenario, "--spec-version", revision, "--force")
+    if not found:
+        counts.note(False, "procpen %s %s" % (revision, scenario), text)
+    bridge.judge(counts, revision, found)
+
+
+def stale(counts):
+    for entry in EXPECTED:
+        if "seen" not in entry:
+            counts.note(False, "%s %s" % (entry["server"], entry["scenario"]), "%s in expected.json "
+                        "does not fail, or is no more" % entry.get("check", "an entry"))
 
 
 def test(counts, packages):
     for part in (fixture, itself):
         with Scratch() as scratch:
             part(counts, packages, scratch)
+    stale(counts)
 
 
 if __name__ == "__main__":

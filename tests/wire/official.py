@@ -99,8 +99,12 @@ class Official:
         self.checked = 0  # messages that were compared with a schema
 
     def available(self):
-        return bool(jsonschema) and all((self.folder / (name + ".json")).exists()
-                                        for name in REVISIONS + (TASKS,))
+        return bool(jsonschema) and not self.missing()
+
+    def missing(self):
+        """The names of those that are not here."""
+        return [name for name in REVISIONS + (TASKS,)
+                if not (self.folder / (name + ".json")).exists()]
 
     def _file(self, name):
         if name not in self.files:
