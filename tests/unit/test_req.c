@@ -339,7 +339,7 @@ static void test_req_cancel_without_handler_ends_the_request(void **state)
 
 	(void)state;
 	req_cancel(add(t, &speaking, "1", NULL));
-	assert_string_equal(wire_end_line(&w), "fail 1 PermissionDenied");
+	assert_string_equal(wire_end_line(&w), "fail 1 Cancelled");
 	req_cancel(add(t, &silent, "1", NULL));
 	assert_null(wire_end_line(&w));
 	assert_int_equal(reqtab_count(t), 0);
