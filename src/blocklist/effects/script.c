@@ -421,6 +421,18 @@ static void script_read_callback(struct script_reader *r, size_t i)
 		script_read_run(r, i);
 }
 
+/* awk runs text of its input: system($1), system("rm " $1). */
+static void script_read_awk_system(struct script_reader *r, size_t i)
+{
+	if (!script_token_in(&r->t, i, " system "))
+		return;
+	if (script_is_char(&r->t, i + 1, '(') && script_is_char(&r->t, i + 2, '$'))
+		script_run_input(r, NULL);
+	if (i + 3 < r->t.count && r->t.tokens[i + 2].kind == TOKEN_STRING &&
+	    script_is_char(&r->t, i + 3, '$'))
+		script_run_input(r, &r->t.tokens[i + 2].string);
+}
+
 static void script_read_token(struct script_reader *r, size_t i)
 {
 	if (r->t.tokens[i].kind == TOKEN_RUN) {
@@ -435,12 +447,8 @@ static void script_read_token(struct script_reader *r, size_t i)
 	script_read_other_runs(r, i);
 	if (script_is_quoted_call(r, i))
 		script_read_run(r, i + 1);
-	if (r->awk && script_token_in(&r->t, i, " system ") && script_is_char(&r->t, i + 1, '(') &&
-	    script_is_char(&r->t, i + 2, '$'))
-		script_run_input(r, NULL);
-	if (r->awk && script_token_in(&r->t, i, " system ") && i + 3 < r->t.count &&
-	    r->t.tokens[i + 2].kind == TOKEN_STRING && script_is_char(&r->t, i + 3, '$'))
-		script_run_input(r, &r->t.tokens[i + 2].string);
+	if (r->awk)
+		script_read_awk_system(r, i);
 	if (script_token_in(&r->t, i, script_runs) ||
 	    (r->alias_count && r->t.tokens[i].kind == TOKEN_NAME && script_renamed(r, i)))
 		script_read_run(r, i);
