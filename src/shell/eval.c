@@ -492,6 +492,20 @@ static bool eval_opens_input(const struct shell_command *c)
 	return false;
 }
 
+/* Run the command @index of the script, which was recorded for @n. */
+static enum status eval_recorded(struct expander *e, const struct ast_node *n, uint32_t index,
+				 struct alias *alias)
+{
+	/* eval_run() may reallocate script->commands: it gets the words, not the command. */
+	const struct shell_command *recorded = &e->script->commands[index];
+
+	if (alias && !alias->active && recorded->word_count > 0)
+		return call_alias(e, alias, recorded->words, recorded->word_count);
+	if (recorded->word_count > 0)
+		return eval_run(e, recorded->words, recorded->word_count);
+	return eval_output_assign(n) ? STATUS_UNKNOWN : STATUS_OK;
+}
+
 static enum status eval_simple(struct expander *e, const struct ast_node *n)
 {
 	struct chars *capture = e->capture;
@@ -518,15 +532,7 @@ static enum status eval_simple(struct expander *e, const struct ast_node *n)
 	}
 	eval_choice_end(e, &c);
 	if (first != SHELL_NONE && !expand_failed(e)) {
-		/* eval_run() may reallocate script->commands. */
-		struct shell_command *recorded = &e->script->commands[first];
-
-		if (alias && !alias->active && recorded->word_count > 0)
-			s = call_alias(e, alias, recorded->words, recorded->word_count);
-		else if (recorded->word_count > 0)
-			s = eval_run(e, recorded->words, recorded->word_count);
-		else
-			s = eval_output_assign(n) ? STATUS_UNKNOWN : STATUS_OK;
+		s = eval_recorded(e, n, first, alias);
 		if (e->errexit)
 			eval_succeeded(e, n);
 	}
