@@ -90,6 +90,9 @@ static const char *cli_run_hint(const struct err *e)
 		return "";
 	case ERR_PATH_OUT_OF_SCOPE:
 		return "Name a directory in the workspace, or open another one: --allow-dir DIR.";
+	case ERR_BAD_DIRECTORY:
+		return *e->hint ? e->hint
+				: "Name a directory that exists with --cwd, or create it first.";
 	case ERR_PROTECTED_VARIABLE:
 		return "Leave it out of --env; a command may set it for itself.";
 	case ERR_SANDBOX_UNAVAILABLE:

@@ -409,7 +409,8 @@ def test_reserved_status():
             (126, ["--", "/"], "/"),
             (77, ["--shell", "--", "shutdown now"], ""),
             (77, ["--set", "blocklist.literal_match=anywhere", "--", "echo", "reboot"], ""),
-            (77, ["--cwd", "/", "--", "true"], ""),
+            (77, ["--cwd", "/", "--", "true"], "--allow-dir DIR"),
+            (77, ["--cwd", "missing", "--", "true"], "--cwd"),
             (77, ["--env", "LD_PRELOAD=/x", "--", "true"], "LD_PRELOAD"),
             (77, ["--set", "tier.process.run=deny", "--", "true"], "tier.process.run"),
             (77, ["--set", "tier.process.run=confirm", "--", "true"], "nobody can be asked"),
@@ -838,7 +839,7 @@ def test_user():
         equal(place.run("--user", "a,b", "--", "id")[0], 2, "two names")
         os.chmod(place.workspace, 0o700)
         status, out, err = place.run("--user", "nobody", "--", "id")
-        equal((status, out), (125, ""), "a workspace that it may not enter: %s" % err)
+        equal((status, out), (77, ""), "a workspace that it may not enter: %s" % err)
 
 
 # ---------------------------------------------------------------- run: the record
