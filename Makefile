@@ -78,7 +78,7 @@ endif
 # Everything but the generator, the shim's own program (it shares one file) and main().
 SOURCES := $(sort $(wildcard src/*/*.c src/*/*/*.c))
 SOURCES := $(filter-out src/gen/% src/os/shim/% src/cli/main.c,$(SOURCES)) src/os/shim/procread.c
-GEN_NAMES := errors config caps
+GEN_NAMES := errors config caps cli
 GEN_HEADERS := $(GEN_NAMES:%=$(B)/include/gen/%.h)
 GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c) $(B)/gen/blocklist.c $(B)/gen/blocklist_examples.c \
 	$(B)/gen/openrpc.c

@@ -1,5 +1,7 @@
 #include "base/quantity.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
@@ -9,7 +11,7 @@ struct suffix {
 	int64_t factor;
 };
 
-/* Each group ends with NULL. */
+/* Each group ends with NULL. quantity_show() takes the last that divides: the largest last. */
 static const struct suffix times[] = {
 	{ "us", 1 }, { "ms", 1000 }, { "s", 1000000 }, { "m", 60000000 }, { "h", 3600000000 },
 	{ NULL, 0 },
@@ -90,6 +92,17 @@ int quantity_parse(const char *text, enum quantity unit, int64_t *value)
 int64_t quantity_scale(enum quantity unit)
 {
 	return units[unit].scale;
+}
+
+void quantity_show(int64_t value, enum quantity unit, char text[QUANTITY_TEXT_SIZE])
+{
+	const struct suffix *best = units[unit].suffixes;
+
+	for (const struct suffix *s = best; s->text; s++)
+		if (value && value % s->factor == 0)
+			best = s;
+	snprintf(text, QUANTITY_TEXT_SIZE, "%" PRId64 "%s", value / best->factor,
+		 value ? best->text : "");
 }
 
 const char *quantity_forms(enum quantity unit)

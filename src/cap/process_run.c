@@ -225,7 +225,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 		.stdin_bytes = t->command.stdin_bytes,
 		.stdin_len = t->command.stdin_len,
 		.has_stdin = t->command.stdin_bytes && !t->background,
-		.shares_stdio = call->r->dialect->from_operator,
+		.shares_stdio = call->r->dialect->shares_stdio,
 		.background = t->background,
 		.timeout_ms = t->background ? 0 : t->timeout_ms,
 		.confine = t->confine,

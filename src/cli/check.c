@@ -14,10 +14,10 @@
 #include "base/buf.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
-#include "base/schema.h"
 #include "blocklist/blocklist.h"
 #include "cap/command.h"
-#include "policy/config.h"
+#include "cli/options.h"
+#include "cli/say.h"
 
 enum { STATUS_ALLOWED = 0, STATUS_BLOCKED = 1, STATUS_NONE = 2 };
 
@@ -26,38 +26,12 @@ enum { STATUS_ALLOWED = 0, STATUS_BLOCKED = 1, STATUS_NONE = 2 };
 #define OUTPUT_MAX (8u * 1024 * 1024) /* one verdict; the text grows sixfold at most */
 
 struct check {
+	const struct cli_command *command;
 	bool json, lines;
 	json_t *params; /* of a process.run: command, args, stdin, environment */
-	struct config config;
+	struct options options;
 	struct run_shell shell;
-	int at; /* the first word of argv that is no option */
-	bool program; /* a -- stood before it */
 };
-
-static const char help_text[] =
-	"Usage: procpen check [OPTION]... 'COMMAND'\n"
-	"       procpen check [OPTION]... -- PROGRAM [ARGUMENT]...\n"
-	"       procpen check [OPTION]... -\n"
-	"       procpen check [OPTION]... --lines\n"
-	"\n"
-	"Shows whether the blocklist would block it. COMMAND is a string for the shell that\n"
-	"process.run would take; PROGRAM gets exactly these arguments; with - the string is\n"
-	"read from stdin. Runs nothing.\n"
-	"\n"
-	"  --lines            each line of stdin is a COMMAND of its own\n"
-	"  --json             print JSON, one object a line\n"
-	"  --stdin TEXT       the stdin of the command\n"
-	"  --env NAME=VALUE   a variable that the request sets; repeatable\n"
-	"  --set KEY=VALUE    an option of serve, for example blocklist.literal_match\n"
-	"\n"
-	"Exit status: 0 allowed, 1 blocked (with --lines: at least one), 2 no verdict.\n";
-
-static int cli_check_complain(const char *what, const char *name)
-{
-	fprintf(stderr, "procpen check: %s%s%s\nMore: procpen check --help\n", what,
-		name ? ": " : "", name ? name : "");
-	return STATUS_NONE;
-}
 
 /* ---- one verdict ---- */
 
@@ -106,13 +80,13 @@ static int cli_check_judge(struct check *c, size_t line)
 	struct err e = ERR_INIT;
 
 	if (command_read(&command, c->params, &e)) {
-		int status = cli_check_complain(e.message, NULL);
+		int status = say_mistake(c->command, "%s", e.message);
 
 		err_release(&e);
 		command_release(&command);
 		return status;
 	}
-	command_judge(&command, &c->config, &c->shell, &in);
+	command_judge(&command, &c->options.context.config, &c->shell, &in);
 	blocklist_judge(&in, &v);
 	if (c->json)
 		cli_check_print_json(&command, line, &v);
@@ -146,9 +120,9 @@ static bool cli_check_read_text(struct buf *text, bool line)
 static int cli_check_judge_text(struct check *c, const struct buf *text, size_t line)
 {
 	if (!line && !text->len)
-		return cli_check_complain("stdin has no command", NULL);
+		return say_mistake(c->command, "stdin has no command");
 	if (memchr(text->data, '\0', text->len))
-		return cli_check_complain("stdin contains a NUL byte, no command can", NULL);
+		return say_mistake(c->command, "stdin contains a NUL byte, no command can");
 	cli_check_set_text(c->params, "command", text->data);
 	return cli_check_judge(c, line);
 }
@@ -170,24 +144,18 @@ static int cli_check_judge_stdin(struct check *c)
 		status = one > status ? one : status;
 	}
 	buf_release(&text);
-	return ferror(stdin) ? cli_check_complain("cannot read stdin", NULL) : status;
+	return ferror(stdin) ? say_mistake(c->command, "cannot read stdin") : status;
 }
 
 /* ---- the command line ---- */
 
-static int cli_check_take_stdin(struct check *c, const char *value)
-{
-	cli_check_set_text(c->params, "stdin", value);
-	return 0;
-}
-
-static int cli_check_take_variable(struct check *c, const char *value)
+static int cli_check_set_variable(struct check *c, const char *value)
 {
 	const char *equals = strchr(value, '=');
 	json_t *environment = json_object_get(c->params, "environment");
 
 	if (!equals || equals == value)
-		return cli_check_complain("--env needs NAME=VALUE", value);
+		return say_mistake(c->command, "--env takes NAME=VALUE, not %s", value);
 	if (!environment) {
 		environment = json_object();
 		json_object_set_new(c->params, "environment", environment);
@@ -195,92 +163,40 @@ static int cli_check_take_variable(struct check *c, const char *value)
 	AUTO_FREE char *name = mem_strndup(value, (size_t)(equals - value));
 
 	cli_check_set_text(environment, name, equals + 1);
-	return 0;
+	return CMDLINE_GO_ON;
 }
 
-static int cli_check_take_setting(struct check *c, const char *value)
+static int cli_check_take_option(void *check, const struct cli_option *option,
+				 const struct cmdline_value *value)
 {
-	struct err e = ERR_INIT;
+	struct check *c = check;
 
-	if (!config_set(&c->config, value, &e))
-		return 0;
-	fprintf(stderr, "procpen check: --set %s: %s. %s\n", value, e.message, err_hint_text(&e));
-	err_release(&e);
-	return STATUS_NONE;
+	switch (option->id) {
+	case OPTION_JSON:
+		c->json = true;
+		return CMDLINE_GO_ON;
+	case OPTION_LINES:
+		c->lines = true;
+		return CMDLINE_GO_ON;
+	case OPTION_STDIN:
+		cli_check_set_text(c->params, "stdin", value->text);
+		return CMDLINE_GO_ON;
+	case OPTION_ENV:
+		return cli_check_set_variable(c, value->text);
+	default:
+		return options_take(&c->options, option, value);
+	}
 }
 
 static int cli_check_choose_shell(struct check *c)
 {
 	struct err e = ERR_INIT;
 
-	if (!run_shell_choose(&c->shell, &c->config, NULL, &e))
-		return 0;
-	fprintf(stderr, "procpen check: %s. %s\n", e.message, err_hint_text(&e));
+	if (!run_shell_choose(&c->shell, &c->options.context.config, NULL, &e))
+		return CMDLINE_GO_ON;
+	say_error(c->command, &e);
 	err_release(&e);
 	return STATUS_NONE;
-}
-
-static const struct {
-	const char *name;
-	int (*take)(struct check *c, const char *value);
-} options[] = {
-	{ "--stdin", cli_check_take_stdin },
-	{ "--env", cli_check_take_variable },
-	{ "--set", cli_check_take_setting },
-};
-
-/* One of the options with a value at argv[*at], as --name value or --name=value. */
-static int cli_check_take_option(struct check *c, char **argv, int *at)
-{
-	static const char *const known[] = { "--json", "--lines", "--stdin", "--env",
-					     "--set",  "--help",  NULL };
-	const char *word = argv[*at], *nearest = schema_nearest(word, known);
-
-	for (size_t i = 0; i < COUNT_OF(options); i++) {
-		size_t len = strlen(options[i].name);
-
-		if (strncmp(word, options[i].name, len) || (word[len] && word[len] != '='))
-			continue;
-		if (word[len] == '=')
-			return options[i].take(c, word + len + 1);
-		if (!argv[*at + 1])
-			return cli_check_complain("no value after", word);
-		return options[i].take(c, argv[++*at]);
-	}
-	fprintf(stderr, "procpen check: unknown option %s", word);
-	if (nearest)
-		fprintf(stderr, "; did you mean %s?", nearest);
-	fputs("\nMore: procpen check --help\n", stderr);
-	return STATUS_NONE;
-}
-
-/* Read all options; sets c->at and c->program. 0, STATUS_NONE, or -1: help was shown. */
-static int cli_check_take_options(struct check *c, char **argv)
-{
-	int status = 0;
-
-	for (c->at = 1; argv[c->at] && !status; c->at++) {
-		const char *word = argv[c->at];
-
-		if (!strcmp(word, "--")) {
-			c->program = true;
-			c->at++;
-			break;
-		}
-		if (word[0] != '-' || !word[1])
-			break;
-		if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
-			fputs(help_text, stdout);
-			return -1;
-		}
-		if (!strcmp(word, "--json"))
-			c->json = true;
-		else if (!strcmp(word, "--lines"))
-			c->lines = true;
-		else
-			status = cli_check_take_option(c, argv, &c->at);
-	}
-	return status;
 }
 
 static int cli_check_judge_program(struct check *c, char **words)
@@ -294,43 +210,43 @@ static int cli_check_judge_program(struct check *c, char **words)
 	return cli_check_judge(c, 0);
 }
 
-/* Judge the words after the options. */
-static int cli_check_judge_words(struct check *c, char **words)
+static int cli_check_judge_words(struct check *c, const struct cmdline *args)
 {
+	char **words = args->words;
+
 	if (c->lines)
-		return words[0] ? cli_check_complain("--lines reads stdin and takes no command",
-						     words[0])
+		return words[0] ? say_mistake(c->command,
+					      "--lines reads stdin and takes no command: %s",
+					      words[0])
 				: cli_check_judge_stdin(c);
 	if (!words[0] || !*words[0])
-		return cli_check_complain("no command is given", NULL);
-	if (c->program)
+		return say_mistake(c->command, "no command is given");
+	if (args->separated)
 		return cli_check_judge_program(c, words);
 	if (words[1])
-		return cli_check_complain("more than one word: quote the command as one string, "
-					  "or put -- before a program and its arguments",
-					  words[1]);
+		return say_mistake(c->command,
+				   "more than one word: quote the command as one string, or put -- "
+				   "before a program and its arguments");
 	if (!strcmp(words[0], "-"))
 		return cli_check_judge_stdin(c);
 	cli_check_set_text(c->params, "command", words[0]);
 	return cli_check_judge(c, 0);
 }
 
-int cli_check(int argc, char **argv)
+int cli_check(const struct cli_command *command, char **argv)
 {
-	struct check c = { .params = json_object() };
+	struct check c = { .command = command, .params = json_object() };
+	struct cmdline args;
 	int status;
 
-	(void)argc; /* argv ends with NULL */
-	config_init(&c.config);
-	status = cli_check_take_options(&c, argv);
-	if (!status)
+	options_init(&c.options);
+	status = cmdline_read(&args, command, argv, cli_check_take_option, &c);
+	if (status == CMDLINE_GO_ON)
 		status = cli_check_choose_shell(&c);
-	if (!status)
-		status = cli_check_judge_words(&c, argv + c.at);
+	if (status == CMDLINE_GO_ON)
+		status = cli_check_judge_words(&c, &args);
 	json_decref(c.params);
 	run_shell_release(&c.shell);
-	config_release(&c.config);
-	if (fflush(stdout) || ferror(stdout))
-		return cli_check_complain("cannot write stdout", NULL);
-	return status < 0 ? STATUS_ALLOWED : status;
+	options_release(&c.options);
+	return say_flush(command) ? STATUS_NONE : status;
 }

@@ -1,5 +1,6 @@
 #include "cli/cli.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,135 +10,206 @@
 #include "base/version.h"
 #include "cli/check.h"
 #include "cli/doctor.h"
+#include "cli/help.h"
+#include "cli/options.h"
 #include "cli/run.h"
+#include "cli/say.h"
 #include "cli/setup.h"
+#include "policy/env.h"
+#include "server/server.h"
 
-static const char help_text[] =
-	"\n"
-	"Runs commands for an agent in one workspace. Speaks JSON-RPC 2.0, plain or as MCP,\n"
-	"one message a line, on stdin and stdout. Without arguments it serves, unless stdin is a\n"
-	"terminal.\n"
-	"\n"
-	"  --workspace DIR    where commands work; default: PROCPEN_WORKSPACE,\n"
-	"                     CLAUDE_PROJECT_DIR, or the working directory unless that is / or\n"
-	"                     the home\n"
-	"  --allow-dir DIR    a further directory that commands may work in; repeatable\n"
-	"  --state-dir DIR    where the audit log is kept, outside those directories;\n"
-	"                     default: procpen in XDG_STATE_HOME, or in ~/.local/state\n"
-	"  --set KEY=VALUE    set one of the options below; repeatable\n"
-	"  --help             show this\n"
-	"  --version          show the version\n"
-	"\n"
-	"Options for --set, with their defaults:\n";
+#define COMMANDS_MAX 32
+
+extern char **environ;
+
+static int cli_serve(const struct cli_command *command, char **argv);
+static int cli_help(const struct cli_command *command, char **argv);
+static int cli_version(const struct cli_command *command, char **argv);
+
+/* @run returns the exit status, CMDLINE_HELP or CMDLINE_VERSION; @more adds to the page of help. */
+static const struct {
+	const char *name;
+	int (*run)(const struct cli_command *command, char **argv);
+	void (*more)(void);
+} programs[] = {
+	{ "serve", cli_serve, NULL },   { "run", cli_run, NULL },
+	{ "check", cli_check, NULL },   { "doctor", cli_doctor, NULL },
+	{ "setup", cli_setup, cli_setup_list_hosts },
+	{ "version", cli_version, NULL }, { "help", cli_help, NULL },
+};
+
+/* The row of @name in the table, or the one that ends it. */
+static const struct cli_command *cli_find(const char *name)
+{
+	const struct cli_command *c = cli_commands;
+
+	while (c->name && strcmp(c->name, name))
+		c++;
+	return c;
+}
+
+/* ---- serve ---- */
 
 static int cli_say_hint(void)
 {
 	fputs("procpen is started by an agent host and speaks JSON-RPC on stdin and stdout.\n"
-	      "To talk to it by hand: procpen serve --workspace DIR. More: procpen --help\n",
+	      "To talk to it by hand: procpen serve --workspace DIR. More: procpen help\n",
 	      stderr);
-	return CLI_STATUS_USAGE;
+	return SAY_STATUS_USAGE;
 }
 
-static int cli_help(int argc, char **argv);
-static int cli_version(int argc, char **argv);
-
-/*
- * The first word of the command line. run: does it all with the words from the command's
- * name on, and returns the exit status, CLI_SAY_HELP or CLI_SAY_VERSION; NULL for serve,
- * which the rest of this file reads.
- */
-static const struct {
-	const char *name;
-	int (*run)(int argc, char **argv);
-	const char *usage;
-} commands[] = {
-	{ "serve", NULL, "serve [OPTION]..." },
-	{ "run", cli_run, "run [OPTION]... [--] PROGRAM [ARGUMENT]..." },
-	{ "doctor", cli_doctor, "doctor [--json] [OPTION]..." },
-	{ "check", cli_check, "check [--json] ['COMMAND' | -- PROGRAM [ARGUMENT]... | --lines]" },
-	{ "setup", cli_setup, "setup HOST [--write]   configuration for an agent host" },
-	{ "help", cli_help, "help [COMMAND]" },
-	{ "version", cli_version, "version" },
-};
-
-static int cli_say_help(void)
+/* A word that serve does not take: often a command behind its options. */
+static int cli_say_extra_word(const struct cli_command *command, const char *word)
 {
-	for (size_t i = 0; i < COUNT_OF(commands); i++)
-		printf("%s procpen %s\n", i ? "      " : "Usage:", commands[i].usage);
-	fputs(help_text, stdout);
-	for (int i = 0; i < CONFIG_COUNT; i++)
-		printf("  %s=%s\n      %s\n", config_rows[i].name, config_rows[i].default_text,
-		       config_rows[i].text);
-	return ferror(stdout) ? 1 : 0;
+	const char *name = cli_find(word)->name;
+
+	if (name)
+		return say_mistake(NULL, "the command comes before its options: procpen %s", name);
+	return say_mistake(command, "takes no word, only options: %s", word);
 }
 
-static int cli_say_version(void)
+static int cli_serve(const struct cli_command *command, char **argv)
 {
-	puts("procpen " PROCPEN_VERSION);
-	return 0;
+	struct options o;
+	struct cmdline a;
+	int status;
+
+	options_init(&o);
+	status = cmdline_read(&a, command, argv, options_take, &o);
+	if (status == CMDLINE_GO_ON && a.words[0])
+		status = cli_say_extra_word(command, a.words[0]);
+	if (status == CMDLINE_GO_ON)
+		status = server_main(&o.context);
+	options_release(&o);
+	return status;
 }
 
-/* The row of the command called @name, or -1 (reported on stderr). */
-static int cli_find_command(const char *name)
-{
-	const char *names[COUNT_OF(commands) + 1] = { NULL };
+/* ---- version, help ---- */
 
-	for (size_t i = 0; i < COUNT_OF(commands); i++) {
-		if (!strcmp(name, commands[i].name))
-			return (int)i;
-		names[i] = commands[i].name;
+static int cli_take_json(void *json, const struct cli_option *option,
+			 const struct cmdline_value *value)
+{
+	(void)option;
+	(void)value;
+	*(bool *)json = true;
+	return CMDLINE_GO_ON;
+}
+
+static int cli_say_version(const struct cli_command *command, bool json)
+{
+	puts(json ? "{\"name\":\"procpen\",\"version\":\"" PROCPEN_VERSION "\"}"
+		  : "procpen " PROCPEN_VERSION);
+	return say_flush(command) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int cli_version(const struct cli_command *command, char **argv)
+{
+	bool json = false;
+	struct cmdline a;
+	int status = cmdline_read(&a, command, argv, cli_take_json, &json);
+
+	if (status != CMDLINE_GO_ON)
+		return status;
+	if (a.words[0])
+		return say_mistake(command, "takes no word: %s", a.words[0]);
+	return cli_say_version(command, json);
+}
+
+static int cli_show_help(const struct cli_command *command)
+{
+	help_command(command);
+	for (size_t i = 0; i < COUNT_OF(programs); i++)
+		if (!strcmp(programs[i].name, command->name) && programs[i].more) {
+			putchar('\n');
+			programs[i].more();
+		}
+	return say_flush(NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+static int cli_show_overview(void)
+{
+	help_overview();
+	return say_flush(NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* ---- unknown commands ---- */
+
+static bool cli_is_program(const char *name)
+{
+	AUTO_FREE char *path = NULL;
+	struct err ignored = ERR_INIT;
+	int missing = env_find_program(environ, AT_FDCWD, name, &path, &ignored);
+
+	err_release(&ignored);
+	return !missing;
+}
+
+static int cli_say_unknown(const char *name)
+{
+	const char *names[COMMANDS_MAX + 1] = { NULL };
+
+	if (cli_is_program(name))
+		return say_mistake(NULL, "unknown command %s; to run the program: procpen run %s",
+				   name, name);
+	for (size_t i = 0; cli_commands[i].name; i++) {
+		BUG_IF(i == COMMANDS_MAX);
+		names[i] = cli_commands[i].name;
 	}
-	cli_say_unknown("command", name, names);
-	return -1;
+	return say_unknown(NULL, "command", name, names);
 }
 
-/* help COMMAND is COMMAND --help. */
-static int cli_help(int argc, char **argv)
+static int cli_help(const struct cli_command *command, char **argv)
 {
-	static char option[] = "--help";
-	char *words[] = { argv[1], option, NULL };
-	int row;
+	struct cmdline a;
+	int status = cmdline_read(&a, command, argv, NULL, NULL);
+	const char *topic;
 
-	if (argc < 2 || argv[1][0] == '-')
-		return CLI_SAY_HELP;
-	row = cli_find_command(argv[1]);
-	if (row < 0)
-		return CLI_STATUS_USAGE;
-	return commands[row].run ? commands[row].run(2, words) : CLI_SAY_HELP;
-}
-
-static int cli_version(int argc, char **argv)
-{
-	(void)argc;
-	(void)argv;
-	return CLI_SAY_VERSION;
-}
-
-/* @status is what an option or a command came to. */
-static int cli_say_if_asked(int status)
-{
-	if (status == CLI_SAY_HELP)
-		return cli_say_help();
-	return status == CLI_SAY_VERSION ? cli_say_version() : status;
-}
-
-int cli_parse(struct cli *cli, int argc, char **argv)
-{
-	int at = 1, row = 0, status = CLI_SERVE; /* row 0: serve */
-
-	memset(cli, 0, sizeof(*cli));
-	config_init(&cli->options.config);
-	if (argc < 2)
-		return isatty(STDIN_FILENO) ? cli_say_hint() : CLI_SERVE;
-	if (argv[1][0] != '-') {
-		row = cli_find_command(argv[1]);
-		if (row < 0)
-			return CLI_STATUS_USAGE;
-		at = 2;
+	if (status != CMDLINE_GO_ON)
+		return status;
+	topic = a.words[0];
+	if (!topic)
+		return cli_show_overview();
+	if (a.words[1])
+		return say_mistake(command, "one command at a time, not %s and %s", topic,
+				   a.words[1]);
+	if (!strcmp(topic, "options")) {
+		help_settings();
+		return say_flush(NULL) ? EXIT_FAILURE : EXIT_SUCCESS;
 	}
-	if (commands[row].run)
-		return cli_say_if_asked(commands[row].run(argc - 1, argv + 1));
-	for (; at < argc && status == CLI_SERVE; at++)
-		status = cli_take_option(cli, argv, &at);
-	return cli_say_if_asked(status);
+	return cli_find(topic)->name ? cli_show_help(cli_find(topic)) : cli_say_unknown(topic);
+}
+
+/* ---- the command ---- */
+
+static int cli_run_command(const struct cli_command *command, char **argv)
+{
+	size_t i = 0;
+	int status;
+
+	while (strcmp(programs[i].name, command->name))
+		i++;
+	status = programs[i].run(command, argv);
+	if (status == CMDLINE_HELP)
+		return cli_show_help(command);
+	return status == CMDLINE_VERSION ? cli_say_version(NULL, false) : status;
+}
+
+static bool cli_is_help(const char *word)
+{
+	return !strcmp(word, "--help") || !strcmp(word, "-h");
+}
+
+int cli_main(int argc, char **argv)
+{
+	const struct cli_command *command;
+
+	if (argc < 2 && isatty(STDIN_FILENO))
+		return cli_say_hint();
+	if (argc < 2 || argv[1][0] == '-') {
+		if (argc > 1 && cli_is_help(argv[1]))
+			return cli_show_overview();
+		return cli_run_command(cli_find("serve"), argv);
+	}
+	command = cli_find(argv[1]);
+	return command->name ? cli_run_command(command, argv + 1) : cli_say_unknown(argv[1]);
 }

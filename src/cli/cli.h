@@ -1,16 +1,8 @@
-/* cli - the command line: what to do, and with which options. */
+/* cli - finds the command that the command line names, and runs it. */
 #ifndef PROCPEN_CLI_CLI_H
 #define PROCPEN_CLI_CLI_H
 
-#include "cli/options.h"
-
-#define CLI_SERVE CLI_GO_ON
-
-/*
- * Returns CLI_SERVE when @cli->options say how to serve, or the exit status when
- * everything is done already (another command, help, a mistake reported on
- * stderr). cli_release() afterwards in any case.
- */
-int cli_parse(struct cli *cli, int argc, char **argv);
+/* Returns the exit status of the program. */
+int cli_main(int argc, char **argv);
 
 #endif

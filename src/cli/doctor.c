@@ -16,6 +16,7 @@
 #include "cli/doctor_mode.h"
 #include "cli/doctor_text.h"
 #include "cli/options.h"
+#include "cli/say.h"
 #include "os/stdio.h"
 #include "server/context.h"
 #include "server/workspace.h"
@@ -236,25 +237,20 @@ static json_t *cli_doctor_found(const struct context *ctx, const struct report *
 	return found;
 }
 
-/* CLI_GO_ON: go on; else the exit status. */
-static int cli_doctor_read_options(struct cli *cli, bool *json, int argc, char **argv)
+struct doctor_args {
+	struct options options;
+	bool json;
+};
+
+static int cli_doctor_take_option(void *args, const struct cli_option *option,
+				  const struct cmdline_value *value)
 {
-	static const char *const own[] = { "--json", NULL };
+	struct doctor_args *a = args;
 
-	config_init(&cli->options.config);
-	cli->own = own;
-	for (int at = 1; at < argc; at++) {
-		int status;
-
-		if (!strcmp(argv[at], "--json")) {
-			*json = true;
-			continue;
-		}
-		status = cli_take_option(cli, argv, &at);
-		if (status != CLI_GO_ON)
-			return status;
-	}
-	return CLI_GO_ON;
+	if (option->id != OPTION_JSON)
+		return options_take(&a->options, option, value);
+	a->json = true;
+	return CMDLINE_GO_ON;
 }
 
 /* Why no server with these options could start in the working directory, in @e: -1; else 0. */
@@ -274,20 +270,19 @@ static int cli_doctor_try_here(const struct context_options *options, struct err
 
 /* Where no server could start, in the home above all, examine an empty directory made for it, and
  * keep the reason in @problem. */
-static int cli_doctor_open(struct context *ctx, struct cli *cli, char scratch[SCRATCH_SIZE],
-			   struct err *problem, struct err *e)
+static int cli_doctor_open(struct context *ctx, struct context_options *options,
+			   char scratch[SCRATCH_SIZE], struct err *problem, struct err *e)
 {
 	memset(stpcpy(scratch, SCRATCH_NAME), 'X', SCRATCH_RANDOM);
 	scratch[SCRATCH_SIZE - 1] = '\0';
-	if (!cli->options.workspace && cli_doctor_try_here(&cli->options, problem) &&
-	    mkdtemp(scratch))
-		cli->options.workspace = scratch;
+	if (!options->workspace && cli_doctor_try_here(options, problem) && mkdtemp(scratch))
+		options->workspace = scratch;
 	else
 		*scratch = '\0';
-	return context_open(ctx, &cli->options, e);
+	return context_open(ctx, options, e);
 }
 
-static json_t *cli_doctor_examine(struct context *ctx, struct cli *cli)
+static json_t *cli_doctor_examine(struct context *ctx, struct context_options *options)
 {
 	struct err e = ERR_INIT, problem = ERR_INIT;
 	char scratch[SCRATCH_SIZE] = "";
@@ -297,7 +292,7 @@ static json_t *cli_doctor_examine(struct context *ctx, struct cli *cli)
 
 	cli_doctor_report_init(&r);
 	if (context_set_up_process(ctx, &e) || stdio_guard(&e) ||
-	    cli_doctor_open(ctx, cli, scratch, &problem, &e))
+	    cli_doctor_open(ctx, options, scratch, &problem, &e))
 		cli_doctor_report_failure(&r, &e);
 	else
 		cli_doctor_look_at(ctx, &r);
@@ -314,7 +309,7 @@ static json_t *cli_doctor_examine(struct context *ctx, struct cli *cli)
 	return found;
 }
 
-static int cli_doctor_print(const json_t *found, bool json)
+static int cli_doctor_print(const struct cli_command *command, const json_t *found, bool json)
 {
 	if (json) {
 		json_dumpf(found, stdout, JSON_INDENT(2));
@@ -322,29 +317,39 @@ static int cli_doctor_print(const json_t *found, bool json)
 	} else {
 		cli_doctor_print_text(found);
 	}
-	if (!fflush(stdout) && !ferror(stdout))
-		return json_is_true(json_object_get(found, "ok")) ? 0 : 1;
-	fprintf(stderr, "procpen doctor: cannot write the report to stdout: %s\n",
-		strerror(errno));
-	return 1;
+	if (say_flush(command))
+		return 1;
+	return json_is_true(json_object_get(found, "ok")) ? 0 : 1;
 }
 
-int cli_doctor(int argc, char **argv)
+static int cli_doctor_carry_out(const struct cli_command *command, struct doctor_args *a)
 {
 	struct context ctx = { 0 };
-	struct cli cli = { 0 };
-	bool json = false;
-	int status = cli_doctor_read_options(&cli, &json, argc, argv);
+	json_t *found;
+	int status;
 
-	if (status == CLI_GO_ON && fcntl(STDOUT_FILENO, F_GETFD) < 0) {
+	if (fcntl(STDOUT_FILENO, F_GETFD) < 0) {
 		fputs("procpen doctor: stdout is closed, so nobody can read the report\n", stderr);
-		status = 1;
-	} else if (status == CLI_GO_ON) {
-		json_t *found = cli_doctor_examine(&ctx, &cli);
-
-		status = cli_doctor_print(found, json);
-		json_decref(found);
+		return 1;
 	}
-	cli_release(&cli);
+	found = cli_doctor_examine(&ctx, &a->options.context);
+	status = cli_doctor_print(command, found, a->json);
+	json_decref(found);
+	return status;
+}
+
+int cli_doctor(const struct cli_command *command, char **argv)
+{
+	struct doctor_args a = { .json = false };
+	struct cmdline given;
+	int status;
+
+	options_init(&a.options);
+	status = cmdline_read(&given, command, argv, cli_doctor_take_option, &a);
+	if (status == CMDLINE_GO_ON && given.words[0])
+		status = say_mistake(command, "takes no word, only options: %s", given.words[0]);
+	if (status == CMDLINE_GO_ON)
+		status = cli_doctor_carry_out(command, &a);
+	options_release(&a.options);
 	return status;
 }

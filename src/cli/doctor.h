@@ -9,7 +9,9 @@
 #ifndef PROCPEN_CLI_DOCTOR_H
 #define PROCPEN_CLI_DOCTOR_H
 
-/* @argv[0] is "doctor". Returns the exit status. */
-int cli_doctor(int argc, char **argv);
+#include "cli/commands.h"
+
+/* @argv[0] is "doctor". Returns the exit status, CMDLINE_HELP or CMDLINE_VERSION. */
+int cli_doctor(const struct cli_command *command, char **argv);
 
 #endif

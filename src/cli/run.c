@@ -8,10 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "cap/cap.h"
+#include "cli/answer.h"
 #include "cli/run_args.h"
+#include "cli/say.h"
 #include "os/stdio.h"
+#include "rpc/plain.h"
+#include "rpc/rpc.h"
 #include "server/context.h"
 
 #define STATUS_REFUSED 77
@@ -25,12 +30,14 @@
 
 /* The terminal as a client: one call of process.run, answered by an exit status. */
 struct terminal {
+	const struct cli_command *command;
 	struct context context;
 	struct proctab *procs;
 	struct reqtab *reqs;
 	struct cap cap;
 	struct dialect dialect;
 	ev_signal signals[3];
+	bool json;
 	bool interrupted;
 	int status;
 };
@@ -80,55 +87,89 @@ static void cli_run_name_outcome(const struct proc *p, char *text, size_t size)
 
 /* ---- messages ---- */
 
-/* Print @e; returns the exit status. Leaves out the hint of a limit that struck, because it names
- * parameters of a request. */
-/* What to do, for people: other hints, and the default of a type, speak of requests. */
+/* The option of @command that stands for the parameter that @text begins with, or NULL. */
+static const struct cli_option *cli_run_option_in(const struct cli_command *command,
+						      const char *text)
+{
+	size_t len = strcspn(text, " :");
+
+	for (const struct cli_option *o = command->options; o->name; o++)
+		if (o->parameter && strlen(o->parameter) == len &&
+		    !strncmp(o->parameter, text, len))
+			return o;
+	return NULL;
+}
+
+/* What to do about it on a command line; the errors' own hints are for clients where they name
+ * parameters and calls. */
 static const char *cli_run_hint(const struct err *e)
 {
 	switch (e->type) {
-	case ERR_RESOURCE_LIMIT_EXCEEDED:
-		return "";
 	case ERR_PATH_OUT_OF_SCOPE:
 		return "Name a directory in the workspace, or open another one: --allow-dir DIR.";
 	case ERR_BAD_DIRECTORY:
 		return *e->hint ? e->hint
 				: "Name a directory that exists with --cwd, or create it first.";
+	case ERR_PERMISSION_DENIED:
+		return *e->hint ? e->hint : "The tier is set with --set tier.process.run=TIER.";
 	case ERR_PROTECTED_VARIABLE:
 		return "Leave it out of --env; a command may set it for itself.";
 	case ERR_SANDBOX_UNAVAILABLE:
 		return *e->hint ? e->hint : "`procpen doctor` shows all layers.";
+	case ERR_RESOURCE_LIMIT_EXCEEDED:
+		return "";
+	case ERR_INVALID_PARAMS:
+		return json_object_get(e->details, "parameter") ? "" : e->hint;
 	default:
 		return e->hint;
 	}
 }
 
-static int cli_run_say(const struct err *e)
+/* Report @e; returns the exit status. */
+static int cli_run_say(const struct terminal *t, const struct err *e)
 {
-	const char *hint = cli_run_hint(e);
-	size_t len = strlen(e->message);
+	const struct cli_option *option = cli_run_option_in(t->command, e->message);
+	struct err said = { .type = e->type };
 
-	fprintf(stderr, "procpen: %s%s%s%s\n", e->message,
-		len && e->message[len - 1] == '.' ? "" : ".", *hint ? " " : "", hint);
+	snprintf(said.message, sizeof(said.message), "%s%s", option ? option->name : "",
+		 e->message + (option ? strlen(option->parameter) : 0));
+	snprintf(said.hint, sizeof(said.hint), "%s", cli_run_hint(e));
+	say_error(t->command, &said);
 	return cli_run_status_of_error(e);
 }
 
 static void cli_run_say_end(const struct proc *p)
 {
 	if (p->survivors)
-		fprintf(stderr, "procpen: %u processes of the command could not be killed\n",
+		fprintf(stderr, "procpen run: %u processes of the command could not be killed\n",
 			p->survivors);
 	if (p->state == PROC_STATE_TIMED_OUT)
-		fputs("procpen: ended by --timeout\n", stderr);
+		fputs("procpen run: ended by --timeout\n", stderr);
 }
 
 /* ---- the dialect ---- */
 
-/* The command has written to the terminal itself. */
+/* Without --json the command has written to the terminal itself. */
 static void cli_run_on_result(const struct req *r, const struct result *result, struct buf *line)
 {
-	(void)r;
-	(void)result;
+	const struct terminal *t = r->dialect->ctx;
+
 	(void)line;
+	if (t->json)
+		answer_print_json(result->json.data, result->json.len);
+}
+
+static void cli_run_print_error(const struct err *e, const struct result *partial)
+{
+	const char *error;
+	struct buf line;
+	size_t len;
+
+	buf_init(&line, REQ_LINE_MAX);
+	rpc_write_error(&line, NULL, 0, e, partial);
+	error = json_raw_member(line.data, line.len, "error", &len);
+	answer_print_json_error(error, len);
+	buf_release(&line);
 }
 
 static void cli_run_on_error(const struct req *r, const struct err *e, const struct result *partial,
@@ -136,9 +177,10 @@ static void cli_run_on_error(const struct req *r, const struct err *e, const str
 {
 	struct terminal *t = r->dialect->ctx;
 
-	(void)partial;
 	(void)line;
-	t->status = cli_run_say(e);
+	if (t->json)
+		cli_run_print_error(e, partial);
+	t->status = cli_run_say(t, e);
 }
 
 /* Only the user of the command line could confirm, who has typed the command already. */
@@ -198,9 +240,11 @@ static void cli_run_watch_signals(struct terminal *t)
 
 static void cli_run_build(struct terminal *t)
 {
-	const struct proctab_options one = { .running_max = 1, .finished_max = 1 };
 	struct context *ctx = &t->context;
+	struct proctab_options one = context_runs(ctx);
 
+	one.running_max = one.finished_max = 1;
+	one.ahead = false;
 	t->procs = proctab_new(ctx->loop, ctx->reaper, ctx->confine, ctx->instance, &one);
 	t->reqs = reqtab_new(ctx->loop, NULL, 1);
 	t->cap = context_cap(ctx, t->procs, t->reqs);
@@ -208,14 +252,15 @@ static void cli_run_build(struct terminal *t)
 	t->cap.on_run = cli_run_on_run;
 	t->cap.on_run_ctx = t;
 	proctab_set_hook(t->procs, cap_on_proc_event, &t->cap);
-	t->dialect = (struct dialect){
-		.name = "terminal",
-		.ctx = t,
-		.from_operator = true,
-		.ok = cli_run_on_result,
-		.fail = cli_run_on_error,
-		.confirm = cli_run_confirm,
-	};
+	t->dialect = plain_dialect(NULL);
+	t->dialect.name = "terminal";
+	t->dialect.ctx = t;
+	t->dialect.from_operator = true;
+	t->dialect.shares_stdio = !t->json;
+	t->dialect.ok = cli_run_on_result;
+	t->dialect.fail = cli_run_on_error;
+	t->dialect.notify = NULL;
+	t->dialect.confirm = cli_run_confirm;
 }
 
 static void cli_run_tear_down(struct terminal *t)
@@ -225,12 +270,20 @@ static void cli_run_tear_down(struct terminal *t)
 	reqtab_free(t->reqs);
 }
 
+/* @e: there is no request yet that it could answer. */
+static int cli_run_fail(const struct terminal *t, const struct err *e)
+{
+	if (t->json)
+		cli_run_print_error(e, NULL);
+	return cli_run_say(t, e);
+}
+
 /* @e: this machine cannot do what the options require. */
 static int cli_run_refuse(struct terminal *t, const json_t *params, const struct err *e)
 {
 	cap_refused_as(&t->cap, cap_find(&t->cap, "process.run"), params, REQUEST_ID,
 		       strlen(REQUEST_ID), e->type);
-	return cli_run_say(e);
+	return cli_run_fail(t, e);
 }
 
 /* Ask the gate for @params, and stay until nothing of the run is left. */
@@ -266,12 +319,11 @@ static int cli_run_carry_out(struct run_args *args, struct terminal *t)
 	int status;
 
 	if (cli_run_passes_directory())
-		return run_args_complain("a directory as standard input or output leads out of the "
-					 "sandbox",
-					 NULL);
+		return say_mistake(t->command, "a directory as standard input or output leads out "
+					       "of the sandbox");
 	if (context_set_up_process(&t->context, &e) || stdio_guard(&e) ||
-	    context_open(&t->context, &args->cli.options, &e)) {
-		status = cli_run_say(&e);
+	    context_open(&t->context, &args->options.context, &e)) {
+		status = cli_run_fail(t, &e);
 	} else {
 		cli_run_build(t);
 		status = context_check(&t->context, &e) ? cli_run_refuse(t, args->params, &e)
@@ -282,15 +334,18 @@ static int cli_run_carry_out(struct run_args *args, struct terminal *t)
 	return status;
 }
 
-int cli_run(int argc, char **argv)
+int cli_run(const struct cli_command *command, char **argv)
 {
 	struct run_args args = { 0 };
-	struct terminal t = { 0 };
-	int status = run_args_read(&args, argc, argv);
+	struct terminal t = { .command = command };
+	int status = run_args_read(&args, command, argv);
 
-	if (status == CLI_GO_ON) {
+	if (status == CMDLINE_GO_ON) {
+		t.json = args.json;
 		status = cli_run_carry_out(&args, &t);
 		context_close(&t.context);
+		if (t.json && say_flush(command))
+			status = STATUS_FAILED;
 	}
 	run_args_release(&args);
 	return status;

@@ -4,13 +4,16 @@
  * The command line is its parameters, and an exit status its answer: the command's
  * own; 128 + n after signal n; 124 timeout; 125 procpen failed; 126 not executable;
  * 127 not found; 77 refused. Input, output and terminal of the command are the
- * caller's own, so output passes live and nothing is kept. When the command is over,
- * or its time, the processes that it leaves are killed.
+ * caller's own, so output passes live and nothing is kept; with --json the output is
+ * kept and the result printed instead. When the command is over, or its time, the
+ * processes that it leaves are killed.
  */
 #ifndef PROCPEN_CLI_RUN_H
 #define PROCPEN_CLI_RUN_H
 
-/* @argv[0] is "run". Returns the exit status. */
-int cli_run(int argc, char **argv);
+#include "cli/commands.h"
+
+/* @argv[0] is "run". Returns the exit status, CMDLINE_HELP or CMDLINE_VERSION. */
+int cli_run(const struct cli_command *command, char **argv);
 
 #endif

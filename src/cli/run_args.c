@@ -1,155 +1,82 @@
 #include "cli/run_args.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/mem.h"
+#include "cli/say.h"
 
-int run_args_complain(const char *what, const char *value)
+static int run_args_set(struct run_args *a, const struct cli_option *option, json_t *value)
 {
-	fprintf(stderr, "procpen run: %s%s%s\nMore: procpen --help\n", what, value ? ": " : "",
-		value ? value : "");
-	return CLI_STATUS_USAGE;
+	json_object_set_new(a->params, option->parameter, value);
+	return CMDLINE_GO_ON;
 }
 
-static int run_args_take_number(const char *text, double max, double *number)
+static int run_args_set_variable(struct run_args *a, const struct cli_option *option,
+				 const char *text)
 {
-	char *end;
+	const char *equals = strchr(text, '=');
+	json_t *variables = json_object_get(a->params, option->parameter);
 
-	*number = strtod(text, &end);
-	return *end || end == text || !isfinite(*number) || *number <= 0 || *number > max
-		       ? run_args_complain("not a number, or out of bounds", text)
-		       : 0;
-}
+	if (!equals || equals == text)
+		return say_mistake(a->command, "%s takes NAME=VALUE, not %s", option->name, text);
+	AUTO_FREE char *name = mem_strndup(text, (size_t)(equals - text));
 
-static int run_args_set_number(struct run_args *a, const char *name, const char *value, double max)
-{
-	double number;
-
-	if (run_args_take_number(value, max, &number))
-		return CLI_STATUS_USAGE;
-	return json_object_set_new(a->params, name, json_real(number));
-}
-
-static int run_args_set_timeout(struct run_args *a, const char *value)
-{
-	return run_args_set_number(a, "timeout", value, 1e7);
-}
-
-static int run_args_set_cpu(struct run_args *a, const char *value)
-{
-	return run_args_set_number(a, "cpu_limit", value, 4096);
-}
-
-static int run_args_set_memory(struct run_args *a, const char *value)
-{
-	char *end;
-	double number = strtod(value, &end);
-	const char *units = "KMG", *unit = *end ? strchr(units, *end) : NULL;
-
-	for (const char *at = units; unit && at <= unit; at++)
-		number *= 1024;
-	if ((*end && (!unit || end[1])) || !(number >= 1 << 20) || number > 1e15)
-		return run_args_complain("--memory takes bytes, at least 1M, with K, M or G",
-					 value);
-	return json_object_set_new(a->params, "memory_limit", json_integer((json_int_t)number));
-}
-
-static int run_args_set_cwd(struct run_args *a, const char *value)
-{
-	return json_object_set_new(a->params, "working_directory", json_string_nocheck(value));
-}
-
-static int run_args_set_env(struct run_args *a, const char *value)
-{
-	const char *equals = strchr(value, '=');
-	AUTO_FREE char *name = equals ? mem_strndup(value, (size_t)(equals - value)) : NULL;
-	json_t *environment = json_object_get(a->params, "environment");
-
-	if (!name)
-		return run_args_complain("--env takes NAME=VALUE", value);
-	if (!environment) {
-		environment = json_object();
-		json_object_set_new(a->params, "environment", environment);
+	if (!variables) {
+		variables = json_object();
+		run_args_set(a, option, variables);
 	}
-	return json_object_set_new(environment, name, json_string(equals + 1))
-		       ? run_args_complain("not text in UTF-8", value)
-		       : 0;
+	return json_object_set_new(variables, name, json_string(equals + 1))
+		       ? say_mistake(a->command, "%s %s is not text in UTF-8", option->name, text)
+		       : CMDLINE_GO_ON;
 }
 
 /* The user of the command line is the operator, so this sets the operator's option. */
-static int run_args_set_user(struct run_args *a, const char *value)
+static int run_args_set_user(struct run_args *a, const struct cli_option *option,
+			     const char *name)
 {
-	AUTO_FREE char *option = NULL;
+	AUTO_FREE char *setting = NULL;
 	struct err e = ERR_INIT;
 
-	if (asprintf(&option, "sandbox.user=%s", value) < 0)
+	if (asprintf(&setting, "sandbox.user=%s", name) < 0)
 		abort();
-	if (!config_set(&a->cli.options.config, option, &e))
-		return 0;
+	if (!config_set(&a->options.context.config, setting, &e))
+		return CMDLINE_GO_ON;
 	err_release(&e);
-	return run_args_complain("--user takes one name", value);
+	return say_mistake(a->command, "%s takes one name, not %s", option->name, name);
 }
 
-static int run_args_set_strict(struct run_args *a, const char *value)
+static int run_args_take(void *args, const struct cli_option *option,
+			 const struct cmdline_value *value)
 {
-	(void)value;
-	return json_object_set_new(a->params, "profile", json_string("strict"));
-}
+	struct run_args *a = args;
 
-static int run_args_set_no_network(struct run_args *a, const char *value)
-{
-	(void)value;
-	return json_object_set_new(a->params, "network", json_false());
-}
-
-static int run_args_set_shell(struct run_args *a, const char *value)
-{
-	(void)value;
-	a->shell = true;
-	return 0;
-}
-
-static const struct {
-	const char *name;
-	bool has_value;
-	int (*set)(struct run_args *a, const char *value);
-} options[] = {
-	{ "--timeout", true, run_args_set_timeout },
-	{ "--cpu", true, run_args_set_cpu },
-	{ "--memory", true, run_args_set_memory },
-	{ "--cwd", true, run_args_set_cwd },
-	{ "--env", true, run_args_set_env },
-	{ "--strict", false, run_args_set_strict },
-	{ "--user", true, run_args_set_user },
-	{ "--no-network", false, run_args_set_no_network },
-	{ "--shell", false, run_args_set_shell },
-};
-
-/* An option of run, or one shared with serve. 0, or the exit status. */
-static int run_args_take_option(struct run_args *a, char **argv, int *at)
-{
-	const char *word = argv[*at], *equals = strchr(word, '=');
-	size_t len = equals ? (size_t)(equals - word) : strlen(word);
-	int status;
-
-	for (size_t i = 0; i < COUNT_OF(options); i++) {
-		const char *value = equals ? equals + 1 : argv[*at + 1];
-
-		if (strlen(options[i].name) != len || strncmp(options[i].name, word, len))
-			continue;
-		if (!options[i].has_value)
-			return equals ? run_args_complain("takes no value", word)
-				      : options[i].set(a, NULL);
-		if (!value || !*value)
-			return run_args_complain("needs a value", word);
-		*at += !equals;
-		return options[i].set(a, value);
+	switch (option->id) {
+	case OPTION_TIMEOUT:
+	case OPTION_CPU:
+		return run_args_set(a, option, json_real(value->number));
+	case OPTION_MEMORY:
+		return run_args_set(a, option, json_integer((json_int_t)value->number));
+	case OPTION_CWD:
+		return run_args_set(a, option, json_string_nocheck(value->text));
+	case OPTION_ENV:
+		return run_args_set_variable(a, option, value->text);
+	case OPTION_USER:
+		return run_args_set_user(a, option, value->text);
+	case OPTION_STRICT:
+		return run_args_set(a, option, json_string("strict"));
+	case OPTION_NO_NETWORK:
+		return run_args_set(a, option, json_false());
+	case OPTION_SHELL:
+		a->shell = true;
+		return CMDLINE_GO_ON;
+	case OPTION_JSON:
+		a->json = true;
+		return CMDLINE_GO_ON;
+	default:
+		return options_take(&a->options, option, value);
 	}
-	status = cli_take_option(&a->cli, argv, at);
-	return status == CLI_GO_ON ? 0 : status;
 }
 
 /* The program and its arguments, or one line for the shell. */
@@ -158,42 +85,35 @@ static int run_args_take_command(struct run_args *a, char **words)
 	json_t *args;
 
 	if (!*words)
-		return run_args_complain("no command is given", NULL);
+		return say_mistake(a->command, "no command is given");
 	if (a->shell && words[1])
-		return run_args_complain("--shell takes one command line", NULL);
-	if (!a->shell && !**words)
-		return run_args_complain("the program's name is empty", NULL);
+		return say_mistake(a->command, "--shell takes one command line: put it in quotes");
+	if (!**words)
+		return say_mistake(a->command, "the command is empty");
 	json_object_set_new(a->params, "command", json_string_nocheck(*words++));
 	if (a->shell)
-		return CLI_GO_ON;
+		return CMDLINE_GO_ON;
 	args = json_array();
 	json_object_set_new(a->params, "args", args);
 	for (; *words; words++)
 		json_array_append_new(args, json_string_nocheck(*words));
-	return CLI_GO_ON;
+	return CMDLINE_GO_ON;
 }
 
-int run_args_read(struct run_args *a, int argc, char **argv)
+int run_args_read(struct run_args *a, const struct cli_command *command, char **argv)
 {
-	static const char *own[COUNT_OF(options) + 1];
-	int at = 1, status = 0;
+	struct cmdline args;
+	int status;
 
-	for (size_t i = 0; i < COUNT_OF(options); i++)
-		own[i] = options[i].name;
-	a->cli.own = own;
+	a->command = command;
 	a->params = json_object();
-	config_init(&a->cli.options.config);
-	for (; at < argc && argv[at][0] == '-' && strcmp(argv[at], "--"); at++) {
-		status = run_args_take_option(a, argv, &at);
-		if (status)
-			return status;
-	}
-	at += at < argc && !strcmp(argv[at], "--");
-	return run_args_take_command(a, argv + at);
+	options_init(&a->options);
+	status = cmdline_read(&args, command, argv, run_args_take, a);
+	return status == CMDLINE_GO_ON ? run_args_take_command(a, args.words) : status;
 }
 
 void run_args_release(struct run_args *a)
 {
 	json_decref(a->params);
-	cli_release(&a->cli);
+	options_release(&a->options);
 }

@@ -8,16 +8,14 @@
 #include "cli/options.h"
 
 struct run_args {
-	struct cli cli; /* options shared with serve */
-	bool shell;
+	const struct cli_command *command;
+	struct options options;
+	bool shell, json;
 	json_t *params; /* owned; texts may hold any bytes, as a command line does */
 };
 
-/* @a: zeroed. CLI_GO_ON: complete; else the exit status, and all is printed. Always release it. */
-int run_args_read(struct run_args *a, int argc, char **argv);
+/* @a: zeroed. CMDLINE_GO_ON: complete; else as cmdline_read(). Always release it. */
+int run_args_read(struct run_args *a, const struct cli_command *command, char **argv);
 void run_args_release(struct run_args *a);
-
-/* Print what is wrong with the command line; returns CLI_STATUS_USAGE. @value may be NULL. */
-int run_args_complain(const char *what, const char *value);
 
 #endif

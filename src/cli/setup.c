@@ -1,6 +1,7 @@
 #include "cli/setup.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,58 +10,48 @@
 #include <unistd.h>
 
 #include "base/mem.h"
-#include "base/schema.h"
+#include "cli/cmdline.h"
+#include "cli/say.h"
 #include "cli/setup/file.h"
 #include "cli/setup/host.h"
 #include "cli/setup/merge.h"
 
-#define STATUS_USAGE 2
 #define TEXT_MAX (16u << 20)
 
 struct setup {
+	const struct cli_command *command;
 	const struct setup_host *host;
 	const char *workspace_option, *file_option;
-	bool write;
+	bool write, json;
+	bool changed; /* the host's file */
 	char *program, *workspace; /* as they stand in the entry */
 };
 
-static const char usage[] =
-	"Usage: procpen setup HOST [OPTION]...\n"
-	"\n"
-	"Prints the configuration that makes an agent host start this procpen.\n"
-	"\n"
-	"  --workspace DIR    where commands work; default: the host's project directory, or\n"
-	"                     the working directory unless that is / or the home\n"
-	"  --file FILE        the host's configuration file; default: the user's\n"
-	"  --write            put it into that file; keeps a copy of the old file next to it\n"
-	"\n"
-	"Hosts:\n";
-
-static int setup_say_usage(FILE *to)
+void cli_setup_list_hosts(void)
 {
-	fputs(usage, to);
+	puts("Hosts:");
 	for (const struct setup_host *host = setup_hosts; host->name; host++)
-		fprintf(to, "  %-16s %s\n", host->name, host->title);
-	return to == stdout ? 0 : STATUS_USAGE;
+		printf("  %-16s %s\n", host->name, host->title);
 }
 
-static int setup_say_error(struct err *e)
+static json_t *setup_hosts_as_json(void)
 {
-	fprintf(stderr, "procpen setup: %s.%s%s\n", e->message, *e->hint ? " " : "", e->hint);
-	err_release(e);
-	return 1;
+	json_t *hosts = json_array();
+
+	for (const struct setup_host *host = setup_hosts; host->name; host++)
+		json_array_append_new(hosts, json_pack("{s:s, s:s}", "host", host->name, "title",
+						       host->title));
+	return json_pack("{s:o}", "hosts", hosts);
 }
 
-static int setup_say_unknown(const char *what, const char *name, const char *nearest)
+static void setup_print_json(json_t *document)
 {
-	fprintf(stderr, "procpen setup: unknown %s %s", what, name);
-	if (nearest)
-		fprintf(stderr, "; did you mean %s?", nearest);
-	fputs("\nMore: procpen setup --help\n", stderr);
-	return STATUS_USAGE;
+	json_dumpf(document, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(document);
 }
 
-static int setup_unknown_host(const char *name)
+static int setup_say_unknown_host(const struct setup *s, const char *name)
 {
 	const char *names[32];
 	size_t count = 0;
@@ -70,71 +61,44 @@ static int setup_unknown_host(const char *name)
 		names[count++] = host->name;
 	}
 	names[count] = NULL;
-	return setup_say_unknown("host", name, schema_nearest(name, names));
+	return say_unknown(s->command, "host", name, names);
 }
 
-/* The value of option @name at argv[*at], given as --name value or --name=value; else NULL. */
-static const char *setup_option_value(char **argv, int *at, const char *name)
+static int setup_take_option(void *setup, const struct cli_option *option,
+			     const struct cmdline_value *value)
 {
-	size_t len = strlen(name);
+	struct setup *s = setup;
 
-	if (strncmp(argv[*at], name, len))
-		return NULL;
-	if (argv[*at][len] == '=')
-		return argv[*at] + len + 1;
-	if (argv[*at][len])
-		return NULL;
-	if (!argv[*at + 1])
-		return "";
-	return argv[++*at];
-}
-
-/* Returns -1 when all is well so far, else the exit status. */
-static int setup_take_option(struct setup *s, char **argv, int *at)
-{
-	static const char *const known[] = { "--workspace", "--file", "--write", "--help", NULL };
-	const char *word = argv[*at], *value;
-
-	if (!strcmp(word, "--write")) {
+	switch (option->id) {
+	case OPTION_WRITE:
 		s->write = true;
-		return -1;
+		break;
+	case OPTION_JSON:
+		s->json = true;
+		break;
+	case OPTION_FILE:
+		s->file_option = value->text;
+		break;
+	default:
+		s->workspace_option = value->text;
 	}
-	if ((value = setup_option_value(argv, at, "--workspace")))
-		s->workspace_option = value;
-	else if ((value = setup_option_value(argv, at, "--file")))
-		s->file_option = value;
-	else
-		return setup_say_unknown("option", word, schema_nearest(word, known));
-	if (*value)
-		return -1;
-	fprintf(stderr, "procpen setup: %s needs a value\n", word);
-	return STATUS_USAGE;
+	return CMDLINE_GO_ON;
 }
 
-static int setup_take_host(struct setup *s, const char *name)
+/* CMDLINE_GO_ON when there is a host to set up. Without one the hosts are shown. */
+static int setup_take_host(struct setup *s, char **words)
 {
-	if (s->host) {
-		fprintf(stderr, "procpen setup: one host at a time, not %s and %s\n",
-			s->host->name, name);
-		return STATUS_USAGE;
-	}
-	s->host = setup_host_find(name);
-	return s->host ? -1 : setup_unknown_host(name);
-}
-
-static int setup_parse(struct setup *s, int argc, char **argv)
-{
-	for (int at = 1; at < argc; at++) { /* after the command's name */
-		int status;
-
-		if (!strcmp(argv[at], "--help") || !strcmp(argv[at], "-h"))
-			return setup_say_usage(stdout);
-		status = argv[at][0] == '-' ? setup_take_option(s, argv, &at)
-					    : setup_take_host(s, argv[at]);
-		if (status >= 0)
-			return status;
-	}
-	return s->host ? -1 : setup_say_usage(stderr);
+	if (!words[0] && s->json)
+		setup_print_json(setup_hosts_as_json());
+	else if (!words[0])
+		cli_setup_list_hosts();
+	if (!words[0])
+		return say_flush(s->command) ? 1 : 0;
+	if (words[1])
+		return say_mistake(s->command, "one host at a time, not %s and %s", words[0],
+				   words[1]);
+	s->host = setup_host_find(words[0]);
+	return s->host ? CMDLINE_GO_ON : setup_say_unknown_host(s, words[0]);
 }
 
 /* This program's own file. */
@@ -214,25 +178,49 @@ static char *setup_find_file(const struct setup *s, struct err *e)
 	return path;
 }
 
-static int setup_print(const struct setup *s, struct err *e)
+/* What the host needs, into the empty @text. */
+static int setup_snippet(const struct setup *s, struct buf *text, struct err *e)
+{
+	return setup_host_snippet(s->host, s->program, s->workspace, text, e);
+}
+
+static int setup_print_document(const struct setup *s, const char *path, struct err *e)
+{
+	struct buf text;
+	int failed;
+
+	buf_init(&text, TEXT_MAX);
+	failed = setup_snippet(s, &text, e);
+	if (!failed)
+		setup_print_json(json_pack("{s:s, s:s, s:s?, s:s%, s:s, s:b}", "host",
+					   s->host->name, "title", s->host->title, "file", path,
+					   "text", text.data, text.len, "note", s->host->note,
+					   "changed", s->changed));
+	buf_release(&text);
+	return failed;
+}
+
+static int setup_print(struct setup *s, struct err *e)
 {
 	AUTO_FREE char *path = setup_find_file(s, &(struct err)ERR_INIT);
 	struct buf text;
+	int failed;
 
+	if (s->json)
+		return setup_print_document(s, path, e);
 	buf_init(&text, TEXT_MAX);
-	if (setup_host_snippet(s->host, s->program, s->workspace, &text, e)) {
-		buf_release(&text);
-		return -1;
+	failed = setup_snippet(s, &text, e);
+	if (!failed) {
+		fwrite(text.data, 1, text.len, stdout);
+		if (path)
+			fprintf(stderr, "For %s; put it into %s\n", s->host->title, path);
+		fprintf(stderr, "Note: %s\n", s->host->note);
 	}
-	fwrite(text.data, 1, text.len, stdout);
 	buf_release(&text);
-	if (path)
-		fprintf(stderr, "For %s; put it into %s\n", s->host->title, path);
-	fprintf(stderr, "Note: %s\n", s->host->note);
-	return fflush(stdout) ? err_sys(e, ERR_INVALID_PARAMS, errno, "cannot write to stdout") : 0;
+	return failed;
 }
 
-static int setup_write_merged(const struct setup *s, struct setup_file *file, struct err *e)
+static int setup_write_merged(struct setup *s, struct setup_file *file, struct err *e)
 {
 	AUTO_FREE char *backup = NULL;
 	struct buf out;
@@ -249,6 +237,7 @@ static int setup_write_merged(const struct setup *s, struct setup_file *file, st
 		break;
 	case SETUP_MERGED:
 		result = setup_file_replace(file, &out, &backup, e);
+		s->changed = !result;
 		if (!result)
 			fprintf(stderr, "Written to %s\n", file->path);
 		if (backup)
@@ -260,7 +249,7 @@ static int setup_write_merged(const struct setup *s, struct setup_file *file, st
 	return result;
 }
 
-static int setup_write_entry(const struct setup *s, struct err *e)
+static int setup_write_entry(struct setup *s, struct err *e)
 {
 	AUTO_FREE char *path = setup_find_file(s, e);
 	struct setup_file file;
@@ -271,24 +260,38 @@ static int setup_write_entry(const struct setup *s, struct err *e)
 	result = setup_file_read(&file, path, e);
 	if (!result)
 		result = setup_write_merged(s, &file, e);
-	if (!result)
+	if (!result && s->json)
+		result = setup_print_document(s, path, e);
+	else if (!result)
 		fprintf(stderr, "Note: %s\n", s->host->note);
 	setup_file_release(&file);
 	return result;
 }
 
-int cli_setup(int argc, char **argv)
+/* 0, or 1 when it could not be done, which is reported. */
+static int setup_carry_out(struct setup *s)
 {
-	struct setup s = { .host = NULL };
 	struct err e = ERR_INIT;
-	int status = setup_parse(&s, argc, argv);
+	int failed;
 
-	if (status >= 0)
-		return status;
-	s.program = setup_own_path(&e);
-	s.workspace = s.program ? setup_find_workspace(&s, &e) : NULL;
-	status = !s.workspace || (s.write ? setup_write_entry(&s, &e) : setup_print(&s, &e));
-	free(s.program);
-	free(s.workspace);
-	return status ? setup_say_error(&e) : 0;
+	s->program = setup_own_path(&e);
+	s->workspace = s->program ? setup_find_workspace(s, &e) : NULL;
+	failed = !s->workspace || (s->write ? setup_write_entry(s, &e) : setup_print(s, &e));
+	if (failed)
+		say_error(s->command, &e);
+	err_release(&e);
+	free(s->program);
+	free(s->workspace);
+	return failed || say_flush(s->command);
+}
+
+int cli_setup(const struct cli_command *command, char **argv)
+{
+	struct setup s = { .command = command };
+	struct cmdline args;
+	int status = cmdline_read(&args, command, argv, setup_take_option, &s);
+
+	if (status == CMDLINE_GO_ON)
+		status = setup_take_host(&s, args.words);
+	return status == CMDLINE_GO_ON ? setup_carry_out(&s) : status;
 }

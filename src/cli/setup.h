@@ -2,11 +2,16 @@
 #ifndef PROCPEN_CLI_SETUP_H
 #define PROCPEN_CLI_SETUP_H
 
+#include "cli/commands.h"
+
 /*
- * Run the command; @argv starts after the word `setup` and ends with NULL. Prints the snippet
- * to stdout and what to do with it to stderr. Writes a file only with --write.
- * Returns the exit status: 0, 1 (it could not be done), 2 (a mistake in the arguments).
+ * @argv[0] is "setup". Prints the snippet to stdout and what to do with it to stderr, or both as
+ * one JSON document. Writes a file only with --write. Returns the exit status: 0, 1 (it could not
+ * be done), 2 (a mistake on the command line); CMDLINE_HELP or CMDLINE_VERSION.
  */
-int cli_setup(int argc, char **argv);
+int cli_setup(const struct cli_command *command, char **argv);
+
+/* The hosts, for the page of help. */
+void cli_setup_list_hosts(void);
 
 #endif

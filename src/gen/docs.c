@@ -283,4 +283,6 @@ void gen_reference(const struct gen *g, struct buf *out)
 	}
 	buf_addc(out, '\n');
 	gen_docs_options(out, g->config);
+	buf_addc(out, '\n');
+	gen_cli_docs(g, out);
 }

@@ -29,6 +29,7 @@ struct gen {
 	json_t *config;             /* array */
 	json_t *blocklist;          /* object */
 	json_t *messages;           /* object */
+	json_t *cli;                /* object */
 	json_t *caps[GEN_FILES_MAX]; /* in the order of tools/list */
 	int cap_count;
 };
@@ -75,14 +76,15 @@ bool gen_is_error(const struct gen *g, const char *name);
 /* Row @i of the list @list in schema/blocklist.json. */
 struct gen_at gen_blocklist_row(const char *list, size_t i);
 
-/* check.c, blocklist_check.c: refuse what is not supported or does not fit together. */
+/* check.c, blocklist_check.c, cli.c: refuse what is not supported or does not fit together. */
 void gen_check_errors(const struct gen *g);
 void gen_check_config(const struct gen *g);
 void gen_check_blocklist(const struct gen *g);
 void gen_check_messages(const struct gen *g);
 void gen_check_cap(const struct gen *g, const char *file, json_t *cap);
+void gen_check_cli(const struct gen *g); /* after the capabilities */
 
-/* tables.c, blocklist.c, caps.c, openrpc.c, docs.c: the outputs. */
+/* tables.c, blocklist.c, caps.c, cli.c, openrpc.c, docs.c: the outputs. */
 void gen_errors_h(const struct gen *g, struct buf *out);
 void gen_errors_c(const struct gen *g, struct buf *out);
 void gen_config_h(const struct gen *g, struct buf *out);
@@ -93,6 +95,9 @@ void gen_caps_h(const struct gen *g, struct buf *out);
 void gen_caps_c(const struct gen *g, struct buf *out);
 void gen_openrpc_json(const struct gen *g, struct buf *out);
 void gen_openrpc_c(const struct gen *g, struct buf *out);
+void gen_cli_h(const struct gen *g, struct buf *out);
+void gen_cli_c(const struct gen *g, struct buf *out);
+void gen_cli_docs(const struct gen *g, struct buf *out); /* a part of the reference */
 void gen_reference(const struct gen *g, struct buf *out);
 
 #endif

@@ -1,10 +1,11 @@
 /*
  * procpen-gen SCHEMA_DIR BUILD_DIR: reads schema/, checks it, and writes
- * BUILD_DIR/include/gen/{errors,config,caps}.h, BUILD_DIR/gen/{errors,config,caps}.c,
+ * BUILD_DIR/include/gen/{errors,config,caps,cli}.h, BUILD_DIR/gen/{errors,config,caps,cli}.c,
  * BUILD_DIR/gen/blocklist{,_examples}.c, BUILD_DIR/gen/openrpc.{c,json} and
  * BUILD_DIR/gen/reference.md.
  *
- * Every file in schema/ is a capability, except errors, config, audit, blocklist and messages.
+ * Every file in schema/ is a capability, except errors, config, audit, blocklist, messages
+ * and cli.
  */
 #include "gen/gen.h"
 
@@ -26,9 +27,11 @@ static const struct output {
 	{ "include/gen/errors.h", gen_errors_h },
 	{ "include/gen/config.h", gen_config_h },
 	{ "include/gen/caps.h", gen_caps_h },
+	{ "include/gen/cli.h", gen_cli_h },
 	{ "gen/errors.c", gen_errors_c },
 	{ "gen/config.c", gen_config_c },
 	{ "gen/caps.c", gen_caps_c },
+	{ "gen/cli.c", gen_cli_c },
 	{ "gen/blocklist.c", gen_blocklist_c },
 	{ "gen/blocklist_examples.c", gen_blocklist_examples_c },
 	{ "gen/openrpc.c", gen_openrpc_c },
@@ -53,7 +56,7 @@ static json_t *gen_load(const struct gen *g, const char *file)
 static int gen_is_cap_file(const struct dirent *entry)
 {
 	static const char *const others[] = { "errors.json", "config.json", "audit.json",
-						"blocklist.json", "messages.json" };
+						"blocklist.json", "messages.json", "cli.json" };
 	size_t len = strlen(entry->d_name);
 
 	for (size_t i = 0; i < COUNT_OF(others); i++)
@@ -201,6 +204,8 @@ int main(int argc, char **argv)
 	g.messages = gen_load(&g, "messages.json");
 	gen_check_messages(&g);
 	gen_load_caps(&g);
+	g.cli = gen_load(&g, "cli.json");
+	gen_check_cli(&g);
 	gen_add_tier_options(&g);
 	gen_name_capabilities(&g);
 
@@ -216,6 +221,7 @@ int main(int argc, char **argv)
 	json_decref(g.config);
 	json_decref(g.blocklist);
 	json_decref(g.messages);
+	json_decref(g.cli);
 	for (int i = 0; i < g.cap_count; i++)
 		json_decref(g.caps[i]);
 	return 0;

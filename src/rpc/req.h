@@ -56,8 +56,8 @@ struct dialect {
 	bool silent_cancel;  /* a cancelled request gets no answer */
 	bool outlined;       /* it needs the outline of a result as well as its JSON */
 	bool from_operator;  /* requests are the operator's command lines: already checked by the
-			      * parser, started without a notice, and the command shares our
-			      * standard descriptors */
+			      * parser, and started without a notice */
+	bool shares_stdio;   /* a command has our standard descriptors, and nothing is kept */
 
 	/* Shape one answer as one line (no newline) into @line. @partial: the result of a call
 	 * that failed and still has one; or NULL. */

@@ -14,6 +14,8 @@
 #include "server/sandbox.h"
 #include "server/workspace.h"
 
+#define SPOOLS_MIN 16
+
 #define PROCESSES_DOUBTED 64
 
 /* How many descriptors does the limit allow yet? Counts up to CONTEXT_DESCRIPTORS_MIN. */
@@ -192,6 +194,32 @@ struct cap context_cap(const struct context *ctx, struct proctab *procs, struct 
 		.rows = cap_rows,
 		.instance = ctx->instance,
 		.version = PROCPEN_VERSION,
+	};
+}
+
+/* Descriptors for the logs of finished runs: all but six for each running one and our own. */
+static int context_spools_max(const struct context *ctx)
+{
+	int64_t running = config_int(&ctx->config, CONFIG_LIMITS_RUNNING_PROCESSES);
+	rlim_t hard = ctx->nofile.rlim_max;
+	int64_t left = (hard < INT32_MAX ? (int64_t)hard : INT32_MAX) - 6 * running - 64;
+
+	return left < SPOOLS_MIN ? SPOOLS_MIN : (int)left;
+}
+
+struct proctab_options context_runs(const struct context *ctx)
+{
+	const struct config *c = &ctx->config;
+
+	return (struct proctab_options){
+		.running_max = (int)config_int(c, CONFIG_LIMITS_RUNNING_PROCESSES),
+		.finished_max = (int)config_int(c, CONFIG_LIMITS_FINISHED_RECORDS),
+		.head_bytes = (uint64_t)config_int(c, CONFIG_LOG_HEAD_BYTES),
+		.tail_bytes = (uint64_t)config_int(c, CONFIG_LOG_TAIL_BYTES),
+		.budget_bytes = (uint64_t)config_int(c, CONFIG_LOG_BUDGET_BYTES),
+		.drain_ms = (int)config_int(c, CONFIG_PROCESS_DRAIN_MS),
+		.spools_max = context_spools_max(ctx),
+		.ahead = config_bool(c, CONFIG_SANDBOX_AHEAD),
 	};
 }
 

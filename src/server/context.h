@@ -69,6 +69,9 @@ int context_set_workspace(struct context *ctx, const char *path, struct err *e);
 /* The gate of this context; @procs and @reqs are borrowed like everything in it. */
 struct cap context_cap(const struct context *ctx, struct proctab *procs, struct reqtab *reqs);
 
+/* How the table of runs keeps their output and records, as the options say. */
+struct proctab_options context_runs(const struct context *ctx);
+
 /* In two steps, because the users of the loop are freed between them. */
 void context_stop(struct context *ctx);  /* reaper and sandbox; the temporary directory goes */
 void context_close(struct context *ctx); /* the rest */

@@ -33,7 +33,6 @@
 
 #define READ_BYTES (64u << 10)
 #define READS_PER_TURN 4
-#define SPOOLS_MIN 16
 #define TURN_US 1000
 #define POLL_MS 100
 /* For a socket or terminal the kernel counts only whole blocks as read (stdio_unread()), so a slow
@@ -430,29 +429,9 @@ static void server_on_request_end(void *ctx, uint64_t handle)
 	route_request_ended(&s->route, handle);
 }
 
-/* Descriptors for the logs of finished runs: all but six for each running one and our own. */
-static int server_spools_max(const struct server *s)
-{
-	int64_t running = config_int(&s->context.config, CONFIG_LIMITS_RUNNING_PROCESSES);
-	rlim_t hard = s->context.nofile.rlim_max;
-	int64_t left = (hard < INT32_MAX ? (int64_t)hard : INT32_MAX) - 6 * running - 64;
-
-	return left < SPOOLS_MIN ? SPOOLS_MIN : (int)left;
-}
-
 static void server_build_runs(struct server *s)
 {
-	const struct config *c = &s->context.config;
-	const struct proctab_options runs = {
-		.running_max = (int)config_int(c, CONFIG_LIMITS_RUNNING_PROCESSES),
-		.finished_max = (int)config_int(c, CONFIG_LIMITS_FINISHED_RECORDS),
-		.head_bytes = (uint64_t)config_int(c, CONFIG_LOG_HEAD_BYTES),
-		.tail_bytes = (uint64_t)config_int(c, CONFIG_LOG_TAIL_BYTES),
-		.budget_bytes = (uint64_t)config_int(c, CONFIG_LOG_BUDGET_BYTES),
-		.drain_ms = (int)config_int(c, CONFIG_PROCESS_DRAIN_MS),
-		.spools_max = server_spools_max(s),
-		.ahead = config_bool(c, CONFIG_SANDBOX_AHEAD),
-	};
+	const struct proctab_options runs = context_runs(&s->context);
 
 	s->procs = proctab_new(s->loop, s->context.reaper, s->context.confine, s->context.instance,
 			       &runs);

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """The command line: options, refusals to start, and what a start leaves behind."""
+import json
 import os
 import pty
 import subprocess
 
-from client import WAIT, Server, Skip, check, equal, server_path
+from client import ROOT, WAIT, Server, Skip, check, equal, server_path
 from suite import Suite
 
 suite = Suite()
@@ -21,26 +22,67 @@ def run(*args, cwd=None, env=None, input=PING, stdin=None):
     return done.returncode, done.stdout.decode(), done.stderr.decode()
 
 
-@suite.test()
-def test_help_and_version():
-    status, out, _ = run("--help")
-    equal(status, 0, "status of --help")
-    check("serve" in out and "--workspace" in out and "--set" in out, "text of --help: " + out)
-    status, out, _ = run("--version")
-    equal(status, 0, "status of --version")
-    check("procpen" in out, "text of --version: " + out)
+COMMANDS = {command["name"]: command for command in
+            json.loads((ROOT / "schema" / "cli.json").read_text(encoding="utf-8"))["commands"]}
+SHARED = json.loads((ROOT / "schema" / "cli.json").read_text(encoding="utf-8"))["shared"]
 
 
 @suite.test()
-def test_help_and_version_as_commands():
-    for command, option in (("help", "--help"), ("version", "--version")):
-        equal(run(command), run(option), command)
-    equal(run("help", "check"), run("check", "--help"), "help check")
-    for words in (["help", "run"], ["help", "serve"], ["help", "--help"], ["help", "help"]):
-        equal(run(*words), run("--help"), " ".join(words))
+def test_overview():
+    """One screen; each command; and where the keys of --set are."""
+    status, out, err = run("--help")
+    equal((status, err), (0, ""), "status, stderr")
+    check(len(out.splitlines()) <= 24, "%d lines" % len(out.splitlines()))
+    check(max(map(len, out.splitlines())) <= 80, "a line longer than 80")
+    for name in (*COMMANDS, "procpen help options"):
+        check(name in out, "no %s in %s" % (name, out))
+    for words in (["-h"], ["help"]):
+        equal(run(*words), (0, out, ""), str(words))
+    status, out, _ = run("help", "options")
+    for row in json.loads((ROOT / "schema" / "config.json").read_text(encoding="utf-8")):
+        check("  %s=" % row["name"] in out, "no %s in help options" % row["name"])
+
+
+@suite.test()
+def test_pages():
+    """Each command has a page with every option, every status and its examples."""
+    for name, command in COMMANDS.items():
+        status, page, err = run(name, "--help")
+        equal((status, err), (0, ""), "%s --help: status, stderr" % name)
+        equal((run("help", name), run(name, "-h")), ((0, page, ""), (0, page, "")), "help " + name)
+        check(max(map(len, page.splitlines())) <= 80, "a line longer than 80 in " + page)
+        options = sum((SHARED[o] if isinstance(o, str) else [o] for o in command["options"]), [])
+        for part in (*command["usage"], *[o["name"] for o in options], *[
+                s["status"] for s in command["statuses"]], *[e["command"] for e in command["examples"]]):
+            check(part in page, "no %s in %s" % (part, page))
     status, out, err = run("help", "chekc")
     equal((status, out), (2, ""), "help of an unknown command: status, stdout")
     check("check" in err, "no nearest name in %r" % err)
+
+
+@suite.test()
+def test_version():
+    line = run("--version")
+    equal((line[0], line[1].startswith("procpen "), line[2]), (0, True, ""), "--version")
+    for words in (["-V"], ["version"], ["run", "--version"], ["doctor", "--json", "-V"],
+                  ["serve", "--version"]):
+        equal(run(*words), line, " ".join(words))
+    found = json.loads(run("version", "--json")[1])
+    equal("%s %s\n" % (found["name"], found["version"]), line[1], "version --json")
+
+
+@suite.test()
+def test_stdout_that_fails():
+    """No page and no version is lost without a word."""
+    server = Server(start=False)
+    for words in (["--version"], ["--help"], ["help", "run"], ["help", "options"], ["setup"],
+                  ["version", "--json"]):
+        for shell in ("exec \"$@\" >/dev/full", "exec \"$@\" >&-"):
+            done = subprocess.run(["sh", "-c", shell, "sh", server_path(), *words], env=server.env,
+                                  cwd=server.workspace, capture_output=True, text=True, timeout=WAIT,
+                                  stdin=subprocess.DEVNULL)
+            check(done.returncode not in (0, 2), "%s: status %d" % (words, done.returncode))
+            check("stdout" in done.stderr, "%s: %r" % (words, done.stderr))
 
 
 @suite.test()
@@ -68,25 +110,25 @@ def test_options_end_at_the_first_word():
 
 @suite.test()
 def test_help_before_the_first_word():
-    version, general = run("--version")[:2], run("--help")[:2]
-    for args in (["run", "--version"], ["run", "--timeout", "5", "--version", "ls"],
-                 ["doctor", "--json", "--version"], ["serve", "--version"]):
-        equal(run(*args)[:2], version, " ".join(args))
     for args in (["run", "--help", "ls"], ["run", "--strict", "-h", "--", "ls"],
-                 ["doctor", "--help"], ["serve", "-h"], ["-h"]):
-        equal(run(*args)[:2], general, " ".join(args))
-    for args in (["check", "--json", "--help", "rm"], ["setup", "--help"]):
-        status, out, _ = run(*args)
-        check(status == 0 and "Usage: procpen " + args[0] in out, "%s: %r" % (args, out))
+                 ["check", "--json", "--help", "rm"], ["doctor", "--json", "--help"]):
+        equal(run(*args), run("help", args[0]), " ".join(args))
 
 
 @suite.test()
 def test_unknown_words():
-    for args, near in ((["serv"], "serve"), (["serve", "--worksapce", "/tmp"], "--workspace"),
-                       (["--verison"], "--version")):
+    for args, near in ((["serv"], "mean serve?"), (["chekc"], "mean check?"), (["ls"], "procpen run ls"),
+                       (["serve", "--worksapce", "/tmp"], "mean --workspace?"),
+                       (["--verison"], "mean --version?"), (["run", "--net", "ls"], "mean --no-network?"),
+                       (["check", "--line", "ls"], "mean --lines?"), (["serve", "extra"], "no word"),
+                       (["--workspace", ".", "doctor"], "procpen doctor"), (["help", "run", "check"], "one")):
         status, out, err = run(*args)
         equal((status, out), (2, ""), "%s: status, stdout" % args)
-        check(near in err, "%s: no nearest name in %r" % (args, err))
+        check(near in err, "%s: no %r in %r" % (args, near, err))
+    for args in (["run", "--quiet", "ls"], ["frobnicate"], ["run", "--x", "ls"]):
+        status, out, err = run(*args)
+        equal((status, out), (2, ""), "%s: status, stdout" % args)
+        check("did you mean" not in err, "%s: a guess in %r" % (args, err))
 
 
 @suite.test()
@@ -94,7 +136,9 @@ def test_bad_settings():
     cases = (("limits.runing_processes=5", "limits.running_processes"),
              ("limits.running_processes=0", "1"), ("limits.running_processes=many", "integer"),
              ("tier.process.run=sometimes", "confirm"), ("audit.required=perhaps", "true"),
-             ("nonsense", "="), ("limits.line_bytes=17M", "16777216"))
+             ("nonsense", "="), ("limits.line_bytes=17M", "16777216"),
+             ("limits.memory_bytes=64MB", "64MiB"), ("server.eof_seconds=soon", "500ms"),
+             ("confirm.timeout_ms=2h", "600000 milliseconds"))
     for setting, wanted in cases:
         status, out, err = run("serve", "--set", setting)
         check(status != 0 and out == "", "%s: status %d, %r" % (setting, status, out))

@@ -425,7 +425,7 @@ def test_reserved_status():
             (2, ["--timeout", "x", "--", "true"], "x"),
             (2, ["--timeout", "0", "--", "true"], "0"),
             (2, ["--timeout", "nan", "--", "true"], "nan"),
-            (2, ["--memory", "12", "--", "true"], "1M"),
+            (2, ["--memory", "12", "--", "true"], "4M"),
             (2, ["--cpu", "-1", "--", "true"], "-1"),
             (2, ["--env", "NOVALUE", "--", "true"], "NAME=VALUE"),
             (2, ["--strict=yes", "--", "true"], "no value"),
@@ -776,14 +776,78 @@ def test_options():
 
 @suite.test()
 def test_what_no_request_could_ask_for():
-    """A command line has no schema: longer and larger values, and any bytes."""
+    """More and other bytes in its words than a client may send."""
     with Place() as place:
-        status, out, err = place.run("--timeout", "7200", "--cpu", "2000", "--", "echo", *["a"] * 70000)
+        status, out, err = place.run("--", "echo", *["a"] * 70000)
         equal((status, len(out), err), (0, 140000, ""), "arguments")
         done = subprocess.run(place.argv("run", "--", "printf", "%s|", b"\xff\xfe"), env=place.env,
                               stdin=subprocess.DEVNULL, capture_output=True, timeout=40)
         equal((done.returncode, done.stdout), (0, b"\xff\xfe|"), "bytes")
-        equal(place.run("--memory", "2M", "--shell", "--", ":")[0], 0, "less memory")
+
+
+@suite.test()
+def test_bounds():
+    """Those of process.run, said in words for people, with the forms that are accepted."""
+    with Place() as place:
+        for option, values, said in (
+                ("--timeout", ("0", "2h", "3601", "7200s"), ("more than 0", "at most 1h", "500ms")),
+                ("--timeout", ("soon", "5M", "-1", "1e3", "5 m"), ("is not a time", "500ms", "5m")),
+                ("--memory", ("0", "2M", "4095K"), ("at least 4M", "64MiB")),
+                ("--memory", ("64MB", "much", "64KK"), ("is not a size", "64MiB")),
+                ("--cpu", ("0", "2000", "-1"), ("more than 0", "at most 1024")),
+                ("--cpu", ("half", "inf", "nan"), ("is not a number", "0.5"))):
+            for value in values:
+                status, out, err = place.run(option, value, "--", "echo", "ran")
+                equal((status, out), (2, ""), "%s %s: %s" % (option, value, err))
+                for part in (option + " " + value, *said):
+                    check(part in err, "%s: no %r in %r" % (value, part, err))
+        for words in (["--timeout", "1h"], ["--timeout=90s"], ["--timeout", "500ms"], ["--timeout", "1.5m"],
+                      ["--memory", "64MiB"], ["--memory", "2G"], ["--memory", "65536K"]):
+            status, out, err = place.run(*words, "--", "echo", "ran")
+            check((status, out) == (0, "ran\n") or "500ms" in words, "%s: %d %s" % (words, status, err))
+
+
+@suite.test()
+def test_words_for_people():
+    """No word of the protocol's in what is said on the command line."""
+    with Place() as place:
+        cases = ((["--cwd", "/etc"], 77, "--cwd"), (["--env", "LD_PRELOAD=x"], 77, "LD_PRELOAD"),
+                 (["--env", "=x"], 2, "NAME=VALUE"), (["--cpu", "0.001"], 125, "--cpu"),
+                 (["--set", "limits.memory_bytes=64M", "--memory", "65M"], 125, "--memory"),
+                 (["--set", "tier.process.run=deny"], 77, "tier.process.run"),
+                 (["--workspace", place.base + "/none"], 125, "none"),
+                 (["--state-dir", place.workspace], 125, "--state-dir"))
+        for words, wanted, part in cases:
+            status, _, err = place.run(*words, "--", "true")
+            equal(status, wanted, "%s: %s" % (words, err))
+            check(part in err, "%s: no %s in %r" % (words, part, err))
+            for word in ("parameter", "param", "call ", "InvalidParams", "agent.session", "_limit",
+                         "working_directory"):
+                check(word not in err, "%s: %s in %r" % (words, word, err))
+
+
+@suite.test()
+def test_document():
+    """--json: the output is kept, and one document says all of it; the status stays."""
+    with Place() as place:
+        status, out, err = place.run("--json", "--shell", "--", "echo hi; echo oh >&2; exit 3", input=b"x")
+        result = json.loads(out)
+        equal((status, err, result["exit_code"], result["stdout_summary"], result["stderr_summary"]),
+              (3, "", 3, "hi\n", "oh\n"), "status, stderr, result")
+        status, out, err = place.run("--json", "--timeout", "500ms", "--", "sleep", "60")
+        result = json.loads(out)
+        equal((status, result["state"], result["survivors"]), (124, "timed_out", 0), "a timeout")
+        for words, wanted, kind in ((["--", "no-such-program-here"], 127, "CommandNotFound"),
+                                    (["--shell", "rm -rf /"], 77, "CommandBlocked"),
+                                    (["--set", "sandbox.require=nonsense", "--", "true"], 125, None)):
+            status, out, err = place.run("--json", *words)
+            error = json.loads(out)["error"]
+            equal(status, wanted, "%s: %s" % (words, err))
+            check(err and kind in (None, error["data"]["type"]), "%s: %s" % (words, out))
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(place.argv("run", "--json", "--", "true"), env=place.env, timeout=40,
+                                  stdin=subprocess.DEVNULL, stdout=full, stderr=subprocess.PIPE)
+        equal(done.returncode, 125, "a full disk: %s" % done.stderr)
 
 
 CONNECT = """
@@ -883,18 +947,6 @@ def test_record():
         check(status in (77, 125) and not os.path.exists(place.workspace + "/ran"),
               "%d %r" % (status, err))
         os.unlink(place.state)
-
-
-@suite.test()
-def test_help_names_them():
-    with Place() as place:
-        done = subprocess.run([server_path(), "--help"], capture_output=True, text=True, timeout=40)
-        for word in ("procpen run", "procpen doctor", "--json"):
-            check(word in done.stdout, "%s in %s" % (word, done.stdout[:600]))
-        for words in (["rum", "--", "true"], ["docter"]):
-            status = subprocess.run([server_path()] + words, capture_output=True, timeout=40,
-                                    env=place.env).returncode
-            equal(status, 2, str(words))
 
 
 if __name__ == "__main__":

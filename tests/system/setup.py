@@ -385,12 +385,30 @@ def test_words():
     home = Home()
     status, out, _ = home.run("--help")
     check(status == 0 and all(h in out for h in (*JSON_HOSTS, *OTHER_HOSTS)), out)
-    for args, wanted in (([], "codex"), (["cursr"], "cursor"), (["cursor", "zed"], "one host"),
+    equal(home.run()[0], 0, "status without a host")
+    check(all(h in home.run()[1] for h in (*JSON_HOSTS, *OTHER_HOSTS)), "without a host")
+    for args, wanted in ((["claude"], "claude-desktop or claude-code"), (["cursr"], "cursor"), (["cursor", "zed"], "one host"),
                          (["cursor", "--wirte"], "--write"), (["cursor", "--file"], "value"),
                          (["cursor", "--workspace="], "value")):
         status, out, err = home.run(*args)
         equal((status, out), (2, ""), "%s: status, stdout" % args)
         check(wanted in err, "%s: no %r in %r" % (args, wanted, err))
+
+
+@suite.test()
+def test_documents():
+    """With --json all that is said on stdout is one document."""
+    home = Home()
+    found = json.loads(home.ok("--json")[0])["hosts"]
+    equal(sorted(row["host"] for row in found), sorted([*JSON_HOSTS, *OTHER_HOSTS]), "hosts")
+    plain = home.ok("codex")[0]
+    found = json.loads(home.ok("codex", "--json")[0])
+    equal((found["host"], found["text"], found["changed"]), ("codex", plain, False), "printed")
+    check(found["file"].startswith(home.path), found["file"])
+    check(not home.files(), "a file was written")
+    for changed in (True, False):
+        found = json.loads(home.ok("codex", "--write", "--json")[0])
+        equal(found["changed"], changed, "changed")
 
 
 @suite.test()

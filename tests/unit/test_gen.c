@@ -107,6 +107,7 @@ static void test_gen_gives_the_same_bytes_every_time(void **state)
 	static const char *const files[] = { "include/gen/errors.h", "include/gen/config.h",
 					     "include/gen/caps.h",   "gen/errors.c",
 					     "gen/config.c",	     "gen/caps.c",
+					     "include/gen/cli.h",    "gen/cli.c",
 					     "gen/reference.md" };
 	char path[128];
 
@@ -213,6 +214,15 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		  "config.json: blocklist.literal_match: default \"here\"" },
 		{ "config.json", "\"audit.required\"", "\"confirm.timeout_ms\"",
 		  "\"confirm.timeout_ms\" is there twice" },
+		{ "cli.json", "\"kind\": \"duration\"", "\"kind\": \"time\"",
+		  "cli.json: run.--timeout: kind \"time\" is not supported" },
+		{ "cli.json", "\"parameter\": \"timeout\"", "\"parameter\": \"time\"",
+		  "cli.json: run.--timeout: process.run has no parameter \"time\"" },
+		{ "cli.json", "\"value\": \"TIME\", ", "",
+		  "cli.json: run.--timeout: a flag has no \"value\"" },
+		{ "cli.json", "\"--cpu\"", "\"--memory\"", "cli.json: run: \"--memory\" is there twice" },
+		{ "cli.json", "\"place\", \"set\", \"help\"]", "\"places\"]",
+		  "cli.json: serve: an option must be an object" },
 		{ "errors.json", "1001", "1002", "code 1002 is there twice" },
 		{ "errors.json", "1001", "-32050", "code -32050 is reserved" },
 		{ "errors.json", "\"name\": \"CommandBlocked\"", "\"name\": \"CommandNotFound\"",

@@ -213,14 +213,14 @@ static json_t *run_check(char **argv, const char *input, int *status)
 	FILE *old_in = stdin, *old_out = stdout;
 	char *text = NULL;
 	size_t size;
+	const struct cli_command *check = cli_commands;
 	json_t *said;
-	int argc = 0;
 
-	while (argv[argc])
-		argc++;
+	while (strcmp(check->name, "check"))
+		check++;
 	stdin = fmemopen((void *)(uintptr_t)input, strlen(input), "r");
 	stdout = open_memstream(&text, &size);
-	*status = cli_check(argc, argv);
+	*status = cli_check(check, argv);
 	fclose(stdin);
 	fclose(stdout);
 	stdin = old_in;

@@ -79,11 +79,29 @@ static void test_quantity_refuses(void **state)
 			fail_msg("%s was taken", rows[i].text);
 }
 
+static void test_quantity_shows_the_largest_unit(void **state)
+{
+	static const struct row rows[] = {
+		{ QUANTITY_SECONDS, "1h", 3600000000 }, { QUANTITY_SECONDS, "90s", 90000000 },
+		{ QUANTITY_SECONDS, "500ms", 500000 },	{ QUANTITY_SECONDS, "0", 0 },
+		{ QUANTITY_BYTES, "4M", 4194304 },	{ QUANTITY_BYTES, "1000", 1000 },
+		{ QUANTITY_BYTES, "1G", 1 << 30 },	{ QUANTITY_COUNT, "3", 3 },
+	};
+	char text[QUANTITY_TEXT_SIZE];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		quantity_show(rows[i].value, rows[i].unit, text);
+		assert_string_equal(text, rows[i].text);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_quantity_takes),
 		cmocka_unit_test(test_quantity_refuses),
+		cmocka_unit_test(test_quantity_shows_the_largest_unit),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

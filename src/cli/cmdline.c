@@ -1,0 +1,192 @@
+#include "cli/cmdline.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/quantity.h"
+#include "cli/say.h"
+
+#define OPTIONS_MAX 32
+
+static const struct {
+	const char *what, *forms;
+	bool has_unit;
+	enum quantity unit;
+} number_kinds[] = {
+	[OPTION_IS_NUMBER] = { .what = "number", .forms = "Write 0.5 or 2." },
+	[OPTION_IS_DURATION] = { .what = "time", .has_unit = true, .unit = QUANTITY_SECONDS },
+	[OPTION_IS_SIZE] = { .what = "size", .has_unit = true, .unit = QUANTITY_BYTES },
+};
+
+static bool cmdline_is_number(const struct cli_option *option)
+{
+	return option->kind < COUNT_OF(number_kinds) && number_kinds[option->kind].what;
+}
+
+/* ---- numbers ---- */
+
+static void cmdline_show_number(const struct cli_option *option, double number,
+			     char text[QUANTITY_TEXT_SIZE])
+{
+	enum quantity unit = number_kinds[option->kind].unit;
+
+	if (number_kinds[option->kind].has_unit)
+		quantity_show((int64_t)(number * (double)quantity_scale(unit)), unit, text);
+	else
+		snprintf(text, QUANTITY_TEXT_SIZE, "%g", number);
+}
+
+void cmdline_show_bounds(const struct cli_option *option, char text[CMDLINE_BOUNDS_SIZE])
+{
+	bool lower = option->above_min || option->min > 0, upper = option->max > 0;
+	char min[QUANTITY_TEXT_SIZE], max[QUANTITY_TEXT_SIZE];
+
+	*text = '\0';
+	if (!cmdline_is_number(option))
+		return;
+	cmdline_show_number(option, option->min, min);
+	cmdline_show_number(option, option->max, max);
+	snprintf(text, CMDLINE_BOUNDS_SIZE, "%s%s%s%s%s",
+		 !lower ? "" : option->above_min ? "more than " : "at least ", lower ? min : "",
+		 lower && upper ? " and " : "", upper ? "at most " : "", upper ? max : "");
+}
+
+static bool cmdline_in_bounds(const struct cli_option *option, double number)
+{
+	if (number < option->min || (option->above_min && number <= option->min))
+		return false;
+	return !(option->max > 0 && number > option->max);
+}
+
+/* @text as a number in seconds, bytes or as it is. 0 or -1. */
+static int cmdline_parse_number(const struct cli_option *option, const char *text, double *number)
+{
+	enum quantity unit = number_kinds[option->kind].unit;
+	int64_t value;
+	char *end;
+
+	if (number_kinds[option->kind].has_unit) {
+		if (quantity_parse(text, unit, &value))
+			return -1;
+		*number = (double)value / (double)quantity_scale(unit);
+		return 0;
+	}
+	*number = strtod(text, &end);
+	return *end || end == text || !isfinite(*number) ? -1 : 0;
+}
+
+static int cmdline_read_number(const struct cmdline *a, const struct cli_option *option,
+			    struct cmdline_value *value)
+{
+	const char *forms = number_kinds[option->kind].has_unit
+				    ? quantity_forms(number_kinds[option->kind].unit)
+				    : number_kinds[option->kind].forms;
+	char bounds[CMDLINE_BOUNDS_SIZE];
+
+	if (cmdline_parse_number(option, value->text, &value->number))
+		return say_mistake(a->command, "%s %s is not a %s. %s", option->name, value->text,
+				   number_kinds[option->kind].what, forms);
+	if (cmdline_in_bounds(option, value->number))
+		return CMDLINE_GO_ON;
+	cmdline_show_bounds(option, bounds);
+	return say_mistake(a->command, "%s %s must be %s. %s", option->name, value->text, bounds,
+			   forms);
+}
+
+/* ---- options ---- */
+
+static const struct cli_option *cmdline_find(const struct cli_command *command, const char *word,
+					      size_t len)
+{
+	for (const struct cli_option *o = command->options; o->name; o++)
+		if ((strlen(o->name) == len && !strncmp(o->name, word, len)) ||
+		    (o->short_name && !strcmp(o->short_name, word)))
+			return o;
+	return NULL;
+}
+
+static int cmdline_say_unknown(const struct cmdline *a, const char *word, size_t len)
+{
+	const char *known[OPTIONS_MAX + 1] = { NULL };
+	AUTO_FREE char *name = mem_strndup(word, len);
+	size_t count = 0;
+
+	for (const struct cli_option *o = a->command->options; o->name; o++) {
+		BUG_IF(count == OPTIONS_MAX);
+		known[count++] = o->name;
+	}
+	return say_unknown(a->command, "option", name, known);
+}
+
+/* The value of @option, whose word is argv[*at]; moves *at to its last word. */
+static int cmdline_find_value(const struct cmdline *a, const struct cli_option *option, char **argv,
+			   int *at, struct cmdline_value *value)
+{
+	const char *equals = strchr(argv[*at], '=');
+
+	*value = (struct cmdline_value){ .text = equals ? equals + 1 : argv[*at + 1] };
+	if (!option->value) {
+		value->text = NULL;
+		return equals ? say_mistake(a->command, "%s takes no value", option->name)
+			      : CMDLINE_GO_ON;
+	}
+	if (!value->text || (!*value->text && option->kind != OPTION_IS_TEXT))
+		return say_mistake(a->command, "%s needs a value: %s %s", option->name,
+				   option->name, option->value);
+	*at += !equals;
+	return cmdline_is_number(option) ? cmdline_read_number(a, option, value) : CMDLINE_GO_ON;
+}
+
+static int cmdline_take(const struct cmdline *a, char **argv, int *at, cmdline_take_fn take,
+			void *ctx)
+{
+	size_t len = strcspn(argv[*at], "=");
+	const struct cli_option *option = cmdline_find(a->command, argv[*at], len);
+	struct cmdline_value value;
+	int status;
+
+	if (!option)
+		return cmdline_say_unknown(a, argv[*at], len);
+	status = cmdline_find_value(a, option, argv, at, &value);
+	if (status != CMDLINE_GO_ON)
+		return status;
+	if (option->id == OPTION_HELP)
+		return CMDLINE_HELP;
+	return option->id == OPTION_VERSION ? CMDLINE_VERSION : take(ctx, option, &value);
+}
+
+int cmdline_read(struct cmdline *a, const struct cli_command *command, char **argv,
+		 cmdline_take_fn take, void *ctx)
+{
+	int at, count = 0, status = CMDLINE_GO_ON;
+
+	*a = (struct cmdline){ .command = command, .words = argv + 1 };
+	for (at = 1; argv[at] && status == CMDLINE_GO_ON; at++) {
+		bool word = argv[at][0] != '-' || !argv[at][1];
+
+		if (!strcmp(argv[at], "--")) {
+			a->separated = !count;
+			at++;
+			break;
+		}
+		if (word && command->options_end)
+			break;
+		if (word)
+			a->words[count++] = argv[at];
+		else
+			status = cmdline_take(a, argv, &at, take, ctx);
+	}
+	if (status != CMDLINE_GO_ON)
+		return status;
+	if (!count) {
+		a->words = argv + at;
+		return status;
+	}
+	while (argv[at])
+		a->words[count++] = argv[at++];
+	a->words[count] = NULL;
+	return status;
+}

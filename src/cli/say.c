@@ -1,0 +1,104 @@
+#include "cli/say.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/schema.h"
+
+#define NAMES_MAX 64
+#define SUGGESTIONS_MAX 3
+#define CONTAINED_MIN 3 /* shorter words are in too many names */
+#define TEXT_MAX 512
+
+static void say_begin(const struct cli_command *command)
+{
+	fprintf(stderr, "procpen%s%s: ", command ? " " : "", command ? command->name : "");
+}
+
+int say_mistake(const struct cli_command *command, const char *fmt, ...)
+{
+	va_list ap;
+
+	say_begin(command);
+	va_start(ap, fmt);
+	vfprintf(stderr, fmt, ap);
+	va_end(ap);
+	fprintf(stderr, "\nMore: procpen %s%s\n", command ? command->name : "help",
+		command ? " --help" : "");
+	return SAY_STATUS_USAGE;
+}
+
+static const char *say_bare(const char *name)
+{
+	return name + strspn(name, "-");
+}
+
+/* The nearest of @known, its dashes aside, or NULL. */
+static const char *say_nearest(const char *name, const char *const *known)
+{
+	const char *bare[NAMES_MAX + 1] = { NULL }, *nearest;
+	size_t i;
+
+	for (i = 0; known[i]; i++) {
+		BUG_IF(i == NAMES_MAX);
+		bare[i] = say_bare(known[i]);
+	}
+	nearest = schema_nearest(say_bare(name), bare);
+	for (i = 0; nearest && bare[i] != nearest; i++)
+		;
+	return nearest ? known[i] : NULL;
+}
+
+static void say_suggest(const char *name, const char *const *known, struct buf *out)
+{
+	const char *nearest;
+	int count = 0;
+
+	if (strlen(say_bare(name)) >= CONTAINED_MIN)
+		for (size_t i = 0; known[i] && count < SUGGESTIONS_MAX; i++)
+			if (strstr(known[i], say_bare(name)))
+				buf_addf(out, "%s%s", count++ ? " or " : "; did you mean ",
+					 known[i]);
+	nearest = count ? NULL : say_nearest(name, known);
+	if (nearest)
+		buf_addf(out, "; did you mean %s", nearest);
+	if (out->len)
+		buf_addc(out, '?');
+}
+
+int say_unknown(const struct cli_command *command, const char *what, const char *name,
+		const char *const *known)
+{
+	struct buf meant;
+	int status;
+
+	buf_init(&meant, TEXT_MAX);
+	say_suggest(name, known, &meant);
+	status = say_mistake(command, "unknown %s %s%s", what, name, meant.len ? meant.data : "");
+	buf_release(&meant);
+	return status;
+}
+
+void say_error(const struct cli_command *command, const struct err *e)
+{
+	size_t len = strlen(e->message);
+
+	say_begin(command);
+	fprintf(stderr, "%s%s%s%s\n", e->message, len && e->message[len - 1] == '.' ? "" : ".",
+		*e->hint ? " " : "", e->hint);
+}
+
+int say_flush(const struct cli_command *command)
+{
+	errno = 0;
+	if (!fflush(stdout) && !ferror(stdout))
+		return 0;
+	say_begin(command);
+	fprintf(stderr, "cannot write to stdout%s%s\n", errno ? ": " : "",
+		errno ? strerror(errno) : "");
+	return -1;
+}

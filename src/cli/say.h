@@ -1,0 +1,33 @@
+/*
+ * say - what commands tell people about their own command line, and about a stdout that fails.
+ *
+ * Results go to stdout, all else to stderr. Nothing is coloured.
+ */
+#ifndef PROCPEN_CLI_SAY_H
+#define PROCPEN_CLI_SAY_H
+
+#include "base/err.h"
+#include "cli/commands.h"
+
+#define SAY_STATUS_USAGE 2
+
+/* "procpen run: TEXT", and where to read more. @command: NULL before there is one. Returns
+ * SAY_STATUS_USAGE. */
+int say_mistake(const struct cli_command *command, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/*
+ * A mistake: there is no @what ("option") called @name; names of @known (NULL-terminated) that may
+ * be meant: those that contain it, else the nearest. Leading dashes do not count. Returns
+ * SAY_STATUS_USAGE.
+ */
+int say_unknown(const struct cli_command *command, const char *what, const char *name,
+		const char *const *known);
+
+/* "procpen run: MESSAGE. HINT". A hint for programs, the default of its type, is left out. */
+void say_error(const struct cli_command *command, const struct err *e);
+
+/* Flush stdout: 0, or -1 and the reason on stderr. */
+int say_flush(const struct cli_command *command);
+
+#endif

@@ -1,0 +1,354 @@
+/*
+ * The commands and their options: schema/cli.json to C tables and to their part of the reference.
+ * An option with "parameter" stands for that parameter of process.run, and has its bounds.
+ */
+#include "gen/gen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+
+#define HEADER "/* Generated from schema/ by src/gen. */\n"
+#define NAMES_MAX 64
+
+/* What an option takes, and an operand may be: completions offer what fits. */
+static const char *const kinds[] = { "flag",	"text",	  "dir",      "file", "setting", "variable",
+				     "user",	"number", "duration", "size", NULL };
+static const char *const operand_kinds[] = { "program", "method", "host", "command", "text", NULL };
+
+/* ---- checks ---- */
+
+static const json_t *gen_cli_commands(const struct gen *g)
+{
+	return json_object_get(g->cli, "commands");
+}
+
+/* The shared options that a string in "options" names; NULL: @option is an option itself. */
+static json_t *gen_cli_group(const struct gen *g, const json_t *option)
+{
+	const char *name = json_string_value(option);
+
+	return name ? json_object_get(json_object_get(g->cli, "shared"), name) : NULL;
+}
+
+/* The parameter of process.run that @option stands for, or NULL. */
+static const json_t *gen_cli_parameter(const struct gen *g, const json_t *option)
+{
+	const char *name = gen_member(option, "parameter");
+
+	for (int i = 0; name && i < g->cap_count; i++)
+		if (!strcmp(gen_member(g->caps[i], "name"), "process.run"))
+			return json_object_get(
+				json_object_get(json_object_get(g->caps[i], "inputSchema"),
+						"properties"),
+				name);
+	return NULL;
+}
+
+static void gen_cli_check_option(const struct gen *g, const struct gen_at *at, json_t *option)
+{
+	static const char *const known[] = { "name", "short",     "kind", "value",
+					     "text", "parameter", NULL };
+	const char *kind = gen_str(at, option, "kind"), *name = gen_str(at, option, "name");
+	bool flag = !strcmp(kind, "flag");
+
+	gen_only(at, option, known);
+	gen_str(at, option, "text");
+	if (strncmp(name, "--", 2))
+		gen_fail(at, "\"%s\" does not begin with --", name);
+	if (!str_is_listed(kind, kinds))
+		gen_fail(at, "kind \"%s\" is not supported", kind);
+	if (flag == (gen_member(option, "value") != NULL))
+		gen_fail(at, "a flag has no \"value\", every other option has one");
+	if (gen_member(option, "parameter") && !gen_cli_parameter(g, option))
+		gen_fail(at, "process.run has no parameter \"%s\"",
+			 gen_member(option, "parameter"));
+}
+
+/* Call @fn for each option of @command, those of its groups in their place. */
+static void gen_cli_each_option(const struct gen *g, const json_t *command,
+				void (*fn)(const struct gen *g, json_t *option, void *ctx),
+				void *ctx)
+{
+	json_t *entry, *shared;
+	size_t i, k;
+
+	json_array_foreach(json_object_get(command, "options"), i, entry) {
+		json_t *group = gen_cli_group(g, entry);
+
+		if (!group)
+			fn(g, entry, ctx);
+		json_array_foreach(group, k, shared)
+			fn(g, shared, ctx);
+	}
+}
+
+struct gen_cli_names {
+	struct gen_at at;
+	const char *list[NAMES_MAX + 1];
+	size_t count;
+};
+
+static void gen_cli_check_one(const struct gen *g, json_t *option, void *ctx)
+{
+	struct gen_cli_names *names = ctx;
+	const char *name;
+
+	if (!json_is_object(option))
+		gen_fail(&names->at, "an option must be an object, or name a group of \"shared\"");
+	name = gen_str(&names->at, option, "name");
+	if (str_is_listed(name, names->list) || names->count == NAMES_MAX)
+		gen_fail(&names->at, "\"%s\" is there twice, or one too many", name);
+	names->list[names->count++] = name;
+	struct gen_at at = gen_below(&names->at, name);
+
+	gen_cli_check_option(g, &at, option);
+}
+
+/* @list holds objects with the strings @first and "text", at least @min of them. */
+static void gen_cli_check_pairs(const struct gen_at *at, const json_t *list, const char *first,
+				size_t min)
+{
+	const char *const known[] = { first, "text", NULL };
+	json_t *row;
+	size_t i;
+
+	if (json_array_size(list) < min)
+		gen_fail(at, "needs at least %zu rows with \"%s\"", min, first);
+	json_array_foreach(list, i, row) {
+		gen_only(at, row, known);
+		gen_str(at, row, first);
+		gen_str(at, row, "text");
+	}
+}
+
+static void gen_cli_check_command(const struct gen *g, const struct gen_at *at, json_t *command)
+{
+	static const char *const known[] = { "name",	 "summary", "usage",	"text",
+					     "operands", "options", "options_end", "statuses",
+					     "examples", NULL };
+	struct gen_cli_names names = { .at = *at };
+	json_t *operand;
+	size_t i;
+
+	gen_only(at, command, known);
+	gen_str(at, command, "summary");
+	if (!json_array_size(json_object_get(command, "usage")) ||
+	    !json_array_size(json_object_get(command, "text")))
+		gen_fail(at, "\"usage\" and \"text\" are needed");
+	gen_cli_each_option(g, command, gen_cli_check_one, &names);
+	gen_cli_check_pairs(at, json_object_get(command, "statuses"), "status", 1);
+	gen_cli_check_pairs(at, json_object_get(command, "examples"), "command", 2);
+	json_array_foreach(json_object_get(command, "operands"), i, operand)
+		if (!str_is_listed(gen_str(at, operand, "kind"), operand_kinds))
+			gen_fail(at, "operand kind \"%s\" is not supported",
+				 gen_member(operand, "kind"));
+}
+
+void gen_check_cli(const struct gen *g)
+{
+	static const char *const known[] = { "about", "shared", "commands", NULL };
+	struct gen_at file = { .file = "cli.json" };
+	json_t *command;
+	size_t i;
+
+	gen_only(&file, g->cli, known);
+	gen_str(&file, g->cli, "about");
+	json_array_foreach(gen_cli_commands(g), i, command) {
+		struct gen_at at = gen_below(&file, gen_str(&file, command, "name"));
+
+		gen_cli_check_command(g, &at, command);
+	}
+}
+
+/* ---- the C tables ---- */
+
+/* "--no-network" -> "NO_NETWORK" */
+static void gen_cli_enum_name(const char *name, char out[GEN_PATH_MAX])
+{
+	gen_upper(name + strlen("--"), out);
+	for (char *c = out; *c; c++)
+		if (*c == '-')
+			*c = '_';
+}
+
+struct gen_cli_enum {
+	struct buf *out;
+	const char *names[NAMES_MAX + 1];
+	size_t count;
+};
+
+static void gen_cli_add_enum(const struct gen *g, json_t *option, void *ctx)
+{
+	struct gen_cli_enum *all = ctx;
+	const char *name = gen_member(option, "name");
+	char upper[GEN_PATH_MAX];
+
+	(void)g;
+	if (str_is_listed(name, all->names))
+		return;
+	BUG_IF(all->count == NAMES_MAX);
+	all->names[all->count++] = name;
+	gen_cli_enum_name(name, upper);
+	buf_addf(all->out, "\tOPTION_%s,\n", upper);
+}
+
+void gen_cli_h(const struct gen *g, struct buf *out)
+{
+	struct gen_cli_enum all = { .out = out };
+	json_t *command;
+	size_t i;
+
+	buf_adds(out, HEADER "#ifndef PROCPEN_GEN_CLI_H\n#define PROCPEN_GEN_CLI_H\n\n"
+		 "/* Every option, of whatever command. */\nenum option_id {\n");
+	json_array_foreach(gen_cli_commands(g), i, command)
+		gen_cli_each_option(g, command, gen_cli_add_enum, &all);
+	buf_adds(out, "};\n\n#endif\n");
+}
+
+static void gen_cli_strings(struct buf *out, const char *what, size_t index, const json_t *list)
+{
+	json_t *text;
+	size_t i;
+
+	buf_addf(out, "static const char *const %s_%zu[] = {\n", what, index);
+	json_array_foreach(list, i, text) {
+		buf_adds(out, "\t");
+		gen_literal(out, json_string_value(text), 1);
+		buf_adds(out, ",\n");
+	}
+	buf_adds(out, "\tNULL\n};\n\n");
+}
+
+static void gen_cli_pairs(struct buf *out, const char *what, size_t index, const json_t *list,
+			  const char *first)
+{
+	json_t *row;
+	size_t i;
+
+	buf_addf(out, "static const struct cli_note %s_%zu[] = {\n", what, index);
+	json_array_foreach(list, i, row) {
+		buf_adds(out, "\t{ ");
+		gen_literal(out, gen_member(row, first), 1);
+		buf_adds(out, ",\n\t  ");
+		gen_literal(out, gen_member(row, "text"), 1);
+		buf_adds(out, " },\n");
+	}
+	buf_adds(out, "\t{ NULL, NULL }\n};\n\n");
+}
+
+static void gen_cli_member(struct buf *out, const json_t *option, const char *member,
+			   const char *field)
+{
+	if (!gen_member(option, member))
+		return;
+	buf_addf(out, ", .%s = ", field);
+	gen_literal(out, gen_member(option, member), 2);
+}
+
+static void gen_cli_option(const struct gen *g, json_t *option, void *ctx)
+{
+	const json_t *parameter = gen_cli_parameter(g, option);
+	const json_t *above = json_object_get(parameter, "exclusiveMinimum");
+	const json_t *min = above ? above : json_object_get(parameter, "minimum");
+	const json_t *max = json_object_get(parameter, "maximum");
+	char id[GEN_PATH_MAX], kind[GEN_PATH_MAX];
+	struct buf *out = ctx;
+
+	gen_cli_enum_name(gen_member(option, "name"), id);
+	gen_upper(gen_member(option, "kind"), kind);
+	buf_addf(out, "\t{ .id = OPTION_%s, .kind = OPTION_IS_%s", id, kind);
+	gen_cli_member(out, option, "name", "name");
+	gen_cli_member(out, option, "short", "short_name");
+	gen_cli_member(out, option, "value", "value");
+	gen_cli_member(out, option, "parameter", "parameter");
+	buf_adds(out, ",\n\t  .text = ");
+	gen_literal(out, gen_member(option, "text"), 2);
+	if (min)
+		buf_addf(out, ",\n\t  .min = %.17g, .above_min = %s", json_number_value(min),
+			 above ? "true" : "false");
+	if (max)
+		buf_addf(out, ", .max = %.17g", json_number_value(max));
+	buf_adds(out, " },\n");
+}
+
+static void gen_cli_command_parts(const struct gen *g, const json_t *command, size_t index,
+				  struct buf *out)
+{
+	gen_cli_strings(out, "usage", index, json_object_get(command, "usage"));
+	gen_cli_strings(out, "text", index, json_object_get(command, "text"));
+	buf_addf(out, "static const struct cli_option options_%zu[] = {\n", index);
+	gen_cli_each_option(g, command, gen_cli_option, out);
+	buf_adds(out, "\t{ .name = NULL }\n};\n\n");
+	gen_cli_pairs(out, "statuses", index, json_object_get(command, "statuses"), "status");
+	gen_cli_pairs(out, "examples", index, json_object_get(command, "examples"), "command");
+}
+
+void gen_cli_c(const struct gen *g, struct buf *out)
+{
+	json_t *command;
+	size_t i;
+
+	buf_adds(out, HEADER "#include \"cli/commands.h\"\n\n#include <stddef.h>\n\n");
+	json_array_foreach(gen_cli_commands(g), i, command)
+		gen_cli_command_parts(g, command, i, out);
+	buf_adds(out, "const char cli_about[] =\n\t");
+	gen_literal(out, gen_member(g->cli, "about"), 1);
+	buf_adds(out, ";\n\nconst struct cli_command cli_commands[] = {\n");
+	json_array_foreach(gen_cli_commands(g), i, command) {
+		buf_addf(out, "\t{ .name = \"%s\", .summary = ", gen_member(command, "name"));
+		gen_literal(out, gen_member(command, "summary"), 2);
+		buf_addf(out,
+			 ",\n\t  .usage = usage_%zu, .text = text_%zu, .options = options_%zu,\n"
+			 "\t  .statuses = statuses_%zu, .examples = examples_%zu%s },\n",
+			 i, i, i, i, i,
+			 json_is_true(json_object_get(command, "options_end"))
+				 ? ", .options_end = true" : "");
+	}
+	buf_adds(out, "\t{ .name = NULL }\n};\n");
+}
+
+/* ---- the reference ---- */
+
+static void gen_cli_docs_option(const struct gen *g, json_t *option, void *ctx)
+{
+	const char *value = gen_member(option, "value");
+
+	(void)g;
+	buf_addf(ctx, "| `%s%s%s` | %s |\n", gen_member(option, "name"), value ? " " : "",
+		 value ? value : "", gen_member(option, "text"));
+}
+
+static void gen_cli_docs_command(const struct gen *g, const json_t *command, struct buf *out)
+{
+	json_t *row;
+	size_t i;
+
+	buf_addf(out, "### procpen %s\n\n%s.\n\n", gen_member(command, "name"),
+		 gen_member(command, "summary"));
+	json_array_foreach(json_object_get(command, "usage"), i, row)
+		buf_addf(out, "    %s\n", json_string_value(row));
+	json_array_foreach(json_object_get(command, "text"), i, row)
+		buf_addf(out, "\n%s\n", json_string_value(row));
+	buf_adds(out, "\n| option | |\n|---|---|\n");
+	gen_cli_each_option(g, command, gen_cli_docs_option, out);
+	buf_adds(out, "\n| exit status | |\n|---|---|\n");
+	json_array_foreach(json_object_get(command, "statuses"), i, row)
+		buf_addf(out, "| %s | %s |\n", gen_member(row, "status"), gen_member(row, "text"));
+	json_array_foreach(json_object_get(command, "examples"), i, row)
+		buf_addf(out, "\n%s\n\n    %s\n", gen_member(row, "text"),
+			 gen_member(row, "command"));
+	buf_addc(out, '\n');
+}
+
+void gen_cli_docs(const struct gen *g, struct buf *out)
+{
+	json_t *command;
+	size_t i;
+
+	buf_adds(out, "## Commands\n\nWhat `procpen COMMAND --help` shows.\n\n");
+	json_array_foreach(gen_cli_commands(g), i, command)
+		gen_cli_docs_command(g, command, out);
+}
