@@ -89,6 +89,13 @@ static void log_write_or_count(const char *line, size_t len)
 	errno = saved;
 }
 
+static enum log_level least = LOG_LEVEL_NOTICE;
+
+void log_from(enum log_level level)
+{
+	least = level;
+}
+
 void log_line(enum log_level level, const char *fmt, ...)
 {
 	static const char *const names[] = { "error: ", "warning: ", "" };
@@ -97,6 +104,8 @@ void log_line(enum log_level level, const char *fmt, ...)
 	size_t end;
 	va_list ap;
 
+	if (level > least)
+		return;
 	start = snprintf(line, sizeof(line), "procpen: %s", names[level]);
 	va_start(ap, fmt);
 	len = vsnprintf(line + start, sizeof(line) - (size_t)start - 1, fmt, ap);

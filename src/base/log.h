@@ -17,6 +17,9 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARN, LOG_LEVEL_NOTICE };
  * 2 and wait until it accepts them, which suits a command line tool. */
 void log_write_with(ssize_t (*writer)(const void *bytes, size_t len));
 
+/* Drop lines of less weight than @level. Before, all are written. */
+void log_from(enum log_level level);
+
 void log_line(enum log_level level, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 #define log_error(...) log_line(LOG_LEVEL_ERROR, __VA_ARGS__)

@@ -1,6 +1,11 @@
 #include "cli/answer.h"
 
+#include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define INDENT 2
 
 void answer_print_json(const char *json, size_t len)
 {
@@ -11,4 +16,168 @@ void answer_print_json(const char *json, size_t len)
 void answer_print_json_error(const char *json, size_t len)
 {
 	printf("{\"error\":%.*s}\n", (int)len, json);
+}
+
+/* ---- for people ---- */
+
+/* C0 but for tab, DEL, and C1 in UTF-8 (U+0080 to U+009F, ECMA-48). The bytes of it; 0: none. */
+static int answer_control_len(const unsigned char *at)
+{
+	if ((at[0] < ' ' && at[0] != '\t') || at[0] == 0x7f)
+		return 1;
+	return at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0 ? 2 : 0;
+}
+
+/* @len bytes of UTF-8 without NUL, of one line. */
+static void answer_print_text(FILE *to, const char *text, size_t len)
+{
+	const unsigned char *at = (const unsigned char *)text, *end = at + len;
+
+	while (at < end) {
+		int control = answer_control_len(at);
+
+		if (control)
+			fprintf(to, "\\x%02x", at[control - 1]);
+		else
+			putc(*at, to);
+		at += control ? control : 1;
+	}
+}
+
+static bool answer_is_empty(json_t *value)
+{
+	return json_is_null(value) || (json_is_string(value) && !json_string_length(value)) ||
+	       (json_is_array(value) && !json_array_size(value)) ||
+	       (json_is_object(value) && !json_object_size(value));
+}
+
+static bool answer_is_flat(json_t *value)
+{
+	json_t *below;
+	const char *name;
+	size_t i;
+
+	json_object_foreach(value, name, below)
+		if (json_is_object(below) || json_is_array(below))
+			return false;
+	json_array_foreach(value, i, below)
+		if (json_is_object(below) || json_is_array(below) ||
+		    (json_is_string(below) && strpbrk(json_string_value(below), " \n")))
+			return false;
+	return true;
+}
+
+static void answer_print_scalar(json_t *value)
+{
+	char *text;
+
+	if (json_is_string(value)) {
+		answer_print_text(stdout, json_string_value(value), json_string_length(value));
+		return;
+	}
+	text = json_dumps(value, JSON_ENCODE_ANY);
+	fputs(text ? text : "", stdout);
+	free(text);
+}
+
+/* One line: a scalar, or what a flat value holds: "cpu_ms 2, memory_peak_bytes 2162688". */
+static void answer_print_flat(json_t *value)
+{
+	const char *name, *comma = "";
+	json_t *below;
+	size_t i;
+
+	json_object_foreach(value, name, below) {
+		if (answer_is_empty(below))
+			continue;
+		printf("%s%s ", comma, name);
+		answer_print_scalar(below);
+		comma = ", ";
+	}
+	json_array_foreach(value, i, below) {
+		fputs(i ? ", " : "", stdout);
+		answer_print_scalar(below);
+	}
+	if (!json_is_object(value) && !json_is_array(value))
+		answer_print_scalar(value);
+	putchar('\n');
+}
+
+static void answer_print_lines(const char *text, int indent)
+{
+	while (*text) {
+		size_t len = strcspn(text, "\n");
+
+		printf("%*s", indent, "");
+		answer_print_text(stdout, text, len);
+		putchar('\n');
+		text += len + (text[len] == '\n');
+	}
+}
+
+static void answer_print_members(json_t *object, int indent);
+
+/* Behind its name or dash, which stands at @indent. */
+static void answer_print_value(json_t *value, int indent)
+{
+	const char *text = json_string_value(value);
+	bool lines = text && strchr(text, '\n'), flat = !lines && answer_is_flat(value);
+	json_t *below;
+	size_t i;
+
+	putchar(flat ? ' ' : '\n');
+	if (flat)
+		answer_print_flat(value);
+	else if (lines)
+		answer_print_lines(text, indent + 2 * INDENT);
+	else
+		answer_print_members(value, indent + INDENT);
+	if (flat)
+		return;
+	json_array_foreach(value, i, below) {
+		printf("%*s-", indent + INDENT, "");
+		answer_print_value(below, indent + INDENT);
+	}
+}
+
+static void answer_print_members(json_t *object, int indent)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(object, name, value) {
+		if (answer_is_empty(value))
+			continue;
+		printf("%*s%s:", indent, "", name);
+		answer_print_value(value, indent);
+	}
+}
+
+void answer_print(json_t *result)
+{
+	answer_print_members(result, 0);
+}
+
+static void answer_say(json_t *object, const char *name, const char *after)
+{
+	json_t *text = json_object_get(object, name);
+
+	if (!json_string_length(text))
+		return;
+	answer_print_text(stderr, json_string_value(text), json_string_length(text));
+	fputs(after, stderr);
+}
+
+void answer_print_error(json_t *error)
+{
+	json_t *data = json_object_get(error, "data");
+	const char *message = json_string_value(json_object_get(error, "message"));
+	const char *last = message && *message ? message + strlen(message) - 1 : "";
+
+	answer_print(json_object_get(json_object_get(data, "details"), "result"));
+	fputs("procpen call: ", stderr);
+	answer_say(data, "type", ": ");
+	answer_say(error, "message", strchr(".?", *last) ? " " : ". ");
+	answer_say(data, "hint", "");
+	putc('\n', stderr);
 }

@@ -1,14 +1,25 @@
 /*
- * answer - prints the answer to a request as one JSON document: the result, or an object
- * with error.
+ * answer - prints the answer to a request: for programs as one JSON document, the result or an
+ * object with error; for people as lines "name: value".
+ *
+ * For people null and what is empty are left out, and a control character in a text, which a
+ * command may have written, is shown as \x1b.
  */
 #ifndef PROCPEN_CLI_ANSWER_H
 #define PROCPEN_CLI_ANSWER_H
 
+#include <jansson.h>
 #include <stddef.h>
 
 /* @json: the value of "result" or "error" in an answer, as it was written. */
 void answer_print_json(const char *json, size_t len);
 void answer_print_json_error(const char *json, size_t len);
+
+/* @result: an object; to stdout. */
+void answer_print(json_t *result);
+
+/* "Type: message. hint" to stderr, after "procpen call: "; to stdout the partial result that some
+ * errors carry. @error: as in docs/protocol.md. */
+void answer_print_error(json_t *error);
 
 #endif

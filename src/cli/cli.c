@@ -8,6 +8,8 @@
 
 #include "base/mem.h"
 #include "base/version.h"
+#include "cap/cap.h"
+#include "cli/call.h"
 #include "cli/check.h"
 #include "cli/doctor.h"
 #include "cli/help.h"
@@ -33,8 +35,8 @@ static const struct {
 	void (*more)(void);
 } programs[] = {
 	{ "serve", cli_serve, NULL },   { "run", cli_run, NULL },
-	{ "check", cli_check, NULL },   { "doctor", cli_doctor, NULL },
-	{ "setup", cli_setup, cli_setup_list_hosts },
+	{ "call", cli_call, NULL },     { "check", cli_check, NULL },
+	{ "doctor", cli_doctor, NULL }, { "setup", cli_setup, cli_setup_list_hosts },
 	{ "version", cli_version, NULL }, { "help", cli_help, NULL },
 };
 
@@ -53,7 +55,8 @@ static const struct cli_command *cli_find(const char *name)
 static int cli_say_hint(void)
 {
 	fputs("procpen is started by an agent host and speaks JSON-RPC on stdin and stdout.\n"
-	      "To talk to it by hand: procpen serve --workspace DIR. More: procpen help\n",
+	      "To talk to it by hand: procpen call METHOD JSON, or procpen serve --workspace DIR.\n"
+	      "More: procpen help\n",
 	      stderr);
 	return SAY_STATUS_USAGE;
 }
@@ -144,10 +147,22 @@ static bool cli_is_program(const char *name)
 	return !missing;
 }
 
+static const char *cli_find_method(const char *name)
+{
+	const struct cap_row *row = cap_rows;
+
+	while (row->name && strcmp(row->name, name) && strcmp(row->tool_name, name))
+		row++;
+	return row->name;
+}
+
 static int cli_say_unknown(const char *name)
 {
-	const char *names[COMMANDS_MAX + 1] = { NULL };
+	const char *names[COMMANDS_MAX + 1] = { NULL }, *method = cli_find_method(name);
 
+	if (method)
+		return say_mistake(NULL, "unknown command %s; to call it: procpen call %s", name,
+				   method);
 	if (cli_is_program(name))
 		return say_mistake(NULL, "unknown command %s; to run the program: procpen run %s",
 				   name, name);

@@ -91,7 +91,7 @@ void help_overview(void)
 	for (const struct cli_command *c = cli_commands; c->name; c++)
 		help_row(c->name, c->summary, 12);
 	puts("\nFirst steps:\n"
-	     "  procpen run echo hi\n"
+	     "  procpen call process.run '{\"command\":\"echo hi\"}'\n"
 	     "  procpen doctor\n"
 	     "\nMore: procpen help COMMAND; procpen help options lists the keys of --set.");
 }

@@ -76,7 +76,7 @@ def test_stdout_that_fails():
     """No page and no version is lost without a word."""
     server = Server(start=False)
     for words in (["--version"], ["--help"], ["help", "run"], ["help", "options"], ["setup"],
-                  ["version", "--json"]):
+                  ["version", "--json"], ["call", "agent.session"]):
         for shell in ("exec \"$@\" >/dev/full", "exec \"$@\" >&-"):
             done = subprocess.run(["sh", "-c", shell, "sh", server_path(), *words], env=server.env,
                                   cwd=server.workspace, capture_output=True, text=True, timeout=WAIT,
@@ -111,13 +111,15 @@ def test_options_end_at_the_first_word():
 @suite.test()
 def test_help_before_the_first_word():
     for args in (["run", "--help", "ls"], ["run", "--strict", "-h", "--", "ls"],
-                 ["check", "--json", "--help", "rm"], ["doctor", "--json", "--help"]):
+                 ["check", "--json", "--help", "rm"], ["doctor", "--json", "--help"],
+                 ["call", "process.run", "--help"]):
         equal(run(*args), run("help", args[0]), " ".join(args))
 
 
 @suite.test()
 def test_unknown_words():
     for args, near in ((["serv"], "mean serve?"), (["chekc"], "mean check?"), (["ls"], "procpen run ls"),
+                       (["process_run"], "procpen call process.run"),
                        (["serve", "--worksapce", "/tmp"], "mean --workspace?"),
                        (["--verison"], "mean --version?"), (["run", "--net", "ls"], "mean --no-network?"),
                        (["check", "--line", "ls"], "mean --lines?"), (["serve", "extra"], "no word"),
