@@ -71,29 +71,40 @@ static void cli_check_print_text(size_t line, const struct blocklist_verdict *v)
 	}
 }
 
+/* Judge @command. 0, or -1 with @e when it is none. A blank line among others runs nothing. */
+static int cli_check_find_verdict(struct check *c, struct command *command, size_t line,
+				  struct blocklist_verdict *v, struct err *e)
+{
+	struct blocklist_input in;
+
+	memset(v, 0, sizeof(*v));
+	if (command_read(command, c->params, e))
+		return line && e->type == ERR_INVALID_COMMAND ? 0 : -1;
+	command_judge(command, &c->options.context.config, &c->shell, &in);
+	blocklist_judge(&in, v);
+	return 0;
+}
+
 /* Judge c->params. @line: its number in stdin, or 0. */
 static int cli_check_judge(struct check *c, size_t line)
 {
 	struct blocklist_verdict v;
-	struct blocklist_input in;
 	struct command command;
 	struct err e = ERR_INIT;
+	int status = STATUS_NONE;
 
-	if (command_read(&command, c->params, &e)) {
-		int status = say_mistake(c->command, "%s", e.message);
-
-		err_release(&e);
-		command_release(&command);
-		return status;
+	if (cli_check_find_verdict(c, &command, line, &v, &e)) {
+		say_mistake(c->command, "%s", e.message);
+	} else {
+		status = v.blocked ? STATUS_BLOCKED : STATUS_ALLOWED;
+		if (c->json)
+			cli_check_print_json(&command, line, &v);
+		else
+			cli_check_print_text(line, &v);
 	}
-	command_judge(&command, &c->options.context.config, &c->shell, &in);
-	blocklist_judge(&in, &v);
-	if (c->json)
-		cli_check_print_json(&command, line, &v);
-	else
-		cli_check_print_text(line, &v);
+	err_release(&e);
 	command_release(&command);
-	return v.blocked ? STATUS_BLOCKED : STATUS_ALLOWED;
+	return status;
 }
 
 /* Any bytes may stand on a command line and in a file, so no string is checked for UTF-8. */
