@@ -176,7 +176,7 @@ def test_broken_headers_end_the_session():
 
 
 @suite.test()
-def test_broken_headers_are_told_after_much_garbage():
+def test_broken_headers_are_answered_after_much_garbage():
     messages, status, _ = session(headed(b"x") * 40 + b"Content-Length: x\r\n")
     equal((len(refused(messages)), status), (17, 1), "answers")
 

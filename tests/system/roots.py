@@ -121,7 +121,7 @@ def test_first_root_that_can_be_the_workspace():
     server.works_in(place)
     equal(server.call("agent.session")["accessible_directories"], [place, "/usr/share"],
           "directories")
-    equal(server.stderr_text().count("a root of the client"), 11, "roots told of")
+    equal(server.stderr_text().count("a root of the client"), 11, "roots named on stderr")
     server.stop()
 
 
@@ -162,7 +162,7 @@ def test_client_that_does_not_answer():
 
 
 @suite.test()
-def test_nobody_is_asked_where_there_is_a_workspace():
+def test_no_question_where_there_is_a_workspace():
     server = Host(cwd=None)
     server.handshake(roots={})
     check(server.workspace in server.text("process_run", command="pwd -P"), "workspace")
