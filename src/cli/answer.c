@@ -158,6 +158,14 @@ void answer_print(json_t *result)
 	answer_print_members(result, 0);
 }
 
+void answer_print_tool(const json_t *result)
+{
+	const json_t *part = json_array_get(json_object_get(result, "content"), 0);
+	const char *text = json_string_value(json_object_get(part, "text"));
+
+	answer_print_lines(text ? text : "", 0);
+}
+
 static void answer_say(json_t *object, const char *name, const char *after)
 {
 	json_t *text = json_object_get(object, name);

@@ -18,6 +18,9 @@ void answer_print_json_error(const char *json, size_t len);
 /* @result: an object; to stdout. */
 void answer_print(json_t *result);
 
+/* The text that a model reads of @result, a tool's; to stdout. */
+void answer_print_tool(const json_t *result);
+
 /* "Type: message. hint" to stderr, after "procpen call: "; to stdout the partial result that some
  * errors carry. @error: as in docs/protocol.md. */
 void answer_print_error(json_t *error);

@@ -33,6 +33,7 @@ struct call {
 	struct options options;
 	bool json;
 	const char *method;
+	bool tool; /* the name is that of an MCP tool: ask as a host does */
 	struct buf request; /* one line */
 	int to, from;       /* the server's input and output; -1: closed */
 	pid_t server;
@@ -42,13 +43,12 @@ static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
 /* ---- the request ---- */
 
-/* The name of the capability that @name is the MCP tool of, else @name. */
-static const char *cli_call_method(const char *name)
+static bool cli_call_is_tool(const char *name)
 {
 	for (const struct cap_row *row = cap_rows; row->name; row++)
-		if (!strcmp(row->tool_name, name))
-			return row->name;
-	return name;
+		if (!strcmp(row->tool_name, name) && strcmp(row->name, name) != 0)
+			return true;
+	return false;
 }
 
 static int cli_call_read_stdin(const struct call *c, struct buf *text)
@@ -97,8 +97,14 @@ static void cli_call_write_request(struct call *c, const struct buf *params)
 	jsonw_object(&w, NULL);
 	jsonw_str(&w, "jsonrpc", "2.0");
 	jsonw_int(&w, "id", 1);
-	jsonw_str(&w, "method", c->method);
-	jsonw_raw(&w, "params", params->data, params->len);
+	jsonw_str(&w, "method", c->tool ? "tools/call" : c->method);
+	if (c->tool) {
+		jsonw_object(&w, "params");
+		jsonw_str(&w, "name", c->method);
+	}
+	jsonw_raw(&w, c->tool ? "arguments" : "params", params->data, params->len);
+	if (c->tool)
+		jsonw_end_object(&w);
 	jsonw_end_object(&w);
 	for (size_t i = 0; i < c->request.len; i++)
 		if (c->request.data[i] == '\n' || c->request.data[i] == '\r')
@@ -116,7 +122,8 @@ static int cli_call_read_words(struct call *c, char **words)
 	if (words[1] && words[2])
 		return say_mistake(c->command, "more than one word behind the method: put the JSON "
 					       "in quotes");
-	c->method = cli_call_method(words[0]);
+	c->method = words[0];
+	c->tool = cli_call_is_tool(words[0]);
 	buf_init(&params, PARAMS_MAX);
 	if (words[1] && !strcmp(words[1], "-"))
 		status = cli_call_read_stdin(c, &params);
@@ -241,7 +248,9 @@ static void cli_call_refuse(const struct call *c, const json_t *id)
 /* What still ran when the answer was made ends with the session. */
 static void cli_call_warn(const struct call *c, const json_t *result)
 {
-	const char *state = json_string_value(json_object_get(result, "state"));
+	const json_t *meta = json_object_get(result, "_meta");
+	const json_t *run = c->tool ? json_object_get(meta, "dev.procpen/result") : result;
+	const char *state = json_string_value(json_object_get(run, "state"));
 
 	if (!state || strcmp(state, "running"))
 		return;
@@ -260,13 +269,16 @@ static int cli_call_print(const struct call *c, const json_t *message, const cha
 		answer_print_json(raw, raw_len);
 	else if (c->json)
 		answer_print_json_error(raw, raw_len);
+	else if (result && c->tool)
+		answer_print_tool(result);
 	else if (result)
 		answer_print(result);
 	else
 		answer_print_error(json_object_get(message, "error"));
 	if (result)
 		cli_call_warn(c, result);
-	return result ? STATUS_RESULT : STATUS_ERROR;
+	return result && !json_is_true(json_object_get(result, "isError")) ? STATUS_RESULT
+									   : STATUS_ERROR;
 }
 
 /* Read up to the answer. The exit status, or STATUS_FAILED when there is none. */

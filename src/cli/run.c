@@ -144,7 +144,9 @@ static void cli_run_say_end(const struct proc *p)
 		fprintf(stderr, "procpen run: %u processes of the command could not be killed\n",
 			p->survivors);
 	if (p->state == PROC_STATE_TIMED_OUT)
-		fputs("procpen run: ended by --timeout\n", stderr);
+		fprintf(stderr,
+			"procpen run: timed out after %.1f s, killed with all that it started\n",
+			(double)proc_duration_ms(p) / 1000);
 }
 
 /* ---- the dialect ---- */

@@ -60,12 +60,26 @@ def test_a_result():
 @suite.test()
 def test_methods():
     place = Place()
-    equal(place.document("agent_session")[1]["workspace"], place.workspace, "the name of the MCP tool")
+    equal(place.document("agent.session")[1]["workspace"], place.workspace, "another capability")
     equal(place.document("process.list", "{}")[1]["total"], 0, "a session of its own")
     equal(place.document("is_blocked", '{"command":"rm -rf /"}')[1]["blocked"], True, "is_blocked")
     status, out, err = place.call("proces.run")
     equal((status, out), (1, ""), "an unknown method: status, stdout")
     check("process.run" in err, "no nearest name in %r" % err)
+
+
+@suite.test()
+def test_a_tool_prints_what_its_model_reads():
+    place = Place()
+    status, out, err = place.call("process_run", '{"command":"echo hi; exit 3"}')
+    equal((status, err), (0, ""), "status, stderr: a command that fails is a result")
+    check(out.startswith("exit 3 in ") and out.endswith("\nhi\n"), "not the text of a run: " + out)
+    status, out, err = place.call("process_run", '{"command":"rm -rf /"}')
+    equal((status, out.split(":")[0]), (1, "CommandBlocked"), "an error")
+    status, result = place.document("process_run", '{"command":"true"}')
+    equal((status, result["_meta"]["dev.procpen/result"]["exit_code"]), (0, 0), "--json")
+    status, out, err = place.call("process_run", '{"command":"sleep 60","yield_ms":10}')
+    check("still running" in out and "killed now" in err, "%r, %r" % (out, err))
 
 
 @suite.test()
@@ -137,6 +151,8 @@ def test_escapes_are_shown():
     equal(status, 0, "status")
     check("\x1b" not in out and "\u009b" not in out and "\r" not in out, repr(out))
     check("a\\x1b[2Jb\\x9bc\\x0dd" in out, repr(out))
+    _, out, _ = place.call("process_run", '{"command":"printf \'a\\\\033[2Jb\'"}')
+    check("\x1b" not in out and "a\\x1b[2Jb" in out, repr(out))
 
 
 @suite.test()
