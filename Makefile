@@ -8,7 +8,7 @@
 #   make conformance      official MCP suite and clients (from npm) against procpen
 #   make hosts            real agent hosts (from npm), offline, with procpen as their server
 #   make bench-peers      procpen beside other programs of its kind (from npm)
-#   make demo             installs what the build needs, then plays a session
+#   make demo             installs what the build needs, then plays a session; demo-svg records it
 
 VERSION := 0.1.0
 VARIANT ?= release
@@ -299,7 +299,11 @@ fuzz:
 demo:
 	.ci/deps build
 	$(MAKE) --no-print-directory all
-	PROCPEN=$(B)/procpen $(PYTHON) tests/wire/run.py --demo fixtures/demo.wire
+	PROCPEN=$(B)/procpen $(PYTHON) docs/demo.py
+
+# The picture in README.md: a recording of the same.
+demo-svg: all
+	PROCPEN=$(B)/procpen $(PYTHON) docs/demo.py --svg docs/demo.svg
 
 # --- the rest ---------------------------------------------------------------------
 

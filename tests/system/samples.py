@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""The clients of docs/samples do what they say, each in its own interpreter."""
+"""The clients of docs/samples and the demo do what they say, each in its own interpreter."""
 import os
 import shutil
 import subprocess
+import sys
+from xml.etree import ElementTree
 
 from client import ROOT, WAIT, Server, Skip, check, equal, eventually, processes_marked, server_path
 from suite import Suite
@@ -11,6 +13,7 @@ suite = Suite()
 SAMPLES = ROOT / "docs" / "samples"
 OUTPUT = "output: ready\nstate: killed\n"
 LINES_MAX = 60
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def run_sample(*command):
@@ -57,6 +60,21 @@ def test_each_is_short_and_named():
         lines = len(sample.read_text().splitlines())
         check(lines < LINES_MAX, "%s has %d lines" % (sample.name, lines))
         check(sample.name in page, "README.md does not name %s" % sample.name)
+
+
+@suite.test()
+def test_demo():
+    """It plays as it stands, on one screen, and its picture is XML with every line."""
+    server = Server(start=False)
+    picture = os.path.join(server.base, "demo.svg")
+    done = subprocess.run([sys.executable, ROOT / "docs" / "demo.py", "--svg", picture], text=True,
+                          capture_output=True, timeout=2 * WAIT, check=False,
+                          env=dict(server.env, PROCPEN=server_path()))
+    equal(done.returncode, 0, "status (%.600s%.600s)" % (done.stdout, done.stderr))
+    shown = done.stdout.splitlines()
+    check(len(shown) <= 60, "%d lines" % len(shown))
+    drawn = "".join(text.text for text in ElementTree.parse(picture).getroot().iter(SVG + "text"))
+    equal(drawn, "".join(shown), "text of the picture")
 
 
 if __name__ == "__main__":

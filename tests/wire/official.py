@@ -11,7 +11,7 @@ from pathlib import Path
 
 try:
     import jsonschema
-except ImportError:  # the demo does without; the tests say so, see run.py
+except ImportError:  # the tests say so, see run.py
     jsonschema = None
 
 from client import ROOT, Failure, check

@@ -2,7 +2,6 @@
 """Plays the stories of fixtures/wire against a server and checks every message.
 
   run.py [STORY ...]    all stories, or those whose name contains one of the words
-  run.py --demo FILE    one story, printed for a person
   run.py --server PATH  the program under test (default: $PROCPEN, else build/procpen)
 
 The examples in schema/*.json are played too. A full run also fails when a capability, an
@@ -28,7 +27,6 @@ import auditlog
 from client import (ROOT, WAIT, Failure, Server, check, destroy_servers, server_path)
 from jsontext import dump, parse
 from match import message_mismatch, mismatch
-from show import Show
 from story import Story
 from official import jsonschema
 from validate import Schemas, Session
@@ -39,11 +37,10 @@ STORY_LIMIT = 300  # seconds; only a guard against a story that hangs
 class Player:
     """Plays one story against one server."""
 
-    def __init__(self, story, schemas, show=None):
+    def __init__(self, story, schemas):
         self.story = story
         self.session = Session(schemas)
         self.schemas = schemas
-        self.show = show
         self.captures = {}
         self.received = []
         self.exit_status = None
@@ -111,8 +108,6 @@ class Player:
 
     def send_line(self, value):
         text = self.expand(value)
-        if self.show:
-            self.show.sent(text)
         self.send(text.encode("utf-8", "surrogateescape") + b"\n")
 
     def send_part(self, value):
@@ -132,8 +127,6 @@ class Player:
             timeout -= time.monotonic() - start
         self.server.inbox.popleft()
         message = self.received[len(self.received) - len(self.server.inbox) - 1]
-        if self.show:
-            self.show.received(message)
         return message
 
     def expect(self, steps):
@@ -197,13 +190,9 @@ class Player:
         status = self.server.wait_exit()
         check(status == self.exit_status, "exit status %s, not %s" % (status, value))
 
-    def heading(self, value):
-        if self.show:
-            self.show.heading(value)
-
     ACTIONS = {">": send_line, ">|": send_part, ">hex": send_hex, "~": silence, "<!": never,
                "pause": pause, "touch": touch, "await": await_file, "!": send_signal,
-               "eof": eof, "exit": exit, "heading": heading}
+               "eof": eof, "exit": exit}
 
     # -- the end
 
@@ -305,9 +294,9 @@ def attempt(name, function, where=lambda: ""):
     return not reasons
 
 
-def play_story(path, schemas, show=None):
+def play_story(path, schemas):
     story = Story(path)
-    player = Player(story, schemas, show)
+    player = Player(story, schemas)
 
     def where():
         if player.step is None:
@@ -315,13 +304,6 @@ def play_story(path, schemas, show=None):
         return "%s:%d: " % (os.path.relpath(path, ROOT), player.step.line)
 
     return attempt(story.name, player.play, where)
-
-
-def demo(path):
-    show = Show()
-    print("procpen: a session played from %s" % os.path.relpath(path))
-    ok = play_story(path, Schemas(), show)
-    sys.exit(0 if ok else 1)
 
 
 def play_all(words):
@@ -357,7 +339,6 @@ def play_all(words):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--server")
-    parser.add_argument("--demo", metavar="FILE")
     parser.add_argument("words", nargs="*", metavar="STORY")
     options = parser.parse_args()
     if options.server:
@@ -366,8 +347,6 @@ def main():
         print("FAIL  %s is missing: run make first" % server_path())
         print("0 passed, 1 failed, 0 skipped")
         sys.exit(1)
-    if options.demo:
-        demo(options.demo)
     play_all(options.words)
 
 

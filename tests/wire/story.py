@@ -1,6 +1,6 @@
 """Reads a story: a transcript of one session, with what is expected of the server.
 
-  # text            a comment            ## text   a heading that the demo shows
+  # text            a comment
   $ ARGUMENTS       for the server, before the first message
   env NAME=VALUE    in the server's environment
   setup COMMAND     run by sh in the workspace, before the server starts
@@ -50,8 +50,7 @@ class Story:
                 self.steps[-1] = last._replace(value=last.value + line[1:])
                 continue
             if not line.strip() or line.startswith("#"):
-                heading = line[2:].strip() if line.startswith("##") else None
-                self.steps.append(Step("heading" if heading else "gap", heading, number))
+                self.steps.append(Step("gap", None, number))
                 continue
             kind, _, value = line.partition(" ")
             if kind not in KINDS:
