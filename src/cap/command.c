@@ -84,6 +84,40 @@ static void command_read_environment(struct command *c, json_t *environment)
 	}
 }
 
+int command_read(struct command *c, const json_t *params, struct err *e)
+{
+	const json_t *args = json_object_get(params, "args");
+
+	memset(c, 0, sizeof(*c));
+	c->text = json_get_str(params, "command", "");
+	c->shell = json_get_bool(params, "shell", args == NULL);
+	c->directory = json_get_str(params, "working_directory", NULL);
+	if (args)
+		command_read_args(c, args);
+	if (json_object_size(json_object_get(params, "environment")))
+		command_read_environment(c, json_object_get(params, "environment"));
+	command_join(c);
+	return command_read_stdin(c, params, e);
+}
+
+/*
+ * SHELL -c TEXT. With args the text gets them as $1, $2 ...; $0 is the shell's name. --norc: bash
+ * reads ~/.bashrc if its stdin is a socket (bash(1)).
+ */
+static void command_set_shell_argv(struct command *c, const struct run_shell *shell)
+{
+	const char *words[5] = { shell->path };
+	size_t n = 1;
+
+	if (shell->family == SHELL_FAMILY_BASH)
+		words[n++] = "--norc";
+	words[n++] = "-c";
+	words[n++] = c->text;
+	if (c->args)
+		words[n++] = run_shell_name(shell);
+	command_set_argv(c, words, n);
+}
+
 /* Is there no word in @text: only white space, comments, and backslashes before newlines? */
 static bool command_is_blank(const char *text)
 {
@@ -108,42 +142,10 @@ static int command_check_blank(const struct command *c, struct err *e)
 				   : "Give a command line, or a program and args.");
 }
 
-int command_read(struct command *c, const json_t *params, struct err *e)
-{
-	const json_t *args = json_object_get(params, "args");
-
-	memset(c, 0, sizeof(*c));
-	c->text = json_get_str(params, "command", "");
-	c->shell = json_get_bool(params, "shell", args == NULL);
-	c->directory = json_get_str(params, "working_directory", NULL);
-	if (args)
-		command_read_args(c, args);
-	if (json_object_size(json_object_get(params, "environment")))
-		command_read_environment(c, json_object_get(params, "environment"));
-	command_join(c);
-	return command_check_blank(c, e) ? -1 : command_read_stdin(c, params, e);
-}
-
-/*
- * SHELL -c TEXT. With args the text gets them as $1, $2 ...; $0 is the shell's name. --norc: bash
- * reads ~/.bashrc if its stdin is a socket (bash(1)).
- */
-static void command_set_shell_argv(struct command *c, const struct run_shell *shell)
-{
-	const char *words[5] = { shell->path };
-	size_t n = 1;
-
-	if (shell->family == SHELL_FAMILY_BASH)
-		words[n++] = "--norc";
-	words[n++] = "-c";
-	words[n++] = c->text;
-	if (c->args)
-		words[n++] = run_shell_name(shell);
-	command_set_argv(c, words, n);
-}
-
 int command_resolve(struct command *c, const struct run_shell *shell, struct err *e)
 {
+	if (command_check_blank(c, e))
+		return -1;
 	if (c->shell)
 		command_set_shell_argv(c, shell);
 	else if (c->args)

@@ -31,12 +31,11 @@ struct command {
 	const char *directory; /* working_directory of the request, or NULL; borrowed */
 };
 
-/* Read the parameters. 0, or -1 with InvalidCommand (no command in it) or InvalidParams (bad
- * base64). @c is zeroed first. */
+/* Read the parameters. 0, or -1 with InvalidParams (bad base64). @c is zeroed first. */
 int command_read(struct command *c, const json_t *params, struct err *e);
 
 /* Fill argv; a string is for @shell. 0, or -1 with InvalidParams (a string that cannot be split
- * into words) or InvalidCommand (no program). */
+ * into words) or InvalidCommand (no command in it). */
 int command_resolve(struct command *c, const struct run_shell *shell, struct err *e);
 
 void command_release(struct command *c);
