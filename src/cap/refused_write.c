@@ -16,8 +16,10 @@
 #define SCANNED_MAX (16u << 10) /* of stderr, from its end: errors come last */
 #define REACH 1024              /* bytes between the words of an error and its path */
 #define REASONS_MAX 64          /* looked at */
-#define JUDGED_MAX 8            /* paths that are looked up */
+#define JUDGED_MAX 4            /* paths that are looked up */
 #define PATH_BYTES_MAX 1024
+#define DEPTH_MAX 64
+#define FOLLOWED_MAX 2
 #define CLAIMS_MAX 3
 #define SHOWN_MAX 200           /* bytes of a path */
 
@@ -152,7 +154,9 @@ static char *refused_write_absolute(const struct proc *p, struct span path)
 
 /*
  * The canonical name of the last thing on the way of the absolute @path that is there; heap, or
- * NULL. One step a name: realpath(3) of each shorter path would take the square of that.
+ * NULL: too deep, or behind a link. The server waits while the kernel looks, so a command must not
+ * be able to make that long: each name is one step, and links, of which one may stand for thousands
+ * of names, are followed only at the top of the tree, where systems have them (/bin, /home/user).
  */
 static char *refused_write_existing(const char *path)
 {
@@ -160,15 +164,20 @@ static char *refused_write_existing(const char *path)
 	AUTO_CLOSE int at = open("/", O_PATH | O_CLOEXEC);
 	char link[64], real[PATH_MAX], *rest = NULL;
 	const char *name = strtok_r(names, "/", &rest);
+	int depth = 0;
 	ssize_t len;
 
 	for (; name && at >= 0; name = strtok_r(NULL, "/", &rest)) {
-		int next = openat(at, name, O_PATH | O_CLOEXEC);
+		int follow = depth < FOLLOWED_MAX ? 0 : O_NOFOLLOW;
+		int next = openat(at, name, O_PATH | O_CLOEXEC | follow);
+		struct stat st;
 
 		if (next < 0)
 			break;
 		mem_cleanup_close(&at);
 		at = next;
+		if (++depth > DEPTH_MAX || fstat(at, &st) || S_ISLNK(st.st_mode))
+			return NULL;
 	}
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", at);
 	len = readlink(link, real, sizeof(real));
