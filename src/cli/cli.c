@@ -81,8 +81,12 @@ static int cli_serve(const struct cli_command *command, char **argv)
 	status = cmdline_read(&a, command, argv, options_take, &o);
 	if (status == CMDLINE_GO_ON && a.words[0])
 		status = cli_say_extra_word(command, a.words[0]);
-	if (status == CMDLINE_GO_ON)
+	if (status == CMDLINE_GO_ON) {
+		if (isatty(STDIN_FILENO))
+			fputs("procpen serve: reading JSON-RPC from this terminal, one message a "
+			      "line, until ^D. For one request: procpen call.\n", stderr);
 		status = server_main(&o.context);
+	}
 	options_release(&o);
 	return status;
 }

@@ -179,6 +179,24 @@ def test_terminal_gets_a_hint():
 
 
 @suite.test()
+def test_serve_in_a_terminal():
+    """Who types it is told what it waits for; a host, whose pipe is no terminal, is not."""
+    try:
+        master, slave = pty.openpty()
+    except OSError as e:
+        raise Skip("no pseudo-terminal can be had here: %s" % e)
+    try:
+        os.write(master, b"\x04")
+        status, out, err = run("serve", stdin=slave)
+    finally:
+        os.close(slave)
+        os.close(master)
+    equal((status, out), (0, ""), "status, stdout")
+    check("JSON-RPC" in err and "procpen call" in err, err)
+    check("JSON-RPC" not in run("serve")[2], "said to a host too")
+
+
+@suite.test()
 def test_workspace_order():
     server = Server(start=False)
     places = {}
