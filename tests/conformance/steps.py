@@ -22,6 +22,8 @@ PROJECT = {
 CASES = ["test case_%d ... %s" % (i, "FAILED: expected 3, got 4" if i == 2500 else "ok")
          for i in range(1, 5001)]
 
+TIME = r"\d[\d.]* (ms|s|min)( \d+ s)?"  # for TIME in what must be said; WORK is the project
+
 # @arguments: of the call; None: those of the call that the result before names. @says: what the
 # text must begin with, then what it must have. @until: the model goes on with the call that each
 # result names until one has this pattern or names none; what the last one says counts. @own: the
@@ -36,15 +38,15 @@ def step(name, tool, arguments, *says, **more):
 
 STEPS = (
     step("nothing to say", "process_run", {"command": "true"},
-         r"exit 0 in \d+ ms, no output \[p\S+\]\Z", own=True),
+         r"exit 0 in TIME, no output \[p\S+\]\Z", own=True),
     step("failing build", "process_run", {"command": "make"},
-         r"exit 2 in \d+ ms \[p\S+\]\n", r"^main\.c:2:\d+: error: expected .;. before",
+         r"exit 2 in TIME \[p\S+\]\n", r"^main\.c:2:\d+: error: expected .;. before",
          r"^make: .* Error 1$", own=True),
     step("fix", "process_run",
          {"command": "sed -i 's/a + b }/a + b; }/' main.c && make && ./app && pwd"},
-         r"exit 0 in \d+ ms \[p\S+\]\n", r"^3\nWORK\n"),
+         r"exit 0 in TIME \[p\S+\]\n", r"^3\nWORK\n"),
     step("long test run", "process_run", {"command": "sh tests.sh"},
-         r"exit 1 in \d+ ms \[p\S+\]; stdout [\d,]+ bytes in 5,000 lines, both ends shown\n",
+         r"exit 1 in TIME \[p\S+\]; stdout [\d,]+ bytes in 5,000 lines, both ends shown\n",
          r"^test case_1 \.\.\. ok$", r"^test case_5000 \.\.\. ok$", r"^1 of 5000 failed$",
          r'process_logs \{"process_id":"p\S+","offset":\d+\}, or with "grep"', own=True),
     step("the pages left out", "process_logs", None, r"test case_\d+ \.\.\. ok\n",
@@ -57,11 +59,11 @@ STEPS = (
     step("poll its output", "process_logs", None, r"Serving HTTP on 127\.0\.0\.1 port \d+",
          until=r"Serving"),
     step("poll its state", "process_monitor", {"process_id": "background server"},
-         r"running for \d+ ms \[p\S+\]: python3 -u", r"process_logs \{.*\} reads it$"),
-    step("list", "process_list", {}, r"p\S+ running for \d+ ms: python3 -u",
-         r"^p\S+ exit 1 in \d+ ms: sh tests\.sh$"),
+         r"running for TIME \[p\S+\]: python3 -u", r"process_logs \{.*\} reads it$"),
+    step("list", "process_list", {}, r"p\S+ running for TIME: python3 -u",
+         r"^p\S+ exit 1 in TIME: sh tests\.sh$"),
     step("kill", "process_kill", {"process_id": "background server"},
-         r"ended by SIGTERM in \d+ ms \[p\S+\]\Z"),
+         r"ended by SIGTERM in TIME \[p\S+\]\Z"),
     step("ask before", "is_blocked", {"command": "mkfs.ext4 /dev/does-not-exist"}, r"blocked: "),
     step("blocked command", "process_run", {"command": "mkfs.ext4 /dev/does-not-exist"},
          r"CommandBlocked: ", r"erases its target", r"No client can override it", is_error=True),
@@ -119,7 +121,8 @@ def write_project(folder):
 
 def unsaid(s, turn, work):
     """What @turn should have been told and was not, or None."""
-    first, *others = (pattern.replace("WORK", re.escape(work)) for pattern in s.says)
+    first, *others = (pattern.replace("WORK", re.escape(work)).replace("TIME", TIME)
+                      for pattern in s.says)
     if not re.match(first, turn.text):
         return "does not begin with %s" % first
     for pattern in others:
