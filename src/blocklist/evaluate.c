@@ -29,37 +29,84 @@
 #define FUNCTIONS_MAX 64
 /* Nested subshells that keep their own working directory. */
 #define SUBSHELLS_MAX 8
+/* Actions of one reader that take no memory of the budget. */
+#define ACTIONS_OWN 4
 
-/* Each returns true if it blocks; the finding is then in @e. */
-static bool evaluate_words(struct evaluation *e, const struct shell_word *words, size_t count,
-			   const struct place *at);
-static bool evaluate_nested(struct evaluation *e, const struct action *a, const struct place *at);
-static bool evaluate_list(struct evaluation *e, const struct action_list *list,
-			  const struct place *at);
+/* The subshells around a command, with the directory to go back to after each. */
+struct subshells {
+	struct {
+		unsigned scope;
+		struct path_dir outside;
+	} list[SUBSHELLS_MAX];
+	size_t count;
+};
 
-static bool blocked_by(struct evaluation *e, const char *effect, uint32_t start, uint32_t end)
+/* A script, and the command of it that is judged. */
+struct script_run {
+	struct shell_script script;
+	struct dataflow flows;
+	struct subshells subshells;
+	struct path_dir start; /* where the script begins */
+	unsigned input_flow;   /* enum blocklist_flow of its standard input */
+	bool lenient;          /* it may be no shell text after all */
+	uint32_t next;         /* command to judge */
+	size_t bytes;          /* of the budget, to give back */
+	/* Before the command: if it leaves nothing behind, its memory is used again. */
+	struct shell_arena_mark mark;
+	size_t files;
+	uint32_t fed_by;
+};
+
+/*
+ * Something that is run, and what is still to be judged of it: the actions in @list, and
+ * then those that @more reads into it. An action that runs something pushes a frame for it.
+ */
+struct evaluation_frame {
+	struct evaluation_frame *below;
+	struct shell_arena_mark mark; /* of the stack's memory, to free it */
+	unsigned depth;           /* wrappers and texts around it */
+	struct place at;          /* of the actions */
+	struct action_list list;
+	struct action own[ACTIONS_OWN]; /* the first memory of @list */
+	size_t next;              /* action to judge */
+	bool returns;             /* to @before when the list ends */
+	struct path_dir before;
+	bool (*more)(struct evaluation *e, struct evaluation_frame *f); /* NULL: no more */
+	/* What @more reads: a command, or the script @run, if that is not NULL. */
+	struct command cmd;
+	bool foreign;                /* its program is in a folder that is not the system's */
+	struct name_pattern pattern; /* of its name */
+	unsigned step;               /* the next reader, or the next name to compare */
+	struct script_run *run;
+};
+
+/* Below, true means that something is blocked, and why is in @e->finding. */
+
+static bool evaluate_blocked(struct evaluation *e, const char *effect, uint32_t start,
+			     uint32_t end)
 {
 	return rules_find_effect(effect, start, end, &e->finding);
 }
 
-static bool blocked_too_complex(struct evaluation *e, uint32_t at)
+static bool evaluate_too_complex(struct evaluation *e, uint32_t at)
 {
-	return blocked_by(e, "text.too_complex", at, at);
+	return evaluate_blocked(e, "text.too_complex", at, at);
 }
 
 /* Text from @flow is run. */
-static bool blocked_by_flow(struct evaluation *e, unsigned flow, uint32_t start, uint32_t end)
+static bool evaluate_flow(struct evaluation *e, unsigned flow, uint32_t start, uint32_t end)
 {
 	if (flow & FLOW_REMOTE)
-		return blocked_by(e, "pipe.remote", start, end);
-	return blocked_by(e, flow & FLOW_DECODED ? "pipe.decoded" : "pipe.filtered", start, end);
+		return evaluate_blocked(e, "pipe.remote", start, end);
+	return evaluate_blocked(e, flow & FLOW_DECODED ? "pipe.decoded" : "pipe.filtered", start,
+				end);
 }
 
 /*
  * Charge @steps and the rules' work since the last call to the budget. True: the budget or the
  * memory is spent.
  */
-static bool spend_steps(struct evaluation *e, uint64_t steps)
+static bool evaluate_spend(struct evaluation *e, uint64_t steps)
 {
 	uint64_t all = steps + e->rules.work;
 
@@ -67,95 +114,195 @@ static bool spend_steps(struct evaluation *e, uint64_t steps)
 	return !shell_budget_take(&e->budget, all) || shell_arena_spent(&e->arena);
 }
 
-static struct action_list action_list_of(struct evaluation *e)
+/* ---- the stack ---- */
+
+static void evaluate_clear_list(struct evaluation *e, struct evaluation_frame *f)
 {
-	return (struct action_list){ .arena = &e->arena, .budget = &e->budget, .args = &e->args };
+	f->list = (struct action_list){ .arena = &e->arena, .budget = &e->budget,
+					.args = &e->args, .list = f->own, .room = ACTIONS_OWN };
+	f->next = 0;
+	f->returns = false;
+}
+
+static void evaluate_save_directory(struct evaluation *e, struct evaluation_frame *f)
+{
+	f->returns = true;
+	path_dir_copy(&f->before, &e->rules.dir);
+}
+
+static bool evaluate_is_too_deep(const struct evaluation *e)
+{
+	return e->top && e->top->depth >= DEPTH_MAX;
+}
+
+/* A frame for what stands at @at, @levels deeper than the top. */
+static struct evaluation_frame *evaluate_push(struct evaluation *e, const struct place *at,
+					      unsigned levels)
+{
+	struct shell_arena_mark mark = shell_arena_mark(&e->stack);
+	struct evaluation_frame *f = shell_alloc_raw(&e->stack, sizeof(*f));
+
+	f->below = e->top;
+	f->mark = mark;
+	f->depth = (e->top ? e->top->depth : 0) + levels;
+	f->at = *at;
+	f->more = NULL;
+	f->run = NULL;
+	evaluate_clear_list(e, f);
+	e->top = f;
+	return f;
+}
+
+static void evaluate_pop(struct evaluation *e)
+{
+	struct shell_arena_mark mark = e->top->mark; /* lies in what it frees */
+	struct script_run *run = e->top->run;
+
+	if (run) {
+		shell_script_free(&run->script);
+		e->budget.bytes = run->bytes;
+	}
+	e->top = e->top->below;
+	shell_arena_rewind(&e->stack, &mark);
 }
 
 /* ---- a program ---- */
 
-/* The rules of the table, and what a wrapper runs. @guess: it is only one that may be meant. */
-static bool evaluate_named(struct evaluation *e, const struct blocklist_name *name,
-			   const struct shell_word *words, size_t count, bool guess,
-			   const struct place *at)
+/* The rules of the table. @guess: the program is only one that may be meant. */
+static bool evaluate_rules(struct evaluation *e, const struct command *cmd, bool guess)
 {
-	struct action_list list = action_list_of(e);
-	struct command cmd = { .words = words, .count = count, .name = name, .at = at };
-	bool foreign;
+	uint32_t start = cmd->words[0].start;
 
-	if (spend_steps(e, budget_of_words(words, count)))
-		return blocked_too_complex(e, words[0].start);
+	if (evaluate_spend(e, budget_of_words(cmd->words, cmd->count)))
+		return evaluate_too_complex(e, start);
 	e->rules.limit = e->budget.work;
-	e->rules.each = at->each;
-	if (rules_judge_program(&e->rules, name, words, count, guess, &e->finding))
+	e->rules.each = cmd->at->each;
+	if (rules_judge_program(&e->rules, cmd->name, cmd->words, cmd->count, guess, &e->finding))
 		return true;
-	if (spend_steps(e, 0))
-		return blocked_too_complex(e, words[0].start);
-	if (guess || !name->wrapper)
+	return evaluate_spend(e, 0) && evaluate_too_complex(e, start);
+}
+
+/* The rules, and then what a wrapper runs. */
+static bool evaluate_named(struct evaluation *e, const struct command *cmd,
+			   struct action_list *out)
+{
+	if (evaluate_rules(e, cmd, false))
+		return true;
+	if (cmd->name->wrapper)
+		wrapper_read(cmd->name->wrapper, cmd, out);
+	return false;
+}
+
+/* Next of a known program: what one of its readers finds. */
+static bool evaluate_more_effects(struct evaluation *e, struct evaluation_frame *f)
+{
+	if (!effects_read(&f->cmd, &f->step, &f->list))
+		f->more = NULL;
+	else if (evaluate_spend(e, 0))
+		return evaluate_too_complex(e, f->cmd.words[0].start);
+	return false;
+}
+
+/* First of a known program: the rules of the table. */
+static bool evaluate_more_rules(struct evaluation *e, struct evaluation_frame *f)
+{
+	f->more = evaluate_more_effects;
+	f->step = 0;
+	f->cmd.name = name_lookup(f->cmd.program.s, f->cmd.program.len);
+	if (!f->cmd.name)
 		return false;
-	cmd.program = name_base(&words[0], &foreign);
-	wrapper_read(name->wrapper, &cmd, &list);
-	return evaluate_list(e, &list, at);
+	if (f->foreign && !f->cmd.name->wrapper)
+		return evaluate_rules(e, &f->cmd, true);
+	return evaluate_named(e, &f->cmd, &f->list);
+}
+
+/* Next of a name that is a pattern: a name of the table that fits it. */
+static bool evaluate_more_names(struct evaluation *e, struct evaluation_frame *f)
+{
+	while (f->step < blocklist_name_count && !name_pattern_fits(&f->pattern, f->step))
+		f->step++;
+	if (f->step == blocklist_name_count) {
+		f->more = NULL;
+		return false;
+	}
+	f->cmd.name = &blocklist_names[f->step++];
+	return evaluate_named(e, &f->cmd, &f->list);
+}
+
+/* A name with globs or unknown parts. */
+static bool evaluate_pattern(struct evaluation *e, struct evaluation_frame *f,
+			     const uint8_t *kind)
+{
+	const struct shell_text *base = &f->cmd.program;
+	const struct shell_word *name = &f->cmd.words[0];
+
+	if (name_pattern_fits_any(name, base, kind))
+		return false;
+	if (strpbrk(base->s, " \t\n")) /* no program has such a name */
+		return false;
+	if (e->rules.patterns++ >= PATTERNS_MAX)
+		return evaluate_too_complex(e, name->start);
+	f->pattern = name_pattern_make(base, kind, &e->arena);
+	shell_budget_take(&e->budget, f->pattern.open && !f->pattern.first && !f->pattern.last
+			  ? WORK_PATTERN_OPEN : WORK_PATTERN);
+	f->step = 0;
+	f->more = evaluate_more_names;
+	return false;
+}
+
+/* Judge @words in place of those of @f: a cd among them counts for what follows. */
+static void evaluate_instead(struct evaluation_frame *f, const struct shell_word *words,
+			     size_t count)
+{
+	f->list.keeps_directory = true;
+	action_words(&f->list, words, count, 0);
 }
 
 /* The program is unknown: try the words as those of rm -rf, chmod and dd. */
-static bool evaluate_unknown(struct evaluation *e, const struct shell_word *words, size_t count,
-			     const struct place *at)
+static bool evaluate_guesses(struct evaluation *e, const struct command *cmd)
 {
 	struct args *args = &e->rules.args;
 	const struct blocklist_name *guesses[] = { name_lookup("rm", 2),
 						   name_lookup("chmod", 5),
 						   name_lookup("dd", 2) };
-	bool itself = place_command(at) && words == place_command(at)->words;
-	/* After a wrapper an unknown word may be an option's value, unless it is the only one. */
-	unsigned flow = dataflow_of_word(at, &words[0]) &
-			(itself || count == 1 ? FLOW_TEXTS : FLOW_REMOTE);
 
-	if (at->each)
-		flow |= at->input_flow & FLOW_FILTERED;
-	if (flow)
-		return blocked_by_flow(e, flow, words[0].start, words[0].end);
-	if (count < 2)
-		return false;
-	args_read(args, words, count, NULL, false);
+	args_read(args, cmd->words, cmd->count, NULL, false);
 	e->rules.each = false;
 	for (size_t i = 0; i < COUNT_OF(guesses); i++) {
 		if (i == 0 && !(args_has(args, " -f --force ") &&
 				args_has(args, " -r -R --recursive ")))
 			continue;
-		if (rules_judge_program(&e->rules, guesses[i], words, count, true, &e->finding))
+		if (rules_judge_program(&e->rules, guesses[i], cmd->words, cmd->count, true,
+					&e->finding))
 			return true;
 	}
-	/* It may be empty, or a wrapper like sudo. */
-	return words[1].text.len && words[1].text.s[0] != '-' && !word_unknown_at(&words[1], 0) &&
-	       evaluate_words(e, words + 1, count - 1, at);
+	return false;
 }
 
-/* A name with globs or unknown parts: each name of the table that fits it. */
-static bool evaluate_pattern(struct evaluation *e, const struct shell_text *base,
-			     const struct shell_word *words, size_t count, const struct place *at)
+static bool evaluate_unknown(struct evaluation *e, struct evaluation_frame *f)
 {
-	const uint8_t *kind = words[0].kind + (base->s - words[0].text.s);
-	struct name_pattern pattern;
+	const struct shell_word *words = f->cmd.words;
+	bool itself = place_command(&f->at) && words == place_command(&f->at)->words;
+	/* After a wrapper an unknown word may be an option's value, unless it is the only one. */
+	unsigned flow = dataflow_of_word(&f->at, &words[0]) &
+			(itself || f->cmd.count == 1 ? FLOW_TEXTS : FLOW_REMOTE);
 
-	if (name_pattern_fits_any(&words[0], base, kind))
+	if (f->at.each)
+		flow |= f->at.input_flow & FLOW_FILTERED;
+	if (flow)
+		return evaluate_flow(e, flow, words[0].start, words[0].end);
+	if (f->cmd.count < 2)
 		return false;
-	if (strpbrk(base->s, " \t\n")) /* no program has such a name */
-		return false;
-	if (e->rules.patterns++ >= PATTERNS_MAX)
-		return blocked_too_complex(e, words[0].start);
-	pattern = name_pattern_make(base, kind, &e->arena);
-	shell_budget_take(&e->budget, pattern.open && !pattern.first && !pattern.last
-			  ? WORK_PATTERN_OPEN : WORK_PATTERN);
-	for (unsigned i = 0; i < blocklist_name_count; i++)
-		if (name_pattern_fits(&pattern, i) &&
-		    evaluate_named(e, &blocklist_names[i], words, count, false, at))
-			return true;
+	if (evaluate_guesses(e, &f->cmd))
+		return true;
+	/* It may be empty, or a wrapper like sudo. */
+	if (words[1].text.len && words[1].text.s[0] != '-' && !word_unknown_at(&words[1], 0))
+		evaluate_instead(f, words + 1, f->cmd.count - 1);
 	return false;
 }
 
 /* A function hides the program of its name after its definition and in its own body. */
-static bool place_hides_program(const struct place *at, const struct shell_word *word)
+static bool evaluate_is_function(const struct place *at, const struct shell_word *word)
 {
 	const struct shell_command *c = place_command(at);
 	const struct shell_script *s = at->script;
@@ -172,242 +319,82 @@ static bool place_hides_program(const struct place *at, const struct shell_word 
 }
 
 /* Run ./x.sh that the text wrote, or ./x that it copied from a program. */
-static bool evaluate_own_file(struct evaluation *e, const struct shell_word *words, size_t count,
-			      const struct place *at)
+static void evaluate_own_file(struct evaluation *e, struct evaluation_frame *f)
 {
-	const struct written_file *f = files_find(&e->files, &words[0]);
-	struct action_list list = action_list_of(e);
+	const struct shell_word *words = f->cmd.words;
+	const struct written_file *file = files_find(&e->files, &words[0]);
 	struct shell_word *copy;
 
 	/* A name without a slash is looked for in PATH. */
-	if (!f || (!f->program && !strchr(words[0].text.s, '/')))
-		return false;
-	if (f->program) {
-		copy = shell_alloc(&e->arena, count * sizeof(*copy));
-		memcpy(copy, words, count * sizeof(*copy));
-		copy[0] = f->content;
-		copy[0].start = words[0].start;
-		copy[0].end = words[0].end;
-		return evaluate_words(e, copy, count, at);
+	if (!file || (!file->program && !strchr(words[0].text.s, '/')))
+		return;
+	if (!file->program) {
+		action_file(&f->list, &words[0], words, f->cmd.count, ACTION_LENIENT);
+		return;
 	}
-	action_file(&list, &words[0], words, count, ACTION_LENIENT);
-	return evaluate_list(e, &list, at);
+	copy = shell_alloc(&e->arena, f->cmd.count * sizeof(*copy));
+	memcpy(copy, words, f->cmd.count * sizeof(*copy));
+	copy[0] = file->content;
+	copy[0].start = words[0].start;
+	copy[0].end = words[0].end;
+	evaluate_instead(f, copy, f->cmd.count);
 }
 
-/* A known program: first the rules of the table, then its readers. */
-static bool evaluate_known(struct evaluation *e, const struct shell_text *base, bool foreign,
-			   const struct shell_word *words, size_t count, const struct place *at)
+/* A program that its name tells, or not, or not quite. */
+static bool evaluate_program_of(struct evaluation *e, struct evaluation_frame *f)
 {
-	struct command cmd = { .words = words, .count = count, .program = *base, .at = at,
-			       .name = name_lookup(base->s, base->len) };
-	unsigned step = 0;
+	const struct shell_word *name = &f->cmd.words[0];
+	const struct shell_text *base = &f->cmd.program;
+	const uint8_t *kind = name->kind + (base->s - name->text.s);
 
-	if (cmd.name && evaluate_named(e, cmd.name, words, count, foreign && !cmd.name->wrapper,
-				       at))
-		return true;
-	for (;;) {
-		struct action_list list = action_list_of(e);
-
-		if (!effects_read(&cmd, &step, &list))
-			return false;
-		if (spend_steps(e, 0))
-			return blocked_too_complex(e, words[0].start);
-		if (list.count && evaluate_list(e, &list, at))
-			return true;
-	}
-}
-
-static bool evaluate_words_of(struct evaluation *e, const struct shell_word *words, size_t count,
-			      const struct place *at)
-{
-	bool foreign;
-	struct shell_text base = name_base(&words[0], &foreign);
-	const uint8_t *kind = words[0].kind + (base.s - words[0].text.s);
-
-	if (!base.len)
-		return count > 1 && !words[0].text.len &&
-		       evaluate_words(e, words + 1, count - 1, at);
-	if (base.len == 1 && word_unknown_at(&words[0], words[0].text.len - 1))
-		return evaluate_unknown(e, words, count, at);
-	if (name_is_pattern(&base, kind))
-		return evaluate_pattern(e, &base, words, count, at);
-	if (place_hides_program(at, &words[0]))
-		return false;
-	return (e->files.count && evaluate_own_file(e, words, count, at)) ||
-	       evaluate_known(e, &base, foreign, words, count, at);
-}
-
-static bool evaluate_words(struct evaluation *e, const struct shell_word *words, size_t count,
-			   const struct place *at)
-{
-	bool blocked;
-
-	if (!count)
-		return false;
-	if (e->depth >= DEPTH_MAX || spend_steps(e, WORK_COMMAND + WORK_WORD * count))
-		return blocked_too_complex(e, words[0].start);
-	e->depth++;
-	blocked = evaluate_words_of(e, words, count, at);
-	e->depth--;
-	return blocked;
-}
-
-/* ---- actions ---- */
-
-/* Text of another language. */
-static bool evaluate_code(struct evaluation *e, const struct action *a, const struct place *at)
-{
-	struct action_list list = action_list_of(e);
-	struct place inner = *at;
-	bool blocked;
-
-	if (e->depth >= DEPTH_MAX)
-		return false;
-	inner.args = a->words;
-	inner.arg_count = a->count;
-	inner.lenient = true;
-	script_read(a->word, a->flags & ACTION_AWK, &inner, &list);
-	if (spend_steps(e, 0))
-		return blocked_too_complex(e, a->word->start);
-	e->depth++;
-	blocked = evaluate_list(e, &list, &inner);
-	e->depth--;
-	return blocked;
-}
-
-/* sh FILE: the text is known for <(...) and for a file that the text wrote. */
-static bool evaluate_file(struct evaluation *e, const struct action *a, const struct place *at)
-{
-	const struct shell_word *file = a->word, *content = file->content;
-	const struct written_file *written = content ? NULL : files_find(&e->files, file);
-	struct action inside = *a;
-	/* A file that sed made can be read first, so it is not "filtered". */
-	unsigned flow = dataflow_origin(at, file) |
-			(written ? written->flow & ~(unsigned)FLOW_FILTERED : 0);
-
-	if (flow & FLOW_TEXTS)
-		return blocked_by_flow(e, flow, file->start, file->end);
-	if (written && written->known)
-		content = &written->content;
-	if (!content)
-		content = input_descriptor(at, file);
-	if (!content)
-		return false;
-	inside.word = content;
-	return a->flags & ACTION_FOREIGN ? evaluate_code(e, &inside, at)
-					 : evaluate_nested(e, &inside, at);
-}
-
-/* The place of what action @a, of a command at @at, runs. */
-static struct place place_of_action(const struct action *a, const struct place *at)
-{
-	struct place p = *at;
-
-	if (a->flags & ACTION_NO_INPUT)
-		p.input = NULL;
-	p.each |= (a->flags & ACTION_EACH) != 0;
-	p.same_shell |= (a->flags & ACTION_SAME_SHELL) != 0;
-	p.lenient |= (a->flags & ACTION_LENIENT) != 0;
-	if (a->assign_count) {
-		p.assigns = a->assigns;
-		p.assign_count = a->assign_count;
-	}
-	return p;
-}
-
-static bool evaluate_action(struct evaluation *e, const struct action *a, const struct place *at)
-{
-	struct place inner = place_of_action(a, at);
-	uint32_t start = a->count ? a->words[0].start : 0;
-	uint32_t end = a->count ? a->words[a->count - 1].end : 0;
-
-	switch (a->kind) {
-	case ACTION_WORDS:
-		return evaluate_words(e, a->words, a->count, &inner);
-	case ACTION_NAMED:
-		return evaluate_named(e, a->name, a->words, a->count, false, &inner);
-	case ACTION_TEXT:
-		return evaluate_nested(e, a, &inner);
-	case ACTION_CODE:
-		return evaluate_code(e, a, &inner);
-	case ACTION_FILE:
-		return evaluate_file(e, a, &inner);
-	case ACTION_TOUCH:
-		return rules_judge_effect(&e->rules, a->effect, a->word, 0, false, &e->finding);
-	case ACTION_FOUND:
-		return blocked_by(e, a->effect, start, end);
-	case ACTION_FLOW:
-		return blocked_by_flow(e, a->flow, start, end);
-	case ACTION_CHDIR:
-		if (a->word)
-			path_chdir(&e->rules.dir, a->word);
-		else
-			e->rules.dir.known = false;
-		return false;
-	case ACTION_PRINT:
+	if (!base->len) {
+		if (f->cmd.count > 1 && !name->text.len)
+			evaluate_instead(f, name + 1, f->cmd.count - 1);
 		return false;
 	}
+	if (base->len == 1 && word_unknown_at(name, name->text.len - 1))
+		return evaluate_unknown(e, f);
+	if (name_is_pattern(base, kind))
+		return evaluate_pattern(e, f, kind);
+	if (evaluate_is_function(&f->at, name))
+		return false;
+	if (e->files.count)
+		evaluate_own_file(e, f);
+	f->more = evaluate_more_rules;
 	return false;
 }
 
-/* Restores the working directory at the end, unless @list->keeps_directory. */
-static bool evaluate_list(struct evaluation *e, const struct action_list *list,
-			  const struct place *at)
+static bool evaluate_words(struct evaluation *e, const struct action *a, const struct place *at)
 {
-	struct path_dir before;
-	bool blocked = false;
+	struct evaluation_frame *f;
 
-	if (!list->count)
+	if (!a->count)
 		return false;
-	if (!list->keeps_directory)
-		path_dir_copy(&before, &e->rules.dir);
-	for (size_t i = 0; !blocked && i < list->count; i++) {
-		const struct action *a = &list->list[i];
+	if (evaluate_is_too_deep(e) || evaluate_spend(e, WORK_COMMAND + WORK_WORD * a->count))
+		return evaluate_too_complex(e, a->words[0].start);
+	f = evaluate_push(e, at, 1);
+	f->cmd = (struct command){ .words = a->words, .count = a->count, .at = &f->at,
+				   .program = name_base(&a->words[0], &f->foreign) };
+	return evaluate_program_of(e, f);
+}
 
-		blocked = evaluate_action(e, a, at);
-		if (blocked && a->end) {
-			e->finding.start = a->start;
-			e->finding.end = a->end;
-		}
-	}
-	if (!list->keeps_directory)
-		path_dir_copy(&e->rules.dir, &before);
-	return blocked;
+/* Words of a program that they do not name themselves. */
+static bool evaluate_words_as(struct evaluation *e, const struct action *a,
+			      const struct place *at)
+{
+	struct evaluation_frame *f = evaluate_push(e, at, 0);
+
+	f->cmd = (struct command){ .words = a->words, .count = a->count, .at = &f->at,
+				   .program = name_base(&a->words[0], &f->foreign),
+				   .name = a->name };
+	return evaluate_named(e, &f->cmd, &f->list);
 }
 
 /* ---- one script ---- */
 
-static bool evaluate_command(struct evaluation *e, const struct shell_script *s,
-			     struct dataflow *flows, uint32_t index)
-{
-	const struct shell_command *c = &s->commands[index];
-	struct place at = { .script = s, .flows = flows, .index = index, .files = &e->files };
-	struct action_list list = action_list_of(e);
-
-	input_find(&at, flows, e->input, e->input_flow, &e->arena);
-	surroundings_read(&at, &list);
-	if (evaluate_list(e, &list, &at))
-		return true;
-	if (c->word_count && !(c->context & SHELL_TEST) &&
-	    evaluate_words(e, c->words, c->word_count, &at))
-		return true;
-	if (c->redirect_count || c->word_count > 1)
-		files_note(&e->files, flows, index, &e->arena);
-	return false;
-}
-
-/* The subshells around a command, with the working directory to restore after each. */
-struct subshells {
-	struct {
-		unsigned scope;
-		struct path_dir outside;
-	} list[SUBSHELLS_MAX];
-	size_t count;
-};
-
 /* A cd ends with its subshell; in subshells deeper than SUBSHELLS_MAX it stays. */
-static void enter_subshell(struct evaluation *e, const struct shell_command *c,
-			   struct subshells *s)
+static void evaluate_enter_subshell(struct evaluation *e, const struct shell_command *c,
+				    struct subshells *s)
 {
 	unsigned scope = c->context & ~SHELL_CONTEXT_MASK, depth = shell_subshell_depth(scope);
 
@@ -421,79 +408,105 @@ static void enter_subshell(struct evaluation *e, const struct shell_command *c,
 	path_dir_copy(&s->list[s->count++].outside, &e->rules.dir);
 }
 
+/* The command at @f has been judged. */
+static void evaluate_end_command(struct evaluation *e, struct evaluation_frame *f)
+{
+	struct script_run *run = f->run;
+	const struct shell_command *c = place_command(&f->at);
+
+	if (c->redirect_count || c->word_count > 1)
+		files_note(&e->files, &run->flows, f->at.index, &e->arena);
+	if (e->files.count == run->files && run->flows.fed_by == run->fed_by &&
+	    !shell_arena_spent(&e->arena))
+		shell_arena_rewind(&e->arena, &run->mark);
+}
+
+static void evaluate_begin_command(struct evaluation *e, struct evaluation_frame *f)
+{
+	struct script_run *run = f->run;
+	const struct shell_command *c = &run->script.commands[run->next];
+
+	run->mark = shell_arena_mark(&e->arena);
+	run->files = e->files.count;
+	run->fed_by = run->flows.fed_by;
+	f->at = (struct place){ .script = &run->script, .flows = &run->flows,
+				.index = run->next++, .files = &e->files };
+	f->list.keeps_directory = true;
+	/* A definition runs nothing, so no cd in it counts. */
+	if ((c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL))
+		evaluate_save_directory(e, f);
+	evaluate_enter_subshell(e, c, &run->subshells);
+	input_find(&f->at, &run->flows, e->input, run->input_flow, &e->arena);
+	surroundings_read(&f->at, &f->list);
+	if (!(c->context & SHELL_TEST))
+		action_words(&f->list, c->words, c->word_count, 0);
+}
+
+static bool evaluate_end_script(struct evaluation *e, struct evaluation_frame *f)
+{
+	const struct shell_script *s = &f->run->script;
+
+	f->more = NULL;
+	path_dir_copy(&e->rules.dir, &f->run->start);
+	if (s->trouble == SHELL_FINE || (s->trouble == SHELL_SYNTAX && f->run->lenient))
+		return false;
+	return evaluate_blocked(e, s->trouble == SHELL_SYNTAX ? "text.unparsable"
+							      : "text.too_complex",
+				s->trouble_at, s->trouble_at);
+}
+
+/* Next of a script: a command with its surroundings. */
+static bool evaluate_more_commands(struct evaluation *e, struct evaluation_frame *f)
+{
+	if (f->run->next)
+		evaluate_end_command(e, f);
+	if (f->run->next == f->run->script.command_count)
+		return evaluate_end_script(e, f);
+	evaluate_begin_command(e, f);
+	return false;
+}
+
 static bool evaluate_fork_bomb(struct evaluation *e, const struct shell_script *s)
 {
 	uint32_t start, end;
 	size_t others = s->function_count < FUNCTIONS_MAX ? s->function_count : FUNCTIONS_MAX;
 
 	for (size_t i = 0; i < s->function_count; i++)
-		if (spend_steps(e, others * (s->functions[i].last - s->functions[i].first + 1)))
-			return blocked_too_complex(e, s->functions[i].start);
-	return fork_bomb_find(s, &start, &end) && blocked_by(e, "process.fork_bomb", start, end);
+		if (evaluate_spend(e, others * (s->functions[i].last - s->functions[i].first + 1)))
+			return evaluate_too_complex(e, s->functions[i].start);
+	return fork_bomb_find(s, &start, &end) &&
+	       evaluate_blocked(e, "process.fork_bomb", start, end);
 }
 
-static bool evaluate_script(struct evaluation *e, const struct shell_script *s)
+/* A frame for the script that the caller parses into the result; @at is where it is run. */
+static struct script_run *evaluate_push_script(struct evaluation *e, const struct place *at,
+					       unsigned levels)
 {
-	struct path_dir start, before;
-	struct subshells subshells;
-	struct dataflow flows;
-	bool blocked = evaluate_fork_bomb(e, s);
+	struct evaluation_frame *f = evaluate_push(e, at, levels);
+	struct script_run *run = shell_alloc_raw(&e->stack, sizeof(*run));
 
-	subshells.count = 0;
-	path_dir_copy(&start, &e->rules.dir);
-	path_dir_copy(&before, &start);
-	dataflow_read(&flows, s, &e->arena);
-	shell_budget_take(&e->budget, WORK_WORD * s->command_count);
-	for (uint32_t i = 0; !blocked && i < s->command_count; i++) {
-		const struct shell_command *c = &s->commands[i];
-		bool defined = (c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL);
-		struct shell_arena_mark mark = shell_arena_mark(&e->arena);
-		size_t files = e->files.count;
-		uint32_t fed_by = flows.fed_by;
-
-		if (defined)
-			path_dir_copy(&before, &e->rules.dir);
-		enter_subshell(e, c, &subshells);
-		blocked = evaluate_command(e, s, &flows, i);
-		if (!blocked && e->files.count == files && flows.fed_by == fed_by &&
-		    !shell_arena_spent(&e->arena))
-			shell_arena_rewind(&e->arena, &mark);
-		if (defined)
-			path_dir_copy(&e->rules.dir, &before);
-	}
-	path_dir_copy(&e->rules.dir, &start);
-	return blocked;
+	run->bytes = e->budget.bytes;
+	run->input_flow = at->input_flow;
+	run->next = 0;
+	run->subshells.count = 0;
+	path_dir_copy(&run->start, &e->rules.dir);
+	f->run = run;
+	f->more = evaluate_more_commands;
+	return run;
 }
 
-/* Either the outermost @text, or @word out of another text. */
-static bool parse_and_evaluate(struct evaluation *e, const struct shell_text *text,
-			       const struct shell_word *word, const struct shell_setup *setup,
-			       bool lenient)
+static bool evaluate_script(struct evaluation *e, struct script_run *run)
 {
-	struct shell_script script;
-	size_t bytes = e->budget.bytes;
-	bool blocked;
-
-	if (word)
-		shell_parse_word(word, setup, &e->budget, &script);
-	else
-		shell_parse_with(text, setup, &e->budget, &script);
-	blocked = evaluate_script(e, &script);
-	if (!blocked && script.trouble == SHELL_SYNTAX && !lenient)
-		blocked = blocked_by(e, "text.unparsable", script.trouble_at, script.trouble_at);
-	else if (!blocked && script.trouble != SHELL_FINE && script.trouble != SHELL_SYNTAX)
-		blocked = blocked_by(e, "text.too_complex", script.trouble_at, script.trouble_at);
-	if (blocked && script.trouble != SHELL_FINE && !e->finding.detail &&
-	    strncmp(e->finding.rule->id, "text.", 5) == 0)
-		e->finding.detail = script.trouble_text;
-	shell_script_free(&script);
-	e->budget.bytes = bytes;
-	return blocked;
+	if (evaluate_fork_bomb(e, &run->script))
+		return true;
+	dataflow_read(&run->flows, &run->script, &e->arena);
+	shell_budget_take(&e->budget, WORK_WORD * run->script.command_count);
+	return false;
 }
 
 /* The variables of a nested text: those of the request, where no script has them, and @at's. */
-static struct shell_assign *nested_variables(struct evaluation *e, const struct place *at,
-					     size_t *count)
+static struct shell_assign *evaluate_variables(struct evaluation *e, const struct place *at,
+					       size_t *count)
 {
 	size_t own = at->script ? 0 : e->variable_count;
 	struct shell_assign *all;
@@ -514,24 +527,170 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 				     .shell_path = e->shell_path,
 				     .family = a->flags & ACTION_BASH ? SHELL_FAMILY_BASH
 								      : SHELL_FAMILY_POSIX };
-	unsigned outer = e->input_flow;
-	bool blocked;
+	struct script_run *run;
 
-	if (e->depth >= DEPTH_MAX || spend_steps(e, text->text.len))
-		return blocked_too_complex(e, text->start);
-	e->input_flow = at->input_flow;
+	if (evaluate_is_too_deep(e) || evaluate_spend(e, text->text.len))
+		return evaluate_too_complex(e, text->start);
 	if (place_command(at)) {
 		setup.outer = at->script;
 		setup.outer_command = at->index;
 		setup.exported_only = !at->same_shell;
 	}
-	setup.variables = nested_variables(e, at, &setup.variable_count);
-	e->depth++;
+	setup.variables = evaluate_variables(e, at, &setup.variable_count);
+	run = evaluate_push_script(e, at, 1);
 	/* An unknown part of the text may hold the missing quote. */
-	blocked = parse_and_evaluate(e, NULL, text, &setup, at->lenient || word_has_unknown(text));
-	e->depth--;
-	e->input_flow = outer;
-	return blocked;
+	run->lenient = at->lenient || word_has_unknown(text);
+	shell_parse_word(text, &setup, &e->budget, &run->script);
+	return evaluate_script(e, run);
+}
+
+/* ---- actions ---- */
+
+/* Text of another language. */
+static bool evaluate_code(struct evaluation *e, const struct action *a, const struct place *at)
+{
+	struct evaluation_frame *f;
+
+	if (evaluate_is_too_deep(e))
+		return false;
+	f = evaluate_push(e, at, 1);
+	f->at.args = a->words;
+	f->at.arg_count = a->count;
+	f->at.lenient = true;
+	script_read(a->word, a->flags & ACTION_AWK, &f->at, &f->list);
+	return evaluate_spend(e, 0) && evaluate_too_complex(e, a->word->start);
+}
+
+/* sh FILE: the text is known for <(...) and for a file that the text wrote. */
+static bool evaluate_file(struct evaluation *e, const struct action *a, const struct place *at)
+{
+	const struct shell_word *file = a->word, *content = file->content;
+	const struct written_file *written = content ? NULL : files_find(&e->files, file);
+	struct action inside = *a;
+	/* A file that sed made can be read first, so it is not "filtered". */
+	unsigned flow = dataflow_origin(at, file) |
+			(written ? written->flow & ~(unsigned)FLOW_FILTERED : 0);
+
+	if (flow & FLOW_TEXTS)
+		return evaluate_flow(e, flow, file->start, file->end);
+	if (written && written->known)
+		content = &written->content;
+	if (!content)
+		content = input_descriptor(at, file);
+	if (!content)
+		return false;
+	inside.word = content;
+	return a->flags & ACTION_FOREIGN ? evaluate_code(e, &inside, at)
+					 : evaluate_nested(e, &inside, at);
+}
+
+/* The place of what action @a, of a command at @at, runs. */
+static struct place evaluate_place(const struct action *a, const struct place *at)
+{
+	struct place p = *at;
+
+	if (a->flags & ACTION_NO_INPUT)
+		p.input = NULL;
+	p.each |= (a->flags & ACTION_EACH) != 0;
+	p.same_shell |= (a->flags & ACTION_SAME_SHELL) != 0;
+	p.lenient |= (a->flags & ACTION_LENIENT) != 0;
+	if (a->assign_count) {
+		p.assigns = a->assigns;
+		p.assign_count = a->assign_count;
+	}
+	return p;
+}
+
+/* Judge what is done at once; what is run becomes the top frame. */
+static bool evaluate_action(struct evaluation *e, const struct action *a, const struct place *at)
+{
+	struct place inner = evaluate_place(a, at);
+	uint32_t start = a->count ? a->words[0].start : 0;
+	uint32_t end = a->count ? a->words[a->count - 1].end : 0;
+
+	switch (a->kind) {
+	case ACTION_WORDS:
+		return evaluate_words(e, a, &inner);
+	case ACTION_NAMED:
+		return evaluate_words_as(e, a, &inner);
+	case ACTION_TEXT:
+		return evaluate_nested(e, a, &inner);
+	case ACTION_CODE:
+		return evaluate_code(e, a, &inner);
+	case ACTION_FILE:
+		return evaluate_file(e, a, &inner);
+	case ACTION_TOUCH:
+		return rules_judge_effect(&e->rules, a->effect, a->word, 0, false, &e->finding);
+	case ACTION_FOUND:
+		return evaluate_blocked(e, a->effect, start, end);
+	case ACTION_FLOW:
+		return evaluate_flow(e, a->flow, start, end);
+	case ACTION_CHDIR:
+		if (a->word)
+			path_chdir(&e->rules.dir, a->word);
+		else
+			e->rules.dir.known = false;
+		return false;
+	case ACTION_PRINT:
+		return false;
+	}
+	return false;
+}
+
+/* ---- the loop ---- */
+
+/* One action of the top frame, or the next list of it, or its end. */
+static bool evaluate_step(struct evaluation *e)
+{
+	struct evaluation_frame *f = e->top;
+
+	if (f->next < f->list.count) {
+		if (!f->next && !f->list.keeps_directory)
+			evaluate_save_directory(e, f);
+		return evaluate_action(e, &f->list.list[f->next++], &f->at);
+	}
+	if (f->returns)
+		path_dir_copy(&e->rules.dir, &f->before);
+	if (!f->more) {
+		evaluate_pop(e);
+		return false;
+	}
+	evaluate_clear_list(e, f);
+	return f->more(e, f);
+}
+
+/* What @f, around the finding, has to say of it. */
+static void evaluate_name_finding(struct evaluation *e, const struct evaluation_frame *f)
+{
+	const struct action *a = f->next ? &f->list.list[f->next - 1] : NULL;
+
+	if (a && a->end) {
+		e->finding.start = a->start;
+		e->finding.end = a->end;
+	}
+	if (f->run && f->run->script.trouble != SHELL_FINE && !e->finding.detail &&
+	    strncmp(e->finding.rule->id, "text.", 5) == 0)
+		e->finding.detail = f->run->script.trouble_text;
+}
+
+/* The budget ended before all was judged: block. */
+static bool evaluate_left_over(struct evaluation *e)
+{
+	if (!evaluate_spend(e, 0))
+		return false;
+	evaluate_too_complex(e, 0);
+	e->finding.detail = "more work than a text of its length may take";
+	return true;
+}
+
+/* Judge what is on the stack until it is empty, or something is blocked, as @blocked says. */
+static bool evaluate_all(struct evaluation *e, bool blocked)
+{
+	while (e->top && !blocked)
+		blocked = evaluate_step(e);
+	for (; e->top; evaluate_pop(e))
+		evaluate_name_finding(e, e->top);
+	return blocked || evaluate_left_over(e);
 }
 
 /* ---- entry ---- */
@@ -540,23 +699,15 @@ void evaluation_init(struct evaluation *e, size_t bytes)
 {
 	memset(e, 0, sizeof(*e));
 	budget_init(&e->budget, &e->arena, bytes);
+	shell_arena_init(&e->stack, SIZE_MAX);
 }
 
 void evaluation_release(struct evaluation *e)
 {
+	shell_arena_release(&e->stack);
 	shell_arena_release(&e->arena);
 	args_release(&e->rules.args);
 	args_release(&e->args);
-}
-
-/* The budget ended before all was judged: block. */
-static bool left_over(struct evaluation *e)
-{
-	if (!spend_steps(e, 0))
-		return false;
-	blocked_too_complex(e, 0);
-	e->finding.detail = "more work than a text of its length may take";
-	return true;
 }
 
 bool evaluate_text(struct evaluation *e, const struct shell_text *text,
@@ -567,17 +718,22 @@ bool evaluate_text(struct evaluation *e, const struct shell_text *text,
 				     .variable_count = e->variable_count, .args = args,
 				     .arg_count = arg_count, .input = input,
 				     .shell_path = e->shell_path, .family = e->shell_family };
+	struct place nowhere = { .index = SHELL_NONE };
+	struct script_run *run = evaluate_push_script(e, &nowhere, 0);
 
 	e->input = input;
 	if (input && input->text.len > INPUT_PARSED_MAX)
 		setup.input = NULL;
-	return parse_and_evaluate(e, text, NULL, &setup, e->no_shell) || left_over(e);
+	run->lenient = e->no_shell;
+	shell_parse_with(text, &setup, &e->budget, &run->script);
+	return evaluate_all(e, evaluate_script(e, run));
 }
 
 bool evaluate_program(struct evaluation *e, const struct shell_word *words, size_t count,
 		      const struct shell_word *input)
 {
 	struct place at = { .index = SHELL_NONE, .input = input, .files = &e->files };
+	struct action all = { .kind = ACTION_WORDS, .words = words, .count = count };
 
-	return evaluate_words(e, words, count, &at) || left_over(e);
+	return evaluate_all(e, evaluate_words(e, &all, &at));
 }

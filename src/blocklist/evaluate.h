@@ -3,9 +3,10 @@
  *
  * The structural layer, and its only loop: parses shell text, takes each command's actions
  * from the readers in blocklist/effects, asks blocklist/rules about what is run and
- * touched, reads nested texts in turn, and tracks the working directory. It alone knows the
- * depth and the budget. Stops at the first finding. Text that is too deep, too large or
- * not valid shell is a finding too.
+ * touched, and tracks the working directory. What a command runs in turn goes onto a stack
+ * of frames on the heap, so nested texts take no C stack. The loop alone knows order, depth
+ * and budget. Stops at the first finding. Text that is too deep, too large or not valid
+ * shell is a finding too.
  */
 #ifndef PROCPEN_BLOCKLIST_EVALUATE_H
 #define PROCPEN_BLOCKLIST_EVALUATE_H
@@ -18,6 +19,8 @@
 #include "shell/arena.h"
 #include "shell/parse.h"
 
+struct evaluation_frame;
+
 struct evaluation {
 	struct shell_arena arena;
 	struct shell_budget budget;
@@ -27,12 +30,12 @@ struct evaluation {
 	bool no_shell; /* outermost text that is none for a shell is not run */
 	const char *shell_path; /* what reads the outermost text, or NULL: /bin/sh */
 	enum shell_family shell_family;
-	unsigned depth;
 	const struct shell_word *input; /* standard input of the outermost command, or NULL */
-	unsigned input_flow; /* where the input of the nested text comes from */
 	struct written_files files; /* what the text wrote before */
 	const struct shell_assign *variables; /* of the request's environment */
 	size_t variable_count;
+	struct shell_arena stack;     /* of frames: DEPTH_MAX bounds it, not the budget */
+	struct evaluation_frame *top; /* what is judged; NULL: nothing */
 };
 
 /*

@@ -6,6 +6,8 @@
 #include "unit.h"
 
 #include <dirent.h>
+#include <pthread.h>
+#include <sys/mman.h>
 
 #include "corpus.h"
 #include "shapes.h"
@@ -214,6 +216,76 @@ static void test_hostile_public_texts(void **state)
 	}
 }
 
+/* ---- nesting ---- */
+
+#define STACK_BYTES (1u << 20)
+#define STACK_PAINT 0xa5
+/* What the deepest call of a verdict may differ in from one text to the next. */
+#define STACK_SLACK 2048
+
+struct nested {
+	char *text;
+	struct blocklist_verdict v;
+};
+
+static void *judge_nested(void *nested)
+{
+	struct nested *n = nested;
+
+	corpus_judge(n->text, &n->v);
+	return NULL;
+}
+
+/* The bytes of stack that the verdict on @times @piece before a command takes; by @rule. */
+static size_t stack_of(const char *piece, size_t times, const char *rule)
+{
+	struct shape shape = { "", piece, "poweroff", NULL };
+	struct nested n = { .text = shape_text(&shape, times * strlen(piece) + strlen("poweroff")) };
+	unsigned char *stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+				    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	pthread_attr_t attr;
+	pthread_t thread;
+	size_t unused = 0;
+
+	assert_ptr_not_equal(stack, MAP_FAILED);
+	memset(stack, STACK_PAINT, STACK_BYTES);
+	assert_int_equal(pthread_attr_init(&attr), 0);
+	assert_int_equal(pthread_attr_setstack(&attr, stack, STACK_BYTES), 0);
+	assert_int_equal(pthread_create(&thread, &attr, judge_nested, &n), 0);
+	assert_int_equal(pthread_join(thread, NULL), 0);
+	pthread_attr_destroy(&attr);
+	while (unused < STACK_BYTES && stack[unused] == STACK_PAINT)
+		unused++;
+	munmap(stack, STACK_BYTES);
+	free(n.text);
+	if (!n.v.rule || strcmp(n.v.rule, rule) != 0)
+		fail_msg("%zu times %s: %s", times, piece, n.v.rule ? n.v.rule : "allowed");
+	return STACK_BYTES - unused;
+}
+
+/* Up to the limit and beyond it, a text in a text takes no more stack than one alone. */
+static void test_hostile_nesting_takes_no_stack(void **state)
+{
+	static const struct {
+		const char *piece; /* what makes the rest of the text a text, or words, of its own */
+		size_t most;       /* of them, before the text is too deep */
+	} cases[] = {
+		{ "ssh h ", 19 }, { "watch ", 19 }, { "sudo ", 39 }, { "env A=1 ", 39 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *piece = cases[i].piece;
+		size_t one = stack_of(piece, 1, "power.command");
+		size_t most = stack_of(piece, cases[i].most, "power.command");
+		size_t beyond = stack_of(piece, cases[i].most + 1, "text.too_complex");
+
+		if (most > one + STACK_SLACK || beyond > one + STACK_SLACK)
+			fail_msg("%s: %zu bytes of stack become %zu and %zu", piece, one, most,
+				 beyond);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -222,6 +294,7 @@ int main(void)
 		cmocka_unit_test(test_hostile_prefixes),
 		cmocka_unit_test(test_hostile_mutants),
 		cmocka_unit_test(test_hostile_public_texts),
+		cmocka_unit_test(test_hostile_nesting_takes_no_stack),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
