@@ -79,15 +79,47 @@ void err_detail_text(struct err *e, const char *name, const char *text)
 	err_detail(e, name, json_stringn(text, utf8_cut(text, strlen(text), ERR_TEXT_MAX)));
 }
 
+/* What ran out, and what to do about it; NULL: @sys is no shortage. */
+static const char *err_shortage_hint(int sys)
+{
+	switch (sys) {
+	case EAGAIN:
+		return "The limit of processes is reached, of this user, of the control group or "
+		       "of the machine: end something with process.kill, or retry later.";
+	case ENOMEM:
+		return "Memory ran out: end something with process.kill, or retry later.";
+	case EMFILE:
+		return "The server's descriptors ran out: end runs with process.kill, or retry "
+		       "later; the operator can raise `ulimit -n`.";
+	case ENFILE:
+		return "The machine's open files ran out: retry later.";
+	case ENOSPC:
+		return "Space ran out: the disk is full, or so many objects of a kind exist "
+		       "(namespaces, watches, mounts): delete files that are not needed, or "
+		       "retry later.";
+	case EDQUOT:
+		return "The disk quota of the user is used up: delete files that are not needed.";
+	}
+	return NULL;
+}
+
+bool err_is_shortage(int sys)
+{
+	return err_shortage_hint(sys);
+}
+
 const char *err_hint_text(const struct err *e)
 {
-	return e->hint[0] ? e->hint : err_rows[e->type].hint;
+	const char *shortage = err_shortage_hint(e->sys);
+
+	if (e->hint[0])
+		return e->hint;
+	return shortage ? shortage : err_rows[e->type].hint;
 }
 
 bool err_retryable(const struct err *e)
 {
-	return err_rows[e->type].retryable || e->sys == EAGAIN || e->sys == ENOMEM ||
-	       e->sys == EMFILE || e->sys == ENFILE || e->sys == ENOSPC || e->sys == EDQUOT;
+	return err_rows[e->type].retryable || err_is_shortage(e->sys);
 }
 
 void err_release(struct err *e)

@@ -64,15 +64,18 @@ void err_detail(struct err *e, const char *name, json_t *value);
 /* Like err_detail(), for a text of a client or the machine: cut at ERR_TEXT_MAX bytes. */
 void err_detail_text(struct err *e, const char *name, const char *text);
 
-/* The error's own hint, else its type's default. */
+/* Does errno @sys say that something ran out which may be there again later: processes, memory,
+ * descriptors, disk space? (errno(3): EAGAIN, ENOMEM, EMFILE, ENFILE, ENOSPC, EDQUOT) */
+bool err_is_shortage(int sys);
+
+/* The error's own hint; else what ran out if its errno is a shortage; else its type's default. */
 const char *err_hint_text(const struct err *e);
 
 /* The symbolic name of an errno value ("ENOENT"); "E<number>", valid until the next call, if Linux
  * has none. */
 const char *err_sys_name(int sys);
 
-/* Can the same call succeed later? Says what the type says, but true if memory, processes,
- * descriptors or disk space ran out. */
+/* Can the same call succeed later? Says what the type says, but true for a shortage. */
 bool err_retryable(const struct err *e);
 
 /* Free details and make @e "no error" again. */

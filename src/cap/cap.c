@@ -73,12 +73,14 @@ static void cap_record(struct cap *c, const struct audit_event *event)
 	err_release(&e);
 }
 
-/* Add the pointer to `procpen doctor` unless the hint has it already. */
+/* Add the pointer to `procpen doctor`, unless the hint has it already or a shortage, which doctor
+ * does not explain, is the cause. */
 static void cap_hint_doctor(struct err *e)
 {
 	char hint[sizeof(e->hint)];
 
-	if (e->type != ERR_SANDBOX_UNAVAILABLE || strstr(err_hint_text(e), "procpen doctor"))
+	if (e->type != ERR_SANDBOX_UNAVAILABLE || err_is_shortage(e->sys) ||
+	    strstr(err_hint_text(e), "procpen doctor"))
 		return;
 	strcpy(hint, e->hint);
 	err_hint(e, "%s; `procpen doctor` shows all layers", hint);

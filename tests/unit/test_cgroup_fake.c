@@ -597,6 +597,30 @@ static void test_cgroup_lost_to_a_cleaner(void **state)
 	cgroups_free(all);
 }
 
+static int make_no_more(int dir, const char *name)
+{
+	(void)dir;
+	(void)name;
+	errno = ENOMEM;
+	return -1;
+}
+
+/* A shortage at the first probe does not take the groups away for the server's life. */
+static void test_cgroup_shortage_is_probed_again(void **state)
+{
+	struct cgroups *all = v1();
+
+	(void)state;
+	fake.make = make_no_more;
+	assert_int_equal(cgroups_prepare(all), 0);
+	fake.make = fake_make;
+	assert_int_equal(cgroups_prepare(all), 0);
+	all->again_ms = 1; /* long ago */
+	assert_int_equal(cgroups_prepare(all), 31 & ~CGROUP_TASKS);
+	assert_int_equal(all->again_ms, 0);
+	cgroups_free(all);
+}
+
 #define fake_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -620,6 +644,7 @@ int main(void)
 		fake_test(test_cgroup_link_is_not_followed),
 		fake_test(test_cgroup_texts),
 		fake_test(test_cgroup_lost_to_a_cleaner),
+		fake_test(test_cgroup_shortage_is_probed_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -410,6 +410,101 @@ static void test_confine_passing_failure(void **state)
 	assert_int_equal(usable(f), before);
 }
 
+/* Whatever runs out at the first trial: no layer is gone for the server's life. */
+static const struct shortage {
+	const char *name;
+	int nr;
+	unsigned flags;
+	int error;
+} shortages[] = {
+	{ "clone, memory", SYS_clone, NEW_NAMESPACES, ENOMEM },
+	{ "clone, processes", SYS_clone, NEW_NAMESPACES, EAGAIN },
+	{ "mounts, memory", SYS_mount_setattr, 0, ENOMEM },
+	{ "Landlock, descriptors", SYS_landlock_create_ruleset, 0, EMFILE },
+	{ "Landlock rules, memory", SYS_landlock_add_rule, 0, ENOMEM },
+	{ "filter, memory", SYS_seccomp, 0, ENOMEM },
+};
+
+static void refuse(int nr, unsigned flags, int error);
+
+/* In the child: 0 if as expected, else the number of the difference. */
+static int try_short_of(struct fixture *f, const struct shortage *t)
+{
+	make(f);
+	refuse(t->nr, t->flags, t->error);
+	if (t->nr == SYS_landlock_create_ruleset)
+		return confine_landlock_build(1, NULL, &f->e) < 0 && err_retryable(&f->e) ? 0 : 4;
+	if (!enter(f, &nothing))
+		return 1;
+	if (f->e.type != ERR_SANDBOX_UNAVAILABLE || !err_retryable(&f->e))
+		return 2;
+	return f->c->prepared ? 3 : 0;
+}
+
+static void test_confine_shortage_takes_no_layer(void **state)
+{
+	struct fixture *f = *state;
+
+	make(f);
+	enter_well(f, &nothing);
+	for (size_t i = 0; i < COUNT_OF(shortages); i++) {
+		bool landlock = strstr(shortages[i].name, "Landlock");
+		pid_t pid;
+		int status;
+
+		if (!(usable(f) & (landlock ? BIT(CONFINE_LANDLOCK) : BIT(CONFINE_MOUNT_NS))))
+			continue;
+		fflush(NULL);
+		pid = fork();
+		if (!pid)
+			_exit(try_short_of(f, &shortages[i]));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		if (status)
+			fail_msg("%s: status %#x", shortages[i].name, (unsigned)status);
+	}
+}
+
+/* The limit of namespaces may be 0 for good: runs go on without, and later ones try again. */
+static int try_full_namespaces(struct fixture *f)
+{
+	make(f);
+	refuse(SYS_clone, NEW_NAMESPACES, ENOSPC);
+	if (enter(f, &nothing))
+		return 1;
+	if (f->c->usable & NAMESPACE_LAYERS || !f->c->again_ms)
+		return 2;
+	f->options.required = BIT(CONFINE_PID_NS);
+	make(f);
+	return enter(f, &nothing) && err_retryable(&f->e) ? 0 : 3;
+}
+
+static void test_confine_namespaces_are_tried_again(void **state)
+{
+	struct fixture *f = *state;
+	uint32_t before;
+	int status;
+	pid_t pid;
+
+	make(f);
+	enter_well(f, &nothing);
+	before = usable(f);
+	if (!(before & NAMESPACE_LAYERS)) {
+		print_message("SKIP: no namespaces here\n");
+		skip();
+	}
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		_exit(try_full_namespaces(f));
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	f->c->usable &= ~NAMESPACE_LAYERS;
+	f->c->again_ms = 1; /* long ago */
+	enter_well(f, &nothing);
+	assert_int_equal(usable(f), before);
+	assert_int_equal(f->c->again_ms, 0);
+}
+
 /* ---- what is required ---- */
 
 static void expect_unavailable(struct fixture *f, const struct confine_request *request,
@@ -945,6 +1040,8 @@ int main(void)
 		TEST(test_confine_required_and_not_asked_for),
 		TEST(test_confine_required_each),
 		TEST(test_confine_required_and_just_refused),
+		TEST(test_confine_shortage_takes_no_layer),
+		TEST(test_confine_namespaces_are_tried_again),
 		TEST(test_confine_rlimits),
 		TEST(test_confine_descriptors),
 		TEST(test_confine_enters_alike_each_time),

@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "base/err.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 
 static void test_err_set_returns_minus_one_and_forgets_the_past(void **state)
@@ -118,6 +119,31 @@ static void test_err_retryable_is_of_the_case(void **state)
 	err_release(&e);
 }
 
+/* A shortage is retryable, and its hint says what ran out. */
+static void test_err_shortage_says_what_ran_out(void **state)
+{
+	static const struct {
+		int sys;
+		const char *what;
+	} shortages[] = {
+		{ EAGAIN, "limit of processes" }, { ENOMEM, "Memory" }, { EMFILE, "descriptors" },
+		{ ENFILE, "open files" },	  { ENOSPC, "disk" },	{ EDQUOT, "quota" },
+	};
+	struct err e = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(shortages); i++) {
+		assert_true(err_is_shortage(shortages[i].sys));
+		err_sys(&e, ERR_SANDBOX_UNAVAILABLE, shortages[i].sys, "it failed");
+		assert_true(err_retryable(&e));
+		assert_non_null(strstr(err_hint_text(&e), shortages[i].what));
+		err_hint(&e, "its own");
+		assert_string_equal(err_hint_text(&e), "its own");
+	}
+	assert_false(err_is_shortage(0) || err_is_shortage(EPERM));
+	err_release(&e);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -128,6 +154,7 @@ int main(void)
 		cmocka_unit_test(test_err_names_of_errno),
 		cmocka_unit_test(test_err_rows_match_the_enum),
 		cmocka_unit_test(test_err_retryable_is_of_the_case),
+		cmocka_unit_test(test_err_shortage_says_what_ran_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,9 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "os/cgroup/group.h"
 #include "os/cgroup/probe.h"
+
+#define AGAIN_MS 30000 /* between two probes that a shortage has made fail */
 
 static struct cgroups *cgroups_new_at(const char *instance, const struct cgroup_fs *fs)
 {
@@ -45,8 +48,12 @@ static unsigned cgroup_bits_of_roles(unsigned roles)
 
 unsigned cgroups_prepare(struct cgroups *all)
 {
-	if (!all->prepared)
+	if (!all->prepared || (all->again_ms && clock_mono_ms() >= all->again_ms)) {
+		all->reason[0] = '\0';
 		cgroup_probe(all);
+		/* With a role that works, groups of runs may be in use: leave it at that. */
+		all->again_ms = all->shortage && !all->roles ? clock_mono_ms() + AGAIN_MS : 0;
+	}
 	all->prepared = true;
 	return cgroup_bits_of_roles(all->roles);
 }

@@ -45,10 +45,11 @@ struct cgroups *cgroups_new(const char *instance);
 void cgroups_free(struct cgroups *all);
 
 /*
- * Probe: create a group, set limits, join it and remove it. Runs once; later calls
- * return the first result. Call it before the server starts any process: under
- * version 2 other processes keep controllers from being enabled. Returns bits of enum
- * cgroup_can; cgroups_reason() says what is missing and why.
+ * Probe: create a group, set limits, join it and remove it. Runs once; later calls return the
+ * first result, unless no group worked for lack of something (err_is_shortage()): then it runs
+ * again after half a minute. Call it before the server starts any process: under version 2 other processes keep
+ * controllers from being enabled. Returns bits of enum cgroup_can; cgroups_reason() says what is
+ * missing and why.
  */
 unsigned cgroups_prepare(struct cgroups *all);
 

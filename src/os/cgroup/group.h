@@ -23,6 +23,8 @@ struct cgroups {
 	char prefix[CGROUP_NAME_SIZE];   /* "procpen-<instance>-" */
 	char leaf[CGROUP_NAME_SIZE];
 	bool prepared;
+	bool shortage;    /* the probe failed for lack of processes, memory or descriptors */
+	int64_t again_ms; /* clock_mono_ms() when to probe again for that reason; 0: never */
 	struct cgroup_place places[CGROUP_PLACES_MAX];
 	int place_count;
 	int role_place[CGROUP_ROLE_COUNT]; /* index, or -1 */

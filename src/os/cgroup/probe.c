@@ -73,6 +73,7 @@ static void trial_roles(struct cgroups *all, unsigned candidates)
 			all->roles |= 1U << role;
 			continue;
 		}
+		all->shortage |= err_is_shortage(errno);
 		snprintf(why, sizeof(why), "no group can be made and used in %.500s: %s",
 			 all->places[all->role_place[role]].path, cgroup_error_text(errno));
 		reason_add(all, cgroup_role_names[role], why);
@@ -201,6 +202,7 @@ void cgroup_probe(struct cgroups *all)
 {
 	char v1_reason[sizeof(all->reason)];
 
+	all->shortage = false;
 	probe_v1(all);
 	if (!all->roles) {
 		memcpy(v1_reason, all->reason, sizeof(v1_reason));

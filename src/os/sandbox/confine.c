@@ -234,6 +234,8 @@ static int check_layers(const struct confine *c, const struct confine_request *r
 						: c->layers[layer].reason;
 	err_set(e, ERR_SANDBOX_UNAVAILABLE, "the required layer %s is not available: %s",
 		layers_name((enum confine_layer)layer), reason);
+	if (!(c->usable & BIT(layer)))
+		e->sys = c->layers[layer].shortage;
 	if (c->usable & BIT(layer) && !request->no_namespaces)
 		err_hint(e, "%s", hint_to_enter(layer));
 	err_detail(e, "layer", json_string(layers_name((enum confine_layer)layer)));

@@ -28,8 +28,9 @@ void confine_free(struct confine *c);
 
 /*
  * Probe and build the layers; takes milliseconds the first time. Returns 0 or -1
- * (SandboxUnavailable: why nothing can run). Idempotent; after a failure for lack of
- * time, memory or descriptors the next call tries again.
+ * (SandboxUnavailable: why nothing can run). Idempotent; after a failure for a shortage
+ * (err_is_shortage()) or lack of time the next call tries again. Only the limit of namespaces
+ * takes layers away, which may be 0 for good: half a minute later the next call tries them again.
  */
 int confine_prepare(struct confine *c, struct err *e);
 

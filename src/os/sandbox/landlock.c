@@ -83,7 +83,7 @@ static int landlock_allow(int ruleset, const char *path, uint64_t rights)
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) < 0)
-		return 0;
+		return err_is_shortage(errno) ? -1 : 0;
 	rule.allowed_access = S_ISDIR(st.st_mode) ? rights : rights & FS_ON_FILES;
 	return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "os/sandbox/confine.h"
 #include "os/sandbox/landlock.h"
@@ -19,6 +20,8 @@
 #include "os/sandbox/state.h"
 #include "os/sandbox/trial.h"
 #include "os/spawn/spawn.h"
+
+#define AGAIN_MS 30000 /* between two trials of a layer that a shortage has taken away */
 
 /* Directories outside the workspace that programs expect to write. */
 static const char *const shared_memory[] = { "/dev/shm", "/dev/mqueue", NULL };
@@ -33,12 +36,14 @@ static void drop_layer(struct confine *c, enum confine_layer layer, const char *
 
 	c->usable &= ~BIT(layer);
 	c->layers[layer].remedy = remedy;
+	c->layers[layer].shortage = 0;
 	va_start(args, format);
 	vsnprintf(c->layers[layer].reason, sizeof(c->layers[layer].reason), format, args);
 	va_end(args);
 }
 
-static void probe_landlock(struct confine *c, struct err *e)
+/* 0, or -1 for lack of memory or descriptors. */
+static int probe_landlock(struct confine *c, struct err *e)
 {
 	c->landlock_abi = confine_landlock_abi();
 	if (!c->landlock_abi) {
@@ -48,14 +53,17 @@ static void probe_landlock(struct confine *c, struct err *e)
 			   errno == EOPNOTSUPP ? "the kernel has Landlock switched off"
 					       : "the kernel has no Landlock (%s)",
 			   err_sys_name(errno));
-		return;
+		return 0;
 	}
 	c->ruleset = confine_landlock_build(c->landlock_abi,
 					    (const char *const *)c->writable, e);
+	if (c->ruleset < 0 && err_is_shortage(e->sys))
+		return -1;
 	if (c->ruleset < 0)
 		drop_layer(c, CONFINE_LANDLOCK, "leave the outer sandbox that refuses it", "%s",
 			   e->message);
 	err_release(e);
+	return 0;
 }
 
 /* Does the file @path hold the number @value? */
@@ -95,38 +103,60 @@ static const char *probe_namespace_remedy(const struct confine *c)
 	       "itself allows them";
 }
 
+static void probe_again_later(struct confine *c)
+{
+	if (!c->again_ms)
+		c->again_ms = clock_mono_ms() + AGAIN_MS;
+}
+
+/*
+ * ENOSPC says that the limit of namespaces or mounts is reached (user_namespaces(7), fs.mount-max).
+ * It may be 0 for good, so runs go on without these layers; it may be another program that has used
+ * it up, so they are tried again.
+ */
 static void drop_namespaces(struct confine *c, const char *what, int error)
 {
 	const char *remedy = probe_namespace_remedy(c);
+	const char *again = error == ENOSPC ? ", and are tried again every 30 s" : "";
 
-	drop_layer(c, CONFINE_PID_NS, remedy, "%s (%s)", what, err_sys_name(error));
-	drop_layer(c, CONFINE_MOUNT_NS, remedy, "%s (%s)", what, err_sys_name(error));
+	drop_layer(c, CONFINE_PID_NS, remedy, "%s (%s)%s", what, err_sys_name(error), again);
+	drop_layer(c, CONFINE_MOUNT_NS, remedy, "%s (%s)%s", what, err_sys_name(error), again);
+	if (error != ENOSPC)
+		return;
+	c->layers[CONFINE_PID_NS].shortage = c->layers[CONFINE_MOUNT_NS].shortage = error;
+	probe_again_later(c);
 }
 
 /* Does this errno come from a shortage that may pass, not from the machine's setup? */
 static bool is_transient(int sys)
 {
-	return sys == ETIMEDOUT || sys == EAGAIN || sys == ENOMEM || sys == EMFILE ||
-	       sys == ENFILE || sys == ENOSPC;
+	return sys == ETIMEDOUT || err_is_shortage(sys);
 }
 
 /* Some machines allow new namespaces and then refuse what a process does in them, even the exec of
  * the shim. */
 static bool probe_classify_start_failure(struct confine *c, const struct confine_trial *t)
 {
-	if (is_transient(t->error) || !(c->usable & NAMESPACE_LAYERS))
+	if (!(c->usable & NAMESPACE_LAYERS))
 		return false;
 	drop_namespaces(c, "nothing can be started in new namespaces", t->error);
 	return true;
 }
 
-/* Drop the layer that made the trial fail. False: no layer did, so nothing can run. */
+/* Is it the limit of namespaces or mounts that is reached? See drop_namespaces(). */
+static bool probe_lacks_namespaces(const struct confine *c, const struct confine_trial *t)
+{
+	return t->error == ENOSPC && c->usable & NAMESPACE_LAYERS &&
+	       (t->stage == SHIM_STAGE_FORK || t->stage == SHIM_STAGE_MOUNTS);
+}
+
+/* Drop the layer that made the trial fail. False: no layer did, so nothing can run now. */
 static bool probe_classify_failure(struct confine *c, const struct confine_trial *t)
 {
+	if (is_transient(t->error) && !probe_lacks_namespaces(c, t))
+		return false;
 	switch (t->stage) {
 	case SHIM_STAGE_FORK:
-		if (t->error == EAGAIN)
-			return false;
 		drop_namespaces(c, "the kernel refuses new namespaces", t->error);
 		return true;
 	case SHIM_STAGE_USER_NS:
@@ -193,9 +223,10 @@ static int probe_fail(const struct confine_trial *t, struct err *e)
 		err_sys(e, ERR_SANDBOX_UNAVAILABLE, t->error,
 			"no command can be started: a trial failed in its stage %s",
 			spawn_stage_name(t->stage));
-		return err_hint(e, is_transient(t->error)
-					   ? "The machine is short of processes, memory or "
-					     "descriptors: stop something and try again"
+		if (err_is_shortage(t->error))
+			return -1; /* the error itself says what ran out */
+		return err_hint(e, t->error == ETIMEDOUT
+					   ? "The machine is busy: try again"
 					   : "Look for an outer sandbox that refuses this");
 	}
 	getrlimit(RLIMIT_NPROC, &limit);
@@ -226,8 +257,10 @@ void confine_probe_network(struct confine *c)
 
 	if (c->net_probed)
 		return;
-	c->net_probed = true;
 	c->net_ns_usable = c->options.namespaces && !probe_try_all(c, true, &t, &e);
+	c->net_probed = !is_transient(t.error) || t.error == ENOSPC;
+	if (t.error == ENOSPC)
+		probe_again_later(c);
 	if (!c->net_ns_usable && c->options.namespaces && !e.type)
 		snprintf(c->net_reason, sizeof(c->net_reason), "the kernel refuses one (%s)",
 			 err_sys_name(t.error));
@@ -289,7 +322,6 @@ static int probe_build_lists(struct confine *c, struct err *e)
 static int probe_prepare(struct confine *c, struct err *e)
 {
 	static const char switch_on[] = "give --set sandbox.namespaces=on";
-	struct err ignored = ERR_INIT;
 
 	c->usable = (1u << CONFINE_LAYER_COUNT) - 1;
 	if (probe_shim(e))
@@ -297,7 +329,8 @@ static int probe_prepare(struct confine *c, struct err *e)
 	cgroups_prepare(c->cgroups); /* first: the server must be alone in its group */
 	if (probe_build_lists(c, e))
 		return -1;
-	probe_landlock(c, &ignored);
+	if (probe_landlock(c, e))
+		return -1;
 	if (!c->privileged) {
 		drop_layer(c, CONFINE_CREDENTIALS, NULL,
 			   "only root can run commands as another user");
@@ -319,11 +352,14 @@ static void probe_reset(struct confine *c)
 	c->writable = NULL;
 	mem_cleanup_close(&c->ruleset);
 	err_release(&c->failure);
-	c->prepared = false;
+	c->prepared = c->net_probed = false;
+	c->again_ms = 0;
 }
 
 int confine_prepare(struct confine *c, struct err *e)
 {
+	if (c->again_ms && clock_mono_ms() >= c->again_ms)
+		probe_reset(c);
 	if (!c->prepared) {
 		c->prepared = true;
 		probe_prepare(c, &c->failure);

@@ -31,11 +31,14 @@ struct confine {
 	struct cgroups *cgroups;
 
 	bool prepared;
+	int64_t again_ms; /* clock_mono_ms() when a layer that a shortage has taken away is tried
+			   * again; 0: none was */
 	struct err failure;  /* of confine_prepare(); type 0: success */
 	uint32_t usable;     /* bit per available layer */
 	struct {
 		char reason[192];   /* why it is not available */
 		const char *remedy; /* the one thing to do; NULL: nothing */
+		int shortage;       /* errno of the shortage that is the reason; 0: none */
 	} layers[CONFINE_LAYER_COUNT];
 	struct confine_filter filters[FILTER_VARIANTS];
 	char **writable;     /* all paths that commands may write: options, devices, temporary */

@@ -108,7 +108,7 @@ static int tmpdir_failed(const struct tmpdir *t, struct err *e)
 	err_sys(e, ERR_SANDBOX_UNAVAILABLE, errno,
 		"cannot create the private temporary directory %.300s",
 		t->place < 0 ? t->place_path : t->path);
-	return tmpdir_hint(t, e);
+	return err_is_shortage(e->sys) ? -1 : tmpdir_hint(t, e);
 }
 
 /* Create the missing parents; the writer of the record also creates its directory. */

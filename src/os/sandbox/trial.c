@@ -87,6 +87,11 @@ int confine_trial_run(struct shim_plan *plan, int clone_flags, const int *fds, i
 	struct err e = ERR_INIT;
 	int result;
 
+	if (root < 0 || null < 0) {
+		t->stage = SHIM_STAGE_DESCRIPTORS;
+		t->error = errno;
+		return -1;
+	}
 	plan->flags |= SHIM_TRIAL;
 	if (spawn_start(&request, &started, &e)) {
 		t->stage = trial_stage_of_error(&e);

@@ -42,18 +42,15 @@ const char *spawn_stage_name(int stage)
 	return stage > 0 && stage < SHIM_STAGE_COUNT ? stage_names[stage] : "unknown";
 }
 
-/* The hint for errno @sys in @stage; NULL: the default of the error type. */
+/* The hint for errno @sys in @stage; NULL: err_hint_text() knows it. */
 static const char *spawn_hint_for(int stage, int sys)
 {
 	if (sys == E2BIG)
 		return "Command, arguments and environment together are too big, or one of them "
 		       "reaches 131,072 bytes: pass the data through stdin or a file";
-	if (stage == SHIM_STAGE_CHDIR)
+	if (stage == SHIM_STAGE_CHDIR && !err_is_shortage(sys))
 		return "The user that commands run as cannot enter the working directory: check "
 		       "its permissions, and those of the directories above it";
-	if (sys == EAGAIN || sys == ENOMEM || sys == EMFILE || sys == ENFILE)
-		return "The machine is short of processes, memory or descriptors: stop something "
-		       "and try again";
 	if (stage != SHIM_STAGE_EXEC)
 		return NULL;
 	if (sys == ENOEXEC)
@@ -201,7 +198,8 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 		return -1;
 	child.fds[SHIM_FD_CONTROL] = theirs;
 	result->shim_pid = spawn_clone_child(&child, request->clone_flags);
-	result->refused = result->shim_pid < 0 && request->clone_flags && errno != EAGAIN;
+	result->refused = result->shim_pid < 0 && request->clone_flags &&
+			  (errno == ENOSPC || !err_is_shortage(errno));
 	if (result->shim_pid < 0)
 		return spawn_failed(SHIM_STAGE_FORK, errno, request->path, e);
 	if (child.stage) /* it has exited; the reaper collects it */
