@@ -100,7 +100,7 @@ all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.
 # --- the generator: schema/ -> tables, tools/list, reference -------------------
 
 GEN := $(B)/host/procpen-gen
-GEN_TOOL_BASE := buf log mem utf8
+GEN_TOOL_BASE := buf log mem quantity utf8
 GEN_TOOL_SOURCES := $(filter-out src/gen/examples.c,$(sort $(wildcard src/gen/*.c))) \
 	$(GEN_TOOL_BASE:%=src/base/%.c)
 

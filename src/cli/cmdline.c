@@ -28,32 +28,6 @@ static bool cmdline_is_number(const struct cli_option *option)
 
 /* ---- numbers ---- */
 
-static void cmdline_show_number(const struct cli_option *option, double number,
-			     char text[QUANTITY_TEXT_SIZE])
-{
-	enum quantity unit = number_kinds[option->kind].unit;
-
-	if (number_kinds[option->kind].has_unit)
-		quantity_show((int64_t)(number * (double)quantity_scale(unit)), unit, text);
-	else
-		snprintf(text, QUANTITY_TEXT_SIZE, "%g", number);
-}
-
-void cmdline_show_bounds(const struct cli_option *option, char text[CMDLINE_BOUNDS_SIZE])
-{
-	bool lower = option->above_min || option->min > 0, upper = option->max > 0;
-	char min[QUANTITY_TEXT_SIZE], max[QUANTITY_TEXT_SIZE];
-
-	*text = '\0';
-	if (!cmdline_is_number(option))
-		return;
-	cmdline_show_number(option, option->min, min);
-	cmdline_show_number(option, option->max, max);
-	snprintf(text, CMDLINE_BOUNDS_SIZE, "%s%s%s%s%s",
-		 !lower ? "" : option->above_min ? "more than " : "at least ", lower ? min : "",
-		 lower && upper ? " and " : "", upper ? "at most " : "", upper ? max : "");
-}
-
 static bool cmdline_in_bounds(const struct cli_option *option, double number)
 {
 	if (number < option->min || (option->above_min && number <= option->min))
@@ -84,16 +58,14 @@ static int cmdline_read_number(const struct cmdline *a, const struct cli_option 
 	const char *forms = number_kinds[option->kind].has_unit
 				    ? quantity_forms(number_kinds[option->kind].unit)
 				    : number_kinds[option->kind].forms;
-	char bounds[CMDLINE_BOUNDS_SIZE];
 
 	if (cmdline_parse_number(option, value->text, &value->number))
 		return say_mistake(a->command, "%s %s is not a %s. %s", option->name, value->text,
 				   number_kinds[option->kind].what, forms);
 	if (cmdline_in_bounds(option, value->number))
 		return CMDLINE_GO_ON;
-	cmdline_show_bounds(option, bounds);
-	return say_mistake(a->command, "%s %s must be %s. %s", option->name, value->text, bounds,
-			   forms);
+	return say_mistake(a->command, "%s %s must be %s. %s", option->name, value->text,
+			   option->bounds, forms);
 }
 
 /* ---- options ---- */

@@ -14,8 +14,6 @@
 #define CMDLINE_HELP (-2)    /* -h, --help: the caller of the command shows it */
 #define CMDLINE_VERSION (-3) /* -V, --version */
 
-#define CMDLINE_BOUNDS_SIZE 96
-
 /* What was given for @option. */
 struct cmdline_value {
 	const char *text; /* NULL for a flag */
@@ -39,8 +37,5 @@ struct cmdline {
  */
 int cmdline_read(struct cmdline *a, const struct cli_command *command, char **argv,
 		 cmdline_take_fn take, void *ctx);
-
-/* "more than 0 and at most 1h"; empty without bounds. */
-void cmdline_show_bounds(const struct cli_option *option, char text[CMDLINE_BOUNDS_SIZE]);
 
 #endif

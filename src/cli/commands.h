@@ -32,7 +32,8 @@ struct cli_option {
 	const char *short_name; /* "-h", or NULL */
 	const char *value;      /* "TIME", as help shows it; NULL for a flag */
 	const char *parameter;  /* of process.run, whose bounds hold here too; or NULL */
-	const char *text;
+	const char *text;       /* with the bounds of its value */
+	const char *bounds;     /* "more than 0 and at most 1h", or NULL */
 	double min, max;        /* in seconds or bytes; max 0: none */
 	bool above_min;         /* min itself is out of bounds */
 };

@@ -3,12 +3,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "base/buf.h"
-#include "cli/cmdline.h"
 #include "policy/config.h"
 
 #define WIDTH 80
-#define TEXT_MAX 4096
 
 /* Print @text in lines of WIDTH, from @column on, where the cursor is @at. */
 static void help_wrap(const char *text, int column, int at)
@@ -45,19 +42,12 @@ static void help_row(const char *name, const char *text, int column)
 
 static void help_option(const struct cli_option *option)
 {
-	char name[64], bounds[CMDLINE_BOUNDS_SIZE];
-	struct buf text;
+	char name[64];
 
 	snprintf(name, sizeof(name), "%s%s%s%s%s", option->short_name ? option->short_name : "",
 		 option->short_name ? ", " : "", option->name, option->value ? " " : "",
 		 option->value ? option->value : "");
-	cmdline_show_bounds(option, bounds);
-	buf_init(&text, TEXT_MAX);
-	buf_adds(&text, option->text);
-	if (*bounds)
-		buf_addf(&text, " It is %s.", bounds);
-	help_row(name, text.data, 22);
-	buf_release(&text);
+	help_row(name, option->text, 22);
 }
 
 void help_command(const struct cli_command *command)

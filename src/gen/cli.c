@@ -8,10 +8,12 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "base/quantity.h"
 #include "base/str.h"
 
 #define HEADER "/* Generated from schema/ by src/gen. */\n"
 #define NAMES_MAX 64
+#define TEXT_MAX 65536
 
 /* What an option takes, and an operand may be: completions offer what fits. */
 static const char *const kinds[] = { "flag",	"text",	  "dir",      "file", "setting", "variable",
@@ -163,6 +165,58 @@ void gen_check_cli(const struct gen *g)
 	}
 }
 
+/* ---- bounds ---- */
+
+/* @number, which @option takes, as people write it: "1h", "4M", "0.5". */
+static void gen_cli_add_number(const json_t *option, double number, struct buf *out)
+{
+	const char *kind = gen_member(option, "kind");
+	enum quantity unit = !strcmp(kind, "duration") ? QUANTITY_SECONDS : QUANTITY_BYTES;
+	char text[QUANTITY_TEXT_SIZE];
+
+	quantity_show((int64_t)(number * (double)quantity_scale(unit)), unit, text);
+	if (!strcmp(kind, "number"))
+		buf_addf(out, "%g", number);
+	else
+		buf_adds(out, text);
+}
+
+/* "more than 0 and at most 1h"; nothing without bounds. */
+static void gen_cli_add_bounds(const struct gen *g, const json_t *option, struct buf *out)
+{
+	static const char *const numbers[] = { "number", "duration", "size", NULL };
+	const json_t *parameter = gen_cli_parameter(g, option);
+	const json_t *above = json_object_get(parameter, "exclusiveMinimum");
+	double min = json_number_value(json_object_get(parameter, "minimum"));
+	const json_t *max = json_object_get(parameter, "maximum");
+
+	if (!str_is_listed(gen_member(option, "kind"), numbers))
+		return;
+	if (above || min > 0) {
+		buf_adds(out, above ? "more than " : "at least ");
+		gen_cli_add_number(option, above ? json_number_value(above) : min, out);
+	}
+	if (max) {
+		buf_adds(out, above || min > 0 ? " and at most " : "at most ");
+		gen_cli_add_number(option, json_number_value(max), out);
+	}
+}
+
+char *gen_cli_option_text(const struct gen *g, const json_t *option)
+{
+	struct buf bounds, text;
+
+	buf_init(&bounds, TEXT_MAX);
+	buf_init(&text, TEXT_MAX);
+	gen_cli_add_bounds(g, option, &bounds);
+	buf_adds(&text, gen_member(option, "text"));
+	if (bounds.len)
+		buf_addf(&text, " It is %s.", bounds.data);
+	BUG_IF(text.full);
+	buf_release(&bounds);
+	return buf_steal(&text);
+}
+
 /* ---- the C tables ---- */
 
 /* "--no-network" -> "NO_NETWORK" */
@@ -254,8 +308,9 @@ static void gen_cli_option(const struct gen *g, json_t *option, void *ctx)
 	const json_t *above = json_object_get(parameter, "exclusiveMinimum");
 	const json_t *min = above ? above : json_object_get(parameter, "minimum");
 	const json_t *max = json_object_get(parameter, "maximum");
+	AUTO_FREE char *text = gen_cli_option_text(g, option);
 	char id[GEN_PATH_MAX], kind[GEN_PATH_MAX];
-	struct buf *out = ctx;
+	struct buf *out = ctx, bounds;
 
 	gen_cli_enum_name(gen_member(option, "name"), id);
 	gen_upper(gen_member(option, "kind"), kind);
@@ -265,7 +320,12 @@ static void gen_cli_option(const struct gen *g, json_t *option, void *ctx)
 	gen_cli_member(out, option, "value", "value");
 	gen_cli_member(out, option, "parameter", "parameter");
 	buf_adds(out, ",\n\t  .text = ");
-	gen_literal(out, gen_member(option, "text"), 2);
+	gen_literal(out, text, 2);
+	buf_init(&bounds, TEXT_MAX);
+	gen_cli_add_bounds(g, option, &bounds);
+	if (bounds.len)
+		buf_addf(out, ",\n\t  .bounds = \"%s\"", bounds.data);
+	buf_release(&bounds);
 	if (min)
 		buf_addf(out, ",\n\t  .min = %.17g, .above_min = %s", json_number_value(min),
 			 above ? "true" : "false");
@@ -315,10 +375,10 @@ void gen_cli_c(const struct gen *g, struct buf *out)
 static void gen_cli_docs_option(const struct gen *g, json_t *option, void *ctx)
 {
 	const char *value = gen_member(option, "value");
+	AUTO_FREE char *text = gen_cli_option_text(g, option);
 
-	(void)g;
 	buf_addf(ctx, "| `%s%s%s` | %s |\n", gen_member(option, "name"), value ? " " : "",
-		 value ? value : "", gen_member(option, "text"));
+		 value ? value : "", text);
 }
 
 static void gen_cli_docs_command(const struct gen *g, const json_t *command, struct buf *out)

@@ -97,6 +97,8 @@ void gen_openrpc_json(const struct gen *g, struct buf *out);
 void gen_openrpc_c(const struct gen *g, struct buf *out);
 void gen_cli_h(const struct gen *g, struct buf *out);
 void gen_cli_c(const struct gen *g, struct buf *out);
+/* What @option means, with its bounds; heap. */
+char *gen_cli_option_text(const struct gen *g, const json_t *option);
 void gen_cli_docs(const struct gen *g, struct buf *out); /* a part of the reference */
 void gen_reference(const struct gen *g, struct buf *out);
 
