@@ -47,9 +47,9 @@ void cgroups_free(struct cgroups *all);
 /*
  * Probe: create a group, set limits, join it and remove it. Runs once; later calls return the
  * first result, unless no group worked for lack of something (err_is_shortage()): then it runs
- * again after half a minute. Call it before the server starts any process: under version 2 other processes keep
- * controllers from being enabled. Returns bits of enum cgroup_can; cgroups_reason() says what is
- * missing and why.
+ * again after half a minute. Call it before the server starts any process: under version 2 other
+ * processes keep controllers from being enabled. Returns bits of enum cgroup_can; cgroups_reason()
+ * says what is missing and why.
  */
 unsigned cgroups_prepare(struct cgroups *all);
 
