@@ -47,7 +47,11 @@ class RpcError(Exception):
         self.type = (error.get("data") or {}).get("type")
 
 
-signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a server that nohup(1) has started ignores it
+# Programs that nohup(1) or a shell's & has started ignore these, and pass that on.
+for ignored in (signal.SIGHUP, signal.SIGQUIT):
+    signal.signal(ignored, signal.SIG_DFL)
+if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 os.umask(0o022)  # some tests are another user, who has to get at what is made here
 reachable = {}
 
