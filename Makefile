@@ -124,6 +124,7 @@ FORCE:
 $(B)/gen/stamp: $(GEN) $(B)/files $(sort $(wildcard schema/*.json))
 	@mkdir -p $(@D)
 	$(call say,GEN   )
+	@rm -rf $(B)/gen/man
 	$(Q)$(GEN) schema $(B)
 	@touch $@
 

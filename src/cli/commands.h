@@ -53,6 +53,10 @@ struct cli_command {
 	bool options_end; /* at the first word that is no option; else they may stand anywhere */
 };
 extern const struct cli_command cli_commands[];
+
+/* Of the program as a whole: what it is for, first steps, and what precedes the keys of --set. */
 extern const char cli_about[];
+extern const struct cli_note cli_examples[];
+extern const char cli_settings[];
 
 #endif

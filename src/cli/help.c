@@ -80,16 +80,16 @@ void help_overview(void)
 	puts("\nCommands:");
 	for (const struct cli_command *c = cli_commands; c->name; c++)
 		help_row(c->name, c->summary, 12);
-	puts("\nFirst steps:\n"
-	     "  procpen call process.run '{\"command\":\"echo hi\"}'\n"
-	     "  procpen doctor\n"
-	     "\nMore: procpen help COMMAND; procpen help options lists the keys of --set.");
+	puts("\nFirst steps:");
+	for (const struct cli_note *e = cli_examples; e->name; e++)
+		printf("  %s\n", e->name);
+	puts("\nMore: procpen help COMMAND; procpen help options lists the keys of --set.");
 }
 
 void help_settings(void)
 {
-	puts("Keys of --set KEY=VALUE, with their defaults. Times are written 500ms, 90s, 5m or\n"
-	     "1h, sizes 64K, 64M, 64MiB or 2G; names are separated by commas.\n");
+	help_wrap(cli_settings, 0, 0);
+	putchar('\n');
 	for (int i = 0; i < CONFIG_COUNT; i++) {
 		const struct config_row *row = &config_rows[i];
 

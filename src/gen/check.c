@@ -149,6 +149,7 @@ void gen_check_config(const struct gen *g)
 
 	if (!json_is_array(g->config))
 		gen_fail(&file, "must be an array");
+	gen_check_printable(&file, g->config);
 	json_array_foreach(g->config, i, row) {
 		char place[32];
 		struct gen_at at;

@@ -22,7 +22,7 @@ static const char *const operand_kinds[] = { "program", "method", "host", "comma
 
 /* ---- checks ---- */
 
-static const json_t *gen_cli_commands(const struct gen *g)
+const json_t *gen_cli_commands(const struct gen *g)
 {
 	return json_object_get(g->cli, "commands");
 }
@@ -69,10 +69,8 @@ static void gen_cli_check_option(const struct gen *g, const struct gen_at *at, j
 			 gen_member(option, "parameter"));
 }
 
-/* Call @fn for each option of @command, those of its groups in their place. */
-static void gen_cli_each_option(const struct gen *g, const json_t *command,
-				void (*fn)(const struct gen *g, json_t *option, void *ctx),
-				void *ctx)
+void gen_cli_each_option(const struct gen *g, const json_t *command,
+			 void (*fn)(const struct gen *g, json_t *option, void *ctx), void *ctx)
 {
 	json_t *entry, *shared;
 	size_t i, k;
@@ -151,13 +149,21 @@ static void gen_cli_check_command(const struct gen *g, const struct gen_at *at, 
 
 void gen_check_cli(const struct gen *g)
 {
-	static const char *const known[] = { "about", "shared", "commands", NULL };
+	static const char *const known[] = { "summary", "about", "examples", "settings",
+					     "environment", "files", "shared", "commands",
+					     NULL };
 	struct gen_at file = { .file = "cli.json" };
 	json_t *command;
 	size_t i;
 
 	gen_only(&file, g->cli, known);
+	gen_check_printable(&file, g->cli);
+	gen_str(&file, g->cli, "summary");
 	gen_str(&file, g->cli, "about");
+	gen_str(&file, g->cli, "settings");
+	gen_cli_check_pairs(&file, json_object_get(g->cli, "examples"), "command", 1);
+	gen_cli_check_pairs(&file, json_object_get(g->cli, "environment"), "name", 1);
+	gen_cli_check_pairs(&file, json_object_get(g->cli, "files"), "path", 1);
 	json_array_foreach(gen_cli_commands(g), i, command) {
 		struct gen_at at = gen_below(&file, gen_str(&file, command, "name"));
 
@@ -276,13 +282,13 @@ static void gen_cli_strings(struct buf *out, const char *what, size_t index, con
 	buf_adds(out, "\tNULL\n};\n\n");
 }
 
-static void gen_cli_pairs(struct buf *out, const char *what, size_t index, const json_t *list,
+static void gen_cli_pairs(struct buf *out, const char *what, const json_t *list,
 			  const char *first)
 {
 	json_t *row;
 	size_t i;
 
-	buf_addf(out, "static const struct cli_note %s_%zu[] = {\n", what, index);
+	buf_addf(out, "const struct cli_note %s[] = {\n", what);
 	json_array_foreach(list, i, row) {
 		buf_adds(out, "\t{ ");
 		gen_literal(out, gen_member(row, first), 1);
@@ -337,13 +343,19 @@ static void gen_cli_option(const struct gen *g, json_t *option, void *ctx)
 static void gen_cli_command_parts(const struct gen *g, const json_t *command, size_t index,
 				  struct buf *out)
 {
+	char name[64];
+
 	gen_cli_strings(out, "usage", index, json_object_get(command, "usage"));
 	gen_cli_strings(out, "text", index, json_object_get(command, "text"));
 	buf_addf(out, "static const struct cli_option options_%zu[] = {\n", index);
 	gen_cli_each_option(g, command, gen_cli_option, out);
 	buf_adds(out, "\t{ .name = NULL }\n};\n\n");
-	gen_cli_pairs(out, "statuses", index, json_object_get(command, "statuses"), "status");
-	gen_cli_pairs(out, "examples", index, json_object_get(command, "examples"), "command");
+	snprintf(name, sizeof(name), "statuses_%zu", index);
+	buf_adds(out, "static ");
+	gen_cli_pairs(out, name, json_object_get(command, "statuses"), "status");
+	snprintf(name, sizeof(name), "examples_%zu", index);
+	buf_adds(out, "static ");
+	gen_cli_pairs(out, name, json_object_get(command, "examples"), "command");
 }
 
 void gen_cli_c(const struct gen *g, struct buf *out)
@@ -356,7 +368,11 @@ void gen_cli_c(const struct gen *g, struct buf *out)
 		gen_cli_command_parts(g, command, i, out);
 	buf_adds(out, "const char cli_about[] =\n\t");
 	gen_literal(out, gen_member(g->cli, "about"), 1);
-	buf_adds(out, ";\n\nconst struct cli_command cli_commands[] = {\n");
+	buf_adds(out, ";\n\nconst char cli_settings[] =\n\t");
+	gen_literal(out, gen_member(g->cli, "settings"), 1);
+	buf_adds(out, ";\n\n");
+	gen_cli_pairs(out, "cli_examples", json_object_get(g->cli, "examples"), "command");
+	buf_adds(out, "const struct cli_command cli_commands[] = {\n");
 	json_array_foreach(gen_cli_commands(g), i, command) {
 		buf_addf(out, "\t{ .name = \"%s\", .summary = ", gen_member(command, "name"));
 		gen_literal(out, gen_member(command, "summary"), 2);
@@ -403,6 +419,18 @@ static void gen_cli_docs_command(const struct gen *g, const json_t *command, str
 	buf_addc(out, '\n');
 }
 
+static void gen_cli_docs_rows(struct buf *out, const char *title, const json_t *list,
+			      const char *first)
+{
+	json_t *row;
+	size_t i;
+
+	buf_addf(out, "### %s\n\n| | |\n|---|---|\n", title);
+	json_array_foreach(list, i, row)
+		buf_addf(out, "| `%s` | %s |\n", gen_member(row, first), gen_member(row, "text"));
+	buf_addc(out, '\n');
+}
+
 void gen_cli_docs(const struct gen *g, struct buf *out)
 {
 	json_t *command;
@@ -411,4 +439,6 @@ void gen_cli_docs(const struct gen *g, struct buf *out)
 	buf_adds(out, "## Commands\n\nWhat `procpen COMMAND --help` shows.\n\n");
 	json_array_foreach(gen_cli_commands(g), i, command)
 		gen_cli_docs_command(g, command, out);
+	gen_cli_docs_rows(out, "Environment", json_object_get(g->cli, "environment"), "name");
+	gen_cli_docs_rows(out, "Files", json_object_get(g->cli, "files"), "path");
 }

@@ -80,6 +80,24 @@ void gen_only(const struct gen_at *at, json_t *object, const char *const *known)
 			gen_fail(at, "\"%s\" is not supported here", name);
 }
 
+void gen_check_printable(const struct gen_at *at, const json_t *value)
+{
+	const char *name, *text = json_string_value(value);
+	json_t *member;
+	size_t i;
+
+	for (; text && *text; text++)
+		if ((unsigned char)*text < 0x20 || *text == 0x7f)
+			gen_fail(at, "a text has the control character %#x", *text);
+	json_array_foreach(value, i, member)
+		gen_check_printable(at, member);
+	json_object_foreach((json_t *)(uintptr_t)value, name, member) {
+		struct gen_at below = gen_below(at, name);
+
+		gen_check_printable(&below, member);
+	}
+}
+
 void gen_c_name(const char *name, char out[GEN_PATH_MAX])
 {
 	snprintf(out, GEN_PATH_MAX, "%s", name);

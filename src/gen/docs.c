@@ -202,7 +202,7 @@ static void gen_docs_capability(struct buf *out, const json_t *cap)
 	buf_addc(out, '\n');
 }
 
-static void gen_docs_option_bounds(struct buf *out, const json_t *row)
+void gen_docs_option_bounds(struct buf *out, const json_t *row)
 {
 	const char *unit = gen_docs_member(row, "unit");
 	json_t *choice;
@@ -219,29 +219,31 @@ static void gen_docs_option_bounds(struct buf *out, const json_t *row)
 		buf_addf(out, " %s", unit);
 }
 
-static void gen_docs_options(struct buf *out, const json_t *config)
+void gen_docs_option_default(struct buf *out, const json_t *row)
+{
+	const json_t *value = json_object_get(row, "default");
+	const char *text = json_string_value(value);
+
+	if (json_is_integer(value))
+		gen_docs_size_text(out, json_integer_value(value), gen_docs_member(row, "unit"));
+	else if (text)
+		buf_adds(out, *text ? text : "none");
+	else
+		gen_docs_compact(out, value);
+}
+
+static void gen_docs_options(struct buf *out, const struct gen *g)
 {
 	json_t *row;
 	size_t i;
 
-	buf_adds(out, "## Options\n\nThe operator sets them with `procpen serve --set name=value`; "
-		      "times may be written 500ms, 90s, 5m or 1h, sizes 64K, 64M, 64MiB or 2G, "
-		      "counts with K, M or G; names are separated by commas.\n\n"
-		      "| option | type | default | values and bounds | meaning |\n"
+	buf_addf(out, "## Options\n\n%s\n\n", gen_member(g->cli, "settings"));
+	buf_adds(out, "| option | type | default | values and bounds | meaning |\n"
 		      "|---|---|---|---|---|\n");
-	json_array_foreach(config, i, row) {
-		const json_t *value = json_object_get(row, "default");
-		const char *text = json_string_value(value);
-
+	json_array_foreach(g->config, i, row) {
 		buf_addf(out, "| `%s` | %s | ", gen_docs_member(row, "name"),
 			 gen_docs_member(row, "type"));
-		if (json_is_integer(value))
-			gen_docs_size_text(out, json_integer_value(value),
-					   gen_docs_member(row, "unit"));
-		else if (text)
-			buf_adds(out, *text ? text : "none");
-		else
-			gen_docs_compact(out, value);
+		gen_docs_option_default(out, row);
 		buf_adds(out, " | ");
 		gen_docs_option_bounds(out, row);
 		buf_adds(out, " | ");
@@ -282,7 +284,7 @@ void gen_reference(const struct gen *g, struct buf *out)
 		buf_adds(out, " |\n");
 	}
 	buf_addc(out, '\n');
-	gen_docs_options(out, g->config);
+	gen_docs_options(out, g);
 	buf_addc(out, '\n');
 	gen_cli_docs(g, out);
 }

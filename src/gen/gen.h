@@ -1,5 +1,5 @@
 /*
- * gen - the host tool that turns schema/ into C tables and the reference page.
+ * gen - the host tool that turns schema/ into C tables, man pages and the reference page.
  *
  * The program checks, advertises and documents the same thing, because all of it comes
  * from schema/. Refuses any keyword that base/schema does not implement, so that a schema
@@ -76,6 +76,23 @@ bool gen_is_error(const struct gen *g, const char *name);
 /* Row @i of the list @list in schema/blocklist.json. */
 struct gen_at gen_blocklist_row(const char *list, size_t i);
 
+/* The commands of schema/cli.json. */
+const json_t *gen_cli_commands(const struct gen *g);
+
+/* Call @fn for each option of @command, those of its groups in their place. */
+void gen_cli_each_option(const struct gen *g, const json_t *command,
+			 void (*fn)(const struct gen *g, json_t *option, void *ctx), void *ctx);
+
+/* What @option means, with its bounds; heap. */
+char *gen_cli_option_text(const struct gen *g, const json_t *option);
+
+/* Values of an option of schema/config.json, as people read them. */
+void gen_docs_option_default(struct buf *out, const json_t *row);
+void gen_docs_option_bounds(struct buf *out, const json_t *row);
+
+/* End the run if a string in @value has control characters. */
+void gen_check_printable(const struct gen_at *at, const json_t *value);
+
 /* check.c, blocklist_check.c, cli.c: refuse what is not supported or does not fit together. */
 void gen_check_errors(const struct gen *g);
 void gen_check_config(const struct gen *g);
@@ -84,7 +101,7 @@ void gen_check_messages(const struct gen *g);
 void gen_check_cap(const struct gen *g, const char *file, json_t *cap);
 void gen_check_cli(const struct gen *g); /* after the capabilities */
 
-/* tables.c, blocklist.c, caps.c, cli.c, openrpc.c, docs.c: the outputs. */
+/* tables.c, blocklist.c, caps.c, cli.c, openrpc.c, docs.c, man.c: the outputs. */
 void gen_errors_h(const struct gen *g, struct buf *out);
 void gen_errors_c(const struct gen *g, struct buf *out);
 void gen_config_h(const struct gen *g, struct buf *out);
@@ -97,9 +114,10 @@ void gen_openrpc_json(const struct gen *g, struct buf *out);
 void gen_openrpc_c(const struct gen *g, struct buf *out);
 void gen_cli_h(const struct gen *g, struct buf *out);
 void gen_cli_c(const struct gen *g, struct buf *out);
-/* What @option means, with its bounds; heap. */
-char *gen_cli_option_text(const struct gen *g, const json_t *option);
 void gen_cli_docs(const struct gen *g, struct buf *out); /* a part of the reference */
 void gen_reference(const struct gen *g, struct buf *out);
+void gen_man_overview(const struct gen *g, struct buf *out);                     /* procpen(1) */
+void gen_man_command(const struct gen *g, const json_t *command, struct buf *out);
+void gen_man_options(const struct gen *g, struct buf *out); /* procpen-options(7) */
 
 #endif

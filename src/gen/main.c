@@ -1,8 +1,8 @@
 /*
  * procpen-gen SCHEMA_DIR BUILD_DIR: reads schema/, checks it, and writes
  * BUILD_DIR/include/gen/{errors,config,caps,cli}.h, BUILD_DIR/gen/{errors,config,caps,cli}.c,
- * BUILD_DIR/gen/blocklist{,_examples}.c, BUILD_DIR/gen/openrpc.{c,json} and
- * BUILD_DIR/gen/reference.md.
+ * BUILD_DIR/gen/blocklist{,_examples}.c, BUILD_DIR/gen/openrpc.{c,json}, BUILD_DIR/gen/reference.md
+ * and man pages in BUILD_DIR/gen/man.
  *
  * Every file in schema/ is a capability, except errors, config, audit, blocklist, messages
  * and cli.
@@ -37,6 +37,8 @@ static const struct output {
 	{ "gen/openrpc.c", gen_openrpc_c },
 	{ "gen/openrpc.json", gen_openrpc_json },
 	{ "gen/reference.md", gen_reference },
+	{ "gen/man/procpen.1", gen_man_overview },
+	{ "gen/man/procpen-options.7", gen_man_options },
 };
 
 static json_t *gen_load(const struct gen *g, const char *file)
@@ -168,14 +170,13 @@ static void gen_make_folders(const char *path)
 	}
 }
 
-static void gen_write_output(const char *build_dir, const struct output *o,
-			     const struct buf *content)
+static void gen_write_output(const char *build_dir, const char *name, const struct buf *content)
 {
-	struct gen_at at = { .file = o->path };
+	struct gen_at at = { .file = name };
 	char path[GEN_PATH_MAX * 2];
 	FILE *f;
 
-	snprintf(path, sizeof(path), "%s/%s", build_dir, o->path);
+	snprintf(path, sizeof(path), "%s/%s", build_dir, name);
 	if (content->full)
 		gen_fail(&at, "larger than %u bytes", OUTPUT_MAX);
 	if (gen_file_has(path, content))
@@ -184,6 +185,36 @@ static void gen_write_output(const char *build_dir, const struct output *o,
 	f = fopen(path, "wb");
 	if (!f || fwrite(content->data, 1, content->len, f) != content->len || fclose(f))
 		gen_fail(&at, "cannot write: %s", strerror(errno));
+}
+
+static void gen_write_outputs(const struct gen *g, const char *build_dir)
+{
+	for (size_t i = 0; i < COUNT_OF(outputs); i++) {
+		struct buf content;
+
+		buf_init(&content, OUTPUT_MAX);
+		outputs[i].emit(g, &content);
+		gen_write_output(build_dir, outputs[i].path, &content);
+		buf_release(&content);
+	}
+}
+
+/* A man page for each command. */
+static void gen_write_pages(const struct gen *g, const char *build_dir)
+{
+	json_t *command;
+	size_t i;
+
+	json_array_foreach(gen_cli_commands(g), i, command) {
+		char name[GEN_PATH_MAX];
+		struct buf content;
+
+		snprintf(name, sizeof(name), "gen/man/procpen-%s.1", gen_member(command, "name"));
+		buf_init(&content, OUTPUT_MAX);
+		gen_man_command(g, command, &content);
+		gen_write_output(build_dir, name, &content);
+		buf_release(&content);
+	}
 }
 
 int main(int argc, char **argv)
@@ -209,14 +240,8 @@ int main(int argc, char **argv)
 	gen_add_tier_options(&g);
 	gen_name_capabilities(&g);
 
-	for (size_t i = 0; i < COUNT_OF(outputs); i++) {
-		struct buf content;
-
-		buf_init(&content, OUTPUT_MAX);
-		outputs[i].emit(&g, &content);
-		gen_write_output(argv[2], &outputs[i], &content);
-		buf_release(&content);
-	}
+	gen_write_outputs(&g, argv[2]);
+	gen_write_pages(&g, argv[2]);
 	json_decref(g.errors);
 	json_decref(g.config);
 	json_decref(g.blocklist);

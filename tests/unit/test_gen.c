@@ -108,7 +108,7 @@ static void test_gen_gives_the_same_bytes_every_time(void **state)
 					     "include/gen/caps.h",   "gen/errors.c",
 					     "gen/config.c",	     "gen/caps.c",
 					     "include/gen/cli.h",    "gen/cli.c",
-					     "gen/reference.md" };
+					     "gen/reference.md",     "gen/man/procpen-run.1" };
 	char path[128];
 
 	(void)state;
@@ -220,6 +220,8 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		  "cli.json: run.--timeout: process.run has no parameter \"time\"" },
 		{ "cli.json", "\"value\": \"TIME\", ", "",
 		  "cli.json: run.--timeout: a flag has no \"value\"" },
+		{ "cli.json", "Show this.", "Show\\tthis.",
+		  "cli.json: shared.help.text: a text has the control character 0x9" },
 		{ "cli.json", "\"--cpu\"", "\"--memory\"", "cli.json: run: \"--memory\" is there twice" },
 		{ "cli.json", "\"place\", \"set\", \"help\"]", "\"places\"]",
 		  "cli.json: serve: an option must be an object" },
