@@ -688,6 +688,116 @@ def test_network(place, options):
         check(not any(name.startswith("network_off") for name in sandbox), str(sandbox))
 
 
+# ---------------------------------------------------------------- set-uid and set-gid files
+
+# Each call with a mode that sets an id, and whether the file has it then. Raw numbers: libc
+# has no function for these, or one that uses another call.
+SET_ID = ATTEMPT + """
+import ctypes, platform, stat
+libc = ctypes.CDLL(None, use_errno=True)
+def raw(number, *args):
+    result = libc.syscall(number, *args)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), "")
+    return result
+def there(name):
+    open(name, "w").close()
+    return name
+class How(ctypes.Structure):
+    _fields_ = [(n, ctypes.c_uint64) for n in ("flags", "mode", "resolve")]
+for bit in (stat.S_ISUID, stat.S_ISGID):
+    mode = bit | 0o755
+    here = os.open(".", os.O_RDONLY)
+    ways = {
+        "chmod": lambda: os.chmod(there("f"), mode),
+        "fchmod": lambda: os.fchmod(os.open(there("f"), os.O_RDONLY), mode),
+        "fchmodat": lambda: os.chmod(there("f"), mode, dir_fd=here),
+        "openat": lambda: os.close(os.open("f", os.O_RDWR | os.O_CREAT, mode)),
+        "mkdir": lambda: os.mkdir("f", mode),
+        "mkdirat": lambda: os.mkdir("f", mode, dir_fd=here),
+        "mknod": lambda: os.mknod("f", mode | stat.S_IFREG),
+        "mknodat": lambda: os.mknod("f", mode | stat.S_IFREG, dir_fd=here),
+        "fchmodat2": lambda: raw(452, here, there("f").encode(), mode, 0),
+        "openat2": lambda: raw(437, here, b"f", ctypes.byref(How(os.O_RDWR | os.O_CREAT, mode, 0)),
+                               24),
+    }
+    if platform.machine() == "x86_64":
+        ways["open"] = lambda: raw(2, b"f", os.O_RDWR | os.O_CREAT, mode)
+        ways["creat"] = lambda: raw(85, b"f", mode)
+    def unnamed():
+        made = os.fstat(os.open(".", os.O_RDWR | os.O_TMPFILE, mode))
+        if not made.st_mode & bit:
+            raise OSError(errno.ENODATA, "")
+    def named(call):
+        call()
+        if not os.stat("f").st_mode & bit:
+            raise OSError(errno.ENODATA, "")
+    for name, call in ways.items():
+        attempt("%o.%s" % (bit, name), lambda: named(call))
+        if os.path.isdir("f"):
+            os.rmdir("f")
+        elif os.path.exists("f"):
+            os.unlink("f")
+    attempt("%o.O_TMPFILE" % bit, unnamed)
+"""
+FILE_CAPABILITY = ATTEMPT + """
+import struct
+open("f", "w").close()
+attempt("setcap", lambda: os.setxattr("f", "security.capability",
+                                      struct.pack("<5I", 0x2000001, 1, 0, 0, 0)))
+"""
+DIRECTORIES = {"mkdir", "mkdirat"}  # the kernel drops these bits of their mode itself
+
+
+@each_form
+def test_set_id_files(place, options):
+    """No call leaves a set-uid file; root and strict leave no set-gid one either."""
+    server = place.server(*NO_SANDBOX)
+    outside, _ = doors(server, SET_ID)
+    server.stop()
+    for bit in ("4000", "2000"):
+        closed = {name.partition(".")[2] for name in is_shut(outside, bit)}
+        check(closed <= DIRECTORIES | {"fchmodat2", "O_TMPFILE"}, "shut without it: %s" % outside)
+    for profile in profiles(place, options):
+        server = place.server(*options)
+        found, _ = doors(server, SET_ID, profile=profile)
+        server.stop()
+        want = {name: "ENOSYS" if name.endswith(".openat2") else
+                "EPERM" if name.partition(".")[2] not in DIRECTORIES and (
+                    name.startswith("4000") or profile == "strict" or not place.user)
+                else outside[name] for name in outside}
+        equal(found, want, "%s, user %d" % (profile, place.user))
+
+
+@each_form
+def test_file_capabilities(place, options):
+    """Programs that give their capabilities to every user cannot be left behind by root."""
+    if place.user:
+        raise Skip("only root can set them anyway")
+    server = place.server(*NO_SANDBOX)
+    found, _ = doors(server, FILE_CAPABILITY)
+    server.stop()
+    if found["setcap"] != "open":
+        raise Skip("they cannot be set here: %s" % found)
+    server = place.server(*options)
+    equal(doors(server, FILE_CAPABILITY)[0], {"setcap": "EPERM"}, "as root")
+    server.stop()
+
+
+@each_form
+def test_set_gid_trees(place, options):
+    """Users share trees by set-gid directories: git, cp and tar go on making them."""
+    if not place.user or not shutil.which("git"):
+        raise Skip("it takes an ordinary user, and git")
+    server = place.server(*options)
+    result = server.run("git init -q --shared=group repo && mkdir tree && chmod 2775 tree && "
+                        "touch tree/f && cp -a tree copy && tar cf tree.tar tree && mkdir out && "
+                        "tar xpf tree.tar -C out && stat -c %a repo/.git/objects copy out/tree")
+    equal((result["exit_code"], result["stderr_summary"], result["stdout_summary"]),
+          (0, "", "2775\n2775\n2775\n"), "trees")
+    server.stop()
+
+
 # ---------------------------------------------------------------- what is required
 
 @each_form

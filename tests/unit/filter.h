@@ -96,11 +96,17 @@ static inline uint32_t filter_run(struct filter *f, const struct seccomp_data *d
 	}
 }
 
+static inline uint32_t filter_call4(struct filter *f, uint32_t nr, const uint64_t args[4])
+{
+	struct seccomp_data data = { .nr = (int)nr, .arch = NATIVE };
+
+	memcpy(data.args, args, 4 * sizeof(*args));
+	return filter_run(f, &data);
+}
+
 static inline uint32_t filter_call(struct filter *f, uint32_t nr, uint64_t a0, uint64_t a1, uint64_t a2)
 {
-	struct seccomp_data data = { .nr = (int)nr, .arch = NATIVE, .args = { a0, a1, a2 } };
-
-	return filter_run(f, &data);
+	return filter_call4(f, nr, (const uint64_t[]){ a0, a1, a2, 0 });
 }
 
 #endif

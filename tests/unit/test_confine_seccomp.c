@@ -6,16 +6,18 @@
 #include "filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <sys/socket.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 
 #define LAST_REVIEWED 471
 #define NUMBER_MAX 600
 
 /* Every variant there is. */
-enum { PLAIN, STRICT = 1, OFFLINE = 2, DOORS = 4, VARIANTS = 8 };
+enum { PLAIN, STRICT = 1, OFFLINE = 2, DOORS = 4, ROOT = 8, VARIANTS = 16 };
 static struct filter filters[VARIANTS];
 
 static uint32_t call3(int variant, uint32_t nr, uint64_t a0, uint64_t a1, uint64_t a2)
@@ -35,6 +37,7 @@ static int setup(void **state)
 		filters[variant] = filter_make((struct confine_seccomp_options){
 			.strict = variant & STRICT,
 			.no_network = variant & OFFLINE,
+			.as_root = variant & ROOT,
 			.protect_pid = variant & DOORS ? SERVER_PID : 0,
 			.protect_group = variant & DOORS ? SERVER_GROUP : 0,
 		});
@@ -47,6 +50,60 @@ static int teardown(void **state)
 	for (int variant = 0; variant < VARIANTS; variant++)
 		filter_free(&filters[variant]);
 	return 0;
+}
+
+/* Calls with a file mode, and which argument it is; those with a place for flags use it only when
+ * they create a file. */
+static const struct {
+	int nr, flags, mode;
+} mode_calls[] = {
+	{ SYS_fchmod, -1, 1 }, { SYS_fchmodat, -1, 2 }, { 452 /* fchmodat2 */, -1, 2 },
+	{ SYS_mknodat, -1, 2 }, { SYS_openat, 2, 3 },
+#if defined(__x86_64__)
+	{ SYS_chmod, -1, 1 }, { SYS_creat, -1, 1 }, { SYS_mknod, -1, 1 }, { SYS_open, 1, 2 },
+#endif
+};
+#define MODE_CALLS (sizeof(mode_calls) / sizeof(mode_calls[0]))
+
+/* @flags: for a call that has flags. */
+static uint32_t mode_call(int variant, size_t i, uint64_t mode, uint64_t flags)
+{
+	uint64_t args[4] = { 0 };
+
+	if (mode_calls[i].flags >= 0)
+		args[mode_calls[i].flags] = flags;
+	args[mode_calls[i].mode] = mode;
+	return filter_call4(&filters[variant], (uint32_t)mode_calls[i].nr, args);
+}
+
+/* Each of the 64 bits: set-uid is refused, as root and in strict set-gid as well, and no other. */
+static void test_confine_seccomp_modes(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < MODE_CALLS; i++)
+		for (int k = 0; k < VARIANTS * 64; k++) {
+			int variant = k / 64;
+			uint64_t mode = UINT64_C(1) << k % 64;
+			bool refused = mode == S_ISUID ||
+				       (mode == S_ISGID && variant & (STRICT | ROOT));
+			uint32_t want = refused ? DENIED(EPERM) : SECCOMP_RET_ALLOW;
+
+			assert_int_equal(mode_call(variant, i, mode, O_CREAT), want);
+			assert_int_equal(mode_call(variant, i, mode | 0755, O_TMPFILE | O_RDWR), want);
+		}
+}
+
+/* Without such a flag open(2) ignores the mode, whatever is in the register. */
+static void test_confine_seccomp_modes_of_files_that_exist(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < MODE_CALLS; i++)
+		if (mode_calls[i].flags >= 0) {
+			assert_int_equal(mode_call(ROOT, i, UINT64_MAX, O_RDWR | O_TRUNC),
+					 SECCOMP_RET_ALLOW);
+			assert_int_equal(mode_call(ROOT, i, UINT64_MAX, O_DIRECTORY),
+					 SECCOMP_RET_ALLOW);
+		}
 }
 
 #if defined(__x86_64__)
@@ -75,11 +132,19 @@ static uint32_t expected(int nr)
 	for (size_t i = 0; i < sizeof(always_denied) / sizeof(always_denied[0]); i++)
 		if (always_denied[i] == nr)
 			return DENIED(EPERM);
-	if (nr == 435) /* clone3 */
+	if (nr == 435 || nr == 437) /* clone3, openat2 */
 		return DENIED(ENOSYS);
 	if ((nr >= 337 && nr <= 423) || nr > LAST_REVIEWED) /* unassigned */
 		return DENIED(ENOSYS);
 	return SECCOMP_RET_ALLOW;
+}
+
+static bool sets_mode(int nr)
+{
+	for (size_t i = 0; i < MODE_CALLS; i++)
+		if (mode_calls[i].nr == nr)
+			return true;
+	return false;
 }
 
 /* With harmless arguments, and with the largest where these do not matter. */
@@ -88,7 +153,7 @@ static void test_confine_seccomp_every_number(void **state)
 	(void)state;
 	for (int nr = 0; nr <= NUMBER_MAX; nr++) {
 		bool by_argument = nr == SYS_clone || nr == SYS_ioctl || nr == SYS_socket ||
-				   nr == SYS_socketpair;
+				   nr == SYS_socketpair || sets_mode(nr);
 
 		if (call((uint32_t)nr, AF_INET, 0) != expected(nr))
 			print_error("system call %d\n", nr);
@@ -483,6 +548,7 @@ static void test_confine_seccomp_notify(void **state)
 		struct filter notifying = filter_make((struct confine_seccomp_options){
 			.strict = variant & STRICT,
 			.no_network = variant & OFFLINE,
+			.as_root = variant & ROOT,
 			.notify = true,
 			.protect_pid = variant & DOORS ? SERVER_PID : 0,
 			.protect_group = variant & DOORS ? SERVER_GROUP : 0,
@@ -505,17 +571,18 @@ static void test_confine_seccomp_notify(void **state)
 /* Small and shallow: every command pays for its length, every number for its depth. */
 static void test_confine_seccomp_size(void **state)
 {
-	static const size_t longest[VARIANTS] = {
-		[PLAIN] = 80,	 [STRICT] = 95, [OFFLINE] = 80, [STRICT | OFFLINE] = 95, [DOORS] = 120,
-		[STRICT | DOORS] = 130, [OFFLINE | DOORS] = 120, [STRICT | OFFLINE | DOORS] = 130,
+	static const size_t longest[ROOT] = {
+		[PLAIN] = 102, [STRICT] = 117, [OFFLINE] = 102, [STRICT | OFFLINE] = 117,
+		[DOORS] = 142, [STRICT | DOORS] = 152, [OFFLINE | DOORS] = 142,
+		[STRICT | OFFLINE | DOORS] = 152,
 	};
 
 	(void)state;
 	for (int variant = 0; variant < VARIANTS; variant++) {
 		for (uint32_t nr = 0; nr <= NUMBER_MAX; nr++)
 			call3(variant, nr, 0, 0, 0);
-		assert_in_range(filters[variant].len, 1, longest[variant]);
-		assert_in_range(filters[variant].most_steps, 1, 20);
+		assert_in_range(filters[variant].len, 1, longest[variant % ROOT]);
+		assert_in_range(filters[variant].most_steps, 1, 22);
 	}
 }
 
@@ -525,6 +592,8 @@ int main(void)
 #if defined(__x86_64__)
 		cmocka_unit_test(test_confine_seccomp_every_number),
 #endif
+		cmocka_unit_test(test_confine_seccomp_modes),
+		cmocka_unit_test(test_confine_seccomp_modes_of_files_that_exist),
 		cmocka_unit_test(test_confine_seccomp_numbers_beyond_the_list),
 		cmocka_unit_test(test_confine_seccomp_x32_dies),
 		cmocka_unit_test(test_confine_seccomp_foreign_architectures_die),

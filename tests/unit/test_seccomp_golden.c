@@ -7,7 +7,9 @@
 #include "filter.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 
 #include "base/buf.h"
 #include "os/sandbox/seccomp_table.h"
@@ -23,6 +25,7 @@ static const struct {
 	struct confine_seccomp_options options;
 } profiles[] = {
 	{ "default", { .shim_is_init = true } },
+	{ "default-root", { .as_root = true, .shim_is_init = true } },
 	{ "default-offline", { .no_network = true, .shim_is_init = true } },
 	{ "default-doors", { .protect_pid = SERVER_PID, .protect_group = SERVER_GROUP } },
 	{ "strict", { .strict = true, .shim_is_init = true } },
@@ -58,7 +61,7 @@ static const char *verdict(uint32_t action)
 /* ---- arguments at their edges ---- */
 
 struct edge {
-	uint64_t args[3];
+	uint64_t args[4];
 	const char *text;
 };
 
@@ -145,6 +148,27 @@ static const struct edge fcntl_edges[] = {
 	{ { 3, 16, 0 }, "F_GETOWN_EX" },
 };
 
+#define MODE_EDGES(before)                                        \
+	{ { before 0755 }, "0755" }, { { before 01777 }, "01777" },  \
+	{ { before S_ISUID | 0755 }, "04755" },                      \
+	{ { before S_ISGID | 0775 }, "02775" },                      \
+	{ { before HIGH | S_ISUID }, "high bits, 04000" },           \
+	{ { before 0100000 | S_ISUID }, "S_IFREG, 04000" }
+static const struct edge mode_second_edges[] = { MODE_EDGES(0 COMMA) };
+static const struct edge mode_third_edges[] = { MODE_EDGES(0 COMMA 0 COMMA) };
+static const struct edge open_edges[] = {
+	MODE_EDGES(0 COMMA O_CREAT COMMA),
+	{ { 0, O_TMPFILE | O_RDWR, S_ISUID }, "O_TMPFILE, 04000" },
+	{ { 0, HIGH | O_CREAT, S_ISUID }, "high bits, O_CREAT, 04000" },
+	{ { 0, O_DIRECTORY, S_ISUID }, "O_DIRECTORY, 04000" },
+};
+static const struct edge openat_edges[] = {
+	MODE_EDGES(0 COMMA 0 COMMA O_CREAT COMMA),
+	{ { 0, 0, O_TMPFILE | O_RDWR, S_ISUID }, "O_TMPFILE, 04000" },
+	{ { 0, 0, HIGH | O_CREAT, S_ISUID }, "high bits, O_CREAT, 04000" },
+	{ { 0, 0, O_DIRECTORY, S_ISUID }, "O_DIRECTORY, 04000" },
+};
+
 #define EDGES(name, list) { name, list, sizeof(list) / sizeof((list)[0]) }
 static const struct {
 	const char *call;
@@ -173,6 +197,15 @@ static const struct {
 	EDGES("setpriority", priority_edges),
 	EDGES("ioprio_set", priority_edges),
 	EDGES("fcntl", fcntl_edges),
+	EDGES("chmod", mode_second_edges),
+	EDGES("fchmod", mode_second_edges),
+	EDGES("creat", mode_second_edges),
+	EDGES("mknod", mode_second_edges),
+	EDGES("fchmodat", mode_third_edges),
+	EDGES("fchmodat2", mode_third_edges),
+	EDGES("mknodat", mode_third_edges),
+	EDGES("open", open_edges),
+	EDGES("openat", openat_edges),
 };
 
 /* The one verdict of a call, or NULL if that depends on its arguments. */
@@ -184,8 +217,10 @@ static const char *sole_verdict(struct filter *f, uint32_t nr)
 	uint32_t first = filter_call(f, nr, 0, 0, 0);
 
 	for (size_t i = 0; i < count * count * count; i++)
-		if (filter_call(f, nr, values[i % count], values[i / count % count],
-				values[i / count / count]) != first)
+		if (filter_call4(f, nr, (const uint64_t[]){ values[i % count],
+							    values[i / count % count],
+							    values[i / count / count],
+							    values[i % count] }) != first)
 			return NULL;
 	return verdict(first);
 }
@@ -199,7 +234,7 @@ static void add_edges(struct buf *b, struct filter *f, uint32_t nr, const char *
 			const struct edge *edge = &calls_with_edges[i].edges[k];
 
 			buf_addf(b, "        %-30s %s\n", edge->text,
-			     verdict(filter_call(f, nr, edge->args[0], edge->args[1], edge->args[2])));
+			     verdict(filter_call4(f, nr, edge->args)));
 		}
 		return;
 	}

@@ -9,12 +9,12 @@
 #include "os/sandbox/seccomp.h"
 #include "os/sandbox/state.h"
 
-/* The default capabilities of container engines for root, without CAP_MKNOD (capabilities(7)). */
+/* The default capabilities of container engines for root, without CAP_MKNOD, and without
+ * CAP_SETFCAP and CAP_FSETID, which leave privileged programs behind (capabilities(7)). */
 #define ROOT_CAPS ((1ULL << CAP_CHOWN) | (1ULL << CAP_DAC_OVERRIDE) | (1ULL << CAP_FOWNER) | \
-		   (1ULL << CAP_FSETID) | (1ULL << CAP_KILL) | (1ULL << CAP_SETGID) | \
-		   (1ULL << CAP_SETUID) | (1ULL << CAP_SETPCAP) | \
-		   (1ULL << CAP_NET_BIND_SERVICE) | (1ULL << CAP_NET_RAW) | \
-		   (1ULL << CAP_SYS_CHROOT) | (1ULL << CAP_AUDIT_WRITE) | (1ULL << CAP_SETFCAP))
+		   (1ULL << CAP_KILL) | (1ULL << CAP_SETGID) | (1ULL << CAP_SETUID) | \
+		   (1ULL << CAP_SETPCAP) | (1ULL << CAP_NET_BIND_SERVICE) | \
+		   (1ULL << CAP_NET_RAW) | (1ULL << CAP_SYS_CHROOT) | (1ULL << CAP_AUDIT_WRITE))
 
 /* ---- filters ---- */
 
@@ -23,7 +23,8 @@ static int get_filter(struct confine *c, const struct confine_seccomp_options *o
 		      const struct confine_filter **filter, struct err *e)
 {
 	size_t index = (size_t)options->strict | (size_t)options->no_network << 1 |
-		       (size_t)options->notify << 2 | (size_t)(options->protect_pid != 0) << 3;
+		       (size_t)options->notify << 2 | (size_t)(options->protect_pid != 0) << 3 |
+		       (size_t)options->as_root << 4;
 	struct confine_filter *f = &c->filters[index];
 
 	if (!f->program && confine_seccomp_build(options, &f->program, &f->len, e))
@@ -107,6 +108,7 @@ static int enter_seccomp(struct layers_entry *n, struct err *e)
 	const struct confine_seccomp_options options = {
 		.strict = applied->profile == CONFINE_STRICT,
 		.no_network = applied->layers & BIT(CONFINE_NETWORK_OFF) && !applied->net_ns,
+		.as_root = !(n->request->as_user ? n->request->uid : n->c->uid),
 		.notify = n->request->explain,
 		.shim_is_init = applied->layers & BIT(CONFINE_PID_NS),
 		.protect_pid = applied->layers & BIT(CONFINE_PID_NS) ? 0 : getpid(),

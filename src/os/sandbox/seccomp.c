@@ -24,6 +24,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -45,6 +46,10 @@
 #define LEAF_EXCEPTIONS 2    /* single numbers inside a range that a leaf checks: measured */
 #define NO_LABEL SIZE_MAX
 #define IOPRIO_WHO_USER_VALUE 3 /* linux/ioprio.h is newer than the oldest supported headers */
+
+/* With one of these open(2) uses its mode. O_TMPFILE contains O_DIRECTORY, which creates
+ * nothing. */
+#define CREATING_FLAGS ((uint32_t)(O_CREAT | (O_TMPFILE & ~O_DIRECTORY)))
 
 #define NAMESPACE_FLAGS \
 	((uint32_t)(CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | \
@@ -195,6 +200,22 @@ static size_t fcntl_block(struct builder *b)
 	return bpf_load_argument(b, 1);
 }
 
+/* Set-gid directories are how users share a tree, so only root's and strict commands lose them. */
+static size_t mode_block(struct builder *b, unsigned argument)
+{
+	bool group_too = b->options->as_root || b->options->strict;
+
+	bpf_jump(b, BPF_JSET, S_ISUID | (group_too ? S_ISGID : 0), b->eperm, b->allow);
+	return bpf_load_argument(b, argument);
+}
+
+/* @mode: the block that checks the mode of a file that the call creates. */
+static size_t open_block(struct builder *b, unsigned flags, size_t mode)
+{
+	bpf_jump(b, BPF_JSET, CREATING_FLAGS, mode, b->allow);
+	return bpf_load_argument(b, flags);
+}
+
 static size_t family_block(struct builder *b, const uint32_t *families, size_t count)
 {
 	bpf_any_of(b, families, count, b->allow, b->eafnosupport);
@@ -231,6 +252,14 @@ static size_t new_check_block(struct builder *b, enum filter_check check)
 		return who_block(b, IOPRIO_WHO_USER_VALUE);
 	case FILTER_FCNTL_OWNER:
 		return fcntl_block(b);
+	case FILTER_MODE_SECOND:
+		return mode_block(b, 1);
+	case FILTER_MODE_THIRD:
+		return mode_block(b, 2);
+	case FILTER_OPEN_MODE:
+		return open_block(b, 1, check_block(b, FILTER_MODE_THIRD));
+	case FILTER_OPENAT_MODE:
+		return open_block(b, 2, mode_block(b, 3));
 	default:
 		mem_bug(__FILE__, __LINE__, "a row with a check that has no code");
 	}

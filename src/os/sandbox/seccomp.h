@@ -22,6 +22,7 @@
 struct confine_seccomp_options {
 	bool strict;
 	bool no_network;  /* no socket but AF_UNIX; implied by strict */
+	bool as_root;     /* the command is root's: refuse set-gid modes too; implied by strict */
 	bool notify;      /* a listener, which the filter then needs, answers refused calls; the
 			   * filter itself still answers ENOSYS */
 	bool shim_is_init; /* in a PID namespace: protect the attributes of pid 1, the shim */

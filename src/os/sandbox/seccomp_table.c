@@ -102,6 +102,18 @@ const struct filter_row filter_rows[] = {
 
 	ROW("ioctl", TTY, ALWAYS, TERMINAL, EPERM),
 
+	/* Not mkdir, whose mode the kernel cuts itself (mkdir(2)): cp -a passes it these bits. */
+	ROW("chmod", SET_ID, ALWAYS, MODE_SECOND, EPERM),
+	ROW("fchmod", SET_ID, ALWAYS, MODE_SECOND, EPERM),
+	ROW("creat", SET_ID, ALWAYS, MODE_SECOND, EPERM),
+	ROW("mknod", SET_ID, ALWAYS, MODE_SECOND, EPERM),
+	ROW("fchmodat", SET_ID, ALWAYS, MODE_THIRD, EPERM),
+	ROW("fchmodat2", SET_ID, ALWAYS, MODE_THIRD, EPERM),
+	ROW("mknodat", SET_ID, ALWAYS, MODE_THIRD, EPERM),
+	ROW("open", SET_ID, ALWAYS, OPEN_MODE, EPERM),
+	ROW("openat", SET_ID, ALWAYS, OPENAT_MODE, EPERM),
+	ROW("openat2", POINTER, ALWAYS, ALL, ENOSYS),
+
 	/* After this errno tools give up at once: with EPERM wget retries for minutes. */
 	ROW("socket", FAMILIES, ALWAYS, FAMILY_RARE, EAFNOSUPPORT),
 	ROW("socketpair", FAMILIES, ALWAYS, FAMILY_RARE, EAFNOSUPPORT),
@@ -165,7 +177,8 @@ const char *const filter_reasons[FILTER_GROUP_COUNT] = {
 			   "gets around filters",
 	[FILTER_NEVER] = "never implemented, or long removed",
 	[FILTER_TTY] = "typing into, or taking over, a terminal",
-	[FILTER_POINTER] = "its flags lie behind a pointer; libc falls back to clone",
+	[FILTER_POINTER] = "flags and mode lie behind a pointer; programs fall back to clone and "
+			   "openat",
 	[FILTER_FAMILIES] = "rarely used protocols are where many kernel bugs are",
 	[FILTER_NETWORK] = "no network; with this answer tools give up at once",
 	[FILTER_TRACING] = "reading and changing other processes",
@@ -174,6 +187,7 @@ const char *const filter_reasons[FILTER_GROUP_COUNT] = {
 	[FILTER_ATTRIBUTES] = "limits and priority of the server and the shim, which watches "
 			      "limits itself",
 	[FILTER_OWNERS] = "the kernel would send them a descriptor's signals",
+	[FILTER_SET_ID] = "a set-uid program that stays behind lends its owner to other users",
 	[FILTER_PIDFDS] = "a descriptor of them is a way around all of this; tools fall back to "
 			  "kill",
 };
@@ -192,6 +206,10 @@ const char *const filter_check_texts[FILTER_CHECK_COUNT] = {
 	[FILTER_PRIORITY] = "of the server, its process group, the shim, or a user",
 	[FILTER_IOPRIO] = "of the server, its process group, the shim, or a user",
 	[FILTER_FCNTL_OWNER] = "F_SETOWN with these, F_SETOWN_EX",
+	[FILTER_MODE_SECOND] = "with S_ISUID; as root and in strict also S_ISGID",
+	[FILTER_MODE_THIRD] = "with S_ISUID; as root and in strict also S_ISGID",
+	[FILTER_OPEN_MODE] = "with O_CREAT or O_TMPFILE and such a mode",
+	[FILTER_OPENAT_MODE] = "with O_CREAT or O_TMPFILE and such a mode",
 };
 
 /* Calls that are newer than the library's table; from 424 on all machines number alike. */

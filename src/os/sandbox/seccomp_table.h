@@ -42,6 +42,10 @@ enum filter_check {
 	FILTER_PRIORITY,      /* the same, or a whole user (setpriority) */
 	FILTER_IOPRIO,        /* the same, or a whole user (ioprio_set) */
 	FILTER_FCNTL_OWNER,   /* F_SETOWN with one of the above; any F_SETOWN_EX */
+	FILTER_MODE_SECOND,   /* second argument: a file mode that sets an id */
+	FILTER_MODE_THIRD,    /* the same, third argument */
+	FILTER_OPEN_MODE,     /* open: it creates a file with such a mode */
+	FILTER_OPENAT_MODE,   /* the same for openat */
 	FILTER_CHECK_COUNT
 };
 
@@ -62,6 +66,7 @@ enum filter_group {
 	FILTER_ATTRIBUTES,
 	FILTER_OWNERS,
 	FILTER_PIDFDS,
+	FILTER_SET_ID,
 	FILTER_GROUP_COUNT
 };
 

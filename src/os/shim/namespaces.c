@@ -32,7 +32,9 @@
 #define MS_PRIVATE (1 << 18)
 #endif
 #define OPEN_PATH 010000000 /* O_PATH */
+#define OPEN_DIRECTORY (OPEN_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define DESCRIPTORS_MAX 64
+#define NAME_SIZE 256 /* of a name in a directory, NUL included */
 
 /* The clone of a tree that stays writable, and the place where it is attached. */
 struct kept {
@@ -93,10 +95,34 @@ static long stat_identity(int fd, uint64_t *dev, uint64_t *ino)
 	return result;
 }
 
+/* Open the directory @path. Follows no link: one to a descriptor of the shim would lead out of the
+ * namespace. Not by openat2(2), because a pooled shim has the filter, which refuses that. */
+static long open_directory(const char *path)
+{
+	char name[NAME_SIZE];
+	long dir = sys4(__NR_openat, AT_FDCWD, "/", OPEN_DIRECTORY, 0), next;
+	unsigned len;
+
+	for (; dir >= 0 && *path; path += *path == '/') {
+		for (len = 0; len < sizeof(name) && *path && *path != '/'; path++)
+			name[len++] = *path;
+		if (!len)
+			continue;
+		next = -ENAMETOOLONG;
+		if (len < sizeof(name)) {
+			name[len] = '\0';
+			next = sys4(__NR_openat, dir, name, OPEN_DIRECTORY, 0);
+		}
+		sys1(__NR_close, dir);
+		dir = next;
+	}
+	return dir;
+}
+
 long namespaces_open_same(const char *path, int same)
 {
 	uint64_t dev, ino, want_dev, want_ino;
-	long fd = open_path(path), result;
+	long fd = open_directory(path), result;
 
 	if (fd < 0)
 		return fd;

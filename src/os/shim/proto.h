@@ -24,7 +24,7 @@
 
 #define SHIM_PATH_MAX 4096
 /* Instructions of 8 bytes (struct sock_filter). The kernel takes 4,096 (BPF_MAXINSNS); the longest
- * filter has a quarter of ours. */
+ * filter has a third of ours. */
 #define SHIM_FILTER_MAX 512
 #define SHIM_RLIMITS_MAX 16
 /* The shim replaces this value in the filter by its own pid. No pid is that large. */
