@@ -16,6 +16,7 @@ struct proctab {
 	struct proc *index[INDEX_SLOTS]; /* the newest record of each slot; older ones by walking */
 	int records, trees;
 	int spools; /* finished runs whose log holds a descriptor */
+	struct proc *spools_from; /* no older record is one of them */
 	uint64_t kept_bytes;
 	bool closing;
 	proctab_hook hook;
@@ -35,6 +36,8 @@ static void proctab_remove(struct proctab *t, struct proc *p)
 	*(p->older ? &p->older->newer : &t->oldest) = p->newer;
 	if (*slot == p)
 		*slot = NULL;
+	if (t->spools_from == p)
+		t->spools_from = p->newer;
 	t->records--;
 	t->kept_bytes -= p->kept_bytes;
 	t->spools -= p->spool_counted;
@@ -59,13 +62,22 @@ static void proctab_drop_logs(struct proctab *t, struct proc *p)
 	proctab_count_kept(t, p);
 }
 
-/* Drop the logs of finished runs, oldest first, but not that of @writer: the present event may be
- * its end, and the answer may need its log. If that is not enough, freeze the tails of @writer. */
+/* Drop the log of the oldest finished run that has one; there must be one. Records are passed once,
+ * and again only when an older run finishes: nothing here may cost a walk for each read. */
+static void proctab_drop_oldest(struct proctab *t)
+{
+	while (!t->spools_from->spool_counted)
+		t->spools_from = t->spools_from->newer;
+	proctab_drop_logs(t, t->spools_from);
+}
+
+/* Drop the logs of finished runs, oldest first. That of @writer is not counted yet: the present
+ * event may be its end, and the answer may need its log. If that is not enough, freeze the tails of
+ * @writer. */
 static void proctab_keep_budget(struct proctab *t, struct proc *writer)
 {
-	for (struct proc *p = t->oldest; p && t->kept_bytes > t->options.budget_bytes; p = p->newer)
-		if (p != writer && proc_is_finished(p) && p->kept_bytes)
-			proctab_drop_logs(t, p);
+	while (t->spools && t->kept_bytes > t->options.budget_bytes)
+		proctab_drop_oldest(t);
 	if (t->kept_bytes > t->options.budget_bytes) {
 		output_freeze(&writer->out);
 		output_freeze(&writer->err);
@@ -86,16 +98,17 @@ static void proctab_retire_records(struct proctab *t)
 	}
 }
 
-/* @p has finished and its log holds a descriptor: drop the oldest logs beyond spools_max. */
+/* @p has finished: count its log if that holds a descriptor, and drop the oldest beyond spools_max.
+ * Survivors of a kill may make one later. */
 static void proctab_limit_spools(struct proctab *t, struct proc *p)
 {
-	if (p->spool.fd < 0)
+	if (p->spool.fd < 0 || p->spool_counted)
 		return;
 	p->spool_counted = true;
-	t->spools++;
-	for (p = t->oldest; p && t->spools > t->options.spools_max; p = p->newer)
-		if (p->spool_counted)
-			proctab_drop_logs(t, p);
+	if (!t->spools++ || p->seq < t->spools_from->seq)
+		t->spools_from = p;
+	while (t->spools > t->options.spools_max)
+		proctab_drop_oldest(t);
 }
 
 static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
@@ -111,7 +124,7 @@ static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 		t->hook(t->hook_ctx, p, events);
 	if (events & PROC_EVENT_FAILED)
 		proctab_remove(t, p);
-	if (events & PROC_EVENT_EMPTY)
+	else if (events & (PROC_EVENT_EMPTY | PROC_EVENT_OUTPUT) && proc_is_finished(p))
 		proctab_limit_spools(t, p);
 	if (events & PROC_EVENT_EMPTY)
 		proctab_retire_records(t); /* may free p: EMPTY is the last event of a run */

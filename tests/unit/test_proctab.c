@@ -622,6 +622,29 @@ static void test_proctab_budget_spares_the_running(void **state)
 	stop(running);
 }
 
+/* "Oldest" goes by the start: a run that finishes last loses its log first, whatever was dropped
+ * before it finished. */
+static void test_proctab_budget_goes_by_start(void **state)
+{
+	uint64_t slow, early, late;
+
+	(void)state;
+	open_table(10, 10, 4 * KIB, 1024 * KIB, 250 * KIB);
+	slow = run_ready(WRITE_KIB(10) "; sleep 300");
+	run_to_the_end("true");
+	early = run_to_the_end(WRITE_KIB(100));
+	run_to_the_end("true");
+	late = run_to_the_end(WRITE_KIB(150));
+	expect_logs_gone(early, true);
+	stop(slow);
+	expect_logs_gone(slow, false);
+	run_to_the_end(WRITE_KIB(95));
+	expect_logs_gone(slow, true);
+	expect_logs_gone(late, false);
+	run_to_the_end(WRITE_KIB(240));
+	expect_logs_gone(late, true);
+}
+
 static void test_proctab_shutdown(void **state)
 {
 	struct err e = ERR_INIT;
@@ -693,6 +716,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_budget_evicts_the_oldest, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_freezes_writers, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_budget_spares_the_running, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_budget_goes_by_start, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_shutdown, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_free_ends_what_lives, setup, teardown),
 	};
