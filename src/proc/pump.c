@@ -15,15 +15,27 @@
 
 #define LOUD_MANY 4               /* with more loud pumps, larger pipes only make turns longer */
 #define READ_LESS (64 * 1024)     /* per wake-up while there are many */
+#define GROUP 8                   /* loud pumps that are served in one turn of the loop */
 #define RETRY_MS 50
 
 static unsigned loud_count; /* pumps that are loud and open */
+static unsigned loud_last;  /* numbers them */
+
+/* Many loud pumps take turns, so that the loop serves requests, timers and ends of runs between two
+ * groups of them. The descriptor of one that waits stays ready, so the loop does not sleep. */
+static bool pump_has_turn(const struct pump *p)
+{
+	unsigned groups = (loud_count + GROUP - 1) / GROUP;
+
+	return !p->loud || p->number % groups == ev_iteration(p->loop) % groups;
+}
 
 /* Make fewer, larger moves for a run that writes much. The kernel refuses when the user's quota of
  * pipe pages is used up: then keep the size. */
 static void pump_grow_pipe(struct pump *p)
 {
 	p->loud = true;
+	p->number = loud_last++;
 	if (++loud_count > LOUD_MANY)
 		return;
 	if (fcntl(p->io.fd, F_SETPIPE_SZ, LOUD_PIPE) < 0)
@@ -40,6 +52,8 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	/* The kernel had no memory to watch it, and libev has stopped the watcher: retry soon. */
 	if (revents & EV_ERROR)
 		loop_timer_start(loop, &p->retry, RETRY_MS);
+	else if (!pump_has_turn(p))
+		return;
 	do {
 		n = output_fill(p->out, io->fd, left);
 		left -= n > 0 ? (size_t)n : 0;

@@ -21,6 +21,7 @@ struct pump {
 	struct output *out;
 	ev_timer retry;     /* watches again after the kernel refused to */
 	bool loud;          /* has written much, and is counted in loud_count */
+	unsigned number;    /* of a loud pump: says in which turns it is served */
 	void (*on_data)(void *ctx, bool stored); /* bytes were stored, or end of file came */
 	void *ctx;
 };

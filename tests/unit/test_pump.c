@@ -1,0 +1,127 @@
+#include "unit.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "proc/pump.h"
+
+#define KIB 1024
+#define PUMPS 32
+#define IN_TURN 8 /* the most that one turn may serve */
+
+static struct stream {
+	struct pump pump;
+	struct spool spool;
+	struct output out;
+	int in; /* we write to it */
+	uint64_t seen; /* of out.total, at the last look */
+	int served;
+} streams[PUMPS];
+
+static void on_data(void *ctx, bool stored)
+{
+	(void)ctx;
+	(void)stored;
+}
+
+static void stream_open(struct stream *s, struct ev_loop *loop)
+{
+	int fds[2];
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+	s->in = fds[1];
+	spool_init(&s->spool);
+	output_init(&s->out, &s->spool, 0, 4 * KIB, 64 * KIB);
+	s->pump.on_data = on_data;
+	pump_start(&s->pump, loop, fds[0], &s->out);
+}
+
+static void stream_close(struct stream *s)
+{
+	pump_close(&s->pump);
+	spool_close(&s->spool);
+	mem_cleanup_close(&s->in);
+	memset(s, 0, sizeof(*s));
+}
+
+/* Like a command that writes as fast as it can. */
+static void stream_fill(const struct stream *s)
+{
+	static const char bytes[64 * KIB];
+
+	while (write(s->in, bytes, sizeof(bytes)) > 0)
+		;
+}
+
+/* One turn of the loop with every pipe full: the number of streams that were read. */
+static int turn(struct ev_loop *loop)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < PUMPS; i++) {
+		stream_fill(&streams[i]);
+		streams[i].seen = streams[i].out.total;
+	}
+	ev_run(loop, EVRUN_NOWAIT);
+	for (size_t i = 0; i < PUMPS; i++) {
+		streams[i].served += streams[i].out.total > streams[i].seen;
+		count += streams[i].out.total > streams[i].seen;
+	}
+	return count;
+}
+
+/* Between two turns the loop serves everything else, so a turn reads from a few floods only, and
+ * from each of them equally often. */
+static void test_pump_floods_take_turns(void **state)
+{
+	struct ev_loop *loop = loop_new();
+
+	(void)state;
+	for (size_t i = 0; i < PUMPS; i++)
+		stream_open(&streams[i], loop);
+	for (int i = 0; i < 400 && turn(loop) > IN_TURN; i++)
+		;
+	for (size_t i = 0; i < PUMPS; i++)
+		streams[i].served = 0;
+	for (int i = 0; i < PUMPS / IN_TURN * 10; i++)
+		assert_in_range(turn(loop), 1, IN_TURN);
+	for (size_t i = 0; i < PUMPS; i++)
+		assert_int_equal(streams[i].served, 10);
+	for (size_t i = 0; i < PUMPS; i++)
+		stream_close(&streams[i]);
+	loop_free(loop);
+}
+
+/* A command that has written little so far is served in every turn, beside any number of floods. */
+static void test_pump_serves_the_quiet_at_once(void **state)
+{
+	struct ev_loop *loop = loop_new();
+	struct stream quiet = { .in = -1 };
+
+	(void)state;
+	for (size_t i = 0; i < PUMPS; i++)
+		stream_open(&streams[i], loop);
+	for (int i = 0; i < 400 && turn(loop) > IN_TURN; i++)
+		;
+	stream_open(&quiet, loop);
+	for (int i = 0; i < 20; i++) {
+		assert_int_equal(write(quiet.in, "x", 1), 1);
+		turn(loop);
+		assert_int_equal(quiet.out.total, i + 1);
+	}
+	stream_close(&quiet);
+	for (size_t i = 0; i < PUMPS; i++)
+		stream_close(&streams[i]);
+	loop_free(loop);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_pump_floods_take_turns),
+		cmocka_unit_test(test_pump_serves_the_quiet_at_once),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
