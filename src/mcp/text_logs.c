@@ -12,6 +12,17 @@
 #define PARAMETER_BYTES 160 /* of one that the next call repeats; more is left to the reader */
 #define MARKS_BYTES 480 /* headings, and what follows a page, which has at most 9,500 bytes */
 
+struct stream {
+	const char *name, *size, *next, *evicted;
+};
+
+static const struct stream text_logs_out = {
+	"stdout", "stdout_size", "stdout_next_offset", "stdout_evicted",
+};
+static const struct stream text_logs_err = {
+	"stderr", "stderr_size", "stderr_next_offset", "stderr_evicted",
+};
+
 /* Repeat the parameter @name unless it is the default. Returns false if it is too long. */
 static bool text_logs_add_parameter(struct text *t, const char *name)
 {
@@ -43,22 +54,59 @@ static bool text_logs_wants(const struct text *t, const char *stream)
 	return !strcmp(asked, "both") || !strcmp(asked, stream);
 }
 
-/* The evicted part of a stream. */
-static void text_logs_add_evicted(struct text *t, const char *stream, const char *key)
+static bool text_logs_lacks_newline(const struct text *t)
+{
+	return t->midline && strcmp(json_get_str(t->a->params, "encoding", ""), "base64");
+}
+
+/*
+ * Begin a line that is ours. Where the output before it ends inside a line, say that the newline
+ * in between is no output, so that a reader can leave it out. Base64 is one line.
+ */
+static void text_logs_open_mark(struct text *t)
+{
+	bool lacks_newline = text_logs_lacks_newline(t);
+
+	text_end_line(t);
+	text_add(t, lacks_newline ? "[... no newline here; " : "[... ");
+}
+
+static void text_logs_add_heading(struct text *t, const char *stream)
+{
+	if (text_logs_lacks_newline(t))
+		text_add(t, "\n[... no newline here ...]");
+	text_end_line(t);
+	text_add(t, "--- %s\n", stream);
+}
+
+/* The evicted bytes [*from, *to) of a stream; false: there are none. */
+static bool text_logs_evicted(const struct text *t, const struct stream *s, int64_t *from,
+			      int64_t *to)
 {
 	const struct outline *o = &t->a->result->outline;
-	const struct outline_value *v = text_member(t, NULL, key), *from, *to;
+	const struct outline_value *v = text_member(t, NULL, s->evicted), *first;
 
-	if (!v || v->kind != OUTLINE_ARRAY || !text_logs_wants(t, stream))
+	if (!v || v->kind != OUTLINE_ARRAY)
+		return false;
+	first = outline_next(o, v, NULL);
+	*from = first->number;
+	*to = outline_next(o, v, first)->number;
+	return true;
+}
+
+/* The evicted part of a stream, unless the page begins behind it at @offset. */
+static void text_logs_add_evicted(struct text *t, const struct stream *s, int64_t offset)
+{
+	int64_t from, to;
+
+	if (!text_logs_wants(t, s->name) || !text_logs_evicted(t, s, &from, &to) || offset >= to)
 		return;
-	from = outline_next(o, v, NULL);
-	to = outline_next(o, v, from);
-	text_end_line(t);
-	text_add(t, "[... bytes ");
-	text_add_count(t, (uint64_t)from->number);
+	text_logs_open_mark(t);
+	text_add(t, "bytes ");
+	text_add_count(t, (uint64_t)from);
 	text_add(t, " to ");
-	text_add_count(t, (uint64_t)to->number);
-	text_add(t, " of %s are no longer kept ...]\n", stream);
+	text_add_count(t, (uint64_t)to);
+	text_add(t, " of %s are no longer kept ...]\n", s->name);
 }
 
 /* ,"stream":"stdout","offset":4000 */
@@ -72,40 +120,60 @@ static void text_logs_add_place(struct text *t, bool out, bool err, int64_t next
 		text_add(t, ",\"stderr_offset\":%" PRId64, next_err);
 }
 
-static int64_t text_logs_rest(const struct text *t, const char *size, const char *next)
+/* The kept bytes behind the page. */
+static int64_t text_logs_rest(const struct text *t, const struct stream *s)
 {
-	return text_number(t, NULL, size) - text_number(t, NULL, next);
+	int64_t next = text_number(t, NULL, s->next), rest = text_number(t, NULL, s->size) - next;
+	int64_t from, to;
+
+	if (!text_logs_wants(t, s->name))
+		return 0;
+	if (text_logs_evicted(t, s, &from, &to) && next < to)
+		rest -= to - (next > from ? next : from);
+	return rest;
 }
 
+static bool text_logs_has_output(const struct text *t, const struct stream *s)
+{
+	return text_logs_wants(t, s->name) && text_number(t, NULL, s->size);
+}
+
+static void text_logs_add_state(struct text *t, bool empty)
+{
+	bool any = text_logs_has_output(t, &text_logs_out) ||
+		   text_logs_has_output(t, &text_logs_err);
+
+	if (empty)
+		text_add(t, any ? "no more output" : "no output");
+	if (text_is(t, NULL, "state", "running"))
+		text_add(t, empty ? " yet, still running; " : "still running; ");
+}
+
+/* How much follows the page, and the call that reads it. */
 static void text_logs_add_next(struct text *t, bool empty)
 {
-	int64_t out = text_logs_wants(t, "stdout")
-			      ? text_logs_rest(t, "stdout_size", "stdout_next_offset")
-			      : 0;
-	int64_t err = text_logs_wants(t, "stderr")
-			      ? text_logs_rest(t, "stderr_size", "stderr_next_offset")
-			      : 0;
+	int64_t out = text_logs_rest(t, &text_logs_out), err = text_logs_rest(t, &text_logs_err);
 	bool running = text_is(t, NULL, "state", "running");
-	bool more = text_flag(t, "truncated") && out + err > 0, midline = t->midline;
+	bool more = text_flag(t, "truncated") && out + err > 0;
 
 	if (!more && !running && !empty)
 		return;
-	text_end_line(t);
-	text_add(t, empty ? "[" : midline ? "[... no newline here; " : "[... ");
+	if (empty)
+		text_add(t, "[");
+	else
+		text_logs_open_mark(t);
 	if (more) {
 		text_add_plural(t, out + err, "more byte", "more bytes");
 		text_add(t, ": ");
 	} else {
-		text_add(t, !empty	? "still running; "
-			    : running	? "no output yet, still running; "
-					: "no more output");
+		text_logs_add_state(t, empty);
 	}
 	if (more || running) {
 		text_open_call(t, "process_logs");
 		text_logs_add_place(t, more ? out > 0 : text_logs_wants(t, "stdout"),
 				    more ? err > 0 : text_logs_wants(t, "stderr"),
-				    text_number(t, NULL, "stdout_next_offset"),
-				    text_number(t, NULL, "stderr_next_offset"));
+				    text_number(t, NULL, text_logs_out.next),
+				    text_number(t, NULL, text_logs_err.next));
 		text_logs_add_same(t);
 		text_add(t, more ? "}" : ",\"wait_ms\":%d} waits for more", WAIT_MS);
 	}
@@ -116,20 +184,20 @@ static void text_logs_page(struct text *t)
 {
 	const struct outline_value *out = text_member(t, NULL, "stdout");
 	const struct outline_value *err = text_member(t, NULL, "stderr");
+	int64_t offset = json_get_int(t->a->params, "offset", 0);
 	bool both = out->text_len && err->text_len;
 	size_t room = t->left - MARKS_BYTES;
 	size_t half = both ? room / 2 : room;
 
 	if (both)
-		text_add(t, "--- stdout\n");
+		text_logs_add_heading(t, "stdout");
 	text_put_ends(t, out, both && err->text_len < half ? room - err->text_len : half);
-	if (err->text_len && (both || text_logs_wants(t, "stdout"))) {
-		text_end_line(t);
-		text_add(t, "--- stderr\n");
-	}
+	if (err->text_len && (both || text_logs_wants(t, "stdout")))
+		text_logs_add_heading(t, "stderr");
 	text_put_ends(t, err, both && out->text_len < half ? room - out->text_len : half);
-	text_logs_add_evicted(t, "stdout", "stdout_evicted");
-	text_logs_add_evicted(t, "stderr", "stderr_evicted");
+	text_logs_add_evicted(t, &text_logs_out, offset);
+	text_logs_add_evicted(t, &text_logs_err,
+			      json_get_int(t->a->params, "stderr_offset", offset));
 	text_logs_add_next(t, !out->text_len && !err->text_len);
 }
 

@@ -257,8 +257,9 @@ static void test_mcp_text_of_pages(void **state)
 		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"ab\",\"stderr\":\"e\","
 		   "\"stdout_size\":9,\"stdout_next_offset\":3,\"stderr_size\":9,"
 		   "\"stderr_next_offset\":2,\"truncated\":true}",
-		   "--- stdout\nab\n--- stderr\ne\n[... no newline here; 13 more bytes: process_logs "
-		   "{\"process_id\":\"p1\",\"offset\":3,\"stderr_offset\":2} ...]");
+		   "--- stdout\nab\n[... no newline here ...]\n--- stderr\ne\n[... no newline "
+		   "here; 13 more bytes: process_logs {\"process_id\":\"p1\",\"offset\":3,"
+		   "\"stderr_offset\":2} ...]");
 	check_page("{\"stream\":\"stderr\"}",
 		   "{\"process_id\":\"p1\",\"state\":\"running\",\"stdout\":\"\",\"stderr\":\"e\\n\","
 		   "\"stdout_size\":9,\"stdout_next_offset\":0,\"stderr_size\":2,"
@@ -267,7 +268,44 @@ static void test_mcp_text_of_pages(void **state)
 		   " process_logs {\"process_id\":\"p1\",\"stream\":\"stderr\",\"offset\":2,"
 		   "\"wait_ms\":45000} waits for more ...]");
 	check_page("{}", "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"\","
-			 "\"stderr\":\"\"}", "[no more output]");
+			 "\"stderr\":\"\"}", "[no output]");
+}
+
+/* A reader of the texts alone must know which newlines are output, and how much is still there. */
+static void test_mcp_text_of_pages_at_a_hole(void **state)
+{
+	(void)state;
+	check_page("{}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"yy\",\"stderr\":\"\","
+		   "\"stdout_size\":100,\"stdout_next_offset\":2,\"stdout_evicted\":[2,90],"
+		   "\"truncated\":true}",
+		   "yy\n[... no newline here; bytes 2 to 90 of stdout are no longer kept ...]\n"
+		   "[... 10 more bytes: process_logs {\"process_id\":\"p1\",\"stream\":\"stdout\","
+		   "\"offset\":2} ...]");
+	check_page("{\"offset\":2}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"yy\\n\","
+		   "\"stderr\":\"\",\"stdout_size\":100,\"stdout_next_offset\":93,"
+		   "\"stdout_evicted\":[2,90],\"truncated\":true}",
+		   "yy\n[... bytes 2 to 90 of stdout are no longer kept ...]\n"
+		   "[... 7 more bytes: process_logs {\"process_id\":\"p1\",\"stream\":\"stdout\","
+		   "\"offset\":93} ...]");
+	check_page("{\"offset\":93}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"yyyyyyy\","
+		   "\"stderr\":\"\",\"stdout_size\":100,\"stdout_next_offset\":100,"
+		   "\"stdout_evicted\":[2,90],\"truncated\":false}",
+		   "yyyyyyy");
+	check_page("{\"offset\":100}",
+		   "{\"process_id\":\"p1\",\"state\":\"running\",\"stdout\":\"\",\"stderr\":\"\","
+		   "\"stdout_size\":100,\"stdout_next_offset\":100,\"truncated\":false}",
+		   "[no more output yet, still running; process_logs {\"process_id\":\"p1\","
+		   "\"offset\":100,\"stderr_offset\":0,\"wait_ms\":45000} waits for more]");
+	check_page("{\"encoding\":\"base64\"}",
+		   "{\"process_id\":\"p1\",\"state\":\"completed\",\"stdout\":\"YWI=\","
+		   "\"stderr\":\"ZQ==\",\"stdout_size\":2,\"stdout_next_offset\":2,"
+		   "\"stderr_size\":2,\"stderr_next_offset\":1,\"truncated\":true}",
+		   "--- stdout\nYWI=\n--- stderr\nZQ==\n[... 1 more byte: process_logs "
+		   "{\"process_id\":\"p1\",\"stream\":\"stderr\",\"offset\":1,"
+		   "\"encoding\":\"base64\"} ...]");
 }
 
 static void test_mcp_text_of_matches(void **state)
@@ -421,6 +459,7 @@ int main(void)
 		cmocka_unit_test(test_mcp_text_is_cut_at_characters),
 		cmocka_unit_test(test_mcp_text_shares_its_room),
 		cmocka_unit_test(test_mcp_text_of_pages),
+		cmocka_unit_test(test_mcp_text_of_pages_at_a_hole),
 		cmocka_unit_test(test_mcp_text_of_matches),
 		cmocka_unit_test(test_mcp_text_of_monitors),
 		cmocka_unit_test(test_mcp_text_of_lists),
