@@ -36,7 +36,7 @@ struct terminal {
 	struct reqtab *reqs;
 	struct cap cap;
 	struct dialect dialect;
-	ev_signal signals[3];
+	ev_signal signals[4];
 	bool json;
 	bool interrupted;
 	int status;
@@ -228,12 +228,18 @@ static void cli_run_on_signal(struct ev_loop *loop, ev_signal *w, int revents)
 	proctab_shutdown(t->procs);
 }
 
-/* Call it before the start: a signal may arrive as soon as the command runs. */
+/* Call it before the start: a signal may arrive as soon as the command runs. What is ignored stays
+ * ignored: nohup(1) starts programs so, and shells the background jobs of a script. */
 static void cli_run_watch_signals(struct terminal *t)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
+	_Static_assert(COUNT_OF(numbers) == COUNT_OF(t->signals), "one watcher for each");
 	for (size_t i = 0; i < COUNT_OF(numbers); i++) {
+		struct sigaction before;
+
+		if (!sigaction(numbers[i], NULL, &before) && before.sa_handler == SIG_IGN)
+			continue;
 		ev_signal_init(&t->signals[i], cli_run_on_signal, numbers[i]);
 		t->signals[i].data = t;
 		ev_signal_start(t->context.loop, &t->signals[i]);

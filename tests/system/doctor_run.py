@@ -626,14 +626,33 @@ def test_interrupt_from_the_terminal():
 
 @suite.test()
 def test_terminate():
-    """SIGTERM and SIGHUP end the whole tree, whatever it ignores."""
+    """SIGTERM, SIGHUP and SIGQUIT end the whole tree, whatever it ignores, and leave nothing."""
     for form in FORMS:
-        for number in (signal.SIGTERM, signal.SIGHUP):
+        for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
             with Place() as place:
                 run = begin(place, *form, "--shell", "--", DEAF)
                 run.send_signal(number)
                 equal(over(run)[0], 128 + signal.SIGKILL, "status")
                 equal(processes_marked(place.base), [], "alive")
+                equal(os.listdir(place.state + "/tmp"), [], "temporary directories")
+
+
+@suite.test()
+def test_ignored_signals():
+    """What the caller ignores, as nohup does, ends nothing."""
+    def ignore():
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+            signal.signal(number, signal.SIG_IGN)
+
+    with Place() as place:
+        run = place.start("--shell", "--", "echo ready; read line; exit 7",
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, preexec_fn=ignore)
+        equal(run.stdout.readline(), b"ready\n", "first line")
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGQUIT):
+            run.send_signal(number)
+        run.stdin.write(b"\n")
+        run.stdin.close()
+        equal(over(run)[0], 7, "status")
 
 
 @suite.test()
