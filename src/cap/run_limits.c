@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 
 #include "base/json.h"
 #include "base/mem.h"
@@ -287,11 +288,20 @@ static void run_limits_process_error(const struct proc *p, struct err *e)
 	err_detail(e, "seen", json_integer(p->limits.seen));
 }
 
+/* The rlimit that struck: SIGXCPU comes at the soft one, SIGKILL at the hard one (setrlimit(2)). */
+static int64_t run_limits_struck_value(const struct proc *p)
+{
+	if (p->reason != PROC_REASON_CPU_LIMIT)
+		return p->limits.file_bytes;
+	return WTERMSIG(p->wait_status) == SIGXCPU ? p->limits.cpu_soft
+						   : p->limits.cpu_seconds;
+}
+
 /* An rlimit: the request's, or one that the command has set. */
 static void run_limits_rlimit_error(const struct proc *p, struct err *e)
 {
 	bool cpu = p->reason == PROC_REASON_CPU_LIMIT;
-	int64_t value = cpu ? p->limits.cpu_seconds : p->limits.file_bytes;
+	int64_t value = run_limits_struck_value(p);
 
 	err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED, "the run was ended by its %s limit (signal %s)",
 		cpu ? "cpu time" : "file size", proc_signal_name(p));

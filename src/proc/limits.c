@@ -46,7 +46,7 @@ void limits_init(struct limits *l, const struct confine_request *request,
 		.cpu_permille = request->cpu_permille,
 		.tasks = request->tasks,
 		.cpu_seconds = cpu ? rlimit_or_none(cpu->hard) : -1,
-		.cpu_at_once = cpu && cpu->soft == 0,
+		.cpu_soft = cpu ? rlimit_or_none(cpu->soft) : -1,
 		.file_bytes = file ? rlimit_or_none(file->soft) : -1,
 		.memory = limit_holder(request->memory_bytes, run->watched_memory, false),
 		.cpu = limit_holder(request->cpu_permille, run->watched_cpu, false),
@@ -98,7 +98,7 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 	int signal = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : 0;
 
 	/* The command may have set the limit itself. Kernels before 5.5 take 0 as 1. */
-	if (signal == SIGXCPU && (usage->cpu_ms >= 10 * CPU_PROOF_PERCENT || l->cpu_at_once))
+	if (signal == SIGXCPU && (usage->cpu_ms >= 10 * CPU_PROOF_PERCENT || !l->cpu_soft))
 		return PROC_REASON_CPU_LIMIT;
 	if (signal == SIGXFSZ)
 		return PROC_REASON_FILE_SIZE_LIMIT;

@@ -35,7 +35,7 @@ struct limits {
 	int64_t cpu_permille;
 	int64_t tasks;
 	int64_t cpu_seconds;  /* of one process, RLIMIT_CPU, the hard one; -1: none */
-	bool cpu_at_once;     /* the soft one is 0 */
+	int64_t cpu_soft;     /* the soft one; -1: none */
 	int64_t file_bytes;   /* RLIMIT_FSIZE, the soft one; -1: none */
 	enum limits_holder memory, cpu, processes;
 

@@ -117,6 +117,7 @@ static void test_limits_numbers_of_the_request(void **state)
 	(void)state;
 	assert_int_equal(l.file_bytes, 1000);
 	assert_int_equal(l.cpu_seconds, -1);
+	assert_int_equal(l.cpu_soft, 7);
 	assert_int_equal(l.struck, PROC_REASON_RUNNING);
 }
 
