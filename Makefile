@@ -92,10 +92,10 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 .DELETE_ON_ERROR:
-.PHONY: FORCE all demo demo-svg check builds stress bench bench-peers fuzz lint docs golden unit tests fixture conformance \
+.PHONY: FORCE all demo demo-svg check builds stress bench bench-peers fuzz lint docs completions golden unit tests fixture conformance \
 	hosts clean install uninstall
 
-all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked
+all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked completions
 
 # --- the generator: schema/ -> tables, tools/list, reference -------------------
 
@@ -130,9 +130,22 @@ $(B)/gen/stamp: $(GEN) $(B)/files $(sort $(wildcard schema/*.json))
 
 # The generator leaves a file alone that would not change: no needless compiling.
 GEN_DOCS := reference.md openrpc.json
+GEN_COMPLETE := $(addprefix $(B)/gen/complete.,bash zsh fish)
 
-$(GEN_HEADERS) $(GEN_SOURCES) $(GEN_DOCS:%=$(B)/gen/%): $(B)/gen/stamp
+$(GEN_HEADERS) $(GEN_SOURCES) $(GEN_DOCS:%=$(B)/gen/%) $(GEN_COMPLETE): $(B)/gen/stamp
 	@:
+
+# Tables and the code that uses them.
+COMPLETIONS := $(addprefix $(B)/completions/,procpen _procpen procpen.fish)
+
+$(B)/completions/procpen: $(B)/gen/complete.bash src/gen/complete.bash
+$(B)/completions/_procpen: $(B)/gen/complete.zsh src/gen/complete.zsh
+$(B)/completions/procpen.fish: $(B)/gen/complete.fish src/gen/complete.fish
+completions: $(COMPLETIONS)
+$(COMPLETIONS):
+	@mkdir -p $(@D)
+	$(call say,GEN   )
+	$(Q)cat $^ > $@
 
 docs: $(GEN_DOCS:%=$(B)/gen/%)
 	for page in $(GEN_DOCS); do cmp -s $(B)/gen/$$page docs/$$page || cp $(B)/gen/$$page docs; done
@@ -269,7 +282,7 @@ conformance hosts:
 	tests/run-all $@
 
 # It looks at the objects too.
-lint: $(OBJECTS) $(MAIN) $(GEN_DOCS:%=$(B)/gen/%)
+lint: $(OBJECTS) $(MAIN) $(GEN_DOCS:%=$(B)/gen/%) completions
 	tests/lint
 
 bench:

@@ -108,6 +108,8 @@ static void gen_check_config_choices(const struct gen_at *at, const json_t *row)
 
 	gen_check_strings(at, choices);
 	json_array_foreach(choices, i, choice)
+		gen_check_word(at, json_string_value(choice));
+	json_array_foreach(choices, i, choice)
 		if (!strcmp(json_string_value(choice), fallback))
 			return;
 	gen_fail(at, "default \"%s\" is none of the choices", fallback);
@@ -121,6 +123,7 @@ static void gen_check_config_row(const struct gen_at *at, json_t *row)
 	const json_t *fallback = json_object_get(row, "default");
 
 	gen_only(at, row, known);
+	gen_check_word(at, gen_str(at, row, "name"));
 	gen_str(at, row, "text");
 	gen_str_or(at, row, "unit", NULL);
 	if (!strcmp(type, "integer")) {

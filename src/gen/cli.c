@@ -16,8 +16,8 @@
 #define TEXT_MAX 65536
 
 /* What an option takes, and an operand may be: completions offer what fits. */
-static const char *const kinds[] = { "flag",	"text",	  "dir",      "file", "setting", "variable",
-				     "user",	"number", "duration", "size", NULL };
+const char *const gen_cli_kinds[] = { "flag", "text", "dir", "file", "setting", "variable", "user",
+				      "number", "duration", "size", NULL };
 static const char *const operand_kinds[] = { "program", "method", "host", "command", "text", NULL };
 
 /* ---- checks ---- */
@@ -60,7 +60,8 @@ static void gen_cli_check_option(const struct gen *g, const struct gen_at *at, j
 	gen_str(at, option, "text");
 	if (strncmp(name, "--", 2))
 		gen_fail(at, "\"%s\" does not begin with --", name);
-	if (!str_is_listed(kind, kinds))
+	gen_check_word(at, name);
+	if (!str_is_listed(kind, gen_cli_kinds))
 		gen_fail(at, "kind \"%s\" is not supported", kind);
 	if (flag == (gen_member(option, "value") != NULL))
 		gen_fail(at, "a flag has no \"value\", every other option has one");
@@ -147,13 +148,25 @@ static void gen_cli_check_command(const struct gen *g, const struct gen_at *at, 
 				 gen_member(operand, "kind"));
 }
 
+/* One name is one kind in all commands: completions look it up by name. */
+static void gen_cli_check_kind(const struct gen *g, json_t *option, void *kinds)
+{
+	const char *name = gen_member(option, "name"), *kind = gen_member(option, "kind");
+	struct gen_at at = { .file = "cli.json" };
+
+	(void)g;
+	if (gen_member(kinds, name) && strcmp(gen_member(kinds, name), kind))
+		gen_fail(&at, "%s is a %s here and a %s there", name, gen_member(kinds, name), kind);
+	json_object_set_new(kinds, name, json_string(kind));
+}
+
 void gen_check_cli(const struct gen *g)
 {
 	static const char *const known[] = { "summary", "about", "examples", "settings",
 					     "environment", "files", "shared", "commands",
 					     NULL };
 	struct gen_at file = { .file = "cli.json" };
-	json_t *command;
+	json_t *command, *kinds = json_object();
 	size_t i;
 
 	gen_only(&file, g->cli, known);
@@ -167,8 +180,11 @@ void gen_check_cli(const struct gen *g)
 	json_array_foreach(gen_cli_commands(g), i, command) {
 		struct gen_at at = gen_below(&file, gen_str(&file, command, "name"));
 
+		gen_check_word(&at, gen_member(command, "name"));
 		gen_cli_check_command(g, &at, command);
+		gen_cli_each_option(g, command, gen_cli_check_kind, kinds);
 	}
+	json_decref(kinds);
 }
 
 /* ---- bounds ---- */

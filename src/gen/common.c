@@ -98,6 +98,13 @@ void gen_check_printable(const struct gen_at *at, const json_t *value)
 	}
 }
 
+void gen_check_word(const struct gen_at *at, const char *name)
+{
+	for (const char *c = name; *c; c++)
+		if (!isalnum((unsigned char)*c) && !strchr("._-", *c))
+			gen_fail(at, "the name %s needs quotes in a shell", name);
+}
+
 void gen_c_name(const char *name, char out[GEN_PATH_MAX])
 {
 	snprintf(out, GEN_PATH_MAX, "%s", name);

@@ -77,6 +77,7 @@ bool gen_is_error(const struct gen *g, const char *name);
 struct gen_at gen_blocklist_row(const char *list, size_t i);
 
 /* The commands of schema/cli.json. */
+extern const char *const gen_cli_kinds[]; /* what an option takes; NULL-terminated */
 const json_t *gen_cli_commands(const struct gen *g);
 
 /* Call @fn for each option of @command, those of its groups in their place. */
@@ -90,6 +91,9 @@ char *gen_cli_option_text(const struct gen *g, const json_t *option);
 void gen_docs_option_default(struct buf *out, const json_t *row);
 void gen_docs_option_bounds(struct buf *out, const json_t *row);
 
+/* End the run if a shell would not take @name as the word that it is. */
+void gen_check_word(const struct gen_at *at, const char *name);
+
 /* End the run if a string in @value has control characters. */
 void gen_check_printable(const struct gen_at *at, const json_t *value);
 
@@ -101,7 +105,7 @@ void gen_check_messages(const struct gen *g);
 void gen_check_cap(const struct gen *g, const char *file, json_t *cap);
 void gen_check_cli(const struct gen *g); /* after the capabilities */
 
-/* tables.c, blocklist.c, caps.c, cli.c, openrpc.c, docs.c, man.c: the outputs. */
+/* tables.c, blocklist.c, caps.c, cli.c, openrpc.c, docs.c, man.c, complete.c: the outputs. */
 void gen_errors_h(const struct gen *g, struct buf *out);
 void gen_errors_c(const struct gen *g, struct buf *out);
 void gen_config_h(const struct gen *g, struct buf *out);
@@ -119,5 +123,8 @@ void gen_reference(const struct gen *g, struct buf *out);
 void gen_man_overview(const struct gen *g, struct buf *out);                     /* procpen(1) */
 void gen_man_command(const struct gen *g, const json_t *command, struct buf *out);
 void gen_man_options(const struct gen *g, struct buf *out); /* procpen-options(7) */
+void gen_complete_bash(const struct gen *g, struct buf *out);
+void gen_complete_zsh(const struct gen *g, struct buf *out);
+void gen_complete_fish(const struct gen *g, struct buf *out);
 
 #endif

@@ -1,8 +1,8 @@
 /*
  * procpen-gen SCHEMA_DIR BUILD_DIR: reads schema/, checks it, and writes
- * BUILD_DIR/include/gen/{errors,config,caps,cli}.h, BUILD_DIR/gen/{errors,config,caps,cli}.c,
- * BUILD_DIR/gen/blocklist{,_examples}.c, BUILD_DIR/gen/openrpc.{c,json}, BUILD_DIR/gen/reference.md
- * and man pages in BUILD_DIR/gen/man.
+ * BUILD_DIR/include/gen/{errors,config,caps,cli}.h, and in BUILD_DIR/gen:
+ * {errors,config,caps,cli,blocklist,blocklist_examples,openrpc}.c, openrpc.json, reference.md,
+ * complete.{bash,zsh,fish} and the man pages in man/.
  *
  * Every file in schema/ is a capability, except errors, config, audit, blocklist, messages
  * and cli.
@@ -37,6 +37,9 @@ static const struct output {
 	{ "gen/openrpc.c", gen_openrpc_c },
 	{ "gen/openrpc.json", gen_openrpc_json },
 	{ "gen/reference.md", gen_reference },
+	{ "gen/complete.bash", gen_complete_bash },
+	{ "gen/complete.zsh", gen_complete_zsh },
+	{ "gen/complete.fish", gen_complete_fish },
 	{ "gen/man/procpen.1", gen_man_overview },
 	{ "gen/man/procpen-options.7", gen_man_options },
 };

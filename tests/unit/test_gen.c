@@ -108,7 +108,9 @@ static void test_gen_gives_the_same_bytes_every_time(void **state)
 					     "include/gen/caps.h",   "gen/errors.c",
 					     "gen/config.c",	     "gen/caps.c",
 					     "include/gen/cli.h",    "gen/cli.c",
-					     "gen/reference.md",     "gen/man/procpen-run.1" };
+					     "gen/reference.md",     "gen/man/procpen-run.1",
+					     "gen/complete.bash",    "gen/complete.zsh",
+					     "gen/complete.fish" };
 	char path[128];
 
 	(void)state;
@@ -222,6 +224,10 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		  "cli.json: run.--timeout: a flag has no \"value\"" },
 		{ "cli.json", "Show this.", "Show\\tthis.",
 		  "cli.json: shared.help.text: a text has the control character 0x9" },
+		{ "cli.json", "\"--lines\", \"kind\": \"flag\"", "\"--cpu\", \"kind\": \"flag\"",
+		  "cli.json: --cpu is a number here and a flag there" },
+		{ "cli.json", "\"--lines\"", "\"--li;nes\"", "the name --li;nes needs quotes" },
+		{ "config.json", "\"strict\", ", "\"str*ct\", ", "the name str*ct needs quotes" },
 		{ "cli.json", "\"--cpu\"", "\"--memory\"", "cli.json: run: \"--memory\" is there twice" },
 		{ "cli.json", "\"place\", \"set\", \"help\"]", "\"places\"]",
 		  "cli.json: serve: an option must be an object" },
