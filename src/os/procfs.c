@@ -102,6 +102,16 @@ int procfs_tree(pid_t pid, pid_t *out, int max)
 	return count;
 }
 
+int procfs_no_new_privs(pid_t pid)
+{
+	const char *text, *line;
+
+	if (procread_of(pid, "/status", &text) <= 0)
+		return -1;
+	line = procread_line(text, "NoNewPrivs:");
+	return line ? procread_number(&line) != 0 : -1;
+}
+
 /* The last number in the NSpid line, or 0. */
 static pid_t procfs_innermost_pid(pid_t pid)
 {

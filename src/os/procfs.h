@@ -30,6 +30,10 @@ int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes);
  * @pid is gone. */
 int procfs_children(pid_t pid, pid_t *out, int max);
 
+/* Can no exec give @pid new privileges (proc(5), NoNewPrivs in /proc/PID/status)? 1, 0, or -1 if
+ * that is not known: the process is gone, or the kernel (before 4.10) does not report it. */
+int procfs_no_new_privs(pid_t pid);
+
 /* The pid, in our namespace, of the child of @shim that has the pid @inner in its innermost PID
  * namespace (proc(5), NSpid in /proc/PID/status). 0: gone, or the kernel does not report NSpid. */
 pid_t procfs_find_inner(pid_t shim, pid_t inner);

@@ -41,6 +41,7 @@ struct reaper {
 	ev_timer timer;
 	struct reaper_entry *slots[REAPER_SLOTS];
 	struct sweep *sweeps;
+	bool spare_privileged;
 	bool childless; /* the last waitpid() returned ECHILD: the server has no child */
 };
 
@@ -81,6 +82,13 @@ static void reaper_on_sigchld(struct ev_loop *loop, ev_signal *w, int revents)
 	reaper_collect(w->data);
 }
 
+/* Is our child @pid part of a run that has lost its shim? */
+static bool reaper_is_orphan(struct reaper *r, pid_t pid)
+{
+	return !*reaper_find_entry(r, pid) &&
+	       !(r->spare_privileged && procfs_no_new_privs(pid) == 0);
+}
+
 bool reaper_has_orphans(struct reaper *r)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];
@@ -88,13 +96,13 @@ bool reaper_has_orphans(struct reaper *r)
 	struct procfs_stat st;
 
 	for (int i = 0; i < count; i++)
-		if (!*reaper_find_entry(r, pids[i]) && !procfs_stat(pids[i], &st) &&
+		if (reaper_is_orphan(r, pids[i]) && !procfs_stat(pids[i], &st) &&
 		    st.state != 'Z' && st.state != 'X')
 			return true;
 	return count < 0 && !r->childless;
 }
 
-/* Kill our unwatched children. Returns how many there were, or -1 if they cannot be listed, which
+/* Kill our orphans. Returns how many there were, or -1 if they cannot be listed, which
  * must never count as "none". */
 static int kill_orphans(struct reaper *r)
 {
@@ -105,7 +113,7 @@ static int kill_orphans(struct reaper *r)
 	if (count < 0)
 		return r->childless ? 0 : -1;
 	for (int i = 0; i < count; i++) {
-		if (*reaper_find_entry(r, pids[i]))
+		if (!reaper_is_orphan(r, pids[i]))
 			continue;
 		orphans++;
 		kill(pids[i], SIGKILL);
@@ -151,6 +159,24 @@ static void reaper_on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 		loop_timer_start(loop, w, SWEEP_PERIOD_MS);
 }
 
+static void reaper_on_foreign_dead(void *ctx, pid_t pid, int wait_status)
+{
+	(void)ctx;
+	(void)pid;
+	(void)wait_status;
+}
+
+/* Children of the program that became the server by an exec. */
+static void reaper_watch_foreign(struct reaper *r)
+{
+	static pid_t pids[REAPER_CHILDREN_MAX];
+	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
+
+	for (int i = 0; i < count; i++)
+		if (!*reaper_find_entry(r, pids[i])) /* a scan of /proc may list one twice */
+			reaper_watch(r, pids[i], reaper_on_foreign_dead, NULL);
+}
+
 struct reaper *reaper_new(struct ev_loop *loop)
 {
 	struct reaper *r = mem_zalloc(sizeof(*r));
@@ -162,6 +188,7 @@ struct reaper *reaper_new(struct ev_loop *loop)
 	r->timer.data = r;
 	ev_signal_start(loop, &r->signal);
 	ev_unref(loop); /* this watcher alone must not keep the loop running */
+	reaper_watch_foreign(r);
 	return r;
 }
 
@@ -186,6 +213,11 @@ void reaper_free(struct reaper *r)
 		r->sweeps = next;
 	}
 	free(r);
+}
+
+void reaper_spare_privileged(struct reaper *r)
+{
+	r->spare_privileged = true;
 }
 
 void reaper_watch(struct reaper *r, pid_t pid, reaper_fn fn, void *ctx)

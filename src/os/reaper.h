@@ -3,7 +3,10 @@
  *
  * The server is the sub-reaper of everything below it. Its own children are the shims
  * and the cleaner of os/sandbox/tmpdir.h. Any other child was orphaned by a shim that
- * died before its tree; reaper_sweep() kills it.
+ * died before its tree, and reaper_sweep() kills it, unless it is provably foreign: a
+ * child that was there before the server (`job & exec procpen`), or, after
+ * reaper_spare_privileged(), a process without no_new_privs, which no process of a run
+ * is. A server that is init of a container adopts such processes.
  *
  * The reaper watches SIGCHLD on the server's loop. A child's pid stays taken until
  * waitpid() here collects it, so no signal can reach a recycled pid.
@@ -28,17 +31,21 @@ typedef void (*reaper_swept_fn)(void *ctx, int left);
 struct reaper *reaper_new(struct ev_loop *loop);
 void reaper_free(struct reaper *r);
 
+/* From now on every run has no_new_privs, so leave children without it alone. Has no effect where
+ * the server itself has it: its other children have it too. */
+void reaper_spare_privileged(struct reaper *r);
+
 void reaper_watch(struct reaper *r, pid_t pid, reaper_fn fn, void *ctx);
 void reaper_unwatch(struct reaper *r, pid_t pid); /* @pid is still reaped */
 
 /*
- * Kill our unwatched children, and their descendants as these become our children, until none
+ * Kill our orphans, and their descendants as these become our children, until none
  * is left or @deadline_ms have passed. Calls @fn once, from the loop. Several sweeps may run at
  * once; each calls its own @fn.
  */
 void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *ctx);
 
-/* Does an unwatched child of ours live? True also if the children cannot be listed. */
+/* Does an orphan of ours live? True also if the children cannot be listed. */
 bool reaper_has_orphans(struct reaper *r);
 
 /* Drop the sweeps of @ctx without calling back. */

@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/str.h"
 #include "cap/run_user.h"
+#include "os/reaper.h"
 #include "server/workspace.h"
 
 /* Other users can reach it and only root can write there; the state directory of root is usually
@@ -197,6 +198,8 @@ struct confine *sandbox_new(const struct config *config, const struct sandbox_in
 	if (asprintf(&record, "%s/audit", in->state_dir) < 0)
 		abort();
 	options.record = record;
+	if (in->reaper && options.profile != CONFINE_NONE)
+		reaper_spare_privileged(in->reaper);
 	return confine_new(&options);
 }
 

@@ -5,7 +5,7 @@ import re
 import signal
 import time
 
-from client import STRESS, InnerPid, Server, check, equal, eventually, is_alive
+from client import STRESS, InnerPid, Server, Skip, check, equal, eventually, is_alive
 from suite import Suite
 
 suite = Suite()
@@ -35,6 +35,11 @@ def start_hostile(server, kinds=KINDS, leader="stay"):
 def ready(server, run):
     text = server.logs(run["process_id"])["stdout"]
     return text if "ready\n" in text else None
+
+
+def parent(pid):
+    with open("/proc/%d/stat" % pid, encoding="ascii") as f:
+        return int(f.read().rsplit(")", 1)[1].split()[1])
 
 
 def all_dead(pids, timeout=20.0):
@@ -295,6 +300,42 @@ def test_no_zombies():
         return found
     eventually(lambda: not zombies(), 20, "zombies of the server")
     server.stop()
+
+
+# Becomes the server after it has started a child of its own, and one that leaves a grandchild.
+FOREIGN = """
+sleep 300 & echo $! >child
+(sleep 300 & echo $! >grandchild; while test ! -e on; do sleep 0.02; done) &
+exec "$@"
+"""
+
+
+@suite.test()
+def test_processes_of_others_stay():
+    """The hunt for what a dead shim has left takes no process that the server did not start."""
+    with open("/proc/self/status", encoding="ascii") as f:
+        if "NoNewPrivs:\t1" in f.read():
+            raise Skip("every process here has no_new_privs")
+    server = Server("--set", "sandbox.namespaces=false",
+                    wrapper=["/bin/sh", "-c", FOREIGN, "sh"])
+    pids = []
+    for name in ("child", "grandchild"):
+        path = os.path.join(server.workspace, name)
+        pids.append(int(eventually(lambda: os.path.exists(path) and open(path).read().strip(), 20,
+                                   "no " + name)))
+    run = server.run("sleep 300 & sleep 300", background=True)
+    with open(os.path.join(server.workspace, "on"), "w", encoding="ascii"):
+        pass
+    eventually(lambda: parent(pids[1]) == server.pid, 20, "the grandchild is not adopted")
+    os.kill(parent(run["pid"]), signal.SIGKILL)
+    ended = server.call("process.monitor", {"process_id": run["process_id"], "wait_ms": 20000})
+    equal((ended["reason"], is_alive(run["pid"])), ("supervisor_lost", False), "the run")
+    check(all(map(is_alive, pids)), "killed as well: %s" % [p for p in pids if not is_alive(p)])
+    server.close_input()
+    equal(server.wait_exit(), 0, "exit status")
+    check(all(map(is_alive, pids)), "killed at the end")
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
 
 
 @suite.test()

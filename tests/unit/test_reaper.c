@@ -178,6 +178,40 @@ static void test_reaper_sweep_from_its_callback(void **state)
 	assert_int_equal(s.left, 0);
 }
 
+/* From here on processes without no_new_privs are somebody else's. Keep this the last sweep. */
+static void test_reaper_spares_privileged(void **state)
+{
+	struct seen swept = { .left = 99 }, foreign = { 0 };
+	int pipes[2];
+	pid_t spared, orphan;
+	char c;
+
+	(void)state;
+	if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0))
+		skip();
+	spared = fork_stubborn();
+	assert_int_equal(pipe(pipes), 0);
+	orphan = fork();
+	if (!orphan) {
+		prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+		_exit(write(pipes[1], "x", 1) == 1 ? (pause(), 0) : 1);
+	}
+	assert_int_equal(read(pipes[0], &c, 1), 1);
+	assert_true(reaper_has_orphans(all.reaper));
+	reaper_spare_privileged(all.reaper);
+	reaper_sweep(all.reaper, CHILDREN_WAIT_MS, on_swept, &swept);
+	assert_true(children_wait(&all, was_called, &swept));
+	assert_int_equal(swept.left, 0);
+	assert_true(children_gone(&orphan));
+	assert_false(children_gone(&spared));
+	assert_false(reaper_has_orphans(all.reaper));
+	reaper_watch(all.reaper, spared, on_dead, &foreign);
+	kill(spared, SIGKILL);
+	assert_true(children_wait(&all, was_called, &foreign));
+	close(pipes[0]);
+	close(pipes[1]);
+}
+
 /* The reaper alone does not keep a loop running. */
 static void test_reaper_does_not_hold_the_loop(void **state)
 {
@@ -197,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_reaper_sweep),
 		cmocka_unit_test(test_reaper_sweep_deadline),
 		cmocka_unit_test(test_reaper_sweep_from_its_callback),
+		cmocka_unit_test(test_reaper_spares_privileged),
 		cmocka_unit_test(test_reaper_does_not_hold_the_loop),
 	};
 

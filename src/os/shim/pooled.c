@@ -2,7 +2,6 @@
 
 #include <linux/errno.h>
 #include <linux/fcntl.h>
-#include <linux/prctl.h>
 #include <stdint.h>
 
 #include "os/shim/taint.h"
@@ -140,12 +139,7 @@ static int pooled_failed(struct command *c, enum shim_stage stage, int error)
 int pooled_prepare(struct command *c)
 {
 	const struct shim_report report = { .event = SHIM_READY };
-	long result = 0;
 
-	if (c->plan->flags & SHIM_NO_NEW_PRIVS)
-		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	if (result < 0)
-		return pooled_failed(c, SHIM_STAGE_NO_NEW_PRIVS, (int)-result);
 	if (c->plan->flags & SHIM_SECCOMP && command_install_filter(c))
 		return -1;
 	taint_remember();

@@ -618,6 +618,12 @@ static void become_shim(void)
 	result = sys5(__NR_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	if (result < 0)
 		fail_to_start(SHIM_STAGE_FORK, result);
+	/* Before the fork, so that a command that has lost its shim has it at any moment:
+	 * reaper_sweep() leaves others alone. */
+	if (plan.flags & SHIM_NO_NEW_PRIVS)
+		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	if (result < 0)
+		fail_to_start(SHIM_STAGE_NO_NEW_PRIVS, result);
 	sys5(__NR_prctl, PR_SET_DUMPABLE, 0, 0, 0, 0);
 	sys5(__NR_prctl, PR_SET_NAME, "procpen-shim", 0, 0, 0);
 }
