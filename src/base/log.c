@@ -1,8 +1,8 @@
 /*
  * One line is one write(2) of at most PIPE_BUF bytes, so that a pipe accepts it whole
- * or not at all and lines of several writers do not mix. Control characters are
- * replaced: a line may quote what a client sent, and must neither forge a second
- * line nor move a cursor.
+ * or not at all and lines of several writers do not mix. Hidden characters are shown
+ * by code: a line may quote what a client sent, and must neither forge a second line
+ * nor move a cursor, nor look like another text.
  */
 #include "base/log.h"
 
@@ -99,27 +99,25 @@ void log_from(enum log_level level)
 void log_line(enum log_level level, const char *fmt, ...)
 {
 	static const char *const names[] = { "error: ", "warning: ", "" };
-	char line[LINE_MAX_BYTES];
+	char text[LINE_MAX_BYTES], line[LINE_MAX_BYTES];
 	int start, len;
 	size_t end;
 	va_list ap;
 
 	if (level > least)
 		return;
-	start = snprintf(line, sizeof(line), "procpen: %s", names[level]);
+	start = snprintf(text, sizeof(text), "procpen: %s", names[level]);
 	va_start(ap, fmt);
-	len = vsnprintf(line + start, sizeof(line) - (size_t)start - 1, fmt, ap);
+	len = vsnprintf(text + start, sizeof(text) - (size_t)start, fmt, ap);
 	va_end(ap);
 	if (len < 0)
 		return;
 	end = (size_t)(start + len);
-	if (end > sizeof(line) - 2) {
-		end = sizeof(line) - 2;
-		end -= utf8_partial_tail(line, end);
+	if (end > sizeof(text) - 1) {
+		end = sizeof(text) - 1;
+		end -= utf8_partial_tail(text, end);
 	}
-	for (size_t i = 0; i < end; i++)
-		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-			line[i] = '?';
+	end = utf8_show(line, sizeof(line) - 1, text, end);
 	line[end++] = '\n';
 	log_write_or_count(line, end);
 }

@@ -5,9 +5,12 @@
  */
 #include "base/utf8.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "base/mem.h"
+
+#define UTF8_ESCAPE_SIZE 16
 
 static bool utf8_is_continuation(unsigned char c)
 {
@@ -143,6 +146,51 @@ bool utf8_is_hidden(const char *s, size_t len)
 		if (c >= ranges[i].from && c <= ranges[i].to)
 			return true;
 	return false;
+}
+
+/* @code as JSON escapes it: 6 or 12 bytes and a NUL. */
+static size_t utf8_escape(uint32_t code, char text[UTF8_ESCAPE_SIZE])
+{
+	if (code < 0x10000)
+		return (size_t)snprintf(text, UTF8_ESCAPE_SIZE, "\\u%04x", (unsigned)code);
+	code -= 0x10000;
+	return (size_t)snprintf(text, UTF8_ESCAPE_SIZE, "\\u%04x\\u%04x",
+				0xd800u | (unsigned)(code >> 10 & 0x3ff),
+				0xdc00u | (unsigned)(code & 0x3ff));
+}
+
+/* What stands for the first character of @s: its text, and the size of both. */
+static const char *utf8_shown(const char *s, size_t len, size_t *used, size_t *size,
+			      char text[UTF8_ESCAPE_SIZE])
+{
+	*used = *size = 1;
+	if (*s >= ' ' && *s <= '~')
+		return s; /* most are: do not look them up */
+	if (utf8_next(s, len, used) != UTF8_VALID) {
+		*size = strlen(UTF8_REPLACEMENT);
+		return UTF8_REPLACEMENT;
+	}
+	*size = *used;
+	if (!utf8_is_hidden(s, *used))
+		return s;
+	*size = utf8_escape(utf8_code_point(s, *used), text);
+	return text;
+}
+
+size_t utf8_show(char *to, size_t size, const char *s, size_t len)
+{
+	char text[UTF8_ESCAPE_SIZE];
+	size_t written = 0, used, shown;
+
+	for (size_t at = 0; at < len; at += used) {
+		const char *from = utf8_shown(s + at, len - at, &used, &shown, text);
+
+		if (shown > size - written)
+			break;
+		memcpy(to + written, from, shown);
+		written += shown;
+	}
+	return written;
 }
 
 bool utf8_is_shell_word(const char *text)

@@ -46,6 +46,15 @@ bool utf8_is_hidden(const char *s, size_t len);
  * characters and single quotes? */
 bool utf8_is_shell_word(const char *text);
 
+/*
+ * Copy @s to @to with every hidden character as JSON escapes it ("\\u202e", beyond U+FFFF as a
+ * surrogate pair) and every ill-formed subpart repaired: what it shows is what it has. For stderr
+ * and files that people read. Of JSON text it makes JSON text of the same value. Stops before the
+ * first character that does not fit into @size; 6 * @len bytes hold all. Returns the bytes written,
+ * without a NUL.
+ */
+size_t utf8_show(char *to, size_t size, const char *s, size_t len);
+
 #define UTF8_REPLACEMENT "\xef\xbf\xbd"
 
 #endif

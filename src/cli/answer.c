@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/say.h"
+
 #define INDENT 2
 
 void answer_print_json(const char *json, size_t len)
@@ -172,7 +174,7 @@ static void answer_say(json_t *object, const char *name, const char *after)
 
 	if (!json_string_length(text))
 		return;
-	answer_print_text(stderr, json_string_value(text), json_string_length(text));
+	say_text(json_string_value(text));
 	fputs(after, stderr);
 }
 

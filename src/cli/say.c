@@ -8,25 +8,36 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/schema.h"
+#include "base/utf8.h"
 
 #define NAMES_MAX 64
 #define SUGGESTIONS_MAX 3
 #define CONTAINED_MIN 3 /* shorter words are in too many names */
 #define TEXT_MAX 512
+#define SHOWN_MAX 8192
 
 static void say_begin(const struct cli_command *command)
 {
 	fprintf(stderr, "procpen%s%s: ", command ? " " : "", command ? command->name : "");
 }
 
+void say_text(const char *text)
+{
+	char shown[SHOWN_MAX];
+
+	fwrite(shown, 1, utf8_show(shown, sizeof(shown), text, strlen(text)), stderr);
+}
+
 int say_mistake(const struct cli_command *command, const char *fmt, ...)
 {
+	char text[SHOWN_MAX];
 	va_list ap;
 
 	say_begin(command);
 	va_start(ap, fmt);
-	vfprintf(stderr, fmt, ap);
+	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
+	say_text(text);
 	fprintf(stderr, "\nMore: procpen %s%s\n", command ? command->name : "help",
 		command ? " --help" : "");
 	return SAY_STATUS_USAGE;
@@ -88,8 +99,11 @@ void say_error(const struct cli_command *command, const struct err *e)
 	size_t len = strlen(e->message);
 
 	say_begin(command);
-	fprintf(stderr, "%s%s%s%s\n", e->message, len && e->message[len - 1] == '.' ? "" : ".",
-		*e->hint ? " " : "", e->hint);
+	say_text(e->message);
+	fputs(len && e->message[len - 1] == '.' ? "" : ".", stderr);
+	fputs(*e->hint ? " " : "", stderr);
+	say_text(e->hint);
+	fputc('\n', stderr);
 }
 
 int say_flush(const struct cli_command *command)

@@ -24,6 +24,10 @@ int say_mistake(const struct cli_command *command, const char *fmt, ...)
 int say_unknown(const struct cli_command *command, const char *what, const char *name,
 		const char *const *known);
 
+/* Write @text to stderr, up to 8 KiB, with hidden characters shown by code: it may quote names that
+ * others gave to files. */
+void say_text(const char *text);
+
 /* "procpen run: MESSAGE. HINT". A hint for programs, the default of its type, is left out. */
 void say_error(const struct cli_command *command, const struct err *e);
 

@@ -269,6 +269,19 @@ static void audit_open_line(const struct audit *a, struct jsonw *w, struct buf *
 	audit_add_text(w, "event", event, 64);
 }
 
+/* People print the file on terminals: escape what JSON would not. */
+static void audit_show(struct buf *line)
+{
+	struct buf shown;
+	char *room;
+
+	buf_init(&shown, 6 * line->len + 1);
+	room = buf_reserve(&shown, 6 * line->len);
+	buf_commit(&shown, utf8_show(room, 6 * line->len, line->data, line->len));
+	buf_release(line);
+	*line = shown;
+}
+
 static int audit_write_line(struct audit *a, struct jsonw *w, struct buf *line, struct err *e)
 {
 	size_t len;
@@ -276,9 +289,10 @@ static int audit_write_line(struct audit *a, struct jsonw *w, struct buf *line, 
 
 	jsonw_str(w, "prev", a->prev);
 	jsonw_end_object(w);
+	BUG_IF(line->full);
+	audit_show(line);
 	len = line->len;
 	buf_addc(line, '\n');
-	BUG_IF(line->full);
 	status = audit_append(a, line, e);
 	if (status == 0) {
 		a->seq++;

@@ -2,6 +2,7 @@
 """stderr without a reader, of each kind a host may give: it delays nothing, and what was
 lost is counted. And the texts of the command line, which arrive whole however slow the reader."""
 import fcntl
+import json
 import os
 import pty
 import re
@@ -295,6 +296,33 @@ def test_tool_passes_stderr_on():
         os.close(reader)
         os.close(writer)
         shutil.rmtree(base)
+
+
+SHOWN = r"\u009b31m \u202e \u2066 \u200b \ufeff \udb40\udc41 \u007f"
+HIDDEN = "\u009b31m \u202e \u2066 \u200b \ufeff \U000e0041 \x7f"
+
+
+@suite.test()
+def test_hidden_characters_are_shown_by_code():
+    """On stderr and in the audit log; the request id and the directory too."""
+    server = Server()
+    folder = os.path.join(server.workspace, "dir" + HIDDEN)
+    os.mkdir(folder)
+    request = {"jsonrpc": "2.0", "id": "id" + HIDDEN, "method": "process.run",
+               "params": {"command": ": '%s'" % HIDDEN, "intent": "why " + HIDDEN,
+                          "working_directory": folder}}
+    server.send_bytes(json.dumps(request, ensure_ascii=False).encode() + b"\n")
+    eventually(lambda: "process.run" in server.stderr_text(), WAIT, "no line")
+    server.stop()
+    audit = os.path.join(server.state, "audit")
+    with open(os.path.join(audit, os.listdir(audit)[0]), encoding="utf-8") as f:
+        record = f.read()
+    for what, text in (("stderr", server.stderr_text()), ("audit log", record)):
+        equal(re.findall(r"[^ -~\n]", text), [], "raw in the " + what)
+        for member in ("id", "why ", "dir", ": '"):
+            check(member + SHOWN in text, "%r in the %s: %s" % (member, what, text))
+    attempt = [json.loads(l) for l in record.splitlines()][1]
+    equal((attempt["request_id"], attempt["intent"]), ("id" + HIDDEN, "why " + HIDDEN), "values")
 
 
 if __name__ == "__main__":

@@ -39,7 +39,11 @@ static void test_log_a_text_cannot_forge_a_line(void **state)
 {
 	(void)state;
 	assert_string_equal(logged(LOG_LEVEL_WARN, "a\nprocpen: b\x1b[2J\x7f"),
-			    "procpen: warning: a?procpen: b?[2J?\n");
+			    "procpen: warning: a\\u000aprocpen: b\\u001b[2J\\u007f\n");
+	/* C1 (U+009B is CSI), direction marks, no width, and a byte that is C1 in other encodings */
+	assert_string_equal(logged(LOG_LEVEL_WARN, "\xc2\x9b"
+						   "31m \xe2\x80\xae \xe2\x80\x8b \x9b"),
+			    "procpen: warning: \\u009b31m \\u202e \\u200b \xef\xbf\xbd\n");
 }
 
 static void test_log_long_text_is_one_bounded_line(void **state)
@@ -53,6 +57,10 @@ static void test_log_long_text_is_one_bounded_line(void **state)
 	assert_true(strlen(line) > 2000 && strlen(line) <= 2048);
 	assert_true(line[strlen(line) - 1] == '\n');
 	assert_true(utf8_valid(line, strlen(line)));
+	memset(text, '\n', 6000);
+	logged(LOG_LEVEL_NOTICE, text); /* an escape is whole or not there */
+	assert_true(strlen(line) > 2000 && strlen(line) <= 2048);
+	assert_string_equal(line + strlen(line) - 7, "\\u000a\n");
 }
 
 /* ---- a writer that accepts as many bytes as the test sets ---- */

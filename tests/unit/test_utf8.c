@@ -225,6 +225,34 @@ static void test_utf8_is_shell_word_refuses_what_forges_text(void **state)
 		assert_false(utf8_is_shell_word(others[i]));
 }
 
+static void test_utf8_show(void **state)
+{
+	static const struct {
+		const char *text, *shown;
+	} rows[] = {
+		{ "", "" },
+		{ "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80",
+		  "\xc3\xa4 \xe2\x82\xac \xf0\x9f\x98\x80" },
+		{ "a\tb\x7f", "a\\u0009b\\u007f" },
+		{ "\xc2\x80\xc2\x9f", "\\u0080\\u009f" },
+		{ "\xe2\x81\xa6x\xe2\x81\xa9", "\\u2066x\\u2069" },
+		{ "\xf3\xa0\x81\x81", "\\udb40\\udc41" }, /* a tag, U+E0041 */
+		{ "\x80\xe2\x80", UTF8_REPLACEMENT UTF8_REPLACEMENT },
+	};
+	char to[128];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		size_t len = strlen(rows[i].shown);
+
+		assert_int_equal(utf8_show(to, sizeof(to), rows[i].text, strlen(rows[i].text)), len);
+		assert_memory_equal(to, rows[i].shown, len);
+	}
+	assert_int_equal(utf8_show(to, 6, "a\nb", 3), 1); /* no part of an escape */
+	assert_int_equal(utf8_show(to, 7, "a\nb", 3), 7);
+	assert_int_equal(utf8_show(to, 0, "a", 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -236,6 +264,7 @@ int main(void)
 		cmocka_unit_test(test_utf8_partial_tail_counts_an_unfinished_character_only),
 		cmocka_unit_test(test_utf8_partial_head_counts_at_most_three),
 		cmocka_unit_test(test_utf8_cut_agrees_with_the_model),
+		cmocka_unit_test(test_utf8_show),
 	};
 
 	return cmocka_run_group_tests(tests, build_model, NULL);
