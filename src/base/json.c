@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json_long.h"
 #include "base/mem.h"
 
 #define WHY_SIZE 160
@@ -24,14 +25,6 @@
 static size_t json_text_bom_len(const char *text, size_t len)
 {
 	return len >= 3 && !memcmp(text, BOM, 3) ? 3 : 0;
-}
-
-size_t json_skip_string(const char *text, size_t len, size_t at)
-{
-	for (at++; at < len && text[at] != '"'; at++)
-		if (text[at] == '\\')
-			at++;
-	return at < len ? at + 1 : len;
 }
 
 /* Measure what parsing @text will cost without building anything: its depth, and how many values it
@@ -45,7 +38,7 @@ static void json_text_measure(const char *text, size_t len, int *depth_max, size
 	for (size_t at = 0; at < len; at++) {
 		switch (text[at]) {
 		case '"':
-			at = json_skip_string(text, len, at) - 1;
+			at = json_long_skip(text, len, at) - 1;
 			break;
 		case '[':
 		case '{':
@@ -142,7 +135,7 @@ static bool json_text_is_low(long unit)
  */
 static size_t json_text_defuse_string(char *text, size_t len, size_t at)
 {
-	size_t end = json_skip_string(text, len, at);
+	size_t end = json_long_skip(text, len, at);
 	long unit;
 
 	for (at++; at + ESCAPE_LEN < end; at++) {
@@ -201,13 +194,13 @@ static int json_text_check(const char *text, size_t len, int depth_max, enum jso
 
 	*fault = JSON_MALFORMED;
 	json_text_measure(text, len, &depth, &values);
+	if (depth > depth_max) {
+		snprintf(why, WHY_SIZE, "nested deeper than %d levels", depth_max);
+		return -1;
+	}
 	if (values > JSON_VALUES_MAX) {
 		*fault = JSON_REFUSED;
 		snprintf(why, WHY_SIZE, "more than %d values in one text", JSON_VALUES_MAX);
-		return -1;
-	}
-	if (depth > depth_max) {
-		snprintf(why, WHY_SIZE, "nested deeper than %d levels", depth_max);
 		return -1;
 	}
 	if (len && memchr(text, '\0', len)) {
@@ -230,8 +223,7 @@ json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_f
 		*lenient = NULL;
 	if (json_text_check(text, len, depth_max, fault, why))
 		return NULL;
-	value = json_loadb(text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY,
-			   &error);
+	value = json_long_parse(text, len, &error);
 	if (value) {
 		*fault = JSON_OK;
 		return value;
@@ -263,7 +255,7 @@ static size_t json_text_skip_value(const char *text, size_t len, size_t at)
 
 	do {
 		if (at < len && text[at] == '"') {
-			at = json_skip_string(text, len, at);
+			at = json_long_skip(text, len, at);
 			continue;
 		}
 		if (at < len && (text[at] == '{' || text[at] == '[')) {
@@ -306,7 +298,7 @@ const char *json_raw_member(const char *text, size_t len, const char *name, size
 		key = json_text_skip_space(text, len, at);
 		if (key >= len || text[key] != '"')
 			return NULL;
-		at = json_skip_string(text, len, key);
+		at = json_long_skip(text, len, key);
 		value = json_text_skip_space(text, len, json_text_skip_space(text, len, at) + 1);
 		end = json_text_skip_value(text, len, value);
 		if (value < len && json_text_spells(text + key, at - key, name)) {

@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 /* A line of 4 MiB can hold two million values, and each takes some 100 bytes of memory. */
-#define JSON_VALUES_MAX 200000
+#define JSON_VALUES_MAX 50000
 
 enum json_fault {
 	JSON_OK,
@@ -40,9 +40,6 @@ json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_f
  * Member names written with escapes are compared unescaped.
  */
 const char *json_raw_member(const char *text, size_t len, const char *name, size_t *token_len);
-
-/* The offset after the string whose opening quote is at @at; @len if it does not end. */
-size_t json_skip_string(const char *text, size_t len, size_t at);
 
 /* Walk the elements of the array at the start of @text. Set *@pos to 0 at first. Returns the next
  * element's raw text and its length, or NULL at the end. */

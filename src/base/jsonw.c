@@ -11,10 +11,10 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/plain.h"
 #include "base/utf8.h"
 
 #define PART_BYTES 8192 /* copied at once, into room reserved before */
-#define EACH_BYTE(c) (UINT64_C(0x0101010101010101) * (c))
 
 void jsonw_init(struct jsonw *w, struct buf *out)
 {
@@ -95,25 +95,6 @@ void jsonw_end_array(struct jsonw *w)
 	jsonw_close_container(w, ']');
 }
 
-/* Are the next eight bytes all printable ASCII other than quote and backslash? */
-static bool jsonw_eight_plain(const char *s)
-{
-	uint64_t v, quote, backslash, below, zero;
-
-	memcpy(&v, s, sizeof(v));
-	quote = v ^ EACH_BYTE('"');
-	backslash = v ^ EACH_BYTE('\\');
-	/* The high bit of a byte of x - EACH(n) is set where x < n, given no high bit in x. */
-	below = v - EACH_BYTE(0x20);
-	zero = (quote - EACH_BYTE(1)) | (backslash - EACH_BYTE(1));
-	return !((v | below | zero) & EACH_BYTE(0x80));
-}
-
-static bool jsonw_is_plain(unsigned char c)
-{
-	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
-}
-
 /* The replacement for the byte at @s, which is neither plain nor part of a valid character. */
 static const char *jsonw_replacement(unsigned char c, char text[8])
 {
@@ -131,24 +112,6 @@ static const char *jsonw_replacement(unsigned char c, char text[8])
 	text[5] = "0123456789abcdef"[c & 15];
 	text[6] = '\0';
 	return text;
-}
-
-/*
- * Copy the plain ASCII at the start of @s to @to, which has room for @len + 7 bytes: copies whole
- * words before it checks them.
- */
-static size_t jsonw_copy_plain(char *to, const char *s, size_t len)
-{
-	size_t at = 0;
-
-	for (; len - at >= 8; at += 8) {
-		memcpy(to + at, s + at, 8);
-		if (!jsonw_eight_plain(s + at))
-			break;
-	}
-	for (; at < len && jsonw_is_plain((unsigned char)s[at]); at++)
-		to[at] = s[at];
-	return at;
 }
 
 /* Replace the next character or ill-formed sequence that is not plain ASCII: returns its text, and
@@ -179,10 +142,10 @@ static void jsonw_escape(struct buf *out, const char *s, size_t len)
 		room = buf_reserve(out, part + 8);
 		if (!room)
 			return; /* buf.full is set */
-		run = jsonw_copy_plain(room, s + at, part);
+		run = plain_copy(room, s + at, part);
 		buf_commit(out, run);
 		at += run;
-		while (at < len && !jsonw_is_plain((unsigned char)s[at])) {
+		while (at < len && !plain_byte((unsigned char)s[at])) {
 			instead = jsonw_next_special(s + at, len - at, &used, &size, text);
 			if (buf_add(out, instead, size))
 				return;
@@ -197,9 +160,9 @@ size_t jsonw_escaped_size(const char *bytes, size_t len)
 	char text[8];
 
 	while (at < len) {
-		if (len - at >= 8 && jsonw_eight_plain(bytes + at)) {
+		if (len - at >= 8 && plain_eight(bytes + at)) {
 			used = size = 8;
-		} else if (jsonw_is_plain((unsigned char)bytes[at])) {
+		} else if (plain_byte((unsigned char)bytes[at])) {
 			used = size = 1;
 		} else {
 			jsonw_next_special(bytes + at, len - at, &used, &size, text);

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 
+#include "base/buf.h"
 #include "base/json.h"
 #include "base/mem.h"
 
@@ -134,6 +135,132 @@ static void test_json_depth_is_counted_outside_strings(void **state)
 	value = json_text_parse("[[]]", 4, 1, &fault, why, NULL);
 	assert_null(value);
 	assert_string_equal(why, "nested deeper than 1 levels");
+}
+
+/* ---- long strings ---- */
+
+/* What a string may hold, and what it may not, each as it stands in a text. */
+static const char *const pieces[] = {
+	"plain text, and more of it; ", "x", "/", "\x7f", "\\n", "\\\"", "\\\\", "\\/", "\\b\\f\\r\\t",
+	"\\u0041", "\\u00e9", "\\u20AC", "\\ud83d\\ude00", "\\u0000", "\xc3\xa9", "\xe2\x82\xac",
+	"\xf0\x9f\x98\x80", "\\uffff",
+	/* from here on: refused, or malformed */
+	"\\ud800", "\\ude00", "\\ud800\\u0041", "\\ud83d\\ud83d\\ude00", "\\u12", "\\u12g4", "\\u+123", "\\x",
+	"\\", "\"", "\x80", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xff", "\n", "\x01",
+};
+#define PIECES_GOOD 18
+
+static void add_random_string(struct buf *text, uint64_t *seed)
+{
+	static const size_t sizes[] = { 0, 5, 100, 1000, 1020, 1024, 1030, 5000, 20000 };
+	size_t from = text->len, size = sizes[unit_random(seed) % COUNT_OF(sizes)];
+	bool bad = unit_random(seed) % 40 == 0;
+
+	buf_addc(text, '"');
+	while (text->len - from < size) {
+		size_t count = bad && unit_random(seed) % 20 == 0 ? COUNT_OF(pieces) : PIECES_GOOD;
+
+		/* mostly long plain runs */
+		buf_adds(text, pieces[unit_random(seed) % 3 ? 0 : unit_random(seed) % count]);
+	}
+	buf_addc(text, '"');
+}
+
+static void add_random_value(struct buf *text, uint64_t *seed, int depth)
+{
+	static const char *const others[] = { "0", "-1.5e3", "true", "null", " 12 ", "{}", "[ ]", "\"\"" };
+	size_t count = unit_random(seed) % 5;
+	bool object = unit_random(seed) % 2;
+
+	if (!depth || unit_random(seed) % 3 == 0) {
+		if (unit_random(seed) % 2)
+			add_random_string(text, seed);
+		else
+			buf_adds(text, others[unit_random(seed) % COUNT_OF(others)]);
+		return;
+	}
+	buf_addc(text, object ? '{' : '[');
+	for (size_t i = 0; i < count; i++) {
+		buf_adds(text, i ? " ," : "\t");
+		if (object && unit_random(seed) % 10 == 0)
+			add_random_string(text, seed);
+		else if (object) /* now and then a duplicate */
+			buf_addf(text, "\"n%d\"", (int)(unit_random(seed) % 100));
+		buf_adds(text, object ? " : " : "");
+		add_random_value(text, seed, depth - 1);
+	}
+	buf_addc(text, object ? '}' : ']');
+}
+
+/* jansson alone is the model: the same value with the same order of members, or the same error. */
+static void assert_parsed_as_by_jansson(const char *text, size_t len)
+{
+	const size_t dump = JSON_ENCODE_ANY | JSON_COMPACT;
+	char why[160], expected_why[160];
+	enum json_fault fault;
+	json_error_t error;
+	json_t *expected = json_loadb(
+		text, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL | JSON_DECODE_ANY, &error);
+	json_t *value = json_text_parse(text, len, DEPTH, &fault, why, NULL);
+	AUTO_FREE char *a = NULL, *b = NULL;
+
+	assert_int_equal(value != NULL, expected != NULL);
+	if (value) {
+		a = json_dumps(expected, dump);
+		b = json_dumps(value, dump);
+		assert_true(a && b && !strcmp(a, b) && json_equal(value, expected));
+	} else {
+		snprintf(expected_why, sizeof(expected_why), "%.120s (byte %d)", error.text,
+			 error.position);
+		assert_string_equal(why, expected_why);
+	}
+	json_decref(expected);
+	json_decref(value);
+}
+
+static void test_json_long_strings_are_as_by_jansson(void **state)
+{
+	uint64_t seed = 20;
+	struct buf text;
+	char kept;
+
+	(void)state;
+	buf_init(&text, 1 << 24);
+	for (int i = 0; i < 3000; i++) {
+		buf_clear(&text);
+		add_random_value(&text, &seed, 3);
+		assert_parsed_as_by_jansson(text.data, text.len);
+		for (int j = 0; j < 2; j++) { /* and damaged */
+			size_t at = unit_random(&seed) % text.len;
+
+			kept = text.data[at];
+			text.data[at] = "\"\\,:{}[] x"[unit_random(&seed) % 10];
+			assert_parsed_as_by_jansson(text.data, text.len);
+			text.data[at] = kept;
+		}
+		assert_parsed_as_by_jansson(text.data, unit_random(&seed) % text.len);
+	}
+	buf_release(&text);
+}
+
+/* Each piece in the middle and at either end of a long string. */
+static void test_json_long_strings_hold_what_short_ones_do(void **state)
+{
+	struct buf text;
+
+	(void)state;
+	buf_init(&text, 1 << 20);
+	for (size_t i = 0; i < COUNT_OF(pieces); i++)
+		for (size_t place = 0; place <= 3000; place += place < 20 ? 1 : 745) {
+			buf_clear(&text);
+			buf_addf(&text, "[1,\"%0*d%s%0*d\"]", (int)place, 0, pieces[i],
+				 (int)(3000 - place), 0);
+			assert_parsed_as_by_jansson(text.data, text.len);
+			buf_clear(&text);
+			buf_addf(&text, "\"%0*d%s\"", 3000, 0, pieces[i]);
+			assert_parsed_as_by_jansson(text.data, text.len);
+		}
+	buf_release(&text);
 }
 
 static void assert_raw(const char *text, const char *name, const char *expected)
@@ -279,6 +406,8 @@ int main(void)
 		cmocka_unit_test(test_json_malformed_wins_over_refused),
 		cmocka_unit_test(test_json_lenient_parse_finds_the_id),
 		cmocka_unit_test(test_json_depth_is_counted_outside_strings),
+		cmocka_unit_test(test_json_long_strings_are_as_by_jansson),
+		cmocka_unit_test(test_json_long_strings_hold_what_short_ones_do),
 		cmocka_unit_test(test_json_raw_member_keeps_the_spelling),
 		cmocka_unit_test(test_json_raw_elements),
 		cmocka_unit_test(test_json_getters),

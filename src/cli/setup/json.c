@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/json.h"
+#include "base/json_long.h"
 #include "base/mem.h"
 
 #define UNIT_MAX 16
@@ -46,7 +47,7 @@ static char *setup_json_plain_json(const char *text, size_t len)
 			continue;
 		}
 		if (plain[at] == '"') {
-			at = json_skip_string(plain, len, at);
+			at = json_long_skip(plain, len, at);
 			comma = len;
 			continue;
 		}

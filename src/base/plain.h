@@ -1,0 +1,55 @@
+/*
+ * plain - runs of plain bytes: printable ASCII that a JSON string holds as it is.
+ *
+ * For: passing over and copying long strings eight bytes at a time, because most text is plain.
+ * Everything else in a string (quotes, escapes, controls, characters beyond ASCII) is the caller's.
+ */
+#ifndef PROCPEN_BASE_PLAIN_H
+#define PROCPEN_BASE_PLAIN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define PLAIN_EACH_BYTE(n) (UINT64_C(0x0101010101010101) * (n))
+
+/* Printable ASCII other than quote and backslash? (0x7f needs no escape: RFC 8259, section 7.) */
+static inline bool plain_byte(unsigned char c)
+{
+	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
+}
+
+/* Are the next eight bytes all plain? */
+static inline bool plain_eight(const char *s)
+{
+	uint64_t v, quote, backslash, below, zero;
+
+	memcpy(&v, s, sizeof(v));
+	quote = v ^ PLAIN_EACH_BYTE('"');
+	backslash = v ^ PLAIN_EACH_BYTE('\\');
+	/* The high bit of a byte of x - EACH(n) is set where x < n, given no high bit in x. */
+	below = v - PLAIN_EACH_BYTE(0x20);
+	zero = (quote - PLAIN_EACH_BYTE(1)) | (backslash - PLAIN_EACH_BYTE(1));
+	return !((v | below | zero) & PLAIN_EACH_BYTE(0x80));
+}
+
+/*
+ * Copy the plain bytes at the start of @s to @to, which has room for @len + 7 bytes: copies whole
+ * words before it checks them. Returns their number.
+ */
+static inline size_t plain_copy(char *to, const char *s, size_t len)
+{
+	size_t at = 0;
+
+	for (; len - at >= 8; at += 8) {
+		memcpy(to + at, s + at, 8);
+		if (!plain_eight(s + at))
+			break;
+	}
+	for (; at < len && plain_byte((unsigned char)s[at]); at++)
+		to[at] = s[at];
+	return at;
+}
+
+#endif
