@@ -112,6 +112,16 @@ static const struct hiding {
 	{ " npx npm yarn pnpm ", "-c", true, "" },
 	{ " npx npm yarn pnpm ", "--call", true, "" },
 	{ " npx npm yarn pnpm ", "exec", true, "" },
+	{ " npx npm yarn pnpm ", "dlx", true, "" },
+	{ " npx npm yarn pnpm ", "-T", true, "" },
+	{ " bun ", "x", true, "" },
+	{ " devbox ", "run", true, "" },
+	{ " guix ", "--", true, "" },
+	{ " podman buildah ", "unshare", true, "" },
+	{ " machinectl ", ".host", true, "" },
+	{ " machinectl ", "root@", true, "" },
+	{ " machinectl ", "root@.host", true, "" },
+	{ " ipython ipython3 ", "-c", true, "!" },
 	{ " nix ", "-c", true, "" },
 	{ " nix ", "--command", true, "" },
 	{ " just ", "--command", true, "" },
@@ -191,20 +201,41 @@ static void options_add(const struct shell_word *w, size_t skip, struct action_l
 		action_text_part(out, w, skip, to, ACTION_LENIENT);
 }
 
-/* All words from @i on are one text, as xterm -e takes them. */
-static void options_add_rest(const struct command *cmd, size_t i, struct action_list *out)
+static void options_add_words(const struct shell_word *words, size_t count,
+			      struct action_list *out)
 {
 	struct shell_word joined;
 	size_t len = 0;
 
-	for (size_t k = i; k < cmd->count; k++)
-		len += cmd->words[k].text.len + WORK_QUOTE;
+	for (size_t k = 0; k < count; k++)
+		len += words[k].text.len + WORK_QUOTE;
 	if (!action_charge(out, WORK_QUOTE * len)) {
 		shell_arena_exhaust(out->arena);
 		return;
 	}
-	joined = word_quote(cmd->words + i, cmd->count - i, out->arena);
+	joined = word_quote(words, count, out->arena);
 	options_add(&joined, 0, out);
+}
+
+/*
+ * All words from @i on are one text, as xterm -e takes them. npm and start-stop-daemon leave out
+ * a -- before the program or behind it.
+ */
+static void options_add_rest(const struct command *cmd, size_t i, struct action_list *out)
+{
+	const struct shell_word *words = cmd->words + i;
+	size_t count = cmd->count - i;
+	struct shell_word *list;
+
+	options_add_words(words, count, out);
+	if (word_is(&words[0], "--")) {
+		options_add_words(words + 1, count - 1, out);
+	} else if (word_is(&words[1], "--")) {
+		list = shell_alloc(out->arena, count * sizeof(*list));
+		list[0] = words[0];
+		memcpy(list + 1, words + 2, (count - 2) * sizeof(*list));
+		options_add_words(list, count - 1, out);
+	}
 }
 
 static void options_search(const struct command *cmd, const struct hiding *rule,

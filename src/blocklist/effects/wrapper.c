@@ -372,7 +372,8 @@ static void wrapper_read_text(struct wrapping *w)
 	const struct shell_word *template;
 	bool any = false;
 
-	if (w->wrapper->skip && at < w->count) { /* options of the subcommand */
+	for (unsigned i = 0; i < w->wrapper->skip && at < w->count; i++) {
+		/* options of the subcommand */
 		args_read(w->args, w->words + at, w->count - at, w->wrapper->values, true);
 		at += w->args->first_operand;
 	}
@@ -455,8 +456,9 @@ static void wrapper_read_scan(struct wrapping *w)
 
 		if (wrapper_is_exec(w, i)) {
 			i++;
-		} else if (name && (name->wrapper || name->program ||
-				    name->rules[0] != UINT16_MAX)) {
+		} else if ((name && (name->wrapper || name->program ||
+				     name->rules[0] != UINT16_MAX)) ||
+			   list_has(" kill ", base.s, base.len)) {
 			wrapper_run_words(w, i);
 			return;
 		}
