@@ -483,15 +483,23 @@ static void wrapper_read_multicall(struct wrapping *w)
 
 /* ---- other languages ---- */
 
-/* awk: the first operand is the program, unless -f names its file. */
+/* awk: the first operand is the program, unless -f names its files. */
 static void wrapper_read_awk(struct wrapping *w, size_t at)
 {
 	size_t from = 0;
-	const struct args_option *file = args_next(w->args, " -f --file ", &from);
+	const struct args_option *file;
+	bool any = false;
 
-	if (file && file->value && !file->skip)
-		action_file(w->out, file->value, NULL, 0, w->flags);
-	else if (at < w->count && !file)
+	while ((file = args_next(w->args, " -f --file ", &from)) != NULL) {
+		const struct shell_word *name = file->value ? wrapper_value(w, file) : NULL;
+
+		any = true;
+		if (name && wrapper_is_stdin(name))
+			input_run(w->cmd, NULL, 0, w->flags, w->out);
+		else if (name)
+			action_file(w->out, name, NULL, 0, w->flags);
+	}
+	if (at < w->count && !any)
 		wrapper_run_text(w, &w->words[at], w->words + at, w->count - at);
 }
 
