@@ -8,6 +8,7 @@
  */
 #include <errno.h>
 #include <linux/filter.h>
+#include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -37,6 +38,7 @@ static const struct {
 	{ "splice", EINVAL, { SYS_splice, -1 } },
 	/* by arguments, see below */
 	{ "namespaces", EPERM, { -1 } },
+	{ "user_namespaces", EPERM, { -1 } },
 	/* a new user namespace that gives nothing */
 	{ "ambient", EPERM, { -1 } },
 	{ "bounding", EPERM, { -1 } },
@@ -115,6 +117,8 @@ int main(int argc, char **argv)
 			continue;
 		if (!strcmp(argv[1], "namespaces"))
 			result = without_bits(SYS_clone, 0, NEW_NAMESPACES, error); /* as procpen does */
+		else if (!strcmp(argv[1], "user_namespaces"))
+			result = without_bits(SYS_clone, 0, CLONE_NEWUSER, error);
 		else if (!strcmp(argv[1], "ambient"))
 			result = without_prctl(error, PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE);
 		else if (!strcmp(argv[1], "bounding"))

@@ -629,6 +629,139 @@ def test_inherited_descriptors(place, options):
         server.stop()
 
 
+# ---------------------------------------------------------------- from run to run
+
+# Arguments: SOCKET MARK [HIDDEN]. Takes descriptors from another run, looks through them for a
+# process with MARK and the file HIDDEN when the file `port` is there, and writes what it found to
+# `looked`.
+HOLDER = """
+import array, os, socket, sys, time
+mark, found, fds = sys.argv[2].encode(), set(), array.array("i")
+def read(path, at):
+    fd = os.open(path, os.O_RDONLY, dir_fd=at)
+    try:
+        return os.read(fd, 65536)
+    finally:
+        os.close(fd)
+def attempt(name, call):
+    try:
+        if call():
+            found.add(name)
+    except OSError:
+        pass
+def processes(at):
+    for pid in filter(str.isdigit, os.listdir(at)):
+        attempt("cmdline", lambda: mark in read(pid + "/cmdline", at))
+        attempt("environ", lambda: mark in read(pid + "/environ", at))
+        attempt("output", lambda: mark in read(pid + "/cmdline", at) and
+                os.open(pid + "/fd/1", os.O_WRONLY | os.O_NONBLOCK, dir_fd=at))
+def connect(at):
+    s = socket.socket(fileno=os.dup(at))
+    s.settimeout(15)
+    with open("port") as f:
+        s.connect(("127.0.0.1", int(f.read())))
+    return True
+def root(at):
+    for _ in range(100 if sys.argv[3:] else 0):  # the namespace ends a little after its run
+        attempt("hidden", lambda: read(sys.argv[3][1:], at))
+        time.sleep(0.01)
+    processes(os.open("proc", os.O_RDONLY, dir_fd=at))
+looks = {"proc": processes, "root": root,
+         "init": lambda at: attempt("children", lambda: read("task/1/children", at).split()),
+         "socket": lambda at: attempt("connection", lambda: connect(at))}
+server = socket.socket(socket.AF_UNIX)
+server.bind(sys.argv[1])
+server.listen(1)
+server, _ = server.accept()
+kinds, ancillary, _, _ = server.recvmsg(100, socket.CMSG_SPACE(10 * fds.itemsize))
+fds.frombytes(ancillary[0][2])
+open("taken", "x").close()
+while not os.path.exists("port"):
+    time.sleep(0.02)
+for kind, fd in zip(kinds.decode().split(), fds):
+    attempt("", lambda: looks[kind](fd))
+with open("looked.new", "x") as f:
+    f.write(" ".join(sorted(found)))
+os.rename("looked.new", "looked")
+"""
+
+# Arguments: SOCKET. Gives away what shows or reaches the processes of its namespaces.
+GIVER = """
+import os, socket, sys
+ways = {"proc": lambda: os.open("/proc", os.O_RDONLY), "init": lambda: os.open("/proc/1", os.O_RDONLY),
+        "root": lambda: os.open("/", os.O_RDONLY), "socket": lambda: socket.socket().detach()}
+fds = {}
+for kind, way in ways.items():
+    try:
+        fds[kind] = way()
+    except OSError:
+        pass
+s = socket.socket(socket.AF_UNIX)
+s.connect(sys.argv[1])
+socket.send_fds(s, [" ".join(fds).encode()], fds.values())
+"""
+
+# Arguments: MARK. Listens on its loopback device and writes the port to `port`; ends after `looked`.
+VICTIM = """
+import os, socket, time
+port = 1
+try:
+    s = socket.socket()
+    s.bind(("127.0.0.1", 0))
+    s.listen(1)
+    port = s.getsockname()[1]
+except OSError:
+    pass
+with open("port.new", "x") as f:
+    f.write(str(port))
+os.rename("port.new", "port")
+while not os.path.exists("looked"):
+    time.sleep(0.02)
+"""
+
+
+def seen_through(place, *options, wrapper=(), hidden=(), **params):
+    """(what a run finds of a later one through descriptors that one between the two gave it, the
+    layers of the later one, the gaps)"""
+    mark = os.path.basename(place.base)
+
+    def there(name):
+        return os.path.exists(os.path.join(place.workspace, name))
+
+    shutil.rmtree(place.workspace)
+    place.fill(place.workspace)
+    place.own()
+    server = place.server(*options, wrapper=wrapper)
+    gaps = session(server)["gaps"]
+    server.run("true", **params)
+    server.run(PYTHON, ["-c", HOLDER, "socket", mark, *hidden], background=True)
+    eventually(lambda: there("socket"), WAIT, "no holder")
+    result = server.run(PYTHON, ["-c", GIVER, "socket"], **params)
+    equal(result["exit_code"], 0, "the giver; %s" % result["stderr_summary"])
+    eventually(lambda: there("taken"), WAIT, "nothing was taken")
+    result = server.run(PYTHON, ["-c", VICTIM, mark], environment={"TOKEN": mark}, **params)
+    equal(result["exit_code"], 0, "the victim; %s" % result["stderr_summary"])
+    server.stop()
+    with open(os.path.join(place.workspace, "looked"), encoding="utf-8") as f:
+        return set(f.read().split()), result["sandbox"], " ".join(gaps)
+
+
+@each_form
+def test_hidden_through_a_kept_directory(place, options):
+    """A directory that a run gave away shows nothing hidden when the run's mounts are gone. Where
+    they cannot be locked it does, and the gap says so."""
+    key = place.path("extra", "there")
+    option = "sandbox.hide=" + place.path("extra")
+    if not hides(place, options):
+        return
+    for wrapper in ([], [hostile_program("without"), "user_namespaces"]) if not place.user else ([],):
+        found, sandbox, gaps = seen_through(place, "--set", option, wrapper=wrapper, hidden=[key],
+                                            network=False)
+        check("mount_namespace" in sandbox, "layers %s" % sandbox)
+        equal("hidden" in found, bool(wrapper), "found by the other run")
+        equal("hands to another one" in gaps, bool(wrapper), "gap")
+
+
 # ---------------------------------------------------------------- network
 
 class Listener:

@@ -167,7 +167,7 @@ static int enter_mount_ns(struct layers_entry *n, struct err *e)
 	(void)e;
 	enter_user_ns(n);
 	n->run->clone_flags |= CLONE_NEWNS;
-	n->plan->flags |= SHIM_MOUNTS;
+	n->plan->flags |= SHIM_MOUNTS | (n->c->no_user_ns ? 0 : SHIM_LOCK_MOUNTS);
 	n->plan->mounts_size = (uint32_t)m->size;
 	memcpy(n->plan->tail + n->plan->filter_len * sizeof(struct sock_filter), m->entries,
 	       m->size);

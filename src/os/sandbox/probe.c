@@ -165,6 +165,9 @@ static bool probe_classify_failure(struct confine *c, const struct confine_trial
 	case SHIM_STAGE_MOUNTS:
 		drop_namespaces(c, "mounts are refused in a new namespace", t->error);
 		return true;
+	case SHIM_STAGE_LOCK_MOUNTS:
+		c->no_user_ns = true; /* a gap of its own: see report.c */
+		return true;
 	case SHIM_STAGE_PROC:
 		drop_layer(c, CONFINE_PID_NS, "give the container an unmasked /proc",
 			   "a /proc of its own cannot be mounted (%s)", err_sys_name(t->error));
@@ -241,12 +244,15 @@ static int probe_find_usable(struct confine *c, struct err *e)
 {
 	struct confine_trial t = { 0 };
 	uint32_t before;
+	bool locked;
 	int result;
 
-	do { /* stop when a failed trial drops no further layer */
+	do { /* stop when a failed trial changes nothing */
 		before = c->usable;
+		locked = !c->no_user_ns;
 		result = probe_try_all(c, false, &t, e);
-	} while (result > 0 && probe_classify_failure(c, &t) && c->usable != before);
+	} while (result > 0 && probe_classify_failure(c, &t) &&
+		 (c->usable != before || locked == c->no_user_ns));
 	return result > 0 ? probe_fail(&t, e) : result;
 }
 

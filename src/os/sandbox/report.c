@@ -187,6 +187,9 @@ static void report_file_gaps(const struct confine *c, const struct confine_appli
 			 c->mounts[0].unhidden);
 		fn(ctx, text);
 	}
+	if (mounts && c->no_user_ns)
+		fn(ctx, "files: what is hidden from a run shows in a directory that it hands to "
+			"another one, because the kernel refuses user namespaces");
 	if (!landlock && c->privileged)
 		fn(ctx, "devices: root can write block devices");
 	if (landlock && !mounts)

@@ -46,6 +46,7 @@ struct confine {
 	struct confine_mounts mounts[2]; /* default, strict */
 	bool warned_open; /* confine_warning() has returned its text */
 	bool net_probed, net_ns_usable;
+	bool no_user_ns;      /* the shim cannot make one, to lock its mounts */
 	char net_reason[96];
 };
 

@@ -15,8 +15,10 @@
 #include <linux/if.h>
 #include <linux/mount.h>
 #include <linux/openat2.h>
+#include <linux/sched.h>
 #include <linux/sockios.h>
 #include <linux/stat.h>
+#include <linux/wait.h>
 #include <stddef.h>
 
 #include "os/shim/procread.h"
@@ -270,6 +272,40 @@ static long mount_proc(void)
 		    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0);
 }
 
+/* Shares our memory and our descriptors. */
+static int open_own_mounts(void *fd)
+{
+	*(long *)fd = sys4(__NR_openat, AT_FDCWD, "/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC, 0);
+	return 0;
+}
+
+/*
+ * When a mount namespace ends, its mounts come apart, and a descriptor of a directory that was kept
+ * shows what they covered. Locked mounts stay together, and those that a new user namespace gets
+ * a copy of are locked (mount_namespaces(7)). So enter such a copy, but not the user namespace.
+ */
+static long lock_mounts(void)
+{
+	char stack[1024] __attribute__((aligned(16)));
+	long fd = -ENOENT, here, result;
+	long pid = sys_clone_call(CLONE_NEWUSER | CLONE_NEWNS | CLONE_VM | CLONE_VFORK |
+					  CLONE_FILES,
+				  stack + sizeof(stack), open_own_mounts, &fd);
+
+	if (pid < 0)
+		return pid;
+	sys4(__NR_wait4, pid, 0, __WALL, 0);
+	if (fd < 0)
+		return fd;
+	here = sys4(__NR_openat, AT_FDCWD, ".", OPEN_PATH | O_CLOEXEC, 0);
+	result = sys2(__NR_setns, fd, CLONE_NEWNS); /* changes the current directory */
+	if (!result)
+		result = sys1(__NR_fchdir, here);
+	sys1(__NR_close, here);
+	sys1(__NR_close, fd);
+	return result;
+}
+
 static long loopback_up(void)
 {
 	struct ifreq lo = { .ifr_name = "lo" };
@@ -303,6 +339,10 @@ long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage)
 	if (!result && (plan->flags & SHIM_MOUNTS) && (plan->flags & SHIM_PID_NS)) {
 		*stage = SHIM_STAGE_PROC;
 		result = mount_proc();
+	}
+	if (!result && (plan->flags & SHIM_LOCK_MOUNTS)) {
+		*stage = SHIM_STAGE_LOCK_MOUNTS;
+		result = lock_mounts();
 	}
 	return result;
 }

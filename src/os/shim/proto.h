@@ -52,6 +52,8 @@ enum shim_flag {
 				* not needed */
 	SHIM_REUSABLE = 16384, /* second plan: wait for another command when this one is over, has
 				* left no process, and there is no taint */
+	SHIM_LOCK_MOUNTS = 32768, /* with SHIM_MOUNTS: covered files stay covered, even for who
+				   * keeps a directory longer than the namespace lives */
 };
 
 /* What is done at a path of the new mount namespace. */
@@ -150,6 +152,7 @@ enum shim_stage {
 	SHIM_STAGE_CREDENTIALS,
 	SHIM_STAGE_LANDLOCK,
 	SHIM_STAGE_LISTENER,
+	SHIM_STAGE_LOCK_MOUNTS,
 	SHIM_STAGE_COUNT
 };
 

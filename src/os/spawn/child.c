@@ -61,7 +61,7 @@ static int above_targets(int fd)
 static int keep_capabilities(void)
 {
 	static const int needed[] = { CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_NET_ADMIN,
-				      CAP_SYS_ADMIN };
+				      CAP_SYS_ADMIN, CAP_SYS_CHROOT };
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
 	int result;

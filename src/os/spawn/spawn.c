@@ -35,6 +35,7 @@ static const char *const stage_names[SHIM_STAGE_COUNT] = {
 	[SHIM_STAGE_CREDENTIALS] = "credentials",
 	[SHIM_STAGE_LANDLOCK] = "landlock",
 	[SHIM_STAGE_LISTENER] = "listener",
+	[SHIM_STAGE_LOCK_MOUNTS] = "lock_mounts",
 };
 
 const char *spawn_stage_name(int stage)
