@@ -73,6 +73,19 @@ static void cap_record(struct cap *c, const struct audit_event *event)
 	err_release(&e);
 }
 
+/* The record of @call: a line, or a count for a read that no rule decided. */
+static void cap_record_call(struct cap_call *call)
+{
+	struct cap *c = call->c;
+
+	if (!(call->row->flags & CAP_READS) || call->event.rule ||
+	    config_bool(c->config, CONFIG_AUDIT_READS))
+		cap_record(c, &call->event);
+	else if (!call->counted)
+		audit_count_read(c->audit, call->row->name);
+	call->counted = true;
+}
+
 /* Add the pointer to `procpen doctor`, unless the hint has it already or a shortage, which doctor
  * does not explain, is the cause. */
 static void cap_hint_doctor(struct err *e)
@@ -92,7 +105,7 @@ static void cap_refuse(struct cap_call *call, const char *decision, const char *
 	call->event.decision = decision;
 	call->event.rule = rule;
 	call->event.outcome = err_rows[e->type].name;
-	cap_record(call->c, &call->event);
+	cap_record_call(call);
 	cap_hint_doctor(e);
 	req_fail(call->r, e);
 }
@@ -105,11 +118,13 @@ static int cap_record_attempt(struct cap_call *call, const char *rule, struct er
 	call->event.decision = "allowed";
 	call->event.rule = rule;
 	if (!(call->row->flags & CAP_STARTS) || !config_bool(c->config, CONFIG_AUDIT_REQUIRED)) {
-		cap_record(c, &call->event);
+		cap_record_call(call);
 		return 0;
 	}
 	if (!audit_write(c->audit, &call->event, e))
 		return 0;
+	if (err_is_shortage(e->sys))
+		return -1;
 	return err_hint(e, "Nothing was started: the operator must make the audit log writable "
 			   "(--state-dir), or allow running without it "
 			   "(--set audit.required=false)");
@@ -235,7 +250,7 @@ static void cap_answer_with_question(struct cap_call *call, json_t *notice)
 
 	call->event.decision = "asked";
 	call->event.rule = "tier.confirm";
-	cap_record(call->c, &call->event);
+	cap_record_call(call);
 	req_question(r, notice);
 }
 

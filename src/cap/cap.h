@@ -13,7 +13,7 @@
  *              the verdict is the same on every machine
  *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
  *   tier       deny, confirm (waits for a human), notify            PermissionDenied
- *   audit      the attempt is on disk                               PermissionDenied
+ *   audit      the attempt is on disk, or a read is counted         PermissionDenied
  *   start      the effect
  *
  * A capability is one file in schema/ and one file here with a `struct cap_ops`;
@@ -47,6 +47,7 @@ enum cap_flag {
 			  * default */
 	CAP_ENDS = 8,    /* ends runs that other calls wait for: takes a REQ_SLOT_END */
 	CAP_PLAIN = 16,  /* a method of the plain dialect and no tool */
+	CAP_READS = 32,  /* changes nothing (readOnlyHint): the audit log counts its calls */
 };
 
 enum cap_outcome {
@@ -66,6 +67,7 @@ struct cap_call {
 	enum tier tier;
 	struct blocklist_input judge; /* the command that it runs or asks about; set by prepare */
 	struct audit_event event;     /* the attempt; prepare and resolve add what they find */
+	bool counted;                 /* it is among the reads of the audit log */
 	struct err *e;                /* start only: why it failed */
 };
 

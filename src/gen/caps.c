@@ -310,6 +310,8 @@ static void gen_caps_row_flags(struct buf *out, const json_t *cap)
 		gen_upper(json_string_value(one), flag);
 		buf_addf(out, " | CAP_%s", flag);
 	}
+	if (json_is_true(json_object_get(json_object_get(cap, "annotations"), "readOnlyHint")))
+		buf_adds(out, " | CAP_READS");
 	buf_adds(out, ",\n");
 }
 

@@ -1,18 +1,14 @@
 /*
- * A line is built completely in memory and written by one write(2), so the file holds
- * all of it or nothing: a part that a full disk leaves is truncated, and neither the
- * sequence nor the chain advances. The file is opened with the first event, because
+ * A line is built completely in memory and written at once (policy/audit_file.h). If that fails,
+ * neither the sequence nor the chain advances. The file is opened with the first event, because
  * hosts also start servers only to list their tools.
  */
 #include "policy/audit.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -21,23 +17,52 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "policy/audit_file.h"
 
 /* The longest line: every byte of text escaped to six. */
 #define LINE_MAX_BYTES (128 * 1024)
 #define REQUEST_ID_MAX 256
 #define CWD_MAX 4096
 
+/* Lines that could not be written are kept for later up to these; the rest is counted. */
+#define LATE_MAX 256
+#define LATE_BYTES (1 << 20)
+
+#define READS_MS 60000 /* after so long reads are worth a line */
+#define READS_KINDS 16
+
+/* An end that could not be written. */
+struct audit_late {
+	struct audit_late *next;
+	int64_t wall_ms; /* when it happened */
+	size_t len;
+	char members[]; /* of its line behind "event", as JSON */
+};
+
 struct audit {
-	char *dir;  /* <state>/audit */
-	char *path; /* the file in it */
+	struct audit_file file;
 	char *instance;
-	int fd;       /* -1 before the first event */
-	off_t length; /* of the complete lines in the file */
-	bool torn;    /* an incomplete line may follow @length */
 	bool serves;  /* record the start and end of a server ... */
 	bool started; /* ... and the start is recorded */
 	uint64_t seq;
 	char prev[SHA256_DIGEST_STRING_LENGTH]; /* hash of the last line, hex */
+
+	struct audit_late *late, **late_end;
+	size_t late_count, late_bytes;
+	uint64_t lost; /* lines that will never be written */
+
+	struct {
+		const char *capability; /* borrowed; NULL: not used yet */
+		uint64_t count;
+	} reads[READS_KINDS]; /* since the last line of them */
+	int64_t reads_due_ms; /* clock_mono_ms(); 0: there are none */
+};
+
+/* A line while it is built. */
+struct audit_line {
+	struct buf text;
+	struct jsonw w;
+	size_t head; /* where the members behind "event" begin */
 };
 
 static char *audit_join(const char *a, const char *b)
@@ -70,146 +95,42 @@ struct audit *audit_new(const char *state_dir, const char *instance)
 	gmtime_r(&now, &utc);
 	strftime(start, sizeof(start), "%Y%m%dT%H%M%SZ", &utc);
 	snprintf(name, sizeof(name), "%s-%s.jsonl", start, instance);
-	a->dir = audit_join(state_dir, "audit");
-	a->path = audit_join(a->dir, name);
+	a->file.dir = audit_join(state_dir, "audit");
+	a->file.path = audit_join(a->file.dir, name);
+	a->file.fd = -1;
 	a->instance = mem_strdup(instance);
-	a->fd = -1;
+	a->late_end = &a->late;
 	memset(a->prev, '0', sizeof(a->prev) - 1);
 	return a;
+}
+
+/* Forget the oldest of the late lines. */
+static void audit_drop_late(struct audit *a)
+{
+	struct audit_late *first = a->late;
+
+	a->late = first->next;
+	if (!a->late)
+		a->late_end = &a->late;
+	a->late_count--;
+	a->late_bytes -= first->len;
+	free(first);
 }
 
 void audit_free(struct audit *a)
 {
 	if (!a)
 		return;
-	if (a->fd >= 0)
-		close(a->fd);
-	free(a->dir);
-	free(a->path);
+	audit_file_close(&a->file);
+	while (a->late)
+		audit_drop_late(a);
 	free(a->instance);
 	free(a);
 }
 
 const char *audit_path(const struct audit *a)
 {
-	return a->path;
-}
-
-/* ---- the file ---- */
-
-static int audit_fail(const struct audit *a, const char *path, int sys, const char *why,
-		      struct err *e)
-{
-	if (sys)
-		err_sys(e, ERR_PERMISSION_DENIED, sys,
-			"cannot write the audit log: %s \"%.256s\"", why, path);
-	else
-		err_set(e, ERR_PERMISSION_DENIED,
-			"cannot write the audit log: \"%.256s\" %s", path, why);
-	err_detail(e, "audit_log", json_string(a->path));
-	return err_hint(e, "The operator can free space, repair the directory, choose another one "
-			   "with --state-dir, or run without the audit log with --set "
-			   "audit.required=false.");
-}
-
-/* Create @path and its missing parents. */
-static int audit_make_directories(const char *path)
-{
-	AUTO_FREE char *copy = mem_strdup(path);
-
-	for (char *p = copy + 1;; p++) {
-		if (*p != '/' && *p != '\0')
-			continue;
-		bool last = *p == '\0';
-
-		*p = '\0';
-		if (mkdir(copy, 0700) != 0 && errno != EEXIST)
-			return -1;
-		if (last)
-			return 0;
-		*p = '/';
-	}
-}
-
-/* Open the audit directory. Refuse one that another user can change. */
-static int audit_open_directory(const struct audit *a, struct err *e)
-{
-	struct stat st;
-
-	if (audit_make_directories(a->dir) != 0)
-		return audit_fail(a, a->dir, errno, "cannot create", e);
-	int fd = open(a->dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-
-	if (fd < 0)
-		return audit_fail(a, a->dir, errno, "cannot open", e);
-	if (fstat(fd, &st) != 0) {
-		audit_fail(a, a->dir, errno, "cannot inspect", e);
-	} else if (st.st_uid != geteuid()) {
-		audit_fail(a, a->dir, 0, "belongs to another user", e);
-	} else if (st.st_mode & (S_IWGRP | S_IWOTH)) {
-		audit_fail(a, a->dir, 0, "is writable by other users", e);
-	} else {
-		return fd;
-	}
-	close(fd);
-	return -1;
-}
-
-static int audit_open_file(struct audit *a, struct err *e)
-{
-	AUTO_CLOSE int dir = audit_open_directory(a, e);
-
-	if (dir < 0)
-		return -1;
-	/* O_EXCL: a file of this name that exists already is not ours. */
-	a->fd = openat(dir, strrchr(a->path, '/') + 1,
-		       O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
-	if (a->fd < 0)
-		return audit_fail(a, a->path, errno, "cannot create", e);
-	return 0;
-}
-
-/* Truncate a part of a line that a failed write may have left. */
-static int audit_mend(struct audit *a)
-{
-	if (!a->torn)
-		return 0;
-	if (ftruncate(a->fd, a->length) != 0)
-		return -1;
-	a->torn = false;
-	return 0;
-}
-
-/* Has the log been unlinked or changed? Then it would record nothing. */
-static bool audit_is_tampered(const struct audit *a)
-{
-	struct stat st;
-
-	return fstat(a->fd, &st) == 0 && (st.st_nlink == 0 || st.st_size != a->length);
-}
-
-static int audit_append(struct audit *a, const struct buf *line, struct err *e)
-{
-	if (a->fd < 0 && audit_open_file(a, e) != 0)
-		return -1;
-	if (audit_mend(a) != 0)
-		return audit_fail(a, a->path, errno, "cannot repair", e);
-	if (audit_is_tampered(a))
-		return audit_fail(a, a->path, ESTALE, "another process removed or changed", e);
-	ssize_t n;
-
-	do {
-		n = write(a->fd, line->data, line->len);
-	} while (n < 0 && errno == EINTR);
-	if (n == (ssize_t)line->len) {
-		a->length += n;
-		return 0;
-	}
-	int sys = n < 0 ? errno : ENOSPC;
-
-	a->torn = true;
-	audit_mend(a);
-	return audit_fail(a, a->path, sys, "cannot write", e);
+	return a->file.path;
 }
 
 /* ---- the line ---- */
@@ -256,17 +177,17 @@ static void audit_add_request_id(struct jsonw *w, const char *token)
 		audit_add_text(w, "request_id", token, REQUEST_ID_MAX);
 }
 
-/* The members that every line begins and ends with. */
-static void audit_open_line(const struct audit *a, struct jsonw *w, struct buf *line,
-			    const char *event)
+/* The members that every line begins with. */
+static void audit_open_line(const struct audit *a, struct audit_line *line, const char *event)
 {
-	buf_init(line, LINE_MAX_BYTES);
-	jsonw_init(w, line);
-	jsonw_object(w, NULL);
-	jsonw_time(w, "time", clock_wall_ms());
-	jsonw_int(w, "seq", (int64_t)a->seq + 1);
-	jsonw_str(w, "instance", a->instance);
-	audit_add_text(w, "event", event, 64);
+	buf_init(&line->text, LINE_MAX_BYTES);
+	jsonw_init(&line->w, &line->text);
+	jsonw_object(&line->w, NULL);
+	jsonw_time(&line->w, "time", clock_wall_ms());
+	jsonw_int(&line->w, "seq", (int64_t)a->seq + 1);
+	jsonw_str(&line->w, "instance", a->instance);
+	audit_add_text(&line->w, "event", event, 64);
+	line->head = line->text.len;
 }
 
 /* People print the file on terminals: escape what JSON would not. */
@@ -282,93 +203,200 @@ static void audit_show(struct buf *line)
 	*line = shown;
 }
 
-static int audit_write_line(struct audit *a, struct jsonw *w, struct buf *line, struct err *e)
+/* Complete @line, append it to the file, and release it. */
+static int audit_write_line(struct audit *a, struct audit_line *line, struct err *e)
 {
 	size_t len;
 	int status;
 
-	jsonw_str(w, "prev", a->prev);
-	jsonw_end_object(w);
-	BUG_IF(line->full);
-	audit_show(line);
-	len = line->len;
-	buf_addc(line, '\n');
-	status = audit_append(a, line, e);
+	jsonw_str(&line->w, "prev", a->prev);
+	jsonw_end_object(&line->w);
+	BUG_IF(line->text.full);
+	audit_show(&line->text);
+	len = line->text.len;
+	buf_addc(&line->text, '\n');
+	status = audit_file_append(&a->file, &line->text, e);
 	if (status == 0) {
 		a->seq++;
-		SHA256Data((const uint8_t *)line->data, len, a->prev);
+		SHA256Data((const uint8_t *)line->text.data, len, a->prev);
 	}
-	buf_release(line);
+	buf_release(&line->text);
 	return status;
 }
 
 static void audit_build_line(const struct audit *a, const struct audit_event *event,
-			     struct jsonw *out, struct buf *line)
+			     struct audit_line *line)
 {
 	char hash[SHA256_DIGEST_STRING_LENGTH];
-	struct jsonw w;
+	struct jsonw *w = &line->w;
 
-	audit_open_line(a, &w, line, event->event);
-	audit_add_request_id(&w, event->request_id);
-	audit_add_text(&w, "process_id", event->process_id, 64);
-	audit_add_text(&w, "capability", event->capability, 64);
-	audit_add_text(&w, "tier", event->tier, 64);
-	audit_add_text(&w, "decision", event->decision, 64);
-	audit_add_text(&w, "rule", event->rule, 256);
-	audit_add_redacted(&w, "command", event->command);
+	audit_open_line(a, line, event->event);
+	audit_add_request_id(w, event->request_id);
+	audit_add_text(w, "process_id", event->process_id, 64);
+	audit_add_text(w, "capability", event->capability, 64);
+	audit_add_text(w, "tier", event->tier, 64);
+	audit_add_text(w, "decision", event->decision, 64);
+	audit_add_text(w, "rule", event->rule, 256);
+	audit_add_redacted(w, "command", event->command);
 	if (event->argv || (event->command && event->decision)) {
 		audit_hash_command(event, hash);
-		jsonw_str(&w, "argv_sha256", hash);
+		jsonw_str(w, "argv_sha256", hash);
 	}
-	audit_add_text(&w, "cwd", event->cwd, CWD_MAX);
-	audit_add_text(&w, "user", event->user, CWD_MAX);
-	audit_add_redacted(&w, "intent", event->intent);
-	audit_add_text(&w, "outcome", event->outcome, 256);
-	*out = w;
+	audit_add_text(w, "cwd", event->cwd, CWD_MAX);
+	audit_add_text(w, "user", event->user, CWD_MAX);
+	audit_add_redacted(w, "intent", event->intent);
+	audit_add_text(w, "outcome", event->outcome, 256);
 }
+
+/* ---- what could not be written ---- */
+
+/* @event could not be written. The end of a run is kept for later: its attempt is on record. */
+static void audit_miss(struct audit *a, const struct audit_event *event)
+{
+	struct audit_late *late;
+	struct audit_line line;
+	size_t len;
+
+	if (strcmp(event->event, "end") != 0 || a->late_count == LATE_MAX ||
+	    a->late_bytes >= LATE_BYTES) {
+		a->lost++;
+		return;
+	}
+	audit_build_line(a, event, &line);
+	len = line.text.len - line.head;
+	late = mem_zalloc(sizeof(*late) + len);
+	late->wall_ms = clock_wall_ms();
+	late->len = len;
+	memcpy(late->members, line.text.data + line.head, len);
+	buf_release(&line.text);
+	*a->late_end = late;
+	a->late_end = &late->next;
+	a->late_count++;
+	a->late_bytes += len;
+}
+
+static int audit_write_late(struct audit *a, struct err *e)
+{
+	while (a->late) {
+		struct audit_line line;
+
+		audit_open_line(a, &line, "end");
+		buf_add(&line.text, a->late->members, a->late->len);
+		jsonw_time(&line.w, "happened_at", a->late->wall_ms);
+		if (audit_write_line(a, &line, e))
+			return -1;
+		audit_drop_late(a);
+	}
+	return 0;
+}
+
+static int audit_write_lost(struct audit *a, struct err *e)
+{
+	struct audit_line line;
+
+	if (!a->lost)
+		return 0;
+	audit_open_line(a, &line, "lost");
+	jsonw_int(&line.w, "count", (int64_t)a->lost);
+	if (audit_write_line(a, &line, e))
+		return -1;
+	a->lost = 0;
+	return 0;
+}
+
+/* ---- reads ---- */
+
+void audit_count_read(struct audit *a, const char *capability)
+{
+	size_t i = 0;
+
+	while (i < READS_KINDS && a->reads[i].capability && a->reads[i].capability != capability)
+		i++;
+	BUG_IF(i == READS_KINDS);
+	a->reads[i].capability = capability;
+	a->reads[i].count++;
+	if (!a->reads_due_ms)
+		a->reads_due_ms = clock_mono_ms() + READS_MS;
+}
+
+static int audit_write_reads(struct audit *a, struct err *e)
+{
+	struct audit_line line;
+	uint64_t all = 0;
+
+	audit_open_line(a, &line, "reads");
+	jsonw_object(&line.w, "reads");
+	for (size_t i = 0; i < READS_KINDS && a->reads[i].capability; i++) {
+		if (a->reads[i].count)
+			jsonw_int(&line.w, a->reads[i].capability, (int64_t)a->reads[i].count);
+		all += a->reads[i].count;
+	}
+	jsonw_end_object(&line.w);
+	jsonw_int(&line.w, "count", (int64_t)all);
+	if (audit_write_line(a, &line, e))
+		return -1;
+	memset(a->reads, 0, sizeof(a->reads));
+	a->reads_due_ms = 0;
+	return 0;
+}
+
+/* ---- the server ---- */
 
 void audit_serves(struct audit *a)
 {
-	a->serves = true;
+	a->serves = a->file.reserves = true;
 }
 
 /* Write server_start, once: the user that the server runs as. */
 static int audit_write_start(struct audit *a, struct err *e)
 {
-	struct buf line;
-	struct jsonw w;
+	struct audit_line line;
 
 	if (!a->serves || a->started)
 		return 0;
-	audit_open_line(a, &w, &line, "server_start");
-	jsonw_int(&w, "uid", geteuid());
-	a->started = !audit_write_line(a, &w, &line, e);
+	audit_open_line(a, &line, "server_start");
+	jsonw_int(&line.w, "uid", geteuid());
+	a->started = !audit_write_line(a, &line, e);
 	return a->started ? 0 : -1;
+}
+
+/* Write what must come before the next line. @last: no other will follow it. */
+static int audit_catch_up(struct audit *a, bool last, struct err *e)
+{
+	bool reads = a->reads_due_ms && (last || clock_mono_ms() >= a->reads_due_ms);
+
+	if (audit_write_start(a, e) || audit_write_late(a, e) || audit_write_lost(a, e))
+		return -1;
+	return reads ? audit_write_reads(a, e) : 0;
 }
 
 int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 {
-	struct buf line;
-	struct jsonw w;
+	struct audit_line line;
 
-	if (!a->started)
+	if (!a->started && !a->reads_due_ms)
 		return 0;
-	audit_open_line(a, &w, &line, "server_stop");
-	jsonw_int(&w, "survivors", stop->survivors);
-	jsonw_array(&w, "gaps");
+	if (audit_catch_up(a, true, e))
+		return -1;
+	audit_open_line(a, &line, "server_stop");
+	jsonw_int(&line.w, "survivors", stop->survivors);
+	jsonw_array(&line.w, "gaps");
 	if (stop->gap)
-		jsonw_str(&w, NULL, stop->gap);
-	jsonw_end_array(&w);
-	return audit_write_line(a, &w, &line, e);
+		jsonw_str(&line.w, NULL, stop->gap);
+	jsonw_end_array(&line.w);
+	return audit_write_line(a, &line, e);
 }
 
 int audit_write(struct audit *a, const struct audit_event *event, struct err *e)
 {
-	struct buf line;
-	struct jsonw w;
+	struct audit_line line;
+	int status = audit_catch_up(a, false, e);
 
-	if (audit_write_start(a, e))
-		return -1;
-	audit_build_line(a, event, &w, &line);
-	return audit_write_line(a, &w, &line, e);
+	if (!status) {
+		audit_build_line(a, event, &line);
+		status = audit_write_line(a, &line, e);
+	}
+	if (status)
+		audit_miss(a, event);
+	return status;
 }

@@ -1,5 +1,5 @@
 /*
- * audit - append-only record of every attempt and every end.
+ * audit - append-only record of every attempt that acts, and of every end.
  *
  * One JSON line per event, fields as in schema/audit.json, each with the SHA-256
  * of the line before it (without its newline), so that a changed or missing line
@@ -8,7 +8,9 @@
  * probed leaves no file).
  *
  * The attempt is written before anything starts. If that fails, the gate decides
- * whether the call goes on (cap/cap.c).
+ * whether the call goes on (cap/cap.c). An end that cannot be written is kept and written
+ * before the next line; beyond 256 ends or 1 MiB, and for other events, a line "lost"
+ * counts them. Calls that only read are counted too: a line "reads" once a minute at most.
  */
 #ifndef PROCPEN_POLICY_AUDIT_H
 #define PROCPEN_POLICY_AUDIT_H
@@ -50,15 +52,19 @@ struct audit *audit_new(const char *state_dir, const char *instance);
 void audit_free(struct audit *a);
 
 /*
- * @a belongs to a server: write a server_start with the first event. audit_stopped() writes the
- * server_stop, if any event was written; a log without one is of a server that was killed. 0 or -1,
- * as audit_write().
+ * @a belongs to a server: write a server_start with the first event, and keep a reserve for a full
+ * disk (policy/audit_file.h). audit_stopped() writes what is still to be written and the
+ * server_stop, if there was any event or read; a log without one is of a server that was killed. 0
+ * or -1, as audit_write().
  */
 void audit_serves(struct audit *a);
 int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e);
 
 /* Append one line. Returns 0 or -1 (PermissionDenied: the path and why it cannot be written). */
 int audit_write(struct audit *a, const struct audit_event *event, struct err *e);
+
+/* Count a call of @capability, whose name must outlive @a, that only read. Writes nothing now. */
+void audit_count_read(struct audit *a, const char *capability);
 
 /* Path of the file (also before it exists). */
 const char *audit_path(const struct audit *a);

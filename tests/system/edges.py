@@ -319,5 +319,72 @@ def test_lost_record():
         server.stop()
 
 
+# Everything of the server on a file system of 4 MiB.
+SMALL_DISK = ["unshare", "--mount", "sh", "-c",
+              'mount -t tmpfs -o size=4m,mode=755 none "$0" && mkdir "$0/workspace" "$0/home" && '
+              'exec "$@"']
+
+
+def small_disk():
+    server = Server(start=False)
+    if subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", server.base],
+                      capture_output=True).returncode:
+        raise Skip("this user can mount no small disk")
+    server.wrapper = SMALL_DISK + [server.base]
+    server.start()
+    return server
+
+
+def records(server, script):
+    """The lines of the log, read where the server sees it; after @script of a shell."""
+    done = subprocess.run(["nsenter", "--mount", "--target", str(server.pid), "sh", "-c",
+                           script + "; cat %s/audit/*" % server.state], capture_output=True)
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@suite.test()
+def test_full_disk_is_cleaned():
+    """A command has filled the disk of the workspace, the temporary files and the audit log: the
+    next ones run, and one of them cleans it."""
+    server = small_disk()
+    for place in (".", "$TMPDIR"):
+        check(server.run("cat /dev/zero >%s/big" % place)["exit_code"] != 0, "no disk was full")
+        for _ in range(20):
+            equal(server.run("echo alive")["stdout_summary"], "alive\n", "on a full disk")
+        equal(server.run("rm %s/big" % place)["exit_code"], 0, "cleaning")
+    server.stop()
+
+
+@suite.test()
+def test_full_disk_without_a_reserve():
+    """When the reserve is used up as well nothing starts; the error says why and is retryable. An
+    end is on record later, a refused attempt is counted."""
+    server = small_disk()
+    run = server.run("sleep 60", background=True)["process_id"]
+    script = ("for f in %s/audit/*; do truncate -s $(stat -c %%s $f) $f; done; "  # no reserve
+              "cat /dev/zero >%s/big" % (server.state, server.base))
+    done = subprocess.run(["nsenter", "--mount", "--target", str(server.pid), "sh", "-c", script],
+                          capture_output=True)
+    check(b"No space" in done.stderr, "no disk was full: %r" % done.stderr)
+    while True:
+        message = server.answer(server.request("process.run", {"command": "true"}))
+        if "error" in message:
+            break
+    data = message["error"]["data"]
+    equal((data["type"], data["retryable"]), ("PermissionDenied", True), "the refusal")
+    check("Space ran out" in data["hint"], data["hint"])
+    server.call("process.kill", {"process_id": run, "signal": "KILL"})
+    lines = records(server, "rm %s/big" % server.base)
+    check(run not in [line.get("process_id") for line in lines if line["event"] == "end"],
+          "the end was written")
+    equal(server.run("echo again")["stdout_summary"], "again\n", "with space")
+    lines = records(server, ":")
+    late = [line for line in lines if line["event"] == "end" and line["process_id"] == run]
+    equal([line["outcome"] for line in late], ["killed/killed_by_request"], "the end")
+    check("happened_at" in late[0], "no time: %r" % late)
+    check([line for line in lines if line["event"] == "lost"][0]["count"] >= 2, "lost: %r" % lines)
+    server.stop()
+
+
 if __name__ == "__main__":
     suite.main()

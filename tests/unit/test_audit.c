@@ -210,6 +210,139 @@ static void test_audit_of_a_server(void **state)
 	json_decref(line);
 }
 
+static int64_t allocated(const struct audit *a)
+{
+	struct stat st;
+
+	assert_int_equal(stat(audit_path(a), &st), 0);
+	return (int64_t)st.st_blocks * 512;
+}
+
+/* A server's file has room for what follows on a full disk, and gives it back at the end. */
+static void test_audit_reserve(void **state)
+{
+	struct fixture *f = *state;
+	const struct audit_event event = { .event = "attempt", .capability = "process.run" };
+	char path[SCRATCH_PATH];
+	struct stat st;
+	int fd;
+
+	write_ok(f->audit, &event);
+	assert_true(allocated(f->audit) < 1 << 20); /* `procpen run` has none */
+	fd = open(audit_path(f->audit), O_WRONLY);
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 1 << 20) != 0 || allocated(f->audit) < 1 << 20) {
+		print_message("SKIP: this file system cannot allocate ahead\n");
+		skip();
+	}
+	close(fd);
+	audit_free(f->audit);
+	f->audit = audit_new(f->state, "fedcba9876543210");
+	audit_serves(f->audit);
+	for (int i = 0; i < 3000; i++) /* more than one step of it */
+		write_ok(f->audit, &event);
+	assert_int_equal(stat(audit_path(f->audit), &st), 0);
+	assert_true(allocated(f->audit) >= st.st_size + (1 << 20));
+	assert_lines(f->audit, 3001);
+	strcpy(path, audit_path(f->audit));
+	audit_free(f->audit);
+	f->audit = audit_new(f->state, INSTANCE);
+	assert_int_equal(stat(path, &st), 0);
+	assert_true((int64_t)st.st_blocks * 512 < st.st_size + (1 << 20));
+}
+
+/* Room for no further byte in @a's file. */
+static void fill_disk(const struct audit *a, struct rlimit *old)
+{
+	struct rlimit low;
+	struct stat st;
+
+	signal(SIGXFSZ, SIG_IGN);
+	assert_int_equal(stat(audit_path(a), &st), 0);
+	assert_int_equal(getrlimit(RLIMIT_FSIZE, old), 0);
+	low = (struct rlimit){ (rlim_t)st.st_size, old->rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &low), 0);
+}
+
+/* Ends that could not be written come before the next line; what is not kept is counted. */
+static void test_audit_late_ends(void **state)
+{
+	struct fixture *f = *state;
+	const struct audit_event attempt = { .event = "attempt", .capability = "process.run" };
+	struct audit_event end = { .event = "end", .outcome = "completed/exited" };
+	struct err e = ERR_INIT;
+	struct rlimit old;
+	char id[16], *text;
+	json_t *line;
+	int lines;
+
+	write_ok(f->audit, &attempt);
+	fill_disk(f->audit, &old);
+	for (int i = 0; i < 300; i++) {
+		snprintf(id, sizeof(id), "p%d", i);
+		end.process_id = id;
+		assert_int_equal(audit_write(f->audit, &end, &e), -1);
+	}
+	assert_int_equal(audit_write(f->audit, &attempt, &e), -1);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	err_release(&e);
+	write_ok(f->audit, &attempt);
+	assert_lines(f->audit, 1 + 256 + 1 + 1);
+	text = read_chain(f->audit, &lines);
+	line = json_loads(strchr(text, '\n') + 1, JSON_DISABLE_EOF_CHECK, NULL);
+	assert_string_equal(member(line, "event"), "end");
+	assert_string_equal(member(line, "process_id"), "p0");
+	assert_string_equal(member(line, "outcome"), "completed/exited");
+	assert_non_null(member(line, "happened_at"));
+	json_decref(line);
+	assert_non_null(strstr(text, "\"event\":\"lost\",\"count\":45,"));
+	free(text);
+	write_ok(f->audit, &attempt);
+	assert_lines(f->audit, 260); /* nothing twice */
+}
+
+/* What a server still owes is written with its last line. */
+static void test_audit_late_ends_at_the_stop(void **state)
+{
+	struct fixture *f = *state;
+	const struct audit_event attempt = { .event = "attempt", .capability = "process.run" };
+	const struct audit_event end = { .event = "end", .process_id = "p1" };
+	const struct audit_stop stop = { 0 };
+	struct err e = ERR_INIT;
+	struct rlimit old;
+
+	audit_serves(f->audit);
+	write_ok(f->audit, &attempt);
+	fill_disk(f->audit, &old);
+	assert_int_equal(audit_write(f->audit, &end, &e), -1);
+	assert_int_equal(audit_stopped(f->audit, &stop, &e), -1);
+	err_release(&e);
+	assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+	assert_int_equal(audit_stopped(f->audit, &stop, &e), 0);
+	assert_lines(f->audit, 4);
+}
+
+/* Reads are one line, with the end of the server at the latest. */
+static void test_audit_reads(void **state)
+{
+	static const char *const kinds[] = { "process.list", "process.logs" };
+	struct fixture *f = *state;
+	const struct audit_stop stop = { 0 };
+	struct err e = ERR_INIT;
+	char *text;
+	int lines;
+
+	audit_serves(f->audit);
+	for (int i = 0; i < 5; i++)
+		audit_count_read(f->audit, kinds[i % 2]);
+	assert_int_equal(access(audit_path(f->audit), F_OK), -1);
+	assert_int_equal(audit_stopped(f->audit, &stop, &e), 0);
+	text = read_chain(f->audit, &lines);
+	assert_int_equal(lines, 3);
+	assert_non_null(strstr(text, "\"event\":\"reads\",\"reads\":{\"process.list\":3,"
+				     "\"process.logs\":2},\"count\":5,"));
+	free(text);
+}
+
 static void test_audit_absent_members_are_left_out(void **state)
 {
 	struct audit_event event = {
@@ -328,7 +461,7 @@ static void test_audit_survives_a_full_disk(void **state)
 		assert_lines(f->audit, 1);
 	}
 	write_ok(f->audit, &event);
-	assert_lines(f->audit, 2);
+	assert_lines(f->audit, 3); /* and one that counts what was lost */
 	signal(SIGXFSZ, SIG_DFL);
 }
 
@@ -349,7 +482,7 @@ static void test_audit_refuses_a_directory_that_others_can_write(void **state)
 	/* Repaired, the same object goes on. */
 	assert_int_equal(chmod(scratch_path(&f->tmp, "a/b/audit"), 0755), 0);
 	write_ok(f->audit, &event);
-	assert_lines(f->audit, 1);
+	assert_lines(f->audit, 2); /* the first counts the refused ones */
 }
 
 static void test_audit_refuses_another_users_directory(void **state)
@@ -551,6 +684,10 @@ int main(void)
 		TEST(test_audit_all_members),
 		TEST(test_audit_absent_members_are_left_out),
 		TEST(test_audit_of_a_server),
+		TEST(test_audit_reserve),
+		TEST(test_audit_late_ends),
+		TEST(test_audit_late_ends_at_the_stop),
+		TEST(test_audit_reads),
 		TEST(test_audit_chain),
 		TEST(test_audit_request_ids),
 		TEST(test_audit_hostile_text_stays_one_line),
