@@ -467,6 +467,10 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 	struct cap *c = cap;
 	char outcome[64];
 
+	if (events & PROC_EVENT_SETTLED && p->out_of_memory)
+		log_warn("the memory limit of this server was reached: the kernel has killed a "
+			 "process, and the output of %u finished runs was dropped",
+			 p->dropped_logs);
 	wait_wake(&c->waits, c->reqs, c, p, events); /* answer before the audit log is written */
 	if (events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) {
 		(c->name_outcome ? c->name_outcome : cap_name_outcome)(p, outcome, sizeof(outcome));

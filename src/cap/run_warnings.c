@@ -13,7 +13,7 @@
 __attribute__((format(printf, 2, 3))) static void run_warnings_add(struct jsonw *w, const char *fmt,
 								   ...)
 {
-	char text[256];
+	char text[320];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -56,6 +56,15 @@ static void run_warnings_add_tree(struct jsonw *w, const struct proc *p)
 				    "could be counted when it was killed");
 }
 
+static void run_warnings_add_memory(struct jsonw *w, const struct proc *p)
+{
+	if (p->out_of_memory)
+		run_warnings_add(w, "the kernel has killed a process, of this run or of another, "
+				    "because the memory limit that procpen itself runs under was "
+				    "reached; to make room the output of %u finished run%s was "
+				    "dropped", p->dropped_logs, p->dropped_logs == 1 ? "" : "s");
+}
+
 void run_warnings_write(struct jsonw *w, const struct cap *c, const struct proc *p,
 			const struct run_result_options *v)
 {
@@ -66,6 +75,7 @@ void run_warnings_write(struct jsonw *w, const struct cap *c, const struct proc 
 	run_limits_warn(w, p);
 	run_warnings_add_request(w, p, v);
 	run_warnings_add_tree(w, p);
+	run_warnings_add_memory(w, p);
 	if (v->same_failures >= SAME_FAILURES)
 		run_warnings_add(w, "this command has failed the same way %u times in a row, and "
 				    "no other command ran in between", v->same_failures);

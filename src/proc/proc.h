@@ -157,6 +157,9 @@ struct proc {
 	int64_t started_wall_ms, ended_wall_ms;
 	struct usage usage;           /* of the last reading; final when the tree is empty */
 	uint64_t kept_bytes;          /* counted by the table against the log budget */
+	bool out_of_memory;           /* when it failed, the kernel had killed a process for the
+				       * server's own memory limit */
+	uint32_t dropped_logs;        /* finished runs that have lost their logs for that */
 	bool spool_counted;           /* and its descriptor against spools_max */
 
 	struct spool spool;

@@ -18,6 +18,7 @@ struct proctab {
 	int spools; /* finished runs whose log holds a descriptor */
 	struct proc *spools_from; /* no older record is one of them */
 	uint64_t kept_bytes;
+	int64_t oom_kills; /* cgroup_own_oom_kills() at the last look */
 	bool closing;
 	proctab_hook hook;
 	void *hook_ctx;
@@ -111,6 +112,20 @@ static void proctab_limit_spools(struct proctab *t, struct proc *p)
 		proctab_drop_oldest(t);
 }
 
+/* A run has failed: is it because the server's own memory limit is reached? The kept output counts
+ * against that limit, and without room every later command would be killed too. */
+static void proctab_check_memory(struct proctab *t, struct proc *p)
+{
+	int64_t kills = t->options.own ? cgroup_own_oom_kills(t->options.own) : -1;
+
+	if (kills <= t->oom_kills)
+		return;
+	t->oom_kills = kills;
+	p->out_of_memory = true;
+	for (; t->spools; p->dropped_logs++)
+		proctab_drop_oldest(t);
+}
+
 static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 {
 	struct proctab *t = ctx;
@@ -118,6 +133,8 @@ static void proctab_on_event(void *ctx, struct proc *p, unsigned events)
 	proctab_count_kept(t, p);
 	if (t->kept_bytes > t->options.budget_bytes)
 		proctab_keep_budget(t, p);
+	if (events & PROC_EVENT_SETTLED && proc_exit_code(p) != 0)
+		proctab_check_memory(t, p);
 	if (events & (PROC_EVENT_EMPTY | PROC_EVENT_FAILED))
 		t->trees--;
 	if (t->hook)
@@ -147,6 +164,7 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 		.on_event = proctab_on_event,
 		.ctx = t,
 	};
+	t->oom_kills = options->own ? cgroup_own_oom_kills(options->own) : -1;
 	if (options->ahead)
 		t->env.pool = pool_new(loop, reaper);
 	return t;

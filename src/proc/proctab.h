@@ -4,11 +4,13 @@
  * Owns every struct proc. A record lives while its tree does, and until more than `finished_max`
  * records are finished (oldest go first). All runs share the log budget: beyond it the oldest
  * finished runs lose their logs, and if running runs alone exceed it, their tails stop growing.
- * Finished runs also lose their logs when these hold more than `spools_max` descriptors.
+ * Finished runs also lose their logs when these hold more than `spools_max` descriptors, and when
+ * the kernel has killed a process for lack of memory under the limit of the server itself.
  */
 #ifndef PROCPEN_PROC_PROCTAB_H
 #define PROCPEN_PROC_PROCTAB_H
 
+#include "os/cgroup/own.h"
 #include "os/loop.h"
 #include "os/reaper.h"
 #include "os/sandbox/confine.h"
@@ -22,6 +24,7 @@ struct proctab_options {
 	uint64_t head_bytes, tail_bytes, budget_bytes;
 	int drain_ms;
 	int spools_max; /* finished runs that may keep a log, which holds a descriptor */
+	const struct cgroup_own *own; /* borrowed: the server's memory limit; NULL: unknown */
 	bool ahead;             /* start shims ahead for the next runs (os/spawn/pool.h) */
 };
 

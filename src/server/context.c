@@ -15,6 +15,7 @@
 #include "server/workspace.h"
 
 #define SPOOLS_MIN 16
+#define MEMORY_SHARE 4 /* part of the server's memory limit that its log may take */
 
 #define PROCESSES_DOUBTED 64
 
@@ -117,6 +118,7 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	ctx->audit = audit_new(ctx->state_dir, ctx->instance);
 	ctx->loop = loop_new();
 	ctx->reaper = reaper_new(ctx->loop);
+	cgroup_own_open(&ctx->own);
 	context_build_sandbox(ctx);
 	return 0;
 }
@@ -207,6 +209,16 @@ static int context_spools_max(const struct context *ctx)
 	return left < SPOOLS_MIN ? SPOOLS_MIN : (int)left;
 }
 
+/* The output is kept in memory that counts against the server's own limit, and commands need the
+ * rest. */
+static uint64_t context_log_budget(const struct context *ctx)
+{
+	int64_t budget = config_int(&ctx->config, CONFIG_LOG_BUDGET_BYTES);
+	int64_t share = cgroup_own_memory_limit(&ctx->own) / MEMORY_SHARE;
+
+	return (uint64_t)(share < budget ? share : budget);
+}
+
 struct proctab_options context_runs(const struct context *ctx)
 {
 	const struct config *c = &ctx->config;
@@ -216,7 +228,8 @@ struct proctab_options context_runs(const struct context *ctx)
 		.finished_max = (int)config_int(c, CONFIG_LIMITS_FINISHED_RECORDS),
 		.head_bytes = (uint64_t)config_int(c, CONFIG_LOG_HEAD_BYTES),
 		.tail_bytes = (uint64_t)config_int(c, CONFIG_LOG_TAIL_BYTES),
-		.budget_bytes = (uint64_t)config_int(c, CONFIG_LOG_BUDGET_BYTES),
+		.budget_bytes = context_log_budget(ctx),
+		.own = &ctx->own,
 		.drain_ms = (int)config_int(c, CONFIG_PROCESS_DRAIN_MS),
 		.spools_max = context_spools_max(ctx),
 		.ahead = config_bool(c, CONFIG_SANDBOX_AHEAD),
@@ -236,8 +249,10 @@ void context_stop(struct context *ctx)
 void context_close(struct context *ctx)
 {
 	context_stop(ctx);
-	if (ctx->loop)
+	if (ctx->loop) {
+		cgroup_own_close(&ctx->own);
 		loop_free(ctx->loop);
+	}
 	audit_free(ctx->audit);
 	free(ctx->state_dir);
 	run_shell_release(&ctx->shell);

@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/ids.h"
 #include "cap/cap.h"
+#include "os/cgroup/own.h"
 #include "os/loop.h"
 #include "os/reaper.h"
 #include "os/sandbox/confine.h"
@@ -41,6 +42,7 @@ struct context {
 	struct ev_loop *loop;
 	struct reaper *reaper;
 	struct confine *confine;
+	struct cgroup_own own; /* the memory limit of this process */
 };
 
 /* Descriptors that must be free at the start. A server with one run under every kind of limit holds

@@ -13,7 +13,7 @@ import stat
 import subprocess
 import tempfile
 
-from client import (RpcError, Server, Skip, check, equal, eventually, hostile_program,
+from client import (WAIT, RpcError, Server, Skip, check, equal, eventually, hostile_program,
                     is_alive)
 from suite import Suite
 
@@ -369,6 +369,95 @@ def test_as_an_ordinary_user():
         server.stop()
     finally:
         shutil.rmtree(base, ignore_errors=True)
+
+
+# ------------------------------------------------- the limit of the server itself
+
+class Container:
+    """A control group for a whole server with a memory limit, as a container has; below the group of
+    the test, removed at the end."""
+
+    def __init__(self, limit_mb):
+        self.place, name = self.find()
+        self.folder = os.path.join(self.place, "test-container-%d" % os.getpid())
+        try:
+            os.mkdir(self.folder)
+            with open(os.path.join(self.folder, name), "w") as f:
+                f.write(str(limit_mb * MIB))
+            with open(os.path.join(self.folder, name)) as f:
+                held = f.read().strip()
+        except OSError as e:
+            self.remove()
+            raise Skip("no control group with a memory limit can be made here: %s" % e)
+        if held != str(limit_mb * MIB):
+            self.remove()
+            raise Skip("the limit of the control group is %s" % held)
+        self.wrapper = ["sh", "-c", 'echo $$ >"$0" && exec "$@"',
+                        os.path.join(self.folder, "cgroup.procs")]
+
+    @staticmethod
+    def find():
+        """(the test's own group, the file of its limit)"""
+        with open("/proc/self/cgroup") as f:
+            own = {names: path for _, names, path in (line.strip().split(":", 2) for line in f)}
+        if "memory" in own:
+            return "/sys/fs/cgroup/memory" + own["memory"], "memory.limit_in_bytes"
+        return "/sys/fs/cgroup" + own.get("", "/"), "memory.max"
+
+    def remove(self):
+        """Of the server's dying processes the group holds some for a moment."""
+        def gone():
+            try:
+                os.rmdir(self.folder)
+            except FileNotFoundError:
+                pass
+            except OSError:
+                return False
+            return True
+        eventually(gone, WAIT, "the control group is not empty")
+
+
+def in_container(limit_mb):
+    def decorate(function):
+        def test():
+            group = Container(limit_mb)
+            server = Server(wrapper=group.wrapper)
+            try:
+                function(server)
+                server.stop()
+            finally:
+                server.process.kill()
+                group.remove()
+        test.__name__ = function.__name__
+        suite.test(240)(test)
+        return function
+    return decorate
+
+
+LOUD = "head -c 9000000 /dev/zero | tr '\\0' x"
+
+
+@in_container(100)
+def test_output_leaves_room_for_commands(server):
+    """What is kept of loud commands counts against the limit of the server's own group."""
+    for _ in range(20):
+        answer = server.run(LOUD)
+        equal((answer["exit_code"], answer["stdout_size"]), (0, 9000000), "a loud command")
+    equal(server.run("echo alive")["stdout_summary"], "alive\n", "afterwards")
+
+
+@in_container(100)
+def test_output_is_dropped_when_memory_runs_out(server):
+    """The kernel kills a command in the server's group: finished output makes room, and it is told."""
+    loud = server.run(LOUD)["process_id"]
+    hog = server.hostile_path("hog")
+    answer = server.run(hog, ["memory", "private", "150", "keep"])
+    equal((answer["state"], answer["signal"]), ("killed", "SIGKILL"), "the hog")
+    told = [w for w in answer["warnings"] if "memory limit" in w]
+    check(told and "output of 1 finished run was dropped" in told[0], answer["warnings"])
+    equal(server.logs(loud)["stdout_evicted"], [0, 9000000], "the output of the loud run")
+    equal(server.run("exit 3")["warnings"], [], "another failure")
+    check("memory limit" in server.stderr_text(), "nothing on stderr")
 
 
 # --------------------------------------------------------------------- usage

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "os/cgroup/cgroup.c"
 #include "os/cgroup/group.h"
+#include "os/cgroup/own.c"
 
 /* --- the kernel ---------------------------------------------------------------------- */
 
@@ -621,6 +622,65 @@ static void test_cgroup_shortage_is_probed_again(void **state)
 	cgroups_free(all);
 }
 
+/* --- the server's own limit ------------------------------------------------------------ */
+
+/* Version 1 sums up the groups above; the server's group is found without any trial. */
+static void test_cgroup_own_v1(void **state)
+{
+	struct cgroups *all = v1();
+	struct cgroup_own own;
+
+	(void)state;
+	own_open_at(&own, &fake);
+	assert_int_equal(own.version, 1);
+	assert_int_equal(cgroup_own_memory_limit(&own), INT64_MAX);
+	assert_int_equal(cgroup_own_oom_kills(&own), -1);
+	scratch_file(&scratch, "top/mem ory/a/b/memory.stat",
+		     "cache 0\nhierarchical_memory_limit 104857600\ntotal_cache 1\n", 0600);
+	scratch_file(&scratch, "top/mem ory/a/b/memory.oom_control",
+		     "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", 0600);
+	assert_int_equal(cgroup_own_memory_limit(&own), 104857600);
+	assert_int_equal(cgroup_own_oom_kills(&own), 3);
+	assert_string_equal(journal, "");
+	cgroup_own_close(&own);
+	cgroups_free(all);
+}
+
+/* In version 2 the lowest limit on the way up holds. */
+static void test_cgroup_own_v2(void **state)
+{
+	struct cgroups *all = v2_alone("memory\n");
+	struct cgroup_own own;
+
+	(void)state;
+	own_open_at(&own, &fake);
+	assert_int_equal(own.version, 2);
+	assert_int_equal(cgroup_own_memory_limit(&own), INT64_MAX);
+	scratch_file(&scratch, "top/own.scope/memory.max", "max\n", 0600);
+	assert_int_equal(cgroup_own_memory_limit(&own), INT64_MAX);
+	scratch_file(&scratch, "top/memory.max", "268435456\n", 0600);
+	assert_int_equal(cgroup_own_memory_limit(&own), 268435456);
+	scratch_file(&scratch, "top/own.scope/memory.max", "100\n", 0600);
+	scratch_file(&scratch, "top/own.scope/memory.events", "oom 1\noom_kill 2\n", 0600);
+	assert_int_equal(cgroup_own_memory_limit(&own), 100);
+	assert_int_equal(cgroup_own_oom_kills(&own), 2);
+	cgroup_own_close(&own);
+	cgroups_free(all);
+}
+
+static void test_cgroup_own_without_groups(void **state)
+{
+	struct cgroup_own own;
+
+	(void)state;
+	mounts("23 1 0:1 / / rw - ext4 none rw\n");
+	scratch_file(&scratch, "self", "0::/\n", 0600);
+	own_open_at(&own, &fake);
+	assert_int_equal(cgroup_own_memory_limit(&own), INT64_MAX);
+	assert_int_equal(cgroup_own_oom_kills(&own), -1);
+	cgroup_own_close(&own);
+}
+
 #define fake_test(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
 int main(void)
@@ -645,6 +705,9 @@ int main(void)
 		fake_test(test_cgroup_texts),
 		fake_test(test_cgroup_lost_to_a_cleaner),
 		fake_test(test_cgroup_shortage_is_probed_again),
+		fake_test(test_cgroup_own_v1),
+		fake_test(test_cgroup_own_v2),
+		fake_test(test_cgroup_own_without_groups),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
