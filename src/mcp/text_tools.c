@@ -44,10 +44,10 @@ static void text_tools_add_output(struct text *t)
 	text_add(t, "} reads it\n");
 }
 
-static void text_tools_add_alive(struct text *t)
+static void text_tools_add_alive(struct text *t, const struct outline_value *run)
 {
-	int64_t alive = text_number(t, NULL, "alive");
-	bool running = text_is(t, NULL, "state", "running");
+	int64_t alive = text_number(t, run, "alive");
+	bool running = text_is(t, run, "state", "running");
 
 	if (alive < 1 || (running && alive == 1))
 		return;
@@ -63,7 +63,7 @@ void text_monitor(struct text *t)
 	if (text_flag(t, "waits_for_input"))
 		text_add(t, ", waits for input");
 	text_add_id(t, " ", NULL);
-	text_tools_add_alive(t);
+	text_tools_add_alive(t, NULL);
 	text_add(t, ": ");
 	text_add_one_line(t, text_member(t, NULL, "command"), COMMAND_MAX);
 	text_add(t, "\n");
@@ -88,6 +88,7 @@ void text_list(struct text *t)
 		text_put_member(t, text_member(t, v, "process_id"));
 		text_add(t, " ");
 		text_add_verdict(t, v);
+		text_tools_add_alive(t, v);
 		text_add(t, ": ");
 		text_add_one_line(t, text_member(t, v, "command"), LIST_COMMAND_MAX);
 		text_add(t, "\n");

@@ -447,6 +447,8 @@ const struct usage *proc_usage(struct proc *p)
 	if (!p->tree_alive)
 		return &p->usage;
 	usage_live(p->live->tree.shim_pid, &p->live->past, USAGE_TREE_MAX, &now);
+	if (!now.alive)
+		now.alive = 1; /* not seen empty yet: the command starts, or ends just now */
 	p->usage.alive = now.alive;
 	if (!p->exited || p->leftover)
 		p->usage = now;

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 
+#define LEFTOVERS_NAMED 64 /* in an error */
 #define INDEX_SLOTS 1024 /* power of two; ids count up, so runs spread evenly */
 
 struct proctab {
@@ -186,6 +187,32 @@ void proctab_set_hook(struct proctab *t, proctab_hook hook, void *ctx)
 	t->hook_ctx = ctx;
 }
 
+/* As many runs live as may. Finished ones that left processes behind count too, and no list of
+ * running ones shows them: name them. */
+static void proctab_fail_full(const struct proctab *t, struct err *e)
+{
+	json_t *leftovers = json_array();
+	const char *one = "";
+
+	for (const struct proc *p = t->newest; p; p = p->older) {
+		if (!p->tree_alive || p->phase != PROC_SETTLED)
+			continue;
+		one = p->id; /* the oldest */
+		if (json_array_size(leftovers) < LEFTOVERS_NAMED)
+			json_array_append_new(leftovers, json_string(p->id));
+	}
+	err_set(e, ERR_LIMIT_REACHED, "%d runs have live processes, the limit is %d", t->trees,
+		t->options.running_max);
+	err_detail(e, "leftovers", leftovers);
+	if (*one)
+		err_hint(e, "Finished runs have left processes behind, such as %s: process.kill "
+			    "ends them; process.list shows `alive` of each run. Or wait for one to "
+			    "end; the operator sets limits.running_processes.", one);
+	else
+		err_hint(e, "Wait for one to end or stop one with process.kill; the operator sets "
+			    "limits.running_processes");
+}
+
 struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, struct err *e)
 {
 	struct proc_spec numbered = *spec;
@@ -198,10 +225,7 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 	}
 	numbered.seq = t->last_seq + 1;
 	if (t->trees >= t->options.running_max) {
-		err_set(e, ERR_LIMIT_REACHED, "%d runs have live processes, the limit is %d",
-			t->trees, t->options.running_max);
-		err_hint(e, "Wait for one to end or stop one with process.kill; the operator sets "
-			    "limits.running_processes");
+		proctab_fail_full(t, e);
 		return NULL;
 	}
 	p = proc_new(&t->env, &numbered, e);
