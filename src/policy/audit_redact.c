@@ -1,8 +1,9 @@
 /*
  * A list of shapes that secrets usually have, tried at the start of every word; a
- * match keeps its name and loses its value. It can miss a secret and it can mask too
- * much: the audit log also has the hash of the exact arguments, so masking loses no
- * evidence.
+ * match keeps its name and loses its value. What a short option holds depends on the
+ * program, so its name is remembered up to the end of its simple command. It can miss a
+ * secret and it can mask too much: the audit log also has the hash of the exact
+ * arguments, so masking loses no evidence.
  */
 #include "policy/audit.h"
 
@@ -24,7 +25,7 @@
 /* Parts of secret names, compared without '-', '_' and '.'. */
 static const char *const secret_parts[] = {
 	"password", "passwd", "passphrase", "secret", "apikey", "accesskey", "privatekey",
-	"credential", "authorization",
+	"credential", "authorization", "bearer",
 };
 
 /* Ends of secret names, after '-', '_' or '.', or as the whole name. */
@@ -38,6 +39,42 @@ static const char *const secret_headers[] = {
 static const char *const token_prefixes[] = {
 	"ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "sk-", "xoxa-", "xoxb-",
 	"xoxp-", "xoxs-", "AKIA", "ASIA", "AIza", "npm_", "hf_", "pypi-", "eyJ",
+	"hvs.",
+};
+
+/* Where the value of an option, or a word, is a secret. */
+enum secret_place {
+	SECRET_ATTACHED = 1, /* -pVALUE */
+	SECRET_NEXT = 2,     /* -p VALUE, -p=VALUE */
+	SECRET_PAIR = 4,     /* only NAME=VALUE: else it is a file */
+	SECRET_WORD = 8,     /* the first word that is no option */
+};
+static const struct secret_option {
+	const char *program; /* with '*' at its end: a prefix of it */
+	const char *subcommand; /* a word before; NULL: none needed */
+	const char *option;
+	unsigned places;
+} secret_options[] = {
+	{ "mysql*", NULL, "-p", SECRET_ATTACHED }, /* "-p db" asks for the password */
+	{ "mariadb*", NULL, "-p", SECRET_ATTACHED },
+	{ "docker", "login", "-p", SECRET_ATTACHED | SECRET_NEXT },
+	{ "podman", "login", "-p", SECRET_ATTACHED | SECRET_NEXT },
+	{ "sshpass", NULL, "-p", SECRET_ATTACHED | SECRET_NEXT },
+	{ "openssl", NULL, "-k", SECRET_NEXT },
+	{ "openssl", NULL, "-K", SECRET_NEXT },
+	{ "redis-cli", NULL, "-a", SECRET_NEXT },
+	{ "ldap*", NULL, "-w", SECRET_ATTACHED | SECRET_NEXT },
+	{ "curl", NULL, "-b", SECRET_ATTACHED | SECRET_NEXT | SECRET_PAIR },
+	{ "curl", NULL, "--cookie", SECRET_NEXT | SECRET_PAIR },
+	{ "zip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT },
+	{ "unzip", NULL, "-P", SECRET_ATTACHED | SECRET_NEXT },
+	{ "vault", "login", "", SECRET_WORD },
+};
+
+/* The simple command that is being read. */
+struct redact_command {
+	const struct secret_option *first; /* row of its program; NULL: it has none */
+	bool subcommand; /* a word before was that of the row */
 };
 
 static bool audit_redact_is_name_char(char c)
@@ -148,17 +185,9 @@ static const char *audit_redact_value_start(const char *p, bool option)
 	return NULL;
 }
 
-/* password=..., "api_key": "...", --token ... */
-static size_t audit_redact_mask_named(struct buf *out, const char *p)
+/* Mask the value that begins at @value, quoted or not; @p: what comes before stays. */
+static size_t audit_redact_mask_value(struct buf *out, const char *p, const char *value)
 {
-	size_t len = audit_redact_name_len(p);
-
-	if (len == 0 || !audit_redact_is_secret_name(p, len))
-		return 0;
-	const char *value = audit_redact_value_start(p + len, p[0] == '-');
-
-	if (!value)
-		return 0;
 	value += *value == '$' && audit_redact_is_quote(value[1]);
 	size_t slashes = strspn(value, "\\");
 	char quote = value[slashes];
@@ -175,6 +204,18 @@ static size_t audit_redact_mask_named(struct buf *out, const char *p)
 	while (*end && (*end != quote || (slashes == 0 && end > value && end[-1] == '\\')))
 		end++;
 	return audit_redact_mask(out, p, (size_t)(value - p), (size_t)(end - value));
+}
+
+/* password=..., "api_key": "...", --token ... */
+static size_t audit_redact_mask_named(struct buf *out, const char *p)
+{
+	size_t len = audit_redact_name_len(p);
+
+	if (len == 0 || !audit_redact_is_secret_name(p, len))
+		return 0;
+	const char *value = audit_redact_value_start(p + len, p[0] == '-');
+
+	return value ? audit_redact_mask_value(out, p, value) : 0;
 }
 
 /* Authorization: anything up to the end of the line or of the quotes. */
@@ -280,6 +321,83 @@ static size_t audit_redact_mask_key(struct buf *out, const char *p)
 				 end ? (size_t)(end - body) : strlen(body));
 }
 
+/* ---- options of programs ---- */
+
+static bool audit_redact_is_program(const char *program, const char *word, size_t len)
+{
+	size_t n = strcspn(program, "*");
+
+	return len >= n && !strncmp(program, word, n) && (program[n] || len == n);
+}
+
+/* The first row of the program that the word is, or NULL. */
+static const struct secret_option *audit_redact_find_program(const char *word, size_t len)
+{
+	for (size_t i = 0; i < COUNT_OF(secret_options); i++)
+		if (audit_redact_is_program(secret_options[i].program, word, len))
+			return &secret_options[i];
+	return NULL;
+}
+
+/* The value of @row's option at @p, which is not the start of the text, or NULL. */
+static const char *audit_redact_option_value(const struct secret_option *row, const char *p)
+{
+	size_t n = strlen(row->option);
+	const char *value = p + n;
+
+	if (row->places & SECRET_WORD)
+		return *p != '-' && strchr(" \t\"'", p[-1]) ? p : NULL;
+	if (strncmp(p, row->option, n) != 0)
+		return NULL;
+	if (row->places & SECRET_NEXT && (audit_redact_is_gap(*value) || *value == '=')) {
+		value += strspn(value, " \t=");
+		if (*value == '-')
+			return NULL;
+	} else if (!(row->places & SECRET_ATTACHED) || audit_redact_is_gap(*value)) {
+		return NULL;
+	}
+	if (row->places & SECRET_PAIR && !memchr(value, '=', strcspn(value, " \t\r\n;|&")))
+		return NULL;
+	return *value ? value : NULL;
+}
+
+static size_t audit_redact_mask_option(struct buf *out, const char *p, struct redact_command *c)
+{
+	const struct secret_option *row = c->first;
+	const struct secret_option *end = secret_options + COUNT_OF(secret_options);
+
+	for (; row && row < end && !strcmp(row->program, c->first->program); row++) {
+		const char *value = !row->subcommand || c->subcommand
+					    ? audit_redact_option_value(row, p)
+					    : NULL;
+
+		if (!value)
+			continue;
+		c->subcommand &= !(row->places & SECRET_WORD);
+		return audit_redact_mask_value(out, p, value);
+	}
+	return 0;
+}
+
+/* Note the word at @p, which is no secret: a program, or a subcommand. */
+static void audit_redact_note_word(struct redact_command *c, const char *p)
+{
+	size_t len = audit_redact_name_len(p);
+	const struct secret_option *program = audit_redact_find_program(p, len);
+	const char *subcommand = c->first ? c->first->subcommand : NULL;
+
+	if (program)
+		*c = (struct redact_command){ .first = program };
+	else if (subcommand && len == strlen(subcommand) && !strncmp(p, subcommand, len))
+		c->subcommand = true;
+}
+
+/* Does a simple command end at @p? Separators in quotes are seldom followed by a blank. */
+static bool audit_redact_ends_command(const char *p)
+{
+	return *p == '\n' || (strchr(";|&", *p) && strchr(" \t\n;|&", p[1]));
+}
+
 static size_t audit_redact_mask_any(struct buf *out, const char *p)
 {
 	static size_t (*const shapes[])(struct buf * out, const char *p) = {
@@ -293,16 +411,32 @@ static size_t audit_redact_mask_any(struct buf *out, const char *p)
 	return used;
 }
 
+static size_t audit_redact_mask_word(struct buf *out, const char *p, struct redact_command *c)
+{
+	size_t used = audit_redact_mask_any(out, p);
+
+	if (used == 0)
+		used = audit_redact_mask_option(out, p, c);
+	if (used == 0)
+		audit_redact_note_word(c, p);
+	return used;
+}
+
 char *audit_redact(const char *text)
 {
 	/* Room for one more name than is shown, so that the cut comes last. */
 	struct buf out;
+	struct redact_command command = { 0 };
 	const char *p = text;
 
 	buf_init(&out, 4 * SHOWN_MAX);
 	while (*p && out.len <= SHOWN_MAX && !out.full) {
-		bool starts = p == text || !audit_redact_is_name_char(p[-1]);
-		size_t used = starts ? audit_redact_mask_any(&out, p) : 0;
+		bool starts = audit_redact_is_name_char(*p) &&
+			      (p == text || !audit_redact_is_name_char(p[-1]));
+		size_t used = starts ? audit_redact_mask_word(&out, p, &command) : 0;
+
+		if (audit_redact_ends_command(p))
+			command = (struct redact_command){ 0 };
 
 		if (used == 0)
 			used = audit_redact_mask_url(&out, p);

@@ -597,6 +597,23 @@ static void test_audit_redact_masks_secrets(void **state)
 		{ "curl -ume:secret h", "curl -ume:*** h" },
 		{ "curl -u 'me:two words' h", "curl -u 'me:***' h" },
 		{ "curl -u me:\"two words\" h", "curl -u me:\"***\" h" },
+		{ "mysql -phunter2 db", "mysql -p*** db" },
+		{ "/usr/bin/mysqldump -u me -p'a b' db", "/usr/bin/mysqldump -u me -p'***' db" },
+		{ "docker login -u me -p hunter2 h", "docker login -u me -p *** h" },
+		{ "sudo podman login -p=hunter2 h", "sudo podman login -p=*** h" },
+		{ "sshpass -p hunter2 ssh h", "sshpass -p *** ssh h" },
+		{ "sshpass -phunter2 ssh h", "sshpass -p*** ssh h" },
+		{ "openssl enc -aes-256-cbc -k hunter2 -in f",
+		  "openssl enc -aes-256-cbc -k *** -in f" },
+		{ "curl --oauth2-bearer hunter2 h", "curl --oauth2-bearer *** h" },
+		{ "redis-cli -h h -a hunter2 ping", "redis-cli -h h -a *** ping" },
+		{ "ldapsearch -D cn=me -w hunter2 -b dc=x", "ldapsearch -D cn=me -w *** -b dc=x" },
+		{ "curl -b 'session=hunter2; x=y' h", "curl -b '***' h" },
+		{ "curl --cookie session=hunter2 h", "curl --cookie *** h" },
+		{ "zip -P hunter2 a.zip f", "zip -P *** a.zip f" },
+		{ "vault login hunter2 && ls", "vault login *** && ls" },
+		{ "vault login -no-print hunter2", "vault login -no-print ***" },
+		{ "VAULT_ADDR=x; vault login s.hunter2", "VAULT_ADDR=x; vault login ***" },
 	};
 
 	(void)state;
@@ -618,6 +635,10 @@ static void test_audit_redact_leaves_the_rest_alone(void **state)
 		"a=b;c=d", "ssh://me@h", "bearer of news", "\xc3\xa4\xe2\x82\xac", "compass=north",
 		"secret://host", "token", "cookies: 5",
 		"sort -u", "sort -uk1 a:b", "curl -url h",
+		"docker run -p 80:80 x", "mysql -p db", "mysql db | mkdir -pv x", "docker login h",
+		"mysql db; mkdir -pv x", "docker login h && docker run -p 80:80 x",
+		"curl -b cookies.txt h", "vault login", "vault kv get x", "redis-cli -a", "zip -r a.zip b",
+		"openssl rsa -in k", "grep -w ldap x", "unzip -p a.zip f", "vault login -method=oidc",
 	};
 
 	(void)state;
