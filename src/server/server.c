@@ -493,12 +493,15 @@ static void server_watch_signal(struct server *s, ev_signal *w, int signum)
 }
 
 /* Ignore the other signals that end a process by default (signal(7)): they would leave requests
- * unanswered and the audit log without its end. Faults are not among them: after one nothing can be
- * trusted. Call it before the first start: os/spawn reads once which signals to reset. */
+ * unanswered and the audit log without its end. A fault of our own and abort() still end us: for
+ * them the kernel and libc restore the default. Call it before the first start: os/spawn reads once
+ * which signals to reset. */
 static void server_ignore_others(void)
 {
-	static const int others[] = { SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF,
-				      SIGIO,   SIGXCPU, SIGPWR,	 SIGSTKFLT };
+	static const int others[] = {
+		SIGUSR1, SIGUSR2,   SIGALRM, SIGVTALRM, SIGPROF, SIGIO,	 SIGXCPU, SIGPWR,
+		SIGILL,	 SIGSTKFLT, SIGTRAP, SIGABRT,	SIGBUS,	 SIGFPE, SIGSEGV, SIGSYS,
+	};
 	struct sigaction now;
 
 	for (size_t i = 0; i < COUNT_OF(others); i++)
