@@ -433,6 +433,20 @@ static void script_read_awk_system(struct script_reader *r, size_t i)
 		script_run_input(r, &r->t.tokens[i + 2].string);
 }
 
+/* require("rimraf")(...), require("rimraf").sync(...) */
+static void script_read_rimraf(struct script_reader *r, size_t i)
+{
+	const struct shell_word *w = &r->t.tokens[i].string;
+
+	if (r->t.tokens[i].kind != TOKEN_STRING || strcmp(w->text.s, "rimraf") != 0 ||
+	    !script_is_char(&r->t, i + 1, ')'))
+		return;
+	if (script_is_char(&r->t, i + 2, '('))
+		script_read_remove(r, i + 1, "remove_tree");
+	else if (script_is_char(&r->t, i + 2, '.') && script_token_in(&r->t, i + 3, " sync "))
+		script_read_remove(r, i + 3, "remove_tree");
+}
+
 static void script_read_token(struct script_reader *r, size_t i)
 {
 	if (r->t.tokens[i].kind == TOKEN_RUN) {
@@ -444,6 +458,7 @@ static void script_read_token(struct script_reader *r, size_t i)
 		script_read_awk(r, i);
 	script_note_alias(r, i);
 	script_read_callback(r, i);
+	script_read_rimraf(r, i);
 	script_read_other_runs(r, i);
 	if (script_is_quoted_call(r, i))
 		script_read_run(r, i + 1);
@@ -591,7 +606,8 @@ void script_read(const struct shell_word *text, bool awk, const struct place *at
 		return;
 	script_tokenize(&r.t);
 	script_note_renames(&r);
-	r.trees = script_any_name(&r.t, " recursive directory ");
+	r.trees = script_any_name(&r.t, " recursive directory ") ||
+		  strstr(text->text.s, "fs-extra");
 	r.write_flags = script_any_name(&r.t, " O_WRONLY O_RDWR O_TRUNC ");
 	r.codes = script_any_name(&r.t, " chr fromCharCode bytes bytearray pack Char ");
 	r.getline = awk && script_any_name(&r.t, " getline ");

@@ -219,7 +219,7 @@ void script_note_variable(struct script_reader *r, size_t i)
 
 /* ---- arguments ---- */
 
-static const char homes[] = " HOME home homedir expanduser_home HOMEPATH ";
+static const char homes[] = " HOME home homedir expanduser_home HOMEPATH USERPROFILE ";
 static const char silent[] =
 	" r b u f rb br String os path Path pathlib join expanduser ENV environ "
 	"process env File fs require shell True False true false capture_output "
@@ -234,6 +234,34 @@ static bool script_args_joins(const struct script_reader *r, size_t i)
 	       (script_is_char(&r->t, i, '/') && i);
 }
 
+/* Is token @i part of os.homedir or process.env.HOME, which is no "a" . "b"? */
+static bool script_args_is_member(const struct script_reader *r, size_t i)
+{
+	size_t dot = script_is_char(&r->t, i, '.') ? i : i + 1;
+
+	return dot && script_is_char(&r->t, dot, '.') && script_token_in(&r->t, dot - 1, silent);
+}
+
+static void script_args_append_home(struct script_reader *r, struct script_args *a, size_t i,
+				    bool join)
+{
+	struct shell_word home = script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[i].start);
+
+	script_args_append(r, a, &home, join);
+}
+
+/* A part of a path that is not known: at its start, some directory. */
+static void script_args_append_unknown(struct script_reader *r, struct script_args *a, size_t i,
+				       bool join)
+{
+	bool first = !join || !a->count;
+	struct shell_word part = script_args_one_char(r, first ? '.' : '?',
+						      first ? SHELL_LITERAL : SHELL_UNKNOWN,
+						      r->t.tokens[i].start);
+
+	script_args_append(r, a, &part, join);
+}
+
 /* A name among the arguments: a variable with a constant, a home, or unknown. */
 static void script_args_take_name(struct script_reader *r, struct script_args *a, size_t i,
 				  bool join)
@@ -244,8 +272,7 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 	if (value) {
 		script_args_append(r, a, value, join);
 	} else if (script_token_in(&r->t, i, homes)) {
-		piece = script_args_one_char(r, '~', SHELL_TILDE, r->t.tokens[i].start);
-		script_args_append(r, a, &piece, join);
+		script_args_append_home(r, a, i, join);
 	} else if (!script_token_in(&r->t, i, silent) &&
 		   !(r->t.text->text.s[r->t.tokens[i].start] <= '9' &&
 		     r->t.text->text.s[r->t.tokens[i].start] >= '0') &&
@@ -255,19 +282,126 @@ static void script_args_take_name(struct script_reader *r, struct script_args *a
 	}
 }
 
+/* ---- paths ---- */
+
+/* path.join(a, "b"): its parts are one word. */
+static void script_args_note_path(struct script_reader *r, struct script_args *a, size_t i,
+				  size_t depth, bool join)
+{
+	bool module = i > 2 && script_is_char(&r->t, i - 2, ')') && /* require("path") */
+		      r->t.tokens[i - 3].kind == TOKEN_STRING &&
+		      word_is(&r->t.tokens[i - 3].string, "path");
+
+	if (i < 2 || !script_token_in(&r->t, i, " join resolve ") ||
+	    !script_is_char(&r->t, i - 1, '.') || !script_is_char(&r->t, i + 1, '(') ||
+	    !(module || script_token_in(&r->t, i - 2, " path File posix posixpath ")))
+		return;
+	a->path_depth = depth + 1;
+	a->path_word = join && a->count ? a->count - 1 : a->count;
+}
+
+/* The comma at token @i inside path.join(...). True: the next part continues the word. */
+static bool script_args_take_path_comma(struct script_reader *r, struct script_args *a, size_t i)
+{
+	const struct script_token *next = i + 1 < r->t.count ? &r->t.tokens[i + 1] : NULL;
+	bool text = next && next->kind == TOKEN_STRING, empty = a->count == a->path_word;
+	struct shell_word slash;
+
+	if (text && next->string.text.s[0] == '/')
+		return false; /* os.path.join("a", "/etc") is /etc */
+	if (empty && !text) /* nothing of it is known yet */
+		return false;
+	if (empty)
+		script_args_append_unknown(r, a, i, false);
+	slash = script_args_one_char(r, '/', SHELL_LITERAL, r->t.tokens[i].start);
+	script_args_append(r, a, &slash, true);
+	return true;
+}
+
+/* Bytes [from, to) of a template: what stands in ${...}. */
+static bool script_args_names_home(const struct shell_word *w, size_t from, size_t to)
+{
+	const char *s = w->text.s;
+	size_t start;
+
+	while (to > from && strchr("() ]\"'", s[to - 1]))
+		to--;
+	for (start = to; start > from && !strchr(". [\"'({", s[start - 1]);)
+		start--;
+	return list_has(homes, s + start, to - start);
+}
+
+/* `${os.homedir()}/x` of JavaScript */
+static void script_args_take_template(struct script_reader *r, struct script_args *a, size_t i,
+				      bool join)
+{
+	const struct shell_word *w = &r->t.tokens[i].string;
+	size_t at = 0;
+
+	for (const char *s = w->text.s, *open, *end; (open = strstr(s + at, "${")) != NULL;) {
+		size_t from = (size_t)(open - s);
+		struct shell_word text = word_slice(w, at, from, r->t.arena);
+
+		end = strchr(open, '}');
+		if (!end || !script_step(r, 1 + w->text.len / SCRIPT_STEP_BYTES))
+			break;
+		if (text.text.len)
+			script_args_append(r, a, &text, join);
+		join |= text.text.len > 0;
+		at = (size_t)(end - s) + 1;
+		if (script_args_names_home(w, from + 2, at - 1))
+			script_args_append_home(r, a, i, join);
+		else
+			script_args_append_unknown(r, a, i, join);
+		join = true;
+	}
+	if (at && at < w->text.len) {
+		struct shell_word text = word_slice(w, at, w->text.len, r->t.arena);
+
+		script_args_append(r, a, &text, join);
+	}
+}
+
+static void script_args_take_string(struct script_reader *r, struct script_args *a, size_t i,
+				    bool join)
+{
+	const struct script_token *t = &r->t.tokens[i];
+
+	if (t->kind == TOKEN_RUN)
+		script_args_take_template(r, a, i, join);
+	else if (list_has(" HOME USERPROFILE ", t->string.text.s, t->string.text.len))
+		script_args_append_home(r, a, i, join); /* process.env["HOME"] */
+	else
+		script_args_append(r, a, &t->string, join);
+}
+
+/* The last token of require("os"). at token @i; 0: it is none. */
+static size_t script_args_module_end(const struct script_reader *r, size_t i)
+{
+	if (!script_token_in(&r->t, i, " require ") || !script_is_char(&r->t, i + 1, '(') ||
+	    !script_is_char(&r->t, i + 3, ')') || r->t.tokens[i + 2].kind != TOKEN_STRING)
+		return 0;
+	return i + 3 + script_is_char(&r->t, i + 4, '.');
+}
+
 /* Functions that return their argument, up to quotes. */
 static const char quoters[] = " escapeshellarg escapeshellcmd quote str String strval ";
 
 /*
- * chr(47), a comma, .reverse or .format at token *@i. True: it was one, and *@i is its last
- * token.
+ * require("x"), chr(47), a comma, .reverse or .format at token *@i. True: it was one, and *@i is
+ * its last token.
  */
 static bool script_args_take_special(struct script_reader *r, struct script_args *a, size_t *i,
 				     size_t depth, bool *join)
 {
 	char code = script_args_char_call(r, *i);
+	size_t module = script_args_module_end(r, *i);
 	struct shell_word piece;
 
+	if (module) {
+		*i = module;
+		return true;
+	}
 	if (code) {
 		piece = script_args_one_char(r, code, SHELL_LITERAL, r->t.tokens[*i].start);
 		script_args_append(r, a, &piece, *join);
@@ -276,7 +410,8 @@ static bool script_args_take_special(struct script_reader *r, struct script_args
 		return true;
 	}
 	if (script_is_char(&r->t, *i, ',')) {
-		*join = false;
+		*join = a->path_depth && a->path_depth == depth &&
+			script_args_take_path_comma(r, a, *i);
 		a->format &= depth > 1;
 		return true;
 	}
@@ -298,6 +433,8 @@ static bool script_args_take_special(struct script_reader *r, struct script_args
 static bool script_args_goes_on(const struct script_reader *r, size_t i,
 				const struct script_token *t, char c, bool join)
 {
+	if (script_args_is_member(r, i))
+		return join;
 	return script_args_joins(r, i) || (join && c && strchr("([{$@", c)) ||
 	       (join && script_is_char(&r->t, i + 1, '(') && script_token_in(&r->t, i, quoters)) ||
 	       (t->kind == TOKEN_STRING && i + 1 < r->t.count &&
@@ -331,14 +468,17 @@ void script_read_args(struct script_reader *r, size_t i, struct script_args *a)
 		} else if (c == ')' || c == ']' || c == '}') {
 			if (depth <= 1)
 				break;
+			if (depth == a->path_depth)
+				a->path_depth = 0;
 			depth--;
 		} else if ((c == ';' || c == '|' || c == '&') && !depth) {
 			break;
 		} else if (c == '%' && i && r->t.tokens[i - 1].kind == TOKEN_STRING) {
 			a->format = true;
-		} else if (t->kind == TOKEN_STRING) {
-			script_args_append(r, a, &t->string, join);
+		} else if (t->kind == TOKEN_STRING || t->kind == TOKEN_RUN) {
+			script_args_take_string(r, a, i, join);
 		} else if (t->kind == TOKEN_NAME) {
+			script_args_note_path(r, a, i, depth, join);
 			script_args_take_name(r, a, i, join);
 		}
 		join = script_args_goes_on(r, i, t, c, join);

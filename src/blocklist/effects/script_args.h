@@ -41,6 +41,8 @@ struct script_args {
 	struct shell_word words[SCRIPT_ARGS_MAX]; /* constant strings; names of homes as ~ */
 	size_t count;
 	bool format; /* the words after % or .format replace %s and {} */
+	size_t path_depth; /* brackets around the parts of path.join(...); 0: not in one */
+	size_t path_word;  /* the word that they make */
 	size_t end;  /* the token after them */
 };
 
