@@ -498,12 +498,20 @@ static enum status eval_recorded(struct expander *e, const struct ast_node *n, u
 {
 	/* eval_run() may reallocate script->commands: it gets the words, not the command. */
 	const struct shell_command *recorded = &e->script->commands[index];
+	const struct shell_word *words = recorded->words;
+	size_t count = recorded->word_count;
+	enum status s;
 
-	if (alias && !alias->active && recorded->word_count > 0)
-		return call_alias(e, alias, recorded->words, recorded->word_count);
-	if (recorded->word_count > 0)
-		return eval_run(e, recorded->words, recorded->word_count);
-	return eval_output_assign(n) ? STATUS_UNKNOWN : STATUS_OK;
+	if (count == 0) {
+		e->last_word = NULL;
+		return eval_output_assign(n) ? STATUS_UNKNOWN : STATUS_OK;
+	}
+	if (alias && !alias->active)
+		s = call_alias(e, alias, words, count);
+	else
+		s = eval_run(e, words, count);
+	e->last_word = &words[count - 1];
+	return s;
 }
 
 static enum status eval_simple(struct expander *e, const struct ast_node *n)
@@ -556,6 +564,7 @@ struct place {
 	struct chars *capture;
 	struct value *input;
 	struct shell_word *input_word;
+	const struct shell_word *last_word;
 	struct params params;
 	unsigned context;
 	uint32_t piped_from, parent;
@@ -564,8 +573,8 @@ struct place {
 
 static struct place eval_save_place(const struct expander *e)
 {
-	return (struct place){ e->capture, e->input, e->input_word, e->params, e->context,
-			       e->piped_from, e->parent, e->errexit };
+	return (struct place){ e->capture, e->input, e->input_word, e->last_word, e->params,
+			       e->context, e->piped_from, e->parent, e->errexit };
 }
 
 static void eval_restore_place(struct expander *e, const struct place *p)
@@ -573,6 +582,7 @@ static void eval_restore_place(struct expander *e, const struct place *p)
 	e->capture = p->capture;
 	e->input = p->input;
 	e->input_word = p->input_word;
+	e->last_word = p->last_word;
 	e->params = p->params;
 	e->context = p->context;
 	e->piped_from = p->piped_from;
@@ -1055,6 +1065,7 @@ enum status eval_walk(struct expander *e, const struct ast_node *n)
 	if (apart) {
 		vars_undo(e, mark);
 	} else {
+		place.last_word = e->last_word;
 		place.params = e->params;
 		place.errexit = e->errexit;
 	}

@@ -161,6 +161,7 @@ struct expander {
 	struct chars *capture;    /* gets the commands' output; NULL: not needed */
 	struct value *input;      /* known standard input, or NULL */
 	struct shell_word *input_word; /* the same, made when first needed */
+	const struct shell_word *last_word; /* of the command before: $_; NULL: not known */
 	/* Where the walk is. */
 	unsigned context;
 	unsigned subshells; /* entered so far */

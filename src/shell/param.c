@@ -533,6 +533,8 @@ static struct value *param_special_value(struct expander *e, const char *name, u
 		snprintf(text, sizeof(text), "%zu", e->params.count > 0 ? e->params.count - 1 : 0);
 		return value_text(e, text, at);
 	}
+	if (name[0] == '_' && !name[1] && e->last_word)
+		return word_value(e, e->last_word);
 	*handled = strchr("@*#?$!-", name[0]) && !name[1];
 	return NULL;
 }
