@@ -2,9 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "base/mem.h"
 
 #define FROZEN_TAIL_MIN (64 * 1024)
 #define PAGE_BYTES 4096
@@ -36,6 +39,13 @@ void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t 
 	o->base = base;
 	o->head_max = head_max;
 	o->tail_max = tail_max;
+}
+
+void output_release(struct output *o)
+{
+	free(o->small);
+	o->small = NULL;
+	o->small_len = 0;
 }
 
 /* The position of byte @offset in the spool; *@contiguous: bytes up to the next break there. */
@@ -81,10 +91,40 @@ static bool spool_store(struct output *o, uint64_t offset, const char *bytes, si
 	return true;
 }
 
+/* Keep @len bytes in the heap if the stream stays small. */
+static bool output_keep_small(struct output *o, const char *bytes, size_t len)
+{
+	if (o->total + len > OUTPUT_SMALL || o->total + len > o->head_max)
+		return false;
+	o->small = mem_realloc(o->small, o->small_len + len);
+	memcpy(o->small + o->small_len, bytes, len);
+	o->small_len += (uint32_t)len;
+	return true;
+}
+
+/* The stream is no longer small: move it into the spool. */
+static bool output_spill(struct output *o)
+{
+	if (spool_open(o->spool) < 0 || !spool_store(o, 0, o->small, o->small_len))
+		return false;
+	output_release(o);
+	o->spooled = true;
+	return true;
+}
+
+static bool output_store(struct output *o, const char *bytes, size_t len)
+{
+	if (o->dropped)
+		return false;
+	if (!o->spooled && output_keep_small(o, bytes, len))
+		return true;
+	return (o->spooled || output_spill(o)) && spool_store(o, o->total, bytes, len);
+}
+
 /*
- * Fill without splice: for the first bytes (a stream without output needs no spool), for systems
- * that lack splice, and for a store that takes no more bytes. The last case still drains the pipe,
- * so that a full disk does not block the command; the hole begins there.
+ * Fill without splice: for a small stream, for systems that lack splice, and for a store that takes
+ * no more bytes. The last case still drains the pipe, so that a full disk does not block the
+ * command; the hole begins there.
  */
 static ssize_t output_fill_by_copy(struct output *o, int pipe_fd, size_t max)
 {
@@ -93,15 +133,12 @@ static ssize_t output_fill_by_copy(struct output *o, int pipe_fd, size_t max)
 
 	if (n <= 0)
 		return n;
-	if (!o->dropped && spool_open(o->spool) >= 0 &&
-	    spool_store(o, o->total, bytes, (size_t)n)) {
-		o->total += (uint64_t)n;
-		return n;
+	if (!output_store(o, bytes, (size_t)n)) {
+		if (o->total < o->head_max)
+			o->head_max = o->total;
+		o->tail_from = o->total + (uint64_t)n;
 	}
-	if (o->total < o->head_max)
-		o->head_max = o->total;
 	o->total += (uint64_t)n;
-	o->tail_from = o->total;
 	return n;
 }
 
@@ -111,7 +148,7 @@ ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 	loff_t at = (loff_t)spool_position(o, o->total, &contiguous);
 	ssize_t n;
 
-	if (o->dropped || o->spool->fd < 0)
+	if (o->dropped || !o->spooled)
 		return output_fill_by_copy(o, pipe_fd, max);
 	do
 		n = splice(pipe_fd, NULL, o->spool->fd, &at,
@@ -150,7 +187,7 @@ void output_freeze(struct output *o)
 
 void output_drop(struct output *o)
 {
-	o->dropped = true;
+	o->dropped = o->spooled;
 }
 
 bool output_evicted(const struct output *o, uint64_t *from, uint64_t *to)
@@ -179,6 +216,10 @@ ssize_t output_read(const struct output *o, uint64_t *offset, void *bytes, size_
 		return 0;
 	if (len > end - *offset)
 		len = (size_t)(end - *offset);
+	if (!o->spooled) { /* the hole, if any, begins where the small bytes end */
+		memcpy(bytes, o->small + *offset, len);
+		return (ssize_t)len;
+	}
 	while (done < len) {
 		uint64_t at = spool_position(o, *offset + done, &contiguous);
 		size_t want = len - done < contiguous ? len - done : (size_t)contiguous;

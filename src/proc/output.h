@@ -1,8 +1,10 @@
 /*
  * output - the store of one stream of one run.
  *
- * Bytes go from the pipe into an unlinked memory file by splice(2) and never
- * through the server's heap. The store keeps the first `head_max` bytes and the
+ * A short stream stays in the server's heap: most runs write little, and a thousand
+ * records must not hold a thousand descriptors. Beyond OUTPUT_SMALL bytes the stream
+ * moves into an unlinked memory file, and further bytes go there from the pipe by
+ * splice(2), never through the heap. The store keeps the first `head_max` bytes and the
  * last `tail_max`; offsets are absolute and never change. Byte o is in the file at
  * base + o if o < head_max, else at base + head_max + (o - head_max) mod tail_max.
  *
@@ -25,7 +27,9 @@
 
 #include "base/err.h"
 
-/* The memory file of one run; created when the first byte arrives. */
+#define OUTPUT_SMALL 4096 /* bytes of a stream that need no file */
+
+/* The memory file of one run; created when a stream outgrows OUTPUT_SMALL. */
 struct spool {
 	int fd; /* -1: none yet, or evicted */
 };
@@ -40,12 +44,16 @@ struct output {
 	uint64_t tail_max; /* may shrink once, see output_freeze() */
 	uint64_t tail_from; /* bytes before it are not in the tail (they could not be stored) */
 	uint64_t total;    /* bytes read from the command so far */
+	char *small;       /* the first small_len bytes, unless spooled; owned */
+	uint32_t small_len;
+	bool spooled;      /* all that is kept is in the spool */
 	bool frozen;
 	bool dropped;      /* the spool was evicted: nothing is kept */
 };
 
 void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t head_max,
 		 uint64_t tail_max);
+void output_release(struct output *o); /* the spool is the caller's */
 
 /*
  * Move up to @max bytes from @pipe_fd (non-blocking) into the store. Returns the bytes moved, 0 at
@@ -54,13 +62,13 @@ void output_init(struct output *o, struct spool *spool, uint64_t base, uint64_t 
  */
 ssize_t output_fill(struct output *o, int pipe_fd, size_t max);
 
-/* Bytes this stream holds in the spool now. */
+/* Bytes of this stream that can be read now. */
 uint64_t output_kept(const struct output *o);
 
 /* Freeze the tail (budget): fix its size at what it holds now, at least 64 KiB. */
 void output_freeze(struct output *o);
 
-/* Note that the spool is gone: everything up to total is evicted. */
+/* Note that the spool is gone: if the stream was in it, everything up to total is evicted. */
 void output_drop(struct output *o);
 
 /* The hole: sets [*from, *to) and returns true if it is not empty. */

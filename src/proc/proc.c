@@ -407,6 +407,8 @@ void proc_free(struct proc *p)
 		return;
 	proc_release_live(p);
 	seccomp_unotify_free(p->notify);
+	output_release(&p->out);
+	output_release(&p->err);
 	spool_close(&p->spool);
 	if (p->failure)
 		err_release(p->failure);

@@ -46,9 +46,15 @@ static void proctab_remove(struct proctab *t, struct proc *p)
 	proc_free(p);
 }
 
+/* A small stream is part of its record and costs no budget: the number of records bounds it. */
+static uint64_t proctab_spooled_bytes(const struct output *o)
+{
+	return o->spooled ? output_kept(o) : 0;
+}
+
 static void proctab_count_kept(struct proctab *t, struct proc *p)
 {
-	uint64_t kept = output_kept(&p->out) + output_kept(&p->err);
+	uint64_t kept = proctab_spooled_bytes(&p->out) + proctab_spooled_bytes(&p->err);
 
 	t->kept_bytes += kept - p->kept_bytes;
 	p->kept_bytes = kept;

@@ -22,6 +22,7 @@
 
 static const char run_true[] = "{\"command\":\"true\",\"args\":[]}";
 static const char run_shell[] = "{\"command\":\"true\"}";
+static const char run_echo[] = "{\"command\":\"echo\",\"args\":[\"one line of output\"]}";
 
 /* @n runs, @window of them outstanding; one latency each into @took unless NULL. */
 void drive_runs(struct client *c, const char *params, size_t n, size_t window, double *took)
@@ -124,10 +125,11 @@ static void start_mode(char **args, char **server)
 	free(end);
 }
 
-/* memory N: at rest, and after N runs */
+/* memory N COMMAND: at rest, and after N runs of true, or of echo, which print a line */
 static void memory_mode(char **args, char **server)
 {
 	size_t n = strtoul(args[0], NULL, 10);
+	const char *params = strcmp(args[1], "echo") ? run_true : run_echo;
 	double rest, rest_pss, anon, fds;
 	struct client c;
 
@@ -135,10 +137,10 @@ static void memory_mode(char **args, char **server)
 	client_call(&c, "ping", "{}");
 	rest = watch_status_kb(c.pid, "VmRSS");
 	rest_pss = watch_pss_kb(c.pid);
-	drive_runs(&c, run_true, 20, 1, NULL);
+	drive_runs(&c, params, 20, 1, NULL);
 	fds = watch_fds(c.pid);
 	anon = watch_status_kb(c.pid, "RssAnon");
-	drive_runs(&c, run_true, n, 32, NULL);
+	drive_runs(&c, params, n, 32, NULL);
 	client_call(&c, "ping", "{}");
 	stats_print("rest_kb", rest, "rest_pss_kb", rest_pss, "after_kb",
 		    watch_status_kb(c.pid, "VmRSS"), "grown_kb",
@@ -156,7 +158,7 @@ static const struct mode {
 	{ "run", 3, run_mode },
 	{ "ping", 1, ping_mode },
 	{ "start", 2, start_mode },
-	{ "memory", 1, memory_mode },
+	{ "memory", 2, memory_mode },
 	{ "flood", 3, drive_flood },
 	{ "output", 2, drive_output },
 	{ "logs", 3, drive_logs },

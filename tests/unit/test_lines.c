@@ -38,6 +38,7 @@ static void stream_add(struct stream *s, const char *bytes, size_t len)
 
 static void stream_release(struct stream *s)
 {
+	output_release(&s->out);
 	spool_close(&s->spool);
 	close(s->pipe[0]);
 	close(s->pipe[1]);

@@ -48,6 +48,8 @@ static struct proc *run_new(const char *out, const char *err)
 
 static void run_free(struct proc *p)
 {
+	output_release(&p->out);
+	output_release(&p->err);
 	spool_close(&p->spool);
 	free(p);
 }

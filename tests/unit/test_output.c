@@ -49,6 +49,7 @@ static struct store *store_new(uint64_t base, uint64_t head, uint64_t tail, bool
 
 static void store_free(struct store *s)
 {
+	output_release(&s->out);
 	spool_close(&s->spool);
 	close(s->pipe);
 	if (s->in >= 0)
@@ -269,6 +270,37 @@ static void test_output_silent_stream_needs_no_spool(void **state)
 	store_free(s);
 }
 
+/* A stream of up to 4 KiB needs no file either; with one byte more all of it is in one. */
+static void test_output_small_stream_needs_no_spool(void **state)
+{
+	struct store *s = store_new(0, 8192, 65536, false);
+
+	(void)state;
+	feed(s, 1);
+	feed(s, 4000);
+	feed(s, 95);
+	check_all(s);
+	assert_int_equal(s->spool.fd, -1);
+	feed(s, 1);
+	check_all(s);
+	assert_true(s->spool.fd >= 0);
+	feed(s, 100000);
+	check_all(s);
+	store_free(s);
+}
+
+/* The other stream of a run whose spool was evicted. */
+static void test_output_small_stream_survives_the_drop(void **state)
+{
+	struct store *s = store_new(0, 100, 200, false);
+
+	(void)state;
+	feed(s, 90);
+	output_drop(&s->out);
+	check_all(s);
+	store_free(s);
+}
+
 /* Two streams in one file do not touch each other's region. */
 static void test_output_streams_share_a_spool(void **state)
 {
@@ -411,7 +443,7 @@ static void test_output_unwritable_spool(void **state)
 	feed(s, 50);
 	feed(s, 500);
 	check_honest(s);
-	assert_int_equal(output_kept(&s->out), 0);
+	assert_int_equal(output_kept(&s->out), 50); /* the small part */
 	store_free(s);
 }
 
@@ -446,20 +478,42 @@ static void test_output_goes_on_after_refusal(void **state)
 	int full = open("/dev/full", O_RDWR | O_CLOEXEC), good;
 
 	(void)state;
-	feed(s, 40);
+	feed(s, 110);
 	good = s->spool.fd;
 	s->spool.fd = full;
 	feed(s, 40);
 	s->spool.fd = good;
 	check_honest(s);
-	assert_int_equal(output_kept(&s->out), 40);
+	assert_int_equal(output_kept(&s->out), 100);
 	feed(s, 50);
 	check_honest(s);
-	assert_int_equal(output_kept(&s->out), 90);
+	assert_int_equal(output_kept(&s->out), 150);
 	feed(s, 1000);
 	check_honest(s);
-	assert_int_equal(output_kept(&s->out), 240);
+	assert_int_equal(output_kept(&s->out), 300);
 	close(full);
+	store_free(s);
+}
+
+/* Where no file can be made, the small part stays and the rest is counted as lost; once one can be
+ * made again, it takes what follows. */
+static void test_output_small_stream_without_a_spool(void **state)
+{
+	struct store *s = store_new(0, 8192, 65536, false);
+	uint64_t from, to;
+
+	(void)state;
+	feed(s, 4000);
+	s->spool.fd = open("/dev/full", O_RDWR | O_CLOEXEC);
+	feed(s, 5000);
+	check_honest(s);
+	assert_true(output_evicted(&s->out, &from, &to));
+	assert_int_equal(from, 4000);
+	assert_int_equal(to, 9000);
+	spool_close(&s->spool);
+	feed(s, 5000);
+	check_honest(s);
+	assert_int_equal(output_kept(&s->out), 9000);
 	store_free(s);
 }
 
@@ -471,7 +525,7 @@ static void test_output_read_error(void **state)
 	char bytes[50];
 
 	(void)state;
-	feed(s, 50);
+	feed(s, 150);
 	assert_int_equal(ftruncate(s->spool.fd, 10), 0);
 	assert_int_equal(output_read(&s->out, &offset, bytes, sizeof(bytes)), -1);
 	store_free(s);
@@ -485,6 +539,9 @@ int main(void)
 		cmocka_unit_test(test_output_borders),
 		cmocka_unit_test(test_output_end_of_file),
 		cmocka_unit_test(test_output_silent_stream_needs_no_spool),
+		cmocka_unit_test(test_output_small_stream_needs_no_spool),
+		cmocka_unit_test(test_output_small_stream_without_a_spool),
+		cmocka_unit_test(test_output_small_stream_survives_the_drop),
 		cmocka_unit_test(test_output_streams_share_a_spool),
 		cmocka_unit_test(test_output_freeze),
 		cmocka_unit_test(test_output_freeze_keeps_a_minimum),

@@ -37,6 +37,7 @@ static void stream_init(struct stream *s, uint64_t head, uint64_t tail)
 
 static void stream_release(struct stream *s)
 {
+	output_release(&s->out);
 	spool_close(&s->spool);
 	close(s->pipe[0]);
 	close(s->pipe[1]);

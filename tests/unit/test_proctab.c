@@ -158,6 +158,7 @@ static void test_proctab_one_run(void **state)
 	assert_int_equal(output_read(&p->out, &offset, bytes, 15), 6);
 	assert_string_equal(bytes, "hello\n");
 	assert_int_equal(p->err.total, 5);
+	assert_int_equal(p->spool.fd, -1); /* small streams hold no descriptor */
 	assert_false(proc_output_open(p));
 	assert_int_equal(proctab_trees(table), 0);
 }
