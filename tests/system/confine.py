@@ -1046,9 +1046,11 @@ def test_user():
             equal(lines[3:6], ["700:65534", "ok", "nobody"], "TMPDIR, /dev/stdout, owner of a file")
             equal(lines[6].split()[1], "0" * 16, "capabilities")
             check("credentials:65534" in result["sandbox"], str(result["sandbox"]))
-            other = server.run("id -u; echo $HOME; ls $TMPDIR/../..")
-            equal(other["stdout_summary"].split("\n")[:2],
-                  [str(os.geteuid()), place.path("home")], "a run of the server's own user")
+            other = server.run("id -u; echo $HOME; grep ^CapBnd /proc/self/status; ls $TMPDIR/../..")
+            lines = other["stdout_summary"].split("\n")
+            equal(lines[:2], [str(os.geteuid()), place.path("home")],
+                  "a run of the server's own user")
+            equal(lines[2].split()[1], "00000000200425eb", "capabilities of root's commands")
         result = server.run("echo $HOME $USER", user="nobody", environment={"HOME": "/x", "USER": "y"})
         equal(result["stdout_summary"].strip(), "/x y", "the request's own variables")
         tmpdir = server.run("echo $TMPDIR", user="nobody")["stdout_summary"].strip()

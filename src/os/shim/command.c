@@ -134,16 +134,27 @@ static int change_user(struct command *c)
  * change_user(): PR_CAPBSET_DROP needs privilege. */
 static int cut_bounding_set(struct command *c)
 {
+	uint64_t excess = c->bounding & ~c->plan->caps;
 	long result = 0;
 
 	for (int cap = 0; cap < 64 && !result; cap++) {
-		if (!(c->plan->caps >> cap & 1))
+		if (excess >> cap & 1)
 			result = sys5(__NR_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0);
 		/* EINVAL: past the last capability of this kernel. All know CAP_BLOCK_SUSPEND. */
 		if (result == -EINVAL && cap > CAP_BLOCK_SUSPEND)
 			return 0;
 	}
 	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
+}
+
+int command_cut_own_bounding_set(struct command *c)
+{
+	if (!(c->plan->flags & SHIM_DROP_CAPS))
+		return 0;
+	if (cut_bounding_set(c))
+		return 1;
+	c->bounding &= c->plan->caps;
+	return 0;
 }
 
 static int drop_capabilities(struct command *c)

@@ -28,12 +28,20 @@ struct command {
 	const char *cwd;  /* with SHIM_MOUNTS: the working directory by name, "" otherwise */
 	struct scheduling scheduling; /* of the command; size 0: inherited */
 	long timer_slack;             /* of the command, in nanoseconds (prctl(2)); 0: inherited */
+	uint64_t bounding;            /* the shim's bounding set, as far as it was cut */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */
 };
 
 /* Install the plan's filter in this process. 0, or 1 with the failure in @c. */
 int command_install_filter(struct command *c);
+
+/*
+ * Cut the shim's own bounding set to what the plan leaves to commands. They inherit it, which saves
+ * each a call per capability; one whose plan leaves it less cuts the rest itself. 0, or 1 with the
+ * failure in @c.
+ */
+int command_cut_own_bounding_set(struct command *c);
 
 /* Clone the command's process. Returns its pid when it executes or has failed (see @c), or a
  * negative errno. */

@@ -140,6 +140,8 @@ int pooled_prepare(struct command *c)
 {
 	const struct shim_report report = { .event = SHIM_READY };
 
+	if (command_cut_own_bounding_set(c))
+		return -1;
 	if (c->plan->flags & SHIM_SECCOMP && command_install_filter(c))
 		return -1;
 	taint_remember();

@@ -15,8 +15,8 @@
 void pooled_reserve(void);
 
 /*
- * Install the filter of @c->plan and, without SHIM_QUEUED, send SHIM_READY. Returns 0, or -1: the
- * shim must exit, after it has reported the failure if @c->stage is set.
+ * Cut the bounding set, install the filter of @c->plan and, without SHIM_QUEUED, send SHIM_READY.
+ * Returns 0, or -1: the shim must exit, after it has reported the failure if @c->stage is set.
  */
 int pooled_prepare(struct command *c);
 

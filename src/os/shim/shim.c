@@ -62,7 +62,7 @@
 #define GROUPS_MAX 256 /* process groups signalled as one; in further ones each process */
 
 static struct shim_plan plan SHIM_FIRST_OF_LARGE;
-static struct command command = { .plan = &plan };
+static struct command command = { .plan = &plan, .bounding = ~0ULL };
 static int command_pid;   /* 0 when reaped */
 static int signal_fd, io_fd;
 static int announced;

@@ -1,7 +1,7 @@
 /*
  * The pool keeps the bytes of the plan that its shims were started with; a request fits
- * if its plan has the same bytes there. The rest of a plan (limits, groups, umask,
- * capabilities) comes with the second message, and the command's own process enters it.
+ * if its plan has the same bytes there. The rest of a plan (limits, groups, umask)
+ * comes with the second message, and the command's own process enters it.
  *
  * Shims of one kind are interchangeable: started by the same plan, with the same mounts
  * of the host and the same files at hidden paths. The first difference begins a new
@@ -226,7 +226,7 @@ static bool pool_is_same_kind(const struct pool *s, const struct spawn_request *
 
 	return a && s->clone_flags == request->clone_flags &&
 	       !((a->flags ^ b->flags) & ~(uint32_t)OWN_FLAGS) && a->uid == b->uid &&
-	       a->gid == b->gid && a->filter_len == b->filter_len &&
+	       a->gid == b->gid && a->caps == b->caps && a->filter_len == b->filter_len &&
 	       a->mounts_size == b->mounts_size && !memcmp(a->tail, b->tail, s->made_of);
 }
 
@@ -251,6 +251,7 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->plan->flags = (plan->flags & ~(uint32_t)OWN_FLAGS) | SHIM_POOLED;
 	s->plan->uid = plan->uid;
 	s->plan->gid = plan->gid;
+	s->plan->caps = plan->caps;
 	s->plan->landlock_fd = s->plan->group_fd = s->plan->forks_fd = -1;
 	s->plan->filter_len = plan->filter_len;
 	s->plan->mounts_size = plan->mounts_size;
