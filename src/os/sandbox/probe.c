@@ -299,6 +299,19 @@ static char **join_lists(const char *const *a, const char *const *b, const char 
 	return all ? all : mem_zalloc(sizeof(*all));
 }
 
+/* Every run compares paths with these, so resolve their links once. */
+static void resolve_existing(char **paths)
+{
+	for (; *paths; paths++) {
+		char *real = realpath(*paths, NULL);
+
+		if (!real)
+			continue;
+		free(*paths);
+		*paths = real;
+	}
+}
+
 static int probe_build_lists(struct confine *c, struct err *e)
 {
 	/* Directories with sockets of other programs and files of all users. */
@@ -316,6 +329,7 @@ static int probe_build_lists(struct confine *c, struct err *e)
 	if (c->users_tmpdir)
 		places[c->tmpdir != NULL] = tmpdir_path(c->users_tmpdir);
 	c->writable = join_lists(c->options.writable, shared_memory, places);
+	resolve_existing(c->writable);
 	writable = (const char *const *)c->writable;
 	for (int strict = 0; strict < 2; strict++) {
 		hidden = join_lists(c->options.hidden, record, strict ? strict_hidden : NULL);

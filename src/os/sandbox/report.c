@@ -73,10 +73,10 @@ bool confine_can_write(const struct confine *c, const char *path)
 	    c->options.profile == CONFINE_NONE)
 		return true;
 	for (size_t i = 0; real && c->writable && c->writable[i]; i++) {
-		AUTO_FREE char *top = realpath(c->writable[i], NULL);
-		size_t len = top ? strlen(top) : 0;
+		const char *top = c->writable[i];
+		size_t len = strlen(top);
 
-		if (len && !strncmp(real, top, len) && (len == 1 || !real[len] || real[len] == '/'))
+		if (!strncmp(real, top, len) && (len == 1 || !real[len] || real[len] == '/'))
 			return true;
 	}
 	return false;

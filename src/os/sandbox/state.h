@@ -41,7 +41,8 @@ struct confine {
 		int shortage;       /* errno of the shortage that is the reason; 0: none */
 	} layers[CONFINE_LAYER_COUNT];
 	struct confine_filter filters[FILTER_VARIANTS];
-	char **writable;     /* all paths that commands may write: options, devices, temporary */
+	char **writable;     /* all paths that commands may write: options, devices, temporary;
+			      * canonical if they existed when the layers were made from them */
 	int landlock_abi, ruleset;
 	struct confine_mounts mounts[2]; /* default, strict */
 	bool warned_open; /* confine_warning() has returned its text */
