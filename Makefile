@@ -66,11 +66,13 @@ ALL_CFLAGS = -std=c11 $(OPT) $(HERE) -fPIE $(HARDEN) $(WARNINGS) $(CFLAGS) $(LIB
 ALL_LDFLAGS = $(OPT) $(HERE) -pie $(HARDEN_LD) $(patsubst -flto,-flto=auto,$(CFLAGS)) $(LDFLAGS)
 
 LIB_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson libseccomp libmd libpcre2-8 2>/dev/null)
+# Some builds of libev need it; if ours does not, no start has to load it.
+LIBM := -Wl,--as-needed -lm -Wl,--no-as-needed
 LIB_NAMES := -lev -lseccomp -ljansson -lmd -lpcre2-8
 ifeq ($(LINK),static)
-LIBS := -Wl,-Bstatic $(LIB_NAMES) -Wl,-Bdynamic -lm
+LIBS := -Wl,-Bstatic $(LIB_NAMES) -Wl,-Bdynamic $(LIBM)
 else
-LIBS := $(LIB_NAMES) -lm
+LIBS := $(LIB_NAMES) $(LIBM)
 endif
 
 # --- sources ----------------------------------------------------------------

@@ -1,7 +1,6 @@
 #include "cap/run_limits.h"
 
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -55,12 +54,22 @@ static int run_limits_check_fraction(double fraction, struct err *e)
 	return -1;
 }
 
+/* Rounded up, but not for the noise of a double. By hand: ceil() would be the one reason to load
+ * libm at each start. */
+static int64_t run_limits_permille(double fraction)
+{
+	double exact = fraction * 1000 - 1e-6;
+	int64_t whole = (int64_t)exact;
+
+	return whole + (exact > (double)whole);
+}
+
 static int run_limits_read_cpu(const struct config *config, const json_t *params,
 			       struct confine_request *request, struct err *e)
 {
 	int64_t allowance = config_int(config, CONFIG_LIMITS_CPU_PERCENT) * 10;
 	double fraction = json_get_num(params, "cpu_limit", 0);
-	int64_t asked = (int64_t)ceil(fraction * 1000 - 1e-6);
+	int64_t asked = run_limits_permille(fraction);
 
 	if (json_object_get(params, "cpu_limit") && run_limits_check_fraction(fraction, e))
 		return -1;
