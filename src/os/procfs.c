@@ -62,7 +62,7 @@ int procfs_children(pid_t pid, pid_t *out, int max)
 	struct children c = { .parent = pid, .out = out, .max = max };
 
 	if (procread_children(pid, add_child, &c) &&
-	    procread_directory("/proc", add_if_child, &c))
+	    procread_processes(add_if_child, &c))
 		return -1;
 	return c.count;
 }

@@ -747,6 +747,24 @@ def seen_through(place, *options, wrapper=(), hidden=(), **params):
 
 
 @each_form
+def test_descriptors_of_an_earlier_run(place, options):
+    """They show and reach nothing of a later run, whichever layers the two have. Without a PID
+    namespace every process of the user can be seen, which is a gap with a name."""
+    found, _, _ = seen_through(place, *options, *NO_SANDBOX)
+    check({"cmdline", "environ", "output", "connection"} <= found, "open without a sandbox: %s" % found)
+    for wrapper in ([], [hostile_program("without"), "landlock"]):
+        for params in ({}, {"network": False}, {"profile": "strict"}):
+            if wrapper and options and params:
+                continue  # strict demands one layer for files
+            found, sandbox, _ = seen_through(place, *options, wrapper=wrapper, **params)
+            if "pid_namespace" in sandbox:
+                equal(found - ({"connection"} if not params else set()), set(),
+                      "open in %s" % " ".join(sandbox))
+            elif "network_off:seccomp" in sandbox:
+                check("connection" not in found, "connected in %s" % " ".join(sandbox))
+
+
+@each_form
 def test_hidden_through_a_kept_directory(place, options):
     """A directory that a run gave away shows nothing hidden when the run's mounts are gone. Where
     they cannot be locked it does, and the gap says so."""

@@ -620,6 +620,23 @@ static void test_pool_drops_signals(void **state)
 	end(s);
 }
 
+/* Without Landlock a run could see later ones through a descriptor of its /proc. */
+static void test_pool_without_landlock(void **state)
+{
+	struct confine *both[] = { all.confine, layered };
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		struct pool *s = pool_new(all.loop, all.reaper);
+		struct job *j = job_new(both[i], &nothing, "true");
+
+		j->plan.landlock_fd = -1;
+		start(s, j);
+		assert_false(end_of(s, j).reusable);
+		end(s);
+	}
+}
+
 static void test_pool_with_something_left(void **state)
 {
 	struct shim_request end_all = { .command = SHIM_KILL };
@@ -1058,6 +1075,7 @@ int main(void)
 		cmocka_unit_test(test_pool_serves_again),
 		cmocka_unit_test(test_pool_touched),
 		cmocka_unit_test(test_pool_drops_signals),
+		cmocka_unit_test(test_pool_without_landlock),
 		cmocka_unit_test(test_pool_with_something_left),
 		cmocka_unit_test(test_pool_late_requests),
 		cmocka_unit_test(test_pool_of_an_old_kind),

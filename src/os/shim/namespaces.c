@@ -266,10 +266,28 @@ static long make_mounts(const struct shim_plan *plan)
 }
 
 /* A /proc that shows this PID namespace only, read-only as it also holds kernel settings. */
-static long mount_proc(void)
+static long mount_proc(const char *options)
 {
 	return sys5(__NR_mount, "proc", "/proc", "proc",
-		    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, 0);
+		    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
+}
+
+/*
+ * A descriptor of /proc can leave the run and outlive it. So the /proc of the commands shows each
+ * process only to those that may trace it (proc(5), hidepid): with Landlock, the processes of the
+ * same run. Not even the shim may trace all of them. It reads another /proc, which lies below as
+ * its current directory and which no command can reach.
+ */
+static long mount_both_procs(void)
+{
+	long result = mount_proc(0);
+
+	if (!result)
+		result = sys1(__NR_chdir, "/proc");
+	if (result)
+		return result;
+	procread_from_here();
+	return mount_proc("hidepid=ptraceable");
 }
 
 /* Shares our memory and our descriptors. */
@@ -338,7 +356,7 @@ long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage)
 	}
 	if (!result && (plan->flags & SHIM_MOUNTS) && (plan->flags & SHIM_PID_NS)) {
 		*stage = SHIM_STAGE_PROC;
-		result = mount_proc();
+		result = mount_both_procs();
 	}
 	if (!result && (plan->flags & SHIM_LOCK_MOUNTS)) {
 		*stage = SHIM_STAGE_LOCK_MOUNTS;

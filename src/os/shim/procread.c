@@ -16,6 +16,12 @@ struct dirent64 {
 };
 
 static char scratch[4096] SHIM_LARGE;
+static const char *procread_root = "/proc/";
+
+void procread_from_here(void)
+{
+	procread_root = "./";
+}
 
 /* ---- texts ---- */
 
@@ -96,7 +102,7 @@ long procread_of(int pid, const char *name, const char **text)
 	int fd;
 	long n;
 
-	procread_put(procread_put_number(procread_put(path, "/proc/"), (unsigned)pid), name);
+	procread_put(procread_put_number(procread_put(path, procread_root), (unsigned)pid), name);
 	fd = open_file(path, 0);
 	if (fd < 0)
 		return fd;
@@ -130,7 +136,7 @@ long procread_numbers(int fd, bool (*fn)(void *ctx, int number), void *ctx)
 	return n;
 }
 
-long procread_directory(const char *path, bool (*fn)(void *ctx, const char *name), void *ctx)
+static long procread_directory(const char *path, bool (*fn)(void *ctx, const char *name), void *ctx)
 {
 	static char entries[2048] SHIM_LARGE;
 	int fd = open_file(path, O_DIRECTORY);
@@ -149,6 +155,11 @@ long procread_directory(const char *path, bool (*fn)(void *ctx, const char *name
 		}
 	sys1(__NR_close, fd);
 	return n < 0 ? n : 0;
+}
+
+long procread_processes(bool (*fn)(void *ctx, const char *name), void *ctx)
+{
+	return procread_directory(procread_root, fn, ctx);
 }
 
 /* A walk over the threads of a process. */
@@ -181,7 +192,7 @@ int procread_threads(int pid, const char *name, bool (*fn)(void *ctx, int fd), v
 {
 	struct threads t = { .name = name, .fn = fn, .ctx = ctx };
 
-	t.tail = procread_put_number(procread_put(t.path, "/proc/"), (unsigned)pid);
+	t.tail = procread_put_number(procread_put(t.path, procread_root), (unsigned)pid);
 	t.tail = procread_put(t.tail, "/task/");
 	procread_directory(t.path, open_of_thread, &t);
 	return t.opened;

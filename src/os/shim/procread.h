@@ -12,6 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* From now on the current directory is the /proc that is read. */
+void procread_from_here(void);
+
 /* ---- texts; each is a C string, valid until the next call ---- */
 
 /* Read the beginning of the open file @fd. Returns its length; 0 or negative: nothing was read. */
@@ -40,9 +43,9 @@ char *procread_put_number(char *at, unsigned number);
  * lists of any length. Returns 0, or -errno if reading failed before the end. */
 long procread_numbers(int fd, bool (*fn)(void *ctx, int number), void *ctx);
 
-/* Call @fn with each name in the directory @path that does not begin with a dot, until it returns
- * false. @fn may call this module, except to read another directory. Returns 0 or -errno. */
-long procread_directory(const char *path, bool (*fn)(void *ctx, const char *name), void *ctx);
+/* Call @fn with each name in /proc that does not begin with a dot, until it returns false. @fn may
+ * call this module, except to read a directory. Returns 0 or -errno. */
+long procread_processes(bool (*fn)(void *ctx, const char *name), void *ctx);
 
 /* Call @fn with an open /proc/PID/task/TID/NAME of each thread until it returns false. @fn may call
  * this module, except to read a directory. Returns how many files could be opened. */

@@ -48,7 +48,7 @@ static bool append_own_child(void *ctx, const char *name)
  * children when their parents die. */
 static int add_children_by_scan(int count)
 {
-	procread_directory("/proc", append_own_child, &count);
+	procread_processes(append_own_child, &count);
 	return count;
 }
 
@@ -78,7 +78,7 @@ uint32_t proctree_others(void)
 {
 	uint32_t count = 0;
 
-	procread_directory("/proc", count_process, &count);
+	procread_processes(count_process, &count);
 	return count ? count - 1 : 0;
 }
 

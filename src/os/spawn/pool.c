@@ -365,6 +365,16 @@ static bool pool_add_texts(struct shim_plan *plan, size_t *len, char *const *tex
 	return true;
 }
 
+/*
+ * Landlock keeps a command from writing below /proc/PID of its shim, which taint.c would not
+ * detect, and from tracing a process of another run. Without it a descriptor of this /proc that is
+ * kept would show later runs (shim/namespaces.c, mount_both_procs()).
+ */
+static bool pool_may_reuse(const struct shim_plan *plan)
+{
+	return plan->landlock_fd >= 0;
+}
+
 /* Write the second plan. Returns the bytes of the message; 0: the command does not fit. */
 static size_t pool_write_second(struct shim_plan *plan, const struct spawn_request *request)
 {
@@ -376,9 +386,7 @@ static size_t pool_write_second(struct shim_plan *plan, const struct spawn_reque
 		return 0;
 	memcpy(plan, request->plan, SHIM_PLAN_HEAD);
 	plan->flags |= request->announce ? SHIM_ANNOUNCE : 0;
-	/* Either of these keeps a command from writing below /proc/PID of its shim, which taint.c
-	 * would not detect. */
-	if (plan->flags & SHIM_MOUNTS || plan->landlock_fd >= 0)
+	if (pool_may_reuse(plan))
 		plan->flags |= SHIM_REUSABLE;
 	plan->filter_len = plan->mounts_size = plan->strings_size = 0;
 	plan->path_len = (uint32_t)path_len;
