@@ -41,6 +41,24 @@ const char *mcp_text(const json_t *object, const char *name)
 	return text && strlen(text) == json_string_length(value) ? text : NULL;
 }
 
+static void mcp_drop_null_members(json_t *object)
+{
+	const char *name;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(object, next, name, value)
+		if (json_is_null(value))
+			json_object_del(object, name);
+}
+
+void mcp_drop_nulls(json_t *params)
+{
+	mcp_drop_null_members(params);
+	mcp_drop_null_members(json_object_get(params, "_meta"));
+	mcp_drop_null_members(json_object_get(params, "notifications"));
+}
+
 const json_t *mcp_meta(const json_t *root)
 {
 	const json_t *meta = json_object_get(json_object_get(root, "params"), "_meta");

@@ -101,6 +101,12 @@ extern const struct mcp_offer mcp_offer; /* mcp/offer.c */
 /* Member @name of @object, a string without NUL; NULL if it is anything else. */
 const char *mcp_text(const json_t *object, const char *name);
 
+/*
+ * Take null members out of @params, and of its objects _meta and notifications: some clients write
+ * every optional member, with null for none. Those of `arguments` are base/schema's to drop.
+ */
+void mcp_drop_nulls(json_t *params);
+
 /* The _meta object of a message, or NULL. */
 const json_t *mcp_meta(const json_t *root);
 

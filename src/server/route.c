@@ -82,6 +82,7 @@ static void route_response(struct route *route, struct rpc_message *m)
 
 static void route_modern(struct route *route, struct rpc_message *m)
 {
+	mcp_drop_nulls(m->params);
 	mcp_modern_message(&route->mcp, m);
 }
 
@@ -92,6 +93,7 @@ static bool route_is_legacy(const struct rpc_message *m)
 
 static void route_legacy(struct route *route, struct rpc_message *m)
 {
+	mcp_drop_nulls(m->params);
 	mcp_legacy_message(&route->mcp, m);
 }
 
