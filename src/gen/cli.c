@@ -156,7 +156,8 @@ static void gen_cli_check_kind(const struct gen *g, json_t *option, void *kinds)
 
 	(void)g;
 	if (gen_member(kinds, name) && strcmp(gen_member(kinds, name), kind))
-		gen_fail(&at, "%s is a %s here and a %s there", name, gen_member(kinds, name), kind);
+		gen_fail(&at, "%s is a %s here and a %s there", name, gen_member(kinds, name),
+			 kind);
 	json_object_set_new(kinds, name, json_string(kind));
 }
 

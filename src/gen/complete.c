@@ -1,7 +1,7 @@
 /*
- * The tables of the completions for bash, zsh and fish. The build puts the code that uses them below
- * them: src/gen/complete.bash, .zsh and .fish. Names are words that no shell expands; what options
- * mean is quoted.
+ * The tables of the completions for bash, zsh and fish. Below them the build puts the code that
+ * uses them: src/gen/complete.bash, .zsh and .fish. Names are words that no shell expands; what
+ * options mean is quoted.
  */
 #include "gen/gen.h"
 
@@ -211,6 +211,8 @@ static const char *gen_complete_zsh_action(const char *kind)
 		{ "command", "_procpen_topics" },
 		{ "program", " _command_names -e" },
 		{ "method", "_procpen_methods" },
+		/* A message alone would keep an option from being inserted. */
+		{ "word", "_guard \"^-*\" word" },
 	};
 
 	for (size_t i = 0; i < COUNT_OF(actions); i++)
@@ -251,9 +253,12 @@ static void gen_complete_zsh_operands(const json_t *command, struct buf *out)
 	size_t i;
 
 	json_array_foreach(json_object_get(command, "operands"), i, operand) {
+		const char *kind = gen_member(operand, "kind");
+
 		buf_addf(out, " \\\n\t\t\t'%s%zu:", ends ? "(-)" : "", i + 1);
 		gen_complete_brief(out, gen_member(operand, "name"), "\\:", ZSH_QUOTE);
-		buf_addf(out, ":%s'", gen_complete_zsh_action(gen_member(operand, "kind")));
+		buf_addf(out, ":%s'",
+			 gen_complete_zsh_action(strcmp(kind, "text") ? kind : "word"));
 	}
 	if (ends)
 		buf_adds(out, " \\\n\t\t\t'*::ARGUMENT:_normal'");

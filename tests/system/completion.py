@@ -31,7 +31,6 @@ COMP_WORDS=("${words[@]}") COMP_CWORD=$((${#words[@]} - 1)) COMP_LINE=$2 COMP_PO
 _procpen procpen "${words[-1]}" "${words[-2]}"
 printf '%s\n' "${COMPREPLY[@]}"
 """
-# Writes down what is added, and "done" when the list is whole.
 ZSH = r"""
 PROMPT= RPROMPT= LISTMAX=10000
 unsetopt zle_bracketed_paste beep
@@ -39,6 +38,9 @@ fpath=($1 $fpath)
 autoload -Uz compinit
 compinit -D -u
 zstyle ':completion:*' insert-tab false
+"""
+# Writes down what is added, and "done" when the list is whole.
+ZSH_LISTS = r"""
 compadd() {
 	local -a hits
 	if (( ! ${@[(I)-[OAD]*]} )); then
@@ -50,6 +52,11 @@ compadd() {
 written() { print -r -- done >>$2 }
 comppostfuncs=(written)
 bindkey '^I' list-choices
+"""
+# Writes down the line as it is entered.
+ZSH_INSERTS = r"""
+procpen() { print -rl -- "$*" done >$2 }
+bindkey '^I' complete-word
 """
 
 
@@ -82,11 +89,16 @@ def ask_fish(base, folder, line):
 
 
 def ask_zsh(base, folder, line):
-    """zsh completes only in its line editor, so it gets a terminal."""
+    text = play_zsh(base, folder, ZSH_LISTS, line + "\t")
+    return subprocess.CompletedProcess([], 0, text, "")
+
+
+def play_zsh(base, folder, script, keys):
+    """zsh completes only in its line editor, so it gets a terminal. Returns what @script wrote."""
     found = os.path.join(base, "found")
     setup = os.path.join(base, "setup.zsh")
     with open(setup, "w", encoding="utf-8") as f:
-        f.write(ZSH.replace("$1", str(folder)).replace("$2", found))
+        f.write((ZSH + script).replace("$1", str(folder)).replace("$2", found))
     if os.path.exists(found):
         os.unlink(found)
     master, slave = pty.openpty()
@@ -101,17 +113,20 @@ def ask_zsh(base, folder, line):
                 pass
         except OSError:
             pass
-        return os.path.exists(found) and "done\n" in open(found, encoding="utf-8").read()
+        if not os.path.exists(found):
+            return False
+        with open(found, encoding="utf-8") as f:
+            return "done\n" in f.read()
 
     try:
-        os.write(master, b"source ./setup.zsh\n" + line.encode() + b"\t")
-        eventually(is_written, WAIT, "zsh completes " + repr(line))
+        os.write(master, b"source ./setup.zsh\n" + keys.encode())
+        eventually(is_written, WAIT, "zsh completes " + repr(keys))
     finally:
         process.kill()
         process.wait()
         os.close(master)
-    lines = open(found, encoding="utf-8").read().split("done\n")[0]
-    return subprocess.CompletedProcess([], 0, lines, "")
+    with open(found, encoding="utf-8") as f:
+        return f.read().split("done\n")[0]
 
 
 ASK = {"bash": ask_bash, "zsh": ask_zsh, "fish": ask_fish}
@@ -241,7 +256,8 @@ def check_hostile(shell):
         with open(file, "wb") as f:
             for part in (os.path.join(base, "gen", "complete." + shell),
                          ROOT / "src" / "gen" / ("complete." + shell)):
-                f.write(open(part, "rb").read())
+                with open(part, "rb") as source:
+                    f.write(source.read())
         folder = type(COMPLETIONS)(base)
         equal(offers(shell, "procpen version --", base, folder), ["--help", "--json", "--version"],
               "options")
@@ -250,6 +266,19 @@ def check_hostile(shell):
               shell == "fish", "keys")
         equal(offers(shell, "procpen serve --set sandbox.network=f", base, folder), ["false"], "values")
         check(not os.path.exists(os.path.join(base, "ran")), "a text was run")
+    finally:
+        shutil.rmtree(base)
+
+
+@suite.test()
+def test_zsh_inserts_the_only_candidate():
+    """Where a word without candidates may stand too, its message does not stop that."""
+    installed("zsh")
+    base = scratch()
+    try:
+        for keys, want in (("check --js\t", "check --json"), ("call process.run --js\t", "call process.run --json"),
+                           ("ser\t--set=sandbox.netw\tfa\t", "serve --set=sandbox.network=false")):
+            equal(play_zsh(base, COMPLETIONS, ZSH_INSERTS, "procpen " + keys + "\n").rstrip(), want, keys)
     finally:
         shutil.rmtree(base)
 
