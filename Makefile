@@ -3,6 +3,8 @@
 #   make VARIANT=asan     the same with the sanitizers, in build/asan
 #   make LINK=shared      libev, libseccomp, jansson, libmd and PCRE2 as shared libraries
 #   make CC=aarch64-linux-gnu-gcc EMULATOR='qemu-aarch64-static -L /usr/aarch64-linux-gnu'
+#   make install          program, man pages, completions, docs, into PREFIX=/usr/local below DESTDIR
+#   make uninstall        removes just these
 #   make check            installs what the tests need, then runs them (STAGES="unit wire" picks)
 #   make builds           other compilers, flags, C libraries and machines
 #   make conformance      official MCP suite and clients (from npm) against procpen
@@ -19,6 +21,8 @@ EMULATOR ?=
 PKG_CONFIG ?= pkg-config
 PYTHON ?= /usr/bin/python3
 PREFIX ?= /usr/local
+# That of the compiler knows the target; STRIP=true keeps the symbols.
+STRIP ?= $(shell $(CC) -print-prog-name=strip)
 WERROR ?= -Werror
 STAGES ?=
 V ?= 0
@@ -323,17 +327,47 @@ demo-svg: all
 
 # --- the rest ---------------------------------------------------------------------
 
-install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/libexec \
-		$(DESTDIR)$(PREFIX)/share/doc/procpen/samples
-	install -m 755 $(B)/procpen $(DESTDIR)$(PREFIX)/bin/procpen
-	install -m 755 $(SHIM) $(DESTDIR)$(PREFIX)/libexec/procpen-shim
-	install -m 644 README.md LICENSE docs/*.md docs/*.json $(DESTDIR)$(PREFIX)/share/doc/procpen
-	install -m 644 docs/samples/* $(DESTDIR)$(PREFIX)/share/doc/procpen/samples
+# mode:folder below PREFIX:files
+INSTALLED := \
+	755:bin:$(B)/procpen \
+	755:libexec:$(SHIM) \
+	644:share/man/man1:$(B)/gen/man/*.1 \
+	644:share/man/man7:$(B)/gen/man/*.7 \
+	644:share/bash-completion/completions:$(B)/completions/procpen \
+	644:share/zsh/site-functions:$(B)/completions/_procpen \
+	644:share/fish/vendor_completions.d:$(B)/completions/procpen.fish \
+	644:share/procpen:$(B)/gen/openrpc.json \
+	644:share/procpen/schema:schema/*.json \
+	644:share/doc/procpen:README.md \
+	644:share/doc/procpen:LICENSE \
+	644:share/doc/procpen/docs:docs/*.md \
+	644:share/doc/procpen/docs:docs/openrpc.json \
+	644:share/doc/procpen/docs:docs/*.svg \
+	644:share/doc/procpen/docs/samples:docs/samples/*.*
+# Folders of nobody else, the inner ones first.
+INSTALLED_FOLDERS := $(addprefix share/,doc/procpen/docs/samples doc/procpen/docs doc/procpen \
+	procpen/schema procpen)
 
-uninstall:
-	rm -f $(DESTDIR)$(PREFIX)/bin/procpen $(DESTDIR)$(PREFIX)/libexec/procpen-shim
-	rm -rf $(DESTDIR)$(PREFIX)/share/doc/procpen
+# $(call each_installed,COMMAND): for each $$file, which goes to $$to with $$mode.
+define each_installed
+set -e; for entry in $(INSTALLED); do \
+	mode=$${entry%%:*}; folder=$${entry#*:}; folder=$${folder%%:*}; \
+	for file in $${entry##*:}; do \
+		to="$(DESTDIR)$(PREFIX)/$$folder/$${file##*/}"; $(1); \
+	done; \
+done
+endef
+
+install: all
+	$(Q)$(call each_installed,echo "  INSTALL $$to"; install -D -m $$mode $$file "$$to")
+	$(Q)$(STRIP) "$(DESTDIR)$(PREFIX)/bin/procpen"
+
+# The generator tells the names of the man pages.
+uninstall: $(B)/gen/stamp
+	$(Q)$(call each_installed,echo "  REMOVE  $$to"; rm -f "$$to")
+	$(Q)for folder in $(INSTALLED_FOLDERS); do \
+		rmdir "$(DESTDIR)$(PREFIX)/$$folder" 2>/dev/null || :; \
+	done
 
 clean:
 	rm -rf $(B)
