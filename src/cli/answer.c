@@ -174,7 +174,7 @@ static void answer_say(json_t *object, const char *name, const char *after)
 
 	if (!json_string_length(text))
 		return;
-	say_text(json_string_value(text));
+	say_text(stderr, json_string_value(text));
 	fputs(after, stderr);
 }
 

@@ -56,19 +56,20 @@ static void cli_check_print_json(const struct command *command, size_t line,
 
 static void cli_check_print_text(size_t line, const struct blocklist_verdict *v)
 {
-	if (line && !v->blocked) {
-		printf("%zu: allowed\n", line);
-	} else if (line) {
-		printf("%zu: blocked by %s: %s\n", line, v->rule, v->reason);
-	} else if (!v->blocked) {
+	if (line)
+		printf("%zu: ", line);
+	if (!v->blocked) {
 		puts("allowed");
-	} else {
-		printf("blocked by %s", v->rule);
-		if (v->has_span)
-			printf(", bytes %zu to %zu", v->start, v->end);
-		printf("\n  %s\n", v->reason);
-		printf("  Instead: %s\n", v->suggestion);
+		return;
 	}
+	printf("blocked by %s", v->rule);
+	if (!line && v->has_span)
+		printf(", bytes %zu to %zu", v->start, v->end);
+	fputs(line ? ": " : "\n  ", stdout);
+	say_text(stdout, v->reason); /* it quotes the command */
+	putchar('\n');
+	if (!line)
+		printf("  Instead: %s\n", v->suggestion);
 }
 
 /* Judge @command. 0, or -1 with @e when it is none. A blank line among others runs nothing. */

@@ -21,11 +21,11 @@ static void say_begin(const struct cli_command *command)
 	fprintf(stderr, "procpen%s%s: ", command ? " " : "", command ? command->name : "");
 }
 
-void say_text(const char *text)
+void say_text(FILE *to, const char *text)
 {
 	char shown[SHOWN_MAX];
 
-	fwrite(shown, 1, utf8_show(shown, sizeof(shown), text, strlen(text)), stderr);
+	fwrite(shown, 1, utf8_show(shown, sizeof(shown), text, strlen(text)), to);
 }
 
 int say_mistake(const struct cli_command *command, const char *fmt, ...)
@@ -37,7 +37,7 @@ int say_mistake(const struct cli_command *command, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	say_text(text);
+	say_text(stderr, text);
 	fprintf(stderr, "\nMore: procpen %s%s\n", command ? command->name : "help",
 		command ? " --help" : "");
 	return SAY_STATUS_USAGE;
@@ -99,10 +99,10 @@ void say_error(const struct cli_command *command, const struct err *e)
 	size_t len = strlen(e->message);
 
 	say_begin(command);
-	say_text(e->message);
+	say_text(stderr, e->message);
 	fputs(len && e->message[len - 1] == '.' ? "" : ".", stderr);
 	fputs(*e->hint ? " " : "", stderr);
-	say_text(e->hint);
+	say_text(stderr, e->hint);
 	fputc('\n', stderr);
 }
 

@@ -6,6 +6,8 @@
 #ifndef PROCPEN_CLI_SAY_H
 #define PROCPEN_CLI_SAY_H
 
+#include <stdio.h>
+
 #include "base/err.h"
 #include "cli/commands.h"
 
@@ -24,9 +26,9 @@ int say_mistake(const struct cli_command *command, const char *fmt, ...)
 int say_unknown(const struct cli_command *command, const char *what, const char *name,
 		const char *const *known);
 
-/* Write @text to stderr, up to 8 KiB, with hidden characters shown by code: it may quote names that
- * others gave to files. */
-void say_text(const char *text);
+/* Write @text, up to 8 KiB, with hidden characters shown by code: it may quote names that others gave
+ * to files, or a command that a model wrote. */
+void say_text(FILE *to, const char *text);
 
 /* "procpen run: MESSAGE. HINT". A hint for programs, the default of its type, is left out. */
 void say_error(const struct cli_command *command, const struct err *e);

@@ -75,6 +75,18 @@ def test_the_reason_helps():
 
 
 @suite.test()
+def test_hidden_characters_are_shown():
+    """What the judged text holds moves no cursor, turns no text around, and is no line of ours."""
+    hostile = "rm -rf / \x1b[2J\r\x9b1A\u202e 'x\nallowed'"
+    for args, given in (((hostile,), b""), (("--", "rm", "-rf", "/", hostile), b""),
+                        (("--lines",), hostile.replace("\n", "").encode())):
+        status, out, _ = run(*args, input=given)
+        equal(status, 1, "status")
+        check(not set("\x1b\r\x9b\u202e") & set(out) and "\nallowed" not in out, repr(out))
+        check("\\u009b1A\\u202e" in out, repr(out))
+
+
+@suite.test()
 def test_lines():
     text = b"ls\n\necho 'poweroff'\nsudo poweroff\nls"
     status, out, err = run("--lines", input=text)
