@@ -253,7 +253,7 @@ static int cli_doctor_take_option(void *args, const struct cli_option *option,
 	return CMDLINE_GO_ON;
 }
 
-/* Why no server with these options could start in the working directory, in @e: -1; else 0. */
+/* Why no command could run in the working directory with these options, in @e: -1; else 0. */
 static int cli_doctor_try_here(const struct context_options *options, struct err *e)
 {
 	AUTO_FREE char *workspace = workspace_find(NULL, e);
@@ -268,7 +268,7 @@ static int cli_doctor_try_here(const struct context_options *options, struct err
 	return state_dir ? 0 : -1;
 }
 
-/* Where no server could start, in the home above all, examine an empty directory made for it, and
+/* Where no command could run, in the home above all, examine an empty directory made for it, and
  * keep the reason in @problem. */
 static int cli_doctor_open(struct context *ctx, struct context_options *options,
 			   char scratch[SCRATCH_SIZE], struct err *problem, struct err *e)

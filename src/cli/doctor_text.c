@@ -190,7 +190,7 @@ static void cli_doctor_print_places(const json_t *found)
 
 	cli_doctor_print_place(found, "workspace", "workspace");
 	if (*cli_doctor_text_of(found, "workspace_problem"))
-		printf("             (empty, made for this; here no server starts: %s)\n",
+		printf("             (empty, made for this; no command runs here: %s)\n",
 		       cli_doctor_text_of(found, "workspace_problem"));
 	if (*git)
 		printf("             a linked git worktree: to commit, add --allow-dir '%s'\n",

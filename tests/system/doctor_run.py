@@ -218,6 +218,10 @@ def test_doctor_anywhere():
             problem = found["workspace_problem"]
             check(not problem if cwd == place.workspace else cwd in problem and
                   "--workspace" in problem, "%s: %s" % (cwd, problem))
+            text = subprocess.run([server_path(), "doctor"], cwd=cwd, env=place.env,
+                                  stdin=subprocess.DEVNULL, capture_output=True, timeout=40).stdout
+            equal(b"no command runs here" in text, problem is not None, "%s: %r" % (cwd, text))
+            check(b"no server starts" not in text, "a server does start in %s" % cwd)
         equal(set(glob.glob("/tmp/procpen-doctor.*")) - before, set(), "left behind")
 
 
