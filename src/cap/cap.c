@@ -62,11 +62,21 @@ static const char *cap_target_command(const struct cap_call *call)
 
 /* ---- audit ---- */
 
+static int cap_write_event(struct cap *c, const struct audit_event *event, struct err *e)
+{
+	int status = audit_write(c->audit, event, e);
+
+	if (audit_has_moved(c->audit))
+		log_warn("the directory of the audit log was removed or replaced: the log goes on "
+			 "in a new file, %s", audit_path(c->audit));
+	return status;
+}
+
 static void cap_record(struct cap *c, const struct audit_event *event)
 {
 	struct err e = ERR_INIT;
 
-	if (!audit_write(c->audit, event, &e))
+	if (!cap_write_event(c, event, &e))
 		return;
 	c->lost_records++;
 	log_error("%s", e.message);
@@ -121,7 +131,7 @@ static int cap_record_attempt(struct cap_call *call, const char *rule, struct er
 		cap_record_call(call);
 		return 0;
 	}
-	if (!audit_write(c->audit, &call->event, e))
+	if (!cap_write_event(c, &call->event, e))
 		return 0;
 	if (err_is_shortage(e->sys))
 		return -1;

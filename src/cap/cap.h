@@ -108,7 +108,7 @@ struct cap {
 				     * symbol */
 	struct ev_loop *loop;
 	const struct config *config;
-	const struct scope *scope;
+	struct scope *scope;
 	const char *git_common_dir; /* policy/worktree.h; NULL: none */
 	const struct run_shell *shell;
 	struct audit *audit;

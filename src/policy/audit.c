@@ -49,7 +49,9 @@ struct audit {
 
 	struct audit_late *late, **late_end;
 	size_t late_count, late_bytes;
-	uint64_t lost; /* lines that will never be written */
+	uint64_t lost; /* lines that are not in the log and never will be */
+	uint64_t in_file; /* lines of the present file */
+	bool moved;       /* not told yet: it is not the first one */
 
 	struct {
 		const char *capability; /* borrowed; NULL: not used yet */
@@ -218,6 +220,7 @@ static int audit_write_line(struct audit *a, struct audit_line *line, struct err
 	status = audit_file_append(&a->file, &line->text, e);
 	if (status == 0) {
 		a->seq++;
+		a->in_file++;
 		SHA256Data((const uint8_t *)line->text.data, len, a->prev);
 	}
 	buf_release(&line->text);
@@ -360,11 +363,32 @@ static int audit_write_start(struct audit *a, struct err *e)
 	return a->started ? 0 : -1;
 }
 
+/* The chain goes on in a new file; what is gone with the old one is lost. */
+static void audit_check_file(struct audit *a)
+{
+	enum audit_file_place place = audit_file_check(&a->file);
+
+	if (place == AUDIT_FILE_THERE)
+		return;
+	a->lost += place == AUDIT_FILE_REMOVED ? a->in_file : 0;
+	a->in_file = 0;
+	a->moved = true;
+}
+
+bool audit_has_moved(struct audit *a)
+{
+	bool moved = a->moved;
+
+	a->moved = false;
+	return moved;
+}
+
 /* Write what must come before the next line. @last: no other will follow it. */
 static int audit_catch_up(struct audit *a, bool last, struct err *e)
 {
 	bool reads = a->reads_due_ms && (last || clock_mono_ms() >= a->reads_due_ms);
 
+	audit_check_file(a);
 	if (audit_write_start(a, e) || audit_write_late(a, e) || audit_write_lost(a, e))
 		return -1;
 	return reads ? audit_write_reads(a, e) : 0;

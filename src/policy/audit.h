@@ -15,6 +15,7 @@
 #ifndef PROCPEN_POLICY_AUDIT_H
 #define PROCPEN_POLICY_AUDIT_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -65,6 +66,10 @@ int audit_write(struct audit *a, const struct audit_event *event, struct err *e)
 
 /* Count a call of @capability, whose name must outlive @a, that only read. Writes nothing now. */
 void audit_count_read(struct audit *a, const char *capability);
+
+/* Did the log have to go on in a new file, because its directory was removed or replaced? True once
+ * for each time. */
+bool audit_has_moved(struct audit *a);
 
 /* Path of the file (also before it exists). */
 const char *audit_path(const struct audit *a);

@@ -51,7 +51,7 @@ static int audit_file_make_directories(const char *path)
 }
 
 /* Open the audit directory. Refuse one that another user can change. */
-static int audit_file_open_directory(const struct audit_file *f, struct err *e)
+static int audit_file_open_directory(struct audit_file *f, struct err *e)
 {
 	struct stat st;
 
@@ -68,6 +68,8 @@ static int audit_file_open_directory(const struct audit_file *f, struct err *e)
 	} else if (st.st_mode & (S_IWGRP | S_IWOTH)) {
 		audit_file_fail(f, f->dir, 0, "is writable by other users", e);
 	} else {
+		f->dir_dev = st.st_dev;
+		f->dir_ino = st.st_ino;
 		return fd;
 	}
 	close(fd);
@@ -147,6 +149,22 @@ int audit_file_append(struct audit_file *f, const struct buf *line, struct err *
 	return audit_file_fail(f, f->path, sys, "cannot write", e);
 }
 
+
+enum audit_file_place audit_file_check(struct audit_file *f)
+{
+	struct stat dir, file;
+	bool there = !stat(f->dir, &dir);
+
+	if (f->fd < 0 || fstat(f->fd, &file) != 0 ||
+	    (there && dir.st_dev == f->dir_dev && dir.st_ino == f->dir_ino) ||
+	    (!there && (errno != ENOENT || file.st_nlink)))
+		return AUDIT_FILE_THERE;
+	close(f->fd);
+	f->fd = -1;
+	f->length = f->reserved_to = 0;
+	f->torn = false;
+	return file.st_nlink ? AUDIT_FILE_MOVED : AUDIT_FILE_REMOVED;
+}
 
 /* Another process may have made the file longer: do not cut off what shows that. */
 static void audit_file_release(const struct audit_file *f)

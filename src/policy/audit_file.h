@@ -26,11 +26,26 @@ struct audit_file {
 	bool torn;    /* an incomplete line may follow them */
 	bool reserves;     /* keep a reserve */
 	off_t reserved_to; /* the blocks before this offset are allocated */
+	dev_t dir_dev;     /* the directory that the file was made in */
+	ino_t dir_ino;
 };
 
 /* Append @line, which ends in a newline; the first one creates the file. 0, or -1 with
  * PermissionDenied: the path and why it cannot be written. */
 int audit_file_append(struct audit_file *f, const struct buf *line, struct err *e);
+
+/* Where the file is by now. */
+enum audit_file_place {
+	AUDIT_FILE_THERE,   /* as it should, or not made yet */
+	AUDIT_FILE_MOVED,   /* the whole directory was moved, and another is at its path */
+	AUDIT_FILE_REMOVED, /* with its directory */
+};
+
+/*
+ * If the whole directory was removed or replaced, forget the file: the next line begins a new one in
+ * a new directory. A file that was removed alone is left, and audit_file_append() refuses.
+ */
+enum audit_file_place audit_file_check(struct audit_file *f);
 
 /* Give the reserve back, close the file and free the names. */
 void audit_file_close(struct audit_file *f);

@@ -170,6 +170,40 @@ const char *const *scope_directories(const struct scope *s)
 	return (const char *const *)s->names;
 }
 
+/* Open the directory that @path, a canonical path, leads to without any link; -1: it does not. */
+static int scope_open_canonical(const char *path)
+{
+	AUTO_CLOSE int fd = open(path, OPEN_DIR | O_NOFOLLOW);
+	AUTO_FREE char *name = fd < 0 ? NULL : scope_name_of(fd, "");
+	int opened = fd;
+
+	if (!name || strcmp(name, path) != 0)
+		return -1;
+	fd = -1;
+	return opened;
+}
+
+bool scope_renew(struct scope *s)
+{
+	bool renewed = false;
+	struct stat st;
+
+	for (size_t i = 0; i < s->count; i++) {
+		struct scope_dir *dir = &s->dirs[i];
+		int fd = -1;
+
+		if (!lstat(s->names[i], &st) && (st.st_dev != dir->dev || st.st_ino != dir->ino))
+			fd = scope_open_canonical(s->names[i]);
+		if (fd < 0)
+			continue;
+		close(dir->fd);
+		fstat(fd, &st);
+		*dir = (struct scope_dir){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino };
+		renewed = true;
+	}
+	return renewed;
+}
+
 /* ---- questions ---- */
 
 /*
@@ -184,7 +218,8 @@ static bool scope_may_leave(const char *rest)
 	return false;
 }
 
-/* Has @s's workspace been removed? Something else may have its name by now. */
+/* Has @s's workspace been removed? What has its name by now is no directory, or a link leads to
+ * it, or scope_renew() has not been called yet. */
 static bool scope_is_gone(const struct scope *s)
 {
 	struct stat st;
@@ -196,8 +231,7 @@ static int scope_fail_gone(const struct scope *s, struct err *e)
 {
 	err_set(e, ERR_BAD_DIRECTORY,
 		"the workspace \"%.256s\" was removed after the server's start", s->names[0]);
-	return err_hint(e, "The server works in the directory that it opened, not in a new one of "
-			   "that name: it must be started again.");
+	return err_hint(e, "Commands can run again as soon as there is a directory at that path.");
 }
 
 /* What is wrong with the entry @name of the directory @dir, which does not open as a directory;

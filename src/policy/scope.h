@@ -1,8 +1,8 @@
 /*
  * scope - which directories a run may work in.
  *
- * Directories are opened once at start and compared by identity (device and
- * inode), never by name. A requested directory is opened without following magic
+ * Directories are opened at start and compared by identity (device and inode), never by
+ * name; scope_renew() alone goes by the operator's name again. A requested directory is opened without following magic
  * links; its ancestors are walked upward by descriptor to one of the accessible
  * directories or the root; the same descriptor is then the working directory, so the
  * run uses exactly the directory that was checked.
@@ -33,6 +33,13 @@ void scope_free(struct scope *s);
  */
 const char *scope_workspace(const struct scope *s);
 const char *const *scope_directories(const struct scope *s);
+
+/*
+ * Take what is at the canonical path of an accessible directory now, if that is another directory
+ * than was opened: it was removed and made again, or replaced. Returns true if there was one. Never
+ * follows a link there, which a command may have made.
+ */
+bool scope_renew(struct scope *s);
 
 /*
  * Open @path (absolute, or relative to the workspace; NULL or "" means the

@@ -4,6 +4,7 @@ import base64
 import json
 import os
 import resource
+import shutil
 import subprocess
 import time
 
@@ -317,6 +318,70 @@ def test_lost_record():
               (1003, "PermissionDenied"), harm.__name__)
         check(not os.path.exists(os.path.join(server.workspace, "ran")), "it ran")
         server.stop()
+
+
+def remake(path, fill=lambda: None):
+    shutil.rmtree(path)
+    os.mkdir(path, 0o700)
+    fill()
+
+
+@suite.test()
+def test_workspace_is_made_again():
+    """Removed, runs are BadDirectory; made again, they work in the new one, sandboxed as before."""
+    for options in ((), ("--set", "sandbox.namespaces=false"), ("--set", "sandbox.ahead=false")):
+        server = Server(*options)
+        before = server.run("touch old; pwd")
+        shutil.rmtree(server.workspace)
+        answer = server.answer(server.request("process.run", {"command": "true"}))
+        equal(answer["error"]["data"]["type"], "BadDirectory", "in no workspace")
+        check("was removed" in answer["error"]["message"], answer["error"]["message"])
+        os.mkdir(server.workspace)
+        for _ in range(3):
+            after = server.run("ls; touch new; pwd")
+            equal((after["exit_code"], after["sandbox"], after["stderr_summary"]),
+                  (0, before["sandbox"], ""), "in a new workspace")
+        check(os.path.exists(server.workspace + "/new"), "not written")
+        remake(server.workspace)
+        equal(server.run("ls; touch third")["stdout_summary"], "", "replaced between two runs")
+        check("was removed or replaced" in server.stderr_text(), "nothing on stderr")
+        server.stop()
+
+
+@suite.test()
+def test_link_in_the_place_of_a_directory():
+    """What a command puts at the path of a writable directory opens nothing else."""
+    server = Server(start=False)
+    outside, cache = server.base + "/outside", server.workspace + "/cache"
+    os.mkdir(outside)
+    os.mkdir(cache)
+    server.args += ["--set", "sandbox.writable=" + cache]
+    server.start()
+    equal(server.run("mv cache x && mkdir cache && touch cache/in")["exit_code"], 0, "a new one")
+    server.run("rmdir cache; rm -r cache; ln -s %s cache" % outside)
+    remake(server.workspace, lambda: os.symlink(outside, cache))
+    server.run("touch cache/out; touch %s/out" % outside)
+    equal(os.listdir(outside), [], "written outside")
+    server.stop()
+
+
+@suite.test()
+def test_state_directory_is_made_again():
+    """The audit log goes on, and TMPDIR is there again."""
+    server = Server()
+    equal(server.run("touch $TMPDIR/a")["exit_code"], 0, "before")
+    for path in (server.state, server.state + "/tmp"):
+        shutil.rmtree(path)
+        for _ in range(2):
+            result = server.run("touch $TMPDIR/b && ls -d $TMPDIR")
+            equal((result["exit_code"], result["stderr_summary"]), (0, ""), "without " + path)
+    check("temporary directory" in server.stderr_text() and "audit log" in server.stderr_text(),
+          "nothing on stderr: " + server.stderr_text())
+    folder = server.state + "/audit"
+    with open(os.path.join(folder, os.listdir(folder)[0])) as f:
+        first = json.loads(f.readline())
+    equal((first["event"], first["count"]), ("lost", first["seq"] - 1), "the first line")
+    server.stop()
 
 
 # Everything of the server on a file system of 4 MiB.

@@ -343,6 +343,41 @@ static void test_audit_reads(void **state)
 	free(text);
 }
 
+/* With the whole directory gone the chain goes on in a new file, which says how much is missing. */
+static void test_audit_directory_removed(void **state)
+{
+	struct fixture *f = *state;
+	const struct audit_event event = { .event = "attempt", .capability = "process.run" };
+	char dir[SCRATCH_PATH], *text = NULL;
+	size_t size = 0;
+	FILE *file;
+
+	for (int i = 0; i < 3; i++)
+		write_ok(f->audit, &event);
+	assert_false(audit_has_moved(f->audit));
+	scratch_copy(&f->tmp, "a/b/audit", dir);
+	assert_int_equal(unlink(audit_path(f->audit)), 0);
+	assert_int_equal(rmdir(dir), 0);
+	write_ok(f->audit, &event);
+	assert_true(audit_has_moved(f->audit));
+	assert_false(audit_has_moved(f->audit));
+	file = fopen(audit_path(f->audit), "r");
+	assert_true(getdelim(&text, &size, '\0', file) > 0);
+	fclose(file);
+	assert_non_null(strstr(text, "\"seq\":4,"));
+	assert_non_null(strstr(text, "\"event\":\"lost\",\"count\":3,"));
+	assert_non_null(strstr(text, "\"seq\":5,"));
+	free(text);
+	assert_int_equal(rename(dir, scratch_path(&f->tmp, "a/moved")), 0);
+	write_ok(f->audit, &event); /* still whole, where it is now */
+	assert_false(audit_has_moved(f->audit));
+	scratch_mkdir(&f->tmp, "a/b/audit");
+	assert_int_equal(chmod(dir, 0700), 0);
+	write_ok(f->audit, &event);
+	assert_true(audit_has_moved(f->audit));
+	assert_int_equal(access(audit_path(f->audit), F_OK), 0);
+}
+
 static void test_audit_absent_members_are_left_out(void **state)
 {
 	struct audit_event event = {
@@ -706,6 +741,7 @@ int main(void)
 		TEST(test_audit_absent_members_are_left_out),
 		TEST(test_audit_of_a_server),
 		TEST(test_audit_reserve),
+		TEST(test_audit_directory_removed),
 		TEST(test_audit_late_ends),
 		TEST(test_audit_late_ends_at_the_stop),
 		TEST(test_audit_reads),

@@ -66,6 +66,7 @@ void confine_free(struct confine *c)
 	mem_list_free(c->writable);
 	mem_list_free(c->writable_option);
 	mem_list_free(c->hidden_option);
+	free(c->found);
 	free(c->record_option);
 	err_release(&c->failure);
 	free(c);
@@ -281,6 +282,7 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 		confine_probe_network(c);
 	layers_choose(c, request, &run->applied);
 	refresh_hidden(c, run->applied.profile == CONFINE_STRICT);
+	run->generation = c->generation;
 	if (check_required(c, request, &run->applied, e) || make_cgroup(&n, tasks, seq, e))
 		return -1;
 	if (layers_fill(&n, e)) {

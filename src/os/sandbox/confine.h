@@ -31,6 +31,7 @@ void confine_free(struct confine *c);
  * (SandboxUnavailable: why nothing can run). Idempotent; after a failure for a shortage
  * (err_is_shortage()) or lack of time the next call tries again. Only the limit of namespaces
  * takes layers away, which may be 0 for good: half a minute later the next call tries them again.
+ * Builds the layers anew when a writable directory or the temporary one was removed and made again.
  */
 int confine_prepare(struct confine *c, struct err *e);
 

@@ -2,8 +2,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -75,8 +79,20 @@ static int landlock_create_ruleset(int abi)
 	return (int)syscall(SYS_landlock_create_ruleset, &attr, size, 0);
 }
 
-/* Permit @rights below @path. 0, also if @path does not exist, or -1 with errno. */
-static int landlock_allow(int ruleset, const char *path, uint64_t rights)
+/* Is @path the canonical path of @fd? A command may have made a link of a part of it. */
+static bool landlock_is_at(int fd, const char *path)
+{
+	char link[32], name[PATH_MAX];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, name, sizeof(name));
+	return len == (ssize_t)strlen(path) && !memcmp(name, path, (size_t)len);
+}
+
+/* Permit @rights below @path; @exact: only if that is a canonical path. 0, also if nothing is there,
+ * or -1 with errno. */
+static int landlock_allow(int ruleset, const char *path, bool exact, uint64_t rights)
 {
 	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);
 	struct path_beneath_attr rule = { .parent_fd = fd };
@@ -84,6 +100,8 @@ static int landlock_allow(int ruleset, const char *path, uint64_t rights)
 
 	if (fd < 0 || fstat(fd, &st) < 0)
 		return err_is_shortage(errno) ? -1 : 0;
+	if (exact && !landlock_is_at(fd, path))
+		return 0;
 	rule.allowed_access = S_ISDIR(st.st_mode) ? rights : rights & FS_ON_FILES;
 	return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
 }
@@ -94,12 +112,13 @@ static int landlock_add_rules(int ruleset, uint64_t rights, const char *const *w
 	const uint64_t all = rights & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
 	const uint64_t device =
 		rights & (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);
-	int result = landlock_allow(ruleset, "/", FS_EXECUTE | FS_READ_FILE | FS_READ_DIR);
+	int result = landlock_allow(ruleset, "/", false,
+				    FS_EXECUTE | FS_READ_FILE | FS_READ_DIR);
 
 	for (size_t i = 0; i < COUNT_OF(devices) && !result; i++)
-		result = landlock_allow(ruleset, devices[i], device);
+		result = landlock_allow(ruleset, devices[i], false, device);
 	for (; writable && *writable && !result; writable++)
-		result = landlock_allow(ruleset, *writable, all);
+		result = landlock_allow(ruleset, *writable, true, all);
 	return result;
 }
 

@@ -87,9 +87,15 @@ static char *resolve_hidden(const char *path)
 	return real ? real : resolve_missing(tidied);
 }
 
+/* Leave @path out if a part of it is a link: a command may have made it. */
 static char *resolve_writable(const char *path)
 {
-	return realpath(path, NULL);
+	char *real = realpath(path, NULL);
+
+	if (!real || !strcmp(real, path))
+		return real;
+	free(real);
+	return NULL;
 }
 
 /* Apply @one to each of @list, up to ENTRIES_MAX results; skips those for which it returns NULL. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -299,16 +300,79 @@ static char **join_lists(const char *const *a, const char *const *b, const char 
 	return all ? all : mem_zalloc(sizeof(*all));
 }
 
-/* Every run compares paths with these, so resolve their links once. */
-static void resolve_existing(char **paths)
+/* Once, before the first command: later a command could have put a link in the way. Leaves out what
+ * does not exist. */
+static void probe_resolve_writable(struct confine *c)
 {
-	for (; *paths; paths++) {
-		char *real = realpath(*paths, NULL);
+	size_t kept = 0;
+
+	if (c->resolved)
+		return;
+	c->resolved = true;
+	for (size_t i = 0; c->writable_option[i]; i++) {
+		char *real = realpath(c->writable_option[i], NULL);
+
+		free(c->writable_option[i]);
+		c->writable_option[i] = NULL;
+		if (real)
+			c->writable_option[kept++] = real;
+	}
+	c->found = mem_zalloc((kept + 1) * sizeof(*c->found));
+}
+
+/* Is another directory at the canonical @path than @before? Not if none is there. */
+static bool probe_is_replaced(const char *path, const struct place *before)
+{
+	struct stat st;
+
+	return !lstat(path, &st) && S_ISDIR(st.st_mode) &&
+	       (st.st_dev != before->dev || st.st_ino != before->ino);
+}
+
+static void probe_note_places(struct confine *c)
+{
+	struct stat st;
+
+	for (size_t i = 0; c->writable_option[i]; i++) {
+		c->found[i] = (struct place){ 0 };
+		if (!lstat(c->writable_option[i], &st))
+			c->found[i] = (struct place){ st.st_dev, st.st_ino };
+	}
+	c->generation++;
+}
+
+/* Have directories that the layers name been removed and made again, or replaced? The layers hold
+ * on to the old ones. */
+static bool probe_is_outdated(struct confine *c)
+{
+	struct tmpdir *const places[] = { c->tmpdir, c->users_tmpdir };
+	bool outdated = false;
+
+	for (size_t i = 0; i < COUNT_OF(places); i++)
+		if (places[i] && tmpdir_is_gone(places[i])) {
+			tmpdir_forget(places[i]);
+			outdated = true;
+		}
+	for (size_t i = 0; c->writable_option[i] && !outdated; i++)
+		outdated = probe_is_replaced(c->writable_option[i], &c->found[i]);
+	return outdated;
+}
+
+/* Add the canonical paths of @list, where no command can have put a link, to c->writable. */
+static void probe_add_real(struct confine *c, const char *const *list)
+{
+	size_t count = 0;
+
+	while (c->writable[count])
+		count++;
+	for (; *list; list++) {
+		char *real = realpath(*list, NULL);
 
 		if (!real)
 			continue;
-		free(*paths);
-		*paths = real;
+		c->writable = mem_realloc(c->writable, (count + 2) * sizeof(*c->writable));
+		c->writable[count++] = real;
+		c->writable[count] = NULL;
 	}
 }
 
@@ -321,6 +385,8 @@ static int probe_build_lists(struct confine *c, struct err *e)
 	const char *const *writable;
 	char **hidden;
 
+	probe_resolve_writable(c);
+	probe_note_places(c);
 	if ((c->tmpdir && tmpdir_make(c->tmpdir, e)) ||
 	    (c->users_tmpdir && tmpdir_make(c->users_tmpdir, e)))
 		return -1;
@@ -328,8 +394,9 @@ static int probe_build_lists(struct confine *c, struct err *e)
 		places[0] = tmpdir_path(c->tmpdir);
 	if (c->users_tmpdir)
 		places[c->tmpdir != NULL] = tmpdir_path(c->users_tmpdir);
-	c->writable = join_lists(c->options.writable, shared_memory, places);
-	resolve_existing(c->writable);
+	c->writable = join_lists((const char *const *)c->writable_option, NULL, NULL);
+	probe_add_real(c, shared_memory);
+	probe_add_real(c, places);
 	writable = (const char *const *)c->writable;
 	for (int strict = 0; strict < 2; strict++) {
 		hidden = join_lists(c->options.hidden, record, strict ? strict_hidden : NULL);
@@ -378,7 +445,8 @@ static void probe_reset(struct confine *c)
 
 int confine_prepare(struct confine *c, struct err *e)
 {
-	if (c->again_ms && clock_mono_ms() >= c->again_ms)
+	if (c->prepared && ((c->again_ms && clock_mono_ms() >= c->again_ms) ||
+			    probe_is_outdated(c)))
 		probe_reset(c);
 	if (!c->prepared) {
 		c->prepared = true;

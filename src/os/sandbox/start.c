@@ -8,6 +8,7 @@ static int start_once(struct confine *confine, const struct confine_request *wan
 	if (confine_enter(confine, wanted, seq, request->plan, run, e))
 		return -1;
 	request->clone_flags = run->clone_flags;
+	request->generation = run->generation;
 	request->fds = run->fds;
 	request->fd_count = run->fd_count;
 	if (!(pool ? pool_start(pool, request, spawned, e) : spawn_start(request, spawned, e)))

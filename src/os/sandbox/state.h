@@ -3,6 +3,7 @@
 #define PROCPEN_OS_SANDBOX_STATE_H
 
 #include <linux/filter.h>
+#include <sys/types.h>
 
 #include "base/err.h"
 #include "os/cgroup/cgroup.h"
@@ -22,9 +23,18 @@ struct confine_filter {
 	size_t len;
 };
 
+/* A directory, by its identity. */
+struct place {
+	dev_t dev;
+	ino_t ino;
+};
+
 struct confine {
 	struct confine_options options; /* pointers replaced by the copies below */
 	char **writable_option, **hidden_option, *record_option;
+	bool resolved;       /* writable_option holds canonical paths */
+	struct place *found; /* what was at each of them when the layers were built */
+	uint32_t generation; /* counts these times */
 	bool privileged; /* the effective uid is 0 */
 	uint32_t uid, gid;
 	struct tmpdir *tmpdir, *users_tmpdir;

@@ -47,6 +47,8 @@ struct tmpdir {
 	int place;     /* <parent>/tmp, or for users; -1: not opened */
 	int lock;      /* our lock file, locked */
 	int fd;        /* the directory; -1: not made */
+	dev_t dev;     /* of it */
+	ino_t ino;
 	struct reaper *reaper;
 	pid_t cleaner; /* 0: none */
 };
@@ -422,11 +424,16 @@ static void cleaner_end(struct tmpdir *t, int64_t until_us)
 
 static int make_directory(struct tmpdir *t)
 {
+	struct stat st;
+
 	if (mkdirat(t->place, tmpdir_instance_name(t), 0700) < 0)
 		return -1;
 	t->fd = openat(t->place, tmpdir_instance_name(t), OPEN_DIRECTORY);
-	if (t->fd >= 0 && !fchmod(t->fd, t->mode))
+	if (t->fd >= 0 && !fchmod(t->fd, t->mode) && !fstat(t->fd, &st)) {
+		t->dev = st.st_dev;
+		t->ino = st.st_ino;
 		return 0;
+	}
 	mem_cleanup_close(&t->fd);
 	return -1;
 }
@@ -461,6 +468,23 @@ int tmpdir_make(struct tmpdir *t, struct err *e)
 	tmpdir_failed(t, e);
 	mem_cleanup_close(&t->place); /* the place may be a different one at the next try */
 	return -1;
+}
+
+bool tmpdir_is_gone(const struct tmpdir *t)
+{
+	struct stat st;
+
+	return t->fd >= 0 && (lstat(t->path, &st) ? errno == ENOENT
+						  : st.st_dev != t->dev || st.st_ino != t->ino);
+}
+
+void tmpdir_forget(struct tmpdir *t)
+{
+	log_warn("the private temporary directory %.400s was removed or replaced: the next command "
+		 "gets a new one there", t->path);
+	mem_cleanup_close(&t->fd);
+	mem_cleanup_close(&t->lock);
+	mem_cleanup_close(&t->place);
 }
 
 /* Only this user can write the directory, so whatever is there is ours. */

@@ -14,6 +14,7 @@
 #ifndef PROCPEN_OS_SANDBOX_TMPDIR_H
 #define PROCPEN_OS_SANDBOX_TMPDIR_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -38,6 +39,12 @@ int tmpdir_make_for(struct tmpdir *t, uint32_t uid, uint32_t gid, struct err *e)
 /* Create it, and start the cleaner if dead servers left files. Returns 0, or -1 with
  * SandboxUnavailable. Idempotent; may be called again after a failure. */
 int tmpdir_make(struct tmpdir *t, struct err *e);
+
+/* Has another process removed or replaced it since? No command can. */
+bool tmpdir_is_gone(const struct tmpdir *t);
+
+/* Give up one that is gone, and say so on stderr: tmpdir_make() makes a new one. */
+void tmpdir_forget(struct tmpdir *t);
 
 /* Its absolute path; exists after tmpdir_make(). */
 const char *tmpdir_path(const struct tmpdir *t);

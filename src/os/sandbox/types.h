@@ -81,6 +81,7 @@ struct confine_applied {
 struct confine_run {
 	struct confine_applied applied; /* true once the command has started */
 	int clone_flags;       /* CLONE_NEW*, for the shim */
+	uint32_t generation;   /* of the directories that its mounts were made for */
 	int fds[SHIM_EXTRA_FDS_MAX]; /* borrowed; for the shim, from SHIM_FD_EXTRA on */
 	int fd_count;
 	struct cgroup *cgroup; /* owned; NULL: none */

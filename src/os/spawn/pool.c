@@ -46,6 +46,7 @@ struct pool {
 	struct ev_loop *loop;
 	struct reaper *reaper;
 	struct shim_plan *plan; /* for new shims; NULL: no run was started yet */
+	uint32_t generation;    /* of its mounts, as in spawn_request */
 	size_t made_of;         /* bytes of its tail: filter and mounts */
 	int clone_flags;
 	uint32_t kind;          /* counts up; 0: none */
@@ -225,6 +226,7 @@ static bool pool_is_same_kind(const struct pool *s, const struct spawn_request *
 	const struct shim_plan *a = s->plan, *b = request->plan;
 
 	return a && s->clone_flags == request->clone_flags &&
+	       s->generation == request->generation &&
 	       !((a->flags ^ b->flags) & ~(uint32_t)OWN_FLAGS) && a->uid == b->uid &&
 	       a->gid == b->gid && a->caps == b->caps && a->filter_len == b->filter_len &&
 	       a->mounts_size == b->mounts_size && !memcmp(a->tail, b->tail, s->made_of);
@@ -258,6 +260,7 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->made_of = pool_tail_of_plan(plan);
 	memcpy(s->plan->tail, plan->tail, s->made_of);
 	s->clone_flags = request->clone_flags;
+	s->generation = request->generation;
 }
 
 /* Call before a shim is used or started: if plan, mounts or hidden files changed, discard the idle

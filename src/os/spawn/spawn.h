@@ -24,6 +24,8 @@ struct spawn_request {
 	int stdin_fd, stdout_fd, stderr_fd; /* the child's ends; borrowed */
 	struct shim_plan *plan;  /* filled by confine_enter(); path, cwd and announce are added */
 	int clone_flags;         /* CLONE_NEW*, for the shim */
+	uint32_t generation;     /* an idle shim of another one has mounts of directories that are
+				  * gone */
 	const int *fds;          /* for the shim, from SHIM_FD_EXTRA on; borrowed */
 	int fd_count;            /* at most SHIM_EXTRA_FDS_MAX */
 	bool announce;           /* report the command's exec at once: SHIM_ANNOUNCE */
