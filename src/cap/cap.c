@@ -482,6 +482,8 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 			 "process, and the output of %u finished runs was dropped",
 			 p->dropped_logs);
 	wait_wake(&c->waits, c->reqs, c, p, events); /* answer before the audit log is written */
+	if (p->replaced)
+		return;
 	if (events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) {
 		(c->name_outcome ? c->name_outcome : cap_name_outcome)(p, outcome, sizeof(outcome));
 		cap_record_end(c, p, outcome);

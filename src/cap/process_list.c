@@ -28,8 +28,8 @@ static void process_list_write_entry(struct jsonw *w, struct proc *p, int *live_
 	run_members_usage(w, usage);
 	jsonw_str(w, "working_directory", p->cwd);
 	run_members_pid(w, p);
-	if (p->tree_alive && !usage->alive)
-		jsonw_int(w, "alive", 1); /* at least, and not read now */
+	if (p->tree_alive && !usage->alive) /* not read now */
+		jsonw_int(w, "alive", p->phase == PROC_SETTLED ? p->leftover : 1);
 	else
 		run_members_alive(w, usage);
 	jsonw_end_object(w);

@@ -35,6 +35,7 @@ struct run_task {
 	struct run_limits limits; /* borrowed by confine */
 	int64_t timeout_ms, yield_ms; /* 0: none */
 	uint64_t seq; /* the run, once started */
+	bool again;   /* it is the second one: the first never began */
 };
 
 static void process_run_task_free(void *task)
@@ -176,10 +177,34 @@ static void process_run_answer(struct cap *c, struct req *r, struct proc *p)
 		req_ok(r);
 }
 
+static enum cap_outcome process_run_start(struct cap_call *call);
+
+/* The run @p of @r never began, because its shim had died: start it once more. False: no. */
+static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
+{
+	struct run_task *t = r->task;
+	struct cap_call *call = r->call;
+	struct err e = ERR_INIT;
+
+	if (!p->never_began || t->again || r->cancelled || c->closing)
+		return false;
+	t->again = true;
+	free(t->cwd);
+	t->cwd = NULL;
+	call->e = &e;
+	p->replaced = !scope_open(c->scope, json_get_str(r->params, "working_directory", NULL),
+				  &t->cwd_fd, &t->cwd, &e) &&
+		      process_run_start(call) == CAP_WAITING;
+	err_release(&e);
+	return p->replaced;
+}
+
 static bool process_run_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
 {
 	struct err e = ERR_INIT;
 
+	if (events & PROC_EVENT_FAILED && process_run_again(c, r, p))
+		return false;
 	if (events & PROC_EVENT_FAILED) {
 		e = *p->failure;
 		e.details = json_incref(e.details);

@@ -389,7 +389,7 @@ static int audit_catch_up(struct audit *a, bool last, struct err *e)
 	bool reads = a->reads_due_ms && (last || clock_mono_ms() >= a->reads_due_ms);
 
 	audit_check_file(a);
-	if (audit_write_start(a, e) || audit_write_late(a, e) || audit_write_lost(a, e))
+	if (audit_write_start(a, e) || audit_write_lost(a, e) || audit_write_late(a, e))
 		return -1;
 	return reads ? audit_write_reads(a, e) : 0;
 }

@@ -42,8 +42,8 @@ enum audit_file_place {
 };
 
 /*
- * If the whole directory was removed or replaced, forget the file: the next line begins a new one in
- * a new directory. A file that was removed alone is left, and audit_file_append() refuses.
+ * If the whole directory was removed or replaced, forget the file: the next line begins a new one
+ * in a new directory. A file that was removed alone is left, and audit_file_append() refuses.
  */
 enum audit_file_place audit_file_check(struct audit_file *f);
 

@@ -1,11 +1,11 @@
 /*
  * scope - which directories a run may work in.
  *
- * Directories are opened at start and compared by identity (device and inode), never by
- * name; scope_renew() alone goes by the operator's name again. A requested directory is opened without following magic
- * links; its ancestors are walked upward by descriptor to one of the accessible
- * directories or the root; the same descriptor is then the working directory, so the
- * run uses exactly the directory that was checked.
+ * Directories are opened at start and compared by identity (device and inode), never by name;
+ * scope_renew() alone goes by the operator's name again. A requested directory is opened without
+ * following magic links; its ancestors are walked upward by descriptor to one of the accessible
+ * directories or the root; the same descriptor is then the working directory, so the run uses
+ * exactly the directory that was checked.
  *
  * No error reveals whether a path outside exists. What is wrong with one that lies inside is said
  * only if the path can be judged without a look outside.

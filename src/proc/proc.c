@@ -310,11 +310,27 @@ static bool proc_kill_ended_any(const struct proc *p)
 	return command || p->killed_rest || p->survivors || p->leftover_unknown;
 }
 
+/* The shim died while it waited for a command, out of memory for one. */
+static void proc_note_never_began(struct proc *p)
+{
+	if (p->failure || p->kill_reason != PROC_REASON_RUNNING ||
+	    !tree_never_began(&p->live->tree))
+		return;
+	p->never_began = true;
+	(void)pool_drop_idle(p->env->pool); /* the others may be dying too */
+	p->failure = mem_zalloc(sizeof(*p->failure));
+	err_set(p->failure, ERR_SPAWN_FAILED,
+		"the shim that was to start the command was killed from outside; nothing ran");
+	p->failure->sys = EAGAIN; /* it passes */
+	err_hint(p->failure, "Send the request again.");
+}
+
 static void proc_on_tree_empty(void *ctx)
 {
 	struct proc *p = ctx;
 
 	p->pid = 0;
+	proc_note_never_began(p);
 	if (p->failure) {
 		proc_notify(p, PROC_EVENT_FAILED); /* frees p */
 		return;
@@ -449,8 +465,8 @@ const struct usage *proc_usage(struct proc *p)
 	if (!p->tree_alive)
 		return &p->usage;
 	usage_live(p->live->tree.shim_pid, &p->live->past, USAGE_TREE_MAX, &now);
-	if (!now.alive)
-		now.alive = 1; /* not seen empty yet: the command starts, or ends just now */
+	if (!now.alive && p->phase != PROC_SETTLED)
+		now.alive = 1; /* the command starts, or ends just now: it counts as running */
 	p->usage.alive = now.alive;
 	if (!p->exited || p->leftover)
 		p->usage = now;

@@ -150,6 +150,8 @@ struct proc {
 					   * unknown */
 	struct seccomp_unotify *notify;      /* the calls that its filter refused; NULL: the run has
 					      * no listener */
+	bool never_began;             /* with failure: its shim died before it took the command */
+	bool replaced;                /* ... and another run does its work; set by the hook */
 	struct err *failure;          /* why it never started, or NULL */
 
 	pid_t pid;                    /* of the command; 0 before its start and after its end */

@@ -68,7 +68,7 @@ static void tree_on_shim_dead(void *ctx, pid_t pid, int wait_status)
 }
 
 /* Receive one report, and the descriptor that came with it or -1. */
-static ssize_t tree_receive(int control, struct shim_report *report, int *fd)
+static ssize_t tree_receive(struct tree *t, struct shim_report *report, int *fd)
 {
 	union {
 		struct cmsghdr header; /* aligns it */
@@ -82,11 +82,14 @@ static ssize_t tree_receive(int control, struct shim_report *report, int *fd)
 		.msg_controllen = sizeof(rights),
 	};
 	const struct cmsghdr *first;
+	int control = t->control.fd;
 	ssize_t n = recvmsg(control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 
 	/* The shim exited without reading our last request; its last report follows this error. */
-	if (n < 0 && errno == ECONNRESET)
+	if (n < 0 && errno == ECONNRESET) {
+		t->unread = true;
 		n = recvmsg(control, &message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	}
 	*fd = -1;
 	if (n < 0)
 		return n;
@@ -132,7 +135,8 @@ static bool tree_read_reports(struct tree *t)
 	ssize_t n;
 	int fd;
 
-	while ((n = tree_receive(io->fd, &report, &fd)) == (ssize_t)sizeof(report)) {
+	while ((n = tree_receive(t, &report, &fd)) == (ssize_t)sizeof(report)) {
+		t->reported = true;
 		t->sealed |= report.event == SHIM_KILLING;
 		if (report.event == SHIM_EMPTY || report.event == SHIM_FAILED || report.empty)
 			t->reported_empty = true;
@@ -232,6 +236,7 @@ static int tree_send_request(struct tree *t, enum shim_command command, int arg)
 		errno = ESRCH; /* the shim is gone: reaper_sweep() kills its orphans */
 		return -1;
 	}
+	t->asked = true;
 	return send(t->control.fd, &request, sizeof(request), MSG_NOSIGNAL | MSG_DONTWAIT) ==
 			       (ssize_t)sizeof(request)
 		       ? 0
@@ -255,6 +260,11 @@ int tree_signal(struct tree *t, int signal)
 int tree_signal_all(struct tree *t, int signal)
 {
 	return tree_send_request(t, SHIM_SIGNAL_TREE, signal);
+}
+
+bool tree_never_began(const struct tree *t)
+{
+	return t->lost && t->unread && !t->asked && !t->reported;
 }
 
 void tree_release(struct tree *t)

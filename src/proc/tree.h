@@ -40,6 +40,9 @@ struct tree {
 	bool given_up;       /* we killed the shim, to end its tree or because it hung */
 	bool lost;           /* the shim died before its tree: its last report is missing */
 	bool reaping_orphans; /* the shim is gone, and reaper_sweep() kills its orphans */
+	bool asked;          /* something was sent after the plan */
+	bool reported;       /* a report has come */
+	bool unread;         /* the shim died without having read all that was sent */
 	bool reported_empty; /* the shim's last report has come */
 	uint32_t survivors;  /* processes that could not be killed */
 	void (*on_report)(void *ctx, const struct shim_report *report);
@@ -66,6 +69,10 @@ int tree_signal(struct tree *t, int signal);
 
 /* The same, to every process of the tree. */
 int tree_signal_all(struct tree *t, int signal);
+
+/* In on_empty: did the shim die before it took its plan? Then the command certainly did not run.
+ * (A socket that is closed with unread messages resets its peer.) */
+bool tree_never_began(const struct tree *t);
 
 /* Stop watching (the server is exiting); shims see the closed socket and kill what is left. */
 void tree_release(struct tree *t);

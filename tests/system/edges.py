@@ -5,6 +5,7 @@ import json
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import time
 
@@ -320,6 +321,38 @@ def test_lost_record():
         server.stop()
 
 
+def waiting_shims(server):
+    """Shims of a server that has no runs."""
+    found = []
+    with open("/proc/%d/task/%d/children" % (server.pid, server.pid)) as f:
+        for pid in f.read().split():
+            with open("/proc/%s/comm" % pid) as name:
+                if name.read().startswith("procpen-shim"):
+                    found.append(int(pid))
+    return found
+
+
+@suite.test()
+def test_waiting_shim_dies():
+    """Killed while the next command is on its way to it: the command runs all the same, once."""
+    server = Server()
+    tried = 0
+    for n in range(40):
+        server.run("true")
+        shims = waiting_shims(server)
+        tried += len(shims)
+        for pid in shims:
+            os.kill(pid, signal.SIGKILL)
+        result = server.run("echo %d >>ran" % n)
+        equal((result["state"], result["reason"], result["warnings"]), ("completed", "exited", []),
+              "the command")
+    if not tried:
+        raise Skip("no shim waits here")
+    with open(server.workspace + "/ran") as f:
+        equal([int(number) for number in f], list(range(40)), "what ran")
+    server.stop()
+
+
 def remake(path, fill=lambda: None):
     shutil.rmtree(path)
     os.mkdir(path, 0o700)
@@ -371,6 +404,7 @@ def test_state_directory_is_made_again():
     server = Server()
     equal(server.run("touch $TMPDIR/a")["exit_code"], 0, "before")
     for path in (server.state, server.state + "/tmp"):
+        server.ping()  # the end of the run is on record
         shutil.rmtree(path)
         for _ in range(2):
             result = server.run("touch $TMPDIR/b && ls -d $TMPDIR")

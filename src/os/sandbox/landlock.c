@@ -90,8 +90,8 @@ static bool landlock_is_at(int fd, const char *path)
 	return len == (ssize_t)strlen(path) && !memcmp(name, path, (size_t)len);
 }
 
-/* Permit @rights below @path; @exact: only if that is a canonical path. 0, also if nothing is there,
- * or -1 with errno. */
+/* Permit @rights below @path; @exact: only if that is a canonical path. 0, also if nothing is
+ * there, or -1 with errno. */
 static int landlock_allow(int ruleset, const char *path, bool exact, uint64_t rights)
 {
 	AUTO_CLOSE int fd = open(path, O_PATH | O_CLOEXEC);

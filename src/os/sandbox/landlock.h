@@ -23,8 +23,8 @@ int confine_landlock_abi(void);
 
 /*
  * Build a ruleset for @abi that permits writing to @writable (NULL-terminated; skips missing paths
- * and those that are not canonical: a command may have made the link) and the usual devices. Returns a close-on-exec descriptor that the
- * caller owns, or -1 with SandboxUnavailable.
+ * and those that are not canonical: a command may have made the link) and the usual devices.
+ * Returns a close-on-exec descriptor that the caller owns, or -1 with SandboxUnavailable.
  */
 int confine_landlock_build(int abi, const char *const *writable, struct err *e);
 

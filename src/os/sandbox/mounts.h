@@ -32,9 +32,9 @@ struct confine_mounts {
 
 /*
  * Both lists: absolute paths, NULL-terminated, may be NULL; those of @hidden without
- * "..". Resolves links in those, and leaves out what of @writable is not there or no canonical path,
- * because a command may have made the link. A path inside another writable one gets no entry of its own. A
- * hidden path never covers a writable one.
+ * "..". Resolves links in those, and leaves out what of @writable is not there or no canonical
+ * path, because a command may have made the link. A path inside another writable one gets no entry
+ * of its own. A hidden path never covers a writable one.
  */
 void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 			  const char *const *hidden);
