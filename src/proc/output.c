@@ -212,7 +212,7 @@ ssize_t output_read(const struct output *o, uint64_t *offset, void *bytes, size_
 		if (*offset < from)
 			end = from;
 	}
-	if (*offset >= end || o->dropped)
+	if (*offset >= end || o->dropped || !len)
 		return 0;
 	if (len > end - *offset)
 		len = (size_t)(end - *offset);
