@@ -149,8 +149,8 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 		return -1;
 	call->event.user = t->user.name;
 	if (scope_renew(call->c->scope))
-		log_warn("an accessible directory was removed or replaced, and another has its path "
-			 "by now: commands run in that one");
+		log_warn("an accessible directory was removed or replaced, and another has its "
+			 "path by now: commands run in that one");
 	if (run_env_build(&env, &t->envp, e) ||
 	    (t->command.shell && env_check_shell_names(env.environment, e)) ||
 	    scope_open(call->c->scope, json_get_str(params, "working_directory", NULL),

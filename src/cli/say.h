@@ -26,8 +26,8 @@ int say_mistake(const struct cli_command *command, const char *fmt, ...)
 int say_unknown(const struct cli_command *command, const char *what, const char *name,
 		const char *const *known);
 
-/* Write @text, up to 8 KiB, with hidden characters shown by code: it may quote names that others gave
- * to files, or a command that a model wrote. */
+/* Write @text, up to 8 KiB, with hidden characters shown by code: it may quote names that others
+ * gave to files, or a command that a model wrote. */
 void say_text(FILE *to, const char *text);
 
 /* "procpen run: MESSAGE. HINT". A hint for programs, the default of its type, is left out. */
