@@ -839,6 +839,88 @@ def test_network(place, options):
         check(not any(name.startswith("network_off") for name in sandbox), str(sandbox))
 
 
+# ---------------------------------------------------------------- shared memory
+
+# Arguments: FILE in /dev/shm, KEY, then "make" or "find"; or "left" to count what is there.
+SHARED = ATTEMPT + """
+import ctypes, ctypes.util
+libc = ctypes.CDLL(ctypes.util.find_library("c"), use_errno=True)
+key, flags = int(sys.argv[2]), 0o1600 if sys.argv[3] == "make" else 0
+def call(name, *args):
+    if getattr(libc, name)(*args) < 0:
+        raise OSError(ctypes.get_errno(), "")
+def queue():
+    call("mq_open", b"/" + sys.argv[1].encode(), 0o102 if flags else 2, 0o600, None)
+attempt("file", lambda: open("/dev/shm/" + sys.argv[1], "a" if flags else "r").close())
+attempt("segment", lambda: call("shmget", key, 4096 if flags else 0, flags))
+attempt("semaphores", lambda: call("semget", key, 1 if flags else 0, flags))
+attempt("messages", lambda: call("msgget", key, flags))
+attempt("queue", queue)
+"""
+REMOVE = """
+import ctypes, ctypes.util, os, sys
+libc = ctypes.CDLL(ctypes.util.find_library("c"))
+key = int(sys.argv[2])
+libc.shmctl(libc.shmget(key, 0, 0), 0, None)
+libc.semctl(libc.semget(key, 0, 0), 0, 0)
+libc.msgctl(libc.msgget(key, 0), 0, None)
+libc.mq_unlink(b"/" + sys.argv[1].encode())
+if os.path.exists("/dev/shm/" + sys.argv[1]):
+    os.unlink("/dev/shm/" + sys.argv[1])
+"""
+
+
+def shared(server, args, what, **params):
+    """What of it can be made or found, and the layers. Landlock lets no command open a queue."""
+    found, sandbox = doors(server, SHARED, *args, what, **params)
+    if any(layer.startswith("landlock") for layer in sandbox):
+        check(found.pop("queue") != "open", "a queue under Landlock")
+    return found, sandbox
+
+
+def shared_memory(place, options, ours, others, wrapper):
+    server = place.server(*NO_SANDBOX)
+    made, _ = shared(server, others, "make")
+    equal((set(made.values()), shared(server, others, "find")[0]), ({"open"}, made), "no sandbox")
+    server.stop()
+    server = place.server(*options, wrapper=wrapper)
+    gaps = server.call("agent.session")["sandbox"]["gaps"]
+    named = any(gap.startswith("shared_memory:") for gap in gaps)
+    found, sandbox = shared(server, others, "find")
+    made = dict.fromkeys(found, "open")
+    if "mount_namespace" not in sandbox:
+        equal((found, named), (made, True), "without namespaces")
+        server.stop()
+        return
+    equal((found, named), (dict.fromkeys(made, "ENOENT"), False), "the host's")
+    equal(shared(server, ours, "make")[0], made, "made")
+    for _ in range(3):  # a shim that has served a command could serve the next
+        found, _ = shared(server, ours, "find")
+        equal(found, dict(dict.fromkeys(made, "ENOENT"), file="open"), "found by the next run")
+    equal(doors(server, SHARED, *ours, "find", profile="strict")[0]["file"], "open", "under strict")
+    check(not os.path.exists("/dev/shm/" + ours[0]), "it is on the host")
+    server.run("mv $TMPDIR/.shm $TMPDIR/gone; ln -s /dev $TMPDIR/.shm")
+    server.stop()  # the next shim finds something else in its place
+    server = place.server(*options, wrapper=wrapper)
+    for _ in range(4):
+        check(shared(server, others, "find")[0]["file"] != "open", "the host's after all")
+        server.run("rm -rf $TMPDIR/.shm; ln -s /dev $TMPDIR/.shm; sleep 0.1 & sleep 0.2")
+    server.stop()
+
+
+@each_form
+def test_shared_memory(place, options):
+    """/dev/shm is the session's and IPC the run's where there are namespaces; else a gap says so."""
+    name, key = os.path.basename(place.base), os.getpid() << 8 | 77
+    ours, others = [name, str(key)], [name + "-host", str(key + 1)]
+    try:
+        for wrapper in ([], [hostile_program("without"), "landlock"]):
+            shared_memory(place, options, ours, others, wrapper)
+    finally:
+        for args in (ours, others):
+            subprocess.run([PYTHON, "-c", REMOVE] + args, check=False)
+
+
 # ---------------------------------------------------------------- set-uid and set-gid files
 
 # Each call with a mode that sets an id, and whether the file has it then. Raw numbers: libc

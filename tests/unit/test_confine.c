@@ -410,6 +410,13 @@ static void test_confine_passing_failure(void **state)
 	assert_int_equal(usable(f), before);
 }
 
+/* Removes the temporary directory, or the next child could not make it anew. */
+static _Noreturn void end_child(struct fixture *f, int status)
+{
+	confine_free(f->c);
+	_exit(status);
+}
+
 /* Whatever runs out at the first trial: no layer is gone for the server's life. */
 static const struct shortage {
 	const char *name;
@@ -457,7 +464,7 @@ static void test_confine_shortage_takes_no_layer(void **state)
 		fflush(NULL);
 		pid = fork();
 		if (!pid)
-			_exit(try_short_of(f, &shortages[i]));
+			end_child(f, try_short_of(f, &shortages[i]));
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		if (status)
 			fail_msg("%s: status %#x", shortages[i].name, (unsigned)status);
@@ -495,7 +502,7 @@ static void test_confine_namespaces_are_tried_again(void **state)
 	fflush(NULL);
 	pid = fork();
 	if (!pid)
-		_exit(try_full_namespaces(f));
+		end_child(f, try_full_namespaces(f));
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_int_equal(status, 0);
 	f->c->usable &= ~NAMESPACE_LAYERS;
@@ -977,7 +984,7 @@ static void test_confine_trial(void **state)
 		fflush(NULL);
 		pid = fork();
 		if (!pid)
-			_exit(try_without(f, &trials[i], before));
+			end_child(f, try_without(f, &trials[i], before));
 		assert_int_equal(waitpid(pid, &status, 0), pid);
 		if (status)
 			fail_msg("%s: status %#x", trials[i].name, (unsigned)status);

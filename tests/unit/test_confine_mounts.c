@@ -72,7 +72,7 @@ static void build(struct fixture *f)
 {
 	confine_mounts_release(&f->m);
 	confine_mounts_build(&f->m, (const char *const *)f->lists[WRITABLE],
-			     (const char *const *)f->lists[HIDDEN]);
+			     (const char *const *)f->lists[HIDDEN], NULL);
 	assert_true(f->m.size <= SHIM_PATHS_MAX);
 	assert_int_equal(f->m.size % 8, 0);
 }
@@ -130,7 +130,7 @@ static void test_confine_mounts_of_nothing(void **state)
 {
 	struct fixture *f = *state;
 
-	confine_mounts_build(&f->m, NULL, NULL);
+	confine_mounts_build(&f->m, NULL, NULL, NULL);
 	assert_int_equal(f->m.size, 0);
 	assert_int_equal(f->m.left_out, 0);
 	confine_mounts_release(&f->m);
@@ -362,6 +362,36 @@ static void test_confine_mounts_too_long(void **state)
 	assert_int_equal(f->m.unhidden, f->m.left_out);
 }
 
+static void test_confine_mounts_shared_memory(void **state)
+{
+	static const struct {
+		const char *writable[3];
+		bool can;
+	} rows[] = {
+		{ { NULL }, true },
+		{ { "/tmp", "/dev/null" }, true },
+		{ { "/tmp", "/dev/shm" }, false },
+		{ { "/dev" }, false },
+		{ { "/" }, false },
+	};
+	struct fixture *f = *state;
+	const struct shim_mount *entry;
+	size_t at = 0;
+
+	make_directories(f, "ws shm");
+	add(f, WRITABLE, "ws");
+	confine_mounts_build(&f->m, (const char *const *)f->lists[WRITABLE], NULL,
+			     scratch_path(&f->tmp, "shm"));
+	entry = next(f, &at);
+	assert_int_equal(entry->kind, SHIM_MOUNT_SHARED_MEMORY);
+	assert_true(entry->ino); /* no other directory may come in its place */
+	assert_int_equal(next(f, &at)->kind, SHIM_MOUNT_WRITABLE);
+	if (!confine_mounts_can_cover_shm(NULL))
+		skip(); /* /dev/shm is missing, or a link */
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(confine_mounts_can_cover_shm(rows[i].writable), rows[i].can);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -383,6 +413,7 @@ int main(void)
 		TEST(test_confine_mounts_spelling),
 		TEST(test_confine_mounts_too_many),
 		TEST(test_confine_mounts_too_long),
+		TEST(test_confine_mounts_shared_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

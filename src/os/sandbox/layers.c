@@ -166,8 +166,9 @@ static int enter_mount_ns(struct layers_entry *n, struct err *e)
 
 	(void)e;
 	enter_user_ns(n);
-	n->run->clone_flags |= CLONE_NEWNS;
-	n->plan->flags |= SHIM_MOUNTS | (n->c->no_user_ns ? 0 : SHIM_LOCK_MOUNTS);
+	n->run->clone_flags |= CLONE_NEWNS | (n->c->own_ipc ? CLONE_NEWIPC : 0);
+	n->plan->flags |= SHIM_MOUNTS | (n->c->no_user_ns ? 0 : SHIM_LOCK_MOUNTS) |
+			  (n->c->own_ipc ? SHIM_IPC_NS : 0);
 	n->plan->mounts_size = (uint32_t)m->size;
 	memcpy(n->plan->tail + n->plan->filter_len * sizeof(struct sock_filter), m->entries,
 	       m->size);

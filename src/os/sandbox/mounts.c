@@ -32,7 +32,7 @@ static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char
 		return;
 	}
 	/* No device and inode: the file at a hidden path may appear or be replaced later. */
-	if (kind == SHIM_MOUNT_WRITABLE && !stat(path, &st)) {
+	if (kind != SHIM_MOUNT_HIDE && kind != SHIM_MOUNT_PIN && !stat(path, &st)) {
 		head.dev = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
 		head.ino = st.st_ino;
 	}
@@ -248,8 +248,21 @@ static char **list_copy(const char *const *list)
 	return paths;
 }
 
+bool confine_mounts_can_cover_shm(const char *const *writable)
+{
+	static const char place[] = "/dev/shm";
+	char **paths = resolve_list(writable, resolve_writable), *real = realpath(place, NULL);
+	bool can = real && !strcmp(real, place) && list_length(writable) <= ENTRIES_MAX;
+
+	for (size_t i = 0; paths[i]; i++)
+		can &= !path_is_within(paths[i], place) && !path_is_within(place, paths[i]);
+	free(real);
+	mem_list_free(paths);
+	return can;
+}
+
 void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
-			  const char *const *hidden)
+			  const char *const *hidden, const char *shared_memory)
 {
 	*m = (struct confine_mounts){
 		.entries = mem_zalloc(SHIM_PATHS_MAX),
@@ -258,6 +271,8 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 		.hidden = resolve_list(hidden, resolve_hidden),
 	};
 	m->left_out = list_length(writable) - list_length((const char *const *)m->writable);
+	if (shared_memory) /* first, while there is room */
+		mounts_add_entry(m, SHIM_MOUNT_SHARED_MEMORY, shared_memory);
 	for (size_t i = 0; m->writable[i]; i++)
 		if (!mounts_is_nested(m->writable, i))
 			mounts_add_entry(m, SHIM_MOUNT_WRITABLE, m->writable[i]);

@@ -34,10 +34,15 @@ struct confine_mounts {
  * Both lists: absolute paths, NULL-terminated, may be NULL; those of @hidden without
  * "..". Resolves links in those, and leaves out what of @writable is not there or no canonical
  * path, because a command may have made the link. A path inside another writable one gets no entry
- * of its own. A hidden path never covers a writable one.
+ * of its own. A hidden path never covers a writable one. @shared_memory:
+ * the directory that commands find at /dev/shm, canonical, or NULL: that of the host.
  */
 void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
-			  const char *const *hidden);
+			  const char *const *hidden, const char *shared_memory);
+
+/* Is /dev/shm a directory, not behind a link, and apart from all @writable? Then another one can
+ * lie over it. */
+bool confine_mounts_can_cover_shm(const char *const *writable);
 
 /* Resolve the hidden paths again. Returns true if the entries have changed. */
 bool confine_mounts_refresh(struct confine_mounts *m);

@@ -376,14 +376,32 @@ static void probe_add_real(struct confine *c, const char *const *list)
 	}
 }
 
+/* The directory of this session that commands find at /dev/shm, or NULL: they find the host's. */
+static char *probe_shared_memory(struct confine *c)
+{
+	AUTO_FREE char *path = NULL;
+	char *real;
+
+	c->own_shm = false;
+	if (!c->tmpdir || !confine_mounts_can_cover_shm(c->options.writable))
+		return NULL;
+	if (asprintf(&path, "%s/" TMPDIR_SHARED_MEMORY, tmpdir_path(c->tmpdir)) < 0)
+		abort();
+	real = realpath(path, NULL);
+	c->own_shm = real != NULL;
+	return real;
+}
+
 static int probe_build_lists(struct confine *c, struct err *e)
 {
 	/* Directories with sockets of other programs and files of all users. */
 	static const char *const strict_hidden[] = { "/run", "/tmp", "/var/tmp", "/dev/pts",
 						     NULL };
 	const char *places[3] = { NULL }, *record[2] = { c->options.record, NULL };
-	const char *const *writable;
+	const char *own[2] = { NULL };
+	AUTO_FREE char *shm = NULL;
 	char **hidden;
+	size_t count = 0;
 
 	probe_resolve_writable(c);
 	probe_note_places(c);
@@ -391,17 +409,24 @@ static int probe_build_lists(struct confine *c, struct err *e)
 	    (c->users_tmpdir && tmpdir_make(c->users_tmpdir, e)))
 		return -1;
 	if (c->tmpdir)
-		places[0] = tmpdir_path(c->tmpdir);
+		places[count++] = tmpdir_path(c->tmpdir);
 	if (c->users_tmpdir)
-		places[c->tmpdir != NULL] = tmpdir_path(c->users_tmpdir);
+		places[count++] = tmpdir_path(c->users_tmpdir);
 	c->writable = join_lists((const char *const *)c->writable_option, NULL, NULL);
-	probe_add_real(c, shared_memory);
+	own[0] = shm = probe_shared_memory(c);
+	if (!shm)
+		probe_add_real(c, shared_memory);
 	probe_add_real(c, places);
-	writable = (const char *const *)c->writable;
 	for (int strict = 0; strict < 2; strict++) {
 		hidden = join_lists(c->options.hidden, record, strict ? strict_hidden : NULL);
-		confine_mounts_build(&c->mounts[strict], writable, (const char *const *)hidden);
+		confine_mounts_build(&c->mounts[strict], (const char *const *)c->writable,
+				     (const char *const *)hidden, shm);
 		mem_list_free(hidden);
+	}
+	/* Landlock knows the covered directory too, for when there is no mount namespace. */
+	if (shm) {
+		probe_add_real(c, shared_memory);
+		probe_add_real(c, own);
 	}
 	return 0;
 }
@@ -413,6 +438,7 @@ static int probe_prepare(struct confine *c, struct err *e)
 	c->usable = (1u << CONFINE_LAYER_COUNT) - 1;
 	if (probe_shim(e))
 		return -1;
+	c->own_ipc = access("/proc/self/ns/ipc", F_OK) == 0;
 	cgroups_prepare(c->cgroups); /* first: the server must be alone in its group */
 	if (probe_build_lists(c, e))
 		return -1;

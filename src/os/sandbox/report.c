@@ -203,6 +203,23 @@ static bool landlock_is_scoped(const struct confine *c, const struct confine_app
 	return applied->layers & BIT(CONFINE_LANDLOCK) && c->landlock_abi >= LANDLOCK_ABI_SCOPE;
 }
 
+/* IPC namespace and mount namespace are entered together. */
+static void report_shared_memory_gap(const struct confine *c, const struct confine_applied *applied,
+				     void (*fn)(void *ctx, const char *gap), void *ctx)
+{
+	bool mounts = applied->layers & BIT(CONFINE_MOUNT_NS), shm = !mounts || !c->own_shm;
+	bool ipc = (!mounts || !c->own_ipc) && applied->profile != CONFINE_STRICT;
+	char text[160];
+
+	if (!shm && !ipc)
+		return;
+	snprintf(text, sizeof(text),
+		 "shared_memory: %s%s%s shared with the user's other programs, and what commands "
+		 "leave there stays", shm ? "/dev/shm" : "", shm && ipc ? " and " : "",
+		 !ipc ? " is" : shm ? "System V IPC are" : "System V IPC is");
+	fn(ctx, text);
+}
+
 static void report_process_gaps(const struct confine *c, const struct confine_applied *applied,
 				void (*fn)(void *ctx, const char *gap), void *ctx)
 {
@@ -227,6 +244,7 @@ void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char 
 		fn(ctx, "everything: the operator runs this server without a sandbox");
 	report_file_gaps(c, &applied, fn, ctx);
 	report_process_gaps(c, &applied, fn, ctx);
+	report_shared_memory_gap(c, &applied, fn, ctx);
 	if (!(applied.layers & BIT(CONFINE_NETWORK_OFF)))
 		fn(ctx, "network: all of it, loopback services and cloud metadata included");
 	if (!landlock_is_scoped(c, &applied) && !applied.net_ns)

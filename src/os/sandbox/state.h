@@ -57,6 +57,8 @@ struct confine {
 	struct confine_mounts mounts[2]; /* default, strict */
 	bool warned_open; /* confine_warning() has returned its text */
 	bool net_probed, net_ns_usable;
+	bool own_shm;         /* with a mount namespace, /dev/shm is the session's own */
+	bool own_ipc;         /* with one, System V IPC and message queues are the run's own */
 	bool no_user_ns;      /* the shim cannot make one, to lock its mounts */
 	char net_reason[96];
 };

@@ -422,6 +422,15 @@ static void cleaner_end(struct tmpdir *t, int64_t until_us)
 
 /* ---- the directory ---- */
 
+static int make_shared_memory(const struct tmpdir *t)
+{
+	if (t->for_users)
+		return 0;
+	if (mkdirat(t->fd, TMPDIR_SHARED_MEMORY, 0700) < 0)
+		return -1;
+	return fchmodat(t->fd, TMPDIR_SHARED_MEMORY, 01777, 0); /* mkdir() applies the umask */
+}
+
 static int make_directory(struct tmpdir *t)
 {
 	struct stat st;
@@ -429,11 +438,13 @@ static int make_directory(struct tmpdir *t)
 	if (mkdirat(t->place, tmpdir_instance_name(t), 0700) < 0)
 		return -1;
 	t->fd = openat(t->place, tmpdir_instance_name(t), OPEN_DIRECTORY);
-	if (t->fd >= 0 && !fchmod(t->fd, t->mode) && !fstat(t->fd, &st)) {
+	if (t->fd >= 0 && !fchmod(t->fd, t->mode) && !fstat(t->fd, &st) && !make_shared_memory(t)) {
 		t->dev = st.st_dev;
 		t->ino = st.st_ino;
 		return 0;
 	}
+	if (t->fd >= 0)
+		unlinkat(t->fd, TMPDIR_SHARED_MEMORY, AT_REMOVEDIR);
 	mem_cleanup_close(&t->fd);
 	return -1;
 }

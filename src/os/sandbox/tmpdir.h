@@ -22,6 +22,9 @@
 /* Its place below @parent. */
 #define TMPDIR_PLACE "tmp"
 
+/* In the directory, mode 1777: the /dev/shm of all commands, where mounts can be made. */
+#define TMPDIR_SHARED_MEMORY ".shm"
+
 struct reaper;
 struct tmpdir;
 

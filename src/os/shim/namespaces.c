@@ -43,6 +43,9 @@ struct kept {
 	int tree, place;
 };
 
+static int queues_fd = -1; /* above the numbers that a command's descriptors take */
+static int no_queues;      /* the kernel has none */
+
 static long write_file(const char *path, const char *text, unsigned long len)
 {
 	long fd = sys4(__NR_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
@@ -185,6 +188,33 @@ static char *descriptor_path(char *path, int fd)
 	return path;
 }
 
+static long cover_by_empty(const char *place)
+{
+	return sys5(__NR_mount, "procpen", place, "tmpfs",
+		    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,mode=555");
+}
+
+/* Put the entry's directory on /dev/shm. A command may have removed it, or put something else in
+ * its place; then the host's stays covered all the same. */
+static long cover_shared_memory(const struct shim_mount *entry)
+{
+	char path[32], source[32];
+	long place = open_path("/dev/shm"), fd, result;
+
+	if (place < 0)
+		return place == -ENOENT ? 0 : place;
+	descriptor_path(path, (int)place);
+	fd = open_entry(entry);
+	if (fd > 0)
+		result = sys5(__NR_mount, descriptor_path(source, (int)fd), path, 0, MS_BIND, 0);
+	else
+		result = fd ? fd : cover_by_empty(path);
+	if (fd > 0)
+		sys1(__NR_close, fd);
+	sys1(__NR_close, place);
+	return result;
+}
+
 /* Hide the entry's path below an empty directory or file, or pin it by mounting it on itself: a
  * mount point cannot be renamed or removed (rename(2), EBUSY). */
 static long cover_entry(const struct shim_mount *entry)
@@ -198,8 +228,7 @@ static long cover_entry(const struct shim_mount *entry)
 	if (entry->kind == SHIM_MOUNT_PIN)
 		result = sys5(__NR_mount, path, path, 0, MS_BIND | MS_REC, 0);
 	else if (is_directory((int)fd))
-		result = sys5(__NR_mount, "procpen", path, "tmpfs",
-			      MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,mode=555");
+		result = cover_by_empty(path);
 	else
 		result = sys5(__NR_mount, "/dev/null", path, 0, MS_BIND, 0);
 	sys1(__NR_close, fd);
@@ -238,9 +267,42 @@ static long cover_entries(const struct shim_plan *plan)
 	long result = 0;
 
 	for (uint32_t at = 0; !result && (entry = next_entry(plan, &at));)
-		if (entry->kind == SHIM_MOUNT_HIDE || entry->kind == SHIM_MOUNT_PIN)
+		if (entry->kind == SHIM_MOUNT_SHARED_MEMORY)
+			result = cover_shared_memory(entry);
+		else if (entry->kind == SHIM_MOUNT_HIDE || entry->kind == SHIM_MOUNT_PIN)
 			result = cover_entry(entry);
 	return result;
+}
+
+/* Mount the queues of the new IPC namespace where the host's are, and keep a descriptor of them. */
+static void mount_queues(void)
+{
+	long type = sys2(__NR_fsopen, "mqueue", FSOPEN_CLOEXEC), tree = type;
+
+	no_queues = type == -ENODEV;
+	if (type < 0)
+		return;
+	sys5(__NR_fsconfig, type, FSCONFIG_CMD_CREATE, 0, 0, 0);
+	tree = sys3(__NR_fsmount, type, FSMOUNT_CLOEXEC,
+		    MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+	sys1(__NR_close, type);
+	if (tree < 0)
+		return;
+	sys5(__NR_move_mount, tree, "", AT_FDCWD, "/dev/mqueue", MOVE_MOUNT_F_EMPTY_PATH);
+	queues_fd = (int)sys3(__NR_fcntl, tree, F_DUPFD_CLOEXEC,
+			      SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX);
+	sys1(__NR_close, tree);
+}
+
+int64_t namespaces_queues_size(void)
+{
+	struct statx st;
+
+	if (no_queues)
+		return 0;
+	if (sys5(__NR_statx, queues_fd, "", AT_EMPTY_PATH, STATX_SIZE, &st) < 0)
+		return -1;
+	return (int64_t)st.stx_size;
 }
 
 static long make_mounts(const struct shim_plan *plan)
@@ -354,6 +416,8 @@ long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage)
 		*stage = SHIM_STAGE_MOUNTS;
 		result = make_mounts(plan);
 	}
+	if (!result && (plan->flags & SHIM_MOUNTS) && (plan->flags & SHIM_IPC_NS))
+		mount_queues();
 	if (!result && (plan->flags & SHIM_MOUNTS) && (plan->flags & SHIM_PID_NS)) {
 		*stage = SHIM_STAGE_PROC;
 		result = mount_both_procs();

@@ -14,6 +14,10 @@
 /* Returns 0, or a negative errno with the stage of the failure in *@stage. */
 long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage);
 
+/* The size of the directory of message queues (mq_overview(7)), which grows with each queue in the
+ * IPC namespace; -1: not known. */
+int64_t namespaces_queues_size(void);
+
 /* Open @path as a directory (O_PATH, close-on-exec) in the shim's mount namespace. It must be the
  * directory that @same refers to. Returns a descriptor, or a negative errno (ESTALE: another). */
 long namespaces_open_same(const char *path, int same);

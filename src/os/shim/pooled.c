@@ -144,7 +144,7 @@ int pooled_prepare(struct command *c)
 		return -1;
 	if (c->plan->flags & SHIM_SECCOMP && command_install_filter(c))
 		return -1;
-	taint_remember();
+	taint_remember((c->plan->flags & SHIM_IPC_NS) != 0);
 	pooled_close_fds();
 	if (c->plan->flags & SHIM_QUEUED)
 		return 0;

@@ -54,6 +54,8 @@ enum shim_flag {
 				* left no process, and there is no taint */
 	SHIM_LOCK_MOUNTS = 32768, /* with SHIM_MOUNTS: covered files stay covered, even for who
 				   * keeps a directory longer than the namespace lives */
+	SHIM_IPC_NS = 65536, /* in a new IPC namespace; with SHIM_MOUNTS: its queues are on
+			      * /dev/mqueue */
 };
 
 /* What is done at a path of the new mount namespace. */
@@ -61,6 +63,8 @@ enum shim_mount_kind {
 	SHIM_MOUNT_WRITABLE = 1, /* stays writable */
 	SHIM_MOUNT_HIDE = 2,     /* an empty directory, or an empty file, lies over it */
 	SHIM_MOUNT_PIN = 3,      /* a directory that cannot be renamed: something hidden is below */
+	SHIM_MOUNT_SHARED_MEMORY = 6, /* this directory lies over /dev/shm; if it is not there, an
+				       * empty one */
 };
 
 /* The entries follow each other in the tail, each padded to 8 bytes. */

@@ -1,9 +1,13 @@
 #include "os/shim/taint.h"
 
 #include <linux/errno.h>
+#include <linux/msg.h>
 #include <linux/resource.h>
+#include <linux/sem.h>
+#include <linux/shm.h>
 #include <stdint.h>
 
+#include "os/shim/namespaces.h"
 #include "os/shim/sys.h"
 
 #define LIMITS 16           /* resources of getrlimit(2) */
@@ -18,9 +22,26 @@ struct facts {
 	uint64_t processors[CPU_SET_BYTES / 8];
 	uint64_t limits[LIMITS][2];
 	int64_t io_priority, nice;
+	int64_t ipc[4]; /* segments, semaphore sets, message queues; the size of POSIX queues */
 };
 
 static struct facts as_made;
+static int has_own_ipc;
+
+static void taint_read_ipc(int64_t ipc[4])
+{
+	struct shm_info segments = { 0 };
+	struct seminfo sets = { 0 };
+	struct msginfo queues = { 0 };
+
+	sys3(__NR_shmctl, 0, SHM_INFO, &segments);
+	sys4(__NR_semctl, 0, 0, SEM_INFO, &sets);
+	sys3(__NR_msgctl, 0, MSG_INFO, &queues);
+	ipc[0] = segments.used_ids;
+	ipc[1] = sets.semusz; /* with SEM_INFO, of the namespace: semctl(2) */
+	ipc[2] = queues.msgpool;
+	ipc[3] = namespaces_queues_size();
+}
 
 static void taint_read(struct facts *f)
 {
@@ -30,10 +51,13 @@ static void taint_read(struct facts *f)
 		sys4(__NR_prlimit64, 0, i, 0, f->limits[i]);
 	f->io_priority = sys2(__NR_ioprio_get, IOPRIO_WHO_PROCESS, 0);
 	f->nice = sys2(__NR_getpriority, PRIO_PROCESS, 0); /* a real-time process has one too */
+	if (has_own_ipc)
+		taint_read_ipc(f->ipc);
 }
 
-void taint_remember(void)
+void taint_remember(int own_ipc)
 {
+	has_own_ipc = own_ipc;
 	taint_read(&as_made);
 }
 
@@ -65,5 +89,5 @@ int taint_none(void)
 	struct facts now = { 0 };
 
 	taint_read(&now);
-	return taint_unchanged(&now) && taint_drop_signals();
+	return taint_unchanged(&now) && now.ipc[3] >= 0 && taint_drop_signals();
 }
