@@ -142,9 +142,9 @@ static int cap_record_attempt(struct cap_call *call, const char *rule, struct er
 
 /* ---- the gate ---- */
 
-static void cap_start(struct cap_call *call, const char *rule)
+static void cap_start_now(struct req *r, const char *rule)
 {
-	struct req *r = call->r;
+	struct cap_call *call = r->call;
 	struct err e = ERR_INIT;
 
 	if (cap_record_attempt(call, rule, &e)) {
@@ -162,6 +162,16 @@ static void cap_start(struct cap_call *call, const char *rule)
 		cap_refuse(call, "failed", NULL, &e);
 		break;
 	}
+}
+
+static void cap_start(struct cap_call *call, const char *rule)
+{
+	struct cap *c = call->c;
+
+	if (call->row->flags & CAP_STARTS)
+		starts_take(&c->starts, c->loop, call->r, rule, cap_start_now);
+	else
+		cap_start_now(call->r, rule);
 }
 
 /* The notice or question for the host (cap/notice.h). */

@@ -94,6 +94,7 @@ static void server_begin_closing(struct server *s)
 	proctab_shutdown(s->procs); /* nothing starts any more ... */
 	while (rpc_more(&s->rpc))
 		; /* ... but a batch that was begun is answered in full */
+	starts_flush(&s->cap.starts);
 	ask_end(s->ask, "the server is shutting down");
 	route_closing(&s->route);
 	loop_timer_start(s->loop, &s->deadline, CLOSE_MS);
