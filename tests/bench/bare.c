@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PIPE_BYTES (1 << 20)
 #define SLOTS 64
 #define ARGS_MAX 63
 #define READS_PER_TURN 8
@@ -111,6 +112,7 @@ static void start(const char *id, char *const argv[])
 	for (int i = 0; i < 2; i++) {
 		close(p[i][1]);
 		fcntl(p[i][0], F_SETFL, O_NONBLOCK);
+		fcntl(p[i][0], F_SETPIPE_SZ, PIPE_BYTES); /* as procpen's loud pipes */
 		r->fds[i] = p[i][0];
 	}
 	for (int kind = 0; kind < 3; kind++)

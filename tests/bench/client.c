@@ -111,15 +111,15 @@ void client_stop(struct client *c)
 
 long client_send(struct client *c, const char *method, const char *params)
 {
-	char line[8192];
+	char *line;
 	size_t done = 0;
 	long id = ++c->next_id;
-	int len = snprintf(line, sizeof(line),
+	int len = asprintf(&line,
 			   "{\"jsonrpc\":\"2.0\",\"id\":%ld,\"method\":\"%s\",\"params\":%s}\n", id,
 			   method, params);
 
-	if (len < 0 || (size_t)len >= sizeof(line))
-		client_die("request too long: %s", method);
+	if (len < 0)
+		client_die("no memory");
 	while (done < (size_t)len) {
 		ssize_t n = write(c->to, line + done, (size_t)len - done);
 
@@ -127,6 +127,7 @@ long client_send(struct client *c, const char *method, const char *params)
 			client_die("the server takes no request: %s", strerror(errno));
 		done += (size_t)n;
 	}
+	free(line);
 	return id;
 }
 

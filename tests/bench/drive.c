@@ -150,6 +150,60 @@ static void memory_mode(char **args, char **server)
 	client_stop(&c);
 }
 
+/* burst N: a ping behind N runs that find no idle shim */
+static void burst_mode(char **args, char **server)
+{
+	int n = atoi(args[0]), over = 0;
+	double begin, took = 0;
+	struct client c;
+	long ping, id;
+
+	client_start(&c, server);
+	client_call(&c, "ping", "{}");
+	for (int i = 0; i < n; i++)
+		client_send(&c, "process.run", run_true);
+	begin = stats_now_us();
+	for (ping = client_send(&c, "ping", "{}"); over < n || !took;) {
+		client_reply(&c, &id);
+		if (id == ping)
+			took = stats_now_us() - begin;
+		else
+			over++;
+	}
+	stats_print("ping_ms", took / 1e3, "all_ms", (stats_now_us() - begin) / 1e3, NULL);
+	client_stop(&c);
+}
+
+/* request BYTES ROUNDS: messages made of strings of 8 KiB, as files in a call are */
+static void request_mode(char **args, char **server)
+{
+	size_t bytes = strtoul(args[0], NULL, 10), n = strtoul(args[1], NULL, 10), at = 0;
+	static const char word[] = "static int count; ";
+	char *params = malloc(bytes + 100);
+	double cpu, begin;
+	struct client c;
+
+	if (!params)
+		client_die("no memory");
+	at += (size_t)sprintf(params, "{\"files\":[\"");
+	for (size_t piece = 0; at < bytes; piece++) {
+		if (piece % 455 == 454)
+			at += (size_t)sprintf(params + at, "\",\"");
+		at += (size_t)sprintf(params + at, "%s%s", word, piece % 3 ? "" : "\\n");
+	}
+	sprintf(params + at, "\"]}");
+	client_start(&c, server);
+	client_call(&c, "ping", params);
+	cpu = watch_cpu_us(c.pid);
+	begin = stats_now_us();
+	for (size_t i = 0; i < n; i++)
+		client_call(&c, "ping", params);
+	stats_print("cpu_ms", (watch_cpu_us(c.pid) - cpu) / 1e3 / (double)n, "each_ms",
+		    (stats_now_us() - begin) / 1e3 / (double)n, NULL);
+	client_stop(&c);
+	free(params);
+}
+
 static const struct mode {
 	const char *name;
 	int args;
@@ -159,7 +213,9 @@ static const struct mode {
 	{ "ping", 1, ping_mode },
 	{ "start", 2, start_mode },
 	{ "memory", 2, memory_mode },
-	{ "flood", 3, drive_flood },
+	{ "burst", 1, burst_mode },
+	{ "request", 2, request_mode },
+	{ "flood", 4, drive_flood },
 	{ "output", 2, drive_output },
 	{ "logs", 3, drive_logs },
 	{ "exact", 2, drive_exact },

@@ -1,6 +1,7 @@
 /* The modes with heavy output. Every byte that is read back is compared. */
 #include "drive.h"
 
+#include <sched.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,7 +42,8 @@ static size_t ping_until(struct client *c, double end, double *took, int *over)
 	return n;
 }
 
-/* flood CHILDREN SECONDS WRITER: pings while children write as fast as they can */
+/* flood CHILDREN SECONDS WRITER RECORDS: pings while children write as fast as they can, after so
+ * many other runs */
 void drive_flood(char **args, char **server)
 {
 	int children = atoi(args[0]), over = 0;
@@ -54,6 +56,7 @@ void drive_flood(char **args, char **server)
 
 	client_start(&c, server);
 	client_call(&c, "ping", "{}");
+	drive_runs(&c, "{\"command\":\"true\",\"args\":[]}", strtoul(args[3], NULL, 10), 32, NULL);
 	begin = stats_now_us();
 	snprintf(params, sizeof(params),
 		 "{\"command\":\"%s\",\"args\":[\"%llu\",\"1\",\"%.2f\"],\"timeout\":100}", args[2],
@@ -71,6 +74,23 @@ void drive_flood(char **args, char **server)
 	free(took);
 }
 
+/* Run on one processor from now on, and so all that is started: where the scheduler puts the ends of
+ * a pipe otherwise decides its speed. */
+static void stay_on_one_processor(void)
+{
+	cpu_set_t set, one;
+	int cpu = 0;
+
+	if (sched_getaffinity(0, sizeof(set), &set))
+		client_die("sched_getaffinity");
+	while (!CPU_ISSET(cpu, &set))
+		cpu++;
+	CPU_ZERO(&one);
+	CPU_SET(cpu, &one);
+	if (sched_setaffinity(0, sizeof(one), &one))
+		client_die("sched_setaffinity");
+}
+
 /* output BYTES WRITER: one run with much output */
 void drive_output(char **args, char **server)
 {
@@ -80,6 +100,7 @@ void drive_output(char **args, char **server)
 	struct client c;
 	long id;
 
+	stay_on_one_processor();
 	client_start(&c, server);
 	drive_runs(&c, "{\"command\":\"true\",\"args\":[]}", 5, 1, NULL);
 	rest = watch_status_kb(c.pid, "RssAnon");

@@ -204,6 +204,11 @@ ROWS = [
         absolute=True),
     Row("ping while 64 children flood: p99", "flood 64", "p99_us", "us", base="bare", limit=5000,
         absolute=True),
+    Row("  with 10,000 finished records (quick: 2,000)", "flood records", "p99_us", "us",
+        limit=5000),
+    Row("ping behind 60 runs, no shim idle", "burst", "ping_ms", "ms", limit=10),
+    Row("request of 1 MiB: server CPU", "request 1", "cpu_ms", "ms"),
+    Row("request of 4 MiB: server CPU", "request 4", "cpu_ms", "ms"),
     Row("process.logs of 8 MiB in pages", "logs", "p50_us", "us", base="cat", limit=0.5,
         at_least=True, inverse=True),
     Row("64 runs of 1 MiB at once, bytes exact", "exact", "exact", "runs", limit=64, at_least=True),
@@ -287,8 +292,14 @@ def experiments_of(programs, server, scratch):
         Experiment("jobs", (1, 4), procpen("background", str(JOBS), floors={
             "floor": [floor, "many", str(JOBS), sleep, "30"]})),
         Experiment("output", (2, 6), with_servers("output", str(BIG_BYTES), writer)),
-        Experiment("flood 1", (2, 5), with_servers("flood", "1", writes, writer)),
-        Experiment("flood 64", (2, 5), with_servers("flood", "64", writes, writer)),
+        Experiment("flood 1", (2, 5), with_servers("flood", "1", writes, writer, "0")),
+        Experiment("flood 64", (2, 5), with_servers("flood", "64", writes, writer, "0")),
+        Experiment("flood records", (1, 3), {"procpen": [
+            drive, "flood", "64", writes, writer, "2000" if QUICK else "10000", "--",
+            *sandboxed("limits.finished_records=10000")]}),
+        Experiment("burst", (2, 6), procpen("burst", "60")),
+        Experiment("request 1", (2, 5), procpen("request", str(1 << 20), "20")),
+        Experiment("request 4", (2, 5), procpen("request", str((1 << 22) - 4096), "10")),
         Experiment("logs", (2, 6), procpen("logs", str(LOG_BYTES), "3", writer, floors={
             "cat": [floor, "cat", "3", page_file]})),
         Experiment("exact", (1, 2), procpen("exact", "1", writer)),
