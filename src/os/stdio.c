@@ -31,10 +31,11 @@ static bool fd_is_kind(int fd, mode_t kind)
 /* The next open() would take a closed standard descriptor: put /dev/null there. */
 static int fill_gaps(struct err *e)
 {
-	int fd;
+	int fd = -1;
 
 	do {
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+		fd = fd < 0 ? open("/dev/null", O_RDWR | O_CLOEXEC)
+			    : fcntl(fd, F_DUPFD_CLOEXEC, 0);
 		if (fd < 0) {
 			err_sys(e, ERR_INTERNAL_ERROR, errno, "cannot open /dev/null");
 			return err_hint(e, "Mount /dev where procpen runs, or make the device: "
