@@ -10,7 +10,7 @@ int64_t clock_mono_us(void);
 int64_t clock_wall_ms(void); /* CLOCK_REALTIME, since 1970 */
 
 /* Write "2026-11-21T08:00:00.123Z" to @out. */
-#define CLOCK_TEXT_SIZE 32
+#define CLOCK_TEXT_SIZE 40
 void clock_wall_text(int64_t wall_ms, char out[CLOCK_TEXT_SIZE]);
 
 #endif

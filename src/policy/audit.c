@@ -87,15 +87,24 @@ char *audit_default_dir(void)
 	return NULL;
 }
 
+/* "20261121T080000Z", which sorts like the time. */
+static void audit_start_text(char out[CLOCK_TEXT_SIZE])
+{
+	char *to = out;
+
+	clock_wall_text(clock_wall_ms(), out);
+	for (const char *from = out; *from && *from != '.'; from++)
+		if (*from != '-' && *from != ':')
+			*to++ = *from;
+	memcpy(to, "Z", 2);
+}
+
 struct audit *audit_new(const char *state_dir, const char *instance)
 {
 	struct audit *a = mem_zalloc(sizeof(*a));
-	char start[32], name[128];
-	time_t now = time(NULL);
-	struct tm utc;
+	char start[CLOCK_TEXT_SIZE], name[128];
 
-	gmtime_r(&now, &utc);
-	strftime(start, sizeof(start), "%Y%m%dT%H%M%SZ", &utc);
+	audit_start_text(start);
 	snprintf(name, sizeof(name), "%s-%s.jsonl", start, instance);
 	a->file.dir = audit_join(state_dir, "audit");
 	a->file.path = audit_join(a->file.dir, name);

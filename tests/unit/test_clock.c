@@ -14,6 +14,10 @@ static void test_clock_text_of_known_times(void **state)
 		{ 7, "1970-01-01T00:00:00.007Z" },
 		{ -1, "1969-12-31T23:59:59.999Z" },
 		{ -1000, "1969-12-31T23:59:59.000Z" },
+		{ INT64_C(-62135596800000), "0001-01-01T00:00:00.000Z" },
+		{ INT64_C(-2203891200000), "1900-03-01T00:00:00.000Z" },
+		{ INT64_C(-2203891200001), "1900-02-28T23:59:59.999Z" },
+		{ INT64_C(253402300799999), "9999-12-31T23:59:59.999Z" },
 		{ INT64_C(951825599999), "2000-02-29T11:59:59.999Z" },
 		{ INT64_C(1795248000123), "2026-11-21T08:00:00.123Z" },
 	};
@@ -24,7 +28,27 @@ static void test_clock_text_of_known_times(void **state)
 		clock_wall_text(rows[i].ms, text);
 		assert_string_equal(text, rows[i].text);
 	}
-	clock_wall_text(INT64_MAX, text); /* no year fits: only must not overrun */
+	clock_wall_text(INT64_MAX, text);
+	assert_string_equal(text, "292278994-08-17T07:12:55.807Z");
+	clock_wall_text(INT64_MIN, text);
+	assert_string_equal(text, "-292275055-05-16T16:47:04.192Z");
+}
+
+/* One time in each of 200,000 days from 1700 on, against the C library. */
+static void test_clock_text_of_each_day(void **state)
+{
+	char text[CLOCK_TEXT_SIZE], expected[CLOCK_TEXT_SIZE];
+
+	(void)state;
+	for (int64_t day = -98615; day < 101385; day++) {
+		time_t at = (time_t)(day * 86400 + (day * day) % 86400);
+		struct tm t;
+
+		gmtime_r(&at, &t);
+		strftime(expected, sizeof(expected), "%Y-%m-%dT%H:%M:%S.000Z", &t);
+		clock_wall_text((int64_t)at * 1000, text);
+		assert_string_equal(text, expected);
+	}
 }
 
 static void test_clock_goes_forward_and_units_agree(void **state)
@@ -44,6 +68,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_clock_text_of_known_times),
+		cmocka_unit_test(test_clock_text_of_each_day),
 		cmocka_unit_test(test_clock_goes_forward_and_units_agree),
 	};
 
