@@ -73,8 +73,14 @@ static bool scope_is_accessible(const struct scope *s, const struct stat *st)
 	return false;
 }
 
-/* Is @fd an accessible directory, or below one? */
-static bool scope_lies_inside(const struct scope *s, int fd)
+static bool scope_is_same(const struct stat *a, const struct stat *b)
+{
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
+}
+
+/* Is @fd an accessible directory, or below one? @outside: a directory that is not; NULL: none is
+ * known. */
+static bool scope_lies_inside(const struct scope *s, int fd, const struct stat *outside)
 {
 	struct stat here, above;
 	int cur = fd, up;
@@ -84,7 +90,7 @@ static bool scope_lies_inside(const struct scope *s, int fd)
 		return false;
 	for (int depth = 0; depth < DEPTH_MAX; depth++) {
 		inside = scope_is_accessible(s, &here);
-		if (inside)
+		if (inside || (outside && scope_is_same(&here, outside)))
 			break;
 		up = openat(cur, "..", OPEN_DIR);
 		if (cur != fd)
@@ -93,7 +99,7 @@ static bool scope_lies_inside(const struct scope *s, int fd)
 		if (up < 0 || fstat(up, &above) != 0)
 			break;
 		/* Only the root is its own parent. */
-		if (above.st_dev == here.st_dev && above.st_ino == here.st_ino)
+		if (scope_is_same(&above, &here))
 			break;
 		here = above;
 	}
@@ -267,7 +273,7 @@ static const char *scope_find_fault(const struct scope *s, char *path)
 		*end = '\0';
 		deeper = dir_open(at, name);
 		if (deeper < 0)
-			return scope_lies_inside(s, at) ? scope_fault_of(at, name) : NULL;
+			return scope_lies_inside(s, at, NULL) ? scope_fault_of(at, name) : NULL;
 		*end = after;
 		mem_cleanup_close(&at);
 		at = deeper;
@@ -318,7 +324,7 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
 	if (opened < 0)
 		return scope_fail_open(s, path, errno, e);
 	errno = 0;
-	if (!scope_lies_inside(s, opened)) {
+	if (!scope_lies_inside(s, opened, NULL)) {
 		int sys = errno;
 
 		close(opened);
@@ -331,7 +337,8 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
 	return 0;
 }
 
-bool scope_covers(const struct scope *s, const char *path)
+/* scope_covers(), with @outside as above. */
+static bool scope_finds(const struct scope *s, const char *path, const struct stat *outside)
 {
 	AUTO_FREE char *existing = mem_strdup(path);
 	size_t end = strlen(existing);
@@ -346,11 +353,32 @@ bool scope_covers(const struct scope *s, const char *path)
 		AUTO_CLOSE int fd = open(end ? existing : path[0] == '/' ? "/" : ".", OPEN_DIR);
 
 		if (fd >= 0)
-			return scope_lies_inside(s, fd) || scope_may_leave(path + end);
+			return scope_lies_inside(s, fd, outside) || scope_may_leave(path + end);
 		/* A dangling link, or no root: another process decides where it will lead. */
 		if (end == 0 || (lstat(existing, &st) == 0 && S_ISLNK(st.st_mode)))
 			return true;
 		while (end > 0 && existing[end - 1] != '/')
 			end--;
 	}
+}
+
+bool scope_covers(const struct scope *s, const char *path)
+{
+	return scope_finds(s, path, NULL);
+}
+
+bool scope_covers_any(const struct scope *s, const char *dir, const char *const *names)
+{
+	AUTO_CLOSE int fd = open(dir, OPEN_DIR);
+	struct stat judged;
+	bool exists = fd >= 0 && !fstat(fd, &judged);
+	bool covers = exists ? scope_lies_inside(s, fd, NULL) : scope_covers(s, dir);
+
+	for (; !covers && *names; names++) {
+		AUTO_FREE char *path = mem_zalloc(strlen(dir) + strlen(*names) + 2);
+
+		stpcpy(stpcpy(stpcpy(path, dir), "/"), *names);
+		covers = scope_finds(s, path, exists ? &judged : NULL);
+	}
+	return covers;
 }

@@ -58,4 +58,8 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
  */
 bool scope_covers(const struct scope *s, const char *path);
 
+/* scope_covers() of @dir or of one of @names in it (NULL-terminated). One walk to the root serves
+ * all of them. */
+bool scope_covers_any(const struct scope *s, const char *dir, const char *const *names);
+
 #endif

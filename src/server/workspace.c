@@ -87,16 +87,9 @@ static char *workspace_make_absolute(char *path)
 
 bool workspace_covers_state_dir(const struct scope *scope, const char *state_dir)
 {
-	static const char *const names[] = { "", "/audit", ("/" TMPDIR_PLACE) };
-	bool covers = false;
+	static const char *const places[] = { "audit", TMPDIR_PLACE, NULL };
 
-	for (size_t i = 0; i < COUNT_OF(names) && !covers; i++) {
-		AUTO_FREE char *path = NULL;
-
-		covers = asprintf(&path, "%s%s", state_dir, names[i]) < 0 ||
-			 scope_covers(scope, path);
-	}
-	return covers;
+	return scope_covers_any(scope, state_dir, places);
 }
 
 /* Does a directory of @scope lie in the state directory, where all is ours? */

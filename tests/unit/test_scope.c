@@ -484,6 +484,36 @@ static void test_scope_covers(void **state)
 	assert_false(scope_covers(f->scope, "/no-such-directory/x"));
 }
 
+static void test_scope_covers_any(void **state)
+{
+	static const char *const names[] = { "in", "b", NULL };
+	static const struct {
+		const char *dir, *link, *target; /* made before: dir/link leads to target */
+		bool covered;
+	} cases[] = {
+		{ "outside", NULL, NULL, false }, { "ws", NULL, NULL, true },
+		{ "ws/sub", NULL, NULL, true }, { "new/er", NULL, NULL, false },
+		{ "link_to_ws", NULL, NULL, true }, { "dangling", NULL, NULL, true },
+		{ "outside", "b", "gone", true }, { "outside", "b", "ws_evil", false },
+		{ "outside", "b", "ws/sub", true },
+	};
+	struct fixture *f = *state;
+	char dir[SCRATCH_PATH], link[SCRATCH_PATH + 8], target[SCRATCH_PATH];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		scratch_copy(&f->tmp, cases[i].dir, dir);
+		if (cases[i].link) {
+			scratch_copy(&f->tmp, cases[i].target, target);
+			snprintf(link, sizeof(link), "%s/%s", dir, cases[i].link);
+			assert_int_equal(symlink(target, link), 0);
+		}
+		if (scope_covers_any(f->scope, dir, names) != cases[i].covered)
+			fail_msg("row %zu, %s: should be %d", i, dir, cases[i].covered);
+		if (cases[i].link)
+			assert_int_equal(unlink(link), 0);
+	}
+}
+
 static int lowest_free_descriptor(void)
 {
 	int fd = open("/dev/null", O_RDONLY);
@@ -501,6 +531,7 @@ static void test_scope_leaks_no_descriptors(void **state)
 	test_scope_refuses_what_lies_outside(state);
 	test_scope_says_what_is_wrong_inside(state);
 	test_scope_covers(state);
+	test_scope_covers_any(state);
 	assert_int_equal(lowest_free_descriptor(), before);
 }
 
@@ -525,6 +556,7 @@ int main(void)
 		TEST(test_scope_out_of_descriptors_is_no_verdict),
 		TEST(test_scope_without_openat2),
 		TEST(test_scope_covers),
+		TEST(test_scope_covers_any),
 		TEST(test_scope_leaks_no_descriptors),
 	};
 
