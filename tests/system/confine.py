@@ -558,6 +558,101 @@ def test_moved_workspace(place, options):
     server.stop()
 
 
+# Disks, and devices that take orders as they are opened for reading, by name and by descriptor; the
+# usual devices and what they are for. Opening none of them does anything by itself.
+DEVICES = ATTEMPT + """
+import pty, stat
+others = ["fuse", "kvm", "kmsg", "loop-control", "userfaultfd", "net/tun", "autofs"]
+others += [name for name in os.listdir("/dev") if stat.S_ISBLK(os.lstat("/dev/" + name).st_mode)]
+def reopen(path):
+    os.close(os.open("/proc/self/fd/%d" % os.open(path, os.O_PATH), os.O_RDONLY | os.O_NONBLOCK))
+def use(name, how=os.O_RDWR):
+    os.close(os.open("/dev/" + name, how | os.O_NOCTTY | os.O_NONBLOCK))
+for name in others:
+    attempt("other." + name, lambda: use(name, os.O_RDONLY))
+    attempt("other.again." + name, lambda: reopen("/dev/" + name))
+for name in ["null", "zero", "full", "random", "urandom", "stdin", "fd/1"]:
+    attempt("usual." + name, lambda: use(name, os.O_RDONLY if name == "stdin" else os.O_WRONLY
+                                         if name == "fd/1" else os.O_RDWR))
+attempt("usual.pty", lambda: os.write(os.open(os.ttyname(pty.openpty()[1]), os.O_RDWR), b"x"))
+def shared_memory():
+    path = "/dev/shm/procpen-%d" % os.getpid()
+    os.close(os.open(path, os.O_CREAT | os.O_RDWR))
+    os.unlink(path)
+attempt("usual.shm", shared_memory)
+def controlling():
+    pid, fd = pty.fork()
+    if not pid:
+        os._exit(0 if os.isatty(os.open("/dev/tty", os.O_RDWR)) else 1)
+    if os.waitpid(pid, 0)[1]:
+        raise OSError(errno.ENXIO, "no /dev/tty")
+attempt("usual.tty", controlling)
+"""
+
+
+@each_form
+def test_devices(place, options):
+    """Of the devices in /dev only the usual ones can be opened, with Landlock or mounts or both,
+    except an ordinary user's own with mounts, which is a gap."""
+    script = place.path("workspace", "devices.py")  # the blocklist judges what is in the command
+    write(script, DEVICES)
+    code = "exec(open(%r).read())" % script
+    bare = place.server(*NO_SANDBOX)
+    found, _ = doors(bare, code)
+    bare.stop()
+    if not is_open(found, "other"):
+        raise Skip("there is no other device here that this user may open")
+    usual = is_open(found, "usual")
+    for wrapper in ([], [hostile_program("without"), "landlock"]):
+        server = place.server(*options, wrapper=wrapper)
+        gaps = " ".join(session(server)["gaps"])
+        found, sandbox = doors(server, code)
+        server.stop()
+        equal(is_open(found, "usual"), usual, "the usual devices in %s" % sandbox)
+        if "devices: those in /dev" in gaps:
+            check(place.user and "mount_namespace" in sandbox, "gaps %s" % gaps)
+        elif keeps_files(sandbox):
+            equal(is_open(found, "other"), {}, "open in %s" % sandbox)
+        else:
+            check("devices: all that" in gaps, "gaps %s" % gaps)
+
+
+@suite.test()
+def test_hidden_file_on_a_block_device():
+    """The file system that a hidden file lies on is not read from its device either."""
+    place = Place()
+    try:
+        image, mounted = place.path("outside", "image"), place.path("outside")
+        key = os.path.join(mounted, "mnt", "key")
+        os.mkdir(os.path.dirname(key))
+        ways = ["dd if=/dev/zero of=%s bs=1M count=2" % image, "mkfs.ext2 -q -F %s" % image,
+                "mount -o loop,sync %s %s" % (image, os.path.dirname(key))]
+        if os.geteuid() or any(subprocess.run(way.split(), capture_output=True, check=False).returncode
+                               for way in ways):
+            raise Skip("no file system can be mounted from a loop device here")
+        try:
+            with open(key, "w", encoding="utf-8") as f:
+                f.write("hidden on a device\n")
+            os.sync()
+            with open("/proc/self/mountinfo", encoding="utf-8") as f:
+                device = [line.split()[-2] for line in f if os.path.dirname(key) in line][0]
+            script = "grep -a -o 'hidden on a device' %s" % device
+            bare = place.server(*NO_SANDBOX)
+            check(bare.run(script)["stdout_summary"], "it cannot be read at all")
+            bare.stop()
+            for wrapper in ([], [hostile_program("without"), "landlock"]):
+                for profile in ("default", "strict"):
+                    server = place.server("--set", "sandbox.hide=" + key, wrapper=wrapper)
+                    result = server.run(script, profile=profile)
+                    server.stop()
+                    equal(result["stdout_summary"], "", "read from %s in %s" % (device,
+                                                                                result["sandbox"]))
+        finally:
+            subprocess.run(["umount", os.path.dirname(key)], check=False)
+    finally:
+        place.close()
+
+
 # Ways from the working directory, and from what a process has, out of a mount namespace.
 WAYS_OUT = ATTEMPT + """
 base = sys.argv[1]

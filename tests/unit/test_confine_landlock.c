@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 #include <termios.h>
 
+#include "base/mem.h"
 #include "os/sandbox/landlock.h"
 #include "scratch.h"
 
@@ -318,7 +319,7 @@ static int attempt_with(const struct row *row, int abi)
 	scratch_copy(&tmp, "single", single);
 	scratch_copy(&tmp, "missing", missing);
 	if (abi) {
-		ruleset = confine_landlock_build(abi, writable, &e);
+		ruleset = confine_landlock_build(abi, writable, false, &e);
 		assert_true(ruleset >= 0);
 		assert_int_equal(fcntl(ruleset, F_GETFD), FD_CLOEXEC);
 	}
@@ -373,9 +374,41 @@ static void test_confine_landlock_refuses_what_it_cannot(void **state)
 		print_message("SKIP: this kernel knows all that is asked for\n");
 		skip();
 	}
-	assert_int_equal(confine_landlock_build(NEWEST, NULL, &e), -1);
+	assert_int_equal(confine_landlock_build(NEWEST, NULL, false, &e), -1);
 	assert_int_equal(e.type, ERR_SANDBOX_UNAVAILABLE);
 	err_release(&e);
+}
+
+static const char *other_device;
+
+static int open_other_device(void)
+{
+	return open_path(other_device, O_RDONLY | O_NONBLOCK);
+}
+
+/* Whatever the ABI: a device that cannot be opened takes no ioctl. */
+static void test_confine_landlock_other_devices(void **state)
+{
+	static const char *const candidates[] = { "/dev/fuse", "/dev/loop-control", "/dev/kvm",
+						  "/dev/rtc0" };
+	static const struct row row = { "another device", open_other_device, 1, NEWEST, EACCES, false };
+	struct err e = ERR_INIT;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(candidates) && !other_device; i++)
+		if (!open_path(candidates[i], O_RDONLY | O_NONBLOCK))
+			other_device = candidates[i];
+	if (!other_device) {
+		print_message("SKIP: no device that could be opened without Landlock\n");
+		skip();
+	}
+	for (int abi = 1; abi <= confine_landlock_abi() && abi <= NEWEST; abi++) {
+		int ruleset = confine_landlock_build(abi, NULL, false, &e);
+
+		assert_true(ruleset >= 0);
+		assert_int_equal(attempt(&row, ruleset), EACCES);
+		close(ruleset);
+	}
 }
 
 static void count(void *ctx, const char *gap)
@@ -386,7 +419,7 @@ static void count(void *ctx, const char *gap)
 
 static void test_confine_landlock_gaps(void **state)
 {
-	static const int want[] = { 3, 3, 2, 1, 1, 1, 0, 0 };
+	static const int want[] = { 4, 4, 3, 2, 2, 1, 0, 0 };
 
 	(void)state;
 	for (int abi = 0; abi <= NEWEST; abi++) {
@@ -427,6 +460,7 @@ int main(void)
 		ABI(7),
 		cmocka_unit_test(test_confine_landlock_refuses_what_it_cannot),
 		cmocka_unit_test(test_confine_landlock_gaps),
+		cmocka_unit_test(test_confine_landlock_other_devices),
 	};
 
 	return cmocka_run_group_tests(tests, setup, NULL);

@@ -1,5 +1,6 @@
 #include "os/sandbox/landlock.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -44,7 +45,7 @@ struct path_beneath_attr {
 /* Devices that hold no data and that all users may write. */
 static const char *const devices[] = {
 	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom",
-	"/dev/tty",  "/dev/ptmx", "/dev/pts",
+	"/dev/tty",  "/dev/ptmx", "/dev/pts", "/dev/pts/ptmx",
 };
 
 int confine_landlock_abi(void)
@@ -106,15 +107,43 @@ static int landlock_allow(int ruleset, const char *path, bool exact, uint64_t ri
 	return (int)syscall(SYS_landlock_add_rule, ruleset, RULE_PATH_BENEATH, &rule, 0);
 }
 
-static int landlock_add_rules(int ruleset, uint64_t rights, const char *const *writable)
+/*
+ * Permit @rights below each directory and to each file in / except /dev: a rule for / would allow
+ * to open every device. A mount that comes later at one of these names is not covered, because
+ * Landlock judges by what is mounted now (landlock(7)).
+ */
+static int landlock_allow_all_but_devices(int ruleset, uint64_t rights)
 {
+	DIR *root = opendir("/");
+	struct dirent *entry;
+	char path[sizeof(entry->d_name) + 1] = "/";
+	struct stat st;
+	int result = 0;
+
+	if (!root)
+		return -1;
+	while (!result && (entry = readdir(root))) {
+		strcpy(path + 1, entry->d_name);
+		if (entry->d_name[0] != '.' && strcmp(path, "/dev") && !lstat(path, &st) &&
+		    (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode)))
+			result = landlock_allow(ruleset, path, false, rights);
+	}
+	closedir(root);
+	return result;
+}
+
+static int landlock_add_rules(int ruleset, uint64_t rights, const char *const *writable,
+			      bool own_proc)
+{
+	const uint64_t read = FS_EXECUTE | FS_READ_FILE | FS_READ_DIR;
 	/* Root could reach any device through a device file created in the workspace. */
 	const uint64_t all = rights & ~(FS_MAKE_CHAR | FS_MAKE_BLOCK);
 	const uint64_t device =
 		rights & (FS_READ_FILE | FS_WRITE_FILE | FS_TRUNCATE | FS_IOCTL_DEV);
-	int result = landlock_allow(ruleset, "/", false,
-				    FS_EXECUTE | FS_READ_FILE | FS_READ_DIR);
+	int result = landlock_allow(ruleset, "/", false, own_proc ? read : FS_READ_DIR);
 
+	if (!result && !own_proc)
+		result = landlock_allow_all_but_devices(ruleset, read);
 	for (size_t i = 0; i < COUNT_OF(devices) && !result; i++)
 		result = landlock_allow(ruleset, devices[i], false, device);
 	for (; writable && *writable && !result; writable++)
@@ -122,11 +151,12 @@ static int landlock_add_rules(int ruleset, uint64_t rights, const char *const *w
 	return result;
 }
 
-int confine_landlock_build(int abi, const char *const *writable, struct err *e)
+int confine_landlock_build(int abi, const char *const *writable, bool own_proc, struct err *e)
 {
 	int ruleset = landlock_create_ruleset(abi), sys;
 
-	if (ruleset >= 0 && !landlock_add_rules(ruleset, landlock_rights_of_abi(abi), writable))
+	if (ruleset >= 0 &&
+	    !landlock_add_rules(ruleset, landlock_rights_of_abi(abi), writable, own_proc))
 		return ruleset;
 	sys = errno;
 	if (ruleset >= 0)
@@ -142,6 +172,9 @@ void confine_landlock_gaps(int abi, void (*fn)(void *ctx, const char *gap), void
 	if (abi < LANDLOCK_ABI_TRUNCATE)
 		fn(ctx, "Landlock below ABI 3 (Linux 6.2): files outside the workspace can be "
 			"truncated where the user may write them");
+	if (abi < LANDLOCK_ABI_IOCTL)
+		fn(ctx, "Landlock below ABI 5 (Linux 6.10): device files outside /dev that the "
+			"user may open can be given orders (ioctl)");
 	if (abi < LANDLOCK_ABI_SCOPE)
 		fn(ctx, "Landlock below ABI 6 (Linux 6.12): signals and abstract sockets of other "
 			"processes of the user can be reached");

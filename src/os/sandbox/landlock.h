@@ -1,7 +1,7 @@
 /*
  * confine_landlock - write access by directory, and no signals out of the run.
  *
- * One ruleset per server: commands may read and execute whatever the user may, and
+ * A ruleset serves all runs of a server: commands may read and execute whatever the user may, and
  * write the listed paths only. From ABI 6 on signals and abstract sockets reach no
  * further than the run. The command's own process enters it, without privilege and
  * irrevocably.
@@ -11,6 +11,8 @@
  */
 #ifndef PROCPEN_OS_SANDBOX_LANDLOCK_H
 #define PROCPEN_OS_SANDBOX_LANDLOCK_H
+
+#include <stdbool.h>
 
 #include "base/err.h"
 
@@ -24,9 +26,11 @@ int confine_landlock_abi(void);
 /*
  * Build a ruleset for @abi that permits writing to @writable (NULL-terminated; skips missing paths
  * and those that are not canonical: a command may have made the link) and the usual devices.
+ * @own_proc: for runs with a /proc of their own, which takes a rule for /, and so permits reading
+ * every device in /dev that the mounts leave; without it other devices there cannot be opened.
  * Returns a close-on-exec descriptor that the caller owns, or -1 with SandboxUnavailable.
  */
-int confine_landlock_build(int abi, const char *const *writable, struct err *e);
+int confine_landlock_build(int abi, const char *const *writable, bool own_proc, struct err *e);
 
 /* Call @fn for each access that @abi leaves open, one sentence each. */
 void confine_landlock_gaps(int abi, void (*fn)(void *ctx, const char *gap), void *ctx);

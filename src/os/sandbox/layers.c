@@ -133,8 +133,10 @@ static int32_t plan_pass_fd(struct confine_run *run, int fd)
 
 static int enter_landlock(struct layers_entry *n, struct err *e)
 {
+	const bool mounts = n->run->applied.layers & BIT(CONFINE_MOUNT_NS);
+
 	(void)e;
-	n->plan->landlock_fd = plan_pass_fd(n->run, n->c->ruleset);
+	n->plan->landlock_fd = plan_pass_fd(n->run, n->c->rulesets[mounts]);
 	return 0;
 }
 
@@ -169,9 +171,9 @@ static int enter_mount_ns(struct layers_entry *n, struct err *e)
 	n->run->clone_flags |= CLONE_NEWNS | (n->c->own_ipc ? CLONE_NEWIPC : 0);
 	n->plan->flags |= SHIM_MOUNTS | (n->c->no_user_ns ? 0 : SHIM_LOCK_MOUNTS) |
 			  (n->c->own_ipc ? SHIM_IPC_NS : 0);
-	n->plan->mounts_size = (uint32_t)m->size;
-	memcpy(n->plan->tail + n->plan->filter_len * sizeof(struct sock_filter), m->entries,
-	       m->size);
+	n->plan->mounts_size = (uint32_t)confine_mounts_write(
+		m, n->c->privileged && !n->request->as_user,
+		n->plan->tail + n->plan->filter_len * sizeof(struct sock_filter));
 	return 0;
 }
 

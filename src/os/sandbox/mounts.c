@@ -10,6 +10,7 @@
 #include "os/shim/proto.h"
 
 #define ENTRIES_MAX 60 /* per list; the shim holds two descriptors for each */
+#define DEVICES_MAX 512 /* bytes of the entries for devices */
 
 /* Is @path @top, or inside it? By whole components. */
 static bool path_is_within(const char *path, const char *top)
@@ -21,13 +22,18 @@ static bool path_is_within(const char *path, const char *top)
 	return !strncmp(path, top, len) && (path[len] == '\0' || path[len] == '/');
 }
 
+static size_t entry_size(const char *path)
+{
+	return (sizeof(struct shim_mount) + strlen(path) + 1 + 7) & ~(size_t)7;
+}
+
 static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char *path)
 {
-	size_t len = strlen(path) + 1, size = (sizeof(struct shim_mount) + len + 7) & ~(size_t)7;
+	size_t len = strlen(path) + 1, size = entry_size(path);
 	struct shim_mount head = { .kind = kind, .size = (uint32_t)size };
 	struct stat st;
 
-	if (m->size + size > SHIM_PATHS_MAX) {
+	if (m->size + size > SHIM_PATHS_MAX - DEVICES_MAX) {
 		m->left_out++;
 		return;
 	}
@@ -279,6 +285,47 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 	m->writable_size = m->size;
 	m->writable_left_out = m->left_out;
 	mounts_hide_all(m);
+}
+
+/* Write an entry without device and inode to the end of @to, whose length is *@at. */
+static void mounts_write_device(uint8_t *to, size_t *at, uint32_t kind, const char *path)
+{
+	const struct shim_mount head = { .kind = kind, .size = (uint32_t)entry_size(path) };
+
+	memset(to + *at, 0, head.size);
+	memcpy(to + *at, &head, sizeof(head));
+	memcpy(to + *at + sizeof(head), path, strlen(path));
+	*at += head.size;
+}
+
+static bool mounts_is_device(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode));
+}
+
+size_t confine_mounts_write(const struct confine_mounts *m, bool usual_only, uint8_t *to)
+{
+	static const char *const usual[] = {
+		"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty",
+		"/dev/pts",
+	};
+	size_t size = m->size;
+
+	memcpy(to, m->entries, size);
+	if (!usual_only) {
+		mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, "/dev");
+		return size;
+	}
+	for (size_t i = 0; i < COUNT_OF(usual); i++)
+		mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, usual[i]);
+	mounts_write_device(to, &size, SHIM_MOUNT_PTMX, "/dev/ptmx");
+	for (size_t i = 0; m->writable[i]; i++) /* the operator's, by sandbox.writable */
+		if (mounts_is_device(m->writable[i]) &&
+		    size + entry_size(m->writable[i]) <= SHIM_PATHS_MAX)
+			mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, m->writable[i]);
+	return size;
 }
 
 void confine_mounts_release(struct confine_mounts *m)

@@ -16,7 +16,7 @@
 
 struct confine_mounts {
 	uint8_t *entries;
-	size_t size; /* at most SHIM_PATHS_MAX */
+	size_t size; /* less than SHIM_PATHS_MAX by the entries of confine_mounts_write() */
 	int left_out; /* entries that did not fit or do not exist */
 	int unhidden; /* paths that should be hidden and stay visible: no room, a writable path
 		       * lies inside, or they are in /proc, which is mounted anew */
@@ -46,6 +46,14 @@ bool confine_mounts_can_cover_shm(const char *const *writable);
 
 /* Resolve the hidden paths again. Returns true if the entries have changed. */
 bool confine_mounts_refresh(struct confine_mounts *m);
+
+/*
+ * Write the entries to @to, which has room for SHIM_PATHS_MAX bytes, and those of the device files
+ * that stay devices: all in /dev, or with @usual_only those that hold no data and that all users
+ * may write. Only root can do without the others: it alone may open the /dev/pts/ptmx that takes
+ * the place of /dev/ptmx. Returns the bytes.
+ */
+size_t confine_mounts_write(const struct confine_mounts *m, bool usual_only, uint8_t *to);
 
 void confine_mounts_release(struct confine_mounts *m);
 

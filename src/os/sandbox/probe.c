@@ -56,11 +56,12 @@ static int probe_landlock(struct confine *c, struct err *e)
 			   err_sys_name(errno));
 		return 0;
 	}
-	c->ruleset = confine_landlock_build(c->landlock_abi,
-					    (const char *const *)c->writable, e);
-	if (c->ruleset < 0 && err_is_shortage(e->sys))
+	for (int mounts = 0; mounts < 2 && !e->type; mounts++)
+		c->rulesets[mounts] = confine_landlock_build(
+			c->landlock_abi, (const char *const *)c->writable, mounts, e);
+	if (e->type && err_is_shortage(e->sys))
 		return -1;
-	if (c->ruleset < 0)
+	if (e->type)
 		drop_layer(c, CONFINE_LANDLOCK, "leave the outer sandbox that refuses it", "%s",
 			   e->message);
 	err_release(e);
@@ -463,7 +464,8 @@ static void probe_reset(struct confine *c)
 		confine_mounts_release(&c->mounts[i]);
 	mem_list_free(c->writable);
 	c->writable = NULL;
-	mem_cleanup_close(&c->ruleset);
+	for (size_t i = 0; i < COUNT_OF(c->rulesets); i++)
+		mem_cleanup_close(&c->rulesets[i]);
 	err_release(&c->failure);
 	c->prepared = c->net_probed = false;
 	c->again_ms = 0;

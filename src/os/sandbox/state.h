@@ -53,7 +53,8 @@ struct confine {
 	struct confine_filter filters[FILTER_VARIANTS];
 	char **writable;     /* all paths that commands may write: options, devices, temporary;
 			      * canonical if they existed when the layers were made from them */
-	int landlock_abi, ruleset;
+	int landlock_abi;
+	int rulesets[2]; /* -1: none; by whether a run has a mount namespace */
 	struct confine_mounts mounts[2]; /* default, strict */
 	bool warned_open; /* confine_warning() has returned its text */
 	bool net_probed, net_ns_usable;

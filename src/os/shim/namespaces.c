@@ -1,6 +1,7 @@
 /*
- * The order of the mounts matters. make_mounts() clones each tree that stays writable,
- * makes everything read-only in one call, attaches the clones in their places, and then
+ * The order of the mounts matters. make_mounts() clones the devices that stay devices,
+ * takes all others away in one call (MOUNT_ATTR_NODEV), and attaches the clones in their
+ * places. It does the same for the trees that stay writable, and then
  * covers the hidden paths and pins the directories above those that lie below a writable
  * one. The new /proc comes last, because maps and paths are written through the old one.
  *
@@ -38,7 +39,7 @@
 #define DESCRIPTORS_MAX 64
 #define NAME_SIZE 256 /* of a name in a directory, NUL included */
 
-/* The clone of a tree that stays writable, and the place where it is attached. */
+/* The clone of a tree that keeps what all others lose, and the place where it is attached. */
 struct kept {
 	int tree, place;
 };
@@ -158,16 +159,27 @@ static long open_entry(const struct shim_mount *entry)
 	return 0;
 }
 
-static long clone_writable(const struct shim_mount *entry, struct kept *kept)
+/* A bind mount of /dev/ptmx itself would find no /dev/pts beside it. */
+static long clone_tree(const struct shim_mount *entry, int place)
+{
+	const int ptmx = entry->kind == SHIM_MOUNT_PTMX;
+
+	return sys3(__NR_open_tree, ptmx ? AT_FDCWD : place, ptmx ? "/dev/pts/ptmx" : "",
+		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_RECURSIVE |
+			    (ptmx ? 0 : AT_EMPTY_PATH));
+}
+
+static long clone_entry(const struct shim_mount *entry, struct kept *kept)
 {
 	long place = open_entry(entry), tree;
 
 	if (place <= 0)
 		return place;
-	tree = sys3(__NR_open_tree, place, "",
-		    OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | AT_EMPTY_PATH | AT_RECURSIVE);
-	if (tree < 0)
-		return tree;
+	tree = clone_tree(entry, (int)place);
+	if (tree < 0) {
+		sys1(__NR_close, place);
+		return tree == -ENOENT ? 0 : tree;
+	}
 	kept->place = (int)place;
 	kept->tree = (int)tree;
 	return 1;
@@ -305,25 +317,39 @@ int64_t namespaces_queues_size(void)
 	return (int64_t)st.stx_size;
 }
 
-static long make_mounts(const struct shim_plan *plan)
+static int entry_is_device(const struct shim_mount *entry)
 {
-	struct mount_attr read_only = { .attr_set = MOUNT_ATTR_RDONLY };
+	return entry->kind == SHIM_MOUNT_DEVICE || entry->kind == SHIM_MOUNT_PTMX;
+}
+
+/* Give all mounts the @attribute, except the trees of the entries that are devices, or writable. */
+static long set_attribute(const struct shim_plan *plan, uint64_t attribute, int devices)
+{
+	struct mount_attr set = { .attr_set = attribute };
 	struct kept kept[DESCRIPTORS_MAX];
 	const struct shim_mount *entry;
-	long result = sys5(__NR_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
+	long result = 0;
 	int count = 0;
 
 	for (uint32_t at = 0; result >= 0 && (entry = next_entry(plan, &at));)
-		if (entry->kind == SHIM_MOUNT_WRITABLE) {
-			result = count < DESCRIPTORS_MAX ? clone_writable(entry, &kept[count])
+		if (devices ? entry_is_device(entry) : entry->kind == SHIM_MOUNT_WRITABLE) {
+			result = count < DESCRIPTORS_MAX ? clone_entry(entry, &kept[count])
 							 : -E2BIG;
 			count += result > 0;
 		}
 	if (result >= 0)
-		result = sys5(__NR_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &read_only,
-			      sizeof(read_only));
+		result = sys5(__NR_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &set, sizeof(set));
+	return result ? result : attach_clones(kept, count);
+}
+
+static long make_mounts(const struct shim_plan *plan)
+{
+	long result = sys5(__NR_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
+
 	if (!result)
-		result = attach_clones(kept, count);
+		result = set_attribute(plan, MOUNT_ATTR_NODEV, 1);
+	if (!result)
+		result = set_attribute(plan, MOUNT_ATTR_RDONLY, 0);
 	return result ? result : cover_entries(plan);
 }
 
