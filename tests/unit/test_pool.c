@@ -176,13 +176,13 @@ static struct pool *ready(struct confine *c, pid_t *shim)
 }
 
 /* @job starts with another shim than @shim. If it begins a new kind, @shim goes; if it bypasses the
- * pool, @shim stays idle. */
+ * pool or its shim serves once, @shim stays idle. */
 static void expect_unfit(struct pool *s, struct job *job, pid_t shim)
 {
 	bool gone;
 
 	start(s, job);
-	gone = job->result.kind != 0;
+	gone = job->result.kind != 0 && !(job->plan.flags & SHIM_NET_NS);
 	assert_int_not_equal(job->result.shim_pid, shim);
 	assert_int_equal(end_of(NULL, job).status, 0);
 	if (gone)
@@ -617,6 +617,46 @@ static void test_pool_drops_signals(void **state)
 	assert_true(n > 0);
 	text[n] = '\0';
 	assert_non_null(strstr(text, "ShdPnd:\t0000000000000000"));
+	end(s);
+}
+
+/* Run @j, whose shim must serve it alone. Was the shim there before? */
+static bool was_made_ahead(struct pool *s, struct job *j)
+{
+	pid_t pids[8];
+	int count = procfs_children(getpid(), pids, COUNT_OF(pids));
+	bool ahead = false;
+
+	start(s, j);
+	for (int i = 0; i < count; i++)
+		ahead |= pids[i] == j->result.shim_pid;
+	assert_false(end_of(s, j).reusable);
+	return ahead;
+}
+
+/* A shim with a network namespace serves one command. The next one is made ahead, and those of the
+ * other sort stay. */
+static void test_pool_network_namespace_serves_once(void **state)
+{
+	const struct confine_request offline = { .network_off = true };
+	pid_t shim;
+	struct pool *s = ready(layered, &shim);
+	struct job *j = job_new(layered, &offline, "true");
+	bool ahead = false;
+
+	(void)state;
+	if (j->plan.flags & SHIM_NET_NS) {
+		assert_false(was_made_ahead(s, j));
+		for (int tries = 0; !ahead && tries < 200; tries++) { /* it may not be ready yet */
+			children_pause(&all, 10);
+			ahead = was_made_ahead(s, job_new(layered, &offline, "true"));
+		}
+		assert_true(ahead);
+		assert_false(children_gone(&shim));
+	} else {
+		print_message("SKIP: no network namespace here\n");
+		job_free(j);
+	}
 	end(s);
 }
 
@@ -1075,6 +1115,7 @@ int main(void)
 		cmocka_unit_test(test_pool_serves_again),
 		cmocka_unit_test(test_pool_touched),
 		cmocka_unit_test(test_pool_drops_signals),
+		cmocka_unit_test(test_pool_network_namespace_serves_once),
 		cmocka_unit_test(test_pool_without_landlock),
 		cmocka_unit_test(test_pool_with_something_left),
 		cmocka_unit_test(test_pool_late_requests),

@@ -5,7 +5,8 @@
  *
  * Shims of one kind are interchangeable: started by the same plan, with the same mounts
  * of the host and the same files at hidden paths. The first difference begins a new
- * kind, and no shim of an old kind is used again.
+ * kind, and no shim of an old kind is used again. Shims that serve one command have a pool
+ * of their own inside the pool, so that a run of one sort leaves the other's alone.
  */
 #include "os/spawn/pool.h"
 
@@ -27,7 +28,7 @@
 #define REFILL_MS 5     /* a short command returns its shim before another one is started */
 #define RUNS_MAX 1000   /* of one shim */
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE)
-#define NEVER (SHIM_LISTENER | SHIM_TRIAL | SHIM_NET_NS)
+#define NEVER (SHIM_LISTENER | SHIM_TRIAL)
 
 struct idle_shim {
 	pid_t pid;
@@ -57,6 +58,7 @@ struct pool {
 	struct found *hidden;   /* at the plan's hidden paths, in order */
 	size_t hidden_count;
 	int mounts_fd;          /* /proc/self/mountinfo: poll(2) reports changes (proc(5)) */
+	struct pool *once;      /* for shims that serve one command; NULL in that pool itself */
 };
 
 /* ---- those that wait ---- */
@@ -316,7 +318,13 @@ static void pool_on_refill(struct ev_loop *loop, ev_timer *w, int revents)
 						 .control_fd = made.control_fd });
 }
 
-struct pool *pool_new(struct ev_loop *loop, struct reaper *reaper)
+static void pool_plan_refill(struct pool *s, int64_t ms)
+{
+	if (!ev_is_active(&s->refill))
+		loop_timer_start(s->loop, &s->refill, ms);
+}
+
+static struct pool *pool_make(struct ev_loop *loop, struct reaper *reaper)
 {
 	struct pool *s = mem_zalloc(sizeof(*s));
 
@@ -329,10 +337,19 @@ struct pool *pool_new(struct ev_loop *loop, struct reaper *reaper)
 	return s;
 }
 
+struct pool *pool_new(struct ev_loop *loop, struct reaper *reaper)
+{
+	struct pool *s = pool_make(loop, reaper);
+
+	s->once = pool_make(loop, reaper);
+	return s;
+}
+
 void pool_free(struct pool *s)
 {
 	if (!s)
 		return;
+	pool_free(s->once);
 	loop_timer_stop(s->loop, &s->refill);
 	pool_discard_all(s);
 	pool_forget_hidden(s);
@@ -371,11 +388,12 @@ static bool pool_add_texts(struct shim_plan *plan, size_t *len, char *const *tex
 /*
  * Landlock keeps a command from writing below /proc/PID of its shim, which taint.c would not
  * detect, and from tracing a process of another run. Without it a descriptor of this /proc that is
- * kept would show later runs (shim/namespaces.c, mount_both_procs()).
+ * kept would show later runs (shim/namespaces.c, mount_both_procs()). A socket that is kept would
+ * reach what later runs do in its network namespace, whatever else they enter.
  */
 static bool pool_may_reuse(const struct shim_plan *plan)
 {
-	return plan->landlock_fd >= 0;
+	return plan->landlock_fd >= 0 && !(plan->flags & SHIM_NET_NS);
 }
 
 /* Write the second plan. Returns the bytes of the message; 0: the command does not fit. */
@@ -475,7 +493,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	       struct err *e)
 {
 	static struct shim_plan second; /* big, and used by one call at a time */
-	bool other_plan;
+	bool other_plan, acquired;
 	size_t len;
 
 	if (request->plan->flags & NEVER || request->plan->group_fd >= 0)
@@ -483,13 +501,18 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	len = pool_write_second(&second, request);
 	if (!len)
 		return spawn_start(request, result, e);
+	if (!pool_may_reuse(request->plan))
+		s = s->once;
 	other_plan = !pool_is_same_kind(s, request);
 	if (other_plan)
 		pool_set_plan(s, request);
 	pool_check_stale(s, other_plan);
-	if (!s->count && !ev_is_active(&s->refill))
-		loop_timer_start(s->loop, &s->refill, REFILL_MS);
-	if (!pool_acquire(s, &second, len, request, result))
+	if (s->once && !s->count)
+		pool_plan_refill(s, REFILL_MS);
+	acquired = !pool_acquire(s, &second, len, request, result);
+	if (!s->once && !s->count)
+		pool_plan_refill(s, 0); /* none comes back */
+	if (acquired)
 		return 0;
 	if (pool_spawn(s, request->path, SHIM_QUEUED, result, e))
 		return -1;
@@ -525,9 +548,11 @@ void pool_return(struct pool *s, const struct spawn_result *started,
 
 bool pool_drop_idle(struct pool *s)
 {
-	bool any = s && s->count;
+	bool any = s && s->count + s->once->count;
 
-	if (any)
+	if (any) {
 		pool_discard_all(s);
+		pool_discard_all(s->once);
+	}
 	return any;
 }

@@ -4,16 +4,18 @@
  * Namespaces, mounts and the filter take longer to make than many commands run, and
  * all runs of a server need the same ones. So a shim whose tree ended by itself and
  * that shows no taint (os/shim/taint.h) serves another command, and while commands run
- * and the pool is empty one shim is made ahead.
+ * and the pool is empty one shim is made ahead. Where an earlier run could keep something
+ * that shows or reaches a later one (without Landlock, or with a network namespace) a shim
+ * serves one command only, and the next shim is made ahead while that one runs.
  *
  * An idle shim holds nothing of any command, has every layer that it will need, and dies
  * with the server. The pool discards it after half a minute without use, when the host's
  * mounts change, when something appears at a path that is to be hidden, and when a run
  * asks for other layers.
  *
- * The pool does not serve runs with a listener or a network namespace of their own, runs
- * in a control group of version 2, and commands with more arguments than one message
- * takes: pool_start() starts a shim of their own for them.
+ * The pool does not serve runs with a listener, runs in a control group of version 2, and
+ * commands with more arguments than one message takes: pool_start() starts a shim of their
+ * own for them.
  */
 #ifndef PROCPEN_OS_SPAWN_POOL_H
 #define PROCPEN_OS_SPAWN_POOL_H
