@@ -38,7 +38,7 @@ static const struct {
 	{ "splice", EINVAL, { SYS_splice, -1 } },
 	/* by arguments, see below */
 	{ "namespaces", EPERM, { -1 } },
-	{ "user_namespaces", EPERM, { -1 } },
+	{ "user_namespaces", ENOSPC, { -1 } }, /* user.max_user_namespaces=0 */
 	/* a new user namespace that gives nothing */
 	{ "ambient", EPERM, { -1 } },
 	{ "bounding", EPERM, { -1 } },

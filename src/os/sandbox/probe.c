@@ -149,7 +149,8 @@ static bool probe_classify_start_failure(struct confine *c, const struct confine
 static bool probe_lacks_namespaces(const struct confine *c, const struct confine_trial *t)
 {
 	return t->error == ENOSPC && c->usable & NAMESPACE_LAYERS &&
-	       (t->stage == SHIM_STAGE_FORK || t->stage == SHIM_STAGE_MOUNTS);
+	       (t->stage == SHIM_STAGE_FORK || t->stage == SHIM_STAGE_MOUNTS ||
+		t->stage == SHIM_STAGE_LOCK_MOUNTS);
 }
 
 /* Drop the layer that made the trial fail. False: no layer did, so nothing can run now. */
@@ -467,7 +468,7 @@ static void probe_reset(struct confine *c)
 	for (size_t i = 0; i < COUNT_OF(c->rulesets); i++)
 		mem_cleanup_close(&c->rulesets[i]);
 	err_release(&c->failure);
-	c->prepared = c->net_probed = false;
+	c->prepared = c->net_probed = c->no_user_ns = false;
 	c->again_ms = 0;
 }
 
