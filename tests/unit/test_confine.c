@@ -440,7 +440,10 @@ static int try_short_of(struct fixture *f, const struct shortage *t)
 	make(f);
 	refuse(t->nr, t->flags, t->error);
 	if (t->nr == SYS_landlock_create_ruleset)
-		return confine_landlock_build(1, NULL, &f->e) < 0 && err_retryable(&f->e) ? 0 : 4;
+		return confine_landlock_build(1, NULL, false, &f->e) < 0 &&
+				       err_retryable(&f->e)
+			       ? 0
+			       : 4;
 	if (!enter(f, &nothing))
 		return 1;
 	if (f->e.type != ERR_SANDBOX_UNAVAILABLE || !err_retryable(&f->e))
