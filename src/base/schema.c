@@ -416,6 +416,18 @@ static void schema_hint_all(const struct schema *s, struct err *e)
 	buf_release(&list);
 }
 
+/* A value for the unknown name may have been in another unit: `timeout` is in seconds, `wait_ms` is
+ * not. An alias names its own unit. */
+static void schema_hint_nearest(const struct schema *s, const char *nearest, struct err *e)
+{
+	const struct schema_field *f = s->fields;
+
+	while (f->name && strcmp(f->name, nearest))
+		f++;
+	err_hint(e, "Call again with %s%s%s%s in its place, or without it.", nearest,
+		 f->unit ? ", in " : "", f->unit ? f->unit : "", f->unit ? "," : "");
+}
+
 static int schema_bad_name(const struct schema *s, const char *name, struct err *e)
 {
 	size_t shown = utf8_cut(name, strlen(name), SHOWN_MAX);
@@ -427,7 +439,7 @@ static int schema_bad_name(const struct schema *s, const char *name, struct err 
 	err_set(e, ERR_INVALID_PARAMS, "unknown parameter \"%.*s\"%s%s%s", (int)shown, name,
 		nearest ? "; did you mean \"" : "", nearest ? nearest : "", nearest ? "\"?" : "");
 	if (nearest)
-		err_hint(e, "Call again with %s in its place, or without it.", nearest);
+		schema_hint_nearest(s, nearest, e);
 	else
 		schema_hint_all(s, e);
 	err_detail(e, "parameter", json_stringn(name, shown));

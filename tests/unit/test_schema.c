@@ -216,6 +216,10 @@ static void test_schema_names(void **state)
 	assert_string_equal(error.hint, "Call again with text in its place, or without it.");
 	assert_refused("{\"timeoutms\":1}", "unknown parameter \"timeoutms\"; did you mean "
 					    "\"timeout_ms\"?");
+	assert_string_equal(error.hint, "Call again with timeout_ms in its place, or without it.");
+	assert_refused("{\"timeou\":1}", "unknown parameter \"timeou\"; did you mean \"timeout\"?");
+	assert_string_equal(error.hint,
+			    "Call again with timeout, in seconds, in its place, or without it.");
 	assert_refused("{\"text\":\"a\",\"zzzzzzzz\":1}", "unknown parameter \"zzzzzzzz\"");
 	assert_null(json_object_get(error.details, "nearest"));
 	assert_string_equal(error.hint, "Parameters: text, short, count, timeout, directory, color, "
