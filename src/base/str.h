@@ -10,7 +10,7 @@
 /* Is @text in the NULL-terminated @list? */
 static inline bool str_is_listed(const char *text, const char *const *list)
 {
-	while (*list && strcmp(*list, text))
+	while (*list && (**list != *text || strcmp(*list, text)))
 		list++;
 	return *list;
 }

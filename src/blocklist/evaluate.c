@@ -17,9 +17,13 @@
 
 /* Deeper nesting is text.too_complex. */
 #define DEPTH_MAX 40
-/* Steps of the budget for a command, for a word, and for names that a pattern is compared with. */
-#define WORK_COMMAND 20u
+/*
+ * Steps of the budget for a command, for a word, for a command where flows are followed, and for
+ * names that a pattern is compared with.
+ */
+#define WORK_COMMAND 26u
 #define WORK_WORD 4u
+#define WORK_FLOW 20u
 #define WORK_PATTERN 1200u
 /* And where the length, the first and the last character are not known. */
 #define WORK_PATTERN_OPEN 6000u
@@ -500,7 +504,8 @@ static bool evaluate_script(struct evaluation *e, struct script_run *run)
 	if (evaluate_fork_bomb(e, &run->script))
 		return true;
 	dataflow_read(&run->flows, &run->script, &e->arena);
-	shell_budget_take(&e->budget, WORK_WORD * run->script.command_count);
+	shell_budget_take(&e->budget, run->script.command_count *
+				      (WORK_WORD + (run->flows.out ? WORK_FLOW : 0)));
 	return false;
 }
 

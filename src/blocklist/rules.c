@@ -15,6 +15,8 @@
 #define WORK_OPTION 1u
 #define WORK_OPERAND 4u
 #define WORK_PATH 24u
+/* At least the rules of the table with "effects". */
+#define RULES_ON_EFFECTS_MAX 128
 
 /* Charge @steps. True: the limit is passed. */
 static bool rules_spend(struct rules *r, uint64_t steps)
@@ -54,13 +56,31 @@ static enum path_reach rules_reach_of(const char *effect)
 	return list_has(trees, effect, strlen(effect)) ? REACH_TREE : REACH_FILE;
 }
 
+/* The rules on effects, in the order of the table. */
+static struct {
+	const struct blocklist_rule *list[RULES_ON_EFFECTS_MAX];
+	size_t count;
+} rules_on_effects;
+
+static void rules_find_on_effects(void)
+{
+	for (unsigned i = 0; i < blocklist_rule_count; i++) {
+		if (!blocklist_rules[i].effects)
+			continue;
+		BUG_IF(rules_on_effects.count == RULES_ON_EFFECTS_MAX);
+		rules_on_effects.list[rules_on_effects.count++] = &blocklist_rules[i];
+	}
+}
+
 static const struct blocklist_rule *rules_effect_rule(const char *effect, uint64_t classes,
 						       bool guess)
 {
-	for (unsigned i = 0; i < blocklist_rule_count; i++) {
-		const struct blocklist_rule *rule = &blocklist_rules[i];
+	if (!rules_on_effects.count)
+		rules_find_on_effects();
+	for (size_t i = 0; i < rules_on_effects.count; i++) {
+		const struct blocklist_rule *rule = rules_on_effects.list[i];
 
-		if (rule->effects && (!rule->targets || !classes || (rule->targets & classes)) &&
+		if ((!rule->targets || !classes || (rule->targets & classes)) &&
 		    (!guess || rule->guess) &&
 		    list_has(rule->effects, effect, strlen(effect)))
 			return rule;

@@ -118,6 +118,7 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 	vars_undo(e, mark);
 	e->input = NULL;
 	e->input_word = NULL;
+	e->last_word = NULL;
 }
 
 static void parse_take_trouble(struct shell_script *script, const struct lex_state *lex)

@@ -8,8 +8,9 @@
 #include "base/str.h"
 #include "shell/expand.h"
 
-/* Steps of an assignment. */
+/* Steps of an assignment; characters of two values that take one to compare. */
 #define WORK_VARIABLE 18u
+#define WORK_COMPARE 4u
 
 /* Possible values of a variable at one place. */
 #define ALTERNATIVES_MAX 8
@@ -323,10 +324,13 @@ void join_start(struct expander *e, struct join *j)
 }
 
 /* Are they equal, but for parts that may be missing or empty? */
-static bool vars_same_value(const struct value *a, const struct value *b)
+static bool vars_same_value(struct expander *e, const struct value *a, const struct value *b)
 {
 	if (a->len != b->len)
 		return false;
+	if (a->v == b->v) /* copies */
+		return true;
+	expand_charge(e, 1 + a->len / WORK_COMPARE);
 	for (uint32_t i = 0; i < a->len; i++) {
 		const struct shell_char *x = &a->v[i], *y = &b->v[i];
 
@@ -356,9 +360,9 @@ static void vars_add_values(struct expander *e, struct value **list, const struc
 		struct value **tail = list;
 		size_t count = 0;
 
-		for (; *tail && !vars_same_value(*tail, more); tail = &(*tail)->other)
+		for (; *tail && !vars_same_value(e, *tail, more); tail = &(*tail)->other)
 			count++;
-		if (*tail && vars_is_weaker(more, *tail))
+		if (*tail && (*tail)->v != more->v && vars_is_weaker(more, *tail))
 			(*tail)->v = more->v;
 		if (*tail || count >= ALTERNATIVES_MAX)
 			continue;

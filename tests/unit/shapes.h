@@ -83,6 +83,8 @@ static const struct shape shapes[] = {
 	/* variables that change */
 	SPAN("x=1;", "((x++));", ""), SPAN("", "read x<<<y;", "$x"),
 	SPAN("", "printf -v x y;", "$x"), SPAN("", "x=$(echo $x y);", "$x"),
+	ONLY("ps|while read a;do ps|while read b;do ps|while read c;do x=\"$x $a\";done;done;done;"),
+	ONLY("while read a;do while read b;do rm -rf $a/$b;done < <(ls);done < <(ls);"),
 	SPAN("for a in 1 2;do for b in 1 2;do for c in 1 2;do ", "x$a$b$c;", "done;done;done"),
 };
 #undef ONLY

@@ -248,6 +248,22 @@ static void test_work_items(void **state)
 	}
 }
 
+/* The values of a variable after branches are compared: long ones take more work. */
+static void test_work_of_values(void **state)
+{
+	static const char branch[] = "if a;then x=%.*s%d;fi\n";
+	static const char filler[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+	char same[8192], different[8192];
+	size_t a = 0, b = 0;
+
+	(void)state;
+	for (int i = 0; i < 80; i++) {
+		a += (size_t)sprintf(same + a, branch, 40, filler, 10 + i);
+		b += (size_t)sprintf(different + b, branch, 36 + i % 9, filler, 10 + i);
+	}
+	assert_true(judge(same).work > judge(different).work + 80 * 40);
+}
+
 /* More text may take more work, up to the most. */
 static void test_work_allowance(void **state)
 {
@@ -338,6 +354,7 @@ int main(void)
 		cmocka_unit_test(test_work_of_programs),
 		cmocka_unit_test(test_work_hidden_texts),
 		cmocka_unit_test(test_work_items),
+		cmocka_unit_test(test_work_of_values),
 		cmocka_unit_test(test_work_allowance),
 		cmocka_unit_test(test_work_lists),
 		cmocka_unit_test(test_work_lists_of_the_table),

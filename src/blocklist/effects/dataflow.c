@@ -330,6 +330,26 @@ static bool dataflow_is_connected(const struct shell_script *script)
 	return false;
 }
 
+/* Compute the flows on all outputs. Returns if one reaches a command before it. */
+static bool dataflow_pass(struct dataflow *f, bool first)
+{
+	const struct shell_script *script = f->script;
+	bool back = false;
+
+	for (uint32_t i = 0; i < script->command_count; i++) {
+		const struct shell_command *c = &script->commands[i];
+
+		f->out[i] |= (uint16_t)dataflow_out_of(f, i, first);
+		f->flows |= f->out[i];
+		if (!f->out[i] || c->parent == SHELL_NONE || c->parent >= script->command_count)
+			continue;
+		back = true;
+		f->children[c->parent] |=
+			f->out[i] & ~(dataflow_is_piped(f, i) ? FLOW_LISTS : 0);
+	}
+	return back;
+}
+
 void dataflow_read(struct dataflow *f, const struct shell_script *script,
 		   struct shell_arena *arena)
 {
@@ -350,19 +370,11 @@ void dataflow_read(struct dataflow *f, const struct shell_script *script,
 	for (uint32_t i = 0; i < script->command_count; i++)
 		f->sinks[i] = dataflow_has_sink(&script->commands[i]);
 	/* Two passes: a substitution may come before or after the command that it is part of. */
-	for (int pass = 0; pass < 2; pass++)
-		for (uint32_t i = 0; i < script->command_count; i++) {
-			const struct shell_command *c = &script->commands[i];
-
-			f->out[i] |= (uint16_t)dataflow_out_of(f, i, pass == 0);
-			f->lists |= (f->out[i] & FLOW_LISTS) != 0;
-			if (c->parent != SHELL_NONE && c->parent < script->command_count)
-				f->children[c->parent] |=
-					f->out[i] & ~(dataflow_is_piped(f, i) ? FLOW_LISTS : 0);
-		}
+	if (dataflow_pass(f, true))
+		dataflow_pass(f, false);
 	for (uint32_t i = 0; i < script->command_count; i++)
 		dataflow_note_names(f, i);
-	for (uint32_t i = 0; f->lists && i < script->command_count; i++)
+	for (uint32_t i = 0; (f->flows & FLOW_LISTS) && i < script->command_count; i++)
 		dataflow_note_lists(f, i);
 }
 
@@ -375,6 +387,8 @@ static unsigned dataflow_group_output(const struct dataflow *f, uint32_t first, 
 	const struct shell_command *c = f->script->commands;
 	unsigned flow = 0;
 
+	if (!(f->flows & FLOW_FILTERED))
+		return 0;
 	for (uint32_t i = first + 1; i < index && i < first + STAGES_MAX; i++)
 		if ((f->out[i] & FLOW_FILTERED) && c[i].parent == c[index].parent &&
 		    !dataflow_is_piped(f, i))

@@ -29,7 +29,7 @@ struct dataflow {
 	uint32_t sockets; /* bit fd % 32: the descriptor is a network connection */
 	char text_names[8][32]; /* variables with a text of FLOW_TEXTS; "" ends */
 	uint16_t text_flows[8];
-	bool lists; /* the output of some command is in FLOW_LISTS */
+	unsigned flows; /* all in @out */
 	char list_names[8][32]; /* variables and "$(program)" that hold such output; "" ends */
 	uint16_t list_flows[8];
 };

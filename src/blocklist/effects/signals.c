@@ -138,7 +138,7 @@ void read_listed(const struct command *cmd, struct action_list *out)
 	unsigned flow = fed ? at->input_flow & FLOW_LISTS : 0;
 	const char *effect;
 
-	if (at->flows && at->flows->lists && at->index != SHELL_NONE)
+	if (at->flows && (at->flows->flows & FLOW_LISTS) && at->index != SHELL_NONE)
 		flow = dataflow_lists(at->flows, at->index, cmd->words, cmd->count, flow);
 	effect = flow ? listing_taken(cmd->words, cmd->count, flow) : NULL;
 	if (effect)
