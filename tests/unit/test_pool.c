@@ -23,7 +23,7 @@ struct job {
 	struct spawn_result result;
 	int in, out, err; /* our ends of its pipes */
 	int ends[3], cwd;
-	char *environment[600], *argv[600];
+	char *environment[600], *argv[SHIM_STRINGS_MAX_COUNT];
 };
 
 static void add_pipe(int *ours, int *theirs, int ours_is_read)
@@ -406,7 +406,7 @@ static void test_pool_bounds(void **state)
 	expect_unfit(s, j, shim);
 
 	j = job_new(all.confine, &nothing, "true");
-	for (int i = 0; i < 500; i++)
+	for (int i = 0; i < SHIM_STRINGS_MAX_COUNT / 2; i++)
 		add_text(j->argv, "");
 	expect_unfit(s, j, shim);
 

@@ -31,8 +31,9 @@
 #define SHIM_OWN_PID 0x6b656570
 #define SHIM_JOINS_MAX 5
 #define SHIM_PATHS_MAX 16384 /* bytes of all mount entries */
-#define SHIM_STRINGS_MAX 20000 /* bytes of arguments and environment in a second plan */
-#define SHIM_STRINGS_MAX_COUNT 1000
+#define SHIM_STRINGS_MAX 100000 /* bytes of arguments and environment in a second plan */
+#define SHIM_STRINGS_MAX_COUNT 4000
+#define SHIM_TAIL_MAX (2 * SHIM_PATH_MAX + SHIM_STRINGS_MAX)
 
 enum shim_flag {
 	SHIM_NO_NEW_PRIVS = 1, /* implied by a filter */
@@ -121,8 +122,10 @@ struct shim_plan {
 	uint64_t caps;        /* SHIM_DROP_CAPS: bit per capability that stays */
 	struct shim_limits limits;
 	struct shim_rlimit rlimits[SHIM_RLIMITS_MAX];
-	uint8_t tail[SHIM_FILTER_MAX * 8 + SHIM_PATHS_MAX + 2 * SHIM_PATH_MAX];
+	uint8_t tail[SHIM_TAIL_MAX];
 };
+_Static_assert(SHIM_FILTER_MAX * 8 + SHIM_PATHS_MAX + 2 * SHIM_PATH_MAX <= SHIM_TAIL_MAX,
+	       "the tail of a first plan fits");
 #define SHIM_PLAN_HEAD (__builtin_offsetof(struct shim_plan, tail))
 
 /* Server to shim, after the plan. */

@@ -27,6 +27,7 @@
 #define UNUSED_MS 30000 /* discard a shim that was not needed for so long */
 #define REFILL_MS 5     /* a short command returns its shim before another one is started */
 #define RUNS_MAX 1000   /* of one shim */
+#define MESSAGE_OVERHEAD 32 /* of SO_SNDBUF, as unix_dgram_sendmsg() of Linux counts */
 #define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL)
 
@@ -49,6 +50,7 @@ struct pool {
 	struct shim_plan *plan; /* for new shims; NULL: no run was started yet */
 	uint32_t generation;    /* of its mounts, as in spawn_request */
 	size_t made_of;         /* bytes of its tail: filter and mounts */
+	size_t message_max;     /* bytes; 0: not known yet */
 	int clone_flags;
 	uint32_t kind;          /* counts up; 0: none */
 	struct idle_shim idle[IDLE_MAX];
@@ -422,6 +424,22 @@ static size_t pool_write_second(struct shim_plan *plan, const struct spawn_reque
 		       : 0;
 }
 
+/* How long a message may be: the send buffer of a new socket, whose size the administrator sets,
+ * less what the kernel takes of it for itself. */
+static size_t pool_message_max(void)
+{
+	int pair[2], size = 0;
+	socklen_t len = sizeof(size);
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+		return 0;
+	if (getsockopt(pair[0], SOL_SOCKET, SO_SNDBUF, &size, &len) < 0 || size < MESSAGE_OVERHEAD)
+		size = MESSAGE_OVERHEAD;
+	close(pair[0]);
+	close(pair[1]);
+	return (size_t)(size - MESSAGE_OVERHEAD);
+}
+
 /* Send the second plan with the command's descriptors. 0, or -1 with errno. */
 static int pool_send_second(int control_fd, const struct shim_plan *plan, size_t len,
 		       const struct spawn_request *request)
@@ -498,8 +516,10 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 
 	if (request->plan->flags & NEVER || request->plan->group_fd >= 0)
 		return spawn_start(request, result, e);
+	if (!s->message_max)
+		s->message_max = pool_message_max();
 	len = pool_write_second(&second, request);
-	if (!len)
+	if (!len || len > s->message_max)
 		return spawn_start(request, result, e);
 	if (!pool_may_reuse(request->plan))
 		s = s->once;
