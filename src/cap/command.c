@@ -76,11 +76,13 @@ static void command_read_environment(struct command *c, json_t *environment)
 
 	c->environment = mem_zalloc((json_object_size(environment) + 1) * sizeof(*c->environment));
 	json_object_foreach(environment, name, value) {
-		struct buf b;
+		size_t name_len = strlen(name), len = json_string_length(value);
+		char *pair = mem_zalloc(name_len + len + 2);
 
-		buf_init(&b, SHOWN_MAX);
-		buf_addf(&b, "%s=%s", name, json_string_value(value));
-		c->environment[n++] = buf_steal(&b);
+		memcpy(pair, name, name_len);
+		pair[name_len] = '=';
+		memcpy(pair + name_len + 1, json_string_value(value), len);
+		c->environment[n++] = pair;
 	}
 }
 
