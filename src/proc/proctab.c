@@ -6,6 +6,7 @@
 #include "base/mem.h"
 
 #define LEFTOVERS_NAMED 64 /* in an error */
+#define MEMORY_SHARE 4 /* part of the server's memory limit that the log may take */
 #define INDEX_SLOTS 1024 /* power of two; ids count up, so runs spread evenly */
 
 struct proctab {
@@ -171,7 +172,6 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 		.on_event = proctab_on_event,
 		.ctx = t,
 	};
-	t->oom_kills = options->own ? cgroup_own_oom_kills(options->own) : -1;
 	if (options->ahead)
 		t->env.pool = pool_new(loop, reaper);
 	return t;
@@ -219,6 +219,21 @@ static void proctab_fail_full(const struct proctab *t, struct err *e)
 			    "limits.running_processes");
 }
 
+/* With the first run, because a server should answer before it has read all of this. The output is
+ * kept in memory that counts against the server's own limit, and commands need the rest. */
+static void proctab_read_limits(struct proctab *t)
+{
+	int64_t share;
+
+	t->oom_kills = -1;
+	if (!t->options.own)
+		return;
+	t->oom_kills = cgroup_own_oom_kills(t->options.own);
+	share = cgroup_own_memory_limit(t->options.own) / MEMORY_SHARE;
+	if ((uint64_t)share < t->options.budget_bytes)
+		t->options.budget_bytes = (uint64_t)share;
+}
+
 struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, struct err *e)
 {
 	struct proc_spec numbered = *spec;
@@ -237,7 +252,8 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 	p = proc_new(&t->env, &numbered, e);
 	if (!p)
 		return NULL;
-	t->last_seq++;
+	if (!t->last_seq++)
+		proctab_read_limits(t);
 	ids_format(p->id, p->seq, t->instance);
 	p->older = t->newest;
 	*(t->newest ? &t->newest->newer : &t->oldest) = p;

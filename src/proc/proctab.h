@@ -24,7 +24,9 @@ struct proctab_options {
 	uint64_t head_bytes, tail_bytes, budget_bytes;
 	int drain_ms;
 	int spools_max; /* finished runs that may keep a log, which holds a descriptor */
-	const struct cgroup_own *own; /* borrowed: the server's memory limit; NULL: unknown */
+	/* Borrowed: the server's memory limit, a part of which bounds budget_bytes. Read after the
+	 * first start, which opens it. NULL: unknown. */
+	const struct cgroup_own *own;
 	bool ahead;             /* start shims ahead for the next runs (os/spawn/pool.h) */
 };
 

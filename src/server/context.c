@@ -16,7 +16,6 @@
 #include "server/workspace.h"
 
 #define SPOOLS_MIN 16
-#define MEMORY_SHARE 4 /* part of the server's memory limit that its log may take */
 
 #define PROCESSES_DOUBTED 64
 #define LOOK_FURTHER 16 /* descriptors that a host may have left open to us */
@@ -119,7 +118,7 @@ static void context_build_sandbox(struct context *ctx)
 	ctx->git_common_dir = scope_workspace(ctx->scope) ? worktree_common_dir(ctx->scope) : NULL;
 	ctx->confine = sandbox_new(&ctx->config, &(struct sandbox_inputs){
 		.scope = ctx->scope, .state_dir = ctx->state_dir, .instance = ctx->instance,
-		.reaper = ctx->reaper, .nofile = ctx->nofile,
+		.reaper = ctx->reaper, .own = &ctx->own, .nofile = ctx->nofile,
 	});
 }
 
@@ -136,7 +135,7 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	ctx->audit = audit_new(ctx->state_dir, ctx->instance);
 	ctx->loop = loop_new();
 	ctx->reaper = reaper_new(ctx->loop);
-	cgroup_own_open(&ctx->own);
+	ctx->own = (struct cgroup_own)CGROUP_OWN_INIT;
 	context_build_sandbox(ctx);
 	return 0;
 }
@@ -227,16 +226,6 @@ static int context_spools_max(const struct context *ctx)
 	return left < SPOOLS_MIN ? SPOOLS_MIN : (int)left;
 }
 
-/* The output is kept in memory that counts against the server's own limit, and commands need the
- * rest. */
-static uint64_t context_log_budget(const struct context *ctx)
-{
-	int64_t budget = config_int(&ctx->config, CONFIG_LOG_BUDGET_BYTES);
-	int64_t share = cgroup_own_memory_limit(&ctx->own) / MEMORY_SHARE;
-
-	return (uint64_t)(share < budget ? share : budget);
-}
-
 struct proctab_options context_runs(const struct context *ctx)
 {
 	const struct config *c = &ctx->config;
@@ -246,7 +235,7 @@ struct proctab_options context_runs(const struct context *ctx)
 		.finished_max = (int)config_int(c, CONFIG_LIMITS_FINISHED_RECORDS),
 		.head_bytes = (uint64_t)config_int(c, CONFIG_LOG_HEAD_BYTES),
 		.tail_bytes = (uint64_t)config_int(c, CONFIG_LOG_TAIL_BYTES),
-		.budget_bytes = context_log_budget(ctx),
+		.budget_bytes = (uint64_t)config_int(c, CONFIG_LOG_BUDGET_BYTES),
 		.own = &ctx->own,
 		.drain_ms = (int)config_int(c, CONFIG_PROCESS_DRAIN_MS),
 		.spools_max = context_spools_max(ctx),

@@ -192,6 +192,7 @@ struct confine *sandbox_new(const struct config *config, const struct sandbox_in
 		.tasks = config_int(config, CONFIG_LIMITS_TASKS_PER_RUN),
 		.nofile = in->nofile,
 		.reaper = in->reaper,
+		.own = in->own,
 	};
 
 	/* No command may read or write the audit log. */

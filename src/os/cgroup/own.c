@@ -35,7 +35,9 @@ static void own_open_at(struct cgroup_own *own, const struct cgroup_fs *fs)
 
 void cgroup_own_open(struct cgroup_own *own)
 {
-	own_open_at(own, &cgroup_fs_kernel);
+	if (!own->sought)
+		own_open_at(own, &cgroup_fs_kernel);
+	own->sought = true;
 }
 
 void cgroup_own_close(struct cgroup_own *own)

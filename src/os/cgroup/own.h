@@ -7,14 +7,21 @@
 #ifndef PROCPEN_OS_CGROUP_OWN_H
 #define PROCPEN_OS_CGROUP_OWN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Plain data; release it with cgroup_own_close(). */
 struct cgroup_own {
 	int dir;     /* the server's group with a memory controller; -1: none was found */
 	int version; /* of it, 1 or 2 */
+	bool sought;
 };
 
+/* Before cgroup_own_open() nothing is known: no limit, and no number of killed processes. */
+#define CGROUP_OWN_INIT { .dir = -1 }
+
+/* Find the group; once. Call it before cgroups_prepare(), which may move the server into another
+ * group. Reads a dozen files of the kernel, so not at the server's start. */
 void cgroup_own_open(struct cgroup_own *own);
 void cgroup_own_close(struct cgroup_own *own);
 

@@ -441,6 +441,8 @@ static int probe_prepare(struct confine *c, struct err *e)
 	if (probe_shim(e))
 		return -1;
 	c->own_ipc = access("/proc/self/ns/ipc", F_OK) == 0;
+	if (c->options.own)
+		cgroup_own_open(c->options.own); /* while the server is in the group of its start */
 	cgroups_prepare(c->cgroups); /* first: the server must be alone in its group */
 	if (probe_build_lists(c, e))
 		return -1;

@@ -8,6 +8,7 @@
 #include <sys/resource.h>
 
 #include "os/cgroup/cgroup.h"
+#include "os/cgroup/own.h"
 #include "os/shim/proto.h"
 
 /* In the order in which they are reported. */
@@ -36,6 +37,7 @@ struct confine_options {
 	const char *instance; /* names control groups and the temporary directory */
 	const char *temporary; /* parent of the private temporary directory; NULL: none */
 	const char *users_temporary; /* the same for runs as another user; NULL: there are none */
+	struct cgroup_own *own; /* opened by confine_prepare(), borrowed; may be NULL */
 	struct reaper *reaper; /* watches the cleaner of temporary files (tmpdir.h); may be NULL */
 	enum confine_profile profile;
 	bool network;         /* false: off for every run */
