@@ -170,8 +170,10 @@ static void reaper_on_foreign_dead(void *ctx, pid_t pid, int wait_status)
 static void reaper_watch_foreign(struct reaper *r)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];
-	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
+	int count = 0;
 
+	if (!waitid(P_ALL, 0, &(siginfo_t){ 0 }, WEXITED | WNOHANG | WNOWAIT))
+		count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
 	for (int i = 0; i < count; i++)
 		if (!*reaper_find_entry(r, pids[i])) /* a scan of /proc may list one twice */
 			reaper_watch(r, pids[i], reaper_on_foreign_dead, NULL);
