@@ -127,20 +127,23 @@ def test_too_many_values():
 
 @suite.test()
 def test_few_descriptors():
-    """Logs of finished runs hold descriptors: the oldest are given up before a start fails."""
+    """Logs of more than 4 KiB hold descriptors: the oldest are given up before a start fails. A
+    short one holds none and stays."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < 512:
         raise Skip("the hard descriptor limit is %d, this test sets it to 512" % hard)
     server = Server(preexec=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (512, 512)))
     ids = []
+    short = server.run("echo short")["process_id"]
     for n in range(700):
-        run = server.run("echo %d" % n)
-        equal((run["state"], run["stdout_summary"]), ("completed", "%d\n" % n), "run %d" % n)
+        run = server.run("printf %%05000d %d" % n)
+        equal((run["state"], run["stdout_summary"]), ("completed", "%05000d" % n), "run %d" % n)
         ids.append(run["process_id"])
-    equal(server.logs(ids[-1])["stdout"], "699\n", "the newest log")
+    equal(server.logs(ids[-1])["stdout"], "%05000d" % 699, "the newest log")
     oldest = server.logs(ids[0])
-    equal((oldest["stdout"], oldest["stdout_size"], oldest["stdout_evicted"]), ("", 2, [0, 2]),
-          "the oldest log")
+    equal((oldest["stdout"], oldest["stdout_size"], oldest["stdout_evicted"]),
+          ("", 5000, [0, 5000]), "the oldest log")
+    equal(server.logs(short)["stdout"], "short\n", "the short log")
     for n in range(40):
         equal(server.run("sleep 60", background=True)["state"], "running", "background %d" % n)
     server.stop()
