@@ -338,12 +338,14 @@ static void script_args_take_template(struct script_reader *r, struct script_arg
 	const struct shell_word *w = &r->t.tokens[i].string;
 	size_t at = 0;
 
-	for (const char *s = w->text.s, *open, *end; (open = strstr(s + at, "${")) != NULL;) {
+	for (const char *s = w->text.s, *open, *end;
+	     script_step(r, 1 + w->text.len / SCRIPT_STEP_BYTES) &&
+	     (open = strstr(s + at, "${")) != NULL;) {
 		size_t from = (size_t)(open - s);
 		struct shell_word text = word_slice(w, at, from, r->t.arena);
 
 		end = strchr(open, '}');
-		if (!end || !script_step(r, 1 + w->text.len / SCRIPT_STEP_BYTES))
+		if (!end)
 			break;
 		if (text.text.len)
 			script_args_append(r, a, &text, join);
