@@ -1047,20 +1047,30 @@ static void test_pool_signal_at_the_end(void **state)
 	end(s);
 }
 
+/* Of two idle shims one goes, the other stays. */
 static void test_pool_grows_old(void **state)
 {
-	pid_t shim;
+	struct job *first, *second;
+	pid_t shims[2];
 	struct pool *s;
 
 	(void)state;
 	if (!getenv("STRESS")) {
-		print_message("SKIP: it waits for 30 seconds; STRESS=1 does\n");
+		print_message("SKIP: it waits for 70 seconds; STRESS=1 does\n");
 		skip();
 	}
-	s = ready(all.confine, &shim);
-	children_pause(&all, 25000);
-	assert_false(children_gone(&shim));
-	assert_true(children_wait(&all, children_gone, &shim));
+	s = ready(layered, &shims[0]);
+	first = job_new(layered, &nothing, "read line");
+	second = job_new(layered, &nothing, "true");
+	start(s, first);
+	start(s, second);
+	shims[1] = second->result.shim_pid;
+	assert_true(end_of(s, second).reusable);
+	close(first->in);
+	first->in = -1;
+	assert_true(end_of(s, first).reusable);
+	children_pause(&all, 70000);
+	assert_int_not_equal(children_gone(&shims[0]), children_gone(&shims[1]));
 	end(s);
 }
 

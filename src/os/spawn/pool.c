@@ -24,7 +24,8 @@
 #include "base/mem.h"
 
 #define IDLE_MAX 16     /* idle shims, for a burst of commands */
-#define UNUSED_MS 30000 /* discard a shim that was not needed for so long */
+#define UNUSED_MS 30000 /* discard a shim that was not needed for so long ... */
+#define KEPT 1          /* ... but keep so many: whoever asks after a pause waits for no new one */
 #define REFILL_MS 5     /* a short command returns its shim before another one is started */
 #define RUNS_MAX 1000   /* of one shim */
 #define MESSAGE_OVERHEAD 32 /* of SO_SNDBUF, as unix_dgram_sendmsg() of Linux counts */
@@ -134,9 +135,9 @@ static void pool_on_unused(struct ev_loop *loop, ev_timer *w, int revents)
 
 	(void)loop;
 	(void)revents;
-	for (size_t left = s->least; left; left--)
+	for (size_t left = s->least; left && s->count > KEPT; left--)
 		pool_discard_at(s, 0);
-	if (s->count)
+	if (s->count > KEPT)
 		pool_begin_period(s);
 }
 
@@ -144,7 +145,7 @@ static void pool_add(struct pool *s, const struct idle_shim *k)
 {
 	s->idle[s->count++] = *k;
 	reaper_watch(s->reaper, k->pid, pool_on_shim_dead, s);
-	if (s->count == 1)
+	if (s->count > KEPT && !ev_is_active(&s->unused))
 		pool_begin_period(s);
 }
 

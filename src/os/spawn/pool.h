@@ -9,9 +9,9 @@
  * serves one command only, and the next shim is made ahead while that one runs.
  *
  * An idle shim holds nothing of any command, has every layer that it will need, and dies
- * with the server. The pool discards it after half a minute without use, when the host's
- * mounts change, when something appears at a path that is to be hidden, and when a run
- * asks for other layers.
+ * with the server. The pool discards those but one that no run needed for half a minute, and
+ * all of them when a run comes after the host's mounts have changed, after something has
+ * appeared at a path that is to be hidden, or asks for other layers.
  *
  * The pool does not serve runs with a listener, runs in a control group of version 2, and
  * commands with more arguments than one message takes: pool_start() starts a shim of their
