@@ -223,9 +223,11 @@ static int probe_try_all(struct confine *c, bool net_ns, struct confine_trial *t
 /* No trial works, for a reason that is no layer's. Returns -1. */
 static int probe_fail(const struct confine_trial *t, struct err *e)
 {
+	/* Locking the mounts takes a process for a moment, too. */
+	bool forks = t->stage == SHIM_STAGE_FORK || t->stage == SHIM_STAGE_LOCK_MOUNTS;
 	struct rlimit limit = { 0 };
 
-	if (t->stage != SHIM_STAGE_FORK || t->error != EAGAIN) {
+	if (!forks || t->error != EAGAIN) {
 		err_sys(e, ERR_SANDBOX_UNAVAILABLE, t->error,
 			"no command can be started: a trial failed in its stage %s",
 			spawn_stage_name(t->stage));
