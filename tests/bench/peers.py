@@ -362,8 +362,12 @@ def once(peer, packages, floor):
     with Place() as place:
         env = {**packages.environment(place.home), "ANTHROPIC_API_KEY": SECRET}
         env.pop("NODE_MODULES")
-        got["start_ms"] = timed(lambda: (peer.start(place.workspace, env), peer.run(["true"])))
+        said = []
+        got["start_ms"] = timed(lambda: (peer.start(place.workspace, env),
+                                         said.append(peer.run(["echo", "hi"]))))
         try:
+            if "hi" not in "".join(said):
+                raise Missing("%s cannot run a command here" % peer.title)
             if peer.peer:
                 time.sleep(0.3)
                 got["memory_mb"] = memory_mb(peer.peer.pid)
@@ -489,9 +493,16 @@ def main():
     rounds = {name: [] for name in peers}
     for i in range(options.rounds):
         floor = floor_s()
-        for name in list(peers) if i % 2 == 0 else reversed(peers):
-            rounds[name].append(once(peers[name], packages, floor))
+        for name in list(peers) if i % 2 == 0 else list(reversed(peers)):
+            try:
+                rounds[name].append(once(peers[name], packages, floor))
+            except Missing as reason:
+                print("SKIP %s: %s" % (name, reason))
+                del peers[name]
+                continue
             print("round %d, %s: %s" % (i + 1, name, rounds[name][-1]), flush=True)
+    if not peers:
+        return
     columns = {name: cells(peers[name], rounds[name]) for name in peers}
     print("\n| | %s |\n|---|%s" % (" | ".join(peers[name].title for name in peers),
                                    "---|" * len(peers)))
