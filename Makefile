@@ -317,9 +317,10 @@ fuzz:
 	fi
 
 demo:
-	.ci/deps build
-	$(MAKE) --no-print-directory all
-	PROCPEN=$(B)/procpen $(PYTHON) docs/demo.py
+	@.ci/deps build
+	@echo "Building build/procpen ..."
+	@$(MAKE) --no-print-directory all >/dev/null
+	@PROCPEN=$(B)/procpen $(PYTHON) docs/demo.py
 
 # The picture in README.md: a recording of the same.
 demo-svg: all
