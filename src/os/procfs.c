@@ -37,7 +37,7 @@ struct children {
 };
 
 /* Returns whether there is room for more. */
-static bool add_child(void *ctx, int pid)
+static bool procfs_add_child(void *ctx, int pid)
 {
 	struct children *c = ctx;
 
@@ -46,14 +46,14 @@ static bool add_child(void *ctx, int pid)
 	return c->count < c->max;
 }
 
-static bool add_if_child(void *ctx, const char *name)
+static bool procfs_add_if_child(void *ctx, const char *name)
 {
 	struct children *c = ctx;
 	int pid = (int)procread_number(&name);
 	struct procread_stat stat;
 
 	if (pid && !procread_stat(pid, &stat) && stat.parent == c->parent)
-		add_child(c, pid);
+		procfs_add_child(c, pid);
 	return c->count < c->max;
 }
 
@@ -61,13 +61,13 @@ int procfs_children(pid_t pid, pid_t *out, int max)
 {
 	struct children c = { .parent = pid, .out = out, .max = max };
 
-	if (procread_children(pid, add_child, &c) &&
-	    procread_processes(add_if_child, &c))
+	if (procread_children(pid, procfs_add_child, &c) &&
+	    procread_processes(procfs_add_if_child, &c))
 		return -1;
 	return c.count;
 }
 
-static bool pids_contain(const pid_t *pids, int count, pid_t pid)
+static bool procfs_pids_contain(const pid_t *pids, int count, pid_t pid)
 {
 	for (int i = 0; i < count; i++)
 		if (pids[i] == pid)
@@ -76,12 +76,12 @@ static bool pids_contain(const pid_t *pids, int count, pid_t pid)
 }
 
 /* Append the children of @pid that are not yet among the @count in @out; the new count, or -1. */
-static int add_new_children(pid_t pid, pid_t *out, int count, int max)
+static int procfs_add_new_children(pid_t pid, pid_t *out, int count, int max)
 {
 	int kept = count, more = procfs_children(pid, out + count, max - count);
 
 	for (int i = count; i < count + more; i++)
-		if (!pids_contain(out, kept, out[i]))
+		if (!procfs_pids_contain(out, kept, out[i]))
 			out[kept++] = out[i];
 	return more < 0 ? -1 : kept;
 }
@@ -89,14 +89,14 @@ static int add_new_children(pid_t pid, pid_t *out, int count, int max)
 /* When a process ends during the walk, its children become those of @pid: list @pid again. */
 int procfs_tree(pid_t pid, pid_t *out, int max)
 {
-	int done = 0, count = add_new_children(pid, out, 0, max), more;
+	int done = 0, count = procfs_add_new_children(pid, out, 0, max), more;
 
 	while (done < count) {
 		for (; done < count; done++) {
-			more = add_new_children(out[done], out, count, max);
+			more = procfs_add_new_children(out[done], out, count, max);
 			count = more > count ? more : count;
 		}
-		more = add_new_children(pid, out, count, max);
+		more = procfs_add_new_children(pid, out, count, max);
 		count = more > count ? more : count;
 	}
 	return count;

@@ -104,7 +104,7 @@ bool reaper_has_orphans(struct reaper *r)
 
 /* Kill our orphans. Returns how many there were, or -1 if they cannot be listed, which
  * must never count as "none". */
-static int kill_orphans(struct reaper *r)
+static int reaper_kill_orphans(struct reaper *r)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];
 	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
@@ -122,7 +122,7 @@ static int kill_orphans(struct reaper *r)
 }
 
 /* Take finished sweeps off the list before the first callback, which may start another sweep. */
-static void finish_sweeps(struct reaper *r, int left)
+static void reaper_finish_sweeps(struct reaper *r, int left)
 {
 	int64_t now = clock_mono_ms();
 	struct sweep **at = &r->sweeps, *done = NULL;
@@ -154,7 +154,7 @@ static void reaper_on_timer(struct ev_loop *loop, ev_timer *w, int revents)
 	(void)revents;
 	reaper_collect(r);
 	if (r->sweeps)
-		finish_sweeps(r, kill_orphans(r));
+		reaper_finish_sweeps(r, reaper_kill_orphans(r));
 	if (r->sweeps)
 		loop_timer_start(loop, w, SWEEP_PERIOD_MS);
 }

@@ -21,7 +21,7 @@
 #define INTERRUPT_US 1000 /* how long a write to a shared stderr may block */
 #define FULL_MS 1000      /* no further try for so long after such a write failed */
 
-static bool fd_is_kind(int fd, mode_t kind)
+static bool stdio_fd_is_kind(int fd, mode_t kind)
 {
 	struct stat st;
 
@@ -29,7 +29,7 @@ static bool fd_is_kind(int fd, mode_t kind)
 }
 
 /* The next open() would take a closed standard descriptor: put /dev/null there. */
-static int fill_gaps(struct err *e)
+static int stdio_fill_gaps(struct err *e)
 {
 	int fd = -1;
 
@@ -48,16 +48,16 @@ static int fill_gaps(struct err *e)
 
 /* Can we reopen @fd for a second file description of the same file? Not the master end of a
  * terminal: opening that gives a new terminal. */
-static bool fd_is_reopenable(int fd)
+static bool stdio_fd_is_reopenable(int fd)
 {
 	unsigned number;
 
-	return fd_is_kind(fd, S_IFIFO) ||
-	       (fd_is_kind(fd, S_IFCHR) && ioctl(fd, TIOCGPTN, &number) < 0);
+	return stdio_fd_is_kind(fd, S_IFIFO) ||
+	       (stdio_fd_is_kind(fd, S_IFCHR) && ioctl(fd, TIOCGPTN, &number) < 0);
 }
 
 /* A file description of our own for a pipe or device, or -1. */
-static int fd_reopen(int fd, int access_mode)
+static int stdio_fd_reopen(int fd, int access_mode)
 {
 	char path[40];
 
@@ -70,15 +70,15 @@ static int stdio_take_end(struct stdio_end *end, int fd, int access_mode, struct
 	int own = -1;
 
 	end->restore_flags = -1;
-	end->is_socket = fd_is_kind(fd, S_IFSOCK);
-	if (fd_is_reopenable(fd))
-		own = fd_reopen(fd, access_mode);
+	end->is_socket = stdio_fd_is_kind(fd, S_IFSOCK);
+	if (stdio_fd_is_reopenable(fd))
+		own = stdio_fd_reopen(fd, access_mode);
 	if (own < 0) {
 		own = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
 		if (own < 0)
 			return err_sys(e, ERR_INTERNAL_ERROR, errno,
 				       "cannot duplicate descriptor %d", fd);
-		if (!end->is_socket && !fd_is_kind(fd, S_IFREG)) {
+		if (!end->is_socket && !stdio_fd_is_kind(fd, S_IFREG)) {
 			end->restore_flags = fcntl(own, F_GETFL);
 			fcntl(own, F_SETFL, end->restore_flags | O_NONBLOCK);
 		}
@@ -96,14 +96,14 @@ static struct {
 	int64_t until_ms; /* shared: treat as full until then */
 } errors = { .end = { .fd = -1, .restore_flags = -1 } };
 
-static void on_sigalrm(int number)
+static void stdio_on_sigalrm(int number)
 {
 	(void)number;
 }
 
 /* poll(2) reports some room, perhaps too little, and another writer may take it. So a timer
  * interrupts the write repeatedly until it returns. */
-static ssize_t write_shared(const void *bytes, size_t len)
+static ssize_t stdio_write_shared(const void *bytes, size_t len)
 {
 	const struct itimerval often = { { 0, INTERRUPT_US }, { 0, INTERRUPT_US } }, off = { 0 };
 	struct pollfd look = { .fd = errors.end.fd, .events = POLLOUT };
@@ -123,12 +123,13 @@ static ssize_t write_shared(const void *bytes, size_t len)
 	return done;
 }
 
-static ssize_t write_error_line(const void *bytes, size_t len)
+static ssize_t stdio_write_error_line(const void *bytes, size_t len)
 {
-	return errors.is_shared ? write_shared(bytes, len) : stdio_write(&errors.end, bytes, len);
+	return errors.is_shared ? stdio_write_shared(bytes, len)
+				: stdio_write(&errors.end, bytes, len);
 }
 
-static void unblock_interrupts(void)
+static void stdio_unblock_interrupts(void)
 {
 	sigset_t one;
 
@@ -137,24 +138,26 @@ static void unblock_interrupts(void)
 	sigprocmask(SIG_UNBLOCK, &one, NULL);
 }
 
-static void install_interrupt_handler(void)
+static void stdio_install_interrupt_handler(void)
 {
-	const struct sigaction action = { .sa_handler = on_sigalrm }; /* no SA_RESTART */
+	const struct sigaction action = { .sa_handler = stdio_on_sigalrm }; /* no SA_RESTART */
 
 	sigaction(SIGALRM, &action, NULL);
-	unblock_interrupts();
+	stdio_unblock_interrupts();
 }
 
 static void stdio_take_stderr(void)
 {
-	int own = fd_is_reopenable(STDERR_FILENO) ? fd_reopen(STDERR_FILENO, O_WRONLY) : -1;
+	int own = stdio_fd_is_reopenable(STDERR_FILENO) ? stdio_fd_reopen(STDERR_FILENO, O_WRONLY)
+							: -1;
 
 	errors.end.fd = own < 0 ? STDERR_FILENO : own;
-	errors.end.is_socket = fd_is_kind(STDERR_FILENO, S_IFSOCK);
-	errors.is_shared = own < 0 && !errors.end.is_socket && !fd_is_kind(STDERR_FILENO, S_IFREG);
+	errors.end.is_socket = stdio_fd_is_kind(STDERR_FILENO, S_IFSOCK);
+	errors.is_shared =
+		own < 0 && !errors.end.is_socket && !stdio_fd_is_kind(STDERR_FILENO, S_IFREG);
 	if (errors.is_shared)
-		install_interrupt_handler();
-	log_write_with(write_error_line);
+		stdio_install_interrupt_handler();
+	log_write_with(stdio_write_error_line);
 }
 
 void stdio_move_errors(int fd)
@@ -163,11 +166,11 @@ void stdio_move_errors(int fd)
 		return;
 	errors.end.fd = fd;
 	if (errors.is_shared)
-		unblock_interrupts();
+		stdio_unblock_interrupts();
 }
 
 /* Keep every inherited descriptor but 0, 1 and 2 out of our children. */
-static void cloexec_inherited(void)
+static void stdio_cloexec_inherited(void)
 {
 	if (syscall(SYS_close_range, 3U, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) == 0)
 		return;
@@ -177,8 +180,8 @@ static void cloexec_inherited(void)
 
 int stdio_guard(struct err *e)
 {
-	cloexec_inherited();
-	return fill_gaps(e);
+	stdio_cloexec_inherited();
+	return stdio_fill_gaps(e);
 }
 
 /* @useless: the access mode with which the protocol cannot go through @fd. */
@@ -254,7 +257,7 @@ ssize_t stdio_write(const struct stdio_end *end, const void *bytes, size_t len)
 }
 
 /* The conditions that hold now: of @events and of those that poll(2) always reports. */
-static int fd_poll_conditions(int fd, short events)
+static int stdio_fd_poll_conditions(int fd, short events)
 {
 	struct pollfd p = { .fd = fd, .events = events };
 
@@ -263,18 +266,18 @@ static int fd_poll_conditions(int fd, short events)
 
 bool stdio_hung_up(const struct stdio_end *in)
 {
-	return fd_is_kind(in->fd, S_IFREG) ||
-	       fd_poll_conditions(in->fd, POLLRDHUP) & (POLLHUP | POLLRDHUP | POLLERR);
+	return stdio_fd_is_kind(in->fd, S_IFREG) ||
+	       stdio_fd_poll_conditions(in->fd, POLLRDHUP) & (POLLHUP | POLLRDHUP | POLLERR);
 }
 
 bool stdio_abandoned(const struct stdio_end *out)
 {
-	return fd_poll_conditions(out->fd, 0) & (POLLHUP | POLLERR);
+	return stdio_fd_poll_conditions(out->fd, 0) & (POLLHUP | POLLERR);
 }
 
 size_t stdio_unread(const struct stdio_end *out)
 {
-	unsigned long request = fd_is_kind(out->fd, S_IFIFO) ? FIONREAD : TIOCOUTQ;
+	unsigned long request = stdio_fd_is_kind(out->fd, S_IFIFO) ? FIONREAD : TIOCOUTQ;
 	int count = 0;
 
 	if (out->is_socket)

@@ -12,8 +12,8 @@
 #define CPU_PROOF_PERCENT 50
 #define RETRIES_MAX 10 /* reads of the out-of-memory counter, after 1, 2, 4 ... ms */
 
-static const struct shim_rlimit *find_rlimit(const struct confine_request *request,
-					     uint32_t resource)
+static const struct shim_rlimit *limits_find_rlimit(const struct confine_request *request,
+						    uint32_t resource)
 {
 	for (size_t i = 0; i < request->rlimit_count; i++)
 		if (request->rlimits[i].resource == resource)
@@ -21,7 +21,7 @@ static const struct shim_rlimit *find_rlimit(const struct confine_request *reque
 	return NULL;
 }
 
-static enum limits_holder limit_holder(int64_t limit, bool watched, bool rlimited)
+static enum limits_holder limits_holder(int64_t limit, bool watched, bool rlimited)
 {
 	if (!limit)
 		return LIMITS_NONE;
@@ -30,7 +30,7 @@ static enum limits_holder limit_holder(int64_t limit, bool watched, bool rlimite
 	return rlimited ? LIMITS_RLIMIT : LIMITS_GROUP;
 }
 
-static int64_t rlimit_or_none(uint64_t value)
+static int64_t limits_rlimit_or_none(uint64_t value)
 {
 	return value > INT64_MAX ? -1 : (int64_t)value; /* RLIM_INFINITY is no limit */
 }
@@ -38,19 +38,19 @@ static int64_t rlimit_or_none(uint64_t value)
 void limits_init(struct limits *l, const struct confine_request *request,
 		 const struct confine_run *run)
 {
-	const struct shim_rlimit *cpu = find_rlimit(request, RLIMIT_CPU);
-	const struct shim_rlimit *file = find_rlimit(request, RLIMIT_FSIZE);
+	const struct shim_rlimit *cpu = limits_find_rlimit(request, RLIMIT_CPU);
+	const struct shim_rlimit *file = limits_find_rlimit(request, RLIMIT_FSIZE);
 
 	*l = (struct limits){
 		.memory_bytes = request->memory_bytes,
 		.cpu_permille = request->cpu_permille,
 		.tasks = request->tasks,
-		.cpu_seconds = cpu ? rlimit_or_none(cpu->hard) : -1,
-		.cpu_soft = cpu ? rlimit_or_none(cpu->soft) : -1,
-		.file_bytes = file ? rlimit_or_none(file->soft) : -1,
-		.memory = limit_holder(request->memory_bytes, run->watched_memory, false),
-		.cpu = limit_holder(request->cpu_permille, run->watched_cpu, false),
-		.processes = limit_holder(request->tasks, run->watched_tasks, run->rlimited_tasks),
+		.cpu_seconds = cpu ? limits_rlimit_or_none(cpu->hard) : -1,
+		.cpu_soft = cpu ? limits_rlimit_or_none(cpu->soft) : -1,
+		.file_bytes = file ? limits_rlimit_or_none(file->soft) : -1,
+		.memory = limits_holder(request->memory_bytes, run->watched_memory, false),
+		.cpu = limits_holder(request->cpu_permille, run->watched_cpu, false),
+		.processes = limits_holder(request->tasks, run->watched_tasks, run->rlimited_tasks),
 		.struck = PROC_REASON_RUNNING,
 		.seen = -1,
 	};

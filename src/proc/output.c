@@ -24,7 +24,7 @@ void spool_close(struct spool *s)
 	s->fd = -1;
 }
 
-static int spool_open(struct spool *s)
+static int output_spool_open(struct spool *s)
 {
 	if (s->fd < 0)
 		s->fd = memfd_create("procpen-log", MFD_CLOEXEC);
@@ -49,7 +49,7 @@ void output_release(struct output *o)
 }
 
 /* The position of byte @offset in the spool; *@contiguous: bytes up to the next break there. */
-static uint64_t spool_position(const struct output *o, uint64_t offset, uint64_t *contiguous)
+static uint64_t output_spool_position(const struct output *o, uint64_t offset, uint64_t *contiguous)
 {
 	uint64_t in_tail;
 
@@ -73,12 +73,12 @@ static uint64_t output_tail_start(const struct output *o)
 }
 
 /* Write @len bytes at @offset. False: the store cannot take them. */
-static bool spool_store(struct output *o, uint64_t offset, const char *bytes, size_t len)
+static bool output_spool_store(struct output *o, uint64_t offset, const char *bytes, size_t len)
 {
 	uint64_t contiguous;
 
 	while (len) {
-		uint64_t at = spool_position(o, offset, &contiguous);
+		uint64_t at = output_spool_position(o, offset, &contiguous);
 		size_t part = len < contiguous ? len : (size_t)contiguous;
 		ssize_t n = pwrite(o->spool->fd, bytes, part, (off_t)at);
 
@@ -105,7 +105,7 @@ static bool output_keep_small(struct output *o, const char *bytes, size_t len)
 /* The stream is no longer small: move it into the spool. */
 static bool output_spill(struct output *o)
 {
-	if (spool_open(o->spool) < 0 || !spool_store(o, 0, o->small, o->small_len))
+	if (output_spool_open(o->spool) < 0 || !output_spool_store(o, 0, o->small, o->small_len))
 		return false;
 	output_release(o);
 	o->spooled = true;
@@ -118,7 +118,7 @@ static bool output_store(struct output *o, const char *bytes, size_t len)
 		return false;
 	if (!o->spooled && output_keep_small(o, bytes, len))
 		return true;
-	return (o->spooled || output_spill(o)) && spool_store(o, o->total, bytes, len);
+	return (o->spooled || output_spill(o)) && output_spool_store(o, o->total, bytes, len);
 }
 
 /*
@@ -145,7 +145,7 @@ static ssize_t output_fill_by_copy(struct output *o, int pipe_fd, size_t max)
 ssize_t output_fill(struct output *o, int pipe_fd, size_t max)
 {
 	uint64_t contiguous;
-	loff_t at = (loff_t)spool_position(o, o->total, &contiguous);
+	loff_t at = (loff_t)output_spool_position(o, o->total, &contiguous);
 	ssize_t n;
 
 	if (o->dropped || !o->spooled)
@@ -221,7 +221,7 @@ ssize_t output_read(const struct output *o, uint64_t *offset, void *bytes, size_
 		return (ssize_t)len;
 	}
 	while (done < len) {
-		uint64_t at = spool_position(o, *offset + done, &contiguous);
+		uint64_t at = output_spool_position(o, *offset + done, &contiguous);
 		size_t want = len - done < contiguous ? len - done : (size_t)contiguous;
 		ssize_t n = pread(o->spool->fd, (char *)bytes + done, want, (off_t)at);
 

@@ -14,7 +14,7 @@
 #define ESCAPE_MAX 4096   /* a longer escape sequence is cut like text */
 
 /* The offset where the last @lines lines of @text begin. */
-static size_t lines_start(const char *text, size_t len, uint64_t lines)
+static size_t output_text_lines_start(const char *text, size_t len, uint64_t lines)
 {
 	size_t at = len;
 
@@ -35,14 +35,14 @@ static size_t lines_start(const char *text, size_t len, uint64_t lines)
 }
 
 /* The escaped size of the first character of @text, and its raw size. */
-static size_t first_size(const char *text, size_t len, size_t *used)
+static size_t output_text_first_size(const char *text, size_t len, size_t *used)
 {
 	utf8_next(text, len, used);
 	return jsonw_escaped_size(text, *used);
 }
 
 /* The bytes to drop at the start so that the rest, escaped, fits @budget. */
-static size_t drop_to_fit(const char *text, size_t len, size_t budget)
+static size_t output_text_drop_to_fit(const char *text, size_t len, size_t budget)
 {
 	/* Each raw byte takes at least one byte: what lies further back than the budget cannot
 	 * fit. */
@@ -51,14 +51,14 @@ static size_t drop_to_fit(const char *text, size_t len, size_t budget)
 	at += at ? utf8_partial_head(text + at, len - at) : 0;
 	size = jsonw_escaped_size(text + at, len - at);
 	while (size > budget && at < len) {
-		size -= first_size(text + at, len - at, &used);
+		size -= output_text_first_size(text + at, len - at, &used);
 		at += used;
 	}
 	return at;
 }
 
 /* The first byte of the kept part that reaches to the end of the stream. */
-static uint64_t last_part_start(const struct output *o)
+static uint64_t output_text_last_part_start(const struct output *o)
 {
 	uint64_t from, to;
 
@@ -68,7 +68,7 @@ static uint64_t last_part_start(const struct output *o)
 bool output_write_tail(const struct output *o, struct jsonw *w, const char *key,
 		       const struct output_tail *tail)
 {
-	uint64_t first = last_part_start(o), offset;
+	uint64_t first = output_text_last_part_start(o), offset;
 	size_t start = 0, len, room;
 	AUTO_FREE char *text = NULL;
 	ssize_t n;
@@ -84,17 +84,17 @@ bool output_write_tail(const struct output *o, struct jsonw *w, const char *key,
 	len = n > 0 ? (size_t)n : 0;
 	if (!tail->final)
 		len -= utf8_partial_tail(text, len);
-	start = lines_start(text, len, tail->lines);
+	start = output_text_lines_start(text, len, tail->lines);
 	if (!start && offset)
 		start = utf8_partial_head(text, len); /* the byte bound may have cut a character */
-	start += drop_to_fit(text + start, len - start, tail->max_encoded);
+	start += output_text_drop_to_fit(text + start, len - start, tail->max_encoded);
 	jsonw_strn(w, key, text + start, len - start);
 	return offset + start > 0;
 }
 
 /* The largest cut at or before @max that splits neither a character nor an ill-formed sequence that
  * becomes one U+FFFD, so that all pages together are the text of the whole. */
-static size_t cut_at_unit(const char *text, size_t len, size_t max)
+static size_t output_text_cut_at_unit(const char *text, size_t len, size_t max)
 {
 	size_t used;
 
@@ -112,9 +112,9 @@ static size_t cut_at_unit(const char *text, size_t len, size_t max)
 }
 
 /* How many of the @len bytes make a page of at most @max bytes. */
-static size_t page_length(const char *text, size_t len, size_t max, bool final)
+static size_t output_text_page_length(const char *text, size_t len, size_t max, bool final)
 {
-	size_t used, n = cut_at_unit(text, len, max);
+	size_t used, n = output_text_cut_at_unit(text, len, max);
 
 	if (n == len && !final)
 		n -= utf8_partial_tail(text, n);
@@ -129,7 +129,7 @@ struct room {
 };
 
 /* The size of @text after repair. */
-static size_t repaired_size(const char *text, size_t len)
+static size_t output_text_repaired_size(const char *text, size_t len)
 {
 	size_t size = 0, used;
 
@@ -141,13 +141,13 @@ static size_t repaired_size(const char *text, size_t len)
 }
 
 /* Take the room that @text needs. If there is not enough, return false and take none. */
-static bool take_room(struct room *room, const char *text, size_t len)
+static bool output_text_take_room(struct room *room, const char *text, size_t len)
 {
 	size_t encoded = jsonw_escaped_size(text, len), size = encoded;
 
 	if (room->text < room->encoded) /* else the bound has no effect: text never takes more than
 					 * its JSON */
-		size = repaired_size(text, len);
+		size = output_text_repaired_size(text, len);
 
 	if (encoded > room->encoded || size > room->text)
 		return false;
@@ -157,7 +157,7 @@ static bool take_room(struct room *room, const char *text, size_t len)
 }
 
 /* The longest prefix, in whole units, that fits @room. */
-static size_t prefix_that_fits(const char *text, size_t len, struct room room)
+static size_t output_text_prefix_that_fits(const char *text, size_t len, struct room room)
 {
 	size_t at = 0, step = len, part;
 
@@ -165,8 +165,8 @@ static size_t prefix_that_fits(const char *text, size_t len, struct room room)
 						  room.text >= room.encoded))
 		return len; /* fast path for most of a large page */
 	while (step && at < len) {
-		part = cut_at_unit(text + at, len - at, step);
-		if (part && take_room(&room, text + at, part))
+		part = output_text_cut_at_unit(text + at, len - at, step);
+		if (part && output_text_take_room(&room, text + at, part))
 			at += part;
 		else
 			step = step > 8 ? step / 2 : step - 1; /* a unit has up to four bytes */
@@ -175,7 +175,7 @@ static size_t prefix_that_fits(const char *text, size_t len, struct room room)
 }
 
 /* Bytes at the end that begin an escape sequence, for the next page; never all bytes. */
-static size_t unfinished_escape(const char *text, size_t len)
+static size_t output_text_unfinished_escape(const char *text, size_t len)
 {
 	size_t window = len < ESCAPE_MAX ? len : ESCAPE_MAX;
 	const char *escape = window ? memrchr(text + len - window, '\x1b', window) : NULL;
@@ -188,8 +188,8 @@ static size_t unfinished_escape(const char *text, size_t len)
  * Read up to @len bytes at *@at. *@last: none follow, because the stream or the part before the
  * hole ends here.
  */
-static size_t read_piece(const struct output *o, const struct output_page *page, uint64_t *at,
-			 char *bytes, size_t len, bool *last)
+static size_t output_text_read_piece(const struct output *o, const struct output_page *page,
+				     uint64_t *at, char *bytes, size_t len, bool *last)
 {
 	ssize_t got = output_read(o, at, bytes, len);
 	size_t n = got > 0 ? (size_t)got : 0;
@@ -201,7 +201,7 @@ static size_t read_piece(const struct output *o, const struct output_page *page,
 }
 
 /* The offset behind the last newline of @text; 0 if there is none. */
-static size_t whole_lines(const char *text, size_t len)
+static size_t output_text_whole_lines(const char *text, size_t len)
 {
 	const char *newline = len ? memrchr(text, '\n', len) : NULL;
 
@@ -221,21 +221,21 @@ struct text_writer {
 };
 
 /* Should a page that a bound cuts at @end stop at @line_end instead? */
-static bool ends_line(const struct output_page *page, uint64_t line_end, uint64_t end)
+static bool output_text_ends_line(const struct output_page *page, uint64_t line_end, uint64_t end)
 {
 	return (line_end - page->offset) * 2 > end - page->offset;
 }
 
 /* A bound cuts the page after @n bytes of @piece: return how many of them to write so that it ends
  * at a line. */
-static size_t cut_at_line(struct text_writer *t, const char *piece, size_t n)
+static size_t output_text_cut_at_line(struct text_writer *t, const char *piece, size_t n)
 {
 	uint64_t end = t->page->next + n;
-	size_t lines = whole_lines(piece, n);
+	size_t lines = output_text_whole_lines(piece, n);
 
-	if (lines && ends_line(t->page, t->page->next + lines, end))
+	if (lines && output_text_ends_line(t->page, t->page->next + lines, end))
 		return lines;
-	if (lines || !t->line_end || !ends_line(t->page, t->line_end, end))
+	if (lines || !t->line_end || !output_text_ends_line(t->page, t->line_end, end))
 		return n;
 	jsonw_cut_str(t->w, t->line_end_json);
 	t->page->next = t->line_end;
@@ -243,7 +243,7 @@ static size_t cut_at_line(struct text_writer *t, const char *piece, size_t n)
 	return 0;
 }
 
-static struct room room_left(const struct text_writer *t)
+static struct room output_text_room_left(const struct text_writer *t)
 {
 	return (struct room){
 		.encoded = t->page->max_encoded - (t->w->out->len - t->json),
@@ -251,50 +251,52 @@ static struct room room_left(const struct text_writer *t)
 	};
 }
 
-static void write_part(struct jsonw *w, struct output_page *page, const char *text, size_t len)
+static void output_text_write_part(struct jsonw *w, struct output_page *page, const char *text,
+				   size_t len)
 {
 	jsonw_piece(w, text, len);
 	if (page->max_text < page->max_encoded)
-		page->text += repaired_size(text, len);
+		page->text += output_text_repaired_size(text, len);
 }
 
 /* Write @n bytes of a piece and record where its last line ends. */
-static void write_lines(struct text_writer *t, const char *piece, size_t n)
+static void output_text_write_lines(struct text_writer *t, const char *piece, size_t n)
 {
-	size_t lines = whole_lines(piece, n);
+	size_t lines = output_text_whole_lines(piece, n);
 
-	write_part(t->w, t->page, piece, lines);
+	output_text_write_part(t->w, t->page, piece, lines);
 	if (lines) {
 		t->line_end = t->page->next + lines;
 		t->line_end_json = t->w->out->len;
 		t->line_end_text = t->page->text;
 	}
-	write_part(t->w, t->page, piece + lines, n - lines);
+	output_text_write_part(t->w, t->page, piece + lines, n - lines);
 	t->page->next += n;
 }
 
 /* Write the next piece. Returns false at the end of the page. */
-static bool write_piece(struct text_writer *t)
+static bool output_text_write_piece(struct text_writer *t)
 {
 	static char piece[PIECE_BYTES + UNIT_MAX];
 	size_t max = t->left < PIECE_BYTES ? t->left : PIECE_BYTES, len, n, fits;
 	bool last, over;
 
-	len = read_piece(t->o, t->page, &t->page->next, piece, max + UNIT_MAX, &last);
-	n = page_length(piece, len, max, last);
-	fits = prefix_that_fits(piece, n, room_left(t));
+	len = output_text_read_piece(t->o, t->page, &t->page->next, piece, max + UNIT_MAX, &last);
+	n = output_text_page_length(piece, len, max, last);
+	fits = output_text_prefix_that_fits(piece, n, output_text_room_left(t));
 	if (!fits && n && t->page->next == t->page->offset)
 		utf8_next(piece, n, &fits); /* a page always takes at least one unit */
 	t->left -= max;
 	over = fits < n || (!t->left && len > max);
 	if (over)
-		fits = cut_at_line(t, piece, fits);
-	write_lines(t, piece, fits);
+		fits = output_text_cut_at_line(t, piece, fits);
+	output_text_write_lines(t, piece, fits);
 	return !over && t->left && n && !(last && n == len);
 }
 
 /* Copy the text in pieces straight from the store into the reply. */
-static void write_text(const struct output *o, struct jsonw *w, struct output_page *page)
+static void output_text_write_utf8(const struct output *o, struct jsonw *w,
+				   struct output_page *page)
 {
 	struct text_writer t = {
 		.o = o, .w = w, .page = page, .left = page->max_bytes, .json = w->out->len,
@@ -302,14 +304,15 @@ static void write_text(const struct output *o, struct jsonw *w, struct output_pa
 	bool last;
 
 	/* The first read may move the offset to the end of the hole. */
-	read_piece(o, page, &page->offset, NULL, 0, &last);
+	output_text_read_piece(o, page, &page->offset, NULL, 0, &last);
 	page->next = page->offset;
-	while (write_piece(&t))
+	while (output_text_write_piece(&t))
 		;
 }
 
 /* term_clean() needs the page as a whole. */
-static void write_clean(const struct output *o, struct jsonw *w, struct output_page *page)
+static void output_text_write_clean(const struct output *o, struct jsonw *w,
+				    struct output_page *page)
 {
 	uint64_t left = o->total > page->offset ? o->total - page->offset : 0;
 	size_t room = left < page->max_bytes + UNIT_MAX ? (size_t)left : page->max_bytes + UNIT_MAX;
@@ -318,20 +321,21 @@ static void write_clean(const struct output *o, struct jsonw *w, struct output_p
 	size_t len, n, fits;
 	bool last;
 
-	len = read_piece(o, page, &page->offset, text, room, &last);
+	len = output_text_read_piece(o, page, &page->offset, text, room, &last);
 	page->next = page->offset;
-	n = page_length(text, len, page->max_bytes, last);
-	fits = prefix_that_fits(text, n, room_left(&t));
+	n = output_text_page_length(text, len, page->max_bytes, last);
+	fits = output_text_prefix_that_fits(text, n, output_text_room_left(&t));
 	if (!fits && n)
 		utf8_next(text, n, &fits);
 	if (fits < n || len > page->max_bytes)
-		fits = cut_at_line(&t, text, fits);
+		fits = output_text_cut_at_line(&t, text, fits);
 	if (!last || fits < len)
-		fits -= unfinished_escape(text, fits);
+		fits -= output_text_unfinished_escape(text, fits);
 	page->next += fits;
-	write_part(w, page, text, term_clean(text, fits));
+	output_text_write_part(w, page, text, term_clean(text, fits));
 }
-static void write_base64(const struct output *o, struct jsonw *w, struct output_page *page)
+static void output_text_write_base64(const struct output *o, struct jsonw *w,
+				     struct output_page *page)
 {
 	size_t left = page->max_text < page->max_encoded ? page->max_text : page->max_encoded, n;
 	static char piece[PIECE_BYTES / 3 * 3];
@@ -341,7 +345,7 @@ static void write_base64(const struct output *o, struct jsonw *w, struct output_
 	page->next = page->offset;
 	for (bool first = true; left; first = false) {
 		n = left < sizeof(piece) ? left : sizeof(piece);
-		n = read_piece(o, page, &page->next, piece, n, &last);
+		n = output_text_read_piece(o, page, &page->next, piece, n, &last);
 		if (first)
 			page->offset = page->next;
 		jsonw_base64(w, piece, n);
@@ -366,11 +370,11 @@ void output_write_page(const struct output *o, struct jsonw *w, const char *key,
 	jsonw_open_str(w, key);
 	start = w->out->len;
 	if (page->base64)
-		write_base64(o, w, page);
+		output_text_write_base64(o, w, page);
 	else if (page->clean)
-		write_clean(o, w, page);
+		output_text_write_clean(o, w, page);
 	else
-		write_text(o, w, page);
+		output_text_write_utf8(o, w, page);
 	page->encoded = w->out->len - start;
 	if (page->base64 || page->max_text >= page->max_encoded)
 		page->text = page->encoded;
@@ -382,7 +386,7 @@ bool output_has_page(const struct output *o, uint64_t offset, bool base64, bool 
 	const struct output_page page = { .final = final };
 	char bytes[UNIT_MAX + 1];
 	bool last;
-	size_t n = read_piece(o, &page, &offset, bytes, sizeof(bytes), &last);
+	size_t n = output_text_read_piece(o, &page, &offset, bytes, sizeof(bytes), &last);
 
 	return n && (base64 || last || utf8_partial_tail(bytes, n) < n);
 }
@@ -390,7 +394,7 @@ bool output_has_page(const struct output *o, uint64_t offset, bool base64, bool 
 uint64_t output_tail_offset(const struct output *o, uint64_t lines)
 {
 	char chunk[16 * 1024];
-	uint64_t first = last_part_start(o), end = o->total;
+	uint64_t first = output_text_last_part_start(o), end = o->total;
 
 	if (!lines)
 		return end;

@@ -23,14 +23,14 @@ static void proc_notify(struct proc *p, unsigned events)
 
 /* Signals that ask a process to end: an exit soon after one counts as killed, whatever its
  * status. */
-static bool is_ending_signal(int signal)
+static bool proc_is_ending_signal(int signal)
 {
 	return signal == SIGTERM || signal == SIGKILL || signal == SIGINT || signal == SIGQUIT ||
 	       signal == SIGHUP;
 }
 
 /* The reason that the wait status alone proves. */
-static enum proc_reason reason_of_status(const struct proc *p)
+static enum proc_reason proc_reason_of_status(const struct proc *p)
 {
 	enum proc_reason limit = limits_of_status(&p->limits, p->wait_status, &p->usage);
 
@@ -72,7 +72,7 @@ static void proc_decide_state(struct proc *p)
 		proc_set_killed(p);
 	} else if (!p->exited || by_signal) {
 		p->state = PROC_STATE_KILLED;
-		p->reason = by_signal ? reason_of_status(p) : PROC_REASON_SUPERVISOR_LOST;
+		p->reason = by_signal ? proc_reason_of_status(p) : PROC_REASON_SUPERVISOR_LOST;
 	} else {
 		p->state = PROC_STATE_COMPLETED;
 		p->reason = PROC_REASON_EXITED;
@@ -186,7 +186,7 @@ static void proc_note_signal(struct proc *p, int signal)
 	p->signal_sent = signal;
 	if (proc_has_deadline(p))
 		p->asked_until_ms = INT64_MAX;
-	else if (is_ending_signal(signal) && p->asked_until_ms != INT64_MAX)
+	else if (proc_is_ending_signal(signal) && p->asked_until_ms != INT64_MAX)
 		p->asked_until_ms = clock_mono_ms() + PROC_LIVES_ON_MS;
 }
 

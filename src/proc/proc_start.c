@@ -16,14 +16,14 @@
 
 /* ---- standard input and output ---- */
 
-/* The descriptors of one start; start_close_fds() closes those not handed over. */
+/* The descriptors of one start; proc_start_close_fds() closes those not handed over. */
 struct start {
 	int in_read, in_write;
 	int out_read, out_write;
 	int err_read, err_write;
 };
 
-static void start_close_fds(struct start *s)
+static void proc_start_close_fds(struct start *s)
 {
 	int *fds[] = { &s->in_read,  &s->in_write, &s->out_read,
 		       &s->out_write, &s->err_read, &s->err_write };
@@ -33,7 +33,7 @@ static void start_close_fds(struct start *s)
 }
 
 /* Make a pipe whose end @ours (0 read, 1 write) is non-blocking. */
-static int make_pipe(int *read_end, int *write_end, int ours)
+static int proc_start_make_pipe(int *read_end, int *write_end, int ours)
 {
 	int fds[2];
 
@@ -45,8 +45,8 @@ static int make_pipe(int *read_end, int *write_end, int ours)
 	return 0;
 }
 
-/* Give the command duplicates of our 0, 1 and 2, which start_close_fds() closes. */
-static int share_stdio(struct start *s, const char *path, struct err *e)
+/* Give the command duplicates of our 0, 1 and 2, which proc_start_close_fds() closes. */
+static int proc_start_share_stdio(struct start *s, const char *path, struct err *e)
 {
 	s->in_read = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 	s->out_write = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0);
@@ -57,7 +57,7 @@ static int share_stdio(struct start *s, const char *path, struct err *e)
 }
 
 /* A command may open /dev/stdout by name, so its pipes must belong to its user. */
-static void chown_pipes(const struct start *s, const struct confine_request *confine)
+static void proc_start_chown_pipes(const struct start *s, const struct confine_request *confine)
 {
 	const int fds[] = { s->in_write, s->out_read, s->err_read };
 
@@ -66,20 +66,20 @@ static void chown_pipes(const struct start *s, const struct confine_request *con
 			(void)!fchown(fds[i], confine->uid, confine->gid);
 }
 
-static int open_stdio(struct start *s, const struct proc_spec *spec, struct err *e)
+static int proc_start_open_stdio(struct start *s, const struct proc_spec *spec, struct err *e)
 {
 	if (spec->shares_stdio)
-		return share_stdio(s, spec->path, e);
-	if (make_pipe(&s->out_read, &s->out_write, 0) ||
-	    make_pipe(&s->err_read, &s->err_write, 0) ||
-	    (spec->has_stdin && make_pipe(&s->in_read, &s->in_write, 1)))
+		return proc_start_share_stdio(s, spec->path, e);
+	if (proc_start_make_pipe(&s->out_read, &s->out_write, 0) ||
+	    proc_start_make_pipe(&s->err_read, &s->err_write, 0) ||
+	    (spec->has_stdin && proc_start_make_pipe(&s->in_read, &s->in_write, 1)))
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
 	if (!spec->has_stdin) {
 		s->in_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (s->in_read < 0)
 			return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, "/dev/null", e);
 	}
-	chown_pipes(s, &spec->confine);
+	proc_start_chown_pipes(s, &spec->confine);
 	return 0;
 }
 
@@ -114,8 +114,8 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 /* ---- the start ---- */
 
 /* The shim runs: start all watchers and timers. */
-static void start_watchers(struct proc *p, const struct proc_spec *spec, struct start *s,
-			   const struct spawn_result *spawned)
+static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, struct start *s,
+				const struct spawn_result *spawned)
 {
 	struct ev_loop *loop = p->env->loop;
 
@@ -136,9 +136,9 @@ static void start_watchers(struct proc *p, const struct proc_spec *spec, struct 
 		loop_timer_start(loop, &p->live->timeout, (double)spec->timeout_ms);
 }
 
-static int start_spawn(const struct proc_env *env, const struct proc_spec *spec,
-		       const struct start *s, struct confine_run *run,
-		       struct spawn_result *spawned, struct err *e)
+static int proc_start_spawn(const struct proc_env *env, const struct proc_spec *spec,
+			    const struct start *s, struct confine_run *run,
+			    struct spawn_result *spawned, struct err *e)
 {
 	struct spawn_request request = {
 		.path = spec->path,
@@ -156,13 +156,14 @@ static int start_spawn(const struct proc_env *env, const struct proc_spec *spec,
 			     spawned, e);
 }
 
-static int start_attempt(const struct proc_env *env, const struct proc_spec *spec, struct start *s,
-			 struct confine_run *run, struct spawn_result *spawned, struct err *e)
+static int proc_start_attempt(const struct proc_env *env, const struct proc_spec *spec,
+			      struct start *s, struct confine_run *run,
+			      struct spawn_result *spawned, struct err *e)
 {
 	*s = (struct start){ -1, -1, -1, -1, -1, -1 };
-	if (!open_stdio(s, spec, e) && !start_spawn(env, spec, s, run, spawned, e))
+	if (!proc_start_open_stdio(s, spec, e) && !proc_start_spawn(env, spec, s, run, spawned, e))
 		return 0;
-	start_close_fds(s);
+	proc_start_close_fds(s);
 	return -1;
 }
 
@@ -172,11 +173,11 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 	struct spawn_result spawned;
 	struct confine_run run = { 0 };
 	struct proc *p = NULL;
-	int result = start_attempt(env, spec, &s, &run, &spawned, e);
+	int result = proc_start_attempt(env, spec, &s, &run, &spawned, e);
 
 	if (result && start_drop_idle(env->confine, env->pool)) {
 		err_release(e);
-		result = start_attempt(env, spec, &s, &run, &spawned, e);
+		result = proc_start_attempt(env, spec, &s, &run, &spawned, e);
 	}
 	if (!result) {
 		p = proc_new_record(env, spec);
@@ -187,8 +188,8 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 				   proc_on_limit, p);
 		if (run.cgroup)
 			cgroup_joined(run.cgroup); /* the shim has its own descriptors */
-		start_watchers(p, spec, &s, &spawned);
-		start_close_fds(&s);
+		proc_start_watchers(p, spec, &s, &spawned);
+		proc_start_close_fds(&s);
 	}
 	return p;
 }

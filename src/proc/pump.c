@@ -124,7 +124,7 @@ void pump_close(struct pump *p)
 }
 
 /* Bytes in the pipe of @fd, which may be either end; 0 without one. */
-static uint64_t feed_in_pipe(int fd)
+static uint64_t pump_feed_in_pipe(int fd)
 {
 	int bytes = 0;
 
@@ -132,7 +132,7 @@ static uint64_t feed_in_pipe(int fd)
 }
 
 /* Another read end of the pipe that @fd writes to. We never read from it. */
-static int feed_open_rest(int fd)
+static int pump_feed_open_rest(int fd)
 {
 	char path[64];
 
@@ -140,7 +140,7 @@ static int feed_open_rest(int fd)
 	return open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 }
 
-static void feed_stop(struct feed *f)
+static void pump_feed_stop(struct feed *f)
 {
 	loop_close(f->loop, &f->io);
 	buf_release(&f->pending);
@@ -150,7 +150,7 @@ static void feed_stop(struct feed *f)
  * Write what the pipe takes; when all of it was written, or the last reader is gone (EPIPE), close
  * it. The bytes in a pipe that is closed on this side can be counted only from the other side.
  */
-static void feed_write(struct feed *f)
+static void pump_feed_write(struct feed *f)
 {
 	while (f->pending.len) {
 		ssize_t n = write(f->io.fd, f->pending.data, f->pending.len);
@@ -164,44 +164,45 @@ static void feed_write(struct feed *f)
 		buf_consume(&f->pending, (size_t)n);
 	}
 	if (f->pending.len)
-		f->unread = f->pending.len + feed_in_pipe(f->io.fd);
+		f->unread = f->pending.len + pump_feed_in_pipe(f->io.fd);
 	else
-		f->rest_fd = feed_open_rest(f->io.fd);
-	feed_stop(f);
+		f->rest_fd = pump_feed_open_rest(f->io.fd);
+	pump_feed_stop(f);
 }
 
-static void feed_on_writable(struct ev_loop *loop, ev_io *io, int revents)
+static void pump_feed_on_writable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct feed *f = io->data;
 
 	(void)loop;
-	feed_write(f);
+	pump_feed_write(f);
 	if (f->io.fd >= 0 && (revents & EV_ERROR)) {
-		f->unread = f->pending.len + feed_in_pipe(f->io.fd);
-		feed_stop(f);
+		f->unread = f->pending.len + pump_feed_in_pipe(f->io.fd);
+		pump_feed_stop(f);
 	}
 }
 
 void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes, size_t len)
 {
 	f->loop = loop;
-	ev_io_init(&f->io, feed_on_writable, fd, EV_WRITE);
+	ev_io_init(&f->io, pump_feed_on_writable, fd, EV_WRITE);
 	f->io.data = f;
 	buf_init(&f->pending, len);
 	buf_add(&f->pending, bytes, len);
-	feed_write(f);
+	pump_feed_write(f);
 	if (f->io.fd >= 0)
 		ev_io_start(loop, &f->io);
 }
 
 uint64_t feed_unread(const struct feed *f)
 {
-	return f->unread + f->pending.len + feed_in_pipe(f->io.fd >= 0 ? f->io.fd : f->rest_fd);
+	return f->unread + f->pending.len +
+	       pump_feed_in_pipe(f->io.fd >= 0 ? f->io.fd : f->rest_fd);
 }
 
 void feed_close(struct feed *f)
 {
 	if (f->loop && f->io.fd >= 0)
-		feed_stop(f);
+		pump_feed_stop(f);
 	mem_cleanup_close(&f->rest_fd);
 }

@@ -183,7 +183,7 @@ static struct cgroups *v2_alone(const char *controllers)
 	mounts(V2_MOUNT);
 	scratch_file(&scratch, "self", "0::/own.scope\n", 0600);
 	home_v2("own.scope", "domain\n", controllers);
-	return cgroups_new_at("fake", &fake);
+	return cgroup_all_new_at("fake", &fake);
 }
 
 static bool there(const char *name)
@@ -368,7 +368,7 @@ static void test_cgroup_v2_at_the_root(void **state)
 	scratch_file(&scratch, "self", "0::/\n", 0600);
 	others_live = true;
 	home_v2("", NULL, "memory cpu pids\n");
-	all = cgroups_new_at("fake", &fake);
+	all = cgroup_all_new_at("fake", &fake);
 	assert_int_equal(cgroups_prepare(all), 31);
 	assert_false(there("top/procpen-fake-server"));
 	journal[0] = '\0';
@@ -420,7 +420,7 @@ static struct cgroups *v1(void)
 	scratch_file(&scratch, "self", V1_SELF, 0600);
 	scratch_file(&scratch, "top/cpu,cpuacct/inner/cpu.cfs_quota_us", "30000\n", 0600);
 	scratch_file(&scratch, "top/cpu,cpuacct/inner/cpu.cfs_period_us", "100000\n", 0600);
-	return cgroups_new_at("fake", &fake);
+	return cgroup_all_new_at("fake", &fake);
 }
 
 /* Controllers in one hierarchy, in a container's mount, behind a blank; no swap accounting; no
@@ -518,7 +518,7 @@ static void assert_no_place(const char *mount, const char *own, const char *why)
 
 	mounts(mount);
 	scratch_file(&scratch, "self", own, 0600);
-	all = cgroups_new_at("fake", &fake);
+	all = cgroup_all_new_at("fake", &fake);
 	assert_int_equal(cgroups_prepare(all), 0);
 	assert_int_equal(cgroups_version(all), 0);
 	if (!strstr(cgroups_reason(all), why))

@@ -8,7 +8,7 @@ static struct builder *builder_with(size_t instructions)
 	struct builder *b = mem_zalloc(sizeof(*b));
 
 	for (size_t i = 0; i < instructions; i++)
-		bpf_emit(b, BPF_LD | BPF_IMM, (uint32_t)i);
+		seccomp_bpf_emit(b, BPF_LD | BPF_IMM, (uint32_t)i);
 	return b;
 }
 
@@ -20,7 +20,7 @@ static void test_seccomp_code_at_the_bound(void **state)
 	size_t len;
 
 	(void)state;
-	assert_int_equal(copy_code(b, &program, &len, &e), 0);
+	assert_int_equal(seccomp_copy_code(b, &program, &len, &e), 0);
 	assert_int_equal(len, SHIM_FILTER_MAX);
 	assert_int_equal(program[0].k, SHIM_FILTER_MAX - 1);
 	assert_int_equal(program[len - 1].k, 0);
@@ -37,9 +37,9 @@ static void test_seccomp_code_beyond_the_bound(void **state)
 	size_t len = 0;
 
 	(void)state;
-	bpf_jump(b, BPF_JEQ, 1, 0, SHIM_FILTER_MAX - 1);
+	seccomp_bpf_jump(b, BPF_JEQ, 1, 0, SHIM_FILTER_MAX - 1);
 	assert_int_equal(b->len, SHIM_FILTER_MAX);
-	assert_int_equal(copy_code(b, &program, &len, &e), -1);
+	assert_int_equal(seccomp_copy_code(b, &program, &len, &e), -1);
 	assert_int_equal(e.type, ERR_SANDBOX_UNAVAILABLE);
 	assert_non_null(strstr(e.message, "more than 512 instructions"));
 	assert_null(program);

@@ -14,7 +14,7 @@
 
 #define AGAIN_MS 30000 /* between two probes that a shortage has made fail */
 
-static struct cgroups *cgroups_new_at(const char *instance, const struct cgroup_fs *fs)
+static struct cgroups *cgroup_all_new_at(const char *instance, const struct cgroup_fs *fs)
 {
 	struct cgroups *all = mem_zalloc(sizeof(*all));
 
@@ -31,7 +31,7 @@ static struct cgroups *cgroups_new_at(const char *instance, const struct cgroup_
 
 struct cgroups *cgroups_new(const char *instance)
 {
-	return cgroups_new_at(instance, &cgroup_fs_kernel);
+	return cgroup_all_new_at(instance, &cgroup_fs_kernel);
 }
 
 static unsigned cgroup_bits_of_roles(unsigned roles)

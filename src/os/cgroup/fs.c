@@ -25,17 +25,17 @@ const char *const cgroup_role_names[CGROUP_ROLE_COUNT] = {
 	[CGROUP_ROLE_FREEZER] = "freezer",
 };
 
-static int kernel_make(int dir, const char *name)
+static int fs_kernel_make(int dir, const char *name)
 {
 	return mkdirat(dir, name, 0755);
 }
 
-static int kernel_remove(int dir, const char *name)
+static int fs_kernel_remove(int dir, const char *name)
 {
 	return unlinkat(dir, name, AT_REMOVEDIR);
 }
 
-static int kernel_write(int dir, const char *file, const char *text)
+static int fs_kernel_write(int dir, const char *file, const char *text)
 {
 	AUTO_CLOSE int fd = openat(dir, file, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	size_t len = strlen(text);
@@ -45,7 +45,7 @@ static int kernel_write(int dir, const char *file, const char *text)
 	return write(fd, text, len) == (ssize_t)len ? 0 : -1;
 }
 
-static bool kernel_genuine(int dir, int version)
+static bool fs_kernel_genuine(int dir, int version)
 {
 	struct statfs fs;
 
@@ -56,10 +56,10 @@ static bool kernel_genuine(int dir, int version)
 const struct cgroup_fs cgroup_fs_kernel = {
 	.mountinfo = "/proc/self/mountinfo",
 	.self = "/proc/self/cgroup",
-	.make = kernel_make,
-	.remove = kernel_remove,
-	.write = kernel_write,
-	.genuine = kernel_genuine,
+	.make = fs_kernel_make,
+	.remove = fs_kernel_remove,
+	.write = fs_kernel_write,
+	.genuine = fs_kernel_genuine,
 };
 
 int cgroup_read(int dir, const char *file, char *out, size_t size)
@@ -171,7 +171,7 @@ struct removal {
 	int depth;
 };
 
-static int remove_below(void *ctx, int dir, const char *name)
+static int fs_remove_below(void *ctx, int dir, const char *name)
 {
 	const struct removal *above = ctx;
 	struct removal below = { above->fs, above->depth + 1 };
@@ -184,7 +184,7 @@ static int remove_below(void *ctx, int dir, const char *name)
 	child = cgroup_open_dir(dir, name);
 	if (child < 0)
 		return -1;
-	if (cgroup_each_child(child, remove_below, &below))
+	if (cgroup_each_child(child, fs_remove_below, &below))
 		return -1;
 	return above->fs->remove(dir, name);
 }
@@ -193,5 +193,5 @@ int cgroup_remove_tree(const struct cgroup_fs *fs, int dir, const char *name)
 {
 	struct removal r = { fs, 0 };
 
-	return remove_below(&r, dir, name);
+	return fs_remove_below(&r, dir, name);
 }

@@ -27,20 +27,20 @@ struct pids {
 	size_t count, room;
 };
 
-static int pids_compare(const void *a, const void *b)
+static int kill_pids_compare(const void *a, const void *b)
 {
 	pid_t x = *(const pid_t *)a, y = *(const pid_t *)b;
 
 	return (x > y) - (x < y);
 }
 
-static bool pids_contain(const struct pids *p, pid_t pid)
+static bool kill_pids_contain(const struct pids *p, pid_t pid)
 {
-	return p->count && bsearch(&pid, p->all, p->count, sizeof(pid), pids_compare);
+	return p->count && bsearch(&pid, p->all, p->count, sizeof(pid), kill_pids_compare);
 }
 
 /* Skips 0 (a process of another PID namespace) and the server itself. */
-static bool pids_add(void *ctx, int pid)
+static bool kill_pids_add(void *ctx, int pid)
 {
 	struct pids *p = ctx;
 
@@ -55,7 +55,7 @@ static bool pids_add(void *ctx, int pid)
 }
 
 /* Read the list, sorted. 0 or -1 with errno. */
-static int pids_read(int dir, struct pids *p)
+static int kill_pids_read(int dir, struct pids *p)
 {
 	AUTO_CLOSE int fd = openat(dir, "cgroup.procs", O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
 	long result;
@@ -63,9 +63,9 @@ static int pids_read(int dir, struct pids *p)
 	p->count = 0;
 	if (fd < 0)
 		return -1;
-	result = procread_numbers(fd, pids_add, p);
+	result = procread_numbers(fd, kill_pids_add, p);
 	if (p->count)
-		qsort(p->all, p->count, sizeof(*p->all), pids_compare);
+		qsort(p->all, p->count, sizeof(*p->all), kill_pids_compare);
 	if (!result)
 		return 0;
 	errno = (int)-result;
@@ -92,9 +92,9 @@ static int kill_batch(int dir, const pid_t *pids, size_t count, struct pids *aga
 		handles[i] = (int)syscall(SYS_pidfd_open, pids[i], 0);
 		gone[i] = handles[i] < 0 && errno == ESRCH;
 	}
-	result = pids_read(dir, again);
+	result = kill_pids_read(dir, again);
 	for (size_t i = 0; i < count; i++) {
-		if (!gone[i] && pids_contain(again, pids[i]) && kill_pid(pids[i], handles[i]))
+		if (!gone[i] && kill_pids_contain(again, pids[i]) && kill_pid(pids[i], handles[i]))
 			result = -1; /* go on with the others */
 		mem_cleanup_close(&handles[i]);
 	}
@@ -114,10 +114,10 @@ static int kill_listed(int dir, const struct pids *now, struct pids *again)
 	return result;
 }
 
-static bool pids_any_new(const struct pids *now, const struct pids *before)
+static bool kill_pids_any_new(const struct pids *now, const struct pids *before)
 {
 	for (size_t i = 0; i < now->count; i++)
-		if (!pids_contain(before, now->all[i]))
+		if (!kill_pids_contain(before, now->all[i]))
 			return true;
 	return false;
 }
@@ -133,11 +133,11 @@ static int kill_one_group(int dir)
 
 		before = now;
 		now = swap;
-		if (pids_read(dir, &now)) {
+		if (kill_pids_read(dir, &now)) {
 			result = errno == EOPNOTSUPP ? result : -1; /* threaded: lists none */
 			break;
 		}
-		if (!pids_any_new(&now, &before))
+		if (!kill_pids_any_new(&now, &before))
 			break;
 		result = kill_listed(dir, &now, &again);
 	}

@@ -31,7 +31,7 @@ struct search {
 	size_t why_size;
 };
 
-static bool list_has_item(const char *list, const char *item)
+static bool places_list_has_item(const char *list, const char *item)
 {
 	size_t len = strlen(item);
 
@@ -42,7 +42,7 @@ static bool list_has_item(const char *list, const char *item)
 }
 
 /* Undo the octal escapes of mountinfo, in place. */
-static void unescape(char *text)
+static void places_unescape(char *text)
 {
 	char *to = text;
 
@@ -58,7 +58,7 @@ static void unescape(char *text)
 }
 
 /* "36 35 0:30 ROOT POINT rw,... [optional ...] - TYPE SOURCE OPTIONS" */
-static int parse_mount(char *line, struct mount *m)
+static int places_parse_mount(char *line, struct mount *m)
 {
 	char *tail = strstr(line, " - "), *save, *field;
 
@@ -76,14 +76,14 @@ static int parse_mount(char *line, struct mount *m)
 	m->point = m->root ? strtok_r(NULL, " ", &save) : NULL;
 	if (!m->point || !m->options)
 		return -1;
-	unescape(m->root);
-	unescape(m->point);
+	places_unescape(m->root);
+	places_unescape(m->point);
 	return 0;
 }
 
 /* The server's path in the hierarchy of @controller (NULL: version 2), or NULL. The caller frees
  * it. */
-static char *own_group_path(const char *self, const char *controller)
+static char *places_own_group_path(const char *self, const char *controller)
 {
 	for (const char *line = self; line && *line;) {
 		const char *list = strchr(line, ':'), *end = strchrnul(line, '\n');
@@ -93,7 +93,7 @@ static char *own_group_path(const char *self, const char *controller)
 		if (!path || path > end)
 			return NULL;
 		names = mem_strndup(list + 1, (size_t)(path - list - 1));
-		if (controller ? list_has_item(names, controller) : !*names)
+		if (controller ? places_list_has_item(names, controller) : !*names)
 			return mem_strndup(path + 1, (size_t)(end - path - 1));
 		line = *end ? end + 1 : end;
 	}
@@ -101,7 +101,7 @@ static char *own_group_path(const char *self, const char *controller)
 }
 
 /* @own relative to the mount's @root ("" or "/..."), or NULL if it is outside. */
-static const char *path_below_root(const char *root, const char *own)
+static const char *places_path_below_root(const char *root, const char *own)
 {
 	size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
 
@@ -113,9 +113,9 @@ static const char *path_below_root(const char *root, const char *own)
 }
 
 /* Open the server's own group through this mount and add it to @s->places. */
-static void add_place(struct search *s, const struct mount *m, unsigned roles, const char *own)
+static void places_add(struct search *s, const struct mount *m, unsigned roles, const char *own)
 {
-	const char *inside = path_below_root(m->root, own);
+	const char *inside = places_path_below_root(m->root, own);
 	struct cgroup_place *p = &s->places[s->count];
 	AUTO_CLOSE int dir = -1;
 	char path[PATH_MAX];
@@ -143,44 +143,44 @@ static void add_place(struct search *s, const struct mount *m, unsigned roles, c
 	s->roles |= roles;
 }
 
-static void add_place_v2(struct search *s, const struct mount *m)
+static void places_add_v2(struct search *s, const struct mount *m)
 {
-	AUTO_FREE char *own = own_group_path(s->self, NULL);
+	AUTO_FREE char *own = places_own_group_path(s->self, NULL);
 
 	if (own && !s->count)
-		add_place(s, m, 0, own);
+		places_add(s, m, 0, own);
 }
 
 /* Controllers mounted together share one place. */
-static void add_places_v1(struct search *s, const struct mount *m)
+static void places_add_v1(struct search *s, const struct mount *m)
 {
 	AUTO_FREE char *own = NULL;
 	unsigned roles = 0;
 
 	for (int i = 0; i < CGROUP_ROLE_COUNT; i++) {
-		if (!list_has_item(m->options, cgroup_role_names[i]) || (s->roles & 1U << i))
+		if (!places_list_has_item(m->options, cgroup_role_names[i]) || (s->roles & 1U << i))
 			continue;
 		roles |= 1U << i;
 		if (!own)
-			own = own_group_path(s->self, cgroup_role_names[i]);
+			own = places_own_group_path(s->self, cgroup_role_names[i]);
 	}
 	if (own && s->count < CGROUP_PLACES_MAX)
-		add_place(s, m, roles, own);
+		places_add(s, m, roles, own);
 }
 
-static void scan_mounts(struct search *s, FILE *list)
+static void places_scan_mounts(struct search *s, FILE *list)
 {
 	AUTO_FREE char *line = NULL;
 	size_t room = 0;
 	struct mount m;
 
 	while (getline(&line, &room, list) > 0) {
-		if (parse_mount(line, &m))
+		if (places_parse_mount(line, &m))
 			continue;
 		if (s->version == 2 && strcmp(m.type, "cgroup2") == 0)
-			add_place_v2(s, &m);
+			places_add_v2(s, &m);
 		if (s->version == 1 && strcmp(m.type, "cgroup") == 0)
-			add_places_v1(s, &m);
+			places_add_v1(s, &m);
 	}
 }
 
@@ -199,7 +199,7 @@ int cgroup_places_find(const struct cgroup_fs *fs, int version,
 			 cgroup_error_text(errno));
 		return 0;
 	}
-	scan_mounts(&s, list);
+	places_scan_mounts(&s, list);
 	fclose(list);
 	return s.count;
 }

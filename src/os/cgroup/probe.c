@@ -8,7 +8,7 @@
 #include "base/mem.h"
 #include "os/cgroup/trial.h"
 
-static void reason_add(struct cgroups *all, const char *what, const char *why)
+static void probe_reason_add(struct cgroups *all, const char *what, const char *why)
 {
 	size_t len = strlen(all->reason);
 
@@ -16,12 +16,12 @@ static void reason_add(struct cgroups *all, const char *what, const char *why)
 		 *what ? ": " : "", why);
 }
 
-static bool has_role(unsigned roles, enum cgroup_role role)
+static bool probe_has_role(unsigned roles, enum cgroup_role role)
 {
 	return roles & 1U << role;
 }
 
-static int trial_join(const struct cgroup *g)
+static int probe_trial_join(const struct cgroup *g)
 {
 	int fds[CGROUP_PLACES_MAX], count = 0;
 
@@ -32,20 +32,20 @@ static int trial_join(const struct cgroup *g)
 }
 
 /* Make, limit, join and remove a group with @roles. 0 or -1 with errno. */
-static int trial_group(struct cgroups *all, unsigned roles, const char *name)
+static int probe_trial_group(struct cgroups *all, unsigned roles, const char *name)
 {
 	const struct cgroup_limits limits = {
-		.memory_bytes = has_role(roles, CGROUP_ROLE_MEMORY) ? 64 << 20 : 0,
-		.cpu_permille = has_role(roles, CGROUP_ROLE_CPU) ? 500 : 0,
-		.tasks = has_role(roles, CGROUP_ROLE_PIDS) ? 16 : 0,
+		.memory_bytes = probe_has_role(roles, CGROUP_ROLE_MEMORY) ? 64 << 20 : 0,
+		.cpu_permille = probe_has_role(roles, CGROUP_ROLE_CPU) ? 500 : 0,
+		.tasks = probe_has_role(roles, CGROUP_ROLE_PIDS) ? 16 : 0,
 	};
 	struct cgroup *g = cgroup_group_alloc(all, roles, name);
 	const struct cgroup_place *failed;
 	int result = cgroup_group_make(g, &failed);
 
-	if (!result && (cgroup_group_limit(g, &limits) || trial_join(g)))
+	if (!result && (cgroup_group_limit(g, &limits) || probe_trial_join(g)))
 		result = -1;
-	if (!result && has_role(roles, CGROUP_ROLE_CPUACCT) &&
+	if (!result && probe_has_role(roles, CGROUP_ROLE_CPUACCT) &&
 	    all->ops->cpu_us(cgroup_group_dir(g, CGROUP_ROLE_CPUACCT)) < 0) {
 		errno = ENOENT;
 		result = -1;
@@ -56,32 +56,32 @@ static int trial_group(struct cgroups *all, unsigned roles, const char *name)
 
 /* Try all roles at once, which costs one process. If that fails, try each one to find out which
  * fail. */
-static void trial_roles(struct cgroups *all, unsigned candidates)
+static void probe_trial_roles(struct cgroups *all, unsigned candidates)
 {
 	char why[640];
 
 	if (!candidates)
 		return;
-	if (!trial_group(all, candidates, "trial")) {
+	if (!probe_trial_group(all, candidates, "trial")) {
 		all->roles |= candidates;
 		return;
 	}
 	for (int role = 0; role < CGROUP_ROLE_COUNT; role++) {
-		if (!has_role(candidates, role))
+		if (!probe_has_role(candidates, role))
 			continue;
-		if (!trial_group(all, 1U << role, cgroup_role_names[role])) {
+		if (!probe_trial_group(all, 1U << role, cgroup_role_names[role])) {
 			all->roles |= 1U << role;
 			continue;
 		}
 		all->shortage |= err_is_shortage(errno);
 		snprintf(why, sizeof(why), "no group can be made and used in %.500s: %s",
 			 all->places[all->role_place[role]].path, cgroup_error_text(errno));
-		reason_add(all, cgroup_role_names[role], why);
+		probe_reason_add(all, cgroup_role_names[role], why);
 	}
 }
 
 /* No role works: keep only the first reason, which holds for all of them. */
-static void reason_keep_first(struct cgroups *all)
+static void probe_reason_keep_first(struct cgroups *all)
 {
 	const char *first = strstr(all->reason, ": ");
 
@@ -90,7 +90,7 @@ static void reason_keep_first(struct cgroups *all)
 		memmove(all->reason, first + 2, strlen(first + 2) + 1);
 }
 
-static void close_places(struct cgroups *all)
+static void probe_close_places(struct cgroups *all)
 {
 	for (int i = 0; i < all->place_count; i++)
 		cgroup_place_close(&all->places[i]);
@@ -100,7 +100,7 @@ static void close_places(struct cgroups *all)
 }
 
 /* Remove a group of a dead server, which is one whose lock is free. */
-static int remove_if_dead(void *ctx, int dir, const char *name)
+static int probe_remove_if_dead(void *ctx, int dir, const char *name)
 {
 	const struct cgroups *all = ctx;
 	AUTO_CLOSE int group = -1;
@@ -114,20 +114,20 @@ static int remove_if_dead(void *ctx, int dir, const char *name)
 	return 0;
 }
 
-static void remove_dead_groups(struct cgroups *all)
+static void probe_remove_dead_groups(struct cgroups *all)
 {
 	for (int i = 0; i < all->place_count; i++)
-		cgroup_each_child(all->places[i].dir, remove_if_dead, all);
+		cgroup_each_child(all->places[i].dir, probe_remove_if_dead, all);
 }
 
 /* Fill all->role_place. Returns the roles for which a controller is mounted. */
-static unsigned assign_places(struct cgroups *all)
+static unsigned probe_assign_places(struct cgroups *all)
 {
 	unsigned candidates = 0;
 
 	for (int i = 0; i < all->place_count; i++)
 		for (int role = 0; role < CGROUP_ROLE_COUNT; role++)
-			if (has_role(all->places[i].roles, role)) {
+			if (probe_has_role(all->places[i].roles, role)) {
 				all->role_place[role] = i;
 				candidates |= 1U << role;
 			}
@@ -141,23 +141,24 @@ static void probe_v1(struct cgroups *all)
 
 	all->ops = &cgroup_ops_v1;
 	all->place_count = cgroup_places_find(all->fs, 1, all->places, why, sizeof(why));
-	candidates = assign_places(all);
-	trial_roles(all, candidates);
+	candidates = probe_assign_places(all);
+	probe_trial_roles(all, candidates);
 	if (!candidates)
-		reason_add(all, "", why);
+		probe_reason_add(all, "", why);
 	if (!all->roles) {
 		if (candidates)
-			reason_keep_first(all);
-		close_places(all);
+			probe_reason_keep_first(all);
+		probe_close_places(all);
 		return;
 	}
 	for (int role = 0; role < CGROUP_ROLE_COUNT; role++)
-		if (!has_role(candidates, role) && role != CGROUP_ROLE_FREEZER)
-			reason_add(all, cgroup_role_names[role], "no such controller is mounted");
+		if (!probe_has_role(candidates, role) && role != CGROUP_ROLE_FREEZER)
+			probe_reason_add(all, cgroup_role_names[role],
+					 "no such controller is mounted");
 }
 
 /* Returns the roles that groups below the server's own can have. */
-static unsigned enable_controllers(struct cgroups *all)
+static unsigned probe_enable_controllers(struct cgroups *all)
 {
 	static const enum cgroup_role wanted[] = {
 		CGROUP_ROLE_MEMORY, CGROUP_ROLE_CPU, CGROUP_ROLE_PIDS,
@@ -168,11 +169,12 @@ static unsigned enable_controllers(struct cgroups *all)
 	all->delegation.home = all->places[0].dir;
 	roles = cgroup_v2_enter(&all->delegation, why, sizeof(why));
 	if (why[0])
-		reason_add(all, all->places[0].path, why);
+		probe_reason_add(all, all->places[0].path, why);
 	for (size_t i = 0; i < COUNT_OF(wanted) && !why[0]; i++)
-		if (!has_role(roles, wanted[i]))
-			reason_add(all, cgroup_role_names[wanted[i]],
-				   "the server's control group does not have this controller");
+		if (!probe_has_role(roles, wanted[i]))
+			probe_reason_add(
+				all, cgroup_role_names[wanted[i]],
+				"the server's control group does not have this controller");
 	return roles;
 }
 
@@ -184,18 +186,18 @@ static void probe_v2(struct cgroups *all)
 	all->ops = &cgroup_ops_v2;
 	all->place_count = cgroup_places_find(all->fs, 2, all->places, why, sizeof(why));
 	if (!all->place_count) {
-		reason_add(all, "", why);
+		probe_reason_add(all, "", why);
 		return;
 	}
 	for (int role = 0; role < CGROUP_ROLE_COUNT; role++)
 		all->role_place[role] = 0;
-	trial_roles(all, 1U << CGROUP_ROLE_CPUACCT | 1U << CGROUP_ROLE_FREEZER);
+	probe_trial_roles(all, 1U << CGROUP_ROLE_CPUACCT | 1U << CGROUP_ROLE_FREEZER);
 	if (all->roles) {
-		trial_roles(all, enable_controllers(all));
+		probe_trial_roles(all, probe_enable_controllers(all));
 		return;
 	}
-	reason_keep_first(all);
-	close_places(all);
+	probe_reason_keep_first(all);
+	probe_close_places(all);
 }
 
 void cgroup_probe(struct cgroups *all)
@@ -209,7 +211,7 @@ void cgroup_probe(struct cgroups *all)
 		all->reason[0] = '\0';
 		probe_v2(all);
 		if (!all->roles)
-			reason_add(all, "", v1_reason);
+			probe_reason_add(all, "", v1_reason);
 	}
-	remove_dead_groups(all);
+	probe_remove_dead_groups(all);
 }

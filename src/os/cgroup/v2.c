@@ -19,7 +19,8 @@ static const enum cgroup_role usable[] = {
 };
 
 /* Write, and accept that the kernel does not have the file. */
-static int write_if_there(const struct cgroup_fs *fs, int dir, const char *file, const char *text)
+static int v2_write_if_there(const struct cgroup_fs *fs, int dir, const char *file,
+			     const char *text)
 {
 	return fs->write(dir, file, text) && errno != ENOENT ? -1 : 0;
 }
@@ -29,9 +30,9 @@ static int write_if_there(const struct cgroup_fs *fs, int dir, const char *file,
 static int v2_limit_memory(const struct cgroup_fs *fs, int dir, int64_t bytes)
 {
 	if (cgroup_write_number(fs, dir, "memory.max", bytes) ||
-	    write_if_there(fs, dir, "memory.swap.max", "0"))
+	    v2_write_if_there(fs, dir, "memory.swap.max", "0"))
 		return -1;
-	return write_if_there(fs, dir, "memory.oom.group", "1");
+	return v2_write_if_there(fs, dir, "memory.oom.group", "1");
 }
 
 static int v2_limit_cpu(const struct cgroup_fs *fs, int dir, int64_t permille)
@@ -156,7 +157,7 @@ static unsigned v2_switch_controllers(const struct cgroup_fs *fs, int home, char
 	return done;
 }
 
-static int enter_leaf(const struct cgroup_fs *fs, struct cgroup_delegation *d)
+static int v2_enter_leaf(const struct cgroup_fs *fs, struct cgroup_delegation *d)
 {
 	d->lock = -1;
 	if (fs->make(d->home, d->leaf) && errno != EEXIST)
@@ -173,7 +174,7 @@ static int enter_leaf(const struct cgroup_fs *fs, struct cgroup_delegation *d)
 
 /* Disable the controllers first: a group that gives controllers to its children takes no
  * process. */
-static void leave_leaf(struct cgroup_delegation *d)
+static void v2_leave_leaf(struct cgroup_delegation *d)
 {
 	const struct cgroup_fs *fs = d->fs;
 	int saved = errno;
@@ -189,14 +190,15 @@ static void leave_leaf(struct cgroup_delegation *d)
 }
 
 /* Enable @missing in the server's own group, which must hold no process: move into the leaf. */
-static unsigned enable_in_own(struct cgroup_delegation *d, unsigned missing, char *why, size_t size)
+static unsigned v2_enable_in_own(struct cgroup_delegation *d, unsigned missing, char *why,
+				 size_t size)
 {
 	if (v2_has_other_processes(d->home)) {
 		snprintf(why, size, "other processes live in the server's own control group, so no "
 			 "controllers can be enabled in it");
 		return 0;
 	}
-	if (enter_leaf(d->fs, d)) {
+	if (v2_enter_leaf(d->fs, d)) {
 		snprintf(why, size, "the server cannot move into a control group of its own: %s",
 			 cgroup_error_text(errno));
 		return 0;
@@ -206,14 +208,14 @@ static unsigned enable_in_own(struct cgroup_delegation *d, unsigned missing, cha
 		snprintf(why, size, "not all controllers can be enabled in the server's control "
 			 "group: %s", cgroup_error_text(errno));
 	if (!d->enabled)
-		leave_leaf(d);
+		v2_leave_leaf(d);
 	return d->enabled;
 }
 
 /* The root group may hold processes and controllers at once. Other servers use these controllers
  * too, so never disable them. */
-static unsigned enable_in_root(const struct cgroup_delegation *d, unsigned missing, char *why,
-			       size_t size)
+static unsigned v2_enable_in_root(const struct cgroup_delegation *d, unsigned missing, char *why,
+				  size_t size)
 {
 	unsigned done = v2_switch_controllers(d->fs, d->home, '+', missing);
 
@@ -241,17 +243,17 @@ unsigned cgroup_v2_enter(struct cgroup_delegation *d, char *why, size_t size)
 	if (!missing)
 		return enabled;
 	if (root)
-		return enabled | enable_in_root(d, missing, why, size);
+		return enabled | v2_enable_in_root(d, missing, why, size);
 	if (strcmp(type, "domain") != 0) {
 		snprintf(why, size, "the server's control group is of type \"%s\"", type);
 		return enabled;
 	}
-	return enabled | enable_in_own(d, missing, why, size);
+	return enabled | v2_enable_in_own(d, missing, why, size);
 }
 
 void cgroup_v2_leave(struct cgroup_delegation *d)
 {
 	if (d->moved)
-		leave_leaf(d);
+		v2_leave_leaf(d);
 	mem_cleanup_close(&d->lock);
 }

@@ -10,7 +10,7 @@
 #include "os/sandbox/layers.h"
 #include "os/sandbox/state.h"
 
-static char **copy_list(const char *const *list)
+static char **confine_copy_list(const char *const *list)
 {
 	size_t count = 0;
 	char **copy;
@@ -28,8 +28,8 @@ struct confine *confine_new(const struct confine_options *options)
 	struct confine *c = mem_zalloc(sizeof(*c));
 
 	c->options = *options;
-	c->writable_option = copy_list(options->writable);
-	c->hidden_option = copy_list(options->hidden);
+	c->writable_option = confine_copy_list(options->writable);
+	c->hidden_option = confine_copy_list(options->hidden);
 	c->record_option = mem_strdup(options->record);
 	c->options.writable = (const char *const *)c->writable_option;
 	c->options.hidden = (const char *const *)c->hidden_option;
@@ -84,7 +84,7 @@ int confine_layer_find(const char *name)
 /* ---- limits ---- */
 
 /* RLIMIT_NPROC counts per user namespace since Linux 5.14; before, all processes of the user. */
-static bool counts_per_namespace(void)
+static bool confine_counts_per_namespace(void)
 {
 	struct utsname name;
 	int major = 0, minor = 0;
@@ -93,21 +93,23 @@ static bool counts_per_namespace(void)
 	       (major > 5 || (major == 5 && minor >= 14));
 }
 
-static bool limits_tasks_by_rlimit(const struct confine *c, const struct confine_run *run)
+static bool confine_limits_tasks_by_rlimit(const struct confine *c, const struct confine_run *run)
 {
-	return !c->privileged && run->applied.layers & NAMESPACE_LAYERS && counts_per_namespace();
+	return !c->privileged && run->applied.layers & NAMESPACE_LAYERS &&
+	       confine_counts_per_namespace();
 }
 
 /* The limits that a control group with the abilities @can takes. The shim watches the others, as
  * @run->watched_* says. */
-static struct cgroup_limits take_cgroup_limits(const struct confine *c,
-					       const struct confine_request *request, int64_t tasks,
-					       unsigned can, struct confine_run *run)
+static struct cgroup_limits confine_take_cgroup_limits(const struct confine *c,
+						       const struct confine_request *request,
+						       int64_t tasks, unsigned can,
+						       struct confine_run *run)
 {
 	struct cgroup_limits limits = {
 		.memory_bytes = request->memory_bytes,
 		.cpu_permille = request->cpu_permille,
-		.tasks = limits_tasks_by_rlimit(c, run) ? 0 : tasks,
+		.tasks = confine_limits_tasks_by_rlimit(c, run) ? 0 : tasks,
 	};
 
 	run->watched_memory = limits.memory_bytes && !(can & CGROUP_MEMORY);
@@ -123,7 +125,7 @@ static struct cgroup_limits take_cgroup_limits(const struct confine *c,
 }
 
 /* Set RLIMIT_NPROC to @tasks, but not above the request's own or our hard limit. */
-static void add_nproc_rlimit(struct shim_plan *plan, uint64_t tasks)
+static void confine_add_nproc_rlimit(struct shim_plan *plan, uint64_t tasks)
 {
 	struct rlimit own;
 
@@ -137,7 +139,7 @@ static void add_nproc_rlimit(struct shim_plan *plan, uint64_t tasks)
 
 /* Does not set RLIMIT_DATA for memory: programs reserve far more than they use (a JVM most of its
  * heap). */
-static void set_shim_limits(struct layers_entry *n, int64_t tasks)
+static void confine_set_shim_limits(struct layers_entry *n, int64_t tasks)
 {
 	struct shim_limits *limits = &n->plan->limits;
 
@@ -147,17 +149,18 @@ static void set_shim_limits(struct layers_entry *n, int64_t tasks)
 		limits->cpu_permille = (uint32_t)n->request->cpu_permille;
 	if (n->run->watched_tasks)
 		limits->tasks = (uint32_t)tasks;
-	n->run->rlimited_tasks = tasks && limits_tasks_by_rlimit(n->c, n->run);
+	n->run->rlimited_tasks = tasks && confine_limits_tasks_by_rlimit(n->c, n->run);
 	if (n->run->rlimited_tasks)
-		add_nproc_rlimit(n->plan, (uint64_t)tasks);
+		confine_add_nproc_rlimit(n->plan, (uint64_t)tasks);
 }
 
 /* Call before layers_fill(): the group is one of the layers. Without a PID namespace it is also
  * needed for a complete kill. */
-static int make_cgroup(struct layers_entry *n, int64_t tasks, uint64_t seq, struct err *e)
+static int confine_make_cgroup(struct layers_entry *n, int64_t tasks, uint64_t seq, struct err *e)
 {
 	unsigned can = cgroups_prepare(n->c->cgroups);
-	struct cgroup_limits limits = take_cgroup_limits(n->c, n->request, tasks, can, n->run);
+	struct cgroup_limits limits =
+		confine_take_cgroup_limits(n->c, n->request, tasks, can, n->run);
 	bool for_kill = can & CGROUP_KILL && !(n->run->applied.layers & BIT(CONFINE_PID_NS));
 
 	if (!limits.memory_bytes && !limits.cpu_permille && !limits.tasks && !for_kill)
@@ -172,8 +175,9 @@ static int make_cgroup(struct layers_entry *n, int64_t tasks, uint64_t seq, stru
 /* ---- one run ---- */
 
 /* The layers that this run must have: the operator's and its own. */
-static uint32_t required_layers(const struct confine *c, const struct confine_request *request,
-				const struct confine_applied *applied)
+static uint32_t confine_required_layers(const struct confine *c,
+					const struct confine_request *request,
+					const struct confine_applied *applied)
 {
 	uint32_t bits = c->options.required | ALWAYS_LAYERS;
 
@@ -191,7 +195,7 @@ static uint32_t required_layers(const struct confine *c, const struct confine_re
 }
 
 /* Why this run does not enter @layer, which is available. */
-static const char *reason_not_entered(int layer)
+static const char *confine_reason_not_entered(int layer)
 {
 	switch (layer) {
 	case CONFINE_NETWORK_OFF:
@@ -203,7 +207,7 @@ static const char *reason_not_entered(int layer)
 	}
 }
 
-static const char *hint_to_enter(int layer)
+static const char *confine_hint_to_enter(int layer)
 {
 	switch (layer) {
 	case CONFINE_NETWORK_OFF:
@@ -217,10 +221,10 @@ static const char *hint_to_enter(int layer)
 	}
 }
 
-static int check_layers(const struct confine *c, const struct confine_request *request,
-			const struct confine_applied *applied, struct err *e)
+static int confine_check_layers(const struct confine *c, const struct confine_request *request,
+				const struct confine_applied *applied, struct err *e)
 {
-	uint32_t missing = required_layers(c, request, applied) & ~applied->layers &
+	uint32_t missing = confine_required_layers(c, request, applied) & ~applied->layers &
 			   ~BIT(CONFINE_CGROUP);
 	const char *reason;
 	int layer = 0;
@@ -232,26 +236,26 @@ static int check_layers(const struct confine *c, const struct confine_request *r
 	if (request->no_namespaces && BIT(layer) & NAMESPACE_LAYERS)
 		reason = "the kernel has just refused a new namespace";
 	else
-		reason = c->usable & BIT(layer) ? reason_not_entered(layer)
+		reason = c->usable & BIT(layer) ? confine_reason_not_entered(layer)
 						: c->layers[layer].reason;
 	err_set(e, ERR_SANDBOX_UNAVAILABLE, "the required layer %s is not available: %s",
 		layers_name((enum confine_layer)layer), reason);
 	if (!(c->usable & BIT(layer)))
 		e->sys = c->layers[layer].shortage;
 	if (c->usable & BIT(layer) && !request->no_namespaces)
-		err_hint(e, "%s", hint_to_enter(layer));
+		err_hint(e, "%s", confine_hint_to_enter(layer));
 	err_detail(e, "layer", json_string(layers_name((enum confine_layer)layer)));
 	return -1;
 }
 
 /* A link can make a hidden path lead to a place that cannot be hidden, even after the server's
  * start. */
-static int check_required(const struct confine *c, const struct confine_request *request,
-			  const struct confine_applied *applied, struct err *e)
+static int confine_check_required(const struct confine *c, const struct confine_request *request,
+				  const struct confine_applied *applied, struct err *e)
 {
 	const char *visible = confine_visible(c);
 
-	if (check_layers(c, request, applied, e))
+	if (confine_check_layers(c, request, applied, e))
 		return -1;
 	if (!visible)
 		return 0;
@@ -260,7 +264,7 @@ static int check_required(const struct confine *c, const struct confine_request 
 }
 
 /* Files at hidden paths may have appeared, vanished or moved since the last run. */
-static void refresh_hidden(struct confine *c, bool strict)
+static void confine_refresh_hidden(struct confine *c, bool strict)
 {
 	if (!*c->options.hidden || !(c->usable & BIT(CONFINE_MOUNT_NS)))
 		return;
@@ -282,15 +286,16 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 	    c->options.profile == CONFINE_STRICT)
 		confine_probe_network(c);
 	layers_choose(c, request, &run->applied);
-	refresh_hidden(c, run->applied.profile == CONFINE_STRICT);
+	confine_refresh_hidden(c, run->applied.profile == CONFINE_STRICT);
 	run->generation = c->generation;
-	if (check_required(c, request, &run->applied, e) || make_cgroup(&n, tasks, seq, e))
+	if (confine_check_required(c, request, &run->applied, e) ||
+	    confine_make_cgroup(&n, tasks, seq, e))
 		return -1;
 	if (layers_fill(&n, e)) {
 		confine_run_release(run);
 		return -1;
 	}
-	set_shim_limits(&n, tasks);
+	confine_set_shim_limits(&n, tasks);
 	return 0;
 }
 

@@ -19,8 +19,8 @@
 /* ---- filters ---- */
 
 /* The filter for @options, built at first use. */
-static int get_filter(struct confine *c, const struct confine_seccomp_options *options,
-		      const struct confine_filter **filter, struct err *e)
+static int layers_get_filter(struct confine *c, const struct confine_seccomp_options *options,
+			     const struct confine_filter **filter, struct err *e)
 {
 	size_t index = (size_t)options->strict | (size_t)options->no_network << 1 |
 		       (size_t)options->notify << 2 | (size_t)(options->protect_pid != 0) << 3 |
@@ -46,14 +46,14 @@ void layers_add_rlimit(struct shim_plan *plan, uint32_t resource, uint64_t soft,
 	plan->rlimits[i] = (struct shim_rlimit){ .resource = resource, .soft = soft, .hard = hard };
 }
 
-static int enter_nothing(struct layers_entry *n, struct err *e)
+static int layers_enter_nothing(struct layers_entry *n, struct err *e)
 {
 	(void)n;
 	(void)e;
 	return 0; /* the shim does it without an entry in the plan */
 }
 
-static int enter_session(struct layers_entry *n, struct err *e)
+static int layers_enter_session(struct layers_entry *n, struct err *e)
 {
 	(void)e;
 	n->plan->umask = n->c->options.umask;
@@ -63,7 +63,7 @@ static int enter_session(struct layers_entry *n, struct err *e)
 
 /* The server raises its own descriptor limit; a command gets what the server was given. Core
  * files would put a command's memory, secrets included, into the workspace. */
-static int enter_rlimits(struct layers_entry *n, struct err *e)
+static int layers_enter_rlimits(struct layers_entry *n, struct err *e)
 {
 	const struct rlimit *nofile = &n->c->options.nofile;
 
@@ -76,14 +76,14 @@ static int enter_rlimits(struct layers_entry *n, struct err *e)
 	return 0;
 }
 
-static int enter_no_new_privs(struct layers_entry *n, struct err *e)
+static int layers_enter_no_new_privs(struct layers_entry *n, struct err *e)
 {
 	(void)e;
 	n->plan->flags |= SHIM_NO_NEW_PRIVS;
 	return 0;
 }
 
-static int enter_credentials(struct layers_entry *n, struct err *e)
+static int layers_enter_credentials(struct layers_entry *n, struct err *e)
 {
 	n->plan->flags |= SHIM_CREDENTIALS;
 	n->plan->uid = n->request->uid;
@@ -94,7 +94,7 @@ static int enter_credentials(struct layers_entry *n, struct err *e)
 	return tmpdir_make_for(n->c->users_tmpdir, n->request->uid, n->request->gid, e);
 }
 
-static int enter_capabilities(struct layers_entry *n, struct err *e)
+static int layers_enter_capabilities(struct layers_entry *n, struct err *e)
 {
 	(void)e;
 	n->plan->flags |= SHIM_DROP_CAPS;
@@ -102,7 +102,7 @@ static int enter_capabilities(struct layers_entry *n, struct err *e)
 	return 0;
 }
 
-static int enter_seccomp(struct layers_entry *n, struct err *e)
+static int layers_enter_seccomp(struct layers_entry *n, struct err *e)
 {
 	const struct confine_applied *applied = &n->run->applied;
 	const struct confine_seccomp_options options = {
@@ -116,7 +116,7 @@ static int enter_seccomp(struct layers_entry *n, struct err *e)
 	};
 	const struct confine_filter *filter = NULL;
 
-	if (get_filter(n->c, &options, &filter, e))
+	if (layers_get_filter(n->c, &options, &filter, e))
 		return -1;
 	n->plan->flags |= SHIM_SECCOMP | (options.notify ? SHIM_LISTENER : 0);
 	n->plan->filter_len = (uint32_t)filter->len;
@@ -124,23 +124,23 @@ static int enter_seccomp(struct layers_entry *n, struct err *e)
 	return 0;
 }
 
-static int32_t plan_pass_fd(struct confine_run *run, int fd)
+static int32_t layers_plan_pass_fd(struct confine_run *run, int fd)
 {
 	BUG_IF(run->fd_count >= SHIM_EXTRA_FDS_MAX);
 	run->fds[run->fd_count] = fd;
 	return SHIM_FD_EXTRA + run->fd_count++;
 }
 
-static int enter_landlock(struct layers_entry *n, struct err *e)
+static int layers_enter_landlock(struct layers_entry *n, struct err *e)
 {
 	const bool mounts = n->run->applied.layers & BIT(CONFINE_MOUNT_NS);
 
 	(void)e;
-	n->plan->landlock_fd = plan_pass_fd(n->run, n->c->rulesets[mounts]);
+	n->plan->landlock_fd = layers_plan_pass_fd(n->run, n->c->rulesets[mounts]);
 	return 0;
 }
 
-static void enter_user_ns(struct layers_entry *n)
+static void layers_enter_user_ns(struct layers_entry *n)
 {
 	if (n->c->privileged || n->run->clone_flags & CLONE_NEWUSER)
 		return;
@@ -151,23 +151,23 @@ static void enter_user_ns(struct layers_entry *n)
 	n->plan->gid = n->c->gid;
 }
 
-static int enter_pid_ns(struct layers_entry *n, struct err *e)
+static int layers_enter_pid_ns(struct layers_entry *n, struct err *e)
 {
 	(void)e;
-	enter_user_ns(n);
+	layers_enter_user_ns(n);
 	n->run->clone_flags |= CLONE_NEWPID;
 	n->plan->flags |= SHIM_PID_NS;
 	return 0;
 }
 
 /* The entries follow the filter in the tail, so this row must come after the filter's. */
-static int enter_mount_ns(struct layers_entry *n, struct err *e)
+static int layers_enter_mount_ns(struct layers_entry *n, struct err *e)
 {
 	bool strict = n->run->applied.profile == CONFINE_STRICT;
 	const struct confine_mounts *m = &n->c->mounts[strict];
 
 	(void)e;
-	enter_user_ns(n);
+	layers_enter_user_ns(n);
 	n->run->clone_flags |= CLONE_NEWNS | (n->c->own_ipc ? CLONE_NEWIPC : 0);
 	n->plan->flags |= SHIM_MOUNTS | (n->c->no_user_ns ? 0 : SHIM_LOCK_MOUNTS) |
 			  (n->c->own_ipc ? SHIM_IPC_NS : 0);
@@ -177,29 +177,29 @@ static int enter_mount_ns(struct layers_entry *n, struct err *e)
 	return 0;
 }
 
-static int enter_network_off(struct layers_entry *n, struct err *e)
+static int layers_enter_network_off(struct layers_entry *n, struct err *e)
 {
 	(void)e;
 	if (!n->run->applied.net_ns)
 		return 0; /* the filter's rule */
-	enter_user_ns(n);
+	layers_enter_user_ns(n);
 	n->run->clone_flags |= CLONE_NEWNET;
 	n->plan->flags |= SHIM_NET_NS;
 	return 0;
 }
 
-static int enter_cgroup(struct layers_entry *n, struct err *e)
+static int layers_enter_cgroup(struct layers_entry *n, struct err *e)
 {
 	int fds[CGROUP_JOIN_FDS_MAX], count = cgroup_join_fds(n->run->cgroup, fds);
 	int group = cgroup_clone_fd(n->run->cgroup);
 
 	(void)e;
-	n->plan->group_fd = group < 0 ? -1 : plan_pass_fd(n->run, group);
+	n->plan->group_fd = group < 0 ? -1 : layers_plan_pass_fd(n->run, group);
 	/* An init kills its whole namespace without it. */
 	if (!(n->plan->flags & SHIM_PID_NS) && cgroup_forks_fd(n->run->cgroup) >= 0)
-		n->plan->forks_fd = plan_pass_fd(n->run, cgroup_forks_fd(n->run->cgroup));
+		n->plan->forks_fd = layers_plan_pass_fd(n->run, cgroup_forks_fd(n->run->cgroup));
 	for (int i = 0; i < count; i++)
-		n->plan->joins[n->plan->join_count++] = plan_pass_fd(n->run, fds[i]);
+		n->plan->joins[n->plan->join_count++] = layers_plan_pass_fd(n->run, fds[i]);
 	return 0;
 }
 
@@ -208,18 +208,18 @@ static const struct {
 	const char *name;
 	int (*enter)(struct layers_entry *n, struct err *e);
 } rows[CONFINE_LAYER_COUNT] = {
-	[CONFINE_SHIM] = { "shim", enter_nothing },
-	[CONFINE_SESSION] = { "session", enter_session },
-	[CONFINE_RLIMITS] = { "rlimits", enter_rlimits },
-	[CONFINE_NO_NEW_PRIVS] = { "no_new_privs", enter_no_new_privs },
-	[CONFINE_CREDENTIALS] = { "credentials", enter_credentials },
-	[CONFINE_CAPABILITIES] = { "capabilities", enter_capabilities },
-	[CONFINE_SECCOMP] = { "seccomp", enter_seccomp },
-	[CONFINE_LANDLOCK] = { "landlock", enter_landlock },
-	[CONFINE_PID_NS] = { "pid_namespace", enter_pid_ns },
-	[CONFINE_MOUNT_NS] = { "mount_namespace", enter_mount_ns },
-	[CONFINE_NETWORK_OFF] = { "network_off", enter_network_off },
-	[CONFINE_CGROUP] = { "cgroup", enter_cgroup },
+	[CONFINE_SHIM] = { "shim", layers_enter_nothing },
+	[CONFINE_SESSION] = { "session", layers_enter_session },
+	[CONFINE_RLIMITS] = { "rlimits", layers_enter_rlimits },
+	[CONFINE_NO_NEW_PRIVS] = { "no_new_privs", layers_enter_no_new_privs },
+	[CONFINE_CREDENTIALS] = { "credentials", layers_enter_credentials },
+	[CONFINE_CAPABILITIES] = { "capabilities", layers_enter_capabilities },
+	[CONFINE_SECCOMP] = { "seccomp", layers_enter_seccomp },
+	[CONFINE_LANDLOCK] = { "landlock", layers_enter_landlock },
+	[CONFINE_PID_NS] = { "pid_namespace", layers_enter_pid_ns },
+	[CONFINE_MOUNT_NS] = { "mount_namespace", layers_enter_mount_ns },
+	[CONFINE_NETWORK_OFF] = { "network_off", layers_enter_network_off },
+	[CONFINE_CGROUP] = { "cgroup", layers_enter_cgroup },
 };
 
 const char *layers_name(enum confine_layer layer)

@@ -13,7 +13,7 @@
 #define DEVICES_MAX 512 /* bytes of the entries for devices */
 
 /* Is @path @top, or inside it? By whole components. */
-static bool path_is_within(const char *path, const char *top)
+static bool mounts_path_is_within(const char *path, const char *top)
 {
 	size_t len = strlen(top);
 
@@ -22,14 +22,14 @@ static bool path_is_within(const char *path, const char *top)
 	return !strncmp(path, top, len) && (path[len] == '\0' || path[len] == '/');
 }
 
-static size_t entry_size(const char *path)
+static size_t mounts_entry_size(const char *path)
 {
 	return (sizeof(struct shim_mount) + strlen(path) + 1 + 7) & ~(size_t)7;
 }
 
 static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char *path)
 {
-	size_t len = strlen(path) + 1, size = entry_size(path);
+	size_t len = strlen(path) + 1, size = mounts_entry_size(path);
 	struct shim_mount head = { .kind = kind, .size = (uint32_t)size };
 	struct stat st;
 
@@ -48,7 +48,7 @@ static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char
 }
 
 /* Remove empty components, "." and a trailing slash (which would require a directory). */
-static char *normalize_path(const char *path)
+static char *mounts_normalize_path(const char *path)
 {
 	char *copy = mem_strdup(path), *to = copy;
 
@@ -68,7 +68,7 @@ static char *normalize_path(const char *path)
 
 /* The canonical path that @path would have: resolve the part that exists and append the rest. The
  * shim follows no link, so it could not open a path with one left in it. */
-static char *resolve_missing(const char *path)
+static char *mounts_resolve_missing(const char *path)
 {
 	AUTO_FREE char *front = mem_strdup(path);
 	char *real = NULL, *slash, *all;
@@ -85,16 +85,16 @@ static char *resolve_missing(const char *path)
 	return all;
 }
 
-static char *resolve_hidden(const char *path)
+static char *mounts_resolve_hidden(const char *path)
 {
-	AUTO_FREE char *tidied = normalize_path(path);
+	AUTO_FREE char *tidied = mounts_normalize_path(path);
 	char *real = realpath(*tidied ? tidied : "/", NULL);
 
-	return real ? real : resolve_missing(tidied);
+	return real ? real : mounts_resolve_missing(tidied);
 }
 
 /* Leave @path out if a part of it is a link: a command may have made it. */
-static char *resolve_writable(const char *path)
+static char *mounts_resolve_writable(const char *path)
 {
 	char *real = realpath(path, NULL);
 
@@ -105,7 +105,7 @@ static char *resolve_writable(const char *path)
 }
 
 /* Apply @one to each of @list, up to ENTRIES_MAX results; skips those for which it returns NULL. */
-static char **resolve_list(const char *const *list, char *(*one)(const char *path))
+static char **mounts_resolve_list(const char *const *list, char *(*one)(const char *path))
 {
 	char **paths = mem_zalloc((ENTRIES_MAX + 1) * sizeof(*paths));
 	size_t count = 0;
@@ -117,7 +117,7 @@ static char **resolve_list(const char *const *list, char *(*one)(const char *pat
 	return paths;
 }
 
-static int list_length(const char *const *list)
+static int mounts_list_length(const char *const *list)
 {
 	int count = 0;
 
@@ -130,28 +130,29 @@ static int list_length(const char *const *list)
 static bool mounts_is_nested(char *const *paths, size_t i)
 {
 	for (size_t k = 0; paths[k]; k++)
-		if (k != i && path_is_within(paths[i], paths[k]) &&
+		if (k != i && mounts_path_is_within(paths[i], paths[k]) &&
 		    (k < i || strcmp(paths[i], paths[k])))
 			return true;
 	return false;
 }
 
 /* The first of @writable inside @hidden, or NULL. */
-static const char *writable_below(const char *hidden, char *const *writable)
+static const char *mounts_writable_below(const char *hidden, char *const *writable)
 {
-	while (*writable && !path_is_within(*writable, hidden))
+	while (*writable && !mounts_path_is_within(*writable, hidden))
 		writable++;
 	return *writable;
 }
 
 /* The outermost of @writable that contains @path, or NULL. Not an inner one: commands can rename
  * that like anything in the outer one. */
-static const char *outermost_writable(const char *path, char *const *writable)
+static const char *mounts_outermost_writable(const char *path, char *const *writable)
 {
 	const char *top = NULL;
 
 	for (; *writable; writable++)
-		if (path_is_within(path, *writable) && (!top || strlen(*writable) < strlen(top)))
+		if (mounts_path_is_within(path, *writable) &&
+		    (!top || strlen(*writable) < strlen(top)))
 			top = *writable;
 	return top;
 }
@@ -161,7 +162,7 @@ static const char *outermost_writable(const char *path, char *const *writable)
 static void mounts_pin_parents(struct confine_mounts *m, const char *hidden, char *const *writable)
 {
 	AUTO_FREE char *path = mem_strdup(hidden);
-	const char *top = outermost_writable(hidden, writable);
+	const char *top = mounts_outermost_writable(hidden, writable);
 
 	if (!top)
 		return;
@@ -184,7 +185,7 @@ static void mounts_note_visible(struct confine_mounts *m, const char *listed, co
 		snprintf(m->visible, sizeof(m->visible),
 			 "%.100s%s%.100s holds %.100s, which commands may write", listed, is, now,
 			 writable);
-	else if (path_is_within(hidden, "/proc"))
+	else if (mounts_path_is_within(hidden, "/proc"))
 		snprintf(m->visible, sizeof(m->visible),
 			 "%.100s%s%.100s is in /proc, which is mounted anew for each command",
 			 listed, is, now);
@@ -195,10 +196,10 @@ static void mounts_note_visible(struct confine_mounts *m, const char *listed, co
 
 static void mounts_hide(struct confine_mounts *m, const char *listed, const char *path)
 {
-	const char *writable = writable_below(path, m->writable);
+	const char *writable = mounts_writable_below(path, m->writable);
 	int before = m->left_out;
 
-	if (!writable && !path_is_within(path, "/proc")) {
+	if (!writable && !mounts_path_is_within(path, "/proc")) {
 		mounts_pin_parents(m, path, m->writable);
 		mounts_add_entry(m, SHIM_MOUNT_HIDE, path);
 		if (m->left_out == before)
@@ -219,7 +220,7 @@ static void mounts_hide_all(struct confine_mounts *m)
 	}
 }
 
-static bool list_equal(char *const *a, char *const *b)
+static bool mounts_list_equal(char *const *a, char *const *b)
 {
 	for (; *a && *b && !strcmp(*a, *b); a++)
 		b++;
@@ -228,9 +229,9 @@ static bool list_equal(char *const *a, char *const *b)
 
 bool confine_mounts_refresh(struct confine_mounts *m)
 {
-	char **now = resolve_list((const char *const *)m->listed, resolve_hidden);
+	char **now = mounts_resolve_list((const char *const *)m->listed, mounts_resolve_hidden);
 
-	if (list_equal(now, m->hidden)) {
+	if (mounts_list_equal(now, m->hidden)) {
 		mem_list_free(now);
 		return false;
 	}
@@ -244,9 +245,9 @@ bool confine_mounts_refresh(struct confine_mounts *m)
 	return true;
 }
 
-static char **list_copy(const char *const *list)
+static char **mounts_list_copy(const char *const *list)
 {
-	int count = list_length(list);
+	int count = mounts_list_length(list);
 	char **paths = mem_zalloc(((size_t)count + 1) * sizeof(*paths));
 
 	while (count--)
@@ -257,11 +258,13 @@ static char **list_copy(const char *const *list)
 bool confine_mounts_can_cover_shm(const char *const *writable)
 {
 	static const char place[] = "/dev/shm";
-	char **paths = resolve_list(writable, resolve_writable), *real = realpath(place, NULL);
-	bool can = real && !strcmp(real, place) && list_length(writable) <= ENTRIES_MAX;
+	char **paths = mounts_resolve_list(writable, mounts_resolve_writable),
+	     *real = realpath(place, NULL);
+	bool can = real && !strcmp(real, place) && mounts_list_length(writable) <= ENTRIES_MAX;
 
 	for (size_t i = 0; paths[i]; i++)
-		can &= !path_is_within(paths[i], place) && !path_is_within(place, paths[i]);
+		can &= !mounts_path_is_within(paths[i], place) &&
+		       !mounts_path_is_within(place, paths[i]);
 	free(real);
 	mem_list_free(paths);
 	return can;
@@ -272,11 +275,12 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 {
 	*m = (struct confine_mounts){
 		.entries = mem_zalloc(SHIM_PATHS_MAX),
-		.writable = resolve_list(writable, resolve_writable),
-		.listed = list_copy(hidden),
-		.hidden = resolve_list(hidden, resolve_hidden),
+		.writable = mounts_resolve_list(writable, mounts_resolve_writable),
+		.listed = mounts_list_copy(hidden),
+		.hidden = mounts_resolve_list(hidden, mounts_resolve_hidden),
 	};
-	m->left_out = list_length(writable) - list_length((const char *const *)m->writable);
+	m->left_out =
+		mounts_list_length(writable) - mounts_list_length((const char *const *)m->writable);
 	if (shared_memory) /* first, while there is room */
 		mounts_add_entry(m, SHIM_MOUNT_SHARED_MEMORY, shared_memory);
 	for (size_t i = 0; m->writable[i]; i++)
@@ -290,7 +294,7 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 /* Write an entry without device and inode to the end of @to, whose length is *@at. */
 static void mounts_write_device(uint8_t *to, size_t *at, uint32_t kind, const char *path)
 {
-	const struct shim_mount head = { .kind = kind, .size = (uint32_t)entry_size(path) };
+	const struct shim_mount head = { .kind = kind, .size = (uint32_t)mounts_entry_size(path) };
 
 	memset(to + *at, 0, head.size);
 	memcpy(to + *at, &head, sizeof(head));
@@ -323,7 +327,7 @@ size_t confine_mounts_write(const struct confine_mounts *m, bool usual_only, uin
 	mounts_write_device(to, &size, SHIM_MOUNT_PTMX, "/dev/ptmx");
 	for (size_t i = 0; m->writable[i]; i++) /* the operator's, by sandbox.writable */
 		if (mounts_is_device(m->writable[i]) &&
-		    size + entry_size(m->writable[i]) <= SHIM_PATHS_MAX)
+		    size + mounts_entry_size(m->writable[i]) <= SHIM_PATHS_MAX)
 			mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, m->writable[i]);
 	return size;
 }

@@ -27,11 +27,11 @@
 /* Directories outside the workspace that programs expect to write. */
 static const char *const shared_memory[] = { "/dev/shm", "/dev/mqueue", NULL };
 
-static void drop_layer(struct confine *c, enum confine_layer layer, const char *remedy,
-		       const char *format, ...) __attribute__((format(printf, 4, 5)));
+static void probe_drop_layer(struct confine *c, enum confine_layer layer, const char *remedy,
+			     const char *format, ...) __attribute__((format(printf, 4, 5)));
 
-static void drop_layer(struct confine *c, enum confine_layer layer, const char *remedy,
-		       const char *format, ...)
+static void probe_drop_layer(struct confine *c, enum confine_layer layer, const char *remedy,
+			     const char *format, ...)
 {
 	va_list args;
 
@@ -48,12 +48,12 @@ static int probe_landlock(struct confine *c, struct err *e)
 {
 	c->landlock_abi = confine_landlock_abi();
 	if (!c->landlock_abi) {
-		drop_layer(c, CONFINE_LANDLOCK,
-			   "boot Linux 5.13 or newer with Landlock on: put landlock first in "
-			   "`lsm=` on the kernel's command line",
-			   errno == EOPNOTSUPP ? "the kernel has Landlock switched off"
-					       : "the kernel has no Landlock (%s)",
-			   err_sys_name(errno));
+		probe_drop_layer(c, CONFINE_LANDLOCK,
+				 "boot Linux 5.13 or newer with Landlock on: put landlock first in "
+				 "`lsm=` on the kernel's command line",
+				 errno == EOPNOTSUPP ? "the kernel has Landlock switched off"
+						     : "the kernel has no Landlock (%s)",
+				 err_sys_name(errno));
 		return 0;
 	}
 	for (int mounts = 0; mounts < 2 && !e->type; mounts++)
@@ -62,8 +62,8 @@ static int probe_landlock(struct confine *c, struct err *e)
 	if (e->type && err_is_shortage(e->sys))
 		return -1;
 	if (e->type)
-		drop_layer(c, CONFINE_LANDLOCK, "leave the outer sandbox that refuses it", "%s",
-			   e->message);
+		probe_drop_layer(c, CONFINE_LANDLOCK, "leave the outer sandbox that refuses it",
+				 "%s", e->message);
 	err_release(e);
 	return 0;
 }
@@ -116,13 +116,14 @@ static void probe_again_later(struct confine *c)
  * It may be 0 for good, so runs go on without these layers; it may be another program that has used
  * it up, so they are tried again.
  */
-static void drop_namespaces(struct confine *c, const char *what, int error)
+static void probe_drop_namespaces(struct confine *c, const char *what, int error)
 {
 	const char *remedy = probe_namespace_remedy(c);
 	const char *again = error == ENOSPC ? ", and are tried again every 30 s" : "";
 
-	drop_layer(c, CONFINE_PID_NS, remedy, "%s (%s)%s", what, err_sys_name(error), again);
-	drop_layer(c, CONFINE_MOUNT_NS, remedy, "%s (%s)%s", what, err_sys_name(error), again);
+	probe_drop_layer(c, CONFINE_PID_NS, remedy, "%s (%s)%s", what, err_sys_name(error), again);
+	probe_drop_layer(c, CONFINE_MOUNT_NS, remedy, "%s (%s)%s", what, err_sys_name(error),
+			 again);
 	if (error != ENOSPC)
 		return;
 	c->layers[CONFINE_PID_NS].shortage = c->layers[CONFINE_MOUNT_NS].shortage = error;
@@ -130,7 +131,7 @@ static void drop_namespaces(struct confine *c, const char *what, int error)
 }
 
 /* Does this errno come from a shortage that may pass, not from the machine's setup? */
-static bool is_transient(int sys)
+static bool probe_is_transient(int sys)
 {
 	return sys == ETIMEDOUT || err_is_shortage(sys);
 }
@@ -141,11 +142,11 @@ static bool probe_classify_start_failure(struct confine *c, const struct confine
 {
 	if (!(c->usable & NAMESPACE_LAYERS))
 		return false;
-	drop_namespaces(c, "nothing can be started in new namespaces", t->error);
+	probe_drop_namespaces(c, "nothing can be started in new namespaces", t->error);
 	return true;
 }
 
-/* Is it the limit of namespaces or mounts that is reached? See drop_namespaces(). */
+/* Is it the limit of namespaces or mounts that is reached? See probe_drop_namespaces(). */
 static bool probe_lacks_namespaces(const struct confine *c, const struct confine_trial *t)
 {
 	return t->error == ENOSPC && c->usable & NAMESPACE_LAYERS &&
@@ -156,40 +157,43 @@ static bool probe_lacks_namespaces(const struct confine *c, const struct confine
 /* Drop the layer that made the trial fail. False: no layer did, so nothing can run now. */
 static bool probe_classify_failure(struct confine *c, const struct confine_trial *t)
 {
-	if (is_transient(t->error) && !probe_lacks_namespaces(c, t))
+	if (probe_is_transient(t->error) && !probe_lacks_namespaces(c, t))
 		return false;
 	switch (t->stage) {
 	case SHIM_STAGE_FORK:
-		drop_namespaces(c, "the kernel refuses new namespaces", t->error);
+		probe_drop_namespaces(c, "the kernel refuses new namespaces", t->error);
 		return true;
 	case SHIM_STAGE_USER_NS:
-		drop_namespaces(c, "the maps of a user namespace cannot be written", t->error);
+		probe_drop_namespaces(c, "the maps of a user namespace cannot be written",
+				      t->error);
 		return true;
 	case SHIM_STAGE_MOUNTS:
-		drop_namespaces(c, "mounts are refused in a new namespace", t->error);
+		probe_drop_namespaces(c, "mounts are refused in a new namespace", t->error);
 		return true;
 	case SHIM_STAGE_LOCK_MOUNTS:
 		c->no_user_ns = true; /* a gap of its own: see report.c */
 		return true;
 	case SHIM_STAGE_PROC:
-		drop_layer(c, CONFINE_PID_NS, "give the container an unmasked /proc",
-			   "a /proc of its own cannot be mounted (%s)", err_sys_name(t->error));
+		probe_drop_layer(c, CONFINE_PID_NS, "give the container an unmasked /proc",
+				 "a /proc of its own cannot be mounted (%s)",
+				 err_sys_name(t->error));
 		return true;
 	case SHIM_STAGE_CREDENTIALS:
 		if (!(c->usable & BIT(CONFINE_CAPABILITIES)))
 			break; /* it was the capabilities of a user namespace */
-		drop_layer(c, CONFINE_CAPABILITIES, "give the container `--cap-add SETPCAP`, or "
-			   "run procpen as an ordinary user", "the bounding set cannot be cut (%s)",
-			   err_sys_name(t->error));
+		probe_drop_layer(c, CONFINE_CAPABILITIES,
+				 "give the container `--cap-add SETPCAP`, or "
+				 "run procpen as an ordinary user",
+				 "the bounding set cannot be cut (%s)", err_sys_name(t->error));
 		return true;
 	case SHIM_STAGE_LANDLOCK:
-		drop_layer(c, CONFINE_LANDLOCK,
-			   "allow landlock_restrict_self in the outer sandbox's filter",
-			   "the ruleset cannot be entered (%s)", err_sys_name(t->error));
+		probe_drop_layer(c, CONFINE_LANDLOCK,
+				 "allow landlock_restrict_self in the outer sandbox's filter",
+				 "the ruleset cannot be entered (%s)", err_sys_name(t->error));
 		return true;
 	case SHIM_STAGE_SECCOMP:
-		drop_layer(c, CONFINE_SECCOMP, "boot a kernel with seccomp filters",
-			   "a filter cannot be installed (%s)", err_sys_name(t->error));
+		probe_drop_layer(c, CONFINE_SECCOMP, "boot a kernel with seccomp filters",
+				 "a filter cannot be installed (%s)", err_sys_name(t->error));
 		return true;
 	}
 	return probe_classify_start_failure(c, t);
@@ -269,7 +273,7 @@ void confine_probe_network(struct confine *c)
 	if (c->net_probed)
 		return;
 	c->net_ns_usable = c->options.namespaces && !probe_try_all(c, true, &t, &e);
-	c->net_probed = !is_transient(t.error) || t.error == ENOSPC;
+	c->net_probed = !probe_is_transient(t.error) || t.error == ENOSPC;
 	if (t.error == ENOSPC)
 		probe_again_later(c);
 	if (!c->net_ns_usable && c->options.namespaces && !e.type)
@@ -289,7 +293,7 @@ static int probe_shim(struct err *e)
 }
 
 /* Concatenate three lists (NULL: empty). The caller frees the result and its strings. */
-static char **join_lists(const char *const *a, const char *const *b, const char *const *c)
+static char **probe_join_lists(const char *const *a, const char *const *b, const char *const *c)
 {
 	const char *const *const lists[] = { a, b, c };
 	char **all = NULL;
@@ -416,13 +420,13 @@ static int probe_build_lists(struct confine *c, struct err *e)
 		places[count++] = tmpdir_path(c->tmpdir);
 	if (c->users_tmpdir)
 		places[count++] = tmpdir_path(c->users_tmpdir);
-	c->writable = join_lists((const char *const *)c->writable_option, NULL, NULL);
+	c->writable = probe_join_lists((const char *const *)c->writable_option, NULL, NULL);
 	own[0] = shm = probe_shared_memory(c);
 	if (!shm)
 		probe_add_real(c, shared_memory);
 	probe_add_real(c, places);
 	for (int strict = 0; strict < 2; strict++) {
-		hidden = join_lists(c->options.hidden, record, strict ? strict_hidden : NULL);
+		hidden = probe_join_lists(c->options.hidden, record, strict ? strict_hidden : NULL);
 		confine_mounts_build(&c->mounts[strict], (const char *const *)c->writable,
 				     (const char *const *)hidden, shm);
 		mem_list_free(hidden);
@@ -451,14 +455,14 @@ static int probe_prepare(struct confine *c, struct err *e)
 	if (probe_landlock(c, e))
 		return -1;
 	if (!c->privileged) {
-		drop_layer(c, CONFINE_CREDENTIALS, NULL,
-			   "only root can run commands as another user");
-		drop_layer(c, CONFINE_CAPABILITIES, NULL,
-			   "the server has no capabilities to drop");
+		probe_drop_layer(c, CONFINE_CREDENTIALS, NULL,
+				 "only root can run commands as another user");
+		probe_drop_layer(c, CONFINE_CAPABILITIES, NULL,
+				 "the server has no capabilities to drop");
 	}
 	if (!c->options.namespaces) {
-		drop_layer(c, CONFINE_PID_NS, switch_on, "switched off by the operator");
-		drop_layer(c, CONFINE_MOUNT_NS, switch_on, "switched off by the operator");
+		probe_drop_layer(c, CONFINE_PID_NS, switch_on, "switched off by the operator");
+		probe_drop_layer(c, CONFINE_MOUNT_NS, switch_on, "switched off by the operator");
 	}
 	return probe_find_usable(c, e);
 }
@@ -489,7 +493,7 @@ int confine_prepare(struct confine *c, struct err *e)
 		return 0;
 	*e = c->failure;
 	json_incref(e->details);
-	if (is_transient(e->sys))
+	if (probe_is_transient(e->sys))
 		probe_reset(c);
 	return -1;
 }

@@ -9,7 +9,7 @@
 #include "os/sandbox/layers.h"
 #include "os/sandbox/state.h"
 
-static const char *profile_name(enum confine_profile profile)
+static const char *report_profile_name(enum confine_profile profile)
 {
 	static const char *const names[] = { "default", "strict", "none" };
 
@@ -17,15 +17,16 @@ static const char *profile_name(enum confine_profile profile)
 }
 
 /* Valid until the next call. */
-static const char *detailed_name(const struct confine *c, const struct confine_applied *applied,
-				 enum confine_layer layer)
+static const char *report_detailed_name(const struct confine *c,
+					const struct confine_applied *applied,
+					enum confine_layer layer)
 {
 	static char name[48];
 	const char *row = layers_name(layer);
 
 	switch (layer) {
 	case CONFINE_SECCOMP:
-		snprintf(name, sizeof(name), "%s:%s", row, profile_name(applied->profile));
+		snprintf(name, sizeof(name), "%s:%s", row, report_profile_name(applied->profile));
 		return name;
 	case CONFINE_CREDENTIALS:
 		snprintf(name, sizeof(name), "%s:%u", row, applied->uid);
@@ -48,7 +49,7 @@ void confine_each_applied(const struct confine *c, const struct confine_applied 
 {
 	for (int i = 0; i < CONFINE_LAYER_COUNT; i++)
 		if (applied->layers & BIT(i))
-			fn(ctx, detailed_name(c, applied, (enum confine_layer)i));
+			fn(ctx, report_detailed_name(c, applied, (enum confine_layer)i));
 	if (applied->profile == CONFINE_NONE)
 		fn(ctx, "PROFILE NONE: NOT SANDBOXED");
 }
@@ -217,7 +218,8 @@ static void report_file_gaps(const struct confine *c, const struct confine_appli
 }
 
 /* Landlock keeps signals and abstract sockets inside the run. */
-static bool landlock_is_scoped(const struct confine *c, const struct confine_applied *applied)
+static bool report_landlock_is_scoped(const struct confine *c,
+				      const struct confine_applied *applied)
 {
 	return applied->layers & BIT(CONFINE_LANDLOCK) && c->landlock_abi >= LANDLOCK_ABI_SCOPE;
 }
@@ -246,7 +248,7 @@ static void report_process_gaps(const struct confine *c, const struct confine_ap
 		return;
 	fn(ctx, "processes: other processes of the user can be seen, and inspected where the "
 		"system allows that");
-	if (!landlock_is_scoped(c, applied))
+	if (!report_landlock_is_scoped(c, applied))
 		fn(ctx, "processes: other processes of the user can be sent signals and have their "
 			"limits changed, all but the server, its group and the shim");
 	if (!(cgroups_prepare(c->cgroups) & CGROUP_KILL))
@@ -266,7 +268,7 @@ void confine_each_gap(const struct confine *c, void (*fn)(void *ctx, const char 
 	report_shared_memory_gap(c, &applied, fn, ctx);
 	if (!(applied.layers & BIT(CONFINE_NETWORK_OFF)))
 		fn(ctx, "network: all of it, loopback services and cloud metadata included");
-	if (!landlock_is_scoped(c, &applied) && !applied.net_ns)
+	if (!report_landlock_is_scoped(c, &applied) && !applied.net_ns)
 		fn(ctx, "sockets: abstract sockets of other programs can be reached");
 	if (applied.profile != CONFINE_STRICT || !(applied.layers & BIT(CONFINE_MOUNT_NS)))
 		fn(ctx, "terminals: other terminals of the user can be read and written");

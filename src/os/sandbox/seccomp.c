@@ -83,7 +83,7 @@ struct builder {
 
 /* ---- instructions ---- */
 
-static size_t bpf_emit(struct builder *b, uint16_t code, uint32_t k)
+static size_t seccomp_bpf_emit(struct builder *b, uint16_t code, uint32_t k)
 {
 	b->full |= b->len == SHIM_FILTER_MAX;
 	if (b->full)
@@ -92,54 +92,54 @@ static size_t bpf_emit(struct builder *b, uint16_t code, uint32_t k)
 	return b->len++;
 }
 
-static size_t bpf_return(struct builder *b, uint32_t action)
+static size_t seccomp_bpf_return(struct builder *b, uint32_t action)
 {
-	return bpf_emit(b, BPF_RET | BPF_K, action);
+	return seccomp_bpf_emit(b, BPF_RET | BPF_K, action);
 }
 
-static size_t bpf_load(struct builder *b, size_t offset)
+static size_t seccomp_bpf_load(struct builder *b, size_t offset)
 {
-	return bpf_emit(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
+	return seccomp_bpf_emit(b, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset);
 }
 
-static size_t bpf_load_argument(struct builder *b, unsigned index)
+static size_t seccomp_bpf_load_argument(struct builder *b, unsigned index)
 {
-	return bpf_load(b, offsetof(struct seccomp_data, args) + index * sizeof(uint64_t));
+	return seccomp_bpf_load(b, offsetof(struct seccomp_data, args) + index * sizeof(uint64_t));
 }
 
 /* Continue at @label; emits nothing if that comes next anyway. */
-static void bpf_goto(struct builder *b, size_t label)
+static void seccomp_bpf_goto(struct builder *b, size_t label)
 {
 	if (label + 1 != b->len)
-		bpf_emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
+		seccomp_bpf_emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
 }
 
 /* @label, or, if it is too far for a conditional jump, a jump to it. */
-static size_t bpf_near(struct builder *b, size_t label)
+static size_t seccomp_bpf_near(struct builder *b, size_t label)
 {
 	if (b->len - label <= JUMP_MAX)
 		return label;
-	return bpf_emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
+	return seccomp_bpf_emit(b, BPF_JMP | BPF_JA, (uint32_t)(b->len - label - 1));
 }
 
-static size_t bpf_jump(struct builder *b, uint16_t test, uint32_t k, size_t yes, size_t no)
+static size_t seccomp_bpf_jump(struct builder *b, uint16_t test, uint32_t k, size_t yes, size_t no)
 {
 	size_t here;
 
-	yes = bpf_near(b, yes);
-	no = bpf_near(b, no);
-	here = bpf_emit(b, BPF_JMP | BPF_K | test, k);
+	yes = seccomp_bpf_near(b, yes);
+	no = seccomp_bpf_near(b, no);
+	here = seccomp_bpf_emit(b, BPF_JMP | BPF_K | test, k);
 	b->code[here].jt = (uint8_t)(here - yes - 1);
 	b->code[here].jf = (uint8_t)(here - no - 1);
 	return here;
 }
 
 /* @yes if A is one of @values, else @no. */
-static size_t bpf_any_of(struct builder *b, const uint32_t *values, size_t count, size_t yes,
-			 size_t no)
+static size_t seccomp_bpf_any_of(struct builder *b, const uint32_t *values, size_t count,
+				 size_t yes, size_t no)
 {
 	for (size_t i = count; i-- > 0;)
-		no = bpf_jump(b, BPF_JEQ, values[i], yes, no);
+		no = seccomp_bpf_jump(b, BPF_JEQ, values[i], yes, no);
 	return no;
 }
 
@@ -147,7 +147,7 @@ static size_t bpf_any_of(struct builder *b, const uint32_t *values, size_t count
 
 /* The shim replaces SHIM_OWN_PID by its own pid. The leader of the server's group is protected
  * too: no command needs to reach it. */
-static size_t pids_block(struct builder *b)
+static size_t seccomp_pids_block(struct builder *b)
 {
 	const struct confine_seccomp_options *o = b->options;
 	uint32_t values[5] = { (uint32_t)o->protect_pid, SHIM_OWN_PID, UINT32_MAX };
@@ -163,129 +163,133 @@ static size_t pids_block(struct builder *b)
 		if (o->protect_group != o->protect_pid)
 			values[count++] = (uint32_t)o->protect_group;
 	}
-	b->pids = bpf_any_of(b, values, count, b->eperm, b->allow);
+	b->pids = seccomp_bpf_any_of(b, values, count, b->eperm, b->allow);
 	return b->pids;
 }
 
-static size_t pid_in_argument(struct builder *b, unsigned index)
+static size_t seccomp_pid_in_argument(struct builder *b, unsigned index)
 {
-	bpf_goto(b, pids_block(b));
-	return bpf_load_argument(b, index);
+	seccomp_bpf_goto(b, seccomp_pids_block(b));
+	return seccomp_bpf_load_argument(b, index);
 }
 
-static size_t check_block(struct builder *b, enum filter_check check);
+static size_t seccomp_check_block(struct builder *b, enum filter_check check);
 
-static size_t ioctl_block(struct builder *b, bool owner)
+static size_t seccomp_ioctl_block(struct builder *b, bool owner)
 {
-	size_t no = bpf_any_of(b, terminal_ioctls, COUNT_OF(terminal_ioctls), b->eperm, b->allow);
+	size_t no = seccomp_bpf_any_of(b, terminal_ioctls, COUNT_OF(terminal_ioctls), b->eperm,
+				       b->allow);
 
 	if (owner)
-		bpf_any_of(b, owner_ioctls, COUNT_OF(owner_ioctls), b->eperm, no);
-	return bpf_load_argument(b, 1);
+		seccomp_bpf_any_of(b, owner_ioctls, COUNT_OF(owner_ioctls), b->eperm, no);
+	return seccomp_bpf_load_argument(b, 1);
 }
 
-static size_t who_block(struct builder *b, uint32_t whole_user)
+static size_t seccomp_who_block(struct builder *b, uint32_t whole_user)
 {
-	bpf_jump(b, BPF_JEQ, whole_user, b->eperm, check_block(b, FILTER_PID_SECOND));
-	return bpf_load_argument(b, 0);
+	seccomp_bpf_jump(b, BPF_JEQ, whole_user, b->eperm,
+			 seccomp_check_block(b, FILTER_PID_SECOND));
+	return seccomp_bpf_load_argument(b, 0);
 }
 
 /* Refuse every F_SETOWN_EX: its pid is behind a pointer. */
-static size_t fcntl_block(struct builder *b)
+static size_t seccomp_fcntl_block(struct builder *b)
 {
-	size_t owner = pid_in_argument(b, 2);
+	size_t owner = seccomp_pid_in_argument(b, 2);
 
-	owner = bpf_jump(b, BPF_JEQ, F_SETOWN, owner, b->allow);
-	bpf_jump(b, BPF_JEQ, F_SETOWN_EX, b->eperm, owner);
-	return bpf_load_argument(b, 1);
+	owner = seccomp_bpf_jump(b, BPF_JEQ, F_SETOWN, owner, b->allow);
+	seccomp_bpf_jump(b, BPF_JEQ, F_SETOWN_EX, b->eperm, owner);
+	return seccomp_bpf_load_argument(b, 1);
 }
 
 /* Set-gid directories are how users share a tree, so only root's and strict commands lose them. */
-static size_t mode_block(struct builder *b, unsigned argument)
+static size_t seccomp_mode_block(struct builder *b, unsigned argument)
 {
 	bool group_too = b->options->as_root || b->options->strict;
 
-	bpf_jump(b, BPF_JSET, S_ISUID | (group_too ? S_ISGID : 0), b->eperm, b->allow);
-	return bpf_load_argument(b, argument);
+	seccomp_bpf_jump(b, BPF_JSET, S_ISUID | (group_too ? S_ISGID : 0), b->eperm, b->allow);
+	return seccomp_bpf_load_argument(b, argument);
 }
 
 /* @mode: the block that checks the mode of a file that the call creates. */
-static size_t open_block(struct builder *b, unsigned flags, size_t mode)
+static size_t seccomp_open_block(struct builder *b, unsigned flags, size_t mode)
 {
-	bpf_jump(b, BPF_JSET, CREATING_FLAGS, mode, b->allow);
-	return bpf_load_argument(b, flags);
+	seccomp_bpf_jump(b, BPF_JSET, CREATING_FLAGS, mode, b->allow);
+	return seccomp_bpf_load_argument(b, flags);
 }
 
-static size_t family_block(struct builder *b, const uint32_t *families, size_t count)
+static size_t seccomp_family_block(struct builder *b, const uint32_t *families, size_t count)
 {
-	bpf_any_of(b, families, count, b->allow, b->eafnosupport);
-	return bpf_load_argument(b, 0);
+	seccomp_bpf_any_of(b, families, count, b->allow, b->eafnosupport);
+	return seccomp_bpf_load_argument(b, 0);
 }
 
-static size_t new_check_block(struct builder *b, enum filter_check check)
+static size_t seccomp_new_check_block(struct builder *b, enum filter_check check)
 {
 	switch (check) {
 	case FILTER_CLONE_FLAGS:
-		bpf_jump(b, BPF_JSET, NAMESPACE_FLAGS, b->eperm, b->allow);
-		return bpf_load_argument(b, 0);
+		seccomp_bpf_jump(b, BPF_JSET, NAMESPACE_FLAGS, b->eperm, b->allow);
+		return seccomp_bpf_load_argument(b, 0);
 	case FILTER_TERMINAL:
 	case FILTER_IOCTL_OWNER:
-		return ioctl_block(b, check == FILTER_IOCTL_OWNER);
+		return seccomp_ioctl_block(b, check == FILTER_IOCTL_OWNER);
 	case FILTER_FAMILY_RARE:
-		return family_block(b, usual_families, COUNT_OF(usual_families));
+		return seccomp_family_block(b, usual_families, COUNT_OF(usual_families));
 	case FILTER_FAMILY_REMOTE:
-		return family_block(b, local_families, COUNT_OF(local_families));
+		return seccomp_family_block(b, local_families, COUNT_OF(local_families));
 	case FILTER_PERSONALITY:
-		bpf_any_of(b, harmless_personalities, COUNT_OF(harmless_personalities), b->allow,
-			   b->eperm);
-		return bpf_load_argument(b, 0);
+		seccomp_bpf_any_of(b, harmless_personalities, COUNT_OF(harmless_personalities),
+				   b->allow, b->eperm);
+		return seccomp_bpf_load_argument(b, 0);
 	case FILTER_PID_OTHER:
-		bpf_jump(b, BPF_JEQ, 0, b->allow, b->eperm);
-		return bpf_load_argument(b, 0);
+		seccomp_bpf_jump(b, BPF_JEQ, 0, b->allow, b->eperm);
+		return seccomp_bpf_load_argument(b, 0);
 	case FILTER_PID_FIRST:
-		return pid_in_argument(b, 0);
+		return seccomp_pid_in_argument(b, 0);
 	case FILTER_PID_SECOND:
-		return pid_in_argument(b, 1);
+		return seccomp_pid_in_argument(b, 1);
 	case FILTER_PRIORITY:
-		return who_block(b, PRIO_USER);
+		return seccomp_who_block(b, PRIO_USER);
 	case FILTER_IOPRIO:
-		return who_block(b, IOPRIO_WHO_USER_VALUE);
+		return seccomp_who_block(b, IOPRIO_WHO_USER_VALUE);
 	case FILTER_FCNTL_OWNER:
-		return fcntl_block(b);
+		return seccomp_fcntl_block(b);
 	case FILTER_MODE_SECOND:
-		return mode_block(b, 1);
+		return seccomp_mode_block(b, 1);
 	case FILTER_MODE_THIRD:
-		return mode_block(b, 2);
+		return seccomp_mode_block(b, 2);
 	case FILTER_OPEN_MODE:
-		return open_block(b, 1, check_block(b, FILTER_MODE_THIRD));
+		return seccomp_open_block(b, 1, seccomp_check_block(b, FILTER_MODE_THIRD));
 	case FILTER_OPENAT_MODE:
-		return open_block(b, 2, mode_block(b, 3));
+		return seccomp_open_block(b, 2, seccomp_mode_block(b, 3));
 	default:
 		mem_bug(__FILE__, __LINE__, "a row with a check that has no code");
 	}
 }
 
-static size_t check_block(struct builder *b, enum filter_check check)
+static size_t seccomp_check_block(struct builder *b, enum filter_check check)
 {
 	if (b->blocks[check] == NO_LABEL)
-		b->blocks[check] = new_check_block(b, check);
+		b->blocks[check] = seccomp_new_check_block(b, check);
 	return b->blocks[check];
 }
 
 /* ---- a verdict for each number ---- */
 
-static void add_answers(struct builder *b)
+static void seccomp_add_answers(struct builder *b)
 {
 	bool notify = b->options->notify;
 
-	b->allow = bpf_return(b, SECCOMP_RET_ALLOW);
-	b->enosys = bpf_return(b, SECCOMP_RET_ERRNO | ENOSYS);
-	b->eperm = bpf_return(b, notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM);
-	b->eafnosupport = notify ? b->eperm : bpf_return(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-	b->kill = notify ? b->eperm : bpf_return(b, SECCOMP_RET_KILL_PROCESS);
+	b->allow = seccomp_bpf_return(b, SECCOMP_RET_ALLOW);
+	b->enosys = seccomp_bpf_return(b, SECCOMP_RET_ERRNO | ENOSYS);
+	b->eperm =
+		seccomp_bpf_return(b, notify ? SECCOMP_RET_USER_NOTIF : SECCOMP_RET_ERRNO | EPERM);
+	b->eafnosupport =
+		notify ? b->eperm : seccomp_bpf_return(b, SECCOMP_RET_ERRNO | EAFNOSUPPORT);
+	b->kill = notify ? b->eperm : seccomp_bpf_return(b, SECCOMP_RET_KILL_PROCESS);
 }
 
-static size_t answer_of(const struct builder *b, const struct filter_row *row)
+static size_t seccomp_answer_of(const struct builder *b, const struct filter_row *row)
 {
 	switch (row->error) {
 	case EPERM:
@@ -299,7 +303,7 @@ static size_t answer_of(const struct builder *b, const struct filter_row *row)
 	}
 }
 
-static unsigned sets_of(const struct confine_seccomp_options *o)
+static unsigned seccomp_sets_of(const struct confine_seccomp_options *o)
 {
 	return FILTER_ALWAYS | (o->strict ? FILTER_STRICT | FILTER_OFFLINE : 0u) |
 	       (o->no_network ? FILTER_OFFLINE : 0u) | (o->protect_pid > 0 ? FILTER_DOORS : 0u) |
@@ -307,7 +311,7 @@ static unsigned sets_of(const struct confine_seccomp_options *o)
 }
 
 /* The row that decides each call: the one with FILTER_ALL, else the later one. */
-static void choose_rows(const struct filter_row *rows[NUMBERS], unsigned sets)
+static void seccomp_choose_rows(const struct filter_row *rows[NUMBERS], unsigned sets)
 {
 	for (size_t i = 0; i < filter_row_count; i++) {
 		const struct filter_row *row = &filter_rows[i];
@@ -321,18 +325,18 @@ static void choose_rows(const struct filter_row *rows[NUMBERS], unsigned sets)
 	}
 }
 
-static void add_verdicts(struct builder *b)
+static void seccomp_add_verdicts(struct builder *b)
 {
 	const struct filter_row *rows[NUMBERS] = { NULL };
 
-	choose_rows(rows, sets_of(b->options));
+	seccomp_choose_rows(rows, seccomp_sets_of(b->options));
 	for (int nr = 0; nr < NUMBERS; nr++) {
 		bool unassigned = nr >= filter_unassigned[0] && nr <= filter_unassigned[1];
 
 		if (rows[nr] && rows[nr]->check == FILTER_ALL)
-			b->verdicts[nr] = answer_of(b, rows[nr]);
+			b->verdicts[nr] = seccomp_answer_of(b, rows[nr]);
 		else if (rows[nr])
-			b->verdicts[nr] = check_block(b, rows[nr]->check);
+			b->verdicts[nr] = seccomp_check_block(b, rows[nr]->check);
 		else
 			b->verdicts[nr] = unassigned ? b->enosys : b->allow;
 	}
@@ -358,7 +362,7 @@ struct leaves {
 
 /* The next range begins at @first. A single number between two equal ranges becomes an exception
  * of the first, and the second goes on with it. */
-static void add_range(struct leaves *l, uint32_t first, size_t label)
+static void seccomp_add_range(struct leaves *l, uint32_t first, size_t label)
 {
 	struct leaf *last = l->count ? &l->at[l->count - 1] : NULL;
 	struct leaf *before = l->count > 1 ? last - 1 : NULL;
@@ -375,7 +379,7 @@ static void add_range(struct leaves *l, uint32_t first, size_t label)
 	l->at[l->count++] = (struct leaf){ .first = first, .label = label };
 }
 
-static size_t emit_search(struct builder *b, const struct leaf *leaves, size_t count)
+static size_t seccomp_emit_search(struct builder *b, const struct leaf *leaves, size_t count)
 {
 	size_t half = count / 2, above, below;
 
@@ -383,40 +387,40 @@ static size_t emit_search(struct builder *b, const struct leaf *leaves, size_t c
 		size_t label = leaves->label;
 
 		for (size_t i = leaves->count; i-- > 0;)
-			label = bpf_jump(b, BPF_JEQ, leaves->exceptions[i].number,
-					 leaves->exceptions[i].label, label);
+			label = seccomp_bpf_jump(b, BPF_JEQ, leaves->exceptions[i].number,
+						 leaves->exceptions[i].label, label);
 		return label;
 	}
-	above = emit_search(b, leaves + half, count - half);
-	below = emit_search(b, leaves, half);
-	return bpf_jump(b, BPF_JGE, leaves[half].first, above, below);
+	above = seccomp_emit_search(b, leaves + half, count - half);
+	below = seccomp_emit_search(b, leaves, half);
+	return seccomp_bpf_jump(b, BPF_JGE, leaves[half].first, above, below);
 }
 
-static void add_search(struct builder *b)
+static void seccomp_add_search(struct builder *b)
 {
 	struct leaves *l = mem_zalloc(sizeof(*l));
 
 	for (uint32_t nr = 0; nr < NUMBERS; nr++)
-		add_range(l, nr, b->verdicts[nr]);
-	add_range(l, NUMBERS, b->enosys);
-	add_range(l, FILTER_X32_BIT, b->kill);
-	add_range(l, SKIPPED, b->enosys);
-	bpf_goto(b, emit_search(b, l->at, l->count));
+		seccomp_add_range(l, nr, b->verdicts[nr]);
+	seccomp_add_range(l, NUMBERS, b->enosys);
+	seccomp_add_range(l, FILTER_X32_BIT, b->kill);
+	seccomp_add_range(l, SKIPPED, b->enosys);
+	seccomp_bpf_goto(b, seccomp_emit_search(b, l->at, l->count));
 	free(l);
 }
 
 /* The first instructions: check the architecture, because others number calls differently. */
-static void add_entry(struct builder *b)
+static void seccomp_add_entry(struct builder *b)
 {
-	size_t native = bpf_load(b, offsetof(struct seccomp_data, nr));
+	size_t native = seccomp_bpf_load(b, offsetof(struct seccomp_data, nr));
 
-	bpf_jump(b, BPF_JEQ, NATIVE_ARCH, native, b->kill);
-	bpf_load(b, offsetof(struct seccomp_data, arch));
+	seccomp_bpf_jump(b, BPF_JEQ, NATIVE_ARCH, native, b->kill);
+	seccomp_bpf_load(b, offsetof(struct seccomp_data, arch));
 }
 
 /* Copy the code, first instruction first. Returns 0, or -1 if it did not fit. */
-static int copy_code(const struct builder *b, struct sock_filter **program, size_t *len,
-		     struct err *e)
+static int seccomp_copy_code(const struct builder *b, struct sock_filter **program, size_t *len,
+			     struct err *e)
 {
 	if (b->full)
 		return err_set(e, ERR_SANDBOX_UNAVAILABLE,
@@ -445,11 +449,11 @@ int confine_seccomp_build(const struct confine_seccomp_options *options,
 	b->pids = NO_LABEL;
 	for (size_t i = 0; i < FILTER_CHECK_COUNT; i++)
 		b->blocks[i] = NO_LABEL;
-	add_answers(b);
-	add_verdicts(b);
-	add_search(b);
-	add_entry(b);
-	result = copy_code(b, program, len, e);
+	seccomp_add_answers(b);
+	seccomp_add_verdicts(b);
+	seccomp_add_search(b);
+	seccomp_add_entry(b);
+	result = seccomp_copy_code(b, program, len, e);
 	free(b);
 	return result;
 }

@@ -52,12 +52,12 @@ union response {
 	char room[MESSAGE_ROOM];
 };
 
-static bool is_foreign_call(const struct seccomp_data *data)
+static bool seccomp_unotify_is_foreign_call(const struct seccomp_data *data)
 {
 	return data->arch != NATIVE_ARCH || (uint32_t)data->nr >= FILTER_X32_BIT;
 }
 
-static void denial_set_name(struct denial *denial)
+static void seccomp_unotify_denial_set_name(struct denial *denial)
 {
 	char name[40];
 	const char *kind = "";
@@ -73,7 +73,8 @@ static void denial_set_name(struct denial *denial)
 		snprintf(denial->name, sizeof(denial->name), "%s%s", kind, name);
 }
 
-static void denial_count(struct seccomp_unotify *d, const struct seccomp_data *data, int error)
+static void seccomp_unotify_denial_count(struct seccomp_unotify *d, const struct seccomp_data *data,
+					 int error)
 {
 	size_t i = 0;
 
@@ -87,14 +88,14 @@ static void denial_count(struct seccomp_unotify *d, const struct seccomp_data *d
 		d->list[d->count++] = (struct denial){
 			.arch = data->arch, .nr = data->nr, .error = error,
 		};
-		denial_set_name(&d->list[i]);
+		seccomp_unotify_denial_set_name(&d->list[i]);
 	}
 	d->list[i].count++;
 }
 
 /* Without a listener the kernel would have killed the caller. If the message is still valid after
  * pidfd_open, the pidfd is the waiting caller's, so the signal reaches no other process. */
-static void unotify_kill_foreign(int listener, const struct seccomp_notif *notif)
+static void seccomp_unotify_kill_foreign(int listener, const struct seccomp_notif *notif)
 {
 	uint64_t id = notif->id;
 	AUTO_CLOSE int pidfd = (int)syscall(SYS_pidfd_open, notif->pid, 0);
@@ -104,7 +105,7 @@ static void unotify_kill_foreign(int listener, const struct seccomp_notif *notif
 }
 
 /* One refused call; false when there is none. */
-static bool unotify_answer_one(struct seccomp_unotify *d)
+static bool seccomp_unotify_answer_one(struct seccomp_unotify *d)
 {
 	int fd = d->listener.fd;
 	union request request;
@@ -120,23 +121,23 @@ static bool unotify_answer_one(struct seccomp_unotify *d)
 	memset(&request, 0, sizeof(request));
 	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &request) < 0)
 		return errno == ENOENT || errno == EINTR;
-	foreign = is_foreign_call(&request.notif.data);
+	foreign = seccomp_unotify_is_foreign_call(&request.notif.data);
 	memset(&response, 0, sizeof(response));
 	response.resp.id = request.notif.id;
 	response.resp.error = -(foreign ? ENOSYS : filter_error(request.notif.data.nr));
 	if (!response.resp.error)
 		response.resp.error = -EPERM; /* 0 would mean that the call succeeded */
 	if (foreign) {
-		denial_count(d, &request.notif.data, 0);
-		unotify_kill_foreign(fd, &request.notif);
+		seccomp_unotify_denial_count(d, &request.notif.data, 0);
+		seccomp_unotify_kill_foreign(fd, &request.notif);
 	}
 	/* Fails if a signal interrupted the caller: it repeats the call, with a new message. */
 	if (ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &response) == 0 && !foreign)
-		denial_count(d, &request.notif.data, -response.resp.error);
+		seccomp_unotify_denial_count(d, &request.notif.data, -response.resp.error);
 	return true;
 }
 
-static void unotify_on_readable(struct ev_loop *loop, ev_io *io, int revents)
+static void seccomp_unotify_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct seccomp_unotify *d = io->data;
 
@@ -144,7 +145,7 @@ static void unotify_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 		seccomp_unotify_stop(d);
 		return;
 	}
-	for (int i = 0; i < TURN_MAX && unotify_answer_one(d); i++) {
+	for (int i = 0; i < TURN_MAX && seccomp_unotify_answer_one(d); i++) {
 		d->answered++;
 		d->since_pause++;
 	}
@@ -154,7 +155,7 @@ static void unotify_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 	}
 }
 
-static void unotify_on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
+static void seccomp_unotify_on_pause_over(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	struct seccomp_unotify *d = w->data;
 
@@ -163,7 +164,7 @@ static void unotify_on_pause_over(struct ev_loop *loop, ev_timer *w, int revents
 	ev_io_start(loop, &d->listener);
 }
 
-static bool unotify_sizes_fit(void)
+static bool seccomp_unotify_sizes_fit(void)
 {
 	struct seccomp_notif_sizes sizes;
 
@@ -175,14 +176,14 @@ struct seccomp_unotify *seccomp_unotify_new(struct ev_loop *loop, int listener)
 {
 	struct seccomp_unotify *d;
 
-	if (!unotify_sizes_fit()) {
+	if (!seccomp_unotify_sizes_fit()) {
 		close(listener);
 		return NULL;
 	}
 	d = mem_zalloc(sizeof(*d));
 	d->loop = loop;
-	ev_io_init(&d->listener, unotify_on_readable, listener, EV_READ);
-	ev_timer_init(&d->pause, unotify_on_pause_over, 0., 0.);
+	ev_io_init(&d->listener, seccomp_unotify_on_readable, listener, EV_READ);
+	ev_timer_init(&d->pause, seccomp_unotify_on_pause_over, 0., 0.);
 	d->listener.data = d->pause.data = d;
 	ev_io_start(loop, &d->listener);
 	return d;

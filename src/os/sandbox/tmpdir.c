@@ -175,12 +175,12 @@ static int tmpdir_open_place(struct tmpdir *t, struct err *e)
 
 /* ---- the lock ---- */
 
-static void lock_name(const char *instance, char name[LOCK_NAME_SIZE])
+static void tmpdir_lock_name(const char *instance, char name[LOCK_NAME_SIZE])
 {
 	snprintf(name, LOCK_NAME_SIZE, "%s" LOCK_SUFFIX, instance);
 }
 
-static bool lock_is_ours(const struct stat *st)
+static bool tmpdir_lock_is_ours(const struct stat *st)
 {
 	return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
 	       (st->st_mode & 07777) == LOCK_MODE && st->st_nlink == 1 && !st->st_size;
@@ -188,13 +188,13 @@ static bool lock_is_ours(const struct stat *st)
 
 /* Open and lock the lock file of @instance. Returns its descriptor, or -1 with errno: EAGAIN while
  * another process holds it, EPERM if it is not as we create it. */
-static int lock_open(int place, const char *instance, int flags)
+static int tmpdir_lock_open(int place, const char *instance, int flags)
 {
 	char name[LOCK_NAME_SIZE];
 	struct stat st;
 	int fd, error = 0;
 
-	lock_name(instance, name);
+	tmpdir_lock_name(instance, name);
 	fd = openat(place, name, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags, LOCK_MODE);
 	if (fd < 0)
 		return -1;
@@ -202,7 +202,7 @@ static int lock_open(int place, const char *instance, int flags)
 		error = errno;
 	else if (!st.st_nlink)
 		error = EAGAIN; /* its owner has just removed the file */
-	else if (!lock_is_ours(&st))
+	else if (!tmpdir_lock_is_ours(&st))
 		error = EPERM;
 	if (!error)
 		return fd;
@@ -211,21 +211,22 @@ static int lock_open(int place, const char *instance, int flags)
 	return -1;
 }
 
-static void unlink_lock(const struct tmpdir *t, const char *instance)
+static void tmpdir_unlink_lock(const struct tmpdir *t, const char *instance)
 {
 	char name[LOCK_NAME_SIZE];
 
-	lock_name(instance, name);
+	tmpdir_lock_name(instance, name);
 	unlinkat(t->place, name, 0);
 }
 
 /* Create and lock our own lock file. */
-static int lock_create(const struct tmpdir *t)
+static int tmpdir_lock_create(const struct tmpdir *t)
 {
-	int fd = lock_open(t->place, tmpdir_instance_name(t), O_CREAT | O_EXCL), saved = errno;
+	int fd = tmpdir_lock_open(t->place, tmpdir_instance_name(t), O_CREAT | O_EXCL),
+	    saved = errno;
 
 	if (fd < 0 && saved != EEXIST) {
-		unlink_lock(t, tmpdir_instance_name(t));
+		tmpdir_unlink_lock(t, tmpdir_instance_name(t));
 		errno = saved;
 	}
 	return fd;
@@ -233,8 +234,8 @@ static int lock_create(const struct tmpdir *t)
 
 /* ---- removing ---- */
 
-static void log_remaining(const struct tmpdir *t, const char *instance,
-			  const struct rmtree_rest *rest)
+static void tmpdir_log_remaining(const struct tmpdir *t, const char *instance,
+				 const struct rmtree_rest *rest)
 {
 	if (rest->late)
 		log_warn("%.400s/%s still holds at least %lu temporary files of commands: there "
@@ -259,13 +260,13 @@ static void tmpdir_remove(const struct tmpdir *t, const char *instance, int fd, 
 
 	if (!rmtree_empty(fd, until_us, &rest)) {
 		if (!unlinkat(t->place, instance, AT_REMOVEDIR) || errno == ENOENT) {
-			unlink_lock(t, instance);
+			tmpdir_unlink_lock(t, instance);
 			return;
 		}
 		rest = (struct rmtree_rest){ .left = 1, .error = errno };
 		strcpy(rest.name, instance);
 	}
-	log_remaining(t, instance, &rest);
+	tmpdir_log_remaining(t, instance, &rest);
 }
 
 /* Remove the directory of the dead server @instance. The caller holds its lock. */
@@ -276,7 +277,7 @@ static void tmpdir_remove_stale(const struct tmpdir *t, const char *instance)
 	struct stat st;
 
 	if (fd < 0 && errno == ENOENT)
-		unlink_lock(t, instance);
+		tmpdir_unlink_lock(t, instance);
 	else if (fd >= 0 && !fstat(fd, &st) && st.st_uid == geteuid())
 		tmpdir_remove(t, instance, fd, INT64_MAX);
 	else
@@ -286,7 +287,7 @@ static void tmpdir_remove_stale(const struct tmpdir *t, const char *instance)
 /* ---- after dead servers ---- */
 
 /* The instance that a lock file is named after. */
-static bool lock_parse_name(const char *name, char instance[IDS_INSTANCE_SIZE])
+static bool tmpdir_lock_parse_name(const char *name, char instance[IDS_INSTANCE_SIZE])
 {
 	size_t len = strlen(name);
 
@@ -299,14 +300,14 @@ static bool lock_parse_name(const char *name, char instance[IDS_INSTANCE_SIZE])
 
 /* A server creates its directory with the lock held. A lock file without a directory may be so new
  * that its server has not locked it yet: then we must not take the lock. */
-static bool lock_is_fresh(const struct tmpdir *t, const char *instance)
+static bool tmpdir_lock_is_fresh(const struct tmpdir *t, const char *instance)
 {
 	char name[LOCK_NAME_SIZE];
 	struct stat st;
 
 	if (!fstatat(t->place, instance, &st, AT_SYMLINK_NOFOLLOW))
 		return false;
-	lock_name(instance, name);
+	tmpdir_lock_name(instance, name);
 	return fstatat(t->place, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
 	       st.st_mtime + MAKING_S > clock_wall_ms() / 1000;
 }
@@ -316,9 +317,9 @@ static bool tmpdir_visit_lock(const struct tmpdir *t, const char *instance, bool
 {
 	AUTO_CLOSE int held = -1;
 
-	if (lock_is_fresh(t, instance))
+	if (tmpdir_lock_is_fresh(t, instance))
 		return false;
-	held = lock_open(t->place, instance, 0);
+	held = tmpdir_lock_open(t->place, instance, 0);
 	if (held < 0 && errno != EPERM)
 		return false; /* its server lives */
 	if (removing && held < 0)
@@ -339,7 +340,7 @@ static bool tmpdir_visit_locks(const struct tmpdir *t, bool removing)
 	if (!list && copy >= 0)
 		close(copy);
 	while (list && (removing || !found) && (entry = readdir(list)))
-		if (lock_parse_name(entry->d_name, instance))
+		if (tmpdir_lock_parse_name(entry->d_name, instance))
 			found |= tmpdir_visit_lock(t, instance, removing);
 	if (list)
 		closedir(list);
@@ -348,7 +349,7 @@ static bool tmpdir_visit_locks(const struct tmpdir *t, bool removing)
 
 /* Keep only the place, as 0, and a copy of stderr for log lines, as 1. Close all other descriptors
  * of the server: the client's ends, sockets of shims. */
-static void cleaner_close_fds(struct tmpdir *t)
+static void tmpdir_cleaner_close_fds(struct tmpdir *t)
 {
 	dup2(t->place, 0);
 	t->place = 0;
@@ -360,18 +361,18 @@ static void cleaner_close_fds(struct tmpdir *t)
 }
 
 /* The cleaner process: dies with the server, and has a low priority. */
-static _Noreturn void cleaner_run(struct tmpdir *t, pid_t server)
+static _Noreturn void tmpdir_cleaner_run(struct tmpdir *t, pid_t server)
 {
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_NAME, "procpen-clean");
-	cleaner_close_fds(t);
+	tmpdir_cleaner_close_fds(t);
 	setpriority(PRIO_PROCESS, 0, CLEANER_NICE);
 	if (getppid() == server)
 		tmpdir_visit_locks(t, true);
 	_exit(0);
 }
 
-static void cleaner_on_exit(void *ctx, pid_t pid, int wait_status)
+static void tmpdir_cleaner_on_exit(void *ctx, pid_t pid, int wait_status)
 {
 	struct tmpdir *t = ctx;
 
@@ -382,7 +383,7 @@ static void cleaner_on_exit(void *ctx, pid_t pid, int wait_status)
 
 /* Clean up in a child process: a single unlink() may take long, and the loop must not wait. If fork
  * fails, the next server tries again. */
-static void cleaner_start(struct tmpdir *t)
+static void tmpdir_cleaner_start(struct tmpdir *t)
 {
 	pid_t server = getpid(), pid;
 	sigset_t all, before;
@@ -394,16 +395,16 @@ static void cleaner_start(struct tmpdir *t)
 					        * server's */
 	pid = fork();
 	if (!pid)
-		cleaner_run(t, server);
+		tmpdir_cleaner_run(t, server);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	if (pid < 0)
 		return;
 	t->cleaner = pid;
-	reaper_watch(t->reaper, pid, cleaner_on_exit, t);
+	reaper_watch(t->reaper, pid, tmpdir_cleaner_on_exit, t);
 }
 
 /* Collect the cleaner here: the loop no longer runs. */
-static void cleaner_end(struct tmpdir *t, int64_t until_us)
+static void tmpdir_cleaner_end(struct tmpdir *t, int64_t until_us)
 {
 	if (!t->cleaner)
 		return;
@@ -422,7 +423,7 @@ static void cleaner_end(struct tmpdir *t, int64_t until_us)
 
 /* ---- the directory ---- */
 
-static int make_shared_memory(const struct tmpdir *t)
+static int tmpdir_make_shared_memory(const struct tmpdir *t)
 {
 	if (t->for_users)
 		return 0;
@@ -431,14 +432,15 @@ static int make_shared_memory(const struct tmpdir *t)
 	return fchmodat(t->fd, TMPDIR_SHARED_MEMORY, 01777, 0); /* mkdir() applies the umask */
 }
 
-static int make_directory(struct tmpdir *t)
+static int tmpdir_make_directory(struct tmpdir *t)
 {
 	struct stat st;
 
 	if (mkdirat(t->place, tmpdir_instance_name(t), 0700) < 0)
 		return -1;
 	t->fd = openat(t->place, tmpdir_instance_name(t), OPEN_DIRECTORY);
-	if (t->fd >= 0 && !fchmod(t->fd, t->mode) && !fstat(t->fd, &st) && !make_shared_memory(t)) {
+	if (t->fd >= 0 && !fchmod(t->fd, t->mode) && !fstat(t->fd, &st) &&
+	    !tmpdir_make_shared_memory(t)) {
 		t->dev = st.st_dev;
 		t->ino = st.st_ino;
 		return 0;
@@ -450,18 +452,18 @@ static int make_directory(struct tmpdir *t)
 }
 
 /* All or nothing. */
-static int make_locked(struct tmpdir *t)
+static int tmpdir_make_locked(struct tmpdir *t)
 {
 	int saved;
 
-	t->lock = lock_create(t);
+	t->lock = tmpdir_lock_create(t);
 	if (t->lock < 0)
 		return -1;
-	if (!make_directory(t))
+	if (!tmpdir_make_directory(t))
 		return 0;
 	saved = errno;
 	unlinkat(t->place, tmpdir_instance_name(t), AT_REMOVEDIR);
-	unlink_lock(t, tmpdir_instance_name(t));
+	tmpdir_unlink_lock(t, tmpdir_instance_name(t));
 	mem_cleanup_close(&t->lock);
 	errno = saved;
 	return -1;
@@ -473,8 +475,8 @@ int tmpdir_make(struct tmpdir *t, struct err *e)
 		return 0;
 	if (tmpdir_open_place(t, e))
 		return -1;
-	cleaner_start(t); /* first: it may free the space that is missing */
-	if (!make_locked(t))
+	tmpdir_cleaner_start(t); /* first: it may free the space that is missing */
+	if (!tmpdir_make_locked(t))
 		return 0;
 	tmpdir_failed(t, e);
 	mem_cleanup_close(&t->place); /* the place may be a different one at the next try */
@@ -521,7 +523,7 @@ void tmpdir_free(struct tmpdir *t)
 		return;
 	if (t->fd >= 0)
 		tmpdir_remove(t, tmpdir_instance_name(t), t->fd, until_us);
-	cleaner_end(t, until_us);
+	tmpdir_cleaner_end(t, until_us);
 	mem_cleanup_close(&t->fd);
 	mem_cleanup_close(&t->lock);
 	mem_cleanup_close(&t->place);

@@ -23,7 +23,7 @@ static int command_failed(struct command *c, enum shim_stage stage, long result)
 	return 1;
 }
 
-static int set_rlimits(struct command *c)
+static int command_set_rlimits(struct command *c)
 {
 	const struct shim_plan *plan = c->plan;
 
@@ -58,7 +58,7 @@ struct one_fd {
 
 /* Send the listener to the server and close it: this process must not answer its own refused
  * calls. */
-static int send_listener(struct command *c, int listener)
+static int command_send_listener(struct command *c, int listener)
 {
 	struct shim_report report = { .event = SHIM_LISTENING };
 	struct one_fd rights = {
@@ -99,11 +99,11 @@ int command_install_filter(struct command *c)
 	if (result < 0)
 		return command_failed(c, listens ? SHIM_STAGE_LISTENER : SHIM_STAGE_SECCOMP,
 				      result);
-	return listens ? send_listener(c, (int)result) : 0;
+	return listens ? command_send_listener(c, (int)result) : 0;
 }
 
 /* cgroups(7): a process that writes "0" joins the group. */
-static int join_groups(struct command *c)
+static int command_join_groups(struct command *c)
 {
 	for (uint32_t i = 0; i < c->plan->join_count; i++) {
 		long result = sys3(__NR_write, c->plan->joins[i], "0", 1);
@@ -115,7 +115,7 @@ static int join_groups(struct command *c)
 }
 
 /* Raw system calls change one thread; this process has only one. */
-static int change_user(struct command *c)
+static int command_change_user(struct command *c)
 {
 	long result = sys2(__NR_setgroups, 0, 0);
 
@@ -131,8 +131,8 @@ static int change_user(struct command *c)
 }
 
 /* capabilities(7): at an exec root gets all capabilities of the bounding set. Call this before
- * change_user(): PR_CAPBSET_DROP needs privilege. */
-static int cut_bounding_set(struct command *c)
+ * command_change_user(): PR_CAPBSET_DROP needs privilege. */
+static int command_cut_bounding_set(struct command *c)
 {
 	uint64_t excess = c->bounding & ~c->plan->caps;
 	long result = 0;
@@ -151,13 +151,13 @@ int command_cut_own_bounding_set(struct command *c)
 {
 	if (!(c->plan->flags & SHIM_DROP_CAPS))
 		return 0;
-	if (cut_bounding_set(c))
+	if (command_cut_bounding_set(c))
 		return 1;
 	c->bounding &= c->plan->caps;
 	return 0;
 }
 
-static int drop_capabilities(struct command *c)
+static int command_drop_capabilities(struct command *c)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct data[2];
@@ -176,7 +176,7 @@ static int drop_capabilities(struct command *c)
 	return result < 0 ? command_failed(c, SHIM_STAGE_CREDENTIALS, result) : 0;
 }
 
-static int enter_landlock(struct command *c)
+static int command_enter_landlock(struct command *c)
 {
 	long result = sys2(__NR_landlock_restrict_self, c->plan->landlock_fd, 0);
 
@@ -185,35 +185,35 @@ static int enter_landlock(struct command *c)
 
 /* The order: groups first, while their files may still be written; then what needs privilege,
  * before it is dropped; the filter last, because it may refuse calls that the others need. */
-static int enter_layers(struct command *c)
+static int command_enter_layers(struct command *c)
 {
 	uint32_t flags = c->plan->flags;
 	long result;
 
-	if (join_groups(c) || set_rlimits(c))
+	if (command_join_groups(c) || command_set_rlimits(c))
 		return 1;
-	if (flags & SHIM_DROP_CAPS && cut_bounding_set(c))
+	if (flags & SHIM_DROP_CAPS && command_cut_bounding_set(c))
 		return 1;
-	if (flags & SHIM_CREDENTIALS && change_user(c))
+	if (flags & SHIM_CREDENTIALS && command_change_user(c))
 		return 1;
-	if (flags & SHIM_DROP_CAPS && drop_capabilities(c))
+	if (flags & SHIM_DROP_CAPS && command_drop_capabilities(c))
 		return 1;
 	/* The command must not outlive its shim; reaper_sweep() kills its orphans. After
-	 * change_user(), which would clear this (prctl(2)). */
+	 * command_change_user(), which would clear this (prctl(2)). */
 	sys5(__NR_prctl, PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
 	if (flags & (SHIM_NO_NEW_PRIVS | SHIM_SECCOMP)) {
 		result = sys5(__NR_prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 		if (result < 0)
 			return command_failed(c, SHIM_STAGE_NO_NEW_PRIVS, result);
 	}
-	if (c->plan->landlock_fd >= 0 && enter_landlock(c))
+	if (c->plan->landlock_fd >= 0 && command_enter_landlock(c))
 		return 1;
 	return flags & SHIM_SECCOMP ? command_install_filter(c) : 0;
 }
 
 /* In a new mount namespace SHIM_FD_CWD refers to a mount of the old one: open the directory by
  * name and compare the two. */
-static long enter_directory(const struct command *c)
+static long command_enter_directory(const struct command *c)
 {
 	long fd = SHIM_FD_CWD;
 
@@ -232,7 +232,7 @@ static int command_run(void *command)
 	result = sys0(__NR_setsid);
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_SESSION, result);
-	result = enter_directory(c);
+	result = command_enter_directory(c);
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
@@ -241,7 +241,7 @@ static int command_run(void *command)
 		sys3(__NR_sched_setattr, 0, &c->scheduling, 0);
 	if (c->timer_slack)
 		sys5(__NR_prctl, PR_SET_TIMERSLACK, c->timer_slack, 0, 0, 0);
-	if (enter_layers(c))
+	if (command_enter_layers(c))
 		return 1;
 	if (c->plan->flags & SHIM_TRIAL)
 		return 0;

@@ -20,7 +20,7 @@ static int64_t permille, balance_ns, processors;
 static uint64_t last_ns, last_cpu_ns;
 static int whole_namespace, stopped;
 
-static int64_t count_processors(void)
+static int64_t cpu_throttle_count_processors(void)
 {
 	static unsigned char set[CPU_SET_BYTES] SHIM_LARGE;
 	long n = sys3(__NR_sched_getaffinity, 0, sizeof(set), set);
@@ -39,7 +39,7 @@ void cpu_throttle_start(uint32_t limit, int reaches_all)
 
 	permille = limit;
 	whole_namespace = reaches_all;
-	processors = count_processors();
+	processors = cpu_throttle_count_processors();
 	balance_ns = 0;
 	stopped = 0;
 	last_ns = sampler_now_ns();
@@ -49,7 +49,7 @@ void cpu_throttle_start(uint32_t limit, int reaches_all)
 
 /* Stop the running members of the last sample. Returns how many. If a SIGSTOP is already pending,
  * another process sent it: count the member as halted, but not by us. */
-static int throttle_stop_members(void)
+static int cpu_throttle_stop_members(void)
 {
 	struct member *m;
 	int count = 0;
@@ -68,7 +68,7 @@ static int throttle_stop_members(void)
 }
 
 /* Sample and stop until no new process shows up: then all that could fork are stopped. */
-static void throttle_stop_until_quiet(void)
+static void cpu_throttle_stop_until_quiet(void)
 {
 	struct sample ignored;
 	struct member *m;
@@ -78,13 +78,13 @@ static void throttle_stop_until_quiet(void)
 		sampler_take(SAMPLE_CPU, &ignored);
 		for (size_t i = 0; (m = sampler_member(i)); i++)
 			m->halted |= m->ours; /* our SIGSTOP may not have taken effect yet */
-		more = throttle_stop_members();
+		more = cpu_throttle_stop_members();
 	}
 }
 
 /* A process that turns up while the namespace is stopped was stopped with it: the kernel also stops
  * children whose fork was under way. */
-static void throttle_adopt_new(void)
+static void cpu_throttle_adopt_new(void)
 {
 	struct member *m;
 
@@ -93,23 +93,23 @@ static void throttle_adopt_new(void)
 }
 
 /* One kill(-1) stops all processes at once. */
-static void throttle_stop_namespace(void)
+static void cpu_throttle_stop_namespace(void)
 {
 	struct sample ignored;
 
 	sys2(__NR_kill, -1, SIGSTOP);
 	sampler_take(SAMPLE_CPU, &ignored);
-	throttle_adopt_new();
+	cpu_throttle_adopt_new();
 }
 
-static void throttle_stop_tree(void)
+static void cpu_throttle_stop_tree(void)
 {
-	throttle_stop_members();
+	cpu_throttle_stop_members();
 	stopped = 1;
 	if (whole_namespace)
-		throttle_stop_namespace();
+		cpu_throttle_stop_namespace();
 	else
-		throttle_stop_until_quiet();
+		cpu_throttle_stop_until_quiet();
 }
 
 void cpu_throttle_resume(void)
@@ -123,7 +123,7 @@ void cpu_throttle_resume(void)
 		return;
 	if (whole_namespace) {
 		sampler_take(SAMPLE_CPU, &ignored);
-		throttle_adopt_new();
+		cpu_throttle_adopt_new();
 	}
 	for (; (m = sampler_member(count)); count++)
 		foreign |= m->halted && !m->ours;
@@ -140,7 +140,7 @@ void cpu_throttle_resume(void)
 
 /* Processor time used in the last @span_ns. If cpu_ns is only a lower bound, count wall-clock time
  * for each process that was running, if that is more. */
-static int64_t throttle_used_ns(int64_t span_ns, const struct sample *t, int quiet)
+static int64_t cpu_throttle_used_ns(int64_t span_ns, const struct sample *t, int quiet)
 {
 	int64_t known = (int64_t)(t->cpu_ns - last_cpu_ns), by_clock;
 
@@ -156,17 +156,17 @@ void cpu_throttle_account(uint64_t now_ns, const struct sample *t, int quiet)
 	const int64_t most = WINDOW_NS / 1000 * permille;
 	int64_t span_ns = (int64_t)(now_ns - last_ns);
 
-	balance_ns += span_ns * permille / 1000 - throttle_used_ns(span_ns, t, quiet);
+	balance_ns += span_ns * permille / 1000 - cpu_throttle_used_ns(span_ns, t, quiet);
 	if (balance_ns > most)
 		balance_ns = most;
 	last_ns = now_ns;
 	last_cpu_ns = t->cpu_ns;
 	if (stopped && whole_namespace && !quiet)
-		throttle_adopt_new();
+		cpu_throttle_adopt_new();
 	if (balance_ns >= 0 && stopped)
 		cpu_throttle_resume();
 	else if (balance_ns < 0 && !(stopped && quiet)) /* others may have continued some */
-		throttle_stop_tree();
+		cpu_throttle_stop_tree();
 }
 
 uint64_t cpu_throttle_wait(unsigned quiet)

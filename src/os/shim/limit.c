@@ -81,7 +81,7 @@ static uint64_t limit_memory_used(uint64_t now)
 	return exact.used;
 }
 
-static uint64_t clamp_wait(uint64_t value, uint64_t most)
+static uint64_t limit_clamp_wait(uint64_t value, uint64_t most)
 {
 	return value < LOOK_MIN ? LOOK_MIN : value < most ? value : most;
 }
@@ -96,12 +96,12 @@ static uint64_t limit_next_wait(uint64_t cost)
 		uint64_t used = last.resident <= limit ? last.resident : exact.used;
 		uint64_t left = limit > used ? limit - used : 0;
 
-		wait = clamp_wait(left / GROWTH_BYTES_PER_MS * MS, wait);
+		wait = limit_clamp_wait(left / GROWTH_BYTES_PER_MS * MS, wait);
 	}
 	if (limits->tasks) {
 		uint64_t left = limits->tasks > last.tasks ? limits->tasks - last.tasks : 0;
 
-		wait = clamp_wait(left / GROWTH_TASKS_PER_MS * MS, wait);
+		wait = limit_clamp_wait(left / GROWTH_TASKS_PER_MS * MS, wait);
 	}
 	if (limits->cpu_permille) {
 		share = cpu_throttle_wait(quiet);

@@ -1,5 +1,5 @@
 /*
- * The order of the mounts matters. make_mounts() clones the devices that stay devices,
+ * The order of the mounts matters. namespaces_make_mounts() clones the devices that stay devices,
  * takes all others away in one call (MOUNT_ATTR_NODEV), and attaches the clones in their
  * places. It does the same for the trees that stay writable, and then
  * covers the hidden paths and pins the directories above those that lie below a writable
@@ -47,7 +47,7 @@ struct kept {
 static int queues_fd = -1; /* above the numbers that a command's descriptors take */
 static int no_queues;      /* the kernel has none */
 
-static long write_file(const char *path, const char *text, unsigned long len)
+static long namespaces_write_file(const char *path, const char *text, unsigned long len)
 {
 	long fd = sys4(__NR_openat, AT_FDCWD, path, O_WRONLY | O_CLOEXEC, 0);
 	long result;
@@ -60,7 +60,7 @@ static long write_file(const char *path, const char *text, unsigned long len)
 }
 
 /* "1000 1000 1": map one id to itself. */
-static long write_map(const char *path, uint32_t id)
+static long namespaces_write_map(const char *path, uint32_t id)
 {
 	char line[24], *end = procread_put_number(line, id);
 
@@ -68,20 +68,20 @@ static long write_map(const char *path, uint32_t id)
 	end = procread_put_number(end, id);
 	*end++ = ' ';
 	*end++ = '1';
-	return write_file(path, line, (unsigned long)(end - line));
+	return namespaces_write_file(path, line, (unsigned long)(end - line));
 }
 
 /* user_namespaces(7): setgroups must be given up before an unprivileged gid_map. */
-static long write_maps(const struct shim_plan *plan)
+static long namespaces_write_maps(const struct shim_plan *plan)
 {
-	long result = write_map("/proc/self/uid_map", plan->uid);
+	long result = namespaces_write_map("/proc/self/uid_map", plan->uid);
 
 	if (!result)
-		result = write_file("/proc/self/setgroups", "deny", 4);
-	return result ? result : write_map("/proc/self/gid_map", plan->gid);
+		result = namespaces_write_file("/proc/self/setgroups", "deny", 4);
+	return result ? result : namespaces_write_map("/proc/self/gid_map", plan->gid);
 }
 
-static long open_path(const char *path)
+static long namespaces_open_path(const char *path)
 {
 	struct open_how how = {
 		.flags = OPEN_PATH | O_CLOEXEC,
@@ -91,7 +91,7 @@ static long open_path(const char *path)
 	return sys4(__NR_openat2, AT_FDCWD, path, &how, sizeof(how));
 }
 
-static long stat_identity(int fd, uint64_t *dev, uint64_t *ino)
+static long namespaces_stat_identity(int fd, uint64_t *dev, uint64_t *ino)
 {
 	struct statx st;
 	long result = sys5(__NR_statx, fd, "", AT_EMPTY_PATH, STATX_INO | STATX_TYPE, &st);
@@ -103,7 +103,7 @@ static long stat_identity(int fd, uint64_t *dev, uint64_t *ino)
 
 /* Open the directory @path. Follows no link: one to a descriptor of the shim would lead out of the
  * namespace. Not by openat2(2), because a pooled shim has the filter, which refuses that. */
-static long open_directory(const char *path)
+static long namespaces_open_directory(const char *path)
 {
 	char name[NAME_SIZE];
 	long dir = sys4(__NR_openat, AT_FDCWD, "/", OPEN_DIRECTORY, 0), next;
@@ -128,13 +128,13 @@ static long open_directory(const char *path)
 long namespaces_open_same(const char *path, int same)
 {
 	uint64_t dev, ino, want_dev, want_ino;
-	long fd = open_directory(path), result;
+	long fd = namespaces_open_directory(path), result;
 
 	if (fd < 0)
 		return fd;
-	result = stat_identity((int)fd, &dev, &ino);
+	result = namespaces_stat_identity((int)fd, &dev, &ino);
 	if (!result)
-		result = stat_identity(same, &want_dev, &want_ino);
+		result = namespaces_stat_identity(same, &want_dev, &want_ino);
 	if (!result && (dev != want_dev || ino != want_ino))
 		result = -ESTALE;
 	if (!result)
@@ -145,22 +145,22 @@ long namespaces_open_same(const char *path, int same)
 
 /* Open the path of an entry if it still is the file that the plan names. 0: gone or another file:
  * skip it. */
-static long open_entry(const struct shim_mount *entry)
+static long namespaces_open_entry(const struct shim_mount *entry)
 {
 	uint64_t dev, ino;
-	long fd = open_path(entry->path);
+	long fd = namespaces_open_path(entry->path);
 
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EACCES ? 0 : fd;
-	if (!entry->ino ||
-	    (!stat_identity((int)fd, &dev, &ino) && dev == entry->dev && ino == entry->ino))
+	if (!entry->ino || (!namespaces_stat_identity((int)fd, &dev, &ino) && dev == entry->dev &&
+			    ino == entry->ino))
 		return fd;
 	sys1(__NR_close, fd);
 	return 0;
 }
 
 /* A bind mount of /dev/ptmx itself would find no /dev/pts beside it. */
-static long clone_tree(const struct shim_mount *entry, int place)
+static long namespaces_clone_tree(const struct shim_mount *entry, int place)
 {
 	const int ptmx = entry->kind == SHIM_MOUNT_PTMX;
 
@@ -169,13 +169,13 @@ static long clone_tree(const struct shim_mount *entry, int place)
 			    (ptmx ? 0 : AT_EMPTY_PATH));
 }
 
-static long clone_entry(const struct shim_mount *entry, struct kept *kept)
+static long namespaces_clone_entry(const struct shim_mount *entry, struct kept *kept)
 {
-	long place = open_entry(entry), tree;
+	long place = namespaces_open_entry(entry), tree;
 
 	if (place <= 0)
 		return place;
-	tree = clone_tree(entry, (int)place);
+	tree = namespaces_clone_tree(entry, (int)place);
 	if (tree < 0) {
 		sys1(__NR_close, place);
 		return tree == -ENOENT ? 0 : tree;
@@ -185,7 +185,7 @@ static long clone_entry(const struct shim_mount *entry, struct kept *kept)
 	return 1;
 }
 
-static long is_directory(int fd)
+static long namespaces_is_directory(int fd)
 {
 	struct statx st;
 
@@ -194,13 +194,13 @@ static long is_directory(int fd)
 }
 
 /* mount(2) takes a path: this one names an open descriptor. */
-static char *descriptor_path(char *path, int fd)
+static char *namespaces_descriptor_path(char *path, int fd)
 {
 	procread_put_number(procread_put(path, "/proc/self/fd/"), (unsigned)fd);
 	return path;
 }
 
-static long cover_by_empty(const char *place)
+static long namespaces_cover_by_empty(const char *place)
 {
 	return sys5(__NR_mount, "procpen", place, "tmpfs",
 		    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=4k,mode=555");
@@ -208,19 +208,20 @@ static long cover_by_empty(const char *place)
 
 /* Put the entry's directory on /dev/shm. A command may have removed it, or put something else in
  * its place; then the host's stays covered all the same. */
-static long cover_shared_memory(const struct shim_mount *entry)
+static long namespaces_cover_shared_memory(const struct shim_mount *entry)
 {
 	char path[32], source[32];
-	long place = open_path("/dev/shm"), fd, result;
+	long place = namespaces_open_path("/dev/shm"), fd, result;
 
 	if (place < 0)
 		return place == -ENOENT ? 0 : place;
-	descriptor_path(path, (int)place);
-	fd = open_entry(entry);
+	namespaces_descriptor_path(path, (int)place);
+	fd = namespaces_open_entry(entry);
 	if (fd > 0)
-		result = sys5(__NR_mount, descriptor_path(source, (int)fd), path, 0, MS_BIND, 0);
+		result = sys5(__NR_mount, namespaces_descriptor_path(source, (int)fd), path, 0,
+			      MS_BIND, 0);
 	else
-		result = fd ? fd : cover_by_empty(path);
+		result = fd ? fd : namespaces_cover_by_empty(path);
 	if (fd > 0)
 		sys1(__NR_close, fd);
 	sys1(__NR_close, place);
@@ -229,25 +230,25 @@ static long cover_shared_memory(const struct shim_mount *entry)
 
 /* Hide the entry's path below an empty directory or file, or pin it by mounting it on itself: a
  * mount point cannot be renamed or removed (rename(2), EBUSY). */
-static long cover_entry(const struct shim_mount *entry)
+static long namespaces_cover_entry(const struct shim_mount *entry)
 {
 	char path[32];
-	long fd = open_entry(entry), result;
+	long fd = namespaces_open_entry(entry), result;
 
 	if (fd <= 0)
 		return fd;
-	descriptor_path(path, (int)fd);
+	namespaces_descriptor_path(path, (int)fd);
 	if (entry->kind == SHIM_MOUNT_PIN)
 		result = sys5(__NR_mount, path, path, 0, MS_BIND | MS_REC, 0);
-	else if (is_directory((int)fd))
-		result = cover_by_empty(path);
+	else if (namespaces_is_directory((int)fd))
+		result = namespaces_cover_by_empty(path);
 	else
 		result = sys5(__NR_mount, "/dev/null", path, 0, MS_BIND, 0);
 	sys1(__NR_close, fd);
 	return result;
 }
 
-static const struct shim_mount *next_entry(const struct shim_plan *plan, uint32_t *at)
+static const struct shim_mount *namespaces_next_entry(const struct shim_plan *plan, uint32_t *at)
 {
 	const uint8_t *entries = plan->tail + plan->filter_len * 8UL;
 	const struct shim_mount *entry = (const void *)(entries + *at);
@@ -259,7 +260,7 @@ static const struct shim_mount *next_entry(const struct shim_plan *plan, uint32_
 	return entry;
 }
 
-static long attach_clones(const struct kept *kept, int count)
+static long namespaces_attach_clones(const struct kept *kept, int count)
 {
 	long result = 0;
 
@@ -273,21 +274,21 @@ static long attach_clones(const struct kept *kept, int count)
 	return result;
 }
 
-static long cover_entries(const struct shim_plan *plan)
+static long namespaces_cover_entries(const struct shim_plan *plan)
 {
 	const struct shim_mount *entry;
 	long result = 0;
 
-	for (uint32_t at = 0; !result && (entry = next_entry(plan, &at));)
+	for (uint32_t at = 0; !result && (entry = namespaces_next_entry(plan, &at));)
 		if (entry->kind == SHIM_MOUNT_SHARED_MEMORY)
-			result = cover_shared_memory(entry);
+			result = namespaces_cover_shared_memory(entry);
 		else if (entry->kind == SHIM_MOUNT_HIDE || entry->kind == SHIM_MOUNT_PIN)
-			result = cover_entry(entry);
+			result = namespaces_cover_entry(entry);
 	return result;
 }
 
 /* Mount the queues of the new IPC namespace where the host's are, and keep a descriptor of them. */
-static void mount_queues(void)
+static void namespaces_mount_queues(void)
 {
 	long type = sys2(__NR_fsopen, "mqueue", FSOPEN_CLOEXEC), tree = type;
 
@@ -317,13 +318,13 @@ int64_t namespaces_queues_size(void)
 	return (int64_t)st.stx_size;
 }
 
-static int entry_is_device(const struct shim_mount *entry)
+static int namespaces_entry_is_device(const struct shim_mount *entry)
 {
 	return entry->kind == SHIM_MOUNT_DEVICE || entry->kind == SHIM_MOUNT_PTMX;
 }
 
 /* Give all mounts the @attribute, except the trees of the entries that are devices, or writable. */
-static long set_attribute(const struct shim_plan *plan, uint64_t attribute, int devices)
+static long namespaces_set_attribute(const struct shim_plan *plan, uint64_t attribute, int devices)
 {
 	struct mount_attr set = { .attr_set = attribute };
 	struct kept kept[DESCRIPTORS_MAX];
@@ -331,30 +332,32 @@ static long set_attribute(const struct shim_plan *plan, uint64_t attribute, int 
 	long result = 0;
 	int count = 0;
 
-	for (uint32_t at = 0; result >= 0 && (entry = next_entry(plan, &at));)
-		if (devices ? entry_is_device(entry) : entry->kind == SHIM_MOUNT_WRITABLE) {
-			result = count < DESCRIPTORS_MAX ? clone_entry(entry, &kept[count])
-							 : -E2BIG;
+	for (uint32_t at = 0; result >= 0 && (entry = namespaces_next_entry(plan, &at));)
+		if (devices ? namespaces_entry_is_device(entry)
+			    : entry->kind == SHIM_MOUNT_WRITABLE) {
+			result = count < DESCRIPTORS_MAX
+					 ? namespaces_clone_entry(entry, &kept[count])
+					 : -E2BIG;
 			count += result > 0;
 		}
 	if (result >= 0)
 		result = sys5(__NR_mount_setattr, AT_FDCWD, "/", AT_RECURSIVE, &set, sizeof(set));
-	return result ? result : attach_clones(kept, count);
+	return result ? result : namespaces_attach_clones(kept, count);
 }
 
-static long make_mounts(const struct shim_plan *plan)
+static long namespaces_make_mounts(const struct shim_plan *plan)
 {
 	long result = sys5(__NR_mount, 0, "/", 0, MS_REC | MS_PRIVATE, 0);
 
 	if (!result)
-		result = set_attribute(plan, MOUNT_ATTR_NODEV, 1);
+		result = namespaces_set_attribute(plan, MOUNT_ATTR_NODEV, 1);
 	if (!result)
-		result = set_attribute(plan, MOUNT_ATTR_RDONLY, 0);
-	return result ? result : cover_entries(plan);
+		result = namespaces_set_attribute(plan, MOUNT_ATTR_RDONLY, 0);
+	return result ? result : namespaces_cover_entries(plan);
 }
 
 /* A /proc that shows this PID namespace only, read-only as it also holds kernel settings. */
-static long mount_proc(const char *options)
+static long namespaces_mount_proc(const char *options)
 {
 	return sys5(__NR_mount, "proc", "/proc", "proc",
 		    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
@@ -366,20 +369,20 @@ static long mount_proc(const char *options)
  * same run. Not even the shim may trace all of them. It reads another /proc, which lies below as
  * its current directory and which no command can reach.
  */
-static long mount_both_procs(void)
+static long namespaces_mount_both_procs(void)
 {
-	long result = mount_proc(0);
+	long result = namespaces_mount_proc(0);
 
 	if (!result)
 		result = sys1(__NR_chdir, "/proc");
 	if (result)
 		return result;
 	procread_from_here();
-	return mount_proc("hidepid=ptraceable");
+	return namespaces_mount_proc("hidepid=ptraceable");
 }
 
 /* Shares our memory and our descriptors. */
-static int open_own_mounts(void *fd)
+static int namespaces_open_own_mounts(void *fd)
 {
 	*(long *)fd = sys4(__NR_openat, AT_FDCWD, "/proc/self/ns/mnt", O_RDONLY | O_CLOEXEC, 0);
 	return 0;
@@ -390,13 +393,13 @@ static int open_own_mounts(void *fd)
  * shows what they covered. Locked mounts stay together, and those that a new user namespace gets
  * a copy of are locked (mount_namespaces(7)). So enter such a copy, but not the user namespace.
  */
-static long lock_mounts(void)
+static long namespaces_lock_mounts(void)
 {
 	char stack[1024] __attribute__((aligned(16)));
 	long fd = -ENOENT, here, result;
-	long pid = sys_clone_call(CLONE_NEWUSER | CLONE_NEWNS | CLONE_VM | CLONE_VFORK |
-					  CLONE_FILES,
-				  stack + sizeof(stack), open_own_mounts, &fd);
+	long pid =
+		sys_clone_call(CLONE_NEWUSER | CLONE_NEWNS | CLONE_VM | CLONE_VFORK | CLONE_FILES,
+			       stack + sizeof(stack), namespaces_open_own_mounts, &fd);
 
 	if (pid < 0)
 		return pid;
@@ -412,7 +415,7 @@ static long lock_mounts(void)
 	return result;
 }
 
-static long loopback_up(void)
+static long namespaces_loopback_up(void)
 {
 	struct ifreq lo = { .ifr_name = "lo" };
 	long fd = sys3(__NR_socket, 2 /* AF_INET */, 2 /* SOCK_DGRAM */ | O_CLOEXEC, 0), result;
@@ -433,24 +436,24 @@ long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage)
 
 	*stage = SHIM_STAGE_USER_NS;
 	if (plan->flags & SHIM_USER_NS)
-		result = write_maps(plan);
+		result = namespaces_write_maps(plan);
 	if (!result && (plan->flags & SHIM_NET_NS)) {
 		*stage = SHIM_STAGE_NET_NS;
-		result = loopback_up();
+		result = namespaces_loopback_up();
 	}
 	if (!result && (plan->flags & SHIM_MOUNTS)) {
 		*stage = SHIM_STAGE_MOUNTS;
-		result = make_mounts(plan);
+		result = namespaces_make_mounts(plan);
 	}
 	if (!result && (plan->flags & SHIM_MOUNTS) && (plan->flags & SHIM_IPC_NS))
-		mount_queues();
+		namespaces_mount_queues();
 	if (!result && (plan->flags & SHIM_MOUNTS) && (plan->flags & SHIM_PID_NS)) {
 		*stage = SHIM_STAGE_PROC;
-		result = mount_both_procs();
+		result = namespaces_mount_both_procs();
 	}
 	if (!result && (plan->flags & SHIM_LOCK_MOUNTS)) {
 		*stage = SHIM_STAGE_LOCK_MOUNTS;
-		result = lock_mounts();
+		result = namespaces_lock_mounts();
 	}
 	return result;
 }

@@ -55,7 +55,7 @@ static void pooled_close_fds(void)
 }
 
 /* Normally the lowest free numbers are the targets. */
-static int fds_are_in_place(const struct rights *rights, int count)
+static int pooled_fds_are_in_place(const struct rights *rights, int count)
 {
 	for (int i = 0; i < count; i++)
 		if (rights->fds[i] != pooled_target_fd(i))
@@ -70,7 +70,7 @@ static int pooled_place_fds(const struct rights *rights, int count)
 {
 	long moved[FDS_MAX];
 
-	if (fds_are_in_place(rights, count))
+	if (pooled_fds_are_in_place(rights, count))
 		return 0;
 	for (int i = 0; i < count; i++) {
 		moved[i] = sys3(__NR_fcntl, rights->fds[i], F_DUPFD_CLOEXEC, ABOVE);
@@ -88,7 +88,7 @@ static int pooled_place_fds(const struct rights *rights, int count)
 }
 
 /* Split @count consecutive texts into @array. Returns the end of the last. */
-static char *split_strings(char *from, uint32_t count, char **array)
+static char *pooled_split_strings(char *from, uint32_t count, char **array)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		array[i] = from;
@@ -119,7 +119,8 @@ static int pooled_take_strings(struct command *c, unsigned long size)
 		return -1;
 	c->argv = pointers;
 	c->envp = pointers + plan->argc + 1;
-	split_strings(split_strings(strings, plan->argc, c->argv), plan->envc, c->envp);
+	pooled_split_strings(pooled_split_strings(strings, plan->argc, c->argv), plan->envc,
+			     c->envp);
 	return 0;
 }
 

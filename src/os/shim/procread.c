@@ -82,7 +82,7 @@ const char *procread_line(const char *text, const char *name)
 	}
 }
 
-static int open_file(const char *path, int flags)
+static int procread_open_file(const char *path, int flags)
 {
 	return (int)sys4(__NR_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC | flags, 0);
 }
@@ -103,7 +103,7 @@ long procread_of(int pid, const char *name, const char **text)
 	long n;
 
 	procread_put(procread_put_number(procread_put(path, procread_root), (unsigned)pid), name);
-	fd = open_file(path, 0);
+	fd = procread_open_file(path, 0);
 	if (fd < 0)
 		return fd;
 	n = procread_file(fd, text);
@@ -139,7 +139,7 @@ long procread_numbers(int fd, bool (*fn)(void *ctx, int number), void *ctx)
 static long procread_directory(const char *path, bool (*fn)(void *ctx, const char *name), void *ctx)
 {
 	static char entries[2048] SHIM_LARGE;
-	int fd = open_file(path, O_DIRECTORY);
+	int fd = procread_open_file(path, O_DIRECTORY);
 	bool more = true;
 	long n = 0;
 
@@ -172,14 +172,14 @@ struct threads {
 	int opened;
 };
 
-static bool open_of_thread(void *ctx, const char *thread)
+static bool procread_open_of_thread(void *ctx, const char *thread)
 {
 	struct threads *t = ctx;
 	bool more;
 	int fd;
 
 	procread_put(procread_put(t->tail, thread), t->name);
-	fd = open_file(t->path, 0);
+	fd = procread_open_file(t->path, 0);
 	if (fd < 0)
 		return true;
 	t->opened++;
@@ -194,7 +194,7 @@ int procread_threads(int pid, const char *name, bool (*fn)(void *ctx, int fd), v
 
 	t.tail = procread_put_number(procread_put(t.path, procread_root), (unsigned)pid);
 	t.tail = procread_put(t.tail, "/task/");
-	procread_directory(t.path, open_of_thread, &t);
+	procread_directory(t.path, procread_open_of_thread, &t);
 	return t.opened;
 }
 
@@ -204,7 +204,7 @@ struct children {
 	bool more;
 };
 
-static bool visit_child(void *ctx, int child)
+static bool procread_visit_child(void *ctx, int child)
 {
 	struct children *c = ctx;
 
@@ -212,11 +212,12 @@ static bool visit_child(void *ctx, int child)
 	return c->more;
 }
 
-static bool visit_children_of_thread(void *ctx, int fd)
+static bool procread_visit_children_of_thread(void *ctx, int fd)
 {
 	struct children *c = ctx;
 
-	procread_numbers(fd, visit_child, c); /* a thread may end meanwhile: use what was read */
+	procread_numbers(fd, procread_visit_child,
+			 c); /* a thread may end meanwhile: use what was read */
 	return c->more;
 }
 
@@ -224,7 +225,7 @@ int procread_children(int pid, bool (*fn)(void *ctx, int child), void *ctx)
 {
 	struct children c = { fn, ctx, true };
 
-	return procread_threads(pid, "/children", visit_children_of_thread, &c) ? 0 : -1;
+	return procread_threads(pid, "/children", procread_visit_children_of_thread, &c) ? 0 : -1;
 }
 
 /* ---- facts ---- */

@@ -18,7 +18,7 @@ static int tree[TREE_MAX] SHIM_LARGE;
 static uint64_t page_bytes; /* 0: not read yet */
 
 /* Append @pid to tree[]; *@ctx is its count. Drops @pid when full: the next pass sees the rest. */
-static bool tree_append(void *ctx, int pid)
+static bool proctree_append(void *ctx, int pid)
 {
 	int *count = ctx;
 
@@ -28,45 +28,45 @@ static bool tree_append(void *ctx, int pid)
 }
 
 /* Append the children of all threads of @pid; the new count. */
-static int add_children_of(int pid, int count)
+static int proctree_add_children_of(int pid, int count)
 {
-	procread_children(pid, tree_append, &count);
+	procread_children(pid, proctree_append, &count);
 	return count;
 }
 
-static bool append_own_child(void *ctx, const char *name)
+static bool proctree_append_own_child(void *ctx, const char *name)
 {
 	int pid = (int)procread_number(&name);
 	struct procread_stat stat;
 
 	if (pid && !procread_stat(pid, &stat) && stat.parent == self_pid)
-		tree_append(ctx, pid);
+		proctree_append(ctx, pid);
 	return true;
 }
 
 /* Without CONFIG_PROC_CHILDREN: find our children by a scan of /proc. Deeper descendants become our
  * children when their parents die. */
-static int add_children_by_scan(int count)
+static int proctree_add_children_by_scan(int count)
 {
-	procread_processes(append_own_child, &count);
+	procread_processes(proctree_append_own_child, &count);
 	return count;
 }
 
-static int add_own_children(int count)
+static int proctree_add_own_children(int count)
 {
 	if (children_fd < 0)
-		return add_children_by_scan(count);
-	procread_numbers(children_fd, tree_append, &count);
+		return proctree_add_children_by_scan(count);
+	procread_numbers(children_fd, proctree_append, &count);
 	return count;
 }
 
 int proctree_children(const int **pids)
 {
 	*pids = tree;
-	return add_own_children(0);
+	return proctree_add_own_children(0);
 }
 
-static bool count_process(void *ctx, const char *name)
+static bool proctree_count_process(void *ctx, const char *name)
 {
 	uint32_t *count = ctx;
 
@@ -78,7 +78,7 @@ uint32_t proctree_others(void)
 {
 	uint32_t count = 0;
 
-	procread_processes(count_process, &count);
+	procread_processes(proctree_count_process, &count);
 	return count ? count - 1 : 0;
 }
 
@@ -89,7 +89,7 @@ int proctree_list(const int **pids)
 	if (children_fd < 0)
 		return count;
 	for (int i = 0; i < count; i++)
-		count = add_children_of(tree[i], count);
+		count = proctree_add_children_of(tree[i], count);
 	return count;
 }
 
@@ -102,7 +102,7 @@ int proctree_is_live(int pid)
 
 /* ---- a walk ---- */
 
-static bool tree_contains(int pid, int count)
+static bool proctree_contains(int pid, int count)
 {
 	for (int i = 0; i < count; i++)
 		if (tree[i] == pid)
@@ -111,50 +111,50 @@ static bool tree_contains(int pid, int count)
 }
 
 /* Remove duplicates from the entries appended after the first @known. Returns the new count. */
-static int tree_keep_new(int known, int count)
+static int proctree_keep_new(int known, int count)
 {
 	int kept = known;
 
 	for (int i = known; i < count; i++)
-		if (!tree_contains(tree[i], kept))
+		if (!proctree_contains(tree[i], kept))
 			tree[kept++] = tree[i];
 	return kept;
 }
 
 /* Append the descendants that are not among the first @known entries. Returns the new count. */
-static int tree_add_new(int known)
+static int proctree_add_new(int known)
 {
-	int count = tree_keep_new(known, add_own_children(known));
+	int count = proctree_keep_new(known, proctree_add_own_children(known));
 
 	for (int i = 0; i < count && children_fd >= 0; i++)
-		count = tree_keep_new(count, add_children_of(tree[i], count));
+		count = proctree_keep_new(count, proctree_add_children_of(tree[i], count));
 	return count;
 }
 
 /* Is @pid still ours? Only if its parent is: the kernel may have reused the number. */
-static bool tree_is_member(int pid, int count, struct procread_stat *stat)
+static bool proctree_is_member(int pid, int count, struct procread_stat *stat)
 {
 	return !procread_stat(pid, stat) && procread_shows_life(stat) &&
-	       (stat->parent == self_pid || tree_contains(stat->parent, count));
+	       (stat->parent == self_pid || proctree_contains(stat->parent, count));
 }
 
 void proctree_walk(void (*visit)(void *ctx, int pid, const struct procread_stat *stat),
 		   void *ctx)
 {
-	int count = tree_add_new(0), visited = 0;
+	int count = proctree_add_new(0), visited = 0;
 
 	for (int pass = 0; visited < count && pass < WALK_PASSES; pass++) {
 		for (; visited < count; visited++) {
 			struct procread_stat stat;
 
-			if (tree_is_member(tree[visited], count, &stat))
+			if (proctree_is_member(tree[visited], count, &stat))
 				visit(ctx, tree[visited], &stat);
 		}
-		count = tree_add_new(count);
+		count = proctree_add_new(count);
 	}
 }
 
-static uint64_t line_kib(const char *text, const char *name)
+static uint64_t proctree_line_kib(const char *text, const char *name)
 {
 	const char *at = procread_line(text, name);
 
@@ -179,13 +179,13 @@ int proctree_stop_pending(int pid)
 }
 
 /* statm counts pages, which have 16 or 64 KiB on some machines. */
-static void read_page_size(void)
+static void proctree_read_page_size(void)
 {
 	int fd = (int)sys4(__NR_openat, AT_FDCWD, "/proc/self/smaps", O_RDONLY | O_CLOEXEC, 0);
 	const char *text;
 
 	if (fd >= 0 && procread_file(fd, &text) > 0)
-		page_bytes = line_kib(text, "KernelPageSize:") * 1024;
+		page_bytes = proctree_line_kib(text, "KernelPageSize:") * 1024;
 	if (fd >= 0)
 		sys1(__NR_close, fd);
 	if (!page_bytes)
@@ -197,7 +197,7 @@ struct pages {
 };
 
 /* The second and third field of the @text of a statm. */
-static struct pages parse_statm(const char *text)
+static struct pages proctree_parse_statm(const char *text)
 {
 	struct pages pages = { .resident = procread_field(&text, 1) };
 
@@ -205,13 +205,13 @@ static struct pages parse_statm(const char *text)
 	return pages;
 }
 
-static bool parse_statm_of_thread(void *ctx, int fd)
+static bool proctree_parse_statm_of_thread(void *ctx, int fd)
 {
 	struct pages *pages = ctx;
 	const char *text;
 
 	if (procread_file(fd, &text) > 0)
-		*pages = parse_statm(text);
+		*pages = proctree_parse_statm(text);
 	return !pages->resident;
 }
 
@@ -221,13 +221,13 @@ int proctree_memory(int pid, struct proctree_memory *memory)
 	const char *text;
 
 	if (!page_bytes)
-		read_page_size();
+		proctree_read_page_size();
 	if (procread_of(pid, "/statm", &text) <= 0)
 		return -1;
-	pages = parse_statm(text);
+	pages = proctree_parse_statm(text);
 	/* If the first thread has ended, read statm of any that has not. */
 	if (!pages.resident)
-		procread_threads(pid, "/statm", parse_statm_of_thread, &pages);
+		procread_threads(pid, "/statm", proctree_parse_statm_of_thread, &pages);
 	memory->resident = pages.resident * page_bytes;
 	memory->private =
 		(pages.resident > pages.shared ? pages.resident - pages.shared : 0) * page_bytes;
@@ -241,9 +241,9 @@ int64_t proctree_proportional(int pid)
 
 	if (procread_of(pid, "/smaps_rollup", &text) <= 0)
 		return -1;
-	kib = line_kib(text, "Pss_Anon:") + line_kib(text, "Pss_Shmem:");
+	kib = proctree_line_kib(text, "Pss_Anon:") + proctree_line_kib(text, "Pss_Shmem:");
 	/* Kernels before 5.3 have neither line; every process has anonymous memory. */
-	return kib ? (int64_t)((kib + line_kib(text, "SwapPss:")) * 1024) : -1;
+	return kib ? (int64_t)((kib + proctree_line_kib(text, "SwapPss:")) * 1024) : -1;
 }
 
 /* Without this file (CONFIG_PROC_CHILDREN) children are found by scanning /proc. */

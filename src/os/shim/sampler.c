@@ -24,7 +24,7 @@ static uint64_t reaped_us; /* time of all processes that the shim itself reaped 
 static int ignored; /* some process ignores SIGCHLD ... */
 static int dropped; /* ... and a process has ended since: time may be missing from now on */
 
-static uint64_t clock_ns(long id)
+static uint64_t sampler_clock_ns(long id)
 {
 	struct { int64_t s, ns; } t;
 
@@ -35,15 +35,15 @@ static uint64_t clock_ns(long id)
 
 uint64_t sampler_now_ns(void)
 {
-	return clock_ns(CLOCK_MONOTONIC);
+	return sampler_clock_ns(CLOCK_MONOTONIC);
 }
 
 uint64_t sampler_own_cpu_ns(void)
 {
-	return clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	return sampler_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-static struct member *member_mark_seen(unsigned slot)
+static struct member *sampler_member_mark_seen(unsigned slot)
 {
 	order[member_count++] = (uint16_t)slot;
 	table[slot].sample = last_sample;
@@ -54,7 +54,7 @@ static struct member *member_mark_seen(unsigned slot)
  * Find or create the entry of @pid and mark it as seen in this sample. *@m is NULL if the table has
  * no room for it. Returns 0 if this walk has already seen @pid (its parent changed meanwhile).
  */
-static int member_enter(int pid, struct member **m)
+static int sampler_member_enter(int pid, struct member **m)
 {
 	unsigned vacant = MEMBERS_MAX;
 
@@ -67,7 +67,7 @@ static int member_enter(int pid, struct member **m)
 		if (is_this && age == 0)
 			return 0;
 		if (is_this && age <= AGE_MAX) {
-			*m = member_mark_seen(slot);
+			*m = sampler_member_mark_seen(slot);
 			(*m)->is_new = 0;
 			return 1;
 		}
@@ -76,14 +76,14 @@ static int member_enter(int pid, struct member **m)
 	}
 	if (vacant < MEMBERS_MAX) {
 		table[vacant] = (struct member){ .pid = pid, .is_new = 1 };
-		*m = member_mark_seen(vacant);
+		*m = sampler_member_mark_seen(vacant);
 	}
 	return 1;
 }
 
-static uint64_t sample_add_cpu(struct member *m, int pid)
+static uint64_t sampler_add_cpu(struct member *m, int pid)
 {
-	uint64_t now = clock_ns(CLOCK_OF_PROCESS(pid));
+	uint64_t now = sampler_clock_ns(CLOCK_OF_PROCESS(pid));
 
 	if (!m)
 		return now;
@@ -94,7 +94,7 @@ static uint64_t sample_add_cpu(struct member *m, int pid)
 	return now;
 }
 
-static void sample_add_memory(int pid, struct sample *t)
+static void sampler_add_memory(int pid, struct sample *t)
 {
 	struct proctree_memory memory;
 
@@ -107,7 +107,7 @@ static void sample_add_memory(int pid, struct sample *t)
 }
 
 /* Returns the time of children that @pid has waited for. */
-static uint64_t sample_add_stat(struct member *m, int pid, struct sample *t)
+static uint64_t sampler_add_stat(struct member *m, int pid, struct sample *t)
 {
 	struct procread_stat stat;
 
@@ -122,12 +122,12 @@ static uint64_t sample_add_stat(struct member *m, int pid, struct sample *t)
 }
 
 /* Account for the processes that were in the last sample and are dead now. */
-static void sample_count_gone(void)
+static void sampler_count_gone(void)
 {
 	for (size_t i = 0; i < count_before; i++) {
 		struct member *m = &table[order_before[i]];
 
-		if (m->sample == last_sample || clock_ns(CLOCK_OF_PROCESS(m->pid)))
+		if (m->sample == last_sample || sampler_clock_ns(CLOCK_OF_PROCESS(m->pid)))
 			continue;
 		gone_ns += m->cpu_ns;
 		dropped |= ignored;
@@ -153,7 +153,7 @@ static void sampler_begin_pass(void)
  * time of a dead process. That is so if @collected is less than the dead had shown, or
  * if a process ended while one in the tree ignores SIGCHLD.
  */
-static void sample_sum_cpu(uint64_t living, uint64_t collected, struct sample *t)
+static void sampler_sum_cpu(uint64_t living, uint64_t collected, struct sample *t)
 {
 	collected += reaped_us * 1000;
 	/* A process that ends between two readings is missed once: never decrease. */
@@ -183,18 +183,18 @@ void sampler_take(unsigned parts, struct sample *t)
 	for (int i = 0; i < count; i++) {
 		struct member *m;
 
-		if (!member_enter(tree[i], &m))
+		if (!sampler_member_enter(tree[i], &m))
 			continue;
-		living += sample_add_cpu(m, tree[i]);
+		living += sampler_add_cpu(m, tree[i]);
 		if (parts & SAMPLE_MEMORY)
-			sample_add_memory(tree[i], t);
+			sampler_add_memory(tree[i], t);
 		if (parts & (SAMPLE_CPU | SAMPLE_TASKS))
-			collected += sample_add_stat(m, tree[i], t);
+			collected += sampler_add_stat(m, tree[i], t);
 	}
 	if (!(parts & SAMPLE_CPU))
 		return;
-	sample_count_gone();
-	sample_sum_cpu(living, collected, t);
+	sampler_count_gone();
+	sampler_sum_cpu(living, collected, t);
 }
 
 int sampler_quiet(void)
@@ -204,7 +204,7 @@ int sampler_quiet(void)
 	for (size_t i = 0; i < member_count; i++) {
 		const struct member *m = &table[order[i]];
 
-		if (clock_ns(CLOCK_OF_PROCESS(m->pid)) != m->cpu_ns)
+		if (sampler_clock_ns(CLOCK_OF_PROCESS(m->pid)) != m->cpu_ns)
 			return 0;
 	}
 	return 1;

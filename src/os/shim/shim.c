@@ -81,7 +81,7 @@ _Noreturn static void shim_exit(int status)
 }
 
 /* Live processes of the run beside the command. */
-static uint32_t count_live(void)
+static uint32_t shim_count_live(void)
 {
 	const int *tree;
 	int count = proctree_list(&tree);
@@ -96,14 +96,14 @@ static uint32_t count_live(void)
 
 /* ---- talking to the server ---- */
 
-static void add_usage(struct shim_report *report)
+static void shim_add_usage(struct shim_report *report)
 {
 	rusage_report(report);
 	report->memory_peak_bytes = limit_memory_peak();
 }
 
 /* Empty the signalfd: wait4() says more than its SIGCHLD records. */
-static void drain_signal_fd(void)
+static void shim_drain_signal_fd(void)
 {
 	char notices[4 * 128]; /* signalfd(2), struct signalfd_siginfo */
 
@@ -122,22 +122,22 @@ static void shim_sleep(int ms)
 }
 
 /* If the server is gone, shim_serve() kills the tree next. */
-static void send_report(const struct shim_report *report)
+static void shim_send_report(const struct shim_report *report)
 {
 	server_gone |= report_send(report) < 0;
 }
 
-static void report_event(enum shim_event event, int value, int error)
+static void shim_report_event(enum shim_event event, int value, int error)
 {
 	struct shim_report report = {
 		.event = (uint32_t)event, .value = value, .error = error,
 	};
 
-	send_report(&report);
+	shim_send_report(&report);
 }
 
 /* @empty: the command was the last process; one report says both, for one wake-up. */
-static void report_exit(int wait_status, int empty, int reusable)
+static void shim_report_exit(int wait_status, int empty, int reusable)
 {
 	struct shim_report report = {
 		.event = SHIM_EXITED, .value = wait_status, .empty = (uint32_t)empty,
@@ -145,9 +145,9 @@ static void report_exit(int wait_status, int empty, int reusable)
 	};
 
 	if (!empty && !killing) /* a kill counts the processes as they die */
-		report.live = count_live();
-	add_usage(&report);
-	send_report(&report);
+		report.live = shim_count_live();
+	shim_add_usage(&report);
+	shim_send_report(&report);
 }
 
 _Noreturn static void report_empty_and_leave(void)
@@ -156,20 +156,20 @@ _Noreturn static void report_empty_and_leave(void)
 		.event = SHIM_EMPTY, .live = killed + unseen, .uncounted = (uint32_t)uncounted,
 	};
 
-	add_usage(&report);
-	send_report(&report);
+	shim_add_usage(&report);
+	shim_send_report(&report);
 	shim_exit(0);
 }
 
 /* ---- children ---- */
 
-static int has_children(void)
+static int shim_has_children(void)
 {
 	return sys5(__NR_waitid, P_ALL, 0, 0, WNOHANG | WEXITED | WNOWAIT, 0) != -ECHILD;
 }
 
 /* Count only deaths by signal: a child that exited may have been another parent's zombie. */
-static void count_killed(long pid, int wait_status)
+static void shim_count_killed(long pid, int wait_status)
 {
 	unseen -= unseen > 0;
 	killed += pid != command_pid && (wait_status & 0x7f);
@@ -194,7 +194,7 @@ static long shim_collect(int *status)
 		if ((*status & 0xff) != 0x7f) {
 			rusage_add(&usage);
 			if (killing)
-				count_killed(pid, *status);
+				shim_count_killed(pid, *status);
 			return pid;
 		}
 		signal = *status >> 8 & 0xff;
@@ -206,20 +206,20 @@ static long shim_collect(int *status)
  * The command is over. Other processes that a signal to its group killed may still be
  * exiting: wait a moment, so that the report counts only what stays.
  */
-static void command_exited(int exit_status)
+static void shim_command_exited(int exit_status)
 {
 	int empty, stays, wait_status, count = 0;
 	long pid;
 
 	command_pid = 0;
-	if (!killing && has_children())
+	if (!killing && shim_has_children())
 		shim_sleep(KILL_PASS_MS);
 	do
 		pid = shim_collect(&wait_status);
 	while (pid > 0 && ++count < REAP_MAX);
 	empty = pid == -ECHILD && !killing;
 	stays = empty && plan.flags & SHIM_REUSABLE && taint_none();
-	report_exit(exit_status, empty, stays);
+	shim_report_exit(exit_status, empty, stays);
 	over = stays && !server_gone;
 	if (empty && !over)
 		shim_exit(0);
@@ -244,7 +244,7 @@ static int shim_reap(void)
 		if (pid <= 0)
 			break;
 		if (pid == command_pid)
-			command_exited(status);
+			shim_command_exited(status);
 	}
 	return count;
 }
@@ -256,7 +256,7 @@ static int shim_reap(void)
  * of it at one moment, and in a control group fork(2) fails (cgroups(7), pids.max). Count first:
  * children of a killed parent that ignores SIGCHLD may be reaped by the kernel, not by us.
  */
-static void stop_forks(void)
+static void shim_stop_forks(void)
 {
 	if (plan.flags & SHIM_PID_NS) {
 		unseen = proctree_others();
@@ -264,7 +264,7 @@ static void stop_forks(void)
 	} else if (forks_fd < 0 || sys3(__NR_write, forks_fd, "0", 1) < 0) {
 		return;
 	}
-	report_event(SHIM_KILLING, 0, 0);
+	shim_report_event(SHIM_KILLING, 0, 0);
 }
 
 /* Reap up to REAP_TURNS * REAP_MAX children. True: there are more. */
@@ -282,7 +282,7 @@ static int shim_reap_backlog(void)
  * them in every list. Ignore SIGCHLD from here on, so that the kernel reaps for us (sigaction(2)).
  * The price: we do not learn how many there were.
  */
-static void let_kernel_reap(void)
+static void shim_let_kernel_reap(void)
 {
 	const struct { void (*handler)(int); unsigned long flags; void *restorer; uint64_t mask; }
 		ignore = { .handler = SIG_IGN };
@@ -298,7 +298,7 @@ static void let_kernel_reap(void)
  * and little time passes between listing and killing. A pending SIGKILL makes fork(2) fail, so a
  * process that got it forks no more. Repeat without a pause as long as children die.
  */
-static void kill_children(void)
+static void shim_kill_children(void)
 {
 	const int *pids;
 	int count;
@@ -313,7 +313,7 @@ static void kill_children(void)
 /* Kill the descendants of a child that does not die because it hangs in the kernel. A listed pid
  * can be reused only if its parent reaped it and the whole pid space was used up within
  * microseconds: accepted. */
-static void kill_descendants(void)
+static void shim_kill_descendants(void)
 {
 	const int *tree;
 	int count = proctree_list(&tree);
@@ -329,22 +329,22 @@ _Noreturn static void kill_tree(void)
 {
 	plan.flags &= ~(uint32_t)SHIM_REUSABLE;
 	killing = 1;
-	stop_forks();
+	shim_stop_forks();
 	for (int pass = 0;; pass++) {
 		if (shim_reap_backlog())
-			let_kernel_reap();
-		kill_children();
+			shim_let_kernel_reap();
+		shim_kill_children();
 		if (pass % KILL_DEEP_PASSES == KILL_DEEP_PASSES - 1)
-			kill_descendants();
+			shim_kill_descendants();
 		shim_sleep(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
-		drain_signal_fd();
+		shim_drain_signal_fd();
 	}
 }
 
 /* ---- signals ---- */
 
 /* We have not reaped the command, so its pid cannot have been reused. */
-static long signal_command(int number)
+static long shim_signal_command(int number)
 {
 	long result = -ESRCH;
 
@@ -363,7 +363,7 @@ struct round {
 	int groups[GROUPS_MAX], count; /* process groups that were sent it */
 };
 
-static int group_was_signaled(const struct round *r, int group)
+static int shim_group_was_signaled(const struct round *r, int group)
 {
 	for (int i = 0; i < r->count; i++)
 		if (r->groups[i] == group)
@@ -373,7 +373,7 @@ static int group_was_signaled(const struct round *r, int group)
 
 /* @pid as for kill(2). Also sends SIGCONT, so that a stopped process handles the signal, unless
  * the signal is itself a stop. */
-static void signal_and_wake(struct round *r, int pid)
+static void shim_signal_and_wake(struct round *r, int pid)
 {
 	const int number = r->number;
 	long result = sys2(__NR_kill, pid, number);
@@ -390,23 +390,23 @@ static void signal_and_wake(struct round *r, int pid)
  * that joins a signalled group later was started by a signal handler and is left alone. The
  * command leads a session, so its groups have no members outside this run.
  */
-static void signal_group_of(void *ctx, int pid, const struct procread_stat *stat)
+static void shim_signal_group_of(void *ctx, int pid, const struct procread_stat *stat)
 {
 	struct round *r = ctx;
 
-	if (group_was_signaled(r, stat->group))
+	if (shim_group_was_signaled(r, stat->group))
 		return;
 	if (r->count == GROUPS_MAX || stat->group <= 1) {
-		signal_and_wake(r, pid);
+		shim_signal_and_wake(r, pid);
 		return;
 	}
 	r->groups[r->count++] = stat->group;
-	signal_and_wake(r, -stat->group);
+	shim_signal_and_wake(r, -stat->group);
 }
 
 /* Send a signal to every process of the run, once each, so that they end by themselves. An init
  * reaches all at one moment. */
-static long signal_tree(int number)
+static long shim_signal_tree(int number)
 {
 	static struct round r SHIM_LARGE;
 
@@ -415,14 +415,14 @@ static long signal_tree(int number)
 	r.count = 0;
 	plan.flags &= ~(uint32_t)SHIM_REUSABLE;
 	if (plan.flags & SHIM_PID_NS)
-		signal_and_wake(&r, -1);
+		shim_signal_and_wake(&r, -1);
 	else
-		proctree_walk(signal_group_of, &r);
+		proctree_walk(shim_signal_group_of, &r);
 	return r.result;
 }
 
 /* Reap first, so that an earlier exit is reported before the signal's outcome. */
-static void signal_run(const struct shim_request *request)
+static void shim_signal_run(const struct shim_request *request)
 {
 	long result;
 
@@ -430,12 +430,12 @@ static void signal_run(const struct shim_request *request)
 	if (over)
 		return;
 	limit_before_signal();
-	result = request->command == SHIM_SIGNAL_TREE ? signal_tree(request->arg)
-						      : signal_command(request->arg);
-	report_event(SHIM_SIGNALED, request->arg, (int)-result);
+	result = request->command == SHIM_SIGNAL_TREE ? shim_signal_tree(request->arg)
+						      : shim_signal_command(request->arg);
+	shim_report_event(SHIM_SIGNALED, request->arg, (int)-result);
 }
 
-static void serve_control(void)
+static void shim_serve_control(void)
 {
 	struct shim_request request;
 	long n = sys6(__NR_recvfrom, SHIM_FD_CONTROL, (long)&request, sizeof(request),
@@ -445,13 +445,13 @@ static void serve_control(void)
 		return;
 	if (n != (long)sizeof(request) || request.command == SHIM_KILL)
 		kill_tree(); /* SHIM_KILL, or the server is gone */
-	signal_run(&request);
+	shim_signal_run(&request);
 }
 
-static void report_started(void)
+static void shim_report_started(void)
 {
 	if (command_pid && !announced)
-		report_event(SHIM_STARTED, command_pid, 0);
+		shim_report_event(SHIM_STARTED, command_pid, 0);
 	announced = 1;
 }
 
@@ -462,13 +462,13 @@ _Noreturn static void kill_for_limit(enum shim_limit limit)
 		.event = SHIM_LIMITED, .value = (int32_t)limit, .live = limit_tasks(),
 	};
 
-	add_usage(&report);
-	send_report(&report);
+	shim_add_usage(&report);
+	shim_send_report(&report);
 	kill_tree();
 }
 
 /* Wait for an event or the next deadline; @more: only poll. */
-static long wait_for_event(struct pollfd polls[2], int more)
+static long shim_wait_for_event(struct pollfd polls[2], int more)
 {
 	int64_t ns = more ? 0 : limit_wait();
 	struct { int64_t s, ns; } pause;
@@ -501,19 +501,19 @@ static void shim_serve(void)
 		limit = limit_check();
 		if (limit)
 			kill_for_limit(limit);
-		ready = wait_for_event(polls, more);
+		ready = shim_wait_for_event(polls, more);
 		if (!ready && !more)
-			report_started();
+			shim_report_started();
 		if (ready < 0 && ready != -EINTR) { /* ppoll fails: check both after a pause */
 			sys2(__NR_nanosleep, &moment, 0);
 			polls[0].revents = polls[1].revents = POLLIN;
 		}
 		if (polls[1].revents)
-			drain_signal_fd();
+			shim_drain_signal_fd();
 		if (polls[0].revents) {
 			shim_reap();
 			if (!over)
-				serve_control();
+				shim_serve_control();
 		}
 	}
 }
@@ -521,7 +521,7 @@ static void shim_serve(void)
 /* ---- start ---- */
 
 /* The message must be exactly as long as its header says. */
-static int check_plan_tail(unsigned long size)
+static int shim_check_plan_tail(unsigned long size)
 {
 	unsigned long filter = plan.filter_len * sizeof(struct sock_filter);
 
@@ -535,12 +535,12 @@ static int check_plan_tail(unsigned long size)
 	return 0;
 }
 
-static void receive_plan(void)
+static void shim_receive_plan(void)
 {
 	long n = sys6(__NR_recvfrom, SHIM_FD_CONTROL, (long)&plan, sizeof(plan), 0, 0, 0);
 
-	if (n < (long)SHIM_PLAN_HEAD || check_plan_tail((unsigned long)n - SHIM_PLAN_HEAD)) {
-		report_event(SHIM_FAILED, SHIM_STAGE_PLAN, n < 0 ? (int)-n : EPROTO);
+	if (n < (long)SHIM_PLAN_HEAD || shim_check_plan_tail((unsigned long)n - SHIM_PLAN_HEAD)) {
+		shim_report_event(SHIM_FAILED, SHIM_STAGE_PLAN, n < 0 ? (int)-n : EPROTO);
 		shim_exit(1);
 	}
 }
@@ -549,13 +549,13 @@ _Noreturn static void fail_to_start(enum shim_stage stage, long result)
 {
 	if (command_pid > 0)
 		sys4(__NR_wait4, command_pid, 0, 0, 0); /* it has already exited */
-	report_event(SHIM_FAILED, (int)stage, (int)-result);
+	shim_report_event(SHIM_FAILED, (int)stage, (int)-result);
 	shim_exit(1);
 }
 
 /* proc(5), oom_score_adj: when memory runs out, the kernel kills a run before its host. The write
  * fails if /proc is read-only; then the kernel's own choice stands. */
-static void offer_to_oom_killer(void)
+static void shim_offer_to_oom_killer(void)
 {
 	long fd = sys4(__NR_openat, AT_FDCWD, "/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC, 0);
 
@@ -565,7 +565,7 @@ static void offer_to_oom_killer(void)
 	sys1(__NR_close, fd);
 }
 
-static void enter_namespaces(void)
+static void shim_enter_namespaces(void)
 {
 	enum shim_stage stage;
 	long result = namespaces_enter(&plan, &stage);
@@ -580,7 +580,7 @@ static void enter_namespaces(void)
  * command does not inherit. Otherwise a session of our own gets at least one of the shares that
  * the kernel divides the processor into ("The autogroup feature").
  */
-static void raise_priority(void)
+static void shim_raise_priority(void)
 {
 	struct scheduling *own = &command.scheduling;
 	const int priority = 1;
@@ -596,12 +596,12 @@ static void raise_priority(void)
 	command.timer_slack = result < 0 || slack < 0 ? 0 : slack;
 }
 
-static void become_shim(void)
+static void shim_prepare(void)
 {
 	uint64_t child_signal = 1ULL << (SIGCHLD - 1);
 	long result;
 
-	raise_priority();
+	shim_raise_priority();
 	proctree_init((int)sys0(__NR_getpid));
 	/* The command must get none of our descriptors, except 0, 1 and 2. */
 	if (sys3(__NR_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) < 0)
@@ -629,7 +629,7 @@ static void become_shim(void)
 }
 
 /* Close our ends of the command's pipes; in one call, so that the server wakes once. */
-static void close_command_fds(void)
+static void shim_close_command_fds(void)
 {
 	if (sys3(__NR_close_range, 0, 2, 0) < 0)
 		for (int fd = 0; fd < 3; fd++)
@@ -638,7 +638,7 @@ static void close_command_fds(void)
 }
 
 /* Duplicate it above the numbers that the next command's descriptors take. */
-static void keep_forks_fd(void)
+static void shim_keep_forks_fd(void)
 {
 	forks_fd = -1;
 	if (plan.forks_fd >= 0)
@@ -658,8 +658,8 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
 	shim_reap(); /* a short command may already be over */
 	if (plan.flags & SHIM_ANNOUNCE)
-		report_started();
-	keep_forks_fd();
+		shim_report_started();
+	shim_keep_forks_fd();
 	forget();
 	limit_start(&plan);
 	if (!over)
@@ -668,9 +668,9 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 		sys1(__NR_close, forks_fd);
 }
 
-static void forget_arguments(void)
+static void shim_forget_arguments(void)
 {
-	close_command_fds();
+	shim_close_command_fds();
 	command_wipe(&command);
 }
 
@@ -696,16 +696,16 @@ _Noreturn void shim_main(long *stack)
 
 	command.argv = (char **)(stack + 1);
 	command.envp = command.argv + argc + 1;
-	receive_plan();
+	shim_receive_plan();
 	if (plan.flags & SHIM_OOM_SCORE)
-		offer_to_oom_killer();
-	enter_namespaces();
+		shim_offer_to_oom_killer();
+	shim_enter_namespaces();
 	if (plan.flags & SHIM_POOLED)
 		pooled_reserve();
-	become_shim();
+	shim_prepare();
 	if (plan.flags & SHIM_POOLED)
 		shim_run_commands(child_stack);
-	shim_run_command(child_stack, forget_arguments);
+	shim_run_command(child_stack, shim_forget_arguments);
 	shim_exit(0);
 }
 

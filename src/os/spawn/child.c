@@ -2,7 +2,7 @@
  * Every signal is blocked when this starts and stays blocked across the exec: the
  * shim needs that, and clears the mask for the command. So no handler of the server
  * can run here, and the exec drops them. Ignored signals (we ignore SIGPIPE, the host
- * may have ignored more) would survive the exec, so reset_ignored() resets them. It
+ * may have ignored more) would survive the exec, so child_reset_ignored() resets them. It
  * does not call libc's sigaction(), which may change state of the server, whose memory
  * this child shares.
  */
@@ -35,7 +35,7 @@ static int spawn_child_failed(struct spawn_child *c, enum shim_stage stage)
 	return 127;
 }
 
-static void reset_ignored(uint64_t ignored)
+static void child_reset_ignored(uint64_t ignored)
 {
 	const struct kernel_sigaction by_default = { 0 };
 
@@ -46,7 +46,7 @@ static void reset_ignored(uint64_t ignored)
 }
 
 /* Move @fd above all target descriptors. */
-static int above_targets(int fd)
+static int child_above_targets(int fd)
 {
 	const int first = SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX;
 
@@ -58,7 +58,7 @@ static int above_targets(int fd)
  * an exec, because its uid there is not 0. Raise those that the shim needs to set up
  * the namespaces as ambient capabilities (capabilities(7)). The command gets none.
  */
-static int keep_capabilities(void)
+static int child_keep_capabilities(void)
 {
 	static const int needed[] = { CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_NET_ADMIN,
 				      CAP_SYS_ADMIN, CAP_SYS_CHROOT };
@@ -80,15 +80,15 @@ static int keep_capabilities(void)
 int spawn_child_run(void *child)
 {
 	struct spawn_child *c = child;
-	int shim = above_targets(c->shim_fd);
+	int shim = child_above_targets(c->shim_fd);
 	bool fine = shim >= 0;
 
-	reset_ignored(c->ignored);
-	if (c->user_ns && keep_capabilities() < 0)
+	child_reset_ignored(c->ignored);
+	if (c->user_ns && child_keep_capabilities() < 0)
 		return spawn_child_failed(c, SHIM_STAGE_USER_NS);
 	/* The array is in the server's memory, but the server is suspended until our exec. */
 	for (int i = 0; i < c->fd_count && fine; i++) {
-		c->fds[i] = above_targets(c->fds[i]);
+		c->fds[i] = child_above_targets(c->fds[i]);
 		fine = c->fds[i] >= 0;
 	}
 	for (int i = 0; i < c->fd_count && fine; i++)

@@ -196,7 +196,7 @@ static void pool_note_hidden(struct pool *s)
  * get its name back without the mount, by link(2), which changes its ctime. A directory cannot:
  * only rename(2) brings it back, and the mount with it.
  */
-static bool hidden_is_unchanged(const char *path, const struct found *f)
+static bool pool_hidden_is_unchanged(const char *path, const struct found *f)
 {
 	struct stat now, then;
 	bool there = !lstat(path, &now);
@@ -216,7 +216,7 @@ static bool pool_hidden_changed(const struct pool *s)
 
 	while ((entry = pool_next_hidden(s->plan, &at)))
 		if (count >= s->hidden_count ||
-		    !hidden_is_unchanged(entry->path, &s->hidden[count++]))
+		    !pool_hidden_is_unchanged(entry->path, &s->hidden[count++]))
 			return true;
 	return false;
 }
@@ -391,8 +391,8 @@ static bool pool_add_texts(struct shim_plan *plan, size_t *len, char *const *tex
 /*
  * Landlock keeps a command from writing below /proc/PID of its shim, which taint.c would not
  * detect, and from tracing a process of another run. Without it a descriptor of this /proc that is
- * kept would show later runs (shim/namespaces.c, mount_both_procs()). A socket that is kept would
- * reach what later runs do in its network namespace, whatever else they enter.
+ * kept would show later runs (namespaces_mount_both_procs()). A socket that is kept would reach
+ * what later runs do in its network namespace, whatever else they enter.
  */
 static bool pool_may_reuse(const struct shim_plan *plan)
 {
@@ -465,7 +465,7 @@ static int pool_send_second(int control_fd, const struct shim_plan *plan, size_t
 /* ---- commands ---- */
 
 /* Use a shim only after its SHIM_READY: namespaces, mounts and filter are in place. */
-static bool idle_is_ready(struct idle_shim *k)
+static bool pool_idle_is_ready(struct idle_shim *k)
 {
 	struct shim_report report;
 
@@ -477,7 +477,7 @@ static bool idle_is_ready(struct idle_shim *k)
 
 /* A command that may signal the shim can have stopped it. A stopped shim would neither read the
  * second plan nor see its socket close. WNOWAIT leaves the state for a later waitid(). */
-static bool idle_is_stopped(const struct idle_shim *k)
+static bool pool_idle_is_stopped(const struct idle_shim *k)
 {
 	siginfo_t news = { 0 };
 
@@ -491,10 +491,10 @@ static int pool_acquire(struct pool *s, const struct shim_plan *second, size_t l
 	for (size_t i = s->count; i--;) {
 		struct idle_shim k;
 
-		if (!idle_is_ready(&s->idle[i]))
+		if (!pool_idle_is_ready(&s->idle[i]))
 			continue;
 		k = pool_take(s, i);
-		if (idle_is_stopped(&k))
+		if (pool_idle_is_stopped(&k))
 			kill(k.pid, SIGKILL); /* our child, and not yet collected */
 		else if (!pool_send_second(k.control_fd, second, len, request)) {
 			*result = (struct spawn_result){

@@ -121,7 +121,7 @@ static int spawn_send_plan(int fd, const struct spawn_request *request, struct e
  * The signals that the server ignores. Read at the first start and cached: the server
  * sets dispositions before the loop runs and never after.
  */
-static uint64_t ignored_signals(void)
+static uint64_t spawn_ignored_signals(void)
 {
 	static bool known;
 	static uint64_t ignored;
@@ -180,7 +180,7 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 		.argv = request->argv,
 		.envp = request->envp,
 		.user_ns = request->clone_flags & CLONE_NEWUSER,
-		.ignored = ignored_signals(),
+		.ignored = spawn_ignored_signals(),
 	};
 
 	*result = (struct spawn_result){ .control_fd = -1 };
