@@ -29,13 +29,23 @@ static const struct cap_row *tool_names_at(const char *text, size_t len, size_t 
 	return NULL;
 }
 
+/* The end of a quotation "like this" that begins at @at, or @at. */
+static size_t tool_names_skip_quoted(const char *text, size_t len, size_t at)
+{
+	const char *end = text[at] == '"' ? memchr(text + at + 1, '"', len - at - 1) : NULL;
+
+	return end ? (size_t)(end - text) : at;
+}
+
 void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len)
 {
 	size_t from = 0;
 
 	for (size_t at = 0; at < len; at++) {
-		const struct cap_row *row = tool_names_at(text, len, at);
+		const struct cap_row *row;
 
+		at = tool_names_skip_quoted(text, len, at);
+		row = tool_names_at(text, len, at);
 		if (!row)
 			continue;
 		jsonw_piece(w, text + from, at - from);

@@ -1,7 +1,7 @@
 /*
  * mcp_tool_names - names of tools in place of those of capabilities.
  *
- * Hints and warnings name capabilities: process.kill. Their tools are called process_kill.
+ * Errors and warnings name capabilities: process.kill. Their tools are called process_kill.
  */
 #ifndef PROCPEN_MCP_TOOL_NAMES_H
 #define PROCPEN_MCP_TOOL_NAMES_H
@@ -11,8 +11,9 @@
 #include "base/jsonw.h"
 
 /*
- * Write @text, a hint or warning of ours, into the open string of @w, with names of tools for
- * those of capabilities. Longer names that contain one stay: tier.process.kill, a path.
+ * Write @text, an error's message or hint or a warning, into the open string of @w, with names of
+ * tools for those of capabilities. Longer names that contain one stay: tier.process.kill, a path;
+ * so does what stands in double quotes, which repeats what a command or a client said.
  */
 void mcp_tool_names_write(struct jsonw *w, const char *text, size_t len);
 

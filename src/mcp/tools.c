@@ -64,7 +64,7 @@ static void tools_write_error_text(struct jsonw *w, const struct err *e, const s
 
 	tools_add_text(w, err_rows[e->type].name);
 	tools_add_text(w, ": ");
-	tools_add_text(w, e->message);
+	mcp_tool_names_write(w, e->message, len);
 	tools_add_text(w, len && strchr(".?!", e->message[len - 1]) ? " " : ". ");
 	mcp_tool_names_write(w, hint, strlen(hint));
 	if (a->result) {
@@ -91,7 +91,9 @@ static void tools_write_structured_error(struct jsonw *w, const struct err *e,
 
 	jsonw_object(w, "structuredContent");
 	jsonw_object(w, "error");
-	jsonw_str(w, "message", e->message);
+	jsonw_open_str(w, "message");
+	mcp_tool_names_write(w, e->message, strlen(e->message));
+	jsonw_close_str(w);
 	jsonw_open_str(w, "hint");
 	mcp_tool_names_write(w, hint, strlen(hint));
 	jsonw_close_str(w);
