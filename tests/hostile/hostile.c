@@ -20,11 +20,13 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/stat.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
 #define LIFE_SECONDS 90
+#define PROCS_MAX 8000 /* dead ones included; the kernel has 32,768 pids or more */
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
 /* Called first in every process: alarms are not inherited by fork(2). */
@@ -128,9 +130,20 @@ static void close_all(void)
 		close(fd);
 }
 
+/* Wait while the machine holds so many processes that a chain, whose dead links nobody has reaped
+ * yet, would take the last free pids from programs beside it. */
+static void leave_pids_to_others(void)
+{
+	struct sysinfo now;
+
+	while (!sysinfo(&now) && now.procs > PROCS_MAX)
+		sleep_ms(1);
+}
+
 /* Forks, and the parent goes: the child is an orphan, soon. */
 static void orphan_self(void)
 {
+	leave_pids_to_others();
 	left_behind = getpid();
 	if (fork_or_die() > 0)
 		_exit(0);
@@ -322,8 +335,10 @@ static int mode_chains(int argc, char **argv)
 			continue;
 		close_all();
 		while (time(NULL) < end) {
-			pid_t pid = fork();
+			pid_t pid;
 
+			leave_pids_to_others();
+			pid = fork();
 			if (pid > 0)
 				_exit(0);
 			if (!pid)
