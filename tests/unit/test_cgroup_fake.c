@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <sys/wait.h>
+#include <time.h>
 
 #include "base/mem.h"
 #include "os/cgroup/cgroup.c"
@@ -247,6 +249,56 @@ static void test_cgroup_v2_delegated(void **state)
 	assert_string_equal(journal, "cgroup.subtree_control=-memory cgroup.subtree_control=-cpu "
 				     "cgroup.subtree_control=-pids cgroup.procs=0 ");
 	assert_false(there("top/own.scope/procpen-fake-server"));
+}
+
+static pid_t cleaner;
+
+/* The group was made, and before we lock it, another server takes it for a dead one's: it locks it,
+ * and removes what has its name a moment later. */
+static int make_before_cleaner(int dir, const char *name)
+{
+	int result = fake_make(dir, name), locked[2];
+	char byte;
+
+	if (result || cleaner)
+		return result;
+	assert_int_equal(pipe(locked), 0);
+	cleaner = fork();
+	assert_true(cleaner >= 0);
+	if (!cleaner) {
+		int group = cgroup_open_locked(dir, name);
+
+		if (group >= 0 && write(locked[1], "", 1) == 1)
+			nanosleep(&(struct timespec){ .tv_nsec = 3000000 }, NULL);
+		_exit(group < 0 || fake_remove(dir, name));
+	}
+	assert_int_equal(read(locked[0], &byte, 1), 1);
+	close(locked[0]);
+	close(locked[1]);
+	return 0;
+}
+
+static void test_cgroup_cleaned_while_made(void **state)
+{
+	const struct cgroup_limits limits = { .tasks = 32 };
+	struct cgroups *all = v2_alone("memory pids\n");
+	struct err e = ERR_INIT;
+	struct cgroup *g;
+	int status;
+
+	(void)state;
+	assert_true(cgroups_prepare(all));
+	fake.make = make_before_cleaner;
+	g = cgroup_new(all, 7, &limits, &e);
+	fake.make = fake_make;
+	assert_non_null(g);
+	assert_int_equal(waitpid(cleaner, &status, 0), cleaner);
+	assert_int_equal(status, 0);
+	assert_true(there("top/own.scope/procpen-fake-7"));
+	assert_holds(g, "pids.max", "32");
+	cgroup_free(g);
+	assert_false(there("top/own.scope/procpen-fake-7"));
+	cgroups_free(all);
 }
 
 /* Only a strike of our own limit counts. */
@@ -687,6 +739,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		fake_test(test_cgroup_v2_delegated),
+		fake_test(test_cgroup_cleaned_while_made),
 		fake_test(test_cgroup_v2_oom_evidence),
 		fake_test(test_cgroup_v2_not_alone),
 		fake_test(test_cgroup_v2_busy),

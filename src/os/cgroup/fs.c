@@ -142,9 +142,21 @@ int cgroup_open_dir(int dir, const char *name)
 	return openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-int cgroup_lock(int dir)
+int cgroup_open_locked(int dir, const char *name)
 {
-	return flock(dir, LOCK_EX | LOCK_NB);
+	int group = cgroup_open_dir(dir, name);
+	struct stat opened, named;
+
+	if (group < 0)
+		return -1;
+	if (!flock(group, LOCK_EX | LOCK_NB) && !fstat(group, &opened) &&
+	    !fstatat(dir, name, &named, AT_SYMLINK_NOFOLLOW)) {
+		if (opened.st_ino == named.st_ino)
+			return group;
+		errno = ENOENT;
+	}
+	mem_cleanup_close(&group);
+	return -1;
 }
 
 int cgroup_each_child(int dir, int (*fn)(void *ctx, int dir, const char *name), void *ctx)

@@ -74,9 +74,13 @@ const char *cgroup_error_text(int sys);
 /* A directory below @dir, or -1 with errno. */
 int cgroup_open_dir(int dir, const char *name);
 
-/* Lock the group as owned by this server; the lock ends with the server. Returns 0, or -1 if
- * another server holds it. */
-int cgroup_lock(int dir);
+/*
+ * Open the group @name below @dir and lock it as owned by this process; the lock ends with the last
+ * copy of the descriptor. Only the holder of its lock may remove a group, so @name means the
+ * opened group as long as the lock is held. Returns the descriptor, or -1 with errno: EWOULDBLOCK
+ * (another server holds it), ENOENT (it is gone, or was made again meanwhile).
+ */
+int cgroup_open_locked(int dir, const char *name);
 
 /* Call @fn for each directory below @dir until it returns non-zero. Returns that value, or 0. */
 int cgroup_each_child(int dir, int (*fn)(void *ctx, int dir, const char *name), void *ctx);

@@ -4,13 +4,15 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 
-/* Until we hold its lock, another server's cleanup takes a new group for a dead server's and
- * removes it. */
-#define MAKE_ATTEMPTS 3
+/* Until we hold its lock, another server's cleanup takes a new group for a dead server's, locks it
+ * and removes it, within a millisecond unless it has to wait for a processor. */
+#define MAKE_ATTEMPTS 20
+#define MAKE_PAUSE_NS 500000
 #define RETIRED_MAX 8 /* retired groups that one sweep tries to remove */
 #define IDLE_MAX 16
 
@@ -32,24 +34,28 @@ int cgroup_group_dir(const struct cgroup *g, enum cgroup_role role)
 	return g->roles & 1U << role ? g->dirs[g->all->role_place[role]] : -1;
 }
 
-/* Create, open and lock the directory. 0, 1 if another server removed it meanwhile, or -1 with
+/* Remove a group that a server of the same name left behind. 1, or -1 with errno. */
+static int group_remove_old(const struct cgroup *g, int home)
+{
+	AUTO_CLOSE int old = cgroup_open_locked(home, g->name);
+
+	if (old < 0)
+		return errno == EWOULDBLOCK || errno == ENOENT ? 1 : -1;
+	return cgroup_remove_tree(g->all->fs, home, g->name) ? -1 : 1;
+}
+
+/* Create, open and lock the directory. 0, 1 if another server removes it meanwhile, or -1 with
  * errno. */
 static int group_make_once(struct cgroup *g, int place)
 {
 	const struct cgroups *all = g->all;
 	int home = all->places[place].dir;
 
-	if (all->fs->make(home, g->name)) {
-		/* Left behind by a server of the same name; must be empty. */
-		if (errno != EEXIST || cgroup_remove_tree(all->fs, home, g->name))
-			return -1;
-		return 1;
-	}
-	g->dirs[place] = cgroup_open_dir(home, g->name);
+	if (all->fs->make(home, g->name))
+		return errno == EEXIST ? group_remove_old(g, home) : -1;
+	g->dirs[place] = cgroup_open_locked(home, g->name);
 	if (g->dirs[place] < 0)
-		return errno == ENOENT ? 1 : -1;
-	if (cgroup_lock(g->dirs[place]))
-		return errno == EWOULDBLOCK ? 1 : -1;
+		return errno == EWOULDBLOCK || errno == ENOENT ? 1 : -1;
 	g->joins[place] = openat(g->dirs[place], all->ops->join_file,
 				 O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
 	if (g->joins[place] >= 0)
@@ -62,6 +68,8 @@ static int group_make_in(struct cgroup *g, int place)
 	int result = 1;
 
 	for (int i = 0; result > 0 && i < MAKE_ATTEMPTS; i++) {
+		if (i)
+			nanosleep(&(struct timespec){ .tv_nsec = MAKE_PAUSE_NS }, NULL);
 		mem_cleanup_close(&g->dirs[place]);
 		result = group_make_once(g, place);
 	}

@@ -108,8 +108,8 @@ static int probe_remove_if_dead(void *ctx, int dir, const char *name)
 	if (strncmp(name, "procpen-", 8) != 0 ||
 	    strncmp(name, all->prefix, strlen(all->prefix)) == 0)
 		return 0;
-	group = cgroup_open_dir(dir, name);
-	if (group >= 0 && cgroup_lock(group) == 0)
+	group = cgroup_open_locked(dir, name);
+	if (group >= 0)
 		cgroup_remove_tree(all->fs, dir, name);
 	return 0;
 }

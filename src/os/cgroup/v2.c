@@ -162,8 +162,8 @@ static int v2_enter_leaf(const struct cgroup_fs *fs, struct cgroup_delegation *d
 	d->lock = -1;
 	if (fs->make(d->home, d->leaf) && errno != EEXIST)
 		return -1;
-	d->lock = cgroup_open_dir(d->home, d->leaf);
-	if (d->lock >= 0 && cgroup_lock(d->lock) == 0 && !fs->write(d->lock, "cgroup.procs", "0")) {
+	d->lock = cgroup_open_locked(d->home, d->leaf);
+	if (d->lock >= 0 && !fs->write(d->lock, "cgroup.procs", "0")) {
 		d->moved = true;
 		return 0;
 	}
