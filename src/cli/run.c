@@ -140,13 +140,19 @@ static int cli_run_say(const struct terminal *t, const struct err *e)
 
 static void cli_run_say_end(const struct proc *p)
 {
+	int64_t ms = proc_duration_ms(p);
+	char after[32];
+
+	if (ms < 1000)
+		snprintf(after, sizeof(after), "%d ms", (int)ms);
+	else
+		snprintf(after, sizeof(after), "%.1f s", (double)ms / 1000);
 	if (p->survivors)
 		fprintf(stderr, "procpen run: %u processes of the command could not be killed\n",
 			p->survivors);
 	if (p->state == PROC_STATE_TIMED_OUT)
-		fprintf(stderr,
-			"procpen run: timed out after %.1f s, killed with all that it started\n",
-			(double)proc_duration_ms(p) / 1000);
+		fprintf(stderr, "procpen run: timed out after %s, killed with all that it started\n",
+			after);
 }
 
 /* ---- the dialect ---- */
