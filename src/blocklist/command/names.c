@@ -9,18 +9,20 @@
 #define NAME_MAX_BYTES 64
 #define SLOTS 4096
 
-/* blocklist_names by hash, filled once. More than twice as many slots as names. */
-static const struct blocklist_name *slots[SLOTS];
+/* blocklist_names by hash, filled once: the number of each, counted from 1; 0: empty. More than
+ * twice as many slots as names. */
+static uint16_t slots[SLOTS];
 
 static void names_fill_slots(void)
 {
 	BUG_IF(blocklist_name_count * 2 > SLOTS);
+	_Static_assert(SLOTS <= UINT16_MAX, "a number fits");
 	for (unsigned i = 0; i < blocklist_name_count; i++) {
 		uint32_t at = str_hash(blocklist_names[i].name, strlen(blocklist_names[i].name));
 
 		while (slots[at % SLOTS])
 			at++;
-		slots[at % SLOTS] = &blocklist_names[i];
+		slots[at % SLOTS] = (uint16_t)(i + 1);
 	}
 }
 
@@ -33,10 +35,11 @@ static const struct blocklist_name *names_search(const char *text, size_t len)
 		filled = true;
 	}
 	for (uint32_t at = str_hash(text, len); slots[at % SLOTS]; at++) {
-		const char *name = slots[at % SLOTS]->name;
+		const struct blocklist_name *found = &blocklist_names[slots[at % SLOTS] - 1];
 
-		if (*name == *text && strncmp(name, text, len) == 0 && !name[len])
-			return slots[at % SLOTS];
+		if (*found->name == *text && strncmp(found->name, text, len) == 0 &&
+		    !found->name[len])
+			return found;
 	}
 	return NULL;
 }
