@@ -250,8 +250,9 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 {
 	const struct shim_plan *plan = request->plan;
 
-	if (!s->plan)
-		s->plan = mem_zalloc(sizeof(*s->plan));
+	s->made_of = pool_tail_of_plan(plan);
+	/* Not all of SHIM_TAIL_MAX: spawn() adds a path, and no directory. */
+	s->plan = mem_realloc(s->plan, SHIM_PLAN_HEAD + s->made_of + SHIM_PATH_MAX + 1);
 	if (s->mounts_fd < 0)
 		s->mounts_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	memset(s->plan, 0, SHIM_PLAN_HEAD);
@@ -262,7 +263,6 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->plan->landlock_fd = s->plan->group_fd = s->plan->forks_fd = -1;
 	s->plan->filter_len = plan->filter_len;
 	s->plan->mounts_size = plan->mounts_size;
-	s->made_of = pool_tail_of_plan(plan);
 	memcpy(s->plan->tail, plan->tail, s->made_of);
 	s->clone_flags = request->clone_flags;
 	s->generation = request->generation;
