@@ -467,7 +467,7 @@ static void cap_record_end(struct cap *c, const struct proc *p, const char *outc
 		.process_id = p->id,
 		.capability = "process.run",
 		.command = p->command,
-		.cwd = p->cwd,
+		.cwd = p->settings->cwd,
 		.outcome = outcome,
 	};
 

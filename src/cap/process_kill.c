@@ -178,13 +178,13 @@ static bool process_kill_on_signaled(struct req *r, struct proc *p)
 	struct err e = ERR_INIT;
 
 	t->outcome_known = true;
-	if (!p->signal_error) {
+	if (!p->live->signal_error) {
 		t->sent = t->signal;
 		t->after_exit = p->exited;
 	} else if (!p->exited) {
-		err_sys(&e, ERR_KILL_FAILED, p->signal_error, "%s could not be sent to %s",
+		err_sys(&e, ERR_KILL_FAILED, p->live->signal_error, "%s could not be sent to %s",
 			names_signal(t->signal), p->id);
-		err_detail(&e, "errno", json_string(err_sys_name(p->signal_error)));
+		err_detail(&e, "errno", json_string(err_sys_name(p->live->signal_error)));
 		req_fail(r, &e);
 		return false;
 	} /* else it ended by itself first; the end of the tree answers */
@@ -219,7 +219,8 @@ static bool process_kill_on_event(struct cap *c, struct req *r, struct proc *p, 
 		process_kill_answer(r, p);
 		return false;
 	}
-	if ((events & PROC_EVENT_SIGNALED) && !t->outcome_known && p->signal_tried == t->signal)
+	if ((events & PROC_EVENT_SIGNALED) && !t->outcome_known &&
+	    p->live->signal_tried == t->signal)
 		return process_kill_on_signaled(r, p);
 	if ((events & PROC_EVENT_SETTLED) && !process_kill_escalates(t))
 		process_kill_wait_for_last(c, r);

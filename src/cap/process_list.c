@@ -26,7 +26,7 @@ static void process_list_write_entry(struct jsonw *w, struct proc *p, int *live_
 	jsonw_time(w, "started_at", p->started_wall_ms);
 	jsonw_int(w, "duration_ms", proc_duration_ms(p));
 	run_members_usage(w, usage);
-	jsonw_str(w, "working_directory", p->cwd);
+	jsonw_str(w, "working_directory", p->settings->cwd);
 	run_members_pid(w, p);
 	if (p->tree_alive && !usage->alive) /* not read now */
 		jsonw_int(w, "alive", p->phase == PROC_SETTLED ? p->leftover : 1);
@@ -50,7 +50,7 @@ static enum cap_outcome process_list_start(struct cap_call *call)
 			continue;
 		total++;
 		if (shown < limit &&
-		    (!shown || w->out->len + ENTRY_RESERVE + strlen(p->cwd) < budget)) {
+		    (!shown || w->out->len + ENTRY_RESERVE + strlen(p->settings->cwd) < budget)) {
 			process_list_write_entry(w, p, &live_reads);
 			shown++;
 		}

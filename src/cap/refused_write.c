@@ -147,7 +147,7 @@ static char *refused_write_absolute(const struct proc *p, struct span path)
 		return NULL;
 	if (*path.start == '/')
 		return mem_strndup(path.start, (size_t)len);
-	if (asprintf(&absolute, "%s/%.*s", p->cwd, len, path.start) < 0)
+	if (asprintf(&absolute, "%s/%.*s", p->settings->cwd, len, path.start) < 0)
 		abort();
 	return absolute;
 }
@@ -201,7 +201,7 @@ static char *refused_write_cache_of(const struct proc *p, const char *path)
 	struct stat st;
 
 	if (!home || *home != '/' || !home[1] || strstr(path, "/..") ||
-	    p->applied.layers & 1u << CONFINE_CREDENTIALS || !utf8_is_shell_word(home))
+	    p->settings->applied.layers & 1u << CONFINE_CREDENTIALS || !utf8_is_shell_word(home))
 		return NULL;
 	for (size_t i = 0; i < COUNT_OF(caches); i++) {
 		char *cache = NULL;
@@ -322,7 +322,7 @@ void refused_write_warn(struct jsonw *w, const struct cap *c, const struct proc 
 	ssize_t n;
 
 	if (p->phase != PROC_SETTLED || proc_exit_code(p) <= 0 || !p->err.total ||
-	    p->applied.profile == CONFINE_NONE)
+	    p->settings->applied.profile == CONFINE_NONE)
 		return;
 	text = mem_zalloc(SCANNED_MAX);
 	do {

@@ -266,23 +266,24 @@ bool run_limits_struck(const struct proc *p)
 
 static void run_limits_memory_error(const struct proc *p, struct err *e)
 {
-	const struct limits *l = &p->limits;
+	const struct limits *l = &p->settings->limits;
+	const struct limits_proof *proof = &p->proof;
 
-	if (l->oom_kills > 0)
+	if (proof->oom_kills > 0)
 		err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
 			"the run was ended by its memory limit of %" PRId64
 			" bytes: the kernel killed %" PRId64 " process%s of it",
-			l->memory_bytes, l->oom_kills, l->oom_kills == 1 ? "" : "es");
+			l->memory_bytes, proof->oom_kills, proof->oom_kills == 1 ? "" : "es");
 	else
 		err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
 			"the run was ended by its memory limit of %" PRId64
 			" bytes: it had %" PRId64,
-			l->memory_bytes, l->seen);
+			l->memory_bytes, proof->seen);
 	err_hint(e, "Use less memory, or ask for a higher memory_limit within the allowance that "
 		    "agent.session shows.");
 	err_detail(e, "limit", json_string("memory_limit"));
 	err_detail(e, "limit_value", json_integer(l->memory_bytes));
-	err_detail(e, "seen", l->seen >= 0 ? json_integer(l->seen) : NULL);
+	err_detail(e, "seen", proof->seen >= 0 ? json_integer(proof->seen) : NULL);
 }
 
 static void run_limits_process_error(const struct proc *p, struct err *e)
@@ -290,20 +291,20 @@ static void run_limits_process_error(const struct proc *p, struct err *e)
 	err_set(e, ERR_RESOURCE_LIMIT_EXCEEDED,
 		"the run was ended by its limit of %" PRId64
 		" processes and threads: it had %" PRId64,
-		p->limits.tasks, p->limits.seen);
+		p->settings->limits.tasks, p->proof.seen);
 	err_hint(e, "Start fewer at once; the operator sets limits.tasks_per_run.");
 	err_detail(e, "limit", json_string("limits.tasks_per_run"));
-	err_detail(e, "limit_value", json_integer(p->limits.tasks));
-	err_detail(e, "seen", json_integer(p->limits.seen));
+	err_detail(e, "limit_value", json_integer(p->settings->limits.tasks));
+	err_detail(e, "seen", json_integer(p->proof.seen));
 }
 
 /* The rlimit that struck: SIGXCPU comes at the soft one, SIGKILL at the hard one (setrlimit(2)). */
 static int64_t run_limits_struck_value(const struct proc *p)
 {
 	if (p->reason != PROC_REASON_CPU_LIMIT)
-		return p->limits.file_bytes;
-	return WTERMSIG(p->wait_status) == SIGXCPU ? p->limits.cpu_soft
-						   : p->limits.cpu_seconds;
+		return p->settings->limits.file_bytes;
+	return WTERMSIG(p->wait_status) == SIGXCPU ? p->settings->limits.cpu_soft
+						   : p->settings->limits.cpu_seconds;
 }
 
 /* An rlimit: the request's, or one that the command has set. */
@@ -334,26 +335,26 @@ void run_limits_error(const struct proc *p, struct err *e)
 /* Was a sampled limit exceeded between two samples? */
 static bool run_limits_was_passed(const struct proc *p)
 {
-	return p->limits.memory == LIMITS_SAMPLED && p->state == PROC_STATE_COMPLETED &&
-	       p->usage.memory_peak_bytes > p->limits.memory_bytes;
+	return p->settings->limits.memory == LIMITS_SAMPLED && p->state == PROC_STATE_COMPLETED &&
+	       p->usage.memory_peak_bytes > p->settings->limits.memory_bytes;
 }
 
 void run_limits_warn(struct jsonw *w, const struct proc *p)
 {
 	char text[256];
 
-	if (p->limits.tasks_refused > 0) {
+	if (p->proof.tasks_refused > 0) {
 		snprintf(text, sizeof(text),
 			 "%" PRId64 " times the kernel refused a new process or thread: the run "
 			 "may have %" PRId64 " at once (limits.tasks_per_run)",
-			 p->limits.tasks_refused, p->limits.tasks);
+			 p->proof.tasks_refused, p->settings->limits.tasks);
 		jsonw_str(w, NULL, text);
 	}
 	if (run_limits_was_passed(p)) {
 		snprintf(text, sizeof(text),
 			 "the peak of %" PRId64 " bytes is above memory_limit %" PRId64
 			 ": it was over, or was memory of files, before it could be acted on",
-			 p->usage.memory_peak_bytes, p->limits.memory_bytes);
+			 p->usage.memory_peak_bytes, p->settings->limits.memory_bytes);
 		jsonw_str(w, NULL, text);
 	}
 }

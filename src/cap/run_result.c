@@ -34,8 +34,8 @@ static void run_result_write_layer(void *ctx, const char *layer)
 static void run_result_write_sandbox(struct jsonw *w, const struct cap *c, const struct proc *p)
 {
 	jsonw_array(w, "sandbox");
-	confine_each_applied(c->confine, &p->applied, run_result_write_layer, w);
-	limits_each(&p->limits, run_result_write_layer, w);
+	confine_each_applied(c->confine, &p->settings->applied, run_result_write_layer, w);
+	limits_each(&p->settings->limits, run_result_write_layer, w);
 	jsonw_end_array(w);
 }
 

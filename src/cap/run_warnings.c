@@ -69,7 +69,7 @@ void run_warnings_write(struct jsonw *w, const struct cap *c, const struct proc 
 			const struct run_result_options *v)
 {
 	jsonw_array(w, "warnings");
-	if (p->applied.profile == CONFINE_NONE)
+	if (p->settings->applied.profile == CONFINE_NONE)
 		run_warnings_add(w, "NOT SANDBOXED: the operator has set sandbox.profile=none; "
 				    "this command could do anything that the user can do");
 	run_limits_warn(w, p);

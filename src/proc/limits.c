@@ -51,44 +51,47 @@ void limits_init(struct limits *l, const struct confine_request *request,
 		.memory = limits_holder(request->memory_bytes, run->watched_memory, false),
 		.cpu = limits_holder(request->cpu_permille, run->watched_cpu, false),
 		.processes = limits_holder(request->tasks, run->watched_tasks, run->rlimited_tasks),
-		.struck = PROC_REASON_RUNNING,
-		.seen = -1,
 	};
 }
 
-static void limits_strike(struct limits *l, enum proc_reason reason, int64_t seen)
+void limits_proof_init(struct limits_proof *proof)
 {
-	if (l->struck != PROC_REASON_RUNNING)
-		return;
-	l->struck = reason;
-	l->seen = seen;
+	*proof = (struct limits_proof){ .struck = PROC_REASON_RUNNING, .seen = -1 };
 }
 
-void limits_reported(struct limits *l, const struct shim_report *report)
+static void limits_strike(struct limits_proof *proof, enum proc_reason reason, int64_t seen)
+{
+	if (proof->struck != PROC_REASON_RUNNING)
+		return;
+	proof->struck = reason;
+	proof->seen = seen;
+}
+
+void limits_reported(struct limits_proof *proof, const struct shim_report *report)
 {
 	if (report->value == SHIM_LIMIT_TASKS)
-		limits_strike(l, PROC_REASON_PROCESS_LIMIT, report->live);
+		limits_strike(proof, PROC_REASON_PROCESS_LIMIT, report->live);
 	else
-		limits_strike(l, PROC_REASON_MEMORY_LIMIT, (int64_t)report->memory_peak_bytes);
-	l->ending = true;
+		limits_strike(proof, PROC_REASON_MEMORY_LIMIT, (int64_t)report->memory_peak_bytes);
+	proof->ending = true;
 }
 
-void limits_ending(struct limits *l, const struct cgroup *group)
+void limits_ending(struct limits_proof *proof, const struct cgroup *group)
 {
 	struct usage unused = { 0 };
 
-	limits_group_usage(l, group, &unused);
-	l->ending = true;
+	limits_group_usage(proof, group, &unused);
+	proof->ending = true;
 }
 
-bool limits_check_group(struct limits *l, struct cgroup *group)
+bool limits_check_group(struct limits_proof *proof, struct cgroup *group)
 {
 	int64_t kills = group ? cgroup_oom_kills(group) : -1;
 
 	if (kills <= 0)
 		return false;
-	l->oom_kills = kills;
-	limits_strike(l, PROC_REASON_MEMORY_LIMIT, -1);
+	proof->oom_kills = kills;
+	limits_strike(proof, PROC_REASON_MEMORY_LIMIT, -1);
 	return true;
 }
 
@@ -122,7 +125,7 @@ void limits_each(const struct limits *l, void (*fn)(void *ctx, const char *text)
 			fn(ctx, texts[i][holders[i]]);
 }
 
-void limits_group_usage(struct limits *l, const struct cgroup *group, struct usage *u)
+void limits_group_usage(struct limits_proof *proof, const struct cgroup *group, struct usage *u)
 {
 	struct cgroup_usage counted;
 
@@ -133,14 +136,14 @@ void limits_group_usage(struct limits *l, const struct cgroup *group, struct usa
 		u->cpu_ms = (counted.cpu_us + 500) / 1000;
 	if (counted.memory_peak_bytes >= 0)
 		u->memory_peak_bytes = counted.memory_peak_bytes;
-	if (counted.tasks_refused > 0 && !l->ending)
-		l->tasks_refused = counted.tasks_refused;
+	if (counted.tasks_refused > 0 && !proof->ending)
+		proof->tasks_refused = counted.tasks_refused;
 }
 
 /* Version 1 fires the descriptor first and counts the kill a moment later: retry. */
 static void limits_watch_check(struct limits_watch *w, struct ev_loop *loop)
 {
-	if (limits_check_group(w->limits, w->group)) {
+	if (limits_check_group(w->proof, w->group)) {
 		loop_timer_stop(loop, &w->again);
 		loop_close(loop, &w->oom); /* report once */
 		w->on_struck(w->ctx);
@@ -167,7 +170,7 @@ static void limits_on_oom(struct ev_loop *loop, ev_io *io, int revents)
 }
 
 /* Watch a duplicate: if the group closed a watched descriptor, the loop would not notice. */
-void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct limits *l,
+void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct limits_proof *proof,
 			struct cgroup *group, void (*on_struck)(void *ctx), void *ctx)
 {
 	int fd = group ? cgroup_oom_fd(group) : -1;
@@ -178,7 +181,7 @@ void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct lim
 	ev_timer_init(&w->again, limits_on_retry, 0., 0.);
 	w->oom.data = w->again.data = w;
 	w->retries = 0;
-	w->limits = l;
+	w->proof = proof;
 	w->group = group;
 	w->on_struck = on_struck;
 	w->ctx = ctx;

@@ -9,7 +9,7 @@
  * the command could go on: half a run is no result. Limits that make a call fail
  * (processes of a group, open files) are left to the command to handle.
  *
- * Plain data in the run's record, and one watcher for as long as the run lives.
+ * Plain data, and one watcher for as long as the run lives.
  */
 #ifndef PROCPEN_PROC_LIMITS_H
 #define PROCPEN_PROC_LIMITS_H
@@ -30,6 +30,7 @@ enum limits_holder {
 	LIMITS_SAMPLED, /* the shim, by sampling */
 };
 
+/* The limits as they were set; they do not change. */
 struct limits {
 	int64_t memory_bytes; /* 0: none, for all of these */
 	int64_t cpu_permille;
@@ -38,23 +39,29 @@ struct limits {
 	int64_t cpu_soft;     /* the soft one; -1: none */
 	int64_t file_bytes;   /* RLIMIT_FSIZE, the soft one; -1: none */
 	enum limits_holder memory, cpu, processes;
+};
 
+/* What became of them. */
+struct limits_proof {
 	enum proc_reason struck; /* the limit that is proven to have struck; RUNNING: none */
+	bool ending;             /* the run is being killed: forks refused now are not counted */
 	int64_t seen;            /* bytes or processes when it struck; -1: unknown */
 	int64_t oom_kills;       /* processes that the kernel killed for the group's memory */
 	int64_t tasks_refused;   /* forks that the group refused */
-	bool ending;             /* the run is being killed: forks refused now are not counted */
 };
 
 /* Set @l to the limits that @request asks for, as @run enforces them. */
 void limits_init(struct limits *l, const struct confine_request *request,
 		 const struct confine_run *run);
 
+/* No limit has struck. */
+void limits_proof_init(struct limits_proof *proof);
+
 /* Record a SHIM_LIMITED report: the shim is killing the run for a limit. */
-void limits_reported(struct limits *l, const struct shim_report *report);
+void limits_reported(struct limits_proof *proof, const struct shim_report *report);
 
 /* Read the counters of @group (may be NULL). True if the kernel killed for the memory limit. */
-bool limits_check_group(struct limits *l, struct cgroup *group);
+bool limits_check_group(struct limits_proof *proof, struct cgroup *group);
 
 /*
  * The limit that a wait status proves: by SIGXCPU or SIGXFSZ, or by SIGKILL of a command that has
@@ -67,17 +74,17 @@ enum proc_reason limits_of_status(const struct limits *l, int wait_status,
 void limits_each(const struct limits *l, void (*fn)(void *ctx, const char *text), void *ctx);
 
 /* Call before a kill, which makes all forks in @group (may be NULL) fail. */
-void limits_ending(struct limits *l, const struct cgroup *group);
+void limits_ending(struct limits_proof *proof, const struct cgroup *group);
 
 /* Overwrite the figures in @u that @group (may be NULL) counts. */
-void limits_group_usage(struct limits *l, const struct cgroup *group, struct usage *u);
+void limits_group_usage(struct limits_proof *proof, const struct cgroup *group, struct usage *u);
 
 /* Calls on_struck when the kernel kills a process of a group for its memory limit. */
 struct limits_watch {
 	ev_io oom;      /* fd -1: nothing to watch */
 	ev_timer again; /* retry: `oom` fires before the kill is counted */
 	int retries;
-	struct limits *limits;
+	struct limits_proof *proof;
 	struct cgroup *group;
 	void (*on_struck)(void *ctx); /* may stop the watch */
 	void *ctx;
@@ -85,7 +92,7 @@ struct limits_watch {
 
 /* @group may be NULL. Borrows everything until limits_watch_stop(), which may be called twice, and
  * before the start if oom.fd is -1. */
-void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct limits *l,
+void limits_watch_start(struct limits_watch *w, struct ev_loop *loop, struct limits_proof *proof,
 			struct cgroup *group, void (*on_struck)(void *ctx), void *ctx);
 void limits_watch_stop(struct limits_watch *w, struct ev_loop *loop);
 

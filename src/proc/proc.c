@@ -32,11 +32,12 @@ static bool proc_is_ending_signal(int signal)
 /* The reason that the wait status alone proves. */
 static enum proc_reason proc_reason_of_status(const struct proc *p)
 {
-	enum proc_reason limit = limits_of_status(&p->limits, p->wait_status, &p->usage);
+	enum proc_reason limit = limits_of_status(&p->settings->limits, p->wait_status, &p->usage);
 
 	if (limit != PROC_REASON_RUNNING)
 		return limit;
-	return WTERMSIG(p->wait_status) == SIGSYS && p->applied.layers & 1u << CONFINE_SECCOMP
+	return WTERMSIG(p->wait_status) == SIGSYS &&
+			       p->settings->applied.layers & 1u << CONFINE_SECCOMP
 		       ? PROC_REASON_SECCOMP
 		       : PROC_REASON_SIGNALED;
 }
@@ -44,14 +45,14 @@ static enum proc_reason proc_reason_of_status(const struct proc *p)
 /* Did the command end by a signal that we sent, without our SIGKILL? */
 static bool proc_end_was_requested(const struct proc *p)
 {
-	return p->ended_mono_ms < p->asked_until_ms ||
+	return p->ended_mono_ms < p->live->asked_until_ms ||
 	       (p->exited && WIFSIGNALED(p->wait_status) &&
-		WTERMSIG(p->wait_status) == p->signal_sent);
+		WTERMSIG(p->wait_status) == p->live->signal_sent);
 }
 
 static void proc_set_killed(struct proc *p)
 {
-	p->reason = p->kill_reason;
+	p->reason = p->live->kill_reason;
 	p->state = p->reason == PROC_REASON_TIMEOUT ? PROC_STATE_TIMED_OUT : PROC_STATE_KILLED;
 }
 
@@ -64,11 +65,11 @@ static void proc_decide_state(struct proc *p)
 {
 	bool by_signal = p->exited && WIFSIGNALED(p->wait_status);
 
-	if (p->kill_reason != PROC_REASON_RUNNING &&
-	    (!p->exited || by_signal || p->kill_reason == p->limits.struck)) {
+	if (p->live->kill_reason != PROC_REASON_RUNNING &&
+	    (!p->exited || by_signal || p->live->kill_reason == p->proof.struck)) {
 		proc_set_killed(p);
 	} else if (proc_end_was_requested(p)) {
-		p->kill_reason = PROC_REASON_KILLED_BY_REQUEST;
+		p->live->kill_reason = PROC_REASON_KILLED_BY_REQUEST;
 		proc_set_killed(p);
 	} else if (!p->exited || by_signal) {
 		p->state = PROC_STATE_KILLED;
@@ -142,20 +143,20 @@ static void proc_take_usage(struct proc *p, const struct shim_report *report)
 	p->usage.io_read_bytes = (int64_t)report->io_read_bytes;
 	p->usage.io_write_bytes = (int64_t)report->io_write_bytes;
 	if (!report->empty) /* else proc_on_tree_empty(), which comes next, reads it */
-		limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
+		limits_group_usage(&p->proof, p->live->confine.cgroup, &p->usage);
 }
 
 void proc_on_limit(void *ctx)
 {
 	struct proc *p = ctx;
 
-	proc_kill_tree(p, p->limits.struck);
+	proc_kill_tree(p, p->proof.struck);
 }
 
 /* With a PID namespace the shim reports the pid in it: translate to ours. */
 static pid_t proc_outer_pid(const struct proc *p, pid_t pid)
 {
-	if (!(p->applied.layers & 1u << CONFINE_PID_NS))
+	if (!(p->settings->applied.layers & 1u << CONFINE_PID_NS))
 		return pid;
 	return procfs_find_inner(p->live->tree.shim_pid, pid);
 }
@@ -176,25 +177,25 @@ static bool proc_has_deadline(const struct proc *p)
 /* Was the command sent a signal whose deadline is still to come? */
 static bool proc_has_pending_signal(const struct proc *p)
 {
-	return p->asked_until_ms == INT64_MAX && proc_has_deadline(p);
+	return p->live->asked_until_ms == INT64_MAX && proc_has_deadline(p);
 }
 
 /* From now on attribute an exit of the command to @signal: until the deadline, or for
  * PROC_LIVES_ON_MS. */
 static void proc_note_signal(struct proc *p, int signal)
 {
-	p->signal_sent = signal;
+	p->live->signal_sent = signal;
 	if (proc_has_deadline(p))
-		p->asked_until_ms = INT64_MAX;
-	else if (proc_is_ending_signal(signal) && p->asked_until_ms != INT64_MAX)
-		p->asked_until_ms = clock_mono_ms() + PROC_LIVES_ON_MS;
+		p->live->asked_until_ms = INT64_MAX;
+	else if (proc_is_ending_signal(signal) && p->live->asked_until_ms != INT64_MAX)
+		p->live->asked_until_ms = clock_mono_ms() + PROC_LIVES_ON_MS;
 }
 
 /* A signal that failed drops the deadline: SIGKILL would fail too. */
 static void proc_on_signaled(struct proc *p, const struct shim_report *report)
 {
-	p->signal_tried = report->value;
-	p->signal_error = report->error;
+	p->live->signal_tried = report->value;
+	p->live->signal_error = report->error;
 	if (!p->exited && report->error)
 		loop_timer_stop(p->env->loop, &p->live->deadline);
 	else if (!p->exited)
@@ -204,7 +205,7 @@ static void proc_on_signaled(struct proc *p, const struct shim_report *report)
 
 static void proc_on_exited(struct proc *p, const struct shim_report *report)
 {
-	if (limits_check_group(&p->limits, p->live->confine.cgroup))
+	if (limits_check_group(&p->proof, p->live->confine.cgroup))
 		proc_on_limit(p); /* limits_watch may not have fired yet */
 	p->exited = true;
 	p->wait_status = report->value;
@@ -243,7 +244,7 @@ static void proc_on_report(void *ctx, const struct shim_report *report)
 		proc_on_signaled(p, report);
 		break;
 	case SHIM_LIMITED:
-		limits_reported(&p->limits, report);
+		limits_reported(&p->proof, report);
 		proc_on_limit(p);
 		break;
 	case SHIM_EMPTY:
@@ -304,7 +305,7 @@ static void proc_note_lost_shim(struct proc *p)
 /* Did our SIGKILL kill any process? The command counts if it was alive at that moment. */
 static bool proc_kill_ended_any(const struct proc *p)
 {
-	bool command = p->kill_reason != PROC_REASON_RUNNING && p->exited &&
+	bool command = p->live->kill_reason != PROC_REASON_RUNNING && p->exited &&
 		       WIFSIGNALED(p->wait_status) && WTERMSIG(p->wait_status) == SIGKILL;
 
 	return command || p->killed_rest || p->survivors || p->leftover_unknown;
@@ -313,7 +314,7 @@ static bool proc_kill_ended_any(const struct proc *p)
 /* The shim died while it waited for a command, out of memory for one. */
 static void proc_note_never_began(struct proc *p)
 {
-	if (p->failure || p->kill_reason != PROC_REASON_RUNNING ||
+	if (p->failure || p->live->kill_reason != PROC_REASON_RUNNING ||
 	    !tree_never_began(&p->live->tree))
 		return;
 	p->never_began = true;
@@ -340,7 +341,7 @@ static void proc_on_tree_empty(void *ctx)
 	p->tree_alive = false;
 	p->survivors = p->live->tree.survivors;
 	p->supervisor_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
-	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
+	limits_group_usage(&p->proof, p->live->confine.cgroup, &p->usage);
 	proc_note_lost_shim(p);
 	p->usage.alive = (int)p->survivors;
 	p->forced = p->forced && proc_kill_ended_any(p);
@@ -361,7 +362,7 @@ static void proc_kill_group(void *ctx)
 	usage_live(p->live->tree.shim_pid, &p->live->past, LAST_LOOK, &seen);
 	if (seen.cpu_ms > p->usage.cpu_ms)
 		p->usage = seen;
-	limits_ending(&p->limits, p->live->confine.cgroup);
+	limits_ending(&p->proof, p->live->confine.cgroup);
 	if (p->live->confine.cgroup)
 		(void)cgroup_kill(p->live->confine.cgroup);
 }
@@ -429,6 +430,8 @@ void proc_free(struct proc *p)
 	if (p->failure)
 		err_release(p->failure);
 	free(p->failure);
+	if (!--p->settings->users)
+		free(p->settings);
 	free(p);
 }
 
@@ -470,7 +473,7 @@ const struct usage *proc_usage(struct proc *p)
 	p->usage.alive = now.alive;
 	if (!p->exited || p->leftover)
 		p->usage = now;
-	limits_group_usage(&p->limits, p->live->confine.cgroup, &p->usage);
+	limits_group_usage(&p->proof, p->live->confine.cgroup, &p->usage);
 	return &p->usage;
 }
 
@@ -480,15 +483,15 @@ void proc_kill_tree(struct proc *p, enum proc_reason reason)
 		return;
 	if (p->phase != PROC_SETTLED) {
 		/* The first reason holds; a command that is already over was not killed. */
-		if (!p->exited && p->kill_reason == PROC_REASON_RUNNING)
-			p->kill_reason = reason;
+		if (!p->exited && p->live->kill_reason == PROC_REASON_RUNNING)
+			p->live->kill_reason = reason;
 		loop_timer_stop(p->env->loop, &p->live->timeout);
 		loop_timer_stop(p->env->loop, &p->live->drain);
 		p->phase = PROC_KILLING;
 	}
 	loop_timer_stop(p->env->loop, &p->live->deadline);
 	p->forced = true;
-	limits_ending(&p->limits, p->live->confine.cgroup);
+	limits_ending(&p->proof, p->live->confine.cgroup);
 	tree_kill(&p->live->tree);
 }
 

@@ -70,6 +70,7 @@ enum proc_event {
 /* What a run is made of. Everything is borrowed for the call. */
 struct proc_spec {
 	uint64_t seq;          /* set by the table */
+	struct proc *like;     /* ... too: a run that may have the same settings, or NULL */
 	const char *command;   /* as shown: the string, or program and arguments joined by spaces */
 	const char *origin;    /* request id, for the record of the end */
 	const char *path;      /* program to execute */
@@ -100,6 +101,14 @@ struct proc_env {
 	void *ctx;
 };
 
+/* What a run was started with. Most runs have the same, so records share it; it does not change. */
+struct proc_settings {
+	unsigned users; /* records */
+	struct confine_applied applied; /* layers that it runs in */
+	struct limits limits;
+	char cwd[];
+};
+
 /* The part of a record that exists only while a process of the run lives; most records are kept
  * long after. */
 struct proc_live {
@@ -113,58 +122,59 @@ struct proc_live {
 	struct spawn_past past; /* of the shim */
 	uint32_t pool_kind;   /* likewise, for pool_return() */
 	char *path; /* of the program, for the message when it cannot be executed */
-};
-
-struct proc {
-	const struct proc_env *env;
-	struct proc *older, *newer; /* the table's list */
-	uint64_t seq;
-	char id[IDS_TEXT_SIZE];
-	char *command, *origin, *cwd; /* behind the struct, in the same allocation */
-	bool background;
-	struct confine_applied applied; /* layers that it runs in */
-	struct limits limits;
-
-	enum proc_phase phase;
-	enum proc_state state;
-	enum proc_reason reason;
 	enum proc_reason kill_reason; /* set before our SIGKILL; RUNNING: none was sent */
-	bool exited;                  /* wait_status is valid */
-	bool tree_alive;              /* a process of it is, or may be, alive */
-	int wait_status;
 	int signal_sent;              /* the last signal that reached the command; 0: none */
 	int64_t asked_until_ms;       /* an exit before this time counts as the effect of
 				       * signal_sent */
 	int signal_tried;             /* the last one whose outcome is known ... */
 	int signal_error;             /* ... its errno; 0: delivered, to the command or to others */
-	bool forced;                  /* SIGKILL was sent; with an empty tree: and it ended a
-				       * process */
+};
+
+/* A thousand are kept: no hole between members. */
+struct proc {
+	const struct proc_env *env;
+	struct proc *older, *newer; /* the table's list */
+	uint64_t seq;
+	char id[IDS_TEXT_SIZE];
+	char *command, *origin; /* behind the struct, in the same allocation */
+	struct proc_settings *settings;
+
+	enum proc_phase phase;
+	enum proc_state state;
+	enum proc_reason reason;
+	int wait_status;              /* once it has exited */
+	pid_t pid;                    /* of the command; 0 before its start and after its end */
 	uint32_t leftover;            /* live processes beside the command when it settled, those
 				       * just killed included */
-	bool leftover_unknown;        /* they died before the shim counted them */
-	uint64_t stdin_unread;        /* bytes of its stdin that were left when it settled */
-	bool usage_partial;           /* the usage is a lower bound: part of it was not reported */
 	uint32_t killed_rest;         /* of these, how many a SIGKILL for the tree ended */
 	uint32_t survivors;           /* could not be killed */
-	bool supervisor_lost;             /* its shim died first: its end, or even its start, is
-					   * unknown */
-	struct seccomp_unotify *notify;      /* the calls that its filter refused; NULL: the run has
-					      * no listener */
+	bool background;
+	bool exited;                  /* wait_status is valid */
+	bool tree_alive;              /* a process of it is, or may be, alive */
+	bool forced;                  /* SIGKILL was sent; with an empty tree: and it ended a
+				       * process */
+	bool leftover_unknown;        /* they died before the shim counted them */
+	bool usage_partial;           /* the usage is a lower bound: part of it was not reported */
+	bool supervisor_lost;         /* its shim died first: its end, or even its start, is
+				       * unknown */
 	bool never_began;             /* with failure: its shim died before it took the command */
 	bool replaced;                /* ... and another run does its work; set by the hook */
+	bool out_of_memory;           /* when it failed, the kernel had killed a process for the
+				       * server's own memory limit */
+	bool spool_counted;           /* its descriptor counts against spools_max */
+	uint32_t dropped_logs;        /* finished runs that have lost their logs for that */
+	struct spool spool;
+	uint64_t stdin_unread;        /* bytes of its stdin that were left when it settled */
+	struct limits_proof proof;
+	struct seccomp_unotify *notify; /* the calls that its filter refused; NULL: the run has no
+					 * listener */
 	struct err *failure;          /* why it never started, or NULL */
 
-	pid_t pid;                    /* of the command; 0 before its start and after its end */
 	int64_t started_mono_ms, ended_mono_ms;
 	int64_t started_wall_ms, ended_wall_ms;
 	struct usage usage;           /* of the last reading; final when the tree is empty */
 	uint64_t kept_bytes;          /* counted by the table against the log budget */
-	bool out_of_memory;           /* when it failed, the kernel had killed a process for the
-				       * server's own memory limit */
-	uint32_t dropped_logs;        /* finished runs that have lost their logs for that */
-	bool spool_counted;           /* and its descriptor against spools_max */
 
-	struct spool spool;
 	struct output out, err;
 	struct proc_live *live;       /* NULL once no process of it lives */
 };

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -85,20 +86,55 @@ static int proc_start_open_stdio(struct start *s, const struct proc_spec *spec, 
 
 /* ---- the record ---- */
 
-static struct proc *proc_new_record(const struct proc_env *env, const struct proc_spec *spec)
+static struct proc_settings *proc_settings_new(const struct proc_spec *spec,
+					       const struct confine_run *run)
 {
-	size_t command = strlen(spec->command) + 1, cwd = strlen(spec->cwd) + 1;
+	size_t cwd = strlen(spec->cwd) + 1;
+	struct proc_settings *s = mem_zalloc(sizeof(*s) + cwd);
+
+	s->applied = run->applied;
+	limits_init(&s->limits, &spec->confine, run);
+	memcpy(s->cwd, spec->cwd, cwd);
+	return s;
+}
+
+/* Padding may differ; then they are not shared, which is right too. */
+static bool proc_settings_equal(const struct proc_settings *a, const struct proc_settings *b)
+{
+	return !memcmp(&a->applied, &b->applied, sizeof(a->applied)) &&
+	       !memcmp(&a->limits, &b->limits, sizeof(a->limits)) && !strcmp(a->cwd, b->cwd);
+}
+
+/* The settings of the new run, shared with spec->like if they are equal. */
+static struct proc_settings *proc_settings_get(const struct proc_spec *spec,
+					       const struct confine_run *run)
+{
+	struct proc_settings *s = proc_settings_new(spec, run);
+
+	if (spec->like && proc_settings_equal(s, spec->like->settings)) {
+		free(s);
+		s = spec->like->settings;
+	}
+	s->users++;
+	return s;
+}
+
+static struct proc *proc_new_record(const struct proc_env *env, const struct proc_spec *spec,
+				    const struct confine_run *run)
+{
+	size_t command = strlen(spec->command) + 1;
 	size_t origin = spec->origin ? strlen(spec->origin) + 1 : 0;
 	/* One allocation per record: a thousand are kept. */
-	struct proc *p = mem_zalloc(sizeof(*p) + command + cwd + origin);
+	struct proc *p = mem_zalloc(sizeof(*p) + command + origin);
 	uint64_t region = (env->head_bytes + env->tail_bytes + PAGE_BYTES - 1) / PAGE_BYTES *
 			  PAGE_BYTES;
 
 	p->env = env;
 	p->command = memcpy(p + 1, spec->command, command);
-	p->cwd = memcpy(p->command + command, spec->cwd, cwd);
 	if (origin)
-		p->origin = memcpy(p->cwd + cwd, spec->origin, origin);
+		p->origin = memcpy(p->command + command, spec->origin, origin);
+	p->settings = proc_settings_get(spec, run);
+	limits_proof_init(&p->proof);
 	p->seq = spec->seq;
 	p->background = spec->background;
 	p->started_mono_ms = clock_mono_ms();
@@ -121,7 +157,7 @@ static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, st
 
 	p->live->past = spawned->past;
 	p->live->pool_kind = spawned->kind;
-	p->live->tree.is_init = p->applied.layers & 1u << CONFINE_PID_NS;
+	p->live->tree.is_init = p->settings->applied.layers & 1u << CONFINE_PID_NS;
 	tree_start(&p->live->tree, loop, p->env->reaper, spawned->shim_pid, spawned->control_fd);
 	if (!spec->shares_stdio) {
 		pump_start(&p->live->out, loop, s->out_read, &p->out);
@@ -180,11 +216,9 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 		result = proc_start_attempt(env, spec, &s, &run, &spawned, e);
 	}
 	if (!result) {
-		p = proc_new_record(env, spec);
-		p->applied = run.applied;
+		p = proc_new_record(env, spec, &run);
 		p->live->confine = run;
-		limits_init(&p->limits, &spec->confine, &run);
-		limits_watch_start(&p->live->limits, env->loop, &p->limits, run.cgroup,
+		limits_watch_start(&p->live->limits, env->loop, &p->proof, run.cgroup,
 				   proc_on_limit, p);
 		if (run.cgroup)
 			cgroup_joined(run.cgroup); /* the shim has its own descriptors */

@@ -245,6 +245,7 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 		return NULL;
 	}
 	numbered.seq = t->last_seq + 1;
+	numbered.like = t->newest;
 	if (t->trees >= t->options.running_max) {
 		proctab_fail_full(t, e);
 		return NULL;
@@ -330,7 +331,7 @@ int proctab_alive(const struct proctab *t, int *bare)
 		int alive = proctab_count_alive(t, p);
 
 		all += alive;
-		*bare += p->applied.layers & ends_forks ? 0 : alive;
+		*bare += p->settings->applied.layers & ends_forks ? 0 : alive;
 	}
 	return all;
 }

@@ -118,46 +118,46 @@ static void test_limits_numbers_of_the_request(void **state)
 	assert_int_equal(l.file_bytes, 1000);
 	assert_int_equal(l.cpu_seconds, -1);
 	assert_int_equal(l.cpu_soft, 7);
-	assert_int_equal(l.struck, PROC_REASON_RUNNING);
 }
 
 /* The limit that struck first is the cause. */
 static void test_limits_first_report_stays(void **state)
 {
-	const struct confine_request request = { .memory_bytes = 100, .tasks = 5 };
 	const struct shim_report memory = {
 		.event = SHIM_LIMITED, .value = SHIM_LIMIT_MEMORY, .memory_peak_bytes = 200,
 	};
 	const struct shim_report tasks = {
 		.event = SHIM_LIMITED, .value = SHIM_LIMIT_TASKS, .live = 9,
 	};
-	struct limits l = made(&request, &plain_run);
+	struct limits_proof proof;
 
 	(void)state;
-	limits_reported(&l, &memory);
-	limits_reported(&l, &tasks);
-	assert_int_equal(l.struck, PROC_REASON_MEMORY_LIMIT);
-	assert_int_equal(l.seen, 200);
-	l = made(&request, &plain_run);
-	limits_reported(&l, &tasks);
-	assert_int_equal(l.struck, PROC_REASON_PROCESS_LIMIT);
-	assert_int_equal(l.seen, 9);
+	limits_proof_init(&proof);
+	assert_int_equal(proof.struck, PROC_REASON_RUNNING);
+	limits_reported(&proof, &memory);
+	limits_reported(&proof, &tasks);
+	assert_int_equal(proof.struck, PROC_REASON_MEMORY_LIMIT);
+	assert_int_equal(proof.seen, 200);
+	limits_proof_init(&proof);
+	limits_reported(&proof, &tasks);
+	assert_int_equal(proof.struck, PROC_REASON_PROCESS_LIMIT);
+	assert_int_equal(proof.seen, 9);
 }
 
 static void test_limits_without_a_group(void **state)
 {
-	const struct confine_request request = { .memory_bytes = 100 };
 	struct usage usage = { .cpu_ms = 1, .memory_peak_bytes = 2 };
-	struct limits l = made(&request, &plain_run);
+	struct limits_proof proof;
 	struct limits_watch watch = { .oom.fd = -1 };
 	struct ev_loop *loop = loop_new();
 
 	(void)state;
-	assert_false(limits_check_group(&l, NULL));
-	limits_group_usage(&l, NULL, &usage);
+	limits_proof_init(&proof);
+	assert_false(limits_check_group(&proof, NULL));
+	limits_group_usage(&proof, NULL, &usage);
 	assert_int_equal(usage.memory_peak_bytes, 2);
 	limits_watch_stop(&watch, loop); /* before a start */
-	limits_watch_start(&watch, loop, &l, NULL, NULL, NULL);
+	limits_watch_start(&watch, loop, &proof, NULL, NULL, NULL);
 	limits_watch_stop(&watch, loop);
 	limits_watch_stop(&watch, loop);
 	loop_free(loop);

@@ -16,6 +16,7 @@ static struct {
 } seen;
 
 static struct proctab *table;
+static const char *directory; /* of the runs */
 
 static void on_event(void *ctx, struct proc *p, unsigned events)
 {
@@ -31,6 +32,7 @@ static void on_event(void *ctx, struct proc *p, unsigned events)
 static int setup(void **state)
 {
 	memset(&seen, 0, sizeof(seen));
+	directory = "/tmp";
 	return children_setup(state);
 }
 
@@ -66,14 +68,14 @@ static struct proc *start_sharing(char *const *argv, bool shares_stdio, int64_t 
 				  struct err *e)
 {
 	char *environment[] = { (char[]){ "PATH=/usr/bin:/bin" }, NULL };
-	int cwd = open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	int cwd = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	const struct proc_spec spec = {
 		.command = argv[0],
 		.path = argv[0],
 		.argv = argv,
 		.envp = environment,
 		.cwd_fd = cwd,
-		.cwd = "/tmp",
+		.cwd = directory,
 		.shares_stdio = shares_stdio,
 		.timeout_ms = timeout_ms,
 	};
@@ -335,6 +337,28 @@ static void test_proctab_no_finished_records(void **state)
 	run_to_the_end("true");
 	assert_null(proctab_get(table, seq));
 	assert_int_equal(proctab_trees(table), 0);
+}
+
+/* Records keep one copy of what their runs were started with, as long as one of them needs it. */
+static void test_proctab_records_share_settings(void **state)
+{
+	struct proc_settings *first;
+	struct proc *other;
+	uint64_t last;
+
+	(void)state;
+	open_table(10, 2, 4 * KIB, 64 * KIB, 1024 * KIB);
+	first = proctab_get(table, run_to_the_end("true"))->settings;
+	assert_ptr_equal(proctab_get(table, run_to_the_end("exit 1"))->settings, first);
+	assert_int_equal(first->users, 2);
+	directory = "/usr";
+	other = proctab_get(table, run_to_the_end("true"));
+	assert_int_equal(first->users, 1); /* two records are kept */
+	assert_string_equal(first->cwd, "/tmp");
+	assert_string_equal(other->settings->cwd, "/usr");
+	last = run_to_the_end("true"); /* the last user of the first ones has gone */
+	assert_ptr_equal(proctab_get(table, last)->settings, other->settings);
+	assert_int_equal(other->settings->users, 2);
 }
 
 /* An index slot with several records gives each of them. */
@@ -700,6 +724,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_retention_spares_the_living, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_no_finished_records, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_records_share_settings, setup,
+						teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_index_slots, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_timeout, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_deadline_belongs_to_the_tree, setup,
