@@ -172,6 +172,29 @@ def test_as_ordinary_user_without_namespaces():
     without_namespaces(65534)
 
 
+# The shim leads a process group of its own, which kill(2) takes as a negative pid.
+SIGNAL_BY_GROUP = """
+import os, sys
+try:
+    os.kill(-os.getppid(), 0)
+except OSError as e:
+    sys.exit(str(e))
+"""
+
+
+@suite.test()
+def test_shim_by_its_group():
+    """Below ABI 6 Landlock holds no signal back, so the filter has to."""
+    shown = []
+    for profile in ("none", "default"):
+        server = Server("--set", "sandbox.namespaces=false", "--set", "sandbox.profile=" + profile,
+                        wrapper=[hostile_program("without"), "landlock"])
+        result = server.run("/usr/bin/python3", ["-c", SIGNAL_BY_GROUP])
+        shown.append((result["exit_code"], result["stderr_summary"]))
+        server.stop()
+    equal(shown, [(0, ""), (1, "[Errno 1] Operation not permitted\n")], "kill(-shim)")
+
+
 # Asks the kernel to send the server SIGTERM when a pipe becomes readable (fcntl(2), F_SETOWN). It is
 # sent before the write returns.
 SIGNAL_BY_PIPE = """

@@ -394,7 +394,7 @@ static void test_confine_seccomp_only_local_sockets(void **state)
 static const uint64_t shut[] = {
 	SERVER_PID, SERVER_GROUP, (uint32_t)-SERVER_GROUP, UINT64_MAX - SERVER_GROUP + 1, SHIM_OWN_PID,
 	UINT32_MAX, UINT64_MAX, HIGH | SERVER_PID, UINT64_C(1) << 32 | SERVER_PID, HIGH | SHIM_OWN_PID,
-	UINT64_C(1) << 63 | UINT32_MAX,
+	UINT64_C(1) << 63 | UINT32_MAX, (uint32_t)-SHIM_OWN_PID, UINT64_MAX - SHIM_OWN_PID + 1,
 };
 static const uint64_t open_pids[] = {
 	0, 1, 2, SERVER_PID - 1, SERVER_PID + 1, (uint32_t)-SERVER_PID, SERVER_GROUP + 1, 4194304, 0x7fffffff,

@@ -126,7 +126,8 @@ static const struct edge personality_edges[] = {
 	{ { before HIGH | (uint32_t)-SERVER_GROUP }, "high bits, -group" },  \
 	{ { before UINT32_MAX }, "-1" },                                     \
 	{ { before UINT64_MAX }, "-1 in 64 bits" },                          \
-	{ { before SHIM_OWN_PID }, "shim" }
+	{ { before SHIM_OWN_PID }, "shim" },                                 \
+	{ { before (uint32_t)-SHIM_OWN_PID }, "-shim" }
 #define COMMA ,
 static const struct edge pid_edges[] = { PID_EDGES() };
 static const struct edge ptrace_edges[] = {

@@ -145,13 +145,14 @@ static size_t seccomp_bpf_any_of(struct builder *b, const uint32_t *values, size
 
 /* ---- checks of arguments ---- */
 
-/* The shim replaces SHIM_OWN_PID by its own pid. The leader of the server's group is protected
- * too: no command needs to reach it. */
+/* The shim replaces SHIM_OWN_PID by its own pid, and its negative by its process group, which it
+ * leads. The leader of the server's group is protected too: no command needs to reach it. */
 static size_t seccomp_pids_block(struct builder *b)
 {
 	const struct confine_seccomp_options *o = b->options;
-	uint32_t values[5] = { (uint32_t)o->protect_pid, SHIM_OWN_PID, UINT32_MAX };
-	size_t count = 3;
+	uint32_t values[6] = { (uint32_t)o->protect_pid, SHIM_OWN_PID, -(uint32_t)SHIM_OWN_PID,
+			       UINT32_MAX };
+	size_t count = 4;
 
 	if (b->pids != NO_LABEL)
 		return b->pids;

@@ -27,7 +27,7 @@ struct confine_seccomp_options {
 			   * filter itself still answers ENOSYS */
 	bool shim_is_init; /* in a PID namespace: protect the attributes of pid 1, the shim */
 	pid_t protect_pid; /* the server's pid where commands see it: protect the server and the
-			    * shim (SHIM_OWN_PID stands for its pid); 0: no such rules */
+			    * shim (see SHIM_OWN_PID); 0: no such rules */
 	pid_t protect_group; /* the server's process group; 0: none */
 };
 

@@ -37,17 +37,23 @@ static int command_set_rlimits(struct command *c)
 	return 0;
 }
 
-/* Put the shim's pid into the rules that protect the shim (SHIM_OWN_PID). In a pooled shim this
- * runs in the shim itself, else in its child. */
+/* Put the shim's pid and group into the rules that protect the shim (SHIM_OWN_PID). In a pooled
+ * shim this runs in the shim itself, else in its child. */
 static void command_name_shim(const struct shim_plan *plan, struct sock_filter *filter,
 			      uint32_t len)
 {
 	uint32_t shim = (uint32_t)(plan->flags & SHIM_POOLED ? sys0(__NR_getpid)
 							      : sys0(__NR_getppid));
 
-	for (uint32_t i = 0; i < len; i++)
-		if (filter[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && filter[i].k == SHIM_OWN_PID)
-			filter[i].k = shim;
+	for (uint32_t i = 0; i < len; i++) {
+		uint32_t *k = &filter[i].k;
+
+		if (filter[i].code == (BPF_JMP | BPF_JEQ | BPF_K) && *k == SHIM_OWN_PID)
+			*k = shim;
+		else if (filter[i].code == (BPF_JMP | BPF_JEQ | BPF_K) &&
+			 *k == -(uint32_t)SHIM_OWN_PID)
+			*k = -shim;
+	}
 }
 
 /* One descriptor to pass on. */

@@ -27,7 +27,8 @@
  * filter has a third of ours. */
 #define SHIM_FILTER_MAX 512
 #define SHIM_RLIMITS_MAX 16
-/* The shim replaces this value in the filter by its own pid. No pid is that large. */
+/* The shim replaces this value in the filter by its own pid, and its negative by its process group
+ * (kill(2)). No pid is that large. */
 #define SHIM_OWN_PID 0x6b656570
 #define SHIM_JOINS_MAX 5
 #define SHIM_PATHS_MAX 16384 /* bytes of all mount entries */
