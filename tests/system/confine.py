@@ -424,6 +424,24 @@ def test_hidden_paths(place, options):
 
 
 @each_form
+def test_hidden_behind_a_link(place, options):
+    """A command that changes a link, or the way to it, does not show the next one what it led to."""
+    key = place.path("outside", "there")
+    ways = ("rm sub/link", "mv sub moved", "chmod 0 sub", "ln -sfn .. sub/link")
+    for way in ways if hides(place, options) else ():
+        shutil.rmtree(place.workspace)
+        os.makedirs(place.path("workspace", "sub"))
+        os.symlink(place.path("outside"), place.path("workspace", "sub", "link"))
+        place.own()
+        server = place.server(*options, "--set",
+                              "sandbox.hide=" + place.path("workspace", "sub", "link", "there"))
+        done = server.run(way)
+        seen = server.run("cat", [key])
+        server.stop()
+        equal((done["exit_code"], seen["stdout_summary"]), (0, ""), way)
+
+
+@each_form
 def test_hidden_below_the_workspace(place, options):
     """A command cannot uncover it, for itself or the next one, by renaming a directory above."""
     ways = ("cd %s; mv sub moved; mv sub/deep sub/other; mv moved/deep moved/other; rm -rf sub/deep; "

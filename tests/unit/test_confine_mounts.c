@@ -220,7 +220,7 @@ static void test_confine_mounts_hidden_and_writable(void **state)
 	scratch_link(&f->tmp, "top", "other");
 	assert_string_equal(built(f, "top/ws", "top top/ws other / top/ws/secret top/other"),
 			    "+top/ws -top/ws/secret -top/other");
-	assert_int_equal(f->m.unhidden, 4); /* and that is reported */
+	assert_int_equal(f->m.unhidden, 3); /* and that is reported, once for each place */
 }
 
 /* The directories above a hidden path in a writable one are pinned, from the top down, and no
@@ -296,6 +296,25 @@ static void test_confine_mounts_refresh(void **state)
 	assert_string_equal(shown(f), "+ws =ws/a -ws/a/key -top/key");
 	assert_int_equal(f->m.unhidden, 0);
 	assert_string_equal(f->m.visible, "");
+}
+
+/* A command may change the links that lead to a hidden path. */
+static void test_confine_mounts_changed_link(void **state)
+{
+	struct fixture *f = *state;
+
+	make_directories(f, "ws keys other");
+	scratch_file(&f->tmp, "keys/key", "", 0600);
+	scratch_link(&f->tmp, "../keys", "ws/link");
+	assert_string_equal(built(f, "ws", "ws/link/key ws/link/later"), "+ws -keys/key -keys/later");
+	assert_int_equal(unlink(scratch_path(&f->tmp, "ws/link")), 0);
+	assert_true(confine_mounts_refresh(&f->m));
+	assert_string_equal(shown(f), "+ws =ws/link -ws/link/key =ws/link -ws/link/later "
+				      "-keys/key -keys/later");
+	scratch_link(&f->tmp, "../other", "ws/link");
+	assert_true(confine_mounts_refresh(&f->m));
+	assert_string_equal(shown(f), "+ws -other/key -other/later -keys/key -keys/later");
+	assert_int_equal(f->m.unhidden, 0);
 }
 
 /* A hidden path in every spelling: a slash at its end would require a directory. */
@@ -410,6 +429,7 @@ int main(void)
 		TEST(test_confine_mounts_root_is_writable),
 		TEST(test_confine_mounts_missing_paths),
 		TEST(test_confine_mounts_refresh),
+		TEST(test_confine_mounts_changed_link),
 		TEST(test_confine_mounts_spelling),
 		TEST(test_confine_mounts_too_many),
 		TEST(test_confine_mounts_too_long),

@@ -208,12 +208,22 @@ static void mounts_hide(struct confine_mounts *m, const char *listed, const char
 	mounts_note_visible(m, listed, path, writable);
 }
 
+/* Is paths[i] one of those before it? */
+static bool mounts_is_repeated(char *const *paths, int i)
+{
+	for (int k = 0; k < i; k++)
+		if (!strcmp(paths[i], paths[k]))
+			return true;
+	return false;
+}
+
 static void mounts_hide_all(struct confine_mounts *m)
 {
 	int count = 0;
 
 	for (; m->hidden[count]; count++)
-		mounts_hide(m, m->listed[count], m->hidden[count]);
+		if (!mounts_is_repeated(m->hidden, count))
+			mounts_hide(m, m->listed[count], m->hidden[count]);
 	for (; m->listed[count]; count++) {
 		m->left_out++;
 		mounts_note_visible(m, m->listed[count], m->listed[count], NULL);
@@ -245,13 +255,22 @@ bool confine_mounts_refresh(struct confine_mounts *m)
 	return true;
 }
 
-static char **mounts_list_copy(const char *const *list)
+/* A copy of @list, and behind it what its paths lead to now: a command that changes a link on the
+ * way to a hidden path shows nothing by that. */
+static char **mounts_list_hidden(const char *const *list)
 {
-	int count = mounts_list_length(list);
-	char **paths = mem_zalloc(((size_t)count + 1) * sizeof(*paths));
+	int count = mounts_list_length(list), end = count;
+	char **paths = mem_zalloc((2 * (size_t)count + 1) * sizeof(*paths));
 
-	while (count--)
-		paths[count] = mem_strdup(list[count]);
+	for (int i = 0; i < count; i++)
+		paths[i] = mem_strdup(list[i]);
+	for (int i = 0; i < count; i++) {
+		free(paths[end]);
+		paths[end] = mounts_resolve_hidden(list[i]);
+		end += !mounts_is_repeated(paths, end);
+	}
+	free(paths[end]);
+	paths[end] = NULL;
 	return paths;
 }
 
@@ -276,9 +295,9 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 	*m = (struct confine_mounts){
 		.entries = mem_zalloc(SHIM_PATHS_MAX),
 		.writable = mounts_resolve_list(writable, mounts_resolve_writable),
-		.listed = mounts_list_copy(hidden),
-		.hidden = mounts_resolve_list(hidden, mounts_resolve_hidden),
+		.listed = mounts_list_hidden(hidden),
 	};
+	m->hidden = mounts_resolve_list((const char *const *)m->listed, mounts_resolve_hidden);
 	m->left_out =
 		mounts_list_length(writable) - mounts_list_length((const char *const *)m->writable);
 	if (shared_memory) /* first, while there is room */

@@ -18,13 +18,13 @@ struct confine_mounts {
 	uint8_t *entries;
 	size_t size; /* less than SHIM_PATHS_MAX by the entries of confine_mounts_write() */
 	int left_out; /* entries that did not fit or do not exist */
-	int unhidden; /* paths that should be hidden and stay visible: no room, a writable path
+	int unhidden; /* places that should be hidden and stay visible: no room, a writable path
 		       * lies inside, or they are in /proc, which is mounted anew */
 	char visible[384]; /* the first of these, and why; empty: all are hidden */
 
 	/* private to mounts.c */
 	char **writable;      /* canonical */
-	char **listed;        /* to be hidden, as the operator writes them */
+	char **listed;        /* to be hidden: the operator's, and what they led to when built */
 	char **hidden;        /* the same, canonical, at the last confine_mounts_refresh() */
 	size_t writable_size; /* bytes of the entries of `writable` */
 	int writable_left_out;
@@ -34,7 +34,8 @@ struct confine_mounts {
  * Both lists: absolute paths, NULL-terminated, may be NULL; those of @hidden without
  * "..". Resolves links in those, and leaves out what of @writable is not there or no canonical
  * path, because a command may have made the link. A path inside another writable one gets no entry
- * of its own. A hidden path never covers a writable one. @shared_memory:
+ * of its own. A hidden path never covers a writable one. What a hidden path leads to now stays
+ * hidden when it leads elsewhere later. @shared_memory:
  * the directory that commands find at /dev/shm, canonical, or NULL: that of the host.
  */
 void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
