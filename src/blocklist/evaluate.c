@@ -192,8 +192,8 @@ static bool evaluate_named(struct evaluation *e, const struct command *cmd,
 {
 	if (evaluate_rules(e, cmd, false))
 		return true;
-	if (cmd->name->wrapper)
-		wrapper_read(cmd->name->wrapper, cmd, out);
+	if (name_wrapper(cmd->name))
+		wrapper_read(name_wrapper(cmd->name), cmd, out);
 	return false;
 }
 
@@ -215,7 +215,7 @@ static bool evaluate_more_rules(struct evaluation *e, struct evaluation_frame *f
 	f->cmd.name = name_lookup(f->cmd.program.s, f->cmd.program.len);
 	if (!f->cmd.name)
 		return false;
-	if (f->foreign && !f->cmd.name->wrapper)
+	if (f->foreign && !name_wrapper(f->cmd.name))
 		return evaluate_rules(e, &f->cmd, true);
 	return evaluate_named(e, &f->cmd, &f->list);
 }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "blocklist/command/names.h"
 #include "shell/parse.h"
 
 /* ---- work ---- */
@@ -341,19 +342,19 @@ bool rules_judge_program(struct rules *r, const struct blocklist_name *name,
 			 const struct shell_word *words, size_t count, bool guess,
 			 struct finding *f)
 {
+	const struct blocklist_program *program = name_program(name);
 	bool harmless;
 
-	if (!name->program && name->rules[0] == UINT16_MAX)
+	if (!program && *name_rules(name) == BLOCKLIST_NONE)
 		return false;
-	args_read(&r->args, words, count,
-		  name->program ? name->program->values : NULL, false);
-	harmless = rules_inert(r, name->program);
-	if (!harmless && name->program && rules_judge_effects(r, name->program, guess, f)) {
+	args_read(&r->args, words, count, program ? program->values : NULL, false);
+	harmless = rules_inert(r, program);
+	if (!harmless && program && rules_judge_effects(r, program, guess, f)) {
 		f->start = words[0].start;
 		f->end = words[count - 1].end;
 		return true;
 	}
-	for (const uint16_t *rule = name->rules; *rule != UINT16_MAX; rule++)
+	for (const uint16_t *rule = name_rules(name); *rule != BLOCKLIST_NONE; rule++)
 		if ((!guess || blocklist_rules[*rule].guess) &&
 		    (!harmless || blocklist_rules[*rule].always) &&
 		    rules_judge_rule(r, &blocklist_rules[*rule], words, count, f))

@@ -6,17 +6,18 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "blocklist/command/table.h"
 
 #define HEADER "/* Generated from schema/ by src/gen. */\n"
 #define NAMES_MAX 4096
 
 /* The name of a program, and the indexes of its rows. -1: none. */
 struct name {
-	char text[64];
-	int program, wrapper;
+	char text[BLOCKLIST_NAME_BYTES];
+	int program, wrapper, flow_words;
+	size_t rules; /* where its list begins */
 	char flows[GEN_PATH_MAX]; /* "FLOW_KIND_A | FLOW_KIND_B" */
 	char flow_if[GEN_PATH_MAX];  /* the same, with one of these words */
-	const char *flow_words;
 };
 
 /* ---- the tables ---- */
@@ -121,7 +122,7 @@ static void gen_blocklist_emit_programs(const json_t *programs, struct buf *out)
 	size_t i;
 
 	gen_blocklist_emit_effects(programs, out);
-	buf_adds(out, "static const struct blocklist_program programs[] = {\n");
+	buf_adds(out, "const struct blocklist_program blocklist_programs[] = {\n");
 	json_array_foreach(programs, i, row) {
 		buf_adds(out, "\t{");
 		gen_blocklist_spaced(out, "values", gen_member(row, "values"));
@@ -153,7 +154,7 @@ static void gen_blocklist_emit_wrappers(const json_t *wrappers, struct buf *out)
 	json_t *row;
 	size_t i;
 
-	buf_adds(out, "static const struct blocklist_wrapper wrappers[] = {\n");
+	buf_adds(out, "const struct blocklist_wrapper blocklist_wrappers[] = {\n");
 	json_array_foreach(wrappers, i, row) {
 		gen_upper(gen_member(row, "kind"), kind);
 		buf_addf(out, "\t{ .kind = WRAPPER_%s,", kind);
@@ -235,7 +236,7 @@ static struct name *gen_blocklist_name_add(const struct gen_at *at, const char *
 			return &names[i];
 	if (name_count == NAMES_MAX || len >= sizeof(names[0].text))
 		gen_fail(at, "too many names, or one that is too long: %.*s", (int)len, text);
-	names[name_count] = (struct name){ .program = -1, .wrapper = -1 };
+	names[name_count] = (struct name){ .program = -1, .wrapper = -1, .flow_words = -1 };
 	memcpy(names[name_count].text, text, len);
 	return &names[name_count++];
 }
@@ -247,9 +248,10 @@ static void gen_blocklist_set_once(const struct gen_at *at, const char *name, in
 	*slot = (int)row;
 }
 
-static void gen_blocklist_add_flow(const struct gen_at *at, struct name *name, const char *kind,
-				   const char *words)
+static void gen_blocklist_add_flow(const struct gen_at *at, struct name *name, const json_t *row,
+				   size_t i)
 {
+	const char *kind = gen_member(row, "kind"), *words = gen_member(row, "words");
 	char upper[GEN_PATH_MAX];
 	char *list = words ? name->flow_if : name->flows;
 	size_t len = strlen(list);
@@ -259,10 +261,10 @@ static void gen_blocklist_add_flow(const struct gen_at *at, struct name *name, c
 	added = snprintf(list + len, GEN_PATH_MAX - len, "%sFLOW_KIND_%s", len ? " | " : "", upper);
 	if (added < 0 || (size_t)added >= GEN_PATH_MAX - len)
 		gen_fail(at, "too many kinds for \"%s\"", name->text);
-	if (words && name->flow_words)
+	if (words && name->flow_words >= 0)
 		gen_fail(at, "\"%s\" has two kinds with words", name->text);
 	if (words)
-		name->flow_words = words;
+		name->flow_words = (int)i;
 }
 
 static void gen_blocklist_collect(const struct gen *g, const char *list, const char *key)
@@ -284,8 +286,7 @@ static void gen_blocklist_collect(const struct gen *g, const char *list, const c
 			if (!strcmp(list, "wrappers"))
 				gen_blocklist_set_once(&at, name->text, &name->wrapper, i);
 			if (!strcmp(list, "flows"))
-				gen_blocklist_add_flow(&at, name, gen_member(row, "kind"),
-						       gen_member(row, "words"));
+				gen_blocklist_add_flow(&at, name, row, i);
 		}
 	}
 }
@@ -295,13 +296,13 @@ static int gen_blocklist_by_text(const void *a, const void *b)
 	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
 }
 
-/* Numbers of the rules that have @name among their commands. */
-static void gen_blocklist_emit_name_rules(const struct gen *g, size_t n, struct buf *out)
+/* Numbers of the rules that have @name among their commands. Returns how many, the end counted. */
+static size_t gen_blocklist_emit_name_rules(const struct gen *g, size_t n, struct buf *out)
 {
+	size_t i, count = 1;
 	json_t *row;
-	size_t i;
 
-	buf_addf(out, "static const uint16_t rules_%zu[] = {", n);
+	buf_addc(out, '\t');
 	json_array_foreach(json_object_get(g->blocklist, "rules"), i, row) {
 		const char *text = gen_member(row, "commands");
 		struct buf list, word;
@@ -312,15 +313,43 @@ static void gen_blocklist_emit_name_rules(const struct gen *g, size_t n, struct 
 		buf_init(&word, 256);
 		buf_addf(&list, " %s ", text);
 		buf_addf(&word, " %s ", names[n].text);
-		if (strstr(list.data, word.data))
-			buf_addf(out, " %zu,", i);
+		if (strstr(list.data, word.data)) {
+			buf_addf(out, "%zu, ", i);
+			count++;
+		}
 		buf_release(&list);
 		buf_release(&word);
 	}
-	buf_adds(out, " UINT16_MAX };\n");
+	buf_adds(out, "BLOCKLIST_NONE,\n");
+	return count;
 }
 
-static void gen_blocklist_emit_names(const struct gen *g, struct buf *out)
+static void gen_blocklist_emit_flow_words(const struct gen *g, struct buf *out)
+{
+	json_t *row;
+	size_t i;
+
+	buf_adds(out, "const char *const blocklist_flow_words[] = {\n");
+	json_array_foreach(json_object_get(g->blocklist, "flows"), i, row) {
+		const char *words = gen_member(row, "words");
+
+		if (words)
+			buf_addf(out, "\t\" %s \",\n", words);
+		else
+			buf_adds(out, "\tNULL,\n");
+	}
+	buf_adds(out, "};\n\n");
+}
+
+static void gen_blocklist_emit_row_number(struct buf *out, int row)
+{
+	if (row >= 0)
+		buf_addf(out, "%d, ", row);
+	else
+		buf_adds(out, "BLOCKLIST_NONE, ");
+}
+
+static void gen_blocklist_collect_names(const struct gen *g)
 {
 	name_count = 0;
 	gen_blocklist_collect(g, "programs", "names");
@@ -328,26 +357,31 @@ static void gen_blocklist_emit_names(const struct gen *g, struct buf *out)
 	gen_blocklist_collect(g, "flows", "names");
 	gen_blocklist_collect(g, "rules", "commands");
 	qsort(names, name_count, sizeof(names[0]), gen_blocklist_by_text);
-	for (size_t n = 0; n < name_count; n++)
-		gen_blocklist_emit_name_rules(g, n, out);
-	buf_adds(out, "\nconst struct blocklist_name blocklist_names[] = {\n");
+}
+
+static void gen_blocklist_emit_rule_lists(const struct gen *g, struct buf *out)
+{
+	size_t at = 0;
+
+	buf_adds(out, "const uint16_t blocklist_name_rules[] = {\n");
+	for (size_t n = 0; n < name_count; n++) {
+		names[n].rules = at;
+		at += gen_blocklist_emit_name_rules(g, n, out);
+	}
+	buf_adds(out, "};\n\n");
+}
+
+static void gen_blocklist_emit_names(struct buf *out)
+{
+	buf_adds(out, "const struct blocklist_name blocklist_names[] = {\n");
 	for (size_t n = 0; n < name_count; n++) {
 		buf_addf(out, "\t{ \"%s\", ", names[n].text);
-		if (names[n].program >= 0)
-			buf_addf(out, "&programs[%d], ", names[n].program);
-		else
-			buf_adds(out, "NULL, ");
-		if (names[n].wrapper >= 0)
-			buf_addf(out, "&wrappers[%d], ", names[n].wrapper);
-		else
-			buf_adds(out, "NULL, ");
-		buf_addf(out, "%s, %s, ", names[n].flows[0] ? names[n].flows : "0",
+		gen_blocklist_emit_row_number(out, names[n].program);
+		gen_blocklist_emit_row_number(out, names[n].wrapper);
+		buf_addf(out, "%zu, ", names[n].rules);
+		gen_blocklist_emit_row_number(out, names[n].flow_words);
+		buf_addf(out, "%s, %s },\n", names[n].flows[0] ? names[n].flows : "0",
 			 names[n].flow_if[0] ? names[n].flow_if : "0");
-		if (names[n].flow_words)
-			buf_addf(out, "\" %s \", ", names[n].flow_words);
-		else
-			buf_adds(out, "NULL, ");
-		buf_addf(out, "rules_%zu },\n", n);
 	}
 	buf_addf(out, "};\nconst unsigned blocklist_name_count = %zu;\n\n", name_count);
 }
@@ -377,7 +411,10 @@ void gen_blocklist_c(const struct gen *g, struct buf *out)
 	gen_blocklist_emit_programs(json_object_get(g->blocklist, "programs"), out);
 	gen_blocklist_emit_wrappers(json_object_get(g->blocklist, "wrappers"), out);
 	gen_blocklist_emit_rules(g, out);
-	gen_blocklist_emit_names(g, out);
+	gen_blocklist_collect_names(g);
+	gen_blocklist_emit_flow_words(g, out);
+	gen_blocklist_emit_rule_lists(g, out);
+	gen_blocklist_emit_names(out);
 }
 
 /* The examples, in a file that only src/gen/examples.c is linked with. */

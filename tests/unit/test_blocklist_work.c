@@ -5,7 +5,7 @@
  */
 #include "unit.h"
 
-#include "blocklist/command/table.h"
+#include "blocklist/command/names.h"
 #include "blocklist/evaluate.h"
 #include "corpus.h"
 #include "everyday.h"
@@ -332,10 +332,13 @@ static void test_work_lists_of_the_table(void **state)
 	for (unsigned i = 0; i < blocklist_name_count; i++) {
 		const struct blocklist_name *name = &blocklist_names[i];
 
-		if (name->program)
-			words += check_list(name->program->values) + check_list(name->program->inert);
-		if (name->wrapper)
-			words += check_list(name->wrapper->values) + check_list(name->wrapper->text);
+		const struct blocklist_program *program = name_program(name);
+		const struct blocklist_wrapper *wrapper = name_wrapper(name);
+
+		if (program)
+			words += check_list(program->values) + check_list(program->inert);
+		if (wrapper)
+			words += check_list(wrapper->values) + check_list(wrapper->text);
 	}
 	for (unsigned i = 0; i < blocklist_rule_count; i++)
 		for (const char *const *group = blocklist_rules[i].words; *group; group++)

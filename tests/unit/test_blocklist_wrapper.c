@@ -50,8 +50,8 @@ static struct action_list open_line(const char *line)
 	cmd.program = name_base(&words[0], &foreign);
 	cmd.name = name_lookup(cmd.program.s, cmd.program.len);
 	assert_non_null(cmd.name);
-	assert_non_null(cmd.name->wrapper);
-	wrapper_read(cmd.name->wrapper, &cmd, &out);
+	assert_non_null(name_wrapper(cmd.name));
+	wrapper_read(name_wrapper(cmd.name), &cmd, &out);
 	return out;
 }
 

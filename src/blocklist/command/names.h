@@ -21,6 +21,22 @@
  */
 const struct blocklist_name *name_lookup(const char *text, size_t len);
 
+/* Its rows of the other tables, or NULL; its list of rules, ended by BLOCKLIST_NONE. */
+static inline const struct blocklist_program *name_program(const struct blocklist_name *name)
+{
+	return name->program == BLOCKLIST_NONE ? NULL : &blocklist_programs[name->program];
+}
+
+static inline const struct blocklist_wrapper *name_wrapper(const struct blocklist_name *name)
+{
+	return name->wrapper == BLOCKLIST_NONE ? NULL : &blocklist_wrappers[name->wrapper];
+}
+
+static inline const uint16_t *name_rules(const struct blocklist_name *name)
+{
+	return &blocklist_name_rules[name->rules];
+}
+
 /* The name of a program without its folder. *@foreign: it is a relative path, like ./rm. */
 struct shell_text name_base(const struct shell_word *word, bool *foreign);
 

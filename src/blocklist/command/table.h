@@ -108,15 +108,19 @@ enum blocklist_flow {
 	FLOW_TEXTS = FLOW_REMOTE | FLOW_DECODED | FLOW_FILTERED, /* may not be run */
 };
 
-/* A program by name. */
+#define BLOCKLIST_NAME_BYTES 24 /* NUL included */
+#define BLOCKLIST_NONE UINT16_MAX
+
+/* A program by name. No pointers: each would be relocated at every start of procpen, which makes a
+ * page of the file private memory; command/names reads the numbers. */
 struct blocklist_name {
-	const char *name;
-	const struct blocklist_program *program; /* or NULL */
-	const struct blocklist_wrapper *wrapper; /* or NULL */
-	unsigned flow; /* enum blocklist_flow_kind */
-	unsigned flow_if; /* further kinds with one of @flow_words among its words */
-	const char *flow_words; /* or NULL */
-	const uint16_t *rules; /* numbers of rules on this command, ended by UINT16_MAX */
+	char name[BLOCKLIST_NAME_BYTES];
+	uint16_t program;    /* row of blocklist_programs, or BLOCKLIST_NONE */
+	uint16_t wrapper;    /* row of blocklist_wrappers, or BLOCKLIST_NONE */
+	uint16_t rules;      /* where its list begins in blocklist_name_rules */
+	uint16_t flow_words; /* row of blocklist_flow_words, or BLOCKLIST_NONE */
+	unsigned flow;       /* enum blocklist_flow_kind */
+	unsigned flow_if;    /* further kinds with one of @flow_words among its words */
 };
 
 struct blocklist_example {
@@ -127,10 +131,15 @@ struct blocklist_example {
 
 extern const struct blocklist_target blocklist_targets[];
 extern const unsigned blocklist_target_count;
+extern const struct blocklist_program blocklist_programs[];
+extern const struct blocklist_wrapper blocklist_wrappers[];
 extern const struct blocklist_rule blocklist_rules[];
 extern const unsigned blocklist_rule_count;
 extern const struct blocklist_name blocklist_names[];
 extern const unsigned blocklist_name_count;
+/* Numbers of rules, those on one name ended by BLOCKLIST_NONE. */
+extern const uint16_t blocklist_name_rules[];
+extern const char *const blocklist_flow_words[];
 extern const struct blocklist_example blocklist_examples[];
 extern const unsigned blocklist_example_count;
 

@@ -30,8 +30,10 @@ static const struct blocklist_name *dataflow_lookup(const struct shell_word *w)
 static unsigned dataflow_kind_by_words(const struct blocklist_name *name,
 				       const struct shell_command *c)
 {
-	for (size_t i = 1; name->flow_words && i < c->word_count; i++)
-		if (args_word_fits(&c->words[i], 0, name->flow_words))
+	if (name->flow_words == BLOCKLIST_NONE)
+		return 0;
+	for (size_t i = 1; i < c->word_count; i++)
+		if (args_word_fits(&c->words[i], 0, blocklist_flow_words[name->flow_words]))
 			return name->flow_if;
 	return 0;
 }
@@ -44,14 +46,15 @@ static unsigned dataflow_kind_of(const struct shell_command *c, bool words)
 {
 	for (size_t i = 0; i < c->word_count && i < WRAPPERS_MAX; i++) {
 		const struct blocklist_name *name;
+		const struct blocklist_wrapper *wrapper;
 
 		if (i && c->words[i].text.s[0] == '-')
 			continue;
 		name = dataflow_lookup(&c->words[i]);
 		if (name && (name->flow || name->flow_if))
 			return name->flow | (words ? dataflow_kind_by_words(name, c) : 0);
-		if (!name || !name->wrapper ||
-		    (name->wrapper->kind != WRAPPER_RUN && !name->wrapper->multicall))
+		wrapper = name ? name_wrapper(name) : NULL;
+		if (!wrapper || (wrapper->kind != WRAPPER_RUN && !wrapper->multicall))
 			return 0;
 	}
 	return 0;

@@ -78,6 +78,7 @@ static void surroundings_answers(const struct place *at, const struct shell_comm
 {
 	const struct shell_command *from;
 	const struct blocklist_name *shell, *sender;
+	const struct blocklist_wrapper *wrapper;
 	struct action *a;
 
 	if (!c->word_count || c->piped_from >= at->script->command_count)
@@ -87,7 +88,8 @@ static void surroundings_answers(const struct place *at, const struct shell_comm
 	if (!from->word_count || !sender || !(sender->flow & FLOW_KIND_FETCH))
 		return;
 	shell = name_lookup(from->words[0].text.s, from->words[0].text.len);
-	if (!shell || !shell->wrapper || shell->wrapper->kind != WRAPPER_SHELL)
+	wrapper = shell ? name_wrapper(shell) : NULL;
+	if (!wrapper || wrapper->kind != WRAPPER_SHELL)
 		return;
 	for (size_t i = 1; i < from->word_count; i++)
 		if (!word_in(&from->words[i], " -i -s ") || !action_charge(out, WORK_WORD))

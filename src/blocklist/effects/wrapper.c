@@ -456,8 +456,8 @@ static void wrapper_read_scan(struct wrapping *w)
 
 		if (wrapper_is_exec(w, i)) {
 			i++;
-		} else if ((name && (name->wrapper || name->program ||
-				     name->rules[0] != UINT16_MAX)) ||
+		} else if ((name && (name_wrapper(name) || name_program(name) ||
+				     *name_rules(name) != BLOCKLIST_NONE)) ||
 			   list_has(" kill ", base.s, base.len)) {
 			wrapper_run_words(w, i);
 			return;
