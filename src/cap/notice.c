@@ -152,8 +152,7 @@ static void notice_add_names(json_t *notice, json_t *environment, bool *cut)
 }
 
 static void notice_add_command(json_t *notice, const struct req *r,
-			       const struct blocklist_input *in, const struct schema *input,
-			       bool question, bool *cut)
+			       const struct blocklist_input *in, bool question, bool *cut)
 {
 	json_t *environment = json_object_get(r->params, "environment");
 
@@ -173,7 +172,6 @@ static void notice_add_command(json_t *notice, const struct req *r,
 		notice_add_names(notice, environment, cut);
 	if (environment && question)
 		notice_add_values(notice, environment, cut);
-	notice_add_options(notice, input, r->params, cut);
 }
 
 /* The run that the call acts on. */
@@ -199,9 +197,10 @@ json_t *notice_new(const struct req *r, const struct audit_event *event,
 	json_object_set_new(notice, "capability", json_string(event->capability));
 	json_object_set_new(notice, "tier", json_string(event->tier));
 	if (in->command)
-		notice_add_command(notice, r, in, input, question, &cut);
+		notice_add_command(notice, r, in, question, &cut);
 	if (event->process_id)
 		notice_add_target(notice, r, event->process_id, target, &cut);
+	notice_add_options(notice, input, r->params, &cut);
 	if (event->cwd)
 		notice_add_text(notice, "working_directory", event->cwd, strlen(event->cwd), &cut);
 	if (event->intent)
