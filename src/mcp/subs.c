@@ -23,6 +23,7 @@ struct item {
 	char *name;   /* URI or task id, as the client wrote it; of a list its method */
 	enum kind kind;
 	bool dirty;
+	bool gone;    /* a resource that is no more: to be said once, then forgotten */
 };
 
 struct listener {
@@ -119,11 +120,16 @@ static bool mcp_subs_flush_listener(struct mcp_subs *s, struct listener *l)
 {
 	bool all = true;
 
-	for (size_t i = 0; i < l->count; i++) {
-		if (!l->items[i].dirty)
-			continue;
-		l->items[i].dirty = !mcp_subs_send_item(s, l, &l->items[i]);
-		all &= !l->items[i].dirty;
+	for (size_t i = 0; i < l->count;) {
+		struct item *item = &l->items[i];
+
+		if (item->dirty)
+			item->dirty = !mcp_subs_send_item(s, l, item);
+		all &= !item->dirty;
+		if (item->gone && !item->dirty)
+			mcp_subs_remove_item(l, i); /* the last one takes its place */
+		else
+			i++;
 	}
 	return all;
 }
@@ -236,6 +242,37 @@ void mcp_subs_changed(struct mcp_subs *s, uint64_t key, bool over)
 
 	for (struct listener *l = s->first; l; l = l->next)
 		any |= mcp_subs_mark_item(l, key, over);
+	if (any)
+		mcp_subs_plan(s);
+}
+
+/* The run with @key is about to be forgotten. A task is shown as it is now or never. */
+static bool mcp_subs_end_items(struct mcp_subs *s, struct listener *l, uint64_t key)
+{
+	bool any = false;
+
+	for (size_t i = l->count; i-- > 0;) {
+		struct item *item = &l->items[i];
+
+		if (item->key != key || item->kind == LIST)
+			continue;
+		if (item->kind == RESOURCE) {
+			any = item->dirty = item->gone = true;
+			continue;
+		}
+		if (item->dirty)
+			(void)mcp_subs_send_item(s, l, item);
+		mcp_subs_remove_item(l, i);
+	}
+	return any;
+}
+
+void mcp_subs_gone(struct mcp_subs *s, uint64_t key)
+{
+	bool any = mcp_subs_end_items(s, &s->session, key);
+
+	for (struct listener *l = s->first; l; l = l->next)
+		any |= mcp_subs_end_items(s, l, key);
 	if (any)
 		mcp_subs_plan(s);
 }

@@ -33,6 +33,12 @@ void mcp_subs_drop(struct mcp_subs *s, uint64_t handle);
 /* The resource or list, or with @over the task too, that is known by @key has changed. */
 void mcp_subs_changed(struct mcp_subs *s, uint64_t key, bool over);
 
+/*
+ * The record of run @key is about to go: say of its resource for the last time that it has changed,
+ * show its task if its end was not shown yet, and drop both subscriptions.
+ */
+void mcp_subs_gone(struct mcp_subs *s, uint64_t key);
+
 /* There will be no more changes: drop the session's subscriptions, answer every listener. */
 void mcp_subs_end(struct mcp_subs *s);
 

@@ -166,6 +166,16 @@ void text_kill(struct text *t)
 	}
 }
 
+/* ---- process.delete ---- */
+
+void text_delete(struct text *t)
+{
+	text_add_plural(t, text_number(t, NULL, "deleted"), "record", "records");
+	text_add(t, " deleted, ");
+	text_add_plural(t, text_number(t, NULL, "bytes_freed"), "byte", "bytes");
+	text_add(t, " of output freed");
+}
+
 /* ---- is_blocked ---- */
 
 void text_is_blocked(struct text *t)

@@ -9,6 +9,7 @@
 void text_monitor(struct text *t);   /* process.monitor */
 void text_list(struct text *t);      /* process.list */
 void text_kill(struct text *t);      /* process.kill */
+void text_delete(struct text *t);    /* process.delete */
 void text_is_blocked(struct text *t);
 
 #endif

@@ -65,6 +65,7 @@ enum proc_event {
 	PROC_EVENT_SETTLED = 16, /* final state */
 	PROC_EVENT_EMPTY = 32,   /* no process is left, or p->survivors cannot be killed;
 				  * the record may be gone after the hook */
+	PROC_EVENT_REMOVED = 64, /* of a finished run: its record goes after the hook */
 };
 
 /* What a run is made of. Everything is borrowed for the call. */

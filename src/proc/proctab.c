@@ -47,6 +47,14 @@ static void proctab_remove(struct proctab *t, struct proc *p)
 	proc_free(p);
 }
 
+/* Remove a finished run. */
+static void proctab_forget(struct proctab *t, struct proc *p)
+{
+	if (t->hook)
+		t->hook(t->hook_ctx, p, PROC_EVENT_REMOVED);
+	proctab_remove(t, p);
+}
+
 /* A small stream is part of its record and costs no budget: the number of records bounds it. */
 static uint64_t proctab_spooled_bytes(const struct output *o)
 {
@@ -102,7 +110,7 @@ static void proctab_retire_records(struct proctab *t)
 		next = p->newer;
 		if (!proc_is_finished(p))
 			continue;
-		proctab_remove(t, p);
+		proctab_forget(t, p);
 		finished--;
 	}
 }
@@ -319,6 +327,19 @@ static int proctab_count_alive(const struct proctab *t, struct proc *p)
 	if (!p->tree_alive)
 		return proc_has_survivors(t, p) ? (int)p->survivors : 0;
 	return alive < 1 ? 1 : alive;
+}
+
+int proctab_delete(struct proctab *t, struct proc *p, uint64_t *bytes, struct err *e)
+{
+	if (!proc_is_finished(p) || proc_has_survivors(t, p)) {
+		err_set(e, ERR_PROCESS_RUNNING, p->phase == PROC_SETTLED
+			? "processes that %s has started still live" : "%s still runs", p->id);
+		return err_hint(e, "End it with process.kill, or wait for its end with "
+				   "process.monitor, then delete it.");
+	}
+	*bytes = output_kept(&p->out) + output_kept(&p->err);
+	proctab_forget(t, p);
+	return 0;
 }
 
 int proctab_alive(const struct proctab *t, int *bare)

@@ -27,6 +27,8 @@ static void route_on_run(void *ctx, struct proc *p, unsigned events)
 		mcp_progress_on_output(route->mcp.progress, p);
 	if (over || (events & PROC_EVENT_OUTPUT))
 		mcp_subs_changed(route->mcp.subs, p->seq, over);
+	if (events & PROC_EVENT_REMOVED)
+		mcp_subs_gone(route->mcp.subs, p->seq);
 }
 
 void route_init(struct route *route, struct cap *cap, struct reqtab *reqs, struct ask *ask)

@@ -361,6 +361,27 @@ static void test_proctab_records_share_settings(void **state)
 	assert_int_equal(other->settings->users, 2);
 }
 
+static void test_proctab_delete(void **state)
+{
+	struct err e = ERR_INIT;
+	uint64_t bytes = 0, lives, over;
+
+	(void)state;
+	open_plain_table();
+	lives = run("sleep 60");
+	assert_int_equal(proctab_delete(table, proctab_get(table, lives), &bytes, &e), -1);
+	assert_int_equal(e.type, ERR_PROCESS_RUNNING);
+	err_release(&e);
+	over = run_to_the_end("echo four; echo 2 >&2");
+	assert_int_equal(proctab_delete(table, proctab_get(table, over), &bytes, &e), 0);
+	assert_int_equal(bytes, 7);
+	assert_true(seen.events[over] & PROC_EVENT_REMOVED);
+	assert_null(proctab_get(table, over));
+	assert_ptr_equal(proctab_next(table, NULL), proctab_get(table, lives));
+	stop(lives);
+	assert_false(seen.events[lives] & PROC_EVENT_REMOVED);
+}
+
 /* An index slot with several records gives each of them. */
 static void test_proctab_index_slots(void **state)
 {
@@ -726,6 +747,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_proctab_no_finished_records, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_records_share_settings, setup,
 						teardown),
+		cmocka_unit_test_setup_teardown(test_proctab_delete, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_index_slots, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_timeout, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_proctab_deadline_belongs_to_the_tree, setup,

@@ -1,0 +1,139 @@
+/*
+ * process.delete: removes the record of a finished run, or of all finished runs of a state. Freeing
+ * the output of many runs takes long, so a call with state_filter works in slices.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/jsonw.h"
+#include "base/mem.h"
+#include "cap/cap.h"
+#include "proc/names.h"
+
+#define SLICE_US 2000
+
+struct delete_task {
+	uint64_t before; /* records from this number on were passed, or are newer than the call */
+	int64_t deleted;
+	uint64_t bytes_freed;
+};
+
+static int process_delete_prepare(struct cap_call *call, struct err *e)
+{
+	struct req *r = call->r;
+	struct delete_task *t = mem_zalloc(sizeof(*t));
+	bool one = json_object_get(r->params, "process_id") != NULL;
+	bool many = json_object_get(r->params, "state_filter") != NULL;
+
+	r->task = t;
+	r->task_free = free;
+	t->before = UINT64_MAX;
+	if (one != many)
+		return 0;
+	err_set(e, ERR_INVALID_PARAMS, one ? "process_id and state_filter exclude each other"
+					   : "neither process_id nor state_filter is given");
+	return err_hint(e, "Give process_id for one run, or state_filter (all, completed, killed, "
+			   "timed_out) for all finished runs of that state.");
+}
+
+static void process_delete_write_result(struct req *r)
+{
+	const struct delete_task *t = r->task;
+	struct jsonw *w = req_result(r);
+
+	jsonw_int(w, "deleted", t->deleted);
+	jsonw_int(w, "bytes_freed", (int64_t)t->bytes_freed);
+}
+
+/* Frees @p. */
+static int process_delete_one(struct cap *c, struct delete_task *t, struct proc *p, struct err *e)
+{
+	uint64_t bytes;
+
+	if (proctab_delete(c->procs, p, &bytes, e))
+		return -1;
+	t->deleted++;
+	t->bytes_freed += bytes;
+	return 0;
+}
+
+static bool process_delete_matches(const struct req *r, const struct proc *p)
+{
+	const char *filter = json_get_str(r->params, "state_filter", "");
+
+	return !strcmp(filter, "all") || !strcmp(filter, names_state(p->state));
+}
+
+/* Delete for SLICE_US. Returns true when no record is left to look at. */
+static bool process_delete_slice(struct cap *c, struct req *r)
+{
+	struct delete_task *t = r->task;
+	int64_t until = clock_mono_us() + SLICE_US;
+
+	for (struct proc *p = proctab_next(c->procs, NULL), *older; p; p = older) {
+		struct err skipped = ERR_INIT;
+
+		older = proctab_next(c->procs, p);
+		if (p->seq >= t->before)
+			continue;
+		if (clock_mono_us() >= until)
+			return false;
+		t->before = p->seq;
+		if (process_delete_matches(r, p))
+			(void)process_delete_one(c, t, p, &skipped); /* one that lives stays */
+		err_release(&skipped);
+	}
+	return true;
+}
+
+static void process_delete_answer_now(void *cap, struct req *r)
+{
+	(void)cap;
+	process_delete_write_result(r);
+	req_ok(r);
+}
+
+static void process_delete_on_timer(void *ctx, struct req *r)
+{
+	struct cap *c = ctx;
+
+	if (process_delete_slice(c, r))
+		process_delete_answer_now(c, r);
+	else
+		req_timer(r, 0, process_delete_on_timer, c);
+}
+
+static enum cap_outcome process_delete_start_many(struct cap *c, struct req *r)
+{
+	if (process_delete_slice(c, r)) {
+		process_delete_write_result(r);
+		return CAP_DONE;
+	}
+	r->answer_now = process_delete_answer_now;
+	r->answer_now_ctx = c;
+	req_timer(r, 0, process_delete_on_timer, c);
+	return CAP_WAITING;
+}
+
+static enum cap_outcome process_delete_start(struct cap_call *call)
+{
+	struct cap *c = call->c;
+	struct req *r = call->r;
+	const char *id = json_get_str(r->params, "process_id", NULL);
+	struct proc *p;
+
+	if (!id)
+		return process_delete_start_many(c, r);
+	p = proctab_find(c->procs, id, call->e);
+	if (!p || process_delete_one(c, r->task, p, call->e))
+		return CAP_FAILED;
+	process_delete_write_result(r);
+	return CAP_DONE;
+}
+
+const struct cap_ops cap_process_delete = {
+	.prepare = process_delete_prepare,
+	.start = process_delete_start,
+};
