@@ -151,7 +151,8 @@ static void cli_run_say_end(const struct proc *p)
 		fprintf(stderr, "procpen run: %u processes of the command could not be killed\n",
 			p->survivors);
 	if (p->state == PROC_STATE_TIMED_OUT)
-		fprintf(stderr, "procpen run: timed out after %s, killed with all that it started\n",
+		fprintf(stderr,
+			"procpen run: timed out after %s, killed with all that it started\n",
 			after);
 }
 
