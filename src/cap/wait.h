@@ -2,7 +2,9 @@
  * wait - requests that wait for an event of a run.
  *
  * A wait holds two handles (request and run), never a pointer to either. The hook of the
- * process table wakes it; a wait whose request has been answered is dropped.
+ * process table wakes it; a wait whose request has been answered is dropped. A request may wait for
+ * several runs, once for each. An event finds the waits for its run, and passes them all by if none
+ * is for an event of its kind: a flood costs waits for other runs, or for an end, nothing.
  */
 #ifndef PROCPEN_CAP_WAIT_H
 #define PROCPEN_CAP_WAIT_H
@@ -15,6 +17,7 @@
 
 struct cap; /* opaque here: cap/cap.h */
 struct wait;
+struct wait_run;
 
 /*
  * One of the awaited events came. Returns true to go on waiting; false when the
@@ -22,9 +25,12 @@ struct wait;
  */
 typedef bool (*wait_fn)(struct cap *c, struct req *r, struct proc *p, unsigned events);
 
-/* All waits of one server; an empty list is all zero. */
+#define WAIT_CHAINS 256
+
+/* All waits of one server, by run and by request; an empty list is all zero. */
 struct wait_list {
-	struct wait *first;
+	struct wait_run *runs[WAIT_CHAINS];
+	struct wait *requests[WAIT_CHAINS];
 };
 
 void wait_release(struct wait_list *list);
