@@ -28,6 +28,7 @@
 #include "blocklist/blocklist.h"
 #include "cap/grep.h"
 #include "cap/repeat.h"
+#include "cap/slices.h"
 #include "cap/starts.h"
 #include "cap/wait.h"
 #include "policy/audit.h"
@@ -118,6 +119,7 @@ struct cap {
 	struct reqtab *reqs;
 	const char *instance, *version;
 	struct wait_list waits; /* requests that wait for a run; zeroed at first */
+	struct slices slices; /* long work of requests; zeroed at first */
 	struct grep_queue greps; /* searches of process.logs; zeroed at first */
 	struct starts starts; /* slow starts; zeroed at first */
 	struct repeat repeat; /* of process.run; all zero at first */

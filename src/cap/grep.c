@@ -17,7 +17,6 @@
 #include "cap/logs_members.h"
 #include "proc/lines.h"
 
-#define SLICE_US 2000
 #define SHOWN_MAX 1000   /* bytes of a line that are shown ... */
 #define SHOWN_BEFORE 200 /* ... of them before the match */
 #define MATCH_BYTES 200  /* JSON of a match without its lines */
@@ -92,7 +91,7 @@ static void grep_leave_queue(struct grep *g)
 		}
 	}
 	if (!q->first)
-		ev_idle_stop(g->c->loop, &q->work);
+		slices_drop(&q->job);
 }
 
 void grep_free(struct grep *g)
@@ -306,9 +305,8 @@ static bool grep_next_line(struct grep *g, const struct proc *p, struct line *li
 }
 
 /* Search for one slice; may answer the request, which frees @g. */
-static void grep_search(struct grep *g, const struct proc *p)
+static void grep_search(struct grep *g, const struct proc *p, int64_t until_us)
 {
-	int64_t until = clock_mono_us() + SLICE_US;
 	enum pattern_found found;
 	struct line line;
 	size_t at;
@@ -326,24 +324,24 @@ static void grep_search(struct grep *g, const struct proc *p)
 			return;
 		}
 		grep_take_line(g, &line, found == PATTERN_PRESENT, at);
-	} while (clock_mono_us() < until);
+	} while (clock_mono_us() < until_us);
 }
 
-static void grep_on_work(struct ev_loop *loop, ev_idle *w, int events)
+/* The job of the queue: the first search, until it is done. */
+static bool grep_work(void *queue, int64_t until_us)
 {
-	struct grep_queue *q = w->data;
+	struct grep_queue *q = queue;
 	struct grep *g = q->first;
 	const struct proc *p = proctab_get(g->c->procs, g->seq);
 	struct err e = ERR_INIT;
 
-	(void)loop;
-	(void)events;
 	if (p) {
-		grep_search(g, p);
-		return;
+		grep_search(g, p, until_us);
+	} else {
+		err_set(&e, ERR_PROCESS_NOT_FOUND, "the run was forgotten while it was searched");
+		req_fail(g->r, &e);
 	}
-	err_set(&e, ERR_PROCESS_NOT_FOUND, "the run was forgotten while it was searched");
-	req_fail(g->r, &e);
+	return q->first;
 }
 
 void grep_start(struct grep *g, struct cap *c, struct req *r, const struct proc *p)
@@ -356,10 +354,7 @@ void grep_start(struct grep *g, struct cap *c, struct req *r, const struct proc 
 	g->seq = p->seq;
 	*(q->last ? &q->last->next : &q->first) = g;
 	q->last = g;
-	if (ev_is_active(&q->work))
-		return;
-	ev_idle_init(&q->work, grep_on_work);
-	ev_set_priority(&q->work, EV_MAXPRI); /* so that floods of input do not stop it */
-	q->work.data = q;
-	ev_idle_start(c->loop, &q->work);
+	q->job.work = grep_work;
+	q->job.data = q;
+	slices_add(&c->slices, c->loop, &q->job);
 }

@@ -1,13 +1,13 @@
 /*
  * grep - searches the output of a run for a pattern, in slices, for process.logs.
  *
- * Searches wait in a queue. Each turn of the loop gives the first one two milliseconds, so only one
- * at a time holds its matches. A search leaves the queue when it is done or its request ends.
+ * Searches wait in a queue, of which only the first one is a job (cap/slices.h): only one at a time
+ * holds its matches. A search leaves the queue when it is done or its request ends.
  */
 #ifndef PROCPEN_CAP_GREP_H
 #define PROCPEN_CAP_GREP_H
 
-#include "os/loop.h"
+#include "cap/slices.h"
 #include "proc/proc.h"
 #include "rpc/req.h"
 
@@ -17,7 +17,7 @@ struct grep;
 /* All searches of one server; zeroed: none. */
 struct grep_queue {
 	struct grep *first, *last;
-	ev_idle work; /* active while the queue is not empty */
+	struct slices_job job; /* of the first one */
 };
 
 /* What to search of streams 0 (stdout) and 1 (stderr), and from which offset. */
