@@ -4,6 +4,7 @@
  * the yield timer, or from a cancellation (which kills the run and lets its end
  * answer).
  */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +34,7 @@ struct run_task {
 	bool background, explain;
 	struct confine_request confine;
 	struct run_limits limits; /* borrowed by confine */
-	int64_t timeout_ms, yield_ms; /* 0: none */
+	int64_t timeout_ms, idle_timeout_ms, yield_ms; /* 0: none */
 	uint64_t seq; /* the run, once started */
 	bool again;   /* it is the second one: the first never began */
 };
@@ -62,6 +63,26 @@ static int64_t process_run_timeout_ms(const struct req *r)
 	return ms > 0 ? ms : 1;
 }
 
+/* The bound of a background run: the operator's, unless the request asks for another within it. */
+static int process_run_read_max_runtime(const struct config *config, const json_t *params,
+					int64_t *ms, struct err *e)
+{
+	int64_t most = config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS);
+	int64_t fallback = config_int(config, CONFIG_PROCESS_BACKGROUND_SECONDS);
+	double seconds = json_get_num(params, "max_runtime", -1);
+
+	if (most && (!fallback || fallback > most))
+		fallback = most;
+	if (most && seconds > (double)most) {
+		err_set(e, ERR_INVALID_PARAMS, "max_runtime is %g seconds, and the operator allows "
+			"at most %lld", seconds, (long long)most);
+		return err_hint(e, "Ask for at most %lld seconds; the operator can raise "
+				   "limits.background_seconds.", (long long)most);
+	}
+	*ms = seconds < 0 ? fallback * 1000 : (int64_t)ceil(seconds * 1000);
+	return 0;
+}
+
 static struct run_task *process_run_task_new(struct req *r)
 {
 	const json_t *params = r->params;
@@ -70,6 +91,7 @@ static struct run_task *process_run_task_new(struct req *r)
 	t->cwd_fd = -1;
 	t->background = json_get_bool(params, "background", false);
 	t->timeout_ms = process_run_timeout_ms(r);
+	t->idle_timeout_ms = (int64_t)ceil(json_get_num(params, "idle_timeout", 0) * 1000);
 	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
 	t->explain = json_get_bool(params, "explain_denials", false);
 	t->confine.explain = t->explain && confine_seccomp_can_notify();
@@ -113,12 +135,15 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	struct run_task *t = process_run_task_new(call->r);
 
 	if (run_limits_read(config, params, &t->limits, &t->confine, e) ||
+	    (t->background && process_run_read_max_runtime(config, params, &t->timeout_ms, e)) ||
 	    command_read(&t->command, params, e))
 		return -1;
 	command_judge(&t->command, config, call->c->shell, &call->judge);
 	call->event.command = t->command.shown;
 	t->result_options.stdin_ignored = t->background && t->command.stdin_bytes;
 	t->result_options.timeout_ignored = t->background && json_object_get(params, "timeout");
+	t->result_options.max_runtime_ignored = !t->background &&
+						json_object_get(params, "max_runtime");
 	t->result_options.explain = t->explain;
 	return 0;
 }
@@ -255,7 +280,8 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 		.has_stdin = t->command.stdin_bytes && !t->background,
 		.shares_stdio = call->r->dialect->shares_stdio,
 		.background = t->background,
-		.timeout_ms = t->background ? 0 : t->timeout_ms,
+		.timeout_ms = t->timeout_ms,
+		.idle_timeout_ms = t->idle_timeout_ms,
 		.confine = t->confine,
 	};
 	const char *warning;

@@ -14,6 +14,7 @@ struct run_result_options {
 	bool explain;	    /* the request has explain_denials */
 	bool stdin_ignored; /* a background run that was given stdin */
 	bool timeout_ignored; /* or a timeout */
+	bool max_runtime_ignored; /* a foreground run that was given one */
 	unsigned same_failures; /* in a row, this one included; 0: it is no failure */
 	unsigned lost_records;  /* of the audit log, that no result has told yet */
 };

@@ -29,8 +29,11 @@ static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 	if (v->stdin_ignored)
 		run_warnings_add(w, "stdin was ignored: a background run reads /dev/null");
 	if (v->timeout_ignored)
-		run_warnings_add(w, "timeout was ignored: a background run has no time limit; "
-				    "process.kill ends it");
+		run_warnings_add(w, "timeout was ignored: it is for a foreground run; max_runtime "
+				    "bounds one in the background, and process.kill ends it");
+	if (v->max_runtime_ignored)
+		run_warnings_add(w, "max_runtime was ignored: it is for a background run; timeout "
+				    "bounds this one");
 	if (p->stdin_unread)
 		run_warnings_add(w, "the command left %" PRIu64 " byte%s of its stdin unread",
 				 p->stdin_unread, p->stdin_unread == 1 ? "" : "s");

@@ -20,6 +20,7 @@ static const char *const reasons[] = {
 	[PROC_REASON_EXITED] = "exited",
 	[PROC_REASON_SIGNALED] = "signaled",
 	[PROC_REASON_TIMEOUT] = "timeout",
+	[PROC_REASON_IDLE] = "idle",
 	[PROC_REASON_KILLED_BY_REQUEST] = "killed_by_request",
 	[PROC_REASON_CANCELLED] = "cancelled",
 	[PROC_REASON_MEMORY_LIMIT] = "memory_limit",

@@ -13,6 +13,7 @@
 #include "proc/proc_life.h"
 
 #define LAST_LOOK 64 /* processes */
+#define UNREAD_MS 50 /* for the loop to read what is in a pipe */
 
 static void proc_notify(struct proc *p, unsigned events)
 {
@@ -53,7 +54,9 @@ static bool proc_end_was_requested(const struct proc *p)
 static void proc_set_killed(struct proc *p)
 {
 	p->reason = p->live->kill_reason;
-	p->state = p->reason == PROC_REASON_TIMEOUT ? PROC_STATE_TIMED_OUT : PROC_STATE_KILLED;
+	p->state = p->reason == PROC_REASON_TIMEOUT || p->reason == PROC_REASON_IDLE
+			   ? PROC_STATE_TIMED_OUT
+			   : PROC_STATE_KILLED;
 }
 
 /*
@@ -89,11 +92,17 @@ static void proc_note_end(struct proc *p)
 	p->pid = 0;
 }
 
+static void proc_stop_time_limits(struct proc *p)
+{
+	loop_timer_stop(p->env->loop, &p->live->timeout);
+	loop_timer_stop(p->env->loop, &p->live->silence);
+}
+
 static void proc_settle(struct proc *p)
 {
 	if (p->phase == PROC_SETTLED)
 		return;
-	loop_timer_stop(p->env->loop, &p->live->timeout);
+	proc_stop_time_limits(p);
 	loop_timer_stop(p->env->loop, &p->live->drain);
 	proc_note_end(p);
 	proc_decide_state(p);
@@ -113,8 +122,10 @@ static void proc_on_pump_data(void *ctx, bool stored)
 {
 	struct proc *p = ctx;
 
-	if (stored)
+	if (stored) {
+		p->output_mono_ms = clock_mono_ms();
 		proc_notify(p, PROC_EVENT_OUTPUT);
+	}
 	if (p->phase == PROC_DRAINING && !proc_output_open(p))
 		proc_settle(p);
 }
@@ -215,7 +226,7 @@ static void proc_on_exited(struct proc *p, const struct shim_report *report)
 	if (p->phase != PROC_KILLING)
 		p->phase = proc_has_pending_signal(p) ? PROC_ENDING : PROC_DRAINING;
 	if (p->phase != PROC_ENDING)
-		loop_timer_stop(p->env->loop, &p->live->timeout);
+		proc_stop_time_limits(p);
 	if (report->empty)
 		return; /* on_tree_empty() comes next and settles */
 	if (p->phase == PROC_DRAINING)
@@ -277,7 +288,7 @@ static void proc_release_live(struct proc *p)
 
 	if (!live)
 		return;
-	loop_timer_stop(p->env->loop, &live->timeout);
+	proc_stop_time_limits(p);
 	loop_timer_stop(p->env->loop, &live->drain);
 	loop_timer_stop(p->env->loop, &live->deadline);
 	pump_close(&live->out);
@@ -386,6 +397,22 @@ static void proc_on_timeout(struct ev_loop *loop, ev_timer *w, int revents)
 	proc_kill_tree(w->data, PROC_REASON_TIMEOUT);
 }
 
+/* Output does not restart the timer, which would cost every read: what is left is counted here.
+ * Bytes that wait in a pipe are output, read or not. */
+static void proc_on_silence(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	struct proc *p = w->data;
+	int64_t left = p->output_mono_ms + p->live->idle_timeout_ms - clock_mono_ms();
+
+	(void)revents;
+	if (left <= 0 && (pump_has_bytes(&p->live->out) || pump_has_bytes(&p->live->err)))
+		left = UNREAD_MS;
+	if (left > 0)
+		loop_timer_start(loop, w, (double)left);
+	else
+		proc_kill_tree(p, PROC_REASON_IDLE);
+}
+
 static void proc_on_deadline(struct ev_loop *loop, ev_timer *w, int revents)
 {
 	(void)loop;
@@ -412,9 +439,10 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	live->tree.kill_group = proc_kill_group;
 	live->tree.ctx = p;
 	ev_timer_init(&live->timeout, proc_on_timeout, 0., 0.);
+	ev_timer_init(&live->silence, proc_on_silence, 0., 0.);
 	ev_timer_init(&live->drain, proc_on_drain_over, 0., 0.);
 	ev_timer_init(&live->deadline, proc_on_deadline, 0., 0.);
-	live->timeout.data = live->drain.data = live->deadline.data = p;
+	live->timeout.data = live->silence.data = live->drain.data = live->deadline.data = p;
 	return live;
 }
 
@@ -485,7 +513,7 @@ void proc_kill_tree(struct proc *p, enum proc_reason reason)
 		/* The first reason holds; a command that is already over was not killed. */
 		if (!p->exited && p->live->kill_reason == PROC_REASON_RUNNING)
 			p->live->kill_reason = reason;
-		loop_timer_stop(p->env->loop, &p->live->timeout);
+		proc_stop_time_limits(p);
 		loop_timer_stop(p->env->loop, &p->live->drain);
 		p->phase = PROC_KILLING;
 	}

@@ -85,6 +85,7 @@ struct proc_spec {
 	bool shares_stdio;     /* the command has our own 0, 1 and 2; none of it is kept */
 	bool background;
 	int64_t timeout_ms;    /* 0: none */
+	int64_t idle_timeout_ms; /* without output; 0: none */
 	struct confine_request confine; /* the run's own demands on its sandbox */
 };
 
@@ -118,7 +119,8 @@ struct proc_live {
 	struct tree tree;
 	struct confine_run confine;
 	struct limits_watch limits;
-	ev_timer timeout, drain;
+	ev_timer timeout, silence, drain;
+	int64_t idle_timeout_ms;
 	ev_timer deadline; /* of a signal that is to end the run: then SIGKILL */
 	struct spawn_past past; /* of the shim */
 	uint32_t pool_kind;   /* likewise, for pool_return() */
@@ -172,6 +174,7 @@ struct proc {
 	struct err *failure;          /* why it never started, or NULL */
 
 	int64_t started_mono_ms, ended_mono_ms;
+	int64_t output_mono_ms;       /* of its last output; at first, of its start */
 	int64_t started_wall_ms, ended_wall_ms;
 	struct usage usage;           /* of the last reading; final when the tree is empty */
 	uint64_t kept_bytes;          /* counted by the table against the log budget */
@@ -206,7 +209,7 @@ bool proc_output_open(const struct proc *p);
 const struct usage *proc_usage(struct proc *p);
 
 /*
- * SIGKILL for the whole tree because of @reason (TIMEOUT, KILLED_BY_REQUEST,
+ * SIGKILL for the whole tree because of @reason (TIMEOUT, IDLE, KILLED_BY_REQUEST,
  * CANCELLED, SERVER_SHUTDOWN). On a settled run with leftovers only these die
  * and the state stays. No effect on an empty tree.
  */

@@ -137,7 +137,7 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 	limits_proof_init(&p->proof);
 	p->seq = spec->seq;
 	p->background = spec->background;
-	p->started_mono_ms = clock_mono_ms();
+	p->started_mono_ms = p->output_mono_ms = clock_mono_ms();
 	p->started_wall_ms = clock_wall_ms();
 	spool_init(&p->spool);
 	output_init(&p->out, &p->spool, 0, env->head_bytes, env->tail_bytes);
@@ -170,6 +170,9 @@ static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, st
 	}
 	if (spec->timeout_ms)
 		loop_timer_start(loop, &p->live->timeout, (double)spec->timeout_ms);
+	p->live->idle_timeout_ms = spec->idle_timeout_ms;
+	if (spec->idle_timeout_ms)
+		loop_timer_start(loop, &p->live->silence, (double)spec->idle_timeout_ms);
 }
 
 static int proc_start_spawn(const struct proc_env *env, const struct proc_spec *spec,

@@ -108,9 +108,22 @@ bool pump_drain(struct pump *p)
 	return n == 0;
 }
 
+/* Bytes in the pipe of @fd, which may be either end; 0 without one. */
+static uint64_t pump_count_bytes(int fd)
+{
+	int bytes = 0;
+
+	return fd >= 0 && !ioctl(fd, FIONREAD, &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
+}
+
 bool pump_open(const struct pump *p)
 {
 	return p->loop && p->io.fd >= 0;
+}
+
+bool pump_has_bytes(const struct pump *p)
+{
+	return pump_open(p) && pump_count_bytes(p->io.fd);
 }
 
 void pump_close(struct pump *p)
@@ -121,14 +134,6 @@ void pump_close(struct pump *p)
 	loop_close(p->loop, &p->io);
 	loud_count -= p->loud;
 	p->loud = false;
-}
-
-/* Bytes in the pipe of @fd, which may be either end; 0 without one. */
-static uint64_t pump_feed_in_pipe(int fd)
-{
-	int bytes = 0;
-
-	return fd >= 0 && !ioctl(fd, FIONREAD, &bytes) && bytes > 0 ? (uint64_t)bytes : 0;
 }
 
 /* Another read end of the pipe that @fd writes to. We never read from it. */
@@ -164,7 +169,7 @@ static void pump_feed_write(struct feed *f)
 		buf_consume(&f->pending, (size_t)n);
 	}
 	if (f->pending.len)
-		f->unread = f->pending.len + pump_feed_in_pipe(f->io.fd);
+		f->unread = f->pending.len + pump_count_bytes(f->io.fd);
 	else
 		f->rest_fd = pump_feed_open_rest(f->io.fd);
 	pump_feed_stop(f);
@@ -177,7 +182,7 @@ static void pump_feed_on_writable(struct ev_loop *loop, ev_io *io, int revents)
 	(void)loop;
 	pump_feed_write(f);
 	if (f->io.fd >= 0 && (revents & EV_ERROR)) {
-		f->unread = f->pending.len + pump_feed_in_pipe(f->io.fd);
+		f->unread = f->pending.len + pump_count_bytes(f->io.fd);
 		pump_feed_stop(f);
 	}
 }
@@ -197,7 +202,7 @@ void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes,
 uint64_t feed_unread(const struct feed *f)
 {
 	return f->unread + f->pending.len +
-	       pump_feed_in_pipe(f->io.fd >= 0 ? f->io.fd : f->rest_fd);
+	       pump_count_bytes(f->io.fd >= 0 ? f->io.fd : f->rest_fd);
 }
 
 void feed_close(struct feed *f)

@@ -33,6 +33,7 @@ void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out
 bool pump_drain(struct pump *p);
 
 bool pump_open(const struct pump *p);
+bool pump_has_bytes(const struct pump *p); /* that were not read yet */
 void pump_close(struct pump *p);
 
 struct feed {
