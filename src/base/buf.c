@@ -72,6 +72,39 @@ int buf_add(struct buf *b, const void *bytes, size_t len)
 	return 0;
 }
 
+/* Put @front before the content of @b, whatever its maximum. */
+static void buf_insert(struct buf *b, const struct buf *front)
+{
+	size_t need = b->len + front->len + 1;
+
+	if (need > b->cap) {
+		b->data = mem_realloc(b->data, need);
+		b->cap = need;
+	}
+	memmove(b->data + front->len, b->data, b->len + 1);
+	memcpy(b->data, front->data, front->len);
+	b->len += front->len;
+}
+
+int buf_take(struct buf *b, struct buf *from)
+{
+	struct buf whole = *from;
+
+	if (from->len <= b->len || from->cap > b->max + 1 || b->full ||
+	    from->len > b->max - b->len) {
+		if (buf_add(b, from->data, from->len))
+			return -1;
+		buf_clear(from);
+		return 0;
+	}
+	if (b->len)
+		buf_insert(&whole, b);
+	*from = (struct buf){ .data = b->data, .cap = b->cap, .max = from->max };
+	buf_clear(from);
+	*b = (struct buf){ .data = whole.data, .len = whole.len, .cap = whole.cap, .max = b->max };
+	return 0;
+}
+
 int buf_adds(struct buf *b, const char *text)
 {
 	return buf_add(b, text, strlen(text));

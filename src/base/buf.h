@@ -44,6 +44,13 @@ int buf_addc(struct buf *b, char c);
 int buf_addf(struct buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
 /*
+ * Append the content of @from and leave that empty: keeps the memory of the longer one and copies
+ * the bytes of the other. Returns 0, or -1 and moves nothing if the result would exceed the maximum
+ * of @b.
+ */
+int buf_take(struct buf *b, struct buf *from);
+
+/*
  * Make room for @len more bytes and return its address, or NULL if that exceeds the maximum. The
  * caller writes there, then calls buf_commit() with the bytes it used.
  */

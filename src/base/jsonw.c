@@ -266,6 +266,13 @@ void jsonw_raw(struct jsonw *w, const char *key, const char *json, size_t len)
 	jsonw_end_value(w);
 }
 
+void jsonw_take(struct jsonw *w, const char *key, struct buf *json)
+{
+	jsonw_begin_value(w, key, OUTLINE_OTHER, 0);
+	buf_take(w->out, json);
+	jsonw_end_value(w);
+}
+
 static int jsonw_dump_piece(const char *bytes, size_t len, void *out)
 {
 	return buf_add(out, bytes, len);

@@ -54,6 +54,7 @@ void jsonw_null(struct jsonw *w, const char *key);
 
 /* Write a complete JSON text as the value. */
 void jsonw_raw(struct jsonw *w, const char *key, const char *json, size_t len);
+void jsonw_take(struct jsonw *w, const char *key, struct buf *json); /* see buf_take() */
 void jsonw_json(struct jsonw *w, const char *key, const json_t *value); /* compact dump */
 
 /*

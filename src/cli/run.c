@@ -159,7 +159,7 @@ static void cli_run_say_end(const struct proc *p)
 /* ---- the dialect ---- */
 
 /* Without --json the command has written to the terminal itself. */
-static void cli_run_on_result(const struct req *r, const struct result *result, struct buf *line)
+static void cli_run_on_result(const struct req *r, struct result *result, struct buf *line)
 {
 	const struct terminal *t = r->dialect->ctx;
 

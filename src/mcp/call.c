@@ -56,7 +56,7 @@ static struct mcp_answer mcp_call_answer_of(const struct req *r, const struct re
 	return a;
 }
 
-static void mcp_call_tool_ok(const struct req *r, const struct result *result, struct buf *line)
+static void mcp_call_tool_ok(const struct req *r, struct result *result, struct buf *line)
 {
 	const struct mcp_shape *shape = mcp_call_shape_of(r);
 	struct mcp_answer a;
@@ -95,7 +95,7 @@ static const char *mcp_call_uri_of(const struct req *r)
 	return json_get_str(json_object_get(r->root, "params"), "uri", "");
 }
 
-static void mcp_call_read_ok(const struct req *r, const struct result *result, struct buf *line)
+static void mcp_call_read_ok(const struct req *r, struct result *result, struct buf *line)
 {
 	const struct mcp_shape *shape = mcp_call_shape_of(r);
 	struct jsonw w;

@@ -160,7 +160,7 @@ static void mcp_subs_on_timer(struct ev_loop *loop, ev_timer *timer, int events)
 /* ---- the answer of a stateless listener ---- */
 
 /* The answer to a listener that the server ends: its id, no other member. */
-static void mcp_subs_answer_end(const struct req *r, const struct result *result, struct buf *line)
+static void mcp_subs_answer_end(const struct req *r, struct result *result, struct buf *line)
 {
 	const struct mcp_shape *shape = &mcp_shapes[MCP_2026_07_28];
 	struct jsonw w;

@@ -10,7 +10,7 @@
 #define TEXT_BYTES ((1u << 20) - (64u << 10))
 #define NOTICE_BYTES_MAX (8u << 20) /* guard; the gate bounds a notice */
 
-static void plain_write_ok(const struct req *r, const struct result *result, struct buf *line)
+static void plain_write_ok(const struct req *r, struct result *result, struct buf *line)
 {
 	rpc_write_result(line, r->id, result);
 }

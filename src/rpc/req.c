@@ -349,7 +349,7 @@ struct jsonw *req_result(struct req *r)
 }
 
 /* The result of @r, whole. */
-static const struct result *req_take_result(struct req *r)
+static struct result *req_take_result(struct req *r)
 {
 	struct reqtab *t = r->tab;
 
@@ -361,7 +361,7 @@ static const struct result *req_take_result(struct req *r)
 
 void req_ok(struct req *r)
 {
-	const struct result *result = req_take_result(r);
+	struct result *result = req_take_result(r);
 
 	if (!req_is_silent(r))
 		r->dialect->ok(r, result, &r->tab->line);

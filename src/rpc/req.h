@@ -59,9 +59,9 @@ struct dialect {
 			      * parser, and started without a notice */
 	bool shares_stdio;   /* a command has our standard descriptors, and nothing is kept */
 
-	/* Shape one answer as one line (no newline) into @line. @partial: the result of a call
-	 * that failed and still has one; or NULL. */
-	void (*ok)(const struct req *r, const struct result *result, struct buf *line);
+	/* Shape one answer as one line (no newline) into @line. ok() may take the bytes of @result.
+	 * @partial: the result of a call that failed and still has one; or NULL. */
+	void (*ok)(const struct req *r, struct result *result, struct buf *line);
 	void (*fail)(const struct req *r, const struct err *e, const struct result *partial,
 		     struct buf *line);
 

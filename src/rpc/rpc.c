@@ -113,12 +113,12 @@ void rpc_write_notice(struct jsonw *w, const char *key, const struct req *r, jso
 	jsonw_end_object(w);
 }
 
-void rpc_write_result(struct buf *line, const char *id, const struct result *result)
+void rpc_write_result(struct buf *line, const char *id, struct result *result)
 {
 	struct jsonw w;
 
 	rpc_begin_reply(&w, line, id, strlen(id));
-	jsonw_raw(&w, "result", result->json.data, result->json.len);
+	jsonw_take(&w, "result", &result->json);
 	jsonw_end_object(&w);
 }
 

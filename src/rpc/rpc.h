@@ -97,8 +97,8 @@ void rpc_write_details(struct jsonw *w, const struct err *e, const struct result
 /* Write @notice (struct dialect.notify) with the id of @r. */
 void rpc_write_notice(struct jsonw *w, const char *key, const struct req *r, json_t *notice);
 
-/* {"jsonrpc":"2.0","id":<id>,"result":<result>} */
-void rpc_write_result(struct buf *line, const char *id, const struct result *result);
+/* {"jsonrpc":"2.0","id":<id>,"result":<result>}; takes the result's JSON. */
+void rpc_write_result(struct buf *line, const char *id, struct result *result);
 
 /* Begin {"jsonrpc":"2.0","method":<method>,"params":{ in the empty @line; the caller adds members,
  * and close ends both objects. */

@@ -125,6 +125,59 @@ static void test_buf_clear_keeps_memory_and_steal_hands_it_over(void **state)
 	buf_release(&b);
 }
 
+/* Let a buffer @b of at most @max bytes that holds @has take @more. Returns whether it did. */
+static bool take(const char *has, const char *more, size_t max, struct buf *b)
+{
+	struct buf from;
+	bool done;
+
+	buf_init(b, max);
+	buf_init(&from, 100);
+	buf_adds(b, has);
+	buf_adds(&from, more);
+	done = !buf_take(b, &from);
+	assert_string_equal(from.len ? from.data : "", done ? "" : more);
+	assert_int_equal(buf_adds(&from, "usable"), 0);
+	assert_true(b->cap <= b->max + 1);
+	buf_release(&from);
+	return done;
+}
+
+static void test_buf_takes_the_content_of_another(void **state)
+{
+	struct buf b;
+
+	(void)state;
+	assert_true(take("head ", "a longer tail", 100, &b));
+	assert_string_equal(b.data, "head a longer tail");
+	assert_int_equal(buf_addc(&b, '!'), 0);
+	assert_string_equal(b.data, "head a longer tail!");
+	buf_release(&b);
+	assert_true(take("a longer head ", "tail", 100, &b));
+	assert_string_equal(b.data, "a longer head tail");
+	buf_release(&b);
+	assert_true(take("", "all", 100, &b));
+	assert_string_equal(b.data, "all");
+	buf_release(&b);
+	assert_true(take("", "", 100, &b));
+	assert_int_equal(b.len, 0);
+	buf_release(&b);
+}
+
+static void test_buf_takes_no_more_than_fits(void **state)
+{
+	struct buf b;
+
+	(void)state;
+	assert_true(take("head", " tail", 9, &b));
+	assert_string_equal(b.data, "head tail");
+	buf_release(&b);
+	assert_false(take("head", " tail", 8, &b));
+	assert_string_equal(b.data, "head");
+	assert_true(b.full);
+	buf_release(&b);
+}
+
 static void test_buf_holds_bytes_with_nul(void **state)
 {
 	struct buf b;
@@ -149,6 +202,8 @@ int main(void)
 		cmocka_unit_test(test_buf_consume_moves_the_rest_to_the_front),
 		cmocka_unit_test(test_buf_reserve_and_commit),
 		cmocka_unit_test(test_buf_clear_keeps_memory_and_steal_hands_it_over),
+		cmocka_unit_test(test_buf_takes_the_content_of_another),
+		cmocka_unit_test(test_buf_takes_no_more_than_fits),
 		cmocka_unit_test(test_buf_holds_bytes_with_nul),
 	};
 

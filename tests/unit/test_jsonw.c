@@ -136,6 +136,26 @@ static void test_jsonw_fast_path_sees_every_byte_of_a_word(void **state)
 	}
 }
 
+static void test_jsonw_takes_json(void **state)
+{
+	struct jsonw w = start();
+	struct buf json;
+
+	(void)state;
+	buf_init(&json, OUT_MAX);
+	buf_adds(&json, "[1,\"which is longer than what stands before it\"]");
+	jsonw_object(&w, NULL);
+	jsonw_int(&w, "a", 1);
+	jsonw_take(&w, "b", &json);
+	jsonw_int(&w, "c", 2);
+	jsonw_end_object(&w);
+	assert_string_equal(out.data, "{\"a\":1,"
+				      "\"b\":[1,\"which is longer than what stands before it\"],"
+				      "\"c\":2}");
+	assert_int_equal(json.len, 0);
+	buf_release(&json);
+}
+
 static void test_jsonw_string_in_pieces(void **state)
 {
 	struct jsonw w = start();
@@ -240,6 +260,7 @@ int main(void)
 		cmocka_unit_test(test_jsonw_repairs_by_maximal_subpart),
 		cmocka_unit_test(test_jsonw_random_bytes_survive_a_parser),
 		cmocka_unit_test(test_jsonw_fast_path_sees_every_byte_of_a_word),
+		cmocka_unit_test(test_jsonw_takes_json),
 		cmocka_unit_test(test_jsonw_string_in_pieces),
 		cmocka_unit_test(test_jsonw_base64),
 		cmocka_unit_test(test_jsonw_doubles_come_back_the_same),

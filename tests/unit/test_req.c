@@ -9,7 +9,7 @@
 #include "rpc/req.h"
 #include "wire_end.h"
 
-static void write_ok(const struct req *r, const struct result *result, struct buf *line)
+static void write_ok(const struct req *r, struct result *result, struct buf *line)
 {
 	buf_addf(line, "ok %s %s", r->id, result->json.data);
 }
@@ -406,7 +406,7 @@ static void test_req_batch_without_answers_sends_nothing(void **state)
 	close_table(&w, t);
 }
 
-static void write_huge(const struct req *r, const struct result *result, struct buf *line)
+static void write_huge(const struct req *r, struct result *result, struct buf *line)
 {
 	static const char block[1 << 16];
 

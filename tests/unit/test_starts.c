@@ -6,7 +6,7 @@
 
 #define SLOW_US 600
 
-static void write_ok(const struct req *r, const struct result *result, struct buf *line)
+static void write_ok(const struct req *r, struct result *result, struct buf *line)
 {
 	buf_addf(line, "%s %s", r->id, result->json.data);
 }
