@@ -38,12 +38,10 @@ struct json_long {
 
 size_t json_long_skip(const char *text, size_t len, size_t at)
 {
-	for (at++; at < len && text[at] != '"'; at++) {
-		if (text[at] == '\\')
-			at++;
-		else if (plain_byte((unsigned char)text[at]))
-			while (len - at > 8 && plain_eight(text + at + 1))
-				at += 8;
+	for (at++; at < len && text[at] != '"';) {
+		size_t plain = plain_length(text + at, len - at);
+
+		at += plain ? plain : text[at] == '\\' ? 2 : 1;
 	}
 	return at < len ? at + 1 : len;
 }

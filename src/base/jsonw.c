@@ -14,7 +14,8 @@
 #include "base/plain.h"
 #include "base/utf8.h"
 
-#define PART_BYTES 8192 /* copied at once, into room reserved before */
+#define PART_BYTES 1024 /* escaped at once, into room reserved before */
+#define ESCAPED_MAX 6   /* bytes that stand for one */
 
 void jsonw_init(struct jsonw *w, struct buf *out)
 {
@@ -95,80 +96,80 @@ void jsonw_end_array(struct jsonw *w)
 	jsonw_close_container(w, ']');
 }
 
-/* The replacement for the byte at @s, which is neither plain nor part of a valid character. */
-static const char *jsonw_replacement(unsigned char c, char text[8])
+/* Write what stands for the first character or ill-formed sequence of @s, which is not plain, at
+ * *@to, and move that behind it. Returns the bytes of @s that it took. */
+static size_t jsonw_put_special(char **to, const char *s, size_t len)
 {
-	static const char letters[][3] = {
-		['"'] = "\\\"", ['\\'] = "\\\\", ['\b'] = "\\b", ['\f'] = "\\f",
-		['\n'] = "\\n", ['\r'] = "\\r",	 ['\t'] = "\\t",
+	static const char letters[256] = {
+		['"'] = '"', ['\\'] = '\\', ['\b'] = 'b', ['\f'] = 'f',
+		['\n'] = 'n', ['\r'] = 'r', ['\t'] = 't',
 	};
+	unsigned char c = (unsigned char)*s;
+	size_t used = 1;
+	bool valid;
 
-	if (c >= 0x80)
-		return UTF8_REPLACEMENT;
-	if (c < COUNT_OF(letters) && letters[c][0])
-		return letters[c];
-	memcpy(text, "\\u00", 4);
-	text[4] = (char)('0' + (c >> 4)); /* below 0x20: 0 or 1 */
-	text[5] = "0123456789abcdef"[c & 15];
-	text[6] = '\0';
-	return text;
+	if (c >= 0x80) {
+		valid = utf8_next(s, len, &used) == UTF8_VALID;
+		*to = mempcpy(*to, valid ? s : UTF8_REPLACEMENT, valid ? used : 3);
+		return used;
+	}
+	*(*to)++ = '\\';
+	if (letters[c]) {
+		*(*to)++ = letters[c];
+		return 1;
+	}
+	*to = mempcpy(*to, "u00", 3);
+	*(*to)++ = (char)('0' + (c >> 4)); /* below 0x20: 0 or 1 */
+	*(*to)++ = "0123456789abcdef"[c & 15];
+	return 1;
 }
 
-/* Replace the next character or ill-formed sequence that is not plain ASCII: returns its text, and
- * its size in *@used. */
-static const char *jsonw_next_special(const char *s, size_t len, size_t *used, size_t *size,
-				      char text[8])
+/* Escape the characters of @s that begin in its first @part bytes, into room for ESCAPED_MAX times
+ * as many and 7 more. Returns the bytes of @s that it took. */
+static size_t jsonw_escape_part(char **to, const char *s, size_t part, size_t len)
 {
-	const char *instead;
+	size_t at = 0, run;
 
-	*used = 1;
-	if ((unsigned char)*s >= 0x80 && utf8_next(s, len, used) == UTF8_VALID) {
-		*size = *used;
-		return s;
+	while (at < part) {
+		run = plain_copy(*to, s + at, part - at);
+		*to += run;
+		for (at += run; at < part && !plain_byte((unsigned char)s[at]);)
+			at += jsonw_put_special(to, s + at, len - at);
 	}
-	instead = jsonw_replacement((unsigned char)*s, text);
-	*size = instead == text ? 6 : (unsigned char)*s >= 0x80 ? 3 : 2;
-	return instead;
+	return at;
 }
 
 static void jsonw_escape(struct buf *out, const char *s, size_t len)
 {
-	size_t at = 0, used, size, run, part;
-	const char *instead;
-	char text[8], *room;
+	char one[ESCAPED_MAX + 7], *room, *end;
+	size_t part, fits, used;
 
-	while (at < len) {
-		part = len - at < PART_BYTES ? len - at : PART_BYTES;
-		room = buf_reserve(out, part + 8);
-		if (!room)
-			return; /* buf.full is set */
-		run = plain_copy(room, s + at, part);
-		buf_commit(out, run);
-		at += run;
-		while (at < len && !plain_byte((unsigned char)s[at])) {
-			instead = jsonw_next_special(s + at, len - at, &used, &size, text);
-			if (buf_add(out, instead, size))
-				return;
-			at += used;
-		}
+	for (; len && !out->full; s += used, len -= used) {
+		fits = (out->max - out->len) / sizeof(one);
+		part = len < PART_BYTES ? len : PART_BYTES;
+		part = part < fits ? part : fits;
+		room = end = part ? buf_reserve(out, part * sizeof(one)) : one;
+		used = jsonw_escape_part(&end, s, part ? part : 1, len);
+		if (part)
+			buf_commit(out, (size_t)(end - room));
+		else
+			buf_add(out, one, (size_t)(end - one));
 	}
 }
 
 size_t jsonw_escaped_size(const char *bytes, size_t len)
 {
-	size_t at = 0, total = 0, used, size;
-	char text[8];
+	size_t at = 0, total = 0, run;
+	char text[ESCAPED_MAX], *end;
 
 	while (at < len) {
-		if (len - at >= 8 && plain_eight(bytes + at)) {
-			used = size = 8;
-		} else if (plain_byte((unsigned char)bytes[at])) {
-			used = size = 1;
-		} else {
-			jsonw_next_special(bytes + at, len - at, &used, &size, text);
+		run = plain_length(bytes + at, len - at);
+		total += run;
+		for (at += run; at < len && !plain_byte((unsigned char)bytes[at]);) {
+			end = text;
+			at += jsonw_put_special(&end, bytes + at, len - at);
+			total += (size_t)(end - text);
 		}
-		at += used;
-		total += size;
 	}
 	return total;
 }

@@ -7,6 +7,7 @@
 #ifndef PROCPEN_BASE_PLAIN_H
 #define PROCPEN_BASE_PLAIN_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,18 +21,33 @@ static inline bool plain_byte(unsigned char c)
 	return c >= 0x20 && c < 0x80 && c != '"' && c != '\\';
 }
 
-/* Are the next eight bytes all plain? */
-static inline bool plain_eight(const char *s)
+/* How many of the next eight bytes are plain before one that is not: 0 to 8. */
+static inline size_t plain_of_eight(const char *s)
 {
-	uint64_t v, quote, backslash, below, zero;
+	uint64_t v, quote, backslash, below, zero, other;
 
 	memcpy(&v, s, sizeof(v));
+	v = le64toh(v);
 	quote = v ^ PLAIN_EACH_BYTE('"');
 	backslash = v ^ PLAIN_EACH_BYTE('\\');
-	/* The high bit of a byte of x - EACH(n) is set where x < n, given no high bit in x. */
+	/* The high bit of a byte of x - EACH(n) is set where x < n, given no high bit in x. A byte
+	 * that borrows spoils only those after it. */
 	below = v - PLAIN_EACH_BYTE(0x20);
 	zero = (quote - PLAIN_EACH_BYTE(1)) | (backslash - PLAIN_EACH_BYTE(1));
-	return !((v | below | zero) & PLAIN_EACH_BYTE(0x80));
+	other = (v | below | zero) & PLAIN_EACH_BYTE(0x80);
+	return other ? (size_t)__builtin_ctzll(other) / 8 : 8;
+}
+
+/* The number of plain bytes at the start of @s. */
+static inline size_t plain_length(const char *s, size_t len)
+{
+	size_t at = 0, n = 8;
+
+	for (; n == 8 && len - at >= 8; at += n)
+		n = plain_of_eight(s + at);
+	while (n == 8 && at < len && plain_byte((unsigned char)s[at]))
+		at++;
+	return at;
 }
 
 /*
@@ -40,14 +56,13 @@ static inline bool plain_eight(const char *s)
  */
 static inline size_t plain_copy(char *to, const char *s, size_t len)
 {
-	size_t at = 0;
+	size_t at = 0, n = 8;
 
-	for (; len - at >= 8; at += 8) {
+	for (; n == 8 && len - at >= 8; at += n) {
 		memcpy(to + at, s + at, 8);
-		if (!plain_eight(s + at))
-			break;
+		n = plain_of_eight(s + at);
 	}
-	for (; at < len && plain_byte((unsigned char)s[at]); at++)
+	for (; n == 8 && at < len && plain_byte((unsigned char)s[at]); at++)
 		to[at] = s[at];
 	return at;
 }

@@ -136,6 +136,49 @@ static void test_jsonw_fast_path_sees_every_byte_of_a_word(void **state)
 	}
 }
 
+/* A long text is escaped in parts; a character may begin in one and end in the next. */
+static void test_jsonw_character_at_any_place_of_a_long_text(void **state)
+{
+	static const char part[] = "\xf0\x9f\x98\x80\n\xe1\x80z";
+	char bytes[2100];
+
+	(void)state;
+	for (size_t at = 1000; at < 1040; at++) {
+		struct jsonw w = start();
+		struct buf expected;
+		json_t *parsed;
+
+		memset(bytes, 'a', sizeof(bytes));
+		memcpy(bytes + at, part, sizeof(part) - 1);
+		jsonw_strn(&w, NULL, bytes, sizeof(bytes));
+		assert_int_equal(out.len, jsonw_escaped_size(bytes, sizeof(bytes)) + 2);
+		parsed = json_loads(out.data, JSON_DECODE_ANY, NULL);
+		buf_init(&expected, OUT_MAX);
+		model_repair(bytes, sizeof(bytes), &expected);
+		assert_string_equal(json_string_value(parsed), expected.data);
+		buf_release(&expected);
+		json_decref(parsed);
+	}
+}
+
+/* The last byte of a buffer is used, and none beyond it. */
+static void test_jsonw_fills_a_buffer_exactly(void **state)
+{
+	static const char text[] = "plain and \n, \"quoted\", \x01, \xe2\x82\xac, \xff.";
+	size_t need = jsonw_escaped_size(text, strlen(text)) + 2;
+
+	(void)state;
+	for (size_t max = 0; max <= need; max++) {
+		struct jsonw w = start();
+
+		out.max = max;
+		jsonw_str(&w, NULL, text);
+		assert_int_equal(out.full, max < need);
+		assert_true(out.len <= max);
+	}
+	assert_int_equal(out.len, need);
+}
+
 static void test_jsonw_takes_json(void **state)
 {
 	struct jsonw w = start();
@@ -260,6 +303,8 @@ int main(void)
 		cmocka_unit_test(test_jsonw_repairs_by_maximal_subpart),
 		cmocka_unit_test(test_jsonw_random_bytes_survive_a_parser),
 		cmocka_unit_test(test_jsonw_fast_path_sees_every_byte_of_a_word),
+		cmocka_unit_test(test_jsonw_character_at_any_place_of_a_long_text),
+		cmocka_unit_test(test_jsonw_fills_a_buffer_exactly),
 		cmocka_unit_test(test_jsonw_takes_json),
 		cmocka_unit_test(test_jsonw_string_in_pieces),
 		cmocka_unit_test(test_jsonw_base64),
