@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "base/json_long.h"
 #include "base/mem.h"
@@ -208,6 +209,16 @@ static int json_text_check(const char *text, size_t len, int depth_max, enum jso
 		return -1;
 	}
 	return 0;
+}
+
+void json_text_seed(void)
+{
+	size_t seed;
+
+	/* GRND_NONBLOCK: early in boot; 0 lets jansson find one. */
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+		seed = 0;
+	json_object_seed(seed);
 }
 
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,

@@ -16,6 +16,9 @@
 /* A line of 4 MiB can hold two million values, and each takes some 100 bytes of memory. */
 #define JSON_VALUES_MAX 50000
 
+/* Seed the hash of member names. Without it jansson opens /dev/urandom at the first object. */
+void json_text_seed(void);
+
 enum json_fault {
 	JSON_OK,
 	JSON_MALFORMED, /* not JSON, invalid UTF-8, or nested deeper than the limit */

@@ -21,11 +21,12 @@
 #define INTERRUPT_US 1000 /* how long a write to a shared stderr may block */
 #define FULL_MS 1000      /* no further try for so long after such a write failed */
 
-static bool stdio_fd_is_kind(int fd, mode_t kind)
+/* S_IFIFO and so on; 0: unknown. */
+static mode_t stdio_fd_kind(int fd)
 {
 	struct stat st;
 
-	return !fstat(fd, &st) && (st.st_mode & S_IFMT) == kind;
+	return fstat(fd, &st) ? 0 : st.st_mode & S_IFMT;
 }
 
 /* The next open() would take a closed standard descriptor: put /dev/null there. */
@@ -48,12 +49,11 @@ static int stdio_fill_gaps(struct err *e)
 
 /* Can we reopen @fd for a second file description of the same file? Not the master end of a
  * terminal: opening that gives a new terminal. */
-static bool stdio_fd_is_reopenable(int fd)
+static bool stdio_fd_is_reopenable(int fd, mode_t kind)
 {
 	unsigned number;
 
-	return stdio_fd_is_kind(fd, S_IFIFO) ||
-	       (stdio_fd_is_kind(fd, S_IFCHR) && ioctl(fd, TIOCGPTN, &number) < 0);
+	return kind == S_IFIFO || (kind == S_IFCHR && ioctl(fd, TIOCGPTN, &number) < 0);
 }
 
 /* A file description of our own for a pipe or device, or -1. */
@@ -67,18 +67,19 @@ static int stdio_fd_reopen(int fd, int access_mode)
 
 static int stdio_take_end(struct stdio_end *end, int fd, int access_mode, struct err *e)
 {
+	mode_t kind = stdio_fd_kind(fd);
 	int own = -1;
 
 	end->restore_flags = -1;
-	end->is_socket = stdio_fd_is_kind(fd, S_IFSOCK);
-	if (stdio_fd_is_reopenable(fd))
+	end->is_socket = kind == S_IFSOCK;
+	if (stdio_fd_is_reopenable(fd, kind))
 		own = stdio_fd_reopen(fd, access_mode);
 	if (own < 0) {
 		own = fcntl(fd, F_DUPFD_CLOEXEC, FIRST_FREE);
 		if (own < 0)
 			return err_sys(e, ERR_INTERNAL_ERROR, errno,
 				       "cannot duplicate descriptor %d", fd);
-		if (!end->is_socket && !stdio_fd_is_kind(fd, S_IFREG)) {
+		if (!end->is_socket && kind != S_IFREG) {
 			end->restore_flags = fcntl(own, F_GETFL);
 			fcntl(own, F_SETFL, end->restore_flags | O_NONBLOCK);
 		}
@@ -148,13 +149,13 @@ static void stdio_install_interrupt_handler(void)
 
 static void stdio_take_stderr(void)
 {
-	int own = stdio_fd_is_reopenable(STDERR_FILENO) ? stdio_fd_reopen(STDERR_FILENO, O_WRONLY)
-							: -1;
+	mode_t kind = stdio_fd_kind(STDERR_FILENO);
+	int own = stdio_fd_is_reopenable(STDERR_FILENO, kind)
+			  ? stdio_fd_reopen(STDERR_FILENO, O_WRONLY) : -1;
 
 	errors.end.fd = own < 0 ? STDERR_FILENO : own;
-	errors.end.is_socket = stdio_fd_is_kind(STDERR_FILENO, S_IFSOCK);
-	errors.is_shared =
-		own < 0 && !errors.end.is_socket && !stdio_fd_is_kind(STDERR_FILENO, S_IFREG);
+	errors.end.is_socket = kind == S_IFSOCK;
+	errors.is_shared = own < 0 && !errors.end.is_socket && kind != S_IFREG;
 	if (errors.is_shared)
 		stdio_install_interrupt_handler();
 	log_write_with(stdio_write_error_line);
@@ -266,7 +267,7 @@ static int stdio_fd_poll_conditions(int fd, short events)
 
 bool stdio_hung_up(const struct stdio_end *in)
 {
-	return stdio_fd_is_kind(in->fd, S_IFREG) ||
+	return stdio_fd_kind(in->fd) == S_IFREG ||
 	       stdio_fd_poll_conditions(in->fd, POLLRDHUP) & (POLLHUP | POLLRDHUP | POLLERR);
 }
 
@@ -277,7 +278,7 @@ bool stdio_abandoned(const struct stdio_end *out)
 
 size_t stdio_unread(const struct stdio_end *out)
 {
-	unsigned long request = stdio_fd_is_kind(out->fd, S_IFIFO) ? FIONREAD : TIOCOUTQ;
+	unsigned long request = stdio_fd_kind(out->fd) == S_IFIFO ? FIONREAD : TIOCOUTQ;
 	int count = 0;
 
 	if (out->is_socket)

@@ -61,9 +61,10 @@ static bool run_shell_is_below(const char *directory, const char *path)
 
 static bool run_shell_is_hidden(const struct config *config, const char *path)
 {
-	AUTO_FREE char *target = realpath(path, NULL);
+	char *const *hidden = config_names(config, CONFIG_SANDBOX_HIDE);
+	AUTO_FREE char *target = *hidden ? realpath(path, NULL) : NULL;
 
-	for (char *const *hidden = config_names(config, CONFIG_SANDBOX_HIDE); *hidden; hidden++)
+	for (; *hidden; hidden++)
 		if (run_shell_is_below(*hidden, path) ||
 		    (target && run_shell_is_below(*hidden, target)))
 			return true;

@@ -371,14 +371,17 @@ bool scope_covers_any(const struct scope *s, const char *dir, const char *const 
 {
 	AUTO_CLOSE int fd = open(dir, OPEN_DIR);
 	struct stat judged;
-	bool exists = fd >= 0 && !fstat(fd, &judged);
-	bool covers = exists ? scope_lies_inside(s, fd, NULL) : scope_covers(s, dir);
+	bool covers;
 
+	/* What is missing holds none of @names: one walk judges all. */
+	if (fd < 0 || fstat(fd, &judged))
+		return scope_covers(s, dir);
+	covers = scope_lies_inside(s, fd, NULL);
 	for (; !covers && *names; names++) {
 		AUTO_FREE char *path = mem_zalloc(strlen(dir) + strlen(*names) + 2);
 
 		stpcpy(stpcpy(stpcpy(path, dir), "/"), *names);
-		covers = scope_finds(s, path, exists ? &judged : NULL);
+		covers = scope_finds(s, path, &judged);
 	}
 	return covers;
 }

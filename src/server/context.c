@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 #include "base/version.h"
 #include "policy/worktree.h"
@@ -131,6 +132,7 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	    run_shell_choose(&ctx->shell, &ctx->config, ctx->scope, e))
 		return -1;
 	context_hide_memory();
+	json_text_seed();
 	ids_instance(ctx->instance);
 	ctx->audit = audit_new(ctx->state_dir, ctx->instance);
 	ctx->loop = loop_new();

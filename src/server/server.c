@@ -493,23 +493,26 @@ static void server_watch_signal(struct server *s, ev_signal *w, int signum)
 	ev_signal_start(s->loop, w);
 }
 
-/* Ignore the other signals that end a process by default (signal(7)): they would leave requests
- * unanswered and the audit log without its end. A fault of our own and abort() still end us: for
- * them the kernel and libc restore the default. Call it before the first start: os/spawn reads once
- * which signals to reset. */
-static void server_ignore_others(void)
+/* Block the other signals that end a process by default (signal(7)): they would leave requests
+ * unanswered and the audit log without its end. One call blocks them all; ignored ones would also
+ * have to be reset one by one for each shim. The kernel delivers a fault of our own all the same,
+ * and abort() its signal; where a sanitizer handles them, they stay as they are. */
+static void server_block_others(void)
 {
 	static const int others[] = {
 		SIGUSR1, SIGUSR2,   SIGALRM, SIGVTALRM, SIGPROF, SIGIO,	 SIGXCPU, SIGPWR,
 		SIGILL,	 SIGSTKFLT, SIGTRAP, SIGABRT,	SIGBUS,	 SIGFPE, SIGSEGV, SIGSYS,
 	};
 	struct sigaction now;
+	sigset_t blocked;
 
+	sigemptyset(&blocked);
 	for (size_t i = 0; i < COUNT_OF(others); i++)
 		if (!sigaction(others[i], NULL, &now) && now.sa_handler == SIG_DFL)
-			signal(others[i], SIG_IGN);
+			sigaddset(&blocked, others[i]);
 	for (int number = SIGRTMIN; number <= SIGRTMAX; number++)
-		signal(number, SIG_IGN);
+		sigaddset(&blocked, number);
+	sigprocmask(SIG_BLOCK, &blocked, NULL);
 }
 
 static void server_watch(struct server *s)
@@ -578,7 +581,7 @@ int server_main(struct context_options *options)
 	struct err e = ERR_INIT;
 	int status = 1;
 
-	server_ignore_others();
+	server_block_others();
 	options->may_lack_workspace = true;
 	if (context_set_up_process(&s.context, &e) || stdio_take(&s.stdio, &e) ||
 	    context_open(&s.context, options, &e) || context_check(&s.context, &e)) {
