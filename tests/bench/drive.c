@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "client.h"
+#include "message.h"
 #include "stats.h"
 #include "watch.h"
 
@@ -46,11 +47,13 @@ void drive_runs(struct client *c, const char *params, size_t n, size_t window, d
 	}
 }
 
-/* run argv|shell N WINDOW */
+/* run argv|shell|PARAMS N WINDOW */
 static void run_mode(char **args, char **server)
 {
 	size_t n = strtoul(args[1], NULL, 10), window = strtoul(args[2], NULL, 10);
-	const char *params = strcmp(args[0], "shell") ? run_true : run_shell;
+	const char *params = *args[0] == '{'		? args[0]
+			     : strcmp(args[0], "shell") ? run_true
+							: run_shell;
 	double *took = calloc(n, sizeof(*took)), begin, cpu;
 	struct client c;
 
@@ -174,24 +177,16 @@ static void burst_mode(char **args, char **server)
 	client_stop(&c);
 }
 
-/* request BYTES ROUNDS: messages made of strings of 8 KiB, as files in a call are */
+/* request BYTES ROUNDS: a long message, see message.h */
 static void request_mode(char **args, char **server)
 {
-	size_t bytes = strtoul(args[0], NULL, 10), n = strtoul(args[1], NULL, 10), at = 0;
-	static const char word[] = "static int count; ";
-	char *params = malloc(bytes + 100);
+	size_t n = strtoul(args[1], NULL, 10);
+	char *params = message_make(strtoul(args[0], NULL, 10));
 	double cpu, begin;
 	struct client c;
 
 	if (!params)
 		client_die("no memory");
-	at += (size_t)sprintf(params, "{\"files\":[\"");
-	for (size_t piece = 0; at < bytes; piece++) {
-		if (piece % 455 == 454)
-			at += (size_t)sprintf(params + at, "\",\"");
-		at += (size_t)sprintf(params + at, "%s%s", word, piece % 3 ? "" : "\\n");
-	}
-	sprintf(params + at, "\"]}");
 	client_start(&c, server);
 	client_call(&c, "ping", params);
 	cpu = watch_cpu_us(c.pid);
@@ -202,6 +197,25 @@ static void request_mode(char **args, char **server)
 		    (stats_now_us() - begin) / 1e3 / (double)n, NULL);
 	client_stop(&c);
 	free(params);
+}
+
+/* idle N MS: runs, each after a pause */
+static void idle_mode(char **args, char **server)
+{
+	size_t n = strtoul(args[0], NULL, 10);
+	useconds_t pause_us = (useconds_t)strtoul(args[1], NULL, 10) * 1000;
+	double *took = calloc(n, sizeof(*took));
+	struct client c;
+
+	client_start(&c, server);
+	drive_runs(&c, run_true, 20, 1, NULL);
+	for (size_t i = 0; i < n; i++) {
+		usleep(pause_us);
+		drive_runs(&c, run_true, 1, 1, &took[i]);
+	}
+	stats_print("p50_us", stats_at(took, n, 0.5), "max_us", stats_at(took, n, 1), NULL);
+	client_stop(&c);
+	free(took);
 }
 
 static const struct mode {
@@ -215,6 +229,7 @@ static const struct mode {
 	{ "memory", 2, memory_mode },
 	{ "burst", 1, burst_mode },
 	{ "request", 2, request_mode },
+	{ "idle", 2, idle_mode },
 	{ "flood", 4, drive_flood },
 	{ "output", 2, drive_output },
 	{ "logs", 3, drive_logs },
@@ -222,6 +237,7 @@ static const struct mode {
 	{ "background", 1, drive_background },
 	{ "timeout", 2, drive_timeout },
 	{ "end", 2, drive_end },
+	{ "chains", 2, drive_chains },
 };
 
 int main(int argc, char **argv)

@@ -17,5 +17,6 @@ void drive_exact(char **args, char **server);
 void drive_background(char **args, char **server);
 void drive_timeout(char **args, char **server);
 void drive_end(char **args, char **server);
+void drive_chains(char **args, char **server);
 
 #endif

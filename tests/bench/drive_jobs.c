@@ -1,6 +1,7 @@
 /* The modes about many jobs, whole trees, and their ends. */
 #include "drive.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #define JOB_LIFE 30 /* seconds; whatever a defect leaves behind ends by itself */
 #define END_MAX_US 5e6
 #define TIMEOUT_US 100e3 /* what timeout_params asks for */
+#define STORM_US 500000  /* chains use up the processors after that */
+#define STORM_SECONDS 20 /* then they end by themselves */
 
 /* A word for the command lines of all jobs of this process, a duration for sleep(1). */
 static const char *mark(void)
@@ -196,4 +199,99 @@ void drive_end(char **args, char **server)
 	}
 	stats_print("gone_ms", stats_at(took, rounds, 1) / 1e3, "left", (double)left, NULL);
 	free(took);
+}
+
+/* ---- chains that fork, start a session and leave their parent ---- */
+
+/* Parameters of a run of @count chains; its last argument counts as 0 for it, and marks it for us. */
+static void chains_params(char *out, size_t size, char **args, const char *more)
+{
+	snprintf(out, size,
+		 "{\"command\":\"%s\",\"args\":[\"chains\",\"%s\",\"%d\",\"0.%s\"],%s}", args[1],
+		 args[0], STORM_SECONDS, mark(), more);
+}
+
+/* Until two scans in a row find none: one can miss a chain. */
+static void chains_wait(void)
+{
+	double begin = stats_now_us();
+
+	for (int none = 0; none < 2; none = watch_count(mark()) ? 0 : none + 1)
+		if (stats_now_us() - begin > END_MAX_US)
+			client_die("chains live on");
+}
+
+/* A server whose run of chains has gone on for a while. */
+static void chains_start(struct client *c, char **args, char **server, struct job *job)
+{
+	char params[4400];
+
+	client_start(c, server);
+	chains_params(params, sizeof(params), args, "\"background\":true");
+	start_jobs(c, job, 1, params);
+	usleep(STORM_US);
+}
+
+static double chains_timeout(char **args, char **server)
+{
+	char params[4400];
+	struct client c;
+	double begin;
+
+	client_start(&c, server);
+	chains_params(params, sizeof(params), args, "\"timeout\":0.5");
+	begin = stats_now_us();
+	if (client_number(client_call(&c, "process.run", params), "survivors") != 0)
+		client_die("chains survive their timeout");
+	begin = stats_now_us() - begin - STORM_US;
+	chains_wait();
+	client_stop(&c);
+	return begin;
+}
+
+static double chains_kill(char **args, char **server)
+{
+	struct client c;
+	struct job job;
+	double begin;
+
+	chains_start(&c, args, server, &job);
+	begin = stats_now_us();
+	kill_jobs(&c, &job, 1);
+	begin = stats_now_us() - begin;
+	chains_wait();
+	client_stop(&c);
+	return begin;
+}
+
+/* The server ends by @number, or by the end of its input; until it has gone, or, where it is killed,
+ * until the chains have. */
+static double chains_end(char **args, char **server, int number)
+{
+	struct client c;
+	struct job job;
+	double begin;
+
+	chains_start(&c, args, server, &job);
+	begin = stats_now_us();
+	if (number)
+		kill(c.pid, number);
+	else
+		client_hang_up(&c);
+	client_wait(&c);
+	if (number != SIGKILL)
+		begin = stats_now_us() - begin;
+	chains_wait();
+	return number == SIGKILL ? stats_now_us() - begin : begin;
+}
+
+/* chains COUNT HOSTILE: how long each end takes under so many */
+void drive_chains(char **args, char **server)
+{
+	double timeout = chains_timeout(args, server), killed = chains_kill(args, server);
+	double eof = chains_end(args, server, 0), term = chains_end(args, server, SIGTERM);
+
+	stats_print("timeout_ms", timeout / 1e3, "kill_ms", killed / 1e3, "eof_ms", eof / 1e3,
+		    "term_ms", term / 1e3, "sigkill_ms",
+		    chains_end(args, server, SIGKILL) / 1e3, NULL);
 }

@@ -5,11 +5,13 @@
  *   floor filter FILE N PROGRAM ...  the same with the seccomp filter in FILE installed first
  *   floor many N PROGRAM ARGS...     start N at once, then kill them
  *   floor cat N FILE                 time to read FILE through `cat` and a pipe
+ *   floor chains COUNT HOSTILE       end a PID namespace in which so many chains fork
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +24,7 @@
 #include "stats.h"
 
 #define LIFE_SECONDS 60
+#define STORM_US 500000
 
 static struct sock_fprog filter;
 
@@ -155,6 +158,38 @@ static int many_mode(size_t n, char *const argv[])
 	return 0;
 }
 
+/* Reaps, as a shim does, until it is killed. */
+static int chains_init(char *const argv[])
+{
+	if (fork() == 0) {
+		dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	for (;;)
+		if (wait(NULL) < 0)
+			pause();
+}
+
+static int chains_mode(char *count, char *hostile)
+{
+	char *argv[] = { hostile, (char[]){ "chains" }, count, (char[]){ "20" }, NULL };
+	unsigned long flags = CLONE_NEWPID | SIGCHLD | (geteuid() ? CLONE_NEWUSER : 0);
+	pid_t pid = (pid_t)syscall(SYS_clone, flags, NULL, NULL, NULL, 0);
+	double begin;
+
+	if (pid == 0)
+		return chains_init(argv);
+	if (pid < 0)
+		die("clone");
+	usleep(STORM_US);
+	begin = stats_now_us();
+	kill(pid, SIGKILL);
+	wait_for(pid, SIGKILL); /* the kernel lets it go last */
+	stats_print("end_ms", (stats_now_us() - begin) / 1e3, NULL);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	char *cat[] = { (char[]){ "/bin/cat" }, argc > 3 ? argv[3] : NULL, NULL };
@@ -170,7 +205,9 @@ int main(int argc, char **argv)
 		return many_mode(strtoul(argv[2], NULL, 10), argv + 3);
 	if (argc > 3 && !strcmp(argv[1], "cat"))
 		return run_mode(strtoul(argv[2], NULL, 10), cat);
+	if (argc > 3 && !strcmp(argv[1], "chains"))
+		return chains_mode(argv[2], argv[3]);
 	fprintf(stderr, "usage: floor run|many N PROGRAM ARGS... | filter FILE N PROGRAM ARGS... "
-			"| cat N FILE\n");
+			"| cat N FILE | chains COUNT HOSTILE\n");
 	return 2;
 }

@@ -28,7 +28,11 @@ RUNS_BEFORE_WEIGHING = 1000
 ARM_TIME_LIMIT = 150
 COMPANY_MAX = 0.10  # share of the processors used by others from which on figures are in doubt
 TIMED_UNITS = ("us", "ms", "/s", "MB/s")  # memory and exactness do not depend on company
-ORPHANING = ("end kill", "end eof")  # no verdict on company: their own orphans look like it
+# No verdict on company: their own orphans look like it.
+ORPHANING = ("end kill", "end eof", "chains 20", "chains 100")
+# What a request may ask for beside the default, each from the pool where it has one.
+KINDS = {"strict": {"profile": "strict"}, "network off": {"network": False},
+         "memory limit": {"memory_limit": 256 << 20}}
 # Version managers put dozens of folders into PATH; looking `true` up there is not what is measured.
 ENVIRONMENT = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
                "HOME": os.environ.get("HOME", "/"), "LANG": "C.UTF-8"}
@@ -163,6 +167,15 @@ class Row:
                 "met": self.met(figure, ratio)}
 
 
+def chains_rows(count):
+    """The ends of a run in which so many chains fork, start a session and leave their parent."""
+    ends = {"timeout": "timeout: late by", "kill": "process.kill", "eof": "end of the input",
+            "term": "SIGTERM", "sigkill": "SIGKILL of the server"}
+    return [Row(f"{count} fork-setsid chains, {text}" if key == "timeout" else f"  {text}",
+                f"chains {count}", f"{key}_ms", "ms", base="floor", base_key="end_ms",
+                limit=100, absolute=True) for key, text in ends.items()]
+
+
 ROWS = [
     Row("run true, argv, one at a time: p50", "argv", "p50_us", "us", base="floor", limit=1.5),
     Row("  without namespaces", "argv", "p50_us", "us", base="floor", arm="no namespaces", limit=1.3),
@@ -177,13 +190,17 @@ ROWS = [
     Row("    + control group of three limits", "layers", "p50_us", "us", base="floor", arm="limits"),
     Row("  all of it, one started ahead", "layers", "p50_us", "us", base="floor"),
     Row("  server CPU per run", "argv", "cpu_us", "us", base="bare"),
+    Row("  strict", "kinds", "p50_us", "us", base="floor", arm="strict", limit=1.5),
+    Row("  network: false", "kinds", "p50_us", "us", base="floor", arm="network off", limit=1.5),
+    Row("  memory_limit", "kinds", "p50_us", "us", base="floor", arm="memory limit"),
+    Row("  after a pause of 0.3 s", "idle", "p50_us", "us", base="bare"),
     Row("run true through sh, one at a time: p50", "shell", "p50_us", "us", base="floor"),
     Row("runs, 64 outstanding", "many", "rate", "/s", base="bare", limit=0.65, at_least=True),
     Row("  without namespaces", "many", "rate", "/s", base="bare", arm="no namespaces", limit=0.78,
         at_least=True),
     Row("  server CPU per run", "many", "cpu_us", "us", base="bare"),
     Row("ping, p50", "ping", "p50_us", "us", base="bare", limit=2),
-    Row("start to first answer (ping)", "start", "p50_us", "us", base="bare", limit=1.5),
+    Row("start to first answer (ping)", "start", "p50_us", "us", base="bare", limit=1.15),
     Row("start to tools/list", "start tools", "p50_us", "us", base="bare"),
     Row("start to the answer of the first run", "start run", "p50_us", "us", base="bare"),
     Row("memory at rest", "memory", "rest_kb", "KB", limit=4096),
@@ -205,10 +222,10 @@ ROWS = [
     Row("ping while 64 children flood: p99", "flood 64", "p99_us", "us", base="bare", limit=5000,
         absolute=True),
     Row("  with 10,000 finished records (quick: 2,000)", "flood records", "p99_us", "us",
-        limit=5000),
+        base="bare", limit=5000, absolute=True),
     Row("ping behind 60 runs, no shim idle", "burst", "ping_ms", "ms", limit=10),
-    Row("request of 1 MiB: server CPU", "request 1", "cpu_ms", "ms"),
-    Row("request of 4 MiB: server CPU", "request 4", "cpu_ms", "ms"),
+    Row("request of 1 MiB: server CPU", "request 1", "cpu_ms", "ms", base="jansson"),
+    Row("request of 4 MiB: server CPU", "request 4", "cpu_ms", "ms", base="jansson"),
     Row("process.logs of 8 MiB in pages", "logs", "p50_us", "us", base="cat", limit=0.5,
         at_least=True, inverse=True),
     Row("64 runs of 1 MiB at once, bytes exact", "exact", "exact", "runs", limit=64, at_least=True),
@@ -217,6 +234,7 @@ ROWS = [
     Row("  with a child that ignores TERM", "timeout ignore", "late_p50_ms", "ms", limit=5),
     Row("20 trees when the server is killed: gone in", "end kill", "gone_ms", "ms", limit=1000),
     Row("20 trees when its stdin closes: gone in", "end eof", "gone_ms", "ms", limit=1000),
+    *(row for count in (20, 100) for row in chains_rows(count)),
     Row("verdict on 10 kB, the worst everyday text", "judge", "everyday_ms", "ms", limit=1,
         named="everyday_name"),
     Row("  the worst of many hostile shapes", "judge", "small_ms", "ms", limit=1,
@@ -267,6 +285,26 @@ def experiments_of(programs, server, scratch):
                            "process.cpu_percent=400"]}
         return {name: [drive, *mode, "--", *sandboxed(*options)] for name, options in arms.items()}
 
+    def kinds(n):
+        arms = {name: json.dumps(dict(more, command="true", args=[]))
+                for name, more in KINDS.items()}
+        return {name: [drive, "run", params, n, "1", "--", *server]
+                for name, params in arms.items()}
+
+    def started(first):
+        """As a host starts it: nothing set but the directories."""
+        plain = server[:server.index("--set")]
+        return {"bare": [drive, "start", first, "20", "--", *bare],
+                "procpen": [drive, "start", first, "20", "--", *plain]}
+
+    def request(size, count):
+        return procpen("request", str(size), count, floors={
+            "jansson": [f"{programs}/parse", str(size), count]})
+
+    def chains(count):
+        return procpen("chains", count, f"{programs}/hostile", floors={
+            "floor": [floor, "chains", count, f"{programs}/hostile"]})
+
     n = "100" if QUICK else "200"
     many, writes = ("500", "0.5") if QUICK else ("1000", "1.5")
     found = [
@@ -277,15 +315,17 @@ def experiments_of(programs, server, scratch):
                               *sandboxed("sandbox.namespaces=false")]})),
         Experiment("layers", (2, 8), procpen("run", "argv", n, "1", floors=dict(
             layers(("run", "argv", n, "1")), floor=[floor, "run", n, true]))),
+        Experiment("kinds", (2, 6), dict(kinds(n), floor=[floor, "run", n, true])),
+        Experiment("idle", (1, 3), with_servers("idle", "8", "300")),
         Experiment("shell", (3, 10), with_servers("run", "shell", n, "1", floors={
             "floor": [floor, "run", n, "/bin/sh", "-c", "true"]})),
         Experiment("many", (3, 9), with_servers("run", "argv", many, "64", floors={
             "no namespaces": [drive, "run", "argv", many, "64", "--",
                               *sandboxed("sandbox.namespaces=false")]})),
         Experiment("ping", (4, 12), with_servers("ping", "5000")),
-        Experiment("start", (3, 12), with_servers("start", "ping", "20")),
-        Experiment("start tools", (2, 5), with_servers("start", "tools", "20")),
-        Experiment("start run", (2, 5), with_servers("start", "run", "20")),
+        Experiment("start", (3, 12), started("ping")),
+        Experiment("start tools", (2, 5), started("tools")),
+        Experiment("start run", (2, 5), started("run")),
         Experiment("memory", (1, 3), with_servers("memory", str(RUNS_BEFORE_WEIGHING), "true")),
         Experiment("memory output", (1, 3), with_servers("memory", str(RUNS_BEFORE_WEIGHING),
                                                          "echo")),
@@ -294,12 +334,13 @@ def experiments_of(programs, server, scratch):
         Experiment("output", (2, 6), with_servers("output", str(BIG_BYTES), writer)),
         Experiment("flood 1", (2, 5), with_servers("flood", "1", writes, writer, "0")),
         Experiment("flood 64", (2, 5), with_servers("flood", "64", writes, writer, "0")),
-        Experiment("flood records", (1, 3), {"procpen": [
-            drive, "flood", "64", writes, writer, "2000" if QUICK else "10000", "--",
-            *sandboxed("limits.finished_records=10000")]}),
+        Experiment("flood records", (1, 3), {
+            "bare": [drive, "flood", "64", writes, writer, "0", "--", *bare],
+            "procpen": [drive, "flood", "64", writes, writer, "2000" if QUICK else "10000", "--",
+                        *sandboxed("limits.finished_records=10000")]}),
         Experiment("burst", (2, 6), procpen("burst", "60")),
-        Experiment("request 1", (2, 5), procpen("request", str(1 << 20), "20")),
-        Experiment("request 4", (2, 5), procpen("request", str((1 << 22) - 4096), "10")),
+        Experiment("request 1", (2, 5), request(1 << 20, "20")),
+        Experiment("request 4", (2, 5), request((1 << 22) - 4096, "10")),
         Experiment("logs", (2, 6), procpen("logs", str(LOG_BYTES), "3", writer, floors={
             "cat": [floor, "cat", "3", page_file]})),
         Experiment("exact", (1, 2), procpen("exact", "1", writer)),
@@ -308,6 +349,8 @@ def experiments_of(programs, server, scratch):
         Experiment("timeout ignore", (1, 3), procpen("timeout", "ignore", "10")),
         Experiment("end kill", (1, 3), procpen("end", "kill", "1")),
         Experiment("end eof", (1, 3), procpen("end", "eof", "1")),
+        Experiment("chains 20", (1, 3), chains("20")),
+        Experiment("chains 100", (1, 3), chains("100")),
         Experiment("judge", (1, 3), {"procpen": [f"{programs}/judge", CORPORA]}),
     ]
     return {e.name: e for e in found}
