@@ -11,15 +11,18 @@
 
 #include "os/shim/proto.h"
 
-/* getrusage(2). */
+/* getrusage(2). Blocks are of 512 bytes on every file system: Linux counts the bytes of proc(5),
+ * /proc/PID/io, read_bytes and write_bytes, and divides. */
 struct kernel_rusage {
 	long utime_s, utime_us, stime_s, stime_us;
 	long maxrss_kib;
-	long rest[13];
+	long unused[6];
+	long blocks_read, blocks_written;
+	long rest[5];
 };
 
-/* A command begins. @io_fd: the shim's /proc/self/io; negative: not available. */
-void rusage_start(int io_fd);
+/* A command begins. */
+void rusage_start(void);
 
 /* Add a reaped process; @usage includes the children that it had reaped. */
 void rusage_add(const struct kernel_rusage *usage);

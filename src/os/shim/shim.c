@@ -64,7 +64,7 @@
 static struct shim_plan plan SHIM_FIRST_OF_LARGE;
 static struct command command = { .plan = &plan, .bounding = ~0ULL };
 static int command_pid;   /* 0 when reaped */
-static int signal_fd, io_fd;
+static int signal_fd;
 static int announced;
 static int over; /* the tree is empty, and the shim waits for another command */
 static int killing;
@@ -607,7 +607,6 @@ static void shim_prepare(void)
 	if (sys3(__NR_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */) < 0)
 		for (int fd = 3; fd < SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX; fd++)
 			sys3(__NR_fcntl, fd, F_SETFD, FD_CLOEXEC);
-	io_fd = (int)sys4(__NR_openat, AT_FDCWD, "/proc/self/io", O_RDONLY | O_CLOEXEC, 0);
 	signal_fd = (int)sys4(__NR_signalfd4, -1, &child_signal, sizeof(child_signal),
 			      O_CLOEXEC | O_NONBLOCK);
 	if (signal_fd < 0)
@@ -650,7 +649,7 @@ static void shim_keep_forks_fd(void)
 static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 {
 	announced = over = 0;
-	rusage_start(io_fd);
+	rusage_start();
 	command_pid = command_start(&command, stack);
 	if (command_pid < 0)
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
