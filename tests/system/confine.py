@@ -442,6 +442,27 @@ def test_hidden_behind_a_link(place, options):
 
 
 @each_form
+def test_hidden_in_a_locked_directory(place, options):
+    """A command that locks and unlocks a directory uncovers nothing in it. That of another group,
+    which a user namespace does not know, is locked for the shim as well."""
+    if os.geteuid() != 0 or not hides(place, options):
+        raise Skip("only root can give a directory to a group of others, and hide it")
+    sub, key = place.path("workspace", "sub"), place.path("workspace", "sub", "deep", "key")
+    os.makedirs(os.path.dirname(key))
+    with open(key, "w", encoding="utf-8") as f:
+        f.write("secret")
+    place.own()
+    os.chown(sub, -1, 12345)
+    server = place.server(*options, "--set", "sandbox.hide=" + key)
+    for script in ("chmod 0 sub", "true", "chmod 755 sub; cat sub/deep/key", "cat sub/deep/key"):
+        check("secret" not in server.run(script)["stdout_summary"], "shown by " + script)
+    os.chmod(sub, 0o755)
+    shown = server.run("ls sub/deep; cat sub/deep/key")
+    server.stop()
+    equal(shown["stdout_summary"], "key\n", "unlocked from outside")
+
+
+@each_form
 def test_hidden_below_the_workspace(place, options):
     """A command cannot uncover it, for itself or the next one, by renaming a directory above."""
     ways = ("cd %s; mv sub moved; mv sub/deep sub/other; mv moved/deep moved/other; rm -rf sub/deep; "

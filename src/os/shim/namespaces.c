@@ -101,9 +101,10 @@ static long namespaces_stat_identity(int fd, uint64_t *dev, uint64_t *ino)
 	return result;
 }
 
-/* Open the directory @path. Follows no link: one to a descriptor of the shim would lead out of the
- * namespace. Not by openat2(2), because a pooled shim has the filter, which refuses that. */
-static long namespaces_open_directory(const char *path)
+/* Open the directory @path; @nearest: or the first one above it that may not be searched. Follows
+ * no link: one to a descriptor of the shim would lead out of the namespace. Not by openat2(2),
+ * because a pooled shim has the filter, which refuses that. */
+static long namespaces_open_directory(const char *path, int nearest)
 {
 	char name[NAME_SIZE];
 	long dir = sys4(__NR_openat, AT_FDCWD, "/", OPEN_DIRECTORY, 0), next;
@@ -119,6 +120,8 @@ static long namespaces_open_directory(const char *path)
 			name[len] = '\0';
 			next = sys4(__NR_openat, dir, name, OPEN_DIRECTORY, 0);
 		}
+		if (nearest && next == -EACCES)
+			return dir;
 		sys1(__NR_close, dir);
 		dir = next;
 	}
@@ -128,7 +131,7 @@ static long namespaces_open_directory(const char *path)
 long namespaces_open_same(const char *path, int same)
 {
 	uint64_t dev, ino, want_dev, want_ino;
-	long fd = namespaces_open_directory(path), result;
+	long fd = namespaces_open_directory(path, 0), result;
 
 	if (fd < 0)
 		return fd;
@@ -144,12 +147,18 @@ long namespaces_open_same(const char *path, int same)
 }
 
 /* Open the path of an entry if it still is the file that the plan names. 0: gone or another file:
- * skip it. */
+ * skip it. A hidden path may lie in a directory that may not be searched now, and that a command
+ * can open again, if it belongs to the user: then that one is hidden. */
 static long namespaces_open_entry(const struct shim_mount *entry)
 {
 	uint64_t dev, ino;
 	long fd = namespaces_open_path(entry->path);
 
+	if (fd == -EACCES && entry->kind == SHIM_MOUNT_HIDE) {
+		fd = namespaces_open_directory(entry->path, 1);
+		if (fd < 0) /* it was opened meanwhile */
+			return -EAGAIN;
+	}
 	if (fd < 0)
 		return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR || fd == -EACCES ? 0 : fd;
 	if (!entry->ino || (!namespaces_stat_identity((int)fd, &dev, &ino) && dev == entry->dev &&
