@@ -800,7 +800,16 @@ def root(at):
         attempt("hidden", lambda: read(sys.argv[3][1:], at))
         time.sleep(0.01)
     processes(os.open("proc", os.O_RDONLY, dir_fd=at))
-looks = {"proc": processes, "root": root,
+def listed(name, text):
+    def look(at):
+        os.lseek(at, 0, os.SEEK_SET)
+        attempt(name, lambda: text() in os.read(at, 65536))
+    return look
+def lock():
+    return b":%d " % os.stat("lock").st_ino
+looks = {"root": root, "locks": listed("lock", lock),
+         "segments": listed("segment", lambda: b" 20301 "),
+         "proc": lambda at: processes(at) or attempt("lock", lambda: lock() in read("locks", at)),
          "init": lambda at: attempt("children", lambda: read("task/1/children", at).split()),
          "socket": lambda at: attempt("connection", lambda: connect(at))}
 server = socket.socket(socket.AF_UNIX)
@@ -823,7 +832,9 @@ os.rename("looked.new", "looked")
 GIVER = """
 import os, socket, sys
 ways = {"proc": lambda: os.open("/proc", os.O_RDONLY), "init": lambda: os.open("/proc/1", os.O_RDONLY),
-        "root": lambda: os.open("/", os.O_RDONLY), "socket": lambda: socket.socket().detach()}
+        "root": lambda: os.open("/", os.O_RDONLY), "socket": lambda: socket.socket().detach(),
+        "locks": lambda: os.open("/proc/locks", os.O_RDONLY),
+        "segments": lambda: os.open("/proc/sysvipc/shm", os.O_RDONLY)}
 fds = {}
 for kind, way in ways.items():
     try:
@@ -835,10 +846,15 @@ s.connect(sys.argv[1])
 socket.send_fds(s, [" ".join(fds).encode()], fds.values())
 """
 
-# Arguments: MARK. Listens on its loopback device and writes the port to `port`; ends after `looked`.
+# Arguments: MARK. Locks the file `lock`, makes a segment of 20,301 bytes, listens on its loopback
+# device and writes the port to `port`; ends after `looked`.
 VICTIM = """
-import os, socket, time
+import ctypes, fcntl, os, socket, time
 port = 1
+lock = open("lock", "w")
+fcntl.lockf(lock, fcntl.LOCK_EX)
+libc = ctypes.CDLL(None)
+segment = libc.shmget(0, 20301, 0o600)
 try:
     s = socket.socket()
     s.bind(("127.0.0.1", 0))
@@ -851,6 +867,7 @@ with open("port.new", "x") as f:
 os.rename("port.new", "port")
 while not os.path.exists("looked"):
     time.sleep(0.02)
+libc.shmctl(segment, 0, None)
 """
 
 
@@ -885,7 +902,7 @@ def test_descriptors_of_an_earlier_run(place, options):
     """They show and reach nothing of a later run, whichever layers the two have. Without a PID
     namespace every process of the user can be seen, which is a gap with a name."""
     found, _, _ = seen_through(place, *options, *NO_SANDBOX)
-    check({"cmdline", "environ", "output", "connection"} <= found, "open without a sandbox: %s" % found)
+    check({"cmdline", "environ", "output", "connection", "lock", "segment"} <= found, "open without a sandbox: %s" % found)
     for wrapper in ([], [hostile_program("without"), "landlock"]):
         for params in ({}, {"network": False}, {"profile": "strict"}):
             if wrapper and options and params:

@@ -372,6 +372,17 @@ static long namespaces_mount_proc(const char *options)
 		    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, options);
 }
 
+/* These show what all processes do in the namespaces of whoever opened them, or those of the /proc
+ * that they are in: through a descriptor that was kept, what a later run does. */
+static long namespaces_cover_lists(void)
+{
+	long result = sys5(__NR_mount, "/dev/null", "/proc/locks", 0, MS_BIND, 0);
+
+	if (!result || result == -ENOENT) /* the kernel may lack either */
+		result = namespaces_cover_by_empty("/proc/sysvipc");
+	return result == -ENOENT ? 0 : result;
+}
+
 /*
  * A descriptor of /proc can leave the run and outlive it. So the /proc of the commands shows each
  * process only to those that may trace it (proc(5), hidepid): with Landlock, the processes of the
@@ -387,7 +398,8 @@ static long namespaces_mount_both_procs(void)
 	if (result)
 		return result;
 	procread_from_here();
-	return namespaces_mount_proc("hidepid=ptraceable");
+	result = namespaces_mount_proc("hidepid=ptraceable");
+	return result ? result : namespaces_cover_lists();
 }
 
 /* Shares our memory and our descriptors. */
