@@ -14,6 +14,33 @@ void hmac_digest(const void *bytes, size_t len, unsigned char out[HMAC_SIZE])
 	SHA256Final(out, &ctx);
 }
 
+struct hmac_json {
+	SHA2_CTX ctx;
+	size_t left;
+};
+
+static int hmac_add_json(const char *bytes, size_t len, void *digest)
+{
+	struct hmac_json *d = digest;
+
+	if (len > d->left)
+		return -1;
+	d->left -= len;
+	SHA256Update(&d->ctx, (const unsigned char *)bytes, len);
+	return 0;
+}
+
+int hmac_digest_json(const json_t *value, size_t max, unsigned char out[HMAC_SIZE])
+{
+	struct hmac_json digest = { .left = max };
+
+	SHA256Init(&digest.ctx);
+	if (json_dump_callback(value, hmac_add_json, &digest, JSON_COMPACT | JSON_SORT_KEYS))
+		return -1;
+	SHA256Final(out, &digest.ctx);
+	return 0;
+}
+
 /* One of the two passes of HMAC: hash the padded key, then the bytes. */
 static void hmac_pass(const unsigned char block[BLOCK], unsigned char pad, const void *bytes,
 		      size_t len, unsigned char out[HMAC_SIZE])

@@ -7,6 +7,7 @@
 #ifndef PROCPEN_BASE_HMAC_H
 #define PROCPEN_BASE_HMAC_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -14,6 +15,12 @@
 
 /* Digest of @len bytes. */
 void hmac_digest(const void *bytes, size_t len, unsigned char out[HMAC_SIZE]);
+
+/*
+ * Digest of @value in one spelling: compact, members sorted. Returns 0, or -1 if that has more than
+ * @max bytes.
+ */
+int hmac_digest_json(const json_t *value, size_t max, unsigned char out[HMAC_SIZE]);
 
 /* Keyed digest of @len bytes. A key longer than 64 bytes is digested first, as the RFC says. */
 void hmac_sign(const void *key, size_t key_len, const void *bytes, size_t len,

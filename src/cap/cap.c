@@ -365,6 +365,38 @@ static int cap_read_call(struct cap_call *call, struct err *e)
 	return req_take_slot(call->r, cap_slot_needed(call->row, call->tier, call->r->params), e);
 }
 
+/* The steps after the blocklist. */
+static void cap_go_on(struct cap_call *call)
+{
+	const struct cap_ops *ops = call->row->ops;
+	struct err e = ERR_INIT;
+	int replayed = ops->replay ? ops->replay(call, &e) : 0;
+
+	if (replayed > 0)
+		return;
+	if (replayed || (ops->resolve && ops->resolve(call, &e)))
+		cap_refuse(call, "failed", NULL, &e);
+	else
+		cap_pass_tier(call);
+}
+
+void cap_replayed(struct cap_call *call, const struct proc *p)
+{
+	call->event.decision = "allowed";
+	call->event.outcome = "replayed";
+	call->event.process_id = p->id;
+	cap_record_call(call);
+	call->event.process_id = NULL; /* the record may go before the request */
+}
+
+void cap_replay_failed(struct cap_call *call, struct err *e)
+{
+	if (e)
+		cap_refuse(call, "failed", NULL, e);
+	else
+		cap_go_on(call);
+}
+
 static int cap_check_workspace(const struct cap *c, struct err *e)
 {
 	const struct err *why = c->no_workspace;
@@ -383,7 +415,6 @@ static int cap_check_params(const struct req *r, struct err *e)
 
 void cap_call(struct cap *c, struct req *r)
 {
-	const struct cap_ops *ops = r->row->ops;
 	struct err e = ERR_INIT;
 	int bad = cap_check_workspace(c, &e) || cap_check_params(r, &e);
 	struct cap_call *call = cap_call_new(c, r); /* with the parameters after the schema check */
@@ -392,13 +423,8 @@ void cap_call(struct cap *c, struct req *r)
 		cap_refuse(call, "failed", NULL, &e);
 		return;
 	}
-	if (cap_judge_command(call))
-		return;
-	if (ops->resolve && ops->resolve(call, &e)) {
-		cap_refuse(call, "failed", NULL, &e);
-		return;
-	}
-	cap_pass_tier(call);
+	if (!cap_judge_command(call))
+		cap_go_on(call);
 }
 
 void cap_refused(struct cap *c, const struct cap_row *row, const json_t *params, const char *id,
@@ -492,6 +518,8 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 			 "process, and the output of %u finished runs was dropped",
 			 p->dropped_logs);
 	wait_wake(&c->waits, c->reqs, c, p, events); /* answer before the audit log is written */
+	if (events & (PROC_EVENT_REMOVED | PROC_EVENT_FAILED))
+		run_key_forget(&c->run_keys, p->seq);
 	if (p->replaced)
 		return;
 	if (events & (PROC_EVENT_SETTLED | PROC_EVENT_FAILED)) {

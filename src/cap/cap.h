@@ -11,6 +11,8 @@
  *   slot       a call that will wait needs one (rpc/req.h)          LimitReached
  *   blocklist  only rows with CAP_COMMAND, and before any look-up:  CommandBlocked
  *              the verdict is the same on every machine
+ *   replay     is it a repeat, which starts nothing of its own? then   InvalidParams
+ *              the call before answers it, without the steps below
  *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
  *   tier       deny, confirm (waits for a human), notify            PermissionDenied
  *   audit      the attempt is on disk, or a read is counted         PermissionDenied
@@ -28,6 +30,7 @@
 #include "blocklist/blocklist.h"
 #include "cap/grep.h"
 #include "cap/repeat.h"
+#include "cap/run_key.h"
 #include "cap/slices.h"
 #include "cap/starts.h"
 #include "cap/wait.h"
@@ -77,6 +80,12 @@ struct cap_ops {
 	/* Read the checked parameters into call->r->task. Returns 0 or -1. May be NULL. */
 	int (*prepare)(struct cap_call *call, struct err *e);
 
+	/*
+	 * Is the call a repeat of one before? Returns 1 if it is, and was or will be answered as
+	 * such; 0 if not; -1. May be NULL.
+	 */
+	int (*replay)(struct cap_call *call, struct err *e);
+
 	/* Look up the names in them. Must have no effect. Returns 0 or -1. May be NULL. */
 	int (*resolve)(struct cap_call *call, struct err *e);
 
@@ -123,6 +132,7 @@ struct cap {
 	struct grep_queue greps; /* searches of process.logs; zeroed at first */
 	struct starts starts; /* slow starts; zeroed at first */
 	struct repeat repeat; /* of process.run; all zero at first */
+	struct run_keys run_keys; /* likewise */
 	unsigned lost_records; /* of the audit log, since a result last told of them */
 	bool closing; /* the server is shutting down: starts are refused */
 
@@ -149,6 +159,13 @@ const struct cap_row *cap_find(const struct cap *c, const char *name);
  * request now or later.
  */
 void cap_call(struct cap *c, struct req *r);
+
+/* Record @call, a repeat: it is answered for @p. */
+void cap_replayed(struct cap_call *call, const struct proc *p);
+
+/* The call before @call, its repeat, has ended without a run. Answer with its error @e (released),
+ * or with NULL go through the gate as if there had been none, from the step replay on. */
+void cap_replay_failed(struct cap_call *call, struct err *e);
 
 /* Would a call of @row fail with LimitReached because too many requests wait? */
 bool cap_is_full(struct cap *c, const struct cap_row *row, const json_t *params);

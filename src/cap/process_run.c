@@ -3,6 +3,11 @@
  * them to the table. The answer comes from the run's events, from
  * the yield timer, or from a cancellation (which kills the run and lets its end
  * answer).
+ *
+ * A repeat (cap/run_key.h) joins the run of the first call: it waits for the same events, and only
+ * the last request that waits can cancel the run. While the first call has started nothing, because
+ * a human is asked or starts queue, repeats are pending: the start joins them, and an end without
+ * one is their answer too, unless the client cancelled it. Then the next one takes its place.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -14,6 +19,7 @@
 #include "cap/cap.h"
 #include "cap/command.h"
 #include "cap/run_env.h"
+#include "cap/run_key.h"
 #include "cap/run_limits.h"
 #include "cap/run_user.h"
 #include "cap/run_result.h"
@@ -37,12 +43,18 @@ struct run_task {
 	int64_t timeout_ms, idle_timeout_ms, yield_ms; /* 0: none */
 	uint64_t seq; /* the run, once started */
 	bool again;   /* it is the second one: the first never began */
+	struct cap *c;
+	uint64_t handle;     /* of the request */
+	struct run_key *key; /* or NULL */
 };
+
+static void process_run_leave_key(struct run_task *t);
 
 static void process_run_task_free(void *task)
 {
 	struct run_task *t = task;
 
+	process_run_leave_key(t);
 	command_release(&t->command);
 	env_free(t->envp);
 	mem_cleanup_close(&t->cwd_fd);
@@ -88,6 +100,8 @@ static struct run_task *process_run_task_new(struct req *r)
 	const json_t *params = r->params;
 	struct run_task *t = mem_zalloc(sizeof(*t));
 
+	t->c = r->call->c;
+	t->handle = r->handle;
 	t->cwd_fd = -1;
 	t->background = json_get_bool(params, "background", false);
 	t->timeout_ms = process_run_timeout_ms(r);
@@ -192,7 +206,9 @@ static void process_run_answer(struct cap *c, struct req *r, struct proc *p)
 	struct run_task *t = r->task;
 	struct err e = ERR_INIT;
 
-	t->result_options.same_failures = repeat_note(&c->repeat, r->params, proc_exit_code(p));
+	if (!t->result_options.replayed)
+		t->result_options.same_failures =
+			repeat_note(&c->repeat, r->params, proc_exit_code(p));
 	t->result_options.lost_records = c->lost_records;
 	c->lost_records = 0;
 	run_result_write(req_result(r), c, p, &t->result_options);
@@ -224,16 +240,43 @@ static bool process_run_again(struct cap *c, struct req *r, struct proc *p)
 	return p->replaced;
 }
 
+static void process_run_join(struct cap *c, struct req *r);
+
+/* The key of a repeat whose run @p has failed: is there another start, or may there be one? */
+static bool process_run_rejoin(struct cap *c, struct req *r, const struct proc *p)
+{
+	struct run_task *t = r->task;
+
+	if (t->key->free || r->cancelled)
+		return false;
+	if (t->key->seq && t->key->seq != p->seq) { /* the first call was woken before */
+		process_run_join(c, r);
+		return true;
+	}
+	if (!t->key->owner)
+		return false;
+	t->seq = r->run = 0; /* the first call decides */
+	r->on_cancel = r->answer_now = NULL;
+	return true;
+}
+
+static void process_run_on_failed(struct cap *c, struct req *r, struct proc *p)
+{
+	const struct run_task *t = r->task;
+	struct err e = *p->failure;
+
+	if (t->result_options.replayed ? process_run_rejoin(c, r, p) : process_run_again(c, r, p))
+		return;
+	if (t->key && t->key->seq == p->seq)
+		t->key->seq = 0;
+	json_incref(e.details);
+	req_fail(r, &e);
+}
+
 static bool process_run_on_event(struct cap *c, struct req *r, struct proc *p, unsigned events)
 {
-	struct err e = ERR_INIT;
-
-	if (events & PROC_EVENT_FAILED && process_run_again(c, r, p))
-		return false;
 	if (events & PROC_EVENT_FAILED) {
-		e = *p->failure;
-		e.details = json_incref(e.details);
-		req_fail(r, &e);
+		process_run_on_failed(c, r, p);
 		return false;
 	}
 	if (r->cancelled && p->phase != PROC_SETTLED)
@@ -258,9 +301,15 @@ static void process_run_on_cancel(void *ctx, struct req *r)
 	struct cap *c = ctx;
 	const struct run_task *t = r->task;
 	struct proc *p = proctab_get(c->procs, t->seq);
+	struct err e = ERR_INIT;
 
-	if (p)
+	if (t->key && t->key->holders > 1) {
+		err_set(&e, ERR_CANCELLED, "the client cancelled this request; another one with "
+					   "the same idempotency_key waits for the run");
+		req_fail(r, &e);
+	} else if (p) {
 		proc_kill_tree(p, PROC_REASON_CANCELLED);
+	}
 }
 
 static struct proc *process_run_start_proc(const struct cap_call *call)
@@ -294,34 +343,151 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 	return proctab_start(c->procs, &spec, call->e);
 }
 
-static enum cap_outcome process_run_start(struct cap_call *call)
+/* Wait for @p, and answer @r with what it comes to. */
+static void process_run_wait(struct cap *c, struct req *r, const struct proc *p)
+{
+	struct run_task *t = r->task;
+	unsigned events = PROC_EVENT_FAILED | PROC_EVENT_SETTLED;
+
+	r->run = t->seq = p->seq;
+	r->on_cancel = process_run_on_cancel;
+	r->on_cancel_ctx = c;
+	if (t->background)
+		events |= PROC_EVENT_STARTED;
+	wait_add(&c->waits, r, p, events, process_run_on_event);
+	if (t->background)
+		req_timer(r, START_LATE_MS, process_run_on_yield, c);
+	else if (t->yield_ms)
+		req_timer(r, (double)t->yield_ms, process_run_on_yield, c);
+}
+
+/* ---- repeats ---- */
+
+/* Answer the repeat @r for the run of its key, now or later. */
+static void process_run_join(struct cap *c, struct req *r)
+{
+	const struct run_task *t = r->task;
+	struct proc *p = proctab_get(c->procs, t->key->seq); /* not NULL: the key would be free */
+
+	cap_replayed(r->call, p);
+	process_run_wait(c, r, p);
+	r->answer_now = process_run_on_yield; /* its end is not that of the run */
+	r->answer_now_ctx = c;
+	if (p->phase == PROC_SETTLED || (t->background && p->phase != PROC_STARTING))
+		process_run_answer(c, r, p);
+}
+
+/* Call @fn for every request that is pending for @key; it must end none. */
+static void process_run_each_pending(struct cap *c, const struct run_key *key,
+				     void (*fn)(struct cap *c, struct req *r))
+{
+	for (struct req *r = reqtab_first(c->reqs); r; r = r->next) {
+		const struct run_task *t = r->task_free == process_run_task_free ? r->task : NULL;
+
+		if (t && t->key == key && t->result_options.replayed && !t->seq)
+			fn(c, r);
+	}
+}
+
+/* The first call has ended without a run. */
+static void process_run_on_no_start(void *ctx, struct req *r)
+{
+	struct run_task *t = r->task;
+	struct err e = t->key->why;
+
+	(void)ctx;
+	json_incref(e.details);
+	if (e.type != ERR_NONE && e.type != ERR_CANCELLED) {
+		cap_replay_failed(r->call, &e);
+		return;
+	}
+	err_release(&e);
+	run_key_drop(t->key);
+	t->key = NULL;
+	t->result_options.replayed = false;
+	cap_replay_failed(r->call, NULL);
+}
+
+/* In a later turn of the loop, because the table of requests may be in use. */
+static void process_run_plan_no_start(struct cap *c, struct req *r)
+{
+	req_timer(r, 0, process_run_on_no_start, c);
+}
+
+/* The request of @t ends. */
+static void process_run_leave_key(struct run_task *t)
+{
+	struct run_key *key = t->key;
+
+	if (!key)
+		return;
+	if (key->owner == t->handle) {
+		key->owner = 0;
+		if (!key->seq) {
+			run_key_free(&t->c->run_keys, key);
+			process_run_each_pending(t->c, key, process_run_plan_no_start);
+		}
+	}
+	run_key_drop(key);
+}
+
+/* Keep the error of the first call for those that are pending. */
+static void process_run_on_fail(void *ctx, struct req *r, const struct err *e)
+{
+	struct run_key *key = ctx;
+
+	(void)r;
+	if (key->seq)
+		return;
+	err_release(&key->why);
+	key->why = *e;
+	json_incref(key->why.details);
+}
+
+static int process_run_replay(struct cap_call *call, struct err *e)
 {
 	struct cap *c = call->c;
 	struct req *r = call->r;
 	struct run_task *t = r->task;
+	const char *name = json_get_str(r->params, "idempotency_key", NULL);
+
+	if (!name)
+		return 0;
+	t->key = run_key_hold(&c->run_keys, c->procs, r, name, e);
+	if (!t->key)
+		return -1;
+	t->result_options.replayed = t->key->owner != r->handle;
+	t->result_options.keyed = true;
+	if (!t->result_options.replayed) {
+		r->on_fail = process_run_on_fail;
+		r->on_fail_ctx = t->key;
+		return 0;
+	}
+	if (t->key->seq)
+		process_run_join(c, r);
+	return 1;
+}
+
+static enum cap_outcome process_run_start(struct cap_call *call)
+{
+	struct cap *c = call->c;
+	struct run_task *t = call->r->task;
 	struct proc *p = process_run_start_proc(call);
 
 	if (!p)
 		return CAP_FAILED;
-	r->run = t->seq = p->seq;
 	mem_cleanup_close(&t->cwd_fd);
-	r->on_cancel = process_run_on_cancel;
-	r->on_cancel_ctx = c;
-	if (t->background) {
-		wait_add(&c->waits, r, p,
-			 PROC_EVENT_STARTED | PROC_EVENT_FAILED | PROC_EVENT_SETTLED,
-			 process_run_on_event);
-		req_timer(r, START_LATE_MS, process_run_on_yield, c);
-		return CAP_WAITING;
+	process_run_wait(c, call->r, p);
+	if (t->key) {
+		t->key->seq = p->seq;
+		process_run_each_pending(c, t->key, process_run_join);
 	}
-	wait_add(&c->waits, r, p, PROC_EVENT_FAILED | PROC_EVENT_SETTLED, process_run_on_event);
-	if (t->yield_ms)
-		req_timer(r, (double)t->yield_ms, process_run_on_yield, c);
 	return CAP_WAITING;
 }
 
 const struct cap_ops cap_process_run = {
 	.prepare = process_run_prepare,
+	.replay = process_run_replay,
 	.resolve = process_run_resolve,
 	.start = process_run_start,
 };

@@ -2,31 +2,17 @@
 
 #include <string.h>
 
-#include "base/buf.h"
-
 #define COMPARED_MAX (64u << 10)
-
-static int repeat_add(const char *bytes, size_t len, void *text)
-{
-	struct buf *b = text;
-
-	buf_add(b, bytes, len);
-	return b->full ? -1 : 0;
-}
 
 /* The parameters in one spelling; -1 if they are too large. */
 static int repeat_digest(json_t *params, unsigned char digest[HMAC_SIZE])
 {
 	json_t *compared = json_copy(params);
-	struct buf text;
 	int result;
 
-	buf_init(&text, COMPARED_MAX);
 	json_object_del(compared, "intent");
-	result = json_dump_callback(compared, repeat_add, &text, JSON_COMPACT | JSON_SORT_KEYS);
-	if (!result)
-		hmac_digest(text.data, text.len, digest);
-	buf_release(&text);
+	json_object_del(compared, "idempotency_key");
+	result = hmac_digest_json(compared, COMPARED_MAX, digest);
 	json_decref(compared);
 	return result;
 }

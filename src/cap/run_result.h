@@ -15,6 +15,8 @@ struct run_result_options {
 	bool stdin_ignored; /* a background run that was given stdin */
 	bool timeout_ignored; /* or a timeout */
 	bool max_runtime_ignored; /* a foreground run that was given one */
+	bool keyed;         /* the request has an idempotency_key ... */
+	bool replayed;      /* ... and is not the first one with it */
 	unsigned same_failures; /* in a row, this one included; 0: it is no failure */
 	unsigned lost_records;  /* of the audit log, that no result has told yet */
 };

@@ -174,6 +174,11 @@ static struct mcp_task *mcp_tasks_create(struct mcp_tasks *t, const struct req *
 	if (!t->has_key || !mcp_task_begin(t->m, r, &begun))
 		return NULL;
 	mcp_tasks_sweep(t);
+	task = mcp_tasks_find_key(t, begun.key);
+	if (task) { /* a repeat of a call: the run has one */
+		mcp_task_release(&begun);
+		return task;
+	}
 	task = mem_zalloc(sizeof(*task));
 	*task = begun;
 	task->next = t->first;

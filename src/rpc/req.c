@@ -370,6 +370,8 @@ void req_ok(struct req *r)
 
 static void req_fail_with(struct req *r, struct err *e, const struct result *partial)
 {
+	if (r->on_fail)
+		r->on_fail(r->on_fail_ctx, r, e);
 	if (!req_is_silent(r))
 		r->dialect->fail(r, e, partial, &r->tab->line);
 	err_release(e);

@@ -121,6 +121,9 @@ struct req {
 	/* A human has answered. Set before asking. @why: the reason if not allowed, else NULL. */
 	void (*on_confirmed)(void *ctx, struct req *r, bool allowed, const char *why);
 	void *on_confirmed_ctx;
+	/* Called first when the request is about to be answered with @e. */
+	void (*on_fail)(void *ctx, struct req *r, const struct err *e);
+	void *on_fail_ctx;
 	/* Answer at once with the state so far. Set by handlers that only wait, and by every holder
 	 * of REQ_SLOT_END; else NULL. */
 	void (*answer_now)(void *ctx, struct req *r);

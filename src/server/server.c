@@ -567,6 +567,7 @@ static void server_tear_down(struct server *s)
 	wait_release(&s->cap.waits);
 	proctab_free(s->procs);
 	reqtab_free(s->reqs);
+	run_keys_release(&s->cap.run_keys);
 	route_release(&s->route);
 	ask_free(s->ask);
 	outq_release(&s->out);

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Records of runs: deleting them, and what refers to them."""
+"""Records of runs: deleting them, what refers to them, and keys that stand for them."""
 import os
+import signal
 
-from client import RpcError, check, equal
+from client import RpcError, check, equal, eventually, is_alive
 from followed import Server
 from suite import Suite
 
@@ -100,6 +101,61 @@ def deleting_makes_room_for_nothing_that_lives():
         server.call("process.kill", {"process_id": p["process_id"], "signal": "KILL"})
     equal(server.call("process.delete", {"state_filter": "killed"})["deleted"], 2, "deleted")
     equal(server.run("true")["exit_code"], 0, "a run")
+
+
+# ---------------------------------------------------------------- idempotency keys
+
+@suite.test()
+def a_burst_of_one_key_starts_once():
+    server = Server()
+    for key in ("one", "two"):
+        asked = [server.request("process.run", {"command": "echo x >>%s; wc -l <%s" % (key, key),
+                                                "idempotency_key": key}) for _ in range(40)]
+        asked += [server.request("process.run", {"command": "true"}) for _ in range(20)]
+        results = [server.result(id) for id in asked[:40]]
+        equal({r["stdout_summary"] for r in results}, {"1\n"}, "lines")
+        equal(len({r["process_id"] for r in results}), 1, "runs")
+        equal(sum(not r["replayed"] for r in results), 1, "first ones")
+        for id in asked[40:]:
+            server.result(id)
+
+
+@suite.test()
+def cancelling_all_of_many_ends_the_run():
+    server = Server()
+    asked = [server.request("process.run", {"command": "echo $$; exec sleep 60",
+                                            "idempotency_key": "k"}) for _ in range(5)]
+    pids = lambda: [p["pid"] for p in server.call("process.list")["processes"] if p["pid"]]
+    pid = eventually(pids, 40, "a run")[0]
+    for id in asked:
+        server.notify("$/cancelRequest", {"id": id})
+    answers = [server.answer(id) for id in asked]
+    for answer in answers[:4]:
+        equal(answer["error"]["data"]["type"], "Cancelled", "one of many")
+    equal(answers[4]["result"]["reason"], "cancelled", "the last one")
+    check(not is_alive(pid), "the command lives")
+    again = server.run("echo $$; exec sleep 60", idempotency_key="k", timeout=60, yield_ms=1)
+    check(again["state"] == "running" and not again["replayed"], "the key is not free")
+
+
+@suite.test()
+def keys_go_with_their_records():
+    server = Server("--set", "limits.finished_records=5")
+    for n in range(12):
+        server.run("true", idempotency_key="key %d" % n)
+    for n in range(12):
+        result = server.run("true", idempotency_key="key %d" % n)
+        equal(result["replayed"], False, "key %d of a record that is gone" % n)
+
+
+@suite.test()
+def repeats_end_with_the_server():
+    server = Server("--set", "tier.process.run=confirm")
+    for _ in range(3):
+        server.request("process.run", {"command": "true", "idempotency_key": "k"})
+    eventually(lambda: server.pump(0.05) or server.notes, 40, "a question")
+    server.signal(signal.SIGTERM)
+    equal(server.wait_exit(), 0, "status")
 
 
 if __name__ == "__main__":

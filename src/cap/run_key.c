@@ -1,0 +1,178 @@
+#include "cap/run_key.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+#define PARAMS_MAX (64u << 20) /* never reached: a message is shorter */
+#define WHOLE_MAX 9007199254740992.0 /* 2^53: up to it every whole number has one spelling */
+
+/* What a parameter is when it is left out and the schema does not say so. */
+static const struct {
+	const char *name, *json;
+} run_key_defaults[] = {
+	{ "timeout", "300" },	    { "environment", "{}" }, { "limits", "{}" },
+	{ "stdout_lines", "100" }, { "network", "true" },   { "profile", "\"default\"" },
+};
+
+static void run_key_drop_default(json_t *params, const char *name, const char *json)
+{
+	json_t *value = json_loads(json, JSON_DECODE_ANY, NULL);
+
+	if (json_equal(json_object_get(params, name), value))
+		json_object_del(params, name);
+	json_decref(value);
+}
+
+/* 10.0 and 10 are one number. */
+static void run_key_unify_numbers(json_t *params)
+{
+	const char *name;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(params, next, name, value) {
+		double number = json_real_value(value);
+
+		if (json_is_real(value) && fabs(number) < WHOLE_MAX && number == trunc(number))
+			json_object_set_new(params, name, json_integer((json_int_t)number));
+	}
+}
+
+static void run_key_digest_params(const json_t *params, unsigned char digest[HMAC_SIZE])
+{
+	static const char *const left_out[] = { "idempotency_key", "intent", "yield_ms" };
+	json_t *compared = json_copy((json_t *)(uintptr_t)params), *lines;
+
+	for (size_t i = 0; i < COUNT_OF(left_out); i++)
+		json_object_del(compared, left_out[i]);
+	run_key_unify_numbers(compared);
+	lines = json_object_get(compared, "stderr_lines");
+	if (lines && json_equal(lines, json_object_get(compared, "stdout_lines")))
+		json_object_del(compared, "stderr_lines");
+	if (json_object_get(compared, "shell") == json_boolean(!json_object_get(compared, "args")))
+		json_object_del(compared, "shell");
+	for (size_t i = 0; i < COUNT_OF(run_key_defaults); i++)
+		run_key_drop_default(compared, run_key_defaults[i].name, run_key_defaults[i].json);
+	BUG_IF(hmac_digest_json(compared, PARAMS_MAX, digest));
+	json_decref(compared);
+}
+
+static void run_key_destroy(struct run_key *key)
+{
+	err_release(&key->why);
+	free(key);
+}
+
+void run_keys_release(struct run_keys *keys)
+{
+	for (size_t i = 0; i < RUN_KEY_CHAINS; i++)
+		while (keys->chains[i])
+			run_key_free(keys, keys->chains[i]);
+}
+
+void run_key_free(struct run_keys *keys, struct run_key *key)
+{
+	struct run_key **at = &keys->chains[key->name[0]];
+
+	if (key->free)
+		return;
+	while (*at != key)
+		at = &(*at)->next;
+	*at = key->next;
+	keys->count--;
+	key->free = true;
+	if (!key->holders)
+		run_key_destroy(key);
+}
+
+void run_key_drop(struct run_key *key)
+{
+	if (!--key->holders && key->free)
+		run_key_destroy(key);
+}
+
+void run_key_forget(struct run_keys *keys, uint64_t seq)
+{
+	for (size_t i = 0; keys->count && i < RUN_KEY_CHAINS; i++)
+		for (struct run_key *key = keys->chains[i], *next; key; key = next) {
+			next = key->next;
+			if (key->seq == seq)
+				run_key_free(keys, key);
+		}
+}
+
+/* Was the run cancelled, or is it being killed for that? */
+static bool run_key_is_cancelled(const struct proc *p)
+{
+	enum proc_reason reason = p->phase == PROC_SETTLED ? p->reason : p->live->kill_reason;
+
+	return reason == PROC_REASON_CANCELLED;
+}
+
+/* The key @name that a start holds, or NULL. */
+static struct run_key *run_key_find(struct run_keys *keys, struct proctab *procs,
+				    const unsigned char name[HMAC_SIZE])
+{
+	struct run_key *key = keys->chains[name[0]];
+	const struct proc *p;
+
+	while (key && memcmp(key->name, name, HMAC_SIZE))
+		key = key->next;
+	if (!key || !key->seq)
+		return key;
+	p = proctab_get(procs, key->seq);
+	if (p && !run_key_is_cancelled(p))
+		return key;
+	run_key_free(keys, key);
+	return NULL;
+}
+
+static int run_key_fail_other(struct proctab *procs, const struct run_key *key, struct err *e)
+{
+	const struct proc *p = key->seq ? proctab_get(procs, key->seq) : NULL;
+
+	err_set(e, ERR_INVALID_PARAMS,
+		"idempotency_key stands for a call with other parameters%s%s", p ? ": " : "",
+		p ? p->id : "");
+	if (p)
+		err_detail(e, "process_id", json_string(p->id));
+	return err_hint(e, "Use a new idempotency_key for another command. A repeat has the "
+			   "parameters of the first call; only intent and yield_ms may differ.");
+}
+
+static struct run_key *run_key_new(struct run_keys *keys, const unsigned char name[HMAC_SIZE],
+				   const unsigned char params[HMAC_SIZE], uint64_t owner)
+{
+	struct run_key *key = mem_zalloc(sizeof(*key));
+
+	memcpy(key->name, name, HMAC_SIZE);
+	memcpy(key->params, params, HMAC_SIZE);
+	key->owner = owner;
+	key->next = keys->chains[name[0]];
+	keys->chains[name[0]] = key;
+	keys->count++;
+	return key;
+}
+
+struct run_key *run_key_hold(struct run_keys *keys, struct proctab *procs, const struct req *r,
+			     const char *name, struct err *e)
+{
+	unsigned char digest[HMAC_SIZE], params[HMAC_SIZE];
+	struct run_key *key;
+
+	hmac_digest(name, strlen(name), digest);
+	run_key_digest_params(r->params, params);
+	key = run_key_find(keys, procs, digest);
+	if (key && memcmp(key->params, params, HMAC_SIZE)) {
+		(void)run_key_fail_other(procs, key, e);
+		return NULL;
+	}
+	if (!key)
+		key = run_key_new(keys, digest, params, r->handle);
+	key->holders++;
+	return key;
+}
