@@ -1,6 +1,6 @@
 /*
  * process.delete: removes the record of a finished run, or of all finished runs of a state. Freeing
- * the output of many runs takes long, so a call with state_filter works in slices.
+ * the output of many runs takes long, so a call with state_filter works in turns (cap/slices.h).
  */
 #include <stdlib.h>
 #include <string.h>
@@ -12,13 +12,22 @@
 #include "cap/cap.h"
 #include "proc/names.h"
 
-#define SLICE_US 2000
-
 struct delete_task {
+	struct slices_job job; /* of a call with state_filter, as are the next three */
+	struct cap *c;
+	struct req *r;
 	uint64_t before; /* records from this number on were passed, or are newer than the call */
 	int64_t deleted;
 	uint64_t bytes_freed;
 };
+
+static void process_delete_task_free(void *task)
+{
+	struct delete_task *t = task;
+
+	slices_drop(&t->job);
+	free(t);
+}
 
 static int process_delete_prepare(struct cap_call *call, struct err *e)
 {
@@ -28,8 +37,7 @@ static int process_delete_prepare(struct cap_call *call, struct err *e)
 	bool many = json_object_get(r->params, "state_filter") != NULL;
 
 	r->task = t;
-	r->task_free = free;
-	t->before = UINT64_MAX;
+	r->task_free = process_delete_task_free;
 	if (one != many)
 		return 0;
 	err_set(e, ERR_INVALID_PARAMS, one ? "process_id and state_filter exclude each other"
@@ -48,11 +56,12 @@ static void process_delete_write_result(struct req *r)
 }
 
 /* Frees @p. */
-static int process_delete_one(struct cap *c, struct delete_task *t, struct proc *p, struct err *e)
+static int process_delete_one(struct proctab *procs, struct delete_task *t, struct proc *p,
+			      struct err *e)
 {
 	uint64_t bytes;
 
-	if (proctab_delete(c->procs, p, &bytes, e))
+	if (proctab_delete(procs, p, &bytes, e))
 		return -1;
 	t->deleted++;
 	t->bytes_freed += bytes;
@@ -66,28 +75,6 @@ static bool process_delete_matches(const struct req *r, const struct proc *p)
 	return !strcmp(filter, "all") || !strcmp(filter, names_state(p->state));
 }
 
-/* Delete for SLICE_US. Returns true when no record is left to look at. */
-static bool process_delete_slice(struct cap *c, struct req *r)
-{
-	struct delete_task *t = r->task;
-	int64_t until = clock_mono_us() + SLICE_US;
-
-	for (struct proc *p = proctab_next(c->procs, NULL), *older; p; p = older) {
-		struct err skipped = ERR_INIT;
-
-		older = proctab_next(c->procs, p);
-		if (p->seq >= t->before)
-			continue;
-		if (clock_mono_us() >= until)
-			return false;
-		t->before = p->seq;
-		if (process_delete_matches(r, p))
-			(void)process_delete_one(c, t, p, &skipped); /* one that lives stays */
-		err_release(&skipped);
-	}
-	return true;
-}
-
 static void process_delete_answer_now(void *cap, struct req *r)
 {
 	(void)cap;
@@ -95,25 +82,41 @@ static void process_delete_answer_now(void *cap, struct req *r)
 	req_ok(r);
 }
 
-static void process_delete_on_timer(void *ctx, struct req *r)
+/* Delete until @until_us. Answers when no record is left to look at. */
+static bool process_delete_work(void *data, int64_t until_us)
 {
-	struct cap *c = ctx;
+	struct delete_task *t = data;
+	struct proctab *procs = t->c->procs;
 
-	if (process_delete_slice(c, r))
-		process_delete_answer_now(c, r);
-	else
-		req_timer(r, 0, process_delete_on_timer, c);
+	for (struct proc *p = proctab_next(procs, NULL), *older; p; p = older) {
+		struct err skipped = ERR_INIT;
+
+		older = proctab_next(procs, p);
+		if (p->seq >= t->before)
+			continue;
+		t->before = p->seq;
+		if (process_delete_matches(t->r, p))
+			(void)process_delete_one(procs, t, p, &skipped); /* one that lives stays */
+		err_release(&skipped);
+		if (older && clock_mono_us() >= until_us)
+			return true;
+	}
+	process_delete_answer_now(t->c, t->r);
+	return false;
 }
 
 static enum cap_outcome process_delete_start_many(struct cap *c, struct req *r)
 {
-	if (process_delete_slice(c, r)) {
-		process_delete_write_result(r);
-		return CAP_DONE;
-	}
+	struct delete_task *t = r->task;
+	const struct proc *newest = proctab_next(c->procs, NULL);
+
+	t->before = newest ? newest->seq + 1 : 0;
+	t->c = c;
+	t->r = r;
+	t->job = (struct slices_job){ .work = process_delete_work, .data = t };
 	r->answer_now = process_delete_answer_now;
 	r->answer_now_ctx = c;
-	req_timer(r, 0, process_delete_on_timer, c);
+	slices_add(&c->slices, c->loop, &t->job);
 	return CAP_WAITING;
 }
 
@@ -127,7 +130,7 @@ static enum cap_outcome process_delete_start(struct cap_call *call)
 	if (!id)
 		return process_delete_start_many(c, r);
 	p = proctab_find(c->procs, id, call->e);
-	if (!p || process_delete_one(c, r->task, p, call->e))
+	if (!p || process_delete_one(c->procs, r->task, p, call->e))
 		return CAP_FAILED;
 	process_delete_write_result(r);
 	return CAP_DONE;
