@@ -134,3 +134,19 @@ enum pattern_found pattern_find(struct pattern *p, const char *line, size_t len,
 	*at = pcre2_get_ovector_pointer(p->match)[0];
 	return PATTERN_PRESENT;
 }
+
+size_t pattern_groups(const struct pattern *p)
+{
+	return pcre2_get_ovector_count(p->match) - 1;
+}
+
+bool pattern_group(const struct pattern *p, size_t group, size_t *at, size_t *len)
+{
+	const PCRE2_SIZE *ends = pcre2_get_ovector_pointer(p->match) + 2 * group;
+
+	if (ends[0] == PCRE2_UNSET)
+		return false;
+	*at = ends[0];
+	*len = ends[1] - ends[0];
+	return true;
+}

@@ -38,4 +38,9 @@ enum pattern_found { PATTERN_ABSENT, PATTERN_PRESENT, PATTERN_LIMIT };
  */
 enum pattern_found pattern_find(struct pattern *p, const char *line, size_t len, size_t *at);
 
+/* The capture groups of the pattern, numbered from 1. pattern_group(): where @group is in the line
+ * that was matched last; false if it had no part in the match. */
+size_t pattern_groups(const struct pattern *p);
+bool pattern_group(const struct pattern *p, size_t group, size_t *at, size_t *len);
+
 #endif

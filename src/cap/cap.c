@@ -337,15 +337,16 @@ static bool cap_judge_command(struct cap_call *call)
 	return true;
 }
 
-/* The slot that a call with @params, checked or not, needs: a start, a wait_ms, a search and a
- * question to a human stay open. */
+/* The slot that a call with @params, checked or not, needs: a start, a wait_ms, a search (grep,
+ * pattern) and a question to a human stay open. */
 static enum req_slot cap_slot_needed(const struct cap_row *row, enum tier tier,
 				       const json_t *params)
 {
 	if (row->flags & CAP_ENDS)
 		return REQ_SLOT_END;
 	if (row->flags & CAP_STARTS || json_get_int(params, "wait_ms", 0) > 0 ||
-	    json_get_str(params, "grep", NULL) || tier == TIER_CONFIRM)
+	    json_get_str(params, "grep", NULL) || json_get_str(params, "pattern", NULL) ||
+	    tier == TIER_CONFIRM)
 		return REQ_SLOT_WAIT;
 	return REQ_SLOT_NONE;
 }

@@ -17,8 +17,8 @@
 #include "cap/logs_members.h"
 #include "proc/lines.h"
 
-#define SHOWN_MAX 1000   /* bytes of a line that are shown ... */
-#define SHOWN_BEFORE 200 /* ... of them before the match */
+#define SHOWN_MAX GREP_SHOWN_MAX
+#define SHOWN_BEFORE 200 /* bytes that are shown before the match */
 #define MATCH_BYTES 200  /* JSON of a match without its lines */
 #define LINE_BYTES 3     /* JSON of a line without its text */
 
@@ -126,16 +126,23 @@ static void grep_forget_line(struct grep *g)
 		k->follows = false;
 }
 
-/* Keep the shown part of @line, around @at. */
-static void grep_keep_line(struct grep *g, const struct line *line, size_t at)
+size_t grep_shown(const struct line *line, size_t at, size_t *len)
 {
-	size_t from = 0, len;
+	size_t from = 0;
 
 	if (line->len > SHOWN_MAX && at > SHOWN_BEFORE) {
 		from = at - SHOWN_BEFORE;
 		from += utf8_partial_head(line->text + from, line->len - from);
 	}
-	len = utf8_cut(line->text + from, line->len - from, SHOWN_MAX);
+	*len = utf8_cut(line->text + from, line->len - from, SHOWN_MAX);
+	return from;
+}
+
+/* Keep the shown part of @line, around @at. */
+static void grep_keep_line(struct grep *g, const struct line *line, size_t at)
+{
+	size_t len, from = grep_shown(line, at, &len);
+
 	if (g->kept_count == g->kept_room) {
 		g->kept_room = g->kept_room ? 2 * g->kept_room : 64;
 		g->kept = mem_realloc(g->kept, g->kept_room * sizeof(*g->kept));
@@ -263,17 +270,22 @@ static void grep_write_result(struct jsonw *w, struct grep *g, const struct proc
 	logs_members_end(w, p, g->range.offset[0], g->range.offset[1]);
 }
 
+void grep_limit_reached(struct err *e, const char *stream, uint64_t offset, const char *by)
+{
+	err_set(e, ERR_LIMIT_REACHED,
+		"the pattern took too many steps, or too much depth or memory, in the line at "
+		"offset %llu of %s", (unsigned long long)offset, stream);
+	err_hint(e, "Simplify it (no repeat inside a repeat), or go on behind that "
+		    "line by %s.", by);
+	err_detail(e, "stream", json_string(stream));
+	err_detail(e, "offset", json_integer((json_int_t)offset));
+}
+
 static void grep_fail_limit(struct grep *g, const struct line *line, const struct proc *p)
 {
 	struct err e = ERR_INIT;
 
-	err_set(&e, ERR_LIMIT_REACHED,
-		"the pattern took too many steps, or too much depth or memory, in the line at "
-		"offset %llu of %s", (unsigned long long)line->offset, streams[g->stream]);
-	err_hint(&e, "Simplify it (no repeat inside a repeat), or go on behind that "
-			"line by offset.");
-	err_detail(&e, "stream", json_string(streams[g->stream]));
-	err_detail(&e, "offset", json_integer((json_int_t)line->offset));
+	grep_limit_reached(&e, streams[g->stream], line->offset, "offset");
 	if (!g->full)
 		g->range.offset[g->stream] = line->offset;
 	grep_write_result(req_result(g->r), g, p);

@@ -8,8 +8,11 @@
 #define PROCPEN_CAP_GREP_H
 
 #include "cap/slices.h"
+#include "proc/lines.h"
 #include "proc/proc.h"
 #include "rpc/req.h"
+
+#define GREP_SHOWN_MAX 1000 /* bytes of a line that are shown */
 
 struct cap;
 struct grep;
@@ -29,6 +32,12 @@ struct grep_range {
 /* Read the parameters of @r. Returns NULL with InvalidParams. */
 struct grep *grep_new(const struct req *r, const struct grep_range *range, struct err *e);
 void grep_free(struct grep *g); /* accepts NULL */
+
+/* Where the part of @line begins that is shown, around its byte @at; *@len: its bytes. */
+size_t grep_shown(const struct line *line, size_t at, size_t *len);
+
+/* LimitReached, for the line at @offset of @stream. @by: the parameter that goes on behind it. */
+void grep_limit_reached(struct err *e, const char *stream, uint64_t offset, const char *by);
 
 /* Search the output of @p; answers @r in a later turn. */
 void grep_start(struct grep *g, struct cap *c, struct req *r, const struct proc *p);

@@ -5,8 +5,6 @@
 #include "base/utf8.h"
 #include "proc/names.h"
 
-#define COMMAND_MAX 4096 /* bytes of the command shown for one run */
-
 void run_members_command(struct jsonw *w, const struct proc *p, size_t max)
 {
 	size_t len = strlen(p->command), shown = utf8_cut(p->command, len, max);
@@ -35,12 +33,17 @@ static void run_members_end(struct jsonw *w, const struct proc *p)
 	jsonw_str(w, "signal", proc_signal_name(p));
 }
 
-void run_members_head(struct jsonw *w, const struct proc *p)
+static void run_members_begin(struct jsonw *w, const struct proc *p, size_t command_max)
 {
 	jsonw_str(w, "process_id", p->id);
-	run_members_command(w, p, COMMAND_MAX);
+	run_members_command(w, p, command_max);
 	run_members_state(w, p);
 	run_members_end(w, p);
+}
+
+void run_members_head(struct jsonw *w, const struct proc *p)
+{
+	run_members_begin(w, p, RUN_MEMBERS_COMMAND_MAX);
 }
 
 void run_members_times(struct jsonw *w, const struct proc *p)
@@ -74,6 +77,17 @@ void run_members_alive(struct jsonw *w, const struct usage *u)
 		jsonw_null(w, "alive");
 	else
 		jsonw_int(w, "alive", u->alive);
+}
+
+void run_members_record(struct jsonw *w, const struct proc *p, size_t command_max,
+			const struct usage *u)
+{
+	run_members_begin(w, p, command_max);
+	run_members_times(w, p);
+	run_members_usage(w, u);
+	run_members_pid(w, p);
+	jsonw_str(w, "working_directory", p->settings->cwd);
+	run_members_alive(w, u);
 }
 
 void run_members_tree(struct jsonw *w, const struct proc *p)

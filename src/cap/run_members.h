@@ -7,6 +7,7 @@
 #include "base/jsonw.h"
 #include "proc/proc.h"
 
+#define RUN_MEMBERS_COMMAND_MAX 4096     /* bytes of the command shown for one run */
 #define RUN_MEMBERS_COMMAND_LIST_MAX 256 /* bytes of the command shown in a list of runs */
 
 /* "process_id", "command", "state", "reason", "exit_code" and "signal". */
@@ -26,6 +27,11 @@ void run_members_usage(struct jsonw *w, const struct usage *u);
 
 /* "alive": the number of processes when @u was read; null when unknown. */
 void run_members_alive(struct jsonw *w, const struct usage *u);
+
+/* A run as process.monitor shows it: its head with at most @command_max bytes of the command, its
+ * times, @u as usage, pid, working_directory and alive. */
+void run_members_record(struct jsonw *w, const struct proc *p, size_t command_max,
+			const struct usage *u);
 
 /* "leftover", "survivors". */
 void run_members_tree(struct jsonw *w, const struct proc *p);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "base/mem.h"
 
 /* A wait is on two lists: that of its run, and a chain of requests. */
@@ -93,6 +94,13 @@ void wait_add(struct wait_list *list, const struct req *r, const struct proc *p,
 	w->events = events;
 	w->fn = fn;
 	wait_link(list, w, p->seq);
+}
+
+double wait_ms(const struct req *r)
+{
+	double ms = (double)json_get_int(r->params, "wait_ms", 0), max = r->dialect->wait_max_ms;
+
+	return max && ms > max ? max : ms;
 }
 
 void wait_drop(struct wait_list *list, uint64_t handle)

@@ -39,6 +39,9 @@ void wait_release(struct wait_list *list);
 void wait_add(struct wait_list *list, const struct req *r, const struct proc *p, unsigned events,
 	      wait_fn fn);
 
+/* The time that the checked parameter wait_ms gives @r to wait, within its dialect's bound. */
+double wait_ms(const struct req *r);
+
 /* The request with @handle has ended: forget its waits. */
 void wait_drop(struct wait_list *list, uint64_t handle);
 

@@ -1,11 +1,15 @@
 #include "mcp/text_tools.h"
 
 #include <inttypes.h>
+#include <string.h>
 
+#include "base/json.h"
+#include "base/mem.h"
 #include "mcp/text_verdict.h"
 
 #define COMMAND_MAX 200 /* bytes shown of the command of one run */
 #define LIST_COMMAND_MAX 100
+#define GROUPS_BYTES 1000
 
 /* ---- process.monitor ---- */
 
@@ -57,6 +61,85 @@ static void text_tools_add_alive(struct text *t, const struct outline_value *run
 		text_add(t, ", process_kill ends them");
 }
 
+/* What a wait that was not met says, while the run goes on and when it has ended. */
+static const struct {
+	const char *until, *running, *ended;
+} unmet[] = {
+	{ "output", "no more output yet", "it ended without more output" },
+	{ "pattern", "no line matches yet", "it ended, and no line matches" },
+	{ "port", "it does not listen on the port yet", "it ended, so it does not listen" },
+	{ "idle", "not silent for so long yet", "it ended before it was silent for so long" },
+	{ "exit", "it has not ended yet", "" },
+};
+
+static void text_tools_add_unmet(struct text *t, const char *until)
+{
+	bool running = text_is(t, NULL, "state", "running");
+	int64_t unsearched = text_number(t, NULL, "unsearched_bytes");
+
+	for (size_t i = 0; i < COUNT_OF(unmet); i++)
+		if (!strcmp(unmet[i].until, until))
+			text_add(t, "%s", running ? unmet[i].running : unmet[i].ended);
+	if (unsearched) {
+		text_add(t, ", ");
+		text_add_plural(t, unsearched, "byte", "bytes");
+		text_add(t, " not searched");
+	}
+	text_add(t, "%s\n", !running ? ""
+			     : json_get_int(t->a->params, "wait_ms", 0)
+				     ? "; the same call waits on"
+				     : "; with wait_ms this call waits for it");
+}
+
+/* The line that matched, or where new output begins, and the call that reads on there. */
+static void text_tools_add_match(struct text *t, const struct outline_value *match)
+{
+	const struct outline_value *groups = text_member(t, match, "groups");
+
+	if (text_member(t, match, "text")) {
+		text_add(t, "matched");
+		if (text_number(t, match, "line_number"))
+			text_add(t, " line %" PRId64, text_number(t, match, "line_number"));
+		text_add(t, " of ");
+		text_put_member(t, text_member(t, match, "stream"));
+		text_add(t, ": ");
+		text_put_member(t, text_member(t, match, "text"));
+		if (groups && outline_next(&t->a->result->outline, groups, NULL)) {
+			text_add(t, "\ngroups: ");
+			text_add_json(t, groups, GROUPS_BYTES);
+		}
+	} else {
+		text_add(t, "more output on ");
+		text_put_member(t, text_member(t, match, "stream"));
+	}
+	text_add(t, "\n");
+	text_open_call(t, "process_logs");
+	text_add(t, ",\"stream\":");
+	text_add_json(t, text_member(t, match, "stream"), 10);
+	text_add(t, ",\"offset\":%" PRId64 "} reads from there on\n",
+		 text_number(t, match, "offset"));
+}
+
+static void text_tools_add_until(struct text *t)
+{
+	const char *until = json_get_str(t->a->params, "until", "exit");
+	const struct outline_value *match = text_member(t, NULL, "match");
+	bool waited = json_get_int(t->a->params, "wait_ms", 0);
+
+	if (!text_flag(t, "matched")) {
+		if (waited || strcmp(until, "exit") != 0)
+			text_tools_add_unmet(t, until);
+	} else if (text_has(t, match, "stream")) {
+		text_tools_add_match(t, match);
+	} else if (text_has(t, match, "port")) {
+		text_add(t, "it listens on port %" PRId64 "\n", text_number(t, match, "port"));
+	} else if (!strcmp(until, "idle")) {
+		text_add(t, "silent for ");
+		text_add_duration(t, json_get_int(t->a->params, "idle_ms", 0));
+		text_add(t, " or longer\n");
+	}
+}
+
 void text_monitor(struct text *t)
 {
 	text_add_verdict(t, NULL);
@@ -68,12 +151,9 @@ void text_monitor(struct text *t)
 	text_add_one_line(t, text_member(t, NULL, "command"), COMMAND_MAX);
 	text_add(t, "\n");
 	text_tools_add_usage(t);
-	if (text_has(t, NULL, "match")) {
-		text_add(t, "matched: ");
-		text_add_json(t, text_member(t, NULL, "match"), 1000);
-		text_add(t, "\n");
-	}
-	text_tools_add_output(t);
+	text_tools_add_until(t);
+	if (!text_has(t, text_member(t, NULL, "match"), "stream"))
+		text_tools_add_output(t);
 }
 
 /* ---- process.list ---- */

@@ -9,16 +9,43 @@
 
 void lines_begin(struct lines *l, const struct output *o, uint64_t offset)
 {
-	*l = (struct lines){ .offset = offset, .end = o->total, .number = !offset, .gap = true };
-	l->bytes = mem_zalloc(LINES_MAX);
-	buf_init(&l->repaired, LINES_MAX * strlen(UTF8_REPLACEMENT));
+	*l = (struct lines){ .offset = offset, .number = !offset, .gap = true };
+	lines_continue(l, o);
 }
 
 void lines_end(struct lines *l)
 {
 	free(l->bytes);
 	l->bytes = NULL;
+	l->from = l->len = 0;
 	buf_release(&l->repaired);
+}
+
+void lines_continue(struct lines *l, const struct output *o)
+{
+	l->end = o->total;
+	if (l->bytes)
+		return;
+	l->bytes = mem_zalloc(LINES_MAX);
+	buf_init(&l->repaired, LINES_MAX * strlen(UTF8_REPLACEMENT));
+}
+
+bool lines_skip(struct lines *l, const struct output *o, uint64_t offset)
+{
+	size_t room = offset - l->offset < LINES_MAX ? (size_t)(offset - l->offset) : LINES_MAX;
+	uint64_t at = l->offset;
+	ssize_t got = room ? output_read(o, &at, l->bytes, room) : 0;
+
+	if (room && (got <= 0 || at != l->offset)) {
+		l->number = 0;
+		l->offset = offset;
+		l->gap = true;
+		return true;
+	}
+	l->offset += (uint64_t)got;
+	for (ssize_t i = 0; i < got; i++)
+		l->number += l->bytes[i] == '\n';
+	return l->offset == offset;
 }
 
 static void lines_repair(struct lines *l, struct line *line)
@@ -98,14 +125,24 @@ bool lines_next(struct lines *l, const struct output *o, struct line *line)
 		more = lines_read_more(l, o, &at);
 		if (more != MORE && l->len) {
 			lines_emit(l, l->len, false, line);
+			line->open = more == NO_MORE;
 			return true;
 		}
 		if (more == NO_MORE)
 			return false;
 		if (more == MORE_AFTER_GAP) {
+			l->lost += at - l->offset;
 			l->offset = at;
 			l->number = 0;
 			l->gap = true;
 		}
 	}
+}
+
+void lines_unread(struct lines *l, const struct line *line)
+{
+	l->offset = line->offset;
+	l->number = line->number;
+	l->gap = !line->follows;
+	lines_end(l);
 }

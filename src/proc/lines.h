@@ -6,9 +6,9 @@
  * nothing before the line was lost.
  *
  * The stream may grow and lose bytes between two calls; the reader stops at the bytes written after
- * lines_begin().
+ * lines_begin(), and lines_continue() lets it go on with these.
  *
- * Ownership: the reader owns its buffers until lines_end().
+ * Ownership: the reader owns its buffers until lines_end(). It keeps its place without them.
  */
 #ifndef PROCPEN_PROC_LINES_H
 #define PROCPEN_PROC_LINES_H
@@ -22,6 +22,7 @@ struct line {
 	uint64_t offset;  /* of its first byte in the stream */
 	uint64_t number;  /* from 1; 0: unknown */
 	bool follows;     /* it directly follows the previous line in the stream */
+	bool open;        /* it has no newline yet: the stream ends here for now */
 	const char *text; /* valid until the next call */
 	size_t len;
 };
@@ -31,6 +32,7 @@ struct lines {
 	uint64_t end;
 	uint64_t number;
 	bool gap;        /* bytes are missing before the next line */
+	uint64_t lost;   /* bytes that were no longer kept when their turn came */
 	char *bytes;     /* LINES_MAX bytes; [from, len) are read and not returned yet */
 	size_t from, len;
 	struct buf repaired;
@@ -40,7 +42,18 @@ struct lines {
 void lines_begin(struct lines *l, const struct output *o, uint64_t offset);
 void lines_end(struct lines *l); /* accepts a zeroed reader */
 
+/* Go on, also after lines_end(), with what was written since. */
+void lines_continue(struct lines *l, const struct output *o);
+
+/* Go from the start of the stream towards @offset, by one read: to number the lines from there on.
+ * Returns whether it is reached. */
+bool lines_skip(struct lines *l, const struct output *o, uint64_t offset);
+
 /* Read the next line of @o; false at the end. The last line needs no newline. */
 bool lines_next(struct lines *l, const struct output *o, struct line *line);
+
+/* @line, just read and open, is the next one again, when more of it may have come. Ends the reader
+ * as lines_end() does. */
+void lines_unread(struct lines *l, const struct line *line);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "os/ports.h"
 #include "os/procfs.h"
 #include "os/spawn/spawn.h"
 #include "proc/names.h"
@@ -503,6 +504,15 @@ const struct usage *proc_usage(struct proc *p)
 		p->usage = now;
 	limits_group_usage(&p->proof, p->live->confine.cgroup, &p->usage);
 	return &p->usage;
+}
+
+bool proc_listens(const struct proc *p, unsigned port)
+{
+	pid_t pids[PROC_PORTS_MAX];
+
+	return p->tree_alive && p->live->tree.shim_pid > 0 &&
+	       ports_listens(pids, procfs_tree(p->live->tree.shim_pid, pids, PROC_PORTS_MAX),
+			     port);
 }
 
 void proc_kill_tree(struct proc *p, enum proc_reason reason)

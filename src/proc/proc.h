@@ -208,6 +208,10 @@ bool proc_output_open(const struct proc *p);
 /* Current usage: read from /proc while processes live, final afterwards. */
 const struct usage *proc_usage(struct proc *p);
 
+/* Does a process of this run, of the first PROC_PORTS_MAX, listen on TCP @port (os/ports.h)? */
+#define PROC_PORTS_MAX 256
+bool proc_listens(const struct proc *p, unsigned port);
+
 /*
  * SIGKILL for the whole tree because of @reason (TIMEOUT, IDLE, KILLED_BY_REQUEST,
  * CANCELLED, SERVER_SHUTDOWN). On a settled run with leftovers only these die

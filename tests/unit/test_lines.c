@@ -151,12 +151,101 @@ static void test_lines_too_long(void **state)
 	stream_release(&s);
 }
 
+/* A reader goes on with what was written since, and takes an open line again. */
+static void test_lines_go_on(void **state)
+{
+	struct stream s;
+	struct lines l;
+	struct line line;
+
+	(void)state;
+	stream_init(&s, 100, 100);
+	stream_add(&s, "one\n>>>", 7);
+	lines_begin(&l, &s.out, 0);
+	assert_true(lines_next(&l, &s.out, &line));
+	assert_false(line.open);
+	assert_true(lines_next(&l, &s.out, &line));
+	assert_true(line.open);
+	lines_unread(&l, &line);
+	assert_null(l.bytes);
+	stream_add(&s, " two\nthree\n", 11);
+	lines_continue(&l, &s.out);
+	expect_line(&l, &s, 4, 2, true, ">>> two");
+	stream_add(&s, "later\n", 6);
+	expect_line(&l, &s, 12, 3, true, "three");
+	expect_end(&l, &s);
+	lines_continue(&l, &s.out);
+	expect_line(&l, &s, 18, 4, true, "later");
+	expect_end(&l, &s);
+	assert_int_equal(l.lost, 0);
+	stream_release(&s);
+}
+
+/* What is lost before the reader comes to it is counted, and ends the numbers of lines. */
+static void test_lines_count_what_is_lost(void **state)
+{
+	struct stream s;
+	struct lines l;
+
+	(void)state;
+	stream_init(&s, 4, 6);
+	stream_add(&s, "ab\n", 3);
+	lines_begin(&l, &s.out, 0);
+	expect_line(&l, &s, 0, 1, false, "ab");
+	expect_end(&l, &s);
+	stream_add(&s, "cdefghijk\nlmn\n", 14);
+	lines_continue(&l, &s.out);
+	expect_line(&l, &s, 3, 2, true, "c");
+	expect_line(&l, &s, 11, 0, false, "k");
+	assert_int_equal(l.lost, 7);
+	expect_line(&l, &s, 13, 0, true, "lmn");
+	expect_end(&l, &s);
+	stream_release(&s);
+}
+
+static void test_lines_skip_numbers_the_rest(void **state)
+{
+	uint64_t offset = 0;
+	struct stream s;
+	struct lines l;
+	int reads = 0;
+
+	(void)state;
+	stream_init(&s, 1 << 20, 1 << 20);
+	for (int i = 0; i < 40000; i++)
+		stream_add(&s, "line\n", 5);
+	stream_add(&s, "end\n", 4);
+	lines_begin(&l, &s.out, 0);
+	assert_true(lines_skip(&l, &s.out, 0));
+	while (!lines_skip(&l, &s.out, 200001)) {
+		assert_in_range(l.offset, offset + 1, offset + LINES_MAX);
+		offset = l.offset;
+		reads++;
+	}
+	assert_int_equal(reads, 200001 / LINES_MAX);
+	expect_line(&l, &s, 200001, 40001, false, "nd");
+	expect_end(&l, &s);
+	stream_release(&s);
+	/* Lines that are no longer kept cannot be counted. */
+	stream_init(&s, 4, 6);
+	stream_add(&s, "ab\ncdefghijk\nlmn\n", 17);
+	lines_begin(&l, &s.out, 0);
+	while (!lines_skip(&l, &s.out, 13))
+		;
+	expect_line(&l, &s, 13, 0, false, "lmn");
+	expect_end(&l, &s);
+	stream_release(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_lines_are_clean),
 		cmocka_unit_test(test_lines_around_the_hole),
 		cmocka_unit_test(test_lines_too_long),
+		cmocka_unit_test(test_lines_go_on),
+		cmocka_unit_test(test_lines_count_what_is_lost),
+		cmocka_unit_test(test_lines_skip_numbers_the_rest),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -167,11 +167,30 @@ static void test_pattern_steps_of_all_lines(void **state)
 	pattern_free(p);
 }
 
+static void test_pattern_groups(void **state)
+{
+	struct pattern *p = pattern_of("(b)(x)?(c*)", false);
+	size_t at, len;
+
+	(void)state;
+	assert_int_equal(find(p, "abd", 3, &at), PATTERN_PRESENT);
+	assert_int_equal(pattern_groups(p), 3);
+	assert_true(pattern_group(p, 1, &at, &len));
+	assert_int_equal(at, 1);
+	assert_int_equal(len, 1);
+	assert_false(pattern_group(p, 2, &at, &len));
+	assert_true(pattern_group(p, 3, &at, &len));
+	assert_int_equal(at, 2);
+	assert_int_equal(len, 0);
+	pattern_free(p);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pattern_finds),
 		cmocka_unit_test(test_pattern_refuses),
+		cmocka_unit_test(test_pattern_groups),
 		cmocka_unit_test(test_pattern_hostile),
 		cmocka_unit_test(test_pattern_huge_alternation),
 		cmocka_unit_test(test_pattern_steps_of_all_lines),

@@ -1,0 +1,445 @@
+#include "cap/until.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/json.h"
+#include "base/mem.h"
+#include "base/pattern.h"
+#include "base/utf8.h"
+#include "proc/lines.h"
+
+#define OPEN_LINE_MS 20
+#define PORT_MS 100      /* between two looks, or ... */
+#define PORT_SHARE 20    /* ... so many times what a look at all ports takes */
+#define GROUPS_MAX 32
+
+enum until_kind { EXIT, OUTPUT, PATTERN, PORT, IDLE };
+
+static const char *const kinds[] = { "exit", "output", "pattern", "port", "idle" };
+static const char *const streams[] = { "stdout", "stderr" };
+
+static unsigned until_ports; /* calls that wait for a port */
+
+/* A stream that is searched, or watched for output. */
+struct until_stream {
+	bool wanted;
+	uint64_t from;      /* the first byte that counts */
+	struct lines lines;
+	bool begun;         /* `lines` has a place ... */
+	bool placed;        /* ... at `from` or behind it */
+	uint64_t searched;  /* bytes before it were seen */
+	uint64_t stop;      /* search no further; set by the last look */
+};
+
+struct until {
+	enum until_kind kind;
+	struct cap *c;
+	struct req *r;
+	uint64_t seq;
+	void (*on_change)(struct cap *c, struct req *r);
+	struct until_stream stream[2];
+	int current;            /* the stream to search next; of a match: its stream */
+	struct pattern *pattern;
+	struct line line;       /* the match, or where the pattern stopped ... */
+	size_t at;              /* ... and where in the line */
+	unsigned port;
+	int64_t idle_ms;
+	enum until_found found;
+	enum until_look how;
+	bool open_lines;        /* take these too, in this turn */
+	struct slices_job job;
+	ev_timer timer;
+};
+
+/* ---- parameters ---- */
+
+/* The parameters beside `until`, and the kinds that they go with. */
+static const struct {
+	const char *name;
+	unsigned kinds;
+	bool required;
+} arguments[] = {
+	{ "pattern", 1u << PATTERN, true },
+	{ "port", 1u << PORT, true },
+	{ "idle_ms", 1u << IDLE, true },
+	{ "stream", 1u << OUTPUT | 1u << PATTERN, false },
+	{ "from", 1u << OUTPUT | 1u << PATTERN, false },
+};
+
+static int until_check_arguments(const json_t *params, enum until_kind kind, struct err *e)
+{
+	for (size_t i = 0; i < COUNT_OF(arguments); i++) {
+		const char *name = arguments[i].name;
+		bool given = json_object_get(params, name), fits = arguments[i].kinds & 1u << kind;
+		unsigned other = (unsigned)__builtin_ctz(arguments[i].kinds);
+
+		if (given && !fits) {
+			err_set(e, ERR_INVALID_PARAMS, "%s does not go with until: \"%s\"", name,
+				kinds[kind]);
+			return err_hint(e, "Add until: \"%s\", or leave out %s.", kinds[other],
+					name);
+		}
+		if (!given && fits && arguments[i].required) {
+			err_set(e, ERR_INVALID_PARAMS, "until: \"%s\" needs %s", kinds[kind], name);
+			return err_hint(e, "Add %s.", name);
+		}
+	}
+	return 0;
+}
+
+static void until_on_timer(struct ev_loop *loop, ev_timer *timer, int events);
+static bool until_work(void *until, int64_t until_us);
+
+struct until *until_new(const struct req *r, struct err *e)
+{
+	const json_t *params = r->params;
+	const char *name = json_get_str(params, "until", kinds[EXIT]);
+	const char *stream = json_get_str(params, "stream", "both");
+	struct pattern *pattern = NULL;
+	enum until_kind kind = EXIT;
+	struct until *u;
+
+	while (strcmp(kinds[kind], name))
+		kind++;
+	if (until_check_arguments(params, kind, e))
+		return NULL;
+	if (kind == PATTERN) {
+		pattern = pattern_new(json_get_str(params, "pattern", ""), false, e);
+		if (!pattern)
+			return NULL;
+	}
+	u = mem_zalloc(sizeof(*u));
+	u->kind = kind;
+	u->pattern = pattern;
+	u->port = (unsigned)json_get_int(params, "port", 0);
+	u->idle_ms = json_get_int(params, "idle_ms", 0);
+	u->stream[0].wanted = strcmp(stream, streams[1]) != 0;
+	u->stream[1].wanted = strcmp(stream, streams[0]) != 0;
+	u->job.work = until_work;
+	u->job.data = u;
+	ev_timer_init(&u->timer, until_on_timer, 0., 0.);
+	u->timer.data = u;
+	return u;
+}
+
+void until_free(struct until *u)
+{
+	if (!u)
+		return;
+	until_ports -= u->c && u->kind == PORT;
+	slices_drop(&u->job);
+	if (u->c)
+		loop_timer_stop(u->c->loop, &u->timer);
+	for (int i = 0; i < 2; i++)
+		lines_end(&u->stream[i].lines);
+	pattern_free(u->pattern);
+	free(u);
+}
+
+void until_begin(struct until *u, struct cap *c, struct req *r, const struct proc *p,
+		 void (*on_change)(struct cap *c, struct req *r))
+{
+	bool has_from = json_object_get(r->params, "from");
+	uint64_t from = (uint64_t)json_get_int(r->params, "from", 0);
+
+	u->c = c;
+	u->r = r;
+	u->seq = p->seq;
+	u->on_change = on_change;
+	until_ports += u->kind == PORT;
+	u->stream[0].from = u->kind == OUTPUT && !has_from ? p->out.total : from;
+	u->stream[1].from = u->kind == OUTPUT && !has_from ? p->err.total : from;
+}
+
+unsigned until_events(const struct until *u)
+{
+	unsigned output = u->kind == OUTPUT || u->kind == PATTERN ? PROC_EVENT_OUTPUT : 0;
+
+	return output | PROC_EVENT_SETTLED | PROC_EVENT_FAILED;
+}
+
+/* ---- searching ---- */
+
+static const struct output *until_output(const struct proc *p, int i)
+{
+	return i ? &p->err : &p->out;
+}
+
+/* Move to `from`, counting the lines before it. False: it is not there yet, or the time is over. */
+static bool until_place(struct until_stream *s, const struct output *o, int64_t until_us)
+{
+	if (s->placed)
+		return true;
+	if (o->total < s->from)
+		return false;
+	if (s->begun)
+		lines_continue(&s->lines, o);
+	else
+		lines_begin(&s->lines, o, 0);
+	s->begun = true;
+	while (!(s->placed = lines_skip(&s->lines, o, s->from)))
+		if (clock_mono_us() >= until_us)
+			break;
+	s->searched = s->lines.offset;
+	return s->placed;
+}
+
+static bool until_match_line(struct until *u, const struct line *line)
+{
+	enum pattern_found found = pattern_find(u->pattern, line->text, line->len, &u->at);
+
+	if (found == PATTERN_ABSENT)
+		return false;
+	u->found = found == PATTERN_PRESENT ? UNTIL_MET : UNTIL_STOPPED;
+	u->line = *line;
+	return true;
+}
+
+/* Not restarted by each byte: a line that grows without end is taken all the same. */
+static void until_plan_open_line(struct until *u)
+{
+	if (!ev_is_active(&u->timer))
+		loop_timer_start(u->c->loop, &u->timer, OPEN_LINE_MS);
+}
+
+/* Search the current stream. Returns whether its end is reached. */
+static bool until_search_stream(struct until *u, const struct output *o, int64_t until_us)
+{
+	struct until_stream *s = &u->stream[u->current];
+	struct line line;
+
+	if (!until_place(s, o, until_us))
+		return o->total < s->from;
+	lines_continue(&s->lines, o);
+	if (u->how != UNTIL_GO_ON)
+		s->lines.end = s->stop;
+	while (lines_next(&s->lines, o, &line)) {
+		if (line.open && !u->open_lines) {
+			lines_unread(&s->lines, &line);
+			until_plan_open_line(u);
+			return true;
+		}
+		if (until_match_line(u, &line))
+			return true;
+		s->searched = line.open ? s->lines.end : s->lines.offset;
+		if (line.open) {
+			lines_unread(&s->lines, &line);
+			return true;
+		}
+		if (clock_mono_us() >= until_us)
+			return false;
+	}
+	return true;
+}
+
+/* Search both streams for a turn, the one first that the last turn did not end with. Returns
+ * whether there is more to search. */
+static bool until_search(struct until *u, const struct proc *p, int64_t until_us)
+{
+	bool more = false;
+
+	for (int i = 0; i < 2 && !more && u->found == UNTIL_OPEN; i++) {
+		u->current = !u->current;
+		if (!u->stream[u->current].wanted)
+			continue;
+		more = !until_search_stream(u, until_output(p, u->current), until_us);
+		if (u->found == UNTIL_OPEN)
+			lines_end(&u->stream[u->current].lines);
+	}
+	return more;
+}
+
+/* A turn of a search. */
+static bool until_work_search(struct until *u, const struct proc *p, int64_t until_us)
+{
+	bool more;
+
+	u->open_lines |= u->how != UNTIL_GO_ON;
+	more = until_search(u, p, until_us);
+	if (more && u->how != UNTIL_NOW)
+		return true;
+	u->open_lines = false;
+	if (u->found == UNTIL_OPEN && u->how == UNTIL_GO_ON)
+		return false;
+	if (u->found == UNTIL_OPEN)
+		u->found = UNTIL_UNMET;
+	u->on_change(u->c, u->r);
+	return false;
+}
+
+/* ---- ports ---- */
+
+/* Look, and plan the next look. Many calls that wait for ports look less often. */
+static void until_look_at_port(struct until *u, const struct proc *p)
+{
+	int64_t began = clock_mono_us(), ms;
+
+	if (proc_listens(p, u->port)) {
+		u->found = UNTIL_MET;
+		return;
+	}
+	ms = (clock_mono_us() - began) * PORT_SHARE * until_ports / 1000;
+	loop_timer_start(u->c->loop, &u->timer, (double)(ms > PORT_MS ? ms : PORT_MS));
+}
+
+/* ---- turns and timers ---- */
+
+static bool until_work(void *until, int64_t until_us)
+{
+	struct until *u = until;
+	const struct proc *p = proctab_get(u->c->procs, u->seq);
+
+	if (p && u->kind == PATTERN)
+		return until_work_search(u, p, until_us);
+	if (p)
+		until_look_at_port(u, p);
+	if (!p || u->found != UNTIL_OPEN)
+		u->on_change(u->c, u->r);
+	return false;
+}
+
+static void until_on_timer(struct ev_loop *loop, ev_timer *timer, int events)
+{
+	struct until *u = timer->data;
+
+	(void)loop;
+	(void)events;
+	u->open_lines = true;
+	if (u->kind == IDLE)
+		u->on_change(u->c, u->r);
+	else
+		slices_add(&u->c->slices, u->c->loop, &u->job);
+}
+
+/* ---- looking ---- */
+
+static void until_look_at_output(struct until *u, const struct proc *p)
+{
+	for (int i = 1; i >= 0; i--)
+		if (u->stream[i].wanted && until_output(p, i)->total > u->stream[i].from) {
+			u->found = UNTIL_MET;
+			u->current = i;
+		}
+}
+
+static void until_look_at_idle(struct until *u, const struct proc *p)
+{
+	int64_t left = p->output_mono_ms + u->idle_ms - clock_mono_ms();
+
+	if (p->phase == PROC_SETTLED)
+		return;
+	if (left <= 0)
+		u->found = UNTIL_MET;
+	else
+		loop_timer_start(u->c->loop, &u->timer, (double)left);
+}
+
+/* Each look asks for at least as much haste as the one before. */
+static void until_hurry(struct until *u, const struct proc *p, enum until_look how)
+{
+	if (how <= u->how)
+		return;
+	for (int i = 0; i < 2 && u->how == UNTIL_GO_ON; i++)
+		u->stream[i].stop = until_output(p, i)->total;
+	u->how = how;
+}
+
+enum until_found until_look(struct until *u, const struct proc *p, enum until_look how)
+{
+	until_hurry(u, p, how);
+	if (u->found != UNTIL_OPEN)
+		return u->found;
+	if (u->kind == PATTERN) {
+		slices_add(&u->c->slices, u->c->loop, &u->job);
+		return UNTIL_OPEN;
+	}
+	if (u->kind == EXIT)
+		u->found = p->phase == PROC_SETTLED ? UNTIL_MET : UNTIL_OPEN;
+	else if (u->kind == OUTPUT)
+		until_look_at_output(u, p);
+	else if (u->kind == IDLE)
+		until_look_at_idle(u, p);
+	else if (!ev_is_active(&u->timer) && !u->job.queue && p->phase != PROC_SETTLED)
+		until_look_at_port(u, p);
+	if (u->found == UNTIL_OPEN && u->how != UNTIL_GO_ON)
+		u->found = UNTIL_UNMET;
+	return u->found;
+}
+
+/* ---- results ---- */
+
+static void until_write_groups(const struct until *u, struct jsonw *w)
+{
+	size_t count = pattern_groups(u->pattern), at, len;
+
+	jsonw_array(w, "groups");
+	for (size_t i = 1; i <= count && i <= GROUPS_MAX; i++)
+		if (pattern_group(u->pattern, i, &at, &len))
+			jsonw_strn(w, NULL, u->line.text + at,
+				   utf8_cut(u->line.text + at, len, GREP_SHOWN_MAX));
+		else
+			jsonw_null(w, NULL);
+	jsonw_end_array(w);
+}
+
+static void until_write_line(const struct until *u, struct jsonw *w)
+{
+	size_t len, from = grep_shown(&u->line, u->at, &len);
+
+	jsonw_str(w, "stream", streams[u->current]);
+	jsonw_int(w, "offset", (int64_t)u->line.offset);
+	if (u->line.number)
+		jsonw_int(w, "line_number", (int64_t)u->line.number);
+	else
+		jsonw_null(w, "line_number");
+	jsonw_strn(w, "text", u->line.text + from, len);
+	if (len < u->line.len)
+		jsonw_bool(w, "cut", true);
+	until_write_groups(u, w);
+}
+
+/* Bytes that a search was to see and has not: it was too slow, or they are no longer kept. */
+static uint64_t until_unsearched(const struct until *u, const struct proc *p)
+{
+	uint64_t bytes = 0;
+
+	for (int i = 0; i < 2; i++) {
+		const struct until_stream *s = &u->stream[i];
+		uint64_t total = until_output(p, i)->total;
+		uint64_t seen = s->placed ? s->searched : s->from;
+
+		if (s->wanted)
+			bytes += s->lines.lost + (total > seen ? total - seen : 0);
+	}
+	return bytes;
+}
+
+void until_write(const struct until *u, const struct proc *p, struct jsonw *w)
+{
+	uint64_t unsearched = u->kind == PATTERN && u->found != UNTIL_MET ? until_unsearched(u, p)
+									  : 0;
+
+	if (unsearched)
+		jsonw_int(w, "unsearched_bytes", (int64_t)unsearched);
+	if (u->found != UNTIL_MET || u->kind == EXIT || u->kind == IDLE) {
+		jsonw_null(w, "match");
+		return;
+	}
+	jsonw_object(w, "match");
+	if (u->kind == PORT) {
+		jsonw_int(w, "port", u->port);
+	} else if (u->kind == PATTERN) {
+		until_write_line(u, w);
+	} else {
+		jsonw_str(w, "stream", streams[u->current]);
+		jsonw_int(w, "offset", (int64_t)u->stream[u->current].from);
+	}
+	jsonw_end_object(w);
+}
+
+void until_error(const struct until *u, struct err *e)
+{
+	grep_limit_reached(e, streams[u->current], u->line.offset, "from");
+}

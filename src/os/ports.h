@@ -1,0 +1,24 @@
+/*
+ * ports - which TCP ports processes listen on, read from /proc (proc(5)). Nothing is connected.
+ *
+ * A table of sockets shows those of a network namespace, and descriptors say whose they are. Only
+ * processes that the server may trace show their descriptors (ptrace(2)): not one that has changed
+ * its user or is undumpable.
+ *
+ * Refuses to: read without bound. It looks at PORTS_SOCKETS listening sockets of a table and
+ * PORTS_DESCRIPTORS descriptors.
+ */
+#ifndef PROCPEN_OS_PORTS_H
+#define PROCPEN_OS_PORTS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define PORTS_SOCKETS 4096
+#define PORTS_DESCRIPTORS 4096
+
+/* Does one of the @count processes in @pids listen on @port of 127.0.0.1, ::1 or any address, in
+ * whatever network namespace it is? */
+bool ports_listens(const pid_t *pids, int count, unsigned port);
+
+#endif
