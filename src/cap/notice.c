@@ -105,13 +105,15 @@ static void notice_add_values(json_t *notice, json_t *environment, bool *cut)
 	json_object_set_new(notice, "environment", shown);
 }
 
-/* The other parameters that differ from their defaults, such as user and timeout. */
+/* The other parameters that differ from their defaults, such as user and timeout. Not the place of
+ * a page: it does not change what is asked, and a resource's moves with the newest output. */
 static void notice_add_options(json_t *notice, const struct schema *input, json_t *params,
 			       bool *cut)
 {
 	static const char *const elsewhere[] = { "command",	"args",	 "stdin",
 						 "environment", "intent", "working_directory",
-						 "process_id",	"signal", NULL };
+						 "process_id",	"signal", "offset",
+						 "stderr_offset", NULL };
 	json_t *options = json_object(), *value;
 	const char *name;
 
