@@ -42,6 +42,8 @@ static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char
 		head.dev = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
 		head.ino = st.st_ino;
 	}
+	m->entries = mem_realloc(m->entries, m->size + size);
+	memset(m->entries + m->size, 0, size); /* the bytes of a plan are compared */
 	memcpy(m->entries + m->size, &head, sizeof(head));
 	memcpy(m->entries + m->size + sizeof(head), path, len);
 	m->size += size;
@@ -293,7 +295,7 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 			  const char *const *hidden, const char *shared_memory)
 {
 	*m = (struct confine_mounts){
-		.entries = mem_zalloc(SHIM_PATHS_MAX),
+		.entries = mem_zalloc(0),
 		.writable = mounts_resolve_list(writable, mounts_resolve_writable),
 		.listed = mounts_list_hidden(hidden),
 	};
