@@ -128,6 +128,7 @@ void limits_each(const struct limits *l, void (*fn)(void *ctx, const char *text)
 void limits_group_usage(struct limits_proof *proof, const struct cgroup *group, struct usage *u)
 {
 	struct cgroup_usage counted;
+	int64_t refused;
 
 	if (!group)
 		return;
@@ -136,8 +137,11 @@ void limits_group_usage(struct limits_proof *proof, const struct cgroup *group, 
 		u->cpu_ms = (counted.cpu_us + 500) / 1000;
 	if (counted.memory_peak_bytes >= 0)
 		u->memory_peak_bytes = counted.memory_peak_bytes;
-	if (counted.tasks_refused > 0 && !proof->ending)
-		proof->tasks_refused = counted.tasks_refused;
+	if (proof->ending)
+		return;
+	refused = cgroup_refused(group);
+	if (refused > 0)
+		proof->tasks_refused = refused;
 }
 
 /* Version 1 fires the descriptor first and counts the kill a moment later: retry. */

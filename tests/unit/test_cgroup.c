@@ -322,18 +322,15 @@ static int fork_twenty(void)
 static void test_cgroup_tasks_limit(void **state)
 {
 	const struct cgroup_limits limits = { .tasks = 8 };
-	struct cgroup_usage u;
 	struct cgroup *g;
 
 	(void)state;
 	need(CGROUP_TASKS | CGROUP_KILL);
 	assert_int_equal(WEXITSTATUS(run_in(NULL, fork_twenty)), 20);
 	g = make(&limits);
-	cgroup_usage(g, &u);
-	assert_int_equal(u.tasks_refused, 0);
+	assert_int_equal(cgroup_refused(g), 0);
 	assert_int_equal(WEXITSTATUS(run_in(g, fork_twenty)), 7);
-	cgroup_usage(g, &u);
-	assert_true(u.tasks_refused > 0); /* once per refused fork, or once for all: by kernel */
+	assert_true(cgroup_refused(g) > 0); /* once per refused fork, or once for all: by kernel */
 	cgroup_kill(g);
 	assert_true(wait_empty(g));
 	cgroup_free(g);
@@ -738,7 +735,6 @@ static void test_cgroup_cleans_after_the_dead(void **state)
 static void test_cgroup_given_back(void **state)
 {
 	const struct cgroup_limits limits = { .tasks = 4 }, others = { .tasks = 5 };
-	struct cgroup_usage u;
 	struct cgroup *g, *other;
 	char name[CGROUP_NAME_SIZE];
 	int kept;
@@ -749,8 +745,7 @@ static void test_cgroup_given_back(void **state)
 	strcpy(name, g->name);
 	run_in(g, fork_twenty);
 	assert_true(wait_empty(g));
-	cgroup_usage(g, &u);
-	assert_true(u.tasks_refused > 0);
+	assert_true(cgroup_refused(g) > 0);
 	cgroup_recycle(g);
 	kept = all->idle_count;
 	assert_int_equal(kept, cgroups_version(all) == 1);
@@ -761,12 +756,10 @@ static void test_cgroup_given_back(void **state)
 		g = make(&limits);
 		if (kept)
 			assert_string_equal(g->name, name);
-		cgroup_usage(g, &u);
-		assert_int_equal(u.tasks_refused, 0);
+		assert_int_equal(cgroup_refused(g), 0);
 		run_in(g, fork_twenty);
 		assert_true(wait_empty(g));
-		cgroup_usage(g, &u);
-		assert_true(u.tasks_refused > 0);
+		assert_true(cgroup_refused(g) > 0);
 		cgroup_joined(g);
 		cgroup_recycle(g);
 	}

@@ -238,7 +238,7 @@ static void test_cgroup_v2_delegated(void **state)
 	cgroup_usage(g, &u);
 	assert_int_equal(u.cpu_us, 1234);
 	assert_int_equal(u.memory_peak_bytes, 4096);
-	assert_int_equal(u.tasks_refused, 3);
+	assert_int_equal(cgroup_refused(g), 3);
 	assert_int_equal(cgroup_kill(g), 0);
 	assert_holds(g, "cgroup.kill", "1");
 	cgroup_free(g);
@@ -505,7 +505,7 @@ static void test_cgroup_v1_places(void **state)
 	cgroup_usage(g, &u);
 	assert_int_equal(u.cpu_us, 5000);
 	assert_int_equal(u.memory_peak_bytes, 8192);
-	assert_int_equal(u.tasks_refused, -1);
+	assert_int_equal(cgroup_refused(g), -1);
 	journal[0] = '\0';
 	assert_int_equal(cgroup_kill(g), 0);
 	assert_string_equal(journal, "freezer.state=FROZEN freezer.state=THAWED ");

@@ -173,9 +173,13 @@ void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u)
 
 	u->memory_peak_bytes = memory < 0 ? -1 : ops->memory_peak(memory);
 	u->cpu_us = cpu < 0 ? -1 : ops->cpu_us(cpu);
-	u->tasks_refused = cgroup_group_refused(g);
-	if (u->tasks_refused >= 0)
-		u->tasks_refused -= g->refused_before;
+}
+
+int64_t cgroup_refused(const struct cgroup *g)
+{
+	int64_t refused = cgroup_group_refused(g);
+
+	return refused < 0 ? -1 : refused - g->refused_before;
 }
 
 int cgroup_forks_fd(struct cgroup *g)

@@ -98,6 +98,9 @@ int64_t cgroup_oom_kills(struct cgroup *g);
 
 void cgroup_usage(const struct cgroup *g, struct cgroup_usage *u);
 
+/* How often the tasks limit struck (cgroups(7), pids.events); -1: not counted here. */
+int64_t cgroup_refused(const struct cgroup *g);
+
 /*
  * A write-only, close-on-exec descriptor of pids.max, owned by the group. Writing "0" to it makes
  * every later fork in the group fail (cgroups(7)), so that killing the listed processes kills

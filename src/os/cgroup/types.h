@@ -25,7 +25,6 @@ struct cgroup_limits {
 struct cgroup_usage {
 	int64_t cpu_us;            /* -1: not counted here */
 	int64_t memory_peak_bytes; /* -1: not counted here */
-	int64_t tasks_refused;     /* how often the tasks limit struck; -1: not counted here */
 };
 
 #endif

@@ -333,7 +333,9 @@ _Noreturn static void kill_tree(void)
 	for (int pass = 0;; pass++) {
 		if (shim_reap_backlog())
 			shim_let_kernel_reap();
-		shim_kill_children();
+		/* An init has just killed all at one moment: first wait for the deaths. */
+		if (pass || !(plan.flags & SHIM_PID_NS))
+			shim_kill_children();
 		if (pass % KILL_DEEP_PASSES == KILL_DEEP_PASSES - 1)
 			shim_kill_descendants();
 		shim_sleep(pass < KILL_FAST_PASSES ? KILL_PASS_MS : KILL_SLOW_MS);
