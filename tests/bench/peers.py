@@ -7,13 +7,14 @@ command; the measurements are the same for all. Peers take turns in each round, 
 run is divided by that of the same program started directly in the same round, so that other load
 hits all alike. The last thing printed is a Markdown table.
 
-  peers.py [--rounds N] [PEER ...]
+  peers.py [--rounds N] [--only runs|background] [PEER ...]
 """
 import argparse
 import fcntl
 import http.client
 import json
 import os
+import re
 import select
 import shutil
 import signal
@@ -35,6 +36,9 @@ TIMEOUT_S = 1       # of the run that is to be stopped
 SECRET = "sk-ant-of-the-host"
 MARK = 100000 + os.getpid()  # seconds that our sleeps sleep: how they are found again
 RUNS = 60           # of `true` a round; a peer without a server does a tenth
+JOBS = 1000         # runs in the background
+JOBS_S = 60         # an answer about one of them that takes longer counts as none
+WINDOW = 64         # calls about them that are outstanding
 
 
 class NoAnswer(Exception):
@@ -63,13 +67,16 @@ class Lines:
     def answer(self, wanted):
         until = time.monotonic() + PATIENCE_S
         while True:
+            message = self.message(until)
+            if message.get("id") == wanted and "method" not in message:
+                return message
+
+    def message(self, until):
+        while True:
             line, newline, rest = self.buffer.partition(b"\n")
             if newline:
                 self.buffer = rest
-                message = json.loads(line)
-                if message.get("id") == wanted and "method" not in message:
-                    return message
-                continue
+                return json.loads(line)
             left = until - time.monotonic()
             if left <= 0 or not select.select([self.child.stdout], [], [], left)[0]:
                 raise NoAnswer
@@ -80,6 +87,18 @@ class Lines:
 
     def call(self, method, params=None):
         return self.answer(self.send(method, params))
+
+    def burst(self, method, calls):
+        """The answers to many calls, by their parameters, WINDOW of them outstanding."""
+        ids, answers, sent = [], {}, 0
+        while len(answers) < len(calls):
+            while sent < len(calls) and sent - len(answers) < WINDOW:
+                ids.append(self.send(method, calls[sent]))
+                sent += 1
+            message = self.message(time.monotonic() + JOBS_S)
+            if "method" not in message:
+                answers[message["id"]] = message
+        return [answers[one]["result"] for one in ids]
 
     def close_stdin(self):
         self.child.stdin.close()
@@ -92,16 +111,67 @@ class Lines:
             stream.close()
 
 
+class Web:
+    """A peer's HTTP interface, for many calls at once: each connection has one outstanding."""
+
+    def __init__(self, port):
+        self.port, self.sockets, self.buffers = port, [], {}
+
+    def _send(self, sock, method, path, body):
+        body = json.dumps(body).encode() if body is not None else b""
+        sock.sendall(b"%s %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+                     b"Content-Length: %d\r\n\r\n%s" % (method.encode(), path.encode(), len(body),
+                                                       body))
+
+    def _answer(self, sock):
+        data, length = self.buffers.pop(sock, b""), None
+        while length is None or len(data) < length:
+            read = sock.recv(1 << 16)
+            if not read:
+                raise NoAnswer
+            data += read
+            head, found, _ = data.partition(b"\r\n\r\n")
+            if found and length is None:
+                fields = dict(line.lower().split(b": ", 1) for line in head.split(b"\r\n")[1:])
+                length = len(head) + 4 + int(fields[b"content-length"])
+        self.buffers[sock] = data[length:]
+        if not data.startswith(b"HTTP/1.1 200"):
+            raise Missing("an answer begins with %r" % data[:200])
+        return json.loads(data[:length].partition(b"\r\n\r\n")[2])
+
+    def burst(self, calls):
+        """The answers to many (method, path, body)."""
+        while len(self.sockets) < min(WINDOW, len(calls)):
+            sock = socket.create_connection(("127.0.0.1", self.port), timeout=JOBS_S)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.sockets.append(sock)
+        answers, width = [], min(WINDOW, len(calls))
+        for i in range(width):
+            self._send(self.sockets[i], *calls[i])
+        for i in range(len(calls)):
+            sock = self.sockets[i % width]
+            answers.append(self._answer(sock))
+            if i + width < len(calls):
+                self._send(sock, *calls[i + width])
+        return answers
+
+    def close(self):
+        for sock in self.sockets:
+            sock.close()
+
+
 class Procpen:
     """procpen serve, plain JSON-RPC, its default sandbox."""
     title = "procpen"
     has_timeout = True
+    no_background = None
 
     def __init__(self, _packages):
         self.program = os.environ.get("PROCPEN", str(ROOT / "build" / "procpen"))
 
     def start(self, workspace, env):
-        self.peer = Lines([self.program, "serve", "--workspace", workspace], workspace, env)
+        self.peer = Lines([self.program, "serve", "--workspace", workspace, "--set",
+                           "limits.running_processes=%d" % (JOBS + 100)], workspace, env)
         self.peer.call("agent.session")
 
     @staticmethod
@@ -115,11 +185,23 @@ class Procpen:
     def begin(self, argv):
         self.peer.send("process.run", self.params(argv, None))
 
+    def start_jobs(self, argv, count):
+        params = {**self.params(argv, None), "background": True}
+        return [one["process_id"] for one in self.peer.burst("process.run", [params] * count)]
+
+    def list_jobs(self):
+        params = {"state_filter": "running", "limit": JOBS}
+        return len(self.peer.call("process.list", params)["result"]["processes"])
+
+    def kill_jobs(self, jobs):
+        self.peer.burst("process.kill", [{"process_id": one, "signal": "KILL"} for one in jobs])
+
 
 class Codex:
     """codex app-server, command/exec in its workspace-write sandbox with the network on."""
     title = "Codex"
     has_timeout = True
+    no_background = "command/exec answers when the command is over, and no call lists commands"
 
     def __init__(self, packages):
         self.program = packages.path("@openai", "codex-linux-x64", "vendor",
@@ -150,6 +232,7 @@ class DesktopCommander:
     """Desktop Commander, its start_process with /bin/sh; it has no sandbox."""
     title = "Desktop Commander"
     has_timeout = True
+    no_background = None
 
     def __init__(self, packages):
         self.argv = [packages.node, packages.path("@wonderwhy-er", "desktop-commander", "dist",
@@ -175,11 +258,26 @@ class DesktopCommander:
     def begin(self, argv):
         self.peer.send("tools/call", self.params(argv, 60))
 
+    def start_jobs(self, argv, count):
+        """Its timeout_ms is how long an answer waits for the end."""
+        texts = [one["content"][0]["text"] for one in
+                 self.peer.burst("tools/call", [self.params(argv, 0.001)] * count)]
+        return [int(re.search(r"PID (\d+)", text)[1]) for text in texts]
+
+    def list_jobs(self):
+        result = self.peer.call("tools/call", {"name": "list_sessions", "arguments": {}})["result"]
+        return result["content"][0]["text"].count("PID:")
+
+    def kill_jobs(self, jobs):
+        self.peer.burst("tools/call", [{"name": "force_terminate", "arguments": {"pid": one}}
+                                       for one in jobs])
+
 
 class SandboxAgent:
     """sandbox-agent server, POST /v1/processes/run; it expects a container around it."""
     title = "sandbox-agent"
     has_timeout = True
+    no_background = None
 
     def __init__(self, packages):
         self.program = packages.path("@sandbox-agent", "cli-linux-x64", "bin", "sandbox-agent")
@@ -224,11 +322,28 @@ class SandboxAgent:
     def begin(self, argv):
         self.post(argv, None)
 
+    def start_jobs(self, argv, count):
+        self.web = Web(self.port)
+        config = "/v1/processes/config"
+        now = self.web.burst([("GET", config, None)])[0]
+        self.web.burst([("POST", config, {**now, "maxConcurrentProcesses": JOBS + 100})])
+        body = {"command": argv[0], "args": argv[1:]}
+        return [one["id"] for one in self.web.burst([("POST", "/v1/processes", body)] * count)]
+
+    def list_jobs(self):
+        listed = self.web.burst([("GET", "/v1/processes", None)])[0]["processes"]
+        return sum(one["status"] == "running" for one in listed)
+
+    def kill_jobs(self, jobs):
+        self.web.burst([("POST", "/v1/processes/%s/kill" % one, None) for one in jobs])
+        self.web.close()
+
 
 class Srt:
     """srt, one process for each command; there is no server to start or to kill."""
     title = "srt"
     has_timeout = False
+    no_background = "it is one process for each command, which a host would start and list itself"
 
     def __init__(self, packages):
         for tool in ("bwrap", "socat", "rg"):
@@ -389,6 +504,46 @@ def once(peer, packages, floor):
     return got
 
 
+def jobs_once(peer, packages):
+    """One round of JOBS runs in the background, with a fresh server; {measure: seconds}."""
+    if peer.no_background:
+        return {}
+    got = {}
+    with Place() as place:
+        env = packages.environment(place.home)
+        env.pop("NODE_MODULES")
+        jobs = []
+        try:
+            if timed(lambda: peer.start(place.workspace, env)) is None:
+                return {}
+            got["jobs_start"] = timed(lambda: jobs.extend(
+                peer.start_jobs(["sleep", str(MARK)], JOBS)))
+            if len(set(jobs)) != JOBS or len(sleepers()) < JOBS:
+                raise Missing("%s has started %d of %d" % (peer.title, len(sleepers()), JOBS))
+            got["jobs_list"] = statistics.median(timed(lambda: jobs_listed(peer)) for _ in range(5))
+            got["jobs_kill"] = timed(lambda: jobs_killed(peer, jobs))
+        finally:
+            sweep()
+            if isinstance(peer.peer, Lines):
+                peer.peer.end()
+    return got
+
+
+def jobs_listed(peer):
+    listed = peer.list_jobs()
+    if listed != JOBS:
+        raise Missing("%s lists %d of %d" % (peer.title, listed, JOBS))
+
+
+def jobs_killed(peer, jobs):
+    """Until the last one is dead, whatever the answers say."""
+    peer.kill_jobs(jobs)
+    until = time.monotonic() + PATIENCE_S
+    while sleepers():
+        if time.monotonic() > until:
+            raise NoAnswer
+
+
 def run_ratio(peer, floor):
     count = RUNS if peer.peer else RUNS // 10
     return statistics.median(timed(lambda: peer.run(["true"])) for _ in range(count)) / floor
@@ -430,8 +585,21 @@ def yes(values):
     return "**yes**" if any(values) else "no"
 
 
-def cells(peer, rounds):
-    """What the table says of one peer."""
+def job_cells(peer, rounds):
+    """What the table says of its runs in the background."""
+    def seconds(key):
+        values = [got.get(key) for got in rounds]
+        if peer.no_background:
+            return "cannot"
+        return "never" if None in values else "%.4g s" % float("%.2g" % middle(values))
+
+    name = "{:,} background runs: ".format(JOBS)
+    return {name + "start": seconds("jobs_start"), name + "list": seconds("jobs_list"),
+            name + "kill all, until none lives": seconds("jobs_kill")}
+
+
+def run_cells(peer, rounds):
+    """What the table says of its runs, one after the other."""
     def of(key):
         return [got.get(key) for got in rounds]
 
@@ -456,6 +624,11 @@ def cells(peer, rounds):
     }
 
 
+# What can be measured: one round of it, and its rows of the table.
+SECTIONS = {"runs": (once, run_cells),
+            "background": (lambda peer, packages, floor: jobs_once(peer, packages), job_cells)}
+
+
 def isolate(argv):
     """Goes on in an empty network namespace with its loopback interface up, where that works."""
     if os.geteuid() != 0 or not shutil.which("unshare"):
@@ -472,6 +645,7 @@ def raise_loopback():
 def main():
     parser = argparse.ArgumentParser(description="procpen beside other programs of its kind")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--only", choices=list(SECTIONS))
     parser.add_argument("--isolated", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("peers", nargs="*", choices=[*PEERS, []], metavar="PEER")
     options = parser.parse_args()
@@ -490,24 +664,40 @@ def main():
             peers[name] = PEERS[name](packages)
         except Missing as reason:
             print("SKIP %s: %s" % (name, reason))
-    rounds = {name: [] for name in peers}
-    for i in range(options.rounds):
-        floor = floor_s()
-        for name in list(peers) if i % 2 == 0 else list(reversed(peers)):
-            try:
-                rounds[name].append(once(peers[name], packages, floor))
-            except Missing as reason:
-                print("SKIP %s: %s" % (name, reason))
-                del peers[name]
-                continue
-            print("round %d, %s: %s" % (i + 1, name, rounds[name][-1]), flush=True)
-    if not peers:
-        return
-    columns = {name: cells(peers[name], rounds[name]) for name in peers}
+    sections = [options.only] if options.only else list(SECTIONS)
+    rounds = {section: {name: [] for name in peers} for section in sections}
+    for section in sections:
+        for i in range(options.rounds):
+            measure_round(i, section, peers, packages, rounds[section])
+    if peers:
+        print_table(peers, rounds)
+
+
+def measure_round(i, section, peers, packages, rounds):
+    """Each peer once; one that cannot be measured is left out from now on."""
+    floor = floor_s()
+    for name in list(peers) if i % 2 == 0 else list(reversed(peers)):
+        try:
+            rounds[name].append(SECTIONS[section][0](peers[name], packages, floor))
+        except Missing as reason:
+            print("SKIP %s: %s" % (name, reason))
+            del peers[name]
+            continue
+        print("round %d, %s: %s" % (i + 1, name, rounds[name][-1]), flush=True)
+
+
+def print_table(peers, rounds):
+    columns = {name: {} for name in peers}
+    for section, measured in rounds.items():
+        for name in peers:
+            columns[name].update(SECTIONS[section][1](peers[name], measured[name]))
     print("\n| | %s |\n|---|%s" % (" | ".join(peers[name].title for name in peers),
                                    "---|" * len(peers)))
     for row in columns[next(iter(columns))]:
         print("| %s | %s |" % (row, " | ".join(columns[name][row] for name in peers)))
+    for peer in peers.values():
+        if peer.no_background and "background" in rounds:
+            print("%s cannot run in the background: %s" % (peer.title, peer.no_background))
 
 
 main()
