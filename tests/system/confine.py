@@ -100,10 +100,11 @@ class Place:
     def path(self, *names):
         return os.path.join(self.base, *names)
 
-    def server(self, *options, wrapper=()):
+    def server(self, *options, wrapper=(), before=()):
+        """@before: like @wrapper, but started before root becomes the user."""
         as_user = ["setpriv", "--reuid", str(self.user), "--regid", str(self.user),
                    "--clear-groups", "--"] if self.user else []
-        return Server(*options, base=self.base, wrapper=as_user + list(wrapper))
+        return Server(*options, base=self.base, wrapper=list(before) + as_user + list(wrapper))
 
     def close(self):
         subprocess.run(["rm", "-rf", self.base], check=False, capture_output=True)  # it may be deep
@@ -439,6 +440,35 @@ def test_hidden_behind_a_link(place, options):
         seen = server.run("cat", [key])
         server.stop()
         equal((done["exit_code"], seen["stdout_summary"]), (0, ""), way)
+
+
+@each_form
+def test_hidden_under_another_name(place, options):
+    """A file system that is mounted twice shows nothing of what is hidden in the other place, be it
+    before the start or later; nor does a part of a hidden directory."""
+    if os.geteuid() != 0 or not hides(place, options):
+        raise Skip("only root can mount, and hide what shows")
+    names = [place.path("seen", name) for name in ("extra", "file", "home", "state", "later")]
+    key = place.path("extra", "there")
+    for name in names:
+        os.makedirs(name)
+    os.rmdir(names[1])
+    open(names[1], "w", encoding="utf-8").close()
+    place.own()
+    places = [place.path("extra"), key, place.path("home"), place.path("state")]
+    mounts = " && ".join("mount --bind %s %s" % pair for pair in zip(places, names))
+    server = place.server(*options, "--set", "sandbox.hide=%s,%s" % (key, place.base + "/home"),
+                          before=["unshare", "-m", "sh", "-c", mounts + ' && exec "$@"', "sh"])
+    probe = "cd %s; cat file */there */audit/*; cat extra/victim later/victim" % place.path("seen")
+    server.run("true")
+    mounted = subprocess.run(["nsenter", "-t", str(server.pid), "-m", "cat", names[1]],
+                             capture_output=True, text=True, check=True).stdout
+    equal(mounted, "there\n", "what the host sees")
+    equal(server.run(probe)["stdout_summary"], "there\n", "found before the later mount")
+    subprocess.run(["nsenter", "-t", str(server.pid), "-m", "mount", "--bind", places[0], names[4]],
+                   check=True)
+    equal(server.run(probe)["stdout_summary"], "there\n" * 2, "found behind it")
+    server.stop()
 
 
 @each_form

@@ -11,13 +11,9 @@
 
 #include "base/err.h"
 #include "base/mem.h"
+#include "os/mountinfo.h"
 
 #define SELF_MAX 65536 /* bytes of /proc/self/cgroup */
-
-/* The fields that we need of one line of mountinfo (proc_pid_mountinfo(5)). */
-struct mount {
-	char *root, *point, *type, *options;
-};
 
 /* The arguments and the results so far of cgroup_places_find(). */
 struct search {
@@ -39,46 +35,6 @@ static bool places_list_has_item(const char *list, const char *item)
 		if ((at == list || at[-1] == ',') && (!at[len] || at[len] == ','))
 			return true;
 	return false;
-}
-
-/* Undo the octal escapes of mountinfo, in place. */
-static void places_unescape(char *text)
-{
-	char *to = text;
-
-	for (const char *from = text; *from; to++) {
-		if (from[0] == '\\' && from[1] >= '0' && from[1] <= '3' && from[2] && from[3]) {
-			*to = (char)((from[1] - '0') << 6 | (from[2] - '0') << 3 | (from[3] - '0'));
-			from += 4;
-		} else {
-			*to = *from++;
-		}
-	}
-	*to = '\0';
-}
-
-/* "36 35 0:30 ROOT POINT rw,... [optional ...] - TYPE SOURCE OPTIONS" */
-static int places_parse_mount(char *line, struct mount *m)
-{
-	char *tail = strstr(line, " - "), *save, *field;
-
-	line[strcspn(line, "\n")] = '\0';
-	if (!tail)
-		return -1;
-	*tail = '\0';
-	m->type = strtok_r(tail + 3, " ", &save);
-	field = m->type ? strtok_r(NULL, " ", &save) : NULL;
-	m->options = field ? strtok_r(NULL, " ", &save) : NULL;
-	field = strtok_r(line, " ", &save);
-	for (int i = 0; field && i < 2; i++)
-		field = strtok_r(NULL, " ", &save);
-	m->root = field ? strtok_r(NULL, " ", &save) : NULL;
-	m->point = m->root ? strtok_r(NULL, " ", &save) : NULL;
-	if (!m->point || !m->options)
-		return -1;
-	places_unescape(m->root);
-	places_unescape(m->point);
-	return 0;
 }
 
 /* The server's path in the hierarchy of @controller (NULL: version 2), or NULL. The caller frees
@@ -113,7 +69,7 @@ static const char *places_path_below_root(const char *root, const char *own)
 }
 
 /* Open the server's own group through this mount and add it to @s->places. */
-static void places_add(struct search *s, const struct mount *m, unsigned roles, const char *own)
+static void places_add(struct search *s, const struct mountinfo *m, unsigned roles, const char *own)
 {
 	const char *inside = places_path_below_root(m->root, own);
 	struct cgroup_place *p = &s->places[s->count];
@@ -143,7 +99,7 @@ static void places_add(struct search *s, const struct mount *m, unsigned roles, 
 	s->roles |= roles;
 }
 
-static void places_add_v2(struct search *s, const struct mount *m)
+static void places_add_v2(struct search *s, const struct mountinfo *m)
 {
 	AUTO_FREE char *own = places_own_group_path(s->self, NULL);
 
@@ -152,7 +108,7 @@ static void places_add_v2(struct search *s, const struct mount *m)
 }
 
 /* Controllers mounted together share one place. */
-static void places_add_v1(struct search *s, const struct mount *m)
+static void places_add_v1(struct search *s, const struct mountinfo *m)
 {
 	AUTO_FREE char *own = NULL;
 	unsigned roles = 0;
@@ -172,10 +128,10 @@ static void places_scan_mounts(struct search *s, FILE *list)
 {
 	AUTO_FREE char *line = NULL;
 	size_t room = 0;
-	struct mount m;
+	struct mountinfo m;
 
 	while (getline(&line, &room, list) > 0) {
-		if (places_parse_mount(line, &m))
+		if (mountinfo_parse(line, &m))
 			continue;
 		if (s->version == 2 && strcmp(m.type, "cgroup2") == 0)
 			places_add_v2(s, &m);

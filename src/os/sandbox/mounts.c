@@ -7,6 +7,8 @@
 #include <sys/sysmacros.h>
 
 #include "base/mem.h"
+#include "os/mountinfo.h"
+#include "os/sandbox/mount_alias.h"
 #include "os/shim/proto.h"
 
 #define ENTRIES_MAX 60 /* per list; the shim holds two descriptors for each */
@@ -219,6 +221,17 @@ static bool mounts_is_repeated(char *const *paths, int i)
 	return false;
 }
 
+/* Whatever else shows what is hidden. */
+static void mounts_hide_aliases(struct confine_mounts *m)
+{
+	char **aliases = mount_alias_find(m->hidden);
+
+	for (int i = 0; aliases[i]; i++)
+		if (!mounts_is_repeated(aliases, i))
+			mounts_hide(m, aliases[i], aliases[i]);
+	mem_list_free(aliases);
+}
+
 static void mounts_hide_all(struct confine_mounts *m)
 {
 	int count = 0;
@@ -230,6 +243,7 @@ static void mounts_hide_all(struct confine_mounts *m)
 		m->left_out++;
 		mounts_note_visible(m, m->listed[count], m->listed[count], NULL);
 	}
+	mounts_hide_aliases(m);
 }
 
 static bool mounts_list_equal(char *const *a, char *const *b)
@@ -242,8 +256,9 @@ static bool mounts_list_equal(char *const *a, char *const *b)
 bool confine_mounts_refresh(struct confine_mounts *m)
 {
 	char **now = mounts_resolve_list((const char *const *)m->listed, mounts_resolve_hidden);
+	bool changed = *now && mountinfo_changed(m->mounts_fd);
 
-	if (mounts_list_equal(now, m->hidden)) {
+	if (!changed && mounts_list_equal(now, m->hidden)) {
 		mem_list_free(now);
 		return false;
 	}
@@ -300,6 +315,7 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 		.listed = mounts_list_hidden(hidden),
 	};
 	m->hidden = mounts_resolve_list((const char *const *)m->listed, mounts_resolve_hidden);
+	m->mounts_fd = mountinfo_watch(); /* before mount_alias_find() */
 	m->left_out =
 		mounts_list_length(writable) - mounts_list_length((const char *const *)m->writable);
 	if (shared_memory) /* first, while there is room */
@@ -355,6 +371,8 @@ size_t confine_mounts_write(const struct confine_mounts *m, bool usual_only, uin
 
 void confine_mounts_release(struct confine_mounts *m)
 {
+	if (m->entries)
+		mem_cleanup_close(&m->mounts_fd);
 	free(m->entries);
 	mem_list_free(m->writable);
 	mem_list_free(m->listed);

@@ -5,7 +5,8 @@
  * paths must exist when the table is built. Their entries keep the device and inode of
  * then, so that a file that a command puts in their place later is not used. Hidden
  * paths may appear, vanish and lead elsewhere at any time; confine_mounts_refresh() updates
- * their entries.
+ * their entries. Other names of a hidden path, because its file system is mounted elsewhere too
+ * (mount_alias), are hidden with it.
  */
 #ifndef PROCPEN_OS_SANDBOX_MOUNTS_H
 #define PROCPEN_OS_SANDBOX_MOUNTS_H
@@ -26,6 +27,7 @@ struct confine_mounts {
 	char **writable;      /* canonical */
 	char **listed;        /* to be hidden: the operator's, and what they led to when built */
 	char **hidden;        /* the same, canonical, at the last confine_mounts_refresh() */
+	int mounts_fd;        /* mountinfo_watch(); open while there are entries */
 	size_t writable_size; /* bytes of the entries of `writable` */
 	int writable_left_out;
 };

@@ -12,7 +12,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +21,7 @@
 #include <unistd.h>
 
 #include "base/mem.h"
+#include "os/mountinfo.h"
 
 #define IDLE_MAX 16     /* idle shims, for a burst of commands */
 #define UNUSED_MS 30000 /* discard a shim that was not needed for so long ... */
@@ -60,7 +60,7 @@ struct pool {
 	ev_timer refill, unused;
 	struct found *hidden;   /* at the plan's hidden paths, in order */
 	size_t hidden_count;
-	int mounts_fd;          /* /proc/self/mountinfo: poll(2) reports changes (proc(5)) */
+	int mounts_fd;          /* mountinfo_watch() */
 	struct pool *once;      /* for shims that serve one command; NULL in that pool itself */
 };
 
@@ -237,14 +237,6 @@ static bool pool_is_same_kind(const struct pool *s, const struct spawn_request *
 	       a->mounts_size == b->mounts_size && !memcmp(a->tail, b->tail, s->made_of);
 }
 
-/* Have the host's mounts changed since the last call? */
-static bool pool_mounts_changed(const struct pool *s)
-{
-	struct pollfd look = { .fd = s->mounts_fd, .events = POLLPRI };
-
-	return s->mounts_fd < 0 || poll(&look, 1, 0) != 0;
-}
-
 /* Start shims with the plan of @request from now on. */
 static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 {
@@ -254,7 +246,7 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	/* Not all of SHIM_TAIL_MAX: spawn() adds a path, and no directory. */
 	s->plan = mem_realloc(s->plan, SHIM_PLAN_HEAD + s->made_of + SHIM_PATH_MAX + 1);
 	if (s->mounts_fd < 0)
-		s->mounts_fd = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
+		s->mounts_fd = mountinfo_watch();
 	memset(s->plan, 0, SHIM_PLAN_HEAD);
 	s->plan->flags = (plan->flags & ~(uint32_t)OWN_FLAGS) | SHIM_POOLED;
 	s->plan->uid = plan->uid;
@@ -272,7 +264,7 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
  * shims and begin a new kind. */
 static void pool_check_stale(struct pool *s, bool other_plan)
 {
-	bool changed = pool_mounts_changed(s); /* reports a change once only: call it always */
+	bool changed = mountinfo_changed(s->mounts_fd); /* reports a change once: call always */
 
 	if (!changed && !other_plan && !pool_hidden_changed(s))
 		return;
