@@ -33,17 +33,12 @@ static void run_members_end(struct jsonw *w, const struct proc *p)
 	jsonw_str(w, "signal", proc_signal_name(p));
 }
 
-static void run_members_begin(struct jsonw *w, const struct proc *p, size_t command_max)
+void run_members_head(struct jsonw *w, const struct proc *p, size_t command_max)
 {
 	jsonw_str(w, "process_id", p->id);
 	run_members_command(w, p, command_max);
 	run_members_state(w, p);
 	run_members_end(w, p);
-}
-
-void run_members_head(struct jsonw *w, const struct proc *p)
-{
-	run_members_begin(w, p, RUN_MEMBERS_COMMAND_MAX);
 }
 
 void run_members_times(struct jsonw *w, const struct proc *p)
@@ -82,7 +77,7 @@ void run_members_alive(struct jsonw *w, const struct usage *u)
 void run_members_record(struct jsonw *w, const struct proc *p, size_t command_max,
 			const struct usage *u)
 {
-	run_members_begin(w, p, command_max);
+	run_members_head(w, p, command_max);
 	run_members_times(w, p);
 	run_members_usage(w, u);
 	run_members_pid(w, p);

@@ -10,8 +10,8 @@
 #define RUN_MEMBERS_COMMAND_MAX 4096     /* bytes of the command shown for one run */
 #define RUN_MEMBERS_COMMAND_LIST_MAX 256 /* bytes of the command shown in a list of runs */
 
-/* "process_id", "command", "state", "reason", "exit_code" and "signal". */
-void run_members_head(struct jsonw *w, const struct proc *p);
+/* "process_id", "command" (of @command_max bytes), "state", "reason", "exit_code", "signal". */
+void run_members_head(struct jsonw *w, const struct proc *p, size_t command_max);
 
 /* "command": at most @max bytes, cut at a character, with an ellipsis when cut. */
 void run_members_command(struct jsonw *w, const struct proc *p, size_t max);

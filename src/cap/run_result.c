@@ -56,7 +56,7 @@ static void run_result_write_output(struct jsonw *w, const struct proc *p,
 void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
 		      struct run_result_options *v)
 {
-	run_members_head(w, p);
+	run_members_head(w, p, RUN_MEMBERS_COMMAND_MAX);
 	jsonw_bool(w, "success", proc_exit_code(p) == 0);
 	jsonw_bool(w, "timed_out", p->state == PROC_STATE_TIMED_OUT);
 	run_result_write_output(w, p, v);

@@ -20,8 +20,8 @@ struct wait;
 struct wait_run;
 
 /*
- * One of the awaited events came. Returns true to go on waiting; false when the
- * request was answered.
+ * One of the awaited events came. Returns true to go on waiting for this run; false when the
+ * request was answered, or waits for other runs only.
  */
 typedef bool (*wait_fn)(struct cap *c, struct req *r, struct proc *p, unsigned events);
 

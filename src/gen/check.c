@@ -482,7 +482,9 @@ static void gen_check_examples(const struct gen_at *at, const json_t *cap)
 
 static void gen_check_lists(const struct gen *g, const struct gen_at *at, const json_t *cap)
 {
-	static const char *const flags[] = { "command", "starts", "long", "ends", "plain", NULL };
+	static const char *const flags[] = {
+		"command", "starts", "long", "ends", "plain", "unlisted", NULL
+	};
 	json_t *properties = json_object_get(json_object_get(cap, "inputSchema"), "properties");
 	json_t *value;
 	size_t i;

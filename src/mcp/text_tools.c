@@ -156,15 +156,16 @@ void text_monitor(struct text *t)
 		text_tools_add_output(t);
 }
 
-/* ---- process.list ---- */
+/* ---- process.list and process.wait ---- */
 
-void text_list(struct text *t)
+/* A line for each run in the array @all, as long as there is room. Returns how many. */
+static int64_t text_tools_add_runs(struct text *t, const struct outline_value *all)
 {
-	const struct outline *o = &t->a->result->outline;
-	const struct outline_value *all = text_member(t, NULL, "processes"), *v = NULL;
-	int64_t total = text_number(t, NULL, "total"), shown = 0;
+	const struct outline_value *v = NULL;
+	int64_t shown = 0;
 
-	while ((v = outline_next(o, all, v)) && t->left > TEXT_MARK_BYTES + LIST_COMMAND_MAX) {
+	while ((v = outline_next(&t->a->result->outline, all, v)) &&
+	       t->left > TEXT_MARK_BYTES + LIST_COMMAND_MAX) {
 		text_put_member(t, text_member(t, v, "process_id"));
 		text_add(t, " ");
 		text_add_verdict(t, v);
@@ -174,6 +175,41 @@ void text_list(struct text *t)
 		text_add(t, "\n");
 		shown++;
 	}
+	return shown;
+}
+
+/* "still running: p1-72cc, p2-72cc" */
+static void text_tools_add_ids(struct text *t, const char *words, const char *key)
+{
+	const struct outline_value *all = text_member(t, NULL, key), *v = NULL;
+	const char *glue = words;
+
+	while (all && (v = outline_next(&t->a->result->outline, all, v)) &&
+	       t->left > TEXT_MARK_BYTES) {
+		text_add(t, "%s", glue);
+		text_put_member(t, v);
+		glue = ", ";
+	}
+	if (glue != words)
+		text_add(t, "\n");
+}
+
+void text_wait(struct text *t)
+{
+	text_tools_add_runs(t, text_member(t, NULL, "ended"));
+	text_tools_add_ids(t, "no longer known: ", "forgotten");
+	text_tools_add_ids(t, "still running: ", "pending");
+	if (!text_flag(t, "matched"))
+		text_add(t, json_get_int(t->a->params, "wait_ms", 0)
+				    ? "The same call waits on."
+				    : "With wait_ms this call waits for their end.");
+}
+
+void text_list(struct text *t)
+{
+	int64_t total = text_number(t, NULL, "total"), shown;
+
+	shown = text_tools_add_runs(t, text_member(t, NULL, "processes"));
 	if (!total)
 		text_add(t, "no processes");
 	else if (shown < total)

@@ -7,6 +7,7 @@
 #include "mcp/text_part.h"
 
 void text_monitor(struct text *t);   /* process.monitor */
+void text_wait(struct text *t);      /* process.wait */
 void text_list(struct text *t);      /* process.list */
 void text_kill(struct text *t);      /* process.kill */
 void text_delete(struct text *t);    /* process.delete */

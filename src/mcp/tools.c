@@ -145,7 +145,8 @@ void mcp_tools_write_list(struct jsonw *w, const struct mcp *m, const struct mcp
 {
 	jsonw_array(w, "tools");
 	for (const struct cap_row *row = cap_rows; row->name; row++)
-		if (!(row->flags & CAP_PLAIN))
+		if (!(row->flags & CAP_PLAIN) &&
+		    (m->all_parameters || !(row->flags & CAP_UNLISTED)))
 			tools_write_tool(w, m, shape, row);
 	jsonw_end_array(w);
 	mcp_write_cache(w, shape, TOOLS_TTL_MS, true);

@@ -225,6 +225,8 @@ static void test_mcp_tools_list_is_short(void **state)
 					 "{\"type\":\"integer\",\"minimum\":1,\"maximum\":64}]"));
 	assert_non_null(strstr(whole.data, "\"max_output_bytes\""));
 	assert_null(strstr(out.data, "\"max_output_bytes\""));
+	assert_non_null(strstr(whole.data, "\"process_wait\""));
+	assert_null(strstr(out.data, "\"process_wait\""));
 	buf_release(&out);
 	buf_release(&whole);
 }

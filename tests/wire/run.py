@@ -249,6 +249,8 @@ class Examples:
             params = dict(example["params"])
             if "process_id" in params:
                 params["process_id"] = self.a_process(server)
+            if "process_ids" in params:
+                params["process_ids"] = [self.a_process(server) for _ in params["process_ids"]]
             self.call(server, "%s-%d" % (name, number), name, params)
         self.session.client_eof()
         server.stop()
