@@ -153,11 +153,10 @@ int audit_file_append(struct audit_file *f, const struct buf *line, struct err *
 enum audit_file_place audit_file_check(struct audit_file *f)
 {
 	struct stat dir, file;
-	bool there = !stat(f->dir, &dir);
+	bool there = f->fd >= 0 && !stat(f->dir, &dir);
 
-	if (f->fd < 0 || fstat(f->fd, &file) != 0 ||
-	    (there && dir.st_dev == f->dir_dev && dir.st_ino == f->dir_ino) ||
-	    (!there && (errno != ENOENT || file.st_nlink)))
+	if (f->fd < 0 || (there && dir.st_dev == f->dir_dev && dir.st_ino == f->dir_ino) ||
+	    (!there && errno != ENOENT) || fstat(f->fd, &file) != 0 || (!there && file.st_nlink))
 		return AUDIT_FILE_THERE;
 	close(f->fd);
 	f->fd = -1;

@@ -160,8 +160,7 @@ bool cgroup_group_keep_idle(struct cgroup *g)
 	if (g->joins[place] < 0)
 		g->joins[place] = openat(g->dirs[place], all->ops->join_file,
 					 O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-	g->refused_before = cgroup_group_refused(g);
-	if (g->events_fd < 0 || g->joins[place] < 0 || g->refused_before < 0)
+	if (g->events_fd < 0 || g->joins[place] < 0)
 		return false;
 	g->next = all->idle;
 	all->idle = g;

@@ -47,10 +47,8 @@ struct cgroup {
 	int forks_fd; /* pids.max, for a kill; -1: not opened yet */
 	bool killed;
 	int64_t tasks;   /* limit; 0: none */
-	/* Of an idle group: pids.events, open (else -1), and its count when the group became
-	 * idle. */
-	int events_fd;
-	int64_t refused_before;
+	int events_fd; /* of a group that was idle: pids.events; else -1 */
+	int64_t refused_before; /* its count when the group was taken for the current run */
 };
 
 /* A group whose name ends in @suffix, with no directory yet. */

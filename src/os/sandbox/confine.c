@@ -280,6 +280,7 @@ int confine_enter(struct confine *c, const struct confine_request *request, uint
 	int64_t tasks = request->tasks ? request->tasks : c->options.tasks;
 
 	layers_clear(plan, run);
+	confine_renew(c);
 	if (confine_prepare(c, e))
 		return -1;
 	if (!c->options.network || request->network_off || request->strict ||

@@ -31,14 +31,14 @@ void confine_free(struct confine *c);
  * (SandboxUnavailable: why nothing can run). Idempotent; after a failure for a shortage
  * (err_is_shortage()) or lack of time the next call tries again. Only the limit of namespaces
  * takes layers away, which may be 0 for good: half a minute later the next call tries them again.
- * Builds the layers anew when a writable directory or the temporary one was removed and made again.
  */
 int confine_prepare(struct confine *c, struct err *e);
 
 /*
  * Write everything but path, working directory and announce into @plan, and the
  * parent's part into @run (zeroed first; release it always). @seq names the run's
- * control group. Returns 0 or -1: SandboxUnavailable.
+ * control group. Builds the layers anew when a writable directory or the temporary one was
+ * removed and made again. Returns 0 or -1: SandboxUnavailable.
  */
 int confine_enter(struct confine *c, const struct confine_request *request, uint64_t seq,
 		  struct shim_plan *plan, struct confine_run *run, struct err *e);

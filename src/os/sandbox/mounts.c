@@ -108,6 +108,15 @@ static char *mounts_resolve_writable(const char *path)
 	return NULL;
 }
 
+static char *mounts_copy_device(const char *path)
+{
+	struct stat st;
+
+	return !stat(path, &st) && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode))
+		       ? mem_strdup(path)
+		       : NULL;
+}
+
 /* Apply @one to each of @list, up to ENTRIES_MAX results; skips those for which it returns NULL. */
 static char **mounts_resolve_list(const char *const *list, char *(*one)(const char *path))
 {
@@ -316,6 +325,7 @@ void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
 	};
 	m->hidden = mounts_resolve_list((const char *const *)m->listed, mounts_resolve_hidden);
 	m->mounts_fd = mountinfo_watch(); /* before mount_alias_find() */
+	m->devices = mounts_resolve_list((const char *const *)m->writable, mounts_copy_device);
 	m->left_out =
 		mounts_list_length(writable) - mounts_list_length((const char *const *)m->writable);
 	if (shared_memory) /* first, while there is room */
@@ -339,13 +349,6 @@ static void mounts_write_device(uint8_t *to, size_t *at, uint32_t kind, const ch
 	*at += head.size;
 }
 
-static bool mounts_is_device(const char *path)
-{
-	struct stat st;
-
-	return !stat(path, &st) && (S_ISCHR(st.st_mode) || S_ISBLK(st.st_mode));
-}
-
 size_t confine_mounts_write(const struct confine_mounts *m, bool usual_only, uint8_t *to)
 {
 	static const char *const usual[] = {
@@ -362,10 +365,9 @@ size_t confine_mounts_write(const struct confine_mounts *m, bool usual_only, uin
 	for (size_t i = 0; i < COUNT_OF(usual); i++)
 		mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, usual[i]);
 	mounts_write_device(to, &size, SHIM_MOUNT_PTMX, "/dev/ptmx");
-	for (size_t i = 0; m->writable[i]; i++) /* the operator's, by sandbox.writable */
-		if (mounts_is_device(m->writable[i]) &&
-		    size + mounts_entry_size(m->writable[i]) <= SHIM_PATHS_MAX)
-			mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, m->writable[i]);
+	for (size_t i = 0; m->devices[i]; i++) /* the operator's, by sandbox.writable */
+		if (size + mounts_entry_size(m->devices[i]) <= SHIM_PATHS_MAX)
+			mounts_write_device(to, &size, SHIM_MOUNT_DEVICE, m->devices[i]);
 	return size;
 }
 
@@ -375,6 +377,7 @@ void confine_mounts_release(struct confine_mounts *m)
 		mem_cleanup_close(&m->mounts_fd);
 	free(m->entries);
 	mem_list_free(m->writable);
+	mem_list_free(m->devices);
 	mem_list_free(m->listed);
 	mem_list_free(m->hidden);
 	*m = (struct confine_mounts){ 0 };

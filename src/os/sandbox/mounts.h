@@ -25,6 +25,7 @@ struct confine_mounts {
 
 	/* private to mounts.c */
 	char **writable;      /* canonical */
+	char **devices;       /* those of them that are device files */
 	char **listed;        /* to be hidden: the operator's, and what they led to when built */
 	char **hidden;        /* the same, canonical, at the last confine_mounts_refresh() */
 	int mounts_fd;        /* mountinfo_watch(); open while there are entries */

@@ -480,10 +480,15 @@ static void probe_reset(struct confine *c)
 	c->again_ms = 0;
 }
 
+void confine_renew(struct confine *c)
+{
+	if (c->prepared && probe_is_outdated(c))
+		probe_reset(c);
+}
+
 int confine_prepare(struct confine *c, struct err *e)
 {
-	if (c->prepared && ((c->again_ms && clock_mono_ms() >= c->again_ms) ||
-			    probe_is_outdated(c)))
+	if (c->prepared && c->again_ms && clock_mono_ms() >= c->again_ms)
 		probe_reset(c);
 	if (!c->prepared) {
 		c->prepared = true;

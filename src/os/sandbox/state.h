@@ -64,6 +64,10 @@ struct confine {
 	char net_reason[96];
 };
 
+/* Let the next confine_prepare() build the layers anew if a directory that they name was removed
+ * and made again, or replaced. (probe.c) */
+void confine_renew(struct confine *c);
+
 /* Find out whether a network namespace works; once. (probe.c) */
 void confine_probe_network(struct confine *c);
 

@@ -42,6 +42,8 @@ struct idle_shim {
 /* The file that lay at a hidden path. Held open, so that no other file gets its inode number. */
 struct found {
 	int fd; /* -1: nothing was there */
+	dev_t dev;
+	ino_t ino;
 	struct timespec changed;
 };
 
@@ -184,8 +186,11 @@ static void pool_note_hidden(struct pool *s)
 	while ((entry = pool_next_hidden(s->plan, &at))) {
 		struct found f = { .fd = open(entry->path, O_PATH | O_NOFOLLOW | O_CLOEXEC) };
 
-		if (f.fd >= 0 && !fstat(f.fd, &st))
+		if (f.fd >= 0 && !fstat(f.fd, &st)) {
+			f.dev = st.st_dev;
+			f.ino = st.st_ino;
 			f.changed = st.st_ctim;
+		}
 		s->hidden = mem_realloc(s->hidden, (s->hidden_count + 1) * sizeof(*s->hidden));
 		s->hidden[s->hidden_count++] = f;
 	}
@@ -198,12 +203,12 @@ static void pool_note_hidden(struct pool *s)
  */
 static bool pool_hidden_is_unchanged(const char *path, const struct found *f)
 {
-	struct stat now, then;
+	struct stat now;
 	bool there = !lstat(path, &now);
 
-	if (f->fd < 0 || fstat(f->fd, &then) < 0)
-		return !there && f->fd < 0;
-	return there && now.st_dev == then.st_dev && now.st_ino == then.st_ino &&
+	if (f->fd < 0)
+		return !there;
+	return there && now.st_dev == f->dev && now.st_ino == f->ino &&
 	       (S_ISDIR(now.st_mode) || (now.st_ctim.tv_sec == f->changed.tv_sec &&
 					 now.st_ctim.tv_nsec == f->changed.tv_nsec));
 }
