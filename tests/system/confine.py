@@ -954,8 +954,8 @@ def test_hidden_through_a_kept_directory(place, options):
     if not hides(place, options):
         return
     for wrapper in ([], [hostile_program("without"), "user_namespaces"]) if not place.user else ([],):
-        found, sandbox, gaps = seen_through(place, "--set", option, wrapper=wrapper, hidden=[key],
-                                            network=False)
+        found, sandbox, gaps = seen_through(place, "--set", option, "--set", "sandbox.ahead=false",
+                                            wrapper=wrapper, hidden=[key])
         check("mount_namespace" in sandbox, "layers %s" % sandbox)
         equal("hidden" in found, bool(wrapper), "found by the other run")
         equal("hands to another one" in gaps, bool(wrapper), "gap")

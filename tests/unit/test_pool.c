@@ -634,45 +634,71 @@ static bool was_made_ahead(struct pool *s, struct job *j)
 	return ahead;
 }
 
-/* A shim with a network namespace serves one command. The next one is made ahead, and those of the
- * other sort stay. */
-static void test_pool_network_namespace_serves_once(void **state)
+/* Run @j and store its network namespace. Returns the pid of its shim. */
+static pid_t network_of(struct pool *s, struct job *j, char name[200])
 {
-	const struct confine_request offline = { .network_off = true };
 	pid_t shim;
+
+	start(s, j);
+	shim = j->result.shim_pid;
+	read_all(j, j->out, name, 200);
+	assert_int_equal(strncmp(name, "net:[", 5), 0);
+	assert_true(end_of(s, j).reusable);
+	return shim;
+}
+
+/* A shim enters a new network namespace before it serves another command. Those of the other sort
+ * stay. */
+static void test_pool_renews_network_namespace(void **state)
+{
+	static const char script[] = "readlink /proc/self/ns/net";
+	const struct confine_request offline = { .network_off = true };
+	char names[2][200] = { "", "" };
+	pid_t shim, now = 0, before = -1;
 	struct pool *s = ready(layered, &shim);
-	struct job *j = job_new(layered, &offline, "true");
-	bool ahead = false;
+	struct job *j = job_new(layered, &offline, script);
 
 	(void)state;
 	if (j->plan.flags & SHIM_NET_NS) {
-		assert_false(was_made_ahead(s, j));
-		for (int tries = 0; !ahead && tries < 200; tries++) { /* it may not be ready yet */
-			children_pause(&all, 10);
-			ahead = was_made_ahead(s, job_new(layered, &offline, "true"));
+		for (int tries = 0; now != before && tries < 200; tries++) {
+			before = now;
+			now = network_of(s, j, names[tries % 2]);
+			children_pause(&all, 10); /* its new namespace may not be ready yet */
+			j = job_new(layered, &offline, script);
 		}
-		assert_true(ahead);
+		assert_int_equal(now, before);
+		assert_string_not_equal(names[0], names[1]);
+		assert_int_not_equal(now, shim);
 		assert_false(children_gone(&shim));
 	} else {
 		print_message("SKIP: no network namespace here\n");
-		job_free(j);
 	}
+	job_free(j);
 	end(s);
 }
 
-/* Without Landlock a run could see later ones through a descriptor of its /proc. */
+/* Without Landlock a run could see later ones through a descriptor of its /proc: a shim serves one
+ * command. The next one is made ahead, and those of the other sort stay. */
 static void test_pool_without_landlock(void **state)
 {
 	struct confine *both[] = { all.confine, layered };
 
 	(void)state;
 	for (int i = 0; i < 2; i++) {
-		struct pool *s = pool_new(all.loop, all.reaper);
-		struct job *j = job_new(both[i], &nothing, "true");
+		pid_t shim;
+		struct pool *s = ready(both[i], &shim);
+		bool ahead = false;
 
-		j->plan.landlock_fd = -1;
-		start(s, j);
-		assert_false(end_of(s, j).reusable);
+		for (int tries = 0; !ahead && tries < 200; tries++) { /* it may not be ready yet */
+			struct job *j = job_new(both[i], &nothing, "true");
+
+			j->plan.landlock_fd = -1;
+			ahead = was_made_ahead(s, j);
+			assert_true(tries || !ahead);
+			children_pause(&all, 10);
+		}
+		assert_true(ahead);
+		assert_false(children_gone(&shim));
 		end(s);
 	}
 }
@@ -1125,7 +1151,7 @@ int main(void)
 		cmocka_unit_test(test_pool_serves_again),
 		cmocka_unit_test(test_pool_touched),
 		cmocka_unit_test(test_pool_drops_signals),
-		cmocka_unit_test(test_pool_network_namespace_serves_once),
+		cmocka_unit_test(test_pool_renews_network_namespace),
 		cmocka_unit_test(test_pool_without_landlock),
 		cmocka_unit_test(test_pool_with_something_left),
 		cmocka_unit_test(test_pool_late_requests),

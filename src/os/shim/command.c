@@ -88,8 +88,8 @@ static int command_send_listener(struct command *c, int listener)
 int command_install_filter(struct command *c)
 {
 	struct sock_fprog program = {
-		.len = (unsigned short)c->plan->filter_len,
-		.filter = (struct sock_filter *)(void *)c->plan->tail,
+		.len = (unsigned short)c->filter_len,
+		.filter = c->filter,
 	};
 	int listens = (c->plan->flags & SHIM_LISTENER) != 0;
 	unsigned flags = listens ? SECCOMP_FILTER_FLAG_NEW_LISTENER : 0;

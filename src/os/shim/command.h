@@ -26,6 +26,8 @@ struct command {
 	char **argv, **envp;
 	const char *path; /* of the program */
 	const char *cwd;  /* with SHIM_MOUNTS: the working directory by name, "" otherwise */
+	void *filter;     /* the instructions to install, each of 8 bytes ... */
+	uint32_t filter_len; /* ... and how many; 0: none, or the command inherits them */
 	struct scheduling scheduling; /* of the command; size 0: inherited */
 	long timer_slack;             /* of the command, in nanoseconds (prctl(2)); 0: inherited */
 	uint64_t bounding;            /* the shim's bounding set, as far as it was cut */
@@ -33,7 +35,7 @@ struct command {
 	volatile int error; /* its errno */
 };
 
-/* Install the plan's filter in this process. 0, or 1 with the failure in @c. */
+/* Install @c's filter in this process. 0, or 1 with the failure in @c. */
 int command_install_filter(struct command *c);
 
 /*

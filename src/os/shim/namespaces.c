@@ -451,6 +451,13 @@ static long namespaces_loopback_up(void)
 	return result;
 }
 
+long namespaces_renew_network(void)
+{
+	long result = sys1(__NR_unshare, CLONE_NEWNET);
+
+	return result ? result : namespaces_loopback_up();
+}
+
 long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage)
 {
 	long result = 0;

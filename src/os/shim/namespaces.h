@@ -14,6 +14,10 @@
 /* Returns 0, or a negative errno with the stage of the failure in *@stage. */
 long namespaces_enter(const struct shim_plan *plan, enum shim_stage *stage);
 
+/* Enter a new network namespace, with its loopback device up. The old one ends with the last socket
+ * that somebody keeps. Returns 0 or a negative errno. */
+long namespaces_renew_network(void);
+
 /* The size of the directory of message queues (mq_overview(7)), which grows with each queue in the
  * IPC namespace; -1: not known. */
 int64_t namespaces_queues_size(void);

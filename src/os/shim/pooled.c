@@ -2,17 +2,20 @@
 
 #include <linux/errno.h>
 #include <linux/fcntl.h>
+#include <linux/filter.h>
 #include <stdint.h>
 
-#include "os/shim/taint.h"
 #include "os/shim/message.h"
+#include "os/shim/namespaces.h"
 #include "os/shim/sys.h"
+#include "os/shim/taint.h"
 
 #define FDS_MAX (4 + SHIM_EXTRA_FDS_MAX) /* 0, 1, 2, the directory, the plan's */
 #define ABOVE (SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX) /* above all target numbers */
 
 static char *pointers[SHIM_STRINGS_MAX_COUNT + 2] SHIM_LARGE;
 static char *strings, *strings_end;
+static struct sock_filter kept_filter[SHIM_FILTER_MAX] SHIM_LARGE;
 
 /* The kernel gives received descriptors the lowest free numbers. */
 struct rights {
@@ -137,20 +140,39 @@ static int pooled_failed(struct command *c, enum shim_stage stage, int error)
 	return -1;
 }
 
-int pooled_prepare(struct command *c)
+/* The filter would keep the shim from entering a new network namespace, so then each command
+ * installs it. The second plan will overwrite the first. */
+static int pooled_take_filter(struct command *c)
+{
+	const struct sock_filter *from = c->filter;
+
+	if (c->plan->flags & SHIM_NET_NS) {
+		for (uint32_t i = 0; i < c->filter_len; i++)
+			kept_filter[i] = from[i];
+		c->filter = kept_filter;
+		return 0;
+	}
+	if (c->filter_len && command_install_filter(c))
+		return -1;
+	c->filter_len = 0;
+	return 0;
+}
+
+static int pooled_send_ready(void)
 {
 	const struct shim_report report = { .event = SHIM_READY };
 
-	if (command_cut_own_bounding_set(c))
-		return -1;
-	if (c->plan->flags & SHIM_SECCOMP && command_install_filter(c))
+	return sys6(__NR_sendto, SHIM_FD_CONTROL, (long)&report, sizeof(report), MSG_NOSIGNAL_FLAG,
+		    0, 0) < 0 ? -1 : 0;
+}
+
+int pooled_prepare(struct command *c)
+{
+	if (command_cut_own_bounding_set(c) || pooled_take_filter(c))
 		return -1;
 	taint_remember((c->plan->flags & SHIM_IPC_NS) != 0);
 	pooled_close_fds();
-	if (c->plan->flags & SHIM_QUEUED)
-		return 0;
-	return sys6(__NR_sendto, SHIM_FD_CONTROL, (long)&report, sizeof(report), MSG_NOSIGNAL_FLAG,
-		    0, 0) < 0 ? -1 : 0;
+	return c->plan->flags & SHIM_QUEUED ? 0 : pooled_send_ready();
 }
 
 int pooled_wait(struct command *c)
@@ -170,8 +192,16 @@ int pooled_wait(struct command *c)
 		return pooled_failed(c, SHIM_STAGE_PLAN, EPROTO);
 	if (count < 4 || count > FDS_MAX || pooled_place_fds(&rights, (int)count))
 		return pooled_failed(c, SHIM_STAGE_DESCRIPTORS, EMFILE);
-	c->plan->flags &= ~(uint32_t)SHIM_SECCOMP; /* the command inherits the filter */
+	if (!c->filter_len)
+		c->plan->flags &= ~(uint32_t)SHIM_SECCOMP; /* the command inherits the filter */
 	return 0;
+}
+
+int pooled_renew(const struct command *c)
+{
+	if (!(c->plan->flags & SHIM_NET_NS))
+		return 0;
+	return namespaces_renew_network() < 0 ? -1 : pooled_send_ready();
 }
 
 void pooled_forget(void)

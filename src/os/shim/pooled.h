@@ -15,17 +15,25 @@
 void pooled_reserve(void);
 
 /*
- * Cut the bounding set, install the filter of @c->plan and, without SHIM_QUEUED, send SHIM_READY.
- * Returns 0, or -1: the shim must exit, after it has reported the failure if @c->stage is set.
+ * Cut the bounding set, install the filter of @c (with SHIM_NET_NS keep it for the commands) and,
+ * without SHIM_QUEUED, send SHIM_READY. Returns 0, or -1: the shim must exit, after it has
+ * reported the failure if @c->stage is set.
  */
 int pooled_prepare(struct command *c);
 
 /*
- * Wait for a second plan. Afterwards plan, argv, envp and descriptors are the command's, and the
- * plan has no filter left to install. Returns 0, or -1: the server closed the socket, or, if
- * @c->stage is set, the message was invalid. The shim must exit.
+ * Wait for a second plan. Afterwards plan, argv, envp and descriptors are the command's. Returns 0,
+ * or -1: the server closed the socket, or, if @c->stage is set, the message was invalid. The shim
+ * must exit.
  */
 int pooled_wait(struct command *c);
+
+/*
+ * The command is over and the shim is reused. With SHIM_NET_NS enter a new network namespace, so
+ * that no socket of one command reaches a later one, and send SHIM_READY. Returns 0, or -1: the
+ * shim must exit.
+ */
+int pooled_renew(const struct command *c);
 
 /* The command executes: close its descriptors, and wipe its arguments and environment. */
 void pooled_forget(void);

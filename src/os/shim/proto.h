@@ -43,7 +43,8 @@ enum shim_flag {
 	SHIM_USER_NS = 8,      /* the shim is in a new user namespace: write its maps (uid, gid) */
 	SHIM_PID_NS = 16,      /* the shim is init of a PID namespace: kill(-1) reaches all of it */
 	SHIM_MOUNTS = 32,      /* in a new mount namespace: make it read-only but for `mounts` */
-	SHIM_NET_NS = 64,      /* in a new network namespace: bring its loopback up */
+	SHIM_NET_NS = 64,      /* in a new network namespace: bring its loopback up; a reused shim
+				* enters another one for each command */
 	SHIM_DROP_CAPS = 128,  /* the command keeps `caps` only, bounding set included */
 	SHIM_LISTENER = 256,   /* send the filter's notification descriptor as SHIM_LISTENING */
 	SHIM_TRIAL = 512,      /* do everything but the exec: the command exits with 0 */

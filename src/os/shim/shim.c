@@ -532,6 +532,8 @@ static int shim_check_plan_tail(unsigned long size)
 	    plan.join_count > SHIM_JOINS_MAX || plan.rlimit_count > SHIM_RLIMITS_MAX ||
 	    size != filter + plan.mounts_size + plan.path_len + plan.cwd_len + 2)
 		return -1;
+	command.filter = plan.tail;
+	command.filter_len = plan.filter_len;
 	command.path = (const char *)plan.tail + filter + plan.mounts_size;
 	command.cwd = command.path + plan.path_len + 1;
 	return 0;
@@ -681,8 +683,10 @@ _Noreturn static void shim_run_commands(char stack[COMMAND_STACK])
 	int result = pooled_prepare(&command);
 
 	command_wipe(&command);
-	while (!result && !(result = pooled_wait(&command)))
+	while (!result && !(result = pooled_wait(&command))) {
 		shim_run_command(stack, pooled_forget);
+		result = pooled_renew(&command);
+	}
 	if (command.stage)
 		fail_to_start((enum shim_stage)command.stage, -(long)command.error);
 	shim_exit(0);

@@ -5,8 +5,9 @@
  *
  * Shims of one kind are interchangeable: started by the same plan, with the same mounts
  * of the host and the same files at hidden paths. The first difference begins a new
- * kind, and no shim of an old kind is used again. Shims that serve one command have a pool
- * of their own inside the pool, so that a run of one sort leaves the other's alone.
+ * kind, and no shim of an old kind is used again. Shims that serve one command, and those with a
+ * network namespace, have a pool of their own inside the pool, so that a run of one sort leaves the
+ * other's alone.
  */
 #include "os/spawn/pool.h"
 
@@ -55,7 +56,7 @@ struct pool {
 	size_t made_of;         /* bytes of its tail: filter and mounts */
 	size_t message_max;     /* bytes; 0: not known yet */
 	int clone_flags;
-	uint32_t kind;          /* counts up; 0: none */
+	uint32_t kind;          /* counts up, in `apart` the odd numbers; 0: none */
 	struct idle_shim idle[IDLE_MAX];
 	size_t count;
 	size_t least;           /* lowest count since the timer `unused` was started */
@@ -63,7 +64,8 @@ struct pool {
 	struct found *hidden;   /* at the plan's hidden paths, in order */
 	size_t hidden_count;
 	int mounts_fd;          /* mountinfo_watch() */
-	struct pool *once;      /* for shims that serve one command; NULL in that pool itself */
+	struct pool *apart;     /* for shims that serve one command, or have a network namespace;
+				 * NULL in that pool itself */
 };
 
 /* ---- those that wait ---- */
@@ -275,7 +277,7 @@ static void pool_check_stale(struct pool *s, bool other_plan)
 		return;
 	pool_discard_all(s);
 	pool_note_hidden(s);
-	s->kind++;
+	s->kind += 2;
 }
 
 /* ---- starting one ---- */
@@ -341,7 +343,8 @@ struct pool *pool_new(struct ev_loop *loop, struct reaper *reaper)
 {
 	struct pool *s = pool_make(loop, reaper);
 
-	s->once = pool_make(loop, reaper);
+	s->apart = pool_make(loop, reaper);
+	s->apart->kind = 1;
 	return s;
 }
 
@@ -349,7 +352,7 @@ void pool_free(struct pool *s)
 {
 	if (!s)
 		return;
-	pool_free(s->once);
+	pool_free(s->apart);
 	loop_timer_stop(s->loop, &s->refill);
 	pool_discard_all(s);
 	pool_forget_hidden(s);
@@ -388,12 +391,11 @@ static bool pool_add_texts(struct shim_plan *plan, size_t *len, char *const *tex
 /*
  * Landlock keeps a command from writing below /proc/PID of its shim, which taint.c would not
  * detect, and from tracing a process of another run. Without it a descriptor of this /proc that is
- * kept would show later runs (namespaces_mount_both_procs()). A socket that is kept would reach
- * what later runs do in its network namespace, whatever else they enter.
+ * kept would show later runs (namespaces_mount_both_procs()).
  */
 static bool pool_may_reuse(const struct shim_plan *plan)
 {
-	return plan->landlock_fd >= 0 && !(plan->flags & SHIM_NET_NS);
+	return plan->landlock_fd >= 0;
 }
 
 /* Write the second plan. Returns the bytes of the message; 0: the command does not fit. */
@@ -509,7 +511,7 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	       struct err *e)
 {
 	static struct shim_plan second; /* big, and used by one call at a time */
-	bool other_plan, acquired;
+	bool other_plan, acquired, reuse;
 	size_t len;
 
 	if (request->plan->flags & NEVER || request->plan->group_fd >= 0)
@@ -519,16 +521,17 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 	len = pool_write_second(&second, request);
 	if (!len || len > s->message_max)
 		return spawn_start(request, result, e);
-	if (!pool_may_reuse(request->plan))
-		s = s->once;
+	reuse = pool_may_reuse(request->plan);
+	if (!reuse || request->plan->flags & SHIM_NET_NS)
+		s = s->apart;
 	other_plan = !pool_is_same_kind(s, request);
 	if (other_plan)
 		pool_set_plan(s, request);
 	pool_check_stale(s, other_plan);
-	if (s->once && !s->count)
+	if (reuse && !s->count)
 		pool_plan_refill(s, REFILL_MS);
 	acquired = !pool_acquire(s, &second, len, request, result);
-	if (!s->once && !s->count)
+	if (!reuse && !s->count)
 		pool_plan_refill(s, 0); /* none comes back */
 	if (acquired)
 		return 0;
@@ -546,14 +549,16 @@ void pool_return(struct pool *s, const struct spawn_result *started,
 		 const struct shim_report *last)
 {
 	struct idle_shim k = {
-		.pid = started->shim_pid, .control_fd = started->control_fd, .ready = true,
-		.past = started->past,
+		.pid = started->shim_pid, .control_fd = started->control_fd, .past = started->past,
 	};
 
 	if (!s) {
 		close(k.control_fd);
 		return;
 	}
+	if (started->kind % 2)
+		s = s->apart;
+	k.ready = !(s->plan->flags & SHIM_NET_NS); /* else its SHIM_READY comes */
 	if (started->kind != s->kind || s->count == IDLE_MAX || ++k.past.runs >= RUNS_MAX) {
 		pool_discard(s, &k);
 		return;
@@ -566,11 +571,11 @@ void pool_return(struct pool *s, const struct spawn_result *started,
 
 bool pool_drop_idle(struct pool *s)
 {
-	bool any = s && s->count + s->once->count;
+	bool any = s && s->count + s->apart->count;
 
 	if (any) {
 		pool_discard_all(s);
-		pool_discard_all(s->once);
+		pool_discard_all(s->apart);
 	}
 	return any;
 }

@@ -5,8 +5,9 @@
  * all runs of a server need the same ones. So a shim whose tree ended by itself and
  * that shows no taint (os/shim/taint.h) serves another command, and while commands run
  * and the pool is empty one shim is made ahead. Where an earlier run could keep something
- * that shows or reaches a later one (without Landlock, or with a network namespace) a shim
- * serves one command only, and the next shim is made ahead while that one runs.
+ * that shows a later one (without Landlock) a shim serves one command only, and the next shim
+ * is made ahead while that one runs. One with a network namespace enters a new one after each
+ * command.
  *
  * An idle shim holds nothing of any command, has every layer that it will need, and dies
  * with the server. The pool discards those but one that no run needed for half a minute, and
