@@ -9,13 +9,15 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "cap/cap.h"
+#include "cap/logs_combined.h"
 #include "cap/logs_members.h"
 #include "proc/output_text.h"
 
 struct logs_task {
 	bool want_out, want_err;
 	bool has_out_offset, has_err_offset, has_tail;
-	uint64_t out_offset, err_offset, tail_lines;
+	bool combined, has_since;
+	uint64_t out_offset, err_offset, tail_lines, since;
 	size_t limit;
 	bool base64, clean;
 	uint64_t out_seen, err_seen; /* the answer waits for bytes after these offsets */
@@ -49,6 +51,8 @@ static int process_logs_prepare_search(struct req *r, struct logs_task *t, struc
 
 	if (t->has_tail)
 		with = "tail_lines";
+	else if (t->has_since)
+		with = "since";
 	else if (json_object_get(r->params, "limit"))
 		with = "limit";
 	else if (t->base64)
@@ -65,6 +69,28 @@ static int process_logs_prepare_search(struct req *r, struct logs_task *t, struc
 	return t->grep ? 0 : -1;
 }
 
+/* Parameters that exclude each other. */
+static int process_logs_check(const struct logs_task *t, struct err *e)
+{
+	bool has_offset = t->has_out_offset || t->has_err_offset;
+
+	if (t->has_tail && (has_offset || t->has_since)) {
+		err_set(e, ERR_INVALID_PARAMS, "tail_lines and %s exclude each other",
+			t->has_since ? "since" : "an offset");
+		return err_hint(e, "Give tail_lines for the end, or %s for a page.",
+				t->has_since ? "since" : "offset");
+	}
+	if (t->combined && has_offset) {
+		err_set(e, ERR_INVALID_PARAMS, "stream combined has no offset: it goes by since");
+		return err_hint(e, "Give since, 0 or the next_since of the page before.");
+	}
+	if (!t->combined && t->has_since) {
+		err_set(e, ERR_INVALID_PARAMS, "since is for stream combined");
+		return err_hint(e, "Give stream as combined, or offset instead of since.");
+	}
+	return 0;
+}
+
 static int process_logs_prepare(struct cap_call *call, struct err *e)
 {
 	struct req *r = call->r;
@@ -79,15 +105,16 @@ static int process_logs_prepare(struct cap_call *call, struct err *e)
 	process_logs_read_offset(r->params, "stderr_offset", &t->has_err_offset, &t->err_offset);
 	if (!t->has_err_offset)
 		t->err_offset = t->out_offset;
+	t->combined = !strcmp(stream, "combined");
+	t->has_since = json_object_get(r->params, "since") != NULL;
+	t->since = (uint64_t)json_get_int(r->params, "since", 0);
 	t->has_tail = json_object_get(r->params, "tail_lines") != NULL;
 	t->tail_lines = (uint64_t)json_get_int(r->params, "tail_lines", 0);
 	t->limit = (size_t)json_get_int(r->params, "limit", REQ_LINE_MAX);
 	t->base64 = !strcmp(json_get_str(r->params, "encoding", "utf8"), "base64");
 	t->clean = json_get_bool(r->params, "clean", false);
-	if (t->has_tail && (t->has_out_offset || t->has_err_offset)) {
-		err_set(e, ERR_INVALID_PARAMS, "tail_lines and an offset exclude each other");
-		return err_hint(e, "Give tail_lines for the end, or offset for a page.");
-	}
+	if (process_logs_check(t, e))
+		return -1;
 	return json_object_get(r->params, "grep") ? process_logs_prepare_search(r, t, e) : 0;
 }
 
@@ -155,12 +182,47 @@ static bool process_logs_has_page(const struct logs_task *t, const struct proc *
 	return output_has_page(o, offset, t->base64, process_logs_is_final(p));
 }
 
-static void process_logs_write_result(struct jsonw *w, const struct req *r, const struct proc *p)
+static void process_logs_place(const struct logs_task *t, const struct proc *p,
+			       struct logs_place *place)
+{
+	if (t->has_tail)
+		logs_combined_tail(p, t->base64, t->tail_lines, place);
+	else
+		logs_combined_since(p, t->base64, t->since, place);
+}
+
+/* Both streams in the order of arrival. */
+static void process_logs_write_combined(struct jsonw *w, const struct req *r, struct proc *p)
+{
+	const struct logs_task *t = r->task;
+	const struct logs_combined page = {
+		.base64 = t->base64, .clean = t->clean, .max_bytes = t->limit,
+		.max_encoded = req_text_bytes(r), .max_text = req_page_bytes(r),
+	};
+	struct logs_place place;
+	uint64_t next;
+
+	process_logs_place(t, p, &place);
+	logs_members_begin(w, p);
+	logs_combined_write(w, p, &page, &place);
+	next = place.at[0] + place.at[1];
+	arrivals_served(&p->arrivals, next);
+	jsonw_int(w, "next_since", (int64_t)next);
+	logs_members_end(w, p, place.at[0], place.at[1]);
+	jsonw_bool(w, "truncated", process_logs_has_page(t, p, &p->out, place.at[0]) ||
+					   process_logs_has_page(t, p, &p->err, place.at[1]));
+}
+
+static void process_logs_write_result(struct jsonw *w, const struct req *r, struct proc *p)
 {
 	const struct logs_task *t = r->task;
 	struct output_page out = process_logs_new_page(t, p, &p->out, t->out_offset);
 	struct output_page err = process_logs_new_page(t, p, &p->err, t->err_offset);
 
+	if (t->combined) {
+		process_logs_write_combined(w, r, p);
+		return;
+	}
 	logs_members_begin(w, p);
 	process_logs_write_pages(w, r, p, &out, &err);
 	logs_members_end(w, p, out.next, err.next);
@@ -211,6 +273,7 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 	struct proc *p = proctab_find(c->procs, json_get_str(r->params, "process_id", ""), call->e);
 	int64_t wait_ms = json_get_int(r->params, "wait_ms", 0);
 	struct logs_task *t = r->task;
+	struct logs_place place;
 
 	if (!p)
 		return CAP_FAILED;
@@ -222,6 +285,11 @@ static enum cap_outcome process_logs_start(struct cap_call *call)
 	/* With an offset the client has the bytes before it; without one it has none. */
 	t->out_seen = t->has_tail ? p->out.total : t->out_offset;
 	t->err_seen = t->has_tail ? p->err.total : t->err_offset;
+	if (t->has_since) {
+		process_logs_place(t, p, &place);
+		t->out_seen = place.at[0];
+		t->err_seen = place.at[1];
+	}
 	if (!wait_ms || process_logs_has_news(t, p)) {
 		process_logs_write_result(req_result(r), r, p);
 		return CAP_DONE;

@@ -51,7 +51,7 @@ static bool text_logs_wants(const struct text *t, const char *stream)
 {
 	const char *asked = json_get_str(t->a->params, "stream", "both");
 
-	return !strcmp(asked, "both") || !strcmp(asked, stream);
+	return !strcmp(asked, "both") || !strcmp(asked, "combined") || !strcmp(asked, stream);
 }
 
 static bool text_logs_lacks_newline(const struct text *t)
@@ -302,6 +302,31 @@ static void text_logs_matches(struct text *t)
 
 /* ---- both streams in order of arrival ---- */
 
+/* The call that reads the entries behind the page. */
+static void text_logs_add_next_entries(struct text *t, bool empty)
+{
+	bool running = text_is(t, NULL, "state", "running"), more = text_flag(t, "truncated");
+
+	if (!more && !running && !empty)
+		return;
+	if (empty)
+		text_add(t, "[");
+	else
+		text_logs_open_mark(t);
+	if (more)
+		text_add(t, "more: ");
+	else
+		text_logs_add_state(t, empty);
+	if (more || running) {
+		text_open_call(t, "process_logs");
+		text_add(t, ",\"stream\":\"combined\",\"since\":%" PRId64,
+			 text_number(t, NULL, "next_since"));
+		text_logs_add_same(t);
+		text_add(t, more ? "}" : ",\"wait_ms\":%d} waits for more", WAIT_MS);
+	}
+	text_add(t, empty ? "]" : " ...]");
+}
+
 static void text_logs_entries(struct text *t)
 {
 	const struct outline_value *entries = text_member(t, NULL, "entries"), *v = NULL;
@@ -310,23 +335,14 @@ static void text_logs_entries(struct text *t)
 	while ((v = outline_next(&t->a->result->outline, entries, v))) {
 		if (!any || err != text_is(t, v, "stream", "stderr")) {
 			err = text_is(t, v, "stream", "stderr");
-			text_end_line(t);
-			text_add(t, "--- %s\n", err ? "stderr" : "stdout");
+			text_logs_add_heading(t, err ? "stderr" : "stdout");
 		}
 		text_put_member(t, text_member(t, v, "data"));
 		any = true;
 	}
-	if (!any)
-		text_add(t, "[no more output]");
-	if (!text_flag(t, "truncated"))
-		return;
-	text_end_line(t);
-	text_add(t, "[... more: ");
-	text_open_call(t, "process_logs");
-	text_add(t, ",\"stream\":\"combined\",\"since\":%" PRId64,
-		 text_number(t, NULL, "next_since"));
-	text_logs_add_same(t);
-	text_add(t, "} ...]");
+	text_logs_add_evicted(t, &text_logs_out, 0);
+	text_logs_add_evicted(t, &text_logs_err, 0);
+	text_logs_add_next_entries(t, !any);
 }
 
 void text_logs(struct text *t)

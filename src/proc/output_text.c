@@ -195,6 +195,10 @@ static size_t output_text_read_piece(const struct output *o, const struct output
 	size_t n = got > 0 ? (size_t)got : 0;
 	uint64_t from, to;
 
+	if (page->end && *at + n >= page->end) {
+		*last = true;
+		return *at < page->end ? (size_t)(page->end - *at) : 0;
+	}
 	*last = (page->final && *at + n == o->total) ||
 		(output_evicted(o, &from, &to) && *at + n == from);
 	return n;
@@ -379,6 +383,15 @@ void output_write_page(const struct output *o, struct jsonw *w, const char *key,
 	if (page->base64 || page->max_text >= page->max_encoded)
 		page->text = page->encoded;
 	jsonw_close_str(w);
+}
+
+uint64_t output_whole_end(const struct output *o, uint64_t end)
+{
+	uint64_t at = end > UNIT_MAX ? end - UNIT_MAX : 0, begin = at;
+	char bytes[UNIT_MAX];
+	ssize_t n = output_read(o, &at, bytes, (size_t)(end - begin));
+
+	return n > 0 && at + (uint64_t)n == end ? end - utf8_partial_tail(bytes, (size_t)n) : end;
 }
 
 bool output_has_page(const struct output *o, uint64_t offset, bool base64, bool final)

@@ -33,6 +33,8 @@ struct output_page {
 	size_t max_text;     /* in: of the text after repair */
 	bool base64;         /* in: write raw bytes as base64, not text */
 	bool clean;          /* in: remove terminal escapes and redrawn lines (text only) */
+	uint64_t end;        /* in: write no byte from here on, and the last ones in any case, even
+			      * if they are a part of a character; 0: the end of the stream */
 	bool final;          /* in: the stream has ended: write an unfinished character as U+FFFD */
 	size_t encoded, text; /* out: used of max_encoded and max_text */
 };
@@ -46,6 +48,9 @@ struct output_page {
  */
 void output_write_page(const struct output *o, struct jsonw *w, const char *key,
 		       struct output_page *page);
+
+/* Where text up to @end ends: before a character that @end cuts. */
+uint64_t output_whole_end(const struct output *o, uint64_t end);
 
 /* Is there anything for a page at @offset? */
 bool output_has_page(const struct output *o, uint64_t offset, bool base64, bool final);

@@ -430,6 +430,9 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	live->path = mem_strdup(path);
 	live->out.on_data = live->err.on_data = proc_on_pump_data;
 	live->out.ctx = live->err.ctx = p;
+	live->out.arrivals = live->err.arrivals = &p->arrivals;
+	live->out.start_ms = live->err.start_ms = p->started_mono_ms;
+	live->err.is_err = true;
 	live->out.io.fd = live->err.io.fd = live->feed.io.fd = live->tree.control.fd = -1;
 	live->feed.rest_fd = -1;
 	live->limits.oom.fd = -1;
@@ -453,6 +456,7 @@ void proc_free(struct proc *p)
 		return;
 	proc_release_live(p);
 	seccomp_unotify_free(p->notify);
+	arrivals_release(&p->arrivals);
 	output_release(&p->out);
 	output_release(&p->err);
 	spool_close(&p->spool);

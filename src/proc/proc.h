@@ -180,6 +180,7 @@ struct proc {
 	uint64_t kept_bytes;          /* counted by the table against the log budget */
 
 	struct output out, err;
+	struct arrivals arrivals;
 	struct proc_live *live;       /* NULL once no process of it lives */
 };
 

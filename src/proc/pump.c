@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define READ_MAX (256 * 1024)     /* per wake-up, so that a flood never starves the rest */
@@ -42,11 +43,22 @@ static void pump_grow_pipe(struct pump *p)
 		(void)fcntl(p->io.fd, F_SETPIPE_SZ, LOUD_PIPE_LESS);
 }
 
+/* Note what was stored behind @before. */
+static void pump_note(const struct pump *p, uint64_t before)
+{
+	int64_t ms = clock_mono_ms() - p->start_ms;
+
+	if (p->arrivals && p->out->total > before)
+		arrivals_note(p->arrivals, p->is_err, before,
+			      ms < UINT32_MAX ? (uint32_t)ms : UINT32_MAX);
+}
+
 static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct pump *p = io->data;
 	size_t left = loud_count > LOUD_MANY ? READ_LESS : READ_MAX;
 	uint64_t before = p->out->total;
+	bool over;
 	ssize_t n;
 
 	/* The kernel had no memory to watch it, and libev has stopped the watcher: retry soon. */
@@ -58,7 +70,9 @@ static void pump_on_readable(struct ev_loop *loop, ev_io *io, int revents)
 		n = output_fill(p->out, io->fd, left);
 		left -= n > 0 ? (size_t)n : 0;
 	} while (n > 0 && left);
-	if (n == 0 || (n < 0 && errno != EAGAIN))
+	over = n == 0 || (n < 0 && errno != EAGAIN);
+	pump_note(p, before);
+	if (over)
 		pump_close(p);
 	else if (!p->loud && p->out->total >= LOUD_BYTES)
 		pump_grow_pipe(p);
@@ -86,6 +100,7 @@ void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out
 
 bool pump_drain(struct pump *p)
 {
+	uint64_t before = p->out ? p->out->total : 0;
 	int waiting = 0;
 	size_t left;
 	ssize_t n;
@@ -103,6 +118,7 @@ bool pump_drain(struct pump *p)
 	} while (n > 0 && left);
 	if (n > 0)
 		n = output_fill(p->out, p->io.fd, READ_MAX);
+	pump_note(p, before);
 	if (n == 0)
 		pump_close(p);
 	return n == 0;

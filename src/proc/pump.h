@@ -13,12 +13,16 @@
 
 #include "base/buf.h"
 #include "os/loop.h"
+#include "proc/arrivals.h"
 #include "proc/output.h"
 
 struct pump {
 	struct ev_loop *loop;
 	ev_io io;           /* fd -1: at end of file, or not started */
 	struct output *out;
+	struct arrivals *arrivals; /* where to note what comes; or NULL */
+	int64_t start_ms;   /* of the run, clock_mono_ms() */
+	bool is_err;        /* the stream */
 	ev_timer retry;     /* watches again after the kernel refused to */
 	bool loud;          /* has written much, and is counted in loud_count */
 	unsigned number;    /* of a loud pump: says in which turns it is served */

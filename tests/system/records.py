@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Records of runs: deleting them, what refers to them, and keys that stand for them."""
+"""Records of runs: their output in order, deleting them, and keys that stand for them."""
 import os
 import signal
 
@@ -101,6 +101,126 @@ def deleting_makes_room_for_nothing_that_lives():
         server.call("process.kill", {"process_id": p["process_id"], "signal": "KILL"})
     equal(server.call("process.delete", {"state_filter": "killed"})["deleted"], 2, "deleted")
     equal(server.run("true")["exit_code"], 0, "a run")
+
+
+# ---------------------------------------------------------------- combined
+
+WRITER = r"""
+import os, random, sys, time
+rng = random.Random(int(sys.argv[1]))
+pieces = ["x", "line\n", "\u00e9", "\u20ac", "\U0001f600", "more words here ", "\n"]
+for _ in range(int(sys.argv[2])):
+    data = "".join(rng.choice(pieces) for _ in range(rng.randrange(1, 20))).encode()
+    cut = rng.randrange(len(data) + 1)
+    stream = rng.choice((1, 2))
+    os.write(stream, data[:cut])
+    if rng.random() < 0.3:
+        os.write(3 - stream, b"-")
+    os.write(stream, data[cut:])
+    if rng.random() < float(sys.argv[3]):
+        time.sleep(0.0005)
+"""
+
+
+def combined(server, process_id, since=0, **params):
+    """All entries from @since on, page by page, and where the last page ended."""
+    entries = []
+    while True:
+        page = server.logs(process_id, stream="combined", since=since, **params)
+        entries += page["entries"]
+        check(page["next_since"] > since or not page["truncated"], "no progress at %d" % since)
+        since = page["next_since"]
+        if not page["truncated"]:
+            return entries, since
+
+
+def joined(entries, stream, first=0):
+    """What the entries have of a stream; they follow each other without gap or overlap."""
+    text = b""
+    for entry in entries:
+        if entry["stream"] == stream:
+            equal(entry["offset"], first + len(text), "offset in " + stream)
+            check(entry["data"] and "\ufffd" not in entry["data"], "data of %r" % entry)
+            text += entry["data"].encode()
+    return text.decode()
+
+
+def same_as_apart(server, process_id, entries):
+    page = server.logs(process_id)
+    for stream in ("stdout", "stderr"):
+        equal(joined(entries, stream), page[stream], stream)
+
+
+@suite.test()
+def combined_pages_are_both_streams_exactly():
+    server = Server()
+    for seed in range(3):
+        run = server.run("python3", args=["-c", WRITER, str(seed), "400", "0.5"])
+        p = run["process_id"]
+        entries, end = combined(server, p)
+        same_as_apart(server, p, entries)
+        equal(end, run["stdout_size"] + run["stderr_size"], "the end")
+        check([e["timestamp_ms"] for e in entries] == sorted(e["timestamp_ms"] for e in entries),
+              "times go back")
+        for limit in (40, 1000):
+            same_as_apart(server, p, combined(server, p, limit=limit)[0])
+        lines = server.logs(p, stream="combined", tail_lines=5)["entries"]
+        text = "".join(e["data"] for e in lines)
+        equal(text.count("\n", 0, len(text) - 1), 4, "newlines within the last five lines")
+        check("".join(e["data"] for e in entries).endswith(text), "the tail is no tail")
+
+
+@suite.test()
+def combined_can_be_followed_while_it_is_thinned():
+    server = Server()
+    p = server.run("python3", args=["-c", WRITER, "9", "6000", "1"], background=True)["process_id"]
+    entries, since = [], 0
+    while True:
+        page = server.logs(p, stream="combined", since=since, limit=300, wait_ms=30000)
+        entries += page["entries"]
+        since = page["next_since"]
+        if page["state"] != "running" and not page["truncated"]:
+            break
+    same_as_apart(server, p, entries)
+    entries, _ = combined(server, p)
+    check(512 < len(entries) <= 1024, "%d entries" % len(entries))
+    same_as_apart(server, p, entries)
+
+
+@suite.test()
+def combined_names_what_is_not_kept():
+    server = Server("--set", "log.head_bytes=4K", "--set", "log.tail_bytes=64K")
+    p = server.run("seq 1 30000; echo end >&2")["process_id"]
+    page = server.logs(p, stream="combined")
+    (start, end), size = page["stdout_evicted"], page["stdout_size"]
+    out = [e for e in page["entries"] if e["stream"] == "stdout"]
+    equal(joined([e for e in out if e["offset"] < start], "stdout"), server.logs(p)["stdout"][:start],
+          "the head")
+    tail = [e for e in out if e["offset"] >= end]
+    equal(len(joined(tail, "stdout", end)), size - end, "the tail")
+    equal(joined(page["entries"], "stderr"), "end\n", "stderr")
+    equal(page["next_since"], size + 4, "the end")
+
+
+@suite.test()
+def the_text_of_combined_pages_is_complete():
+    server = Server()
+    run = server.run("python3", args=["-c", WRITER, "5", "900", "0.2"])
+    since, text = 0, ""
+    while True:
+        result = server.call("tools/call", {"name": "process_logs", "arguments": {
+            "process_id": run["process_id"], "stream": "combined", "since": since}})
+        shown = result["content"][0]["text"]
+        page = result["_meta"]["dev.procpen/result"]
+        check(len(shown.encode()) <= 10000, "a text of %d bytes" % len(shown.encode()))
+        wanted = "".join(e["data"] for e in page["entries"])
+        lines = [l for l in shown.split("\n") if l not in ("--- stdout", "--- stderr")]
+        lines = "\n".join(lines).replace("\n[... no newline here ...]\n", "")
+        check(lines.startswith(wanted.rstrip("\n")), "the text lacks bytes of the page")
+        since = page["next_since"]
+        if not page["truncated"]:
+            break
+    equal(since, run["stdout_size"] + run["stderr_size"], "the end")
 
 
 # ---------------------------------------------------------------- idempotency keys

@@ -131,8 +131,6 @@ static void test_gen_keeps_private_keywords_out_of_tools_list(void **state)
 	assert_int_equal(generate("a"), 0);
 	read_text(scratch_path(&scratch, "a/gen/caps.c"));
 	assert_null(strstr(text, "x-"));
-	assert_non_null(strstr(text, "process_logs_stream_also[] = { \"combined\", \"both\", NULL }"));
-	assert_null(strstr(text, "\\\"combined"));
 	assert_non_null(strstr(text, "SCHEMA_STRING | SCHEMA_INTEGER"));
 	assert_null(strstr(text, "\\\"type\\\":[\\\"string\\\",\\\"integer\\\"]"));
 }
@@ -197,8 +195,6 @@ static void test_gen_refuses_what_does_not_fit_together(void **state)
 		  "no error \"InvalidFilters\" in errors.json" },
 		{ "process.logs.json", "\"ProcessNotFound\"", "\"ProcessNotFund\"",
 		  "process.logs.json: \"errors\": no error \"ProcessNotFund\"" },
-		{ "process.logs.json", "{\"combined\": \"both\"}", "{\"combined\": \"all\"}",
-		  "\"combined\" must stand for one of" },
 		{ "process.monitor.json", "[\"process_id\"]", "[\"process\"]",
 		  "process.monitor.json: inputSchema: \"required\": no property \"process\"" },
 		{ "process.monitor.json", "{\"process_id\": \"$process_id\"}", "{\"pid\": 1}",

@@ -327,8 +327,8 @@ static void test_mcp_text_of_matches(void **state)
 		   "{\"process_id\":\"p1\",\"entries\":[{\"stream\":\"stdout\",\"data\":\"a\\n\"},"
 		   "{\"stream\":\"stdout\",\"data\":\"b\"},{\"stream\":\"stderr\","
 		   "\"data\":\"e\\n\"}],\"next_since\":3,\"truncated\":true}",
-		   "--- stdout\na\nb\n--- stderr\ne\n[... more: process_logs {\"process_id\":\"p1\","
-		   "\"stream\":\"combined\",\"since\":3} ...]");
+		   "--- stdout\na\nb\n[... no newline here ...]\n--- stderr\ne\n[... more: "
+		   "process_logs {\"process_id\":\"p1\",\"stream\":\"combined\",\"since\":3} ...]");
 }
 
 /* ---- the others ---- */

@@ -1,0 +1,219 @@
+#include "cap/logs_combined.h"
+
+#include <stdlib.h>
+
+#include "base/mem.h"
+#include "proc/output_text.h"
+
+#define ENTRY_ENCODED 110 /* bytes of JSON of an entry beside its data */
+#define ENTRY_TEXT 48     /* bytes of its heading where it is shown as text */
+#define UNIT_ENCODED 24   /* of a character, at most */
+#define CHUNK_BYTES (16 * 1024)
+
+/* A part of one stream as a reader gets it: @start and @end cut no character. */
+struct part {
+	uint64_t start, end;
+	uint32_t ms;
+	bool is_err;
+};
+
+static const struct output *logs_combined_stream(const struct proc *p, bool is_err)
+{
+	return is_err ? &p->err : &p->out;
+}
+
+/* Where part @i ends for a reader. */
+static uint64_t logs_combined_end(const struct proc *p, size_t i, bool base64)
+{
+	const struct arrivals *a = &p->arrivals;
+	bool is_err = arrivals_get(a, i).is_err;
+	const struct output *o = logs_combined_stream(p, is_err);
+	uint64_t end = o->total;
+	size_t next = i + 1, count = arrivals_count(a);
+
+	while (next < count && arrivals_get(a, next).is_err != is_err)
+		next++;
+	if (next < count)
+		end = arrivals_get(a, next).offset;
+	else if (p->phase == PROC_SETTLED && !proc_output_open(p))
+		return end;
+	return base64 ? end : output_whole_end(o, end);
+}
+
+/* All parts of @p; heap. */
+static struct part *logs_combined_parts(const struct proc *p, bool base64, size_t *count)
+{
+	struct part *parts;
+	uint64_t at[2] = { 0, 0 };
+
+	*count = arrivals_count(&p->arrivals);
+	parts = mem_zalloc((*count + 1) * sizeof(*parts));
+	for (size_t i = 0; i < *count; i++) {
+		struct arrival a = arrivals_get(&p->arrivals, i);
+
+		parts[i] = (struct part){
+			.start = at[a.is_err], .end = logs_combined_end(p, i, base64),
+			.ms = a.ms, .is_err = a.is_err,
+		};
+		at[a.is_err] = parts[i].end;
+	}
+	return parts;
+}
+
+void logs_combined_since(const struct proc *p, bool base64, uint64_t since,
+			 struct logs_place *place)
+{
+	size_t count;
+	AUTO_FREE struct part *parts = logs_combined_parts(p, base64, &count);
+
+	*place = (struct logs_place){ { 0, 0 } };
+	for (size_t i = 0; i < count && since; i++) {
+		uint64_t len = parts[i].end - parts[i].start;
+		uint64_t taken = len < since ? len : since;
+
+		place->at[parts[i].is_err] += taken;
+		since -= taken;
+	}
+}
+
+/* ---- the last lines ---- */
+
+struct tail {
+	uint64_t lines; /* still to be found */
+	bool inside;    /* a byte behind the present one was seen */
+};
+
+/* Look from the end of @part back. True: *@at is where the first line of the tail begins, or where
+ * nothing before is kept. */
+static bool logs_combined_tail_in(const struct output *o, const struct part *part,
+				  struct tail *t, uint64_t *at)
+{
+	char chunk[CHUNK_BYTES];
+
+	for (uint64_t end = part->end; end > part->start;) {
+		uint64_t len = end - part->start < sizeof(chunk) ? end - part->start
+								 : sizeof(chunk);
+		uint64_t offset = end - len;
+		ssize_t n = output_read(o, &offset, chunk, (size_t)len);
+
+		if (n <= 0 || offset + (uint64_t)n != end || offset != end - len) {
+			*at = end;
+			return true;
+		}
+		for (ssize_t i = n; i-- > 0; t->inside = true) {
+			if (chunk[i] != '\n' || !t->inside || --t->lines)
+				continue;
+			*at = offset + (uint64_t)i + 1;
+			return true;
+		}
+		end = offset;
+	}
+	return false;
+}
+
+void logs_combined_tail(const struct proc *p, bool base64, uint64_t lines,
+			struct logs_place *place)
+{
+	size_t count;
+	AUTO_FREE struct part *parts = logs_combined_parts(p, base64, &count);
+	struct tail t = { .lines = lines };
+
+	*place = (struct logs_place){ { 0, 0 } };
+	for (size_t i = 0; i < count; i++)
+		place->at[parts[i].is_err] = parts[i].end;
+	if (!lines)
+		return;
+	for (size_t i = count; i-- > 0;) {
+		bool is_err = parts[i].is_err;
+
+		if (logs_combined_tail_in(logs_combined_stream(p, is_err), &parts[i], &t,
+					  &place->at[is_err]))
+			return;
+		place->at[is_err] = parts[i].start;
+	}
+}
+
+/* ---- entries ---- */
+
+struct writer {
+	struct jsonw *w;
+	const struct proc *p;
+	struct logs_combined left;
+	bool base64, clean;
+	int shown; /* the stream of the entry before; -1: there is none */
+};
+
+/* Is there room for one more entry with at least a character? The first one comes in any case. */
+static bool logs_combined_has_room(const struct writer *t)
+{
+	return t->shown < 0 ||
+	       (t->left.max_bytes && t->left.max_encoded > ENTRY_ENCODED + UNIT_ENCODED &&
+		t->left.max_text > ENTRY_TEXT + UNIT_ENCODED);
+}
+
+static size_t logs_combined_minus(size_t left, size_t used)
+{
+	return left > used ? left - used : 0;
+}
+
+/* Write one entry from *@at on, at most up to the end of @part; moves *@at. */
+static void logs_combined_write_entry(struct writer *t, const struct part *part, uint64_t *at)
+{
+	struct output_page page = {
+		.offset = *at,
+		.end = part->end,
+		.max_bytes = t->left.max_bytes,
+		.max_encoded = logs_combined_minus(t->left.max_encoded, ENTRY_ENCODED),
+		.max_text = logs_combined_minus(t->left.max_text, ENTRY_TEXT),
+		.base64 = t->base64,
+		.clean = t->clean,
+		.final = t->p->phase == PROC_SETTLED,
+	};
+
+	jsonw_object(t->w, NULL);
+	jsonw_str(t->w, "stream", part->is_err ? "stderr" : "stdout");
+	jsonw_int(t->w, "offset", (int64_t)*at);
+	jsonw_int(t->w, "timestamp_ms", t->p->started_wall_ms + part->ms);
+	output_write_page(logs_combined_stream(t->p, part->is_err), t->w, "data", &page);
+	jsonw_end_object(t->w);
+	t->left.max_bytes = logs_combined_minus(t->left.max_bytes, page.next - *at);
+	t->left.max_encoded =
+		logs_combined_minus(t->left.max_encoded, page.encoded + ENTRY_ENCODED);
+	t->left.max_text = logs_combined_minus(t->left.max_text,
+					       page.text + (t->shown != part->is_err) * ENTRY_TEXT);
+	t->shown = part->is_err;
+	*at = page.next > *at ? page.next : part->end; /* a read error must not stop the reader */
+}
+
+/* Write what is kept of @part from *@at on. False: there was no room for all. */
+static bool logs_combined_write_part(struct writer *t, const struct part *part, uint64_t *at)
+{
+	uint64_t from, to;
+	bool hole = output_evicted(logs_combined_stream(t->p, part->is_err), &from, &to);
+
+	while (*at < part->end) {
+		if (hole && *at >= from && *at < to) {
+			*at = to < part->end ? to : part->end;
+			continue;
+		}
+		if (!logs_combined_has_room(t))
+			return false;
+		logs_combined_write_entry(t, part, at);
+	}
+	return true;
+}
+
+void logs_combined_write(struct jsonw *w, const struct proc *p, const struct logs_combined *page,
+			 struct logs_place *place)
+{
+	struct writer t = { .w = w, .p = p, .left = *page, .base64 = page->base64,
+			    .clean = page->clean, .shown = -1 };
+	size_t count;
+	AUTO_FREE struct part *parts = logs_combined_parts(p, page->base64, &count);
+
+	jsonw_array(w, "entries");
+	for (size_t i = 0; i < count; i++)
+		if (!logs_combined_write_part(&t, &parts[i], &place->at[parts[i].is_err]))
+			break;
+	jsonw_end_array(w);
+}

@@ -1,0 +1,125 @@
+#include "proc/arrivals.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+#define ROOM_FIRST 4
+#define CHARACTER 8 /* a reader counts a character that two reads cut with the second one: of each
+		     * stream less than four bytes */
+
+struct arrivals_index {
+	uint64_t served;
+	uint32_t count, room;
+	struct arrival parts[];
+};
+
+void arrivals_release(struct arrivals *a)
+{
+	free(a->index);
+	a->index = NULL;
+}
+
+/* Room for one more part. */
+static void arrivals_grow(struct arrivals *a)
+{
+	uint32_t room = a->index ? 2 * a->index->room : ROOM_FIRST;
+
+	if (a->index && a->index->count < a->index->room)
+		return;
+	if (!a->index) {
+		a->index = mem_zalloc(sizeof(*a->index) + room * sizeof(*a->index->parts));
+		a->index->parts[a->index->count++] =
+			(struct arrival){ .ms = a->first_ms, .is_err = a->first_is_err };
+	} else {
+		a->index = mem_realloc(a->index,
+				       sizeof(*a->index) + room * sizeof(*a->index->parts));
+	}
+	a->index->room = room;
+}
+
+/* How many parts from @part on, of @left, become one part of each stream; 1: it stays as it is. */
+static size_t arrivals_pair(const struct arrival *part, size_t left)
+{
+	if (left >= 2 && part[0].is_err == part[1].is_err)
+		return 2;
+	if (left >= 4 && part[0].is_err == part[2].is_err && part[1].is_err == part[3].is_err)
+		return 4;
+	return 1;
+}
+
+/* The position of part @i: the bytes of both streams before it. */
+static uint64_t arrivals_position(const struct arrivals_index *x, size_t i)
+{
+	uint64_t other = UINT64_MAX / 2; /* not known: beyond every reader */
+
+	for (size_t at = i; at < x->count; at++)
+		if (x->parts[at].is_err != x->parts[i].is_err) {
+			other = x->parts[at].offset;
+			break;
+		}
+	return x->parts[i].offset + other;
+}
+
+static bool arrivals_has_reader(const struct arrivals_index *x, size_t i, size_t parts)
+{
+	return x->served + CHARACTER > arrivals_position(x, i) &&
+	       x->served < arrivals_position(x, i + parts) + CHARACTER;
+}
+
+static void arrivals_thin(struct arrivals_index *x)
+{
+	size_t half = x->count / 2, kept = 0, i = 0;
+
+	while (i < half) {
+		size_t taken = arrivals_pair(x->parts + i, half - i);
+
+		if (taken == 4 && arrivals_has_reader(x, i, taken))
+			taken = 1;
+		x->parts[kept++] = x->parts[i];
+		if (taken == 4)
+			x->parts[kept++] = x->parts[i + 1];
+		i += taken;
+	}
+	memmove(x->parts + kept, x->parts + half, (x->count - half) * sizeof(*x->parts));
+	x->count -= (uint32_t)(half - kept);
+}
+
+void arrivals_note(struct arrivals *a, bool is_err, uint64_t offset, uint32_t ms)
+{
+	struct arrival last;
+
+	if (!a->any) {
+		a->any = true;
+		a->first_ms = ms;
+		a->first_is_err = is_err;
+		return;
+	}
+	last = arrivals_get(a, arrivals_count(a) - 1);
+	if (last.is_err == is_err && last.ms == ms)
+		return;
+	if (a->index && a->index->count == ARRIVALS_MAX)
+		arrivals_thin(a->index);
+	arrivals_grow(a);
+	a->index->parts[a->index->count++] =
+		(struct arrival){ .offset = offset, .ms = ms, .is_err = is_err };
+}
+
+size_t arrivals_count(const struct arrivals *a)
+{
+	return a->index ? a->index->count : a->any;
+}
+
+struct arrival arrivals_get(const struct arrivals *a, size_t i)
+{
+	if (a->index)
+		return a->index->parts[i];
+	return (struct arrival){ .ms = a->first_ms, .is_err = a->first_is_err };
+}
+
+void arrivals_served(struct arrivals *a, uint64_t position)
+{
+	if (a->index)
+		a->index->served = position;
+}

@@ -1,0 +1,50 @@
+/*
+ * arrivals - in which order the output of both streams came, and when.
+ *
+ * Each read from a pipe is a part: a stream, the offset of its first byte, a time. A part ends
+ * where the next one of its stream begins. Parts of one stream that follow each other in the same
+ * millisecond are one. The order is that of the reads: bytes that waited in both pipes at once
+ * have none.
+ *
+ * Bounded: at ARRIVALS_MAX parts, the older half is thinned. Two neighbours of one stream become
+ * one, which loses a time; where the streams alternate, two parts of each become one of each, so
+ * the order is known between these pairs only. The place where the last reader goes on is never
+ * inside such a pair, so that the reader misses nothing.
+ */
+#ifndef PROCPEN_PROC_ARRIVALS_H
+#define PROCPEN_PROC_ARRIVALS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ARRIVALS_MAX 1024
+
+struct arrival {
+	uint64_t offset; /* in its stream */
+	uint32_t ms;     /* since the start of the run */
+	bool is_err;
+};
+
+struct arrivals_index;
+
+/* Of one run; zeroed: nothing has come. Most runs write once: their one part is here. */
+struct arrivals {
+	struct arrivals_index *index;
+	uint32_t first_ms;
+	bool any, first_is_err;
+};
+
+void arrivals_release(struct arrivals *a);
+
+/* Bytes of a stream from @offset on have come, @ms after the start of the run. */
+void arrivals_note(struct arrivals *a, bool is_err, uint64_t offset, uint32_t ms);
+
+/* The number of parts, and part @i. */
+size_t arrivals_count(const struct arrivals *a);
+struct arrival arrivals_get(const struct arrivals *a, size_t i);
+
+/* A reader goes on at @position: so many bytes of both streams lie before it. */
+void arrivals_served(struct arrivals *a, uint64_t position);
+
+#endif
