@@ -276,18 +276,6 @@ static int schema_check_string(const struct place *p, const struct schema_field 
 	return schema_bad_string(p, problem, e);
 }
 
-/* The canonical text when @text is one of the values or stands for one; else NULL. */
-static const char *schema_find_enum(const struct schema_field *f, const char *text)
-{
-	for (size_t i = 0; f->enums[i]; i++)
-		if (!strcmp(f->enums[i], text))
-			return f->enums[i];
-	for (size_t i = 0; f->also && f->also[i]; i += 2)
-		if (!strcmp(f->also[i], text))
-			return f->also[i + 1];
-	return NULL;
-}
-
 static bool schema_in_bounds(const struct schema_field *f, double v)
 {
 	if (f->has_min && (v < f->min || (f->min_exclusive && !(v > f->min))))
@@ -306,17 +294,12 @@ static int schema_check_scalar(const struct place *p, const struct schema_field 
 	if (!(schema_type_of(value) & f->type))
 		return schema_bad_value(p, f, value, e);
 	if (json_is_string(value)) {
-		const char *found;
-
 		if (schema_check_string(p, f, value, e))
 			return -1;
 		if (!f->enums)
 			return 0;
-		found = schema_find_enum(f, json_string_value(value));
-		if (!found)
+		if (!str_is_listed(json_string_value(value), f->enums))
 			return schema_bad_value(p, f, value, e);
-		if (strcmp(found, json_string_value(value)) != 0)
-			*normal = json_string(found);
 	}
 	if (json_is_number(value)) {
 		if (!schema_in_bounds(f, json_number_value(value)))

@@ -9,7 +9,6 @@
  *   x-min-bytes, x-max-bytes  bounds in bytes of UTF-8 (minLength and maxLength
  *               count characters);
  *   x-unit      the unit of a number, named in errors;
- *   x-also      further values of an enum and what each stands for;
  *   x-synonyms  names that other tools use: never accepted, but suggested first;
  *   x-hint      what to do about a bad value.
  * A string that holds a NUL is refused.
@@ -45,7 +44,6 @@ struct schema_field {
 	size_t min_chars, max_chars; /* the same, counted in characters */
 	size_t max_items;            /* of arrays and objects; 0: no bound */
 	const char *const *enums;    /* NULL-terminated, or NULL */
-	const char *const *also;     /* pairs: further value, what it becomes; or NULL */
 	const char *default_json;    /* "100", "\"all\"", or NULL */
 	const char *const *synonyms; /* NULL-terminated, or NULL */
 	const char *hint;            /* of a bad value; or NULL */

@@ -137,18 +137,6 @@ static void gen_caps_string_list(struct buf *out, const char *name, const json_t
 	buf_adds(out, "\n\tNULL\n};\n\n");
 }
 
-/* Pairs of an accepted value and the value that it stands for. */
-static void gen_caps_also_list(struct buf *out, const char *name, json_t *also)
-{
-	const char *value;
-	json_t *stands_for;
-
-	buf_addf(out, "static const char *const %s_also[] = {", name);
-	json_object_foreach(also, value, stands_for)
-		buf_addf(out, " \"%s\", \"%s\",", value, json_string_value(stands_for));
-	buf_adds(out, " NULL };\n\n");
-}
-
 static void gen_caps_type_mask(struct buf *out, const json_t *type)
 {
 	char name[GEN_PATH_MAX];
@@ -230,8 +218,6 @@ static void gen_caps_field_members(struct buf *out, const json_t *field, const c
 	gen_caps_size_bounds(out, field);
 	if (json_object_get(field, "enum"))
 		buf_addf(out, "\t\t.enums = %s_enum,\n", table);
-	if (json_object_get(field, "x-also"))
-		buf_addf(out, "\t\t.also = %s_also,\n", table);
 	if (json_object_get(field, "default")) {
 		buf_adds(out, "\t\t.default_json = ");
 		gen_caps_json_literal(out, json_object_get(field, "default"), 2);
@@ -264,8 +250,6 @@ static void gen_caps_field_tables(struct buf *out, const json_t *field, const ch
 		snprintf(name, sizeof(name), "%s_enum", table);
 		gen_caps_string_list(out, name, json_object_get(field, "enum"));
 	}
-	if (json_object_get(field, "x-also"))
-		gen_caps_also_list(out, table, json_object_get(field, "x-also"));
 	if (json_object_get(field, "x-synonyms")) {
 		snprintf(name, sizeof(name), "%s_synonyms", table);
 		gen_caps_string_list(out, name, json_object_get(field, "x-synonyms"));

@@ -253,7 +253,7 @@ static void gen_check_bounds_fit(const struct gen_at *at, const json_t *field)
 		{ "x-alias-scale", "number", "integer" },
 		{ "minLength", "string", NULL }, { "maxLength", "string", NULL },
 		{ "x-min-bytes", "string", NULL }, { "x-max-bytes", "string", NULL },
-		{ "enum", "string", NULL }, { "x-also", "string", NULL },
+		{ "enum", "string", NULL },
 		{ "items", "array", NULL }, { "additionalProperties", "object", NULL },
 		{ "maxItems", "array", NULL }, { "maxProperties", "object", NULL },
 	};
@@ -319,20 +319,6 @@ static void gen_check_default(const struct gen_at *at, const json_t *field)
 		gen_fail(at, "the default does not fit the type, the values or the bounds");
 }
 
-static void gen_check_also(const struct gen_at *at, const json_t *field)
-{
-	json_t *also = json_object_get(field, "x-also"), *stands_for;
-	const char *name;
-
-	if (!also)
-		return;
-	if (!json_is_object(also) || !json_object_get(field, "enum"))
-		gen_fail(at, "\"x-also\" must be an object next to \"enum\"");
-	json_object_foreach(also, name, stands_for)
-		if (!gen_check_is_in(json_object_get(field, "enum"), stands_for))
-			gen_fail(at, "\"x-also\": \"%s\" must stand for one of \"enum\"", name);
-}
-
 /* One parameter, or the element of an array or map. */
 static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t *field)
 {
@@ -340,7 +326,7 @@ static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t
 		"type", "description", "default", "minimum", "maximum", "exclusiveMinimum",
 		"minLength", "maxLength", "enum", "items", "additionalProperties", "maxItems",
 		"maxProperties", "x-alias", "x-alias-scale", "x-error", "x-max-bytes",
-		"x-min-bytes", "x-unit", "x-also", "x-text", "x-default", "x-listed",
+		"x-min-bytes", "x-unit", "x-text", "x-default", "x-listed",
 		"x-synonyms", "x-hint", NULL
 	};
 	const char *error;
@@ -350,7 +336,6 @@ static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t
 	gen_check_type(at, field, false);
 	gen_check_bounds_fit(at, field);
 	gen_check_default(at, field);
-	gen_check_also(at, field);
 	if (json_object_get(field, "enum"))
 		gen_check_strings(at, json_object_get(field, "enum"));
 	if (json_object_get(field, "x-synonyms"))

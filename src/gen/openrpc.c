@@ -21,7 +21,7 @@
 /* @schema without the keywords that are the generator's own, its longest text as description. */
 static json_t *gen_openrpc_schema(const json_t *schema)
 {
-	static const char *const kept[] = { "x-unit", "x-min-bytes", "x-max-bytes", "x-also",
+	static const char *const kept[] = { "x-unit", "x-min-bytes", "x-max-bytes",
 					    "x-default", NULL };
 	static const char *const deeper[] = { "items", "additionalProperties" };
 	json_t *shown = json_copy((json_t *)(uintptr_t)schema), *value, *properties = json_object();

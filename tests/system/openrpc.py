@@ -63,7 +63,7 @@ def check_schema(schema, where):
     if jsonschema:
         jsonschema.Draft7Validator.check_schema(schema)
     for name in re.findall(r'"(x-[a-z-]+)"', json.dumps(schema)):
-        check(name in ("x-unit", "x-min-bytes", "x-max-bytes", "x-also", "x-default", "x-messages"),
+        check(name in ("x-unit", "x-min-bytes", "x-max-bytes", "x-default", "x-messages"),
               "%s shows %s" % (where, name))
 
 
