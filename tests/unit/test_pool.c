@@ -839,6 +839,22 @@ static void test_pool_shim_comes_to_harm(void **state)
 	expect_another(stop);
 }
 
+/* A stopped shim does not see its socket close. */
+static void test_pool_stopped_and_of_an_old_kind(void **state)
+{
+	const struct confine_request offline = { .network_off = true };
+	pid_t shim;
+	struct pool *s = ready(all.confine, &shim);
+	struct job *other = job_new(all.confine, &offline, "true");
+
+	(void)state;
+	stop(shim);
+	start(s, other);
+	assert_true(children_wait(&all, children_gone, &shim));
+	assert_int_equal(finish(other), 0);
+	end(s);
+}
+
 static void test_pool_ends_with_its_owner(void **state)
 {
 	pid_t shim;
@@ -1158,6 +1174,7 @@ int main(void)
 		cmocka_unit_test(test_pool_of_an_old_kind),
 		cmocka_unit_test(test_pool_keeps_some_of_a_burst),
 		cmocka_unit_test(test_pool_shim_comes_to_harm),
+		cmocka_unit_test(test_pool_stopped_and_of_an_old_kind),
 		cmocka_unit_test(test_pool_ends_with_its_owner),
 		cmocka_unit_test(test_pool_server_dies),
 		cmocka_unit_test(test_pool_mounts_changed),

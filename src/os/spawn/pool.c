@@ -91,11 +91,12 @@ static void pool_on_discarded(void *ctx, pid_t pid, int wait_status)
 	(void)wait_status;
 }
 
-/* The shim exits when its socket closes. Watch it until then, or reaper_sweep() would take it for
- * an orphan. */
+/* It has no tree, so nothing is lost by SIGKILL; stopped, it would not see its socket close. Watch
+ * it until it is gone, or reaper_sweep() would take it for an orphan. */
 static void pool_discard(struct pool *s, const struct idle_shim *k)
 {
 	reaper_watch(s->reaper, k->pid, pool_on_discarded, NULL);
+	kill(k->pid, SIGKILL); /* our child, and not yet collected */
 	close(k->control_fd);
 }
 
@@ -493,9 +494,8 @@ static int pool_acquire(struct pool *s, const struct shim_plan *second, size_t l
 		if (!pool_idle_is_ready(&s->idle[i]))
 			continue;
 		k = pool_take(s, i);
-		if (pool_idle_is_stopped(&k))
-			kill(k.pid, SIGKILL); /* our child, and not yet collected */
-		else if (!pool_send_second(k.control_fd, second, len, request)) {
+		if (!pool_idle_is_stopped(&k) &&
+		    !pool_send_second(k.control_fd, second, len, request)) {
 			*result = (struct spawn_result){
 				.shim_pid = k.pid, .control_fd = k.control_fd,
 				.kind = s->kind, .past = k.past,
