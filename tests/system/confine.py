@@ -445,30 +445,36 @@ def test_hidden_behind_a_link(place, options):
 @each_form
 def test_hidden_under_another_name(place, options):
     """A file system that is mounted twice shows nothing of what is hidden in the other place, be it
-    before the start or later; nor does a part of a hidden directory."""
+    before the start or later; nor does a part of a hidden directory, unless commands may write that."""
     if os.geteuid() != 0 or not hides(place, options):
         raise Skip("only root can mount, and hide what shows")
-    names = [place.path("seen", name) for name in ("extra", "file", "home", "state", "later")]
+    names = [place.path("seen", name) for name in ("extra", "file", "home", "state", "part", "later")]
     key = place.path("extra", "there")
     for name in names:
         os.makedirs(name)
     os.rmdir(names[1])
+    place.fill(place.path("home", "part"))
     open(names[1], "w", encoding="utf-8").close()
     place.own()
-    places = [place.path("extra"), key, place.path("home"), place.path("state")]
+    places = [place.path("extra"), key, place.path("home"), place.path("state"),
+              place.path("home", "part")]
     mounts = " && ".join("mount --bind %s %s" % pair for pair in zip(places, names))
-    server = place.server(*options, "--set", "sandbox.hide=%s,%s" % (key, place.base + "/home"),
+    server = place.server(*options, "--set", "sandbox.hide=%s,%s" % (key, place.path("home")),
+                          "--set", "sandbox.writable=" + names[4],
                           before=["unshare", "-m", "sh", "-c", mounts + ' && exec "$@"', "sh"])
-    probe = "cd %s; cat file */there */audit/*; cat extra/victim later/victim" % place.path("seen")
+    probe = ("cd %s; cat file extra/there home/there home/part/there later/there */audit/*;"
+             "cat extra/victim later/victim; echo more >> part/victim" % place.path("seen"))
     server.run("true")
     mounted = subprocess.run(["nsenter", "-t", str(server.pid), "-m", "cat", names[1]],
                              capture_output=True, text=True, check=True).stdout
     equal(mounted, "there\n", "what the host sees")
     equal(server.run(probe)["stdout_summary"], "there\n", "found before the later mount")
-    subprocess.run(["nsenter", "-t", str(server.pid), "-m", "mount", "--bind", places[0], names[4]],
+    subprocess.run(["nsenter", "-t", str(server.pid), "-m", "mount", "--bind", places[0], names[5]],
                    check=True)
     equal(server.run(probe)["stdout_summary"], "there\n" * 2, "found behind it")
     server.stop()
+    with open(place.path("home", "part", "victim"), encoding="utf-8") as f:
+        equal(f.read(), "there\nmore\nmore\n", "written to a part of what is hidden elsewhere")
 
 
 @each_form

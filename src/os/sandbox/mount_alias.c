@@ -111,11 +111,10 @@ static void mount_alias_keep(struct aliases *a, char *name)
 	a->paths[a->count] = NULL;
 }
 
-/* Add the other names of @path, outside of @top. A mount may be covered by another one. */
-static void mount_alias_add(struct aliases *a, const struct mounts *m, const char *path,
-			    const char *top)
+/* Add the other names of @path, on @mount, outside of @top. Another mount may cover one of them. */
+static void mount_alias_add(struct aliases *a, const struct mounts *m,
+			    const struct mountinfo *mount, const char *path, const char *top)
 {
-	const struct mountinfo *mount = mount_alias_mount_of(m, path);
 	const char *rest = mount ? mount_alias_rest(path, mount->point) : NULL;
 	AUTO_FREE char *inside = rest ? mount_alias_join(mount->root, rest) : NULL;
 
@@ -139,10 +138,10 @@ char **mount_alias_find(char *const *paths)
 	if (*paths)
 		mount_alias_read(&m);
 	for (; *paths; paths++) {
-		mount_alias_add(&a, &m, *paths, *paths);
+		mount_alias_add(&a, &m, mount_alias_mount_of(&m, *paths), *paths, *paths);
 		for (const struct mountinfo *in = m.at; in < m.at + m.count; in++)
 			if (strcmp(in->point, *paths) && mount_alias_rest(in->point, *paths))
-				mount_alias_add(&a, &m, in->point, *paths);
+				mount_alias_add(&a, &m, in, in->point, *paths);
 	}
 	mount_alias_release(&m);
 	return a.paths;

@@ -230,13 +230,22 @@ static bool mounts_is_repeated(char *const *paths, int i)
 	return false;
 }
 
-/* Whatever else shows what is hidden. */
+static bool mounts_is_writable(const struct confine_mounts *m, const char *path)
+{
+	for (char **writable = m->writable; *writable; writable++)
+		if (!strcmp(*writable, path))
+			return true;
+	return false;
+}
+
+/* Whatever else shows what is hidden, but what commands may write by that very name: the operator
+ * wants it. */
 static void mounts_hide_aliases(struct confine_mounts *m)
 {
 	char **aliases = mount_alias_find(m->hidden);
 
 	for (int i = 0; aliases[i]; i++)
-		if (!mounts_is_repeated(aliases, i))
+		if (!mounts_is_repeated(aliases, i) && !mounts_is_writable(m, aliases[i]))
 			mounts_hide(m, aliases[i], aliases[i]);
 	mem_list_free(aliases);
 }
