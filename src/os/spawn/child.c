@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,12 +46,29 @@ static void child_reset_ignored(uint64_t ignored)
 				sizeof(uint64_t));
 }
 
-/* Move @fd above all target descriptors. */
-static int child_above_targets(int fd)
+/* A table of our own of the descriptors up to the last slot. */
+static bool child_unshare_files(const struct spawn_child *c)
 {
-	const int first = SHIM_FD_EXTRA + SHIM_EXTRA_FDS_MAX;
+	int last = 0;
 
-	return fd >= first ? fd : (int)syscall(SYS_fcntl, fd, F_DUPFD_CLOEXEC, first);
+	for (int i = 0; i < SPAWN_SLOTS; i++)
+		last = c->slots[i] > last ? c->slots[i] : last;
+	/* close_range(2) copies no more than it leaves; without it, from Linux 5.9, copy all. */
+	return !syscall(SYS_close_range, last + 1, ~0U, 1U << 1 /* CLOSE_RANGE_UNSHARE */) ||
+	       !syscall(SYS_unshare, CLONE_FILES);
+}
+
+/* Bring every descriptor to its number; the shim's program into the slot behind theirs. */
+static bool child_take_descriptors(const struct spawn_child *c)
+{
+	bool fine = syscall(SYS_dup3, c->shim_fd, c->slots[c->fd_count], O_CLOEXEC) >= 0;
+
+	for (int i = 0; i < c->fd_count && fine; i++)
+		fine = syscall(SYS_dup3, c->fds[i], c->slots[i], O_CLOEXEC) >= 0;
+	fine = fine && child_unshare_files(c);
+	for (int i = 0; i < c->fd_count && fine; i++)
+		fine = syscall(SYS_dup3, c->slots[i], i, 0) >= 0;
+	return fine;
 }
 
 /*
@@ -80,21 +98,12 @@ static int child_keep_capabilities(void)
 int spawn_child_run(void *child)
 {
 	struct spawn_child *c = child;
-	int shim = child_above_targets(c->shim_fd);
-	bool fine = shim >= 0;
 
 	child_reset_ignored(c->ignored);
 	if (c->user_ns && child_keep_capabilities() < 0)
 		return spawn_child_failed(c, SHIM_STAGE_USER_NS);
-	/* The array is in the server's memory, but the server is suspended until our exec. */
-	for (int i = 0; i < c->fd_count && fine; i++) {
-		c->fds[i] = child_above_targets(c->fds[i]);
-		fine = c->fds[i] >= 0;
-	}
-	for (int i = 0; i < c->fd_count && fine; i++)
-		fine = syscall(SYS_dup3, c->fds[i], i, 0) >= 0;
-	if (!fine)
+	if (!child_take_descriptors(c))
 		return spawn_child_failed(c, SHIM_STAGE_DESCRIPTORS);
-	syscall(SYS_execveat, shim, "", c->argv, c->envp, AT_EMPTY_PATH);
+	syscall(SYS_execveat, c->slots[c->fd_count], "", c->argv, c->envp, AT_EMPTY_PATH);
 	return spawn_child_failed(c, SHIM_STAGE_SHIM_EXEC);
 }

@@ -138,6 +138,30 @@ static uint64_t spawn_ignored_signals(void)
 	return ignored;
 }
 
+/* Descriptors of /dev/null. Children borrow their numbers, but for the last one. Kept for good. */
+static int spawn_slots[SPAWN_SLOTS + 1];
+
+/* Returns 0, or -1 with errno. */
+static int spawn_reserve_slots(void)
+{
+	static int ready;
+	AUTO_CLOSE int null = ready <= SPAWN_SLOTS ? open("/dev/null", O_RDWR | O_CLOEXEC) : -1;
+
+	for (; ready <= SPAWN_SLOTS; ready++) {
+		spawn_slots[ready] = fcntl(null, F_DUPFD_CLOEXEC, SPAWN_FDS_MAX);
+		if (spawn_slots[ready] < 0)
+			return -1;
+	}
+	return 0;
+}
+
+/* The child has what it needs: let go of it. */
+static void spawn_clear_slots(const struct spawn_child *child)
+{
+	for (int i = 0; i <= child->fd_count; i++)
+		dup3(spawn_slots[SPAWN_SLOTS], spawn_slots[i], O_CLOEXEC);
+}
+
 /*
  * Clone the child that becomes the shim. Returns its pid, or -1 with errno. Suspends the
  * caller until the child's exec or exit. Blocks signals meanwhile: a handler of ours
@@ -161,8 +185,10 @@ static pid_t spawn_clone_child(struct spawn_child *child, int namespaces)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
 	pid = clone(spawn_child_run, stack + CHILD_STACK_SIZE,
-		    CLONE_VM | CLONE_VFORK | SIGCHLD | namespaces, child);
+		    CLONE_VM | CLONE_VFORK | CLONE_FILES | SIGCHLD | namespaces, child);
 	sys = errno;
+	if (pid > 0)
+		spawn_clear_slots(child);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	errno = sys;
 	return pid;
@@ -181,6 +207,7 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 		.envp = request->envp,
 		.user_ns = request->clone_flags & CLONE_NEWUSER,
 		.ignored = spawn_ignored_signals(),
+		.slots = spawn_slots,
 	};
 
 	*result = (struct spawn_result){ .control_fd = -1 };
@@ -190,6 +217,8 @@ int spawn_start(const struct spawn_request *request, struct spawn_result *result
 	child.shim_fd = shim_image_fd(e);
 	if (child.shim_fd < 0)
 		return -1;
+	if (spawn_reserve_slots())
+		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, request->path, e);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, request->path, e);
 	ours = pair[0];
