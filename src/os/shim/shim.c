@@ -55,6 +55,7 @@
 
 #define REAP_MAX 64       /* children reaped in one turn */
 #define REAP_TURNS 32     /* turns without a pause, during a kill */
+#define KILL_ALONE_MS 5   /* for the death of a command without children */
 #define KILL_PASS_MS 1    /* pause between passes while something still lives */
 #define KILL_SLOW_MS 20   /* the same after KILL_FAST_PASSES (unkillable sleepers) */
 #define KILL_FAST_PASSES 500
@@ -217,7 +218,7 @@ static void shim_command_exited(int exit_status)
 	do
 		pid = shim_collect(&wait_status);
 	while (pid > 0 && ++count < REAP_MAX);
-	empty = pid == -ECHILD && !killing;
+	empty = pid == -ECHILD && !killed && !unseen && !uncounted; /* else SHIM_EMPTY counts */
 	stays = empty && plan.flags & SHIM_REUSABLE && taint_none();
 	shim_report_exit(exit_status, empty, stays);
 	over = stays && !server_gone;
@@ -252,6 +253,21 @@ static int shim_reap(void)
 /* ---- the kill ---- */
 
 /*
+ * kill(2) of -1 looks at every process of the machine, so a command that is alone in its namespace
+ * is killed by its pid. Exits if that was all. It may have forked before it died: then the rest
+ * follows as if nothing had been tried.
+ */
+static void shim_kill_alone(void)
+{
+	sys2(__NR_kill, command_pid, SIGKILL);
+	shim_sleep(KILL_ALONE_MS);
+	shim_drain_signal_fd();
+	while (shim_reap() == REAP_MAX)
+		;
+	unseen = proctree_others();
+}
+
+/*
  * After this no process of the run can escape by forking: the init of a PID namespace kills all
  * of it at one moment, and in a control group fork(2) fails (cgroups(7), pids.max). Count first:
  * children of a killed parent that ignores SIGCHLD may be reaped by the kernel, not by us.
@@ -260,6 +276,8 @@ static void shim_stop_forks(void)
 {
 	if (plan.flags & SHIM_PID_NS) {
 		unseen = proctree_others();
+		if (unseen == 1 && command_pid)
+			shim_kill_alone();
 		sys2(__NR_kill, -1, SIGKILL);
 	} else if (forks_fd < 0 || sys3(__NR_write, forks_fd, "0", 1) < 0) {
 		return;
