@@ -224,10 +224,24 @@ void jsonw_str(struct jsonw *w, const char *key, const char *text)
 		jsonw_null(w, key);
 }
 
+/* Without printf, which took a fifth of a list of 1,000 runs. */
+static void jsonw_digits(struct buf *out, int64_t value)
+{
+	char text[24], *at = text + sizeof(text);
+	uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+
+	do
+		*--at = (char)('0' + left % 10);
+	while (left /= 10);
+	if (value < 0)
+		*--at = '-';
+	buf_add(out, at, (size_t)(text + sizeof(text) - at));
+}
+
 void jsonw_int(struct jsonw *w, const char *key, int64_t value)
 {
 	jsonw_begin_value(w, key, OUTLINE_INT, value);
-	buf_addf(w->out, "%lld", (long long)value);
+	jsonw_digits(w->out, value);
 	jsonw_end_value(w);
 }
 
