@@ -75,7 +75,8 @@ static void gen_caps_strip_private(json_t *value)
 
 /*
  * A capability's parameters as tools/list shows them: @all, or without those with "x-listed":
- * false. procpen accepts these too, so "additionalProperties": false is then removed.
+ * false. procpen accepts these too, so "additionalProperties": false is then removed. Those with
+ * "x-plain" are refused over MCP and never shown.
  */
 static json_t *gen_caps_shown_input(const json_t *cap, bool all)
 {
@@ -90,10 +91,12 @@ static json_t *gen_caps_shown_input(const json_t *cap, bool all)
 		gen_caps_show_any_of(field);
 		if (items)
 			gen_caps_show_any_of(items);
-		if (all || !json_is_false(json_object_get(field, "x-listed")))
-			continue;
-		json_object_del(properties, name);
-		json_object_del(shown, "additionalProperties");
+		if (json_object_get(field, "x-plain")) {
+			json_object_del(properties, name);
+		} else if (!all && json_is_false(json_object_get(field, "x-listed"))) {
+			json_object_del(properties, name);
+			json_object_del(shown, "additionalProperties");
+		}
 	}
 	return shown;
 }

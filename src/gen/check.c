@@ -327,7 +327,7 @@ static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t
 		"minLength", "maxLength", "enum", "items", "additionalProperties", "maxItems",
 		"maxProperties", "x-alias", "x-alias-scale", "x-error", "x-max-bytes",
 		"x-min-bytes", "x-unit", "x-text", "x-default", "x-listed",
-		"x-synonyms", "x-hint", NULL
+		"x-synonyms", "x-hint", "x-plain", NULL
 	};
 	const char *error;
 	struct gen_at below;
@@ -350,6 +350,8 @@ static void gen_check_field(const struct gen *g, const struct gen_at *at, json_t
 	if (json_object_get(field, "x-listed") &&
 	    !json_is_false(json_object_get(field, "x-listed")))
 		gen_fail(at, "\"x-listed\" must be false, or not be there");
+	if (json_object_get(field, "x-plain") && !json_is_true(json_object_get(field, "x-plain")))
+		gen_fail(at, "\"x-plain\" must be true, or not be there");
 	error = gen_str_or(at, field, "x-error", NULL);
 	if (error && !gen_is_error(g, error))
 		gen_fail(at, "\"x-error\": no error \"%s\" in errors.json", error);

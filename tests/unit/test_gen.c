@@ -259,6 +259,22 @@ static void test_gen_refuses_a_wrong_blocklist(void **state)
 	assert_refusals(rows, COUNT_OF(rows), LIST ": ");
 }
 
+/* Blank the rows of the table that are methods of the plain dialect and no tools. */
+static void drop_plain_rows(void)
+{
+	char *row = strstr(text, "cap_rows[] = {"), *next;
+
+	assert_non_null(row);
+	for (; (next = strstr(row + 1, "\t\t.name = ")); row = next) {
+		char *flag = strstr(row, "CAP_PLAIN");
+
+		if (flag && flag < next)
+			memset(row, ' ', (size_t)(next - row));
+	}
+	if (strstr(row, "CAP_PLAIN"))
+		*row = '\0';
+}
+
 static void test_gen_tools_list_stays_small(void **state)
 {
 	static const char *const parts[] = { ".title = ", ".description = ", ".input_json =",
@@ -268,6 +284,7 @@ static void test_gen_tools_list_stays_small(void **state)
 	(void)state;
 	assert_int_equal(generate("a"), 0);
 	read_text(scratch_path(&scratch, "a/gen/caps.c"));
+	drop_plain_rows();
 	/* Count what stands between quotes behind each of these members. */
 	for (size_t i = 0; i < COUNT_OF(parts); i++) {
 		for (const char *at = strstr(text, parts[i]); at; at = strstr(at, parts[i])) {
