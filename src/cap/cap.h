@@ -28,6 +28,7 @@
 
 #include "base/schema.h"
 #include "blocklist/blocklist.h"
+#include "cap/follow.h"
 #include "cap/grep.h"
 #include "cap/repeat.h"
 #include "cap/run_key.h"
@@ -129,6 +130,7 @@ struct cap {
 	struct reqtab *reqs;
 	const char *instance, *version;
 	struct wait_list waits; /* requests that wait for a run; zeroed at first */
+	struct follows follows; /* zeroed at first */
 	struct slices slices; /* long work of requests; zeroed at first */
 	struct grep_queue greps; /* searches of process.logs; zeroed at first */
 	struct starts starts; /* slow starts; zeroed at first */

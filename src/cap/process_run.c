@@ -43,6 +43,8 @@ struct run_task {
 	int64_t timeout_ms, idle_timeout_ms, yield_ms; /* 0: none */
 	uint64_t seq; /* the run, once started */
 	bool again;   /* it is the second one: the first never began */
+	bool follow;
+	char follow_id[IDS_TEXT_SIZE]; /* "": none */
 	struct cap *c;
 	uint64_t handle;     /* of the request */
 	struct run_key *key; /* or NULL */
@@ -108,6 +110,7 @@ static struct run_task *process_run_task_new(struct req *r)
 	t->idle_timeout_ms = (int64_t)ceil(json_get_num(params, "idle_timeout", 0) * 1000);
 	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
 	t->explain = json_get_bool(params, "explain_denials", false);
+	t->follow = json_get_bool(params, "follow", false);
 	t->confine.explain = t->explain && confine_seccomp_can_notify();
 	t->confine.network_off = !json_get_bool(params, "network", true);
 	t->confine.strict = !strcmp(json_get_str(params, "profile", "default"), "strict");
@@ -142,13 +145,33 @@ static int process_run_find_program(struct run_task *t, struct err *e)
 	return process_run_check_shell_program(t, e);
 }
 
+/* A followed run is no way around the tier of process.follow. */
+static int process_run_check_follow(const struct cap_call *call, struct err *e)
+{
+	const struct cap_row *row = cap_find(call->c, "process.follow");
+
+	if (!call->r->dialect->events) {
+		err_set(e, ERR_INVALID_PARAMS,
+			"follow is for plain JSON-RPC, where events are notifications");
+		return err_hint(e, "Leave it out: process.monitor and process.logs wait for the "
+				   "end and for more output with wait_ms.");
+	}
+	if (cap_tier(call->c, row) < TIER_CONFIRM)
+		return 0;
+	err_set(e, ERR_PERMISSION_DENIED, "follow is not allowed: the operator denies %s, or has "
+					  "it confirmed", row->name);
+	return err_hint(e, "Leave it out; the operator can change this with --set tier.%s=...",
+			row->name);
+}
+
 static int process_run_prepare(struct cap_call *call, struct err *e)
 {
 	const struct config *config = call->c->config;
 	const json_t *params = call->r->params;
 	struct run_task *t = process_run_task_new(call->r);
 
-	if (run_limits_read(config, params, &t->limits, &t->confine, e) ||
+	if ((t->follow && process_run_check_follow(call, e)) ||
+	    run_limits_read(config, params, &t->limits, &t->confine, e) ||
 	    (t->background && process_run_read_max_runtime(config, params, &t->timeout_ms, e)) ||
 	    command_read(&t->command, params, e))
 		return -1;
@@ -205,13 +228,17 @@ static void process_run_answer(struct cap *c, struct req *r, struct proc *p)
 {
 	struct run_task *t = r->task;
 	struct err e = ERR_INIT;
+	struct jsonw *w;
 
 	if (!t->result_options.replayed)
 		t->result_options.same_failures =
 			repeat_note(&c->repeat, r->params, proc_exit_code(p));
 	t->result_options.lost_records = c->lost_records;
 	c->lost_records = 0;
-	run_result_write(req_result(r), c, p, &t->result_options);
+	w = req_result(r);
+	run_result_write(w, c, p, &t->result_options);
+	if (*t->follow_id)
+		jsonw_str(w, "follow_id", t->follow_id);
 	if (run_result_is_failure(p, &e))
 		req_fail_partial(r, &e);
 	else
@@ -262,9 +289,11 @@ static bool process_run_rejoin(struct cap *c, struct req *r, const struct proc *
 
 static void process_run_on_failed(struct cap *c, struct req *r, struct proc *p)
 {
-	const struct run_task *t = r->task;
+	struct run_task *t = r->task;
 	struct err e = *p->failure;
 
+	follow_remove(&c->follows, t->follow_id); /* no event of it was sent */
+	*t->follow_id = '\0';
 	if (t->result_options.replayed ? process_run_rejoin(c, r, p) : process_run_again(c, r, p))
 		return;
 	if (t->key && t->key->seq == p->seq)
@@ -343,12 +372,25 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 	return proctab_start(c->procs, &spec, call->e);
 }
 
+/* A repeat that finds no place for its follow is answered without one. */
+static void process_run_follow(struct cap *c, const struct req *r, const struct proc *p)
+{
+	struct run_task *t = r->task;
+	const struct follow_spec spec = { .wanted = { true, true }, .request_id = r->id };
+	struct err ignored = ERR_INIT;
+
+	if (t->follow && !follow_check(&c->follows, &ignored))
+		follow_add(c, p, &spec, t->follow_id);
+	err_release(&ignored);
+}
+
 /* Wait for @p, and answer @r with what it comes to. */
 static void process_run_wait(struct cap *c, struct req *r, const struct proc *p)
 {
 	struct run_task *t = r->task;
 	unsigned events = PROC_EVENT_FAILED | PROC_EVENT_SETTLED;
 
+	process_run_follow(c, r, p);
 	r->run = t->seq = p->seq;
 	r->on_cancel = process_run_on_cancel;
 	r->on_cancel_ctx = c;
@@ -472,8 +514,10 @@ static enum cap_outcome process_run_start(struct cap_call *call)
 {
 	struct cap *c = call->c;
 	struct run_task *t = call->r->task;
-	struct proc *p = process_run_start_proc(call);
+	struct proc *p = NULL;
 
+	if (!t->follow || !follow_check(&c->follows, call->e))
+		p = process_run_start_proc(call);
 	if (!p)
 		return CAP_FAILED;
 	mem_cleanup_close(&t->cwd_fd);

@@ -108,6 +108,7 @@ static void proc_settle(struct proc *p)
 	proc_note_end(p);
 	proc_decide_state(p);
 	p->stdin_unread = feed_unread(&p->live->feed);
+	p->stdin_refused = feed_refused(&p->live->feed);
 	p->phase = PROC_SETTLED;
 	proc_notify(p, PROC_EVENT_SETTLED);
 }
@@ -492,6 +493,11 @@ int64_t proc_duration_ms(const struct proc *p)
 bool proc_output_open(const struct proc *p)
 {
 	return p->live && (pump_open(&p->live->out) || pump_open(&p->live->err));
+}
+
+bool proc_stdin_refused(const struct proc *p)
+{
+	return p->phase == PROC_SETTLED || !p->live ? p->stdin_refused : p->live->feed.refused;
 }
 
 const struct usage *proc_usage(struct proc *p)

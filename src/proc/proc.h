@@ -165,6 +165,7 @@ struct proc {
 	bool out_of_memory;           /* when it failed, the kernel had killed a process for the
 				       * server's own memory limit */
 	bool spool_counted;           /* its descriptor counts against spools_max */
+	bool stdin_refused;           /* when it settled, see proc_stdin_refused() */
 	uint32_t dropped_logs;        /* finished runs that have lost their logs for that */
 	struct spool spool;
 	uint64_t stdin_unread;        /* bytes of its stdin that were left when it settled */
@@ -205,6 +206,9 @@ int64_t proc_duration_ms(const struct proc *p);
 
 /* Is a pipe of this run still open? */
 bool proc_output_open(const struct proc *p);
+
+/* Did the command close its stdin before all input was written to it? */
+bool proc_stdin_refused(const struct proc *p);
 
 /* Current usage: read from /proc while processes live, final afterwards. */
 const struct usage *proc_usage(struct proc *p);

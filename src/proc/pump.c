@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -184,7 +185,8 @@ static void pump_feed_write(struct feed *f)
 			break;
 		buf_consume(&f->pending, (size_t)n);
 	}
-	if (f->pending.len)
+	f->refused = f->pending.len;
+	if (f->refused)
 		f->unread = f->pending.len + pump_count_bytes(f->io.fd);
 	else
 		f->rest_fd = pump_feed_open_rest(f->io.fd);
@@ -219,6 +221,15 @@ uint64_t feed_unread(const struct feed *f)
 {
 	return f->unread + f->pending.len +
 	       pump_count_bytes(f->io.fd >= 0 ? f->io.fd : f->rest_fd);
+}
+
+bool feed_refused(const struct feed *f)
+{
+	struct pollfd end = { .fd = f->io.fd };
+
+	if (f->refused || f->io.fd < 0 || poll(&end, 1, 0) < 1)
+		return f->refused;
+	return end.revents & POLLERR; /* poll(2): the read end is closed */
 }
 
 void feed_close(struct feed *f)

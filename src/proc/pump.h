@@ -46,6 +46,7 @@ struct feed {
 	struct buf pending;
 	int rest_fd;     /* a read end, to count by; -1: none */
 	uint64_t unread; /* when the command closed its stdin */
+	bool refused;    /* a write failed: the command had closed its stdin */
 };
 
 /*
@@ -54,6 +55,9 @@ struct feed {
  */
 void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes, size_t len);
 void feed_close(struct feed *f);
+
+/* Did the command close its stdin before all was written? */
+bool feed_refused(const struct feed *f);
 
 /* Bytes that nobody has read: not yet, or never when the command is over. */
 uint64_t feed_unread(const struct feed *f);

@@ -76,6 +76,7 @@ struct dialect plain_dialect(struct ask *ask)
 		.summary_bytes = 16384,
 		.eof_ms = 300000, /* `printf | procpen` closes its input at once and still wants
 				   * results */
+		.events = true,
 		.ok = plain_write_ok,
 		.fail = plain_write_fail,
 		.notify = plain_notify,

@@ -75,23 +75,32 @@ struct server {
 	bool hurried;       /* the same signal arrived again */
 	bool late;          /* closing takes too long: give up the rest */
 	bool answered;      /* closing: every request is answered, only flushing is left */
-	size_t unsent;      /* then: bytes queued at the last check */
+	uint64_t written;   /* then: bytes written to the client at the last check */
+	int64_t closing_ms; /* since when it closes, clock_mono_ms() */
 	bool given_up;      /* the reader read nothing for too long */
 	int survivors;      /* processes of our runs that may still be alive */
 };
 
 /* ---- closing ---- */
 
+static void server_kill_runs(struct server *s)
+{
+	if (s->cap.closing)
+		return;
+	s->cap.closing = true;
+	proctab_shutdown(s->procs);
+}
+
 static void server_begin_closing(struct server *s)
 {
 	if (s->phase == CLOSING)
 		return;
 	s->phase = CLOSING;
-	s->cap.closing = true;
+	s->closing_ms = clock_mono_ms();
 	ev_io_stop(s->loop, &s->in_io);
 	ev_idle_stop(s->loop, &s->work);
 	loop_timer_stop(s->loop, &s->poll);
-	proctab_shutdown(s->procs); /* nothing starts any more ... */
+	server_kill_runs(s); /* nothing starts any more ... */
 	while (rpc_more(&s->rpc))
 		; /* ... but a batch that was begun is answered in full */
 	starts_flush(&s->cap.starts);
@@ -119,25 +128,26 @@ static void server_close_down(struct server *s)
 		while ((r = reqtab_first(s->reqs)))
 			server_fail_request(r); /* not answered by the end of a run */
 		s->answered = true;
-		s->unsent = outq_pending(&s->out);
+		s->written = s->out.written;
 		loop_timer_start(s->loop, &s->deadline, FLUSH_MS);
 	}
-	if (outq_empty(&s->out))
+	if (outq_empty(&s->out) && !s->cap.follows.count)
 		ev_break(s->loop, EVBREAK_ALL);
 }
 
 static void server_on_deadline(struct ev_loop *loop, ev_timer *w, int events)
 {
 	struct server *s = w->data;
-	size_t unsent = outq_pending(&s->out);
 
 	(void)events;
 	s->late = true;
+	if (s->hurried || clock_mono_ms() - s->closing_ms >= CLOSE_MS)
+		follow_hurry(&s->cap.follows);
 	if (!s->answered)
 		return; /* the next turn gives up the rest */
-	if (unsent == s->unsent)
+	if (s->out.written == s->written)
 		ev_break(loop, EVBREAK_ALL);
-	s->unsent = unsent;
+	s->written = s->out.written;
 	loop_timer_start(loop, w, FLUSH_MS);
 }
 
@@ -307,7 +317,9 @@ static void server_on_turn(struct ev_loop *loop, ev_prepare *w, int events)
 	(void)events;
 	if (s->phase == ENDING && !server_is_waited_for(s)) {
 		route_closing(&s->route);
-		if (outq_empty(&s->out))
+		if (s->cap.follows.count)
+			server_kill_runs(s); /* their events are delivered like answers */
+		else if (outq_empty(&s->out))
 			server_begin_closing(s);
 	}
 	if (s->out.dead)
@@ -565,6 +577,7 @@ static void server_tear_down(struct server *s)
 {
 	rpc_release(&s->rpc);
 	wait_release(&s->cap.waits);
+	follow_release(&s->cap.follows);
 	proctab_free(s->procs);
 	reqtab_free(s->reqs);
 	run_keys_release(&s->cap.run_keys);

@@ -10,8 +10,8 @@
  *
  *   from       to         when
  *   reading    ending     end of file was read, and every request before it was handled
- *   ending     closing    every request is answered and the client has read the answers; or it
- *                         reads nothing for too long
+ *   ending     closing    every request is answered, every follow is at its end, and the client
+ *                         has read all that; or it reads nothing for too long
  *   any        closing    a signal, or the reader of the answers has gone
  *   closing    the exit   every run is dead, every request answered, the rest flushed or given up
  *

@@ -7,6 +7,7 @@
 
 #include "base/base64.h"
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/utf8.h"
 #include "proc/output_text.h"
 
@@ -686,9 +687,30 @@ static void test_output_text_tail_is_an_end_of_the_whole(void **state)
 	}
 }
 
+static void test_output_text_whole_end(void **state)
+{
+	static const struct {
+		const char *text;
+		size_t len, end;
+	} rows[] = {
+		{ "", 0, 0 }, { "a", 1, 1 }, { "a\xc3", 2, 1 }, { "\xf0\x9f\x98", 3, 0 },
+		{ "ab\xf0\x9f\x98", 5, 2 }, { "\xf0\x9f\x98\x80", 4, 4 }, { "a\xff", 2, 2 },
+		{ "a\xe0\x80", 3, 3 },
+	};
+	struct stream s;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(rows); i++) {
+		stream_of(&s, rows[i].text, rows[i].len);
+		assert_int_equal(output_whole_end(&s.out, s.out.total), rows[i].end);
+		stream_release(&s);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_output_text_whole_end),
 		cmocka_unit_test(test_output_text_tail_by_lines),
 		cmocka_unit_test(test_output_text_tail_by_bytes),
 		cmocka_unit_test(test_output_text_tail_by_encoded_size),

@@ -251,6 +251,8 @@ class Examples:
                 params["process_id"] = self.a_process(server)
             if "process_ids" in params:
                 params["process_ids"] = [self.a_process(server) for _ in params["process_ids"]]
+            if "follow_id" in params:
+                params["follow_id"] = self.a_follow(server)
             self.call(server, "%s-%d" % (name, number), name, params)
         self.session.client_eof()
         server.stop()
@@ -270,6 +272,11 @@ class Examples:
         answer = self.call(server, "process-%d" % self.processes, "process.run",
                            {"command": "echo started; exec sleep 30", "background": True})
         return answer["process_id"]
+
+    def a_follow(self, server):
+        answer = self.call(server, "follow-%d" % self.processes, "process.follow",
+                           {"process_id": self.a_process(server)})
+        return answer["follow_id"]
 
 
 # ------------------------------------------------------------------ the run

@@ -4,10 +4,11 @@ Each line: UTF-8, strict JSON, bounded. Each message: the JSON-RPC shape, exactl
 per request. Each result: the capability's output schema. Each error: schema/errors.json. MCP
 messages: the official schema of their revision, when it is at hand.
 """
+import base64
 import json
 import re
 
-from client import ROOT, Failure, check
+from client import ROOT, Failure, check, equal
 from jsontext import Token, dump, parse
 from official import (HANDSHAKE, META, NEWEST, REVISIONS, STATELESS, Official, conform, is_mcp,
                       jsonschema, plain, requested_revision)
@@ -51,10 +52,11 @@ class Schemas:
         self.unlisted = {name.replace(".", "_") for name, c in self.capabilities.items()
                          if "unlisted" in c["flags"]}
         messages = json.loads((folder / "messages.json").read_text())
-        self.notice = self._validator(messages["schemas"]["notice"])
         self.own = {m["name"]: m for m in messages["messages"] if m["from"] == "server"}
+        self.said = {name: self._validator({"components": {"schemas": messages["schemas"]},
+                                            **m["params"]}) for name, m in self.own.items()}
         self.listed = {name: {p for p, schema in c["inputSchema"]["properties"].items()
-                              if schema.get("x-listed", True)}
+                              if schema.get("x-listed", True) and not schema.get("x-plain")}
                        for name, c in self.capabilities.items()}
         self.errors = self._load_errors(folder / "errors.json")
         self.outputs = {name: self._validator(c["outputSchema"])
@@ -85,6 +87,56 @@ class Schemas:
                 for kind, names in wanted for name in sorted(names)]
 
 
+class Follows:
+    """What holds for the events of every follow, whoever asked for it."""
+    MEMBERS = {"started": {"pid", "request_id"}, "stdout": {"offset", "encoding", "data"},
+               "stderr": {"offset", "encoding", "data"}, "gap": {"stream", "from", "to"},
+               "stdin_error": {"errno"},
+               "exited": {"exit_code", "signal", "state", "reason", "stdout_size", "stderr_size"}}
+    DATA_MAX = 64 << 10
+
+    def __init__(self):
+        self.seen = {}   # follow_id -> type of its last event, or "closed"
+        self.seq = {}
+        self.at = {}     # (follow_id, stream) -> offset behind the last event; None: unknown
+
+    def event(self, m):
+        kind, id = m["type"], m.get("follow_id")
+        extra = set(m) - {"follow_id", "seq", "process_id", "timestamp_ms", "type", "error"}
+        equal(extra, self.MEMBERS[kind], "members of %s" % kind)
+        equal("seq" in m, id is not None, "seq with follow_id")
+        if id is None:
+            equal(kind, "exited", "an event without a follow")
+            return
+        check(self.seen.get(id) not in ("exited", "closed"),
+              "%s of %s after its end (%s)" % (kind, id, self.seen.get(id)))
+        equal(m["seq"], self.seq.get(id, -1) + 1, "seq of %s" % id)
+        check(kind == "started" or id in self.seen or "error" in m, "%s begins with %s" % (id, kind))
+        self.seen[id], self.seq[id] = kind, m["seq"]
+        if kind in ("stdout", "stderr"):
+            self._output(id, m)
+        elif kind == "gap":
+            self._advance(id, m["stream"], m["from"], m["to"])
+
+    def _output(self, id, m):
+        if m["encoding"] == "base64":
+            size = len(base64.b64decode(m["data"]))
+        elif "\ufffd" in m["data"]:
+            size = None  # of so many bytes that only the next offset tells
+        else:
+            size = len(m["data"].encode())
+        check(m["data"], "an event without data")
+        check(size is None or size <= self.DATA_MAX, "an event of %s bytes" % size)
+        self._advance(id, m["type"], m["offset"], None if size is None else m["offset"] + size)
+
+    def _advance(self, id, stream, start, end):
+        before = self.at.get((id, stream))
+        check(before is None or before == start,
+              "%s of %s goes on at %s, not at %s" % (stream, id, start, before))
+        check(end is None or end > start, "an empty range of %s at %s" % (id, start))
+        self.at[id, stream] = end
+
+
 class Session:
     """Follows both directions of one session."""
 
@@ -99,6 +151,7 @@ class Session:
         self.asked = {}       # ids of the server's own requests
         self.progress = {}    # token -> last progress
         self.listening = set()  # ids of subscriptions that were acknowledged
+        self.follows = Follows()
 
     # -- from the client
 
@@ -207,7 +260,9 @@ class Session:
         own = self.schemas.own.get(method)
         if own:
             check(("id" in m) == (own["kind"] == "request"), "%s is no %s" % (method, own["kind"]))
-            conform(self.schemas.notice, plain(m["params"]), method)
+            conform(self.schemas.said[method], plain(m["params"]), method)
+            if method == "process.event":
+                self.follows.event(plain(m["params"]))
         if "id" in m:
             check(dump(m["id"]) not in self.asked, "a question with an id used before")
             self.asked[dump(m["id"])] = m
@@ -280,6 +335,8 @@ class Session:
             conform(self.schemas.outputs[method], result, "result of " + method)
             self.schemas.seen_capabilities.add(method)
             self.schemas.seen_dialects.add("plain")
+            if method == "process.unfollow" and result["closed"]:
+                self.follows.seen[params["follow_id"]] = "closed"
             return
         check(is_mcp(method), "a result for %r" % method)
         if method == "initialize":
