@@ -101,9 +101,12 @@ int client_wait(struct client *c)
 
 void client_stop(struct client *c)
 {
+	char rest[1 << 16];
 	int status;
 
 	client_hang_up(c);
+	while (read(c->from, rest, sizeof(rest)) > 0)
+		; /* the server would wait for a reader of its last events */
 	status = client_wait(c);
 	if (status)
 		client_die("the server ended with wait status %#x instead of 0", status);
@@ -184,11 +187,20 @@ static char *next_line(struct client *c, int ms)
 /* The value of the top-level id, or NULL: a notice has its method ahead of anything called id. */
 static const char *find_id(const char *line)
 {
-	const char *id = strstr(line, "\"id\":");
+	static const char notification[] = "{\"jsonrpc\":\"2.0\",\"method\":";
+	const char *id;
 
+	if (!strncmp(line, notification, sizeof(notification) - 1))
+		return NULL; /* at once: the others may be long */
+	id = strstr(line, "\"id\":");
 	if (!id || memmem(line, (size_t)(id - line), "\"method\":", strlen("\"method\":")))
 		return NULL;
 	return id + strlen("\"id\":");
+}
+
+const char *client_message(struct client *c)
+{
+	return next_line(c, -1);
 }
 
 const char *client_poll(struct client *c, long *id, int ms)

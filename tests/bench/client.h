@@ -41,6 +41,9 @@ const char *client_reply(struct client *c, long *id);
 /* The same, NULL when none came within @ms. */
 const char *client_poll(struct client *c, long *id, int ms);
 
+/* The next message as text, valid until the next call, be it an answer or a notification. */
+const char *client_message(struct client *c);
+
 /* Send and wait for the answer, which must be a result. */
 const char *client_call(struct client *c, const char *method, const char *params);
 

@@ -12,6 +12,7 @@ void drive_runs(struct client *c, const char *params, size_t n, size_t window, d
 /* Modes: their arguments, then the command line of the server. */
 void drive_flood(char **args, char **server);
 void drive_output(char **args, char **server);
+void drive_follow(char **args, char **server);
 void drive_logs(char **args, char **server);
 void drive_exact(char **args, char **server);
 void drive_background(char **args, char **server);

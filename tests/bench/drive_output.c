@@ -42,8 +42,8 @@ static size_t ping_until(struct client *c, double end, double *took, int *over)
 	return n;
 }
 
-/* flood CHILDREN SECONDS WRITER RECORDS: pings while children write as fast as they can, after so
- * many other runs */
+/* flood CHILDREN SECONDS WRITER RECORDS FOLLOW: pings while children write as fast as they can, after
+ * so many other runs; FOLLOW true: and their output comes as events */
 void drive_flood(char **args, char **server)
 {
 	int children = atoi(args[0]), over = 0;
@@ -59,8 +59,8 @@ void drive_flood(char **args, char **server)
 	drive_runs(&c, "{\"command\":\"true\",\"args\":[]}", strtoul(args[3], NULL, 10), 32, NULL);
 	begin = stats_now_us();
 	snprintf(params, sizeof(params),
-		 "{\"command\":\"%s\",\"args\":[\"%llu\",\"1\",\"%.2f\"],\"timeout\":100}", args[2],
-		 FLOOD_BYTES, seconds);
+		 "{\"command\":\"%s\",\"args\":[\"%llu\",\"1\",\"%.2f\"],\"timeout\":100%s}",
+		 args[2], FLOOD_BYTES, seconds, strcmp(args[4], "true") ? "" : ",\"follow\":true");
 	for (int i = 0; i < children; i++)
 		client_send(&c, "process.run", params);
 	usleep(100000);
@@ -219,6 +219,63 @@ void drive_logs(char **args, char **server)
 			took[i] += read_page(&c, &r, 3);
 	}
 	stats_print("p50_us", stats_at(took, rounds, 0.5), "pages", (double)pages, NULL);
+	client_stop(&c);
+	free(r.text);
+	free(took);
+}
+
+/* Take one event of a follow; false: it was the last. @r, if any: compare its text. */
+static bool take_event(struct client *c, struct reader *r, unsigned int seed)
+{
+	const char *event = client_message(c);
+	size_t len;
+
+	if (strstr(event, "\"type\":\"gap\""))
+		client_die("output was lost");
+	if (r && strstr(event, "\"type\":\"stdout\"")) {
+		if (client_number(event, "offset") != (double)r->offset)
+			client_die("an event that does not go on at %llu",
+				   (unsigned long long)r->offset);
+		len = unescape(client_text(event, "data"), r->text, r->size);
+		compare(r->text, len, r->offset, seed);
+		r->offset += len;
+	}
+	return !memmem(event, strnlen(event, 300), "\"exited\"", strlen("\"exited\""));
+}
+
+/* Follow a run that is over; the time until its end has come. */
+static double follow_once(struct client *c, const char *id, struct reader *r, unsigned int seed)
+{
+	char params[160];
+	double begin = stats_now_us();
+
+	snprintf(params, sizeof(params), "{\"process_id\":\"%s\"}", id);
+	client_call(c, "process.follow", params);
+	while (take_event(c, r, seed))
+		;
+	return stats_now_us() - begin;
+}
+
+/* follow BYTES ROUNDS WRITER: what one run wrote, as events */
+void drive_follow(char **args, char **server)
+{
+	uint64_t bytes = strtoull(args[0], NULL, 10);
+	size_t rounds = strtoul(args[1], NULL, 10);
+	double *took = calloc(rounds, sizeof(*took));
+	char params[4300];
+	struct reader r;
+	struct client c;
+
+	client_start(&c, server);
+	writer_params(params, sizeof(params), args[2], bytes, 3);
+	reader_init(&r, client_call(&c, "process.run", params));
+	follow_once(&c, r.id, &r, 3);
+	if (r.offset != bytes)
+		client_die("%llu bytes of %llu", (unsigned long long)r.offset,
+			   (unsigned long long)bytes);
+	for (size_t i = 0; i < rounds; i++)
+		took[i] = follow_once(&c, r.id, NULL, 3);
+	stats_print("p50_us", stats_at(took, rounds, 0.5), NULL);
 	client_stop(&c);
 	free(r.text);
 	free(took);
