@@ -48,24 +48,24 @@ static void command_set_argv(struct command *c, const char *const *words, size_t
 		c->argv[count + i] = mem_strdup(c->args[i]);
 }
 
-static int command_read_stdin(struct command *c, const json_t *params, struct err *e)
+int command_decode(const json_t *params, const char *name, const char *encoding, char **bytes,
+		   size_t *len, struct err *e)
 {
-	const char *text = json_get_str(params, "stdin", NULL);
-	size_t len = json_get_strlen(params, "stdin");
+	const char *text = json_get_str(params, name, NULL);
 
+	*len = json_get_strlen(params, name);
 	if (!text)
 		return 0;
-	if (strcmp(json_get_str(params, "stdin_encoding", "utf8"), "base64")) {
-		c->stdin_bytes = mem_strndup(text, len);
-		c->stdin_len = len;
+	if (strcmp(json_get_str(params, encoding, "utf8"), "base64")) {
+		*bytes = mem_strndup(text, *len);
 		return 0;
 	}
-	c->stdin_bytes = base64_decode(text, len, &c->stdin_len);
-	if (c->stdin_bytes)
+	*bytes = base64_decode(text, *len, len);
+	if (*bytes)
 		return 0;
-	err_set(e, ERR_INVALID_PARAMS, "stdin is not base64, but stdin_encoding is \"base64\"");
+	err_set(e, ERR_INVALID_PARAMS, "%s is not base64, but %s is \"base64\"", name, encoding);
 	return err_hint(e, "Send RFC 4648 base64 with padding and without line breaks, or "
-			   "stdin_encoding \"utf8\"");
+			   "%s \"utf8\"", encoding);
 }
 
 static void command_read_environment(struct command *c, json_t *environment)
@@ -99,7 +99,7 @@ int command_read(struct command *c, const json_t *params, struct err *e)
 	if (json_object_size(json_object_get(params, "environment")))
 		command_read_environment(c, json_object_get(params, "environment"));
 	command_join(c);
-	return command_read_stdin(c, params, e);
+	return command_decode(params, "stdin", "stdin_encoding", &c->stdin_bytes, &c->stdin_len, e);
 }
 
 /*

@@ -34,6 +34,13 @@ struct command {
 /* Read the parameters. 0, or -1 with InvalidParams (bad base64). @c is zeroed first. */
 int command_read(struct command *c, const json_t *params, struct err *e);
 
+/*
+ * Copy the bytes of the parameter @name, given as @encoding says, to the heap. Leaves *@bytes as it
+ * is where there is no such parameter. 0, or -1 with InvalidParams (bad base64).
+ */
+int command_decode(const json_t *params, const char *name, const char *encoding, char **bytes,
+		   size_t *len, struct err *e);
+
 /* Fill argv; a string is for @shell. 0, or -1 with InvalidParams (a string that cannot be split
  * into words) or InvalidCommand (no command in it). */
 int command_resolve(struct command *c, const struct run_shell *shell, struct err *e);

@@ -113,7 +113,7 @@ static void notice_add_options(json_t *notice, const struct schema *input, json_
 	static const char *const elsewhere[] = { "command",	"args",	 "stdin",
 						 "environment", "intent", "working_directory",
 						 "process_id",	"signal", "offset",
-						 "stderr_offset", NULL };
+						 "stderr_offset", "data", "encoding", NULL };
 	json_t *options = json_object(), *value;
 	const char *name;
 
@@ -153,6 +153,12 @@ static void notice_add_names(json_t *notice, json_t *environment, bool *cut)
 	json_object_set_new(notice, "environment_names", shown);
 }
 
+static void notice_add_input(json_t *notice, const char *bytes, size_t len, bool *cut)
+{
+	json_object_set_new(notice, "stdin", notice_short_text(bytes, len, STDIN_MAX, cut));
+	json_object_set_new(notice, "stdin_bytes", json_integer((json_int_t)len));
+}
+
 static void notice_add_command(json_t *notice, const struct req *r,
 			       const struct blocklist_input *in, bool question, bool *cut)
 {
@@ -163,13 +169,8 @@ static void notice_add_command(json_t *notice, const struct req *r,
 			    json_integer((json_int_t)strlen(in->command)));
 	if (in->args)
 		notice_add_args(notice, in->args, cut);
-	if (in->stdin_bytes) {
-		json_object_set_new(notice, "stdin",
-				    notice_short_text(in->stdin_bytes, in->stdin_len, STDIN_MAX,
-						      cut));
-		json_object_set_new(notice, "stdin_bytes",
-				    json_integer((json_int_t)in->stdin_len));
-	}
+	if (in->stdin_bytes)
+		notice_add_input(notice, in->stdin_bytes, in->stdin_len, cut);
 	if (environment)
 		notice_add_names(notice, environment, cut);
 	if (environment && question)
@@ -203,6 +204,8 @@ json_t *notice_new(const struct req *r, const struct audit_event *event,
 	if (event->process_id)
 		notice_add_target(notice, r, event->process_id, target, &cut);
 	notice_add_options(notice, input, r->params, &cut);
+	if (event->input)
+		notice_add_input(notice, event->input, event->input_len, &cut);
 	if (event->cwd)
 		notice_add_text(notice, "working_directory", event->cwd, strlen(event->cwd), &cut);
 	if (event->intent)

@@ -38,6 +38,7 @@ struct run_task {
 	char *cwd, *path;
 	struct user user;
 	bool background, explain;
+	enum proc_stdin stdin_mode;
 	struct confine_request confine;
 	struct run_limits limits; /* borrowed by confine */
 	int64_t timeout_ms, idle_timeout_ms, yield_ms; /* 0: none */
@@ -164,6 +165,17 @@ static int process_run_check_follow(const struct cap_call *call, struct err *e)
 			row->name);
 }
 
+/* Without a mode a foreground run gets the bytes of the request, and a background run none. */
+static enum proc_stdin process_run_stdin_mode(const json_t *params, const struct run_task *t)
+{
+	bool fed = t->command.stdin_bytes && !t->background;
+	const char *mode = json_get_str(params, "stdin_mode", fed ? "data" : "null");
+
+	if (!strcmp(mode, "pipe"))
+		return PROC_STDIN_PIPE;
+	return strcmp(mode, "data") ? PROC_STDIN_NULL : PROC_STDIN_DATA;
+}
+
 static int process_run_prepare(struct cap_call *call, struct err *e)
 {
 	const struct config *config = call->c->config;
@@ -177,7 +189,9 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 		return -1;
 	command_judge(&t->command, config, call->c->shell, &call->judge);
 	call->event.command = t->command.shown;
-	t->result_options.stdin_ignored = t->background && t->command.stdin_bytes;
+	t->stdin_mode = process_run_stdin_mode(params, t);
+	t->result_options.stdin_ignored =
+		t->command.stdin_bytes && t->stdin_mode == PROC_STDIN_NULL;
 	t->result_options.timeout_ignored = t->background && json_object_get(params, "timeout");
 	t->result_options.max_runtime_ignored = !t->background &&
 						json_object_get(params, "max_runtime");
@@ -355,7 +369,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 		.cwd = t->cwd,
 		.stdin_bytes = t->command.stdin_bytes,
 		.stdin_len = t->command.stdin_len,
-		.has_stdin = t->command.stdin_bytes && !t->background,
+		.stdin_mode = t->stdin_mode,
 		.shares_stdio = call->r->dialect->shares_stdio,
 		.background = t->background,
 		.timeout_ms = t->timeout_ms,

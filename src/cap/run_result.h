@@ -12,7 +12,7 @@ struct run_result_options {
 	struct output_tail out, err;
 	bool by_default;    /* the request sets none of the output bounds */
 	bool explain;	    /* the request has explain_denials */
-	bool stdin_ignored; /* a background run that was given stdin */
+	bool stdin_ignored; /* stdin was given, but not fed */
 	bool timeout_ignored; /* or a timeout */
 	bool max_runtime_ignored; /* a foreground run that was given one */
 	bool keyed;         /* the request has an idempotency_key ... */

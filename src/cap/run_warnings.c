@@ -27,7 +27,9 @@ static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 				     const struct run_result_options *v)
 {
 	if (v->stdin_ignored)
-		run_warnings_add(w, "stdin was ignored: a background run reads /dev/null");
+		run_warnings_add(w, "stdin was ignored, and the command reads /dev/null: %s",
+				 p->background ? "a background run is fed with stdin_mode data or "
+						 "pipe only" : "stdin_mode is null");
 	if (v->timeout_ignored)
 		run_warnings_add(w, "timeout was ignored: it is for a foreground run; max_runtime "
 				    "bounds one in the background, and process.kill ends it");

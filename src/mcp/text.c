@@ -18,7 +18,8 @@ static const struct {
 	{ "process.run", text_run, true },      { "process.logs", text_logs, false },
 	{ "process.monitor", text_monitor, false }, { "process.list", text_list, false },
 	{ "process.kill", text_kill, false },   { "process.delete", text_delete, false },
-	{ "process.wait", text_wait, false },   { "is_blocked", text_is_blocked, false },
+	{ "process.wait", text_wait, false },   { "process.input", text_input, false },
+	{ "is_blocked", text_is_blocked, false },
 };
 
 void mcp_text_write(struct jsonw *w, const struct mcp_answer *a, size_t max)

@@ -292,6 +292,27 @@ void text_delete(struct text *t)
 	text_add(t, " of output freed");
 }
 
+/* ---- process.input ---- */
+
+void text_input(struct text *t)
+{
+	int64_t queued = text_number(t, NULL, "bytes_queued");
+
+	text_add(t, "wrote ");
+	text_add_plural(t, text_number(t, NULL, "bytes_written"), "byte", "bytes");
+	if (text_flag(t, "closed"))
+		text_add(t, ", then end of file");
+	text_add_id(t, " ", NULL);
+	if (queued) {
+		text_add(t, "; ");
+		text_add_plural(t, queued, "byte waits", "bytes wait");
+		text_add(t, " until it reads");
+	}
+	text_add(t, "; ");
+	text_open_call(t, "process_logs");
+	text_add(t, ",\"wait_ms\":5000} shows what it answers.");
+}
+
 /* ---- is_blocked ---- */
 
 void text_is_blocked(struct text *t)

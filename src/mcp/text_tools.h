@@ -11,6 +11,7 @@ void text_wait(struct text *t);      /* process.wait */
 void text_list(struct text *t);      /* process.list */
 void text_kill(struct text *t);      /* process.kill */
 void text_delete(struct text *t);    /* process.delete */
+void text_input(struct text *t);     /* process.input */
 void text_is_blocked(struct text *t);
 
 #endif

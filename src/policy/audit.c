@@ -257,6 +257,11 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 	audit_add_text(w, "cwd", event->cwd, CWD_MAX);
 	audit_add_text(w, "user", event->user, CWD_MAX);
 	audit_add_redacted(w, "intent", event->intent);
+	if (event->input) {
+		SHA256Data(event->input, event->input_len, hash);
+		jsonw_int(w, "input_bytes", (int64_t)event->input_len);
+		jsonw_str(w, "input_sha256", hash);
+	}
 	audit_add_text(w, "outcome", event->outcome, 256);
 }
 

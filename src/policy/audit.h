@@ -36,6 +36,8 @@ struct audit_event {
 	const char *cwd;
 	const char *user;       /* of the command; NULL: the server's own user */
 	const char *intent;     /* shown bounded and redacted */
+	const void *input;      /* bytes for a command; counted and hashed, not shown */
+	size_t input_len;
 	const char *outcome;    /* state/reason or exit status of an end, error type of a failure */
 };
 

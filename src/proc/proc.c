@@ -478,6 +478,58 @@ int proc_exit_code(const struct proc *p)
 		       : -1;
 }
 
+static int proc_fail_closed(const struct proc *p, struct err *e)
+{
+	const struct proc_live *live = p->live;
+
+	if (live->stdin_mode != PROC_STDIN_PIPE) {
+		err_set(e, ERR_STDIN_CLOSED, "the stdin of %s takes nothing: the run was started "
+			"without stdin_mode \"pipe\"", p->id);
+		return err_hint(e, "Start the command again with stdin_mode \"pipe\".");
+	}
+	return err_set(e, ERR_STDIN_CLOSED, live->feed.hung_up
+		       ? "the command of %s has closed its stdin"
+		       : "the stdin of %s was closed by an earlier call", p->id);
+}
+
+static int proc_fail_input_full(const struct proc *p, size_t len, struct err *e)
+{
+	size_t queued = proc_input_queued(p);
+
+	err_set(e, ERR_LIMIT_REACHED, "%zu bytes already wait until %s reads its stdin, and with "
+		"%zu more they would exceed limits.stdin_bytes, %zu; nothing was taken", queued,
+		p->id, len, p->env->stdin_max);
+	err_detail(e, "limit", json_string("limits.stdin_bytes"));
+	err_detail(e, "bytes_queued", json_integer((json_int_t)queued));
+	return err_hint(e, "Wait until the command has read more, then send the rest.");
+}
+
+static int proc_check_input(const struct proc *p, size_t len, struct err *e)
+{
+	size_t queued = proc_input_queued(p);
+
+	if (!p->tree_alive)
+		return err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended", p->id);
+	if (!feed_open(&p->live->feed))
+		return proc_fail_closed(p, e);
+	if (len && (queued > p->env->stdin_max || len > p->env->stdin_max - queued))
+		return proc_fail_input_full(p, len, e);
+	return 0;
+}
+
+int proc_input(struct proc *p, const void *bytes, size_t len, bool close, struct err *e)
+{
+	if (proc_check_input(p, len, e))
+		return -1;
+	feed_add(&p->live->feed, bytes, len, close);
+	return p->live->feed.hung_up ? proc_fail_closed(p, e) : 0;
+}
+
+size_t proc_input_queued(const struct proc *p)
+{
+	return p->live ? feed_queued(&p->live->feed) : 0;
+}
+
 const char *proc_signal_name(const struct proc *p)
 {
 	if (p->state == PROC_STATE_RUNNING || !p->exited || !WIFSIGNALED(p->wait_status))

@@ -68,6 +68,13 @@ enum proc_event {
 	PROC_EVENT_REMOVED = 64, /* of a finished run: its record goes after the hook */
 };
 
+/* What the command's standard input is. */
+enum proc_stdin {
+	PROC_STDIN_NULL, /* /dev/null */
+	PROC_STDIN_DATA, /* the bytes of the start, then end of file */
+	PROC_STDIN_PIPE, /* the bytes of the start, then those of proc_input() */
+};
+
 /* What a run is made of. Everything is borrowed for the call. */
 struct proc_spec {
 	uint64_t seq;          /* set by the table */
@@ -79,9 +86,9 @@ struct proc_spec {
 	char *const *envp;
 	int cwd_fd;
 	const char *cwd;       /* its name, for records */
-	const void *stdin_bytes;
+	enum proc_stdin stdin_mode;
+	const void *stdin_bytes; /* fed at the start; none with PROC_STDIN_NULL */
 	size_t stdin_len;
-	bool has_stdin;        /* false: /dev/null */
 	bool shares_stdio;     /* the command has our own 0, 1 and 2; none of it is kept */
 	bool background;
 	int64_t timeout_ms;    /* 0: none */
@@ -98,6 +105,7 @@ struct proc_env {
 	struct confine *confine;
 	struct pool *pool;             /* NULL: every shim is started when it is needed */
 	uint64_t head_bytes, tail_bytes; /* kept per stream */
+	size_t stdin_max; /* bytes that may wait for one command */
 	int drain_ms;
 	void (*on_event)(void *ctx, struct proc *p, unsigned events);
 	void *ctx;
@@ -115,6 +123,7 @@ struct proc_settings {
  * long after. */
 struct proc_live {
 	struct pump out, err;
+	enum proc_stdin stdin_mode;
 	struct feed feed;
 	struct tree tree;
 	struct confine_run confine;
@@ -197,6 +206,18 @@ void proc_free(struct proc *p);
 
 /* The exit code, or -1 unless the command exited by itself without our kill. */
 int proc_exit_code(const struct proc *p);
+
+/*
+ * Give the command @len bytes of standard input, behind those that it was given before; with
+ * @close, end of file follows. Never blocks: what the pipe does not take waits. Returns 0, or -1
+ * with ProcessAlreadyExited (nothing of the run is alive), StdinClosed (its stdin never was a
+ * pipe, or is closed, by a call or by the command), or LimitReached (more than stdin_max bytes
+ * would wait for it); then it has taken nothing.
+ */
+int proc_input(struct proc *p, const void *bytes, size_t len, bool close, struct err *e);
+
+/* Bytes of standard input that wait until the command reads. */
+size_t proc_input_queued(const struct proc *p);
 
 /* Signal that ended it ("SIGKILL"), or NULL. */
 const char *proc_signal_name(const struct proc *p);

@@ -73,9 +73,10 @@ static int proc_start_open_stdio(struct start *s, const struct proc_spec *spec, 
 		return proc_start_share_stdio(s, spec->path, e);
 	if (proc_start_make_pipe(&s->out_read, &s->out_write, 0) ||
 	    proc_start_make_pipe(&s->err_read, &s->err_write, 0) ||
-	    (spec->has_stdin && proc_start_make_pipe(&s->in_read, &s->in_write, 1)))
+	    (spec->stdin_mode != PROC_STDIN_NULL &&
+	     proc_start_make_pipe(&s->in_read, &s->in_write, 1)))
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
-	if (!spec->has_stdin) {
+	if (spec->stdin_mode == PROC_STDIN_NULL) {
 		s->in_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (s->in_read < 0)
 			return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, "/dev/null", e);
@@ -149,6 +150,16 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 
 /* ---- the start ---- */
 
+static void proc_start_feed(struct proc *p, const struct proc_spec *spec, struct start *s)
+{
+	struct feed *feed = &p->live->feed;
+
+	p->live->stdin_mode = spec->stdin_mode;
+	feed_start(feed, p->env->loop, s->in_write);
+	s->in_write = -1;
+	feed_add(feed, spec->stdin_bytes, spec->stdin_len, spec->stdin_mode == PROC_STDIN_DATA);
+}
+
 /* The shim runs: start all watchers and timers. */
 static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, struct start *s,
 				const struct spawn_result *spawned)
@@ -164,10 +175,8 @@ static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, st
 		pump_start(&p->live->err, loop, s->err_read, &p->err);
 		s->out_read = s->err_read = -1;
 	}
-	if (spec->has_stdin) {
-		feed_start(&p->live->feed, loop, s->in_write, spec->stdin_bytes, spec->stdin_len);
-		s->in_write = -1;
-	}
+	if (s->in_write >= 0)
+		proc_start_feed(p, spec, s);
 	if (spec->timeout_ms)
 		loop_timer_start(loop, &p->live->timeout, (double)spec->timeout_ms);
 	p->live->idle_timeout_ms = spec->idle_timeout_ms;

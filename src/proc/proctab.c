@@ -176,6 +176,7 @@ struct proctab *proctab_new(struct ev_loop *loop, struct reaper *reaper, struct 
 		.confine = confine,
 		.head_bytes = options->head_bytes,
 		.tail_bytes = options->tail_bytes,
+		.stdin_max = options->stdin_max,
 		.drain_ms = options->drain_ms,
 		.on_event = proctab_on_event,
 		.ctx = t,

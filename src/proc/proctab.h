@@ -22,6 +22,7 @@ struct proctab_options {
 	int running_max;
 	int finished_max;
 	uint64_t head_bytes, tail_bytes, budget_bytes;
+	size_t stdin_max; /* bytes that may wait for one command */
 	int drain_ms;
 	int spools_max; /* finished runs that may keep a log, which holds a descriptor */
 	/* Borrowed: the server's memory limit, a part of which bounds budget_bytes. Read after the

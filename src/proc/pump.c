@@ -166,60 +166,109 @@ static void pump_feed_stop(struct feed *f)
 {
 	loop_close(f->loop, &f->io);
 	buf_release(&f->pending);
+	f->sent = 0;
+}
+
+/* The last reader is gone. */
+static void pump_feed_refuse(struct feed *f)
+{
+	f->hung_up = true;
+	f->refused = feed_queued(f);
+	f->unread = feed_queued(f) + pump_count_bytes(f->io.fd);
+	pump_feed_stop(f);
+}
+
+/* Watch for room in the pipe; with an empty queue for its hang-up, which the kernel reports to
+ * whoever watches a write end for anything (epoll_ctl(2), EPOLLERR). */
+static void pump_feed_watch(struct feed *f)
+{
+	int events = feed_queued(f) ? EV_WRITE : EV_READ;
+
+	if (ev_is_active(&f->io) && (f->io.events & (EV_READ | EV_WRITE)) == events)
+		return;
+	ev_io_stop(f->loop, &f->io);
+	ev_io_set(&f->io, f->io.fd, events);
+	ev_io_start(f->loop, &f->io);
 }
 
 /*
- * Write what the pipe takes; when all of it was written, or the last reader is gone (EPIPE), close
- * it. The bytes in a pipe that is closed on this side can be counted only from the other side.
+ * The queue is empty. The bytes in a pipe that is closed on this side can be counted only from the
+ * other side.
  */
+static void pump_feed_drained(struct feed *f)
+{
+	buf_release(&f->pending);
+	f->sent = 0;
+	if (!f->ending)
+		return;
+	f->rest_fd = pump_feed_open_rest(f->io.fd);
+	pump_feed_stop(f);
+}
+
+/* Write what the pipe takes. SIGPIPE is ignored (server/server.c), so a write without a reader
+ * fails with EPIPE. */
 static void pump_feed_write(struct feed *f)
 {
-	while (f->pending.len) {
-		ssize_t n = write(f->io.fd, f->pending.data, f->pending.len);
+	while (feed_queued(f)) {
+		ssize_t n = write(f->io.fd, f->pending.data + f->sent, feed_queued(f));
 
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0 && errno == EAGAIN)
-			return;
-		if (n < 0)
 			break;
-		buf_consume(&f->pending, (size_t)n);
+		if (n < 0) {
+			pump_feed_refuse(f);
+			return;
+		}
+		f->sent += (size_t)n;
 	}
-	f->refused = f->pending.len;
-	if (f->refused)
-		f->unread = f->pending.len + pump_count_bytes(f->io.fd);
-	else
-		f->rest_fd = pump_feed_open_rest(f->io.fd);
-	pump_feed_stop(f);
+	if (!feed_queued(f))
+		pump_feed_drained(f);
+	if (f->io.fd >= 0)
+		pump_feed_watch(f);
 }
 
-static void pump_feed_on_writable(struct ev_loop *loop, ev_io *io, int revents)
+static void pump_feed_on_ready(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct feed *f = io->data;
 
 	(void)loop;
-	pump_feed_write(f);
-	if (f->io.fd >= 0 && (revents & EV_ERROR)) {
-		f->unread = f->pending.len + pump_count_bytes(f->io.fd);
-		pump_feed_stop(f);
-	}
+	if ((revents & EV_ERROR) || !feed_queued(f))
+		pump_feed_refuse(f);
+	else
+		pump_feed_write(f);
 }
 
-void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes, size_t len)
+void feed_start(struct feed *f, struct ev_loop *loop, int fd)
 {
 	f->loop = loop;
-	ev_io_init(&f->io, pump_feed_on_writable, fd, EV_WRITE);
+	ev_io_init(&f->io, pump_feed_on_ready, fd, EV_READ);
 	f->io.data = f;
-	buf_init(&f->pending, len);
+	buf_init(&f->pending, SIZE_MAX);
+}
+
+bool feed_open(const struct feed *f)
+{
+	return f->loop && f->io.fd >= 0 && !f->ending;
+}
+
+void feed_add(struct feed *f, const void *bytes, size_t len, bool end)
+{
+	buf_consume(&f->pending, f->sent);
+	f->sent = 0;
 	buf_add(&f->pending, bytes, len);
+	f->ending = end;
 	pump_feed_write(f);
-	if (f->io.fd >= 0)
-		ev_io_start(loop, &f->io);
+}
+
+size_t feed_queued(const struct feed *f)
+{
+	return f->pending.len - f->sent;
 }
 
 uint64_t feed_unread(const struct feed *f)
 {
-	return f->unread + f->pending.len +
+	return f->unread + feed_queued(f) +
 	       pump_count_bytes(f->io.fd >= 0 ? f->io.fd : f->rest_fd);
 }
 
@@ -227,7 +276,7 @@ bool feed_refused(const struct feed *f)
 {
 	struct pollfd end = { .fd = f->io.fd };
 
-	if (f->refused || f->io.fd < 0 || poll(&end, 1, 0) < 1)
+	if (f->refused || f->io.fd < 0 || !feed_queued(f) || poll(&end, 1, 0) < 1)
 		return f->refused;
 	return end.revents & POLLERR; /* poll(2): the read end is closed */
 }

@@ -1,8 +1,8 @@
 /*
  * pump - moves bytes between the server and a run's pipes without ever waiting.
  *
- * struct pump: one output pipe into its store. struct feed: the request's stdin into the command,
- * then end of file. Both own their descriptor once started.
+ * struct pump: one output pipe into its store. struct feed: bytes into the command's stdin, then
+ * end of file. Both own their descriptor once started.
  */
 #ifndef PROCPEN_PROC_PUMP_H
 #define PROCPEN_PROC_PUMP_H
@@ -40,26 +40,40 @@ bool pump_open(const struct pump *p);
 bool pump_has_bytes(const struct pump *p); /* that were not read yet */
 void pump_close(struct pump *p);
 
+/*
+ * A queue in front of a pipe. Its memory is freed whenever it is empty. It has no limit of its
+ * own: who adds asks feed_queued() first.
+ */
 struct feed {
 	struct ev_loop *loop;
-	ev_io io; /* fd -1: everything was written, or not started */
-	struct buf pending;
+	ev_io io;           /* fd -1: not started, or closed */
+	struct buf pending; /* its first @sent bytes are in the pipe */
+	size_t sent;
+	bool ending;     /* nothing more comes: end of file when the queue is empty */
+	bool hung_up;    /* the command closed its stdin ... */
+	bool refused;    /* ... before all was written */
 	int rest_fd;     /* a read end, to count by; -1: none */
 	uint64_t unread; /* when the command closed its stdin */
-	bool refused;    /* a write failed: the command had closed its stdin */
 };
 
-/*
- * Write @len bytes to @fd (non-blocking, which the feed now owns): at once what fits, the rest as
- * the command reads. Stops silently if the command closes its stdin.
- */
-void feed_start(struct feed *f, struct ev_loop *loop, int fd, const void *bytes, size_t len);
+/* Take over the non-blocking pipe end @fd, and close it as soon as the last reader is gone. */
+void feed_start(struct feed *f, struct ev_loop *loop, int fd);
+
+/* Can bytes or the end be added? */
+bool feed_open(const struct feed *f);
+
+/* Write @len bytes, and with @end close the pipe behind them: at once what fits, the rest as the
+ * command reads. @f must be open. f->hung_up: the command has closed its stdin. */
+void feed_add(struct feed *f, const void *bytes, size_t len, bool end);
 void feed_close(struct feed *f);
 
 /* Did the command close its stdin before all was written? */
 bool feed_refused(const struct feed *f);
 
-/* Bytes that nobody has read: not yet, or never when the command is over. */
+/* Bytes that wait for room in the pipe. */
+size_t feed_queued(const struct feed *f);
+
+/* Bytes that the command has not read: not yet, or never when it is over. */
 uint64_t feed_unread(const struct feed *f);
 
 #endif

@@ -239,6 +239,7 @@ struct proctab_options context_runs(const struct context *ctx)
 		.tail_bytes = (uint64_t)config_int(c, CONFIG_LOG_TAIL_BYTES),
 		.budget_bytes = (uint64_t)config_int(c, CONFIG_LOG_BUDGET_BYTES),
 		.own = &ctx->own,
+		.stdin_max = (size_t)config_int(c, CONFIG_LIMITS_STDIN_BYTES),
 		.drain_ms = (int)config_int(c, CONFIG_PROCESS_DRAIN_MS),
 		.spools_max = context_spools_max(ctx),
 		.ahead = config_bool(c, CONFIG_SANDBOX_AHEAD),

@@ -1,6 +1,8 @@
 #include "unit.h"
 
 #include <fcntl.h>
+#include <signal.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
@@ -125,11 +127,134 @@ static void test_pump_serves_the_quiet_at_once(void **state)
 	loop_free(loop);
 }
 
+/* ---- feed ---- */
+
+static struct end {
+	struct feed feed;
+	int out; /* the command's end */
+} end;
+
+static struct ev_loop *feed_open_pipe(void)
+{
+	struct ev_loop *loop = loop_new();
+	int fds[2];
+
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(pipe2(fds, O_CLOEXEC | O_NONBLOCK), 0);
+	memset(&end, 0, sizeof(end));
+	end.out = fds[0];
+	end.feed.rest_fd = -1;
+	feed_start(&end.feed, loop, fds[1]);
+	return loop;
+}
+
+static void feed_finish(struct ev_loop *loop)
+{
+	feed_close(&end.feed);
+	mem_cleanup_close(&end.out);
+	loop_free(loop);
+}
+
+/* All bytes that are in the pipe. */
+static size_t feed_take(char *bytes, size_t size)
+{
+	ssize_t n = read(end.out, bytes, size);
+
+	return n > 0 ? (size_t)n : 0;
+}
+
+/* What the pipe does not take waits, in order, and its memory is gone when it has been written. */
+static void test_feed_queues_what_does_not_fit(void **state)
+{
+	struct ev_loop *loop = feed_open_pipe();
+	static unsigned char sent[300 * KIB], got[sizeof(sent)];
+	size_t at = 0;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(sent); i++)
+		sent[i] = (unsigned char)(i * 7 + i / 251);
+	for (size_t i = 0; i < sizeof(sent); i += 50 * KIB)
+		feed_add(&end.feed, sent + i, 50 * KIB, false);
+	assert_int_equal(feed_queued(&end.feed), sizeof(sent) - 64 * KIB);
+	assert_int_equal(feed_unread(&end.feed), sizeof(sent));
+	while (at < sizeof(sent)) {
+		at += feed_take((char *)got + at, 10 * KIB);
+		ev_run(loop, EVRUN_NOWAIT);
+		if (at < 20 * KIB)
+			feed_add(&end.feed, NULL, 0, false);
+	}
+	assert_memory_equal(sent, got, sizeof(sent));
+	assert_int_equal(feed_queued(&end.feed), 0);
+	assert_null(end.feed.pending.data);
+	assert_true(feed_open(&end.feed));
+	feed_finish(loop);
+}
+
+/* End of file comes behind what waits, and nothing can be added meanwhile. */
+static void test_feed_ends_behind_its_queue(void **state)
+{
+	struct ev_loop *loop = feed_open_pipe();
+	static char bytes[100 * KIB];
+	size_t at = 0;
+	char c;
+
+	(void)state;
+	feed_add(&end.feed, bytes, sizeof(bytes), true);
+	assert_false(feed_open(&end.feed));
+	while (at < sizeof(bytes)) {
+		at += feed_take(bytes, sizeof(bytes));
+		ev_run(loop, EVRUN_NOWAIT);
+	}
+	assert_int_equal(read(end.out, &c, 1), 0);
+	assert_false(end.feed.hung_up);
+	feed_finish(loop);
+}
+
+/* A reader that goes away is noticed without a write. */
+static void test_feed_sees_the_hang_up(void **state)
+{
+	struct ev_loop *loop = feed_open_pipe();
+
+	(void)state;
+	feed_add(&end.feed, "hello", 5, false);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_true(feed_open(&end.feed));
+	mem_cleanup_close(&end.out);
+	ev_run(loop, EVRUN_NOWAIT);
+	assert_false(feed_open(&end.feed));
+	assert_true(end.feed.hung_up);
+	assert_false(feed_refused(&end.feed));
+	assert_int_equal(feed_unread(&end.feed), 5);
+	feed_finish(loop);
+}
+
+/* Or by the write; then what waited is freed, and counted. */
+static void test_feed_sees_the_broken_pipe(void **state)
+{
+	struct ev_loop *loop = feed_open_pipe();
+	static char bytes[100 * KIB];
+
+	(void)state;
+	feed_add(&end.feed, bytes, sizeof(bytes), false);
+	mem_cleanup_close(&end.out);
+	feed_add(&end.feed, "x", 1, true);
+	assert_true(end.feed.hung_up);
+	assert_true(feed_refused(&end.feed));
+	assert_int_equal(feed_queued(&end.feed), 0);
+	assert_null(end.feed.pending.data);
+	assert_int_equal(feed_unread(&end.feed), sizeof(bytes) + 1);
+	feed_finish(loop);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pump_floods_take_turns),
 		cmocka_unit_test(test_pump_serves_the_quiet_at_once),
+		cmocka_unit_test(test_feed_queues_what_does_not_fit),
+		cmocka_unit_test(test_feed_ends_behind_its_queue),
+		cmocka_unit_test(test_feed_sees_the_hang_up),
+		cmocka_unit_test(test_feed_sees_the_broken_pipe),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

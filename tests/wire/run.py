@@ -270,7 +270,8 @@ class Examples:
     def a_process(self, server):
         self.processes += 1
         answer = self.call(server, "process-%d" % self.processes, "process.run",
-                           {"command": "echo started; exec sleep 30", "background": True})
+                           {"command": "echo started; exec sleep 30", "background": True,
+                            "stdin_mode": "pipe"})
         return answer["process_id"]
 
     def a_follow(self, server):
