@@ -32,6 +32,18 @@ struct blocklist_input {
 	const char *shell_path;  /* of the shell that runs a string; NULL: /bin/sh */
 	enum shell_family shell_family; /* how it reads the string */
 	bool literal_anywhere;   /* also search the literal patterns in the whole text */
+
+	/* Told for each byte of a stdin that is shell text (offset @at) where a command begins that
+	 * may change the verdict on later ones. NULL: not told. */
+	void (*on_change)(void *ctx, size_t at);
+	void *on_change_ctx;
+};
+
+/* What the command takes its standard input for. */
+enum blocklist_reader {
+	BLOCKLIST_READS_DATA,  /* nothing that the blocklist knows as program text */
+	BLOCKLIST_READS_CODE,  /* text of another language */
+	BLOCKLIST_READS_SHELL, /* shell text */
 };
 
 struct blocklist_verdict {
@@ -40,6 +52,8 @@ struct blocklist_verdict {
 	const char *rule;       /* "literal.rm_root"; static; NULL if not blocked */
 	char reason[640];       /* what matched, where, why; empty if not blocked */
 	char suggestion[256];   /* a safe alternative, or to ask the user; empty if not blocked */
+	uint64_t work;          /* steps that the verdict took (docs/blocklist.md) */
+	enum blocklist_reader reader; /* known if the stdin is not empty, and not blocked */
 	bool has_span;          /* the match lies in the command text (not in stdin) */
 	size_t start, end;      /* bytes [start, end) of command, or of command and args joined by
 				 * single spaces */

@@ -53,6 +53,8 @@ struct script_run {
 	struct path_dir start; /* where the script begins */
 	unsigned input_flow;   /* enum blocklist_flow of its standard input */
 	bool lenient;          /* it may be no shell text after all */
+	const struct shell_word *from_input;  /* the text, if it is the input of all (e->input), */
+	const struct shell_word *outer_input; /* which is in use then: it comes back here */
 	uint32_t next;         /* command to judge */
 	size_t bytes;          /* of the budget, to give back */
 	/* Before the command: if it leaves nothing behind, its memory is used again. */
@@ -162,6 +164,8 @@ static void evaluate_pop(struct evaluation *e)
 	struct shell_arena_mark mark = e->top->mark; /* lies in what it frees */
 	struct script_run *run = e->top->run;
 
+	if (run && run->from_input)
+		e->input = run->outer_input;
 	if (run) {
 		shell_script_free(&run->script);
 		e->budget.bytes = run->bytes;
@@ -412,6 +416,29 @@ static void evaluate_enter_subshell(struct evaluation *e, const struct shell_com
 	path_dir_copy(&s->list[s->count++].outside, &e->rules.dir);
 }
 
+/* Something at @at, in the outermost text or its input, may change later verdicts. */
+static void evaluate_note_change(void *evaluation, uint32_t at)
+{
+	struct evaluation *e = evaluation;
+
+	if (e->on_change && at >= EVALUATE_INPUT_BASE)
+		e->on_change(e->on_change_ctx, at - EVALUATE_INPUT_BASE);
+}
+
+/* The same for the command at hand. One in a function or an alias lies where that is defined, but
+ * the call counts as well. */
+static void evaluate_note_here(struct evaluation *e, const struct shell_command *c)
+{
+	evaluate_note_change(e, c->start);
+	evaluate_note_change(e, e->reached);
+}
+
+/* Does @c, exec with a redirection, open a descriptor for later commands? */
+static bool evaluate_opens(const struct shell_command *c)
+{
+	return c->redirect_count && c->word_count == 1 && word_is(&c->words[0], "exec");
+}
+
 /* The command at @f has been judged. */
 static void evaluate_end_command(struct evaluation *e, struct evaluation_frame *f)
 {
@@ -420,6 +447,8 @@ static void evaluate_end_command(struct evaluation *e, struct evaluation_frame *
 
 	if (c->redirect_count || c->word_count > 1)
 		files_note(&e->files, &run->flows, f->at.index, &e->arena);
+	if (e->files.count != run->files || evaluate_opens(c))
+		evaluate_note_here(e, c);
 	if (e->files.count == run->files && run->flows.fed_by == run->fed_by &&
 	    !shell_arena_spent(&e->arena))
 		shell_arena_rewind(&e->arena, &run->mark);
@@ -430,6 +459,8 @@ static void evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	struct script_run *run = f->run;
 	const struct shell_command *c = &run->script.commands[run->next];
 
+	if (c->start > e->reached)
+		e->reached = c->start;
 	run->mark = shell_arena_mark(&e->arena);
 	run->files = e->files.count;
 	run->fed_by = run->flows.fed_by;
@@ -441,6 +472,8 @@ static void evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 		evaluate_save_directory(e, f);
 	evaluate_enter_subshell(e, c, &run->subshells);
 	input_find(&f->at, &run->flows, e->input, run->input_flow, &e->arena);
+	if (run->from_input)
+		input_rest(&f->at, run->from_input, &e->arena);
 	surroundings_read(&f->at, &f->list);
 	if (!(c->context & SHELL_TEST))
 		action_words(&f->list, c->words, c->word_count, 0);
@@ -492,6 +525,7 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 	run->bytes = e->budget.bytes;
 	run->input_flow = at->input_flow;
 	run->next = 0;
+	run->from_input = NULL;
 	run->subshells.count = 0;
 	path_dir_copy(&run->start, &e->rules.dir);
 	f->run = run;
@@ -525,6 +559,27 @@ static struct shell_assign *evaluate_variables(struct evaluation *e, const struc
 	return all;
 }
 
+/* Does @text begin with the standard input of the outermost command? */
+static bool evaluate_is_input(const struct shell_word *text)
+{
+	return text->text.len && text->text.at && text->text.at[0] >= EVALUATE_INPUT_BASE;
+}
+
+/* @run is the script @text that a shell reads from the input: its commands read the rest. */
+static void evaluate_take_input(struct evaluation *e, struct script_run *run,
+				const struct shell_word *text)
+{
+	const uint32_t *at = text->text.at;
+	size_t last = text->text.len - 1;
+
+	e->input_is_text = true;
+	if (at[last] - at[0] != last) /* it was put together from parts of the input */
+		return;
+	run->from_input = text;
+	run->outer_input = e->input;
+	e->input = NULL;
+}
+
 static bool evaluate_nested(struct evaluation *e, const struct action *a, const struct place *at)
 {
 	const struct shell_word *text = a->word;
@@ -541,10 +596,16 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 		setup.outer_command = at->index;
 		setup.exported_only = !at->same_shell;
 	}
+	if (evaluate_is_input(text)) {
+		setup.on_change = evaluate_note_change;
+		setup.on_change_ctx = e;
+	}
 	setup.variables = evaluate_variables(e, at, &setup.variable_count);
 	run = evaluate_push_script(e, at, 1);
 	/* An unknown part of the text may hold the missing quote. */
 	run->lenient = at->lenient || word_has_unknown(text);
+	if (evaluate_is_input(text))
+		evaluate_take_input(e, run, text);
 	shell_parse_word(text, &setup, &e->budget, &run->script);
 	return evaluate_script(e, run);
 }
@@ -558,6 +619,7 @@ static bool evaluate_code(struct evaluation *e, const struct action *a, const st
 
 	if (evaluate_is_too_deep(e))
 		return false;
+	e->input_is_code |= evaluate_is_input(a->word);
 	f = evaluate_push(e, at, 1);
 	f->at.args = a->words;
 	f->at.arg_count = a->count;
@@ -631,6 +693,8 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 	case ACTION_FLOW:
 		return evaluate_flow(e, a->flow, start, end);
 	case ACTION_CHDIR:
+		if (place_command(at))
+			evaluate_note_here(e, place_command(at));
 		if (a->word)
 			path_chdir(&e->rules.dir, a->word);
 		else

@@ -19,6 +19,9 @@
 #include "shell/arena.h"
 #include "shell/parse.h"
 
+/* Offsets from here on are in the standard input of the outermost command. */
+#define EVALUATE_INPUT_BASE 0x80000000u
+
 struct evaluation_frame;
 
 struct evaluation {
@@ -31,6 +34,10 @@ struct evaluation {
 	const char *shell_path; /* what reads the outermost text, or NULL: /bin/sh */
 	enum shell_family shell_family;
 	const struct shell_word *input; /* standard input of the outermost command, or NULL */
+	void (*on_change)(void *ctx, size_t at); /* as in struct blocklist_input */
+	void *on_change_ctx;
+	uint32_t reached; /* the last place in the input where a command began */
+	bool input_is_text, input_is_code; /* a command reads it as a program */
 	struct written_files files; /* what the text wrote before */
 	const struct shell_assign *variables; /* of the request's environment */
 	size_t variable_count;

@@ -19,8 +19,6 @@
 #define QUOTE_MAX 64
 /* Bytes of a reason before its rule. */
 #define REASON_MAX 512
-/* Offsets from here on are in the stdin. */
-#define STDIN_BASE 0x80000000u
 
 struct text {
 	const char *s;
@@ -200,10 +198,10 @@ static struct span verdict_clamp(const struct text *t, uint32_t start, uint32_t 
 
 static void verdict_fill_finding(struct judging *j, const struct finding *f)
 {
-	bool in_stdin = f->start >= STDIN_BASE;
+	bool in_stdin = f->start >= EVALUATE_INPUT_BASE;
 	const struct text *t = in_stdin ? &j->fed : &j->text;
-	struct span m = verdict_clamp(t, f->start - (in_stdin ? STDIN_BASE : 0),
-			      f->end - (in_stdin ? STDIN_BASE : 0));
+	struct span m = verdict_clamp(t, f->start - (in_stdin ? EVALUATE_INPUT_BASE : 0),
+			      f->end - (in_stdin ? EVALUATE_INPUT_BASE : 0));
 	bool named = verdict_names_variable(t, m, f->match.name);
 	size_t at = m.start;
 	struct buf text;
@@ -378,7 +376,8 @@ static bool verdict_judge_input(struct judging *j, struct evaluation *e)
 	struct shell_text text = { .s = j->text.s, .len = j->text.len };
 
 	if (j->fed.len) {
-		fed = verdict_known_word(&e->arena, j->fed.s, j->fed.len, STDIN_BASE, false);
+		fed = verdict_known_word(&e->arena, j->fed.s, j->fed.len, EVALUATE_INPUT_BASE,
+					 false);
 		input = &fed;
 	}
 	verdict_read_environment(e, j->in->environment);
@@ -396,14 +395,21 @@ static bool verdict_judge_input(struct judging *j, struct evaluation *e)
 static void verdict_judge_structure(struct judging *j)
 {
 	struct evaluation e;
+	uint64_t work;
 
 	evaluation_init(&e,
 			j->text.len + j->fed.len + verdict_environment_bytes(j->in->environment));
+	work = e.budget.work;
 	e.no_shell = j->in->no_shell;
 	e.shell_path = j->in->shell_path;
 	e.shell_family = j->in->shell_family;
+	e.on_change = j->in->on_change;
+	e.on_change_ctx = j->in->on_change_ctx;
 	if (verdict_judge_input(j, &e))
 		verdict_fill_finding(j, &e.finding);
+	j->v->work = work - e.budget.work;
+	j->v->reader = e.input_is_text ? BLOCKLIST_READS_SHELL
+		       : e.input_is_code ? BLOCKLIST_READS_CODE : BLOCKLIST_READS_DATA;
 	evaluation_release(&e);
 }
 

@@ -120,13 +120,20 @@ static void cap_refuse(struct cap_call *call, const char *decision, const char *
 	req_fail(call->r, e);
 }
 
+static const char *cap_decision(const struct blocklist_verdict *v)
+{
+	if (!v || !v->blocked)
+		return "allowed";
+	return v->unparsable ? "failed" : "blocked";
+}
+
 /* The attempt must be on disk before anything starts. */
 static int cap_record_attempt(struct cap_call *call, const char *rule, struct err *e)
 {
 	struct cap *c = call->c;
 
-	call->event.decision = "allowed";
-	call->event.rule = rule;
+	call->event.decision = cap_decision(call->verdict);
+	call->event.rule = call->verdict && call->verdict->blocked ? call->verdict->rule : rule;
 	if (!(call->row->flags & CAP_STARTS) || !config_bool(c->config, CONFIG_AUDIT_REQUIRED)) {
 		cap_record_call(call);
 		return 0;
@@ -147,6 +154,8 @@ static void cap_start_now(struct req *r, const char *rule)
 	struct cap_call *call = r->call;
 	struct err e = ERR_INIT;
 
+	if (call->row->ops->judge)
+		call->row->ops->judge(call);
 	if (cap_record_attempt(call, rule, &e)) {
 		req_fail(r, &e);
 		return;
@@ -160,6 +169,9 @@ static void cap_start_now(struct req *r, const char *rule)
 		break;
 	case CAP_FAILED:
 		cap_refuse(call, "failed", NULL, &e);
+		break;
+	case CAP_BLOCKED:
+		req_fail(r, &e);
 		break;
 	}
 }
@@ -326,14 +338,8 @@ static bool cap_judge_command(struct cap_call *call)
 	blocklist_judge(&call->judge, &verdict);
 	if (!verdict.blocked)
 		return false;
-	err_set(&e, verdict.unparsable ? ERR_INVALID_COMMAND : ERR_COMMAND_BLOCKED, "%s",
-		verdict.reason);
-	err_hint(&e, "%s", verdict.suggestion);
-	err_detail(&e, "rule", json_string(verdict.rule));
-	if (verdict.has_span)
-		err_detail(&e, "span",
-			   json_pack("[I,I]", (json_int_t)verdict.start, (json_int_t)verdict.end));
-	cap_refuse(call, verdict.unparsable ? "failed" : "blocked", verdict.rule, &e);
+	command_fail_blocked(&verdict, &e);
+	cap_refuse(call, cap_decision(&verdict), verdict.rule, &e);
 	return true;
 }
 

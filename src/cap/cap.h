@@ -15,6 +15,7 @@
  *              the call before answers it, without the steps below
  *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
  *   tier       deny, confirm (waits for a human), notify            PermissionDenied
+ *   judge      for a capability that judges with what came before
  *   audit      the attempt is on disk, or a read is counted         PermissionDenied
  *   start      the effect
  *
@@ -61,6 +62,7 @@ enum cap_outcome {
 	CAP_DONE,    /* the result is written (req_result) */
 	CAP_WAITING, /* req_ok() or req_fail() will be called later */
 	CAP_FAILED,  /* the error is in call->e */
+	CAP_BLOCKED, /* likewise, for call->verdict, which is on record: some of it may be done */
 };
 
 /*
@@ -73,6 +75,7 @@ struct cap_call {
 	const struct cap_row *row;
 	enum tier tier;
 	struct blocklist_input judge; /* the command that it runs or asks about; set by prepare */
+	const struct blocklist_verdict *verdict; /* of ops->judge; NULL: none */
 	struct audit_event event;     /* the attempt; prepare and resolve add what they find */
 	bool counted;                 /* it is among the reads of the audit log */
 	struct err *e;                /* start only: why it failed */
@@ -90,6 +93,10 @@ struct cap_ops {
 
 	/* Look up the names in them. Must have no effect. Returns 0 or -1. May be NULL. */
 	int (*resolve)(struct cap_call *call, struct err *e);
+
+	/* Judge what depends on earlier calls, right before the record and the start: sets
+	 * call->verdict. May be NULL. */
+	void (*judge)(struct cap_call *call);
 
 	/* Do what the capability is for. */
 	enum cap_outcome (*start)(struct cap_call *call);

@@ -192,6 +192,16 @@ void command_judge(const struct command *c, const struct config *config,
 	};
 }
 
+void command_fail_blocked(const struct blocklist_verdict *v, struct err *e)
+{
+	err_set(e, v->unparsable ? ERR_INVALID_COMMAND : ERR_COMMAND_BLOCKED, "%s", v->reason);
+	err_hint(e, "%s", v->suggestion);
+	err_detail(e, "rule", json_string(v->rule));
+	if (v->has_span)
+		err_detail(e, "span",
+			   json_pack("[I,I]", (json_int_t)v->start, (json_int_t)v->end));
+}
+
 void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v)
 {
 	jsonw_bool(w, "blocked", v->blocked);

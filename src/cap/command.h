@@ -52,6 +52,9 @@ void command_release(struct command *c);
 void command_judge(const struct command *c, const struct config *config,
 		   const struct run_shell *shell, struct blocklist_input *in);
 
+/* Fill @e for a command that @v blocks: CommandBlocked or InvalidCommand. */
+void command_fail_blocked(const struct blocklist_verdict *v, struct err *e);
+
 /* The members of is_blocked's result, into the open object. */
 void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v);
 

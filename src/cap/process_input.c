@@ -1,13 +1,16 @@
 /*
- * process.input: write to the stdin of a run. All of data is taken or nothing (proc/proc.h), and
- * what the command does not read waits in the server, so the call never waits.
+ * process.input: write to the stdin of a run. All of data is taken or nothing (proc/proc.h), unless
+ * the blocklist stops at a line of it (blocklist/stream.h), and what the command does not read
+ * waits in the server, so the call never waits.
  */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/json.h"
 #include "base/jsonw.h"
 #include "base/mem.h"
+#include "blocklist/stream.h"
 #include "cap/cap.h"
 #include "cap/command.h"
 
@@ -15,6 +18,8 @@ struct input_task {
 	char *bytes; /* decoded; NULL: no data */
 	size_t len;
 	bool close;
+	bool judged; /* part is set: the bytes can be written */
+	struct stream_part part;
 };
 
 static void process_input_task_free(void *task)
@@ -22,6 +27,7 @@ static void process_input_task_free(void *task)
 	struct input_task *t = task;
 
 	free(t->bytes);
+	stream_part_release(&t->part);
 	free(t);
 }
 
@@ -55,23 +61,99 @@ static int process_input_prepare(struct cap_call *call, struct err *e)
 	return process_input_check_size(call->c->config, t->len, e);
 }
 
+static struct proc *process_input_run(const struct cap_call *call, struct err *e)
+{
+	return proctab_find(call->c->procs, json_get_str(call->r->params, "process_id", ""), e);
+}
+
+/* ---- the judgement ---- */
+
+/* Leaves it to the start to say that nothing can be written. */
+static void process_input_judge(struct cap_call *call)
+{
+	struct input_task *t = call->r->task;
+	struct err ignored = ERR_INIT;
+	struct proc *p = process_input_run(call, &ignored);
+	struct stream *stream = p ? proc_attached(p) : NULL;
+
+	if (stream && !proc_check_input(p, stream_waiting(stream) + t->len, &ignored)) {
+		stream_judge(stream, t->bytes, t->len, t->close, &t->part);
+		t->judged = true;
+		call->verdict = &t->part.verdict;
+		call->event.input_text = t->part.shown;
+	}
+	err_release(&ignored);
+}
+
+/* ---- the result ---- */
+
+static enum cap_outcome process_input_fail_blocked(const struct cap_call *call)
+{
+	const struct input_task *t = call->r->task;
+
+	command_fail_blocked(&t->part.verdict, call->e);
+	err_detail(call->e, "bytes_written",
+		   json_integer((json_int_t)(t->part.len - t->part.earlier)));
+	return CAP_BLOCKED;
+}
+
+static void process_input_warn_waiting(struct jsonw *w, size_t waiting)
+{
+	char text[200];
+
+	snprintf(text, sizeof(text), "%zu byte%s wait%s in the server: the text ends inside a "
+		 "quote, a here-document or a command that goes on; what completes it, or close, "
+		 "has it written", waiting, waiting == 1 ? "" : "s", waiting == 1 ? "s" : "");
+	jsonw_str(w, NULL, text);
+}
+
+static void process_input_write_result(const struct cap_call *call, const struct proc *p)
+{
+	const struct input_task *t = call->r->task;
+	struct jsonw *w = req_result(call->r);
+
+	jsonw_str(w, "process_id", p->id);
+	jsonw_int(w, "bytes_written", (int64_t)t->len);
+	jsonw_int(w, "bytes_queued", (int64_t)(proc_input_queued(p) + t->part.waiting));
+	jsonw_bool(w, "closed", t->close);
+	jsonw_array(w, "warnings");
+	if (t->part.waiting)
+		process_input_warn_waiting(w, t->part.waiting);
+	jsonw_end_array(w);
+}
+
+/* It was not judged, because nothing can be written. */
+static enum cap_outcome process_input_fail(const struct cap_call *call, const struct proc *p)
+{
+	const struct input_task *t = call->r->task;
+	const struct stream *stream = proc_attached(p);
+	size_t waiting = stream ? stream_waiting(stream) : 0;
+
+	BUG_IF(!proc_check_input(p, waiting + t->len, call->e));
+	return CAP_FAILED;
+}
+
 static enum cap_outcome process_input_start(struct cap_call *call)
 {
 	const struct input_task *t = call->r->task;
-	const char *id = json_get_str(call->r->params, "process_id", "");
-	struct proc *p = proctab_find(call->c->procs, id, call->e);
-	struct jsonw *w = req_result(call->r);
+	const struct stream_part *part = &t->part;
+	struct proc *p = process_input_run(call, call->e);
+	bool close = t->close && !part->verdict.blocked;
 
-	if (!p || proc_input(p, t->bytes, t->len, t->close, call->e))
+	if (!p)
 		return CAP_FAILED;
-	jsonw_str(w, "process_id", p->id);
-	jsonw_int(w, "bytes_written", (int64_t)t->len);
-	jsonw_int(w, "bytes_queued", (int64_t)proc_input_queued(p));
-	jsonw_bool(w, "closed", t->close);
+	if (!t->judged)
+		return process_input_fail(call, p);
+	if (proc_input(p, part->bytes, part->len, close, call->e))
+		return CAP_FAILED;
+	if (part->verdict.blocked)
+		return process_input_fail_blocked(call);
+	process_input_write_result(call, p);
 	return CAP_DONE;
 }
 
 const struct cap_ops cap_process_input = {
 	.prepare = process_input_prepare,
+	.judge = process_input_judge,
 	.start = process_input_start,
 };

@@ -16,6 +16,7 @@
 #include "base/json.h"
 #include "base/log.h"
 #include "base/mem.h"
+#include "blocklist/stream.h"
 #include "cap/cap.h"
 #include "cap/command.h"
 #include "cap/run_env.h"
@@ -355,6 +356,11 @@ static void process_run_on_cancel(void *ctx, struct req *r)
 	}
 }
 
+static void process_run_free_stream(void *stream)
+{
+	stream_free(stream);
+}
+
 static struct proc *process_run_start_proc(const struct cap_call *call)
 {
 	const struct cap *c = call->c;
@@ -377,13 +383,17 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 		.confine = t->confine,
 	};
 	const char *warning;
+	struct proc *p;
 
 	run_env_enter(&env, &t->envp);
 	warning = confine_warning(c->confine);
 	if (warning)
 		log_warn("%s", warning);
 	spec.envp = t->envp;
-	return proctab_start(c->procs, &spec, call->e);
+	p = proctab_start(c->procs, &spec, call->e);
+	if (p && t->stdin_mode == PROC_STDIN_PIPE)
+		proc_attach(p, stream_new(&call->judge), process_run_free_stream);
+	return p;
 }
 
 /* A repeat that finds no place for its follow is answered without one. */

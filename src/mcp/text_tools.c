@@ -294,20 +294,32 @@ void text_delete(struct text *t)
 
 /* ---- process.input ---- */
 
-void text_input(struct text *t)
+/* Text that is not complete, or a command that does not read. */
+static void text_tools_add_queued(struct text *t)
 {
 	int64_t queued = text_number(t, NULL, "bytes_queued");
+	const struct outline_value *warning =
+		outline_next(&t->a->result->outline, text_member(t, NULL, "warnings"), NULL);
 
-	text_add(t, "wrote ");
-	text_add_plural(t, text_number(t, NULL, "bytes_written"), "byte", "bytes");
-	if (text_flag(t, "closed"))
-		text_add(t, ", then end of file");
-	text_add_id(t, " ", NULL);
-	if (queued) {
+	if (warning) {
+		text_add(t, "; ");
+		text_put_member(t, warning);
+	} else if (queued) {
 		text_add(t, "; ");
 		text_add_plural(t, queued, "byte waits", "bytes wait");
 		text_add(t, " until it reads");
 	}
+}
+
+void text_input(struct text *t)
+{
+
+	text_add(t, "took ");
+	text_add_plural(t, text_number(t, NULL, "bytes_written"), "byte", "bytes");
+	if (text_flag(t, "closed"))
+		text_add(t, ", then end of file");
+	text_add_id(t, " ", NULL);
+	text_tools_add_queued(t);
 	text_add(t, "; ");
 	text_open_call(t, "process_logs");
 	text_add(t, ",\"wait_ms\":5000} shows what it answers.");

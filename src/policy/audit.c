@@ -261,6 +261,7 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 		SHA256Data(event->input, event->input_len, hash);
 		jsonw_int(w, "input_bytes", (int64_t)event->input_len);
 		jsonw_str(w, "input_sha256", hash);
+		audit_add_redacted(w, "input", event->input_text);
 	}
 	audit_add_text(w, "outcome", event->outcome, 256);
 }

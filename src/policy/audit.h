@@ -38,6 +38,7 @@ struct audit_event {
 	const char *intent;     /* shown bounded and redacted */
 	const void *input;      /* bytes for a command; counted and hashed, not shown */
 	size_t input_len;
+	const char *input_text; /* of these, what was judged; shown bounded and redacted */
 	const char *outcome;    /* state/reason or exit status of an end, error type of a failure */
 };
 

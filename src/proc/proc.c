@@ -301,6 +301,8 @@ static void proc_release_live(struct proc *p)
 	seccomp_unotify_stop(p->notify);
 	confine_run_release(&live->confine);
 	free(live->path);
+	if (live->release_attached)
+		live->release_attached(live->attached);
 	free(live);
 	p->live = NULL;
 }
@@ -478,6 +480,17 @@ int proc_exit_code(const struct proc *p)
 		       : -1;
 }
 
+void proc_attach(struct proc *p, void *state, void (*release)(void *state))
+{
+	p->live->attached = state;
+	p->live->release_attached = release;
+}
+
+void *proc_attached(const struct proc *p)
+{
+	return p->live ? p->live->attached : NULL;
+}
+
 static int proc_fail_closed(const struct proc *p, struct err *e)
 {
 	const struct proc_live *live = p->live;
@@ -504,7 +517,7 @@ static int proc_fail_input_full(const struct proc *p, size_t len, struct err *e)
 	return err_hint(e, "Wait until the command has read more, then send the rest.");
 }
 
-static int proc_check_input(const struct proc *p, size_t len, struct err *e)
+int proc_check_input(const struct proc *p, size_t len, struct err *e)
 {
 	size_t queued = proc_input_queued(p);
 

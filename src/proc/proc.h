@@ -133,6 +133,8 @@ struct proc_live {
 	ev_timer deadline; /* of a signal that is to end the run: then SIGKILL */
 	struct spawn_past past; /* of the shim */
 	uint32_t pool_kind;   /* likewise, for pool_return() */
+	void *attached;       /* proc_attach() */
+	void (*release_attached)(void *attached);
 	char *path; /* of the program, for the message when it cannot be executed */
 	enum proc_reason kill_reason; /* set before our SIGKILL; RUNNING: none was sent */
 	int signal_sent;              /* the last signal that reached the command; 0: none */
@@ -208,11 +210,24 @@ void proc_free(struct proc *p);
 int proc_exit_code(const struct proc *p);
 
 /*
+ * Keep @state, which belongs to whoever started @p and means nothing here, while a process of it
+ * lives, then @release it. Once, right after the start.
+ */
+void proc_attach(struct proc *p, void *state, void (*release)(void *state));
+void *proc_attached(const struct proc *p); /* NULL: nothing, or not any more */
+
+/*
+ * May @len more bytes be given to the command? Returns 0, or -1 with ProcessAlreadyExited (nothing
+ * of the run is alive), StdinClosed (its stdin never was a pipe, or is closed, by a call or by the
+ * command), or LimitReached (more than stdin_max bytes would wait for it).
+ */
+int proc_check_input(const struct proc *p, size_t len, struct err *e);
+
+/*
  * Give the command @len bytes of standard input, behind those that it was given before; with
- * @close, end of file follows. Never blocks: what the pipe does not take waits. Returns 0, or -1
- * with ProcessAlreadyExited (nothing of the run is alive), StdinClosed (its stdin never was a
- * pipe, or is closed, by a call or by the command), or LimitReached (more than stdin_max bytes
- * would wait for it); then it has taken nothing.
+ * @close, end of file follows. Never blocks: what the pipe does not take waits. Refuses as
+ * proc_check_input() does, and then takes nothing; StdinClosed also comes if the write finds that
+ * the command has closed its end.
  */
 int proc_input(struct proc *p, const void *bytes, size_t len, bool close, struct err *e);
 

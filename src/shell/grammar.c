@@ -1096,6 +1096,7 @@ struct ast_node *grammar_program(struct lex_state *state, const struct shell_tex
 	struct ast_node *n;
 
 	lex_reader_init(&r, state, text);
+	r.inner = true;
 	n = grammar_list(&r);
 	if (!lex_failed(&r) && r.pos < r.end)
 		lex_unexpected(&r);

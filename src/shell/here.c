@@ -148,6 +148,7 @@ static size_t here_find_end(struct lex_reader *r, const struct ast_redirect *h, 
 		joined = !h->raw && here_is_joined(r, l);
 		at = l.end < r->end ? l.end + 1 : r->end;
 	}
+	r->state->unfinished |= !r->inner;
 	*next = r->end;
 	return r->end;
 }
@@ -185,6 +186,7 @@ static void here_read_body(struct lex_reader *r, struct ast_redirect *h)
 		sub.pos = from;
 		sub.end = to;
 	}
+	sub.inner = true;
 	sub.pending = NULL;
 	sub.pending_tail = &sub.pending;
 	if (h->raw) {

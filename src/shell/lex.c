@@ -18,6 +18,7 @@ void lex_reader_init(struct lex_reader *r, struct lex_state *state, const struct
 void lex_fail(struct lex_reader *r, enum shell_trouble trouble, const char *what, size_t at)
 {
 	if (r->state->trouble == SHELL_FINE) {
+		r->state->unfinished |= r->pos >= r->end && !r->inner;
 		r->state->trouble = trouble;
 		r->state->trouble_text = what;
 		r->state->trouble_at = lex_origin(r, at);

@@ -19,6 +19,7 @@ struct lex_state {
 	enum shell_family family; /* the shell that runs the text */
 	bool posix;        /* read as dash does, where bash differs */
 	bool ambiguous;    /* dash, if it may run the text, reads a part of it otherwise */
+	bool unfinished;   /* the text ends inside a quote, a here-document or a command */
 	enum shell_trouble trouble;
 	const char *trouble_text;
 	uint32_t trouble_at;
@@ -36,6 +37,7 @@ struct lex_reader {
 	struct lex_here *pending, **pending_tail; /* here-documents whose bodies follow */
 	size_t peeked, peeked_end; /* where a reserved word was last looked for, and its end */
 	uint8_t peeked_word;	   /* enum lex_reserved found there */
+	bool inner; /* its text is closed by what follows it in another one */
 };
 
 /* ---- grammar.c: commands ---- */

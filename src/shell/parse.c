@@ -83,6 +83,35 @@ static void parse_set_identity(struct expander *e, const struct shell_text *text
 
 /* ---- one reading ---- */
 
+/* What a command can leave behind for later ones, but $_. */
+struct parse_state {
+	uint32_t version;
+	size_t functions, aliases, param_count;
+	const void *params;
+	unsigned namerefs;
+	bool errexit;
+};
+
+static struct parse_state parse_state_of(const struct expander *e)
+{
+	return (struct parse_state){
+		.version = e->memory->variables.version,
+		.functions = e->memory->function_count,
+		.aliases = e->memory->alias_count,
+		.param_count = e->params.count,
+		.params = e->params.v,
+		.namerefs = e->nameref_count,
+		.errexit = e->errexit,
+	};
+}
+
+static bool parse_has_changed(const struct parse_state *a, const struct parse_state *b)
+{
+	return a->version != b->version || a->functions != b->functions ||
+	       a->aliases != b->aliases || a->param_count != b->param_count ||
+	       a->params != b->params || a->namerefs != b->namerefs || a->errexit != b->errexit;
+}
+
 /* Read and walk the next commands. Frees their tree unless it defines a function. */
 static bool parse_next(struct expander *e, struct lex_reader *r)
 {
@@ -105,6 +134,7 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 {
 	struct lex_reader r;
 	size_t mark = vars_mark(e);
+	bool more;
 
 	expand_charge(e, WORK_TEXT + text->len);
 	e->posix = lex->posix;
@@ -112,8 +142,15 @@ static void parse_reading(struct expander *e, struct lex_state *lex, const struc
 	e->function = e->piped_from = e->parent = SHELL_NONE;
 	parse_apply_setup(e, setup);
 	lex_reader_init(&r, lex, text);
-	while (e->script->trouble == SHELL_FINE && parse_next(e, &r))
-		;
+	do {
+		struct parse_state before = parse_state_of(e), after;
+		uint32_t at = lex_origin(&r, r.pos);
+
+		more = parse_next(e, &r);
+		after = parse_state_of(e);
+		if (setup && setup->on_change && parse_has_changed(&before, &after))
+			setup->on_change(setup->on_change_ctx, at);
+	} while (more && e->script->trouble == SHELL_FINE);
 	call_uncalled(e);
 	vars_undo(e, mark);
 	e->input = NULL;
@@ -234,6 +271,65 @@ void shell_parse_word(const struct shell_word *word, const struct shell_setup *s
 		if (script->trouble == SHELL_SYNTAX && word_is_partial(word))
 			script->trouble = SHELL_FINE;
 	}
+}
+
+/* "\" or "\" and newline at the end: the line goes on. */
+static bool parse_is_continued(const char *text, size_t len)
+{
+	size_t slashes = 0;
+
+	len -= len && text[len - 1] == '\n';
+	while (slashes < len && text[len - 1 - slashes] == '\\')
+		slashes++;
+	return slashes % 2;
+}
+
+/* The end of the last line before @pos, if only blanks follow it. */
+static bool parse_line_end(const char *text, size_t pos, size_t *end)
+{
+	while (pos && (text[pos - 1] == ' ' || text[pos - 1] == '\t'))
+		pos--;
+	*end = pos;
+	return pos && text[pos - 1] == '\n' && !parse_is_continued(text, pos);
+}
+
+static void parse_add_line(struct shell_lines *lines, size_t end)
+{
+	size_t n = lines->count;
+
+	if (n && lines->ends[n - 1] >= end)
+		return;
+	if (!(n & (n - 1)))
+		lines->ends = mem_realloc(lines->ends, (n ? 2 * n : 1) * sizeof(*lines->ends));
+	lines->ends[lines->count++] = (uint32_t)end;
+}
+
+void shell_lines_read(const char *text, size_t len, struct shell_lines *lines)
+{
+	const struct shell_budget budget = SHELL_BUDGET_INIT;
+	const struct shell_text all = { .s = text, .len = len };
+	struct shell_arena tree;
+	struct lex_state state = { .arena = &tree, .depth = budget.depth,
+				   .family = SHELL_FAMILY_BASH, .again = 2 * len + 256 };
+	struct lex_reader r;
+	bool more = true;
+	size_t end = 0;
+
+	memset(lines, 0, sizeof(*lines));
+	shell_arena_init(&tree, budget.bytes);
+	lex_reader_init(&r, &state, &all);
+	while (more) {
+		struct shell_arena_mark mark = shell_arena_mark(&tree);
+
+		more = grammar_next(&r) && !lex_failed(&r);
+		if (!state.unfinished && !lex_failed(&r) && parse_line_end(text, r.pos, &end))
+			parse_add_line(lines, end);
+		shell_arena_rewind(&tree, &mark);
+	}
+	shell_arena_release(&tree);
+	end = lines->count ? lines->ends[lines->count - 1] : 0;
+	lines->open = state.unfinished ||
+		      (end < len && parse_is_continued(text + end, len - end));
 }
 
 void shell_script_free(struct shell_script *script)

@@ -45,6 +45,9 @@ struct shell_setup {
 	const struct shell_script *outer;
 	uint32_t outer_command;
 	bool exported_only;
+	/* Told where commands begin that change a variable, a function, an alias or an option. */
+	void (*on_change)(void *ctx, uint32_t at);
+	void *on_change_ctx;
 };
 
 /*
@@ -63,5 +66,16 @@ void shell_parse_with(const struct shell_text *text, const struct shell_setup *s
 void shell_parse_word(const struct shell_word *word, const struct shell_setup *setup,
 		      struct shell_budget *budget, struct shell_script *script);
 void shell_script_free(struct shell_script *script);
+
+/* Where a shell that reads @text from a pipe has nothing left to wait for. */
+struct shell_lines {
+	uint32_t *ends; /* behind the newlines after complete commands, ascending; heap */
+	size_t count;
+	bool open;      /* what follows the last of them waits for more: it ends inside a quote, a
+			 * here-document or a compound command, or in a backslash */
+};
+
+/* Read @text up to a syntax error. Runs and resolves nothing. Linear. The caller frees ends. */
+void shell_lines_read(const char *text, size_t len, struct shell_lines *lines);
 
 #endif

@@ -165,6 +165,7 @@ static void lex_ansi(struct lex_reader *r, struct lex_word *b)
 	struct ansi a = { 0 };
 
 	if (close >= r->end) {
+		r->pos = r->end;
 		lex_fail(r, SHELL_SYNTAX, "a $' that is not closed", open);
 		return;
 	}
@@ -666,6 +667,7 @@ static void lex_single(struct lex_reader *r, struct lex_word *b)
 	const char *close = memchr(r->text.s + r->pos, '\'', r->end - r->pos);
 
 	if (!close) {
+		r->pos = r->end;
 		lex_fail(r, SHELL_SYNTAX, "a single quote that is not closed", open);
 		return;
 	}

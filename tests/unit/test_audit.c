@@ -160,12 +160,13 @@ static void test_audit_all_members(void **state)
 	static const char *const names[] = {
 		"time", "seq", "instance", "event", "request_id", "process_id", "capability",
 		"tier", "decision", "rule", "command", "argv_sha256", "cwd", "user",
-		"intent", "input_bytes", "input_sha256", "outcome", "prev",
+		"intent", "input_bytes", "input_sha256", "input", "outcome", "prev",
 	};
 	struct audit_event event = {
 		"attempt", "\"r\\u0031\"", "p1-0123", "process.run", "notify", "allowed", "tier",
 		"ls -l ''",
-		argv, "/ws", "nobody", "look", "a\0b", 3, "running/none",
+		argv, "/ws", "nobody", "look", "a\0b", 3,
+		"echo --password=x", "running/none",
 	};
 	char hash[SHA256_DIGEST_STRING_LENGTH];
 	struct fixture *f = *state;
@@ -186,6 +187,7 @@ static void test_audit_all_members(void **state)
 	assert_int_equal(json_integer_value(json_object_get(line, "input_bytes")), 3);
 	SHA256Data((const uint8_t *)"a\0b", 3, hash);
 	assert_string_equal(member(line, "input_sha256"), hash);
+	assert_string_equal(member(line, "input"), "echo --password=***");
 	json_decref(line);
 }
 

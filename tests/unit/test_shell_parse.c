@@ -533,6 +533,75 @@ static void test_shell_parse_odd_texts(void **state)
 	shell_script_free(&s);
 }
 
+/* ---- lines ---- */
+
+/* The text with "|" at the end of each complete line; "..." at the end: more is awaited. */
+static void expect_lines(const char *text, const char *expected)
+{
+	struct shell_lines lines;
+	struct buf b;
+	size_t from = 0;
+
+	buf_init(&b, 4096);
+	shell_lines_read(text, strlen(text), &lines);
+	for (size_t i = 0; i < lines.count; i++) {
+		buf_add(&b, text + from, lines.ends[i] - from);
+		buf_addc(&b, '|');
+		from = lines.ends[i];
+	}
+	buf_adds(&b, text + from);
+	if (lines.open)
+		buf_adds(&b, "...");
+	assert_string_equal(b.data, expected);
+	buf_release(&b);
+	free(lines.ends);
+}
+
+static void test_shell_lines_end_where_the_shell_runs_them(void **state)
+{
+	(void)state;
+	expect_lines("", "");
+	expect_lines("\n\n", "\n\n|");
+	expect_lines("a\nb; c\n", "a\n|b; c\n|");
+	expect_lines("a\n  b # it's\n# don't\nc", "a\n|  b # it's\n# don't\n|c");
+	expect_lines("if a; then\nb\nfi\nc\n", "if a; then\nb\nfi\n|c\n|");
+	expect_lines("f() {\na\n}\nf\n", "f() {\na\n}\n|f\n|");
+	expect_lines("a 'b\nc'\nd\n", "a 'b\nc'\n|d\n|");
+	expect_lines("cat <<E\n'\nE\nd\n", "cat <<E\n'\nE\n|d\n|");
+	expect_lines("a &&\nb\n", "a &&\nb\n|");
+	expect_lines("a \\\nb\n", "a \\\nb\n|");
+	expect_lines("a \\\\\n", "a \\\\\n|");
+}
+
+static void test_shell_lines_are_open(void **state)
+{
+	static const char *const texts[] = {
+		"echo 'a", "echo \"a\n", "echo \"$(a", "echo `a", "echo $'a\\'", "echo ${a", "echo ${a/b",
+		"echo ${a:1", "echo $((1", "((1", "[[ a", "a=(b", "(a\n", "{ a\n", "if a\n",
+		"if a; then b\n", "while a; do\n", "for i in a\n", "case a in\n", "f()\n", "f() {",
+		"a |\n", "a ||", "a && ", "a \\", "a \\\n", "cat <<E", "cat <<E\na\n", "cat <<-'E'\n\tE ",
+		"cat <<E\n${a\n",
+	};
+	char text[64], expected[64];
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(texts); i++) {
+		snprintf(text, sizeof(text), "x\n%s", texts[i]);
+		snprintf(expected, sizeof(expected), "x\n|%s...", texts[i]);
+		expect_lines(text, expected);
+	}
+}
+
+/* What no further text can mend is not open: a wrong word, a quote in closed backquotes. */
+static void test_shell_lines_end_at_a_mistake(void **state)
+{
+	(void)state;
+	expect_lines("a\nfi\nb\n", "a\n|fi\nb\n");
+	expect_lines("a\n)", "a\n|)");
+	expect_lines("echo `a 'b`\n", "echo `a 'b`\n");
+	expect_lines("if a; then fi", "if a; then fi");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -553,6 +622,9 @@ int main(void)
 		cmocka_unit_test(test_shell_parse_refuses),
 		cmocka_unit_test(test_shell_parse_bounds),
 		cmocka_unit_test(test_shell_parse_odd_texts),
+		cmocka_unit_test(test_shell_lines_end_where_the_shell_runs_them),
+		cmocka_unit_test(test_shell_lines_are_open),
+		cmocka_unit_test(test_shell_lines_end_at_a_mistake),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

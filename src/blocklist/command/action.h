@@ -27,6 +27,8 @@ struct place {
 	uint32_t index;                     /* of the command in it, or SHELL_NONE */
 	const struct written_files *files;  /* that the text has written so far */
 	const struct shell_word *input;     /* known text on its standard input */
+	bool input_is_rest;                 /* of the text in which it stands: judged there as shell
+					     * text */
 	unsigned input_flow;                /* enum blocklist_flow of its standard input */
 	const struct shell_assign *assigns; /* variables besides the script's */
 	size_t assign_count;

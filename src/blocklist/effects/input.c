@@ -112,6 +112,32 @@ void input_find(struct place *at, struct dataflow *flows, const struct shell_wor
 		at->input_flow = outer_flow;
 }
 
+void input_rest(struct place *at, const struct shell_word *text, struct shell_arena *arena)
+{
+	const struct shell_command *c = place_command(at);
+	uint32_t start = text->text.at[0];
+	size_t from = c->end > start ? c->end - start : 0;
+	const char *newline;
+	struct shell_word *rest;
+
+	if (at->input || from >= text->text.len || c->piped_from != SHELL_NONE ||
+	    input_redirected(c) || (c->context & SHELL_IN_SUBSTITUTION))
+		return;
+	newline = memchr(text->text.s + from, '\n', text->text.len - from);
+	from = newline ? (size_t)(newline + 1 - text->text.s) : text->text.len;
+	if (from == text->text.len)
+		return;
+	rest = shell_alloc(arena, sizeof(*rest));
+	*rest = *text;
+	rest->text.s += from;
+	rest->text.at += from;
+	rest->text.len -= from;
+	rest->kind += from;
+	rest->start = start + (uint32_t)from;
+	at->input = rest;
+	at->input_is_rest = true;
+}
+
 const struct shell_word *input_descriptor(const struct place *at, const struct shell_word *file)
 {
 	const struct shell_command *c = place_command(at);
@@ -122,8 +148,8 @@ const struct shell_word *input_descriptor(const struct place *at, const struct s
 }
 
 /*
- * The whole input is judged as script. Its commands may read the rest of it, but are judged
- * without known input.
+ * The whole input is judged as script. Its own commands read the rest of it, from the next line on
+ * (effects/input.h); a shell among them, which reads the same lines, adds nothing.
  */
 void input_run(const struct command *cmd, const struct shell_word *words, size_t count,
 	       unsigned flags, struct action_list *out)
@@ -136,6 +162,8 @@ void input_run(const struct command *cmd, const struct shell_word *words, size_t
 	if (!input)
 		return;
 	action_flow(out, dataflow_origin(cmd->at, input), input, 1);
+	if (cmd->at->input_is_rest && !(flags & ACTION_FOREIGN))
+		return;
 	if (flags & ACTION_FOREIGN) {
 		action_code(out, input, NULL, 0, flags | ACTION_NO_INPUT);
 		return;

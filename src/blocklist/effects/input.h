@@ -20,6 +20,12 @@
 void input_find(struct place *at, struct dataflow *flows, const struct shell_word *outer,
 		unsigned outer_flow, struct shell_arena *arena);
 
+/*
+ * The command at @at stands in @text, which a shell reads from its standard input: unless at->input
+ * is set by now, or comes from elsewhere, set it to what is left of @text behind its line.
+ */
+void input_rest(struct place *at, const struct shell_word *text, struct shell_arena *arena);
+
 /* The known text of @file, /dev/fd/N, if a redirection of the command at @at opens N; or NULL. */
 const struct shell_word *input_descriptor(const struct place *at, const struct shell_word *file);
 

@@ -1,0 +1,360 @@
+/*
+ * The text is one buffer: what was written and may still matter, then what waits. Each verdict is
+ * on a prefix of it. During a verdict the evaluation reports what changes its state
+ * (blocklist_input.on_change), so lines without such a report can be dropped: a later verdict
+ * would be the same with them. Only $_ sees the last line, which is therefore kept.
+ */
+#include "blocklist/stream.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "shell/parse.h"
+
+#define KEPT_MAX (64u << 10)
+/* Of what the command takes for data, for a `read` in it or the like. */
+#define KEPT_DATA_MAX (4u << 10)
+/* Steps that judging what is kept may take; about a millisecond (docs/blocklist.md). */
+#define KEPT_WORK 300000u
+#define TEXT_MAX (SIZE_MAX / 8) /* the caller bounds what waits */
+#define SHOWN_MAX 4096
+
+struct stream {
+	struct blocklist_input in; /* borrows from the four below */
+	char *command, *directory;
+	char **args, **environment;
+	enum blocklist_reader reader;
+	struct buf text;
+	size_t written; /* bytes at its start */
+};
+
+/* The lines of the text, and which of them change the state. */
+struct stream_lines {
+	struct shell_lines at;
+	bool *changes;
+};
+
+/* ---- copies ---- */
+
+static char **stream_copy_list(const char *const *list)
+{
+	char **copy;
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	if (!list)
+		return NULL;
+	copy = mem_zalloc((n + 1) * sizeof(*copy));
+	for (size_t i = 0; i < n; i++)
+		copy[i] = mem_strdup(list[i]);
+	return copy;
+}
+
+static void stream_free_list(char **list)
+{
+	for (size_t i = 0; list && list[i]; i++)
+		free(list[i]);
+	free(list);
+}
+
+static void stream_copy_input(struct stream *s, const struct blocklist_input *in)
+{
+	s->command = mem_strdup(in->command);
+	s->directory = in->directory ? mem_strdup(in->directory) : NULL;
+	s->args = stream_copy_list(in->args);
+	s->environment = stream_copy_list(in->environment);
+	s->in = *in;
+	s->in.command = s->command;
+	s->in.directory = s->directory;
+	s->in.args = (const char *const *)s->args;
+	s->in.environment = (const char *const *)s->environment;
+}
+
+/* ---- one verdict ---- */
+
+static void stream_on_change(void *ctx, size_t at)
+{
+	struct stream_lines *lines = ctx;
+	size_t low = 0, high = lines->at.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (lines->at.ends[middle] <= at)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low < lines->at.count)
+		lines->changes[low] = true;
+}
+
+static void stream_judge_prefix(const struct stream *s, size_t len, struct stream_lines *lines,
+				struct blocklist_verdict *v)
+{
+	struct blocklist_input in = s->in;
+
+	in.stdin_bytes = s->text.data;
+	in.stdin_len = len;
+	in.on_change = stream_on_change;
+	in.on_change_ctx = lines;
+	blocklist_judge(&in, v);
+}
+
+/* Each newline ends a line. */
+static void stream_split(const char *text, size_t len, struct shell_lines *lines)
+{
+	size_t n = 0;
+
+	memset(lines, 0, sizeof(*lines));
+	for (size_t i = 0; i < len; i++)
+		n += text[i] == '\n';
+	lines->ends = mem_zalloc((n + 1) * sizeof(*lines->ends));
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '\n')
+			lines->ends[lines->count++] = (uint32_t)i + 1;
+}
+
+static void stream_read_lines(const struct stream *s, struct stream_lines *lines)
+{
+	if (s->reader == BLOCKLIST_READS_SHELL)
+		shell_lines_read(s->text.data, s->text.len, &lines->at);
+	else
+		stream_split(s->text.data, s->text.len, &lines->at);
+	lines->changes = mem_zalloc(lines->at.count + 1);
+}
+
+static void stream_lines_release(struct stream_lines *lines)
+{
+	free(lines->at.ends);
+	free(lines->changes);
+}
+
+/* ---- what is kept ---- */
+
+/* Of the written text keep about the last @bytes, from the start of a line on. */
+static void stream_forget(struct stream *s, size_t bytes)
+{
+	struct stream_lines lines;
+	size_t from = 0;
+
+	if (s->written <= bytes)
+		return;
+	stream_read_lines(s, &lines);
+	for (size_t i = 0; i < lines.at.count && lines.at.ends[i] <= s->written; i++) {
+		from = lines.at.ends[i];
+		if (s->written - from <= bytes)
+			break;
+	}
+	if (s->written - from > bytes) /* one line, longer than what may be kept */
+		from = s->written;
+	buf_consume(&s->text, from);
+	s->written -= from;
+	stream_lines_release(&lines);
+}
+
+static size_t stream_kept_max(const struct stream *s)
+{
+	return s->reader == BLOCKLIST_READS_DATA ? KEPT_DATA_MAX : KEPT_MAX;
+}
+
+/* Drop the written lines that change nothing, but not the last. */
+static void stream_drop_idle(struct stream *s, const struct stream_lines *lines)
+{
+	size_t to = 0, from = 0;
+	char *text = s->text.data;
+
+	for (size_t i = 0; i + 1 < lines->at.count && lines->at.ends[i + 1] <= s->written; i++) {
+		size_t end = lines->at.ends[i];
+
+		if (lines->changes[i]) {
+			memmove(text + to, text + from, end - from);
+			to += end - from;
+		}
+		from = end;
+	}
+	memmove(text + to, text + from, s->text.len - from);
+	s->written -= from - to;
+	buf_truncate(&s->text, s->text.len - (from - to));
+}
+
+/* The verdict on the text, of which the rest waits, took @work steps. */
+static void stream_tidy(struct stream *s, const struct stream_lines *lines, uint64_t work)
+{
+	size_t before = s->written;
+
+	if (s->reader == BLOCKLIST_READS_SHELL) /* for others no change is reported */
+		stream_drop_idle(s, lines);
+	if (work > KEPT_WORK && s->written == before)
+		stream_forget(s, (size_t)(before * (KEPT_WORK / 2) / work));
+	stream_forget(s, stream_kept_max(s));
+	if (!s->text.len)
+		buf_release(&s->text);
+}
+
+/* ---- the search for the line that is blocked ---- */
+
+/*
+ * All up to @to is blocked. Find the first line for which that is so; returns where it starts, and
+ * sets *@end and its verdict. A line can be blocked for what an earlier one has set, so the place
+ * that a verdict reports does not tell.
+ */
+static size_t stream_find_blocked(const struct stream *s, struct stream_lines *lines, size_t *end,
+				  struct blocklist_verdict *v)
+{
+	const uint32_t *ends = lines->at.ends;
+	size_t first = 0, low, high;
+
+	while (first < lines->at.count && ends[first] <= s->written)
+		first++;
+	low = high = first;
+	while (high < lines->at.count && ends[high] < *end)
+		high++;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		struct blocklist_verdict here;
+
+		stream_judge_prefix(s, ends[middle], lines, &here);
+		if (here.blocked) {
+			*v = here;
+			*end = ends[middle];
+			high = middle;
+		} else {
+			low = middle + 1;
+		}
+	}
+	return low > first ? ends[low - 1] : s->written;
+}
+
+/* ---- the result ---- */
+
+static void stream_show(const struct stream *s, size_t from, size_t to, struct stream_part *part)
+{
+	size_t len = to - from < SHOWN_MAX ? to - from : SHOWN_MAX;
+
+	if (s->reader == BLOCKLIST_READS_DATA)
+		return;
+	part->shown = mem_strndup(s->text.data + from, len);
+	for (size_t i = 0; i < len; i++)
+		if (!part->shown[i])
+			part->shown[i] = ' ';
+}
+
+/* The text up to @to may be written. */
+static void stream_pass(struct stream *s, size_t to, size_t waited, struct stream_part *part)
+{
+	part->len = to - s->written;
+	part->bytes = mem_strndup(s->text.len ? s->text.data + s->written : "", part->len);
+	part->earlier = part->len < waited ? part->len : waited;
+	s->written = to;
+}
+
+/* Is the verdict on what is kept rather than on the part? */
+static bool stream_is_overloaded(const struct stream *s, const struct blocklist_verdict *v)
+{
+	return v->blocked && s->written && !strcmp(v->rule, "text.too_complex");
+}
+
+/* The part up to @to is blocked. In a text that takes long to judge no line is searched for, and
+ * nothing of it passes. */
+static void stream_refuse(struct stream *s, size_t to, size_t waited, struct stream_lines *lines,
+			  struct stream_part *part)
+{
+	size_t from = s->written;
+
+	if (part->verdict.work <= KEPT_WORK)
+		from = stream_find_blocked(s, lines, &to, &part->verdict);
+	stream_show(s, from, to, part);
+	stream_pass(s, from, waited, part);
+	buf_truncate(&s->text, from);
+}
+
+static void stream_accept(struct stream *s, size_t to, size_t waited,
+			  const struct stream_lines *lines, struct stream_part *part)
+{
+	if (to > s->written)
+		stream_show(s, s->written, to, part);
+	stream_pass(s, to, waited, part);
+	stream_tidy(s, lines, part->verdict.work);
+}
+
+/* Judge all that does not have to wait. False: less must be kept for that. */
+static bool stream_judge_text(struct stream *s, bool end, size_t waited, struct stream_part *part)
+{
+	struct stream_lines lines;
+	size_t to = s->text.len, last;
+	bool overloaded;
+
+	stream_read_lines(s, &lines);
+	last = lines.at.count ? lines.at.ends[lines.at.count - 1] : 0;
+	if (lines.at.open && !end)
+		to = last > s->written ? last : s->written;
+	if (to > s->written)
+		stream_judge_prefix(s, to, &lines, &part->verdict);
+	overloaded = stream_is_overloaded(s, &part->verdict);
+	if (!overloaded && part->verdict.blocked)
+		stream_refuse(s, to, waited, &lines, part);
+	else if (!overloaded)
+		stream_accept(s, to, waited, &lines, part);
+	stream_lines_release(&lines);
+	return !overloaded;
+}
+
+/* ---- public ---- */
+
+struct stream *stream_new(const struct blocklist_input *in)
+{
+	struct stream *s = mem_zalloc(sizeof(*s));
+	struct blocklist_verdict v;
+
+	stream_copy_input(s, in);
+	s->in.stdin_bytes = ":\n"; /* to see what becomes of it */
+	s->in.stdin_len = 2;
+	blocklist_judge(&s->in, &v);
+	s->reader = v.reader;
+	buf_init(&s->text, TEXT_MAX);
+	buf_add(&s->text, in->stdin_bytes, in->stdin_bytes ? in->stdin_len : 0);
+	s->written = s->text.len;
+	stream_forget(s, stream_kept_max(s));
+	return s;
+}
+
+void stream_free(struct stream *s)
+{
+	if (!s)
+		return;
+	free(s->command);
+	free(s->directory);
+	stream_free_list(s->args);
+	stream_free_list(s->environment);
+	buf_release(&s->text);
+	free(s);
+}
+
+size_t stream_waiting(const struct stream *s)
+{
+	return s->text.len - s->written;
+}
+
+void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
+		  struct stream_part *part)
+{
+	size_t waited = stream_waiting(s), keep = s->written / 2;
+
+	memset(part, 0, sizeof(*part));
+	buf_add(&s->text, bytes, len);
+	while (!stream_judge_text(s, end, waited, part)) {
+		stream_forget(s, keep);
+		keep = 0;
+	}
+	part->waiting = stream_waiting(s);
+}
+
+void stream_part_release(struct stream_part *part)
+{
+	free(part->bytes);
+	free(part->shown);
+}

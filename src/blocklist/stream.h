@@ -1,0 +1,51 @@
+/*
+ * stream - judge what is written to a running command, part by part.
+ *
+ * The verdict on a part is the one that blocklist_judge() gives on the command with this standard
+ * input: all that was written before, and the part. A shell takes its input line by line, so for
+ * one a line that is not complete is judged as if it were, and text that the shell would not run
+ * yet (an open quote, here-document or compound command) waits here until it is complete.
+ *
+ * What was written before is kept as far as it can matter: lines that leave nothing behind (no
+ * variable, function, alias, directory, written file) are dropped once the next is there. Of the
+ * others the newest 64 KiB are kept, and fewer if judging them takes more than about a
+ * millisecond; what older lines have set counts as unknown. For a command that takes its input for
+ * data, 4 KiB are kept.
+ *
+ * A stream owns copies of the input that it was made from, and the text that waits.
+ */
+#ifndef PROCPEN_BLOCKLIST_STREAM_H
+#define PROCPEN_BLOCKLIST_STREAM_H
+
+#include "blocklist/blocklist.h"
+
+struct stream;
+
+/* One part judged. stream_part_release() frees it. */
+struct stream_part {
+	struct blocklist_verdict verdict; /* of the line that is blocked, or of all */
+	char *bytes;    /* to write now; with a blocked line: what precedes it */
+	size_t len;
+	size_t earlier; /* of these, bytes that had waited */
+	size_t waiting; /* bytes that wait now: not yet judged, not to be written */
+	char *shown;    /* for records: what was judged, from the blocked line on if there is one;
+			 * NULL: the command takes it for data, or nothing was judged */
+};
+
+/* For the command of @in, with what it was started with as its standard input. @in->shell_path
+ * must outlive the stream; all else is copied. */
+struct stream *stream_new(const struct blocklist_input *in);
+void stream_free(struct stream *s);
+
+/* Bytes that wait. */
+size_t stream_waiting(const struct stream *s);
+
+/*
+ * Judge @len bytes that follow; @end: and end of file, so that nothing waits any more. The caller
+ * writes part->bytes. A blocked line and all behind it is forgotten, what had waited included.
+ */
+void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
+		  struct stream_part *part);
+void stream_part_release(struct stream_part *part);
+
+#endif

@@ -1,0 +1,309 @@
+/* The texts in this file are data to judge. None of them is ever run. */
+#include "unit.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "blocklist/stream.h"
+#include "verdict.h"
+
+#define KIB 1024
+
+static struct stream *stream_of(const char *command)
+{
+	const struct blocklist_input in = { .command = command, .shell_path = "/bin/bash",
+					    .shell_family = SHELL_FAMILY_BASH };
+
+	return stream_new(&in);
+}
+
+/* Judge @text as the next part: "+12" for bytes to write, "..3" for bytes that wait, "!rule". */
+static void say(struct stream *s, const char *text, bool end, const char *expected)
+{
+	char got[256], waiting[32] = "", rule[96] = "";
+	struct stream_part part;
+
+	stream_judge(s, text, strlen(text), end, &part);
+	verdict_check(&part.verdict, SIZE_MAX);
+	if (part.waiting)
+		snprintf(waiting, sizeof(waiting), " ..%zu", part.waiting);
+	if (part.verdict.blocked)
+		snprintf(rule, sizeof(rule), " !%s", part.verdict.rule);
+	snprintf(got, sizeof(got), "+%zu%s%s", part.len, waiting, rule);
+	if (strcmp(got, expected))
+		fail_msg("%s: %s, not %s (%s)", text, got, expected, part.verdict.reason);
+	stream_part_release(&part);
+}
+
+struct step {
+	const char *text, *expected;
+};
+
+/* What is said to @command; a step NULL ends. */
+static void dialogue(const char *command, const struct step *steps)
+{
+	struct stream *s = stream_of(command);
+
+	for (; steps->text; steps++)
+		say(s, steps->text, false, steps->expected);
+	stream_free(s);
+}
+
+#define DIALOGUE(command, ...) dialogue(command, (const struct step[]){ __VA_ARGS__, { 0 } })
+
+/* Shells and wrappers around them judge lines; so do programs that run their input. */
+static void test_stream_is_judged_for_any_reader(void **state)
+{
+	static const char *const shells[] = {
+		"bash", "sh", "bash -s", "bash -i", "env sh", "sudo -u x bash", "cat | sh", "exec dash",
+		"cd x && bash", "timeout 9 stdbuf -oL bash", "sh -c 'sh'", "tee log | bash",
+		"nohup bash >log", "while read l; do eval \"$l\"; done", "ssh localhost", "su -",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(shells); i++) {
+		DIALOGUE(shells[i], { "ls -l\n", "+6" }, { "rm -rf /\n", "+0 !files.remove_tree" });
+		DIALOGUE(shells[i], { "echo 'it", "+0 ..8" });
+	}
+	DIALOGUE("cat", { "rm -rf /\n", "+9" }, { "it's\n", "+5" });
+	DIALOGUE("python3 -i", { "it's = 'x\n", "+10" },
+		 { "import os; os.system('rm -rf /')\n", "+0 !files.remove_tree" });
+	DIALOGUE("node -i", { "require('fs').rmSync('/', {recursive: true})\n", "+0 !files.remove_tree" });
+	DIALOGUE("psql -h db", { "select 1;\n", "+10" }, { "\\! rm -rf /\n", "+0 !files.remove_tree" });
+	DIALOGUE("xargs rm -rf", { "build\n", "+6" }, { "/\n", "+0 !files.remove_tree" });
+}
+
+/* No byte of an incomplete line is written before it has been judged. */
+static void test_stream_judges_incomplete_lines(void **state)
+{
+	(void)state;
+	DIALOGUE("bash", { "rm -rf /", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "rm -rf ", "+7" }, { "/", "+0 !files.remove_tree" }, { "build\n", "+6" });
+	DIALOGUE("bash", { "rm -rf /tm", "+10" }, { "p/x\n", "+4" });
+	DIALOGUE("bash", { "rm -rf /tm", "+10" }, { "p/../\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "rebo", "+4" }, { "ot\n", "+0 !power.command" });
+	DIALOGUE("bash", { "r", "+1" }, { "m", "+1" }, { " -rf ", "+5" }, { "/\n", "+0 !files.remove_tree" });
+}
+
+static void test_stream_holds_what_is_open(void **state)
+{
+	(void)state;
+	DIALOGUE("bash", { "echo 'a\n", "+0 ..8" }, { "b'\n", "+11" });
+	DIALOGUE("bash", { "echo ok\nbash -c 'rm ", "+8 ..12" }, { "-rf /'\n", "+0 !files.remove_tree" },
+		 { "echo ok\n", "+8" });
+	DIALOGUE("bash", { "rm -rf \\", "+0 ..8" }, { "\n/\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "rm -rf \\\n", "+0 ..9" }, { "/\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "sh <<E\nrm -rf", "+0 ..13" }, { " /\n", "+0 ..16" },
+		 { "E\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "cat <<E\nrm -rf", "+0 ..14" }, { " /\nE\n", "+19" });
+	DIALOGUE("bash", { "if true; then\n", "+0 ..14" }, { "rm -rf /\nfi\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "true &&", "+0 ..7" }, { "rm -rf /\n", "+0 !files.remove_tree" });
+	/* Behind an incomplete line that was written. */
+	DIALOGUE("bash", { "echo a", "+6" }, { " 'b", "+0 ..3" },
+		 { "'; rm -rf /\n", "+0 !files.remove_tree" });
+}
+
+/* The end: what waits is judged as it is. */
+static void test_stream_end_judges_what_waits(void **state)
+{
+	struct stream *s = stream_of("bash");
+
+	(void)state;
+	say(s, "sh <<E\nrm -rf /\n", false, "+0 ..16");
+	say(s, "", true, "+0 !files.remove_tree");
+	say(s, "cat <<E\nx\n", false, "+0 ..10");
+	say(s, "echo 'a", true, "+17");
+	stream_free(s);
+	s = stream_of("bash");
+	say(s, "echo 'a", true, "+0 !text.unparsable");
+	stream_free(s);
+}
+
+/* What is before the blocked line is written, what is behind it is not. */
+static void test_stream_stops_at_the_blocked_line(void **state)
+{
+	(void)state;
+	DIALOGUE("bash", { "a\nb\nrm -rf /\nc\n", "+4 !files.remove_tree" }, { "d\n", "+2" });
+	DIALOGUE("bash", { "X=/\nrm -rf $X\nX=build\n", "+4 !files.remove_tree" });
+	DIALOGUE("bash", { "f() { rm -rf \"$1\"; }\nf build\nf /\nf x\n", "+29 !files.remove_tree" });
+	DIALOGUE("bash", { "a\nfi\nb\n", "+2 !text.unparsable" });
+	DIALOGUE("python3", { "a = 1\nimport os\nos.system('reboot')\n", "+16 !power.command" });
+}
+
+/* What earlier lines have set counts. */
+static void test_stream_remembers(void **state)
+{
+	(void)state;
+	DIALOGUE("bash", { "X=/\n", "+4" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "rm -rf $X\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "cd /\n", "+5" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "rm -rf *\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "f() { rm -rf \"$1\"; }\n", "+21" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "f /\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "alias x='rm -rf'\n", "+17" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "x /\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "c() { cd /; }\n", "+14" }, { "ls\n", "+3" }, { "c\n", "+2" }, { "ls\n", "+3" },
+		 { "ls\n", "+3" }, { "rm -rf *\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "alias c='cd /'\n", "+15" }, { "c\n", "+2" }, { "ls\n", "+3" },
+		 { "ls\n", "+3" }, { "rm -rf *\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "eval 'cd /'\n", "+12" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "rm -rf *\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "echo 'rm -rf /' >x.sh\n", "+22" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "sh x.sh\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "cp /bin/rm x\n", "+13" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "./x -rf /\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "set -- /\n", "+9" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "rm -rf $1\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "ls /\n", "+5" }, { "rm -rf $_\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "exec 5<<< 'rm -rf /'\n", "+21" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "sh <&5\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "curl -o x.sh http://h/x\n", "+24" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "sh x.sh\n", "+0 !pipe.remote" });
+	DIALOGUE("bash", { "for X in /; do :; done\n", "+23" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "rm -rf $X\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "exec sh\n", "+8" }, { "X=/; ls\n", "+8" }, { "ls\n", "+3" },
+		 { "rm -rf $X\n", "+0 !files.remove_tree" });
+}
+
+/* The stdin of the start is the first thing that was written. */
+static void test_stream_begins_with_the_stdin_of_the_start(void **state)
+{
+	const struct blocklist_input in = { .command = "bash", .stdin_bytes = "cd /\nX=", .stdin_len = 7,
+					    .shell_family = SHELL_FAMILY_BASH };
+	struct stream *s = stream_new(&in);
+
+	(void)state;
+	say(s, "/\nls\n", false, "+5");
+	say(s, "rm -rf *\n", false, "+0 !files.remove_tree");
+	say(s, "rm -rf $X\n", false, "+0 !files.remove_tree");
+	stream_free(s);
+}
+
+/* An interpreter in the shell reads the rest; what is no shell text is refused. */
+static void test_stream_programs_in_the_shell_read_the_rest(void **state)
+{
+	(void)state;
+	DIALOGUE("bash", { "ruby\n", "+5" }, { "system \"rm -rf /\"\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "exec python3 -\n", "+15" },
+		 { "import shutil; shutil.rmtree('/')\n", "+0 !files.remove_tree" },
+		 { "import sys; print(sys.argv)\n", "+0 !text.unparsable" });
+	DIALOGUE("bash", { "xargs rm -rf\n", "+13" }, { "/\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "sh\n", "+3" }, { "sh\n", "+3" }, { "rm -rf /\n", "+0 !files.remove_tree" });
+	DIALOGUE("bash", { "ruby </dev/null\n", "+16" }, { "system 'rm -rf /'\n", "+18" });
+}
+
+/* Bytes that are no characters, or none that shells keep. */
+static void test_stream_takes_any_bytes(void **state)
+{
+	struct stream *s = stream_of("bash");
+	struct stream_part part;
+
+	(void)state;
+	say(s, "echo \xc3", false, "+6");
+	say(s, "\xa9\n", false, "+2");
+	say(s, "rm -rf /\xc3", false, "+9");
+	stream_judge(s, "\nr\0m -rf x\n", 11, false, &part);
+	assert_true(part.verdict.unparsable);
+	assert_int_equal(part.len, 1);
+	stream_part_release(&part);
+	stream_free(s);
+}
+
+/* Lines that leave nothing behind push nothing out; others do, and what they set is unknown then. */
+static void test_stream_keeps_what_matters(void **state)
+{
+	struct stream *s = stream_of("bash");
+	struct stream_part part;
+
+	(void)state;
+	say(s, "X=/\n", false, "+4");
+	for (int i = 0; i < 64; i++) {
+		char text[4 * KIB + 1];
+
+		memset(text, 'x', sizeof(text) - 2);
+		memcpy(text, "echo ", 5);
+		memcpy(text + sizeof(text) - 2, "\n", 2);
+		stream_judge(s, text, strlen(text), false, &part);
+		assert_false(part.verdict.blocked);
+		stream_part_release(&part);
+	}
+	say(s, "rm -rf $X\n", false, "+0 !files.remove_tree");
+	for (int i = 0; i < 64; i++) {
+		char text[4 * KIB + 1];
+
+		memset(text, 'x', sizeof(text) - 2);
+		memcpy(text, "Y=", 2);
+		memcpy(text + sizeof(text) - 2, "\n", 2);
+		stream_judge(s, text, strlen(text), false, &part);
+		assert_false(part.verdict.blocked);
+		stream_part_release(&part);
+	}
+	say(s, "rm -rf $X\n", false, "+10");
+	say(s, "rm -rf $X/*\n", false, "+0 !files.remove_tree");
+	stream_free(s);
+}
+
+/* However long a session was, it never makes a harmless line too complex, or expensive. */
+static void test_stream_work_is_bounded(void **state)
+{
+	static const char *const lines[] = {
+		"x=$((x+1)); y=$x\n", "PATH=$PATH:/opt/bin\n", "f() { echo $1; }; f a\n",
+		"sh\n", "cd src\n", "for i in 1 2 3; do x=$i; done\n", "echo a >out.txt\n", "a\n",
+		"alias a=b\n", "cat <<E >x\ntext\nE\n", "ruby\n",
+	};
+	struct stream_part part;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT_OF(lines); i++) {
+		struct stream *s = stream_of("bash");
+
+		for (int n = 0; n < 60; n++) {
+			char text[40 * 40] = "";
+
+			for (int k = 0; k < 40; k++)
+				strcat(text, lines[i]);
+			stream_judge(s, text, strlen(text), false, &part);
+			if (part.verdict.blocked)
+				fail_msg("%s, %d times: %s", lines[i], 40 * n, part.verdict.reason);
+			stream_part_release(&part);
+			stream_judge(s, "a\n", 2, false, &part);
+			assert_in_range(part.verdict.work, 1, 350000);
+			stream_part_release(&part);
+		}
+		stream_free(s);
+	}
+}
+
+/* What is kept can be too complex as a whole, each line of it being none. */
+static void test_stream_forgets_what_is_too_complex(void **state)
+{
+	struct stream *s = stream_of("bash");
+
+	(void)state;
+	for (int i = 0; i < 100; i++)
+		say(s, "x=$x$x$x.\n", false, "+10");
+	say(s, "rm -rf build\n", false, "+13");
+	say(s, "rm -rf /\n", false, "+0 !files.remove_tree");
+	stream_free(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stream_is_judged_for_any_reader),
+		cmocka_unit_test(test_stream_judges_incomplete_lines),
+		cmocka_unit_test(test_stream_holds_what_is_open),
+		cmocka_unit_test(test_stream_end_judges_what_waits),
+		cmocka_unit_test(test_stream_stops_at_the_blocked_line),
+		cmocka_unit_test(test_stream_remembers),
+		cmocka_unit_test(test_stream_begins_with_the_stdin_of_the_start),
+		cmocka_unit_test(test_stream_programs_in_the_shell_read_the_rest),
+		cmocka_unit_test(test_stream_takes_any_bytes),
+		cmocka_unit_test(test_stream_keeps_what_matters),
+		cmocka_unit_test(test_stream_work_is_bounded),
+		cmocka_unit_test(test_stream_forgets_what_is_too_complex),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
