@@ -218,6 +218,52 @@ static void idle_mode(char **args, char **server)
 	free(took);
 }
 
+/* The answer to the request for the output from @offset on, sent before: one line more. */
+static double await_line(struct client *c, long logs, double offset)
+{
+	const char *reply;
+	long id;
+
+	do {
+		reply = client_reply(c, &id);
+		if (id != logs && client_number(reply, "bytes_queued") != 0)
+			client_die("cat does not read: %.300s", reply);
+	} while (id != logs);
+	if (client_number(reply, "stdout_next_offset") <= offset)
+		client_die("no output: %.300s", reply);
+	return client_number(reply, "stdout_next_offset");
+}
+
+/* input N: a line into `cat` by process.input, and back by process.logs, which waits for it */
+static void input_mode(char **args, char **server)
+{
+	size_t n = strtoul(args[0], NULL, 10);
+	double *took = calloc(n, sizeof(*took)), begin, offset = 0;
+	char id[64], read[256], write[256];
+	struct client c;
+	long logs;
+
+	pin();
+	client_start(&c, server);
+	client_string(client_call(&c, "process.run", "{\"command\":\"cat\",\"args\":[],"
+				  "\"stdin_mode\":\"pipe\",\"background\":true}"),
+		      "process_id", id, sizeof(id));
+	snprintf(write, sizeof(write), "{\"process_id\":\"%s\",\"data\":"
+		 "\"one line that goes there and back again\\n\"}", id);
+	for (size_t i = 0; i < n; i++) {
+		snprintf(read, sizeof(read), "{\"process_id\":\"%s\",\"stream\":\"stdout\","
+			 "\"offset\":%.0f,\"wait_ms\":60000}", id, offset);
+		begin = stats_now_us();
+		logs = client_send(&c, "process.logs", read);
+		client_send(&c, "process.input", write);
+		offset = await_line(&c, logs, offset);
+		took[i] = stats_now_us() - begin;
+	}
+	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), NULL);
+	client_stop(&c);
+	free(took);
+}
+
 static const struct mode {
 	const char *name;
 	int args;
@@ -228,6 +274,7 @@ static const struct mode {
 	{ "start", 2, start_mode },
 	{ "memory", 2, memory_mode },
 	{ "burst", 1, burst_mode },
+	{ "input", 1, input_mode },
 	{ "request", 2, request_mode },
 	{ "idle", 2, idle_mode },
 	{ "flood", 5, drive_flood },

@@ -6,6 +6,7 @@
  *   floor many N PROGRAM ARGS...     start N at once, then kill them
  *   floor cat N FILE                 time to read FILE through `cat` and a pipe
  *   floor chains COUNT HOSTILE       end a PID namespace in which so many chains fork
+ *   floor echo N                     a line into `cat` and back, on one processor; N times
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -190,6 +191,35 @@ static int chains_mode(char *count, char *hostile)
 	return 0;
 }
 
+static int echo_mode(size_t n)
+{
+	static const char line[] = "one line that goes there and back again\n";
+	char *cat[] = { (char[]){ "/bin/cat" }, NULL };
+	double *took = calloc(n, sizeof(*took)), begin;
+	int in[2], out[2];
+	char back[sizeof(line)];
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(sched_getcpu(), &set);
+	sched_setaffinity(0, sizeof(set), &set);
+	if (pipe2(in, O_CLOEXEC) || pipe2(out, O_CLOEXEC))
+		die("pipe");
+	start(cat, (int[]){ in[0], out[1], STDERR_FILENO });
+	close(in[0]);
+	for (size_t i = 0; i < n; i++) {
+		begin = stats_now_us();
+		if (write(in[1], line, sizeof(line) - 1) != sizeof(line) - 1 ||
+		    read(out[0], back, sizeof(back)) != sizeof(line) - 1)
+			die("echo");
+		took[i] = stats_now_us() - begin;
+	}
+	close(in[1]);
+	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), NULL);
+	free(took);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	char *cat[] = { (char[]){ "/bin/cat" }, argc > 3 ? argv[3] : NULL, NULL };
@@ -203,11 +233,13 @@ int main(int argc, char **argv)
 		return run_mode(strtoul(argv[2], NULL, 10), argv + 3);
 	if (argc > 3 && !strcmp(argv[1], "many"))
 		return many_mode(strtoul(argv[2], NULL, 10), argv + 3);
+	if (argc > 2 && !strcmp(argv[1], "echo"))
+		return echo_mode(strtoul(argv[2], NULL, 10));
 	if (argc > 3 && !strcmp(argv[1], "cat"))
 		return run_mode(strtoul(argv[2], NULL, 10), cat);
 	if (argc > 3 && !strcmp(argv[1], "chains"))
 		return chains_mode(argv[2], argv[3]);
 	fprintf(stderr, "usage: floor run|many N PROGRAM ARGS... | filter FILE N PROGRAM ARGS... "
-			"| cat N FILE | chains COUNT HOSTILE\n");
+			"| cat N FILE | chains COUNT HOSTILE | echo N\n");
 	return 2;
 }
