@@ -16,6 +16,8 @@
 #define KEPT_MAX (64u << 10)
 /* Of what the command takes for data, for a `read` in it or the like. */
 #define KEPT_DATA_MAX (4u << 10)
+/* Text that is not complete waits up to this size: each part has it read again. */
+#define WAITING_MAX (128u << 10)
 /* Steps that judging what is kept may take; about a millisecond (docs/blocklist.md). */
 #define KEPT_WORK 300000u
 #define TEXT_MAX (SIZE_MAX / 8) /* the caller bounds what waits */
@@ -290,7 +292,7 @@ static bool stream_judge_text(struct stream *s, bool end, size_t waited, struct 
 
 	stream_read_lines(s, &lines);
 	last = lines.at.count ? lines.at.ends[lines.at.count - 1] : 0;
-	if (lines.at.open && !end)
+	if (lines.at.open && !end && to - s->written <= WAITING_MAX)
 		to = last > s->written ? last : s->written;
 	if (to > s->written)
 		stream_judge_prefix(s, to, &lines, &part->verdict);

@@ -4,7 +4,8 @@
  * The verdict on a part is the one that blocklist_judge() gives on the command with this standard
  * input: all that was written before, and the part. A shell takes its input line by line, so for
  * one a line that is not complete is judged as if it were, and text that the shell would not run
- * yet (an open quote, here-document or compound command) waits here until it is complete.
+ * yet (an open quote, here-document or compound command) waits here until it is complete. Beyond
+ * 128 KiB it is judged as it is, like a text that ends.
  *
  * What was written before is kept as far as it can matter: lines that leave nothing behind (no
  * variable, function, alias, directory, written file) are dropped once the next is there. Of the

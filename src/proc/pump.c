@@ -164,6 +164,7 @@ static int pump_feed_open_rest(int fd)
 
 static void pump_feed_stop(struct feed *f)
 {
+	loop_timer_stop(f->loop, &f->retry);
 	loop_close(f->loop, &f->io);
 	buf_release(&f->pending);
 	f->sent = 0;
@@ -232,15 +233,26 @@ static void pump_feed_on_ready(struct ev_loop *loop, ev_io *io, int revents)
 {
 	struct feed *f = io->data;
 
-	(void)loop;
-	if ((revents & EV_ERROR) || !feed_queued(f))
+	/* As in pump_on_readable(). */
+	if (revents & EV_ERROR)
+		loop_timer_start(loop, &f->retry, RETRY_MS);
+	else if (!feed_queued(f))
 		pump_feed_refuse(f);
 	else
 		pump_feed_write(f);
 }
 
+static void pump_feed_on_retry(struct ev_loop *loop, ev_timer *w, int revents)
+{
+	(void)loop;
+	(void)revents;
+	pump_feed_write(w->data);
+}
+
 void feed_start(struct feed *f, struct ev_loop *loop, int fd)
 {
+	ev_timer_init(&f->retry, pump_feed_on_retry, 0., 0.);
+	f->retry.data = f;
 	f->loop = loop;
 	ev_io_init(&f->io, pump_feed_on_ready, fd, EV_READ);
 	f->io.data = f;

@@ -47,6 +47,7 @@ void pump_close(struct pump *p);
 struct feed {
 	struct ev_loop *loop;
 	ev_io io;           /* fd -1: not started, or closed */
+	ev_timer retry;     /* watches again after the kernel refused to */
 	struct buf pending; /* its first @sent bytes are in the pipe */
 	size_t sent;
 	bool ending;     /* nothing more comes: end of file when the queue is empty */

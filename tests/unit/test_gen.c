@@ -302,7 +302,7 @@ static void test_gen_tools_list_stays_small(void **state)
 		}
 	}
 	assert_true(size > 5000);
-	assert_true(size <= 12 * 1024);
+	assert_true(size <= 16 * 1024);
 }
 
 int main(void)

@@ -104,6 +104,27 @@ static void test_stream_holds_what_is_open(void **state)
 		 { "'; rm -rf /\n", "+0 !files.remove_tree" });
 }
 
+/* What waits is bounded: a text beyond that is judged as it is. */
+static void test_stream_does_not_hold_for_ever(void **state)
+{
+	struct stream *s = stream_of("bash");
+	AUTO_FREE char *text = mem_zalloc(130 * KIB);
+	struct stream_part part;
+
+	(void)state;
+	memset(text, 'x', 120 * KIB);
+	say(s, "echo '", false, "+0 ..6");
+	stream_judge(s, text, 120 * KIB, false, &part);
+	assert_int_equal(part.waiting, 120 * KIB + 6);
+	stream_part_release(&part);
+	stream_judge(s, text, 10 * KIB, false, &part);
+	assert_string_equal(part.verdict.rule, "text.unparsable");
+	assert_int_equal(part.waiting, 0);
+	stream_part_release(&part);
+	say(s, "echo b\n", false, "+7");
+	stream_free(s);
+}
+
 /* The end: what waits is judged as it is. */
 static void test_stream_end_judges_what_waits(void **state)
 {
@@ -294,6 +315,7 @@ int main(void)
 		cmocka_unit_test(test_stream_is_judged_for_any_reader),
 		cmocka_unit_test(test_stream_judges_incomplete_lines),
 		cmocka_unit_test(test_stream_holds_what_is_open),
+		cmocka_unit_test(test_stream_does_not_hold_for_ever),
 		cmocka_unit_test(test_stream_end_judges_what_waits),
 		cmocka_unit_test(test_stream_stops_at_the_blocked_line),
 		cmocka_unit_test(test_stream_remembers),
