@@ -18,8 +18,9 @@
 #define KEPT_DATA_MAX (4u << 10)
 /* Text that is not complete waits up to this size: each part has it read again. */
 #define WAITING_MAX (128u << 10)
-/* Steps that judging what is kept may take; about a millisecond (docs/blocklist.md). */
-#define KEPT_WORK 300000u
+/* Steps that judging what is kept may take, of the 247,500 that parsing a short text may: less than
+ * a millisecond (docs/blocklist.md). */
+#define KEPT_WORK 200000u
 #define TEXT_MAX (SIZE_MAX / 8) /* the caller bounds what waits */
 #define SHOWN_MAX 4096
 
@@ -137,7 +138,8 @@ static void stream_lines_release(struct stream_lines *lines)
 
 /* ---- what is kept ---- */
 
-/* Of the written text keep about the last @bytes, from the start of a line on. */
+/* Of the written text keep about the last @bytes, from the start of a line on, and the line that is
+ * not complete, if it is not longer than any text may be. */
 static void stream_forget(struct stream *s, size_t bytes)
 {
 	struct stream_lines lines;
@@ -151,7 +153,7 @@ static void stream_forget(struct stream *s, size_t bytes)
 		if (s->written - from <= bytes)
 			break;
 	}
-	if (s->written - from > bytes) /* one line, longer than what may be kept */
+	if (s->written - from > KEPT_MAX)
 		from = s->written;
 	buf_consume(&s->text, from);
 	s->written -= from;
@@ -254,10 +256,11 @@ static void stream_pass(struct stream *s, size_t to, size_t waited, struct strea
 	s->written = to;
 }
 
-/* Is the verdict on what is kept rather than on the part? */
-static bool stream_is_overloaded(const struct stream *s, const struct blocklist_verdict *v)
+/* Is the verdict on what is kept rather than on the part? A text that runs itself is too complex
+ * as well, but takes little work. */
+static bool stream_is_overloaded(const struct blocklist_verdict *v)
 {
-	return v->blocked && s->written && !strcmp(v->rule, "text.too_complex");
+	return v->blocked && v->work > KEPT_WORK / 2 && !strcmp(v->rule, "text.too_complex");
 }
 
 /* The part up to @to is blocked. In a text that takes long to judge no line is searched for, and
@@ -283,8 +286,9 @@ static void stream_accept(struct stream *s, size_t to, size_t waited,
 	stream_tidy(s, lines, part->verdict.work);
 }
 
-/* Judge all that does not have to wait. False: less must be kept for that. */
-static bool stream_judge_text(struct stream *s, bool end, size_t waited, struct stream_part *part)
+/* Judge all that does not have to wait. With @may_forget, false: less must be kept for that. */
+static bool stream_judge_text(struct stream *s, bool end, size_t waited, bool may_forget,
+			      struct stream_part *part)
 {
 	struct stream_lines lines;
 	size_t to = s->text.len, last;
@@ -296,7 +300,7 @@ static bool stream_judge_text(struct stream *s, bool end, size_t waited, struct 
 		to = last > s->written ? last : s->written;
 	if (to > s->written)
 		stream_judge_prefix(s, to, &lines, &part->verdict);
-	overloaded = stream_is_overloaded(s, &part->verdict);
+	overloaded = may_forget && stream_is_overloaded(&part->verdict);
 	if (!overloaded && part->verdict.blocked)
 		stream_refuse(s, to, waited, &lines, part);
 	else if (!overloaded)
@@ -344,14 +348,12 @@ size_t stream_waiting(const struct stream *s)
 void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
 		  struct stream_part *part)
 {
-	size_t waited = stream_waiting(s), keep = s->written / 2;
+	size_t waited = stream_waiting(s), half = s->written / 2;
 
 	memset(part, 0, sizeof(*part));
 	buf_add(&s->text, bytes, len);
-	while (!stream_judge_text(s, end, waited, part)) {
-		stream_forget(s, keep);
-		keep = 0;
-	}
+	for (int tries = 0; !stream_judge_text(s, end, waited, tries < 2, part); tries++)
+		stream_forget(s, tries ? 0 : half);
 	part->waiting = stream_waiting(s);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "blocklist/stream.h"
+#include "corpus.h"
 #include "verdict.h"
 
 #define KIB 1024
@@ -309,6 +310,77 @@ static void test_stream_forgets_what_is_too_complex(void **state)
 	stream_free(s);
 }
 
+/* ---- every list, in parts ---- */
+
+struct parts {
+	int rows, wrong;
+	bool blocked; /* a part of the last row */
+	unsigned random;
+};
+
+static unsigned parts_random(struct parts *p, unsigned below)
+{
+	p->random = p->random * 1103515245u + 12345u;
+	return (p->random >> 8) % below;
+}
+
+static void parts_say(struct parts *p, struct stream *s, const char *text, size_t len, bool end)
+{
+	struct stream_part part;
+
+	stream_judge(s, text, len, end, &part);
+	p->blocked |= part.verdict.blocked;
+	stream_part_release(&part);
+}
+
+/* @text behind a harmless line, in three parts cut anywhere, and the end. */
+static void parts_say_all(struct parts *p, const char *text, size_t len)
+{
+	struct stream *s = stream_of("bash");
+	size_t a = parts_random(p, (unsigned)len + 1), b = parts_random(p, (unsigned)len + 1);
+	size_t first = a < b ? a : b, second = a < b ? b : a;
+
+	p->blocked = false;
+	parts_say(p, s, "ls\n", 3, false);
+	parts_say(p, s, text, first, false);
+	parts_say(p, s, text + first, second - first, false);
+	parts_say(p, s, text + second, len - second, false);
+	parts_say(p, s, "\n", 1, true);
+	stream_free(s);
+}
+
+static void parts_row(void *ctx, const struct corpus_row *row)
+{
+	struct parts *p = ctx;
+	size_t len = strlen(row->command);
+	const struct blocklist_input in = { .command = "bash", .stdin_bytes = row->command,
+					    .stdin_len = len, .shell_path = "/bin/bash",
+					    .shell_family = SHELL_FAMILY_BASH };
+	struct blocklist_verdict whole;
+
+	blocklist_judge(&in, &whole);
+	if (!whole.blocked)
+		return;
+	p->rows++;
+	parts_say_all(p, row->command, len);
+	if (p->blocked)
+		return;
+	p->wrong++;
+	print_message("not blocked in parts: %s\n", row->command);
+}
+
+/* What is blocked as the stdin of a start is blocked in parts as well, however it is cut. */
+static void test_stream_parts_are_no_way_around(void **state)
+{
+	struct parts p = { .random = 20261122 };
+
+	(void)state;
+	corpus_tricks(parts_row, &p);
+	print_message("# %d texts, %d wrong\n", p.rows, p.wrong);
+	assert_true(p.rows > 1000);
+	assert_int_equal(p.wrong, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -325,6 +397,7 @@ int main(void)
 		cmocka_unit_test(test_stream_keeps_what_matters),
 		cmocka_unit_test(test_stream_work_is_bounded),
 		cmocka_unit_test(test_stream_forgets_what_is_too_complex),
+		cmocka_unit_test(test_stream_parts_are_no_way_around),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
