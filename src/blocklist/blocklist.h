@@ -33,8 +33,8 @@ struct blocklist_input {
 	enum shell_family shell_family; /* how it reads the string */
 	bool literal_anywhere;   /* also search the literal patterns in the whole text */
 
-	/* Told for each byte of a stdin that is shell text (offset @at) where a command begins that
-	 * may change the verdict on later ones. NULL: not told. */
+	/* Called for each command in a stdin that is shell text (@at: where it begins) that may
+	 * change the verdict on later ones. May be NULL. */
 	void (*on_change)(void *ctx, size_t at);
 	void *on_change_ctx;
 };

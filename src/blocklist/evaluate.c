@@ -572,9 +572,12 @@ static void evaluate_take_input(struct evaluation *e, struct script_run *run,
 	const uint32_t *at = text->text.at;
 	size_t last = text->text.len - 1;
 
-	e->input_is_text = true;
-	if (at[last] - at[0] != last) /* it was put together from parts of the input */
+	/* Only parts of it, as `eval "$line"` runs: that reads lines by itself. */
+	if (at[last] - at[0] != last || text->text.len != e->input_len) {
+		e->input_is_code = true;
 		return;
+	}
+	e->input_is_text = true;
 	run->from_input = text;
 	run->outer_input = e->input;
 	e->input = NULL;
@@ -791,6 +794,7 @@ bool evaluate_text(struct evaluation *e, const struct shell_text *text,
 	struct script_run *run = evaluate_push_script(e, &nowhere, 0);
 
 	e->input = input;
+	e->input_len = input ? input->text.len : 0;
 	if (input && input->text.len > INPUT_PARSED_MAX)
 		setup.input = NULL;
 	run->lenient = e->no_shell;
@@ -804,5 +808,6 @@ bool evaluate_program(struct evaluation *e, const struct shell_word *words, size
 	struct place at = { .index = SHELL_NONE, .input = input, .files = &e->files };
 	struct action all = { .kind = ACTION_WORDS, .words = words, .count = count };
 
+	e->input_len = input ? input->text.len : 0;
 	return evaluate_all(e, evaluate_words(e, &all, &at));
 }

@@ -34,6 +34,7 @@ struct evaluation {
 	const char *shell_path; /* what reads the outermost text, or NULL: /bin/sh */
 	enum shell_family shell_family;
 	const struct shell_word *input; /* standard input of the outermost command, or NULL */
+	size_t input_len; /* of it */
 	void (*on_change)(void *ctx, size_t at); /* as in struct blocklist_input */
 	void *on_change_ctx;
 	uint32_t reached; /* the last place in the input where a command began */

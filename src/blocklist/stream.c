@@ -138,6 +138,11 @@ static void stream_lines_release(struct stream_lines *lines)
 
 /* ---- what is kept ---- */
 
+static size_t stream_kept_max(const struct stream *s)
+{
+	return s->reader == BLOCKLIST_READS_DATA ? KEPT_DATA_MAX : KEPT_MAX;
+}
+
 /* Of the written text keep about the last @bytes, from the start of a line on, and the line that is
  * not complete, if it is not longer than any text may be. */
 static void stream_forget(struct stream *s, size_t bytes)
@@ -153,16 +158,11 @@ static void stream_forget(struct stream *s, size_t bytes)
 		if (s->written - from <= bytes)
 			break;
 	}
-	if (s->written - from > KEPT_MAX)
+	if (s->written - from > stream_kept_max(s))
 		from = s->written;
 	buf_consume(&s->text, from);
 	s->written -= from;
 	stream_lines_release(&lines);
-}
-
-static size_t stream_kept_max(const struct stream *s)
-{
-	return s->reader == BLOCKLIST_READS_DATA ? KEPT_DATA_MAX : KEPT_MAX;
 }
 
 /* Drop the written lines that change nothing, but not the last. */

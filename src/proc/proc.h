@@ -210,8 +210,8 @@ void proc_free(struct proc *p);
 int proc_exit_code(const struct proc *p);
 
 /*
- * Keep @state, which belongs to whoever started @p and means nothing here, while a process of it
- * lives, then @release it. Once, right after the start.
+ * Keep @state, which this module does not read, while a process of @p lives, then @release it. At
+ * most once for a run.
  */
 void proc_attach(struct proc *p, void *state, void (*release)(void *state));
 void *proc_attached(const struct proc *p); /* NULL: nothing, or not any more */

@@ -179,8 +179,8 @@ static void pump_feed_refuse(struct feed *f)
 	pump_feed_stop(f);
 }
 
-/* Watch for room in the pipe; with an empty queue for its hang-up, which the kernel reports to
- * whoever watches a write end for anything (epoll_ctl(2), EPOLLERR). */
+/* Watch for room in the pipe; with an empty queue for its hang-up, which epoll reports whatever
+ * events were asked for (epoll_ctl(2), EPOLLERR). A write end is never readable. */
 static void pump_feed_watch(struct feed *f)
 {
 	int events = feed_queued(f) ? EV_WRITE : EV_READ;
@@ -206,7 +206,7 @@ static void pump_feed_drained(struct feed *f)
 	pump_feed_stop(f);
 }
 
-/* Write what the pipe takes. SIGPIPE is ignored (server/server.c), so a write without a reader
+/* Write what the pipe takes. SIGPIPE is ignored (server/context.c), so a write without a reader
  * fails with EPIPE. */
 static void pump_feed_write(struct feed *f)
 {

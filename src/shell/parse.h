@@ -45,7 +45,8 @@ struct shell_setup {
 	const struct shell_script *outer;
 	uint32_t outer_command;
 	bool exported_only;
-	/* Told where commands begin that change a variable, a function, an alias or an option. */
+	/* Called with the start of each command that changes a variable, a function, an alias or
+	 * an option. May be NULL. */
 	void (*on_change)(void *ctx, uint32_t at);
 	void *on_change_ctx;
 };

@@ -59,7 +59,7 @@ static void test_stream_is_judged_for_any_reader(void **state)
 	static const char *const shells[] = {
 		"bash", "sh", "bash -s", "bash -i", "env sh", "sudo -u x bash", "cat | sh", "exec dash",
 		"cd x && bash", "timeout 9 stdbuf -oL bash", "sh -c 'sh'", "tee log | bash",
-		"nohup bash >log", "while read l; do eval \"$l\"; done", "ssh localhost", "su -",
+		"nohup bash >log", "ssh localhost", "su -",
 	};
 
 	(void)state;
@@ -68,6 +68,10 @@ static void test_stream_is_judged_for_any_reader(void **state)
 		DIALOGUE(shells[i], { "echo 'it", "+0 ..8" });
 	}
 	DIALOGUE("cat", { "rm -rf /\n", "+9" }, { "it's\n", "+5" });
+	DIALOGUE("while read l; do eval \"$l\"; done", { "X=/\n", "+4" }, { "ls\n", "+3" },
+		 { "rm -rf /\n", "+0 !files.remove_tree" });
+	DIALOGUE("eval \"$(cat)\"", { "X=/\n", "+4" }, { "ls\n", "+3" }, { "ls\n", "+3" },
+		 { "rm -rf $X\n", "+0 !files.remove_tree" });
 	DIALOGUE("python3 -i", { "it's = 'x\n", "+10" },
 		 { "import os; os.system('rm -rf /')\n", "+0 !files.remove_tree" });
 	DIALOGUE("node -i", { "require('fs').rmSync('/', {recursive: true})\n", "+0 !files.remove_tree" });
