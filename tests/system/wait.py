@@ -1,0 +1,321 @@
+#!/usr/bin/env python3
+"""process.monitor waits for output, lines, ports and silence, process.wait for many runs."""
+import json
+import os
+import signal
+import socket
+import tempfile
+import time
+
+from client import WAIT, Server, Skip, check, equal, eventually
+from suite import Suite
+
+suite = Suite()
+
+PYTHON = "/usr/bin/python3"
+USER = 65534
+WAIT_MS = 1000 * 120
+
+# Listens on a free port of an address, and says on which.
+LISTEN = """
+import os, socket, sys, time
+address, how = sys.argv[1:3]
+family = socket.AF_INET6 if ":" in address else socket.AF_INET
+s = socket.socket(family)
+s.bind((address, 0))
+print(s.getsockname()[1], flush=True)
+if how == "late":
+    while not os.path.exists("go"):
+        time.sleep(0.02)
+s.listen()
+if how == "daemon":
+    if os.fork():
+        s.close()
+        while True:
+            time.sleep(1)
+    os.setsid()
+time.sleep(600)
+"""
+
+
+def as_user(*options):
+    """A server of an ordinary user, with its own base directory."""
+    if os.geteuid() != 0:
+        return Server(*options)
+    base = tempfile.mkdtemp(prefix="procpen-test-")
+    os.chmod(base, 0o755)
+    for name in ("workspace", "home", "state"):
+        path = os.path.join(base, name)
+        os.mkdir(path)
+        os.chown(path, USER, USER)
+    server = Server(*options, base=base, wrapper=[
+        "setpriv", "--reuid", str(USER), "--regid", str(USER), "--clear-groups"])
+    server.own_base = True
+    return server
+
+
+def start(server, command, **params):
+    return server.run(command, background=True, **params)["process_id"]
+
+
+def monitor(server, process_id, until, **params):
+    return server.call("process.monitor", dict(params, process_id=process_id, until=until,
+                                               wait_ms=WAIT_MS), WAIT + WAIT_MS / 1000)
+
+
+def ask(server, process_id, **params):
+    return server.request("process.monitor", dict(params, process_id=process_id, wait_ms=WAIT_MS))
+
+
+def listener(server, address, how="now", **params):
+    """Start LISTEN; returns the process and its port, once it has said that."""
+    with open(os.path.join(server.workspace, "listen.py"), "w") as f:
+        f.write(LISTEN)
+    process_id = start(server, PYTHON, args=["listen.py", address, how], **params)
+    found = monitor(server, process_id, "pattern", pattern=r"^(\d+)$")
+    if not found["matched"]:
+        raise Skip("cannot listen on %s: %s" % (
+            address, server.logs(process_id)["stderr"].strip().split("\n")[-1]))
+    return process_id, int(found["match"]["groups"][0])
+
+
+def free_port():
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        return s.getsockname()[1]
+
+
+# ---- ports
+
+def ready_in_one_call(server):
+    port = free_port()
+    process_id = start(server, "exec %s -m http.server --bind 127.0.0.1 %d" % (PYTHON, port))
+    answer = monitor(server, process_id, "port", port=port)
+    equal((answer["state"], answer["matched"], answer["match"]), ("running", True, {"port": port}),
+          "the server's start")
+    page = server.run("%s -c 'import urllib.request as u; "
+                      "print(u.urlopen(\"http://127.0.0.1:%d\").status)'" % (PYTHON, port))
+    equal(page["stdout_summary"], "200\n", "a request right after")
+
+
+@suite.test()
+def test_a_server_is_ready_in_one_call():
+    ready_in_one_call(Server())
+
+
+@suite.test()
+def test_a_server_is_ready_in_one_call_of_a_user():
+    ready_in_one_call(as_user())
+
+
+@suite.test()
+def test_a_server_is_ready_in_one_call_without_namespaces():
+    ready_in_one_call(Server("--set", "sandbox.namespaces=false"))
+
+
+def port_of(address):
+    server = Server()
+    process_id, port = listener(server, address)
+    equal(monitor(server, process_id, "port", port=port)["match"], {"port": port}, address)
+
+
+@suite.test()
+def test_port_of_ipv6_loopback():
+    port_of("::1")
+
+
+@suite.test()
+def test_port_of_any_address():
+    port_of("0.0.0.0")
+
+
+@suite.test()
+def test_port_of_any_ipv6_address():
+    port_of("::")
+
+
+@suite.test()
+def test_port_in_a_network_namespace():
+    server = Server()
+    process_id, port = listener(server, "127.0.0.1", network=False)
+    here = server.run("readlink /proc/self/ns/net")["stdout_summary"]
+    there = server.run("readlink /proc/self/ns/net", network=False)["stdout_summary"]
+    if here == there:
+        raise Skip("no network namespace here")
+    equal(monitor(server, process_id, "port", port=port)["match"], {"port": port}, "in there")
+
+
+@suite.test()
+def test_port_of_a_daemon():
+    server = Server()
+    process_id, port = listener(server, "127.0.0.1", "daemon")
+    equal(monitor(server, process_id, "port", port=port)["match"], {"port": port}, "a daemon's")
+
+
+@suite.test()
+def test_port_is_seen_when_it_listens():
+    server = Server()
+    process_id, port = listener(server, "127.0.0.1", "late")
+    waits = [ask(server, process_id, until="port", port=port) for _ in range(20)]
+    check(not server.call("process.monitor", {"process_id": process_id, "until": "port",
+                                              "port": port})["matched"], "bound is not listening")
+    open(os.path.join(server.workspace, "go"), "w").close()
+    for id in waits:
+        equal(server.result(id)["match"], {"port": port}, "a wait for it")
+
+
+@suite.test()
+def test_port_of_another_process():
+    server = Server()
+    process_id = start(server, "sleep 600")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        s.listen()
+        port = s.getsockname()[1]
+        answer = server.call("process.monitor", {"process_id": process_id, "until": "port",
+                                                 "port": port, "wait_ms": 300})
+    equal((answer["state"], answer["matched"]), ("running", False), "a port of this test")
+
+
+# ---- output
+
+@suite.test()
+def test_line_behind_a_flood():
+    """The search keeps up or says what it has not seen; the end of the output is always found."""
+    server = Server("--set", "log.tail_bytes=1M")
+    process_id = start(server, "head -c 200M /dev/zero | tr '\\0' x | fold -w 79; echo; "
+                               "echo now it is ready; exec sleep 600")
+    answer = monitor(server, process_id, "pattern", pattern="is (ready)")
+    equal(answer["match"]["text"], "now it is ready", "the line")
+    equal(answer["match"]["groups"], ["ready"], "its group")
+    process_id = start(server, "head -c 200M /dev/zero | tr '\\0' x | fold -w 79")
+    answer = monitor(server, process_id, "pattern", pattern="ready")
+    equal((answer["state"], answer["matched"]), ("completed", False), "no such line")
+    check(answer.get("unsearched_bytes", 1) > 0, "unsearched_bytes")
+
+
+@suite.test()
+def test_line_that_comes_byte_by_byte():
+    server = Server()
+    script = ("import time\nfor c in 'x' * 300 + ' done':\n"
+              "    print(c, end='', flush=True)\n    time.sleep(0.003)\ntime.sleep(600)")
+    process_id = start(server, PYTHON, args=["-c", script])
+    answer = monitor(server, process_id, "pattern", pattern="^x+ done$")
+    equal(answer["match"]["line_number"], 1, "a line that grew")
+
+
+@suite.test()
+def test_silence_of_a_loud_run():
+    server = Server()
+    process_id = start(server, "for i in 1 2 3 4 5 6 7 8; do echo; sleep 0.2; done; exec sleep 600")
+    answer = monitor(server, process_id, "idle", idle_ms=1500)
+    check(answer["matched"], "it is silent at last")
+    equal(server.logs(process_id)["stdout_size"], 8, "after all of its output")
+
+
+@suite.test()
+def test_idle_timeout_of_a_stopped_server():
+    """What was written while the server did not run is no silence."""
+    server = Server()
+    process_id = start(server, "for i in $(seq 50); do echo; sleep 0.1; done", idle_timeout=2)
+    eventually(lambda: server.logs(process_id)["stdout_size"] > 0, WAIT, "output")
+    server.signal(signal.SIGSTOP)
+    time.sleep(3)
+    server.signal(signal.SIGCONT)
+    answer = monitor(server, process_id, "exit")
+    equal((answer["state"], answer["reason"]), ("completed", "exited"), "its end")
+
+
+# ---- many
+
+@suite.test()
+def test_waits_and_floods():
+    """256 waits of every kind beside floods: each is answered once, and so is everything else."""
+    server = Server("--set", "log.tail_bytes=64K")
+    floods = [start(server, "exec yes") for _ in range(4)]
+    quiet = start(server, "exec sleep 600")
+    kinds = [{"until": "exit"}, {"until": "idle", "idle_ms": 300000},
+             {"until": "pattern", "pattern": "never"}, {"until": "port", "port": 1},
+             {"until": "output", "stream": "stderr"}]
+    waits = [ask(server, floods[i % 4] if i % 3 else quiet, **kinds[i % 5]) for i in range(255)]
+    waits.append(server.request("process.wait", {"process_ids": floods + [quiet],
+                                                 "wait_ms": WAIT_MS}))
+    answer = server.answer(ask(server, quiet, until="exit"))
+    equal(answer["error"]["data"]["type"], "LimitReached", "one more")
+    for _ in range(50):
+        server.ping()
+    equal(server.call("process.monitor", {"process_id": quiet})["state"], "running", "a look")
+    equal(server.call("process.list", {})["total"], 5, "a list")
+    check(server.call("is_blocked", {"command": "ls"})["blocked"] is False, "is_blocked")
+    for process_id in floods + [quiet]:
+        check(server.call("process.kill", {"process_id": process_id, "signal": "KILL"})["killed"],
+              "a kill")
+    for i, id in enumerate(waits[:-1]):
+        answer = server.result(id)
+        equal((answer["state"], answer["matched"]), ("killed", i % 5 == 0), "wait %d" % i)
+    equal(len(server.result(waits[-1])["ended"]), 5, "process.wait")
+    server.ping()
+    check(not server.inbox, "nothing is answered twice")
+
+
+@suite.test()
+def test_hostile_patterns_wait_for_their_turn():
+    """Long searches take turns: what is asked after them is answered before they are done."""
+    server = Server()
+    process_id = start(server, "head -c 6M /dev/zero | tr '\\0' a | fold -w 40 | "
+                               "sed 's/$/!/'; exec sleep 600")
+    eventually(lambda: server.logs(process_id, limit=1)["stdout_size"] > 6200000, WAIT, "output")
+    searches = [server.request("process.monitor", {
+        "process_id": process_id, "until": "pattern", "wait_ms": WAIT_MS,
+        "pattern": "(?:a|b|aa)*c%d" % i}) for i in range(20)]
+    server.request("process.logs", {"process_id": process_id, "grep": "(?:a|b|aa)*c"})
+    before = 0
+    for _ in range(20):
+        server.call("ping")
+        before += 1
+        answered = {m.get("id") for m in server.inbox if "method" not in m}
+        if answered & set(searches):
+            break
+    equal(before, 20, "pings that were answered before the first search was done")
+    server.call("process.kill", {"process_id": process_id, "signal": "KILL"})
+    for id in searches:
+        answer = server.answer(id)
+        check(answer.get("result", {}).get("matched") is False or
+              answer["error"]["data"]["type"] == "LimitReached", json.dumps(answer)[:200])
+
+
+@suite.test()
+def test_wait_for_64_runs():
+    server = Server()
+    runs = [start(server, "until [ -e go ]; do sleep 0.05; done; exit %d" % i) for i in range(64)]
+    everything = server.request("process.wait", {"process_ids": runs, "wait_ms": WAIT_MS})
+    first = server.request("process.wait", {"process_ids": runs, "wait_ms": WAIT_MS, "mode": "any"})
+    server.ping()
+    open(os.path.join(server.workspace, "go"), "w").close()
+    answer = server.result(first)
+    check(answer["matched"] and answer["ended"], "any")
+    equal(len(answer["ended"]) + len(answer["pending"]), 64, "all are named")
+    answer = server.result(everything)
+    equal([r["exit_code"] for r in answer["ended"]], list(range(64)), "all, in their order")
+    equal(answer["pending"], [], "pending")
+
+
+# ---- the end
+
+@suite.test()
+def test_waits_at_the_end_of_the_input():
+    """The open waits are answered with what is known when their time after the end is over."""
+    server = Server("--set", "server.eof_seconds=1")
+    process_id = start(server, "echo on; exec sleep 600")
+    waits = [ask(server, process_id, until="pattern", pattern="never"),
+             ask(server, process_id, until="port", port=1),
+             ask(server, process_id, until="idle", idle_ms=300000),
+             server.request("process.wait", {"process_ids": [process_id], "wait_ms": WAIT_MS})]
+    server.close_input()
+    for id in waits:
+        check(not server.result(id)["matched"], "an open wait")
+    equal(server.wait_exit(), 0, "exit status")
+
+
+if __name__ == "__main__":
+    suite.main()
