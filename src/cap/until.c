@@ -8,11 +8,12 @@
 #include "base/mem.h"
 #include "base/pattern.h"
 #include "base/utf8.h"
+#include "os/ports.h"
 #include "proc/lines.h"
 
 #define OPEN_LINE_MS 20
-#define PORT_MS 100      /* between two looks, or ... */
-#define PORT_SHARE 20    /* ... so many times what a look at all ports takes */
+#define PORT_MS 50       /* between two looks, or ... */
+#define PORT_SHARE 10    /* ... so many times what a look at all ports takes */
 #define GROUPS_MAX 32
 
 enum until_kind { EXIT, OUTPUT, PATTERN, PORT, IDLE };
@@ -44,7 +45,7 @@ struct until {
 	struct pattern *pattern;
 	struct line line;       /* the match, or where the pattern stopped ... */
 	size_t at;              /* ... and where in the line */
-	unsigned port;
+	unsigned port, tables;  /* of ports to read at the next look */
 	int64_t idle_ms;
 	enum until_found found;
 	enum until_look how;
@@ -114,6 +115,7 @@ struct until *until_new(const struct req *r, struct err *e)
 	u->kind = kind;
 	u->pattern = pattern;
 	u->port = (unsigned)json_get_int(params, "port", 0);
+	u->tables = PORTS_IPV4 | PORTS_IPV6;
 	u->idle_ms = json_get_int(params, "idle_ms", 0);
 	u->stream[0].wanted = strcmp(stream, streams[1]) != 0;
 	u->stream[1].wanted = strcmp(stream, streams[0]) != 0;
@@ -271,15 +273,17 @@ static bool until_work_search(struct until *u, const struct proc *p, int64_t unt
 
 /* ---- ports ---- */
 
-/* Look, and plan the next look. Many calls that wait for ports look less often. */
+/* Look, at one table after the first time, and plan the next look. Many calls that wait for ports
+ * look less often. */
 static void until_look_at_port(struct until *u, const struct proc *p)
 {
 	int64_t began = clock_mono_us(), ms;
 
-	if (proc_listens(p, u->port)) {
+	if (proc_listens(p, u->port, u->tables)) {
 		u->found = UNTIL_MET;
 		return;
 	}
+	u->tables = u->tables == PORTS_IPV4 ? PORTS_IPV6 : PORTS_IPV4;
 	ms = (clock_mono_us() - began) * PORT_SHARE * until_ports / 1000;
 	loop_timer_start(u->c->loop, &u->timer, (double)(ms > PORT_MS ? ms : PORT_MS));
 }

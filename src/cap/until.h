@@ -6,7 +6,7 @@
  * begins at `from`, and takes each line once, when it is complete. A line without newline, as a
  * prompt is, is taken as it stands when it is OPEN_LINE_MS old, and again when more of it has come.
  * Ports are polled while a call waits for one, so seldom that all such calls together take a
- * twentieth of a processor.
+ * tenth of a processor.
  *
  * Ownership: part of the request's task; until_free() ends its job and its timer.
  */

@@ -11,16 +11,17 @@
 
 
 #define STATE_LISTEN 0x0A /* TCP_LISTEN in the column st */
-#define SOCKETS_MAX 64    /* sockets of one port: more only with SO_REUSEPORT */
 #define NAMESPACES_MAX 8  /* of one run */
 
 struct ports {
 	unsigned port;
-	ino_t sockets[SOCKETS_MAX]; /* those that listen on it, of any process */
+	unsigned tables;
+	ino_t sockets[PORTS_DESCRIPTORS]; /* of the processes */
 	int socket_count;
+	int descriptors; /* left to look at */
 	ino_t namespaces[NAMESPACES_MAX]; /* already read */
 	int namespace_count;
-	int descriptors; /* left to look at */
+	bool found;
 };
 
 /* The kernel prints each word of an address as a number of this machine. */
@@ -48,6 +49,14 @@ static bool ports_is_local(const char *address)
 	return sscanf(address, "%8" SCNx32, &word[0]) == 1 && ports_is_local4(word[0]);
 }
 
+static bool ports_holds(const struct ports *s, ino_t socket)
+{
+	for (int i = 0; i < s->socket_count; i++)
+		if (s->sockets[i] == socket)
+			return true;
+	return false;
+}
+
 /* Take a line of the table. Returns false behind the listening sockets, which come first. */
 static bool ports_take_line(struct ports *s, const char *line)
 {
@@ -60,9 +69,8 @@ static bool ports_take_line(struct ports *s, const char *line)
 		return true; /* the heading */
 	if (state != STATE_LISTEN)
 		return false;
-	if (port == s->port && socket && ports_is_local(address) && s->socket_count < SOCKETS_MAX)
-		s->sockets[s->socket_count++] = socket;
-	return true;
+	s->found = port == s->port && ports_is_local(address) && ports_holds(s, socket);
+	return !s->found;
 }
 
 static void ports_read_table(struct ports *s, pid_t pid, const char *name)
@@ -94,50 +102,47 @@ static void ports_read_namespace(struct ports *s, pid_t pid)
 	if (s->namespace_count == NAMESPACES_MAX)
 		return;
 	s->namespaces[s->namespace_count++] = st.st_ino;
-	ports_read_table(s, pid, "tcp");
-	ports_read_table(s, pid, "tcp6");
+	if (s->tables & PORTS_IPV4)
+		ports_read_table(s, pid, "tcp");
+	if (s->tables & PORTS_IPV6 && !s->found)
+		ports_read_table(s, pid, "tcp6");
 }
 
-static bool ports_is_found(const struct ports *s, int directory, const char *name)
+static void ports_take_descriptor(struct ports *s, int directory, const char *name)
 {
 	char target[64] = "";
 	unsigned long socket;
 
-	if (readlinkat(directory, name, target, sizeof(target) - 1) < 0 ||
-	    sscanf(target, "socket:[%lu]", &socket) != 1)
-		return false;
-	for (int i = 0; i < s->socket_count; i++)
-		if (s->sockets[i] == socket)
-			return true;
-	return false;
+	if (readlinkat(directory, name, target, sizeof(target) - 1) > 0 &&
+	    sscanf(target, "socket:[%lu]", &socket) == 1 && !ports_holds(s, socket))
+		s->sockets[s->socket_count++] = socket;
 }
 
-/* Does @pid have one of the sockets? */
-static bool ports_holds(struct ports *s, pid_t pid)
+static void ports_read_descriptors(struct ports *s, pid_t pid)
 {
 	const struct dirent *entry;
-	bool found = false;
 	char path[64];
 	DIR *d;
 
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	d = opendir(path);
 	if (!d)
-		return false;
-	while (!found && s->descriptors-- > 0 && (entry = readdir(d)))
-		found = ports_is_found(s, dirfd(d), entry->d_name);
+		return;
+	while (s->descriptors > 0 && (entry = readdir(d))) {
+		s->descriptors--;
+		ports_take_descriptor(s, dirfd(d), entry->d_name);
+	}
 	closedir(d);
-	return found;
 }
 
-bool ports_listens(const pid_t *pids, int count, unsigned port)
+bool ports_listens(const pid_t *pids, int count, unsigned port, unsigned tables)
 {
-	struct ports s = { .port = port, .descriptors = PORTS_DESCRIPTORS };
+	static struct ports s;
 
+	s = (struct ports){ .port = port, .tables = tables, .descriptors = PORTS_DESCRIPTORS };
 	for (int i = 0; i < count; i++)
+		ports_read_descriptors(&s, pids[i]);
+	for (int i = 0; s.socket_count && !s.found && i < count; i++)
 		ports_read_namespace(&s, pids[i]);
-	for (int i = 0; s.socket_count && i < count; i++)
-		if (ports_holds(&s, pids[i]))
-			return true;
-	return false;
+	return s.found;
 }

@@ -581,13 +581,13 @@ const struct usage *proc_usage(struct proc *p)
 	return &p->usage;
 }
 
-bool proc_listens(const struct proc *p, unsigned port)
+bool proc_listens(const struct proc *p, unsigned port, unsigned tables)
 {
 	pid_t pids[PROC_PORTS_MAX];
 
 	return p->tree_alive && p->live->tree.shim_pid > 0 &&
 	       ports_listens(pids, procfs_tree(p->live->tree.shim_pid, pids, PROC_PORTS_MAX),
-			     port);
+			     port, tables);
 }
 
 void proc_kill_tree(struct proc *p, enum proc_reason reason)

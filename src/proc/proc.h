@@ -251,7 +251,7 @@ const struct usage *proc_usage(struct proc *p);
 
 /* Does a process of this run, of the first PROC_PORTS_MAX, listen on TCP @port (os/ports.h)? */
 #define PROC_PORTS_MAX 256
-bool proc_listens(const struct proc *p, unsigned port);
+bool proc_listens(const struct proc *p, unsigned port, unsigned tables);
 
 /*
  * SIGKILL for the whole tree because of @reason (TIMEOUT, IDLE, KILLED_BY_REQUEST,

@@ -8,6 +8,15 @@
 
 #include "os/ports.h"
 
+static bool listens(const pid_t *pids, int count, unsigned port)
+{
+	bool in4 = ports_listens(pids, count, port, PORTS_IPV4);
+	bool in6 = ports_listens(pids, count, port, PORTS_IPV6);
+
+	assert_int_equal(ports_listens(pids, count, port, PORTS_IPV4 | PORTS_IPV6), in4 || in6);
+	return in4 || in6;
+}
+
 /* A socket bound to @address; *@port: which the kernel chose. -1: this machine has no such address. */
 static int bind_to(const char *address, unsigned *port)
 {
@@ -49,11 +58,11 @@ static void test_ports_of_local_addresses(void **state)
 			print_message("no %s here\n", cases[i].address);
 			continue;
 		}
-		assert_false(ports_listens(&self, 1, port)); /* bound is not listening */
+		assert_false(listens(&self, 1, port)); /* bound is not listening */
 		assert_int_equal(listen(fd, 1), 0);
-		assert_int_equal(ports_listens(&self, 1, port), cases[i].seen);
+		assert_int_equal(listens(&self, 1, port), cases[i].seen);
 		close(fd);
-		assert_false(ports_listens(&self, 1, port));
+		assert_false(listens(&self, 1, port));
 	}
 }
 
@@ -80,10 +89,10 @@ static void test_ports_of_others(void **state)
 		_exit(read(hold[0], &byte, 1) != 0);
 	}
 	close(hold[0]);
-	for (int i = 0; i < 1000 && ports_listens(&child, 1, port); i++)
+	for (int i = 0; i < 1000 && ports_listens(&child, 1, port, PORTS_IPV4); i++)
 		usleep(10000); /* until it has closed its copy */
-	assert_false(ports_listens(&child, 1, port));
-	assert_true(ports_listens((pid_t[]){ child, self }, 2, port));
+	assert_false(listens(&child, 1, port));
+	assert_true(listens((pid_t[]){ child, self }, 2, port));
 	at.sin_port = htons((uint16_t)port);
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -91,15 +100,15 @@ static void test_ports_of_others(void **state)
 	accepted = accept(listener, NULL, NULL);
 	assert_int_equal(getsockname(client, (struct sockaddr *)&at, &len), 0);
 	client_port = ntohs(at.sin_port);
-	assert_false(ports_listens(&self, 1, client_port));
+	assert_false(listens(&self, 1, client_port));
 	close(listener);
-	assert_false(ports_listens(&self, 1, port)); /* a connection of that port is open */
+	assert_false(listens(&self, 1, port)); /* a connection of that port is open */
 	close(accepted);
 	close(client);
 	close(hold[1]);
 	assert_int_equal(waitpid(child, NULL, 0), child);
-	assert_false(ports_listens(&child, 1, port));
-	assert_false(ports_listens(&self, 0, port));
+	assert_false(listens(&child, 1, port));
+	assert_false(listens(&self, 0, port));
 }
 
 int main(void)
