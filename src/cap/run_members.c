@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
+#include "proc/input_wait.h"
 #include "proc/names.h"
 
 void run_members_command(struct jsonw *w, const struct proc *p, size_t max)
@@ -74,8 +75,17 @@ void run_members_alive(struct jsonw *w, const struct usage *u)
 		jsonw_int(w, "alive", u->alive);
 }
 
-void run_members_record(struct jsonw *w, const struct proc *p, size_t command_max,
-			const struct usage *u)
+static void run_members_input(struct jsonw *w, struct proc *p)
+{
+	enum input_wait waits = input_wait_of(p);
+
+	if (waits == INPUT_WAIT_UNKNOWN)
+		jsonw_null(w, "waits_for_input");
+	else
+		jsonw_bool(w, "waits_for_input", waits == INPUT_WAIT_YES);
+}
+
+void run_members_record(struct jsonw *w, struct proc *p, size_t command_max, const struct usage *u)
 {
 	run_members_head(w, p, command_max);
 	run_members_times(w, p);
@@ -83,6 +93,7 @@ void run_members_record(struct jsonw *w, const struct proc *p, size_t command_ma
 	run_members_pid(w, p);
 	jsonw_str(w, "working_directory", p->settings->cwd);
 	run_members_alive(w, u);
+	run_members_input(w, p);
 }
 
 void run_members_tree(struct jsonw *w, const struct proc *p)

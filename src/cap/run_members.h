@@ -29,9 +29,8 @@ void run_members_usage(struct jsonw *w, const struct usage *u);
 void run_members_alive(struct jsonw *w, const struct usage *u);
 
 /* A run as process.monitor shows it: its head with at most @command_max bytes of the command, its
- * times, @u as usage, pid, working_directory and alive. */
-void run_members_record(struct jsonw *w, const struct proc *p, size_t command_max,
-			const struct usage *u);
+ * times, @u as usage, pid, working_directory, alive and waits_for_input. */
+void run_members_record(struct jsonw *w, struct proc *p, size_t command_max, const struct usage *u);
 
 /* "leftover", "survivors". */
 void run_members_tree(struct jsonw *w, const struct proc *p);

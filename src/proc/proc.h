@@ -119,6 +119,12 @@ struct proc_settings {
 	char cwd[];
 };
 
+/* For proc/input_wait: the processor time at a look, and since when it is that. */
+struct quiet {
+	int64_t since_ms; /* 0: no look yet */
+	int64_t cpu_ms;
+};
+
 /* The part of a record that exists only while a process of the run lives; most records are kept
  * long after. */
 struct proc_live {
@@ -130,6 +136,7 @@ struct proc_live {
 	struct limits_watch limits;
 	ev_timer timeout, silence, drain;
 	int64_t idle_timeout_ms;
+	struct quiet quiet;
 	ev_timer deadline; /* of a signal that is to end the run: then SIGKILL */
 	struct spawn_past past; /* of the shim */
 	uint32_t pool_kind;   /* likewise, for pool_return() */

@@ -7,7 +7,7 @@ import socket
 import tempfile
 import time
 
-from client import WAIT, Server, Skip, check, equal, eventually
+from client import WAIT, RpcError, Server, Skip, check, equal, eventually
 from suite import Suite
 
 suite = Suite()
@@ -224,6 +224,56 @@ def test_idle_timeout_of_a_stopped_server():
     server.signal(signal.SIGCONT)
     answer = monitor(server, process_id, "exit")
     equal((answer["state"], answer["reason"]), ("completed", "exited"), "its end")
+
+
+# ---- input
+
+WAITING = ["cat", "bash -c 'read x'", "exec python3 -i", "cat | sort",
+           "printf 'continue? [Y/n] '; read -r a"]
+POLLING = ["exec python3 -c 'import select, sys; select.select([sys.stdin], [], [])'"]
+NOT_WAITING = ["exec sleep 600", "sleep 600 | cat", "while :; do :; done", "sleep 600 & wait"]
+
+
+def judge(server, command):
+    process_id = start(server, command, stdin_mode="pipe")
+    answer = monitor(server, process_id, "idle", idle_ms=1000)
+    while answer["waits_for_input"] is None and answer["state"] == "running":
+        answer = server.call("process.monitor", {"process_id": process_id, "wait_ms": 300})
+    server.call("process.kill", {"process_id": process_id, "signal": "KILL"})
+    return answer["waits_for_input"]
+
+
+def judge_all(server):
+    try:
+        server.run("true", stdin_mode="pipe")
+    except RpcError as e:
+        raise Skip("no stdin_mode: %s" % e)
+    for command in WAITING + POLLING:
+        equal(judge(server, command), True, command)
+    for command in NOT_WAITING:
+        equal(judge(server, command), False, command)
+
+
+@suite.test()
+def test_waits_for_input():
+    judge_all(Server())
+
+
+@suite.test()
+def test_waits_for_input_of_a_user():
+    judge_all(as_user())
+
+
+@suite.test()
+def test_waits_for_input_without_namespaces():
+    judge_all(Server("--set", "sandbox.namespaces=false"))
+
+
+@suite.test()
+def test_nothing_waits_for_dev_null():
+    server = Server()
+    process_id = start(server, "cat; exec sleep 600")
+    equal(monitor(server, process_id, "idle", idle_ms=300)["waits_for_input"], False, "/dev/null")
 
 
 # ---- many

@@ -1,0 +1,191 @@
+#include "os/reading.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/select.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define WORD_BITS (8 * sizeof(unsigned long))
+
+/* How a system call waits for files: the argument that names them, and how. */
+enum form { READ, POLL, SELECT, EPOLL };
+
+static const struct {
+	long number;
+	enum form form;
+} calls[] = {
+	{ SYS_read, READ }, { SYS_readv, READ }, { SYS_splice, READ },
+	{ SYS_ppoll, POLL }, { SYS_pselect6, SELECT }, { SYS_epoll_pwait, EPOLL },
+#ifdef SYS_epoll_pwait2
+	{ SYS_epoll_pwait2, EPOLL },
+#endif
+#ifdef SYS_poll
+	{ SYS_poll, POLL },
+#endif
+#ifdef SYS_select
+	{ SYS_select, SELECT },
+#endif
+#ifdef SYS_epoll_wait
+	{ SYS_epoll_wait, EPOLL },
+#endif
+};
+
+static bool reading_is_file(pid_t pid, int fd, const struct reading_file *file)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)pid, fd);
+	return !stat(path, &st) && st.st_dev == file->device && st.st_ino == file->inode;
+}
+
+/* Read @size bytes at @address of @pid. */
+static bool reading_copy(pid_t pid, uint64_t address, void *bytes, size_t size)
+{
+	struct iovec here = { bytes, size }, there = { (void *)(uintptr_t)address, size };
+
+	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
+}
+
+static enum reading reading_poll(pid_t pid, uint64_t set, uint64_t count,
+				 const struct reading_file *file)
+{
+	struct pollfd fds[READING_SET];
+
+	count = count < READING_SET ? count : READING_SET;
+	if (!reading_copy(pid, set, fds, count * sizeof(*fds)))
+		return READING_UNKNOWN;
+	for (uint64_t i = 0; i < count; i++)
+		if (fds[i].fd >= 0 && fds[i].events & POLLIN &&
+		    reading_is_file(pid, fds[i].fd, file))
+			return READING_POLLS;
+	return READING_NO;
+}
+
+static enum reading reading_select(pid_t pid, uint64_t count, uint64_t set,
+				   const struct reading_file *file)
+{
+	unsigned long words[READING_SET / WORD_BITS] = { 0 };
+
+	count = count < READING_SET ? count : READING_SET;
+	if (!set)
+		return READING_NO;
+	if (!reading_copy(pid, set, words, (count + WORD_BITS - 1) / WORD_BITS * sizeof(*words)))
+		return READING_UNKNOWN;
+	for (uint64_t fd = 0; fd < count; fd++)
+		if (words[fd / WORD_BITS] >> fd % WORD_BITS & 1 &&
+		    reading_is_file(pid, (int)fd, file))
+			return READING_POLLS;
+	return READING_NO;
+}
+
+/* Lines such as "tfd: 0 events: 19 data: 0 pos:0 ino:1f2e sdev:d" (proc(5)). */
+static enum reading reading_epoll(pid_t pid, int set, const struct reading_file *file)
+{
+	char path[64], line[256];
+	bool found = false;
+	unsigned events;
+	FILE *f;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo/%d", (int)pid, set);
+	f = fopen(path, "re");
+	if (!f)
+		return READING_UNKNOWN;
+	for (int i = 0; !found && i < READING_SET && fgets(line, sizeof(line), f); i++)
+		found = sscanf(line, "tfd: %d events: %x", &fd, &events) == 2 && events & POLLIN &&
+			reading_is_file(pid, fd, file);
+	fclose(f);
+	return found ? READING_POLLS : READING_NO;
+}
+
+static enum reading reading_call(pid_t pid, long number, const uint64_t args[2],
+				 const struct reading_file *file)
+{
+	for (size_t i = 0; i < COUNT_OF(calls); i++) {
+		if (calls[i].number != number)
+			continue;
+		switch (calls[i].form) {
+		case READ:
+			return reading_is_file(pid, (int)args[0], file) ? READING_BLOCKS
+									: READING_NO;
+		case POLL:
+			return reading_poll(pid, args[0], args[1], file);
+		case SELECT:
+			return reading_select(pid, args[0], args[1], file);
+		case EPOLL:
+			return reading_epoll(pid, (int)args[0], file);
+		}
+	}
+	return READING_NO;
+}
+
+/* A thread that runs has "running" there; one that has gone has nothing. */
+static enum reading reading_thread(pid_t pid, int directory, const char *tid,
+				   const struct reading_file *file)
+{
+	AUTO_CLOSE int fd = -1;
+	uint64_t args[2];
+	char path[32], text[256];
+	ssize_t n = -1;
+	long number;
+
+	snprintf(path, sizeof(path), "%.20s/syscall", tid);
+	fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		n = read(fd, text, sizeof(text) - 1);
+	if (n < 0)
+		return errno == ESRCH || faccessat(directory, tid, F_OK, 0) ? READING_NO
+									    : READING_UNKNOWN;
+	text[n] = '\0';
+	if (sscanf(text, "%ld 0x%" SCNx64 " 0x%" SCNx64, &number, &args[0], &args[1]) != 3)
+		return READING_NO;
+	return reading_call(pid, number, args, file);
+}
+
+static enum reading reading_process(pid_t pid, const struct reading_file *file, int *threads)
+{
+	enum reading most = READING_NO, one;
+	const struct dirent *entry;
+	char path[64];
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+	d = opendir(path);
+	if (!d)
+		return READING_NO;
+	while (*threads > 0 && (entry = readdir(d))) {
+		if (*entry->d_name == '.')
+			continue;
+		--*threads;
+		one = reading_thread(pid, dirfd(d), entry->d_name, file);
+		most = one > most ? one : most;
+	}
+	closedir(d);
+	return most;
+}
+
+enum reading reading_of(const pid_t *pids, int count, const struct reading_file *file)
+{
+	enum reading most = READING_NO, one;
+	int threads = READING_THREADS;
+
+	for (int i = 0; i < count && threads; i++) {
+		one = reading_process(pids[i], file, &threads);
+		most = one > most ? one : most;
+	}
+	return threads || most > READING_UNKNOWN ? most : READING_UNKNOWN;
+}

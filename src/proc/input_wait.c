@@ -1,0 +1,64 @@
+#include "proc/input_wait.h"
+
+#include <stdbool.h>
+#include <sys/stat.h>
+
+#include "base/clock.h"
+#include "os/procfs.h"
+#include "os/reading.h"
+#include "proc/proc.h"
+
+#define TICK_MS 10 /* proc(5) counts processor time in these */
+
+static enum reading input_wait_look(const struct proc *p, const struct reading_file *file)
+{
+	pid_t pids[INPUT_WAIT_PROCESSES];
+	int count = procfs_tree(p->live->tree.shim_pid, pids, INPUT_WAIT_PROCESSES);
+
+	return count < 0 ? READING_UNKNOWN : reading_of(pids, count, file);
+}
+
+/* Has the run been quiet so long? */
+static enum input_wait input_wait_is_quiet(struct proc *p)
+{
+	struct quiet *quiet = &p->live->quiet, before = *quiet;
+	int64_t now = clock_mono_ms(), cpu_ms = proc_usage(p)->cpu_ms;
+	bool used = cpu_ms - before.cpu_ms > TICK_MS;
+
+	if (!before.since_ms || used)
+		*quiet = (struct quiet){ .since_ms = now, .cpu_ms = cpu_ms };
+	if (now - p->output_mono_ms < INPUT_WAIT_QUIET_MS)
+		return INPUT_WAIT_NO;
+	if (!before.since_ms)
+		return INPUT_WAIT_UNKNOWN;
+	if (now - before.since_ms < INPUT_WAIT_QUIET_MS)
+		return used ? INPUT_WAIT_NO : INPUT_WAIT_UNKNOWN;
+	return used ? INPUT_WAIT_UNKNOWN : INPUT_WAIT_YES;
+}
+
+enum input_wait input_wait_of(struct proc *p)
+{
+	enum input_wait quiet;
+	struct stat st;
+	int fd;
+
+	if (!p->tree_alive || p->phase != PROC_RUNNING)
+		return INPUT_WAIT_NO;
+	fd = p->live->feed.io.fd;
+	if (fd < 0 || fstat(fd, &st) || p->live->tree.shim_pid <= 0)
+		return INPUT_WAIT_NO;
+	quiet = input_wait_is_quiet(p);
+	if (feed_unread(&p->live->feed))
+		return INPUT_WAIT_NO;
+	switch (input_wait_look(p, &(struct reading_file){ st.st_dev, st.st_ino })) {
+	case READING_BLOCKS:
+		return INPUT_WAIT_YES;
+	case READING_POLLS:
+		return quiet;
+	case READING_UNKNOWN:
+		return INPUT_WAIT_UNKNOWN;
+	case READING_NO:
+		break;
+	}
+	return INPUT_WAIT_NO;
+}

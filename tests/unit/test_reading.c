@@ -1,0 +1,196 @@
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/prctl.h>
+#include <sys/select.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/reading.h"
+
+/* ---- what a child does with the pipe @fd ---- */
+
+static void do_read(int fd)
+{
+	char byte;
+
+	(void)!read(fd, &byte, 1);
+}
+
+static void *read_in_thread(void *fd)
+{
+	do_read(*(int *)fd);
+	return NULL;
+}
+
+static void do_read_in_thread(int fd)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, read_in_thread, &fd);
+	pause();
+}
+
+static void do_poll(int fd)
+{
+	struct pollfd fds[] = { { .fd = -1, .events = POLLIN }, { .fd = fd, .events = POLLIN } };
+
+	poll(fds, 2, -1);
+}
+
+static void do_poll_for_hang_up(int fd)
+{
+	struct pollfd fds = { .fd = fd, .events = 0 };
+
+	poll(&fds, 1, -1);
+}
+
+static void do_select(int fd)
+{
+	fd_set set;
+
+	FD_ZERO(&set);
+	FD_SET(fd, &set);
+	select(fd + 1, &set, NULL, NULL, NULL);
+}
+
+static void do_epoll(int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int set = epoll_create1(0);
+
+	epoll_ctl(set, EPOLL_CTL_ADD, fd, &event);
+	epoll_wait(set, &event, 1, -1);
+}
+
+static void do_epoll_of_another(int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+	int set = epoll_create1(0), other[2];
+
+	(void)fd;
+	(void)!pipe(other);
+	epoll_ctl(set, EPOLL_CTL_ADD, other[0], &event);
+	epoll_wait(set, &event, 1, -1);
+}
+
+static void do_read_another(int fd)
+{
+	int other[2];
+
+	(void)fd;
+	(void)!pipe(other);
+	do_read(other[0]);
+}
+
+static void do_sleep(int fd)
+{
+	(void)fd;
+	pause();
+}
+
+static void do_run(int fd)
+{
+	(void)fd;
+	for (;;)
+		;
+}
+
+static void do_hide(int fd)
+{
+	prctl(PR_SET_DUMPABLE, 0);
+	do_read(fd);
+}
+
+/* ---- */
+
+/* Look until it is @wanted: the child needs a moment to get there. */
+static enum reading look(pid_t child, const struct reading_file *file, enum reading wanted)
+{
+	enum reading found = READING_NO;
+
+	for (int i = 0; i < 6000; i++) {
+		found = reading_of(&child, 1, file);
+		if (found == wanted && (wanted != READING_NO || i > 10))
+			break;
+		usleep(10000);
+	}
+	return found;
+}
+
+static void expect(void (*does)(int fd), enum reading wanted)
+{
+	struct reading_file file;
+	int fds[2], status;
+	struct stat st;
+	pid_t child;
+
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	assert_int_equal(fstat(fds[1], &st), 0); /* both ends are one file */
+	file = (struct reading_file){ st.st_dev, st.st_ino };
+	child = fork();
+	if (!child) {
+		close(fds[1]);
+		does(fds[0]);
+		_exit(0);
+	}
+	assert_int_equal(look(child, &file, wanted), wanted);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_int_equal(reading_of(&child, 1, &file), READING_NO);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void test_reading_blocks(void **state)
+{
+	(void)state;
+	expect(do_read, READING_BLOCKS);
+	expect(do_read_in_thread, READING_BLOCKS);
+}
+
+static void test_reading_polls(void **state)
+{
+	(void)state;
+	expect(do_poll, READING_POLLS);
+	expect(do_select, READING_POLLS);
+	expect(do_epoll, READING_POLLS);
+}
+
+static void test_reading_something_else(void **state)
+{
+	(void)state;
+	expect(do_sleep, READING_NO);
+	expect(do_run, READING_NO);
+	expect(do_read_another, READING_NO);
+	expect(do_epoll_of_another, READING_NO);
+	expect(do_poll_for_hang_up, READING_NO);
+}
+
+static void test_reading_of_the_undumpable(void **state)
+{
+	(void)state;
+	if (!geteuid() && (setresgid(65534, 65534, 65534) || setresuid(65534, 65534, 65534)))
+		skip(); /* this test is the last one */
+	prctl(PR_SET_DUMPABLE, 1);
+	expect(do_read, READING_BLOCKS);
+	expect(do_hide, READING_UNKNOWN);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_reading_blocks),
+		cmocka_unit_test(test_reading_polls),
+		cmocka_unit_test(test_reading_something_else),
+		cmocka_unit_test(test_reading_of_the_undumpable),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
