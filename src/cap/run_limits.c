@@ -236,6 +236,7 @@ void run_limits_write(struct jsonw *w, const struct config *config)
 {
 	int64_t cpu = config_int(config, CONFIG_LIMITS_CPU_PERCENT);
 	int64_t memory = run_limits_memory_option(config, CONFIG_LIMITS_MEMORY_BYTES);
+	int64_t background = config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS);
 	struct rlimit own;
 
 	jsonw_object(w, "allowances");
@@ -247,6 +248,10 @@ void run_limits_write(struct jsonw *w, const struct config *config)
 		jsonw_int(w, "memory_limit", memory);
 	else
 		jsonw_null(w, "memory_limit");
+	if (background)
+		jsonw_int(w, "max_runtime", background);
+	else
+		jsonw_null(w, "max_runtime");
 	jsonw_object(w, "limits");
 	for (size_t i = 0; i < COUNT_OF(kinds); i++) {
 		if (getrlimit(kinds[i].resource, &own) || own.rlim_max > INT64_MAX)

@@ -75,9 +75,9 @@ void run_members_alive(struct jsonw *w, const struct usage *u)
 		jsonw_int(w, "alive", u->alive);
 }
 
-static void run_members_input(struct jsonw *w, struct proc *p)
+static void run_members_input(struct jsonw *w, struct proc *p, const struct usage *u)
 {
-	enum input_wait waits = input_wait_of(p);
+	enum input_wait waits = input_wait_of(p, u);
 
 	if (waits == INPUT_WAIT_UNKNOWN)
 		jsonw_null(w, "waits_for_input");
@@ -93,7 +93,7 @@ void run_members_record(struct jsonw *w, struct proc *p, size_t command_max, con
 	run_members_pid(w, p);
 	jsonw_str(w, "working_directory", p->settings->cwd);
 	run_members_alive(w, u);
-	run_members_input(w, p);
+	run_members_input(w, p, u);
 }
 
 void run_members_tree(struct jsonw *w, const struct proc *p)

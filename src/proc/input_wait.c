@@ -19,10 +19,10 @@ static enum reading input_wait_look(const struct proc *p, const struct reading_f
 }
 
 /* Has the run been quiet so long? */
-static enum input_wait input_wait_is_quiet(struct proc *p)
+static enum input_wait input_wait_is_quiet(struct proc *p, int64_t cpu_ms)
 {
 	struct quiet *quiet = &p->live->quiet, before = *quiet;
-	int64_t now = clock_mono_ms(), cpu_ms = proc_usage(p)->cpu_ms;
+	int64_t now = clock_mono_ms();
 	bool used = cpu_ms - before.cpu_ms > TICK_MS;
 
 	if (!before.since_ms || used)
@@ -36,7 +36,7 @@ static enum input_wait input_wait_is_quiet(struct proc *p)
 	return used ? INPUT_WAIT_UNKNOWN : INPUT_WAIT_YES;
 }
 
-enum input_wait input_wait_of(struct proc *p)
+enum input_wait input_wait_of(struct proc *p, const struct usage *now)
 {
 	enum input_wait quiet;
 	struct stat st;
@@ -47,7 +47,7 @@ enum input_wait input_wait_of(struct proc *p)
 	fd = p->live->feed.io.fd;
 	if (fd < 0 || fstat(fd, &st) || p->live->tree.shim_pid <= 0)
 		return INPUT_WAIT_NO;
-	quiet = input_wait_is_quiet(p);
+	quiet = input_wait_is_quiet(p, (now ? now : proc_usage(p))->cpu_ms);
 	if (feed_unread(&p->live->feed))
 		return INPUT_WAIT_NO;
 	switch (input_wait_look(p, &(struct reading_file){ st.st_dev, st.st_ino })) {

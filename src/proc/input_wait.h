@@ -10,13 +10,15 @@
 #define PROCPEN_PROC_INPUT_WAIT_H
 
 struct proc;
+struct usage;
 
 #define INPUT_WAIT_QUIET_MS 200
 #define INPUT_WAIT_PROCESSES 256 /* that are looked at */
 
 enum input_wait { INPUT_WAIT_NO, INPUT_WAIT_YES, INPUT_WAIT_UNKNOWN };
 
-/* Look, and remember the processor time of the run for the next look. */
-enum input_wait input_wait_of(struct proc *p);
+/* Look, and remember the processor time of the run for the next look. @now: its usage, just read;
+ * NULL: read it here if it is needed. */
+enum input_wait input_wait_of(struct proc *p, const struct usage *now);
 
 #endif
