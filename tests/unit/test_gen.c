@@ -275,6 +275,7 @@ static void drop_plain_rows(void)
 		*row = '\0';
 }
 
+/* With the output schemas, which only mcp.structured lists; test_mcp_tools holds what hosts read. */
 static void test_gen_tools_list_stays_small(void **state)
 {
 	static const char *const parts[] = { ".title = ", ".description = ", ".input_json =",

@@ -3,7 +3,7 @@
 #include "cap/wait.h"
 #include "wire_end.h"
 
-static void write_ok(const struct req *r, const struct result *result, struct buf *line)
+static void write_ok(const struct req *r, struct result *result, struct buf *line)
 {
 	(void)result;
 	buf_adds(line, r->id);
