@@ -115,6 +115,8 @@ static void cap_refuse(struct cap_call *call, const char *decision, const char *
 	call->event.decision = decision;
 	call->event.rule = rule;
 	call->event.outcome = err_rows[e->type].name;
+	call->c->metrics.counters.blocked += !strcmp(decision, "blocked");
+	call->c->metrics.counters.denied += !strcmp(decision, "denied");
 	cap_record_call(call);
 	cap_hint_doctor(e);
 	req_fail(call->r, e);
@@ -525,6 +527,7 @@ void cap_on_proc_event(void *cap, struct proc *p, unsigned events)
 			 "process, and the output of %u finished runs was dropped",
 			 p->dropped_logs);
 	wait_wake(&c->waits, c->reqs, c, p, events); /* answer before the audit log is written */
+	metrics_on_run(&c->metrics, p, events);
 	if (events & (PROC_EVENT_REMOVED | PROC_EVENT_FAILED))
 		run_key_forget(&c->run_keys, p->seq);
 	if (p->replaced)

@@ -31,6 +31,7 @@
 #include "blocklist/blocklist.h"
 #include "cap/follow.h"
 #include "cap/grep.h"
+#include "cap/metrics.h"
 #include "cap/repeat.h"
 #include "cap/run_key.h"
 #include "cap/slices.h"
@@ -143,6 +144,7 @@ struct cap {
 	struct starts starts; /* slow starts; zeroed at first */
 	struct repeat repeat; /* of process.run; all zero at first */
 	struct run_keys run_keys; /* likewise */
+	struct metrics metrics;
 	unsigned lost_records; /* of the audit log, since a result last told of them */
 	bool closing; /* the server is shutting down: starts are refused */
 

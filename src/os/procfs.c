@@ -22,6 +22,13 @@ int procfs_stat(pid_t pid, struct procfs_stat *st)
 	return 0;
 }
 
+uint64_t procfs_own_us(pid_t pid)
+{
+	const char *text;
+
+	return procread_of(pid, "/schedstat", &text) > 0 ? strtoull(text, NULL, 10) / 1000 : 0;
+}
+
 int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
 {
 	const char *text;

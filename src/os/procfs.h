@@ -22,6 +22,10 @@ struct procfs_stat {
 /* 0, or -1 when the process is gone or unreadable. */
 int procfs_stat(pid_t pid, struct procfs_stat *st);
 
+/* Processor time of the first thread of @pid, without its children; 0 where the kernel does not
+ * count it (/proc/PID/schedstat: its first number, in ns). */
+uint64_t procfs_own_us(pid_t pid);
+
 /* Storage bytes of @pid and its reaped children (/proc/PID/io). 0 or -1. */
 int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes);
 

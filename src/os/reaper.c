@@ -89,6 +89,25 @@ static bool reaper_is_orphan(struct reaper *r, pid_t pid)
 	       !(r->spare_privileged && procfs_no_new_privs(pid) == 0);
 }
 
+void reaper_add_unwatched(struct reaper *r, struct reaper_usage *sum)
+{
+	static pid_t pids[REAPER_CHILDREN_MAX];
+	int count = procfs_children(getpid(), pids, REAPER_CHILDREN_MAX);
+	int64_t tick_us = 1000000 / sysconf(_SC_CLK_TCK);
+	uint64_t read_bytes, write_bytes;
+	struct procfs_stat st;
+
+	for (int i = 0; i < count; i++) {
+		if (*reaper_find_entry(r, pids[i]) || procfs_stat(pids[i], &st))
+			continue;
+		sum->cpu_us += (int64_t)st.cpu_ticks * tick_us;
+		if (procfs_io(pids[i], &read_bytes, &write_bytes))
+			continue;
+		sum->io_read_bytes += (int64_t)read_bytes;
+		sum->io_write_bytes += (int64_t)write_bytes;
+	}
+}
+
 bool reaper_has_orphans(struct reaper *r)
 {
 	static pid_t pids[REAPER_CHILDREN_MAX];

@@ -48,6 +48,16 @@ void reaper_sweep(struct reaper *r, int deadline_ms, reaper_swept_fn fn, void *c
 /* Does an orphan of ours live? True also if the children cannot be listed. */
 bool reaper_has_orphans(struct reaper *r);
 
+/*
+ * Add what our children that are not watched, such as shims on their way out, have used with
+ * theirs: processor time in steps of a clock tick, and storage bytes. Once collected they are among
+ * RUSAGE_CHILDREN.
+ */
+struct reaper_usage {
+	int64_t cpu_us, io_read_bytes, io_write_bytes;
+};
+void reaper_add_unwatched(struct reaper *r, struct reaper_usage *sum);
+
 /* Drop the sweeps of @ctx without calling back. */
 void reaper_sweep_cancel(struct reaper *r, const void *ctx);
 

@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "os/procfs.h"
 
 #define LEFTOVERS_NAMED 64 /* in an error */
 #define MEMORY_SHARE 4 /* part of the server's memory limit that the log may take */
@@ -20,6 +22,7 @@ struct proctab {
 	int spools; /* finished runs whose log holds a descriptor */
 	struct proc *spools_from; /* no older record is one of them */
 	uint64_t kept_bytes;
+	uint64_t unread_from; /* proctab_usage() has not read runs up to this number */
 	int64_t oom_kills; /* cgroup_own_oom_kills() at the last look */
 	bool closing;
 	proctab_hook hook;
@@ -307,6 +310,50 @@ struct proc *proctab_next(struct proctab *t, const struct proc *after)
 int proctab_trees(const struct proctab *t)
 {
 	return t->trees;
+}
+
+/* Add the usage of @p, a live run, as last read or, with @read, as it is now. */
+static void proctab_add_usage(struct proctab_usage *u, struct proc *p, bool read)
+{
+	const struct usage *usage = read ? proc_usage(p) : &p->usage;
+	const struct proc_live *live = p->live;
+
+	u->cpu_us += usage->cpu_ms * 1000 + (int64_t)live->past.cpu_us;
+	u->io_read_bytes += usage->io_read_bytes + (int64_t)live->past.io_read_bytes;
+	u->io_write_bytes += usage->io_write_bytes + (int64_t)live->past.io_write_bytes;
+	u->memory_bytes += usage->memory_bytes;
+	if (read && live->tree.shim_pid)
+		u->cpu_us += (int64_t)procfs_own_us(live->tree.shim_pid);
+}
+
+void proctab_usage(struct proctab *t, int64_t until_us, struct proctab_usage *u)
+{
+	struct reaper_usage leaving = { 0 };
+	struct spawn_past idle = { 0 };
+	uint64_t from = t->unread_from;
+
+	*u = (struct proctab_usage){ 0 };
+	if (t->last_seq)
+		u->memory_limit = t->options.own ? cgroup_own_memory_limit(t->options.own)
+						 : INT64_MAX;
+	pool_add_usage(t->env.pool, &idle);
+	reaper_add_unwatched(t->env.reaper, &leaving);
+	u->cpu_us = leaving.cpu_us + (int64_t)idle.cpu_us;
+	u->io_read_bytes = leaving.io_read_bytes + (int64_t)idle.io_read_bytes;
+	u->io_write_bytes = leaving.io_write_bytes + (int64_t)idle.io_write_bytes;
+	t->unread_from = 0;
+	for (struct proc *p = t->newest; p; p = p->older) {
+		bool turn = !from || p->seq <= from, in_time = clock_mono_us() < until_us;
+
+		u->running += p->phase != PROC_SETTLED;
+		u->bytes_written += p->out.total + p->err.total;
+		u->bytes_kept += output_kept(&p->out) + output_kept(&p->err);
+		if (!p->tree_alive)
+			continue;
+		if (turn && !in_time && !t->unread_from)
+			t->unread_from = p->seq;
+		proctab_add_usage(u, p, turn && in_time);
+	}
 }
 
 /* Do survivors of a kill still live? Yes while their shim lives. After that they are our children,

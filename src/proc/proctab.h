@@ -59,6 +59,21 @@ struct proc *proctab_next(struct proctab *t, const struct proc *after);
  */
 int proctab_delete(struct proctab *t, struct proc *p, uint64_t *bytes, struct err *e);
 
+/* What runs use, beside what the kernel has counted for reaped children of the server. */
+struct proctab_usage {
+	int64_t cpu_us, io_read_bytes, io_write_bytes; /* of live runs, and of idle shims */
+	int64_t memory_bytes;                          /* resident now */
+	int64_t memory_limit; /* of the server's group; INT64_MAX: none; 0: not looked up yet */
+	int running;                                   /* runs that are not over */
+	uint64_t bytes_written, bytes_kept;            /* output of all records */
+};
+
+/*
+ * Add up. Reads the usage of live runs until @until_us (clock_mono_us()), and takes that of the
+ * others as last read; the next call begins with these.
+ */
+void proctab_usage(struct proctab *t, int64_t until_us, struct proctab_usage *u);
+
 /* The number of runs with a live process, which running_max limits. */
 int proctab_trees(const struct proctab *t);
 

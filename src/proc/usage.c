@@ -45,6 +45,7 @@ void usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct u
 	u->cpu_ms = usage_since(ticks * (uint64_t)tick_ms, past->cpu_us / 1000);
 	u->io_read_bytes = usage_since(io_read, past->io_read_bytes);
 	u->io_write_bytes = usage_since(io_write, past->io_write_bytes);
+	u->memory_bytes = (int64_t)rss;
 	if ((int64_t)rss > u->memory_peak_bytes)
 		u->memory_peak_bytes = (int64_t)rss;
 }

@@ -19,6 +19,7 @@ struct usage {
 	int64_t memory_peak_bytes; /* largest resident size of one process; live: of the sum seen */
 	int64_t io_read_bytes;     /* storage, not page cache (proc(5), /proc/PID/io) */
 	int64_t io_write_bytes;
+	int64_t memory_bytes;      /* resident now, of the live tree */
 	int alive;                 /* processes of the tree; -1: they could not be listed */
 };
 

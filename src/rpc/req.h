@@ -57,7 +57,7 @@ struct dialect {
 	bool outlined;       /* it needs the outline of a result as well as its JSON */
 	bool from_operator;  /* requests are the operator's command lines: already checked by the
 			      * parser, and started without a notice */
-	bool events;         /* its client understands process.event (cap/follow.h) */
+	bool events;         /* its client understands notifications about runs and the server */
 	bool shares_stdio;   /* a command has our standard descriptors, and nothing is kept */
 
 	/* Shape one answer as one line (no newline) into @line. ok() may take the bytes of @result.

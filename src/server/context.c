@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/version.h"
 #include "policy/worktree.h"
@@ -215,6 +216,7 @@ struct cap context_cap(const struct context *ctx, struct proctab *procs, struct 
 		.rows = cap_rows,
 		.instance = ctx->instance,
 		.version = PROCPEN_VERSION,
+		.metrics.start_ms = clock_mono_ms(),
 	};
 }
 

@@ -23,6 +23,7 @@
 
 #include "base/mem.h"
 #include "os/mountinfo.h"
+#include "os/procfs.h"
 
 #define IDLE_MAX 16     /* idle shims, for a burst of commands */
 #define UNUSED_MS 30000 /* discard a shim that was not needed for so long ... */
@@ -567,6 +568,18 @@ void pool_return(struct pool *s, const struct spawn_result *started,
 	k.past.io_read_bytes += last->io_read_bytes;
 	k.past.io_write_bytes += last->io_write_bytes;
 	pool_add(s, &k);
+}
+
+void pool_add_usage(const struct pool *s, struct spawn_past *sum)
+{
+	for (; s; s = s->apart)
+		for (size_t i = 0; i < s->count; i++) {
+			const struct idle_shim *k = &s->idle[i];
+
+			sum->cpu_us += k->past.cpu_us + procfs_own_us(k->pid);
+			sum->io_read_bytes += k->past.io_read_bytes;
+			sum->io_write_bytes += k->past.io_write_bytes;
+		}
 }
 
 bool pool_drop_idle(struct pool *s)

@@ -44,6 +44,9 @@ int pool_start(struct pool *s, const struct spawn_request *request, struct spawn
 void pool_return(struct pool *s, const struct spawn_result *started,
 		 const struct shim_report *last);
 
+/* Add what idle shims and the commands that they have served have used; @s may be NULL. */
+void pool_add_usage(const struct pool *s, struct spawn_past *sum);
+
 /* Discard all idle shims; @s may be NULL. Returns true if there were any. */
 bool pool_drop_idle(struct pool *s);
 
