@@ -584,9 +584,13 @@ static void test_pool_touched(void **state)
 		pid_t shim;
 		struct pool *s = ready(i % 2 ? all.confine : layered, &shim);
 		struct job *j = job_new(i % 2 ? all.confine : layered, &nothing, "cat");
+		struct shim_report report;
 
+		j->request.announce = true; /* before, the shim still changes its own scheduling */
 		start(s, j);
 		assert_int_equal(j->result.shim_pid, shim);
+		assert_int_equal(children_report(j->result.control_fd, &report), 0);
+		assert_int_equal(report.event, SHIM_STARTED);
 		touches[i](shim);
 		close(j->in);
 		j->in = open("/dev/null", O_RDONLY | O_CLOEXEC);

@@ -242,11 +242,6 @@ static int command_run(void *command)
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_CHDIR, result);
 	sys1(__NR_umask, c->plan->umask);
-	/* SCHED_RESET_ON_FORK reset the scheduling; the timer slack is a real-time process's. */
-	if (c->scheduling.size)
-		sys3(__NR_sched_setattr, 0, &c->scheduling, 0);
-	if (c->timer_slack)
-		sys5(__NR_prctl, PR_SET_TIMERSLACK, c->timer_slack, 0, 0, 0);
 	if (command_enter_layers(c))
 		return 1;
 	if (c->plan->flags & SHIM_TRIAL)

@@ -12,15 +12,6 @@
 
 #define COMMAND_STACK 3072 /* the child's stack, part of the shim's: costs no further page */
 
-/* The first version of struct sched_attr (sched_setattr(2)), which all kernels accept. */
-struct scheduling {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t deadline[3];
-};
-
 struct command {
 	struct shim_plan *plan;
 	char **argv, **envp;
@@ -28,8 +19,6 @@ struct command {
 	const char *cwd;  /* with SHIM_MOUNTS: the working directory by name, "" otherwise */
 	void *filter;     /* the instructions to install, each of 8 bytes ... */
 	uint32_t filter_len; /* ... and how many; 0: none, or the command inherits them */
-	struct scheduling scheduling; /* of the command; size 0: inherited */
-	long timer_slack;             /* of the command, in nanoseconds (prctl(2)); 0: inherited */
 	uint64_t bounding;            /* the shim's bounding set, as far as it was cut */
 	volatile int stage; /* enum shim_stage of a failure; 0: the exec succeeded */
 	volatile int error; /* its errno */

@@ -63,6 +63,14 @@
 #define GROUPS_MAX 256 /* process groups signalled as one; in further ones each process */
 
 static struct shim_plan plan SHIM_FIRST_OF_LARGE;
+/* The first version of struct sched_attr (sched_setattr(2)), which all kernels accept. */
+static struct scheduling {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t deadline[3];
+} usual; /* the server's; size 0: we have it always */
 static struct command command = { .plan = &plan, .bounding = ~0ULL };
 static int command_pid;   /* 0 when reaped */
 static int signal_fd;
@@ -598,24 +606,29 @@ static void shim_enter_namespaces(void)
 
 /*
  * sched(7): a hundred processes that do nothing but fork leave the shim a hundredth of the
- * processor, and fork faster than it can kill them. So run under SCHED_FIFO if permitted, which the
- * command does not inherit. Otherwise a session of our own gets at least one of the shares that
- * the kernel divides the processor into ("The autogroup feature").
+ * processor, and fork faster than it can kill them. So run under SCHED_FIFO if permitted.
+ * Otherwise a session of our own gets at least one of the shares that the kernel divides the
+ * processor into ("The autogroup feature").
  */
 static void shim_raise_priority(void)
 {
-	struct scheduling *own = &command.scheduling;
 	const int priority = 1;
-	long result = sys4(__NR_sched_getattr, 0, own, sizeof(*own), 0);
-	long slack = sys5(__NR_prctl, PR_GET_TIMERSLACK, 0, 0, 0, 0);
 
-	sys0(__NR_setsid);
-	if (result >= 0)
-		result = sys3(__NR_sched_setscheduler, 0, SCHED_FIFO | SCHED_RESET_ON_FORK,
-			      &priority);
-	if (result < 0 || (own->policy == SCHED_NORMAL && !own->nice))
-		own->size = 0; /* the command inherits what it needs */
-	command.timer_slack = result < 0 || slack < 0 ? 0 : slack;
+	if (usual.size && sys3(__NR_sched_setscheduler, 0, SCHED_FIFO, &priority) < 0)
+		usual.size = 0;
+}
+
+/*
+ * The command inherits our scheduling. Besides, its exec wakes us (vfork(2)): if we were real-time
+ * then, we would take the processor from it, and on a busy machine it would wait for its next turn,
+ * milliseconds later.
+ */
+static void shim_lower_priority(void)
+{
+	long result = usual.size ? sys3(__NR_sched_setattr, 0, &usual, 0) : 0;
+
+	if (result < 0)
+		fail_to_start(SHIM_STAGE_FORK, result);
 }
 
 static void shim_prepare(void)
@@ -623,6 +636,9 @@ static void shim_prepare(void)
 	uint64_t child_signal = 1ULL << (SIGCHLD - 1);
 	long result;
 
+	sys0(__NR_setsid);
+	if (sys4(__NR_sched_getattr, 0, &usual, sizeof(usual), 0) < 0)
+		usual.size = 0;
 	shim_raise_priority();
 	proctree_init((int)sys0(__NR_getpid));
 	/* The command must get none of our descriptors, except 0, 1 and 2. */
@@ -672,7 +688,9 @@ static void shim_run_command(char stack[COMMAND_STACK], void (*forget)(void))
 {
 	announced = over = 0;
 	rusage_start();
+	shim_lower_priority();
 	command_pid = command_start(&command, stack);
+	shim_raise_priority();
 	if (command_pid < 0)
 		fail_to_start(SHIM_STAGE_FORK, command_pid);
 	if (command.stage)
