@@ -208,11 +208,18 @@ def test_never_forced(place):
           "it lived on and ended by itself")
 
 
+def name_of(pid):
+    with open("/proc/%d/comm" % pid, encoding="utf-8") as f:
+        return f.read().strip()
+
+
 @each_mode
 def test_daemon_lives_on_after_other_signals(place):
     """INT, HUP and QUIT go to the group and never escalate: the answer says what lives on."""
     for name in ("INT", "HUP", "QUIT"):
         p = place.start("app", command="(setsid %s &); exec sleep 100" % saver())
+        # A shell that still waits for its subshell lives on after INT.
+        eventually(lambda: name_of(place.monitor(p)["pid"]) == "sleep", 20, "it is no sleep")
         answer = place.kill(p, signal=name)
         equal((answer["killed"], answer["signal_sent"], answer["forced"], answer["pending"],
                answer["state"], answer["leftover"], answer["alive"]),
