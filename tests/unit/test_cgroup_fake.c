@@ -693,6 +693,9 @@ static void test_cgroup_own_v1(void **state)
 		     "oom_kill_disable 0\nunder_oom 0\noom_kill 3\n", 0600);
 	assert_int_equal(cgroup_own_memory_limit(&own), 104857600);
 	assert_int_equal(cgroup_own_oom_kills(&own), 3);
+	scratch_file(&scratch, "top/mem ory/a/b/memory.stat",
+		     "hierarchical_memory_limit 9223372036854771712\n", 0600);
+	assert_int_equal(cgroup_own_memory_limit(&own), INT64_MAX);
 	assert_string_equal(journal, "");
 	cgroup_own_close(&own);
 	cgroups_free(all);

@@ -8,6 +8,7 @@
 
 #define LEVELS_MAX 32 /* of groups above the server's */
 #define STAT_MAX 8192 /* bytes of memory.stat */
+#define PAGE_MAX 65536 /* of any architecture that Linux has control groups on */
 
 /* Take the place of @version that counts memory. */
 static void own_find(struct cgroup_own *own, const struct cgroup_fs *fs, int version)
@@ -45,13 +46,16 @@ void cgroup_own_close(struct cgroup_own *own)
 	mem_cleanup_close(&own->dir);
 }
 
+/* Version 1 writes "none" as the highest whole number of pages. */
 static int64_t own_limit_v1(int dir)
 {
 	char text[STAT_MAX];
+	int64_t limit;
 
 	if (cgroup_read(dir, "memory.stat", text, sizeof(text)) < 0)
 		return -1;
-	return cgroup_find_number(text, "hierarchical_memory_limit");
+	limit = cgroup_find_number(text, "hierarchical_memory_limit");
+	return limit > INT64_MAX - PAGE_MAX ? -1 : limit;
 }
 
 /* Walk up: a group's own file does not show what holds for all of its siblings. The root has no
