@@ -20,6 +20,7 @@ struct input_task {
 	bool close;
 	bool judged; /* part is set: the bytes can be written */
 	struct stream_part part;
+	uint64_t stdout_size, stderr_size; /* before the bytes were written */
 };
 
 static void process_input_task_free(void *task)
@@ -116,6 +117,8 @@ static void process_input_write_result(const struct cap_call *call, const struct
 	jsonw_int(w, "bytes_written", (int64_t)t->len);
 	jsonw_int(w, "bytes_queued", (int64_t)(proc_input_queued(p) + t->part.waiting));
 	jsonw_bool(w, "closed", t->close);
+	jsonw_int(w, "stdout_size", (int64_t)t->stdout_size);
+	jsonw_int(w, "stderr_size", (int64_t)t->stderr_size);
 	jsonw_array(w, "warnings");
 	if (t->part.waiting)
 		process_input_warn_waiting(w, t->part.waiting);
@@ -135,7 +138,7 @@ static enum cap_outcome process_input_fail(const struct cap_call *call, const st
 
 static enum cap_outcome process_input_start(struct cap_call *call)
 {
-	const struct input_task *t = call->r->task;
+	struct input_task *t = call->r->task;
 	const struct stream_part *part = &t->part;
 	struct proc *p = process_input_run(call, call->e);
 	bool close = t->close && !part->verdict.blocked;
@@ -144,6 +147,8 @@ static enum cap_outcome process_input_start(struct cap_call *call)
 		return CAP_FAILED;
 	if (!t->judged)
 		return process_input_fail(call, p);
+	t->stdout_size = p->out.total;
+	t->stderr_size = p->err.total;
 	if (proc_input(p, part->bytes, part->len, close, call->e))
 		return CAP_FAILED;
 	if (part->verdict.blocked)

@@ -311,9 +311,9 @@ static void text_tools_add_queued(struct text *t)
 	}
 }
 
+/* The next call begins where the answer does; from the start it would return at once. */
 void text_input(struct text *t)
 {
-
 	text_add(t, "took ");
 	text_add_plural(t, text_number(t, NULL, "bytes_written"), "byte", "bytes");
 	if (text_flag(t, "closed"))
@@ -322,7 +322,9 @@ void text_input(struct text *t)
 	text_tools_add_queued(t);
 	text_add(t, "; ");
 	text_open_call(t, "process_logs");
-	text_add(t, ",\"wait_ms\":5000} shows what it answers.");
+	text_add(t, ",\"offset\":%" PRId64 ",\"stderr_offset\":%" PRId64 ",\"wait_ms\":5000} "
+		    "shows what it answers.",
+		 text_number(t, NULL, "stdout_size"), text_number(t, NULL, "stderr_size"));
 }
 
 /* ---- is_blocked ---- */
