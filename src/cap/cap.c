@@ -133,9 +133,15 @@ static const char *cap_decision(const struct blocklist_verdict *v)
 static int cap_record_attempt(struct cap_call *call, const char *rule, struct err *e)
 {
 	struct cap *c = call->c;
+	const struct blocklist_verdict *v = call->verdict;
 
-	call->event.decision = cap_decision(call->verdict);
-	call->event.rule = call->verdict && call->verdict->blocked ? call->verdict->rule : rule;
+	call->event.decision = cap_decision(v);
+	call->event.rule = rule;
+	if (v && v->blocked) {
+		call->event.rule = v->rule;
+		call->event.outcome = err_rows[command_blocked_type(v)].name;
+		call->c->metrics.counters.blocked += !v->unparsable;
+	}
 	if (!(call->row->flags & CAP_STARTS) || !config_bool(c->config, CONFIG_AUDIT_REQUIRED)) {
 		cap_record_call(call);
 		return 0;

@@ -192,9 +192,14 @@ void command_judge(const struct command *c, const struct config *config,
 	};
 }
 
+enum err_type command_blocked_type(const struct blocklist_verdict *v)
+{
+	return v->unparsable ? ERR_INVALID_COMMAND : ERR_COMMAND_BLOCKED;
+}
+
 void command_fail_blocked(const struct blocklist_verdict *v, struct err *e)
 {
-	err_set(e, v->unparsable ? ERR_INVALID_COMMAND : ERR_COMMAND_BLOCKED, "%s", v->reason);
+	err_set(e, command_blocked_type(v), "%s", v->reason);
 	err_hint(e, "%s", v->suggestion);
 	err_detail(e, "rule", json_string(v->rule));
 	if (v->has_span)

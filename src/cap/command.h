@@ -52,7 +52,10 @@ void command_release(struct command *c);
 void command_judge(const struct command *c, const struct config *config,
 		   const struct run_shell *shell, struct blocklist_input *in);
 
-/* Fill @e for a command that @v blocks: CommandBlocked or InvalidCommand. */
+/* The error of a command that @v blocks: CommandBlocked or InvalidCommand. */
+enum err_type command_blocked_type(const struct blocklist_verdict *v);
+
+/* Fill @e for a command that @v blocks. */
 void command_fail_blocked(const struct blocklist_verdict *v, struct err *e);
 
 /* The members of is_blocked's result, into the open object. */
