@@ -197,6 +197,17 @@ static void parse_refuse(struct shell_script *script, enum shell_trouble trouble
 	script->trouble_at = (uint32_t)at;
 }
 
+/* Returns whether there is a NUL in @text. */
+static bool parse_refuse_nul(struct shell_script *script, const struct shell_text *text)
+{
+	const char *nul = text->len > 0 ? memchr(text->s, '\0', text->len) : NULL;
+	size_t at = nul ? (size_t)(nul - text->s) : 0;
+
+	if (nul)
+		parse_refuse(script, SHELL_SYNTAX, "a NUL", text->at ? text->at[at] : at);
+	return nul;
+}
+
 static void parse_run(const struct shell_text *text, const struct shell_setup *setup,
 		      struct shell_budget *budget, struct shell_script *script, bool marked)
 {
@@ -238,16 +249,12 @@ static void parse_start_script(struct shell_budget *budget, struct shell_script 
 void shell_parse_with(const struct shell_text *text, const struct shell_setup *setup,
 		      struct shell_budget *budget, struct shell_script *script)
 {
-	const char *nul = text->len > 0 ? memchr(text->s, '\0', text->len) : NULL;
-
 	parse_start_script(budget, script);
 	if (text->len > TEXT_MAX)
 		parse_refuse(script, SHELL_TOO_LONG, "a text too long to judge", 0);
 	else if (budget->depth == 0)
 		parse_refuse(script, SHELL_TOO_DEEP, "too many levels of nesting", 0);
-	else if (nul)
-		parse_refuse(script, SHELL_SYNTAX, "a NUL", (size_t)(nul - text->s));
-	else
+	else if (!parse_refuse_nul(script, text))
 		parse_run(text, setup, budget, script, false);
 }
 
@@ -260,9 +267,7 @@ void shell_parse_word(const struct shell_word *word, const struct shell_setup *s
 	m = script->memory;
 	if (budget->depth == 0) {
 		parse_refuse(script, SHELL_TOO_DEEP, "too many levels of nesting", 0);
-	} else if (memchr(word->text.s, '\0', word->text.len)) {
-		parse_refuse(script, SHELL_SYNTAX, "a NUL", word->start);
-	} else {
+	} else if (!parse_refuse_nul(script, &word->text)) {
 		struct shell_text text = mark_text(&m->arena, word);
 
 		budget->depth--;
