@@ -1,6 +1,8 @@
 #include "cap/run_key.h"
 
+#include <inttypes.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +18,7 @@ static const struct {
 } run_key_defaults[] = {
 	{ "timeout", "300" },	    { "environment", "{}" }, { "limits", "{}" },
 	{ "stdout_lines", "100" }, { "network", "true" },   { "profile", "\"default\"" },
+	{ "working_directory", "\".\"" },
 };
 
 static void run_key_drop_default(json_t *params, const char *name, const char *json)
@@ -25,6 +28,21 @@ static void run_key_drop_default(json_t *params, const char *name, const char *j
 	if (json_equal(json_object_get(params, name), value))
 		json_object_del(params, name);
 	json_decref(value);
+}
+
+/* As process.run takes them when they are left out, which depends on the call. */
+static void run_key_drop_defaults(json_t *params, const struct req *r)
+{
+	bool fed = json_object_get(params, "stdin") && !json_get_bool(params, "background", false);
+	char number[24];
+
+	snprintf(number, sizeof(number), "%zu", r->dialect->summary_bytes);
+	run_key_drop_default(params, "max_output_bytes", number);
+	snprintf(number, sizeof(number), "%" PRId64, json_get_int(params, "stdout_lines", 100));
+	run_key_drop_default(params, "stderr_lines", number);
+	run_key_drop_default(params, "stdin_mode", fed ? "\"data\"" : "\"null\"");
+	for (size_t i = 0; i < COUNT_OF(run_key_defaults); i++)
+		run_key_drop_default(params, run_key_defaults[i].name, run_key_defaults[i].json);
 }
 
 /* 10.0 and 10 are one number. */
@@ -42,21 +60,17 @@ static void run_key_unify_numbers(json_t *params)
 	}
 }
 
-static void run_key_digest_params(const json_t *params, unsigned char digest[HMAC_SIZE])
+static void run_key_digest_params(const struct req *r, unsigned char digest[HMAC_SIZE])
 {
 	static const char *const left_out[] = { "idempotency_key", "intent", "yield_ms" };
-	json_t *compared = json_copy((json_t *)(uintptr_t)params), *lines;
+	json_t *compared = json_copy(r->params);
 
 	for (size_t i = 0; i < COUNT_OF(left_out); i++)
 		json_object_del(compared, left_out[i]);
 	run_key_unify_numbers(compared);
-	lines = json_object_get(compared, "stderr_lines");
-	if (lines && json_equal(lines, json_object_get(compared, "stdout_lines")))
-		json_object_del(compared, "stderr_lines");
 	if (json_object_get(compared, "shell") == json_boolean(!json_object_get(compared, "args")))
 		json_object_del(compared, "shell");
-	for (size_t i = 0; i < COUNT_OF(run_key_defaults); i++)
-		run_key_drop_default(compared, run_key_defaults[i].name, run_key_defaults[i].json);
+	run_key_drop_defaults(compared, r);
 	BUG_IF(hmac_digest_json(compared, PARAMS_MAX, digest));
 	json_decref(compared);
 }
@@ -165,7 +179,7 @@ struct run_key *run_key_hold(struct run_keys *keys, struct proctab *procs, const
 	struct run_key *key;
 
 	hmac_digest(name, strlen(name), digest);
-	run_key_digest_params(r->params, params);
+	run_key_digest_params(r, params);
 	key = run_key_find(keys, procs, digest);
 	if (key && memcmp(key->params, params, HMAC_SIZE)) {
 		(void)run_key_fail_other(procs, key, e);
