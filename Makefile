@@ -345,6 +345,7 @@ INSTALLED := \
 	755:bin:$(B)/procpen \
 	755:libexec:$(SHIM) \
 	644:share/man/man1:$(B)/gen/man/*.1 \
+	644:share/man/man5:$(B)/gen/man/*.5 \
 	644:share/man/man7:$(B)/gen/man/*.7 \
 	644:share/bash-completion/completions:$(B)/completions/procpen \
 	644:share/zsh/site-functions:$(B)/completions/_procpen \

@@ -299,24 +299,40 @@ static bool json_text_spells(const char *token, size_t len, const char *name)
 	return same;
 }
 
+bool json_raw_next_member(const char *text, size_t len, size_t *pos, struct json_raw_member *m)
+{
+	size_t at = *pos, key, value;
+
+	if (!at) {
+		at = json_text_skip_space(text, len, json_text_bom_len(text, len));
+		if (at >= len || text[at] != '{')
+			return false;
+	}
+	/* @at is at the brace or comma before the member, or at the end. */
+	key = json_text_skip_space(text, len, at + 1);
+	if (key >= len || text[key] != '"')
+		return false;
+	at = json_long_skip(text, len, key);
+	m->name = text + key;
+	m->name_len = at - key;
+	value = json_text_skip_space(text, len, json_text_skip_space(text, len, at) + 1);
+	at = json_text_skip_value(text, len, value);
+	m->value = text + value;
+	m->value_len = at - value;
+	*pos = json_text_skip_space(text, len, at);
+	return value < len;
+}
+
 const char *json_raw_member(const char *text, size_t len, const char *name, size_t *token_len)
 {
-	size_t at = json_text_skip_space(text, len, json_text_bom_len(text, len)), key, value, end;
+	struct json_raw_member m;
+	size_t pos = 0;
 
-	if (at >= len || text[at] != '{')
-		return NULL;
-	for (at++; at < len; at = json_text_skip_space(text, len, end) + 1) {
-		key = json_text_skip_space(text, len, at);
-		if (key >= len || text[key] != '"')
-			return NULL;
-		at = json_long_skip(text, len, key);
-		value = json_text_skip_space(text, len, json_text_skip_space(text, len, at) + 1);
-		end = json_text_skip_value(text, len, value);
-		if (value < len && json_text_spells(text + key, at - key, name)) {
-			*token_len = end - value;
-			return text + value;
+	while (json_raw_next_member(text, len, &pos, &m))
+		if (json_text_spells(m.name, m.name_len, name)) {
+			*token_len = m.value_len;
+			return m.value;
 		}
-	}
 	return NULL;
 }
 

@@ -37,6 +37,16 @@ enum json_fault {
 json_t *json_text_parse(const char *text, size_t len, int depth_max, enum json_fault *fault,
 			char why[160], json_t **lenient);
 
+/* A member as it stands in the text: the tokens of its name, with the quotes, and of its value. */
+struct json_raw_member {
+	const char *name, *value;
+	size_t name_len, value_len;
+};
+
+/* Walk the members of the object that starts @text (valid JSON). Set *@pos to 0 at first. False at
+ * the end. */
+bool json_raw_next_member(const char *text, size_t len, size_t *pos, struct json_raw_member *m);
+
 /*
  * The raw token of member @name of the object that starts @text (valid JSON as
  * accepted by json_text_parse): returns its start and sets *@token_len, or NULL.

@@ -254,6 +254,8 @@ int cli_check(const struct cli_command *command, char **argv)
 	options_init(&c.options);
 	status = cmdline_read(&args, command, argv, cli_check_take_option, &c);
 	if (status == CMDLINE_GO_ON)
+		status = options_load(&c.options, command);
+	if (status == CMDLINE_GO_ON)
 		status = cli_check_choose_shell(&c);
 	if (status == CMDLINE_GO_ON)
 		status = cli_check_judge_words(&c, &args);

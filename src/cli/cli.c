@@ -11,6 +11,7 @@
 #include "cap/cap.h"
 #include "cli/call.h"
 #include "cli/check.h"
+#include "cli/config.h"
 #include "cli/doctor.h"
 #include "cli/help.h"
 #include "cli/options.h"
@@ -37,6 +38,7 @@ static const struct {
 	{ "serve", cli_serve, NULL },   { "run", cli_run, NULL },
 	{ "call", cli_call, NULL },     { "check", cli_check, NULL },
 	{ "doctor", cli_doctor, NULL }, { "setup", cli_setup, cli_setup_list_hosts },
+	{ "config", cli_config, NULL },
 	{ "version", cli_version, NULL }, { "help", cli_help, NULL },
 };
 

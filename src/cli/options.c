@@ -48,11 +48,30 @@ int options_take(void *options, const struct cli_option *option,
 	case OPTION_ALLOW_DIR:
 		options_add_directory(o, value->text);
 		return CMDLINE_GO_ON;
+	case OPTION_CONFIG:
+		o->context.config_file = value->text;
+		return CMDLINE_GO_ON;
 	case OPTION_SET:
 		return options_set(o, value->text);
 	default:
 		mem_bug(__FILE__, __LINE__, option->name);
 	}
+}
+
+int options_load(struct options *o, const struct cli_command *command)
+{
+	struct context_options *c = &o->context;
+	struct config_files files = { 0 };
+	struct err e = ERR_INIT;
+	int status = CMDLINE_GO_ON;
+
+	if (config_load(&c->config, c->config_file, &files, &e)) {
+		say_error(command, &e);
+		status = SAY_STATUS_USAGE;
+	}
+	err_release(&e);
+	config_files_release(&files);
+	return status;
 }
 
 void options_release(struct options *o)

@@ -1,4 +1,4 @@
-/* options - the options that most commands share: where commands work, and --set. */
+/* options - the options that most commands share: where commands work, --config, --set. */
 #ifndef PROCPEN_CLI_OPTIONS_H
 #define PROCPEN_CLI_OPTIONS_H
 
@@ -14,6 +14,10 @@ struct options {
 /* All defaults; release them in any case. */
 void options_init(struct options *o);
 void options_release(struct options *o);
+
+/* Read the other sources of options, for a command that opens no context. CMDLINE_GO_ON, or the
+ * exit status and the reason on stderr. */
+int options_load(struct options *o, const struct cli_command *command);
 
 /* An cmdline_take_fn for one of them; @o: struct options. */
 int options_take(void *o, const struct cli_option *option, const struct cmdline_value *value);

@@ -18,7 +18,8 @@
 /* What an option takes, and an operand may be: completions offer what fits. */
 const char *const gen_cli_kinds[] = { "flag", "text", "dir", "file", "setting", "variable", "user",
 				      "number", "duration", "size", NULL };
-static const char *const operand_kinds[] = { "program", "method", "host", "command", "text", NULL };
+static const char *const operand_kinds[] = { "program", "method", "host", "command",
+					     "text",	"file",	  "choice", NULL };
 
 /* ---- checks ---- */
 
@@ -125,6 +126,20 @@ static void gen_cli_check_pairs(const struct gen_at *at, const json_t *list, con
 	}
 }
 
+/* What may stand for an operand that is a choice; completions offer it. */
+static void gen_cli_check_choices(const struct gen_at *at, const json_t *operand)
+{
+	bool choice = !strcmp(gen_member(operand, "kind"), "choice");
+	const json_t *choices = json_object_get(operand, "choices");
+	json_t *one;
+	size_t i;
+
+	if (choice != (json_array_size(choices) > 0))
+		gen_fail(at, "a choice, and only it, has \"choices\"");
+	json_array_foreach(choices, i, one)
+		gen_check_word(at, json_string_value(one));
+}
+
 static void gen_cli_check_command(const struct gen *g, const struct gen_at *at, json_t *command)
 {
 	static const char *const known[] = { "name",	 "summary", "usage",	"text",
@@ -142,10 +157,12 @@ static void gen_cli_check_command(const struct gen *g, const struct gen_at *at, 
 	gen_cli_each_option(g, command, gen_cli_check_one, &names);
 	gen_cli_check_pairs(at, json_object_get(command, "statuses"), "status", 1);
 	gen_cli_check_pairs(at, json_object_get(command, "examples"), "command", 2);
-	json_array_foreach(json_object_get(command, "operands"), i, operand)
+	json_array_foreach(json_object_get(command, "operands"), i, operand) {
 		if (!str_is_listed(gen_str(at, operand, "kind"), operand_kinds))
 			gen_fail(at, "operand kind \"%s\" is not supported",
 				 gen_member(operand, "kind"));
+		gen_cli_check_choices(at, operand);
+	}
 }
 
 /* One name is one kind in all commands: completions look it up by name. */
@@ -164,8 +181,8 @@ static void gen_cli_check_kind(const struct gen *g, json_t *option, void *kinds)
 void gen_check_cli(const struct gen *g)
 {
 	static const char *const known[] = { "summary", "about", "examples", "settings",
-					     "environment", "files", "shared", "commands",
-					     NULL };
+					     "configuration", "environment", "files", "shared",
+					     "commands", NULL };
 	struct gen_at file = { .file = "cli.json" };
 	json_t *command, *kinds = json_object();
 	size_t i;

@@ -71,6 +71,16 @@ static const char *gen_complete_operand(const json_t *command)
 	return gen_member(json_array_get(json_object_get(command, "operands"), 0), "kind");
 }
 
+/* "show validate schema": what may stand for @operand; nothing unless it is a choice. */
+static void gen_complete_choices(const json_t *operand, struct buf *out)
+{
+	json_t *choice;
+	size_t i;
+
+	json_array_foreach(json_object_get(operand, "choices"), i, choice)
+		buf_addf(out, "%s%s", i ? " " : "", json_string_value(choice));
+}
+
 struct gen_complete_list {
 	struct buf *out;
 	const char *kind; /* of the options to list; NULL: all */
@@ -120,6 +130,21 @@ static void gen_complete_starters(const struct gen *g, const char *before, struc
 
 /* ---- bash ---- */
 
+/* A choice comes with its words. */
+static void gen_complete_bash_operand(const json_t *command, struct buf *out)
+{
+	const char *kind = gen_complete_operand(command);
+
+	if (!kind)
+		return;
+	buf_addf(out, "\t%s) echo %s", gen_member(command, "name"), kind);
+	if (!strcmp(kind, "choice")) {
+		buf_addc(out, ' ');
+		gen_complete_choices(json_array_get(json_object_get(command, "operands"), 0), out);
+	}
+	buf_adds(out, " ;;\n");
+}
+
 static void gen_complete_bash_options(const struct gen *g, struct buf *out)
 {
 	struct gen_complete_list list = { .out = out, .before = " " };
@@ -135,9 +160,7 @@ static void gen_complete_bash_options(const struct gen *g, struct buf *out)
 	buf_adds(out, "\tesac\n}\n\n# What the first word of a command is.\n"
 		      "_procpen_operand()\n{\n\tcase $1 in\n");
 	json_array_foreach(gen_cli_commands(g), i, command)
-		if (gen_complete_operand(command))
-			buf_addf(out, "\t%s) echo %s ;;\n", gen_member(command, "name"),
-				 gen_complete_operand(command));
+		gen_complete_bash_operand(command, out);
 	buf_adds(out, "\tesac\n}\n");
 }
 
@@ -257,6 +280,12 @@ static void gen_complete_zsh_operands(const json_t *command, struct buf *out)
 
 		buf_addf(out, " \\\n\t\t\t'%s%zu:", ends ? "(-)" : "", i + 1);
 		gen_complete_brief(out, gen_member(operand, "name"), "\\:", ZSH_QUOTE);
+		if (!strcmp(kind, "choice")) {
+			buf_adds(out, ":(");
+			gen_complete_choices(operand, out);
+			buf_adds(out, ")'");
+			continue;
+		}
 		buf_addf(out, ":%s'",
 			 gen_complete_zsh_action(strcmp(kind, "text") ? kind : "word"));
 	}
@@ -399,12 +428,17 @@ static void gen_complete_fish_command(const struct gen *g, const json_t *command
 	struct gen_complete_fish fish = { .out = out, .command = name };
 
 	gen_cli_each_option(g, command, gen_complete_fish_option, &fish);
-	if (operand && !strcmp(operand, "program"))
+	if (operand && !strcmp(operand, "program")) {
 		buf_addf(out, "complete -c procpen -n '__procpen_starts %s' "
 			      "-xa '(__procpen_program)'\n", name);
-	else if (operand)
+	} else if (operand && !strcmp(operand, "choice")) {
+		buf_addf(out, "complete -c procpen -n '__procpen_operand_of %s' -xa '", name);
+		gen_complete_choices(json_array_get(json_object_get(command, "operands"), 0), out);
+		buf_adds(out, "'\n");
+	} else if (operand) {
 		buf_addf(out, "complete -c procpen -n '__procpen_operand_of %s' %s\n", name,
 			 gen_complete_fish_action(operand));
+	}
 }
 
 void gen_complete_fish(const struct gen *g, struct buf *out)

@@ -122,6 +122,7 @@ void gen_cli_docs(const struct gen *g, struct buf *out); /* a part of the refere
 void gen_reference(const struct gen *g, struct buf *out);
 void gen_man_overview(const struct gen *g, struct buf *out);                     /* procpen(1) */
 void gen_man_command(const struct gen *g, const json_t *command, struct buf *out);
+void gen_man_configuration(const struct gen *g, struct buf *out); /* procpen.json(5) */
 void gen_man_options(const struct gen *g, struct buf *out); /* procpen-options(7) */
 void gen_complete_bash(const struct gen *g, struct buf *out);
 void gen_complete_zsh(const struct gen *g, struct buf *out);

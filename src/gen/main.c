@@ -41,6 +41,7 @@ static const struct output {
 	{ "gen/complete.zsh", gen_complete_zsh },
 	{ "gen/complete.fish", gen_complete_fish },
 	{ "gen/man/procpen.1", gen_man_overview },
+	{ "gen/man/procpen.json.5", gen_man_configuration },
 	{ "gen/man/procpen-options.7", gen_man_options },
 };
 

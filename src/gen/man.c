@@ -1,7 +1,7 @@
 /*
- * The man pages: procpen(1), one page for each command, procpen-options(7). In the man(7) language,
- * which every reader of pages knows. A minus that people may copy is \-, which stays an ASCII
- * minus in print; a hyphen between words is one.
+ * The man pages: procpen(1), one page for each command, procpen.json(5), procpen-options(7). In
+ * the man(7) language, which every reader of pages knows. A minus that people may copy is \-, which
+ * stays an ASCII minus in print; a hyphen between words is one.
  */
 #include "gen/gen.h"
 
@@ -253,6 +253,10 @@ static void gen_man_see_also(const struct gen *g, const char *own, struct buf *o
 		gen_man_link(out, page, 1);
 		buf_adds(out, ",\n");
 	}
+	if (!own || strcmp(own, "procpen.json")) {
+		gen_man_link(out, "procpen.json", 5);
+		buf_adds(out, ",\n");
+	}
 	gen_man_link(out, "procpen-options", 7);
 	buf_addc(out, '\n');
 }
@@ -328,15 +332,11 @@ static void gen_man_values(struct buf *out, const json_t *row)
 	buf_release(&text);
 }
 
-void gen_man_options(const struct gen *g, struct buf *out)
+static void gen_man_keys(const struct gen *g, struct buf *out)
 {
 	json_t *row;
 	size_t i;
 
-	gen_man_title(out, "procpen-options", 7);
-	gen_man_phrase(out, "Keys of --set");
-	buf_adds(out, ".SH DESCRIPTION\n");
-	gen_man_prose(out, gen_member(g->cli, "settings"));
 	buf_adds(out, ".SH KEYS\n");
 	json_array_foreach(g->config, i, row) {
 		buf_adds(out, ".TP\n");
@@ -346,5 +346,31 @@ void gen_man_options(const struct gen *g, struct buf *out)
 		buf_adds(out, ")\n");
 		gen_man_prose(out, gen_member(row, "text"));
 	}
+}
+
+void gen_man_options(const struct gen *g, struct buf *out)
+{
+	gen_man_title(out, "procpen-options", 7);
+	gen_man_phrase(out, "Keys of --set");
+	buf_adds(out, ".SH DESCRIPTION\n");
+	gen_man_prose(out, gen_member(g->cli, "settings"));
+	gen_man_keys(g, out);
 	gen_man_see_also(g, "procpen-options", out);
+}
+
+void gen_man_configuration(const struct gen *g, struct buf *out)
+{
+	json_t *text;
+	size_t i;
+
+	gen_man_title(out, "procpen.json", 5);
+	gen_man_phrase(out, "Configuration files of procpen");
+	buf_adds(out, ".SH DESCRIPTION\n");
+	json_array_foreach(json_object_get(g->cli, "configuration"), i, text) {
+		if (i)
+			buf_adds(out, ".PP\n");
+		gen_man_prose(out, json_string_value(text));
+	}
+	gen_man_keys(g, out);
+	gen_man_see_also(g, "procpen.json", out);
 }

@@ -5,6 +5,7 @@
  */
 #include "policy/config.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -159,16 +160,13 @@ static int config_set_names(const struct config_row *row, const char *text, stru
 			row->name, (long long)row->max, count);
 		return err_hint(e, "Name fewer.");
 	}
-	mem_list_free(v->names);
 	v->names = names;
 	return 0;
 }
 
-static int config_set_value(struct config *c, int key, const char *text, struct err *e)
+static int config_parse(const struct config_row *row, const char *text, struct config_value *v,
+			struct err *e)
 {
-	const struct config_row *row = &config_rows[key];
-	struct config_value *v = &c->values[key];
-
 	switch (row->type) {
 	case CONFIG_INTEGER:
 		return config_set_integer(row, text, v, e);
@@ -182,19 +180,43 @@ static int config_set_value(struct config *c, int key, const char *text, struct 
 	mem_bug(__FILE__, __LINE__, "unknown option type");
 }
 
+static void config_release_value(struct config_value *v)
+{
+	mem_list_free(v->names);
+	free(v->origin);
+}
+
+int config_assign(struct config *c, int key, const char *text, enum config_rank rank,
+		  const char *origin, struct err *e)
+{
+	struct config_value next = { .rank = rank }, *v = &c->values[key];
+
+	if (config_parse(&config_rows[key], text, &next, e))
+		return -1;
+	if (rank < v->rank) {
+		config_release_value(&next);
+		return 0;
+	}
+	next.origin = mem_strdup(origin);
+	config_release_value(v);
+	*v = next;
+	return 0;
+}
+
 void config_init(struct config *c)
 {
 	struct err e = ERR_INIT;
 
 	memset(c, 0, sizeof(*c));
 	for (int key = 0; key < CONFIG_COUNT; key++)
-		BUG_IF(config_set_value(c, key, config_rows[key].default_text, &e) != 0);
+		BUG_IF(config_assign(c, key, config_rows[key].default_text, CONFIG_BY_DEFAULT, NULL,
+				     &e) != 0);
 }
 
 void config_release(struct config *c)
 {
 	for (int key = 0; key < CONFIG_COUNT; key++)
-		mem_list_free(c->values[key].names);
+		config_release_value(&c->values[key]);
 	memset(c, 0, sizeof(*c));
 }
 
@@ -222,6 +244,13 @@ static int config_unknown_option(const char *name, struct err *e)
 	return err_hint(e, "`procpen help options` lists all options.");
 }
 
+int config_lookup(const char *name, struct err *e)
+{
+	int key = config_find(name);
+
+	return key < 0 ? config_unknown_option(name, e) : key;
+}
+
 int config_set(struct config *c, const char *assignment, struct err *e)
 {
 	const char *equals = strchr(assignment, '=');
@@ -231,11 +260,9 @@ int config_set(struct config *c, const char *assignment, struct err *e)
 		return err_hint(e, "Write --set key=value.");
 	}
 	AUTO_FREE char *name = mem_strndup(assignment, (size_t)(equals - assignment));
-	int key = config_find(name);
+	int key = config_lookup(name, e);
 
-	if (key < 0)
-		return config_unknown_option(name, e);
-	return config_set_value(c, key, equals + 1, e);
+	return key < 0 ? -1 : config_assign(c, key, equals + 1, CONFIG_BY_COMMAND_LINE, "--set", e);
 }
 
 int64_t config_int(const struct config *c, enum config_key key)
@@ -260,4 +287,44 @@ char *const *config_names(const struct config *c, enum config_key key)
 {
 	BUG_IF(config_rows[key].type != CONFIG_NAMES);
 	return c->values[key].names;
+}
+
+const char *config_origin(const struct config *c, enum config_key key)
+{
+	const char *origin = c->values[key].origin;
+
+	return origin ? origin : "default";
+}
+
+/* Heap. */
+static char *config_join(char *const *names)
+{
+	size_t size = 1;
+	char *text, *to;
+
+	for (char *const *name = names; *name; name++)
+		size += strlen(*name) + 1;
+	text = to = mem_zalloc(size);
+	for (char *const *name = names; *name; name++)
+		to = stpcpy(stpcpy(to, name == names ? "" : ","), *name);
+	return text;
+}
+
+char *config_text(const struct config *c, enum config_key key)
+{
+	const struct config_value *v = &c->values[key];
+	char *text;
+
+	switch (config_rows[key].type) {
+	case CONFIG_NAMES:
+		return config_join(v->names);
+	case CONFIG_BOOLEAN:
+		return mem_strdup(v->number ? "true" : "false");
+	case CONFIG_ENUM:
+		return mem_strdup(config_choice(c, key));
+	case CONFIG_INTEGER:
+		if (asprintf(&text, "%lld", (long long)v->number) >= 0)
+			return text;
+	}
+	mem_bug(__FILE__, __LINE__, "unknown option type");
 }

@@ -2,8 +2,9 @@
  * config - the operator's options: one table, typed, bounded, documented.
  *
  * The rows come from schema/config.json (generated: gen/config.h, an enum
- * config_key and config_rows[]). Values are set with `serve --set key=value`.
- * Nothing a client sends and no file in the workspace can change them.
+ * config_key and config_rows[]). A value has a rank, that of where it was set, and stays against
+ * what is set at a lower one: sources may be read in any order. Nothing a client sends can change
+ * them.
  */
 #ifndef PROCPEN_POLICY_CONFIG_H
 #define PROCPEN_POLICY_CONFIG_H
@@ -28,7 +29,18 @@ struct config_row {
 };
 extern const struct config_row config_rows[CONFIG_COUNT];
 
+/* Where values are set; the later one wins. */
+enum config_rank {
+	CONFIG_BY_DEFAULT,
+	CONFIG_BY_SYSTEM_FILE,
+	CONFIG_BY_USER_FILE,
+	CONFIG_BY_ENVIRONMENT,
+	CONFIG_BY_COMMAND_LINE,
+};
+
 struct config_value {
+	enum config_rank rank;
+	char *origin; /* "/etc/procpen/config.json:3", "--set"; NULL: the default; owned */
 	int64_t number;   /* integer; boolean 0 or 1; enum: index of the choice */
 	char **names;     /* CONFIG_NAMES: NULL-terminated, possibly empty; owned */
 };
@@ -48,12 +60,23 @@ void config_release(struct config *c);
  */
 int config_set(struct config *c, const char *assignment, struct err *e);
 
+/* The same for the value @text of @key, set at @rank by @origin. A value of a higher rank stays. */
+int config_assign(struct config *c, int key, const char *text, enum config_rank rank,
+		  const char *origin, struct err *e);
+
 int64_t config_int(const struct config *c, enum config_key key);
 bool config_bool(const struct config *c, enum config_key key);
 const char *config_choice(const struct config *c, enum config_key key); /* text of an enum value */
 char *const *config_names(const struct config *c, enum config_key key);
 
-/* Key of the option called @name, or -1. */
+/* Key of the option called @name, or -1. config_lookup(): with InvalidParams and the nearest. */
 int config_find(const char *name);
+int config_lookup(const char *name, struct err *e);
+
+/* Where the value was set: "default", or as in struct config_value. */
+const char *config_origin(const struct config *c, enum config_key key);
+
+/* The value as --set takes it. Heap. */
+char *config_text(const struct config *c, enum config_key key);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * dir - opens a directory by a path from a client.
+ * dir - finds what a path leads to, by descriptor.
  */
 #ifndef PROCPEN_POLICY_DIR_H
 #define PROCPEN_POLICY_DIR_H
@@ -10,5 +10,22 @@
  * directory than for the client. See openat2(2), RESOLVE_NO_MAGICLINKS.
  */
 int dir_open(int base, const char *path);
+
+/*
+ * Called for each thing on the way, in order: directories, links, and what the path names. @name:
+ * what it is called in the directory @dir (-1 for the first). @fd: an O_PATH descriptor of it, of a
+ * link itself; borrowed.
+ */
+typedef void (*dir_visit_fn)(void *ctx, int dir, const char *name, int fd);
+
+/*
+ * Walk @path name by name, from the root or from @base. No name is looked up twice, so what was
+ * visited is what the path leads to, whatever others rename meanwhile. Links as for dir_open().
+ * Returns an O_PATH, close-on-exec descriptor of what it names, of any type; -1 with errno.
+ */
+int dir_walk(int base, const char *path, dir_visit_fn visit, void *ctx);
+
+/* The path of what @fd is open to, or @fallback without /proc. Heap. */
+char *dir_name(int fd, const char *fallback);
 
 #endif

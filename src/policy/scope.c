@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,19 +35,6 @@ struct scope {
 };
 
 /* ---- names ---- */
-
-/* Canonical path of @fd, or @fallback without /proc. Heap. */
-static char *scope_name_of(int fd, const char *fallback)
-{
-	char link[64], name[PATH_MAX];
-
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	ssize_t len = readlink(link, name, sizeof(name));
-
-	if (len > 0 && (size_t)len < sizeof(name) && name[0] == '/')
-		return mem_strndup(name, (size_t)len);
-	return mem_strdup(fallback);
-}
 
 /* The path of the request as an absolute path. Heap. */
 static char *scope_requested_name(const struct scope *s, const char *path)
@@ -130,7 +116,7 @@ static int scope_add_directory(struct scope *s, const char *path, struct err *e)
 	s->dirs = mem_realloc(s->dirs, (s->count + 1) * sizeof(*s->dirs));
 	s->names = mem_realloc(s->names, (s->count + 2) * sizeof(*s->names));
 	s->dirs[s->count] = (struct scope_dir){ .fd = fd, .dev = st.st_dev, .ino = st.st_ino };
-	s->names[s->count] = scope_name_of(fd, path);
+	s->names[s->count] = dir_name(fd, path);
 	s->names[++s->count] = NULL;
 	return 0;
 }
@@ -180,7 +166,7 @@ const char *const *scope_directories(const struct scope *s)
 static int scope_open_canonical(const char *path)
 {
 	AUTO_CLOSE int fd = open(path, OPEN_DIR | O_NOFOLLOW);
-	AUTO_FREE char *name = fd < 0 ? NULL : scope_name_of(fd, "");
+	AUTO_FREE char *name = fd < 0 ? NULL : dir_name(fd, "");
 	int opened = fd;
 
 	if (!name || strcmp(name, path) != 0)
@@ -309,7 +295,7 @@ static int scope_open_workspace(const struct scope *s, int *fd, char **name, str
 	if (copy < 0)
 		return scope_fail_open(s, ".", errno, e);
 	*fd = copy;
-	*name = scope_name_of(copy, s->names[0]); /* another process may have renamed it */
+	*name = dir_name(copy, s->names[0]); /* another process may have renamed it */
 	return 0;
 }
 
@@ -332,7 +318,7 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
 	}
 	AUTO_FREE char *requested = scope_requested_name(s, path);
 
-	*name = scope_name_of(opened, requested);
+	*name = dir_name(opened, requested);
 	*fd = opened;
 	return 0;
 }

@@ -108,7 +108,8 @@ static int context_open_scope(struct context *ctx, const struct context_options 
 	}
 	ctx->directories = options->directories;
 	ctx->scope = scope_new(workspace, options->directories, e);
-	if (!ctx->scope || workspace_check(ctx->scope, e))
+	if (!ctx->scope || workspace_check(ctx->scope, e) ||
+	    config_files_check(&ctx->config_files, &ctx->config, ctx->scope, e))
 		return -1;
 	ctx->state_dir = workspace_find_state_dir(options->state_dir, ctx->scope, e);
 	return ctx->state_dir ? 0 : -1;
@@ -128,7 +129,8 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 {
 	ctx->config = options->config;
 	options->config = (struct config){ 0 };
-	if (sandbox_check(&ctx->config, e) || context_open_scope(ctx, options, e) ||
+	if (config_load(&ctx->config, options->config_file, &ctx->config_files, e) ||
+	    sandbox_check(&ctx->config, e) || context_open_scope(ctx, options, e) ||
 	    sandbox_check_record(&ctx->config, ctx->state_dir, e) ||
 	    run_shell_choose(&ctx->shell, &ctx->config, ctx->scope, e))
 		return -1;
@@ -169,7 +171,8 @@ static int context_check_scope(const struct context *ctx, const struct scope *sc
 	if (workspace_is_too_wide(scope_workspace(scope)))
 		return err_set(e, ERR_INVALID_PARAMS, "%.400s is too wide to be one",
 			       scope_workspace(scope));
-	if (workspace_check(scope, e))
+	if (workspace_check(scope, e) ||
+	    config_files_check(&ctx->config_files, &ctx->config, scope, e))
 		return -1;
 	state_dir = workspace_find_state_dir(ctx->state_dir, scope, e);
 	return state_dir ? run_shell_choose(shell, &ctx->config, scope, e) : -1;
@@ -271,6 +274,7 @@ void context_close(struct context *ctx)
 	free(ctx->git_common_dir);
 	scope_free(ctx->scope);
 	err_release(&ctx->no_workspace);
+	config_files_release(&ctx->config_files);
 	config_release(&ctx->config);
 	ctx->loop = NULL;
 }

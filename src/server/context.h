@@ -17,6 +17,7 @@
 #include "os/sandbox/confine.h"
 #include "policy/audit.h"
 #include "policy/config.h"
+#include "policy/config_load.h"
 #include "policy/run_shell.h"
 #include "policy/scope.h"
 
@@ -24,12 +25,14 @@ struct context_options {
 	const char *workspace;   /* NULL: by the rules of docs/protocol.md */
 	const char *state_dir;   /* NULL: audit_default_dir() */
 	char *const *directories; /* further accessible directories, NULL-terminated, or NULL */
-	struct config config;    /* moved into the context; all zero afterwards */
+	const char *config_file; /* of --config, or NULL */
+	struct config config;    /* of the command line; moved into the context, then all zero */
 	bool may_lack_workspace; /* none found is no error, but context.no_workspace */
 };
 
 struct context {
 	struct config config;
+	struct config_files config_files;
 	char instance[IDS_INSTANCE_SIZE];
 	struct rlimit nofile; /* as it was before we raised it */
 	struct scope *scope;
@@ -53,8 +56,8 @@ struct context {
  * or -1 with LimitReached: too few descriptors are free for any run. */
 int context_set_up_process(struct context *ctx, struct err *e);
 
-/* Find the workspace and build the rest; changes no file. 0 or -1; context_close() in either case.
- * @ctx: zeroed, then context_set_up_process(). */
+/* Read the configuration, find the workspace and build the rest; changes no file. 0 or -1;
+ * context_close() in either case. @ctx: zeroed, then context_set_up_process(). */
 int context_open(struct context *ctx, struct context_options *options, struct err *e);
 
 /* Check that this machine can do what the options require: 0 or -1. Call it after context_open(),

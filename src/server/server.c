@@ -451,6 +451,17 @@ static void server_build_runs(struct server *s)
 	proctab_set_hook(s->procs, cap_on_proc_event, &s->cap);
 }
 
+/* What will fail later, or could be misused. */
+static void server_warn(const struct context *ctx)
+{
+	const char *path = config_files_missing_in(&ctx->config_files, ctx->scope);
+
+	workspace_warn(ctx->scope, ctx->state_dir);
+	if (path)
+		log_warn("commands can create %.400s, which a later start with another workspace "
+			 "would read; a narrower workspace, or --config FILE, avoids that", path);
+}
+
 /* See struct cap. Nothing was started yet, so the run table is empty. */
 static int server_set_workspace(void *ctx, const char *path, struct err *e)
 {
@@ -469,7 +480,7 @@ static int server_set_workspace(void *ctx, const char *path, struct err *e)
 		return -1;
 	cap->no_workspace = NULL;
 	log_notice("the workspace is %s, a root of the client", scope_workspace(cap->scope));
-	workspace_warn(cap->scope, s->context.state_dir);
+	server_warn(&s->context);
 	return 0;
 }
 
@@ -604,7 +615,7 @@ int server_main(struct context_options *options)
 		log_error("cannot start: %s%s%s", e.message, *e.hint ? ". " : "", e.hint);
 		err_release(&e);
 	} else {
-		workspace_warn(s.context.scope, s.context.state_dir);
+		server_warn(&s.context);
 		s.loop = s.context.loop;
 		audit_serves(s.context.audit);
 		server_build_runs(&s);

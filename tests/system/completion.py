@@ -190,6 +190,7 @@ def check_values(shell):
                 ("setup codex --file folder-", ["folder-file", "folder-one", "folder-two"]),
                 ("call process.", sorted(m for m in METHODS if m.startswith("process."))),
                 ("setup claude-", ["claude-code", "claude-desktop"]),
+                ("config ", ["schema", "show", "validate"]), ("config va", ["validate"]),
                 ("help opt", ["options"]), ("help ru", ["run"]),
                 ("run --env A_VARIAB", ["A_VARIABLE"]),
                 ("run --user roo", ["root"]),

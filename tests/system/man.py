@@ -62,7 +62,7 @@ def generate(cli):
 @suite.test()
 def test_each_command_has_a_page():
     equal(sorted(page.name for page in PAGES.iterdir()),
-          sorted(["procpen.1", "procpen-options.7",
+          sorted(["procpen.1", "procpen.json.5", "procpen-options.7",
                   *["procpen-%s.1" % command["name"] for command in CLI["commands"]]]), "pages")
 
 
@@ -128,10 +128,13 @@ def test_overview_names_everything():
         for text in row.values():
             if isinstance(text, str) and text not in [c["name"] for c in CLI["commands"]]:
                 check(words(text) in page, "no %r in %s" % (text, page))
-    page = shown("mandoc", PAGES / "procpen-options.7")
-    for row in json.loads((ROOT / "schema" / "config.json").read_text(encoding="utf-8")):
-        check(words("%s (" % row["name"]) in page and words(row["text"]) in page,
-              "no %s in %s" % (row["name"], page))
+    for name in ("procpen-options.7", "procpen.json.5"):
+        page = shown("mandoc", PAGES / name)
+        for row in json.loads((ROOT / "schema" / "config.json").read_text(encoding="utf-8")):
+            check(words("%s (" % row["name"]) in page and words(row["text"]) in page,
+                  "no %s in %s" % (row["name"], page))
+    for text in CLI["configuration"]:
+        check(words(text) in page, "no %r in %s" % (text, page))
 
 
 def check_hostile(reader):

@@ -9,56 +9,10 @@
 #include <string.h>
 
 #include "base/json.h"
-#include "base/json_long.h"
+#include "base/jsonc.h"
 #include "base/mem.h"
 
 #define UNIT_MAX 16
-
-/* The offset after the comment at @at, or @at if there is none. */
-static size_t setup_json_skip_comment(const char *text, size_t len, size_t at)
-{
-	const char *end;
-
-	if (at + 1 >= len || text[at] != '/')
-		return at;
-	if (text[at + 1] == '/') {
-		end = memchr(text + at, '\n', len - at);
-		return end ? (size_t)(end - text) : len;
-	}
-	if (text[at + 1] != '*')
-		return at;
-	end = memmem(text + at + 2, len - at - 2, "*/", 2);
-	return end ? (size_t)(end - text) + 2 : at;
-}
-
-/* Copy @text with spaces in place of all that is not JSON. Heap. */
-static char *setup_json_plain_json(const char *text, size_t len)
-{
-	char *plain = mem_strndup(text, len);
-	size_t comma = len;
-
-	for (size_t at = 0; at < len;) {
-		size_t end = setup_json_skip_comment(plain, len, at);
-
-		if (end > at) {
-			for (; at < end; at++)
-				if (plain[at] != '\n')
-					plain[at] = ' ';
-			continue;
-		}
-		if (plain[at] == '"') {
-			at = json_long_skip(plain, len, at);
-			comma = len;
-			continue;
-		}
-		if ((plain[at] == '}' || plain[at] == ']') && comma < len)
-			plain[comma] = ' ';
-		if (!strchr(" \t\r\n", plain[at]))
-			comma = plain[at] == ',' ? at : len;
-		at++;
-	}
-	return plain;
-}
 
 /* Parse the text; NULL with @e. *@plain: the text as JSON, for offsets. */
 static json_t *setup_json_parse(const struct setup_host *host, const char *text, size_t len,
@@ -69,8 +23,7 @@ static json_t *setup_json_parse(const struct setup_host *host, const char *text,
 	json_error_t why;
 	json_t *root = NULL;
 
-	*plain = host->format == SETUP_JSONC ? setup_json_plain_json(text, len)
-					     : mem_strndup(text, len);
+	*plain = host->format == SETUP_JSONC ? jsonc_blank(text, len) : mem_strndup(text, len);
 	memset(*plain, ' ', bom);
 	if (!has_nul)
 		root = json_loadb(*plain, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, &why);

@@ -1,0 +1,125 @@
+#include "base/jsonc.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json_long.h"
+#include "base/mem.h"
+#include "base/utf8.h"
+
+#define BOM "\xef\xbb\xbf"
+
+static size_t jsonc_bom_len(const char *text, size_t len)
+{
+	return len >= strlen(BOM) && !memcmp(text, BOM, strlen(BOM)) ? strlen(BOM) : 0;
+}
+
+/* The offset after the comment at @at, or @at if there is none. */
+static size_t jsonc_skip_comment(const char *text, size_t len, size_t at)
+{
+	const char *end;
+
+	if (at + 1 >= len || text[at] != '/')
+		return at;
+	if (text[at + 1] == '/') {
+		end = memchr(text + at, '\n', len - at);
+		return end ? (size_t)(end - text) : len;
+	}
+	if (text[at + 1] != '*')
+		return at;
+	end = memmem(text + at + 2, len - at - 2, "*/", 2);
+	return end ? (size_t)(end - text) + 2 : at;
+}
+
+char *jsonc_blank(const char *text, size_t len)
+{
+	char *plain = mem_strndup(text, len);
+	size_t comma = len;
+
+	for (size_t at = 0; at < len;) {
+		size_t end = jsonc_skip_comment(plain, len, at);
+
+		if (end > at) {
+			for (; at < end; at++)
+				if (plain[at] != '\n')
+					plain[at] = ' ';
+			continue;
+		}
+		if (plain[at] == '"') {
+			at = json_long_skip(plain, len, at);
+			comma = len;
+			continue;
+		}
+		if ((plain[at] == '}' || plain[at] == ']') && comma < len)
+			plain[comma] = ' ';
+		if (!strchr(" \t\r\n", plain[at]))
+			comma = plain[at] == ',' ? at : len;
+		at++;
+	}
+	return plain;
+}
+
+struct jsonc_place jsonc_place(const char *text, size_t at)
+{
+	struct jsonc_place place = { .line = 1, .column = 1 };
+	size_t used;
+
+	for (size_t i = jsonc_bom_len(text, at); i < at; i += used) {
+		utf8_next(text + i, at - i, &used);
+		place.column = text[i] == '\n' ? 1 : place.column + 1;
+		place.line += text[i] == '\n';
+	}
+	return place;
+}
+
+/* Where the token of @plain begins whose end jansson reports. No token spans two lines. */
+static size_t jsonc_token_start(const char *plain, size_t len, size_t end)
+{
+	size_t at = end, next;
+
+	while (at && plain[at - 1] != '\n')
+		at--;
+	for (; at < end; at = next) {
+		next = at + 1;
+		if (plain[at] == '"')
+			next = json_long_skip(plain, len, at);
+		else if (isalnum((unsigned char)plain[at]))
+			while (next < len && (isalnum((unsigned char)plain[next]) ||
+					      strchr("+-._", plain[next])))
+				next++;
+		if (next >= end)
+			return at;
+	}
+	return end;
+}
+
+/* What jansson found, in words of ours where its own are those of a parser. */
+static void jsonc_explain(const json_error_t *error, char why[JSONC_WHY_SIZE])
+{
+	snprintf(why, JSONC_WHY_SIZE, "%.150s", error->text);
+	if (json_error_code(error) == json_error_stack_overflow)
+		snprintf(why, JSONC_WHY_SIZE, "nested too deep");
+}
+
+json_t *jsonc_parse(const char *text, size_t len, char **plain, struct jsonc_place *at,
+		    char why[JSONC_WHY_SIZE])
+{
+	const char *nul = memchr(text, '\0', len); /* jansson accepts one after a number */
+	json_error_t error;
+	json_t *value;
+
+	*plain = jsonc_blank(text, len);
+	memset(*plain, ' ', jsonc_bom_len(text, len));
+	if (nul) {
+		snprintf(why, JSONC_WHY_SIZE, "a NUL byte");
+		*at = jsonc_place(text, (size_t)(nul - text));
+		return NULL;
+	}
+	value = json_loadb(*plain, len, JSON_REJECT_DUPLICATES, &error);
+	if (value)
+		return value;
+	jsonc_explain(&error, why);
+	*at = jsonc_place(text, jsonc_token_start(*plain, len, (size_t)error.position));
+	return NULL;
+}

@@ -1,0 +1,228 @@
+#include "cli/config.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "cli/answer.h"
+#include "cli/options.h"
+#include "cli/say.h"
+#include "policy/config_members.h"
+#include "server/sandbox.h"
+
+#define OUTPUT_MAX (4u << 20)
+
+struct config_args {
+	const struct cli_command *command;
+	struct options options;
+	bool origin, json;
+};
+
+/* ---- show ---- */
+
+static void cli_config_show_line(const struct config *c, enum config_key key, bool origin)
+{
+	AUTO_FREE char *value = config_text(c, key);
+
+	printf("%s=", config_rows[key].name);
+	say_text(stdout, value);
+	if (origin) {
+		putchar('\t');
+		say_text(stdout, config_origin(c, key));
+	}
+	putchar('\n');
+}
+
+static void cli_config_show_json(const struct config *c)
+{
+	struct jsonw w;
+	struct buf out;
+
+	buf_init(&out, OUTPUT_MAX);
+	jsonw_init(&w, &out);
+	jsonw_object(&w, NULL);
+	for (int key = 0; key < CONFIG_COUNT; key++)
+		config_members_write(&w, c, (enum config_key)key);
+	jsonw_end_object(&w);
+	answer_print_json(out.data, out.len);
+	buf_release(&out);
+}
+
+static int cli_config_show(struct config_args *a, char **words)
+{
+	const struct config *c = &a->options.context.config;
+
+	if (words[0])
+		return say_mistake(a->command, "show takes no word: %s", words[0]);
+	if (options_load(&a->options, a->command) != CMDLINE_GO_ON)
+		return EXIT_FAILURE;
+	if (a->json)
+		cli_config_show_json(c);
+	for (int key = 0; !a->json && key < CONFIG_COUNT; key++)
+		cli_config_show_line(c, (enum config_key)key, a->origin);
+	return EXIT_SUCCESS;
+}
+
+/* ---- validate ---- */
+
+static void cli_config_print_verdict(const struct config_args *a, const char *path,
+				     const struct err *e)
+{
+	json_t *verdict = json_pack("{s:b, s:s%}", "valid", !e, "file", path, strlen(path));
+
+	if (e && verdict) {
+		json_object_set_new(verdict, "message", json_string(e->message));
+		json_object_set_new(verdict, "hint", json_string(e->hint));
+	}
+	if (a->json && verdict) {
+		json_dumpf(verdict, stdout, JSON_INDENT(2));
+		putchar('\n');
+	} else if (e) {
+		say_error(a->command, e);
+	} else {
+		say_text(stdout, path);
+		puts(": valid");
+	}
+	json_decref(verdict);
+}
+
+/* The file alone: no other place counts. */
+static int cli_config_validate(struct config_args *a, char **words)
+{
+	struct config_files files = { 0 };
+	struct err e = ERR_INIT;
+	struct config c;
+	int failed;
+
+	if (!words[0] || words[1])
+		return say_mistake(a->command, "validate takes one file");
+	config_init(&c);
+	failed = config_load_file(&c, words[0], &files, &e) || sandbox_check(&c, &e);
+	cli_config_print_verdict(a, words[0], failed ? &e : NULL);
+	config_files_release(&files);
+	config_release(&c);
+	err_release(&e);
+	return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
+
+/* ---- schema ---- */
+
+static json_t *cli_config_choices(const char *const *choices)
+{
+	json_t *list = json_array();
+
+	for (; *choices; choices++)
+		json_array_append_new(list, json_string(*choices));
+	return list;
+}
+
+static json_t *cli_config_schema_of(const struct config_row *row)
+{
+	switch (row->type) {
+	case CONFIG_INTEGER:
+		return json_pack("{s:[s,s], s:I, s:I, s:I}", "type", "integer", "string", "minimum",
+				 (json_int_t)row->min, "maximum", (json_int_t)row->max, "default",
+				 (json_int_t)strtoll(row->default_text, NULL, 10));
+	case CONFIG_BOOLEAN:
+		return json_pack("{s:s, s:b}", "type", "boolean", "default",
+				 !strcmp(row->default_text, "true"));
+	case CONFIG_ENUM:
+		return json_pack("{s:o, s:s}", "enum", cli_config_choices(row->choices), "default",
+				 row->default_text);
+	case CONFIG_NAMES:
+		return json_pack("{s:[s,s], s:{s:s, s:s}, s:b}", "type", "array", "string", "items",
+				 "type", "string", "pattern", "^[^,]+$", "uniqueItems", true);
+	}
+	mem_bug(__FILE__, __LINE__, "unknown option type");
+}
+
+static json_t *cli_config_description(const struct config_row *row)
+{
+	if (row->type != CONFIG_INTEGER || !row->unit)
+		return json_string(row->text);
+	return json_sprintf("%s In %s.", row->text, row->unit);
+}
+
+/* allowComments and allowTrailingCommas are what editors look for. */
+static int cli_config_schema(struct config_args *a, char **words)
+{
+	json_t *properties = json_object(), *schema;
+
+	if (words[0]) {
+		json_decref(properties);
+		return say_mistake(a->command, "schema takes no word: %s", words[0]);
+	}
+	json_object_set_new(properties, "$schema", json_pack("{s:s}", "type", "string"));
+	for (int key = 0; key < CONFIG_COUNT; key++) {
+		json_t *one = cli_config_schema_of(&config_rows[key]);
+
+		json_object_set_new(one, "description", cli_config_description(&config_rows[key]));
+		json_object_set_new(properties, config_rows[key].name, one);
+	}
+	schema = json_pack("{s:s, s:s, s:s, s:b, s:b, s:o, s:b}", "$schema",
+			   "http://json-schema.org/draft-07/schema#", "title",
+			   "Configuration of procpen", "type", "object", "allowComments", true,
+			   "allowTrailingCommas", true, "properties", properties,
+			   "additionalProperties", false);
+	json_dumpf(schema, stdout, JSON_INDENT(2));
+	putchar('\n');
+	json_decref(schema);
+	return EXIT_SUCCESS;
+}
+
+/* ---- the command line ---- */
+
+static int cli_config_take_option(void *args, const struct cli_option *option,
+				  const struct cmdline_value *value)
+{
+	struct config_args *a = args;
+
+	switch (option->id) {
+	case OPTION_ORIGIN:
+		a->origin = true;
+		return CMDLINE_GO_ON;
+	case OPTION_JSON:
+		a->json = true;
+		return CMDLINE_GO_ON;
+	default:
+		return options_take(&a->options, option, value);
+	}
+}
+
+static int cli_config_act(struct config_args *a, char **words)
+{
+	static const struct {
+		const char *name;
+		int (*act)(struct config_args *a, char **words);
+	} actions[] = {
+		{ "show", cli_config_show },
+		{ "validate", cli_config_validate },
+		{ "schema", cli_config_schema },
+	};
+	const char *names[COUNT_OF(actions) + 1] = { NULL };
+
+	if (!words[0])
+		return say_mistake(a->command, "what to do is not given: show, validate or schema");
+	for (size_t i = 0; i < COUNT_OF(actions); i++) {
+		if (!strcmp(actions[i].name, words[0]))
+			return actions[i].act(a, words + 1);
+		names[i] = actions[i].name;
+	}
+	return say_unknown(a->command, "action", words[0], names);
+}
+
+int cli_config(const struct cli_command *command, char **argv)
+{
+	struct config_args a = { .command = command };
+	struct cmdline given;
+	int status;
+
+	options_init(&a.options);
+	status = cmdline_read(&given, command, argv, cli_config_take_option, &a);
+	if (status == CMDLINE_GO_ON)
+		status = cli_config_act(&a, given.words);
+	options_release(&a.options);
+	return say_flush(command) ? EXIT_FAILURE : status;
+}

@@ -1,0 +1,197 @@
+#include "policy/config_text.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/jsonc.h"
+#include "base/mem.h"
+#include "base/str.h"
+
+/* Keys of the contract that are not there yet. */
+static const char *const later[] = { "rules", "packs", NULL };
+
+struct config_text {
+	struct config *config;
+	const struct buf *text;
+	const char *path;
+	enum config_rank rank;
+};
+
+/* Put the place @at before the message of @e. Returns -1. */
+static int config_text_place(const struct config_text *t, struct jsonc_place at, struct err *e)
+{
+	char *why = mem_strdup(e->message);
+	AUTO_FREE char *hint = mem_strdup(e->hint);
+
+	err_set(e, ERR_INVALID_PARAMS, "%.300s:%d:%d: %s", t->path, at.line, at.column, why);
+	free(why);
+	return err_hint(e, "%s", hint);
+}
+
+/* ---- values ---- */
+
+static const char *config_text_wanted(enum config_type type)
+{
+	switch (type) {
+	case CONFIG_INTEGER:
+		return "an integer, or a string with a unit";
+	case CONFIG_BOOLEAN:
+		return "true or false";
+	case CONFIG_ENUM:
+		return "a string";
+	case CONFIG_NAMES:
+		return "an array of strings";
+	}
+	mem_bug(__FILE__, __LINE__, "unknown option type");
+}
+
+static const char *config_text_type(const json_t *value)
+{
+	switch (json_typeof(value)) {
+	case JSON_OBJECT:
+		return "an object";
+	case JSON_ARRAY:
+		return "an array";
+	case JSON_STRING:
+		return "a string";
+	case JSON_INTEGER:
+		return "an integer";
+	case JSON_REAL:
+		return "a number with a fraction";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "a boolean";
+	default:
+		return "null";
+	}
+}
+
+static int config_text_fail_type(const struct config_row *row, const json_t *value, struct err *e)
+{
+	err_set(e, ERR_INVALID_PARAMS, "option %s takes %s, not %s", row->name,
+		config_text_wanted(row->type), config_text_type(value));
+	return err_hint(e, "Write \"%s\": %s", row->name,
+			row->type == CONFIG_NAMES   ? "[\"NAME\"]"
+			: row->type == CONFIG_ENUM ? "\"NAME\""
+						   : row->default_text);
+}
+
+/* The elements of @array with commas between them; heap, or NULL with @e. */
+static char *config_text_join(const struct config_row *row, const json_t *array, struct err *e)
+{
+	struct buf names;
+	json_t *name;
+	size_t i;
+
+	buf_init(&names, SIZE_MAX / 2);
+	buf_adds(&names, "");
+	json_array_foreach(array, i, name) {
+		const char *text = json_string_value(name);
+
+		if (!text || !*text || strchr(text, ',')) {
+			err_set(e, ERR_INVALID_PARAMS, "option %s: element %zu is not a name",
+				row->name, i + 1);
+			err_hint(e, "Each element is a string that is not empty, without commas.");
+			buf_release(&names);
+			return NULL;
+		}
+		buf_addf(&names, "%s%s", i ? "," : "", text);
+	}
+	return buf_steal(&names);
+}
+
+/* @value as --set takes it; heap, or NULL with @e. */
+static char *config_text_of(const struct config_row *row, const json_t *value, struct err *e)
+{
+	char *text = NULL;
+
+	if (json_is_integer(value) && row->type == CONFIG_INTEGER) {
+		if (asprintf(&text, "%lld", (long long)json_integer_value(value)) < 0)
+			abort();
+	} else if (json_is_boolean(value) && row->type == CONFIG_BOOLEAN) {
+		text = mem_strdup(json_is_true(value) ? "true" : "false");
+	} else if (json_is_array(value) && row->type == CONFIG_NAMES) {
+		text = config_text_join(row, value, e);
+	} else if (json_is_string(value) && row->type != CONFIG_BOOLEAN) {
+		text = mem_strdup(json_string_value(value));
+	} else {
+		config_text_fail_type(row, value, e);
+	}
+	return text;
+}
+
+/* ---- members ---- */
+
+/* "sandbox": {"network": ...}: keys are written whole. */
+static int config_text_fail_name(const char *name, const json_t *value, struct err *e)
+{
+	if (str_is_listed(name, later)) {
+		err_set(e, ERR_INVALID_PARAMS, "\"%s\" is not supported yet", name);
+		return err_hint(e, "Remove it: what it would refuse is not refused.");
+	}
+	config_lookup(name, e);
+	if (json_is_object(value))
+		err_hint(e, "Keys are written whole: \"sandbox.network\": false");
+	return -1;
+}
+
+static int config_text_set(const struct config_text *t, const char *name, const json_t *value,
+			   int line, struct err *e)
+{
+	AUTO_FREE char *text = NULL, *origin = NULL;
+	int key = config_find(name);
+
+	if (key < 0)
+		return config_text_fail_name(name, value, e);
+	text = config_text_of(&config_rows[key], value, e);
+	if (!text)
+		return -1;
+	if (asprintf(&origin, "%s:%d", t->path, line) < 0)
+		abort();
+	return config_assign(t->config, key, text, t->rank, origin, e);
+}
+
+/* Set the member @m of @root. Names cannot be looked up by their tokens, which may have escapes. */
+static int config_text_take(const struct config_text *t, const char *plain, const json_t *root,
+			    const struct json_raw_member *m, struct err *e)
+{
+	json_t *name = json_loadb(m->name, m->name_len, JSON_DECODE_ANY, NULL);
+	const char *text = json_string_value(name);
+	struct jsonc_place at = jsonc_place(t->text->data, (size_t)(m->name - plain));
+	int status = 0;
+
+	BUG_IF(!text);
+	if (strcmp(text, "$schema"))
+		status = config_text_set(t, text, json_object_get(root, text), at.line, e);
+	json_decref(name);
+	return status ? config_text_place(t, at, e) : 0;
+}
+
+int config_text_read(struct config *c, const struct buf *text, const char *path,
+		     enum config_rank rank, struct err *e)
+{
+	struct config_text t = { .config = c, .text = text, .path = path, .rank = rank };
+	const char *data = text->data ? text->data : "";
+	char why[JSONC_WHY_SIZE];
+	AUTO_FREE char *plain = NULL;
+	struct json_raw_member m;
+	struct jsonc_place at;
+	json_t *root = jsonc_parse(data, text->len, &plain, &at, why);
+	int status = 0;
+	size_t pos = 0;
+
+	if (!json_is_object(root)) {
+		if (root)
+			at = (struct jsonc_place){ 1, 1 };
+		err_set(e, ERR_INVALID_PARAMS, "%s", root ? "not a JSON object" : why);
+		err_hint(e, "A configuration file is one JSON object; comments may stand in it.");
+		json_decref(root);
+		return config_text_place(&t, at, e);
+	}
+	while (!status && json_raw_next_member(plain, text->len, &pos, &m))
+		status = config_text_take(&t, plain, root, &m, e);
+	json_decref(root);
+	return status;
+}
