@@ -10,6 +10,13 @@
 #include "cap/notice.h"
 #include "proc/names.h"
 
+const char *cap_why_none(const char *name)
+{
+	return !strcmp(name, "config.set") || !strcmp(name, "config_set")
+		       ? ": no client can change the operator's options"
+		       : NULL;
+}
+
 const struct cap_row *cap_find(const struct cap *c, const char *name)
 {
 	for (const struct cap_row *row = c->rows; row->name; row++)

@@ -166,6 +166,9 @@ struct cap {
 /* By "process.run" or "process_run"; NULL if there is none. */
 const struct cap_row *cap_find(const struct cap *c, const char *name);
 
+/* Why there will never be a capability called @name, or NULL. */
+const char *cap_why_none(const char *name);
+
 /*
  * Call r->row with r->params, which the dialect has checked to be an object. Answers the
  * request now or later.

@@ -268,13 +268,14 @@ static void mcp_call_call(struct mcp *m, const struct rpc_message *message,
 static void mcp_call_refuse_tool(struct mcp *m, const struct rpc_message *message, const char *name)
 {
 	const struct cap_row *nearest = mcp_tools_nearest(name);
+	const char *why = cap_why_none(name);
 	struct err e = ERR_INIT;
 
-	if (nearest && nearest->flags & CAP_PLAIN)
+	if (why || (nearest && nearest->flags & CAP_PLAIN))
 		nearest = NULL;
 	err_set(&e, ERR_INVALID_PARAMS, "unknown tool `%.100s`%s%s%s", name,
-		nearest ? "; did you mean `" : "", nearest ? nearest->tool_name : "",
-		nearest ? "`?" : "");
+		nearest ? "; did you mean `" : why ? why : "",
+		nearest ? nearest->tool_name : "", nearest ? "`?" : "");
 	err_hint(&e, "tools/list shows all tools.");
 	rpc_refuse(m->reqs, message, &e);
 }

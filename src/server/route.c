@@ -115,10 +115,13 @@ static void route_cancel(struct route *route, struct rpc_message *m)
 static void route_refuse_method(struct route *route, struct rpc_message *m)
 {
 	const struct cap_row *nearest = mcp_tools_nearest(m->method);
+	const char *why = cap_why_none(m->method);
 	struct err e = ERR_INIT;
 
+	if (why)
+		nearest = NULL;
 	err_set(&e, ERR_METHOD_NOT_FOUND, "there is no method `%.100s`%s%s%s", m->method,
-		nearest ? "; did you mean `" : "", nearest ? nearest->name : "",
+		nearest ? "; did you mean `" : why ? why : "", nearest ? nearest->name : "",
 		nearest ? "`?" : "");
 	rpc_refuse(route->reqs, m, &e);
 }

@@ -373,7 +373,8 @@ class Session:
             check(text.startswith(data["type"] + ": "), "text of an error: %.100r" % text)
             return
         name = (name or "process_run").replace("process_", "process.")
-        name = name.replace("agent_", "agent.").replace("server_", "server.")
+        for group in ("agent", "server", "config"):
+            name = name.replace(group + "_", group + ".")
         if revision < "2025-06-18":
             check("structuredContent" not in result, "structuredContent in " + revision)
         self.schemas.seen_capabilities.add(name)
