@@ -509,7 +509,17 @@ int cap_permit(struct cap *c, const struct cap_row *row, const char *id, size_t 
 
 static void cap_record_end(struct cap *c, const struct proc *p, const char *outcome)
 {
-	struct audit_event event = {
+	const struct audit_end end = {
+		.exit_code = proc_exit_code(p),
+		.signal = proc_signal_name(p),
+		.reason = names_reason(p->reason),
+		.duration_ms = proc_duration_ms(p),
+		.stdout_size = c->passes_output ? -1 : (int64_t)p->out.total,
+		.stderr_size = c->passes_output ? -1 : (int64_t)p->err.total,
+		.leftover = p->leftover_unknown ? -1 : (int64_t)p->leftover,
+		.survivors = p->survivors,
+	};
+	const struct audit_event event = {
 		.event = "end",
 		.request_id = p->origin, /* the id of its attempt record */
 		.process_id = p->id,
@@ -517,6 +527,7 @@ static void cap_record_end(struct cap *c, const struct proc *p, const char *outc
 		.command = p->command,
 		.cwd = p->settings->cwd,
 		.outcome = outcome,
+		.end = p->failure ? NULL : &end,
 	};
 
 	cap_record(c, &event);

@@ -146,6 +146,7 @@ struct cap {
 	struct run_keys run_keys; /* likewise */
 	struct metrics metrics;
 	unsigned lost_records; /* of the audit log, since a result last told of them */
+	bool passes_output; /* output of runs goes to our own stdout and stderr uncounted */
 	bool closing; /* the server is shutting down: starts are refused */
 
 	/* Why there is no workspace: every call is refused with that. NULL: there is one. */

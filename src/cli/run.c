@@ -266,6 +266,7 @@ static void cli_run_build(struct terminal *t)
 	t->cap.name_outcome = cli_run_name_outcome;
 	t->cap.on_run = cli_run_on_run;
 	t->cap.on_run_ctx = t;
+	t->cap.passes_output = !t->json;
 	proctab_set_hook(t->procs, cap_on_proc_event, &t->cap);
 	t->dialect = plain_dialect(NULL);
 	t->dialect.name = "terminal";

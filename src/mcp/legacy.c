@@ -49,6 +49,7 @@ static void mcp_legacy_initialize(struct mcp *m, const struct rpc_message *messa
 		if (!mcp_shapes[i].stateless && !strcmp(wanted, mcp_shapes[i].name))
 			m->revision = (enum mcp_revision)i;
 	m->initialized = true;
+	mcp_note_client(m, json_object_get(message->params, "clientInfo"));
 	m->log_level = MCP_LEVEL_DEFAULT;
 	mcp_subs_reset(m->subs);
 	m->elicits = mcp_shows_forms(json_object_get(capabilities, "elicitation"));

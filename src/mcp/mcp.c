@@ -41,6 +41,11 @@ const char *mcp_text(const json_t *object, const char *name)
 	return text && strlen(text) == json_string_length(value) ? text : NULL;
 }
 
+void mcp_note_client(struct mcp *m, const json_t *info)
+{
+	audit_set_client(m->cap->audit, mcp_text(info, "name"), mcp_text(info, "version"));
+}
+
 static void mcp_drop_null_members(json_t *object)
 {
 	const char *name;

@@ -107,6 +107,9 @@ const char *mcp_text(const json_t *object, const char *name);
  */
 void mcp_drop_nulls(json_t *params);
 
+/* Keep for the audit log what the client calls itself in @info, an Implementation. */
+void mcp_note_client(struct mcp *m, const json_t *info);
+
 /* The _meta object of a message, or NULL. */
 const json_t *mcp_meta(const json_t *root);
 

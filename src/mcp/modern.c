@@ -52,7 +52,7 @@ static int mcp_modern_check_level(const json_t *level, struct err *e)
 	return err_set(e, ERR_INVALID_PARAMS, "`" MCP_META "logLevel` is not a log level");
 }
 
-static int mcp_modern_check_meta(const json_t *meta, struct err *e)
+static int mcp_modern_check_meta(struct mcp *m, const json_t *meta, struct err *e)
 {
 	const json_t *info = json_object_get(meta, MCP_META "clientInfo");
 
@@ -64,6 +64,8 @@ static int mcp_modern_check_meta(const json_t *meta, struct err *e)
 	if (info && !json_is_object(info))
 		return err_set(e, ERR_INVALID_PARAMS,
 			       "`" MCP_META "clientInfo` must be an object");
+	if (info)
+		mcp_note_client(m, info);
 	return mcp_modern_check_level(json_object_get(meta, MCP_META "logLevel"), e);
 }
 
@@ -111,7 +113,7 @@ void mcp_modern_message(struct mcp *m, const struct rpc_message *message)
 		err_set(&e, ERR_INVALID_REQUEST, "revision %s has no batches", SHAPE->name);
 		err_hint(&e, "Send each request as a line of its own.");
 		rpc_refuse(m->reqs, message, &e);
-	} else if (mcp_modern_check_meta(mcp_meta(message->root), &e)) {
+	} else if (mcp_modern_check_meta(m, mcp_meta(message->root), &e)) {
 		rpc_refuse(m->reqs, message, &e);
 	} else {
 		mcp_modern_call_method(m, message, &e);

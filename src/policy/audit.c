@@ -5,10 +5,12 @@
  */
 #include "policy/audit.h"
 
+#include <fcntl.h>
 #include <sha2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -23,6 +25,7 @@
 #define LINE_MAX_BYTES (128 * 1024)
 #define REQUEST_ID_MAX 256
 #define CWD_MAX 4096
+#define NAME_MAX_BYTES 64
 
 /* Lines that could not be written are kept for later up to these; the rest is counted. */
 #define LATE_MAX 256
@@ -42,6 +45,7 @@ struct audit_late {
 struct audit {
 	struct audit_file file;
 	char *instance;
+	char *client_name, *client_version; /* NULL: not known */
 	bool serves;  /* record the start and end of a server ... */
 	bool started; /* ... and the start is recorded */
 	uint64_t seq;
@@ -135,6 +139,8 @@ void audit_free(struct audit *a)
 	audit_file_close(&a->file);
 	while (a->late)
 		audit_drop_late(a);
+	free(a->client_name);
+	free(a->client_version);
 	free(a->instance);
 	free(a);
 }
@@ -236,6 +242,65 @@ static int audit_write_line(struct audit *a, struct audit_line *line, struct err
 	return status;
 }
 
+/* What the client says of itself. */
+static void audit_add_client(const struct audit *a, struct jsonw *w)
+{
+	if (!a->client_name)
+		return;
+	jsonw_object(w, "client");
+	jsonw_str(w, "name", a->client_name);
+	if (a->client_version)
+		jsonw_str(w, "version", a->client_version);
+	jsonw_end_object(w);
+}
+
+/* The process at the other end of stdin if that is a socket, else our parent. */
+static struct ucred audit_find_peer(void)
+{
+	struct ucred peer = { .pid = 0 };
+	socklen_t size = sizeof(peer);
+
+	if (getsockopt(STDIN_FILENO, SOL_SOCKET, SO_PEERCRED, &peer, &size) || !peer.pid)
+		peer.pid = getppid();
+	return peer;
+}
+
+/* Who started this process, as the kernel has it: names are not proof, but a place to look. */
+static void audit_add_peer(struct jsonw *w)
+{
+	struct ucred peer = audit_find_peer();
+	char path[64], name[NAME_MAX_BYTES];
+
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)peer.pid);
+	AUTO_CLOSE int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd < 0 ? 0 : read(fd, name, sizeof(name));
+
+	jsonw_object(w, "peer");
+	jsonw_int(w, "pid", peer.pid);
+	if (n > 0)
+		jsonw_strn(w, "name", name, (size_t)n - (name[n - 1] == '\n'));
+	jsonw_end_object(w);
+}
+
+static void audit_add_end(struct jsonw *w, const struct audit_end *end)
+{
+	if (end->exit_code >= 0)
+		jsonw_int(w, "exit_code", end->exit_code);
+	if (end->signal)
+		jsonw_str(w, "signal", end->signal);
+	jsonw_str(w, "reason", end->reason);
+	jsonw_int(w, "duration_ms", end->duration_ms);
+	if (end->stdout_size >= 0) {
+		jsonw_int(w, "stdout_size", end->stdout_size);
+		jsonw_int(w, "stderr_size", end->stderr_size);
+	}
+	if (end->leftover < 0)
+		jsonw_null(w, "leftover");
+	else
+		jsonw_int(w, "leftover", end->leftover);
+	jsonw_int(w, "survivors", end->survivors);
+}
+
 static void audit_build_line(const struct audit *a, const struct audit_event *event,
 			     struct audit_line *line)
 {
@@ -243,6 +308,12 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 	struct jsonw *w = &line->w;
 
 	audit_open_line(a, line, event->event);
+	if (event->decision) {
+		jsonw_int(w, "uid", geteuid());
+		if (!a->serves)
+			audit_add_peer(w); /* else server_start has it */
+		audit_add_client(a, w);
+	}
 	audit_add_request_id(w, event->request_id);
 	audit_add_text(w, "process_id", event->process_id, 64);
 	audit_add_text(w, "capability", event->capability, 64);
@@ -264,6 +335,8 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 		audit_add_redacted(w, "input", event->input_text);
 	}
 	audit_add_text(w, "outcome", event->outcome, 256);
+	if (event->end)
+		audit_add_end(w, event->end);
 }
 
 /* ---- what could not be written ---- */
@@ -360,6 +433,19 @@ static int audit_write_reads(struct audit *a, struct err *e)
 
 /* ---- the server ---- */
 
+static char *audit_copy_name(const char *name)
+{
+	return name ? mem_strndup(name, utf8_cut(name, strlen(name), NAME_MAX_BYTES)) : NULL;
+}
+
+void audit_set_client(struct audit *a, const char *name, const char *version)
+{
+	free(a->client_name);
+	free(a->client_version);
+	a->client_name = audit_copy_name(name);
+	a->client_version = audit_copy_name(version);
+}
+
 void audit_serves(struct audit *a)
 {
 	a->serves = a->file.reserves = true;
@@ -374,6 +460,7 @@ static int audit_write_start(struct audit *a, struct err *e)
 		return 0;
 	audit_open_line(a, &line, "server_start");
 	jsonw_int(&line.w, "uid", geteuid());
+	audit_add_peer(&line.w);
 	a->started = !audit_write_line(a, &line, e);
 	return a->started ? 0 : -1;
 }

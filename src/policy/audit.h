@@ -22,6 +22,17 @@
 
 struct audit;
 
+/* What is known at the end of a run. */
+struct audit_end {
+	int exit_code;      /* -1: it did not exit by itself */
+	const char *signal; /* that ended it, or NULL */
+	const char *reason; /* names_reason() */
+	int64_t duration_ms;
+	int64_t stdout_size, stderr_size; /* -1: not counted */
+	int64_t leftover;   /* -1: not known */
+	uint32_t survivors;
+};
+
 /* One event; NULL or 0 members are left out. Everything is borrowed. */
 struct audit_event {
 	const char *event;      /* "attempt" or "end" */
@@ -40,6 +51,7 @@ struct audit_event {
 	size_t input_len;
 	const char *input_text; /* of these, what was judged; shown bounded and redacted */
 	const char *outcome;    /* state/reason or exit status of an end, error type of a failure */
+	const struct audit_end *end; /* of a run that began */
 };
 
 /* How a server ended. */
@@ -66,6 +78,9 @@ int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 
 /* Append one line. Returns 0 or -1 (PermissionDenied: the path and why it cannot be written). */
 int audit_write(struct audit *a, const struct audit_event *event, struct err *e);
+
+/* What the client calls itself, for the attempts that follow; NULL: not known. Cut at 64 bytes. */
+void audit_set_client(struct audit *a, const char *name, const char *version);
 
 /* Count a call of @capability, whose name must outlive @a, that only read. Writes nothing now. */
 void audit_count_read(struct audit *a, const char *capability);

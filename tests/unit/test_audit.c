@@ -160,17 +160,21 @@ static void test_audit_all_members(void **state)
 	static const char *const names[] = {
 		"time", "seq", "instance", "event", "request_id", "process_id", "capability",
 		"tier", "decision", "rule", "command", "argv_sha256", "cwd", "user",
-		"intent", "input_bytes", "input_sha256", "input", "outcome", "prev",
+		"intent", "input_bytes", "input_sha256", "input", "outcome", "prev", "uid", "peer",
+		"client", "exit_code", "signal", "reason", "duration_ms", "stdout_size",
+		"stderr_size", "leftover", "survivors",
 	};
+	static const struct audit_end end = { 1, "SIGHUP", "none", 2, 3, 4, 5, 6 };
 	struct audit_event event = {
 		"attempt", "\"r\\u0031\"", "p1-0123", "process.run", "notify", "allowed", "tier",
 		"ls -l ''",
 		argv, "/ws", "nobody", "look", "a\0b", 3,
-		"echo --password=x", "running/none",
+		"echo --password=x", "running/none", &end,
 	};
 	char hash[SHA256_DIGEST_STRING_LENGTH];
 	struct fixture *f = *state;
 
+	audit_set_client(f->audit, "editor", "1");
 	write_ok(f->audit, &event);
 	json_t *line = last_line(f->audit);
 
@@ -395,7 +399,7 @@ static void test_audit_absent_members_are_left_out(void **state)
 	write_ok(f->audit, &event);
 	json_t *line = last_line(f->audit);
 
-	assert_int_equal(json_object_size(line), 9);
+	assert_int_equal(json_object_size(line), 11); /* uid and peer too */
 	SHA256Data((const uint8_t *)"ls", 2, hash);
 	assert_string_equal(member(line, "argv_sha256"), hash);
 	json_decref(line);
