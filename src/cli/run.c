@@ -53,11 +53,12 @@ static int cli_run_status_of_error(const struct err *e)
 		return STATUS_NOT_FOUND;
 	case ERR_COMMAND_BLOCKED:
 	case ERR_INVALID_COMMAND:
-	case ERR_PERMISSION_DENIED:
 	case ERR_PROTECTED_VARIABLE:
 	case ERR_PATH_OUT_OF_SCOPE:
 	case ERR_BAD_DIRECTORY:
 		return STATUS_REFUSED;
+	case ERR_PERMISSION_DENIED:
+		return json_object_get(e->details, "audit_log") ? STATUS_FAILED : STATUS_REFUSED;
 	case ERR_SPAWN_FAILED:
 		if (strcmp(stage ? stage : "", "exec"))
 			return STATUS_FAILED;
@@ -260,6 +261,7 @@ static void cli_run_build(struct terminal *t)
 
 	one.running_max = one.finished_max = 1;
 	one.ahead = false;
+	audit_shares(ctx->audit);
 	t->procs = proctab_new(ctx->loop, ctx->reaper, ctx->confine, ctx->instance, &one);
 	t->reqs = reqtab_new(ctx->loop, NULL, 1);
 	t->cap = context_cap(ctx, t->procs, t->reqs);

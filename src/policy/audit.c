@@ -19,7 +19,9 @@
 #include "base/jsonw.h"
 #include "base/mem.h"
 #include "base/utf8.h"
+#include "policy/audit_dir.h"
 #include "policy/audit_file.h"
+#include "policy/audit_share.h"
 
 /* The longest line: every byte of text escaped to six. */
 #define LINE_MAX_BYTES (128 * 1024)
@@ -30,6 +32,8 @@
 /* Lines that could not be written are kept for later up to these; the rest is counted. */
 #define LATE_MAX 256
 #define LATE_BYTES (1 << 20)
+
+#define BESIDE_MAX 8 /* other logs that a log names */
 
 #define READS_MS 60000 /* after so long reads are worth a line */
 #define READS_KINDS 16
@@ -42,19 +46,26 @@ struct audit_late {
 	char members[]; /* of its line behind "event", as JSON */
 };
 
+/* What a look into the directory found and removed. */
+struct audit_found {
+	struct audit_dir_pruned pruned;
+	char (*beside)[AUDIT_DIR_NAME_MAX]; /* the newest other logs; owned */
+	size_t beside_count;
+};
+
 struct audit {
 	struct audit_file file;
 	char *instance;
 	char *client_name, *client_version; /* NULL: not known */
 	bool serves;  /* record the start and end of a server ... */
 	bool started; /* ... and the start is recorded */
-	uint64_t seq;
-	char prev[SHA256_DIGEST_STRING_LENGTH]; /* hash of the last line, hex */
-
 	struct audit_late *late, **late_end;
 	size_t late_count, late_bytes;
 	uint64_t lost; /* lines that are not in the log and never will be */
-	uint64_t in_file; /* lines of the present file */
+	uint64_t in_place; /* lines in the present directory */
+	bool prune_due;    /* a file was begun since old ones were removed */
+	struct audit_dir_bounds bounds;
+	struct audit_found found; /* in the directory, for the next line */
 	bool moved;       /* not told yet: it is not the first one */
 
 	struct {
@@ -91,32 +102,20 @@ char *audit_default_dir(void)
 	return NULL;
 }
 
-/* "20261121T080000Z", which sorts like the time. */
-static void audit_start_text(char out[CLOCK_TEXT_SIZE])
-{
-	char *to = out;
-
-	clock_wall_text(clock_wall_ms(), out);
-	for (const char *from = out; *from && *from != '.'; from++)
-		if (*from != '-' && *from != ':')
-			*to++ = *from;
-	memcpy(to, "Z", 2);
-}
-
 struct audit *audit_new(const char *state_dir, const char *instance)
 {
 	struct audit *a = mem_zalloc(sizeof(*a));
-	char start[CLOCK_TEXT_SIZE], name[128];
 
-	audit_start_text(start);
-	snprintf(name, sizeof(name), "%s-%s.jsonl", start, instance);
-	a->file.dir = audit_join(state_dir, "audit");
-	a->file.path = audit_join(a->file.dir, name);
-	a->file.fd = -1;
+	audit_file_init(&a->file, audit_join(state_dir, "audit"), instance);
 	a->instance = mem_strdup(instance);
 	a->late_end = &a->late;
-	memset(a->prev, '0', sizeof(a->prev) - 1);
 	return a;
+}
+
+static void audit_forget_found(struct audit *a)
+{
+	free(a->found.beside);
+	a->found = (struct audit_found){ 0 };
 }
 
 /* Forget the oldest of the late lines. */
@@ -137,6 +136,7 @@ void audit_free(struct audit *a)
 	if (!a)
 		return;
 	audit_file_close(&a->file);
+	audit_forget_found(a);
 	while (a->late)
 		audit_drop_late(a);
 	free(a->client_name);
@@ -201,7 +201,7 @@ static void audit_open_line(const struct audit *a, struct audit_line *line, cons
 	jsonw_init(&line->w, &line->text);
 	jsonw_object(&line->w, NULL);
 	jsonw_time(&line->w, "time", clock_wall_ms());
-	jsonw_int(&line->w, "seq", (int64_t)a->seq + 1);
+	jsonw_int(&line->w, "seq", (int64_t)a->file.chain.seq + 1);
 	jsonw_str(&line->w, "instance", a->instance);
 	audit_add_text(&line->w, "event", event, 64);
 	line->head = line->text.len;
@@ -220,23 +220,41 @@ static void audit_show(struct buf *line)
 	*line = shown;
 }
 
+static void audit_add_found(const struct audit *a, struct jsonw *w)
+{
+	const struct audit_found *found = &a->found;
+
+	if (found->pruned.count) {
+		jsonw_int(w, "pruned", (int64_t)found->pruned.count);
+		jsonw_str(w, "pruned_to", found->pruned.last);
+	}
+	if (!found->beside_count)
+		return;
+	jsonw_array(w, "beside");
+	for (size_t i = 0; i < found->beside_count; i++)
+		jsonw_str(w, NULL, found->beside[i]);
+	jsonw_end_array(w);
+}
+
 /* Complete @line, append it to the file, and release it. */
 static int audit_write_line(struct audit *a, struct audit_line *line, struct err *e)
 {
-	size_t len;
+	bool first = !a->file.length;
 	int status;
 
-	jsonw_str(&line->w, "prev", a->prev);
+	if (*a->file.chain.file)
+		jsonw_str(&line->w, "previous_file", a->file.chain.file);
+	audit_add_found(a, &line->w);
+	jsonw_str(&line->w, "prev", a->file.chain.prev);
 	jsonw_end_object(&line->w);
 	BUG_IF(line->text.full);
 	audit_show(&line->text);
-	len = line->text.len;
 	buf_addc(&line->text, '\n');
 	status = audit_file_append(&a->file, &line->text, e);
 	if (status == 0) {
-		a->seq++;
-		a->in_file++;
-		SHA256Data((const uint8_t *)line->text.data, len, a->prev);
+		a->in_place++;
+		a->prune_due |= first;
+		audit_forget_found(a);
 	}
 	buf_release(&line->text);
 	return status;
@@ -446,6 +464,18 @@ void audit_set_client(struct audit *a, const char *name, const char *version)
 	a->client_version = audit_copy_name(version);
 }
 
+void audit_set_bounds(struct audit *a, const struct audit_bounds *bounds)
+{
+	a->file.max_bytes = bounds->file_bytes;
+	a->bounds.keep_seconds = bounds->keep_days * 86400;
+	a->bounds.total_bytes = bounds->total_bytes;
+}
+
+void audit_shares(struct audit *a)
+{
+	a->file.shared = true;
+}
+
 void audit_serves(struct audit *a)
 {
 	a->serves = a->file.reserves = true;
@@ -472,9 +502,41 @@ static void audit_check_file(struct audit *a)
 
 	if (place == AUDIT_FILE_THERE)
 		return;
-	a->lost += place == AUDIT_FILE_REMOVED ? a->in_file : 0;
-	a->in_file = 0;
+	a->lost += place == AUDIT_FILE_REMOVED ? a->in_place : 0;
+	a->in_place = 0;
 	a->moved = true;
+}
+
+/* Keep the names of the newest logs but our own: a log that is missing later is missed there. */
+static void audit_note_beside(struct audit *a, const struct audit_dir_names *list)
+{
+	struct audit_found *found = &a->found;
+
+	free(found->beside);
+	found->beside = mem_zalloc(BESIDE_MAX * sizeof(*found->beside));
+	found->beside_count = 0;
+	for (size_t i = list->count; i-- > 0 && found->beside_count < BESIDE_MAX;)
+		if (strcmp(list->names[i], audit_file_name(&a->file)))
+			strcpy(found->beside[found->beside_count++], list->names[i]);
+}
+
+/* Once for each file: remove old logs, and see which others there are. Not before an attempt, whose
+ * run would wait for it. */
+static void audit_look_around(struct audit *a)
+{
+	struct audit_dir_names list;
+	AUTO_CLOSE int dir = -1;
+
+	if (!a->prune_due)
+		return;
+	dir = open(a->file.dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (dir >= 0 && !audit_dir_list(dir, &list)) {
+		audit_dir_prune(dir, &list, audit_file_name(&a->file), &a->bounds,
+				&a->found.pruned);
+		audit_note_beside(a, &list);
+		audit_dir_release(&list);
+	}
+	a->prune_due = false;
 }
 
 bool audit_has_moved(struct audit *a)
@@ -491,6 +553,8 @@ static int audit_catch_up(struct audit *a, bool last, struct err *e)
 	bool reads = a->reads_due_ms && (last || clock_mono_ms() >= a->reads_due_ms);
 
 	audit_check_file(a);
+	if (a->file.shared ? audit_share_begin(&a->file, e) : (audit_file_turn(&a->file), 0))
+		return -1;
 	if (audit_write_start(a, e) || audit_write_lost(a, e) || audit_write_late(a, e))
 		return -1;
 	return reads ? audit_write_reads(a, e) : 0;
@@ -504,6 +568,7 @@ int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 		return 0;
 	if (audit_catch_up(a, true, e))
 		return -1;
+	audit_look_around(a);
 	audit_open_line(a, &line, "server_stop");
 	jsonw_int(&line.w, "survivors", stop->survivors);
 	jsonw_array(&line.w, "gaps");
@@ -519,9 +584,12 @@ int audit_write(struct audit *a, const struct audit_event *event, struct err *e)
 	int status = audit_catch_up(a, false, e);
 
 	if (!status) {
+		if (!event->decision)
+			audit_look_around(a);
 		audit_build_line(a, event, &line);
 		status = audit_write_line(a, &line, e);
 	}
+	audit_share_finish(&a->file);
 	if (status)
 		audit_miss(a, event);
 	return status;

@@ -76,6 +76,19 @@ void audit_free(struct audit *a);
 void audit_serves(struct audit *a);
 int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e);
 
+/* How long and how many logs may become; 0: no bound. Without it nothing is bounded. */
+struct audit_bounds {
+	int64_t file_bytes;  /* a log so long is followed by another; not 0 */
+	int64_t keep_days;   /* logs that were not written for so long are removed */
+	int64_t total_bytes; /* of all logs in the directory; the oldest are removed first */
+};
+
+void audit_set_bounds(struct audit *a, const struct audit_bounds *bounds);
+
+/* @a has no log of its own: it appends to that of the day (policy/audit_share.h). Call it before
+ * the first event. */
+void audit_shares(struct audit *a);
+
 /* Append one line. Returns 0 or -1 (PermissionDenied: the path and why it cannot be written). */
 int audit_write(struct audit *a, const struct audit_event *event, struct err *e);
 

@@ -2,18 +2,61 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #define RESERVE_BYTES (1 << 20)  /* room for about 1,500 lines */
 #define RESERVE_STEP (256 << 10) /* more of it, so that few lines have to allocate */
 
-static int audit_file_fail(const struct audit_file *f, const char *path, int sys, const char *why,
-			   struct err *e)
+/* "20261121T080000Z", which sorts like the time. */
+static void audit_file_write_time(char out[CLOCK_TEXT_SIZE])
+{
+	char *to = out;
+
+	clock_wall_text(clock_wall_ms(), out);
+	for (const char *from = out; *from && *from != '.'; from++)
+		if (*from != '-' && *from != ':')
+			*to++ = *from;
+	memcpy(to, "Z", 2);
+}
+
+/* The name of the next file of this process. */
+static void audit_file_take_name(struct audit_file *f)
+{
+	char start[CLOCK_TEXT_SIZE], part[16] = "", *path;
+
+	audit_file_write_time(start);
+	if (++f->part > 1)
+		snprintf(part, sizeof(part), "-%04u", f->part);
+	if (asprintf(&path, "%s/%s-%s%s.jsonl", f->dir, start, f->instance, part) < 0)
+		abort();
+	free(f->path);
+	f->path = path;
+}
+
+void audit_file_init(struct audit_file *f, char *dir, const char *instance)
+{
+	*f = (struct audit_file){
+		.dir = dir, .instance = mem_strdup(instance), .fd = -1, .lock = -1,
+		.max_bytes = INT64_MAX,
+	};
+	memset(f->chain.prev, '0', sizeof(f->chain.prev) - 1);
+	audit_file_take_name(f);
+}
+
+const char *audit_file_name(const struct audit_file *f)
+{
+	return strrchr(f->path, '/') + 1;
+}
+
+int audit_file_fail(const struct audit_file *f, const char *path, int sys, const char *why,
+		    struct err *e)
 {
 	if (sys)
 		err_sys(e, ERR_PERMISSION_DENIED, sys,
@@ -50,8 +93,7 @@ static int audit_file_make_directories(const char *path)
 	}
 }
 
-/* Open the audit directory. Refuse one that another user can change. */
-static int audit_file_open_directory(struct audit_file *f, struct err *e)
+int audit_file_open_directory(struct audit_file *f, struct err *e)
 {
 	struct stat st;
 
@@ -83,10 +125,11 @@ static int audit_file_open(struct audit_file *f, struct err *e)
 	if (dir < 0)
 		return -1;
 	/* O_EXCL: a file of this name that exists already is not ours. */
-	f->fd = openat(dir, strrchr(f->path, '/') + 1,
+	f->fd = openat(dir, audit_file_name(f),
 		       O_WRONLY | O_APPEND | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (f->fd < 0)
 		return audit_file_fail(f, f->path, errno, "cannot create", e);
+	audit_dir_hold(f->fd);
 	return 0;
 }
 
@@ -124,6 +167,13 @@ static void audit_file_reserve(struct audit_file *f)
 		f->reserves = false;
 }
 
+static void audit_file_count(struct audit_file *f, const struct buf *line)
+{
+	f->chain.seq++;
+	f->chain.file[0] = '\0';
+	SHA256Data((const uint8_t *)line->data, line->len - 1, f->chain.prev);
+}
+
 int audit_file_append(struct audit_file *f, const struct buf *line, struct err *e)
 {
 	if (f->fd < 0 && audit_file_open(f, e) != 0)
@@ -139,6 +189,7 @@ int audit_file_append(struct audit_file *f, const struct buf *line, struct err *
 	} while (n < 0 && errno == EINTR);
 	if (n == (ssize_t)line->len) {
 		f->length += n;
+		audit_file_count(f, line);
 		audit_file_reserve(f);
 		return 0;
 	}
@@ -149,6 +200,20 @@ int audit_file_append(struct audit_file *f, const struct buf *line, struct err *
 	return audit_file_fail(f, f->path, sys, "cannot write", e);
 }
 
+/* The next line begins another file, and names this one. */
+static void audit_file_leave(struct audit_file *f)
+{
+	close(f->fd);
+	if (f->lock >= 0)
+		close(f->lock);
+	f->fd = f->lock = -1;
+	f->length = f->reserved_to = 0;
+	f->torn = false;
+	if (f->shared)
+		return;
+	snprintf(f->chain.file, sizeof(f->chain.file), "%s", audit_file_name(f));
+	audit_file_take_name(f);
+}
 
 enum audit_file_place audit_file_check(struct audit_file *f)
 {
@@ -158,10 +223,7 @@ enum audit_file_place audit_file_check(struct audit_file *f)
 	if (f->fd < 0 || (there && dir.st_dev == f->dir_dev && dir.st_ino == f->dir_ino) ||
 	    (!there && errno != ENOENT) || fstat(f->fd, &file) != 0 || (!there && file.st_nlink))
 		return AUDIT_FILE_THERE;
-	close(f->fd);
-	f->fd = -1;
-	f->length = f->reserved_to = 0;
-	f->torn = false;
+	audit_file_leave(f);
 	return file.st_nlink ? AUDIT_FILE_MOVED : AUDIT_FILE_REMOVED;
 }
 
@@ -172,12 +234,23 @@ static void audit_file_release(const struct audit_file *f)
 		(void)!ftruncate(f->fd, f->length);
 }
 
+void audit_file_turn(struct audit_file *f)
+{
+	if (f->fd < 0 || f->length < f->max_bytes || f->torn || audit_file_is_tampered(f))
+		return;
+	audit_file_release(f);
+	audit_file_leave(f);
+}
+
 void audit_file_close(struct audit_file *f)
 {
 	if (f->fd >= 0) {
 		audit_file_release(f);
 		close(f->fd);
 	}
+	if (f->lock >= 0)
+		close(f->lock);
+	free(f->instance);
 	free(f->dir);
 	free(f->path);
 }

@@ -1,5 +1,9 @@
 /*
- * audit_file - the file of one audit log: opened late, appended to by whole lines.
+ * audit_file - the file of one audit log: opened late, appended to by whole lines, and followed by
+ * another when it is full.
+ *
+ * The chain of sequence numbers and hashes goes on from file to file: struct audit_chain is what
+ * the next line has to name.
  *
  * A line is one write(2), so the file holds all of it or nothing: a part that a full disk leaves is
  * truncated. Refuses a directory that another user can change, a file that exists already, and to
@@ -12,15 +16,31 @@
 #ifndef PROCPEN_POLICY_AUDIT_FILE_H
 #define PROCPEN_POLICY_AUDIT_FILE_H
 
+#include <sha2.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "policy/audit_dir.h"
+
+/* What the next line follows. */
+struct audit_chain {
+	uint64_t seq; /* of the line before it */
+	char prev[SHA256_DIGEST_STRING_LENGTH]; /* hash of that line, hex */
+	char file[AUDIT_DIR_NAME_MAX]; /* where that line is, if the next one begins a file */
+};
 
 struct audit_file {
-	char *dir;  /* <state>/audit; owned, like path */
+	char *dir;  /* <state>/audit; owned, like path and instance */
 	char *path; /* the file in it */
+	char *instance;
+	unsigned part;     /* files of this process so far, 1 from the start */
+	int64_t max_bytes; /* a file so long is followed by another */
+	struct audit_chain chain;
+	bool shared; /* with other processes: policy/audit_share.h */
+	int lock;    /* shared: of the lock file; -1: not open */
 	int fd;       /* -1 before the first line */
 	off_t length; /* of the complete lines */
 	bool torn;    /* an incomplete line may follow them */
@@ -30,9 +50,25 @@ struct audit_file {
 	ino_t dir_ino;
 };
 
-/* Append @line, which ends in a newline; the first one creates the file. 0, or -1 with
- * PermissionDenied: the path and why it cannot be written. */
+/* A file of its own for @instance in @dir, which it owns from now on. Opens nothing yet. */
+void audit_file_init(struct audit_file *f, char *dir, const char *instance);
+
+/* If the file is full, make the next line begin another. A shared one: audit_share_begin(). */
+void audit_file_turn(struct audit_file *f);
+
+/* Append @line, which ends in a newline, and count and hash it in f->chain; the first one creates
+ * the file. 0, or -1 with PermissionDenied: the path and why it cannot be written. */
 int audit_file_append(struct audit_file *f, const struct buf *line, struct err *e);
+
+/* Set @e: what failed with @path; @sys: errno or 0, then @why is a verb with its object. -1. */
+int audit_file_fail(const struct audit_file *f, const char *path, int sys, const char *why,
+		    struct err *e);
+
+/* Make and open the directory. Refuses one that another user can change. Descriptor, or -1. */
+int audit_file_open_directory(struct audit_file *f, struct err *e);
+
+/* The base name of the path. */
+const char *audit_file_name(const struct audit_file *f);
 
 /* Where the file is by now. */
 enum audit_file_place {

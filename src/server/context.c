@@ -138,6 +138,11 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	json_text_seed();
 	ids_instance(ctx->instance);
 	ctx->audit = audit_new(ctx->state_dir, ctx->instance);
+	audit_set_bounds(ctx->audit, &(struct audit_bounds){
+		.file_bytes = config_int(&ctx->config, CONFIG_AUDIT_FILE_BYTES),
+		.keep_days = config_int(&ctx->config, CONFIG_AUDIT_KEEP_DAYS),
+		.total_bytes = config_int(&ctx->config, CONFIG_AUDIT_TOTAL_BYTES),
+	});
 	ctx->loop = loop_new();
 	ctx->reaper = reaper_new(ctx->loop);
 	ctx->own = (struct cgroup_own)CGROUP_OWN_INIT;

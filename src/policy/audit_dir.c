@@ -1,0 +1,170 @@
+#include "policy/audit_dir.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+
+#define SUFFIX ".jsonl"
+#define PRUNE_MAX 256 /* so that it takes milliseconds */
+
+/* ---- names ---- */
+
+static bool audit_dir_is_log(const char *name)
+{
+	size_t len = strlen(name);
+
+	return len < AUDIT_DIR_NAME_MAX && len > strlen(SUFFIX) && name[0] != '.' &&
+	       !strcmp(name + len - strlen(SUFFIX), SUFFIX);
+}
+
+int audit_dir_compare(const char *a, const char *b)
+{
+	while (*a && *a == *b) {
+		a++;
+		b++;
+	}
+	/* The suffix counts as the end. */
+	unsigned char x = *a == '.' ? 0 : (unsigned char)*a, y = *b == '.' ? 0 : (unsigned char)*b;
+
+	return x - y;
+}
+
+static int audit_dir_order(const void *a, const void *b)
+{
+	return audit_dir_compare(a, b);
+}
+
+bool audit_dir_is_shared(const char *name)
+{
+	return !strncmp(name + strspn(name, "0123456789"), AUDIT_DIR_RUN, strlen(AUDIT_DIR_RUN));
+}
+
+static void audit_dir_add(struct audit_dir_names *list, const char *name)
+{
+	if (!(list->count & (list->count + 1))) /* 0, 1, 3, 7 ...: full */
+		list->names = mem_realloc(list->names,
+					  sizeof(*list->names) * 2 * (list->count + 1));
+	strcpy(list->names[list->count++], name);
+}
+
+int audit_dir_list(int dir, struct audit_dir_names *list)
+{
+	int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+
+	*list = (struct audit_dir_names){ 0 };
+	if (!stream) {
+		if (fd >= 0)
+			close(fd);
+		return -1;
+	}
+	errno = 0;
+	for (struct dirent *entry; (entry = readdir(stream));)
+		if (audit_dir_is_log(entry->d_name))
+			audit_dir_add(list, entry->d_name);
+	int error = errno;
+
+	closedir(stream);
+	if (list->count)
+		qsort(list->names, list->count, sizeof(*list->names), audit_dir_order);
+	errno = error;
+	return error ? -1 : 0;
+}
+
+void audit_dir_release(struct audit_dir_names *list)
+{
+	free(list->names);
+	*list = (struct audit_dir_names){ 0 };
+}
+
+/* ---- logs in use ---- */
+
+void audit_dir_hold(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+
+	(void)!fcntl(fd, F_OFD_SETLK, &lock);
+}
+
+/* Does a process write the log @fd? (fcntl(2), F_OFD_GETLK) */
+static bool audit_dir_is_held(int fd)
+{
+	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
+
+	return !fcntl(fd, F_OFD_GETLK, &lock) && lock.l_type != F_UNLCK;
+}
+
+/* ---- removal ---- */
+
+/* Is @name a log that may go? One of `procpen run` may once it is closed for more, which its mode
+ * says, or when it is @old. */
+static bool audit_dir_may_go(int dir, const char *name, bool old)
+{
+	AUTO_CLOSE int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_uid != geteuid())
+		return false;
+	return audit_dir_is_shared(name) ? old || !(st.st_mode & S_IWUSR) : !audit_dir_is_held(fd);
+}
+
+static bool audit_dir_inspect(int dir, const char *name, struct stat *st)
+{
+	return !fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st->st_mode);
+}
+
+static int64_t audit_dir_total(int dir, const struct audit_dir_names *list)
+{
+	int64_t total = 0;
+	struct stat st;
+
+	for (size_t i = 0; i < list->count; i++)
+		if (audit_dir_inspect(dir, list->names[i], &st))
+			total += st.st_size;
+	return total;
+}
+
+/* Remove @name if it is out of @bounds; *@total: of what is left. */
+static bool audit_dir_remove(int dir, const char *name, const struct audit_dir_bounds *bounds,
+			     int64_t *total)
+{
+	struct stat st;
+	bool old, above;
+
+	if (!audit_dir_inspect(dir, name, &st))
+		return false;
+	old = bounds->keep_seconds && time(NULL) - st.st_mtime > bounds->keep_seconds;
+	above = bounds->total_bytes && *total > bounds->total_bytes;
+	if ((!old && !above) || !audit_dir_may_go(dir, name, old) || unlinkat(dir, name, 0))
+		return false;
+	*total -= st.st_size;
+	return true;
+}
+
+void audit_dir_prune(int dir, struct audit_dir_names *list, const char *own,
+		     const struct audit_dir_bounds *bounds, struct audit_dir_pruned *pruned)
+{
+	int64_t total = audit_dir_total(dir, list);
+	size_t kept = 0, removed = 0;
+
+	for (size_t i = 0; i < list->count; i++) {
+		char *name = list->names[i];
+
+		if (strcmp(name, own) && removed < PRUNE_MAX &&
+		    audit_dir_remove(dir, name, bounds, &total)) {
+			removed++;
+			strcpy(pruned->last, name);
+		} else {
+			memmove(list->names[kept++], name, AUDIT_DIR_NAME_MAX);
+		}
+	}
+	list->count = kept;
+	pruned->count += removed;
+}

@@ -1,0 +1,57 @@
+/*
+ * audit_dir - the directory of audit logs: the names in it, which of them are in use, and the
+ * removal of the oldest.
+ *
+ * A log is a regular file whose name ends in .jsonl. Names begin with a time, so their order is
+ * that of their making, as far as the clock was right. Removal goes by that order, and never
+ * touches a log that a process writes.
+ */
+#ifndef PROCPEN_POLICY_AUDIT_DIR_H
+#define PROCPEN_POLICY_AUDIT_DIR_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define AUDIT_DIR_NAME_MAX 96 /* bytes of the name of a log, with its NUL; others are no logs */
+
+/* The name of a day's log of `procpen run` has this behind the day. */
+#define AUDIT_DIR_RUN "-run"
+
+struct audit_dir_names {
+	char (*names)[AUDIT_DIR_NAME_MAX]; /* sorted, oldest first; owned */
+	size_t count;
+};
+
+/* List the logs in @dir, which stays open. 0, or -1 with errno. Release it in any case. */
+int audit_dir_list(int dir, struct audit_dir_names *list);
+void audit_dir_release(struct audit_dir_names *list);
+
+/* As strcmp(), for names of logs: "a.jsonl" comes before "a-0002.jsonl". */
+int audit_dir_compare(const char *a, const char *b);
+
+/* Is it one of `procpen run`, to which several processes append? */
+bool audit_dir_is_shared(const char *name);
+
+/* Mark the log @fd as in use while it is open, as far as its file system can. */
+void audit_dir_hold(int fd);
+
+struct audit_dir_bounds {
+	int64_t keep_seconds; /* a log that was not written for so long goes; 0: none for that */
+	int64_t total_bytes;  /* of all logs; 0: no bound */
+};
+
+/* What was removed. */
+struct audit_dir_pruned {
+	uint64_t count;
+	char last[AUDIT_DIR_NAME_MAX]; /* the newest of them */
+};
+
+/*
+ * Remove from @dir logs of @list that are out of @bounds, at most 256 at once, oldest first, and
+ * take them out of the list. @own, of the caller, stays.
+ */
+void audit_dir_prune(int dir, struct audit_dir_names *list, const char *own,
+		     const struct audit_dir_bounds *bounds, struct audit_dir_pruned *pruned);
+
+#endif
