@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/version.h"
 #include "cap/cap.h"
+#include "cli/audit.h"
 #include "cli/call.h"
 #include "cli/check.h"
 #include "cli/config.h"
@@ -37,8 +38,8 @@ static const struct {
 } programs[] = {
 	{ "serve", cli_serve, NULL },   { "run", cli_run, NULL },
 	{ "call", cli_call, NULL },     { "check", cli_check, NULL },
-	{ "doctor", cli_doctor, NULL }, { "setup", cli_setup, cli_setup_list_hosts },
-	{ "config", cli_config, NULL },
+	{ "doctor", cli_doctor, NULL }, { "config", cli_config, NULL },
+	{ "audit", cli_audit, NULL },   { "setup", cli_setup, cli_setup_list_hosts },
 	{ "version", cli_version, NULL }, { "help", cli_help, NULL },
 };
 

@@ -36,7 +36,7 @@ int audit_dir_compare(const char *a, const char *b)
 	return x - y;
 }
 
-static int audit_dir_order(const void *a, const void *b)
+int audit_dir_order(const void *a, const void *b)
 {
 	return audit_dir_compare(a, b);
 }
@@ -93,8 +93,7 @@ void audit_dir_hold(int fd)
 	(void)!fcntl(fd, F_OFD_SETLK, &lock);
 }
 
-/* Does a process write the log @fd? (fcntl(2), F_OFD_GETLK) */
-static bool audit_dir_is_held(int fd)
+bool audit_dir_is_held(int fd)
 {
 	struct flock lock = { .l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1 };
 

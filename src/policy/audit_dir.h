@@ -27,14 +27,18 @@ struct audit_dir_names {
 int audit_dir_list(int dir, struct audit_dir_names *list);
 void audit_dir_release(struct audit_dir_names *list);
 
-/* As strcmp(), for names of logs: "a.jsonl" comes before "a-0002.jsonl". */
+/* As strcmp(), for names of logs: "a.jsonl" comes before "a-0002.jsonl"; and for bsearch(3). */
 int audit_dir_compare(const char *a, const char *b);
+int audit_dir_order(const void *a, const void *b);
 
 /* Is it one of `procpen run`, to which several processes append? */
 bool audit_dir_is_shared(const char *name);
 
 /* Mark the log @fd as in use while it is open, as far as its file system can. */
 void audit_dir_hold(int fd);
+
+/* Does a process write the log @fd? (fcntl(2), F_OFD_GETLK) */
+bool audit_dir_is_held(int fd);
 
 struct audit_dir_bounds {
 	int64_t keep_seconds; /* a log that was not written for so long goes; 0: none for that */

@@ -5,6 +5,7 @@ import fcntl
 import hashlib
 import json
 import os
+import signal
 import subprocess
 import time
 
@@ -234,6 +235,277 @@ def test_foreign_files_are_refused():
         equal(status, 125, "status after %s: %s" % (harm.__name__, err))
         check("audit log" in err and "Internal" not in err, "%s: %s" % (harm.__name__, err))
         equal(os.stat(path).st_size, before, "size after " + harm.__name__)
+
+
+# ---------------------------------------------------------------- procpen audit
+
+def audit(place, *words):
+    """(status, stdout, stderr) of `procpen audit`."""
+    process = place.start("audit", *words, "--state-dir", place.state)
+    out, err = process.communicate(timeout=WAIT)
+    return process.returncode, out.decode(), err.decode()
+
+
+def problems(place):
+    """[(kind, file, line)] and the texts, as verify finds them."""
+    status, out, err = audit(place, "verify", "--json")
+    found = json.loads(out)
+    equal((status, err, found["whole"]), (1 if found["problems"] else 0, "", not found["problems"]),
+          "status, stderr, whole")
+    return ([(p["kind"], p["file"], p.get("line", 0)) for p in found["problems"]],
+            " ".join(p["text"] for p in found["problems"]))
+
+
+def filled(runs=3, *options):
+    """The log of a server that is over, and its name."""
+    server = Server(*options)
+    for _ in range(runs):
+        server.run("true")
+    server.stop()
+    place = Place()
+    place.folder, place.state = os.path.join(server.state, "audit"), server.state
+    place.server = server
+    return place, place.names()
+
+
+def rewrite(place, name, change):
+    """Let @change(lines) change the lines of a file."""
+    lines = place.log(name).splitlines(keepends=True)
+    lines = change(lines) or lines
+    with open(place.path(name), "wb") as f:
+        f.write(b"".join(lines))
+
+
+@suite.test()
+def test_verify_whole():
+    place, _ = filled(2)
+    equal(problems(place), ([], ""), "of a whole log")
+    equal(place.run()[0], 0, "status")
+    status, out, _ = audit(place, "verify")
+    equal((status, out), (0, "whole, 8 lines in 2 files, 0 in use\n"), "status, stdout")
+    empty = Place()
+    equal(audit(empty, "verify")[:2], (0, "whole, 0 lines in 0 files, 0 in use\n"), "without a log")
+
+
+@suite.test()
+def test_verify_lines():
+    """Each harm to a line is found, and said where it is."""
+    def edit(lines):
+        lines[3] = lines[3].replace(b'"command":"true"', b'"command":"fals"')
+
+    def recomputed(lines):
+        lines[3] = lines[3].replace(b'"command":"true"', b'"command":"fals"')
+        lines[4] = lines[4][:-67] + hashlib.sha256(lines[3][:-1]).hexdigest().encode() + b'"}\n'
+
+    def remove(lines):
+        del lines[3:5]
+
+    def swap(lines):
+        lines[3], lines[4] = lines[4], lines[3]
+
+    def copy(lines):
+        lines.insert(4, lines[3])
+
+    def insert(lines):
+        lines.insert(3, b'{"event":"attempt"}\n')
+
+    def huge(lines):
+        lines.insert(3, b"x" * (3 << 20) + b"\n")
+
+    def cut(lines):
+        lines[-1] = lines[-1][:40]
+
+    def truncate(lines):
+        del lines[-1]
+
+    def behead(lines):
+        del lines[:2]
+
+    # What is found: kind and line.
+    for harm, want in ((edit, [("changed", 4)]), (recomputed, [("changed", 5)]),
+                       (remove, [("missing", 4)]),
+                       (swap, [("missing", 4), ("order", 5), ("missing", 6)]), (copy, [("order", 5)]),
+                       (insert, [("changed", 4)]), (huge, [("changed", 4)]),
+                       (cut, [("torn", 8), ("no_stop", 8)]), (truncate, [("no_stop", 7)]),
+                       (behead, [("missing", 1)])):
+        place, names = filled()
+        rewrite(place, names[0], harm)
+        found, text = problems(place)
+        equal(found, [(kind, names[0], line) for kind, line in want], harm.__name__ + ": " + text)
+    check("seq 1 to 2 are missing" in text, text)
+
+
+@suite.test()
+def test_verify_files():
+    """A file that is removed, cut, renamed, copied, swapped or replaced."""
+    options = ("--set", "audit.file_bytes=16384")
+    place, names = filled(70, *options)
+    check(len(names) >= 4, "files: %s" % names)
+    equal(problems(place), ([], ""), "of a whole log")
+    kept = {name: place.log(name) for name in names}
+
+    def again():
+        for name in place.names():
+            os.unlink(place.path(name))
+        for name, data in kept.items():
+            with open(place.path(name), "wb") as f:
+                f.write(data)
+
+    os.unlink(place.path(names[1]))
+    equal(problems(place)[0], [("missing", names[1], 0)], "without a file")
+    again()
+    rewrite(place, names[1], lambda lines: lines[:-3])
+    found, text = problems(place)
+    equal(found, [("missing", names[1], 0)], "without the end of a file")
+    again()
+    rewrite(place, names[1], lambda lines: lines[:-1] + [lines[-1].replace(b'"seq"', b'"seq" ')])
+    equal(problems(place)[0][0][:2], ("changed", names[1]), "a changed last line")
+    again()
+    with open(place.path("20990101T000000Z-0123456789abcdef.jsonl"), "wb") as f:
+        f.write(kept[names[0]])
+    equal([p[0] for p in problems(place)[0]], ["foreign", "no_stop", "order"], "a copy")
+    again()
+    other, theirs = filled(1)
+    os.unlink(place.path(names[-1]))
+    with open(place.path(names[-1]), "wb") as f:
+        f.write(other.log(theirs[0]))
+    equal([p[0] for p in problems(place)[0]], ["foreign", "no_stop"], "the file of another server")
+    again()
+    os.rename(place.path(names[0]), place.path("moved"))
+    os.symlink("moved", place.path(names[0]))
+    equal(problems(place)[0][0][:2], ("unreadable", names[0]), "a link")
+    if os.geteuid() == 0:
+        again()
+        os.chown(place.path(names[0]), 65534, -1)
+        equal(problems(place)[0], [("foreign", names[0], 0)], "a file of another user")
+
+
+@suite.test()
+def test_verify_misses_what_others_name():
+    """A whole file that is gone is missed when a later one names it; one that procpen removed is not."""
+    place = Place()
+    for _ in range(2):
+        server = Server("--state-dir", place.state)
+        server.run("true")
+        server.stop()
+        time.sleep(1.1)  # names have seconds
+    names = place.names()
+    equal(problems(place), ([], ""), "of a whole log")
+    data = place.log(names[0])
+    os.unlink(place.path(names[0]))
+    equal(problems(place)[0], [("missing", names[0], 0)], "of a removed file")
+    with open(place.path(names[0]), "wb") as f:
+        f.write(data)
+    age(place, names[0], 91 * DAY)
+    equal(place.run()[0], 0, "status")
+    check(names[0] not in place.names(), "it was not removed")
+    equal(problems(place), ([], ""), "of a log that procpen has pruned")
+
+
+@suite.test()
+def test_verify_servers():
+    """One that runs is in use; one that was killed ended without a stop record."""
+    server = Server()
+    server.run("true")
+    server.ping()
+    place = Place()
+    place.folder, place.state = os.path.join(server.state, "audit"), server.state
+    equal(audit(place, "verify")[:2], (0, "whole, 3 lines in 1 files, 1 in use\n"), "while it runs")
+    os.kill(server.pid, signal.SIGKILL)
+    server.wait_exit()
+    found, text = problems(place)
+    equal(found, [("no_stop", place.names()[0], 3)], "after SIGKILL")
+    check("without a stop record" in text, text)
+
+
+@suite.test()
+def test_killed_at_any_moment():
+    """What a killed server leaves is whole lines, each start before its run."""
+    place = Place()
+    for n in range(12):
+        server = Server("--state-dir", place.state, "--set", "audit.file_bytes=16384")
+        for _ in range(5):
+            server.request("process.run", {"command": "true"})
+        server.flush()
+        time.sleep(0.002 * n)
+        os.kill(server.pid, signal.SIGKILL)
+        server.wait_exit()
+    check({p[0] for p in problems(place)[0]} <= {"no_stop"}, "problems: %s" % problems(place)[0])
+
+
+@suite.test()
+def test_the_clock_goes_back():
+    """The chain does not depend on it."""
+    place = Place()
+    for times in (("2030-01-01T00:00:00.000Z", "2029"), ("2001-01-01T00:00:00.000Z", "2001")):
+        equal(place.run()[0], 0, "status")
+        name = place.names()[-1]
+        lines, before = place.log(name).splitlines(), "0" * 64
+        with open(place.path(name), "wb") as f:
+            for line in lines:
+                record = json.loads(line)
+                record.update(time=times[0], prev=before)
+                line = json.dumps(record, separators=(",", ":")).encode()
+                before = hashlib.sha256(line).hexdigest()
+                f.write(line + b"\n")
+    equal(place.run()[0], 0, "status")
+    equal(problems(place), ([], ""), "after both")
+
+
+@suite.test()
+def test_show():
+    server = Server()
+    done = server.run("echo '\u202e\u200b\x1b[31m'; exit 3", intent="look")
+    server.answer(server.request("process.run", {"command": "rm -rf /"}))
+    server.stop()
+    place = Place()
+    place.folder, place.state = os.path.join(server.state, "audit"), server.state
+    status, out, err = audit(place, "show")
+    lines = out.splitlines()
+    equal((status, err, len(lines)), (0, "", 5), "status, stderr, lines")
+    check(out.isascii() and "\x1b" not in out, "hidden characters: %r" % out)
+    for word in ("\\u202e", "\\u200b", "\\u001b"):
+        check(word in lines[1] or word.replace("u00", "x") in lines[1], "%s in %r" % (word, lines[1]))
+    for args, want in ((["--decision", "blocked"], [3]), (["--process", done["process_id"]], [2]),
+                       (["--rule", "files.*"], [3]), (["--rule", "files"], []),
+                       (["--since", "1h"], [0, 1, 2, 3, 4]), (["--since", "2999-01-01"], []),
+                       (["--until", "2999-01"], None), (["--until", "2999-01-01"], [0, 1, 2, 3, 4]),
+                       (["--until", "2001-01-01"], []), (["--until", lines[0][:10]], [0, 1, 2, 3, 4])):
+        status, out, err = audit(place, "show", *args)
+        equal((status, out.splitlines()), (2, []) if want is None else (0, [lines[n] for n in want]),
+              str(args))
+    status, out, _ = audit(place, "show", "--json")
+    equal(out.encode(), place.log(place.names()[0]), "show --json")
+
+
+@suite.test()
+def test_tail():
+    """The last ten; with -f each new one, of new servers too."""
+    place, names = filled(8)
+    _, out, _ = audit(place, "show")
+    equal(audit(place, "tail")[:2], (0, "".join(out.splitlines(keepends=True)[-10:])), "the last ten")
+    process = place.start("audit", "tail", "-f", "--json", "--state-dir", place.state)
+    for _ in range(10):
+        process.stdout.readline()
+    equal(place.run()[0], 0, "status")
+    equal([json.loads(process.stdout.readline())["event"] for _ in range(2)], ["attempt", "end"],
+          "what was added")
+    process.kill()
+    process.communicate()
+
+
+@suite.test()
+def test_audit_mistakes():
+    place = Place()
+    for words in ([], ["verfy"], ["show", "tail"], ["verify", "-f"], ["verify", "--rule", "x"],
+                  ["show", "--since", "yesterday"], ["show", "-f"]):
+        status, out, err = audit(place, *words)
+        equal((status, out), (2, ""), "%s: status, stdout" % words)
+        check("procpen audit" in err, err)
+    os.makedirs(place.state)
+    with open(place.folder, "w"):
+        pass
+    equal(audit(place, "verify")[0], 1, "of a file in place of the directory")
 
 
 if __name__ == "__main__":

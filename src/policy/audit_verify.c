@@ -1,0 +1,428 @@
+/*
+ * The lines of a log begin and end alike, so number, instance and hash are read where they stand:
+ * the time that it takes is that of the hashes. Only lines that refer to files are parsed.
+ */
+#include "policy/audit_verify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sha2.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "policy/audit_dir.h"
+#include "policy/audit_lines.h"
+
+#define HASH_LEN (SHA256_DIGEST_STRING_LENGTH - 1)
+#define INSTANCE_LEN 16
+#define TIME_LEN 24 /* 2026-11-21T08:00:00.123Z */
+
+/* What verification needs of a line. */
+struct verify_line {
+	uint64_t seq;
+	const char *instance, *prev; /* INSTANCE_LEN and HASH_LEN bytes */
+	bool stops;
+};
+
+/* One file, as far as it was read. */
+struct verify_file {
+	const char *name;
+	uint64_t lines;
+	uint64_t first_seq, seq;   /* 0: no line */
+	char first_prev[HASH_LEN + 1], first_hash[HASH_LEN + 1];
+	char hash[HASH_LEN + 1];   /* of the last line */
+	char after[HASH_LEN + 1];  /* of what follows it and is no line; or "" */
+	char previous[AUDIT_DIR_NAME_MAX]; /* the file that it follows; or "" */
+	bool stopped, held, followed, shared, foreign;
+};
+
+struct verify {
+	int dir;
+	struct audit_dir_names list;
+	struct verify_file *files; /* one for each name */
+	json_t *wanted;            /* name: the file that names it */
+	char horizon[AUDIT_DIR_NAME_MAX]; /* the newest file that procpen removed; or "" */
+	struct audit_verdict *verdict;
+	audit_verify_fn report;
+	void *ctx;
+};
+
+__attribute__((format(printf, 5, 6)))
+static void audit_verify_say(struct verify *v, const char *kind, const char *file, uint64_t line,
+			     const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	v->verdict->problems++;
+	v->report(v->ctx, &(struct audit_problem){ kind, file, line, text });
+}
+
+/* ---- one line ---- */
+
+/* Step over @expected at *@p. */
+static bool audit_verify_take(const char **p, const char *end, const char *expected)
+{
+	size_t len = strlen(expected);
+
+	if ((size_t)(end - *p) < len || memcmp(*p, expected, len))
+		return false;
+	*p += len;
+	return true;
+}
+
+/* Step over @len bytes of @set. */
+static bool audit_verify_take_bytes(const char **p, const char *end, size_t len, const char *set)
+{
+	if ((size_t)(end - *p) < len)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!(*p)[i] || !strchr(set, (*p)[i]))
+			return false;
+	*p += len;
+	return true;
+}
+
+static uint64_t audit_verify_take_number(const char **p, const char *end)
+{
+	uint64_t number = 0;
+
+	while (*p < end && **p >= '0' && **p <= '9' && number < UINT64_MAX / 100)
+		number = number * 10 + (uint64_t)(*(*p)++ - '0');
+	return number;
+}
+
+/* Read the members that every line begins and ends with; false: this is no line of a log. */
+static bool audit_verify_read_line(const struct audit_text *text, struct verify_line *line)
+{
+	static const char hex[] = "0123456789abcdef", tail[] = "\"prev\":\"";
+	const char *p = text->bytes, *end = p + text->len;
+	const char *last = end - (strlen(tail) + HASH_LEN + 2);
+
+	if (text->torn || text->cut || last < p || !audit_verify_take(&p, end, "{\"time\":\"") ||
+	    !audit_verify_take_bytes(&p, end, TIME_LEN, "0123456789-:.TZ") ||
+	    !audit_verify_take(&p, end, "\",\"seq\":"))
+		return false;
+	line->seq = audit_verify_take_number(&p, end);
+	if (!line->seq || !audit_verify_take(&p, end, ",\"instance\":\""))
+		return false;
+	line->instance = p;
+	if (!audit_verify_take_bytes(&p, end, INSTANCE_LEN, hex) ||
+	    !audit_verify_take(&p, end, "\",\"event\":\""))
+		return false;
+	line->stops = audit_verify_take(&p, end, "server_stop\"");
+	if (!audit_verify_take(&last, end, tail))
+		return false;
+	line->prev = last;
+	return audit_verify_take_bytes(&last, end, HASH_LEN, hex) &&
+	       audit_verify_take(&last, end, "\"}");
+}
+
+/* ---- references to files ---- */
+
+static void audit_verify_want(struct verify *v, const json_t *name, const char *by)
+{
+	const char *text = json_string_value(name);
+
+	if (text && strlen(text) < AUDIT_DIR_NAME_MAX && !json_object_get(v->wanted, text))
+		json_object_set_new(v->wanted, text, json_string(by));
+}
+
+/* Keep what the line says about files, if it does. */
+static void audit_verify_read_names(struct verify *v, struct verify_file *f,
+			      const struct audit_text *text)
+{
+	json_t *line, *name;
+	const char *to;
+	size_t i;
+
+	if (f->lines > 1 && !memmem(text->bytes, text->len, "\"pruned_to\":", 12) &&
+	    !memmem(text->bytes, text->len, "\"beside\":", 9))
+		return;
+	line = json_loadb(text->bytes, text->len, 0, NULL);
+	to = json_get_str(line, "pruned_to", "");
+	if (strlen(to) < AUDIT_DIR_NAME_MAX && audit_dir_compare(to, v->horizon) > 0)
+		strcpy(v->horizon, to);
+	json_array_foreach(json_object_get(line, "beside"), i, name)
+		audit_verify_want(v, name, f->name);
+	if (f->lines == 1) {
+		snprintf(f->previous, sizeof(f->previous), "%s",
+			 json_get_str(line, "previous_file", ""));
+		audit_verify_want(v, json_object_get(line, "previous_file"), f->name);
+	}
+	json_decref(line);
+}
+
+/* ---- the lines of a file ---- */
+
+static void audit_verify_check_junk(struct verify *v, struct verify_file *f,
+			      const struct audit_text *text)
+{
+	if (text->cut)
+		f->after[0] = '\0';
+	else
+		SHA256Data((const uint8_t *)text->bytes, text->len, f->after);
+	if (text->torn && f->held)
+		return; /* it is being written */
+	if (text->torn)
+		audit_verify_say(v, "torn", f->name, f->lines, "the last line is torn");
+	else
+		audit_verify_say(v, "changed", f->name, f->lines,
+			   "this is no line of an audit log: torn, changed or inserted");
+}
+
+/* Does @line follow the one before it? */
+static void audit_verify_check_order(struct verify *v, struct verify_file *f,
+			       const struct verify_line *line)
+{
+	if (line->seq == f->seq + 1 && !memcmp(line->prev, f->hash, HASH_LEN))
+		return;
+	if (*f->after && line->seq == f->seq + 2 && !memcmp(line->prev, f->after, HASH_LEN))
+		return; /* the torn line before it was named */
+	if (line->seq == f->seq + 1)
+		audit_verify_say(v, "changed", f->name, f->lines - 1,
+			   "this line was changed: the next one has another hash of it");
+	else if (line->seq > f->seq + 1)
+		audit_verify_say(v, "missing", f->name, f->lines,
+			   "before this line those with seq %" PRIu64 " to %" PRIu64
+			   " are missing or unreadable", f->seq + 1, line->seq - 1);
+	else
+		audit_verify_say(v, "order", f->name, f->lines,
+			   "seq %" PRIu64 " comes after %" PRIu64 ": a copy, or moved", line->seq,
+			   f->seq);
+}
+
+static void audit_verify_take_line(struct verify *v, struct verify_file *f,
+			     const struct audit_text *text, const struct verify_line *line)
+{
+	char instance[INSTANCE_LEN + 1] = "";
+
+	if (f->seq)
+		audit_verify_check_order(v, f, line);
+	SHA256Data((const uint8_t *)text->bytes, text->len, f->hash);
+	if (!f->seq) {
+		f->first_seq = line->seq;
+		memcpy(f->first_prev, line->prev, HASH_LEN);
+		memcpy(f->first_hash, f->hash, HASH_LEN);
+	}
+	memcpy(instance, line->instance, INSTANCE_LEN);
+	if (!f->shared && !f->foreign && !strstr(f->name, instance)) {
+		f->foreign = true;
+		audit_verify_say(v, "foreign", f->name, f->lines,
+			   "this line is of the server %s, not of this file", instance);
+	}
+	f->seq = line->seq;
+	f->after[0] = '\0';
+	f->stopped = line->stops;
+}
+
+static void audit_verify_read_file(struct verify *v, struct verify_file *f, int fd)
+{
+	struct audit_lines lines;
+	struct audit_text text;
+	int status;
+
+	audit_lines_init(&lines, fd);
+	while ((status = audit_lines_next(&lines, &text)) > 0) {
+		struct verify_line line;
+
+		f->lines++;
+		if (audit_verify_read_line(&text, &line))
+			audit_verify_take_line(v, f, &text, &line);
+		else
+			audit_verify_check_junk(v, f, &text);
+		audit_verify_read_names(v, f, &text);
+	}
+	if (status < 0)
+		audit_verify_say(v, "unreadable", f->name, f->lines + 1, "%s (%s)", strerror(errno),
+			   err_sys_name(errno));
+	audit_lines_release(&lines);
+	v->verdict->lines += f->lines;
+}
+
+static void audit_verify_open_file(struct verify *v, struct verify_file *f, uid_t owner)
+{
+	AUTO_CLOSE int fd = openat(v->dir, f->name,
+				   O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+
+	f->shared = audit_dir_is_shared(f->name);
+	v->verdict->files++;
+	if (fd < 0 || fstat(fd, &st)) {
+		audit_verify_say(v, "unreadable", f->name, 0, "%s (%s)",
+			   errno == ELOOP ? "a link stands in its place" : strerror(errno),
+			   err_sys_name(errno));
+		return;
+	}
+	if (!S_ISREG(st.st_mode)) {
+		audit_verify_say(v, "foreign", f->name, 0, "this is no regular file");
+		return;
+	}
+	if (st.st_uid != owner)
+		audit_verify_say(v, "foreign", f->name, 0,
+			   "it belongs to user %u, the directory to %u",
+			   (unsigned)st.st_uid, (unsigned)owner);
+	f->held = audit_dir_is_held(fd);
+	v->verdict->running += f->held;
+	audit_verify_read_file(v, f, fd);
+}
+
+/* ---- between files ---- */
+
+static struct verify_file *audit_verify_find(struct verify *v, const char *name)
+{
+	char(*found)[AUDIT_DIR_NAME_MAX] = NULL;
+
+	if (v->list.count)
+		found = bsearch(name, v->list.names, v->list.count, sizeof(*v->list.names),
+				audit_dir_order);
+	return found ? v->files + (found - v->list.names) : NULL;
+}
+
+/* Do the lines of @f begin with the first of a chain? */
+static void audit_verify_check_start(struct verify *v, const struct verify_file *f)
+{
+	if (f->first_seq > 1)
+		audit_verify_say(v, "missing", f->name, 1,
+			   "before this line those with seq 1 to %" PRIu64 " are missing",
+			   f->first_seq - 1);
+	else if (strspn(f->first_prev, "0") != HASH_LEN)
+		audit_verify_say(v, "changed", f->name, 1,
+			   "the first line has the hash of another");
+}
+
+/* Does @f follow @before, its predecessor, to the last line? */
+static void audit_verify_check_link(struct verify *v, const struct verify_file *f,
+			      const struct verify_file *before)
+{
+	bool torn = *before->after && !memcmp(f->first_prev, before->after, HASH_LEN);
+
+	if (f->first_seq == before->seq + 1 + torn &&
+	    (torn || !memcmp(f->first_prev, before->hash, HASH_LEN)))
+		return;
+	if (f->first_seq > before->seq + 1)
+		audit_verify_say(v, "missing", before->name, 0,
+			   "at its end the lines with seq %" PRIu64 " to %" PRIu64
+			   " are missing or unreadable: %s goes on behind them", before->seq + 1,
+			   f->first_seq - 1, f->name);
+	else if (f->first_seq == before->seq + 1)
+		audit_verify_say(v, "changed", before->name, before->lines,
+			   "this line was changed: %s has another hash of it", f->name);
+	else
+		audit_verify_say(v, "order", before->name, 0,
+			   "it goes on to seq %" PRIu64 ", but %s, which follows, begins with "
+			   "%" PRIu64, before->seq, f->name, f->first_seq);
+}
+
+static void audit_verify_check_file(struct verify *v, struct verify_file *f)
+{
+	struct verify_file *before = *f->previous ? audit_verify_find(v, f->previous) : NULL;
+
+	if (!f->seq)
+		return;
+	if (!*f->previous)
+		audit_verify_check_start(v, f);
+	else if (before && before != f)
+		audit_verify_check_link(v, f, before);
+	if (before)
+		before->followed = true;
+}
+
+/* Is there a later part of @f, whose predecessor may be missing? */
+static bool audit_verify_goes_on(const struct verify *v, const struct verify_file *f)
+{
+	const char *instance = strchr(f->name, '-');
+	bool found = f->followed;
+
+	for (size_t i = 0; i < v->list.count && !found; i++)
+		found = instance && v->files[i].first_seq > f->seq &&
+			!strncmp(strchrnul(v->files[i].name, '-'), instance,
+				 INSTANCE_LEN + 1);
+	return found;
+}
+
+static void audit_verify_check_stop(struct verify *v, const struct verify_file *f)
+{
+	if (!f->shared && f->lines && !f->stopped && !f->held && !audit_verify_goes_on(v, f))
+		audit_verify_say(v, "no_stop", f->name, f->lines,
+			   "the server ended without a stop record: it was killed, or lines are "
+			   "missing at the end");
+}
+
+static void audit_verify_check_missing(struct verify *v)
+{
+	const char *name;
+	json_t *by;
+
+	json_object_foreach(v->wanted, name, by)
+		if (!audit_verify_find(v, name) && audit_dir_compare(name, v->horizon) > 0)
+			audit_verify_say(v, "missing", name, 0, "the file is missing: %s names it",
+				   json_string_value(by));
+}
+
+/* One file under two names. */
+static void audit_verify_check_copies(struct verify *v)
+{
+	json_t *seen = json_object();
+
+	for (size_t i = 0; i < v->list.count; i++) {
+		const struct verify_file *f = v->files + i;
+		const char *other = json_get_str(seen, f->first_hash, NULL);
+
+		if (other)
+			audit_verify_say(v, "order", f->name, 0,
+				   "it begins as %s does: a copy", other);
+		else if (f->seq)
+			json_object_set_new(seen, f->first_hash, json_string(f->name));
+	}
+	json_decref(seen);
+}
+
+static void audit_verify_all(struct verify *v, uid_t owner)
+{
+	v->files = mem_zalloc((v->list.count + 1) * sizeof(*v->files));
+	v->wanted = json_object();
+	for (size_t i = 0; i < v->list.count; i++) {
+		v->files[i].name = v->list.names[i];
+		audit_verify_open_file(v, v->files + i, owner);
+	}
+	for (size_t i = 0; i < v->list.count; i++)
+		audit_verify_check_file(v, v->files + i);
+	for (size_t i = 0; i < v->list.count; i++)
+		audit_verify_check_stop(v, v->files + i);
+	audit_verify_check_missing(v);
+	audit_verify_check_copies(v);
+	json_decref(v->wanted);
+	free(v->files);
+}
+
+int audit_verify(const char *path, audit_verify_fn report, void *ctx,
+		 struct audit_verdict *verdict, struct err *e)
+{
+	struct verify v = { .verdict = verdict, .report = report, .ctx = ctx };
+	AUTO_CLOSE int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	struct stat st;
+
+	*verdict = (struct audit_verdict){ 0 };
+	if (dir < 0 && errno == ENOENT)
+		return 0;
+	if (dir < 0 || fstat(dir, &st) || audit_dir_list(dir, &v.list)) {
+		err_sys(e, ERR_PERMISSION_DENIED, errno, "cannot read the audit log \"%.256s\"",
+			path);
+		return err_hint(e, "Name the state directory with --state-dir.");
+	}
+	v.dir = dir;
+	audit_verify_all(&v, st.st_uid);
+	audit_dir_release(&v.list);
+	return 0;
+}
