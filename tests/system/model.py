@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """A random mix of all capabilities against a model that knows what must hold.
 
-The model keeps, for each run, the bytes that its command writes and the ways in which it may end.
+The model keeps, for each run, the bytes that its command writes and the ways in which it may end,
+for a run with a pipe the bytes that were written to it, and for each follow the bytes of its events.
 Requests of all kinds are sent without waiting, in plain JSON-RPC and as MCP, between garbage,
 cancels and batches. Each answer is checked against the model when it comes, each line against the
 schemas. At the end of a round every id has one answer, nothing runs, the records of the audit log
@@ -30,7 +31,7 @@ RECORDS = 60             # finished runs that the server keeps
 HEAD, TAIL = 65536, 131072  # kept of each stream: most patterns are larger
 ENDED = {"completed", "killed", "timed_out"}
 MEMORY_GROWTH_KIB = 3000
-DESCRIPTOR_GROWTH = 8    # shims that wait, and memory files of the records kept
+DESCRIPTOR_GROWTH = 8    # shims that wait
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {}}
 
@@ -38,6 +39,34 @@ META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
 def pattern(size, seed):
     """What `hostile pattern SIZE SEED` writes."""
     return b"".join(b"%07x%08x\n" % (seed, n) for n in range(size // 16 + 1))[:size]
+
+
+class Follow:
+    """The events of one follow, which sends base64: what they show, and whether they are whole."""
+
+    def __init__(self, run):
+        self.run = run
+        self.at = self.seq = 0
+        self.exited = self.closed = False
+
+    def take(self, event):
+        check(not self.closed, "an event after unfollow")
+        check(not self.exited, "an event after exited")
+        equal(event["seq"], self.seq, "seq")
+        equal(event["type"] == "started", self.seq == 0, "started comes first")
+        self.seq += 1
+        if event["type"] == "stdout":
+            data = base64.b64decode(event["data"])
+            equal(event["offset"], self.at, "offset of an event")
+            check(data == self.run.most[self.at:self.at + len(data)], "other bytes at %d" % self.at)
+            self.at += len(data)
+        elif event["type"] == "gap" and event["stream"] == "stdout":
+            equal(event["from"], self.at, "where a gap begins")
+            check(event["to"] > self.at, "an empty gap")
+            self.at = event["to"]
+        elif event["type"] == "exited":
+            equal(event["stdout_size"], self.at, "bytes of all events")
+            self.exited = True
 
 
 class Run:
@@ -53,12 +82,19 @@ class Run:
         self.request = None
         self.over = False          # an answer has reported its end
         self.killed = False        # some request has asked for its end
+        self.deleted = False       # some request has asked to delete its record
+        self.fed = None            # with a pipe: what was sent to it; then output is what it echoes
 
     def may_end(self, state):
         return state in self.states or (self.killed and state == "killed")
 
     def may_be_over(self):
         return self.over or self.killed or self.exit_code is not None
+
+    def feed(self, data):
+        """It echoes @data, unless the call is refused."""
+        self.fed += data
+        self.output = self.most = bytes(self.fed)
 
     def check_end(self, answer, stale):
         """@answer: any result with state and exit_code."""
@@ -91,10 +127,14 @@ class Model:
         self.server = Server("--set", "limits.finished_records=%d" % RECORDS,
                              "--set", "log.head_bytes=%d" % HEAD,
                              "--set", "log.tail_bytes=%d" % TAIL,
-                             "--set", "tier.process.run=autonomous")
+                             "--set", "tier.process.run=autonomous",
+                             "--set", "tier.process.input=autonomous")
         self.hostile = self.server.hostile_path()
         self.waiting = {}   # id -> (what checks the answer, text for a failure)
         self.runs = []      # with a process id, newest last
+        self.follows = {}   # follow_id -> Follow, until its last event
+        self.early = {}     # follow_id -> events that came before the answer
+        self.keys = 0
         self.sent = self.answered = 0
         self.stale = False
 
@@ -124,6 +164,8 @@ class Model:
         """A batch is answered when its last part is: the others may tell of earlier times."""
         self.stale = isinstance(message, list)
         for one in message if self.stale else [message]:
+            if one.get("method") == "process.event":
+                self.take_event(one["params"])
             if "method" in one or one["id"] is None:
                 continue
             check(one["id"] in self.waiting, "an answer to no open request: %.300s" % one)
@@ -134,6 +176,25 @@ class Model:
             except Failure as e:
                 raise Failure("%s\n  request %s\n  answer %s" % (
                     e, text, json.dumps(one)[:1200])) from None
+
+    def take_event(self, event):
+        follow = self.follows.get(event["follow_id"])
+        if not follow:
+            self.early.setdefault(event["follow_id"], []).append(event)
+            return
+        try:
+            follow.take(event)
+        except Failure as e:
+            raise Failure("%s\n  event %s\n  command %s" % (
+                e, json.dumps(event)[:600], follow.run.process_id)) from None
+        if follow.exited:
+            del self.follows[event["follow_id"]]
+
+    def followed(self, run, result):
+        """A call that began a follow was answered; its first events may be here already."""
+        self.follows[result["follow_id"]] = Follow(run)
+        for event in self.early.pop(result["follow_id"], ()):
+            self.take_event(event)
 
     @staticmethod
     def unwrap(message, mcp):
@@ -168,7 +229,7 @@ class Model:
     def a_command(self):
         """(params, Run) of a command whose whole behaviour is known."""
         rng = self.rng
-        kind = rng.choice(("exit", "pattern", "pattern", "text", "stdin", "tree", "stays"))
+        kind = rng.choice(("exit", "pattern", "pattern", "text", "stdin", "tree", "stays", "pipe", "pipe"))
         if kind == "exit":
             code = rng.randrange(256)
             return {"command": "exit %d" % code}, Run(code)
@@ -185,6 +246,10 @@ class Model:
             data = rng.randbytes(rng.randrange(100000))
             return {"command": "cat", "args": [], "stdin": base64.b64encode(data).decode(),
                     "stdin_encoding": "base64"}, Run(0, data, most=data)
+        if kind == "pipe":
+            run = Run(0)
+            run.fed = bytearray()
+            return {"command": "cat", "args": [], "stdin_mode": "pipe", "background": True}, run
         if kind == "tree":
             return {"command": "setsid sleep 1000 & (trap '' TERM; exec sleep 1000) & echo up; "
                                "exit 7"}, Run(7, b"up\n", most=b"up\n")
@@ -203,16 +268,48 @@ class Model:
             if self.rng.random() < 0.2:
                 params["yield_ms"] = self.rng.choice((1, 20))
             if self.rng.random() < 0.2:
-                params["timeout"] = self.rng.choice((0.01, 0.3))
+                limit = self.rng.choice(("timeout", "idle_timeout"))
+                params[limit] = self.rng.choice((0.01, 0.3))
                 run.states.add("timed_out")
+        elif self.rng.random() < 0.1:
+            params["max_runtime"] = 0.3
+            run.states.add("timed_out")
         mcp = self.mcp(batch)
+        if not mcp and self.rng.random() < 0.05:
+            self.run_twice(params, run, batch)
+            return None
         number = self.send("process.run", params, lambda r, e: self.ran(run, r, e),
                            mcp, batch)
         if not (mcp or batch or "background" in params) and self.rng.random() < 0.1:
             run.killed = True
-            self.write(json.dumps({"jsonrpc": "2.0", "method": "$/cancelRequest",
-                                   "params": {"id": number}}).encode() + b"\n")
+            self.cancel(number)
         return None
+
+    def run_twice(self, params, run, batch):
+        """Two calls with one key are one run; of two that wait one may be cancelled."""
+        self.keys += 1
+        params["idempotency_key"] = "k%d" % self.keys
+        replayed = []
+
+        def answered(result, error):
+            if error:
+                check(error in ("LimitReached", "Cancelled"), "error of a repeat: %s" % error)
+                return
+            replayed.append(result["replayed"])
+            check(replayed.count(False) < 2, "it started twice")
+            if run.process_id:
+                equal(result["process_id"], run.process_id, "the run of a repeat")
+                run.check_end(result, True)
+            else:
+                self.ran(run, result, None)
+        ids = [self.send("process.run", params, answered, False, batch) for _ in range(2)]
+        if batch is None and self.rng.random() < 0.3:
+            run.killed = True  # the other one can be refused
+            self.cancel(self.rng.choice(ids))
+
+    def cancel(self, number):
+        self.write(json.dumps({"jsonrpc": "2.0", "method": "$/cancelRequest",
+                               "params": {"id": number}}).encode() + b"\n")
 
     def ran(self, run, result, error):
         if error:
@@ -221,7 +318,7 @@ class Model:
         run.process_id = result["process_id"]
         self.runs.append(run)
         run.check_end(result, self.stale)
-        if run.over and result["state"] == "completed" and not run.killed:
+        if run.over and run.fed is None and result["state"] == "completed" and not run.killed:
             equal(result["stdout_size"], len(run.output), "stdout_size")
         del self.runs[:-2 * RECORDS]
 
@@ -234,7 +331,8 @@ class Model:
 
     def about(self, run, result, error):
         if error:
-            check(error == "ProcessNotFound" and run.may_be_over(), "error %s" % error)
+            check(error == "ProcessNotFound" and (run.may_be_over() or run.deleted),
+                  "error %s" % error)
             run.over = True
             self.runs = [one for one in self.runs if one is not run]
             return False
@@ -262,6 +360,148 @@ class Model:
         data = base64.b64decode(result["stdout"])
         check(len(data) <= params["limit"], "a page of %d bytes" % len(data))
         run.check_kept(data, result["stdout_next_offset"] - len(data), result["stdout_size"])
+
+    def do_combined(self, batch):
+        run = self.any_run()
+        if run:
+            since = self.rng.randrange(len(run.most) + 10)
+            self.send("process.logs", {"process_id": run.process_id, "encoding": "base64",
+                                       "stream": "combined", "since": since,
+                                       "limit": self.rng.choice((1, 100, 70000))},
+                      lambda r, e: self.entries(run, r, e), False, batch)
+
+    def entries(self, run, result, error):
+        if error:
+            self.about(run, None, error)
+            return
+        at = {"stdout": 0, "stderr": 0}
+        for entry in result["entries"]:
+            data = base64.b64decode(entry["data"])
+            check(entry["offset"] >= at[entry["stream"]], "entries that overlap")
+            at[entry["stream"]] = entry["offset"] + len(data)
+            if entry["stream"] == "stdout":
+                run.check_kept(data, entry["offset"], result["stdout_size"])
+
+    def do_until(self, batch):
+        run = self.any_run()
+        if not run:
+            return
+        params = {"process_id": run.process_id, "wait_ms": self.rng.choice((0, 30, 200))}
+        params.update(self.rng.choice(({"until": "output", "from": 0},
+                                       {"until": "pattern", "pattern": "^(u)p|f0$"},
+                                       {"until": "pattern", "pattern": "(a+)+$"},
+                                       {"until": "port", "port": 9},
+                                       {"until": "idle", "idle_ms": 20})))
+        number = self.send("process.monitor", params, lambda r, e: self.until(run, params, r, e),
+                           False, batch)
+        if batch is None and self.rng.random() < 0.2:
+            self.cancel(number)
+
+    def until(self, run, params, result, error):
+        if error in ("LimitReached", "Cancelled"):
+            return
+        printable = run.most.replace(b"\n", b"").decode(errors="replace").isprintable()
+        if self.about(run, result, error) and result["matched"] and printable and \
+                params["until"] == "pattern":
+            at = result["match"]["offset"]
+            text = result["match"]["text"].encode()
+            check(run.most[at:at + len(text)] == text, "a line of no such text")
+
+    def do_wait(self, batch):
+        runs = [self.any_run() for _ in range(self.rng.choice((1, 3, 20)))] if self.runs else []
+        if not runs:
+            return
+        params = {"process_ids": [run.process_id for run in runs],
+                  "wait_ms": self.rng.choice((0, 30, 300)), "mode": self.rng.choice(("all", "any"))}
+        number = self.send("process.wait", params, lambda r, e: self.waited(runs, params, r, e),
+                           self.mcp(batch), batch)
+        if self.rng.random() < 0.2:
+            self.cancel(number)
+
+    def waited(self, runs, params, result, error):
+        if error:
+            check(error in ("ProcessNotFound", "LimitReached", "Cancelled"), "error %s" % error)
+            return
+        ended = {row["process_id"]: row for row in result["ended"]}
+        over = set(ended) | set(result.get("forgotten", ()))
+        equal(over | set(result["pending"]), set(params["process_ids"]), "runs of a wait")
+        equal(result["matched"], bool(over) if params["mode"] == "any" else not result["pending"],
+              "matched")
+        for run in runs:
+            if run.process_id in ended:
+                run.check_end(ended[run.process_id], self.stale)
+
+    def do_follow(self, batch):
+        run = self.any_run()
+        if run:
+            number = self.send("process.follow", {"process_id": run.process_id,
+                                                  "encoding": "base64"},
+                               lambda r, e: self.about(run, None, e)
+                               if e not in (None, "LimitReached") else
+                               r and self.followed(run, r), False, batch)
+            if self.rng.random() < 0.1:
+                self.cancel(number)
+
+    def do_unfollow(self, batch):
+        if not self.follows:
+            return
+        follow_id = self.rng.choice(list(self.follows))
+
+        def closed(result, error):
+            equal(error, None, "error of unfollow")
+            follow = self.follows.get(follow_id)
+            if follow:
+                equal(result["closed"], not follow.closed, "closed")
+                follow.closed = True
+        self.send("process.unfollow", {"follow_id": follow_id}, closed, False, batch)
+
+    def do_input(self, batch):
+        """One call at a time, so that what the model knows is in order."""
+        pipes = [run for run in self.runs
+                 if run.fed is not None and not run.over and not run.killed]
+        if batch is not None or not pipes:
+            return
+        run = self.rng.choice(pipes)
+        data = self.rng.randbytes(self.rng.choice((0, 1, 100, 65536)))
+        before = bytes(run.fed)
+        run.feed(data)
+        params = {"process_id": run.process_id, "data": base64.b64encode(data).decode(),
+                  "encoding": "base64", "close": self.rng.random() < 0.3}
+        if params["close"]:
+            run.killed = True  # no more input; it ends by itself
+
+        def took(result, error):
+            if error:
+                check(error in ("ProcessAlreadyExited", "StdinClosed", "ProcessNotFound",
+                                "LimitReached"), "error of input: %s" % error)
+                run.killed = True
+                return
+            equal(result["bytes_written"], len(data), "bytes_written of %d" % len(before))
+            equal(result["closed"], params["close"], "closed")
+        self.send("process.input", params, took, self.rng.random() < 0.4)
+
+    def do_delete(self, batch):
+        run = self.any_run()
+        if not run:
+            return
+        every = self.rng.random() < 0.1
+        for one in self.runs if every else [run]:
+            one.deleted = True
+        self.send("process.delete", {"state_filter": "completed"} if every else
+                  {"process_id": run.process_id},
+                  lambda r, e: check(e in (None, "ProcessRunning", "ProcessNotFound"),
+                                     "error of delete: %s" % e), self.mcp(batch), batch)
+
+    def do_metrics(self, batch):
+        self.send("server.metrics", {}, self.measured, self.mcp(batch), batch)
+
+    @staticmethod
+    def measured(result, error):
+        equal(error, None, "error of metrics")
+        counters = result["counters"]
+        equal(sum(counters["runs_" + name] for name in ("running", "succeeded", "failed",
+                                                        "timed_out", "killed")),
+              counters["runs_started"], "runs_started")
 
     def do_grep(self, batch):
         run = self.any_run()
@@ -348,7 +588,9 @@ class Model:
                                         b"[]\n", b'{"a":"' + b"x" * 100000 + b'"}\n')))
 
     STEPS = ((do_run, 10), (do_monitor, 6), (do_logs, 8), (do_grep, 2), (do_kill, 4), (do_list, 2),
-             (do_judge, 2), (do_wrong, 2), (do_session, 1), (do_ping, 2), (do_garbage, 1))
+             (do_judge, 2), (do_wrong, 2), (do_session, 1), (do_ping, 2), (do_garbage, 1),
+             (do_combined, 3), (do_until, 4), (do_wait, 3), (do_follow, 4), (do_unfollow, 1),
+             (do_input, 8), (do_delete, 2), (do_metrics, 1))
 
     def step(self):
         batch = [] if self.rng.random() < 0.1 else None
@@ -378,15 +620,27 @@ class Model:
                       lambda r, e: check(e in (None, "ProcessAlreadyExited"), "error %s" % e))
         self.settle()
 
+    def end_follows(self):
+        """All runs are over, so every follow ends with exited."""
+        end = time.monotonic() + WAIT
+        while any(not follow.closed for follow in self.follows.values()):
+            check(time.monotonic() < end, "follows without an end: %s" % list(self.follows)[:3])
+            self.receive(0.02)
+        self.follows.clear()
+
     def weigh(self):
-        """(descriptors, resident KiB) of a server that has nothing to do."""
+        """(descriptors, resident KiB) of a server that has nothing to do, and no records."""
         self.end_all()
+        self.end_follows()
         for left in self.server.call("process.list", {"limit": 1000})["processes"]:
             try:  # leftovers of runs that are over
                 self.server.call("process.kill", {"process_id": left["process_id"],
                                                   "signal": "KILL"})
             except RpcError as e:
                 check(e.type in ("ProcessAlreadyExited", "ProcessNotFound"), "error %s" % e)
+        self.server.call("process.delete", {"state_filter": "all"})
+        equal(self.server.call("process.list")["total"], 0, "records after a delete of all")
+        self.runs.clear()
         descriptors = len(os.listdir("/proc/%d/fd" % self.server.pid))
         return descriptors, status_kib(self.server.pid, "VmRSS")
 
