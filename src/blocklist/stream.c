@@ -352,7 +352,8 @@ void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
 
 	memset(part, 0, sizeof(*part));
 	buf_add(&s->text, bytes, len);
-	for (int tries = 0; !stream_judge_text(s, end, waited, tries < 2, part); tries++)
+	for (int tries = 0; !stream_judge_text(s, end, waited, tries < 2 && s->written, part);
+	     tries++)
 		stream_forget(s, tries ? 0 : half);
 	part->waiting = stream_waiting(s);
 }
