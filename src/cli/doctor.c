@@ -291,7 +291,7 @@ static json_t *cli_doctor_examine(struct context *ctx, struct context_options *o
 	json_t *found;
 
 	cli_doctor_report_init(&r);
-	if (context_set_up_process(ctx, &e) || stdio_guard(&e) ||
+	if (context_set_up_process(ctx, options, &e) || stdio_guard(&e) ||
 	    cli_doctor_open(ctx, options, scratch, &problem, &e))
 		cli_doctor_report_failure(&r, &e);
 	else

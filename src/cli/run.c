@@ -339,7 +339,8 @@ static int cli_run_carry_out(struct run_args *args, struct terminal *t)
 	if (cli_run_passes_directory())
 		return say_mistake(t->command, "a directory as standard input or output leads out "
 					       "of the sandbox");
-	if (context_set_up_process(&t->context, &e) || stdio_guard(&e) ||
+	if (context_set_up_process(&t->context, &args->options.context, &e) ||
+	    stdio_guard(&e) ||
 	    context_open(&t->context, &args->options.context, &e)) {
 		status = cli_run_fail(t, &e);
 	} else {

@@ -65,6 +65,8 @@ struct audit {
 	uint64_t in_place; /* lines in the present directory */
 	bool prune_due;    /* a file was begun since old ones were removed */
 	struct audit_dir_bounds bounds;
+	struct audit_sink *sink; /* or NULL */
+	bool said_sink_lost;
 	struct audit_found found; /* in the directory, for the next line */
 	bool moved;       /* not told yet: it is not the first one */
 
@@ -136,6 +138,7 @@ void audit_free(struct audit *a)
 	if (!a)
 		return;
 	audit_file_close(&a->file);
+	audit_sink_free(a->sink);
 	audit_forget_found(a);
 	while (a->late)
 		audit_drop_late(a);
@@ -252,6 +255,8 @@ static int audit_write_line(struct audit *a, struct audit_line *line, struct err
 	buf_addc(&line->text, '\n');
 	status = audit_file_append(&a->file, &line->text, e);
 	if (status == 0) {
+		if (a->sink)
+			audit_sink_write(a->sink, &line->text);
 		a->in_place++;
 		a->prune_due |= first;
 		audit_forget_found(a);
@@ -471,6 +476,19 @@ void audit_set_bounds(struct audit *a, const struct audit_bounds *bounds)
 	a->bounds.total_bytes = bounds->total_bytes;
 }
 
+void audit_set_sink(struct audit *a, struct audit_sink *sink)
+{
+	a->sink = sink;
+}
+
+bool audit_has_sink_lost(struct audit *a)
+{
+	if (a->said_sink_lost || !a->sink || !audit_sink_lost(a->sink))
+		return false;
+	a->said_sink_lost = true;
+	return true;
+}
+
 void audit_shares(struct audit *a)
 {
 	a->file.shared = true;
@@ -575,6 +593,8 @@ int audit_stopped(struct audit *a, const struct audit_stop *stop, struct err *e)
 	if (stop->gap)
 		jsonw_str(&line.w, NULL, stop->gap);
 	jsonw_end_array(&line.w);
+	if (a->sink && audit_sink_lost(a->sink))
+		jsonw_int(&line.w, "sink_lost", (int64_t)audit_sink_lost(a->sink));
 	return audit_write_line(a, &line, e);
 }
 

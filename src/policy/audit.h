@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "policy/audit_sink.h"
 
 struct audit;
 
@@ -84,6 +85,12 @@ struct audit_bounds {
 };
 
 void audit_set_bounds(struct audit *a, const struct audit_bounds *bounds);
+
+/* Copy every line to @sink, which it owns from now on; NULL: none. */
+void audit_set_sink(struct audit *a, struct audit_sink *sink);
+
+/* Did the sink not take a line? True once; server_stop has how many. */
+bool audit_has_sink_lost(struct audit *a);
 
 /* @a has no log of its own: it appends to that of the day (policy/audit_share.h). Call it before
  * the first event. */

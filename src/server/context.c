@@ -70,10 +70,17 @@ static int context_check_descriptors(struct err *e)
 			   "LimitNOFILE=1024 in a systemd unit.");
 }
 
-int context_set_up_process(struct context *ctx, struct err *e)
+int context_set_up_process(struct context *ctx, const struct context_options *options,
+			   struct err *e)
 {
+	char *const *sink = config_names(&options->config, CONFIG_AUDIT_SINK);
 	struct rlimit raised;
 
+	if (*sink) {
+		ctx->sink = audit_sink_new(*sink, e);
+		if (!ctx->sink)
+			return -1;
+	}
 	signal(SIGPIPE, SIG_IGN); /* write(2) returns EPIPE instead */
 	signal(SIGTTOU, SIG_IGN); /* a line to our terminal must not stop a background job */
 	signal(SIGXFSZ, SIG_IGN); /* write(2) to the audit log returns EFBIG instead */
@@ -138,6 +145,8 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	json_text_seed();
 	ids_instance(ctx->instance);
 	ctx->audit = audit_new(ctx->state_dir, ctx->instance);
+	audit_set_sink(ctx->audit, ctx->sink);
+	ctx->sink = NULL;
 	audit_set_bounds(ctx->audit, &(struct audit_bounds){
 		.file_bytes = config_int(&ctx->config, CONFIG_AUDIT_FILE_BYTES),
 		.keep_days = config_int(&ctx->config, CONFIG_AUDIT_KEEP_DAYS),
@@ -273,6 +282,7 @@ void context_close(struct context *ctx)
 		cgroup_own_close(&ctx->own);
 		loop_free(ctx->loop);
 	}
+	audit_sink_free(ctx->sink);
 	audit_free(ctx->audit);
 	free(ctx->state_dir);
 	run_shell_release(&ctx->shell);

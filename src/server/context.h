@@ -41,6 +41,7 @@ struct context {
 	char *git_common_dir; /* worktree_common_dir(), or NULL */
 	struct run_shell shell;
 	char *state_dir;
+	struct audit_sink *sink; /* until the audit log has it */
 	struct audit *audit;
 	struct ev_loop *loop;
 	struct reaper *reaper;
@@ -52,9 +53,11 @@ struct context {
  * 52, with control groups of version 1 the most. */
 #define CONTEXT_DESCRIPTORS_MIN 56
 
-/* Set the signals, umask, limits and subreaper of this process. Call it before opening anything. 0,
- * or -1 with LimitReached: too few descriptors are free for any run. */
-int context_set_up_process(struct context *ctx, struct err *e);
+/* Set the signals, umask, limits and subreaper of this process, and take the descriptor that
+ * audit.sink names. Call it before opening anything. 0, or -1: LimitReached (too few descriptors
+ * are free for any run), or InvalidParams (the sink). */
+int context_set_up_process(struct context *ctx, const struct context_options *options,
+			   struct err *e);
 
 /* Read the configuration, find the workspace and build the rest; changes no file. 0 or -1;
  * context_close() in either case. @ctx: zeroed, then context_set_up_process(). */

@@ -609,7 +609,7 @@ int server_main(struct context_options *options)
 
 	server_block_others();
 	options->may_lack_workspace = true;
-	if (context_set_up_process(&s.context, &e) || stdio_take(&s.stdio, &e) ||
+	if (context_set_up_process(&s.context, options, &e) || stdio_take(&s.stdio, &e) ||
 	    context_open(&s.context, options, &e) || context_check(&s.context, &e)) {
 		/* The default hint of a type is for clients. */
 		log_error("cannot start: %s%s%s", e.message, *e.hint ? ". " : "", e.hint);

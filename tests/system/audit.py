@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import signal
+import socket
 import subprocess
 import time
 
@@ -235,6 +236,63 @@ def test_foreign_files_are_refused():
         equal(status, 125, "status after %s: %s" % (harm.__name__, err))
         check("audit log" in err and "Internal" not in err, "%s: %s" % (harm.__name__, err))
         equal(os.stat(path).st_size, before, "size after " + harm.__name__)
+
+
+# ---------------------------------------------------------------- the sink
+
+@suite.test()
+def test_sink_gets_every_line():
+    place = Place()
+    ours, theirs = os.pipe()
+    command = ('exec "$0" run --workspace "$1" --state-dir "$2" --set audit.sink=fd:9 '
+               'sh -c "ls -l /proc/self/fd" 9>&%d %d>&-' % (theirs, theirs))
+    done = subprocess.run(["sh", "-c", command, server_path(), place.server.workspace, place.state],
+                          env=place.server.env, capture_output=True, pass_fds=(theirs,), timeout=WAIT)
+    os.close(theirs)
+    equal(done.returncode, 0, "status: %r" % done.stderr)
+    check(b"pipe" not in done.stdout.replace(b" 1 -> pipe", b"").replace(b" 2 -> pipe", b""),
+          "the command has the sink: %r" % done.stdout)
+    with os.fdopen(ours, "rb") as f:
+        equal(f.read(), place.log(place.names()[0]), "the copy")
+
+
+@suite.test()
+def test_sink_never_waits():
+    """A reader that does not read, and one that is gone, of a pipe and of a socket."""
+    for kind in ("pipe", "socket", "gone"):
+        place = Place()
+        if kind == "socket":
+            ends = [end.detach() for end in socket.socketpair()]
+        else:
+            ends = os.pipe()
+        if kind == "gone":
+            os.close(ends[0])
+        command = ('exec "$0" serve --workspace "$1" --state-dir "$2" --set audit.sink=fd:9 '
+                   '--set audit.reads=true 9>&%d %d>&-' % (ends[1], ends[1]))
+        request = b'{"jsonrpc":"2.0","id":%d,"method":"process.list"}\n'
+        count = 8000 if kind != "gone" else 10
+        done = subprocess.run(["sh", "-c", command, server_path(), place.server.workspace, place.state],
+                              input=b"".join(request % n for n in range(count)), env=place.server.env,
+                              capture_output=True, pass_fds=(ends[1],), timeout=WAIT)
+        os.close(ends[1])
+        equal((done.returncode, done.stdout.count(b"\n")), (0, count), kind + ": status, answers")
+        equal(done.stderr.count(b"audit.sink does not take"), 1, kind + ": said")
+        last = json.loads(place.log(place.names()[0]).splitlines()[-1])
+        check(last["sink_lost"] >= 5, "%s: %s" % (kind, last))
+        if kind != "gone":
+            os.set_blocking(ends[0], False)
+            with os.fdopen(ends[0], "rb") as f:
+                lines = f.read().splitlines(keepends=True)
+            whole = [line for line in lines if line.endswith(b"\n")]
+            check(len(lines) - len(whole) <= 1, "torn lines in " + kind)
+            equal(len({json.loads(line)["seq"] for line in whole}), len(whole), "numbers")
+
+
+@suite.test()
+def test_sink_must_be_open():
+    for text, why in (("fd:77", "not open"), ("fd:1", "from 3 on"), ("file", "fd:N"), ("fd:0", "from 3")):
+        status, err = Place().run("--set", "audit.sink=" + text)
+        equal((status, why in err), (125, True), text + ": " + err)
 
 
 # ---------------------------------------------------------------- procpen audit
