@@ -114,50 +114,56 @@ static bool audit_dir_may_go(int dir, const char *name, bool old)
 	return audit_dir_is_shared(name) ? old || !(st.st_mode & S_IWUSR) : !audit_dir_is_held(fd);
 }
 
-static bool audit_dir_inspect(int dir, const char *name, struct stat *st)
-{
-	return !fstatat(dir, name, st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st->st_mode);
-}
+/* What removal needs of a log; size -1: it is no regular file, or gone. */
+struct audit_dir_facts {
+	int64_t size, written;
+};
 
-static int64_t audit_dir_total(int dir, const struct audit_dir_names *list)
+/* One look at each log: with thousands of them the looks are what takes time. */
+static struct audit_dir_facts *audit_dir_inspect(int dir, const struct audit_dir_names *list,
+						 int64_t *total)
 {
-	int64_t total = 0;
+	struct audit_dir_facts *facts = mem_zalloc((list->count + 1) * sizeof(*facts));
 	struct stat st;
 
-	for (size_t i = 0; i < list->count; i++)
-		if (audit_dir_inspect(dir, list->names[i], &st))
-			total += st.st_size;
-	return total;
+	*total = 0;
+	for (size_t i = 0; i < list->count; i++) {
+		bool regular = !fstatat(dir, list->names[i], &st, AT_SYMLINK_NOFOLLOW) &&
+			       S_ISREG(st.st_mode);
+
+		facts[i].size = regular ? st.st_size : -1;
+		facts[i].written = regular ? st.st_mtime : 0;
+		*total += regular ? st.st_size : 0;
+	}
+	return facts;
 }
 
 /* Remove @name if it is out of @bounds; *@total: of what is left. */
-static bool audit_dir_remove(int dir, const char *name, const struct audit_dir_bounds *bounds,
-			     int64_t *total)
+static bool audit_dir_remove(int dir, const char *name, const struct audit_dir_facts *facts,
+			     const struct audit_dir_bounds *bounds, int64_t *total)
 {
-	struct stat st;
-	bool old, above;
+	bool old = bounds->keep_seconds && time(NULL) - facts->written > bounds->keep_seconds;
+	bool above = bounds->total_bytes && *total > bounds->total_bytes;
 
-	if (!audit_dir_inspect(dir, name, &st))
+	if (facts->size < 0 || (!old && !above) || !audit_dir_may_go(dir, name, old) ||
+	    unlinkat(dir, name, 0))
 		return false;
-	old = bounds->keep_seconds && time(NULL) - st.st_mtime > bounds->keep_seconds;
-	above = bounds->total_bytes && *total > bounds->total_bytes;
-	if ((!old && !above) || !audit_dir_may_go(dir, name, old) || unlinkat(dir, name, 0))
-		return false;
-	*total -= st.st_size;
+	*total -= facts->size;
 	return true;
 }
 
 void audit_dir_prune(int dir, struct audit_dir_names *list, const char *own,
 		     const struct audit_dir_bounds *bounds, struct audit_dir_pruned *pruned)
 {
-	int64_t total = audit_dir_total(dir, list);
+	int64_t total;
+	AUTO_FREE struct audit_dir_facts *facts = audit_dir_inspect(dir, list, &total);
 	size_t kept = 0, removed = 0;
 
 	for (size_t i = 0; i < list->count; i++) {
 		char *name = list->names[i];
 
 		if (strcmp(name, own) && removed < PRUNE_MAX &&
-		    audit_dir_remove(dir, name, bounds, &total)) {
+		    audit_dir_remove(dir, name, facts + i, bounds, &total)) {
 			removed++;
 			strcpy(pruned->last, name);
 		} else {

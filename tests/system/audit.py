@@ -5,12 +5,13 @@ import fcntl
 import hashlib
 import json
 import os
+import shutil
 import signal
 import socket
 import subprocess
 import time
 
-from client import WAIT, Server, check, equal, server_path
+from client import WAIT, Server, Skip, check, equal, server_path
 from suite import Suite
 
 suite = Suite()
@@ -136,6 +137,22 @@ def test_a_server_rotates():
     events = [r["event"] for r in chained(place)]
     equal((events[0], events[-1]), ("server_start", "server_stop"), "first and last")
     equal((events.count("attempt"), events.count("end")), (60, 60), "attempts, ends")
+
+
+@suite.test()
+def test_servers_side_by_side():
+    """Two servers and runs in one state directory: a chain each, and all are whole."""
+    place = Place()
+    servers = [Server("--state-dir", place.state, "--set", "audit.file_bytes=16384") for _ in range(2)]
+    for _ in range(20):
+        for server in servers:
+            server.run("true")
+    equal(place.run()[0], 0, "status")
+    equal(problems(place), ([], ""), "while they run")
+    for server in servers:
+        server.stop()
+    equal(problems(place), ([], ""), "afterwards")
+    check(len(place.names()) >= 5, "files: %s" % place.names())
 
 
 @suite.test()
@@ -489,6 +506,69 @@ def test_killed_at_any_moment():
         os.kill(server.pid, signal.SIGKILL)
         server.wait_exit()
     check({p[0] for p in problems(place)[0]} <= {"no_stop"}, "problems: %s" % problems(place)[0])
+
+
+def traced(*inject):
+    """A wrapper that does something to the Nth system call."""
+    if not shutil.which("strace"):
+        raise Skip("strace is not installed")
+    return ["strace", "-qq", "-o", "/dev/null", *sum((["-e", i] for i in inject), [])]
+
+
+@suite.test()
+def test_killed_at_each_write():
+    """SIGKILL before each write of a server and of a `procpen run`: whole lines, and the next goes on."""
+    place, killed = Place(), 0
+    request = b'{"jsonrpc":"2.0","id":1,"method":"process.run","params":{"command":"true"}}\n'
+    options = ["--workspace", place.server.workspace, "--state-dir", place.state]
+    for words, count in ((["run", *options, "true"], 12), (["serve", *options], 24)):
+        for n in range(1, count):
+            wrapper = traced("trace=write", "inject=write:signal=KILL:when=%d" % n)
+            done = subprocess.run(wrapper + [server_path(), *words], input=request, env=place.server.env,
+                                  cwd=place.server.workspace, capture_output=True, timeout=WAIT)
+            killed += done.returncode != 0
+    check(killed >= 6, "%d were killed" % killed)
+    check({p[0] for p in problems(place)[0]} <= {"no_stop"}, "problems: %s" % problems(place)[0])
+    equal(place.run()[0], 0, "status of the next run")
+
+
+@suite.test()
+def test_part_of_a_line_of_a_full_disk():
+    """ENOSPC for one write: nothing starts, the log stays whole, the next run goes on."""
+    place = Place()
+    equal(place.run()[0], 0, "status")
+    wrapper = traced("trace=write", "inject=write:error=ENOSPC:when=1")
+    done = subprocess.run(wrapper + [server_path(), "run", "--workspace", place.server.workspace,
+                                     "--state-dir", place.state, "touch", "ran"],
+                          env=place.server.env, cwd=place.server.workspace, stdin=subprocess.DEVNULL,
+                          capture_output=True, timeout=WAIT)
+    equal((done.returncode, b"Space ran out" in done.stderr), (125, True), "%r" % done.stderr)
+    check(not os.path.exists(os.path.join(place.server.workspace, "ran")), "it ran")
+    equal(place.run()[0], 0, "status of the next run")
+    equal(problems(place), ([], ""), "of the log")
+
+
+@suite.test()
+def test_full_disk():
+    """A run on a full disk is refused, an end is lost and said; with space again runs go on."""
+    if subprocess.run(["unshare", "--mount", "true"], capture_output=True).returncode:
+        raise Skip("this user can mount no small disk")
+    place = Place()
+    os.makedirs(place.state, mode=0o700)
+    script = """mount -t tmpfs -o size=64k,mode=700 none "$1" || exit 90
+        for i in 1 2 3; do "$0" run --workspace "$2" --state-dir "$1" true || exit 91; done
+        dd if=/dev/zero of="$1/big" bs=512 2>/dev/null
+        i=0
+        while [ $i -lt 40 ] && "$0" run --workspace "$2" --state-dir "$1" true; do i=$((i+1)); done
+        [ $i -lt 40 ] || exit 92
+        rm "$1/big"
+        "$0" run --workspace "$2" --state-dir "$1" true || exit 93
+        "$0" audit verify --state-dir "$1" || exit 94"""
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", script, server_path(), place.state,
+                           place.server.workspace], env=place.server.env, capture_output=True,
+                          stdin=subprocess.DEVNULL, timeout=WAIT)
+    equal(done.returncode, 0, "%r %r" % (done.stdout[-300:], done.stderr[-600:]))
+    check(b"cannot write the audit log" in done.stderr, "%r" % done.stderr)
 
 
 @suite.test()
