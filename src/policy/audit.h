@@ -3,9 +3,13 @@
  *
  * One JSON line per event, fields as in schema/audit.json, each with the SHA-256
  * of the line before it (without its newline), so that a changed or missing line
- * can be detected. One file per server in <state>/audit/, mode 0600, opened with
- * O_APPEND | O_NOFOLLOW when the first event is written (a server that is only
- * probed leaves no file).
+ * can be detected. The files are in <state>/audit/, mode 0600: those of a server are its own
+ * (policy/audit_file.h), `procpen run` shares one a day (policy/audit_share.h). They are opened
+ * with O_APPEND | O_NOFOLLOW when the first event is written: a server that is only probed leaves
+ * none.
+ *
+ * A full file is followed by another. With the first end of a run, or the end of the server, after
+ * a file was begun, old files are removed and the newest others are named (policy/audit_dir.h).
  *
  * The attempt is written before anything starts. If that fails, the gate decides
  * whether the call goes on (cap/cap.c). An end that cannot be written is kept and written
