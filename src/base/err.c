@@ -119,7 +119,7 @@ const char *err_hint_text(const struct err *e)
 
 bool err_retryable(const struct err *e)
 {
-	return err_rows[e->type].retryable || err_is_shortage(e->sys);
+	return !e->lasting && (err_rows[e->type].retryable || err_is_shortage(e->sys));
 }
 
 void err_release(struct err *e)

@@ -22,6 +22,7 @@
 struct err {
 	enum err_type type;
 	int sys;           /* the errno that caused it, 0 if none */
+	bool lasting;      /* no retry helps, though it does for other errors of the type */
 	char message[768]; /* what failed, where and why */
 	char hint[512];    /* what to do next; empty: the type's default */
 	json_t *details;   /* object, or NULL */
@@ -75,7 +76,8 @@ const char *err_hint_text(const struct err *e);
  * has none. */
 const char *err_sys_name(int sys);
 
-/* Can the same call succeed later? Says what the type says, but true for a shortage. */
+/* Can the same call succeed later? Says what the type says, but true for a shortage, and false for
+ * what is lasting. */
 bool err_retryable(const struct err *e);
 
 /* Free details and make @e "no error" again. */

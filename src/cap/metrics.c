@@ -102,13 +102,26 @@ static void metrics_write_unknown(struct jsonw *w, const struct proctab_usage *u
 	jsonw_end_object(w);
 }
 
+static uint64_t metrics_runs_started(const struct metrics_counters *n,
+				     const struct proctab_usage *usage)
+{
+	return n->succeeded + n->failed + n->timed_out + n->killed + (uint64_t)usage->running;
+}
+
+struct metrics_spent metrics_spent(struct cap *c)
+{
+	struct proctab_usage usage;
+	struct metrics_sample now = metrics_take(c, &usage);
+
+	return (struct metrics_spent){ .runs = metrics_runs_started(&c->metrics.counters, &usage),
+				       .cpu_us = now.cpu_us };
+}
+
 static void metrics_write_counters(struct jsonw *w, const struct metrics_counters *n,
 				   const struct proctab_usage *usage)
 {
-	uint64_t ended = n->succeeded + n->failed + n->timed_out + n->killed;
-
 	jsonw_object(w, "counters");
-	jsonw_int(w, "runs_started", (int64_t)ended + usage->running);
+	jsonw_int(w, "runs_started", (int64_t)metrics_runs_started(n, usage));
 	jsonw_int(w, "runs_running", usage->running);
 	jsonw_int(w, "runs_succeeded", (int64_t)n->succeeded);
 	jsonw_int(w, "runs_failed", (int64_t)n->failed);

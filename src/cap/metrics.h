@@ -41,6 +41,14 @@ struct metrics {
 /* A run has ended, or its record goes. */
 void metrics_on_run(struct metrics *m, const struct proc *p, unsigned events);
 
+/* Runs that were started, and the processor time of all of them and of the server. */
+struct metrics_spent {
+	uint64_t runs;
+	int64_t cpu_us;
+};
+
+struct metrics_spent metrics_spent(struct cap *c);
+
 /* Write the members of a snapshot. */
 void metrics_write(struct cap *c, struct jsonw *w);
 

@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "blocklist/stream.h"
+#include "cap/budget.h"
 #include "cap/cap.h"
 #include "cap/command.h"
 #include "cap/run_env.h"
@@ -28,7 +29,6 @@
 #include "policy/env.h"
 #include "shell/words.h"
 
-#define TIMEOUT_MS 300000 /* unless the request says otherwise */
 #define START_LATE_MS 5000 /* answer a background run whose shim has not reported by then */
 
 struct run_task {
@@ -68,35 +68,49 @@ static void process_run_task_free(void *task)
 	free(t);
 }
 
-/* A command line has no limit by itself: its user sees it run. */
-static int64_t process_run_timeout_ms(const struct req *r)
+struct run_bound {
+	const char *parameter, *option; /* that bounds what a request may ask for */
+	int64_t fallback, most;         /* seconds; 0: none */
+};
+
+/* @b.fallback, unless the request asks for another time within the operator's bound. */
+static int process_run_read_bound(const struct run_bound *b, const json_t *params, int64_t *ms,
+				  struct err *e)
 {
-	double seconds = json_get_num(r->params, "timeout", -1);
-	int64_t ms = (int64_t)(seconds * 1000 + 0.5);
+	int64_t fallback = b->most && (!b->fallback || b->fallback > b->most) ? b->most
+									      : b->fallback;
+	double seconds = json_get_num(params, b->parameter, -1);
 
-	if (seconds < 0)
-		return r->dialect->from_operator ? 0 : TIMEOUT_MS;
-	return ms > 0 ? ms : 1;
-}
-
-/* The bound of a background run: the operator's, unless the request asks for another within it. */
-static int process_run_read_max_runtime(const struct config *config, const json_t *params,
-					int64_t *ms, struct err *e)
-{
-	int64_t most = config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS);
-	int64_t fallback = config_int(config, CONFIG_PROCESS_BACKGROUND_SECONDS);
-	double seconds = json_get_num(params, "max_runtime", -1);
-
-	if (most && (!fallback || fallback > most))
-		fallback = most;
-	if (most && seconds > (double)most) {
-		err_set(e, ERR_INVALID_PARAMS, "max_runtime is %g seconds, and the operator allows "
-			"at most %lld", seconds, (long long)most);
-		return err_hint(e, "Ask for at most %lld seconds; the operator can raise "
-				   "limits.background_seconds.", (long long)most);
+	if (b->most && seconds > (double)b->most) {
+		err_set(e, ERR_INVALID_PARAMS, "%s is %g seconds, and the operator allows at most "
+			"%lld", b->parameter, seconds, (long long)b->most);
+		err_detail(e, "parameter", json_string(b->parameter));
+		return err_hint(e, "Ask for at most %lld seconds; the operator can raise %s.",
+				(long long)b->most, b->option);
 	}
 	*ms = seconds < 0 ? fallback * 1000 : (int64_t)ceil(seconds * 1000);
 	return 0;
+}
+
+/* How long the run may take: by timeout, or in the background by max_runtime. A command line has no
+ * limit by itself, and none above its own: its user sees it run. */
+static int process_run_read_time(const struct req *r, struct run_task *t, struct err *e)
+{
+	const struct config *config = r->call->c->config;
+	bool operator = r->dialect->from_operator;
+	const struct run_bound timeout = {
+		"timeout", "limits.timeout_seconds",
+		operator ? 0 : config_int(config, CONFIG_PROCESS_TIMEOUT_SECONDS),
+		operator ? 0 : config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS),
+	};
+	const struct run_bound max_runtime = {
+		"max_runtime", "limits.background_seconds",
+		config_int(config, CONFIG_PROCESS_BACKGROUND_SECONDS),
+		config_int(config, CONFIG_LIMITS_BACKGROUND_SECONDS),
+	};
+
+	return process_run_read_bound(t->background ? &max_runtime : &timeout, r->params,
+				      &t->timeout_ms, e);
 }
 
 static struct run_task *process_run_task_new(struct req *r)
@@ -108,7 +122,6 @@ static struct run_task *process_run_task_new(struct req *r)
 	t->handle = r->handle;
 	t->cwd_fd = -1;
 	t->background = json_get_bool(params, "background", false);
-	t->timeout_ms = process_run_timeout_ms(r);
 	t->idle_timeout_ms = (int64_t)ceil(json_get_num(params, "idle_timeout", 0) * 1000);
 	t->yield_ms = json_get_int(params, "yield_ms", r->dialect->yield_ms);
 	t->explain = json_get_bool(params, "explain_denials", false);
@@ -185,7 +198,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 
 	if ((t->follow && process_run_check_follow(call, e)) ||
 	    run_limits_read(config, params, &t->limits, &t->confine, e) ||
-	    (t->background && process_run_read_max_runtime(config, params, &t->timeout_ms, e)) ||
+	    process_run_read_time(call->r, t, e) ||
 	    command_read(&t->command, params, e))
 		return -1;
 	command_judge(&t->command, config, call->c->shell, &call->judge);
@@ -540,7 +553,8 @@ static enum cap_outcome process_run_start(struct cap_call *call)
 	struct run_task *t = call->r->task;
 	struct proc *p = NULL;
 
-	if (!t->follow || !follow_check(&c->follows, call->e))
+	if ((t->again || !budget_check(c, call->e)) &&
+	    (!t->follow || !follow_check(&c->follows, call->e)))
 		p = process_run_start_proc(call);
 	if (!p)
 		return CAP_FAILED;

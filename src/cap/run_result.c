@@ -13,9 +13,13 @@ static bool run_result_is_given(const struct req *r, const char *name)
 
 void run_result_options_read(struct run_result_options *v, const struct req *r)
 {
-	int64_t lines = json_get_int(r->params, "stdout_lines", 100);
-	int64_t bytes = json_get_int(r->params, "max_output_bytes",
-				     (int64_t)r->dialect->summary_bytes);
+	const struct config *config = r->call->c->config;
+	int64_t most = (int64_t)r->dialect->summary_bytes;
+	int64_t bytes = config_int(config, CONFIG_PROCESS_MAX_OUTPUT_BYTES);
+	int64_t lines = json_get_int(r->params, "stdout_lines",
+				     config_int(config, CONFIG_PROCESS_STDOUT_LINES));
+
+	bytes = json_get_int(r->params, "max_output_bytes", bytes < most ? bytes : most);
 
 	v->out.lines = (uint64_t)lines;
 	v->err.lines = (uint64_t)json_get_int(r->params, "stderr_lines", lines);

@@ -73,7 +73,7 @@ struct dialect plain_dialect(struct ask *ask)
 		.page_bytes = TEXT_BYTES,
 		.text_bytes = TEXT_BYTES,
 		.list_bytes = TEXT_BYTES,
-		.summary_bytes = 16384,
+		.summary_bytes = 1048576,
 		.eof_ms = 300000, /* `printf | procpen` closes its input at once and still wants
 				   * results */
 		.events = true,

@@ -48,7 +48,7 @@ struct dialect {
 	size_t page_bytes;   /* of text in a page of process.logs, both streams together */
 	size_t text_bytes;   /* encoded bytes that texts of a process may take in one answer */
 	size_t list_bytes;   /* encoded bytes that a list of records may take in one answer */
-	size_t summary_bytes; /* default of process.run's max_output_bytes */
+	size_t summary_bytes; /* the most that the default of max_output_bytes may be */
 	int yield_ms;        /* default of process.run's yield_ms */
 	int eof_ms;          /* how long a request may stay open after the end of the input, unless
 			      * server.eof_seconds is set; 0: the server does not wait for it */

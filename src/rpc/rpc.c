@@ -71,7 +71,7 @@ void rpc_write_actions(struct jsonw *w, const struct err *e, rpc_write_fn write)
 	const struct err_action *action = err_rows[e->type].actions;
 
 	jsonw_array(w, "actions");
-	for (; action && action->name; action++)
+	for (; action && action->name && !e->lasting; action++)
 		rpc_write_action(w, action, write);
 	if (err_retryable(e) && !err_rows[e->type].retryable)
 		rpc_write_action(w, &retry, write);

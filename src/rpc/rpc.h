@@ -85,8 +85,8 @@ void rpc_write_error(struct buf *line, const char *id, size_t id_len, const stru
 		     const struct result *partial);
 
 /*
- * "actions" of @e: those of its type, and `retry` where only this case passes by itself. @write
- * writes a text of ours into the open string; NULL: as it is.
+ * "actions" of @e: those of its type, and `retry` where only this case passes by itself; none where
+ * no call helps. @write writes a text of ours into the open string; NULL: as it is.
  */
 typedef void (*rpc_write_fn)(struct jsonw *w, const char *text, size_t len);
 void rpc_write_actions(struct jsonw *w, const struct err *e, rpc_write_fn write);

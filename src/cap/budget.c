@@ -1,0 +1,33 @@
+#include "cap/budget.h"
+
+#include "cap/cap.h"
+
+static int budget_refuse(const char *what, int64_t most, enum config_key key, struct err *e)
+{
+	const char *option = config_rows[key].name;
+
+	err_set(e, ERR_LIMIT_REACHED, "this session has used its budget of %lld %s (%s)",
+		(long long)most, what, option);
+	err_hint(e, "No command starts in this session any more; the operator sets %s.", option);
+	err_detail(e, "limit", json_string(option));
+	err_detail(e, "limit_value", json_integer(most));
+	e->lasting = true;
+	return -1;
+}
+
+int budget_check(struct cap *c, struct err *e)
+{
+	int64_t runs = config_int(c->config, CONFIG_BUDGET_RUNS);
+	int64_t seconds = config_int(c->config, CONFIG_BUDGET_CPU_SECONDS);
+	struct metrics_spent spent;
+
+	if (!runs && !seconds)
+		return 0;
+	spent = metrics_spent(c);
+	if (runs && spent.runs >= (uint64_t)runs)
+		return budget_refuse("runs", runs, CONFIG_BUDGET_RUNS, e);
+	if (seconds && spent.cpu_us / 1000000 >= seconds)
+		return budget_refuse("seconds of processor time", seconds,
+				     CONFIG_BUDGET_CPU_SECONDS, e);
+	return 0;
+}
