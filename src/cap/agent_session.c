@@ -43,6 +43,27 @@ static void agent_session_write_users(struct jsonw *w, const struct config *conf
 	jsonw_end_array(w);
 }
 
+static void agent_session_write_list(struct jsonw *w, const char *name, char *const *texts)
+{
+	jsonw_array(w, name);
+	for (; *texts; texts++)
+		jsonw_str(w, NULL, *texts);
+	jsonw_end_array(w);
+}
+
+/* What .procpen.json has narrowed, and what of it was ignored. */
+static void agent_session_write_project(struct jsonw *w, const struct project *p)
+{
+	if (!p->found)
+		return;
+	jsonw_object(w, "project");
+	jsonw_str(w, "file", PROJECT_FILE);
+	agent_session_write_list(w, "narrowed", p->narrowed);
+	agent_session_write_list(w, "ignored", p->ignored);
+	jsonw_int(w, "ignored_total", (int64_t)p->ignored_count);
+	jsonw_end_object(w);
+}
+
 static void agent_session_write_text(void *ctx, const char *text)
 {
 	jsonw_str(ctx, NULL, text);
@@ -97,6 +118,7 @@ static enum cap_outcome agent_session_start(struct cap_call *call)
 	agent_session_write_limits(w, c->config);
 	agent_session_write_tiers(w, c);
 	agent_session_write_users(w, c->config);
+	agent_session_write_project(w, c->project);
 	agent_session_write_sandbox(w, c);
 	jsonw_object(w, "server");
 	jsonw_str(w, "name", "procpen");

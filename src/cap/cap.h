@@ -40,6 +40,7 @@
 #include "policy/audit.h"
 #include "policy/config.h"
 #include "policy/policy.h"
+#include "policy/project.h"
 #include "policy/run_shell.h"
 #include "policy/scope.h"
 #include "proc/proctab.h"
@@ -129,6 +130,7 @@ struct cap {
 				     * symbol */
 	struct ev_loop *loop;
 	const struct config *config;
+	const struct project *project;
 	struct scope *scope;
 	const char *git_common_dir; /* policy/worktree.h; NULL: none */
 	const struct run_shell *shell;

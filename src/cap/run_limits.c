@@ -248,6 +248,7 @@ void run_limits_write(struct jsonw *w, const struct config *config)
 		jsonw_int(w, "memory_limit", memory);
 	else
 		jsonw_null(w, "memory_limit");
+	jsonw_int(w, "timeout", config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS));
 	if (background)
 		jsonw_int(w, "max_runtime", background);
 	else

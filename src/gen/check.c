@@ -115,10 +115,26 @@ static void gen_check_config_choices(const struct gen_at *at, const json_t *row)
 	gen_fail(at, "default \"%s\" is none of the choices", fallback);
 }
 
+/* Which way is narrower must make sense for the type. */
+static void gen_check_config_narrow(const struct gen_at *at, const json_t *row, const char *type)
+{
+	static const char *const ways[][2] = {
+		{ "lower", "integer" }, { "bound", "integer" }, { "false", "boolean" },
+		{ "later", "enum" },
+	};
+	const char *narrow = gen_str_or(at, row, "narrow", NULL);
+
+	for (size_t i = 0; narrow && i < COUNT_OF(ways); i++)
+		if (!strcmp(ways[i][0], narrow) && !strcmp(ways[i][1], type))
+			return;
+	if (narrow)
+		gen_fail(at, "\"narrow\": \"%s\" is nothing for type \"%s\"", narrow, type);
+}
+
 static void gen_check_config_row(const struct gen_at *at, json_t *row)
 {
 	static const char *const known[] = { "name", "type", "default", "min", "max",
-					     "choices", "unit", "text", NULL };
+					     "choices", "unit", "narrow", "text", NULL };
 	const char *type = gen_str(at, row, "type");
 	const json_t *fallback = json_object_get(row, "default");
 
@@ -126,6 +142,7 @@ static void gen_check_config_row(const struct gen_at *at, json_t *row)
 	gen_check_word(at, gen_str(at, row, "name"));
 	gen_str(at, row, "text");
 	gen_str_or(at, row, "unit", NULL);
+	gen_check_config_narrow(at, row, type);
 	if (!strcmp(type, "integer")) {
 		json_int_t value = gen_int(at, row, "default");
 

@@ -112,10 +112,10 @@ static void gen_add_tier_options(struct gen *g)
 	for (int i = 0; i < g->cap_count; i++) {
 		const char *name = gen_member(g->caps[i], "name");
 		json_t *row = json_pack(
-			"{s:s+, s:s, s:[s,s,s,s,s], s:s, s:s++}", "name", "tier.", name, "type",
-			"enum", "choices", "default", "autonomous", "notify", "confirm", "deny",
-			"default", "default", "text", "Permission tier of ", name,
-			i ? "." : "; default: the capability's own.");
+			"{s:s+, s:s, s:s, s:[s,s,s,s,s], s:s, s:s++}", "name", "tier.", name,
+			"type", "enum", "narrow", "later", "choices", "default", "autonomous",
+			"notify", "confirm", "deny", "default", "default", "text",
+			"Permission tier of ", name, i ? "." : "; default: the capability's own.");
 
 		json_array_insert_new(g->config, (size_t)i, row);
 	}

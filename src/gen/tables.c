@@ -118,6 +118,10 @@ static void gen_tables_config_row(const json_t *row, size_t i, struct buf *out)
 	gen_tables_default_text(row, out);
 	if (json_object_get(row, "choices"))
 		buf_addf(out, ",\n\t\t.choices = choices_%zu", i);
+	if (gen_tables_member(row, "narrow")) {
+		gen_upper(gen_tables_member(row, "narrow"), type);
+		buf_addf(out, ",\n\t\t.narrow = CONFIG_NARROW_%s", type);
+	}
 	buf_adds(out, ",\n\t\t.unit = ");
 	gen_tables_literal_or_null(out, gen_tables_member(row, "unit"), 2);
 	buf_adds(out, ",\n\t\t.text = ");

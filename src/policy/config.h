@@ -17,6 +17,15 @@
 
 enum config_type { CONFIG_INTEGER, CONFIG_BOOLEAN, CONFIG_ENUM, CONFIG_NAMES };
 
+/* What a project may do to a value (policy/project.h). */
+enum config_narrow {
+	CONFIG_NARROW_NEVER, /* nothing */
+	CONFIG_NARROW_LOWER, /* lower it */
+	CONFIG_NARROW_BOUND, /* the same; 0 is no bound, so the highest */
+	CONFIG_NARROW_FALSE, /* set it to false */
+	CONFIG_NARROW_LATER, /* name a later choice */
+};
+
 /* One row of schema/config.json. */
 struct config_row {
 	const char *name; /* "limits.running_processes" */
@@ -24,6 +33,7 @@ struct config_row {
 	int64_t min, max;            /* of integers; of names: how many, 0: any number */
 	const char *default_text;    /* as --set takes it */
 	const char *const *choices;  /* of enums; NULL-terminated */
+	enum config_narrow narrow;
 	const char *unit;            /* or NULL */
 	const char *text;            /* what it does */
 };
@@ -36,6 +46,7 @@ enum config_rank {
 	CONFIG_BY_USER_FILE,
 	CONFIG_BY_ENVIRONMENT,
 	CONFIG_BY_COMMAND_LINE,
+	CONFIG_BY_PROJECT, /* only narrows what the others have set */
 };
 
 struct config_value {

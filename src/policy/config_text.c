@@ -14,19 +14,17 @@ static const char *const later[] = { "rules", "packs", NULL };
 
 struct config_text {
 	struct config *config;
-	const struct buf *text;
 	const char *path;
 	enum config_rank rank;
 };
 
-/* Put the place @at before the message of @e. Returns -1. */
-static int config_text_place(const struct config_text *t, struct jsonc_place at, struct err *e)
+/* Put the place @at in @path before the message of @e. Returns -1. */
+static int config_text_place(const char *path, struct jsonc_place at, struct err *e)
 {
-	char *why = mem_strdup(e->message);
+	AUTO_FREE char *why = mem_strdup(e->message);
 	AUTO_FREE char *hint = mem_strdup(e->hint);
 
-	err_set(e, ERR_INVALID_PARAMS, "%.300s:%d:%d: %s", t->path, at.line, at.column, why);
-	free(why);
+	err_set(e, ERR_INVALID_PARAMS, "%.300s:%d:%d: %s", path, at.line, at.column, why);
 	return err_hint(e, "%s", hint);
 }
 
@@ -102,8 +100,7 @@ static char *config_text_join(const struct config_row *row, const json_t *array,
 	return buf_steal(&names);
 }
 
-/* @value as --set takes it; heap, or NULL with @e. */
-static char *config_text_of(const struct config_row *row, const json_t *value, struct err *e)
+char *config_text_value(const struct config_row *row, const json_t *value, struct err *e)
 {
 	char *text = NULL;
 
@@ -137,61 +134,81 @@ static int config_text_fail_name(const char *name, const json_t *value, struct e
 	return -1;
 }
 
-static int config_text_set(const struct config_text *t, const char *name, const json_t *value,
-			   int line, struct err *e)
+static int config_text_set(void *ctx, const struct config_text_member *m, struct err *e)
 {
+	const struct config_text *t = ctx;
 	AUTO_FREE char *text = NULL, *origin = NULL;
-	int key = config_find(name);
+	int key = config_find(m->name);
 
 	if (key < 0)
-		return config_text_fail_name(name, value, e);
-	text = config_text_of(&config_rows[key], value, e);
+		return config_text_fail_name(m->name, m->value, e);
+	text = config_text_value(&config_rows[key], m->value, e);
 	if (!text)
 		return -1;
-	if (asprintf(&origin, "%s:%d", t->path, line) < 0)
+	if (asprintf(&origin, "%s:%d", t->path, m->at.line) < 0)
 		abort();
 	return config_assign(t->config, key, text, t->rank, origin, e);
-}
-
-/* Set the member @m of @root. Names cannot be looked up by their tokens, which may have escapes. */
-static int config_text_take(const struct config_text *t, const char *plain, const json_t *root,
-			    const struct json_raw_member *m, struct err *e)
-{
-	json_t *name = json_loadb(m->name, m->name_len, JSON_DECODE_ANY, NULL);
-	const char *text = json_string_value(name);
-	struct jsonc_place at = jsonc_place(t->text->data, (size_t)(m->name - plain));
-	int status = 0;
-
-	BUG_IF(!text);
-	if (strcmp(text, "$schema"))
-		status = config_text_set(t, text, json_object_get(root, text), at.line, e);
-	json_decref(name);
-	return status ? config_text_place(t, at, e) : 0;
 }
 
 int config_text_read(struct config *c, const struct buf *text, const char *path,
 		     enum config_rank rank, struct err *e)
 {
-	struct config_text t = { .config = c, .text = text, .path = path, .rank = rank };
-	const char *data = text->data ? text->data : "";
+	struct config_text t = { .config = c, .path = path, .rank = rank };
+	struct jsonc_place at;
+
+	if (!config_text_each(text, config_text_set, &t, &at, e))
+		return 0;
+	return config_text_place(path, at, e);
+}
+
+/* ---- the object ---- */
+
+/* A name may be written with escapes, so it is decoded. */
+static int config_text_take(const struct json_raw_member *m, const json_t *root,
+			    struct jsonc_place at, config_text_fn take, void *ctx, struct err *e)
+{
+	json_t *name = json_loadb(m->name, m->name_len, JSON_DECODE_ANY, NULL);
+	struct config_text_member member = { .name = json_string_value(name), .at = at };
+	int status = 0;
+
+	BUG_IF(!member.name);
+	member.value = json_object_get(root, member.name);
+	if (strcmp(member.name, "$schema"))
+		status = take(ctx, &member, e);
+	json_decref(name);
+	return status;
+}
+
+/* The object that @text is; *@plain as jsonc_parse() has it. NULL with @e. */
+static json_t *config_text_object(const struct buf *text, char **plain, struct jsonc_place *at,
+				  struct err *e)
+{
 	char why[JSONC_WHY_SIZE];
+	json_t *root = jsonc_parse(text->data ? text->data : "", text->len, plain, at, why);
+
+	if (json_is_object(root))
+		return root;
+	if (root)
+		*at = (struct jsonc_place){ 1, 1 };
+	err_set(e, ERR_INVALID_PARAMS, "%s", root ? "not a JSON object" : why);
+	err_hint(e, "A configuration file is one JSON object; comments may stand in it.");
+	json_decref(root);
+	return NULL;
+}
+
+int config_text_each(const struct buf *text, config_text_fn take, void *ctx,
+		     struct jsonc_place *at, struct err *e)
+{
 	AUTO_FREE char *plain = NULL;
 	struct json_raw_member m;
-	struct jsonc_place at;
-	json_t *root = jsonc_parse(data, text->len, &plain, &at, why);
-	int status = 0;
+	json_t *root = config_text_object(text, &plain, at, e);
+	int status = root ? 0 : -1;
 	size_t pos = 0;
 
-	if (!json_is_object(root)) {
-		if (root)
-			at = (struct jsonc_place){ 1, 1 };
-		err_set(e, ERR_INVALID_PARAMS, "%s", root ? "not a JSON object" : why);
-		err_hint(e, "A configuration file is one JSON object; comments may stand in it.");
-		json_decref(root);
-		return config_text_place(&t, at, e);
+	while (!status && json_raw_next_member(plain, text->len, &pos, &m)) {
+		*at = jsonc_place(text->data, (size_t)(m.name - plain));
+		status = config_text_take(&m, root, *at, take, ctx, e);
 	}
-	while (!status && json_raw_next_member(plain, text->len, &pos, &m))
-		status = config_text_take(&t, plain, root, &m, e);
 	json_decref(root);
 	return status;
 }

@@ -10,6 +10,7 @@
 #define PROCPEN_POLICY_CONFIG_TEXT_H
 
 #include "base/buf.h"
+#include "base/jsonc.h"
 #include "policy/config.h"
 
 /*
@@ -18,5 +19,21 @@
  */
 int config_text_read(struct config *c, const struct buf *text, const char *path,
 		     enum config_rank rank, struct err *e);
+
+/* A member of the object, and where its name stands. */
+struct config_text_member {
+	const char *name;
+	const json_t *value;
+	struct jsonc_place at;
+};
+typedef int (*config_text_fn)(void *ctx, const struct config_text_member *m, struct err *e);
+
+/* Call @take for each member but "$schema", up to the first for which it fails. 0, or -1 with @e
+ * and its place in *@at. */
+int config_text_each(const struct buf *text, config_text_fn take, void *ctx,
+		     struct jsonc_place *at, struct err *e);
+
+/* @value as --set takes it for @row; heap, or NULL with @e if it has the wrong type. */
+char *config_text_value(const struct config_row *row, const json_t *value, struct err *e);
 
 #endif

@@ -5,11 +5,13 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/json.h"
+#include "base/log.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/version.h"
@@ -102,6 +104,29 @@ static void context_hide_memory(void)
 #endif
 }
 
+static enum tier context_own_tier(const char *capability)
+{
+	const struct cap_row *row = cap_rows;
+
+	while (strcmp(row->name, capability))
+		row++;
+	return row->tier;
+}
+
+/* Narrow the options by the file of the project, and name on stderr what of it was ignored. */
+static void context_read_project(struct context *ctx)
+{
+	struct project *p = &ctx->project;
+
+	project_release(p);
+	project_read(p, &ctx->config, ctx->scope, context_own_tier);
+	for (char *const *text = p->ignored; *text; text++)
+		log_warn("ignored: %s", *text);
+	if (p->ignored_count > PROJECT_NOTES_MAX)
+		log_warn("ignored: %zu more of " PROJECT_FILE,
+			 p->ignored_count - PROJECT_NOTES_MAX);
+}
+
 static int context_open_scope(struct context *ctx, const struct context_options *options,
 			      struct err *e)
 {
@@ -118,6 +143,7 @@ static int context_open_scope(struct context *ctx, const struct context_options 
 	if (!ctx->scope || workspace_check(ctx->scope, e) ||
 	    config_files_check(&ctx->config_files, &ctx->config, ctx->scope, e))
 		return -1;
+	context_read_project(ctx);
 	ctx->state_dir = workspace_find_state_dir(options->state_dir, ctx->scope, e);
 	return ctx->state_dir ? 0 : -1;
 }
@@ -209,6 +235,7 @@ int context_set_workspace(struct context *ctx, const char *path, struct err *e)
 	scope_free(ctx->scope);
 	ctx->scope = scope;
 	ctx->shell = shell;
+	context_read_project(ctx);
 	context_build_sandbox(ctx);
 	if (context_check(ctx, e))
 		return -1;
@@ -223,6 +250,7 @@ struct cap context_cap(const struct context *ctx, struct proctab *procs, struct 
 		.no_workspace = ctx->no_workspace.type ? &ctx->no_workspace : NULL,
 		.loop = ctx->loop,
 		.config = &ctx->config,
+		.project = &ctx->project,
 		.scope = ctx->scope,
 		.git_common_dir = ctx->git_common_dir,
 		.shell = &ctx->shell,
@@ -289,6 +317,7 @@ void context_close(struct context *ctx)
 	free(ctx->git_common_dir);
 	scope_free(ctx->scope);
 	err_release(&ctx->no_workspace);
+	project_release(&ctx->project);
 	config_files_release(&ctx->config_files);
 	config_release(&ctx->config);
 	ctx->loop = NULL;

@@ -18,6 +18,7 @@
 #include "policy/audit.h"
 #include "policy/config.h"
 #include "policy/config_load.h"
+#include "policy/project.h"
 #include "policy/run_shell.h"
 #include "policy/scope.h"
 
@@ -33,6 +34,7 @@ struct context_options {
 struct context {
 	struct config config;
 	struct config_files config_files;
+	struct project project;
 	char instance[IDS_INSTANCE_SIZE];
 	struct rlimit nofile; /* as it was before we raised it */
 	struct scope *scope;
