@@ -81,7 +81,7 @@ static void process_input_judge(struct cap_call *call)
 		stream_judge(stream, t->bytes, t->len, t->close, &t->part);
 		t->judged = true;
 		call->verdict = &t->part.verdict;
-		call->event.input_text = t->part.shown;
+		call->event.input_text = proc_echoes(p) ? t->part.shown : NULL;
 	}
 	err_release(&ignored);
 }
@@ -108,7 +108,8 @@ static void process_input_warn_waiting(struct jsonw *w, size_t waiting)
 	jsonw_str(w, NULL, text);
 }
 
-static void process_input_write_result(const struct cap_call *call, const struct proc *p)
+static void process_input_write_result(const struct cap_call *call, const struct proc *p,
+				       bool closed)
 {
 	const struct input_task *t = call->r->task;
 	struct jsonw *w = req_result(call->r);
@@ -116,10 +117,13 @@ static void process_input_write_result(const struct cap_call *call, const struct
 	jsonw_str(w, "process_id", p->id);
 	jsonw_int(w, "bytes_written", (int64_t)t->len);
 	jsonw_int(w, "bytes_queued", (int64_t)(proc_input_queued(p) + t->part.waiting));
-	jsonw_bool(w, "closed", t->close);
+	jsonw_bool(w, "closed", closed);
 	jsonw_int(w, "stdout_size", (int64_t)t->stdout_size);
 	jsonw_int(w, "stderr_size", (int64_t)t->stderr_size);
 	jsonw_array(w, "warnings");
+	if (t->close && !closed)
+		jsonw_str(w, NULL, "close was ignored: the terminal is in raw mode, where no "
+			  "character ends the input; type what the program takes for its end");
 	if (t->part.waiting)
 		process_input_warn_waiting(w, t->part.waiting);
 	jsonw_end_array(w);
@@ -149,11 +153,11 @@ static enum cap_outcome process_input_start(struct cap_call *call)
 		return process_input_fail(call, p);
 	t->stdout_size = p->out.total;
 	t->stderr_size = p->err.total;
-	if (proc_input(p, part->bytes, part->len, close, call->e))
+	if (proc_input(p, part->bytes, part->len, &close, call->e))
 		return CAP_FAILED;
 	if (part->verdict.blocked)
 		return process_input_fail_blocked(call);
-	process_input_write_result(call, p);
+	process_input_write_result(call, p, close);
 	return CAP_DONE;
 }
 

@@ -2,9 +2,10 @@
  * process.kill. SIGTERM (the default), and any signal with force_after, asks the whole
  * run to end: every process gets it, and after force_after SIGKILL ends the rest. That
  * deadline belongs to the run (proc/proc.h), not to the call: wait_ms, a cancelled call
- * or a client that has gone do not change it. SIGKILL goes to the whole tree at once. Any
- * other signal goes to the command's process group and may end nothing: the answer comes
- * with the end of the run or after a second.
+ * or a client that has gone do not change it. SIGKILL goes to the whole tree at once. In
+ * a run with a terminal SIGHUP goes to every process, as if it had hung up, but it stays
+ * open for what they still write. Any other signal goes to the command's process group
+ * and may end nothing: the answer comes with the end of the run or after a second.
  */
 #include <errno.h>
 #include <signal.h>
@@ -260,8 +261,10 @@ static int process_kill_send_signal(struct kill_task *t, struct proc *p, struct 
 		process_kill_force(t, p);
 		return 0;
 	}
-	result = t->whole || p->exited ? proc_end(p, t->signal, t->force_after_ms, e)
-				       : proc_signal(p, t->signal, e);
+	if (t->whole || p->exited || (t->signal == SIGHUP && proc_has_terminal(p)))
+		result = proc_end(p, t->signal, t->force_after_ms, e);
+	else
+		result = proc_signal(p, t->signal, e);
 	if (!result || e->sys == EAGAIN)
 		return result;
 	err_release(e); /* the shim has gone, so the run is being killed: wait for its end */

@@ -29,6 +29,8 @@
 #include "policy/env.h"
 #include "shell/words.h"
 
+#define TERMINAL_COLS 80
+#define TERMINAL_ROWS 24
 #define START_LATE_MS 5000 /* answer a background run whose shim has not reported by then */
 
 struct run_task {
@@ -40,6 +42,7 @@ struct run_task {
 	struct user user;
 	bool background, explain;
 	enum proc_stdin stdin_mode;
+	struct proc_terminal terminal;
 	struct confine_request confine;
 	struct run_limits limits; /* borrowed by confine */
 	int64_t timeout_ms, idle_timeout_ms, yield_ms; /* 0: none */
@@ -179,15 +182,34 @@ static int process_run_check_follow(const struct cap_call *call, struct err *e)
 			row->name);
 }
 
-/* Without a mode a foreground run gets the bytes of the request, and a background run none. */
+/* Without a mode a foreground run gets the bytes of the request, and a background run none; a
+ * terminal stays open. */
 static enum proc_stdin process_run_stdin_mode(const json_t *params, const struct run_task *t)
 {
 	bool fed = t->command.stdin_bytes && !t->background;
-	const char *mode = json_get_str(params, "stdin_mode", fed ? "data" : "null");
+	const char *usual = t->terminal.cols ? "pipe" : fed ? "data" : "null";
+	const char *mode = json_get_str(params, "stdin_mode", usual);
 
 	if (!strcmp(mode, "pipe"))
 		return PROC_STDIN_PIPE;
 	return strcmp(mode, "data") ? PROC_STDIN_NULL : PROC_STDIN_DATA;
+}
+
+static int process_run_read_terminal(const json_t *params, struct run_task *t, struct err *e)
+{
+	const char *size = json_object_get(params, "cols") ? "cols"
+			   : json_object_get(params, "rows") ? "rows" : NULL;
+
+	t->confine.terminal = json_get_bool(params, "tty", false);
+	if (t->confine.terminal) {
+		t->terminal.cols = (unsigned)json_get_int(params, "cols", TERMINAL_COLS);
+		t->terminal.rows = (unsigned)json_get_int(params, "rows", TERMINAL_ROWS);
+	} else if (size) {
+		err_set(e, ERR_INVALID_PARAMS, "%s is the size of a terminal, and there is no "
+			"tty: true", size);
+		return err_hint(e, "Set tty to true, or leave %s out.", size);
+	}
+	return 0;
 }
 
 static int process_run_prepare(struct cap_call *call, struct err *e)
@@ -197,6 +219,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	struct run_task *t = process_run_task_new(call->r);
 
 	if ((t->follow && process_run_check_follow(call, e)) ||
+	    process_run_read_terminal(params, t, e) ||
 	    run_limits_read(config, params, &t->limits, &t->confine, e) ||
 	    process_run_read_time(call->r, t, e) ||
 	    command_read(&t->command, params, e))
@@ -221,6 +244,7 @@ static struct run_env process_run_env(const struct cap_call *call)
 		.config = call->c->config, .shell = call->c->shell->path,
 		.confine = call->c->confine, .request = &t->confine, .user = &t->user,
 		.environment = json_object_get(call->r->params, "environment"),
+		.terminal = t->confine.terminal,
 	};
 }
 
@@ -390,6 +414,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 		.stdin_len = t->command.stdin_len,
 		.stdin_mode = t->stdin_mode,
 		.shares_stdio = call->r->dialect->shares_stdio,
+		.terminal = t->terminal,
 		.background = t->background,
 		.timeout_ms = t->timeout_ms,
 		.idle_timeout_ms = t->idle_timeout_ms,

@@ -24,6 +24,8 @@ int run_env_build(const struct run_env *run, char ***envp, struct err *e)
 		return -1;
 	if (run->user->name)
 		run_env_follow_user(run, envp);
+	if (run->terminal && !json_object_get(run->environment, "TERM"))
+		env_set(envp, "TERM", "xterm-256color");
 	return 0;
 }
 

@@ -5,7 +5,8 @@
  * TMPDIR is the private temporary directory. If the home is not writable, variables
  * move the caches of tools below TMPDIR; a variable that the operator lets through,
  * or that the request sets, is kept. HOME, USER and LOGNAME are those of the account
- * that the run changes to, unless the request sets them.
+ * that the run changes to, unless the request sets them. With a terminal TERM is
+ * xterm-256color, unless the request sets it.
  */
 #ifndef PROCPEN_CAP_RUN_ENV_H
 #define PROCPEN_CAP_RUN_ENV_H
@@ -24,6 +25,7 @@ struct run_env {
 	const struct confine_request *request;
 	const struct user *user;   /* name NULL: the server's own */
 	const json_t *environment; /* of the request, or NULL */
+	bool terminal;             /* the run has one, of the kind xterm-256color */
 };
 
 /* Build all but the sandbox's variables. Has no effect outside. *@envp: "NAME=value" strings, heap,

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "os/ports.h"
 #include "os/procfs.h"
+#include "os/pty.h"
 #include "os/spawn/spawn.h"
 #include "proc/names.h"
 #include "proc/proc_life.h"
@@ -223,6 +224,7 @@ static void proc_on_exited(struct proc *p, const struct shim_report *report)
 	p->exited = true;
 	p->wait_status = report->value;
 	p->leftover = report->live;
+	mem_cleanup_close(&p->live->terminal_fd);
 	proc_take_usage(p, report);
 	proc_note_end(p);
 	if (p->phase != PROC_KILLING)
@@ -296,6 +298,7 @@ static void proc_release_live(struct proc *p)
 	pump_close(&live->out);
 	pump_close(&live->err);
 	feed_close(&live->feed);
+	mem_cleanup_close(&live->terminal_fd);
 	tree_release(&live->tree);
 	limits_watch_stop(&live->limits, p->env->loop);
 	seccomp_unotify_stop(p->notify);
@@ -352,6 +355,7 @@ static void proc_on_tree_empty(void *ctx)
 		return;
 	}
 	/* All writers are dead: the pipes get no more bytes. */
+	mem_cleanup_close(&p->live->terminal_fd);
 	proc_drain_pumps(p);
 	p->tree_alive = false;
 	p->survivors = p->live->tree.survivors;
@@ -437,7 +441,7 @@ struct proc_live *proc_live_new(struct proc *p, const char *path)
 	live->out.start_ms = live->err.start_ms = p->started_mono_ms;
 	live->err.is_err = true;
 	live->out.io.fd = live->err.io.fd = live->feed.io.fd = live->tree.control.fd = -1;
-	live->feed.rest_fd = -1;
+	live->feed.rest_fd = live->terminal_fd = -1;
 	live->limits.oom.fd = -1;
 	live->tree.on_report = proc_on_report;
 	live->tree.on_listener = proc_on_listener;
@@ -530,12 +534,55 @@ int proc_check_input(const struct proc *p, size_t len, struct err *e)
 	return 0;
 }
 
-int proc_input(struct proc *p, const void *bytes, size_t len, bool close, struct err *e)
+bool proc_type(struct proc *p, const void *bytes, size_t len, bool close)
+{
+	struct proc_live *live = p->live;
+	char end[PTY_END_MAX];
+	size_t end_len;
+
+	if (len) {
+		feed_add(&live->feed, bytes, len, false);
+		live->last_typed = ((const char *)bytes)[len - 1];
+	}
+	end_len = close ? pty_end_of_file(live->out.io.fd, live->last_typed, end) : 0;
+	if (!end_len || !feed_open(&live->feed))
+		return false;
+	feed_add(&live->feed, end, end_len, false);
+	live->last_typed = end[0];
+	return true;
+}
+
+int proc_input(struct proc *p, const void *bytes, size_t len, bool *close, struct err *e)
 {
 	if (proc_check_input(p, len, e))
 		return -1;
-	feed_add(&p->live->feed, bytes, len, close);
+	if (p->live->feed.is_terminal)
+		*close = proc_type(p, bytes, len, *close);
+	else
+		feed_add(&p->live->feed, bytes, len, *close);
 	return p->live->feed.hung_up ? proc_fail_closed(p, e) : 0;
+}
+
+bool proc_has_terminal(const struct proc *p)
+{
+	return p->live && p->live->out.is_terminal;
+}
+
+bool proc_echoes(const struct proc *p)
+{
+	return !proc_has_terminal(p) || !pump_open(&p->live->out) ||
+	       pty_echoes(p->live->out.io.fd);
+}
+
+int proc_resize(struct proc *p, unsigned cols, unsigned rows, struct err *e)
+{
+	if (!p->tree_alive || (proc_has_terminal(p) && !pump_open(&p->live->out)))
+		return err_set(e, ERR_PROCESS_ALREADY_EXITED, "%s has ended", p->id);
+	if (!proc_has_terminal(p)) {
+		err_set(e, ERR_INVALID_PARAMS, "%s has no terminal", p->id);
+		return err_hint(e, "Start the command with tty: true, and cols and rows.");
+	}
+	return pty_resize(p->live->out.io.fd, cols, rows); /* does not fail for an open one */
 }
 
 size_t proc_input_queued(const struct proc *p)

@@ -68,11 +68,16 @@ enum proc_event {
 	PROC_EVENT_REMOVED = 64, /* of a finished run: its record goes after the hook */
 };
 
-/* What the command's standard input is. */
+/* What the command's standard input is. With a terminal the bytes are typed there. */
 enum proc_stdin {
 	PROC_STDIN_NULL, /* /dev/null */
 	PROC_STDIN_DATA, /* the bytes of the start, then end of file */
 	PROC_STDIN_PIPE, /* the bytes of the start, then those of proc_input() */
+};
+
+/* A pseudo-terminal for a run: its controlling one, and what it writes both streams to. */
+struct proc_terminal {
+	unsigned cols, rows; /* 0: the run has none */
 };
 
 /* What a run is made of. Everything is borrowed for the call. */
@@ -90,6 +95,7 @@ struct proc_spec {
 	const void *stdin_bytes; /* fed at the start; none with PROC_STDIN_NULL */
 	size_t stdin_len;
 	bool shares_stdio;     /* the command has our own 0, 1 and 2; none of it is kept */
+	struct proc_terminal terminal;
 	bool background;
 	int64_t timeout_ms;    /* 0: none */
 	int64_t idle_timeout_ms; /* without output; 0: none */
@@ -131,6 +137,9 @@ struct proc_live {
 	struct pump out, err;
 	enum proc_stdin stdin_mode;
 	struct feed feed;
+	int terminal_fd; /* the command's terminal, open until the command is over, because one
+			  * that no process has open looks hung up; -1: none */
+	char last_typed; /* byte there; 0: none yet */
 	struct tree tree;
 	struct confine_run confine;
 	struct limits_watch limits;
@@ -232,11 +241,24 @@ int proc_check_input(const struct proc *p, size_t len, struct err *e);
 
 /*
  * Give the command @len bytes of standard input, behind those that it was given before; with
- * @close, end of file follows. Never blocks: what the pipe does not take waits. Refuses as
+ * *@close, end of file follows. Never blocks: what the pipe does not take waits. Refuses as
  * proc_check_input() does, and then takes nothing; StdinClosed also comes if the write finds that
  * the command has closed its end.
+ *
+ * A terminal has its end of file typed, and takes more after it. *@close becomes false if its
+ * settings have no such character (raw mode); then only the bytes are written.
  */
-int proc_input(struct proc *p, const void *bytes, size_t len, bool close, struct err *e);
+int proc_input(struct proc *p, const void *bytes, size_t len, bool *close, struct err *e);
+
+/* Has the run a terminal? While its command lives, or some output of it may still come. */
+bool proc_has_terminal(const struct proc *p);
+
+/* Is what is typed shown? False only for a terminal whose echo is off. */
+bool proc_echoes(const struct proc *p);
+
+/* Change the size of the run's terminal. Returns 0, or -1 with ProcessAlreadyExited (the command is
+ * over), InvalidParams (the run has none). */
+int proc_resize(struct proc *p, unsigned cols, unsigned rows, struct err *e);
 
 /* Bytes of standard input that wait until the command reads. */
 size_t proc_input_queued(const struct proc *p);

@@ -2,6 +2,9 @@
 #ifndef PROCPEN_PROC_PROC_LIFE_H
 #define PROCPEN_PROC_PROC_LIFE_H
 
+#include <stdbool.h>
+#include <stddef.h>
+
 struct proc;
 struct proc_live;
 
@@ -10,5 +13,9 @@ struct proc_live *proc_live_new(struct proc *p, const char *path);
 
 /* Called when a limit is proven to have struck: ends the whole run @ctx. */
 void proc_on_limit(void *ctx);
+
+/* Type @len bytes on the terminal of @p, whose feed is open, and with @close an end of file behind
+ * them. Returns whether that was typed. */
+bool proc_type(struct proc *p, const void *bytes, size_t len, bool close);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "os/pty.h"
 #include "os/sandbox/start.h"
 #include "os/spawn/spawn.h"
 #include "proc/proc_life.h"
@@ -22,12 +23,13 @@ struct start {
 	int in_read, in_write;
 	int out_read, out_write;
 	int err_read, err_write;
+	int terminal; /* the command's end, for as long as the command lives */
 };
 
 static void proc_start_close_fds(struct start *s)
 {
 	int *fds[] = { &s->in_read,  &s->in_write, &s->out_read,
-		       &s->out_write, &s->err_read, &s->err_write };
+		       &s->out_write, &s->err_read, &s->err_write, &s->terminal };
 
 	for (size_t i = 0; i < COUNT_OF(fds); i++)
 		mem_cleanup_close(fds[i]);
@@ -57,24 +59,55 @@ static int proc_start_share_stdio(struct start *s, const char *path, struct err 
 		       : 0;
 }
 
-/* A command may open /dev/stdout by name, so its pipes must belong to its user. */
+/* A command may open /dev/stdout by name, so its pipes must belong to its user. Its terminal keeps
+ * its group, which write(1) needs. */
 static void proc_start_chown_pipes(const struct start *s, const struct confine_request *confine)
 {
 	const int fds[] = { s->in_write, s->out_read, s->err_read };
 
-	for (size_t i = 0; confine->as_user && i < COUNT_OF(fds); i++)
+	if (!confine->as_user)
+		return;
+	if (s->terminal >= 0) {
+		(void)!fchown(s->terminal, confine->uid, (gid_t)-1);
+		return;
+	}
+	for (size_t i = 0; i < COUNT_OF(fds); i++)
 		if (fds[i] >= 0)
 			(void)!fchown(fds[i], confine->uid, confine->gid);
+}
+
+/* The terminal, a duplicate for each stream; of our end one to read and one to write. */
+static int proc_start_open_terminal(struct start *s, const struct proc_spec *spec)
+{
+	if (pty_open(spec->terminal.cols, spec->terminal.rows, &s->out_read, &s->terminal))
+		return -1;
+	s->out_write = fcntl(s->terminal, F_DUPFD_CLOEXEC, 0);
+	s->err_write = fcntl(s->terminal, F_DUPFD_CLOEXEC, 0);
+	if (spec->stdin_mode != PROC_STDIN_NULL) {
+		s->in_read = fcntl(s->terminal, F_DUPFD_CLOEXEC, 0);
+		s->in_write = fcntl(s->out_read, F_DUPFD_CLOEXEC, 0);
+		if (s->in_read < 0 || s->in_write < 0)
+			return -1;
+	}
+	return s->out_write < 0 || s->err_write < 0 ? -1 : 0;
+}
+
+static int proc_start_open_pipes(struct start *s, const struct proc_spec *spec)
+{
+	if (proc_start_make_pipe(&s->out_read, &s->out_write, 0) ||
+	    proc_start_make_pipe(&s->err_read, &s->err_write, 0))
+		return -1;
+	return spec->stdin_mode == PROC_STDIN_NULL
+		       ? 0
+		       : proc_start_make_pipe(&s->in_read, &s->in_write, 1);
 }
 
 static int proc_start_open_stdio(struct start *s, const struct proc_spec *spec, struct err *e)
 {
 	if (spec->shares_stdio)
 		return proc_start_share_stdio(s, spec->path, e);
-	if (proc_start_make_pipe(&s->out_read, &s->out_write, 0) ||
-	    proc_start_make_pipe(&s->err_read, &s->err_write, 0) ||
-	    (spec->stdin_mode != PROC_STDIN_NULL &&
-	     proc_start_make_pipe(&s->in_read, &s->in_write, 1)))
+	if (spec->terminal.cols ? proc_start_open_terminal(s, spec)
+				: proc_start_open_pipes(s, spec))
 		return spawn_failed(SHIM_STAGE_DESCRIPTORS, errno, spec->path, e);
 	if (spec->stdin_mode == PROC_STDIN_NULL) {
 		s->in_read = open("/dev/null", O_RDONLY | O_CLOEXEC);
@@ -153,11 +186,15 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 static void proc_start_feed(struct proc *p, const struct proc_spec *spec, struct start *s)
 {
 	struct feed *feed = &p->live->feed;
+	bool ends = spec->stdin_mode == PROC_STDIN_DATA;
 
 	p->live->stdin_mode = spec->stdin_mode;
+	feed->is_terminal = spec->terminal.cols;
 	feed_start(feed, p->env->loop, s->in_write);
 	s->in_write = -1;
-	feed_add(feed, spec->stdin_bytes, spec->stdin_len, spec->stdin_mode == PROC_STDIN_DATA);
+	if (feed->is_terminal)
+		proc_type(p, spec->stdin_bytes, spec->stdin_len, ends);
+	feed_add(feed, spec->stdin_bytes, feed->is_terminal ? 0 : spec->stdin_len, ends);
 }
 
 /* The shim runs: start all watchers and timers. */
@@ -170,11 +207,13 @@ static void proc_start_watchers(struct proc *p, const struct proc_spec *spec, st
 	p->live->pool_kind = spawned->kind;
 	p->live->tree.is_init = p->settings->applied.layers & 1u << CONFINE_PID_NS;
 	tree_start(&p->live->tree, loop, p->env->reaper, spawned->shim_pid, spawned->control_fd);
-	if (!spec->shares_stdio) {
+	p->live->out.is_terminal = spec->terminal.cols;
+	p->live->terminal_fd = s->terminal;
+	if (!spec->shares_stdio)
 		pump_start(&p->live->out, loop, s->out_read, &p->out);
+	if (s->err_read >= 0)
 		pump_start(&p->live->err, loop, s->err_read, &p->err);
-		s->out_read = s->err_read = -1;
-	}
+	s->out_read = s->err_read = s->terminal = -1;
 	if (s->in_write >= 0)
 		proc_start_feed(p, spec, s);
 	if (spec->timeout_ms)
@@ -198,6 +237,7 @@ static int proc_start_spawn(const struct proc_env *env, const struct proc_spec *
 		.stdout_fd = s->out_write,
 		.stderr_fd = s->err_write,
 		.announce = spec->background,
+		.terminal = spec->terminal.cols,
 	};
 
 	return start_command(env->confine, &spec->confine, spec->seq, env->pool, &request, run,
@@ -208,7 +248,7 @@ static int proc_start_attempt(const struct proc_env *env, const struct proc_spec
 			      struct start *s, struct confine_run *run,
 			      struct spawn_result *spawned, struct err *e)
 {
-	*s = (struct start){ -1, -1, -1, -1, -1, -1 };
+	*s = (struct start){ -1, -1, -1, -1, -1, -1, -1 };
 	if (!proc_start_open_stdio(s, spec, e) && !proc_start_spawn(env, spec, s, run, spawned, e))
 		return 0;
 	proc_start_close_fds(s);

@@ -19,6 +19,7 @@
 #define READ_LESS (64 * 1024)     /* per wake-up while there are many */
 #define GROUP 8                   /* loud pumps that are served in one turn of the loop */
 #define RETRY_MS 50
+#define PTY_HELD (64 * 1024)      /* more than the kernel holds of what a terminal wrote */
 
 static unsigned loud_count; /* pumps that are loud and open */
 static unsigned loud_last;  /* numbers them */
@@ -108,8 +109,11 @@ bool pump_drain(struct pump *p)
 
 	if (!pump_open(p))
 		return true;
-	/* Bytes in the pipe now were written before the event that caused the drain. */
-	if (ioctl(p->io.fd, FIONREAD, &waiting) < 0 || waiting < 0)
+	/* Bytes in the pipe now were written before the event that caused the drain. Of a terminal
+	 * some are still on their way to where FIONREAD counts them. */
+	if (p->is_terminal)
+		waiting = PTY_HELD;
+	else if (ioctl(p->io.fd, FIONREAD, &waiting) < 0 || waiting < 0)
 		waiting = READ_MAX;
 	left = (size_t)waiting;
 	do {
@@ -120,9 +124,10 @@ bool pump_drain(struct pump *p)
 	if (n > 0)
 		n = output_fill(p->out, p->io.fd, READ_MAX);
 	pump_note(p, before);
-	if (n == 0)
-		pump_close(p);
-	return n == 0;
+	if (n > 0 || (n < 0 && errno != EIO))
+		return false;
+	pump_close(p);
+	return true;
 }
 
 /* Bytes in the pipe of @fd, which may be either end; 0 without one. */
@@ -175,12 +180,13 @@ static void pump_feed_refuse(struct feed *f)
 {
 	f->hung_up = true;
 	f->refused = feed_queued(f);
-	f->unread = feed_queued(f) + pump_count_bytes(f->io.fd);
+	f->unread = feed_unread(f);
 	pump_feed_stop(f);
 }
 
 /* Watch for room in the pipe; with an empty queue for its hang-up, which epoll reports whatever
- * events were asked for (epoll_ctl(2), EPOLLERR). A write end is never readable. */
+ * events were asked for (epoll_ctl(2), EPOLLERR). A write end is never readable; our end of a
+ * terminal is, and its hang-up is the end of the output. */
 static void pump_feed_watch(struct feed *f)
 {
 	int events = feed_queued(f) ? EV_WRITE : EV_READ;
@@ -188,6 +194,8 @@ static void pump_feed_watch(struct feed *f)
 	if (ev_is_active(&f->io) && (f->io.events & (EV_READ | EV_WRITE)) == events)
 		return;
 	ev_io_stop(f->loop, &f->io);
+	if (f->is_terminal && events == EV_READ)
+		return;
 	ev_io_set(&f->io, f->io.fd, events);
 	ev_io_start(f->loop, &f->io);
 }
@@ -202,7 +210,8 @@ static void pump_feed_drained(struct feed *f)
 	f->sent = 0;
 	if (!f->ending)
 		return;
-	f->rest_fd = pump_feed_open_rest(f->io.fd);
+	if (!f->is_terminal)
+		f->rest_fd = pump_feed_open_rest(f->io.fd);
 	pump_feed_stop(f);
 }
 
@@ -280,6 +289,8 @@ size_t feed_queued(const struct feed *f)
 
 uint64_t feed_unread(const struct feed *f)
 {
+	if (f->is_terminal) /* FIONREAD would count the output */
+		return f->unread + feed_queued(f);
 	return f->unread + feed_queued(f) +
 	       pump_count_bytes(f->io.fd >= 0 ? f->io.fd : f->rest_fd);
 }
@@ -288,7 +299,8 @@ bool feed_refused(const struct feed *f)
 {
 	struct pollfd end = { .fd = f->io.fd };
 
-	if (f->refused || f->io.fd < 0 || !feed_queued(f) || poll(&end, 1, 0) < 1)
+	if (f->refused || f->is_terminal || f->io.fd < 0 || !feed_queued(f) ||
+	    poll(&end, 1, 0) < 1)
 		return f->refused;
 	return end.revents & POLLERR; /* poll(2): the read end is closed */
 }

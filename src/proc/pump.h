@@ -2,7 +2,8 @@
  * pump - moves bytes between the server and a run's pipes without ever waiting.
  *
  * struct pump: one output pipe into its store. struct feed: bytes into the command's stdin, then
- * end of file. Both own their descriptor once started.
+ * end of file. Both own their descriptor once started. Our end of a terminal serves for both: one
+ * duplicate for each.
  */
 #ifndef PROCPEN_PROC_PUMP_H
 #define PROCPEN_PROC_PUMP_H
@@ -23,6 +24,7 @@ struct pump {
 	struct arrivals *arrivals; /* where to note what comes; or NULL */
 	int64_t start_ms;   /* of the run, clock_mono_ms() */
 	bool is_err;        /* the stream */
+	bool is_terminal;   /* it comes from a terminal, whose end is EIO (pty(7)) */
 	ev_timer retry;     /* watches again after the kernel refused to */
 	bool loud;          /* has written much, and is counted in loud_count */
 	unsigned number;    /* of a loud pump: says in which turns it is served */
@@ -30,7 +32,8 @@ struct pump {
 	void *ctx;
 };
 
-/* Watch @fd (non-blocking, which the pump now owns) and store its bytes in @out. */
+/* Watch @fd (non-blocking, which the pump now owns) and store its bytes in @out. is_terminal is set
+ * before. */
 void pump_start(struct pump *p, struct ev_loop *loop, int fd, struct output *out);
 
 /* Store the bytes that are in the pipe now. No callback. Returns true at end of file. */
@@ -50,6 +53,7 @@ struct feed {
 	ev_timer retry;     /* watches again after the kernel refused to */
 	struct buf pending; /* its first @sent bytes are in the pipe */
 	size_t sent;
+	bool is_terminal; /* our end of one; set before the start. Closing it ends no file */
 	bool ending;     /* nothing more comes: end of file when the queue is empty */
 	bool hung_up;    /* the command closed its stdin ... */
 	bool refused;    /* ... before all was written */

@@ -271,6 +271,7 @@ class Examples:
         self.processes += 1
         answer = self.call(server, "process-%d" % self.processes, "process.run",
                            {"command": "echo started; exec sleep 30", "background": True,
+                            "tty": self.capability["name"] == "process.resize",
                             "stdin_mode": "pipe"})
         return answer["process_id"]
 

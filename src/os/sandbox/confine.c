@@ -154,6 +154,17 @@ static void confine_set_shim_limits(struct layers_entry *n, int64_t tasks)
 		confine_add_nproc_rlimit(n->plan, (uint64_t)tasks);
 }
 
+/* An allowance that a terminal could shake off would be none. */
+static int confine_fail_terminal_cpu(struct err *e)
+{
+	err_set(e, ERR_SANDBOX_UNAVAILABLE,
+		"a run with a terminal cannot have a limit of processor time here: no control "
+		"group takes it, and without one it is held by SIGSTOP and SIGCONT, which a shell "
+		"on a terminal takes for its own");
+	return err_hint(e, "Run it without tty, or without cpu_limit unless the operator sets "
+			   "one; `procpen doctor` says what control groups need.");
+}
+
 /* Call before layers_fill(): the group is one of the layers. Without a PID namespace it is also
  * needed for a complete kill. */
 static int confine_make_cgroup(struct layers_entry *n, int64_t tasks, uint64_t seq, struct err *e)
@@ -163,6 +174,8 @@ static int confine_make_cgroup(struct layers_entry *n, int64_t tasks, uint64_t s
 		confine_take_cgroup_limits(n->c, n->request, tasks, can, n->run);
 	bool for_kill = can & CGROUP_KILL && !(n->run->applied.layers & BIT(CONFINE_PID_NS));
 
+	if (n->run->watched_cpu && n->request->terminal)
+		return confine_fail_terminal_cpu(e);
 	if (!limits.memory_bytes && !limits.cpu_permille && !limits.tasks && !for_kill)
 		return 0;
 	n->run->cgroup = cgroup_new(n->c->cgroups, seq, &limits, e);

@@ -64,6 +64,7 @@ struct confine_request {
 	int64_t memory_bytes; /* for the whole tree; 0: none */
 	int64_t cpu_permille; /* of one processor; 0: none */
 	int64_t tasks;        /* 0: the operator's */
+	bool terminal;        /* it has one: SIGSTOP and SIGCONT would show to its job control */
 	bool as_user;         /* run as uid and gid, without other groups */
 	uint32_t uid, gid;
 	bool no_namespaces;   /* the kernel has just refused them to this run */

@@ -10,6 +10,7 @@
 #include <linux/prctl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
+#include <asm/ioctls.h>
 
 #include "os/shim/message.h"
 #include "os/shim/namespaces.h"
@@ -236,6 +237,8 @@ static int command_run(void *command)
 	long result;
 
 	result = sys0(__NR_setsid);
+	if (result >= 0 && c->plan->flags & SHIM_TERMINAL)
+		result = sys3(__NR_ioctl, 1, TIOCSCTTY, 0);
 	if (result < 0)
 		return command_failed(c, SHIM_STAGE_SESSION, result);
 	result = command_enter_directory(c);

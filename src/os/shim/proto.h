@@ -57,6 +57,8 @@ enum shim_flag {
 				* left no process, and there is no taint */
 	SHIM_LOCK_MOUNTS = 32768, /* with SHIM_MOUNTS: covered files stay covered, even for who
 				   * keeps a directory longer than the namespace lives */
+	SHIM_TERMINAL = 131072, /* descriptor 1 is to be the controlling terminal of the command's
+				 * session */
 	SHIM_IPC_NS = 65536, /* in a new IPC namespace; with SHIM_MOUNTS: its queues are on
 			      * /dev/mqueue */
 };

@@ -31,7 +31,7 @@
 #define REFILL_MS 5     /* a short command returns its shim before another one is started */
 #define RUNS_MAX 1000   /* of one shim */
 #define MESSAGE_OVERHEAD 32 /* of SO_SNDBUF, as unix_dgram_sendmsg() of Linux counts */
-#define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE)
+#define OWN_FLAGS (SHIM_ANNOUNCE | SHIM_POOLED | SHIM_QUEUED | SHIM_REUSABLE | SHIM_TERMINAL)
 #define NEVER (SHIM_LISTENER | SHIM_TRIAL)
 
 struct idle_shim {
@@ -411,6 +411,7 @@ static size_t pool_write_second(struct shim_plan *plan, const struct spawn_reque
 		return 0;
 	memcpy(plan, request->plan, SHIM_PLAN_HEAD);
 	plan->flags |= request->announce ? SHIM_ANNOUNCE : 0;
+	plan->flags |= request->terminal ? SHIM_TERMINAL : 0;
 	if (pool_may_reuse(plan))
 		plan->flags |= SHIM_REUSABLE;
 	plan->filter_len = plan->mounts_size = plan->strings_size = 0;

@@ -98,6 +98,8 @@ static size_t spawn_complete_plan(const struct spawn_request *request)
 		return 0;
 	if (request->announce)
 		plan->flags |= SHIM_ANNOUNCE;
+	if (request->terminal)
+		plan->flags |= SHIM_TERMINAL;
 	plan->path_len = (uint32_t)path_len;
 	plan->cwd_len = (uint32_t)cwd_len;
 	memcpy(at, request->path, path_len + 1);

@@ -29,6 +29,7 @@ struct spawn_request {
 	const int *fds;          /* for the shim, from SHIM_FD_EXTRA on; borrowed */
 	int fd_count;            /* at most SHIM_EXTRA_FDS_MAX */
 	bool announce;           /* report the command's exec at once: SHIM_ANNOUNCE */
+	bool terminal;           /* stdout_fd is a terminal, the command's own: SHIM_TERMINAL */
 };
 
 /* Usage that a shim has collected from commands before the present one. */

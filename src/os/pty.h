@@ -1,0 +1,34 @@
+/*
+ * pty - a pseudo-terminal: the pair, its size, and what the settings of the terminal say.
+ *
+ * "Ours" is the end of pty(7) that a terminal emulator holds (the master), "theirs" the terminal
+ * itself. All settings can be read from either end.
+ */
+#ifndef PROCPEN_OS_PTY_H
+#define PROCPEN_OS_PTY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#define PTY_END_MAX 2 /* characters that type an end of file */
+
+/* Open a pair of @cols by @rows in the usual settings, with UTF-8. @ours is non-blocking; both are
+ * close-on-exec, and the terminal becomes nobody's controlling one. Returns 0, or -1 with errno. */
+int pty_open(unsigned cols, unsigned rows, int *ours, int *theirs);
+
+/* Change the size; the foreground process group gets SIGWINCH if it differs (ioctl_tty(2)).
+ * Returns 0, or -1 with errno. */
+int pty_resize(int fd, unsigned cols, unsigned rows);
+
+/*
+ * The characters that end a file behind a last typed byte of @last (0: nothing was typed), as the
+ * settings are now: VEOF, twice if @last leaves a line open, because the first then only hands over
+ * that line (termios(3)). Returns how many; 0: the terminal is not in canonical mode, where there
+ * is no such character.
+ */
+size_t pty_end_of_file(int fd, char last, char end[PTY_END_MAX]);
+
+/* Does the terminal show what is typed? True also if that cannot be known. */
+bool pty_echoes(int fd);
+
+#endif
