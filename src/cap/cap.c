@@ -167,17 +167,11 @@ static int cap_record_attempt(struct cap_call *call, const char *rule, struct er
 
 /* ---- the gate ---- */
 
-static void cap_start_now(struct req *r, const char *rule)
+void cap_go(struct cap_call *call)
 {
-	struct cap_call *call = r->call;
+	struct req *r = call->r;
 	struct err e = ERR_INIT;
 
-	if (call->row->ops->judge)
-		call->row->ops->judge(call);
-	if (cap_record_attempt(call, rule, &e)) {
-		req_fail(r, &e);
-		return;
-	}
 	call->e = &e;
 	switch (call->row->ops->start(call)) {
 	case CAP_DONE:
@@ -192,6 +186,19 @@ static void cap_start_now(struct req *r, const char *rule)
 		req_fail(r, &e);
 		break;
 	}
+}
+
+static void cap_start_now(struct req *r, const char *rule)
+{
+	struct cap_call *call = r->call;
+	struct err e = ERR_INIT;
+
+	if (call->row->ops->judge)
+		call->row->ops->judge(call);
+	if (cap_record_attempt(call, rule, &e))
+		req_fail(r, &e);
+	else
+		cap_go(call);
 }
 
 static void cap_start(struct cap_call *call, const char *rule)

@@ -178,6 +178,10 @@ const char *cap_why_none(const char *name);
  */
 void cap_call(struct cap *c, struct req *r);
 
+/* Call start() of @call and answer by its outcome. For a capability too: once more, when what its
+ * start() had to wait for is there. */
+void cap_go(struct cap_call *call);
+
 /* Record @call, a repeat: it is answered for @p. */
 void cap_replayed(struct cap_call *call, const struct proc *p);
 

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/denied_calls.h"
+#include "cap/run_log.h"
 #include "cap/run_members.h"
 #include "cap/until.h"
 #include "proc/input_wait.h"
@@ -40,6 +41,7 @@ static void process_monitor_write_result(struct req *r, struct proc *p, enum unt
 	struct jsonw *w = req_result(r);
 
 	run_members_record(w, p, RUN_MEMBERS_COMMAND_MAX, proc_usage(p));
+	run_log_members(w, p);
 	jsonw_bool(w, "matched", found == UNTIL_MET);
 	until_write(t->until, p, w);
 	denied_calls_write(w, p);

@@ -23,6 +23,7 @@
 #include "cap/run_env.h"
 #include "cap/run_key.h"
 #include "cap/run_limits.h"
+#include "cap/run_log.h"
 #include "cap/run_user.h"
 #include "cap/run_result.h"
 #include "os/sandbox/seccomp.h"
@@ -48,6 +49,7 @@ struct run_task {
 	int64_t timeout_ms, idle_timeout_ms, yield_ms; /* 0: none */
 	uint64_t seq; /* the run, once started */
 	bool again;   /* it is the second one: the first never began */
+	struct log_file *log_file; /* opened for the run that is to start; NULL: none yet */
 	bool follow;
 	char follow_id[IDS_TEXT_SIZE]; /* "": none */
 	struct cap *c;
@@ -67,6 +69,7 @@ static void process_run_task_free(void *task)
 	mem_cleanup_close(&t->cwd_fd);
 	free(t->cwd);
 	free(t->path);
+	log_file_free(t->log_file);
 	users_release(&t->user);
 	free(t);
 }
@@ -271,6 +274,8 @@ static int process_run_resolve(struct cap_call *call, struct err *e)
 		       &t->cwd_fd, &t->cwd, e))
 		return -1;
 	call->event.cwd = t->cwd;
+	if (run_log_check(call->c, params, e))
+		return -1;
 	return process_run_find_program(t, e);
 }
 
@@ -418,6 +423,7 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 		.background = t->background,
 		.timeout_ms = t->timeout_ms,
 		.idle_timeout_ms = t->idle_timeout_ms,
+		.log_file = t->log_file,
 		.confine = t->confine,
 	};
 	const char *warning;
@@ -429,6 +435,8 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 		log_warn("%s", warning);
 	spec.envp = t->envp;
 	p = proctab_start(c->procs, &spec, call->e);
+	if (p)
+		t->log_file = NULL;
 	if (p && t->stdin_mode == PROC_STDIN_PIPE)
 		proc_attach(p, stream_new(&call->judge), process_run_free_stream);
 	return p;
@@ -572,14 +580,50 @@ static int process_run_replay(struct cap_call *call, struct err *e)
 	return 1;
 }
 
+/* The log file is open, or cannot be. A cancellation that came meanwhile ends the run. */
+static void process_run_on_log_file(void *task)
+{
+	struct run_task *t = task;
+	struct cap *c = t->c;
+	uint64_t handle = t->handle;
+	struct req *r = req_find(c->reqs, handle);
+
+	cap_go(r->call);
+	r = req_find(c->reqs, handle);
+	if (r && r->cancelled)
+		process_run_on_cancel(c, r);
+}
+
+/* Begin to open the log file; the run starts when it is open. */
+static enum cap_outcome process_run_open_log(const struct cap_call *call)
+{
+	struct run_task *t = call->r->task;
+	const struct run_log place = {
+		.cwd_fd = t->cwd_fd, .cwd = t->cwd, .confine = &t->confine,
+		.on_open = process_run_on_log_file, .ctx = t,
+	};
+
+	t->log_file = run_log_open(call->c, call->r->params, &place, call->e);
+	if (!t->log_file)
+		return CAP_FAILED;
+	call->r->on_cancel = process_run_on_cancel;
+	call->r->on_cancel_ctx = call->c;
+	return CAP_WAITING;
+}
+
 static enum cap_outcome process_run_start(struct cap_call *call)
 {
 	struct cap *c = call->c;
 	struct run_task *t = call->r->task;
 	struct proc *p = NULL;
 
-	if ((t->again || !budget_check(c, call->e)) &&
-	    (!t->follow || !follow_check(&c->follows, call->e)))
+	if (!t->again && budget_check(c, call->e))
+		return CAP_FAILED;
+	if (!t->log_file && run_log_wanted(call->r->params))
+		return process_run_open_log(call);
+	if (t->log_file && log_file_failed(t->log_file, call->e))
+		return CAP_FAILED;
+	if (!t->follow || !follow_check(&c->follows, call->e))
 		p = process_run_start_proc(call);
 	if (!p)
 		return CAP_FAILED;

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "cap/denied_calls.h"
 #include "cap/run_limits.h"
+#include "cap/run_log.h"
 #include "cap/run_members.h"
 #include "cap/run_warnings.h"
 
@@ -72,6 +73,7 @@ void run_result_write(struct jsonw *w, const struct cap *c, struct proc *p,
 		jsonw_bool(w, "replayed", v->replayed);
 	if (p->stdin_unread)
 		jsonw_int(w, "stdin_unread", (int64_t)p->stdin_unread);
+	run_log_members(w, p);
 	run_result_write_sandbox(w, c, p);
 	run_warnings_write(w, c, p, v);
 	denied_calls_write(w, p);

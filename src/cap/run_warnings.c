@@ -7,6 +7,7 @@
 #include "cap/denied_calls.h"
 #include "cap/refused_write.h"
 #include "cap/run_limits.h"
+#include "cap/run_log.h"
 
 #define SAME_FAILURES 4 /* in a row, before they are worth a word */
 
@@ -70,6 +71,14 @@ static void run_warnings_add_memory(struct jsonw *w, const struct proc *p)
 				    "dropped", p->dropped_logs, p->dropped_logs == 1 ? "" : "s");
 }
 
+static void run_warnings_add_log_file(struct jsonw *w, const struct cap *c, const struct proc *p)
+{
+	char text[320];
+
+	if (run_log_warning(c, p, text, sizeof(text)))
+		jsonw_str(w, NULL, text);
+}
+
 void run_warnings_write(struct jsonw *w, const struct cap *c, const struct proc *p,
 			const struct run_result_options *v)
 {
@@ -81,6 +90,7 @@ void run_warnings_write(struct jsonw *w, const struct cap *c, const struct proc 
 	run_warnings_add_request(w, p, v);
 	run_warnings_add_tree(w, p);
 	run_warnings_add_memory(w, p);
+	run_warnings_add_log_file(w, c, p);
 	if (v->same_failures >= SAME_FAILURES)
 		run_warnings_add(w, "this command has failed the same way %u times in a row, and "
 				    "no other command ran in between", v->same_failures);

@@ -323,6 +323,30 @@ int scope_open(const struct scope *s, const char *path, int *fd, char **name, st
 	return 0;
 }
 
+/* What follows the directory @name in the absolute @path; NULL: it does not lie there. */
+static const char *scope_rest_of(const char *name, const char *path)
+{
+	size_t len = strcmp(name, "/") ? strlen(name) : 0;
+
+	return strncmp(path, name, len) || (path[len] && path[len] != '/') ? NULL : path + len;
+}
+
+int scope_beneath(const struct scope *s, const char *path, int *fd, const char **dir,
+		  const char **rest, struct err *e)
+{
+	*rest = *path == '/' || scope_may_leave(path) ? NULL : path;
+	for (size_t i = 0; !*rest && i < s->count && !scope_may_leave(path); i++) {
+		*rest = scope_rest_of(s->names[i], path);
+		*fd = s->dirs[i].fd;
+		*dir = s->names[i];
+	}
+	if (*rest)
+		return 0;
+	err_set(e, ERR_PATH_OUT_OF_SCOPE, "\"%.256s\" is not the path of a file inside the "
+		"accessible directories, written without \"..\" and links", path);
+	return err_hint(e, "Call agent.session for the workspace and the accessible directories.");
+}
+
 /* scope_covers(), with @outside as above. */
 static bool scope_finds(const struct scope *s, const char *path, const struct stat *outside)
 {

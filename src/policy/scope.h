@@ -51,6 +51,16 @@ bool scope_renew(struct scope *s);
 int scope_open(const struct scope *s, const char *path, int *fd, char **name, struct err *e);
 
 /*
+ * Where a file is to be opened beneath an accessible directory, judged by @path alone: an absolute
+ * one begins with a name of scope_directories(), a relative one lies beneath the directory that
+ * *@fd and *@dir are when this is called. Sets *@fd (borrowed), *@dir and *@rest, the path
+ * beneath it. Returns 0, or -1 with PathOutOfScope, also for a path with "..". The caller
+ * must open *@rest without following links.
+ */
+int scope_beneath(const struct scope *s, const char *path, int *fd, const char **dir,
+		  const char **rest, struct err *e);
+
+/*
  * Would @path (which need not exist yet) lie in or be an accessible directory?
  * Judged by its nearest existing ancestor; a relative path counts from the
  * server's working directory. A path that cannot be judged (a dangling link, ".." after a

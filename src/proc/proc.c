@@ -107,6 +107,8 @@ static void proc_settle(struct proc *p)
 	proc_stop_time_limits(p);
 	loop_timer_stop(p->env->loop, &p->live->drain);
 	proc_note_end(p);
+	if (p->log_file && !log_file_finish(p->log_file))
+		return; /* proc_on_log_file_over() settles */
 	proc_decide_state(p);
 	p->stdin_unread = feed_unread(&p->live->feed);
 	p->stdin_refused = feed_refused(&p->live->feed);
@@ -127,6 +129,8 @@ static void proc_on_pump_data(void *ctx, bool stored)
 
 	if (stored) {
 		p->output_mono_ms = clock_mono_ms();
+		if (p->log_file)
+			log_file_feed(p->log_file);
 		proc_notify(p, PROC_EVENT_OUTPUT);
 	}
 	if (p->phase == PROC_DRAINING && !proc_output_open(p))
@@ -344,6 +348,14 @@ static void proc_note_never_began(struct proc *p)
 	err_hint(p->failure, "Send the request again.");
 }
 
+/* The last step of a run, after it has settled. */
+static void proc_leave_tree(struct proc *p)
+{
+	if (!p->survivors)
+		proc_release_live(p);
+	proc_notify(p, PROC_EVENT_EMPTY); /* may free p */
+}
+
 static void proc_on_tree_empty(void *ctx)
 {
 	struct proc *p = ctx;
@@ -366,9 +378,17 @@ static void proc_on_tree_empty(void *ctx)
 	p->forced = p->forced && proc_kill_ended_any(p);
 	loop_timer_stop(p->env->loop, &p->live->deadline);
 	proc_settle(p);
-	if (!p->survivors)
-		proc_release_live(p);
-	proc_notify(p, PROC_EVENT_EMPTY); /* may free p */
+	if (p->phase == PROC_SETTLED)
+		proc_leave_tree(p);
+}
+
+void proc_on_log_file_over(void *ctx)
+{
+	struct proc *p = ctx;
+
+	proc_settle(p);
+	if (!p->tree_alive)
+		proc_leave_tree(p);
 }
 
 static void proc_kill_group(void *ctx)
@@ -463,6 +483,7 @@ void proc_free(struct proc *p)
 		return;
 	proc_release_live(p);
 	seccomp_unotify_free(p->notify);
+	log_file_free(p->log_file);
 	arrivals_release(&p->arrivals);
 	output_release(&p->out);
 	output_release(&p->err);

@@ -4,7 +4,8 @@
  * Three separate events end a run: the command (leader) exits, the tree becomes empty,
  * the pipes reach end of file. The record settles (gets its final state, and requests
  * waiting for it are answered) after the first plus a short drain, or, if the server
- * kills the run, after the second.
+ * kills the run, after the second; with a log file, when that is written too, so that the
+ * answer can say how much of it is.
  *
  *   phase      meaning                                  leaves by
  *   STARTING   shim runs, command not yet executed    SHIM_STARTED / SHIM_FAILED
@@ -37,6 +38,7 @@
 #include "os/sandbox/seccomp_unotify.h"
 #include "os/spawn/pool.h"
 #include "proc/limits.h"
+#include "proc/log_file.h"
 #include "proc/names.h"
 #include "proc/output.h"
 #include "proc/pump.h"
@@ -99,6 +101,7 @@ struct proc_spec {
 	bool background;
 	int64_t timeout_ms;    /* 0: none */
 	int64_t idle_timeout_ms; /* without output; 0: none */
+	struct log_file *log_file; /* open, or NULL; the run owns it when it has started */
 	struct confine_request confine; /* the run's own demands on its sandbox */
 };
 
@@ -199,6 +202,7 @@ struct proc {
 	struct limits_proof proof;
 	struct seccomp_unotify *notify; /* the calls that its filter refused; NULL: the run has no
 					 * listener */
+	struct log_file *log_file;    /* or NULL */
 	struct err *failure;          /* why it never started, or NULL */
 
 	int64_t started_mono_ms, ended_mono_ms;

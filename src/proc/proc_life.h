@@ -11,6 +11,9 @@ struct proc_live;
 /* Create the watchers of @p, which watch nothing yet; every callback leads to @p. */
 struct proc_live *proc_live_new(struct proc *p, const char *path);
 
+/* Called when the log file of the run @ctx is written. */
+void proc_on_log_file_over(void *ctx);
+
 /* Called when a limit is proven to have struck: ends the whole run @ctx. */
 void proc_on_limit(void *ctx);
 

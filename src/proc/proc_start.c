@@ -183,6 +183,17 @@ static struct proc *proc_new_record(const struct proc_env *env, const struct pro
 
 /* ---- the start ---- */
 
+static void proc_start_log_file(struct proc *p, struct log_file *file)
+{
+	const struct log_file_streams streams = {
+		.output = { &p->out, &p->err }, .arrivals = &p->arrivals,
+	};
+
+	p->log_file = file;
+	if (file)
+		log_file_start(file, &streams, proc_on_log_file_over, p);
+}
+
 static void proc_start_feed(struct proc *p, const struct proc_spec *spec, struct start *s)
 {
 	struct feed *feed = &p->live->feed;
@@ -274,6 +285,7 @@ struct proc *proc_new(const struct proc_env *env, const struct proc_spec *spec, 
 				   proc_on_limit, p);
 		if (run.cgroup)
 			cgroup_joined(run.cgroup); /* the shim has its own descriptors */
+		proc_start_log_file(p, spec->log_file);
 		proc_start_watchers(p, spec, &s, &spawned);
 		proc_start_close_fds(&s);
 	}

@@ -6,16 +6,18 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "os/procfs.h"
+#include "os/sandbox/start.h"
 
 #define LEFTOVERS_NAMED 64 /* in an error */
 #define MEMORY_SHARE 4 /* part of the server's memory limit that the log may take */
+#define LOGS_FROM (1ULL << 40) /* their control groups have other numbers than those of runs */
 #define INDEX_SLOTS 1024 /* power of two; ids count up, so runs spread evenly */
 
 struct proctab {
 	struct proc_env env;
 	struct proctab_options options;
 	const char *instance;
-	uint64_t last_seq;
+	uint64_t last_seq, last_log;
 	struct proc *newest, *oldest;
 	struct proc *index[INDEX_SLOTS]; /* the newest record of each slot; older ones by walking */
 	int records, trees;
@@ -275,6 +277,20 @@ struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, stru
 	t->records++;
 	t->trees++;
 	return p;
+}
+
+struct log_file *proctab_open_log(struct proctab *t, const struct log_file_spec *spec,
+				  struct err *e)
+{
+	struct log_file_spec numbered = *spec;
+	struct log_file *f;
+
+	numbered.seq = LOGS_FROM + t->last_log++;
+	f = log_file_new(t->env.loop, t->env.reaper, t->env.confine, &numbered, e);
+	if (f || !start_drop_idle(t->env.confine, t->env.pool))
+		return f;
+	err_release(e);
+	return log_file_new(t->env.loop, t->env.reaper, t->env.confine, &numbered, e);
 }
 
 struct proc *proctab_get(struct proctab *t, uint64_t seq)

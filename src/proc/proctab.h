@@ -46,6 +46,11 @@ void proctab_set_hook(struct proctab *t, proctab_hook hook, void *ctx);
  */
 struct proc *proctab_start(struct proctab *t, const struct proc_spec *spec, struct err *e);
 
+/* Start the writer of a log file for a run, to be given to proctab_start(); spec->seq is filled in
+ * here. NULL with @e as log_file_new(). */
+struct log_file *proctab_open_log(struct proctab *t, const struct log_file_spec *spec,
+				  struct err *e);
+
 /* Find a run by its id. NULL with ProcessNotFound. */
 struct proc *proctab_find(struct proctab *t, const char *id, struct err *e);
 struct proc *proctab_get(struct proctab *t, uint64_t seq); /* NULL if gone */

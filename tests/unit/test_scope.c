@@ -352,6 +352,64 @@ static void test_scope_of_the_root_holds_everything(void **state)
 	scope_free(root.scope);
 }
 
+static void test_scope_beneath_goes_by_the_path_alone(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		const char *path, *rest; /* rest NULL: outside */
+	} cases[] = {
+		{ "x", "x" }, { "no/such/x", "no/such/x" }, { "link_out/x", "link_out/x" },
+		{ "..x/y..", "..x/y.." }, { "..", NULL }, { "../ws/x", NULL }, { "a/../x", NULL },
+		{ "a/..", NULL }, { "/", NULL }, { "/etc/passwd", NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct err e = ERR_INIT;
+		const char *dir = "cwd", *rest;
+		int fd = -2;
+
+		assert_int_equal(scope_beneath(f->scope, cases[i].path, &fd, &dir, &rest, &e),
+				 cases[i].rest ? 0 : -1);
+		if (cases[i].rest) {
+			assert_string_equal(rest, cases[i].rest);
+			assert_string_equal(dir, "cwd");
+			assert_int_equal(fd, -2);
+		} else {
+			assert_int_equal(e.type, ERR_PATH_OUT_OF_SCOPE);
+		}
+		err_release(&e);
+	}
+}
+
+static void test_scope_beneath_finds_the_directory_of_an_absolute_path(void **state)
+{
+	struct fixture *f = *state;
+	static const struct {
+		const char *path, *dir, *rest; /* dir NULL: outside */
+	} cases[] = {
+		{ "ws/new", "ws", "/new" }, { "extra/in/new", "extra", "/in/new" },
+		{ "ws", "ws", "" }, { "ws_evil/x", NULL, NULL }, { "outside/x", NULL, NULL },
+		{ "link_to_ws/x", NULL, NULL }, { "ws/../outside/x", NULL, NULL },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct err e = ERR_INIT;
+		char path[SCRATCH_PATH];
+		const char *dir, *rest;
+		int fd;
+
+		scratch_copy(&f->tmp, cases[i].path, path);
+		assert_int_equal(scope_beneath(f->scope, path, &fd, &dir, &rest, &e),
+				 cases[i].dir ? 0 : -1);
+		if (cases[i].dir) {
+			assert_string_equal(rest, cases[i].rest);
+			assert_string_equal(dir, scratch_path(&f->tmp, cases[i].dir));
+			assert_true(fd >= 0);
+		}
+		err_release(&e);
+	}
+}
+
 static void test_scope_new_refuses_what_is_no_directory(void **state)
 {
 	static const char *const bad[] = { "missing", "ws/file", "dangling", "loop" };
@@ -552,6 +610,8 @@ int main(void)
 		TEST(test_scope_nested_and_repeated_directories),
 		TEST(test_scope_workspace_is_named_canonically),
 		TEST(test_scope_of_the_root_holds_everything),
+		TEST(test_scope_beneath_goes_by_the_path_alone),
+		TEST(test_scope_beneath_finds_the_directory_of_an_absolute_path),
 		TEST(test_scope_new_refuses_what_is_no_directory),
 		TEST(test_scope_out_of_descriptors_is_no_verdict),
 		TEST(test_scope_without_openat2),

@@ -12,6 +12,7 @@
 #include <linux/seccomp.h>
 #include <asm/ioctls.h>
 
+#include "os/shim/log_writer.h"
 #include "os/shim/message.h"
 #include "os/shim/namespaces.h"
 #include "os/shim/sys.h"
@@ -249,6 +250,10 @@ static int command_run(void *command)
 		return 1;
 	if (c->plan->flags & SHIM_TRIAL)
 		return 0;
+	if (c->plan->flags & SHIM_LOG) {
+		result = log_writer_start(c->plan, c->path);
+		return result < 0 ? command_failed(c, SHIM_STAGE_LOG_FILE, result) : 0;
+	}
 	sys4(__NR_rt_sigprocmask, SIG_SETMASK, &no_signals, 0, sizeof(no_signals));
 	return command_failed(c, SHIM_STAGE_EXEC, sys3(__NR_execve, c->path, c->argv, c->envp));
 }

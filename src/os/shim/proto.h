@@ -59,6 +59,9 @@ enum shim_flag {
 				   * keeps a directory longer than the namespace lives */
 	SHIM_TERMINAL = 131072, /* descriptor 1 is to be the controlling terminal of the command's
 				 * session */
+	SHIM_LOG = 262144, /* no exec: the command's process becomes the writer of a log file, see
+			    * shim/log_writer.h. The plan's path is that file */
+	SHIM_LOG_TRUNCATE = 524288, /* with SHIM_LOG: drop what the file held */
 	SHIM_IPC_NS = 65536, /* in a new IPC namespace; with SHIM_MOUNTS: its queues are on
 			      * /dev/mqueue */
 };
@@ -124,6 +127,7 @@ struct shim_plan {
 	uint32_t join_count;  /* files of control groups to join otherwise: cgroup.procs, tasks */
 	int32_t joins[SHIM_JOINS_MAX];
 	uint64_t caps;        /* SHIM_DROP_CAPS: bit per capability that stays */
+	uint64_t log_bytes;   /* SHIM_LOG: the size at which the file stops growing */
 	struct shim_limits limits;
 	struct shim_rlimit rlimits[SHIM_RLIMITS_MAX];
 	uint8_t tail[SHIM_TAIL_MAX];
@@ -166,6 +170,7 @@ enum shim_stage {
 	SHIM_STAGE_LANDLOCK,
 	SHIM_STAGE_LISTENER,
 	SHIM_STAGE_LOCK_MOUNTS,
+	SHIM_STAGE_LOG_FILE,
 	SHIM_STAGE_COUNT
 };
 
@@ -181,6 +186,8 @@ enum shim_event {
 	SHIM_LIMITED = 6,  /* value: enum shim_limit; the tree is being killed for it */
 	SHIM_READY = 8,    /* a pooled shim waits for its command */
 	SHIM_KILLING = 9,  /* a kill has begun, and no process can escape it by forking */
+	SHIM_LOGGED = 10,  /* the writer of a log file has ended; io_write_bytes: what it wrote,
+			    * error: errno that stopped it (EFBIG: log_bytes), or 0 */
 	SHIM_LISTENING = 7, /* with the filter's notification descriptor; sent by the command's
 			    * process, before its exec */
 };

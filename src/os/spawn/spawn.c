@@ -36,6 +36,7 @@ static const char *const stage_names[SHIM_STAGE_COUNT] = {
 	[SHIM_STAGE_LANDLOCK] = "landlock",
 	[SHIM_STAGE_LISTENER] = "listener",
 	[SHIM_STAGE_LOCK_MOUNTS] = "lock_mounts",
+	[SHIM_STAGE_LOG_FILE] = "log_file",
 };
 
 const char *spawn_stage_name(int stage)
@@ -100,6 +101,9 @@ static size_t spawn_complete_plan(const struct spawn_request *request)
 		plan->flags |= SHIM_ANNOUNCE;
 	if (request->terminal)
 		plan->flags |= SHIM_TERMINAL;
+	if (request->log_bytes)
+		plan->flags |= SHIM_LOG | (request->log_truncate ? SHIM_LOG_TRUNCATE : 0);
+	plan->log_bytes = request->log_bytes;
 	plan->path_len = (uint32_t)path_len;
 	plan->cwd_len = (uint32_t)cwd_len;
 	memcpy(at, request->path, path_len + 1);

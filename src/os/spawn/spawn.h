@@ -28,6 +28,9 @@ struct spawn_request {
 				  * gone */
 	const int *fds;          /* for the shim, from SHIM_FD_EXTRA on; borrowed */
 	int fd_count;            /* at most SHIM_EXTRA_FDS_MAX */
+	uint64_t log_bytes;      /* not 0: no command. @path is the file that a writer fills from
+				  * its stdin (os/shim/log_writer.h), up to this size */
+	bool log_truncate;       /* ... and what the file held is dropped first */
 	bool announce;           /* report the command's exec at once: SHIM_ANNOUNCE */
 	bool terminal;           /* stdout_fd is a terminal, the command's own: SHIM_TERMINAL */
 };

@@ -1,0 +1,90 @@
+#include "cap/run_log.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+
+bool run_log_wanted(const json_t *params)
+{
+	return json_object_get(params, "log_file");
+}
+
+int run_log_check(const struct cap *c, const json_t *params, struct err *e)
+{
+	const char *dir, *rest;
+	int fd;
+
+	return run_log_wanted(params)
+		       ? scope_beneath(c->scope, json_get_str(params, "log_file", ""), &fd, &dir,
+				       &rest, e)
+		       : 0;
+}
+
+struct log_file *run_log_open(const struct cap *c, const json_t *params, const struct run_log *run,
+			      struct err *e)
+{
+	AUTO_FREE char *name = NULL;
+	struct log_file_spec spec = {
+		.dir_fd = run->cwd_fd,
+		.dir = run->cwd,
+		.truncate = !strcmp(json_get_str(params, "log_mode", "append"), "truncate"),
+		.max_bytes = (uint64_t)config_int(c->config, CONFIG_LOG_FILE_BYTES),
+		.confine = run->confine,
+		.on_open = run->on_open,
+		.ctx = run->ctx,
+	};
+
+	if (scope_beneath(c->scope, json_get_str(params, "log_file", ""), &spec.dir_fd, &spec.dir,
+			  &spec.path, e))
+		return NULL;
+	spec.path += strspn(spec.path, "/");
+	name = mem_zalloc(strlen(spec.dir) + strlen(spec.path) + 2);
+	stpcpy(stpcpy(stpcpy(name, strcmp(spec.dir, "/") ? spec.dir : ""), "/"), spec.path);
+	spec.name = name;
+	return proctab_open_log(c->procs, &spec, e);
+}
+
+void run_log_members(struct jsonw *w, const struct proc *p)
+{
+	const struct log_file *f = p->log_file;
+
+	if (!f)
+		return;
+	jsonw_str(w, "log_file", f->name);
+	if (f->phase == LOG_FILE_OVER && f->known)
+		jsonw_int(w, "log_file_bytes", (int64_t)f->bytes);
+	else
+		jsonw_null(w, "log_file_bytes");
+}
+
+bool run_log_warning(const struct cap *c, const struct proc *p, char *text, size_t size)
+{
+	const struct log_file *f = p->log_file;
+
+	if (!f || f->phase != LOG_FILE_OVER)
+		return false;
+	if (!f->known)
+		snprintf(text, size,
+			 "log_file is not complete: %s; how much of it was written is unknown",
+			 f->error == ETIMEDOUT
+				 ? "its disk was too slow, and its writer was killed"
+				 : "its writer was killed from outside");
+	else if (f->error == EFBIG)
+		snprintf(text, size,
+			 "log_file is not complete: it stopped growing at the size that the "
+			 "operator allows, %" PRId64 " bytes (log.file_bytes)",
+			 config_int(c->config, CONFIG_LOG_FILE_BYTES));
+	else if (f->error)
+		snprintf(text, size, "log_file is not complete: writing it failed after %" PRIu64
+			 " bytes: %s (%s)", f->bytes, strerror(f->error), err_sys_name(f->error));
+	else if (f->missing)
+		snprintf(text, size, "log_file is not complete: %" PRIu64 " bytes of output came "
+			 "faster than it could be written; lines in it say where", f->missing);
+	else
+		return false;
+	return true;
+}

@@ -1,0 +1,340 @@
+#!/usr/bin/env python3
+"""The log file of a run: what is in it, what cannot be one, and who writes it."""
+import os
+import re
+import signal
+import subprocess
+
+import client
+from client import RpcError, check, equal, eventually
+from followed import Server
+from suite import Skip, Suite
+
+suite = Suite()
+SMALL = ("--set", "log.head_bytes=4096", "--set", "log.tail_bytes=65536")
+SMALL_DISK = ["unshare", "--mount", "sh", "-c",
+              'mount -t tmpfs -o size=4m,mode=755 none "$0" && mkdir "$0/workspace" "$0/home" && '
+              'exec "$@"']
+
+
+def status(pid, field):
+    with open("/proc/%d/status" % pid, encoding="utf-8") as f:
+        return re.search(r"^%s:\s*(\S+)" % field, f.read(), re.M)[1]
+
+
+def writers(server):
+    """Pids of the writers of @server: children of its shims."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if status(int(name), "Name") == "procpen-log" and \
+               int(status(int(status(int(name), "PPid")), "PPid")) == server.pid:
+                found.append(int(name))
+        except (OSError, TypeError):
+            continue
+    return found
+
+
+def warned(result):
+    """What the answer says of its log file."""
+    return [text for text in result["warnings"] if text.startswith("log_file")]
+
+
+def gone(server, pids=None):
+    eventually(lambda: not [p for p in pids if client.is_alive(p)] if pids else not writers(server),
+               client.WAIT, "a writer is left")
+
+
+def content(server, *names):
+    with open(os.path.join(server.workspace, *names), "rb") as f:
+        return f.read()
+
+
+def refused(server, path, kind, errno=None, **params):
+    """@path cannot be a log file, and nothing runs."""
+    try:
+        result = server.run("touch ran", log_file=path, **params)
+        check(False, "%s was taken: %s" % (path, result))
+    except RpcError as e:
+        equal(e.type, kind, "%s: %s" % (path, e))
+        details = e.error["data"].get("details") or {}
+        if errno:
+            equal((details.get("stage"), details.get("errno")), ("log_file", errno), str(e))
+    check(not os.path.exists(os.path.join(server.workspace, "ran")), "it ran: %s" % path)
+
+
+@suite.test()
+def test_both_streams():
+    """The file has what process.logs has, in the order of arrival, all of a long output included."""
+    server = Server()
+    result = server.run("for i in $(seq 50); do echo o$i; echo e$i >&2; done", log_file="both")
+    entries = server.logs(result["process_id"], stream="combined")["entries"]
+    equal(content(server, "both").decode(), "".join(e["data"] for e in entries), "the file")
+    equal(result["log_file"], os.path.join(os.path.realpath(server.workspace), "both"), "log_file")
+    equal(result["log_file_bytes"], len(content(server, "both")), "log_file_bytes")
+    result = server.run("seq 600000", log_file="long")
+    equal(content(server, "long"), b"".join(b"%d\n" % i for i in range(1, 600001)), "a long file")
+    equal((result["log_file_bytes"], warned(result)), (result["stdout_size"], []), "all")
+    result = server.run("true", log_file="empty")
+    equal((content(server, "empty"), result["log_file_bytes"]), (b"", 0), "an empty one")
+    os.mkdir(os.path.join(server.workspace, "sub"))
+    server.run("echo 1", log_file="x", working_directory="sub")
+    server.run("echo 2", log_file=os.path.join(os.path.realpath(server.workspace), "sub", "x"))
+    equal(content(server, "sub", "x"), b"1\n2\n", "relative, then absolute")
+    server.run("echo 3", log_file="./sub//x", log_mode="truncate")
+    equal(content(server, "sub", "x"), b"3\n", "truncated")
+    gone(server)
+    server.stop()
+
+
+@suite.test()
+def test_what_cannot_be_one():
+    """Links on each component, further links, FIFO, device, socket, directory, outside, nothing."""
+    server = Server()
+    at = lambda *names: os.path.join(server.workspace, *names)
+    os.makedirs(at("a", "b"))
+    victim = os.path.join(server.base, "victim")
+    for name in (victim, at("one")):
+        with open(name, "w", encoding="utf-8") as f:
+            f.write("there\n")
+    os.link(at("one"), at("two"))
+    os.mkfifo(at("fifo"))
+    os.symlink("a", at("first"))
+    os.symlink("b", at("a", "second"))
+    os.symlink("new", at("a", "b", "third"))
+    os.symlink(victim, at("out"))
+    os.symlink("/proc/self/cwd", at("magic"))
+    for path in ("first/b/x", "a/second/x", "a/b/third", "out", "magic/x"):
+        for mode in ("append", "truncate"):
+            refused(server, path, "SpawnFailed", "ELOOP", log_mode=mode)
+    for path, errno in (("one", "EMLINK"), ("fifo", "EOPNOTSUPP"), ("a", "EISDIR"), (".", "EISDIR"),
+                        ("a/", "EISDIR"), ("one/x", "ENOTDIR"), ("none/x", "ENOENT"),
+                        ("x" * 256, "ENAMETOOLONG")):
+        refused(server, path, "SpawnFailed", errno, log_mode="truncate")
+    for path in ("..", "../x", "a/../x", "a/..", "/dev/null", "/etc/passwd", victim, "/",
+                 os.path.realpath(server.workspace) + "x/y",
+                 os.path.realpath(server.workspace) + "/../victim"):
+        refused(server, path, "PathOutOfScope")
+    refused(server, "", "InvalidParams")
+    refused(server, "x" * 4096, "InvalidParams")
+    if os.geteuid() == 0:
+        try:
+            os.mknod(at("null"), 0o666 | 0o020000, os.makedev(1, 3))
+            refused(server, "null", "SpawnFailed", "EOPNOTSUPP")
+        except PermissionError:
+            pass
+    for name in (victim, at("one")):
+        with open(name, encoding="utf-8") as f:
+            equal(f.read(), "there\n", name)
+    check(not os.path.exists(at("a", "b", "new")), "a link was followed")
+    gone(server)
+    server.stop()
+
+
+@suite.test()
+def test_rights_of_the_run():
+    """Hidden and unwritable places stay so, and the file belongs to the user of the run."""
+    server = Server()
+    layers = server.run("true")["sandbox"]
+    server.stop()
+    if "mount_namespace" in layers:
+        server = Server(start=False)
+        secret = os.path.join(server.workspace, "secret")
+        os.mkdir(secret)
+        with open(os.path.join(secret, "there"), "w", encoding="utf-8"):
+            pass
+        server.args += ["--set", "sandbox.hide=" + secret]
+        server.start()
+        refused(server, "secret/there", "SpawnFailed")
+        refused(server, "secret/new", "SpawnFailed")
+        equal(os.listdir(secret), ["there"], "in the hidden directory")
+        server.stop()
+    if os.geteuid() != 0:
+        raise Skip("only root can run commands as another user")
+    server = Server("--set", "sandbox.users=nobody")
+    os.chmod(server.base, 0o755)
+    os.chmod(server.workspace, 0o777)
+    os.mkdir(os.path.join(server.workspace, "roots"))
+    os.chmod(os.path.join(server.workspace, "roots"), 0o755)
+    server.run("echo 1", log_file="mine", user="nobody")
+    equal(os.stat(os.path.join(server.workspace, "mine")).st_uid, 65534, "owner")
+    refused(server, "roots/x", "SpawnFailed", "EACCES", user="nobody")
+    server.run("echo 2", log_file="roots/x")
+    refused(server, "roots/x", "SpawnFailed", "EACCES", user="nobody", log_mode="truncate")
+    equal(content(server, "roots", "x"), b"2\n", "the file of root")
+    server.stop()
+
+
+@suite.test()
+def test_bound():
+    """The file stops at log.file_bytes, whatever it held before; the run does not notice."""
+    server = Server("--set", "log.file_bytes=1000")
+    result = server.run("seq 1000", log_file="x")
+    equal((result["exit_code"], result["log_file_bytes"]), (0, 1000), "the first run")
+    check("1000 bytes (log.file_bytes)" in str(warned(result)), str(result))
+    result = server.run("seq 10; seq 100000", log_file="x")
+    equal((result["log_file_bytes"], len(content(server, "x"))), (0, 1000), "the second")
+    equal(result["stdout_size"], 21 + 588895, "its output")
+    result = server.run("seq 10", log_file="x", log_mode="truncate")
+    equal((result["log_file_bytes"], warned(result)), (21, []), "truncated")
+    server.stop()
+
+
+@suite.test()
+def test_full_disk():
+    """A disk that gets full ends the file, not the run; the answer says how much was written."""
+    server = Server(start=False)
+    if subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", server.base],
+                      capture_output=True).returncode:
+        raise Skip("this user can mount no small disk")
+    server.wrapper = SMALL_DISK + [server.base]
+    server.start()
+    result = server.run("head -c 8000000 /dev/zero", log_file="x")
+    equal((result["exit_code"], result["stdout_size"]), (0, 8000000), "the run")
+    check("ENOSPC" in str(warned(result)), str(result))
+    size = int(server.run("stat -c %s x; rm x")["stdout_summary"])
+    check(1 << 20 < size < 4 << 20, "%d bytes" % size)
+    equal(result["log_file_bytes"], size, "log_file_bytes")
+    server.stop()
+
+
+@suite.test()
+def test_replaced_while_written():
+    """The file that was opened is written, not what has its name later."""
+    server = Server()
+    with open(os.path.join(server.workspace, "victim"), "w", encoding="utf-8") as f:
+        f.write("there\n")
+    server.run("echo 1; sleep 0.1; mv x old; ln -s victim x; echo 2", log_file="x")
+    equal((content(server, "old"), content(server, "victim")), (b"1\n2\n", b"there\n"), "files")
+    server.run("echo 1; rm y; echo 2", log_file="y")
+    check(not os.path.exists(os.path.join(server.workspace, "y")), "it came back")
+    server.run("echo 12345; sleep 0.2; : >z; echo 6", log_file="z")
+    equal(content(server, "z"), b"6\n", "truncated by the run: no hole")
+    server.stop()
+
+
+@suite.test()
+def test_slow_writer():
+    """A writer that does not go on delays no output of the run; what is lost is marked."""
+    server = Server(*SMALL)
+    run = server.run("read x; seq 100000; sleep 0.3; echo end; read x", log_file="x", background=True,
+                     stdin_mode="pipe")["process_id"]
+    eventually(lambda: writers(server), client.WAIT, "no writer")
+    [writer] = writers(server)
+    os.kill(writer, signal.SIGSTOP)
+    server.call("process.input", {"process_id": run, "data": "\n"})
+    eventually(lambda: server.logs(run, tail_lines=1)["stdout"] == "end\n", client.WAIT, "no end")
+    os.kill(writer, signal.SIGCONT)
+    server.call("process.input", {"process_id": run, "data": "\n"})
+    eventually(lambda: server.call("process.monitor", {"process_id": run})["state"] == "completed",
+               client.WAIT, "it does not end")
+    got = content(server, "x")
+    equal(server.call("process.monitor", {"process_id": run})["log_file_bytes"], len(got), "monitor")
+    whole = b"".join(b"%d\n" % i for i in range(1, 100001)) + b"end\n"
+    marks = re.findall(rb"\n\[procpen: (\d+) bytes of stdout are missing here: [^]]*\]\n", got)
+    check(marks, "no mark in %d bytes" % len(got))
+    kept = re.split(rb"\n\[procpen: [^]]*\]\n", got)
+    equal(len(b"".join(kept)) + sum(map(int, marks)), len(whole), "what is there and what is not")
+    check(whole.startswith(kept[0]) and whole.endswith(kept[-1]), "the parts")
+    gone(server)
+    server.stop()
+
+
+@suite.test()
+def test_stuck_writer():
+    """One that never goes on is killed, and the answer says that the file is not known."""
+    server = Server()
+    id = server.request("process.run", {"command": "sleep 0.5; seq 100000", "log_file": "x"})
+    eventually(lambda: writers(server), client.WAIT, "no writer")
+    [writer] = writers(server)
+    os.kill(writer, signal.SIGSTOP)
+    result = server.result(id)
+    equal((result["exit_code"], result["log_file_bytes"]), (0, None), "the run")
+    check("too slow" in str(warned(result)), str(result))
+    gone(server, [writer])
+    id = server.request("process.run", {"command": "sleep 0.5; seq 100000", "log_file": "x"})
+    eventually(lambda: writers(server), client.WAIT, "no writer")
+    [writer] = writers(server)
+    os.kill(writer, signal.SIGKILL)
+    result = server.result(id)
+    check("killed from outside" in str(warned(result)), str(result))
+    server.stop()
+
+
+@suite.test()
+def test_ends():
+    """A timeout, a kill and a cancellation keep what was written; the server takes its writers
+    along, whatever ends it."""
+    server = Server()
+    result = server.run("echo 1; sleep 100", log_file="t", timeout=0.3)
+    equal((result["state"], result["log_file_bytes"]), ("timed_out", 2), "timeout")
+    run = server.run("echo 1; sleep 100", log_file="k", background=True)["process_id"]
+    eventually(lambda: server.logs(run)["stdout"] == "1\n", client.WAIT, "no output")
+    server.call("process.kill", {"process_id": run, "signal": "KILL"})
+    equal(content(server, "k"), b"1\n", "killed")
+    id = server.request("process.run", {"command": "sleep 100", "log_file": "c"})
+    server.notify("$/cancelRequest", {"id": id})
+    equal(server.result(id)["reason"], "cancelled", "cancelled at once")
+    server.run("(sleep 100; echo late) & echo 1", log_file="l")
+    equal(content(server, "l"), b"1\n", "of a run that leaves a process")
+    gone(server)
+    server.run("while :; do echo x; done", log_file="f", background=True)
+    eventually(lambda: writers(server), client.WAIT, "no writer")
+    pids = writers(server)
+    server.process.kill()
+    server.process.wait()
+    gone(server, pids)
+    server = Server()
+    server.run("echo 1; sleep 100", log_file="x", background=True)
+    pids = writers(server)
+    server.stop()
+    gone(server, pids)
+    equal(content(server, "x"), b"1\n", "at the end of the session")
+
+
+@suite.test()
+def test_many():
+    """As many runs as may be, each with a file, and calls between them."""
+    server = Server()
+    ids = [server.request("process.run", {"command": "seq 20000; echo %d >&2" % i,
+                                          "log_file": "f%d" % i}) for i in range(64)]
+    for _ in range(5):
+        server.ping()
+    for i, id in enumerate(ids):
+        result = server.result(id)
+        equal((result["log_file_bytes"], warned(result)),
+              (108894 + len("%d\n" % i), []), str(result))
+        equal(len(content(server, "f%d" % i)), result["log_file_bytes"], "size of a file")
+    gone(server)
+    server.stop()
+
+
+@suite.test()
+def test_beside_others():
+    """With a key the file is written once; a follow of the same run misses nothing."""
+    server = Server()
+    params = {"command": "echo 1; sleep 0.3; echo 2", "log_file": "x", "idempotency_key": "k"}
+    ids = [server.request("process.run", params) for _ in range(3)]
+    results = [server.result(id) for id in ids]
+    equal([r["replayed"] for r in results], [False, True, True], "replayed")
+    equal({r["log_file_bytes"] for r in results}, {4}, "bytes")
+    equal(content(server, "x"), b"1\n2\n", "written once")
+    equal(server.run(**params)["log_file_bytes"], 4, "later")
+    equal(server.run(**dict(params, log_mode="append"))["replayed"], True, "the default written out")
+    try:
+        server.run(**dict(params, log_mode="truncate"))
+        check(False, "another request with the key")
+    except RpcError as e:
+        equal(e.type, "InvalidParams", str(e))
+    refused(server, "none/x", "SpawnFailed", "ENOENT", idempotency_key="again")
+    equal(server.run("echo 1", log_file="y", idempotency_key="again")["replayed"], False, "free")
+    result = server.run("seq 50000", log_file="z", follow=True)
+    data = "".join(n["params"].get("data", "") for n in server.notes)
+    while len(data) < result["stdout_size"]:
+        data += server.receive()["params"].get("data", "")
+    equal(data.encode(), content(server, "z"), "the follow")
+    server.stop()
+
+
+if __name__ == "__main__":
+    suite.main()
