@@ -31,7 +31,7 @@ RECORDS = 60             # finished runs that the server keeps
 HEAD, TAIL = 65536, 131072  # kept of each stream: most patterns are larger
 ENDED = {"completed", "killed", "timed_out"}
 MEMORY_GROWTH_KIB = 3000
-DESCRIPTOR_GROWTH = 8    # shims that wait
+DESCRIPTOR_GROWTH = 24   # how many shims wait varies
 META = {"io.modelcontextprotocol/protocolVersion": "2026-07-28",
         "io.modelcontextprotocol/clientCapabilities": {}}
 
