@@ -565,7 +565,7 @@ static int process_run_replay(struct cap_call *call, struct err *e)
 
 	if (!name)
 		return 0;
-	t->key = run_key_hold(&c->run_keys, c->procs, r, name, e);
+	t->key = run_key_hold(&c->run_keys, c->procs, c->config, r, name, e);
 	if (!t->key)
 		return -1;
 	t->result_options.replayed = t->key->owner != r->handle;

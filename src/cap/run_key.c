@@ -16,9 +16,8 @@
 static const struct {
 	const char *name, *json;
 } run_key_defaults[] = {
-	{ "timeout", "300" },	    { "environment", "{}" }, { "limits", "{}" },
-	{ "stdout_lines", "100" }, { "network", "true" },   { "profile", "\"default\"" },
-	{ "working_directory", "\".\"" },
+	{ "environment", "{}" }, { "limits", "{}" }, { "network", "true" },
+	{ "profile", "\"default\"" }, { "working_directory", "\".\"" },
 };
 
 static void run_key_drop_default(json_t *params, const char *name, const char *json)
@@ -30,16 +29,28 @@ static void run_key_drop_default(json_t *params, const char *name, const char *j
 	json_decref(value);
 }
 
-/* As process.run takes them when they are left out, which depends on the call. */
-static void run_key_drop_defaults(json_t *params, const struct req *r)
+static void run_key_drop_number(json_t *params, const char *name, int64_t number)
+{
+	char text[24];
+
+	snprintf(text, sizeof(text), "%" PRId64, number);
+	run_key_drop_default(params, name, text);
+}
+
+/* As process.run takes them when they are left out, which depends on the call and the operator. */
+static void run_key_drop_defaults(json_t *params, const struct config *config, const struct req *r)
 {
 	bool fed = json_object_get(params, "stdin") && !json_get_bool(params, "background", false);
-	char number[24];
+	int64_t most = (int64_t)r->dialect->summary_bytes;
+	int64_t bytes = config_int(config, CONFIG_PROCESS_MAX_OUTPUT_BYTES);
+	int64_t lines = config_int(config, CONFIG_PROCESS_STDOUT_LINES);
+	int64_t seconds = config_int(config, CONFIG_PROCESS_TIMEOUT_SECONDS);
+	int64_t longest = config_int(config, CONFIG_LIMITS_TIMEOUT_SECONDS);
 
-	snprintf(number, sizeof(number), "%zu", r->dialect->summary_bytes);
-	run_key_drop_default(params, "max_output_bytes", number);
-	snprintf(number, sizeof(number), "%" PRId64, json_get_int(params, "stdout_lines", 100));
-	run_key_drop_default(params, "stderr_lines", number);
+	run_key_drop_number(params, "timeout", longest < seconds ? longest : seconds);
+	run_key_drop_number(params, "max_output_bytes", bytes < most ? bytes : most);
+	run_key_drop_number(params, "stderr_lines", json_get_int(params, "stdout_lines", lines));
+	run_key_drop_number(params, "stdout_lines", lines);
 	run_key_drop_default(params, "stdin_mode", fed ? "\"data\"" : "\"null\"");
 	for (size_t i = 0; i < COUNT_OF(run_key_defaults); i++)
 		run_key_drop_default(params, run_key_defaults[i].name, run_key_defaults[i].json);
@@ -60,7 +71,8 @@ static void run_key_unify_numbers(json_t *params)
 	}
 }
 
-static void run_key_digest_params(const struct req *r, unsigned char digest[HMAC_SIZE])
+static void run_key_digest_params(const struct config *config, const struct req *r,
+				  unsigned char digest[HMAC_SIZE])
 {
 	static const char *const left_out[] = { "idempotency_key", "intent", "yield_ms" };
 	json_t *compared = json_copy(r->params);
@@ -70,7 +82,7 @@ static void run_key_digest_params(const struct req *r, unsigned char digest[HMAC
 	run_key_unify_numbers(compared);
 	if (json_object_get(compared, "shell") == json_boolean(!json_object_get(compared, "args")))
 		json_object_del(compared, "shell");
-	run_key_drop_defaults(compared, r);
+	run_key_drop_defaults(compared, config, r);
 	BUG_IF(hmac_digest_json(compared, PARAMS_MAX, digest));
 	json_decref(compared);
 }
@@ -172,14 +184,15 @@ static struct run_key *run_key_new(struct run_keys *keys, const unsigned char na
 	return key;
 }
 
-struct run_key *run_key_hold(struct run_keys *keys, struct proctab *procs, const struct req *r,
-			     const char *name, struct err *e)
+struct run_key *run_key_hold(struct run_keys *keys, struct proctab *procs,
+			     const struct config *config, const struct req *r, const char *name,
+			     struct err *e)
 {
 	unsigned char digest[HMAC_SIZE], params[HMAC_SIZE];
 	struct run_key *key;
 
 	hmac_digest(name, strlen(name), digest);
-	run_key_digest_params(r, params);
+	run_key_digest_params(config, r, params);
 	key = run_key_find(keys, procs, digest);
 	if (key && memcmp(key->params, params, HMAC_SIZE)) {
 		(void)run_key_fail_other(procs, key, e);

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "base/hmac.h"
+#include "policy/config.h"
 #include "proc/proctab.h"
 #include "rpc/req.h"
 
@@ -44,8 +45,9 @@ void run_keys_release(struct run_keys *keys); /* after the last request */
  * Let @r hold the key @name: a new one that it owns, or that of a request before. Returns NULL with
  * InvalidParams if that one had other parameters.
  */
-struct run_key *run_key_hold(struct run_keys *keys, struct proctab *procs, const struct req *r,
-			     const char *name, struct err *e);
+struct run_key *run_key_hold(struct run_keys *keys, struct proctab *procs,
+			     const struct config *config, const struct req *r, const char *name,
+			     struct err *e);
 
 /* Nobody finds the key from now on. */
 void run_key_free(struct run_keys *keys, struct run_key *key);
