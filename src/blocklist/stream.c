@@ -11,6 +11,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "blocklist/typed.h"
 #include "shell/parse.h"
 
 #define KEPT_MAX (64u << 10)
@@ -31,6 +32,9 @@ struct stream {
 	enum blocklist_reader reader;
 	struct buf text;
 	size_t written; /* bytes at its start */
+	bool terminal;  /* the parts are keys; then what waits is in `keys`, not in `text` */
+	struct typed typed; /* the line that is open, at the end of the text */
+	struct buf keys;
 };
 
 /* The lines of the text, and which of them change the state. */
@@ -309,9 +313,96 @@ static bool stream_judge_text(struct stream *s, bool end, size_t waited, bool ma
 	return !overloaded;
 }
 
+static void stream_judge_part(struct stream *s, const void *bytes, size_t len, bool end,
+			      struct stream_part *part)
+{
+	size_t waited = s->text.len - s->written, half = s->written / 2;
+
+	memset(part, 0, sizeof(*part));
+	buf_add(&s->text, bytes, len);
+	for (int tries = 0; !stream_judge_text(s, end, waited, tries < 2 && s->written, part);
+	     tries++)
+		stream_forget(s, tries ? 0 : half);
+	part->waiting = s->text.len - s->written;
+}
+
+/* ---- terminals ---- */
+
+static void stream_set_typed(struct stream *s, const struct typed *line)
+{
+	buf_truncate(&s->typed.line, 0);
+	if (line->line.len)
+		buf_add(&s->typed.line, line->line.data, line->line.len);
+	s->typed.edited = line->edited;
+}
+
+/* The end of what was typed at the start is the open line. */
+static void stream_open_line(struct stream *s)
+{
+	size_t from = s->text.len;
+
+	while (from && s->text.data[from - 1] != '\n')
+		from--;
+	if (from < s->text.len)
+		buf_add(&s->typed.line, s->text.data + from, s->text.len - from);
+}
+
+/* Of @text, @passed bytes were taken; returns of how many keys they are, and brings the open line
+ * up to there. */
+static size_t stream_pass_typed(struct stream *s, const struct typed_text *text, size_t passed,
+				bool blocked)
+{
+	const struct typed fresh = { .edited = false };
+	size_t keys = 0, back = s->typed.line.len - text->kept;
+
+	if (!blocked && passed == text->text.len) {
+		stream_set_typed(s, &text->rest);
+		return s->keys.len;
+	}
+	for (size_t i = 0; i < text->end_count && text->ends[i].text <= passed; i++)
+		keys = text->ends[i].keys;
+	if (keys) {
+		stream_set_typed(s, &fresh);
+	} else { /* the keys that erase were not taken either */
+		buf_add(&s->text, s->typed.line.data + text->kept, back);
+		s->written += back;
+	}
+	return keys;
+}
+
+/* Take away the end of the open line, which was written before. */
+static void stream_erase(struct stream *s, size_t bytes)
+{
+	s->written -= bytes < s->written ? bytes : s->written;
+	buf_truncate(&s->text, s->written);
+}
+
+/* What waits is kept as keys and read again, because it can still be erased. */
+static void stream_judge_keys(struct stream *s, const void *bytes, size_t len, bool end,
+			      struct stream_part *part)
+{
+	size_t waited = s->keys.len, taken;
+	struct typed_text text;
+
+	buf_add(&s->keys, bytes, len);
+	typed_read(&s->typed, s->keys.data, s->keys.len, &text);
+	stream_erase(s, s->typed.line.len - text.kept);
+	stream_judge_part(s, text.text.data, text.text.len, end, part);
+	buf_truncate(&s->text, s->written);
+	taken = stream_pass_typed(s, &text, part->len, part->verdict.blocked);
+	free(part->bytes);
+	part->bytes = mem_strndup(s->keys.len ? s->keys.data : "", taken);
+	part->len = taken;
+	part->earlier = taken < waited ? taken : waited;
+	part->edited = text.edited && s->reader != BLOCKLIST_READS_DATA;
+	buf_consume(&s->keys, part->verdict.blocked ? s->keys.len : taken);
+	part->waiting = s->keys.len;
+	typed_text_release(&text);
+}
+
 /* ---- public ---- */
 
-struct stream *stream_new(const struct blocklist_input *in)
+struct stream *stream_new(const struct blocklist_input *in, bool terminal)
 {
 	struct stream *s = mem_zalloc(sizeof(*s));
 	struct blocklist_verdict v;
@@ -325,6 +416,11 @@ struct stream *stream_new(const struct blocklist_input *in)
 	buf_add(&s->text, in->stdin_bytes, in->stdin_bytes ? in->stdin_len : 0);
 	s->written = s->text.len;
 	stream_forget(s, stream_kept_max(s));
+	s->terminal = terminal;
+	buf_init(&s->keys, TEXT_MAX);
+	buf_init(&s->typed.line, TEXT_MAX);
+	if (terminal)
+		stream_open_line(s);
 	return s;
 }
 
@@ -337,25 +433,20 @@ void stream_free(struct stream *s)
 	stream_free_list(s->args);
 	stream_free_list(s->environment);
 	buf_release(&s->text);
+	buf_release(&s->keys);
+	buf_release(&s->typed.line);
 	free(s);
 }
 
 size_t stream_waiting(const struct stream *s)
 {
-	return s->text.len - s->written;
+	return s->terminal ? s->keys.len : s->text.len - s->written;
 }
 
 void stream_judge(struct stream *s, const void *bytes, size_t len, bool end,
 		  struct stream_part *part)
 {
-	size_t waited = stream_waiting(s), half = s->written / 2;
-
-	memset(part, 0, sizeof(*part));
-	buf_add(&s->text, bytes, len);
-	for (int tries = 0; !stream_judge_text(s, end, waited, tries < 2 && s->written, part);
-	     tries++)
-		stream_forget(s, tries ? 0 : half);
-	part->waiting = stream_waiting(s);
+	(s->terminal ? stream_judge_keys : stream_judge_part)(s, bytes, len, end, part);
 }
 
 void stream_part_release(struct stream_part *part)

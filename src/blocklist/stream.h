@@ -13,6 +13,9 @@
  * millisecond; what older lines have set counts as unknown. For a command that takes its input for
  * data, 4 KiB are kept.
  *
+ * Of what is typed on a terminal, the lines that the keys make are judged (blocklist/typed.h); a
+ * line with keys whose effect is not known passes unjudged.
+ *
  * A stream owns copies of the input that it was made from, and the text that waits.
  */
 #ifndef PROCPEN_BLOCKLIST_STREAM_H
@@ -29,13 +32,15 @@ struct stream_part {
 	size_t len;
 	size_t earlier; /* of these, bytes that had waited */
 	size_t waiting; /* bytes that wait now: not yet judged, not to be written */
+	bool edited;    /* of the keys, some belong to a line that is not judged */
 	char *shown;    /* for records: what was judged, from the blocked line on if there is one;
 			 * NULL: the command takes it for data, or nothing was judged */
 };
 
 /* For the command of @in, with what it was started with as its standard input. @in->shell_path
- * must outlive the stream; all else is copied. */
-struct stream *stream_new(const struct blocklist_input *in);
+ * must outlive the stream; all else is copied. @terminal: the parts are keys that are typed, and
+ * that input is the text that keys made (typed_read()). */
+struct stream *stream_new(const struct blocklist_input *in, bool terminal);
 void stream_free(struct stream *s);
 
 /* Bytes that wait. */

@@ -124,6 +124,9 @@ static void process_input_write_result(const struct cap_call *call, const struct
 	if (t->close && !closed)
 		jsonw_str(w, NULL, "close was ignored: the terminal is in raw mode, where no "
 			  "character ends the input; type what the program takes for its end");
+	if (t->part.edited)
+		jsonw_str(w, NULL, "a line was not judged by the blocklist: it has editing keys "
+			  "other than erase, ^U and Enter, and only its program knows what it is");
 	if (t->part.waiting)
 		process_input_warn_waiting(w, t->part.waiting);
 	jsonw_end_array(w);

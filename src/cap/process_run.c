@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "blocklist/stream.h"
+#include "blocklist/typed.h"
 #include "cap/budget.h"
 #include "cap/cap.h"
 #include "cap/command.h"
@@ -44,6 +45,7 @@ struct run_task {
 	bool background, explain;
 	enum proc_stdin stdin_mode;
 	struct proc_terminal terminal;
+	struct typed_text typed; /* what stdin comes to there */
 	struct confine_request confine;
 	struct run_limits limits; /* borrowed by confine */
 	int64_t timeout_ms, idle_timeout_ms, yield_ms; /* 0: none */
@@ -65,6 +67,7 @@ static void process_run_task_free(void *task)
 
 	process_run_leave_key(t);
 	command_release(&t->command);
+	typed_text_release(&t->typed);
 	env_free(t->envp);
 	mem_cleanup_close(&t->cwd_fd);
 	free(t->cwd);
@@ -215,6 +218,19 @@ static int process_run_read_terminal(const json_t *params, struct run_task *t, s
 	return 0;
 }
 
+/* On a terminal stdin is typed: what its keys come to is judged. */
+static void process_run_judge_typed(struct run_task *t, struct blocklist_input *judge)
+{
+	const struct typed nothing = { .edited = false };
+
+	if (!t->terminal.cols || !t->command.stdin_bytes)
+		return;
+	typed_read(&nothing, t->command.stdin_bytes, t->command.stdin_len, &t->typed);
+	judge->stdin_bytes = t->typed.text.len ? t->typed.text.data : "";
+	judge->stdin_len = t->typed.text.len;
+	t->result_options.stdin_edited = t->typed.edited;
+}
+
 static int process_run_prepare(struct cap_call *call, struct err *e)
 {
 	const struct config *config = call->c->config;
@@ -228,6 +244,7 @@ static int process_run_prepare(struct cap_call *call, struct err *e)
 	    command_read(&t->command, params, e))
 		return -1;
 	command_judge(&t->command, config, call->c->shell, &call->judge);
+	process_run_judge_typed(t, &call->judge);
 	call->event.command = t->command.shown;
 	t->stdin_mode = process_run_stdin_mode(params, t);
 	t->result_options.stdin_ignored =
@@ -438,7 +455,8 @@ static struct proc *process_run_start_proc(const struct cap_call *call)
 	if (p)
 		t->log_file = NULL;
 	if (p && t->stdin_mode == PROC_STDIN_PIPE)
-		proc_attach(p, stream_new(&call->judge), process_run_free_stream);
+		proc_attach(p, stream_new(&call->judge, t->confine.terminal),
+			    process_run_free_stream);
 	return p;
 }
 

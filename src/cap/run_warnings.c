@@ -31,6 +31,10 @@ static void run_warnings_add_request(struct jsonw *w, const struct proc *p,
 		run_warnings_add(w, "stdin was ignored, and the command reads /dev/null: %s",
 				 p->background ? "a background run is fed with stdin_mode data or "
 						 "pipe only" : "stdin_mode is null");
+	if (v->stdin_edited)
+		run_warnings_add(w, "a line of stdin was not judged by the blocklist: it has "
+				    "editing keys other than erase, ^U and Enter, and only its "
+				    "program knows what it is");
 	if (v->timeout_ignored)
 		run_warnings_add(w, "timeout was ignored: it is for a foreground run; max_runtime "
 				    "bounds one in the background, and process.kill ends it");

@@ -16,10 +16,11 @@ static struct stream *stream_of(const char *command)
 	const struct blocklist_input in = { .command = command, .shell_path = "/bin/bash",
 					    .shell_family = SHELL_FAMILY_BASH };
 
-	return stream_new(&in);
+	return stream_new(&in, false);
 }
 
-/* Judge @text as the next part: "+12" for bytes to write, "..3" for bytes that wait, "!rule". */
+/* Judge @text as the next part: "+12" for bytes to write, "e" for a line that is not judged, "..3" for
+ * bytes that wait, "!rule". */
 static void say(struct stream *s, const char *text, bool end, const char *expected)
 {
 	char got[256], waiting[32] = "", rule[96] = "";
@@ -31,7 +32,7 @@ static void say(struct stream *s, const char *text, bool end, const char *expect
 		snprintf(waiting, sizeof(waiting), " ..%zu", part.waiting);
 	if (part.verdict.blocked)
 		snprintf(rule, sizeof(rule), " !%s", part.verdict.rule);
-	snprintf(got, sizeof(got), "+%zu%s%s", part.len, waiting, rule);
+	snprintf(got, sizeof(got), "+%zu%s%s%s", part.len, part.edited ? "e" : "", waiting, rule);
 	if (strcmp(got, expected))
 		fail_msg("%s: %s, not %s (%s)", text, got, expected, part.verdict.reason);
 	stream_part_release(&part);
@@ -52,6 +53,39 @@ static void dialogue(const char *command, const struct step *steps)
 }
 
 #define DIALOGUE(command, ...) dialogue(command, (const struct step[]){ __VA_ARGS__, { 0 } })
+
+/* Keys on a terminal: the line that they make is judged, and the keys are written. */
+static void test_stream_judges_typed_lines(void **state)
+{
+	static const struct step steps[] = {
+		{ "echo a\r", "+7" },
+		{ "rm -rf x\177/\r", "+0 !files.remove_tree" },
+		{ "rm -rf x", "+8" },
+		{ "\177/\r", "+0 !files.remove_tree" }, /* the line stays as it was */
+		{ "y\r", "+2" },
+		{ "rm -rf /\25echo b\n", "+16" },
+		{ "rm -rf /\003", "+9" },
+		{ "\r", "+1" },
+		{ "X=/\r", "+4" },
+		{ "rm -rf \303\251\177$X\n", "+0 !files.remove_tree" },
+		{ "echo ok\rrm -rf $X\recho never\r", "+8 !files.remove_tree" },
+		{ "echo 'a\r", "+0 ..8" },
+		{ "b", "+0 ..9" },
+		{ "\177'\r", "+12" }, /* the erased b was never judged as written */
+		{ "rm -rf \033[A", "+10e" },
+		{ "/\r", "+2e" },
+		{ "\trm -rf /\rrm -rf /\r", "+10e !files.remove_tree" },
+		{ 0 },
+	};
+	const struct blocklist_input in = { .command = "bash -i", .shell_path = "/bin/bash",
+					    .shell_family = SHELL_FAMILY_BASH };
+	struct stream *s = stream_new(&in, true);
+
+	(void)state;
+	for (const struct step *step = steps; step->text; step++)
+		say(s, step->text, false, step->expected);
+	stream_free(s);
+}
 
 /* Shells and wrappers around them judge lines; so do programs that run their input. */
 static void test_stream_is_judged_for_any_reader(void **state)
@@ -197,7 +231,7 @@ static void test_stream_begins_with_the_stdin_of_the_start(void **state)
 {
 	const struct blocklist_input in = { .command = "bash", .stdin_bytes = "cd /\nX=", .stdin_len = 7,
 					    .shell_family = SHELL_FAMILY_BASH };
-	struct stream *s = stream_new(&in);
+	struct stream *s = stream_new(&in, false);
 
 	(void)state;
 	say(s, "/\nls\n", false, "+5");
@@ -388,6 +422,7 @@ static void test_stream_parts_are_no_way_around(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_stream_judges_typed_lines),
 		cmocka_unit_test(test_stream_is_judged_for_any_reader),
 		cmocka_unit_test(test_stream_judges_incomplete_lines),
 		cmocka_unit_test(test_stream_holds_what_is_open),

@@ -1,0 +1,103 @@
+#include "blocklist/typed.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "base/mem.h"
+
+#define CTRL(letter) ((letter) & 0x1f)
+#define DEL 0x7f
+#define TEXT_MAX (SIZE_MAX / 8) /* the caller bounds the keys */
+
+static void typed_cut(struct typed_text *out, size_t len)
+{
+	buf_truncate(&out->rest.line, len);
+	if (!out->end_count && out->kept > len)
+		out->kept = len;
+}
+
+/* One character, which may have several bytes. */
+static void typed_erase(struct typed_text *out)
+{
+	const struct buf *line = &out->rest.line;
+	size_t len = line->len;
+
+	while (len && (line->data[len - 1] & 0xc0) == 0x80)
+		len--;
+	typed_cut(out, len ? len - 1 : 0);
+}
+
+static void typed_edit(struct typed_text *out)
+{
+	typed_cut(out, 0);
+	out->rest.edited = out->edited = true;
+}
+
+/* Add what the open line has behind the bytes that were there before. */
+static void typed_flush(struct typed_text *out)
+{
+	size_t from = out->end_count ? 0 : out->kept;
+
+	if (out->rest.line.len > from)
+		buf_add(&out->text, out->rest.line.data + from, out->rest.line.len - from);
+}
+
+static void typed_end_line(struct typed_text *out, size_t keys)
+{
+	typed_flush(out);
+	if (!out->rest.edited)
+		buf_add(&out->text, "\n", 1);
+	out->ends = mem_realloc(out->ends, (out->end_count + 1) * sizeof(*out->ends));
+	out->ends[out->end_count++] = (struct typed_end){ out->text.len, keys };
+	buf_truncate(&out->rest.line, 0);
+	out->rest.edited = false;
+}
+
+static void typed_key(struct typed_text *out, char key)
+{
+	switch ((unsigned char)key) {
+	case DEL:
+	case CTRL('H'):
+		typed_erase(out);
+		break;
+	case CTRL('U'):
+		typed_cut(out, 0);
+		break;
+	case CTRL('C'): /* a new line begins, whatever was in this one */
+		typed_cut(out, 0);
+		out->rest.edited = false;
+		break;
+	case CTRL('D'): /* deletes in a line, and ends the file in an empty one */
+		if (out->rest.line.len || out->rest.edited)
+			typed_edit(out);
+		break;
+	default:
+		if ((unsigned char)key < ' ')
+			typed_edit(out);
+		else if (!out->rest.edited)
+			buf_add(&out->rest.line, &key, 1);
+	}
+}
+
+void typed_read(const struct typed *t, const char *keys, size_t len, struct typed_text *out)
+{
+	*out = (struct typed_text){ .kept = t->line.len, .edited = t->edited };
+	out->rest.edited = t->edited;
+	buf_init(&out->text, TEXT_MAX);
+	buf_init(&out->rest.line, TEXT_MAX);
+	if (t->line.len)
+		buf_add(&out->rest.line, t->line.data, t->line.len);
+	for (size_t i = 0; i < len; i++)
+		if (keys[i] == '\r' || keys[i] == '\n')
+			typed_end_line(out, i + 1);
+		else
+			typed_key(out, keys[i]);
+	typed_flush(out);
+}
+
+void typed_text_release(struct typed_text *text)
+{
+	buf_release(&text->text);
+	buf_release(&text->rest.line);
+	free(text->ends);
+}

@@ -1,0 +1,41 @@
+/*
+ * typed - the lines that keys typed on a terminal make.
+ *
+ * Erase (DEL, ^H), ^U and ^C are applied, and CR and LF end a line. A line with any other editing
+ * key (arrows, ^W, TAB, history ...) is not known: only the program that edits it knows what it
+ * becomes.
+ */
+#ifndef PROCPEN_BLOCKLIST_TYPED_H
+#define PROCPEN_BLOCKLIST_TYPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+
+/* The line that is open. */
+struct typed {
+	struct buf line;
+	bool edited; /* it is not known */
+};
+
+/* Where a complete line ends: in the text that was made, and in the keys. */
+struct typed_end {
+	size_t text, keys;
+};
+
+/* What keys came to. typed_text_release() frees it. */
+struct typed_text {
+	size_t kept;     /* bytes of the open line before that stay; the rest of it was erased */
+	struct buf text; /* follows them, up to the next open line; nothing of lines not known */
+	struct typed_end *ends;
+	size_t end_count;
+	struct typed rest; /* the line that is open now */
+	bool edited;       /* a line is not known */
+};
+
+/* Read @len @keys behind the open line @t, which stays as it is. */
+void typed_read(const struct typed *t, const char *keys, size_t len, struct typed_text *out);
+void typed_text_release(struct typed_text *text);
+
+#endif
