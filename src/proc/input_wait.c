@@ -1,6 +1,7 @@
 #include "proc/input_wait.h"
 
 #include <stdbool.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 
 #include "base/clock.h"
@@ -36,6 +37,29 @@ static enum input_wait input_wait_is_quiet(struct proc *p, int64_t cpu_ms)
 	return used ? INPUT_WAIT_UNKNOWN : INPUT_WAIT_YES;
 }
 
+/* A program that asks for a password opens /dev/tty, which is another file. */
+static enum reading input_wait_look_all(const struct proc *p, const struct stat *in)
+{
+	enum reading one = input_wait_look(p, &(struct reading_file){ in->st_dev, in->st_ino });
+	enum reading other;
+	struct stat tty;
+
+	if (p->live->terminal_fd < 0 || one == READING_BLOCKS || stat("/dev/tty", &tty))
+		return one;
+	other = input_wait_look(p, &(struct reading_file){ tty.st_dev, tty.st_ino });
+	return one > other ? one : other;
+}
+
+/* Is nothing on its way to the command? */
+static bool input_wait_is_empty(const struct proc *p)
+{
+	int bytes = 0;
+
+	if (p->live->terminal_fd >= 0 && ioctl(p->live->terminal_fd, FIONREAD, &bytes))
+		bytes = 0;
+	return !bytes && !feed_unread(&p->live->feed);
+}
+
 enum input_wait input_wait_of(struct proc *p, const struct usage *now)
 {
 	enum input_wait quiet;
@@ -45,12 +69,14 @@ enum input_wait input_wait_of(struct proc *p, const struct usage *now)
 	if (!p->tree_alive || p->phase != PROC_RUNNING)
 		return INPUT_WAIT_NO;
 	fd = p->live->feed.io.fd;
+	if (fd >= 0 && p->live->terminal_fd >= 0)
+		fd = p->live->terminal_fd;
 	if (fd < 0 || fstat(fd, &st) || p->live->tree.shim_pid <= 0)
 		return INPUT_WAIT_NO;
 	quiet = input_wait_is_quiet(p, (now ? now : proc_usage(p))->cpu_ms);
-	if (feed_unread(&p->live->feed))
+	if (!input_wait_is_empty(p))
 		return INPUT_WAIT_NO;
-	switch (input_wait_look(p, &(struct reading_file){ st.st_dev, st.st_ino })) {
+	switch (input_wait_look_all(p, &st)) {
 	case READING_BLOCKS:
 		return INPUT_WAIT_YES;
 	case READING_POLLS:

@@ -273,6 +273,26 @@ def test_resize():
     server.stop()
 
 
+@suite.test()
+def test_waits_for_input():
+    server = Server()
+
+    def waits(run):
+        return server.call("process.monitor", {"process_id": run.id})["waits_for_input"]
+
+    run = Terminal(server, "echo first; read x; echo second; read y < /dev/tty; echo third; "
+                           "sleep 600")
+    run.until("first\r\n")
+    eventually(lambda: waits(run) is True, 20, "a read of stdin")
+    run.ask("x\n", "second\r\n")
+    eventually(lambda: waits(run) is True, 20, "a read of /dev/tty")
+    run.ask("y\n", "third\r\n")
+    eventually(lambda: waits(run) is False, 20, "a sleep")
+    shell = bash(server)
+    eventually(lambda: waits(shell) is True, 20, "a prompt")
+    server.stop()
+
+
 # ---------------------------------------------------------------- rude programs
 
 @suite.test()
