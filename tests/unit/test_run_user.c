@@ -150,7 +150,7 @@ static void expect_env(struct fixture *f, const char *request, const char *home,
 	struct confine_options options = { .instance = "unit", .network = true };
 	struct confine *confine = confine_new(&options);
 	const struct run_env run = { &f->config, "/bin/sh", confine, &f->request, &f->user,
-				     environment };
+				     environment, false };
 	char **envp;
 
 	assert_int_equal(run_env_build(&run, &envp, &f->e), 0);
