@@ -261,53 +261,6 @@ static void test_gen_refuses_a_wrong_blocklist(void **state)
 	assert_refusals(rows, COUNT_OF(rows), LIST ": ");
 }
 
-/* Blank the rows of the table that are methods of the plain dialect and no tools. */
-static void drop_plain_rows(void)
-{
-	char *row = strstr(text, "cap_rows[] = {"), *next;
-
-	assert_non_null(row);
-	for (; (next = strstr(row + 1, "\t\t.name = ")); row = next) {
-		char *flag = strstr(row, "CAP_PLAIN");
-
-		if (flag && flag < next)
-			memset(row, ' ', (size_t)(next - row));
-	}
-	if (strstr(row, "CAP_PLAIN"))
-		*row = '\0';
-}
-
-/* With the output schemas, which only mcp.structured lists; test_mcp_tools holds what hosts read. */
-static void test_gen_tools_list_stays_small(void **state)
-{
-	static const char *const parts[] = { ".title = ", ".description = ", ".input_json =",
-					     ".output_json =", ".annotations_json =" };
-	size_t size = 0;
-
-	(void)state;
-	assert_int_equal(generate("a"), 0);
-	read_text(scratch_path(&scratch, "a/gen/caps.c"));
-	drop_plain_rows();
-	/* Count what stands between quotes behind each of these members. */
-	for (size_t i = 0; i < COUNT_OF(parts); i++) {
-		for (const char *at = strstr(text, parts[i]); at; at = strstr(at, parts[i])) {
-			bool inside = false;
-
-			for (at += strlen(parts[i]); inside || *at != ','; at++) {
-				if (inside && *at == '\\')
-					at++;
-				else if (*at == '"')
-					inside = !inside;
-				else if (!inside)
-					continue;
-				size++;
-			}
-		}
-	}
-	assert_true(size > 5000);
-	assert_true(size <= 16 * 1024);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -321,7 +274,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_gen_refuses_what_does_not_fit_together, NULL,
 						teardown),
 		cmocka_unit_test_setup_teardown(test_gen_refuses_a_wrong_blocklist, setup, teardown),
-		cmocka_unit_test_setup_teardown(test_gen_tools_list_stays_small, setup, teardown),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
