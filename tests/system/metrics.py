@@ -76,7 +76,7 @@ def steady(server):
 
 def agrees(server, count):
     run_many(server, count, "i=0; while [ $i -lt 1500 ]; do i=$((i+1)); done; "
-                            "f=$(mktemp ./f.XXXXXXXX); head -c 20000 /dev/zero >$f; rm $f")
+                            "f=$(mktemp -p .); head -c 20000 /dev/zero >$f; rm $f")
     seen = steady(server)
     equal(seen["counters"]["runs_started"], count, "runs started")
     equal(seen["counters"]["runs_succeeded"], count, "runs succeeded")
