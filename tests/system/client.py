@@ -534,6 +534,21 @@ class Server:
 open_servers = []
 
 
+SMALL_DISK = ["unshare", "--mount", "sh", "-c",
+              'mount -t tmpfs -o size=4m,mode=755 none "$0" && mkdir "$0/workspace" "$0/home" && '
+              'exec "$@"']
+
+
+def on_small_disk(server):
+    """Start @server with everything of it on a file system of 4 MiB."""
+    if subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", server.base],
+                      capture_output=True).returncode:
+        raise Skip("this user can mount no small disk")
+    server.wrapper = SMALL_DISK + [server.base]
+    server.start()
+    return server
+
+
 def destroy_servers():
     complaints = []
     while open_servers:

@@ -9,7 +9,7 @@ import signal
 import subprocess
 import time
 
-from client import STRESS, WAIT, Skip, check, equal, eventually, server_path
+from client import STRESS, WAIT, Skip, check, equal, eventually, on_small_disk, server_path
 from followed import Server
 from suite import Suite
 
@@ -421,22 +421,6 @@ def test_state_directory_is_made_again():
     server.stop()
 
 
-# Everything of the server on a file system of 4 MiB.
-SMALL_DISK = ["unshare", "--mount", "sh", "-c",
-              'mount -t tmpfs -o size=4m,mode=755 none "$0" && mkdir "$0/workspace" "$0/home" && '
-              'exec "$@"']
-
-
-def small_disk():
-    server = Server(start=False)
-    if subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", server.base],
-                      capture_output=True).returncode:
-        raise Skip("this user can mount no small disk")
-    server.wrapper = SMALL_DISK + [server.base]
-    server.start()
-    return server
-
-
 def records(server, script):
     """The lines of the log, read where the server sees it; after @script of a shell."""
     done = subprocess.run(["nsenter", "--mount", "--target", str(server.pid), "sh", "-c",
@@ -448,7 +432,7 @@ def records(server, script):
 def test_full_disk_is_cleaned():
     """A command has filled the disk of the workspace, the temporary files and the audit log: the
     next ones run, and one of them cleans it."""
-    server = small_disk()
+    server = on_small_disk(Server(start=False))
     for place in (".", "$TMPDIR"):
         check(server.run("cat /dev/zero >%s/big" % place)["exit_code"] != 0, "no disk was full")
         for _ in range(20):
@@ -461,7 +445,7 @@ def test_full_disk_is_cleaned():
 def test_full_disk_without_a_reserve():
     """When the reserve is used up as well nothing starts; the error says why and is retryable. An
     end is on record later, a refused attempt is counted."""
-    server = small_disk()
+    server = on_small_disk(Server(start=False))
     run = server.run("sleep 60", background=True)["process_id"]
     script = ("for f in %s/audit/*; do truncate -s $(stat -c %%s $f) $f; done; "  # no reserve
               "cat /dev/zero >%s/big" % (server.state, server.base))

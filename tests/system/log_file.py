@@ -3,18 +3,14 @@
 import os
 import re
 import signal
-import subprocess
 
 import client
-from client import RpcError, check, equal, eventually
+from client import RpcError, check, equal, eventually, on_small_disk
 from followed import Server
 from suite import Skip, Suite
 
 suite = Suite()
 SMALL = ("--set", "log.head_bytes=4096", "--set", "log.tail_bytes=65536")
-SMALL_DISK = ["unshare", "--mount", "sh", "-c",
-              'mount -t tmpfs -o size=4m,mode=755 none "$0" && mkdir "$0/workspace" "$0/home" && '
-              'exec "$@"']
 
 
 def status(pid, field):
@@ -183,12 +179,7 @@ def test_bound():
 @suite.test()
 def test_full_disk():
     """A disk that gets full ends the file, not the run; the answer says how much was written."""
-    server = Server(start=False)
-    if subprocess.run(["unshare", "--mount", "mount", "-t", "tmpfs", "none", server.base],
-                      capture_output=True).returncode:
-        raise Skip("this user can mount no small disk")
-    server.wrapper = SMALL_DISK + [server.base]
-    server.start()
+    server = on_small_disk(Server(start=False))
     result = server.run("head -c 8000000 /dev/zero", log_file="x")
     equal((result["exit_code"], result["stdout_size"]), (0, 8000000), "the run")
     check("ENOSPC" in str(warned(result)), str(result))
