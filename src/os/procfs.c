@@ -1,11 +1,15 @@
 #include "os/procfs.h"
 
+#include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/mem.h"
 #include "os/shim/procread.h"
+
+#define TREE_LOOKS 4 /* at the root's children; a tree at rest needs two */
 
 int procfs_stat(pid_t pid, struct procfs_stat *st)
 {
@@ -64,14 +68,32 @@ static bool procfs_add_if_child(void *ctx, const char *name)
 	return c->count < c->max;
 }
 
+/* Has the kernel lists of children (CONFIG_PROC_CHILDREN)? Needs no descriptor. */
+static bool procfs_has_lists(void)
+{
+	static bool has;
+
+	has = has || !access("/proc/thread-self/children", F_OK);
+	return has;
+}
+
+static bool procfs_is_gone(pid_t pid)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	return access(path, F_OK) && errno == ENOENT;
+}
+
 int procfs_children(pid_t pid, pid_t *out, int max)
 {
 	struct children c = { .parent = pid, .out = out, .max = max };
 
-	if (procread_children(pid, procfs_add_child, &c) &&
-	    procread_processes(procfs_add_if_child, &c))
-		return -1;
-	return c.count;
+	if (!procread_children(pid, procfs_add_child, &c))
+		return c.count;
+	if (procfs_has_lists())
+		return procfs_is_gone(pid) ? 0 : -1;
+	return procread_processes(procfs_add_if_child, &c) ? -1 : c.count;
 }
 
 static bool procfs_pids_contain(const pid_t *pids, int count, pid_t pid)
@@ -93,12 +115,15 @@ static int procfs_add_new_children(pid_t pid, pid_t *out, int count, int max)
 	return more < 0 ? -1 : kept;
 }
 
-/* When a process ends during the walk, its children become those of @pid: list @pid again. */
+/*
+ * When a process ends during the walk, its children become those of @pid: list @pid again. A tree
+ * that does nothing but fork and leave has new ones at each look, so the looks are bounded.
+ */
 int procfs_tree(pid_t pid, pid_t *out, int max)
 {
 	int done = 0, count = procfs_add_new_children(pid, out, 0, max), more;
 
-	while (done < count) {
+	for (int look = 0; done < count && look < TREE_LOOKS; look++) {
 		for (; done < count; done++) {
 			more = procfs_add_new_children(out[done], out, count, max);
 			count = more > count ? more : count;

@@ -30,8 +30,8 @@ uint64_t procfs_own_us(pid_t pid);
 int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes);
 
 /* Write up to @max children of all threads of @pid to @out. Returns how many, or -1 if they cannot
- * be listed (no descriptor, no memory). Scans /proc if the kernel lacks the children file or
- * @pid is gone. */
+ * be listed (no descriptor, no memory). A process that is gone has none. Scans /proc if the kernel
+ * has no lists of children (proc(5), /proc/PID/task/TID/children). */
 int procfs_children(pid_t pid, pid_t *out, int max);
 
 /* Can no exec give @pid new privileges (proc(5), NoNewPrivs in /proc/PID/status)? 1, 0, or -1 if
@@ -42,7 +42,8 @@ int procfs_no_new_privs(pid_t pid);
  * namespace (proc(5), NSpid in /proc/PID/status). 0: gone, or the kernel does not report NSpid. */
 pid_t procfs_find_inner(pid_t shim, pid_t inner);
 
-/* Write up to @max descendants of @pid, a sub-reaper, to @out. Returns how many, or -1 as above. */
+/* Write up to @max descendants of @pid, a sub-reaper, to @out. Returns how many, or -1 as above.
+ * May miss some of a tree that forks without a pause: the work is bounded, no kill relies on it. */
 int procfs_tree(pid_t pid, pid_t *out, int max);
 
 #endif

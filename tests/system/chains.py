@@ -63,8 +63,17 @@ class Storm:
             time.sleep(0.2)
 
 
+def watch(server, run):
+    """Calls that look at the tree are answered, although it is another one at each look."""
+    for _ in range(3):
+        server.call("process.list", {"limit": 1})
+        state = server.call("process.monitor", {"process_id": run["process_id"]})
+        equal(state["state"], "running", "state")
+
+
 def end_by_kill(storm):
     run = storm.start()
+    watch(storm.server, run)
     answer = storm.server.call("process.kill", {"process_id": run["process_id"],
                                                 "signal": "SIGKILL"})
     equal((answer["killed"], answer["survivors"]), (True, 0), "killed, survivors")

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <sys/resource.h>
 
 #include "children.h"
 
@@ -86,6 +87,33 @@ static void test_procfs_of_no_process(void **state)
 	assert_int_equal(procfs_tree(pid, out, 4), 0);
 	assert_int_equal(procfs_stat(0, &st), -1);
 	assert_int_equal(procfs_stat(-1, &st), -1);
+}
+
+/* A look at a process that has ended is one failed open, never a scan of /proc: in a tree that forks
+ * without a pause most have ended. Without descriptors a scan cannot even begin. */
+static void test_procfs_children_of_no_process_are_not_searched(void **state)
+{
+	struct rlimit usual, none;
+	pid_t pid = fork(), out[4];
+	int gone, self;
+
+	(void)state;
+	if (!pid)
+		_exit(0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &usual), 0);
+	none = usual;
+	none.rlim_cur = 0;
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &none), 0);
+	gone = procfs_children(pid, out, 4);
+	self = procfs_children(getpid(), out, 4);
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &usual), 0);
+	if (access("/proc/thread-self/children", F_OK)) {
+		print_message("SKIP: this kernel has no lists of children\n");
+		skip();
+	}
+	assert_int_equal(gone, 0);
+	assert_int_equal(self, -1);
 }
 
 static void test_procfs_zombie(void **state)
@@ -275,6 +303,7 @@ int main(void)
 		cmocka_unit_test(test_procfs_stat_with_a_hostile_name),
 		cmocka_unit_test(test_procfs_stat_counts_time),
 		cmocka_unit_test(test_procfs_of_no_process),
+		cmocka_unit_test(test_procfs_children_of_no_process_are_not_searched),
 		cmocka_unit_test(test_procfs_zombie),
 		cmocka_unit_test(test_procfs_io),
 		cmocka_unit_test(test_procfs_children_and_tree),
