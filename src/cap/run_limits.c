@@ -345,15 +345,16 @@ static bool run_limits_was_passed(const struct proc *p)
 	       p->usage.memory_peak_bytes > p->settings->limits.memory_bytes;
 }
 
-void run_limits_warn(struct jsonw *w, const struct proc *p)
+void run_limits_warn(struct jsonw *w, struct proc *p)
 {
+	int64_t refused = proc_tasks_refused(p);
 	char text[256];
 
-	if (p->proof.tasks_refused > 0) {
+	if (refused > 0) {
 		snprintf(text, sizeof(text),
 			 "%" PRId64 " times the kernel refused a new process or thread: the run "
 			 "may have %" PRId64 " at once (limits.tasks_per_run)",
-			 p->proof.tasks_refused, p->settings->limits.tasks);
+			 refused, p->settings->limits.tasks);
 		jsonw_str(w, NULL, text);
 	}
 	if (run_limits_was_passed(p)) {

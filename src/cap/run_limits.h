@@ -40,6 +40,6 @@ bool run_limits_struck(const struct proc *p);
 void run_limits_error(const struct proc *p, struct err *e);
 
 /* Write sentences into the open array of warnings. */
-void run_limits_warn(struct jsonw *w, const struct proc *p);
+void run_limits_warn(struct jsonw *w, struct proc *p);
 
 #endif

@@ -83,7 +83,7 @@ static void run_warnings_add_log_file(struct jsonw *w, const struct cap *c, cons
 		jsonw_str(w, NULL, text);
 }
 
-void run_warnings_write(struct jsonw *w, const struct cap *c, const struct proc *p,
+void run_warnings_write(struct jsonw *w, const struct cap *c, struct proc *p,
 			const struct run_result_options *v)
 {
 	jsonw_array(w, "warnings");

@@ -13,7 +13,7 @@
 #include "cap/run_result.h"
 
 /* Write "warnings", an array of sentences, empty if there is nothing to tell. */
-void run_warnings_write(struct jsonw *w, const struct cap *c, const struct proc *p,
+void run_warnings_write(struct jsonw *w, const struct cap *c, struct proc *p,
 			const struct run_result_options *v);
 
 #endif

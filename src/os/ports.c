@@ -135,14 +135,15 @@ static void ports_read_descriptors(struct ports *s, pid_t pid)
 	closedir(d);
 }
 
-bool ports_listens(const pid_t *pids, int count, unsigned port, unsigned tables)
+bool ports_listens(const struct procfs_process *processes, int count, unsigned port,
+		   unsigned tables)
 {
 	static struct ports s;
 
 	s = (struct ports){ .port = port, .tables = tables, .descriptors = PORTS_DESCRIPTORS };
 	for (int i = 0; i < count; i++)
-		ports_read_descriptors(&s, pids[i]);
+		ports_read_descriptors(&s, processes[i].pid);
 	for (int i = 0; s.socket_count && !s.found && i < count; i++)
-		ports_read_namespace(&s, pids[i]);
+		ports_read_namespace(&s, processes[i].pid);
 	return s.found;
 }

@@ -15,15 +15,17 @@
 #define PROCPEN_OS_PORTS_H
 
 #include <stdbool.h>
-#include <sys/types.h>
+
+#include "os/procfs.h"
 
 #define PORTS_SOCKETS 4096
 #define PORTS_DESCRIPTORS 2048
 
 enum { PORTS_IPV4 = 1, PORTS_IPV6 = 2 };
 
-/* Does one of the @count processes in @pids listen on @port of 127.0.0.1, ::1 or any address, in
+/* Does one of the @count @processes listen on @port of 127.0.0.1, ::1 or any address, in
  * whatever network namespace it is? Reads @tables only. */
-bool ports_listens(const pid_t *pids, int count, unsigned port, unsigned tables);
+bool ports_listens(const struct procfs_process *processes, int count, unsigned port,
+		   unsigned tables);
 
 #endif

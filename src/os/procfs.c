@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "os/shim/procread.h"
 
-#define TREE_LOOKS 4 /* at the root's children; a tree at rest needs two */
+#define TREE_LOOKS 4 /* at the root's children; a tree at rest needs one */
 
 int procfs_stat(pid_t pid, struct procfs_stat *st)
 {
@@ -24,6 +24,12 @@ int procfs_stat(pid_t pid, struct procfs_stat *st)
 	st->cpu_ticks = stat.cpu_ticks + stat.child_ticks;
 	st->rss_bytes = stat.rss_pages * (uint64_t)sysconf(_SC_PAGESIZE);
 	return 0;
+}
+
+bool procfs_lives(const struct procfs_stat *st)
+{
+	return procread_shows_life(
+		&(struct procread_stat){ .state = st->state, .threads = (uint32_t)st->threads });
 }
 
 uint64_t procfs_own_us(pid_t pid)
@@ -42,30 +48,20 @@ int procfs_io(pid_t pid, uint64_t *read_bytes, uint64_t *write_bytes)
 	return procread_io(text, read_bytes, write_bytes);
 }
 
-struct children {
-	pid_t parent, *out;
-	int count, max;
+/* A look through all processes for the children of one. */
+struct scan {
+	pid_t parent;
+	bool (*fn)(void *ctx, int child);
+	void *ctx;
 };
 
-/* Returns whether there is room for more. */
-static bool procfs_add_child(void *ctx, int pid)
+static bool procfs_scan_process(void *ctx, const char *name)
 {
-	struct children *c = ctx;
-
-	if (pid && c->count < c->max)
-		c->out[c->count++] = pid;
-	return c->count < c->max;
-}
-
-static bool procfs_add_if_child(void *ctx, const char *name)
-{
-	struct children *c = ctx;
+	const struct scan *s = ctx;
 	int pid = (int)procread_number(&name);
 	struct procread_stat stat;
 
-	if (pid && !procread_stat(pid, &stat) && stat.parent == c->parent)
-		procfs_add_child(c, pid);
-	return c->count < c->max;
+	return !pid || procread_stat(pid, &stat) || stat.parent != s->parent || s->fn(s->ctx, pid);
 }
 
 /* Has the kernel lists of children (CONFIG_PROC_CHILDREN)? Needs no descriptor. */
@@ -85,53 +81,96 @@ static bool procfs_is_gone(pid_t pid)
 	return access(path, F_OK) && errno == ENOENT;
 }
 
-int procfs_children(pid_t pid, pid_t *out, int max)
+/* Call @fn with each child of @pid until it returns false. 0, or -1: they cannot be listed. */
+static int procfs_each_child(pid_t pid, bool (*fn)(void *ctx, int child), void *ctx)
 {
-	struct children c = { .parent = pid, .out = out, .max = max };
+	struct scan s = { pid, fn, ctx };
 
-	if (!procread_children(pid, procfs_add_child, &c))
-		return c.count;
+	if (!procread_children(pid, fn, ctx))
+		return 0;
 	if (procfs_has_lists())
 		return procfs_is_gone(pid) ? 0 : -1;
-	return procread_processes(procfs_add_if_child, &c) ? -1 : c.count;
+	return procread_processes(procfs_scan_process, &s) ? -1 : 0;
 }
 
-static bool procfs_pids_contain(const pid_t *pids, int count, pid_t pid)
+struct children {
+	pid_t *out;
+	int count, max;
+};
+
+/* Returns whether there is room for more. */
+static bool procfs_add_child(void *ctx, int pid)
 {
-	for (int i = 0; i < count; i++)
-		if (pids[i] == pid)
+	struct children *c = ctx;
+
+	if (pid && c->count < c->max)
+		c->out[c->count++] = pid;
+	return c->count < c->max;
+}
+
+int procfs_children(pid_t pid, pid_t *out, int max)
+{
+	struct children c = { out, 0, max };
+
+	return procfs_each_child(pid, procfs_add_child, &c) ? -1 : c.count;
+}
+
+/* ---- trees ---- */
+
+struct walk {
+	struct procfs_process *out;
+	int count, max;
+	bool lost; /* a process ended before its children were seen */
+};
+
+static bool procfs_add_process(void *ctx, int pid)
+{
+	struct walk *w = ctx;
+
+	for (int i = 0; i < w->count; i++)
+		if (w->out[i].pid == pid)
 			return true;
-	return false;
+	if (pid && w->count < w->max)
+		w->out[w->count++] = (struct procfs_process){ .pid = pid };
+	return w->count < w->max;
 }
 
-/* Append the children of @pid that are not yet among the @count in @out; the new count, or -1. */
-static int procfs_add_new_children(pid_t pid, pid_t *out, int count, int max)
+/* Add the children of @p, then read what it is: if it still lives, they were all there. */
+static void procfs_visit(struct walk *w, struct procfs_process *p)
 {
-	int kept = count, more = procfs_children(pid, out + count, max - count);
+	bool listed = !procread_first_children(p->pid, procfs_add_process, w);
+	int gone = procfs_stat(p->pid, &p->stat);
 
-	for (int i = count; i < count + more; i++)
-		if (!procfs_pids_contain(out, kept, out[i]))
-			out[kept++] = out[i];
-	return more < 0 ? -1 : kept;
+	if (!gone && (!listed || p->stat.threads > 1)) {
+		(void)procfs_each_child(p->pid, procfs_add_process, w);
+		gone = procfs_stat(p->pid, &p->stat);
+	}
+	if (gone)
+		p->stat = (struct procfs_stat){ .state = 'X' };
+	w->lost = w->lost || !procfs_lives(&p->stat);
 }
 
 /*
- * When a process ends during the walk, its children become those of @pid: list @pid again. A tree
- * that does nothing but fork and leave has new ones at each look, so the looks are bounded.
+ * When a process ends, its children become those of @pid: list @pid again. A tree that does nothing
+ * but fork and leave has new ones at each look, so the looks are bounded.
  */
-int procfs_tree(pid_t pid, pid_t *out, int max)
+int procfs_tree(pid_t pid, struct procfs_process *out, int max)
 {
-	int done = 0, count = procfs_add_new_children(pid, out, 0, max), more;
+	struct walk w = { .out = out, .max = max };
+	int done = 0;
 
-	for (int look = 0; done < count && look < TREE_LOOKS; look++) {
-		for (; done < count; done++) {
-			more = procfs_add_new_children(out[done], out, count, max);
-			count = more > count ? more : count;
-		}
-		more = procfs_add_new_children(pid, out, count, max);
-		count = more > count ? more : count;
+	procfs_add_process(&w, pid);
+	for (int look = 0; look < TREE_LOOKS; look++) {
+		w.lost = false;
+		for (; done < w.count; done++)
+			procfs_visit(&w, &out[done]);
+		if (out[0].stat.state == 'X') /* gone, or not to be read */
+			return procfs_each_child(pid, procfs_add_process, &w);
+		if (!w.lost)
+			break;
+		(void)procfs_each_child(pid, procfs_add_process, &w);
 	}
-	return count;
+	return done;
 }
 
 int procfs_no_new_privs(pid_t pid)

@@ -7,6 +7,7 @@
 #ifndef PROCPEN_OS_PROCFS_H
 #define PROCPEN_OS_PROCFS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -21,6 +22,9 @@ struct procfs_stat {
 
 /* 0, or -1 when the process is gone or unreadable. */
 int procfs_stat(pid_t pid, struct procfs_stat *st);
+
+/* Is it alive, in its first thread or in others? */
+bool procfs_lives(const struct procfs_stat *st);
 
 /* Processor time of the first thread of @pid, without its children; 0 where the kernel does not
  * count it (/proc/PID/schedstat: its first number, in ns). */
@@ -42,8 +46,17 @@ int procfs_no_new_privs(pid_t pid);
  * namespace (proc(5), NSpid in /proc/PID/status). 0: gone, or the kernel does not report NSpid. */
 pid_t procfs_find_inner(pid_t shim, pid_t inner);
 
-/* Write up to @max descendants of @pid, a sub-reaper, to @out. Returns how many, or -1 as above.
- * May miss some of a tree that forks without a pause: the work is bounded, no kill relies on it. */
-int procfs_tree(pid_t pid, pid_t *out, int max);
+struct procfs_process {
+	pid_t pid;
+	struct procfs_stat stat;
+};
+
+/*
+ * Write @pid, a sub-reaper, and up to @max - 1 of its descendants, each after its parent, to @out.
+ * Returns how many (0: it is gone), or -1 as above. What ends meanwhile may be missing, or be there
+ * as it last was; of a tree that forks without a pause some may be missing: the work is bounded, no
+ * kill relies on it.
+ */
+int procfs_tree(pid_t pid, struct procfs_process *out, int max);
 
 #endif

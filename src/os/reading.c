@@ -133,22 +133,23 @@ static enum reading reading_call(pid_t pid, long number, const uint64_t args[2],
 	return READING_NO;
 }
 
-/* A thread that runs has "running" there; one that has gone has nothing. */
-static enum reading reading_thread(pid_t pid, int directory, const char *tid,
+/* @thread: its directory, below @directory. One that runs has "running" there; one that has gone
+ * has nothing. */
+static enum reading reading_thread(pid_t pid, int directory, const char *thread,
 				   const struct reading_file *file)
 {
 	AUTO_CLOSE int fd = -1;
 	uint64_t args[2];
-	char path[32], text[256];
+	char path[64], text[256];
 	ssize_t n = -1;
 	long number;
 
-	snprintf(path, sizeof(path), "%.20s/syscall", tid);
+	snprintf(path, sizeof(path), "%.50s/syscall", thread);
 	fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
 		n = read(fd, text, sizeof(text) - 1);
 	if (n < 0)
-		return errno == ESRCH || faccessat(directory, tid, F_OK, 0) ? READING_NO
+		return errno == ESRCH || faccessat(directory, thread, F_OK, 0) ? READING_NO
 									    : READING_UNKNOWN;
 	text[n] = '\0';
 	if (sscanf(text, "%ld 0x%" SCNx64 " 0x%" SCNx64, &number, &args[0], &args[1]) != 3)
@@ -156,7 +157,7 @@ static enum reading reading_thread(pid_t pid, int directory, const char *tid,
 	return reading_call(pid, number, args, file);
 }
 
-static enum reading reading_process(pid_t pid, const struct reading_file *file, int *threads)
+static enum reading reading_threads(pid_t pid, const struct reading_file *file, int *threads)
 {
 	enum reading most = READING_NO, one;
 	const struct dirent *entry;
@@ -178,13 +179,26 @@ static enum reading reading_process(pid_t pid, const struct reading_file *file, 
 	return most;
 }
 
-enum reading reading_of(const pid_t *pids, int count, const struct reading_file *file)
+static enum reading reading_process(const struct procfs_process *p,
+				    const struct reading_file *file, int *threads)
+{
+	char path[64];
+
+	if (p->stat.threads != 1)
+		return reading_threads(p->pid, file, threads);
+	--*threads;
+	snprintf(path, sizeof(path), "/proc/%d/task/%d", (int)p->pid, (int)p->pid);
+	return reading_thread(p->pid, AT_FDCWD, path, file);
+}
+
+enum reading reading_of(const struct procfs_process *processes, int count,
+			const struct reading_file *file)
 {
 	enum reading most = READING_NO, one;
 	int threads = READING_THREADS;
 
 	for (int i = 0; i < count && threads; i++) {
-		one = reading_process(pids[i], file, &threads);
+		one = reading_process(&processes[i], file, &threads);
 		most = one > most ? one : most;
 	}
 	return threads || most > READING_UNKNOWN ? most : READING_UNKNOWN;

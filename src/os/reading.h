@@ -13,6 +13,8 @@
 
 #include <sys/types.h>
 
+#include "os/procfs.h"
+
 #define READING_THREADS 256
 #define READING_SET 1024
 
@@ -29,6 +31,7 @@ enum reading {
 	READING_BLOCKS,  /* sleeps in a read of it */
 };
 
-enum reading reading_of(const pid_t *pids, int count, const struct reading_file *file);
+enum reading reading_of(const struct procfs_process *processes, int count,
+			const struct reading_file *file);
 
 #endif

@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 
 #include "base/clock.h"
-#include "os/procfs.h"
 #include "os/reading.h"
 #include "proc/proc.h"
 
@@ -13,10 +12,13 @@
 
 static enum reading input_wait_look(const struct proc *p, const struct reading_file *file)
 {
-	pid_t pids[INPUT_WAIT_PROCESSES];
-	int count = procfs_tree(p->live->tree.shim_pid, pids, INPUT_WAIT_PROCESSES);
+	const struct procfs_process *processes;
+	int count = usage_processes(p->live->tree.shim_pid, &processes);
 
-	return count < 0 ? READING_UNKNOWN : reading_of(pids, count, file);
+	if (count < 0)
+		return READING_UNKNOWN;
+	return reading_of(processes, count < INPUT_WAIT_PROCESSES ? count : INPUT_WAIT_PROCESSES,
+			  file);
 }
 
 /* Has the run been quiet so long? */

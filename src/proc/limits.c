@@ -76,14 +76,6 @@ void limits_reported(struct limits_proof *proof, const struct shim_report *repor
 	proof->ending = true;
 }
 
-void limits_ending(struct limits_proof *proof, const struct cgroup *group)
-{
-	struct usage unused = { 0 };
-
-	limits_group_usage(proof, group, &unused);
-	proof->ending = true;
-}
-
 bool limits_check_group(struct limits_proof *proof, struct cgroup *group)
 {
 	int64_t kills = group ? cgroup_oom_kills(group) : -1;
@@ -125,10 +117,9 @@ void limits_each(const struct limits *l, void (*fn)(void *ctx, const char *text)
 			fn(ctx, texts[i][holders[i]]);
 }
 
-void limits_group_usage(struct limits_proof *proof, const struct cgroup *group, struct usage *u)
+void limits_group_usage(const struct cgroup *group, struct usage *u)
 {
 	struct cgroup_usage counted;
-	int64_t refused;
 
 	if (!group)
 		return;
@@ -137,11 +128,20 @@ void limits_group_usage(struct limits_proof *proof, const struct cgroup *group, 
 		u->cpu_ms = (counted.cpu_us + 500) / 1000;
 	if (counted.memory_peak_bytes >= 0)
 		u->memory_peak_bytes = counted.memory_peak_bytes;
-	if (proof->ending)
-		return;
-	refused = cgroup_refused(group);
+}
+
+void limits_count_refused(struct limits_proof *proof, const struct cgroup *group)
+{
+	int64_t refused = group && !proof->ending ? cgroup_refused(group) : 0;
+
 	if (refused > 0)
 		proof->tasks_refused = refused;
+}
+
+void limits_ending(struct limits_proof *proof, const struct cgroup *group)
+{
+	limits_count_refused(proof, group);
+	proof->ending = true;
 }
 
 /* Version 1 fires the descriptor first and counts the kill a moment later: retry. */

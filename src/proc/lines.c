@@ -26,7 +26,7 @@ void lines_continue(struct lines *l, const struct output *o)
 	l->end = o->total;
 	if (l->bytes)
 		return;
-	l->bytes = mem_zalloc(LINES_MAX);
+	l->bytes = mem_realloc(NULL, LINES_MAX); /* zeroing it would cost more than a short line */
 	buf_init(&l->repaired, LINES_MAX * strlen(UTF8_REPLACEMENT));
 }
 

@@ -149,6 +149,12 @@ static void proc_on_drain_over(struct ev_loop *loop, ev_timer *w, int revents)
 
 /* ---- reports of the shim ---- */
 
+static void proc_read_group(struct proc *p)
+{
+	limits_group_usage(p->live->confine.cgroup, &p->usage);
+	limits_count_refused(&p->proof, p->live->confine.cgroup);
+}
+
 static void proc_take_usage(struct proc *p, const struct shim_report *report)
 {
 	int64_t peak = (int64_t)report->maxrss_kib * 1024;
@@ -161,7 +167,7 @@ static void proc_take_usage(struct proc *p, const struct shim_report *report)
 	p->usage.io_read_bytes = (int64_t)report->io_read_bytes;
 	p->usage.io_write_bytes = (int64_t)report->io_write_bytes;
 	if (!report->empty) /* else proc_on_tree_empty(), which comes next, reads it */
-		limits_group_usage(&p->proof, p->live->confine.cgroup, &p->usage);
+		proc_read_group(p);
 }
 
 void proc_on_limit(void *ctx)
@@ -372,7 +378,7 @@ static void proc_on_tree_empty(void *ctx)
 	p->tree_alive = false;
 	p->survivors = p->live->tree.survivors;
 	p->supervisor_lost = p->live->tree.lost && !p->live->tree.given_up && !p->exited;
-	limits_group_usage(&p->proof, p->live->confine.cgroup, &p->usage);
+	proc_read_group(p);
 	proc_note_lost_shim(p);
 	p->usage.alive = (int)p->survivors;
 	p->forced = p->forced && proc_kill_ended_any(p);
@@ -645,16 +651,23 @@ const struct usage *proc_usage(struct proc *p)
 	p->usage.alive = now.alive;
 	if (!p->exited || p->leftover)
 		p->usage = now;
-	limits_group_usage(&p->proof, p->live->confine.cgroup, &p->usage);
+	limits_group_usage(p->live->confine.cgroup, &p->usage);
 	return &p->usage;
+}
+
+int64_t proc_tasks_refused(struct proc *p)
+{
+	if (p->tree_alive)
+		limits_count_refused(&p->proof, p->live->confine.cgroup);
+	return p->proof.tasks_refused;
 }
 
 bool proc_listens(const struct proc *p, unsigned port, unsigned tables)
 {
-	pid_t pids[PROC_PORTS_MAX];
+	struct procfs_process tree[PROC_PORTS_MAX];
 
 	return p->tree_alive && p->live->tree.shim_pid > 0 &&
-	       ports_listens(pids, procfs_tree(p->live->tree.shim_pid, pids, PROC_PORTS_MAX),
+	       ports_listens(tree, procfs_tree(p->live->tree.shim_pid, tree, PROC_PORTS_MAX),
 			     port, tables);
 }
 

@@ -282,6 +282,9 @@ bool proc_stdin_refused(const struct proc *p);
 /* Current usage: read from /proc while processes live, final afterwards. */
 const struct usage *proc_usage(struct proc *p);
 
+/* How many new processes and threads its control group has refused; read now while it lives. */
+int64_t proc_tasks_refused(struct proc *p);
+
 /* Does a process of this run, of the first PROC_PORTS_MAX, listen on TCP @port (os/ports.h)? */
 #define PROC_PORTS_MAX 256
 bool proc_listens(const struct proc *p, unsigned port, unsigned tables);

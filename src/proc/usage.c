@@ -2,50 +2,53 @@
 
 #include <unistd.h>
 
-#include "os/procfs.h"
-
 /* The two figures come from different sources with different rounding: never below 0. */
-static int64_t usage_since(uint64_t now, uint64_t before)
+static int64_t usage_since(int64_t now, int64_t before)
 {
-	return now > before ? (int64_t)(now - before) : 0;
+	return now > before ? now - before : 0;
+}
+
+static struct procfs_process usage_tree[USAGE_TREE_MAX];
+static int usage_count; /* in it, the shim included; 0: none, -1: they could not be listed */
+
+/* Not the shim's own time and memory, only the time of the processes that it reaped. */
+static int64_t usage_add(const struct procfs_process *process, bool is_shim, struct usage *u)
+{
+	const struct procfs_stat *stat = &process->stat;
+	uint64_t r, w;
+
+	if (!procfs_io(process->pid, &r, &w)) {
+		u->io_read_bytes += (int64_t)r;
+		u->io_write_bytes += (int64_t)w;
+	}
+	if (is_shim)
+		return (int64_t)stat->child_ticks;
+	u->alive += procfs_lives(stat);
+	u->memory_bytes += (int64_t)stat->rss_bytes;
+	return (int64_t)stat->cpu_ticks;
 }
 
 void usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u)
 {
-	static pid_t pids[USAGE_TREE_MAX];
-	int64_t tick_ms = 1000 / sysconf(_SC_CLK_TCK);
-	uint64_t ticks = 0, rss = 0, io_read = 0, io_write = 0, r, w;
-	struct procfs_stat st;
-	int count;
+	int64_t tick_ms = 1000 / sysconf(_SC_CLK_TCK), ticks = 0;
+	int64_t peak = u->memory_peak_bytes;
 
-	u->alive = -1;
-	if (shim_pid <= 0)
+	if (shim_pid <= 0) {
+		u->alive = -1;
 		return;
-	/* Do not count the shim's own time, only that of the processes it reaped. */
-	if (!procfs_stat(shim_pid, &st))
-		ticks = st.child_ticks;
-	if (!procfs_io(shim_pid, &r, &w)) {
-		io_read = r;
-		io_write = w;
 	}
-	count = procfs_tree(shim_pid, pids, max);
-	if (count >= 0)
-		u->alive = 0;
-	for (int i = 0; i < count; i++) {
-		if (procfs_stat(pids[i], &st))
-			continue;
-		u->alive += (st.state != 'Z' || st.threads > 1) && st.state != 'X';
-		ticks += st.cpu_ticks;
-		rss += st.rss_bytes;
-		if (!procfs_io(pids[i], &r, &w)) {
-			io_read += r;
-			io_write += w;
-		}
-	}
-	u->cpu_ms = usage_since(ticks * (uint64_t)tick_ms, past->cpu_us / 1000);
-	u->io_read_bytes = usage_since(io_read, past->io_read_bytes);
-	u->io_write_bytes = usage_since(io_write, past->io_write_bytes);
-	u->memory_bytes = (int64_t)rss;
-	if ((int64_t)rss > u->memory_peak_bytes)
-		u->memory_peak_bytes = (int64_t)rss;
+	usage_count = procfs_tree(shim_pid, usage_tree, max);
+	*u = (struct usage){ .alive = usage_count < 0 ? -1 : 0 };
+	for (int i = 0; i < usage_count; i++)
+		ticks += usage_add(&usage_tree[i], !i, u);
+	u->cpu_ms = usage_since(ticks * tick_ms, (int64_t)past->cpu_us / 1000);
+	u->io_read_bytes = usage_since(u->io_read_bytes, (int64_t)past->io_read_bytes);
+	u->io_write_bytes = usage_since(u->io_write_bytes, (int64_t)past->io_write_bytes);
+	u->memory_peak_bytes = u->memory_bytes > peak ? u->memory_bytes : peak;
+}
+
+int usage_processes(pid_t shim_pid, const struct procfs_process **processes)
+{
+	*processes = usage_tree + 1;
+	return usage_count > 0 && usage_tree[0].pid == shim_pid ? usage_count - 1 : -1;
 }

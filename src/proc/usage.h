@@ -12,6 +12,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "os/procfs.h"
 #include "os/spawn/spawn.h"
 
 struct usage {
@@ -31,5 +32,10 @@ struct usage {
  * processes (up to USAGE_TREE_MAX).
  */
 void usage_live(pid_t shim_pid, const struct spawn_past *past, int max, struct usage *u);
+
+/* The processes below @shim_pid that the last usage_live() has read, so that a look at them need
+ * not list them again. Returns how many, or -1: they could not be listed, or those of another shim
+ * were. */
+int usage_processes(pid_t shim_pid, const struct procfs_process **processes);
 
 #endif

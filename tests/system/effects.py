@@ -80,12 +80,14 @@ def made_for_audit(rest, audit):
     return path and (audit + "/").startswith(path[1].rstrip("/") + "/")
 
 
-def traced(method, params, *options, follow=None):
-    """The answer to one call of a server with @options, and what it did until then."""
+def traced_calls(method, params, *options, before=None, follow=None):
+    """The answer to one call of a server with @options, the system calls until then, and where its
+    state is. @before, if any, makes the parameters from those given."""
     with tempfile.TemporaryDirectory(prefix="procpen-effects-") as scratch:
         trace = os.path.join(scratch, "trace")
         server = Server(*options, wrapper=tracer(trace))
         server.ping()
+        params = before(server, params) if before else params
         number = server.request(method, dict(params, intent="marked-call") if method == "process.run"
                                 else params, id="marked-id")
         if follow:
@@ -98,7 +100,12 @@ def traced(method, params, *options, follow=None):
             lines = f.read().split("\n")
     if any(re.search(r" read\(\d+[^ ]*, 0x\w+, \d+\) += [1-9]", line) for line in lines):
         raise Skip("the server's memory is not dumpable: only root's strace can read it")
-    calls = between(lines, '\\"id\\": \\"marked-id\\"', '\\"id\\":\\"marked-id\\"')
+    return message, between(lines, '\\"id\\": \\"marked-id\\"', '\\"id\\":\\"marked-id\\"'), state
+
+
+def traced(method, params, *options, **more):
+    """The answer to one call of a server with @options, and what it did until then."""
+    message, calls, state = traced_calls(method, params, *options, **more)
     return message, effects(calls, state)
 
 
@@ -165,6 +172,22 @@ def test_session():
     message, found = traced("agent.session", {}, "--set", "tier.agent.session=deny")
     equal(message["error"]["data"]["type"], "PermissionDenied", "type")
     equal(found, [], "effects")
+
+
+@suite.test()
+def test_a_record_reads_each_file_once():
+    """A wait for a line is answered with what the run does just then: each file that says so costs
+    as much as the rest of the answer."""
+    def start(server, params):
+        return dict(params, process_id=server.run("cat", [], stdin_mode="pipe",
+                                                  background=True)["process_id"])
+
+    message, calls, _ = traced_calls("process.monitor", {}, before=start)
+    equal(message["result"]["alive"], 1, "alive")
+    opened = [re.search(r'"([^"]*)"', rest)[1] for name, rest in calls if name in OPENS]
+    check(any(path.endswith("/syscall") for path in opened), "the trace shows no look: %s" % opened)
+    equal([path for path in sorted(set(opened)) if opened.count(path) > 1], [], "read again")
+    check(len(opened) <= 8, "files of one shim and one process: %s" % opened)
 
 
 if __name__ == "__main__":

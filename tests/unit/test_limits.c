@@ -154,7 +154,8 @@ static void test_limits_without_a_group(void **state)
 	(void)state;
 	limits_proof_init(&proof);
 	assert_false(limits_check_group(&proof, NULL));
-	limits_group_usage(&proof, NULL, &usage);
+	limits_group_usage(NULL, &usage);
+	limits_count_refused(&proof, NULL);
 	assert_int_equal(usage.memory_peak_bytes, 2);
 	limits_watch_stop(&watch, loop); /* before a start */
 	limits_watch_start(&watch, loop, &proof, NULL, NULL, NULL);

@@ -8,7 +8,7 @@
 
 #include "os/ports.h"
 
-static bool listens(const pid_t *pids, int count, unsigned port)
+static bool listens(const struct procfs_process *pids, int count, unsigned port)
 {
 	bool in4 = ports_listens(pids, count, port, PORTS_IPV4);
 	bool in6 = ports_listens(pids, count, port, PORTS_IPV6);
@@ -47,7 +47,7 @@ static void test_ports_of_local_addresses(void **state)
 		{ "127.0.0.1", true }, { "0.0.0.0", true }, { "::1", true }, { "::", true },
 		{ "::ffff:127.0.0.1", true }, { "127.0.0.2", false },
 	};
-	pid_t self = getpid();
+	struct procfs_process self = { .pid = getpid() };
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
@@ -73,15 +73,15 @@ static void test_ports_of_others(void **state)
 	int hold[2], listener, client, accepted;
 	unsigned port = 0, client_port;
 	socklen_t len = sizeof(at);
-	pid_t self = getpid(), child;
+	struct procfs_process self = { .pid = getpid() }, child;
 
 	(void)state;
 	listener = bind_to("127.0.0.1", &port);
 	assert_true(listener >= 0);
 	assert_int_equal(pipe(hold), 0);
 	assert_int_equal(listen(listener, 1), 0);
-	child = fork();
-	if (!child) {
+	child.pid = fork();
+	if (!child.pid) {
 		char byte;
 
 		close(listener);
@@ -92,7 +92,7 @@ static void test_ports_of_others(void **state)
 	for (int i = 0; i < 1000 && ports_listens(&child, 1, port, PORTS_IPV4); i++)
 		usleep(10000); /* until it has closed its copy */
 	assert_false(listens(&child, 1, port));
-	assert_true(listens((pid_t[]){ child, self }, 2, port));
+	assert_true(listens((struct procfs_process[]){ child, self }, 2, port));
 	at.sin_port = htons((uint16_t)port);
 	at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	client = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -106,7 +106,7 @@ static void test_ports_of_others(void **state)
 	close(accepted);
 	close(client);
 	close(hold[1]);
-	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(waitpid(child.pid, NULL, 0), child.pid);
 	assert_false(listens(&child, 1, port));
 	assert_false(listens(&self, 0, port));
 }

@@ -76,6 +76,7 @@ static void test_procfs_of_no_process(void **state)
 	struct procfs_stat st;
 	uint64_t r, w;
 	pid_t pid = fork(), out[4];
+	struct procfs_process tree[4];
 
 	(void)state;
 	if (!pid)
@@ -84,7 +85,7 @@ static void test_procfs_of_no_process(void **state)
 	assert_int_equal(procfs_stat(pid, &st), -1);
 	assert_int_equal(procfs_io(pid, &r, &w), -1);
 	assert_int_equal(procfs_children(pid, out, 4), 0);
-	assert_int_equal(procfs_tree(pid, out, 4), 0);
+	assert_int_equal(procfs_tree(pid, tree, 4), 0);
 	assert_int_equal(procfs_stat(0, &st), -1);
 	assert_int_equal(procfs_stat(-1, &st), -1);
 }
@@ -150,6 +151,7 @@ static void test_procfs_io(void **state)
 static void test_procfs_children_and_tree(void **state)
 {
 	pid_t a, b, c, out[8];
+	struct procfs_process tree[8];
 	int hold[2], tell[2];
 
 	(void)state;
@@ -168,9 +170,11 @@ static void test_procfs_children_and_tree(void **state)
 	assert_int_equal(procfs_children(getpid(), out, 8), 2);
 	assert_int_equal(out[0], a);
 	assert_int_equal(out[1], b);
-	assert_int_equal(procfs_tree(getpid(), out, 8), 3);
-	assert_int_equal(out[2], c);
-	assert_int_equal(procfs_tree(getpid(), out, 2), 2);
+	assert_int_equal(procfs_tree(getpid(), tree, 8), 4);
+	assert_int_equal(tree[0].pid, getpid());
+	assert_int_equal(tree[3].pid, c);
+	assert_int_equal(tree[3].stat.parent, b);
+	assert_int_equal(procfs_tree(getpid(), tree, 2), 2);
 	assert_int_equal(procfs_children(getpid(), out, 1), 1);
 	assert_int_equal(procfs_children(getpid(), out, 0), 0);
 	release_children(hold, 2);

@@ -113,10 +113,12 @@ static void do_hide(int fd)
 /* Look until it is @wanted: the child needs a moment to get there. */
 static enum reading look(pid_t child, const struct reading_file *file, enum reading wanted)
 {
+	struct procfs_process p = { .pid = child };
 	enum reading found = READING_NO;
 
 	for (int i = 0; i < 6000; i++) {
-		found = reading_of(&child, 1, file);
+		(void)procfs_stat(child, &p.stat);
+		found = reading_of(&p, 1, file);
 		if (found == wanted && (wanted != READING_NO || i > 10))
 			break;
 		usleep(10000);
@@ -143,7 +145,9 @@ static void expect(void (*does)(int fd), enum reading wanted)
 	assert_int_equal(look(child, &file, wanted), wanted);
 	kill(child, SIGKILL);
 	assert_int_equal(waitpid(child, &status, 0), child);
-	assert_int_equal(reading_of(&child, 1, &file), READING_NO);
+	assert_int_equal(reading_of(&(struct procfs_process){ .pid = child, .stat.threads = 1 }, 1,
+				    &file),
+			 READING_NO);
 	close(fds[0]);
 	close(fds[1]);
 }

@@ -188,12 +188,17 @@ static bool procread_open_of_thread(void *ctx, const char *thread)
 	return more;
 }
 
+static void procread_begin_threads(struct threads *t, int pid)
+{
+	t->tail = procread_put_number(procread_put(t->path, procread_root), (unsigned)pid);
+	t->tail = procread_put(t->tail, "/task/");
+}
+
 int procread_threads(int pid, const char *name, bool (*fn)(void *ctx, int fd), void *ctx)
 {
 	struct threads t = { .name = name, .fn = fn, .ctx = ctx };
 
-	t.tail = procread_put_number(procread_put(t.path, procread_root), (unsigned)pid);
-	t.tail = procread_put(t.tail, "/task/");
+	procread_begin_threads(&t, pid);
 	procread_directory(t.path, procread_open_of_thread, &t);
 	return t.opened;
 }
@@ -226,6 +231,19 @@ int procread_children(int pid, bool (*fn)(void *ctx, int child), void *ctx)
 	struct children c = { fn, ctx, true };
 
 	return procread_threads(pid, "/children", procread_visit_children_of_thread, &c) ? 0 : -1;
+}
+
+int procread_first_children(int pid, bool (*fn)(void *ctx, int child), void *ctx)
+{
+	struct children c = { fn, ctx, true };
+	struct threads t = { .name = "/children", .ctx = &c };
+	char thread[12];
+
+	t.fn = procread_visit_children_of_thread;
+	procread_put_number(thread, (unsigned)pid);
+	procread_begin_threads(&t, pid);
+	procread_open_of_thread(&t, thread);
+	return t.opened ? 0 : -1;
 }
 
 /* ---- facts ---- */

@@ -55,6 +55,9 @@ int procread_threads(int pid, const char *name, bool (*fn)(void *ctx, int fd), v
  * list could be opened: the process is gone, or the kernel has none (CONFIG_PROC_CHILDREN). */
 int procread_children(int pid, bool (*fn)(void *ctx, int child), void *ctx);
 
+/* The same for the children of its first thread alone, most often the only one. */
+int procread_first_children(int pid, bool (*fn)(void *ctx, int child), void *ctx);
+
 /* ---- facts ---- */
 
 struct procread_stat {
