@@ -4,6 +4,9 @@
  * The yardstick for procpen: reads a line, vforks and executes, waits by pidfd,
  * counts and drops the output, answers. No policy, no JSON library, no sandbox,
  * no log, no limits; up to SLOTS runs at once. It trusts its one client.
+ *
+ * Of a run in the background it writes process.input to the stdin, sends the output as events,
+ * and answers a process.monitor with the next output.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -29,8 +32,10 @@ struct run {
 	char id[32];
 	pid_t pid;
 	int fds[3]; /* stdout, stderr, pidfd; by kind */
+	int in;     /* its stdin; -1: none */
+	char waits[32]; /* the id of a request for the next output */
 	unsigned long long bytes[2];
-	bool used;
+	bool used, background;
 };
 
 static struct run runs[SLOTS];
@@ -43,14 +48,18 @@ static void die(const char *what)
 	exit(1);
 }
 
-static void answer(const char *id, const char *result)
+static void send_line(const char *line, int len)
 {
-	char line[256];
-	int len = snprintf(line, sizeof(line),
-			   "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n", id, result);
-
 	if (write(STDOUT_FILENO, line, (size_t)len) != len)
 		die("write");
+}
+
+static void answer(const char *id, const char *result)
+{
+	char line[512];
+
+	send_line(line, snprintf(line, sizeof(line),
+				 "{\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n", id, result));
 }
 
 static void watch(int fd, unsigned int mark)
@@ -71,11 +80,11 @@ static void drop(int *fd)
 }
 
 /* In the vforked child: never returns. */
-static void become(char *const argv[], const int p[2][2])
+static void become(char *const argv[], int in, const int p[2][2])
 {
-	int null = open("/dev/null", O_RDONLY);
+	int null = in < 0 ? open("/dev/null", O_RDONLY) : -1;
 
-	dup2(null, 0);
+	dup2(in < 0 ? null : in, 0);
 	dup2(p[0][1], 1);
 	dup2(p[1][1], 2);
 	if (null > 2)
@@ -84,28 +93,34 @@ static void become(char *const argv[], const int p[2][2])
 	_exit(127);
 }
 
-static __attribute__((noinline)) pid_t spawn(char *const argv[], const int p[2][2])
+static __attribute__((noinline)) pid_t spawn(char *const argv[], int in, const int p[2][2])
 {
 	pid_t pid = vfork();
 
 	if (pid == 0)
-		become(argv, p);
+		become(argv, in, p);
 	return pid;
 }
 
-static void start(const char *id, char *const argv[])
+static void start(const char *id, char *const argv[], bool background)
 {
 	struct run *r = runs;
-	int p[2][2];
+	int p[2][2], in[2] = { -1, -1 };
+	char result[64];
 
 	while (r < runs + SLOTS && r->used)
 		r++;
-	if (r == runs + SLOTS || pipe2(p[0], O_CLOEXEC) || pipe2(p[1], O_CLOEXEC))
+	if (r == runs + SLOTS || pipe2(p[0], O_CLOEXEC) || pipe2(p[1], O_CLOEXEC) ||
+	    (background && pipe2(in, O_CLOEXEC)))
 		die("no room for one more run");
 	memset(r, 0, sizeof(*r));
 	r->used = true;
+	r->background = background;
 	snprintf(r->id, sizeof(r->id), "%s", id);
-	r->pid = spawn(argv, p);
+	r->pid = spawn(argv, in[0], p);
+	if (background)
+		close(in[0]);
+	r->in = in[1];
 	if (r->pid < 0)
 		die("vfork");
 	r->fds[KIND_EXIT] = (int)syscall(SYS_pidfd_open, r->pid, 0);
@@ -117,6 +132,39 @@ static void start(const char *id, char *const argv[])
 	}
 	for (int kind = 0; kind < 3; kind++)
 		watch(r->fds[kind], (unsigned int)(r - runs) * 4 + (unsigned int)kind);
+	snprintf(result, sizeof(result), "{\"process_id\":\"%d\"}", (int)(r - runs));
+	if (background)
+		answer(id, result);
+}
+
+/* As events are: data escaped as JSON; only newlines are. */
+static char *escape(char *to, const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++) {
+		if (text[i] == '\n')
+			*to++ = '\\';
+		*to++ = text[i] == '\n' ? 'n' : text[i];
+	}
+	return to;
+}
+
+static void report(struct run *r, int kind, const char *text, size_t len)
+{
+	static char line[2 * sizeof(data) + 256];
+	char result[300], *end;
+
+	end = line + sprintf(line, "{\"jsonrpc\":\"2.0\",\"method\":\"process.event\",\"params\":"
+			     "{\"process_id\":\"%d\",\"type\":\"%s\",\"offset\":%llu,\"data\":\"",
+			     (int)(r - runs), kind ? "stderr" : "stdout", r->bytes[kind] - len);
+	end = stpcpy(escape(end, text, len), "\"}}\n");
+	if (!*r->waits) {
+		send_line(line, (int)(end - line));
+		return;
+	}
+	snprintf(result, sizeof(result), "{\"matched\":true,\"match\":{\"text\":\"%.*s\"}}",
+		 (int)strcspn(text, "\n"), text);
+	answer(r->waits, result);
+	*r->waits = 0;
 }
 
 /* Count what is there, at most @turns blocks. */
@@ -128,7 +176,9 @@ static void pump(struct run *r, int kind, int turns)
 		n = read(r->fds[kind], data, sizeof(data));
 		if (n > 0)
 			r->bytes[kind] += (unsigned long long)n;
-		else if (n == 0)
+		if (n > 0 && r->background)
+			report(r, kind, data, (size_t)n);
+		if (n == 0)
 			drop(&r->fds[kind]);
 	}
 }
@@ -148,7 +198,10 @@ static void finish(struct run *r)
 		 "{\"exit_code\":%d,\"stdout_size\":%llu,\"stderr_size\":%llu}",
 		 WIFEXITED(status) ? WEXITSTATUS(status) : -1, r->bytes[0], r->bytes[1]);
 	r->used = false;
-	answer(r->id, result);
+	if (r->in >= 0)
+		close(r->in);
+	if (!r->background)
+		answer(r->id, result);
 }
 
 /* Copy the JSON string at @at (behind its quote) down to @to; returns what follows it. */
@@ -156,8 +209,9 @@ static char *take_string(char *at, char *to)
 {
 	for (; *at && *at != '"'; at++) {
 		if (*at == '\\' && at[1])
-			at++;
-		*to++ = *at;
+			*to++ = *++at == 'n' ? '\n' : *at;
+		else
+			*to++ = *at;
 	}
 	at += *at == '"';
 	*to = 0;
@@ -181,6 +235,7 @@ static void run_request(const char *id, char *line)
 	char *argv[ARGS_MAX + 1];
 	char *args = strstr(line, "\"args\":[");
 	char *command = strstr(line, "\"command\":\"");
+	bool background = strstr(line, "\"background\":true");
 
 	if (!command) {
 		answer(id, "{}");
@@ -197,7 +252,31 @@ static void run_request(const char *id, char *line)
 		argv[3] = NULL;
 	}
 	take_string(command, command);
-	start(id, argv);
+	start(id, argv, background);
+}
+
+static struct run *named_run(const char *line)
+{
+	const char *id = strstr(line, "\"process_id\":\"");
+
+	return &runs[id ? atoi(id + strlen("\"process_id\":\"")) % SLOTS : 0];
+}
+
+static void input_request(const char *id, char *line)
+{
+	const struct run *r = named_run(line);
+	char *text = strstr(line, "\"data\":\""), result[64];
+	size_t len;
+
+	if (!text)
+		die("no data");
+	text += strlen("\"data\":\"");
+	take_string(text, text);
+	len = strlen(text);
+	if (write(r->in, text, len) != (ssize_t)len)
+		die("the stdin of a run");
+	snprintf(result, sizeof(result), "{\"bytes_written\":%zu,\"bytes_queued\":0}", len);
+	answer(id, result);
 }
 
 static void request(char *line)
@@ -215,6 +294,10 @@ static void request(char *line)
 	}
 	if (strstr(line, "\"method\":\"process.run\""))
 		run_request(text, line);
+	else if (strstr(line, "\"method\":\"process.input\""))
+		input_request(text, line);
+	else if (strstr(line, "\"method\":\"process.monitor\""))
+		strcpy(named_run(line)->waits, text);
 	else
 		answer(text, "{}");
 }

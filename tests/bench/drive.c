@@ -20,6 +20,7 @@
 
 #define WINDOW_MAX 256
 #define LIFE_SECONDS 120
+#define TICK_BYTES 24 /* of a line of `floor tick` */
 
 static const char run_true[] = "{\"command\":\"true\",\"args\":[]}";
 static const char run_shell[] = "{\"command\":\"true\"}";
@@ -218,48 +219,84 @@ static void idle_mode(char **args, char **server)
 	free(took);
 }
 
-/* The answer to the request for the output from @offset on, sent before: one line more. */
-static double await_line(struct client *c, long logs, double offset)
+static void start_live(struct client *c, const char *run, char *id, size_t size)
 {
-	const char *reply;
-	long id;
+	char params[4400];
 
-	do {
-		reply = client_reply(c, &id);
-		if (id != logs && client_number(reply, "bytes_queued") != 0)
-			client_die("cat does not read: %.300s", reply);
-	} while (id != logs);
-	if (client_number(reply, "stdout_next_offset") <= offset)
-		client_die("no output: %.300s", reply);
-	return client_number(reply, "stdout_next_offset");
+	snprintf(params, sizeof(params), "{%s,\"stdin_mode\":\"pipe\",\"background\":true}", run);
+	client_string(client_call(c, "process.run", params), "process_id", id, size);
 }
 
-/* input N: a line into `cat` by process.input, and back by process.logs, which waits for it */
+/* Until both the answer to @input and the event with the line are there. */
+static void await_echo(struct client *c, long input, double offset)
+{
+	bool answered = false, echoed = false;
+
+	while (!answered || !echoed) {
+		const char *message = client_message(c);
+
+		if (strstr(message, "\"process.event\"") && strstr(message, "\"stdout\"")) {
+			echoed = true;
+			if (client_number(message, "offset") != offset)
+				client_die("not the next output: %.300s", message);
+		} else if (!strstr(message, "\"method\":")) {
+			answered = client_number(message, "id") == input;
+			if (client_number(message, "bytes_queued") != 0)
+				client_die("cat does not read: %.300s", message);
+		}
+	}
+}
+
+/* input N: a line into `cat` by process.input, and back as an event */
 static void input_mode(char **args, char **server)
 {
+	static const char line[] = "one line that goes there and back again";
 	size_t n = strtoul(args[0], NULL, 10);
-	double *took = calloc(n, sizeof(*took)), begin, offset = 0;
-	char id[64], read[256], write[256];
+	double *took = calloc(n, sizeof(*took)), begin, cpu;
+	char id[64], write[256];
 	struct client c;
-	long logs;
 
 	pin();
 	client_start(&c, server);
-	client_string(client_call(&c, "process.run", "{\"command\":\"cat\",\"args\":[],"
-				  "\"stdin_mode\":\"pipe\",\"background\":true}"),
-		      "process_id", id, sizeof(id));
-	snprintf(write, sizeof(write), "{\"process_id\":\"%s\",\"data\":"
-		 "\"one line that goes there and back again\\n\"}", id);
+	start_live(&c, "\"command\":\"cat\",\"args\":[],\"follow\":true", id, sizeof(id));
+	snprintf(write, sizeof(write), "{\"process_id\":\"%s\",\"data\":\"%s\\n\"}", id, line);
+	cpu = watch_cpu_us(c.pid);
 	for (size_t i = 0; i < n; i++) {
-		snprintf(read, sizeof(read), "{\"process_id\":\"%s\",\"stream\":\"stdout\","
-			 "\"offset\":%.0f,\"wait_ms\":60000}", id, offset);
 		begin = stats_now_us();
-		logs = client_send(&c, "process.logs", read);
-		client_send(&c, "process.input", write);
-		offset = await_line(&c, logs, offset);
+		await_echo(&c, client_send(&c, "process.input", write), (double)(i * sizeof(line)));
 		took[i] = stats_now_us() - begin;
 	}
-	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), NULL);
+	cpu = watch_cpu_us(c.pid) - cpu;
+	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), "cpu_us",
+		    cpu / (double)n, NULL);
+	client_stop(&c);
+	free(took);
+}
+
+/* wait N FLOOR: from the writing of a line to the answer of the wait for it */
+static void wait_mode(char **args, char **server)
+{
+	size_t n = strtoul(args[0], NULL, 10), from = 0;
+	double *took = calloc(n, sizeof(*took)), cpu;
+	char run[4200], id[64], params[200];
+	const char *reply;
+	struct client c;
+
+	client_start(&c, server);
+	snprintf(run, sizeof(run), "\"command\":\"%s\",\"args\":[\"tick\",\"%zu\"]", args[1],
+		 n + 1000);
+	start_live(&c, run, id, sizeof(id));
+	cpu = watch_cpu_us(c.pid);
+	for (size_t i = 0; i < n; i++, from += TICK_BYTES) {
+		snprintf(params, sizeof(params),
+			 "{\"process_id\":\"%s\",\"until\":\"pattern\",\"pattern\":\"^tick\","
+			 "\"stream\":\"stdout\",\"from\":%zu,\"wait_ms\":60000}", id, from);
+		reply = client_call(&c, "process.monitor", params);
+		took[i] = stats_now_us() - strtod(client_text(reply, "text") + 5, NULL);
+	}
+	cpu = watch_cpu_us(c.pid) - cpu;
+	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), "cpu_us",
+		    cpu / (double)n, NULL);
 	client_stop(&c);
 	free(took);
 }
@@ -275,6 +312,7 @@ static const struct mode {
 	{ "memory", 2, memory_mode },
 	{ "burst", 1, burst_mode },
 	{ "input", 1, input_mode },
+	{ "wait", 2, wait_mode },
 	{ "request", 2, request_mode },
 	{ "idle", 2, idle_mode },
 	{ "flood", 5, drive_flood },

@@ -7,6 +7,8 @@
  *   floor cat N FILE                 time to read FILE through `cat` and a pipe
  *   floor chains COUNT HOSTILE       end a PID namespace in which so many chains fork
  *   floor echo N                     a line into `cat` and back, on one processor; N times
+ *   floor tick N                     a line each TICK_US that says when it was written; N times
+ *   floor lines N                    from the writing of such a line to its reader; N times
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +28,7 @@
 
 #define LIFE_SECONDS 60
 #define STORM_US 500000
+#define TICK_US 5000
 
 static struct sock_fprog filter;
 
@@ -220,6 +223,39 @@ static int echo_mode(size_t n)
 	return 0;
 }
 
+/* Lines of one length, so that a client knows where the next one begins. */
+static int tick_mode(size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		usleep(TICK_US);
+		dprintf(STDOUT_FILENO, "tick %018.3f\n", stats_now_us());
+	}
+	return 0;
+}
+
+/* The least that waits for a line: it blocks in a read, and compares what has come. */
+static int lines_mode(char *self, char *count)
+{
+	char *tick[] = { self, (char[]){ "tick" }, count, NULL }, line[64];
+	size_t n = strtoul(count, NULL, 10);
+	double *took = calloc(n, sizeof(*took));
+	int out, err;
+	pid_t pid = start_piped(tick, &out, &err);
+
+	for (size_t i = 0; i < n; i++) {
+		ssize_t len = read(out, line, sizeof(line) - 1);
+
+		took[i] = stats_now_us();
+		if (len <= 0 || line[len - 1] != '\n' || strncmp(line, "tick ", 5))
+			die("lines");
+		took[i] -= strtod(line + 5, NULL);
+	}
+	wait_for(pid, 0);
+	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), NULL);
+	free(took);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	char *cat[] = { (char[]){ "/bin/cat" }, argc > 3 ? argv[3] : NULL, NULL };
@@ -235,11 +271,15 @@ int main(int argc, char **argv)
 		return many_mode(strtoul(argv[2], NULL, 10), argv + 3);
 	if (argc > 2 && !strcmp(argv[1], "echo"))
 		return echo_mode(strtoul(argv[2], NULL, 10));
+	if (argc > 2 && !strcmp(argv[1], "tick"))
+		return tick_mode(strtoul(argv[2], NULL, 10));
+	if (argc > 2 && !strcmp(argv[1], "lines"))
+		return lines_mode(argv[0], argv[2]);
 	if (argc > 3 && !strcmp(argv[1], "cat"))
 		return run_mode(strtoul(argv[2], NULL, 10), cat);
 	if (argc > 3 && !strcmp(argv[1], "chains"))
 		return chains_mode(argv[2], argv[3]);
 	fprintf(stderr, "usage: floor run|many N PROGRAM ARGS... | filter FILE N PROGRAM ARGS... "
-			"| cat N FILE | chains COUNT HOSTILE | echo N\n");
+			"| cat N FILE | chains COUNT HOSTILE | echo N | tick N | lines N\n");
 	return 2;
 }

@@ -225,8 +225,13 @@ ROWS = [
         base="bare", limit=5000, absolute=True),
     Row("  with 64 follows of them", "flood follow", "p99_us", "us", limit=5000),
     Row("ping behind 60 runs, no shim idle", "burst", "ping_ms", "ms", limit=10),
-    Row("a line into cat by process.input and back by process.logs", "input", "p50_us", "us",
-        base="floor", limit=2),
+    Row("a line into cat by process.input and back as an event", "input", "p50_us", "us",
+        base="bare", limit=2),
+    Row("  beside a bare pipe", "input", "p50_us", "us", base="floor"),
+    Row("  a bare server beside it", "input", "p50_us", "us", base="floor", arm="bare"),
+    Row("answer to the wait for a line", "wait", "p50_us", "us", base="bare", limit=1.5),
+    Row("  beside a reader that only waits", "wait", "p50_us", "us", base="floor"),
+    Row("  a bare server beside it", "wait", "p50_us", "us", base="floor", arm="bare"),
     Row("request of 1 MiB: server CPU", "request 1", "cpu_ms", "ms", base="jansson"),
     Row("request of 4 MiB: server CPU", "request 4", "cpu_ms", "ms", base="jansson"),
     Row("process.logs of 8 MiB in pages", "logs", "p50_us", "us", base="cat", limit=0.5,
@@ -345,8 +350,10 @@ def experiments_of(programs, server, scratch):
                         *sandboxed("limits.finished_records=10000")]}),
         Experiment("flood follow", (1, 3), procpen("flood", "64", writes, writer, "0", "true")),
         Experiment("burst", (2, 6), procpen("burst", "60")),
-        Experiment("input", (3, 9), procpen("input", "2000", floors={
+        Experiment("input", (3, 9), with_servers("input", "2000", floors={
             "floor": [floor, "echo", "20000"]})),
+        Experiment("wait", (1, 3), with_servers("wait", "100", floor, floors={
+            "floor": [floor, "lines", "100"]})),
         Experiment("request 1", (2, 5), request(1 << 20, "20")),
         Experiment("request 4", (2, 5), request((1 << 22) - 4096, "10")),
         Experiment("logs", (2, 6), procpen("logs", str(LOG_BYTES), "3", writer, floors={
