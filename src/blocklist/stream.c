@@ -16,7 +16,7 @@
 
 #define KEPT_MAX (64u << 10)
 /* Of what the command takes for data, for a `read` in it or the like. */
-#define KEPT_DATA_MAX (4u << 10)
+#define KEPT_DATA_MAX (1u << 10)
 /* Text that is not complete waits up to this size: each part has it read again. */
 #define WAITING_MAX (128u << 10)
 /* Steps that judging what is kept may take, of the 247,500 that parsing a short text may: less than
@@ -114,15 +114,17 @@ static void stream_judge_prefix(const struct stream *s, size_t len, struct strea
 /* Each newline ends a line. */
 static void stream_split(const char *text, size_t len, struct shell_lines *lines)
 {
+	const char *end = text + len, *newline;
 	size_t n = 0;
 
 	memset(lines, 0, sizeof(*lines));
-	for (size_t i = 0; i < len; i++)
-		n += text[i] == '\n';
+	for (const char *at = text; at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++)
+		n++;
 	lines->ends = mem_zalloc((n + 1) * sizeof(*lines->ends));
-	for (size_t i = 0; i < len; i++)
-		if (text[i] == '\n')
-			lines->ends[lines->count++] = (uint32_t)i + 1;
+	for (const char *at = text; n--; at = newline + 1) {
+		newline = memchr(at, '\n', (size_t)(end - at));
+		lines->ends[lines->count++] = (uint32_t)(newline + 1 - text);
+	}
 }
 
 static void stream_read_lines(const struct stream *s, struct stream_lines *lines)

@@ -11,7 +11,7 @@
  * variable, function, alias, directory, written file) are dropped once the next is there. Of the
  * others the newest 64 KiB are kept, and fewer if judging them takes more than about a
  * millisecond; what older lines have set counts as unknown. For a command that takes its input for
- * data, 4 KiB are kept.
+ * data, 1 KiB is kept.
  *
  * Of what is typed on a terminal, the lines that the keys make are judged (blocklist/typed.h); a
  * line with keys whose effect is not known passes unjudged.

@@ -335,6 +335,21 @@ static void test_stream_work_is_bounded(void **state)
 	}
 }
 
+/* A line of data is judged with little of what came before, or a long session would pay for each. */
+static void test_stream_keeps_little_data(void **state)
+{
+	struct stream *s = stream_of("cat | tr a b");
+	struct stream_part part;
+
+	(void)state;
+	for (int n = 0; n < 500; n++) {
+		stream_judge(s, "a line of data\n", 15, false, &part);
+		assert_in_range(part.verdict.work, 1, 8000);
+		stream_part_release(&part);
+	}
+	stream_free(s);
+}
+
 /* What is kept can be too complex as a whole, each line of it being none. */
 static void test_stream_forgets_what_is_too_complex(void **state)
 {
@@ -435,6 +450,7 @@ int main(void)
 		cmocka_unit_test(test_stream_takes_any_bytes),
 		cmocka_unit_test(test_stream_keeps_what_matters),
 		cmocka_unit_test(test_stream_work_is_bounded),
+		cmocka_unit_test(test_stream_keeps_little_data),
 		cmocka_unit_test(test_stream_forgets_what_is_too_complex),
 		cmocka_unit_test(test_stream_parts_are_no_way_around),
 	};
