@@ -12,7 +12,6 @@
 #   make bench-peers      procpen beside other programs of its kind (from npm)
 #   make demo             installs what the build needs, then plays a session; demo-svg records it
 
-VERSION := 0.1.0
 VARIANT ?= release
 LINK ?= static
 CC ?= cc
@@ -39,7 +38,7 @@ O := $(B)/$(VARIANT)
 
 WARNINGS := -Wall -Wextra -Wshadow -Wcast-qual -Wstrict-prototypes -Wmissing-prototypes \
 	-Wformat=2 -Wundef -Wvla -Wimplicit-fallthrough -Wpointer-arith -Wwrite-strings $(WERROR)
-DEFINES := -D_GNU_SOURCE -DPROCPEN_VERSION=\"$(VERSION)\"
+DEFINES := -D_GNU_SOURCE
 INCLUDES := -Isrc -I$(B)/include
 # No byte of what is built tells where. PWD: through a symbolic link it is not CURDIR.
 HERE := '-ffile-prefix-map=$(CURDIR)=.'
@@ -120,7 +119,7 @@ GEN_TOOL_BASE := buf log mem quantity utf8
 GEN_TOOL_SOURCES := $(filter-out src/gen/examples.c,$(sort $(wildcard src/gen/*.c))) \
 	$(GEN_TOOL_BASE:%=src/base/%.c)
 
-$(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/str.h $(GEN_TOOL_BASE:%=src/base/%.h)
+$(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/str.h src/base/version.h $(GEN_TOOL_BASE:%=src/base/%.h)
 	@$(PKG_CONFIG) --exists jansson libseccomp libmd libpcre2-8 || { \
 		echo "Libraries are missing; '.ci/deps build' installs them." >&2; exit 1; }
 	@mkdir -p $(@D)

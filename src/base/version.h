@@ -1,11 +1,11 @@
-/* version - the version the Makefile names, and the day it was made, which man pages show. */
+/*
+ * version - the version of this source and the day it was made. Every page, package and answer
+ * takes them from here; `make release` refuses a VERSION that is another one.
+ */
 #ifndef PROCPEN_BASE_VERSION_H
 #define PROCPEN_BASE_VERSION_H
 
-#ifndef PROCPEN_VERSION
 #define PROCPEN_VERSION "0.1.0"
-#endif
-
 #define PROCPEN_DATE "2026-11-22"
 
 #endif
