@@ -10,6 +10,7 @@
 #   make conformance      official MCP suite and clients (from npm) against procpen
 #   make hosts            real agent hosts (from npm), offline, with procpen as their server
 #   make bench-peers      procpen beside other programs of its kind (from npm)
+#   make static deb       packages, see docs/install.md; make packages tests them all
 #   make demo             installs what the build needs, then plays a session; demo-svg records it
 
 VARIANT ?= release
@@ -106,9 +107,12 @@ UNIT_SOURCES := $(sort $(wildcard tests/unit/test_*.c))
 UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
+# What packaging/ can make out of the installed program, see docs/install.md.
+PACKAGES := static
+
 .DELETE_ON_ERROR:
 .PHONY: FORCE all demo demo-svg check builds stress bench bench-peers fuzz lint docs completions golden unit tests fixture conformance \
-	hosts clean install uninstall
+	hosts clean install uninstall stage $(PACKAGES) packages
 
 all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked completions
 
@@ -294,6 +298,10 @@ stress:
 	.ci/deps test
 	STRESS=1 tests/run-all $(STAGES)
 
+packages:
+	.ci/deps packages
+	tests/run-all $@
+
 conformance hosts:
 	.ci/deps test
 	tests/run-all $@
@@ -381,6 +389,13 @@ uninstall: $(B)/gen/stamp
 	$(Q)for folder in $(INSTALLED_FOLDERS); do \
 		rmdir "$(DESTDIR)$(PREFIX)/$$folder" 2>/dev/null || :; \
 	done
+
+stage: all
+	@rm -rf $(B)/stage
+	@$(MAKE) --no-print-directory -s install DESTDIR=$(B)/stage PREFIX=/usr > $(B)/stage.log
+
+$(PACKAGES): stage
+	$(Q)B=$(B) $(PYTHON) packaging/package.py $@
 
 clean:
 	rm -rf $(B)

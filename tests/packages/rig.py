@@ -1,0 +1,113 @@
+"""What the tests of packages share: making packages, and root directories to start them in."""
+import contextlib
+import functools
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests" / "system"))
+
+from client import Skip, check, equal  # noqa: E402
+
+BUILD = ROOT / "build"
+LIMIT = 900  # seconds, for one program: a guard against hanging
+REQUEST = '{"jsonrpc":"2.0","id":1,"method":"process.run","params":{"command":"echo served"}}\n'
+
+
+def need(*programs):
+    for program in programs:
+        if not shutil.which(program):
+            raise Skip("%s is not installed" % program)
+
+
+def command(*argv, status=(0,), **more):
+    """What a program that ends with one of @status writes to stdout."""
+    if "input" not in more:
+        more["stdin"] = subprocess.DEVNULL
+    done = subprocess.run([str(word) for word in argv], stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, text=True, errors="replace", timeout=LIMIT,
+                          check=False, **more)
+    check(done.returncode in status, "%s ended with %d and wrote %s" % (
+        " ".join(map(str, argv)), done.returncode, (done.stderr + done.stdout)[-2000:]))
+    return done.stdout
+
+
+@functools.lru_cache
+def made(target, cwd=ROOT):
+    """The paths of what `make TARGET` says that it has made."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MAKE")}
+    text = command("make", "--no-print-directory", target, cwd=cwd, env=environment)
+    return [Path(cwd) / path for path in re.findall(r"^  PACKAGE (.+)$", text, re.M)]
+
+
+@contextlib.contextmanager
+def scratch():
+    folder = Path(tempfile.mkdtemp(prefix="procpen-packages-"))
+    folder.chmod(0o755)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
+class Root:
+    """A directory as the root of everything that inside() starts, with /proc and /dev/null."""
+
+    # Arguments of sh: the directory, chroot, and what to start. Mounts end with the namespace.
+    ENTER = ('mount -t proc proc "$0/proc" && mount --bind /dev/null "$0/dev/null" && enter=$1 && '
+             'shift && exec "$enter" "$0" env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root "$@"')
+
+    def __init__(self, path):
+        self.path = path
+        for folder in ("proc", "dev", "tmp", "root", "work"):
+            (path / folder).mkdir(exist_ok=True, parents=True)
+        (path / "dev" / "null").touch()
+
+    def inside(self, *argv, **more):
+        need("unshare")
+        if os.geteuid() != 0:
+            raise Skip("only root may change the root directory")
+        return command("unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
+                       self.ENTER, self.path, shutil.which("chroot", path=os.environ["PATH"] +
+                                                           ":/usr/sbin:/sbin"), *argv, **more)
+
+    def procpen_works(self, program, place="/work"):
+        """Every way of asking it for a command gets that command's words."""
+        where = ["--workspace", place, "--state-dir", "/state"]
+        check(self.inside(program, "--version").startswith("procpen "), "--version")
+        equal(self.inside(program, "run", *where, "--shell", "echo $((40 + 2)); exit 3",
+                          status=[3]),
+              "42\n", "run --shell")
+        equal(self.inside(program, "run", *where, "echo", "plain"), "plain\n", "run")
+        told = json.loads(self.inside(program, "call", *where, "--json", "process.run",
+                                      '{"command": "echo called"}'))
+        equal((told["exit_code"], told["stdout_summary"]), (0, "called\n"), "call")
+        lines = [json.loads(line) for line in
+                 self.inside(program, "serve", *where, input=REQUEST).splitlines()]
+        equal([line["result"]["stdout_summary"] for line in lines if line.get("id") == 1], ["served\n"],
+              "serve")
+        # 1: in a bare root the layer of control groups is missing, and doctor says what to do.
+        report = json.loads(self.inside(program, "doctor", "--json", status=[0, 1]))
+        equal(report["version"], self.inside(program, "--version").split()[1], "doctor")
+
+
+@contextlib.contextmanager
+def debian_root():
+    """A fresh Debian, made once from the packages that this machine's apt is set up for."""
+    with scratch() as folder:
+        command("tar", "-xpf", debian_base(), "-C", folder, "--exclude=./dev/*")
+        yield Root(folder)
+
+
+@functools.lru_cache
+def debian_base():
+    try:
+        return made("debian-base")[0]
+    except Exception as why:
+        raise Skip("no root directory of Debian: %.300s" % why) from None
