@@ -16,7 +16,7 @@ from common import Failed
 def main():
     for kind in sys.argv[1:]:
         try:
-            importlib.import_module(kind).make()
+            importlib.import_module(kind.replace("-", "_")).make()
         except (Failed, OSError, subprocess.CalledProcessError) as why:
             print("%s: no package %s: %s" % (sys.argv[0], kind, why), file=sys.stderr)
             return 1
