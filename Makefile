@@ -11,6 +11,7 @@
 #   make hosts            real agent hosts (from npm), offline, with procpen as their server
 #   make bench-peers      procpen beside other programs of its kind (from npm)
 #   make static deb       packages, see docs/install.md; make packages tests them all
+#   make release VERSION= all of them, and make dist the sources
 #   make demo             installs what the build needs, then plays a session; demo-svg records it
 
 VARIANT ?= release
@@ -108,11 +109,11 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 # What packaging/ can make out of the installed program, see docs/install.md.
-PACKAGES := static deb debian-base
+PACKAGES := static deb sbom notices debian-base
 
 .DELETE_ON_ERROR:
 .PHONY: FORCE all demo demo-svg check builds stress bench bench-peers fuzz lint docs completions golden unit tests fixture conformance \
-	hosts clean install uninstall stage $(PACKAGES) packages
+	hosts clean install uninstall stage $(PACKAGES) packages dist release
 
 all: $(if $(filter release,$(VARIANT)),$(B)/procpen,$(O)/procpen) $(O)/examples.checked completions
 
@@ -361,6 +362,8 @@ INSTALLED := \
 	644:share/procpen/schema:schema/*.json \
 	644:share/doc/procpen:README.md \
 	644:share/doc/procpen:LICENSE \
+	644:share/doc/procpen:CHANGELOG.md \
+	644:share/doc/procpen:SECURITY.md \
 	644:share/doc/procpen/docs:docs/*.md \
 	644:share/doc/procpen/docs:docs/openrpc.json \
 	644:share/doc/procpen/docs:docs/*.svg \
@@ -396,6 +399,13 @@ stage: all
 
 $(PACKAGES): stage
 	$(Q)B=$(B) $(PYTHON) packaging/package.py $@
+
+dist:
+	$(Q)B=$(B) $(PYTHON) packaging/package.py $@
+
+# Every package, the same bytes from the same commit; VERSION= says that you mean this version.
+release: stage
+	$(Q)B=$(B) VERSION=$(VERSION) $(PYTHON) packaging/package.py $@
 
 clean:
 	rm -rf $(B)

@@ -42,7 +42,7 @@ def files():
     doc = "usr/share/doc/procpen/"
     found[doc + "copyright"] = copyright_text(found.pop(doc + "LICENSE").decode())
     found[doc + "THIRD-PARTY"] = libraries.notices()
-    found[doc + "changelog.gz"] = common.compress((common.ROOT / "CHANGELOG.md").read_bytes())
+    found[doc + "changelog.gz"] = common.compress(found.pop(doc + "CHANGELOG.md"))
     found[doc + "changelog.Debian.gz"] = common.compress(changelog().encode())
     found["usr/share/lintian/overrides/procpen"] = OVERRIDES
     return {name: data if isinstance(data, bytes) else data.encode()

@@ -26,8 +26,8 @@ def need(*programs):
             raise Skip("%s is not installed" % program)
 
 
-def command(*argv, status=(0,), **more):
-    """What a program that ends with one of @status writes to stdout."""
+def command(*argv, status=(0,), both=False, **more):
+    """What a program that ends with one of @status writes to stdout, or to both streams."""
     if "input" not in more:
         more["stdin"] = subprocess.DEVNULL
     done = subprocess.run([str(word) for word in argv], stdout=subprocess.PIPE,
@@ -35,7 +35,7 @@ def command(*argv, status=(0,), **more):
                           check=False, **more)
     check(done.returncode in status, "%s ended with %d and wrote %s" % (
         " ".join(map(str, argv)), done.returncode, (done.stderr + done.stdout)[-2000:]))
-    return done.stdout
+    return done.stdout + done.stderr if both else done.stdout
 
 
 @functools.lru_cache

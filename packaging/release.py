@@ -1,0 +1,34 @@
+"""All packages of one version, with their checksums."""
+import importlib
+import os
+import re
+import shutil
+
+import common
+import dist
+
+KINDS = ["dist", "static", "deb", "sbom", "notices"]
+
+
+def check():
+    """All is committed, and the version is the one that was asked for, everywhere."""
+    version = common.version()
+    if os.environ.get("VERSION") != version:
+        raise common.Failed("src/base/version.h says %s: run `make release VERSION=%s`, or set and "
+                            "commit another version" % (version, version))
+    header = (common.ROOT / "src" / "base" / "version.h").read_text()
+    title = "## %s - %s" % (version, re.search(r'PROCPEN_DATE "(.+)"', header).group(1))
+    if title not in (common.ROOT / "CHANGELOG.md").read_text().splitlines():
+        raise common.Failed("CHANGELOG.md has no section '%s'" % title)
+    dist.check()
+
+
+def make():
+    check()
+    shutil.rmtree(common.PACKAGES, ignore_errors=True)
+    for kind in KINDS:
+        importlib.import_module(kind).make()
+    names = sorted(path for path in common.PACKAGES.rglob("*") if path.is_file())
+    common.write("SHA256SUMS", "".join(
+        "%s  %s\n" % (common.sha256(path.read_bytes()), path.relative_to(common.PACKAGES))
+        for path in names))
