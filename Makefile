@@ -109,7 +109,7 @@ UNIT_PROGRAMS := $(UNIT_SOURCES:tests/unit/%.c=$(O)/tests/%)
 HOSTILE := $(patsubst tests/hostile/%.c,$(B)/tests/%,$(wildcard tests/hostile/*.c))
 
 # What packaging/ can make out of the installed program, see docs/install.md.
-PACKAGES := static deb sbom notices debian-base
+PACKAGES := static deb npm mcpb sbom notices debian-base
 
 .DELETE_ON_ERROR:
 .PHONY: FORCE all demo demo-svg check builds stress bench bench-peers fuzz lint docs completions golden unit tests fixture conformance \

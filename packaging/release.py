@@ -7,7 +7,7 @@ import shutil
 import common
 import dist
 
-KINDS = ["dist", "static", "deb", "sbom", "notices"]
+KINDS = ["dist", "static", "deb", "npm", "mcpb", "sbom", "notices"]
 
 
 def check():

@@ -23,6 +23,7 @@ SETS = {
     "codex": {"@openai/codex": "0.169.0"},
     "gemini-cli": {"@google/gemini-cli": "0.61.0"},
     "opencode": {"opencode-ai": "1.18.33"},
+    "mcpb": {"@anthropic-ai/mcpb": "2.1.2"},
     "tokens": {"gpt-tokenizer": "4.0.0"},
     "peers": {"@openai/codex": "0.169.0", "sandbox-agent": "0.4.2",
               "@wonderwhy-er/desktop-commander": "0.2.52",

@@ -11,11 +11,11 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT / "tests" / "system"))
+sys.path[:0] = [str(ROOT / "tests" / folder) for folder in ("system", "conformance")]
 
-from client import Skip, check, equal  # noqa: E402
+from client import WAIT, Skip, check, equal  # noqa: E402
+from packages import Missing, Packages  # noqa: E402
 
-BUILD = ROOT / "build"
 LIMIT = 900  # seconds, for one program: a guard against hanging
 REQUEST = '{"jsonrpc":"2.0","id":1,"method":"process.run","params":{"command":"echo served"}}\n'
 
