@@ -62,12 +62,13 @@ static struct span refused_write_find_reason(struct span line, size_t *reason)
 	return (struct span){ NULL, NULL };
 }
 
-/* Does a path begin at @at: "/x" or "../x", as a word or in quotes? A URL is none. */
+/* Does a path begin at @at: "/x", "../x" or ".x", as a word or in quotes? A URL is none. */
 static bool refused_write_begins_path(struct span in, const char *at)
 {
 	size_t left = (size_t)(in.end - at), before = (size_t)(at - in.start);
 	bool path = (left > 1 && at[0] == '/' && at[1] != '/' && (unsigned char)at[1] > ' ') ||
-		    (left > 3 && !memcmp(at, "../", 3));
+		    (left > 3 && !memcmp(at, "../", 3)) ||
+		    (left > 1 && at[0] == '.' && at[1] >= 'a' && at[1] <= 'z');
 
 	if (!path || !before)
 		return path;
@@ -268,7 +269,9 @@ static void refused_write_tell(struct claims *k, struct span path, size_t reason
 	refused_write_add(k->w, reasons[reason]);
 	refused_write_add(k->w, "\" for ");
 	refused_write_add_path(k->w, path);
-	refused_write_add(k->w, ", where the sandbox lets no command write");
+	refused_write_add(k->w, confine_is_readonly(k->c->confine, existing)
+					? ", which sandbox.readonly keeps from all commands"
+					: ", where the sandbox lets no command write");
 	if (git && refused_write_lies_in(existing, git))
 		refused_write_add_option(k->w,
 					 ": the workspace is a linked git worktree; the operator "

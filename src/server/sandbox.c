@@ -113,12 +113,12 @@ static bool sandbox_has_parent_part(const char *path)
 }
 
 /* The meaning of a path with ".." changes when the part before it is created. */
-static int sandbox_check_hide_paths(const struct config *config, struct err *e)
+static int sandbox_check_parts(const struct config *config, enum config_key key, struct err *e)
 {
-	for (char *const *path = config_names(config, CONFIG_SANDBOX_HIDE); *path; path++)
-		if (sandbox_has_parent_part(*path)) {
-			err_set(e, ERR_INVALID_PARAMS, "sandbox.hide: \"%.256s\" contains \"..\"",
-				*path);
+	for (char *const *path = config_names(config, key); *path; path++)
+		if (sandbox_has_parent_part(*path) || !strncmp(*path, "..", 2)) {
+			err_set(e, ERR_INVALID_PARAMS, "%s: \"%.256s\" contains \"..\"",
+				config_rows[key].name, *path);
 			return err_hint(e, "Write the path without \"..\".");
 		}
 	return 0;
@@ -141,7 +141,9 @@ int sandbox_check(const struct config *config, struct err *e)
 	    sandbox_check_paths(config, CONFIG_SANDBOX_WRITABLE, e) ||
 	    sandbox_check_paths(config, CONFIG_SANDBOX_HIDE, e))
 		return -1;
-	return sandbox_check_hide_paths(config, e);
+	if (sandbox_check_parts(config, CONFIG_SANDBOX_HIDE, e))
+		return -1;
+	return sandbox_check_parts(config, CONFIG_SANDBOX_READONLY, e);
 }
 
 static bool sandbox_changes_user(const struct config *config)
@@ -170,9 +172,62 @@ static bool sandbox_runs_as_root(const struct config *config)
 	return found && geteuid() == 0 && !(request.as_user && request.uid);
 }
 
+/* ---- read-only paths ---- */
+
+/* Has the operator named the paths, or are they the default? */
+static bool sandbox_wants_readonly(const struct config *config)
+{
+	return config->values[CONFIG_SANDBOX_READONLY].rank > CONFIG_BY_DEFAULT &&
+	       *config_names(config, CONFIG_SANDBOX_READONLY);
+}
+
+/* What is left of the relative @name in a directory that is called like its first component:
+ * hooks of .git/hooks, where the .git of a linked worktree's repository is accessible. Or NULL. */
+static const char *sandbox_rest_below(const char *directory, const char *name)
+{
+	const char *own = strrchr(directory, '/') + 1;
+	size_t len = strlen(own);
+
+	return len && !strncmp(name, own, len) && name[len] == '/' ? name + len + 1 : NULL;
+}
+
+static void sandbox_add_path(char ***paths, size_t *count, const char *directory, const char *name)
+{
+	char *path;
+
+	if (asprintf(&path, "%s/%s", strcmp(directory, "/") ? directory : "", name) < 0)
+		abort();
+	*paths = mem_realloc(*paths, (*count + 2) * sizeof(**paths));
+	(*paths)[(*count)++] = path;
+	(*paths)[*count] = NULL;
+}
+
+/* sandbox.readonly as absolute paths: a relative one is meant in each accessible directory. */
+static char **sandbox_readonly_paths(const struct config *config, const struct scope *scope)
+{
+	char **paths = mem_zalloc(sizeof(*paths));
+	size_t count = 0;
+
+	for (char *const *name = config_names(config, CONFIG_SANDBOX_READONLY); *name; name++) {
+		const char *const *directory = scope_directories(scope);
+
+		if (**name == '/')
+			sandbox_add_path(&paths, &count, "/", *name + 1);
+		for (; **name != '/' && *directory; directory++) {
+			const char *rest = sandbox_rest_below(*directory, *name);
+
+			sandbox_add_path(&paths, &count, *directory, *name);
+			if (rest)
+				sandbox_add_path(&paths, &count, *directory, rest);
+		}
+	}
+	return paths;
+}
+
 struct confine *sandbox_new(const struct config *config, const struct sandbox_inputs *in)
 {
 	AUTO_FREE char *record = NULL;
+	char **readonly = sandbox_readonly_paths(config, in->scope);
 	AUTO_FREE const char **writable =
 		sandbox_join(scope_directories(in->scope),
 			     sandbox_names_of(config, CONFIG_SANDBOX_WRITABLE));
@@ -188,12 +243,15 @@ struct confine *sandbox_new(const struct config *config, const struct sandbox_in
 		.as_root = sandbox_runs_as_root(config),
 		.writable = writable,
 		.hidden = sandbox_names_of(config, CONFIG_SANDBOX_HIDE),
+		.readonly = (const char *const *)readonly,
+		.readonly_required = sandbox_wants_readonly(config),
 		.umask = (uint32_t)config_int(config, CONFIG_PROCESS_UMASK),
 		.tasks = config_int(config, CONFIG_LIMITS_TASKS_PER_RUN),
 		.nofile = in->nofile,
 		.reaper = in->reaper,
 		.own = in->own,
 	};
+	struct confine *c;
 
 	/* No command may read or write the audit log. */
 	if (asprintf(&record, "%s/audit", in->state_dir) < 0)
@@ -201,7 +259,9 @@ struct confine *sandbox_new(const struct config *config, const struct sandbox_in
 	options.record = record;
 	if (in->reaper && options.profile != CONFINE_NONE)
 		reaper_spare_privileged(in->reaper);
-	return confine_new(&options);
+	c = confine_new(&options);
+	mem_list_free(readonly);
+	return c;
 }
 
 /* ---- options that this machine cannot satisfy ---- */
@@ -274,6 +334,17 @@ static void sandbox_probe_hide(struct search *s)
 		sandbox_report_unmet(s, "sandbox.hide", visible, "name another path");
 }
 
+static void sandbox_probe_readonly(struct search *s)
+{
+	char changeable[CONFINE_CHANGEABLE_SIZE];
+
+	if (!sandbox_wants_readonly(s->config))
+		return;
+	sandbox_probe_layer(s, "sandbox.readonly", "mount_namespace");
+	if (!s->failure.type && confine_changeable(s->c, changeable))
+		sandbox_report_unmet(s, "sandbox.readonly", changeable, "name another path");
+}
+
 static void sandbox_probe_user(struct search *s)
 {
 	struct confine_request unused = { 0 };
@@ -291,7 +362,7 @@ static void sandbox_probe_user(struct search *s)
 /* Is there an option that needs a probe of the layers? */
 static bool sandbox_asks_for_layers(const struct config *config)
 {
-	return *config_names(config, CONFIG_SANDBOX_HIDE) ||
+	return *config_names(config, CONFIG_SANDBOX_HIDE) || sandbox_wants_readonly(config) ||
 	       *config_names(config, CONFIG_SANDBOX_REQUIRE) ||
 	       !config_bool(config, CONFIG_SANDBOX_NETWORK) ||
 	       sandbox_is_profile(config, CONFINE_STRICT);
@@ -307,6 +378,7 @@ void sandbox_each_unmet(const struct config *config, struct confine *c, sandbox_
 		return;
 	confine_prepare(c, &s.failure);
 	sandbox_probe_hide(&s);
+	sandbox_probe_readonly(&s);
 	sandbox_probe_required(&s);
 	if (!config_bool(config, CONFIG_SANDBOX_NETWORK))
 		sandbox_probe_layer(&s, "sandbox.network=false", "network_off");
@@ -339,10 +411,20 @@ static bool sandbox_path_exists(const char *path)
 	return !lstat(copy, &st);
 }
 
+static void sandbox_warn_not_readonly(void *ctx, const char *path)
+{
+	(void)ctx;
+	log_warn("sandbox.readonly: %s does not exist yet; it is read-only for every command that "
+		 "starts after it is created", path);
+}
+
 /* Warn of options that are valid but have no effect yet. */
-static void sandbox_warn_absent(const struct config *config)
+static void sandbox_warn_absent(const struct config *config, const struct confine *c)
 {
 	char *const *name;
+
+	if (sandbox_wants_readonly(config))
+		confine_each_absent(c, sandbox_warn_not_readonly, NULL);
 
 	for (name = config_names(config, CONFIG_SANDBOX_HIDE); *name; name++)
 		if (!sandbox_path_exists(*name))
@@ -370,7 +452,7 @@ int sandbox_check_machine(const struct config *config, struct confine *c, struct
 	sandbox_each_unmet(config, c, sandbox_refuse, e);
 	if (e->type)
 		return -1;
-	sandbox_warn_absent(config);
+	sandbox_warn_absent(config, c);
 	warning = confine_warning(c);
 	if (warning)
 		log_warn("%s", warning);

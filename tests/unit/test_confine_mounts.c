@@ -13,8 +13,8 @@
 struct fixture {
 	struct scratch tmp;
 	struct confine_mounts m;
-	char *lists[2][MANY + 1]; /* writable, hidden */
-	size_t counts[2];
+	char *lists[3][MANY + 1]; /* writable, hidden, read-only */
+	size_t counts[3];
 };
 
 static int setup(void **state)
@@ -31,7 +31,7 @@ static int teardown(void **state)
 	struct fixture *f = *state;
 
 	confine_mounts_release(&f->m);
-	for (size_t i = 0; i < 2; i++)
+	for (size_t i = 0; i < 3; i++)
 		while (f->counts[i])
 			free(f->lists[i][--f->counts[i]]);
 	scratch_release(&f->tmp);
@@ -39,7 +39,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-enum { WRITABLE, HIDDEN };
+enum { WRITABLE, HIDDEN, READONLY };
 
 /* An absolute path, or one below the scratch directory. */
 static void add(struct fixture *f, int list, const char *name)
@@ -70,9 +70,14 @@ static void make_directories(struct fixture *f, const char *names)
 
 static void build(struct fixture *f)
 {
+	const struct confine_mounts_wish wish = {
+		.writable = (const char *const *)f->lists[WRITABLE],
+		.hidden = (const char *const *)f->lists[HIDDEN],
+		.readonly = (const char *const *)f->lists[READONLY],
+	};
+
 	confine_mounts_release(&f->m);
-	confine_mounts_build(&f->m, (const char *const *)f->lists[WRITABLE],
-			     (const char *const *)f->lists[HIDDEN], NULL);
+	confine_mounts_build(&f->m, &wish);
 	assert_true(f->m.size <= SHIM_PATHS_MAX);
 	assert_int_equal(f->m.size % 8, 0);
 }
@@ -91,10 +96,14 @@ static const struct shim_mount *next(const struct fixture *f, size_t *at)
 	return entry;
 }
 
-/* All entries as "+path -path =path" (writable, hidden, pinned); those below the scratch directory
- * without it. */
+/* All entries as "+path -path =path !path" (writable, hidden, pinned, read-only); those below the
+ * scratch directory without it. */
 static const char *shown(const struct fixture *f)
 {
+	static const char *const signs[] = {
+		[SHIM_MOUNT_WRITABLE] = "+", [SHIM_MOUNT_HIDE] = "-", [SHIM_MOUNT_PIN] = "=",
+		[SHIM_MOUNT_READONLY] = "!",
+	};
 	static char text[8192];
 	const struct shim_mount *entry;
 	size_t at = 0, len = strlen(f->tmp.dir);
@@ -106,8 +115,8 @@ static const char *shown(const struct fixture *f)
 		if (!strncmp(path, f->tmp.dir, len) && (path[len] == '/' || !path[len]))
 			path += len + (path[len] == '/');
 		strcat(text, *text ? " " : "");
-		assert_true(entry->kind >= SHIM_MOUNT_WRITABLE && entry->kind <= SHIM_MOUNT_PIN);
-		strcat(text, &"+\0-\0="[2 * (entry->kind - SHIM_MOUNT_WRITABLE)]);
+		assert_non_null(signs[entry->kind]);
+		strcat(text, signs[entry->kind]);
 		strcat(text, *path ? path : ".");
 	}
 	return text;
@@ -130,7 +139,7 @@ static void test_confine_mounts_of_nothing(void **state)
 {
 	struct fixture *f = *state;
 
-	confine_mounts_build(&f->m, NULL, NULL, NULL);
+	confine_mounts_build(&f->m, &(struct confine_mounts_wish){ 0 });
 	assert_int_equal(f->m.size, 0);
 	assert_int_equal(f->m.left_out, 0);
 	confine_mounts_release(&f->m);
@@ -394,13 +403,16 @@ static void test_confine_mounts_shared_memory(void **state)
 		{ { "/" }, false },
 	};
 	struct fixture *f = *state;
+	const struct confine_mounts_wish wish = {
+		.writable = (const char *const *)f->lists[WRITABLE],
+		.shared_memory = scratch_path(&f->tmp, "shm"),
+	};
 	const struct shim_mount *entry;
 	size_t at = 0;
 
 	make_directories(f, "ws shm");
 	add(f, WRITABLE, "ws");
-	confine_mounts_build(&f->m, (const char *const *)f->lists[WRITABLE], NULL,
-			     scratch_path(&f->tmp, "shm"));
+	confine_mounts_build(&f->m, &wish);
 	entry = next(f, &at);
 	assert_int_equal(entry->kind, SHIM_MOUNT_SHARED_MEMORY);
 	assert_true(entry->ino); /* no other directory may come in its place */
@@ -409,6 +421,51 @@ static void test_confine_mounts_shared_memory(void **state)
 		skip(); /* /dev/shm is missing, or a link */
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(confine_mounts_can_cover_shm(rows[i].writable), rows[i].can);
+}
+
+static void note_open(void *ctx, const char *path, enum confine_mounts_open why)
+{
+	static const char *const reasons[] = {
+		[CONFINE_MOUNTS_ABSENT] = "absent", [CONFINE_MOUNTS_LINK] = "link",
+		[CONFINE_MOUNTS_WRITABLE] = "writable", [CONFINE_MOUNTS_NO_ROOM] = "full",
+	};
+	char *text = ctx;
+
+	sprintf(text + strlen(text), "%s%s %s", *text ? ", " : "", strrchr(path, '/') + 1,
+		reasons[why]);
+}
+
+static const char *open_paths(const struct fixture *f)
+{
+	static char text[1024];
+
+	text[0] = '\0';
+	confine_mounts_each_open(&f->m, note_open, text);
+	return text;
+}
+
+/* A read-only path needs an entry where it can be changed, and so does each directory on the way. */
+static void test_confine_mounts_readonly(void **state)
+{
+	struct fixture *f = *state;
+
+	make_directories(f, "ws ws/a ws/a/b ws/c real real/ws out");
+	scratch_link(&f->tmp, "real", "link");
+	scratch_link(&f->tmp, "a", "ws/l");
+	scratch_file(&f->tmp, "ws/file", "", 0600);
+	add(f, READONLY, "ws/a/b");
+	add(f, READONLY, "ws/later/x");
+	add(f, READONLY, "ws/l/b");       /* the link is never followed */
+	add(f, READONLY, "link/ws//d/.");  /* no command can change this one */
+	add(f, READONLY, "ws/file/x");     /* the file is held */
+	add(f, READONLY, "out/x");         /* read-only in any case */
+	add(f, READONLY, "ws/c");          /* the operator has opened it by its name */
+	assert_string_equal(built(f, "ws real/ws ws/c", "ws/a/b/key"),
+			    "+ws +real/ws =ws/a !ws/a/b =ws/later !ws/later/x =ws/l !ws/l/b "
+			    "!real/ws/d =ws/file !ws/file/x =ws/a =ws/a/b -ws/a/b/key");
+	assert_string_equal(open_paths(f), "x absent, b link, d absent, c writable");
+	make_directories(f, "ws/later ws/later/x real/ws/d");
+	assert_string_equal(open_paths(f), "b link, c writable");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -434,6 +491,7 @@ int main(void)
 		TEST(test_confine_mounts_too_many),
 		TEST(test_confine_mounts_too_long),
 		TEST(test_confine_mounts_shared_memory),
+		TEST(test_confine_mounts_readonly),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,11 +30,13 @@ struct confine *confine_new(const struct confine_options *options)
 	c->options = *options;
 	c->writable_option = confine_copy_list(options->writable);
 	c->hidden_option = confine_copy_list(options->hidden);
+	c->readonly_option = confine_copy_list(options->readonly);
 	c->record_option = mem_strdup(options->record);
 	c->options.writable = (const char *const *)c->writable_option;
 	c->options.hidden = (const char *const *)c->hidden_option;
+	c->options.readonly = (const char *const *)c->readonly_option;
 	c->options.record = c->record_option;
-	if (*c->hidden_option)
+	if (*c->hidden_option || (*c->readonly_option && options->readonly_required))
 		c->options.required |= BIT(CONFINE_MOUNT_NS);
 	c->uid = geteuid();
 	c->gid = getegid();
@@ -67,6 +69,7 @@ void confine_free(struct confine *c)
 	mem_list_free(c->writable);
 	mem_list_free(c->writable_option);
 	mem_list_free(c->hidden_option);
+	mem_list_free(c->readonly_option);
 	free(c->found);
 	free(c->record_option);
 	err_release(&c->failure);
@@ -261,19 +264,21 @@ static int confine_check_layers(const struct confine *c, const struct confine_re
 	return -1;
 }
 
-/* A link can make a hidden path lead to a place that cannot be hidden, even after the server's
- * start. */
+/* A link can make a hidden path lead to a place that cannot be hidden, or take the place of a
+ * read-only one, even after the server's start. */
 static int confine_check_required(const struct confine *c, const struct confine_request *request,
 				  const struct confine_applied *applied, struct err *e)
 {
-	const char *visible = confine_visible(c);
+	const char *visible = confine_visible(c), *option = visible ? "hide" : "readonly";
+	char changeable[CONFINE_CHANGEABLE_SIZE];
 
 	if (confine_check_layers(c, request, applied, e))
 		return -1;
-	if (!visible)
+	if (!visible && !(c->options.readonly_required && confine_changeable(c, changeable)))
 		return 0;
-	err_set(e, ERR_SANDBOX_UNAVAILABLE, "sandbox.hide cannot be enforced: %s", visible);
-	return err_hint(e, "The operator must remove the cause or change sandbox.hide");
+	err_set(e, ERR_SANDBOX_UNAVAILABLE, "sandbox.%s cannot be enforced: %s", option,
+		visible ? visible : changeable);
+	return err_hint(e, "The operator must remove the cause or change sandbox.%s", option);
 }
 
 /* Files at hidden paths may have appeared, vanished or moved since the last run. */

@@ -59,6 +59,9 @@ char *confine_temporary(const struct confine *c, const struct confine_request *r
 /* Can a run write below @path, so that caches may stay there? */
 bool confine_can_write(const struct confine *c, const char *path);
 
+/* Does the canonical @path lie in one that sandbox.readonly keeps from commands? */
+bool confine_is_readonly(const struct confine *c, const char *path);
+
 /* Prepare, and probe what else a report needs: the network namespace, control groups. */
 void confine_probe_all(struct confine *c);
 
@@ -88,6 +91,15 @@ const char *confine_warning(struct confine *c);
 /* Why sandbox.hide does not hide the first path that stays visible; NULL: all are hidden. Call it
  * after confine_prepare(). */
 const char *confine_visible(const struct confine *c);
+
+/* Why sandbox.readonly does not hold for the first path that exists and can be changed, in @text;
+ * false: all are read-only, or will be once they exist. Call it after confine_prepare(). */
+#define CONFINE_CHANGEABLE_SIZE 384
+bool confine_changeable(const struct confine *c, char text[CONFINE_CHANGEABLE_SIZE]);
+
+/* Call @fn for each path of sandbox.readonly that does not exist yet. */
+void confine_each_absent(const struct confine *c, void (*fn)(void *ctx, const char *path),
+			 void *ctx);
 
 /* Call @fn for each layer that is not available, with the reason and the one remedy. */
 void confine_each_missing(const struct confine *c,

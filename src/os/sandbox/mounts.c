@@ -1,5 +1,6 @@
 #include "os/sandbox/mounts.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +40,9 @@ static void mounts_add_entry(struct confine_mounts *m, uint32_t kind, const char
 		m->left_out++;
 		return;
 	}
-	/* No device and inode: the file at a hidden path may appear or be replaced later. */
-	if (kind != SHIM_MOUNT_HIDE && kind != SHIM_MOUNT_PIN && !stat(path, &st)) {
+	/* The file at another path may appear or be replaced later. */
+	if ((kind == SHIM_MOUNT_WRITABLE || kind == SHIM_MOUNT_SHARED_MEMORY) &&
+	    !stat(path, &st)) {
 		head.dev = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
 		head.ino = st.st_ino;
 	}
@@ -170,12 +172,12 @@ static const char *mounts_outermost_writable(const char *path, char *const *writ
 	return top;
 }
 
-/* A command could rename a directory above @hidden: pin those below a writable one, from the top
+/* A command could rename a directory above @held: pin those below a writable one, from the top
  * down. */
-static void mounts_pin_parents(struct confine_mounts *m, const char *hidden, char *const *writable)
+static void mounts_pin_parents(struct confine_mounts *m, const char *held, char *const *writable)
 {
-	AUTO_FREE char *path = mem_strdup(hidden);
-	const char *top = mounts_outermost_writable(hidden, writable);
+	AUTO_FREE char *path = mem_strdup(held);
+	const char *top = mounts_outermost_writable(held, writable);
 
 	if (!top)
 		return;
@@ -282,8 +284,8 @@ bool confine_mounts_refresh(struct confine_mounts *m)
 	}
 	mem_list_free(m->hidden);
 	m->hidden = now;
-	m->size = m->writable_size;
-	m->left_out = m->writable_left_out;
+	m->size = m->fixed_size;
+	m->left_out = m->fixed_left_out;
 	m->unhidden = 0;
 	m->visible[0] = '\0';
 	mounts_hide_all(m);
@@ -324,26 +326,134 @@ bool confine_mounts_can_cover_shm(const char *const *writable)
 	return can;
 }
 
-void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
-			  const char *const *hidden, const char *shared_memory)
+/* ---- read-only paths ---- */
+
+/* The end of the component behind the slash at path[at]. */
+static size_t mounts_component_end(const char *path, size_t at)
+{
+	return at + 1 + strcspn(path + at + 1, "/");
+}
+
+/* @path, canonical down to the outermost writable directory that it lies in: no command can change
+ * a link before that. NULL: it lies in none. */
+static char *mounts_resolve_readonly(const char *path, char *const *writable)
+{
+	AUTO_FREE char *tidied = mounts_normalize_path(path);
+
+	for (size_t end = 0; tidied[end];) {
+		AUTO_FREE char *front = NULL, *real = NULL;
+		char *all;
+
+		end = mounts_component_end(tidied, end);
+		front = mem_strndup(tidied, end);
+		real = realpath(front, NULL);
+		if (!real)
+			return NULL;
+		if (!mounts_outermost_writable(real, writable))
+			continue;
+		all = mem_zalloc(strlen(real) + strlen(tidied + end) + 1);
+		strcpy(stpcpy(all, real), tidied + end);
+		return all;
+	}
+	return NULL;
+}
+
+static void mounts_protect(struct confine_mounts *m, const char *path)
+{
+	int before = m->left_out;
+
+	if (mounts_writable_below(path, m->writable))
+		return; /* see confine_mounts_each_open() */
+	mounts_pin_parents(m, path, m->writable);
+	mounts_add_entry(m, SHIM_MOUNT_READONLY, path);
+	if (m->left_out != before && !m->overfull)
+		m->overfull = mem_strdup(path);
+}
+
+static void mounts_protect_all(struct confine_mounts *m, const char *const *list)
+{
+	size_t count = 0;
+
+	m->readonly = mem_zalloc((size_t)(mounts_list_length(list) + 1) * sizeof(*m->readonly));
+	for (; list && *list; list++) {
+		char *path = mounts_resolve_readonly(*list, m->writable);
+
+		if (path)
+			m->readonly[count++] = path;
+	}
+	for (size_t i = 0; i < count; i++)
+		mounts_protect(m, m->readonly[i]);
+}
+
+/* Does no entry hold @path, because a part of it is a link or not there? A file in the place of a
+ * directory is held, and so is a directory that may not be searched: see SHIM_MOUNT_PIN and
+ * namespaces_open_entry(). */
+static bool mounts_is_open(const struct confine_mounts *m, const char *path,
+			   enum confine_mounts_open *why)
+{
+	const char *top = mounts_outermost_writable(path, m->writable);
+	struct stat st;
+
+	for (size_t end = strcmp(top, "/") ? strlen(top) : 0; path[end];) {
+		AUTO_FREE char *front = NULL;
+
+		end = mounts_component_end(path, end);
+		front = mem_strndup(path, end);
+		*why = CONFINE_MOUNTS_ABSENT;
+		if (lstat(front, &st))
+			return errno == ENOENT;
+		*why = CONFINE_MOUNTS_LINK;
+		if (!S_ISDIR(st.st_mode))
+			return S_ISLNK(st.st_mode);
+	}
+	return false;
+}
+
+void confine_mounts_each_open(const struct confine_mounts *m,
+			      void (*fn)(void *ctx, const char *path, enum confine_mounts_open why),
+			      void *ctx)
+{
+	enum confine_mounts_open why;
+
+	for (char **path = m->readonly; path && *path; path++)
+		if (mounts_writable_below(*path, m->writable))
+			fn(ctx, *path, CONFINE_MOUNTS_WRITABLE);
+		else if (mounts_is_open(m, *path, &why))
+			fn(ctx, *path, why);
+	if (m->overfull)
+		fn(ctx, m->overfull, CONFINE_MOUNTS_NO_ROOM);
+}
+
+bool confine_mounts_is_readonly(const struct confine_mounts *m, const char *path)
+{
+	for (char **top = m->readonly; top && *top; top++)
+		if (mounts_path_is_within(path, *top) && !mounts_writable_below(*top, m->writable))
+			return true;
+	return false;
+}
+
+/* ---- the table ---- */
+
+void confine_mounts_build(struct confine_mounts *m, const struct confine_mounts_wish *wish)
 {
 	*m = (struct confine_mounts){
 		.entries = mem_zalloc(0),
-		.writable = mounts_resolve_list(writable, mounts_resolve_writable),
-		.listed = mounts_list_hidden(hidden),
+		.writable = mounts_resolve_list(wish->writable, mounts_resolve_writable),
+		.listed = mounts_list_hidden(wish->hidden),
 	};
 	m->hidden = mounts_resolve_list((const char *const *)m->listed, mounts_resolve_hidden);
 	m->mounts_fd = mountinfo_watch(); /* before mount_alias_find() */
 	m->devices = mounts_resolve_list((const char *const *)m->writable, mounts_copy_device);
-	m->left_out =
-		mounts_list_length(writable) - mounts_list_length((const char *const *)m->writable);
-	if (shared_memory) /* first, while there is room */
-		mounts_add_entry(m, SHIM_MOUNT_SHARED_MEMORY, shared_memory);
+	m->left_out = mounts_list_length(wish->writable) -
+		      mounts_list_length((const char *const *)m->writable);
+	if (wish->shared_memory) /* first, while there is room */
+		mounts_add_entry(m, SHIM_MOUNT_SHARED_MEMORY, wish->shared_memory);
 	for (size_t i = 0; m->writable[i]; i++)
 		if (!mounts_is_nested(m->writable, i))
 			mounts_add_entry(m, SHIM_MOUNT_WRITABLE, m->writable[i]);
-	m->writable_size = m->size;
-	m->writable_left_out = m->left_out;
+	mounts_protect_all(m, wish->readonly);
+	m->fixed_size = m->size;
+	m->fixed_left_out = m->left_out;
 	mounts_hide_all(m);
 }
 
@@ -389,5 +499,7 @@ void confine_mounts_release(struct confine_mounts *m)
 	mem_list_free(m->devices);
 	mem_list_free(m->listed);
 	mem_list_free(m->hidden);
+	mem_list_free(m->readonly);
+	free(m->overfull);
 	*m = (struct confine_mounts){ 0 };
 }

@@ -1,5 +1,5 @@
 /*
- * confine_mounts - which paths of a mount namespace stay writable or are hidden.
+ * confine_mounts - which paths of a mount namespace stay writable, are hidden, or are read-only.
  *
  * Turns the operator's lists into the entries of a plan (os/shim/proto.h). Writable
  * paths must exist when the table is built. Their entries keep the device and inode of
@@ -7,6 +7,10 @@
  * paths may appear, vanish and lead elsewhere at any time; confine_mounts_refresh() updates
  * their entries. Other names of a hidden path, because its file system is mounted elsewhere too
  * (mount_alias), are hidden with it.
+ *
+ * A read-only path lies in a writable one, and so do the directories on the way to it, which
+ * commands could rename: each is a mount point (SHIM_MOUNT_PIN). A symbolic link on that way cannot
+ * be one. Like a hidden path it need not exist: the shim protects what it finds.
  */
 #ifndef PROCPEN_OS_SANDBOX_MOUNTS_H
 #define PROCPEN_OS_SANDBOX_MOUNTS_H
@@ -25,24 +29,45 @@ struct confine_mounts {
 
 	/* private to mounts.c */
 	char **writable;      /* canonical */
+	char **readonly;      /* those in a writable directory, canonical down to that */
+	char *overfull;       /* the first of `readonly` without room in the table, or NULL */
 	char **devices;       /* those of them that are device files */
 	char **listed;        /* to be hidden: the operator's, and what they led to when built */
 	char **hidden;        /* the same, canonical, at the last confine_mounts_refresh() */
 	int mounts_fd;        /* mountinfo_watch(); open while there are entries */
-	size_t writable_size; /* bytes of the entries of `writable` */
-	int writable_left_out;
+	size_t fixed_size;    /* bytes of the entries that no refresh changes: all but the hidden */
+	int fixed_left_out;
+};
+
+/* What a mount namespace is to hold. Absolute paths, NULL-terminated, each list may be NULL. */
+struct confine_mounts_wish {
+	const char *const *writable;
+	const char *const *hidden;   /* without ".." */
+	const char *const *readonly; /* likewise */
+	const char *shared_memory;   /* the directory that commands find at /dev/shm, canonical;
+				      * NULL: that of the host */
 };
 
 /*
- * Both lists: absolute paths, NULL-terminated, may be NULL; those of @hidden without
- * "..". Resolves links in those, and leaves out what of @writable is not there or no canonical
+ * Resolves links in hidden paths, and leaves out what of @writable is not there or no canonical
  * path, because a command may have made the link. A path inside another writable one gets no entry
- * of its own. A hidden path never covers a writable one. What a hidden path leads to now stays
- * hidden when it leads elsewhere later. @shared_memory:
- * the directory that commands find at /dev/shm, canonical, or NULL: that of the host.
+ * of its own. A hidden path never covers a writable one, and what it leads to now stays hidden when
+ * it leads elsewhere later. A read-only path outside of all writable ones needs no entry.
  */
-void confine_mounts_build(struct confine_mounts *m, const char *const *writable,
-			  const char *const *hidden, const char *shared_memory);
+void confine_mounts_build(struct confine_mounts *m, const struct confine_mounts_wish *wish);
+
+/* How a path that should be read-only can be changed all the same. */
+enum confine_mounts_open {
+	CONFINE_MOUNTS_ABSENT,   /* it can be made: it does not exist yet */
+	CONFINE_MOUNTS_LINK,     /* a link on the way to it can be replaced */
+	CONFINE_MOUNTS_WRITABLE, /* it is writable by its own name, or contains such a path */
+	CONFINE_MOUNTS_NO_ROOM,
+};
+
+/* Call @fn for each path that should be read-only and can be changed at this moment. */
+void confine_mounts_each_open(const struct confine_mounts *m,
+			      void (*fn)(void *ctx, const char *path, enum confine_mounts_open why),
+			      void *ctx);
 
 /* Is /dev/shm a directory, not behind a link, and apart from all @writable? Then another one can
  * lie over it. */
@@ -50,6 +75,9 @@ bool confine_mounts_can_cover_shm(const char *const *writable);
 
 /* Resolve the hidden paths again. Returns true if the entries have changed. */
 bool confine_mounts_refresh(struct confine_mounts *m);
+
+/* Does the canonical @path lie in a read-only one, or is it one? */
+bool confine_mounts_is_readonly(const struct confine_mounts *m, const char *path);
 
 /*
  * Write the entries to @to, which has room for SHIM_PATHS_MAX bytes, and those of the device files

@@ -408,6 +408,7 @@ static int probe_build_lists(struct confine *c, struct err *e)
 	const char *places[3] = { NULL }, *record[2] = { c->options.record, NULL };
 	const char *own[2] = { NULL };
 	AUTO_FREE char *shm = NULL;
+	struct confine_mounts_wish wish = { .readonly = c->options.readonly };
 	char **hidden;
 	size_t count = 0;
 
@@ -425,10 +426,12 @@ static int probe_build_lists(struct confine *c, struct err *e)
 	if (!shm)
 		probe_add_real(c, shared_memory);
 	probe_add_real(c, places);
+	wish.writable = (const char *const *)c->writable;
+	wish.shared_memory = shm;
 	for (int strict = 0; strict < 2; strict++) {
 		hidden = probe_join_lists(c->options.hidden, record, strict ? strict_hidden : NULL);
-		confine_mounts_build(&c->mounts[strict], (const char *const *)c->writable,
-				     (const char *const *)hidden, shm);
+		wish.hidden = (const char *const *)hidden;
+		confine_mounts_build(&c->mounts[strict], &wish);
 		mem_list_free(hidden);
 	}
 	/* Landlock knows the covered directory too, for when there is no mount namespace. */

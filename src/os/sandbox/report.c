@@ -66,6 +66,12 @@ char *confine_temporary(const struct confine *c, const struct confine_request *r
 	return path;
 }
 
+bool confine_is_readonly(const struct confine *c, const char *path)
+{
+	return c->usable & BIT(CONFINE_MOUNT_NS) && c->options.profile != CONFINE_NONE &&
+	       confine_mounts_is_readonly(&c->mounts[0], path);
+}
+
 bool confine_can_write(const struct confine *c, const char *path)
 {
 	AUTO_FREE char *real = realpath(path, NULL);
@@ -73,6 +79,8 @@ bool confine_can_write(const struct confine *c, const char *path)
 	if (!(c->usable & FILE_LAYERS) ||
 	    c->options.profile == CONFINE_NONE)
 		return true;
+	if (real && confine_is_readonly(c, real))
+		return false;
 	for (size_t i = 0; real && c->writable && c->writable[i]; i++) {
 		const char *top = c->writable[i];
 		size_t len = strlen(top);
@@ -105,6 +113,50 @@ const char *confine_visible(const struct confine *c)
 	const struct confine_mounts *m = &c->mounts[0];
 
 	return *c->hidden_option && m->unhidden ? m->visible : NULL;
+}
+
+static void report_changeable_path(void *ctx, const char *path, enum confine_mounts_open why)
+{
+	static const char *const reasons[] = {
+		[CONFINE_MOUNTS_LINK] = "a part of it is a link, which commands can replace",
+		[CONFINE_MOUNTS_WRITABLE] = "sandbox.writable or --allow-dir names it, or a path "
+					    "in it",
+		[CONFINE_MOUNTS_NO_ROOM] = "there is no room for it",
+	};
+	char *text = ctx;
+
+	if (!*text && why != CONFINE_MOUNTS_ABSENT)
+		snprintf(text, CONFINE_CHANGEABLE_SIZE, "%.256s can be changed: %s", path,
+			 reasons[why]);
+}
+
+bool confine_changeable(const struct confine *c, char text[CONFINE_CHANGEABLE_SIZE])
+{
+	*text = '\0';
+	if (c->usable & BIT(CONFINE_MOUNT_NS))
+		confine_mounts_each_open(&c->mounts[0], report_changeable_path, text);
+	return *text;
+}
+
+struct report_absent {
+	void (*fn)(void *ctx, const char *path);
+	void *ctx;
+};
+
+static void report_absent_path(void *ctx, const char *path, enum confine_mounts_open why)
+{
+	const struct report_absent *absent = ctx;
+
+	if (why == CONFINE_MOUNTS_ABSENT)
+		absent->fn(absent->ctx, path);
+}
+
+void confine_each_absent(const struct confine *c, void (*fn)(void *ctx, const char *path),
+			 void *ctx)
+{
+	struct report_absent absent = { fn, ctx };
+
+	confine_mounts_each_open(&c->mounts[0], report_absent_path, &absent);
 }
 
 const char *confine_open(const struct confine *c)
@@ -185,6 +237,37 @@ static void report_device_gaps(const struct confine *c, bool landlock, bool moun
 			      : "devices: those in /dev that the user may open can be read");
 }
 
+struct report_gap {
+	void (*fn)(void *ctx, const char *gap);
+	void *ctx;
+};
+
+static void report_readonly_gap(void *ctx, const char *path, enum confine_mounts_open why)
+{
+	const struct report_gap *gap = ctx;
+	char text[CONFINE_CHANGEABLE_SIZE + 16] = "files: ";
+
+	if (why == CONFINE_MOUNTS_ABSENT)
+		snprintf(text, sizeof(text), "files: %.256s does not exist yet: it is read-only "
+			 "for commands that start once it does", path);
+	else
+		report_changeable_path(text + strlen(text), path, why);
+	gap->fn(gap->ctx, text);
+}
+
+/* What sandbox.readonly, or its default, does not hold. */
+static void report_readonly_gaps(const struct confine *c, bool mounts,
+				 void (*fn)(void *ctx, const char *gap), void *ctx)
+{
+	struct report_gap gap = { fn, ctx };
+
+	if (mounts)
+		confine_mounts_each_open(&c->mounts[0], report_readonly_gap, &gap);
+	else if (*c->readonly_option)
+		fn(ctx, "files: no path in a writable directory can be read-only, so commands can "
+			"change what sandbox.readonly names by default: git's hooks");
+}
+
 static void report_file_gaps(const struct confine *c, const struct confine_applied *applied,
 			     void (*fn)(void *ctx, const char *gap), void *ctx)
 {
@@ -208,6 +291,7 @@ static void report_file_gaps(const struct confine *c, const struct confine_appli
 			 c->mounts[0].unhidden);
 		fn(ctx, text);
 	}
+	report_readonly_gaps(c, mounts, fn, ctx);
 	if (mounts && c->no_user_ns)
 		fn(ctx, "files: what is hidden from a run shows in a directory that it hands to "
 			"another one, because the kernel refuses user namespaces");

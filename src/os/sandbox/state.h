@@ -31,7 +31,7 @@ struct place {
 
 struct confine {
 	struct confine_options options; /* pointers replaced by the copies below */
-	char **writable_option, **hidden_option, *record_option;
+	char **writable_option, **hidden_option, **readonly_option, *record_option;
 	bool resolved;       /* writable_option holds canonical paths */
 	struct place *found; /* what was at each of them when the layers were built */
 	uint32_t generation; /* counts these times */

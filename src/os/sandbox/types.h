@@ -50,6 +50,9 @@ struct confine_options {
 	const char *const *hidden;   /* paths that commands must not see, existing or not;
 				      * NULL-terminated, without "..", may be NULL. If one cannot
 				      * be hidden, no run starts */
+	const char *const *readonly; /* paths that commands must not change, though they lie in
+				      * writable ones; NULL-terminated, without "..", may be NULL */
+	bool readonly_required;      /* if one of these cannot be read-only, no run starts */
 	const char *record;          /* a path that is hidden if possible; NULL: none */
 	uint32_t umask;
 	struct rlimit nofile; /* descriptor limits given back to children */

@@ -2,8 +2,9 @@
  * The order of the mounts matters. namespaces_make_mounts() clones the devices that stay devices,
  * takes all others away in one call (MOUNT_ATTR_NODEV), and attaches the clones in their
  * places. It does the same for the trees that stay writable, and then
- * covers the hidden paths and pins the directories above those that lie below a writable
- * one. The new /proc comes last, because maps and paths are written through the old one.
+ * covers the hidden paths, makes some others read-only again, and pins the directories
+ * above those that lie below a writable one. The new /proc comes last, because maps and
+ * paths are written through the old one.
  *
  * A descriptor from outside (the working directory, the ruleset) belongs to a mount of
  * the old namespace and would bypass all of this. So directories are opened again by
@@ -147,14 +148,15 @@ long namespaces_open_same(const char *path, int same)
 }
 
 /* Open the path of an entry if it still is the file that the plan names. 0: gone or another file:
- * skip it. A hidden path may lie in a directory that may not be searched now, and that a command
- * can open again, if it belongs to the user: then that one is hidden. */
+ * skip it. A hidden or read-only path may lie in a directory that may not be searched now, and that
+ * a command can open again, if it belongs to the user: then that one is hidden, or read-only. */
 static long namespaces_open_entry(const struct shim_mount *entry)
 {
 	uint64_t dev, ino;
 	long fd = namespaces_open_path(entry->path);
 
-	if (fd == -EACCES && entry->kind == SHIM_MOUNT_HIDE) {
+	if (fd == -EACCES &&
+	    (entry->kind == SHIM_MOUNT_HIDE || entry->kind == SHIM_MOUNT_READONLY)) {
 		fd = namespaces_open_directory(entry->path, 1);
 		if (fd < 0) /* it was opened meanwhile */
 			return -EAGAIN;
@@ -237,19 +239,40 @@ static long namespaces_cover_shared_memory(const struct shim_mount *entry)
 	return result;
 }
 
-/* Hide the entry's path below an empty directory or file, or pin it by mounting it on itself: a
- * mount point cannot be renamed or removed (rename(2), EBUSY). */
+/* Put a read-only clone of the tree at @place there. */
+static long namespaces_make_readonly(int place)
+{
+	struct mount_attr set = { .attr_set = MOUNT_ATTR_RDONLY };
+	const unsigned whole = AT_RECURSIVE | AT_EMPTY_PATH;
+	long tree = sys3(__NR_open_tree, place, "", OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC | whole);
+	long result;
+
+	if (tree < 0)
+		return tree;
+	result = sys5(__NR_mount_setattr, tree, "", whole, &set, sizeof(set));
+	if (!result)
+		result = sys5(__NR_move_mount, tree, "", place, "",
+			      MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH);
+	sys1(__NR_close, tree);
+	return result;
+}
+
+/* Hide the entry's path below an empty directory or file, or mount it on itself, to pin it or
+ * to make it read-only: a mount point cannot be renamed or removed (rename(2), EBUSY). */
 static long namespaces_cover_entry(const struct shim_mount *entry)
 {
 	char path[32];
-	long fd = namespaces_open_entry(entry), result;
+	long fd = namespaces_open_entry(entry), directory, result;
 
 	if (fd <= 0)
 		return fd;
 	namespaces_descriptor_path(path, (int)fd);
-	if (entry->kind == SHIM_MOUNT_PIN)
+	directory = namespaces_is_directory((int)fd);
+	if (entry->kind == SHIM_MOUNT_READONLY || (entry->kind == SHIM_MOUNT_PIN && !directory))
+		result = namespaces_make_readonly((int)fd);
+	else if (entry->kind == SHIM_MOUNT_PIN)
 		result = sys5(__NR_mount, path, path, 0, MS_BIND | MS_REC, 0);
-	else if (namespaces_is_directory((int)fd))
+	else if (directory)
 		result = namespaces_cover_by_empty(path);
 	else
 		result = sys5(__NR_mount, "/dev/null", path, 0, MS_BIND, 0);
@@ -291,7 +314,8 @@ static long namespaces_cover_entries(const struct shim_plan *plan)
 	for (uint32_t at = 0; !result && (entry = namespaces_next_entry(plan, &at));)
 		if (entry->kind == SHIM_MOUNT_SHARED_MEMORY)
 			result = namespaces_cover_shared_memory(entry);
-		else if (entry->kind == SHIM_MOUNT_HIDE || entry->kind == SHIM_MOUNT_PIN)
+		else if (entry->kind == SHIM_MOUNT_HIDE || entry->kind == SHIM_MOUNT_PIN ||
+			 entry->kind == SHIM_MOUNT_READONLY)
 			result = namespaces_cover_entry(entry);
 	return result;
 }

@@ -4,7 +4,7 @@
  * comes with the second message, and the command's own process enters it.
  *
  * Shims of one kind are interchangeable: started by the same plan, with the same mounts
- * of the host and the same files at hidden paths. The first difference begins a new
+ * of the host and the same files at held paths. The first difference begins a new
  * kind, and no shim of an old kind is used again. Shims that serve one command, and those with a
  * network namespace, have a pool of their own inside the pool, so that a run of one sort leaves the
  * other's alone.
@@ -41,7 +41,8 @@ struct idle_shim {
 	struct spawn_past past;
 };
 
-/* The file that lay at a hidden path. Held open, so that no other file gets its inode number. */
+/* The file that lay at a held path: one that is hidden, read-only or pinned. It is kept open, so
+ * that no other file gets its inode number. */
 struct found {
 	int fd; /* -1: nothing was there */
 	dev_t dev;
@@ -62,8 +63,8 @@ struct pool {
 	size_t count;
 	size_t least;           /* lowest count since the timer `unused` was started */
 	ev_timer refill, unused;
-	struct found *hidden;   /* at the plan's hidden paths, in order */
-	size_t hidden_count;
+	struct found *held;     /* at the plan's held paths, in order */
+	size_t held_count;
 	int mounts_fd;          /* mountinfo_watch() */
 	struct pool *apart;     /* for shims that serve one command, or have a network namespace;
 				 * NULL in that pool itself */
@@ -157,14 +158,14 @@ static void pool_add(struct pool *s, const struct idle_shim *k)
 
 /* ---- is an idle shim still what a run needs? ---- */
 
-static void pool_forget_hidden(struct pool *s)
+static void pool_forget_held(struct pool *s)
 {
-	while (s->hidden_count)
-		mem_cleanup_close(&s->hidden[--s->hidden_count].fd);
+	while (s->held_count)
+		mem_cleanup_close(&s->held[--s->held_count].fd);
 }
 
-/* The next entry of @plan from *@at on that hides something, or NULL. */
-static const struct shim_mount *pool_next_hidden(const struct shim_plan *plan, size_t *at)
+/* The next entry of @plan from *@at on that is put over what is found at its path, or NULL. */
+static const struct shim_mount *pool_next_held(const struct shim_plan *plan, size_t *at)
 {
 	const uint8_t *entries = plan->tail + (size_t)plan->filter_len * 8;
 
@@ -172,22 +173,23 @@ static const struct shim_mount *pool_next_hidden(const struct shim_plan *plan, s
 		const struct shim_mount *entry = (const void *)(entries + *at);
 
 		*at += entry->size;
-		if (entry->kind == SHIM_MOUNT_HIDE)
+		if (entry->kind == SHIM_MOUNT_HIDE || entry->kind == SHIM_MOUNT_PIN ||
+		    entry->kind == SHIM_MOUNT_READONLY)
 			return entry;
 	}
 	return NULL;
 }
 
-/* A shim covers the files that it finds at hidden paths. Record them before the first shim of a
+/* A shim mounts on the files that it finds at held paths. Record them before the first shim of a
  * kind is started. */
-static void pool_note_hidden(struct pool *s)
+static void pool_note_held(struct pool *s)
 {
 	const struct shim_mount *entry;
 	struct stat st;
 	size_t at = 0;
 
-	pool_forget_hidden(s);
-	while ((entry = pool_next_hidden(s->plan, &at))) {
+	pool_forget_held(s);
+	while ((entry = pool_next_held(s->plan, &at))) {
 		struct found f = { .fd = open(entry->path, O_PATH | O_NOFOLLOW | O_CLOEXEC) };
 
 		if (f.fd >= 0 && !fstat(f.fd, &st)) {
@@ -195,17 +197,17 @@ static void pool_note_hidden(struct pool *s)
 			f.ino = st.st_ino;
 			f.changed = st.st_ctim;
 		}
-		s->hidden = mem_realloc(s->hidden, (s->hidden_count + 1) * sizeof(*s->hidden));
-		s->hidden[s->hidden_count++] = f;
+		s->held = mem_realloc(s->held, (s->held_count + 1) * sizeof(*s->held));
+		s->held[s->held_count++] = f;
 	}
 }
 
 /*
- * A covering mount belongs to a name: unlink(2) removes it, rename(2) takes it along. A file can
+ * A mount belongs to a name: unlink(2) removes it, rename(2) takes it along. A file can
  * get its name back without the mount, by link(2), which changes its ctime. A directory cannot:
  * only rename(2) brings it back, and the mount with it.
  */
-static bool pool_hidden_is_unchanged(const char *path, const struct found *f)
+static bool pool_held_is_unchanged(const char *path, const struct found *f)
 {
 	struct stat now;
 	bool there = !lstat(path, &now);
@@ -217,15 +219,15 @@ static bool pool_hidden_is_unchanged(const char *path, const struct found *f)
 					 now.st_ctim.tv_nsec == f->changed.tv_nsec));
 }
 
-/* Has a file appeared at a hidden path or gone from one since pool_note_hidden()? */
-static bool pool_hidden_changed(const struct pool *s)
+/* Has a file appeared at a held path or gone from one since pool_note_held()? */
+static bool pool_held_changed(const struct pool *s)
 {
 	const struct shim_mount *entry;
 	size_t at = 0, count = 0;
 
-	while ((entry = pool_next_hidden(s->plan, &at)))
-		if (count >= s->hidden_count ||
-		    !pool_hidden_is_unchanged(entry->path, &s->hidden[count++]))
+	while ((entry = pool_next_held(s->plan, &at)))
+		if (count >= s->held_count ||
+		    !pool_held_is_unchanged(entry->path, &s->held[count++]))
 			return true;
 	return false;
 }
@@ -269,16 +271,16 @@ static void pool_set_plan(struct pool *s, const struct spawn_request *request)
 	s->generation = request->generation;
 }
 
-/* Call before a shim is used or started: if plan, mounts or hidden files changed, discard the idle
+/* Call before a shim is used or started: if plan, mounts or held files changed, discard the idle
  * shims and begin a new kind. */
 static void pool_check_stale(struct pool *s, bool other_plan)
 {
 	bool changed = mountinfo_changed(s->mounts_fd); /* reports a change once: call always */
 
-	if (!changed && !other_plan && !pool_hidden_changed(s))
+	if (!changed && !other_plan && !pool_held_changed(s))
 		return;
 	pool_discard_all(s);
-	pool_note_hidden(s);
+	pool_note_held(s);
 	s->kind += 2;
 }
 
@@ -357,9 +359,9 @@ void pool_free(struct pool *s)
 	pool_free(s->apart);
 	loop_timer_stop(s->loop, &s->refill);
 	pool_discard_all(s);
-	pool_forget_hidden(s);
+	pool_forget_held(s);
 	mem_cleanup_close(&s->mounts_fd);
-	free(s->hidden);
+	free(s->held);
 	free(s->plan);
 	free(s);
 }
