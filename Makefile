@@ -98,9 +98,10 @@ SOURCES := $(filter-out src/gen/% src/os/shim/% src/cli/main.c,$(SOURCES)) src/o
 GEN_NAMES := errors config caps cli
 GEN_HEADERS := $(GEN_NAMES:%=$(B)/include/gen/%.h)
 GEN_SOURCES := $(GEN_NAMES:%=$(B)/gen/%.c) $(B)/gen/blocklist.c $(B)/gen/blocklist_examples.c \
-	$(B)/gen/openrpc.c
+	$(B)/gen/packs.c $(B)/gen/openrpc.c
 
-OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o) $(O)/gen/blocklist.o $(O)/gen/openrpc.o
+OBJECTS := $(SOURCES:src/%.c=$(O)/%.o) $(GEN_NAMES:%=$(O)/gen/%.o) $(O)/gen/blocklist.o $(O)/gen/packs.o \
+	$(O)/gen/openrpc.o
 MAIN := $(O)/cli/main.o
 ARCHIVE := $(O)/libprocpen.a
 
@@ -133,7 +134,7 @@ $(GEN): $(GEN_TOOL_SOURCES) src/gen/gen.h src/base/str.h src/base/version.h $(GE
 		-ljansson
 
 # Newer than what is made of these files when one has come or gone.
-FILES := $(sort $(wildcard schema/*.json)) $(SOURCES)
+FILES := $(sort $(wildcard schema/*.json schema/packs/*.json)) $(SOURCES)
 
 $(B)/files: FORCE
 	@mkdir -p $(@D)
@@ -141,7 +142,7 @@ $(B)/files: FORCE
 
 FORCE:
 
-$(B)/gen/stamp: $(GEN) $(B)/files $(sort $(wildcard schema/*.json))
+$(B)/gen/stamp: $(GEN) $(B)/files $(sort $(wildcard schema/*.json schema/packs/*.json))
 	@mkdir -p $(@D)
 	$(call say,GEN   )
 	@rm -rf $(B)/gen/man
@@ -360,6 +361,7 @@ INSTALLED := \
 	644:share/fish/vendor_completions.d:$(B)/completions/procpen.fish \
 	644:share/procpen:$(B)/gen/openrpc.json \
 	644:share/procpen/schema:schema/*.json \
+	644:share/procpen/schema/packs:schema/packs/*.json \
 	644:share/doc/procpen:README.md \
 	644:share/doc/procpen:LICENSE \
 	644:share/doc/procpen:CHANGELOG.md \
@@ -370,7 +372,7 @@ INSTALLED := \
 	644:share/doc/procpen/docs/samples:docs/samples/*.*
 # Folders of nobody else, the inner ones first.
 INSTALLED_FOLDERS := $(addprefix share/,doc/procpen/docs/samples doc/procpen/docs doc/procpen \
-	procpen/schema procpen)
+	procpen/schema/packs procpen/schema procpen)
 
 # $(call each_installed,COMMAND): for each $$file, which goes to $$to with $$mode.
 define each_installed

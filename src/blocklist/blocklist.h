@@ -19,6 +19,27 @@
 /* A longer text (command, or stdin for a shell) is blocked unread. */
 #define BLOCKLIST_TEXT_MAX (1u << 20)
 
+struct path_dir;
+
+/* A simple command that a text would run, with resolved words. Valid during a call of on_run. */
+struct blocklist_run {
+	const struct shell_word *words; /* words[0] is the program as written */
+	size_t count;                   /* 0: only assignments and redirections */
+	struct shell_text program;      /* its name without the folder */
+	const uint8_t *program_kind;    /* enum shell_kind of each byte; NULL: all literal */
+	const struct path_dir *directory; /* where it runs (blocklist/path.h) */
+	const struct shell_assign *assigns, *more_assigns; /* variables set for it, in two parts */
+	size_t assign_count, more_assign_count;
+	uint32_t at;      /* the last place of the text where a command began */
+	bool is_direct;   /* a shell runs it as it stands, so it may be a builtin */
+	bool is_function; /* a function of the text may hide the program */
+	bool is_idle;     /* it stands in a definition; each call is reported too */
+	bool is_test;     /* the words of [[ ]] */
+	bool is_inner;    /* it stands in $(...), <(...) or >(...) */
+	bool is_fed;      /* a pipe or a redirection is its standard input */
+	bool writes;      /* a redirection writes a file other than /dev/null */
+};
+
 struct blocklist_input {
 	const char *command;
 	const char *const *args; /* NULL-terminated, or NULL when there are none */
@@ -37,6 +58,13 @@ struct blocklist_input {
 	 * change the verdict on later ones. May be NULL. */
 	void (*on_change)(void *ctx, size_t at);
 	void *on_change_ctx;
+
+	/* Called for each simple command that the text would run, behind every wrapper and in
+	 * nested texts, up to the first that is blocked. Returns the steps that it took, which
+	 * count for the verdict. May be NULL. */
+	uint64_t (*on_run)(void *ctx, const struct blocklist_run *run);
+	void *on_run_ctx;
+	const char *place; /* for on_run: the absolute directory where the text starts, or NULL */
 };
 
 /* What the command takes its standard input for. */

@@ -36,11 +36,16 @@
 /* Actions of one reader that take no memory of the budget. */
 #define ACTIONS_OWN 4
 
+/* The working directory as the rules have it, and evaluation.here. */
+struct directories {
+	struct path_dir judged, here;
+};
+
 /* The subshells around a command, with the directory to go back to after each. */
 struct subshells {
 	struct {
 		unsigned scope;
-		struct path_dir outside;
+		struct directories outside;
 	} list[SUBSHELLS_MAX];
 	size_t count;
 };
@@ -50,7 +55,7 @@ struct script_run {
 	struct shell_script script;
 	struct dataflow flows;
 	struct subshells subshells;
-	struct path_dir start; /* where the script begins */
+	struct directories start; /* where the script begins */
 	unsigned input_flow;   /* enum blocklist_flow of its standard input */
 	bool lenient;          /* it may be no shell text after all */
 	const struct shell_word *from_input;  /* the text, if it is the input of all (e->input), */
@@ -76,7 +81,7 @@ struct evaluation_frame {
 	struct action own[ACTIONS_OWN]; /* the first memory of @list */
 	size_t next;              /* action to judge */
 	bool returns;             /* to @before when the list ends */
-	struct path_dir before;
+	struct directories before;
 	bool (*more)(struct evaluation *e, struct evaluation_frame *f); /* NULL: no more */
 	/* What @more reads: a command, or the script @run, if that is not NULL. */
 	struct command cmd;
@@ -130,10 +135,22 @@ static void evaluate_clear_list(struct evaluation *e, struct evaluation_frame *f
 	f->returns = false;
 }
 
+static void evaluate_note_directory(const struct evaluation *e, struct directories *to)
+{
+	path_dir_copy(&to->judged, &e->rules.dir);
+	path_dir_copy(&to->here, &e->here);
+}
+
+static void evaluate_set_directory(struct evaluation *e, const struct directories *from)
+{
+	path_dir_copy(&e->rules.dir, &from->judged);
+	path_dir_copy(&e->here, &from->here);
+}
+
 static void evaluate_save_directory(struct evaluation *e, struct evaluation_frame *f)
 {
 	f->returns = true;
-	path_dir_copy(&f->before, &e->rules.dir);
+	evaluate_note_directory(e, &f->before);
 }
 
 static bool evaluate_is_too_deep(const struct evaluation *e)
@@ -372,6 +389,56 @@ static bool evaluate_program_of(struct evaluation *e, struct evaluation_frame *f
 	return false;
 }
 
+/* ---- reports ---- */
+
+/* What the redirections of @c make of @run. */
+static void evaluate_report_redirects(const struct shell_command *c, struct blocklist_run *run)
+{
+	for (size_t i = 0; i < c->redirect_count; i++) {
+		const struct shell_redirect *r = &c->redirects[i];
+		const char *file = shell_word_constant(&r->target);
+
+		if (r->op == SHELL_TO || r->op == SHELL_APPEND || r->op == SHELL_BOTH)
+			run->writes |= !file || strcmp(file, "/dev/null");
+		if (r->op != SHELL_TO && r->op != SHELL_APPEND)
+			run->is_fed |= r->fd <= 0 && (r->op != SHELL_DUP || r->fd == 0);
+	}
+}
+
+/* Report @words, of which @program may be said to be the first. True: the budget is spent. */
+static bool evaluate_report(struct evaluation *e, const struct place *at,
+			    const struct shell_word *words, size_t count,
+			    const struct shell_text *program)
+{
+	const struct shell_command *c = place_command(at);
+	struct blocklist_run run = { .words = words, .count = count, .at = e->reached,
+				     .directory = &e->here, .assigns = at->assigns,
+				     .assign_count = at->assign_count, .is_fed = at->input };
+	bool foreign;
+
+	if (!e->on_run)
+		return false;
+	if (program) {
+		run.program = *program;
+	} else if (count) {
+		run.program = name_base(&words[0], &foreign);
+		run.program_kind = words[0].kind + (run.program.s - words[0].text.s);
+		run.is_function = evaluate_is_function(at, &words[0]);
+	}
+	if (c) {
+		run.is_direct = words == c->words;
+		run.more_assigns = c->assigns;
+		run.more_assign_count = c->assign_count;
+		run.is_idle = (c->context & SHELL_IN_FUNCTION) && !(c->context & SHELL_IN_CALL);
+		run.is_test = (c->context & SHELL_TEST) != 0;
+		run.is_inner = (c->context & (SHELL_IN_SUBSTITUTION | SHELL_IN_PROCESS)) != 0;
+		run.is_fed |= c->piped_from != SHELL_NONE || c->input;
+		evaluate_report_redirects(c, &run);
+	}
+	return evaluate_spend(e, e->on_run(e->on_run_ctx, &run)) &&
+	       evaluate_too_complex(e, count ? words[0].start : 0);
+}
+
 static bool evaluate_words(struct evaluation *e, const struct action *a, const struct place *at)
 {
 	struct evaluation_frame *f;
@@ -383,7 +450,7 @@ static bool evaluate_words(struct evaluation *e, const struct action *a, const s
 	f = evaluate_push(e, at, 1);
 	f->cmd = (struct command){ .words = a->words, .count = a->count, .at = &f->at,
 				   .program = name_base(&a->words[0], &f->foreign) };
-	return evaluate_program_of(e, f);
+	return evaluate_report(e, &f->at, a->words, a->count, NULL) || evaluate_program_of(e, f);
 }
 
 /* Words of a program that they do not name themselves. */
@@ -391,11 +458,13 @@ static bool evaluate_words_as(struct evaluation *e, const struct action *a,
 			      const struct place *at)
 {
 	struct evaluation_frame *f = evaluate_push(e, at, 0);
+	struct shell_text name = { .s = a->name->name, .len = strlen(a->name->name) };
 
 	f->cmd = (struct command){ .words = a->words, .count = a->count, .at = &f->at,
 				   .program = name_base(&a->words[0], &f->foreign),
 				   .name = a->name };
-	return evaluate_named(e, &f->cmd, &f->list);
+	return evaluate_report(e, &f->at, a->words, a->count, &name) ||
+	       evaluate_named(e, &f->cmd, &f->list);
 }
 
 /* ---- one script ---- */
@@ -408,12 +477,12 @@ static void evaluate_enter_subshell(struct evaluation *e, const struct shell_com
 
 	while (s->count && s->list[s->count - 1].scope != scope &&
 	       shell_subshell_depth(s->list[s->count - 1].scope) >= depth)
-		path_dir_copy(&e->rules.dir, &s->list[--s->count].outside);
+		evaluate_set_directory(e, &s->list[--s->count].outside);
 	if (!depth || s->count == SUBSHELLS_MAX ||
 	    (s->count && s->list[s->count - 1].scope == scope))
 		return;
 	s->list[s->count].scope = scope;
-	path_dir_copy(&s->list[s->count++].outside, &e->rules.dir);
+	evaluate_note_directory(e, &s->list[s->count++].outside);
 }
 
 /* Something at @at, in the outermost text or its input, may change later verdicts. */
@@ -454,7 +523,7 @@ static void evaluate_end_command(struct evaluation *e, struct evaluation_frame *
 		shell_arena_rewind(&e->arena, &run->mark);
 }
 
-static void evaluate_begin_command(struct evaluation *e, struct evaluation_frame *f)
+static bool evaluate_begin_command(struct evaluation *e, struct evaluation_frame *f)
 {
 	struct script_run *run = f->run;
 	const struct shell_command *c = &run->script.commands[run->next];
@@ -475,8 +544,11 @@ static void evaluate_begin_command(struct evaluation *e, struct evaluation_frame
 	if (run->from_input)
 		input_rest(&f->at, run->from_input, &e->arena);
 	surroundings_read(&f->at, &f->list);
-	if (!(c->context & SHELL_TEST))
+	if (!(c->context & SHELL_TEST) && c->word_count)
 		action_words(&f->list, c->words, c->word_count, 0);
+	else
+		return evaluate_report(e, &f->at, c->words, c->word_count, NULL);
+	return false;
 }
 
 static bool evaluate_end_script(struct evaluation *e, struct evaluation_frame *f)
@@ -484,7 +556,7 @@ static bool evaluate_end_script(struct evaluation *e, struct evaluation_frame *f
 	const struct shell_script *s = &f->run->script;
 
 	f->more = NULL;
-	path_dir_copy(&e->rules.dir, &f->run->start);
+	evaluate_set_directory(e, &f->run->start);
 	if (s->trouble == SHELL_FINE || (s->trouble == SHELL_SYNTAX && f->run->lenient))
 		return false;
 	return evaluate_blocked(e, s->trouble == SHELL_SYNTAX ? "text.unparsable"
@@ -499,8 +571,7 @@ static bool evaluate_more_commands(struct evaluation *e, struct evaluation_frame
 		evaluate_end_command(e, f);
 	if (f->run->next == f->run->script.command_count)
 		return evaluate_end_script(e, f);
-	evaluate_begin_command(e, f);
-	return false;
+	return evaluate_begin_command(e, f);
 }
 
 static bool evaluate_fork_bomb(struct evaluation *e, const struct shell_script *s)
@@ -527,7 +598,7 @@ static struct script_run *evaluate_push_script(struct evaluation *e, const struc
 	run->next = 0;
 	run->from_input = NULL;
 	run->subshells.count = 0;
-	path_dir_copy(&run->start, &e->rules.dir);
+	evaluate_note_directory(e, &run->start);
 	f->run = run;
 	f->more = evaluate_more_commands;
 	return run;
@@ -615,6 +686,18 @@ static bool evaluate_nested(struct evaluation *e, const struct action *a, const 
 
 /* ---- actions ---- */
 
+/* @word: NULL for an unknown directory. */
+static void evaluate_chdir(struct evaluation *e, const struct shell_word *word)
+{
+	if (!word) {
+		e->rules.dir.known = e->here.known = false;
+		return;
+	}
+	path_chdir(&e->rules.dir, word);
+	if (e->here.known)
+		path_chdir(&e->here, word);
+}
+
 /* Text of another language. */
 static bool evaluate_code(struct evaluation *e, const struct action *a, const struct place *at)
 {
@@ -698,10 +781,7 @@ static bool evaluate_action(struct evaluation *e, const struct action *a, const 
 	case ACTION_CHDIR:
 		if (place_command(at))
 			evaluate_note_here(e, place_command(at));
-		if (a->word)
-			path_chdir(&e->rules.dir, a->word);
-		else
-			e->rules.dir.known = false;
+		evaluate_chdir(e, a->word);
 		return false;
 	case ACTION_PRINT:
 		return false;
@@ -722,7 +802,7 @@ static bool evaluate_step(struct evaluation *e)
 		return evaluate_action(e, &f->list.list[f->next++], &f->at);
 	}
 	if (f->returns)
-		path_dir_copy(&e->rules.dir, &f->before);
+		evaluate_set_directory(e, &f->before);
 	if (!f->more) {
 		evaluate_pop(e);
 		return false;

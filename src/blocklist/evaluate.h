@@ -14,6 +14,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "blocklist/blocklist.h"
 #include "blocklist/effects/files.h"
 #include "blocklist/rules.h"
 #include "shell/arena.h"
@@ -37,6 +38,9 @@ struct evaluation {
 	size_t input_len; /* of it */
 	void (*on_change)(void *ctx, size_t at); /* as in struct blocklist_input */
 	void *on_change_ctx;
+	uint64_t (*on_run)(void *ctx, const struct blocklist_run *run); /* likewise */
+	void *on_run_ctx;
+	struct path_dir here; /* for on_run: rules.dir, where the request names none */
 	uint32_t reached; /* the last place in the input where a command began */
 	bool input_is_text, input_is_code; /* a command reads it as a program */
 	struct written_files files; /* what the text wrote before */

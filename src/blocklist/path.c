@@ -412,3 +412,17 @@ void path_chdir(struct path_dir *dir, const struct shell_word *word)
 	if (p.kind == PATH_ABSOLUTE)
 		path_store_dir(dir, &p);
 }
+
+bool path_dir_text(const struct path_dir *dir, char *out, size_t size)
+{
+	if (!dir->known || dir->len + 2 > size)
+		return false;
+	strcpy(out, "/");
+	for (size_t i = 0; i < dir->len; i++) {
+		if (dir->path[i] > 0xff)
+			return false;
+		out[i] = (char)dir->path[i];
+		out[i + 1] = '\0';
+	}
+	return true;
+}

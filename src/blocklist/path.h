@@ -71,6 +71,9 @@ void path_describe(const struct shell_word *word, size_t skip,
 		   const struct path_dir *dir, enum path_reach reach,
 		   uint64_t classes, struct path_match_text *out);
 
+/* The path of @dir, if it is known and free of globs and unknown parts; else false. */
+bool path_dir_text(const struct path_dir *dir, char *out, size_t size);
+
 /* Change *@dir as cd @word does. */
 void path_chdir(struct path_dir *dir, const struct shell_word *word);
 

@@ -386,6 +386,11 @@ static bool verdict_judge_input(struct judging *j, struct evaluation *e)
 						   strlen(j->in->directory), 0, true);
 		path_chdir(&e->rules.dir, &dir);
 	}
+	if (j->in->on_run && j->in->place) {
+		struct shell_word place = verdict_known_word(&e->arena, j->in->place,
+						     strlen(j->in->place), 0, true);
+		path_chdir(&e->here, &place);
+	}
 	if (verdict_judge_functions(e))
 		return true;
 	return j->in->args && j->in->args[0] ? verdict_judge_argv(j, e, input)
@@ -405,6 +410,8 @@ static void verdict_judge_structure(struct judging *j)
 	e.shell_family = j->in->shell_family;
 	e.on_change = j->in->on_change;
 	e.on_change_ctx = j->in->on_change_ctx;
+	e.on_run = j->in->on_run;
+	e.on_run_ctx = j->in->on_run_ctx;
 	if (verdict_judge_input(j, &e))
 		verdict_fill_finding(j, &e.finding);
 	j->v->work = work - e.budget.work;

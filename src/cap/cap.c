@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/mem.h"
 #include "cap/command.h"
+#include "cap/judge.h"
 #include "cap/notice.h"
 #include "proc/names.h"
 
@@ -117,6 +118,12 @@ static void cap_hint_doctor(struct err *e)
 		return;
 	strcpy(hint, e->hint);
 	err_hint(e, "%s; `procpen doctor` shows all layers", hint);
+}
+
+/* What decided the tier of @call: a rule, or @tier. */
+static const char *cap_rule(const struct cap_call *call, const char *tier)
+{
+	return call->ruling.rule ? call->ruling.rule->id : tier;
 }
 
 /* Record the refusal, then answer with @e. */
@@ -266,7 +273,7 @@ static void cap_deny_unasked(struct cap_call *call)
 		 "Tell the user: use a host that can ask (MCP elicitation), or start procpen with "
 		 "`serve --set tier.%s=notify` to allow these calls without asking",
 		 call->row->name);
-	cap_refuse(call, "denied", "tier.confirm", &e);
+	cap_refuse(call, "denied", cap_rule(call, "tier.confirm"), &e);
 }
 
 static void cap_on_confirmed(void *ctx, struct req *r, bool allowed, const char *why)
@@ -276,11 +283,11 @@ static void cap_on_confirmed(void *ctx, struct req *r, bool allowed, const char 
 	if (call->c->closing)
 		why = "the server is shutting down";
 	if (!allowed || call->c->closing) {
-		cap_deny(call, "tier.confirm", why);
+		cap_deny(call, cap_rule(call, "tier.confirm"), why);
 		return;
 	}
 	r->on_cancel = r->answer_now = NULL; /* the capability sets its own */
-	cap_start(call, "tier.confirm");
+	cap_start(call, cap_rule(call, "tier.confirm"));
 }
 
 /* The client cancelled while a human was asked: record it as a denial. */
@@ -290,14 +297,15 @@ static void cap_on_cancel_question(void *call, struct req *r)
 
 	err_set(&e, ERR_CANCELLED,
 		"the client cancelled %s before a human had answered; nothing ran", r->row->name);
-	cap_refuse(call, "denied", "tier.confirm", &e);
+	cap_refuse(call, "denied", cap_rule(call, "tier.confirm"), &e);
 }
 
 /* Another call needs the REQ_SLOT_END that this one holds. */
 static void cap_give_up_question(void *call, struct req *r)
 {
 	(void)r;
-	cap_deny(call, "tier.confirm", "too many newer calls of it came before an answer");
+	cap_deny(call, cap_rule(call, "tier.confirm"),
+		 "too many newer calls of it came before an answer");
 }
 
 /* Answer with the question; the client calls again with the human's answer. */
@@ -306,7 +314,7 @@ static void cap_answer_with_question(struct cap_call *call, json_t *notice)
 	struct req *r = call->r;
 
 	call->event.decision = "asked";
-	call->event.rule = "tier.confirm";
+	call->event.rule = cap_rule(call, "tier.confirm");
 	cap_record_call(call);
 	req_question(r, notice);
 }
@@ -344,28 +352,51 @@ static void cap_pass_tier(struct cap_call *call)
 		break;
 	case TIER_NOTIFY:
 		cap_notify(call);
-		cap_start(call, NULL);
+		cap_start(call, cap_rule(call, NULL));
 		break;
 	case TIER_AUTONOMOUS:
-		cap_start(call, NULL);
+		cap_start(call, cap_rule(call, NULL));
 		break;
 	}
 }
 
-/* Returns true if the blocklist blocks the call; it is then answered. */
+/* If a rule denies the call, answers it. */
+static bool cap_is_denied_by_rule(struct cap_call *call)
+{
+	struct err e = ERR_INIT;
+
+	if (!call->ruling.rule || call->tier != TIER_DENY)
+		return false;
+	judge_fail(&call->ruling, call->row->name, &e);
+	cap_refuse(call, "denied", cap_rule(call, NULL), &e);
+	return true;
+}
+
+static void cap_set_ruling(struct cap_call *call, const struct ruling *ruling)
+{
+	call->ruling = *ruling;
+	call->tier = ruling->tier;
+	call->event.tier = policy_tier_name(ruling->tier);
+	call->event.pack = ruling->pack;
+}
+
+/* Returns true if the blocklist or a rule refuses the call; it is then answered. */
 static bool cap_judge_command(struct cap_call *call)
 {
 	struct blocklist_verdict verdict;
+	struct ruling ruling;
 	struct err e = ERR_INIT;
 
 	if (!(call->row->flags & CAP_COMMAND))
-		return false;
-	blocklist_judge(&call->judge, &verdict);
-	if (!verdict.blocked)
-		return false;
-	command_fail_blocked(&verdict, &e);
-	cap_refuse(call, cap_decision(&verdict), verdict.rule, &e);
-	return true;
+		return cap_is_denied_by_rule(call);
+	judge_command(call->c, call->tier, call->r->params, &call->judge, &verdict, &ruling);
+	if (verdict.blocked) {
+		command_fail_blocked(&verdict, &e);
+		cap_refuse(call, cap_decision(&verdict), verdict.rule, &e);
+		return true;
+	}
+	cap_set_ruling(call, &ruling);
+	return cap_is_denied_by_rule(call);
 }
 
 /* The slot that a call with @params, checked or not, needs: a start, a wait_ms, a search (grep,

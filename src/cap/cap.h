@@ -11,6 +11,7 @@
  *   slot       a call that will wait needs one (rpc/req.h)          LimitReached
  *   blocklist  only rows with CAP_COMMAND, and before any look-up:  CommandBlocked
  *              the verdict is the same on every machine
+ *   rules      the operator's, in the same pass; they set the tier  PermissionDenied
  *   replay     is it a repeat, which starts nothing of its own? then   InvalidParams
  *              the call before answers it, without the steps below
  *   resolve    directory, environment, program; no effect yet       PathOutOfScope ...
@@ -41,6 +42,7 @@
 #include "policy/config.h"
 #include "policy/policy.h"
 #include "policy/project.h"
+#include "policy/ruling.h"
 #include "policy/run_shell.h"
 #include "policy/scope.h"
 #include "proc/proctab.h"
@@ -77,6 +79,7 @@ struct cap_call {
 	const struct cap_row *row;
 	enum tier tier;
 	struct blocklist_input judge; /* the command that it runs or asks about; set by prepare */
+	struct ruling ruling;         /* of the rules; all zero: none was asked for */
 	const struct blocklist_verdict *verdict; /* of ops->judge; NULL: none */
 	struct audit_event event;     /* the attempt; prepare and resolve add what they find */
 	bool counted;                 /* it is among the reads of the audit log */
@@ -131,6 +134,7 @@ struct cap {
 	struct ev_loop *loop;
 	const struct config *config;
 	const struct project *project;
+	const struct rulebook *book;
 	struct scope *scope;
 	const char *git_common_dir; /* policy/worktree.h; NULL: none */
 	const struct run_shell *shell;

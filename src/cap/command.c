@@ -209,10 +209,10 @@ void command_fail_blocked(const struct blocklist_verdict *v, struct err *e)
 
 void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v)
 {
-	jsonw_bool(w, "blocked", v->blocked);
-	jsonw_str(w, "block_reason", v->blocked ? v->reason : NULL);
-	jsonw_str(w, "rule", v->blocked ? v->rule : NULL);
-	if (v->blocked && v->has_span) {
+	jsonw_bool(w, "blocked", true);
+	jsonw_str(w, "block_reason", v->reason);
+	jsonw_str(w, "rule", v->rule);
+	if (v->has_span) {
 		jsonw_array(w, "span");
 		jsonw_int(w, NULL, (int64_t)v->start);
 		jsonw_int(w, NULL, (int64_t)v->end);
@@ -220,5 +220,5 @@ void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v)
 	} else {
 		jsonw_null(w, "span");
 	}
-	jsonw_str(w, "suggestion", v->blocked ? v->suggestion : NULL);
+	jsonw_str(w, "suggestion", v->suggestion);
 }

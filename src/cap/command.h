@@ -58,7 +58,7 @@ enum err_type command_blocked_type(const struct blocklist_verdict *v);
 /* Fill @e for a command that @v blocks. */
 void command_fail_blocked(const struct blocklist_verdict *v, struct err *e);
 
-/* The members of is_blocked's result, into the open object. */
+/* Of is_blocked's result the members of a command that @v blocks, into the open object. */
 void command_write_verdict(struct jsonw *w, const struct blocklist_verdict *v);
 
 #endif

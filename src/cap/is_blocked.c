@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "cap/cap.h"
 #include "cap/command.h"
+#include "cap/judge.h"
 
 static void is_blocked_task_free(void *task)
 {
@@ -27,10 +28,12 @@ static int is_blocked_prepare(struct cap_call *call, struct err *e)
 
 static enum cap_outcome is_blocked_start(struct cap_call *call)
 {
+	const struct cap_row *run = cap_find(call->c, "process.run");
 	struct blocklist_verdict v;
+	struct ruling ruling;
 
-	blocklist_judge(&call->judge, &v);
-	command_write_verdict(req_result(call->r), &v);
+	judge_command(call->c, cap_tier(call->c, run), call->r->params, &call->judge, &v, &ruling);
+	judge_write(req_result(call->r), &v, &ruling);
 	return CAP_DONE;
 }
 

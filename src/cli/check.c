@@ -1,7 +1,8 @@
 /*
- * Every form becomes the parameters of a process.run and goes through
- * command_read() and command_judge(), so there is no second way to a verdict.
- * Only the schema is left out: its limit on a command is that of the protocol.
+ * Every form becomes the parameters of a process.run and goes through command_read(),
+ * command_judge() and judge_command(), with the gate of a server that starts here, so there is no
+ * second way to a verdict. Only the schema is left out: its limit on a command is that of the
+ * protocol.
  */
 #include "cli/check.h"
 
@@ -16,8 +17,10 @@
 #include "base/mem.h"
 #include "blocklist/blocklist.h"
 #include "cap/command.h"
+#include "cap/judge.h"
 #include "cli/options.h"
 #include "cli/say.h"
+#include "server/context.h"
 
 enum { STATUS_ALLOWED = 0, STATUS_BLOCKED = 1, STATUS_NONE = 2 };
 
@@ -30,13 +33,20 @@ struct check {
 	bool json, lines;
 	json_t *params; /* of a process.run: command, args, stdin, environment */
 	struct options options;
-	struct run_shell shell;
+	struct context context;
+	struct cap cap; /* its gate; nothing is started */
+};
+
+/* What is said of one command. */
+struct check_verdict {
+	struct blocklist_verdict blocklist;
+	struct ruling ruling;
 };
 
 /* ---- one verdict ---- */
 
 static void cli_check_print_json(const struct command *command, size_t line,
-				 const struct blocklist_verdict *v)
+				 const struct check_verdict *v)
 {
 	struct jsonw w;
 	struct buf out;
@@ -47,19 +57,44 @@ static void cli_check_print_json(const struct command *command, size_t line,
 	if (line)
 		jsonw_int(&w, "line", (int64_t)line);
 	jsonw_str(&w, "command", command->shown);
-	command_write_verdict(&w, v);
+	judge_write(&w, &v->blocklist, &v->ruling);
 	jsonw_end_object(&w);
 	buf_addc(&out, '\n');
 	fwrite(out.data, 1, out.len, stdout);
 	buf_release(&out);
 }
 
-static void cli_check_print_text(size_t line, const struct blocklist_verdict *v)
+/* By the rules: "denied by rule site.prod (config.json:4): why". */
+static void cli_check_print_ruling(const struct ruling *ruling)
 {
+	static const char *const words[] = { "allowed", "allowed, with a notice",
+					     "allowed after a confirmation", "denied" };
+	const struct rule *r = ruling->rule;
+
+	if (!r) {
+		puts(ruling->tier == TIER_DENY ? "denied by tier.deny" : "allowed");
+		return;
+	}
+	printf("%s by rule %s (%s)", words[ruling->tier], r->id, r->origin);
+	fputs(": ", stdout);
+	say_text(stdout, ruling->shown);
+	if (r->reason) {
+		fputs(": ", stdout);
+		say_text(stdout, r->reason);
+	}
+	putchar('\n');
+	if (ruling->tier == TIER_DENY && r->suggestion)
+		printf("  Instead: %s\n", r->suggestion);
+}
+
+static void cli_check_print_text(size_t line, const struct check_verdict *all)
+{
+	const struct blocklist_verdict *v = &all->blocklist;
+
 	if (line)
 		printf("%zu: ", line);
 	if (!v->blocked) {
-		puts("allowed");
+		cli_check_print_ruling(&all->ruling);
 		return;
 	}
 	printf("blocked by %s", v->rule);
@@ -74,22 +109,23 @@ static void cli_check_print_text(size_t line, const struct blocklist_verdict *v)
 
 /* Judge @command. 0, or -1 with @e when it is none. A blank line among others runs nothing. */
 static int cli_check_find_verdict(struct check *c, struct command *command, size_t line,
-				  struct blocklist_verdict *v, struct err *e)
+				  struct check_verdict *v, struct err *e)
 {
+	const struct cap_row *run = cap_find(&c->cap, "process.run");
 	struct blocklist_input in;
 
 	memset(v, 0, sizeof(*v));
 	if (command_read(command, c->params, e))
 		return line && e->type == ERR_INVALID_COMMAND ? 0 : -1;
-	command_judge(command, &c->options.context.config, &c->shell, &in);
-	blocklist_judge(&in, v);
+	command_judge(command, c->cap.config, c->cap.shell, &in);
+	judge_command(&c->cap, cap_tier(&c->cap, run), c->params, &in, &v->blocklist, &v->ruling);
 	return 0;
 }
 
 /* Judge c->params. @line: its number in stdin, or 0. */
 static int cli_check_judge(struct check *c, size_t line)
 {
-	struct blocklist_verdict v;
+	struct check_verdict v;
 	struct command command;
 	struct err e = ERR_INIT;
 	int status = STATUS_NONE;
@@ -97,7 +133,8 @@ static int cli_check_judge(struct check *c, size_t line)
 	if (cli_check_find_verdict(c, &command, line, &v, &e)) {
 		say_mistake(c->command, "%s", e.message);
 	} else {
-		status = v.blocked ? STATUS_BLOCKED : STATUS_ALLOWED;
+		status = v.blocklist.blocked || v.ruling.tier == TIER_DENY ? STATUS_BLOCKED
+									   : STATUS_ALLOWED;
 		if (c->json)
 			cli_check_print_json(&command, line, &v);
 		else
@@ -200,12 +237,16 @@ static int cli_check_take_option(void *check, const struct cli_option *option,
 	}
 }
 
-static int cli_check_choose_shell(struct check *c)
+/* Where there is no workspace, what depends on it is not known, and a rule allows nothing. */
+static int cli_check_open(struct check *c)
 {
 	struct err e = ERR_INIT;
 
-	if (!run_shell_choose(&c->shell, &c->options.context.config, NULL, &e))
+	c->options.context.may_lack_workspace = c->options.context.only_judges = true;
+	if (!context_open(&c->context, &c->options.context, &e)) {
+		c->cap = context_cap(&c->context, NULL, NULL);
 		return CMDLINE_GO_ON;
+	}
 	say_error(c->command, &e);
 	err_release(&e);
 	return STATUS_NONE;
@@ -254,13 +295,11 @@ int cli_check(const struct cli_command *command, char **argv)
 	options_init(&c.options);
 	status = cmdline_read(&args, command, argv, cli_check_take_option, &c);
 	if (status == CMDLINE_GO_ON)
-		status = options_load(&c.options, command);
-	if (status == CMDLINE_GO_ON)
-		status = cli_check_choose_shell(&c);
+		status = cli_check_open(&c);
 	if (status == CMDLINE_GO_ON)
 		status = cli_check_judge_words(&c, &args);
 	json_decref(c.params);
-	run_shell_release(&c.shell);
+	context_close(&c.context);
 	options_release(&c.options);
 	return say_flush(command) ? STATUS_NONE : status;
 }

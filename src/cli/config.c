@@ -10,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/say.h"
 #include "policy/config_members.h"
+#include "policy/rulebook.h"
 #include "server/sandbox.h"
 
 #define OUTPUT_MAX (4u << 20)
@@ -67,11 +68,32 @@ static int cli_config_show(struct config_args *a, char **words)
 
 /* ---- validate ---- */
 
+static void cli_config_add_note(void *notes, const char *text)
+{
+	json_array_append_new(notes, json_string(text));
+}
+
+static void cli_config_say_note(void *ctx, const char *text)
+{
+	(void)ctx;
+	fputs("procpen config: ", stderr);
+	say_text(stderr, text);
+	fputc('\n', stderr);
+}
+
 static void cli_config_print_verdict(const struct config_args *a, const char *path,
-				     const struct err *e)
+				     const struct rulebook *book, const struct err *e)
 {
 	json_t *verdict = json_pack("{s:b, s:s%}", "valid", !e, "file", path, strlen(path));
+	json_t *notes = json_array();
 
+	if (!e && a->json)
+		rulebook_each_idle(book, cli_config_add_note, notes);
+	else if (!e)
+		rulebook_each_idle(book, cli_config_say_note, NULL);
+	if (verdict && json_array_size(notes))
+		json_object_set(verdict, "notes", notes);
+	json_decref(notes);
 	if (e && verdict) {
 		json_object_set_new(verdict, "message", json_string(e->message));
 		json_object_set_new(verdict, "hint", json_string(e->hint));
@@ -92,6 +114,7 @@ static void cli_config_print_verdict(const struct config_args *a, const char *pa
 static int cli_config_validate(struct config_args *a, char **words)
 {
 	struct config_files files = { 0 };
+	struct rulebook book = { .own = NULL };
 	struct err e = ERR_INIT;
 	struct config c;
 	int failed;
@@ -99,8 +122,10 @@ static int cli_config_validate(struct config_args *a, char **words)
 	if (!words[0] || words[1])
 		return say_mistake(a->command, "validate takes one file");
 	config_init(&c);
-	failed = config_load_file(&c, words[0], &files, &e) || sandbox_check(&c, &e);
-	cli_config_print_verdict(a, words[0], failed ? &e : NULL);
+	failed = config_load_file(&c, words[0], &files, &e) || rulebook_open(&book, &c, &e) ||
+		 sandbox_check(&c, &e);
+	cli_config_print_verdict(a, words[0], &book, failed ? &e : NULL);
+	rulebook_release(&book);
 	config_files_release(&files);
 	config_release(&c);
 	err_release(&e);
@@ -138,6 +163,24 @@ static json_t *cli_config_schema_of(const struct config_row *row)
 	mem_bug(__FILE__, __LINE__, "unknown option type");
 }
 
+static json_t *cli_config_schema_of_rules(void)
+{
+	json_t *members = json_object();
+
+	for (const struct rule_member *m = rule_members; m->name; m++) {
+		json_t *one = m->type == RULE_BOOLEAN ? json_pack("{s:s}", "type", "boolean")
+			      : m->type == RULE_STRING ? json_pack("{s:s}", "type", "string")
+			      : json_pack("{s:[s,s], s:{s:s}}", "type", "string", "array", "items",
+					  "type", "string");
+
+		json_object_set_new(one, "description", json_string(m->text));
+		json_object_set_new(members, m->name, one);
+	}
+	return json_pack("{s:s, s:s, s:{s:s, s:o, s:[s,s], s:b}}", "type", "array", "description",
+			 "Rules on commands.", "items", "type", "object", "properties", members,
+			 "required", "id", "decision", "additionalProperties", false);
+}
+
 static json_t *cli_config_description(const struct config_row *row)
 {
 	if (row->type != CONFIG_INTEGER || !row->unit)
@@ -155,6 +198,7 @@ static int cli_config_schema(struct config_args *a, char **words)
 		return say_mistake(a->command, "schema takes no word: %s", words[0]);
 	}
 	json_object_set_new(properties, "$schema", json_pack("{s:s}", "type", "string"));
+	json_object_set_new(properties, "rules", cli_config_schema_of_rules());
 	for (int key = 0; key < CONFIG_COUNT; key++) {
 		json_t *one = cli_config_schema_of(&config_rows[key]);
 

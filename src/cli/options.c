@@ -62,14 +62,17 @@ int options_load(struct options *o, const struct cli_command *command)
 {
 	struct context_options *c = &o->context;
 	struct config_files files = { 0 };
+	struct rulebook book = { .own = NULL };
 	struct err e = ERR_INIT;
 	int status = CMDLINE_GO_ON;
 
-	if (config_load(&c->config, c->config_file, &files, &e)) {
+	if (config_load(&c->config, c->config_file, &files, &e) ||
+	    rulebook_open(&book, &c->config, &e)) {
 		say_error(command, &e);
 		status = SAY_STATUS_USAGE;
 	}
 	err_release(&e);
+	rulebook_release(&book);
 	config_files_release(&files);
 	return status;
 }

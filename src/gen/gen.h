@@ -30,6 +30,7 @@ struct gen {
 	json_t *blocklist;          /* object */
 	json_t *messages;           /* object */
 	json_t *cli;                /* object */
+	json_t *packs;              /* array: the files of schema/packs, by name */
 	json_t *caps[GEN_FILES_MAX]; /* in the order of tools/list */
 	int cap_count;
 };
@@ -97,21 +98,25 @@ void gen_check_word(const struct gen_at *at, const char *name);
 /* End the run if a string in @value has control characters. */
 void gen_check_printable(const struct gen_at *at, const json_t *value);
 
-/* check.c, blocklist_check.c, cli.c: refuse what is not supported or does not fit together. */
+/* check.c, blocklist_check.c, packs.c, cli.c: refuse what is not supported or does not fit
+ * together. */
 void gen_check_errors(const struct gen *g);
 void gen_check_config(const struct gen *g);
 void gen_check_blocklist(const struct gen *g);
 void gen_check_messages(const struct gen *g);
 void gen_check_cap(const struct gen *g, const char *file, json_t *cap);
+void gen_check_packs(const struct gen *g);
 void gen_check_cli(const struct gen *g); /* after the capabilities */
 
-/* tables.c, blocklist.c, caps.c, cli.c, openrpc.c, docs.c, man.c, complete.c: the outputs. */
+/* tables.c, blocklist.c, packs.c, caps.c, cli.c, openrpc.c, docs.c, man.c, complete.c: the
+ * outputs. */
 void gen_errors_h(const struct gen *g, struct buf *out);
 void gen_errors_c(const struct gen *g, struct buf *out);
 void gen_config_h(const struct gen *g, struct buf *out);
 void gen_config_c(const struct gen *g, struct buf *out);
 void gen_blocklist_c(const struct gen *g, struct buf *out);
 void gen_blocklist_examples_c(const struct gen *g, struct buf *out);
+void gen_packs_c(const struct gen *g, struct buf *out);
 void gen_caps_h(const struct gen *g, struct buf *out);
 void gen_caps_c(const struct gen *g, struct buf *out);
 void gen_openrpc_json(const struct gen *g, struct buf *out);

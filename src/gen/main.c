@@ -1,11 +1,11 @@
 /*
  * procpen-gen SCHEMA_DIR BUILD_DIR: reads schema/, checks it, and writes
  * BUILD_DIR/include/gen/{errors,config,caps,cli}.h, and in BUILD_DIR/gen:
- * {errors,config,caps,cli,blocklist,blocklist_examples,openrpc}.c, openrpc.json, reference.md,
- * complete.{bash,zsh,fish} and the man pages in man/.
+ * {errors,config,caps,cli,blocklist,blocklist_examples,packs,openrpc}.c, openrpc.json,
+ * reference.md, complete.{bash,zsh,fish} and the man pages in man/.
  *
  * Every file in schema/ is a capability, except errors, config, audit, blocklist, messages
- * and cli.
+ * and cli. Every file in schema/packs is a set of rules.
  */
 #include "gen/gen.h"
 
@@ -34,6 +34,7 @@ static const struct output {
 	{ "gen/cli.c", gen_cli_c },
 	{ "gen/blocklist.c", gen_blocklist_c },
 	{ "gen/blocklist_examples.c", gen_blocklist_examples_c },
+	{ "gen/packs.c", gen_packs_c },
 	{ "gen/openrpc.c", gen_openrpc_c },
 	{ "gen/openrpc.json", gen_openrpc_json },
 	{ "gen/reference.md", gen_reference },
@@ -59,16 +60,22 @@ static json_t *gen_load(const struct gen *g, const char *file)
 	return value;
 }
 
+static int gen_is_pack_file(const struct dirent *entry)
+{
+	size_t len = strlen(entry->d_name);
+
+	return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
+}
+
 static int gen_is_cap_file(const struct dirent *entry)
 {
 	static const char *const others[] = { "errors.json", "config.json", "audit.json",
 						"blocklist.json", "messages.json", "cli.json" };
-	size_t len = strlen(entry->d_name);
 
 	for (size_t i = 0; i < COUNT_OF(others); i++)
 		if (!strcmp(entry->d_name, others[i]))
 			return 0;
-	return entry->d_name[0] != '.' && len > 5 && !strcmp(entry->d_name + len - 5, ".json");
+	return gen_is_pack_file(entry);
 }
 
 static json_int_t gen_cap_order(const json_t *cap)
@@ -104,6 +111,27 @@ static void gen_load_caps(struct gen *g)
 		free(entries[i]);
 	}
 	free(entries);
+}
+
+static void gen_load_packs(struct gen *g)
+{
+	struct gen_at at = { .file = "packs" };
+	char path[GEN_PATH_MAX];
+	struct dirent **entries;
+	int n;
+
+	snprintf(path, sizeof(path), "%s/packs", g->schema_dir);
+	n = scandir(path, &entries, gen_is_pack_file, alphasort);
+	if (n < 0)
+		gen_fail(&at, "%s", strerror(errno));
+	g->packs = json_array();
+	for (int i = 0; i < n; i++) {
+		snprintf(path, sizeof(path), "packs/%.200s", entries[i]->d_name);
+		json_array_append_new(g->packs, gen_load(g, path));
+		free(entries[i]);
+	}
+	free(entries);
+	gen_check_packs(g);
 }
 
 /* Put an option for the tier of each capability before the other options. */
@@ -238,6 +266,7 @@ int main(int argc, char **argv)
 	gen_check_blocklist(&g);
 	g.messages = gen_load(&g, "messages.json");
 	gen_check_messages(&g);
+	gen_load_packs(&g);
 	gen_load_caps(&g);
 	g.cli = gen_load(&g, "cli.json");
 	gen_check_cli(&g);
@@ -251,6 +280,7 @@ int main(int argc, char **argv)
 	json_decref(g.blocklist);
 	json_decref(g.messages);
 	json_decref(g.cli);
+	json_decref(g.packs);
 	for (int i = 0; i < g.cap_count; i++)
 		json_decref(g.caps[i]);
 	return 0;

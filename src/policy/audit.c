@@ -343,6 +343,7 @@ static void audit_build_line(const struct audit *a, const struct audit_event *ev
 	audit_add_text(w, "tier", event->tier, 64);
 	audit_add_text(w, "decision", event->decision, 64);
 	audit_add_text(w, "rule", event->rule, 256);
+	audit_add_text(w, "pack", event->pack, 64);
 	audit_add_redacted(w, "command", event->command);
 	if (event->argv || (event->command && event->decision)) {
 		audit_hash_command(event, hash);

@@ -46,7 +46,8 @@ struct audit_event {
 	const char *capability;
 	const char *tier;       /* "notify" ... */
 	const char *decision;   /* allowed, asked, blocked, denied, failed */
-	const char *rule;       /* of the blocklist, or the tier that decided */
+	const char *rule;       /* of the blocklist or the rules, or the tier that decided */
+	const char *pack;       /* of the rule */
 	const char *command;    /* shown bounded and redacted */
 	const char *const *argv; /* hashed, byte-exact; NULL: the command is, in an attempt */
 	const char *cwd;

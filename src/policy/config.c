@@ -217,6 +217,7 @@ void config_release(struct config *c)
 {
 	for (int key = 0; key < CONFIG_COUNT; key++)
 		config_release_value(&c->values[key]);
+	ruleset_release(&c->rules);
 	memset(c, 0, sizeof(*c));
 }
 

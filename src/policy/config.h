@@ -14,6 +14,7 @@
 
 #include "base/err.h"
 #include "gen/config.h" /* enum config_key: CONFIG_..., CONFIG_COUNT */
+#include "policy/ruleset.h"
 
 enum config_type { CONFIG_INTEGER, CONFIG_BOOLEAN, CONFIG_ENUM, CONFIG_NAMES };
 
@@ -58,6 +59,7 @@ struct config_value {
 
 struct config {
 	struct config_value values[CONFIG_COUNT];
+	struct ruleset rules; /* of all files that were read */
 };
 
 /* Set all defaults. Aborts if one in the table is invalid (a bug at build time). */

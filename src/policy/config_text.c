@@ -7,10 +7,6 @@
 #include "base/json.h"
 #include "base/jsonc.h"
 #include "base/mem.h"
-#include "base/str.h"
-
-/* Keys of the contract that are not there yet. */
-static const char *const later[] = { "rules", "packs", NULL };
 
 struct config_text {
 	struct config *config;
@@ -124,14 +120,44 @@ char *config_text_value(const struct config_row *row, const json_t *value, struc
 /* "sandbox": {"network": ...}: keys are written whole. */
 static int config_text_fail_name(const char *name, const json_t *value, struct err *e)
 {
-	if (str_is_listed(name, later)) {
-		err_set(e, ERR_INVALID_PARAMS, "\"%s\" is not supported yet", name);
-		return err_hint(e, "Remove it: what it would refuse is not refused.");
-	}
 	config_lookup(name, e);
 	if (json_is_object(value))
 		err_hint(e, "Keys are written whole: \"sandbox.network\": false");
 	return -1;
+}
+
+static int config_text_add_rule(void *ctx, json_t *rule, struct jsonc_place at, struct err *e)
+{
+	const struct config_text *t = ctx;
+	AUTO_FREE char *origin = NULL;
+
+	if (asprintf(&origin, "%s:%d", t->path, at.line) < 0)
+		abort();
+	return ruleset_add(&t->config->rules, rule, origin, RULE_OF_OPERATOR, TIER_DENY, e);
+}
+
+typedef int (*config_text_element_fn)(void *ctx, json_t *element, struct jsonc_place at,
+				      struct err *e);
+
+/* Call @take for each element of the array @m, with the place of each in *m->fault, up to the first
+ * for which it fails. 0, or -1 with @e if that fails or @m is no array. */
+static int config_text_elements(const struct config_text_member *m, config_text_element_fn take,
+				void *ctx, struct err *e)
+{
+	const char *element;
+	size_t pos = 0, len;
+
+	if (!json_is_array(m->value)) {
+		err_set(e, ERR_INVALID_PARAMS, "\"%s\" takes an array, not %s", m->name,
+			config_text_type(m->value));
+		return err_hint(e, "Write \"%s\": [{...}]", m->name);
+	}
+	for (size_t i = 0; (element = json_raw_element(m->raw, m->raw_len, &pos, &len)); i++) {
+		*m->fault = jsonc_place(m->text, m->raw_at + (size_t)(element - m->raw));
+		if (take(ctx, json_array_get(m->value, i), *m->fault, e))
+			return -1;
+	}
+	return 0;
 }
 
 static int config_text_set(void *ctx, const struct config_text_member *m, struct err *e)
@@ -140,6 +166,8 @@ static int config_text_set(void *ctx, const struct config_text_member *m, struct
 	AUTO_FREE char *text = NULL, *origin = NULL;
 	int key = config_find(m->name);
 
+	if (!strcmp(m->name, "rules"))
+		return config_text_elements(m, config_text_add_rule, ctx, e);
 	if (key < 0)
 		return config_text_fail_name(m->name, m->value, e);
 	text = config_text_value(&config_rows[key], m->value, e);
@@ -164,17 +192,17 @@ int config_text_read(struct config *c, const struct buf *text, const char *path,
 /* ---- the object ---- */
 
 /* A name may be written with escapes, so it is decoded. */
-static int config_text_take(const struct json_raw_member *m, const json_t *root,
-			    struct jsonc_place at, config_text_fn take, void *ctx, struct err *e)
+static int config_text_take(struct config_text_member *member, const struct json_raw_member *m,
+			    const json_t *root, config_text_fn take, void *ctx, struct err *e)
 {
 	json_t *name = json_loadb(m->name, m->name_len, JSON_DECODE_ANY, NULL);
-	struct config_text_member member = { .name = json_string_value(name), .at = at };
 	int status = 0;
 
-	BUG_IF(!member.name);
-	member.value = json_object_get(root, member.name);
-	if (strcmp(member.name, "$schema"))
-		status = take(ctx, &member, e);
+	member->name = json_string_value(name);
+	BUG_IF(!member->name);
+	member->value = json_object_get(root, member->name);
+	if (strcmp(member->name, "$schema"))
+		status = take(ctx, member, e);
 	json_decref(name);
 	return status;
 }
@@ -207,7 +235,12 @@ int config_text_each(const struct buf *text, config_text_fn take, void *ctx,
 
 	while (!status && json_raw_next_member(plain, text->len, &pos, &m)) {
 		*at = jsonc_place(text->data, (size_t)(m.name - plain));
-		status = config_text_take(&m, root, *at, take, ctx, e);
+		struct config_text_member member = {
+			.at = *at, .fault = at, .raw = m.value, .raw_len = m.value_len,
+			.text = text->data, .raw_at = (size_t)(m.value - plain),
+		};
+
+		status = config_text_take(&member, &m, root, take, ctx, e);
 	}
 	json_decref(root);
 	return status;

@@ -3,8 +3,8 @@
  *
  * One JSON object (base/jsonc.h) whose members are keys of schema/config.json: an integer for a
  * number, or a string with a unit ("64M"); true or false; a string for a choice; an array of
- * strings, or one string, for names. "$schema" is for editors. Refuses everything else, with the
- * line and column, and the nearest name.
+ * strings, or one string, for names. "rules" is an array of rules (policy/rule.h). "$schema" is for
+ * editors. Refuses everything else, with the line and column, and the nearest name.
  */
 #ifndef PROCPEN_POLICY_CONFIG_TEXT_H
 #define PROCPEN_POLICY_CONFIG_TEXT_H
@@ -23,8 +23,13 @@ int config_text_read(struct config *c, const struct buf *text, const char *path,
 /* A member of the object, and where its name stands. */
 struct config_text_member {
 	const char *name;
-	const json_t *value;
+	json_t *value;
 	struct jsonc_place at;
+	struct jsonc_place *fault; /* where a mistake is; at first the same */
+	const char *raw; /* the value in the text */
+	size_t raw_len;
+	const char *text; /* raw is at offset raw_at of it, as jsonc_place() takes it */
+	size_t raw_at;
 };
 typedef int (*config_text_fn)(void *ctx, const struct config_text_member *m, struct err *e);
 

@@ -250,6 +250,14 @@ int env_build(const struct config *c, const char *shell, const json_t *request, 
 	return 0;
 }
 
+/* As env_add_base() has it: an empty one counts as unset. */
+const char *env_base_path(void)
+{
+	const char *own = getenv("PATH");
+
+	return own && *own ? own : DEFAULT_PATH;
+}
+
 void env_set(char ***envp, const char *name, const char *value)
 {
 	struct env_list list = { .items = *envp };

@@ -33,6 +33,9 @@ int env_check_shell_names(const json_t *request, struct err *e);
 /* Set @name in the result of env_build(), replacing its value if it has one. */
 void env_set(char ***envp, const char *name, const char *value);
 
+/* PATH as a command has it whose request sets none. */
+const char *env_base_path(void);
+
 /* Value of @name in @envp, or NULL. */
 const char *env_get(char *const *envp, const char *name);
 

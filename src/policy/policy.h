@@ -8,8 +8,7 @@
 #define PROCPEN_POLICY_POLICY_H
 
 #include "policy/config.h"
-
-enum tier { TIER_AUTONOMOUS, TIER_NOTIFY, TIER_CONFIRM, TIER_DENY };
+#include "policy/tier.h"
 
 /* The tier of @capability ("process.run") whose own tier is @own. */
 enum tier policy_tier(const struct config *c, const char *capability, enum tier own);

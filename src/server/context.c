@@ -127,6 +127,27 @@ static void context_read_project(struct context *ctx)
 			 p->ignored_count - PROJECT_NOTES_MAX);
 }
 
+static void context_warn(void *ctx, const char *text)
+{
+	(void)ctx;
+	log_warn("%s", text);
+}
+
+static int context_check_workspace(struct context *ctx, const struct context_options *options,
+				   struct err *e)
+{
+	if (ctx->scope && !workspace_check(ctx->scope, e) &&
+	    !config_files_check(&ctx->config_files, &ctx->config, ctx->scope, e))
+		return 0;
+	if (!options->only_judges)
+		return -1;
+	scope_free(ctx->scope);
+	ctx->no_workspace = *e;
+	*e = (struct err)ERR_INIT;
+	ctx->scope = scope_new(NULL, NULL, e);
+	return ctx->scope ? 0 : -1;
+}
+
 static int context_open_scope(struct context *ctx, const struct context_options *options,
 			      struct err *e)
 {
@@ -140,8 +161,7 @@ static int context_open_scope(struct context *ctx, const struct context_options 
 	}
 	ctx->directories = options->directories;
 	ctx->scope = scope_new(workspace, options->directories, e);
-	if (!ctx->scope || workspace_check(ctx->scope, e) ||
-	    config_files_check(&ctx->config_files, &ctx->config, ctx->scope, e))
+	if (context_check_workspace(ctx, options, e))
 		return -1;
 	context_read_project(ctx);
 	ctx->state_dir = workspace_find_state_dir(options->state_dir, ctx->scope, e);
@@ -163,10 +183,12 @@ int context_open(struct context *ctx, struct context_options *options, struct er
 	ctx->config = options->config;
 	options->config = (struct config){ 0 };
 	if (config_load(&ctx->config, options->config_file, &ctx->config_files, e) ||
+	    rulebook_open(&ctx->book, &ctx->config, e) ||
 	    sandbox_check(&ctx->config, e) || context_open_scope(ctx, options, e) ||
 	    sandbox_check_record(&ctx->config, ctx->state_dir, e) ||
 	    run_shell_choose(&ctx->shell, &ctx->config, ctx->scope, e))
 		return -1;
+	rulebook_each_idle(&ctx->book, context_warn, NULL);
 	context_hide_memory();
 	json_text_seed();
 	ids_instance(ctx->instance);
@@ -251,6 +273,7 @@ struct cap context_cap(const struct context *ctx, struct proctab *procs, struct 
 		.loop = ctx->loop,
 		.config = &ctx->config,
 		.project = &ctx->project,
+		.book = &ctx->book,
 		.scope = ctx->scope,
 		.git_common_dir = ctx->git_common_dir,
 		.shell = &ctx->shell,
@@ -317,6 +340,7 @@ void context_close(struct context *ctx)
 	free(ctx->git_common_dir);
 	scope_free(ctx->scope);
 	err_release(&ctx->no_workspace);
+	rulebook_release(&ctx->book);
 	project_release(&ctx->project);
 	config_files_release(&ctx->config_files);
 	config_release(&ctx->config);

@@ -19,6 +19,7 @@
 #include "policy/config.h"
 #include "policy/config_load.h"
 #include "policy/project.h"
+#include "policy/rulebook.h"
 #include "policy/run_shell.h"
 #include "policy/scope.h"
 
@@ -29,12 +30,14 @@ struct context_options {
 	const char *config_file; /* of --config, or NULL */
 	struct config config;    /* of the command line; moved into the context, then all zero */
 	bool may_lack_workspace; /* none found is no error, but context.no_workspace */
+	bool only_judges; /* nor is one in which no server would start: then there is none */
 };
 
 struct context {
 	struct config config;
 	struct config_files config_files;
 	struct project project;
+	struct rulebook book;
 	char instance[IDS_INSTANCE_SIZE];
 	struct rlimit nofile; /* as it was before we raised it */
 	struct scope *scope;

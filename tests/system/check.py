@@ -71,7 +71,8 @@ def test_the_reason_helps():
         check(part and part in out, "no %r in %r" % (part, out))
     status, found = verdicts("ls")
     equal((status, found), (0, [{"command": "ls", "blocked": False, "block_reason": None,
-                                 "rule": None, "span": None, "suggestion": None}]), "allowed")
+                                 "rule": None, "span": None, "suggestion": None,
+                                 "decision": "notify", "pack": None}]), "allowed")
 
 
 @suite.test()

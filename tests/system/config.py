@@ -143,7 +143,8 @@ def test_mistakes():
         p.expect_refused(p.user_file + ':2:3: unknown option "sandbox.netwrok"; the nearest is '
                          '"sandbox.network"')
         for text, part in ((b"", ":1:1: "), (b"\0", ":1:1: a NUL byte"), (b"[" * 2**20, "nested too deep"),
-                           (b'{"rules": []}', '"rules" is not supported yet'),
+                           (b'{"rules": [{}]}', '1:12: a rule has no id'),
+                           (b'{"packs": "gits:deny"}', 'the nearest is "git"'),
                            (b'{"sandbox.network":1,"sandbox.network":0}', "duplicate"),
                            (b'{"\x1b[31m": 1}', "control character"), (b'{"\xff": 1}', "unable to decode"),
                            (b" " * (2**20 + 1), "larger than 1 MiB")):
@@ -277,7 +278,7 @@ def test_schema():
         equal((status, err), (0, ""), "status, stderr")
         schema = json.loads(out)
         shown = json.loads(p.call("config", "show", "--json")[1])
-        equal(sorted(schema["properties"]), sorted(["$schema", *shown]), "keys")
+        equal(sorted(schema["properties"]), sorted(["$schema", "rules", *shown]), "keys")
         try:
             import jsonschema
         except ImportError:

@@ -159,7 +159,7 @@ static void test_audit_all_members(void **state)
 	static const char *const argv[] = { "ls", "-l", "", NULL };
 	static const char *const names[] = {
 		"time", "seq", "instance", "event", "request_id", "process_id", "capability",
-		"tier", "decision", "rule", "command", "argv_sha256", "cwd", "user",
+		"tier", "decision", "rule", "pack", "command", "argv_sha256", "cwd", "user",
 		"intent", "input_bytes", "input_sha256", "input", "outcome", "prev", "uid", "peer",
 		"client", "exit_code", "signal", "reason", "duration_ms", "stdout_size",
 		"stderr_size", "leftover", "survivors",
@@ -167,7 +167,7 @@ static void test_audit_all_members(void **state)
 	static const struct audit_end end = { 1, "SIGHUP", "none", 2, 3, 4, 5, 6 };
 	struct audit_event event = {
 		"attempt", "\"r\\u0031\"", "p1-0123", "process.run", "notify", "allowed", "tier",
-		"ls -l ''",
+		"git", "ls -l ''",
 		argv, "/ws", "nobody", "look", "a\0b", 3,
 		"echo --password=x", "running/none", &end,
 	};

@@ -101,8 +101,11 @@ static void test_config_load_mistakes_have_their_place(void **state)
 	EXPECT_REFUSED("{\n  \"sandbox.netwrok\": false}",
 		       "c.json:2:3: unknown option \"sandbox.netwrok\"; the nearest is \"sandbox.network\"");
 	EXPECT_REFUSED("{\"sandbox\": {\"network\": false}}", "c.json:1:2: unknown option \"sandbox\"");
-	EXPECT_REFUSED("{\"rules\": []}", "c.json:1:2: \"rules\" is not supported yet");
-	EXPECT_REFUSED("{\"packs\": \"\"}", "c.json:1:2: \"packs\" is not supported yet");
+	EXPECT_REFUSED("{\"rules\": {}}", "c.json:1:2: \"rules\" takes an array, not an object");
+	EXPECT_REFUSED("{\"rules\": [\n{\"id\": \"a\", \"program\": \"b\", \"decision\": \"deny\"},\n"
+		       " {\"id\": \"c\"}]}", "c.json:3:2: rule \"c\": decision is missing");
+	EXPECT_REFUSED("{\"rules\": [\n{\"id\": \"a\", \"program\": \"b\", \"decision\": \"deny\","
+		       "\"examples\": [\"c\"]}]}", "c.json:2: rule \"a\" does not match its example: c");
 	EXPECT_REFUSED("{\"sandbox.network\": \"false\"}", "takes true or false, not a string");
 	EXPECT_REFUSED("{\"sandbox.network\": null}", "not null");
 	EXPECT_REFUSED("{\"limits.requests\": 1.5}", "not a number with a fraction");

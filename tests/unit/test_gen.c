@@ -31,24 +31,30 @@ static const char *read_text(const char *path)
 	return text;
 }
 
-/* A fresh copy of schema/. */
-static int setup(void **state)
+static void copy_folder(const char *folder)
 {
 	struct dirent *entry;
 	char path[128];
-	DIR *d = opendir("schema");
+	DIR *d = opendir(folder);
 
-	(void)state;
 	assert_non_null(d);
-	scratch_init(&scratch);
-	scratch_mkdir(&scratch, "schema");
+	scratch_mkdir(&scratch, folder);
 	while ((entry = readdir(d))) {
 		if (!strstr(entry->d_name, ".json"))
 			continue;
-		snprintf(path, sizeof(path), "schema/%.100s", entry->d_name);
+		snprintf(path, sizeof(path), "%.20s/%.100s", folder, entry->d_name);
 		scratch_file(&scratch, path, read_text(path), 0600);
 	}
 	closedir(d);
+}
+
+/* A fresh copy of schema/. */
+static int setup(void **state)
+{
+	(void)state;
+	scratch_init(&scratch);
+	copy_folder("schema");
+	copy_folder("schema/packs");
 	return 0;
 }
 

@@ -241,6 +241,8 @@ static char **check_argv(const json_t *params, char **argv)
 
 	argv[n++] = mem_strdup("check");
 	argv[n++] = mem_strdup("--json");
+	argv[n++] = mem_strdup("--set");
+	argv[n++] = mem_strdup("tier.process.run=autonomous");
 	if (json_object_get(params, "stdin")) {
 		argv[n++] = mem_strdup("--stdin");
 		argv[n++] = mem_strdup(text_of(params, "stdin"));

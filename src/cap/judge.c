@@ -1,0 +1,140 @@
+#include "cap/judge.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/json.h"
+#include "base/mem.h"
+#include "cap/command.h"
+
+/* ---- the request ---- */
+
+/* Prepares the sandbox, because which layers work decides what a run can write. */
+static bool judge_can_write(void *cap, const char *path)
+{
+	const struct cap *c = cap;
+	struct err ignored = ERR_INIT;
+	bool prepared = !confine_prepare(c->confine, &ignored);
+
+	err_release(&ignored);
+	return !prepared || confine_can_write(c->confine, path);
+}
+
+/* The working directory of @params as far as names tell. Heap, or NULL. */
+static char *judge_place(const struct cap *c, const json_t *params)
+{
+	const char *workspace = scope_workspace(c->scope);
+	const char *directory = json_get_str(params, "working_directory", NULL);
+	AUTO_FREE char *path = NULL;
+	char *real;
+
+	if (!workspace || !directory || !*directory)
+		return workspace ? mem_strdup(workspace) : NULL;
+	if (asprintf(&path, "%s/%s", *directory == '/' ? "" : workspace, directory) < 0)
+		abort();
+	real = realpath(path, NULL);
+	return real ? real : mem_strdup(path);
+}
+
+/* Does the request leave a way for text into the command, now or later? */
+static bool judge_has_input(const json_t *params)
+{
+	return json_object_get(params, "stdin") || json_get_bool(params, "tty", false) ||
+	       !strcmp(json_get_str(params, "stdin_mode", ""), "pipe");
+}
+
+/* What the rules are asked. It borrows from the request and its gate, and must not move. */
+struct judge_request {
+	struct ruling_request ruling;
+	struct installed installed;
+	char *place;
+};
+
+static void judge_request_read(struct judge_request *jr, const struct cap *c, enum tier tier,
+			       const json_t *params)
+{
+	bool rules = rulebook_count(c->book) != 0;
+
+	jr->installed = (struct installed){ .can_write = judge_can_write,
+					    .ctx = (void *)(uintptr_t)c };
+	jr->place = rules ? judge_place(c, params) : NULL;
+	jr->ruling = (struct ruling_request){
+		.book = c->book,
+		.tier = tier,
+		.capability = RULE_RUN,
+		.place = jr->place,
+		.user = json_get_str(params, "user", NULL),
+		.has_input = judge_has_input(params),
+		.installed = c->confine && scope_workspace(c->scope) ? &jr->installed : NULL,
+	};
+}
+
+void judge_command(const struct cap *c, enum tier tier, const json_t *params,
+		   const struct blocklist_input *in, struct blocklist_verdict *v,
+		   struct ruling *ruling)
+{
+	struct judge_request jr;
+
+	judge_request_read(&jr, c, tier, params);
+	ruling_judge(&jr.ruling, in, v, ruling);
+	free(jr.place);
+}
+
+/* ---- in words ---- */
+
+/* "rule "site.prod" denies "deploy.sh prod": reason" */
+static void judge_say(const struct ruling *ruling, char *text, size_t size)
+{
+	const struct rule *r = ruling->rule;
+
+	snprintf(text, size, "%s%s%srule \"%s\" denies \"%s\"%s%s",
+		 ruling->pack ? "pack " : "", ruling->pack ? ruling->pack : "",
+		 ruling->pack ? ", " : "", r->id, ruling->shown, r->reason ? ": " : "",
+		 r->reason ? r->reason : "");
+}
+
+void judge_fail(const struct ruling *ruling, const char *capability, struct err *e)
+{
+	const struct rule *r = ruling->rule;
+	char text[RULING_SHOWN_MAX + RULE_ID_MAX + RULE_TEXT_MAX + 64];
+
+	judge_say(ruling, text, sizeof(text));
+	err_set(e, ERR_PERMISSION_DENIED, "%s was not allowed: %s", capability, text);
+	err_hint(e, "%s%sDo not retry unchanged; the operator can change the rule (%.200s)",
+		 r->suggestion ? r->suggestion : "", r->suggestion ? " " : "", r->origin);
+	err_detail(e, "rule", json_string(r->id));
+	if (ruling->pack)
+		err_detail(e, "pack", json_string(ruling->pack));
+}
+
+/* Why @ruling blocks, and what to do instead. */
+static void judge_write_denied(struct jsonw *w, const struct ruling *ruling)
+{
+	char text[RULING_SHOWN_MAX + RULE_ID_MAX + RULE_TEXT_MAX + 64];
+
+	if (ruling->rule)
+		judge_say(ruling, text, sizeof(text));
+	jsonw_bool(w, "blocked", true);
+	jsonw_str(w, "block_reason", ruling->rule ? text : "The operator denies process.run.");
+	jsonw_str(w, "rule", ruling->rule ? ruling->rule->id : "tier.deny");
+	jsonw_null(w, "span");
+	jsonw_str(w, "suggestion", ruling->rule ? ruling->rule->suggestion : NULL);
+}
+
+void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struct ruling *ruling)
+{
+	if (v->blocked) {
+		command_write_verdict(w, v);
+	} else if (ruling->tier == TIER_DENY) {
+		judge_write_denied(w, ruling);
+	} else {
+		jsonw_bool(w, "blocked", false);
+		jsonw_null(w, "block_reason");
+		jsonw_str(w, "rule", ruling->rule ? ruling->rule->id : NULL);
+		jsonw_null(w, "span");
+		jsonw_null(w, "suggestion");
+	}
+	jsonw_str(w, "decision", rule_decision_name(v->blocked ? TIER_DENY : ruling->tier));
+	jsonw_str(w, "pack", v->blocked ? NULL : ruling->pack);
+}

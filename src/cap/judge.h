@@ -1,0 +1,23 @@
+/*
+ * judge - the verdict of the blocklist and the ruling of the rules on a command of a request.
+ *
+ * process.run, is_blocked, process.input and `procpen check` ask this one function, so that they
+ * say the same.
+ */
+#ifndef PROCPEN_CAP_JUDGE_H
+#define PROCPEN_CAP_JUDGE_H
+
+#include "cap/cap.h"
+
+/* Judge @in, the command of a process.run of the tier @tier with the checked @params. */
+void judge_command(const struct cap *c, enum tier tier, const json_t *params,
+		   const struct blocklist_input *in, struct blocklist_verdict *v,
+		   struct ruling *ruling);
+
+/* Fill @e, PermissionDenied, for a call of @capability that @ruling denies by a rule. */
+void judge_fail(const struct ruling *ruling, const char *capability, struct err *e);
+
+/* The members of is_blocked's result, into the open object. */
+void judge_write(struct jsonw *w, const struct blocklist_verdict *v, const struct ruling *ruling);
+
+#endif

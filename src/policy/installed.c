@@ -1,0 +1,88 @@
+#include "policy/installed.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "policy/dir.h"
+#include "policy/env.h"
+
+struct installed_look {
+	const struct installed *in;
+	bool writable;
+};
+
+/* A dir_visit_fn. A link is replaced in its directory; what it leads to is visited next. */
+static void installed_visit(void *ctx, int dir, const char *name, int fd)
+{
+	struct installed_look *look = ctx;
+	AUTO_FREE char *path = dir_name(fd, name);
+	char *slash = strrchr(path, '/');
+	struct stat st;
+
+	(void)dir;
+	if (fstat(fd, &st))
+		look->writable = true;
+	else if (S_ISLNK(st.st_mode) && slash)
+		slash[slash == path] = '\0';
+	if (!look->writable)
+		look->writable = look->in->can_write(look->in->ctx, path);
+}
+
+/* Can a run change what @path leads to? Of a path that is not there, could it make it? */
+static bool installed_is_open(const struct installed *in, const char *path)
+{
+	struct installed_look look = { .in = in };
+	AUTO_CLOSE int end = dir_walk(AT_FDCWD, path, installed_visit, &look);
+
+	(void)end;
+	return look.writable;
+}
+
+static const char *installed_check(const struct installed *in, const char *path)
+{
+	struct stat st;
+
+	if (stat(path, &st) || !S_ISREG(st.st_mode) || access(path, X_OK))
+		return "no such program is installed";
+	return installed_is_open(in, path) ? "the program, or the way to it, is where commands may "
+					     "write" : NULL;
+}
+
+/* The first directory of PATH that has @name, as execvp(3) finds it. */
+static const char *installed_search(const struct installed *in, const char *name, char **path)
+{
+	const char *dir = env_base_path();
+
+	for (size_t len; ; dir += len + 1) {
+		AUTO_FREE char *folder = mem_strndup(dir, len = strcspn(dir, ":"));
+		AUTO_FREE char *candidate = mem_zalloc(len + strlen(name) + 2);
+
+		if (folder[0] != '/')
+			return "PATH has a relative directory before it";
+		if (installed_is_open(in, folder))
+			return "PATH has a directory, at or before it, where commands may write";
+		stpcpy(stpcpy(stpcpy(candidate, folder), "/"), name);
+		if (!access(candidate, X_OK)) {
+			*path = candidate;
+			candidate = NULL;
+			return installed_check(in, *path);
+		}
+		if (!dir[len])
+			return "no such program is in PATH";
+	}
+}
+
+const char *installed_lacks(const struct installed *in, const char *name, char **path)
+{
+	*path = NULL;
+	if (name[0] != '/' && strchr(name, '/'))
+		return "its path is relative";
+	if (name[0] != '/')
+		return installed_search(in, name, path);
+	*path = mem_strdup(name);
+	return installed_check(in, name);
+}

@@ -1,0 +1,316 @@
+#include "policy/rule.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/mem.h"
+#include "base/schema.h"
+#include "base/str.h"
+#include "base/utf8.h"
+
+const struct rule_member rule_members[] = {
+	{ "id", RULE_STRING, false, "Its name in answers, questions and the audit log." },
+	{ "program", RULE_STRINGS, false,
+	  "The program, by its name without the folder or by its absolute path; without it any." },
+	{ "words", RULE_STRINGS, false,
+	  "Each must be among the words of the command, in any order; a|b are alternatives, * "
+	  "stands for any text." },
+	{ "without", RULE_STRINGS, false, "None of these is among the words of the command." },
+	{ "directory", RULE_STRING, true, "The command runs in this directory, or below it." },
+	{ "capability", RULE_STRINGS, true, "process.run, process.input; without it both." },
+	{ "decision", RULE_STRING, true, "allow, notify, confirm or deny." },
+	{ "reason", RULE_STRING, false, "Why, for the agent and for the human who is asked." },
+	{ "suggestion", RULE_STRING, false, "What to do instead." },
+	{ "until", RULE_STRING, true, "The last day that it holds, as in 2027-01-31." },
+	{ "why", RULE_STRING, true, "For the reader of the file." },
+	{ "environment", RULE_STRINGS, true,
+	  "allow: variables that the request may set; * stands for any text." },
+	{ "stdin", RULE_BOOLEAN, true, "allow: the request may give standard input." },
+	{ "user", RULE_STRINGS, true, "allow: users that the request may name." },
+	{ "examples", RULE_STRINGS, false, "Commands that it matches, tested at every start." },
+	{ "counterexamples", RULE_STRINGS, false, "Commands that it does not match." },
+	{ NULL, RULE_STRING, false, NULL },
+};
+
+static const char *const decisions[] = { "allow", "notify", "confirm", "deny" };
+
+/* ---- members ---- */
+
+static int rule_fail(const struct rule *r, struct err *e, const char *member, const char *what)
+{
+	return err_set(e, ERR_INVALID_PARAMS, "rule \"%.64s\": %s %s", r->id ? r->id : "?", member,
+		       what);
+}
+
+static const struct rule_member *rule_member_find(const char *name, enum rule_source from)
+{
+	for (const struct rule_member *m = rule_members; m->name; m++)
+		if (!strcmp(m->name, name) && !(m->own && from == RULE_OF_PACK))
+			return m;
+	return NULL;
+}
+
+static int rule_fail_unknown(const struct rule *r, const char *name, struct err *e)
+{
+	const char *names[COUNT_OF(rule_members)] = { NULL };
+	const char *near;
+
+	for (size_t i = 0; rule_members[i].name; i++)
+		names[i] = rule_members[i].name;
+	near = schema_nearest(name, names);
+	err_set(e, ERR_INVALID_PARAMS, "rule \"%.64s\": unknown member \"%.64s\"%s%s%s",
+		r->id ? r->id : "?", name, near ? "; the nearest is \"" : "", near ? near : "",
+		near ? "\"" : "");
+	return err_hint(e, "`procpen config schema` has all members of a rule.");
+}
+
+/* A text that people read as it is: UTF-8 without hidden characters, and not empty. */
+static bool rule_is_text(const json_t *value, size_t max)
+{
+	const char *text = json_string_value(value);
+	size_t len = json_string_length(value), used;
+
+	if (!len || len > max || strlen(text) != len)
+		return false;
+	for (size_t at = 0; at < len; at += used)
+		if (utf8_next(text + at, len - at, &used) != UTF8_VALID ||
+		    utf8_is_hidden(text + at, used))
+			return false;
+	return true;
+}
+
+static int rule_check_strings(const struct rule *r, const struct rule_member *m,
+			      const json_t *value, struct err *e)
+{
+	size_t max = str_is_listed(m->name, (const char *const[]){ "examples", "counterexamples",
+								   NULL })
+			     ? RULE_TEXT_MAX : RULE_WORD_MAX;
+	json_t *one;
+	size_t i;
+
+	if (json_array_size(value) > RULE_LIST_MAX)
+		return rule_fail(r, e, m->name, "has more than 64 elements");
+	json_array_foreach(value, i, one)
+		if (!rule_is_text(one, max))
+			return rule_fail(r, e, m->name,
+					 max == RULE_WORD_MAX
+						 ? "takes strings of 1 to 256 printable bytes"
+						 : "takes strings of 1 to 512 printable bytes");
+	return json_array_size(value) ? 0 : rule_fail(r, e, m->name, "is empty");
+}
+
+static int rule_check_member(const struct rule *r, const struct rule_member *m,
+			     const json_t *value, struct err *e)
+{
+	if (m->type == RULE_BOOLEAN)
+		return json_is_boolean(value) ? 0 : rule_fail(r, e, m->name, "is true or false");
+	if (m->type == RULE_STRINGS && json_is_array(value))
+		return rule_check_strings(r, m, value, e);
+	if (rule_is_text(value, m->type == RULE_STRINGS ? RULE_WORD_MAX : RULE_TEXT_MAX))
+		return 0;
+	return rule_fail(r, e, m->name,
+			 m->type == RULE_STRINGS ? "is a string of 1 to 256 printable bytes, or an "
+						   "array of them"
+						 : "is a string of 1 to 512 printable bytes");
+}
+
+static int rule_check_members(const struct rule *r, enum rule_source from, struct err *e)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach(r->source, name, value) {
+		const struct rule_member *m = rule_member_find(name, from);
+
+		if (!m)
+			return rule_fail_unknown(r, name, e);
+		if (rule_check_member(r, m, value, e))
+			return -1;
+	}
+	return 0;
+}
+
+/* ---- values ---- */
+
+static const char *rule_string(const struct rule *r, const char *name)
+{
+	return json_string_value(json_object_get(r->source, name));
+}
+
+/* An array of the strings, on the heap; NULL if the member is absent. */
+static const char **rule_strings(const struct rule *r, const char *name)
+{
+	const json_t *value = json_object_get(r->source, name);
+	size_t count = json_is_array(value) ? json_array_size(value) : 1;
+	const char **list = value ? mem_zalloc((count + 1) * sizeof(*list)) : NULL;
+
+	for (size_t i = 0; list && i < count; i++)
+		list[i] = json_string_value(json_is_array(value) ? json_array_get(value, i)
+								 : value);
+	return list;
+}
+
+/* Letters, digits, and . _ - between them; "tier." is for tiers. */
+static int rule_read_id(struct rule *r, struct err *e)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				      "0123456789._-";
+	const char *id = json_is_object(r->source) ? rule_string(r, "id") : NULL;
+
+	if (!json_is_object(r->source))
+		return err_set(e, ERR_INVALID_PARAMS, "a rule is an object");
+	if (!id)
+		return err_set(e, ERR_INVALID_PARAMS, "a rule has no id");
+	if (!*id || id[strspn(id, letters)] || strlen(id) > RULE_ID_MAX || !strncmp(id, "tier.", 5))
+		return err_set(e, ERR_INVALID_PARAMS,
+			       "rule \"%.64s\": id has 1 to 64 letters, digits, dots, dashes and "
+			       "underscores, and does not begin with \"tier.\"", id);
+	r->id = id;
+	return 0;
+}
+
+static int rule_read_decision(struct rule *r, enum rule_source from, enum tier decision,
+			      struct err *e)
+{
+	const char *name = rule_string(r, "decision");
+
+	r->decision = decision;
+	if (from == RULE_OF_PACK)
+		return 0;
+	if (!name)
+		return rule_fail(r, e, "decision", "is missing");
+	for (size_t i = 0; i < COUNT_OF(decisions); i++) {
+		r->decision = (enum tier)i;
+		if (!strcmp(name, decisions[i]))
+			return 0;
+	}
+	return rule_fail(r, e, "decision", "is none of allow, notify, confirm, deny");
+}
+
+static int rule_read_capabilities(struct rule *r, struct err *e)
+{
+	AUTO_FREE const char **names = rule_strings(r, "capability");
+
+	r->capabilities = names ? 0 : RULE_RUN | RULE_INPUT;
+	for (size_t i = 0; names && names[i]; i++) {
+		if (!strcmp(names[i], "process.run"))
+			r->capabilities |= RULE_RUN;
+		else if (!strcmp(names[i], "process.input"))
+			r->capabilities |= RULE_INPUT;
+		else
+			return rule_fail(r, e, "capability",
+					 "is neither process.run nor process.input");
+	}
+	return 0;
+}
+
+/* YYYY-MM-DD compares as text. */
+static int rule_check_until(const struct rule *r, struct err *e)
+{
+	struct tm day = { 0 };
+	const char *end;
+
+	if (!r->until)
+		return 0;
+	end = strlen(r->until) == 10 ? strptime(r->until, "%Y-%m-%d", &day) : NULL;
+	return end && !*end ? 0 : rule_fail(r, e, "until", "is no date such as 2027-01-31");
+}
+
+/* PATH decides which program runs, so no rule may leave it to a request. */
+static int rule_check_allow(const struct rule *r, struct err *e)
+{
+	if (!r->programs)
+		return rule_fail(r, e, "program", "is missing: an allow names its programs");
+	for (size_t i = 0; r->programs[i]; i++)
+		if (strchr(r->programs[i], '*'))
+			return rule_fail(r, e, "program",
+					 "has a *: an allow names its programs whole");
+	for (size_t i = 0; r->environment && r->environment[i]; i++)
+		if (rule_text_fits(r->environment[i], "PATH"))
+			return rule_fail(r, e, "environment",
+					 "covers PATH, with which another program would run");
+	return 0;
+}
+
+static int rule_check_strict(const struct rule *r, struct err *e)
+{
+	if (r->environment || r->users || json_object_get(r->source, "stdin"))
+		return rule_fail(r, e, "environment, stdin and user", "are for an allow only");
+	if (!r->programs && !r->words && !r->directory)
+		return rule_fail(r, e, "program, words and directory",
+				 "are missing: it would match every command");
+	return 0;
+}
+
+static int rule_check_paths(const struct rule *r, struct err *e)
+{
+	for (size_t i = 0; r->programs && r->programs[i]; i++)
+		if (strchr(r->programs[i], '/') && r->programs[i][0] != '/')
+			return rule_fail(r, e, "program", "is neither a name nor an absolute path");
+	if (r->directory && r->directory[0] != '/')
+		return rule_fail(r, e, "directory", "is no absolute path");
+	return 0;
+}
+
+static void rule_read_values(struct rule *r)
+{
+	r->programs = rule_strings(r, "program");
+	r->words = rule_strings(r, "words");
+	r->without = rule_strings(r, "without");
+	r->environment = rule_strings(r, "environment");
+	r->users = rule_strings(r, "user");
+	r->examples = rule_strings(r, "examples");
+	r->counterexamples = rule_strings(r, "counterexamples");
+	r->directory = rule_string(r, "directory");
+	r->reason = rule_string(r, "reason");
+	r->suggestion = rule_string(r, "suggestion");
+	r->until = rule_string(r, "until");
+	r->input = json_is_true(json_object_get(r->source, "stdin"));
+}
+
+int rule_read(struct rule *r, json_t *source, const char *origin, enum rule_source from,
+	      enum tier decision, struct err *e)
+{
+	*r = (struct rule){ .source = json_incref(source), .origin = mem_strdup(origin) };
+	if (rule_read_id(r, e) || rule_check_members(r, from, e))
+		return -1;
+	rule_read_values(r);
+	if (rule_read_decision(r, from, decision, e) || rule_read_capabilities(r, e) ||
+	    rule_check_until(r, e) || rule_check_paths(r, e))
+		return -1;
+	return r->decision == TIER_AUTONOMOUS ? rule_check_allow(r, e) : rule_check_strict(r, e);
+}
+
+void rule_release(struct rule *r)
+{
+	free(r->programs);
+	free(r->words);
+	free(r->without);
+	free(r->environment);
+	free(r->users);
+	free(r->examples);
+	free(r->counterexamples);
+	free(r->origin);
+	json_decref(r->source);
+	*r = (struct rule){ .source = NULL };
+}
+
+bool rule_is_over(const struct rule *r)
+{
+	time_t now = time(NULL);
+	char today[16];
+	struct tm day;
+
+	if (!r->until || !gmtime_r(&now, &day))
+		return false;
+	strftime(today, sizeof(today), "%Y-%m-%d", &day);
+	return strcmp(today, r->until) > 0;
+}
+
+const char *rule_decision_name(enum tier decision)
+{
+	BUG_IF((size_t)decision >= COUNT_OF(decisions));
+	return decisions[decision];
+}

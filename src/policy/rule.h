@@ -1,0 +1,89 @@
+/*
+ * rule - one rule of the operator, a pack or a project: which commands, and what is decided.
+ *
+ * Read from JSON (docs/rules.md); refuses unknown and missing members, wrong types, texts that are
+ * too long or not printable, and an allow that would cover what it does not name. A rule is matched
+ * on a simple command with resolved words (blocklist_run), never on text. What is not known before
+ * a command runs may match, but never for certain.
+ */
+#ifndef PROCPEN_POLICY_RULE_H
+#define PROCPEN_POLICY_RULE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "blocklist/blocklist.h"
+#include "policy/tier.h"
+
+#define RULE_ID_MAX 64
+#define RULE_TEXT_MAX 512  /* reason, suggestion, why, an example, a directory */
+#define RULE_WORD_MAX 256  /* a program or a word, with its alternatives */
+#define RULE_LIST_MAX 64   /* elements of a list */
+
+enum rule_capability { RULE_RUN = 1, RULE_INPUT = 2 }; /* process.run, process.input; bits */
+
+/* The strings and lists belong to @source. A list is NULL-terminated, and NULL if it is absent. */
+struct rule {
+	json_t *source;
+	const char *id;
+	const char **programs;    /* NULL: any */
+	const char **words;       /* each must occur; alternatives with | between them */
+	const char **without;     /* none may occur */
+	const char *directory;    /* absolute, or NULL: anywhere */
+	unsigned capabilities;    /* enum rule_capability */
+	enum tier decision;       /* TIER_AUTONOMOUS: allow */
+	const char *reason, *suggestion; /* or NULL */
+	const char *until;        /* "2027-01-31", the last day, or NULL */
+	const char **environment; /* of an allow: variables that a request may set */
+	bool input;               /* of an allow: a request may give standard input */
+	const char **users;       /* of an allow: users that a request may name */
+	const char **examples, **counterexamples;
+	char *origin;             /* "config.json:4"; owned */
+};
+
+enum rule_source { RULE_OF_OPERATOR, RULE_OF_PACK, RULE_OF_PROJECT };
+
+/*
+ * Read the rule @source, to which it takes a reference, where @origin says. @decision: of a pack,
+ * whose rules have none of their own. 0, or -1 with InvalidParams. @r is zeroed first;
+ * rule_release() in either case.
+ */
+int rule_read(struct rule *r, json_t *source, const char *origin, enum rule_source from,
+	      enum tier decision, struct err *e);
+void rule_release(struct rule *r);
+
+/* Is its last day over? */
+bool rule_is_over(const struct rule *r);
+
+/* "allow", "notify", "confirm", "deny". */
+const char *rule_decision_name(enum tier decision);
+
+/* The members of a rule, for a JSON Schema of it. */
+struct rule_member {
+	const char *name; /* NULL ends the table */
+	enum { RULE_STRING, RULE_STRINGS, RULE_BOOLEAN } type;
+	bool own;         /* only of the operator's rules and a project's, not of packs */
+	const char *text;
+};
+extern const struct rule_member rule_members[];
+
+/* ---- matching ---- */
+
+enum rule_fit {
+	RULE_OTHER_PROGRAM,
+	RULE_OTHER_WORDS,
+	RULE_OTHER_DIRECTORY,
+	RULE_MAY_FIT, /* a part of the command is not known before it runs, or more than the rule
+		       * names */
+	RULE_FITS,
+};
+
+/* Adds what it takes of the blocklist's budget to *@steps. */
+enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run, uint64_t *steps);
+
+/* Does @text fit @pattern, in which * stands for any text? */
+bool rule_text_fits(const char *pattern, const char *text);
+
+#endif

@@ -1,0 +1,371 @@
+/*
+ * A rule against a simple command. A word of the command is compared as a pattern too: a byte that
+ * is not known before it runs stands for any text, so two patterns fit if one text can fit both.
+ */
+#include "policy/rule.h"
+
+#include <string.h>
+
+#include "blocklist/path.h"
+#include "shell/parse.h"
+
+/* Steps of the budget for a word that is compared, besides those for its bytes. */
+#define WORK_WORD 2u
+
+/* Part of a word: [s, s + len), with what each byte is (NULL: all known). */
+struct rule_part {
+	const char *s;
+	const uint8_t *kind;
+	size_t len;
+	size_t gone_from, gone_to; /* may be missing */
+};
+
+static bool rule_fits_part_known_at(const struct rule_part *p, size_t i)
+{
+	return (!p->kind || p->kind[i] == SHELL_LITERAL) && (i < p->gone_from || i >= p->gone_to);
+}
+
+static bool rule_fits_part_known(const struct rule_part *p)
+{
+	for (size_t i = 0; i < p->len; i++)
+		if (!rule_fits_part_known_at(p, i))
+			return false;
+	return true;
+}
+
+static struct rule_part rule_fits_part_of(const struct shell_word *w)
+{
+	return (struct rule_part){ w->text.s, w->kind, w->text.len, w->gone_from, w->gone_to };
+}
+
+/* ---- patterns ---- */
+
+/* The places of a pattern of @len bytes that a text has reached: reached[i] is before byte i. */
+struct rule_reach {
+	bool reached[RULE_WORD_MAX + 1];
+	const char *pattern;
+	size_t len;
+};
+
+/* A * may stand for no text. */
+static void rule_fits_reach_stars(struct rule_reach *r)
+{
+	for (size_t i = 0; i < r->len; i++)
+		if (r->reached[i] && r->pattern[i] == '*')
+			r->reached[i + 1] = true;
+}
+
+/* Any text: every place behind the first one that is reached. */
+static bool rule_fits_reach_any(struct rule_reach *r)
+{
+	bool any = false;
+
+	for (size_t i = 0; i <= r->len; i++)
+		any = r->reached[i] |= any;
+	return any;
+}
+
+static bool rule_fits_reach_byte(struct rule_reach *r, char c)
+{
+	bool any = false, before = false;
+
+	for (size_t i = 0; i <= r->len; i++) {
+		bool here = r->reached[i];
+
+		r->reached[i] = (here && i < r->len && r->pattern[i] == '*') ||
+				(before && r->pattern[i - 1] == c && c != '*');
+		any |= r->reached[i];
+		before = here;
+	}
+	rule_fits_reach_stars(r);
+	return any;
+}
+
+/* Can @p be a text that fits the first @len bytes of @pattern? */
+static bool rule_fits_pattern(const struct rule_part *p, const char *pattern, size_t len,
+			      uint64_t *steps)
+{
+	struct rule_reach r;
+	bool any = true;
+
+	*steps += WORK_WORD;
+	if (p->len && len && *pattern != '*' && rule_fits_part_known_at(p, 0) &&
+	    p->s[0] != *pattern)
+		return false;
+	r = (struct rule_reach){ .reached = { true }, .pattern = pattern, .len = len };
+	rule_fits_reach_stars(&r);
+	for (size_t i = 0; i < p->len && any; i++) {
+		*steps += len / 4 + 1;
+		any = rule_fits_part_known_at(p, i) ? rule_fits_reach_byte(&r, p->s[i])
+						    : rule_fits_reach_any(&r);
+	}
+	return any && r.reached[len];
+}
+
+bool rule_text_fits(const char *pattern, const char *text)
+{
+	const struct rule_part p = { .s = text, .len = strlen(text) };
+	uint64_t ignored = 0;
+
+	return rule_fits_pattern(&p, pattern, strlen(pattern), &ignored);
+}
+
+/* ---- options ---- */
+
+/* Is it a cluster of short options, such as -xfd? */
+static bool rule_fits_part_is_cluster(const struct rule_part *p)
+{
+	return p->len > 2 && p->s[0] == '-' && p->s[1] != '-' && rule_fits_part_known_at(p, 0) &&
+	       rule_fits_part_known_at(p, 1);
+}
+
+static bool rule_fits_is_short_option(const char *pattern, size_t len)
+{
+	return len == 2 && pattern[0] == '-' && pattern[1] != '-' && pattern[1] != '*';
+}
+
+static bool rule_fits_cluster_has(const struct rule_part *p, char letter, bool sure)
+{
+	for (size_t i = 1; i < p->len; i++)
+		if (rule_fits_part_known_at(p, i) ? p->s[i] == letter : !sure)
+			return true;
+	return false;
+}
+
+/* --name=VALUE is the option --name. */
+static bool rule_fits_part_is_option(const struct rule_part *p, const char *pattern, size_t len)
+{
+	if (len < 3 || strncmp(pattern, "--", 2) || p->len <= len || p->s[len] != '=' ||
+	    memcmp(p->s, pattern, len))
+		return false;
+	for (size_t i = 0; i <= len; i++)
+		if (!rule_fits_part_known_at(p, i))
+			return false;
+	return true;
+}
+
+/* ---- words ---- */
+
+/* One of the alternatives @text. @sure: no byte that decides is unknown. */
+static bool rule_fits_word(const struct rule_part *p, const char *text, bool sure, uint64_t *steps)
+{
+	bool known = rule_fits_part_known(p);
+
+	for (const char *end; ; text = end + 1) {
+		size_t len = strcspn(text, "|");
+
+		end = text + len;
+		if ((known || !sure) && rule_fits_pattern(p, text, len, steps))
+			return true;
+		if (rule_fits_is_short_option(text, len) && rule_fits_part_is_cluster(p) &&
+		    rule_fits_cluster_has(p, text[1], sure))
+			return true;
+		if ((known || !sure) && rule_fits_part_is_option(p, text, len))
+			return true;
+		if (!*end)
+			return false;
+	}
+}
+
+/* May the word become several words? */
+static bool rule_fits_part_is_fields(const struct rule_part *p)
+{
+	for (size_t i = 0; p->kind && i < p->len; i++)
+		if (p->kind[i] == SHELL_UNKNOWN_FIELDS || p->kind[i] == SHELL_GLOB)
+			return true;
+	return false;
+}
+
+/* How the word @text of a rule is among those of @run. */
+enum rule_fits_occurs { OCCURS_NOT, OCCURS_ONCE, OCCURS };
+
+/* OCCURS_ONCE: as a word that is not known, but is one word, and so no other of the rule's. */
+static enum rule_fits_occurs rule_fits_occurs(const struct blocklist_run *run, const char *text,
+					      bool sure, uint64_t *steps)
+{
+	enum rule_fits_occurs best = OCCURS_NOT;
+
+	for (size_t i = 1; i < run->count && best < OCCURS; i++) {
+		struct rule_part p = rule_fits_part_of(&run->words[i]);
+
+		if (rule_fits_word(&p, text, sure, steps))
+			best = rule_fits_part_known(&p) || rule_fits_part_is_fields(&p)
+				       ? OCCURS : OCCURS_ONCE;
+	}
+	return best;
+}
+
+static size_t rule_fits_count_unknown(const struct blocklist_run *run)
+{
+	size_t count = 0;
+
+	for (size_t i = 1; i < run->count; i++) {
+		struct rule_part p = rule_fits_part_of(&run->words[i]);
+
+		count += !rule_fits_part_known(&p);
+	}
+	return count;
+}
+
+static bool rule_fits_words_occur(const struct rule *r, const struct blocklist_run *run, bool sure,
+				  uint64_t *steps)
+{
+	size_t once = 0;
+
+	for (size_t i = 0; r->words && r->words[i]; i++) {
+		enum rule_fits_occurs occurs = rule_fits_occurs(run, r->words[i], sure, steps);
+
+		if (!occurs)
+			return false;
+		once += occurs == OCCURS_ONCE;
+	}
+	if (once > 1 && once > rule_fits_count_unknown(run))
+		return false;
+	/* A command without the word may have it, so only a known one excludes. */
+	for (size_t i = 0; r->without && r->without[i]; i++)
+		if (rule_fits_occurs(run, r->without[i], !sure, steps))
+			return false;
+	return true;
+}
+
+/* ---- what an exception covers ---- */
+
+static bool rule_fits_names_letter(const struct rule *r, char letter)
+{
+	for (size_t i = 0; r->words[i]; i++)
+		for (const char *text = r->words[i]; ; text++) {
+			size_t len = strcspn(text, "|");
+
+			if (rule_fits_is_short_option(text, len) && text[1] == letter)
+				return true;
+			text += len;
+			if (!*text)
+				break;
+		}
+	return false;
+}
+
+/* Does the rule name the word, or every letter of the cluster? */
+static bool rule_fits_names_word(const struct rule *r, const struct rule_part *p, uint64_t *steps)
+{
+	for (size_t i = 0; r->words[i]; i++)
+		if (!(rule_fits_part_is_cluster(p) && rule_fits_is_short_option(r->words[i], 2)) &&
+		    rule_fits_word(p, r->words[i], true, steps))
+			return true;
+	if (!rule_fits_part_is_cluster(p))
+		return false;
+	for (size_t i = 1; i < p->len; i++)
+		if (!rule_fits_names_letter(r, p->s[i]))
+			return false;
+	return true;
+}
+
+/* All words are known, and a rule with words names each of them. */
+static bool rule_fits_covers(const struct rule *r, const struct blocklist_run *run, uint64_t *steps)
+{
+	for (size_t i = 1; i < run->count; i++) {
+		struct rule_part p = rule_fits_part_of(&run->words[i]);
+
+		*steps += p.len;
+		if (!rule_fits_part_known(&p) || (r->words && !rule_fits_names_word(r, &p, steps)))
+			return false;
+	}
+	return true;
+}
+
+/* ---- program ---- */
+
+static const char *rule_fits_base(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+/* The name of the program is not known at all. */
+static bool rule_fits_program_is_unknown(const struct blocklist_run *run)
+{
+	for (size_t i = 0; run->program_kind && i < run->program.len; i++)
+		if (run->program_kind[i] != SHELL_UNKNOWN &&
+		    run->program_kind[i] != SHELL_UNKNOWN_FIELDS)
+			return false;
+	return run->program_kind && run->program.len;
+}
+
+/* An absolute path that is written in the command is that program and no other. */
+static bool rule_fits_is_other_path(const char *program, const struct blocklist_run *run)
+{
+	const char *written = run->program_kind ? shell_word_constant(&run->words[0]) : NULL;
+
+	return program[0] == '/' && written && written[0] == '/' && strcmp(program, written);
+}
+
+static bool rule_fits_program(const struct rule *r, const struct blocklist_run *run,
+			      uint64_t *steps)
+{
+	const struct rule_part p = { .s = run->program.s, .kind = run->program_kind,
+				     .len = run->program.len };
+
+	if (!r->programs)
+		return true;
+	for (size_t i = 0; r->programs[i]; i++) {
+		const char *base = rule_fits_base(r->programs[i]);
+
+		if (!rule_fits_is_other_path(r->programs[i], run) &&
+		    rule_fits_pattern(&p, base, strlen(base), steps))
+			return true;
+	}
+	return false;
+}
+
+static bool rule_fits_program_is_sure(const struct blocklist_run *run)
+{
+	const struct rule_part p = { .s = run->program.s, .kind = run->program_kind,
+				     .len = run->program.len };
+
+	return rule_fits_part_known(&p) && !run->is_function && shell_word_constant(&run->words[0]);
+}
+
+/* ---- directory ---- */
+
+/* Is @path @directory or below it? */
+static bool rule_fits_is_below(const char *directory, const char *path)
+{
+	size_t len = strlen(directory);
+
+	while (len > 1 && directory[len - 1] == '/')
+		len--;
+	return !strncmp(directory, path, len) && (len == 1 || !path[len] || path[len] == '/');
+}
+
+static enum rule_fit rule_fits_directory(const struct rule *r, const struct blocklist_run *run)
+{
+	char path[512];
+
+	if (!r->directory)
+		return RULE_FITS;
+	if (!path_dir_text(run->directory, path, sizeof(path)))
+		return RULE_MAY_FIT;
+	return rule_fits_is_below(r->directory, path) ? RULE_FITS : RULE_OTHER_DIRECTORY;
+}
+
+/* ---- all ---- */
+
+enum rule_fit rule_fits(const struct rule *r, const struct blocklist_run *run, uint64_t *steps)
+{
+	bool unknown = rule_fits_program_is_unknown(run);
+	enum rule_fit where;
+
+	if (!run->count || !rule_fits_program(r, run, steps))
+		return RULE_OTHER_PROGRAM;
+	/* $X status: some part of it must be known; and a definition alone runs nothing. */
+	if (!rule_fits_words_occur(r, run, unknown || !r->programs || run->is_idle, steps))
+		return RULE_OTHER_WORDS;
+	if (unknown && r->programs && run->is_idle)
+		return RULE_OTHER_PROGRAM;
+	where = rule_fits_directory(r, run);
+	if (where != RULE_FITS)
+		return where;
+	return rule_fits_program_is_sure(run) && rule_fits_words_occur(r, run, true, steps) &&
+	       rule_fits_covers(r, run, steps) ? RULE_FITS : RULE_MAY_FIT;
+}

@@ -1,0 +1,163 @@
+#include "policy/rulebook.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/schema.h"
+
+#define PACK_NAMES_MAX 32
+
+int rulebook_read_file(struct ruleset *set, const struct rulebook_file *file, enum tier decision,
+		       struct err *e)
+{
+	json_t *rules = json_loads(file->rules, 0, NULL), *one;
+	AUTO_FREE char *origin = NULL;
+	int status = 0;
+	size_t i;
+
+	if (asprintf(&origin, "pack %s", file->name) < 0)
+		abort();
+	BUG_IF(!rules);
+	json_array_foreach(rules, i, one)
+		if (!status)
+			status = ruleset_add(set, one, origin, RULE_OF_PACK, decision, e);
+	json_decref(rules);
+	return status;
+}
+
+/* ---- the option ---- */
+
+static const struct rulebook_file *rulebook_find(const char *name, size_t len)
+{
+	for (const struct rulebook_file *f = rulebook_files; f->name; f++)
+		if (strlen(f->name) == len && !memcmp(f->name, name, len))
+			return f;
+	return NULL;
+}
+
+static int rulebook_fail_name(const struct config *config, const char *entry, size_t len,
+			      struct err *e)
+{
+	const char *names[PACK_NAMES_MAX + 1] = { NULL };
+	AUTO_FREE char *name = mem_strndup(entry, len);
+	const char *near;
+
+	for (size_t i = 0; i < PACK_NAMES_MAX && rulebook_files[i].name; i++)
+		names[i] = rulebook_files[i].name;
+	near = schema_nearest(name, names);
+	err_set(e, ERR_INVALID_PARAMS, "option packs (%.300s): there is no pack \"%.64s\"%s%s%s",
+		config_origin(config, CONFIG_PACKS), name, near ? "; the nearest is \"" : "",
+		near ? near : "", near ? "\"" : "");
+	return err_hint(e, "`procpen policy show` lists the packs.");
+}
+
+/* What follows the colon. An allow would only loosen: that is for rules of the operator's own. */
+static int rulebook_read_decision(const char *text, enum tier *decision)
+{
+	for (*decision = TIER_NOTIFY; *decision <= TIER_DENY; (*decision)++)
+		if (!strcmp(text, rule_decision_name(*decision)))
+			return 0;
+	return -1;
+}
+
+static int rulebook_add_pack(struct rulebook *book, const struct config *config, const char *entry,
+			     struct err *e)
+{
+	size_t len = strcspn(entry, ":");
+	const struct rulebook_file *file = rulebook_find(entry, len);
+	struct rulebook_pack *p = &book->packs[book->pack_count];
+
+	if (!file)
+		return rulebook_fail_name(config, entry, len, e);
+	for (size_t i = 0; i < book->pack_count; i++)
+		if (!strcmp(book->packs[i].name, file->name))
+			return err_set(e, ERR_INVALID_PARAMS,
+				       "option packs (%.300s): %s is there twice",
+				       config_origin(config, CONFIG_PACKS), file->name);
+	if (!entry[len] || rulebook_read_decision(entry + len + 1, &p->decision)) {
+		err_set(e, ERR_INVALID_PARAMS, "option packs (%.300s): \"%.64s\" has no decision",
+			config_origin(config, CONFIG_PACKS), entry);
+		return err_hint(e, "Write %s:notify, %s:confirm or %s:deny.", file->name,
+				file->name, file->name);
+	}
+	p->name = file->name;
+	book->pack_count++;
+	return rulebook_read_file(&p->rules, file, p->decision, e);
+}
+
+int rulebook_open(struct rulebook *book, const struct config *config, struct err *e)
+{
+	char *const *entries = config_names(config, CONFIG_PACKS);
+	size_t count = 0;
+
+	while (entries[count])
+		count++;
+	book->own = &config->rules;
+	book->packs = mem_zalloc((count + 1) * sizeof(*book->packs));
+	for (size_t i = 0; i < count; i++)
+		if (rulebook_add_pack(book, config, entries[i], e))
+			return -1;
+	return 0;
+}
+
+void rulebook_release(struct rulebook *book)
+{
+	for (size_t i = 0; book->packs && book->packs[i].name; i++)
+		ruleset_release(&book->packs[i].rules);
+	free(book->packs);
+	*book = (struct rulebook){ .own = NULL };
+}
+
+/* A command that the rule @r allows and the core of the blocklist blocks; or NULL. */
+static const char *rulebook_always_blocked(const struct rule *r)
+{
+	const char *const none[] = { NULL };
+	struct blocklist_verdict v;
+
+	for (const char **one = r->examples; one && *one; one++) {
+		blocklist_judge(&(struct blocklist_input){ .command = *one }, &v);
+		if (v.blocked)
+			return *one;
+	}
+	for (const char **one = r->programs; *one && !r->words; one++) {
+		blocklist_judge(&(struct blocklist_input){ .command = *one, .args = none }, &v);
+		if (v.blocked)
+			return *one;
+	}
+	return NULL;
+}
+
+void rulebook_each_idle(const struct rulebook *book, void (*note)(void *ctx, const char *text),
+			void *ctx)
+{
+	char text[2 * RULE_TEXT_MAX];
+
+	for (size_t i = 0; book->own && i < book->own->count; i++) {
+		const struct rule *r = &book->own->list[i];
+		const char *blocked = r->decision == TIER_AUTONOMOUS ? rulebook_always_blocked(r)
+								     : NULL;
+
+		if (rule_is_over(r)) {
+			snprintf(text, sizeof(text), "%.300s: rule \"%s\" does not count any more: "
+				 "its last day was %s", r->origin, r->id, r->until);
+			note(ctx, text);
+		}
+		if (blocked) {
+			snprintf(text, sizeof(text), "%.300s: rule \"%s\" has no effect on \"%s\", "
+				 "which is always blocked", r->origin, r->id, blocked);
+			note(ctx, text);
+		}
+	}
+}
+
+size_t rulebook_count(const struct rulebook *book)
+{
+	size_t count = (book->own ? book->own->count : 0) +
+		       (book->project ? book->project->count : 0);
+
+	for (size_t i = 0; i < book->pack_count; i++)
+		count += book->packs[i].rules.count;
+	return count;
+}

@@ -1,0 +1,24 @@
+/* ruleset - a list of rules from one place, each with an id of its own, and their self-tests. */
+#ifndef PROCPEN_POLICY_RULESET_H
+#define PROCPEN_POLICY_RULESET_H
+
+#include "policy/rule.h"
+
+#define RULESET_MAX 500
+
+/* All zero: empty. */
+struct ruleset {
+	struct rule *list;
+	size_t count;
+};
+
+/* Add the rule @source, as rule_read(). 0, or -1 with InvalidParams; then nothing is added. */
+int ruleset_add(struct ruleset *s, json_t *source, const char *origin, enum rule_source from,
+		enum tier decision, struct err *e);
+void ruleset_release(struct ruleset *s);
+
+/* Does every rule match its examples and not its counterexamples? Runs none of them. 0, or -1 with
+ * InvalidParams for the first that does not, with its origin. */
+int ruleset_test(const struct ruleset *s, struct err *e);
+
+#endif

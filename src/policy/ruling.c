@@ -1,0 +1,269 @@
+#include "policy/ruling.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/mem.h"
+#include "base/str.h"
+#include "base/utf8.h"
+#include "blocklist/path.h"
+
+struct ruling_state {
+	const struct ruling_request *request;
+	const struct blocklist_input *in;
+	struct ruling *out;
+	bool any; /* a command was reported */
+	uint64_t steps;
+};
+
+/* What decides on one simple command. */
+struct ruling_choice {
+	enum tier tier;
+	const struct rule *rule;
+	const char *pack;
+};
+
+/* ---- words for people ---- */
+
+/* Bytes of @w that are known, hidden characters escaped, a ? for each part that is not. */
+static size_t ruling_show_word(const struct shell_word *w, char *out, size_t size)
+{
+	size_t len = 0;
+
+	for (size_t i = 0, used; i < w->text.len && len + 8 < size; i += used) {
+		size_t left = w->text.len - i;
+
+		used = 1;
+		if (w->kind[i] == SHELL_UNKNOWN || w->kind[i] == SHELL_UNKNOWN_FIELDS) {
+			out[len++] = '?';
+			continue;
+		}
+		utf8_next(w->text.s + i, left, &used);
+		len += utf8_show(out + len, size - len - 1, w->text.s + i, used);
+	}
+	out[len] = '\0';
+	return len;
+}
+
+/* The words of @run as people read them, with ? for what is not known. Cut to @size. */
+static void ruling_show(const struct blocklist_run *run, char *out, size_t size)
+{
+	size_t len = 0;
+
+	*out = '\0';
+	for (size_t i = 0; i < run->count && len + 12 < size; i++) {
+		if (i)
+			out[len++] = ' ';
+		len += ruling_show_word(&run->words[i], out + len, size - len - 4);
+	}
+}
+
+/* ---- exceptions ---- */
+
+static bool ruling_covers_name(const struct rule *r, const char *name, size_t len)
+{
+	AUTO_FREE char *text = mem_strndup(name, len);
+
+	for (const char **one = r->environment; one && *one; one++)
+		if (rule_text_fits(*one, text))
+			return true;
+	return false;
+}
+
+static bool ruling_covers_assigns(const struct rule *r, const struct shell_assign *list, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!ruling_covers_name(r, list[i].name, strlen(list[i].name)))
+			return false;
+	return true;
+}
+
+static bool ruling_covers_environment(const struct ruling_state *s, const struct rule *r,
+				      const struct blocklist_run *run)
+{
+	for (const char *const *one = s->in->environment; one && *one; one++)
+		if (!ruling_covers_name(r, *one, strcspn(*one, "=")))
+			return false;
+	return ruling_covers_assigns(r, run->assigns, run->assign_count) &&
+	       ruling_covers_assigns(r, run->more_assigns, run->more_assign_count);
+}
+
+static bool ruling_covers_user(const struct ruling_state *s, const struct rule *r)
+{
+	return !s->request->user ||
+	       (r->users && str_is_listed(s->request->user, (const char *const *)r->users));
+}
+
+/* A cd goes by names, and a link may lead elsewhere by the time that it is done. */
+static bool ruling_has_moved(const struct ruling_state *s, const struct blocklist_run *run)
+{
+	char here[512];
+
+	return !s->request->place || !path_dir_text(run->directory, here, sizeof(here)) ||
+	       strcmp(here, s->request->place);
+}
+
+/* Builtins of every shell that change nothing but the directory. */
+static bool ruling_is_builtin(const struct ruling_state *s, const struct blocklist_run *run)
+{
+	static const char *const names[] = { ":", "true", "false", "cd", "echo", "pwd", "exit",
+					     NULL };
+
+	bool shell = !s->in->no_shell && (!s->in->args || s->in->shell);
+
+	return shell && run->is_direct && str_is_listed(run->words[0].text.s, names);
+}
+
+/* Is what runs the program that @r names? NULL, or why not. */
+static const char *ruling_lacks_program(const struct ruling_state *s, const struct rule *r,
+					const struct blocklist_run *run)
+{
+	const char *written = run->words[0].text.s, *lacks;
+	AUTO_FREE char *path = NULL, *named = NULL;
+
+	if (ruling_is_builtin(s, run))
+		return NULL;
+	if (!s->request->installed)
+		return "where commands may write is not known here";
+	lacks = installed_lacks(s->request->installed, written, &path);
+	if (lacks || str_is_listed(path, (const char *const *)r->programs))
+		return lacks;
+	if (!str_is_listed(run->program.s, (const char *const *)r->programs))
+		return "the rule names another path";
+	if (written[0] != '/')
+		return NULL;
+	lacks = installed_lacks(s->request->installed, run->program.s, &named);
+	return lacks || !strcmp(named, written) ? lacks : "PATH finds another program of the name";
+}
+
+/* Why @r is no exception for @run, which it fits as @fit says; NULL: it is one. */
+static const char *ruling_lacks(const struct ruling_state *s, const struct rule *r,
+				const struct blocklist_run *run, enum rule_fit fit)
+{
+	if (fit < RULE_FITS)
+		return "a word is not known, or not named by the rule";
+	if (!r->programs)
+		return "the rule names no program";
+	if (run->is_function || run->is_idle || run->is_inner || run->is_test)
+		return "it is part of a function, a substitution or a test";
+	if (!ruling_covers_environment(s, r, run))
+		return "a variable is set that the rule does not name";
+	if ((s->request->has_input || run->is_fed) && !r->input)
+		return "it is given standard input, and the rule does not say so";
+	if (!ruling_covers_user(s, r))
+		return "it runs as a user that the rule does not name";
+	if (run->writes)
+		return "its output is redirected to a file";
+	if (r->directory && ruling_has_moved(s, run))
+		return "a cd came before it";
+	return ruling_lacks_program(s, r, run);
+}
+
+/* ---- one simple command ---- */
+
+static void ruling_report(const struct ruling_state *s, const struct blocklist_run *run,
+			  const struct rule *r, const char *pack, enum rule_fit fit,
+			  const char *lacks)
+{
+	const struct ruling_look look = { .run = run, .rule = r, .pack = pack, .fit = fit,
+					  .lacks = lacks };
+
+	if (s->request->on_look && fit != RULE_OTHER_PROGRAM)
+		s->request->on_look(s->request->on_look_ctx, &look);
+}
+
+static bool ruling_counts(const struct ruling_state *s, const struct rule *r)
+{
+	return (r->capabilities & s->request->capability) && !rule_is_over(r);
+}
+
+/* Make @choice as strict as the rules of @set that match. */
+static void ruling_raise(struct ruling_state *s, const struct blocklist_run *run,
+			 const struct ruleset *set, const char *pack, struct ruling_choice *choice)
+{
+	for (size_t i = 0; set && i < set->count; i++) {
+		const struct rule *r = &set->list[i];
+		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, &s->steps)
+							: RULE_OTHER_PROGRAM;
+
+		ruling_report(s, run, r, pack, fit, NULL);
+		if (fit >= RULE_MAY_FIT &&
+		    (r->decision > choice->tier || (r->decision == choice->tier && !choice->rule)))
+			*choice = (struct ruling_choice){ r->decision, r, pack };
+	}
+}
+
+/* The operator's own rules: the strictest that matches, where it is no exception or a true one. */
+static void ruling_own(struct ruling_state *s, const struct blocklist_run *run,
+		       struct ruling_choice *choice)
+{
+	const struct ruleset *set = s->request->book->own;
+	struct ruling_choice own = { TIER_AUTONOMOUS, NULL, NULL };
+	bool excepted = false;
+
+	for (size_t i = 0; set && i < set->count; i++) {
+		const struct rule *r = &set->list[i];
+		enum rule_fit fit = ruling_counts(s, r) ? rule_fits(r, run, &s->steps)
+							: RULE_OTHER_PROGRAM;
+		bool loosens = r->decision < choice->tier || r->decision == TIER_AUTONOMOUS;
+		const char *lacks = loosens && fit >= RULE_MAY_FIT ? ruling_lacks(s, r, run, fit)
+								   : NULL;
+
+		ruling_report(s, run, r, NULL, fit, lacks);
+		if (fit < RULE_MAY_FIT || (lacks && r->decision == TIER_AUTONOMOUS))
+			continue;
+		excepted |= loosens && !lacks;
+		if (!own.rule || r->decision > own.tier)
+			own = (struct ruling_choice){ r->decision, r, NULL };
+	}
+	if (own.rule && (own.tier >= choice->tier || excepted))
+		*choice = own;
+}
+
+static void ruling_keep(struct ruling_state *s, const struct blocklist_run *run,
+			const struct ruling_choice *choice)
+{
+	struct ruling *out = s->out;
+	bool first = !s->any;
+
+	s->any = true;
+	if (!first && (choice->tier < out->tier || (choice->tier == out->tier &&
+						    (out->rule || !choice->rule))))
+		return;
+	out->tier = choice->tier;
+	out->rule = choice->rule;
+	out->pack = choice->pack;
+	ruling_show(run, out->shown, sizeof(out->shown));
+}
+
+static uint64_t ruling_on_run(void *ctx, const struct blocklist_run *run)
+{
+	struct ruling_state *s = ctx;
+	const struct rulebook *book = s->request->book;
+	struct ruling_choice choice = { s->request->tier, NULL, NULL };
+
+	if (run->at < s->request->from)
+		return 1;
+	s->steps = 1;
+	for (size_t i = 0; i < book->pack_count; i++)
+		ruling_raise(s, run, &book->packs[i].rules, book->packs[i].name, &choice);
+	ruling_own(s, run, &choice);
+	ruling_raise(s, run, book->project, NULL, &choice);
+	ruling_keep(s, run, &choice);
+	return s->steps;
+}
+
+void ruling_judge(const struct ruling_request *rq, const struct blocklist_input *in,
+		  struct blocklist_verdict *v, struct ruling *out)
+{
+	struct ruling_state s = { .request = rq, .in = in, .out = out };
+	struct blocklist_input watched = *in;
+
+	*out = (struct ruling){ .tier = rq->tier };
+	if (rulebook_count(rq->book) && rq->tier != TIER_DENY) {
+		watched.on_run = ruling_on_run;
+		watched.on_run_ctx = &s;
+		watched.place = rq->place;
+	}
+	blocklist_judge(&watched, v);
+}

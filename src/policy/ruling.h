@@ -1,0 +1,57 @@
+/*
+ * ruling - what the rules decide on a command: allow, notify, confirm or deny.
+ *
+ * The blocklist reports each simple command that the text would run (blocklist.h, on_run). For each
+ * of them counts, in this order: the strictest rule of the operator's own that matches; else the
+ * strictest of a pack, or the tier if that is stricter; and a project's rule where it is stricter
+ * still. The strictest over all of them is the ruling. A command of a denied tier and one that the
+ * blocklist blocks stay what they are.
+ *
+ * A rule that decides less than the packs or the tier would is an exception, and an allow always
+ * is one. It counts only where all of the command is known and named by the rule, the program is
+ * installed (policy/installed.h), nothing but the rule's variables, input and users is given to it,
+ * and the command writes no file by a redirection. Else the rule counts as if it were not there.
+ */
+#ifndef PROCPEN_POLICY_RULING_H
+#define PROCPEN_POLICY_RULING_H
+
+#include "policy/installed.h"
+#include "policy/rulebook.h"
+
+#define RULING_SHOWN_MAX 160
+
+struct ruling {
+	enum tier tier;          /* that decides; TIER_AUTONOMOUS: allow */
+	const struct rule *rule; /* that decided; NULL: the tier */
+	const char *pack;        /* of the rule; NULL: none */
+	char shown[RULING_SHOWN_MAX]; /* the simple command that the rule matched */
+};
+
+/* How a rule stands to a simple command, for explanations. */
+struct ruling_look {
+	const struct blocklist_run *run;
+	const struct rule *rule;
+	const char *pack;
+	enum rule_fit fit;
+	const char *lacks; /* why it is not the exception that it would be; NULL: it counts */
+};
+
+struct ruling_request {
+	const struct rulebook *book;
+	enum tier tier;              /* of the capability */
+	enum rule_capability capability;
+	const char *place;           /* working directory, absolute; NULL: not known */
+	const char *user;            /* that the request names, or NULL */
+	bool has_input;              /* the request gives standard input, or keeps it open */
+	const struct installed *installed; /* NULL: no exceptions */
+	uint32_t from;               /* commands that begin before this place of the text count no
+				      * more */
+	void (*on_look)(void *ctx, const struct ruling_look *look); /* may be NULL */
+	void *on_look_ctx;
+};
+
+/* Judge @in, by the blocklist into @v, by the rules into @out. Never fails, starts nothing. */
+void ruling_judge(const struct ruling_request *rq, const struct blocklist_input *in,
+		  struct blocklist_verdict *v, struct ruling *out);
+
+#endif

@@ -1,0 +1,452 @@
+/* What rules decide: which simple commands they match, in which order they count, and that an
+ * exception covers only what it names. No command is run. */
+#include "unit.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/mem.h"
+#include "policy/ruling.h"
+#include "scratch.h"
+
+static struct scratch tmp;
+static struct config config;
+static struct rulebook book;
+
+static bool can_write(void *ctx, const char *path)
+{
+	(void)ctx;
+	return !strncmp(path, tmp.dir, strlen(tmp.dir));
+}
+static const struct installed installed = { .can_write = can_write };
+
+/* Ask for @command under @tier. */
+struct question {
+	enum tier tier;
+	const char *command, *user;
+	const char *const *args, *const *environment;
+	const char *input; /* as stdin of a shell */
+	bool no_machine;
+};
+
+static const char *decide(const struct question *q, struct ruling *ruling)
+{
+	const struct ruling_request rq = {
+		.book = &book, .tier = q->tier, .capability = RULE_RUN, .place = "/srv/work",
+		.user = q->user, .has_input = q->input, .installed = q->no_machine ? NULL : &installed,
+	};
+	const struct blocklist_input in = {
+		.command = q->command, .args = q->args, .environment = q->environment,
+		.stdin_bytes = q->input, .stdin_len = q->input ? strlen(q->input) : 0,
+	};
+	struct blocklist_verdict v;
+
+	ruling_judge(&rq, &in, &v, ruling);
+	return v.blocked ? "blocked" : rule_decision_name(ruling->tier);
+}
+
+static void load(const char *rules, const char *packs)
+{
+	struct err e = ERR_INIT;
+	json_t *list = json_loads(rules, 0, NULL), *one;
+	char option[64];
+	size_t i;
+
+	assert_non_null(list);
+	rulebook_release(&book);
+	config_release(&config);
+	config_init(&config);
+	snprintf(option, sizeof(option), "packs=%s", packs);
+	assert_int_equal(config_set(&config, option, &e), 0);
+	json_array_foreach(list, i, one)
+		if (ruleset_add(&config.rules, one, "test:1", RULE_OF_OPERATOR, TIER_DENY, &e))
+			fail_msg("%s", e.message);
+	json_decref(list);
+	if (ruleset_test(&config.rules, &e) || rulebook_open(&book, &config, &e))
+		fail_msg("%s", e.message);
+}
+
+struct row {
+	const char *command, *decision, *rule; /* NULL: the tier */
+};
+
+static void expect_rows(enum tier tier, const struct row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct ruling ruling;
+		const char *got = decide(&(struct question){ .tier = tier,
+							     .command = rows[i].command }, &ruling);
+		const char *rule = ruling.rule ? ruling.rule->id : NULL;
+
+		if (strcmp(got, rows[i].decision) || !rule != !rows[i].rule ||
+		    (rule && strcmp(rule, rows[i].rule)))
+			fail_msg("%s: %s by %s, not %s by %s", rows[i].command, got, rule,
+				 rows[i].decision, rows[i].rule);
+	}
+}
+
+/* Every way to the same simple command. */
+static void test_ruling_sees_what_would_run(void **state)
+{
+	static const struct row rows[] = {
+		{ "git push --force", "deny", "x" },
+		{ "cd a && git push -f", "deny", "x" },
+		{ "git -C repo push -uf origin", "deny", "x" },
+		{ "g\\it \"pu\"sh --for'ce'", "deny", "x" },
+		{ "/usr/bin/git push --force=yes", "deny", "x" },
+		{ "sudo -u a git push -f", "deny", "x" },
+		{ "env -S 'git push -f'", "deny", "x" },
+		{ "env A=b nohup timeout 5 git push -f &", "deny", "x" },
+		{ "sh -c 'bash -c \"git push -f\"'", "deny", "x" },
+		{ "eval \"git push -f\"", "deny", "x" },
+		{ "echo main | xargs git push -f", "deny", "x" },
+		{ "find . -name .git -exec git push -f ';'", "deny", "x" },
+		{ "echo $(git push -f)", "deny", "x" },
+		{ "bash <<< 'git push -f'", "deny", "x" },
+		{ "cat <(git push -f)", "deny", "x" },
+		{ "g() { git \"$@\"; }; g push -f", "deny", "x" },
+		{ "shopt -s expand_aliases\nalias g='git push'\ng -f", "deny", "x" },
+		{ "F=-f; P=push; git $P $F", "deny", "x" },
+		{ "X='git push -f'; $X", "deny", "x" },
+		{ "git push $A", "deny", "x" },
+		{ "git $(cat what) -f", "deny", "x" },
+		{ "$TOOL push -f", "deny", "x" },
+		{ "python3 -c 'import os; os.system(\"git push -f\")'", "deny", "x" },
+		{ "trap 'git push -f' EXIT", "deny", "x" },
+		{ "(( a[$(git push -f)] ))", "deny", "x" },
+		{ "[[ $(git push -f) ]]", "deny", "x" },
+		{ "git push", "notify", NULL },
+		{ "git push --force-with-lease", "notify", NULL },
+		{ "git commit -m 'git push -f'", "notify", NULL },
+		{ "echo git push -f", "notify", NULL },
+		{ "cat <<'E'\ngit push -f\nE", "notify", NULL },
+		{ "gitk push -f", "notify", NULL },
+		{ "$CC -c x.c", "notify", NULL },
+		{ "run() { \"$@\"; }; run make", "notify", NULL },
+		{ "# git push -f", "notify", NULL },
+		{ "rm -rf /; git push -f", "blocked", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"x\",\"program\":\"git\",\"words\":[\"push\",\"-f|--force\"],"
+	     "\"decision\":\"deny\"}]", "");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+static void test_ruling_matches_members(void **state)
+{
+	static const struct row rows[] = {
+		{ "curl x", "confirm", "any" },
+		{ "$X x", "deny", "sudo" },
+		{ "$X", "confirm", "any" }, /* the program may be it, and no word is asked for */
+		{ "sudo ls", "deny", "sudo" },
+		{ "kubectl delete pod", "deny", "star" },
+		{ "helm del-thing x", "deny", "star" },
+		{ "helm --dry-run delete x", "notify", NULL },
+		{ "helm $A delete x", "deny", "star" },
+		{ "echo production", "confirm", "word" },
+		{ "touch x", "notify", NULL },
+		{ "cd /srv/prod; touch x", "confirm", "dir" },
+		{ "cd ../prod/sub && touch x", "confirm", "dir" },
+		{ "(cd /srv/prod); touch x", "notify", NULL },
+		{ "cd \"$D\" && touch x", "confirm", "dir" },
+		{ "cd /srv/product && touch x", "notify", NULL },
+		{ "/opt/a/tool x", "deny", "path" },
+		{ "tool x", "deny", "path" },
+		{ "/opt/b/tool x", "notify", NULL },
+		{ "old x", "notify", NULL },
+		{ "only-input x", "notify", NULL },
+	};
+
+	(void)state;
+	load("[{\"id\":\"any\",\"program\":\"curl\",\"decision\":\"confirm\"},"
+	     "{\"id\":\"sudo\",\"program\":[\"sudo\",\"doas\"],\"words\":\"*\",\"decision\":\"deny\"},"
+	     "{\"id\":\"star\",\"program\":[\"kube*\",\"helm\"],\"words\":[\"del*\"],"
+	     "\"without\":\"--dry-run\",\"decision\":\"deny\"},"
+	     "{\"id\":\"word\",\"words\":\"production\",\"decision\":\"confirm\"},"
+	     "{\"id\":\"dir\",\"program\":\"touch\",\"directory\":\"/srv/prod\",\"decision\":\"confirm\"},"
+	     "{\"id\":\"path\",\"program\":\"/opt/a/tool\",\"words\":\"x\",\"decision\":\"deny\"},"
+	     "{\"id\":\"old\",\"program\":\"old\",\"until\":\"2020-01-31\",\"decision\":\"deny\"},"
+	     "{\"id\":\"in\",\"program\":\"only-input\",\"words\":\"x\",\"capability\":\"process.input\","
+	     "\"decision\":\"deny\"}]", "");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+/* Own rules before packs, packs before the tier; the strictest of all commands. */
+static void test_ruling_order(void **state)
+{
+	static const struct row rows[] = {
+		{ "git push -f", "confirm", "git.push_force" },
+		{ "git push -f origin wip", "notify", "wip" },
+		{ "git push -f origin wip main", "confirm", "git.push_force" },
+		{ "git push -f origin wip && git reset --hard", "confirm", "git.reset_hard" },
+		{ "git push -f origin \"$B\"", "confirm", "git.push_force" },
+		{ "git reset --hard prod", "deny", "prod" },
+		{ "ls", "allow", "ls" },
+		{ "ls secret", "confirm", "secret" },
+		{ "ls && cat x", "notify", NULL },
+		{ "ls && ls -l && git push -f", "confirm", "git.push_force" },
+	};
+
+	(void)state;
+	load("[{\"id\":\"wip\",\"program\":\"git\",\"words\":[\"push\",\"-f\",\"origin\",\"wip\"],"
+	     "\"decision\":\"notify\",\"examples\":[\"git push -f origin wip\"]},"
+	     "{\"id\":\"prod\",\"program\":\"git\",\"words\":[\"reset\",\"prod\"],\"decision\":\"deny\"},"
+	     "{\"id\":\"ls\",\"program\":\"ls\",\"decision\":\"allow\"},"
+	     "{\"id\":\"secret\",\"program\":\"ls\",\"words\":[\"secret\"],\"decision\":\"confirm\"}]",
+	     "git:confirm");
+	expect_rows(TIER_NOTIFY, rows, sizeof(rows) / sizeof(rows[0]));
+	expect_rows(TIER_DENY, &(struct row){ "ls", "deny", NULL }, 1);
+	expect_rows(TIER_CONFIRM, &(struct row){ "ls && cat x", "confirm", NULL }, 1);
+	/* A pack never loosens the tier. */
+	load("[]", "git:notify");
+	expect_rows(TIER_CONFIRM, &(struct row){ "git push -f", "confirm", NULL }, 1);
+	expect_rows(TIER_AUTONOMOUS, &(struct row){ "git push -f", "notify", "git.push_force" }, 1);
+}
+
+static const char ls_allowed[] =
+	"[{\"id\":\"ls\",\"program\":\"ls\",\"decision\":\"allow\"},"
+	"{\"id\":\"git\",\"program\":\"git\",\"words\":[\"status\",\"-s\",\"-b\"],\"decision\":\"allow\"},"
+	"{\"id\":\"more\",\"program\":\"true\",\"words\":[\"a\",\"*\"],\"decision\":\"allow\"},"
+	"{\"id\":\"rest\",\"program\":[\"cd\",\"echo\",\"env\",\"timeout\"],\"decision\":\"allow\"},"
+	"{\"id\":\"cat\",\"program\":\"cat\",\"environment\":[\"CI\",\"MY_*\"],\"stdin\":true,"
+	"\"user\":\"me\",\"decision\":\"allow\"}]";
+
+/* What an allow does not name, it does not cover. */
+static void test_ruling_exception_covers_what_it_names(void **state)
+{
+	static const struct row rows[] = {
+		{ "ls -l a b", "allow", "ls" },
+		{ "/bin/ls", "confirm", NULL }, /* PATH finds another path */
+		{ "ls; ls -l || ls x", "allow", "ls" },
+		{ "cd x && ls", "allow", "rest" },
+		{ "ls 2>&1 >/dev/null", "allow", "ls" },
+		{ "timeout 5 ls", "allow", "rest" },
+		{ "git status -s -b", "allow", "git" },
+		{ "git -sb status", "allow", "git" },
+		{ "true a b c", "allow", "more" },
+		{ "echo x | cat", "allow", "rest" },
+		{ "CI=1 cat x", "allow", "cat" },
+		{ "ls *.c", "confirm", NULL },
+		{ "ls $A", "confirm", NULL },
+		{ "ls ~", "confirm", NULL },
+		{ "git status", "confirm", NULL },
+		{ "git -sx -b status", "confirm", NULL },
+		{ "git -c core.fsmonitor=./x status -s -b", "confirm", NULL },
+		{ "./ls", "confirm", NULL },
+		{ "bin/ls", "confirm", NULL },
+		{ "ls > x", "confirm", NULL },
+		{ "{ ls; } > x", "confirm", NULL },
+		{ "ls < x", "confirm", NULL },
+		{ "ls <<E\nE", "confirm", NULL },
+		{ "echo x | ls", "confirm", NULL },
+		{ "echo x | { true a; ls; }", "confirm", NULL },
+		{ "echo x | timeout 5 ls", "confirm", NULL },
+		{ "LD_PRELOAD=./x ls", "confirm", NULL },
+		{ "env NODE_OPTIONS=-rx ls", "confirm", NULL },
+		{ "env -S 'PATH=. ls'", "confirm", NULL },
+		{ "PATH=.:$PATH; ls", "confirm", NULL },
+		{ "export PATH=.; ls", "confirm", NULL },
+		{ "PATH=. ; ls", "confirm", NULL },
+		{ "printf -v PATH . ; ls", "confirm", NULL },
+		{ "hash -p ./x ls; ls", "confirm", NULL },
+		{ "alias ls=x; ls", "confirm", NULL },
+		{ "ls() { cat; }; ls", "confirm", NULL },
+		{ "f() { ls; }; f", "confirm", NULL },
+		{ "source ./x; ls", "confirm", NULL },
+		{ ". ./x; ls", "confirm", NULL },
+		{ "ls $(echo a)", "confirm", NULL },
+		{ "echo $(ls)", "confirm", NULL },
+		{ "[[ a = b ]] && ls", "confirm", NULL },
+		{ "exec ls", "confirm", NULL },
+		{ "env ls -l; env rm x", "confirm", NULL },
+		{ "sudo ls", "confirm", NULL },
+		{ "X=ls; $X", "confirm", NULL }, /* an assignment */
+		{ "MY_X=1 OTHER=2 cat x", "confirm", NULL },
+		{ "no-such-program", "confirm", NULL },
+		{ "rm -rf /", "blocked", NULL },
+	};
+
+	(void)state;
+	load(ls_allowed, "");
+	expect_rows(TIER_CONFIRM, rows, sizeof(rows) / sizeof(rows[0]));
+}
+
+static void test_ruling_exception_and_the_request(void **state)
+{
+	static const char *const none[] = { NULL }, *const dash_l[] = { "-l", NULL };
+	static const char *const path[] = { "PATH=.", NULL }, *const ci[] = { "CI=1", "MY_A=b", NULL };
+	static const struct {
+		struct question q;
+		const char *decision;
+	} rows[] = {
+		{ { .command = "ls", .args = dash_l }, "allow" },
+		{ { .command = "cd", .args = none }, "confirm" }, /* a builtin needs a shell */
+		{ { .command = "ls", .environment = path }, "confirm" },
+		{ { .command = "cat x", .environment = ci }, "allow" },
+		{ { .command = "ls", .input = "x" }, "confirm" },
+		{ { .command = "cat", .input = "x" }, "allow" },
+		{ { .command = "ls", .user = "me" }, "confirm" },
+		{ { .command = "cat x", .user = "me" }, "allow" },
+		{ { .command = "cat x", .user = "you" }, "confirm" },
+		{ { .command = "ls", .no_machine = true }, "confirm" },
+	};
+	struct ruling ruling;
+
+	(void)state;
+	load(ls_allowed, "");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct question q = rows[i].q;
+
+		q.tier = TIER_CONFIRM;
+		if (strcmp(decide(&q, &ruling), rows[i].decision))
+			fail_msg("row %zu, %s: not %s", i, q.command, rows[i].decision);
+	}
+}
+
+/* Programs that a run can replace: in a directory of PATH, behind a link, or before the true one. */
+static void test_ruling_exception_needs_an_installed_program(void **state)
+{
+	AUTO_FREE char *before = mem_strdup(getenv("PATH"));
+	char path[256], link[128], outside[64] = "/tmp/procpen-ruling-XXXXXX";
+
+	(void)state;
+	load("[{\"id\":\"a\",\"program\":[\"own\",\"ls\",\"linked\"],\"decision\":\"allow\"}]", "");
+	scratch_file(&tmp, "own", "#!/bin/sh\n", 0755);
+	assert_non_null(mkdtemp(outside));
+	snprintf(link, sizeof(link), "%s/linked", outside);
+	snprintf(path, sizeof(path), "%s/own", tmp.dir);
+	assert_int_equal(symlink(path, link), 0);
+
+	snprintf(path, sizeof(path), "%s:/usr/bin:/bin:%s", outside, tmp.dir);
+	setenv("PATH", path, 1);
+	expect_rows(TIER_CONFIRM, &(struct row){ "ls", "allow", "a" }, 1);
+	expect_rows(TIER_CONFIRM, &(struct row){ "own", "confirm", NULL }, 1);
+	expect_rows(TIER_CONFIRM, &(struct row){ "linked", "confirm", NULL }, 1);
+	snprintf(path, sizeof(path), "%s:/usr/bin:/bin", tmp.dir);
+	setenv("PATH", path, 1);
+	expect_rows(TIER_CONFIRM, &(struct row){ "ls", "confirm", NULL }, 1);
+	snprintf(path, sizeof(path), "%s/not-yet:/usr/bin:/bin", tmp.dir);
+	setenv("PATH", path, 1);
+	expect_rows(TIER_CONFIRM, &(struct row){ "ls", "confirm", NULL }, 1);
+	setenv("PATH", "bin:/usr/bin:/bin", 1);
+	expect_rows(TIER_CONFIRM, &(struct row){ "ls", "confirm", NULL }, 1);
+	setenv("PATH", before, 1);
+	unlink(link);
+	rmdir(outside);
+}
+
+/* ---- mistakes ---- */
+
+static void test_ruling_refuses_bad_rules(void **state)
+{
+	static const struct {
+		const char *rule, *part;
+	} rows[] = {
+		{ "1", "is an object" },
+		{ "{}", "no id" },
+		{ "{\"id\":\"a b\"}", "letters" },
+		{ "{\"id\":\"tier.x\"}", "tier." },
+		{ "{\"id\":\"a\",\"program\":\"x\"}", "decision is missing" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"ask\"}", "none of allow" },
+		{ "{\"id\":\"a\",\"programs\":\"x\",\"decision\":\"deny\"}", "the nearest is \"program\"" },
+		{ "{\"id\":\"a\",\"program\":1,\"decision\":\"deny\"}", "program is a string" },
+		{ "{\"id\":\"a\",\"program\":[],\"decision\":\"deny\"}", "is empty" },
+		{ "{\"id\":\"a\",\"program\":\"\",\"decision\":\"deny\"}", "1 to 256" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"reason\":\"a\\u202eb\",\"decision\":\"deny\"}",
+		  "1 to 512" },
+		{ "{\"id\":\"a\",\"program\":\"bin/x\",\"decision\":\"deny\"}", "absolute" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"directory\":\"x\",\"decision\":\"deny\"}", "absolute" },
+		{ "{\"id\":\"a\",\"decision\":\"deny\"}", "every command" },
+		{ "{\"id\":\"a\",\"words\":\"x\",\"decision\":\"allow\"}", "names its programs" },
+		{ "{\"id\":\"a\",\"program\":\"x*\",\"decision\":\"allow\"}", "whole" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"environment\":\"P*\",\"decision\":\"allow\"}", "PATH" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"stdin\":true,\"decision\":\"deny\"}", "allow only" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"until\":\"2027-13-01\",\"decision\":\"deny\"}",
+		  "no date" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"capability\":\"process.kill\",\"decision\":\"deny\"}",
+		  "neither process.run" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"examples\":[\"y\"]}",
+		  "test:1: rule \"a\" does not match its example: y" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"deny\",\"counterexamples\":[\"sudo x\"]}",
+		  "matches its counterexample: sudo x" },
+		{ "{\"id\":\"a\",\"program\":\"x\",\"decision\":\"allow\",\"examples\":[\"x *.c\"]}",
+		  "does not match its example" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_t *rule = json_loads(rows[i].rule, JSON_DECODE_ANY, NULL);
+		struct ruleset set = { .list = NULL };
+		struct err e = ERR_INIT;
+
+		assert_non_null(rule);
+		if (!ruleset_add(&set, rule, "test:1", RULE_OF_OPERATOR, TIER_DENY, &e) &&
+		    !ruleset_test(&set, &e))
+			fail_msg("taken: %s", rows[i].rule);
+		if (!strstr(e.message, rows[i].part))
+			fail_msg("%s: %s", rows[i].rule, e.message);
+		err_release(&e);
+		ruleset_release(&set);
+		json_decref(rule);
+	}
+}
+
+static void test_ruling_refuses_bad_packs(void **state)
+{
+	static const char *const rows[][2] = {
+		{ "packs=gits:confirm", "the nearest is \"git\"" },
+		{ "packs=git", "has no decision" },
+		{ "packs=git:allow", "has no decision" },
+		{ "packs=git:deny,git:notify", "there twice" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct rulebook bad = { .own = NULL };
+		struct config c;
+		struct err e = ERR_INIT;
+
+		config_init(&c);
+		assert_int_equal(config_set(&c, rows[i][0], &e), 0);
+		assert_int_equal(rulebook_open(&bad, &c, &e), -1);
+		if (!strstr(e.message, rows[i][1]))
+			fail_msg("%s: %s", rows[i][0], e.message);
+		err_release(&e);
+		rulebook_release(&bad);
+		config_release(&c);
+	}
+}
+
+static int setup(void **state)
+{
+	(void)state;
+	scratch_init(&tmp);
+	config_init(&config);
+	return 0;
+}
+
+static int teardown(void **state)
+{
+	(void)state;
+	rulebook_release(&book);
+	config_release(&config);
+	scratch_release(&tmp);
+	return 0;
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ruling_sees_what_would_run),
+		cmocka_unit_test(test_ruling_matches_members),
+		cmocka_unit_test(test_ruling_order),
+		cmocka_unit_test(test_ruling_exception_covers_what_it_names),
+		cmocka_unit_test(test_ruling_exception_and_the_request),
+		cmocka_unit_test(test_ruling_exception_needs_an_installed_program),
+		cmocka_unit_test(test_ruling_refuses_bad_rules),
+		cmocka_unit_test(test_ruling_refuses_bad_packs),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
