@@ -287,24 +287,38 @@ static int scope_fail_open(const struct scope *s, const char *path, int sys, str
 	return err_hint(e, "Call agent.session for the workspace and the accessible directories.");
 }
 
-/* The common case: nothing to check, it is the directory that was opened at start. */
+/* Does the workspace have its name? Else another process has renamed or removed it. */
+static bool scope_is_in_place(const struct scope *s)
+{
+	struct stat st;
+
+	return !lstat(s->names[0], &st) && st.st_dev == s->dirs[0].dev &&
+	       st.st_ino == s->dirs[0].ino;
+}
+
+/* The common case: nothing to check, it is the directory that was opened at start. Its name by
+ * descriptor only if it has changed: that takes the kernel four times as long as a lstat(2). */
 static int scope_open_workspace(const struct scope *s, int *fd, char **name, struct err *e)
 {
-	int copy = fcntl(s->dirs[0].fd, F_DUPFD_CLOEXEC, 0);
+	bool in_place = scope_is_in_place(s);
+	int copy;
 
+	if (!in_place && scope_is_gone(s))
+		return scope_fail_gone(s, e);
+	copy = fcntl(s->dirs[0].fd, F_DUPFD_CLOEXEC, 0);
 	if (copy < 0)
 		return scope_fail_open(s, ".", errno, e);
 	*fd = copy;
-	*name = dir_name(copy, s->names[0]); /* another process may have renamed it */
+	*name = in_place ? mem_strdup(s->names[0]) : dir_name(copy, s->names[0]);
 	return 0;
 }
 
 int scope_open(const struct scope *s, const char *path, int *fd, char **name, struct err *e)
 {
-	if ((!path || path[0] != '/') && scope_is_gone(s))
-		return scope_fail_gone(s, e);
 	if (!path || path[0] == '\0')
 		return scope_open_workspace(s, fd, name, e);
+	if (path[0] != '/' && scope_is_gone(s))
+		return scope_fail_gone(s, e);
 	int opened = dir_open(s->dirs[0].fd, path);
 
 	if (opened < 0)
