@@ -371,12 +371,13 @@ static int schema_check_value(const struct place *p, json_t *params, json_t *val
 
 /* --- names --------------------------------------------------------------------- */
 
-static bool schema_is_known(const struct schema *s, const char *name)
+/* The field called @name, by its name or alias; NULL: there is none. */
+static const struct schema_field *schema_find(const struct schema *s, const char *name)
 {
 	for (const struct schema_field *f = s->fields; f->name; f++)
 		if (!strcmp(f->name, name) || (f->alias && !strcmp(f->alias, name)))
-			return true;
-	return false;
+			return f;
+	return NULL;
 }
 
 static int schema_not_supported(const char *name, struct err *e)
@@ -458,75 +459,88 @@ static int schema_rename_alias(const struct schema_field *f, struct place *p, js
 	return 0;
 }
 
-static int schema_missing(const struct place *p, struct err *e)
+static int schema_missing(const struct schema_field *f, struct err *e)
 {
 	struct buf hint;
 	char message[2 * NAME_MAX_LEN];
 
-	snprintf(message, sizeof(message), "%s is required", p->top->name);
+	snprintf(message, sizeof(message), "%s is required", f->name);
 	buf_init(&hint, HINT_MAX);
-	buf_addf(&hint, "Give %s: ", p->top->name);
-	schema_add_expected(&hint, p->top);
+	buf_addf(&hint, "Give %s: ", f->name);
+	schema_add_expected(&hint, f);
 	buf_addc(&hint, '.');
-	schema_bad_param(e, ERR_INVALID_PARAMS, p->top->name, message, hint.data);
+	schema_bad_param(e, ERR_INVALID_PARAMS, f->name, message, hint.data);
 	buf_release(&hint);
 	return -1;
 }
 
-static int schema_check_field(const struct schema_field *f, json_t *params, struct err *e)
+/* The default of @f. Most are false: no parser for those. */
+static json_t *schema_new_default(const struct schema_field *f)
+{
+	return strcmp(f->default_json, "false") ? json_loads(f->default_json, JSON_DECODE_ANY, NULL)
+						: json_false();
+}
+
+static int schema_check_given(const struct schema_field *f, json_t *params, struct err *e)
 {
 	struct place p = { .top = f, .given = f->name };
-	json_t *value;
 
 	snprintf(p.label, sizeof(p.label), "%s", f->name);
 	if (f->alias && schema_rename_alias(f, &p, params, e))
 		return -1;
-	value = json_object_get(params, f->name);
-	if (value)
-		return schema_check_value(&p, params, value, e);
-	if (f->required)
-		return schema_missing(&p, e);
-	if (f->default_json)
-		json_object_set_new(params, f->name,
-				    json_loads(f->default_json, JSON_DECODE_ANY, NULL));
-	return 0;
+	return schema_check_value(&p, params, json_object_get(params, f->name), e);
 }
 
-static void schema_drop_null(json_t *params, const char *name)
+static int schema_check_absent(const struct schema_field *f, json_t *params, struct err *e)
 {
-	if (name && json_is_null(json_object_get(params, name)))
-		json_object_del(params, name);
+	if (f->required)
+		return schema_missing(f, e);
+	if (f->default_json)
+		json_object_set_new(params, f->name, schema_new_default(f));
+	return 0;
 }
 
 /* Some hosts fill in every parameter of a tool: with null those that are not given. */
 static void schema_drop_nulls(const struct schema *s, json_t *params)
 {
-	for (const struct schema_field *f = s->fields; f->name; f++)
-		if (!f->required) {
-			schema_drop_null(params, f->name);
-			schema_drop_null(params, f->alias);
-		}
-	for (const char *const *u = s->unsupported; u && *u; u++)
-		schema_drop_null(params, *u);
+	const char *name;
+	json_t *value;
+	void *next;
+
+	json_object_foreach_safe(params, next, name, value) {
+		const struct schema_field *f = json_is_null(value) ? schema_find(s, name) : NULL;
+
+		if (f ? !f->required
+		      : json_is_null(value) && s->unsupported &&
+				str_is_listed(name, s->unsupported))
+			json_object_del(params, name);
+	}
 }
 
 int schema_check(const struct schema *s, json_t *params, struct err *e)
 {
+	uint64_t given = 0; /* fields, by place: each call has few of the many */
+	const struct schema_field *f;
 	const char *name;
 	json_t *value;
+	int bad = 0;
 
 	if (!json_is_object(params)) {
 		err_set(e, ERR_INVALID_PARAMS, "the parameters must be an object");
 		return err_hint(e, "Send params as {\"name\": value}, not by position.");
 	}
 	schema_drop_nulls(s, params);
-	json_object_foreach(params, name, value)
-		if (!schema_is_known(s, name))
+	json_object_foreach(params, name, value) {
+		f = schema_find(s, name);
+		if (!f)
 			return schema_bad_name(s, name, e);
-	for (const struct schema_field *f = s->fields; f->name; f++)
-		if (schema_check_field(f, params, e))
-			return -1;
-	return 0;
+		BUG_IF(f - s->fields >= 64);
+		given |= 1ULL << (f - s->fields);
+	}
+	for (f = s->fields; f->name && !bad; f++)
+		bad = given >> (f - s->fields) & 1 ? schema_check_given(f, params, e)
+						   : schema_check_absent(f, params, e);
+	return bad;
 }
 
 bool schema_is_default(const struct schema *s, const char *name, const json_t *value)
@@ -539,7 +553,7 @@ bool schema_is_default(const struct schema *s, const char *name, const json_t *v
 		f++;
 	if (!f->name || !f->default_json)
 		return false;
-	usual = json_loads(f->default_json, JSON_DECODE_ANY, NULL);
+	usual = schema_new_default(f);
 	same = json_equal(usual, value);
 	json_decref(usual);
 	return same;

@@ -118,7 +118,7 @@ static void notice_add_options(json_t *notice, const struct schema *input, json_
 	const char *name;
 
 	json_object_foreach(params, name, value) {
-		if (schema_is_default(input, name, value) || str_is_listed(name, elsewhere))
+		if (str_is_listed(name, elsewhere) || schema_is_default(input, name, value))
 			continue;
 		if (json_is_string(value))
 			value = notice_short_text(json_string_value(value),
