@@ -1,8 +1,9 @@
 /*
  * slices - long work for requests, in turns of two milliseconds.
  *
- * Jobs wait in a queue. Each turn of the loop gives the first one its time, and then puts it behind
- * the others if it has more to do, so that no job delays requests, children or another job.
+ * Jobs wait in a queue. Each turn of the loop, before it looks for new events, gives the first one
+ * two milliseconds; what it leaves of them, the next ones get. One that has more to do goes behind
+ * the others. So no job delays requests, children or another job.
  *
  * Ownership: a job is part of the caller's state, which drops it before it is freed.
  */
@@ -27,7 +28,8 @@ struct slices_job {
 struct slices {
 	struct ev_loop *loop;
 	struct slices_job *first, *last;
-	ev_idle turn; /* active while the queue is not empty */
+	ev_prepare turn; /* active while the queue is not empty ... */
+	ev_idle more;    /* ... as is this: the loop must not sleep */
 };
 
 /* Put @job at the end of the queue, unless it is in it. */

@@ -315,7 +315,7 @@ static const struct mode {
 	{ "wait", 2, wait_mode },
 	{ "request", 2, request_mode },
 	{ "idle", 2, idle_mode },
-	{ "flood", 5, drive_flood },
+	{ "flood", 6, drive_flood },
 	{ "follow", 3, drive_follow },
 	{ "output", 2, drive_output },
 	{ "logs", 3, drive_logs },

@@ -16,6 +16,7 @@
 #define PING_EVERY_US 1000
 #define FLOOD_BYTES (64ull << 30)
 #define EXACT_RUNS 64
+#define FLOODS_MAX 64
 #define EXACT_BYTES (1u << 20)
 
 static void writer_params(char *out, size_t size, const char *writer, unsigned long long bytes,
@@ -42,30 +43,56 @@ static size_t ping_until(struct client *c, double end, double *took, int *over)
 	return n;
 }
 
-/* flood CHILDREN SECONDS WRITER RECORDS FOLLOW: pings while children write as fast as they can, after
- * so many other runs; FOLLOW true: and their output comes as events */
+/* Wait @waits times for lines that never come, of the runs that @first and the requests after it have
+ * started in the background. */
+static void wait_for_nothing(struct client *c, int waits, long first, int children)
+{
+	char ids[FLOODS_MAX][64], params[200];
+	long id;
+
+	for (int i = 0; i < children; i++) {
+		const char *reply = client_reply(c, &id);
+
+		client_string(reply, "process_id", ids[(id - first) % FLOODS_MAX], 64);
+	}
+	for (int i = 0; i < waits; i++) {
+		snprintf(params, sizeof(params), "{\"process_id\":\"%s\",\"until\":\"pattern\","
+			 "\"pattern\":\"^never$\",\"wait_ms\":100000}", ids[i % children]);
+		client_send(c, "process.monitor", params);
+	}
+}
+
+/* flood CHILDREN SECONDS WRITER RECORDS FOLLOW WAITS: pings while children write as fast as they can,
+ * after so many other runs; FOLLOW true: and their output comes as events; WAITS: and so many
+ * requests wait for a line of it */
 void drive_flood(char **args, char **server)
 {
-	int children = atoi(args[0]), over = 0;
+	int children = atoi(args[0]), waits = atoi(args[5]), wanted = waits ? waits : children;
+	int over = 0;
 	double seconds = strtod(args[1], NULL), begin;
 	double *took = calloc(PINGS_MAX, sizeof(*took));
 	char params[4300];
 	struct client c;
 	size_t n;
-	long id;
+	long id, first;
 
 	client_start(&c, server);
 	client_call(&c, "ping", "{}");
 	drive_runs(&c, "{\"command\":\"true\",\"args\":[]}", strtoul(args[3], NULL, 10), 32, NULL);
 	begin = stats_now_us();
 	snprintf(params, sizeof(params),
-		 "{\"command\":\"%s\",\"args\":[\"%llu\",\"1\",\"%.2f\"],\"timeout\":100%s}",
-		 args[2], FLOOD_BYTES, seconds, strcmp(args[4], "true") ? "" : ",\"follow\":true");
+		 "{\"command\":\"%s\",\"args\":[\"%llu\",\"1\",\"%.2f\"],%s%s}",
+		 args[2], FLOOD_BYTES, seconds,
+		 waits ? "\"background\":true" : "\"timeout\":100",
+		 strcmp(args[4], "true") ? "" : ",\"follow\":true");
+	first = c.next_id + 1;
 	for (int i = 0; i < children; i++)
 		client_send(&c, "process.run", params);
+	if (waits)
+		wait_for_nothing(&c, waits, first, children);
 	usleep(100000);
 	n = ping_until(&c, begin + seconds * 1e6, took, &over);
-	for (; over < children; over++)
+	for (; over < wanted; over++)
 		if (client_number(client_reply(&c, &id), "exit_code") != 0)
 			client_die("a flooding child failed");
 	stats_print("p50_us", stats_at(took, n, 0.5), "p99_us", stats_at(took, n, 0.99), "max_us",

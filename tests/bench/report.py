@@ -224,6 +224,8 @@ ROWS = [
     Row("  with 10,000 finished records (quick: 2,000)", "flood records", "p99_us", "us",
         base="bare", limit=5000, absolute=True),
     Row("  with 64 follows of them", "flood follow", "p99_us", "us", limit=5000),
+    Row("ping while 4 children flood and 255 requests wait for a line: p99", "flood waits",
+        "p99_us", "us", limit=5000),
     Row("ping behind 60 runs, no shim idle", "burst", "ping_ms", "ms", limit=10),
     Row("a line into cat by process.input and back as an event", "input", "p50_us", "us",
         base="bare", limit=2),
@@ -342,13 +344,17 @@ def experiments_of(programs, server, scratch):
         Experiment("jobs", (1, 4), procpen("background", str(JOBS), floors={
             "floor": [floor, "many", str(JOBS), sleep, "30"]})),
         Experiment("output", (2, 6), with_servers("output", str(BIG_BYTES), writer)),
-        Experiment("flood 1", (2, 5), with_servers("flood", "1", writes, writer, "0", "false")),
-        Experiment("flood 64", (2, 5), with_servers("flood", "64", writes, writer, "0", "false")),
+        Experiment("flood 1", (2, 5), with_servers("flood", "1", writes, writer, "0", "false", "0")),
+        Experiment("flood 64", (2, 5), with_servers("flood", "64", writes, writer, "0", "false", "0")),
         Experiment("flood records", (1, 3), {
-            "bare": [drive, "flood", "64", writes, writer, "0", "--", *bare],
-            "procpen": [drive, "flood", "64", writes, writer, "2000" if QUICK else "10000", "false", "--",
+            "bare": [drive, "flood", "64", writes, writer, "0", "false", "0", "--", *bare],
+            "procpen": [drive, "flood", "64", writes, writer, "2000" if QUICK else "10000", "false", "0", "--",
                         *sandboxed("limits.finished_records=10000")]}),
-        Experiment("flood follow", (1, 3), procpen("flood", "64", writes, writer, "0", "true")),
+        Experiment("flood follow", (1, 3), procpen("flood", "64", writes, writer, "0", "true",
+                                                   "0")),
+        Experiment("flood waits", (1, 3), {
+            "procpen": [drive, "flood", "4", writes, writer, "0", "false", "255", "--",
+                        *sandboxed("limits.requests=300")]}),
         Experiment("burst", (2, 6), procpen("burst", "60")),
         Experiment("input", (3, 9), with_servers("input", "2000", floors={
             "floor": [floor, "echo", "20000"]})),
